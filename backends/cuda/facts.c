@@ -1,0 +1,118 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What is asked of a device once; no context is needed. */
+#ifdef HAVE_CONFIG_H
+#include "config.h"
+#endif
+
+#include <stdio.h>
+#include <string.h>
+
+#include "backends/cuda/internal.h"
+
+enum {
+    WARP = 32,
+    ARGUMENT_BYTES = 4096,
+    LARGE_ARGUMENT_BYTES = 32764, /* from Volta on, where driver and compiler are of CUDA 12.1 or newer */
+    LARGE_ARGUMENT_CAPABILITY = 70,
+    LARGE_ARGUMENT_VERSION = 12010
+};
+
+typedef struct numbers {
+    int major, minor, units, group, local, cache, managed, pageable;
+} numbers;
+
+static lfuse_status read_numbers(CUdevice id, numbers *n)
+{
+    const struct {
+        CUdevice_attribute attribute;
+        const char *name;
+        int *value;
+    } rows[] = {
+        { CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MAJOR, "COMPUTE_CAPABILITY_MAJOR", &n->major },
+        { CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MINOR, "COMPUTE_CAPABILITY_MINOR", &n->minor },
+        { CU_DEVICE_ATTRIBUTE_MULTIPROCESSOR_COUNT, "MULTIPROCESSOR_COUNT", &n->units },
+        { CU_DEVICE_ATTRIBUTE_MAX_THREADS_PER_BLOCK, "MAX_THREADS_PER_BLOCK", &n->group },
+        { CU_DEVICE_ATTRIBUTE_MAX_SHARED_MEMORY_PER_BLOCK, "MAX_SHARED_MEMORY_PER_BLOCK", &n->local },
+        { CU_DEVICE_ATTRIBUTE_L2_CACHE_SIZE, "L2_CACHE_SIZE", &n->cache },
+        { CU_DEVICE_ATTRIBUTE_MANAGED_MEMORY, "MANAGED_MEMORY", &n->managed },
+        { CU_DEVICE_ATTRIBUTE_PAGEABLE_MEMORY_ACCESS, "PAGEABLE_MEMORY_ACCESS", &n->pageable },
+    };
+
+    for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
+        CUresult result = lfuse__cu.DeviceGetAttribute(rows[i].value, rows[i].attribute, id);
+        if (result != CUDA_SUCCESS)
+            return lfuse__cu_error(NULL, result, "cuDeviceGetAttribute(%s) of device %d", rows[i].name, (int)id);
+    }
+    return LFUSE_OK;
+}
+
+static void name_compiler(lfuse_device_info *info)
+{
+    lfuse__saved_error before;
+
+    lfuse__error_save(&before);
+    if (lfuse__cu_load_compiler() == LFUSE_OK)
+        snprintf(info->compiler, sizeof info->compiler, "NVRTC %s", lfuse__cu_compiler.text);
+    else
+        snprintf(info->compiler, sizeof info->compiler, "none: %.120s", lfuse__cu_compiler.reason);
+    lfuse__error_restore(&before);
+}
+
+/* cuBLASLt is half a gigabyte: it is not loaded to learn its version. */
+static void name_blas(lfuse_device_info *info)
+{
+    if (!atomic_load_explicit(&lfuse__cu_blas.tried, memory_order_acquire))
+        snprintf(info->gemm, sizeof info->gemm, "cuBLASLt, loaded at the first product");
+    else if (lfuse__cu_blas.status == LFUSE_OK)
+        snprintf(info->gemm, sizeof info->gemm, "cuBLASLt %s", lfuse__cu_blas.text);
+    else
+        snprintf(info->gemm, sizeof info->gemm, "none: %.120s", lfuse__cu_blas.reason);
+}
+
+lfuse_status lfuse__cu_read_device(CUdevice id, lfuse__cu_device *device)
+{
+    lfuse__facts *f = &device->facts;
+    lfuse_device_info *info = &f->info;
+    numbers n = { 0 };
+    size_t bytes = 0;
+    CUresult result;
+
+    memset(device, 0, sizeof *device);
+    LFUSE__TRY(read_numbers(id, &n));
+    result = lfuse__cu.DeviceGetName(info->product, (int)sizeof info->product, id);
+    if (result != CUDA_SUCCESS) return lfuse__cu_error(NULL, result, "cuDeviceGetName of device %d", (int)id);
+    result = lfuse__cu.DeviceTotalMem(&bytes, id);
+    if (result != CUDA_SUCCESS) return lfuse__cu_error(NULL, result, "cuDeviceTotalMem of device %d", (int)id);
+
+    device->id = id;
+    device->capability = n.major * 10 + n.minor;
+    device->managed = n.managed != 0;
+    device->pageable = n.pageable != 0;
+
+    name_compiler(info);
+    name_blas(info);
+    snprintf(info->name, sizeof info->name, "cuda:%d", (int)id);
+    snprintf(info->backend, sizeof info->backend, "cuda");
+    snprintf(info->driver, sizeof info->driver, "%s", lfuse__cu_driver.text);
+    info->kind = LFUSE_DEVICE_GPU;
+    info->compute_units = (uint32_t)n.units;
+    info->max_group = (uint32_t)n.group;
+    info->max_argument_bytes = ARGUMENT_BYTES;
+    if (device->capability >= LARGE_ARGUMENT_CAPABILITY && lfuse__cu_driver.version >= LARGE_ARGUMENT_VERSION
+        && lfuse__cu_compiler.version >= LARGE_ARGUMENT_VERSION)
+        info->max_argument_bytes = LARGE_ARGUMENT_BYTES;
+    info->memory_bytes = bytes;
+    info->max_alloc_bytes = bytes;
+    info->local_bytes = (uint64_t)n.local;
+    info->cache_bytes = (uint64_t)n.cache;
+    info->f64 = 1;
+    info->svm = device->managed;
+    info->exact = 1;
+    info->native_graph = 1;
+
+    lfuse__cu_arch(device->capability, f->arch, sizeof f->arch);
+    f->addresses = true;
+    f->capture = true;
+    f->simd = WARP;
+    return LFUSE_OK;
+}

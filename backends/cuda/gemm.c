@@ -1,0 +1,433 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Products by cuBLASLt. It counts columns first, so a row-major D = A B is given to it as D^T = B^T A^T: its first
+ * operand is our B, its rows are our columns, and a bias along its rows is one along our columns.
+ */
+#ifdef HAVE_CONFIG_H
+#include "config.h"
+#endif
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "backends/cuda/internal.h"
+
+enum {
+    MAX_CANDIDATES = 32,
+    ALIGNED = 16, /* what the vector and bulk loads of the vendor's kernels ask for */
+};
+#define WORKSPACE_LIMIT ((size_t)64 << 20)
+
+_Static_assert(sizeof(cublasLtMatmulAlgo_t) <= sizeof ((lfuse__gemm_candidate *)NULL)->opaque,
+               "an algorithm fits into a candidate");
+
+typedef struct type_row {
+    lfuse_type type;
+    cudaDataType_t data, scale;
+    cublasComputeType_t compute; /* named one by one: f32 is never TF32 */
+    uint32_t reductions;         /* of split products: in a fixed order, and never rounded to a narrow type between */
+    unsigned bytes;
+} type_row;
+
+#define WIDE_REDUCTIONS (CUBLASLT_REDUCTION_SCHEME_COMPUTE_TYPE | CUBLASLT_REDUCTION_SCHEME_OUTPUT_TYPE)
+static const type_row types[] = {
+    { LFUSE_F32, CUDA_R_32F, CUDA_R_32F, CUBLAS_COMPUTE_32F, WIDE_REDUCTIONS, 4 },
+    { LFUSE_F64, CUDA_R_64F, CUDA_R_64F, CUBLAS_COMPUTE_64F, WIDE_REDUCTIONS, 8 },
+    { LFUSE_F16, CUDA_R_16F, CUDA_R_32F, CUBLAS_COMPUTE_32F, CUBLASLT_REDUCTION_SCHEME_COMPUTE_TYPE, 2 },
+    { LFUSE_BF16, CUDA_R_16BF, CUDA_R_32F, CUBLAS_COMPUTE_32F, CUBLASLT_REDUCTION_SCHEME_COMPUTE_TYPE, 2 },
+};
+
+/* Without gelu: cuBLASLt's loses all digits of small results to cancellation, which the contract's form does not. */
+static const cublasLtEpilogue_t epilogues[] = {
+    [LFUSE__EP_NONE] = CUBLASLT_EPILOGUE_DEFAULT,
+    [LFUSE__EP_BIAS] = CUBLASLT_EPILOGUE_BIAS,
+    [LFUSE__EP_RELU] = CUBLASLT_EPILOGUE_RELU,
+    [LFUSE__EP_BIAS_RELU] = CUBLASLT_EPILOGUE_RELU_BIAS,
+};
+
+static bool has_bias(lfuse__epilogue e)
+{
+    return e == LFUSE__EP_BIAS || e == LFUSE__EP_BIAS_RELU;
+}
+
+static const type_row *find_type(lfuse_type type)
+{
+    for (size_t i = 0; i < sizeof types / sizeof types[0]; i++)
+        if (types[i].type == type) return &types[i];
+    return NULL;
+}
+
+/* ---- errors ---- */
+
+static lfuse_status blas_error(cublasStatus_t code, const char *call)
+{
+    lfuse_status status = LFUSE_ERR_DEVICE;
+
+    if (code == CUBLAS_STATUS_NOT_SUPPORTED || code == CUBLAS_STATUS_ARCH_MISMATCH) status = LFUSE_ERR_UNSUPPORTED;
+    else if (code == CUBLAS_STATUS_ALLOC_FAILED) status = LFUSE_ERR_DEVICE_MEMORY;
+    else if (code == CUBLAS_STATUS_NOT_INITIALIZED) status = LFUSE_ERR_LIBRARY;
+    return lfuse__error(status, "%s: %s (%d)", call, lfuse__lt.GetStatusString(code), (int)code);
+}
+
+/* ---- the handle, one a device, used by any number of threads ---- */
+
+static lfuse_status create_handle(lfuse__bdevice *dev, cublasLtHandle_t *handle)
+{
+    cublasStatus_t code;
+    bool pushed;
+
+    LFUSE__TRY(lfuse__cu_load_blas());
+    LFUSE__TRY(lfuse__cu_enter(dev, &pushed));
+    code = lfuse__lt.Create(handle);
+    lfuse__cu_leave(pushed);
+    return code ? blas_error(code, "cublasLtCreate") : LFUSE_OK;
+}
+
+static lfuse_status get_handle(lfuse__bdevice *dev, cublasLtHandle_t *handle)
+{
+    lfuse_status status = LFUSE_OK;
+
+    *handle = atomic_load_explicit(&dev->blas, memory_order_acquire);
+    if (*handle != NULL) return LFUSE_OK;
+    pthread_mutex_lock(&dev->blas_lock);
+    *handle = atomic_load_explicit(&dev->blas, memory_order_relaxed);
+    if (*handle == NULL) status = create_handle(dev, handle);
+    if (status == LFUSE_OK) atomic_store_explicit(&dev->blas, *handle, memory_order_release);
+    pthread_mutex_unlock(&dev->blas_lock);
+    return status;
+}
+
+/* ---- descriptors ---- */
+
+struct lfuse__bgemm {
+    lfuse__bdevice *dev;
+    cublasLtHandle_t handle;
+    cublasLtMatmulDesc_t operation;
+    cublasLtMatrixLayout_t first, second, result; /* our B, A, D */
+    const type_row *type;
+    bool bias;
+    bool loose;              /* there is an algorithm for addresses that are not ALIGNED */
+    unsigned alignment;      /* of the addresses that `algorithm` takes */
+    uint64_t workspace, loose_workspace;
+    CUdeviceptr bias_set;    /* what the operation holds at present */
+    cublasLtMatmulAlgo_t algorithm, loose_algorithm;
+};
+
+static void release(lfuse__bgemm *g)
+{
+    if (g->result) lfuse__lt.MatrixLayoutDestroy(g->result);
+    if (g->second) lfuse__lt.MatrixLayoutDestroy(g->second);
+    if (g->first) lfuse__lt.MatrixLayoutDestroy(g->first);
+    if (g->operation) lfuse__lt.MatmulDescDestroy(g->operation);
+}
+
+static cublasStatus_t set_bias(lfuse__bgemm *g, CUdeviceptr bias)
+{
+    cublasStatus_t code =
+        lfuse__lt.MatmulDescSetAttribute(g->operation, CUBLASLT_MATMUL_DESC_BIAS_POINTER, &bias, sizeof bias);
+
+    if (code == CUBLAS_STATUS_SUCCESS) g->bias_set = bias;
+    return code;
+}
+
+static lfuse_status describe_operation(lfuse__bgemm *g, const lfuse__gemm_desc *d)
+{
+    cublasOperation_t first = d->tb ? CUBLAS_OP_T : CUBLAS_OP_N, second = d->ta ? CUBLAS_OP_T : CUBLAS_OP_N;
+    cublasLtEpilogue_t epilogue = epilogues[d->epilogue];
+    const struct {
+        cublasLtMatmulDescAttributes_t attribute;
+        const void *value;
+        size_t size;
+    } rows[] = {
+        { CUBLASLT_MATMUL_DESC_TRANSA, &first, sizeof first },
+        { CUBLASLT_MATMUL_DESC_TRANSB, &second, sizeof second },
+        { CUBLASLT_MATMUL_DESC_EPILOGUE, &epilogue, sizeof epilogue },
+    };
+    cublasStatus_t code = lfuse__lt.MatmulDescCreate(&g->operation, g->type->compute, g->type->scale);
+
+    if (code) return blas_error(code, "cublasLtMatmulDescCreate");
+    for (size_t i = 0; i < sizeof rows / sizeof rows[0] && !code; i++)
+        code = lfuse__lt.MatmulDescSetAttribute(g->operation, rows[i].attribute, rows[i].value, rows[i].size);
+    return code ? blas_error(code, "cublasLtMatmulDescSetAttribute") : LFUSE_OK;
+}
+
+static lfuse_status describe_layouts(lfuse__bgemm *g, const lfuse__gemm_desc *d)
+{
+    const struct {
+        cublasLtMatrixLayout_t *layout;
+        int64_t rows, columns, ld;
+    } rows[] = {
+        { &g->first, d->tb ? d->k : d->n, d->tb ? d->n : d->k, d->ldb },
+        { &g->second, d->ta ? d->m : d->k, d->ta ? d->k : d->m, d->lda },
+        { &g->result, d->n, d->m, d->ldc },
+    };
+
+    for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
+        cublasStatus_t code = lfuse__lt.MatrixLayoutCreate(rows[i].layout, g->type->data, (uint64_t)rows[i].rows,
+                                                           (uint64_t)rows[i].columns, rows[i].ld);
+        if (code) return blas_error(code, "cublasLtMatrixLayoutCreate");
+    }
+    return LFUSE_OK;
+}
+
+/* The strictest alignment that rows keep when the first one has it. */
+static unsigned row_alignment(const lfuse__gemm_desc *d, unsigned bytes)
+{
+    uint64_t all = ((uint64_t)d->lda | (uint64_t)d->ldb | (uint64_t)d->ldc) * bytes | ALIGNED;
+
+    return (unsigned)(all & -all);
+}
+
+/* On failure everything is released. */
+static lfuse_status describe(lfuse__bdevice *dev, const lfuse__gemm_desc *d, lfuse__bgemm *g)
+{
+    lfuse_status status;
+
+    memset(g, 0, sizeof *g);
+    g->dev = dev;
+    g->type = find_type(d->type);
+    if (g->type == NULL)
+        return lfuse__error(LFUSE_ERR_UNSUPPORTED, "cuBLASLt: no product of %s", lfuse_type_name(d->type));
+    if ((size_t)d->epilogue >= sizeof epilogues / sizeof epilogues[0])
+        return lfuse__error(LFUSE_ERR_UNSUPPORTED, "cuBLASLt: its gelu is less exact than ours");
+    g->bias = has_bias(d->epilogue);
+    g->alignment = row_alignment(d, g->type->bytes);
+    LFUSE__TRY(get_handle(dev, &g->handle));
+    status = describe_operation(g, d);
+    if (status == LFUSE_OK) status = describe_layouts(g, d);
+    if (status) release(g);
+    return status;
+}
+
+/* ---- asking the heuristic ---- */
+
+static lfuse_status set_preference(cublasLtMatmulPreference_t preference, const type_row *type, uint32_t alignment,
+                                   uint64_t workspace)
+{
+    const struct {
+        cublasLtMatmulPreferenceAttributes_t attribute;
+        const void *value;
+        size_t size;
+    } rows[] = {
+        { CUBLASLT_MATMUL_PREF_MAX_WORKSPACE_BYTES, &workspace, sizeof workspace },
+        { CUBLASLT_MATMUL_PREF_REDUCTION_SCHEME_MASK, &type->reductions, sizeof type->reductions },
+        { CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_A_BYTES, &alignment, sizeof alignment },
+        { CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_B_BYTES, &alignment, sizeof alignment },
+        { CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_C_BYTES, &alignment, sizeof alignment },
+        { CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_D_BYTES, &alignment, sizeof alignment },
+    };
+
+    for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
+        cublasStatus_t code =
+            lfuse__lt.MatmulPreferenceSetAttribute(preference, rows[i].attribute, rows[i].value, rows[i].size);
+        if (code) return blas_error(code, "cublasLtMatmulPreferenceSetAttribute");
+    }
+    return LFUSE_OK;
+}
+
+/*
+ * The heuristic looks at the bias pointer too, some versions find nothing while it is NULL: it is given an address of
+ * the alignment in question, which no product ever reads.
+ */
+static lfuse_status ask(lfuse__bgemm *g, uint32_t alignment, uint64_t workspace, int max,
+                        cublasLtMatmulHeuristicResult_t *results, int *count)
+{
+    cublasLtMatmulPreference_t preference;
+    cublasStatus_t code;
+    lfuse_status status;
+    bool pushed;
+
+    code = lfuse__lt.MatmulPreferenceCreate(&preference);
+    if (code) return blas_error(code, "cublasLtMatmulPreferenceCreate");
+    status = set_preference(preference, g->type, alignment, workspace);
+    if (status == LFUSE_OK && g->bias) {
+        code = set_bias(g, alignment);
+        if (code) status = blas_error(code, "cublasLtMatmulDescSetAttribute of the bias");
+    }
+    if (status == LFUSE_OK) status = lfuse__cu_enter(g->dev, &pushed);
+    if (status == LFUSE_OK) {
+        code = lfuse__lt.MatmulAlgoGetHeuristic(g->handle, g->operation, g->first, g->second, g->result, g->result,
+                                                preference, max, results, count);
+        lfuse__cu_leave(pushed);
+        if (code == CUBLAS_STATUS_INVALID_VALUE) code = CUBLAS_STATUS_NOT_SUPPORTED; /* as it says of some types */
+        if (code) status = blas_error(code, "cublasLtMatmulAlgoGetHeuristic");
+        else if (*count < 1) status = blas_error(CUBLAS_STATUS_NOT_SUPPORTED, "cublasLtMatmulAlgoGetHeuristic");
+    }
+    lfuse__lt.MatmulPreferenceDestroy(preference);
+    return status;
+}
+
+/* ---- candidates ---- */
+
+/* 32-bit and 16-bit attributes of an algorithm; 0 where this version of the library lacks one. */
+static unsigned attribute(const cublasLtMatmulAlgo_t *algorithm, cublasLtMatmulAlgoConfigAttributes_t which,
+                          size_t size)
+{
+    uint32_t wide = 0;
+    uint16_t narrow = 0;
+    size_t written = 0;
+    void *value = size == sizeof narrow ? (void *)&narrow : (void *)&wide;
+
+    if (lfuse__lt.MatmulAlgoConfigGetAttribute(algorithm, which, value, size, &written) != CUBLAS_STATUS_SUCCESS)
+        return 0;
+    return size == sizeof narrow ? narrow : wide;
+}
+
+static void fill_candidate(const cublasLtMatmulHeuristicResult_t *result, lfuse__gemm_candidate *c)
+{
+    const cublasLtMatmulAlgo_t *a = &result->algo;
+
+    memset(c, 0, sizeof *c);
+    c->workspace = result->workspaceSize;
+    memcpy(c->opaque, a, sizeof *a);
+    snprintf(c->identity, sizeof c->identity, "lt%u.t%u.s%u.k%u.r%u.z%u.o%u.i%u.c%u",
+             attribute(a, CUBLASLT_ALGO_CONFIG_ID, 4), attribute(a, CUBLASLT_ALGO_CONFIG_TILE_ID, 4),
+             attribute(a, CUBLASLT_ALGO_CONFIG_STAGES_ID, 4), attribute(a, CUBLASLT_ALGO_CONFIG_SPLITK_NUM, 4),
+             attribute(a, CUBLASLT_ALGO_CONFIG_REDUCTION_SCHEME, 4),
+             attribute(a, CUBLASLT_ALGO_CONFIG_CTA_SWIZZLING, 4),
+             attribute(a, CUBLASLT_ALGO_CONFIG_CUSTOM_OPTION, 4),
+             attribute(a, CUBLASLT_ALGO_CONFIG_INNER_SHAPE_ID, 2),
+             attribute(a, CUBLASLT_ALGO_CONFIG_CLUSTER_SHAPE_ID, 2));
+}
+
+/* Different algorithms may look alike in all attributes: those after the first are numbered. */
+static void number_repeats(lfuse__gemm_candidate *candidates, int count)
+{
+    for (int i = count - 1; i > 0; i--) {
+        char *identity = candidates[i].identity;
+        size_t length = strlen(identity);
+        int before = 0;
+        for (int j = 0; j < i; j++) before += !strcmp(candidates[j].identity, identity);
+        if (before) snprintf(identity + length, sizeof candidates[i].identity - length, "#%d", before + 1);
+    }
+}
+
+lfuse_status lfuse__cu_gemm_candidates(lfuse__bdevice *dev, const lfuse__gemm_desc *desc, int max,
+                                       lfuse__gemm_candidate *candidates, int *count)
+{
+    cublasLtMatmulHeuristicResult_t results[MAX_CANDIDATES];
+    lfuse_status status;
+    lfuse__bgemm g;
+    int found = 0, kept = 0;
+
+    LFUSE__TRY(describe(dev, desc, &g));
+    memset(results, 0, sizeof results);
+    status = ask(&g, g.alignment, WORKSPACE_LIMIT, max < MAX_CANDIDATES ? max : MAX_CANDIDATES, results, &found);
+    release(&g);
+    if (status) return status;
+    for (int i = 0; i < found; i++)
+        if (results[i].state == CUBLAS_STATUS_SUCCESS) fill_candidate(&results[i], &candidates[kept++]);
+    if (kept == 0)
+        return lfuse__error(LFUSE_ERR_UNSUPPORTED, "cuBLASLt has no algorithm for %lld x %lld x %lld of %s",
+                            (long long)desc->m, (long long)desc->n, (long long)desc->k, lfuse_type_name(desc->type));
+    number_repeats(candidates, kept);
+    *count = kept;
+    return LFUSE_OK;
+}
+
+/* ---- prepare and run ---- */
+
+/* A second algorithm, within the same workspace, for runs with addresses that are less aligned. */
+static void prepare_loose(lfuse__bgemm *g)
+{
+    cublasLtMatmulHeuristicResult_t result;
+    lfuse__saved_error before;
+    int found = 0;
+
+    if (g->alignment <= g->type->bytes) return;
+    memset(&result, 0, sizeof result);
+    lfuse__error_save(&before);
+    if (ask(g, g->type->bytes, g->workspace, 1, &result, &found) == LFUSE_OK) {
+        g->loose_algorithm = result.algo;
+        g->loose_workspace = result.workspaceSize;
+        g->loose = true;
+    }
+    lfuse__error_restore(&before);
+}
+
+lfuse_status lfuse__cu_gemm_prepare(lfuse__bdevice *dev, const lfuse__gemm_desc *desc,
+                                    const lfuse__gemm_candidate *candidate, lfuse__bgemm **gemm)
+{
+    lfuse__bgemm *made = malloc(sizeof *made);
+    lfuse_status status;
+
+    if (made == NULL) return lfuse__cu_no_memory(sizeof *made);
+    status = describe(dev, desc, made);
+    if (status) {
+        free(made);
+        return status;
+    }
+    memcpy(&made->algorithm, candidate->opaque, sizeof made->algorithm);
+    made->workspace = candidate->workspace;
+    prepare_loose(made);
+    *gemm = made;
+    return LFUSE_OK;
+}
+
+/* The library hides the driver's code: the stream is asked for it, unless that would end a capture. */
+static lfuse_status run_error(lfuse__bstream *s, cublasStatus_t code)
+{
+    CUstreamCaptureStatus state;
+    CUresult result;
+
+    if (code == CUBLAS_STATUS_EXECUTION_FAILED || code == CUBLAS_STATUS_INTERNAL_ERROR) {
+        result = lfuse__cu.StreamIsCapturing(s->stream, &state);
+        if (result == CUDA_SUCCESS && state == CU_STREAM_CAPTURE_STATUS_NONE) result = lfuse__cu.StreamQuery(s->stream);
+        if (result != CUDA_SUCCESS && result != CUDA_ERROR_NOT_READY)
+            return lfuse__cu_error(s->dev, result, "cublasLtMatmul: %s (%d)", lfuse__lt.GetStatusString(code),
+                                   (int)code);
+    }
+    return blas_error(code, "cublasLtMatmul");
+}
+
+static CUdeviceptr address(const lfuse__bmem *mem, uint64_t offset)
+{
+    return mem ? mem->address + offset : 0;
+}
+
+static lfuse_status misaligned(const lfuse__bgemm *g)
+{
+    return lfuse__error(LFUSE_ERR_UNSUPPORTED, "cuBLASLt has no algorithm within %llu bytes of workspace for operands "
+                        "that do not start at a multiple of %u bytes", (unsigned long long)g->workspace, g->alignment);
+}
+
+lfuse_status lfuse__cu_gemm_run(lfuse__bstream *s, lfuse__bgemm *gemm, const lfuse__gemm_args *args)
+{
+    CUdeviceptr a = address(args->a, args->a_offset), b = address(args->b, args->b_offset);
+    CUdeviceptr c = address(args->c, args->c_offset);
+    CUdeviceptr bias = gemm->bias ? address(args->bias, args->bias_offset) : 0;
+    CUdeviceptr workspace = address(args->workspace, args->workspace_offset);
+    const cublasLtMatmulAlgo_t *algorithm = &gemm->algorithm;
+    uint64_t workspace_bytes = gemm->workspace;
+    float alpha = (float)args->alpha, beta = (float)args->beta;
+    bool wide = gemm->type->scale == CUDA_R_64F;
+    const void *scale_a = wide ? (const void *)&args->alpha : &alpha;
+    const void *scale_b = wide ? (const void *)&args->beta : &beta;
+    cublasStatus_t code = CUBLAS_STATUS_SUCCESS;
+    lfuse_status status = LFUSE_OK;
+    bool pushed;
+
+    if (__builtin_expect(((a | b | c | bias) & (gemm->alignment - 1)) != 0, 0)) {
+        if (!gemm->loose) return misaligned(gemm);
+        algorithm = &gemm->loose_algorithm;
+        workspace_bytes = gemm->loose_workspace;
+    }
+    LFUSE__TRY(lfuse__cu_enter(s->dev, &pushed));
+    if (bias != gemm->bias_set && gemm->bias) code = set_bias(gemm, bias);
+    if (code == CUBLAS_STATUS_SUCCESS)
+        code = lfuse__lt.Matmul(gemm->handle, gemm->operation, scale_a, (const void *)(uintptr_t)b, gemm->first,
+                                (const void *)(uintptr_t)a, gemm->second, scale_b, (const void *)(uintptr_t)c,
+                                gemm->result, (void *)(uintptr_t)c, gemm->result, algorithm,
+                                (void *)(uintptr_t)workspace, workspace_bytes, s->stream);
+    if (__builtin_expect(code != CUBLAS_STATUS_SUCCESS, 0)) status = run_error(s, code);
+    lfuse__cu_leave(pushed);
+    return status;
+}
+
+void lfuse__cu_gemm_destroy(lfuse__bgemm *gemm)
+{
+    if (gemm == NULL) return;
+    release(gemm);
+    free(gemm);
+}

@@ -1,0 +1,107 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Kernels and their launch: the shortest path through this backend. */
+#ifdef HAVE_CONFIG_H
+#include "config.h"
+#endif
+
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "backends/cuda/internal.h"
+
+/* Asking for the attributes loads the kernel now; a first launch that did so could fail while the caller captures. */
+static lfuse_status read_info(lfuse__bkernel *k)
+{
+    int group = 0, registers = 0, spill = 0;
+    const struct {
+        CUfunction_attribute attribute;
+        int *value;
+    } rows[] = {
+        { CU_FUNC_ATTRIBUTE_MAX_THREADS_PER_BLOCK, &group },
+        { CU_FUNC_ATTRIBUTE_NUM_REGS, &registers },
+        { CU_FUNC_ATTRIBUTE_LOCAL_SIZE_BYTES, &spill },
+    };
+
+    for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
+        CUresult result = lfuse__cu.FuncGetAttribute(rows[i].value, rows[i].attribute, k->function);
+        if (result != CUDA_SUCCESS) return lfuse__cu_error(k->dev, result, "cuFuncGetAttribute of kernel %s", k->name);
+    }
+    k->info = (lfuse__kernel_info){
+        .max_group = (unsigned)group, .registers = (unsigned)registers, .spill_bytes = (unsigned)spill
+    };
+    return LFUSE_OK;
+}
+
+static lfuse_status find(lfuse__bprogram *program, const char *name, lfuse__bkernel *k)
+{
+    CUresult result = lfuse__cu.ModuleGetFunction(&k->function, program->module, name);
+
+    if (result != CUDA_SUCCESS) return lfuse__cu_error(k->dev, result, "cuModuleGetFunction of kernel %.64s", name);
+    return read_info(k);
+}
+
+lfuse_status lfuse__cu_kernel_create(lfuse__bprogram *program, const char *name, lfuse__bkernel **kernel)
+{
+    lfuse__bkernel *made = calloc(1, sizeof *made);
+    CUstreamCaptureMode mode;
+    lfuse_status status;
+    bool pushed;
+
+    if (made == NULL) return lfuse__cu_no_memory(sizeof *made);
+    made->dev = program->dev;
+    snprintf(made->name, sizeof made->name, "%s", name);
+    status = lfuse__cu_enter(program->dev, &pushed);
+    if (status) goto err_free;
+    mode = lfuse__cu_relax();
+    status = find(program, name, made);
+    lfuse__cu_unrelax(mode);
+    lfuse__cu_leave(pushed);
+    if (status) goto err_free;
+    *kernel = made;
+    return LFUSE_OK;
+
+err_free:
+    free(made);
+    return status;
+}
+
+lfuse_status lfuse__cu_kernel_info(lfuse__bkernel *kernel, lfuse__kernel_info *info)
+{
+    *info = kernel->info;
+    return LFUSE_OK;
+}
+
+/* The function belongs to the module. */
+void lfuse__cu_kernel_destroy(lfuse__bkernel *kernel)
+{
+    free(kernel);
+}
+
+/* The driver copies the parameters before it returns. */
+lfuse_status lfuse__cu_launch(lfuse__bstream *s, lfuse__bkernel *kernel, const lfuse__launch_args *launch)
+{
+    CUdeviceptr addresses[LFUSE__MAX_BUFFERS];
+    void *parameters[LFUSE__MAX_BUFFERS + 1];
+    unsigned n = launch->nbuffers;
+    CUresult result;
+    bool pushed;
+
+    if (launch->groups == 0) return LFUSE_OK;
+    if (__builtin_expect(launch->groups > INT_MAX || n > LFUSE__MAX_BUFFERS, 0))
+        return lfuse__error(LFUSE_ERR_OVERFLOW, "kernel %s: %llu groups of at most %d, %u buffers of at most %d",
+                            kernel->name, (unsigned long long)launch->groups, INT_MAX, n, LFUSE__MAX_BUFFERS);
+    for (unsigned i = 0; i < n; i++) {
+        addresses[i] = launch->buffers[i] ? launch->buffers[i]->address : 0;
+        parameters[i] = &addresses[i];
+    }
+    if (launch->nwords) parameters[n] = (void *)(uintptr_t)launch->words;
+    LFUSE__TRY(lfuse__cu_enter(s->dev, &pushed));
+    result = lfuse__cu.LaunchKernel(kernel->function, (unsigned)launch->groups, 1, 1, launch->group, 1, 1,
+                                    launch->local_bytes, s->stream, parameters, NULL);
+    lfuse__cu_leave(pushed);
+    if (__builtin_expect(result != CUDA_SUCCESS, 0))
+        return lfuse__cu_error(s->dev, result, "cuLaunchKernel of %s, %llu groups of %u", kernel->name,
+                               (unsigned long long)launch->groups, launch->group);
+    return LFUSE_OK;
+}

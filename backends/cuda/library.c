@@ -1,0 +1,298 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Loading the driver, NVRTC and cuBLASLt, each once and each with its reason when it is not there. */
+#ifdef HAVE_CONFIG_H
+#include "config.h"
+#endif
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "backends/cuda/internal.h"
+#include "common/base/log.h"
+
+enum { OLDEST_DRIVER = 12000, NEWEST_MAJOR = 13, OLDEST_MAJOR = 12 };
+
+lfuse__cu_functions lfuse__cu;
+lfuse__nvrtc_functions lfuse__nvrtc;
+lfuse__lt_functions lfuse__lt;
+
+lfuse__cu_library lfuse__cu_driver = { .title = "driver" };
+lfuse__cu_library lfuse__cu_compiler = { .title = "NVRTC" };
+lfuse__cu_library lfuse__cu_blas = { .title = "cuBLASLt" };
+
+/* Taken in the order driver, compiler, blas. */
+static pthread_mutex_t driver_lock = PTHREAD_MUTEX_INITIALIZER;
+static pthread_mutex_t compiler_lock = PTHREAD_MUTEX_INITIALIZER;
+static pthread_mutex_t blas_lock = PTHREAD_MUTEX_INITIALIZER;
+
+/* Runs `load` once; afterwards the library's status and reason answer. */
+static lfuse_status load_once(lfuse__cu_library *l, pthread_mutex_t *lock, lfuse_status (*load)(lfuse__cu_library *))
+{
+    if (!atomic_load_explicit(&l->tried, memory_order_acquire)) {
+        pthread_mutex_lock(lock);
+        if (!atomic_load_explicit(&l->tried, memory_order_relaxed)) {
+            l->status = load(l);
+            if (l->status) {
+                snprintf(l->reason, sizeof l->reason, "%s", lfuse__error_message());
+                lfuse__log(LFUSE_LOG_DEBUG, "cuda: no %s: %s", l->title, l->reason);
+            } else {
+                lfuse__log(LFUSE_LOG_DEBUG, "cuda: %s %s from %s", l->title, l->text, lfuse__library_path(l->library));
+            }
+            atomic_store_explicit(&l->tried, true, memory_order_release);
+        }
+        pthread_mutex_unlock(lock);
+    }
+    return l->status ? lfuse__error(l->status, "%s", l->reason) : LFUSE_OK;
+}
+
+/* ---- the driver ---- */
+
+typedef struct entry_point {
+    const char *name;
+    int version;
+    size_t offset;
+} entry_point;
+
+static const entry_point entry_points[] = {
+#define LFUSE__CU(name, version) { "cu" #name, version, offsetof(lfuse__cu_functions, name) },
+#include "backends/cuda/functions.def"
+};
+
+/* Functions before an error can be put into the driver's words: the number has to do. */
+static lfuse_status bind_driver(lfuse__library *library)
+{
+    PFN_cuGetProcAddress_v12000 get;
+    CUdriverProcAddressQueryResult found;
+    CUresult result;
+    void *symbol = lfuse__library_symbol(library, "cuGetProcAddress_v2"), *function;
+
+    if (symbol == NULL)
+        return lfuse__error(LFUSE_ERR_LIBRARY, "%s is older than CUDA 12.0, the oldest driver that this library uses",
+                            lfuse__library_path(library));
+    memcpy(&get, &symbol, sizeof get);
+    for (size_t i = 0; i < sizeof entry_points / sizeof entry_points[0]; i++) {
+        const entry_point *e = &entry_points[i];
+        function = NULL;
+        result = get(e->name, &function, e->version, CU_GET_PROC_ADDRESS_LEGACY_STREAM, &found);
+        if (result == CUDA_ERROR_STUB_LIBRARY)
+            return lfuse__error(LFUSE_ERR_LIBRARY, "%s is the toolkit's stub, not a driver",
+                                lfuse__library_path(library));
+        if (result != CUDA_SUCCESS || function == NULL)
+            return lfuse__error(LFUSE_ERR_LIBRARY, "%s has no %s of CUDA %d.%d (code %d)",
+                                lfuse__library_path(library), e->name, e->version / 1000, e->version % 1000 / 10,
+                                (int)result);
+        memcpy((char *)&lfuse__cu + e->offset, &function, sizeof function);
+    }
+    return LFUSE_OK;
+}
+
+/* The version of the kernel module, which the driver API does not tell; "" where it cannot be read. */
+static void module_version(char *text, size_t size)
+{
+    FILE *file = fopen("/sys/module/nvidia/version", "re");
+
+    text[0] = '\0';
+    if (file == NULL) return;
+    if (fgets(text, (int)size, file) == NULL) text[0] = '\0';
+    text[strcspn(text, "\n")] = '\0';
+    fclose(file);
+}
+
+static lfuse_status start_driver(lfuse__cu_library *l)
+{
+    CUresult result = lfuse__cu.DriverGetVersion(&l->version);
+    char module[32];
+
+    if (result != CUDA_SUCCESS) return lfuse__cu_error(NULL, result, "cuDriverGetVersion");
+    if (l->version < OLDEST_DRIVER)
+        return lfuse__error(LFUSE_ERR_LIBRARY, "the driver supports CUDA %d.%d; 12.0 or newer is needed",
+                            l->version / 1000, l->version % 1000 / 10);
+    result = lfuse__cu.Init(0);
+    if (result != CUDA_SUCCESS) return lfuse__cu_error(NULL, result, "cuInit");
+    module_version(module, sizeof module);
+    snprintf(l->text, sizeof l->text, "CUDA %d.%d%s%s", l->version / 1000, l->version % 1000 / 10,
+             module[0] ? ", driver " : "", module);
+    return LFUSE_OK;
+}
+
+/* Once mapped the driver stays, as it may have started threads; no path unloads it. */
+static lfuse_status load_driver(lfuse__cu_library *l)
+{
+    static const char *const names[] = { "libcuda.so.1", NULL };
+
+    LFUSE__TRY(lfuse__library_open(names, NULL, &l->library));
+    LFUSE__TRY(bind_driver(l->library));
+    return start_driver(l);
+}
+
+lfuse_status lfuse__cu_load_driver(void)
+{
+    return load_once(&lfuse__cu_driver, &driver_lock, load_driver);
+}
+
+/* ---- the toolkit's libraries ---- */
+
+/* The driver's major version, which those of the toolkit's libraries may not exceed. */
+static int driver_major(void)
+{
+    lfuse__saved_error before;
+    int major = NEWEST_MAJOR;
+
+    lfuse__error_save(&before);
+    if (lfuse__cu_load_driver() == LFUSE_OK && lfuse__cu_driver.version / 1000 < major)
+        major = lfuse__cu_driver.version / 1000;
+    lfuse__error_restore(&before);
+    return major;
+}
+
+/* Opens <stem>.so.<newest> down to <oldest>, in the system's path, then in the toolkit's folders. */
+static lfuse_status open_major(const char *stem, int newest, int oldest, lfuse__library **library)
+{
+    char text[NEWEST_MAJOR - OLDEST_MAJOR + 1][48], folder[512];
+    const char *names[NEWEST_MAJOR - OLDEST_MAJOR + 2] = { NULL }, *folders[3] = { NULL };
+    const char *path = secure_getenv("CUDA_PATH");
+    int n = 0, f = 0;
+
+    for (int major = newest; major >= oldest; major--, n++) {
+        snprintf(text[n], sizeof text[n], "%s.so.%d", stem, major);
+        names[n] = text[n];
+    }
+    if (path != NULL && path[0] == '/' && strlen(path) < sizeof folder - sizeof "/lib64") {
+        snprintf(folder, sizeof folder, "%s/lib64", path);
+        folders[f++] = folder;
+    }
+    folders[f++] = "/usr/local/cuda/lib64";
+    return lfuse__library_open(names, folders, library);
+}
+
+typedef struct named_function {
+    const char *name;
+    size_t offset;
+} named_function;
+
+static lfuse_status bind(lfuse__library *library, const named_function *functions, size_t count, void *table)
+{
+    for (size_t i = 0; i < count; i++) {
+        void *symbol = lfuse__library_symbol(library, functions[i].name);
+        if (symbol == NULL)
+            return lfuse__error(LFUSE_ERR_LIBRARY, "%s has no %s", lfuse__library_path(library), functions[i].name);
+        memcpy((char *)table + functions[i].offset, &symbol, sizeof symbol);
+    }
+    return LFUSE_OK;
+}
+
+static const named_function nvrtc_functions[] = {
+#define LFUSE__NVRTC(name) { "nvrtc" #name, offsetof(lfuse__nvrtc_functions, name) },
+#include "backends/cuda/functions.def"
+};
+
+static const named_function lt_functions[] = {
+#define LFUSE__LT(name) { "cublasLt" #name, offsetof(lfuse__lt_functions, name) },
+#include "backends/cuda/functions.def"
+};
+
+/*
+ * NVRTC opens libnvrtc-builtins.so.<major>.<minor> by its bare name at the first compile and knows no folder of its
+ * own: when it was found outside the system's path, its neighbour has to be in the process before.
+ */
+static lfuse__library *builtins;
+
+static void load_builtins(const lfuse__library *nvrtc, int major, int minor)
+{
+    char name[48], folder[512];
+    const char *names[] = { name, NULL }, *folders[] = { folder, NULL };
+    const char *path = lfuse__library_path(nvrtc), *slash = strrchr(path, '/');
+    lfuse__saved_error before;
+
+    if (slash == NULL || (size_t)(slash - path) >= sizeof folder) return;
+    snprintf(name, sizeof name, "libnvrtc-builtins.so.%d.%d", major, minor);
+    snprintf(folder, sizeof folder, "%.*s", (int)(slash - path), path);
+    lfuse__error_save(&before);
+    if (lfuse__library_open(names, folders, &builtins) != LFUSE_OK)
+        lfuse__log(LFUSE_LOG_DEBUG, "cuda: %s", lfuse__error_message());
+    lfuse__error_restore(&before);
+}
+
+static lfuse_status load_compiler(lfuse__cu_library *l)
+{
+    lfuse__library *library;
+    lfuse_status status;
+    int major = 0, minor = 0;
+
+    LFUSE__TRY(open_major("libnvrtc", driver_major(), OLDEST_MAJOR, &library));
+    status = bind(library, nvrtc_functions, sizeof nvrtc_functions / sizeof nvrtc_functions[0], &lfuse__nvrtc);
+    if (status == LFUSE_OK && lfuse__nvrtc.Version(&major, &minor) != NVRTC_SUCCESS)
+        status = lfuse__error(LFUSE_ERR_LIBRARY, "nvrtcVersion of %s fails", lfuse__library_path(library));
+    if (status) {
+        lfuse__library_close(library);
+        return status;
+    }
+    load_builtins(library, major, minor);
+    l->version = major * 1000 + minor * 10;
+    snprintf(l->text, sizeof l->text, "%d.%d", major, minor);
+    l->library = library;
+    return LFUSE_OK;
+}
+
+lfuse_status lfuse__cu_load_compiler(void)
+{
+    return load_once(&lfuse__cu_compiler, &compiler_lock, load_compiler);
+}
+
+/* Of NVRTC's major version when that is there: two toolkits in one process are asking for trouble. */
+static lfuse_status load_blas(lfuse__cu_library *l)
+{
+    int newest = driver_major(), oldest = OLDEST_MAJOR;
+    lfuse__saved_error before;
+    lfuse__library *library;
+    lfuse_status status;
+    size_t version;
+
+    lfuse__error_save(&before);
+    if (lfuse__cu_load_compiler() == LFUSE_OK) newest = oldest = lfuse__cu_compiler.version / 1000;
+    lfuse__error_restore(&before);
+    LFUSE__TRY(open_major("libcublasLt", newest, oldest, &library));
+    status = bind(library, lt_functions, sizeof lt_functions / sizeof lt_functions[0], &lfuse__lt);
+    if (status) {
+        lfuse__library_close(library);
+        return status;
+    }
+    version = lfuse__lt.GetVersion();
+    l->version = (int)version;
+    snprintf(l->text, sizeof l->text, "%zu.%zu.%zu", version / 10000, version / 100 % 100, version % 100);
+    l->library = library;
+    return LFUSE_OK;
+}
+
+lfuse_status lfuse__cu_load_blas(void)
+{
+    return load_once(&lfuse__cu_blas, &blas_lock, load_blas);
+}
+
+/* ---- for lfuse-info ---- */
+
+static void fill_part(lfuse__part *part, const lfuse__cu_library *l)
+{
+    memset(part, 0, sizeof *part);
+    part->name = l->title;
+    if (l->library != NULL) snprintf(part->path, sizeof part->path, "%s", lfuse__library_path(l->library));
+    snprintf(part->version, sizeof part->version, "%s", l->text);
+    snprintf(part->reason, sizeof part->reason, "%s", l->reason);
+}
+
+int lfuse__cu_parts(lfuse__part *parts, int max)
+{
+    static lfuse_status (*const load[])(void) = { lfuse__cu_load_driver, lfuse__cu_load_compiler, lfuse__cu_load_blas };
+    static const lfuse__cu_library *const libraries[] = { &lfuse__cu_driver, &lfuse__cu_compiler, &lfuse__cu_blas };
+    enum { COUNT = sizeof libraries / sizeof libraries[0] };
+    lfuse__saved_error before;
+
+    lfuse__error_save(&before);
+    for (int i = 0; i < COUNT && i < max; i++) {
+        (void)load[i]();
+        fill_part(&parts[i], libraries[i]);
+    }
+    lfuse__error_restore(&before);
+    return COUNT;
+}

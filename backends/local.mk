@@ -1,0 +1,42 @@
+# SPDX-License-Identifier: Apache-2.0
+libfuse_core_la_SOURCES += %reldir%/table.c
+
+if HAVE_OPENCL
+libfuse_core_la_SOURCES += \
+	%reldir%/opencl/backend.h %reldir%/opencl/internal.h %reldir%/opencl/functions.def \
+	%reldir%/opencl/backend.c \
+	%reldir%/opencl/error.c \
+	%reldir%/opencl/facts.c \
+	%reldir%/opencl/graph.c \
+	%reldir%/opencl/launch.c \
+	%reldir%/opencl/library.c \
+	%reldir%/opencl/memory.c \
+	%reldir%/opencl/program.c \
+	%reldir%/opencl/stream.c
+if HAVE_CLBLAST
+libfuse_core_la_SOURCES += %reldir%/opencl/gemm.c
+else
+libfuse_core_la_SOURCES += %reldir%/opencl/gemm_none.c
+endif
+BUILT_SOURCES += %reldir%/opencl/prelude.k.h
+endif
+CLEANFILES += %reldir%/opencl/prelude.k.h
+EXTRA_DIST += %reldir%/opencl/prelude.k
+
+if HAVE_CUDA
+libfuse_core_la_SOURCES += \
+	%reldir%/cuda/backend.h %reldir%/cuda/internal.h %reldir%/cuda/program.h %reldir%/cuda/functions.def \
+	%reldir%/cuda/backend.c \
+	%reldir%/cuda/error.c \
+	%reldir%/cuda/facts.c \
+	%reldir%/cuda/gemm.c \
+	%reldir%/cuda/graph.c \
+	%reldir%/cuda/launch.c \
+	%reldir%/cuda/library.c \
+	%reldir%/cuda/memory.c \
+	%reldir%/cuda/program.c \
+	%reldir%/cuda/stream.c
+BUILT_SOURCES += %reldir%/cuda/prelude.k.h
+endif
+CLEANFILES += %reldir%/cuda/prelude.k.h
+EXTRA_DIST += %reldir%/cuda/prelude.k

@@ -1,0 +1,204 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Programs: from source, from the driver's binary, and back. */
+#ifdef HAVE_CONFIG_H
+#include "config.h"
+#endif
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "backends/opencl/internal.h"
+
+static const char *name_of(const lfuse__bdevice *dev)
+{
+    return dev->device.facts.info.name;
+}
+
+/*
+ * NVIDIA's OpenCL has no sub-groups; shuffles are reached through inline PTX, which must never come before another
+ * vendor's compiler (PoCL's ends the process).
+ */
+void lfuse__cl_probe_compiler(lfuse__bdevice *dev)
+{
+    const char *source =
+        "__kernel void probe(__global float *x)\n"
+        "{\n"
+        "    float y;\n"
+        "    __asm__ volatile(\"shfl.sync.bfly.b32 %0, %1, %2, 31, -1;\" : \"=f\"(y) : \"f\"(x[0]), \"r\"(16));\n"
+        "    x[0] = y;\n"
+        "}\n";
+    char *options = dev->device.options;
+    size_t length = strlen(options);
+    cl_program program;
+    cl_int code;
+
+    if (!dev->device.nvidia || dev->device.facts.simd != 32) return;
+    program = lfuse__cl.CreateProgramWithSource(dev->context, 1, &source, NULL, &code);
+    if (program == NULL) return;
+    code = lfuse__cl.BuildProgram(program, 1, &dev->device.id, options, NULL, NULL);
+    if (code == CL_SUCCESS) snprintf(options + length, sizeof dev->device.options - length, " -DLFUSE_PTX=1");
+    lfuse__cl.ReleaseProgram(program);
+}
+
+lfuse_status lfuse__cl_program_key(lfuse__bdevice *dev, lfuse__strbuf *key)
+{
+    const lfuse__cl_device *d = &dev->device;
+
+    lfuse__strbuf_format(key, "opencl\nplatform %s\nvendor %s\ndevice %s\nversion %s\ndriver %s\ncompiler %s\n",
+                         d->platform_version, d->vendor, d->facts.info.product, d->version, d->driver_version,
+                         d->c_version);
+    /* Two devices of one name may differ in size, and some compilers look at it. */
+    lfuse__strbuf_format(key, "units %u\noptions %s\n", (unsigned)d->facts.info.compute_units, d->options);
+    return lfuse__strbuf_check(key);
+}
+
+/* The log is a courtesy: without it the build's own error still stands. */
+static void append_log(lfuse__bdevice *dev, cl_program program, lfuse__strbuf *log)
+{
+    size_t bytes = 0;
+    char *text;
+
+    if (lfuse__cl.GetProgramBuildInfo(program, dev->device.id, CL_PROGRAM_BUILD_LOG, 0, NULL, &bytes) != CL_SUCCESS)
+        return;
+    text = malloc(bytes + 1);
+    if (text == NULL) return;
+    text[bytes] = '\0';
+    if (lfuse__cl.GetProgramBuildInfo(program, dev->device.id, CL_PROGRAM_BUILD_LOG, bytes, text, NULL) == CL_SUCCESS)
+        lfuse__strbuf_add(log, text);
+    free(text);
+}
+
+/* Takes the program: it is released on failure. `log` may be NULL. */
+static lfuse_status build(lfuse__bdevice *dev, cl_program program, const char *what, lfuse__strbuf *log,
+                          lfuse__bprogram **out)
+{
+    lfuse__bprogram *p = calloc(1, sizeof *p);
+    lfuse_status status;
+    cl_int code;
+
+    if (p == NULL) {
+        status = lfuse__error(LFUSE_ERR_MEMORY, "no memory for a program");
+        goto err_release_program;
+    }
+    code = lfuse__cl.BuildProgram(program, 1, &dev->device.id, dev->device.options, NULL, NULL);
+    if (code != CL_SUCCESS) {
+        if (log != NULL) append_log(dev, program, log);
+        status = lfuse__cl_error(code, "%s: clBuildProgram of %s", name_of(dev), what);
+        goto err_free;
+    }
+    p->dev = dev, p->program = program;
+    *out = p;
+    return LFUSE_OK;
+
+err_free:
+    free(p);
+err_release_program:
+    lfuse__cl.ReleaseProgram(program);
+    return status;
+}
+
+lfuse_status lfuse__cl_program_build(lfuse__bdevice *dev, const char *source, lfuse__strbuf *log,
+                                     lfuse__bprogram **program)
+{
+    cl_int code;
+    cl_program p = lfuse__cl.CreateProgramWithSource(dev->context, 1, &source, NULL, &code);
+
+    if (p == NULL) return lfuse__cl_error(code, "%s: clCreateProgramWithSource", name_of(dev));
+    return build(dev, p, "a source", log, program);
+}
+
+lfuse_status lfuse__cl_program_load(lfuse__bdevice *dev, const void *binary, size_t bytes, lfuse__bprogram **program)
+{
+    const unsigned char *data = binary;
+    cl_int code, state = CL_SUCCESS;
+    cl_program p = lfuse__cl.CreateProgramWithBinary(dev->context, 1, &dev->device.id, &bytes, &data, &state, &code);
+
+    if (p == NULL) return lfuse__cl_error(code, "%s: clCreateProgramWithBinary of %zu bytes", name_of(dev), bytes);
+    if (state != CL_SUCCESS) {
+        lfuse__cl.ReleaseProgram(p);
+        return lfuse__cl_error(state, "%s: clCreateProgramWithBinary of %zu bytes", name_of(dev), bytes);
+    }
+    return build(dev, p, "a binary", NULL, program);
+}
+
+/* A program of an adopted context has a place for each device of it; ours is the only one that was built. */
+typedef struct binary_list {
+    cl_uint count;
+    cl_device_id *ids;
+    size_t *sizes;
+    unsigned char **data;
+} binary_list;
+
+static void free_list(binary_list *l)
+{
+    free(l->data);
+    free(l->sizes);
+    free(l->ids);
+}
+
+static cl_int read_list(cl_program program, binary_list *l)
+{
+    cl_int code = lfuse__cl.GetProgramInfo(program, CL_PROGRAM_DEVICES, l->count * sizeof *l->ids, l->ids, NULL);
+
+    if (code != CL_SUCCESS) return code;
+    return lfuse__cl.GetProgramInfo(program, CL_PROGRAM_BINARY_SIZES, l->count * sizeof *l->sizes, l->sizes, NULL);
+}
+
+static cl_uint place_of(const binary_list *l, cl_device_id id)
+{
+    cl_uint i = 0;
+
+    while (i < l->count && l->ids[i] != id) i++;
+    return i;
+}
+
+lfuse_status lfuse__cl_program_binary(lfuse__bprogram *program, lfuse__strbuf *binary)
+{
+    lfuse__bdevice *dev = program->dev;
+    binary_list l = { 0 };
+    lfuse_status status = LFUSE_OK;
+    cl_uint place;
+    cl_int code = lfuse__cl.GetProgramInfo(program->program, CL_PROGRAM_NUM_DEVICES, sizeof l.count, &l.count, NULL);
+
+    if (code != CL_SUCCESS) return lfuse__cl_error(code, "%s: clGetProgramInfo", name_of(dev));
+    l.ids = calloc(l.count, sizeof *l.ids);
+    l.sizes = calloc(l.count, sizeof *l.sizes);
+    l.data = calloc(l.count, sizeof *l.data);
+    if (l.ids == NULL || l.sizes == NULL || l.data == NULL) {
+        status = lfuse__error(LFUSE_ERR_MEMORY, "no memory for the binaries of %u devices", (unsigned)l.count);
+        goto free_list;
+    }
+    code = read_list(program->program, &l);
+    if (code != CL_SUCCESS) {
+        status = lfuse__cl_error(code, "%s: clGetProgramInfo", name_of(dev));
+        goto free_list;
+    }
+    place = place_of(&l, dev->device.id);
+    if (place == l.count || l.sizes[place] == 0) {
+        status = lfuse__error(LFUSE_ERR_UNSUPPORTED, "%s: the driver gives no binary", name_of(dev));
+        goto free_list;
+    }
+    l.data[place] = malloc(l.sizes[place]);
+    if (l.data[place] == NULL) {
+        status = lfuse__error(LFUSE_ERR_MEMORY, "no memory for a binary of %zu bytes", l.sizes[place]);
+        goto free_list;
+    }
+    code = lfuse__cl.GetProgramInfo(program->program, CL_PROGRAM_BINARIES, l.count * sizeof *l.data, l.data, NULL);
+    if (code != CL_SUCCESS) {
+        status = lfuse__cl_error(code, "%s: clGetProgramInfo(CL_PROGRAM_BINARIES)", name_of(dev));
+    } else {
+        lfuse__strbuf_bytes(binary, l.data[place], l.sizes[place]);
+        status = lfuse__strbuf_check(binary);
+    }
+    free(l.data[place]);
+free_list:
+    free_list(&l);
+    return status;
+}
+
+void lfuse__cl_program_destroy(lfuse__bprogram *program)
+{
+    lfuse__cl.ReleaseProgram(program->program);
+    free(program);
+}

@@ -1,0 +1,95 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * lfuse-bench: problems, variants and what is measured of them. A suite turns a problem string into a case: a few
+ * variants of the same work over the same random data, each verified before it is timed.
+ */
+#ifndef BENCH_BENCH_H
+#define BENCH_BENCH_H
+
+#include <stdbool.h>
+#include <stdio.h>
+
+#include "libfuse.h"
+
+enum { BENCH_MAX_VARIANTS = 8, BENCH_MAX_PROBLEM = 96 };
+
+/* Ceilings of a device, measured in the same process. */
+typedef struct bench_machine {
+    double empty_us;  /* launch of an empty kernel and synchronisation */
+    double copy_gbs;  /* bytes read + written, the faster of the API's copy and our copy kernel */
+    double gemm_gflops; /* f32 product, 0 where the device has none */
+    double timer_us;  /* resolution of the host's clock */
+} bench_machine;
+
+typedef struct bench_device {
+    lfuse_device *dev;
+    lfuse_device_info info;
+    lfuse_stream *stream;
+    bench_machine machine;
+    bool quick;
+} bench_device;
+
+/* One way to do the work of a case. run() enqueues it once on the device's stream, over buffer set `set`. */
+typedef struct bench_variant {
+    const char *name;
+    void *state;
+    lfuse_status (*run)(void *state, int set);
+    void (*destroy)(void *state);
+    double first_us;      /* plan making and first run with an empty cache; < 0: not measured */
+    double bytes, flops;  /* of one run */
+    double max_err, tol;  /* largest error over its bound as error and bound; < 0: nothing to verify (copies) */
+    bool ok;
+} bench_variant;
+
+typedef struct bench_case {
+    char problem[BENCH_MAX_PROBLEM];
+    int nsets;            /* buffer sets that every variant has */
+    double set_bytes;     /* of one of them: cold_us is measured where all together exceed three times the cache */
+    int nvariants;
+    bench_variant variants[BENCH_MAX_VARIANTS];
+    void *shared;         /* the suite's own, freed after the variants */
+    void (*destroy)(void *shared);
+} bench_case;
+
+typedef struct bench_suite {
+    const char *name;
+    const char *const *problems; /* NULL at the end */
+    const char *const *quick;
+    /*
+     * Builds and verifies the variants. ERR_UNSUPPORTED: skipped on this device, the message says why. On failure
+     * nothing is left behind.
+     */
+    lfuse_status (*prepare)(bench_device *d, const char *problem, bench_case *c);
+} bench_suite;
+
+extern const bench_suite bench_suite_launch, bench_suite_pointwise, bench_suite_dense;
+
+/* Figures of one variant; < 0: not measured. Medians, with 20 and 80 percentiles of gpu_us. */
+typedef struct bench_figures {
+    double wall_us, gpu_us, gpu_low, gpu_high, cold_us, enqueue_us, floor_us;
+    unsigned long long launches;
+} bench_figures;
+
+/* measure.c: all variants of a case, interleaved. `only`: one variant's name, or NULL. */
+lfuse_status bench_measure(bench_device *d, bench_case *c, const char *only, bench_figures *figures);
+
+/* machine.c */
+lfuse_status bench_machine_measure(bench_device *d);
+
+/* report.c: a table on stdout, JSON lines in `json` (may be NULL). */
+void bench_report_machine(const bench_device *d, FILE *json);
+void bench_report_case(const bench_device *d, const bench_case *c, const char *only, const bench_figures *figures,
+                       FILE *json);
+void bench_report_skipped(const bench_device *d, const char *problem, const char *reason, FILE *json);
+
+/* case.c: sets the case's buffer sets, of `bytes` each: enough to defeat the device's cache, `most` at most. */
+void bench_choose_sets(const bench_device *d, bench_case *c, double bytes, int most);
+/* All sets together exceed three times the last-level cache. */
+bool bench_is_cold(const bench_device *d, const bench_case *c);
+
+/* A variant of the suite; fills the fields that are common. NULL when the case is full. */
+bench_variant *bench_add(bench_case *c, const char *name, void *state, lfuse_status (*run)(void *, int),
+                         void (*destroy)(void *));
+void bench_case_destroy(bench_case *c);
+
+#endif

@@ -1,0 +1,46 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#ifdef HAVE_CONFIG_H
+#include "config.h"
+#endif
+
+#include "bench/bench.h"
+
+/* Where the driver does not tell the last-level cache's size: OpenCL's answer may be that of another level. */
+static const double assumed_cache = 64e6;
+
+static double cache_bytes(const bench_device *d)
+{
+    return (double)d->info.cache_bytes > assumed_cache ? (double)d->info.cache_bytes : assumed_cache;
+}
+
+void bench_choose_sets(const bench_device *d, bench_case *c, double bytes, int most)
+{
+    /* A virtual machine may report the cache of its whole host: memory is not filled for that. */
+    double room = 0.05 * (double)d->info.memory_bytes, wanted = 3 * cache_bytes(d);
+    int sets = (int)((wanted < room ? wanted : room) / bytes) + 1;
+    c->set_bytes = bytes;
+    c->nsets = sets < 2 ? 2 : sets > most ? most : sets;
+}
+
+bool bench_is_cold(const bench_device *d, const bench_case *c)
+{
+    return c->nsets * c->set_bytes > 3 * cache_bytes(d);
+}
+
+bench_variant *bench_add(bench_case *c, const char *name, void *state, lfuse_status (*run)(void *, int),
+                         void (*destroy)(void *))
+{
+    if (c->nvariants == BENCH_MAX_VARIANTS) return NULL;
+    bench_variant *v = &c->variants[c->nvariants++];
+    *v = (bench_variant){.name = name, .state = state, .run = run, .destroy = destroy, .first_us = -1, .max_err = -1,
+                         .tol = -1, .ok = true};
+    return v;
+}
+
+void bench_case_destroy(bench_case *c)
+{
+    for (int i = 0; i < c->nvariants; i++)
+        if (c->variants[i].destroy) c->variants[i].destroy(c->variants[i].state);
+    if (c->destroy) c->destroy(c->shared);
+    *c = (bench_case){.nsets = 0};
+}

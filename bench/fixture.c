@@ -1,0 +1,167 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#ifdef HAVE_CONFIG_H
+#include "config.h"
+#endif
+
+#include "bench/fixture.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "bench/data.h"
+#include "bench/timer.h"
+#include "common/base/error.h"
+
+/* A plan of the fixture's graph with one instance for each buffer set. */
+typedef struct planned {
+    const fixture *f;
+    lfuse_plan *plan;
+    lfuse_instance *instances[FIXTURE_MAX_SETS];
+    lfuse_binding bindings[FIXTURE_MAX_SETS][FIXTURE_MAX_IO];
+} planned;
+
+lfuse_status fixture_create(bench_device *d, fixture **f)
+{
+    fixture *made = calloc(1, sizeof *made);
+    if (!made) return lfuse__error(LFUSE_ERR_MEMORY, "out of memory for a problem");
+    made->d = d;
+    made->graph = lfuse_graph_create();
+    *f = made;
+    return LFUSE_OK;
+}
+
+void fixture_destroy(void *pointer)
+{
+    fixture *f = pointer;
+    if (!f) return;
+    for (int i = 0; i < f->nio; i++) {
+        for (int s = 0; s < f->nsets; s++) lfuse_tensor_destroy(f->io[i].tensors[s]);
+        free(f->io[i].host);
+    }
+    lfuse_graph_destroy(f->graph);
+    free(f);
+}
+
+static fixture_io *next_io(fixture *f, const char *name, fixture_role role)
+{
+    if (f->nio == FIXTURE_MAX_IO) return NULL;
+    fixture_io *io = &f->io[f->nio++];
+    snprintf(io->name, sizeof io->name, "%s", name);
+    io->role = role;
+    return io;
+}
+
+static lfuse_status fill_host(fixture_io *io, double scale, uint64_t seed)
+{
+    io->host = malloc((size_t)io->elements * lfuse_type_size(io->type) + 1);
+    if (!io->host) return lfuse__error(LFUSE_ERR_MEMORY, "out of memory for %s", io->name);
+    lfuse__data_uniform(io->type, io->host, io->elements, -scale, scale, seed);
+    return LFUSE_OK;
+}
+
+lfuse_status fixture_tensor(fixture *f, const char *name, fixture_role role, lfuse_type type, int rank,
+                            const int64_t *shape, double scale, lfuse_value *value)
+{
+    fixture_io *io = next_io(f, name, role);
+    if (!io) return lfuse__error(LFUSE_ERR_INVALID, "a problem has at most %d tensors", FIXTURE_MAX_IO);
+    io->type = type;
+    io->rank = rank;
+    io->elements = 1;
+    for (int i = 0; i < rank; i++) io->elements *= io->shape[i] = shape[i];
+    if (role == FIXTURE_OUTPUT) return LFUSE_OK;
+    *value = role == FIXTURE_FROZEN ? lfuse_frozen(f->graph, name, type, rank, shape)
+                                    : lfuse_input(f->graph, name, type, rank, shape);
+    return fill_host(io, scale, (uint64_t)f->nio);
+}
+
+lfuse_status fixture_number(fixture *f, const char *name, double number, lfuse_value *value)
+{
+    fixture_io *io = next_io(f, name, FIXTURE_NUMBER);
+    if (!io) return lfuse__error(LFUSE_ERR_INVALID, "a problem has at most %d tensors", FIXTURE_MAX_IO);
+    io->number = number;
+    *value = lfuse_scalar(f->graph, name);
+    return LFUSE_OK;
+}
+
+double fixture_bytes(const fixture *f)
+{
+    double bytes = 0;
+    for (int i = 0; i < f->nio; i++)
+        if (f->io[i].role != FIXTURE_NUMBER) bytes += (double)f->io[i].elements * (double)lfuse_type_size(f->io[i].type);
+    return bytes;
+}
+
+lfuse_status fixture_upload(fixture *f, int nsets)
+{
+    f->nsets = nsets;
+    for (int s = 0; s < nsets; s++) {
+        for (int i = 0; i < f->nio; i++) {
+            fixture_io *io = &f->io[i];
+            if (io->role == FIXTURE_NUMBER) continue;
+            LFUSE__TRY(lfuse_tensor_create(f->d->dev, io->type, io->rank, io->shape, &io->tensors[s]));
+            if (io->host) LFUSE__TRY(lfuse_tensor_write(io->tensors[s], NULL, io->host));
+        }
+    }
+    return LFUSE_OK;
+}
+
+static lfuse_status planned_run(void *state, int set)
+{
+    planned *p = state;
+    return lfuse_instance_run(p->instances[set], p->bindings[set], p->f->nio);
+}
+
+static void planned_destroy(void *state)
+{
+    planned *p = state;
+    for (int s = 0; s < p->f->nsets; s++) lfuse_instance_destroy(p->instances[s]);
+    lfuse_plan_destroy(p->plan);
+    free(p);
+}
+
+static void bind_set(planned *p, int set)
+{
+    for (int i = 0; i < p->f->nio; i++) {
+        const fixture_io *io = &p->f->io[i];
+        p->bindings[set][i] = io->role == FIXTURE_NUMBER ? lfuse_bind_number(io->name, io->number)
+                                                         : lfuse_bind_tensor(io->name, io->tensors[set]);
+    }
+}
+
+static lfuse_status plan_and_run(planned *p, const lfuse_plan_options *options, double *first_us)
+{
+    const fixture *f = p->f;
+    for (int s = 0; s < f->nsets; s++) bind_set(p, s);
+    for (int i = 0; i < f->nio; i++) /* what a variant leaves unwritten must not pass for the last one's result */
+        if (f->io[i].role == FIXTURE_OUTPUT) LFUSE__TRY(lfuse_tensor_fill(f->io[i].tensors[0], NULL, NAN));
+    double start = bench_now_us();
+    LFUSE__TRY(lfuse_plan_create(f->d->dev, f->graph, options, &p->plan));
+    LFUSE__TRY(lfuse_instance_create(p->plan, f->d->stream, p->bindings[0], f->nio, &p->instances[0]));
+    LFUSE__TRY(planned_run(p, 0));
+    LFUSE__TRY(lfuse_stream_synchronize(f->d->stream));
+    *first_us = bench_now_us() - start;
+    for (int s = 1; s < f->nsets; s++)
+        LFUSE__TRY(lfuse_instance_create(p->plan, f->d->stream, p->bindings[s], f->nio, &p->instances[s]));
+    return LFUSE_OK;
+}
+
+lfuse_status fixture_variant(fixture *f, bench_case *c, const char *name, const lfuse_plan_options *options)
+{
+    planned *p = calloc(1, sizeof *p);
+    double first_us = -1;
+    if (!p) return lfuse__error(LFUSE_ERR_MEMORY, "out of memory for variant %s", name);
+    p->f = f;
+    lfuse_status status = plan_and_run(p, options, &first_us);
+    if (status) {
+        planned_destroy(p);
+        return status;
+    }
+    bench_variant *v = bench_add(c, name, p, planned_run, planned_destroy);
+    if (!v) {
+        planned_destroy(p);
+        return lfuse__error(LFUSE_ERR_INVALID, "a case has at most %d variants", BENCH_MAX_VARIANTS);
+    }
+    v->first_us = first_us;
+    return fixture_verify(f, v);
+}

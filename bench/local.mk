@@ -1,0 +1,27 @@
+# SPDX-License-Identifier: Apache-2.0
+# The oracle and the test data, which the tests use too; lfuse-bench and lfuse-info.
+noinst_LTLIBRARIES += bench/liboracle.la
+bench_liboracle_la_SOURCES = %reldir%/data.c %reldir%/data.h %reldir%/oracle.c %reldir%/oracle.h \
+	%reldir%/oracle_compare.c %reldir%/oracle_internal.h %reldir%/oracle_matmul.c %reldir%/oracle_point.c \
+	%reldir%/oracle_product.c %reldir%/oracle_round.c %reldir%/oracle_sum.c
+bench_liboracle_la_CFLAGS = $(AM_CFLAGS) -ffp-contract=off
+
+bin_PROGRAMS += bench/lfuse-bench bench/lfuse-info
+bench_lfuse_bench_SOURCES = %reldir%/main.c %reldir%/bench.h %reldir%/case.c %reldir%/measure.c %reldir%/machine.c \
+	%reldir%/report.c %reldir%/json.c %reldir%/json.h %reldir%/timer.c %reldir%/timer.h %reldir%/fixture.c \
+	%reldir%/fixture.h %reldir%/verify.c %reldir%/native.c %reldir%/native.h %reldir%/suite_launch.c \
+	%reldir%/suite_pointwise.c %reldir%/suite_dense.c
+if HAVE_CUDA
+bench_lfuse_bench_SOURCES += %reldir%/native_cuda.c
+endif
+if HAVE_OPENCL
+bench_lfuse_bench_SOURCES += %reldir%/native_opencl.c
+endif
+bench_lfuse_bench_LDADD = bench/liboracle.la libfuse_core.la
+bench_lfuse_info_SOURCES = %reldir%/info.c %reldir%/json.c %reldir%/json.h
+bench_lfuse_info_LDADD = libfuse_core.la
+
+# What the first use of a plan costs; needs a process of its own, so it is no suite of lfuse-bench.
+noinst_PROGRAMS += bench/first-run
+bench_first_run_SOURCES = %reldir%/first_run.c %reldir%/timer.c %reldir%/timer.h
+bench_first_run_LDADD = libfuse_core.la

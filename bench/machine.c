@@ -1,0 +1,137 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The ceilings of a device, by which the other figures are judged. */
+#ifdef HAVE_CONFIG_H
+#include "config.h"
+#endif
+
+#include "bench/bench.h"
+#include "bench/fixture.h"
+#include "bench/native.h"
+#include "bench/timer.h"
+#include "common/base/error.h"
+
+/* Median time in microseconds of one of `batch` runs and their synchronisation. */
+static lfuse_status time_runs(bench_device *d, lfuse_status (*run)(void *), void *state, int batch, double *us)
+{
+    enum { ROUNDS = 11 };
+    double samples[ROUNDS];
+    for (int r = -2; r < ROUNDS; r++) {
+        double start = bench_now_us();
+        for (int i = 0; i < batch; i++) LFUSE__TRY(run(state));
+        LFUSE__TRY(lfuse_stream_synchronize(d->stream));
+        if (r >= 0) samples[r] = (bench_now_us() - start) / batch;
+    }
+    *us = bench_quantile(samples, ROUNDS, 0.5);
+    return LFUSE_OK;
+}
+
+typedef struct copy_state {
+    lfuse_stream *stream;
+    lfuse_tensor *to, *from;
+    lfuse_instance *instance;
+    lfuse_binding bindings[2];
+} copy_state;
+
+static lfuse_status copy_api(void *state)
+{
+    copy_state *s = state;
+    return lfuse_tensor_copy(s->to, s->from, s->stream);
+}
+
+static lfuse_status copy_kernel(void *state)
+{
+    copy_state *s = state;
+    return lfuse_instance_run(s->instance, s->bindings, 2);
+}
+
+static lfuse_status copy_rate(bench_device *d)
+{
+    int64_t elements = d->info.kind == LFUSE_DEVICE_GPU ? 128 << 20 : 32 << 20;
+    double api_us, kernel_us;
+    fixture *f;
+    lfuse_value x = {NULL, -1};
+    LFUSE__TRY(fixture_create(d, &f));
+    lfuse_plan *plan = NULL;
+    copy_state s = {.stream = d->stream};
+
+    lfuse_status status = fixture_tensor(f, "x", FIXTURE_INPUT, LFUSE_F32, 1, &elements, 1, &x);
+    if (!status) status = fixture_tensor(f, "y", FIXTURE_OUTPUT, LFUSE_F32, 1, &elements, 1, NULL);
+    if (!status) status = fixture_upload(f, 1);
+    if (status) goto destroy_fixture;
+    lfuse_output(f->graph, "y", x);
+    s.from = f->io[0].tensors[0];
+    s.to = f->io[1].tensors[0];
+    s.bindings[0] = lfuse_bind_tensor("x", s.from);
+    s.bindings[1] = lfuse_bind_tensor("y", s.to);
+    status = lfuse_plan_create(d->dev, f->graph, NULL, &plan);
+    if (!status) status = lfuse_instance_create(plan, d->stream, s.bindings, 2, &s.instance);
+    if (!status) status = time_runs(d, copy_api, &s, 5, &api_us);
+    if (!status) status = time_runs(d, copy_kernel, &s, 5, &kernel_us);
+    if (!status) d->machine.copy_gbs = 8e-3 * (double)elements / (api_us < kernel_us ? api_us : kernel_us);
+    lfuse_instance_destroy(s.instance);
+    lfuse_plan_destroy(plan);
+destroy_fixture:
+    fixture_destroy(f);
+    return status;
+}
+
+typedef struct product_state {
+    lfuse_stream *stream;
+    lfuse_tensor *a, *b, *c;
+} product_state;
+
+static lfuse_status product(void *state)
+{
+    product_state *s = state;
+    return lfuse_gemm(s->stream, 0, 0, 1, s->a, s->b, 0, s->c);
+}
+
+static lfuse_status product_rate(bench_device *d)
+{
+    int64_t n = d->info.kind != LFUSE_DEVICE_GPU ? 256 : d->quick ? 2048 : 4096;
+    int64_t shape[2] = {n, n};
+    double us;
+    lfuse_value ignored;
+    fixture *f;
+    LFUSE__TRY(fixture_create(d, &f));
+    lfuse_status status = fixture_tensor(f, "a", FIXTURE_INPUT, LFUSE_F32, 2, shape, 1, &ignored);
+    if (!status) status = fixture_tensor(f, "b", FIXTURE_INPUT, LFUSE_F32, 2, shape, 1, &ignored);
+    if (!status) status = fixture_tensor(f, "c", FIXTURE_OUTPUT, LFUSE_F32, 2, shape, 1, NULL);
+    if (!status) status = fixture_upload(f, 1);
+    if (!status) {
+        product_state s = {d->stream, f->io[0].tensors[0], f->io[1].tensors[0], f->io[2].tensors[0]};
+        status = time_runs(d, product, &s, 3, &us);
+    }
+    if (!status) d->machine.gemm_gflops = 2e-3 * (double)n * (double)n * (double)n / us;
+    fixture_destroy(f);
+    return status == LFUSE_ERR_UNSUPPORTED ? LFUSE_OK : status;
+}
+
+typedef struct empty_state {
+    const bench_native_kind *kind;
+    bench_native *native;
+} empty_state;
+
+static lfuse_status empty_run(void *state)
+{
+    empty_state *s = state;
+    return s->kind->empty(s->native);
+}
+
+static lfuse_status empty_launch(bench_device *d)
+{
+    empty_state s;
+    LFUSE__TRY(bench_native_find(d, &s.kind));
+    LFUSE__TRY(s.kind->create(d, &s.native));
+    lfuse_status status = time_runs(d, empty_run, &s, 1, &d->machine.empty_us);
+    s.kind->destroy(s.native);
+    return status;
+}
+
+lfuse_status bench_machine_measure(bench_device *d)
+{
+    d->machine.timer_us = bench_timer_resolution();
+    LFUSE__TRY(empty_launch(d));
+    LFUSE__TRY(copy_rate(d));
+    return product_rate(d);
+}

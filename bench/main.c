@@ -1,0 +1,183 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* lfuse-bench: see man/lfuse-bench.1. */
+#ifdef HAVE_CONFIG_H
+#include "config.h"
+#endif
+
+#include <errno.h>
+#include <getopt.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "bench/bench.h"
+
+static const bench_suite *const suites[] = {&bench_suite_launch, &bench_suite_pointwise, &bench_suite_dense};
+enum { SUITES = sizeof suites / sizeof *suites };
+
+typedef struct options {
+    const char *device, *suite, *problem, *variant, *json_path;
+    bool quick, list;
+    FILE *json;
+} options;
+
+typedef struct totals {
+    int good, wrong, skipped;
+} totals;
+
+static void usage(FILE *to)
+{
+    fputs("usage: lfuse-bench [--device all|NAME] [--suite NAME] [--case PROBLEM] [--variant NAME]\n"
+          "                   [--quick] [--json FILE] [--list] [--help] [--version]\n", to);
+}
+
+static const char *const *problems_of(const options *o, const bench_suite *s)
+{
+    return o->quick ? s->quick : s->problems;
+}
+
+/* The suite that a problem string names before its first colon. */
+static const bench_suite *suite_of(const char *problem)
+{
+    size_t length = strcspn(problem, ":");
+    for (int i = 0; i < SUITES; i++)
+        if (strlen(suites[i]->name) == length && !strncmp(suites[i]->name, problem, length)) return suites[i];
+    return NULL;
+}
+
+static int list_problems(const options *o)
+{
+    for (int i = 0; i < SUITES; i++)
+        for (const char *const *p = problems_of(o, suites[i]); *p; p++) puts(*p);
+    return 0;
+}
+
+static void run_problem(const options *o, bench_device *d, const bench_suite *suite, const char *problem, totals *t)
+{
+    bench_case c = {.nsets = 1};
+    bench_figures figures[BENCH_MAX_VARIANTS];
+    snprintf(c.problem, sizeof c.problem, "%s", problem);
+    lfuse_status status = suite->prepare(d, problem, &c);
+    if (!status) status = bench_measure(d, &c, o->variant, figures);
+    if (!status) {
+        bench_report_case(d, &c, o->variant, figures, o->json);
+        for (int i = 0; i < c.nvariants; i++) c.variants[i].ok ? t->good++ : t->wrong++;
+    } else if (status == LFUSE_ERR_UNSUPPORTED || status == LFUSE_ERR_DEVICE_MEMORY || status == LFUSE_ERR_TYPE) {
+        bench_report_skipped(d, problem, lfuse_last_error(), o->json);
+        t->skipped++;
+    } else {
+        printf("  %-28s FAILED: %s: %s\n", problem, lfuse_status_name(status), lfuse_last_error());
+        t->wrong++;
+    }
+    bench_case_destroy(&c);
+}
+
+static void run_suites(const options *o, bench_device *d, totals *t)
+{
+    if (o->problem) {
+        run_problem(o, d, suite_of(o->problem), o->problem, t);
+        return;
+    }
+    for (int i = 0; i < SUITES; i++) {
+        if (o->suite && strcmp(o->suite, suites[i]->name)) continue;
+        for (const char *const *p = problems_of(o, suites[i]); *p; p++) run_problem(o, d, suites[i], *p, t);
+    }
+}
+
+static int fail(const char *what)
+{
+    fprintf(stderr, "lfuse-bench: %s: %s\n", what, lfuse_last_error());
+    return 1;
+}
+
+static int run_device(const options *o, const char *name, totals *t)
+{
+    bench_device d = {.quick = o->quick};
+    int result = 0;
+    if (lfuse_device_open(name, &d.dev)) return fail(name ? name : "default device");
+    if (lfuse_device_get_info(d.dev, &d.info) || lfuse_stream_create(d.dev, &d.stream)) {
+        result = fail(d.info.name);
+        goto close_device;
+    }
+    if (bench_machine_measure(&d)) result = fail(d.info.name);
+    else {
+        bench_report_machine(&d, o->json);
+        run_suites(o, &d, t);
+    }
+    lfuse_stream_destroy(d.stream);
+close_device:
+    lfuse_device_close(d.dev);
+    return result;
+}
+
+static int run_all(const options *o, totals *t)
+{
+    int count, result = 0;
+    lfuse_device_info info;
+    if (lfuse_device_count(&count)) return fail("devices");
+    if (count == 0) return fail("no device");
+    for (int i = 0; i < count; i++) {
+        if (lfuse_device_describe(i, &info)) result |= fail("device");
+        else result |= run_device(o, info.name, t);
+    }
+    return result;
+}
+
+static int parse(int argc, char **argv, options *o)
+{
+    enum { DEVICE = 1, SUITE, CASE, VARIANT, QUICK, JSON, LIST, HELP, VERSION };
+    static const struct option known[] = {
+        {"device", required_argument, NULL, DEVICE}, {"suite", required_argument, NULL, SUITE},
+        {"case", required_argument, NULL, CASE},     {"variant", required_argument, NULL, VARIANT},
+        {"quick", no_argument, NULL, QUICK},         {"json", required_argument, NULL, JSON},
+        {"list", no_argument, NULL, LIST},           {"help", no_argument, NULL, HELP},
+        {"version", no_argument, NULL, VERSION},     {NULL, 0, NULL, 0}};
+    for (int c; (c = getopt_long(argc, argv, "", known, NULL)) != -1;) {
+        switch (c) {
+        case DEVICE: o->device = optarg; break;
+        case SUITE: o->suite = optarg; break;
+        case CASE: o->problem = optarg; break;
+        case VARIANT: o->variant = optarg; break;
+        case QUICK: o->quick = true; break;
+        case JSON: o->json_path = optarg; break;
+        case LIST: o->list = true; break;
+        case HELP: usage(stdout); exit(0);
+        case VERSION: printf("lfuse-bench (libfuse) %s\n", lfuse_version_string()); exit(0);
+        default: usage(stderr); return -1;
+        }
+    }
+    if (optind < argc) {
+        usage(stderr);
+        return -1;
+    }
+    if (o->problem && !suite_of(o->problem)) {
+        fprintf(stderr, "lfuse-bench: no suite makes the problem \"%s\"; --list shows some\n", o->problem);
+        return -1;
+    }
+    for (int i = 0; o->suite; i++) {
+        if (i == SUITES) {
+            fprintf(stderr, "lfuse-bench: no suite is called \"%s\"\n", o->suite);
+            return -1;
+        }
+        if (!strcmp(o->suite, suites[i]->name)) break;
+    }
+    return 0;
+}
+
+int main(int argc, char **argv)
+{
+    options o = {.device = "all"};
+    totals t = {0, 0, 0};
+    if (parse(argc, argv, &o)) return 2;
+    if (o.list) return list_problems(&o);
+    if (o.json_path && !(o.json = fopen(o.json_path, "w"))) {
+        fprintf(stderr, "lfuse-bench: %s: %s\n", o.json_path, strerror(errno));
+        return 2;
+    }
+    int result = strcmp(o.device, "all") ? run_device(&o, o.device, &t) : run_all(&o, &t);
+    printf("\n%d results verified, %d wrong, %d problems skipped\n", t.good, t.wrong, t.skipped);
+    if (o.json && fclose(o.json)) {
+        fprintf(stderr, "lfuse-bench: %s: %s\n", o.json_path, strerror(errno));
+        result = 1;
+    }
+    return result || t.wrong ? 1 : 0;
+}

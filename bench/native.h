@@ -1,0 +1,50 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * What the vendor's own calls do, without libfuse between: the baselines that the library is held to. One file for each
+ * backend implements it, as a row of bench_natives.
+ */
+#ifndef BENCH_NATIVE_H
+#define BENCH_NATIVE_H
+
+#include "bench/bench.h"
+
+typedef struct bench_native bench_native;
+
+/* A dense network by bare vendor calls: layers of x = relu(x w + b), buffers given as device tensors of f32. */
+typedef struct bench_dense_buffers {
+    int layers;
+    int64_t batch, width;
+    lfuse_tensor *const *w, *const *b; /* [layers] */
+    lfuse_tensor *x, *scratch[2], *y;
+} bench_dense_buffers;
+
+typedef struct bench_native_kind {
+    const char *backend;
+    /* Prepares an empty kernel, launched by the driver's bare call on the device's stream. */
+    lfuse_status (*create)(bench_device *d, bench_native **native);
+    void (*destroy)(bench_native *native);
+    lfuse_status (*empty)(bench_native *native);
+    /* Each product with the fastest algorithm that the vendor's heuristic lists. ERR_UNSUPPORTED: no vendor library. */
+    lfuse_status (*dense_create)(bench_device *d, const bench_dense_buffers *buffers, void **dense);
+    lfuse_status (*dense_run)(void *dense);
+    void (*dense_destroy)(void *dense);
+    /*
+     * Where the driver times each command: between begin and end the commands of the process are timed, one thread at a
+     * time. end tells the sum of their times in microseconds, < 0 when some of them could not be timed (those of a
+     * vendor's library). NULL where native graphs time better.
+     */
+    void (*profile_begin)(void);
+    lfuse_status (*profile_end)(bench_device *d, double *us);
+} bench_native_kind;
+
+#ifdef HAVE_CUDA
+extern const bench_native_kind bench_native_cuda;
+#endif
+#ifdef HAVE_OPENCL
+extern const bench_native_kind bench_native_opencl;
+#endif
+
+/* The row of the device's backend; ERR_UNSUPPORTED when there is none. */
+lfuse_status bench_native_find(const bench_device *d, const bench_native_kind **kind);
+
+#endif

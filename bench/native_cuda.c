@@ -1,0 +1,226 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Bare driver and cuBLASLt calls on the device's stream. */
+#ifdef HAVE_CONFIG_H
+#include "config.h"
+#endif
+
+#include <stdlib.h>
+
+#include "backends/cuda/internal.h"
+#include "backends/cuda/program.h"
+#include "bench/native.h"
+#include "bench/timer.h"
+#include "common/run/tensor.h"
+
+enum { MOST_LAYERS = 16, MOST_CANDIDATES = 32 };
+static const size_t workspace_bytes = 64u << 20;
+
+struct bench_native {
+    CUstream stream;
+    CUmodule module;
+    CUfunction empty;
+};
+
+static lfuse_status check(CUresult result, const char *call)
+{
+    return result ? lfuse__cu_error(NULL, result, "%s", call) : LFUSE_OK;
+}
+
+static lfuse_status check_lt(cublasStatus_t status, const char *call)
+{
+    return status ? lfuse__error(LFUSE_ERR_DEVICE, "%s returned %d", call, (int)status) : LFUSE_OK;
+}
+
+/* A program that calls the driver has its context current; so does this one while it measures. */
+static lfuse_status enter_context(CUstream stream)
+{
+    CUcontext context;
+    LFUSE__TRY(check(lfuse__cu.StreamGetCtx(stream, &context), "cuStreamGetCtx"));
+    return check(lfuse__cu.CtxPushCurrent(context), "cuCtxPushCurrent");
+}
+
+static void leave_context(void)
+{
+    CUcontext context;
+    lfuse__cu.CtxPopCurrent(&context);
+}
+
+static lfuse_status load_empty(bench_device *d, bench_native *n)
+{
+    lfuse__strbuf log = LFUSE__STRBUF_INIT, binary = LFUSE__STRBUF_INIT;
+    lfuse_status status = lfuse__cuda_compile("extern \"C\" __global__ void empty() {}\n",
+                                              lfuse__device_facts(d->dev)->arch, &log, &binary);
+    if (!status) status = check(lfuse__cu.ModuleLoadDataEx(&n->module, binary.data, 0, NULL, NULL), "cuModuleLoadData");
+    lfuse__strbuf_free(&binary);
+    lfuse__strbuf_free(&log);
+    if (status) return status;
+    status = check(lfuse__cu.ModuleGetFunction(&n->empty, n->module, "empty"), "cuModuleGetFunction");
+    if (status) lfuse__cu.ModuleUnload(n->module);
+    return status;
+}
+
+static void destroy(bench_native *n)
+{
+    lfuse__cu.ModuleUnload(n->module);
+    leave_context();
+    free(n);
+}
+
+static lfuse_status create(bench_device *d, bench_native **native)
+{
+    bench_native *n = calloc(1, sizeof *n);
+    if (!n) return lfuse__error(LFUSE_ERR_MEMORY, "out of memory for the bare launches");
+    n->stream = lfuse_stream_native(d->stream);
+    lfuse_status status = enter_context(n->stream);
+    if (status) goto free_native;
+    status = load_empty(d, n);
+    if (status) goto leave;
+    *native = n;
+    return LFUSE_OK;
+leave:
+    leave_context();
+free_native:
+    free(n);
+    return status;
+}
+
+static lfuse_status empty(bench_native *n)
+{
+    return check(lfuse__cu.LaunchKernel(n->empty, 1, 1, 1, 1, 1, 1, 0, n->stream, NULL, NULL), "cuLaunchKernel");
+}
+
+/* ---- dense networks ---- */
+
+typedef struct network {
+    CUstream stream;
+    cublasLtHandle_t lt;
+    cublasLtMatmulDesc_t layer[MOST_LAYERS]; /* each with its bias */
+    cublasLtMatrixLayout_t weights, rows;
+    cublasLtMatmulAlgo_t algorithm;
+    CUdeviceptr workspace, w[MOST_LAYERS], in[MOST_LAYERS], out[MOST_LAYERS];
+    int layers;
+    bool entered;
+} network;
+
+static CUdeviceptr address_of(const lfuse_tensor *t)
+{
+    return t->range->mem->address + t->range->offset + (uint64_t)t->offset * lfuse_type_size(t->type);
+}
+
+static void dense_destroy(void *dense)
+{
+    network *n = dense;
+    for (int l = 0; l < n->layers; l++)
+        if (n->layer[l]) lfuse__lt.MatmulDescDestroy(n->layer[l]);
+    if (n->weights) lfuse__lt.MatrixLayoutDestroy(n->weights);
+    if (n->rows) lfuse__lt.MatrixLayoutDestroy(n->rows);
+    if (n->lt) lfuse__lt.Destroy(n->lt);
+    if (n->workspace) lfuse__cu.MemFree(n->workspace);
+    if (n->entered) leave_context();
+    free(n);
+}
+
+/* Row-major y = x w is column-major y^T = w^T x^T, where a row-major matrix is its own transpose. */
+static cublasStatus_t multiply(network *n, int l, const cublasLtMatmulAlgo_t *algorithm)
+{
+    const float one = 1, zero = 0;
+    return lfuse__lt.Matmul(n->lt, n->layer[l], &one, (void *)n->w[l], n->weights, (void *)n->in[l], n->rows, &zero,
+                            (void *)n->out[l], n->rows, (void *)n->out[l], n->rows, algorithm, (void *)n->workspace,
+                            workspace_bytes, n->stream);
+}
+
+static lfuse_status describe(network *n, const bench_dense_buffers *b)
+{
+    uint64_t width = (uint64_t)b->width, batch = (uint64_t)b->batch;
+    const cublasLtEpilogue_t epilogue = CUBLASLT_EPILOGUE_RELU_BIAS;
+    LFUSE__TRY(check_lt(lfuse__lt.MatrixLayoutCreate(&n->weights, CUDA_R_32F, width, width, b->width), "layout"));
+    LFUSE__TRY(check_lt(lfuse__lt.MatrixLayoutCreate(&n->rows, CUDA_R_32F, width, batch, b->width), "layout"));
+    for (int l = 0; l < n->layers; l++) {
+        CUdeviceptr bias = address_of(b->b[l]);
+        LFUSE__TRY(check_lt(lfuse__lt.MatmulDescCreate(&n->layer[l], CUBLAS_COMPUTE_32F, CUDA_R_32F), "descriptor"));
+        LFUSE__TRY(check_lt(lfuse__lt.MatmulDescSetAttribute(n->layer[l], CUBLASLT_MATMUL_DESC_EPILOGUE, &epilogue,
+                                                             sizeof epilogue), "epilogue"));
+        LFUSE__TRY(check_lt(lfuse__lt.MatmulDescSetAttribute(n->layer[l], CUBLASLT_MATMUL_DESC_BIAS_POINTER, &bias,
+                                                             sizeof bias), "bias"));
+        n->w[l] = address_of(b->w[l]);
+        n->in[l] = l ? n->out[l - 1] : address_of(b->x);
+        n->out[l] = address_of(l + 1 < n->layers ? b->scratch[l % 2] : b->y);
+    }
+    return LFUSE_OK;
+}
+
+static lfuse_status time_algorithm(network *n, const cublasLtMatmulAlgo_t *algorithm, double *us)
+{
+    enum { RUNS = 10, ROUNDS = 5 };
+    double samples[ROUNDS];
+    for (int r = -1; r < ROUNDS; r++) {
+        double start = bench_now_us();
+        for (int i = 0; i < RUNS; i++) LFUSE__TRY(check_lt(multiply(n, 0, algorithm), "cublasLtMatmul"));
+        LFUSE__TRY(check(lfuse__cu.StreamSynchronize(n->stream), "cuStreamSynchronize"));
+        if (r >= 0) samples[r] = (bench_now_us() - start) / RUNS;
+    }
+    *us = bench_quantile(samples, ROUNDS, 0.5);
+    return LFUSE_OK;
+}
+
+static lfuse_status heuristic(network *n, cublasLtMatmulHeuristicResult_t *found, int *count)
+{
+    cublasLtMatmulPreference_t preference;
+    LFUSE__TRY(check_lt(lfuse__lt.MatmulPreferenceCreate(&preference), "preference"));
+    lfuse_status status = check_lt(lfuse__lt.MatmulPreferenceSetAttribute(preference,
+                                                                          CUBLASLT_MATMUL_PREF_MAX_WORKSPACE_BYTES,
+                                                                          &workspace_bytes, sizeof workspace_bytes),
+                                   "preference");
+    if (!status)
+        status = check_lt(lfuse__lt.MatmulAlgoGetHeuristic(n->lt, n->layer[0], n->weights, n->rows, n->rows, n->rows,
+                                                           preference, MOST_CANDIDATES, found, count),
+                          "cublasLtMatmulAlgoGetHeuristic");
+    lfuse__lt.MatmulPreferenceDestroy(preference);
+    return status;
+}
+
+/* The fastest of the algorithms that the heuristic lists. */
+static lfuse_status choose(network *n)
+{
+    cublasLtMatmulHeuristicResult_t found[MOST_CANDIDATES];
+    int count = 0;
+    double best = -1;
+    LFUSE__TRY(heuristic(n, found, &count));
+    for (int i = 0; i < count; i++) {
+        double us;
+        if (found[i].state != CUBLAS_STATUS_SUCCESS) continue;
+        LFUSE__TRY(time_algorithm(n, &found[i].algo, &us));
+        if (best >= 0 && us >= best) continue;
+        best = us;
+        n->algorithm = found[i].algo;
+    }
+    return best >= 0 ? LFUSE_OK : lfuse__error(LFUSE_ERR_UNSUPPORTED, "cuBLASLt lists no algorithm");
+}
+
+static lfuse_status dense_create(bench_device *d, const bench_dense_buffers *buffers, void **dense)
+{
+    LFUSE__TRY(lfuse__cu_load_blas());
+    network *n = calloc(1, sizeof *n);
+    if (!n) return lfuse__error(LFUSE_ERR_MEMORY, "out of memory for the vendor's network");
+    n->stream = lfuse_stream_native(d->stream);
+    n->layers = buffers->layers;
+    lfuse_status status = enter_context(n->stream);
+    n->entered = !status;
+    if (!status) status = check(lfuse__cu.MemAlloc(&n->workspace, workspace_bytes), "cuMemAlloc");
+    if (!status) status = check_lt(lfuse__lt.Create(&n->lt), "cublasLtCreate");
+    if (!status) status = describe(n, buffers);
+    if (!status) status = choose(n);
+    if (status) dense_destroy(n);
+    else *dense = n;
+    return status;
+}
+
+static lfuse_status dense_run(void *dense)
+{
+    network *n = dense;
+    for (int l = 0; l < n->layers; l++) LFUSE__TRY(check_lt(multiply(n, l, &n->algorithm), "cublasLtMatmul"));
+    return LFUSE_OK;
+}
+
+const bench_native_kind bench_native_cuda = {"cuda", create, destroy, empty, dense_create, dense_run, dense_destroy,
+                                             NULL, NULL};

@@ -1,0 +1,272 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Bare OpenCL and CLBlast calls on the device's queue. */
+#ifdef HAVE_CONFIG_H
+#include "config.h"
+#endif
+
+#include <stdlib.h>
+
+#include "backends/opencl/internal.h"
+#include "bench/native.h"
+#include "common/run/tensor.h"
+
+enum { MOST_LAYERS = 16 };
+
+static const char source[] =
+    "__kernel void empty(void) {}\n"
+    /* One row a work-item; n is a multiple of 16 in every problem of the suite, the rest is done one by one. */
+    "__kernel void bias_relu_rows(__global float *x, ulong at, __global const float *b, ulong b_at, int n)\n"
+    "{\n"
+    "    __global float *row = x + at + (ulong)get_global_id(0) * n;\n"
+    "    int i = 0;\n"
+    "    for (; i + 16 <= n; i += 16) vstore16(fmax(vload16(0, row + i) + vload16(0, b + b_at + i), 0.0f), 0, row + i);\n"
+    "    for (; i < n; i++) row[i] = fmax(row[i] + b[b_at + i], 0.0f);\n"
+    "}\n"
+    "__kernel void bias_relu_elements(__global float *x, ulong at, __global const float *b, ulong b_at, int n)\n"
+    "{\n"
+    "    int i = get_global_id(0), row = get_global_id(1);\n"
+    "    if (i < n) x[at + (ulong)row * n + i] = fmax(x[at + (ulong)row * n + i] + b[b_at + i], 0.0f);\n"
+    "}\n";
+
+struct bench_native {
+    cl_command_queue queue;
+    cl_program program;
+    cl_kernel empty;
+};
+
+static lfuse_status check(cl_int code, const char *call)
+{
+    return code ? lfuse__cl_error(code, "%s", call) : LFUSE_OK;
+}
+
+static lfuse_status build(const bench_device *d, cl_command_queue *queue, cl_program *program)
+{
+    cl_context context;
+    cl_device_id id;
+    cl_int code;
+    const char *text = source;
+    *queue = lfuse_stream_native(d->stream);
+    LFUSE__TRY(check(lfuse__cl.GetCommandQueueInfo(*queue, CL_QUEUE_CONTEXT, sizeof context, &context, NULL), "queue"));
+    LFUSE__TRY(check(lfuse__cl.GetCommandQueueInfo(*queue, CL_QUEUE_DEVICE, sizeof id, &id, NULL), "queue"));
+    cl_program made = lfuse__cl.CreateProgramWithSource(context, 1, &text, NULL, &code);
+    LFUSE__TRY(check(code, "clCreateProgramWithSource"));
+    lfuse_status status = check(lfuse__cl.BuildProgram(made, 1, &id, "", NULL, NULL), "clBuildProgram");
+    if (status) lfuse__cl.ReleaseProgram(made);
+    else *program = made;
+    return status;
+}
+
+static void destroy(bench_native *n)
+{
+    lfuse__cl.ReleaseKernel(n->empty);
+    lfuse__cl.ReleaseProgram(n->program);
+    free(n);
+}
+
+static lfuse_status create(bench_device *d, bench_native **native)
+{
+    cl_int code;
+    bench_native *n = calloc(1, sizeof *n);
+    if (!n) return lfuse__error(LFUSE_ERR_MEMORY, "out of memory for the bare launches");
+    lfuse_status status = build(d, &n->queue, &n->program);
+    if (status) goto free_native;
+    n->empty = lfuse__cl.CreateKernel(n->program, "empty", &code);
+    status = check(code, "clCreateKernel");
+    if (status) goto release_program;
+    *native = n;
+    return LFUSE_OK;
+release_program:
+    lfuse__cl.ReleaseProgram(n->program);
+free_native:
+    free(n);
+    return status;
+}
+
+static lfuse_status empty(bench_native *n)
+{
+    size_t one = 1;
+    return check(lfuse__cl.EnqueueNDRangeKernel(n->queue, n->empty, 1, NULL, &one, &one, 0, NULL, NULL),
+                 "clEnqueueNDRangeKernel");
+}
+
+#ifdef HAVE_CLBLAST
+
+/* (buffer, element) of an f32 tensor. */
+typedef struct place {
+    cl_mem buffer;
+    size_t element;
+} place;
+
+typedef struct network {
+    cl_command_queue queue;
+    cl_program program;
+    cl_kernel bias_relu[MOST_LAYERS];
+    bool rows;
+    int layers;
+    size_t batch, width;
+    place w[MOST_LAYERS], in[MOST_LAYERS], out[MOST_LAYERS];
+} network;
+
+static place place_of(const lfuse_tensor *t)
+{
+    return (place){t->range->mem->buffer, (size_t)(t->range->offset / sizeof(float)) + (size_t)t->offset};
+}
+
+static void dense_destroy(void *dense)
+{
+    network *n = dense;
+    for (int l = 0; l < n->layers; l++)
+        if (n->bias_relu[l]) lfuse__cl.ReleaseKernel(n->bias_relu[l]);
+    if (n->program) lfuse__cl.ReleaseProgram(n->program);
+    free(n);
+}
+
+static lfuse_status bias_kernel(network *n, int l, const lfuse_tensor *bias)
+{
+    cl_int code, width = (cl_int)n->width;
+    place b = place_of(bias);
+    cl_ulong at = n->out[l].element, b_at = b.element;
+    cl_kernel k = lfuse__cl.CreateKernel(n->program, n->rows ? "bias_relu_rows" : "bias_relu_elements", &code);
+    LFUSE__TRY(check(code, "clCreateKernel"));
+    n->bias_relu[l] = k;
+    code = lfuse__cl.SetKernelArg(k, 0, sizeof(cl_mem), &n->out[l].buffer);
+    if (!code) code = lfuse__cl.SetKernelArg(k, 1, sizeof at, &at);
+    if (!code) code = lfuse__cl.SetKernelArg(k, 2, sizeof(cl_mem), &b.buffer);
+    if (!code) code = lfuse__cl.SetKernelArg(k, 3, sizeof b_at, &b_at);
+    if (!code) code = lfuse__cl.SetKernelArg(k, 4, sizeof width, &width);
+    return check(code, "clSetKernelArg");
+}
+
+static lfuse_status dense_create(bench_device *d, const bench_dense_buffers *buffers, void **dense)
+{
+    LFUSE__TRY(lfuse__clblast_load());
+    network *n = calloc(1, sizeof *n);
+    if (!n) return lfuse__error(LFUSE_ERR_MEMORY, "out of memory for the vendor's network");
+    n->layers = buffers->layers;
+    n->batch = (size_t)buffers->batch;
+    n->width = (size_t)buffers->width;
+    n->rows = d->info.kind == LFUSE_DEVICE_CPU;
+    lfuse_status status = build(d, &n->queue, &n->program);
+    for (int l = 0; l < n->layers && !status; l++) {
+        n->w[l] = place_of(buffers->w[l]);
+        n->in[l] = l ? n->out[l - 1] : place_of(buffers->x);
+        n->out[l] = place_of(l + 1 < n->layers ? buffers->scratch[l % 2] : buffers->y);
+        status = bias_kernel(n, l, buffers->b[l]);
+    }
+    if (status) dense_destroy(n);
+    else *dense = n;
+    return status;
+}
+
+static lfuse_status layer(network *n, int l)
+{
+    size_t rows = n->batch, elements[2] = {(n->width + 63) / 64 * 64, n->batch}, one = 1, group[2] = {64, 1};
+    CLBlastStatusCode code = lfuse__clblast.Sgemm(
+        CLBlastLayoutRowMajor, CLBlastTransposeNo, CLBlastTransposeNo, n->batch, n->width, n->width, 1,
+        n->in[l].buffer, n->in[l].element, n->width, n->w[l].buffer, n->w[l].element, n->width, 0, n->out[l].buffer,
+        n->out[l].element, n->width, &n->queue, NULL);
+    if (code) return lfuse__error(LFUSE_ERR_DEVICE, "CLBlastSgemm returned %d", (int)code);
+    return check(n->rows ? lfuse__cl.EnqueueNDRangeKernel(n->queue, n->bias_relu[l], 1, NULL, &rows, &one, 0, NULL, NULL)
+                         : lfuse__cl.EnqueueNDRangeKernel(n->queue, n->bias_relu[l], 2, NULL, elements, group, 0, NULL,
+                                                          NULL),
+                 "clEnqueueNDRangeKernel");
+}
+
+static lfuse_status dense_run(void *dense)
+{
+    network *n = dense;
+    for (int l = 0; l < n->layers; l++) LFUSE__TRY(layer(n, l));
+    return LFUSE_OK;
+}
+
+#else
+
+static lfuse_status dense_create(bench_device *d, const bench_dense_buffers *buffers, void **dense)
+{
+    (void)d, (void)buffers, (void)dense;
+    return lfuse__clblast_load();
+}
+
+static lfuse_status dense_run(void *dense)
+{
+    (void)dense;
+    return lfuse__clblast_load();
+}
+
+static void dense_destroy(void *dense)
+{
+    (void)dense;
+}
+
+#endif
+
+/* ---- command times ---- */
+
+enum { MOST_COMMANDS = 4096 };
+
+static struct {
+    __typeof__(clEnqueueNDRangeKernel) *enqueue;
+    cl_event events[MOST_COMMANDS];
+    int commands;
+    bool incomplete;
+} profile;
+
+static cl_int CL_API_CALL timed_enqueue(cl_command_queue queue, cl_kernel kernel, cl_uint dimensions,
+                                        const size_t *offset, const size_t *global, const size_t *local,
+                                        cl_uint waits, const cl_event *wait, cl_event *event)
+{
+    bool room = profile.commands < MOST_COMMANDS && !event;
+    if (!room) profile.incomplete = true;
+    return profile.enqueue(queue, kernel, dimensions, offset, global, local, waits, wait,
+                           room ? &profile.events[profile.commands++] : event);
+}
+
+#ifdef HAVE_CLBLAST
+static __typeof__(CLBlastSgemm) *untimed_sgemm;
+
+static CLBlastStatusCode passing_sgemm(const CLBlastLayout layout, const CLBlastTranspose ta, const CLBlastTranspose tb,
+                                       const size_t m, const size_t n, const size_t k, const float alpha,
+                                       const cl_mem a, const size_t a_at, const size_t lda, const cl_mem b,
+                                       const size_t b_at, const size_t ldb, const float beta, cl_mem c,
+                                       const size_t c_at, const size_t ldc, cl_command_queue *queue, cl_event *event)
+{
+    profile.incomplete = true; /* its kernels are enqueued by the library itself */
+    return untimed_sgemm(layout, ta, tb, m, n, k, alpha, a, a_at, lda, b, b_at, ldb, beta, c, c_at, ldc, queue, event);
+}
+#endif
+
+static void profile_begin(void)
+{
+    profile.commands = 0;
+    profile.incomplete = false;
+    profile.enqueue = lfuse__cl.EnqueueNDRangeKernel;
+    lfuse__cl.EnqueueNDRangeKernel = timed_enqueue;
+#ifdef HAVE_CLBLAST
+    untimed_sgemm = lfuse__clblast.Sgemm;
+    lfuse__clblast.Sgemm = passing_sgemm;
+#endif
+}
+
+static lfuse_status profile_end(bench_device *d, double *us)
+{
+    double sum = 0;
+    lfuse__cl.EnqueueNDRangeKernel = profile.enqueue;
+#ifdef HAVE_CLBLAST
+    lfuse__clblast.Sgemm = untimed_sgemm;
+#endif
+    lfuse_status status = lfuse_stream_synchronize(d->stream);
+    for (int i = 0; i < profile.commands; i++) {
+        cl_ulong start = 0, end = 0;
+        cl_event e = profile.events[i];
+        cl_int code = lfuse__cl.GetEventProfilingInfo(e, CL_PROFILING_COMMAND_START, sizeof start, &start, NULL);
+        if (!code) code = lfuse__cl.GetEventProfilingInfo(e, CL_PROFILING_COMMAND_END, sizeof end, &end, NULL);
+        if (code && !status) status = check(code, "clGetEventProfilingInfo");
+        sum += 1e-3 * (double)(end - start);
+        lfuse__cl.ReleaseEvent(e);
+    }
+    if (!status) *us = profile.incomplete || !profile.commands ? -1 : sum;
+    return status;
+}
+
+const bench_native_kind bench_native_opencl = {"opencl", create, destroy, empty, dense_create, dense_run, dense_destroy,
+                                               profile_begin, profile_end};

@@ -1,0 +1,303 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* One element of a pointwise function: its value by the reference of ops.def, its error by the derivatives. */
+#ifdef HAVE_CONFIG_H
+#include "config.h"
+#endif
+
+#include <stdint.h>
+#include <tgmath.h>
+
+#include "bench/oracle_internal.h"
+
+/* References, in double for f32 and in long double for the rest. */
+typedef double value_double(double a, double b, double c);
+typedef long double value_long(long double a, long double b, long double c);
+
+#define R double
+#define LFUSE__OP(name, arity, klass, dialect, reference, ...)                                                         \
+    static double double_##name(double a, double b, double c)                                                         \
+    {                                                                                                                  \
+        (void)a, (void)b, (void)c;                                                                                     \
+        return reference;                                                                                              \
+    }
+#include "common/graph/ops.def"
+#undef LFUSE__OP
+#undef R
+
+#define R long double
+#define LFUSE__OP(name, arity, klass, dialect, reference, ...)                                                         \
+    static long double long_##name(long double a, long double b, long double c)                                       \
+    {                                                                                                                  \
+        (void)a, (void)b, (void)c;                                                                                     \
+        return reference;                                                                                              \
+    }
+#include "common/graph/ops.def"
+#undef LFUSE__OP
+#undef R
+
+/* Derivatives: the words of ops.def as arithmetic. */
+#define A a
+#define B b
+#define C c
+#define Y y
+#define D_NONE 0
+#define D_CONST(k) ((double)(k))
+#define D_NEG(x) (-(x))
+#define D_ADD(x, y) ((x) + (y))
+#define D_SUB(x, y) ((x) - (y))
+#define D_MUL(x, y) ((x) * (y))
+#define D_DIV(x, y) ((x) / (y))
+#define D_EXP(x) exp(x)
+#define D_LOG(x) log(x)
+#define D_SIN(x) sin(x)
+#define D_COS(x) cos(x)
+#define D_ERF(x) erf(x)
+#define D_POW(x, y) pow(x, y)
+#define D_SIGMOID(x) (1 / (1 + exp(-(x))))
+#define D_WHERE(m, x, y) ((m) ? (x) : (y))
+#define D_LT(x, y) ((x) < (y))
+#define D_GT(x, y) ((x) > (y))
+
+typedef void derivatives(double a, double b, double c, double y, double *d);
+
+#define LFUSE__OP(name, arity, klass, dialect, reference, ulp_f32, ulp_f64, da, db, dc, backward)                      \
+    static void derivatives_##name(double a, double b, double c, double y, double *d)                                 \
+    {                                                                                                                  \
+        (void)a, (void)b, (void)c, (void)y;                                                                            \
+        d[0] = da, d[1] = db, d[2] = dc;                                                                               \
+    }
+#include "common/graph/ops.def"
+#undef LFUSE__OP
+#undef A
+#undef B
+#undef C
+#undef Y
+
+static const struct functions {
+    value_double *in_double;
+    value_long *in_long;
+    derivatives *slopes;
+} functions[LFUSE__OP_COUNT] = {
+#define LFUSE__OP(name, ...) [LFUSE__OP_##name] = {double_##name, long_##name, derivatives_##name},
+#include "common/graph/ops.def"
+#undef LFUSE__OP
+};
+
+/* Where the derivative at one point says nothing about the neighbourhood: steps and kinks. */
+static bool has_steps(lfuse__op op)
+{
+    switch (op) {
+    case LFUSE__OP_abs:
+    case LFUSE__OP_min:
+    case LFUSE__OP_max:
+    case LFUSE__OP_floor:
+    case LFUSE__OP_ceil:
+    case LFUSE__OP_round:
+    case LFUSE__OP_relu:
+    case LFUSE__OP_leaky_relu:
+    case LFUSE__OP_clamp: return true;
+    default: return false;
+    }
+}
+
+/* Whether a result is anything but one of the operands, 0 or an integer. */
+static bool rounds(lfuse__op op)
+{
+    return op == LFUSE__OP_leaky_relu || !has_steps(op);
+}
+
+/* The operand at whose zero the function has no bound, or -1. */
+static int pole(lfuse__op op)
+{
+    switch (op) {
+    case LFUSE__OP_div: return 1;
+    case LFUSE__OP_reciprocal:
+    case LFUSE__OP_rsqrt:
+    case LFUSE__OP_log:
+    case LFUSE__OP_pow: return 0;
+    default: return -1;
+    }
+}
+
+static long double evaluate(lfuse__op op, lfuse_type type, const long double *x)
+{
+    if (type == LFUSE_F32) return functions[op].in_double((double)x[0], (double)x[1], (double)x[2]);
+    return functions[op].in_long(x[0], x[1], x[2]);
+}
+
+/* Correctly rounded, of operands that are numbers of the register's type. */
+static long double correctly_rounded(lfuse__op op, lfuse_type type, const long double *x)
+{
+    if (type == LFUSE_F64) return functions[op].in_double((double)x[0], (double)x[1], (double)x[2]);
+    /* In double all but this give what rounds to the right float: 53 bits are more than twice 24 and 2. */
+    if (op == LFUSE__OP_fma) return fmaf((float)x[0], (float)x[1], (float)x[2]);
+    return (float)functions[op].in_double((double)x[0], (double)x[1], (double)x[2]);
+}
+
+/* Farthest of the values at the corners of the operands' intervals from the value in the middle. */
+static double farthest(lfuse__op op, lfuse_type type, int arity, const lfuse__pair *x, long double middle)
+{
+    long double at[3] = {0, 0, 0}, value;
+    double far = 0;
+    int corner, i;
+
+    for (corner = 0; corner < 1 << arity; corner++) {
+        for (i = 0; i < arity; i++) at[i] = corner >> i & 1 ? x[i].v + x[i].e : x[i].v - x[i].e;
+        value = evaluate(op, type, at);
+        if (isnan(value) && isnan(middle)) continue;
+        if (value == middle) continue;
+        if (!isfinite(value) || !isfinite(middle)) return INFINITY;
+        if (fabsl(value - middle) > far) far = (double)fabsl(value - middle);
+    }
+    return far;
+}
+
+/* By derivatives in the middle, and at the corners where the intervals are wide. */
+static double slope_error(lfuse__op op, lfuse_type type, int arity, const lfuse__pair *x, long double middle, bool wide)
+{
+    const double relative = lfuse__ops[op].backward * lfuse__oracle_unit(type);
+    double largest = 0;
+    int corner, i;
+
+    for (corner = -1; corner < (wide ? 1 << arity : 0); corner++) {
+        long double at[3] = {0, 0, 0}, value;
+        double d[3], error = 0;
+        for (i = 0; i < arity; i++) {
+            at[i] = x[i].v;
+            if (corner >= 0) at[i] += corner >> i & 1 ? x[i].e : -x[i].e;
+        }
+        value = corner < 0 ? middle : evaluate(op, type, at);
+        functions[op].slopes((double)at[0], (double)at[1], (double)at[2], (double)value, d);
+        for (i = 0; i < arity; i++) {
+            const double own = x[i].e + relative * fabs((double)x[i].v);
+            if (own == 0 || d[i] == 0) continue;
+            /* Beside an infinite operand, slopes of 0 times infinity come with results that do not move. */
+            if (isnan(d[i]) && corner < 0) continue;
+            error += fabs(d[i]) * own;
+        }
+        if (isnan(error)) return INFINITY;
+        if (error > largest) largest = error;
+    }
+    return largest;
+}
+
+static lfuse__pair floating(lfuse__op op, lfuse_type type, bool exact, const lfuse__pair *x)
+{
+    const lfuse__op_row *row = &lfuse__ops[op];
+    const double ulps = type == LFUSE_F64 ? row->ulp_f64 : row->ulp_f32;
+    const long double at[3] = {x[0].v, row->arity > 1 ? x[1].v : 0, row->arity > 2 ? x[2].v : 0};
+    const int zero = pole(op);
+    lfuse__pair y;
+    bool certain = true, wide = has_steps(op);
+    int i;
+
+    for (i = 0; i < row->arity; i++) {
+        const double size = (double)fabsl(x[i].v);
+        if (isinf(x[i].e)) return (lfuse__pair){evaluate(op, type, at), INFINITY};
+        if (x[i].e > 0) certain = false;
+        if (x[i].e > 1e-4 * (size < 1 ? size : 1)) wide = true;
+    }
+    if (certain && exact && ulps == 0 && row->backward == 0)
+        return (lfuse__pair){correctly_rounded(op, type, at), 0};
+    y.v = evaluate(op, type, at);
+    if (zero >= 0 && x[zero].e > 0 && fabsl(x[zero].v) <= x[zero].e) return (lfuse__pair){y.v, INFINITY};
+    if (!isfinite(y.v) && (certain || !wide)) return (lfuse__pair){y.v, 0};
+    y.e = slope_error(op, type, row->arity, x, y.v, wide && !certain && !has_steps(op));
+    if (wide && !certain) {
+        const double far = farthest(op, type, row->arity, x, y.v);
+        if (has_steps(op) || far > y.e) y.e = far;
+    }
+    if (isinf(y.e)) return y;
+    if (!isfinite(y.v)) return (lfuse__pair){y.v, 0};
+    if (ulps > 0)
+        y.e += ulps * lfuse__oracle_ulp(type, (double)fabsl(y.v) + y.e, 7);
+    else if (rounds(op))
+        y.e += lfuse__oracle_ulp(type, (double)fabsl(y.v) + y.e, 0) * (exact ? 0.5 : 1);
+    y.e *= 1.01;
+    return lfuse__oracle_overflow(type, y);
+}
+
+/* What is not finite gives 0, the rest is truncated and wrapped to 32 bits. */
+static long double wrap(long double v)
+{
+    if (!isfinite(v)) return 0;
+    return (int32_t)(uint32_t)(uint64_t)(int64_t)v;
+}
+
+static lfuse__pair integer(lfuse__op op, const lfuse__pair *x)
+{
+    const int arity = lfuse__ops[op].arity;
+    const long double at[3] = {x[0].v, arity > 1 ? x[1].v : 0, arity > 2 ? x[2].v : 0};
+    const long double whole = evaluate(op, LFUSE_I32, at);
+    lfuse__pair y = {wrap(whole), 0};
+    int i;
+
+    for (i = 0; i < arity; i++) {
+        if (x[i].e == 0) continue;
+        if (isinf(x[i].e) || fabsl(whole) > INT32_MAX || (pole(op) == i && fabsl(x[i].v) <= x[i].e))
+            return (lfuse__pair){y.v, INFINITY};
+        y.e = -1;
+    }
+    if (y.e == 0) return y;
+    y.e = 1 + farthest(op, LFUSE_I32, arity, x, whole);
+    if (fabsl(whole) + y.e > INT32_MAX) y.e = INFINITY;
+    return y;
+}
+
+static lfuse__pair comparison(lfuse__op op, const lfuse__pair *x)
+{
+    const bool open = x[0].e + x[1].e > 0 && !(fabsl(x[0].v - x[1].v) > (long double)x[0].e + x[1].e);
+    const bool nan = (isnan(x[0].v) && x[0].e == 0) || (isnan(x[1].v) && x[1].e == 0);
+
+    return (lfuse__pair){functions[op].in_long(x[0].v, x[1].v, 0), open && !nan ? 1 : 0};
+}
+
+static lfuse__pair selection(const lfuse__pair *x)
+{
+    const lfuse__pair chosen = x[0].v != 0 ? x[1] : x[2], other = x[0].v != 0 ? x[2] : x[1];
+    lfuse__pair y = chosen;
+    long double apart;
+
+    if (x[0].e == 0 || (isnan(x[1].v) && isnan(x[2].v))) return y;
+    apart = chosen.v == other.v ? 0 : fabsl(chosen.v - other.v);
+    if (!(apart + other.e <= y.e)) y.e = isfinite(apart) ? (double)apart + other.e : INFINITY;
+    return y;
+}
+
+lfuse__pair lfuse__oracle_point(lfuse__op op, lfuse_type type, bool exact, const lfuse__pair *operands)
+{
+    type = lfuse__oracle_register(type);
+    if (lfuse__ops[op].klass == LFUSE__CLASS_COMPARE) return comparison(op, operands);
+    if (lfuse__ops[op].klass == LFUSE__CLASS_SELECT) return selection(operands);
+    return type == LFUSE_I32 ? integer(op, operands) : floating(op, type, exact, operands);
+}
+
+/* Truncates and saturates; NaN gives 0. */
+static long double to_integer(long double v)
+{
+    if (isnan(v)) return 0;
+    if (v >= INT32_MAX) return INT32_MAX;
+    if (v <= INT32_MIN) return INT32_MIN;
+    return truncl(v);
+}
+
+lfuse__pair lfuse__oracle_cast(lfuse_type from, lfuse_type to, lfuse__pair x)
+{
+    lfuse__pair y;
+    double up, down;
+
+    if (to == LFUSE_BOOL) {
+        const bool open = x.e > 0 && !(fabsl(x.v) > x.e);
+        return (lfuse__pair){x.v != 0, open ? 1 : 0};
+    }
+    if (to != LFUSE_I32) {
+        if (from == LFUSE_BOOL || from == LFUSE_I32 || to != from) return lfuse__oracle_store(to, x);
+        return x;
+    }
+    y.v = to_integer(x.v);
+    if (x.e == 0 || isinf(x.e)) return (lfuse__pair){y.v, x.e};
+    up = (double)fabsl(to_integer(x.v + x.e) - y.v);
+    down = (double)fabsl(to_integer(x.v - x.e) - y.v);
+    y.e = up > down ? up : down;
+    return y;
+}

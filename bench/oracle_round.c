@@ -1,0 +1,97 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Rounding to the element types, and what it adds to an error. */
+#ifdef HAVE_CONFIG_H
+#include "config.h"
+#endif
+
+#include <float.h>
+#include <math.h>
+
+#include "bench/oracle_internal.h"
+#include "common/base/half.h"
+
+/* Stored fraction bits and the exponent of the smallest normal number. */
+static const struct format {
+    int bits, lowest;
+    double largest;
+} formats[] = {
+    [LFUSE_F32] = {23, -126, FLT_MAX},
+    [LFUSE_F16] = {10, -14, 65504.0},
+    [LFUSE_BF16] = {7, -126, 0x1.fep127},
+    [LFUSE_F64] = {52, -1022, DBL_MAX},
+    [LFUSE_I32] = {0, 0, 0},
+    [LFUSE_BOOL] = {0, 0, 0},
+};
+
+static bool is_floating(lfuse_type type)
+{
+    return formats[type].bits != 0;
+}
+
+lfuse_type lfuse__oracle_register(lfuse_type type)
+{
+    return type == LFUSE_F16 || type == LFUSE_BF16 ? LFUSE_F32 : type;
+}
+
+double lfuse__oracle_unit(lfuse_type type)
+{
+    return is_floating(type) ? ldexp(1, -formats[type].bits - 1) : 0;
+}
+
+double lfuse__oracle_ulp(lfuse_type type, double size, int guard)
+{
+    int lowest, exponent;
+
+    if (!is_floating(type)) return 0;
+    if (!isfinite(size)) return INFINITY;
+    lowest = formats[type].lowest + guard;
+    exponent = size ? ilogb(size) : lowest;
+    return ldexp(1, (exponent > lowest ? exponent : lowest) - formats[type].bits);
+}
+
+long double lfuse__oracle_round(lfuse_type type, long double v)
+{
+    switch (type) {
+    case LFUSE_F32: return (float)v;
+    case LFUSE_F16: return lfuse__f16_to_float(lfuse__double_to_f16((double)v));
+    case LFUSE_BF16: return lfuse__bf16_to_float(lfuse__double_to_bf16((double)v));
+    case LFUSE_F64: return (double)v;
+    default: return v;
+    }
+}
+
+lfuse__pair lfuse__oracle_overflow(lfuse_type type, lfuse__pair x)
+{
+    const struct format *f = &formats[type];
+    long double limit;
+
+    if (!is_floating(type) || !isfinite(x.v) || isinf(x.e)) return x;
+    limit = (long double)f->largest + (long double)f->largest * ldexpl(1, -f->bits - 2);
+    if (fabsl(x.v) - x.e >= limit) return (lfuse__pair){x.v < 0 ? -INFINITY : INFINITY, 0};
+    if (fabsl(x.v) + x.e >= limit) x.e = INFINITY;
+    return x;
+}
+
+lfuse__pair lfuse__oracle_store(lfuse_type type, lfuse__pair x)
+{
+    if (!is_floating(type) || isnan(x.v) || isinf(x.v) || isinf(x.e)) return x;
+    if (x.e == 0) return (lfuse__pair){lfuse__oracle_round(type, x.v), 0};
+    x = lfuse__oracle_overflow(type, x);
+    if (x.e > 0) x.e = 1.01 * (x.e + lfuse__oracle_ulp(type, (double)fabsl(x.v) + x.e, 0) / 2);
+    return x;
+}
+
+lfuse__pair lfuse__oracle_read(lfuse_type type, lfuse__pair x)
+{
+    long double rounded;
+
+    if ((type != LFUSE_F16 && type != LFUSE_BF16) || isnan(x.v) || isinf(x.v) || isinf(x.e)) return x;
+    if (x.e == 0) {
+        rounded = lfuse__oracle_round(type, x.v);
+        x.e = (double)fabsl(rounded - x.v);
+        return x;
+    }
+    if (fabsl(x.v) + x.e > formats[type].largest) return (lfuse__pair){x.v, INFINITY};
+    x.e = 1.01 * (x.e + lfuse__oracle_ulp(type, (double)fabsl(x.v) + x.e, 0) / 2);
+    return x;
+}

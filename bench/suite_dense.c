@@ -1,0 +1,150 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * dense:L<layers>:H<width>:B<batch>[:TYPE]: a dense network, layers of linear, bias and relu.
+ *   unfused  three launches a layer: product, bias, relu
+ *   fused    what the planner makes of it
+ *   vendor   bare calls of the vendor's library, by the backend's own means (f32)
+ * All sides run the fastest of the algorithms that the vendor's heuristic lists, timed once when they are made.
+ */
+#ifdef HAVE_CONFIG_H
+#include "config.h"
+#endif
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "bench/fixture.h"
+#include "bench/native.h"
+#include "common/base/error.h"
+
+enum { MOST_LAYERS = 16, MOST_SETS = 8 };
+
+typedef struct dense {
+    int layers;
+    int64_t width, batch;
+    lfuse_type type;
+} dense;
+
+static lfuse_status parse(const char *problem, dense *p)
+{
+    long long width = 0, batch = 0;
+    char type[8] = "f32";
+    int fields = sscanf(problem, "dense:L%d:H%lld:B%lld:%7[a-z0-9]", &p->layers, &width, &batch, type);
+    p->width = width;
+    p->batch = batch;
+    p->type = LFUSE_TYPE_NONE;
+    for (int t = LFUSE_F32; t <= LFUSE_F64; t++)
+        if (!strcmp(type, lfuse_type_name((lfuse_type)t))) p->type = (lfuse_type)t;
+    if (fields < 3 || p->layers < 1 || p->layers > MOST_LAYERS || width < 1 || batch < 1 || p->type == LFUSE_TYPE_NONE)
+        return lfuse__error(LFUSE_ERR_INVALID, "%s: expected dense:L<1-%d>:H<width>:B<batch>[:TYPE]", problem,
+                            MOST_LAYERS);
+    return LFUSE_OK;
+}
+
+/* Inputs in the order x, w0, b0, w1, b1, ..., then y. */
+static lfuse_status build(fixture *f, const dense *p)
+{
+    char name[16];
+    lfuse_value x, w, b;
+    const int64_t square[2] = {p->width, p->width}, rows[2] = {p->batch, p->width};
+    double scale = sqrt(6.0 / (double)p->width); /* keeps the activations' size from layer to layer */
+    LFUSE__TRY(fixture_tensor(f, "x", FIXTURE_INPUT, p->type, 2, rows, 1, &x));
+    for (int l = 0; l < p->layers; l++) {
+        snprintf(name, sizeof name, "w%d", l);
+        LFUSE__TRY(fixture_tensor(f, name, FIXTURE_FROZEN, p->type, 2, square, scale, &w));
+        snprintf(name, sizeof name, "b%d", l);
+        LFUSE__TRY(fixture_tensor(f, name, FIXTURE_FROZEN, p->type, 1, &p->width, 0.1, &b));
+        x = lfuse_relu(lfuse_add(lfuse_matmul(x, w), b));
+    }
+    LFUSE__TRY(fixture_tensor(f, "y", FIXTURE_OUTPUT, p->type, 2, rows, 1, NULL));
+    lfuse_output(f->graph, "y", x);
+    return LFUSE_OK;
+}
+
+/* The vendor's side: one prepared network for each buffer set. */
+typedef struct vendor {
+    const bench_native_kind *kind;
+    int nsets;
+    void *networks[FIXTURE_MAX_SETS];
+    lfuse_tensor *scratch[FIXTURE_MAX_SETS][2];
+} vendor;
+
+static lfuse_status vendor_run(void *state, int set)
+{
+    vendor *v = state;
+    return v->kind->dense_run(v->networks[set]);
+}
+
+static void vendor_destroy(void *state)
+{
+    vendor *v = state;
+    for (int s = 0; s < v->nsets; s++) {
+        if (v->networks[s]) v->kind->dense_destroy(v->networks[s]);
+        lfuse_tensor_destroy(v->scratch[s][0]);
+        lfuse_tensor_destroy(v->scratch[s][1]);
+    }
+    free(v);
+}
+
+static lfuse_status vendor_set(fixture *f, const dense *p, vendor *v, int set)
+{
+    lfuse_tensor *w[MOST_LAYERS], *b[MOST_LAYERS];
+    const int64_t rows[2] = {p->batch, p->width};
+    for (int l = 0; l < p->layers; l++) {
+        w[l] = f->io[1 + 2 * l].tensors[set];
+        b[l] = f->io[2 + 2 * l].tensors[set];
+    }
+    for (int i = 0; i < 2; i++) LFUSE__TRY(lfuse_tensor_create(f->d->dev, p->type, 2, rows, &v->scratch[set][i]));
+    bench_dense_buffers buffers = {p->layers, p->batch, p->width, w, b, f->io[0].tensors[set],
+                                   {v->scratch[set][0], v->scratch[set][1]}, f->io[f->nio - 1].tensors[set]};
+    return v->kind->dense_create(f->d, &buffers, &v->networks[set]);
+}
+
+static lfuse_status add_vendor(fixture *f, const dense *p, bench_case *c)
+{
+    vendor *v = calloc(1, sizeof *v);
+    if (!v) return lfuse__error(LFUSE_ERR_MEMORY, "out of memory for the vendor's network");
+    v->nsets = f->nsets;
+    lfuse_status status = bench_native_find(f->d, &v->kind);
+    for (int s = 0; s < f->nsets && !status; s++) status = vendor_set(f, p, v, s);
+    if (status) {
+        vendor_destroy(v);
+        return status;
+    }
+    bench_variant *variant = bench_add(c, "vendor", v, vendor_run, vendor_destroy);
+    LFUSE__TRY(lfuse_tensor_fill(f->io[f->nio - 1].tensors[0], NULL, NAN));
+    LFUSE__TRY(vendor_run(v, 0));
+    LFUSE__TRY(lfuse_stream_synchronize(f->d->stream));
+    return fixture_verify(f, variant);
+}
+
+static lfuse_status prepare(bench_device *d, const char *problem, bench_case *c)
+{
+    lfuse_plan_options fused = {.effort = LFUSE_EFFORT_MEASURE};
+    lfuse_plan_options unfused = {.effort = LFUSE_EFFORT_MEASURE,
+                                  .disable = LFUSE_NO_EPILOGUE | LFUSE_NO_POINTWISE_FUSION};
+    dense p;
+    fixture *f;
+    LFUSE__TRY(parse(problem, &p));
+    LFUSE__TRY(fixture_create(d, &f));
+    c->shared = f;
+    c->destroy = fixture_destroy;
+    LFUSE__TRY(build(f, &p));
+    bench_choose_sets(d, c, fixture_bytes(f), MOST_SETS);
+    LFUSE__TRY(fixture_upload(f, c->nsets));
+    LFUSE__TRY(fixture_variant(f, c, "unfused", &unfused));
+    LFUSE__TRY(fixture_variant(f, c, "fused", &fused));
+    if (p.type == LFUSE_F32) LFUSE__TRY(add_vendor(f, &p, c));
+    for (int i = 0; i < c->nvariants; i++) {
+        c->variants[i].bytes = fixture_bytes(f);
+        c->variants[i].flops = 2.0 * p.layers * (double)p.batch * (double)p.width * (double)p.width;
+    }
+    return LFUSE_OK;
+}
+
+static const char *const problems[] = {
+    "dense:L8:H128:B64",  "dense:L8:H512:B1",    "dense:L8:H512:B64",    "dense:L8:H1024:B64", "dense:L8:H2048:B64",
+    "dense:L8:H4096:B64", "dense:L8:H1024:B1024", "dense:L8:H4096:B1024", "dense:L8:H4096:B4096", NULL};
+static const char *const quick[] = {"dense:L8:H128:B64", NULL};
+const bench_suite bench_suite_dense = {"dense", problems, quick, prepare};

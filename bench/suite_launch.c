@@ -1,0 +1,76 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * launch:K: what a run of K kernels of our own costs the host, beside K bare launches of an empty kernel by the driver's
+ * own call. The K kernels each add 1 to a tensor of 256 elements and depend on each other.
+ */
+#ifdef HAVE_CONFIG_H
+#include "config.h"
+#endif
+
+#include <stdlib.h>
+
+#include "bench/fixture.h"
+#include "bench/native.h"
+#include "common/base/error.h"
+
+typedef struct bare {
+    const bench_native_kind *kind;
+    bench_native *native;
+    int launches;
+} bare;
+
+static lfuse_status bare_run(void *state, int set)
+{
+    bare *b = state;
+    (void)set;
+    for (int i = 0; i < b->launches; i++) LFUSE__TRY(b->kind->empty(b->native));
+    return LFUSE_OK;
+}
+
+static void bare_destroy(void *state)
+{
+    bare *b = state;
+    b->kind->destroy(b->native);
+    free(b);
+}
+
+static lfuse_status add_bare(bench_device *d, bench_case *c, int launches)
+{
+    bare *b = calloc(1, sizeof *b);
+    if (!b) return lfuse__error(LFUSE_ERR_MEMORY, "out of memory for the bare launches");
+    b->launches = launches;
+    lfuse_status status = bench_native_find(d, &b->kind);
+    if (!status) status = b->kind->create(d, &b->native);
+    if (status) {
+        free(b);
+        return status;
+    }
+    bench_add(c, "bare", b, bare_run, bare_destroy);
+    return LFUSE_OK;
+}
+
+static lfuse_status prepare(bench_device *d, const char *problem, bench_case *c)
+{
+    static const int64_t shape[1] = {256};
+    lfuse_plan_options unfused = {.disable = LFUSE_NO_POINTWISE_FUSION};
+    lfuse_value x = {NULL, -1};
+    fixture *f;
+    int launches;
+    if (sscanf(problem, "launch:%d", &launches) != 1 || launches < 1 || launches > 64)
+        return lfuse__error(LFUSE_ERR_INVALID, "%s: expected launch:K with K from 1 to 64", problem);
+    LFUSE__TRY(fixture_create(d, &f));
+    c->shared = f;
+    c->destroy = fixture_destroy;
+    LFUSE__TRY(fixture_tensor(f, "x", FIXTURE_INPUT, LFUSE_F32, 1, shape, 1, &x));
+    LFUSE__TRY(fixture_tensor(f, "y", FIXTURE_OUTPUT, LFUSE_F32, 1, shape, 1, NULL));
+    for (int i = 0; i < launches; i++) x = lfuse_add(x, lfuse_constant(f->graph, 1));
+    lfuse_output(f->graph, "y", x);
+    c->nsets = 2;
+    LFUSE__TRY(fixture_upload(f, c->nsets));
+    LFUSE__TRY(fixture_variant(f, c, "libfuse", &unfused));
+    return add_bare(d, c, launches);
+}
+
+static const char *const problems[] = {"launch:1", "launch:8", "launch:32", NULL};
+static const char *const quick[] = {"launch:1", "launch:8", NULL};
+const bench_suite bench_suite_launch = {"launch", problems, quick, prepare};

@@ -1,0 +1,40 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#ifdef HAVE_CONFIG_H
+#include "config.h"
+#endif
+
+#include "bench/timer.h"
+
+#include <stdlib.h>
+#include <time.h>
+
+double bench_now_us(void)
+{
+    struct timespec t;
+    clock_gettime(CLOCK_MONOTONIC, &t);
+    return 1e6 * (double)t.tv_sec + 1e-3 * (double)t.tv_nsec;
+}
+
+double bench_timer_resolution(void)
+{
+    double best = 1e6;
+    for (int i = 0; i < 100; i++) {
+        double start = bench_now_us(), end;
+        do end = bench_now_us();
+        while (end <= start);
+        if (end - start < best) best = end - start;
+    }
+    return best;
+}
+
+static int ascending(const void *a, const void *b)
+{
+    double x = *(const double *)a, y = *(const double *)b;
+    return (x > y) - (x < y);
+}
+
+double bench_quantile(double *samples, int n, double q)
+{
+    qsort(samples, (size_t)n, sizeof *samples, ascending);
+    return samples[(int)(q * (n - 1) + 0.5)];
+}

@@ -1,0 +1,189 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Holds a variant's outputs to the oracle: completely up to 2^31 multiplications of its products; above that, 64 random
+ * rows through the whole graph. The leading axis of every problem is one of independent rows, so the work is cut into
+ * pieces of rows, which several threads take.
+ */
+#ifdef HAVE_CONFIG_H
+#include "config.h"
+#endif
+
+#include <math.h>
+#include <pthread.h>
+#include <stdatomic.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "bench/data.h"
+#include "bench/fixture.h"
+#include "bench/oracle.h"
+#include "common/base/error.h"
+#include "common/graph/graph.h"
+
+enum { SOME_ROWS = 64, MOST_THREADS = 16, PIECE_ELEMENTS = 1 << 18 };
+
+typedef struct verification {
+    const fixture *f;
+    lfuse__oracle_input inputs[FIXTURE_MAX_IO];
+    int ninputs;
+    bool inexact;
+    int64_t nrows, piece; /* rows to verify, and of them in a piece */
+    int64_t *rows;
+    char *got[FIXTURE_MAX_IO]; /* of each output, those rows alone */
+    atomic_llong next;
+    pthread_mutex_t lock;
+    /* under the lock */
+    bench_variant *variant;
+    lfuse_status status;
+    char message[256];
+} verification;
+
+/* Multiplications of all products of the graph. */
+static double oracle_work(const fixture *f)
+{
+    double work = 0;
+    for (int32_t i = 0; i < f->graph->nnodes; i++) {
+        const lfuse__node *n = &f->graph->nodes[i];
+        if (n->kind != LFUSE__MATMUL) continue;
+        const lfuse__node *a = &f->graph->nodes[n->in[0]];
+        work += (double)n->shape[0] * (double)n->shape[1] * (double)a->shape[1];
+    }
+    return work;
+}
+
+static void gather_inputs(verification *v)
+{
+    for (int i = 0; i < v->f->nio; i++) {
+        const fixture_io *io = &v->f->io[i];
+        if (io->role == FIXTURE_OUTPUT) continue;
+        lfuse__oracle_input *in = &v->inputs[v->ninputs++];
+        *in = (lfuse__oracle_input){.name = io->name, .data = io->host, .number = io->number,
+                                    .rows = io->role == FIXTURE_INPUT};
+        memcpy(in->shape, io->shape, sizeof in->shape);
+    }
+}
+
+/* All rows, or ascending random ones. */
+static lfuse_status choose_rows(verification *v)
+{
+    lfuse__random r;
+    int64_t of = v->f->io[0].shape[0];
+    bool all = of <= SOME_ROWS || oracle_work(v->f) <= 2147483648.0;
+    v->nrows = all ? of : SOME_ROWS;
+    v->rows = malloc((size_t)v->nrows * sizeof *v->rows + 1);
+    if (!v->rows) return lfuse__error(LFUSE_ERR_MEMORY, "out of memory for %lld rows", (long long)v->nrows);
+    lfuse__random_seed(&r, 64);
+    for (int64_t i = 0; i < v->nrows; i++) {
+        int64_t low = of * i / v->nrows, high = of * (i + 1) / v->nrows;
+        v->rows[i] = all ? i : low + (int64_t)lfuse__random_below(&r, (uint64_t)(high - low));
+    }
+    int64_t row_elements = v->f->io[0].elements / (of ? of : 1);
+    v->piece = PIECE_ELEMENTS / (row_elements ? row_elements : 1);
+    if (v->piece < 1 || v->nrows <= SOME_ROWS) v->piece = (v->nrows + MOST_THREADS - 1) / MOST_THREADS;
+    if (v->piece < 1) v->piece = 1;
+    return LFUSE_OK;
+}
+
+static size_t row_bytes(const fixture_io *io)
+{
+    return io->shape[0] ? (size_t)(io->elements / io->shape[0]) * lfuse_type_size(io->type) : 0;
+}
+
+static lfuse_status read_outputs(verification *v)
+{
+    LFUSE__TRY(lfuse_stream_synchronize(v->f->d->stream));
+    for (int i = 0; i < v->f->nio; i++) {
+        const fixture_io *io = &v->f->io[i];
+        size_t bytes = row_bytes(io);
+        if (io->role != FIXTURE_OUTPUT) continue;
+        v->got[i] = malloc((size_t)io->elements * lfuse_type_size(io->type) + 1);
+        if (!v->got[i]) return lfuse__error(LFUSE_ERR_MEMORY, "out of memory for %s", io->name);
+        LFUSE__TRY(lfuse_tensor_read(io->tensors[0], NULL, v->got[i]));
+        for (int64_t r = 0; r < v->nrows; r++)
+            memmove(v->got[i] + (size_t)r * bytes, v->got[i] + (size_t)v->rows[r] * bytes, bytes);
+    }
+    return LFUSE_OK;
+}
+
+static void note(verification *v, const fixture_io *io, const lfuse__oracle_report *report)
+{
+    bench_variant *variant = v->variant;
+    double ratio = report->max_ratio;
+    if (variant->tol < 0 || ratio > variant->max_err / variant->tol) {
+        variant->max_err = ratio > 0 ? report->max_error : 0;
+        variant->tol = ratio > 0 && isfinite(ratio) ? report->max_error / ratio : 1;
+    }
+    if (report->bad && variant->ok) {
+        variant->ok = false;
+        fprintf(stderr, "lfuse-bench: %s: %s: %s\n", variant->name, io->name, report->text);
+    }
+}
+
+static lfuse_status verify_piece(verification *v, int64_t first, int64_t rows)
+{
+    lfuse__oracle_options options = {.inexact = v->inexact, .rows = v->rows + first, .nrows = rows};
+    lfuse__oracle_run truth;
+    lfuse__oracle_report report;
+    lfuse_status status = LFUSE_OK;
+    LFUSE__TRY(lfuse__oracle_run_graph(v->f->graph, v->inputs, v->ninputs, &options, &truth));
+    for (int i = 0; i < v->f->nio && !status; i++) {
+        const fixture_io *io = &v->f->io[i];
+        if (io->role != FIXTURE_OUTPUT) continue;
+        const lfuse__oracle_result *r = lfuse__oracle_find(&truth, io->name);
+        if (!r) {
+            status = lfuse__error(LFUSE_ERR_NAME, "the oracle knows no output %s", io->name);
+            break;
+        }
+        lfuse__oracle_compare(io->type, r->count, v->got[i] + (size_t)first * row_bytes(io), r->value, r->bound, &report);
+        pthread_mutex_lock(&v->lock);
+        note(v, io, &report);
+        pthread_mutex_unlock(&v->lock);
+    }
+    lfuse__oracle_free(&truth);
+    return status;
+}
+
+static void *work(void *pointer)
+{
+    verification *v = pointer;
+    for (;;) {
+        int64_t first = atomic_fetch_add(&v->next, v->piece);
+        if (first >= v->nrows) return NULL;
+        lfuse_status status = verify_piece(v, first, v->nrows - first < v->piece ? v->nrows - first : v->piece);
+        if (!status) continue;
+        pthread_mutex_lock(&v->lock); /* messages belong to their thread */
+        if (!v->status) {
+            v->status = status;
+            snprintf(v->message, sizeof v->message, "%s", lfuse_last_error());
+        }
+        pthread_mutex_unlock(&v->lock);
+        return NULL;
+    }
+}
+
+static lfuse_status work_in_threads(verification *v)
+{
+    pthread_t threads[MOST_THREADS];
+    long cores = sysconf(_SC_NPROCESSORS_ONLN);
+    int started = 0, wanted = cores > MOST_THREADS ? MOST_THREADS : (int)cores;
+    while (started < wanted - 1 && !pthread_create(&threads[started], NULL, work, v)) started++;
+    work(v);
+    for (int i = 0; i < started; i++) pthread_join(threads[i], NULL);
+    return v->status ? lfuse__error(v->status, "%s", v->message) : LFUSE_OK;
+}
+
+lfuse_status fixture_verify(fixture *f, bench_variant *variant)
+{
+    lfuse_device_info info;
+    verification v = {.f = f, .variant = variant, .lock = PTHREAD_MUTEX_INITIALIZER};
+    LFUSE__TRY(lfuse_device_get_info(f->d->dev, &info));
+    v.inexact = !info.exact;
+    gather_inputs(&v);
+    lfuse_status status = choose_rows(&v);
+    if (!status) status = read_outputs(&v);
+    if (!status) status = work_in_threads(&v);
+    for (int i = 0; i < f->nio; i++) free(v.got[i]);
+    free(v.rows);
+    return status;
+}

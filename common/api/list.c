@@ -1,0 +1,35 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#ifdef HAVE_CONFIG_H
+#include "config.h"
+#endif
+
+#include "libfuse/list.h"
+
+#include "common/api/need.h"
+#include "common/run/tensor.h"
+
+lfuse_status lfuse_list_create(lfuse_device *device, lfuse_type type, int64_t count, lfuse_tensor *const *members,
+                               lfuse_list **list)
+{
+    NEED(device);
+    NEED(list);
+    if (count > 0) NEED(members);
+    return lfuse__list_create(device, type, count, members, list);
+}
+
+lfuse_status lfuse_list_replace(lfuse_list *list, int64_t first, int64_t count, lfuse_tensor *const *members)
+{
+    NEED(list);
+    if (count > 0) NEED(members);
+    return lfuse__list_replace(list, first, count, members);
+}
+
+void lfuse_list_destroy(lfuse_list *list)
+{
+    lfuse__list_release(list);
+}
+
+int64_t lfuse_list_count(const lfuse_list *list)
+{
+    return list ? list->count : 0;
+}

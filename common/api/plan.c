@@ -1,0 +1,68 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#ifdef HAVE_CONFIG_H
+#include "config.h"
+#endif
+
+#include "libfuse/plan.h"
+
+#include "common/api/need.h"
+#include "common/run/run.h"
+
+lfuse_status lfuse_plan_create(lfuse_device *device, const lfuse_graph *graph, const lfuse_plan_options *options,
+                               lfuse_plan **plan)
+{
+    NEED(device);
+    NEED(plan);
+    return lfuse__plan_create(device, graph, options, plan);
+}
+
+void lfuse_plan_destroy(lfuse_plan *plan)
+{
+    lfuse__plan_destroy(plan);
+}
+
+const char *lfuse_plan_text(const lfuse_plan *plan)
+{
+    return plan ? plan->text : "";
+}
+
+lfuse_status lfuse_plan_print(const lfuse_plan *plan, FILE *stream)
+{
+    NEED(plan);
+    NEED(stream);
+    if (fprintf(stream, "%s\n", plan->text) < 0) return lfuse__error(LFUSE_ERR_IO, "the plan could not be printed: %m");
+    return LFUSE_OK;
+}
+
+lfuse_status lfuse_plan_run(lfuse_plan *plan, lfuse_stream *stream, const lfuse_binding *bindings, int count)
+{
+    NEED(plan);
+    NEED(stream);
+    return lfuse__plan_run(plan, stream, bindings, count);
+}
+
+lfuse_status lfuse_instance_create(lfuse_plan *plan, lfuse_stream *stream, const lfuse_binding *bindings, int count,
+                                   lfuse_instance **instance)
+{
+    NEED(plan);
+    NEED(stream);
+    NEED(instance);
+    return lfuse__instance_create(plan, stream, bindings, count, instance);
+}
+
+lfuse_status lfuse_instance_run(lfuse_instance *instance, const lfuse_binding *bindings, int count)
+{
+    NEED(instance);
+    return lfuse__instance_run(instance, bindings, count);
+}
+
+lfuse_status lfuse_instance_refresh(lfuse_instance *instance)
+{
+    NEED(instance);
+    return lfuse__instance_refresh(instance);
+}
+
+void lfuse_instance_destroy(lfuse_instance *instance)
+{
+    lfuse__instance_release(instance);
+}

@@ -1,0 +1,23 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The environment, read once at first use. Names of files and folders are ignored in privileged programs. */
+#ifndef COMMON_BASE_ENV_H
+#define COMMON_BASE_ENV_H
+
+#include <stdbool.h>
+
+typedef struct lfuse__env {
+    const char *device;    /* LFUSE_DEVICE, NULL when unset (and so on) */
+    const char *log;       /* LFUSE_LOG: none, error, warn, info, debug */
+    const char *cache;     /* LFUSE_CACHE: 0 (off), ro, rw */
+    const char *cache_dir; /* LFUSE_CACHE_DIR, else $XDG_CACHE_HOME/libfuse, else $HOME/.cache/libfuse, else NULL */
+    const char *dump;      /* LFUSE_DUMP: a folder that receives the kernels' sources */
+    const char *fuse;      /* LFUSE_FUSE: none, or passes to leave out: -pointwise,-epilogue */
+    const char *effort;    /* LFUSE_EFFORT: estimate, measure */
+    bool sync;             /* LFUSE_SYNC: every launch is waited for, so that an error names its step */
+} lfuse__env;
+
+const lfuse__env *lfuse__env_get(void);
+/* One row for each variable, for lfuse-info: name, what it does, value or NULL. False past the end. */
+bool lfuse__env_row(int i, const char **name, const char **text, const char **value);
+
+#endif

@@ -1,0 +1,26 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What a backend states about a device. Data only: planner and emitter decide by it, backends take no decisions. */
+#ifndef COMMON_BASE_FACTS_H
+#define COMMON_BASE_FACTS_H
+
+#include <stdbool.h>
+
+#include "libfuse/device.h"
+
+/* Kernel parameters that are memory, at most: block arguments of a list kernel or operands of a fused kernel. */
+#define LFUSE__MAX_BUFFERS 16
+/* Blocks that the entries of an address table may name where addresses are (slot, offset). */
+#define LFUSE__MAX_SLOTS 8
+
+typedef struct lfuse__facts {
+    lfuse_device_info info; /* name is filled by the registry */
+    char arch[32];          /* what kernels are compiled for: "sm_90", "OpenCL C 1.2", "host" */
+    bool addresses;         /* a table entry in memory can be a plain address; else it is (slot, offset) */
+    bool vector_lanes;      /* bodies are written over 16 lanes (CPUs); else over one, with 16-byte accesses around it */
+    bool compiles_at_launch; /* PoCL: a kernel is compiled at its first enqueue, so plans end with an empty one */
+    bool capture;           /* streams of the caller may be capturing (CUDA) */
+    unsigned simd;          /* work-items that step together: 32 on NVIDIA, 1 on CPUs */
+    unsigned elementwise_groups; /* work-groups of a grid-stride loop at most: fixed and small on CPUs, 0 = no bound */
+} lfuse__facts;
+
+#endif

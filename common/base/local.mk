@@ -1,0 +1,11 @@
+# SPDX-License-Identifier: Apache-2.0
+libfuse_core_la_SOURCES += \
+	%reldir%/env.c %reldir%/env.h \
+	%reldir%/error.c %reldir%/error.h \
+	%reldir%/facts.h \
+	%reldir%/file.c %reldir%/file.h \
+	%reldir%/hash.c %reldir%/hash.h \
+	%reldir%/library.c %reldir%/library.h \
+	%reldir%/log.c %reldir%/log.h \
+	%reldir%/strbuf.c %reldir%/strbuf.h
+libfuse_core_la_SOURCES += %reldir%/half.h

@@ -1,0 +1,76 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#ifdef HAVE_CONFIG_H
+#include "config.h"
+#endif
+
+#include "common/device/internal.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+struct lfuse__gemm {
+    lfuse_device *dev;
+    lfuse__bgemm *bgemm;
+    char what[64]; /* for messages */
+};
+
+static lfuse_status checked(const lfuse__gemm_desc *d)
+{
+    bool fits = d->m > 0 && d->n > 0 && d->k > 0 && d->lda >= (d->ta ? d->m : d->k) &&
+                d->ldb >= (d->tb ? d->k : d->n) && d->ldc >= d->n;
+
+    if (fits) return LFUSE_OK;
+    return lfuse__error(LFUSE_ERR_SHAPE, "product of %" PRId64 " x %" PRId64 " x %" PRId64 " with leading dimensions %"
+                        PRId64 ", %" PRId64 ", %" PRId64, d->m, d->n, d->k, d->lda, d->ldb, d->ldc);
+}
+
+lfuse_status lfuse__gemm_candidates(lfuse_device *dev, const lfuse__gemm_desc *desc, int max,
+                                    lfuse__gemm_candidate *candidates, int *count)
+{
+    int n = 0;
+
+    LFUSE__TRY(lfuse__device_usable(dev));
+    LFUSE__TRY(checked(desc));
+    if (max < 1) return lfuse__error(LFUSE_ERR_INVALID, "room for %d candidates", max);
+    LFUSE__TRY(lfuse__device_note(dev, dev->backend->gemm_candidates(dev->bdev, desc, max, candidates, &n)));
+    *count = n;
+    return LFUSE_OK;
+}
+
+lfuse_status lfuse__gemm_prepare(lfuse_device *dev, const lfuse__gemm_desc *desc,
+                                 const lfuse__gemm_candidate *candidate, lfuse__gemm **gemm)
+{
+    lfuse__gemm *g;
+    lfuse_status status;
+
+    LFUSE__TRY(lfuse__device_usable(dev));
+    LFUSE__TRY(checked(desc));
+    g = calloc(1, sizeof *g);
+    if (!g) return lfuse__error(LFUSE_ERR_MEMORY, "out of host memory (%zu bytes)", sizeof *g);
+    status = lfuse__device_note(dev, dev->backend->gemm_prepare(dev->bdev, desc, candidate, &g->bgemm));
+    if (status) {
+        free(g);
+        return status;
+    }
+    snprintf(g->what, sizeof g->what, "product by %s", candidate->identity);
+    g->dev = dev;
+    lfuse__device_retain(dev);
+    *gemm = g;
+    return LFUSE_OK;
+}
+
+lfuse_status lfuse__gemm_run(lfuse_stream *s, lfuse__gemm *gemm, const lfuse__gemm_args *args)
+{
+    LFUSE__TRY(lfuse__stream_same_device(s, gemm->dev, "the product"));
+    LFUSE__TRY(lfuse__stream_enter(s));
+    return lfuse__stream_leave_launch(s, s->dev->backend->gemm_run(s->bstream, gemm->bgemm, args), 1, gemm->what);
+}
+
+void lfuse__gemm_destroy(lfuse__gemm *gemm)
+{
+    if (!gemm || lfuse__forked()) return;
+    gemm->dev->backend->gemm_destroy(gemm->bgemm);
+    lfuse__device_release(gemm->dev);
+    free(gemm);
+}

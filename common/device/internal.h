@@ -1,0 +1,189 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The structs behind device.h, for common/device/ alone.
+ *
+ * Locks, in the order in which they may be taken: pool.lock, then the tail of a stream by lfuse__tail_try. A tail that
+ * is held by lfuse__tail_lock is held around one slot and takes no other lock. No lock is held while a destroy function
+ * of the layers above, a compiler or the log is called.
+ */
+#ifndef COMMON_DEVICE_INTERNAL_H
+#define COMMON_DEVICE_INTERNAL_H
+
+#include <pthread.h>
+#include <sched.h>
+
+#include "common/base/error.h"
+#include "common/device/device.h"
+
+/* ---- pending.c: what waits for the work of the streams before it may go ---- */
+
+/*
+ * The library's side of a stream, which outlives it while its work runs. Ticks count the deferred releases of the
+ * device: `clear` is the last one that no work of this stream can still need.
+ */
+typedef struct lfuse__tail {
+    struct lfuse__tail *next, *prev;
+    atomic_flag busy;             /* held around each slot that takes the stream */
+    atomic_uint_fast64_t submitted; /* counted up after a submission */
+    atomic_uint_fast64_t finished;  /* of those, so many are known to be done */
+    atomic_uint_fast64_t launches;
+    /* The rest under pool.lock. */
+    lfuse_stream *stream;         /* NULL: destroyed, the fence is all that is left */
+    lfuse__bevent *fence;         /* one, recorded again and again */
+    bool fenced;                  /* the fence is recorded and not yet seen done */
+    bool mute;                    /* asking for the fence failed */
+    bool held;                    /* was seen capturing: nothing is recorded until the stream is synchronised */
+    uint64_t fence_tick, fence_submitted, clear, held_submitted;
+} lfuse__tail;
+
+typedef struct lfuse__pending {
+    struct lfuse__pending *next;
+    uint64_t tick;
+    void (*finish)(struct lfuse__pending *p); /* called without a lock */
+} lfuse__pending;
+
+lfuse_status lfuse__tail_create(lfuse_device *dev, lfuse_stream *stream, lfuse__tail **tail);
+/* The stream goes: frees the tail, now or when its work has finished. */
+void lfuse__tail_retire(lfuse_device *dev, lfuse__tail *tail);
+/* `finish` is called when all work submitted to the device's streams until now is done; perhaps at once. */
+void lfuse__defer(lfuse_device *dev, lfuse__pending *p);
+/* Finishes what has become ready. */
+void lfuse__reap(lfuse_device *dev);
+/*
+ * As reap, but waits as long as that can help, `seconds` at most: for what is deferred, and with `tails` also for the
+ * work of destroyed streams. True when nothing of it is left.
+ */
+bool lfuse__drain(lfuse_device *dev, int seconds, bool tails);
+
+static inline bool lfuse__tail_try(lfuse__tail *t)
+{
+    return !atomic_flag_test_and_set_explicit(&t->busy, memory_order_acquire);
+}
+
+/* Streams belong to one thread at a time: waiting means that a fence is being recorded, or that the user errs. */
+static inline void lfuse__tail_lock(lfuse__tail *t)
+{
+    while (!lfuse__tail_try(t)) sched_yield();
+}
+
+static inline void lfuse__tail_unlock(lfuse__tail *t)
+{
+    atomic_flag_clear_explicit(&t->busy, memory_order_release);
+}
+
+/* ---- blocks.c: the suballocator ---- */
+
+#define LFUSE__BINS 64
+#define LFUSE__ALIGNMENT 256 /* of every range: the widest vector access, and what drivers align to */
+
+typedef struct lfuse__block {
+    struct lfuse__block *next, *prev;
+    lfuse__bmem *mem;
+    lfuse__mem_info info;
+    uint64_t bytes;
+    struct lfuse__chunk *first; /* by address */
+    bool large;                 /* made for one request that no standard block could hold */
+} lfuse__block;
+
+typedef struct lfuse__chunk {
+    lfuse__range range;
+    lfuse__pending pending;
+    lfuse__block *block;                   /* NULL: foreign, or empty */
+    uint64_t bytes;                        /* of the block; range.bytes is what was asked for */
+    struct lfuse__chunk *next, *prev;      /* in the block, by address */
+    struct lfuse__chunk *bin_next, *bin_prev;
+    bool free;
+} lfuse__chunk;
+
+typedef struct lfuse__pool {
+    pthread_mutex_t lock;
+    lfuse__block *blocks;
+    lfuse__chunk *bins[LFUSE__BINS]; /* free chunks by the logarithm of their size */
+    uint64_t next_block;
+    lfuse__tail *tails;
+    lfuse__pending *first, **last;
+    uint64_t tick;
+    uint64_t launches; /* of streams that are gone */
+    atomic_uint_fast64_t waiting;
+} lfuse__pool;
+
+/* bytes > 0 */
+lfuse_status lfuse__pool_take(lfuse_device *dev, uint64_t bytes, lfuse__chunk **chunk);
+void lfuse__pool_give(lfuse_device *dev, lfuse__chunk *chunk);
+/* Gives empty blocks back to the driver; only those of large requests when `all` is false. */
+void lfuse__pool_trim(lfuse_device *dev, bool all);
+
+/* ---- program.c ---- */
+
+#define LFUSE__PROGRAM_BUCKETS 256
+#define LFUSE__PROGRAM_LIMIT 512 /* programs kept, unless more are in use */
+
+typedef struct lfuse__programs {
+    pthread_mutex_t lock;
+    pthread_cond_t built;
+    lfuse__program *buckets[LFUSE__PROGRAM_BUCKETS];
+    lfuse__program *oldest, *newest; /* those that nobody uses */
+    unsigned count;
+} lfuse__programs;
+
+/* Drops the programs that nobody uses; called at closing. */
+void lfuse__programs_drop(lfuse_device *dev);
+
+/* ---- device.c ---- */
+
+enum { LFUSE__CLOSED = 1, LFUSE__LOST = 2 };
+
+typedef struct lfuse__attached {
+    lfuse__attachment attachment;
+    bool making;
+} lfuse__attached;
+
+struct lfuse_device {
+    const lfuse__backend *backend;
+    lfuse__bdevice *bdev;
+    lfuse__facts facts;
+    bool sync; /* LFUSE_SYNC */
+    atomic_int references;
+    atomic_int state; /* LFUSE__CLOSED, LFUSE__LOST */
+    atomic_flag losing;
+    char lost_reason[512]; /* written once, before LFUSE__LOST is set */
+    atomic_uint_fast64_t compiles, build_ns, allocations, bytes;
+    pthread_mutex_t setup; /* attachments and the device's own stream */
+    pthread_cond_t setup_done;
+    lfuse__attached attached[LFUSE__ATTACH_COUNT];
+    pthread_mutex_t sync_lock;
+    lfuse_stream *own_stream;
+    lfuse__pool pool;
+    lfuse__programs programs;
+};
+
+/* Every status that a slot returned goes through this: it marks the device lost where that is what it says. */
+lfuse_status lfuse__device_note(lfuse_device *dev, lfuse_status status);
+static inline bool lfuse__device_lost(const lfuse_device *dev)
+{
+    return atomic_load_explicit(&dev->state, memory_order_acquire) & LFUSE__LOST;
+}
+
+/* ---- stream.c ---- */
+
+struct lfuse_stream {
+    lfuse_device *dev;
+    lfuse__bstream *bstream;
+    lfuse__tail *tail;
+    atomic_int references;
+    atomic_bool closed;
+    lfuse__range *scratch;
+    void *recording;
+    bool graph_open;         /* between native begin and end: launches are counted when the graph is launched */
+    uint64_t graph_launches;
+};
+
+/* Around each slot that submits to a stream: `enter` checks and locks, `leave` counts, unlocks and takes note. */
+lfuse_status lfuse__stream_enter(lfuse_stream *s);
+lfuse_status lfuse__stream_leave(lfuse_stream *s, lfuse_status status);
+/* The same for launches and vendor calls, which are counted; LFUSE_SYNC waits and names `what` in its error. */
+lfuse_status lfuse__stream_leave_launch(lfuse_stream *s, lfuse_status status, uint64_t launches, const char *what);
+/* ERR_CONTEXT unless the object is of the stream's device. */
+lfuse_status lfuse__stream_same_device(const lfuse_stream *s, const lfuse_device *dev, const char *what);
+
+#endif

@@ -1,0 +1,83 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#ifdef HAVE_CONFIG_H
+#include "config.h"
+#endif
+
+#include "common/device/kernel.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "common/device/internal.h"
+
+struct lfuse__kernel {
+    lfuse__program *program;
+    lfuse_device *dev;
+    lfuse__bkernel *bkernel;
+    char what[80]; /* for messages */
+};
+
+lfuse_status lfuse__kernel_create(lfuse__program *program, const char *name, lfuse__kernel **kernel)
+{
+    lfuse_device *dev = lfuse__program_device(program);
+    lfuse__kernel *k;
+    lfuse_status status;
+
+    LFUSE__TRY(lfuse__device_usable(dev));
+    k = calloc(1, sizeof *k);
+    if (!k) return lfuse__error(LFUSE_ERR_MEMORY, "out of host memory (%zu bytes)", sizeof *k);
+    status = lfuse__device_note(dev, dev->backend->kernel_create(lfuse__program_backend(program), name, &k->bkernel));
+    if (status) {
+        free(k);
+        return status;
+    }
+    snprintf(k->what, sizeof k->what, "kernel %s", name);
+    lfuse__program_retain(program);
+    k->program = program;
+    k->dev = dev;
+    *kernel = k;
+    return LFUSE_OK;
+}
+
+void lfuse__kernel_destroy(lfuse__kernel *kernel)
+{
+    if (!kernel || lfuse__forked()) return;
+    kernel->dev->backend->kernel_destroy(kernel->bkernel);
+    lfuse__program_release(kernel->program);
+    free(kernel);
+}
+
+lfuse_status lfuse__kernel_info_get(lfuse__kernel *kernel, lfuse__kernel_info *info)
+{
+    lfuse__kernel_info found = { 0, 0, 0 };
+
+    LFUSE__TRY(lfuse__device_usable(kernel->dev));
+    LFUSE__TRY(lfuse__device_note(kernel->dev, kernel->dev->backend->kernel_info(kernel->bkernel, &found)));
+    *info = found;
+    return LFUSE_OK;
+}
+
+static lfuse_status too_much(const lfuse__kernel *kernel, const lfuse__launch_args *launch, uint64_t bytes)
+{
+    const lfuse_device_info *info = &kernel->dev->facts.info;
+
+    return lfuse__error(LFUSE_ERR_UNSUPPORTED, "%s: a work-group of %u with %llu bytes of arguments and %u of local "
+                        "memory; %s takes 1 to %u with %u and %llu", kernel->what, launch->group,
+                        (unsigned long long)bytes, launch->local_bytes, info->name, info->max_group,
+                        info->max_argument_bytes, (unsigned long long)info->local_bytes);
+}
+
+lfuse_status lfuse__launch(lfuse_stream *s, lfuse__kernel *kernel, const lfuse__launch_args *launch)
+{
+    const lfuse_device_info *info = &kernel->dev->facts.info;
+    uint64_t bytes = 8 * ((uint64_t)launch->nbuffers + launch->nwords);
+
+    LFUSE__TRY(lfuse__stream_same_device(s, kernel->dev, kernel->what));
+    if (__builtin_expect(!launch->group || launch->group > info->max_group || bytes > info->max_argument_bytes ||
+                         launch->local_bytes > info->local_bytes, 0))
+        return too_much(kernel, launch, bytes);
+    if (!launch->groups) return lfuse__stream_usable(s);
+    LFUSE__TRY(lfuse__stream_enter(s));
+    return lfuse__stream_leave_launch(s, kernel->dev->backend->launch(s->bstream, kernel->bkernel, launch), 1,
+                                      kernel->what);
+}

@@ -1,0 +1,17 @@
+# SPDX-License-Identifier: Apache-2.0
+libfuse_core_la_SOURCES += \
+	%reldir%/backend.h %reldir%/device.h %reldir%/internal.h \
+	%reldir%/blocks.c \
+	%reldir%/build.c %reldir%/build.h \
+	%reldir%/cache.c \
+	%reldir%/device.c \
+	%reldir%/event.c \
+	%reldir%/gemm.c \
+	%reldir%/graph.c \
+	%reldir%/kernel.c %reldir%/kernel.h \
+	%reldir%/memory.c \
+	%reldir%/pending.c \
+	%reldir%/program.c \
+	%reldir%/registry.c %reldir%/registry.h \
+	%reldir%/stream.c \
+	%reldir%/transfer.c

@@ -1,0 +1,239 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#ifdef HAVE_CONFIG_H
+#include "config.h"
+#endif
+
+#include "common/device/internal.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "common/base/env.h"
+#include "common/base/log.h"
+#include "common/device/registry.h"
+
+static const lfuse__backend *extra;
+
+void lfuse__registry_extra(const lfuse__backend *backend)
+{
+    extra = backend;
+}
+
+const lfuse__backend *lfuse__registry_at(int i)
+{
+    int at;
+
+    if (i < 0) return NULL;
+    if (extra && i-- == 0) return extra;
+    for (at = 0; at < i && lfuse__backends[at]; at++) continue;
+    return lfuse__backends[at];
+}
+
+const lfuse__backend *lfuse__registry_find(const char *name)
+{
+    const lfuse__backend *backend;
+    int i;
+
+    for (i = 0; (backend = lfuse__registry_at(i)); i++)
+        if (!strcmp(backend->name, name)) return backend;
+    return NULL;
+}
+
+lfuse_status lfuse__registry_enumerate(const lfuse__backend *backend, int *count, lfuse__strbuf *reason)
+{
+    char text[512] = "";
+
+    LFUSE__TRY(lfuse__fork_watch());
+    LFUSE__TRY(backend->enumerate(count, text, sizeof text));
+    if (!*count) lfuse__strbuf_add(reason, text[0] ? text : "no device");
+    return LFUSE_OK;
+}
+
+static void why_not(lfuse__strbuf *reasons, const lfuse__backend *backend, const char *reason)
+{
+    if (reasons->length) lfuse__strbuf_add(reasons, "; ");
+    lfuse__strbuf_format(reasons, "%s: %s", backend->name, reason);
+    if (backend->hint && *backend->hint) lfuse__strbuf_format(reasons, " (%s)", backend->hint);
+}
+
+/* The devices of one backend onto the list. A device that cannot be described is left out, with its reason. */
+static lfuse_status add_backend(lfuse__found **list, int *count, const lfuse__backend *backend, int order,
+                                lfuse__strbuf *reasons)
+{
+    lfuse__strbuf reason = LFUSE__STRBUF_INIT;
+    lfuse__saved_error before;
+    lfuse__found *grown;
+    lfuse_status status;
+    int i, n = 0;
+
+    lfuse__error_save(&before);
+    status = lfuse__registry_enumerate(backend, &n, &reason);
+    if (status == LFUSE_ERR_MEMORY) goto out;
+    if (status || n <= 0) {
+        why_not(reasons, backend, status ? lfuse__error_message() : reason.data);
+        lfuse__error_restore(&before);
+        status = LFUSE_OK;
+        goto out;
+    }
+    grown = realloc(*list, ((size_t)*count + (size_t)n) * sizeof **list);
+    if (!grown) {
+        status = lfuse__error(LFUSE_ERR_MEMORY, "out of host memory for a list of %d devices", *count + n);
+        goto out;
+    }
+    *list = grown;
+    for (i = 0; i < n; i++) {
+        lfuse__found *found = &grown[*count];
+        memset(found, 0, sizeof *found);
+        if (backend->describe(i, &found->facts)) {
+            why_not(reasons, backend, lfuse__error_message());
+            lfuse__log(LFUSE_LOG_WARN, "%s device %d is left out: %s", backend->name, i, lfuse__error_message());
+            continue;
+        }
+        found->backend = backend;
+        found->index = i;
+        found->order = order;
+        ++*count;
+    }
+    lfuse__error_restore(&before); /* what a backend looked for in vain is no failure of this call */
+out:
+    lfuse__strbuf_free(&reason);
+    return status;
+}
+
+static int rank(lfuse_device_kind kind)
+{
+    return kind == LFUSE_DEVICE_GPU ? 0 : kind == LFUSE_DEVICE_CPU ? 2 : 1;
+}
+
+/* The rule of libfuse/device.h: kind, backend, compute units, index. */
+static int by_preference(const void *a, const void *b)
+{
+    const lfuse__found *x = a, *y = b;
+    const lfuse_device_info *p = &x->facts.info, *q = &y->facts.info;
+
+    if (rank(p->kind) != rank(q->kind)) return rank(p->kind) - rank(q->kind);
+    if (x->order != y->order) return x->order - y->order;
+    if (p->compute_units != q->compute_units) return p->compute_units > q->compute_units ? -1 : 1;
+    return x->index - y->index;
+}
+
+lfuse_status lfuse__registry_list(const lfuse__backend *only, lfuse__found **list, int *count, lfuse__strbuf *reasons)
+{
+    const lfuse__backend *backend;
+    lfuse__found *found = NULL;
+    lfuse_status status;
+    int i, n = 0;
+
+    for (i = 0; (backend = lfuse__registry_at(i)); i++) {
+        if (only && backend != only) continue;
+        status = add_backend(&found, &n, backend, i, reasons);
+        if (status) {
+            free(found);
+            return status;
+        }
+    }
+    if (n > 1) qsort(found, (size_t)n, sizeof *found, by_preference);
+    *list = found;
+    *count = n;
+    return LFUSE_OK;
+}
+
+static lfuse_status no_device(const lfuse__strbuf *reasons)
+{
+    return lfuse__error(LFUSE_ERR_NO_DEVICE, "no device: %s",
+                        reasons->length ? reasons->data : "this build has no backend");
+}
+
+lfuse_status lfuse__device_count(int *count)
+{
+    lfuse__strbuf reasons = LFUSE__STRBUF_INIT;
+    lfuse__found *list = NULL;
+    lfuse_status status;
+    int n = 0;
+
+    LFUSE__TRY(lfuse__check_fork());
+    status = lfuse__registry_list(NULL, &list, &n, &reasons);
+    if (!status) {
+        if (!n) no_device(&reasons);
+        *count = n;
+    }
+    free(list);
+    lfuse__strbuf_free(&reasons);
+    return status;
+}
+
+lfuse_status lfuse__device_describe(int index, lfuse_device_info *info)
+{
+    lfuse__strbuf reasons = LFUSE__STRBUF_INIT;
+    lfuse__found *list = NULL;
+    lfuse_status status;
+    int n = 0;
+
+    LFUSE__TRY(lfuse__check_fork());
+    status = lfuse__registry_list(NULL, &list, &n, &reasons);
+    if (!status && !n) status = no_device(&reasons);
+    else if (!status && (index < 0 || index >= n))
+        status = lfuse__error(LFUSE_ERR_INVALID, "device index %d is not in 0 ... %d", index, n - 1);
+    if (!status) *info = list[index].facts.info;
+    free(list);
+    lfuse__strbuf_free(&reasons);
+    return status;
+}
+
+/* "cuda:0" needs no other backend than cuda: the others' libraries are not even loaded. */
+static const lfuse__backend *backend_of(const char *name)
+{
+    char backend[sizeof(((lfuse_device_info *)0)->name)];
+    size_t length = strcspn(name, ":");
+
+    if (length >= sizeof backend) return NULL;
+    memcpy(backend, name, length);
+    backend[length] = '\0';
+    return lfuse__registry_find(backend);
+}
+
+static lfuse_status unknown_name(const char *name, const char *origin, const lfuse__found *list, int count,
+                                 const lfuse__strbuf *reasons)
+{
+    lfuse__strbuf text = LFUSE__STRBUF_INIT;
+    lfuse_status status;
+    int i;
+
+    lfuse__strbuf_format(&text, "no device \"%.64s\"%s; there are:", name, origin);
+    for (i = 0; i < count; i++) lfuse__strbuf_format(&text, " %s", list[i].facts.info.name);
+    if (!count) lfuse__strbuf_add(&text, " none");
+    if (!backend_of(name)) lfuse__strbuf_add(&text, "; this build has no backend of that name");
+    if (reasons->length) lfuse__strbuf_format(&text, "; %s", reasons->data);
+    status = lfuse__strbuf_check(&text);
+    if (!status) status = lfuse__error(LFUSE_ERR_NO_DEVICE, "%s", text.data);
+    lfuse__strbuf_free(&text);
+    return status;
+}
+
+lfuse_status lfuse__registry_choose(const char *name, lfuse__found *found)
+{
+    lfuse__strbuf reasons = LFUSE__STRBUF_INIT;
+    const char *origin = "";
+    lfuse__found *list = NULL;
+    lfuse_status status;
+    int i, n = 0;
+
+    if (!name || !*name) {
+        name = lfuse__env_get()->device;
+        origin = " (from LFUSE_DEVICE)";
+    }
+    if (name && !*name) name = NULL;
+    status = lfuse__registry_list(name ? backend_of(name) : NULL, &list, &n, &reasons);
+    if (status) goto out;
+    if (!n && !name) {
+        status = no_device(&reasons);
+        goto out;
+    }
+    for (i = 0; i < n && name && strcmp(list[i].facts.info.name, name) != 0; i++) continue;
+    if (i < n) *found = list[i];
+    else status = unknown_name(name, origin, list, n, &reasons);
+out:
+    free(list);
+    lfuse__strbuf_free(&reasons);
+    return status;
+}

@@ -1,0 +1,296 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Graphs, mistakes, names and nodes: what every builder stands on. */
+#ifdef HAVE_CONFIG_H
+#include "config.h"
+#endif
+
+#include "common/graph/build.h"
+
+#include <stdarg.h>
+#include <stdatomic.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "common/base/error.h"
+
+lfuse_graph *lfuse_graph_create(void)
+{
+    static atomic_uint_fast64_t tags = 1;
+    lfuse_graph *g = calloc(1, sizeof *g);
+
+    if (g) g->tag = atomic_fetch_add(&tags, 1);
+    return g;
+}
+
+void lfuse_graph_destroy(lfuse_graph *g)
+{
+    if (!g) return;
+    free(g->nodes);
+    free(g->sizes);
+    free(g->names);
+    free(g);
+}
+
+lfuse_status lfuse_graph_check(const lfuse_graph *g)
+{
+    if (!g) return lfuse__error(LFUSE_ERR_INVALID, "the graph is NULL");
+    if (g->status) return lfuse__error(g->status, "%s", g->message);
+    return LFUSE_OK;
+}
+
+lfuse_value lfuse__graph_poison(lfuse_graph *g, lfuse_status status, const char *format, ...)
+{
+    va_list args;
+
+    if (g && !g->status) {
+        g->status = status;
+        va_start(args, format);
+        vsnprintf(g->message, sizeof g->message, format, args);
+        va_end(args);
+    }
+    return LFUSE__POISONED(g);
+}
+
+bool lfuse__build_grow(void **array, int32_t count, int32_t *capacity, size_t element)
+{
+    int32_t larger;
+    void *moved;
+
+    if (count < *capacity) return true;
+    larger = *capacity ? *capacity * 2 : 16;
+    moved = realloc(*array, (size_t)larger * element);
+    if (!moved) return false;
+    *array = moved;
+    *capacity = larger;
+    return true;
+}
+
+lfuse_graph *lfuse__build_operands(const char *call, int count, const lfuse_value *values, lfuse_graph **where)
+{
+    lfuse_graph *g = NULL;
+    int i;
+
+    for (i = 0; i < count && !g; i++) g = values[i].graph;
+    if (where) *where = g;
+    if (!g) return NULL;
+    for (i = 0; i < count; i++) {
+        const lfuse_value v = values[i];
+        if (v.graph != g) {
+            lfuse__graph_poison(g, LFUSE_ERR_INVALID, "%s: operand %d belongs to %s", call, i + 1,
+                                v.graph ? "another graph" : "no graph");
+            if (v.graph)
+                lfuse__graph_poison(v.graph, LFUSE_ERR_INVALID, "%s: operand %d belongs to this graph, others do not",
+                                    call, i + 1);
+            return NULL;
+        }
+        if (v.id < 0 || v.id >= g->nnodes) { /* where a mistake came before, this adds nothing */
+            lfuse__graph_poison(g, LFUSE_ERR_INVALID, "%s: operand %d is no value of its graph (id %d of %d)", call,
+                                i + 1, (int)v.id, (int)g->nnodes);
+            return NULL;
+        }
+    }
+    return g;
+}
+
+bool lfuse__build_type(lfuse_graph *g, const char *call, lfuse_type type)
+{
+    if (lfuse_type_size(type)) return true;
+    lfuse__graph_poison(g, LFUSE_ERR_TYPE, "%s: %d is no element type", call, (int)type);
+    return false;
+}
+
+bool lfuse__build_extent(lfuse_graph *g, const char *call, lfuse_size s, lfuse_size *extent)
+{
+    uint64_t code;
+
+    if (lfuse__size_is_number(s)) {
+        *extent = s;
+        return true;
+    }
+    code = (uint64_t)(s - LFUSE__SIZE_BASE);
+    if (s == INT64_MIN || code >= UINT64_C(1) << 62) {
+        lfuse__graph_poison(g, LFUSE_ERR_SHAPE, "%s: extent %lld is negative", call, (long long)s);
+        return false;
+    }
+    if (code >> LFUSE__SIZE_INDEX_BITS != g->tag || lfuse__size_index(s) >= g->nsizes) {
+        lfuse__graph_poison(g, LFUSE_ERR_INVALID, "%s: a size variable of another graph", call);
+        return false;
+    }
+    *extent = LFUSE__SIZE_BASE + lfuse__size_index(s);
+    return true;
+}
+
+bool lfuse__build_shape(lfuse_graph *g, const char *call, int rank, const lfuse_size *shape, lfuse_size *extents)
+{
+    int i;
+
+    if (rank < 0 || rank > LFUSE_MAX_RANK) {
+        lfuse__graph_poison(g, LFUSE_ERR_RANK, "%s: rank %d is not in 0 ... %d", call, rank, LFUSE_MAX_RANK);
+        return false;
+    }
+    if (rank > 0 && !shape) {
+        lfuse__graph_poison(g, LFUSE_ERR_INVALID, "%s: the shape is NULL, the rank %d", call, rank);
+        return false;
+    }
+    for (i = 0; i < rank; i++)
+        if (!lfuse__build_extent(g, call, shape[i], &extents[i])) return false;
+    return true;
+}
+
+static bool name_taken(const lfuse_graph *g, const char *text)
+{
+    int32_t i;
+
+    for (i = 0; i < g->nnames; i++)
+        if (!strcmp(g->names[i].text, text)) return true;
+    for (i = 0; i < g->nsizes; i++)
+        if (g->sizes[i].kind == LFUSE__SIZE_VAR && !strcmp(g->sizes[i].name, text)) return true;
+    return false;
+}
+
+bool lfuse__build_check_name(lfuse_graph *g, const char *call, const char *text)
+{
+    size_t length;
+    const char *p;
+
+    if (!text) {
+        lfuse__graph_poison(g, LFUSE_ERR_INVALID, "%s: the name is NULL", call);
+        return false;
+    }
+    length = strnlen(text, LFUSE__MAX_NAME + 1);
+    if (!length || length > LFUSE__MAX_NAME) {
+        lfuse__graph_poison(g, LFUSE_ERR_NAME, "%s: a name has 1 to %d characters, not %s", call, LFUSE__MAX_NAME,
+                            length ? "more" : "none");
+        return false;
+    }
+    for (p = text; *p; p++)
+        if ((unsigned char)*p < 32 || *p == 127) {
+            lfuse__graph_poison(g, LFUSE_ERR_NAME, "%s: the name has a control character (code %d) at %d", call, *p,
+                                (int)(p - text));
+            return false;
+        }
+    if (name_taken(g, text)) {
+        lfuse__graph_poison(g, LFUSE_ERR_NAME, "%s: the name \"%s\" is already taken", call, text);
+        return false;
+    }
+    return true;
+}
+
+int32_t lfuse__build_name(lfuse_graph *g, const char *call, const char *text, lfuse__name_kind kind, int32_t node)
+{
+    lfuse__name *n;
+
+    if (!lfuse__build_check_name(g, call, text)) return -1;
+    if (g->nnames >= LFUSE__MAX_NODES) {
+        lfuse__graph_poison(g, LFUSE_ERR_OVERFLOW, "%s: more than %d names", call, LFUSE__MAX_NODES);
+        return -1;
+    }
+    if (!lfuse__build_grow((void **)&g->names, g->nnames, &g->name_capacity, sizeof *g->names)) {
+        lfuse__graph_poison(g, LFUSE_ERR_MEMORY, "%s: no memory for the name \"%s\"", call, text);
+        return -1;
+    }
+    n = &g->names[g->nnames];
+    memset(n, 0, sizeof *n);
+    memcpy(n->text, text, strlen(text));
+    n->kind = kind;
+    n->node = node;
+    n->update = -1;
+    return g->nnames++;
+}
+
+lfuse__node lfuse__build_node(lfuse__node_kind kind, lfuse_type type)
+{
+    lfuse__node n;
+
+    memset(&n, 0, sizeof n);
+    n.kind = (uint8_t)kind;
+    n.type = (uint8_t)type;
+    n.name = -1;
+    n.in[0] = n.in[1] = n.in[2] = -1;
+    return n;
+}
+
+/* Whether bytes and strides of the smallest tensor of this shape can be counted; an extent of 0 excuses no other. */
+static bool countable(const lfuse_graph *g, const lfuse__node *n)
+{
+    int64_t product = (int64_t)lfuse_type_size((lfuse_type)n->type), low, high;
+    int i;
+
+    if (!product) product = 1;
+    for (i = 0; i < n->rank; i++) {
+        lfuse__size_bounds(g, n->shape[i], &low, &high);
+        if (low > 1 && __builtin_mul_overflow(product, low, &product)) return false;
+    }
+    return true;
+}
+
+lfuse_value lfuse__build_append(lfuse_graph *g, const char *call, const lfuse__node *n)
+{
+    char shape[LFUSE__DESCRIPTION];
+
+    if (!countable(g, n)) {
+        lfuse__build_describe_shape(g, n->rank, n->shape, shape, sizeof shape);
+        return lfuse__graph_poison(g, LFUSE_ERR_OVERFLOW, "%s: the elements of %s cannot be counted", call, shape);
+    }
+    if (n->cost > LFUSE__MAX_NUMBER_COST)
+        return lfuse__graph_poison(g, LFUSE_ERR_OVERFLOW, "%s: a number of more than %d operations", call,
+                                   LFUSE__MAX_NUMBER_COST);
+    if (g->nnodes >= LFUSE__MAX_NODES)
+        return lfuse__graph_poison(g, LFUSE_ERR_OVERFLOW, "%s: more than %d values in a graph", call, LFUSE__MAX_NODES);
+    if (!lfuse__build_grow((void **)&g->nodes, g->nnodes, &g->node_capacity, sizeof *g->nodes))
+        return lfuse__graph_poison(g, LFUSE_ERR_MEMORY, "%s: no memory for value %d", call, (int)g->nnodes);
+    g->nodes[g->nnodes] = *n;
+    return (lfuse_value){g, g->nnodes++};
+}
+
+lfuse_value lfuse__build_cast(lfuse_graph *g, const char *call, int32_t node, lfuse_type type)
+{
+    lfuse__node n;
+
+    if (g->nodes[node].type == type) return (lfuse_value){g, node};
+    n = lfuse__build_node(LFUSE__CAST, type);
+    n.list = g->nodes[node].list;
+    n.rank = g->nodes[node].rank;
+    memcpy(n.shape, g->nodes[node].shape, sizeof n.shape);
+    n.nin = 1;
+    n.in[0] = node;
+    return lfuse__build_append(g, call, &n);
+}
+
+/* Fixed room, since this is for messages alone: what does not fit is cut. */
+static void copy_cut(const lfuse__strbuf *b, char *text, size_t size)
+{
+    snprintf(text, size, "%s", b->data);
+}
+
+void lfuse__build_describe_shape(const lfuse_graph *g, int rank, const lfuse_size *shape, char *text, size_t size)
+{
+    lfuse__strbuf b = LFUSE__STRBUF_INIT;
+    int i;
+
+    lfuse__strbuf_add(&b, "[");
+    for (i = 0; i < rank; i++) {
+        if (i) lfuse__strbuf_add(&b, ", ");
+        lfuse__size_print(g, shape[i], &b);
+    }
+    lfuse__strbuf_add(&b, "]");
+    copy_cut(&b, text, size);
+    lfuse__strbuf_free(&b);
+}
+
+void lfuse__build_describe(const lfuse_graph *g, int32_t node, char *text, size_t size)
+{
+    const lfuse__node *n = &g->nodes[node];
+    const char *type = lfuse_type_name((lfuse_type)n->type);
+    char shape[LFUSE__DESCRIPTION];
+
+    if (n->type == LFUSE_TYPE_NONE) {
+        snprintf(text, size, "a number");
+    } else if (n->list) {
+        snprintf(text, size, n->rank ? "a list of %s" : "a list of %s numbers", type);
+    } else {
+        lfuse__build_describe_shape(g, n->rank, n->shape, shape, sizeof shape);
+        snprintf(text, size, "%s %s", type, shape);
+    }
+}

@@ -1,0 +1,43 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * What the builders share. `call` is the public function's name, for messages. Functions that can fail record the first
+ * mistake in the graph and return false, NULL or a poisoned value.
+ */
+#ifndef COMMON_GRAPH_BUILD_H
+#define COMMON_GRAPH_BUILD_H
+
+#include "common/graph/graph.h"
+
+#define LFUSE__POISONED(g) ((lfuse_value){(g), -1})
+
+/* Enlarges an array to hold at least one element more. False when memory is out. */
+bool lfuse__build_grow(void **array, int32_t count, int32_t *capacity, size_t element);
+
+/*
+ * The graph of the operands, or NULL when one of them is poisoned, foreign or no value at all (the mistake is then
+ * recorded, if there is a graph to record it in; *where, may be NULL, is set to that graph in every case).
+ */
+lfuse_graph *lfuse__build_operands(const char *call, int count, const lfuse_value *values, lfuse_graph **where);
+
+/* Checks a type, an extent and a shape that the user gave. The results are as nodes hold them. */
+bool lfuse__build_type(lfuse_graph *g, const char *call, lfuse_type type);
+bool lfuse__build_extent(lfuse_graph *g, const char *call, lfuse_size s, lfuse_size *extent);
+bool lfuse__build_shape(lfuse_graph *g, const char *call, int rank, const lfuse_size *shape, lfuse_size *extents);
+/* Whether a name can be taken, here also by a size variable. */
+bool lfuse__build_check_name(lfuse_graph *g, const char *call, const char *text);
+/* A new name (-1 when it cannot be taken). */
+int32_t lfuse__build_name(lfuse_graph *g, const char *call, const char *text, lfuse__name_kind kind, int32_t node);
+
+/* A node of `kind` with everything else zero, and no name. */
+lfuse__node lfuse__build_node(lfuse__node_kind kind, lfuse_type type);
+/* Appends a copy; ERR_OVERFLOW when its elements cannot be counted or the graph is full. */
+lfuse_value lfuse__build_append(lfuse_graph *g, const char *call, const lfuse__node *n);
+/* The value in another type: itself where it has that type. */
+lfuse_value lfuse__build_cast(lfuse_graph *g, const char *call, int32_t node, lfuse_type type);
+
+/* "f32 [batch, 64]", "list of f32", "a number" ... */
+void lfuse__build_describe(const lfuse_graph *g, int32_t node, char *text, size_t size);
+void lfuse__build_describe_shape(const lfuse_graph *g, int rank, const lfuse_size *shape, char *text, size_t size);
+enum { LFUSE__DESCRIPTION = 80 };
+
+#endif

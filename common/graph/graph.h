@@ -1,0 +1,116 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The graph as the library sees it: an array of nodes in topological order (a node's inputs come before it).
+ * Pure: no device, no I/O. May use common/base/ alone.
+ */
+#ifndef COMMON_GRAPH_GRAPH_H
+#define COMMON_GRAPH_GRAPH_H
+
+#include <stdbool.h>
+
+#include "common/base/strbuf.h"
+#include "common/graph/op.h"
+#include "libfuse/graph.h"
+
+/* Limits that keep a hostile graph from exhausting the machine. */
+enum { LFUSE__MAX_NODES = 65536, LFUSE__MAX_NAME = 63, LFUSE__MAX_NUMBER_COST = 4096 };
+
+typedef enum lfuse__node_kind {
+    LFUSE__INPUT, /* tensor given with each run; `name` indexes graph->names (so for the next three) */
+    LFUSE__FROZEN,
+    LFUSE__LIST,
+    LFUSE__SCALAR,
+    LFUSE__CONSTANT,   /* `number` */
+    LFUSE__POINTWISE,  /* `op` over in[0 .. arity-1]; shapes equal, or broadcast (literal 1, missing axes, rank 0) */
+    LFUSE__CAST,       /* to `type` */
+    LFUSE__PERMUTE,    /* axis i is axis axes[i] of in[0] */
+    LFUSE__BROADCAST,  /* in[0] repeated up to this shape */
+    LFUSE__SUM,        /* over axes[0 .. naxes-1], sorted ascending; keepdims leaves literal 1 */
+    LFUSE__MEMBER_SUM, /* list -> list of numbers (list and rank 0) */
+    LFUSE__MATMUL      /* in[0] [m, k], in[1] [k, n] */
+} lfuse__node_kind;
+
+typedef struct lfuse__node {
+    uint8_t kind; /* lfuse__node_kind */
+    uint8_t op;   /* lfuse__op */
+    uint8_t type; /* lfuse_type; LFUSE_TYPE_NONE: a number in f64 (constants, scalars and functions of them alone) */
+    bool list;    /* list value: rank is LFUSE_RANK_ANY, or 0 for one number a member */
+    bool keepdims;
+    int8_t rank, naxes, nin;
+    int8_t axes[LFUSE_MAX_RANK];
+    int32_t in[3];
+    int32_t name; /* -1 where there is none */
+    int32_t cost; /* of a number: operations of its tree, at most LFUSE__MAX_NUMBER_COST; else 0 */
+    lfuse_size shape[LFUSE_MAX_RANK];
+    double number;
+} lfuse__node;
+
+/*
+ * A symbolic extent: LFUSE__SIZE_BASE + index of one of these (negative numbers far from every plausible mistake). What
+ * the public functions give and take also carries the graph's tag, so that a size of another graph is recognised;
+ * nodes and expressions hold it without.
+ */
+#define LFUSE__SIZE_BASE (INT64_MIN + 1)
+enum { LFUSE__SIZE_INDEX_BITS = 20 };
+typedef enum lfuse__size_kind { LFUSE__SIZE_VAR, LFUSE__SIZE_SUM, LFUSE__SIZE_PRODUCT } lfuse__size_kind;
+typedef struct lfuse__size_expr {
+    lfuse__size_kind kind;
+    char name[LFUSE__MAX_NAME + 1]; /* of a variable */
+    lfuse_size a, b;                /* operands of the others, in canonical order */
+    int64_t low, high;              /* bounds, of every kind; saturated at INT64_MAX */
+} lfuse__size_expr;
+
+typedef enum lfuse__name_kind {
+    LFUSE__NAME_INPUT, LFUSE__NAME_FROZEN, LFUSE__NAME_LIST, LFUSE__NAME_SCALAR, LFUSE__NAME_OUTPUT
+} lfuse__name_kind;
+typedef struct lfuse__name { /* in order of declaration: a binding without a name goes by this index */
+    char text[LFUSE__MAX_NAME + 1];
+    lfuse__name_kind kind;
+    int32_t node;   /* the input, or the value of the output */
+    int32_t update; /* the node whose value is stored here at the end; -1: none. Inputs and lists only */
+} lfuse__name;
+
+struct lfuse_graph {
+    lfuse__node *nodes;
+    int32_t nnodes, node_capacity;
+    lfuse__size_expr *sizes;
+    int32_t nsizes, size_capacity;
+    lfuse__name *names;
+    int32_t nnames, name_capacity;
+    lfuse_status status; /* of the first mistake */
+    char message[256];
+    uint64_t tag; /* of this graph's public sizes; different for each graph of the process */
+};
+
+/* build.c: the builders' common part. A poisoned or foreign operand poisons the result. */
+lfuse_value lfuse__graph_poison(lfuse_graph *g, lfuse_status status, const char *format, ...) LFUSE_PRINTF(3, 4);
+
+/* extent.c */
+static inline bool lfuse__size_is_number(lfuse_size s) { return s >= 0; }
+/* Of a symbolic extent, with or without tag: its place in graph->sizes. */
+static inline int32_t lfuse__size_index(lfuse_size s)
+{
+    return (int32_t)((uint64_t)(s - LFUSE__SIZE_BASE) & ((UINT64_C(1) << LFUSE__SIZE_INDEX_BITS) - 1));
+}
+/* Lowest and highest value within the variables' bounds. */
+void lfuse__size_bounds(const lfuse_graph *g, lfuse_size s, int64_t *low, int64_t *high);
+/* Value for given variables (values[i] belongs to sizes[i] where that is a variable). ERR_OVERFLOW. */
+lfuse_status lfuse__size_evaluate(const lfuse_graph *g, lfuse_size s, const int64_t *values, int64_t *value);
+void lfuse__size_print(const lfuse_graph *g, lfuse_size s, lfuse__strbuf *out);
+
+/*
+ * simplify.c: canonical form: a new graph with constants folded (only rewrites that keep bits), equal nodes merged,
+ * dead ones gone. Names stay, in order.
+ */
+lfuse_status lfuse__graph_canonical(const lfuse_graph *g, lfuse_graph **canonical);
+/* number.c: value of a node of type NONE, in f64 by one fixed algorithm (integer powers by repeated squaring);
+ * scalars[i] belongs to names[i]. */
+double lfuse__graph_number(const lfuse_graph *g, int32_t node, const double *scalars);
+/* One operator over numbers, by the same algorithm. */
+double lfuse__op_value(lfuse__op op, double a, double b, double c);
+
+/* print.c: one value, or the whole graph, in brackets; the whole is canonical text (key of the plan cache). */
+void lfuse__graph_print_value(const lfuse_graph *g, int32_t node, lfuse__strbuf *out);
+void lfuse__graph_print(const lfuse_graph *g, lfuse__strbuf *out);
+
+#endif

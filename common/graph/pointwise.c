@@ -1,0 +1,223 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Pointwise functions: which type, which shape. The public builders are expanded from ops.def. */
+#ifdef HAVE_CONFIG_H
+#include "config.h"
+#endif
+
+#include <stdio.h>
+
+#include "common/graph/build.h"
+#include "libfuse/ops.h"
+
+/*
+ * How much an operand has to say about the type: an operand takes the type of those above it, and those of the highest
+ * standing must agree.
+ */
+static int standing(const lfuse__node *n)
+{
+    if (n->type == LFUSE_TYPE_NONE) return 0;
+    if (n->rank) return 3;
+    return n->list ? 2 : 1;
+}
+
+/* As the public header calls them. */
+static const char *operand_name(lfuse__op op, int i)
+{
+    static const char *const names[][3] = {{"condition", "a", "b"}, {"a", "low", "high"}, {"a", "b", "c"}};
+
+    return names[op == LFUSE__OP_where ? 0 : op == LFUSE__OP_clamp ? 1 : 2][i];
+}
+
+static lfuse_value types_differ(lfuse_graph *g, lfuse__op op, const char *call, int i, int32_t a, int j, int32_t b)
+{
+    char of_a[LFUSE__DESCRIPTION], of_b[LFUSE__DESCRIPTION];
+
+    lfuse__build_describe(g, a, of_a, sizeof of_a);
+    lfuse__build_describe(g, b, of_b, sizeof of_b);
+    return lfuse__graph_poison(g, LFUSE_ERR_TYPE, "%s: types differ: %s is %s, %s is %s", call, operand_name(op, i),
+                               of_a, operand_name(op, j), of_b);
+}
+
+/* The one type of the operands of `in` from `first` on; NONE when all are numbers. False when they differ. */
+static bool common_type(lfuse_graph *g, lfuse__op op, const char *call, int first, const int32_t *in, lfuse_type *type)
+{
+    const int count = lfuse__ops[op].arity;
+    int i, leader = first;
+
+    for (i = first + 1; i < count; i++)
+        if (standing(&g->nodes[in[i]]) > standing(&g->nodes[in[leader]])) leader = i;
+    for (i = first; i < count; i++)
+        if (standing(&g->nodes[in[i]]) == standing(&g->nodes[in[leader]]) &&
+            g->nodes[in[i]].type != g->nodes[in[leader]].type) {
+            types_differ(g, op, call, leader, in[leader], i, in[i]);
+            return false;
+        }
+    *type = (lfuse_type)g->nodes[in[leader]].type;
+    return true;
+}
+
+/* Whether the class takes operands of this type. */
+static bool class_takes(lfuse__op op, lfuse_type type)
+{
+    switch (lfuse__ops[op].klass) {
+    case LFUSE__CLASS_NUMERIC: return type != LFUSE_BOOL;
+    case LFUSE__CLASS_FLOATING: return type != LFUSE_BOOL && type != LFUSE_I32;
+    case LFUSE__CLASS_COMPARE: return type != LFUSE_BOOL || op == LFUSE__OP_eq || op == LFUSE__OP_ne;
+    case LFUSE__CLASS_SELECT: break;
+    }
+    return true;
+}
+
+/* Gives every operand from `first` on the type. */
+static bool adopt(lfuse_graph *g, const char *call, int first, int count, int32_t *in, lfuse_type type)
+{
+    int i;
+
+    for (i = first; i < count; i++) {
+        const lfuse_value v = lfuse__build_cast(g, call, in[i], type);
+        if (v.id < 0) return false;
+        in[i] = v.id;
+    }
+    return true;
+}
+
+/* The condition of a selection: bool, or a number. `numbers`: whether both choices are numbers. */
+static bool condition(lfuse_graph *g, const char *call, int32_t *in, bool numbers)
+{
+    const lfuse_type type = (lfuse_type)g->nodes[in[0]].type;
+
+    if (type == LFUSE_TYPE_NONE) return numbers || adopt(g, call, 0, 1, in, LFUSE_BOOL);
+    if (type != LFUSE_BOOL) {
+        lfuse__graph_poison(g, LFUSE_ERR_TYPE, "%s: the condition is of type %s, not bool", call,
+                            lfuse_type_name(type));
+        return false;
+    }
+    if (numbers) {
+        lfuse__graph_poison(g, LFUSE_ERR_TYPE, "%s: both choices are numbers without a type: cast one", call);
+        return false;
+    }
+    return true;
+}
+
+static lfuse_value shapes_differ(lfuse_graph *g, lfuse__op op, const char *call, const int32_t *in)
+{
+    char text[3 * (LFUSE__DESCRIPTION + 16)], shape[LFUSE__DESCRIPTION];
+    size_t used = 0;
+    int i;
+
+    for (i = 0; i < lfuse__ops[op].arity; i++) {
+        lfuse__build_describe(g, in[i], shape, sizeof shape);
+        used += (size_t)snprintf(text + used, sizeof text - used, "%s%s is %s", i ? ", " : "", operand_name(op, i),
+                                 shape);
+    }
+    return lfuse__graph_poison(g, LFUSE_ERR_SHAPE, "%s: shapes do not broadcast: %s", call, text);
+}
+
+/* Shapes aligned at their last axis; a literal 1 repeats. */
+static bool broadcast(lfuse_graph *g, lfuse__op op, const char *call, lfuse__node *n)
+{
+    const int arity = lfuse__ops[op].arity;
+    const int32_t *in = n->in;
+    int i, axis;
+
+    for (i = 0; i < arity; i++)
+        if (g->nodes[in[i]].rank > n->rank) n->rank = g->nodes[in[i]].rank;
+    for (axis = 0; axis < n->rank; axis++) {
+        lfuse_size extent = 1;
+        for (i = 0; i < arity; i++) {
+            const lfuse__node *o = &g->nodes[in[i]];
+            const int own = axis - (n->rank - o->rank);
+            const lfuse_size e = own < 0 ? 1 : o->shape[own];
+            if (e == 1 || e == extent) continue;
+            if (extent != 1) {
+                shapes_differ(g, op, call, in);
+                return false;
+            }
+            extent = e;
+        }
+        n->shape[axis] = extent;
+    }
+    return true;
+}
+
+static bool shape_of_lists(lfuse_graph *g, lfuse__op op, const char *call, lfuse__node *n)
+{
+    const int arity = lfuse__ops[op].arity;
+    const int32_t *in = n->in;
+    char text[LFUSE__DESCRIPTION];
+    int i;
+
+    n->list = true;
+    for (i = 0; i < arity; i++) {
+        const lfuse__node *o = &g->nodes[in[i]];
+        if (o->list && o->rank) n->rank = LFUSE_RANK_ANY;
+        if (o->list || !o->rank) continue;
+        lfuse__build_describe(g, in[i], text, sizeof text);
+        lfuse__graph_poison(g, LFUSE_ERR_RANK, "%s: %s is %s beside a list: lists go with lists and numbers", call,
+                            operand_name(op, i), text);
+        return false;
+    }
+    return true;
+}
+
+static lfuse_value pointwise(lfuse__op op, const char *call, const lfuse_value *operands)
+{
+    const lfuse__op_row *row = &lfuse__ops[op];
+    const int first = row->klass == LFUSE__CLASS_SELECT ? 1 : 0; /* of the operands that share a type */
+    lfuse_graph *where, *g = lfuse__build_operands(call, row->arity, operands, &where);
+    lfuse_type type;
+    lfuse__node n;
+    bool list = false, fits;
+    int i;
+
+    if (!g) return LFUSE__POISONED(where);
+    n = lfuse__build_node(LFUSE__POINTWISE, LFUSE_TYPE_NONE);
+    n.op = (uint8_t)op;
+    n.nin = (int8_t)row->arity;
+    for (i = 0; i < row->arity; i++) n.in[i] = operands[i].id;
+
+    if (!common_type(g, op, call, first, n.in, &type)) return LFUSE__POISONED(g);
+    if (type != LFUSE_TYPE_NONE && !class_takes(op, type))
+        return lfuse__graph_poison(g, LFUSE_ERR_TYPE, "%s: does not take type %s", call, lfuse_type_name(type));
+    if (first && !condition(g, call, n.in, type == LFUSE_TYPE_NONE)) return LFUSE__POISONED(g);
+    if (!adopt(g, call, first, row->arity, n.in, type)) return LFUSE__POISONED(g);
+    n.type = (uint8_t)(type != LFUSE_TYPE_NONE && row->klass == LFUSE__CLASS_COMPARE ? LFUSE_BOOL : type);
+
+    if (type == LFUSE_TYPE_NONE) n.cost = 1;
+    for (i = 0; i < row->arity; i++) {
+        list = list || g->nodes[n.in[i]].list;
+        if (type == LFUSE_TYPE_NONE) n.cost += g->nodes[n.in[i]].cost;
+    }
+    fits = list ? shape_of_lists(g, op, call, &n) : broadcast(g, op, call, &n);
+    return fits ? lfuse__build_append(g, call, &n) : LFUSE__POISONED(g);
+}
+
+#define BUILDER_1(name)                                                                                                \
+    lfuse_value lfuse_##name(lfuse_value a)                                                                            \
+    {                                                                                                                  \
+        return pointwise(LFUSE__OP_##name, "lfuse_" #name, &a);                                                        \
+    }
+#define BUILDER_2(name)                                                                                                \
+    lfuse_value lfuse_##name(lfuse_value a, lfuse_value b)                                                             \
+    {                                                                                                                  \
+        const lfuse_value operands[] = {a, b};                                                                         \
+        return pointwise(LFUSE__OP_##name, "lfuse_" #name, operands);                                                  \
+    }
+#define BUILDER_3(name)                                                                                                \
+    lfuse_value lfuse_##name(lfuse_value a, lfuse_value b, lfuse_value c)                                              \
+    {                                                                                                                  \
+        const lfuse_value operands[] = {a, b, c};                                                                      \
+        return pointwise(LFUSE__OP_##name, "lfuse_" #name, operands);                                                  \
+    }
+#define LFUSE__OP(name, arity, ...) BUILDER_##arity(name)
+#include "common/graph/ops.def"
+#undef LFUSE__OP
+
+lfuse_value lfuse_cast(lfuse_value a, lfuse_type type)
+{
+    static const char call[] = "lfuse_cast";
+    lfuse_graph *where, *g = lfuse__build_operands(call, 1, &a, &where);
+
+    if (!g || !lfuse__build_type(g, call, type)) return LFUSE__POISONED(where);
+    return lfuse__build_cast(g, call, a.id, type);
+}

@@ -1,0 +1,93 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Views: other ways to walk the same elements. */
+#ifdef HAVE_CONFIG_H
+#include "config.h"
+#endif
+
+#include <string.h>
+
+#include "common/graph/build.h"
+#include "libfuse/ops.h"
+
+static bool has_axes(lfuse_graph *g, const char *call, int32_t node)
+{
+    if (!g->nodes[node].list) return true;
+    lfuse__graph_poison(g, LFUSE_ERR_RANK, "%s: the members of a list are flat: they have no axes", call);
+    return false;
+}
+
+static lfuse_value permute(lfuse_graph *g, const char *call, int32_t node, const int *axes)
+{
+    lfuse__node n = lfuse__build_node(LFUSE__PERMUTE, (lfuse_type)g->nodes[node].type);
+    unsigned seen = 0;
+    int i;
+
+    n.rank = n.naxes = g->nodes[node].rank;
+    n.nin = 1;
+    n.in[0] = node;
+    for (i = 0; i < n.rank; i++) {
+        if (axes[i] < 0 || axes[i] >= n.rank)
+            return lfuse__graph_poison(g, LFUSE_ERR_SHAPE, "%s: axes[%d] is %d, the rank %d", call, i, axes[i], n.rank);
+        if (seen & 1u << axes[i])
+            return lfuse__graph_poison(g, LFUSE_ERR_SHAPE, "%s: axis %d is named twice", call, axes[i]);
+        seen |= 1u << axes[i];
+        n.axes[i] = (int8_t)axes[i];
+        n.shape[i] = g->nodes[node].shape[axes[i]];
+    }
+    return lfuse__build_append(g, call, &n);
+}
+
+lfuse_value lfuse_permute(lfuse_value a, const int *axes)
+{
+    static const char call[] = "lfuse_permute";
+    lfuse_graph *where, *g = lfuse__build_operands(call, 1, &a, &where);
+
+    if (!g || !has_axes(g, call, a.id)) return LFUSE__POISONED(where);
+    if (!g->nodes[a.id].rank) return a;
+    if (!axes) return lfuse__graph_poison(g, LFUSE_ERR_INVALID, "%s: the axes are NULL", call);
+    return permute(g, call, a.id, axes);
+}
+
+lfuse_value lfuse_transpose(lfuse_value a)
+{
+    static const char call[] = "lfuse_transpose";
+    lfuse_graph *where, *g = lfuse__build_operands(call, 1, &a, &where);
+    int axes[LFUSE_MAX_RANK], i, rank;
+
+    if (!g || !has_axes(g, call, a.id)) return LFUSE__POISONED(where);
+    rank = g->nodes[a.id].rank;
+    if (rank < 2) return lfuse__graph_poison(g, LFUSE_ERR_RANK, "%s: rank %d has no two axes to swap", call, rank);
+    for (i = 0; i < rank; i++) axes[i] = i;
+    axes[rank - 1] = rank - 2;
+    axes[rank - 2] = rank - 1;
+    return permute(g, call, a.id, axes);
+}
+
+lfuse_value lfuse_broadcast_to(lfuse_value a, int rank, const lfuse_size *shape)
+{
+    static const char call[] = "lfuse_broadcast_to";
+    lfuse_graph *where, *g = lfuse__build_operands(call, 1, &a, &where);
+    char from[LFUSE__DESCRIPTION], to[LFUSE__DESCRIPTION];
+    lfuse__node n;
+    int i, own;
+
+    if (!g || !has_axes(g, call, a.id)) return LFUSE__POISONED(where);
+    n = lfuse__build_node(LFUSE__BROADCAST, (lfuse_type)g->nodes[a.id].type);
+    if (!lfuse__build_shape(g, call, rank, shape, n.shape)) return LFUSE__POISONED(g);
+    if (n.type == LFUSE_TYPE_NONE)
+        return lfuse__graph_poison(g, LFUSE_ERR_TYPE, "%s: a number without a type: cast it first", call);
+    n.rank = (int8_t)rank;
+    n.nin = 1;
+    n.in[0] = a.id;
+    lfuse__build_describe(g, a.id, from, sizeof from);
+    lfuse__build_describe_shape(g, rank, n.shape, to, sizeof to);
+    if (rank < g->nodes[a.id].rank)
+        return lfuse__graph_poison(g, LFUSE_ERR_RANK, "%s: from %s to %s: the rank shrinks", call, from, to);
+    for (i = 0; i < rank; i++) {
+        own = i - (rank - g->nodes[a.id].rank);
+        if (own >= 0 && g->nodes[a.id].shape[own] != 1 && g->nodes[a.id].shape[own] != n.shape[i])
+            return lfuse__graph_poison(g, LFUSE_ERR_SHAPE, "%s: from %s to %s: axis %d cannot repeat", call, from, to,
+                                       own);
+    }
+    return lfuse__build_append(g, call, &n);
+}

@@ -1,0 +1,98 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* From linear indices to elements in memory. */
+#ifdef HAVE_CONFIG_H
+#include "config.h"
+#endif
+
+#include <stdio.h>
+
+#include "common/kernels/emit.h"
+
+void lfuse__put_stride(const lfuse__text *t, int operand, int axis, char *word, size_t size)
+{
+    const int slot = t->layout->slot[operand][axis];
+    if (t->k->index64)
+        snprintf(word, size, "(i64)W(%d)", t->layout->strides + slot);
+    else
+        snprintf(word, size, slot % 2 ? "(i32)(u32)(W(%d) >> 32)" : "(i32)(u32)W(%d)", t->layout->strides + slot / 2);
+}
+
+static void put_coordinates(const lfuse__text *t, int indent, const char *index)
+{
+    const lfuse__layout *at = t->layout;
+    for (int a = at->axes - 1; a >= 1; a--) {
+        const int d = at->division + (a - 1) * (t->k->index64 ? 2 : 1);
+        char from[24];
+        snprintf(from, sizeof from, a == at->axes - 1 ? "(%s)" : "%s", index);
+        if (a < at->axes - 1) snprintf(from, sizeof from, "q%d", a + 1);
+        if (t->k->index64) {
+            lfuse__put(t->out, indent, "const u64 q%d = DIV64(%s, W(%d), (u32)(W(%d) >> %d) & 255);", a, from, d + 1,
+                       at->shifts, 8 * (a - 1));
+            lfuse__put(t->out, indent, "const i64 c%d = (i64)(%s - q%d * W(%d));", a, from, a, d);
+        } else {
+            lfuse__put(t->out, indent, "const u32 q%d = DIV32(%s, W(%d) >> 32, (u32)(W(%d) >> %d) & 255);", a, from, d,
+                       at->shifts, 8 * (a - 1));
+            lfuse__put(t->out, indent, "const i32 c%d = (i32)(%s - q%d * (u32)W(%d));", a, from, a, d);
+        }
+    }
+    if (at->axes > 1)
+        lfuse__put(t->out, indent, "const %s c0 = (%s)q1;", t->ix, t->ix);
+    else if (at->axes == 1)
+        lfuse__put(t->out, indent, "const %s c0 = (%s)(%s);", t->ix, t->ix, index);
+}
+
+static void put_offset(const lfuse__text *t, int indent, int j, bool row)
+{
+    const int inner = t->k->rank - 1;
+    lfuse__strbuf_format(t->out, "%*s%c%d = 0", 4 * indent, "", row ? 'b' : 'o', j);
+    for (int a = 0; a < t->layout->axes; a++) {
+        char stride[32];
+        if (a == inner && (row || t->k->operands[j].inner == LFUSE__STRIDE_REPEAT)) continue;
+        if (a == inner && t->k->operands[j].inner == LFUSE__STRIDE_UNIT) {
+            lfuse__strbuf_format(t->out, " + c%d", a);
+            continue;
+        }
+        lfuse__put_stride(t, j, a, stride, sizeof stride);
+        lfuse__strbuf_format(t->out, " + c%d * %s", a, stride);
+    }
+    lfuse__strbuf_add(t->out, ";\n");
+}
+
+void lfuse__put_offsets(const lfuse__text *t, int indent, const char *index, int which)
+{
+    const bool row = which & LFUSE__AT_ROW;
+    bool wanted[LFUSE__MAX_OPERANDS];
+    for (int j = 0; j < t->k->noperands; j++)
+        wanted[j] = ((which & LFUSE__AT_LOADED) && t->loaded[j]) || ((which & LFUSE__AT_STORED) && t->stored[j]);
+    for (int j = 0; j < t->k->noperands && !row; j++)
+        if (wanted[j]) lfuse__put(t->out, indent, "%s o%d;", t->ix, j);
+    if (!t->layout) { /* list kernels */
+        for (int j = 0; j < t->k->noperands; j++)
+            if (wanted[j])
+                lfuse__put(t->out, indent,
+                           t->k->operands[j].inner == LFUSE__STRIDE_REPEAT ? "o%d = 0;" : "o%d = (%s)(%s);",
+                           j, t->ix, index);
+        return;
+    }
+    lfuse__put(t->out, indent, "{");
+    put_coordinates(t, indent + 1, index);
+    for (int j = 0; j < t->k->noperands; j++)
+        if (wanted[j]) put_offset(t, indent + 1, j, row);
+    if (row && t->layout->axes == t->k->rank) lfuse__put(t->out, indent + 1, "j = c%d;", t->k->rank - 1);
+    lfuse__put(t->out, indent, "}");
+}
+
+int lfuse__block_words(const lfuse__text *t, int operand)
+{
+    const int bytes = t->vector * (int)lfuse__type_bytes(t->k->operands[operand].type);
+    return bytes < 4 ? 1 : bytes / 4;
+}
+
+void lfuse__put_block_load(const lfuse__text *t, int indent, int j, const char *chunk, const char *at)
+{
+    const unsigned size = lfuse__type_bytes(t->k->operands[j].type), bytes = size * (unsigned)t->vector;
+    for (unsigned done = 0; done < bytes; done += 16)
+        lfuse__put(t->out, indent, "LOADB_%u(q%d + %s * %d + %u, p%d + (i64)(%s) * %u + %u);",
+                   bytes < 16 ? bytes : 16, j,
+                   chunk, lfuse__block_words(t, j), done / 4, j, at, size, done);
+}

@@ -1,0 +1,109 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* A body's instructions as statements of the dialect. */
+#ifdef HAVE_CONFIG_H
+#include "config.h"
+#endif
+
+#include <ctype.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "common/kernels/emit.h"
+
+static void put_constant(lfuse__strbuf *out, lfuse_type type, double number)
+{
+    uint64_t bits = lfuse__number_word(type, number);
+    if (type == LFUSE_F64)
+        lfuse__strbuf_format(out, "K_f64(0x%016llxul)", (unsigned long long)bits);
+    else
+        lfuse__strbuf_format(out, "K_%s(0x%08lxu)", lfuse__register_word(type), (unsigned long)bits);
+}
+
+/* An expression of ops.def: words get the type, A B C T become registers. Ends at the end of the text or at ';'. */
+static const char *put_expression(lfuse__strbuf *out, const char *text, lfuse_type type, int at, const int16_t *from)
+{
+    while (*text && *text != ';') {
+        size_t length = 0;
+        while (isalnum((unsigned char)text[length])) length++;
+        if (length == 0) {
+            lfuse__strbuf_bytes(out, text++, 1);
+        } else if (length == 1 && *text == 'K') {
+            char *end;
+            put_constant(out, lfuse__register_type(type), strtod(text + 2, &end));
+            text = end + 1;
+        } else if (length == 1) {
+            if (*text == 'T')
+                lfuse__strbuf_format(out, "t%d", at);
+            else
+                lfuse__strbuf_format(out, "r%d", from[*text - 'A']);
+            text++;
+        } else {
+            lfuse__strbuf_bytes(out, text, length);
+            lfuse__strbuf_format(out, "_%s", lfuse__register_word(type));
+            text += length;
+        }
+    }
+    return text;
+}
+
+static void put_apply(lfuse__strbuf *out, int indent, const lfuse__body *body, int at)
+{
+    const lfuse__instr *instr = &body->instr[at];
+    const lfuse__op_row *row = &lfuse__ops[instr->op];
+    const int16_t from[3] = {instr->a, instr->b, instr->c};
+    const char *text = row->dialect;
+    lfuse_type type = row->klass == LFUSE__CLASS_COMPARE ? body->instr[instr->a].type : instr->type;
+    if (!strncmp(text, "T = ", 4)) {
+        lfuse__strbuf_format(out, "%*sconst L_%s t%d = ", 4 * indent, "", lfuse__register_word(type), at);
+        text = put_expression(out, text + 4, type, at, from) + 2;
+        lfuse__strbuf_add(out, ";\n");
+    }
+    lfuse__strbuf_format(out, "%*sconst L_%s r%d = ", 4 * indent, "", lfuse__register_word(instr->type), at);
+    put_expression(out, text, type, at, from);
+    lfuse__strbuf_add(out, ";\n");
+}
+
+/* Narrow types exist in memory alone: a conversion to one rounds, once, and stays f32. */
+static void put_convert(lfuse__strbuf *out, int indent, const lfuse__instr *instr, int at)
+{
+    const char *from = lfuse__register_word(instr->from), *to = lfuse__register_word(instr->type);
+    lfuse_type wide = lfuse__register_type(instr->from);
+    if (instr->type != LFUSE_F16 && instr->type != LFUSE_BF16)
+        lfuse__put(out, indent, "const L_%s r%d = CAST_%s_%s(r%d);", to, at, from, to, instr->a);
+    else if (instr->from == instr->type)
+        lfuse__put(out, indent, "const L_f32 r%d = r%d;", at, instr->a);
+    else
+        lfuse__put(out, indent, "const L_f32 r%d = ROUND_%s(%s_%s%s(r%d));", at, lfuse__memory_word(instr->type),
+                   wide == LFUSE_F64 || wide == LFUSE_I32 ? "ODD" : "CAST", from,
+                   wide == LFUSE_F64 || wide == LFUSE_I32 ? "" : "_f32", instr->a);
+}
+
+void lfuse__put_body(const lfuse__text *t, int indent, const char *index)
+{
+    const lfuse__body *body = t->k->body;
+    for (int i = 0; i < body->ninstr; i++) {
+        const lfuse__instr *instr = &body->instr[i];
+        const char *word = lfuse__register_word(instr->type);
+        switch ((lfuse__instr_kind)instr->kind) {
+        case LFUSE__I_LOAD:
+            lfuse__put(t->out, indent, "const L_%s r%d = x%d%s;", word, i, instr->a, index);
+            break;
+        case LFUSE__I_NUMBER:
+            lfuse__put(t->out, indent, "const L_%s r%d = NUMBER_%s(W(%d));", word, i, word, t->numbers + instr->a);
+            break;
+        case LFUSE__I_CONST:
+            lfuse__strbuf_format(t->out, "%*sconst L_%s r%d = ", 4 * indent, "", word, i);
+            put_constant(t->out, instr->type, instr->number);
+            lfuse__strbuf_add(t->out, ";\n");
+            break;
+        case LFUSE__I_APPLY:
+            put_apply(t->out, indent, body, i);
+            break;
+        case LFUSE__I_CONVERT:
+            put_convert(t->out, indent, instr, i);
+            break;
+        }
+    }
+    for (int i = 0; i < body->nstores; i++)
+        lfuse__put(t->out, indent, "y%d%s = r%d;", body->stores[i].operand, index, body->stores[i].reg);
+}

@@ -1,0 +1,122 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What emitters take for granted of a class and its body. */
+#ifdef HAVE_CONFIG_H
+#include "config.h"
+#endif
+
+#include <string.h>
+
+#include "common/base/error.h"
+#include "common/kernels/emit.h"
+
+static bool type_known(int type)
+{
+    return type >= LFUSE_F32 && type <= LFUSE_BOOL;
+}
+
+static bool floating(lfuse_type type)
+{
+    return type == LFUSE_F32 || type == LFUSE_F64;
+}
+
+static lfuse_status name_check(const char *name)
+{
+    static const char letters[] = "abcdefghijklmnopqrstuvwxyz_0123456789";
+    size_t length = strlen(name);
+    if (length == 0 || length > 63 || strspn(name, letters) != length || (name[0] >= '0' && name[0] <= '9'))
+        return lfuse__error(LFUSE_ERR_INVALID, "kernel name of %zu characters: not [a-z_][a-z0-9_]*", length);
+    return LFUSE_OK;
+}
+
+/* The register types that the arguments of an operator have to have. */
+static lfuse_status apply_check(const lfuse__instr *instr, const lfuse_type *have, int at)
+{
+    if (instr->op >= LFUSE__OP_COUNT) return lfuse__error(LFUSE_ERR_INVALID, "instruction %d: operator %d", at,
+                                                          instr->op);
+    const lfuse__op_row *row = &lfuse__ops[instr->op];
+    const int16_t from[3] = {instr->a, instr->b, instr->c};
+    lfuse_type of = lfuse__register_type(instr->type);
+    for (int i = 0; i < row->arity; i++)
+        if (from[i] < 0 || from[i] >= at)
+            return lfuse__error(LFUSE_ERR_INVALID, "instruction %d: %s of register %d", at, row->name, from[i]);
+    if (row->klass == LFUSE__CLASS_COMPARE) of = have[from[0]];
+    for (int i = 0; i < row->arity; i++) {
+        lfuse_type wanted = row->klass == LFUSE__CLASS_SELECT && i == 0 ? LFUSE_BOOL : of;
+        if (have[from[i]] != wanted)
+            return lfuse__error(LFUSE_ERR_TYPE, "instruction %d: %s needs %s, register %d holds %s", at, row->name,
+                                lfuse__memory_word(wanted), from[i], lfuse__memory_word(have[from[i]]));
+    }
+    bool fits = row->klass == LFUSE__CLASS_FLOATING  ? floating(of)
+                : row->klass == LFUSE__CLASS_NUMERIC ? of != LFUSE_BOOL
+                : row->klass == LFUSE__CLASS_COMPARE
+                    ? instr->type == LFUSE_BOOL &&
+                          (of != LFUSE_BOOL || instr->op == LFUSE__OP_eq || instr->op == LFUSE__OP_ne)
+                    : true;
+    return fits ? LFUSE_OK
+                : lfuse__error(LFUSE_ERR_TYPE, "instruction %d: no %s of %s", at, row->name, lfuse__memory_word(of));
+}
+
+static lfuse_status instr_check(const lfuse__kernel_class *k, const lfuse_type *have, int at)
+{
+    const lfuse__instr *instr = &k->body->instr[at];
+    if (!type_known(instr->type)) return lfuse__error(LFUSE_ERR_TYPE, "instruction %d: type %d", at, instr->type);
+    switch ((lfuse__instr_kind)instr->kind) {
+    case LFUSE__I_LOAD:
+        if (instr->a < 0 || instr->a >= k->noperands || k->operands[instr->a].type != (lfuse_type)instr->type)
+            return lfuse__error(LFUSE_ERR_INVALID, "instruction %d: load of operand %d of %d", at, instr->a,
+                                k->noperands);
+        return LFUSE_OK;
+    case LFUSE__I_NUMBER:
+        if (instr->a < 0 || instr->a >= k->body->nnumbers)
+            return lfuse__error(LFUSE_ERR_INVALID, "instruction %d: number %d of %d", at, instr->a, k->body->nnumbers);
+        return LFUSE_OK;
+    case LFUSE__I_CONST:
+        return LFUSE_OK;
+    case LFUSE__I_APPLY:
+        return apply_check(instr, have, at);
+    case LFUSE__I_CONVERT:
+        if (instr->a < 0 || instr->a >= at || !type_known(instr->from) ||
+            lfuse__register_type(instr->from) != have[instr->a])
+            return lfuse__error(LFUSE_ERR_INVALID, "instruction %d: conversion of register %d", at, instr->a);
+        return LFUSE_OK;
+    }
+    return lfuse__error(LFUSE_ERR_INVALID, "instruction %d: kind %d", at, instr->kind);
+}
+
+static lfuse_status body_check(const lfuse__kernel_class *k, bool f64)
+{
+    const lfuse__body *body = k->body;
+    enum { MANY = 4096 };
+    lfuse_type have[MANY];
+    if (body->ninstr < 0 || body->ninstr > MANY)
+        return lfuse__error(LFUSE_ERR_UNSUPPORTED, "a kernel of %d instructions; at most %d", body->ninstr, MANY);
+    for (int i = 0; i < body->ninstr; i++) {
+        LFUSE__TRY(instr_check(k, have, i));
+        have[i] = lfuse__register_type(body->instr[i].type);
+        if (have[i] == LFUSE_F64 && !f64) return lfuse__error(LFUSE_ERR_TYPE, "the device has no f64");
+    }
+    for (int i = 0; i < body->nstores; i++) {
+        const lfuse__store *s = &body->stores[i];
+        if (s->reg < 0 || s->reg >= body->ninstr || s->operand < 0 || s->operand >= k->noperands ||
+            !k->operands[s->operand].written)
+            return lfuse__error(LFUSE_ERR_INVALID, "store %d: register %d to operand %d", i, s->reg, s->operand);
+        if (have[s->reg] != lfuse__register_type(k->operands[s->operand].type))
+            return lfuse__error(LFUSE_ERR_TYPE, "store %d: %s to an operand of %s", i, lfuse__memory_word(have[s->reg]),
+                                lfuse__memory_word(k->operands[s->operand].type));
+    }
+    return LFUSE_OK;
+}
+
+lfuse_status lfuse__class_check(const char *name, const lfuse__kernel_class *k, const lfuse__facts *facts)
+{
+    LFUSE__TRY(name_check(name));
+    if (k->noperands < 1 || k->noperands > LFUSE__MAX_OPERANDS)
+        return lfuse__error(LFUSE_ERR_UNSUPPORTED, "a kernel of %d operands; at most %d", k->noperands,
+                            LFUSE__MAX_OPERANDS);
+    if (k->rank < 1 || k->rank > LFUSE_MAX_RANK)
+        return lfuse__error(LFUSE_ERR_RANK, "a kernel of rank %d; 1 to %d", k->rank, LFUSE_MAX_RANK);
+    for (int j = 0; j < k->noperands; j++)
+        if (!type_known(k->operands[j].type))
+            return lfuse__error(LFUSE_ERR_TYPE, "operand %d: type %d", j, (int)k->operands[j].type);
+    return body_check(k, facts->info.f64);
+}

@@ -1,0 +1,114 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * What the families of kernel texts share. Two forms of every skeleton:
+ *   items   GPUs: groups of 256 work-items, one lane each; a work-item holds `slots` elements at a time, which it loads
+ *           all before it computes, in vectors of up to 16 bytes where the addresses allow it
+ *   lanes   CPUs: groups of one work-item, LANES elements at a time; what is left at an end goes through the same code
+ * Names in the texts: operand j has memory p<j>, offset o<j> or b<j>, loaded values x<j>, values to store y<j>;
+ * register i of the body is r<i>.
+ */
+#ifndef COMMON_KERNELS_EMIT_H
+#define COMMON_KERNELS_EMIT_H
+
+#include "common/kernels/kernel.h"
+
+enum {
+    LFUSE__GROUP = 256,
+    LFUSE__TEAM = 32,        /* work-items of a team in the items form */
+    LFUSE__GROUP_BOUND = 0x7fffffff,
+    LFUSE__LANE_GROUPS = 64  /* groups of the lanes form when the facts give no number */
+};
+
+/* Where the argument words of a pointwise or row kernel are; words 0 ... noperands - 1: the operands' byte offsets. */
+typedef struct lfuse__layout {
+    int axes;      /* that a linear index is split into: all, or all but the summed one */
+    int count;     /* elements or rows */
+    int flags;     /* 1: vectors allowed */
+    int length;    /* of a row (row kernels) */
+    int division;  /* of axes 1 ... axes - 1 */
+    int shifts;
+    int strides;
+    int numbers;
+    int total;
+    int slot[LFUSE__MAX_OPERANDS][LFUSE_MAX_RANK]; /* of the stride, -1: none is needed */
+} lfuse__layout;
+
+/* One kernel being written. */
+typedef struct lfuse__text {
+    lfuse__strbuf *out;
+    const lfuse__kernel_class *k;
+    const lfuse__layout *layout;      /* NULL in list kernels: an offset is the element's index, or 0 */
+    int numbers;                      /* word of the first number */
+    bool loaded[LFUSE__MAX_OPERANDS]; /* by the body */
+    bool stored[LFUSE__MAX_OPERANDS];
+    int vector, chunks, slots;        /* items form: elements of a vector, vectors of a work-item, their product */
+    const char *ux, *ix;              /* types of linear indices and of offsets */
+} lfuse__text;
+
+/* A line: `indent` times four spaces, the text, a newline. */
+void lfuse__put(lfuse__strbuf *out, int indent, const char *format, ...) LFUSE_PRINTF(3, 4);
+void lfuse__put_kernel(lfuse__strbuf *out, const char *name, int group, int words, int buffers);
+
+/* "f32" ... "bool" of memory; "f32", "f64", "i32", "b" of registers. */
+const char *lfuse__memory_word(lfuse_type type);
+const char *lfuse__register_word(lfuse_type type);
+unsigned lfuse__type_bytes(lfuse_type type);
+
+/* check.c: everything that the emitters take for granted. ERR_INVALID, ERR_TYPE, ERR_UNSUPPORTED. */
+lfuse_status lfuse__class_check(const char *name, const lfuse__kernel_class *k, const lfuse__facts *facts);
+
+/* layout.c */
+void lfuse__layout_make(const lfuse__kernel_class *k, bool row, lfuse__layout *layout);
+lfuse_status lfuse__layout_check(const lfuse__kernel_class *k, const lfuse__layout *layout);
+lfuse_status lfuse__geometry_pack(const lfuse__kernel_class *k, const lfuse__layout *layout, const lfuse__geometry *g,
+                                  lfuse__packed *packed);
+/* Whether runs of `vector` elements along the inner axis of the loop are aligned for every operand. */
+bool lfuse__geometry_aligned(const lfuse__kernel_class *k, const lfuse__geometry *g, int vector, bool row);
+void lfuse__numbers_pack(const lfuse__body *body, const double *numbers, uint64_t *words);
+
+/* body.c: the body's instructions over x<j><index>, and y<j><index> from them. */
+void lfuse__put_body(const lfuse__text *t, int indent, const char *index);
+
+/* items.c, lanes.c, access.c: parts of skeletons */
+void lfuse__text_init(lfuse__text *t, lfuse__strbuf *out, const lfuse__kernel_class *k, const lfuse__layout *layout);
+/* Vector width and chunks of the items form; `vector` 0: as wide as 16 bytes of the widest operand allow. */
+void lfuse__items_shape(lfuse__text *t, int vector);
+unsigned lfuse__items_tile(const lfuse__text *t); /* elements of a group at a time */
+void lfuse__put_memory(const lfuse__text *t);     /* p<j> = buffer + offset */
+/* o<j> or b<j> of the operands in `which` (stored or loaded) from the linear index `index`. */
+enum { LFUSE__AT_LOADED = 1, LFUSE__AT_STORED = 2, LFUSE__AT_ROW = 4 /* b<j>; the inner axis' index is j */ };
+void lfuse__put_offsets(const lfuse__text *t, int indent, const char *index, int which);
+void lfuse__put_stride(const lfuse__text *t, int operand, int axis, char *word, size_t size);
+/* Elements of one tile: start, n, vectors and p<j> are in scope. */
+void lfuse__put_tile(const lfuse__text *t, int indent);
+/* q<j> holds `vector` elements a chunk: loads one chunk from element offset `at`. */
+void lfuse__put_block_load(const lfuse__text *t, int indent, int operand, const char *chunk, const char *at);
+int lfuse__block_words(const lfuse__text *t, int operand);
+/* A loop over lanes that stand in one row, and one over lanes anywhere. */
+void lfuse__put_lanes_run(const lfuse__text *t, int indent); /* first, last and p<j> are in scope */
+
+/* segment.c: the canonical sum. b<j>, p<j>, `seg` (first element), `left` (elements) are in scope; leaves `total`. */
+void lfuse__put_segment(const lfuse__text *t, int indent, bool lanes);
+void lfuse__put_counter_begin(lfuse__strbuf *out, int indent, const char *word);
+void lfuse__put_counter_add(lfuse__strbuf *out, int indent);
+void lfuse__put_counter_end(lfuse__strbuf *out, int indent);
+/* f32 or f64: what a sum of the stored value is kept in. */
+const char *lfuse__sum_word(const lfuse__kernel_class *k);
+int lfuse__stored_operand(const lfuse__kernel_class *k);
+/* One store, of a floating type. */
+lfuse_status lfuse__sum_check(const lfuse__kernel_class *k);
+/* Vector width and chunks of the items form of sums. */
+void lfuse__sum_shape(lfuse__text *t);
+/* The teams of a group in the items form: team, rank; and for unit number `first` + team of `units`: active. */
+void lfuse__put_teams(lfuse__strbuf *out, int indent);
+
+/* A team is one work-item. */
+static inline bool lfuse__single(const lfuse__facts *facts)
+{
+    return facts->vector_lanes || facts->simd <= 1;
+}
+
+/* Groups for `units` of work, one group taking `each` of them. */
+uint64_t lfuse__groups(const lfuse__facts *facts, bool single, uint64_t units, uint64_t each);
+
+#endif

@@ -1,0 +1,134 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Kernel texts: skeletons and the emitter. Each family has an emit function (dialect text of one KERNEL, appended to
+ * `out`) and a pack function (the argument words and the number of work-groups for given sizes), so that the layout of
+ * the words is known in one file. Text depends on types, operators and the classes below, never on extents, addresses
+ * or numbers. May use common/base/, common/graph/op.h and common/plan/body.h.
+ *
+ * Names are the caller's: [a-z_][a-z0-9_]*, unique in a program, and none that a dialect knows (no kernel of OpenCL may
+ * be called like a built-in function); a prefix with a digit keeps clear of all of them.
+ *
+ * Memory arguments: operand i is buffer i, with its byte offset among the words (list kernels: see there).
+ */
+#ifndef COMMON_KERNELS_KERNEL_H
+#define COMMON_KERNELS_KERNEL_H
+
+#include "common/base/facts.h"
+#include "common/base/strbuf.h"
+#include "common/plan/body.h"
+
+enum {
+    LFUSE__MAX_OPERANDS = LFUSE__MAX_BUFFERS,
+    LFUSE__ARGUMENT_BYTES = 1024, /* memory arguments (8 bytes each) and words together: what every device takes */
+    LFUSE__MAX_WORDS = LFUSE__ARGUMENT_BYTES / 8 - 1
+};
+
+typedef enum lfuse__stride_class {
+    LFUSE__STRIDE_REPEAT, /* inner stride 0 */
+    LFUSE__STRIDE_UNIT,   /* inner stride 1 */
+    LFUSE__STRIDE_ANY     /* given at run time, may be negative */
+} lfuse__stride_class;
+
+typedef struct lfuse__kernel_operand {
+    lfuse_type type;
+    bool written;
+    lfuse__stride_class inner;
+} lfuse__kernel_operand;
+
+/* The text class of a pointwise or row kernel. */
+typedef struct lfuse__kernel_class {
+    const lfuse__body *body;
+    int noperands;
+    lfuse__kernel_operand operands[LFUSE__MAX_OPERANDS];
+    int rank;     /* loop axes after merging: 1 ... LFUSE_MAX_RANK; the last is the inner one */
+    bool index64; /* more than 2^31 - 1 elements of the loop, or an element offset that far */
+} lfuse__kernel_class;
+
+/* Actual sizes. Strides in elements, [operand][axis]; offsets in bytes. extents are > 0. */
+typedef struct lfuse__geometry {
+    int64_t extents[LFUSE_MAX_RANK];
+    int64_t strides[LFUSE__MAX_OPERANDS][LFUSE_MAX_RANK];
+    uint64_t offsets[LFUSE__MAX_OPERANDS];
+    uint64_t addresses[LFUSE__MAX_OPERANDS]; /* device address of each operand's first byte, for the alignment class */
+    const double *numbers; /* [body->nnumbers], not yet rounded */
+} lfuse__geometry;
+
+/* What a launch needs beside its buffers. */
+typedef struct lfuse__packed {
+    uint64_t groups;
+    unsigned group, nwords;
+    uint64_t words[LFUSE__MAX_WORDS];
+} lfuse__packed;
+
+/* ---- pointwise.c: every element of the loop by itself ---- */
+lfuse_status lfuse__pointwise_emit(lfuse__strbuf *out, const char *name, const lfuse__kernel_class *k,
+                                   const lfuse__facts *facts);
+/* ERR_OVERFLOW when a number or extent does not fit the class. */
+lfuse_status lfuse__pointwise_pack(const lfuse__kernel_class *k, const lfuse__facts *facts, const lfuse__geometry *g,
+                                   lfuse__packed *packed);
+/* For a later run of the same geometry: rewrites offsets, alignment and numbers alone. */
+void lfuse__pointwise_rebind(const lfuse__kernel_class *k, const lfuse__facts *facts, const lfuse__geometry *g,
+                             lfuse__packed *packed);
+/* Argument words that the class takes; it fits a kernel when 8 * (words + operands) <= LFUSE__ARGUMENT_BYTES. */
+int lfuse__pointwise_words(const lfuse__kernel_class *k);
+
+/* ---- rowsum.c: the canonical sum (§11) along the inner axis of the one value the body stores ----
+ * The body's single store is summed in f32 (f64 for f64) and stored once a row; the written operand's stride along the
+ * inner axis is ignored. Row length (inner extent) may be 0: then each row stores 0. */
+lfuse_status lfuse__rowsum_emit(lfuse__strbuf *out, const char *name, const lfuse__kernel_class *k,
+                                const lfuse__facts *facts);
+lfuse_status lfuse__rowsum_pack(const lfuse__kernel_class *k, const lfuse__facts *facts, const lfuse__geometry *g,
+                                lfuse__packed *packed);
+void lfuse__rowsum_rebind(const lfuse__kernel_class *k, const lfuse__facts *facts, const lfuse__geometry *g,
+                          lfuse__packed *packed);
+int lfuse__rowsum_words(const lfuse__kernel_class *k);
+
+/* ---- multi.c: lists ----
+ * Buffers: 0 the chunk table, 1 the address table, then LFUSE__MAX_SLOTS blocks where facts.addresses is false.
+ * Address table: entry [operand * members + member] is two words: address or byte offset, slot. A member of size 0 has
+ * no chunk. Operands with `inner` REPEAT are numbers in memory, one for each member (lists of 0-d values), the others
+ * UNIT. The byte offsets of the tables in their buffers are words that pack leaves 0 and the caller sets; they are
+ * multiples of 16.
+ */
+enum {
+    LFUSE__MULTI_CHUNKS_OFFSET = 0,    /* word: of the chunk table in buffer 0 */
+    LFUSE__MULTI_ADDRESSES_OFFSET = 1, /* word: of the address table in buffer 1 */
+    LFUSE__MULTI_PARTIALS_OFFSET = 2   /* word: of the partials in buffer 2 (member_partial) */
+};
+typedef struct lfuse__chunk { /* 16 bytes, little-endian, as the kernels read it */
+    uint32_t member;
+    uint32_t length;  /* elements, at most LFUSE__CHUNK */
+    uint64_t start;   /* element of the member; multiple of LFUSE__SEGMENT */
+} lfuse__chunk;
+enum { LFUSE__SEGMENT = 1024, LFUSE__CHUNK = 16384 };
+
+lfuse_status lfuse__multi_emit(lfuse__strbuf *out, const char *name, const lfuse__kernel_class *k,
+                               const lfuse__facts *facts);
+lfuse_status lfuse__multi_pack(const lfuse__kernel_class *k, const lfuse__facts *facts, int64_t members,
+                               int64_t first_chunk, int64_t chunks, const double *numbers, lfuse__packed *packed);
+/*
+ * Whole-member canonical sums, two launches. `partial`: one segment at a time; the chunk table then has chunks of at
+ * most LFUSE__SEGMENT elements, chunk i writing partial i (f32, f64 for f64) of buffer 2 (blocks follow from 3 on).
+ * The body's single store is what is summed. `fold`: buffers: 0 partials, 1 a table of members + 1 words (first partial
+ * of each member, then the total), 2 the result, contiguous, one element of k's written operand a member (0 for an
+ * empty member).
+ */
+lfuse_status lfuse__member_partial_emit(lfuse__strbuf *out, const char *name, const lfuse__kernel_class *k,
+                                        const lfuse__facts *facts);
+lfuse_status lfuse__member_partial_pack(const lfuse__kernel_class *k, const lfuse__facts *facts, int64_t members,
+                                        int64_t first_chunk, int64_t chunks, const double *numbers,
+                                        lfuse__packed *packed);
+lfuse_status lfuse__member_fold_emit(lfuse__strbuf *out, const char *name, lfuse_type type, const lfuse__facts *facts);
+lfuse_status lfuse__member_fold_pack(const lfuse__facts *facts, int64_t members, uint64_t partials_offset,
+                                     uint64_t table_offset, uint64_t result_offset, lfuse__packed *packed);
+
+/* ---- table.c: writes words that travel in the argument block into a table in device memory (buffer 0) ---- */
+enum { LFUSE__TABLE_WORDS = 96 };
+lfuse_status lfuse__table_emit(lfuse__strbuf *out, const char *name, const lfuse__facts *facts);
+lfuse_status lfuse__table_pack(const lfuse__facts *facts, uint64_t offset, const uint64_t *values, int count,
+                               lfuse__packed *packed);
+
+/* Rounds a number to a register of `type` as the kernels read it from a word: one rounding from f64. */
+uint64_t lfuse__number_word(lfuse_type type, double number);
+
+#endif

@@ -1,0 +1,153 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The argument words of pointwise and row kernels: where they are, and their values for given sizes. */
+#ifdef HAVE_CONFIG_H
+#include "config.h"
+#endif
+
+#include <string.h>
+
+#include "common/base/error.h"
+#include "common/kernels/emit.h"
+
+static bool stride_needed(const lfuse__kernel_class *k, int operand, int axis, bool row)
+{
+    if (axis < k->rank - 1) return true;
+    return k->operands[operand].inner == LFUSE__STRIDE_ANY && !(row && k->operands[operand].written);
+}
+
+void lfuse__layout_make(const lfuse__kernel_class *k, bool row, lfuse__layout *layout)
+{
+    int at = k->noperands, strides = 0;
+    layout->axes = row ? k->rank - 1 : k->rank;
+    layout->count = at++;
+    layout->flags = at++;
+    layout->length = row ? at++ : -1;
+    layout->division = at;
+    if (layout->axes > 1) at += (layout->axes - 1) * (k->index64 ? 2 : 1);
+    layout->shifts = at;
+    if (layout->axes > 1) at++;
+    layout->strides = at;
+    for (int j = 0; j < k->noperands; j++)
+        for (int a = 0; a < LFUSE_MAX_RANK; a++)
+            layout->slot[j][a] = a < k->rank && stride_needed(k, j, a, row) ? strides++ : -1;
+    at += k->index64 ? strides : (strides + 1) / 2;
+    layout->numbers = at;
+    layout->total = at + k->body->nnumbers;
+}
+
+lfuse_status lfuse__layout_check(const lfuse__kernel_class *k, const lfuse__layout *layout)
+{
+    const int most = LFUSE__ARGUMENT_BYTES / 8 - k->noperands;
+    if (layout->total > most)
+        return lfuse__error(LFUSE_ERR_UNSUPPORTED,
+                            "%d operands of rank %d and %d numbers need %d argument words; a kernel takes %d",
+                            k->noperands, k->rank, k->body->nnumbers, layout->total, most);
+    return LFUSE_OK;
+}
+
+static int ceil_log2(uint64_t d)
+{
+    int l = 0;
+    while (l < 63 && ((uint64_t)1 << l) < d) l++;
+    return l;
+}
+
+/*
+ * n / d = n * magic >> (bits + l) for n < 2^bits, with l = ceil(log2 d) and magic = floor(2^(bits + l) / d) + 1, which
+ * exceeds the exact factor by less than 2^-bits of itself. bits: 31, or 63.
+ */
+static void division_pack(const lfuse__kernel_class *k, const lfuse__layout *layout, int axis, uint64_t d,
+                          uint64_t *words)
+{
+    const int bits = k->index64 ? 63 : 31, l = ceil_log2(d), index = axis - 1;
+    const uint64_t magic = (uint64_t)(((unsigned __int128)1 << (bits + l)) / d + 1);
+    uint64_t *at = words + layout->division;
+    if (k->index64) {
+        at[2 * index] = d;
+        at[2 * index + 1] = magic;
+        words[layout->shifts] |= (uint64_t)l << (8 * index);
+    } else {
+        at[index] = d | magic << 32;
+        words[layout->shifts] |= (uint64_t)(31 + l) << (8 * index);
+    }
+}
+
+static lfuse_status stride_pack(const lfuse__kernel_class *k, const lfuse__layout *layout, int operand, int axis,
+                                int64_t stride, uint64_t *words)
+{
+    const int slot = layout->slot[operand][axis];
+    if (k->index64) {
+        words[layout->strides + slot] = (uint64_t)stride;
+        return LFUSE_OK;
+    }
+    if (stride < -INT32_MAX || stride > INT32_MAX)
+        return lfuse__error(LFUSE_ERR_OVERFLOW, "operand %d: stride %lld of axis %d in a kernel of 32-bit indices",
+                            operand, (long long)stride, axis);
+    words[layout->strides + slot / 2] |= (uint64_t)(uint32_t)stride << (32 * (slot % 2));
+    return LFUSE_OK;
+}
+
+/* Product of the axes' extents, below the class's limit. */
+static lfuse_status elements(const lfuse__kernel_class *k, const lfuse__geometry *g, int axes, uint64_t *count)
+{
+    int64_t n = 1, limit = k->index64 ? INT64_MAX : INT32_MAX;
+    for (int a = 0; a < axes; a++)
+        if (g->extents[a] <= 0 || __builtin_mul_overflow(n, g->extents[a], &n) || n > limit)
+            return lfuse__error(LFUSE_ERR_OVERFLOW, "extent %lld of axis %d: more elements than %d-bit indices count",
+                                (long long)g->extents[a], a, k->index64 ? 64 : 32);
+    *count = (uint64_t)n;
+    return LFUSE_OK;
+}
+
+/* The farthest element of each operand, against the range of offsets. */
+static lfuse_status reach_check(const lfuse__kernel_class *k, const lfuse__geometry *g)
+{
+    const __int128 limit = k->index64 ? INT64_MAX : INT32_MAX;
+    for (int j = 0; j < k->noperands; j++) {
+        __int128 low = 0, high = 0;
+        for (int a = 0; a < k->rank; a++) {
+            __int128 reach = g->extents[a] > 0 ? (__int128)g->strides[j][a] * (g->extents[a] - 1) : 0;
+            if (reach < 0) low += reach; else high += reach;
+        }
+        if (low < -limit || high > limit)
+            return lfuse__error(LFUSE_ERR_OVERFLOW, "operand %d: an element is farther than %d-bit offsets reach", j,
+                                k->index64 ? 64 : 32);
+    }
+    return LFUSE_OK;
+}
+
+lfuse_status lfuse__geometry_pack(const lfuse__kernel_class *k, const lfuse__layout *layout, const lfuse__geometry *g,
+                                  lfuse__packed *packed)
+{
+    uint64_t *words = packed->words;
+    LFUSE__TRY(lfuse__layout_check(k, layout));
+    memset(words, 0, (size_t)layout->total * sizeof *words);
+    packed->nwords = (unsigned)layout->total;
+    LFUSE__TRY(elements(k, g, layout->axes, &words[layout->count]));
+    LFUSE__TRY(reach_check(k, g));
+    if (layout->length >= 0) {
+        const int64_t length = g->extents[k->rank - 1];
+        if (length < 0 || (!k->index64 && length > INT32_MAX))
+            return lfuse__error(LFUSE_ERR_OVERFLOW, "rows of %lld elements", (long long)length);
+        words[layout->length] = (uint64_t)length;
+    }
+    for (int a = 1; a < layout->axes; a++) division_pack(k, layout, a, (uint64_t)g->extents[a], words);
+    for (int j = 0; j < k->noperands; j++)
+        for (int a = 0; a < k->rank; a++)
+            if (layout->slot[j][a] >= 0) LFUSE__TRY(stride_pack(k, layout, j, a, g->strides[j][a], words));
+    return LFUSE_OK;
+}
+
+bool lfuse__geometry_aligned(const lfuse__kernel_class *k, const lfuse__geometry *g, int vector, bool row)
+{
+    const int inner = k->rank - 1;
+    if (!row && k->rank > 1 && g->extents[inner] % vector) return false;
+    for (int j = 0; j < k->noperands; j++) {
+        if (k->operands[j].inner != LFUSE__STRIDE_UNIT || (row && k->operands[j].written)) continue;
+        const unsigned size = lfuse__type_bytes(k->operands[j].type), run = size * (unsigned)vector;
+        if (g->addresses[j] % (run < 16 ? run : 16)) return false;
+        for (int a = 0; a < inner; a++)
+            if (g->extents[a] > 1 && g->strides[j][a] % vector) return false;
+    }
+    return true;
+}

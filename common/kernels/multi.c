@@ -1,0 +1,174 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Lists: pointwise work chunk by chunk, and the partial sums of members. */
+#ifdef HAVE_CONFIG_H
+#include "config.h"
+#endif
+
+#include "common/base/error.h"
+#include "common/kernels/emit.h"
+
+enum { FIRST = 3, CHUNKS, MEMBERS, NUMBERS, TEAMS = LFUSE__GROUP / LFUSE__TEAM };
+
+static lfuse_status list_check(const char *name, const lfuse__kernel_class *k, const lfuse__facts *facts)
+{
+    LFUSE__TRY(lfuse__class_check(name, k, facts));
+    if (k->index64) return lfuse__error(LFUSE_ERR_INVALID, "a list kernel counts in a chunk: 32-bit indices");
+    for (int j = 0; j < k->noperands; j++)
+        if (k->operands[j].inner == LFUSE__STRIDE_ANY)
+            return lfuse__error(LFUSE_ERR_INVALID, "operand %d of a list kernel has strides", j);
+    const int most = LFUSE__ARGUMENT_BYTES / 8 - NUMBERS - 3 - LFUSE__MAX_SLOTS;
+    if (k->body->nnumbers > most)
+        return lfuse__error(LFUSE_ERR_UNSUPPORTED, "a list kernel of %d numbers; at most %d", k->body->nnumbers, most);
+    return LFUSE_OK;
+}
+
+static void text_init(lfuse__text *t, lfuse__strbuf *out, const lfuse__kernel_class *k)
+{
+    lfuse__text_init(t, out, k, NULL);
+    t->numbers = NUMBERS;
+}
+
+/* p<j> of chunk `c`: from the address table, forward to its first element. `slots`: the first block's buffer. */
+static void put_chunk(const lfuse__text *t, int indent, const lfuse__facts *facts, int slots, const char *c)
+{
+    lfuse__strbuf *out = t->out;
+    lfuse__put(out, indent, "memory chunk = BUFFER(0) + W(%d) + (W(%d) + %s) * 16;", LFUSE__MULTI_CHUNKS_OFFSET,
+               FIRST, c);
+    lfuse__put(out, indent, "const u64 member = WORD32(chunk, 0), start_ = WORD64(chunk, 1);");
+    lfuse__put(out, indent, "const u32 length = WORD32(chunk, 1);");
+    lfuse__put(out, indent, "u32 bits = 0;");
+    for (int j = 0; j < t->k->noperands; j++) {
+        const unsigned size = lfuse__type_bytes(t->k->operands[j].type);
+        const unsigned run = size * (unsigned)t->vector;
+        const bool unit = t->k->operands[j].inner == LFUSE__STRIDE_UNIT;
+        if (!t->loaded[j] && !t->stored[j]) continue;
+        lfuse__put(out, indent, "memory e%d = BUFFER(1) + W(%d) + (W(%d) * %d + member) * 16;", j,
+                   LFUSE__MULTI_ADDRESSES_OFFSET, MEMBERS, j);
+        if (facts->addresses) {
+            lfuse__put(out, indent, "memory p%d = ADDRESS(WORD64(e%d, 0));", j, j);
+        } else {
+            lfuse__put(out, indent, "const u64 s%d = WORD64(e%d, 1);", j, j);
+            lfuse__put(out, indent, "memory p%d = BUFFER(%d);", j, slots);
+            for (int s = 1; s < LFUSE__MAX_SLOTS; s++)
+                lfuse__put(out, indent, "if (s%d == %d) p%d = BUFFER(%d);", j, s, j, slots + s);
+            lfuse__put(out, indent, "p%d += WORD64(e%d, 0);", j, j);
+        }
+        if (!unit) continue;
+        lfuse__put(out, indent, "p%d += start_ * %u;", j, size);
+        lfuse__put(out, indent, "bits |= POINTER_BITS(p%d) & %u;", j, run < 16 ? run - 1 : 15);
+    }
+    lfuse__put(out, indent, "const u32 vectors = bits == 0;");
+}
+
+static int buffers(const lfuse__facts *facts, int own)
+{
+    return own + (facts->addresses ? 0 : LFUSE__MAX_SLOTS);
+}
+
+static void put_head(const lfuse__text *t, const char *name, int group, int nbuffers)
+{
+    lfuse__put_kernel(t->out, name, group, NUMBERS + t->k->body->nnumbers, nbuffers);
+    lfuse__put(t->out, 0, "{");
+    lfuse__put(t->out, 1, "const u64 chunks = W(%d);", CHUNKS);
+}
+
+lfuse_status lfuse__multi_emit(lfuse__strbuf *out, const char *name, const lfuse__kernel_class *k,
+                               const lfuse__facts *facts)
+{
+    lfuse__text t;
+    LFUSE__TRY(list_check(name, k, facts));
+    text_init(&t, out, k);
+    lfuse__items_shape(&t, 0);
+    put_head(&t, name, facts->vector_lanes ? 1 : LFUSE__GROUP, buffers(facts, 2));
+    if (facts->vector_lanes) {
+        lfuse__put(out, 1, "const u64 share = (chunks + GROUPS() - 1) / GROUPS();");
+        lfuse__put(out, 1, "for (u64 c = GROUP() * share; c < chunks && c < (GROUP() + 1) * share; c++) {");
+        put_chunk(&t, 2, facts, 2, "c");
+        lfuse__put(out, 2, "const u32 first = 0, last = length;");
+        lfuse__put_lanes_run(&t, 2);
+    } else {
+        lfuse__put(out, 1, "for (u64 c = GROUP(); c < chunks; c += GROUPS()) {");
+        put_chunk(&t, 2, facts, 2, "c");
+        lfuse__put(out, 2, "const u32 n = length;");
+        lfuse__put(out, 2, "for (u32 start = 0; start < n; start += %u) {", lfuse__items_tile(&t));
+        lfuse__put_tile(&t, 3);
+        lfuse__put(out, 2, "}");
+    }
+    lfuse__put(out, 1, "}");
+    lfuse__put(out, 0, "}");
+    return lfuse__strbuf_check(out);
+}
+
+static lfuse_status pack(const lfuse__kernel_class *k, const lfuse__facts *facts, bool single, uint64_t each,
+                         int64_t members, int64_t first_chunk, int64_t chunks, const double *numbers,
+                         lfuse__packed *packed)
+{
+    if (members < 0 || members > UINT32_MAX || first_chunk < 0 || chunks < 0)
+        return lfuse__error(LFUSE_ERR_OVERFLOW, "a list of %lld members in %lld chunks", (long long)members,
+                            (long long)chunks);
+    for (int i = 0; i < FIRST; i++) packed->words[i] = 0;
+    packed->words[FIRST] = (uint64_t)first_chunk;
+    packed->words[CHUNKS] = (uint64_t)chunks;
+    packed->words[MEMBERS] = (uint64_t)members;
+    lfuse__numbers_pack(k->body, numbers, packed->words + NUMBERS);
+    packed->nwords = (unsigned)(NUMBERS + k->body->nnumbers);
+    packed->group = single ? 1 : LFUSE__GROUP;
+    packed->groups = lfuse__groups(facts, single, (uint64_t)chunks, each);
+    return LFUSE_OK;
+}
+
+lfuse_status lfuse__multi_pack(const lfuse__kernel_class *k, const lfuse__facts *facts, int64_t members,
+                               int64_t first_chunk, int64_t chunks, const double *numbers, lfuse__packed *packed)
+{
+    return pack(k, facts, facts->vector_lanes, 1, members, first_chunk, chunks, numbers, packed);
+}
+
+static void put_partial(const lfuse__text *t, int indent, const lfuse__facts *facts, bool lanes)
+{
+    lfuse__strbuf *out = t->out;
+    const char *word = lfuse__sum_word(t->k);
+    put_chunk(t, indent, facts, 3, "c");
+    for (int j = 0; j < t->k->noperands; j++)
+        if (t->loaded[j]) lfuse__put(out, indent, "const i32 b%d = 0;", j);
+    lfuse__put(out, indent, "const u32 seg = 0, left = %slength;", lanes ? "" : "!active ? 0 : ");
+    lfuse__put(out, indent, "S_%s total;", word);
+    lfuse__put_segment(t, indent, lanes);
+    lfuse__put(out, indent, "%sSTORE_%s(partials, W(%d) + c, total);", lanes ? "" : "if (active && rank == 0) ", word,
+               FIRST);
+}
+
+lfuse_status lfuse__member_partial_emit(lfuse__strbuf *out, const char *name, const lfuse__kernel_class *k,
+                                        const lfuse__facts *facts)
+{
+    const bool lanes = lfuse__single(facts);
+    lfuse__text t;
+    LFUSE__TRY(list_check(name, k, facts));
+    LFUSE__TRY(lfuse__sum_check(k));
+    text_init(&t, out, k);
+    lfuse__sum_shape(&t);
+    t.stored[lfuse__stored_operand(k)] = false; /* partials are what is written */
+    put_head(&t, name, lanes ? 1 : LFUSE__GROUP, buffers(facts, 3));
+    lfuse__put(out, 1, "memory partials = BUFFER(2) + W(%d);", LFUSE__MULTI_PARTIALS_OFFSET);
+    if (lanes) {
+        lfuse__put(out, 1, "const u64 share = (chunks + GROUPS() - 1) / GROUPS();");
+        lfuse__put(out, 1, "for (u64 c = GROUP() * share; c < chunks && c < (GROUP() + 1) * share; c++) {");
+    } else {
+        lfuse__put(out, 1, "TEAM_%s", lfuse__sum_word(k));
+        lfuse__put_teams(out, 1);
+        lfuse__put(out, 1, "for (u64 unit = GROUP() * %d; unit < chunks; unit += GROUPS() * %d) {", TEAMS, TEAMS);
+        lfuse__put(out, 2, "const int active = unit + team < chunks;");
+        lfuse__put(out, 2, "const u64 c = active ? unit + team : unit;");
+    }
+    put_partial(&t, 2, facts, lanes);
+    lfuse__put(out, 1, "}");
+    lfuse__put(out, 0, "}");
+    return lfuse__strbuf_check(out);
+}
+
+lfuse_status lfuse__member_partial_pack(const lfuse__kernel_class *k, const lfuse__facts *facts, int64_t members,
+                                        int64_t first_chunk, int64_t chunks, const double *numbers,
+                                        lfuse__packed *packed)
+{
+    const bool single = lfuse__single(facts);
+    return pack(k, facts, single, single ? 1 : TEAMS, members, first_chunk, chunks, numbers, packed);
+}

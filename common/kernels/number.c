@@ -1,0 +1,46 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#ifdef HAVE_CONFIG_H
+#include "config.h"
+#endif
+
+#include <string.h>
+
+#include "common/base/half.h"
+#include "common/kernels/emit.h"
+
+static uint64_t float_bits(float x)
+{
+    uint32_t bits;
+    memcpy(&bits, &x, sizeof bits);
+    return bits;
+}
+
+static uint64_t double_bits(double x)
+{
+    uint64_t bits;
+    memcpy(&bits, &x, sizeof bits);
+    return bits;
+}
+
+static int32_t saturate(double x)
+{
+    if (x != x) return 0;
+    return x >= 2147483647.0 ? INT32_MAX : x <= -2147483648.0 ? INT32_MIN : (int32_t)x;
+}
+
+uint64_t lfuse__number_word(lfuse_type type, double number)
+{
+    switch (type) {
+    case LFUSE_F16: return float_bits(lfuse__f16_to_float(lfuse__double_to_f16(number)));
+    case LFUSE_BF16: return float_bits(lfuse__bf16_to_float(lfuse__double_to_bf16(number)));
+    case LFUSE_F64: return double_bits(number);
+    case LFUSE_I32: return (uint32_t)saturate(number);
+    case LFUSE_BOOL: return number != 0;
+    default: return float_bits((float)number);
+    }
+}
+
+void lfuse__numbers_pack(const lfuse__body *body, const double *numbers, uint64_t *words)
+{
+    for (int i = 0; i < body->nnumbers; i++) words[i] = lfuse__number_word(body->number_types[i], numbers[i]);
+}

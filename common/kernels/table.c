@@ -1,0 +1,35 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Words from the argument block to device memory. */
+#ifdef HAVE_CONFIG_H
+#include "config.h"
+#endif
+
+#include "common/base/error.h"
+#include "common/kernels/emit.h"
+
+enum { OFFSET, COUNT, VALUES, ITEMS = 128 };
+
+lfuse_status lfuse__table_emit(lfuse__strbuf *out, const char *name, const lfuse__facts *facts)
+{
+    lfuse__put_kernel(out, name, lfuse__single(facts) ? 1 : ITEMS, VALUES + LFUSE__TABLE_WORDS, 1);
+    lfuse__put(out, 0, "{");
+    lfuse__put(out, 1, "memory table = BUFFER(0) + W(%d);", OFFSET);
+    lfuse__put(out, 1, "for (u64 i = ITEM(); i < W(%d); i += %d) SET64(table, i, W(%d + i));", COUNT,
+               lfuse__single(facts) ? 1 : ITEMS, VALUES);
+    lfuse__put(out, 0, "}");
+    return lfuse__strbuf_check(out);
+}
+
+lfuse_status lfuse__table_pack(const lfuse__facts *facts, uint64_t offset, const uint64_t *values, int count,
+                               lfuse__packed *packed)
+{
+    if (count < 0 || count > LFUSE__TABLE_WORDS)
+        return lfuse__error(LFUSE_ERR_INVALID, "%d words for a table writer of %d", count, LFUSE__TABLE_WORDS);
+    packed->words[OFFSET] = offset;
+    packed->words[COUNT] = (uint64_t)count;
+    for (int i = 0; i < LFUSE__TABLE_WORDS; i++) packed->words[VALUES + i] = i < count ? values[i] : 0;
+    packed->nwords = VALUES + LFUSE__TABLE_WORDS;
+    packed->group = lfuse__single(facts) ? 1 : ITEMS;
+    packed->groups = count > 0;
+    return LFUSE_OK;
+}

@@ -1,0 +1,70 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Lines, heads and words of kernel texts. */
+#ifdef HAVE_CONFIG_H
+#include "config.h"
+#endif
+
+#include "common/kernels/emit.h"
+
+static const struct {
+    const char *memory, *reg;
+    unsigned bytes;
+} types[] = {
+#define TYPE_ROW(name, number, text, size) [number] = {text, text, size},
+    LFUSE_TYPE_MAP(TYPE_ROW)
+#undef TYPE_ROW
+};
+
+void lfuse__put(lfuse__strbuf *out, int indent, const char *format, ...)
+{
+    va_list args;
+    lfuse__strbuf_format(out, "%*s", 4 * indent, "");
+    va_start(args, format);
+    lfuse__strbuf_vformat(out, format, args);
+    va_end(args);
+    lfuse__strbuf_add(out, "\n");
+}
+
+void lfuse__put_kernel(lfuse__strbuf *out, const char *name, int group, int words, int buffers)
+{
+    lfuse__put(out, 0, "KERNEL(%s, %d, %d, PARAMS_%d)", name, group, words, buffers);
+}
+
+const char *lfuse__memory_word(lfuse_type type)
+{
+    return types[type].memory;
+}
+
+const char *lfuse__register_word(lfuse_type type)
+{
+    return type == LFUSE_BOOL ? "b" : types[lfuse__register_type(type)].reg;
+}
+
+unsigned lfuse__type_bytes(lfuse_type type)
+{
+    return types[type].bytes;
+}
+
+uint64_t lfuse__groups(const lfuse__facts *facts, bool single, uint64_t units, uint64_t each)
+{
+    uint64_t groups = units / each + (units % each != 0);
+    uint64_t bound = facts->elementwise_groups;
+    if (bound == 0) bound = single ? LFUSE__LANE_GROUPS : LFUSE__GROUP_BOUND;
+    return groups < bound ? groups : bound;
+}
+
+void lfuse__text_init(lfuse__text *t, lfuse__strbuf *out, const lfuse__kernel_class *k, const lfuse__layout *layout)
+{
+    *t = (lfuse__text){.out = out, .k = k, .layout = layout};
+    t->ux = k->index64 ? "u64" : "u32";
+    t->ix = k->index64 ? "i64" : "i32";
+    if (layout) t->numbers = layout->numbers;
+    for (int i = 0; i < k->body->ninstr; i++)
+        if (k->body->instr[i].kind == LFUSE__I_LOAD) t->loaded[k->body->instr[i].a] = true;
+    for (int i = 0; i < k->body->nstores; i++) t->stored[k->body->stores[i].operand] = true;
+}
+
+void lfuse__put_memory(const lfuse__text *t)
+{
+    for (int j = 0; j < t->k->noperands; j++) lfuse__put(t->out, 1, "memory p%d = BUFFER(%d) + W(%d);", j, j, j);
+}

@@ -1,0 +1,48 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * A body: what one fused kernel computes for one element, as straight-line code over registers. Register i is the
+ * result of instruction i. Registers hold f32, f64, i32 or bool (a mask); f16 and bf16 exist in memory alone, so a load
+ * of them gives f32, and a conversion to them rounds but leaves f32 in the register.
+ */
+#ifndef COMMON_PLAN_BODY_H
+#define COMMON_PLAN_BODY_H
+
+#include <stdbool.h>
+
+#include "common/graph/op.h"
+#include "libfuse/types.h"
+
+typedef enum lfuse__instr_kind {
+    LFUSE__I_LOAD,    /* element of operand a */
+    LFUSE__I_NUMBER,  /* number slot a: given with the launch, rounded to `type` by the host */
+    LFUSE__I_CONST,   /* `number`, rounded to `type` */
+    LFUSE__I_APPLY,   /* `op` over registers a, b, c */
+    LFUSE__I_CONVERT  /* register a, of type `from`, to `type` (which may be f16 or bf16, and then rounds) */
+} lfuse__instr_kind;
+
+typedef struct lfuse__instr {
+    uint8_t kind, op;
+    uint8_t type; /* of the value; what the register holds is lfuse__register_type(type) */
+    uint8_t from; /* CONVERT: type of the argument */
+    int16_t a, b, c;
+    double number;
+} lfuse__instr;
+
+typedef struct lfuse__store {
+    int16_t reg;     /* what is stored */
+    int16_t operand; /* where to */
+} lfuse__store;
+
+typedef struct lfuse__body {
+    int ninstr, nstores, nnumbers;
+    lfuse__instr *instr;
+    lfuse__store *stores;
+    lfuse_type *number_types; /* [nnumbers] what each number is rounded to */
+} lfuse__body;
+
+static inline lfuse_type lfuse__register_type(lfuse_type t)
+{
+    return t == LFUSE_F16 || t == LFUSE_BF16 ? LFUSE_F32 : t;
+}
+
+#endif

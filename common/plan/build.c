@@ -1,0 +1,322 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#ifdef HAVE_CONFIG_H
+#include "config.h"
+#endif
+
+/* The body and the operands of one step: values are computed where they belong to it and loaded where they do not. */
+#include "common/plan/draft.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "common/base/error.h"
+
+typedef struct known {
+    int32_t node;
+    int8_t axis[LFUSE_MAX_RANK];
+    int16_t reg;
+} known;
+
+struct lfuse__builder {
+    lfuse__draft *d;
+    int32_t region; /* whose nodes are computed here; -1: none but those that are inlined */
+    int rank;
+    const lfuse_size *extents;
+    bool overflow;
+    lfuse_status status; /* of an allocation that failed */
+    int depth;
+    int ninstr, noperands, nstores, nnumbers, nknown;
+    lfuse__instr instr[LFUSE__BODY_INSTRUCTIONS];
+    lfuse__operand operands[LFUSE__BODY_OPERANDS];
+    lfuse__store stores[LFUSE__BODY_OPERANDS];
+    int numbers[LFUSE__BODY_NUMBERS];
+    lfuse_type number_types[LFUSE__BODY_NUMBERS];
+    known known[LFUSE__BODY_INSTRUCTIONS];
+};
+
+lfuse_status lfuse__builder_create(lfuse__draft *d, int32_t region, int rank, const lfuse_size *extents,
+                                   lfuse__builder **builder)
+{
+    lfuse__builder *b = calloc(1, sizeof *b);
+
+    if (!b) return lfuse__error(LFUSE_ERR_MEMORY, "out of host memory while a plan was made (%zu bytes)", sizeof *b);
+    b->d = d;
+    b->region = region;
+    b->rank = rank > 0 ? rank : 0;
+    b->extents = extents;
+    *builder = b;
+    return LFUSE_OK;
+}
+
+void lfuse__builder_destroy(lfuse__builder *b)
+{
+    free(b);
+}
+
+bool lfuse__builder_overflow(const lfuse__builder *b)
+{
+    return b->overflow;
+}
+
+static int append(lfuse__builder *b, lfuse__instr_kind kind, lfuse_type type)
+{
+    lfuse__instr *in;
+
+    if (b->ninstr == LFUSE__BODY_INSTRUCTIONS) b->overflow = true;
+    if (b->overflow) return 0;
+    in = &b->instr[b->ninstr];
+    in->kind = (uint8_t)kind;
+    in->type = (uint8_t)type;
+    in->a = in->b = in->c = -1;
+    return b->ninstr++;
+}
+
+static int operand(lfuse__builder *b, const lfuse__operand *o)
+{
+    int i;
+
+    for (i = 0; i < b->noperands && !o->written; i++)
+        if (!memcmp(&b->operands[i], o, sizeof *o)) return i;
+    if (b->noperands == LFUSE__BODY_OPERANDS || (b->noperands + 1) * (b->rank + 1) > LFUSE__BODY_WORDS)
+        b->overflow = true;
+    if (b->overflow) return 0;
+    b->operands[b->noperands] = *o;
+    return b->noperands++;
+}
+
+static lfuse__span span_of(const lfuse__node *n)
+{
+    return !n->list ? LFUSE__SPAN_TENSOR : n->rank ? LFUSE__SPAN_LIST : LFUSE__SPAN_MEMBERS;
+}
+
+/* Operands are compared as bytes. */
+static void describe(const lfuse__draft *d, const lfuse__home *home, int32_t like, const int8_t *axis,
+                     lfuse__operand *o)
+{
+    const lfuse__node *n = lfuse__draft_node(d, like);
+
+    memset(o, 0, sizeof *o);
+    o->place = home->place;
+    o->index = home->index;
+    o->span = span_of(n);
+    o->type = (lfuse_type)n->type;
+    memcpy(o->axis, axis, sizeof o->axis);
+}
+
+static int load(lfuse__builder *b, const lfuse__operand *o)
+{
+    const int index = operand(b, o);
+    int i;
+
+    for (i = 0; i < b->ninstr; i++)
+        if (b->instr[i].kind == LFUSE__I_LOAD && b->instr[i].a == index) return i;
+    i = append(b, LFUSE__I_LOAD, o->type);
+    if (!b->overflow) b->instr[i].a = (int16_t)index;
+    return i;
+}
+
+static void loop_axes(const lfuse__builder *b, int8_t *axis)
+{
+    int i;
+
+    for (i = 0; i < LFUSE_MAX_RANK; i++) axis[i] = (int8_t)(i < b->rank ? i : -1);
+}
+
+int lfuse__builder_load_type(lfuse__builder *b, const lfuse__home *home, int32_t like, lfuse_type type)
+{
+    int8_t axis[LFUSE_MAX_RANK];
+    lfuse__operand o;
+
+    loop_axes(b, axis);
+    describe(b->d, home, like, axis, &o);
+    o.type = type;
+    return load(b, &o);
+}
+
+int lfuse__builder_load_home(lfuse__builder *b, const lfuse__home *home, int32_t like)
+{
+    return lfuse__builder_load_type(b, home, like, (lfuse_type)lfuse__draft_node(b->d, like)->type);
+}
+
+static int load_node(lfuse__builder *b, int32_t node, const int8_t *axis)
+{
+    const lfuse__node *n = lfuse__draft_node(b->d, node);
+    lfuse__home home = b->d->home[node];
+    lfuse__operand o;
+
+    if (n->name >= 0) home = (lfuse__home){ true, LFUSE__PLACE_BOUND, n->name };
+    describe(b->d, &home, node, axis, &o);
+    return load(b, &o);
+}
+
+static int number(lfuse__builder *b, int32_t node, lfuse_type type)
+{
+    const lfuse__node *n = lfuse__draft_node(b->d, node);
+    int i, index = 0, reg;
+
+    if (n->kind == LFUSE__CONSTANT) {
+        reg = append(b, LFUSE__I_CONST, type);
+        if (!b->overflow) b->instr[reg].number = n->number;
+        return reg;
+    }
+    b->status = lfuse__draft_number(b->d, node, &index);
+    if (b->status) return 0;
+    for (i = 0; i < b->nnumbers && (b->numbers[i] != index || b->number_types[i] != type); i++) continue;
+    if (i == LFUSE__BODY_NUMBERS) b->overflow = true;
+    if (b->overflow) return 0;
+    if (i == b->nnumbers) {
+        b->numbers[i] = index;
+        b->number_types[b->nnumbers++] = type;
+    }
+    reg = append(b, LFUSE__I_NUMBER, type);
+    if (!b->overflow) b->instr[reg].a = (int16_t)i;
+    return reg;
+}
+
+int lfuse__builder_convert(lfuse__builder *b, int reg, lfuse_type from, lfuse_type to)
+{
+    int result;
+
+    if (from == to) return reg;
+    result = append(b, LFUSE__I_CONVERT, to);
+    if (b->overflow) return 0;
+    b->instr[result].from = (uint8_t)from;
+    b->instr[result].a = (int16_t)reg;
+    return result;
+}
+
+/* The register of operand i of a node that is computed here. */
+static int argument(lfuse__builder *b, int32_t node, int i, const int8_t *axis)
+{
+    int8_t own[LFUSE_MAX_RANK], composed[LFUSE_MAX_RANK];
+    int32_t base;
+    int j;
+
+    base = lfuse__draft_operand(b->d, node, i, own);
+    for (j = 0; j < LFUSE_MAX_RANK; j++) composed[j] = axis[j] < 0 ? -1 : own[axis[j]];
+    return lfuse__builder_value(b, base, composed);
+}
+
+static int compute(lfuse__builder *b, int32_t node, const int8_t *axis)
+{
+    const lfuse__node *n = lfuse__draft_node(b->d, node);
+    int i, reg, in[3] = { -1, -1, -1 };
+
+    if (lfuse__draft_immediate(b->d, node)) return number(b, n->in[0], (lfuse_type)n->type);
+    if (++b->depth > LFUSE__BODY_INSTRUCTIONS) b->overflow = true;
+    for (i = 0; i < n->nin && !b->overflow && !b->status; i++) in[i] = argument(b, node, i, axis);
+    b->depth--;
+    if (b->overflow || b->status) return 0;
+    if (n->kind == LFUSE__CAST)
+        return lfuse__builder_convert(b, in[0], (lfuse_type)lfuse__draft_node(b->d, n->in[0])->type,
+                                      (lfuse_type)n->type);
+    reg = append(b, LFUSE__I_APPLY, (lfuse_type)n->type);
+    if (b->overflow) return 0;
+    b->instr[reg].op = n->op;
+    b->instr[reg].a = (int16_t)in[0];
+    b->instr[reg].b = (int16_t)in[1];
+    b->instr[reg].c = (int16_t)in[2];
+    return reg;
+}
+
+/* Axes of extent 1 are the same wherever they walk; what is asked for twice must compare equal. */
+static void remember(lfuse__builder *b, int32_t node, const int8_t *axis, int reg)
+{
+    known *k;
+
+    if (b->overflow || b->nknown == LFUSE__BODY_INSTRUCTIONS) return;
+    k = &b->known[b->nknown++];
+    k->node = node;
+    memcpy(k->axis, axis, sizeof k->axis);
+    k->reg = (int16_t)reg;
+}
+
+void lfuse__builder_given(lfuse__builder *b, int32_t node, int reg)
+{
+    int8_t axis[LFUSE_MAX_RANK];
+
+    loop_axes(b, axis);
+    remember(b, node, axis, reg);
+}
+
+int lfuse__builder_value(lfuse__builder *b, int32_t node, const int8_t *axis)
+{
+    const lfuse__draft *d = b->d;
+    const lfuse__view *v = &d->views[node];
+    int8_t composed[LFUSE_MAX_RANK];
+    int i, reg;
+    bool here;
+
+    if (b->overflow || b->status) return 0;
+    if (v->base != node) {
+        for (i = 0; i < LFUSE_MAX_RANK; i++) composed[i] = axis[i] < 0 ? -1 : v->axis[axis[i]];
+        return lfuse__builder_value(b, v->base, composed);
+    }
+    for (i = 0; i < b->nknown; i++)
+        if (b->known[i].node == node && !memcmp(b->known[i].axis, axis, sizeof composed)) return b->known[i].reg;
+    here = d->inlined[node] || (b->region >= 0 && d->region[node] == b->region);
+    reg = here ? compute(b, node, axis) : load_node(b, node, axis);
+    remember(b, node, axis, reg);
+    return reg;
+}
+
+static void store(lfuse__builder *b, int reg, lfuse__operand *o)
+{
+    int index;
+
+    o->written = true;
+    index = operand(b, o);
+    if (b->overflow) return;
+    b->stores[b->nstores].reg = (int16_t)reg;
+    b->stores[b->nstores++].operand = (int16_t)index;
+}
+
+void lfuse__builder_store(lfuse__builder *b, int reg, const lfuse__home *home, int32_t like, const int8_t *axis)
+{
+    int8_t own[LFUSE_MAX_RANK];
+    lfuse__operand o;
+
+    loop_axes(b, own);
+    describe(b->d, home, like, axis ? axis : own, &o);
+    store(b, reg, &o);
+}
+
+void lfuse__builder_store_type(lfuse__builder *b, int reg, const lfuse__home *home, int32_t like, lfuse_type type)
+{
+    int8_t axis[LFUSE_MAX_RANK];
+    lfuse__operand o;
+
+    loop_axes(b, axis);
+    describe(b->d, home, like, axis, &o);
+    o.type = type;
+    store(b, reg, &o);
+}
+
+static void *copy(const void *data, int count, size_t element)
+{
+    void *p = malloc((size_t)(count ? count : 1) * element);
+
+    if (p) memcpy(p, data, (size_t)count * element);
+    return p;
+}
+
+lfuse_status lfuse__builder_finish(lfuse__builder *b, lfuse__step_kind kind, lfuse__step *step)
+{
+    if (b->status) return b->status;
+    step->kind = kind;
+    step->rank = b->rank;
+    step->list = step->partials = -1;
+    if (b->rank) memcpy(step->extents, b->extents, (size_t)b->rank * sizeof *step->extents);
+    step->noperands = b->noperands;
+    step->operands = copy(b->operands, b->noperands, sizeof *b->operands);
+    step->body.ninstr = b->ninstr;
+    step->body.instr = copy(b->instr, b->ninstr, sizeof *b->instr);
+    step->body.nstores = b->nstores;
+    step->body.stores = copy(b->stores, b->nstores, sizeof *b->stores);
+    step->body.nnumbers = b->nnumbers;
+    step->body.number_types = copy(b->number_types, b->nnumbers, sizeof *b->number_types);
+    step->numbers = copy(b->numbers, b->nnumbers, sizeof *b->numbers);
+    if (step->operands && step->body.instr && step->body.stores && step->body.number_types && step->numbers)
+        return LFUSE_OK;
+    return lfuse__error(LFUSE_ERR_MEMORY, "out of host memory while a plan was made (%d instructions)", b->ninstr);
+}

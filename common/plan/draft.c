@@ -1,0 +1,103 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#ifdef HAVE_CONFIG_H
+#include "config.h"
+#endif
+
+#include "common/plan/draft.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "common/base/error.h"
+
+bool lfuse__draft_pointwise(const lfuse__draft *d, int32_t node)
+{
+    const lfuse__node *n = lfuse__draft_node(d, node);
+
+    return (n->kind == LFUSE__POINTWISE || n->kind == LFUSE__CAST) && n->type != LFUSE_TYPE_NONE;
+}
+
+bool lfuse__draft_computes(const lfuse__draft *d, int32_t node)
+{
+    const lfuse__node_kind kind = (lfuse__node_kind)lfuse__draft_node(d, node)->kind;
+
+    return lfuse__draft_pointwise(d, node) || kind == LFUSE__SUM || kind == LFUSE__MEMBER_SUM ||
+           kind == LFUSE__MATMUL;
+}
+
+bool lfuse__draft_immediate(const lfuse__draft *d, int32_t node)
+{
+    const lfuse__node *n = lfuse__draft_node(d, node);
+
+    return n->kind == LFUSE__CAST && lfuse__draft_node(d, n->in[0])->type == LFUSE_TYPE_NONE;
+}
+
+lfuse_status lfuse__draft_grow(void **array, int count, int *capacity, size_t element)
+{
+    const int more = *capacity ? 2 * *capacity : 16;
+    void *p;
+
+    if (count < *capacity) return LFUSE_OK;
+    p = realloc(*array, (size_t)more * element);
+    if (!p) return lfuse__error(LFUSE_ERR_MEMORY, "out of host memory while a plan was made (%d entries)", more);
+    memset((char *)p + (size_t)*capacity * element, 0, (size_t)(more - *capacity) * element);
+    *array = p;
+    *capacity = more;
+    return LFUSE_OK;
+}
+
+lfuse_status lfuse__draft_unit(lfuse__draft *d, const lfuse__unit *unit)
+{
+    LFUSE__TRY(lfuse__draft_grow((void **)&d->units, d->nunits, &d->unit_capacity, sizeof *d->units));
+    d->units[d->nunits++] = *unit;
+    return LFUSE_OK;
+}
+
+lfuse_status lfuse__draft_buffer(lfuse__draft *d, int32_t like, lfuse__place place, int *index)
+{
+    const lfuse__node *n = lfuse__draft_node(d, like);
+    lfuse__buffer *b;
+
+    LFUSE__TRY(lfuse__draft_grow((void **)&d->out->buffers, d->out->nbuffers, &d->buffer_capacity,
+                                 sizeof *d->out->buffers));
+    *index = d->out->nbuffers++;
+    b = &d->out->buffers[*index];
+    memset(b, 0, sizeof *b);
+    b->place = place;
+    b->type = (lfuse_type)n->type;
+    b->list = d->list[like];
+    b->span = !n->list ? LFUSE__SPAN_TENSOR : n->rank ? LFUSE__SPAN_LIST : LFUSE__SPAN_MEMBERS;
+    if (n->list) return LFUSE_OK;
+    b->rank = n->rank;
+    memcpy(b->shape, n->shape, sizeof b->shape);
+    return LFUSE_OK;
+}
+
+lfuse_status lfuse__draft_house(lfuse__draft *d, int32_t node)
+{
+    lfuse__home *h = &d->home[node];
+
+    if (h->set) return LFUSE_OK;
+    h->place = d->prepared[node] ? LFUSE__PLACE_PREPARED : LFUSE__PLACE_SCRATCH;
+    LFUSE__TRY(lfuse__draft_buffer(d, node, h->place, &h->index));
+    h->set = true;
+    return LFUSE_OK;
+}
+
+lfuse_status lfuse__stage_create(lfuse__stage *stage, int count, const int *steps)
+{
+    int i;
+
+    stage->alternatives = calloc((size_t)count, sizeof *stage->alternatives);
+    if (!stage->alternatives) goto err_memory;
+    stage->nalternatives = count;
+    for (i = 0; i < count; i++) {
+        stage->alternatives[i].steps = calloc((size_t)steps[i], sizeof *stage->alternatives[i].steps);
+        if (!stage->alternatives[i].steps) goto err_memory;
+        stage->alternatives[i].nsteps = steps[i];
+    }
+    return LFUSE_OK;
+
+err_memory:
+    return lfuse__error(LFUSE_ERR_MEMORY, "out of host memory while a plan was made (%d alternatives)", count);
+}

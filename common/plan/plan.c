@@ -1,0 +1,276 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#ifdef HAVE_CONFIG_H
+#include "config.h"
+#endif
+
+/* The driver: runs the passes until no step is too large and every update is safe, then orders and makes the steps. */
+#include "common/plan/draft.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "common/base/error.h"
+
+static void free_step(lfuse__step *s)
+{
+    free(s->operands);
+    free(s->body.instr);
+    free(s->body.stores);
+    free(s->body.number_types);
+    free(s->numbers);
+}
+
+static void free_contents(lfuse__plan_body *p)
+{
+    int i, j, k;
+
+    for (i = 0; i < p->nstages; i++) {
+        for (j = 0; j < p->stages[i].nalternatives; j++) {
+            for (k = 0; k < p->stages[i].alternatives[j].nsteps; k++)
+                free_step(&p->stages[i].alternatives[j].steps[k]);
+            free(p->stages[i].alternatives[j].steps);
+        }
+        free(p->stages[i].alternatives);
+    }
+    free(p->stages);
+    free(p->buffers);
+    free(p->numbers);
+    memset(p, 0, sizeof *p);
+}
+
+void lfuse__plan_free(lfuse__plan_body *p)
+{
+    lfuse_graph *graph;
+
+    if (!p) return;
+    graph = p->graph;
+    free_contents(p);
+    lfuse_graph_destroy(graph);
+    free(p);
+}
+
+static lfuse_status add_region(lfuse__draft *d, int32_t region)
+{
+    const lfuse__unit u = {
+        .kind = LFUSE__UNIT_REGION, .level = d->level[region], .node = region, .tail = -1,
+        .phase = d->prepared[region] ? LFUSE__PHASE_PREPARE
+                 : lfuse__draft_late(d, region) ? LFUSE__PHASE_LATE : LFUSE__PHASE_MAIN,
+    };
+
+    return lfuse__draft_unit(d, &u);
+}
+
+static lfuse_status add_single(lfuse__draft *d, int32_t node, lfuse__unit_kind kind)
+{
+    const lfuse__unit u = { .kind = kind, .level = d->level[node], .node = node, .tail = -1,
+                            .phase = d->prepared[node] ? LFUSE__PHASE_PREPARE : LFUSE__PHASE_MAIN };
+
+    LFUSE__TRY(lfuse__draft_house(d, node));
+    return lfuse__draft_unit(d, &u);
+}
+
+/* A region is taken by one product at most: as its tail it holds nothing else. */
+static lfuse_status add_product(lfuse__draft *d, int32_t node, bool *taken)
+{
+    lfuse__unit u = { .kind = LFUSE__UNIT_PRODUCT, .level = d->level[node], .node = node,
+                      .phase = d->prepared[node] ? LFUSE__PHASE_PREPARE : LFUSE__PHASE_MAIN };
+
+    u.tail = lfuse__product_tail(d, node);
+    if (u.tail >= 0 && taken[u.tail]) u.tail = -1;
+    if (u.tail >= 0) {
+        taken[u.tail] = true;
+        u.level = d->level[u.tail];
+    } else {
+        LFUSE__TRY(lfuse__draft_house(d, node));
+    }
+    return lfuse__draft_unit(d, &u);
+}
+
+static int by_order(const void *a, const void *b)
+{
+    const lfuse__unit *x = a, *y = b;
+
+    if (x->phase != y->phase) return x->phase < y->phase ? -1 : 1;
+    if (x->level != y->level) return x->level < y->level ? -1 : 1;
+    if (x->node != y->node) return x->node < y->node ? -1 : 1;
+    return x->to.index < y->to.index ? -1 : x->to.index > y->to.index;
+}
+
+lfuse_status lfuse__draft_units(lfuse__draft *d)
+{
+    const int32_t n = d->g->nnodes;
+    bool *taken = calloc((size_t)n + 1, sizeof *taken);
+    lfuse_status status = LFUSE_OK;
+    int32_t i;
+
+    if (!taken) return lfuse__error(LFUSE_ERR_MEMORY, "out of host memory while a plan was made (%d nodes)", (int)n);
+    for (i = 0; i < n && !status; i++)
+        if (lfuse__draft_node(d, i)->kind == LFUSE__MATMUL) status = add_product(d, i, taken);
+    for (i = 0; i < n && !status; i++) {
+        const lfuse__node_kind kind = (lfuse__node_kind)lfuse__draft_node(d, i)->kind;
+        if (kind == LFUSE__SUM) status = add_single(d, i, LFUSE__UNIT_SUM);
+        else if (kind == LFUSE__MEMBER_SUM) status = add_single(d, i, LFUSE__UNIT_MEMBER_SUM);
+        else if (d->region[i] == i && !taken[i]) status = add_region(d, i);
+    }
+    free(taken);
+    if (!status) qsort(d->units, (size_t)d->nunits, sizeof *d->units, by_order);
+    return status;
+}
+
+typedef lfuse_status maker(lfuse__draft *d, const lfuse__unit *u, lfuse__stage *stage);
+static maker *const makers[] = {
+    [LFUSE__UNIT_REGION] = lfuse__make_region,         [LFUSE__UNIT_SUM] = lfuse__make_sum,
+    [LFUSE__UNIT_MEMBER_SUM] = lfuse__make_member_sum, [LFUSE__UNIT_PRODUCT] = lfuse__make_product,
+    [LFUSE__UNIT_COPY] = lfuse__make_copy,
+};
+
+static lfuse_status make_stages(lfuse__draft *d)
+{
+    int i;
+
+    d->out->stages = calloc((size_t)d->nunits + 1, sizeof *d->out->stages);
+    if (!d->out->stages)
+        return lfuse__error(LFUSE_ERR_MEMORY, "out of host memory while a plan was made (%d steps)", d->nunits);
+    d->out->nstages = d->nunits;
+    for (i = 0; i < d->nunits; i++)
+        LFUSE__TRY(makers[d->units[i].kind](d, &d->units[i], &d->out->stages[i]));
+    return LFUSE_OK;
+}
+
+/* Everything but `cut` and `indirect` starts anew. */
+static void reset(lfuse__draft *d)
+{
+    lfuse_graph *graph = d->out->graph;
+    const size_t n = (size_t)d->g->nnodes, names = (size_t)d->g->nnames;
+
+    free_contents(d->out);
+    d->out->graph = graph;
+    d->buffer_capacity = d->nunits = 0;
+    d->changed = false;
+    memset(d->reads, 0, n * sizeof *d->reads);
+    memset(d->reader, 0xff, n * sizeof *d->reader);
+    memset(d->results, 0, n * sizeof *d->results);
+    memset(d->needed, 0, n * sizeof *d->needed);
+    memset(d->outside, 0, n * sizeof *d->outside);
+    memset(d->target, 0xff, n * sizeof *d->target);
+    memset(d->next_target, 0xff, names * sizeof *d->next_target);
+    memset(d->region, 0xff, n * sizeof *d->region);
+    memset(d->next, 0xff, n * sizeof *d->next);
+    memset(d->number, 0xff, n * sizeof *d->number);
+    memset(d->home, 0, n * sizeof *d->home);
+}
+
+static lfuse_status round_of_passes(lfuse__draft *d)
+{
+    reset(d);
+    lfuse__draft_views(d);
+    lfuse__draft_lists(d);
+    lfuse__draft_frozen(d);
+    lfuse__draft_reads(d);
+    lfuse__draft_inline(d);
+    LFUSE__TRY(lfuse__draft_levels(d));
+    LFUSE__TRY(lfuse__draft_regions(d));
+    LFUSE__TRY(lfuse__draft_results(d));
+    LFUSE__TRY(lfuse__draft_units(d));
+    LFUSE__TRY(make_stages(d));
+    return d->changed ? LFUSE_OK : lfuse__draft_check_updates(d);
+}
+
+static lfuse_status check_types(const lfuse_graph *g, const lfuse__facts *facts)
+{
+    int32_t i;
+
+    for (i = 0; i < g->nnodes && !facts->info.f64; i++)
+        if (g->nodes[i].type == LFUSE_F64)
+            return lfuse__error(LFUSE_ERR_TYPE, "value %d of the graph is f64, which %s (%s) does not have", (int)i,
+                                facts->info.name, facts->info.product);
+    return LFUSE_OK;
+}
+
+/* One block a pass array; freed in reverse. */
+static bool allocate(lfuse__draft *d)
+{
+    const size_t n = (size_t)d->g->nnodes + 1, names = (size_t)d->g->nnames + 1;
+
+    d->cut = calloc(n, sizeof *d->cut);
+    d->indirect = calloc(names, sizeof *d->indirect);
+    d->views = calloc(n, sizeof *d->views);
+    d->list = calloc(n, sizeof *d->list);
+    d->reads = calloc(n, sizeof *d->reads);
+    d->reader = calloc(n, sizeof *d->reader);
+    d->results = calloc(n, sizeof *d->results);
+    d->needed = calloc(n, sizeof *d->needed);
+    d->outside = calloc(n, sizeof *d->outside);
+    d->target = calloc(n, sizeof *d->target);
+    d->next_target = calloc(names, sizeof *d->next_target);
+    d->prepared = calloc(n, sizeof *d->prepared);
+    d->inlined = calloc(n, sizeof *d->inlined);
+    d->level = calloc(n, sizeof *d->level);
+    d->region = calloc(n, sizeof *d->region);
+    d->next = calloc(n, sizeof *d->next);
+    d->number = calloc(n, sizeof *d->number);
+    d->home = calloc(n, sizeof *d->home);
+    return d->cut && d->indirect && d->views && d->list && d->reads && d->reader && d->results && d->needed &&
+           d->outside && d->target && d->next_target && d->prepared && d->inlined && d->level && d->region &&
+           d->next && d->number && d->home;
+}
+
+static void release(lfuse__draft *d)
+{
+    free(d->units);
+    free(d->home);
+    free(d->number);
+    free(d->next);
+    free(d->region);
+    free(d->level);
+    free(d->inlined);
+    free(d->prepared);
+    free(d->next_target);
+    free(d->target);
+    free(d->outside);
+    free(d->needed);
+    free(d->results);
+    free(d->reader);
+    free(d->reads);
+    free(d->list);
+    free(d->views);
+    free(d->indirect);
+    free(d->cut);
+}
+
+static lfuse_status run_passes(lfuse__draft *d)
+{
+    do LFUSE__TRY(round_of_passes(d));
+    while (d->changed); /* each round cuts a node or turns an update that was not so before */
+    return LFUSE_OK;
+}
+
+lfuse_status lfuse__plan_make(const lfuse_graph *canonical, const lfuse__facts *facts,
+                              const lfuse_plan_options *options, lfuse__plan_body **body)
+{
+    lfuse__draft d;
+    lfuse_status status;
+
+    if (options && options->exact && !facts->info.exact)
+        return lfuse__error(LFUSE_ERR_UNSUPPORTED, "an exact plan is asked for, and %s (%s) does not compute exactly",
+                            facts->info.name, facts->info.product);
+    LFUSE__TRY(check_types(canonical, facts));
+    memset(&d, 0, sizeof d);
+    d.facts = facts;
+    d.disable = options ? options->disable : 0;
+    d.out = calloc(1, sizeof *d.out);
+    if (!d.out) return lfuse__error(LFUSE_ERR_MEMORY, "out of host memory (%zu bytes)", sizeof *d.out);
+    status = lfuse__graph_canonical(canonical, &d.out->graph);
+    if (status) goto err_free_plan;
+    d.g = d.out->graph;
+    status = allocate(&d) ? run_passes(&d) : lfuse__error(LFUSE_ERR_MEMORY, "out of host memory while a plan was made "
+                                                          "(%d nodes)", (int)d.g->nnodes);
+    release(&d);
+    if (status) goto err_free_plan;
+    *body = d.out;
+    return LFUSE_OK;
+
+err_free_plan:
+    lfuse__plan_free(d.out);
+    return status;
+}

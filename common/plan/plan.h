@@ -1,0 +1,150 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The plan body: a graph turned into steps, without names, devices or memory. Made by passes, each a pure function with
+ * its own file and tests. Sees capabilities as data (lfuse__facts). May use common/base/ and common/graph/.
+ *
+ * The printed form, one line; `name` stands for what is bound, tN for buffer N:
+ *
+ *     plan      = step { " " step }            in order of execution, of each stage the preferred alternative
+ *     step      = "(prepare " work ")" | work
+ *     work      = "(pointwise " loop stores ")" | "(rowsum " loop N stores ")"     N: of the last axes, summed
+ *               | "(gemm " size " x " size " x " size " " expr ")"                 m, n, k; `acc` is the product
+ *               | "(multi " list stores ")" | "(member-sum " list stores ")"       list: whose members are walked
+ *     loop      = { size " x " } size | "1"
+ *     stores    = { " (" place " " expr ")" }
+ *     expr      = place | number | "(" op { " " expr } ")" | "%" N "=" expr | "%" N
+ *
+ * where %N= marks a value that is used again.
+ */
+#ifndef COMMON_PLAN_PLAN_H
+#define COMMON_PLAN_PLAN_H
+
+#include "common/base/facts.h"
+#include "common/graph/graph.h"
+#include "common/plan/body.h"
+#include "libfuse/plan.h"
+
+/* Where the memory of an operand comes from. */
+typedef enum lfuse__place {
+    LFUSE__PLACE_BOUND,    /* the tensor or list bound to names[index] */
+    LFUSE__PLACE_SCRATCH,  /* buffers[index], in the stream's arena */
+    LFUSE__PLACE_PREPARED  /* buffers[index], owned by the instance, filled by prepare steps */
+} lfuse__place;
+
+/* How an operand of a step walks its memory. */
+typedef enum lfuse__span {
+    LFUSE__SPAN_TENSOR,  /* by axes; in a step over lists: one number for all members */
+    LFUSE__SPAN_LIST,    /* element of the member */
+    LFUSE__SPAN_MEMBERS  /* one number for each member */
+} lfuse__span;
+
+typedef struct lfuse__operand {
+    lfuse__place place;
+    lfuse__span span;
+    int index;
+    lfuse_type type; /* as stored */
+    bool written;
+    int8_t axis[LFUSE_MAX_RANK]; /* axis of the memory that loop axis i walks; -1: repeats */
+} lfuse__operand;
+
+/* Memory between steps: contiguous. */
+typedef struct lfuse__buffer {
+    lfuse__place place;
+    lfuse__span span; /* LIST: every member's elements, MEMBERS: one element a member of names[list] */
+    lfuse_type type;
+    int list;         /* -1 for tensors */
+    bool partials;    /* one element a segment of names[list] instead (partial sums) */
+    int rank;
+    lfuse_size shape[LFUSE_MAX_RANK];
+} lfuse__buffer;
+
+typedef enum lfuse__step_kind {
+    LFUSE__STEP_POINTWISE,
+    LFUSE__STEP_ROWSUM,     /* the last naxes loop axes are summed; always at least one */
+    LFUSE__STEP_GEMM,
+    LFUSE__STEP_MULTI,      /* pointwise over lists */
+    LFUSE__STEP_MEMBER_SUM  /* partial and fold; what is stored is the result, between them lies buffers[partials] */
+} lfuse__step_kind;
+
+/*
+ * A product: operands[0] is A, [1] is B, [2] is D, [3] the bias when the epilogue has one. The operands' axes 0 and 1:
+ * of A m and k, of B k and n, of D m and n; of the bias 1 is n. D = epilogue(alpha A B + beta D).
+ */
+typedef struct lfuse__product {
+    lfuse_type type;
+    lfuse_size m, n, k;
+    int epilogue;    /* lfuse__epilogue, as the waist counts them */
+    int alpha, beta; /* index in plan->numbers; -1: alpha is 1, beta 0 */
+} lfuse__product;
+
+typedef struct lfuse__step {
+    lfuse__step_kind kind;
+    bool prepare;       /* of the prepare phase: depends on frozen inputs and constants alone */
+    bool each_member;   /* MULTI: the loop is one element a member, not the members' elements */
+    int list;           /* MULTI, MEMBER_SUM: the name of a list that every list of the step must be congruent with */
+    int partials;       /* MEMBER_SUM: a buffer */
+    int rank, naxes;
+    lfuse_size extents[LFUSE_MAX_RANK]; /* of the loop */
+    int noperands;
+    lfuse__operand *operands;
+    lfuse__body body;       /* not for GEMM */
+    int *numbers;           /* [body.nnumbers] index of each in plan->numbers */
+    lfuse__product product; /* GEMM */
+} lfuse__step;
+
+/*
+ * One way to do a part of the plan: steps, tried in order of preference when an instance is made ("not me" is a normal
+ * answer: a vendor library declines an epilogue or a type, and the next one is asked).
+ */
+typedef struct lfuse__alternative {
+    int nsteps;
+    lfuse__step *steps;
+    const char *name; /* "kernel", "vendor", "vendor-epilogue", "vendor+pointwise", "widened"; static */
+} lfuse__alternative;
+typedef struct lfuse__stage {
+    int nalternatives;
+    lfuse__alternative *alternatives;
+} lfuse__stage;
+
+typedef struct lfuse__plan_body {
+    lfuse_graph *graph; /* canonical; a copy of the body's own, whose names are those of whoever came first */
+    int nstages;
+    lfuse__stage *stages; /* in order of execution, prepare steps first */
+    int nbuffers;
+    lfuse__buffer *buffers;
+    int nnumbers;
+    int32_t *numbers; /* graph nodes of type NONE whose values kernels and products take */
+} lfuse__plan_body;
+
+/*
+ * plan.c: runs the passes. `canonical` is not kept. ERR_TYPE when the device lacks a type (f64), ERR_UNSUPPORTED when
+ * `exact` is asked and lacking. Of the options `disable` and `exact` are read.
+ */
+lfuse_status lfuse__plan_make(const lfuse_graph *canonical, const lfuse__facts *facts,
+                              const lfuse_plan_options *options, lfuse__plan_body **body);
+void lfuse__plan_free(lfuse__plan_body *body);
+
+/* The memory behind an operand of span TENSOR: rank and shape of what is bound, or of the buffer. */
+void lfuse__plan_memory(const lfuse__plan_body *plan, const lfuse__operand *o, int *rank, const lfuse_size **shape);
+
+/*
+ * layout.c: the loop of a step whose tensors are all contiguous as declared, with the axes merged that can be merged
+ * whatever the sizes are. Axis i of the merged loop is the loop axes first[i] ... first[i + 1] - 1; none in a loop of
+ * one element, which has rank 1.
+ */
+typedef struct lfuse__loop {
+    int rank;
+    int8_t first[LFUSE_MAX_RANK + 1];
+} lfuse__loop;
+/* Merges neither across loop axis `barrier` nor out of it; ROWSUM steps pass their first summed axis, others -1. */
+void lfuse__plan_loop(const lfuse__plan_body *plan, const lfuse__step *step, int barrier, lfuse__loop *loop);
+/* Byte offsets of scratch buffers by lifetime, for actual bytes (0: not used); returns the peak. */
+uint64_t lfuse__plan_layout(int nbuffers, const uint64_t *bytes, const int *first, const int *last,
+                            uint64_t alignment, uint64_t *offsets);
+
+/* print.c; `names` is the graph whose names are printed: equal to the plan's but for them. */
+void lfuse__plan_print(const lfuse__plan_body *plan, const lfuse_graph *names, lfuse__strbuf *out);
+void lfuse__step_print(const lfuse__plan_body *plan, const lfuse__step *step, const lfuse_graph *names,
+                       lfuse__strbuf *out);
+
+#endif

@@ -1,0 +1,185 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#ifdef HAVE_CONFIG_H
+#include "config.h"
+#endif
+
+/* Plans as text: the grammar is in plan.h. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "common/plan/plan.h"
+
+typedef struct printer {
+    const lfuse__plan_body *plan;
+    const lfuse_graph *names;
+    const lfuse__step *step;
+    lfuse__strbuf *out;
+    int *uses;   /* of each instruction; negative: printed, with that number */
+    int shared;  /* numbers given so far */
+} printer;
+
+static void print_place(const lfuse__plan_body *plan, const lfuse_graph *names, const lfuse__operand *o,
+                        lfuse__strbuf *out)
+{
+    (void)plan;
+    if (o->place == LFUSE__PLACE_BOUND) lfuse__strbuf_add(out, names->names[o->index].text);
+    else lfuse__strbuf_format(out, "t%d", o->index);
+}
+
+static void print_expr(printer *p, int reg);
+
+static void print_instr(printer *p, const lfuse__instr *in)
+{
+    const int16_t args[] = { in->a, in->b, in->c };
+    int i;
+
+    lfuse__strbuf_format(p->out, "(%s", in->kind == LFUSE__I_CONVERT ? lfuse_type_name((lfuse_type)in->type)
+                                                                      : lfuse__ops[in->op].name);
+    for (i = 0; i < 3 && args[i] >= 0; i++) {
+        lfuse__strbuf_add(p->out, " ");
+        print_expr(p, args[i]);
+    }
+    lfuse__strbuf_add(p->out, ")");
+}
+
+static void print_expr(printer *p, int reg)
+{
+    const lfuse__instr *in = &p->step->body.instr[reg];
+
+    switch ((lfuse__instr_kind)in->kind) {
+    case LFUSE__I_LOAD: print_place(p->plan, p->names, &p->step->operands[in->a], p->out); return;
+    case LFUSE__I_NUMBER:
+        lfuse__graph_print_value(p->names, p->plan->numbers[p->step->numbers[in->a]], p->out);
+        return;
+    case LFUSE__I_CONST: lfuse__strbuf_format(p->out, "%.9g", in->number); return;
+    case LFUSE__I_APPLY:
+    case LFUSE__I_CONVERT: break;
+    }
+    if (p->uses[reg] < 0) {
+        lfuse__strbuf_format(p->out, "%%%d", -p->uses[reg]);
+        return;
+    }
+    if (p->uses[reg] > 1) {
+        p->uses[reg] = -++p->shared;
+        lfuse__strbuf_format(p->out, "%%%d=", p->shared);
+    }
+    print_instr(p, in);
+}
+
+static void count_uses(const lfuse__body *b, int *uses)
+{
+    int i;
+
+    for (i = 0; i < b->ninstr; i++) {
+        if (b->instr[i].kind != LFUSE__I_APPLY && b->instr[i].kind != LFUSE__I_CONVERT) continue;
+        uses[b->instr[i].a]++;
+        if (b->instr[i].b >= 0) uses[b->instr[i].b]++;
+        if (b->instr[i].c >= 0) uses[b->instr[i].c]++;
+    }
+}
+
+/* Stores of one value are one bracket: (y z expr) would be ambiguous, so the later ones refer to the first. */
+static void print_stores(const lfuse__plan_body *plan, const lfuse__step *step, const lfuse_graph *names,
+                         lfuse__strbuf *out)
+{
+    printer p = { plan, names, step, out, calloc((size_t)step->body.ninstr + 1, sizeof(int)), 0 };
+    int i;
+
+    if (!p.uses) {
+        out->failed = true;
+        return;
+    }
+    count_uses(&step->body, p.uses);
+    for (i = 0; i < step->body.nstores; i++) p.uses[step->body.stores[i].reg]++;
+    for (i = 0; i < step->body.nstores; i++) {
+        lfuse__strbuf_add(out, " (");
+        print_place(plan, names, &step->operands[step->body.stores[i].operand], out);
+        lfuse__strbuf_add(out, " ");
+        print_expr(&p, step->body.stores[i].reg);
+        lfuse__strbuf_add(out, ")");
+    }
+    free(p.uses);
+}
+
+static void print_loop(const lfuse__step *step, const lfuse_graph *names, lfuse__strbuf *out)
+{
+    int i;
+
+    if (!step->rank) lfuse__strbuf_add(out, "1");
+    for (i = 0; i < step->rank; i++) {
+        if (i) lfuse__strbuf_add(out, " x ");
+        lfuse__size_print(names, step->extents[i], out);
+    }
+}
+
+static const struct epilogue {
+    const char *before, *after;
+    bool bias;
+} epilogues[] = {
+    { "", "", false },           { "(add ", "", true },           { "(relu ", ")", false },
+    { "(relu (add ", ")", true }, { "(gelu_tanh (add ", ")", true },
+};
+
+static void print_gemm(const lfuse__plan_body *plan, const lfuse__step *s, const lfuse_graph *names,
+                       lfuse__strbuf *out)
+{
+    const lfuse__product *p = &s->product;
+    const struct epilogue *e = &epilogues[p->epilogue];
+
+    lfuse__size_print(names, p->m, out);
+    lfuse__strbuf_add(out, " x ");
+    lfuse__size_print(names, p->n, out);
+    lfuse__strbuf_add(out, " x ");
+    lfuse__size_print(names, p->k, out);
+    lfuse__strbuf_format(out, " %s%s", e->before, p->beta >= 0 ? "(add " : "");
+    lfuse__strbuf_add(out, p->alpha >= 0 ? "(mul acc " : "acc");
+    if (p->alpha >= 0) {
+        lfuse__graph_print_value(names, plan->numbers[p->alpha], out);
+        lfuse__strbuf_add(out, ")");
+    }
+    if (p->beta >= 0) {
+        lfuse__strbuf_add(out, " (mul ");
+        print_place(plan, names, &s->operands[2], out);
+        lfuse__strbuf_add(out, " ");
+        lfuse__graph_print_value(names, plan->numbers[p->beta], out);
+        lfuse__strbuf_add(out, "))");
+    }
+    if (e->bias) {
+        lfuse__strbuf_add(out, " ");
+        print_place(plan, names, &s->operands[3], out);
+        lfuse__strbuf_add(out, ")");
+    }
+    lfuse__strbuf_add(out, e->after);
+}
+
+void lfuse__step_print(const lfuse__plan_body *plan, const lfuse__step *step, const lfuse_graph *names,
+                       lfuse__strbuf *out)
+{
+    static const char *const words[] = {
+        [LFUSE__STEP_POINTWISE] = "pointwise", [LFUSE__STEP_ROWSUM] = "rowsum",
+        [LFUSE__STEP_GEMM] = "gemm",           [LFUSE__STEP_MULTI] = "multi",
+        [LFUSE__STEP_MEMBER_SUM] = "member-sum",
+    };
+
+    lfuse__strbuf_format(out, "%s(%s ", step->prepare ? "(prepare " : "", words[step->kind]);
+    if (step->kind == LFUSE__STEP_GEMM) {
+        print_gemm(plan, step, names, out);
+    } else {
+        if (step->list >= 0) lfuse__strbuf_add(out, names->names[step->list].text);
+        else print_loop(step, names, out);
+        if (step->kind == LFUSE__STEP_ROWSUM) lfuse__strbuf_format(out, " %d", step->naxes);
+        print_stores(plan, step, names, out);
+    }
+    lfuse__strbuf_add(out, step->prepare ? "))" : ")");
+}
+
+void lfuse__plan_print(const lfuse__plan_body *plan, const lfuse_graph *names, lfuse__strbuf *out)
+{
+    int i, k;
+
+    for (i = 0; i < plan->nstages; i++)
+        for (k = 0; k < plan->stages[i].alternatives[0].nsteps; k++) {
+            if (i || k) lfuse__strbuf_add(out, " ");
+            lfuse__step_print(plan, &plan->stages[i].alternatives[0].steps[k], names, out);
+        }
+}

@@ -1,0 +1,364 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#ifdef HAVE_CONFIG_H
+#include "config.h"
+#endif
+
+/*
+ * Matrix products. The ways to compute one, in order of preference:
+ *
+ *   vendor-epilogue   what follows is done by the vendor's product: alpha, beta times the updated input, a row vector,
+ *                     relu or gelu_tanh; only where the whole region behind the product is just that
+ *   vendor+pointwise  the same region as a kernel behind the product
+ *   vendor            nothing follows
+ *   widened           f16 and bf16 where the vendor has no such product: operands cast to f32, the rest as above
+ */
+#include "common/plan/draft.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "common/base/error.h"
+
+/* Numbered as the waist numbers lfuse__epilogue; plan/ does not see the waist. */
+enum { EP_NONE, EP_BIAS, EP_RELU, EP_BIAS_RELU, EP_BIAS_GELU_TANH };
+
+typedef struct tail {
+    int32_t alpha, beta; /* number nodes, -1 */
+    int32_t bias;        /* base of the row vector, -1 */
+    int bias_axis;
+    int epilogue;
+    int32_t end;         /* the last node */
+    int nodes;
+} tail;
+
+/* The operand of `node` that is not `value`; -1 when both are, or when value is read at other indices. */
+static int other_operand(const lfuse__draft *d, int32_t node, int32_t value)
+{
+    int8_t axis[LFUSE_MAX_RANK];
+    int i, found = -1;
+
+    if (lfuse__draft_node(d, node)->nin != 2) return -1;
+    for (i = 0; i < 2; i++) {
+        if (lfuse__draft_operand(d, node, i, axis) != value) continue;
+        if (found >= 0 || !lfuse__draft_same_index(d, node, value, axis)) return -1;
+        found = 1 - i;
+    }
+    return found;
+}
+
+/* The number that a node is multiplied by: the number node of its operand i, or -1. */
+static int32_t factor(const lfuse__draft *d, int32_t node, int i)
+{
+    const int32_t in = d->views[lfuse__draft_node(d, node)->in[i]].base;
+
+    if (!d->inlined[in] || !lfuse__draft_immediate(d, in)) return -1;
+    return lfuse__draft_node(d, in)->in[0];
+}
+
+static bool is_op(const lfuse__draft *d, int32_t node, lfuse__op op)
+{
+    return lfuse__draft_node(d, node)->kind == LFUSE__POINTWISE && lfuse__draft_node(d, node)->op == op;
+}
+
+/* The one node of the region that reads the value, which nothing else needs; -1. */
+static int32_t follower(const lfuse__draft *d, int32_t value, int32_t region)
+{
+    const int32_t reader = d->reader[value];
+
+    if (d->reads[value] != 1 || d->results[value] || d->cut[value] || reader < 0) return -1;
+    return d->region[reader] == region ? reader : -1;
+}
+
+static bool takes_alpha(const lfuse__draft *d, tail *t, int32_t node)
+{
+    const int i = other_operand(d, node, t->end);
+
+    if (i < 0 || !is_op(d, node, LFUSE__OP_mul) || t->nodes) return false;
+    t->alpha = factor(d, node, i);
+    return t->alpha >= 0;
+}
+
+/* node = end + number * x, x the input that node updates. */
+static bool takes_beta(const lfuse__draft *d, tail *t, int32_t node)
+{
+    const int i = other_operand(d, node, t->end);
+    int8_t axis[LFUSE_MAX_RANK];
+    int32_t scaled, x;
+    int k;
+
+    if (i < 0 || !is_op(d, node, LFUSE__OP_add) || !d->results[node]) return false;
+    scaled = lfuse__draft_operand(d, node, i, axis);
+    if (!is_op(d, scaled, LFUSE__OP_mul) || d->region[scaled] != d->region[node] || d->reads[scaled] != 1 ||
+        d->results[scaled] || !lfuse__draft_same_index(d, node, scaled, axis))
+        return false;
+    for (k = 0; k < 2; k++) {
+        t->beta = factor(d, scaled, k);
+        x = lfuse__draft_operand(d, scaled, 1 - k, axis);
+        if (t->beta < 0 || lfuse__draft_node(d, x)->kind != LFUSE__INPUT) continue;
+        if (!lfuse__draft_same_index(d, scaled, x, axis) || !d->home[node].set ||
+            d->home[node].place != LFUSE__PLACE_BOUND || d->home[node].index != lfuse__draft_node(d, x)->name)
+            continue;
+        t->nodes++; /* `scaled`, beside node itself */
+        return true;
+    }
+    t->beta = -1;
+    return false;
+}
+
+static bool takes_bias(const lfuse__draft *d, tail *t, int32_t node)
+{
+    const int i = other_operand(d, node, t->end);
+    const lfuse__node *n = lfuse__draft_node(d, node), *b;
+    int8_t axis[LFUSE_MAX_RANK];
+    int32_t base;
+    int k;
+
+    if (i < 0 || !is_op(d, node, LFUSE__OP_add) || t->alpha >= 0 || t->epilogue != EP_NONE) return false;
+    base = lfuse__draft_operand(d, node, i, axis);
+    b = lfuse__draft_node(d, base);
+    if (d->inlined[base] || d->region[base] == d->region[node] || b->type != n->type || axis[0] >= 0 || axis[1] < 0)
+        return false;
+    for (k = 0; k < b->rank; k++)
+        if (k != axis[1] && b->shape[k] != 1) return false;
+    t->bias = base;
+    t->bias_axis = axis[1];
+    t->epilogue = EP_BIAS;
+    return true;
+}
+
+static bool takes_activation(const lfuse__draft *d, tail *t, int32_t node)
+{
+    int8_t axis[LFUSE_MAX_RANK];
+
+    if (t->alpha >= 0 || t->beta >= 0 || t->epilogue > EP_BIAS) return false;
+    if (lfuse__draft_operand(d, node, 0, axis) != t->end || !lfuse__draft_same_index(d, node, t->end, axis))
+        return false;
+    if (is_op(d, node, LFUSE__OP_relu)) {
+        t->epilogue = t->epilogue == EP_BIAS ? EP_BIAS_RELU : EP_RELU;
+        return true;
+    }
+    if (!is_op(d, node, LFUSE__OP_gelu_tanh) || t->epilogue != EP_BIAS) return false;
+    t->epilogue = EP_BIAS_GELU_TANH;
+    return true;
+}
+
+static int region_size(const lfuse__draft *d, int32_t region)
+{
+    int32_t node;
+    int count = 0;
+
+    for (node = region; node >= 0; node = d->next[node]) count++;
+    return count;
+}
+
+/* Whether the whole region is a tail of the product. */
+static bool match(const lfuse__draft *d, int32_t matmul, int32_t region, tail *t)
+{
+    int32_t node;
+
+    *t = (tail){ -1, -1, -1, -1, EP_NONE, matmul, 0 };
+    while ((node = follower(d, t->end, region)) >= 0) {
+        if (lfuse__draft_node(d, node)->type != lfuse__draft_node(d, matmul)->type) return false;
+        if (!takes_alpha(d, t, node) && !takes_beta(d, t, node) && !takes_bias(d, t, node) &&
+            !takes_activation(d, t, node))
+            return false;
+        t->end = node;
+        t->nodes++;
+    }
+    return t->nodes == region_size(d, region);
+}
+
+int32_t lfuse__product_tail(const lfuse__draft *d, int32_t matmul)
+{
+    const int32_t reader = d->reader[matmul];
+    int32_t region;
+    tail t;
+
+    if (d->disable & LFUSE_NO_EPILOGUE || reader < 0 || d->prepared[reader] != d->prepared[matmul]) return -1;
+    region = d->region[reader];
+    return region >= 0 && match(d, matmul, region, &t) ? region : -1;
+}
+
+static void operand_at(const lfuse__draft *d, int32_t base, const lfuse__home *home, const int8_t *axis,
+                       lfuse__operand *o)
+{
+    const lfuse__node *n = lfuse__draft_node(d, base);
+
+    memset(o, 0, sizeof *o);
+    o->place = n->name >= 0 ? LFUSE__PLACE_BOUND : home->place;
+    o->index = n->name >= 0 ? n->name : home->index;
+    o->type = (lfuse_type)n->type;
+    memset(o->axis, -1, sizeof o->axis);
+    memcpy(o->axis, axis, 2);
+}
+
+/* A gemm step of the matmul's operands into `to`; `t` (may be NULL) becomes its epilogue. */
+static lfuse_status gemm_step(lfuse__draft *d, int32_t matmul, const tail *t, const lfuse__home *to, lfuse__step *step)
+{
+    static const int8_t plain[] = { 0, 1 };
+    const lfuse__node *n = lfuse__draft_node(d, matmul);
+    const bool bias = t && t->bias >= 0;
+    int8_t axis[LFUSE_MAX_RANK];
+    int i;
+
+    step->kind = LFUSE__STEP_GEMM;
+    step->list = step->partials = -1;
+    step->rank = 2;
+    step->operands = calloc((size_t)(3 + bias), sizeof *step->operands);
+    if (!step->operands) return lfuse__error(LFUSE_ERR_MEMORY, "out of host memory while a plan was made");
+    step->noperands = 3 + bias;
+    for (i = 0; i < 2; i++) {
+        const int32_t base = lfuse__draft_operand(d, matmul, i, axis);
+        operand_at(d, base, &d->home[base], axis, &step->operands[i]);
+    }
+    operand_at(d, matmul, to, plain, &step->operands[2]);
+    step->operands[2].written = true;
+    if (bias) {
+        const int8_t row[] = { -1, (int8_t)t->bias_axis };
+        operand_at(d, t->bias, &d->home[t->bias], row, &step->operands[3]);
+    }
+    step->product = (lfuse__product){ (lfuse_type)n->type, n->shape[0], n->shape[1],
+                                      lfuse__draft_node(d, n->in[0])->shape[1], t ? t->epilogue : EP_NONE, -1, -1 };
+    memcpy(step->extents, n->shape, sizeof step->extents);
+    if (t && t->alpha >= 0) LFUSE__TRY(lfuse__draft_number(d, t->alpha, &step->product.alpha));
+    if (t && t->beta >= 0) LFUSE__TRY(lfuse__draft_number(d, t->beta, &step->product.beta));
+    return LFUSE_OK;
+}
+
+/* The region behind a product, whose value lies in `acc` as `type`; region -1: the value itself, in its own type. */
+static lfuse_status tail_step(lfuse__draft *d, int32_t matmul, int32_t region, int32_t end, const lfuse__home *acc,
+                              lfuse_type type, lfuse__step *step)
+{
+    const lfuse__node *n = lfuse__draft_node(d, matmul);
+    int8_t axis[LFUSE_MAX_RANK];
+    lfuse__builder *b;
+    lfuse_status status;
+    int32_t name;
+    int i, reg;
+
+    LFUSE__TRY(lfuse__builder_create(d, region, n->rank, n->shape, &b));
+    for (i = 0; i < LFUSE_MAX_RANK; i++) axis[i] = (int8_t)(i < n->rank ? i : -1);
+    lfuse__builder_given(b, matmul, lfuse__builder_load_type(b, acc, matmul, type));
+    reg = lfuse__builder_value(b, end, axis);
+    lfuse__builder_store(b, reg, &d->home[end], end, NULL);
+    for (name = d->target[end]; name >= 0; name = d->next_target[name]) {
+        const lfuse__home also = { true, LFUSE__PLACE_BOUND, name };
+        if (d->home[end].place != LFUSE__PLACE_BOUND || d->home[end].index != name)
+            lfuse__builder_store(b, reg, &also, end, NULL);
+    }
+    status = lfuse__builder_finish(b, LFUSE__STEP_POINTWISE, step);
+    lfuse__builder_destroy(b);
+    return status;
+}
+
+/* A buffer like the node's value but of f32. */
+static lfuse_status wide_buffer(lfuse__draft *d, int32_t like, lfuse__place place, lfuse__home *home)
+{
+    home->set = true;
+    home->place = place;
+    LFUSE__TRY(lfuse__draft_buffer(d, like, place, &home->index));
+    d->out->buffers[home->index].type = LFUSE_F32;
+    return LFUSE_OK;
+}
+
+/* Casts operand i of the gemm step to f32, in the prepare phase where its contents stay. */
+static lfuse_status widen_operand(lfuse__draft *d, int32_t base, bool prepare, lfuse__operand *o, lfuse__step *cast)
+{
+    const lfuse__node *n = lfuse__draft_node(d, base);
+    const bool frozen = prepare || n->kind == LFUSE__FROZEN || d->prepared[base];
+    const lfuse__home from = { true, o->place, o->index };
+    lfuse__home wide;
+    lfuse__builder *b;
+    lfuse_status status;
+    int reg;
+
+    LFUSE__TRY(wide_buffer(d, base, frozen ? LFUSE__PLACE_PREPARED : LFUSE__PLACE_SCRATCH, &wide));
+    LFUSE__TRY(lfuse__builder_create(d, -1, n->rank, n->shape, &b));
+    reg = lfuse__builder_load_home(b, &from, base);
+    reg = lfuse__builder_convert(b, reg, (lfuse_type)n->type, LFUSE_F32);
+    lfuse__builder_store_type(b, reg, &wide, base, LFUSE_F32);
+    status = lfuse__builder_finish(b, LFUSE__STEP_POINTWISE, cast);
+    lfuse__builder_destroy(b);
+    cast->prepare = frozen;
+    o->place = wide.place;
+    o->index = wide.index;
+    o->type = LFUSE_F32;
+    return status;
+}
+
+/* steps: cast, cast, gemm, what follows with the cast back. */
+static lfuse_status widened(lfuse__draft *d, const lfuse__unit *u, int32_t end, lfuse__step *steps)
+{
+    const int32_t matmul = u->node;
+    int8_t axis[LFUSE_MAX_RANK];
+    lfuse__home acc;
+    int i;
+
+    LFUSE__TRY(wide_buffer(d, matmul, d->prepared[matmul] ? LFUSE__PLACE_PREPARED : LFUSE__PLACE_SCRATCH, &acc));
+    LFUSE__TRY(gemm_step(d, matmul, NULL, &acc, &steps[2]));
+    steps[2].product.type = steps[2].operands[2].type = LFUSE_F32;
+    for (i = 0; i < 2; i++)
+        LFUSE__TRY(widen_operand(d, lfuse__draft_operand(d, matmul, i, axis), d->prepared[matmul],
+                                 &steps[2].operands[i], &steps[i]));
+    return tail_step(d, matmul, u->tail, end, &acc, LFUSE_F32, &steps[3]);
+}
+
+/* Where the bare product goes when a kernel follows: to the result's place, unless the kernel reads that place too. */
+static lfuse_status product_home(lfuse__draft *d, int32_t matmul, int32_t end, lfuse__home *acc)
+{
+    const lfuse__home *h = &d->home[end];
+
+    if (h->place != LFUSE__PLACE_BOUND || d->g->names[h->index].kind == LFUSE__NAME_OUTPUT) {
+        *acc = *h;
+        return LFUSE_OK;
+    }
+    acc->set = true;
+    acc->place = LFUSE__PLACE_SCRATCH;
+    return lfuse__draft_buffer(d, matmul, acc->place, &acc->index);
+}
+
+static bool narrow(const lfuse__draft *d, int32_t matmul)
+{
+    const lfuse_type type = (lfuse_type)lfuse__draft_node(d, matmul)->type;
+
+    return type == LFUSE_F16 || type == LFUSE_BF16;
+}
+
+static lfuse_status make_bare(lfuse__draft *d, const lfuse__unit *u, lfuse__stage *stage)
+{
+    LFUSE__TRY(lfuse__stage_create(stage, 1 + narrow(d, u->node), (const int[]){ 1, 4 }));
+    stage->alternatives[0].name = "vendor";
+    LFUSE__TRY(gemm_step(d, u->node, NULL, &d->home[u->node], stage->alternatives[0].steps));
+    if (!narrow(d, u->node)) return LFUSE_OK;
+    stage->alternatives[1].name = "widened";
+    return widened(d, u, u->node, stage->alternatives[1].steps);
+}
+
+static lfuse_status make_with_tail(lfuse__draft *d, const lfuse__unit *u, lfuse__stage *stage)
+{
+    lfuse__home acc;
+    tail t;
+
+    match(d, u->node, u->tail, &t);
+    LFUSE__TRY(lfuse__stage_create(stage, 2 + narrow(d, u->node), (const int[]){ 1, 2, 4 }));
+    stage->alternatives[0].name = "vendor-epilogue";
+    LFUSE__TRY(gemm_step(d, u->node, &t, &d->home[t.end], stage->alternatives[0].steps));
+    stage->alternatives[1].name = "vendor+pointwise";
+    LFUSE__TRY(product_home(d, u->node, t.end, &acc));
+    LFUSE__TRY(gemm_step(d, u->node, NULL, &acc, &stage->alternatives[1].steps[0]));
+    LFUSE__TRY(tail_step(d, u->node, u->tail, t.end, &acc, (lfuse_type)lfuse__draft_node(d, u->node)->type,
+                         &stage->alternatives[1].steps[1]));
+    if (!narrow(d, u->node)) return LFUSE_OK;
+    stage->alternatives[2].name = "widened";
+    return widened(d, u, t.end, stage->alternatives[2].steps);
+}
+
+lfuse_status lfuse__make_product(lfuse__draft *d, const lfuse__unit *u, lfuse__stage *stage)
+{
+    int i, k;
+
+    LFUSE__TRY(u->tail < 0 ? make_bare(d, u, stage) : make_with_tail(d, u, stage));
+    for (i = 0; u->phase == LFUSE__PHASE_PREPARE && i < stage->nalternatives; i++)
+        for (k = 0; k < stage->alternatives[i].nsteps; k++) stage->alternatives[i].steps[k].prepare = true;
+    return LFUSE_OK;
+}

@@ -1,0 +1,219 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#ifdef HAVE_CONFIG_H
+#include "config.h"
+#endif
+
+/*
+ * Where results lie. A value is stored by the kernel that computes it where that can be; the rest is copied: results
+ * that are inputs or views, further names of a sum or product, and updates that could not be stored in place because
+ * somebody still reads the old contents. Copies into updated inputs come last of all.
+ */
+#include "common/plan/draft.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "common/base/error.h"
+
+static bool same_as_base(const lfuse__draft *d, int32_t value)
+{
+    const lfuse__view *v = &d->views[value];
+
+    return v->base == value || lfuse__draft_same_index(d, value, v->base, v->axis);
+}
+
+/* Whether the step that computes the base of `value` can store it under this name. */
+static bool direct(const lfuse__draft *d, int32_t name, int32_t value, bool update)
+{
+    const int32_t base = d->views[value].base;
+    const lfuse__node_kind kind = (lfuse__node_kind)lfuse__draft_node(d, base)->kind;
+
+    if (!lfuse__draft_computes(d, base) || d->inlined[base] || d->prepared[base] || kind == LFUSE__MEMBER_SUM)
+        return false;
+    if (!same_as_base(d, value) || (update && d->indirect[name])) return false;
+    return lfuse__draft_pointwise(d, base) || !d->home[base].set;
+}
+
+static void store_under(lfuse__draft *d, int32_t name, int32_t base)
+{
+    d->next_target[name] = d->target[base];
+    d->target[base] = name;
+    d->home[base] = (lfuse__home){ true, LFUSE__PLACE_BOUND, name };
+}
+
+/* Whether the base is an input that another value will be stored in. */
+static bool is_updated(const lfuse__draft *d, int32_t base)
+{
+    const int32_t name = lfuse__draft_node(d, base)->name;
+
+    return name >= 0 && d->g->names[name].update >= 0;
+}
+
+static int32_t ready_level(const lfuse__draft *d, int32_t base)
+{
+    if (!lfuse__draft_computes(d, base)) return 0;
+    return d->level[base] + (d->inlined[base] ? 0 : 1);
+}
+
+/* What a copy reads must lie in memory, unless it is computed on the way. */
+static lfuse_status house_copied(lfuse__draft *d, int32_t base)
+{
+    if (!lfuse__draft_computes(d, base) || d->inlined[base]) return LFUSE_OK;
+    d->outside[base] = true;
+    return lfuse__draft_house(d, base);
+}
+
+static lfuse_status copy_output(lfuse__draft *d, int32_t name, int32_t value)
+{
+    const int32_t base = d->views[value].base;
+    const bool computed = lfuse__draft_computes(d, base) && !d->prepared[base];
+    const lfuse__unit u = { .kind = LFUSE__UNIT_COPY, .phase = computed ? LFUSE__PHASE_MAIN : LFUSE__PHASE_EARLY,
+                            .level = computed ? ready_level(d, base) : 0, .node = value, .tail = -1,
+                            .to = { true, LFUSE__PLACE_BOUND, name } };
+
+    LFUSE__TRY(house_copied(d, base));
+    return lfuse__draft_unit(d, &u);
+}
+
+static lfuse_status copy_update(lfuse__draft *d, int32_t name, int32_t value)
+{
+    const int32_t base = d->views[value].base;
+    lfuse__unit last = { .kind = LFUSE__UNIT_COPY, .phase = LFUSE__PHASE_LAST, .node = value, .tail = -1,
+                         .to = { true, LFUSE__PLACE_BOUND, name } };
+    lfuse__unit early = { .kind = LFUSE__UNIT_COPY, .phase = LFUSE__PHASE_EARLY, .node = value, .tail = -1,
+                          .to = { true, LFUSE__PLACE_SCRATCH, 0 } };
+
+    LFUSE__TRY(house_copied(d, base));
+    if (is_updated(d, base)) {
+        LFUSE__TRY(lfuse__draft_buffer(d, value, LFUSE__PLACE_SCRATCH, &early.to.index));
+        LFUSE__TRY(lfuse__draft_unit(d, &early));
+        last.from = early.to;
+    }
+    return lfuse__draft_unit(d, &last);
+}
+
+static lfuse_status house_read(lfuse__draft *d, int32_t node)
+{
+    int8_t axis[LFUSE_MAX_RANK];
+    int i;
+
+    for (i = 0; i < lfuse__draft_node(d, node)->nin; i++) {
+        const int32_t base = lfuse__draft_operand(d, node, i, axis);
+        if (!lfuse__draft_computes(d, base) || d->inlined[base]) continue;
+        if (lfuse__draft_node(d, base)->kind == LFUSE__MATMUL) continue; /* unless it has a tail: see plan.c */
+        if (d->region[base] >= 0 && d->region[base] == d->region[node]) continue;
+        d->outside[base] = true;
+        LFUSE__TRY(lfuse__draft_house(d, base));
+    }
+    return LFUSE_OK;
+}
+
+lfuse_status lfuse__draft_results(lfuse__draft *d)
+{
+    const lfuse_graph *g = d->g;
+    int32_t i;
+
+    /* Outputs first: readers of a value then read what nobody changes. */
+    for (i = 0; i < g->nnames; i++)
+        if (g->names[i].kind == LFUSE__NAME_OUTPUT && direct(d, i, g->names[i].node, false))
+            store_under(d, i, d->views[g->names[i].node].base);
+    for (i = 0; i < g->nnames; i++)
+        if (g->names[i].update >= 0 && direct(d, i, g->names[i].update, true))
+            store_under(d, i, d->views[g->names[i].update].base);
+    for (i = 0; i < g->nnodes; i++)
+        if (lfuse__draft_computes(d, i)) LFUSE__TRY(house_read(d, i));
+    for (i = 0; i < g->nnames; i++) {
+        const lfuse__name *n = &g->names[i];
+        const int32_t value = n->update >= 0 ? n->update : n->node;
+        const lfuse__home *home = &d->home[d->views[value].base];
+        bool stored = false;
+        int32_t t;
+        if (n->update < 0 && n->kind != LFUSE__NAME_OUTPUT) continue;
+        for (t = d->target[d->views[value].base]; t >= 0 && !stored; t = d->next_target[t]) stored = t == i;
+        if (stored && home->place == LFUSE__PLACE_BOUND) continue;
+        LFUSE__TRY(n->update >= 0 ? copy_update(d, i, value) : copy_output(d, i, value));
+    }
+    return LFUSE_OK;
+}
+
+/* A region that updates something, whose values nobody reads: the later it runs, the fewer copies. */
+bool lfuse__draft_late(const lfuse__draft *d, int32_t region)
+{
+    int32_t node, name;
+    bool updates = false;
+
+    for (node = region; node >= 0; node = d->next[node]) {
+        if (d->outside[node]) return false;
+        for (name = d->target[node]; name >= 0; name = d->next_target[name])
+            updates = updates || d->g->names[name].update >= 0;
+    }
+    return updates;
+}
+
+typedef struct access {
+    int stored;    /* stage that stores the update directly; -1 */
+    int read;      /* last stage that reads the old contents */
+    bool spoilt;   /* the storing stage reads it other than element by element at the same index */
+} access;
+
+static bool same_walk(const lfuse__step *s, const lfuse__operand *a, const lfuse__operand *b)
+{
+    int i;
+
+    if (a->span != b->span) return false;
+    for (i = 0; i < s->rank; i++)
+        if (a->axis[i] != b->axis[i]) return false;
+    return true;
+}
+
+static void note_stores(const lfuse__plan_body *p, int stage, const lfuse__step *s, access *all)
+{
+    int i;
+
+    for (i = 0; i < s->noperands; i++)
+        if (s->operands[i].written && s->operands[i].place == LFUSE__PLACE_BOUND &&
+            p->graph->names[s->operands[i].index].kind != LFUSE__NAME_OUTPUT)
+            all[s->operands[i].index].stored = stage;
+}
+
+static void note_reads(int stage, const lfuse__step *s, access *all)
+{
+    int i, k;
+
+    for (i = 0; i < s->noperands; i++) {
+        const lfuse__operand *o = &s->operands[i];
+        bool same = false;
+        if (o->written || o->place != LFUSE__PLACE_BOUND || all[o->index].stored < 0) continue;
+        if (stage > all[o->index].read) all[o->index].read = stage;
+        if (all[o->index].stored != stage) continue;
+        for (k = 0; k < s->noperands; k++)
+            same = same || (s->operands[k].written && s->operands[k].place == o->place &&
+                            s->operands[k].index == o->index && same_walk(s, o, &s->operands[k]));
+        if (!same || (s->kind != LFUSE__STEP_POINTWISE && s->kind != LFUSE__STEP_MULTI)) all[o->index].spoilt = true;
+    }
+}
+
+lfuse_status lfuse__draft_check_updates(lfuse__draft *d)
+{
+    const lfuse__plan_body *p = d->out;
+    access *all = malloc(((size_t)d->g->nnames + 1) * sizeof *all);
+    int i, j, k;
+
+    if (!all) return lfuse__error(LFUSE_ERR_MEMORY, "out of host memory while a plan was made (%d names)",
+                                  (int)d->g->nnames);
+    for (i = 0; i < d->g->nnames; i++) all[i] = (access){ -1, -1, false };
+    for (i = 0; i < p->nstages; i++)
+        for (j = 0; j < p->stages[i].nalternatives; j++)
+            for (k = 0; k < p->stages[i].alternatives[j].nsteps; k++)
+                note_stores(p, i, &p->stages[i].alternatives[j].steps[k], all);
+    for (i = 0; i < p->nstages; i++)
+        for (j = 0; j < p->stages[i].nalternatives; j++)
+            for (k = 0; k < p->stages[i].alternatives[j].nsteps; k++)
+                note_reads(i, &p->stages[i].alternatives[j].steps[k], all);
+    for (i = 0; i < d->g->nnames; i++) {
+        if (d->indirect[i] || all[i].stored < 0 || (all[i].read <= all[i].stored && !all[i].spoilt)) continue;
+        d->indirect[i] = d->changed = true;
+    }
+    free(all);
+    return LFUSE_OK;
+}

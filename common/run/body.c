@@ -1,0 +1,413 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#ifdef HAVE_CONFIG_H
+#include "config.h"
+#endif
+
+/*
+ * Plan bodies on a device: one for each canonical graph and set of passes, with the kernels in one program. Found in a
+ * bounded cache; made once however many threads ask.
+ */
+#include <pthread.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "common/base/error.h"
+#include "common/base/hash.h"
+#include "common/base/log.h"
+#include "common/run/body.h"
+#include "common/run/cache.h"
+
+enum { CACHED_BODIES = 256, NAME_SIZE = 16 };
+
+/* One kernel of one program. */
+typedef struct compiled {
+    struct compiled *next;
+    lfuse__family family;
+    lfuse__kernel_class k;
+    lfuse__program *program; /* of the entry's list */
+    char name[NAME_SIZE];
+} compiled;
+
+typedef struct owned_program {
+    struct owned_program *next;
+    lfuse__program *program; /* one reference */
+} owned_program;
+
+struct lfuse__body_entry {
+    atomic_int references;
+    char *key;
+    size_t key_length;
+    lfuse__hash hash;
+    lfuse__plan_body *plan;
+    pthread_mutex_t lock; /* of the lists, which only grow */
+    owned_program *programs;
+    compiled *kernels;
+    int nkernels;
+    /* Of the cache, under its lock. */
+    bool building;
+    uint64_t used;
+    lfuse__body_entry *next;
+};
+
+const lfuse__plan_body *lfuse__body_plan(const lfuse__body_entry *entry)
+{
+    return entry->plan;
+}
+
+static void destroy_entry(lfuse__body_entry *e)
+{
+    while (e->kernels) {
+        compiled *c = e->kernels;
+        e->kernels = c->next;
+        free(c);
+    }
+    while (e->programs) {
+        owned_program *p = e->programs;
+        e->programs = p->next;
+        lfuse__program_release(p->program);
+        free(p);
+    }
+    lfuse__plan_free(e->plan);
+    pthread_mutex_destroy(&e->lock);
+    free(e->key);
+    free(e);
+}
+
+void lfuse__body_release(lfuse__body_entry *e)
+{
+    if (e && atomic_fetch_sub_explicit(&e->references, 1, memory_order_acq_rel) == 1) destroy_entry(e);
+}
+
+/* ---- kernels ---- */
+
+static lfuse_status emit(lfuse__strbuf *out, const compiled *c, const lfuse__facts *facts)
+{
+    switch (c->family) {
+    case LFUSE__FAMILY_POINTWISE: return lfuse__pointwise_emit(out, c->name, &c->k, facts);
+    case LFUSE__FAMILY_ROWSUM: return lfuse__rowsum_emit(out, c->name, &c->k, facts);
+    case LFUSE__FAMILY_MULTI: return lfuse__multi_emit(out, c->name, &c->k, facts);
+    case LFUSE__FAMILY_PARTIAL: return lfuse__member_partial_emit(out, c->name, &c->k, facts);
+    case LFUSE__FAMILY_FOLD: return lfuse__member_fold_emit(out, c->name, c->k.operands[0].type, facts);
+    case LFUSE__FAMILY_TABLE: break;
+    }
+    return lfuse__table_emit(out, c->name, facts);
+}
+
+static compiled *find(const lfuse__body_entry *e, lfuse__family family, const lfuse__kernel_class *k)
+{
+    compiled *c;
+
+    for (c = e->kernels; c; c = c->next)
+        if (c->family == family && lfuse__class_equal(&c->k, k)) return c;
+    return NULL;
+}
+
+/* Puts one more kernel in the list, not yet compiled: it has no program. */
+static lfuse_status want(lfuse__body_entry *e, lfuse__family family, const lfuse__kernel_class *k, compiled **made)
+{
+    compiled *c = calloc(1, sizeof *c);
+
+    if (!c) return lfuse__error(LFUSE_ERR_MEMORY, "out of host memory (%zu bytes)", sizeof *c);
+    c->family = family;
+    c->k = *k;
+    snprintf(c->name, sizeof c->name, "k%d", e->nkernels++);
+    c->next = e->kernels;
+    e->kernels = c;
+    *made = c;
+    return LFUSE_OK;
+}
+
+static lfuse_status want_step(lfuse__body_entry *e, const lfuse__step *step, bool index64)
+{
+    lfuse__wanted wanted[LFUSE__WANTED_MAX];
+    const int count = lfuse__step_classes(e->plan, step, index64, wanted);
+    compiled *c;
+    int i;
+
+    for (i = 0; i < count; i++)
+        if (!find(e, wanted[i].family, &wanted[i].k)) LFUSE__TRY(want(e, wanted[i].family, &wanted[i].k, &c));
+    return LFUSE_OK;
+}
+
+static lfuse_status want_all(lfuse__body_entry *e)
+{
+    bool small, large;
+    int i, j, k;
+
+    for (i = 0; i < e->plan->nstages; i++)
+        for (j = 0; j < e->plan->stages[i].nalternatives; j++)
+            for (k = 0; k < e->plan->stages[i].alternatives[j].nsteps; k++) {
+                const lfuse__step *step = &e->plan->stages[i].alternatives[j].steps[k];
+                lfuse__step_indexing(e->plan, step, &small, &large);
+                if (small) LFUSE__TRY(want_step(e, step, false));
+                if (large) LFUSE__TRY(want_step(e, step, true));
+            }
+    return LFUSE_OK;
+}
+
+/* Devices that compile at the first launch of a kernel (PoCL) do so now: a launch that does nothing. */
+static lfuse_status touch(lfuse_device *dev, const compiled *c)
+{
+    static const uint64_t nothing[LFUSE__MAX_WORDS];
+    lfuse__bmem *none[LFUSE__MAX_BUFFERS] = { NULL };
+    lfuse__launch_args args = { 0 };
+    lfuse__kernel *kernel;
+    lfuse_stream *s;
+    lfuse_status status;
+
+    LFUSE__TRY(lfuse__kernels_idle(c->family, &c->k, lfuse__device_facts(dev), &args));
+    args.words = nothing;
+    args.buffers = none;
+    LFUSE__TRY(lfuse__device_stream(dev, &s));
+    LFUSE__TRY(lfuse__kernel_create(c->program, c->name, &kernel));
+    lfuse__device_lock_sync(dev);
+    status = lfuse__launch(s, kernel, &args);
+    if (!status) status = lfuse__stream_sync(s);
+    lfuse__device_unlock_sync(dev);
+    lfuse__kernel_destroy(kernel);
+    return status;
+}
+
+static lfuse_status build_program(lfuse__body_entry *e, lfuse_device *dev, const char *text, lfuse__program **program)
+{
+    owned_program *p = calloc(1, sizeof *p);
+    lfuse_status status;
+
+    if (!p) return lfuse__error(LFUSE_ERR_MEMORY, "out of host memory (%zu bytes)", sizeof *p);
+    status = lfuse__program_get(dev, text, &p->program);
+    if (status) {
+        free(p);
+        return status;
+    }
+    pthread_mutex_lock(&e->lock);
+    p->next = e->programs;
+    e->programs = p;
+    pthread_mutex_unlock(&e->lock);
+    *program = p->program;
+    return LFUSE_OK;
+}
+
+/* Puts the kernels from `first` to the end of the list into one program. */
+static lfuse_status compile(lfuse__body_entry *e, lfuse_device *dev, compiled *first, const compiled *end)
+{
+    const lfuse__facts *facts = lfuse__device_facts(dev);
+    lfuse__strbuf text = LFUSE__STRBUF_INIT;
+    lfuse__program *program = NULL;
+    lfuse_status status = LFUSE_OK;
+    compiled *c;
+
+    for (c = first; c != end && !status; c = c->next) status = emit(&text, c, facts);
+    if (!status) status = lfuse__strbuf_check(&text);
+    if (!status) status = build_program(e, dev, text.data, &program);
+    for (c = first; c != end && !status; c = c->next) c->program = program;
+    for (c = first; c != end && !status && facts->compiles_at_launch; c = c->next) status = touch(dev, c);
+    lfuse__strbuf_free(&text);
+    return status;
+}
+
+/* A class that the plan did not foresee. Compiled without a lock; whoever comes second finds the program made. */
+static lfuse_status compile_late(lfuse__body_entry *e, lfuse_device *dev, lfuse__family family,
+                                 const lfuse__kernel_class *k, compiled **made)
+{
+    compiled *c = calloc(1, sizeof *c), *other;
+    lfuse_status status;
+
+    if (!c) return lfuse__error(LFUSE_ERR_MEMORY, "out of host memory (%zu bytes)", sizeof *c);
+    lfuse__log(LFUSE_LOG_INFO, "%s: compiling a kernel for strides or sizes that are not the declared ones "
+               "(%d operands, rank %d, %d-bit indices)", lfuse__device_facts(dev)->info.name, k->noperands, k->rank,
+               k->index64 ? 64 : 32);
+    c->family = family;
+    c->k = *k;
+    strcpy(c->name, "late");
+    status = compile(e, dev, c, NULL);
+    if (status) {
+        free(c);
+        return status;
+    }
+    pthread_mutex_lock(&e->lock);
+    other = find(e, family, k);
+    if (!other) {
+        c->next = e->kernels;
+        e->kernels = c;
+    }
+    pthread_mutex_unlock(&e->lock);
+    *made = other ? other : c;
+    if (other) free(c);
+    return LFUSE_OK;
+}
+
+lfuse_status lfuse__body_kernel(lfuse__body_entry *e, lfuse_device *dev, lfuse__family family,
+                                const lfuse__kernel_class *k, lfuse__kernel **kernel)
+{
+    compiled *c;
+
+    pthread_mutex_lock(&e->lock);
+    c = find(e, family, k);
+    pthread_mutex_unlock(&e->lock);
+    if (!c) LFUSE__TRY(compile_late(e, dev, family, k, &c));
+    return lfuse__kernel_create(c->program, c->name, kernel);
+}
+
+/* ---- the cache ---- */
+
+static lfuse_status create_cache(lfuse_device *dev, void **data)
+{
+    lfuse__plan_cache *cache = calloc(1, sizeof *cache);
+
+    (void)dev;
+    if (!cache) return lfuse__error(LFUSE_ERR_MEMORY, "out of host memory (%zu bytes)", sizeof *cache);
+    pthread_mutex_init(&cache->lock, NULL);
+    pthread_cond_init(&cache->built, NULL);
+    *data = cache;
+    return LFUSE_OK;
+}
+
+static void destroy_cache(void *data)
+{
+    lfuse__plan_cache *cache = data;
+    int i;
+
+    for (i = 0; i < LFUSE__GEMM_PLANS; i++) lfuse__plan_destroy(cache->gemms[i]);
+    while (cache->bodies) {
+        lfuse__body_entry *e = cache->bodies;
+        cache->bodies = e->next;
+        lfuse__body_release(e);
+    }
+    pthread_cond_destroy(&cache->built);
+    pthread_mutex_destroy(&cache->lock);
+    free(cache);
+}
+
+lfuse_status lfuse__plan_cache_get(lfuse_device *dev, lfuse__plan_cache **cache)
+{
+    void *data;
+
+    LFUSE__TRY(lfuse__device_attachment(dev, LFUSE__ATTACH_PLANS, create_cache, destroy_cache, &data));
+    *cache = data;
+    return LFUSE_OK;
+}
+
+static lfuse_status make_key(const lfuse_graph *graph, const lfuse_plan_options *options, lfuse__strbuf *key)
+{
+    lfuse__strbuf_format(key, "%u %d\n", options->disable, options->exact != 0);
+    lfuse__graph_print(graph, key);
+    return lfuse__strbuf_check(key);
+}
+
+static lfuse__body_entry *look_up(const lfuse__plan_cache *cache, const lfuse__strbuf *key, lfuse__hash hash)
+{
+    lfuse__body_entry *e;
+
+    for (e = cache->bodies; e; e = e->next)
+        if (e->hash.low == hash.low && e->hash.high == hash.high && e->key_length == key->length &&
+            !memcmp(e->key, key->data, key->length))
+            return e;
+    return NULL;
+}
+
+static void take_out(lfuse__plan_cache *cache, lfuse__body_entry *e)
+{
+    lfuse__body_entry **at = &cache->bodies;
+
+    while (*at != e) at = &(*at)->next;
+    *at = e->next;
+    cache->nbodies--;
+}
+
+/* The one that was not asked for longest goes; plans that use it keep it alive. */
+static lfuse__body_entry *evict(lfuse__plan_cache *cache)
+{
+    lfuse__body_entry *e, *oldest = NULL;
+
+    if (cache->nbodies <= CACHED_BODIES) return NULL;
+    for (e = cache->bodies; e; e = e->next)
+        if (!e->building && (!oldest || e->used < oldest->used)) oldest = e;
+    if (oldest) take_out(cache, oldest);
+    return oldest;
+}
+
+static lfuse_status new_entry(lfuse__strbuf *key, lfuse__hash hash, lfuse__body_entry **entry)
+{
+    lfuse__body_entry *e = calloc(1, sizeof *e);
+
+    if (!e) return lfuse__error(LFUSE_ERR_MEMORY, "out of host memory (%zu bytes)", sizeof *e);
+    e->key = malloc(key->length + 1);
+    if (!e->key) {
+        free(e);
+        return lfuse__error(LFUSE_ERR_MEMORY, "out of host memory (%zu bytes)", key->length + 1);
+    }
+    memcpy(e->key, key->data, key->length + 1);
+    e->key_length = key->length;
+    e->hash = hash;
+    e->building = true;
+    pthread_mutex_init(&e->lock, NULL);
+    atomic_init(&e->references, 2); /* the cache's and the caller's */
+    *entry = e;
+    return LFUSE_OK;
+}
+
+static lfuse_status build(lfuse__body_entry *e, lfuse_device *dev, const lfuse_graph *graph,
+                          const lfuse_plan_options *options)
+{
+    LFUSE__TRY(lfuse__plan_make(graph, lfuse__device_facts(dev), options, &e->plan));
+    LFUSE__TRY(want_all(e));
+    return e->kernels ? compile(e, dev, e->kernels, NULL) : LFUSE_OK;
+}
+
+/* Called with the lock, which is free while the body is made. */
+static lfuse_status make_entry(lfuse__plan_cache *cache, lfuse_device *dev, const lfuse_graph *graph,
+                               const lfuse_plan_options *options, lfuse__strbuf *key, lfuse__hash hash,
+                               lfuse__body_entry **entry)
+{
+    lfuse__body_entry *e = NULL, *old = NULL;
+    lfuse_status status;
+
+    LFUSE__TRY(new_entry(key, hash, &e));
+    e->next = cache->bodies;
+    cache->bodies = e;
+    cache->nbodies++;
+    pthread_mutex_unlock(&cache->lock);
+    status = build(e, dev, graph, options);
+    pthread_mutex_lock(&cache->lock);
+    e->building = false;
+    e->used = ++cache->clock;
+    if (status) take_out(cache, e);
+    else old = evict(cache);
+    pthread_cond_broadcast(&cache->built);
+    pthread_mutex_unlock(&cache->lock);
+    lfuse__body_release(status ? e : old);
+    if (status) lfuse__body_release(e);
+    pthread_mutex_lock(&cache->lock);
+    if (!status) *entry = e;
+    return status;
+}
+
+lfuse_status lfuse__body_get(lfuse_device *dev, const lfuse_graph *graph, const lfuse_plan_options *options,
+                             lfuse__body_entry **entry)
+{
+    lfuse__strbuf key = LFUSE__STRBUF_INIT;
+    lfuse__plan_cache *cache;
+    lfuse__body_entry *e;
+    lfuse__hash hash;
+    lfuse_status status;
+
+    LFUSE__TRY(lfuse__plan_cache_get(dev, &cache));
+    status = make_key(graph, options, &key);
+    if (status) goto err_free_key;
+    hash = lfuse__hash_bytes(key.data, key.length);
+    pthread_mutex_lock(&cache->lock);
+    while ((e = look_up(cache, &key, hash)) && e->building) pthread_cond_wait(&cache->built, &cache->lock);
+    if (e) {
+        atomic_fetch_add_explicit(&e->references, 1, memory_order_relaxed);
+        e->used = ++cache->clock;
+        *entry = e;
+    } else {
+        status = make_entry(cache, dev, graph, options, &key, hash, entry);
+    }
+    pthread_mutex_unlock(&cache->lock);
+
+err_free_key:
+    lfuse__strbuf_free(&key);
+    return status;
+}

@@ -1,0 +1,46 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Plan bodies and their kernels, for common/run/ alone. */
+#ifndef COMMON_RUN_BODY_H
+#define COMMON_RUN_BODY_H
+
+#include "common/kernels/kernel.h"
+#include "common/run/run.h"
+
+typedef enum lfuse__family {
+    LFUSE__FAMILY_POINTWISE,
+    LFUSE__FAMILY_ROWSUM,
+    LFUSE__FAMILY_MULTI,
+    LFUSE__FAMILY_PARTIAL,
+    LFUSE__FAMILY_FOLD,  /* of the class only the type of operand 0 counts */
+    LFUSE__FAMILY_TABLE  /* of the class nothing */
+} lfuse__family;
+
+const lfuse__plan_body *lfuse__body_plan(const lfuse__body_entry *entry);
+/*
+ * A kernel of a class: from the plan's program, or, for geometries that were not foreseen, compiled now (logged). The
+ * class's body is copied where it has to be kept.
+ */
+lfuse_status lfuse__body_kernel(lfuse__body_entry *entry, lfuse_device *dev, lfuse__family family,
+                                const lfuse__kernel_class *k, lfuse__kernel **kernel);
+
+/* idle.c: a launch of the kernel that does nothing: all its words are 0. */
+lfuse_status lfuse__kernels_idle(lfuse__family family, const lfuse__kernel_class *k, const lfuse__facts *facts,
+                                 lfuse__launch_args *args);
+
+/* classes.c: the classes that a step's kernels have when all tensors are contiguous as declared. */
+typedef struct lfuse__wanted {
+    lfuse__family family;
+    lfuse__kernel_class k;
+} lfuse__wanted;
+enum { LFUSE__WANTED_MAX = 3 };
+/* Returns how many there are; index64: the variant for large sizes. */
+int lfuse__step_classes(const lfuse__plan_body *plan, const lfuse__step *step, bool index64,
+                        lfuse__wanted wanted[LFUSE__WANTED_MAX]);
+/* Whether sizes within their bounds can need the variant for large, or for small sizes. */
+void lfuse__step_indexing(const lfuse__plan_body *plan, const lfuse__step *step, bool *small, bool *large);
+bool lfuse__class_equal(const lfuse__kernel_class *a, const lfuse__kernel_class *b);
+/* The body of a copy of one operand, converted to nothing; and one that stores 0. Static, for each type. */
+const lfuse__body *lfuse__body_copy(lfuse_type type);
+const lfuse__body *lfuse__body_zero(lfuse_type type);
+
+#endif

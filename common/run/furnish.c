@@ -1,0 +1,275 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#ifdef HAVE_CONFIG_H
+#include "config.h"
+#endif
+
+/* Steps into operations: alternatives are chosen, buffers laid out. */
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "common/base/error.h"
+#include "common/base/log.h"
+#include "common/run/instance.h"
+
+enum { SCRATCH_ALIGNMENT = 256 };
+
+static lfuse_status grow(void **array, int count, int *capacity, size_t element)
+{
+    const int more = *capacity ? 2 * *capacity : 16;
+    void *p;
+
+    if (count < *capacity) return LFUSE_OK;
+    p = realloc(*array, (size_t)more * element);
+    if (!p) return lfuse__error(LFUSE_ERR_MEMORY, "out of host memory (%d entries)", more);
+    *array = p;
+    *capacity = more;
+    return LFUSE_OK;
+}
+
+lfuse_status lfuse__add_operation(lfuse_instance *in, const lfuse__step *step, lfuse__op_kind kind,
+                                  lfuse__operation **operation)
+{
+    lfuse__operation *op;
+
+    LFUSE__TRY(grow((void **)&in->operations, in->noperations, &in->operation_capacity, sizeof *in->operations));
+    op = &in->operations[in->noperations];
+    memset(op, 0, sizeof *op);
+    op->kind = kind;
+    op->step = step;
+    op->prepare = step->prepare;
+    in->noperations++;
+    *operation = op;
+    return LFUSE_OK;
+}
+
+lfuse_status lfuse__add_buffer(lfuse_instance *in, lfuse__place place, uint64_t bytes, int *index)
+{
+    lfuse__instance_buffer *b;
+
+    LFUSE__TRY(grow((void **)&in->buffers, in->nbuffers, &in->buffer_capacity, sizeof *in->buffers));
+    b = &in->buffers[in->nbuffers];
+    memset(b, 0, sizeof *b);
+    b->place = place;
+    b->bytes = bytes;
+    b->first = 0;
+    b->last = -1;
+    *index = in->nbuffers++;
+    return LFUSE_OK;
+}
+
+void lfuse__use_memory(lfuse_instance *in, const lfuse__memory *m)
+{
+    const int now = in->noperations - 1;
+    lfuse__instance_buffer *b;
+
+    if (m->place == LFUSE__PLACE_BOUND) return;
+    b = &in->buffers[m->index];
+    if (b->last < b->first) b->first = now;
+    b->last = now;
+}
+
+static lfuse_status tensor_buffer_bytes(const lfuse_instance *in, const lfuse__buffer *b, uint64_t *bytes)
+{
+    uint64_t product = lfuse_type_size(b->type);
+    int64_t extent;
+    int i;
+
+    for (i = 0; i < b->rank; i++) {
+        LFUSE__TRY(lfuse__size_evaluate(in->plan->graph, b->shape[i], in->sizes, &extent));
+        if (__builtin_mul_overflow(product, (uint64_t)extent, &product))
+            return lfuse__error(LFUSE_ERR_OVERFLOW, "a value between two kernels has too many bytes for 64 bits");
+    }
+    *bytes = product;
+    return LFUSE_OK;
+}
+
+/* The plan's buffers come first, under their numbers. */
+static lfuse_status add_plan_buffers(lfuse_instance *in)
+{
+    uint64_t bytes = 0;
+    int i, index;
+
+    for (i = 0; i < in->body->nbuffers; i++) {
+        const lfuse__buffer *b = &in->body->buffers[i];
+        if (b->list >= 0) bytes = lfuse__list_buffer_bytes(in, b);
+        else LFUSE__TRY(tensor_buffer_bytes(in, b, &bytes));
+        LFUSE__TRY(lfuse__add_buffer(in, b->place, bytes, &index));
+    }
+    return LFUSE_OK;
+}
+
+static void contiguous(int rank, const int64_t *shape, int64_t *strides)
+{
+    int64_t stride = 1;
+    int i;
+
+    for (i = rank - 1; i >= 0; i--) {
+        strides[i] = stride;
+        stride *= shape[i];
+    }
+}
+
+lfuse_status lfuse__operand_shape(const lfuse_instance *in, const lfuse__operand *o, int *rank, int64_t *shape,
+                                  int64_t *strides)
+{
+    const lfuse_size *declared;
+    int i;
+
+    lfuse__plan_memory(in->body, o, rank, &declared);
+    for (i = 0; i < *rank; i++)
+        LFUSE__TRY(lfuse__size_evaluate(in->plan->graph, declared[i], in->sizes, &shape[i]));
+    if (o->place == LFUSE__PLACE_BOUND) memcpy(strides, in->bound[o->index].strides, (size_t)*rank * sizeof *strides);
+    else contiguous(*rank, shape, strides);
+    return LFUSE_OK;
+}
+
+static lfuse_status furnish_step(lfuse_instance *in, const lfuse__step *step)
+{
+    switch (step->kind) {
+    case LFUSE__STEP_POINTWISE:
+    case LFUSE__STEP_ROWSUM: return lfuse__furnish_kernel(in, step);
+    case LFUSE__STEP_GEMM: return lfuse__furnish_gemm(in, step);
+    case LFUSE__STEP_MULTI:
+    case LFUSE__STEP_MEMBER_SUM: break;
+    }
+    return lfuse__furnish_lists(in, step);
+}
+
+static void drop_operations(lfuse_instance *in, int count)
+{
+    while (in->noperations > count) {
+        lfuse__operation *op = &in->operations[--in->noperations];
+        switch (op->kind) {
+        case LFUSE__RUN_KERNEL:
+            if (op->as.kernel) lfuse__kernel_destroy(op->as.kernel->kernel);
+            free(op->as.kernel);
+            break;
+        case LFUSE__RUN_GEMM:
+            if (op->as.gemm) lfuse__gemm_destroy(op->as.gemm->gemm);
+            free(op->as.gemm);
+            break;
+        case LFUSE__RUN_LISTS: lfuse__list_op_destroy(op->as.lists); break;
+        }
+    }
+}
+
+static void log_decline(const lfuse_instance *in, const lfuse__alternative *a)
+{
+    lfuse__strbuf text = LFUSE__STRBUF_INIT;
+
+    if (!lfuse__log_on(LFUSE_LOG_DEBUG)) return;
+    lfuse__step_print(in->body, &a->steps[0], in->plan->graph, &text);
+    lfuse__log(LFUSE_LOG_DEBUG, "%s: \"%s\" declines %s: %s", in->facts->info.name, a->name, text.data,
+               lfuse__error_message());
+    lfuse__strbuf_free(&text);
+}
+
+static lfuse_status furnish_alternative(lfuse_instance *in, const lfuse__alternative *a)
+{
+    int i;
+
+    for (i = 0; i < a->nsteps; i++) LFUSE__TRY(furnish_step(in, &a->steps[i]));
+    return LFUSE_OK;
+}
+
+/* The buffers' lifetimes as they were: a declined alternative has used some. */
+static lfuse_status furnish_stage(lfuse_instance *in, const lfuse__stage *stage)
+{
+    const int noperations = in->noperations, nbuffers = in->nbuffers;
+    lfuse__instance_buffer *before = malloc(((size_t)nbuffers + 1) * sizeof *before);
+    lfuse_status status = LFUSE_ERR_MEMORY;
+    int i;
+
+    if (!before) return lfuse__error(LFUSE_ERR_MEMORY, "out of host memory (%d buffers)", nbuffers);
+    if (nbuffers) memcpy(before, in->buffers, (size_t)nbuffers * sizeof *before);
+    for (i = 0; i < stage->nalternatives; i++) {
+        status = furnish_alternative(in, &stage->alternatives[i]);
+        if (!status) break;
+        drop_operations(in, noperations);
+        in->nbuffers = nbuffers;
+        if (nbuffers) memcpy(in->buffers, before, (size_t)nbuffers * sizeof *before);
+        if (status != LFUSE_ERR_UNSUPPORTED) break;
+        log_decline(in, &stage->alternatives[i]);
+    }
+    free(before);
+    return status;
+}
+
+static lfuse_status lay_out_scratch(lfuse_instance *in)
+{
+    const size_t n = (size_t)in->nbuffers + 1;
+    uint64_t *bytes = calloc(n, sizeof *bytes), *offsets = calloc(n, sizeof *offsets);
+    int *first = calloc(n, sizeof *first), *last = calloc(n, sizeof *last), i;
+    lfuse_status status = LFUSE_OK;
+
+    if (!bytes || !offsets || !first || !last) {
+        status = lfuse__error(LFUSE_ERR_MEMORY, "out of host memory (%zu buffers)", n);
+        goto err_free_all;
+    }
+    for (i = 0; i < in->nbuffers; i++) {
+        first[i] = in->buffers[i].first;
+        last[i] = in->buffers[i].last;
+        if (in->buffers[i].place == LFUSE__PLACE_SCRATCH && last[i] >= first[i]) bytes[i] = in->buffers[i].bytes;
+    }
+    in->scratch_bytes = lfuse__plan_layout(in->nbuffers, bytes, first, last, SCRATCH_ALIGNMENT, offsets);
+    for (i = 0; i < in->nbuffers; i++) in->buffers[i].offset = offsets[i];
+
+err_free_all:
+    free(last);
+    free(first);
+    free(offsets);
+    free(bytes);
+    return status;
+}
+
+static lfuse_status allocate_prepared(lfuse_instance *in)
+{
+    int i;
+
+    for (i = 0; i < in->nbuffers; i++) {
+        lfuse__instance_buffer *b = &in->buffers[i];
+        if (b->place != LFUSE__PLACE_PREPARED || b->last < b->first || b->prepared) continue;
+        LFUSE__TRY(lfuse__range_create(in->plan->dev, b->bytes, &b->prepared));
+    }
+    return LFUSE_OK;
+}
+
+static lfuse_status prime_lists(lfuse_instance *in)
+{
+    int i;
+
+    in->scratch = (lfuse__location){ NULL, 0, 0 };
+    if (lfuse__stream_scratch(in->stream)) lfuse__use_scratch(in, lfuse__stream_scratch(in->stream));
+    for (i = 0; i < in->noperations; i++)
+        if (in->operations[i].kind == LFUSE__RUN_LISTS)
+            LFUSE__TRY(lfuse__list_op_prime(in, in->operations[i].as.lists));
+    return LFUSE_OK;
+}
+
+void lfuse__unfurnish(lfuse_instance *in)
+{
+    int i;
+
+    drop_operations(in, 0);
+    for (i = 0; i < in->nbuffers; i++) lfuse__range_release(in->buffers[i].prepared);
+    in->nbuffers = 0;
+    in->furnished = in->placed = in->prepared = false;
+}
+
+lfuse_status lfuse__furnish(lfuse_instance *in)
+{
+    lfuse_status status;
+    int i;
+
+    lfuse__unfurnish(in);
+    status = add_plan_buffers(in);
+    for (i = 0; i < in->body->nstages && !status; i++) status = furnish_stage(in, &in->body->stages[i]);
+    if (!status) status = lay_out_scratch(in);
+    if (!status) status = allocate_prepared(in);
+    if (!status) status = lfuse__stream_reserve(in->stream, in->scratch_bytes);
+    if (!status) status = prime_lists(in);
+    if (status) lfuse__unfurnish(in);
+    else in->furnished = true;
+    return status;
+}

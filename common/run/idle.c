@@ -1,0 +1,62 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#ifdef HAVE_CONFIG_H
+#include "config.h"
+#endif
+
+/* Launches that do nothing, for devices that compile when a kernel is first launched. */
+#include <string.h>
+
+#include "common/run/body.h"
+
+enum { NO_NUMBERS = 32 };
+
+static lfuse_status pack(lfuse__family family, const lfuse__kernel_class *k, const lfuse__facts *facts,
+                         lfuse__packed *packed)
+{
+    static const double numbers[NO_NUMBERS];
+    const uint64_t nothing = 0;
+    lfuse__geometry g;
+    int i;
+
+    memset(&g, 0, sizeof g);
+    for (i = 0; i < LFUSE_MAX_RANK; i++) g.extents[i] = 1;
+    g.numbers = numbers;
+    switch (family) {
+    case LFUSE__FAMILY_POINTWISE: return lfuse__pointwise_pack(k, facts, &g, packed);
+    case LFUSE__FAMILY_ROWSUM: return lfuse__rowsum_pack(k, facts, &g, packed);
+    case LFUSE__FAMILY_MULTI: return lfuse__multi_pack(k, facts, 1, 0, 1, numbers, packed);
+    case LFUSE__FAMILY_PARTIAL: return lfuse__member_partial_pack(k, facts, 1, 0, 1, numbers, packed);
+    case LFUSE__FAMILY_FOLD: return lfuse__member_fold_pack(facts, 1, 0, 0, 0, packed);
+    case LFUSE__FAMILY_TABLE: break;
+    }
+    return lfuse__table_pack(facts, 0, &nothing, 1, packed);
+}
+
+static unsigned buffers(lfuse__family family, const lfuse__kernel_class *k, const lfuse__facts *facts)
+{
+    const unsigned blocks = facts->addresses ? 0 : LFUSE__MAX_SLOTS;
+
+    switch (family) {
+    case LFUSE__FAMILY_POINTWISE:
+    case LFUSE__FAMILY_ROWSUM: return (unsigned)k->noperands;
+    case LFUSE__FAMILY_MULTI: return 2 + blocks;
+    case LFUSE__FAMILY_PARTIAL: return 3 + blocks;
+    case LFUSE__FAMILY_FOLD: return 3;
+    case LFUSE__FAMILY_TABLE: break;
+    }
+    return 1;
+}
+
+lfuse_status lfuse__kernels_idle(lfuse__family family, const lfuse__kernel_class *k, const lfuse__facts *facts,
+                                 lfuse__launch_args *args)
+{
+    lfuse__packed packed;
+    lfuse_status status = pack(family, k, facts, &packed);
+
+    if (status) return status;
+    args->groups = 1;
+    args->group = packed.group;
+    args->nwords = packed.nwords;
+    args->nbuffers = buffers(family, k, facts);
+    return LFUSE_OK;
+}

@@ -1,0 +1,257 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#ifdef HAVE_CONFIG_H
+#include "config.h"
+#endif
+
+/* Instances: a plan with sizes, lists and frozen tensors on a stream. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "common/base/error.h"
+#include "common/run/instance.h"
+
+void lfuse__instance_retain(lfuse_instance *in)
+{
+    atomic_fetch_add_explicit(&in->references, 1, memory_order_relaxed);
+}
+
+static void destroy(lfuse_instance *in)
+{
+    int i;
+
+    lfuse__unfurnish(in);
+    lfuse__overlap_destroy(in);
+    for (i = 0; in->kept && i < in->plan->nnames; i++) {
+        lfuse__tensor_release(in->kept[i].tensor);
+        lfuse__list_release(in->kept[i].list);
+    }
+    free(in->operations);
+    free(in->buffers);
+    free(in->numbers);
+    free(in->scalars);
+    free(in->bound_mark);
+    free(in->versions);
+    free(in->spots);
+    free(in->slots);
+    free(in->kept);
+    free(in->bound);
+    free(in->sizes);
+    lfuse__stream_release(in->stream);
+    lfuse__plan_release(in->plan);
+    free(in);
+}
+
+void lfuse__instance_release(lfuse_instance *in)
+{
+    if (!in || lfuse__forked()) return;
+    if (atomic_fetch_sub_explicit(&in->references, 1, memory_order_acq_rel) == 1) destroy(in);
+}
+
+lfuse_plan *lfuse__instance_plan(const lfuse_instance *in)
+{
+    return in->plan;
+}
+
+uint64_t lfuse__instance_scratch_bytes(const lfuse_instance *in)
+{
+    return in->scratch_bytes;
+}
+
+void lfuse__instance_forget(lfuse_instance *in)
+{
+    int i;
+
+    for (i = 0; i < in->noperations; i++)
+        if (in->operations[i].kind == LFUSE__RUN_LISTS) lfuse__list_op_forget(in->operations[i].as.lists);
+}
+
+static lfuse_status allocate(lfuse_plan *plan, lfuse_stream *stream, lfuse_instance **made)
+{
+    const size_t names = (size_t)plan->nnames + 1;
+    lfuse_instance *in = calloc(1, sizeof *in);
+
+    if (!in) return lfuse__error(LFUSE_ERR_MEMORY, "out of host memory (%zu bytes)", sizeof *in);
+    atomic_init(&in->references, 1);
+    in->plan = plan;
+    in->stream = stream;
+    lfuse__plan_retain(plan);
+    lfuse__stream_retain(stream);
+    in->body = lfuse__body_plan(plan->body);
+    in->facts = lfuse__device_facts(plan->dev);
+    in->sizes = calloc((size_t)plan->nsizes + 1, sizeof *in->sizes);
+    in->bound = calloc(names, sizeof *in->bound);
+    in->kept = calloc(names, sizeof *in->kept);
+    in->slots = calloc(names, sizeof *in->slots);
+    in->spots = calloc(names, sizeof *in->spots);
+    in->versions = calloc(names, sizeof *in->versions);
+    in->bound_mark = calloc(names, sizeof *in->bound_mark);
+    in->scalars = calloc(names, sizeof *in->scalars);
+    in->numbers = calloc((size_t)in->body->nnumbers + 1, sizeof *in->numbers);
+    if (in->sizes && in->bound && in->kept && in->slots && in->spots && in->versions && in->bound_mark &&
+        in->scalars && in->numbers) {
+        *made = in;
+        return LFUSE_OK;
+    }
+    lfuse__instance_release(in);
+    return lfuse__error(LFUSE_ERR_MEMORY, "out of host memory (an instance with %d names)", plan->nnames);
+}
+
+/* Kinds, and the strides of contiguous tensors. */
+static lfuse_status describe(lfuse_instance *in, int name)
+{
+    const lfuse_plan *plan = in->plan;
+    const lfuse__name *n = &plan->names[name];
+    const lfuse__node *node = &plan->graph->nodes[n->node];
+    lfuse__bound *b = &in->bound[name];
+    int64_t stride = 1;
+    int k;
+
+    b->written = n->kind == LFUSE__NAME_OUTPUT || n->update >= 0;
+    if (n->kind == LFUSE__NAME_SCALAR) return LFUSE_OK;
+    b->list = node->list;
+    b->tensor = !node->list;
+    if (b->list) return LFUSE_OK;
+    LFUSE__TRY(lfuse__sizes_shape(plan, name, in->sizes, b->shape));
+    b->plain = true;
+    for (k = node->rank - 1; k >= 0; k--) {
+        b->strides[k] = stride;
+        if (__builtin_mul_overflow(stride, b->shape[k] ? b->shape[k] : 1, &stride))
+            return lfuse__error(LFUSE_ERR_OVERFLOW, "\"%s\" would have more than 2^63 - 1 elements", n->text);
+    }
+    return LFUSE_OK;
+}
+
+/* Lists and frozen tensors stay bound; they must be there. */
+static lfuse_status keep(lfuse_instance *in, int name)
+{
+    const lfuse__slot *slot = &in->slots[name];
+
+    if (in->plan->names[name].kind != LFUSE__NAME_FROZEN && !in->bound[name].list) return LFUSE_OK;
+    if (!slot->tensor && !slot->list) return lfuse__bind_missing(in->plan, name);
+    in->kept[name] = *slot;
+    if (slot->tensor) lfuse__tensor_retain(slot->tensor);
+    if (slot->list) lfuse__list_retain(slot->list);
+    return LFUSE_OK;
+}
+
+static lfuse_status settle_sizes(lfuse_instance *in, const lfuse_binding *bindings, int count)
+{
+    lfuse_plan *plan = in->plan;
+    int i;
+
+    LFUSE__TRY(lfuse__bind_match(plan, bindings, count, in->slots, in->bound_mark, ++in->mark));
+    for (i = 0; i < plan->nnames; i++) /* first what does not depend on sizes */
+        if (in->slots[i].tensor || in->slots[i].list) LFUSE__TRY(lfuse__bind_check(plan, i, &in->slots[i], NULL));
+    LFUSE__TRY(lfuse__sizes_solve(plan, in->slots, bindings, count, in->sizes));
+    for (i = 0; i < plan->nnames; i++) {
+        LFUSE__TRY(describe(in, i));
+        if (in->slots[i].tensor) LFUSE__TRY(lfuse__bind_check(plan, i, &in->slots[i], in->bound[i].shape));
+        LFUSE__TRY(keep(in, i));
+    }
+    return lfuse__lists_check(in, in->kept);
+}
+
+lfuse_status lfuse__instance_create(lfuse_plan *plan, lfuse_stream *stream, const lfuse_binding *bindings, int count,
+                                    lfuse_instance **instance)
+{
+    lfuse_instance *in = NULL;
+    lfuse_status status;
+
+    LFUSE__TRY(lfuse__stream_usable(stream));
+    if (lfuse__stream_device(stream) != plan->dev)
+        return lfuse__error(LFUSE_ERR_CONTEXT, "the stream is of device %s, the plan of %s",
+                            lfuse__device_facts(lfuse__stream_device(stream))->info.name,
+                            lfuse__device_facts(plan->dev)->info.name);
+    LFUSE__TRY(lfuse__not_capturing(stream, "an instance would have to be made"));
+    LFUSE__TRY(allocate(plan, stream, &in));
+    status = settle_sizes(in, bindings, count);
+    if (status) goto err_release;
+    status = lfuse__overlap_create(in);
+    if (status) goto err_release;
+    lfuse__take_strides(in, in->slots);
+    status = lfuse__furnish(in);
+    if (status) goto err_release;
+    status = lfuse__submit_prepare(in);
+    if (status) goto err_release;
+    *instance = in;
+    return LFUSE_OK;
+
+err_release:
+    lfuse__instance_release(in);
+    return status;
+}
+
+static lfuse_status all_numbers(const lfuse_instance *in)
+{
+    int i;
+
+    for (i = 0; i < in->plan->nnames; i++)
+        if (in->plan->names[i].kind == LFUSE__NAME_SCALAR && in->bound_mark[i] != in->mark)
+            return lfuse__bind_missing(in->plan, i);
+    return LFUSE_OK;
+}
+
+static lfuse_status check_sizes(const lfuse_instance *in, const lfuse_binding *bindings, int count)
+{
+    int i;
+
+    for (i = 0; i < count; i++)
+        if (bindings[i].kind == LFUSE_BIND_SIZE && !lfuse__bind_fits(in, in->kept, &bindings[i], 1))
+            return lfuse__error(LFUSE_ERR_SHAPE, "size \"%s\" is not what it was when the instance was made, or none",
+                                bindings[i].name ? bindings[i].name : "");
+    return LFUSE_OK;
+}
+
+/* Of slots that are matched: everything else. */
+static lfuse_status check(lfuse_instance *in, lfuse__slot *slots)
+{
+    int i;
+
+    LFUSE__TRY(all_numbers(in));
+    for (i = 0; i < in->plan->nnames; i++)
+        if (!slots[i].tensor && !slots[i].list && (in->kept[i].tensor || in->kept[i].list)) slots[i] = in->kept[i];
+    LFUSE__TRY(lfuse__bind_check_all(in, slots));
+    return lfuse__locate(in, slots) ? lfuse__overlap_check(in, slots) : LFUSE_OK;
+}
+
+lfuse_status lfuse__instance_resolve(lfuse_instance *in, const lfuse_binding *bindings, int count, lfuse__slot *slots)
+{
+    LFUSE__TRY(lfuse__bind_match(in->plan, bindings, count, slots, in->bound_mark, ++in->mark));
+    LFUSE__TRY(check_sizes(in, bindings, count));
+    return check(in, slots);
+}
+
+/* Submits what is resolved, or records it. */
+static lfuse_status submit(lfuse_instance *in)
+{
+    if (__builtin_expect(lfuse__stream_recording(in->stream) != NULL, 0))
+        return lfuse__recording_append(in->stream, in, in->slots);
+    return lfuse__instance_submit(in, in->slots, NULL, NULL);
+}
+
+static lfuse_status run(lfuse_instance *in, const lfuse_binding *bindings, int count)
+{
+    LFUSE__TRY(lfuse__stream_usable(in->stream));
+    LFUSE__TRY(lfuse__instance_resolve(in, bindings, count, in->slots));
+    return submit(in);
+}
+
+lfuse_status lfuse__instance_run(lfuse_instance *in, const lfuse_binding *bindings, int count)
+{
+    return lfuse__recording_note(in->stream, run(in, bindings, count));
+}
+
+lfuse_status lfuse__instance_run_matched(lfuse_instance *in, const lfuse_binding *bindings, int count, bool matched)
+{
+    LFUSE__TRY(matched ? check(in, in->slots) : lfuse__instance_resolve(in, bindings, count, in->slots));
+    return submit(in);
+}
+
+lfuse_status lfuse__instance_refresh(lfuse_instance *in)
+{
+    LFUSE__TRY(lfuse__stream_usable(in->stream));
+    if (in->status) return lfuse__error(LFUSE_ERR_STATE, "an earlier run of the instance failed: %s", in->error.text);
+    if (lfuse__stream_recording(in->stream))
+        return lfuse__recording_note(in->stream, lfuse__error(LFUSE_ERR_STATE, "a refresh cannot be recorded"));
+    return lfuse__submit_prepare(in);
+}

@@ -1,0 +1,212 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Instances, of common/run/ alone: a plan with sizes, lists and frozen tensors made into a list of operations. What an
+ * operation needs beside addresses and numbers is fixed when the instance is furnished for the strides of the tensors
+ * that are bound; a run with other strides furnishes it anew.
+ */
+#ifndef COMMON_RUN_INSTANCE_H
+#define COMMON_RUN_INSTANCE_H
+
+#include "common/run/body.h"
+
+/* Memory of an operand: a bound name, or a buffer: the plan's, then those of the instance (copies for odd strides). */
+typedef struct lfuse__memory {
+    lfuse__place place;
+    int index;
+} lfuse__memory;
+
+typedef struct lfuse__location {
+    lfuse__bmem *mem;
+    uint64_t offset;  /* of the first element, from the start of mem */
+    uint64_t address; /* of the same on the device, or congruent to it for alignment */
+} lfuse__location;
+
+typedef struct lfuse__instance_buffer {
+    lfuse__place place;
+    uint64_t bytes, offset; /* offset in the scratch */
+    int first, last;        /* operations that use it; last < first: none */
+    lfuse__range *prepared; /* PREPARED */
+} lfuse__instance_buffer;
+
+/* Where a name's memory was at the last run. */
+typedef struct lfuse__spot {
+    lfuse__bmem *mem;
+    uint64_t offset;         /* of the first element from the start of mem, bytes */
+    uint64_t address;        /* of the first element */
+    uint64_t space, low, high; /* bytes touched, as addresses */
+} lfuse__spot;
+
+typedef struct lfuse__bound {
+    int64_t shape[LFUSE_MAX_RANK]; /* what a tensor must have */
+    int64_t strides[LFUSE_MAX_RANK]; /* that the operations were made for */
+    bool tensor, list, written;
+    bool plain;   /* contiguous: `strides` are those of the shape */
+    bool spotted; /* `spot` holds a run's */
+    lfuse__spot spot;
+} lfuse__bound;
+
+typedef enum lfuse__op_kind { LFUSE__RUN_KERNEL, LFUSE__RUN_GEMM, LFUSE__RUN_LISTS } lfuse__op_kind;
+
+/* A pointwise or row kernel. */
+typedef struct lfuse__kernel_op {
+    lfuse__family family;
+    lfuse__kernel_class k;
+    lfuse__geometry g;
+    lfuse__packed packed;
+    lfuse__kernel *kernel;
+    bool is_packed;
+    lfuse__memory memory[LFUSE__MAX_OPERANDS];
+    lfuse__bmem *buffers[LFUSE__MAX_OPERANDS];
+    const int *number_index; /* [k.body->nnumbers] in the plan's numbers */
+    double numbers[32];
+} lfuse__kernel_op;
+
+typedef struct lfuse__gemm_op {
+    lfuse__gemm *gemm;
+    lfuse__gemm_args args;
+    lfuse__memory a, b, d, bias; /* bias.index -1: none */
+    int alpha, beta;             /* in the plan's numbers, -1 */
+    int workspace;               /* buffer, -1 */
+} lfuse__gemm_op;
+
+typedef struct lfuse__list_op lfuse__list_op; /* lists.c */
+
+typedef struct lfuse__operation {
+    lfuse__op_kind kind;
+    bool prepare;
+    const lfuse__step *step; /* for messages */
+    union {
+        lfuse__kernel_op *kernel;
+        lfuse__gemm_op *gemm;
+        lfuse__list_op *lists;
+    } as;
+} lfuse__operation;
+
+struct lfuse_instance {
+    atomic_int references;
+    lfuse_plan *plan;     /* one reference, so the next */
+    lfuse_stream *stream;
+    const lfuse__plan_body *body;
+    const lfuse__facts *facts;
+    int64_t *sizes;       /* [nsizes] of variables */
+    lfuse__bound *bound;  /* [nnames] */
+    lfuse__slot *kept;    /* [nnames] lists and frozen tensors, one reference each */
+    lfuse__slot *slots;   /* [nnames] of the run that is being made */
+    lfuse__spot *spots;   /* [nnames] of the same */
+    uint64_t *versions;   /* [nnames] of the lists at the last run */
+    uint64_t *bound_mark; /* [nnames] of the last call that bound it */
+    uint64_t mark;
+    double *scalars;      /* [nnames] of the last run */
+    double *numbers;      /* [body->nnumbers] */
+    bool numbered;        /* `scalars` and `numbers` hold a run's */
+    void *intervals;      /* overlap.c: room for all tensors and members */
+    int64_t nintervals;
+
+    int noperations, operation_capacity;
+    lfuse__operation *operations;
+    int nbuffers, buffer_capacity;
+    lfuse__instance_buffer *buffers;
+    uint64_t scratch_bytes;
+    lfuse__location scratch; /* that the operations' arguments name */
+    bool furnished;       /* operations fit `bound[].strides` */
+    bool placed;          /* operations' arguments hold the last run's addresses */
+    bool prepared;        /* the prepare operations have been submitted */
+    lfuse_status status;  /* not OK: a submit failed half-way; nothing can be run any more */
+    lfuse__saved_error error;
+};
+
+/* ---- instance.c ---- */
+/* As lfuse__instance_run, for lfuse__plan_run; `matched`: in->slots hold the bindings, which fit. */
+lfuse_status lfuse__instance_run_matched(lfuse_instance *in, const lfuse_binding *bindings, int count, bool matched);
+
+/* ---- sizes.c ---- */
+/* Size variables from the shapes that are bound, and from sizes given by name; slots[i] stands for names[i]. */
+lfuse_status lfuse__sizes_solve(const lfuse_plan *plan, const lfuse__slot *slots, const lfuse_binding *bindings,
+                                int count, int64_t *sizes);
+lfuse_status lfuse__sizes_shape(const lfuse_plan *plan, int name, const int64_t *sizes, int64_t *shape);
+
+/* ---- bind.c ---- */
+/*
+ * Which binding stands for which name: fills slots[0 ... nnames - 1], empty where nothing is bound. `marks` and `mark`
+ * tell bindings of this call from earlier ones.
+ */
+lfuse_status lfuse__bind_match(const lfuse_plan *plan, const lfuse_binding *bindings, int count, lfuse__slot *slots,
+                               uint64_t *marks, uint64_t mark);
+/* Kind, type, rank, device of one tensor or list; `shape` NULL: not checked. */
+lfuse_status lfuse__bind_check(const lfuse_plan *plan, int name, const lfuse__slot *slot, const int64_t *shape);
+lfuse_status lfuse__bind_missing(const lfuse_plan *plan, int name);
+/* All slots against what the instance was made for. */
+lfuse_status lfuse__bind_check_all(const lfuse_instance *in, const lfuse__slot *slots);
+/* Whether the slots have the sizes, lists and frozen tensors of the instance. */
+bool lfuse__bind_fits(const lfuse_instance *in, const lfuse__slot *slots, const lfuse_binding *bindings, int count);
+
+/* ---- overlap.c ---- */
+lfuse_status lfuse__overlap_create(lfuse_instance *in);
+void lfuse__overlap_destroy(lfuse_instance *in);
+lfuse_status lfuse__overlap_check(lfuse_instance *in, const lfuse__slot *slots);
+
+/* ---- furnish.c: steps into operations, for the strides in in->bound ---- */
+lfuse_status lfuse__furnish(lfuse_instance *in);
+void lfuse__unfurnish(lfuse_instance *in);
+lfuse_status lfuse__add_operation(lfuse_instance *in, const lfuse__step *step, lfuse__op_kind kind,
+                                  lfuse__operation **operation);
+/* A buffer of the instance's own. */
+lfuse_status lfuse__add_buffer(lfuse_instance *in, lfuse__place place, uint64_t bytes, int *index);
+/* Notes that the operation that is being added uses the memory. */
+void lfuse__use_memory(lfuse_instance *in, const lfuse__memory *m);
+/* Shape and strides, in elements, of an operand of span TENSOR. */
+lfuse_status lfuse__operand_shape(const lfuse_instance *in, const lfuse__operand *o, int *rank, int64_t *shape,
+                                  int64_t *strides);
+uint64_t lfuse__buffer_bytes(const lfuse_instance *in, int index);
+
+/* ---- pointwise.c: kernels over tensors ---- */
+typedef struct lfuse__walk { /* an operand along the loop axes */
+    lfuse__memory memory;
+    lfuse_type type;
+    bool written;
+    int64_t strides[LFUSE_MAX_RANK];
+} lfuse__walk;
+lfuse_status lfuse__furnish_kernel(lfuse_instance *in, const lfuse__step *step);
+/* Copies (source not NULL) or zeroes elements: an operation of its own. */
+lfuse_status lfuse__furnish_copy(lfuse_instance *in, const lfuse__step *step, int rank, const int64_t *extents,
+                                 const lfuse__walk *target, const lfuse__walk *source);
+/* Puts this run's addresses and numbers into the arguments. */
+lfuse_status lfuse__kernel_op_place(lfuse_instance *in, lfuse__kernel_op *op);
+
+/* ---- gemm.c ---- */
+/* ERR_UNSUPPORTED where the provider declines: the next alternative is tried then. */
+lfuse_status lfuse__furnish_gemm(lfuse_instance *in, const lfuse__step *step);
+void lfuse__gemm_op_place(lfuse_instance *in, lfuse__gemm_op *op);
+
+/* ---- choose.c: which algorithm of the provider ---- */
+lfuse_status lfuse__gemm_choose(lfuse_instance *in, const lfuse__gemm_desc *desc, lfuse__gemm_candidate *candidate);
+
+/* ---- lists.c ---- */
+lfuse_status lfuse__furnish_lists(lfuse_instance *in, const lfuse__step *step);
+void lfuse__list_op_destroy(lfuse__list_op *op);
+/* Addresses and numbers of this run: nothing is launched yet. */
+lfuse_status lfuse__list_op_place(lfuse_instance *in, lfuse__list_op *op, const lfuse__slot *slots);
+/* The tables of the lists that the instance was made for, before any run. */
+lfuse_status lfuse__list_op_prime(lfuse_instance *in, lfuse__list_op *op);
+lfuse_status lfuse__list_op_run(lfuse_instance *in, lfuse__list_op *op, lfuse_stream *s);
+void lfuse__list_op_forget(lfuse__list_op *op);
+/* Members of the list that a step or buffer refers to, and what the step's lists must agree on. */
+lfuse_status lfuse__lists_check(const lfuse_instance *in, const lfuse__slot *slots);
+/* Bytes of a buffer that is sized by a list. */
+uint64_t lfuse__list_buffer_bytes(const lfuse_instance *in, const lfuse__buffer *b);
+
+/* ---- launch.c ---- */
+/* Where the memory of an operand is in this run. */
+void lfuse__memory_at(const lfuse_instance *in, const lfuse__memory *m, lfuse__location *at);
+/* The addresses of a run's tensors, into in->spots; true when they are not those of the last run. */
+bool lfuse__locate(lfuse_instance *in, const lfuse__slot *slots);
+/* From now on operands in scratch lie in this range; true when they lay elsewhere. */
+bool lfuse__use_scratch(lfuse_instance *in, const lfuse__range *scratch);
+/* Submits the prepare operations to the instance's stream. */
+lfuse_status lfuse__submit_prepare(lfuse_instance *in);
+/* Takes the strides of what is bound; true when the operations were made for others. */
+bool lfuse__take_strides(lfuse_instance *in, const lfuse__slot *slots);
+/* ERR_STATE when the stream is being captured, so that `what` cannot be done now. */
+lfuse_status lfuse__not_capturing(lfuse_stream *s, const char *what);
+
+#endif

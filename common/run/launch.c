@@ -1,0 +1,261 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#ifdef HAVE_CONFIG_H
+#include "config.h"
+#endif
+
+/*
+ * Runs. When the same tensors, numbers and scratch come again, a run is a loop over launches whose arguments are there
+ * already: no allocation, no lock, no text.
+ */
+#include <inttypes.h>
+#include <string.h>
+
+#include "common/base/error.h"
+#include "common/run/instance.h"
+
+void lfuse__memory_at(const lfuse_instance *in, const lfuse__memory *m, lfuse__location *at)
+{
+    const lfuse__spot *s;
+    const lfuse__instance_buffer *b;
+
+    if (m->place == LFUSE__PLACE_BOUND) {
+        s = &in->spots[m->index];
+        *at = (lfuse__location){ s->mem, s->offset, s->address };
+        return;
+    }
+    b = &in->buffers[m->index];
+    if (m->place == LFUSE__PLACE_SCRATCH) {
+        *at = (lfuse__location){ in->scratch.mem, in->scratch.offset + b->offset, in->scratch.address + b->offset };
+        return;
+    }
+    *at = (lfuse__location){ NULL, 0, 0 };
+    if (b->prepared) *at = (lfuse__location){ b->prepared->mem, b->prepared->offset, b->prepared->address };
+}
+
+bool lfuse__use_scratch(lfuse_instance *in, const lfuse__range *scratch)
+{
+    const lfuse__location now = { scratch->mem, scratch->offset, scratch->address };
+
+    if (now.mem == in->scratch.mem && now.offset == in->scratch.offset && now.address == in->scratch.address)
+        return false;
+    in->scratch = now;
+    return true;
+}
+
+static void locate_tensor(const lfuse_tensor *t, lfuse__spot *s)
+{
+    const uint64_t first = (uint64_t)t->offset * lfuse_type_size(t->type);
+
+    s->mem = t->range->mem;
+    s->offset = t->range->offset + first;
+    s->address = t->range->address + first;
+    s->space = t->range->space;
+    s->low = t->range->address + t->low;
+    s->high = t->range->address + t->high;
+}
+
+static bool same_spot(const lfuse__spot *a, const lfuse__spot *b)
+{
+    return a->mem == b->mem && a->offset == b->offset && a->low == b->low && a->high == b->high;
+}
+
+bool lfuse__locate(lfuse_instance *in, const lfuse__slot *slots)
+{
+    bool moved = false;
+    int i;
+
+    for (i = 0; i < in->plan->nnames; i++) {
+        if (slots[i].tensor) locate_tensor(slots[i].tensor, &in->spots[i]);
+        moved = moved || !in->bound[i].spotted ||
+                (slots[i].tensor ? !same_spot(&in->spots[i], &in->bound[i].spot)
+                                 : slots[i].list && slots[i].list->version != in->versions[i]);
+    }
+    return moved;
+}
+
+static void remember_spots(lfuse_instance *in, const lfuse__slot *slots)
+{
+    int i;
+
+    for (i = 0; i < in->plan->nnames; i++) {
+        in->bound[i].spotted = true;
+        if (slots[i].tensor) in->bound[i].spot = in->spots[i];
+        if (slots[i].list) in->versions[i] = slots[i].list->version;
+    }
+}
+
+bool lfuse__take_strides(lfuse_instance *in, const lfuse__slot *slots)
+{
+    bool other = false;
+    int i, k;
+
+    for (i = 0; i < in->plan->nnames; i++) {
+        const lfuse_tensor *t = slots[i].tensor;
+        lfuse__bound *b = &in->bound[i];
+        int64_t stride = 1;
+        if (!t || (t->contiguous && b->plain)) continue;
+        other = other || t->contiguous != b->plain;
+        b->plain = t->contiguous;
+        for (k = t->rank - 1; k >= 0; k--) {
+            const int64_t own = t->contiguous ? stride : t->strides[k];
+            other = other || b->strides[k] != own;
+            b->strides[k] = own;
+            stride *= t->shape[k];
+        }
+    }
+    return other;
+}
+
+/* Whether the numbers are others than those of the last run. */
+static bool take_numbers(lfuse_instance *in, const lfuse__slot *slots)
+{
+    bool other = !in->numbered;
+    int i;
+
+    for (i = 0; i < in->plan->nnames; i++) {
+        if (in->plan->names[i].kind != LFUSE__NAME_SCALAR) continue;
+        other = other || memcmp(&in->scalars[i], &slots[i].number, sizeof slots[i].number);
+        in->scalars[i] = slots[i].number;
+    }
+    if (!other) return false;
+    for (i = 0; i < in->body->nnumbers; i++)
+        in->numbers[i] = lfuse__graph_number(in->body->graph, in->body->numbers[i], in->scalars);
+    in->numbered = true;
+    return true;
+}
+
+lfuse_status lfuse__not_capturing(lfuse_stream *s, const char *what)
+{
+    const lfuse__facts *facts = lfuse__device_facts(lfuse__stream_device(s));
+    bool capturing = false;
+
+    if (facts->capture) LFUSE__TRY(lfuse__stream_capturing(s, &capturing));
+    if (!capturing) return LFUSE_OK;
+    return lfuse__error(LFUSE_ERR_STATE, "the stream is being captured, and %s: make the instance, and run it once, "
+                        "before the capture", what);
+}
+
+static lfuse_status find_scratch(lfuse_instance *in, lfuse_stream *s, lfuse__range *given, lfuse__range **scratch)
+{
+    *scratch = given ? given : lfuse__stream_scratch(s);
+    if (!in->scratch_bytes || (*scratch && (*scratch)->bytes >= in->scratch_bytes)) return LFUSE_OK;
+    if (given)
+        return lfuse__error(LFUSE_ERR_INVALID, "the scratch given has %" PRIu64 " bytes, %" PRIu64 " are needed",
+                            given->bytes, in->scratch_bytes);
+    LFUSE__TRY(lfuse__not_capturing(s, "scratch memory would have to grow"));
+    LFUSE__TRY(lfuse__stream_reserve(s, in->scratch_bytes));
+    *scratch = lfuse__stream_scratch(s);
+    return LFUSE_OK;
+}
+
+static lfuse_status place(lfuse_instance *in, bool prepare, const lfuse__slot *slots)
+{
+    int i;
+
+    for (i = 0; i < in->noperations; i++) {
+        lfuse__operation *op = &in->operations[i];
+        if (op->prepare != prepare) continue;
+        switch (op->kind) {
+        case LFUSE__RUN_KERNEL: LFUSE__TRY(lfuse__kernel_op_place(in, op->as.kernel)); break;
+        case LFUSE__RUN_GEMM: lfuse__gemm_op_place(in, op->as.gemm); break;
+        case LFUSE__RUN_LISTS: LFUSE__TRY(lfuse__list_op_place(in, op->as.lists, slots)); break;
+        }
+    }
+    return LFUSE_OK;
+}
+
+static lfuse_status launch_kernel(lfuse_stream *s, lfuse__kernel_op *op)
+{
+    const lfuse__launch_args args = { .groups = op->packed.groups, .group = op->packed.group,
+                                      .nbuffers = (unsigned)op->k.noperands, .nwords = op->packed.nwords,
+                                      .buffers = op->buffers, .words = op->packed.words };
+
+    return lfuse__launch(s, op->kernel, &args);
+}
+
+static lfuse_status launch_operation(lfuse_instance *in, lfuse__operation *op, lfuse_stream *s)
+{
+    if (op->kind == LFUSE__RUN_KERNEL) return launch_kernel(s, op->as.kernel);
+    if (op->kind == LFUSE__RUN_GEMM) return lfuse__gemm_run(s, op->as.gemm->gemm, &op->as.gemm->args);
+    return lfuse__list_op_run(in, op->as.lists, s);
+}
+
+/* What was launched before may have changed anything: the instance is of no more use, and says why. */
+static lfuse_status poison(lfuse_instance *in, int operation, lfuse_status status)
+{
+    lfuse__strbuf text = LFUSE__STRBUF_INIT;
+
+    lfuse__step_print(in->body, in->operations[operation].step, in->plan->graph, &text);
+    lfuse__error_prefix(status, "operation %d, %s: ", operation, text.data);
+    lfuse__strbuf_free(&text);
+    in->status = status;
+    lfuse__error_save(&in->error);
+    return status;
+}
+
+static lfuse_status launch(lfuse_instance *in, bool prepare, lfuse_stream *s)
+{
+    lfuse_status status;
+    int i;
+
+    for (i = 0; i < in->noperations; i++) {
+        if (in->operations[i].prepare != prepare) continue;
+        status = launch_operation(in, &in->operations[i], s);
+        if (__builtin_expect(status != LFUSE_OK, 0)) return poison(in, i, status);
+    }
+    return LFUSE_OK;
+}
+
+lfuse_status lfuse__submit_prepare(lfuse_instance *in)
+{
+    lfuse__range *scratch;
+
+    LFUSE__TRY(find_scratch(in, in->stream, NULL, &scratch));
+    lfuse__locate(in, in->kept);
+    if (scratch && lfuse__use_scratch(in, scratch)) in->placed = false;
+    LFUSE__TRY(place(in, true, in->kept));
+    LFUSE__TRY(launch(in, true, in->stream));
+    in->prepared = true;
+    return LFUSE_OK;
+}
+
+static lfuse_status furnish_anew(lfuse_instance *in, lfuse_stream *s)
+{
+    lfuse_status status;
+
+    LFUSE__TRY(lfuse__not_capturing(s, "a tensor has other strides than in the last run"));
+    LFUSE__TRY(lfuse__furnish(in));
+    status = lfuse__submit_prepare(in);
+    if (status) in->furnished = false;
+    return status;
+}
+
+lfuse_status lfuse__instance_ready(lfuse_instance *in, const lfuse__slot *slots, lfuse_stream *s)
+{
+    if (__builtin_expect(in->status != LFUSE_OK, 0))
+        return lfuse__error(LFUSE_ERR_STATE, "an earlier run of the instance failed: %s", in->error.text);
+    if (__builtin_expect(lfuse__take_strides(in, slots), 0)) in->furnished = false;
+    return __builtin_expect(in->furnished, 1) ? LFUSE_OK : furnish_anew(in, s);
+}
+
+lfuse_status lfuse__instance_submit(lfuse_instance *in, const lfuse__slot *slots, lfuse_stream *other,
+                                    lfuse__range *given)
+{
+    lfuse_stream *s = other ? other : in->stream;
+    lfuse__range *scratch;
+    bool changed;
+
+    LFUSE__TRY(lfuse__stream_usable(s));
+    LFUSE__TRY(lfuse__instance_ready(in, slots, s));
+    LFUSE__TRY(find_scratch(in, s, given, &scratch));
+    changed = lfuse__locate(in, slots);
+    changed = take_numbers(in, slots) || changed || !in->placed;
+    changed = (scratch && lfuse__use_scratch(in, scratch)) || changed;
+    if (changed) {
+        in->placed = false;
+        LFUSE__TRY(place(in, false, slots));
+        remember_spots(in, slots);
+        in->placed = true;
+    }
+    return launch(in, false, s);
+}

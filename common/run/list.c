@@ -1,0 +1,109 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Lists of tensors: a table of members, each holding its memory. */
+#ifdef HAVE_CONFIG_H
+#include "config.h"
+#endif
+
+#include <inttypes.h>
+#include <stdlib.h>
+
+#include "common/base/error.h"
+#include "common/run/tensor.h"
+
+/* Member numbers in a kernel's chunk table have 32 bits. */
+#define MAX_MEMBERS ((int64_t)UINT32_MAX)
+
+static lfuse_status check_member(const lfuse_device *dev, lfuse_type type, const lfuse_tensor *t, int64_t i)
+{
+    if (!t) return lfuse__error(LFUSE_ERR_INVALID, "member %" PRId64 " is NULL", i);
+    if (t->range->dev != dev)
+        return lfuse__error(LFUSE_ERR_CONTEXT, "member %" PRId64 " is of another device handle (%s, not %s)", i,
+                            lfuse__device_facts(t->range->dev)->info.name, lfuse__device_facts(dev)->info.name);
+    if (t->type != type)
+        return lfuse__error(LFUSE_ERR_TYPE, "member %" PRId64 " is %s, the list %s", i, lfuse_type_name(t->type),
+                            lfuse_type_name(type));
+    if (!t->contiguous)
+        return lfuse__error(LFUSE_ERR_UNSUPPORTED, "member %" PRId64 " is not contiguous", i);
+    return LFUSE_OK;
+}
+
+/* The member takes a reference to the tensor's memory. */
+static lfuse__member member_of(const lfuse_tensor *t)
+{
+    lfuse__range_retain(t->range);
+    return (lfuse__member){.range = t->range,
+                           .offset = (uint64_t)t->offset * lfuse_type_size(t->type),
+                           .elements = t->elements};
+}
+
+lfuse_status lfuse__list_create(lfuse_device *dev, lfuse_type type, int64_t count, lfuse_tensor *const *members,
+                                lfuse_list **list)
+{
+    int64_t elements = 0;
+
+    LFUSE__TRY(lfuse__device_usable(dev));
+    if (!lfuse_type_size(type)) return lfuse__error(LFUSE_ERR_TYPE, "%d is no element type", (int)type);
+    if (count < 0) return lfuse__error(LFUSE_ERR_INVALID, "a list of %" PRId64 " members", count);
+    if (count > MAX_MEMBERS)
+        return lfuse__error(LFUSE_ERR_OVERFLOW, "a list of %" PRId64 " members: the most is %" PRId64, count,
+                            MAX_MEMBERS);
+    for (int64_t i = 0; i < count; i++) {
+        LFUSE__TRY(check_member(dev, type, members[i], i));
+        if (__builtin_add_overflow(elements, members[i]->elements, &elements))
+            return lfuse__error(LFUSE_ERR_OVERFLOW, "the members up to %" PRId64 " have more than 2^63 elements", i);
+    }
+    lfuse_list *l = calloc(1, sizeof *l);
+    lfuse__member *table = calloc(count ? (size_t)count : 1, sizeof *table);
+    if (!l || !table) {
+        free(table);
+        free(l);
+        return lfuse__error(LFUSE_ERR_MEMORY, "no memory for a list of %" PRId64 " members", count);
+    }
+    for (int64_t i = 0; i < count; i++) table[i] = member_of(members[i]);
+    l->dev = dev;
+    lfuse__device_retain(dev);
+    l->type = type;
+    l->count = count;
+    l->elements = elements;
+    l->members = table;
+    l->version = 1;
+    atomic_init(&l->references, 1);
+    *list = l;
+    return LFUSE_OK;
+}
+
+lfuse_status lfuse__list_replace(lfuse_list *l, int64_t first, int64_t count, lfuse_tensor *const *members)
+{
+    LFUSE__TRY(lfuse__device_usable(l->dev));
+    if (first < 0 || count < 0 || first > l->count || count > l->count - first)
+        return lfuse__error(LFUSE_ERR_INVALID, "members [%" PRId64 ", +%" PRId64 ") of a list of %" PRId64, first,
+                            count, l->count);
+    for (int64_t i = 0; i < count; i++) {
+        LFUSE__TRY(check_member(l->dev, l->type, members[i], first + i));
+        if (members[i]->elements != l->members[first + i].elements)
+            return lfuse__error(LFUSE_ERR_SHAPE, "member %" PRId64 " has %" PRId64 " elements, not %" PRId64, first + i,
+                                members[i]->elements, l->members[first + i].elements);
+    }
+    for (int64_t i = 0; i < count; i++) {
+        lfuse__range *before = l->members[first + i].range;
+        l->members[first + i] = member_of(members[i]);
+        lfuse__range_release(before);
+    }
+    if (count) l->version++;
+    return LFUSE_OK;
+}
+
+void lfuse__list_retain(lfuse_list *l)
+{
+    atomic_fetch_add_explicit(&l->references, 1, memory_order_relaxed);
+}
+
+void lfuse__list_release(lfuse_list *l)
+{
+    if (!l || lfuse__forked()) return;
+    if (atomic_fetch_sub_explicit(&l->references, 1, memory_order_acq_rel) != 1) return;
+    for (int64_t i = 0; i < l->count; i++) lfuse__range_release(l->members[i].range);
+    lfuse__device_release(l->dev);
+    free(l->members);
+    free(l);
+}

@@ -1,0 +1,277 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#ifdef HAVE_CONFIG_H
+#include "config.h"
+#endif
+
+/* Plans: the user's handle of a plan body, and the instance that it keeps for each stream. */
+#include <pthread.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "common/base/env.h"
+#include "common/base/error.h"
+#include "common/run/instance.h"
+
+/*
+ * One stream's instance. Only the thread that the stream belongs to touches `instance`. Entries stay in while
+ * the plan lives, so that finding one takes no lock; those of destroyed streams are used again.
+ */
+typedef struct entry {
+    _Atomic(lfuse_stream *) stream; /* one reference, held by `held` */
+    lfuse_stream *held;
+    lfuse_instance *instance;
+    struct entry *next;
+} entry;
+
+struct lfuse__plan_streams {
+    _Atomic(entry *) first;
+    pthread_mutex_t lock; /* of making entries */
+};
+
+/* ---- options ---- */
+
+static const struct pass {
+    const char *name;
+    unsigned bit;
+} passes[] = { { "pointwise", LFUSE_NO_POINTWISE_FUSION }, { "epilogue", LFUSE_NO_EPILOGUE } };
+enum { PASSES = sizeof passes / sizeof passes[0], ALL_PASSES = LFUSE_NO_POINTWISE_FUSION | LFUSE_NO_EPILOGUE };
+
+static unsigned bit_of(const char *name, size_t length)
+{
+    int i;
+
+    for (i = 0; i < PASSES; i++)
+        if (strlen(passes[i].name) == length && !memcmp(passes[i].name, name, length)) return passes[i].bit;
+    return 0;
+}
+
+/* LFUSE_FUSE: "none", or passes to leave out, each with a minus. Unknown words are passed over. */
+static unsigned disabled_by_environment(const char *text)
+{
+    unsigned bits = 0;
+
+    if (!text) return 0;
+    if (!strcmp(text, "none")) return ALL_PASSES;
+    while (*text) {
+        const size_t length = strcspn(text, ",");
+        if (*text == '-' && length > 1) bits |= bit_of(text + 1, length - 1);
+        text += length + (text[length] == ',');
+    }
+    return bits;
+}
+
+static lfuse_status check_options(const lfuse_plan_options *o)
+{
+    if (o->effort > LFUSE_EFFORT_MEASURE || (int)o->effort < 0)
+        return lfuse__error(LFUSE_ERR_INVALID, "effort %d is none", (int)o->effort);
+    if (o->disable & ~(unsigned)ALL_PASSES)
+        return lfuse__error(LFUSE_ERR_INVALID, "disable 0x%x names passes that are none (0x%x are)", o->disable,
+                            (unsigned)ALL_PASSES);
+    return LFUSE_OK;
+}
+
+static void effective(const lfuse_plan_options *given, lfuse_plan_options *o)
+{
+    const lfuse__env *env = lfuse__env_get();
+
+    memset(o, 0, sizeof *o);
+    if (given) *o = *given;
+    o->disable |= disabled_by_environment(env->fuse);
+    if (o->effort == LFUSE_EFFORT_DEFAULT)
+        o->effort = env->effort && !strcmp(env->effort, "measure") ? LFUSE_EFFORT_MEASURE : LFUSE_EFFORT_ESTIMATE;
+}
+
+/* ---- making ---- */
+
+static lfuse_status print(lfuse_plan *plan)
+{
+    lfuse__strbuf text = LFUSE__STRBUF_INIT;
+    lfuse_status status;
+
+    lfuse__plan_print(lfuse__body_plan(plan->body), plan->graph, &text);
+    status = lfuse__strbuf_check(&text);
+    if (!status) {
+        plan->text = malloc(text.length + 1);
+        if (plan->text) memcpy(plan->text, text.data, text.length + 1);
+        else status = lfuse__error(LFUSE_ERR_MEMORY, "out of host memory (%zu bytes)", text.length + 1);
+    }
+    lfuse__strbuf_free(&text);
+    return status;
+}
+
+static void destroy(lfuse_plan *plan)
+{
+    free(plan->text);
+    if (plan->streams) pthread_mutex_destroy(&plan->streams->lock);
+    free(plan->streams);
+    lfuse__body_release(plan->body);
+    lfuse_graph_destroy(plan->graph);
+    lfuse__device_release(plan->dev);
+    free(plan);
+}
+
+lfuse_status lfuse__plan_create(lfuse_device *dev, const lfuse_graph *graph, const lfuse_plan_options *options,
+                                lfuse_plan **plan)
+{
+    lfuse_plan_options o;
+    lfuse_status status;
+    lfuse_plan *p;
+
+    LFUSE__TRY(lfuse__device_usable(dev));
+    if (options) LFUSE__TRY(check_options(options));
+    effective(options, &o);
+    p = calloc(1, sizeof *p);
+    if (!p) return lfuse__error(LFUSE_ERR_MEMORY, "out of host memory (%zu bytes)", sizeof *p);
+    atomic_init(&p->references, 1);
+    p->dev = dev;
+    lfuse__device_retain(dev);
+    p->measure = o.effort == LFUSE_EFFORT_MEASURE;
+    p->streams = calloc(1, sizeof *p->streams);
+    if (!p->streams) {
+        status = lfuse__error(LFUSE_ERR_MEMORY, "out of host memory (%zu bytes)", sizeof *p->streams);
+        goto err_destroy;
+    }
+    pthread_mutex_init(&p->streams->lock, NULL);
+    status = lfuse__graph_canonical(graph, &p->graph);
+    if (status) goto err_destroy;
+    p->nnames = p->graph->nnames;
+    p->nsizes = p->graph->nsizes;
+    p->names = p->graph->names;
+    status = lfuse__body_get(dev, p->graph, &o, &p->body);
+    if (!status) status = print(p);
+    if (status) goto err_destroy;
+    *plan = p;
+    return LFUSE_OK;
+
+err_destroy:
+    destroy(p);
+    return status;
+}
+
+void lfuse__plan_retain(lfuse_plan *plan)
+{
+    atomic_fetch_add_explicit(&plan->references, 1, memory_order_relaxed);
+}
+
+void lfuse__plan_release(lfuse_plan *plan)
+{
+    if (!plan || lfuse__forked()) return;
+    if (atomic_fetch_sub_explicit(&plan->references, 1, memory_order_acq_rel) == 1) destroy(plan);
+}
+
+/* Instances hold the plan, so those of the plan's own go with the user's handle. */
+void lfuse__plan_destroy(lfuse_plan *plan)
+{
+    entry *e;
+
+    if (!plan || lfuse__forked()) return;
+    e = atomic_exchange(&plan->streams->first, NULL);
+    while (e) {
+        entry *next = e->next;
+        lfuse__instance_release(e->instance);
+        lfuse__stream_release(e->held);
+        free(e);
+        e = next;
+    }
+    lfuse__plan_release(plan);
+}
+
+/* ---- running ---- */
+
+static entry *find(lfuse_plan *plan, lfuse_stream *s)
+{
+    entry *e = atomic_load_explicit(&plan->streams->first, memory_order_acquire);
+
+    while (e && atomic_load_explicit(&e->stream, memory_order_acquire) != s) e = e->next;
+    return e;
+}
+
+/* Gives up what belongs to streams that the user has destroyed. */
+static void sweep(lfuse_plan *plan)
+{
+    lfuse__saved_error saved;
+    entry *e;
+
+    lfuse__error_save(&saved);
+    for (e = atomic_load(&plan->streams->first); e; e = e->next) {
+        lfuse_stream *s = atomic_load(&e->stream);
+        if (!s || lfuse__stream_usable(s) == LFUSE_OK) continue;
+        lfuse__instance_release(e->instance);
+        e->instance = NULL;
+        atomic_store(&e->stream, NULL);
+        lfuse__stream_release(e->held);
+        e->held = NULL;
+    }
+    lfuse__error_restore(&saved);
+}
+
+static lfuse_status make_entry(lfuse_plan *plan, lfuse_stream *s, entry **made)
+{
+    entry *e, *fresh;
+
+    pthread_mutex_lock(&plan->streams->lock);
+    sweep(plan);
+    e = atomic_load(&plan->streams->first);
+    while (e && atomic_load(&e->stream)) e = e->next;
+    fresh = e ? NULL : calloc(1, sizeof *fresh);
+    if (fresh) {
+        fresh->next = atomic_load(&plan->streams->first);
+        e = fresh;
+    }
+    if (e) {
+        lfuse__stream_retain(s);
+        e->held = s;
+        atomic_store(&e->stream, s);
+    }
+    if (fresh) atomic_store_explicit(&plan->streams->first, fresh, memory_order_release);
+    pthread_mutex_unlock(&plan->streams->lock);
+    if (!e) return lfuse__error(LFUSE_ERR_MEMORY, "out of host memory (%zu bytes)", sizeof *e);
+    *made = e;
+    return LFUSE_OK;
+}
+
+/* Whether the instance of the last run on the stream does for these bindings; its slots are then matched. */
+static lfuse_status fits(const entry *e, const lfuse_binding *bindings, int count, bool *good)
+{
+    lfuse_instance *in = e->instance;
+
+    *good = false;
+    if (!in || in->status) return LFUSE_OK;
+    LFUSE__TRY(lfuse__bind_match(in->plan, bindings, count, in->slots, in->bound_mark, ++in->mark));
+    *good = lfuse__bind_fits(in, in->slots, bindings, count);
+    return LFUSE_OK;
+}
+
+static lfuse_status renew(lfuse_plan *plan, entry *e, const lfuse_binding *bindings, int count)
+{
+    lfuse_instance *fresh;
+
+    LFUSE__TRY(lfuse__instance_create(plan, e->held, bindings, count, &fresh));
+    lfuse__instance_release(e->instance);
+    e->instance = fresh;
+    return LFUSE_OK;
+}
+
+static lfuse_status run(lfuse_plan *plan, lfuse_stream *s, const lfuse_binding *bindings, int count)
+{
+    entry *e;
+    bool good;
+
+    LFUSE__TRY(lfuse__stream_usable(s));
+    e = find(plan, s);
+    if (__builtin_expect(!e, 0)) {
+        if (lfuse__stream_device(s) != plan->dev)
+            return lfuse__error(LFUSE_ERR_CONTEXT, "the stream is of device %s, the plan of %s",
+                                lfuse__device_facts(lfuse__stream_device(s))->info.name,
+                                lfuse__device_facts(plan->dev)->info.name);
+        LFUSE__TRY(make_entry(plan, s, &e));
+    }
+    LFUSE__TRY(fits(e, bindings, count, &good));
+    if (!good) LFUSE__TRY(renew(plan, e, bindings, count));
+    return lfuse__instance_run_matched(e->instance, bindings, count, good);
+}
+
+lfuse_status lfuse__plan_run(lfuse_plan *plan, lfuse_stream *stream, const lfuse_binding *bindings, int count)
+{
+    return lfuse__recording_note(stream, run(plan, stream, bindings, count));
+}

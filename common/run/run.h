@@ -1,0 +1,103 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * From plan bodies to launches: choose alternatives, bind, launch, record, replay. Uses plan, kernels and device.
+ */
+#ifndef COMMON_RUN_RUN_H
+#define COMMON_RUN_RUN_H
+
+#include "common/device/device.h"
+#include "common/plan/plan.h"
+#include "common/run/tensor.h"
+#include "libfuse/record.h"
+
+/* body.c: plan bodies with compiled kernels, shared on a device by the canonical text and options; bounded cache. */
+typedef struct lfuse__body_entry lfuse__body_entry;
+lfuse_status lfuse__body_get(lfuse_device *dev, const lfuse_graph *graph, const lfuse_plan_options *options,
+                             lfuse__body_entry **entry);
+void lfuse__body_release(lfuse__body_entry *entry);
+
+/* plan.c. Equal graphs share a body; the names and sizes of the user's graph are the plan's own. */
+struct lfuse_plan {
+    lfuse_device *dev; /* one reference */
+    lfuse__body_entry *body;
+    lfuse_graph *graph; /* canonical, with the user's names: nodes and sizes are numbered as the body's */
+    int nnames, nsizes;
+    const lfuse__name *names; /* graph->names */
+    char *text;
+    bool measure; /* candidates of products are timed */
+    atomic_int references;
+    struct lfuse__plan_streams *streams; /* the instance of each stream */
+};
+/* What the public functions of these names do, and transfer.c's copies of strided tensors. */
+lfuse_status lfuse__plan_create(lfuse_device *dev, const lfuse_graph *graph, const lfuse_plan_options *options,
+                                lfuse_plan **plan);
+lfuse_status lfuse__plan_run(lfuse_plan *plan, lfuse_stream *stream, const lfuse_binding *bindings, int count);
+/* The user's handle goes, and the instances that the plan keeps. */
+void lfuse__plan_destroy(lfuse_plan *plan);
+void lfuse__plan_retain(lfuse_plan *plan);
+void lfuse__plan_release(lfuse_plan *plan);
+
+/* instance.c, launch.c: what the public functions of include/libfuse/plan.h do. */
+lfuse_status lfuse__instance_create(lfuse_plan *plan, lfuse_stream *stream, const lfuse_binding *bindings, int count,
+                                    lfuse_instance **instance);
+lfuse_status lfuse__instance_run(lfuse_instance *instance, const lfuse_binding *bindings, int count);
+lfuse_status lfuse__instance_refresh(lfuse_instance *instance);
+
+/* immediate.c */
+lfuse_status lfuse__gemm_now(lfuse_stream *stream, bool ta, bool tb, double alpha, const lfuse_tensor *a,
+                             const lfuse_tensor *b, double beta, lfuse_tensor *c);
+lfuse_status lfuse__evaluate(lfuse_stream *stream, const lfuse_graph *graph, const lfuse_binding *bindings, int count);
+
+/*
+ * One run, in three parts, so that a recording can keep the middle: resolve (bindings -> checked slots, nothing
+ * launched), then submit. A recording keeps resolved runs and submits them again.
+ */
+typedef struct lfuse__slot { /* what stands for names[i] in one run; references are the holder's */
+    lfuse_tensor *tensor;
+    lfuse_list *list;
+    double number;
+} lfuse__slot;
+lfuse_status lfuse__instance_resolve(lfuse_instance *instance, const lfuse_binding *bindings, int count,
+                                     lfuse__slot *slots);
+/*
+ * Submits to the instance's stream, or to `other` when it is not NULL (a replay), with `scratch` instead of the
+ * stream's arena when that is not NULL (a recording owns its scratch).
+ */
+lfuse_status lfuse__instance_submit(lfuse_instance *instance, const lfuse__slot *slots, lfuse_stream *other,
+                                    lfuse__range *scratch);
+/* Makes what the strides of the slots need, which a submit does too, but not while the stream `s` captures. */
+lfuse_status lfuse__instance_ready(lfuse_instance *instance, const lfuse__slot *slots, lfuse_stream *s);
+uint64_t lfuse__instance_scratch_bytes(const lfuse_instance *instance);
+lfuse_plan *lfuse__instance_plan(const lfuse_instance *instance);
+/* Counted, because a recording keeps the instances of its runs when the plan has made others since. */
+void lfuse__instance_retain(lfuse_instance *instance);
+void lfuse__instance_release(lfuse_instance *instance);
+/*
+ * What the instance believes to be in its tables on the device is no longer so: the next submit writes them. Called
+ * around native graphs, which hold the writes of the submit that was captured.
+ */
+void lfuse__instance_forget(lfuse_instance *instance);
+
+/* record.c: what the public functions of include/libfuse/record.h do. */
+lfuse_status lfuse__record_begin(lfuse_stream *s);
+lfuse_status lfuse__record_end(lfuse_stream *s, lfuse_recording **recording);
+/* The stream goes while it records: the recording goes with it. */
+void lfuse__record_abandon(lfuse_stream *s);
+lfuse_status lfuse__recording_replay(lfuse_recording *recording, lfuse_stream *s, const lfuse_binding *bindings,
+                                     int count);
+void lfuse__recording_destroy(lfuse_recording *recording);
+
+/* The open recording of a stream takes a resolved run (copies the slots, retains what they hold). */
+lfuse_status lfuse__recording_append(lfuse_stream *s, lfuse_instance *instance, const lfuse__slot *slots);
+/* Its other commands, in bytes of ranges of the stream's device. */
+lfuse_status lfuse__recording_copy(lfuse_stream *s, lfuse__range *to, uint64_t to_offset, lfuse__range *from,
+                                   uint64_t from_offset, uint64_t bytes);
+lfuse_status lfuse__recording_fill(lfuse_stream *s, lfuse__range *to, uint64_t offset, uint64_t pattern,
+                                   unsigned pattern_bytes, uint64_t bytes);
+/*
+ * Every run, copy or transfer on a stream passes its status through this on its way out: when the stream is recording
+ * and the status an error, lfuse_record_end will report the first such error instead of a recording. Returns `status`.
+ */
+lfuse_status lfuse__recording_note(lfuse_stream *s, lfuse_status status);
+
+#endif

@@ -1,0 +1,65 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Tensors and lists inside the library. Immutable after creation but for a list's addresses. */
+#ifndef COMMON_RUN_TENSOR_H
+#define COMMON_RUN_TENSOR_H
+
+#include "common/device/device.h"
+#include "libfuse/list.h"
+#include "libfuse/tensor.h"
+
+struct lfuse_tensor {
+    lfuse__range *range; /* one reference; holds the device */
+    lfuse_type type;
+    int rank;
+    bool contiguous;     /* row-major, axes of extent 1 ignored; also when empty */
+    int64_t shape[LFUSE_MAX_RANK], strides[LFUSE_MAX_RANK];
+    int64_t elements;
+    int64_t offset;      /* of the first element from the range's first byte, in elements */
+    uint64_t low, high;  /* bytes touched, [low, high) from the range's first byte; equal when empty */
+    atomic_int references;
+};
+
+/* tensor.c: what the public functions of these names do, for arguments that are not NULL. */
+lfuse_status lfuse__tensor_create(lfuse_device *dev, lfuse_type type, int rank, const int64_t *shape,
+                                  lfuse_tensor **tensor);
+lfuse_status lfuse__tensor_wrap(lfuse_device *dev, lfuse_memory_kind kind, uint64_t handle, uint64_t bytes,
+                                lfuse_type type, int rank, const int64_t *shape, const int64_t *strides,
+                                int64_t offset, lfuse_tensor **tensor);
+lfuse_status lfuse__tensor_view(const lfuse_tensor *parent, int rank, const int64_t *shape, const int64_t *strides,
+                                int64_t offset, lfuse_tensor **tensor);
+/* Two elements may share memory, so that it must not be written. Judged by strides: exact but for interleaved axes. */
+bool lfuse__tensor_repeats(const lfuse_tensor *t);
+
+/* transfer.c: reads, writes, copies, fills; stream NULL: on the device's own stream, waits. */
+lfuse_status lfuse__tensor_write(lfuse_tensor *t, lfuse_stream *stream, const void *host);
+lfuse_status lfuse__tensor_read(const lfuse_tensor *t, lfuse_stream *stream, void *host);
+lfuse_status lfuse__tensor_copy(lfuse_tensor *to, const lfuse_tensor *from, lfuse_stream *stream);
+lfuse_status lfuse__tensor_fill(lfuse_tensor *t, lfuse_stream *stream, double number);
+
+/* Objects that outlive the user's handle: instances and recordings retain what they use. */
+void lfuse__tensor_retain(lfuse_tensor *t);
+void lfuse__tensor_release(lfuse_tensor *t);
+
+typedef struct lfuse__member {
+    lfuse__range *range; /* one reference each */
+    uint64_t offset;     /* bytes from the range's first byte */
+    int64_t elements;
+} lfuse__member;
+
+struct lfuse_list {
+    lfuse_device *dev;
+    lfuse_type type;
+    int64_t count, elements;
+    lfuse__member *members;
+    uint64_t version; /* advanced by lfuse_list_replace */
+    atomic_int references;
+};
+
+/* list.c */
+lfuse_status lfuse__list_create(lfuse_device *dev, lfuse_type type, int64_t count, lfuse_tensor *const *members,
+                                lfuse_list **list);
+lfuse_status lfuse__list_replace(lfuse_list *l, int64_t first, int64_t count, lfuse_tensor *const *members);
+void lfuse__list_retain(lfuse_list *l);
+void lfuse__list_release(lfuse_list *l);
+
+#endif

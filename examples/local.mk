@@ -1,0 +1,13 @@
+# SPDX-License-Identifier: Apache-2.0
+# Small programs against the public interface alone, built and run by make check.
+EXTRA_DIST += %reldir%/configure.m4 %reldir%/check_digits.sh %reldir%/digits/README.md %reldir%/digits/train.py \
+	%reldir%/digits/digits.csv.gz %reldir%/digits/w0.npy %reldir%/digits/w1.npy %reldir%/digits/w2.npy \
+	%reldir%/digits/b0.npy %reldir%/digits/b1.npy %reldir%/digits/b2.npy
+
+if HAVE_ZLIB
+noinst_PROGRAMS += examples/digits/digits
+examples_digits_digits_SOURCES = %reldir%/digits/digits.c %reldir%/digits/dataset.c %reldir%/digits/dataset.h \
+	%reldir%/digits/npy.c %reldir%/digits/npy.h
+examples_digits_digits_LDADD = libfuse.la -lz
+TESTS += examples/check_digits.sh
+endif

@@ -1,0 +1,24 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/** Immediate calls: the same path as plans, with the plan found in the device's cache. */
+#ifndef LIBFUSE_IMMEDIATE_H
+#define LIBFUSE_IMMEDIATE_H
+
+#include <libfuse/base.h>
+#include <libfuse/plan.h>
+#include <libfuse/status.h>
+
+LFUSE_BEGIN_DECLS
+
+/**
+ * C = alpha op(A) op(B) + beta C, op the transpose where asked. A is [m, k] (or [k, m] transposed), B [k, n] (or [n, k]),
+ * C [m, n], one type. Where beta is 0, C is not read. m, n or k may be 0. C overlaps neither A nor B.
+ */
+LFUSE_API LFUSE_MUST_CHECK lfuse_status lfuse_gemm(lfuse_stream *stream, int transpose_a, int transpose_b, double alpha,
+                                                   const lfuse_tensor *a, const lfuse_tensor *b, double beta,
+                                                   lfuse_tensor *c);
+/** Plans (or finds the plan of) a graph on the stream's device and runs it. */
+LFUSE_API LFUSE_MUST_CHECK lfuse_status lfuse_evaluate(lfuse_stream *stream, const lfuse_graph *graph,
+                                                       const lfuse_binding *bindings, int count);
+
+LFUSE_END_DECLS
+#endif

@@ -1,0 +1,125 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/** Plans, bindings, instances. */
+#ifndef LIBFUSE_PLAN_H
+#define LIBFUSE_PLAN_H
+
+#include <stdio.h>
+
+#include <libfuse/base.h>
+#include <libfuse/device.h>
+#include <libfuse/graph.h>
+#include <libfuse/list.h>
+#include <libfuse/status.h>
+#include <libfuse/tensor.h>
+
+typedef struct lfuse_plan lfuse_plan;
+typedef struct lfuse_instance lfuse_instance;
+
+typedef enum lfuse_effort {
+    LFUSE_EFFORT_DEFAULT = 0,  /**< LFUSE_EFFORT of the environment (estimate, measure), else estimate */
+    LFUSE_EFFORT_ESTIMATE = 1, /**< the vendor heuristic's first choice: nothing is timed */
+    LFUSE_EFFORT_MEASURE = 2   /**< product algorithms are timed once for each size on each device handle */
+} lfuse_effort;
+
+/** Passes that can be left out, to compare and to find faults; also LFUSE_FUSE=none or a list like -pointwise,-epilogue. */
+enum {
+    LFUSE_NO_POINTWISE_FUSION = 1, /**< every function its own kernel */
+    LFUSE_NO_EPILOGUE = 2          /**< bias and activation stay out of the vendor's product */
+};
+
+/** Zero it, then set what differs. */
+typedef struct lfuse_plan_options {
+    lfuse_effort effort;
+    unsigned disable; /**< LFUSE_NO_... or-ed */
+    int exact;        /**< not 0: refuse (ERR_UNSUPPORTED) a device that lacks `exact` */
+} lfuse_plan_options;
+
+typedef enum lfuse_binding_kind {
+    LFUSE_BIND_TENSOR = 1,
+    LFUSE_BIND_LIST = 2,
+    LFUSE_BIND_NUMBER = 3,
+    LFUSE_BIND_SIZE = 4
+} lfuse_binding_kind;
+
+/**
+ * What stands for a name of the graph. With name NULL the position counts: the i-th binding goes to the i-th name in the
+ * order in which inputs, scalars and outputs were declared. Size variables take their values from the shapes that are
+ * bound; bind one by name where no shape tells it.
+ */
+typedef struct lfuse_binding {
+    const char *name;
+    lfuse_binding_kind kind;
+    union {
+        lfuse_tensor *tensor;
+        lfuse_list *list;
+        double number;
+        int64_t size;
+    } as;
+} lfuse_binding;
+
+static inline lfuse_binding lfuse_bind_tensor(const char *name, lfuse_tensor *tensor)
+{
+    lfuse_binding b;
+    b.name = name, b.kind = LFUSE_BIND_TENSOR, b.as.tensor = tensor;
+    return b;
+}
+static inline lfuse_binding lfuse_bind_list(const char *name, lfuse_list *list)
+{
+    lfuse_binding b;
+    b.name = name, b.kind = LFUSE_BIND_LIST, b.as.list = list;
+    return b;
+}
+static inline lfuse_binding lfuse_bind_number(const char *name, double number)
+{
+    lfuse_binding b;
+    b.name = name, b.kind = LFUSE_BIND_NUMBER, b.as.number = number;
+    return b;
+}
+static inline lfuse_binding lfuse_bind_size(const char *name, int64_t size)
+{
+    lfuse_binding b;
+    b.name = name, b.kind = LFUSE_BIND_SIZE, b.as.size = size;
+    return b;
+}
+
+LFUSE_BEGIN_DECLS
+
+/**
+ * Plans a graph for a device: fuses, compiles, prepares. Every mistake made while the graph was built is reported here.
+ * options may be NULL. The graph may be destroyed afterwards. Equal graphs share one body on a device.
+ */
+LFUSE_API LFUSE_MUST_CHECK lfuse_status lfuse_plan_create(lfuse_device *device, const lfuse_graph *graph,
+                                                          const lfuse_plan_options *options, lfuse_plan **plan);
+/** Legal while runs of it are unfinished. */
+LFUSE_API void lfuse_plan_destroy(lfuse_plan *plan);
+/** The plan as one line of nested brackets, newline after it. */
+LFUSE_API LFUSE_MUST_CHECK lfuse_status lfuse_plan_print(const lfuse_plan *plan, FILE *stream);
+/** The same line as a string; valid as long as the plan. */
+LFUSE_API const char *lfuse_plan_text(const lfuse_plan *plan);
+
+/**
+ * Runs the plan on a stream, in stream order, without waiting. Keeps one instance for each stream; a run with other
+ * sizes, lists or frozen tensors than the last one on that stream makes it anew (no compiling for contiguous tensors).
+ * All checks are made before anything is launched:
+ * ERR_NAME, ERR_BINDING, ERR_TYPE, ERR_RANK, ERR_SHAPE, ERR_BOUNDS, ERR_CONTEXT, ERR_CLOSED, ERR_OVERLAP.
+ */
+LFUSE_API LFUSE_MUST_CHECK lfuse_status lfuse_plan_run(lfuse_plan *plan, lfuse_stream *stream,
+                                                       const lfuse_binding *bindings, int count);
+
+/**
+ * A plan bound to sizes, lists and frozen inputs on a stream; `bindings` must give these and may give the rest, which is
+ * then only used to tell the sizes. A second run allocates nothing, compiles nothing and never waits for the device.
+ */
+LFUSE_API LFUSE_MUST_CHECK lfuse_status lfuse_instance_create(lfuse_plan *plan, lfuse_stream *stream,
+                                                              const lfuse_binding *bindings, int count,
+                                                              lfuse_instance **instance);
+/** Runs it with inputs, outputs and numbers; frozen inputs and lists may be left out. */
+LFUSE_API LFUSE_MUST_CHECK lfuse_status lfuse_instance_run(lfuse_instance *instance, const lfuse_binding *bindings,
+                                                           int count);
+/** Computes anew what was made of frozen inputs, after the caller changed their contents. In stream order. */
+LFUSE_API LFUSE_MUST_CHECK lfuse_status lfuse_instance_refresh(lfuse_instance *instance);
+/** Legal while a run of it is unfinished. */
+LFUSE_API void lfuse_instance_destroy(lfuse_instance *instance);
+
+LFUSE_END_DECLS
+#endif

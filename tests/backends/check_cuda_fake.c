@@ -1,0 +1,716 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The CUDA backend slot by slot over the driver of tests/fake-cuda: no GPU is needed, every failure can be had. */
+#ifdef HAVE_CONFIG_H
+#include "config.h"
+#endif
+
+#include <dlfcn.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "backends/cuda/internal.h"
+#include "tests/fake-cuda/fakecuda.h"
+#include "tests/support/main.h"
+
+static const lfuse__backend *const cuda = &lfuse__backend_cuda;
+static fakecuda_reset_function *fake_reset;
+static fakecuda_calls_function *fake_calls;
+static fakecuda_live_function *fake_live;
+static fakecuda_last_function *fake_last;
+
+#define OK(call) ck_assert_msg((call) == LFUSE_OK, "%s: %s", #call, lfuse__error_message())
+#define FAILS(call, status) ck_assert_int_eq(call, status)
+#define SAYS(text) ck_assert_msg(strstr(lfuse__error_message(), text) != NULL, "%s", lfuse__error_message())
+
+static void bind_fake(void *handle, const char *name, void *function)
+{
+    void *symbol = dlsym(handle, name);
+    ck_assert_msg(symbol != NULL, "%s", name);
+    memcpy(function, &symbol, sizeof symbol);
+}
+
+/* Loaded first, the fakes are what the sonames mean in this process. */
+static void load_fakes(void)
+{
+    void *driver = dlopen(LFUSE_TEST_FAKE "/libcuda.so.1", RTLD_NOW | RTLD_LOCAL);
+    ck_assert_msg(driver != NULL, "%s", dlerror());
+    ck_assert_msg(dlopen(LFUSE_TEST_FAKE "/libcublasLt.so.13", RTLD_NOW | RTLD_LOCAL) != NULL, "%s", dlerror());
+    bind_fake(driver, "fakecuda_reset", &fake_reset);
+    bind_fake(driver, "fakecuda_calls", &fake_calls);
+    bind_fake(driver, "fakecuda_live", &fake_live);
+    bind_fake(driver, "fakecuda_last", &fake_last);
+    unsetenv("FAKECUDA_FAIL");
+    unsetenv("FAKECUDA_VERSION");
+    unsetenv("FAKECUDA_DEVICES");
+    fake_reset();
+}
+
+/* "" for no failure. */
+static void arrange(const char *what)
+{
+    setenv("FAKECUDA_FAIL", what, 1);
+    fake_reset();
+}
+
+static lfuse__bdevice *open_device(int i)
+{
+    lfuse__bdevice *dev = NULL;
+    int count = 0;
+    char reason[256] = "";
+    OK(cuda->enumerate(&count, reason, sizeof reason));
+    ck_assert_msg(count == 2, "%d devices: %s", count, reason);
+    OK(cuda->open(i, &dev));
+    return dev;
+}
+
+static void close_device(lfuse__bdevice *dev)
+{
+    CUcontext current;
+    cuda->close(dev);
+    ck_assert_int_eq(fake_live(), 0);
+    ck_assert_int_eq(lfuse__cu.CtxGetCurrent(&current), CUDA_SUCCESS);
+    ck_assert_ptr_null(current);
+}
+
+/* ---- loading ---- */
+
+static bool own_process(void)
+{
+    const char *fork_status = getenv("CK_FORK");
+    return fork_status == NULL || strcmp(fork_status, "no") != 0;
+}
+
+#define NEED_OWN_PROCESS()                                                                                             \
+    if (!own_process()) TEST_SKIP("CK_FORK=no: what this test breaks would stay broken")
+
+START_TEST(test_old_driver)
+{
+    char reason[256] = "";
+    int count = -1;
+    NEED_OWN_PROCESS();
+    setenv("FAKECUDA_VERSION", "11080", 1);
+    fake_reset();
+    OK(cuda->enumerate(&count, reason, sizeof reason));
+    ck_assert_int_eq(count, 0);
+    ck_assert_msg(strstr(reason, "11.8") != NULL, "%s", reason);
+}
+END_TEST
+
+START_TEST(test_init_fails)
+{
+    char reason[256] = "";
+    lfuse__facts facts;
+    int count = -1;
+    NEED_OWN_PROCESS();
+    arrange("cuInit:1:100");
+    OK(cuda->enumerate(&count, reason, sizeof reason));
+    ck_assert_int_eq(count, 0);
+    ck_assert_msg(strstr(reason, "cuInit") != NULL, "%s", reason);
+    ck_assert_int_ne(cuda->describe(0, &facts), LFUSE_OK);
+}
+END_TEST
+
+START_TEST(test_missing_function)
+{
+    char reason[256] = "";
+    int count = -1;
+    NEED_OWN_PROCESS();
+    arrange("cuGetProcAddress:5:500");
+    OK(cuda->enumerate(&count, reason, sizeof reason));
+    ck_assert_int_eq(count, 0);
+    ck_assert_msg(strstr(reason, "cuDeviceGetCount") != NULL, "%s", reason);
+}
+END_TEST
+
+START_TEST(test_facts)
+{
+    lfuse__bdevice *dev = open_device(1);
+    lfuse__facts facts, same;
+    uint64_t available, total;
+    OK(cuda->describe(1, &facts));
+    OK(cuda->facts(dev, &same));
+    ck_assert_str_eq(facts.info.name, "cuda:1");
+    ck_assert_str_eq(same.info.name, "cuda:1");
+    ck_assert_str_eq(facts.info.product, "Fake 1");
+    ck_assert_str_eq(facts.arch, "sm_90");
+    ck_assert(facts.addresses && !facts.vector_lanes && facts.capture && facts.info.exact && facts.info.native_graph);
+    ck_assert_uint_eq(facts.simd, 32);
+    ck_assert_uint_eq(facts.info.max_argument_bytes, lfuse__cu_compiler.version >= 12010 ? 32764 : 4096);
+    OK(cuda->memory(dev, &available, &total));
+    ck_assert_uint_eq(total, 2 * available);
+    FAILS(cuda->describe(7, &facts), LFUSE_ERR_NO_DEVICE);
+    FAILS(cuda->open(7, &dev), LFUSE_ERR_NO_DEVICE);
+    SAYS("cuDeviceGet(7)");
+    close_device(dev);
+}
+END_TEST
+
+START_TEST(test_adopt)
+{
+    lfuse__bdevice *first = open_device(0), *dev = NULL;
+    lfuse__bmem *mem;
+    CUcontext popped;
+    FAILS(cuda->adopt(NULL, NULL, &dev), LFUSE_ERR_INVALID);
+    OK(cuda->adopt(first->context, NULL, &dev));
+    ck_assert_str_eq(dev->device.facts.info.name, "cuda:0");
+    /* The context is current already: nothing is pushed. */
+    lfuse__cu.CtxPushCurrent(first->context);
+    arrange("");
+    OK(cuda->alloc(dev, LFUSE__ALLOC_DEVICE, 64, &mem));
+    cuda->free(mem);
+    ck_assert_uint_eq(fake_calls("cuCtxPushCurrent"), 0);
+    lfuse__cu.CtxPopCurrent(&popped);
+    cuda->close(dev);
+    close_device(first);
+}
+END_TEST
+
+/* ---- memory ---- */
+
+START_TEST(test_copies)
+{
+    lfuse__bdevice *dev = open_device(0), *other = open_device(1);
+    lfuse__bmem *m[3], *far;
+    lfuse__bstream *s;
+    char host[64] = "0123456789abcdef", back[64] = "";
+    lfuse__mem_info info;
+    OK(cuda->stream_create(dev, &s));
+    for (int kind = 0; kind < 3; kind++) {
+        OK(cuda->alloc(dev, (lfuse__alloc_kind)kind, 256, &m[kind]));
+        cuda->mem_info(m[kind], &info);
+        ck_assert_uint_eq(info.space, 0);
+        ck_assert_uint_eq(info.bytes, 256);
+        ck_assert_int_eq(info.host != NULL, kind != LFUSE__ALLOC_DEVICE);
+        if (info.host) ck_assert_uint_eq(info.address, (uint64_t)(uintptr_t)info.host);
+    }
+    OK(cuda->alloc(other, LFUSE__ALLOC_DEVICE, 256, &far));
+    OK(cuda->write(s, m[0], 32, host, 16));
+    OK(cuda->copy(s, m[1], 8, m[0], 34, 10));
+    OK(cuda->copy(s, m[2], 0, m[1], 8, 10));
+    OK(cuda->copy_peer(s, m[0], 0, other, far, 0, 0));
+    OK(cuda->read(s, m[2], 1, back, 9));
+    OK(cuda->stream_sync(s));
+    ck_assert_str_eq(back, "3456789ab");
+    OK(cuda->write(s, m[0], 0, host, 16));
+    OK(cuda->copy_peer(s, m[0], 100, dev, m[0], 0, 16));
+    OK(cuda->read(s, m[0], 100, back, 16));
+    ck_assert_mem_eq(back, host, 16);
+    FAILS(cuda->copy_peer(s, m[0], 0, dev, far, 0, 16), LFUSE_ERR_DEVICE);
+    for (int kind = 0; kind < 3; kind++) cuda->free(m[kind]);
+    cuda->free(far);
+    cuda->free(NULL);
+    cuda->stream_destroy(s);
+    cuda->close(other);
+    close_device(dev);
+}
+END_TEST
+
+START_TEST(test_fill)
+{
+    enum { BYTES = 400000 };
+    static unsigned char back[BYTES], want[BYTES];
+    static const uint64_t patterns[] = { 0x1122334455667788, 0x1122334411223344 };
+    lfuse__bdevice *dev = open_device(0);
+    lfuse__bstream *s;
+    lfuse__bmem *m;
+    OK(cuda->stream_create(dev, &s));
+    OK(cuda->alloc(dev, LFUSE__ALLOC_DEVICE, BYTES + 16, &m));
+    for (unsigned p = 0; p < 2; p++)
+        for (unsigned bytes = 1; bytes <= 8; bytes *= 2) {
+            OK(cuda->fill(s, m, 0, 0xee, 1, BYTES + 16));
+            OK(cuda->fill(s, m, 8, patterns[p], bytes, BYTES));
+            OK(cuda->read(s, m, 8, back, BYTES));
+            for (int i = 0; i < BYTES; i++) want[i] = patterns[p] >> (8 * ((unsigned)i % bytes)) & 0xff;
+            ck_assert(memcmp(back, want, BYTES) == 0);
+            OK(cuda->read(s, m, 0, back, 8));
+            OK(cuda->read(s, m, 8 + BYTES, back + 8, 8));
+            for (int i = 0; i < 16; i++) ck_assert_uint_eq(back[i], 0xee);
+        }
+    OK(cuda->fill(s, m, 0, 0, 1, 0));
+    cuda->free(m);
+    cuda->stream_destroy(s);
+    close_device(dev);
+}
+END_TEST
+
+START_TEST(test_wrap)
+{
+    lfuse__bdevice *dev = open_device(0), *other = open_device(1);
+    lfuse__bmem *own, *managed, *far, *w = NULL;
+    lfuse__mem_info info;
+    int local = 0;
+    OK(cuda->alloc(dev, LFUSE__ALLOC_DEVICE, 256, &own));
+    OK(cuda->alloc(other, LFUSE__ALLOC_UNIFIED, 256, &managed));
+    OK(cuda->alloc(other, LFUSE__ALLOC_DEVICE, 256, &far));
+    OK(cuda->wrap(dev, LFUSE_MEMORY_NATIVE, own->address + 16, 0, &w));
+    cuda->mem_info(w, &info);
+    ck_assert_uint_eq(info.address, own->address + 16);
+    ck_assert_uint_eq(info.bytes, 0);
+    cuda->free(w);
+    OK(cuda->wrap(dev, LFUSE_MEMORY_POINTER, managed->address, 256, &w));
+    cuda->free(w);
+    OK(cuda->wrap(dev, LFUSE_MEMORY_NATIVE, 0, 0, &w));
+    cuda->free(w);
+    w = NULL;
+    FAILS(cuda->wrap(dev, LFUSE_MEMORY_NATIVE, far->address, 256, &w), LFUSE_ERR_CONTEXT);
+    FAILS(cuda->wrap(dev, LFUSE_MEMORY_POINTER, own->address, 256, &w), LFUSE_ERR_INVALID);
+    FAILS(cuda->wrap(dev, LFUSE_MEMORY_NATIVE, (uint64_t)(uintptr_t)&local, 4, &w), LFUSE_ERR_INVALID);
+    ck_assert_ptr_null(w);
+    cuda->free(own);
+    cuda->free(managed);
+    cuda->free(far);
+    cuda->close(other);
+    close_device(dev);
+}
+END_TEST
+
+/* ---- streams, events, graphs ---- */
+
+START_TEST(test_streams)
+{
+    lfuse__bdevice *dev = open_device(0), *other = open_device(1);
+    CUstream defaults[] = { NULL, CU_STREAM_LEGACY, CU_STREAM_PER_THREAD };
+    lfuse__bstream *s, *w = NULL;
+    bool capturing = true;
+    for (int i = 0; i < 3; i++) {
+        OK(cuda->stream_wrap(dev, defaults[i], &s));
+        ck_assert_ptr_eq(cuda->stream_native(s), defaults[i]);
+        OK(cuda->stream_capturing(s, &capturing));
+        ck_assert(!capturing);
+        cuda->stream_destroy(s);
+    }
+    OK(cuda->stream_create(dev, &s));
+    OK(cuda->stream_wrap(dev, cuda->stream_native(s), &w));
+    cuda->stream_destroy(w);
+    w = NULL;
+    FAILS(cuda->stream_wrap(other, cuda->stream_native(s), &w), LFUSE_ERR_CONTEXT);
+    ck_assert_ptr_null(w);
+    OK(cuda->stream_flush(s));
+    OK(cuda->stream_query(s));
+    arrange("cuStreamQuery:1:600");
+    FAILS(cuda->stream_query(s), LFUSE_NOT_READY);
+    arrange("");
+    cuda->stream_destroy(s);
+    cuda->stream_destroy(NULL);
+    cuda->close(other);
+    close_device(dev);
+}
+END_TEST
+
+START_TEST(test_events)
+{
+    lfuse__bdevice *dev = open_device(0);
+    lfuse__bstream *s;
+    lfuse__bevent *a, *b;
+    double us = -1;
+    OK(cuda->stream_create(dev, &s));
+    OK(cuda->event_create(dev, &a));
+    OK(cuda->event_create(dev, &b));
+    OK(cuda->event_record(a, s));
+    FAILS(cuda->event_elapsed(a, b, &us), LFUSE_ERR_STATE);
+    ck_assert_double_eq(us, -1);
+    OK(cuda->event_record(b, s));
+    OK(cuda->event_wait(b, s));
+    OK(cuda->event_query(b));
+    OK(cuda->event_elapsed(a, b, &us));
+    ck_assert_double_eq(us, 1500);
+    arrange("cuEventQuery:1:600");
+    FAILS(cuda->event_query(b), LFUSE_NOT_READY);
+    arrange("");
+    cuda->event_destroy(a);
+    cuda->event_destroy(b);
+    cuda->stream_destroy(s);
+    close_device(dev);
+}
+END_TEST
+
+START_TEST(test_graphs)
+{
+    lfuse__bdevice *dev = open_device(0);
+    lfuse__bstream *s;
+    lfuse__bgraph *g = NULL, *none = NULL;
+    bool capturing = false;
+    OK(cuda->stream_create(dev, &s));
+    OK(cuda->graph_begin(s));
+    OK(cuda->stream_capturing(s, &capturing));
+    ck_assert(capturing);
+    FAILS(cuda->stream_sync(s), LFUSE_ERR_STATE);
+    OK(cuda->graph_end(s, &g));
+    OK(cuda->graph_launch(s, g));
+    OK(cuda->graph_begin(s));
+    OK(cuda->graph_end(s, &g));
+    ck_assert_uint_eq(fake_calls("cuGraphInstantiateWithFlags"), 1);
+    arrange("cuGraphExecUpdate:1:910");
+    OK(cuda->graph_begin(s));
+    OK(cuda->graph_end(s, &g));
+    ck_assert_uint_eq(fake_calls("cuGraphExecDestroy"), 1);
+    arrange("cuStreamEndCapture:1:901");
+    OK(cuda->graph_begin(s));
+    FAILS(cuda->graph_end(s, &none), LFUSE_ERR_STATE);
+    ck_assert_ptr_null(none);
+    arrange("");
+    OK(cuda->stream_capturing(s, &capturing));
+    ck_assert(!capturing);
+    cuda->graph_destroy(g);
+    cuda->graph_destroy(NULL);
+    cuda->stream_destroy(s);
+    close_device(dev);
+}
+END_TEST
+
+/* ---- programs and launches ---- */
+
+START_TEST(test_program)
+{
+    static const char good[] = "extern \"C\" __global__ void twice_1_0(float *a) { a[threadIdx.x] *= 2; }";
+    lfuse__strbuf log = LFUSE__STRBUF_INIT, binary = LFUSE__STRBUF_INIT, key = LFUSE__STRBUF_INIT;
+    lfuse__bdevice *dev = open_device(0);
+    lfuse__bprogram *p = NULL, *again;
+    lfuse__bkernel *k = NULL;
+    if (lfuse__cu_load_compiler()) {
+        close_device(dev);
+        TEST_SKIP("no NVRTC: %s", lfuse__cu_compiler.reason);
+    }
+    OK(cuda->program_key(dev, &key));
+    ck_assert_msg(strstr(key.data, "sm_90") && strstr(key.data, "--fmad=false"), "%s", key.data);
+    FAILS(cuda->program_build(dev, "nonsense", &log, &p), LFUSE_ERR_COMPILE);
+    ck_assert_msg(strstr(log.data, "nonsense") != NULL, "%s", log.data);
+    ck_assert_ptr_null(p);
+    OK(cuda->program_build(dev, good, &log, &p));
+    OK(cuda->program_binary(p, &binary));
+    ck_assert_mem_eq(binary.data, "\177ELF", 4);
+    OK(cuda->program_load(dev, binary.data, binary.length, &again));
+    FAILS(cuda->kernel_create(p, "missing", &k), LFUSE_ERR_NAME);
+    SAYS("missing");
+    OK(cuda->kernel_create(p, "twice_1_0", &k));
+    cuda->kernel_destroy(k);
+    cuda->program_destroy(p);
+    cuda->program_destroy(again);
+    cuda->program_destroy(NULL);
+    FAILS(cuda->program_load(dev, "bad", 3, &p), LFUSE_ERR_COMPILE);
+    FAILS(cuda->program_load(dev, "", 0, &p), LFUSE_ERR_COMPILE);
+    lfuse__strbuf_free(&log);
+    lfuse__strbuf_free(&binary);
+    lfuse__strbuf_free(&key);
+    close_device(dev);
+}
+END_TEST
+
+START_TEST(test_launch)
+{
+    static const uint64_t words[] = { 1, UINT64_MAX, 3 };
+    lfuse__bdevice *dev = open_device(0);
+    lfuse__bprogram *p;
+    lfuse__bkernel *k;
+    lfuse__kernel_info info;
+    lfuse__bstream *s;
+    lfuse__bmem *m;
+    OK(cuda->stream_create(dev, &s));
+    OK(cuda->alloc(dev, LFUSE__ALLOC_DEVICE, 256, &m));
+    OK(cuda->program_load(dev, "module", 6, &p));
+    OK(cuda->kernel_create(p, "k_2_3", &k));
+    OK(cuda->kernel_info(k, &info));
+    ck_assert_uint_eq(info.max_group, 1024);
+    lfuse__bmem *buffers[] = { m, NULL };
+    lfuse__launch_args args = {
+        .groups = 5, .group = 128, .nbuffers = 2, .nwords = 3, .buffers = buffers, .words = words
+    };
+    OK(cuda->launch(s, k, &args));
+    const fakecuda_launch *l = fake_last();
+    ck_assert_uint_eq(l->launches, 1);
+    ck_assert_uint_eq(l->grid, 5);
+    ck_assert_uint_eq(l->block, 128);
+    ck_assert_ptr_eq(l->stream, cuda->stream_native(s));
+    ck_assert_uint_eq(l->buffers[0], m->address);
+    ck_assert_uint_eq(l->buffers[1], 0);
+    ck_assert_mem_eq(l->words, words, sizeof words);
+    args.groups = 0;
+    OK(cuda->launch(s, k, &args));
+    args.groups = (uint64_t)1 << 31;
+    FAILS(cuda->launch(s, k, &args), LFUSE_ERR_OVERFLOW);
+    ck_assert_uint_eq(fake_calls("cuLaunchKernel"), 1);
+    args.groups = 5;
+    arrange("cuLaunchKernel:1:2");
+    FAILS(cuda->launch(s, k, &args), LFUSE_ERR_DEVICE_MEMORY);
+    SAYS("cuLaunchKernel of k_2_3, 5 groups of 128");
+    arrange("");
+    OK(cuda->pending(dev));
+    cuda->kernel_destroy(k);
+    cuda->program_destroy(p);
+    cuda->free(m);
+    cuda->stream_destroy(s);
+    close_device(dev);
+}
+END_TEST
+
+/* ---- faults ---- */
+
+START_TEST(test_lost)
+{
+    lfuse__bdevice *dev = open_device(0);
+    lfuse__bstream *s;
+    lfuse__bmem *m;
+    OK(cuda->stream_create(dev, &s));
+    OK(cuda->alloc(dev, LFUSE__ALLOC_DEVICE, 256, &m));
+    OK(cuda->pending(dev));
+    arrange("cuStreamSynchronize:1:700");
+    FAILS(cuda->stream_sync(s), LFUSE_ERR_DEVICE_LOST);
+    SAYS("cuStreamSynchronize");
+    SAYS("(700)");
+    arrange("");
+    FAILS(cuda->pending(dev), LFUSE_ERR_DEVICE_LOST);
+    SAYS("(700)");
+    cuda->free(m);
+    cuda->stream_destroy(s);
+    close_device(dev);
+}
+END_TEST
+
+START_TEST(test_after_shutdown)
+{
+    lfuse__bdevice *dev;
+    lfuse__bstream *s;
+    lfuse__bmem *m;
+    NEED_OWN_PROCESS();
+    dev = open_device(0);
+    OK(cuda->stream_create(dev, &s));
+    OK(cuda->alloc(dev, LFUSE__ALLOC_DEVICE, 256, &m));
+    (void)lfuse__error(LFUSE_ERR_INVALID, "before");
+    arrange("cuCtxPushCurrent:1:4");
+    cuda->stream_destroy(s);
+    cuda->free(m);
+    arrange("cuDevicePrimaryCtxRelease:1:4");
+    cuda->close(dev);
+    ck_assert_str_eq(lfuse__error_message(), "before");
+}
+END_TEST
+
+/* Every slot that makes something, each thing destroyed again. */
+static lfuse_status scenario(lfuse__bdevice *dev)
+{
+    static const uint64_t words[] = { 1 };
+    lfuse__bstream *s = NULL;
+    lfuse__bevent *e = NULL;
+    lfuse__bmem *m = NULL;
+    lfuse__bprogram *p = NULL;
+    lfuse__bkernel *k = NULL;
+    lfuse__bgraph *g = NULL;
+    lfuse__launch_args args = { .groups = 1, .group = 32, .nwords = 1, .words = words };
+    char byte = 1;
+    lfuse_status status = cuda->stream_create(dev, &s);
+    if (!status) status = cuda->event_create(dev, &e);
+    for (int kind = 0; kind < 3 && !status; kind++) {
+        cuda->free(m);
+        m = NULL;
+        status = cuda->alloc(dev, (lfuse__alloc_kind)kind, 64, &m);
+        if (!status) status = cuda->write(s, m, 0, &byte, 1);
+        if (!status) status = cuda->fill(s, m, 0, 0x0102030405060708, 8, 64);
+    }
+    if (!status) status = cuda->program_load(dev, "module", 6, &p);
+    if (!status) status = cuda->kernel_create(p, "k_0_1", &k);
+    if (!status) status = cuda->graph_begin(s);
+    if (!status) {
+        status = cuda->launch(s, k, &args);
+        lfuse_status end = cuda->graph_end(s, &g);
+        if (!status) status = end;
+    }
+    if (!status) status = cuda->graph_launch(s, g);
+    if (!status) status = cuda->event_record(e, s);
+    if (!status) status = cuda->event_wait(e, s);
+    if (!status) status = cuda->stream_sync(s);
+    cuda->graph_destroy(g);
+    cuda->kernel_destroy(k);
+    cuda->program_destroy(p);
+    cuda->free(m);
+    cuda->event_destroy(e);
+    cuda->stream_destroy(s);
+    return status;
+}
+
+START_TEST(test_every_failure)
+{
+    static const char *const functions[] = {
+        "cuStreamCreate", "cuEventCreate", "cuMemAlloc", "cuMemHostAlloc", "cuMemAllocManaged", "cuMemcpyAsync",
+        "cuMemsetD2D32Async", "cuModuleLoadDataEx", "cuModuleGetFunction", "cuFuncGetAttribute", "cuStreamBeginCapture",
+        "cuLaunchKernel", "cuStreamEndCapture", "cuGraphInstantiateWithFlags", "cuGraphLaunch", "cuEventRecord",
+        "cuStreamWaitEvent", "cuStreamSynchronize",
+    };
+    lfuse__bdevice *dev = open_device(0);
+    for (size_t i = 0; i < sizeof functions / sizeof functions[0]; i++) {
+        lfuse_status status = LFUSE_ERR_DEVICE;
+        for (int n = 1; status; n++) {
+            char what[64];
+            snprintf(what, sizeof what, "%s:%d:1", functions[i], n);
+            arrange(what);
+            status = scenario(dev);
+            ck_assert_msg(status == LFUSE_OK || status == LFUSE_ERR_DEVICE, "%s: %d", what, status);
+            if (n == 1) ck_assert_msg(status == LFUSE_ERR_DEVICE, "%s was not called", functions[i]);
+            ck_assert_msg(fake_live() == 1, "%s: %ld alive", what, (long)fake_live());
+        }
+        arrange("");
+        OK(scenario(dev));
+    }
+    close_device(dev);
+}
+END_TEST
+
+START_TEST(test_open_failures)
+{
+    static const char *const functions[] = {
+        "cuDeviceGet", "cuDeviceGetAttribute", "cuDeviceGetName", "cuDeviceTotalMem", "cuDevicePrimaryCtxRetain",
+    };
+    lfuse__bdevice *dev = open_device(0), *none = NULL;
+    close_device(dev);
+    for (size_t i = 0; i < sizeof functions / sizeof functions[0]; i++) {
+        char what[64];
+        snprintf(what, sizeof what, "%s:1:2", functions[i]);
+        arrange(what);
+        FAILS(cuda->open(0, &none), LFUSE_ERR_DEVICE_MEMORY);
+        SAYS(functions[i]);
+        ck_assert_ptr_null(none);
+        ck_assert_int_eq(fake_live(), 0);
+    }
+    arrange("");
+    close_device(open_device(0));
+}
+END_TEST
+
+/* ---- products ---- */
+
+typedef struct product {
+    lfuse__gemm_desc d;
+    double alpha, beta;
+    unsigned shift; /* elements by which every operand starts late */
+} product;
+
+enum { ELEMENTS = 512 };
+
+static double data[4][ELEMENTS]; /* a, b, c, bias */
+
+static double at(const double *x, int64_t row, int64_t column, int64_t ld, bool transposed)
+{
+    return transposed ? x[column * ld + row] : x[row * ld + column];
+}
+
+/* Row-major, straight from the contract's words. */
+static double expected(const product *p, int64_t i, int64_t j)
+{
+    const lfuse__gemm_desc *d = &p->d;
+    lfuse__epilogue e = d->epilogue;
+    double sum = 0;
+    for (int64_t k = 0; k < d->k; k++) sum += at(data[0], i, k, d->lda, d->ta) * at(data[1], k, j, d->ldb, d->tb);
+    sum = p->alpha * sum + p->beta * data[2][i * d->ldc + j];
+    if (e == LFUSE__EP_BIAS || e == LFUSE__EP_BIAS_RELU) sum += data[3][j];
+    if (e == LFUSE__EP_RELU || e == LFUSE__EP_BIAS_RELU) sum = sum > 0 ? sum : 0;
+    return sum;
+}
+
+static void put(lfuse__bmem *mem, lfuse_type type, unsigned shift, const double *values)
+{
+    for (unsigned i = 0; i < ELEMENTS; i++)
+        if (type == LFUSE_F64) ((double *)(uintptr_t)mem->address)[shift + i] = values[i];
+        else ((float *)(uintptr_t)mem->address)[shift + i] = (float)values[i];
+}
+
+static double get(const lfuse__bmem *mem, lfuse_type type, int64_t i)
+{
+    return type == LFUSE_F64 ? ((double *)(uintptr_t)mem->address)[i] : (double)((float *)(uintptr_t)mem->address)[i];
+}
+
+static void check_product(lfuse__bdevice *dev, lfuse__bstream *s, const product *p, const lfuse__gemm_candidate *c)
+{
+    uint64_t bytes = lfuse_type_size(p->d.type), offset = p->shift * bytes;
+    lfuse__bmem *m[4], *workspace;
+    lfuse__bgemm *gemm;
+    for (int i = 0; i < 4; i++) {
+        OK(cuda->alloc(dev, LFUSE__ALLOC_DEVICE, (ELEMENTS + 16) * bytes, &m[i]));
+        put(m[i], p->d.type, p->shift, data[i]);
+    }
+    OK(cuda->alloc(dev, LFUSE__ALLOC_DEVICE, 4096, &workspace));
+    OK(cuda->gemm_prepare(dev, &p->d, c, &gemm));
+    lfuse__gemm_args args = { .alpha = p->alpha, .beta = p->beta, .a = m[0], .b = m[1], .c = m[2], .bias = m[3],
+                              .workspace = workspace, .a_offset = offset, .b_offset = offset, .c_offset = offset,
+                              .bias_offset = offset };
+    OK(cuda->gemm_run(s, gemm, &args));
+    for (int64_t i = 0; i < p->d.m; i++)
+        for (int64_t j = 0; j < p->d.n; j++) {
+            double want = expected(p, i, j), got = get(m[2], p->d.type, p->shift + i * p->d.ldc + j);
+            ck_assert_msg(fabs(got - want) < 1e-4 * (1 + fabs(want)), "[%d, %d]: %g, not %g", (int)i, (int)j, got,
+                          want);
+        }
+    cuda->gemm_destroy(gemm);
+    cuda->free(workspace);
+    for (int i = 0; i < 4; i++) cuda->free(m[i]);
+}
+
+static void check_shape(lfuse__bdevice *dev, lfuse__bstream *s, const product *p)
+{
+    lfuse__gemm_candidate c[4];
+    int n = 0;
+    OK(cuda->gemm_candidates(dev, &p->d, 4, c, &n));
+    ck_assert_int_ge(n, 2);
+    for (int i = 0; i < n; i++) {
+        for (int j = 0; j < i; j++) ck_assert_str_ne(c[i].identity, c[j].identity);
+        check_product(dev, s, p, &c[i]);
+    }
+}
+
+START_TEST(test_gemm)
+{
+    lfuse__bdevice *dev = open_device(0);
+    lfuse__bstream *s;
+    lfuse__gemm_candidate c;
+    int n = 0;
+    if (lfuse__cu_load_blas() || strcmp(lfuse__cu_blas.text, "13.0.0")) {
+        close_device(dev);
+        TEST_SKIP("NVRTC %s goes with another cuBLASLt than the fake one", lfuse__cu_compiler.text);
+    }
+    for (int i = 0; i < 4; i++)
+        for (int j = 0; j < ELEMENTS; j++) data[i][j] = (double)((i * 131 + j * 37) % 19 - 9) / 4;
+    OK(cuda->stream_create(dev, &s));
+    for (int t = 0; t < 2; t++)
+        for (int trans = 0; trans < 4; trans++)
+            for (int e = LFUSE__EP_NONE; e <= LFUSE__EP_BIAS_RELU; e++)
+                for (unsigned odd = 0; odd < 4; odd++) {
+                    /* odd & 1: misaligned addresses, odd & 2: leading dimensions that keep no alignment */
+                    int64_t pad = odd & 2 ? 11 : 12;
+                    product p = { .d = { .type = t ? LFUSE_F64 : LFUSE_F32, .ta = trans & 1, .tb = trans & 2,
+                                         .has_beta = true, .epilogue = (lfuse__epilogue)e, .m = 5, .n = 7, .k = 6,
+                                         .lda = pad, .ldb = pad + (odd & 2 ? 2 : 4), .ldc = pad },
+                                  .alpha = 1.5, .beta = odd ? 0.5 : 0, .shift = odd & 1 };
+                    check_shape(dev, s, &p);
+                }
+    lfuse__gemm_desc d = { .type = LFUSE_I32, .m = 4, .n = 4, .k = 4, .lda = 4, .ldb = 4, .ldc = 4 };
+    FAILS(cuda->gemm_candidates(dev, &d, 1, &c, &n), LFUSE_ERR_UNSUPPORTED);
+    SAYS("i32");
+    d.type = LFUSE_F32;
+    d.epilogue = LFUSE__EP_BIAS_GELU_TANH;
+    FAILS(cuda->gemm_candidates(dev, &d, 1, &c, &n), LFUSE_ERR_UNSUPPORTED);
+    SAYS("gelu");
+    d.epilogue = LFUSE__EP_NONE;
+    d.type = LFUSE_F16;
+    FAILS(cuda->gemm_candidates(dev, &d, 1, &c, &n), LFUSE_ERR_UNSUPPORTED); /* the fake knows no f16 */
+    cuda->gemm_destroy(NULL);
+    cuda->stream_destroy(s);
+    close_device(dev);
+}
+END_TEST
+
+static Suite *suite_cuda_fake(void)
+{
+    const TTest *const tests[] = {
+        test_old_driver, test_init_fails, test_missing_function, test_facts, test_adopt, test_copies, test_fill,
+        test_wrap, test_streams, test_events, test_graphs, test_program, test_launch, test_lost, test_after_shutdown,
+        test_every_failure, test_open_failures, test_gemm,
+    };
+    Suite *s = suite_create("cuda-fake");
+    TCase *tc = tcase_create("slots");
+    tcase_add_checked_fixture(tc, load_fakes, NULL);
+    for (size_t i = 0; i < sizeof tests / sizeof tests[0]; i++) tcase_add_test(tc, tests[i]);
+    suite_add_tcase(s, tc);
+    return s;
+}
+
+TEST_MAIN(CK_FORK_GETENV, suite_cuda_fake)

@@ -1,0 +1,281 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The caller's own CUDA memory, streams and contexts, and his captures. Skipped, visibly, without a CUDA device. */
+#ifdef HAVE_CONFIG_H
+#include "config.h"
+#endif
+
+#include <check.h>
+#include <dlfcn.h>
+#include <stdbool.h>
+
+#include "backends/cuda/internal.h"
+#include "libfuse.h"
+#include "tests/support/main.h"
+
+enum { N = 1000 };
+
+static lfuse_device *device;
+static CUcontext context;
+static CUstream stream;
+static lfuse_stream *wrapped;
+static CUdeviceptr in, out;
+static lfuse_tensor *x, *y;
+static lfuse_plan *plan;
+static bool found;
+
+#define SKIP_WITHOUT_CUDA()                                                                                            \
+    if (!found) TEST_SKIP("no CUDA device")
+#define OK(call) ck_assert_msg((call) == LFUSE_OK, "%s: %s", #call, lfuse_last_error())
+#define CU(call) ck_assert_int_eq(lfuse__cu.call, CUDA_SUCCESS)
+
+static lfuse_plan *make_plan(lfuse_device *on)
+{
+    lfuse_plan *made;
+    lfuse_graph *g = lfuse_graph_create();
+    lfuse_value v = lfuse_input(g, "x", LFUSE_F32, 1, LFUSE_DIMS(N));
+    lfuse_output(g, "y", lfuse_add(lfuse_mul(v, v), lfuse_constant(g, 1)));
+    OK(lfuse_plan_create(on, g, NULL, &made));
+    lfuse_graph_destroy(g);
+    return made;
+}
+
+static void upload(float start)
+{
+    float host[N];
+    for (int i = 0; i < N; i++) host[i] = start + (float)i;
+    CU(MemcpyAsync(in, (CUdeviceptr)(uintptr_t)host, sizeof host, stream));
+    CU(StreamSynchronize(stream));
+}
+
+static void expect(float start)
+{
+    float host[N];
+    CU(MemcpyAsync((CUdeviceptr)(uintptr_t)host, out, sizeof host, stream));
+    CU(StreamSynchronize(stream));
+    for (int i = 0; i < N; i++) {
+        float v = start + (float)i;
+        ck_assert_float_eq(host[i], v * v + 1);
+    }
+}
+
+static void open_all(void)
+{
+    CUcontext popped;
+    found = !lfuse_device_open("cuda:0", &device);
+    if (!found) return;
+    CU(DevicePrimaryCtxRetain(&context, 0));
+    CU(CtxPushCurrent(context));
+    CU(StreamCreate(&stream, CU_STREAM_NON_BLOCKING));
+    CU(MemAlloc(&in, N * sizeof(float)));
+    CU(MemAlloc(&out, N * sizeof(float)));
+    CU(CtxPopCurrent(&popped));
+    OK(lfuse_stream_wrap(device, stream, &wrapped));
+    OK(lfuse_tensor_wrap(device, LFUSE_MEMORY_NATIVE, in, N * sizeof(float), LFUSE_F32, 1, LFUSE_DIMS(N), NULL, 0, &x));
+    OK(lfuse_tensor_wrap(device, LFUSE_MEMORY_NATIVE, out, N * sizeof(float), LFUSE_F32, 1, LFUSE_DIMS(N), NULL, 0, &y));
+    plan = make_plan(device);
+    CU(CtxPushCurrent(context));
+}
+
+static void close_all(void)
+{
+    CUcontext popped;
+    if (!found) return;
+    lfuse_plan_destroy(plan);
+    lfuse_tensor_destroy(x);
+    lfuse_tensor_destroy(y);
+    lfuse_stream_destroy(wrapped);
+    CU(StreamSynchronize(stream));
+    CU(StreamDestroy(stream));
+    CU(MemFree(in));
+    CU(MemFree(out));
+    CU(CtxPopCurrent(&popped));
+    lfuse_device_close(device);
+    CU(DevicePrimaryCtxRelease(0));
+}
+
+START_TEST(memory_and_stream)
+{
+    SKIP_WITHOUT_CUDA();
+    lfuse_binding bindings[2] = {lfuse_bind_tensor("x", x), lfuse_bind_tensor("y", y)};
+    upload(3);
+    OK(lfuse_plan_run(plan, wrapped, bindings, 2));
+    expect(3);
+    ck_assert_ptr_eq(lfuse_stream_native(wrapped), stream);
+}
+END_TEST
+
+START_TEST(context_left_as_it_was)
+{
+    SKIP_WITHOUT_CUDA();
+    CUcontext popped, current;
+    lfuse_binding bindings[2] = {lfuse_bind_tensor("x", x), lfuse_bind_tensor("y", y)};
+    CU(CtxPopCurrent(&popped));
+    CU(CtxGetCurrent(&current));
+    OK(lfuse_plan_run(plan, wrapped, bindings, 2));
+    CUcontext after;
+    CU(CtxGetCurrent(&after));
+    ck_assert_ptr_eq(after, current);
+    CU(CtxPushCurrent(popped));
+}
+END_TEST
+
+/* The caller captures; the run becomes a node of his graph, and each launch of it computes anew. */
+START_TEST(captured_run)
+{
+    SKIP_WITHOUT_CUDA();
+    lfuse_binding bindings[2] = {lfuse_bind_tensor("x", x), lfuse_bind_tensor("y", y)};
+    lfuse_instance *instance;
+    CUgraph graph;
+    CUgraphExec exec;
+    OK(lfuse_instance_create(plan, wrapped, bindings, 2, &instance));
+    CU(StreamBeginCapture(stream, CU_STREAM_CAPTURE_MODE_GLOBAL));
+    lfuse_status status = lfuse_instance_run(instance, bindings, 2);
+    CU(StreamEndCapture(stream, &graph));
+    ck_assert_msg(!status, "%s", lfuse_last_error());
+    CU(GraphInstantiateWithFlags(&exec, graph, 0));
+    for (int i = 0; i < 3; i++) {
+        upload((float)i);
+        CU(GraphLaunch(exec, stream));
+        expect((float)i);
+    }
+    CU(GraphExecDestroy(exec));
+    CU(GraphDestroy(graph));
+    lfuse_instance_destroy(instance);
+}
+END_TEST
+
+/* What would have to allocate is refused, and the caller's capture goes on. */
+START_TEST(capture_survives_refusal)
+{
+    SKIP_WITHOUT_CUDA();
+    lfuse_binding bindings[2] = {lfuse_bind_tensor("x", x), lfuse_bind_tensor("y", y)};
+    CUgraph graph = NULL;
+    lfuse_plan *fresh = make_plan(device);
+    lfuse_stream *other;
+    CUstream bare;
+    CU(StreamCreate(&bare, CU_STREAM_NON_BLOCKING));
+    OK(lfuse_stream_wrap(device, bare, &other));
+    CU(StreamBeginCapture(bare, CU_STREAM_CAPTURE_MODE_GLOBAL));
+    lfuse_status status = lfuse_plan_run(fresh, other, bindings, 2);
+    CU(StreamEndCapture(bare, &graph));
+    ck_assert_int_eq(status, LFUSE_ERR_STATE);
+    CU(GraphDestroy(graph));
+    lfuse_plan_destroy(fresh);
+    lfuse_stream_destroy(other);
+    CU(StreamDestroy(bare));
+}
+END_TEST
+
+static PFN_cuLaunchKernel_v4000 launch_kernel;
+static uint64_t launched;
+
+static CUresult CUDAAPI count_launch(CUfunction f, unsigned gx, unsigned gy, unsigned gz, unsigned bx, unsigned by,
+                                     unsigned bz, unsigned shared, CUstream s, void **parameters, void **extra)
+{
+    launched++;
+    return launch_kernel(f, gx, gy, gz, bx, by, bz, shared, s, parameters, extra);
+}
+
+/* The counter of launches against the driver calls that were made. */
+START_TEST(launches_counted)
+{
+    SKIP_WITHOUT_CUDA();
+    lfuse_binding bindings[2] = {lfuse_bind_tensor("x", x), lfuse_bind_tensor("y", y)};
+    lfuse_device_counters before, after;
+    OK(lfuse_plan_run(plan, wrapped, bindings, 2));
+    OK(lfuse_device_get_counters(device, &before));
+    launch_kernel = lfuse__cu.LaunchKernel;
+    lfuse__cu.LaunchKernel = count_launch;
+    launched = 0;
+    for (int i = 0; i < 5; i++) OK(lfuse_plan_run(plan, wrapped, bindings, 2));
+    lfuse__cu.LaunchKernel = launch_kernel;
+    OK(lfuse_device_get_counters(device, &after));
+    ck_assert_uint_eq(launched, 5);
+    ck_assert_uint_eq(after.launches - before.launches, launched);
+    OK(lfuse_stream_synchronize(wrapped));
+}
+END_TEST
+
+/* A context of the caller's own is a device of its own; memory of the one is refused by the other. */
+START_TEST(adopted_context)
+{
+    SKIP_WITHOUT_CUDA();
+    typedef CUresult context_create(CUcontext *, unsigned, CUdevice);
+    typedef CUresult context_destroy(CUcontext);
+    void *driver = dlopen("libcuda.so.1", RTLD_NOW | RTLD_LOCAL);
+    ck_assert_ptr_nonnull(driver);
+    context_create *create = (context_create *)dlsym(driver, "cuCtxCreate_v2");
+    context_destroy *destroy = (context_destroy *)dlsym(driver, "cuCtxDestroy_v2");
+    ck_assert(create && destroy);
+    CUcontext own, popped;
+    ck_assert_int_eq(create(&own, 0, 0), CUDA_SUCCESS);
+    CU(CtxPopCurrent(&popped));
+
+    lfuse_device *adopted;
+    lfuse_stream *s;
+    lfuse_tensor *a, *b, *foreign;
+    float host[N];
+    OK(lfuse_device_adopt("cuda", own, NULL, &adopted));
+    OK(lfuse_stream_create(adopted, &s));
+    OK(lfuse_tensor_create(adopted, LFUSE_F32, 1, LFUSE_DIMS(N), &a));
+    OK(lfuse_tensor_create(adopted, LFUSE_F32, 1, LFUSE_DIMS(N), &b));
+    OK(lfuse_tensor_fill(a, NULL, 2));
+    lfuse_plan *here = make_plan(adopted);
+    lfuse_binding bindings[2] = {lfuse_bind_tensor("x", a), lfuse_bind_tensor("y", b)};
+    OK(lfuse_plan_run(here, s, bindings, 2));
+    OK(lfuse_stream_synchronize(s));
+    OK(lfuse_tensor_read(b, NULL, host));
+    for (int i = 0; i < N; i++) ck_assert_float_eq(host[i], 5);
+    ck_assert_int_eq(lfuse_tensor_wrap(adopted, LFUSE_MEMORY_NATIVE, in, 0, LFUSE_F32, 1, LFUSE_DIMS(N), NULL, 0,
+                                       &foreign), LFUSE_ERR_CONTEXT);
+    lfuse_stream *other;
+    ck_assert_int_eq(lfuse_stream_wrap(adopted, stream, &other), LFUSE_ERR_CONTEXT);
+    bindings[0] = lfuse_bind_tensor("x", x);
+    ck_assert_int_eq(lfuse_plan_run(here, s, bindings, 2), LFUSE_ERR_CONTEXT);
+    lfuse_plan_destroy(here);
+    lfuse_tensor_destroy(a);
+    lfuse_tensor_destroy(b);
+    lfuse_stream_destroy(s);
+    lfuse_device_close(adopted);
+    ck_assert_int_eq(destroy(own), CUDA_SUCCESS);
+    dlclose(driver);
+}
+END_TEST
+
+/* Managed memory: one pointer for host and device. */
+START_TEST(managed_pointer)
+{
+    SKIP_WITHOUT_CUDA();
+    CUdeviceptr managed;
+    lfuse_tensor *t;
+    CU(MemAllocManaged(&managed, N * sizeof(float), CU_MEM_ATTACH_GLOBAL));
+    float *host = (float *)(uintptr_t)managed;
+    for (int i = 0; i < N; i++) host[i] = (float)i;
+    OK(lfuse_tensor_wrap(device, LFUSE_MEMORY_POINTER, managed, N * sizeof(float), LFUSE_F32, 1, LFUSE_DIMS(N), NULL, 0,
+                         &t));
+    lfuse_binding bindings[2] = {lfuse_bind_tensor("x", t), lfuse_bind_tensor("y", y)};
+    OK(lfuse_plan_run(plan, wrapped, bindings, 2));
+    expect(0);
+    lfuse_tensor_destroy(t);
+    OK(lfuse_stream_synchronize(wrapped));
+    CU(MemFree(managed));
+}
+END_TEST
+
+static Suite *suite_foreign_cuda(void)
+{
+    Suite *s = suite_create("foreign CUDA objects");
+    TCase *t = tcase_create("cuda");
+    tcase_add_unchecked_fixture(t, open_all, close_all);
+    tcase_add_test(t, memory_and_stream);
+    tcase_add_test(t, context_left_as_it_was);
+    tcase_add_test(t, captured_run);
+    tcase_add_test(t, capture_survives_refusal);
+    tcase_add_test(t, launches_counted);
+    tcase_add_test(t, adopted_context);
+    tcase_add_test(t, managed_pointer);
+    suite_add_tcase(s, t);
+    return s;
+}
+
+TEST_MAIN(CK_NOFORK, suite_foreign_cuda)

@@ -1,0 +1,241 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The caller's own OpenCL contexts, buffers, queues and shared pointers, on every OpenCL device found. */
+#ifdef HAVE_CONFIG_H
+#include "config.h"
+#endif
+
+#include <check.h>
+#include <stdbool.h>
+
+#include "backends/opencl/internal.h"
+#include "libfuse.h"
+#include "tests/support/main.h"
+
+enum { N = 1000, MOST_DEVICES = 8 };
+
+#define OK(call) ck_assert_msg((call) == LFUSE_OK, "%s: %s", #call, lfuse_last_error())
+#define CL(call) ck_assert_int_eq(lfuse__cl.call, CL_SUCCESS)
+
+static cl_device_id ids[MOST_DEVICES];
+static int devices;
+
+static void find_devices(void)
+{
+    cl_platform_id platforms[MOST_DEVICES];
+    cl_uint nplatforms = 0;
+    if (lfuse__cl_load() || lfuse__cl.GetPlatformIDs(MOST_DEVICES, platforms, &nplatforms)) return;
+    for (cl_uint p = 0; p < nplatforms && p < MOST_DEVICES; p++) {
+        cl_uint n = 0;
+        if (lfuse__cl.GetDeviceIDs(platforms[p], CL_DEVICE_TYPE_ALL, (cl_uint)(MOST_DEVICES - devices), ids + devices,
+                                   &n) == CL_SUCCESS)
+            devices += (int)n;
+        if (devices >= MOST_DEVICES) break;
+    }
+}
+
+static cl_context make_context(cl_device_id id)
+{
+    cl_int code;
+    cl_context context = lfuse__cl.CreateContext(NULL, 1, &id, NULL, NULL, &code);
+    ck_assert_int_eq(code, CL_SUCCESS);
+    return context;
+}
+
+static cl_command_queue make_queue(cl_context context, cl_device_id id, cl_command_queue_properties properties)
+{
+    cl_int code;
+    cl_command_queue queue = lfuse__cl.CreateCommandQueue(context, id, properties, &code);
+    ck_assert_int_eq(code, CL_SUCCESS);
+    return queue;
+}
+
+static cl_mem make_buffer(cl_context context)
+{
+    cl_int code;
+    cl_mem buffer = lfuse__cl.CreateBuffer(context, CL_MEM_READ_WRITE, N * sizeof(float), NULL, &code);
+    ck_assert_int_eq(code, CL_SUCCESS);
+    return buffer;
+}
+
+static lfuse_tensor *wrap(lfuse_device *device, cl_mem buffer, int64_t elements, int64_t offset)
+{
+    lfuse_tensor *t;
+    OK(lfuse_tensor_wrap(device, LFUSE_MEMORY_NATIVE, (uint64_t)(uintptr_t)buffer, 0, LFUSE_F32, 1, &elements, NULL,
+                         offset, &t));
+    return t;
+}
+
+/* y = 2 x + x, in three dependent kernels, so that an order that is not kept is seen. */
+static lfuse_plan *make_plan(lfuse_device *device, int64_t elements)
+{
+    lfuse_plan_options unfused = {.disable = LFUSE_NO_POINTWISE_FUSION};
+    lfuse_plan *plan;
+    lfuse_graph *g = lfuse_graph_create();
+    lfuse_value v = lfuse_input(g, "x", LFUSE_F32, 1, &elements);
+    lfuse_output(g, "y", lfuse_add(lfuse_mul(v, lfuse_constant(g, 2)), lfuse_abs(v)));
+    OK(lfuse_plan_create(device, g, &unfused, &plan));
+    lfuse_graph_destroy(g);
+    return plan;
+}
+
+static void run_on_queue(cl_context context, cl_device_id id, cl_command_queue queue)
+{
+    lfuse_device *device;
+    lfuse_stream *stream;
+    cl_mem in = make_buffer(context), out = make_buffer(context);
+    float host[N];
+    OK(lfuse_device_adopt("opencl", context, id, &device));
+    OK(lfuse_stream_wrap(device, queue, &stream));
+    ck_assert_ptr_eq(lfuse_stream_native(stream), queue);
+    lfuse_tensor *x = wrap(device, in, N, 0), *y = wrap(device, out, N, 0);
+    lfuse_plan *plan = make_plan(device, N);
+    lfuse_binding bindings[2] = {lfuse_bind_tensor("x", x), lfuse_bind_tensor("y", y)};
+    for (int round = 0; round < 3; round++) {
+        for (int i = 0; i < N; i++) host[i] = (float)(i + round);
+        CL(EnqueueWriteBuffer(queue, in, CL_TRUE, 0, sizeof host, host, 0, NULL, NULL));
+        OK(lfuse_plan_run(plan, stream, bindings, 2));
+        OK(lfuse_stream_synchronize(stream));
+        CL(EnqueueReadBuffer(queue, out, CL_TRUE, 0, sizeof host, host, 0, NULL, NULL));
+        for (int i = 0; i < N; i++) ck_assert_float_eq(host[i], 3.0f * (float)(i + round));
+    }
+    lfuse_plan_destroy(plan);
+    lfuse_tensor_destroy(x);
+    lfuse_tensor_destroy(y);
+    lfuse_stream_destroy(stream);
+    lfuse_device_close(device);
+    CL(ReleaseMemObject(in));
+    CL(ReleaseMemObject(out));
+}
+
+START_TEST(buffers_and_queues)
+{
+    if (!devices) TEST_SKIP("no OpenCL device");
+    for (int d = 0; d < devices; d++) {
+        cl_context context = make_context(ids[d]);
+        cl_command_queue queue = make_queue(context, ids[d], 0);
+        run_on_queue(context, ids[d], queue);
+        CL(ReleaseCommandQueue(queue));
+        cl_command_queue_properties supported = 0;
+        CL(GetDeviceInfo(ids[d], CL_DEVICE_QUEUE_PROPERTIES, sizeof supported, &supported, NULL));
+        if (supported & CL_QUEUE_OUT_OF_ORDER_EXEC_MODE_ENABLE) {
+            queue = make_queue(context, ids[d], CL_QUEUE_OUT_OF_ORDER_EXEC_MODE_ENABLE);
+            run_on_queue(context, ids[d], queue);
+            CL(ReleaseCommandQueue(queue));
+        }
+        CL(ReleaseContext(context));
+    }
+}
+END_TEST
+
+START_TEST(other_context_refused)
+{
+    if (!devices) TEST_SKIP("no OpenCL device");
+    for (int d = 0; d < devices; d++) {
+        cl_context ours = make_context(ids[d]), theirs = make_context(ids[d]);
+        cl_command_queue queue = make_queue(theirs, ids[d], 0);
+        cl_mem buffer = make_buffer(theirs);
+        lfuse_device *device;
+        lfuse_stream *stream;
+        lfuse_tensor *t;
+        OK(lfuse_device_adopt("opencl", ours, ids[d], &device));
+        ck_assert_int_eq(lfuse_stream_wrap(device, queue, &stream), LFUSE_ERR_CONTEXT);
+        ck_assert_int_eq(lfuse_tensor_wrap(device, LFUSE_MEMORY_NATIVE, (uint64_t)(uintptr_t)buffer, 0, LFUSE_F32, 1,
+                                           LFUSE_DIMS(N), NULL, 0, &t), LFUSE_ERR_CONTEXT);
+        lfuse_device_close(device);
+        CL(ReleaseMemObject(buffer));
+        CL(ReleaseCommandQueue(queue));
+        CL(ReleaseContext(ours));
+        CL(ReleaseContext(theirs));
+    }
+}
+END_TEST
+
+/* Two tensors over one buffer: side by side they run, overlapping they are refused. */
+START_TEST(overlap_in_one_buffer)
+{
+    if (!devices) TEST_SKIP("no OpenCL device");
+    for (int d = 0; d < devices; d++) {
+        cl_context context = make_context(ids[d]);
+        cl_mem buffer = make_buffer(context);
+        lfuse_device *device;
+        lfuse_stream *stream;
+        OK(lfuse_device_adopt("opencl", context, ids[d], &device));
+        OK(lfuse_stream_create(device, &stream));
+        lfuse_tensor *low = wrap(device, buffer, N / 2, 0), *high = wrap(device, buffer, N / 2, N / 2),
+                     *middle = wrap(device, buffer, N / 2, N / 4), *beyond;
+        lfuse_plan *plan = make_plan(device, N / 2);
+        lfuse_binding bindings[2] = {lfuse_bind_tensor("x", low), lfuse_bind_tensor("y", high)};
+        OK(lfuse_tensor_fill(low, NULL, 1));
+        OK(lfuse_plan_run(plan, stream, bindings, 2));
+        bindings[1] = lfuse_bind_tensor("y", middle);
+        ck_assert_int_eq(lfuse_plan_run(plan, stream, bindings, 2), LFUSE_ERR_OVERLAP);
+        ck_assert_int_eq(lfuse_tensor_wrap(device, LFUSE_MEMORY_NATIVE, (uint64_t)(uintptr_t)buffer, 0, LFUSE_F32, 1,
+                                           LFUSE_DIMS(N), NULL, 1, &beyond), LFUSE_ERR_SHAPE);
+        OK(lfuse_stream_synchronize(stream));
+        lfuse_plan_destroy(plan);
+        lfuse_tensor_destroy(low);
+        lfuse_tensor_destroy(high);
+        lfuse_tensor_destroy(middle);
+        lfuse_stream_destroy(stream);
+        lfuse_device_close(device);
+        CL(ReleaseMemObject(buffer));
+        CL(ReleaseContext(context));
+    }
+}
+END_TEST
+
+START_TEST(shared_pointer)
+{
+    int ran = 0;
+    for (int d = 0; d < devices; d++) {
+        cl_context context = make_context(ids[d]);
+        lfuse_device *device;
+        lfuse_device_info info;
+        OK(lfuse_device_adopt("opencl", context, ids[d], &device));
+        OK(lfuse_device_get_info(device, &info));
+        if (info.svm && lfuse__cl.SVMAlloc) {
+            lfuse_stream *stream;
+            lfuse_tensor *x, *y;
+            float host[N];
+            float *memory = lfuse__cl.SVMAlloc(context, CL_MEM_READ_WRITE, 2 * N * sizeof(float), 0);
+            ck_assert_ptr_nonnull(memory);
+            OK(lfuse_stream_create(device, &stream));
+            OK(lfuse_tensor_wrap(device, LFUSE_MEMORY_POINTER, (uint64_t)(uintptr_t)memory, N * sizeof(float), LFUSE_F32,
+                                 1, LFUSE_DIMS(N), NULL, 0, &x));
+            OK(lfuse_tensor_wrap(device, LFUSE_MEMORY_POINTER, (uint64_t)(uintptr_t)(memory + N), N * sizeof(float),
+                                 LFUSE_F32, 1, LFUSE_DIMS(N), NULL, 0, &y));
+            OK(lfuse_tensor_fill(x, NULL, 4));
+            lfuse_plan *plan = make_plan(device, N);
+            lfuse_binding bindings[2] = {lfuse_bind_tensor("x", x), lfuse_bind_tensor("y", y)};
+            OK(lfuse_plan_run(plan, stream, bindings, 2));
+            OK(lfuse_stream_synchronize(stream));
+            OK(lfuse_tensor_read(y, NULL, host));
+            for (int i = 0; i < N; i++) ck_assert_float_eq(host[i], 12);
+            lfuse_plan_destroy(plan);
+            lfuse_tensor_destroy(x);
+            lfuse_tensor_destroy(y);
+            lfuse_stream_destroy(stream);
+            lfuse__cl.SVMFree(context, memory);
+            ran++;
+        }
+        lfuse_device_close(device);
+        CL(ReleaseContext(context));
+    }
+    if (!ran) TEST_SKIP("no OpenCL device with shared virtual memory");
+}
+END_TEST
+
+static Suite *suite_foreign_opencl(void)
+{
+    Suite *s = suite_create("foreign OpenCL objects");
+    TCase *t = tcase_create("opencl");
+    tcase_add_unchecked_fixture(t, find_devices, NULL);
+    tcase_add_test(t, buffers_and_queues);
+    tcase_add_test(t, other_context_refused);
+    tcase_add_test(t, overlap_in_one_buffer);
+    tcase_add_test(t, shared_pointer);
+    suite_add_tcase(s, t);
+    return s;
+}
+
+TEST_MAIN(CK_NOFORK, suite_foreign_opencl)

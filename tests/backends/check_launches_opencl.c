@@ -1,0 +1,90 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The counter of launches against an outside count: a layer of the OpenCL loader that sees every enqueued kernel. */
+#ifdef HAVE_CONFIG_H
+#include "config.h"
+#endif
+
+#include <check.h>
+#include <dlfcn.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "libfuse.h"
+#include "tests/layer/layer.h"
+#include "tests/support/main.h"
+
+#define OK(call) ck_assert_msg((call) == LFUSE_OK, "%s: %s", #call, lfuse_last_error())
+
+static lfuse_layer_calls_t *calls;
+
+/* Five dependent functions, each its own kernel or all in one. */
+static void count(lfuse_device *device, unsigned disable, uint64_t expected)
+{
+    lfuse_plan_options options = {.disable = disable};
+    lfuse_device_counters before, after;
+    lfuse_stream *stream;
+    lfuse_tensor *x, *y;
+    lfuse_plan *plan;
+    lfuse_graph *g = lfuse_graph_create();
+    lfuse_value v = lfuse_input(g, "x", LFUSE_F32, 1, LFUSE_DIMS(1000));
+    for (int i = 0; i < 5; i++) v = lfuse_tanh(v);
+    lfuse_output(g, "y", v);
+    OK(lfuse_stream_create(device, &stream));
+    OK(lfuse_tensor_create(device, LFUSE_F32, 1, LFUSE_DIMS(1000), &x));
+    OK(lfuse_tensor_create(device, LFUSE_F32, 1, LFUSE_DIMS(1000), &y));
+    OK(lfuse_tensor_fill(x, NULL, 1));
+    OK(lfuse_plan_create(device, g, &options, &plan));
+    lfuse_binding b[2] = {lfuse_bind_tensor("x", x), lfuse_bind_tensor("y", y)};
+    OK(lfuse_plan_run(plan, stream, b, 2));
+    OK(lfuse_device_get_counters(device, &before));
+    long outside = calls("clEnqueueNDRangeKernel");
+    for (int i = 0; i < 3; i++) OK(lfuse_plan_run(plan, stream, b, 2));
+    outside = calls("clEnqueueNDRangeKernel") - outside;
+    OK(lfuse_device_get_counters(device, &after));
+    ck_assert_uint_eq((uint64_t)outside, 3 * expected);
+    ck_assert_uint_eq(after.launches - before.launches, (uint64_t)outside);
+    OK(lfuse_stream_synchronize(stream));
+    lfuse_plan_destroy(plan);
+    lfuse_graph_destroy(g);
+    lfuse_tensor_destroy(x);
+    lfuse_tensor_destroy(y);
+    lfuse_stream_destroy(stream);
+}
+
+START_TEST(launches_counted)
+{
+    lfuse_device_info info;
+    int devices, ran = 0;
+    OK(lfuse_device_count(&devices));
+    for (int i = 0; i < devices; i++) {
+        lfuse_device *device;
+        OK(lfuse_device_describe(i, &info));
+        if (strcmp(info.backend, "opencl")) continue;
+        OK(lfuse_device_open(info.name, &device));
+        if (!calls) {
+            void *layer = dlopen(LFUSE_TEST_LAYER, RTLD_NOW | RTLD_NOLOAD);
+            if (!layer) TEST_SKIP("the OpenCL loader takes no layers");
+            calls = (lfuse_layer_calls_t *)dlsym(layer, "lfuse_layer_calls");
+            ck_assert(calls != NULL);
+        }
+        count(device, 0, 1);
+        count(device, LFUSE_NO_POINTWISE_FUSION, 5);
+        lfuse_device_close(device);
+        ran++;
+    }
+    if (!ran) TEST_SKIP("no OpenCL device");
+}
+END_TEST
+
+static Suite *suite_launches(void)
+{
+    Suite *s = suite_create("launches");
+    TCase *t = tcase_create("opencl");
+    setenv("OPENCL_LAYERS", LFUSE_TEST_LAYER, 1);
+    tcase_add_test(t, launches_counted);
+    tcase_set_timeout(t, 0);
+    suite_add_tcase(s, t);
+    return s;
+}
+
+TEST_MAIN(CK_NOFORK, suite_launches)

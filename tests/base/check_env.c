@@ -1,0 +1,129 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#ifdef HAVE_CONFIG_H
+#include "config.h"
+#endif
+
+/* The environment is read once, so each test is a process of its own. */
+#include "common/base/env.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "tests/support/main.h"
+
+static void clear(void)
+{
+    static const char *const names[] = {
+        "LFUSE_DEVICE", "LFUSE_LOG", "LFUSE_CACHE", "LFUSE_CACHE_DIR", "LFUSE_DUMP", "LFUSE_FUSE", "LFUSE_EFFORT",
+        "LFUSE_SYNC", "XDG_CACHE_HOME", "HOME",
+    };
+    size_t i;
+
+    for (i = 0; i < sizeof names / sizeof *names; i++) unsetenv(names[i]);
+}
+
+START_TEST(unset_is_null)
+{
+    const lfuse__env *env;
+
+    clear();
+    env = lfuse__env_get();
+    ck_assert_ptr_null(env->device);
+    ck_assert_ptr_null(env->log);
+    ck_assert_ptr_null(env->cache);
+    ck_assert_ptr_null(env->cache_dir);
+    ck_assert_ptr_null(env->dump);
+    ck_assert(!env->sync);
+}
+END_TEST
+
+START_TEST(read_once)
+{
+    clear();
+    setenv("LFUSE_DEVICE", "cuda:1", 1);
+    setenv("LFUSE_SYNC", "1", 1);
+    ck_assert_str_eq(lfuse__env_get()->device, "cuda:1");
+    setenv("LFUSE_DEVICE", "opencl:0:0", 1);
+    unsetenv("LFUSE_SYNC");
+    ck_assert_str_eq(lfuse__env_get()->device, "cuda:1");
+    ck_assert(lfuse__env_get()->sync);
+}
+END_TEST
+
+START_TEST(sync_zero_is_off)
+{
+    clear();
+    setenv("LFUSE_SYNC", "0", 1);
+    ck_assert(!lfuse__env_get()->sync);
+}
+END_TEST
+
+START_TEST(cache_dir_given)
+{
+    clear();
+    setenv("LFUSE_CACHE_DIR", "/given", 1);
+    setenv("XDG_CACHE_HOME", "/xdg", 1);
+    setenv("HOME", "/home/me", 1);
+    ck_assert_str_eq(lfuse__env_get()->cache_dir, "/given");
+}
+END_TEST
+
+START_TEST(cache_dir_xdg)
+{
+    clear();
+    setenv("XDG_CACHE_HOME", "/xdg", 1);
+    setenv("HOME", "/home/me", 1);
+    ck_assert_str_eq(lfuse__env_get()->cache_dir, "/xdg/libfuse");
+}
+END_TEST
+
+START_TEST(cache_dir_home)
+{
+    clear();
+    setenv("LFUSE_CACHE_DIR", "", 1);
+    setenv("XDG_CACHE_HOME", "relative/is/ignored", 1);
+    setenv("HOME", "/home/me", 1);
+    ck_assert_str_eq(lfuse__env_get()->cache_dir, "/home/me/.cache/libfuse");
+}
+END_TEST
+
+START_TEST(rows_list_every_variable)
+{
+    const char *name, *text, *value;
+    int i, devices = 0;
+
+    clear();
+    setenv("LFUSE_DEVICE", "stub:0", 1);
+    for (i = 0; lfuse__env_row(i, &name, &text, &value); i++) {
+        ck_assert(!strncmp(name, "LFUSE_", 6));
+        ck_assert_uint_gt(strlen(text), 5);
+        if (strcmp(name, "LFUSE_DEVICE") != 0) {
+            ck_assert_ptr_null(value);
+            continue;
+        }
+        ck_assert_str_eq(value, "stub:0");
+        devices++;
+    }
+    ck_assert_int_eq(i, 8);
+    ck_assert_int_eq(devices, 1);
+    ck_assert(!lfuse__env_row(-1, &name, &text, &value));
+}
+END_TEST
+
+static Suite *suite_env(void)
+{
+    Suite *s = suite_create("env");
+    TCase *t = tcase_create("env");
+
+    tcase_add_test(t, unset_is_null);
+    tcase_add_test(t, read_once);
+    tcase_add_test(t, sync_zero_is_off);
+    tcase_add_test(t, cache_dir_given);
+    tcase_add_test(t, cache_dir_xdg);
+    tcase_add_test(t, cache_dir_home);
+    tcase_add_test(t, rows_list_every_variable);
+    suite_add_tcase(s, t);
+    return s;
+}
+
+TEST_MAIN(CK_FORK, suite_env)

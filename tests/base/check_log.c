@@ -1,0 +1,84 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#ifdef HAVE_CONFIG_H
+#include "config.h"
+#endif
+
+#include "common/base/log.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "tests/support/main.h"
+
+static char last[8192];
+static lfuse_log_level last_level;
+static int calls;
+
+static void take(void *context, lfuse_log_level level, const char *message)
+{
+    ck_assert_ptr_eq(context, last);
+    snprintf(last, sizeof last, "%s", message);
+    last_level = level;
+    calls++;
+}
+
+START_TEST(callback_gets_its_levels)
+{
+    lfuse_log_to(take, last, LFUSE_LOG_INFO);
+    ck_assert(lfuse__log_on(LFUSE_LOG_INFO));
+    ck_assert(!lfuse__log_on(LFUSE_LOG_DEBUG));
+    ck_assert(!lfuse__log_on(LFUSE_LOG_NONE));
+    lfuse__log(LFUSE_LOG_DEBUG, "not this");
+    lfuse__log(LFUSE_LOG_WARN, "%d of %s", 2, "them");
+    ck_assert_int_eq(calls, 1);
+    ck_assert_int_eq(last_level, LFUSE_LOG_WARN);
+    ck_assert_str_eq(last, "2 of them");
+    lfuse_log_to(take, last, LFUSE_LOG_NONE);
+    lfuse__log(LFUSE_LOG_ERROR, "nor this");
+    ck_assert_int_eq(calls, 1);
+}
+END_TEST
+
+START_TEST(long_messages_are_whole)
+{
+    char text[5000];
+
+    memset(text, 'm', sizeof text);
+    text[sizeof text - 1] = '\0';
+    lfuse_log_to(take, last, LFUSE_LOG_DEBUG);
+    lfuse__log(LFUSE_LOG_DEBUG, "<%s>", text);
+    ck_assert_uint_eq(strlen(last), sizeof text + 1);
+}
+END_TEST
+
+START_TEST(level_of_environment)
+{
+    setenv("LFUSE_LOG", "info", 1);
+    ck_assert(lfuse__log_on(LFUSE_LOG_INFO));
+    ck_assert(!lfuse__log_on(LFUSE_LOG_DEBUG));
+}
+END_TEST
+
+START_TEST(default_level)
+{
+    unsetenv("LFUSE_LOG");
+    ck_assert(lfuse__log_on(LFUSE_LOG_WARN));
+    ck_assert(!lfuse__log_on(LFUSE_LOG_INFO));
+}
+END_TEST
+
+static Suite *suite_log(void)
+{
+    Suite *s = suite_create("log");
+    TCase *t = tcase_create("log");
+
+    tcase_add_test(t, callback_gets_its_levels);
+    tcase_add_test(t, long_messages_are_whole);
+    tcase_add_test(t, level_of_environment);
+    tcase_add_test(t, default_level);
+    suite_add_tcase(s, t);
+    return s;
+}
+
+TEST_MAIN(CK_FORK, suite_log)

@@ -1,0 +1,105 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#ifdef HAVE_CONFIG_H
+#include "config.h"
+#endif
+
+#include "common/base/strbuf.h"
+
+#include <stdint.h>
+#include <string.h>
+
+#include "tests/support/main.h"
+
+START_TEST(empty_is_text)
+{
+    lfuse__strbuf b = LFUSE__STRBUF_INIT;
+
+    ck_assert_str_eq(b.data, "");
+    ck_assert_uint_eq(b.length, 0);
+    lfuse__strbuf_add(&b, "");
+    lfuse__strbuf_clear(&b);
+    ck_assert_str_eq(b.data, "");
+    ck_assert_int_eq(lfuse__strbuf_check(&b), LFUSE_OK);
+    lfuse__strbuf_free(&b);
+}
+END_TEST
+
+START_TEST(appends_in_order)
+{
+    lfuse__strbuf b = LFUSE__STRBUF_INIT;
+
+    lfuse__strbuf_add(&b, "one");
+    lfuse__strbuf_format(&b, " %d %s", 2, "three");
+    lfuse__strbuf_bytes(&b, "\0z", 2);
+    ck_assert_uint_eq(b.length, 13);
+    ck_assert_mem_eq(b.data, "one 2 three\0z", 14);
+    lfuse__strbuf_free(&b);
+    ck_assert_str_eq(b.data, "");
+}
+END_TEST
+
+/* Every length up to a few growths: the NUL has room at each. */
+START_TEST(grows_by_single_bytes)
+{
+    lfuse__strbuf b = LFUSE__STRBUF_INIT;
+    size_t i;
+
+    for (i = 0; i < 1000; i++) {
+        lfuse__strbuf_format(&b, "%c", (int)('a' + i % 26));
+        ck_assert_uint_eq(b.length, i + 1);
+        ck_assert_uint_eq(strlen(b.data), i + 1);
+    }
+    for (i = 0; i < 1000; i++) ck_assert_int_eq(b.data[i], (int)('a' + i % 26));
+    lfuse__strbuf_free(&b);
+}
+END_TEST
+
+START_TEST(clear_keeps_room)
+{
+    lfuse__strbuf b = LFUSE__STRBUF_INIT;
+    size_t capacity;
+
+    lfuse__strbuf_add(&b, "something longer than nothing");
+    capacity = b.capacity;
+    lfuse__strbuf_clear(&b);
+    ck_assert_str_eq(b.data, "");
+    ck_assert_uint_eq(b.capacity, capacity);
+    lfuse__strbuf_add(&b, "again");
+    ck_assert_str_eq(b.data, "again");
+    lfuse__strbuf_free(&b);
+}
+END_TEST
+
+/* A length that no memory can hold fails, stays failed, and leaves nothing behind. */
+START_TEST(failure_is_sticky)
+{
+    lfuse__strbuf b = LFUSE__STRBUF_INIT;
+
+    lfuse__strbuf_add(&b, "kept?");
+    lfuse__strbuf_bytes(&b, "x", SIZE_MAX - 2);
+    ck_assert(b.failed);
+    ck_assert_uint_eq(b.length, 0);
+    lfuse__strbuf_add(&b, "more");
+    ck_assert_str_eq(b.data, "");
+    ck_assert_int_eq(lfuse__strbuf_check(&b), LFUSE_ERR_MEMORY);
+    ck_assert_str_ne(lfuse_last_error(), "");
+    lfuse__strbuf_free(&b);
+    ck_assert(!b.failed);
+}
+END_TEST
+
+static Suite *suite_strbuf(void)
+{
+    Suite *s = suite_create("strbuf");
+    TCase *t = tcase_create("strbuf");
+
+    tcase_add_test(t, empty_is_text);
+    tcase_add_test(t, appends_in_order);
+    tcase_add_test(t, grows_by_single_bytes);
+    tcase_add_test(t, clear_keeps_room);
+    tcase_add_test(t, failure_is_sticky);
+    suite_add_tcase(s, t);
+    return s;
+}
+
+TEST_MAIN(CK_FORK_GETENV, suite_strbuf)

@@ -1,0 +1,432 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#ifdef HAVE_CONFIG_H
+#include "config.h"
+#endif
+
+#include "tests/cases/cases.h"
+
+#define LENGTH(a) ((int)(sizeof(a) / sizeof *(a)))
+
+/* ---- pointwise ---- */
+
+static void chain(harness *h)
+{
+    lfuse_value a = h_input(h, "a", LFUSE_F32, 2, LFUSE_DIMS(37, 61), PLAIN, NORMAL);
+    lfuse_value b = h_input(h, "b", LFUSE_F32, 2, LFUSE_DIMS(37, 61), PLAIN, NORMAL);
+    lfuse_value y = lfuse_gelu(lfuse_add(lfuse_mul(a, b), lfuse_tanh(a)));
+    h_output(h, "y", y, LFUSE_F32, 2, LFUSE_DIMS(37, 61), PLAIN);
+    h_expect_launches(h, 1);
+}
+
+static void flat_of(harness *h, lfuse_type type)
+{
+    lfuse_value a = h_input(h, "a", type, 1, LFUSE_DIMS(4099), PLAIN, NORMAL);
+    h_output(h, "y", lfuse_add(lfuse_mul(a, a), lfuse_constant(h_graph(h), 0.5)), type, 1, LFUSE_DIMS(4099), PLAIN);
+    h_expect_launches(h, 1);
+}
+
+static void flat_f32(harness *h) { flat_of(h, LFUSE_F32); }
+static void flat_f16(harness *h) { flat_of(h, LFUSE_F16); }
+static void flat_bf16(harness *h) { flat_of(h, LFUSE_BF16); }
+static void flat_f64(harness *h) { flat_of(h, LFUSE_F64); }
+
+static void integers(harness *h)
+{
+    lfuse_value a = h_input(h, "a", LFUSE_I32, 1, LFUSE_DIMS(1000), PLAIN, NASTY);
+    lfuse_value b = h_input(h, "b", LFUSE_I32, 1, LFUSE_DIMS(1000), PLAIN, NASTY);
+    h_output(h, "product", lfuse_sub(lfuse_mul(a, b), lfuse_neg(b)), LFUSE_I32, 1, LFUSE_DIMS(1000), PLAIN);
+    h_output(h, "quotient", lfuse_div(a, b), LFUSE_I32, 1, LFUSE_DIMS(1000), PLAIN);
+    h_output(h, "least", lfuse_min(lfuse_abs(a), lfuse_relu(b)), LFUSE_I32, 1, LFUSE_DIMS(1000), PLAIN);
+    h_expect_same_bits(h);
+}
+
+static void several_outputs(harness *h)
+{
+    lfuse_value a = h_input(h, "a", LFUSE_F32, 1, LFUSE_DIMS(5000), PLAIN, NORMAL);
+    lfuse_value s = lfuse_sigmoid(a), t = lfuse_mul(a, s);
+    h_output(h, "s", s, LFUSE_F32, 1, LFUSE_DIMS(5000), PLAIN);
+    h_output(h, "t", t, LFUSE_F32, 1, LFUSE_DIMS(5000), PLAIN);
+    h_expect_launches(h, 1);
+}
+
+static void broadcast(harness *h)
+{
+    lfuse_value x = h_input(h, "x", LFUSE_F32, 3, LFUSE_DIMS(5, 7, 33), PLAIN, NORMAL);
+    lfuse_value row = h_input(h, "row", LFUSE_F32, 1, LFUSE_DIMS(33), PLAIN, NORMAL);
+    lfuse_value column = h_input(h, "column", LFUSE_F32, 2, LFUSE_DIMS(7, 1), PLAIN, NORMAL);
+    lfuse_value plane = h_input(h, "plane", LFUSE_F32, 3, LFUSE_DIMS(5, 1, 1), PLAIN, NORMAL);
+    lfuse_value y = lfuse_sub(lfuse_mul(lfuse_add(x, row), column), plane);
+    h_output(h, "y", y, LFUSE_F32, 3, LFUSE_DIMS(5, 7, 33), PLAIN);
+    h_expect_launches(h, 1);
+}
+
+static void outer_product(harness *h)
+{
+    lfuse_value a = h_input(h, "a", LFUSE_F32, 2, LFUSE_DIMS(19, 1), PLAIN, NORMAL);
+    lfuse_value b = h_input(h, "b", LFUSE_F32, 1, LFUSE_DIMS(23), PLAIN, NORMAL);
+    h_output(h, "y", lfuse_mul(a, b), LFUSE_F32, 2, LFUSE_DIMS(19, 23), PLAIN);
+}
+
+static void misaligned(harness *h)
+{
+    lfuse_value a = h_input(h, "a", LFUSE_F32, 1, LFUSE_DIMS(1031), OFFSET, NORMAL);
+    lfuse_value b = h_input(h, "b", LFUSE_F16, 1, LFUSE_DIMS(1031), OFFSET, NORMAL);
+    h_output(h, "y", lfuse_add(a, lfuse_cast(b, LFUSE_F32)), LFUSE_F32, 1, LFUSE_DIMS(1031), OFFSET);
+    h_expect_same_bits(h);
+}
+
+static void strided(harness *h)
+{
+    lfuse_value a = h_input(h, "a", LFUSE_F32, 3, LFUSE_DIMS(4, 9, 17), STRIDED, NORMAL);
+    lfuse_value b = h_input(h, "b", LFUSE_F32, 2, LFUSE_DIMS(9, 17), PLAIN, NORMAL);
+    h_output(h, "y", lfuse_mul(a, lfuse_sqrt(lfuse_abs(b))), LFUSE_F32, 3, LFUSE_DIMS(4, 9, 17), STRIDED);
+    h_expect_same_bits(h);
+}
+
+static void transposed(harness *h)
+{
+    lfuse_value a = h_input(h, "a", LFUSE_F32, 2, LFUSE_DIMS(41, 29), PLAIN, NORMAL);
+    lfuse_value b = h_input(h, "b", LFUSE_F32, 2, LFUSE_DIMS(29, 41), PLAIN, NORMAL);
+    h_output(h, "y", lfuse_add(lfuse_transpose(a), b), LFUSE_F32, 2, LFUSE_DIMS(29, 41), PLAIN);
+    h_expect_same_bits(h);
+}
+
+static void permuted(harness *h)
+{
+    static const int axes[3] = {2, 0, 1};
+    lfuse_value a = h_input(h, "a", LFUSE_F16, 3, LFUSE_DIMS(6, 11, 5), PLAIN, NORMAL);
+    h_output(h, "y", lfuse_permute(a, axes), LFUSE_F16, 3, LFUSE_DIMS(5, 6, 11), PLAIN);
+    h_expect_same_bits(h);
+}
+
+static void repeated(harness *h)
+{
+    lfuse_value a = h_input(h, "a", LFUSE_F32, 2, LFUSE_DIMS(3, 1), PLAIN, NORMAL);
+    h_output(h, "y", lfuse_broadcast_to(a, 3, LFUSE_DIMS(4, 3, 50)), LFUSE_F32, 3, LFUSE_DIMS(4, 3, 50), PLAIN);
+    h_expect_same_bits(h);
+}
+
+static void numbers(harness *h)
+{
+    lfuse_value x = h_input(h, "x", LFUSE_F32, 1, LFUSE_DIMS(777), PLAIN, NORMAL);
+    lfuse_value device = h_input(h, "device", LFUSE_F32, 0, NULL, PLAIN, NORMAL);
+    lfuse_value rate = h_scalar(h, "rate", 0.125), step = h_scalar(h, "step", 7);
+    lfuse_value correction = lfuse_sub(lfuse_constant(h_graph(h), 1), lfuse_pow(lfuse_constant(h_graph(h), 0.9), step));
+    h_output(h, "y", lfuse_div(lfuse_mul(lfuse_mul(x, rate), device), correction), LFUSE_F32, 1, LFUSE_DIMS(777), PLAIN);
+    h_expect_same_bits(h);
+    h_expect_launches(h, 1);
+}
+
+static void rank_zero(harness *h)
+{
+    lfuse_value a = h_input(h, "a", LFUSE_F32, 0, NULL, PLAIN, NORMAL);
+    lfuse_value b = h_input(h, "b", LFUSE_F32, 0, NULL, PLAIN, NORMAL);
+    h_output(h, "y", lfuse_sub(a, b), LFUSE_F32, 0, NULL, PLAIN);
+}
+
+static void empty(harness *h)
+{
+    lfuse_value a = h_input(h, "a", LFUSE_F32, 2, LFUSE_DIMS(0, 16), PLAIN, NORMAL);
+    lfuse_value b = h_input(h, "b", LFUSE_F32, 2, LFUSE_DIMS(3, 16), PLAIN, NORMAL);
+    h_output(h, "none", lfuse_exp(a), LFUSE_F32, 2, LFUSE_DIMS(0, 16), PLAIN);
+    h_output(h, "some", lfuse_exp(b), LFUSE_F32, 2, LFUSE_DIMS(3, 16), PLAIN);
+}
+
+static void mixed_shapes(harness *h)
+{
+    lfuse_value a = h_input(h, "a", LFUSE_F32, 2, LFUSE_DIMS(30, 20), PLAIN, NORMAL);
+    lfuse_value b = h_input(h, "b", LFUSE_F32, 1, LFUSE_DIMS(20), PLAIN, NORMAL);
+    lfuse_value small = lfuse_exp(lfuse_mul(b, lfuse_constant(h_graph(h), 0.5)));
+    h_output(h, "small", small, LFUSE_F32, 1, LFUSE_DIMS(20), PLAIN);
+    h_output(h, "large", lfuse_mul(a, small), LFUSE_F32, 2, LFUSE_DIMS(30, 20), PLAIN);
+}
+
+static void compare_and_select(harness *h)
+{
+    lfuse_value a = h_input(h, "a", LFUSE_F32, 1, LFUSE_DIMS(3000), PLAIN, NASTY);
+    lfuse_value b = h_input(h, "b", LFUSE_F32, 1, LFUSE_DIMS(3000), PLAIN, NASTY);
+    lfuse_value less = lfuse_lt(a, b);
+    h_output(h, "less", less, LFUSE_BOOL, 1, LFUSE_DIMS(3000), PLAIN);
+    h_output(h, "smaller", lfuse_where(less, a, b), LFUSE_F32, 1, LFUSE_DIMS(3000), PLAIN);
+    h_output(h, "same", lfuse_eq(lfuse_ge(a, b), lfuse_ne(a, b)), LFUSE_BOOL, 1, LFUSE_DIMS(3000), PLAIN);
+    h_output(h, "low", lfuse_min(a, b), LFUSE_F32, 1, LFUSE_DIMS(3000), PLAIN);
+    h_output(h, "high", lfuse_max(a, b), LFUSE_F32, 1, LFUSE_DIMS(3000), PLAIN);
+    h_output(h, "clamped", lfuse_clamp(a, lfuse_constant(h_graph(h), -1), lfuse_constant(h_graph(h), 2)), LFUSE_F32, 1,
+             LFUSE_DIMS(3000), PLAIN);
+    h_expect_same_bits(h);
+}
+
+static void casts(harness *h)
+{
+    static const lfuse_type types[] = {LFUSE_F16, LFUSE_BF16, LFUSE_I32, LFUSE_BOOL, LFUSE_F32};
+    static const char *const names[] = {"half", "bhalf", "integer", "boolean", "same"};
+    lfuse_value a = h_input(h, "a", LFUSE_F32, 1, LFUSE_DIMS(3000), PLAIN, NASTY);
+    for (int i = 0; i < LENGTH(types); i++)
+        h_output(h, names[i], lfuse_cast(a, types[i]), types[i], 1, LFUSE_DIMS(3000), PLAIN);
+    h_output(h, "through", lfuse_cast(lfuse_cast(a, LFUSE_F16), LFUSE_F32), LFUSE_F32, 1, LFUSE_DIMS(3000), PLAIN);
+    h_expect_same_bits(h);
+}
+
+static void casts_f64(harness *h)
+{
+    static const lfuse_type types[] = {LFUSE_F16, LFUSE_BF16, LFUSE_I32, LFUSE_F32};
+    static const char *const names[] = {"half", "bhalf", "integer", "single"};
+    lfuse_value a = h_input(h, "a", LFUSE_F64, 1, LFUSE_DIMS(3000), PLAIN, NASTY);
+    for (int i = 0; i < LENGTH(types); i++)
+        h_output(h, names[i], lfuse_cast(a, types[i]), types[i], 1, LFUSE_DIMS(3000), PLAIN);
+    h_expect_same_bits(h);
+}
+
+static void exact_arithmetic(harness *h)
+{
+    lfuse_value a = h_input(h, "a", LFUSE_F32, 1, LFUSE_DIMS(20011), PLAIN, NASTY);
+    lfuse_value b = h_input(h, "b", LFUSE_F32, 1, LFUSE_DIMS(20011), PLAIN, NASTY);
+    h_output(h, "sum", lfuse_add(a, b), LFUSE_F32, 1, LFUSE_DIMS(20011), PLAIN);
+    h_output(h, "difference", lfuse_sub(a, b), LFUSE_F32, 1, LFUSE_DIMS(20011), PLAIN);
+    h_output(h, "product", lfuse_add(lfuse_mul(a, b), a), LFUSE_F32, 1, LFUSE_DIMS(20011), PLAIN);
+    h_output(h, "quotient", lfuse_div(a, b), LFUSE_F32, 1, LFUSE_DIMS(20011), PLAIN);
+    h_output(h, "root", lfuse_sqrt(lfuse_abs(a)), LFUSE_F32, 1, LFUSE_DIMS(20011), PLAIN);
+    h_output(h, "fused", lfuse_fma(a, b, a), LFUSE_F32, 1, LFUSE_DIMS(20011), PLAIN);
+    h_expect_same_bits(h);
+}
+
+/* Every function of the floating class, on data where it is defined. */
+static void functions_of(harness *h, lfuse_type type)
+{
+    static const struct { const char *name; lfuse_value (*function)(lfuse_value); harness_data data; } rows[] = {
+        {"neg", lfuse_neg, NORMAL},         {"abs", lfuse_abs, NORMAL},         {"sqrt", lfuse_sqrt, POSITIVE},
+        {"rsqrt", lfuse_rsqrt, POSITIVE},   {"recip", lfuse_reciprocal, POSITIVE}, {"exp", lfuse_exp, NORMAL},
+        {"expm1", lfuse_expm1, NORMAL},     {"log", lfuse_log, POSITIVE},       {"log1p", lfuse_log1p, POSITIVE},
+        {"sin", lfuse_sin, NORMAL},         {"cos", lfuse_cos, NORMAL},         {"tanh", lfuse_tanh, NORMAL},
+        {"erf", lfuse_erf, NORMAL},         {"sigmoid", lfuse_sigmoid, NORMAL}, {"relu", lfuse_relu, NORMAL},
+        {"gelu", lfuse_gelu, NORMAL},       {"gelu_tanh", lfuse_gelu_tanh, NORMAL}, {"silu", lfuse_silu, NORMAL},
+        {"softplus", lfuse_softplus, NORMAL}, {"floor", lfuse_floor, NORMAL},   {"ceil", lfuse_ceil, NORMAL},
+        {"round", lfuse_round, NORMAL}};
+    lfuse_value normal = h_input(h, "n", type, 1, LFUSE_DIMS(1500), PLAIN, NORMAL);
+    lfuse_value positive = h_input(h, "p", type, 1, LFUSE_DIMS(1500), PLAIN, POSITIVE);
+    for (int i = 0; i < 11; i++) {
+        lfuse_value y = rows[2 * i].function(rows[2 * i].data == NORMAL ? normal : positive);
+        lfuse_value z = rows[2 * i + 1].function(rows[2 * i + 1].data == NORMAL ? normal : positive);
+        h_output(h, rows[2 * i].name, y, type, 1, LFUSE_DIMS(1500), PLAIN);
+        h_output(h, rows[2 * i + 1].name, z, type, 1, LFUSE_DIMS(1500), PLAIN);
+    }
+}
+
+static void functions_f32(harness *h) { functions_of(h, LFUSE_F32); }
+static void functions_f64(harness *h) { functions_of(h, LFUSE_F64); }
+static void functions_bf16(harness *h) { functions_of(h, LFUSE_BF16); }
+
+static void more_functions(harness *h)
+{
+    lfuse_value a = h_input(h, "a", LFUSE_F32, 1, LFUSE_DIMS(2000), PLAIN, POSITIVE);
+    lfuse_value b = h_input(h, "b", LFUSE_F32, 1, LFUSE_DIMS(2000), PLAIN, NORMAL);
+    h_output(h, "power", lfuse_pow(a, b), LFUSE_F32, 1, LFUSE_DIMS(2000), PLAIN);
+    h_output(h, "leaky", lfuse_leaky_relu(b, lfuse_constant(h_graph(h), 0.1)), LFUSE_F32, 1, LFUSE_DIMS(2000), PLAIN);
+    h_output(h, "fma", lfuse_fma(a, b, a), LFUSE_F32, 1, LFUSE_DIMS(2000), PLAIN);
+}
+
+static void f16_all_values(harness *h)
+{
+    lfuse_value a = h_input(h, "a", LFUSE_F16, 1, LFUSE_DIMS(4096), PLAIN, NASTY);
+    h_output(h, "y", lfuse_mul(lfuse_sigmoid(a), a), LFUSE_F16, 1, LFUSE_DIMS(4096), PLAIN);
+}
+
+/* ---- products ---- */
+
+static void product_of(harness *h, lfuse_type type, int64_t m, int64_t k, int64_t n, harness_data data)
+{
+    lfuse_value a = h_input(h, "a", type, 2, LFUSE_DIMS(m, k), PLAIN, data);
+    lfuse_value b = h_input(h, "b", type, 2, LFUSE_DIMS(k, n), PLAIN, data);
+    h_output(h, "c", lfuse_matmul(a, b), type, 2, LFUSE_DIMS(m, n), PLAIN);
+}
+
+static void product_f32(harness *h) { product_of(h, LFUSE_F32, 33, 65, 17, NORMAL); }
+static void product_f64(harness *h) { product_of(h, LFUSE_F64, 20, 31, 40, NORMAL); }
+static void product_f16(harness *h) { product_of(h, LFUSE_F16, 48, 64, 32, NORMAL); }
+static void product_bf16(harness *h) { product_of(h, LFUSE_BF16, 48, 64, 32, NORMAL); }
+static void product_exact(harness *h) { product_of(h, LFUSE_F32, 70, 96, 45, INTEGERS); }
+static void product_row(harness *h) { product_of(h, LFUSE_F32, 1, 128, 64, NORMAL); }
+static void product_no_rows(harness *h) { product_of(h, LFUSE_F32, 0, 8, 8, NORMAL); }
+static void product_no_inner(harness *h) { product_of(h, LFUSE_F32, 5, 0, 7, NORMAL); }
+
+static void product_transposed(harness *h)
+{
+    lfuse_value a = h_input(h, "a", LFUSE_F32, 2, LFUSE_DIMS(64, 31), PLAIN, INTEGERS);
+    lfuse_value b = h_input(h, "b", LFUSE_F32, 2, LFUSE_DIMS(22, 64), PLAIN, INTEGERS);
+    lfuse_value c = h_input(h, "c", LFUSE_F32, 2, LFUSE_DIMS(64, 22), PLAIN, INTEGERS);
+    h_output(h, "tt", lfuse_matmul(lfuse_transpose(a), lfuse_transpose(b)), LFUSE_F32, 2, LFUSE_DIMS(31, 22), PLAIN);
+    h_output(h, "tn", lfuse_matmul(lfuse_transpose(a), c), LFUSE_F32, 2, LFUSE_DIMS(31, 22), PLAIN);
+    h_output(h, "nt", lfuse_matmul(b, a), LFUSE_F32, 2, LFUSE_DIMS(22, 31), PLAIN);
+    h_output(h, "nt2", lfuse_matmul(lfuse_transpose(c), lfuse_transpose(lfuse_transpose(a))), LFUSE_F32, 2,
+             LFUSE_DIMS(22, 31), PLAIN);
+    h_expect_same_bits(h);
+}
+
+static void product_strided(harness *h)
+{
+    lfuse_value a = h_input(h, "a", LFUSE_F32, 2, LFUSE_DIMS(18, 40), STRIDED, INTEGERS);
+    lfuse_value b = h_input(h, "b", LFUSE_F32, 2, LFUSE_DIMS(40, 26), OFFSET, INTEGERS);
+    h_output(h, "c", lfuse_matmul(a, b), LFUSE_F32, 2, LFUSE_DIMS(18, 26), STRIDED);
+    h_expect_same_bits(h);
+}
+
+static void dense_of(harness *h, lfuse_type type, lfuse_value (*activation)(lfuse_value))
+{
+    lfuse_value x = h_input(h, "x", type, 2, LFUSE_DIMS(24, 48), PLAIN, NORMAL);
+    lfuse_value w = h_input(h, "w", type, 2, LFUSE_DIMS(48, 40), PLAIN, NORMAL);
+    lfuse_value b = h_input(h, "b", type, 1, LFUSE_DIMS(40), PLAIN, NORMAL);
+    h_output(h, "y", activation(lfuse_add(lfuse_matmul(x, w), b)), type, 2, LFUSE_DIMS(24, 40), PLAIN);
+}
+
+static void dense_relu(harness *h) { dense_of(h, LFUSE_F32, lfuse_relu); }
+static void dense_gelu_tanh(harness *h) { dense_of(h, LFUSE_F32, lfuse_gelu_tanh); }
+static void dense_tanh(harness *h) { dense_of(h, LFUSE_F32, lfuse_tanh); }
+static void dense_f16(harness *h) { dense_of(h, LFUSE_F16, lfuse_relu); }
+static void dense_bf16(harness *h) { dense_of(h, LFUSE_BF16, lfuse_gelu_tanh); }
+
+static void dense_exact(harness *h)
+{
+    lfuse_value x = h_input(h, "x", LFUSE_F32, 2, LFUSE_DIMS(30, 56), PLAIN, INTEGERS);
+    lfuse_value w = h_input(h, "w", LFUSE_F32, 2, LFUSE_DIMS(56, 24), PLAIN, INTEGERS);
+    lfuse_value b = h_input(h, "b", LFUSE_F32, 1, LFUSE_DIMS(24), PLAIN, INTEGERS);
+    h_output(h, "y", lfuse_relu(lfuse_add(lfuse_matmul(x, w), b)), LFUSE_F32, 2, LFUSE_DIMS(30, 24), PLAIN);
+    h_expect_same_bits(h);
+}
+
+static void network(harness *h)
+{
+    lfuse_size batch = h_size(h, "batch", 1, 64, 13);
+    lfuse_value x = h_input(h, "x", LFUSE_F32, 2, LFUSE_DIMS(batch, 32), PLAIN, NORMAL);
+    lfuse_value w0 = h_frozen(h, "w0", LFUSE_F32, 2, LFUSE_DIMS(32, 48), NORMAL);
+    lfuse_value b0 = h_frozen(h, "b0", LFUSE_F32, 1, LFUSE_DIMS(48), NORMAL);
+    lfuse_value w1 = h_frozen(h, "w1", LFUSE_F32, 2, LFUSE_DIMS(48, 10), NORMAL);
+    lfuse_value b1 = h_frozen(h, "b1", LFUSE_F32, 1, LFUSE_DIMS(10), NORMAL);
+    lfuse_value hidden = lfuse_relu(lfuse_add(lfuse_matmul(x, w0), b0));
+    h_output(h, "y", lfuse_add(lfuse_matmul(hidden, w1), b1), LFUSE_F32, 2, LFUSE_DIMS(batch, 10), PLAIN);
+}
+
+static void frozen_arithmetic(harness *h)
+{
+    lfuse_value x = h_input(h, "x", LFUSE_F32, 2, LFUSE_DIMS(9, 20), PLAIN, NORMAL);
+    lfuse_value w = h_frozen(h, "w", LFUSE_F32, 1, LFUSE_DIMS(20), POSITIVE);
+    lfuse_value prepared = lfuse_log(lfuse_mul(w, lfuse_constant(h_graph(h), 3)));
+    h_output(h, "y", lfuse_add(x, prepared), LFUSE_F32, 2, LFUSE_DIMS(9, 20), PLAIN);
+}
+
+/* ---- sums ---- */
+
+static void row_sum_of(harness *h, lfuse_type type, int64_t rows, int64_t length, harness_layout layout)
+{
+    static const int last[1] = {-1};
+    lfuse_value x = h_input(h, "x", type, 2, LFUSE_DIMS(rows, length), layout, NORMAL);
+    h_output(h, "y", lfuse_sum(x, 1, last, 0), type, 1, LFUSE_DIMS(rows), PLAIN);
+    h_expect_same_bits(h);
+    h_expect_launches(h, rows ? 1 : 0);
+}
+
+static void row_sum(harness *h) { row_sum_of(h, LFUSE_F32, 37, 1000, PLAIN); }
+static void row_sum_short(harness *h) { row_sum_of(h, LFUSE_F32, 300, 3, PLAIN); }
+static void row_sum_long(harness *h) { row_sum_of(h, LFUSE_F32, 3, 70001, PLAIN); }
+static void row_sum_one(harness *h) { row_sum_of(h, LFUSE_F32, 5, 1, PLAIN); }
+static void row_sum_none(harness *h) { row_sum_of(h, LFUSE_F32, 5, 0, PLAIN); }
+static void row_sum_f16(harness *h) { row_sum_of(h, LFUSE_F16, 11, 2050, PLAIN); }
+static void row_sum_f64(harness *h) { row_sum_of(h, LFUSE_F64, 7, 1500, PLAIN); }
+static void row_sum_offset(harness *h) { row_sum_of(h, LFUSE_F32, 6, 1027, OFFSET); }
+static void row_sum_strided(harness *h) { row_sum_of(h, LFUSE_F32, 6, 130, STRIDED); }
+
+static void sum_of_squares(harness *h)
+{
+    static const int both[2] = {1, 2};
+    lfuse_value x = h_input(h, "x", LFUSE_F32, 3, LFUSE_DIMS(4, 30, 70), PLAIN, NORMAL);
+    h_output(h, "y", lfuse_sum(lfuse_mul(x, x), 2, both, 1), LFUSE_F32, 3, LFUSE_DIMS(4, 1, 1), PLAIN);
+    h_expect_same_bits(h);
+}
+
+static void centred(harness *h)
+{
+    static const int last[1] = {1};
+    lfuse_value x = h_input(h, "x", LFUSE_F32, 2, LFUSE_DIMS(12, 200), PLAIN, NORMAL);
+    lfuse_value mean = lfuse_mul(lfuse_sum(x, 1, last, 1), lfuse_constant(h_graph(h), 1 / 200.0));
+    h_output(h, "y", lfuse_sub(x, mean), LFUSE_F32, 2, LFUSE_DIMS(12, 200), PLAIN);
+    h_expect_same_bits(h);
+}
+
+/* ---- lists and updates ---- */
+
+static const int64_t members[] = {1, 1024, 0, 7, 4097, 33, 20000, 1023, 5};
+
+static void list_pointwise(harness *h)
+{
+    lfuse_value a = h_list(h, "a", LFUSE_F32, LENGTH(members), members, NORMAL);
+    lfuse_value b = h_list(h, "b", LFUSE_F32, LENGTH(members), members, NORMAL);
+    lfuse_value y = lfuse_add(lfuse_mul(a, b), lfuse_constant(h_graph(h), 2));
+    h_list_output(h, "y", y, LFUSE_F32, LENGTH(members), members);
+    h_expect_same_bits(h);
+    h_expect_launches(h, 1);
+}
+
+static void list_sums(harness *h)
+{
+    static const int64_t ones[LENGTH(members)] = {1, 1, 1, 1, 1, 1, 1, 1, 1};
+    lfuse_value a = h_list(h, "a", LFUSE_F32, LENGTH(members), members, NORMAL);
+    h_list_output(h, "y", lfuse_member_sum(lfuse_mul(a, a)), LFUSE_F32, LENGTH(members), ones);
+    h_expect_same_bits(h);
+}
+
+static void sgd(harness *h)
+{
+    lfuse_value p = h_list(h, "p", LFUSE_F32, LENGTH(members), members, NORMAL);
+    lfuse_value g = h_list(h, "g", LFUSE_F32, LENGTH(members), members, NORMAL);
+    h_update(h, p, lfuse_sub(p, lfuse_mul(g, h_scalar(h, "rate", 0.01))));
+    h_expect_same_bits(h);
+    h_expect_launches(h, 1);
+}
+
+static void update_input(harness *h)
+{
+    lfuse_value x = h_input(h, "x", LFUSE_F32, 2, LFUSE_DIMS(31, 17), PLAIN, NORMAL);
+    h_output(h, "before", lfuse_mul(x, lfuse_constant(h_graph(h), 2)), LFUSE_F32, 2, LFUSE_DIMS(31, 17), PLAIN);
+    h_update(h, x, lfuse_add(x, lfuse_constant(h_graph(h), 1)));
+    h_expect_same_bits(h);
+}
+
+/* The updated element is read at another index: the old contents must be seen. */
+static void update_crosswise(harness *h)
+{
+    lfuse_value x = h_input(h, "x", LFUSE_F32, 2, LFUSE_DIMS(23, 23), PLAIN, NORMAL);
+    h_update(h, x, lfuse_add(x, lfuse_transpose(x)));
+    h_expect_same_bits(h);
+}
+
+static void swap(harness *h)
+{
+    lfuse_value a = h_input(h, "a", LFUSE_F32, 1, LFUSE_DIMS(500), PLAIN, NORMAL);
+    lfuse_value b = h_input(h, "b", LFUSE_F32, 1, LFUSE_DIMS(500), PLAIN, NORMAL);
+    h_update(h, a, lfuse_mul(b, lfuse_constant(h_graph(h), 1)));
+    h_update(h, b, lfuse_mul(a, lfuse_constant(h_graph(h), 1)));
+    h_expect_same_bits(h);
+}
+
+#define CASE(function) {#function, function}
+
+const harness_case harness_cases[] = {
+    CASE(chain), CASE(flat_f32), CASE(flat_f16), CASE(flat_bf16), CASE(flat_f64), CASE(integers),
+    CASE(several_outputs), CASE(broadcast), CASE(outer_product), CASE(misaligned), CASE(strided), CASE(transposed),
+    CASE(permuted), CASE(repeated), CASE(numbers), CASE(rank_zero), CASE(empty), CASE(mixed_shapes),
+    CASE(compare_and_select), CASE(casts), CASE(casts_f64), CASE(exact_arithmetic), CASE(functions_f32),
+    CASE(functions_f64), CASE(functions_bf16), CASE(more_functions), CASE(f16_all_values), CASE(product_f32),
+    CASE(product_f64), CASE(product_f16), CASE(product_bf16), CASE(product_exact), CASE(product_row),
+    CASE(product_no_rows), CASE(product_no_inner), CASE(product_transposed), CASE(product_strided), CASE(dense_relu),
+    CASE(dense_gelu_tanh), CASE(dense_tanh), CASE(dense_f16), CASE(dense_bf16), CASE(dense_exact), CASE(network),
+    CASE(frozen_arithmetic), CASE(row_sum), CASE(row_sum_short), CASE(row_sum_long), CASE(row_sum_one),
+    CASE(row_sum_none), CASE(row_sum_f16), CASE(row_sum_f64), CASE(row_sum_offset), CASE(row_sum_strided),
+    CASE(sum_of_squares), CASE(centred), CASE(list_pointwise), CASE(list_sums), CASE(sgd), CASE(update_input),
+    CASE(update_crosswise), CASE(swap)};
+const int harness_case_count = LENGTH(harness_cases);
+
+const harness_case harness_exact_cases[] = {
+    CASE(integers), CASE(misaligned), CASE(strided), CASE(numbers), CASE(compare_and_select), CASE(casts),
+    CASE(exact_arithmetic), CASE(row_sum), CASE(row_sum_short), CASE(row_sum_long), CASE(row_sum_f16),
+    CASE(row_sum_strided), CASE(sum_of_squares), CASE(centred), CASE(list_pointwise), CASE(list_sums), CASE(sgd),
+    CASE(dense_exact)};
+const int harness_exact_case_count = LENGTH(harness_exact_cases);

@@ -1,0 +1,122 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Every case on every device of the machine, and on the stub. A test is named "device: case". */
+#ifdef HAVE_CONFIG_H
+#include "config.h"
+#endif
+
+#include <check.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "common/device/device.h"
+#include "tests/cases/cases.h"
+#include "tests/stub/stub.h"
+#include "tests/support/main.h"
+
+enum { MOST_DEVICES = 16 };
+
+static struct opened {
+    char name[32];
+    lfuse_device *device;
+} opened[MOST_DEVICES];
+static int devices;
+
+static void open_devices(void)
+{
+    int count;
+    lfuse_device_info info;
+    lfuse__stub_reset();
+    lfuse__registry_extra(&lfuse__stub_backend);
+    ck_assert_int_eq(lfuse_device_count(&count), LFUSE_OK);
+    for (int i = 0; i < count && devices < MOST_DEVICES; i++) {
+        ck_assert_int_eq(lfuse_device_describe(i, &info), LFUSE_OK);
+        if (!strcmp(info.name, "stub:1")) continue;
+        struct opened *o = &opened[devices++];
+        snprintf(o->name, sizeof o->name, "%s", info.name);
+        ck_assert_msg(lfuse_device_open(info.name, &o->device) == LFUSE_OK, "%s", lfuse_last_error());
+    }
+}
+
+static void close_devices(void)
+{
+    for (int i = 0; i < devices; i++) lfuse_device_close(opened[i].device);
+    devices = 0;
+}
+
+/* One test for each case: Check's loop index is the case. */
+START_TEST(every_device)
+{
+    char words[512], declined[512] = "";
+    int ran = 0;
+    for (int i = 0; i < devices; i++) {
+        lfuse_status status = harness_run(&harness_cases[_i], opened[i].device, words, sizeof words);
+        if (status == LFUSE_ERR_UNSUPPORTED || status == LFUSE_ERR_TYPE) {
+            snprintf(declined, sizeof declined, "%s on %s: %.300s", harness_cases[_i].name, opened[i].name, words);
+            continue;
+        }
+        ck_assert_msg(status == LFUSE_OK, "%s on %s: %s", harness_cases[_i].name, opened[i].name, words);
+        ran++;
+    }
+    if (!ran) TEST_SKIP("%s", declined);
+}
+END_TEST
+
+/* What is missing on this machine is said, not passed over. */
+START_TEST(cuda_device_found)
+{
+    for (int i = 0; i < devices; i++)
+        if (!strncmp(opened[i].name, "cuda:", 5)) return;
+    TEST_SKIP("no CUDA device: its cases did not run");
+}
+END_TEST
+
+START_TEST(opencl_device_found)
+{
+    for (int i = 0; i < devices; i++)
+        if (!strncmp(opened[i].name, "opencl:", 7)) return;
+    TEST_SKIP("no OpenCL device: its cases did not run");
+}
+END_TEST
+
+/* D3: where devices are exact, results of the exact cases are the same bits on all of them. */
+START_TEST(same_bits_everywhere)
+{
+    char words[512];
+    const harness_case *c = &harness_exact_cases[_i];
+    uint64_t first = 0;
+    int ran = 0;
+    for (int i = 0; i < devices; i++) {
+        lfuse_device_info info;
+        ck_assert_int_eq(lfuse_device_get_info(opened[i].device, &info), LFUSE_OK);
+        if (!info.exact) continue;
+        lfuse_status status = harness_run(c, opened[i].device, words, sizeof words);
+        ck_assert_msg(status == LFUSE_OK, "%s on %s: %s", c->name, opened[i].name, words);
+        if (!ran++) first = harness_result_hash();
+        ck_assert_msg(harness_result_hash() == first, "%s: %s and %s differ in their bits", c->name, opened[0].name,
+                      opened[i].name);
+    }
+    ck_assert_int_ge(ran, 1);
+}
+END_TEST
+
+static Suite *suite_cases(void)
+{
+    Suite *s = suite_create("cases");
+    TCase *found = tcase_create("devices"), *all = tcase_create("cases"), *exact = tcase_create("exact");
+    tcase_add_unchecked_fixture(found, open_devices, close_devices);
+    tcase_add_unchecked_fixture(all, open_devices, close_devices);
+    tcase_add_unchecked_fixture(exact, open_devices, close_devices);
+    tcase_add_test(found, cuda_device_found);
+    tcase_add_test(found, opencl_device_found);
+    tcase_add_loop_test(all, every_device, 0, harness_case_count);
+    tcase_add_loop_test(exact, same_bits_everywhere, 0, harness_exact_case_count);
+    tcase_set_timeout(all, 0);
+    tcase_set_timeout(exact, 0);
+    suite_add_tcase(s, found);
+    suite_add_tcase(s, all);
+    suite_add_tcase(s, exact);
+    return s;
+}
+
+TEST_MAIN(CK_NOFORK, suite_cases)

@@ -1,0 +1,124 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * More elements than 32 bits can count: on every device with the memory for it, and on the stub as index arithmetic
+ * (sparse memory, of which the first and last groups are run).
+ */
+#ifdef HAVE_CONFIG_H
+#include "config.h"
+#endif
+
+#include <check.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "common/base/half.h"
+#include "common/device/device.h"
+#include "libfuse.h"
+#include "tests/stub/stub.h"
+#include "tests/support/main.h"
+
+enum { EDGE = 1000 };
+static const int64_t elements = ((int64_t)1 << 31) + 12345;
+
+#define OK(call) ck_assert_msg((call) == LFUSE_OK, "%s: %s", #call, lfuse_last_error())
+
+static uint16_t pattern(int64_t i) { return lfuse__double_to_f16((double)(i % 97) / 8); }
+
+static void put(lfuse_tensor *t, int64_t at)
+{
+    uint16_t host[EDGE];
+    lfuse_tensor *view;
+    for (int i = 0; i < EDGE; i++) host[i] = pattern(at + i);
+    OK(lfuse_tensor_view(t, 1, LFUSE_DIMS(EDGE), NULL, at, &view));
+    OK(lfuse_tensor_write(view, NULL, host));
+    lfuse_tensor_destroy(view);
+}
+
+static void expect(lfuse_tensor *t, int64_t at)
+{
+    uint16_t host[EDGE];
+    lfuse_tensor *view;
+    OK(lfuse_tensor_view(t, 1, LFUSE_DIMS(EDGE), NULL, at, &view));
+    OK(lfuse_tensor_read(view, NULL, host));
+    for (int i = 0; i < EDGE; i++) {
+        double want = 2.0 * (double)lfuse__f16_to_float(pattern(at + i));
+        ck_assert_msg((double)lfuse__f16_to_float(host[i]) == want, "element %lld: %g instead of %g",
+                      (long long)(at + i), (double)lfuse__f16_to_float(host[i]), want);
+    }
+    lfuse_tensor_destroy(view);
+}
+
+/* y = 2 x; `middle`: also look where 31 bits end (the stub runs the edges alone). */
+static void run(lfuse_device *device, bool middle)
+{
+    const int64_t at[] = {0, elements - EDGE, ((int64_t)1 << 31) - EDGE / 2, elements / 2};
+    lfuse_stream *stream;
+    lfuse_tensor *x, *y;
+    lfuse_plan *plan;
+    lfuse_graph *g = lfuse_graph_create();
+    lfuse_output(g, "y", lfuse_mul(lfuse_input(g, "x", LFUSE_F16, 1, &elements), lfuse_constant(g, 2)));
+    OK(lfuse_stream_create(device, &stream));
+    OK(lfuse_tensor_create(device, LFUSE_F16, 1, &elements, &x));
+    OK(lfuse_tensor_create(device, LFUSE_F16, 1, &elements, &y));
+    for (int i = 0; i < (middle ? 4 : 2); i++) put(x, at[i]);
+    OK(lfuse_plan_create(device, g, NULL, &plan));
+    lfuse_binding bindings[2] = {lfuse_bind_tensor("x", x), lfuse_bind_tensor("y", y)};
+    OK(lfuse_plan_run(plan, stream, bindings, 2));
+    OK(lfuse_stream_synchronize(stream));
+    for (int i = 0; i < (middle ? 4 : 2); i++) expect(y, at[i]);
+    lfuse_plan_destroy(plan);
+    lfuse_graph_destroy(g);
+    lfuse_tensor_destroy(x);
+    lfuse_tensor_destroy(y);
+    lfuse_stream_destroy(stream);
+}
+
+START_TEST(on_devices)
+{
+    lfuse_device_info info;
+    int count, ran = 0;
+    lfuse__registry_extra(NULL);
+    OK(lfuse_device_count(&count));
+    for (int i = 0; i < count; i++) {
+        lfuse_device *device;
+        OK(lfuse_device_describe(i, &info));
+        if (info.kind != LFUSE_DEVICE_GPU || info.max_alloc_bytes < 3 * (uint64_t)elements) continue;
+        OK(lfuse_device_open(info.name, &device));
+        run(device, true);
+        lfuse_device_close(device);
+        ran++;
+    }
+    if (!ran) TEST_SKIP("no GPU with memory for %lld f16 elements", (long long)elements);
+}
+END_TEST
+
+START_TEST(on_the_stub)
+{
+    lfuse_device *device;
+    lfuse__stub_reset();
+    lfuse__stub.memory_bytes = (uint64_t)1 << 40;
+    lfuse__stub.sparse_bytes = (uint64_t)1 << 30;
+    lfuse__stub.vector_lanes = false;
+    lfuse__stub.elementwise_groups = 0;
+    lfuse__stub.edge_groups = 64;
+    lfuse__registry_extra(&lfuse__stub_backend);
+    OK(lfuse_device_open("stub:0", &device));
+    run(device, false);
+    lfuse_device_close(device);
+    lfuse__registry_extra(NULL);
+    lfuse__stub_reset();
+}
+END_TEST
+
+static Suite *suite_large(void)
+{
+    Suite *s = suite_create("large");
+    TCase *t = tcase_create("large");
+    tcase_add_test(t, on_the_stub);
+    tcase_add_test(t, on_devices);
+    tcase_set_timeout(t, 0);
+    suite_add_tcase(s, t);
+    return s;
+}
+
+TEST_MAIN(CK_NOFORK, suite_large)

@@ -1,0 +1,559 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * What the library promises beside right numbers, on every device found and on the stub: one plan for every batch size
+ * without compiling, frozen inputs and their refresh, lists that equal loops over their members (D2), one plan on two
+ * streams by two threads, recordings with new addresses and numbers, events across streams, copies between devices.
+ */
+#ifdef HAVE_CONFIG_H
+#include "config.h"
+#endif
+
+#include <check.h>
+#include <math.h>
+#include <pthread.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "bench/data.h"
+#include "common/device/device.h"
+#include "libfuse.h"
+#include "tests/stub/stub.h"
+#include "tests/support/main.h"
+
+enum { MOST_DEVICES = 16 };
+
+#define OK(call) ck_assert_msg((call) == LFUSE_OK, "%s: %s: %s", device_name, #call, lfuse_last_error())
+
+static lfuse_device *devices[MOST_DEVICES];
+static int ndevices;
+static _Thread_local char device_name[32];
+
+static void open_devices(void)
+{
+    int count;
+    lfuse_device_info info;
+    lfuse__stub_reset();
+    lfuse__registry_extra(&lfuse__stub_backend);
+    OK(lfuse_device_count(&count));
+    for (int i = 0; i < count && ndevices < MOST_DEVICES; i++) {
+        OK(lfuse_device_describe(i, &info));
+        OK(lfuse_device_open(info.name, &devices[ndevices++]));
+    }
+}
+
+static void close_devices(void)
+{
+    while (ndevices) lfuse_device_close(devices[--ndevices]);
+}
+
+/* The body of a test, for one device. */
+typedef void device_test(lfuse_device *device);
+
+static void on_every_device(device_test *test)
+{
+    lfuse_device_info info;
+    for (int i = 0; i < ndevices; i++) {
+        OK(lfuse_device_get_info(devices[i], &info));
+        snprintf(device_name, sizeof device_name, "%s", info.name);
+        test(devices[i]);
+    }
+}
+
+static lfuse_tensor *tensor(lfuse_device *device, int rank, const int64_t *shape, const float *contents)
+{
+    lfuse_tensor *t;
+    OK(lfuse_tensor_create(device, LFUSE_F32, rank, shape, &t));
+    if (contents) OK(lfuse_tensor_write(t, NULL, contents));
+    return t;
+}
+
+static lfuse_stream *stream_of(lfuse_device *device)
+{
+    lfuse_stream *s;
+    OK(lfuse_stream_create(device, &s));
+    return s;
+}
+
+static uint64_t compiles(lfuse_device *device)
+{
+    lfuse_device_counters c;
+    OK(lfuse_device_get_counters(device, &c));
+    return c.compiles;
+}
+
+static uint64_t launches(lfuse_device *device)
+{
+    lfuse_device_counters c;
+    OK(lfuse_device_get_counters(device, &c));
+    return c.launches;
+}
+
+static void expect(lfuse_tensor *t, int64_t count, const float *want)
+{
+    float *got = malloc((size_t)count * sizeof *got);
+    OK(lfuse_tensor_read(t, NULL, got));
+    for (int64_t i = 0; i < count; i++)
+        ck_assert_msg(!memcmp(&got[i], &want[i], sizeof *got), "%s: element %lld is %.9g instead of %.9g", device_name,
+                      (long long)i, (double)got[i], (double)want[i]);
+    free(got);
+}
+
+/* ---- one plan, any batch ---- */
+
+enum { WIDTH = 20, MOST_ROWS = 360 };
+
+static void any_batch(lfuse_device *device)
+{
+    static const int64_t batches[] = {1, 360, 7, 1, 128};
+    static float x[MOST_ROWS * WIDTH], w[WIDTH * WIDTH], want[MOST_ROWS * WIDTH];
+    lfuse_stream *s = stream_of(device);
+    lfuse_graph *g = lfuse_graph_create();
+    lfuse_plan *plan;
+    lfuse_size batch = lfuse_size_var(g, "batch", 1, MOST_ROWS);
+    lfuse_value v = lfuse_input(g, "x", LFUSE_F32, 2, LFUSE_DIMS(batch, WIDTH));
+    lfuse_value m = lfuse_frozen(g, "w", LFUSE_F32, 2, LFUSE_DIMS(WIDTH, WIDTH));
+    lfuse_output(g, "y", lfuse_relu(lfuse_matmul(v, m)));
+    OK(lfuse_plan_create(device, g, NULL, &plan));
+    lfuse__data_integers(LFUSE_F32, x, MOST_ROWS * WIDTH, 3, 1);
+    lfuse__data_integers(LFUSE_F32, w, WIDTH * WIDTH, 3, 2);
+    for (int r = 0; r < MOST_ROWS; r++)
+        for (int c = 0; c < WIDTH; c++) {
+            float sum = 0;
+            for (int k = 0; k < WIDTH; k++) sum += x[r * WIDTH + k] * w[k * WIDTH + c];
+            want[r * WIDTH + c] = sum > 0 ? sum : 0;
+        }
+    lfuse_tensor *weights = tensor(device, 2, LFUSE_DIMS(WIDTH, WIDTH), w);
+    uint64_t before = compiles(device);
+    for (size_t i = 0; i < sizeof batches / sizeof *batches; i++) {
+        lfuse_tensor *in = tensor(device, 2, LFUSE_DIMS(batches[i], WIDTH), x);
+        lfuse_tensor *out = tensor(device, 2, LFUSE_DIMS(batches[i], WIDTH), NULL);
+        lfuse_binding b[3] = {lfuse_bind_tensor("x", in), lfuse_bind_tensor("w", weights), lfuse_bind_tensor("y", out)};
+        OK(lfuse_plan_run(plan, s, b, 3));
+        OK(lfuse_stream_synchronize(s));
+        expect(out, batches[i] * WIDTH, want);
+        lfuse_tensor_destroy(in);
+        lfuse_tensor_destroy(out);
+    }
+    ck_assert_uint_eq(compiles(device), before);
+    lfuse_tensor_destroy(weights);
+    lfuse_plan_destroy(plan);
+    lfuse_graph_destroy(g);
+    lfuse_stream_destroy(s);
+}
+
+START_TEST(one_plan_any_batch) { on_every_device(any_batch); }
+END_TEST
+
+/* ---- frozen inputs ---- */
+
+static void refreshed(lfuse_device *device)
+{
+    const float w[4] = {1, 2, 3, 4}, x[4] = {10, 20, 30, 40}, second[4] = {5, 6, 7, 8};
+    float want[4];
+    lfuse_stream *s = stream_of(device);
+    lfuse_graph *g = lfuse_graph_create();
+    lfuse_plan *plan;
+    lfuse_instance *instance;
+    lfuse_value f = lfuse_frozen(g, "w", LFUSE_F32, 1, LFUSE_DIMS(4));
+    lfuse_value v = lfuse_input(g, "x", LFUSE_F32, 1, LFUSE_DIMS(4));
+    lfuse_output(g, "y", lfuse_add(v, lfuse_mul(f, f)));
+    OK(lfuse_plan_create(device, g, NULL, &plan));
+    lfuse_tensor *tw = tensor(device, 1, LFUSE_DIMS(4), w), *tx = tensor(device, 1, LFUSE_DIMS(4), x),
+                 *ty = tensor(device, 1, LFUSE_DIMS(4), NULL);
+    lfuse_binding b[3] = {lfuse_bind_tensor("w", tw), lfuse_bind_tensor("x", tx), lfuse_bind_tensor("y", ty)};
+    OK(lfuse_instance_create(plan, s, b, 3, &instance));
+    OK(lfuse_instance_run(instance, b + 1, 2));
+    OK(lfuse_stream_synchronize(s));
+    for (int i = 0; i < 4; i++) want[i] = x[i] + w[i] * w[i];
+    expect(ty, 4, want);
+    OK(lfuse_tensor_write(tw, NULL, second));
+    OK(lfuse_instance_run(instance, b + 1, 2)); /* what was prepared stays until it is refreshed */
+    OK(lfuse_stream_synchronize(s));
+    expect(ty, 4, want);
+    OK(lfuse_instance_refresh(instance));
+    OK(lfuse_instance_run(instance, b + 1, 2));
+    OK(lfuse_stream_synchronize(s));
+    for (int i = 0; i < 4; i++) want[i] = x[i] + second[i] * second[i];
+    expect(ty, 4, want);
+    lfuse_instance_destroy(instance);
+    lfuse_tensor_destroy(tw);
+    lfuse_tensor_destroy(tx);
+    lfuse_tensor_destroy(ty);
+    lfuse_plan_destroy(plan);
+    lfuse_graph_destroy(g);
+    lfuse_stream_destroy(s);
+}
+
+START_TEST(frozen_and_refreshed) { on_every_device(refreshed); }
+END_TEST
+
+/* ---- lists equal loops ---- */
+
+enum { MEMBERS = 40, LONGEST = 5000 };
+
+typedef struct member_set {
+    lfuse_tensor *in[MEMBERS], *out[MEMBERS], *sums[MEMBERS];
+    int64_t elements[MEMBERS];
+} member_set;
+
+static void make_members(lfuse_device *device, member_set *m)
+{
+    static float host[LONGEST];
+    for (int i = 0; i < MEMBERS; i++) {
+        m->elements[i] = i % 7 == 3 ? 0 : (int64_t)(1 + i * i * 37) % LONGEST;
+        lfuse__data_normal(LFUSE_F32, host, LONGEST, 1, (uint64_t)i);
+        m->in[i] = tensor(device, 1, &m->elements[i], host);
+        m->out[i] = tensor(device, 1, &m->elements[i], NULL);
+        m->sums[i] = tensor(device, 0, NULL, NULL);
+    }
+}
+
+static void drop_members(member_set *m)
+{
+    for (int i = 0; i < MEMBERS; i++) {
+        lfuse_tensor_destroy(m->in[i]);
+        lfuse_tensor_destroy(m->out[i]);
+        lfuse_tensor_destroy(m->sums[i]);
+    }
+}
+
+static lfuse_plan *list_plan(lfuse_device *device)
+{
+    lfuse_plan *plan;
+    lfuse_graph *g = lfuse_graph_create();
+    lfuse_value x = lfuse_list_input(g, "x", LFUSE_F32, LFUSE_RANK_ANY);
+    lfuse_value y = lfuse_tanh(lfuse_add(lfuse_mul(x, x), lfuse_constant(g, 0.25)));
+    lfuse_output(g, "y", y);
+    lfuse_output(g, "sum", lfuse_member_sum(x));
+    OK(lfuse_plan_create(device, g, NULL, &plan));
+    lfuse_graph_destroy(g);
+    return plan;
+}
+
+static void run_list(lfuse_device *device, lfuse_plan *plan, lfuse_stream *s, member_set *m, int first, int count)
+{
+    lfuse_list *x, *y, *sum;
+    OK(lfuse_list_create(device, LFUSE_F32, count, m->in + first, &x));
+    OK(lfuse_list_create(device, LFUSE_F32, count, m->out + first, &y));
+    OK(lfuse_list_create(device, LFUSE_F32, count, m->sums + first, &sum));
+    lfuse_binding b[3] = {lfuse_bind_list("x", x), lfuse_bind_list("y", y), lfuse_bind_list("sum", sum)};
+    OK(lfuse_plan_run(plan, s, b, 3));
+    OK(lfuse_stream_synchronize(s));
+    lfuse_list_destroy(x);
+    lfuse_list_destroy(y);
+    lfuse_list_destroy(sum);
+}
+
+static void list_is_loop(lfuse_device *device)
+{
+    static float one_by_one[LONGEST], together[LONGEST];
+    member_set alone, all;
+    lfuse_stream *s = stream_of(device);
+    lfuse_plan *plan = list_plan(device);
+    make_members(device, &alone);
+    make_members(device, &all);
+    for (int i = 0; i < MEMBERS; i++) run_list(device, plan, s, &alone, i, 1);
+    run_list(device, plan, s, &all, 0, MEMBERS);
+    run_list(device, plan, s, &all, 0, 0);
+    for (int i = 0; i < MEMBERS; i++) {
+        OK(lfuse_tensor_read(alone.out[i], NULL, one_by_one));
+        OK(lfuse_tensor_read(all.out[i], NULL, together));
+        ck_assert_msg(!memcmp(one_by_one, together, (size_t)alone.elements[i] * sizeof(float)),
+                      "%s: member %d of the list has other bits than alone", device_name, i);
+        OK(lfuse_tensor_read(alone.sums[i], NULL, one_by_one));
+        OK(lfuse_tensor_read(all.sums[i], NULL, together));
+        ck_assert_msg(!memcmp(one_by_one, together, sizeof(float)), "%s: sum %d has other bits than alone", device_name,
+                      i);
+    }
+    drop_members(&alone);
+    drop_members(&all);
+    lfuse_plan_destroy(plan);
+    lfuse_stream_destroy(s);
+}
+
+START_TEST(lists_equal_loops) { on_every_device(list_is_loop); }
+END_TEST
+
+/* Gradients that move: new addresses for an old list, runs already submitted keep the old ones. */
+static void replaced(lfuse_device *device)
+{
+    const float p0[3] = {1, 2, 3}, g0[3] = {10, 20, 30}, g1[3] = {100, 200, 300};
+    float want[3];
+    lfuse_stream *s = stream_of(device);
+    lfuse_graph *g = lfuse_graph_create();
+    lfuse_plan *plan;
+    lfuse_list *p, *d;
+    lfuse_value vp = lfuse_list_input(g, "p", LFUSE_F32, LFUSE_RANK_ANY);
+    lfuse_value vd = lfuse_list_input(g, "d", LFUSE_F32, LFUSE_RANK_ANY);
+    lfuse_update(vp, lfuse_sub(vp, lfuse_mul(vd, lfuse_scalar(g, "rate"))));
+    OK(lfuse_plan_create(device, g, NULL, &plan));
+    lfuse_tensor *tp = tensor(device, 1, LFUSE_DIMS(3), p0), *t0 = tensor(device, 1, LFUSE_DIMS(3), g0),
+                 *t1 = tensor(device, 1, LFUSE_DIMS(3), g1);
+    OK(lfuse_list_create(device, LFUSE_F32, 1, &tp, &p));
+    OK(lfuse_list_create(device, LFUSE_F32, 1, &t0, &d));
+    lfuse_binding b[3] = {lfuse_bind_list("p", p), lfuse_bind_list("d", d), lfuse_bind_number("rate", 0.5)};
+    OK(lfuse_plan_run(plan, s, b, 3));
+    OK(lfuse_list_replace(d, 0, 1, &t1));
+    b[2] = lfuse_bind_number("rate", 0.25);
+    uint64_t before = compiles(device);
+    OK(lfuse_plan_run(plan, s, b, 3));
+    OK(lfuse_stream_synchronize(s));
+    ck_assert_uint_eq(compiles(device), before);
+    for (int i = 0; i < 3; i++) want[i] = p0[i] - g0[i] * 0.5f - g1[i] * 0.25f;
+    expect(tp, 3, want);
+    lfuse_list_destroy(p);
+    lfuse_list_destroy(d);
+    lfuse_tensor_destroy(tp);
+    lfuse_tensor_destroy(t0);
+    lfuse_tensor_destroy(t1);
+    lfuse_plan_destroy(plan);
+    lfuse_graph_destroy(g);
+    lfuse_stream_destroy(s);
+}
+
+START_TEST(list_addresses_replaced) { on_every_device(replaced); }
+END_TEST
+
+/* ---- two streams, two threads ---- */
+
+typedef struct worker {
+    pthread_t thread;
+    lfuse_device *device;
+    lfuse_plan *plan;
+    float start;
+    char failure[256];
+} worker;
+
+enum { ELEMENTS = 10000, ROUNDS = 30 };
+
+static void *work(void *pointer)
+{
+    worker *w = pointer;
+    float *host = malloc(ELEMENTS * sizeof *host);
+    lfuse_stream *s = NULL;
+    lfuse_tensor *x = NULL, *y = NULL;
+    const int64_t shape[1] = {ELEMENTS};
+    lfuse_status status = lfuse_stream_create(w->device, &s);
+    if (!status) status = lfuse_tensor_create(w->device, LFUSE_F32, 1, shape, &x);
+    if (!status) status = lfuse_tensor_create(w->device, LFUSE_F32, 1, shape, &y);
+    for (int round = 0; round < ROUNDS && !status; round++) {
+        for (int i = 0; i < ELEMENTS; i++) host[i] = w->start + (float)(i + round);
+        lfuse_binding b[2] = {lfuse_bind_tensor("x", x), lfuse_bind_tensor("y", y)};
+        status = lfuse_tensor_write(x, s, host);
+        if (!status) status = lfuse_plan_run(w->plan, s, b, 2);
+        if (!status) status = lfuse_stream_synchronize(s);
+        if (!status) status = lfuse_tensor_read(y, s, host);
+        if (!status) status = lfuse_stream_synchronize(s);
+        for (int i = 0; i < ELEMENTS && !status && !w->failure[0]; i++) {
+            float want = 2 * (w->start + (float)(i + round));
+            if (host[i] != want)
+                snprintf(w->failure, sizeof w->failure, "round %d, element %d: %g instead of %g", round, i,
+                         (double)host[i], (double)want);
+        }
+    }
+    if (status) snprintf(w->failure, sizeof w->failure, "%s", lfuse_last_error());
+    lfuse_tensor_destroy(x);
+    lfuse_tensor_destroy(y);
+    lfuse_stream_destroy(s);
+    free(host);
+    return NULL;
+}
+
+static void two_threads(lfuse_device *device)
+{
+    const int64_t shape[1] = {ELEMENTS};
+    lfuse_graph *g = lfuse_graph_create();
+    lfuse_plan *plan;
+    worker workers[2] = {{.start = 1}, {.start = 5000}};
+    lfuse_value x = lfuse_input(g, "x", LFUSE_F32, 1, shape);
+    lfuse_output(g, "y", lfuse_add(x, x));
+    OK(lfuse_plan_create(device, g, NULL, &plan));
+    for (int i = 0; i < 2; i++) {
+        workers[i].device = device;
+        workers[i].plan = plan;
+        ck_assert_int_eq(pthread_create(&workers[i].thread, NULL, work, &workers[i]), 0);
+    }
+    for (int i = 0; i < 2; i++) pthread_join(workers[i].thread, NULL);
+    for (int i = 0; i < 2; i++) ck_assert_msg(!workers[i].failure[0], "%s: %s", device_name, workers[i].failure);
+    lfuse_plan_destroy(plan);
+    lfuse_graph_destroy(g);
+}
+
+START_TEST(two_streams_two_threads) { on_every_device(two_threads); }
+END_TEST
+
+/* ---- recordings ---- */
+
+/* Two steps: h = x w (a product), y = h * scale + x (a kernel). */
+static void recorded(lfuse_device *device)
+{
+    static float x[64], w[64], want[64], want2[64];
+    lfuse_stream *s = stream_of(device), *t = stream_of(device);
+    lfuse_graph *g = lfuse_graph_create();
+    lfuse_plan *plan;
+    lfuse_recording *r;
+    lfuse_value vx = lfuse_input(g, "x", LFUSE_F32, 2, LFUSE_DIMS(8, 8)), vw = lfuse_input(g, "w", LFUSE_F32, 2, LFUSE_DIMS(8, 8));
+    lfuse_output(g, "y", lfuse_add(lfuse_mul(lfuse_matmul(vx, vw), lfuse_scalar(g, "scale")), vx));
+    OK(lfuse_plan_create(device, g, NULL, &plan));
+    lfuse__data_integers(LFUSE_F32, x, 64, 4, 3);
+    lfuse__data_integers(LFUSE_F32, w, 64, 4, 4);
+    for (int i = 0; i < 8; i++)
+        for (int j = 0; j < 8; j++) {
+            float sum = 0, sum2 = 0;
+            for (int k = 0; k < 8; k++) sum += x[8 * i + k] * w[8 * k + j], sum2 += w[8 * i + k] * w[8 * k + j];
+            want[8 * i + j] = sum * 2 + x[8 * i + j];
+            want2[8 * i + j] = sum2 * 0.5f + w[8 * i + j];
+        }
+    lfuse_tensor *tx = tensor(device, 2, LFUSE_DIMS(8, 8), x), *tw = tensor(device, 2, LFUSE_DIMS(8, 8), w),
+                 *ty = tensor(device, 2, LFUSE_DIMS(8, 8), NULL), *tz = tensor(device, 2, LFUSE_DIMS(8, 8), NULL);
+    lfuse_binding b[4] = {lfuse_bind_tensor("x", tx), lfuse_bind_tensor("w", tw), lfuse_bind_tensor("y", ty),
+                          lfuse_bind_number("scale", 2)};
+    OK(lfuse_record_begin(s));
+    OK(lfuse_plan_run(plan, s, b, 4));
+    OK(lfuse_record_end(s, &r));
+    OK(lfuse_tensor_fill(ty, NULL, -1));
+    uint64_t before = launches(device);
+    OK(lfuse_recording_replay(r, s, NULL, 0));
+    OK(lfuse_stream_synchronize(s));
+    ck_assert_uint_eq(launches(device) - before, 2);
+    expect(ty, 64, want);
+    lfuse_binding changed[3] = {lfuse_bind_tensor("x", tw), lfuse_bind_number("scale", 0.5), lfuse_bind_tensor("y", tz)};
+    OK(lfuse_recording_replay(r, s, changed, 3));
+    OK(lfuse_stream_synchronize(s));
+    expect(tz, 64, want2);
+    expect(ty, 64, want); /* the old output is not touched any more */
+    OK(lfuse_tensor_fill(tz, NULL, 0));
+    for (int i = 0; i < 3; i++) OK(lfuse_recording_replay(r, i == 1 ? t : s, NULL, 0));
+    OK(lfuse_stream_synchronize(t));
+    OK(lfuse_stream_synchronize(s));
+    expect(tz, 64, want2);
+    lfuse_recording_destroy(r);
+    lfuse_tensor_destroy(tx);
+    lfuse_tensor_destroy(tw);
+    lfuse_tensor_destroy(ty);
+    lfuse_tensor_destroy(tz);
+    lfuse_plan_destroy(plan);
+    lfuse_graph_destroy(g);
+    lfuse_stream_destroy(s);
+    lfuse_stream_destroy(t);
+}
+
+START_TEST(recorded_and_replayed) { on_every_device(recorded); }
+END_TEST
+
+/* ---- order across streams, immediate calls, destruction under way ---- */
+
+static void across_streams(lfuse_device *device)
+{
+    enum { LONG = 1 << 20 };
+    const int64_t shape[1] = {LONG};
+    float *host = malloc(LONG * sizeof *host);
+    lfuse_stream *a = stream_of(device), *b = stream_of(device);
+    lfuse_event *event;
+    lfuse_graph *g = lfuse_graph_create();
+    lfuse_plan *plan;
+    lfuse_value x = lfuse_input(g, "x", LFUSE_F32, 1, shape);
+    lfuse_output(g, "y", lfuse_add(x, lfuse_constant(g, 1)));
+    OK(lfuse_plan_create(device, g, NULL, &plan));
+    OK(lfuse_event_create(device, &event));
+    lfuse_tensor *t[3];
+    for (int i = 0; i < 3; i++) t[i] = tensor(device, 1, shape, NULL);
+    OK(lfuse_tensor_fill(t[0], NULL, 40));
+    lfuse_binding first[2] = {lfuse_bind_tensor("x", t[0]), lfuse_bind_tensor("y", t[1])};
+    lfuse_binding second[2] = {lfuse_bind_tensor("x", t[1]), lfuse_bind_tensor("y", t[2])};
+    OK(lfuse_plan_run(plan, a, first, 2));
+    OK(lfuse_event_record(event, a));
+    OK(lfuse_event_wait(event, b));
+    OK(lfuse_plan_run(plan, b, second, 2));
+    lfuse_tensor_destroy(t[0]); /* while runs may still use them */
+    lfuse_tensor_destroy(t[1]);
+    lfuse_plan_destroy(plan);
+    OK(lfuse_tensor_read(t[2], b, host));
+    OK(lfuse_stream_synchronize(b));
+    OK(lfuse_event_query(event));
+    for (int i = 0; i < LONG; i++) ck_assert_msg(host[i] == 42, "%s: element %d is %g", device_name, i, (double)host[i]);
+    lfuse_tensor_destroy(t[2]);
+    lfuse_event_destroy(event);
+    lfuse_graph_destroy(g);
+    lfuse_stream_destroy(a);
+    lfuse_stream_destroy(b);
+    free(host);
+}
+
+START_TEST(order_across_streams) { on_every_device(across_streams); }
+END_TEST
+
+static void immediate(lfuse_device *device)
+{
+    const float a[6] = {1, 2, 3, 4, 5, 6}, b[6] = {1, 0, 2, 1, 0, 3}, nan[4] = {NAN, NAN, NAN, NAN};
+    const float plain[4] = {5, 11, 14, 23};
+    lfuse_stream *s = stream_of(device);
+    lfuse_tensor *ta = tensor(device, 2, LFUSE_DIMS(2, 3), a), *tb = tensor(device, 2, LFUSE_DIMS(3, 2), b),
+                 *tc = tensor(device, 2, LFUSE_DIMS(2, 2), nan);
+    OK(lfuse_gemm(s, 0, 0, 1, ta, tb, 0, tc)); /* beta 0: the NaN in c is not read */
+    OK(lfuse_stream_synchronize(s));
+    expect(tc, 4, plain);
+    OK(lfuse_gemm(s, 0, 0, 2, ta, tb, 2, tc));
+    OK(lfuse_stream_synchronize(s));
+    float want[4];
+    for (int i = 0; i < 4; i++) want[i] = 4 * plain[i];
+    expect(tc, 4, want);
+    lfuse_graph *g = lfuse_graph_create();
+    lfuse_value x = lfuse_input(g, "x", LFUSE_F32, 2, LFUSE_DIMS(2, 2));
+    lfuse_update(x, lfuse_add(lfuse_mul(x, lfuse_constant(g, 0.5)), lfuse_constant(g, 10)));
+    lfuse_binding bind = lfuse_bind_tensor("x", tc);
+    OK(lfuse_evaluate(s, g, &bind, 1));
+    OK(lfuse_stream_synchronize(s));
+    for (int i = 0; i < 4; i++) want[i] = 2 * plain[i] + 10;
+    expect(tc, 4, want);
+    lfuse_graph_destroy(g);
+    lfuse_tensor_destroy(ta);
+    lfuse_tensor_destroy(tb);
+    lfuse_tensor_destroy(tc);
+    lfuse_stream_destroy(s);
+}
+
+START_TEST(immediate_calls) { on_every_device(immediate); }
+END_TEST
+
+/* ---- between devices ---- */
+
+START_TEST(copies_between_devices)
+{
+    static float host[1000], back[1000];
+    lfuse__data_normal(LFUSE_F32, host, 1000, 1, 9);
+    for (int i = 0; i < ndevices; i++) {
+        for (int j = 0; j < ndevices; j++) {
+            lfuse_tensor *from = tensor(devices[i], 1, LFUSE_DIMS(1000), host);
+            lfuse_tensor *to = tensor(devices[j], 1, LFUSE_DIMS(1000), NULL);
+            OK(lfuse_tensor_copy(to, from, NULL));
+            OK(lfuse_tensor_read(to, NULL, back));
+            ck_assert(!memcmp(host, back, sizeof host));
+            lfuse_tensor_destroy(from);
+            lfuse_tensor_destroy(to);
+        }
+    }
+}
+END_TEST
+
+static Suite *suite_spine(void)
+{
+    Suite *s = suite_create("spine");
+    TCase *t = tcase_create("every device");
+    tcase_add_unchecked_fixture(t, open_devices, close_devices);
+    tcase_add_test(t, one_plan_any_batch);
+    tcase_add_test(t, frozen_and_refreshed);
+    tcase_add_test(t, lists_equal_loops);
+    tcase_add_test(t, list_addresses_replaced);
+    tcase_add_test(t, two_streams_two_threads);
+    tcase_add_test(t, recorded_and_replayed);
+    tcase_add_test(t, order_across_streams);
+    tcase_add_test(t, immediate_calls);
+    tcase_add_test(t, copies_between_devices);
+    tcase_set_timeout(t, 0);
+    suite_add_tcase(s, t);
+    return s;
+}
+
+TEST_MAIN(CK_NOFORK, suite_spine)

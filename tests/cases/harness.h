@@ -1,0 +1,68 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * One suite of cases for every device. A case describes a graph through a harness, which makes its tensors with random
+ * data between guard zones, poisons the outputs, runs the plan and holds the results to the oracle:
+ *  - every element within the oracle's bound, nothing written outside;
+ *  - the same bits in a second run (D1);
+ *  - the same verdict with every fusion switched off, and the same bits where the case says so.
+ */
+#ifndef TESTS_CASES_HARNESS_H
+#define TESTS_CASES_HARNESS_H
+
+#include <stdbool.h>
+
+#include "libfuse.h"
+
+enum { HARNESS_MAX_IO = 24, HARNESS_MAX_SIZES = 4, HARNESS_MAX_MEMBERS = 64 };
+
+typedef enum harness_layout {
+    PLAIN,   /* contiguous, own memory */
+    OFFSET,  /* contiguous, three elements into its memory: misaligned for vector accesses */
+    STRIDED  /* every axis with gaps */
+} harness_layout;
+
+typedef enum harness_data {
+    NORMAL,   /* around 0, of size 1 */
+    POSITIVE, /* 0.01 to 4 */
+    INTEGERS, /* small: sums and products are exact */
+    NASTY     /* NaN, infinities, subnormals, -0, huge and tiny numbers among others */
+} harness_data;
+
+typedef struct harness harness;
+
+/* An extent that is a size variable, with the value that this run gives it. */
+lfuse_size h_size(harness *h, const char *name, int64_t low, int64_t high, int64_t actual);
+lfuse_value h_input(harness *h, const char *name, lfuse_type type, int rank, const lfuse_size *shape,
+                    harness_layout layout, harness_data data);
+lfuse_value h_frozen(harness *h, const char *name, lfuse_type type, int rank, const lfuse_size *shape,
+                     harness_data data);
+lfuse_value h_scalar(harness *h, const char *name, double number);
+/* A list of `count` members with these numbers of elements. */
+lfuse_value h_list(harness *h, const char *name, lfuse_type type, int count, const int64_t *elements,
+                   harness_data data);
+void h_output(harness *h, const char *name, lfuse_value value, lfuse_type type, int rank, const lfuse_size *shape,
+              harness_layout layout);
+void h_list_output(harness *h, const char *name, lfuse_value value, lfuse_type type, int count,
+                   const int64_t *elements);
+/* The list or input `target` (made by h_list or h_input) gets `value` at the end of the run. */
+void h_update(harness *h, lfuse_value target, lfuse_value value);
+lfuse_graph *h_graph(harness *h);
+/* Fused and unfused results are equal bit for bit (cases of + - * / sqrt and the like: D3). */
+void h_expect_same_bits(harness *h);
+/* Kernel launches and library calls of one run, when fused; checked on every device. */
+void h_expect_launches(harness *h, int launches);
+
+typedef struct harness_case {
+    const char *name;
+    void (*describe)(harness *h);
+} harness_case;
+
+/*
+ * Runs a case on a device. LFUSE_OK: all held. LFUSE_ERR_UNSUPPORTED and LFUSE_ERR_TYPE: the device declines it.
+ * Anything else is a failure; `words` (of `size` bytes) then tells what differed.
+ */
+lfuse_status harness_run(const harness_case *c, lfuse_device *device, char *words, size_t size);
+/* Adds the bytes of all results of the last harness_run to a hash, to compare devices (D3). */
+uint64_t harness_result_hash(void);
+
+#endif

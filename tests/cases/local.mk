@@ -1,0 +1,19 @@
+# SPDX-License-Identifier: Apache-2.0
+# One suite of cases over every device found, and over the stub.
+check_PROGRAMS += tests/cases/check_cases
+TESTS += tests/cases/check_cases
+tests_cases_check_cases_SOURCES = %reldir%/check_cases.c %reldir%/cases.c %reldir%/cases.h %reldir%/harness.c \
+	%reldir%/harness.h
+tests_cases_check_cases_LDADD = tests/stub/libstub.la bench/liboracle.la $(LDADD)
+
+# More than 2^31 elements.
+check_PROGRAMS += tests/cases/check_large
+TESTS += tests/cases/check_large
+tests_cases_check_large_SOURCES = %reldir%/check_large.c
+tests_cases_check_large_LDADD = tests/stub/libstub.la $(LDADD)
+
+# What is promised beside right numbers.
+check_PROGRAMS += tests/cases/check_spine
+TESTS += tests/cases/check_spine
+tests_cases_check_spine_SOURCES = %reldir%/check_spine.c
+tests_cases_check_spine_LDADD = tests/stub/libstub.la bench/liboracle.la $(LDADD)

@@ -1,0 +1,575 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The disk cache as a store. It opens its folder once: each test is a process of its own, with a folder of its own. */
+#ifdef HAVE_CONFIG_H
+#include "config.h"
+#endif
+
+#include <dirent.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "common/base/log.h"
+#include "common/device/device.h"
+#include "tests/support/main.h"
+
+static char base[PATH_MAX], dir[PATH_MAX + 16];
+
+static void setup(void)
+{
+    static const char *const names[] = { "LFUSE_CACHE", "LFUSE_CACHE_DIR", "XDG_CACHE_HOME", "HOME" };
+    const char *where = getenv("TMPDIR");
+    size_t i;
+
+    for (i = 0; i < sizeof names / sizeof *names; i++) unsetenv(names[i]);
+    snprintf(base, sizeof base, "%s/lfuse-cache-XXXXXX", where && *where == '/' ? where : "/tmp");
+    ck_assert_ptr_nonnull(mkdtemp(base));
+    snprintf(dir, sizeof dir, "%s/cache", base);
+    ck_assert_int_eq(setenv("LFUSE_CACHE_DIR", dir, 1), 0);
+    lfuse_log_to(NULL, NULL, LFUSE_LOG_NONE);
+}
+
+static void remove_folder(const char *path)
+{
+    char file[PATH_MAX + 300];
+    struct dirent *d;
+    DIR *open_dir;
+
+    chmod(path, 0700);
+    open_dir = opendir(path);
+    while (open_dir && (d = readdir(open_dir))) {
+        if (!strcmp(d->d_name, ".") || !strcmp(d->d_name, "..")) continue;
+        snprintf(file, sizeof file, "%s/%s", path, d->d_name);
+        if (unlink(file)) remove_folder(file);
+    }
+    if (open_dir) closedir(open_dir);
+    rmdir(path);
+}
+
+static void teardown(void)
+{
+    remove_folder(base);
+}
+
+/* ---- helpers ---- */
+
+static lfuse_status get(const char *key, const char *expected)
+{
+    lfuse__strbuf value = LFUSE__STRBUF_INIT;
+    lfuse_status status = lfuse__cache_read(key, strlen(key), &value);
+
+    if (!status && expected) ck_assert_str_eq(value.data, expected);
+    if (status) ck_assert_uint_eq(value.length, 0);
+    lfuse__strbuf_free(&value);
+    return status;
+}
+
+static void put(const char *key, const char *value)
+{
+    lfuse__cache_write(key, strlen(key), value, strlen(value));
+}
+
+/* Files in the folder; the path of the last one into `path`. */
+static int files(char *path, size_t size)
+{
+    DIR *open_dir = opendir(dir);
+    struct dirent *d;
+    int n = 0;
+
+    while (open_dir && (d = readdir(open_dir))) {
+        if (!strcmp(d->d_name, ".") || !strcmp(d->d_name, "..")) continue;
+        if (path) snprintf(path, size, "%s/%s", dir, d->d_name);
+        n++;
+    }
+    if (open_dir) closedir(open_dir);
+    return n;
+}
+
+static size_t load(const char *path, unsigned char *bytes, size_t size)
+{
+    FILE *file = fopen(path, "rb");
+    size_t n;
+
+    ck_assert_ptr_nonnull(file);
+    n = fread(bytes, 1, size, file);
+    fclose(file);
+    return n;
+}
+
+static void store(const char *path, const unsigned char *bytes, size_t n)
+{
+    FILE *file = fopen(path, "wb");
+
+    ck_assert_ptr_nonnull(file);
+    ck_assert_uint_eq(fwrite(bytes, 1, n, file), n);
+    fclose(file);
+    chmod(path, 0600);
+}
+
+/* ---- as a store ---- */
+
+START_TEST(round_trip)
+{
+    ck_assert_int_eq(get("key", NULL), LFUSE_NOT_READY);
+    ck_assert_str_eq(lfuse_last_error(), "");
+    put("key", "value");
+    put("other", "thing");
+    put("empty", "");
+    ck_assert_int_eq(get("key", "value"), LFUSE_OK);
+    ck_assert_int_eq(get("other", "thing"), LFUSE_OK);
+    ck_assert_int_eq(get("empty", ""), LFUSE_OK);
+    ck_assert_int_eq(get("keys", NULL), LFUSE_NOT_READY);
+    put("key", "newer");
+    ck_assert_int_eq(get("key", "newer"), LFUSE_OK);
+    ck_assert_int_eq(files(NULL, 0), 3);
+}
+END_TEST
+
+START_TEST(bytes_of_any_value)
+{
+    lfuse__strbuf value = LFUSE__STRBUF_INIT;
+    unsigned char all[3000];
+    size_t i;
+
+    for (i = 0; i < sizeof all; i++) all[i] = (unsigned char)(i * 7);
+    lfuse__cache_write("a\0b", 3, all, sizeof all);
+    ck_assert_int_eq(lfuse__cache_read("a\0c", 3, &value), LFUSE_NOT_READY);
+    ck_assert_int_eq(lfuse__cache_read("a\0b", 3, &value), LFUSE_OK);
+    ck_assert_uint_eq(value.length, sizeof all);
+    ck_assert_mem_eq(value.data, all, sizeof all);
+    lfuse__strbuf_free(&value);
+}
+END_TEST
+
+START_TEST(described)
+{
+    lfuse__strbuf text = LFUSE__STRBUF_INIT;
+    uint64_t entries, bytes;
+
+    put("key", "value");
+    put("two", "values");
+    lfuse__cache_describe(&text, &entries, &bytes);
+    ck_assert_str_eq(text.data, dir);
+    ck_assert_uint_eq(entries, 2);
+    ck_assert_uint_gt(bytes, 2 * 8);
+    lfuse__strbuf_free(&text);
+}
+END_TEST
+
+/* ---- damage ---- */
+
+START_TEST(every_flipped_bit)
+{
+    unsigned char bytes[256];
+    char path[PATH_MAX + 300];
+    size_t n, i;
+
+    put("the key", "the value");
+    ck_assert_int_eq(files(path, sizeof path), 1);
+    n = load(path, bytes, sizeof bytes);
+    ck_assert_uint_lt(n, sizeof bytes);
+    for (i = 0; i < 8 * n; i++) {
+        bytes[i / 8] ^= (unsigned char)(1 << i % 8);
+        store(path, bytes, n);
+        ck_assert_msg(get("the key", NULL) == LFUSE_NOT_READY, "bit %zu of byte %zu", i % 8, i / 8);
+        bytes[i / 8] ^= (unsigned char)(1 << i % 8);
+    }
+    store(path, bytes, n);
+    ck_assert_int_eq(get("the key", "the value"), LFUSE_OK);
+}
+END_TEST
+
+START_TEST(every_other_length)
+{
+    unsigned char bytes[256] = { 0 };
+    char path[PATH_MAX + 300];
+    size_t n, i;
+
+    put("the key", "the value");
+    files(path, sizeof path);
+    n = load(path, bytes, sizeof bytes);
+    for (i = 0; i < n + 20; i++) {
+        store(path, bytes, i);
+        ck_assert_int_eq(get("the key", NULL), i == n ? LFUSE_OK : LFUSE_NOT_READY);
+    }
+    put("the key", "the value");
+    ck_assert_int_eq(get("the key", "the value"), LFUSE_OK);
+}
+END_TEST
+
+/* Two keys whose names collide: the whole key decides. */
+START_TEST(entry_of_another_key)
+{
+    unsigned char bytes[256];
+    char path[PATH_MAX + 300];
+    size_t n;
+
+    put("key A", "value A");
+    files(path, sizeof path);
+    n = load(path, bytes, sizeof bytes);
+    unlink(path);
+    put("key B", "value B");
+    files(path, sizeof path);
+    store(path, bytes, n);
+    ck_assert_int_eq(get("key B", NULL), LFUSE_NOT_READY);
+    put("key B", "value B");
+    ck_assert_int_eq(get("key B", "value B"), LFUSE_OK);
+}
+END_TEST
+
+/* ---- what is not a plain file of ours ---- */
+
+START_TEST(links_pipes_and_folders)
+{
+    char path[PATH_MAX + 300], target[PATH_MAX + 32];
+
+    snprintf(target, sizeof target, "%s/elsewhere", base);
+    put("key", "value");
+    files(path, sizeof path);
+    ck_assert_int_eq(rename(path, target), 0);
+    ck_assert_int_eq(symlink(target, path), 0);
+    ck_assert_int_eq(get("key", NULL), LFUSE_NOT_READY);
+    put("key", "new");
+    ck_assert_int_eq(get("key", "new"), LFUSE_OK);
+    unlink(path);
+    ck_assert_int_eq(mkfifo(path, 0600), 0);
+    ck_assert_int_eq(get("key", NULL), LFUSE_NOT_READY);
+    put("key", "newer");
+    ck_assert_int_eq(get("key", "newer"), LFUSE_OK);
+    unlink(path);
+    ck_assert_int_eq(mkdir(path, 0700), 0);
+    ck_assert_int_eq(get("key", NULL), LFUSE_NOT_READY);
+    put("key", "no way");
+    ck_assert_int_eq(get("key", NULL), LFUSE_NOT_READY);
+    ck_assert_int_eq(files(NULL, 0), 1);
+}
+END_TEST
+
+START_TEST(entry_that_others_may_write)
+{
+    char path[PATH_MAX + 300];
+
+    put("key", "value");
+    files(path, sizeof path);
+    ck_assert_int_eq(chmod(path, 0622), 0);
+    ck_assert_int_eq(get("key", NULL), LFUSE_NOT_READY);
+}
+END_TEST
+
+/* ---- the folder ---- */
+
+static void expect_reason(const char *part)
+{
+    lfuse__strbuf text = LFUSE__STRBUF_INIT;
+    uint64_t entries = 7, bytes = 7;
+
+    put("key", "value");
+    ck_assert_int_eq(get("key", NULL), LFUSE_NOT_READY);
+    lfuse__cache_describe(&text, &entries, &bytes);
+    ck_assert_msg(strstr(text.data, part) != NULL, "\"%s\" has no \"%s\"", text.data, part);
+    ck_assert_uint_eq(entries, 0);
+    ck_assert_uint_eq(bytes, 0);
+    lfuse__strbuf_free(&text);
+}
+
+START_TEST(made_private)
+{
+    struct stat st;
+
+    put("key", "value");
+    ck_assert_int_eq(stat(dir, &st), 0);
+    ck_assert_int_eq(st.st_mode & 0777, 0700);
+}
+END_TEST
+
+START_TEST(open_to_others)
+{
+    ck_assert_int_eq(mkdir(dir, 0700), 0);
+    ck_assert_int_eq(chmod(dir, 0755), 0);
+    expect_reason("0755");
+    ck_assert_int_eq(files(NULL, 0), 0);
+}
+END_TEST
+
+START_TEST(of_another_user)
+{
+    if (geteuid() != 0) TEST_SKIP("only root can give a folder away");
+    ck_assert_int_eq(mkdir(dir, 0700), 0);
+    ck_assert_int_eq(chown(dir, 12345, 12345), 0);
+    expect_reason("another user");
+}
+END_TEST
+
+START_TEST(folder_is_a_link)
+{
+    char target[PATH_MAX + 32];
+
+    snprintf(target, sizeof target, "%s/target", base);
+    ck_assert_int_eq(mkdir(target, 0700), 0);
+    ck_assert_int_eq(symlink(target, dir), 0);
+    expect_reason(dir);
+}
+END_TEST
+
+START_TEST(folder_is_a_file)
+{
+    store(dir, (const unsigned char *)"x", 1);
+    expect_reason(dir);
+}
+END_TEST
+
+START_TEST(relative_folder)
+{
+    setenv("LFUSE_CACHE_DIR", "some/where", 1);
+    expect_reason("absolute");
+}
+END_TEST
+
+START_TEST(no_home)
+{
+    unsetenv("LFUSE_CACHE_DIR");
+    expect_reason("HOME");
+}
+END_TEST
+
+START_TEST(below_home)
+{
+    struct stat st;
+    char path[PATH_MAX + 64];
+
+    unsetenv("LFUSE_CACHE_DIR");
+    setenv("HOME", base, 1);
+    put("key", "value");
+    ck_assert_int_eq(get("key", "value"), LFUSE_OK);
+    snprintf(path, sizeof path, "%s/.cache/libfuse", base);
+    ck_assert_int_eq(stat(path, &st), 0);
+}
+END_TEST
+
+START_TEST(switched_off)
+{
+    setenv("LFUSE_CACHE", "0", 1);
+    expect_reason("off");
+    ck_assert_int_ne(access(dir, F_OK), 0);
+}
+END_TEST
+
+START_TEST(unknown_mode)
+{
+    setenv("LFUSE_CACHE", "perhaps", 1);
+    expect_reason("perhaps");
+}
+END_TEST
+
+/* Runs `body` in a process whose cache is opened anew. */
+static int in_process(void (*body)(void))
+{
+    int result = -1;
+    pid_t child = fork();
+
+    if (child == 0) {
+        body();
+        _exit(0);
+    }
+    waitpid(child, &result, 0);
+    return result;
+}
+
+static void fill_it(void)
+{
+    put("key", "value");
+}
+
+START_TEST(read_only_mode)
+{
+    ck_assert_int_eq(in_process(fill_it), 0);
+    setenv("LFUSE_CACHE", "ro", 1);
+    ck_assert_int_eq(get("key", "value"), LFUSE_OK);
+    put("key", "changed");
+    put("more", "value");
+    ck_assert_int_eq(get("key", "value"), LFUSE_OK);
+    ck_assert_int_eq(files(NULL, 0), 1);
+}
+END_TEST
+
+START_TEST(read_only_mode_makes_no_folder)
+{
+    setenv("LFUSE_CACHE", "ro", 1);
+    ck_assert_int_eq(get("key", NULL), LFUSE_NOT_READY);
+    ck_assert_int_ne(access(dir, F_OK), 0);
+}
+END_TEST
+
+START_TEST(read_only_folder)
+{
+    if (geteuid() == 0) TEST_SKIP("root writes to any folder");
+    ck_assert_int_eq(in_process(fill_it), 0);
+    ck_assert_int_eq(chmod(dir, 0500), 0);
+    ck_assert_int_eq(get("key", "value"), LFUSE_OK);
+    put("key", "changed");
+    ck_assert_int_eq(get("key", "value"), LFUSE_OK);
+    ck_assert_int_eq(files(NULL, 0), 1);
+}
+END_TEST
+
+/* The folder is removed while it is in use: nothing fails but the cache. */
+START_TEST(folder_goes_away)
+{
+    put("key", "value");
+    remove_folder(dir);
+    ck_assert_int_eq(get("key", NULL), LFUSE_NOT_READY);
+    put("key", "value");
+    ck_assert_int_eq(get("key", NULL), LFUSE_NOT_READY);
+}
+END_TEST
+
+/* ---- many at once ---- */
+
+enum { PROCESSES = 8, KEYS = 12, ROUNDS = 150, VALUE_BYTES = 20000 };
+
+/* The value of a key is made of its number, with a length of its writer's choice: a mixture would show. */
+static void write_and_read(unsigned seed)
+{
+    static char value[VALUE_BYTES + 1];
+    lfuse__strbuf found = LFUSE__STRBUF_INIT;
+    char key[16];
+    size_t at;
+    int round, k;
+
+    for (round = 0; round < ROUNDS; round++) {
+        k = rand_r(&seed) % KEYS;
+        snprintf(key, sizeof key, "key %d", k);
+        if (rand_r(&seed) % 2) {
+            memset(value, 'a' + k, VALUE_BYTES);
+            lfuse__cache_write(key, strlen(key), value, 1 + (size_t)rand_r(&seed) % VALUE_BYTES);
+            continue;
+        }
+        lfuse__strbuf_clear(&found);
+        if (lfuse__cache_read(key, strlen(key), &found)) continue;
+        if (!found.length) _exit(1);
+        for (at = 0; at < found.length; at++)
+            if (found.data[at] != 'a' + k) _exit(2);
+    }
+    lfuse__strbuf_free(&found);
+}
+
+START_TEST(processes_at_once)
+{
+    pid_t children[PROCESSES];
+    char path[PATH_MAX + 300];
+    int i, result;
+
+    for (i = 0; i < PROCESSES; i++) {
+        children[i] = fork();
+        ck_assert_int_ge(children[i], 0);
+        if (children[i]) continue;
+        write_and_read((unsigned)i + 1);
+        _exit(0);
+    }
+    for (i = 0; i < PROCESSES; i++) {
+        ck_assert_int_eq(waitpid(children[i], &result, 0), children[i]);
+        ck_assert_int_eq(result, 0);
+    }
+    ck_assert_int_le(files(path, sizeof path), KEYS);
+    ck_assert_ptr_null(strstr(path, "tmp-"));
+}
+END_TEST
+
+/* ---- size ---- */
+
+START_TEST(bounded)
+{
+    enum { ENTRIES = 24, BYTES = 4 << 20 };
+    lfuse__strbuf text = LFUSE__STRBUF_INIT;
+    char *value = malloc(BYTES), key[16];
+    uint64_t entries, bytes;
+    int i;
+
+    ck_assert_ptr_nonnull(value);
+    memset(value, 'v', BYTES);
+    for (i = 0; i < ENTRIES; i++) {
+        snprintf(key, sizeof key, "key %d", i);
+        lfuse__cache_write(key, strlen(key), value, BYTES);
+    }
+    free(value);
+    lfuse__cache_describe(&text, &entries, &bytes);
+    ck_assert_uint_le(bytes, (uint64_t)80 << 20);
+    ck_assert_uint_lt(entries, ENTRIES);
+    ck_assert_int_eq(get("key 0", NULL), LFUSE_NOT_READY);
+    ck_assert_int_eq(get(key, NULL), LFUSE_OK);
+    lfuse__strbuf_free(&text);
+}
+END_TEST
+
+START_TEST(too_large_for_an_entry)
+{
+    size_t size = (size_t)40 << 20;
+    char *value = calloc(1, size);
+
+    ck_assert_ptr_nonnull(value);
+    lfuse__cache_write("key", 3, value, size);
+    free(value);
+    ck_assert_int_eq(get("key", NULL), LFUSE_NOT_READY);
+    ck_assert_int_eq(files(NULL, 0), 0);
+}
+END_TEST
+
+START_TEST(leftovers_are_swept)
+{
+    const struct timespec old[2] = { { 1000000000, 0 }, { 1000000000, 0 } };
+    char stale[PATH_MAX + 64], fresh[PATH_MAX + 64];
+
+    ck_assert_int_eq(mkdir(dir, 0700), 0);
+    snprintf(stale, sizeof stale, "%s/tmp-1-2-3-0", dir);
+    snprintf(fresh, sizeof fresh, "%s/tmp-1-2-4-0", dir);
+    store(stale, (const unsigned char *)"x", 1);
+    store(fresh, (const unsigned char *)"x", 1);
+    ck_assert_int_eq(utimensat(AT_FDCWD, stale, old, 0), 0);
+    put("key", "value");
+    ck_assert_int_ne(access(stale, F_OK), 0);
+    ck_assert_int_eq(access(fresh, F_OK), 0);
+}
+END_TEST
+
+static Suite *suite_cache(void)
+{
+    Suite *s = suite_create("cache");
+    TCase *t = tcase_create("cache");
+
+    tcase_add_checked_fixture(t, setup, teardown);
+    tcase_add_test(t, round_trip);
+    tcase_add_test(t, bytes_of_any_value);
+    tcase_add_test(t, described);
+    tcase_add_test(t, every_flipped_bit);
+    tcase_add_test(t, every_other_length);
+    tcase_add_test(t, entry_of_another_key);
+    tcase_add_test(t, links_pipes_and_folders);
+    tcase_add_test(t, entry_that_others_may_write);
+    tcase_add_test(t, made_private);
+    tcase_add_test(t, open_to_others);
+    tcase_add_test(t, of_another_user);
+    tcase_add_test(t, folder_is_a_link);
+    tcase_add_test(t, folder_is_a_file);
+    tcase_add_test(t, relative_folder);
+    tcase_add_test(t, no_home);
+    tcase_add_test(t, below_home);
+    tcase_add_test(t, switched_off);
+    tcase_add_test(t, unknown_mode);
+    tcase_add_test(t, read_only_mode);
+    tcase_add_test(t, read_only_mode_makes_no_folder);
+    tcase_add_test(t, read_only_folder);
+    tcase_add_test(t, folder_goes_away);
+    tcase_add_test(t, processes_at_once);
+    tcase_add_test(t, bounded);
+    tcase_add_test(t, too_large_for_an_entry);
+    tcase_add_test(t, leftovers_are_swept);
+    suite_add_tcase(s, t);
+    return s;
+}
+
+TEST_MAIN(CK_FORK, suite_cache)

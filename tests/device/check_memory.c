@@ -1,0 +1,460 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The suballocator and deferred release, on the stub with events that finish when the test says so. */
+#ifdef HAVE_CONFIG_H
+#include "config.h"
+#endif
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "common/base/log.h"
+#include "common/device/device.h"
+#include "tests/stub/stub.h"
+#include "tests/support/main.h"
+
+#define MIB ((uint64_t)1 << 20)
+
+static lfuse__backend slow; /* the stub, but for its events */
+static bool done;           /* the work of all streams */
+static lfuse_device *dev;
+static lfuse_stream *stream;
+
+static lfuse_status query(lfuse__bevent *e)
+{
+    lfuse_status status = lfuse__stub_backend.event_query(e);
+
+    return status ? status : done ? LFUSE_OK : LFUSE_NOT_READY;
+}
+
+static void setup(void)
+{
+    lfuse__stub_reset();
+    lfuse__stub.sparse_bytes = 1; /* nothing here needs poison, and blocks are large */
+    slow = lfuse__stub_backend;
+    slow.event_query = query;
+    lfuse__registry_extra(&slow);
+    done = false;
+    ck_assert_int_eq(lfuse_device_open("stub:0", &dev), LFUSE_OK);
+    ck_assert_int_eq(lfuse_stream_create(dev, &stream), LFUSE_OK);
+}
+
+static void teardown(void)
+{
+    done = true;
+    lfuse_stream_destroy(stream);
+    lfuse_device_close(dev);
+    ck_assert_int_eq(lfuse__stub_live_objects(), 0);
+    lfuse__registry_extra(NULL);
+}
+
+static lfuse__range *take(uint64_t bytes)
+{
+    lfuse__range *range = NULL;
+
+    ck_assert_msg(lfuse__range_create(dev, bytes, &range) == LFUSE_OK, "%s", lfuse_last_error());
+    return range;
+}
+
+static void work(lfuse__range *range)
+{
+    ck_assert_int_eq(lfuse__fill(stream, range, 0, 0, 1, 16), LFUSE_OK);
+}
+
+static uint64_t allocations(void)
+{
+    lfuse_device_counters c;
+
+    ck_assert_int_eq(lfuse_device_get_counters(dev, &c), LFUSE_OK);
+    return c.allocations;
+}
+
+static uint64_t held(void)
+{
+    lfuse_device_counters c;
+
+    ck_assert_int_eq(lfuse_device_get_counters(dev, &c), LFUSE_OK);
+    return c.bytes;
+}
+
+static uint64_t calls(lfuse__stub_slot slot)
+{
+    lfuse__stub_counters c;
+
+    lfuse__stub_counters_get(&c);
+    return c.calls[slot];
+}
+
+/* ---- blocks ---- */
+
+START_TEST(ranges_are_apart_and_aligned)
+{
+    enum { N = 200 };
+    lfuse__range *r[N];
+    int i, j;
+
+    for (i = 0; i < N; i++) {
+        r[i] = take((uint64_t)i * 37 + 1);
+        ck_assert_uint_eq(r[i]->offset % 256, 0);
+        ck_assert_uint_eq(r[i]->bytes, (uint64_t)i * 37 + 1);
+        for (j = 0; j < i; j++)
+            ck_assert(r[j]->address + r[j]->bytes <= r[i]->address || r[i]->address + r[i]->bytes <= r[j]->address);
+    }
+    ck_assert_uint_eq(allocations(), 1);
+    for (i = 0; i < N; i++) lfuse__range_release(r[i]);
+}
+END_TEST
+
+START_TEST(neighbours_join)
+{
+    enum { N = 64 };
+    uint64_t block;
+    lfuse__range *r[N], *all;
+    int i;
+
+    for (i = 0; i < N; i++) r[i] = take(1000 * (uint64_t)(i + 1));
+    block = held();
+    for (i = 0; i < N; i++) lfuse__range_release(r[i * 29 % N]);
+    all = take(block);
+    ck_assert_uint_eq(all->offset, 0);
+    ck_assert_uint_eq(allocations(), 1);
+    lfuse__range_release(all);
+}
+END_TEST
+
+/* The tightest hole is taken, so that the large one stays. */
+START_TEST(best_fit)
+{
+    lfuse__range *large = take(8192), *wall = take(256), *small = take(1024), *end = take(256), *again;
+    uint64_t address = small->address;
+
+    lfuse__range_release(large);
+    lfuse__range_release(small);
+    again = take(800);
+    ck_assert_uint_eq(again->address, address);
+    lfuse__range_release(again);
+    lfuse__range_release(wall);
+    lfuse__range_release(end);
+}
+END_TEST
+
+START_TEST(large_requests_and_growth)
+{
+    lfuse__range *large = take(300 * MIB), *more[3];
+    int i;
+
+    ck_assert_uint_eq(allocations(), 1);
+    ck_assert_uint_eq(held(), 300 * MIB);
+    for (i = 0; i < 3; i++) more[i] = take(40 * MIB);
+    ck_assert_uint_le(allocations(), 3);
+    for (i = 0; i < 3; i++) lfuse__range_release(more[i]);
+    lfuse__range_release(large);
+    large = take(280 * MIB);
+    ck_assert_uint_le(allocations(), 3);
+    lfuse__range_release(large);
+}
+END_TEST
+
+START_TEST(nothing_and_too_much)
+{
+    lfuse__range *none = take(0), *refused = NULL;
+
+    ck_assert_uint_eq(none->bytes, 0);
+    ck_assert_uint_eq(allocations(), 0);
+    ck_assert_int_eq(lfuse__fill(stream, none, 0, 0, 1, 0), LFUSE_OK);
+    ck_assert_int_eq(lfuse__fill(stream, none, 0, 0, 1, 1), LFUSE_ERR_INVALID);
+    lfuse__range_release(none);
+    ck_assert_int_eq(lfuse__range_create(dev, UINT64_MAX, &refused), LFUSE_ERR_OVERFLOW);
+    ck_assert_int_eq(lfuse__range_create(dev, UINT64_MAX - 1000, &refused), LFUSE_ERR_DEVICE_MEMORY);
+    ck_assert_ptr_nonnull(strstr(lfuse_last_error(), "18446744073709550615"));
+    ck_assert_ptr_null(refused);
+}
+END_TEST
+
+START_TEST(full_device)
+{
+    lfuse__range *most, *refused = NULL;
+
+    lfuse__stub.memory_bytes = 100 * MIB;
+    most = take(90 * MIB);
+    ck_assert_int_eq(lfuse__range_create(dev, 20 * MIB, &refused), LFUSE_ERR_DEVICE_MEMORY);
+    ck_assert_ptr_null(refused);
+    ck_assert_ptr_nonnull(strstr(lfuse_last_error(), "20971520 bytes"));
+    lfuse__range_release(take(5 * MIB)); /* less than a block, and yet it fits */
+    lfuse__range_release(most);
+    most = take(95 * MIB); /* the empty blocks are given back for it */
+    ck_assert_uint_eq(held(), 95 * MIB);
+    lfuse__range_release(most);
+}
+END_TEST
+
+/* ---- deferred release ---- */
+
+START_TEST(idle_memory_is_reused)
+{
+    lfuse__range *r = take(1000);
+    uint64_t address = r->address;
+
+    lfuse__range_release(r);
+    r = take(1000);
+    ck_assert_uint_eq(r->address, address);
+    lfuse__range_release(r);
+    ck_assert_uint_eq(calls(LFUSE__STUB_event_record), 0);
+}
+END_TEST
+
+START_TEST(busy_memory_waits)
+{
+    lfuse__range *r = take(1000), *other;
+    uint64_t address = r->address;
+
+    work(r);
+    lfuse__range_release(r);
+    ck_assert_uint_eq(calls(LFUSE__STUB_event_record), 1);
+    other = take(1000);
+    ck_assert_uint_ne(other->address, address);
+    done = true;
+    r = take(1000);
+    ck_assert_uint_eq(r->address, address);
+    lfuse__range_release(other);
+    lfuse__range_release(r);
+}
+END_TEST
+
+START_TEST(synchronising_is_enough)
+{
+    lfuse__range *r = take(1000);
+    uint64_t address = r->address;
+
+    work(r);
+    ck_assert_int_eq(lfuse_stream_synchronize(stream), LFUSE_OK);
+    lfuse__range_release(r);
+    r = take(1000);
+    ck_assert_uint_eq(r->address, address);
+    ck_assert_uint_eq(calls(LFUSE__STUB_event_record), 0);
+    lfuse__range_release(r);
+}
+END_TEST
+
+/* A thousand releases behind the same work cost one event. */
+START_TEST(one_fence_for_many)
+{
+    lfuse__range *r[1000];
+    int i;
+
+    for (i = 0; i < 1000; i++) r[i] = take(256);
+    work(r[0]);
+    for (i = 0; i < 1000; i++) lfuse__range_release(r[i]);
+    ck_assert_uint_eq(calls(LFUSE__STUB_event_record), 1);
+}
+END_TEST
+
+/* What is released behind a fence needs a later one. */
+START_TEST(fence_covers_what_was_before)
+{
+    lfuse__range *first = take(1000), *second = take(2000), *probe;
+    uint64_t address = second->address;
+
+    work(first);
+    lfuse__range_release(first);
+    work(second);
+    lfuse__range_release(second);
+    done = true;
+    probe = take(64); /* the first fence is seen done; the second is recorded */
+    done = false;
+    lfuse__range_release(probe);
+    ck_assert_uint_eq(calls(LFUSE__STUB_event_record), 2);
+    probe = take(2000);
+    ck_assert_uint_ne(probe->address, address);
+    lfuse__range_release(probe);
+}
+END_TEST
+
+START_TEST(destroyed_stream_still_counts)
+{
+    lfuse__range *r = take(1000), *other;
+    uint64_t address = r->address;
+
+    work(r);
+    lfuse_stream_destroy(stream);
+    stream = NULL;
+    lfuse__range_release(r);
+    other = take(1000);
+    ck_assert_uint_ne(other->address, address);
+    done = true;
+    r = take(1000);
+    ck_assert_uint_eq(r->address, address);
+    lfuse__range_release(other);
+    lfuse__range_release(r);
+}
+END_TEST
+
+START_TEST(capturing_stream_is_left_alone)
+{
+    lfuse__stub_native native = { false, true, NULL };
+    lfuse_stream *captured;
+    lfuse__range *r = take(1000), *other;
+    uint64_t address = r->address;
+
+    done = true;
+    ck_assert_int_eq(lfuse_stream_wrap(dev, &native, &captured), LFUSE_OK);
+    ck_assert_int_eq(lfuse__fill(captured, r, 0, 0, 1, 16), LFUSE_OK);
+    lfuse__range_release(r);
+    other = take(1000);
+    ck_assert_uint_ne(other->address, address);
+    ck_assert_uint_eq(calls(LFUSE__STUB_event_record), 0);
+    native.capturing = false;
+    lfuse__stub_native_clear(&native);
+    lfuse__range_release(other);
+    other = take(1000);
+    ck_assert_uint_ne(other->address, address); /* the graph may still be launched */
+    ck_assert_int_eq(lfuse_stream_synchronize(captured), LFUSE_OK);
+    lfuse__range_release(other);
+    r = take(1000);
+    ck_assert_uint_eq(r->address, address);
+    lfuse__range_release(r);
+    lfuse_stream_destroy(captured);
+}
+END_TEST
+
+START_TEST(foreign_memory_waits_too)
+{
+    static unsigned char mine[4096];
+    lfuse__stub_live before, after;
+    lfuse__range *r;
+
+    lfuse__stub_live_get(&before);
+    ck_assert_int_eq(lfuse__range_wrap(dev, LFUSE_MEMORY_NATIVE, (uint64_t)(uintptr_t)mine, sizeof mine, &r), LFUSE_OK);
+    ck_assert_uint_eq(r->address, (uint64_t)(uintptr_t)mine);
+    work(r);
+    lfuse__range_release(r);
+    lfuse__stub_live_get(&after);
+    ck_assert_int_eq(after.memories, before.memories + 1);
+    done = true;
+    ck_assert_int_eq(lfuse_stream_synchronize(stream), LFUSE_OK);
+    lfuse__stub_live_get(&after);
+    ck_assert_int_eq(after.memories, before.memories);
+}
+END_TEST
+
+START_TEST(unknown_foreign_size)
+{
+    static unsigned char mine[64];
+    lfuse__range *r;
+
+    ck_assert_int_eq(lfuse__range_wrap(dev, LFUSE_MEMORY_NATIVE, (uint64_t)(uintptr_t)mine, 0, &r), LFUSE_OK);
+    ck_assert(r->unknown);
+    work(r);
+    lfuse__range_release(r);
+    ck_assert_int_eq(lfuse__range_wrap(dev, LFUSE_MEMORY_NATIVE, 0, 0, &r), LFUSE_ERR_INVALID);
+    ck_assert_int_eq(lfuse__range_wrap(dev, (lfuse_memory_kind)9, 8, 0, &r), LFUSE_ERR_INVALID);
+}
+END_TEST
+
+/* Memory that only waits for its work is waited for, before an allocation fails. */
+START_TEST(full_device_of_busy_memory)
+{
+    lfuse__range *r;
+
+    lfuse__stub.memory_bytes = 100 * MIB;
+    r = take(90 * MIB);
+    work(r);
+    lfuse__range_release(r);
+    done = true;
+    r = take(95 * MIB);
+    lfuse__range_release(r);
+}
+END_TEST
+
+/* Work of a lost device never finishes; closing does not wait for it. */
+START_TEST(lost_device_closes)
+{
+    lfuse__range *r = take(1000);
+
+    work(r);
+    lfuse__range_release(r);
+    lfuse__stub_fail(LFUSE__STUB_stream_sync, 1, true, LFUSE_ERR_DEVICE_LOST);
+    ck_assert_int_eq(lfuse_stream_synchronize(stream), LFUSE_ERR_DEVICE_LOST);
+    lfuse__stub_no_failure();
+    ck_assert_int_eq(lfuse_stream_synchronize(stream), LFUSE_ERR_DEVICE_LOST);
+    ck_assert_int_eq(lfuse__range_create(dev, 10, &r), LFUSE_ERR_DEVICE_LOST);
+    lfuse_stream_destroy(stream);
+    lfuse_device_close(dev);
+    ck_assert_int_eq(lfuse__stub_live_objects(), 0);
+    stream = NULL;
+    dev = NULL;
+}
+END_TEST
+
+/* An error of the driver is asked about: a sticky one marks the device lost. */
+START_TEST(sticky_error)
+{
+    lfuse__stub.lost = true;
+    lfuse__stub_fail(LFUSE__STUB_stream_sync, 1, false, LFUSE_ERR_DEVICE);
+    ck_assert_int_eq(lfuse_stream_synchronize(stream), LFUSE_ERR_DEVICE_LOST);
+    ck_assert_int_eq(lfuse_stream_synchronize(stream), LFUSE_ERR_DEVICE_LOST);
+    ck_assert_ptr_nonnull(strstr(lfuse_last_error(), "stub:0"));
+}
+END_TEST
+
+START_TEST(objects_outlive_the_handle)
+{
+    lfuse__range *r = take(1000), *none = NULL;
+
+    lfuse_device_close(dev);
+    ck_assert_int_eq(lfuse__fill(stream, r, 0, 0, 1, 16), LFUSE_ERR_CLOSED);
+    ck_assert_int_eq(lfuse__range_create(dev, 10, &none), LFUSE_ERR_CLOSED);
+    lfuse__range_release(r);
+    ck_assert_int_gt(lfuse__stub_live_objects(), 0);
+    lfuse_stream_destroy(stream);
+    ck_assert_int_eq(lfuse__stub_live_objects(), 0);
+    stream = NULL;
+    dev = NULL;
+}
+END_TEST
+
+START_TEST(scratch_grows)
+{
+    lfuse__range *first;
+
+    ck_assert_int_eq(lfuse__stream_reserve(stream, 1000), LFUSE_OK);
+    first = lfuse__stream_scratch(stream);
+    ck_assert_int_eq(lfuse__stream_reserve(stream, 500), LFUSE_OK);
+    ck_assert_ptr_eq(lfuse__stream_scratch(stream), first);
+    work(first);
+    ck_assert_int_eq(lfuse__stream_reserve(stream, 5000), LFUSE_OK);
+    ck_assert_ptr_ne(lfuse__stream_scratch(stream), first);
+    ck_assert_uint_ge(lfuse__stream_scratch(stream)->bytes, 5000);
+}
+END_TEST
+
+static Suite *suite_memory(void)
+{
+    Suite *s = suite_create("memory");
+    TCase *t = tcase_create("memory");
+
+    tcase_add_checked_fixture(t, setup, teardown);
+    tcase_add_test(t, ranges_are_apart_and_aligned);
+    tcase_add_test(t, neighbours_join);
+    tcase_add_test(t, best_fit);
+    tcase_add_test(t, large_requests_and_growth);
+    tcase_add_test(t, nothing_and_too_much);
+    tcase_add_test(t, full_device);
+    tcase_add_test(t, idle_memory_is_reused);
+    tcase_add_test(t, busy_memory_waits);
+    tcase_add_test(t, synchronising_is_enough);
+    tcase_add_test(t, one_fence_for_many);
+    tcase_add_test(t, fence_covers_what_was_before);
+    tcase_add_test(t, destroyed_stream_still_counts);
+    tcase_add_test(t, capturing_stream_is_left_alone);
+    tcase_add_test(t, foreign_memory_waits_too);
+    tcase_add_test(t, unknown_foreign_size);
+    tcase_add_test(t, full_device_of_busy_memory);
+    tcase_add_test(t, lost_device_closes);
+    tcase_add_test(t, sticky_error);
+    tcase_add_test(t, objects_outlive_the_handle);
+    tcase_add_test(t, scratch_grows);
+    suite_add_tcase(s, t);
+    return s;
+}
+
+TEST_MAIN(CK_NOFORK, suite_memory)

@@ -1,0 +1,375 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Programs in memory and on disk, on the stub with a compiler of the test's own that counts, waits and fails. */
+#ifdef HAVE_CONFIG_H
+#include "config.h"
+#endif
+
+#include <dirent.h>
+#include <pthread.h>
+#include <stdatomic.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "common/base/error.h"
+#include "common/base/log.h"
+#include "common/device/device.h"
+#include "tests/stub/stub.h"
+#include "tests/support/main.h"
+
+static lfuse__backend fake;
+static lfuse_device *dev;
+static char folder[64], key_part[32];
+static atomic_int builds, loads, alive, inside, most_inside;
+static int build_milliseconds;
+static bool refuse_binaries;
+static lfuse_status build_status;
+
+/* ---- the compiler ---- */
+
+static lfuse__bprogram *new_program(void)
+{
+    atomic_fetch_add(&alive, 1);
+    return malloc(1);
+}
+
+static lfuse_status build(lfuse__bdevice *bdev, const char *source, lfuse__strbuf *log, lfuse__bprogram **program)
+{
+    const struct timespec pause = { 0, build_milliseconds * 1000000L };
+    int now = atomic_fetch_add(&inside, 1) + 1, most = atomic_load(&most_inside);
+
+    (void)bdev;
+    while (now > most && !atomic_compare_exchange_weak(&most_inside, &most, now)) continue;
+    atomic_fetch_add(&builds, 1);
+    nanosleep(&pause, NULL);
+    atomic_fetch_sub(&inside, 1);
+    ck_assert(!strncmp(source, "/* prelude */\n", 14));
+    if (build_status) {
+        lfuse__strbuf_add(log, "line 3: no such word\nline 4: nor this\n");
+        return lfuse__error(build_status, "the compiler failed");
+    }
+    *program = new_program();
+    return LFUSE_OK;
+}
+
+static lfuse_status load(lfuse__bdevice *bdev, const void *binary, size_t bytes, lfuse__bprogram **program)
+{
+    (void)bdev;
+    ck_assert_uint_eq(bytes, 6);
+    ck_assert_mem_eq(binary, "binary", 6);
+    if (refuse_binaries) return lfuse__error(LFUSE_ERR_DEVICE, "the driver refuses it");
+    atomic_fetch_add(&loads, 1);
+    *program = new_program();
+    return LFUSE_OK;
+}
+
+static lfuse_status binary_of(lfuse__bprogram *program, lfuse__strbuf *binary)
+{
+    (void)program;
+    lfuse__strbuf_add(binary, "binary");
+    return lfuse__strbuf_check(binary);
+}
+
+static lfuse_status key(lfuse__bdevice *bdev, lfuse__strbuf *text)
+{
+    (void)bdev;
+    lfuse__strbuf_add(text, key_part);
+    return lfuse__strbuf_check(text);
+}
+
+static void destroy(lfuse__bprogram *program)
+{
+    atomic_fetch_sub(&alive, 1);
+    free(program);
+}
+
+/* ---- fixtures ---- */
+
+/* Each test has keys of its own, so that it starts with a cache that is empty for it. */
+static void setup(void)
+{
+    static int number;
+
+    lfuse__stub_reset();
+    fake = lfuse__stub_backend;
+    fake.prelude = "/* prelude */\n";
+    fake.program_build = build;
+    fake.program_load = load;
+    fake.program_binary = binary_of;
+    fake.program_key = key;
+    fake.program_destroy = destroy;
+    lfuse__registry_extra(&fake);
+    snprintf(key_part, sizeof key_part, "test %d", ++number);
+    builds = loads = inside = most_inside = 0;
+    build_milliseconds = 0;
+    refuse_binaries = false;
+    build_status = LFUSE_OK;
+    ck_assert_int_eq(lfuse_device_open("stub:0", &dev), LFUSE_OK);
+}
+
+static void teardown(void)
+{
+    lfuse_device_close(dev);
+    ck_assert_int_eq(atomic_load(&alive), 0);
+    ck_assert_int_eq(lfuse__stub_live_objects(), 0);
+    lfuse__registry_extra(NULL);
+}
+
+static lfuse__program *get(const char *body)
+{
+    lfuse__program *program = NULL;
+
+    ck_assert_msg(lfuse__program_get(dev, body, &program) == LFUSE_OK, "%s", lfuse_last_error());
+    return program;
+}
+
+static uint64_t compiles(void)
+{
+    lfuse_device_counters c;
+
+    ck_assert_int_eq(lfuse_device_get_counters(dev, &c), LFUSE_OK);
+    return c.compiles;
+}
+
+static void reopen(void)
+{
+    lfuse_device_close(dev);
+    ck_assert_int_eq(lfuse_device_open("stub:0", &dev), LFUSE_OK);
+}
+
+/* ---- in memory ---- */
+
+START_TEST(equal_sources_share)
+{
+    lfuse__program *a = get("one"), *b = get("one"), *c = get("two");
+
+    ck_assert_ptr_eq(a, b);
+    ck_assert_ptr_ne(a, c);
+    ck_assert_uint_eq(compiles(), 2);
+    lfuse__program_release(a);
+    lfuse__program_release(b);
+    lfuse__program_release(c);
+    lfuse__program_release(NULL);
+    a = get("one"); /* kept though nobody used it */
+    ck_assert_uint_eq(compiles(), 2);
+    lfuse__program_release(a);
+}
+END_TEST
+
+START_TEST(bounded_by_last_use)
+{
+    lfuse__program *used = get("used");
+    char body[32];
+    int i;
+
+    for (i = 0; i < 600; i++) {
+        snprintf(body, sizeof body, "body %d", i);
+        lfuse__program_release(get(body));
+        lfuse__program_release(get("often"));
+    }
+    ck_assert_int_le(atomic_load(&alive), 512);
+    ck_assert_int_ge(atomic_load(&alive), 500);
+    i = atomic_load(&builds) + atomic_load(&loads);
+    lfuse__program_release(get("used"));
+    lfuse__program_release(get("often"));
+    lfuse__program_release(get("body 599"));
+    ck_assert_int_eq(atomic_load(&builds) + atomic_load(&loads), i);
+    lfuse__program_release(get("body 0"));
+    ck_assert_int_eq(atomic_load(&builds) + atomic_load(&loads), i + 1);
+    lfuse__program_release(used);
+}
+END_TEST
+
+START_TEST(programs_outlive_the_handle)
+{
+    lfuse__program *program = get("one"), *none = NULL;
+
+    lfuse_device_close(dev);
+    ck_assert_int_eq(lfuse__program_get(dev, "one", &none), LFUSE_ERR_CLOSED);
+    ck_assert_int_eq(atomic_load(&alive), 1);
+    lfuse__program_release(program);
+    ck_assert_int_eq(atomic_load(&alive), 0);
+    dev = NULL;
+}
+END_TEST
+
+static void *get_shared(void *body)
+{
+    lfuse__program *program = NULL;
+    lfuse_status status = lfuse__program_get(dev, body, &program);
+
+    lfuse__program_release(program);
+    if (status == LFUSE_ERR_COMPILE) ck_assert_ptr_nonnull(strstr(lfuse_last_error(), "no such word"));
+    return status ? dev : NULL;
+}
+
+/* How many of eight threads failed. */
+static int eight_threads(const char *const *bodies)
+{
+    pthread_t threads[8];
+    void *failed;
+    int i, n = 0;
+
+    for (i = 0; i < 8; i++)
+        ck_assert_int_eq(pthread_create(&threads[i], NULL, get_shared, (void *)(uintptr_t)bodies[i]), 0);
+    for (i = 0; i < 8; i++) {
+        pthread_join(threads[i], &failed);
+        n += failed != NULL;
+    }
+    return n;
+}
+
+static const char *const same[8] = { "x", "x", "x", "x", "x", "x", "x", "x" };
+static const char *const different[8] = { "a", "b", "c", "d", "e", "f", "g", "h" };
+
+START_TEST(one_flight)
+{
+    build_milliseconds = 50;
+    ck_assert_int_eq(eight_threads(same), 0);
+    ck_assert_int_eq(atomic_load(&builds), 1);
+}
+END_TEST
+
+START_TEST(different_ones_at_once)
+{
+    build_milliseconds = 300;
+    ck_assert_int_eq(eight_threads(different), 0);
+    ck_assert_int_eq(atomic_load(&builds), 8);
+    ck_assert_int_gt(atomic_load(&most_inside), 1);
+}
+END_TEST
+
+/* Those that waited get the error too; the next call tries again. */
+START_TEST(failure_is_shared_and_forgotten)
+{
+    build_milliseconds = 50;
+    build_status = LFUSE_ERR_COMPILE;
+    ck_assert_int_eq(eight_threads(same), 8);
+    ck_assert_int_lt(atomic_load(&builds), 8);
+    build_status = LFUSE_OK;
+    lfuse__program_release(get("x"));
+}
+END_TEST
+
+START_TEST(compile_error_tells_why)
+{
+    lfuse__program *none = NULL;
+
+    build_status = LFUSE_ERR_COMPILE;
+    ck_assert_int_eq(lfuse__program_get(dev, "bad", &none), LFUSE_ERR_COMPILE);
+    ck_assert_ptr_null(none);
+    ck_assert_ptr_nonnull(strstr(lfuse_last_error(), "stub:0"));
+    ck_assert_ptr_nonnull(strstr(lfuse_last_error(), "line 3: no such word"));
+    build_status = LFUSE_OK;
+    reopen(); /* a failure is not cached on disk either */
+    lfuse__program_release(get("bad"));
+    ck_assert_uint_eq(compiles(), 1);
+}
+END_TEST
+
+/* ---- on disk ---- */
+
+START_TEST(second_handle_loads)
+{
+    lfuse__program_release(get("one"));
+    reopen();
+    lfuse__program_release(get("one"));
+    ck_assert_uint_eq(compiles(), 0);
+    ck_assert_int_eq(atomic_load(&loads), 1);
+}
+END_TEST
+
+START_TEST(other_driver_misses)
+{
+    lfuse__program_release(get("one"));
+    strcat(key_part, " newer");
+    reopen();
+    lfuse__program_release(get("one"));
+    ck_assert_uint_eq(compiles(), 1);
+}
+END_TEST
+
+START_TEST(refused_binary_is_compiled)
+{
+    lfuse__program_release(get("one"));
+    refuse_binaries = true;
+    reopen();
+    lfuse__error(LFUSE_ERR_IO, "from before");
+    lfuse__program_release(get("one"));
+    ck_assert_uint_eq(compiles(), 1);
+    ck_assert_str_eq(lfuse_last_error(), "from before");
+}
+END_TEST
+
+START_TEST(sources_are_dumped)
+{
+    char path[512], text[64] = "";
+    DIR *open_dir = opendir(folder);
+    struct dirent *d;
+    bool found = false;
+    FILE *file;
+
+    lfuse__program_release(get("this is dumped"));
+    ck_assert_ptr_nonnull(open_dir);
+    while ((d = readdir(open_dir))) {
+        if (!strstr(d->d_name, ".stub.k")) continue;
+        snprintf(path, sizeof path, "%s/%s", folder, d->d_name);
+        file = fopen(path, "r");
+        ck_assert_ptr_nonnull(file);
+        memset(text, 0, sizeof text);
+        ck_assert_uint_gt(fread(text, 1, sizeof text - 1, file), 0);
+        fclose(file);
+        found = found || !strcmp(text, "/* prelude */\nthis is dumped");
+    }
+    closedir(open_dir);
+    ck_assert(found);
+}
+END_TEST
+
+static void remove_folders(void)
+{
+    char command[256];
+
+    snprintf(command, sizeof command, "rm -rf '%s'", folder);
+    if (system(command)) fprintf(stderr, "%s is left behind\n", folder);
+}
+
+/* The environment is read at the first call, which is still to come. */
+static void private_folders(void)
+{
+    char cache[96];
+
+    strcpy(folder, "/tmp/lfuse-program-XXXXXX");
+    if (!mkdtemp(folder)) abort();
+    snprintf(cache, sizeof cache, "%s/cache", folder);
+    setenv("LFUSE_CACHE_DIR", cache, 1);
+    setenv("LFUSE_DUMP", folder, 1);
+    unsetenv("LFUSE_CACHE");
+}
+
+static Suite *suite_program(void)
+{
+    Suite *s = suite_create("program");
+    TCase *t = tcase_create("program");
+
+    private_folders();
+    tcase_add_unchecked_fixture(t, NULL, remove_folders);
+    tcase_add_checked_fixture(t, setup, teardown);
+    tcase_add_test(t, equal_sources_share);
+    tcase_add_test(t, bounded_by_last_use);
+    tcase_add_test(t, programs_outlive_the_handle);
+    tcase_add_test(t, one_flight);
+    tcase_add_test(t, different_ones_at_once);
+    tcase_add_test(t, failure_is_shared_and_forgotten);
+    tcase_add_test(t, compile_error_tells_why);
+    tcase_add_test(t, second_handle_loads);
+    tcase_add_test(t, other_driver_misses);
+    tcase_add_test(t, refused_binary_is_compiled);
+    tcase_add_test(t, sources_are_dumped);
+    suite_add_tcase(s, t);
+    return s;
+}
+
+TEST_MAIN(CK_NOFORK, suite_program)

@@ -1,0 +1,15 @@
+# SPDX-License-Identifier: Apache-2.0
+waist_tests = tests/device/check_cache tests/device/check_memory tests/device/check_program
+check_PROGRAMS += $(waist_tests)
+TESTS += $(waist_tests)
+tests_device_check_cache_SOURCES = %reldir%/check_cache.c
+tests_device_check_memory_SOURCES = %reldir%/check_memory.c
+tests_device_check_memory_LDADD = tests/stub/libstub.la $(LDADD)
+tests_device_check_program_SOURCES = %reldir%/check_program.c
+tests_device_check_program_LDADD = tests/stub/libstub.la $(LDADD)
+thread_tests += tests/device/check_program
+
+check_PROGRAMS += tests/device/check_stub
+TESTS += tests/device/check_stub
+tests_device_check_stub_SOURCES = %reldir%/check_stub.c
+tests_device_check_stub_LDADD = tests/stub/libstub.la $(LDADD)

@@ -1,0 +1,255 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * cuBLASLt over host memory, f32 and f64: columns first, as the real one counts, every product done in double. It lists
+ * two algorithms: 7 wants its operands aligned to 16 bytes, 8 takes any; both check what they were promised.
+ */
+#ifdef HAVE_CONFIG_H
+#include "config.h"
+#endif
+
+#include <cublasLt.h>
+#include <math.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define EXPORT __attribute__((visibility("default")))
+#define WORKSPACE 512
+
+typedef struct operation {
+    cublasComputeType_t compute;
+    cudaDataType_t scale;
+    cublasOperation_t a, b;
+    cublasLtEpilogue_t epilogue;
+    const void *bias;
+} operation;
+
+typedef struct layout {
+    cudaDataType_t type;
+    uint64_t rows, columns;
+    int64_t ld;
+} layout;
+
+typedef struct preference {
+    uint64_t workspace;
+    uint32_t reductions, alignment[4];
+} preference;
+
+/* The library's handles point to nothing but these. */
+#define OPERATION(d) ((operation *)(void *)(d))
+#define LAYOUT(d) ((layout *)(void *)(d))
+#define PREFERENCE(d) ((preference *)(void *)(d))
+
+EXPORT size_t cublasLtGetVersion(void)
+{
+    return 130000;
+}
+
+EXPORT const char *cublasLtGetStatusString(cublasStatus_t status)
+{
+    return status == CUBLAS_STATUS_NOT_SUPPORTED ? "FAKE_NOT_SUPPORTED" : "FAKE_STATUS";
+}
+
+EXPORT cublasStatus_t cublasLtCreate(cublasLtHandle_t *handle)
+{
+    *handle = calloc(1, 8);
+    return *handle ? CUBLAS_STATUS_SUCCESS : CUBLAS_STATUS_ALLOC_FAILED;
+}
+
+EXPORT cublasStatus_t cublasLtDestroy(cublasLtHandle_t handle)
+{
+    free(handle);
+    return CUBLAS_STATUS_SUCCESS;
+}
+
+EXPORT cublasStatus_t cublasLtMatmulDescCreate(cublasLtMatmulDesc_t *d, cublasComputeType_t compute,
+                                               cudaDataType_t scale)
+{
+    operation *o = calloc(1, sizeof *o);
+    if (!o) return CUBLAS_STATUS_ALLOC_FAILED;
+    o->compute = compute;
+    o->scale = scale;
+    o->epilogue = CUBLASLT_EPILOGUE_DEFAULT;
+    *d = (void *)o;
+    return CUBLAS_STATUS_SUCCESS;
+}
+
+EXPORT cublasStatus_t cublasLtMatmulDescDestroy(cublasLtMatmulDesc_t d)
+{
+    free((void *)d);
+    return CUBLAS_STATUS_SUCCESS;
+}
+
+static cublasStatus_t set(void *to, size_t bytes, const void *from, size_t size)
+{
+    if (bytes != size) return CUBLAS_STATUS_INVALID_VALUE;
+    memcpy(to, from, size);
+    return CUBLAS_STATUS_SUCCESS;
+}
+
+EXPORT cublasStatus_t cublasLtMatmulDescSetAttribute(cublasLtMatmulDesc_t d, cublasLtMatmulDescAttributes_t attribute,
+                                                     const void *value, size_t size)
+{
+    operation *o = OPERATION(d);
+    switch ((int)attribute) {
+    case CUBLASLT_MATMUL_DESC_TRANSA: return set(&o->a, sizeof o->a, value, size);
+    case CUBLASLT_MATMUL_DESC_TRANSB: return set(&o->b, sizeof o->b, value, size);
+    case CUBLASLT_MATMUL_DESC_EPILOGUE: return set(&o->epilogue, sizeof o->epilogue, value, size);
+    case CUBLASLT_MATMUL_DESC_BIAS_POINTER: return set(&o->bias, sizeof o->bias, value, size);
+    default: return CUBLAS_STATUS_INVALID_VALUE;
+    }
+}
+
+EXPORT cublasStatus_t cublasLtMatrixLayoutCreate(cublasLtMatrixLayout_t *d, cudaDataType_t type, uint64_t rows,
+                                                 uint64_t columns, int64_t ld)
+{
+    layout *l = calloc(1, sizeof *l);
+    if (!l) return CUBLAS_STATUS_ALLOC_FAILED;
+    *l = (layout){ type, rows, columns, ld };
+    *d = (void *)l;
+    return CUBLAS_STATUS_SUCCESS;
+}
+
+EXPORT cublasStatus_t cublasLtMatrixLayoutDestroy(cublasLtMatrixLayout_t d)
+{
+    free((void *)d);
+    return CUBLAS_STATUS_SUCCESS;
+}
+
+EXPORT cublasStatus_t cublasLtMatmulPreferenceCreate(cublasLtMatmulPreference_t *d)
+{
+    preference *p = calloc(1, sizeof *p);
+    if (!p) return CUBLAS_STATUS_ALLOC_FAILED;
+    *d = (void *)p;
+    return CUBLAS_STATUS_SUCCESS;
+}
+
+EXPORT cublasStatus_t cublasLtMatmulPreferenceDestroy(cublasLtMatmulPreference_t d)
+{
+    free((void *)d);
+    return CUBLAS_STATUS_SUCCESS;
+}
+
+EXPORT cublasStatus_t cublasLtMatmulPreferenceSetAttribute(cublasLtMatmulPreference_t d,
+                                                           cublasLtMatmulPreferenceAttributes_t attribute,
+                                                           const void *value, size_t size)
+{
+    preference *p = PREFERENCE(d);
+    switch ((int)attribute) {
+    case CUBLASLT_MATMUL_PREF_MAX_WORKSPACE_BYTES: return set(&p->workspace, 8, value, size);
+    case CUBLASLT_MATMUL_PREF_REDUCTION_SCHEME_MASK: return set(&p->reductions, 4, value, size);
+    case CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_A_BYTES: return set(&p->alignment[0], 4, value, size);
+    case CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_B_BYTES: return set(&p->alignment[1], 4, value, size);
+    case CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_C_BYTES: return set(&p->alignment[2], 4, value, size);
+    case CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_D_BYTES: return set(&p->alignment[3], 4, value, size);
+    default: return CUBLAS_STATUS_INVALID_VALUE;
+    }
+}
+
+static uint64_t op_rows(const layout *l, cublasOperation_t op)
+{
+    return op == CUBLAS_OP_N ? l->rows : l->columns;
+}
+
+static uint64_t op_columns(const layout *l, cublasOperation_t op)
+{
+    return op == CUBLAS_OP_N ? l->columns : l->rows;
+}
+
+static cublasStatus_t check(const operation *o, const layout *a, const layout *b, const layout *c, const layout *d)
+{
+    if (o->scale != d->type || (uint64_t)a->ld < a->rows || (uint64_t)b->ld < b->rows || (uint64_t)d->ld < d->rows)
+        return CUBLAS_STATUS_INVALID_VALUE;
+    if (op_columns(a, o->a) != op_rows(b, o->b) || op_rows(a, o->a) != d->rows || op_columns(b, o->b) != d->columns)
+        return CUBLAS_STATUS_INVALID_VALUE;
+    if (c->rows != d->rows || c->columns != d->columns) return CUBLAS_STATUS_INVALID_VALUE;
+    return d->type == CUDA_R_32F || d->type == CUDA_R_64F ? CUBLAS_STATUS_SUCCESS : CUBLAS_STATUS_NOT_SUPPORTED;
+}
+
+static void answer(cublasLtMatmulHeuristicResult_t *r, uint64_t id)
+{
+    memset(r, 0, sizeof *r);
+    r->algo.data[0] = id;
+    r->workspaceSize = id == 7 ? WORKSPACE : 0;
+    r->state = CUBLAS_STATUS_SUCCESS;
+}
+
+EXPORT cublasStatus_t cublasLtMatmulAlgoGetHeuristic(cublasLtHandle_t handle, cublasLtMatmulDesc_t operation_d,
+                                                     cublasLtMatrixLayout_t a, cublasLtMatrixLayout_t b,
+                                                     cublasLtMatrixLayout_t c, cublasLtMatrixLayout_t d,
+                                                     cublasLtMatmulPreference_t p, int max,
+                                                     cublasLtMatmulHeuristicResult_t results[], int *count)
+{
+    const preference *wish = PREFERENCE(p);
+    const operation *o = OPERATION(operation_d);
+    int n = 0, aligned = 1;
+    cublasStatus_t status = check(o, LAYOUT(a), LAYOUT(b), LAYOUT(c), LAYOUT(d));
+    if (status) return status;
+    if (!handle || !(wish->reductions & CUBLASLT_REDUCTION_SCHEME_COMPUTE_TYPE)
+        || (wish->reductions & CUBLASLT_REDUCTION_SCHEME_INPLACE))
+        return CUBLAS_STATUS_INVALID_VALUE;
+    if ((o->epilogue & CUBLASLT_EPILOGUE_BIAS) && !o->bias) return CUBLAS_STATUS_NOT_SUPPORTED;
+    for (int i = 0; i < 4; i++) aligned &= wish->alignment[i] % 16 == 0;
+    if (aligned && wish->workspace >= WORKSPACE && n < max) answer(&results[n++], 7);
+    if (n < max) answer(&results[n++], 8);
+    if (n < max) answer(&results[n++], 8);
+    *count = n;
+    return CUBLAS_STATUS_SUCCESS;
+}
+
+EXPORT cublasStatus_t cublasLtMatmulAlgoConfigGetAttribute(const cublasLtMatmulAlgo_t *algorithm,
+                                                           cublasLtMatmulAlgoConfigAttributes_t attribute, void *value,
+                                                           size_t size, size_t *written)
+{
+    if (attribute != CUBLASLT_ALGO_CONFIG_ID || size != 4) return CUBLAS_STATUS_NOT_SUPPORTED;
+    memcpy(value, &algorithm->data[0], 4);
+    *written = 4;
+    return CUBLAS_STATUS_SUCCESS;
+}
+
+static double get(const void *base, cudaDataType_t type, uint64_t i)
+{
+    return type == CUDA_R_64F ? ((const double *)base)[i] : (double)((const float *)base)[i];
+}
+
+static double element(const void *base, const layout *l, cublasOperation_t op, uint64_t row, uint64_t column)
+{
+    return get(base, l->type, op == CUBLAS_OP_N ? column * (uint64_t)l->ld + row : row * (uint64_t)l->ld + column);
+}
+
+static double finish(const operation *o, cudaDataType_t type, uint64_t row, double v)
+{
+    if (o->epilogue & CUBLASLT_EPILOGUE_BIAS) v += get(o->bias, type, row);
+    if (o->epilogue & CUBLASLT_EPILOGUE_RELU) v = v > 0 ? v : 0;
+    return v;
+}
+
+EXPORT cublasStatus_t cublasLtMatmul(cublasLtHandle_t handle, cublasLtMatmulDesc_t operation_d, const void *alpha,
+                                     const void *a, cublasLtMatrixLayout_t a_d, const void *b,
+                                     cublasLtMatrixLayout_t b_d, const void *beta, const void *c,
+                                     cublasLtMatrixLayout_t c_d, void *d, cublasLtMatrixLayout_t d_d,
+                                     const cublasLtMatmulAlgo_t *algorithm, void *workspace, size_t workspace_bytes,
+                                     cudaStream_t stream)
+{
+    const operation *o = OPERATION(operation_d);
+    const layout *la = LAYOUT(a_d), *lb = LAYOUT(b_d), *ld = LAYOUT(d_d);
+    cublasStatus_t status = check(o, la, lb, LAYOUT(c_d), ld);
+    uint64_t addresses = (uint64_t)(uintptr_t)a | (uint64_t)(uintptr_t)b | (uint64_t)(uintptr_t)d;
+    (void)handle, (void)stream;
+    if (status) return status;
+    if (algorithm->data[0] == 7 && (addresses % 16 || workspace_bytes < WORKSPACE || !workspace))
+        return CUBLAS_STATUS_INVALID_VALUE;
+    for (uint64_t column = 0; column < ld->columns; column++)
+        for (uint64_t row = 0; row < ld->rows; row++) {
+            uint64_t at = column * (uint64_t)ld->ld + row;
+            double sum = 0, by = get(beta, o->scale, 0);
+            for (uint64_t k = 0; k < op_columns(la, o->a); k++)
+                sum += element(a, la, o->a, row, k) * element(b, lb, o->b, k, column);
+            sum *= get(alpha, o->scale, 0);
+            if (by != 0) sum += by * get(c, ld->type, at);
+            sum = finish(o, ld->type, row, sum);
+            if (ld->type == CUDA_R_64F) ((double *)d)[at] = sum;
+            else ((float *)d)[at] = (float)sum;
+        }
+    return CUBLAS_STATUS_SUCCESS;
+}

@@ -1,0 +1,30 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * A CUDA driver without a GPU: two devices in host memory, for driving the backend through its slots. Work is done at
+ * once; kernels do nothing but are remembered. Reached through dlsym after dlopen of libcuda.so.1.
+ *
+ * FAKECUDA_FAIL=function:N:code (read at each call of fakecuda_reset): the N-th call of that function and all later
+ * ones return the code.
+ * A kernel is found when its name ends with _<buffers>_<words>, which says how its parameters are recorded.
+ */
+#ifndef TESTS_FAKE_CUDA_FAKECUDA_H
+#define TESTS_FAKE_CUDA_FAKECUDA_H
+
+#include <stdint.h>
+
+typedef struct fakecuda_launch {
+    uint64_t launches;
+    unsigned grid, block, shared, nbuffers, nwords;
+    uint64_t buffers[16], words[64];
+    void *stream;
+} fakecuda_launch;
+
+/* Takes the environment's FAKECUDA_FAIL, FAKECUDA_VERSION (13000) and FAKECUDA_DEVICES (2); counters start at 0. */
+typedef void fakecuda_reset_function(void);
+/* How often the function was called since the reset: "cuMemAlloc". */
+typedef uint64_t fakecuda_calls_function(const char *function);
+/* Contexts retained, memory, streams, events, modules and graphs that are alive. */
+typedef int64_t fakecuda_live_function(void);
+typedef const fakecuda_launch *fakecuda_last_function(void);
+
+#endif

@@ -1,0 +1,219 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The text of a graph is a key: graphs that differ in anything but names have different texts. */
+#ifdef HAVE_CONFIG_H
+#include "config.h"
+#endif
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "common/graph/graph.h"
+#include "libfuse/ops.h"
+#include "tests/support/main.h"
+
+typedef void maker(lfuse_graph *g);
+
+/* Each makes a graph that differs from every other in one thing. */
+static lfuse_value vector(lfuse_graph *g)
+{
+    return lfuse_input(g, "x", LFUSE_F32, 1, LFUSE_DIMS(8));
+}
+static void make_plain(lfuse_graph *g) { lfuse_output(g, "y", lfuse_neg(vector(g))); }
+static void make_operator(lfuse_graph *g) { lfuse_output(g, "y", lfuse_abs(vector(g))); }
+static void make_two_outputs(lfuse_graph *g)
+{
+    lfuse_value v = lfuse_neg(vector(g));
+    lfuse_output(g, "y", v);
+    lfuse_output(g, "z", v);
+}
+static void make_update(lfuse_graph *g)
+{
+    lfuse_value v = vector(g);
+    lfuse_update(v, lfuse_neg(v));
+}
+static void make_both(lfuse_graph *g)
+{
+    lfuse_value v = vector(g), r = lfuse_neg(v);
+    lfuse_update(v, r);
+    lfuse_output(g, "y", r);
+}
+static void make_type(lfuse_graph *g)
+{
+    lfuse_output(g, "y", lfuse_neg(lfuse_input(g, "x", LFUSE_F16, 1, LFUSE_DIMS(8))));
+}
+static void make_frozen(lfuse_graph *g)
+{
+    lfuse_output(g, "y", lfuse_neg(lfuse_frozen(g, "x", LFUSE_F32, 1, LFUSE_DIMS(8))));
+}
+static void make_extent(lfuse_graph *g)
+{
+    lfuse_output(g, "y", lfuse_neg(lfuse_input(g, "x", LFUSE_F32, 1, LFUSE_DIMS(88))));
+}
+static void make_rank(lfuse_graph *g)
+{
+    lfuse_output(g, "y", lfuse_neg(lfuse_input(g, "x", LFUSE_F32, 2, LFUSE_DIMS(8, 8))));
+}
+static void make_rank_zero(lfuse_graph *g)
+{
+    lfuse_output(g, "y", lfuse_neg(lfuse_input(g, "x", LFUSE_F32, 0, NULL)));
+}
+static void make_variable(lfuse_graph *g)
+{
+    lfuse_output(g, "y", lfuse_neg(lfuse_input(g, "x", LFUSE_F32, 1, LFUSE_DIMS(lfuse_size_var(g, "n", 1, 8)))));
+}
+static void make_bounds(lfuse_graph *g)
+{
+    lfuse_output(g, "y", lfuse_neg(lfuse_input(g, "x", LFUSE_F32, 1, LFUSE_DIMS(lfuse_size_var(g, "n", 1, 9)))));
+}
+static void make_equal_sizes(lfuse_graph *g)
+{
+    lfuse_size n = lfuse_size_var(g, "n", 1, 8);
+    lfuse_size_var(g, "m", 1, 8);
+    lfuse_output(g, "y", lfuse_neg(lfuse_input(g, "x", LFUSE_F32, 2, LFUSE_DIMS(n, n))));
+}
+static void make_unequal_sizes(lfuse_graph *g)
+{
+    lfuse_size n = lfuse_size_var(g, "n", 1, 8), m = lfuse_size_var(g, "m", 1, 8);
+    lfuse_output(g, "y", lfuse_neg(lfuse_input(g, "x", LFUSE_F32, 2, LFUSE_DIMS(n, m))));
+}
+static void make_size_sum(lfuse_graph *g)
+{
+    lfuse_size n = lfuse_size_add(g, 2, lfuse_size_var(g, "n", 1, 8));
+    lfuse_output(g, "y", lfuse_neg(lfuse_input(g, "x", LFUSE_F32, 1, LFUSE_DIMS(n))));
+}
+static void make_size_product(lfuse_graph *g)
+{
+    lfuse_size n = lfuse_size_mul(g, 2, lfuse_size_var(g, "n", 1, 8));
+    lfuse_output(g, "y", lfuse_neg(lfuse_input(g, "x", LFUSE_F32, 1, LFUSE_DIMS(n))));
+}
+static void make_list(lfuse_graph *g)
+{
+    lfuse_output(g, "y", lfuse_neg(lfuse_list_input(g, "x", LFUSE_F32, LFUSE_RANK_ANY)));
+}
+static void make_constant(lfuse_graph *g) { lfuse_output(g, "y", lfuse_mul(vector(g), lfuse_constant(g, 0.1))); }
+static void make_other_constant(lfuse_graph *g)
+{
+    lfuse_output(g, "y", lfuse_mul(vector(g), lfuse_constant(g, 0.1 + 1e-17 + 2e-17)));
+}
+static void make_zero(lfuse_graph *g) { lfuse_output(g, "y", lfuse_max(vector(g), lfuse_constant(g, 0.0))); }
+static void make_minus_zero(lfuse_graph *g) { lfuse_output(g, "y", lfuse_max(vector(g), lfuse_constant(g, -0.0))); }
+static void make_scalar(lfuse_graph *g) { lfuse_output(g, "y", lfuse_mul(vector(g), lfuse_scalar(g, "s"))); }
+static void make_sum(lfuse_graph *g) { lfuse_output(g, "y", lfuse_sum(vector(g), 1, (const int[]){0}, 0)); }
+static void make_sum_keep(lfuse_graph *g) { lfuse_output(g, "y", lfuse_sum(vector(g), 1, (const int[]){0}, 1)); }
+static void make_permute(lfuse_graph *g)
+{
+    lfuse_value v = lfuse_input(g, "x", LFUSE_F32, 3, LFUSE_DIMS(8, 8, 8));
+    lfuse_output(g, "y", lfuse_permute(v, (const int[]){1, 2, 0}));
+}
+static void make_other_permute(lfuse_graph *g)
+{
+    lfuse_value v = lfuse_input(g, "x", LFUSE_F32, 3, LFUSE_DIMS(8, 8, 8));
+    lfuse_output(g, "y", lfuse_permute(v, (const int[]){2, 0, 1}));
+}
+static void make_product(lfuse_graph *g)
+{
+    lfuse_value a = lfuse_input(g, "a", LFUSE_F32, 2, LFUSE_DIMS(4, 4));
+    lfuse_value b = lfuse_input(g, "b", LFUSE_F32, 2, LFUSE_DIMS(4, 4));
+    lfuse_output(g, "y", lfuse_matmul(a, b));
+}
+static void make_other_product(lfuse_graph *g)
+{
+    lfuse_value a = lfuse_input(g, "a", LFUSE_F32, 2, LFUSE_DIMS(4, 4));
+    lfuse_value b = lfuse_input(g, "b", LFUSE_F32, 2, LFUSE_DIMS(4, 4));
+    lfuse_output(g, "y", lfuse_matmul(b, a));
+}
+
+static maker *const graphs[] = {
+    make_plain, make_operator, make_two_outputs, make_update, make_both, make_type, make_frozen, make_extent,
+    make_rank, make_rank_zero, make_variable, make_bounds, make_equal_sizes, make_unequal_sizes, make_size_sum,
+    make_size_product, make_list, make_constant, make_other_constant, make_zero, make_minus_zero, make_scalar,
+    make_sum, make_sum_keep, make_permute, make_other_permute, make_product, make_other_product,
+};
+enum { GRAPHS = sizeof graphs / sizeof graphs[0] };
+
+static char *key(maker *make)
+{
+    lfuse__strbuf text = LFUSE__STRBUF_INIT;
+    lfuse_graph *g = lfuse_graph_create(), *c;
+    char *copy;
+
+    make(g);
+    ck_assert_msg(lfuse__graph_canonical(g, &c) == LFUSE_OK, "%s", lfuse_last_error());
+    lfuse__graph_print(c, &text);
+    ck_assert_int_eq(lfuse__strbuf_check(&text), LFUSE_OK);
+    copy = strdup(text.data);
+    lfuse__strbuf_free(&text);
+    lfuse_graph_destroy(c);
+    lfuse_graph_destroy(g);
+    return copy;
+}
+
+START_TEST(keys_differ)
+{
+    char *keys[GRAPHS];
+    int i, j;
+
+    for (i = 0; i < GRAPHS; i++) keys[i] = key(graphs[i]);
+    for (i = 0; i < GRAPHS; i++)
+        for (j = 0; j < i; j++) ck_assert_msg(strcmp(keys[i], keys[j]) != 0, "graphs %d and %d: %s", i, j, keys[i]);
+    for (i = 0; i < GRAPHS; i++) free(keys[i]);
+}
+END_TEST
+
+START_TEST(keys_repeat)
+{
+    int i;
+
+    for (i = 0; i < GRAPHS; i++) {
+        char *a = key(graphs[i]), *b = key(graphs[i]);
+        ck_assert_str_eq(a, b);
+        free(a);
+        free(b);
+    }
+}
+END_TEST
+
+static void make_plain_renamed(lfuse_graph *g)
+{
+    lfuse_output(g, "q", lfuse_neg(lfuse_input(g, "p", LFUSE_F32, 1, LFUSE_DIMS(8))));
+}
+
+START_TEST(names_are_no_part)
+{
+    char *a = key(make_plain), *b = key(make_plain_renamed);
+
+    ck_assert_str_eq(a, b);
+    free(a);
+    free(b);
+}
+END_TEST
+
+START_TEST(shared_values_do_not_explode)
+{
+    lfuse__strbuf text = LFUSE__STRBUF_INIT;
+    lfuse_graph *g = lfuse_graph_create();
+    lfuse_value v = vector(g);
+    int i;
+
+    for (i = 0; i < 200; i++) v = lfuse_add(v, v);
+    lfuse__graph_print_value(g, v.id, &text);
+    ck_assert_uint_lt(text.length, 10000);
+    lfuse__strbuf_free(&text);
+    lfuse_graph_destroy(g);
+}
+END_TEST
+
+static Suite *suite_print(void)
+{
+    Suite *s = suite_create("print");
+    TCase *t = tcase_create("print");
+
+    tcase_add_test(t, keys_differ);
+    tcase_add_test(t, keys_repeat);
+    tcase_add_test(t, names_are_no_part);
+    tcase_add_test(t, shared_values_do_not_explode);
+    suite_add_tcase(s, t);
+    return s;
+}
+
+TEST_MAIN(CK_FORK_GETENV, suite_print)

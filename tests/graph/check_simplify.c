@@ -1,0 +1,172 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The canonical form, as it prints. */
+#ifdef HAVE_CONFIG_H
+#include "config.h"
+#endif
+
+
+#include "common/graph/graph.h"
+#include "libfuse/ops.h"
+#include "tests/support/main.h"
+
+static lfuse_graph *g;
+static lfuse_value x, y;
+
+static void make(void)
+{
+    g = lfuse_graph_create();
+    x = lfuse_input(g, "x", LFUSE_F32, 2, LFUSE_DIMS(3, 4));
+    y = lfuse_input(g, "y", LFUSE_F32, 2, LFUSE_DIMS(3, 4));
+}
+
+static void destroy(void)
+{
+    lfuse_graph_destroy(g);
+}
+
+/* The canonical form's values from the third on, without its frame. */
+static void ck_output(lfuse_value v, const char *expected)
+{
+    lfuse__strbuf text = LFUSE__STRBUF_INIT;
+    lfuse_graph *c;
+
+    lfuse_output(g, "result", v);
+    ck_assert_msg(lfuse__graph_canonical(g, &c) == LFUSE_OK, "%s", lfuse_last_error());
+    lfuse__graph_print_value(c, c->names[c->nnames - 1].node, &text);
+    ck_assert_str_eq(text.data, expected);
+    lfuse__strbuf_free(&text);
+    lfuse_graph_destroy(c);
+}
+
+static lfuse_value number(double d)
+{
+    return lfuse_constant(g, d);
+}
+
+#define SIMPLIFIED(X)                                                                                                  \
+    X(fold, lfuse_mul(x, lfuse_add(number(2), number(3))), "(mul x (f32 5))")                                          \
+    X(fold_deep, lfuse_mul(x, lfuse_sqrt(lfuse_pow(number(2), number(4)))), "(mul x (f32 4))")                         \
+    X(scalar_stays, lfuse_mul(x, lfuse_add(lfuse_scalar(g, "s"), lfuse_sub(number(2), number(3)))),                    \
+      "(mul x (f32 (add s -1)))")                                                                                      \
+    X(times_one, lfuse_mul(x, number(1)), "x")                                                                         \
+    X(one_times, lfuse_mul(number(1), x), "x")                                                                         \
+    X(over_one, lfuse_div(x, number(1)), "x")                                                                          \
+    X(minus_zero, lfuse_sub(x, number(0)), "x")                                                                        \
+    X(plus_minus_zero, lfuse_add(x, number(-0.0)), "x")                                                                \
+    X(plus_zero_changes_minus_zero, lfuse_add(x, number(0)), "(add x (f32 0))")                                        \
+    X(minus_minus_zero, lfuse_sub(x, number(-0.0)), "(sub x (f32 -0))")                                                \
+    X(one_over, lfuse_div(number(1), x), "(div (f32 1) x)")                                                            \
+    X(times_zero_stays, lfuse_mul(x, number(0)), "(mul x (f32 0))")                                                    \
+    X(one_that_broadcasts, lfuse_mul(lfuse_sum(x, 1, (const int[]){1}, 1), lfuse_broadcast_to(                         \
+      lfuse_cast(number(1), LFUSE_F32), 2, LFUSE_DIMS(3, 4))), "(mul (sum x 1) (broadcast (f32 1) 3x4))")              \
+    X(permutes, lfuse_transpose(lfuse_transpose(x)), "x")                                                              \
+    X(permute_identity, lfuse_permute(x, (const int[]){0, 1}), "x")                                                    \
+    X(permute_composed, lfuse_permute(lfuse_permute(lfuse_broadcast_to(x, 3, LFUSE_DIMS(2, 3, 4)),                     \
+      (const int[]){1, 2, 0}), (const int[]){1, 2, 0}), "(permute (broadcast x 2x3x4) 2,0,1)")                         \
+    X(broadcast_identity, lfuse_broadcast_to(x, 2, LFUSE_DIMS(3, 4)), "x")                                             \
+    X(broadcasts, lfuse_broadcast_to(lfuse_broadcast_to(x, 3, LFUSE_DIMS(1, 3, 4)), 3, LFUSE_DIMS(7, 3, 4)),           \
+      "(broadcast x 7x3x4)")                                                                                           \
+    X(casts_that_round_stay, lfuse_cast(lfuse_cast(x, LFUSE_F16), LFUSE_F32), "(f32 (f16 x))")                         \
+    X(chain, lfuse_relu(lfuse_add(lfuse_matmul(x, lfuse_transpose(y)), lfuse_sum(x, 1, (const int[]){1}, 1))),         \
+      "(relu (add (matmul x (permute y 1,0)) (sum x 1)))")
+
+#define SIMPLIFIED_TEST(name, value, text)                                                                             \
+    START_TEST(form_##name)                                                                                            \
+    {                                                                                                                  \
+        ck_output(value, text);                                                                                        \
+    }                                                                                                                  \
+    END_TEST
+SIMPLIFIED(SIMPLIFIED_TEST)
+
+START_TEST(whole_graph)
+{
+    lfuse__strbuf text = LFUSE__STRBUF_INIT;
+    lfuse_graph *c;
+    lfuse_size n = lfuse_size_var(g, "n", 1, 64);
+    lfuse_value list = lfuse_list_input(g, "list", LFUSE_F16, LFUSE_RANK_ANY);
+    lfuse_value z = lfuse_input(g, "z", LFUSE_F32, 1, LFUSE_DIMS(lfuse_size_add(g, n, 1)));
+
+    lfuse_exp(x); /* dead */
+    lfuse_output(g, "a", lfuse_add(lfuse_neg(x), lfuse_neg(x)));
+    lfuse_output(g, "b", lfuse_neg(x));
+    lfuse_output(g, "c", lfuse_sum(z, 1, (const int[]){0}, 1));
+    lfuse_update(list, lfuse_mul(list, number(0.5)));
+    ck_assert_msg(lfuse__graph_canonical(g, &c) == LFUSE_OK, "%s", lfuse_last_error());
+    lfuse__graph_print(c, &text);
+    ck_assert_str_eq(text.data, "(graph\n"
+                                " (size 1 64)\n"
+                                " (size+ s0 1)\n"
+                                " %0 (input f32 [ 3 4 ])\n"
+                                " %1 (input f32 [ 3 4 ])\n"
+                                " %2 (list f16 members)\n"
+                                " %3 (input f32 [ s1 ])\n"
+                                " %4 (neg f32 [ 3 4 ] %0)\n"
+                                " %5 (add f32 [ 3 4 ] %4 %4)\n"
+                                " %6 (sum f32 [ 1 ] %3 axes 0 keep)\n"
+                                " %7 (constant 0x3fe0000000000000)\n"
+                                " %8 (cast f16 [ ] %7)\n"
+                                " %9 (mul f16 members %2 %8)\n"
+                                " (input %0)\n"
+                                " (input %1)\n"
+                                " (list %2 update %9)\n"
+                                " (input %3)\n"
+                                " (output %5)\n"
+                                " (output %4)\n"
+                                " (output %6))");
+    ck_assert_str_eq(c->names[4].text, "a");
+    ck_assert_int_eq(c->names[4].node, 5);
+    ck_assert_int_eq(lfuse_graph_check(c), LFUSE_OK);
+    lfuse__strbuf_free(&text);
+    lfuse_graph_destroy(c);
+}
+END_TEST
+
+START_TEST(canonical_is_stable)
+{
+    lfuse__strbuf once = LFUSE__STRBUF_INIT, twice = LFUSE__STRBUF_INIT;
+    lfuse_graph *c, *d;
+
+    lfuse_output(g, "a", lfuse_transpose(lfuse_transpose(lfuse_mul(lfuse_exp(x), lfuse_exp(x)))));
+    lfuse_update(x, lfuse_transpose(lfuse_transpose(x)));
+    ck_assert_int_eq(lfuse__graph_canonical(g, &c), LFUSE_OK);
+    ck_assert_int_eq(lfuse__graph_canonical(c, &d), LFUSE_OK);
+    lfuse__graph_print(c, &once);
+    lfuse__graph_print(d, &twice);
+    ck_assert_str_eq(once.data, twice.data);
+    ck_assert_int_eq(c->names[0].update, 0);
+    lfuse__strbuf_free(&once);
+    lfuse__strbuf_free(&twice);
+    lfuse_graph_destroy(c);
+    lfuse_graph_destroy(d);
+}
+END_TEST
+
+START_TEST(refused)
+{
+    lfuse_graph *c = NULL;
+
+    ck_assert_int_eq(lfuse__graph_canonical(NULL, &c), LFUSE_ERR_INVALID);
+    ck_assert_int_eq(lfuse__graph_canonical(g, &c), LFUSE_ERR_INVALID);
+    ck_assert_str_eq(lfuse_last_error(), "the graph has no output and no update");
+    lfuse_output(g, "y", x); /* the name is taken */
+    ck_assert_int_eq(lfuse__graph_canonical(g, &c), LFUSE_ERR_NAME);
+    ck_assert_ptr_null(c);
+}
+END_TEST
+
+static Suite *suite_simplify(void)
+{
+    Suite *s = suite_create("simplify");
+    TCase *t = tcase_create("simplify");
+
+    tcase_add_checked_fixture(t, make, destroy);
+#define SIMPLIFIED_ADD(name, value, text) tcase_add_test(t, form_##name);
+    SIMPLIFIED(SIMPLIFIED_ADD)
+    tcase_add_test(t, whole_graph);
+    tcase_add_test(t, canonical_is_stable);
+    tcase_add_test(t, refused);
+    suite_add_tcase(s, t);
+    return s;
+}
+
+TEST_MAIN(CK_FORK_GETENV, suite_simplify)

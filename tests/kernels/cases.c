@@ -1,0 +1,502 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#ifdef HAVE_CONFIG_H
+#include "config.h"
+#endif
+
+#include "tests/kernels/cases.h"
+
+#include <check.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "common/base/error.h"
+#include "tests/kernels/classes.h"
+#include "tests/kernels/host.h"
+
+enum { GUARD = 64 };
+
+bool rig_has(const rig *r, lfuse_type type)
+{
+    return type != LFUSE_F64 || r->facts.info.f64;
+}
+
+static size_t size_of(lfuse_type type)
+{
+    return type == LFUSE_F64 ? 8 : type == LFUSE_F32 || type == LFUSE_I32 ? 4 : type == LFUSE_BOOL ? 1 : 2;
+}
+
+/* Host memory of one operand and what it has to hold afterwards. */
+typedef struct arena {
+    unsigned char *memory, *before, *expected;
+    size_t bytes;
+} arena;
+
+static arena arena_make(lfuse_type type, size_t elements, uint64_t seed)
+{
+    arena a = {.bytes = (elements * size_of(type) + 7) / 8 * 8};
+    a.memory = malloc(a.bytes);
+    a.before = malloc(a.bytes);
+    a.expected = malloc(a.bytes);
+    ck_assert(a.memory && a.before && a.expected);
+    host_fill(a.memory, type, a.bytes / size_of(type), seed);
+    memcpy(a.before, a.memory, a.bytes);
+    memcpy(a.expected, a.memory, a.bytes);
+    return a;
+}
+
+static void arena_free(arena *a)
+{
+    free(a->memory);
+    free(a->before);
+    free(a->expected);
+}
+
+static void arena_check(const arena *a, lfuse_type type, const char *what)
+{
+    const int64_t i = host_compare(a->memory, a->expected, type, a->bytes);
+    if (i < 0) return;
+    unsigned long long got = 0, want = 0, was = 0;
+    memcpy(&got, a->memory + (size_t)i * size_of(type), size_of(type));
+    memcpy(&want, a->expected + (size_t)i * size_of(type), size_of(type));
+    memcpy(&was, a->before + (size_t)i * size_of(type), size_of(type));
+    ck_abort_msg("%s: element %lld: %llx, expected %llx, before %llx", what, (long long)i, got, want, was);
+}
+
+/* One pointwise launch over arenas; same[j] >= 0: operand j is the memory of that operand. */
+typedef struct pointwise {
+    const sample *s;
+    lfuse__geometry g;
+    double numbers[2];
+    arena arenas[LFUSE__MAX_OPERANDS];
+    int same[LFUSE__MAX_OPERANDS];
+} pointwise;
+
+static void expect(pointwise *p)
+{
+    const lfuse__kernel_class *k = &p->s->k;
+    void *from[LFUSE__MAX_OPERANDS], *to[LFUSE__MAX_OPERANDS];
+    int64_t index[LFUSE_MAX_RANK] = {0}, total = 1;
+    for (int j = 0; j < k->noperands; j++) {
+        const arena *a = &p->arenas[p->same[j] >= 0 ? p->same[j] : j];
+        from[j] = a->before + p->g.offsets[j];
+        to[j] = a->expected + p->g.offsets[j];
+    }
+    for (int a = 0; a < k->rank; a++) total *= p->g.extents[a];
+    for (int64_t n = 0; n < total; n++) {
+        int64_t element[LFUSE__MAX_OPERANDS];
+        for (int j = 0; j < k->noperands; j++) {
+            element[j] = 0;
+            for (int a = 0; a < k->rank; a++) element[j] += index[a] * p->g.strides[j][a];
+        }
+        host_body(k, p->numbers, from, to, element);
+        for (int a = k->rank - 1; a >= 0 && ++index[a] == p->g.extents[a]; a--) index[a] = 0;
+    }
+}
+
+static void pointwise_run(rig *r, lfuse__bprogram *program, const char *name, pointwise *p, const char *what)
+{
+    const lfuse__kernel_class *k = &p->s->k;
+    lfuse__packed packed;
+    rig_buffer buffers[LFUSE__MAX_OPERANDS];
+    p->g.numbers = p->numbers;
+    for (int j = 0; j < k->noperands; j++) {
+        const arena *a = &p->arenas[p->same[j] >= 0 ? p->same[j] : j];
+        buffers[j] = (rig_buffer){a->memory, a->bytes, k->operands[j].written};
+        p->g.addresses[j] = p->g.offsets[j];
+    }
+    ck_assert_msg(!lfuse__pointwise_pack(k, &r->facts, &p->g, &packed), "%s: %s", what, lfuse__error_message());
+    expect(p);
+    rig_launch(r, program, name, &packed, k->noperands, buffers);
+    for (int j = 0; j < k->noperands; j++)
+        if (p->same[j] < 0 && k->operands[j].written) arena_check(&p->arenas[j], k->operands[j].type, what);
+}
+
+/* Contiguous operands of n elements, operand j from element first[j] on. */
+static void pointwise_flat(rig *r, lfuse__bprogram *program, const char *name, const sample *s, int64_t n,
+                           const int *first, int in_place, const char *what)
+{
+    pointwise p = {.s = s, .numbers = {1.37, -2.5}};
+    p.g.extents[0] = n;
+    for (int j = 0; j < s->k.noperands; j++) {
+        const lfuse_type type = s->k.operands[j].type;
+        p.same[j] = -1;
+        p.g.strides[j][0] = 1;
+        p.g.offsets[j] = (uint64_t)(GUARD + first[j]) * size_of(type);
+        p.arenas[j] = arena_make(type, (size_t)n + 2 * GUARD + (size_t)first[j], 77 + (uint64_t)j * 1000 + (uint64_t)n);
+    }
+    if (in_place) { /* operand 2 is operand 0 */
+        p.same[0] = 2;
+        p.g.offsets[0] = p.g.offsets[2];
+    }
+    pointwise_run(r, program, name, &p, what);
+    for (int j = 0; j < s->k.noperands; j++) arena_free(&p.arenas[j]);
+}
+
+static void emit(lfuse_status status)
+{
+    ck_assert_msg(!status, "%s", lfuse__error_message());
+}
+
+/* Apart from the built-in functions of OpenCL C, which no kernel may be called. */
+static const char *kernel_name(int op, char name[32])
+{
+    snprintf(name, 32, "op_%s", lfuse__ops[op].name);
+    return name;
+}
+
+void case_operators(rig *r, lfuse_type type)
+{
+    static const int nowhere[LFUSE__MAX_OPERANDS];
+    sample samples[LFUSE__OP_COUNT];
+    char name[32];
+    lfuse__strbuf text = LFUSE__STRBUF_INIT;
+    for (int op = 0; op < LFUSE__OP_COUNT; op++) {
+        if (!sample_fits(op, type) || !host_exact(op)) continue;
+        sample_op(&samples[op], op, type);
+        emit(lfuse__pointwise_emit(&text, kernel_name(op, name), &samples[op].k, &r->facts));
+    }
+    lfuse__bprogram *program = rig_program(r, &text);
+    for (int op = 0; op < LFUSE__OP_COUNT; op++)
+        if (sample_fits(op, type) && host_exact(op))
+            pointwise_flat(r, program, kernel_name(op, name), &samples[op], 100003, nowhere, 0, name);
+    r->backend->program_destroy(program);
+}
+
+void case_casts(rig *r)
+{
+    static const int nowhere[LFUSE__MAX_OPERANDS];
+    sample samples[LFUSE_BOOL + 1][LFUSE_BOOL + 1];
+    char name[32];
+    lfuse__strbuf text = LFUSE__STRBUF_INIT;
+    for (lfuse_type from = LFUSE_F32; from <= LFUSE_BOOL; from++)
+        for (lfuse_type to = LFUSE_F32; to <= LFUSE_BOOL; to++) {
+            if (!rig_has(r, from) || !rig_has(r, to)) continue;
+            snprintf(name, sizeof name, "cast_%d_%d", (int)from, (int)to);
+            sample_cast(&samples[from][to], from, to);
+            emit(lfuse__pointwise_emit(&text, name, &samples[from][to].k, &r->facts));
+        }
+    lfuse__bprogram *program = rig_program(r, &text);
+    for (lfuse_type from = LFUSE_F32; from <= LFUSE_BOOL; from++)
+        for (lfuse_type to = LFUSE_F32; to <= LFUSE_BOOL; to++) {
+            if (!rig_has(r, from) || !rig_has(r, to)) continue;
+            snprintf(name, sizeof name, "cast_%d_%d", (int)from, (int)to);
+            pointwise_flat(r, program, name, &samples[from][to], 140003, nowhere, 0, name);
+        }
+    r->backend->program_destroy(program);
+}
+
+void case_tails(rig *r, lfuse_type type)
+{
+    static const int64_t more[] = {127, 128, 129, 1023, 2047, 2048, 2049, 4096, 5001};
+    sample s;
+    char what[64];
+    lfuse__strbuf text = LFUSE__STRBUF_INIT;
+    sample_fused(&s, type);
+    emit(lfuse__pointwise_emit(&text, "fused", &s.k, &r->facts));
+    lfuse__bprogram *program = rig_program(r, &text);
+    for (int64_t i = 1; i < 68 + (int64_t)(sizeof more / sizeof *more); i++) {
+        const int64_t n = i < 68 ? i : more[i - 68];
+        for (int shift = 0; shift < 4; shift++) {
+            const int first[LFUSE__MAX_OPERANDS] = {shift & 1, shift == 3 ? 2 : shift, shift == 2, shift};
+            snprintf(what, sizeof what, "length %lld, shift %d", (long long)n, shift);
+            pointwise_flat(r, program, "fused", &s, n, first, shift == 1, what);
+        }
+    }
+    r->backend->program_destroy(program);
+}
+
+/* Extents, and strides of a view of memory whose axes are permuted, reversed or repeated; sizes for the arenas. */
+static void random_view(const lfuse__kernel_class *k, const int64_t *extents, int operand, uint64_t *seed,
+                        lfuse__geometry *g, size_t *elements)
+{
+    int order[LFUSE_MAX_RANK], outer = k->rank - 1;
+    int64_t span = 1, low = 0;
+    const bool written = k->operands[operand].written;
+    for (int a = 0; a < k->rank; a++) order[a] = a;
+    for (int a = outer - 1; a > 0; a--) {
+        const int b = (int)(host_random(seed) % (uint64_t)(a + 1)), t = order[a];
+        order[a] = order[b];
+        order[b] = t;
+    }
+    for (int n = outer; n >= 0; n--) {
+        const int a = order[n];
+        int64_t stride = span;
+        const lfuse__stride_class inner = k->operands[operand].inner;
+        if (a == outer && inner == LFUSE__STRIDE_REPEAT) stride = 0;
+        if (a == outer && inner == LFUSE__STRIDE_ANY) stride = 3;
+        if (a != outer && !written && host_random(seed) % 4 == 0) stride = 0;
+        if (stride) span = stride * (extents[a] + (a != outer && host_random(seed) % 3 == 0));
+        if ((a != outer || inner == LFUSE__STRIDE_ANY) && stride && host_random(seed) % 3 == 0) stride = -stride;
+        if (stride < 0) low -= stride * (extents[a] - 1);
+        g->strides[operand][a] = stride;
+    }
+    g->offsets[operand] = (uint64_t)(GUARD + low) * size_of(k->operands[operand].type);
+    *elements = (size_t)span + (size_t)low + 2 * GUARD;
+}
+
+void case_strides(rig *r, lfuse_type type)
+{
+    enum { CLASSES = 8 * 2 * 4 };
+    static const lfuse__stride_class inner[4][4] = {
+        {LFUSE__STRIDE_UNIT, LFUSE__STRIDE_UNIT, LFUSE__STRIDE_UNIT, LFUSE__STRIDE_UNIT},
+        {LFUSE__STRIDE_REPEAT, LFUSE__STRIDE_UNIT, LFUSE__STRIDE_UNIT, LFUSE__STRIDE_ANY},
+        {LFUSE__STRIDE_ANY, LFUSE__STRIDE_REPEAT, LFUSE__STRIDE_ANY, LFUSE__STRIDE_UNIT},
+        {LFUSE__STRIDE_UNIT, LFUSE__STRIDE_ANY, LFUSE__STRIDE_UNIT, LFUSE__STRIDE_UNIT}};
+    static sample samples[CLASSES];
+    char name[32], what[96];
+    uint64_t seed = 5;
+    lfuse__strbuf text = LFUSE__STRBUF_INIT;
+    for (int c = 0; c < CLASSES; c++) {
+        sample_fused(&samples[c], type);
+        samples[c].k.rank = c % 8 + 1;
+        samples[c].k.index64 = c / 8 % 2;
+        for (int j = 0; j < 4; j++) samples[c].k.operands[j].inner = inner[c / 16][j];
+        snprintf(name, sizeof name, "class_%d", c);
+        if (c % 3 == 0) emit(lfuse__pointwise_emit(&text, name, &samples[c].k, &r->facts));
+    }
+    lfuse__bprogram *program = rig_program(r, &text);
+    for (int c = 0; c < CLASSES; c += 3)
+        for (int turn = 0; turn < 3; turn++) {
+            const int rank = samples[c].k.rank;
+            pointwise p = {.s = &samples[c], .numbers = {1.37, -2.5}};
+            for (int a = 0; a < rank; a++)
+                p.g.extents[a] = 1 + (int64_t)(host_random(&seed) % (rank > 4 ? 4 : a == rank - 1 ? 70 : 9));
+            if (turn == 2) p.g.extents[rank - 1] = 32;
+            for (int j = 0; j < 4; j++) {
+                size_t elements;
+                p.same[j] = -1;
+                random_view(&samples[c].k, p.g.extents, j, &seed, &p.g, &elements);
+                p.arenas[j] = arena_make(type, elements, seed + (uint64_t)j);
+            }
+            snprintf(name, sizeof name, "class_%d", c);
+            snprintf(what, sizeof what, "class %d, turn %d, rank %d, inner extent %lld", c, turn, rank,
+                     (long long)p.g.extents[rank - 1]);
+            pointwise_run(r, program, name, &p, what);
+            for (int j = 0; j < 4; j++) arena_free(&p.arenas[j]);
+        }
+    r->backend->program_destroy(program);
+}
+
+static void fill_plain(void *memory, lfuse_type type, size_t count, uint64_t seed)
+{
+    for (size_t i = 0; i < count; i++) {
+        const double x = (double)(int64_t)host_random(&seed) * 0x1p-62 * (host_random(&seed) % 8 ? 1 : 1000);
+        host_store(memory, type, (int64_t)i, type == LFUSE_F64 ? (value){.f64 = x} : (value){.f32 = (float)x});
+    }
+}
+
+static void row_sum(rig *r, lfuse__bprogram *program, const char *name, const sample *s, int64_t rows, int64_t length,
+                    int64_t step, int shift)
+{
+    const lfuse_type type = s->k.operands[0].type;
+    lfuse__packed packed;
+    lfuse__geometry g = {.extents = {rows, length}};
+    const int64_t pitch = length * step + shift;
+    arena in = arena_make(type, (size_t)(rows * pitch + 2 * GUARD), 3),
+        out = arena_make(type, (size_t)rows * 2 + 2 * GUARD, 4);
+    fill_plain(in.memory, type, in.bytes / size_of(type), (uint64_t)length);
+    memcpy(in.before, in.memory, in.bytes);
+    g.strides[0][0] = pitch, g.strides[0][1] = step, g.strides[1][0] = 2, g.strides[1][1] = 0;
+    g.offsets[0] = (uint64_t)(GUARD + (shift & 1)) * size_of(type);
+    g.offsets[1] = GUARD * size_of(type);
+    for (int j = 0; j < 2; j++) g.addresses[j] = g.offsets[j];
+    emit(lfuse__rowsum_pack(&s->k, &r->facts, &g, &packed));
+    for (int64_t i = 0; i < rows; i++) {
+        void *from[2] = {in.before + g.offsets[0], NULL};
+        const int64_t element[2] = {i * pitch, 0}, steps[2] = {step, 0};
+        host_store(out.expected + g.offsets[1], type, 2 * i, host_sum(&s->k, from, element, steps, length));
+    }
+    const rig_buffer buffers[2] = {{in.memory, in.bytes, false}, {out.memory, out.bytes, true}};
+    rig_launch(r, program, name, &packed, 2, buffers);
+    char what[96];
+    snprintf(what, sizeof what, "%s: %lld rows of %lld, step %lld, shift %d", name, (long long)rows, (long long)length,
+             (long long)step, shift);
+    arena_check(&out, type, what);
+    arena_free(&in);
+    arena_free(&out);
+}
+
+void case_row_sums(rig *r, lfuse_type type)
+{
+    static const int64_t lengths[] = {0, 1, 2, 5, 31, 64, 127, 128, 129, 255, 256, 1000, 1023, 1024, 1025, 1536, 2048,
+                                      3077,
+                                      7169, 70001};
+    sample unit, any, wide;
+    lfuse__strbuf text = LFUSE__STRBUF_INIT;
+    sample_square(&unit, type);
+    sample_square(&any, type);
+    sample_square(&wide, type);
+    unit.k.rank = any.k.rank = wide.k.rank = 2;
+    any.k.operands[0].inner = LFUSE__STRIDE_ANY;
+    wide.k.index64 = true;
+    emit(lfuse__rowsum_emit(&text, "sum_unit", &unit.k, &r->facts));
+    emit(lfuse__rowsum_emit(&text, "sum_any", &any.k, &r->facts));
+    emit(lfuse__rowsum_emit(&text, "sum_wide", &wide.k, &r->facts));
+    lfuse__bprogram *program = rig_program(r, &text);
+    for (size_t i = 0; i < sizeof lengths / sizeof *lengths; i++) {
+        const int64_t n = lengths[i];
+        for (int shift = 0; shift < 3; shift++) {
+            row_sum(r, program, "sum_unit", &unit, n > 4000 ? 3 : 19, n, 1, shift == 2 ? 4 : shift);
+            if (shift == 0) row_sum(r, program, "sum_wide", &wide, 9, n, 1, 0);
+            if (shift == 1) row_sum(r, program, "sum_any", &any, 9, n, 2, shift);
+        }
+    }
+    r->backend->program_destroy(program);
+}
+
+/* A list in one allocation an operand, as the run layer lays it out; chunks of at most `most` elements. */
+typedef struct list {
+    int64_t members, chunks, partials;
+    int64_t sizes[64];
+    lfuse__chunk table[256];
+    uint64_t first[65]; /* partial of each member */
+} list;
+
+static void list_make(list *l, uint32_t most)
+{
+    static const int64_t sizes[] = {1, 5, 0, 16, 17, 1024, 1025, 3000, 40000, 128, 0, 2, 1023, 70000, 7};
+    memset(l, 0, sizeof *l);
+    l->members = sizeof sizes / sizeof *sizes;
+    for (int64_t m = 0; m < l->members; m++) {
+        l->sizes[m] = sizes[m];
+        l->first[m] = (uint64_t)l->chunks;
+        for (int64_t at = 0; at < sizes[m]; at += most)
+            l->table[l->chunks++] = (lfuse__chunk){(uint32_t)m, (uint32_t)(sizes[m] - at < most ? sizes[m] - at : most),
+                                                   (uint64_t)at};
+    }
+    l->first[l->members] = (uint64_t)l->chunks;
+}
+
+/* Element that member m starts at: members lie apart, some at odd places. */
+static int64_t member_start(const list *l, int64_t m)
+{
+    int64_t at = GUARD;
+    for (int64_t i = 0; i < m; i++) at += (l->sizes[i] + 15) / 8 * 8 + (i % 3 == 1);
+    return at;
+}
+
+/* Runs a list kernel whose operand memories are in (slot, offset) form; buffers before the blocks are the caller's. */
+static void list_launch(rig *r, lfuse__bprogram *program, const char *name, const sample *s, const list *l,
+                        lfuse__packed *packed, rig_buffer *buffers, int own, const arena *arenas)
+{
+    uint64_t addresses[LFUSE__MAX_OPERANDS * 64 * 2] = {0};
+    for (int j = 0; j < s->k.noperands; j++)
+        for (int64_t m = 0; m < l->members; m++) {
+            const bool number = s->k.operands[j].inner == LFUSE__STRIDE_REPEAT;
+            uint64_t *entry = &addresses[2 * (j * l->members + m)];
+            entry[0] = (uint64_t)(number ? m : member_start(l, m)) * size_of(s->k.operands[j].type);
+            entry[1] = (uint64_t)j;
+        }
+    packed->words[LFUSE__MULTI_CHUNKS_OFFSET] = 0;
+    packed->words[LFUSE__MULTI_ADDRESSES_OFFSET] = 0;
+    buffers[0] = (rig_buffer){(void *)l->table, sizeof l->table, false};
+    buffers[1] = (rig_buffer){addresses, sizeof addresses, false};
+    for (int j = 0; j < LFUSE__MAX_SLOTS; j++)
+        buffers[own + j] = j < s->k.noperands ? (rig_buffer){arenas[j].memory, arenas[j].bytes,
+                                                             s->k.operands[j].written}
+                                              : (rig_buffer){NULL, 0, false};
+    rig_launch(r, program, name, packed, own + LFUSE__MAX_SLOTS, buffers);
+}
+
+/* Tables of slots and offsets work on every device; addresses are the run layer's tests'. */
+static lfuse__facts slot_facts(const rig *r)
+{
+    lfuse__facts facts = r->facts;
+    facts.addresses = false;
+    return facts;
+}
+
+void case_lists(rig *r, lfuse_type type)
+{
+    static list l;
+    const lfuse__facts facts = slot_facts(r);
+    sample s;
+    pointwise p = {.s = &s, .numbers = {1.37, 0}};
+    lfuse__packed packed;
+    rig_buffer buffers[LFUSE__MAX_BUFFERS];
+    lfuse__strbuf text = LFUSE__STRBUF_INIT;
+    list_make(&l, LFUSE__CHUNK);
+    sample_fused(&s, type);
+    s.k.operands[1].inner = LFUSE__STRIDE_REPEAT;
+    emit(lfuse__multi_emit(&text, "list", &s.k, &facts));
+    lfuse__bprogram *program = rig_program(r, &text);
+    for (int j = 0; j < 4; j++) p.arenas[j] = arena_make(type, (size_t)member_start(&l, l.members) + GUARD,
+                                                         9 + (uint64_t)j);
+    for (int64_t m = 0; m < l.members; m++) {
+        void *from[4], *to[4];
+        for (int j = 0; j < 4; j++) from[j] = p.arenas[j].before, to[j] = p.arenas[j].expected;
+        for (int64_t i = 0; i < l.sizes[m]; i++) {
+            const int64_t at = member_start(&l, m) + i, element[4] = {at, m, at, at};
+            host_body(&s.k, p.numbers, from, to, element);
+        }
+    }
+    /* In two launches, as a recording may split it. */
+    const int64_t middle = l.chunks / 2;
+    for (int part = 0; part < 2; part++) {
+        emit(lfuse__multi_pack(&s.k, &facts, l.members, part ? middle : 0, part ? l.chunks - middle : middle, p.numbers,
+                               &packed));
+        list_launch(r, program, "list", &s, &l, &packed, buffers, 2, p.arenas);
+    }
+    for (int j = 2; j < 4; j++) arena_check(&p.arenas[j], type, "list");
+    for (int j = 0; j < 4; j++) arena_free(&p.arenas[j]);
+    r->backend->program_destroy(program);
+}
+
+void case_member_sums(rig *r, lfuse_type type)
+{
+    static list l;
+    const lfuse__facts facts = slot_facts(r);
+    const lfuse_type wide = type == LFUSE_F64 ? LFUSE_F64 : LFUSE_F32;
+    sample s;
+    lfuse__packed packed;
+    rig_buffer buffers[LFUSE__MAX_BUFFERS];
+    lfuse__strbuf text = LFUSE__STRBUF_INIT;
+    list_make(&l, LFUSE__SEGMENT);
+    sample_square(&s, type);
+    emit(lfuse__member_partial_emit(&text, "partial", &s.k, &facts));
+    emit(lfuse__member_fold_emit(&text, "fold", type, &facts));
+    lfuse__bprogram *program = rig_program(r, &text);
+    arena arenas[2] = {arena_make(type, (size_t)member_start(&l, l.members) + GUARD, 1), arena_make(type, 256, 2)};
+    arena partials = arena_make(wide, 256, 3);
+    fill_plain(arenas[0].memory, type, arenas[0].bytes / size_of(type), 11);
+    memcpy(arenas[0].before, arenas[0].memory, arenas[0].bytes);
+    emit(lfuse__member_partial_pack(&s.k, &facts, l.members, 0, l.chunks, NULL, &packed));
+    packed.words[LFUSE__MULTI_PARTIALS_OFFSET] = 16;
+    buffers[2] = (rig_buffer){partials.memory, partials.bytes, true};
+    list_launch(r, program, "partial", &s, &l, &packed, buffers, 3, arenas);
+    emit(lfuse__member_fold_pack(&facts, l.members, 16, 0, GUARD * size_of(type), &packed));
+    buffers[0] = (rig_buffer){partials.memory, partials.bytes, false};
+    buffers[1] = (rig_buffer){l.first, sizeof l.first, false};
+    buffers[2] = (rig_buffer){arenas[1].memory, arenas[1].bytes, true};
+    rig_launch(r, program, "fold", &packed, 3, buffers);
+    for (int64_t m = 0; m < l.members; m++) {
+        void *from[2] = {arenas[0].before, NULL};
+        const int64_t element[2] = {member_start(&l, m), 0}, steps[2] = {1, 0};
+        host_store(arenas[1].expected, type, GUARD + m, host_sum(&s.k, from, element, steps, l.sizes[m]));
+    }
+    arena_check(&arenas[1], type, "member sums");
+    arena_free(&arenas[0]);
+    arena_free(&arenas[1]);
+    arena_free(&partials);
+    r->backend->program_destroy(program);
+}
+
+void case_table(rig *r)
+{
+    uint64_t values[LFUSE__TABLE_WORDS], memory[LFUSE__TABLE_WORDS + 4];
+    lfuse__packed packed;
+    lfuse__strbuf text = LFUSE__STRBUF_INIT;
+    emit(lfuse__table_emit(&text, "table", &r->facts));
+    lfuse__bprogram *program = rig_program(r, &text);
+    for (int count = 1; count <= LFUSE__TABLE_WORDS; count += 19) {
+        const rig_buffer buffer = {memory, sizeof memory, true};
+        for (int i = 0; i < LFUSE__TABLE_WORDS; i++) values[i] = 0x0123456789abcdefu * (uint64_t)(i + 1);
+        memset(memory, 0xee, sizeof memory);
+        emit(lfuse__table_pack(&r->facts, 16, values, count, &packed));
+        rig_launch(r, program, "table", &packed, 1, &buffer);
+        for (int i = 0; i < LFUSE__TABLE_WORDS + 4; i++)
+            ck_assert_uint_eq(memory[i], i >= 2 && i < count + 2 ? values[i - 2] : 0xeeeeeeeeeeeeeeeeu);
+    }
+    r->backend->program_destroy(program);
+}

@@ -1,0 +1,22 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Kernel texts against host C, on any device. Each function fails the running test with the first difference. */
+#ifndef TESTS_KERNELS_CASES_H
+#define TESTS_KERNELS_CASES_H
+
+#include "tests/kernels/rig.h"
+
+void case_operators(rig *r, lfuse_type type); /* every operator whose bits are promised */
+void case_casts(rig *r);
+void case_tails(rig *r, lfuse_type type);     /* short lengths, offsets, in place */
+void case_strides(rig *r, lfuse_type type);   /* ranks 1 ... 8, broadcasts, negative strides, both index widths */
+void case_row_sums(rig *r, lfuse_type type);
+void case_lists(rig *r, lfuse_type type);
+void case_member_sums(rig *r, lfuse_type type);
+void case_table(rig *r);
+/* Every other operator within its bound; ops.def says which. `type` f32 or f64. */
+void case_bounds(rig *r, lfuse_type type);
+
+/* Whether the device computes in `type`. */
+bool rig_has(const rig *r, lfuse_type type);
+
+#endif

@@ -1,0 +1,72 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The kernels of every device of this machine against host C. */
+#ifdef HAVE_CONFIG_H
+#include "config.h"
+#endif
+
+#include <stdio.h>
+
+#include "tests/kernels/cases.h"
+#include "tests/support/main.h"
+
+static const lfuse_type floating[] = {LFUSE_F32, LFUSE_F16, LFUSE_BF16, LFUSE_F64};
+
+static void use_operators(rig *r)
+{
+    for (lfuse_type type = LFUSE_F32; type <= LFUSE_BOOL; type++)
+        if (rig_has(r, type)) case_operators(r, type);
+    case_casts(r);
+}
+
+static void use_places(rig *r)
+{
+    for (int t = 0; t < 4; t++)
+        if (rig_has(r, floating[t])) case_tails(r, floating[t]);
+    case_strides(r, LFUSE_F32);
+}
+
+static void use_sums(rig *r)
+{
+    for (int t = 0; t < 4; t++) {
+        if (!rig_has(r, floating[t])) continue;
+        case_row_sums(r, floating[t]);
+        case_member_sums(r, floating[t]);
+    }
+}
+
+static void use_lists(rig *r)
+{
+    for (int t = 0; t < 4; t++)
+        if (rig_has(r, floating[t])) case_lists(r, floating[t]);
+    case_table(r);
+}
+
+static void use_bounds(rig *r)
+{
+    case_bounds(r, LFUSE_F32);
+    if (rig_has(r, LFUSE_F64)) case_bounds(r, LFUSE_F64);
+}
+
+static const struct {
+    const char *name;
+    void (*use)(rig *r);
+} cases[] = {{"operators", use_operators}, {"places", use_places}, {"sums", use_sums}, {"lists", use_lists},
+             {"bounds", use_bounds}};
+
+START_TEST(devices)
+{
+    if (rig_every_device(cases[_i].use) == 0) TEST_SKIP("%s: no device on this machine", cases[_i].name);
+}
+END_TEST
+
+static Suite *suite_devices(void)
+{
+    Suite *suite = suite_create("kernels on devices");
+    TCase *tcase = tcase_create("every device");
+    tcase_set_timeout(tcase, 600);
+    tcase_add_loop_test(tcase, devices, 0, sizeof cases / sizeof *cases);
+    suite_add_tcase(suite, tcase);
+    return suite;
+}
+
+TEST_MAIN(CK_NOFORK, suite_devices)

@@ -1,0 +1,196 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Kernel texts: what they depend on, what they never hold, and the words of a launch. */
+#ifdef HAVE_CONFIG_H
+#include "config.h"
+#endif
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "common/base/error.h"
+#include "common/kernels/emit.h"
+#include "tests/kernels/classes.h"
+#include "tests/support/main.h"
+
+static char *text_of(const sample *s, const lfuse__facts *facts)
+{
+    lfuse__strbuf out = LFUSE__STRBUF_INIT;
+    ck_assert_msg(!lfuse__pointwise_emit(&out, "k", &s->k, facts), "%s", lfuse__error_message());
+    return out.data;
+}
+
+START_TEST(texts_are_determined)
+{
+    const lfuse__facts facts = _i ? facts_lanes(false) : facts_items(true);
+    sample a, b;
+    sample_fused(&a, LFUSE_F32);
+    sample_fused(&b, LFUSE_F32);
+    char *one = text_of(&a, &facts), *two = text_of(&b, &facts);
+    ck_assert_str_eq(one, two);
+    free(two);
+    b.k.rank = 3;
+    two = text_of(&b, &facts);
+    ck_assert_str_ne(one, two);
+    free(two);
+    sample_fused(&b, LFUSE_F64);
+    two = text_of(&b, &facts);
+    ck_assert_str_ne(one, two);
+    free(two);
+    free(one);
+}
+END_TEST
+
+/* Nothing of any language but the dialect's: no quotes, no directive but unroll, no literal that could be a double. */
+START_TEST(texts_hold_words_alone)
+{
+    static const char allowed[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_"
+                                  " \n()[]{};,=+-*/%<>&|!?:";
+    const lfuse__facts facts = _i ? facts_lanes(false) : facts_items(false);
+    for (int op = 0; op < LFUSE__OP_COUNT; op++)
+        for (lfuse_type type = LFUSE_F32; type <= LFUSE_BOOL; type++) {
+            sample s;
+            if (!sample_fits(op, type)) continue;
+            sample_op(&s, op, type);
+            char *text = text_of(&s, &facts), *at = text;
+            for (char *line = strstr(text, "#pragma unroll\n"); line; line = strstr(line, "#pragma unroll\n"))
+                memset(line, ' ', strlen("#pragma unroll"));
+            while (*at && strchr(allowed, *at)) at++;
+            ck_assert_msg(*at == '\0', "%s: character %d", lfuse__ops[op].name, *at);
+            ck_assert(!strstr(text, "double") && !strstr(text, "float"));
+            free(text);
+        }
+}
+END_TEST
+
+/* A text that was made for one kernel does not change with sizes: sizes are in the words. */
+START_TEST(sizes_are_words)
+{
+    const lfuse__facts facts = facts_items(true);
+    const double numbers[1] = {0.1};
+    lfuse__geometry g = {.extents = {7, 1000}, .numbers = numbers};
+    lfuse__packed small, large;
+    sample s;
+    sample_fused(&s, LFUSE_F32);
+    s.k.rank = 2;
+    for (int j = 0; j < 4; j++) g.strides[j][0] = 1000, g.strides[j][1] = 1, g.offsets[j] = 16 * (uint64_t)j;
+    ck_assert_int_eq(lfuse__pointwise_pack(&s.k, &facts, &g, &small), LFUSE_OK);
+    ck_assert_uint_eq(small.nwords, lfuse__pointwise_words(&s.k));
+    ck_assert_uint_eq(small.words[3], 48);
+    ck_assert_uint_eq(small.words[4], 7000);
+    ck_assert_uint_eq(small.words[5], 1);
+    ck_assert_uint_eq(small.words[small.nwords - 1], 0x3dcccccd);
+    g.extents[1] = 999; /* rows that are no multiple of a vector */
+    g.offsets[0] = 4;
+    ck_assert_int_eq(lfuse__pointwise_pack(&s.k, &facts, &g, &large), LFUSE_OK);
+    ck_assert_uint_eq(large.words[5], 0);
+    ck_assert_uint_eq(large.words[0], 4);
+    ck_assert_uint_eq(large.nwords, small.nwords);
+    g.offsets[0] = 0;
+    g.extents[1] = 1000;
+    lfuse__pointwise_rebind(&s.k, &facts, &g, &large);
+    ck_assert_uint_eq(large.words[0], 0);
+    ck_assert_uint_eq(large.words[5], 1);
+}
+END_TEST
+
+START_TEST(limits_are_refused)
+{
+    const lfuse__facts facts = facts_items(true);
+    lfuse__strbuf out = LFUSE__STRBUF_INIT;
+    lfuse__packed packed;
+    lfuse__geometry g = {.extents = {65536, 65536}};
+    lfuse__facts poor = facts;
+    sample s;
+    poor.info.f64 = 0;
+    sample_op(&s, LFUSE__OP_add, LFUSE_F64);
+    ck_assert_int_eq(lfuse__pointwise_emit(&out, "k", &s.k, &poor), LFUSE_ERR_TYPE);
+    sample_op(&s, LFUSE__OP_add, LFUSE_F32);
+    ck_assert_int_eq(lfuse__pointwise_emit(&out, "k;evil", &s.k, &facts), LFUSE_ERR_INVALID);
+    ck_assert_int_eq(lfuse__pointwise_emit(&out, "9k", &s.k, &facts), LFUSE_ERR_INVALID);
+    s.instr[2].b = 2;
+    ck_assert_int_eq(lfuse__pointwise_emit(&out, "k", &s.k, &facts), LFUSE_ERR_INVALID);
+    s.instr[2].b = 1;
+    s.k.rank = LFUSE_MAX_RANK;
+    s.k.index64 = true;
+    s.k.noperands = LFUSE__MAX_OPERANDS;
+    for (int j = 3; j < LFUSE__MAX_OPERANDS; j++) s.k.operands[j] = s.k.operands[0];
+    ck_assert_int_eq(lfuse__pointwise_emit(&out, "k", &s.k, &facts), LFUSE_ERR_UNSUPPORTED);
+    sample_op(&s, LFUSE__OP_add, LFUSE_F32);
+    s.k.rank = 2;
+    ck_assert_int_eq(lfuse__pointwise_pack(&s.k, &facts, &g, &packed), LFUSE_ERR_OVERFLOW);
+    g.extents[0] = 2, g.extents[1] = 2, g.strides[1][0] = (int64_t)1 << 40;
+    ck_assert_int_eq(lfuse__pointwise_pack(&s.k, &facts, &g, &packed), LFUSE_ERR_OVERFLOW);
+    s.k.index64 = true;
+    ck_assert_int_eq(lfuse__pointwise_pack(&s.k, &facts, &g, &packed), LFUSE_OK);
+    sample_op(&s, LFUSE__OP_add, LFUSE_I32);
+    ck_assert_int_eq(lfuse__rowsum_emit(&out, "k", &s.k, &facts), LFUSE_ERR_UNSUPPORTED);
+    ck_assert_uint_eq(out.length, 0);
+    lfuse__strbuf_free(&out);
+}
+END_TEST
+
+START_TEST(numbers_round_once)
+{
+    ck_assert_uint_eq(lfuse__number_word(LFUSE_F32, 0.1), 0x3dcccccd);
+    ck_assert_uint_eq(lfuse__number_word(LFUSE_F64, 0.1), 0x3fb999999999999a);
+    ck_assert_uint_eq(lfuse__number_word(LFUSE_F16, 0.1), 0x3dccc000);
+    /* A tie but for the last bit, which f32 does not hold. */
+    ck_assert_uint_eq(lfuse__number_word(LFUSE_BF16, 1.00390625 + 0x1p-40), 0x3f810000);
+    ck_assert_uint_eq(lfuse__number_word(LFUSE_I32, 3e9), 0x7fffffff);
+    ck_assert_uint_eq(lfuse__number_word(LFUSE_I32, -1.9), 0xffffffff);
+    ck_assert_uint_eq(lfuse__number_word(LFUSE_BOOL, 0.5), 1);
+}
+END_TEST
+
+/* The multipliers that stand for divisions, at the edges of both index widths. */
+START_TEST(divisions_are_exact)
+{
+    static const int64_t extents[] = {1, 2, 3, 7, 10, 641, 65535, 65536, 65537, 6700417, 1000003, 2147483647,
+                                      ((int64_t)1 << 32) + 1, ((int64_t)1 << 40) - 1, (int64_t)1 << 61,
+                                          ((int64_t)1 << 62) - 1};
+    const lfuse__facts facts = facts_items(true);
+    sample s;
+    sample_op(&s, LFUSE__OP_neg, LFUSE_F32);
+    s.k.rank = 2;
+    for (size_t e = 0; e < sizeof extents / sizeof *extents; e++)
+        for (int wide = extents[e] > INT32_MAX; wide < 2; wide++) {
+            const uint64_t d = (uint64_t)extents[e], last = wide ? INT64_MAX : INT32_MAX;
+            lfuse__geometry g = {.extents = {1, extents[e]}};
+            lfuse__layout at;
+            lfuse__packed packed;
+            s.k.index64 = wide;
+            for (int j = 0; j < 2; j++) s.k.operands[j].inner = LFUSE__STRIDE_REPEAT;
+            lfuse__layout_make(&s.k, false, &at);
+            ck_assert_msg(!lfuse__pointwise_pack(&s.k, &facts, &g, &packed), "%s", lfuse__error_message());
+            const uint64_t magic = wide ? packed.words[at.division + 1] : packed.words[at.division] >> 32;
+            const unsigned shift = (unsigned)packed.words[at.shifts] & 255;
+            for (uint64_t i = 0; i < 4000; i++) {
+                const uint64_t near = last / d * d;
+                const uint64_t tries[] = {i, last - i, near > i ? near - i : 0, i * d <= last / 2 ? i * d + d - 1 : i};
+                for (int t = 0; t < 4; t++) {
+                    const uint64_t n = tries[t];
+                    const uint64_t q =
+                        wide ? (uint64_t)((unsigned __int128)n * magic >> 63 >> shift) : n * magic >> shift;
+                    if (n <= last) ck_assert_msg(q == n / d, "%llu / %llu", (unsigned long long)n,
+                                                 (unsigned long long)d);
+                }
+            }
+        }
+}
+END_TEST
+
+static Suite *suite_emit(void)
+{
+    Suite *suite = suite_create("kernel texts");
+    TCase *tcase = tcase_create("emit");
+    tcase_add_loop_test(tcase, texts_are_determined, 0, 2);
+    tcase_add_loop_test(tcase, texts_hold_words_alone, 0, 2);
+    tcase_add_test(tcase, sizes_are_words);
+    tcase_add_test(tcase, limits_are_refused);
+    tcase_add_test(tcase, numbers_round_once);
+    tcase_add_test(tcase, divisions_are_exact);
+    suite_add_tcase(suite, tcase);
+    return suite;
+}
+
+TEST_MAIN(CK_NOFORK, suite_emit)

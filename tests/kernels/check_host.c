@@ -1,0 +1,90 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The dialect in plain C, in both forms of the skeletons, against host C. */
+#ifdef HAVE_CONFIG_H
+#include "config.h"
+#endif
+
+#include "tests/kernels/cases.h"
+#include "tests/stub/stub.h"
+#include "tests/support/main.h"
+
+static const lfuse_type floating[] = {LFUSE_F32, LFUSE_F16, LFUSE_BF16, LFUSE_F64};
+
+static void open_form(rig *r, int lanes)
+{
+    lfuse__stub_reset();
+    lfuse__stub.vector_lanes = lanes;
+    lfuse__stub.simd = 1;
+    lfuse__stub.f64 = true;
+    lfuse__stub.elementwise_groups = lanes ? 8 : 0;
+    rig_open(r, &lfuse__stub_backend, 0);
+}
+
+START_TEST(operators)
+{
+    rig r;
+    open_form(&r, _i);
+    for (lfuse_type type = LFUSE_F32; type <= LFUSE_BOOL; type++) case_operators(&r, type);
+    case_casts(&r);
+    rig_close(&r);
+}
+END_TEST
+
+START_TEST(places)
+{
+    rig r;
+    open_form(&r, _i);
+    for (int t = 0; t < 4; t++) case_tails(&r, floating[t]);
+    case_strides(&r, LFUSE_F32);
+    case_strides(&r, LFUSE_F16);
+    rig_close(&r);
+}
+END_TEST
+
+START_TEST(sums)
+{
+    rig r;
+    open_form(&r, _i);
+    for (int t = 0; t < 4; t++) {
+        case_row_sums(&r, floating[t]);
+        case_member_sums(&r, floating[t]);
+    }
+    rig_close(&r);
+}
+END_TEST
+
+START_TEST(lists)
+{
+    rig r;
+    open_form(&r, _i);
+    for (int t = 0; t < 4; t++) case_lists(&r, floating[t]);
+    case_table(&r);
+    rig_close(&r);
+}
+END_TEST
+
+START_TEST(bounds)
+{
+    rig r;
+    open_form(&r, _i);
+    case_bounds(&r, LFUSE_F32);
+    case_bounds(&r, LFUSE_F64);
+    rig_close(&r);
+}
+END_TEST
+
+static Suite *suite_host(void)
+{
+    Suite *suite = suite_create("kernels in host C");
+    TCase *forms = tcase_create("items, lanes");
+    tcase_set_timeout(forms, 300);
+    tcase_add_loop_test(forms, operators, 0, 2);
+    tcase_add_loop_test(forms, places, 0, 2);
+    tcase_add_loop_test(forms, sums, 0, 2);
+    tcase_add_loop_test(forms, lists, 0, 2);
+    tcase_add_loop_test(forms, bounds, 0, 2);
+    suite_add_tcase(suite, forms);
+    return suite;
+}
+
+TEST_MAIN(CK_NOFORK, suite_host)

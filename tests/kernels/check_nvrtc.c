@@ -1,0 +1,128 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Every operator of every type and every skeleton in every class, compiled by NVRTC; no GPU is needed. */
+#ifdef HAVE_CONFIG_H
+#include "config.h"
+#endif
+
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "backends/cuda/program.h"
+#include "common/base/error.h"
+#include "tests/kernels/classes.h"
+#include "tests/support/main.h"
+
+/* Those of embed.awk, as the backend has them. */
+#include "backends/cuda/prelude.k.h"
+
+static const char *const archs[] = {"sm_75", "sm_80", "sm_90", "sm_100"};
+enum { ARCHS = sizeof archs / sizeof *archs };
+
+typedef struct writer {
+    lfuse__strbuf text;
+    lfuse__facts facts;
+    int kernels;
+} writer;
+
+static const char *next_name(writer *w)
+{
+    static char name[16];
+    snprintf(name, sizeof name, "k%d", w->kernels++);
+    return name;
+}
+
+static void wrote(lfuse_status status)
+{
+    ck_assert_msg(!status, "%s", lfuse__error_message());
+}
+
+/* Several operators a kernel: less around them to compile. */
+static void write_operators(writer *w, lfuse_type type)
+{
+    sample s;
+    int ops[SAMPLE_STORES], count = 0;
+    for (int op = 0; op < LFUSE__OP_COUNT; op++) {
+        if (sample_fits(op, type)) ops[count++] = op;
+        if (count == 0 || (count < SAMPLE_STORES && op < LFUSE__OP_COUNT - 1)) continue;
+        sample_many(&s, count, ops, type);
+        wrote(lfuse__pointwise_emit(&w->text, next_name(w), &s.k, &w->facts));
+        count = 0;
+    }
+    for (lfuse_type to = LFUSE_F32; to <= LFUSE_BOOL; to++) {
+        sample_cast(&s, type, to);
+        wrote(lfuse__pointwise_emit(&w->text, next_name(w), &s.k, &w->facts));
+    }
+}
+
+/*
+ * Every rank with both index widths and every inner stride up to rank 2, above it one after the other; other types than
+ * f32, whose texts differ in the words of loads and stores alone, at rank 2.
+ */
+static void write_skeletons(writer *w, lfuse_type type)
+{
+    sample s;
+    for (int c = 0; c < 3 * 2 * LFUSE_MAX_RANK; c++) {
+        const int rank = c / 6 + 1, inner = c / 2 % 3, wide = c % 2;
+        if ((type != LFUSE_F32 && rank != 2) || (rank > 2 && inner != (rank + wide) % 3)) continue;
+        sample_fused(&s, type);
+        s.k.rank = rank, s.k.index64 = wide, s.k.operands[1].inner = (lfuse__stride_class)inner;
+        wrote(lfuse__pointwise_emit(&w->text, next_name(w), &s.k, &w->facts));
+        sample_square(&s, type);
+        s.k.rank = rank, s.k.index64 = wide, s.k.operands[0].inner = (lfuse__stride_class)inner;
+        if (type == LFUSE_F32) wrote(lfuse__rowsum_emit(&w->text, next_name(w), &s.k, &w->facts));
+    }
+    sample_square(&s, type);
+    wrote(lfuse__rowsum_emit(&w->text, next_name(w), &s.k, &w->facts));
+    sample_fused(&s, type);
+    wrote(lfuse__multi_emit(&w->text, next_name(w), &s.k, &w->facts));
+    sample_square(&s, type);
+    wrote(lfuse__member_partial_emit(&w->text, next_name(w), &s.k, &w->facts));
+    wrote(lfuse__member_fold_emit(&w->text, next_name(w), type, &w->facts));
+}
+
+/* False when there is no NVRTC here, with the reason as this thread's message. */
+static bool compiles(writer *w, const char *arch)
+{
+    lfuse__strbuf source = LFUSE__STRBUF_INIT, log = LFUSE__STRBUF_INIT, binary = LFUSE__STRBUF_INIT;
+    lfuse__strbuf_add(&source, lfuse__text_prelude);
+    lfuse__strbuf_add(&source, w->text.data);
+    const lfuse_status status = lfuse__cuda_compile(source.data, arch, &log, &binary);
+    ck_assert_msg(status == LFUSE_OK || status == LFUSE_ERR_LIBRARY, "%s, %d kernels: %s\n%s", arch, w->kernels,
+                  lfuse__error_message(), log.data);
+    if (status == LFUSE_OK) ck_assert_uint_gt(binary.length, 1000);
+    lfuse__strbuf_free(&source);
+    lfuse__strbuf_free(&log);
+    lfuse__strbuf_free(&binary);
+    lfuse__strbuf_free(&w->text);
+    return status == LFUSE_OK;
+}
+
+START_TEST(operators)
+{
+    writer w = {.text = LFUSE__STRBUF_INIT, .facts = facts_items(true)};
+    for (lfuse_type type = LFUSE_F32; type <= LFUSE_BOOL; type++) write_operators(&w, type);
+    if (!compiles(&w, archs[_i])) TEST_SKIP("%s", lfuse__error_message());
+}
+END_TEST
+
+START_TEST(skeletons)
+{
+    writer w = {.text = LFUSE__STRBUF_INIT, .facts = facts_items(true)};
+    for (lfuse_type type = LFUSE_F32; type <= LFUSE_F64; type++) write_skeletons(&w, type);
+    wrote(lfuse__table_emit(&w.text, next_name(&w), &w.facts));
+    if (!compiles(&w, archs[_i])) TEST_SKIP("%s", lfuse__error_message());
+}
+END_TEST
+
+static Suite *suite_nvrtc(void)
+{
+    Suite *suite = suite_create("kernels by NVRTC");
+    TCase *tcase = tcase_create("cubin");
+    tcase_set_timeout(tcase, 300);
+    tcase_add_loop_test(tcase, operators, 0, ARCHS);
+    tcase_add_loop_test(tcase, skeletons, 0, ARCHS);
+    suite_add_tcase(suite, tcase);
+    return suite;
+}
+
+TEST_MAIN(CK_NOFORK, suite_nvrtc)

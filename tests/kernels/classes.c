@@ -1,0 +1,129 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#ifdef HAVE_CONFIG_H
+#include "config.h"
+#endif
+
+#include "tests/kernels/classes.h"
+
+#include <string.h>
+
+bool sample_fits(int op, lfuse_type type)
+{
+    switch (lfuse__ops[op].klass) {
+    case LFUSE__CLASS_NUMERIC: return type != LFUSE_BOOL;
+    case LFUSE__CLASS_FLOATING: return type != LFUSE_BOOL && type != LFUSE_I32;
+    case LFUSE__CLASS_COMPARE: return type != LFUSE_BOOL || op == LFUSE__OP_eq || op == LFUSE__OP_ne;
+    case LFUSE__CLASS_SELECT: return true;
+    }
+    return false;
+}
+
+static void start(sample *s, int noperands)
+{
+    memset(s, 0, sizeof *s);
+    s->k.body = &s->body;
+    s->k.noperands = noperands;
+    s->k.rank = 1;
+    s->body.instr = s->instr;
+    s->body.stores = s->stores;
+    s->body.number_types = s->number_types;
+}
+
+static void operand(sample *s, int i, lfuse_type type, bool written)
+{
+    s->k.operands[i] = (lfuse__kernel_operand){.type = type, .written = written, .inner = LFUSE__STRIDE_UNIT};
+}
+
+static int16_t add(sample *s, lfuse__instr instr)
+{
+    s->instr[s->body.ninstr] = instr;
+    return (int16_t)s->body.ninstr++;
+}
+
+static void store(sample *s, int16_t reg, int16_t to)
+{
+    s->stores[s->body.nstores++] = (lfuse__store){.reg = reg, .operand = to};
+}
+
+static int16_t load(sample *s, int16_t from)
+{
+    return add(s, (lfuse__instr){.kind = LFUSE__I_LOAD, .type = s->k.operands[from].type, .a = from});
+}
+
+static int16_t apply(sample *s, int op, lfuse_type type, int16_t a, int16_t b, int16_t c)
+{
+    return add(s, (lfuse__instr){.kind = LFUSE__I_APPLY, .op = (uint8_t)op, .type = type, .a = a, .b = b, .c = c});
+}
+
+void sample_op(sample *s, int op, lfuse_type type)
+{
+    const lfuse__op_row *row = &lfuse__ops[op];
+    const lfuse_type result = row->klass == LFUSE__CLASS_COMPARE ? LFUSE_BOOL : type;
+    int16_t regs[3] = {0, 0, 0};
+    start(s, row->arity + 1);
+    for (int i = 0; i < row->arity; i++)
+        operand(s, i, row->klass == LFUSE__CLASS_SELECT && i == 0 ? LFUSE_BOOL : type, false);
+    operand(s, row->arity, result, true);
+    for (int16_t i = 0; i < row->arity; i++) regs[i] = load(s, i);
+    store(s, apply(s, op, result, regs[0], regs[1], regs[2]), (int16_t)row->arity);
+}
+
+void sample_many(sample *s, int count, const int *ops, lfuse_type type)
+{
+    int16_t regs[3], mask;
+    start(s, 3 + count);
+    for (int i = 0; i < 3; i++) operand(s, i, type, false);
+    for (int16_t i = 0; i < 3; i++) regs[i] = load(s, i);
+    mask = apply(s, LFUSE__OP_eq, LFUSE_BOOL, regs[0], regs[1], 0);
+    for (int n = 0; n < count; n++) {
+        const lfuse__op_class klass = lfuse__ops[ops[n]].klass;
+        const lfuse_type result = klass == LFUSE__CLASS_COMPARE ? LFUSE_BOOL : type;
+        operand(s, 3 + n, result, true);
+        int16_t a = klass == LFUSE__CLASS_SELECT ? mask : regs[0];
+        store(s, apply(s, ops[n], result, a, regs[1], regs[2]), (int16_t)(3 + n));
+    }
+}
+
+void sample_cast(sample *s, lfuse_type from, lfuse_type to)
+{
+    start(s, 2);
+    operand(s, 0, from, false);
+    operand(s, 1, to, true);
+    int16_t a = load(s, 0);
+    store(s, add(s, (lfuse__instr){.kind = LFUSE__I_CONVERT, .type = to, .from = from, .a = a}), 1);
+}
+
+void sample_fused(sample *s, lfuse_type type)
+{
+    start(s, 4);
+    for (int i = 0; i < 4; i++) operand(s, i, type, i >= 2);
+    s->body.nnumbers = 1;
+    s->number_types[0] = type;
+    int16_t a = load(s, 0), b = load(s, 1);
+    int16_t n = add(s, (lfuse__instr){.kind = LFUSE__I_NUMBER, .type = type, .a = 0});
+    store(s, apply(s, LFUSE__OP_add, type, apply(s, LFUSE__OP_mul, type, a, n, 0), b, 0), 2);
+    store(s, apply(s, LFUSE__OP_where, type, apply(s, LFUSE__OP_lt, LFUSE_BOOL, a, b, 0), a, b), 3);
+}
+
+void sample_square(sample *s, lfuse_type type)
+{
+    start(s, 2);
+    operand(s, 0, type, false);
+    operand(s, 1, type, true);
+    int16_t a = load(s, 0);
+    store(s, apply(s, LFUSE__OP_mul, type, a, a, 0), 1);
+}
+
+lfuse__facts facts_items(bool addresses)
+{
+    lfuse__facts facts = {.addresses = addresses, .simd = 32};
+    facts.info.f64 = 1;
+    return facts;
+}
+
+lfuse__facts facts_lanes(bool addresses)
+{
+    lfuse__facts facts = {.addresses = addresses, .vector_lanes = true, .simd = 1, .elementwise_groups = 8};
+    facts.info.f64 = 1;
+    return facts;
+}

@@ -1,0 +1,268 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#ifdef HAVE_CONFIG_H
+#include "config.h"
+#endif
+
+#include "tests/kernels/host.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "common/base/half.h"
+
+bool host_exact(int op)
+{
+    return lfuse__ops[op].ulp_f32 == 0;
+}
+
+value host_load(const void *memory, lfuse_type type, int64_t i)
+{
+    value v;
+    memset(&v, 0, sizeof v);
+    switch (type) {
+    case LFUSE_F32: v.f32 = ((const float *)memory)[i]; break;
+    case LFUSE_F64: v.f64 = ((const double *)memory)[i]; break;
+    case LFUSE_I32: v.i32 = ((const int32_t *)memory)[i]; break;
+    case LFUSE_F16: v.f32 = lfuse__f16_to_float(((const uint16_t *)memory)[i]); break;
+    case LFUSE_BF16: v.f32 = lfuse__bf16_to_float(((const uint16_t *)memory)[i]); break;
+    default: v.b = ((const uint8_t *)memory)[i] != 0; break;
+    }
+    return v;
+}
+
+void host_store(void *memory, lfuse_type type, int64_t i, value v)
+{
+    switch (type) {
+    case LFUSE_F32: ((float *)memory)[i] = v.f32; break;
+    case LFUSE_F64: ((double *)memory)[i] = v.f64; break;
+    case LFUSE_I32: ((int32_t *)memory)[i] = v.i32; break;
+    case LFUSE_F16: ((uint16_t *)memory)[i] = lfuse__double_to_f16(v.f32); break;
+    case LFUSE_BF16: ((uint16_t *)memory)[i] = lfuse__double_to_bf16(v.f32); break;
+    default: ((uint8_t *)memory)[i] = (uint8_t)v.b; break;
+    }
+}
+
+#define FLOATING(t, T, suffix)                                                                                         \
+    static value apply_##t(int op, value a, value b, value c)                                                          \
+    {                                                                                                                  \
+        value r = a;                                                                                                   \
+        T low;                                                                                                         \
+        switch (op) {                                                                                                  \
+        case LFUSE__OP_add: r.t = a.t + b.t; break;                                                                    \
+        case LFUSE__OP_sub: r.t = a.t - b.t; break;                                                                    \
+        case LFUSE__OP_mul: r.t = a.t * b.t; break;                                                                    \
+        case LFUSE__OP_div: r.t = a.t / b.t; break;                                                                    \
+        case LFUSE__OP_neg: r.t = -a.t; break;                                                                         \
+        case LFUSE__OP_abs: r.t = fabs##suffix(a.t); break;                                                            \
+        case LFUSE__OP_min: r.t = a.t < b.t || a.t != a.t ? a.t : b.t; break;                                          \
+        case LFUSE__OP_max: r.t = a.t > b.t || a.t != a.t ? a.t : b.t; break;                                          \
+        case LFUSE__OP_fma: r.t = fma##suffix(a.t, b.t, c.t); break;                                                   \
+        case LFUSE__OP_sqrt: r.t = sqrt##suffix(a.t); break;                                                           \
+        case LFUSE__OP_reciprocal: r.t = 1 / a.t; break;                                                               \
+        case LFUSE__OP_floor: r.t = floor##suffix(a.t); break;                                                         \
+        case LFUSE__OP_ceil: r.t = ceil##suffix(a.t); break;                                                           \
+        case LFUSE__OP_round: r.t = rint##suffix(a.t); break;                                                          \
+        case LFUSE__OP_relu: r.t = a.t > 0 || a.t != a.t ? a.t : 0; break;                                             \
+        case LFUSE__OP_leaky_relu: r.t = a.t > 0 ? a.t : b.t * a.t; break;                                             \
+        case LFUSE__OP_clamp:                                                                                          \
+            low = a.t > b.t || a.t != a.t ? a.t : b.t;                                                                 \
+            r.t = low < c.t || low != low ? low : c.t;                                                                 \
+            break;                                                                                                     \
+        case LFUSE__OP_eq: r.b = a.t == b.t; break;                                                                    \
+        case LFUSE__OP_ne: r.b = a.t != b.t; break;                                                                    \
+        case LFUSE__OP_lt: r.b = a.t < b.t; break;                                                                     \
+        case LFUSE__OP_le: r.b = a.t <= b.t; break;                                                                    \
+        case LFUSE__OP_gt: r.b = a.t > b.t; break;                                                                     \
+        case LFUSE__OP_ge: r.b = a.t >= b.t; break;                                                                    \
+        default: abort();                                                                                              \
+        }                                                                                                              \
+        return r;                                                                                                      \
+    }
+FLOATING(f32, float, f)
+FLOATING(f64, double, )
+
+static value apply_i32(int op, value a, value b, value c)
+{
+    value r = a;
+    const int64_t x = a.i32, y = b.i32, low = x > y ? x : y;
+    switch (op) {
+    case LFUSE__OP_add: r.i32 = (int32_t)(uint32_t)(x + y); break;
+    case LFUSE__OP_sub: r.i32 = (int32_t)(uint32_t)(x - y); break;
+    case LFUSE__OP_mul: r.i32 = (int32_t)(uint32_t)(x * y); break;
+    case LFUSE__OP_div: r.i32 = y ? (int32_t)(uint32_t)(x / y) : 0; break;
+    case LFUSE__OP_neg: r.i32 = (int32_t)(uint32_t)-x; break;
+    case LFUSE__OP_abs: r.i32 = (int32_t)(uint32_t)(x < 0 ? -x : x); break;
+    case LFUSE__OP_min: r.i32 = (int32_t)(x < y ? x : y); break;
+    case LFUSE__OP_max: r.i32 = (int32_t)(x > y ? x : y); break;
+    case LFUSE__OP_relu: r.i32 = x > 0 ? a.i32 : 0; break;
+    case LFUSE__OP_clamp: r.i32 = (int32_t)(low < c.i32 ? low : c.i32); break;
+    case LFUSE__OP_eq: r.b = x == y; break;
+    case LFUSE__OP_ne: r.b = x != y; break;
+    case LFUSE__OP_lt: r.b = x < y; break;
+    case LFUSE__OP_le: r.b = x <= y; break;
+    case LFUSE__OP_gt: r.b = x > y; break;
+    case LFUSE__OP_ge: r.b = x >= y; break;
+    default: abort();
+    }
+    return r;
+}
+
+static int32_t saturate(double x)
+{
+    return x != x ? 0 : x >= 2147483647.0 ? INT32_MAX : x <= -2147483648.0 ? INT32_MIN : (int32_t)x;
+}
+
+/* Through double, which holds every register exactly: one rounding at the end. */
+static value convert(value a, lfuse_type from, lfuse_type to)
+{
+    const double x = from == LFUSE_F64    ? a.f64
+                     : from == LFUSE_I32  ? (double)a.i32
+                     : from == LFUSE_BOOL ? (double)a.b
+                                          : (double)a.f32;
+    value r;
+    memset(&r, 0, sizeof r);
+    switch (to) {
+    case LFUSE_F32: r.f32 = (float)x; break;
+    case LFUSE_F64: r.f64 = x; break;
+    case LFUSE_I32: r.i32 = saturate(x); break;
+    case LFUSE_F16: r.f32 = lfuse__f16_to_float(lfuse__double_to_f16(x)); break;
+    case LFUSE_BF16: r.f32 = lfuse__bf16_to_float(lfuse__double_to_bf16(x)); break;
+    default: r.b = x != 0; break;
+    }
+    return r;
+}
+
+static value apply(const lfuse__body *body, const lfuse__instr *i, const value *r)
+{
+    const lfuse__op_row *row = &lfuse__ops[i->op];
+    const value a = r[i->a], b = row->arity > 1 ? r[i->b] : a, c = row->arity > 2 ? r[i->c] : a;
+    const lfuse_type type = lfuse__register_type(row->klass == LFUSE__CLASS_COMPARE ? body->instr[i->a].type : i->type);
+    if (i->op == LFUSE__OP_where) return a.b ? b : c;
+    if (type == LFUSE_BOOL) return (value){.b = (a.b == b.b) == (i->op == LFUSE__OP_eq)};
+    return type == LFUSE_F64   ? apply_f64(i->op, a, b, c)
+           : type == LFUSE_I32 ? apply_i32(i->op, a, b, c)
+                               : apply_f32(i->op, a, b, c);
+}
+
+static void evaluate(const lfuse__kernel_class *k, const double *numbers, void *const *from, const int64_t *element,
+                     value *r)
+{
+    for (int n = 0; n < k->body->ninstr; n++) {
+        const lfuse__instr *i = &k->body->instr[n];
+        switch ((lfuse__instr_kind)i->kind) {
+        case LFUSE__I_LOAD: r[n] = host_load(from[i->a], i->type, element[i->a]); break;
+        case LFUSE__I_NUMBER: r[n] = convert((value){.f64 = numbers[i->a]}, LFUSE_F64, i->type); break;
+        case LFUSE__I_CONST: r[n] = convert((value){.f64 = i->number}, LFUSE_F64, i->type); break;
+        case LFUSE__I_APPLY: r[n] = apply(k->body, i, r); break;
+        case LFUSE__I_CONVERT: r[n] = convert(r[i->a], i->from, i->type); break;
+        }
+    }
+}
+
+void host_body(const lfuse__kernel_class *k, const double *numbers, void *const *from, void *const *to,
+               const int64_t *element)
+{
+    value r[64];
+    evaluate(k, numbers, from, element, r);
+    for (int i = 0; i < k->body->nstores; i++) {
+        const lfuse__store *s = &k->body->stores[i];
+        host_store(to[s->operand], k->operands[s->operand].type, element[s->operand], r[s->reg]);
+    }
+}
+
+static value plus(value a, value b, bool wide)
+{
+    return wide ? apply_f64(LFUSE__OP_add, a, b, a) : apply_f32(LFUSE__OP_add, a, b, a);
+}
+
+/* Sum of list[0 ... count - 1] by pairs of neighbours, again and again; an odd one goes up as it is. */
+static value pairs(value *list, int64_t count, bool wide)
+{
+    for (; count > 1; count = (count + 1) / 2)
+        for (int64_t i = 0; i < count; i += 2) list[i / 2] = i + 1 < count ? plus(list[i], list[i + 1], wide) : list[i];
+    return list[0];
+}
+
+value host_sum(const lfuse__kernel_class *k, void *const *from, const int64_t *element, const int64_t *steps,
+               int64_t length)
+{
+    const int stored = k->body->stores[0].operand;
+    const bool wide = k->operands[stored].type == LFUSE_F64;
+    const int64_t segments = (length + LFUSE__SEGMENT - 1) / LFUSE__SEGMENT;
+    value zero, *sums = calloc((size_t)segments + 1, sizeof *sums), minus;
+    memset(&zero, 0, sizeof zero);
+    minus = zero;
+    if (wide) minus.f64 = -0.0; else minus.f32 = -0.0f;
+    for (int64_t s = 0; s < segments; s++) {
+        value lanes[128];
+        for (int c = 0; c < 128; c++) lanes[c] = minus;
+        for (int64_t e = s * LFUSE__SEGMENT; e < length && e < (s + 1) * LFUSE__SEGMENT; e++) {
+            value r[64];
+            int64_t at[LFUSE__MAX_OPERANDS];
+            for (int j = 0; j < k->noperands; j++) at[j] = element[j] + e * steps[j];
+            evaluate(k, NULL, from, at, r);
+            lanes[e % 128] = plus(lanes[e % 128], r[k->body->stores[0].reg], wide);
+        }
+        for (int h = 64; h; h /= 2)
+            for (int c = 0; c < h; c++) lanes[c] = plus(lanes[c], lanes[c + h], wide);
+        sums[s] = lanes[0];
+    }
+    value total = segments ? pairs(sums, segments, wide) : zero;
+    free(sums);
+    return total;
+}
+
+static bool is_nan(const void *memory, lfuse_type type, int64_t i)
+{
+    const value v = host_load(memory, type, i);
+    return type == LFUSE_F64 ? v.f64 != v.f64 : type == LFUSE_I32 || type == LFUSE_BOOL ? false : v.f32 != v.f32;
+}
+
+int64_t host_compare(const void *a, const void *b, lfuse_type type, size_t bytes)
+{
+    const size_t size = type == LFUSE_F64 ? 8 : type == LFUSE_F32 || type == LFUSE_I32 ? 4 : type == LFUSE_BOOL ? 1 : 2;
+    for (size_t i = 0; i < bytes / size; i++)
+        if (memcmp((const char *)a + i * size, (const char *)b + i * size, size) &&
+            !(is_nan(a, type, (int64_t)i) && is_nan(b, type, (int64_t)i)))
+            return (int64_t)i;
+    return -1;
+}
+
+uint64_t host_random(uint64_t *state)
+{
+    uint64_t z = *state += 0x9e3779b97f4a7c15u;
+    z = (z ^ z >> 30) * 0xbf58476d1ce4e5b9u;
+    z = (z ^ z >> 27) * 0x94d049bb133111ebu;
+    return z ^ z >> 31;
+}
+
+static double special(uint64_t r)
+{
+    static const double specials[] = {0.0, -0.0, 1.0, -1.0, 0.5, 1.5, 2.5, -2.5, 0x1p-126, 0x1p-149, -0x1p-140,
+                                      0x1p-1022,
+                                      0x1p-1074, 0x1p31, -0x1p31, 2147483647.0, 0x1p127, 0x1.fffffep127, -0x1p127,
+                                      65504.0, 65519.0, 65520.0, 0x1p-24, 0x1p-25, 0x1.8p-25, INFINITY, -INFINITY, NAN};
+    return specials[r % (sizeof specials / sizeof specials[0])];
+}
+
+void host_fill(void *memory, lfuse_type type, size_t count, uint64_t seed)
+{
+    for (size_t i = 0; i < count; i++) {
+        const uint64_t r = host_random(&seed), kind = r >> 60;
+        if (type == LFUSE_BOOL) {
+            ((uint8_t *)memory)[i] = r & 1;
+        } else if (kind < 4) {
+            host_store(memory, type, (int64_t)i, convert((value){.f64 = special(r & 0xffff)}, LFUSE_F64, type));
+        } else if (kind < 10) {
+            const double x = (double)(int64_t)(r << 4) * 0x1p-56 * (kind & 1 ? 1 : 0.01);
+            host_store(memory, type, (int64_t)i, convert((value){.f64 = x}, LFUSE_F64, type));
+        } else if (type == LFUSE_F64) {
+            ((uint64_t *)memory)[i] = r;
+        } else if (type == LFUSE_F16 || type == LFUSE_BF16) {
+            ((uint16_t *)memory)[i] = (uint16_t)r;
+        } else {
+            ((uint32_t *)memory)[i] = (uint32_t)r;
+        }
+    }
+}

@@ -1,0 +1,21 @@
+# SPDX-License-Identifier: Apache-2.0
+kernel_cases = %reldir%/bounds.c %reldir%/cases.c %reldir%/cases.h %reldir%/classes.c %reldir%/classes.h \
+	%reldir%/host.c %reldir%/host.h %reldir%/rig.c %reldir%/rig.h
+
+check_PROGRAMS += %reldir%/check_emit %reldir%/check_host %reldir%/check_devices %reldir%/probe-d3
+TESTS += %reldir%/check_emit %reldir%/check_host %reldir%/check_devices
+tests_kernels_check_emit_SOURCES = %reldir%/check_emit.c %reldir%/classes.c %reldir%/classes.h
+tests_kernels_check_host_SOURCES = %reldir%/check_host.c $(kernel_cases)
+tests_kernels_check_host_LDADD = tests/stub/libstub.la $(LDADD) -lm
+tests_kernels_check_devices_SOURCES = %reldir%/check_devices.c $(kernel_cases)
+tests_kernels_check_devices_LDADD = $(LDADD) -lm
+
+# Run by hand: counts of differing bits on every device.
+tests_kernels_probe_d3_SOURCES = %reldir%/probe_d3.c $(kernel_cases)
+tests_kernels_probe_d3_LDADD = $(LDADD) -lm
+
+if HAVE_CUDA
+check_PROGRAMS += %reldir%/check_nvrtc
+TESTS += %reldir%/check_nvrtc
+endif
+tests_kernels_check_nvrtc_SOURCES = %reldir%/check_nvrtc.c %reldir%/classes.c %reldir%/classes.h

@@ -1,0 +1,167 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * How many results differ from host C, on every device: a million pairs of arbitrary bit patterns through the operators
+ * whose bits are promised, casts, and canonical sums. Prints one line a kernel with differences, and a total a device.
+ */
+#ifdef HAVE_CONFIG_H
+#include "config.h"
+#endif
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "common/base/error.h"
+#include "tests/kernels/cases.h"
+#include "tests/kernels/classes.h"
+#include "tests/kernels/host.h"
+
+enum { PAIRS = 1 << 20, ROW = 5000, ROWS = PAIRS / ROW };
+
+static int64_t differing;
+
+static void must(lfuse_status status)
+{
+    if (status == LFUSE_OK) return;
+    fprintf(stderr, "probe-d3: %s\n", lfuse__error_message());
+    exit(EXIT_FAILURE);
+}
+
+static size_t size_of(lfuse_type type)
+{
+    return type == LFUSE_F64 ? 8 : type == LFUSE_F32 || type == LFUSE_I32 ? 4 : type == LFUSE_BOOL ? 1 : 2;
+}
+
+/* Elements that differ; the first of them is printed. */
+static void compare(const char *what, lfuse_type type, const unsigned char *got, const unsigned char *want,
+                    size_t count)
+{
+    const size_t size = size_of(type);
+    int64_t differ = 0;
+    for (size_t i = 0; i < count; i++) {
+        if (host_compare(got + i * size, want + i * size, type, size) < 0) continue;
+        if (differ++ == 0) {
+            unsigned long long g = 0, w = 0;
+            memcpy(&g, got + i * size, size);
+            memcpy(&w, want + i * size, size);
+            printf("  %s: first at %zu: %llx, host %llx\n", what, i, g, w);
+        }
+    }
+    if (differ) printf("  %s: %lld of %zu differ\n", what, (long long)differ, count);
+    differing += differ;
+}
+
+static void probe(rig *r, lfuse__bprogram *program, const char *name, const sample *s)
+{
+    static unsigned char storage[LFUSE__MAX_OPERANDS][PAIRS * 8], want[PAIRS * 8];
+    const int inputs = s->k.noperands - 1;
+    lfuse__geometry g = {.extents = {PAIRS}};
+    lfuse__packed packed;
+    rig_buffer buffers[4];
+    void *from[4], *to[4] = {NULL};
+    for (int j = 0; j <= inputs; j++) {
+        const lfuse_type type = s->k.operands[j].type;
+        uint64_t seed = 1000 + (uint64_t)j;
+        if (j & 1 || type == LFUSE_BOOL)
+            host_fill(storage[j], type, PAIRS, seed);
+        else
+            for (size_t i = 0; i < PAIRS * size_of(type); i++)
+                storage[j][i] = (unsigned char)(host_random(&seed) >> 40);
+        g.strides[j][0] = 1;
+        buffers[j] = (rig_buffer){storage[j], PAIRS * size_of(type), j == inputs};
+        from[j] = storage[j];
+    }
+    to[inputs] = want;
+    for (int64_t i = 0; i < PAIRS; i++) host_body(&s->k, NULL, from, to, (const int64_t[4]){i, i, i, i});
+    must(lfuse__pointwise_pack(&s->k, &r->facts, &g, &packed));
+    rig_launch(r, program, name, &packed, inputs + 1, buffers);
+    compare(name, s->k.operands[inputs].type, storage[inputs], want, PAIRS);
+}
+
+static void probe_operators(rig *r, lfuse_type type)
+{
+    static sample samples[LFUSE__OP_COUNT];
+    lfuse__strbuf text = LFUSE__STRBUF_INIT;
+    char name[48];
+    for (int op = 0; op < LFUSE__OP_COUNT; op++) {
+        if (!sample_fits(op, type) || !host_exact(op)) continue;
+        snprintf(name, sizeof name, "op_%s_%d", lfuse__ops[op].name, (int)type);
+        sample_op(&samples[op], op, type);
+        must(lfuse__pointwise_emit(&text, name, &samples[op].k, &r->facts));
+    }
+    lfuse__bprogram *program = rig_program(r, &text);
+    for (int op = 0; op < LFUSE__OP_COUNT; op++) {
+        if (!sample_fits(op, type) || !host_exact(op)) continue;
+        snprintf(name, sizeof name, "op_%s_%d", lfuse__ops[op].name, (int)type);
+        probe(r, program, name, &samples[op]);
+    }
+    r->backend->program_destroy(program);
+}
+
+static void probe_casts(rig *r, lfuse_type from)
+{
+    sample samples[LFUSE_BOOL + 1];
+    lfuse__strbuf text = LFUSE__STRBUF_INIT;
+    char name[48];
+    for (lfuse_type to = LFUSE_F32; to <= LFUSE_BOOL; to++) {
+        if (!rig_has(r, to)) continue;
+        snprintf(name, sizeof name, "cast_%d_%d", (int)from, (int)to);
+        sample_cast(&samples[to], from, to);
+        must(lfuse__pointwise_emit(&text, name, &samples[to].k, &r->facts));
+    }
+    lfuse__bprogram *program = rig_program(r, &text);
+    for (lfuse_type to = LFUSE_F32; to <= LFUSE_BOOL; to++) {
+        if (!rig_has(r, to)) continue;
+        snprintf(name, sizeof name, "cast_%d_%d", (int)from, (int)to);
+        probe(r, program, name, &samples[to]);
+    }
+    r->backend->program_destroy(program);
+}
+
+static void probe_sums(rig *r, lfuse_type type)
+{
+    static unsigned char storage[PAIRS * 8], got[ROWS * 8], want[ROWS * 8];
+    const int64_t steps[2] = {1, 0};
+    lfuse__geometry g = {.extents = {ROWS, ROW}, .strides = {{ROW, 1}, {1, 0}}};
+    lfuse__packed packed;
+    lfuse__strbuf text = LFUSE__STRBUF_INIT;
+    uint64_t seed = 7;
+    sample s;
+    sample_square(&s, type);
+    s.k.rank = 2;
+    must(lfuse__rowsum_emit(&text, "sum_rows", &s.k, &r->facts));
+    lfuse__bprogram *program = rig_program(r, &text);
+    for (int64_t i = 0; i < PAIRS; i++) {
+        const double x = (double)(int64_t)host_random(&seed) * 0x1p-63;
+        host_store(storage, type, i, type == LFUSE_F64 ? (value){.f64 = x} : (value){.f32 = (float)x});
+    }
+    for (int64_t i = 0; i < ROWS; i++) {
+        void *from[2] = {storage, NULL};
+        host_store(want, type, i, host_sum(&s.k, from, (const int64_t[2]){i * ROW, 0}, steps, ROW));
+    }
+    must(lfuse__rowsum_pack(&s.k, &r->facts, &g, &packed));
+    const rig_buffer buffers[2] = {{storage, PAIRS * size_of(type), false}, {got, ROWS * size_of(type), true}};
+    rig_launch(r, program, "sum_rows", &packed, 2, buffers);
+    compare("canonical sums", type, got, want, ROWS);
+    r->backend->program_destroy(program);
+}
+
+static void probe_device(rig *r)
+{
+    differing = 0;
+    printf("%s (%s)\n", r->facts.info.name, r->facts.info.product);
+    for (lfuse_type type = LFUSE_F32; type <= LFUSE_BOOL; type++) {
+        if (!rig_has(r, type)) continue;
+        probe_operators(r, type);
+        probe_casts(r, type);
+        if (type != LFUSE_I32 && type != LFUSE_BOOL) probe_sums(r, type);
+    }
+    printf("  %lld results differ from the host's\n", (long long)differing);
+    fflush(stdout);
+}
+
+int main(void)
+{
+    if (rig_every_device(probe_device) == 0) puts("no device on this machine");
+    return EXIT_SUCCESS;
+}

@@ -1,0 +1,97 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#ifdef HAVE_CONFIG_H
+#include "config.h"
+#endif
+
+#include "tests/kernels/rig.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "common/base/error.h"
+
+static void must(lfuse_status status, const char *what, const char *more)
+{
+    if (status == LFUSE_OK) return;
+    printf("Bail out! %s: %s%s%s\n", what, lfuse__error_message(), more ? "\n" : "", more ? more : "");
+    exit(EXIT_FAILURE);
+}
+
+void rig_open(rig *r, const lfuse__backend *backend, int device)
+{
+    *r = (rig){.backend = backend};
+    must(backend->open(device, &r->dev), "open", NULL);
+    must(backend->facts(r->dev, &r->facts), "facts", NULL);
+    must(backend->stream_create(r->dev, &r->stream), "stream_create", NULL);
+}
+
+void rig_close(rig *r)
+{
+    r->backend->stream_destroy(r->stream);
+    r->backend->close(r->dev);
+}
+
+lfuse__bprogram *rig_program(rig *r, lfuse__strbuf *text)
+{
+    lfuse__strbuf source = LFUSE__STRBUF_INIT, log = LFUSE__STRBUF_INIT;
+    lfuse__bprogram *program = NULL;
+    lfuse__strbuf_add(&source, r->backend->prelude);
+    lfuse__strbuf_add(&source, text->data);
+    must(lfuse__strbuf_check(&source), "text", NULL);
+    lfuse_status status = r->backend->program_build(r->dev, source.data, &log, &program);
+    must(status, "program_build", log.data);
+    lfuse__strbuf_free(&source);
+    lfuse__strbuf_free(&log);
+    lfuse__strbuf_free(text);
+    return program;
+}
+
+static int first_of(const rig_buffer *buffers, int i)
+{
+    int j = 0;
+    while (buffers[j].host != buffers[i].host) j++;
+    return j;
+}
+
+void rig_launch(rig *r, lfuse__bprogram *program, const char *kernel, const lfuse__packed *packed, int count,
+                const rig_buffer *buffers)
+{
+    lfuse__bmem *memory[LFUSE__MAX_BUFFERS] = {NULL};
+    lfuse__bkernel *k;
+    lfuse__launch_args args = {.groups = packed->groups, .group = packed->group, .nbuffers = (unsigned)count,
+                               .nwords = packed->nwords, .buffers = memory, .words = packed->words};
+    must(r->backend->kernel_create(program, kernel, &k), "kernel_create", kernel);
+    for (int i = 0; i < count; i++) {
+        if (!buffers[i].host) continue;
+        const int j = first_of(buffers, i);
+        memory[i] = memory[j];
+        if (j < i) continue;
+        must(r->backend->alloc(r->dev, LFUSE__ALLOC_DEVICE, buffers[i].bytes, &memory[i]), "alloc", NULL);
+        must(r->backend->write(r->stream, memory[i], 0, buffers[i].host, buffers[i].bytes), "write", NULL);
+    }
+    must(r->backend->launch(r->stream, k, &args), "launch", kernel);
+    for (int i = 0; i < count; i++)
+        if (buffers[i].out) must(r->backend->read(r->stream, memory[i], 0, buffers[i].host, buffers[i].bytes), "read",
+                                 NULL);
+    must(r->backend->stream_sync(r->stream), "stream_sync", kernel);
+    for (int i = 0; i < count; i++)
+        if (buffers[i].host && first_of(buffers, i) == i) r->backend->free(memory[i]);
+    r->backend->kernel_destroy(k);
+}
+
+int rig_every_device(void (*use)(rig *r))
+{
+    int devices = 0;
+    for (int b = 0; lfuse__backends[b]; b++) {
+        int count = 0;
+        char reason[256] = "";
+        must(lfuse__backends[b]->enumerate(&count, reason, sizeof reason), "enumerate", NULL);
+        for (int i = 0; i < count; i++, devices++) {
+            rig r;
+            rig_open(&r, lfuse__backends[b], i);
+            use(&r);
+            rig_close(&r);
+        }
+    }
+    return devices;
+}

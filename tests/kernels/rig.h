@@ -1,0 +1,34 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* A device opened through its backend's slots alone, to run one kernel text after the other on host arrays. */
+#ifndef TESTS_KERNELS_RIG_H
+#define TESTS_KERNELS_RIG_H
+
+#include "common/device/backend.h"
+#include "common/kernels/kernel.h"
+
+typedef struct rig {
+    const lfuse__backend *backend;
+    lfuse__bdevice *dev;
+    lfuse__bstream *stream;
+    lfuse__facts facts;
+} rig;
+
+/* Memory of one launch; the same host pointer twice is the same memory. Read back when `out`. */
+typedef struct rig_buffer {
+    void *host;
+    size_t bytes;
+    bool out;
+} rig_buffer;
+
+/* These end the test program with the backend's words when they fail. */
+void rig_open(rig *r, const lfuse__backend *backend, int device);
+void rig_close(rig *r);
+/* The program of `text`, with the prelude before it; frees the text. */
+lfuse__bprogram *rig_program(rig *r, lfuse__strbuf *text);
+void rig_launch(rig *r, lfuse__bprogram *program, const char *kernel, const lfuse__packed *packed, int count,
+                const rig_buffer *buffers);
+
+/* Calls `use` for every device of every backend of this build; returns how many there were. */
+int rig_every_device(void (*use)(rig *r));
+
+#endif

@@ -1,0 +1,28 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * An OpenCL layer that counts and refuses calls. The loader puts it between a program and every driver when
+ * OPENCL_LAYERS names it. Programs are steered from outside by
+ *
+ *     LFUSE_LAYER_FAIL=FUNCTION:N:once|always:CODE   the N-th call of FUNCTION ("any": of any that may fail), once or
+ *                                                    from then on, returns CODE
+ *     LFUSE_LAYER_COUNTS=FILE                        at the end: a line for each function called, "clFinish 3", and for
+ *                                                    each kind of object, "live mem 0"
+ *
+ * or from inside by the functions below, found by dlsym in the layer's library. Any thread may call them.
+ */
+#ifndef TESTS_LAYER_LAYER_H
+#define TESTS_LAYER_LAYER_H
+
+/* Arms as LFUSE_LAYER_FAIL does; function NULL disarms. Counting of calls towards `nth` starts anew. */
+typedef void lfuse_layer_arm_t(const char *function, long nth, int always, int code);
+/* How often the armed failure has happened since it was armed. */
+typedef long lfuse_layer_fired_t(void);
+/* Calls of a function since the process began, refused ones too. */
+typedef long lfuse_layer_calls_t(const char *function);
+/*
+ * References created and retained minus released, of one kind: "context", "queue", "mem", "program", "kernel", "event",
+ * "svm"; NULL: of all.
+ */
+typedef long lfuse_layer_live_t(const char *kind);
+
+#endif

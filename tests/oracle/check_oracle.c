@@ -1,0 +1,869 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The oracle against straightforward computations: right results pass, and wrong ones do not, so no bound is vacuous.
+ */
+#ifdef HAVE_CONFIG_H
+#include "config.h"
+#endif
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "bench/data.h"
+#include "bench/oracle.h"
+#include "common/base/half.h"
+#include "common/graph/op.h"
+#include "libfuse/ops.h"
+#include "tests/support/main.h"
+
+enum { COUNT = 2000 };
+static lfuse_graph *g;
+static lfuse__oracle_run run;
+static lfuse__oracle_report report;
+
+static void make(void)
+{
+    g = lfuse_graph_create();
+    memset(&run, 0, sizeof run);
+}
+
+static void destroy(void)
+{
+    lfuse__oracle_free(&run);
+    lfuse_graph_destroy(g);
+}
+
+static lfuse_value vector(const char *name, lfuse_type type, int64_t count)
+{
+    return lfuse_input(g, name, type, 1, LFUSE_DIMS(count));
+}
+
+static void evaluate(const lfuse__oracle_input *inputs, int count, const lfuse__oracle_options *options)
+{
+    const lfuse_status status = lfuse__oracle_run_graph(g, inputs, count, options, &run);
+
+    ck_assert_msg(status == LFUSE_OK, "%s", lfuse_last_error());
+}
+
+static bool agrees(int i, const void *got)
+{
+    const lfuse__oracle_result *r = &run.results[i];
+
+    return lfuse__oracle_compare(r->type, r->count, got, r->value, r->bound, &report);
+}
+
+#define ck_agrees(i, got) ck_assert_msg(agrees(i, got), "%s", report.text)
+
+/* ---- pointwise ---- */
+
+START_TEST(exact_chains_have_no_tolerance)
+{
+    float a[COUNT], b[COUNT], got[COUNT];
+    const lfuse_value x = vector("x", LFUSE_F32, COUNT), y = vector("y", LFUSE_F32, COUNT);
+    int i;
+
+    lfuse__data_normal(LFUSE_F32, a, COUNT, 3, 1);
+    lfuse__data_normal(LFUSE_F32, b, COUNT, 3, 2);
+    lfuse_output(g, "z", lfuse_max(lfuse_div(lfuse_sqrt(lfuse_abs(lfuse_fma(x, y, lfuse_constant(g, 0.1)))),
+                                             lfuse_sub(x, lfuse_mul(y, y))), lfuse_where(lfuse_lt(x, y), x, y)));
+    evaluate((const lfuse__oracle_input[]){{.name = "x", .data = a, .shape = {COUNT}},
+                                           {.name = "y", .data = b, .shape = {COUNT}}}, 2, NULL);
+    for (i = 0; i < COUNT; i++) {
+        const float root = sqrtf(fabsf(fmaf(a[i], b[i], (float)0.1))), square = b[i] * b[i];
+        const float quotient = root / (a[i] - square), other = a[i] < b[i] ? a[i] : b[i];
+        got[i] = quotient > other ? quotient : other;
+    }
+    ck_agrees(0, got);
+    ck_assert_double_eq(report.max_bound, 0);
+    got[COUNT / 2] = nextafterf(got[COUNT / 2], 100);
+    ck_assert(!agrees(0, got));
+    ck_assert_int_eq(report.bad, 1);
+    ck_assert_int_eq(report.first_bad, COUNT / 2);
+    ck_assert(isinf(report.max_ratio));
+}
+END_TEST
+
+START_TEST(nasty_data_is_exact_too)
+{
+    float a[COUNT], b[COUNT], got[COUNT];
+    const lfuse_value x = vector("x", LFUSE_F32, COUNT), y = vector("y", LFUSE_F32, COUNT);
+    int i;
+
+    lfuse__data_nasty(LFUSE_F32, a, COUNT, 1);
+    lfuse__data_nasty(LFUSE_F32, b, COUNT, 2);
+    lfuse_output(g, "z", lfuse_mul(lfuse_add(x, y), lfuse_div(x, y)));
+    evaluate((const lfuse__oracle_input[]){{.name = "x", .data = a, .shape = {COUNT}},
+                                           {.name = "y", .data = b, .shape = {COUNT}}}, 2, NULL);
+    for (i = 0; i < COUNT; i++) got[i] = (a[i] + b[i]) * (a[i] / b[i]);
+    ck_agrees(0, got);
+    ck_assert_int_eq(report.open, 0);
+}
+END_TEST
+
+/* One operator over data where it is defined; errors of the host's float functions are within any bound. */
+static const struct unary {
+    lfuse_value (*build)(lfuse_value a);
+    float (*value)(float a);
+    double low, high, most_ulp; /* the bound in units of results of size 1 */
+} unaries[] = {
+    {lfuse_exp, expf, -10, 0, 4},       {lfuse_expm1, expm1f, -5, 0.6, 4}, {lfuse_log, logf, 0.4, 2.7, 4},
+    {lfuse_log1p, log1pf, -0.5, 1, 3},  {lfuse_sin, sinf, -10, 10, 5},     {lfuse_cos, cosf, -10, 10, 5},
+    {lfuse_tanh, tanhf, -10, 10, 6},    {lfuse_erf, erff, -4, 4, 17},      {lfuse_sqrt, sqrtf, 0, 1, 0},
+    {lfuse_floor, floorf, -9, 9, 0},    {lfuse_ceil, ceilf, -9, 9, 0},     {lfuse_round, rintf, -9, 9, 0},
+};
+enum { UNARIES = sizeof unaries / sizeof unaries[0] };
+
+START_TEST(functions)
+{
+    const struct unary *u = &unaries[_i];
+    float a[COUNT], got[COUNT];
+    int i;
+
+    lfuse__data_uniform(LFUSE_F32, a, COUNT, u->low, u->high, 5);
+    lfuse_output(g, "y", u->build(vector("x", LFUSE_F32, COUNT)));
+    evaluate((const lfuse__oracle_input[]){{.name = "x", .data = a, .shape = {COUNT}}}, 1, NULL);
+    for (i = 0; i < COUNT; i++) got[i] = u->value(a[i]);
+    ck_agrees(0, got);
+    ck_assert_int_eq(report.open, 0);
+    ck_assert_double_le(report.max_bound, u->most_ulp * 0x1p-23);
+    for (i = 0; i < COUNT; i++) {
+        const double twice = 2 * run.results[0].bound[i] + 2e-38;
+        got[i] = (float)(run.results[0].value[i] + (twice > fabs(got[i]) * 0x1p-22 ? twice : fabs(got[i]) * 0x1p-22));
+    }
+    ck_assert(!agrees(0, got));
+    ck_assert_int_eq(report.bad, COUNT);
+}
+END_TEST
+
+/* Errors that grow: cancellation makes the bound large against the result, and a device may use all of it. */
+START_TEST(errors_propagate)
+{
+    float a[COUNT], got[COUNT];
+    const lfuse_value x = vector("x", LFUSE_F32, COUNT);
+    double size;
+    int i;
+
+    lfuse__data_uniform(LFUSE_F32, a, COUNT, 1, 5, 5);
+    lfuse_output(g, "y", lfuse_sub(lfuse_exp(x), lfuse_mul(lfuse_exp(lfuse_mul(x, lfuse_constant(g, 0.5))),
+                                                          lfuse_exp(lfuse_mul(x, lfuse_constant(g, 0.5))))));
+    evaluate((const lfuse__oracle_input[]){{.name = "x", .data = a, .shape = {COUNT}}}, 1, NULL);
+    for (i = 0; i < COUNT; i++) {
+        const float half = expf(a[i] * 0.5f), square = half * half;
+        got[i] = expf(a[i]) - square;
+        size = exp(a[i]) * 0x1p-23;
+        ck_assert_double_ge(run.results[0].bound[i], 3 * size / 2);
+        ck_assert_double_le(run.results[0].bound[i], 20 * size);
+    }
+    ck_agrees(0, got);
+}
+END_TEST
+
+/* By the formula of the kernels. */
+static float sigmoid(float a)
+{
+    const float t = expf(-fabsf(a));
+
+    return (a < 0 ? t : 1) / (1 + t);
+}
+
+START_TEST(activations)
+{
+    float a[COUNT], got[7][COUNT];
+    const lfuse_value x = vector("x", LFUSE_F32, COUNT);
+    int i, k;
+
+    lfuse__data_normal(LFUSE_F32, a, COUNT, 4, 5);
+    lfuse_output(g, "sigmoid", lfuse_sigmoid(x));
+    lfuse_output(g, "silu", lfuse_silu(x));
+    lfuse_output(g, "gelu", lfuse_gelu(x));
+    lfuse_output(g, "gelu_tanh", lfuse_gelu_tanh(x));
+    lfuse_output(g, "softplus", lfuse_softplus(x));
+    lfuse_output(g, "leaky", lfuse_leaky_relu(x, lfuse_constant(g, 0.01)));
+    lfuse_output(g, "clamp", lfuse_clamp(x, lfuse_constant(g, -1), lfuse_constant(g, 2)));
+    evaluate((const lfuse__oracle_input[]){{.name = "x", .data = a, .shape = {COUNT}}}, 1, NULL);
+    for (i = 0; i < COUNT; i++) {
+        const float u = a[i] * (1.5957691216f + 0.0713548162726f * (a[i] * a[i]));
+        got[0][i] = sigmoid(a[i]);
+        got[1][i] = a[i] * sigmoid(a[i]);
+        got[2][i] = a[i] * 0.5f * erfcf(a[i] * -0.70710678118f);
+        got[3][i] = a[i] * sigmoid(u);
+        got[4][i] = (a[i] > 0 ? a[i] : 0) + log1pf(expf(-fabsf(a[i])));
+        got[5][i] = a[i] > 0 ? a[i] : 0.01f * a[i];
+        got[6][i] = a[i] < -1 ? -1 : a[i] > 2 ? 2 : a[i];
+    }
+    for (k = 0; k < 7; k++) {
+        ck_agrees(k, got[k]);
+        ck_assert_double_le(report.max_bound, 100 * 0x1p-23 * 8);
+        for (i = 0; i < COUNT; i++)
+            if (fabsf(got[k][i]) > 1e-20f) got[k][i] *= 1.0001f;
+        ck_assert(!agrees(k, got[k]));
+        ck_assert_int_gt(report.bad, COUNT / 2);
+    }
+}
+END_TEST
+
+/* Random expressions, evaluated in float beside the graph, over data that meets kinks, steps and poles. */
+enum { NODES = 24 };
+typedef struct random_node {
+    lfuse_value value;
+    float x[COUNT];
+} random_node;
+
+static void apply_random(lfuse__random *r, random_node *n, const random_node *a, const random_node *b)
+{
+    const uint64_t pick = lfuse__random_below(r, 16);
+    int i;
+
+    for (i = 0; i < COUNT; i++) {
+        const float x = a->x[i], y = b->x[i];
+        switch (pick) {
+        case 0: n->x[i] = x + y; break;
+        case 1: n->x[i] = x - y; break;
+        case 2: n->x[i] = x * y; break;
+        case 3: n->x[i] = x / y; break;
+        case 4: n->x[i] = x < y || x != x ? x : y; break;
+        case 5: n->x[i] = x > y || x != x ? x : y; break;
+        case 6: n->x[i] = expf(x); break;
+        case 7: n->x[i] = tanhf(x); break;
+        case 8: n->x[i] = sinf(x); break;
+        case 9: n->x[i] = sqrtf(fabsf(x)); break;
+        case 10: n->x[i] = logf(fabsf(x)); break;
+        case 11: n->x[i] = sigmoid(x); break;
+        case 12: n->x[i] = x > 0 || x != x ? x : 0; break;
+        case 13: n->x[i] = floorf(x); break;
+        case 14: n->x[i] = x > y ? x : y * 0.5f; break;
+        default: n->x[i] = 1 / x; break;
+        }
+    }
+    switch (pick) {
+    case 0: n->value = lfuse_add(a->value, b->value); break;
+    case 1: n->value = lfuse_sub(a->value, b->value); break;
+    case 2: n->value = lfuse_mul(a->value, b->value); break;
+    case 3: n->value = lfuse_div(a->value, b->value); break;
+    case 4: n->value = lfuse_min(a->value, b->value); break;
+    case 5: n->value = lfuse_max(a->value, b->value); break;
+    case 6: n->value = lfuse_exp(a->value); break;
+    case 7: n->value = lfuse_tanh(a->value); break;
+    case 8: n->value = lfuse_sin(a->value); break;
+    case 9: n->value = lfuse_sqrt(lfuse_abs(a->value)); break;
+    case 10: n->value = lfuse_log(lfuse_abs(a->value)); break;
+    case 11: n->value = lfuse_sigmoid(a->value); break;
+    case 12: n->value = lfuse_relu(a->value); break;
+    case 13: n->value = lfuse_floor(a->value); break;
+    case 14:
+        n->value = lfuse_where(lfuse_gt(a->value, b->value), a->value, lfuse_mul(b->value, lfuse_constant(g, 0.5)));
+        break;
+    default: n->value = lfuse_reciprocal(a->value); break;
+    }
+}
+
+START_TEST(random_expressions)
+{
+    static random_node nodes[NODES];
+    lfuse__random r;
+    char name[16];
+    int i, judged = 0;
+
+    lfuse__random_seed(&r, (uint64_t)_i);
+    nodes[0].value = vector("x", LFUSE_F32, COUNT);
+    nodes[1].value = vector("y", LFUSE_F32, COUNT);
+    lfuse__data_normal(LFUSE_F32, nodes[0].x, COUNT, 2, (uint64_t)_i + 1000);
+    lfuse__data_nasty(LFUSE_F32, nodes[1].x, COUNT, (uint64_t)_i + 2000);
+    for (i = 2; i < NODES; i++) {
+        apply_random(&r, &nodes[i], &nodes[lfuse__random_below(&r, (uint64_t)i)],
+                     &nodes[lfuse__random_below(&r, (uint64_t)i)]);
+        snprintf(name, sizeof name, "n%d", i);
+        lfuse_output(g, name, nodes[i].value);
+    }
+    evaluate((const lfuse__oracle_input[]){{.name = "x", .data = nodes[0].x, .shape = {COUNT}},
+                                           {.name = "y", .data = nodes[1].x, .shape = {COUNT}}}, 2, NULL);
+    for (i = 2; i < NODES; i++) {
+        ck_assert_msg(agrees(i - 2, nodes[i].x), "seed %d, value %d: %s", _i, i, report.text);
+        judged += report.open < COUNT / 2;
+    }
+    ck_assert_int_gt(judged, NODES / 2);
+}
+END_TEST
+
+START_TEST(wide_types)
+{
+    double a[COUNT], got[COUNT];
+    const lfuse_value x = vector("x", LFUSE_F64, COUNT);
+    int i;
+
+    lfuse__data_normal(LFUSE_F64, a, COUNT, 2, 5);
+    lfuse_output(g, "y", lfuse_exp(lfuse_tanh(x)));
+    evaluate((const lfuse__oracle_input[]){{.name = "x", .data = a, .shape = {COUNT}}}, 1, NULL);
+    for (i = 0; i < COUNT; i++) got[i] = exp(tanh(a[i]));
+    ck_agrees(0, got);
+    ck_assert_double_le(report.max_bound, 40 * 0x1p-52);
+    got[3] *= 1 + 1e-13;
+    ck_assert(!agrees(0, got));
+}
+END_TEST
+
+START_TEST(half_may_round_inside_or_not)
+{
+    static const lfuse_type halves[] = {LFUSE_F16, LFUSE_BF16};
+    const lfuse_type type = halves[_i];
+    uint16_t a[COUNT], fused[COUNT], unfused[COUNT];
+    const lfuse_value x = vector("x", type, COUNT);
+    int i, differ = 0;
+
+    lfuse__data_normal(type, a, COUNT, 1, 5);
+    lfuse_output(g, "y", lfuse_add(lfuse_mul(x, lfuse_constant(g, 1.1)), x));
+    evaluate((const lfuse__oracle_input[]){{.name = "x", .data = a, .shape = {COUNT}}}, 1, NULL);
+    for (i = 0; i < COUNT; i++) {
+        float value = (float)lfuse__data_get(type, a, i), factor, product, rounded;
+        uint16_t bits;
+        lfuse__data_put(type, &bits, 0, 1.1);
+        factor = (float)lfuse__data_get(type, &bits, 0);
+        product = value * factor;
+        lfuse__data_put(type, &bits, 0, product);
+        rounded = (float)lfuse__data_get(type, &bits, 0);
+        lfuse__data_put(type, fused, i, product + value);
+        lfuse__data_put(type, unfused, i, rounded + value);
+        differ += fused[i] != unfused[i];
+    }
+    ck_assert_int_gt(differ, 0);
+    ck_agrees(0, fused);
+    ck_agrees(0, unfused);
+    for (i = 0; i < COUNT; i++) fused[i] += 3; /* units in the last place */
+    ck_assert(!agrees(0, fused));
+    ck_assert_int_gt(report.bad, COUNT * 9 / 10);
+}
+END_TEST
+
+START_TEST(one_half_operation_is_exact)
+{
+    uint16_t a[COUNT], got[COUNT];
+    const lfuse_value x = vector("x", LFUSE_F16, COUNT);
+    int i;
+
+    lfuse__data_normal(LFUSE_F16, a, COUNT, 1, 5);
+    lfuse_output(g, "y", lfuse_mul(x, x));
+    evaluate((const lfuse__oracle_input[]){{.name = "x", .data = a, .shape = {COUNT}}}, 1, NULL);
+    for (i = 0; i < COUNT; i++) {
+        const float value = lfuse__f16_to_float(a[i]);
+        got[i] = lfuse__double_to_f16(value * value);
+    }
+    ck_agrees(0, got);
+    ck_assert_double_eq(report.max_bound, 0);
+}
+END_TEST
+
+START_TEST(open_comparisons_cover_both)
+{
+    float a[4] = {0.5f, 1.0f, 1.0f, 2.0f}, got[4] = {0, 1, 0, 1};
+    const lfuse_value x = vector("x", LFUSE_F32, 4), e = lfuse_exp(lfuse_log(x)), one = lfuse_constant(g, 1);
+
+    lfuse_output(g, "y", lfuse_cast(lfuse_gt(e, one), LFUSE_F32));
+    lfuse_output(g, "z", lfuse_where(lfuse_gt(e, one), lfuse_constant(g, 5), lfuse_add(x, lfuse_constant(g, 1))));
+    lfuse_output(g, "i", lfuse_cast(e, LFUSE_I32));
+    evaluate((const lfuse__oracle_input[]){{.name = "x", .data = a, .shape = {4}}}, 1, NULL);
+    ck_agrees(0, got);
+    got[2] = 1;
+    ck_agrees(0, got);
+    got[0] = 1;
+    ck_assert(!agrees(0, got));
+    ck_agrees(1, ((const float[]){1.5f, 2, 5, 5}));
+    ck_agrees(1, ((const float[]){1.5f, 5, 2, 5}));
+    ck_assert(!agrees(1, (const float[]){5, 5, 2, 5}));
+    ck_assert(!agrees(1, (const float[]){1.5f, 5, 2, 3}));
+    ck_agrees(2, ((const int32_t[]){0, 1, 0, 2}));
+    ck_agrees(2, ((const int32_t[]){0, 0, 1, 1}));
+    ck_assert(!agrees(2, (const int32_t[]){1, 0, 1, 2}));
+}
+END_TEST
+
+START_TEST(poles_leave_all_open)
+{
+    float a[3] = {1, 0.5f, 2};
+    const lfuse_value x = vector("x", LFUSE_F32, 3), near = lfuse_log(lfuse_exp(lfuse_sub(x, lfuse_constant(g, 1))));
+
+    lfuse_output(g, "y", lfuse_reciprocal(near));
+    evaluate((const lfuse__oracle_input[]){{.name = "x", .data = a, .shape = {3}}}, 1, NULL);
+    ck_agrees(0, ((const float[]){NAN, -2, 1}));
+    ck_assert_int_eq(report.open, 1);
+    ck_assert(!agrees(0, (const float[]){0, -2, NAN}));
+}
+END_TEST
+
+START_TEST(integers)
+{
+    int32_t a[COUNT], b[COUNT], got[COUNT], quotient[COUNT];
+    const lfuse_value x = vector("x", LFUSE_I32, COUNT), y = vector("y", LFUSE_I32, COUNT);
+    int i;
+
+    lfuse__data_nasty(LFUSE_I32, a, COUNT, 1);
+    lfuse__data_nasty(LFUSE_I32, b, COUNT, 2);
+    lfuse_output(g, "z", lfuse_add(lfuse_mul(x, y), lfuse_neg(x)));
+    lfuse_output(g, "q", lfuse_div(x, y));
+    evaluate((const lfuse__oracle_input[]){{.name = "x", .data = a, .shape = {COUNT}},
+                                           {.name = "y", .data = b, .shape = {COUNT}}}, 2, NULL);
+    for (i = 0; i < COUNT; i++) {
+        got[i] = (int32_t)((uint32_t)a[i] * (uint32_t)b[i] - (uint32_t)a[i]);
+        quotient[i] = b[i] == 0 ? 0 : (int32_t)((int64_t)a[i] / b[i]);
+    }
+    ck_agrees(0, got);
+    ck_agrees(1, quotient);
+    ck_assert_double_eq(report.max_bound, 0);
+    got[7]++;
+    ck_assert(!agrees(0, got));
+}
+END_TEST
+
+START_TEST(casts)
+{
+    float a[COUNT];
+    double b[COUNT];
+    int32_t whole[COUNT];
+    uint16_t half[COUNT];
+    uint8_t truth[COUNT];
+    const lfuse_value x = vector("x", LFUSE_F32, COUNT), w = vector("w", LFUSE_F64, COUNT);
+    int i;
+
+    lfuse__data_nasty(LFUSE_F32, a, COUNT, 1);
+    lfuse__data_nasty(LFUSE_F64, b, COUNT, 1);
+    lfuse_output(g, "i", lfuse_cast(x, LFUSE_I32));
+    lfuse_output(g, "h", lfuse_cast(w, LFUSE_BF16));
+    lfuse_output(g, "b", lfuse_cast(x, LFUSE_BOOL));
+    evaluate((const lfuse__oracle_input[]){{.name = "x", .data = a, .shape = {COUNT}},
+                                           {.name = "w", .data = b, .shape = {COUNT}}}, 2, NULL);
+    for (i = 0; i < COUNT; i++) {
+        lfuse__data_put(LFUSE_I32, whole, i, a[i]);
+        half[i] = lfuse__double_to_bf16(b[i]);
+        truth[i] = a[i] != 0;
+    }
+    ck_agrees(0, whole);
+    ck_agrees(1, half);
+    ck_agrees(2, truth);
+    truth[5] = (uint8_t)(truth[5] + 2);
+    ck_assert(!agrees(2, truth));
+}
+END_TEST
+
+START_TEST(broadcasting_and_views)
+{
+    float a[6] = {1, 2, 3, 4, 5, 6}, b[2] = {10, 20}, c = 100;
+    const float sum[6] = {111, 112, 113, 124, 125, 126}, swapped[6] = {1, 4, 2, 5, 3, 6};
+    const lfuse_value x = lfuse_input(g, "x", LFUSE_F32, 2, LFUSE_DIMS(2, 3));
+    const lfuse_value y = lfuse_input(g, "y", LFUSE_F32, 2, LFUSE_DIMS(2, 1));
+    const lfuse_value z = lfuse_input(g, "z", LFUSE_F32, 0, NULL);
+    const float repeated[8] = {10, 10, 20, 20, 10, 10, 20, 20};
+
+    lfuse_output(g, "sum", lfuse_add(lfuse_add(x, y), z));
+    lfuse_output(g, "swapped", lfuse_transpose(x));
+    lfuse_output(g, "repeated", lfuse_broadcast_to(y, 3, LFUSE_DIMS(2, 2, 2)));
+    evaluate((const lfuse__oracle_input[]){{.name = "x", .data = a, .shape = {2, 3}},
+                                           {.name = "y", .data = b, .shape = {2, 1}},
+                                           {.name = "z", .data = &c}}, 3, NULL);
+    ck_agrees(0, sum);
+    ck_agrees(1, swapped);
+    ck_agrees(2, repeated);
+    ck_assert_int_eq(run.results[1].shape[0], 3);
+    ck_assert_int_eq(run.results[2].rank, 3);
+}
+END_TEST
+
+/* ---- sums ---- */
+
+/* The canonical sum by its definition, element by element. */
+static float canonical(const float *x, int64_t count)
+{
+    float partial[64];
+    int64_t segments = (count + 1023) / 1024, s, i;
+    int c, h;
+
+    if (!count) return 0;
+    for (s = 0; s < segments; s++) {
+        float lane[128];
+        for (c = 0; c < 128; c++) {
+            lane[c] = -0.0f;
+            for (i = s * 1024 + c; i < count && i < (s + 1) * 1024; i += 128) lane[c] += x[i];
+        }
+        for (h = 64; h; h /= 2) {
+            float folded[128];
+            for (c = 0; c < 128; c++) folded[c] = lane[c] + lane[c ^ h];
+            memcpy(lane, folded, sizeof lane);
+        }
+        partial[s] = lane[0];
+    }
+    while (segments > 1) {
+        for (s = 0; 2 * s < segments; s++)
+            partial[s] = 2 * s + 1 < segments ? partial[2 * s] + partial[2 * s + 1] : partial[2 * s];
+        segments = (segments + 1) / 2;
+    }
+    return partial[0];
+}
+
+START_TEST(sums_are_canonical)
+{
+    static const int64_t lengths[] = {0, 1, 127, 128, 129, 1023, 1024, 1025, 5000, 7777};
+    const int64_t length = lengths[_i];
+    float *x = malloc((size_t)(3 * length + 1) * sizeof *x), got[3];
+    int i;
+
+    lfuse__data_normal(LFUSE_F32, x, 3 * length, 1, 3);
+    lfuse_output(g, "y", lfuse_sum(lfuse_input(g, "x", LFUSE_F32, 2, LFUSE_DIMS(3, length)), 1, (const int[]){1}, 0));
+    evaluate((const lfuse__oracle_input[]){{.name = "x", .data = x, .shape = {3, length}}}, 1, NULL);
+    for (i = 0; i < 3; i++) got[i] = canonical(x + i * length, length);
+    ck_agrees(0, got);
+    ck_assert_double_eq(report.max_bound, 0);
+    ck_assert(!signbit((double)run.results[0].value[0]) || length);
+    free(x);
+}
+END_TEST
+
+START_TEST(sums_of_inexact_values)
+{
+    float x[5000], y[5000], got;
+    int i;
+
+    lfuse__data_normal(LFUSE_F32, x, 5000, 1, 3);
+    lfuse_output(g, "y", lfuse_sum(lfuse_exp(vector("x", LFUSE_F32, 5000)), 1, (const int[]){0}, 0));
+    evaluate((const lfuse__oracle_input[]){{.name = "x", .data = x, .shape = {5000}}}, 1, NULL);
+    for (i = 0; i < 5000; i++) y[i] = expf(x[i]);
+    got = canonical(y, 5000);
+    ck_agrees(0, &got);
+    ck_assert_double_lt(run.results[0].bound[0], got * 3e-6);
+    got -= y[4999];
+    ck_assert(!agrees(0, &got));
+}
+END_TEST
+
+/* ---- products ---- */
+
+static void naive(int64_t m, int64_t n, int64_t k, const float *a, const float *b, float *c)
+{
+    int64_t i, j, p;
+
+    for (i = 0; i < m; i++)
+        for (j = 0; j < n; j++) {
+            float sum = 0;
+            for (p = 0; p < k; p++) sum += a[i * k + p] * b[p * n + j];
+            c[i * n + j] = sum;
+        }
+}
+
+enum { M = 37, N = 29, K = 130 };
+static float left[M * K], right[K * N], product[M * N];
+
+static void make_product(lfuse_type type)
+{
+    const lfuse_value a = lfuse_input(g, "a", type, 2, LFUSE_DIMS(M, K));
+    const lfuse_value b = lfuse_input(g, "b", type, 2, LFUSE_DIMS(K, N));
+
+    lfuse_output(g, "c", lfuse_matmul(a, b));
+}
+
+START_TEST(products)
+{
+    const lfuse__oracle_input inputs[] = {{.name = "a", .data = left, .shape = {M, K}},
+                                          {.name = "b", .data = right, .shape = {K, N}}};
+    int i;
+
+    make_product(LFUSE_F32);
+    lfuse__data_normal(LFUSE_F32, left, M * K, 1, 1);
+    lfuse__data_normal(LFUSE_F32, right, K * N, 1, 2);
+    evaluate(inputs, 2, NULL);
+    naive(M, N, K, left, right, product);
+    ck_agrees(0, product);
+    ck_assert_double_gt(report.max_ratio, 0.001);
+    /* A lost last product of each sum, and a value that was rounded to half precision on the way. */
+    for (i = 0; i < M * N; i++) product[i] -= left[i / N * K + K - 1] * right[(K - 1) * N + i % N];
+    ck_assert(!agrees(0, product));
+    ck_assert_int_gt(report.bad, M * N * 9 / 10);
+    for (i = 0; i < M * K; i++) left[i] = lfuse__f16_to_float(lfuse__double_to_f16(left[i]));
+    naive(M, N, K, left, right, product);
+    ck_assert(!agrees(0, product));
+}
+END_TEST
+
+START_TEST(products_of_integers_are_exact)
+{
+    const lfuse__oracle_input inputs[] = {{.name = "a", .data = left, .shape = {M, K}},
+                                          {.name = "b", .data = right, .shape = {K, N}}};
+
+    make_product(LFUSE_F32);
+    lfuse__data_integers(LFUSE_F32, left, M * K, 8, 1);
+    lfuse__data_integers(LFUSE_F32, right, K * N, 8, 2);
+    evaluate(inputs, 2, NULL);
+    naive(M, N, K, left, right, product);
+    ck_agrees(0, product);
+    ck_assert_double_eq(report.max_bound, 0);
+    product[M * N - 1] += 1;
+    ck_assert(!agrees(0, product));
+}
+END_TEST
+
+START_TEST(products_of_f64)
+{
+    static double a[M * K], b[K * N], c[M * N];
+    const lfuse__oracle_input inputs[] = {{.name = "a", .data = a, .shape = {M, K}},
+                                          {.name = "b", .data = b, .shape = {K, N}}};
+    int i, j, p;
+
+    make_product(LFUSE_F64);
+    lfuse__data_normal(LFUSE_F64, a, M * K, 1, 1);
+    lfuse__data_normal(LFUSE_F64, b, K * N, 1, 2);
+    evaluate(inputs, 2, NULL);
+    for (i = 0; i < M; i++)
+        for (j = 0; j < N; j++)
+            for (c[i * N + j] = 0, p = 0; p < K; p++) c[i * N + j] += a[i * K + p] * b[p * N + j];
+    ck_agrees(0, c);
+    ck_assert_double_gt(report.max_ratio, 0.001);
+    c[5] += 1e-11;
+    ck_assert(!agrees(0, c));
+}
+END_TEST
+
+START_TEST(products_with_infinities)
+{
+    const lfuse__oracle_input inputs[] = {{.name = "a", .data = left, .shape = {M, K}},
+                                          {.name = "b", .data = right, .shape = {K, N}}};
+
+    make_product(LFUSE_F32);
+    lfuse__data_normal(LFUSE_F32, left, M * K, 1, 1);
+    lfuse__data_normal(LFUSE_F32, right, K * N, 1, 2);
+    left[0] = INFINITY;
+    right[3] = NAN;
+    evaluate(inputs, 2, NULL);
+    naive(M, N, K, left, right, product);
+    ck_agrees(0, product);
+    ck_assert_int_eq(report.open, 0);
+    product[0] = 1;
+    ck_assert(!agrees(0, product));
+}
+END_TEST
+
+START_TEST(chains_of_products)
+{
+    float b[N], hidden[M * N], second[N * N], result[M * N];
+    const lfuse_value x = lfuse_input(g, "x", LFUSE_F32, 2, LFUSE_DIMS(M, K));
+    const lfuse_value w = lfuse_input(g, "w", LFUSE_F32, 2, LFUSE_DIMS(K, N));
+    const lfuse_value bias = lfuse_input(g, "bias", LFUSE_F32, 1, LFUSE_DIMS(N));
+    const lfuse_value v = lfuse_input(g, "v", LFUSE_F32, 2, LFUSE_DIMS(N, N));
+    int i;
+
+    lfuse_output(g, "y", lfuse_tanh(lfuse_matmul(lfuse_relu(lfuse_add(lfuse_matmul(x, w), bias)), v)));
+    lfuse__data_normal(LFUSE_F32, left, M * K, 1, 1);
+    lfuse__data_normal(LFUSE_F32, right, K * N, 0.1, 2);
+    lfuse__data_normal(LFUSE_F32, b, N, 1, 3);
+    lfuse__data_normal(LFUSE_F32, second, N * N, 0.2, 4);
+    evaluate((const lfuse__oracle_input[]){{.name = "x", .data = left, .shape = {M, K}},
+                                           {.name = "w", .data = right, .shape = {K, N}},
+                                           {.name = "bias", .data = b, .shape = {N}},
+                                           {.name = "v", .data = second, .shape = {N, N}}}, 4, NULL);
+    naive(M, N, K, left, right, hidden);
+    for (i = 0; i < M * N; i++) hidden[i] = fmaxf(hidden[i] + b[i % N], 0);
+    naive(M, N, N, hidden, second, result);
+    for (i = 0; i < M * N; i++) result[i] = tanhf(result[i]);
+    ck_agrees(0, result);
+    ck_assert_int_eq(report.open, 0);
+    ck_assert_double_lt(report.max_bound, 1e-3);
+    for (i = 0; i < M * N; i++) result[i] *= 0.999f;
+    ck_assert(!agrees(0, result));
+}
+END_TEST
+
+START_TEST(rows_are_rows_of_the_whole)
+{
+    const int64_t rows[] = {36, 0, 17, 17};
+    const lfuse__oracle_options options = {.rows = rows, .nrows = 4};
+    const lfuse_size batch = lfuse_size_var(g, "batch", 1, 100);
+    const lfuse_value x = lfuse_input(g, "x", LFUSE_F32, 2, LFUSE_DIMS(batch, K));
+    const lfuse_value w = lfuse_input(g, "w", LFUSE_F32, 2, LFUSE_DIMS(K, N));
+    const lfuse_value h = lfuse_matmul(x, w);
+    lfuse__oracle_input inputs[] = {{.name = "x", .data = left, .shape = {M, K}, .rows = true},
+                                    {.name = "w", .data = right, .shape = {K, N}}};
+    lfuse__oracle_run whole;
+    int i, k;
+
+    lfuse_output(g, "y", lfuse_sub(h, lfuse_sum(h, 1, (const int[]){1}, 1)));
+    lfuse_output(g, "z", lfuse_transpose(lfuse_transpose(h)));
+    lfuse__data_normal(LFUSE_F32, left, M * K, 1, 1);
+    lfuse__data_normal(LFUSE_F32, right, K * N, 1, 2);
+    evaluate(inputs, 2, NULL);
+    ck_assert_int_eq(run.results[0].shape[0], M);
+    whole = run;
+    ck_assert_int_eq(lfuse__oracle_run_graph(g, inputs, 2, &options, &run), LFUSE_ERR_UNSUPPORTED);
+    lfuse_graph_destroy(g);
+    g = lfuse_graph_create();
+    {
+        const lfuse_size b = lfuse_size_var(g, "batch", 1, 100);
+        const lfuse_value p = lfuse_matmul(lfuse_input(g, "x", LFUSE_F32, 2, LFUSE_DIMS(b, K)),
+                                           lfuse_input(g, "w", LFUSE_F32, 2, LFUSE_DIMS(K, N)));
+        lfuse_output(g, "y", lfuse_sub(p, lfuse_sum(p, 1, (const int[]){1}, 1)));
+    }
+    evaluate(inputs, 2, &options);
+    ck_assert_int_eq(run.results[0].shape[0], 4);
+    for (i = 0; i < 4; i++)
+        for (k = 0; k < N; k++) {
+            ck_assert(run.results[0].value[i * N + k] == whole.results[0].value[rows[i] * N + k]);
+            ck_assert(run.results[0].bound[i * N + k] == whole.results[0].bound[rows[i] * N + k]);
+        }
+    lfuse__oracle_free(&whole);
+}
+END_TEST
+
+static lfuse_status check_product(int transposed, const float *a, const float *b, const float *c)
+{
+    return lfuse__oracle_product(LFUSE_F32, M, N, K, transposed & 1, transposed & 2, a, b, c, 99, &report);
+}
+
+START_TEST(random_vector_finds_wrong_products)
+{
+    static float c[M * N];
+    int transposed;
+
+    for (transposed = 0; transposed < 4; transposed++) {
+        static float a[M * K], b[K * N];
+        int i;
+        lfuse__data_normal(LFUSE_F32, left, M * K, 1, 1);
+        lfuse__data_normal(LFUSE_F32, right, K * N, 1, 2);
+        naive(M, N, K, left, right, c);
+        for (i = 0; i < M * K; i++) a[transposed & 1 ? i % K * M + i / K : i] = left[i];
+        for (i = 0; i < K * N; i++) b[transposed & 2 ? i % N * K + i / N : i] = right[i];
+        ck_assert_int_eq(check_product(transposed, a, b, c), LFUSE_OK);
+        ck_assert_msg(!report.bad, "%s", report.text);
+        c[4 * N + 7] += 0.1f;
+        ck_assert_int_eq(check_product(transposed, a, b, c), LFUSE_OK);
+        ck_assert_int_eq(report.bad, 1);
+        ck_assert_int_eq(report.first_bad, 4);
+    }
+}
+END_TEST
+
+/* ---- lists, numbers, updates ---- */
+
+START_TEST(lists_and_updates)
+{
+    float p0[3] = {1, 2, 3}, p1[1] = {4}, g0[3] = {10, 20, 30}, g1[1] = {40};
+    const void *p[] = {p0, p1, p1}, *d[] = {g0, g1, g1};
+    const int64_t elements[] = {3, 1, 0};
+    const lfuse_value params = lfuse_list_input(g, "p", LFUSE_F32, LFUSE_RANK_ANY);
+    const lfuse_value grads = lfuse_list_input(g, "g", LFUSE_F32, LFUSE_RANK_ANY);
+    const lfuse_value norm = lfuse_member_sum(lfuse_mul(grads, grads)), rate = lfuse_scalar(g, "rate");
+    const lfuse__oracle_input inputs[] = {{.name = "p", .members = p, .elements = elements, .count = 3},
+                                          {.name = "g", .members = d, .elements = elements, .count = 3},
+                                          {.name = "rate", .number = 0.5}};
+    const float moved[4] = {1 - 5.0f / 1400, 2 - 10.0f / 1400, 3 - 15.0f / 1400, 4 - 20.0f / 1600};
+    const lfuse__oracle_result *r;
+    int i;
+
+    lfuse_output(g, "norm", norm);
+    lfuse_update(params, lfuse_sub(params, lfuse_div(lfuse_mul(grads, rate), norm)));
+    evaluate(inputs, 3, NULL);
+    ck_assert_int_eq(run.nresults, 2);
+    r = lfuse__oracle_find(&run, "norm");
+    ck_assert_ptr_nonnull(r);
+    ck_assert_int_eq(r->count, 3);
+    ck_assert(r->value[0] == 1400 && r->value[1] == 1600 && r->value[2] == 0);
+    r = lfuse__oracle_find(&run, "p");
+    ck_assert_int_eq(r->count, 4);
+    ck_assert_int_eq(r->members, 3);
+    ck_assert(r->ends[0] == 3 && r->ends[1] == 4 && r->ends[2] == 4);
+    for (i = 0; i < 4; i++) ck_assert_float_eq_tol((float)r->value[i], moved[i], 1e-6f);
+    ck_assert_ptr_null(lfuse__oracle_find(&run, "rate"));
+}
+END_TEST
+
+START_TEST(numbers_round_once)
+{
+    float a[2] = {1, 2}, got[2];
+    double decay = pow(0.999, 3);
+    const lfuse_value x = vector("x", LFUSE_F32, 2), beta = lfuse_scalar(g, "beta"), step = lfuse_scalar(g, "step");
+
+    lfuse_output(g, "y", lfuse_mul(x, lfuse_sub(lfuse_constant(g, 1), lfuse_pow(beta, step))));
+    evaluate((const lfuse__oracle_input[]){{.name = "x", .data = a, .shape = {2}},
+                                           {.name = "beta", .number = 0.999},
+                                           {.name = "step", .number = 3}}, 3, NULL);
+    got[0] = (float)(1 - decay);
+    got[1] = 2 * got[0];
+    ck_agrees(0, got);
+    ck_assert_double_eq(report.max_bound, 0);
+}
+END_TEST
+
+START_TEST(mistakes)
+{
+    float a[4] = {1, 2, 3, 4};
+    const lfuse_size n = lfuse_size_var(g, "n", 2, 4);
+    const lfuse_value x = lfuse_input(g, "x", LFUSE_F32, 1, LFUSE_DIMS(n));
+    const lfuse__oracle_input right_one = {.name = "x", .data = a, .shape = {4}}, number = {.name = "n", .number = 3};
+    const lfuse__oracle_input unknown = {.name = "q"}, large = {.name = "x", .data = a, .shape = {5}};
+    const lfuse__oracle_input output = {.name = "y", .data = a, .shape = {4}}, none = {.name = "x", .shape = {4}};
+
+    lfuse_output(g, "y", lfuse_neg(x));
+#define ck_mistake(status, ...)                                                                                        \
+    ck_assert_int_eq(lfuse__oracle_run_graph(g, (const lfuse__oracle_input[]){__VA_ARGS__},                            \
+                                             sizeof((const lfuse__oracle_input[]){__VA_ARGS__}) /                      \
+                                                 sizeof(lfuse__oracle_input), NULL, &run), status)
+    ck_mistake(LFUSE_ERR_NAME, right_one, unknown);
+    ck_mistake(LFUSE_ERR_BINDING, right_one, right_one);
+    ck_mistake(LFUSE_ERR_BINDING, right_one, output);
+    ck_mistake(LFUSE_ERR_BINDING, number);
+    ck_mistake(LFUSE_ERR_SHAPE, right_one, number);
+    ck_mistake(LFUSE_ERR_BOUNDS, large);
+    ck_mistake(LFUSE_ERR_INVALID, none);
+    ck_mistake(LFUSE_OK, right_one);
+    ck_assert_int_eq(lfuse__oracle_run_graph(NULL, NULL, 0, NULL, &run), LFUSE_ERR_INVALID);
+}
+END_TEST
+
+START_TEST(inexact_devices_get_more)
+{
+    const lfuse__oracle_options inexact = {.inexact = true};
+    float a[3] = {1, 2, 3}, got[3];
+    int i;
+
+    lfuse_output(g, "y", lfuse_div(lfuse_constant(g, 1), vector("x", LFUSE_F32, 3)));
+    evaluate((const lfuse__oracle_input[]){{.name = "x", .data = a, .shape = {3}}}, 1, &inexact);
+    for (i = 0; i < 3; i++) got[i] = nextafterf(1 / a[i], 0);
+    ck_agrees(0, got);
+    for (i = 0; i < 3; i++) got[i] = nextafterf(nextafterf(got[i], 0), 0);
+    ck_assert(!agrees(0, got));
+}
+END_TEST
+
+static Suite *suite_oracle(void)
+{
+    Suite *s = suite_create("oracle");
+    TCase *t = tcase_create("oracle");
+
+    tcase_add_checked_fixture(t, make, destroy);
+    tcase_add_test(t, exact_chains_have_no_tolerance);
+    tcase_add_test(t, nasty_data_is_exact_too);
+    tcase_add_loop_test(t, functions, 0, UNARIES);
+    tcase_add_test(t, errors_propagate);
+    tcase_add_test(t, activations);
+    tcase_add_loop_test(t, random_expressions, 0, 40);
+    tcase_add_test(t, wide_types);
+    tcase_add_loop_test(t, half_may_round_inside_or_not, 0, 2);
+    tcase_add_test(t, one_half_operation_is_exact);
+    tcase_add_test(t, open_comparisons_cover_both);
+    tcase_add_test(t, poles_leave_all_open);
+    tcase_add_test(t, integers);
+    tcase_add_test(t, casts);
+    tcase_add_test(t, broadcasting_and_views);
+    tcase_add_loop_test(t, sums_are_canonical, 0, 10);
+    tcase_add_test(t, sums_of_inexact_values);
+    tcase_add_test(t, products);
+    tcase_add_test(t, products_of_integers_are_exact);
+    tcase_add_test(t, products_of_f64);
+    tcase_add_test(t, products_with_infinities);
+    tcase_add_test(t, chains_of_products);
+    tcase_add_test(t, rows_are_rows_of_the_whole);
+    tcase_add_test(t, random_vector_finds_wrong_products);
+    tcase_add_test(t, lists_and_updates);
+    tcase_add_test(t, numbers_round_once);
+    tcase_add_test(t, mistakes);
+    tcase_add_test(t, inexact_devices_get_more);
+    suite_add_tcase(s, t);
+    return s;
+}
+
+TEST_MAIN(CK_FORK_GETENV, suite_oracle)

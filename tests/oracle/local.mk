@@ -1,0 +1,8 @@
+# SPDX-License-Identifier: Apache-2.0
+oracle_tests = %reldir%/check_data %reldir%/check_oracle
+check_PROGRAMS += $(oracle_tests)
+TESTS += $(oracle_tests)
+tests_oracle_check_data_SOURCES = %reldir%/check_data.c
+tests_oracle_check_data_LDADD = bench/liboracle.la $(TEST_LIBS)
+tests_oracle_check_oracle_SOURCES = %reldir%/check_oracle.c
+tests_oracle_check_oracle_LDADD = bench/liboracle.la $(TEST_LIBS)

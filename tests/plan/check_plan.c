@@ -1,0 +1,518 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What the passes decide, read from the printed plan. No device. */
+#ifdef HAVE_CONFIG_H
+#include "config.h"
+#endif
+
+#include <stdio.h>
+#include <string.h>
+
+#include <libfuse.h>
+
+#include "common/base/error.h"
+#include "common/plan/plan.h"
+#include "tests/support/main.h"
+
+static lfuse_graph *g;
+static lfuse_graph *canonical;
+static lfuse__plan_body *plan;
+static lfuse__strbuf text;
+
+static void setup(void)
+{
+    g = lfuse_graph_create();
+    text = (lfuse__strbuf)LFUSE__STRBUF_INIT;
+}
+
+static void drop(void)
+{
+    lfuse__plan_free(plan);
+    lfuse_graph_destroy(canonical);
+    plan = NULL, canonical = NULL;
+}
+
+static void teardown(void)
+{
+    drop();
+    lfuse_graph_destroy(g);
+    lfuse__strbuf_free(&text);
+}
+
+static void make(unsigned disable)
+{
+    const lfuse_plan_options options = { .disable = disable };
+    lfuse__facts facts;
+
+    memset(&facts, 0, sizeof facts);
+    facts.info.f64 = 1;
+    drop();
+    ck_assert_msg(!lfuse__graph_canonical(g, &canonical), "%s", lfuse__error_message());
+    ck_assert_msg(!lfuse__plan_make(canonical, &facts, &options, &plan), "%s", lfuse__error_message());
+    lfuse__strbuf_clear(&text);
+    lfuse__plan_print(plan, canonical, &text);
+}
+
+static void expect(const char *wanted)
+{
+    make(0);
+    ck_assert_str_eq(text.data, wanted);
+}
+
+/* The steps of one alternative of a stage. */
+static const char *alternative(int stage, int i)
+{
+    const lfuse__alternative *a = &plan->stages[stage].alternatives[i];
+    int k;
+
+    ck_assert_int_lt(i, plan->stages[stage].nalternatives);
+    lfuse__strbuf_clear(&text);
+    lfuse__strbuf_format(&text, "%s:", a->name);
+    for (k = 0; k < a->nsteps; k++) {
+        lfuse__strbuf_add(&text, " ");
+        lfuse__step_print(plan, &a->steps[k], canonical, &text);
+    }
+    return text.data;
+}
+
+static lfuse_value vector(const char *name)
+{
+    return lfuse_input(g, name, LFUSE_F32, 1, LFUSE_DIMS(8));
+}
+
+static lfuse_value number(double x)
+{
+    return lfuse_constant(g, x);
+}
+
+/* ---- numbers.c, views.c ---- */
+
+START_TEST(numbers_become_slots)
+{
+    const lfuse_value s = lfuse_scalar(g, "s");
+
+    lfuse_output(g, "y", lfuse_mul(vector("x"), lfuse_add(lfuse_pow(s, number(2)), number(1))));
+    lfuse_output(g, "z", lfuse_add(lfuse_cast(vector("w"), LFUSE_F64), s));
+    expect("(pointwise 8 (y (mul x (add (pow s 2) 1)))) (pointwise 8 (z (add (f64 w) s)))");
+    ck_assert_int_eq(plan->nnumbers, 2);
+    ck_assert_int_eq(plan->stages[0].alternatives[0].steps[0].body.number_types[0], LFUSE_F32);
+    ck_assert_int_eq(plan->stages[1].alternatives[0].steps[0].body.number_types[0], LFUSE_F64);
+}
+END_TEST
+
+START_TEST(views_are_axes)
+{
+    const int turn[] = { 2, 0, 1 };
+    const lfuse_value x = lfuse_input(g, "x", LFUSE_F32, 3, LFUSE_DIMS(2, 3, 4));
+    const lfuse_value r = lfuse_input(g, "r", LFUSE_F32, 2, LFUSE_DIMS(3, 1));
+    const lfuse__operand *o;
+
+    lfuse_output(g, "y", lfuse_add(lfuse_permute(x, turn), lfuse_transpose(r)));
+    expect("(pointwise 4 x 2 x 3 (y (add x r)))");
+    o = plan->stages[0].alternatives[0].steps[0].operands;
+    ck_assert_mem_eq(o[0].axis, ((const int8_t[]){ 2, 0, 1, -1, -1, -1, -1, -1 }), LFUSE_MAX_RANK);
+    ck_assert_mem_eq(o[1].axis, ((const int8_t[]){ -1, -1, 0, -1, -1, -1, -1, -1 }), LFUSE_MAX_RANK);
+}
+END_TEST
+
+/* ---- pointwise.c, split.c ---- */
+
+START_TEST(a_region_with_two_results)
+{
+    const lfuse_value x = vector("x"), e = lfuse_exp(x), t = lfuse_tanh(e);
+
+    lfuse_output(g, "e", e);
+    lfuse_output(g, "y", lfuse_mul(t, t));
+    expect("(pointwise 8 (e %1=(exp x)) (y (mul %2=(tanh %1) %2)))");
+}
+END_TEST
+
+START_TEST(fusion_can_be_switched_off)
+{
+    lfuse_output(g, "y", lfuse_neg(lfuse_exp(lfuse_add(vector("x"), number(1)))));
+    make(LFUSE_NO_POINTWISE_FUSION);
+    ck_assert_str_eq(text.data, "(pointwise 8 (t0 (add x 1))) (pointwise 8 (t1 (exp t0))) (pointwise 8 (y (neg t1)))");
+}
+END_TEST
+
+START_TEST(what_is_read_later_is_computed_later)
+{
+    const int last[] = { -1 };
+    const lfuse_value x = lfuse_input(g, "x", LFUSE_F32, 2, LFUSE_DIMS(4, 8));
+    const lfuse_value s = lfuse_sum(x, 1, last, 1);
+
+    /* sigmoid(x) joins the division, though nothing keeps it from running before the sum */
+    lfuse_output(g, "y", lfuse_div(lfuse_sigmoid(x), s));
+    expect("(rowsum 4 x 8 1 (t0 x)) (pointwise 4 x 8 (y (div (sigmoid x) t0)))");
+}
+END_TEST
+
+START_TEST(no_cycle_through_a_sum)
+{
+    const int last[] = { -1 };
+    const lfuse_value e = lfuse_exp(lfuse_input(g, "x", LFUSE_F32, 2, LFUSE_DIMS(4, 8)));
+
+    lfuse_output(g, "y", lfuse_div(e, lfuse_sum(e, 1, last, 1)));
+    expect("(pointwise 4 x 8 (t0 (exp x))) (rowsum 4 x 8 1 (t1 t0)) (pointwise 4 x 8 (y (div t0 t1)))");
+}
+END_TEST
+
+START_TEST(smaller_shapes_are_steps_and_single_numbers_are_not)
+{
+    const lfuse_value x = lfuse_input(g, "x", LFUSE_F32, 2, LFUSE_DIMS(4, 8)), r = vector("r");
+    const lfuse_value one = lfuse_input(g, "one", LFUSE_F32, 0, NULL);
+
+    lfuse_output(g, "y", lfuse_mul(lfuse_add(x, lfuse_exp(r)), lfuse_sqrt(one)));
+    expect("(pointwise 8 (t0 (exp r))) (pointwise 4 x 8 (y (mul (add x t0) (sqrt one))))");
+}
+END_TEST
+
+START_TEST(a_permuted_producer_joins_its_only_reader)
+{
+    const lfuse_value x = lfuse_input(g, "x", LFUSE_F32, 2, LFUSE_DIMS(4, 8)), z = lfuse_input(g, "z", LFUSE_F32, 2,
+        LFUSE_DIMS(8, 4));
+
+    lfuse_output(g, "y", lfuse_add(lfuse_transpose(lfuse_exp(x)), z));
+    lfuse_output(g, "t", lfuse_transpose(lfuse_tanh(x)));
+    expect("(pointwise 8 x 4 (y (add (exp x) z))) (pointwise 8 x 4 (t (tanh x)))");
+}
+END_TEST
+
+START_TEST(many_operands_are_split)
+{
+    lfuse_value s = vector("x");
+    char name[16];
+    int i, k;
+
+    for (i = 0; i < 40; i++) {
+        snprintf(name, sizeof name, "a%d", i);
+        s = lfuse_add(s, vector(name));
+    }
+    lfuse_output(g, "s", s);
+    make(0);
+    ck_assert_int_eq(plan->nstages, 4);
+    for (i = 0; i < plan->nstages; i++)
+        for (k = 0; k < plan->stages[i].nalternatives; k++)
+            ck_assert_int_le(plan->stages[i].alternatives[k].steps[0].noperands, LFUSE__MAX_BUFFERS);
+}
+END_TEST
+
+START_TEST(long_chains_are_split)
+{
+    lfuse_value x = vector("x");
+    int i;
+
+    for (i = 0; i < 5000; i++) x = lfuse_sin(x);
+    lfuse_output(g, "y", x);
+    make(0);
+    ck_assert_int_gt(plan->nstages, 19);
+    ck_assert_int_lt(plan->nstages, 60);
+}
+END_TEST
+
+START_TEST(many_results_are_split)
+{
+    const lfuse_value e = lfuse_exp(vector("x"));
+    char name[16];
+    int i;
+
+    for (i = 0; i < 30; i++) {
+        snprintf(name, sizeof name, "y%d", i);
+        lfuse_output(g, name, lfuse_add(e, number(i + 1)));
+    }
+    make(0);
+    for (i = 0; i < plan->nstages; i++)
+        ck_assert_int_le(plan->stages[i].alternatives[0].steps[0].noperands, LFUSE__MAX_BUFFERS);
+}
+END_TEST
+
+/* ---- rows.c ---- */
+
+START_TEST(sums_take_what_they_alone_read)
+{
+    const int last[] = { -1 }, both[] = { 0, 1 };
+    const lfuse_value x = lfuse_input(g, "x", LFUSE_F32, 2, LFUSE_DIMS(4, 8));
+    const lfuse_value c = lfuse_sub(x, number(1));
+
+    lfuse_output(g, "v", lfuse_sum(lfuse_mul(c, c), 1, last, 0));
+    lfuse_output(g, "all", lfuse_sum(lfuse_abs(x), 2, both, 0));
+    expect("(rowsum 4 x 8 1 (v (mul %1=(sub x 1) %1))) (rowsum 4 x 8 2 (all (abs x)))");
+}
+END_TEST
+
+START_TEST(a_second_name_of_a_sum_is_a_copy)
+{
+    const int last[] = { -1 };
+    const lfuse_value s = lfuse_sum(lfuse_input(g, "x", LFUSE_F32, 2, LFUSE_DIMS(4, 8)), 1, last, 0);
+
+    lfuse_output(g, "a", s);
+    lfuse_output(g, "b", s);
+    expect("(rowsum 4 x 8 1 (a x)) (pointwise 4 (b a))");
+}
+END_TEST
+
+/* ---- product.c ---- */
+
+static void dense(lfuse_type type, lfuse_value (*activation)(lfuse_value))
+{
+    const lfuse_size batch = lfuse_size_var(g, "batch", 1, 4096);
+    const lfuse_value x = lfuse_input(g, "x", type, 2, LFUSE_DIMS(batch, 512));
+    const lfuse_value w = lfuse_frozen(g, "w", type, 2, LFUSE_DIMS(512, 512)), b = lfuse_frozen(g, "b", type, 1,
+        LFUSE_DIMS(512));
+
+    lfuse_output(g, "y", activation(lfuse_add(lfuse_matmul(x, w), b)));
+}
+
+START_TEST(a_dense_layer)
+{
+    dense(LFUSE_F32, lfuse_relu);
+    expect("(gemm batch x 512 x 512 (relu (add acc b)))");
+    ck_assert_str_eq(alternative(0, 1), "vendor+pointwise: (gemm batch x 512 x 512 acc) "
+                                        "(pointwise batch x 512 (y (relu (add y b))))");
+    ck_assert_int_eq(plan->stages[0].nalternatives, 2);
+    make(LFUSE_NO_EPILOGUE);
+    ck_assert_str_eq(text.data, "(gemm batch x 512 x 512 acc) (pointwise batch x 512 (y (relu (add t0 b))))");
+    make(LFUSE_NO_EPILOGUE | LFUSE_NO_POINTWISE_FUSION);
+    ck_assert_int_eq(plan->nstages, 3);
+}
+END_TEST
+
+START_TEST(an_activation_outside_the_list)
+{
+    dense(LFUSE_F32, lfuse_gelu);
+    expect("(gemm batch x 512 x 512 acc) (pointwise batch x 512 (y (gelu (add t0 b))))");
+}
+END_TEST
+
+START_TEST(gelu_tanh_is_in_the_list)
+{
+    dense(LFUSE_F32, lfuse_gelu_tanh);
+    expect("(gemm batch x 512 x 512 (gelu_tanh (add acc b)))");
+}
+END_TEST
+
+START_TEST(narrow_products_can_be_widened)
+{
+    dense(LFUSE_F16, lfuse_relu);
+    expect("(gemm batch x 512 x 512 (relu (add acc b)))");
+    ck_assert_str_eq(alternative(0, 2), "widened: (pointwise batch x 512 (t1 (f32 x))) "
+                                        "(prepare (pointwise 512 x 512 (t2 (f32 w)))) (gemm batch x 512 x 512 acc) "
+                                        "(pointwise batch x 512 (y (relu (add t0 b))))");
+}
+END_TEST
+
+START_TEST(a_product_that_is_read_twice_keeps_its_value)
+{
+    const lfuse_value m = lfuse_matmul(lfuse_input(g, "x", LFUSE_F32, 2, LFUSE_DIMS(4, 4)), lfuse_input(g, "w",
+        LFUSE_F32, 2, LFUSE_DIMS(4, 4)));
+
+    lfuse_output(g, "m", m);
+    lfuse_output(g, "y", lfuse_relu(m));
+    expect("(gemm 4 x 4 x 4 acc) (pointwise 4 x 4 (y (relu m)))");
+}
+END_TEST
+
+START_TEST(more_than_a_tail_goes_into_the_kernel)
+{
+    const lfuse_value x = lfuse_input(g, "x", LFUSE_F32, 2, LFUSE_DIMS(4, 4)), w = lfuse_input(g, "w", LFUSE_F32, 2,
+        LFUSE_DIMS(4, 4));
+
+    lfuse_output(g, "y", lfuse_add(lfuse_relu(lfuse_matmul(x, w)), x));
+    expect("(gemm 4 x 4 x 4 acc) (pointwise 4 x 4 (y (add (relu t0) x)))");
+}
+END_TEST
+
+START_TEST(a_whole_gemm)
+{
+    const lfuse_size m = lfuse_size_var(g, "m", 0, INT64_MAX), n = lfuse_size_var(g, "n", 0, INT64_MAX);
+    const lfuse_value a = lfuse_input(g, "a", LFUSE_F32, 2, LFUSE_DIMS(m, 3)), b = lfuse_input(g, "b", LFUSE_F32, 2,
+        LFUSE_DIMS(n, 3));
+    const lfuse_value c = lfuse_input(g, "c", LFUSE_F32, 2, LFUSE_DIMS(m, n));
+    const lfuse__operand *o;
+
+    lfuse_update(c, lfuse_add(lfuse_mul(lfuse_matmul(a, lfuse_transpose(b)), lfuse_scalar(g, "alpha")),
+                              lfuse_mul(c, lfuse_scalar(g, "beta"))));
+    expect("(gemm m x n x 3 (add (mul acc alpha) (mul c beta)))");
+    o = plan->stages[0].alternatives[0].steps[0].operands;
+    ck_assert_int_eq(o[1].axis[0], 1);
+    ck_assert_int_eq(o[1].axis[1], 0);
+    ck_assert_str_eq(alternative(0, 1), "vendor+pointwise: (gemm m x n x 3 acc) "
+                                        "(pointwise m x n (c (add (mul t0 alpha) (mul c beta))))");
+}
+END_TEST
+
+/* ---- frozen.c ---- */
+
+START_TEST(what_stays_is_prepared)
+{
+    const lfuse_value w = lfuse_frozen(g, "w", LFUSE_F32, 2, LFUSE_DIMS(4, 4)), x = lfuse_input(g, "x", LFUSE_F32,
+        2, LFUSE_DIMS(4, 4));
+    const lfuse_value p = lfuse_exp(lfuse_mul(w, number(2)));
+
+    lfuse_output(g, "p", p);
+    lfuse_output(g, "y", lfuse_matmul(x, lfuse_matmul(p, w)));
+    lfuse_output(g, "q", lfuse_mul(w, lfuse_scalar(g, "s")));
+    expect("(prepare (pointwise 4 x 4 (t0 (exp (mul w 2))))) (prepare (gemm 4 x 4 x 4 acc)) (pointwise 4 x 4 (p t0)) "
+           "(pointwise 4 x 4 (q (mul w s))) (gemm 4 x 4 x 4 acc)");
+    ck_assert_int_eq(plan->buffers[0].place, LFUSE__PLACE_PREPARED);
+}
+END_TEST
+
+/* ---- lists.c ---- */
+
+START_TEST(lists_are_one_step)
+{
+    const lfuse_value w = lfuse_list_input(g, "w", LFUSE_F32, LFUSE_RANK_ANY), d = lfuse_list_input(g, "d",
+        LFUSE_F32, LFUSE_RANK_ANY);
+    const lfuse_value m = lfuse_list_input(g, "m", LFUSE_F32, LFUSE_RANK_ANY), lr = lfuse_scalar(g, "lr");
+    const lfuse_value next = lfuse_add(lfuse_mul(m, number(0.5)), d);
+
+    lfuse_update(m, next);
+    lfuse_update(w, lfuse_sub(w, lfuse_mul(next, lr)));
+    expect("(multi m (m %1=(add (mul m 0.5) d)) (w (sub w (mul %1 lr))))");
+}
+END_TEST
+
+START_TEST(sums_of_members)
+{
+    const lfuse_value w = lfuse_list_input(g, "w", LFUSE_F16, LFUSE_RANK_ANY);
+    const lfuse_value n = lfuse_sqrt(lfuse_member_sum(lfuse_mul(w, w)));
+
+    lfuse_output(g, "n", n);
+    lfuse_update(w, lfuse_div(w, n));
+    make(0);
+    ck_assert_str_eq(text.data, "(member-sum w (t0 (mul w w))) (multi w (n (sqrt t0))) (multi w (w (div w n)))");
+    ck_assert_int_eq(plan->buffers[plan->stages[0].alternatives[0].steps[0].partials].type, LFUSE_F32);
+    ck_assert(plan->stages[1].alternatives[0].steps[0].each_member);
+}
+END_TEST
+
+/* ---- update.c ---- */
+
+START_TEST(updates_in_place)
+{
+    const lfuse_value w = vector("w"), d = vector("d");
+
+    lfuse_update(w, lfuse_sub(w, lfuse_mul(d, lfuse_scalar(g, "lr"))));
+    expect("(pointwise 8 (w (sub w (mul d lr))))");
+}
+END_TEST
+
+START_TEST(updates_wait_for_readers)
+{
+    const lfuse_value w = vector("w"), d = vector("d");
+    const int all[] = { 0 };
+
+    lfuse_update(w, lfuse_sub(w, d));
+    lfuse_output(g, "n", lfuse_sum(w, 1, all, 0));
+    expect("(rowsum 8 1 (n w)) (pointwise 8 (w (sub w d)))");
+}
+END_TEST
+
+START_TEST(exchanged_inputs)
+{
+    const lfuse_value x = vector("x"), y = vector("y");
+
+    lfuse_update(x, y);
+    lfuse_update(y, x);
+    expect("(pointwise 8 (t1 x)) (pointwise 8 (t0 y)) (pointwise 8 (y t1)) (pointwise 8 (x t0))");
+}
+END_TEST
+
+START_TEST(crossed_updates)
+{
+    const lfuse_value x = vector("x"), y = vector("y");
+
+    lfuse_update(x, lfuse_exp(y));
+    lfuse_update(y, lfuse_exp(x));
+    expect("(pointwise 8 (t0 (exp y))) (pointwise 8 (y (exp x))) (pointwise 8 (x t0))");
+}
+END_TEST
+
+START_TEST(a_transposed_update)
+{
+    const lfuse_value x = lfuse_input(g, "x", LFUSE_F32, 2, LFUSE_DIMS(8, 8));
+
+    lfuse_update(x, lfuse_add(lfuse_transpose(x), x));
+    expect("(pointwise 8 x 8 (t0 (add x x))) (pointwise 8 x 8 (x t0))");
+}
+END_TEST
+
+START_TEST(a_product_into_its_operand)
+{
+    const lfuse_value x = lfuse_input(g, "x", LFUSE_F32, 2, LFUSE_DIMS(8, 8));
+
+    lfuse_update(x, lfuse_matmul(x, x));
+    expect("(gemm 8 x 8 x 8 acc) (pointwise 8 x 8 (x t0))");
+}
+END_TEST
+
+START_TEST(outputs_that_are_inputs)
+{
+    const lfuse_value x = lfuse_input(g, "x", LFUSE_F32, 2, LFUSE_DIMS(2, 3));
+
+    lfuse_output(g, "y", x);
+    lfuse_output(g, "t", lfuse_transpose(x));
+    lfuse_output(g, "c", lfuse_broadcast_to(lfuse_cast(number(3), LFUSE_F32), 1, LFUSE_DIMS(2)));
+    expect("(pointwise 2 x 3 (y x)) (pointwise 3 x 2 (t x)) (pointwise 2 (c 3))");
+}
+END_TEST
+
+/* ---- plan.c ---- */
+
+START_TEST(capabilities_are_asked)
+{
+    const lfuse_plan_options exact = { .exact = 1 };
+    lfuse__facts facts;
+    lfuse__plan_body *none;
+
+    memset(&facts, 0, sizeof facts);
+    lfuse_output(g, "y", lfuse_neg(lfuse_input(g, "x", LFUSE_F64, 1, LFUSE_DIMS(2))));
+    ck_assert(!lfuse__graph_canonical(g, &canonical));
+    ck_assert_int_eq(lfuse__plan_make(canonical, &facts, NULL, &none), LFUSE_ERR_TYPE);
+    facts.info.f64 = 1;
+    ck_assert_int_eq(lfuse__plan_make(canonical, &facts, &exact, &none), LFUSE_ERR_UNSUPPORTED);
+}
+END_TEST
+
+static Suite *suite_plan(void)
+{
+    Suite *s = suite_create("plan");
+    TCase *c = tcase_create("passes");
+
+    tcase_add_checked_fixture(c, setup, teardown);
+    tcase_add_test(c, numbers_become_slots);
+    tcase_add_test(c, views_are_axes);
+    tcase_add_test(c, a_region_with_two_results);
+    tcase_add_test(c, fusion_can_be_switched_off);
+    tcase_add_test(c, what_is_read_later_is_computed_later);
+    tcase_add_test(c, no_cycle_through_a_sum);
+    tcase_add_test(c, smaller_shapes_are_steps_and_single_numbers_are_not);
+    tcase_add_test(c, a_permuted_producer_joins_its_only_reader);
+    tcase_add_test(c, many_operands_are_split);
+    tcase_add_test(c, long_chains_are_split);
+    tcase_add_test(c, many_results_are_split);
+    tcase_add_test(c, sums_take_what_they_alone_read);
+    tcase_add_test(c, a_second_name_of_a_sum_is_a_copy);
+    tcase_add_test(c, a_dense_layer);
+    tcase_add_test(c, an_activation_outside_the_list);
+    tcase_add_test(c, gelu_tanh_is_in_the_list);
+    tcase_add_test(c, narrow_products_can_be_widened);
+    tcase_add_test(c, a_product_that_is_read_twice_keeps_its_value);
+    tcase_add_test(c, more_than_a_tail_goes_into_the_kernel);
+    tcase_add_test(c, a_whole_gemm);
+    tcase_add_test(c, what_stays_is_prepared);
+    tcase_add_test(c, lists_are_one_step);
+    tcase_add_test(c, sums_of_members);
+    tcase_add_test(c, updates_in_place);
+    tcase_add_test(c, updates_wait_for_readers);
+    tcase_add_test(c, exchanged_inputs);
+    tcase_add_test(c, crossed_updates);
+    tcase_add_test(c, a_transposed_update);
+    tcase_add_test(c, a_product_into_its_operand);
+    tcase_add_test(c, outputs_that_are_inputs);
+    tcase_add_test(c, capabilities_are_asked);
+    suite_add_tcase(s, c);
+    return s;
+}
+
+TEST_MAIN(CK_FORK_GETENV, suite_plan)

@@ -1,0 +1,214 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Every call of the backend fails once: a scenario is run with the first, second ... call failing, until it is run to
+ * its
+ * end. Nothing leaks, the failure has a message, and afterwards the same device gives right results.
+ */
+#ifdef HAVE_CONFIG_H
+#include "config.h"
+#endif
+
+#include <math.h>
+#include <string.h>
+
+#include <libfuse.h>
+
+#include "common/device/device.h"
+#include "tests/stub/stub.h"
+#include "tests/support/main.h"
+
+enum { MEMBERS = 3, N = 6 };
+
+typedef struct scene {
+    lfuse_device *dev;
+    lfuse_stream *stream;
+    lfuse_tensor *x, *w, *b, *y, *member[MEMBERS];
+    lfuse_list *list;
+    lfuse_plan *dense, *step;
+    lfuse_instance *instance;
+    float result[N * N], updated[N];
+} scene;
+
+#define TRY(call)                                                                                                      \
+    do {                                                                                                               \
+        lfuse_status status_ = (call);                                                                                 \
+        if (status_) return status_;                                                                                   \
+    } while (0)
+
+/* relu(x exp(w) + b): a prepare step, a product, a tail. */
+static lfuse_status plan_dense(scene *s)
+{
+    lfuse_graph *g = lfuse_graph_create();
+    const lfuse_value x = lfuse_input(g, "x", LFUSE_F32, 2, LFUSE_DIMS(N, N)), b = lfuse_frozen(g, "b", LFUSE_F32,
+        1, LFUSE_DIMS(N));
+    const lfuse_value w = lfuse_exp(lfuse_frozen(g, "w", LFUSE_F32, 2, LFUSE_DIMS(N, N)));
+    lfuse_status status;
+
+    lfuse_output(g, "y", lfuse_gelu(lfuse_add(lfuse_matmul(x, w), b)));
+    status = lfuse_plan_create(s->dev, g, NULL, &s->dense);
+    lfuse_graph_destroy(g);
+    return status;
+}
+
+/* list -= lr list / |list|^2 */
+static lfuse_status plan_step(scene *s)
+{
+    lfuse_graph *g = lfuse_graph_create();
+    const lfuse_value l = lfuse_list_input(g, "l", LFUSE_F32, LFUSE_RANK_ANY);
+    lfuse_status status;
+
+    lfuse_update(l, lfuse_sub(l, lfuse_mul(lfuse_div(l, lfuse_member_sum(lfuse_mul(l, l))), lfuse_scalar(g, "lr"))));
+    status = lfuse_plan_create(s->dev, g, NULL, &s->step);
+    lfuse_graph_destroy(g);
+    return status;
+}
+
+static lfuse_status make(scene *s)
+{
+    static const int64_t square[] = { N, N }, line[] = { N };
+    int i;
+
+    TRY(lfuse_stream_create(s->dev, &s->stream));
+    TRY(lfuse_tensor_create(s->dev, LFUSE_F32, 2, square, &s->x));
+    TRY(lfuse_tensor_create(s->dev, LFUSE_F32, 2, square, &s->w));
+    TRY(lfuse_tensor_create(s->dev, LFUSE_F32, 1, line, &s->b));
+    TRY(lfuse_tensor_create(s->dev, LFUSE_F32, 2, square, &s->y));
+    for (i = 0; i < MEMBERS; i++) TRY(lfuse_tensor_create(s->dev, LFUSE_F32, 1, line, &s->member[i]));
+    TRY(lfuse_list_create(s->dev, LFUSE_F32, MEMBERS, s->member, &s->list));
+    TRY(lfuse_tensor_fill(s->x, s->stream, 1));
+    TRY(lfuse_tensor_fill(s->w, s->stream, 0));
+    TRY(lfuse_tensor_fill(s->b, s->stream, -1));
+    for (i = 0; i < MEMBERS; i++) TRY(lfuse_tensor_fill(s->member[i], s->stream, 2));
+    TRY(plan_dense(s));
+    return plan_step(s);
+}
+
+static lfuse_status use(scene *s)
+{
+    const lfuse_binding dense[] = { lfuse_bind_tensor("x", s->x), lfuse_bind_tensor("b", s->b),
+                                    lfuse_bind_tensor("w", s->w), lfuse_bind_tensor("y", s->y) };
+    const lfuse_binding step[] = { lfuse_bind_list("l", s->list), lfuse_bind_number("lr", 3) };
+
+    TRY(lfuse_plan_run(s->dense, s->stream, dense, 4));
+    TRY(lfuse_instance_create(s->step, s->stream, step, 2, &s->instance));
+    TRY(lfuse_instance_run(s->instance, step, 2));
+    TRY(lfuse_tensor_read(s->y, s->stream, s->result));
+    TRY(lfuse_tensor_read(s->member[1], s->stream, s->updated));
+    return lfuse_stream_synchronize(s->stream);
+}
+
+static void drop(scene *s)
+{
+    int i;
+
+    lfuse_instance_destroy(s->instance);
+    lfuse_plan_destroy(s->dense);
+    lfuse_plan_destroy(s->step);
+    lfuse_list_destroy(s->list);
+    for (i = 0; i < MEMBERS; i++) lfuse_tensor_destroy(s->member[i]);
+    lfuse_tensor_destroy(s->x);
+    lfuse_tensor_destroy(s->w);
+    lfuse_tensor_destroy(s->b);
+    lfuse_tensor_destroy(s->y);
+    lfuse_stream_destroy(s->stream);
+}
+
+static lfuse_status perform(scene *s)
+{
+    lfuse_device *dev = s->dev;
+
+    memset(s, 0, sizeof *s);
+    s->dev = dev;
+    TRY(make(s));
+    return use(s);
+}
+
+static void check_results(const scene *s)
+{
+    const double sum = N - 1, wanted = sum / 2 * erfc(-sum / sqrt(2));
+    int i;
+
+    for (i = 0; i < N * N; i++) ck_assert_msg(fabs(s->result[i] - wanted) < 1e-5, "%g, not %g", s->result[i], wanted);
+    for (i = 0; i < N; i++) ck_assert_msg(fabs(s->updated[i] - (2 - 3 * 2 / 24.0)) < 1e-6, "%g", s->updated[i]);
+}
+
+/* One round; false when the scenario ran to its end without meeting the failure. */
+static bool round_with(lfuse__stub_slot slot, uint64_t nth, bool persistent)
+{
+    lfuse_status status;
+    bool fired;
+    scene s;
+
+    memset(&s, 0, sizeof s);
+    ck_assert(!lfuse_device_open("stub:0", &s.dev));
+    lfuse__stub_fail(slot, nth, persistent, LFUSE_ERR_DEVICE);
+    status = perform(&s);
+    fired = lfuse__stub_fired();
+    lfuse__stub_no_failure();
+    if (status) ck_assert_str_ne(lfuse_last_error(), "");
+    else check_results(&s);
+    drop(&s);
+    ck_assert_msg(perform(&s) == LFUSE_OK, "%s %d: afterwards: %s", lfuse__stub_slot_name(slot), (int)nth,
+        lfuse_last_error());
+    check_results(&s);
+    drop(&s);
+    lfuse_device_close(s.dev);
+    ck_assert_msg(!lfuse__stub_live_objects(), "%s %d: %d objects are left", lfuse__stub_slot_name(slot), (int)nth,
+                  (int)lfuse__stub_live_objects());
+    return fired;
+}
+
+static void setup(void)
+{
+    lfuse__stub_reset();
+    lfuse__registry_extra(&lfuse__stub_backend);
+}
+
+static void teardown(void)
+{
+    lfuse__registry_extra(NULL);
+}
+
+START_TEST(any_call_fails_once)
+{
+    uint64_t n = 1;
+
+    while (round_with(LFUSE__STUB_ANY, n, false)) n++;
+    ck_assert_uint_gt(n, 30);
+}
+END_TEST
+
+START_TEST(any_call_fails_from_then_on)
+{
+    uint64_t n = 1;
+
+    while (round_with(LFUSE__STUB_ANY, n, true)) n += 3;
+    ck_assert_uint_gt(n, 30);
+}
+END_TEST
+
+START_TEST(the_slots_of_addresses_by_block)
+{
+    uint64_t n = 1;
+
+    lfuse__stub.addresses = false;
+    while (round_with(LFUSE__STUB_launch, n, false)) n++;
+    ck_assert_uint_gt(n, 3);
+}
+END_TEST
+
+static Suite *suite_failures(void)
+{
+    Suite *s = suite_create("failures");
+    TCase *c = tcase_create("stub");
+
+    tcase_add_checked_fixture(c, setup, teardown);
+    tcase_set_timeout(c, 0);
+    tcase_add_test(c, any_call_fails_once);
+    tcase_add_test(c, any_call_fails_from_then_on);
+    tcase_add_test(c, the_slots_of_addresses_by_block);
+    suite_add_tcase(s, c);
+    return s;
+}
+
+TEST_MAIN(CK_NOFORK, suite_failures)

@@ -1,0 +1,174 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * More than 2^31 elements, as index arithmetic: the stub's memory is sparse and of a launch only the first and the last
+ * work-groups are run, so that no more than the ends of the tensors are touched.
+ */
+#ifdef HAVE_CONFIG_H
+#include "config.h"
+#endif
+
+#include <string.h>
+
+#include "libfuse.h"
+#include "tests/stub/faults.h"
+#include "tests/support/main.h"
+
+#define ck_ok(call)                                                                                                    \
+    do {                                                                                                               \
+        lfuse_status ok_status_ = (call);                                                                              \
+        ck_assert_msg(ok_status_ == LFUSE_OK, "%s: %s", lfuse_status_name(ok_status_), lfuse_last_error());            \
+    } while (0)
+
+enum { END = 5 };
+
+static lfuse_device *dev;
+
+static void begin(int lanes)
+{
+    test_stub_begin();
+    lfuse__stub.edge_groups = 1;
+    lfuse__stub.elementwise_groups = 0;
+    lfuse__stub.vector_lanes = lanes != 0;
+    ck_ok(lfuse_device_open("stub:0", &dev));
+}
+
+static void end(void)
+{
+    lfuse_device_close(dev);
+    test_stub_end();
+}
+
+/* The first or last END elements of a flat tensor. */
+static lfuse_tensor *tip(lfuse_tensor *t, int64_t elements, int last)
+{
+    const int64_t shape[] = {END};
+    lfuse_tensor *view;
+    ck_ok(lfuse_tensor_view(t, 1, shape, NULL, last ? elements - END : 0, &view));
+    return view;
+}
+
+static void set_tip(lfuse_tensor *t, int64_t elements, int last, uint16_t value)
+{
+    uint16_t given[END];
+    lfuse_tensor *view = tip(t, elements, last);
+    for (int i = 0; i < END; i++) given[i] = value;
+    ck_ok(lfuse_tensor_write(view, NULL, given));
+    lfuse_tensor_destroy(view);
+}
+
+static void check_tip(lfuse_tensor *t, int64_t elements, int last, uint16_t value)
+{
+    uint16_t got[END];
+    lfuse_tensor *view = tip(t, elements, last);
+    ck_ok(lfuse_tensor_read(view, NULL, got));
+    for (int i = 0; i < END; i++)
+        ck_assert_msg(got[i] == value, "%s end, element %d: %#x instead of %#x", last ? "last" : "first", i, got[i],
+                      value);
+    lfuse_tensor_destroy(view);
+}
+
+/* -x of f16: 1 and 2 become 0xbc00 and 0xc000. */
+static void negate(int rank, const int64_t *shape, int lanes)
+{
+    lfuse_size extents[LFUSE_MAX_RANK];
+    lfuse_tensor *x, *y, *flat_x, *flat_y;
+    lfuse_stream *s;
+    lfuse_plan *plan;
+    int64_t elements = 1;
+    begin(lanes);
+    lfuse_graph *g = lfuse_graph_create();
+    for (int i = 0; i < rank; i++) {
+        const char name[] = {(char)('a' + i), '\0'};
+        elements *= shape[i];
+        extents[i] = lfuse_size_var(g, name, 1, (int64_t)1 << 40);
+    }
+    lfuse_output(g, "y", lfuse_neg(lfuse_input(g, "x", LFUSE_F16, rank, extents)));
+    ck_ok(lfuse_plan_create(dev, g, NULL, &plan));
+    lfuse_graph_destroy(g);
+    ck_ok(lfuse_tensor_create(dev, LFUSE_F16, rank, shape, &x));
+    ck_ok(lfuse_tensor_create(dev, LFUSE_F16, rank, shape, &y));
+    ck_ok(lfuse_tensor_view(x, 1, &elements, NULL, 0, &flat_x));
+    ck_ok(lfuse_tensor_view(y, 1, &elements, NULL, 0, &flat_y));
+    set_tip(flat_x, elements, 0, 0x3c00);
+    set_tip(flat_x, elements, 1, 0x4000);
+    ck_ok(lfuse_stream_create(dev, &s));
+    lfuse_binding b[] = {lfuse_bind_tensor("x", x), lfuse_bind_tensor("y", y)};
+    ck_ok(lfuse_plan_run(plan, s, b, 2));
+    ck_ok(lfuse_stream_synchronize(s));
+    check_tip(flat_y, elements, 0, 0xbc00);
+    check_tip(flat_y, elements, 1, 0xc000);
+    lfuse_stream_destroy(s);
+    lfuse_plan_destroy(plan);
+    lfuse_tensor_destroy(flat_x);
+    lfuse_tensor_destroy(flat_y);
+    lfuse_tensor_destroy(x);
+    lfuse_tensor_destroy(y);
+    end();
+}
+
+START_TEST(test_flat)
+{
+    const int64_t shape[] = {((int64_t)1 << 31) + 13};
+    negate(1, shape, _i);
+}
+END_TEST
+
+START_TEST(test_more_than_32_bits)
+{
+    const int64_t shape[] = {((int64_t)1 << 33) + 7};
+    negate(1, shape, _i);
+}
+END_TEST
+
+/* y[i, j] = x[i, j] + row[j] */
+START_TEST(test_broadcast)
+{
+    const int64_t shape[] = {((int64_t)1 << 21) + 1, 1029}, flat[] = {shape[0] * shape[1]};
+    lfuse_tensor *x, *y, *row, *flat_x, *flat_y;
+    lfuse_stream *s;
+    lfuse_plan *plan;
+    begin(_i);
+    lfuse_graph *g = lfuse_graph_create();
+    lfuse_size n = lfuse_size_var(g, "n", 1, (int64_t)1 << 40);
+    lfuse_output(g, "y", lfuse_add(lfuse_input(g, "x", LFUSE_F16, 2, LFUSE_DIMS(n, 1029)),
+                                   lfuse_input(g, "row", LFUSE_F16, 1, LFUSE_DIMS(1029))));
+    ck_ok(lfuse_plan_create(dev, g, NULL, &plan));
+    lfuse_graph_destroy(g);
+    ck_ok(lfuse_tensor_create(dev, LFUSE_F16, 2, shape, &x));
+    ck_ok(lfuse_tensor_create(dev, LFUSE_F16, 2, shape, &y));
+    ck_ok(lfuse_tensor_create(dev, LFUSE_F16, 1, shape + 1, &row));
+    ck_ok(lfuse_tensor_fill(row, NULL, 1));
+    ck_ok(lfuse_tensor_view(x, 1, flat, NULL, 0, &flat_x));
+    ck_ok(lfuse_tensor_view(y, 1, flat, NULL, 0, &flat_y));
+    set_tip(flat_x, flat[0], 0, 0x3c00);
+    set_tip(flat_x, flat[0], 1, 0x4000);
+    ck_ok(lfuse_stream_create(dev, &s));
+    lfuse_binding b[] = {lfuse_bind_tensor("x", x), lfuse_bind_tensor("row", row), lfuse_bind_tensor("y", y)};
+    ck_ok(lfuse_plan_run(plan, s, b, 3));
+    ck_ok(lfuse_stream_synchronize(s));
+    check_tip(flat_y, flat[0], 0, 0x4000); /* 1 + 1 */
+    check_tip(flat_y, flat[0], 1, 0x4200); /* 2 + 1 */
+    lfuse_stream_destroy(s);
+    lfuse_plan_destroy(plan);
+    lfuse_tensor_destroy(flat_x);
+    lfuse_tensor_destroy(flat_y);
+    lfuse_tensor_destroy(x);
+    lfuse_tensor_destroy(y);
+    lfuse_tensor_destroy(row);
+    end();
+}
+END_TEST
+
+static Suite *suite_large(void)
+{
+    Suite *s = suite_create("large");
+    TCase *t = tcase_create("large");
+    tcase_set_timeout(t, 60);
+    tcase_add_loop_test(t, test_flat, 0, 2);
+    tcase_add_loop_test(t, test_more_than_32_bits, 0, 2);
+    tcase_add_loop_test(t, test_broadcast, 0, 2);
+    suite_add_tcase(s, t);
+    return s;
+}
+
+TEST_MAIN(CK_NOFORK, suite_large)

@@ -1,0 +1,877 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Plans and instances on the stub backend: right results, launches counted, every refusal with its own status. */
+#ifdef HAVE_CONFIG_H
+#include "config.h"
+#endif
+
+#include <math.h>
+#include <pthread.h>
+#include <stdio.h>
+#include <string.h>
+
+#include <libfuse.h>
+
+#include "common/device/device.h"
+#include "tests/stub/stub.h"
+#include "tests/support/main.h"
+
+#define OK(call) ck_assert_msg((call) == LFUSE_OK, "%s: %s", #call, lfuse_last_error())
+#define FAILS(status, call) check_failure((call), status, #call)
+
+static lfuse_device *dev;
+static lfuse_stream *stream;
+static lfuse_graph *g;
+
+static void check_failure(lfuse_status is, lfuse_status wanted, const char *call)
+{
+    ck_assert_msg(is == wanted, "%s gives %s (%s), not %s", call, lfuse_status_name(is), lfuse_last_error(),
+                  lfuse_status_name(wanted));
+    ck_assert_str_ne(lfuse_last_error(), "");
+}
+
+static void open_stub(void)
+{
+    lfuse__stub_reset();
+    lfuse__registry_extra(&lfuse__stub_backend);
+    OK(lfuse_device_open("stub:0", &dev));
+    OK(lfuse_stream_create(dev, &stream));
+    g = lfuse_graph_create();
+}
+
+static void close_stub(void)
+{
+    lfuse__stub_counters c;
+
+    lfuse_graph_destroy(g);
+    lfuse_stream_destroy(stream);
+    lfuse_device_close(dev);
+    g = NULL, stream = NULL, dev = NULL;
+    ck_assert_int_eq(lfuse__stub_live_objects(), 0);
+    lfuse__stub_counters_get(&c);
+    ck_assert_uint_eq(c.guard_faults, 0);
+    ck_assert_uint_eq(c.misuse, 0);
+    lfuse__registry_extra(NULL);
+}
+
+static uint64_t launches(void)
+{
+    lfuse_device_counters c;
+
+    OK(lfuse_device_get_counters(dev, &c));
+    return c.launches;
+}
+
+static uint64_t compiles(void)
+{
+    lfuse_device_counters c;
+
+    OK(lfuse_device_get_counters(dev, &c));
+    return c.compiles;
+}
+
+static lfuse_tensor *tensor(int rank, const int64_t *shape)
+{
+    lfuse_tensor *t;
+
+    OK(lfuse_tensor_create(dev, LFUSE_F32, rank, shape, &t));
+    return t;
+}
+#define SHAPE(...) ((const int64_t[]){__VA_ARGS__})
+
+/* start, start + step ... */
+static lfuse_tensor *ramp(int rank, const int64_t *shape, float start, float step)
+{
+    lfuse_tensor *t = tensor(rank, shape);
+    static float host[1 << 16];
+    int64_t i;
+
+    for (i = 0; i < lfuse_tensor_elements(t); i++) host[i] = start + step * (float)i;
+    OK(lfuse_tensor_write(t, NULL, host));
+    return t;
+}
+
+static const float *values(const lfuse_tensor *t)
+{
+    static float host[1 << 16];
+
+    OK(lfuse_stream_synchronize(stream));
+    OK(lfuse_tensor_read(t, NULL, host));
+    return host;
+}
+
+#define NEAR(a, b) ck_assert_msg(fabs((double)(a) - (double)(b)) <= 1e-5 * (1 + fabs((double)(b))), "%g is not %g",    \
+                                 (double)(a), (double)(b))
+
+static lfuse_plan *plan_with(unsigned disable)
+{
+    lfuse_plan_options o = { .disable = disable };
+    lfuse_plan *plan;
+
+    OK(lfuse_plan_create(dev, g, &o, &plan));
+    return plan;
+}
+
+START_TEST(a_chain_is_one_launch)
+{
+    lfuse_size n = lfuse_size_var(g, "n", 0, 100000);
+    lfuse_value x = lfuse_input(g, "x", LFUSE_F32, 1, LFUSE_DIMS(n)), y = lfuse_input(g, "y", LFUSE_F32, 1,
+        LFUSE_DIMS(n));
+    lfuse_tensor *tx = ramp(1, SHAPE(1000), 0, 0.01f), *ty = ramp(1, SHAPE(1000), 1, -0.5f), *tz = tensor(1,
+        SHAPE(1000));
+    lfuse_binding b[] = { lfuse_bind_tensor("x", tx), lfuse_bind_tensor("y", ty), lfuse_bind_tensor("z", tz) };
+    lfuse_plan *plan;
+    const float *z;
+    uint64_t before;
+    int i;
+
+    lfuse_output(g, "z", lfuse_add(lfuse_exp(x), lfuse_relu(lfuse_mul(x, y))));
+    plan = plan_with(0);
+    ck_assert_str_eq(lfuse_plan_text(plan), "(pointwise n (z (add (exp x) (relu (mul x y)))))");
+    before = launches();
+    OK(lfuse_plan_run(plan, stream, b, 3));
+    ck_assert_uint_eq(launches() - before, 1);
+    z = values(tz);
+    for (i = 0; i < 1000; i++) {
+        const double xi = 0.01 * i, p = xi * (1 - 0.5 * i);
+        NEAR(z[i], exp(xi) + (p > 0 ? p : 0));
+    }
+    lfuse_plan_destroy(plan);
+    plan = plan_with(LFUSE_NO_POINTWISE_FUSION);
+    before = launches();
+    OK(lfuse_plan_run(plan, stream, b, 3));
+    ck_assert_uint_eq(launches() - before, 4);
+    NEAR(values(tz)[500], exp(5.0));
+    lfuse_plan_destroy(plan);
+    lfuse_tensor_destroy(tx), lfuse_tensor_destroy(ty), lfuse_tensor_destroy(tz);
+}
+END_TEST
+
+START_TEST(shapes_broadcast)
+{
+    lfuse_value x = lfuse_input(g, "x", LFUSE_F32, 2, LFUSE_DIMS(5, 7)), row = lfuse_input(g, "r", LFUSE_F32, 1,
+        LFUSE_DIMS(7));
+    lfuse_value column = lfuse_input(g, "c", LFUSE_F32, 2, LFUSE_DIMS(5, 1)), one = lfuse_input(g, "o", LFUSE_F32,
+        0, NULL);
+    lfuse_tensor *tx = ramp(2, SHAPE(5, 7), 0, 1), *tr = ramp(1, SHAPE(7), 100, 10), *tc = ramp(2, SHAPE(5, 1), 3, 1);
+    lfuse_tensor *to = ramp(0, NULL, 0.5f, 0), *ty = tensor(2, SHAPE(5, 7)), *tt = tensor(2, SHAPE(7, 5));
+    lfuse_binding b[] = { lfuse_bind_tensor(NULL, tx), lfuse_bind_tensor(NULL, tr), lfuse_bind_tensor(NULL, tc),
+                          lfuse_bind_tensor(NULL, to), lfuse_bind_tensor(NULL, ty), lfuse_bind_tensor("t", tt) };
+    lfuse_plan *plan;
+    const float *y;
+    int i, k;
+
+    lfuse_output(g, "y", lfuse_add(lfuse_mul(lfuse_add(x, row), column), one));
+    lfuse_output(g, "t", lfuse_sub(lfuse_transpose(x), one));
+    plan = plan_with(0);
+    OK(lfuse_plan_run(plan, stream, b, 6));
+    y = values(ty);
+    for (i = 0; i < 5; i++)
+        for (k = 0; k < 7; k++) NEAR(y[7 * i + k], (7 * i + k + 100 + 10 * k) * (3 + i) + 0.5);
+    y = values(tt);
+    for (i = 0; i < 5; i++)
+        for (k = 0; k < 7; k++) NEAR(y[5 * k + i], 7 * i + k - 0.5);
+    lfuse_plan_destroy(plan);
+    lfuse_tensor_destroy(tx), lfuse_tensor_destroy(tr), lfuse_tensor_destroy(tc);
+    lfuse_tensor_destroy(to), lfuse_tensor_destroy(ty), lfuse_tensor_destroy(tt);
+}
+END_TEST
+
+static void dense_graph(void)
+{
+    lfuse_size batch = lfuse_size_var(g, "batch", 0, 400);
+    lfuse_value x = lfuse_input(g, "x", LFUSE_F32, 2, LFUSE_DIMS(batch, 8));
+    lfuse_value w = lfuse_frozen(g, "w", LFUSE_F32, 2, LFUSE_DIMS(8, 6)), b = lfuse_frozen(g, "b", LFUSE_F32, 1,
+        LFUSE_DIMS(6));
+
+    lfuse_output(g, "y", lfuse_relu(lfuse_add(lfuse_matmul(x, w), b)));
+}
+
+static void check_dense(lfuse_plan *plan, int64_t batch, uint64_t count)
+{
+    lfuse_tensor *tx = ramp(2, SHAPE(batch, 8), -1, 0.01f), *tw = ramp(2, SHAPE(8, 6), -2, 0.1f);
+    lfuse_tensor *tb = ramp(1, SHAPE(6), 1, -0.5f), *ty = tensor(2, SHAPE(batch, 6));
+    lfuse_binding b[] = { lfuse_bind_tensor("x", tx), lfuse_bind_tensor("w", tw), lfuse_bind_tensor("b", tb),
+                          lfuse_bind_tensor("y", ty) };
+    const uint64_t before = launches();
+    const float *y;
+    int64_t i, j, k;
+
+    OK(lfuse_plan_run(plan, stream, b, 4));
+    ck_assert_uint_eq(launches() - before, count);
+    y = values(ty);
+    for (i = 0; i < batch; i++)
+        for (j = 0; j < 6; j++) {
+            double sum = 1 - 0.5 * (double)j;
+            for (k = 0; k < 8; k++) sum += (-1 + 0.01 * (double)(8 * i + k)) * (-2 + 0.1 * (double)(6 * k + j));
+            NEAR(y[6 * i + j], sum > 0 ? sum : 0);
+        }
+    lfuse_tensor_destroy(tx), lfuse_tensor_destroy(tw), lfuse_tensor_destroy(tb), lfuse_tensor_destroy(ty);
+}
+
+START_TEST(a_dense_layer_in_every_way)
+{
+    static const struct { unsigned disable; bool decline; uint64_t launches; } ways[] = {
+        { 0, true, 2 }, { 0, false, 1 }, { LFUSE_NO_EPILOGUE, false, 2 },
+        { LFUSE_NO_EPILOGUE | LFUSE_NO_POINTWISE_FUSION, false, 3 },
+    };
+    lfuse_plan *plan;
+    uint64_t compiled;
+    size_t i;
+
+    dense_graph();
+    for (i = 0; i < sizeof ways / sizeof ways[0]; i++) {
+        lfuse__stub.decline_epilogues = ways[i].decline ? ~1u : 0;
+        plan = plan_with(ways[i].disable);
+        compiled = compiles();
+        check_dense(plan, 1, ways[i].launches);
+        check_dense(plan, 360, ways[i].launches);
+        check_dense(plan, 7, ways[i].launches);
+        check_dense(plan, 0, 0);
+        ck_assert_uint_eq(compiles(), compiled);
+        lfuse_plan_destroy(plan);
+    }
+}
+END_TEST
+
+START_TEST(frozen_inputs_are_prepared_once)
+{
+    lfuse_value x = lfuse_input(g, "x", LFUSE_F32, 1, LFUSE_DIMS(10)), w = lfuse_frozen(g, "w", LFUSE_F32, 1,
+        LFUSE_DIMS(10));
+    lfuse_tensor *tx = ramp(1, SHAPE(10), 0, 1), *tw = ramp(1, SHAPE(10), 0, 0.1f), *ty = tensor(1, SHAPE(10));
+    lfuse_binding b[] = { lfuse_bind_tensor("x", tx), lfuse_bind_tensor("w", tw), lfuse_bind_tensor("y", ty) };
+    lfuse_instance *in;
+    lfuse_plan *plan;
+    float other[10] = { 0 };
+    uint64_t before;
+
+    lfuse_output(g, "y", lfuse_add(x, lfuse_exp(w)));
+    plan = plan_with(0);
+    ck_assert_str_eq(lfuse_plan_text(plan), "(prepare (pointwise 10 (t0 (exp w)))) (pointwise 10 (y (add x t0)))");
+    before = launches();
+    OK(lfuse_instance_create(plan, stream, b, 2, &in));
+    ck_assert_uint_eq(launches() - before, 1);
+    b[1] = b[2];
+    OK(lfuse_instance_run(in, b, 2));
+    ck_assert_uint_eq(launches() - before, 2);
+    NEAR(values(ty)[9], 9 + exp(0.9));
+    OK(lfuse_tensor_write(tw, NULL, other));
+    OK(lfuse_instance_run(in, b, 2));
+    NEAR(values(ty)[9], 9 + exp(0.9));
+    OK(lfuse_instance_refresh(in));
+    OK(lfuse_instance_run(in, b, 2));
+    NEAR(values(ty)[9], 10);
+    lfuse_instance_destroy(in);
+    lfuse_plan_destroy(plan);
+    lfuse_tensor_destroy(tx), lfuse_tensor_destroy(tw), lfuse_tensor_destroy(ty);
+}
+END_TEST
+
+enum { MEMBERS = 5 };
+static const int64_t sizes[MEMBERS] = { 3, 0, 2500, 1, 40000 };
+
+static lfuse_list *list_of(float start, float step)
+{
+    lfuse_tensor *t[MEMBERS];
+    lfuse_list *l;
+    int i;
+
+    for (i = 0; i < MEMBERS; i++) t[i] = ramp(1, &sizes[i], start + (float)i, step);
+    OK(lfuse_list_create(dev, LFUSE_F32, MEMBERS, t, &l));
+    for (i = 0; i < MEMBERS; i++) lfuse_tensor_destroy(t[i]);
+    return l;
+}
+
+static void check_list_sgd(void)
+{
+    lfuse_value w = lfuse_list_input(g, "w", LFUSE_F32, LFUSE_RANK_ANY), gr = lfuse_list_input(g, "g", LFUSE_F32,
+        LFUSE_RANK_ANY);
+    lfuse_tensor *t[MEMBERS], *n[MEMBERS], *one;
+    lfuse_list *lw, *lg = list_of(1, 0.001f), *ln;
+    lfuse_plan *plan, *norms;
+    lfuse_graph *h = lfuse_graph_create();
+    uint64_t before;
+    const float *v;
+    int i, k;
+
+    for (i = 0; i < MEMBERS; i++) t[i] = ramp(1, &sizes[i], 5, 0.01f), n[i] = tensor(0, NULL);
+    OK(lfuse_list_create(dev, LFUSE_F32, MEMBERS, t, &lw));
+    OK(lfuse_list_create(dev, LFUSE_F32, MEMBERS, n, &ln));
+    lfuse_update(w, lfuse_sub(w, lfuse_mul(gr, lfuse_scalar(g, "lr"))));
+    plan = plan_with(0);
+    {
+        lfuse_binding b[] = { lfuse_bind_list("w", lw), lfuse_bind_list("g", lg), lfuse_bind_number("lr", 0.5) };
+        OK(lfuse_plan_run(plan, stream, b, 3));
+        before = launches();
+        OK(lfuse_plan_run(plan, stream, b, 3));
+        ck_assert_uint_eq(launches() - before, 1);
+    }
+    for (i = 0; i < MEMBERS; i++) {
+        v = values(t[i]);
+        for (k = 0; k < sizes[i]; k++) NEAR(v[k], 5 + 0.01 * k - 2 * 0.5 * (1 + i + 0.001 * k));
+    }
+    w = lfuse_list_input(h, "w", LFUSE_F32, LFUSE_RANK_ANY);
+    lfuse_output(h, "n", lfuse_sqrt(lfuse_member_sum(lfuse_mul(w, w))));
+    OK(lfuse_plan_create(dev, h, NULL, &norms));
+    {
+        lfuse_binding b[] = { lfuse_bind_list("w", lg), lfuse_bind_list("n", ln) };
+        OK(lfuse_plan_run(norms, stream, b, 2));
+    }
+    for (i = 0; i < MEMBERS; i++) {
+        double sum = 0;
+        for (k = 0; k < sizes[i]; k++) sum += pow(1 + i + 0.001 * k, 2);
+        NEAR(values(n[i])[0], sqrt(sum));
+    }
+    one = ramp(1, &sizes[2], 7, 0);
+    OK(lfuse_list_replace(lg, 2, 1, &one));
+    {
+        lfuse_binding b[] = { lfuse_bind_list("w", lg), lfuse_bind_list("n", ln) };
+        OK(lfuse_plan_run(norms, stream, b, 2));
+    }
+    NEAR(values(n[2])[0], 7 * sqrt(2500));
+    for (i = 0; i < MEMBERS; i++) lfuse_tensor_destroy(t[i]), lfuse_tensor_destroy(n[i]);
+    lfuse_tensor_destroy(one);
+    lfuse_list_destroy(lw), lfuse_list_destroy(lg), lfuse_list_destroy(ln);
+    lfuse_plan_destroy(plan), lfuse_plan_destroy(norms);
+    lfuse_graph_destroy(h);
+}
+
+START_TEST(lists_in_one_launch)
+{
+    check_list_sgd();
+}
+END_TEST
+
+START_TEST(lists_by_slots)
+{
+    close_stub();
+    lfuse__stub_reset();
+    lfuse__stub.addresses = false;
+    lfuse__stub.vector_lanes = false;
+    lfuse__registry_extra(&lfuse__stub_backend);
+    OK(lfuse_device_open("stub:0", &dev));
+    OK(lfuse_stream_create(dev, &stream));
+    g = lfuse_graph_create();
+    check_list_sgd();
+}
+END_TEST
+
+START_TEST(sums_of_rows)
+{
+    lfuse_size n = lfuse_size_var(g, "n", 0, 5000);
+    lfuse_value x = lfuse_input(g, "x", LFUSE_F32, 3, LFUSE_DIMS(4, 3, n));
+    lfuse_tensor *tx = ramp(3, SHAPE(4, 3, 1500), 0, 0.001f), *ta = tensor(2, SHAPE(4, 3)), *tb = tensor(1, SHAPE(4));
+    lfuse_tensor *tv, *tc = tensor(1, SHAPE(1500));
+    lfuse_binding b[] = { lfuse_bind_tensor("x", tx), lfuse_bind_tensor("a", ta), lfuse_bind_tensor("b", tb),
+                          lfuse_bind_tensor("c", tc) };
+    const int last[] = { -1 }, two[] = { 1, 2 }, turned[] = { 2, 1, 0 };
+    lfuse_plan *plan;
+    const float *v;
+    int i, k;
+
+    lfuse_output(g, "a", lfuse_sum(lfuse_mul(x, x), 1, last, 0));
+    lfuse_output(g, "b", lfuse_sum(x, 2, two, 0));
+    lfuse_output(g, "c", lfuse_sum(lfuse_permute(x, turned), 2, two, 0)); /* summed axes that do not merge */
+    plan = plan_with(0);
+    OK(lfuse_plan_run(plan, stream, b, 4));
+    v = values(ta);
+    for (i = 0; i < 12; i++) {
+        double sum = 0;
+        for (k = 0; k < 1500; k++) sum += pow(0.001 * (1500 * i + k), 2);
+        NEAR(v[i], sum);
+    }
+    v = values(tb);
+    for (i = 0; i < 4; i++) NEAR(v[i], 4500 * (0.001 * (4500 * i + 2249.5)));
+    v = values(tc);
+    for (i = 0; i < 1500; i++) NEAR(v[i], 12 * 0.001 * (8250 + i));
+    /* the same through strides: every second element, and none */
+    OK(lfuse_tensor_view(tx, 3, SHAPE(4, 3, 750), SHAPE(4500, 1500, 2), 0, &tv));
+    b[0] = lfuse_bind_tensor("x", tv);
+    lfuse_tensor_destroy(tc);
+    tc = tensor(1, SHAPE(750));
+    b[3] = lfuse_bind_tensor("c", tc);
+    OK(lfuse_plan_run(plan, stream, b, 4));
+    v = values(tb);
+    for (i = 0; i < 4; i++) NEAR(v[i], 2250 * (0.001 * (4500 * i + 2249)));
+    lfuse_tensor_destroy(tv), lfuse_tensor_destroy(tc);
+    OK(lfuse_tensor_view(tx, 3, SHAPE(4, 3, 0), NULL, 0, &tv));
+    tc = tensor(1, SHAPE(0));
+    b[0] = lfuse_bind_tensor("x", tv), b[3] = lfuse_bind_tensor("c", tc);
+    OK(lfuse_plan_run(plan, stream, b, 4));
+    NEAR(values(tb)[3], 0);
+    NEAR(values(ta)[11], 0);
+    lfuse_plan_destroy(plan);
+    lfuse_tensor_destroy(tv), lfuse_tensor_destroy(tx), lfuse_tensor_destroy(ta), lfuse_tensor_destroy(tb),
+        lfuse_tensor_destroy(tc);
+}
+END_TEST
+
+START_TEST(strides_of_every_kind)
+{
+    lfuse_value x = lfuse_input(g, "x", LFUSE_F32, 2, LFUSE_DIMS(6, 4)), y = lfuse_input(g, "y", LFUSE_F32, 2,
+        LFUSE_DIMS(6, 4));
+    lfuse_tensor *big = ramp(1, SHAPE(200), 0, 1), *out = ramp(1, SHAPE(200), -1, 0), *vx, *vy, *vz;
+    lfuse_plan *plan;
+    const float *v;
+    int i, k;
+
+    lfuse_output(g, "z", lfuse_add(x, y));
+    OK(lfuse_tensor_view(big, 2, SHAPE(6, 4), SHAPE(-20, 3), 119, &vx)); /* backwards, gaps */
+    OK(lfuse_tensor_view(big, 2, SHAPE(6, 4), SHAPE(1, 6), 5, &vy));     /* columns first, misaligned */
+    OK(lfuse_tensor_view(out, 2, SHAPE(6, 4), SHAPE(10, 1), 3, &vz));    /* padded rows */
+    plan = plan_with(0);
+    {
+        lfuse_binding b[] = { lfuse_bind_tensor("x", vx), lfuse_bind_tensor("y", vy), lfuse_bind_tensor("z", vz) };
+        OK(lfuse_plan_run(plan, stream, b, 3));
+    }
+    v = values(out);
+    for (i = 0; i < 6; i++)
+        for (k = 0; k < 10; k++)
+            NEAR(v[3 + 10 * i + k], k < 4 ? 119 - 20 * i + 3 * k + 5 + i + 6 * k : -1);
+    lfuse_plan_destroy(plan);
+    lfuse_tensor_destroy(vx), lfuse_tensor_destroy(vy), lfuse_tensor_destroy(vz);
+    lfuse_tensor_destroy(big), lfuse_tensor_destroy(out);
+}
+END_TEST
+
+START_TEST(updates_read_old_values)
+{
+    lfuse_value x = lfuse_input(g, "x", LFUSE_F32, 1, LFUSE_DIMS(9)), y = lfuse_input(g, "y", LFUSE_F32, 1,
+        LFUSE_DIMS(9));
+    lfuse_value q = lfuse_input(g, "q", LFUSE_F32, 2, LFUSE_DIMS(3, 3));
+    lfuse_tensor *tx = ramp(1, SHAPE(9), 0, 1), *ty = ramp(1, SHAPE(9), 100, 1), *tq = ramp(2, SHAPE(3, 3), 0, 1);
+    lfuse_tensor *to = tensor(1, SHAPE(9));
+    lfuse_binding b[] = { lfuse_bind_tensor("x", tx), lfuse_bind_tensor("y", ty), lfuse_bind_tensor("q", tq),
+                          lfuse_bind_tensor("o", to) };
+    lfuse_plan *plan;
+
+    lfuse_update(x, lfuse_add(y, lfuse_constant(g, 1)));
+    lfuse_update(y, lfuse_mul(x, lfuse_constant(g, 2)));
+    lfuse_update(q, lfuse_transpose(q));
+    lfuse_output(g, "o", x);
+    plan = plan_with(0);
+    OK(lfuse_plan_run(plan, stream, b, 4));
+    NEAR(values(tx)[3], 104);
+    NEAR(values(ty)[3], 6);
+    NEAR(values(to)[3], 3);
+    NEAR(values(tq)[1], 3);
+    NEAR(values(tq)[5], 7);
+    lfuse_plan_destroy(plan);
+    lfuse_tensor_destroy(tx), lfuse_tensor_destroy(ty), lfuse_tensor_destroy(tq), lfuse_tensor_destroy(to);
+}
+END_TEST
+
+START_TEST(numbers_change_without_compiling)
+{
+    lfuse_value x = lfuse_input(g, "x", LFUSE_F32, 1, LFUSE_DIMS(4)), s = lfuse_scalar(g, "s");
+    lfuse_tensor *tx = ramp(1, SHAPE(4), 1, 1), *ty = tensor(1, SHAPE(4));
+    lfuse_plan *plan;
+    uint64_t compiled;
+    int i;
+
+    lfuse_output(g, "y", lfuse_mul(x, lfuse_add(lfuse_pow(s, lfuse_constant(g, 2)), lfuse_constant(g, 1))));
+    plan = plan_with(0);
+    compiled = compiles();
+    for (i = 0; i < 4; i++) {
+        lfuse_binding b[] = { lfuse_bind_number("s", i), lfuse_bind_tensor("y", ty), lfuse_bind_tensor("x", tx) };
+        OK(lfuse_plan_run(plan, stream, b, 3));
+        NEAR(values(ty)[3], 4 * (i * i + 1));
+    }
+    ck_assert_uint_eq(compiles(), compiled);
+    lfuse_plan_destroy(plan);
+    lfuse_tensor_destroy(tx), lfuse_tensor_destroy(ty);
+}
+END_TEST
+
+typedef struct job {
+    lfuse_plan *plan;
+    float start;
+    bool good;
+} job;
+
+static void *work(void *p)
+{
+    job *j = p;
+    lfuse_stream *s;
+    lfuse_tensor *x, *y;
+    float host[64], back[64];
+    int i, k;
+
+    j->good = !lfuse_stream_create(dev, &s) && !lfuse_tensor_create(dev, LFUSE_F32, 1, SHAPE(64), &x) &&
+              !lfuse_tensor_create(dev, LFUSE_F32, 1, SHAPE(64), &y);
+    for (i = 0; i < 50 && j->good; i++) {
+        lfuse_binding b[] = { lfuse_bind_tensor("x", x), lfuse_bind_tensor("y", y) };
+        for (k = 0; k < 64; k++) host[k] = j->start + (float)(i + k);
+        j->good = !lfuse_tensor_write(x, s, host) && !lfuse_plan_run(j->plan, s, b, 2) && !lfuse_tensor_read(y, s,
+            back) &&
+                  !lfuse_stream_synchronize(s) && back[63] == -(j->start + (float)(i + 63));
+    }
+    lfuse_tensor_destroy(x), lfuse_tensor_destroy(y);
+    lfuse_stream_destroy(s);
+    return NULL;
+}
+
+START_TEST(two_streams_two_threads)
+{
+    pthread_t threads[2];
+    job jobs[2];
+    int i;
+
+    lfuse_output(g, "y", lfuse_neg(lfuse_input(g, "x", LFUSE_F32, 1, LFUSE_DIMS(64))));
+    for (i = 0; i < 2; i++) jobs[i] = (job){ NULL, 1000.0f * (float)i, false };
+    jobs[0].plan = jobs[1].plan = plan_with(0);
+    for (i = 0; i < 2; i++) ck_assert_int_eq(pthread_create(&threads[i], NULL, work, &jobs[i]), 0);
+    for (i = 0; i < 2; i++) pthread_join(threads[i], NULL);
+    ck_assert(jobs[0].good && jobs[1].good);
+    lfuse_plan_destroy(jobs[0].plan);
+}
+END_TEST
+
+START_TEST(gemm_now)
+{
+    static const struct { int ta, tb; double alpha, beta; int64_t m, n, k; } cases[] = {
+        { 0, 0, 1, 0, 3, 4, 5 }, { 1, 0, 2, 0, 3, 4, 5 }, { 0, 1, 1, 0.5, 3, 4, 5 }, { 1, 1, -1, 1, 1, 7, 2 },
+        { 0, 0, 1, 2, 3, 4, 0 }, { 0, 0, 1, 0, 3, 4, 0 }, { 0, 0, 1, 1, 0, 4, 2 },
+    };
+    size_t c;
+
+    for (c = 0; c < sizeof cases / sizeof cases[0]; c++) {
+        const int64_t m = cases[c].m, n = cases[c].n, k = cases[c].k;
+        lfuse_tensor *a = ramp(2, cases[c].ta ? SHAPE(k, m) : SHAPE(m, k), 1, 1);
+        lfuse_tensor *b = ramp(2, cases[c].tb ? SHAPE(n, k) : SHAPE(k, n), -3, 1), *d = ramp(2, SHAPE(m, n), 1, 1);
+        const float *v;
+        int64_t i, j, l;
+        OK(lfuse_gemm(stream, cases[c].ta, cases[c].tb, cases[c].alpha, a, b, cases[c].beta, d));
+        v = values(d);
+        for (i = 0; i < m; i++)
+            for (j = 0; j < n; j++) {
+                double sum = 0;
+                for (l = 0; l < k; l++) {
+                    const int64_t x = cases[c].ta ? l * m + i : i * k + l, y = cases[c].tb ? j * k + l : l * n + j;
+                    sum += (double)(1 + x) * (double)(y - 3);
+                }
+                NEAR(v[i * n + j], cases[c].alpha * sum + cases[c].beta * (double)(1 + i * n + j));
+            }
+        lfuse_tensor_destroy(a), lfuse_tensor_destroy(b), lfuse_tensor_destroy(d);
+    }
+}
+END_TEST
+
+START_TEST(gemm_of_odd_strides)
+{
+    lfuse_tensor *big = ramp(1, SHAPE(400), 0, 1), *a, *b, *c, *out = tensor(1, SHAPE(100));
+    const float *v;
+    int i, j, l;
+
+    OK(lfuse_tensor_view(big, 2, SHAPE(3, 4), SHAPE(10, 2), 1, &a));
+    OK(lfuse_tensor_view(big, 2, SHAPE(4, 5), SHAPE(0, -1), 9, &b));
+    OK(lfuse_tensor_view(out, 2, SHAPE(3, 5), SHAPE(20, 3), 0, &c));
+    OK(lfuse_gemm(stream, 0, 0, 1, a, b, 0, c));
+    v = values(out);
+    for (i = 0; i < 3; i++)
+        for (j = 0; j < 5; j++) {
+            double sum = 0;
+            for (l = 0; l < 4; l++) sum += (1 + 10 * i + 2 * l) * (9 - j);
+            NEAR(v[20 * i + 3 * j], sum);
+        }
+    lfuse_tensor_destroy(a), lfuse_tensor_destroy(b), lfuse_tensor_destroy(c), lfuse_tensor_destroy(big),
+        lfuse_tensor_destroy(out);
+}
+END_TEST
+
+START_TEST(widened_products)
+{
+    static const uint16_t one_two[] = { 0x3c00, 0x4000, 0x3c00, 0x4000 }; /* 1 2 / 1 2 */
+    lfuse_value x = lfuse_input(g, "x", LFUSE_F16, 2, LFUSE_DIMS(2, 2)), w = lfuse_frozen(g, "w", LFUSE_F16, 2,
+        LFUSE_DIMS(2, 2));
+    lfuse_value b = lfuse_frozen(g, "b", LFUSE_F16, 1, LFUSE_DIMS(2));
+    lfuse_tensor *tx, *tw, *tb, *ty;
+    uint16_t y[4];
+    lfuse_plan *plan;
+
+    lfuse__stub.decline_types = 1u << LFUSE_F16;
+    lfuse_output(g, "y", lfuse_relu(lfuse_add(lfuse_matmul(x, w), b)));
+    OK(lfuse_tensor_create(dev, LFUSE_F16, 2, SHAPE(2, 2), &tx));
+    OK(lfuse_tensor_create(dev, LFUSE_F16, 2, SHAPE(2, 2), &tw));
+    OK(lfuse_tensor_create(dev, LFUSE_F16, 1, SHAPE(2), &tb));
+    OK(lfuse_tensor_create(dev, LFUSE_F16, 2, SHAPE(2, 2), &ty));
+    OK(lfuse_tensor_write(tx, NULL, one_two));
+    OK(lfuse_tensor_write(tw, NULL, one_two));
+    OK(lfuse_tensor_write(tb, NULL, one_two));
+    plan = plan_with(0);
+    {
+        lfuse_binding bind[] = { lfuse_bind_tensor("x", tx), lfuse_bind_tensor("w", tw), lfuse_bind_tensor("b", tb),
+                                 lfuse_bind_tensor("y", ty) };
+        OK(lfuse_plan_run(plan, stream, bind, 4));
+        OK(lfuse_stream_synchronize(stream));
+        OK(lfuse_tensor_read(ty, NULL, y));
+    }
+    ck_assert_uint_eq(y[0], 0x4400); /* 1 + 2 + 1 */
+    ck_assert_uint_eq(y[1], 0x4800); /* 2 + 4 + 2 */
+    lfuse_plan_destroy(plan);
+    lfuse_tensor_destroy(tx), lfuse_tensor_destroy(tw), lfuse_tensor_destroy(tb), lfuse_tensor_destroy(ty);
+}
+END_TEST
+
+START_TEST(bad_bindings_are_refused)
+{
+    lfuse_size n = lfuse_size_var(g, "n", 2, 8);
+    lfuse_value x = lfuse_input(g, "x", LFUSE_F32, 1, LFUSE_DIMS(n)), y = lfuse_input(g, "y", LFUSE_F32, 1,
+        LFUSE_DIMS(n));
+    lfuse_tensor *tx = ramp(1, SHAPE(4), 0, 1), *ty = ramp(1, SHAPE(4), 0, 1), *tz = tensor(1, SHAPE(4)),
+        *t5 = tensor(1, SHAPE(5));
+    lfuse_tensor *t9 = tensor(1, SHAPE(9)), *t2 = tensor(2, SHAPE(2, 2)), *ti, *tr, *away;
+    lfuse_binding b[5] = { lfuse_bind_tensor("x", tx), lfuse_bind_tensor("y", ty), lfuse_bind_number("s", 1),
+        lfuse_bind_tensor("z", tz) };
+    const lfuse_binding good[5] = { b[0], b[1], b[2], b[3], b[0] };
+    lfuse_stream *elsewhere;
+    lfuse_device *other;
+    lfuse_plan *plan;
+    uint64_t before;
+
+    lfuse_output(g, "z", lfuse_add(lfuse_mul(x, lfuse_scalar(g, "s")), y));
+    plan = plan_with(0);
+    OK(lfuse_tensor_create(dev, LFUSE_I32, 1, SHAPE(4), &ti));
+    OK(lfuse_tensor_view(tz, 1, SHAPE(4), SHAPE(0), 0, &tr));
+    OK(lfuse_device_open("stub:1", &other));
+    OK(lfuse_tensor_create(other, LFUSE_F32, 1, SHAPE(4), &away));
+    OK(lfuse_stream_create(other, &elsewhere));
+    before = launches();
+#define BAD(status, i, ...)                                                                                            \
+    b[i] = __VA_ARGS__;                                                                                                \
+    FAILS(status, lfuse_plan_run(plan, stream, b, 4));                                                                 \
+    b[i] = good[i]
+    FAILS(LFUSE_ERR_BINDING, lfuse_plan_run(plan, stream, b, 3));
+    FAILS(LFUSE_ERR_BINDING, lfuse_plan_run(plan, stream, good, 5));
+    FAILS(LFUSE_ERR_INVALID, lfuse_plan_run(plan, stream, NULL, 2));
+    FAILS(LFUSE_ERR_INVALID, lfuse_plan_run(NULL, stream, b, 4));
+    FAILS(LFUSE_ERR_CONTEXT, lfuse_plan_run(plan, elsewhere, b, 4));
+    BAD(LFUSE_ERR_NAME, 0, lfuse_bind_tensor("q", tx));
+    BAD(LFUSE_ERR_BINDING, 0, lfuse_bind_tensor("x", NULL));
+    BAD(LFUSE_ERR_BINDING, 0, lfuse_bind_number("x", 1));
+    BAD(LFUSE_ERR_BINDING, 2, lfuse_bind_tensor("s", tx));
+    BAD(LFUSE_ERR_TYPE, 1, lfuse_bind_tensor("y", ti));
+    BAD(LFUSE_ERR_RANK, 1, lfuse_bind_tensor("y", t2));
+    BAD(LFUSE_ERR_SHAPE, 1, lfuse_bind_tensor("y", t5));
+    BAD(LFUSE_ERR_BOUNDS, 0, lfuse_bind_tensor("x", t9));
+    BAD(LFUSE_ERR_CONTEXT, 1, lfuse_bind_tensor("y", away));
+    BAD(LFUSE_ERR_OVERLAP, 3, lfuse_bind_tensor("z", tx));
+    BAD(LFUSE_ERR_OVERLAP, 3, lfuse_bind_tensor("z", tr));
+    BAD(LFUSE_ERR_BINDING, 2, lfuse_bind_size("n", 4)); /* and s is missing */
+    ck_assert_uint_eq(launches(), before);
+    OK(lfuse_plan_run(plan, stream, good, 4));
+    BAD(LFUSE_ERR_SHAPE, 1, lfuse_bind_tensor("y", t5)); /* once more with an instance there */
+    BAD(LFUSE_ERR_OVERLAP, 3, lfuse_bind_tensor("z", ty));
+    BAD(LFUSE_ERR_TYPE, 1, lfuse_bind_tensor("y", ti));
+    BAD(LFUSE_ERR_CONTEXT, 1, lfuse_bind_tensor("y", away));
+    ck_assert_uint_eq(launches(), before + 1);
+    OK(lfuse_plan_run(plan, stream, good, 4));
+    ck_assert_uint_eq(launches(), before + 2);
+    lfuse_plan_destroy(plan);
+    lfuse_tensor_destroy(tx), lfuse_tensor_destroy(ty), lfuse_tensor_destroy(tz), lfuse_tensor_destroy(t5);
+    lfuse_tensor_destroy(t9), lfuse_tensor_destroy(t2), lfuse_tensor_destroy(ti), lfuse_tensor_destroy(tr);
+    lfuse_tensor_destroy(away);
+    lfuse_stream_destroy(elsewhere);
+    lfuse_device_close(other);
+}
+END_TEST
+
+START_TEST(closed_and_destroyed)
+{
+    lfuse_tensor *tx = ramp(1, SHAPE(4), 0, 1), *ty = tensor(1, SHAPE(4));
+    lfuse_binding b[] = { lfuse_bind_tensor("x", tx), lfuse_bind_tensor("y", ty) };
+    lfuse_plan *plan;
+
+    lfuse_output(g, "y", lfuse_neg(lfuse_input(g, "x", LFUSE_F32, 1, LFUSE_DIMS(4))));
+    plan = plan_with(0);
+    OK(lfuse_plan_run(plan, stream, b, 2));
+    lfuse_device_close(dev);
+    FAILS(LFUSE_ERR_CLOSED, lfuse_plan_run(plan, stream, b, 2));
+    lfuse_plan_destroy(plan);
+    lfuse_tensor_destroy(tx), lfuse_tensor_destroy(ty);
+    lfuse_stream_destroy(stream);
+    ck_assert_int_eq(lfuse__stub_live_objects(), 0);
+    OK(lfuse_device_open("stub:0", &dev));
+    OK(lfuse_stream_create(dev, &stream));
+}
+END_TEST
+
+START_TEST(a_plan_that_the_device_cannot)
+{
+    lfuse_plan_options exact = { .exact = 1 }, wrong = { .disable = 64 };
+    lfuse_value x = lfuse_input(g, "x", LFUSE_F64, 1, LFUSE_DIMS(4));
+    lfuse_plan *plan;
+
+    lfuse_output(g, "y", lfuse_neg(x));
+    close_stub();
+    lfuse__stub.f64 = lfuse__stub.exact = false;
+    lfuse__registry_extra(&lfuse__stub_backend);
+    OK(lfuse_device_open("stub:0", &dev));
+    OK(lfuse_stream_create(dev, &stream));
+    g = lfuse_graph_create();
+    lfuse_output(g, "y", lfuse_neg(lfuse_input(g, "x", LFUSE_F64, 1, LFUSE_DIMS(4))));
+    FAILS(LFUSE_ERR_TYPE, lfuse_plan_create(dev, g, NULL, &plan));
+    FAILS(LFUSE_ERR_UNSUPPORTED, lfuse_plan_create(dev, g, &exact, &plan));
+    FAILS(LFUSE_ERR_INVALID, lfuse_plan_create(dev, g, &wrong, &plan));
+    FAILS(LFUSE_ERR_INVALID, lfuse_plan_create(dev, NULL, NULL, &plan));
+    FAILS(LFUSE_ERR_INVALID, lfuse_plan_create(NULL, g, NULL, &plan));
+}
+END_TEST
+
+START_TEST(equal_graphs_share_a_body)
+{
+    lfuse_graph *other = lfuse_graph_create();
+    lfuse_plan *a, *b;
+    uint64_t compiled;
+
+    lfuse_output(g, "y", lfuse_neg(lfuse_input(g, "x", LFUSE_F32, 1, LFUSE_DIMS(4))));
+    lfuse_output(other, "out", lfuse_neg(lfuse_input(other, "in", LFUSE_F32, 1, LFUSE_DIMS(4))));
+    OK(lfuse_plan_create(dev, g, NULL, &a));
+    compiled = compiles();
+    OK(lfuse_plan_create(dev, other, NULL, &b));
+    ck_assert_uint_eq(compiles(), compiled);
+    ck_assert_str_eq(lfuse_plan_text(a), "(pointwise 4 (y (neg x)))");
+    ck_assert_str_eq(lfuse_plan_text(b), "(pointwise 4 (out (neg in)))");
+    lfuse_plan_destroy(a), lfuse_plan_destroy(b);
+    lfuse_graph_destroy(other);
+}
+END_TEST
+
+START_TEST(evaluate_at_once)
+{
+    lfuse_tensor *tx = ramp(1, SHAPE(4), 0, 1), *ty = tensor(1, SHAPE(4));
+    lfuse_binding b[] = { lfuse_bind_tensor("x", tx), lfuse_bind_tensor("y", ty) };
+
+    lfuse_output(g, "y", lfuse_neg(lfuse_input(g, "x", LFUSE_F32, 1, LFUSE_DIMS(4))));
+    OK(lfuse_evaluate(stream, g, b, 2));
+    NEAR(values(ty)[3], -3);
+    lfuse_tensor_destroy(tx), lfuse_tensor_destroy(ty);
+}
+END_TEST
+
+START_TEST(a_second_run_allocates_nothing)
+{
+    lfuse_device_counters before, after;
+    lfuse__stub_counters calls, later;
+    lfuse_plan *plan;
+
+    dense_graph();
+    plan = plan_with(LFUSE_NO_EPILOGUE | LFUSE_NO_POINTWISE_FUSION);
+    {
+        lfuse_tensor *tx = ramp(2, SHAPE(4, 8), 0, 1), *tw = ramp(2, SHAPE(8, 6), 0, 1), *tb = ramp(1, SHAPE(6), 0, 1);
+        lfuse_tensor *ty = tensor(2, SHAPE(4, 6));
+        lfuse_binding b[] = { lfuse_bind_tensor("x", tx), lfuse_bind_tensor("w", tw), lfuse_bind_tensor("b", tb),
+                              lfuse_bind_tensor("y", ty) };
+        OK(lfuse_plan_run(plan, stream, b, 4));
+        OK(lfuse_device_get_counters(dev, &before));
+        lfuse__stub_counters_get(&calls);
+        OK(lfuse_plan_run(plan, stream, b, 4));
+        lfuse__stub_counters_get(&later);
+        OK(lfuse_device_get_counters(dev, &after));
+        ck_assert_uint_eq(after.allocations, before.allocations);
+        ck_assert_uint_eq(after.compiles, before.compiles);
+        ck_assert_uint_eq(later.calls[LFUSE__STUB_ANY] - calls.calls[LFUSE__STUB_ANY], 3);
+        lfuse_tensor_destroy(tx), lfuse_tensor_destroy(tw), lfuse_tensor_destroy(tb), lfuse_tensor_destroy(ty);
+    }
+    lfuse_plan_destroy(plan);
+}
+END_TEST
+
+START_TEST(runs_are_captured)
+{
+    lfuse_tensor *tx = ramp(1, SHAPE(4), 0, 1), *ty = ramp(1, SHAPE(4), 5, 0), *t5 = ramp(1, SHAPE(5), 0, 1),
+        *y5 = tensor(1, SHAPE(5));
+    lfuse_binding b[] = { lfuse_bind_tensor("x", tx), lfuse_bind_tensor("y", ty) };
+    const lfuse_binding other[] = { lfuse_bind_tensor("x", t5), lfuse_bind_tensor("y", y5) };
+    lfuse__stub_native native = { 0 };
+    lfuse_stream *wrapped;
+    lfuse_plan *plan;
+
+    lfuse_output(g, "y", lfuse_neg(lfuse_input(g, "x", LFUSE_F32, 1, LFUSE_DIMS(lfuse_size_var(g, "n", 1, 9)))));
+    plan = plan_with(0);
+    OK(lfuse_stream_wrap(dev, &native, &wrapped));
+    native.capturing = true;
+    FAILS(LFUSE_ERR_STATE, lfuse_plan_run(plan, wrapped, b, 2));
+    native.capturing = false;
+    OK(lfuse_plan_run(plan, wrapped, b, 2));
+    OK(lfuse_tensor_fill(ty, NULL, 5));
+    native.capturing = true;
+    OK(lfuse_plan_run(plan, wrapped, b, 2));
+    FAILS(LFUSE_ERR_STATE, lfuse_plan_run(plan, wrapped, other, 2));
+    native.capturing = false;
+    NEAR(values(ty)[3], 5);
+    lfuse__stub_native_run(&native);
+    NEAR(values(ty)[3], -3);
+    lfuse__stub_native_clear(&native);
+    lfuse_plan_destroy(plan);
+    lfuse_stream_destroy(wrapped);
+    lfuse_tensor_destroy(tx), lfuse_tensor_destroy(ty), lfuse_tensor_destroy(t5), lfuse_tensor_destroy(y5);
+}
+END_TEST
+
+START_TEST(products_are_measured_once)
+{
+    const lfuse_plan_options measure = { .effort = LFUSE_EFFORT_MEASURE };
+    lfuse__stub_counters before, after;
+    lfuse_plan *plan;
+    int i;
+
+    lfuse__stub.gemm_candidates = 3;
+    dense_graph();
+    OK(lfuse_plan_create(dev, g, &measure, &plan));
+    for (i = 0; i < 2; i++) {
+        lfuse__stub.elapsed = i == 1;
+        lfuse__stub_counters_get(&before);
+        check_dense(plan, 4 + i, 13); /* three algorithms, each warmed up and timed three times, and the run */
+        lfuse__stub_counters_get(&after);
+        ck_assert_uint_eq(after.calls[LFUSE__STUB_gemm_run] - before.calls[LFUSE__STUB_gemm_run], 13);
+        check_dense(plan, 9, 13);
+        check_dense(plan, 4 + i, 1);
+        check_dense(plan, 9, 1);
+        lfuse_plan_destroy(plan);
+        OK(lfuse_plan_create(dev, g, &measure, &plan));
+        check_dense(plan, 4 + i, 1);
+        lfuse_device_close(dev);
+        lfuse_plan_destroy(plan);
+        lfuse_stream_destroy(stream);
+        OK(lfuse_device_open("stub:0", &dev));
+        OK(lfuse_stream_create(dev, &stream));
+        OK(lfuse_plan_create(dev, g, &measure, &plan));
+    }
+    lfuse_plan_destroy(plan);
+}
+END_TEST
+
+static Suite *suite_run(void)
+{
+    Suite *s = suite_create("run");
+    TCase *c = tcase_create("stub");
+
+    tcase_add_checked_fixture(c, open_stub, close_stub);
+    tcase_set_timeout(c, 0);
+    tcase_add_test(c, a_chain_is_one_launch);
+    tcase_add_test(c, shapes_broadcast);
+    tcase_add_test(c, a_dense_layer_in_every_way);
+    tcase_add_test(c, frozen_inputs_are_prepared_once);
+    tcase_add_test(c, lists_in_one_launch);
+    tcase_add_test(c, lists_by_slots);
+    tcase_add_test(c, sums_of_rows);
+    tcase_add_test(c, strides_of_every_kind);
+    tcase_add_test(c, updates_read_old_values);
+    tcase_add_test(c, numbers_change_without_compiling);
+    tcase_add_test(c, two_streams_two_threads);
+    tcase_add_test(c, gemm_now);
+    tcase_add_test(c, gemm_of_odd_strides);
+    tcase_add_test(c, widened_products);
+    tcase_add_test(c, bad_bindings_are_refused);
+    tcase_add_test(c, closed_and_destroyed);
+    tcase_add_test(c, a_plan_that_the_device_cannot);
+    tcase_add_test(c, equal_graphs_share_a_body);
+    tcase_add_test(c, evaluate_at_once);
+    tcase_add_test(c, a_second_run_allocates_nothing);
+    tcase_add_test(c, runs_are_captured);
+    tcase_add_test(c, products_are_measured_once);
+    suite_add_tcase(s, c);
+    return s;
+}
+
+TEST_MAIN(CK_NOFORK, suite_run)

@@ -1,0 +1,689 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Tensors and lists on the stub: what is refused and with which status, and that what is moved arrives. */
+#ifdef HAVE_CONFIG_H
+#include "config.h"
+#endif
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "libfuse.h"
+#include "tests/stub/faults.h"
+#include "tests/support/main.h"
+
+#define DIMS(...) ((const int64_t[]){__VA_ARGS__})
+#define ck_ok(call)                                                                                                    \
+    do {                                                                                                               \
+        lfuse_status ok_status_ = (call);                                                                              \
+        ck_assert_msg(ok_status_ == LFUSE_OK, "%s: %s", lfuse_status_name(ok_status_), lfuse_last_error());            \
+    } while (0)
+#define ck_refused(call, status)                                                                                       \
+    do {                                                                                                               \
+        lfuse_status refused_ = (call);                                                                                \
+        ck_assert_msg(refused_ == (status), "%s instead of %s: %s", lfuse_status_name(refused_),                       \
+                      lfuse_status_name(status), lfuse_last_error());                                                  \
+        ck_assert_msg(lfuse_last_error()[0] != '\0', "no message");                                                    \
+    } while (0)
+
+static lfuse_device *dev;
+
+static void begin(void)
+{
+    test_stub_begin();
+    ck_ok(lfuse_device_open("stub:0", &dev));
+}
+
+static void end(void)
+{
+    lfuse_device_close(dev);
+    test_stub_end();
+}
+
+static lfuse_tensor *make(lfuse_type type, int rank, const int64_t *shape)
+{
+    lfuse_tensor *t = NULL;
+    ck_ok(lfuse_tensor_create(dev, type, rank, shape, &t));
+    return t;
+}
+
+/* ---- making ---- */
+
+typedef struct refused {
+    lfuse_type type;
+    int rank;
+    int64_t shape[LFUSE_MAX_RANK + 1];
+    lfuse_status status;
+} refused;
+
+static const refused refused_shapes[] = {
+    {LFUSE_TYPE_NONE, 1, {4}, LFUSE_ERR_TYPE},
+    {(lfuse_type)77, 1, {4}, LFUSE_ERR_TYPE},
+    {LFUSE_F32, -1, {0}, LFUSE_ERR_RANK},
+    {LFUSE_F32, LFUSE_MAX_RANK + 1, {1, 1, 1, 1, 1, 1, 1, 1, 1}, LFUSE_ERR_RANK},
+    {LFUSE_F32, 2, {3, -1}, LFUSE_ERR_SHAPE},
+    {LFUSE_F32, 2, {INT64_MIN, 1}, LFUSE_ERR_SHAPE},
+    {LFUSE_F32, 2, {(int64_t)1 << 32, (int64_t)1 << 31}, LFUSE_ERR_OVERFLOW},
+    {LFUSE_F32, 3, {0, (int64_t)1 << 32, (int64_t)1 << 32}, LFUSE_ERR_OVERFLOW},
+    {LFUSE_F64, 1, {(int64_t)1 << 60}, LFUSE_ERR_OVERFLOW},
+    {LFUSE_F32, 1, {(int64_t)1 << 50}, LFUSE_ERR_DEVICE_MEMORY},
+};
+
+START_TEST(test_create_refused)
+{
+    const refused *r = &refused_shapes[_i];
+    lfuse_tensor *t = (lfuse_tensor *)1;
+    begin();
+    ck_refused(lfuse_tensor_create(dev, r->type, r->rank, r->shape, &t), r->status);
+    ck_assert_ptr_eq(t, (lfuse_tensor *)1);
+    end();
+}
+END_TEST
+
+START_TEST(test_null_arguments)
+{
+    lfuse_tensor *t;
+    lfuse_list *l;
+    float x = 0;
+    begin();
+    ck_refused(lfuse_tensor_create(NULL, LFUSE_F32, 0, NULL, &t), LFUSE_ERR_INVALID);
+    ck_refused(lfuse_tensor_create(dev, LFUSE_F32, 0, NULL, NULL), LFUSE_ERR_INVALID);
+    ck_refused(lfuse_tensor_create(dev, LFUSE_F32, 1, NULL, &t), LFUSE_ERR_INVALID);
+    ck_refused(lfuse_tensor_wrap(dev, LFUSE_MEMORY_NATIVE, 0, 0, LFUSE_F32, 0, NULL, NULL, 0, &t), LFUSE_ERR_INVALID);
+    ck_refused(lfuse_tensor_wrap(dev, (lfuse_memory_kind)9, (uintptr_t)&x, 4, LFUSE_F32, 0, NULL, NULL, 0, &t),
+               LFUSE_ERR_INVALID);
+    ck_refused(lfuse_tensor_view(NULL, 0, NULL, NULL, 0, &t), LFUSE_ERR_INVALID);
+    ck_refused(lfuse_tensor_write(NULL, NULL, &x), LFUSE_ERR_INVALID);
+    ck_refused(lfuse_tensor_read(NULL, NULL, &x), LFUSE_ERR_INVALID);
+    ck_refused(lfuse_tensor_fill(NULL, NULL, 1), LFUSE_ERR_INVALID);
+    ck_refused(lfuse_tensor_copy(NULL, NULL, NULL), LFUSE_ERR_INVALID);
+    ck_refused(lfuse_list_create(NULL, LFUSE_F32, 0, NULL, &l), LFUSE_ERR_INVALID);
+    ck_refused(lfuse_list_create(dev, LFUSE_F32, 1, NULL, &l), LFUSE_ERR_INVALID);
+    ck_refused(lfuse_list_create(dev, LFUSE_F32, 1, &(lfuse_tensor *){NULL}, &l), LFUSE_ERR_INVALID);
+    lfuse_tensor_destroy(NULL);
+    lfuse_list_destroy(NULL);
+    t = make(LFUSE_F32, 0, NULL);
+    ck_refused(lfuse_tensor_write(t, NULL, NULL), LFUSE_ERR_INVALID);
+    ck_refused(lfuse_tensor_view(t, 0, NULL, NULL, 0, NULL), LFUSE_ERR_INVALID);
+    lfuse_tensor_destroy(t);
+    end();
+}
+END_TEST
+
+START_TEST(test_attributes)
+{
+    begin();
+    lfuse_tensor *t = make(LFUSE_F16, 3, DIMS(2, 3, 5));
+    ck_assert_int_eq(lfuse_tensor_type(t), LFUSE_F16);
+    ck_assert_int_eq(lfuse_tensor_rank(t), 3);
+    ck_assert_int_eq(lfuse_tensor_elements(t), 30);
+    ck_assert_ptr_eq(lfuse_tensor_device(t), dev);
+    ck_assert(!memcmp(lfuse_tensor_shape(t), DIMS(2, 3, 5), 24));
+    ck_assert(!memcmp(lfuse_tensor_strides(t), DIMS(15, 5, 1), 24));
+    lfuse_tensor_destroy(t);
+    end();
+}
+END_TEST
+
+typedef struct view_case {
+    int rank;
+    int64_t shape[3], strides[3], offset;
+    lfuse_status status;
+} view_case;
+
+/* Of a parent of 12 elements. */
+static const view_case view_cases[] = {
+    {1, {12}, {1}, 0, LFUSE_OK},
+    {1, {12}, {-1}, 11, LFUSE_OK},
+    {2, {4, 3}, {1, 4}, 0, LFUSE_OK},
+    {2, {1000, 3}, {0, 1}, 9, LFUSE_OK},
+    {1, {0}, {1}, 500, LFUSE_OK},
+    {0, {0}, {0}, 11, LFUSE_OK},
+    {1, {12}, {1}, 1, LFUSE_ERR_SHAPE},
+    {1, {2}, {1}, -1, LFUSE_ERR_SHAPE},
+    {1, {12}, {-1}, 10, LFUSE_ERR_SHAPE},
+    {2, {4, 3}, {1, 5}, 0, LFUSE_ERR_SHAPE},
+    {0, {0}, {0}, 12, LFUSE_ERR_SHAPE},
+    {1, {3}, {INT64_MAX}, 0, LFUSE_ERR_OVERFLOW},
+    {1, {2}, {INT64_MAX}, 0, LFUSE_ERR_OVERFLOW},
+    {1, {2}, {1}, INT64_MAX, LFUSE_ERR_OVERFLOW},
+    {1, {2}, {1}, INT64_MIN, LFUSE_ERR_OVERFLOW},
+};
+
+START_TEST(test_view)
+{
+    const view_case *c = &view_cases[_i];
+    lfuse_tensor *view;
+    begin();
+    lfuse_tensor *parent = make(LFUSE_F32, 1, DIMS(12));
+    lfuse_status status = lfuse_tensor_view(parent, c->rank, c->shape, c->strides, c->offset, &view);
+    ck_assert_msg(status == c->status, "%s: %s", lfuse_status_name(status), lfuse_last_error());
+    lfuse_tensor_destroy(parent);
+    if (status == LFUSE_OK) lfuse_tensor_destroy(view); /* after its parent: it holds the memory */
+    end();
+}
+END_TEST
+
+START_TEST(test_wrap)
+{
+    float memory[6] = {1, 2, 3, 4, 5, 6}, got[4];
+    const uint64_t at = (uintptr_t)memory;
+    lfuse_tensor *t;
+    begin();
+    ck_ok(lfuse_tensor_wrap(dev, LFUSE_MEMORY_NATIVE, at, sizeof memory, LFUSE_F32, 1, DIMS(4), NULL, 2, &t));
+    ck_ok(lfuse_tensor_read(t, NULL, got));
+    ck_assert(!memcmp(got, memory + 2, sizeof got));
+    lfuse_tensor_destroy(t);
+    ck_ok(lfuse_tensor_wrap(dev, LFUSE_MEMORY_POINTER, at, 0, LFUSE_F32, 1, DIMS(4), NULL, 1, &t));
+    lfuse_tensor_destroy(t);
+    ck_ok(lfuse_tensor_wrap(dev, LFUSE_MEMORY_NATIVE, 0, 0, LFUSE_F32, 2, DIMS(3, 0), NULL, 0, &t));
+    ck_ok(lfuse_tensor_write(t, NULL, NULL));
+    lfuse_tensor_destroy(t);
+    ck_refused(lfuse_tensor_wrap(dev, LFUSE_MEMORY_NATIVE, at, sizeof memory, LFUSE_F32, 1, DIMS(7), NULL, 0, &t),
+               LFUSE_ERR_SHAPE);
+    ck_refused(lfuse_tensor_wrap(dev, LFUSE_MEMORY_NATIVE, at + 2, 20, LFUSE_F32, 1, DIMS(2), NULL, 0, &t),
+               LFUSE_ERR_INVALID);
+    lfuse__stub.foreign_low = at;
+    lfuse__stub.foreign_high = at + sizeof memory;
+    ck_refused(lfuse_tensor_wrap(dev, LFUSE_MEMORY_NATIVE, at, sizeof memory, LFUSE_F32, 1, DIMS(4), NULL, 0, &t),
+               LFUSE_ERR_CONTEXT);
+    end();
+}
+END_TEST
+
+/* ---- moving ---- */
+
+START_TEST(test_write_and_read)
+{
+    float given[24], got[24];
+    lfuse_stream *s;
+    begin();
+    for (int i = 0; i < 24; i++) given[i] = (float)i - 7.5f;
+    lfuse_tensor *t = make(LFUSE_F32, 2, DIMS(4, 6)), *part;
+    ck_ok(lfuse_tensor_write(t, NULL, given));
+    ck_ok(lfuse_stream_create(dev, &s));
+    ck_ok(lfuse_tensor_read(t, s, got));
+    ck_ok(lfuse_stream_synchronize(s));
+    ck_assert(!memcmp(given, got, sizeof given));
+    ck_ok(lfuse_tensor_view(t, 2, DIMS(2, 6), NULL, 12, &part));
+    ck_ok(lfuse_tensor_read(part, s, got));
+    ck_ok(lfuse_stream_synchronize(s));
+    ck_assert(!memcmp(given + 12, got, 48));
+    lfuse_tensor_destroy(part);
+    lfuse_tensor_destroy(t);
+    lfuse_stream_destroy(s);
+    end();
+}
+END_TEST
+
+static const struct {
+    lfuse_type type;
+    double number;
+    uint64_t bits;
+} fills[] = {
+    {LFUSE_F32, 1.0 / 3, 0x3eaaaaab},
+    {LFUSE_F32, -0.0, 0x80000000},
+    {LFUSE_F32, 1e300, 0x7f800000},
+    {LFUSE_F64, 0.1, 0x3fb999999999999a},
+    {LFUSE_F16, 1.0, 0x3c00},
+    {LFUSE_F16, 65519.99, 0x7bff},
+    {LFUSE_F16, 65520.0, 0x7c00},
+    {LFUSE_F16, 0x1p-25, 0x0000},
+    {LFUSE_F16, 0x1.8p-25, 0x0001},
+    {LFUSE_F16, 1 + 0x1p-11 + 0x1p-40, 0x3c01}, /* twice rounded it would be 0x3c00 */
+    {LFUSE_BF16, 1 + 0x1p-8 + 0x1p-40, 0x3f81},
+    {LFUSE_BF16, 1 + 0x1p-8, 0x3f80},
+    {LFUSE_BF16, -INFINITY, 0xff80},
+    {LFUSE_I32, -2.7, 0xfffffffe},
+    {LFUSE_I32, 1e30, 0x7fffffff},
+    {LFUSE_I32, -1e30, 0x80000000},
+    {LFUSE_I32, NAN, 0},
+    {LFUSE_BOOL, 0.25, 1},
+    {LFUSE_BOOL, 0, 0},
+};
+
+START_TEST(test_fill)
+{
+    uint64_t word;
+    const size_t size = lfuse_type_size(fills[_i].type);
+    unsigned char got[64];
+    begin();
+    lfuse_tensor *t = make(fills[_i].type, 1, DIMS(7));
+    ck_ok(lfuse_tensor_fill(t, NULL, fills[_i].number));
+    ck_ok(lfuse_tensor_read(t, NULL, got));
+    for (size_t i = 0; i < 7; i++) {
+        word = 0;
+        memcpy(&word, got + i * size, size);
+        ck_assert_uint_eq(word, fills[_i].bits);
+    }
+    lfuse_tensor_destroy(t);
+    end();
+}
+END_TEST
+
+START_TEST(test_copy)
+{
+    float given[12], got[12] = {0};
+    begin();
+    for (int i = 0; i < 12; i++) given[i] = (float)(i * i);
+    lfuse_tensor *a = make(LFUSE_F32, 2, DIMS(3, 4)), *b = make(LFUSE_F32, 2, DIMS(3, 4));
+    lfuse_tensor *flat = make(LFUSE_F32, 1, DIMS(12)), *half = make(LFUSE_F16, 2, DIMS(3, 4)), *low, *high;
+    ck_ok(lfuse_tensor_write(a, NULL, given));
+    ck_ok(lfuse_tensor_copy(b, a, NULL));
+    ck_ok(lfuse_tensor_copy(b, b, NULL));
+    ck_ok(lfuse_tensor_read(b, NULL, got));
+    ck_assert(!memcmp(given, got, sizeof given));
+    ck_refused(lfuse_tensor_copy(flat, a, NULL), LFUSE_ERR_RANK);
+    ck_refused(lfuse_tensor_copy(half, a, NULL), LFUSE_ERR_TYPE);
+    ck_ok(lfuse_tensor_view(flat, 1, DIMS(8), NULL, 0, &low));
+    ck_ok(lfuse_tensor_view(flat, 1, DIMS(8), NULL, 4, &high));
+    ck_refused(lfuse_tensor_copy(low, high, NULL), LFUSE_ERR_OVERLAP);
+    ck_refused(lfuse_tensor_copy(low, flat, NULL), LFUSE_ERR_SHAPE);
+    lfuse_tensor_destroy(a);
+    lfuse_tensor_destroy(b);
+    lfuse_tensor_destroy(flat);
+    lfuse_tensor_destroy(half);
+    lfuse_tensor_destroy(low);
+    lfuse_tensor_destroy(high);
+    end();
+}
+END_TEST
+
+static void across(void)
+{
+    lfuse_device *other;
+    lfuse_tensor *there;
+    float given[10], got[10] = {0};
+    ck_ok(lfuse_device_open("stub:1", &other));
+    for (int i = 0; i < 10; i++) given[i] = 0.5f * (float)i;
+    lfuse_tensor *here = make(LFUSE_F32, 1, DIMS(10));
+    ck_ok(lfuse_tensor_create(other, LFUSE_F32, 1, DIMS(10), &there));
+    ck_ok(lfuse_tensor_write(here, NULL, given));
+    ck_ok(lfuse_tensor_copy(there, here, NULL));
+    ck_ok(lfuse_tensor_read(there, NULL, got));
+    ck_assert(!memcmp(given, got, sizeof given));
+    lfuse_tensor_destroy(here);
+    lfuse_tensor_destroy(there);
+    lfuse_device_close(other);
+}
+
+START_TEST(test_copy_across)
+{
+    begin();
+    lfuse__stub.peer = _i != 0;
+    across();
+    end();
+}
+END_TEST
+
+START_TEST(test_wrong_device)
+{
+    lfuse_device *other;
+    lfuse_stream *s;
+    float x[4] = {0};
+    begin();
+    ck_ok(lfuse_device_open("stub:1", &other));
+    ck_ok(lfuse_stream_create(other, &s));
+    lfuse_tensor *t = make(LFUSE_F32, 1, DIMS(4));
+    ck_refused(lfuse_tensor_write(t, s, x), LFUSE_ERR_CONTEXT);
+    ck_refused(lfuse_tensor_read(t, s, x), LFUSE_ERR_CONTEXT);
+    ck_refused(lfuse_tensor_fill(t, s, 1), LFUSE_ERR_CONTEXT);
+    lfuse_stream_destroy(s);
+    lfuse_tensor_destroy(t);
+    lfuse_device_close(other);
+    end();
+}
+END_TEST
+
+START_TEST(test_closed_device)
+{
+    lfuse_stream *s;
+    lfuse_tensor *t, *u;
+    lfuse_list *l, *m;
+    float x[4] = {0};
+    test_stub_begin();
+    ck_ok(lfuse_device_open("stub:0", &dev));
+    ck_ok(lfuse_stream_create(dev, &s));
+    t = make(LFUSE_F32, 1, DIMS(4));
+    ck_ok(lfuse_list_create(dev, LFUSE_F32, 1, &t, &l));
+    lfuse_device_close(dev);
+    ck_refused(lfuse_tensor_write(t, s, x), LFUSE_ERR_CLOSED);
+    ck_refused(lfuse_tensor_write(t, NULL, x), LFUSE_ERR_CLOSED);
+    ck_refused(lfuse_tensor_view(t, 1, DIMS(2), NULL, 0, &u), LFUSE_ERR_CLOSED);
+    ck_refused(lfuse_tensor_create(dev, LFUSE_F32, 0, NULL, &u), LFUSE_ERR_CLOSED);
+    ck_refused(lfuse_list_create(dev, LFUSE_F32, 1, &t, &m), LFUSE_ERR_CLOSED);
+    ck_refused(lfuse_list_replace(l, 0, 1, &t), LFUSE_ERR_CLOSED);
+    lfuse_list_destroy(l);
+    lfuse_tensor_destroy(t);
+    lfuse_stream_destroy(s);
+    test_stub_end();
+}
+END_TEST
+
+/* ---- strided ---- */
+
+/* Views of a parent of 60 elements, as [a, b] or [a]. */
+typedef struct strided {
+    int rank;
+    int64_t shape[2], strides[2], offset;
+} strided;
+
+static const strided stridings[] = {
+    {2, {6, 10}, {1, 6}, 0},  {1, {30}, {2}, 1},      {1, {60}, {-1}, 59}, {2, {3, 5}, {20, 3}, 4},
+    {2, {4, 4}, {-15, 1}, 45}, {1, {1}, {7}, 13},      {2, {0, 3}, {3, 1}, 0}, {2, {2, 60}, {60, 1}, 0},
+};
+
+static int64_t place_of(const strided *c, int64_t i)
+{
+    return c->rank == 1 ? c->offset + i * c->strides[0]
+                        : c->offset + i / c->shape[1] * c->strides[0] + i % c->shape[1] * c->strides[1];
+}
+
+static const lfuse_type strided_types[] = {LFUSE_F32, LFUSE_F16, LFUSE_BF16, LFUSE_F64, LFUSE_I32, LFUSE_BOOL};
+
+/* Bytes 0 and 1 alone, which are legal and different in every type. */
+static void set_mark(unsigned char *to, size_t size, int64_t i)
+{
+    memset(to, 0, size);
+    to[0] = (unsigned char)(i * 7 % 3 == 1);
+}
+
+START_TEST(test_strided)
+{
+    const strided *c = &stridings[_i % 8];
+    const lfuse_type type = strided_types[_i / 8];
+    const size_t size = lfuse_type_size(type);
+    unsigned char all[60 * 8], got[60 * 8], part[120 * 8], back[120 * 8];
+    lfuse_tensor *view, *same;
+    lfuse_status status;
+    begin();
+    lfuse_tensor *parent = make(type, 1, DIMS(60));
+    for (int i = 0; i < 60; i++) set_mark(all + (size_t)i * size, size, i);
+    ck_ok(lfuse_tensor_write(parent, NULL, all));
+    status = lfuse_tensor_view(parent, c->rank, c->shape, c->strides, c->offset, &view);
+    if (c->shape[1] == 60) { /* twice as large as its memory */
+        ck_assert_int_eq(status, LFUSE_ERR_SHAPE);
+        lfuse_tensor_destroy(parent);
+        end();
+        return;
+    }
+    ck_ok(status);
+    const int64_t elements = lfuse_tensor_elements(view);
+    memset(part, 0xee, sizeof part);
+    ck_ok(lfuse_tensor_read(view, NULL, part));
+    for (int64_t i = 0; i < elements; i++)
+        ck_assert(!memcmp(part + (size_t)i * size, all + (size_t)place_of(c, i) * size, size));
+    for (int64_t i = 0; i < elements; i++) set_mark(part + (size_t)i * size, size, i + 1);
+    ck_ok(lfuse_tensor_write(view, NULL, part));
+    for (int64_t i = 0; i < elements; i++) set_mark(all + (size_t)place_of(c, i) * size, size, i + 1);
+    ck_ok(lfuse_tensor_read(parent, NULL, got));
+    ck_assert(!memcmp(all, got, 60 * size));
+    same = make(type, c->rank, c->shape);
+    ck_ok(lfuse_tensor_copy(same, view, NULL));
+    ck_ok(lfuse_tensor_read(same, NULL, back));
+    ck_assert(!memcmp(back, part, (size_t)elements * size));
+    ck_ok(lfuse_tensor_fill(view, NULL, 0));
+    for (int64_t i = 0; i < elements; i++) memset(all + (size_t)place_of(c, i) * size, 0, size);
+    ck_ok(lfuse_tensor_read(parent, NULL, got));
+    ck_assert(!memcmp(all, got, 60 * size));
+    ck_ok(lfuse_tensor_copy(view, same, NULL));
+    ck_ok(lfuse_tensor_read(view, NULL, back));
+    ck_assert(!memcmp(back, part, (size_t)elements * size));
+    lfuse_tensor_destroy(same);
+    lfuse_tensor_destroy(view);
+    lfuse_tensor_destroy(parent);
+    end();
+}
+END_TEST
+
+START_TEST(test_interleaved)
+{
+    const float given[6] = {0, 1, 2, 3, 4, 5}, want[6] = {1, 1, 3, 3, 5, 5};
+    lfuse_tensor *even, *odd, *first;
+    float got[6];
+    begin();
+    lfuse_tensor *t = make(LFUSE_F32, 1, DIMS(6));
+    ck_ok(lfuse_tensor_write(t, NULL, given));
+    ck_ok(lfuse_tensor_view(t, 1, DIMS(3), DIMS(2), 0, &even));
+    ck_ok(lfuse_tensor_view(t, 1, DIMS(3), DIMS(2), 1, &odd));
+    ck_ok(lfuse_tensor_view(t, 1, DIMS(3), NULL, 0, &first));
+    ck_ok(lfuse_tensor_copy(even, odd, NULL));
+    ck_ok(lfuse_tensor_read(t, NULL, got));
+    ck_assert(!memcmp(got, want, sizeof got));
+    ck_refused(lfuse_tensor_copy(even, first, NULL), LFUSE_ERR_OVERLAP);
+    lfuse_tensor_destroy(even);
+    lfuse_tensor_destroy(odd);
+    lfuse_tensor_destroy(first);
+    lfuse_tensor_destroy(t);
+    end();
+}
+END_TEST
+
+START_TEST(test_strided_across)
+{
+    lfuse_device *other;
+    lfuse_tensor *there, *columns, *rows;
+    float given[12], got[12], want[12];
+    begin();
+    lfuse__stub.peer = _i != 0;
+    ck_ok(lfuse_device_open("stub:1", &other));
+    lfuse_tensor *here = make(LFUSE_F32, 2, DIMS(3, 4));
+    ck_ok(lfuse_tensor_create(other, LFUSE_F32, 2, DIMS(4, 3), &there));
+    for (int i = 0; i < 12; i++) given[i] = (float)i, want[i % 4 * 3 + i / 4] = (float)i;
+    ck_ok(lfuse_tensor_write(here, NULL, given));
+    ck_ok(lfuse_tensor_view(here, 2, DIMS(4, 3), DIMS(1, 4), 0, &columns));
+    ck_ok(lfuse_tensor_copy(there, columns, NULL)); /* transposed source */
+    ck_ok(lfuse_tensor_read(there, NULL, got));
+    ck_assert(!memcmp(want, got, sizeof got));
+    ck_ok(lfuse_tensor_fill(there, NULL, 0));
+    ck_ok(lfuse_tensor_view(there, 2, DIMS(3, 4), DIMS(1, 3), 0, &rows));
+    ck_ok(lfuse_tensor_copy(rows, here, NULL)); /* transposed destination */
+    ck_ok(lfuse_tensor_read(there, NULL, got));
+    ck_assert(!memcmp(want, got, sizeof got));
+    lfuse_tensor_destroy(columns);
+    lfuse_tensor_destroy(rows);
+    lfuse_tensor_destroy(here);
+    lfuse_tensor_destroy(there);
+    lfuse_device_close(other);
+    end();
+}
+END_TEST
+
+START_TEST(test_repeated_is_not_written)
+{
+    float x[16] = {0};
+    begin();
+    lfuse_tensor *t = make(LFUSE_F32, 1, DIMS(10)), *full = make(LFUSE_F32, 2, DIMS(4, 4)), *repeated, *sliding;
+    ck_ok(lfuse_tensor_view(t, 2, DIMS(4, 4), DIMS(0, 1), 0, &repeated));
+    ck_ok(lfuse_tensor_view(t, 2, DIMS(4, 4), DIMS(1, 2), 0, &sliding));
+    ck_refused(lfuse_tensor_write(repeated, NULL, x), LFUSE_ERR_OVERLAP);
+    ck_refused(lfuse_tensor_fill(repeated, NULL, 1), LFUSE_ERR_OVERLAP);
+    ck_refused(lfuse_tensor_copy(repeated, full, NULL), LFUSE_ERR_OVERLAP);
+    ck_refused(lfuse_tensor_fill(sliding, NULL, 1), LFUSE_ERR_OVERLAP);
+    ck_ok(lfuse_tensor_fill(t, NULL, 3));
+    ck_ok(lfuse_tensor_copy(full, repeated, NULL));
+    ck_ok(lfuse_tensor_read(full, NULL, x));
+    for (int i = 0; i < 16; i++) ck_assert_float_eq(x[i], 3);
+    ck_ok(lfuse_tensor_read(sliding, NULL, x));
+    lfuse_tensor_destroy(repeated);
+    lfuse_tensor_destroy(sliding);
+    lfuse_tensor_destroy(full);
+    lfuse_tensor_destroy(t);
+    end();
+}
+END_TEST
+
+START_TEST(test_strided_in_a_capture)
+{
+    static float x[2];
+    lfuse__stub_native native = {.capturing = true};
+    lfuse_stream *s;
+    begin();
+    lfuse_tensor *t = make(LFUSE_F32, 1, DIMS(4)), *even;
+    ck_ok(lfuse_tensor_view(t, 1, DIMS(2), DIMS(2), 0, &even));
+    ck_ok(lfuse_stream_wrap(dev, &native, &s));
+    ck_refused(lfuse_tensor_write(even, s, x), LFUSE_ERR_STATE);
+    ck_refused(lfuse_tensor_read(even, s, x), LFUSE_ERR_STATE);
+    ck_refused(lfuse_tensor_fill(even, s, 1), LFUSE_ERR_STATE);
+    ck_ok(lfuse_tensor_fill(t, s, 1));
+    native.capturing = false;
+    lfuse__stub_native_clear(&native);
+    lfuse_stream_destroy(s);
+    lfuse_tensor_destroy(even);
+    lfuse_tensor_destroy(t);
+    end();
+}
+END_TEST
+
+/* ---- lists ---- */
+
+START_TEST(test_list)
+{
+    lfuse_device *other;
+    lfuse_tensor *foreign, *column, *three[3];
+    lfuse_list *l;
+    begin();
+    ck_ok(lfuse_device_open("stub:1", &other));
+    ck_ok(lfuse_tensor_create(other, LFUSE_F32, 1, DIMS(4), &foreign));
+    lfuse_tensor *a = make(LFUSE_F32, 2, DIMS(2, 2)), *b = make(LFUSE_F32, 1, DIMS(0));
+    lfuse_tensor *c = make(LFUSE_F32, 1, DIMS(4));
+    lfuse_tensor *half = make(LFUSE_F16, 1, DIMS(4));
+    ck_ok(lfuse_tensor_view(a, 1, DIMS(2), DIMS(2), 0, &column));
+    memcpy(three, (lfuse_tensor *[]){a, b, a}, sizeof three);
+    ck_ok(lfuse_list_create(dev, LFUSE_F32, 3, three, &l));
+    ck_assert_int_eq(lfuse_list_count(l), 3);
+    ck_ok(lfuse_list_replace(l, 2, 1, &c));
+    ck_ok(lfuse_list_replace(l, 3, 0, NULL));
+    ck_refused(lfuse_list_replace(l, 0, 1, &b), LFUSE_ERR_SHAPE);
+    ck_refused(lfuse_list_replace(l, 3, 1, &c), LFUSE_ERR_INVALID);
+    ck_refused(lfuse_list_replace(l, -1, 1, &c), LFUSE_ERR_INVALID);
+    ck_refused(lfuse_list_replace(l, 0, -1, &c), LFUSE_ERR_INVALID);
+    ck_refused(lfuse_list_replace(l, 1, INT64_MAX, &c), LFUSE_ERR_INVALID);
+    ck_refused(lfuse_list_replace(l, 0, 1, &half), LFUSE_ERR_TYPE);
+    ck_refused(lfuse_list_replace(l, 0, 1, &foreign), LFUSE_ERR_CONTEXT);
+    lfuse_list_destroy(l);
+    ck_refused(lfuse_list_create(dev, LFUSE_F32, 1, &half, &l), LFUSE_ERR_TYPE);
+    ck_refused(lfuse_list_create(dev, LFUSE_F32, 1, &foreign, &l), LFUSE_ERR_CONTEXT);
+    ck_refused(lfuse_list_create(dev, LFUSE_F32, 1, &column, &l), LFUSE_ERR_UNSUPPORTED);
+    ck_refused(lfuse_list_create(dev, LFUSE_F32, -1, three, &l), LFUSE_ERR_INVALID);
+    ck_refused(lfuse_list_create(dev, LFUSE_F32, (int64_t)1 << 32, three, &l), LFUSE_ERR_OVERFLOW);
+    ck_refused(lfuse_list_create(dev, LFUSE_TYPE_NONE, 0, NULL, &l), LFUSE_ERR_TYPE);
+    ck_ok(lfuse_list_create(dev, LFUSE_F32, 0, NULL, &l));
+    lfuse_list_destroy(l);
+    lfuse_tensor_destroy(a);
+    lfuse_tensor_destroy(b);
+    lfuse_tensor_destroy(c);
+    lfuse_tensor_destroy(half);
+    lfuse_tensor_destroy(column);
+    lfuse_tensor_destroy(foreign);
+    lfuse_device_close(other);
+    end();
+}
+END_TEST
+
+/* ---- faults ---- */
+
+static lfuse_status moving(lfuse_device *device)
+{
+    lfuse_tensor *a = NULL, *b = NULL;
+    lfuse_stream *s = NULL;
+    static float given[100], got[100]; /* static: a failing call may leave work behind that still uses them */
+    lfuse_status status;
+    memset(got, 0, sizeof got);
+    for (int i = 0; i < 100; i++) given[i] = (float)i;
+    if ((status = lfuse_stream_create(device, &s))) goto out;
+    if ((status = lfuse_tensor_create(device, LFUSE_F32, 1, DIMS(100), &a))) goto out;
+    if ((status = lfuse_tensor_create(device, LFUSE_F32, 1, DIMS(100), &b))) goto out;
+    if ((status = lfuse_tensor_fill(b, s, -1))) goto out;
+    if ((status = lfuse_tensor_write(a, s, given))) goto out;
+    if ((status = lfuse_tensor_copy(b, a, s))) goto out;
+    if ((status = lfuse_tensor_read(b, s, got))) goto out;
+    if ((status = lfuse_stream_synchronize(s))) goto out;
+    ck_assert(!memcmp(given, got, sizeof given));
+    memset(got, 0, sizeof got);
+    if ((status = lfuse_tensor_read(a, NULL, got))) goto out;
+    ck_assert(!memcmp(given, got, sizeof given));
+out:
+    lfuse_tensor_destroy(a);
+    lfuse_tensor_destroy(b);
+    lfuse_stream_destroy(s);
+    return status;
+}
+
+static lfuse_status moving_strided(lfuse_device *device)
+{
+    static float given[100], got[100], want[100];
+    lfuse_tensor *a = NULL, *view = NULL;
+    lfuse_stream *s = NULL;
+    lfuse_status status;
+    for (int i = 0; i < 100; i++) given[i] = (float)i, want[i % 10 * 10 + i / 10] = (float)i;
+    memset(got, 0, sizeof got);
+    if ((status = lfuse_stream_create(device, &s))) goto out;
+    if ((status = lfuse_tensor_create(device, LFUSE_F32, 2, DIMS(10, 10), &a))) goto out;
+    if ((status = lfuse_tensor_view(a, 2, DIMS(10, 10), DIMS(1, 10), 0, &view))) goto out;
+    if ((status = lfuse_tensor_fill(view, s, -1))) goto out;
+    if ((status = lfuse_tensor_write(view, s, given))) goto out;
+    if ((status = lfuse_tensor_read(a, s, got))) goto out;
+    if ((status = lfuse_stream_synchronize(s))) goto out;
+    ck_assert(!memcmp(want, got, sizeof got));
+    if ((status = lfuse_tensor_read(view, NULL, got))) goto out;
+    ck_assert(!memcmp(given, got, sizeof got));
+out:
+    lfuse_tensor_destroy(view);
+    lfuse_tensor_destroy(a);
+    lfuse_stream_destroy(s);
+    return status;
+}
+
+static void lazy(void)
+{
+    lfuse__stub.lazy = true;
+}
+
+START_TEST(test_faults_of_moving)
+{
+    const lfuse_status statuses[] = {LFUSE_ERR_DEVICE_MEMORY, LFUSE_ERR_DEVICE};
+    test_faults(moving, statuses[_i % 2], _i / 2 ? lazy : NULL);
+    test_faults_from_open(moving, statuses[_i % 2], _i / 2 ? lazy : NULL);
+}
+END_TEST
+
+START_TEST(test_faults_of_moving_strided)
+{
+    test_faults(moving_strided, LFUSE_ERR_DEVICE_MEMORY, _i ? lazy : NULL);
+}
+END_TEST
+
+static Suite *suite_tensor(void)
+{
+    Suite *s = suite_create("tensor");
+    TCase *making = tcase_create("making"), *transfers = tcase_create("moving"), *lists = tcase_create("lists");
+    TCase *faults = tcase_create("faults");
+    tcase_add_loop_test(making, test_create_refused, 0, sizeof refused_shapes / sizeof refused_shapes[0]);
+    tcase_add_test(making, test_null_arguments);
+    tcase_add_test(making, test_attributes);
+    tcase_add_loop_test(making, test_view, 0, sizeof view_cases / sizeof view_cases[0]);
+    tcase_add_test(making, test_wrap);
+    suite_add_tcase(s, making);
+    tcase_add_test(transfers, test_write_and_read);
+    tcase_add_loop_test(transfers, test_fill, 0, sizeof fills / sizeof fills[0]);
+    tcase_add_test(transfers, test_copy);
+    tcase_add_loop_test(transfers, test_copy_across, 0, 2);
+    tcase_add_test(transfers, test_wrong_device);
+    tcase_add_test(transfers, test_closed_device);
+    tcase_add_loop_test(transfers, test_strided, 0, 8 * 6);
+    tcase_add_test(transfers, test_interleaved);
+    tcase_add_loop_test(transfers, test_strided_across, 0, 2);
+    tcase_add_test(transfers, test_repeated_is_not_written);
+    tcase_add_test(transfers, test_strided_in_a_capture);
+    suite_add_tcase(s, transfers);
+    tcase_add_test(lists, test_list);
+    suite_add_tcase(s, lists);
+    tcase_set_timeout(faults, 120);
+    tcase_add_loop_test(faults, test_faults_of_moving, 0, 4);
+    tcase_add_loop_test(faults, test_faults_of_moving_strided, 0, 2);
+    suite_add_tcase(s, faults);
+    return s;
+}
+
+TEST_MAIN(CK_NOFORK, suite_tensor)

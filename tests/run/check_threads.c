@@ -1,0 +1,137 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Eight threads on one device with nothing compiled yet: the same plans, plans of their own, all at once. */
+#ifdef HAVE_CONFIG_H
+#include "config.h"
+#endif
+
+#include <pthread.h>
+#include <stdatomic.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "libfuse.h"
+#include "tests/stub/faults.h"
+#include "tests/support/main.h"
+
+enum { THREADS = 8, TURNS = 4, N = 500 };
+
+typedef struct worker {
+    pthread_t thread;
+    int index;
+    lfuse_device *device;
+    lfuse_plan *shared; /* one plan for all, run on the thread's own stream */
+    lfuse_status status;
+    bool wrong;
+    char message[256];
+} worker;
+
+static pthread_barrier_t start;
+
+/* y = scale x + addend; the addend is in the text, so that each one is another program. */
+static lfuse_status make_plan(lfuse_device *device, double addend, lfuse_plan **plan)
+{
+    lfuse_graph *g = lfuse_graph_create();
+    lfuse_value x = lfuse_input(g, "x", LFUSE_F32, 1, LFUSE_DIMS(lfuse_size_var(g, "n", 1, 1 << 20)));
+    lfuse_output(g, "y", lfuse_add(lfuse_mul(x, lfuse_scalar(g, "scale")), lfuse_constant(g, addend)));
+    lfuse_status status = lfuse_plan_create(device, g, NULL, plan);
+    lfuse_graph_destroy(g);
+    return status;
+}
+
+static lfuse_status run(lfuse_plan *plan, lfuse_stream *s, lfuse_tensor *x, lfuse_tensor *y, double scale)
+{
+    lfuse_binding b[] = {lfuse_bind_tensor("x", x), lfuse_bind_number("scale", scale), lfuse_bind_tensor("y", y)};
+    return lfuse_plan_run(plan, s, b, 3);
+}
+
+static bool is_wrong(const float *got, double scale, double addend)
+{
+    for (int i = 0; i < N; i++)
+        if (got[i] != (float)(scale * i + addend)) return true;
+    return false;
+}
+
+static lfuse_status turn(worker *w, int number)
+{
+    const int64_t shape[] = {N};
+    const double addend = 1 + number % 2, scale = w->index + 1;
+    float given[N], got[N];
+    lfuse_stream *s = NULL;
+    lfuse_tensor *x = NULL, *y = NULL;
+    lfuse_plan *common = NULL, *own = NULL;
+    lfuse_status status;
+
+    for (int i = 0; i < N; i++) given[i] = (float)i;
+    if ((status = make_plan(w->device, addend, &common))) goto out; /* all threads make the same two */
+    if ((status = make_plan(w->device, 10 + w->index, &own))) goto out;
+    if ((status = lfuse_stream_create(w->device, &s))) goto out;
+    if ((status = lfuse_tensor_create(w->device, LFUSE_F32, 1, shape, &x))) goto out;
+    if ((status = lfuse_tensor_create(w->device, LFUSE_F32, 1, shape, &y))) goto out;
+    if ((status = lfuse_tensor_write(x, NULL, given))) goto out; /* the device's own stream, shared */
+    if ((status = run(common, s, x, y, scale)) || (status = lfuse_tensor_read(y, s, got))) goto out_wait;
+    if ((status = lfuse_stream_synchronize(s))) goto out;
+    w->wrong |= is_wrong(got, scale, addend);
+    if ((status = run(own, s, x, y, scale)) || (status = lfuse_tensor_read(y, s, got))) goto out_wait;
+    if ((status = lfuse_stream_synchronize(s))) goto out;
+    w->wrong |= is_wrong(got, scale, 10 + w->index);
+    if ((status = run(w->shared, s, x, y, scale)) || (status = lfuse_tensor_read(y, s, got))) goto out_wait;
+out_wait:
+    if (lfuse_stream_synchronize(s) != LFUSE_OK) w->wrong = true;
+    if (!status) w->wrong |= is_wrong(got, scale, 5);
+out:
+    lfuse_plan_destroy(own);
+    lfuse_plan_destroy(common);
+    lfuse_tensor_destroy(x);
+    lfuse_tensor_destroy(y);
+    lfuse_stream_destroy(s);
+    return status;
+}
+
+static void *work(void *argument)
+{
+    worker *w = argument;
+    pthread_barrier_wait(&start);
+    for (int number = 0; number < TURNS && w->status == LFUSE_OK; number++) w->status = turn(w, number);
+    snprintf(w->message, sizeof w->message, "%s", lfuse_last_error());
+    return NULL;
+}
+
+START_TEST(test_threads)
+{
+    worker workers[THREADS];
+    lfuse_device *device;
+    lfuse_plan *shared;
+    test_stub_begin();
+    lfuse__stub.lazy = _i != 0;
+    ck_assert_int_eq(lfuse_device_open("stub:0", &device), LFUSE_OK);
+    ck_assert_msg(make_plan(device, 5, &shared) == LFUSE_OK, "%s", lfuse_last_error());
+    pthread_barrier_init(&start, NULL, THREADS);
+    for (int i = 0; i < THREADS; i++) {
+        workers[i] = (worker){.index = i, .device = device, .shared = shared};
+        ck_assert_int_eq(pthread_create(&workers[i].thread, NULL, work, &workers[i]), 0);
+    }
+    for (int i = 0; i < THREADS; i++) pthread_join(workers[i].thread, NULL);
+    pthread_barrier_destroy(&start);
+    for (int i = 0; i < THREADS; i++) {
+        ck_assert_msg(workers[i].status == LFUSE_OK, "thread %d: %s", i, workers[i].message);
+        ck_assert_msg(!workers[i].wrong, "thread %d: a wrong result", i);
+    }
+    lfuse_plan_destroy(shared);
+    lfuse_device_close(device);
+    test_stub_end();
+}
+END_TEST
+
+static Suite *suite_threads(void)
+{
+    setenv("LFUSE_CACHE", "0", 1); /* nothing is found on disk */
+    Suite *s = suite_create("threads");
+    TCase *t = tcase_create("threads");
+    tcase_set_timeout(t, 120);
+    tcase_add_loop_test(t, test_threads, 0, 2);
+    suite_add_tcase(s, t);
+    return s;
+}
+
+TEST_MAIN(CK_NOFORK, suite_threads)

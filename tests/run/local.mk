@@ -1,0 +1,29 @@
+# SPDX-License-Identifier: Apache-2.0
+
+# Tensors, recordings and threads on the stub.
+stub_run_tests = \
+	tests/run/check_fork tests/run/check_large tests/run/check_record tests/run/check_tensor \
+	tests/run/check_threads
+check_PROGRAMS += $(stub_run_tests)
+TESTS += $(stub_run_tests)
+tests_run_check_fork_SOURCES = %reldir%/check_fork.c
+tests_run_check_fork_LDADD = tests/stub/libstub.la $(LDADD)
+tests_run_check_large_SOURCES = %reldir%/check_large.c
+tests_run_check_large_LDADD = tests/stub/libstub.la $(LDADD)
+tests_run_check_record_SOURCES = %reldir%/check_record.c
+tests_run_check_record_LDADD = tests/stub/libstub.la $(LDADD)
+tests_run_check_tensor_SOURCES = %reldir%/check_tensor.c
+tests_run_check_tensor_LDADD = tests/stub/libstub.la $(LDADD)
+tests_run_check_threads_SOURCES = %reldir%/check_threads.c
+tests_run_check_threads_LDADD = tests/stub/libstub.la $(LDADD)
+thread_tests += tests/run/check_threads
+
+# Plans and instances on the stub.
+check_PROGRAMS += tests/run/check_run tests/run/check_failures tests/run/check_random
+TESTS += tests/run/check_run tests/run/check_failures tests/run/check_random
+tests_run_check_run_SOURCES = %reldir%/check_run.c
+tests_run_check_run_LDADD = tests/stub/libstub.la $(LDADD)
+tests_run_check_failures_SOURCES = %reldir%/check_failures.c
+tests_run_check_failures_LDADD = tests/stub/libstub.la $(LDADD)
+tests_run_check_random_SOURCES = %reldir%/check_random.c
+tests_run_check_random_LDADD = tests/stub/libstub.la $(LDADD)

@@ -1,0 +1,156 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The stub's vendor library: plain loops in ascending order of k, sums in f32 (f64 for f64). */
+#ifdef HAVE_CONFIG_H
+#include "config.h"
+#endif
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "common/base/error.h"
+#include "common/base/half.h"
+#include "tests/stub/internal.h"
+
+enum { JUNK_BYTE = 0x5A };
+
+static double load(const void *base, lfuse_type type, int64_t i)
+{
+    switch (type) {
+    case LFUSE_F32: return ((const float *)base)[i];
+    case LFUSE_F64: return ((const double *)base)[i];
+    case LFUSE_F16: return lfuse__f16_to_float(((const uint16_t *)base)[i]);
+    default: return lfuse__bf16_to_float(((const uint16_t *)base)[i]);
+    }
+}
+
+static void store(void *base, lfuse_type type, int64_t i, double x)
+{
+    switch (type) {
+    case LFUSE_F32: ((float *)base)[i] = (float)x; break;
+    case LFUSE_F64: ((double *)base)[i] = x; break;
+    case LFUSE_F16: ((uint16_t *)base)[i] = lfuse__double_to_f16(x); break;
+    default: ((uint16_t *)base)[i] = lfuse__double_to_bf16(x); break;
+    }
+}
+
+/* One operation's result in the type that the product computes in. */
+static double rounded(const lfuse__gemm_desc *d, double x)
+{
+    return d->type == LFUSE_F64 ? x : (double)(float)x;
+}
+
+static double gelu_tanh(double x)
+{
+    const double u = 0.79788456080286535588 * (x + 0.044715 * x * x * x);
+    return x / (1 + exp(-2 * u));
+}
+
+static double finish(const command *c, double value, int64_t column)
+{
+    const lfuse__gemm_desc *d = &c->gemm;
+    const lfuse__epilogue ep = d->epilogue;
+    if (ep == LFUSE__EP_BIAS || ep == LFUSE__EP_BIAS_RELU || ep == LFUSE__EP_BIAS_GELU_TANH)
+        value = rounded(d, value + load(c->bias, d->type, column));
+    if (ep == LFUSE__EP_RELU || ep == LFUSE__EP_BIAS_RELU) value = value > 0 || value != value ? value : 0;
+    if (ep == LFUSE__EP_BIAS_GELU_TANH) value = rounded(d, gelu_tanh(value));
+    return value;
+}
+
+static double product(const command *c, int64_t row, int64_t column)
+{
+    const lfuse__gemm_desc *d = &c->gemm;
+    double sum = 0;
+    for (int64_t k = 0; k < d->k; k++) {
+        const double a = load(c->a, d->type, d->ta ? k * d->lda + row : row * d->lda + k);
+        const double b = load(c->b, d->type, d->tb ? column * d->ldb + k : k * d->ldb + column);
+        sum = rounded(d, sum + rounded(d, a * b));
+    }
+    return sum;
+}
+
+void lfuse__stub_gemm_do(const command *c)
+{
+    const lfuse__gemm_desc *d = &c->gemm;
+    if (c->workspace) memset(c->workspace, JUNK_BYTE, c->workspace_bytes);
+    for (int64_t row = 0; row < d->m; row++)
+        for (int64_t column = 0; column < d->n; column++) {
+            const int64_t at = row * d->ldc + column;
+            double value = rounded(d, rounded(d, c->alpha) * product(c, row, column));
+            if (d->has_beta && c->beta != 0)
+                value = rounded(d, value + rounded(d, rounded(d, c->beta) * load(c->c, d->type, at)));
+            store(c->c, d->type, at, finish(c, value, column));
+        }
+}
+
+lfuse_status lfuse__stub_gemm_candidates(lfuse__bdevice *dev, const lfuse__gemm_desc *desc, int max,
+                                         lfuse__gemm_candidate *candidates, int *count)
+{
+    (void)dev;
+    ENTER(gemm_candidates);
+    const bool floating = desc->type == LFUSE_F32 || desc->type == LFUSE_F64 || desc->type == LFUSE_F16 ||
+                          desc->type == LFUSE_BF16;
+    if (!floating || lfuse__stub.decline_types >> desc->type & 1)
+        return lfuse__error(LFUSE_ERR_UNSUPPORTED, "stub: no product of this type (%d)", (int)desc->type);
+    if (lfuse__stub.decline_epilogues >> desc->epilogue & 1)
+        return lfuse__error(LFUSE_ERR_UNSUPPORTED, "stub: no product with epilogue %d", (int)desc->epilogue);
+    int n = lfuse__stub.gemm_candidates < max ? lfuse__stub.gemm_candidates : max;
+    for (int i = 0; i < n; i++) {
+        memset(&candidates[i], 0, sizeof candidates[i]);
+        candidates[i].workspace = i < lfuse__stub.gemm_candidates - 1 ? lfuse__stub.gemm_workspace : 0;
+        snprintf(candidates[i].identity, sizeof candidates[i].identity, "stub-%d", i);
+        candidates[i].opaque[0] = candidates[i].workspace;
+    }
+    *count = n;
+    return LFUSE_OK;
+}
+
+lfuse_status lfuse__stub_gemm_prepare(lfuse__bdevice *dev, const lfuse__gemm_desc *desc,
+                                      const lfuse__gemm_candidate *candidate, lfuse__bgemm **gemm)
+{
+    (void)dev;
+    ENTER(gemm_prepare);
+    lfuse__bgemm *g = calloc(1, sizeof *g);
+    if (!g) return lfuse__error(LFUSE_ERR_MEMORY, "stub: no memory for a product");
+    g->desc = *desc;
+    g->workspace = candidate->opaque[0];
+    lfuse__stub_live_add(&lfuse__stub_alive.gemms, 1);
+    *gemm = g;
+    return LFUSE_OK;
+}
+
+/* Bytes that a stored [rows, columns] with this leading dimension spans. */
+static uint64_t span(const lfuse__gemm_desc *d, int64_t rows, int64_t columns, int64_t leading)
+{
+    const uint64_t size = d->type == LFUSE_F64 ? 8 : d->type == LFUSE_F32 ? 4 : 2;
+    return (uint64_t)((rows - 1) * leading + columns) * size;
+}
+
+lfuse_status lfuse__stub_gemm_run(lfuse__bstream *s, lfuse__bgemm *gemm, const lfuse__gemm_args *args)
+{
+    const lfuse__gemm_desc *d = &gemm->desc;
+    command c = {.kind = COMMAND_GEMM, .gemm = *d, .alpha = args->alpha, .beta = args->beta};
+    lfuse__stub_call call = {.kernel = "gemm", .gemm = *d};
+    const bool biased = d->epilogue != LFUSE__EP_NONE && d->epilogue != LFUSE__EP_RELU;
+    ENTER(gemm_run);
+    if (gemm->workspace && !args->workspace) return lfuse__error(LFUSE_ERR_INVALID, "stub: no workspace was given");
+    LFUSE__TRY(lfuse__stub_address(args->a, args->a_offset, span(d, d->ta ? d->k : d->m, d->ta ? d->m : d->k, d->lda),
+                                   &c.a));
+    LFUSE__TRY(lfuse__stub_address(args->b, args->b_offset, span(d, d->tb ? d->n : d->k, d->tb ? d->k : d->n, d->ldb),
+                                   &c.b));
+    LFUSE__TRY(lfuse__stub_address(args->c, args->c_offset, span(d, d->m, d->n, d->ldc), &c.c));
+    if (biased) LFUSE__TRY(lfuse__stub_address(args->bias, args->bias_offset, span(d, 1, d->n, d->n), &c.bias));
+    if (gemm->workspace) {
+        LFUSE__TRY(lfuse__stub_address(args->workspace, args->workspace_offset, gemm->workspace, &c.workspace));
+        c.workspace_bytes = gemm->workspace;
+    }
+    lfuse__stub_log(&call);
+    return lfuse__stub_submit(s, &c);
+}
+
+void lfuse__stub_gemm_destroy(lfuse__bgemm *gemm)
+{
+    lfuse__stub_live_add(&lfuse__stub_alive.gemms, -1);
+    free(gemm);
+}

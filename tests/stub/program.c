@@ -1,0 +1,246 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The stub's programs: C compiled by the host compiler ($CC with $CFLAGS, cc when unset) into a shared object, which is
+ * also the binary. Files lie in a temporary folder only until they are loaded.
+ */
+#ifdef HAVE_CONFIG_H
+#include "config.h"
+#endif
+
+#include <dlfcn.h>
+#include <errno.h>
+#include <spawn.h>
+#include <stdatomic.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "common/base/error.h"
+#include "tests/stub/internal.h"
+
+extern char **environ;
+
+struct lfuse__bprogram {
+    void *library;
+    unsigned char *binary;
+    size_t bytes;
+    atomic_int references; /* its kernels and the handle */
+};
+
+static const char compile_line[] =
+    "exec ${CC:-cc} -std=gnu11 -w -shared -fPIC -O1 -ffp-contract=off -fwrapv -fno-math-errno -fno-strict-aliasing "
+    "-DLFUSE_LANES=\"$4\" $CFLAGS -o \"$2\" \"$1\" -lm >\"$3\" 2>&1";
+
+typedef struct folder {
+    char path[256], source[288], object[288], log[288];
+} folder;
+
+static lfuse_status folder_create(folder *f)
+{
+    const char *where = getenv("TMPDIR");
+    int length = snprintf(f->path, sizeof f->path, "%s/lfuse-stub-XXXXXX", where && where[0] == '/' ? where : "/tmp");
+    if (length < 0 || (size_t)length >= sizeof f->path || !mkdtemp(f->path))
+        return lfuse__error(LFUSE_ERR_IO, "stub: no temporary folder: %s", strerror(errno));
+    snprintf(f->source, sizeof f->source, "%s/kernels.c", f->path);
+    snprintf(f->object, sizeof f->object, "%s/kernels.so", f->path);
+    snprintf(f->log, sizeof f->log, "%s/log", f->path);
+    return LFUSE_OK;
+}
+
+static void folder_remove(const folder *f)
+{
+    unlink(f->source);
+    unlink(f->object);
+    unlink(f->log);
+    rmdir(f->path);
+}
+
+static lfuse_status write_file(const char *path, const void *data, size_t bytes)
+{
+    FILE *out = fopen(path, "wb");
+    if (!out) return lfuse__error(LFUSE_ERR_IO, "stub: %s: %s", path, strerror(errno));
+    size_t written = fwrite(data, 1, bytes, out);
+    if (fclose(out) || written != bytes) return lfuse__error(LFUSE_ERR_IO, "stub: %s: not written", path);
+    return LFUSE_OK;
+}
+
+static lfuse_status read_file(const char *path, lfuse__strbuf *out)
+{
+    char part[4096];
+    size_t got;
+    FILE *in = fopen(path, "rb");
+    if (!in) return lfuse__error(LFUSE_ERR_IO, "stub: %s: %s", path, strerror(errno));
+    while ((got = fread(part, 1, sizeof part, in)) > 0) lfuse__strbuf_bytes(out, part, got);
+    fclose(in);
+    return lfuse__strbuf_check(out);
+}
+
+static const char *lanes(void)
+{
+    return lfuse__stub.vector_lanes ? "16" : "1";
+}
+
+static lfuse_status compile(const folder *f, bool *compiled)
+{
+    const char *const arguments[] = {"sh", "-c", compile_line, "sh", f->source, f->object, f->log, lanes(), NULL};
+    pid_t child;
+    int result = 0;
+    int failed = posix_spawn(&child, "/bin/sh", NULL, NULL, (char *const *)arguments, environ);
+    if (failed) return lfuse__error(LFUSE_ERR_LIBRARY, "stub: /bin/sh: %s", strerror(failed));
+    while (waitpid(child, &result, 0) < 0)
+        if (errno != EINTR) return lfuse__error(LFUSE_ERR_LIBRARY, "stub: waiting for cc: %s", strerror(errno));
+    *compiled = WIFEXITED(result) && WEXITSTATUS(result) == 0;
+    return LFUSE_OK;
+}
+
+/* Loads the object file of the folder and keeps its bytes. */
+static lfuse_status load(const folder *f, lfuse__bprogram **program)
+{
+    lfuse__strbuf bytes = LFUSE__STRBUF_INIT;
+    lfuse_status status = read_file(f->object, &bytes);
+    if (status != LFUSE_OK) goto err_free_bytes;
+    lfuse__bprogram *p = calloc(1, sizeof *p);
+    unsigned char *binary = malloc(bytes.length ? bytes.length : 1);
+    if (!p || !binary) {
+        status = lfuse__error(LFUSE_ERR_MEMORY, "stub: no memory for a program of %zu bytes", bytes.length);
+        goto err_free_program;
+    }
+    memcpy(binary, bytes.data, bytes.length);
+    p->binary = binary;
+    p->bytes = bytes.length;
+    p->library = dlopen(f->object, RTLD_NOW | RTLD_LOCAL);
+    if (!p->library) {
+        status = lfuse__error(LFUSE_ERR_COMPILE, "stub: %s", dlerror());
+        goto err_free_program;
+    }
+    atomic_init(&p->references, 1);
+    lfuse__strbuf_free(&bytes);
+    lfuse__stub_live_add(&lfuse__stub_alive.programs, 1);
+    *program = p;
+    return LFUSE_OK;
+
+err_free_program:
+    free(binary);
+    free(p);
+err_free_bytes:
+    lfuse__strbuf_free(&bytes);
+    return status;
+}
+
+lfuse_status lfuse__stub_program_key(lfuse__bdevice *dev, lfuse__strbuf *key)
+{
+    (void)dev;
+    ENTER(program_key);
+    const char *cc = getenv("CC"), *cflags = getenv("CFLAGS");
+    lfuse__strbuf_format(key, "stub %s [%s] [%s] %s lanes", __VERSION__, cc ? cc : "cc", cflags ? cflags : "", lanes());
+    return lfuse__strbuf_check(key);
+}
+
+lfuse_status lfuse__stub_program_build(lfuse__bdevice *dev, const char *source, lfuse__strbuf *log,
+                                       lfuse__bprogram **program)
+{
+    folder f;
+    bool compiled = false;
+    (void)dev;
+    ENTER(program_build);
+    LFUSE__TRY(folder_create(&f));
+    lfuse_status status = write_file(f.source, source, strlen(source));
+    if (status == LFUSE_OK) status = compile(&f, &compiled);
+    if (status == LFUSE_OK && !compiled) {
+        status = read_file(f.log, log);
+        if (status == LFUSE_OK) status = lfuse__error(LFUSE_ERR_COMPILE, "stub: the host compiler refuses the source");
+    }
+    if (status == LFUSE_OK) status = load(&f, program);
+    folder_remove(&f);
+    return status;
+}
+
+lfuse_status lfuse__stub_program_load(lfuse__bdevice *dev, const void *binary, size_t bytes,
+                                      lfuse__bprogram **program)
+{
+    folder f;
+    (void)dev;
+    ENTER(program_load);
+    LFUSE__TRY(folder_create(&f));
+    lfuse_status status = write_file(f.object, binary, bytes);
+    if (status == LFUSE_OK) status = load(&f, program);
+    folder_remove(&f);
+    return status;
+}
+
+lfuse_status lfuse__stub_program_binary(lfuse__bprogram *program, lfuse__strbuf *binary)
+{
+    ENTER(program_binary);
+    lfuse__strbuf_bytes(binary, program->binary, program->bytes);
+    return lfuse__strbuf_check(binary);
+}
+
+static void program_release(lfuse__bprogram *program)
+{
+    if (atomic_fetch_sub(&program->references, 1) != 1) return;
+    dlclose(program->library);
+    free(program->binary);
+    free(program);
+}
+
+void lfuse__stub_program_destroy(lfuse__bprogram *program)
+{
+    lfuse__stub_live_add(&lfuse__stub_alive.programs, -1);
+    program_release(program);
+}
+
+lfuse_status lfuse__stub_kernel_create(lfuse__bprogram *program, const char *name, lfuse__bkernel **kernel)
+{
+    ENTER(kernel_create);
+    char part[80];
+    snprintf(part, sizeof part, "%s_part", name);
+    void *symbol = dlsym(program->library, part);
+    if (!symbol) return lfuse__error(LFUSE_ERR_COMPILE, "stub: the program has no kernel %s", name);
+    lfuse__bkernel *k = calloc(1, sizeof *k);
+    if (!k) return lfuse__error(LFUSE_ERR_MEMORY, "stub: no memory for a kernel");
+    memcpy(&k->function, &symbol, sizeof symbol);
+    snprintf(k->name, sizeof k->name, "%s", name);
+    k->program = program;
+    atomic_fetch_add(&program->references, 1);
+    lfuse__stub_live_add(&lfuse__stub_alive.kernels, 1);
+    *kernel = k;
+    return LFUSE_OK;
+}
+
+lfuse_status lfuse__stub_kernel_info(lfuse__bkernel *kernel, lfuse__kernel_info *info)
+{
+    (void)kernel;
+    ENTER(kernel_info);
+    *info = (lfuse__kernel_info){.max_group = lfuse__stub.max_group};
+    return LFUSE_OK;
+}
+
+void lfuse__stub_kernel_destroy(lfuse__bkernel *kernel)
+{
+    lfuse__stub_live_add(&lfuse__stub_alive.kernels, -1);
+    program_release(kernel->program);
+    free(kernel);
+}
+
+lfuse_status lfuse__stub_launch(lfuse__bstream *s, lfuse__bkernel *kernel, const lfuse__launch_args *launch)
+{
+    command c = {.kind = COMMAND_LAUNCH, .function = kernel->function, .groups = launch->groups};
+    lfuse__stub_call call = {.groups = launch->groups, .group = launch->group, .nbuffers = launch->nbuffers,
+                             .nwords = launch->nwords};
+    ENTER(launch);
+    uint64_t bytes = 8 * ((uint64_t)launch->nbuffers + launch->nwords);
+    if (launch->nbuffers > LFUSE__MAX_BUFFERS || launch->nwords > sizeof c.words / 8 ||
+        bytes > lfuse__stub.max_argument_bytes || launch->group == 0 || launch->group > lfuse__stub.max_group)
+        return lfuse__error(LFUSE_ERR_INVALID, "stub: kernel %s: group %u, %u buffers, %u words", kernel->name,
+                            launch->group, launch->nbuffers, launch->nwords);
+    for (unsigned i = 0; i < launch->nbuffers; i++) c.buffers[i] = launch->buffers[i] ? launch->buffers[i]->base : NULL;
+    if (launch->nwords) {
+        memcpy(c.words, launch->words, launch->nwords * sizeof c.words[0]);
+        memcpy(call.words, launch->words, launch->nwords * sizeof c.words[0]);
+    }
+    memcpy(call.kernel, kernel->name, sizeof call.kernel);
+    lfuse__stub_log(&call);
+    return lfuse__stub_submit(s, &c);
+}

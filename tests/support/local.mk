@@ -1,0 +1,3 @@
+# SPDX-License-Identifier: Apache-2.0
+check_LTLIBRARIES += tests/support/libsupport.la
+tests_support_libsupport_la_SOURCES = %reldir%/main.c %reldir%/main.h

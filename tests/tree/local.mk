@@ -1,0 +1,10 @@
+# SPDX-License-Identifier: Apache-2.0
+# Tests of the tree as a whole: what is exported, installed and documented.
+tree_tests = %reldir%/headers.sh %reldir%/exports.sh %reldir%/readme.sh %reldir%/man.sh %reldir%/sources.sh \
+	%reldir%/install.sh
+TESTS += $(tree_tests)
+EXTRA_DIST += tests/fresh-machine $(tree_tests) %reldir%/tap.sh %reldir%/installed.sh %reldir%/installed.c tests/data/fuse-names.txt
+
+installcheck-local:
+	@$(AM_TESTS_ENVIRONMENT) \
+	$(SHELL) $(top_srcdir)/tests/tree/installed.sh '$(DESTDIR)' '$(prefix)' '$(libdir)' '$(bindir)'

@@ -1,0 +1,33 @@
+#!/bin/sh
+# SPDX-License-Identifier: Apache-2.0
+# Every source names its licence, and no include goes against the direction of dependency.
+. "$top_srcdir/tests/tree/tap.sh"
+cd "$top_srcdir" || exit 1
+
+folders="include common backends tests bench examples"
+sources() { find $folders -name '*.[chk]' -o -name '*.m4' -o -name '*.mk' -o -name '*.sh' -o -name '*.awk'; }
+licensed()
+{
+    sources | grep -v '\.k\.h$' | while read -r file; do
+        head -n 3 "$file" | grep -q 'SPDX-License-Identifier: Apache-2.0' || echo "$file"
+    done | { ! grep .; }
+}
+# No file of the first folder includes one of the others.
+independent() # folder, expression of folders
+{
+    find "$1" -name '*.[ch]' -exec grep -nE "#include \"($2)/" {} + | { ! grep .; }
+}
+
+ok "every source has its SPDX line" licensed
+ok "base uses nothing" independent common/base 'common/(graph|plan|kernels|device|run|api)|backends'
+ok "graph uses base alone" independent common/graph 'common/(plan|kernels|device|run|api)|backends'
+ok "plan does not reach down" independent common/plan 'common/(device|run|api)|backends'
+ok "kernels do not reach down" independent common/kernels 'common/(device|run|api)|backends'
+ok "device knows no graph" independent common/device 'common/(graph|plan|kernels|run|api)|backends'
+ok "run does not know its callers" independent common/run 'common/api|backends'
+ok "api does not know the backends" independent common/api 'backends'
+ok "backends use the waist and base alone" independent backends 'common/(graph|plan|kernels|run|api)'
+ok "the backends do not know each other: cuda" independent backends/cuda 'backends/opencl'
+ok "the backends do not know each other: opencl" independent backends/opencl 'backends/cuda'
+ok "the library does not use tests, bench or examples" independent common 'tests|bench|examples'
+done_testing
