@@ -38,6 +38,8 @@ void fixture_destroy(void *pointer)
     for (int i = 0; i < f->nio; i++) {
         for (int s = 0; s < f->nsets; s++) lfuse_tensor_destroy(f->io[i].tensors[s]);
         free(f->io[i].host);
+        free(f->io[i].truth);
+        free(f->io[i].bound);
     }
     lfuse_graph_destroy(f->graph);
     free(f);

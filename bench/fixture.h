@@ -21,12 +21,16 @@ typedef struct fixture_io {
     void *host;    /* contents of an input; NULL for others */
     double number; /* FIXTURE_NUMBER */
     lfuse_tensor *tensors[FIXTURE_MAX_SETS];
+    /* What the oracle said of an output, kept for the next variant where it is small (verify.c). */
+    long double *truth;
+    double *bound;
 } fixture_io;
 
 typedef struct fixture {
     bench_device *d;
     lfuse_graph *graph; /* the fixture's */
     int nio, nsets;
+    bool judged; /* truth and bound of every output are there */
     fixture_io io[FIXTURE_MAX_IO];
 } fixture;
 

@@ -2,7 +2,7 @@
 /*
  * Holds a variant's outputs to the oracle: completely up to 2^31 multiplications of its products; above that, 64 random
  * rows through the whole graph. The leading axis of every problem is one of independent rows, so the work is cut into
- * pieces of rows, which several threads take.
+ * pieces of rows, which several threads take. Small verdicts are kept, since every variant of a case has the same.
  */
 #ifdef HAVE_CONFIG_H
 #include "config.h"
@@ -21,16 +21,17 @@
 #include "common/base/error.h"
 #include "common/graph/graph.h"
 
-enum { SOME_ROWS = 64, MOST_THREADS = 16, PIECE_ELEMENTS = 1 << 18 };
+enum { SOME_ROWS = 64, MOST_THREADS = 16, PIECE_ELEMENTS = 1 << 18, KEPT_ELEMENTS = 1 << 22 };
 
 typedef struct verification {
-    const fixture *f;
+    fixture *f;
     lfuse__oracle_input inputs[FIXTURE_MAX_IO];
     int ninputs;
     bool inexact;
     int64_t nrows, piece; /* rows to verify, and of them in a piece */
     int64_t *rows;
     char *got[FIXTURE_MAX_IO]; /* of each output, those rows alone */
+    bool keep;
     atomic_llong next;
     pthread_mutex_t lock;
     /* under the lock */
@@ -78,16 +79,16 @@ static lfuse_status choose_rows(verification *v)
         int64_t low = of * i / v->nrows, high = of * (i + 1) / v->nrows;
         v->rows[i] = all ? i : low + (int64_t)lfuse__random_below(&r, (uint64_t)(high - low));
     }
-    int64_t row_elements = v->f->io[0].elements / (of ? of : 1);
-    v->piece = PIECE_ELEMENTS / (row_elements ? row_elements : 1);
+    int64_t elements = v->f->io[0].elements / (of ? of : 1);
+    v->piece = PIECE_ELEMENTS / (elements ? elements : 1);
     if (v->piece < 1 || v->nrows <= SOME_ROWS) v->piece = (v->nrows + MOST_THREADS - 1) / MOST_THREADS;
     if (v->piece < 1) v->piece = 1;
     return LFUSE_OK;
 }
 
-static size_t row_bytes(const fixture_io *io)
+static int64_t row_elements(const fixture_io *io)
 {
-    return io->shape[0] ? (size_t)(io->elements / io->shape[0]) * lfuse_type_size(io->type) : 0;
+    return io->shape[0] ? io->elements / io->shape[0] : 0;
 }
 
 static lfuse_status read_outputs(verification *v)
@@ -95,7 +96,7 @@ static lfuse_status read_outputs(verification *v)
     LFUSE__TRY(lfuse_stream_synchronize(v->f->d->stream));
     for (int i = 0; i < v->f->nio; i++) {
         const fixture_io *io = &v->f->io[i];
-        size_t bytes = row_bytes(io);
+        size_t bytes = (size_t)row_elements(io) * lfuse_type_size(io->type);
         if (io->role != FIXTURE_OUTPUT) continue;
         v->got[i] = malloc((size_t)io->elements * lfuse_type_size(io->type) + 1);
         if (!v->got[i]) return lfuse__error(LFUSE_ERR_MEMORY, "out of memory for %s", io->name);
@@ -120,11 +121,52 @@ static void note(verification *v, const fixture_io *io, const lfuse__oracle_repo
     }
 }
 
+/* Room for the oracle's words on every output, where they are few. */
+static lfuse_status make_room(verification *v)
+{
+    fixture *f = v->f;
+    int64_t elements = 0;
+    for (int i = 0; i < f->nio; i++)
+        if (f->io[i].role == FIXTURE_OUTPUT) elements += v->nrows * row_elements(&f->io[i]);
+    v->keep = elements <= KEPT_ELEMENTS;
+    for (int i = 0; i < f->nio && v->keep && !f->judged; i++) {
+        fixture_io *io = &f->io[i];
+        if (io->role != FIXTURE_OUTPUT) continue;
+        size_t count = (size_t)(v->nrows * row_elements(io)) + 1;
+        free(io->truth);
+        free(io->bound);
+        io->truth = malloc(count * sizeof *io->truth);
+        io->bound = malloc(count * sizeof *io->bound);
+        if (!io->truth || !io->bound) return lfuse__error(LFUSE_ERR_MEMORY, "out of memory for the oracle's results");
+    }
+    return LFUSE_OK;
+}
+
+/* One output's rows from `first` on against the oracle's. */
+static void compare(verification *v, const fixture_io *io, const char *got, int64_t first, int64_t count,
+                    const long double *value, const double *bound)
+{
+    lfuse__oracle_report report;
+    size_t at = (size_t)(first * row_elements(io));
+    lfuse__oracle_compare(io->type, count, got + at * lfuse_type_size(io->type), value, bound, &report);
+    pthread_mutex_lock(&v->lock);
+    note(v, io, &report);
+    pthread_mutex_unlock(&v->lock);
+}
+
+static void compare_kept(verification *v)
+{
+    for (int i = 0; i < v->f->nio; i++) {
+        const fixture_io *io = &v->f->io[i];
+        if (io->role == FIXTURE_OUTPUT)
+            compare(v, io, v->got[i], 0, v->nrows * row_elements(io), io->truth, io->bound);
+    }
+}
+
 static lfuse_status verify_piece(verification *v, int64_t first, int64_t rows)
 {
     lfuse__oracle_options options = {.inexact = v->inexact, .rows = v->rows + first, .nrows = rows};
     lfuse__oracle_run truth;
-    lfuse__oracle_report report;
     lfuse_status status = LFUSE_OK;
     LFUSE__TRY(lfuse__oracle_run_graph(v->f->graph, v->inputs, v->ninputs, &options, &truth));
     for (int i = 0; i < v->f->nio && !status; i++) {
@@ -135,10 +177,10 @@ static lfuse_status verify_piece(verification *v, int64_t first, int64_t rows)
             status = lfuse__error(LFUSE_ERR_NAME, "the oracle knows no output %s", io->name);
             break;
         }
-        lfuse__oracle_compare(io->type, r->count, v->got[i] + (size_t)first * row_bytes(io), r->value, r->bound, &report);
-        pthread_mutex_lock(&v->lock);
-        note(v, io, &report);
-        pthread_mutex_unlock(&v->lock);
+        compare(v, io, v->got[i], first, r->count, r->value, r->bound);
+        if (!v->keep) continue;
+        memcpy(io->truth + first * row_elements(io), r->value, (size_t)r->count * sizeof *r->value);
+        memcpy(io->bound + first * row_elements(io), r->bound, (size_t)r->count * sizeof *r->bound);
     }
     lfuse__oracle_free(&truth);
     return status;
@@ -182,7 +224,10 @@ lfuse_status fixture_verify(fixture *f, bench_variant *variant)
     gather_inputs(&v);
     lfuse_status status = choose_rows(&v);
     if (!status) status = read_outputs(&v);
-    if (!status) status = work_in_threads(&v);
+    if (!status) status = make_room(&v);
+    if (!status && v.keep && f->judged) compare_kept(&v);
+    else if (!status) status = work_in_threads(&v);
+    f->judged = !status && v.keep;
     for (int i = 0; i < f->nio; i++) free(v.got[i]);
     free(v.rows);
     return status;
