@@ -167,6 +167,7 @@ int main(int argc, char **argv)
 {
     options o = {.device = "all"};
     totals t = {0, 0, 0};
+    setenv("LFUSE_CACHE", "0", 0); /* first_us is told for an empty cache, unless the user wants his own */
     if (parse(argc, argv, &o)) return 2;
     if (o.list) return list_problems(&o);
     if (o.json_path && !(o.json = fopen(o.json_path, "w"))) {

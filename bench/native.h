@@ -35,6 +35,15 @@ typedef struct bench_native_kind {
      */
     void (*profile_begin)(void);
     lfuse_status (*profile_end)(bench_device *d, double *us);
+    /*
+     * The vendor's own function of that name over `elements` numbers of f32 in all, which are the same few over and over:
+     * they stay in the cores' caches, and the time is that of computing alone. Reads the first elements of x, writes
+     * those of y. ERR_UNSUPPORTED: no such function, or too few elements. NULL where there are no such kernels.
+     */
+    lfuse_status (*resident_create)(bench_device *d, const char *function, int64_t elements, const lfuse_tensor *x,
+                                    const lfuse_tensor *y, void **resident);
+    lfuse_status (*resident_run)(void *resident);
+    void (*resident_destroy)(void *resident);
 } bench_native_kind;
 
 #ifdef HAVE_CUDA

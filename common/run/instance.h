@@ -181,6 +181,15 @@ void lfuse__gemm_op_place(lfuse_instance *in, lfuse__gemm_op *op);
 /* ---- choose.c: which algorithm of the provider ---- */
 lfuse_status lfuse__gemm_choose(lfuse_instance *in, const lfuse__gemm_desc *desc, lfuse__gemm_candidate *candidate);
 
+/* ---- race.c ---- */
+enum { LFUSE__GEMM_CANDIDATES = 32 };
+/*
+ * Index of the fastest of `count` (up to that many) candidates. Those that fail are left out; where none works, the
+ * error of the last one.
+ */
+lfuse_status lfuse__gemm_race(lfuse_instance *in, const lfuse__gemm_desc *desc,
+                              const lfuse__gemm_candidate *candidates, int count, int *best);
+
 /* ---- lists.c ---- */
 lfuse_status lfuse__furnish_lists(lfuse_instance *in, const lfuse__step *step);
 void lfuse__list_op_destroy(lfuse__list_op *op);

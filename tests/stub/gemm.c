@@ -8,6 +8,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 
 #include "common/base/error.h"
 #include "common/base/half.h"
@@ -70,9 +71,16 @@ static double product(const command *c, int64_t row, int64_t column)
     return sum;
 }
 
+static void be_slow(void)
+{
+    const struct timespec t = {.tv_nsec = LFUSE__STUB_GEMM_SLOW_US * 1000};
+    nanosleep(&t, NULL);
+}
+
 void lfuse__stub_gemm_do(const command *c)
 {
     const lfuse__gemm_desc *d = &c->gemm;
+    if (c->slow) be_slow();
     if (c->workspace) memset(c->workspace, JUNK_BYTE, c->workspace_bytes);
     for (int64_t row = 0; row < d->m; row++)
         for (int64_t column = 0; column < d->n; column++) {
@@ -101,6 +109,7 @@ lfuse_status lfuse__stub_gemm_candidates(lfuse__bdevice *dev, const lfuse__gemm_
         candidates[i].workspace = i < lfuse__stub.gemm_candidates - 1 ? lfuse__stub.gemm_workspace : 0;
         snprintf(candidates[i].identity, sizeof candidates[i].identity, "stub-%d", i);
         candidates[i].opaque[0] = candidates[i].workspace;
+        candidates[i].opaque[1] = (uint64_t)i;
     }
     *count = n;
     return LFUSE_OK;
@@ -115,6 +124,7 @@ lfuse_status lfuse__stub_gemm_prepare(lfuse__bdevice *dev, const lfuse__gemm_des
     if (!g) return lfuse__error(LFUSE_ERR_MEMORY, "stub: no memory for a product");
     g->desc = *desc;
     g->workspace = candidate->opaque[0];
+    g->candidate = (int)candidate->opaque[1];
     lfuse__stub_live_add(&lfuse__stub_alive.gemms, 1);
     *gemm = g;
     return LFUSE_OK;
@@ -130,10 +140,13 @@ static uint64_t span(const lfuse__gemm_desc *d, int64_t rows, int64_t columns, i
 lfuse_status lfuse__stub_gemm_run(lfuse__bstream *s, lfuse__bgemm *gemm, const lfuse__gemm_args *args)
 {
     const lfuse__gemm_desc *d = &gemm->desc;
-    command c = {.kind = COMMAND_GEMM, .gemm = *d, .alpha = args->alpha, .beta = args->beta};
-    lfuse__stub_call call = {.kernel = "gemm", .gemm = *d};
+    command c = {.kind = COMMAND_GEMM, .gemm = *d, .alpha = args->alpha, .beta = args->beta,
+                 .slow = lfuse__stub.gemm_slow >> gemm->candidate & 1};
+    lfuse__stub_call call = {.kernel = "gemm", .gemm = *d, .candidate = gemm->candidate};
     const bool biased = d->epilogue != LFUSE__EP_NONE && d->epilogue != LFUSE__EP_RELU;
     ENTER(gemm_run);
+    if (lfuse__stub.gemm_failing >> gemm->candidate & 1)
+        return lfuse__error(LFUSE_ERR_UNSUPPORTED, "stub: candidate %d was told to fail", gemm->candidate);
     if (gemm->workspace && !args->workspace) return lfuse__error(LFUSE_ERR_INVALID, "stub: no workspace was given");
     LFUSE__TRY(lfuse__stub_address(args->a, args->a_offset, span(d, d->ta ? d->k : d->m, d->ta ? d->m : d->k, d->lda),
                                    &c.a));

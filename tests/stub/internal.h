@@ -43,6 +43,7 @@ struct lfuse__bkernel {
 struct lfuse__bgemm {
     lfuse__gemm_desc desc;
     uint64_t workspace;
+    int candidate;
 };
 
 typedef enum command_kind { COMMAND_COPY, COMMAND_FILL, COMMAND_LAUNCH, COMMAND_GEMM, COMMAND_WAIT } command_kind;
@@ -61,6 +62,7 @@ typedef struct command {
     unsigned char *buffers[LFUSE__MAX_BUFFERS];
     unsigned long words[128];
     lfuse__gemm_desc gemm;
+    bool slow;
     double alpha, beta;
     void *a, *b, *c, *bias;
     void *workspace;

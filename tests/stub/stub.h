@@ -50,10 +50,13 @@ typedef struct lfuse__stub_settings {
     uint64_t sparse_bytes;  /* allocations from here on are sparse pages, poisoned at their start alone */
     unsigned decline_epilogues, decline_types; /* bit i: gemm declines lfuse__epilogue i, lfuse_type i */
     int gemm_candidates;
+    unsigned gemm_slow, gemm_failing; /* bit i: runs of candidate i take longer, fail (ERR_UNSUPPORTED) */
     uint64_t gemm_workspace;  /* of every candidate but the last, which needs none */
     uint64_t foreign_low, foreign_high; /* addresses in [low, high) belong to another context */
     uint64_t edge_groups;   /* not 0: of a launch, only that many first and last groups are run */
 } lfuse__stub_settings;
+
+enum { LFUSE__STUB_GEMM_SLOW_US = 50 };
 
 extern lfuse__stub_settings lfuse__stub;
 
@@ -90,6 +93,7 @@ typedef struct lfuse__stub_call {
     unsigned group, nbuffers, nwords;
     uint64_t words[128];
     lfuse__gemm_desc gemm;
+    int candidate; /* of the product */
 } lfuse__stub_call;
 /* back 0: the last one. False when there were not so many, or too many since. */
 bool lfuse__stub_call_get(unsigned back, lfuse__stub_call *call);
