@@ -4,7 +4,9 @@
 #include "config.h"
 #endif
 
+#include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "backends/opencl/internal.h"
 #include "bench/native.h"
@@ -39,18 +41,18 @@ static lfuse_status check(cl_int code, const char *call)
     return code ? lfuse__cl_error(code, "%s", call) : LFUSE_OK;
 }
 
-static lfuse_status build(const bench_device *d, cl_command_queue *queue, cl_program *program)
+static lfuse_status build(const bench_device *d, const char *text, const char *options, cl_command_queue *queue,
+                          cl_program *program)
 {
     cl_context context;
     cl_device_id id;
     cl_int code;
-    const char *text = source;
     *queue = lfuse_stream_native(d->stream);
     LFUSE__TRY(check(lfuse__cl.GetCommandQueueInfo(*queue, CL_QUEUE_CONTEXT, sizeof context, &context, NULL), "queue"));
     LFUSE__TRY(check(lfuse__cl.GetCommandQueueInfo(*queue, CL_QUEUE_DEVICE, sizeof id, &id, NULL), "queue"));
     cl_program made = lfuse__cl.CreateProgramWithSource(context, 1, &text, NULL, &code);
     LFUSE__TRY(check(code, "clCreateProgramWithSource"));
-    lfuse_status status = check(lfuse__cl.BuildProgram(made, 1, &id, "", NULL, NULL), "clBuildProgram");
+    lfuse_status status = check(lfuse__cl.BuildProgram(made, 1, &id, options, NULL, NULL), "clBuildProgram");
     if (status) lfuse__cl.ReleaseProgram(made);
     else *program = made;
     return status;
@@ -68,7 +70,7 @@ static lfuse_status create(bench_device *d, bench_native **native)
     cl_int code;
     bench_native *n = calloc(1, sizeof *n);
     if (!n) return lfuse__error(LFUSE_ERR_MEMORY, "out of memory for the bare launches");
-    lfuse_status status = build(d, &n->queue, &n->program);
+    lfuse_status status = build(d, source, "", &n->queue, &n->program);
     if (status) goto free_native;
     n->empty = lfuse__cl.CreateKernel(n->program, "empty", &code);
     status = check(code, "clCreateKernel");
@@ -89,13 +91,18 @@ static lfuse_status empty(bench_native *n)
                  "clEnqueueNDRangeKernel");
 }
 
-#ifdef HAVE_CLBLAST
-
 /* (buffer, element) of an f32 tensor. */
 typedef struct place {
     cl_mem buffer;
     size_t element;
 } place;
+
+static place place_of(const lfuse_tensor *t)
+{
+    return (place){t->range->mem->buffer, (size_t)(t->range->offset / sizeof(float)) + (size_t)t->offset};
+}
+
+#ifdef HAVE_CLBLAST
 
 typedef struct network {
     cl_command_queue queue;
@@ -106,11 +113,6 @@ typedef struct network {
     size_t batch, width;
     place w[MOST_LAYERS], in[MOST_LAYERS], out[MOST_LAYERS];
 } network;
-
-static place place_of(const lfuse_tensor *t)
-{
-    return (place){t->range->mem->buffer, (size_t)(t->range->offset / sizeof(float)) + (size_t)t->offset};
-}
 
 static void dense_destroy(void *dense)
 {
@@ -146,7 +148,7 @@ static lfuse_status dense_create(bench_device *d, const bench_dense_buffers *buf
     n->batch = (size_t)buffers->batch;
     n->width = (size_t)buffers->width;
     n->rows = d->info.kind == LFUSE_DEVICE_CPU;
-    lfuse_status status = build(d, &n->queue, &n->program);
+    lfuse_status status = build(d, source, "", &n->queue, &n->program);
     for (int l = 0; l < n->layers && !status; l++) {
         n->w[l] = place_of(buffers->w[l]);
         n->in[l] = l ? n->out[l - 1] : place_of(buffers->x);
@@ -199,6 +201,102 @@ static void dense_destroy(void *dense)
 }
 
 #endif
+
+/* ---- built-in functions without memory ---- */
+
+enum { RESIDENT_BLOCK = 1024, RESIDENT_GROUPS = 8 /* for a compute unit */ };
+
+static const char resident_source[] =
+    "__kernel __attribute__((reqd_work_group_size(1, 1, 1)))\n"
+    "void resident(__global const float *in, ulong in_at, __global float *out, ulong out_at, ulong each)\n"
+    "{\n"
+    "    in += in_at + BLOCK * get_group_id(0);\n"
+    "    out += out_at + BLOCK * get_group_id(0);\n"
+    "    for (ulong i = 0; i < each; i += 16) {\n"
+    "        const float16 x = vload16(0, in + i % BLOCK);\n"
+    "        vstore16(VALUE, 0, out + i % BLOCK);\n"
+    "    }\n"
+    "}\n";
+
+static const struct {
+    const char *name, *value; /* no spaces: build options */
+} residents[] = {{"copy", "x"},
+                 {"scale", "x*1.7f"},
+                 {"relu", "fmax(x,0.0f)"},
+                 {"sqrt", "sqrt(x)"},
+                 {"exp", "exp(x)"},
+                 {"log", "log(x)"},
+                 {"sin", "sin(x)"},
+                 {"tanh", "tanh(x)"},
+                 {"erf", "erf(x)"},
+                 {"gelu", "x*0.5f*erfc(x*-0.70710678f)"},
+                 {"sigmoid", "1.0f/(1.0f+exp(-x))"},
+                 {"silu", "x/(1.0f+exp(-x))"}};
+
+typedef struct resident {
+    cl_command_queue queue;
+    cl_program program;
+    cl_kernel kernel;
+    size_t groups;
+} resident;
+
+static const char *resident_value(const char *function)
+{
+    for (size_t i = 0; i < sizeof residents / sizeof *residents; i++)
+        if (!strcmp(residents[i].name, function)) return residents[i].value;
+    return NULL;
+}
+
+static void resident_destroy(void *state)
+{
+    resident *r = state;
+    if (r->kernel) lfuse__cl.ReleaseKernel(r->kernel);
+    if (r->program) lfuse__cl.ReleaseProgram(r->program);
+    free(r);
+}
+
+static lfuse_status resident_kernel(resident *r, place in, place out, int64_t elements)
+{
+    cl_int code;
+    cl_ulong in_at = in.element, out_at = out.element;
+    cl_ulong each = ((cl_ulong)elements / r->groups + 15) / 16 * 16;
+    r->kernel = lfuse__cl.CreateKernel(r->program, "resident", &code);
+    LFUSE__TRY(check(code, "clCreateKernel"));
+    code = lfuse__cl.SetKernelArg(r->kernel, 0, sizeof(cl_mem), &in.buffer);
+    if (!code) code = lfuse__cl.SetKernelArg(r->kernel, 1, sizeof in_at, &in_at);
+    if (!code) code = lfuse__cl.SetKernelArg(r->kernel, 2, sizeof(cl_mem), &out.buffer);
+    if (!code) code = lfuse__cl.SetKernelArg(r->kernel, 3, sizeof out_at, &out_at);
+    if (!code) code = lfuse__cl.SetKernelArg(r->kernel, 4, sizeof each, &each);
+    return check(code, "clSetKernelArg");
+}
+
+static lfuse_status resident_create(bench_device *d, const char *function, int64_t elements, const lfuse_tensor *x,
+                                    const lfuse_tensor *y, void **state)
+{
+    char options[128];
+    const char *value = resident_value(function);
+    const int64_t groups = RESIDENT_GROUPS * (int64_t)d->info.compute_units;
+    if (d->info.kind != LFUSE_DEVICE_CPU || !value || elements < groups * RESIDENT_BLOCK)
+        return lfuse__error(LFUSE_ERR_UNSUPPORTED, "no resident kernel of %s over %lld elements here", function,
+                            (long long)elements);
+    resident *r = calloc(1, sizeof *r);
+    if (!r) return lfuse__error(LFUSE_ERR_MEMORY, "out of memory for the resident kernel");
+    r->groups = (size_t)groups;
+    snprintf(options, sizeof options, "-DBLOCK=%d -DVALUE=%s", RESIDENT_BLOCK, value);
+    lfuse_status status = build(d, resident_source, options, &r->queue, &r->program);
+    if (!status) status = resident_kernel(r, place_of(x), place_of(y), elements);
+    if (status) resident_destroy(r);
+    else *state = r;
+    return status;
+}
+
+static lfuse_status resident_run(void *state)
+{
+    const resident *r = state;
+    size_t one = 1;
+    return check(lfuse__cl.EnqueueNDRangeKernel(r->queue, r->kernel, 1, NULL, &r->groups, &one, 0, NULL, NULL),
+                 "clEnqueueNDRangeKernel");
+}
 
 /* ---- command times ---- */
 
@@ -269,4 +367,5 @@ static lfuse_status profile_end(bench_device *d, double *us)
 }
 
 const bench_native_kind bench_native_opencl = {"opencl", create, destroy, empty, dense_create, dense_run, dense_destroy,
-                                               profile_begin, profile_end};
+                                               profile_begin, profile_end, resident_create, resident_run,
+                                               resident_destroy};

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * pointwise:OP:N[:TYPE]: one function over N elements, beside the API's own copy and our copy kernel over as many bytes
- * an element, in the same run.
+ * an element, in the same run. On CPUs of OpenCL also "resident", the vendor's own function over as many elements that
+ * stay in the cores' caches: what computing alone takes. The fused kernel is held to the slower of it and the copies.
  */
 #ifdef HAVE_CONFIG_H
 #include "config.h"
@@ -11,6 +12,7 @@
 #include <string.h>
 
 #include "bench/fixture.h"
+#include "bench/native.h"
 #include "common/base/error.h"
 
 typedef struct function {
@@ -66,6 +68,45 @@ static lfuse_status api_copy(void *state, int set)
     return lfuse_tensor_copy(f->io[f->nio - 1].tensors[set], f->io[0].tensors[set], f->d->stream);
 }
 
+typedef struct resident {
+    const bench_native_kind *kind;
+    void *native;
+} resident;
+
+static lfuse_status resident_run(void *state, int set)
+{
+    const resident *r = state;
+    (void)set;
+    return r->kind->resident_run(r->native);
+}
+
+static void resident_destroy(void *state)
+{
+    resident *r = state;
+    r->kind->resident_destroy(r->native);
+    free(r);
+}
+
+/* It moves no memory, and its few results are the vendor's: neither bytes nor errors are told of it. */
+static lfuse_status add_resident(fixture *f, const pointwise *p, bench_case *c)
+{
+    const bench_native_kind *kind;
+    void *native;
+    LFUSE__TRY(bench_native_find(f->d, &kind));
+    if (!kind->resident_create || p->type != LFUSE_F32) return LFUSE_OK;
+    lfuse_status status = kind->resident_create(f->d, p->f->name, p->elements, f->io[0].tensors[0],
+                                                f->io[f->nio - 1].tensors[0], &native);
+    if (status) return status == LFUSE_ERR_UNSUPPORTED ? LFUSE_OK : status;
+    resident *r = malloc(sizeof *r);
+    if (!r) {
+        kind->resident_destroy(native);
+        return lfuse__error(LFUSE_ERR_MEMORY, "out of memory for the resident kernel");
+    }
+    *r = (resident){kind, native};
+    bench_add(c, "resident", r, resident_run, resident_destroy);
+    return LFUSE_OK;
+}
+
 static lfuse_status prepare(bench_device *d, const char *problem, bench_case *c)
 {
     pointwise p;
@@ -86,7 +127,7 @@ static lfuse_status prepare(bench_device *d, const char *problem, bench_case *c)
     LFUSE__TRY(fixture_variant(f, c, "fused", NULL));
     c->variants[0].bytes = (p.f->one ? 2 : 3) * element;
     bench_add(c, "api-copy", f, api_copy, NULL)->bytes = 2 * element;
-    return LFUSE_OK;
+    return add_resident(f, &p, c);
 }
 
 static const char *const problems[] = {

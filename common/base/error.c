@@ -24,7 +24,7 @@ static void flatten(char *text)
         if ((unsigned char)*text < ' ') *text = ' ';
 }
 
-lfuse_status lfuse__error(lfuse_status status, const char *format, ...)
+lfuse_status (lfuse__error)(lfuse_status status, const char *format, ...)
 {
     char text[LFUSE__ERROR_SIZE]; /* the arguments may point into the present message */
     va_list args;
@@ -37,7 +37,7 @@ lfuse_status lfuse__error(lfuse_status status, const char *format, ...)
     return status;
 }
 
-lfuse_status lfuse__error_prefix(lfuse_status status, const char *format, ...)
+lfuse_status (lfuse__error_prefix)(lfuse_status status, const char *format, ...)
 {
     char text[LFUSE__ERROR_SIZE];
     va_list args;

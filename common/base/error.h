@@ -10,10 +10,20 @@
 /* The longest message, its NUL included; what is longer is cut. */
 #define LFUSE__ERROR_SIZE 2048
 
-/* Records the message for this thread and returns `status`. */
+/* Records the message for this thread and returns `status`, which is not LFUSE_OK. */
 lfuse_status lfuse__error(lfuse_status status, const char *format, ...) LFUSE_PRINTF(2, 3);
-/* Puts words before the message already there ("step 3: ..."); returns `status`. */
+/* Puts words before the message already there ("step 3: ..."); returns `status`, which is not LFUSE_OK. */
 lfuse_status lfuse__error_prefix(lfuse_status status, const char *format, ...) LFUSE_PRINTF(2, 3);
+
+/* The compiler learns that what they return is no success, and so which outputs of a caller are set. */
+static inline lfuse_status lfuse__failing(lfuse_status status)
+{
+    if (status == LFUSE_OK) __builtin_unreachable();
+    return status;
+}
+#define lfuse__error(...) lfuse__failing(lfuse__error(__VA_ARGS__))
+#define lfuse__error_prefix(...) lfuse__failing(lfuse__error_prefix(__VA_ARGS__))
+
 /* A child of fork gets ERR_FORKED, others LFUSE_OK: the first line of every public call that reaches a device. */
 lfuse_status lfuse__check_fork(void);
 /* The same question without a message: destroying does nothing in such a child. */

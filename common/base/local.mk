@@ -7,5 +7,6 @@ libfuse_core_la_SOURCES += \
 	%reldir%/hash.c %reldir%/hash.h \
 	%reldir%/library.c %reldir%/library.h \
 	%reldir%/log.c %reldir%/log.h \
+	%reldir%/real.c %reldir%/real.h \
 	%reldir%/strbuf.c %reldir%/strbuf.h
 libfuse_core_la_SOURCES += %reldir%/half.h

@@ -7,6 +7,7 @@
 #include <inttypes.h>
 #include <string.h>
 
+#include "common/base/real.h"
 #include "common/graph/graph.h"
 
 static const char *const kinds[] = {
@@ -42,7 +43,7 @@ static void print_value(const lfuse_graph *g, int32_t node, size_t end, lfuse__s
         return;
     }
     if (n->kind == LFUSE__CONSTANT) {
-        lfuse__strbuf_format(out, "%.9g", n->number);
+        lfuse__real_add(out, n->number);
         return;
     }
     lfuse__strbuf_format(out, "(%s", n->kind == LFUSE__CAST ? lfuse_type_name((lfuse_type)n->type) : word(n));

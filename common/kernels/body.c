@@ -5,9 +5,9 @@
 #endif
 
 #include <ctype.h>
-#include <stdlib.h>
 #include <string.h>
 
+#include "common/base/real.h"
 #include "common/kernels/emit.h"
 
 static void put_constant(lfuse__strbuf *out, lfuse_type type, double number)
@@ -28,8 +28,8 @@ static const char *put_expression(lfuse__strbuf *out, const char *text, lfuse_ty
         if (length == 0) {
             lfuse__strbuf_bytes(out, text++, 1);
         } else if (length == 1 && *text == 'K') {
-            char *end;
-            put_constant(out, lfuse__register_type(type), strtod(text + 2, &end));
+            const char *end;
+            put_constant(out, lfuse__register_type(type), lfuse__real_parse(text + 2, &end));
             text = end + 1;
         } else if (length == 1) {
             if (*text == 'T')

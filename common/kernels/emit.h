@@ -69,6 +69,9 @@ void lfuse__numbers_pack(const lfuse__body *body, const double *numbers, uint64_
 /* body.c: the body's instructions over x<j><index>, and y<j><index> from them. */
 void lfuse__put_body(const lfuse__text *t, int indent, const char *index);
 
+/* multi.c: p<j> is where the entry e<j> of an address table points; `slots`: the first block's buffer. */
+void lfuse__put_entry(lfuse__strbuf *out, int indent, const lfuse__facts *facts, int slots, int j);
+
 /* items.c, lanes.c, access.c: parts of skeletons */
 void lfuse__text_init(lfuse__text *t, lfuse__strbuf *out, const lfuse__kernel_class *k, const lfuse__layout *layout);
 /* Vector width and chunks of the items form; `vector` 0: as wide as 16 bytes of the widest operand allow. */

@@ -110,8 +110,8 @@ lfuse_status lfuse__multi_pack(const lfuse__kernel_class *k, const lfuse__facts 
  * Whole-member canonical sums, two launches. `partial`: one segment at a time; the chunk table then has chunks of at
  * most LFUSE__SEGMENT elements, chunk i writing partial i (f32, f64 for f64) of buffer 2 (blocks follow from 3 on).
  * The body's single store is what is summed. `fold`: buffers: 0 partials, 1 a table of members + 1 words (first partial
- * of each member, then the total), 2 the result, contiguous, one element of k's written operand a member (0 for an
- * empty member).
+ * of each member, then the end of the last), 2 the entries of an address table, where the members' sums are stored (0
+ * for an empty member), then the blocks.
  */
 lfuse_status lfuse__member_partial_emit(lfuse__strbuf *out, const char *name, const lfuse__kernel_class *k,
                                         const lfuse__facts *facts);
@@ -120,7 +120,7 @@ lfuse_status lfuse__member_partial_pack(const lfuse__kernel_class *k, const lfus
                                         lfuse__packed *packed);
 lfuse_status lfuse__member_fold_emit(lfuse__strbuf *out, const char *name, lfuse_type type, const lfuse__facts *facts);
 lfuse_status lfuse__member_fold_pack(const lfuse__facts *facts, int64_t members, uint64_t partials_offset,
-                                     uint64_t table_offset, uint64_t result_offset, lfuse__packed *packed);
+                                     uint64_t table_offset, uint64_t entries_offset, lfuse__packed *packed);
 
 /* ---- table.c: writes words that travel in the argument block into a table in device memory (buffer 0) ---- */
 enum { LFUSE__TABLE_WORDS = 96 };

@@ -7,11 +7,18 @@
 #include "common/base/error.h"
 #include "common/kernels/emit.h"
 
-enum { PARTIALS, TABLE, RESULT, MEMBERS, WORDS, TEAMS = LFUSE__GROUP / LFUSE__TEAM };
+enum { PARTIALS, TABLE, ENTRIES, MEMBERS, WORDS, TEAMS = LFUSE__GROUP / LFUSE__TEAM };
 /* A team takes 256 partials at a time, 8 a work-item: a whole subtree. */
 enum { BLOCK = 8 * LFUSE__TEAM };
 
-static void emit_items(lfuse__strbuf *out, const char *word, const char *memory)
+static void put_store(lfuse__strbuf *out, int indent, const char *memory, const lfuse__facts *facts)
+{
+    lfuse__put(out, indent, "memory e0 = entries + member * 16;");
+    lfuse__put_entry(out, indent, facts, 3, 0);
+    lfuse__put(out, indent, "STORE_%s(p0, 0, total);", memory);
+}
+
+static void emit_items(lfuse__strbuf *out, const char *word, const char *memory, const lfuse__facts *facts)
 {
     const char *absent = word[1] == '6' ? "K_f64(0x8000000000000000ul)" : "K_f32(0x80000000u)";
     lfuse__put(out, 1, "TEAM_%s", word);
@@ -42,11 +49,13 @@ static void emit_items(lfuse__strbuf *out, const char *word, const char *memory)
     lfuse__put(out, 2, "}");
     lfuse__put(out, 2, "total = ZERO_%s;", word);
     lfuse__put_counter_end(out, 2);
-    lfuse__put(out, 2, "if (active && rank == 0) STORE_%s(result, member, total);", memory);
+    lfuse__put(out, 2, "if (active && rank == 0) {");
+    put_store(out, 3, memory, facts);
+    lfuse__put(out, 2, "}");
     lfuse__put(out, 1, "}");
 }
 
-static void emit_lanes(lfuse__strbuf *out, const char *word, const char *memory)
+static void emit_lanes(lfuse__strbuf *out, const char *word, const char *memory, const lfuse__facts *facts)
 {
     lfuse__put(out, 1, "const u64 share = (members + GROUPS() - 1) / GROUPS();");
     lfuse__put(out, 1,
@@ -57,7 +66,7 @@ static void emit_lanes(lfuse__strbuf *out, const char *word, const char *memory)
     lfuse__put_counter_add(out, 3);
     lfuse__put(out, 2, "}");
     lfuse__put_counter_end(out, 2);
-    lfuse__put(out, 2, "STORE_%s(result, member, total);", memory);
+    put_store(out, 2, memory, facts);
     lfuse__put(out, 1, "}");
 }
 
@@ -67,28 +76,28 @@ lfuse_status lfuse__member_fold_emit(lfuse__strbuf *out, const char *name, lfuse
     const char *word = type == LFUSE_F64 ? "f64" : "f32";
     if (type < LFUSE_F32 || type > LFUSE_F64)
         return lfuse__error(LFUSE_ERR_UNSUPPORTED, "sums of element type %d", (int)type);
-    lfuse__put_kernel(out, name, single ? 1 : LFUSE__GROUP, WORDS, 3);
+    lfuse__put_kernel(out, name, single ? 1 : LFUSE__GROUP, WORDS, 3 + (facts->addresses ? 0 : LFUSE__MAX_SLOTS));
     lfuse__put(out, 0, "{");
     lfuse__put(out, 1, "memory partials = BUFFER(0) + W(%d);", PARTIALS);
     lfuse__put(out, 1, "memory table = BUFFER(1) + W(%d);", TABLE);
-    lfuse__put(out, 1, "memory result = BUFFER(2) + W(%d);", RESULT);
+    lfuse__put(out, 1, "memory entries = BUFFER(2) + W(%d);", ENTRIES);
     lfuse__put(out, 1, "const u64 members = W(%d);", MEMBERS);
     if (single)
-        emit_lanes(out, word, lfuse__memory_word(type));
+        emit_lanes(out, word, lfuse__memory_word(type), facts);
     else
-        emit_items(out, word, lfuse__memory_word(type));
+        emit_items(out, word, lfuse__memory_word(type), facts);
     lfuse__put(out, 0, "}");
     return lfuse__strbuf_check(out);
 }
 
 lfuse_status lfuse__member_fold_pack(const lfuse__facts *facts, int64_t members, uint64_t partials_offset,
-                                     uint64_t table_offset, uint64_t result_offset, lfuse__packed *packed)
+                                     uint64_t table_offset, uint64_t entries_offset, lfuse__packed *packed)
 {
     const bool single = lfuse__single(facts);
     if (members < 0) return lfuse__error(LFUSE_ERR_INVALID, "a list of %lld members", (long long)members);
     packed->words[PARTIALS] = partials_offset;
     packed->words[TABLE] = table_offset;
-    packed->words[RESULT] = result_offset;
+    packed->words[ENTRIES] = entries_offset;
     packed->words[MEMBERS] = (uint64_t)members;
     packed->nwords = WORDS;
     packed->group = single ? 1 : LFUSE__GROUP;

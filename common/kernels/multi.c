@@ -28,6 +28,19 @@ static void text_init(lfuse__text *t, lfuse__strbuf *out, const lfuse__kernel_cl
     t->numbers = NUMBERS;
 }
 
+void lfuse__put_entry(lfuse__strbuf *out, int indent, const lfuse__facts *facts, int slots, int j)
+{
+    if (facts->addresses) {
+        lfuse__put(out, indent, "memory p%d = ADDRESS(WORD64(e%d, 0));", j, j);
+        return;
+    }
+    lfuse__put(out, indent, "const u64 s%d = WORD64(e%d, 1);", j, j);
+    lfuse__put(out, indent, "memory p%d = BUFFER(%d);", j, slots);
+    for (int s = 1; s < LFUSE__MAX_SLOTS; s++)
+        lfuse__put(out, indent, "if (s%d == %d) p%d = BUFFER(%d);", j, s, j, slots + s);
+    lfuse__put(out, indent, "p%d += WORD64(e%d, 0);", j, j);
+}
+
 /* p<j> of chunk `c`: from the address table, forward to its first element. `slots`: the first block's buffer. */
 static void put_chunk(const lfuse__text *t, int indent, const lfuse__facts *facts, int slots, const char *c)
 {
@@ -44,15 +57,7 @@ static void put_chunk(const lfuse__text *t, int indent, const lfuse__facts *fact
         if (!t->loaded[j] && !t->stored[j]) continue;
         lfuse__put(out, indent, "memory e%d = BUFFER(1) + W(%d) + (W(%d) * %d + member) * 16;", j,
                    LFUSE__MULTI_ADDRESSES_OFFSET, MEMBERS, j);
-        if (facts->addresses) {
-            lfuse__put(out, indent, "memory p%d = ADDRESS(WORD64(e%d, 0));", j, j);
-        } else {
-            lfuse__put(out, indent, "const u64 s%d = WORD64(e%d, 1);", j, j);
-            lfuse__put(out, indent, "memory p%d = BUFFER(%d);", j, slots);
-            for (int s = 1; s < LFUSE__MAX_SLOTS; s++)
-                lfuse__put(out, indent, "if (s%d == %d) p%d = BUFFER(%d);", j, s, j, slots + s);
-            lfuse__put(out, indent, "p%d += WORD64(e%d, 0);", j, j);
-        }
+        lfuse__put_entry(out, indent, facts, slots, j);
         if (!unit) continue;
         lfuse__put(out, indent, "p%d += start_ * %u;", j, size);
         lfuse__put(out, indent, "bits |= POINTER_BITS(p%d) & %u;", j, run < 16 ? run - 1 : 15);

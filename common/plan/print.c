@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "common/base/real.h"
 #include "common/plan/plan.h"
 
 typedef struct printer {
@@ -51,7 +52,7 @@ static void print_expr(printer *p, int reg)
     case LFUSE__I_NUMBER:
         lfuse__graph_print_value(p->names, p->plan->numbers[p->step->numbers[in->a]], p->out);
         return;
-    case LFUSE__I_CONST: lfuse__strbuf_format(p->out, "%.9g", in->number); return;
+    case LFUSE__I_CONST: lfuse__real_add(p->out, in->number); return;
     case LFUSE__I_APPLY:
     case LFUSE__I_CONVERT: break;
     }

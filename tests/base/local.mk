@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 base_tests = \
 	tests/base/check_env tests/base/check_error tests/base/check_hash tests/base/check_library tests/base/check_log \
-	tests/base/check_strbuf
+	tests/base/check_real tests/base/check_strbuf
 check_PROGRAMS += $(base_tests)
 TESTS += $(base_tests)
 tests_base_check_env_SOURCES = %reldir%/check_env.c
@@ -9,6 +9,7 @@ tests_base_check_error_SOURCES = %reldir%/check_error.c
 tests_base_check_hash_SOURCES = %reldir%/check_hash.c
 tests_base_check_library_SOURCES = %reldir%/check_library.c
 tests_base_check_log_SOURCES = %reldir%/check_log.c
+tests_base_check_real_SOURCES = %reldir%/check_real.c
 tests_base_check_strbuf_SOURCES = %reldir%/check_strbuf.c
 
 check_PROGRAMS += tests/base/check_half

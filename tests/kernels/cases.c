@@ -465,11 +465,17 @@ void case_member_sums(rig *r, lfuse_type type)
     packed.words[LFUSE__MULTI_PARTIALS_OFFSET] = 16;
     buffers[2] = (rig_buffer){partials.memory, partials.bytes, true};
     list_launch(r, program, "partial", &s, &l, &packed, buffers, 3, arenas);
-    emit(lfuse__member_fold_pack(&facts, l.members, 16, 0, GUARD * size_of(type), &packed));
+    /* Sums go to two slots in turn, of one memory. */
+    uint64_t entries[64][2] = {{0}};
+    for (int64_t m = 0; m < l.members; m++)
+        entries[1 + m][0] = (uint64_t)(GUARD + m) * size_of(type), entries[1 + m][1] = m % 2 ? 5 : 0;
+    emit(lfuse__member_fold_pack(&facts, l.members, 16, 0, sizeof entries[0], &packed));
+    memset(buffers, 0, sizeof buffers);
     buffers[0] = (rig_buffer){partials.memory, partials.bytes, false};
     buffers[1] = (rig_buffer){l.first, sizeof l.first, false};
-    buffers[2] = (rig_buffer){arenas[1].memory, arenas[1].bytes, true};
-    rig_launch(r, program, "fold", &packed, 3, buffers);
+    buffers[2] = (rig_buffer){entries, sizeof entries, false};
+    buffers[3] = buffers[3 + 5] = (rig_buffer){arenas[1].memory, arenas[1].bytes, true};
+    rig_launch(r, program, "fold", &packed, 3 + LFUSE__MAX_SLOTS, buffers);
     for (int64_t m = 0; m < l.members; m++) {
         void *from[2] = {arenas[0].before, NULL};
         const int64_t element[2] = {member_start(&l, m), 0}, steps[2] = {1, 0};

@@ -4,12 +4,14 @@
 #include "config.h"
 #endif
 
+#include <locale.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "common/base/error.h"
 #include "common/kernels/emit.h"
 #include "tests/kernels/classes.h"
+#include "tests/support/locale.h"
 #include "tests/support/main.h"
 
 static char *text_of(const sample *s, const lfuse__facts *facts)
@@ -179,12 +181,30 @@ START_TEST(divisions_are_exact)
 }
 END_TEST
 
+/* The constants in the texts of ops.def have points, the program's locale may not. */
+START_TEST(locale_is_ignored)
+{
+    const lfuse__facts facts = facts_items(false);
+    sample s;
+    sample_op(&s, LFUSE__OP_gelu_tanh, LFUSE_F64);
+    char *one = text_of(&s, &facts);
+    const char *locale = test_comma_locale();
+    char *two = text_of(&s, &facts);
+    setlocale(LC_NUMERIC, "C");
+    ck_assert_str_eq(one, two);
+    free(one);
+    free(two);
+    if (!locale) TEST_SKIP("no locale with a decimal comma is installed");
+}
+END_TEST
+
 static Suite *suite_emit(void)
 {
     Suite *suite = suite_create("kernel texts");
     TCase *tcase = tcase_create("emit");
     tcase_add_loop_test(tcase, texts_are_determined, 0, 2);
     tcase_add_loop_test(tcase, texts_hold_words_alone, 0, 2);
+    tcase_add_test(tcase, locale_is_ignored);
     tcase_add_test(tcase, sizes_are_words);
     tcase_add_test(tcase, limits_are_refused);
     tcase_add_test(tcase, numbers_round_once);

@@ -84,6 +84,13 @@ void sample_many(sample *s, int count, const int *ops, lfuse_type type)
     }
 }
 
+void sample_narrow(sample *s)
+{
+    const int j = s->k.noperands++;
+    operand(s, j, LFUSE_F64, false);
+    load(s, (int16_t)j);
+}
+
 void sample_cast(sample *s, lfuse_type from, lfuse_type to)
 {
     start(s, 2);

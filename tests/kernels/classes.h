@@ -22,6 +22,8 @@ bool sample_fits(int op, lfuse_type type);
 void sample_op(sample *s, int op, lfuse_type type);
 /* Up to SAMPLE_STORES operators over inputs 0, 1, 2 of one type, each stored to an operand of its own. */
 void sample_many(sample *s, int count, const int *ops, lfuse_type type);
+/* Adds an f64 load that nothing uses: a work-item then holds fewer elements at a time. */
+void sample_narrow(sample *s);
 /* Operand 0 of type `from`, converted and stored as `to`. */
 void sample_cast(sample *s, lfuse_type from, lfuse_type to);
 /* Two inputs a, b and a number s: stores a * s + b (operand 2) and a < b ? a : b (operand 3). Floating types. */

@@ -53,7 +53,7 @@ static void run_suites(enum fork_status fork_status, test_suite_maker *const *ma
 }
 
 /* Of LeakSanitizer, where it is linked in: what the drivers' compilers keep is not ours to release. */
-const char *__lsan_default_suppressions(void);
+const char *__lsan_default_suppressions(void) __attribute__((visibility("default")));
 const char *__lsan_default_suppressions(void)
 {
     return "leak:libpocl\nleak:libLLVM\nleak:libclang\nleak:libclblast\nleak:libOpenCL\nleak:libcuda\nleak:libnvrtc\n"
