@@ -5,15 +5,11 @@ set -u
 table=$("$top_builddir/examples/digits/digits" --data "$top_srcdir/examples/digits" 2>&1)
 status=$?
 printf '%s\n' "$table" | sed 's/^/# /'
-rows=$(printf '%s\n' "$table" | sed 1,2d)
-if [ $status -ne 0 ] && [ -z "$rows" ]; then
+if [ $status -ne 0 ] && printf '%s\n' "$table" | grep -q '^no device'; then
+    echo "ok 1 - digits # SKIP no device"
     echo 1..1
-    case $table in
-    "no device"*) echo "ok 1 - digits # SKIP no device" ;;
-    *) echo "not ok 1 - digits" ;;
-    esac
     exit
 fi
-printf '%s\n' "$rows" | awk '
+printf '%s\n' "$table" | sed 1,2d | awk '
     { good = $NF == "ok" && $(NF - 1) == 0; print (good ? "ok " : "not ok ") NR " - digits on " $1 }
     END { print "1.." NR }'

@@ -48,7 +48,6 @@ include tests/backends/local.mk
 include tests/run/local.mk
 include tests/cases/local.mk
 include tests/api/local.mk
-include tests/bench/local.mk
 include tests/tree/local.mk
 
 # Without Check no test is built or run, and that is no success.

@@ -97,6 +97,8 @@ lfuse_status lfuse__stream_flush(lfuse_stream *s);
 void *lfuse__stream_native(const lfuse_stream *s); /* NULL when closed */
 
 lfuse_device *lfuse__stream_device(const lfuse_stream *s);
+/* ERR_CONTEXT unless the object, which `what` names, is of the stream's device. */
+lfuse_status lfuse__stream_same_device(const lfuse_stream *s, const lfuse_device *dev, const char *what);
 /* Backend object, for the wrappers below. */
 lfuse__bstream *lfuse__stream_backend(const lfuse_stream *s);
 lfuse_status lfuse__stream_usable(lfuse_stream *s); /* closed device, destroyed stream, fork */

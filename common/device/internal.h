@@ -2,9 +2,9 @@
 /*
  * The structs behind device.h, for common/device/ alone.
  *
- * Locks, in the order in which they may be taken: pool.lock, then the tail of a stream by lfuse__tail_try. A tail that
- * is held by lfuse__tail_lock is held around one slot and takes no other lock. No lock is held while a destroy function
- * of the layers above, a compiler or the log is called.
+ * Locks: under pool.lock the tail of a stream is taken by lfuse__tail_try alone. A tail that is held by lfuse__tail_lock
+ * is held around one slot and takes no other lock, but for lfuse__tail_retire, which takes pool.lock too. No lock is
+ * held while a destroy function of the layers above, a compiler or the log is called.
  */
 #ifndef COMMON_DEVICE_INTERNAL_H
 #define COMMON_DEVICE_INTERNAL_H
@@ -183,7 +183,5 @@ lfuse_status lfuse__stream_enter(lfuse_stream *s);
 lfuse_status lfuse__stream_leave(lfuse_stream *s, lfuse_status status);
 /* The same for launches and vendor calls, which are counted; LFUSE_SYNC waits and names `what` in its error. */
 lfuse_status lfuse__stream_leave_launch(lfuse_stream *s, lfuse_status status, uint64_t launches, const char *what);
-/* ERR_CONTEXT unless the object is of the stream's device. */
-lfuse_status lfuse__stream_same_device(const lfuse_stream *s, const lfuse_device *dev, const char *what);
 
 #endif

@@ -81,26 +81,34 @@ static void read_fence(lfuse_device *dev, lfuse__tail *t)
     learn(t, t->fence_submitted);
 }
 
-/* `t` is locked. An event in a stream that captures would become part of the user's graph. */
-static void record_fence(lfuse_device *dev, lfuse__tail *t)
+/* Both locked. False: an error. */
+static bool set_fence(lfuse_device *dev, lfuse__tail *t)
 {
-    uint64_t submitted = atomic_load_explicit(&t->submitted, memory_order_acquire);
+    const uint64_t submitted = atomic_load_explicit(&t->submitted, memory_order_acquire);
     lfuse__bstream *s = t->stream->bstream;
-    bool capturing = false;
 
-    if (t->held && atomic_load(&t->finished) >= t->held_submitted) t->held = false;
-    if (t->held) return;
-    if (dev->backend->stream_capturing(s, &capturing)) return;
-    if (capturing) {
-        t->held = true;
-        t->held_submitted = submitted;
-        return;
-    }
-    if (lfuse__device_note(dev, dev->backend->event_record(t->fence, s))) return;
+    if (lfuse__device_note(dev, dev->backend->event_record(t->fence, s))) return false;
     lfuse__device_note(dev, dev->backend->stream_flush(s));
     t->fenced = true;
     t->fence_tick = dev->pool.tick;
     t->fence_submitted = submitted;
+    return true;
+}
+
+/* `t` is locked. An event in a stream that captures would become part of the user's graph. */
+static void record_fence(lfuse_device *dev, lfuse__tail *t)
+{
+    bool capturing = false;
+
+    if (t->held && atomic_load(&t->finished) >= t->held_submitted) t->held = false;
+    if (t->held) return;
+    if (dev->backend->stream_capturing(t->stream->bstream, &capturing)) return;
+    if (capturing) {
+        t->held = true;
+        t->held_submitted = atomic_load_explicit(&t->submitted, memory_order_acquire);
+        return;
+    }
+    (void)set_fence(dev, t);
 }
 
 static void advance(lfuse_device *dev, lfuse__tail *t, bool query)
@@ -216,26 +224,18 @@ bool lfuse__drain(lfuse_device *dev, int seconds, bool tails)
 }
 
 /*
- * The last fence of a stream that goes. When none can be recorded the work is waited for, because the memory that it
- * uses would else be reused under it; a lost device has no work.
+ * Under the lock, `t` too: the last fence of a stream that goes. False: none can be recorded though there is work, which
+ * has then to be waited for, because the memory that it uses would else be reused under it.
  */
-static void last_fence(lfuse_device *dev, lfuse__tail *t)
+static bool last_fence(lfuse_device *dev, lfuse__tail *t)
 {
     lfuse__bstream *s = t->stream->bstream;
-    uint64_t submitted = atomic_load(&t->submitted);
     bool capturing = false;
 
     t->fenced = false;
-    if (idle(t) || lfuse__device_lost(dev)) return;
-    if (!dev->backend->stream_capturing(s, &capturing) && capturing) return;
-    if (lfuse__device_note(dev, dev->backend->event_record(t->fence, s))) {
-        lfuse__device_note(dev, dev->backend->stream_sync(s));
-        return;
-    }
-    lfuse__device_note(dev, dev->backend->stream_flush(s));
-    t->fenced = true;
-    t->fence_tick = dev->pool.tick;
-    t->fence_submitted = submitted;
+    if (idle(t) || lfuse__device_lost(dev)) return true;
+    if (!dev->backend->stream_capturing(s, &capturing) && capturing) return true;
+    return set_fence(dev, t);
 }
 
 void lfuse__tail_retire(lfuse_device *dev, lfuse__tail *t)
@@ -245,12 +245,16 @@ void lfuse__tail_retire(lfuse_device *dev, lfuse__tail *t)
 
     lfuse__error_save(&before);
     lfuse__tail_lock(t);
-    last_fence(dev, t);
-    lfuse__tail_unlock(t);
-    lfuse__error_restore(&before);
     pthread_mutex_lock(&dev->pool.lock);
+    if (!last_fence(dev, t)) {
+        pthread_mutex_unlock(&dev->pool.lock);
+        lfuse__device_note(dev, dev->backend->stream_sync(t->stream->bstream));
+        pthread_mutex_lock(&dev->pool.lock);
+    }
     t->stream = NULL;
+    lfuse__tail_unlock(t);
     ready = collect(dev, true); /* frees this tail too unless it has work to wait for */
     pthread_mutex_unlock(&dev->pool.lock);
+    lfuse__error_restore(&before);
     finish(ready);
 }

@@ -28,9 +28,8 @@ static bool direct(const lfuse__draft *d, int32_t name, int32_t value, bool upda
     const int32_t base = d->views[value].base;
     const lfuse__node_kind kind = (lfuse__node_kind)lfuse__draft_node(d, base)->kind;
 
-    if (!lfuse__draft_computes(d, base) || d->inlined[base] || d->prepared[base] || kind == LFUSE__MEMBER_SUM)
-        return false;
-    if (!same_as_base(d, value) || (update && d->indirect[name])) return false;
+    if (!lfuse__draft_computes(d, base) || d->inlined[base] || d->prepared[base]) return false;
+    if (!same_as_base(d, value) || (update && (d->indirect[name] || kind == LFUSE__MEMBER_SUM))) return false;
     return lfuse__draft_pointwise(d, base) || !d->home[base].set;
 }
 

@@ -40,8 +40,8 @@ static unsigned buffers(lfuse__family family, const lfuse__kernel_class *k, cons
     case LFUSE__FAMILY_POINTWISE:
     case LFUSE__FAMILY_ROWSUM: return (unsigned)k->noperands;
     case LFUSE__FAMILY_MULTI: return 2 + blocks;
-    case LFUSE__FAMILY_PARTIAL: return 3 + blocks;
-    case LFUSE__FAMILY_FOLD: return 3;
+    case LFUSE__FAMILY_PARTIAL:
+    case LFUSE__FAMILY_FOLD: return 3 + blocks;
     case LFUSE__FAMILY_TABLE: break;
     }
     return 1;

@@ -68,6 +68,16 @@ static lfuse_status find_plan(lfuse_device *dev, lfuse_type type, bool ta, bool 
     return LFUSE_OK;
 }
 
+static lfuse_status gemm(lfuse_stream *stream, lfuse_type type, bool ta, bool tb, bool has_beta,
+                         const lfuse_binding *bindings)
+{
+    lfuse_plan *plan;
+
+    LFUSE__TRY(lfuse__stream_usable(stream));
+    LFUSE__TRY(find_plan(lfuse__stream_device(stream), type, ta, tb, has_beta, &plan));
+    return lfuse__plan_run(plan, stream, bindings, has_beta ? 5 : 4);
+}
+
 lfuse_status lfuse__gemm_now(lfuse_stream *stream, bool ta, bool tb, double alpha, const lfuse_tensor *a,
                              const lfuse_tensor *b, double beta, lfuse_tensor *c)
 {
@@ -76,14 +86,11 @@ lfuse_status lfuse__gemm_now(lfuse_stream *stream, bool ta, bool tb, double alph
         lfuse_bind_number("alpha", alpha),         lfuse_bind_tensor("c", c),
         lfuse_bind_number("beta", beta),
     };
-    lfuse_plan *plan;
 
-    LFUSE__TRY(lfuse__stream_usable(stream));
-    LFUSE__TRY(find_plan(lfuse__stream_device(stream), a->type, ta, tb, beta != 0, &plan));
-    return lfuse__plan_run(plan, stream, bindings, beta != 0 ? 5 : 4);
+    return lfuse__recording_note(stream, gemm(stream, a->type, ta, tb, beta != 0, bindings));
 }
 
-lfuse_status lfuse__evaluate(lfuse_stream *stream, const lfuse_graph *graph, const lfuse_binding *bindings, int count)
+static lfuse_status evaluate(lfuse_stream *stream, const lfuse_graph *graph, const lfuse_binding *bindings, int count)
 {
     lfuse_plan *plan;
     lfuse_status status;
@@ -93,4 +100,9 @@ lfuse_status lfuse__evaluate(lfuse_stream *stream, const lfuse_graph *graph, con
     status = lfuse__plan_run(plan, stream, bindings, count);
     lfuse__plan_destroy(plan);
     return status;
+}
+
+lfuse_status lfuse__evaluate(lfuse_stream *stream, const lfuse_graph *graph, const lfuse_binding *bindings, int count)
+{
+    return lfuse__recording_note(stream, evaluate(stream, graph, bindings, count));
 }

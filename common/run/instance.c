@@ -158,10 +158,7 @@ lfuse_status lfuse__instance_create(lfuse_plan *plan, lfuse_stream *stream, cons
     lfuse_status status;
 
     LFUSE__TRY(lfuse__stream_usable(stream));
-    if (lfuse__stream_device(stream) != plan->dev)
-        return lfuse__error(LFUSE_ERR_CONTEXT, "the stream is of device %s, the plan of %s",
-                            lfuse__device_facts(lfuse__stream_device(stream))->info.name,
-                            lfuse__device_facts(plan->dev)->info.name);
+    LFUSE__TRY(lfuse__stream_same_device(stream, plan->dev, "the plan"));
     LFUSE__TRY(lfuse__not_capturing(stream, "an instance would have to be made"));
     LFUSE__TRY(allocate(plan, stream, &in));
     status = settle_sizes(in, bindings, count);

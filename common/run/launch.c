@@ -59,6 +59,18 @@ static bool same_spot(const lfuse__spot *a, const lfuse__spot *b)
     return a->mem == b->mem && a->offset == b->offset && a->low == b->low && a->high == b->high;
 }
 
+static bool same_strides(const lfuse__bound *b, const lfuse_tensor *t)
+{
+    if (t->contiguous || b->plain) return t->contiguous == b->plain;
+    return !memcmp(b->strides, t->strides, (size_t)t->rank * sizeof *t->strides);
+}
+
+/* Of one tensor: other elements of the same stretch of memory count as another place. */
+static bool unmoved(const lfuse_instance *in, int name, const lfuse_tensor *t)
+{
+    return same_spot(&in->spots[name], &in->bound[name].spot) && same_strides(&in->bound[name], t);
+}
+
 bool lfuse__locate(lfuse_instance *in, const lfuse__slot *slots)
 {
     bool moved = false;
@@ -67,7 +79,7 @@ bool lfuse__locate(lfuse_instance *in, const lfuse__slot *slots)
     for (i = 0; i < in->plan->nnames; i++) {
         if (slots[i].tensor) locate_tensor(slots[i].tensor, &in->spots[i]);
         moved = moved || !in->bound[i].spotted ||
-                (slots[i].tensor ? !same_spot(&in->spots[i], &in->bound[i].spot)
+                (slots[i].tensor ? !unmoved(in, i, slots[i].tensor)
                                  : slots[i].list && slots[i].list->version != in->versions[i]);
     }
     return moved;
@@ -93,13 +105,11 @@ bool lfuse__take_strides(lfuse_instance *in, const lfuse__slot *slots)
         const lfuse_tensor *t = slots[i].tensor;
         lfuse__bound *b = &in->bound[i];
         int64_t stride = 1;
-        if (!t || (t->contiguous && b->plain)) continue;
-        other = other || t->contiguous != b->plain;
+        if (!t || same_strides(b, t)) continue;
+        other = true;
         b->plain = t->contiguous;
         for (k = t->rank - 1; k >= 0; k--) {
-            const int64_t own = t->contiguous ? stride : t->strides[k];
-            other = other || b->strides[k] != own;
-            b->strides[k] = own;
+            b->strides[k] = t->contiguous ? stride : t->strides[k];
             stride *= t->shape[k];
         }
     }

@@ -17,7 +17,7 @@
 
 /* Members whose memory lies in few enough blocks for one launch; all of them where a table holds addresses. */
 typedef struct batch {
-    int64_t first_chunk, chunks;
+    int64_t first_chunk, chunks, first_member, members;
     lfuse__bmem *blocks[LFUSE__MAX_SLOTS];
     int nblocks;
 } batch;
@@ -322,6 +322,7 @@ static lfuse_status open_batch(lfuse__list_op *op, int64_t m, batch **made)
     *made = &op->batches[op->nbatches++];
     memset(*made, 0, sizeof **made);
     (*made)->first_chunk = (int64_t)op->first[m];
+    (*made)->first_member = m;
     return LFUSE_OK;
 }
 
@@ -358,7 +359,8 @@ static lfuse_status make_entries(lfuse_instance *in, lfuse__list_op *op)
 
     op->nbatches = 0;
     for (m = 0; m < op->members; m++) {
-        if (op->first[m] == op->first[m + 1]) continue; /* an empty member has no chunk, its entry is not read */
+        /* An empty member has no chunk, and its entries are not read but for where its sum goes. */
+        if (op->first[m] == op->first[m + 1] && !is_sum(op)) continue;
         if (!b) LFUSE__TRY(open_batch(op, m, &b));
         if (!take_slots(in, op, m, b)) {
             LFUSE__TRY(open_batch(op, m, &b));
@@ -367,6 +369,7 @@ static lfuse_status make_entries(lfuse_instance *in, lfuse__list_op *op)
                                     LFUSE__MAX_SLOTS);
         }
         b->chunks = (int64_t)op->first[m + 1] - b->first_chunk;
+        b->members = m + 1 - b->first_member;
     }
     return LFUSE_OK;
 }
@@ -412,6 +415,14 @@ static lfuse_status update_table(lfuse_instance *in, lfuse__list_op *op, lfuse_s
 
 /* ---- running ---- */
 
+/* Returns how many buffers the kernel has for them. */
+static unsigned put_blocks(const lfuse_instance *in, const batch *b, lfuse__bmem **buffers)
+{
+    if (in->facts->addresses) return 0;
+    memcpy(buffers, b->blocks, (size_t)b->nblocks * sizeof *buffers);
+    return LFUSE__MAX_SLOTS;
+}
+
 static lfuse_status launch_batch(lfuse_instance *in, lfuse__list_op *op, lfuse_stream *s, const batch *b)
 {
     const bool sums = is_sum(op);
@@ -431,10 +442,7 @@ static lfuse_status launch_batch(lfuse_instance *in, lfuse__list_op *op, lfuse_s
         buffers[n++] = at.mem;
         p->words[LFUSE__MULTI_PARTIALS_OFFSET] = at.offset;
     }
-    if (!in->facts->addresses) {
-        memcpy(buffers + n, b->blocks, (size_t)b->nblocks * sizeof *buffers);
-        n += LFUSE__MAX_SLOTS;
-    }
+    n += put_blocks(in, b, buffers + n);
     args.groups = p->groups;
     args.group = p->group;
     args.nbuffers = n;
@@ -444,24 +452,24 @@ static lfuse_status launch_batch(lfuse_instance *in, lfuse__list_op *op, lfuse_s
     return lfuse__launch(s, op->kernel, &args);
 }
 
-static lfuse_status fold(lfuse_instance *in, lfuse__list_op *op, lfuse_stream *s)
+static lfuse_status fold_batch(lfuse_instance *in, lfuse__list_op *op, lfuse_stream *s, const batch *b)
 {
-    const lfuse__operand *o = &op->step->operands[op->step->body.stores[0].operand];
-    lfuse__location partials, result;
+    const uint64_t first = (uint64_t)b->first_member;
+    const uint64_t entry = (uint64_t)op->step->body.stores[0].operand * (uint64_t)op->members + first;
+    lfuse__bmem *buffers[3 + LFUSE__MAX_SLOTS] = { NULL };
     lfuse__launch_args args = { 0 };
-    lfuse__bmem *buffers[3];
+    lfuse__location partials;
     lfuse__packed packed;
 
     lfuse__memory_at(in, &(lfuse__memory){ LFUSE__PLACE_SCRATCH, op->step->partials }, &partials);
-    lfuse__memory_at(in, &(lfuse__memory){ o->place, o->index }, &result);
-    LFUSE__TRY(lfuse__member_fold_pack(in->facts, op->members, partials.offset, op->device->offset + op->firsts_at,
-                                       result.offset, &packed));
+    LFUSE__TRY(lfuse__member_fold_pack(in->facts, b->members, partials.offset,
+                                       op->device->offset + op->firsts_at + 8 * first,
+                                       op->device->offset + op->addresses_at + 16 * entry, &packed));
     buffers[0] = op->chunks ? partials.mem : op->device->mem;
-    buffers[1] = op->device->mem;
-    buffers[2] = result.mem;
+    buffers[1] = buffers[2] = op->device->mem;
     args.groups = packed.groups;
     args.group = packed.group;
-    args.nbuffers = 3;
+    args.nbuffers = 3 + put_blocks(in, b, buffers + 3);
     args.buffers = buffers;
     args.nwords = packed.nwords;
     args.words = packed.words;
@@ -496,6 +504,8 @@ lfuse_status lfuse__list_op_run(lfuse_instance *in, lfuse__list_op *op, lfuse_st
 
     if (op->moved || !op->valid) LFUSE__TRY(update_table(in, op, s));
     op->moved = false;
-    for (i = 0; i < op->nbatches; i++) LFUSE__TRY(launch_batch(in, op, s, &op->batches[i]));
-    return is_sum(op) ? fold(in, op, s) : LFUSE_OK;
+    for (i = 0; i < op->nbatches; i++)
+        if (op->batches[i].chunks) LFUSE__TRY(launch_batch(in, op, s, &op->batches[i]));
+    for (i = 0; i < op->nbatches && is_sum(op); i++) LFUSE__TRY(fold_batch(in, op, s, &op->batches[i]));
+    return LFUSE_OK;
 }

@@ -260,10 +260,7 @@ static lfuse_status run(lfuse_plan *plan, lfuse_stream *s, const lfuse_binding *
     LFUSE__TRY(lfuse__stream_usable(s));
     e = find(plan, s);
     if (__builtin_expect(!e, 0)) {
-        if (lfuse__stream_device(s) != plan->dev)
-            return lfuse__error(LFUSE_ERR_CONTEXT, "the stream is of device %s, the plan of %s",
-                                lfuse__device_facts(lfuse__stream_device(s))->info.name,
-                                lfuse__device_facts(plan->dev)->info.name);
+        LFUSE__TRY(lfuse__stream_same_device(s, plan->dev, "the plan"));
         LFUSE__TRY(make_entry(plan, s, &e));
     }
     LFUSE__TRY(fits(e, bindings, count, &good));

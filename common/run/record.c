@@ -511,10 +511,7 @@ static lfuse_status replay_captured(lfuse_recording *r, lfuse_stream *s)
 static lfuse_status check_replay(const lfuse_recording *r, lfuse_stream *s)
 {
     LFUSE__TRY(lfuse__stream_usable(s));
-    if (lfuse__stream_device(s) != r->dev)
-        return lfuse__error(LFUSE_ERR_CONTEXT, "the recording is of device %s, the stream of another handle (%s)",
-                            lfuse__device_facts(r->dev)->info.name,
-                            lfuse__device_facts(lfuse__stream_device(s))->info.name);
+    LFUSE__TRY(lfuse__stream_same_device(s, r->dev, "the recording"));
     if (lfuse__stream_recording(s))
         return lfuse__recording_note(s, lfuse__error(LFUSE_ERR_STATE, "a replay cannot be recorded"));
     if (r->status != LFUSE_OK)

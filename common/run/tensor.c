@@ -96,7 +96,7 @@ static lfuse_status set_place(lfuse_tensor *t, int64_t offset, const lfuse__rang
         __builtin_mul_overflow(high, size, &high))
         return lfuse__error(LFUSE_ERR_OVERFLOW, "offset %" PRId64 " reaches further than 2^63 bytes", offset);
     if (low < 0)
-        return lfuse__error(LFUSE_ERR_SHAPE, "the view starts %" PRId64 " bytes before its memory", -low);
+        return lfuse__error(LFUSE_ERR_SHAPE, "the view starts %" PRIu64 " bytes before its memory", 0 - (uint64_t)low);
     if (!range->unknown && (uint64_t)high > range->bytes)
         return lfuse__error(LFUSE_ERR_SHAPE, "the view needs %" PRId64 " bytes, its memory has %" PRIu64, high,
                             range->bytes);

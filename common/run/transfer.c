@@ -41,11 +41,7 @@ static lfuse_status route_begin(lfuse_device *dev, lfuse_stream *stream, bool ke
     if (!stream) return route_own(dev, kernels, r);
     *r = (route){.dev = dev, .stream = stream, .kind = CALLERS};
     LFUSE__TRY(lfuse__stream_usable(stream));
-    if (lfuse__stream_device(stream) != dev)
-        return lfuse__error(LFUSE_ERR_CONTEXT, "the tensor is of device %s, the stream of another handle (%s)",
-                            lfuse__device_facts(dev)->info.name,
-                            lfuse__device_facts(lfuse__stream_device(stream))->info.name);
-    return LFUSE_OK;
+    return lfuse__recording_note(stream, lfuse__stream_same_device(stream, dev, "the tensor"));
 }
 
 /* Waits also after a failure: what was submitted before it may still use the caller's memory. */

@@ -23,7 +23,7 @@ int digits_read(const char *folder, digits *held)
 {
     char path[4096], line[512];
     float pixels[DIGITS_PIXELS];
-    int status = -1, label, image = 0;
+    int status = -1, label = 0, image = 0;
     snprintf(path, sizeof path, "%s/digits.csv.gz", folder);
     gzFile file = gzopen(path, "rb");
     if (!file) {

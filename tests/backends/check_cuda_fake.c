@@ -470,13 +470,17 @@ END_TEST
 
 START_TEST(test_after_shutdown)
 {
+    static void *of_the_driver; /* its stream outlives ours */
     lfuse__bdevice *dev;
     lfuse__bstream *s;
     lfuse__bmem *m;
+    void *native;
     NEED_OWN_PROCESS();
     dev = open_device(0);
     OK(cuda->stream_create(dev, &s));
+    native = cuda->stream_native(s);
     OK(cuda->alloc(dev, LFUSE__ALLOC_DEVICE, 256, &m));
+    of_the_driver = cuda->stream_native(s);
     (void)lfuse__error(LFUSE_ERR_INVALID, "before");
     arrange("cuCtxPushCurrent:1:4");
     cuda->stream_destroy(s);
@@ -484,6 +488,7 @@ START_TEST(test_after_shutdown)
     arrange("cuDevicePrimaryCtxRelease:1:4");
     cuda->close(dev);
     ck_assert_str_eq(lfuse__error_message(), "before");
+    free(native); /* what a driver that shuts down takes along */
 }
 END_TEST
 

@@ -371,6 +371,7 @@ static void list_sums(harness *h)
     lfuse_value a = h_list(h, "a", LFUSE_F32, LENGTH(members), members, NORMAL);
     h_list_output(h, "y", lfuse_member_sum(lfuse_mul(a, a)), LFUSE_F32, LENGTH(members), ones);
     h_expect_same_bits(h);
+    h_expect_launches(h, 2);
 }
 
 static void sgd(harness *h)

@@ -365,6 +365,23 @@ START_TEST(test_bytes_alone)
 }
 END_TEST
 
+/* What fails before there is a plan to run is noted like what a run refuses. */
+START_TEST(test_immediate_failure)
+{
+    lfuse_recording *r = NULL;
+    lfuse_graph *g = lfuse_graph_create();
+    begin(_i);
+    lfuse_output(g, "sum", lfuse_add(lfuse_input(g, "a", LFUSE_F32, 1, LFUSE_DIMS(2)),
+                                     lfuse_input(g, "b", LFUSE_F32, 1, LFUSE_DIMS(3))));
+    ck_ok(lfuse_record_begin(stream));
+    ck_refused(lfuse_evaluate(stream, g, NULL, 0), LFUSE_ERR_SHAPE);
+    ck_refused(lfuse_record_end(stream, &r), LFUSE_ERR_SHAPE);
+    ck_assert_ptr_null(r);
+    lfuse_graph_destroy(g);
+    end();
+}
+END_TEST
+
 /* ---- lists ---- */
 
 START_TEST(test_list_replaced)
@@ -589,6 +606,7 @@ static Suite *suite_record(void)
     Suite *s = suite_create("record");
     TCase *replays = tcase_create("replays"), *refused = tcase_create("refused"), *faults = tcase_create("faults");
     tcase_add_loop_test(replays, test_bytes_alone, 0, 2);
+    tcase_add_loop_test(replays, test_immediate_failure, 0, 2);
     tcase_add_loop_test(replays, test_two_steps, 0, 2);
     tcase_add_loop_test(replays, test_new_bindings, 0, 2);
     tcase_add_loop_test(replays, test_nothing_is_made_by_a_replay, 0, 2);

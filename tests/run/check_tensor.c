@@ -148,6 +148,7 @@ static const view_case view_cases[] = {
     {1, {2}, {INT64_MAX}, 0, LFUSE_ERR_OVERFLOW},
     {1, {2}, {1}, INT64_MAX, LFUSE_ERR_OVERFLOW},
     {1, {2}, {1}, INT64_MIN, LFUSE_ERR_OVERFLOW},
+    {1, {2}, {1}, INT64_MIN / 4, LFUSE_ERR_SHAPE},
 };
 
 START_TEST(test_view)

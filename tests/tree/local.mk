@@ -3,7 +3,8 @@
 tree_tests = %reldir%/headers.sh %reldir%/exports.sh %reldir%/readme.sh %reldir%/man.sh %reldir%/sources.sh \
 	%reldir%/install.sh
 TESTS += $(tree_tests)
-EXTRA_DIST += tests/fresh-machine $(tree_tests) %reldir%/tap.sh %reldir%/installed.sh %reldir%/installed.c tests/data/fuse-names.txt
+EXTRA_DIST += $(tree_tests) %reldir%/tap.sh %reldir%/installed.sh %reldir%/installed.c \
+	tests/fresh-machine tests/data/fuse-names.txt
 
 installcheck-local:
 	@$(AM_TESTS_ENVIRONMENT) \
