@@ -74,7 +74,8 @@ AS_IF([test "x$with_check" = xno], [lfuse_check_summary="no (--without-check): m
     PKG_CHECK_MODULES([CHECK], [check >= 0.12],
         [lfuse_have_check=yes
          lfuse_check_summary="yes ($($PKG_CONFIG --modversion check))"],
-        [AS_IF([test "x$with_check" != xauto], [AC_MSG_ERROR([--with-check: pkg-config finds no check >= 0.12 $CHECK_PKG_ERRORS])])
+        [AS_IF([test "x$with_check" != xauto],
+               [AC_MSG_ERROR([--with-check: pkg-config finds no check >= 0.12 $CHECK_PKG_ERRORS])])
          lfuse_check_summary="no (Check not found): make check will refuse"])])
 AM_CONDITIONAL([HAVE_CHECK], [test $lfuse_have_check = yes])
 ])

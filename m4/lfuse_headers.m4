@@ -39,7 +39,7 @@ AS_IF([test "x$lfuse_folders" != xnone], [
         [AC_MSG_RESULT([no])
          AS_CASE([$2],
              [auto], [lfuse_$1_summary="no ($3 not found; --with-$1=DIR)"],
-             [yes], [AC_MSG_ERROR([--with-$1: $3 not found, or too old, in the compiler's search path and the usual folders; give --with-$1=DIR])],
+             [yes], [AC_MSG_ERROR([--with-$1: $3 not found, or too old, in the usual folders; give --with-$1=DIR])],
              [AC_MSG_ERROR([--with-$1=$2: $3 not found, or too old, in $2/include])])])
 ])
 ])
