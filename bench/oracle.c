@@ -431,7 +431,7 @@ typedef lfuse_status evaluator(state *s, const lfuse__node *n, array *a);
 static evaluator *const evaluators[] = {
     [LFUSE__INPUT] = input,         [LFUSE__FROZEN] = input, [LFUSE__LIST] = list,
     [LFUSE__POINTWISE] = pointwise, [LFUSE__CAST] = cast,    [LFUSE__PERMUTE] = permute,
-    [LFUSE__BROADCAST] = broadcast, [LFUSE__SUM] = sum,      [LFUSE__MEMBER_SUM] = member_sum,
+    [LFUSE__BROADCAST] = broadcast, [LFUSE__REDUCE] = sum,      [LFUSE__MEMBER_SUM] = member_sum,
     [LFUSE__MATMUL] = matmul,
 };
 

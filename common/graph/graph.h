@@ -25,14 +25,21 @@ typedef enum lfuse__node_kind {
     LFUSE__CAST,       /* to `type` */
     LFUSE__PERMUTE,    /* axis i is axis axes[i] of in[0] */
     LFUSE__BROADCAST,  /* in[0] repeated up to this shape */
-    LFUSE__SUM,        /* over axes[0 .. naxes-1], sorted ascending; keepdims leaves literal 1 */
+    LFUSE__REDUCE,     /* lfuse__reduce `op` over axes[0 .. naxes-1], sorted ascending; keepdims leaves literal 1 */
     LFUSE__MEMBER_SUM, /* list -> list of numbers (list and rank 0) */
-    LFUSE__MATMUL      /* in[0] [m, k], in[1] [k, n] */
+    LFUSE__MATMUL,     /* in[0] [m, k], in[1] [k, n] */
+    LFUSE__RESHAPE,    /* the elements of in[0] in row-major order, in this shape */
+    LFUSE__SLICE,      /* along axes[0]: element i is element `start` + i `step` of in[0] */
+    LFUSE__CONCAT,     /* in[0], then in[1], along axes[0]; longer ones are chains of these */
+    LFUSE__GATHER,     /* in[0] [n, rest], in[1] i32 or i64 indices: [indices, rest]; rows out of range are zeros */
+    LFUSE__SCATTER_ADD, /* its adjoint: in[0] [indices, rest], in[1] indices: [n, rest] */
+    LFUSE__EXTENT,     /* a number: the extent shape[0] (rank 0 all the same) */
+    LFUSE__INDEX       /* i64: of each element its own row-major index in this shape */
 } lfuse__node_kind;
 
 typedef struct lfuse__node {
     uint8_t kind; /* lfuse__node_kind */
-    uint8_t op;   /* lfuse__op */
+    uint8_t op;   /* lfuse__op, of REDUCE lfuse__reduce */
     uint8_t type; /* lfuse_type; LFUSE_TYPE_NONE: a number in f64 (constants, scalars and functions of them alone) */
     bool list;    /* list value: rank is LFUSE_RANK_ANY, or 0 for one number a member */
     bool keepdims;
@@ -42,6 +49,8 @@ typedef struct lfuse__node {
     int32_t name; /* -1 where there is none */
     int32_t cost; /* of a number: operations of its tree, at most LFUSE__MAX_NUMBER_COST; else 0 */
     lfuse_size shape[LFUSE_MAX_RANK];
+    lfuse_size start; /* SLICE; so the next */
+    int64_t step;     /* not 0; may be negative */
     double number;
 } lfuse__node;
 

@@ -12,6 +12,17 @@ typedef enum lfuse__op {
     LFUSE__OP_COUNT
 } lfuse__op;
 
+/* Reductions over axes; all fold in the order of the canonical sum (lfuse(7)). */
+typedef enum lfuse__reduce {
+    LFUSE__REDUCE_SUM,  /* empty: 0. f32 of f16 bf16 f32, f64, i64 of integers and bool */
+    LFUSE__REDUCE_PROD, /* empty: 1; types as SUM */
+    LFUSE__REDUCE_MAX,  /* by the rule of the operator max; empty: an error; type of the operand */
+    LFUSE__REDUCE_MIN,
+    LFUSE__REDUCE_ARGMAX, /* i64: the first index of a maximum, a NaN being one; empty: an error */
+    LFUSE__REDUCE_ARGMIN,
+    LFUSE__REDUCE_COUNT
+} lfuse__reduce;
+
 typedef enum lfuse__op_class {
     LFUSE__CLASS_NUMERIC,  /* every type but bool; result of the same type */
     LFUSE__CLASS_FLOATING, /* f32 f16 bf16 f64; result of the same type */

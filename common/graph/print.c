@@ -14,7 +14,7 @@ static const char *const kinds[] = {
     [LFUSE__INPUT] = "input",           [LFUSE__FROZEN] = "frozen",         [LFUSE__LIST] = "list",
     [LFUSE__SCALAR] = "scalar",         [LFUSE__CONSTANT] = "constant",     [LFUSE__POINTWISE] = NULL,
     [LFUSE__CAST] = "cast",             [LFUSE__PERMUTE] = "permute",       [LFUSE__BROADCAST] = "broadcast",
-    [LFUSE__SUM] = "sum",               [LFUSE__MEMBER_SUM] = "member_sum", [LFUSE__MATMUL] = "matmul",
+    [LFUSE__REDUCE] = "sum",               [LFUSE__MEMBER_SUM] = "member_sum", [LFUSE__MATMUL] = "matmul",
 };
 static const char *const name_kinds[] = {
     [LFUSE__NAME_INPUT] = "input",   [LFUSE__NAME_FROZEN] = "frozen", [LFUSE__NAME_LIST] = "list",

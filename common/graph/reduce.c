@@ -69,7 +69,7 @@ lfuse_value lfuse_sum(lfuse_value a, int count, const int *axes, int keepdims)
     if (set >> (rank - count) << (rank - count) != set)
         return lfuse__graph_poison(g, LFUSE_ERR_UNSUPPORTED, "%s: the %d axes are not the last of %d", call, count,
                                    rank);
-    n = lfuse__build_node(LFUSE__SUM, (lfuse_type)g->nodes[a.id].type);
+    n = lfuse__build_node(LFUSE__REDUCE, (lfuse_type)g->nodes[a.id].type);
     n.nin = 1;
     n.in[0] = a.id;
     n.naxes = (int8_t)count;

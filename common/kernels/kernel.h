@@ -26,14 +26,27 @@ enum {
 typedef enum lfuse__stride_class {
     LFUSE__STRIDE_REPEAT, /* inner stride 0 */
     LFUSE__STRIDE_UNIT,   /* inner stride 1 */
-    LFUSE__STRIDE_ANY     /* given at run time, may be negative */
+    LFUSE__STRIDE_ANY,    /* given at run time, may be negative */
+    LFUSE__STRIDE_SPLIT   /* row kernels: the reduced axes are no single walk for this operand */
 } lfuse__stride_class;
 
 typedef struct lfuse__kernel_operand {
     lfuse_type type;
     bool written;
+    bool gathered; /* its loads take an index: extent and stride of that axis are words; see the status buffer */
+    bool index;    /* LFUSE__PLACE_INDEX: has offset and strides, but no memory */
     lfuse__stride_class inner;
 } lfuse__kernel_operand;
+
+/* How a row kernel shares out its rows; chosen for the sizes of an instance, so part of the class. */
+typedef enum lfuse__row_form {
+    LFUSE__ROWS_NONE,    /* no row kernel */
+    LFUSE__ROWS_ITEM,    /* one work-item a row (neighbours take neighbouring rows), read anew in every phase */
+    LFUSE__ROWS_TEAM,    /* `team` work-items of one warp or sub-group a row, which they hold in registers */
+    LFUSE__ROWS_GROUP,   /* a work-group of `team` work-items a row; what exceeds `held` is read anew in every phase */
+    LFUSE__ROWS_PARTIAL, /* long rows, bodies of one phase: one result a segment ... */
+    LFUSE__ROWS_FOLD     /* ... and the row's results of those */
+} lfuse__row_form;
 
 /* The text class of a pointwise or row kernel. */
 typedef struct lfuse__kernel_class {
@@ -42,6 +55,10 @@ typedef struct lfuse__kernel_class {
     lfuse__kernel_operand operands[LFUSE__MAX_OPERANDS];
     int rank;     /* loop axes after merging: 1 ... LFUSE_MAX_RANK; the last is the inner one */
     bool index64; /* more than 2^31 - 1 elements of the loop, or an element offset that far */
+    lfuse__row_form form;
+    int naxes;    /* of the loop, the last ones, that a row kernel reduces; 0 in others */
+    int team;     /* TEAM, GROUP: work-items a row */
+    int held;     /* TEAM, GROUP: elements of the row that a work-item keeps of each operand */
 } lfuse__kernel_class;
 
 /* Actual sizes. Strides in elements, [operand][axis]; offsets in bytes. extents are > 0. */
@@ -82,6 +99,29 @@ lfuse_status lfuse__rowsum_pack(const lfuse__kernel_class *k, const lfuse__facts
 void lfuse__rowsum_rebind(const lfuse__kernel_class *k, const lfuse__facts *facts, const lfuse__geometry *g,
                           lfuse__packed *packed);
 int lfuse__rowsum_words(const lfuse__kernel_class *k);
+
+/* ---- rows.c: reductions along rows, and what is computed of them, in one sweep or a few ----
+ * Loads that walk no reduced axis, and what is computed of such and of reductions alone, are of the row. Every form
+ * gives the bits of the canonical fold. Reduced extents may be 0: sums are then 0, products 1.
+ */
+/* Form, team and held for an instance's sizes. */
+void lfuse__rows_choose(const lfuse__facts *facts, uint64_t rows, uint64_t length, lfuse__kernel_class *k);
+lfuse_status lfuse__rows_emit(lfuse__strbuf *out, const char *name, const lfuse__kernel_class *k,
+                              const lfuse__facts *facts);
+lfuse_status lfuse__rows_pack(const lfuse__kernel_class *k, const lfuse__facts *facts, const lfuse__geometry *g,
+                              lfuse__packed *packed);
+void lfuse__rows_rebind(const lfuse__kernel_class *k, const lfuse__facts *facts, const lfuse__geometry *g,
+                        lfuse__packed *packed);
+int lfuse__rows_words(const lfuse__kernel_class *k);
+
+/* ---- bundle.c: several pointwise or row kernels in one launch ----
+ * A part is one class with `members` sets of argument words; parts and their members are walked by ranges of
+ * work-groups. What is equal for all members of a part is stored once where the class says so.
+ */
+typedef struct lfuse__bundle_part {
+    lfuse__kernel_class k; /* form NONE: pointwise */
+    int members;
+} lfuse__bundle_part;
 
 /* ---- multi.c: lists ----
  * Buffers: 0 the chunk table, 1 the address table, then LFUSE__MAX_SLOTS blocks where facts.addresses is false.

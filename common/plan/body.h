@@ -1,7 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * A body: what one fused kernel computes for one element, as straight-line code over registers. Register i is the
- * result of instruction i. Registers hold f32, f64, i32 or bool (a mask); f16 and bf16 exist in memory alone, so a load
+ * result of instruction i. In a row kernel a register belongs to the row when it is a REDUCE, a load that walks no
+ * reduced axis, a number, or computed from such alone; the others belong to the element. What is computed of a REDUCE
+ * lies in a later phase (sweep over the row) than what the REDUCE takes in. Registers hold f32, f64, i32 or bool (a mask); f16 and bf16 exist in memory alone, so a load
  * of them gives f32, and a conversion to them rounds but leaves f32 in the register.
  */
 #ifndef COMMON_PLAN_BODY_H
@@ -13,11 +15,12 @@
 #include "libfuse/types.h"
 
 typedef enum lfuse__instr_kind {
-    LFUSE__I_LOAD,    /* element of operand a */
+    LFUSE__I_LOAD,    /* element of operand a; b: the register that holds the index along its gathered axis, or -1 */
     LFUSE__I_NUMBER,  /* number slot a: given with the launch, rounded to `type` by the host */
     LFUSE__I_CONST,   /* `number`, rounded to `type` */
     LFUSE__I_APPLY,   /* `op` over registers a, b, c */
-    LFUSE__I_CONVERT  /* register a, of type `from`, to `type` (which may be f16 or bf16, and then rounds) */
+    LFUSE__I_CONVERT, /* register a, of type `from`, to `type` (which may be f16 or bf16, and then rounds) */
+    LFUSE__I_REDUCE   /* ROWS: lfuse__reduce `op` of register a over the reduced axes; `type`: of the result */
 } lfuse__instr_kind;
 
 typedef struct lfuse__instr {

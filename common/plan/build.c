@@ -94,13 +94,19 @@ static void describe(const lfuse__draft *d, const lfuse__home *home, int32_t lik
                      lfuse__operand *o)
 {
     const lfuse__node *n = lfuse__draft_node(d, like);
+    int i;
 
     memset(o, 0, sizeof *o);
     o->place = home->place;
     o->index = home->index;
     o->span = span_of(n);
     o->type = (lfuse_type)n->type;
+    o->gathered = -1;
     memcpy(o->axis, axis, sizeof o->axis);
+    if (n->list) return;
+    o->rank = n->rank;
+    memcpy(o->shape, n->shape, sizeof o->shape);
+    for (i = 0; i < LFUSE_MAX_RANK; i++) o->step[i] = axis[i] >= 0;
 }
 
 static int load(lfuse__builder *b, const lfuse__operand *o)

@@ -21,7 +21,7 @@ bool lfuse__draft_computes(const lfuse__draft *d, int32_t node)
 {
     const lfuse__node_kind kind = (lfuse__node_kind)lfuse__draft_node(d, node)->kind;
 
-    return lfuse__draft_pointwise(d, node) || kind == LFUSE__SUM || kind == LFUSE__MEMBER_SUM ||
+    return lfuse__draft_pointwise(d, node) || kind == LFUSE__REDUCE || kind == LFUSE__MEMBER_SUM ||
            kind == LFUSE__MATMUL;
 }
 

@@ -108,7 +108,7 @@ lfuse_status lfuse__draft_units(lfuse__draft *d)
         if (lfuse__draft_node(d, i)->kind == LFUSE__MATMUL) status = add_product(d, i, taken);
     for (i = 0; i < n && !status; i++) {
         const lfuse__node_kind kind = (lfuse__node_kind)lfuse__draft_node(d, i)->kind;
-        if (kind == LFUSE__SUM) status = add_single(d, i, LFUSE__UNIT_SUM);
+        if (kind == LFUSE__REDUCE) status = add_single(d, i, LFUSE__UNIT_SUM);
         else if (kind == LFUSE__MEMBER_SUM) status = add_single(d, i, LFUSE__UNIT_MEMBER_SUM);
         else if (d->region[i] == i && !taken[i]) status = add_region(d, i);
     }

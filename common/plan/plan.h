@@ -8,6 +8,8 @@
  *     plan      = step { " " step }            in order of execution, of each stage the preferred alternative
  *     step      = "(prepare " work ")" | work
  *     work      = "(pointwise " loop stores ")" | "(rowsum " loop N stores ")"     N: of the last axes, summed
+ *               | "(rows " loop N stores ")"                                       N: of the last axes, reduced
+ *               | "(bundle" { " " work } ")"
  *               | "(gemm " size " x " size " x " size " " expr ")"                 m, n, k; `acc` is the product
  *               | "(multi " list stores ")" | "(member-sum " list stores ")"       list: whose members are walked
  *     loop      = { size " x " } size | "1"
@@ -28,23 +30,35 @@
 typedef enum lfuse__place {
     LFUSE__PLACE_BOUND,    /* the tensor or list bound to names[index] */
     LFUSE__PLACE_SCRATCH,  /* buffers[index], in the stream's arena */
-    LFUSE__PLACE_PREPARED  /* buffers[index], owned by the instance, filled by prepare steps */
+    LFUSE__PLACE_PREPARED, /* buffers[index], owned by the instance, filled by prepare steps */
+    LFUSE__PLACE_INDEX     /* no memory: a load gives the offset itself, in elements (i64) */
 } lfuse__place;
 
-/* How an operand of a step walks its memory. */
+/* Whether an operand of a step walks tensors or lists. */
 typedef enum lfuse__span {
     LFUSE__SPAN_TENSOR,  /* by axes; in a step over lists: one number for all members */
     LFUSE__SPAN_LIST,    /* element of the member */
     LFUSE__SPAN_MEMBERS  /* one number for each member */
 } lfuse__span;
 
+/*
+ * The memory of a TENSOR is seen as row-major of `shape` (that of what is bound or of the buffer, or another one of as
+ * many elements). The element at loop index (i_0, i_1 ...) has in that shape the coordinates
+ *     c[m] = offset[m] + sum over the loop axes a with axis[a] == m of step[a] i_a,
+ * and along `gathered` what the register of the load gives instead. Equal operands are equal bytes.
+ */
 typedef struct lfuse__operand {
     lfuse__place place;
     lfuse__span span;
     int index;
     lfuse_type type; /* as stored */
     bool written;
-    int8_t axis[LFUSE_MAX_RANK]; /* axis of the memory that loop axis i walks; -1: repeats */
+    int8_t rank;
+    int8_t gathered;             /* axis of the shape, -1: none */
+    int8_t axis[LFUSE_MAX_RANK]; /* axis of the shape that loop axis a walks; -1: repeats */
+    lfuse_size shape[LFUSE_MAX_RANK];
+    lfuse_size offset[LFUSE_MAX_RANK]; /* [axis of the shape]; may be an expression */
+    lfuse_size step[LFUSE_MAX_RANK];   /* [loop axis]; numbers may be negative, 0 where axis is -1 */
 } lfuse__operand;
 
 /* Memory between steps: contiguous. */
@@ -63,7 +77,9 @@ typedef enum lfuse__step_kind {
     LFUSE__STEP_ROWSUM,     /* the last naxes loop axes are summed; always at least one */
     LFUSE__STEP_GEMM,
     LFUSE__STEP_MULTI,      /* pointwise over lists */
-    LFUSE__STEP_MEMBER_SUM  /* partial and fold; what is stored is the result, between them lies buffers[partials] */
+    LFUSE__STEP_MEMBER_SUM, /* partial and fold; what is stored is the result, between them lies buffers[partials] */
+    LFUSE__STEP_ROWS,       /* the body's REDUCEs run over the last naxes loop axes; always at least one of each */
+    LFUSE__STEP_BUNDLE      /* independent steps in one launch: children[], each POINTWISE or ROWS */
 } lfuse__step_kind;
 
 /*
@@ -90,6 +106,8 @@ typedef struct lfuse__step {
     lfuse__body body;       /* not for GEMM */
     int *numbers;           /* [body.nnumbers] index of each in plan->numbers */
     lfuse__product product; /* GEMM */
+    int nchildren;          /* BUNDLE */
+    struct lfuse__step *children;
 } lfuse__step;
 
 /*

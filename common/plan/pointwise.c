@@ -19,7 +19,7 @@ static int32_t walker(const lfuse__draft *d, int32_t reader)
 {
     const lfuse__node *n = lfuse__draft_node(d, reader);
 
-    return n->kind == LFUSE__SUM || n->kind == LFUSE__MEMBER_SUM ? n->in[0] : reader;
+    return n->kind == LFUSE__REDUCE || n->kind == LFUSE__MEMBER_SUM ? n->in[0] : reader;
 }
 
 /* The map by which the only reader walks the node: through a copied view, or as one of its operands. */

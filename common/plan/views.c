@@ -61,7 +61,7 @@ int32_t lfuse__draft_operand(const lfuse__draft *d, int32_t node, int i, int8_t 
     int j, own;
 
     memset(axis, -1, LFUSE_MAX_RANK);
-    if (n->kind == LFUSE__SUM || n->kind == LFUSE__MATMUL) { /* by the operand's own axes */
+    if (n->kind == LFUSE__REDUCE || n->kind == LFUSE__MATMUL) { /* by the operand's own axes */
         memcpy(axis, v->axis, LFUSE_MAX_RANK);
         return v->base;
     }

@@ -24,7 +24,12 @@ typedef enum lfuse_effort {
 /** Passes that can be left out, to compare and to find faults; also LFUSE_FUSE=none or a list like -pointwise,-epilogue. */
 enum {
     LFUSE_NO_POINTWISE_FUSION = 1, /**< every function its own kernel */
-    LFUSE_NO_EPILOGUE = 2          /**< bias and activation stay out of the vendor's product */
+    LFUSE_NO_EPILOGUE = 2,         /**< bias and activation stay out of the vendor's product */
+    LFUSE_NO_VIEW_FUSION = 4,      /**< slices, concatenations and the like are copies */
+    LFUSE_NO_ROW_FUSION = 8,       /**< every reduction its own kernel, from memory to memory */
+    LFUSE_NO_SMALL_PRODUCTS = 16,  /**< products with few columns stay with the vendor's library */
+    LFUSE_NO_GATHER_FUSION = 32,   /**< every look-up its own kernel */
+    LFUSE_NO_BUNDLES = 64          /**< independent kernels keep their own launches */
 };
 
 /** Zero it, then set what differs. */
