@@ -48,4 +48,34 @@ static inline lfuse_type lfuse__register_type(lfuse_type t)
     return t == LFUSE_F16 || t == LFUSE_BF16 ? LFUSE_F32 : t;
 }
 
+/* ---- body.c: what a row kernel does when ---- */
+
+/* When a register's value is there, and how often it is different. */
+typedef struct lfuse__sweep {
+    bool element; /* one value for each element of the row; else one for the row */
+    int16_t phase; /* REDUCEs in the longest chain before it: in that sweep a REDUCE is folded, an element computed */
+} lfuse__sweep;
+
+/*
+ * Fills sweeps[ninstr]. row[i]: operand i walks no reduced axis, so that what is loaded or stored there is of the row.
+ * Returns the sweeps over the elements that the body takes: one more than the last phase in which anything is reduced
+ * or stored element by element; 0 when nothing is. What is of the row may lie a phase behind the last sweep.
+ */
+int lfuse__body_sweeps(const lfuse__body *body, const bool *row, lfuse__sweep *sweeps);
+
+/* The registers that an instruction takes in; returns how many (REDUCE and a gathered LOAD: one). */
+int lfuse__body_arguments(const lfuse__instr *in, int16_t registers[3]);
+
+/*
+ * needed[ninstr]: adds what the registers marked there are computed from. Where `stop` is not NULL, a register marked
+ * in it is taken as given: it is added, but nothing that it is computed from.
+ */
+void lfuse__body_needs(const lfuse__body *body, const bool *stop, bool *needed);
+
+/*
+ * The instructions marked in `keep`, renumbered in order; place[ninstr] tells where each went, -1: left out. Arguments
+ * must have been kept. `out` has room for them and may be `body->instr` itself. Returns how many there are.
+ */
+int lfuse__body_keep(const lfuse__body *body, const bool *keep, lfuse__instr *out, int16_t *place);
+
 #endif
