@@ -8,7 +8,7 @@ bench_liboracle_la_CFLAGS = $(AM_CFLAGS) -ffp-contract=off
 
 bin_PROGRAMS += bench/lfuse-bench bench/lfuse-info
 bench_lfuse_bench_SOURCES = %reldir%/main.c %reldir%/bench.h %reldir%/case.c %reldir%/measure.c %reldir%/machine.c \
-	%reldir%/report.c %reldir%/json.c %reldir%/json.h %reldir%/timer.c %reldir%/timer.h %reldir%/fixture.c \
+	%reldir%/report.c %reldir%/json.c %reldir%/json.h %reldir%/timer.c %reldir%/timer.h %reldir%/copier.c %reldir%/copier.h %reldir%/fixture.c \
 	%reldir%/fixture.h %reldir%/verify.c %reldir%/native.c %reldir%/native.h %reldir%/suite_launch.c \
 	%reldir%/suite_pointwise.c %reldir%/suite_dense.c
 if HAVE_CUDA

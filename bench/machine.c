@@ -5,6 +5,7 @@
 #endif
 
 #include "bench/bench.h"
+#include "bench/copier.h"
 #include "bench/fixture.h"
 #include "bench/native.h"
 #include "bench/timer.h"
@@ -28,8 +29,7 @@ static lfuse_status time_runs(bench_device *d, lfuse_status (*run)(void *), void
 typedef struct copy_state {
     lfuse_stream *stream;
     lfuse_tensor *to, *from;
-    lfuse_instance *instance;
-    lfuse_binding bindings[2];
+    bench_copier *kernel;
 } copy_state;
 
 static lfuse_status copy_api(void *state)
@@ -41,7 +41,7 @@ static lfuse_status copy_api(void *state)
 static lfuse_status copy_kernel(void *state)
 {
     copy_state *s = state;
-    return lfuse_instance_run(s->instance, s->bindings, 2);
+    return bench_copier_run(s->kernel, 0);
 }
 
 static lfuse_status copy_rate(bench_device *d)
@@ -51,25 +51,19 @@ static lfuse_status copy_rate(bench_device *d)
     fixture *f;
     lfuse_value x = {NULL, -1};
     LFUSE__TRY(fixture_create(d, &f));
-    lfuse_plan *plan = NULL;
     copy_state s = {.stream = d->stream};
 
     lfuse_status status = fixture_tensor(f, "x", FIXTURE_INPUT, LFUSE_F32, 1, &elements, 1, &x);
     if (!status) status = fixture_tensor(f, "y", FIXTURE_OUTPUT, LFUSE_F32, 1, &elements, 1, NULL);
     if (!status) status = fixture_upload(f, 1);
     if (status) goto destroy_fixture;
-    lfuse_output(f->graph, "y", x);
     s.from = f->io[0].tensors[0];
     s.to = f->io[1].tensors[0];
-    s.bindings[0] = lfuse_bind_tensor("x", s.from);
-    s.bindings[1] = lfuse_bind_tensor("y", s.to);
-    status = lfuse_plan_create(d->dev, f->graph, NULL, &plan);
-    if (!status) status = lfuse_instance_create(plan, d->stream, s.bindings, 2, &s.instance);
+    status = bench_copier_create(d, LFUSE_F32, elements, 1, &s.to, &s.from, &s.kernel);
     if (!status) status = time_runs(d, copy_api, &s, 5, &api_us);
     if (!status) status = time_runs(d, copy_kernel, &s, 5, &kernel_us);
     if (!status) d->machine.copy_gbs = 8e-3 * (double)elements / (api_us < kernel_us ? api_us : kernel_us);
-    lfuse_instance_destroy(s.instance);
-    lfuse_plan_destroy(plan);
+    bench_copier_destroy(s.kernel);
 destroy_fixture:
     fixture_destroy(f);
     return status;

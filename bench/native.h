@@ -24,6 +24,11 @@ typedef struct bench_native_kind {
     lfuse_status (*create)(bench_device *d, bench_native **native);
     void (*destroy)(bench_native *native);
     lfuse_status (*empty)(bench_native *native);
+    /*
+     * The bare launch of a kernel that takes what ours take (two pointers and a block of four words) and does the same
+     * work: adds 1 to 256 elements of f32 in memory of its own. NULL where there is none.
+     */
+    lfuse_status (*worker)(bench_native *native);
     /* Each product with the fastest algorithm that the vendor's heuristic lists. ERR_UNSUPPORTED: no vendor library. */
     lfuse_status (*dense_create)(bench_device *d, const bench_dense_buffers *buffers, void **dense);
     lfuse_status (*dense_run)(void *dense);

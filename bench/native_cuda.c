@@ -19,8 +19,10 @@ static const size_t workspace_bytes = 64u << 20;
 struct bench_native {
     CUstream stream;
     CUmodule module;
-    CUfunction empty;
+    CUfunction empty, worker;
+    CUdeviceptr numbers;
 };
+enum { WORKER_ELEMENTS = 256, WORKER_WORDS = 4 };
 
 static lfuse_status check(CUresult result, const char *call)
 {
@@ -46,22 +48,33 @@ static void leave_context(void)
     lfuse__cu.CtxPopCurrent(&context);
 }
 
-static lfuse_status load_empty(bench_device *d, bench_native *n)
+static const char kernels[] =
+    "extern \"C\" __global__ void empty() {}\n"
+    "struct words { unsigned long long w[4]; };\n"
+    "extern \"C\" __global__ void __launch_bounds__(256) worker(const float *x, float *y,\n"
+    "                                                          const __grid_constant__ words words)\n"
+    "{\n"
+    "    if (threadIdx.x < words.w[2]) y[words.w[1] + threadIdx.x] = x[words.w[0] + threadIdx.x] + 1;\n"
+    "}\n";
+
+static lfuse_status load_kernels(bench_device *d, bench_native *n)
 {
     lfuse__strbuf log = LFUSE__STRBUF_INIT, binary = LFUSE__STRBUF_INIT;
-    lfuse_status status = lfuse__cuda_compile("extern \"C\" __global__ void empty() {}\n",
-                                              lfuse__device_facts(d->dev)->arch, &log, &binary);
+    lfuse_status status = lfuse__cuda_compile(kernels, lfuse__device_facts(d->dev)->arch, &log, &binary);
     if (!status) status = check(lfuse__cu.ModuleLoadDataEx(&n->module, binary.data, 0, NULL, NULL), "cuModuleLoadData");
     lfuse__strbuf_free(&binary);
     lfuse__strbuf_free(&log);
     if (status) return status;
     status = check(lfuse__cu.ModuleGetFunction(&n->empty, n->module, "empty"), "cuModuleGetFunction");
+    if (!status) status = check(lfuse__cu.ModuleGetFunction(&n->worker, n->module, "worker"), "cuModuleGetFunction");
+    if (!status) status = check(lfuse__cu.MemAlloc(&n->numbers, WORKER_ELEMENTS * sizeof(float)), "cuMemAlloc");
     if (status) lfuse__cu.ModuleUnload(n->module);
     return status;
 }
 
 static void destroy(bench_native *n)
 {
+    lfuse__cu.MemFree(n->numbers);
     lfuse__cu.ModuleUnload(n->module);
     leave_context();
     free(n);
@@ -74,7 +87,7 @@ static lfuse_status create(bench_device *d, bench_native **native)
     n->stream = lfuse_stream_native(d->stream);
     lfuse_status status = enter_context(n->stream);
     if (status) goto free_native;
-    status = load_empty(d, n);
+    status = load_kernels(d, n);
     if (status) goto leave;
     *native = n;
     return LFUSE_OK;
@@ -88,6 +101,14 @@ free_native:
 static lfuse_status empty(bench_native *n)
 {
     return check(lfuse__cu.LaunchKernel(n->empty, 1, 1, 1, 1, 1, 1, 0, n->stream, NULL, NULL), "cuLaunchKernel");
+}
+
+static lfuse_status worker(bench_native *n)
+{
+    uint64_t words[WORKER_WORDS] = {0, 0, WORKER_ELEMENTS, 0};
+    void *parameters[] = {&n->numbers, &n->numbers, words};
+    return check(lfuse__cu.LaunchKernel(n->worker, 1, 1, 1, WORKER_ELEMENTS, 1, 1, 0, n->stream, parameters, NULL),
+                 "cuLaunchKernel");
 }
 
 /* ---- dense networks ---- */
@@ -289,5 +310,5 @@ static lfuse_status dense_run(void *dense)
     return LFUSE_OK;
 }
 
-const bench_native_kind bench_native_cuda = {"cuda", create, destroy, empty, dense_create, dense_run, dense_destroy,
-                                             NULL, NULL, NULL, NULL, NULL};
+const bench_native_kind bench_native_cuda = {"cuda", create, destroy, empty, worker, dense_create, dense_run,
+                                             dense_destroy, NULL, NULL, NULL, NULL, NULL};

@@ -366,6 +366,6 @@ static lfuse_status profile_end(bench_device *d, double *us)
     return status;
 }
 
-const bench_native_kind bench_native_opencl = {"opencl", create, destroy, empty, dense_create, dense_run, dense_destroy,
+const bench_native_kind bench_native_opencl = {"opencl", create, destroy, empty, NULL, dense_create, dense_run, dense_destroy,
                                                profile_begin, profile_end, resident_create, resident_run,
                                                resident_destroy};

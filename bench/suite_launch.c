@@ -1,13 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * launch:K: what a run of K kernels of our own costs the host, beside K bare launches of an empty kernel by the driver's
- * own call. The K kernels each add 1 to a tensor of 256 elements and depend on each other.
+ * launch:K: what a run of K kernels of our own costs the host, beside K bare launches by the driver's own call: "bare"
+ * of an empty kernel without parameters, "bare-worker" of one with the parameters and the work of ours. The K kernels
+ * each add 1 to a tensor of 256 elements and depend on each other.
  */
 #ifdef HAVE_CONFIG_H
 #include "config.h"
 #endif
 
 #include <stdlib.h>
+#include <string.h>
 
 #include "bench/fixture.h"
 #include "bench/native.h"
@@ -16,6 +18,7 @@
 typedef struct bare {
     const bench_native_kind *kind;
     bench_native *native;
+    lfuse_status (*launch)(bench_native *);
     int launches;
 } bare;
 
@@ -23,7 +26,7 @@ static lfuse_status bare_run(void *state, int set)
 {
     bare *b = state;
     (void)set;
-    for (int i = 0; i < b->launches; i++) LFUSE__TRY(b->kind->empty(b->native));
+    for (int i = 0; i < b->launches; i++) LFUSE__TRY(b->launch(b->native));
     return LFUSE_OK;
 }
 
@@ -34,7 +37,7 @@ static void bare_destroy(void *state)
     free(b);
 }
 
-static lfuse_status add_bare(bench_device *d, bench_case *c, int launches)
+static lfuse_status add_bare(bench_device *d, bench_case *c, const char *name, int launches)
 {
     bare *b = calloc(1, sizeof *b);
     if (!b) return lfuse__error(LFUSE_ERR_MEMORY, "out of memory for the bare launches");
@@ -45,7 +48,9 @@ static lfuse_status add_bare(bench_device *d, bench_case *c, int launches)
         free(b);
         return status;
     }
-    bench_add(c, "bare", b, bare_run, bare_destroy);
+    b->launch = !strcmp(name, "bare") ? b->kind->empty : b->kind->worker;
+    if (b->launch) bench_add(c, name, b, bare_run, bare_destroy);
+    else bare_destroy(b);
     return LFUSE_OK;
 }
 
@@ -68,7 +73,8 @@ static lfuse_status prepare(bench_device *d, const char *problem, bench_case *c)
     c->nsets = 2;
     LFUSE__TRY(fixture_upload(f, c->nsets));
     LFUSE__TRY(fixture_variant(f, c, "libfuse", &unfused));
-    return add_bare(d, c, launches);
+    LFUSE__TRY(add_bare(d, c, "bare", launches));
+    return add_bare(d, c, "bare-worker", launches);
 }
 
 static const char *const problems[] = {"launch:1", "launch:8", "launch:32", NULL};

@@ -11,6 +11,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "bench/copier.h"
 #include "bench/fixture.h"
 #include "bench/native.h"
 #include "common/base/error.h"
@@ -66,6 +67,27 @@ static lfuse_status api_copy(void *state, int set)
 {
     fixture *f = state;
     return lfuse_tensor_copy(f->io[f->nio - 1].tensors[set], f->io[0].tensors[set], f->d->stream);
+}
+
+static lfuse_status copy_run(void *state, int set)
+{
+    return bench_copier_run(state, set);
+}
+
+static void copy_destroy(void *state)
+{
+    bench_copier_destroy(state);
+}
+
+/* The first input into the output, as api_copy does, by our kernel. */
+static lfuse_status add_kernel_copy(fixture *f, const pointwise *p, bench_case *c)
+{
+    bench_copier *copier;
+    LFUSE__TRY(bench_copier_create(f->d, p->type, p->elements, f->nsets, f->io[f->nio - 1].tensors,
+                                   f->io[0].tensors, &copier));
+    bench_add(c, "kernel-copy", copier, copy_run, copy_destroy)->bytes =
+        2 * (double)lfuse_type_size(p->type) * (double)p->elements;
+    return LFUSE_OK;
 }
 
 typedef struct resident {
@@ -127,6 +149,7 @@ static lfuse_status prepare(bench_device *d, const char *problem, bench_case *c)
     LFUSE__TRY(fixture_variant(f, c, "fused", NULL));
     c->variants[0].bytes = (p.f->one ? 2 : 3) * element;
     bench_add(c, "api-copy", f, api_copy, NULL)->bytes = 2 * element;
+    LFUSE__TRY(add_kernel_copy(f, &p, c));
     return add_resident(f, &p, c);
 }
 
