@@ -17,7 +17,60 @@ typedef struct lfuse__pair {
     double e;
 } lfuse__pair;
 
+/* A node's elements, row-major; of a list, member after member. */
+typedef struct lfuse__values {
+    lfuse__pair *x; /* NULL: not evaluated */
+    int64_t count;
+    int rank;
+    int64_t shape[LFUSE_MAX_RANK];
+    bool rows;             /* the leading axis is the selected one */
+    int64_t members;       /* of a list */
+    const int64_t *ends;   /* of a list of tensors; the input's */
+} lfuse__values;
+
+/* An evaluation. */
+typedef struct lfuse__oracle {
+    const lfuse_graph *g;
+    const lfuse__oracle_options *options;
+    const lfuse__oracle_input **bound; /* [nnames] */
+    int64_t **ends;                    /* [nnames] of lists */
+    int64_t *sizes;                    /* [nsizes] values; -1: not known */
+    double *scalars;                   /* [nnames] */
+    lfuse__values *arrays;             /* [nnodes] */
+    int32_t *last;                     /* [nnodes] last node that reads it; nnodes: a result; -1: none */
+} lfuse__oracle;
+
+static inline lfuse_type lfuse__oracle_type(const lfuse__oracle *s, int32_t node)
+{
+    return (lfuse_type)s->g->nodes[node].type;
+}
+
+/* oracle_bind.c */
+lfuse_status lfuse__oracle_bind(lfuse__oracle *s, const lfuse__oracle_input *inputs, int ninputs);
+
+/* One kind of node: `a` is zero before. */
+typedef lfuse_status lfuse__oracle_node(lfuse__oracle *s, const lfuse__node *n, lfuse__values *a);
+lfuse__oracle_node lfuse__oracle_node_input, lfuse__oracle_node_list;                                /* oracle_bind.c */
+lfuse__oracle_node lfuse__oracle_node_pointwise, lfuse__oracle_node_cast, lfuse__oracle_node_matmul; /* oracle_node.c */
+lfuse__oracle_node lfuse__oracle_node_permute, lfuse__oracle_node_broadcast, lfuse__oracle_node_reshape,
+    lfuse__oracle_node_slice, lfuse__oracle_node_concat, lfuse__oracle_node_gather,
+    lfuse__oracle_node_index; /* oracle_view.c */
+lfuse__oracle_node lfuse__oracle_node_reduce, lfuse__oracle_node_member_sum,
+    lfuse__oracle_node_scatter_add; /* oracle_reduce.c */
+
+/* oracle_shape.c */
+lfuse_status lfuse__oracle_allocate(lfuse__values *a);
+/* Shape and room of a tensor; rows: its leading axis is the selected one. */
+lfuse_status lfuse__oracle_shape(lfuse__oracle *s, const lfuse__node *n, bool rows, lfuse__values *a);
+lfuse_status lfuse__oracle_not_by_rows(const char *what);
+/* Elements to step over when an axis of the result advances: 0 where the operand repeats. */
+void lfuse__oracle_steps(const lfuse__values *result, const lfuse__values *o, int64_t *step);
+/* The next index in row-major order, and where operands stand then. */
+void lfuse__oracle_advance(const lfuse__values *result, int operands, int64_t (*step)[LFUSE_MAX_RANK], int64_t *index,
+                           int64_t *at);
+
 /* oracle_round.c */
+bool lfuse__oracle_floating(lfuse_type type);
 /* Relative error of one rounding to the type: half a unit. */
 double lfuse__oracle_unit(lfuse_type type);
 /* The unit in the last place of a number of this size; `guard` more binades count as subnormal. */
@@ -37,8 +90,14 @@ lfuse__pair lfuse__oracle_overflow(lfuse_type type, lfuse__pair x);
 lfuse__pair lfuse__oracle_point(lfuse__op op, lfuse_type type, bool exact, const lfuse__pair *operands);
 lfuse__pair lfuse__oracle_cast(lfuse_type from, lfuse_type to, lfuse__pair x);
 
-/* oracle_sum.c: the canonical sum of `count` numbers of the type. ERR_MEMORY. */
-lfuse_status lfuse__oracle_sum(lfuse_type type, bool exact, const lfuse__pair *x, int64_t count, lfuse__pair *sum);
+/*
+ * oracle_fold.c: a reduction of `count` numbers of the type, in the canonical order; sums and products of integers are
+ * i64. ERR_MEMORY; ERR_SHAPE: nothing to choose from.
+ */
+lfuse_status lfuse__oracle_fold(lfuse__reduce op, lfuse_type type, bool exact, const lfuse__pair *x, int64_t count,
+                                lfuse__pair *result);
+/* A sum in the order of the numbers, which begins with 0. */
+lfuse__pair lfuse__oracle_ascending(lfuse_type type, bool exact, const lfuse__pair *x, int64_t count);
 
 /* oracle_matmul.c: row-major a [m, k], b [k, n], c [m, n]. ERR_MEMORY. */
 lfuse_status lfuse__oracle_matmul(lfuse_type type, int64_t m, int64_t n, int64_t k, const lfuse__pair *a,

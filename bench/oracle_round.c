@@ -19,13 +19,11 @@ static const struct format {
     [LFUSE_F16] = {10, -14, 65504.0},
     [LFUSE_BF16] = {7, -126, 0x1.fep127},
     [LFUSE_F64] = {52, -1022, DBL_MAX},
-    [LFUSE_I32] = {0, 0, 0},
-    [LFUSE_BOOL] = {0, 0, 0},
 };
 
-static bool is_floating(lfuse_type type)
+bool lfuse__oracle_floating(lfuse_type type)
 {
-    return formats[type].bits != 0;
+    return (size_t)type < sizeof formats / sizeof *formats && formats[type].bits != 0;
 }
 
 lfuse_type lfuse__oracle_register(lfuse_type type)
@@ -35,14 +33,14 @@ lfuse_type lfuse__oracle_register(lfuse_type type)
 
 double lfuse__oracle_unit(lfuse_type type)
 {
-    return is_floating(type) ? ldexp(1, -formats[type].bits - 1) : 0;
+    return lfuse__oracle_floating(type) ? ldexp(1, -formats[type].bits - 1) : 0;
 }
 
 double lfuse__oracle_ulp(lfuse_type type, double size, int guard)
 {
     int lowest, exponent;
 
-    if (!is_floating(type)) return 0;
+    if (!lfuse__oracle_floating(type)) return 0;
     if (!isfinite(size)) return INFINITY;
     lowest = formats[type].lowest + guard;
     exponent = size ? ilogb(size) : lowest;
@@ -65,7 +63,7 @@ lfuse__pair lfuse__oracle_overflow(lfuse_type type, lfuse__pair x)
     const struct format *f = &formats[type];
     long double limit;
 
-    if (!is_floating(type) || !isfinite(x.v) || isinf(x.e)) return x;
+    if (!lfuse__oracle_floating(type) || !isfinite(x.v) || isinf(x.e)) return x;
     limit = (long double)f->largest + (long double)f->largest * ldexpl(1, -f->bits - 2);
     if (fabsl(x.v) - x.e >= limit) return (lfuse__pair){x.v < 0 ? -INFINITY : INFINITY, 0};
     if (fabsl(x.v) + x.e >= limit) x.e = INFINITY;
@@ -74,7 +72,7 @@ lfuse__pair lfuse__oracle_overflow(lfuse_type type, lfuse__pair x)
 
 lfuse__pair lfuse__oracle_store(lfuse_type type, lfuse__pair x)
 {
-    if (!is_floating(type) || isnan(x.v) || isinf(x.v) || isinf(x.e)) return x;
+    if (!lfuse__oracle_floating(type) || isnan(x.v) || isinf(x.v) || isinf(x.e)) return x;
     if (x.e == 0) return (lfuse__pair){lfuse__oracle_round(type, x.v), 0};
     x = lfuse__oracle_overflow(type, x);
     if (x.e > 0) x.e = 1.01 * (x.e + lfuse__oracle_ulp(type, (double)fabsl(x.v) + x.e, 0) / 2);

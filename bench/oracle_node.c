@@ -1,0 +1,140 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Nodes that compute element by element, and products. */
+#ifdef HAVE_CONFIG_H
+#include "config.h"
+#endif
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "bench/oracle_internal.h"
+#include "common/base/error.h"
+
+/* What the function is done in: of a comparison, its operands' type. */
+static lfuse_type working_type(const lfuse__oracle *s, const lfuse__node *n)
+{
+    return lfuse__ops[n->op].klass == LFUSE__CLASS_COMPARE ? lfuse__oracle_type(s, n->in[0]) : (lfuse_type)n->type;
+}
+
+static lfuse__pair apply(const lfuse__oracle *s, const lfuse__node *n, const int64_t *at)
+{
+    lfuse__pair x[3];
+    int i;
+
+    for (i = 0; i < n->nin; i++)
+        x[i] = lfuse__oracle_read(lfuse__oracle_type(s, n->in[i]), s->arrays[n->in[i]].x[at[i]]);
+    return lfuse__oracle_point((lfuse__op)n->op, working_type(s, n), !s->options->inexact, x);
+}
+
+static bool same_members(const lfuse__values *a, const lfuse__values *b)
+{
+    return a->members == b->members && (a->ends == b->ends || !a->ends || !b->ends || !a->members ||
+                                        !memcmp(a->ends, b->ends, (size_t)a->members * sizeof *a->ends));
+}
+
+static lfuse_status point_list(lfuse__oracle *s, const lfuse__node *n, lfuse__values *a)
+{
+    int64_t member, i, begin = 0, at[3];
+    const lfuse__values *o;
+    int k;
+
+    a->rank = n->rank;
+    a->members = -1;
+    for (k = 0; k < n->nin; k++) {
+        o = &s->arrays[n->in[k]];
+        if (!s->g->nodes[n->in[k]].list) continue;
+        if (a->members < 0) a->members = o->members;
+        if (!a->ends) a->ends = o->ends;
+        if (!same_members(a, o)) return lfuse__error(LFUSE_ERR_SHAPE, "oracle: lists differ");
+    }
+    a->count = !a->members ? 0 : a->ends ? a->ends[a->members - 1] : a->members;
+    LFUSE__TRY(lfuse__oracle_allocate(a));
+    for (member = 0; member < a->members; member++) {
+        const int64_t end = a->ends ? a->ends[member] : member + 1;
+        for (i = begin; i < end; i++) {
+            for (k = 0; k < n->nin; k++)
+                at[k] = !s->g->nodes[n->in[k]].list ? 0 : s->arrays[n->in[k]].ends ? i : member;
+            a->x[i] = apply(s, n, at);
+        }
+        begin = end;
+    }
+    return LFUSE_OK;
+}
+
+static lfuse_status point_tensor(lfuse__oracle *s, const lfuse__node *n, lfuse__values *a)
+{
+    int64_t step[3][LFUSE_MAX_RANK], index[LFUSE_MAX_RANK] = {0}, at[3] = {0, 0, 0}, i;
+    bool rows = false;
+    const lfuse__values *o;
+    int k;
+
+    for (k = 0; k < n->nin; k++) rows = rows || s->arrays[n->in[k]].rows;
+    LFUSE__TRY(lfuse__oracle_shape(s, n, rows, a));
+    for (k = 0; k < n->nin; k++) {
+        o = &s->arrays[n->in[k]];
+        if (rows && o->rank == n->rank && !o->rows && s->g->nodes[n->in[k]].shape[0] != 1)
+            return lfuse__oracle_not_by_rows("a function of an operand with other rows");
+        if (o->rows && o->rank != n->rank) return lfuse__oracle_not_by_rows("a broadcast of the selected axis");
+        lfuse__oracle_steps(a, o, step[k]);
+    }
+    for (i = 0; i < a->count; i++) {
+        a->x[i] = apply(s, n, at);
+        lfuse__oracle_advance(a, n->nin, step, index, at);
+    }
+    return LFUSE_OK;
+}
+
+lfuse_status lfuse__oracle_node_pointwise(lfuse__oracle *s, const lfuse__node *n, lfuse__values *a)
+{
+    return n->list ? point_list(s, n, a) : point_tensor(s, n, a);
+}
+
+lfuse_status lfuse__oracle_node_cast(lfuse__oracle *s, const lfuse__node *n, lfuse__values *a)
+{
+    const lfuse__values *o = &s->arrays[n->in[0]];
+    const lfuse_type from = lfuse__oracle_type(s, n->in[0]);
+    int64_t i;
+
+    if (from == LFUSE_TYPE_NONE) {
+        a->count = 1;
+        LFUSE__TRY(lfuse__oracle_allocate(a));
+        a->x[0] = lfuse__oracle_cast(from, (lfuse_type)n->type,
+                                     (lfuse__pair){lfuse__graph_number(s->g, n->in[0], s->scalars), 0});
+        return LFUSE_OK;
+    }
+    *a = *o;
+    a->x = NULL;
+    LFUSE__TRY(lfuse__oracle_allocate(a));
+    for (i = 0; i < a->count; i++)
+        a->x[i] = lfuse__oracle_cast(from, (lfuse_type)n->type, lfuse__oracle_read(from, o->x[i]));
+    return LFUSE_OK;
+}
+
+static lfuse__pair *read_all(const lfuse__values *a, lfuse_type type)
+{
+    lfuse__pair *x = malloc((size_t)(a->count ? a->count : 1) * sizeof *x);
+    int64_t i;
+
+    for (i = 0; x && i < a->count; i++) x[i] = lfuse__oracle_read(type, a->x[i]);
+    return x;
+}
+
+lfuse_status lfuse__oracle_node_matmul(lfuse__oracle *s, const lfuse__node *n, lfuse__values *a)
+{
+    const lfuse_type type = (lfuse_type)n->type;
+    const lfuse__values *left = &s->arrays[n->in[0]], *right = &s->arrays[n->in[1]];
+    lfuse__pair *x, *y;
+    lfuse_status status;
+
+    if (right->rows) return lfuse__oracle_not_by_rows("the right side of a product");
+    LFUSE__TRY(lfuse__oracle_shape(s, n, left->rows, a));
+    x = read_all(left, type);
+    y = read_all(right, type);
+    if (x && y)
+        status = lfuse__oracle_matmul(type, left->shape[0], right->shape[1], left->shape[1], x, y, a->x);
+    else
+        status = lfuse__error(LFUSE_ERR_MEMORY, "oracle: no memory for a product");
+    free(y);
+    free(x);
+    return status;
+}
