@@ -7,8 +7,8 @@
 
 #include "libfuse/device.h"
 
-/* Kernel parameters that are memory, at most: block arguments of a list kernel or operands of a fused kernel. */
-#define LFUSE__MAX_BUFFERS 16
+/* Kernel parameters that are memory, at most: operands of a fused kernel and the stream's report buffer. */
+#define LFUSE__MAX_BUFFERS 17
 /* Blocks that the entries of an address table may name where addresses are (slot, offset). */
 #define LFUSE__MAX_SLOTS 8
 

@@ -58,12 +58,8 @@ static void put_offset(const lfuse__text *t, int indent, int j, bool row)
     lfuse__strbuf_add(t->out, ";\n");
 }
 
-void lfuse__put_offsets(const lfuse__text *t, int indent, const char *index, int which)
+static void put_wanted(const lfuse__text *t, int indent, const char *index, const bool *wanted, bool row)
 {
-    const bool row = which & LFUSE__AT_ROW;
-    bool wanted[LFUSE__MAX_OPERANDS];
-    for (int j = 0; j < t->k->noperands; j++)
-        wanted[j] = ((which & LFUSE__AT_LOADED) && t->loaded[j]) || ((which & LFUSE__AT_STORED) && t->stored[j]);
     for (int j = 0; j < t->k->noperands && !row; j++)
         if (wanted[j]) lfuse__put(t->out, indent, "%s o%d;", t->ix, j);
     if (!t->layout) { /* list kernels */
@@ -80,6 +76,31 @@ void lfuse__put_offsets(const lfuse__text *t, int indent, const char *index, int
         if (wanted[j]) put_offset(t, indent + 1, j, row);
     if (row && t->layout->axes == t->k->rank) lfuse__put(t->out, indent + 1, "j = c%d;", t->k->rank - 1);
     lfuse__put(t->out, indent, "}");
+}
+
+void lfuse__put_offsets(const lfuse__text *t, int indent, const char *index, int which)
+{
+    bool wanted[LFUSE__MAX_OPERANDS];
+    for (int j = 0; j < t->k->noperands; j++)
+        wanted[j] = ((which & LFUSE__AT_LOADED) && t->loaded[j]) || ((which & LFUSE__AT_STORED) && t->stored[j]) ||
+                    ((which & LFUSE__AT_GATHERED) && t->k->operands[j].gathered);
+    put_wanted(t, indent, index, wanted, which & LFUSE__AT_ROW);
+}
+
+void lfuse__put_offset(const lfuse__text *t, int indent, const char *index, int operand)
+{
+    bool wanted[LFUSE__MAX_OPERANDS] = {false};
+    wanted[operand] = true;
+    put_wanted(t, indent, index, wanted, false);
+}
+
+void lfuse__put_load(const lfuse__text *t, int j, const char *at, char *text, size_t size)
+{
+    const lfuse__kernel_operand *o = &t->k->operands[j];
+    if (o->index)
+        snprintf(text, size, "(S_%s)((i64)W(%d) + (%s))", lfuse__register_word(o->type), j, at);
+    else
+        snprintf(text, size, "LOAD_%s(p%d, %s)", lfuse__memory_word(o->type), j, at);
 }
 
 int lfuse__block_words(const lfuse__text *t, int operand)

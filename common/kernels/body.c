@@ -78,32 +78,60 @@ static void put_convert(lfuse__strbuf *out, int indent, const lfuse__instr *inst
                    wide == LFUSE_F64 || wide == LFUSE_I32 ? "" : "_f32", instr->a);
 }
 
+void lfuse__put_instr(const lfuse__text *t, int indent, int i, const char *index)
+{
+    const lfuse__instr *instr = &t->k->body->instr[i];
+    const char *word = lfuse__register_word(instr->type);
+    switch ((lfuse__instr_kind)instr->kind) {
+    case LFUSE__I_LOAD:
+        if (lfuse__is_gather(t->k, instr))
+            lfuse__put(t->out, indent, "const L_%s r%d = g%d%s;", word, i, i, index);
+        else
+            lfuse__put(t->out, indent, "const L_%s r%d = x%d%s;", word, i, instr->a, index);
+        break;
+    case LFUSE__I_NUMBER:
+        lfuse__put(t->out, indent, "const L_%s r%d = NUMBER_%s(W(%d));", word, i, word, t->numbers + instr->a);
+        break;
+    case LFUSE__I_CONST:
+        lfuse__strbuf_format(t->out, "%*sconst L_%s r%d = ", 4 * indent, "", word, i);
+        put_constant(t->out, instr->type, instr->number);
+        lfuse__strbuf_add(t->out, ";\n");
+        break;
+    case LFUSE__I_APPLY:
+        put_apply(t->out, indent, t->k->body, i);
+        break;
+    case LFUSE__I_CONVERT:
+        put_convert(t->out, indent, instr, i);
+        break;
+    case LFUSE__I_REDUCE: /* row kernels have it in scope */
+        break;
+    }
+}
+
+static void mark(const lfuse__body *body, int reg, bool *needed)
+{
+    const lfuse__instr *i = &body->instr[reg];
+    if (needed[reg]) return;
+    needed[reg] = true;
+    if (i->kind == LFUSE__I_CONVERT) mark(body, i->a, needed);
+    if (i->kind != LFUSE__I_APPLY) return;
+    mark(body, i->a, needed);
+    if (lfuse__ops[i->op].arity > 1) mark(body, i->b, needed);
+    if (lfuse__ops[i->op].arity > 2) mark(body, i->c, needed);
+}
+
+void lfuse__put_slice(const lfuse__text *t, int indent, int reg, const char *index)
+{
+    bool needed[LFUSE__MAX_INSTRUCTIONS] = {false};
+    mark(t->k->body, reg, needed);
+    for (int i = 0; i <= reg; i++)
+        if (needed[i]) lfuse__put_instr(t, indent, i, index);
+}
+
 void lfuse__put_body(const lfuse__text *t, int indent, const char *index)
 {
     const lfuse__body *body = t->k->body;
-    for (int i = 0; i < body->ninstr; i++) {
-        const lfuse__instr *instr = &body->instr[i];
-        const char *word = lfuse__register_word(instr->type);
-        switch ((lfuse__instr_kind)instr->kind) {
-        case LFUSE__I_LOAD:
-            lfuse__put(t->out, indent, "const L_%s r%d = x%d%s;", word, i, instr->a, index);
-            break;
-        case LFUSE__I_NUMBER:
-            lfuse__put(t->out, indent, "const L_%s r%d = NUMBER_%s(W(%d));", word, i, word, t->numbers + instr->a);
-            break;
-        case LFUSE__I_CONST:
-            lfuse__strbuf_format(t->out, "%*sconst L_%s r%d = ", 4 * indent, "", word, i);
-            put_constant(t->out, instr->type, instr->number);
-            lfuse__strbuf_add(t->out, ";\n");
-            break;
-        case LFUSE__I_APPLY:
-            put_apply(t->out, indent, body, i);
-            break;
-        case LFUSE__I_CONVERT:
-            put_convert(t->out, indent, instr, i);
-            break;
-        }
-    }
+    for (int i = 0; i < body->ninstr; i++) lfuse__put_instr(t, indent, i, index);
     for (int i = 0; i < body->nstores; i++)
         lfuse__put(t->out, indent, "y%d%s = r%d;", body->stores[i].operand, index, body->stores[i].reg);
 }

@@ -56,6 +56,21 @@ static lfuse_status apply_check(const lfuse__instr *instr, const lfuse_type *hav
                 : lfuse__error(LFUSE_ERR_TYPE, "instruction %d: no %s of %s", at, row->name, lfuse__memory_word(of));
 }
 
+static lfuse_status look_up_check(const lfuse__kernel_class *k, const lfuse_type *have, int at)
+{
+    const lfuse__instr *instr = &k->body->instr[at];
+    const lfuse__kernel_operand *o = &k->operands[instr->a];
+    if (instr->b < 0 || instr->b >= at)
+        return lfuse__error(LFUSE_ERR_INVALID, "instruction %d: the index of operand %d is register %d", at, instr->a,
+                            instr->b);
+    if (floating(have[instr->b]) || have[instr->b] == LFUSE_BOOL)
+        return lfuse__error(LFUSE_ERR_TYPE, "instruction %d: an index of %s", at, lfuse__memory_word(have[instr->b]));
+    if (o->written || o->index)
+        return lfuse__error(LFUSE_ERR_INVALID, "operand %d is looked up in, and %s", instr->a,
+                            o->index ? "has no memory" : "written");
+    return LFUSE_OK;
+}
+
 static lfuse_status instr_check(const lfuse__kernel_class *k, const lfuse_type *have, int at)
 {
     const lfuse__instr *instr = &k->body->instr[at];
@@ -65,7 +80,7 @@ static lfuse_status instr_check(const lfuse__kernel_class *k, const lfuse_type *
         if (instr->a < 0 || instr->a >= k->noperands || k->operands[instr->a].type != (lfuse_type)instr->type)
             return lfuse__error(LFUSE_ERR_INVALID, "instruction %d: load of operand %d of %d", at, instr->a,
                                 k->noperands);
-        return LFUSE_OK;
+        return k->operands[instr->a].gathered ? look_up_check(k, have, at) : LFUSE_OK;
     case LFUSE__I_NUMBER:
         if (instr->a < 0 || instr->a >= k->body->nnumbers)
             return lfuse__error(LFUSE_ERR_INVALID, "instruction %d: number %d of %d", at, instr->a, k->body->nnumbers);
@@ -86,10 +101,10 @@ static lfuse_status instr_check(const lfuse__kernel_class *k, const lfuse_type *
 static lfuse_status body_check(const lfuse__kernel_class *k, bool f64)
 {
     const lfuse__body *body = k->body;
-    enum { MANY = 4096 };
-    lfuse_type have[MANY];
-    if (body->ninstr < 0 || body->ninstr > MANY)
-        return lfuse__error(LFUSE_ERR_UNSUPPORTED, "a kernel of %d instructions; at most %d", body->ninstr, MANY);
+    lfuse_type have[LFUSE__MAX_INSTRUCTIONS];
+    if (body->ninstr < 0 || body->ninstr > LFUSE__MAX_INSTRUCTIONS)
+        return lfuse__error(LFUSE_ERR_UNSUPPORTED, "a kernel of %d instructions; at most %d", body->ninstr,
+                            LFUSE__MAX_INSTRUCTIONS);
     for (int i = 0; i < body->ninstr; i++) {
         LFUSE__TRY(instr_check(k, have, i));
         have[i] = lfuse__register_type(body->instr[i].type);
@@ -118,5 +133,9 @@ lfuse_status lfuse__class_check(const char *name, const lfuse__kernel_class *k, 
     for (int j = 0; j < k->noperands; j++)
         if (!type_known(k->operands[j].type))
             return lfuse__error(LFUSE_ERR_TYPE, "operand %d: type %d", j, (int)k->operands[j].type);
+    for (int j = 0; j < k->noperands; j++)
+        if (k->operands[j].index && (k->operands[j].written || lfuse__type_bytes(k->operands[j].type) != 8 ||
+                                     floating(k->operands[j].type)))
+            return lfuse__error(LFUSE_ERR_TYPE, "operand %d numbers elements: read as i64", j);
     return body_check(k, facts->info.f64);
 }

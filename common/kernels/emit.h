@@ -5,7 +5,7 @@
  *           all before it computes, in vectors of up to 16 bytes where the addresses allow it
  *   lanes   CPUs: groups of one work-item, LANES elements at a time; what is left at an end goes through the same code
  * Names in the texts: operand j has memory p<j>, offset o<j> or b<j>, loaded values x<j>, values to store y<j>;
- * register i of the body is r<i>.
+ * register i of the body is r<i>; what gathered load i of it finds is g<i>.
  */
 #ifndef COMMON_KERNELS_EMIT_H
 #define COMMON_KERNELS_EMIT_H
@@ -13,6 +13,7 @@
 #include "common/kernels/kernel.h"
 
 enum {
+    LFUSE__MAX_INSTRUCTIONS = 4096, /* of a body */
     LFUSE__GROUP = 256,
     LFUSE__TEAM = 32,        /* work-items of a team in the items form */
     LFUSE__GROUP_BOUND = 0x7fffffff,
@@ -28,9 +29,11 @@ typedef struct lfuse__layout {
     int division;  /* of axes 1 ... axes - 1 */
     int shifts;
     int strides;
+    int gathers;   /* reporter, then extent and stride of each gathered operand */
     int numbers;
     int total;
     int slot[LFUSE__MAX_OPERANDS][LFUSE_MAX_RANK]; /* of the stride, -1: none is needed */
+    int gather[LFUSE__MAX_OPERANDS]; /* word of the extent, the stride follows; -1: none */
 } lfuse__layout;
 
 /* One kernel being written. */
@@ -39,7 +42,7 @@ typedef struct lfuse__text {
     const lfuse__kernel_class *k;
     const lfuse__layout *layout;      /* NULL in list kernels: an offset is the element's index, or 0 */
     int numbers;                      /* word of the first number */
-    bool loaded[LFUSE__MAX_OPERANDS]; /* by the body */
+    bool loaded[LFUSE__MAX_OPERANDS]; /* by the body, from where the loop stands: not gathered */
     bool stored[LFUSE__MAX_OPERANDS];
     int vector, chunks, slots;        /* items form: elements of a vector, vectors of a work-item, their product */
     const char *ux, *ix;              /* types of linear indices and of offsets */
@@ -68,6 +71,26 @@ void lfuse__numbers_pack(const lfuse__body *body, const double *numbers, uint64_
 
 /* body.c: the body's instructions over x<j><index>, and y<j><index> from them. */
 void lfuse__put_body(const lfuse__text *t, int indent, const char *index);
+/* One instruction of it, and those that register `reg` is computed from, itself among them. */
+void lfuse__put_instr(const lfuse__text *t, int indent, int at, const char *index);
+void lfuse__put_slice(const lfuse__text *t, int indent, int reg, const char *index);
+
+/*
+ * gather.c: loads whose place along one axis is a register. For gathered load `at` of the body, which comes after the
+ * loads that its index is made of; `element` numbers it in a report.
+ */
+static inline bool lfuse__is_gather(const lfuse__kernel_class *k, const lfuse__instr *instr)
+{
+    return instr->kind == LFUSE__I_LOAD && k->operands[instr->a].gathered;
+}
+/* Whether the index is the same all along the inner axis, so that the elements are neighbours in memory. */
+bool lfuse__gather_steady(const lfuse__kernel_class *k, int at);
+/* n<at> from the index `value` (an expression): checked, -1 when it is out of range. */
+void lfuse__put_look_up(const lfuse__text *t, int indent, int at, const char *value, const char *element);
+/* What n<at>, when it is not negative, adds to an element offset. */
+void lfuse__put_look_up_offset(const lfuse__text *t, int at, char *word, size_t size);
+/* `reports`, where the kernel looks things up. */
+void lfuse__put_reports(const lfuse__text *t, int indent);
 
 /* multi.c: p<j> is where the entry e<j> of an address table points; `slots`: the first block's buffer. */
 void lfuse__put_entry(lfuse__strbuf *out, int indent, const lfuse__facts *facts, int slots, int j);
@@ -79,13 +102,25 @@ void lfuse__items_shape(lfuse__text *t, int vector);
 unsigned lfuse__items_tile(const lfuse__text *t); /* elements of a group at a time */
 void lfuse__put_memory(const lfuse__text *t);     /* p<j> = buffer + offset */
 /* o<j> or b<j> of the operands in `which` (stored or loaded) from the linear index `index`. */
-enum { LFUSE__AT_LOADED = 1, LFUSE__AT_STORED = 2, LFUSE__AT_ROW = 4 /* b<j>; the inner axis' index is j */ };
+enum {
+    LFUSE__AT_LOADED = 1,
+    LFUSE__AT_STORED = 2,
+    LFUSE__AT_ROW = 4,      /* b<j>; the inner axis' index is j */
+    LFUSE__AT_GATHERED = 8  /* without the place along the gathered axis */
+};
 void lfuse__put_offsets(const lfuse__text *t, int indent, const char *index, int which);
+void lfuse__put_offset(const lfuse__text *t, int indent, const char *index, int operand); /* o<operand> */
 void lfuse__put_stride(const lfuse__text *t, int operand, int axis, char *word, size_t size);
 /* Elements of one tile: start, n, vectors and p<j> are in scope. */
 void lfuse__put_tile(const lfuse__text *t, int indent);
 /* q<j> holds `vector` elements a chunk: loads one chunk from element offset `at`. */
 void lfuse__put_block_load(const lfuse__text *t, int indent, int operand, const char *chunk, const char *at);
+/* The element of operand j at element offset `at`, as an expression; and whether vectors of them can be loaded. */
+void lfuse__put_load(const lfuse__text *t, int j, const char *at, char *text, size_t size);
+static inline bool lfuse__in_blocks(const lfuse__kernel_operand *o)
+{
+    return o->inner == LFUSE__STRIDE_UNIT && !o->index;
+}
 int lfuse__block_words(const lfuse__text *t, int operand);
 /* A loop over lanes that stand in one row, and one over lanes anywhere. */
 void lfuse__put_lanes_run(const lfuse__text *t, int indent); /* first, last and p<j> are in scope */

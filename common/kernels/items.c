@@ -14,8 +14,9 @@ void lfuse__items_shape(lfuse__text *t, int vector)
     int loads = 0;
     for (int j = 0; j < t->k->noperands; j++) {
         const unsigned bytes = lfuse__type_bytes(t->k->operands[j].type);
-        if (t->k->operands[j].inner == LFUSE__STRIDE_UNIT && bytes > widest) widest = bytes;
-        loads += t->loaded[j] && t->k->operands[j].inner != LFUSE__STRIDE_REPEAT;
+        if (lfuse__in_blocks(&t->k->operands[j]) && bytes > widest) widest = bytes;
+        loads += t->loaded[j] && t->k->operands[j].inner != LFUSE__STRIDE_REPEAT && !t->k->operands[j].index;
+        loads += t->k->operands[j].gathered;
     }
     t->vector = vector ? vector : widest ? 16 / (int)widest : 4;
     t->chunks = loads <= 1 ? 4 : loads <= 3 ? 2 : 1;
@@ -66,9 +67,9 @@ static void put_slot_index(const lfuse__text *t, int indent)
 
 static void put_loads_whole(const lfuse__text *t, int indent)
 {
-    char at[64];
+    char at[64], load[128];
     for (int j = 0; j < t->k->noperands; j++)
-        if (t->loaded[j] && t->k->operands[j].inner == LFUSE__STRIDE_UNIT)
+        if (t->loaded[j] && lfuse__in_blocks(&t->k->operands[j]))
             lfuse__put(t->out, indent, "u32 q%d[%d];", j, t->chunks * lfuse__block_words(t, j));
     lfuse__put(t->out, 0, "#pragma unroll");
     lfuse__put(t->out, indent, "for (u32 u = 0; u < %d; u++) {", t->chunks);
@@ -77,27 +78,107 @@ static void put_loads_whole(const lfuse__text *t, int indent)
     for (int j = 0; j < t->k->noperands; j++) {
         if (!t->loaded[j]) continue;
         snprintf(at, sizeof at, "o%d", j);
-        if (t->k->operands[j].inner == LFUSE__STRIDE_UNIT) {
+        if (lfuse__in_blocks(&t->k->operands[j])) {
             lfuse__put_block_load(t, indent + 1, j, "u", at);
             continue;
         }
         put_element(t, j, at, sizeof at);
+        lfuse__put_load(t, j, at, load, sizeof load);
         lfuse__put(t->out, 0, "#pragma unroll");
-        lfuse__put(t->out, indent + 1, "for (int v = 0; v < %d; v++) x%d[u * %d + v] = LOAD_%s(p%d, %s);", t->vector, j,
-                   t->vector, memory_word(t, j), j, at);
+        lfuse__put(t->out, indent + 1, "for (int v = 0; v < %d; v++) x%d[u * %d + v] = %s;", t->vector, j, t->vector,
+                   load);
     }
     lfuse__put(t->out, indent, "}");
     lfuse__put(t->out, 0, "#pragma unroll");
     lfuse__put(t->out, indent, "for (int k = 0; k < %d; k++) {", t->slots);
     for (int j = 0; j < t->k->noperands; j++)
-        if (t->loaded[j] && t->k->operands[j].inner == LFUSE__STRIDE_UNIT)
+        if (t->loaded[j] && lfuse__in_blocks(&t->k->operands[j]))
             lfuse__put(t->out, indent + 1, "x%d[k] = UNPACK_%s(q%d + k / %d * %d, k %% %d);", j, memory_word(t, j), j,
                        t->vector, lfuse__block_words(t, j), t->vector);
     lfuse__put(t->out, indent, "}");
 }
 
+/* n<at> of the element whose registers are indexed by `index`. */
+static void put_index(const lfuse__text *t, int indent, int at, const char *index, const char *element)
+{
+    const int reg = t->k->body->instr[at].b;
+    char value[16];
+    snprintf(value, sizeof value, "m%d", at);
+    lfuse__put(t->out, indent, "S_%s m%d;", lfuse__register_word(t->k->body->instr[reg].type), at);
+    lfuse__put(t->out, indent, "{");
+    lfuse__put_slice(t, indent + 1, reg, index);
+    lfuse__put(t->out, indent + 1, "m%d = r%d;", at, reg);
+    lfuse__put(t->out, indent, "}");
+    lfuse__put_look_up(t, indent, at, value, element);
+}
+
+/* One index a vector. */
+static void put_gather_blocks(const lfuse__text *t, int indent, int at)
+{
+    const int j = t->k->body->instr[at].a, words = lfuse__block_words(t, j);
+    char index[16], place[80], more[48];
+    lfuse__put(t->out, indent, "u32 q%d[%d];", j, t->chunks * words);
+    lfuse__put(t->out, 0, "#pragma unroll");
+    lfuse__put(t->out, indent, "for (u32 u = 0; u < %d; u++) {", t->chunks);
+    put_chunk_index(t, indent + 1);
+    snprintf(index, sizeof index, "[u * %d]", t->vector);
+    put_index(t, indent + 1, at, index, "i");
+    lfuse__put_offset(t, indent + 1, "i", j);
+    lfuse__put(t->out, 0, "#pragma unroll");
+    lfuse__put(t->out, indent + 1, "for (int w = 0; w < %d; w++) q%d[u * %d + w] = 0;", words, j, words);
+    lfuse__put(t->out, indent + 1, "if (n%d >= 0) {", at);
+    lfuse__put_look_up_offset(t, at, more, sizeof more);
+    snprintf(place, sizeof place, "o%d + %s", j, more);
+    lfuse__put_block_load(t, indent + 2, j, "u", place);
+    lfuse__put(t->out, indent + 1, "}");
+    lfuse__put(t->out, indent, "}");
+    lfuse__put(t->out, 0, "#pragma unroll");
+    lfuse__put(t->out, indent, "for (int k = 0; k < %d; k++) g%d[k] = UNPACK_%s(q%d + k / %d * %d, k %% %d);", t->slots,
+               at, memory_word(t, j), j, t->vector, words, t->vector);
+}
+
+/* One index an element, which is i. */
+static void put_gather_element(const lfuse__text *t, int indent, int at)
+{
+    const int j = t->k->body->instr[at].a;
+    char more[48];
+    put_index(t, indent, at, "[k]", "i");
+    lfuse__put_offset(t, indent, "i", j);
+    lfuse__put_look_up_offset(t, at, more, sizeof more);
+    lfuse__put(t->out, indent, "if (n%d >= 0) g%d[k] = LOAD_%s(p%d, o%d + %s);", at, at, memory_word(t, j), j, j, more);
+}
+
+static void put_gather(const lfuse__text *t, int indent, int at, bool whole)
+{
+    lfuse__put(t->out, indent, "{");
+    if (whole && lfuse__in_blocks(&t->k->operands[t->k->body->instr[at].a]) && lfuse__gather_steady(t->k, at)) {
+        put_gather_blocks(t, indent + 1, at);
+    } else {
+        lfuse__put(t->out, 0, "#pragma unroll");
+        lfuse__put(t->out, indent + 1, "for (u32 k = 0; k < %d; k++) {", t->slots);
+        if (whole)
+            lfuse__put(t->out, indent + 2, "const %s i = start + (%s)((k / %d * %d + ITEM()) * %d + k %% %d);", t->ux,
+                       t->ux, t->vector, LFUSE__GROUP, t->vector, t->vector);
+        else
+            put_slot_index(t, indent + 2);
+        lfuse__put(t->out, indent + 2, "g%d[k] = ZERO_%s;", at, register_word(t, t->k->body->instr[at].a));
+        lfuse__put(t->out, indent + 2, "if (i < n) {");
+        put_gather_element(t, indent + 3, at);
+        lfuse__put(t->out, indent + 2, "}");
+        lfuse__put(t->out, indent + 1, "}");
+    }
+    lfuse__put(t->out, indent, "}");
+}
+
+static void put_gathers(const lfuse__text *t, int indent, bool whole)
+{
+    for (int i = 0; i < t->k->body->ninstr; i++)
+        if (lfuse__is_gather(t->k, &t->k->body->instr[i])) put_gather(t, indent, i, whole);
+}
+
 static void put_loads_single(const lfuse__text *t, int indent)
 {
+    char at[16], load[96];
     lfuse__put(t->out, 0, "#pragma unroll");
     lfuse__put(t->out, indent, "for (u32 k = 0; k < %d; k++) {", t->slots);
     put_slot_index(t, indent + 1);
@@ -106,8 +187,11 @@ static void put_loads_single(const lfuse__text *t, int indent)
     lfuse__put(t->out, indent + 1, "if (i < n) {");
     lfuse__put_offsets(t, indent + 2, "i", LFUSE__AT_LOADED);
     for (int j = 0; j < t->k->noperands; j++)
-        if (t->loaded[j])
-            lfuse__put(t->out, indent + 2, "x%d[k] = LOAD_%s(p%d, o%d);", j, memory_word(t, j), j, j);
+        if (t->loaded[j]) {
+            snprintf(at, sizeof at, "o%d", j);
+            lfuse__put_load(t, j, at, load, sizeof load);
+            lfuse__put(t->out, indent + 2, "x%d[k] = %s;", j, load);
+        }
     lfuse__put(t->out, indent + 1, "}");
     lfuse__put(t->out, indent, "}");
 }
@@ -170,10 +254,15 @@ void lfuse__put_tile(const lfuse__text *t, int indent)
         if (t->loaded[j]) lfuse__put(out, indent, "S_%s x%d[%d];", register_word(t, j), j, t->slots);
         if (t->stored[j]) lfuse__put(out, indent, "S_%s y%d[%d];", register_word(t, j), j, t->slots);
     }
+    for (int i = 0; i < t->k->body->ninstr; i++)
+        if (lfuse__is_gather(t->k, &t->k->body->instr[i]))
+            lfuse__put(out, indent, "S_%s g%d[%d];", register_word(t, t->k->body->instr[i].a), i, t->slots);
     lfuse__put(out, indent, "if (whole) {");
     put_loads_whole(t, indent + 1);
+    put_gathers(t, indent + 1, true);
     lfuse__put(out, indent, "} else {");
     put_loads_single(t, indent + 1);
+    put_gathers(t, indent + 1, false);
     lfuse__put(out, indent, "}");
     lfuse__put(out, 0, "#pragma unroll");
     lfuse__put(out, indent, "for (int k = 0; k < %d; k++) {", t->slots);

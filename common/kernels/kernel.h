@@ -8,7 +8,8 @@
  * Names are the caller's: [a-z_][a-z0-9_]*, unique in a program, and none that a dialect knows (no kernel of OpenCL may
  * be called like a built-in function); a prefix with a digit keeps clear of all of them.
  *
- * Memory arguments: operand i is buffer i, with its byte offset among the words (list kernels: see there).
+ * Memory arguments: operand i is buffer i, with its byte offset among the words (list kernels: see there). A kernel with
+ * a gathered operand takes one buffer more, the last: where it reports the first index that is out of range (report.h).
  */
 #ifndef COMMON_KERNELS_KERNEL_H
 #define COMMON_KERNELS_KERNEL_H
@@ -18,7 +19,7 @@
 #include "common/plan/body.h"
 
 enum {
-    LFUSE__MAX_OPERANDS = LFUSE__MAX_BUFFERS,
+    LFUSE__MAX_OPERANDS = LFUSE__MAX_BUFFERS - 1,
     LFUSE__ARGUMENT_BYTES = 1024, /* memory arguments (8 bytes each) and words together: what every device takes */
     LFUSE__MAX_WORDS = LFUSE__ARGUMENT_BYTES / 8 - 1
 };
@@ -33,8 +34,8 @@ typedef enum lfuse__stride_class {
 typedef struct lfuse__kernel_operand {
     lfuse_type type;
     bool written;
-    bool gathered; /* its loads take an index: extent and stride of that axis are words; see the status buffer */
-    bool index;    /* LFUSE__PLACE_INDEX: has offset and strides, but no memory */
+    bool gathered; /* its loads take an index: extent and stride of that axis are words; out of range they give 0 */
+    bool index;    /* LFUSE__PLACE_INDEX: has offset and strides, but no memory: a load gives its element's number */
     lfuse__stride_class inner;
 } lfuse__kernel_operand;
 
@@ -61,12 +62,14 @@ typedef struct lfuse__kernel_class {
     int held;     /* TEAM, GROUP: elements of the row that a work-item keeps of each operand */
 } lfuse__kernel_class;
 
-/* Actual sizes. Strides in elements, [operand][axis]; offsets in bytes. extents are > 0. */
+/* Actual sizes. Strides in elements, [operand][axis]; offsets in bytes, of INDEX operands in elements. extents > 0. */
 typedef struct lfuse__geometry {
     int64_t extents[LFUSE_MAX_RANK];
     int64_t strides[LFUSE__MAX_OPERANDS][LFUSE_MAX_RANK];
     uint64_t offsets[LFUSE__MAX_OPERANDS];
     uint64_t addresses[LFUSE__MAX_OPERANDS]; /* device address of each operand's first byte, for the alignment class */
+    int64_t gathered_extents[LFUSE__MAX_OPERANDS], gathered_strides[LFUSE__MAX_OPERANDS]; /* of gathered operands */
+    uint64_t reporter; /* what a report names its kernel by (lfuse__reporter_add); where an operand is gathered */
     const double *numbers; /* [body->nnumbers], not yet rounded */
 } lfuse__geometry;
 
@@ -77,6 +80,10 @@ typedef struct lfuse__packed {
     uint64_t words[LFUSE__MAX_WORDS];
 } lfuse__packed;
 
+/* Buffers that a pointwise or row kernel takes: its operands, and one for reports where it looks things up. */
+bool lfuse__kernel_gathers(const lfuse__kernel_class *k);
+int lfuse__kernel_buffers(const lfuse__kernel_class *k);
+
 /* ---- pointwise.c: every element of the loop by itself ---- */
 lfuse_status lfuse__pointwise_emit(lfuse__strbuf *out, const char *name, const lfuse__kernel_class *k,
                                    const lfuse__facts *facts);
@@ -86,7 +93,7 @@ lfuse_status lfuse__pointwise_pack(const lfuse__kernel_class *k, const lfuse__fa
 /* For a later run of the same geometry: rewrites offsets, alignment and numbers alone. */
 void lfuse__pointwise_rebind(const lfuse__kernel_class *k, const lfuse__facts *facts, const lfuse__geometry *g,
                              lfuse__packed *packed);
-/* Argument words that the class takes; it fits a kernel when 8 * (words + operands) <= LFUSE__ARGUMENT_BYTES. */
+/* Argument words that the class takes; it fits a kernel when 8 * (words + buffers) <= LFUSE__ARGUMENT_BYTES. */
 int lfuse__pointwise_words(const lfuse__kernel_class *k);
 
 /* ---- rowsum.c: the canonical sum (§11) along the inner axis of the one value the body stores ----

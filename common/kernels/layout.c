@@ -31,13 +31,18 @@ void lfuse__layout_make(const lfuse__kernel_class *k, bool row, lfuse__layout *l
         for (int a = 0; a < LFUSE_MAX_RANK; a++)
             layout->slot[j][a] = a < k->rank && stride_needed(k, j, a, row) ? strides++ : -1;
     at += k->index64 ? strides : (strides + 1) / 2;
+    layout->gathers = at;
+    for (int j = 0; j < k->noperands; j++) layout->gather[j] = -1;
+    if (lfuse__kernel_gathers(k)) at++;
+    for (int j = 0; j < k->noperands; j++)
+        if (k->operands[j].gathered) layout->gather[j] = at, at += 2;
     layout->numbers = at;
     layout->total = at + k->body->nnumbers;
 }
 
 lfuse_status lfuse__layout_check(const lfuse__kernel_class *k, const lfuse__layout *layout)
 {
-    const int most = LFUSE__ARGUMENT_BYTES / 8 - k->noperands;
+    const int most = LFUSE__ARGUMENT_BYTES / 8 - lfuse__kernel_buffers(k);
     if (layout->total > most)
         return lfuse__error(LFUSE_ERR_UNSUPPORTED,
                             "%d operands of rank %d and %d numbers need %d argument words; a kernel takes %d",
@@ -116,6 +121,20 @@ static lfuse_status reach_check(const lfuse__kernel_class *k, const lfuse__geome
     return LFUSE_OK;
 }
 
+/* Offsets along a gathered axis are of 64 bits whatever the class. */
+static lfuse_status gather_pack(const lfuse__layout *layout, const lfuse__geometry *g, int operand, uint64_t *words)
+{
+    int64_t reach;
+    if (g->gathered_extents[operand] < 0 ||
+        __builtin_mul_overflow(g->gathered_extents[operand], g->gathered_strides[operand], &reach))
+        return lfuse__error(LFUSE_ERR_OVERFLOW, "operand %d: %lld elements, %lld apart, to look up in", operand,
+                            (long long)g->gathered_extents[operand], (long long)g->gathered_strides[operand]);
+    words[layout->gather[operand]] = (uint64_t)g->gathered_extents[operand];
+    words[layout->gather[operand] + 1] = (uint64_t)g->gathered_strides[operand];
+    words[layout->gathers] = g->reporter;
+    return LFUSE_OK;
+}
+
 lfuse_status lfuse__geometry_pack(const lfuse__kernel_class *k, const lfuse__layout *layout, const lfuse__geometry *g,
                                   lfuse__packed *packed)
 {
@@ -135,6 +154,8 @@ lfuse_status lfuse__geometry_pack(const lfuse__kernel_class *k, const lfuse__lay
     for (int j = 0; j < k->noperands; j++)
         for (int a = 0; a < k->rank; a++)
             if (layout->slot[j][a] >= 0) LFUSE__TRY(stride_pack(k, layout, j, a, g->strides[j][a], words));
+    for (int j = 0; j < k->noperands; j++)
+        if (layout->gather[j] >= 0) LFUSE__TRY(gather_pack(layout, g, j, words));
     return LFUSE_OK;
 }
 
@@ -143,11 +164,12 @@ bool lfuse__geometry_aligned(const lfuse__kernel_class *k, const lfuse__geometry
     const int inner = k->rank - 1;
     if (!row && k->rank > 1 && g->extents[inner] % vector) return false;
     for (int j = 0; j < k->noperands; j++) {
-        if (k->operands[j].inner != LFUSE__STRIDE_UNIT || (row && k->operands[j].written)) continue;
+        if (!lfuse__in_blocks(&k->operands[j]) || (row && k->operands[j].written)) continue;
         const unsigned size = lfuse__type_bytes(k->operands[j].type), run = size * (unsigned)vector;
         if (g->addresses[j] % (run < 16 ? run : 16)) return false;
         for (int a = 0; a < inner; a++)
             if (g->extents[a] > 1 && g->strides[j][a] % vector) return false;
+        if (k->operands[j].gathered && g->gathered_strides[j] % vector) return false;
     }
     return true;
 }

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
 libfuse_core_la_SOURCES += \
-	%reldir%/access.c %reldir%/body.c %reldir%/check.c %reldir%/emit.h %reldir%/items.c %reldir%/kernel.h \
+	%reldir%/access.c %reldir%/body.c %reldir%/check.c %reldir%/emit.h %reldir%/gather.c %reldir%/items.c %reldir%/kernel.h \
 	%reldir%/lanes.c %reldir%/layout.c %reldir%/member_fold.c %reldir%/multi.c %reldir%/number.c \
 	%reldir%/pointwise.c %reldir%/rowsum.c %reldir%/segment.c %reldir%/table.c %reldir%/text.c

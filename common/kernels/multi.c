@@ -16,6 +16,9 @@ static lfuse_status list_check(const char *name, const lfuse__kernel_class *k, c
     for (int j = 0; j < k->noperands; j++)
         if (k->operands[j].inner == LFUSE__STRIDE_ANY)
             return lfuse__error(LFUSE_ERR_INVALID, "operand %d of a list kernel has strides", j);
+    for (int j = 0; j < k->noperands; j++)
+        if (k->operands[j].gathered || k->operands[j].index)
+            return lfuse__error(LFUSE_ERR_UNSUPPORTED, "operand %d of a list kernel is looked up in", j);
     const int most = LFUSE__ARGUMENT_BYTES / 8 - NUMBERS - 3 - LFUSE__MAX_SLOTS;
     if (k->body->nnumbers > most)
         return lfuse__error(LFUSE_ERR_UNSUPPORTED, "a list kernel of %d numbers; at most %d", k->body->nnumbers, most);

@@ -29,6 +29,9 @@ lfuse_status lfuse__sum_check(const lfuse__kernel_class *k)
 {
     if (k->body->nstores != 1)
         return lfuse__error(LFUSE_ERR_INVALID, "a sum kernel stores 1 value, not %d", k->body->nstores);
+    for (int j = 0; j < k->noperands; j++)
+        if (k->operands[j].gathered || k->operands[j].index)
+            return lfuse__error(LFUSE_ERR_UNSUPPORTED, "operand %d of a sum is looked up in", j);
     const lfuse_type type = k->operands[lfuse__stored_operand(k)].type;
     if (type == LFUSE_I32 || type == LFUSE_BOOL)
         return lfuse__error(LFUSE_ERR_UNSUPPORTED, "sums of %s", lfuse__memory_word(type));

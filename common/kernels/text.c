@@ -60,11 +60,14 @@ void lfuse__text_init(lfuse__text *t, lfuse__strbuf *out, const lfuse__kernel_cl
     t->ix = k->index64 ? "i64" : "i32";
     if (layout) t->numbers = layout->numbers;
     for (int i = 0; i < k->body->ninstr; i++)
-        if (k->body->instr[i].kind == LFUSE__I_LOAD) t->loaded[k->body->instr[i].a] = true;
+        if (k->body->instr[i].kind == LFUSE__I_LOAD && !lfuse__is_gather(k, &k->body->instr[i]))
+            t->loaded[k->body->instr[i].a] = true;
     for (int i = 0; i < k->body->nstores; i++) t->stored[k->body->stores[i].operand] = true;
 }
 
 void lfuse__put_memory(const lfuse__text *t)
 {
-    for (int j = 0; j < t->k->noperands; j++) lfuse__put(t->out, 1, "memory p%d = BUFFER(%d) + W(%d);", j, j, j);
+    for (int j = 0; j < t->k->noperands; j++)
+        if (!t->k->operands[j].index) lfuse__put(t->out, 1, "memory p%d = BUFFER(%d) + W(%d);", j, j, j);
+    lfuse__put_reports(t, 1);
 }

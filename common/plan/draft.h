@@ -10,7 +10,7 @@
 
 /* What one kernel may hold; larger regions are split. Registers, and words of the argument block, bound it. */
 enum {
-    LFUSE__BODY_OPERANDS = LFUSE__MAX_BUFFERS,
+    LFUSE__BODY_OPERANDS = LFUSE__MAX_BUFFERS - 1, /* the last is for the reports of look-ups */
     LFUSE__BODY_INSTRUCTIONS = 256,
     LFUSE__BODY_NUMBERS = 16,
     LFUSE__BODY_WORDS = 84 /* offsets and strides; numbers and extents have the rest of the argument block */

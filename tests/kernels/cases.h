@@ -12,6 +12,7 @@ void case_strides(rig *r, lfuse_type type);   /* ranks 1 ... 8, broadcasts, nega
 void case_row_sums(rig *r, lfuse_type type);
 void case_lists(rig *r, lfuse_type type);
 void case_member_sums(rig *r, lfuse_type type);
+void case_look_ups(rig *r, lfuse_type type);
 void case_table(rig *r);
 /* Every other operator within its bound; ops.def says which. `type` f32 or f64. */
 void case_bounds(rig *r, lfuse_type type);

@@ -41,6 +41,13 @@ static void use_lists(rig *r)
     case_table(r);
 }
 
+static void use_look_ups(rig *r)
+{
+    case_look_ups(r, LFUSE_F32);
+    case_look_ups(r, LFUSE_F16);
+    case_look_ups(r, LFUSE_BOOL);
+}
+
 static void use_bounds(rig *r)
 {
     case_bounds(r, LFUSE_F32);
@@ -51,7 +58,8 @@ static const struct {
     const char *name;
     void (*use)(rig *r);
 } cases[] = {{"operators", use_operators}, {"places", use_places}, {"sums", use_sums}, {"lists", use_lists},
-             {"bounds", use_bounds}};
+             {"bounds", use_bounds},
+             {"look-ups", use_look_ups}};
 
 START_TEST(devices)
 {

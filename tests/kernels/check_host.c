@@ -63,6 +63,15 @@ START_TEST(lists)
 }
 END_TEST
 
+START_TEST(look_ups)
+{
+    rig r;
+    open_form(&r, _i);
+    for (lfuse_type type = LFUSE_F32; type <= LFUSE_BOOL; type++) case_look_ups(&r, type);
+    rig_close(&r);
+}
+END_TEST
+
 START_TEST(bounds)
 {
     rig r;
@@ -82,6 +91,7 @@ static Suite *suite_host(void)
     tcase_add_loop_test(forms, places, 0, 2);
     tcase_add_loop_test(forms, sums, 0, 2);
     tcase_add_loop_test(forms, lists, 0, 2);
+    tcase_add_loop_test(forms, look_ups, 0, 2);
     tcase_add_loop_test(forms, bounds, 0, 2);
     suite_add_tcase(suite, forms);
     return suite;

@@ -84,6 +84,11 @@ static void write_skeletons(writer *w, lfuse_type type, int arch)
         s.k.rank = rank, s.k.index64 = wide, s.k.operands[0].inner = (lfuse__stride_class)inner;
         if (type == LFUSE_F32) wrote(lfuse__rowsum_emit(&w->text, next_name(w), &s.k, &w->facts));
     }
+    for (int wide = 0; wide < 2; wide++) {
+        sample_look_up(&s, type, wide);
+        s.k.index64 = wide;
+        wrote(lfuse__pointwise_emit(&w->text, next_name(w), &s.k, &w->facts));
+    }
     sample_square(&s, type);
     wrote(lfuse__rowsum_emit(&w->text, next_name(w), &s.k, &w->facts));
     sample_fused(&s, type);

@@ -121,6 +121,25 @@ void sample_square(sample *s, lfuse_type type)
     store(s, apply(s, LFUSE__OP_mul, type, a, a, 0), 1);
 }
 
+void sample_look_up(sample *s, lfuse_type type, bool mapped)
+{
+    start(s, mapped ? SAMPLE_MAP + 1 : SAMPLE_MAP);
+    s->k.rank = 2;
+    operand(s, SAMPLE_TABLE, type, false);
+    operand(s, SAMPLE_INDICES, LFUSE_I32, false);
+    operand(s, SAMPLE_RESULT, type, true);
+    operand(s, SAMPLE_MAP, LFUSE_I32, false);
+    s->k.operands[SAMPLE_TABLE].gathered = s->k.operands[SAMPLE_MAP].gathered = true;
+    s->k.operands[SAMPLE_INDICES].inner = s->k.operands[SAMPLE_MAP].inner = LFUSE__STRIDE_REPEAT;
+    int16_t index = load(s, SAMPLE_INDICES);
+    if (mapped) {
+        const int16_t one = add(s, (lfuse__instr){.kind = LFUSE__I_CONST, .type = LFUSE_I32, .number = 1});
+        index = add(s, (lfuse__instr){.kind = LFUSE__I_LOAD, .type = LFUSE_I32, .a = SAMPLE_MAP, .b = index});
+        index = apply(s, LFUSE__OP_add, LFUSE_I32, index, one, 0);
+    }
+    store(s, add(s, (lfuse__instr){.kind = LFUSE__I_LOAD, .type = type, .a = SAMPLE_TABLE, .b = index}), SAMPLE_RESULT);
+}
+
 lfuse__facts facts_items(bool addresses)
 {
     lfuse__facts facts = {.addresses = addresses, .simd = 32};

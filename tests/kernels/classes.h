@@ -31,6 +31,10 @@ void sample_fused(sample *s, lfuse_type type);
 /* Input 0 times itself, stored to operand 1: what sums are made of. Floating types. */
 void sample_square(sample *s, lfuse_type type);
 
+/* Rows of a table of `type` at i32 indices, rank 2; mapped: at 1 more than what a map says of the indices. */
+enum { SAMPLE_TABLE, SAMPLE_INDICES, SAMPLE_RESULT, SAMPLE_MAP };
+void sample_look_up(sample *s, lfuse_type type, bool mapped);
+
 /* Facts of a device of each form: f64, 32-bit or no addresses in tables. */
 lfuse__facts facts_items(bool addresses);
 lfuse__facts facts_lanes(bool addresses);

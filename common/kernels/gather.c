@@ -1,0 +1,52 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Loads whose place along one axis is a register: embedding look-ups. */
+#ifdef HAVE_CONFIG_H
+#include "config.h"
+#endif
+
+#include <stdio.h>
+
+#include "common/kernels/emit.h"
+
+bool lfuse__kernel_gathers(const lfuse__kernel_class *k)
+{
+    for (int j = 0; j < k->noperands; j++)
+        if (k->operands[j].gathered) return true;
+    return false;
+}
+
+int lfuse__kernel_buffers(const lfuse__kernel_class *k)
+{
+    return k->noperands + lfuse__kernel_gathers(k);
+}
+
+bool lfuse__gather_steady(const lfuse__kernel_class *k, int at)
+{
+    bool steady[LFUSE__MAX_INSTRUCTIONS];
+    const int reg = k->body->instr[at].b;
+    for (int n = 0; n <= reg; n++) {
+        const lfuse__instr *i = &k->body->instr[n];
+        const int arity = i->kind == LFUSE__I_APPLY ? lfuse__ops[i->op].arity : i->kind == LFUSE__I_CONVERT;
+        steady[n] = (arity < 1 || steady[i->a]) && (arity < 2 || steady[i->b]) && (arity < 3 || steady[i->c]);
+        if (i->kind != LFUSE__I_LOAD) continue;
+        steady[n] = k->operands[i->a].inner == LFUSE__STRIDE_REPEAT && (!k->operands[i->a].gathered || steady[i->b]);
+    }
+    return steady[reg];
+}
+
+void lfuse__put_reports(const lfuse__text *t, int indent)
+{
+    if (lfuse__kernel_gathers(t->k)) lfuse__put(t->out, indent, "memory reports = BUFFER(%d);", t->k->noperands);
+}
+
+void lfuse__put_look_up(const lfuse__text *t, int indent, int at, const char *value, const char *element)
+{
+    const int word = t->layout->gather[t->k->body->instr[at].a];
+    lfuse__put(t->out, indent, "const i64 n%d = LOOK_UP((i64)(%s), W(%d), reports, W(%d), (u64)(%s));", at, value, word,
+               t->layout->gathers, element);
+}
+
+void lfuse__put_look_up_offset(const lfuse__text *t, int at, char *word, size_t size)
+{
+    snprintf(word, size, "n%d * (i64)W(%d)", at, t->layout->gather[t->k->body->instr[at].a] + 1);
+}
