@@ -3,6 +3,8 @@
 #ifndef TESTS_STUB_INTERNAL_H
 #define TESTS_STUB_INTERNAL_H
 
+#include <sys/types.h>
+
 #include "tests/stub/stub.h"
 
 /* Counts a call of the slot and fails it when that was asked for: first in every slot that returns a status. */
@@ -34,9 +36,31 @@ struct lfuse__bmem {
 typedef void lfuse__stub_function(unsigned char *const *buffers, const unsigned long *words, unsigned long groups,
                                   unsigned long first, unsigned long last);
 
+/* program.c: a compilation: a temporary folder with the source, what becomes of it, and what the compiler says. */
+typedef struct lfuse__stub_folder {
+    char path[256], source[288], object[288], log[288];
+} lfuse__stub_folder;
+lfuse_status lfuse__stub_folder_create(lfuse__stub_folder *f);
+void lfuse__stub_folder_remove(const lfuse__stub_folder *f);
+lfuse_status lfuse__stub_write_file(const char *path, const void *data, size_t bytes);
+lfuse_status lfuse__stub_read_file(const char *path, lfuse__strbuf *out);
+/* `options` go behind the usual ones. */
+lfuse_status lfuse__stub_compile_start(const lfuse__stub_folder *f, const char *options, pid_t *child);
+lfuse_status lfuse__stub_compile_wait(pid_t child, bool *compiled);
+
+/* batch.c: kernels by their text, whatever program they are in; compiled together when the first of them is launched. */
+typedef struct lfuse__stub_texts lfuse__stub_texts; /* those of a program */
+typedef struct lfuse__stub_text lfuse__stub_text;
+lfuse_status lfuse__stub_batch_add(const char *source, lfuse__stub_texts **texts);
+void lfuse__stub_texts_free(lfuse__stub_texts *texts);
+/* NULL: the program has no kernel of that name. */
+const lfuse__stub_text *lfuse__stub_texts_find(const lfuse__stub_texts *texts, const char *name);
+lfuse_status lfuse__stub_text_function(const lfuse__stub_text *text, lfuse__stub_function **function);
+
 struct lfuse__bkernel {
     struct lfuse__bprogram *program;
-    lfuse__stub_function *function;
+    lfuse__stub_function *function; /* NULL: not compiled yet, `text` tells */
+    const lfuse__stub_text *text;
     char name[64];
 };
 

@@ -26,18 +26,15 @@ struct lfuse__bprogram {
     void *library;
     unsigned char *binary;
     size_t bytes;
-    atomic_int references; /* its kernels and the handle */
+    lfuse__stub_texts *texts; /* compiled in batches: the kernels of this program; no library then */
+    atomic_int references;    /* its kernels and the handle */
 };
 
 static const char compile_line[] =
     "exec ${CC:-cc} -std=gnu11 -w -shared -fPIC -O1 -ffp-contract=off -fwrapv -fno-math-errno -fno-strict-aliasing "
-    "-DLFUSE_LANES=\"$4\" $CFLAGS -o \"$2\" \"$1\" -lm >\"$3\" 2>&1";
+    "-DLFUSE_LANES=\"$4\" $CFLAGS $5 -o \"$2\" \"$1\" -lm >\"$3\" 2>&1";
 
-typedef struct folder {
-    char path[256], source[288], object[288], log[288];
-} folder;
-
-static lfuse_status folder_create(folder *f)
+lfuse_status lfuse__stub_folder_create(lfuse__stub_folder *f)
 {
     const char *where = getenv("TMPDIR");
     int length = snprintf(f->path, sizeof f->path, "%s/lfuse-stub-XXXXXX", where && where[0] == '/' ? where : "/tmp");
@@ -49,7 +46,7 @@ static lfuse_status folder_create(folder *f)
     return LFUSE_OK;
 }
 
-static void folder_remove(const folder *f)
+void lfuse__stub_folder_remove(const lfuse__stub_folder *f)
 {
     unlink(f->source);
     unlink(f->object);
@@ -57,7 +54,7 @@ static void folder_remove(const folder *f)
     rmdir(f->path);
 }
 
-static lfuse_status write_file(const char *path, const void *data, size_t bytes)
+lfuse_status lfuse__stub_write_file(const char *path, const void *data, size_t bytes)
 {
     FILE *out = fopen(path, "wb");
     if (!out) return lfuse__error(LFUSE_ERR_IO, "stub: %s: %s", path, strerror(errno));
@@ -66,7 +63,7 @@ static lfuse_status write_file(const char *path, const void *data, size_t bytes)
     return LFUSE_OK;
 }
 
-static lfuse_status read_file(const char *path, lfuse__strbuf *out)
+lfuse_status lfuse__stub_read_file(const char *path, lfuse__strbuf *out)
 {
     char part[4096];
     size_t got;
@@ -82,24 +79,36 @@ static const char *lanes(void)
     return lfuse__stub.vector_lanes ? "16" : "1";
 }
 
-static lfuse_status compile(const folder *f, bool *compiled)
+lfuse_status lfuse__stub_compile_start(const lfuse__stub_folder *f, const char *options, pid_t *child)
 {
-    const char *const arguments[] = {"sh", "-c", compile_line, "sh", f->source, f->object, f->log, lanes(), NULL};
-    pid_t child;
-    int result = 0;
-    int failed = posix_spawn(&child, "/bin/sh", NULL, NULL, (char *const *)arguments, environ);
+    const char *const arguments[] = {"sh",   "-c",    compile_line, "sh",    f->source, f->object,
+                                     f->log, lanes(), options,      NULL};
+    int failed = posix_spawn(child, "/bin/sh", NULL, NULL, (char *const *)arguments, environ);
     if (failed) return lfuse__error(LFUSE_ERR_LIBRARY, "stub: /bin/sh: %s", strerror(failed));
+    return LFUSE_OK;
+}
+
+lfuse_status lfuse__stub_compile_wait(pid_t child, bool *compiled)
+{
+    int result = 0;
     while (waitpid(child, &result, 0) < 0)
         if (errno != EINTR) return lfuse__error(LFUSE_ERR_LIBRARY, "stub: waiting for cc: %s", strerror(errno));
     *compiled = WIFEXITED(result) && WEXITSTATUS(result) == 0;
     return LFUSE_OK;
 }
 
+static lfuse_status compile(const lfuse__stub_folder *f, bool *compiled)
+{
+    pid_t child;
+    LFUSE__TRY(lfuse__stub_compile_start(f, "", &child));
+    return lfuse__stub_compile_wait(child, compiled);
+}
+
 /* Loads the object file of the folder and keeps its bytes. */
-static lfuse_status load(const folder *f, lfuse__bprogram **program)
+static lfuse_status load(const lfuse__stub_folder *f, lfuse__bprogram **program)
 {
     lfuse__strbuf bytes = LFUSE__STRBUF_INIT;
-    lfuse_status status = read_file(f->object, &bytes);
+    lfuse_status status = lfuse__stub_read_file(f->object, &bytes);
     if (status != LFUSE_OK) goto err_free_bytes;
     lfuse__bprogram *p = calloc(1, sizeof *p);
     unsigned char *binary = malloc(bytes.length ? bytes.length : 1);
@@ -138,35 +147,52 @@ lfuse_status lfuse__stub_program_key(lfuse__bdevice *dev, lfuse__strbuf *key)
     return lfuse__strbuf_check(key);
 }
 
+/* A program whose kernels are compiled with those of others. */
+static lfuse_status build_later(const char *source, lfuse__bprogram **program)
+{
+    lfuse__bprogram *p = calloc(1, sizeof *p);
+    if (!p) return lfuse__error(LFUSE_ERR_MEMORY, "stub: no memory for a program");
+    lfuse_status status = lfuse__stub_batch_add(source, &p->texts);
+    if (status != LFUSE_OK) {
+        free(p);
+        return status;
+    }
+    atomic_init(&p->references, 1);
+    lfuse__stub_live_add(&lfuse__stub_alive.programs, 1);
+    *program = p;
+    return LFUSE_OK;
+}
+
 lfuse_status lfuse__stub_program_build(lfuse__bdevice *dev, const char *source, lfuse__strbuf *log,
                                        lfuse__bprogram **program)
 {
-    folder f;
+    lfuse__stub_folder f;
     bool compiled = false;
     (void)dev;
     ENTER(program_build);
-    LFUSE__TRY(folder_create(&f));
-    lfuse_status status = write_file(f.source, source, strlen(source));
+    if (lfuse__stub.batched) return build_later(source, program);
+    LFUSE__TRY(lfuse__stub_folder_create(&f));
+    lfuse_status status = lfuse__stub_write_file(f.source, source, strlen(source));
     if (status == LFUSE_OK) status = compile(&f, &compiled);
     if (status == LFUSE_OK && !compiled) {
-        status = read_file(f.log, log);
+        status = lfuse__stub_read_file(f.log, log);
         if (status == LFUSE_OK) status = lfuse__error(LFUSE_ERR_COMPILE, "stub: the host compiler refuses the source");
     }
     if (status == LFUSE_OK) status = load(&f, program);
-    folder_remove(&f);
+    lfuse__stub_folder_remove(&f);
     return status;
 }
 
 lfuse_status lfuse__stub_program_load(lfuse__bdevice *dev, const void *binary, size_t bytes,
                                       lfuse__bprogram **program)
 {
-    folder f;
+    lfuse__stub_folder f;
     (void)dev;
     ENTER(program_load);
-    LFUSE__TRY(folder_create(&f));
-    lfuse_status status = write_file(f.object, binary, bytes);
+    LFUSE__TRY(lfuse__stub_folder_create(&f));
+    lfuse_status status = lfuse__stub_write_file(f.object, binary, bytes);
     if (status == LFUSE_OK) status = load(&f, program);
-    folder_remove(&f);
+    lfuse__stub_folder_remove(&f);
     return status;
 }
 
@@ -180,7 +206,8 @@ lfuse_status lfuse__stub_program_binary(lfuse__bprogram *program, lfuse__strbuf 
 static void program_release(lfuse__bprogram *program)
 {
     if (atomic_fetch_sub(&program->references, 1) != 1) return;
-    dlclose(program->library);
+    if (program->library) dlclose(program->library);
+    lfuse__stub_texts_free(program->texts);
     free(program->binary);
     free(program);
 }
@@ -196,11 +223,13 @@ lfuse_status lfuse__stub_kernel_create(lfuse__bprogram *program, const char *nam
     ENTER(kernel_create);
     char part[80];
     snprintf(part, sizeof part, "%s_part", name);
-    void *symbol = dlsym(program->library, part);
-    if (!symbol) return lfuse__error(LFUSE_ERR_COMPILE, "stub: the program has no kernel %s", name);
+    void *symbol = program->library ? dlsym(program->library, part) : NULL;
+    const lfuse__stub_text *text = program->texts ? lfuse__stub_texts_find(program->texts, name) : NULL;
+    if (!symbol && !text) return lfuse__error(LFUSE_ERR_COMPILE, "stub: the program has no kernel %s", name);
     lfuse__bkernel *k = calloc(1, sizeof *k);
     if (!k) return lfuse__error(LFUSE_ERR_MEMORY, "stub: no memory for a kernel");
     memcpy(&k->function, &symbol, sizeof symbol);
+    k->text = text;
     snprintf(k->name, sizeof k->name, "%s", name);
     k->program = program;
     atomic_fetch_add(&program->references, 1);
@@ -226,10 +255,12 @@ void lfuse__stub_kernel_destroy(lfuse__bkernel *kernel)
 
 lfuse_status lfuse__stub_launch(lfuse__bstream *s, lfuse__bkernel *kernel, const lfuse__launch_args *launch)
 {
-    command c = {.kind = COMMAND_LAUNCH, .function = kernel->function, .groups = launch->groups};
+    command c = {.kind = COMMAND_LAUNCH, .groups = launch->groups};
     lfuse__stub_call call = {.groups = launch->groups, .group = launch->group, .nbuffers = launch->nbuffers,
                              .nwords = launch->nwords};
     ENTER(launch);
+    if (!kernel->function) LFUSE__TRY(lfuse__stub_text_function(kernel->text, &kernel->function));
+    c.function = kernel->function;
     uint64_t bytes = 8 * ((uint64_t)launch->nbuffers + launch->nwords);
     if (launch->nbuffers > LFUSE__MAX_BUFFERS || launch->nwords > sizeof c.words / 8 ||
         bytes > lfuse__stub.max_argument_bytes || launch->group == 0 || launch->group > lfuse__stub.max_group)

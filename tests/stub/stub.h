@@ -53,12 +53,16 @@ typedef struct lfuse__stub_settings {
     unsigned gemm_slow, gemm_failing; /* bit i: runs of candidate i take longer, fail (ERR_UNSUPPORTED) */
     uint64_t gemm_workspace;  /* of every candidate but the last, which needs none */
     uint64_t foreign_low, foreign_high; /* addresses in [low, high) belong to another context */
+    bool batched;           /* kernels are compiled late, many at once and each text once, without optimisation */
     uint64_t edge_groups;   /* not 0: of a launch, only that many first and last groups are run */
 } lfuse__stub_settings;
 
 enum { LFUSE__STUB_GEMM_SLOW_US = 50 };
 
 extern lfuse__stub_settings lfuse__stub;
+
+/* What the batches cost so far: texts asked for, those unlike all others, and the time of their compilation. */
+void lfuse__stub_batch_cost(uint64_t *asked, uint64_t *compiled, double *seconds);
 
 /* Default settings, no failure, counters and log cleared. Live objects stay counted. */
 void lfuse__stub_reset(void);
