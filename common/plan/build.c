@@ -13,7 +13,7 @@
 
 typedef struct known {
     int32_t node;
-    int8_t axis[LFUSE_MAX_RANK];
+    lfuse__view walk;
     int16_t reg;
 } known;
 
@@ -89,54 +89,59 @@ static lfuse__span span_of(const lfuse__node *n)
     return !n->list ? LFUSE__SPAN_TENSOR : n->rank ? LFUSE__SPAN_LIST : LFUSE__SPAN_MEMBERS;
 }
 
+static lfuse_status not_affine(int32_t node)
+{
+    return lfuse__error(LFUSE_ERR_UNSUPPORTED, "value %d of a plan is walked in a way that no kernel can", (int)node);
+}
+
 /* Operands are compared as bytes. */
-static void describe(const lfuse__draft *d, const lfuse__home *home, int32_t like, const int8_t *axis,
+static void describe(lfuse__builder *b, const lfuse__home *home, int32_t like, const lfuse__view *walk,
                      lfuse__operand *o)
 {
-    const lfuse__node *n = lfuse__draft_node(d, like);
-    int i;
+    const lfuse__node *n = lfuse__draft_node(b->d, like);
+    lfuse__view within;
 
+    if (home->part) {
+        if (!lfuse__view_compose(b->d, walk, like, &home->view, &within)) b->status = not_affine(like);
+        walk = &within;
+    }
     memset(o, 0, sizeof *o);
     o->place = home->place;
     o->index = home->index;
     o->span = span_of(n);
     o->type = (lfuse_type)n->type;
-    o->gathered = -1;
-    memcpy(o->axis, axis, sizeof o->axis);
-    if (n->list) return;
-    o->rank = n->rank;
-    memcpy(o->shape, n->shape, sizeof o->shape);
-    for (i = 0; i < LFUSE_MAX_RANK; i++) o->step[i] = axis[i] >= 0;
+    o->gathered = walk->gathered;
+    o->rank = walk->rank;
+    memcpy(o->axis, walk->axis, sizeof o->axis);
+    memcpy(o->shape, walk->shape, sizeof o->shape);
+    memcpy(o->offset, walk->offset, sizeof o->offset);
+    memcpy(o->step, walk->step, sizeof o->step);
 }
 
-static int load(lfuse__builder *b, const lfuse__operand *o)
+/* `at`: the register that is looked up, or -1. */
+static int load(lfuse__builder *b, const lfuse__operand *o, int at)
 {
     const int index = operand(b, o);
     int i;
 
     for (i = 0; i < b->ninstr; i++)
-        if (b->instr[i].kind == LFUSE__I_LOAD && b->instr[i].a == index) return i;
+        if (b->instr[i].kind == LFUSE__I_LOAD && b->instr[i].a == index && b->instr[i].b == at) return i;
     i = append(b, LFUSE__I_LOAD, o->type);
-    if (!b->overflow) b->instr[i].a = (int16_t)index;
+    if (b->overflow) return i;
+    b->instr[i].a = (int16_t)index;
+    b->instr[i].b = (int16_t)at;
     return i;
-}
-
-static void loop_axes(const lfuse__builder *b, int8_t *axis)
-{
-    int i;
-
-    for (i = 0; i < LFUSE_MAX_RANK; i++) axis[i] = (int8_t)(i < b->rank ? i : -1);
 }
 
 int lfuse__builder_load_type(lfuse__builder *b, const lfuse__home *home, int32_t like, lfuse_type type)
 {
-    int8_t axis[LFUSE_MAX_RANK];
+    lfuse__view own;
     lfuse__operand o;
 
-    loop_axes(b, axis);
-    describe(b->d, home, like, axis, &o);
+    lfuse__view_identity(b->d, like, &own);
+    describe(b, home, like, &own, &o);
     o.type = type;
-    return load(b, &o);
+    return load(b, &o, -1);
 }
 
 int lfuse__builder_load_home(lfuse__builder *b, const lfuse__home *home, int32_t like)
@@ -144,15 +149,16 @@ int lfuse__builder_load_home(lfuse__builder *b, const lfuse__home *home, int32_t
     return lfuse__builder_load_type(b, home, like, (lfuse_type)lfuse__draft_node(b->d, like)->type);
 }
 
-static int load_node(lfuse__builder *b, int32_t node, const int8_t *axis)
+static int load_node(lfuse__builder *b, int32_t node, const lfuse__view *walk, int at)
 {
     const lfuse__node *n = lfuse__draft_node(b->d, node);
     lfuse__home home = b->d->home[node];
     lfuse__operand o;
 
-    if (n->name >= 0) home = (lfuse__home){ true, LFUSE__PLACE_BOUND, n->name };
-    describe(b->d, &home, node, axis, &o);
-    return load(b, &o);
+    if (n->name >= 0) home = (lfuse__home){ .set = true, .place = LFUSE__PLACE_BOUND, .index = n->name };
+    if (n->kind == LFUSE__INDEX && !home.set) home.place = LFUSE__PLACE_INDEX;
+    describe(b, &home, node, walk, &o);
+    return load(b, &o, at);
 }
 
 static int number(lfuse__builder *b, int32_t node, lfuse_type type)
@@ -191,28 +197,49 @@ int lfuse__builder_convert(lfuse__builder *b, int reg, lfuse_type from, lfuse_ty
     return result;
 }
 
-/* The register of operand i of a node that is computed here. */
-static int argument(lfuse__builder *b, int32_t node, int i, const int8_t *axis)
+/* How the loop walks the base of operand i of a node that it walks so. */
+static int32_t argument_walk(lfuse__builder *b, int32_t node, int i, const lfuse__view *walk, lfuse__view *composed)
 {
-    int8_t own[LFUSE_MAX_RANK], composed[LFUSE_MAX_RANK];
-    int32_t base;
-    int j;
+    lfuse__view own;
+    const int32_t base = lfuse__draft_operand(b->d, node, i, &own);
 
-    base = lfuse__draft_operand(b->d, node, i, own);
-    for (j = 0; j < LFUSE_MAX_RANK; j++) composed[j] = axis[j] < 0 ? -1 : own[axis[j]];
-    return lfuse__builder_value(b, base, composed);
+    if (!lfuse__view_compose(b->d, walk, node, &own, composed)) b->status = not_affine(node);
+    return base;
 }
 
-static int compute(lfuse__builder *b, int32_t node, const int8_t *axis)
+/* The register of operand i of a node that is computed here. */
+static int argument(lfuse__builder *b, int32_t node, int i, const lfuse__view *walk)
+{
+    lfuse__view composed;
+    const int32_t base = argument_walk(b, node, i, walk, &composed);
+
+    return b->status ? 0 : lfuse__builder_value(b, base, &composed);
+}
+
+/* The row of a table that an index names; the table lies in memory. */
+static int look_up(lfuse__builder *b, int32_t node, const lfuse__view *walk)
+{
+    const int at = argument(b, node, 1, walk);
+    lfuse__view composed;
+    const int32_t table = argument_walk(b, node, 0, walk, &composed);
+
+    return b->overflow || b->status ? 0 : load_node(b, table, &composed, at);
+}
+
+static int compute(lfuse__builder *b, int32_t node, const lfuse__view *walk)
 {
     const lfuse__node *n = lfuse__draft_node(b->d, node);
     int i, reg, in[3] = { -1, -1, -1 };
 
     if (lfuse__draft_immediate(b->d, node)) return number(b, n->in[0], (lfuse_type)n->type);
+    if (n->kind == LFUSE__INDEX) return load_node(b, node, walk, -1);
     if (++b->depth > LFUSE__BODY_INSTRUCTIONS) b->overflow = true;
-    for (i = 0; i < n->nin && !b->overflow && !b->status; i++) in[i] = argument(b, node, i, axis);
+    if (n->kind == LFUSE__GATHER) in[0] = b->overflow ? 0 : look_up(b, node, walk);
+    for (i = 0; i < n->nin && n->kind != LFUSE__GATHER && !b->overflow && !b->status; i++)
+        in[i] = argument(b, node, i, walk);
     b->depth--;
     if (b->overflow || b->status) return 0;
+    if (n->kind == LFUSE__GATHER || b->d->solid[node]) return in[0];
     if (n->kind == LFUSE__CAST)
         return lfuse__builder_convert(b, in[0], (lfuse_type)lfuse__draft_node(b->d, n->in[0])->type,
                                       (lfuse_type)n->type);
@@ -226,43 +253,48 @@ static int compute(lfuse__builder *b, int32_t node, const int8_t *axis)
 }
 
 /* Axes of extent 1 are the same wherever they walk; what is asked for twice must compare equal. */
-static void remember(lfuse__builder *b, int32_t node, const int8_t *axis, int reg)
+static void remember(lfuse__builder *b, int32_t node, const lfuse__view *walk, int reg)
 {
     known *k;
 
     if (b->overflow || b->nknown == LFUSE__BODY_INSTRUCTIONS) return;
     k = &b->known[b->nknown++];
     k->node = node;
-    memcpy(k->axis, axis, sizeof k->axis);
+    k->walk = *walk;
     k->reg = (int16_t)reg;
 }
 
 void lfuse__builder_given(lfuse__builder *b, int32_t node, int reg)
 {
-    int8_t axis[LFUSE_MAX_RANK];
+    lfuse__view own;
 
-    loop_axes(b, axis);
-    remember(b, node, axis, reg);
+    lfuse__view_identity(b->d, node, &own);
+    remember(b, node, &own, reg);
 }
 
-int lfuse__builder_value(lfuse__builder *b, int32_t node, const int8_t *axis)
+int lfuse__builder_value(lfuse__builder *b, int32_t node, const lfuse__view *walk)
 {
     const lfuse__draft *d = b->d;
     const lfuse__view *v = &d->views[node];
-    int8_t composed[LFUSE_MAX_RANK];
+    lfuse__view own;
     int i, reg;
     bool here;
 
     if (b->overflow || b->status) return 0;
+    if (!walk) {
+        lfuse__view_identity(d, node, &own);
+        walk = &own;
+    }
     if (v->base != node) {
-        for (i = 0; i < LFUSE_MAX_RANK; i++) composed[i] = axis[i] < 0 ? -1 : v->axis[axis[i]];
-        return lfuse__builder_value(b, v->base, composed);
+        lfuse__view composed;
+        if (!lfuse__view_compose(d, walk, node, v, &composed)) b->status = not_affine(node);
+        return b->status ? 0 : lfuse__builder_value(b, v->base, &composed);
     }
     for (i = 0; i < b->nknown; i++)
-        if (b->known[i].node == node && !memcmp(b->known[i].axis, axis, sizeof composed)) return b->known[i].reg;
+        if (b->known[i].node == node && lfuse__view_equal(&b->known[i].walk, walk)) return b->known[i].reg;
     here = d->inlined[node] || (b->region >= 0 && d->region[node] == b->region);
-    reg = here ? compute(b, node, axis) : load_node(b, node, axis);
-    remember(b, node, axis, reg);
+    reg = here ? compute(b, node, walk) : load_node(b, node, walk, -1);
+    remember(b, node, walk, reg);
     return reg;
 }
 
@@ -277,25 +309,26 @@ static void store(lfuse__builder *b, int reg, lfuse__operand *o)
     b->stores[b->nstores++].operand = (int16_t)index;
 }
 
-void lfuse__builder_store(lfuse__builder *b, int reg, const lfuse__home *home, int32_t like, const int8_t *axis)
+static void store_as(lfuse__builder *b, int reg, const lfuse__home *home, int32_t like, const lfuse__view *walk,
+                     lfuse_type type)
 {
-    int8_t own[LFUSE_MAX_RANK];
+    lfuse__view own;
     lfuse__operand o;
 
-    loop_axes(b, own);
-    describe(b->d, home, like, axis ? axis : own, &o);
+    lfuse__view_identity(b->d, like, &own);
+    describe(b, home, like, walk ? walk : &own, &o);
+    o.type = type;
     store(b, reg, &o);
+}
+
+void lfuse__builder_store(lfuse__builder *b, int reg, const lfuse__home *home, int32_t like, const lfuse__view *walk)
+{
+    store_as(b, reg, home, like, walk, (lfuse_type)lfuse__draft_node(b->d, like)->type);
 }
 
 void lfuse__builder_store_type(lfuse__builder *b, int reg, const lfuse__home *home, int32_t like, lfuse_type type)
 {
-    int8_t axis[LFUSE_MAX_RANK];
-    lfuse__operand o;
-
-    loop_axes(b, axis);
-    describe(b->d, home, like, axis, &o);
-    o.type = type;
-    store(b, reg, &o);
+    store_as(b, reg, home, like, NULL, type);
 }
 
 static void *copy(const void *data, int count, size_t element)

@@ -16,16 +16,26 @@ enum {
     LFUSE__BODY_WORDS = 84 /* offsets and strides; numbers and extents have the rest of the argument block */
 };
 
-/* A node as a walk over the memory of another node that is no view. */
+/*
+ * A walk over the memory of a node that is no view, as lfuse__operand says: by the axes of whoever walks (a node that is
+ * a view, a node that reads an operand, the loop of a step). What is beyond `rank` or repeats is 0, so that equal walks
+ * have equal members.
+ */
 typedef struct lfuse__view {
     int32_t base;
-    int8_t axis[LFUSE_MAX_RANK]; /* of the base, -1: repeats */
+    int8_t rank;                 /* of the shape; of lists 0 */
+    int8_t gathered;             /* axis of the shape along which an index is looked up; -1 */
+    int8_t axis[LFUSE_MAX_RANK]; /* of the shape, -1: repeats */
+    lfuse_size shape[LFUSE_MAX_RANK], offset[LFUSE_MAX_RANK]; /* [axis of the shape] */
+    lfuse_size step[LFUSE_MAX_RANK];                          /* [axis of the walker] */
 } lfuse__view;
 
 typedef struct lfuse__home {
     bool set;
     lfuse__place place;
     int index;
+    bool part;        /* of larger memory, which the node's axes walk by `view` (whose base means nothing) */
+    lfuse__view view;
 } lfuse__home;
 
 typedef enum lfuse__unit_kind {
@@ -60,9 +70,11 @@ typedef struct lfuse__draft {
     /* Decisions that outlive a round. */
     bool *cut;        /* [nodes] lies in memory, and nothing is fused behind it */
     bool *indirect;   /* [names] the update goes through other memory and a copy */
+    bool *solid;      /* [nodes] a view that is copied: a node that computes the identity of its operand */
     bool changed;     /* another round is needed */
 
     lfuse__view *views;
+    lfuse__view *at;  /* of what is inlined in one place: how the loop of the kernel walks it */
     int32_t *list;    /* name of a list that a list value is congruent with, -1 for tensors */
     int32_t *reads;   /* how often computing nodes read the node's memory or value, through views too */
     int32_t *reader;  /* the last of them; -2 - v: copied out through the view v */
@@ -90,9 +102,9 @@ static inline const lfuse__node *lfuse__draft_node(const lfuse__draft *d, int32_
 {
     return &d->g->nodes[i];
 }
-/* Pointwise functions and casts of tensors and lists; not functions of numbers. */
+/* Pointwise functions, casts and look-ups of tensors and lists, and copied views; not functions of numbers. */
 bool lfuse__draft_pointwise(const lfuse__draft *d, int32_t node);
-/* What needs a kernel or a product: the above, sums, matmuls. */
+/* What needs memory or a kernel or a product: the above, sums, matmuls, concatenations. */
 bool lfuse__draft_computes(const lfuse__draft *d, int32_t node);
 /* A number that has been given a type: costs nothing anywhere. */
 bool lfuse__draft_immediate(const lfuse__draft *d, int32_t node);
@@ -103,14 +115,56 @@ lfuse_status lfuse__draft_house(lfuse__draft *d, int32_t node);
 /* Enlarges an array to hold one element more, and clears the new ones. ERR_MEMORY. */
 lfuse_status lfuse__draft_grow(void **array, int count, int *capacity, size_t element);
 
+/* ---- sizes.c: numbers may be negative; expressions that are new go into the graph (poisoned when there is no room) ---- */
+bool lfuse__size_literal(lfuse_size s);
+lfuse_size lfuse__size_sum(lfuse_graph *g, lfuse_size a, lfuse_size b);
+lfuse_size lfuse__size_product(lfuse_graph *g, lfuse_size a, lfuse_size b);
+/* Whether they have the same value whatever the sizes are; false where that is not known. */
+bool lfuse__size_same(const lfuse_graph *g, lfuse_size a, lfuse_size b);
+/* A product as a number and symbolic sizes that are no products, ascending. */
+enum { LFUSE__MOST_FACTORS = 16 };
+typedef struct lfuse__factors {
+    bool known; /* false: too many or too large; such are equal to nothing */
+    int64_t number;
+    int count;
+    lfuse_size factor[LFUSE__MOST_FACTORS];
+} lfuse__factors;
+void lfuse__factors_of(const lfuse_graph *g, lfuse_size s, lfuse__factors *f);
+void lfuse__factors_times(const lfuse_graph *g, lfuse__factors *f, lfuse_size s);
+bool lfuse__factors_equal(const lfuse__factors *a, const lfuse__factors *b);
+/* Whether b is a whole multiple of a. */
+bool lfuse__factors_divide(const lfuse__factors *a, const lfuse__factors *b);
+
+/* ---- walk.c ---- */
+/* A node walking itself. */
+void lfuse__view_identity(const lfuse__draft *d, int32_t node, lfuse__view *v);
+bool lfuse__view_equal(const lfuse__view *a, const lfuse__view *b);
+/*
+ * Who walks `through` by `outer` (whose shape may be another one of as many elements), and `through` walks its base by
+ * `inner`: how the first walks the base. False where that is not affine.
+ */
+bool lfuse__view_compose(const lfuse__draft *d, const lfuse__view *outer, int32_t through, const lfuse__view *inner,
+                         lfuse__view *out);
+/* The walk of a walker that has the shape of the node `from` as that of one that has the shape of `to`. */
+bool lfuse__view_reshape(const lfuse__draft *d, const lfuse__view *v, int32_t from, int32_t to, lfuse__view *out);
+/* Whether the elements of `node`, which walks its base by v, are all those of the base in order. */
+bool lfuse__view_linear(const lfuse__draft *d, int32_t node, const lfuse__view *v);
+
 /* ---- views.c ---- */
 void lfuse__draft_views(lfuse__draft *d);
-/* The operand i of a node: axis[j] of the operand's base that axis j of the node walks. Returns the base. */
-int32_t lfuse__draft_operand(const lfuse__draft *d, int32_t node, int i, int8_t *axis);
-/* Whether a node whose axes walk those of `base` by `axis` has the same elements at the same indices. */
-bool lfuse__draft_same_index(const lfuse__draft *d, int32_t node, int32_t base, const int8_t *axis);
-/* Whether each element of `base` is walked at most once. */
-bool lfuse__draft_once(const lfuse__draft *d, int32_t node, int32_t base, const int8_t *axis);
+/* A node that is no node of its own but a walk over its base. */
+bool lfuse__draft_is_view(const lfuse__draft *d, int32_t node);
+/*
+ * The operand i of a node: how the node's axes walk the operand's base, which is returned. Of REDUCE, MATMUL, CONCAT,
+ * MEMBER_SUM and SCATTER_ADD the walkers are the operand's own axes.
+ */
+int32_t lfuse__draft_operand(const lfuse__draft *d, int32_t node, int i, lfuse__view *walk);
+/* Whether a node which walks its operand's base so has the same shape and the same elements at the same indices. */
+bool lfuse__draft_same_index(const lfuse__draft *d, int32_t node, const lfuse__view *walk);
+/* Whether each element of the base is walked at most once. */
+bool lfuse__draft_once(const lfuse__draft *d, int32_t node, const lfuse__view *walk);
+/* Whether the node can be computed by a kernel whose loop walks it so. */
+bool lfuse__draft_reaches(const lfuse__draft *d, int32_t node, const lfuse__view *walk);
 
 /* ---- lists.c ---- */
 void lfuse__draft_lists(lfuse__draft *d);
@@ -124,7 +178,7 @@ void lfuse__draft_reads(lfuse__draft *d);
 
 /* ---- pointwise.c: which nodes are computed inside others, levels, regions ---- */
 void lfuse__draft_inline(lfuse__draft *d);
-bool lfuse__draft_fuses(const lfuse__draft *d, int32_t producer, int32_t node, const int8_t *axis);
+bool lfuse__draft_fuses(const lfuse__draft *d, int32_t producer, int32_t node, const lfuse__view *walk);
 lfuse_status lfuse__draft_levels(lfuse__draft *d);
 lfuse_status lfuse__draft_regions(lfuse__draft *d);
 /* plan.c: the units in order of execution */
@@ -142,8 +196,8 @@ typedef struct lfuse__builder lfuse__builder;
 lfuse_status lfuse__builder_create(lfuse__draft *d, int32_t region, int rank, const lfuse_size *extents,
                                    lfuse__builder **b);
 void lfuse__builder_destroy(lfuse__builder *b);
-/* Register of a node, or of its operand, where loop axis i walks axis[i] of the node. */
-int lfuse__builder_value(lfuse__builder *b, int32_t node, const int8_t *axis);
+/* Register of a node, which the loop walks so; NULL: the loop's axes are those of the node. */
+int lfuse__builder_value(lfuse__builder *b, int32_t node, const lfuse__view *walk);
 /* An operand whose axes are those of the loop. */
 int lfuse__builder_load_home(lfuse__builder *b, const lfuse__home *home, int32_t like);
 /* The same of memory of another type, which the register then has. */
@@ -151,8 +205,8 @@ int lfuse__builder_load_type(lfuse__builder *b, const lfuse__home *home, int32_t
 /* The value of `node`, which is not computed here, is this register. */
 void lfuse__builder_given(lfuse__builder *b, int32_t node, int reg);
 int lfuse__builder_convert(lfuse__builder *b, int reg, lfuse_type from, lfuse_type to);
-/* Stores a register in a home that is `like` a node in type and span; axis may be NULL: those of the loop. */
-void lfuse__builder_store(lfuse__builder *b, int reg, const lfuse__home *home, int32_t like, const int8_t *axis);
+/* Stores a register in a home that is `like` a node in type and span, which the loop walks so; NULL as above. */
+void lfuse__builder_store(lfuse__builder *b, int reg, const lfuse__home *home, int32_t like, const lfuse__view *walk);
 /* The same in memory of another type, which the register has already. */
 void lfuse__builder_store_type(lfuse__builder *b, int reg, const lfuse__home *home, int32_t like, lfuse_type type);
 /* True when the step is too large (its contents are then of no use). */

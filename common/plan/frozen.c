@@ -6,8 +6,6 @@
 /* Which values depend on frozen inputs and constants alone, and who reads which value. */
 #include "common/plan/draft.h"
 
-#include <string.h>
-
 /* Whether a number is the same in every run. Numbers stand before what is made of them. */
 static bool constant(const lfuse__draft *d, int32_t node)
 {
@@ -47,27 +45,30 @@ void lfuse__draft_frozen(lfuse__draft *d)
 }
 
 /* Operands of one node that walk the same memory in the same way are one read. */
-static bool repeated(const lfuse__draft *d, int32_t node, int i, int32_t base, const int8_t *axis)
+static bool repeated(const lfuse__draft *d, int32_t node, int i, const lfuse__view *walk)
 {
-    int8_t other[LFUSE_MAX_RANK];
+    lfuse__view other;
     int j;
 
-    for (j = 0; j < i; j++)
-        if (lfuse__draft_operand(d, node, j, other) == base && !memcmp(axis, other, sizeof other)) return true;
+    for (j = 0; j < i && lfuse__draft_node(d, node)->kind != LFUSE__CONCAT; j++) {
+        lfuse__draft_operand(d, node, j, &other);
+        if (lfuse__view_equal(walk, &other)) return true;
+    }
     return false;
 }
 
 static void count_operands(lfuse__draft *d, int32_t node)
 {
     const lfuse__node *n = lfuse__draft_node(d, node);
-    int8_t axis[LFUSE_MAX_RANK];
+    lfuse__view walk;
     int i;
 
     for (i = 0; i < n->nin; i++) {
-        const int32_t base = lfuse__draft_operand(d, node, i, axis);
-        if (repeated(d, node, i, base, axis)) continue;
+        const int32_t base = lfuse__draft_operand(d, node, i, &walk);
+        if (repeated(d, node, i, &walk)) continue;
         d->reads[base]++;
         d->reader[base] = node;
+        if (n->kind == LFUSE__GATHER && i == 0) d->cut[base] = true; /* looked up in memory */
         if (n->kind == LFUSE__MATMUL || (d->prepared[base] && !d->prepared[node])) d->needed[base] = true;
     }
 }
@@ -75,7 +76,7 @@ static void count_operands(lfuse__draft *d, int32_t node)
 static void count_result(lfuse__draft *d, int32_t value, bool update)
 {
     const lfuse__view *v = &d->views[value];
-    const bool same = v->base == value || lfuse__draft_same_index(d, value, v->base, v->axis);
+    const bool same = v->base == value || lfuse__view_linear(d, value, v);
 
     if (same || update) d->results[v->base] = true;
     if (same) return;

@@ -6,8 +6,6 @@
 /* Lists: which lists a value is congruent with, and sums of whole members. Pointwise regions of lists are regions. */
 #include "common/plan/draft.h"
 
-#include <string.h>
-
 #include "common/base/error.h"
 
 void lfuse__draft_lists(lfuse__draft *d)
@@ -25,15 +23,13 @@ void lfuse__draft_lists(lfuse__draft *d)
 lfuse_status lfuse__make_member_sum(lfuse__draft *d, const lfuse__unit *u, lfuse__stage *stage)
 {
     const lfuse__node *n = lfuse__draft_node(d, u->node);
-    int8_t axis[LFUSE_MAX_RANK];
     lfuse__step *step;
     lfuse__builder *b;
     lfuse_status status;
     int reg;
 
     LFUSE__TRY(lfuse__builder_create(d, -1, 0, NULL, &b));
-    memset(axis, -1, sizeof axis);
-    reg = lfuse__builder_value(b, n->in[0], axis);
+    reg = lfuse__builder_value(b, n->in[0], NULL);
     lfuse__builder_store(b, reg, &d->home[u->node], u->node, NULL);
     if (lfuse__builder_overflow(b)) {
         status = lfuse__draft_split(d, -1, n->in, 1);

@@ -137,7 +137,7 @@ static lfuse_status make_stages(lfuse__draft *d)
     return LFUSE_OK;
 }
 
-/* Everything but `cut` and `indirect` starts anew. */
+/* Everything but `cut`, `indirect` and `solid` starts anew. */
 static void reset(lfuse__draft *d)
 {
     lfuse_graph *graph = d->out->graph;
@@ -173,6 +173,7 @@ static lfuse_status round_of_passes(lfuse__draft *d)
     LFUSE__TRY(lfuse__draft_results(d));
     LFUSE__TRY(lfuse__draft_units(d));
     LFUSE__TRY(make_stages(d));
+    LFUSE__TRY(lfuse_graph_check(d->out->graph)); /* there was room for new sizes */
     return d->changed ? LFUSE_OK : lfuse__draft_check_updates(d);
 }
 
@@ -194,7 +195,9 @@ static bool allocate(lfuse__draft *d)
 
     d->cut = calloc(n, sizeof *d->cut);
     d->indirect = calloc(names, sizeof *d->indirect);
+    d->solid = calloc(n, sizeof *d->solid);
     d->views = calloc(n, sizeof *d->views);
+    d->at = calloc(n, sizeof *d->at);
     d->list = calloc(n, sizeof *d->list);
     d->reads = calloc(n, sizeof *d->reads);
     d->reader = calloc(n, sizeof *d->reader);
@@ -210,7 +213,7 @@ static bool allocate(lfuse__draft *d)
     d->next = calloc(n, sizeof *d->next);
     d->number = calloc(n, sizeof *d->number);
     d->home = calloc(n, sizeof *d->home);
-    return d->cut && d->indirect && d->views && d->list && d->reads && d->reader && d->results && d->needed &&
+    return d->cut && d->indirect && d->solid && d->views && d->at && d->list && d->reads && d->reader && d->results && d->needed &&
            d->outside && d->target && d->next_target && d->prepared && d->inlined && d->level && d->region &&
            d->next && d->number && d->home;
 }
@@ -233,7 +236,9 @@ static void release(lfuse__draft *d)
     free(d->reader);
     free(d->reads);
     free(d->list);
+    free(d->at);
     free(d->views);
+    free(d->solid);
     free(d->indirect);
     free(d->cut);
 }

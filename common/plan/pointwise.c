@@ -14,43 +14,50 @@
 
 #include "common/base/error.h"
 
-/* The node whose axes the operand map of `reader` belongs to. */
-static int32_t walker(const lfuse__draft *d, int32_t reader)
-{
-    const lfuse__node *n = lfuse__draft_node(d, reader);
-
-    return n->kind == LFUSE__REDUCE || n->kind == LFUSE__MEMBER_SUM ? n->in[0] : reader;
-}
-
-/* The map by which the only reader walks the node: through a copied view, or as one of its operands. */
-static int32_t reading(const lfuse__draft *d, int32_t node, int8_t *axis)
+/* The walk by which the only reader reads the node: through a copied view, or as one of its operands. The walker. */
+static int32_t reading(const lfuse__draft *d, int32_t node, lfuse__view *walk)
 {
     const int32_t reader = d->reader[node];
     int i = 0;
 
     if (reader < 0) {
-        memcpy(axis, d->views[-2 - reader].axis, LFUSE_MAX_RANK);
+        *walk = d->views[-2 - reader];
         return -2 - reader;
     }
-    while (lfuse__draft_operand(d, reader, i, axis) != node) i++;
-    return walker(d, reader);
+    while (lfuse__draft_operand(d, reader, i, walk) != node) i++;
+    switch ((lfuse__node_kind)lfuse__draft_node(d, reader)->kind) {
+    case LFUSE__REDUCE:
+    case LFUSE__MEMBER_SUM:
+    case LFUSE__CONCAT: return lfuse__draft_node(d, reader)->in[i];
+    default: return reader;
+    }
+}
+
+/* Whether the kernel that computes the reader can compute the node too; sets how its loop walks it. */
+static bool reachable(lfuse__draft *d, int32_t node, int32_t reader, const lfuse__view *walk)
+{
+    if (reader < 0 || !d->inlined[reader]) d->at[node] = *walk;
+    else if (!lfuse__view_compose(d, &d->at[reader], reader, walk, &d->at[node])) return false;
+    return lfuse__draft_reaches(d, node, &d->at[node]);
 }
 
 /* Single use by something that could not be of the same region anyway: computed there, no element twice. */
-static bool joins_reader(const lfuse__draft *d, int32_t node)
+static bool joins_reader(lfuse__draft *d, int32_t node)
 {
     const int32_t reader = d->reader[node];
-    int8_t axis[LFUSE_MAX_RANK];
+    lfuse__view walk;
     int32_t walks;
 
     if (d->reads[node] != 1 || (reader >= 0 && d->prepared[reader] != d->prepared[node])) return false;
-    walks = reading(d, node, axis);
-    if (!lfuse__draft_once(d, walks, node, axis)) return false;
+    walks = reading(d, node, &walk);
+    if (!lfuse__draft_once(d, walks, &walk) || !reachable(d, node, reader, &walk)) return false;
+    if (reader >= 0 && lfuse__draft_node(d, reader)->kind == LFUSE__CONCAT) /* else stored in its part directly */
+        return !lfuse__view_linear(d, walks, &walk);
     return reader < 0 || !lfuse__draft_pointwise(d, reader) || d->inlined[reader] ||
-           !lfuse__draft_same_index(d, walks, node, axis);
+           !lfuse__draft_same_index(d, walks, &walk);
 }
 
-static bool inlines(const lfuse__draft *d, int32_t node)
+static bool inlines(lfuse__draft *d, int32_t node)
 {
     if (!lfuse__draft_pointwise(d, node) || d->needed[node] || d->cut[node]) return false;
     if (lfuse__draft_immediate(d, node)) return true;
@@ -65,22 +72,22 @@ void lfuse__draft_inline(lfuse__draft *d)
     for (node = d->g->nnodes - 1; node >= 0; node--) d->inlined[node] = inlines(d, node);
 }
 
-bool lfuse__draft_fuses(const lfuse__draft *d, int32_t producer, int32_t node, const int8_t *axis)
+bool lfuse__draft_fuses(const lfuse__draft *d, int32_t producer, int32_t node, const lfuse__view *walk)
 {
     return lfuse__draft_pointwise(d, producer) && lfuse__draft_pointwise(d, node) && !d->inlined[producer] &&
            !d->inlined[node] && !d->cut[producer] && d->prepared[producer] == d->prepared[node] &&
-           !(d->disable & LFUSE_NO_POINTWISE_FUSION) && lfuse__draft_same_index(d, node, producer, axis);
+           !(d->disable & LFUSE_NO_POINTWISE_FUSION) && lfuse__draft_same_index(d, node, walk);
 }
 
 /* Levels between a base and the node that reads it. */
-static int distance(const lfuse__draft *d, int32_t base, int32_t node, const int8_t *axis)
+static int distance(const lfuse__draft *d, int32_t base, int32_t node, const lfuse__view *walk)
 {
-    return !lfuse__draft_computes(d, base) || d->inlined[base] || lfuse__draft_fuses(d, base, node, axis) ? 0 : 1;
+    return !lfuse__draft_computes(d, base) || d->inlined[base] || lfuse__draft_fuses(d, base, node, walk) ? 0 : 1;
 }
 
 static void earliest(lfuse__draft *d)
 {
-    int8_t axis[LFUSE_MAX_RANK];
+    lfuse__view walk;
     int32_t node;
     int i;
 
@@ -88,8 +95,8 @@ static void earliest(lfuse__draft *d)
         d->level[node] = 0;
         if (!lfuse__draft_computes(d, node)) continue;
         for (i = 0; i < lfuse__draft_node(d, node)->nin; i++) {
-            const int32_t base = lfuse__draft_operand(d, node, i, axis);
-            const int32_t level = d->level[base] + distance(d, base, node, axis);
+            const int32_t base = lfuse__draft_operand(d, node, i, &walk);
+            const int32_t level = d->level[base] + distance(d, base, node, &walk);
             if (level > d->level[node]) d->level[node] = level;
         }
     }
@@ -100,7 +107,7 @@ lfuse_status lfuse__draft_levels(lfuse__draft *d)
 {
     const int32_t unread = INT32_MAX, n = d->g->nnodes;
     int32_t *late = malloc(((size_t)n + 1) * sizeof *late), node;
-    int8_t axis[LFUSE_MAX_RANK];
+    lfuse__view walk;
     int i;
 
     if (!late) return lfuse__error(LFUSE_ERR_MEMORY, "out of host memory while a plan was made (%d nodes)", (int)n);
@@ -110,8 +117,8 @@ lfuse_status lfuse__draft_levels(lfuse__draft *d)
         if (!lfuse__draft_computes(d, node)) continue;
         if (late[node] == unread) late[node] = d->level[node];
         for (i = 0; i < lfuse__draft_node(d, node)->nin; i++) {
-            const int32_t base = lfuse__draft_operand(d, node, i, axis);
-            const int32_t level = late[node] - distance(d, base, node, axis);
+            const int32_t base = lfuse__draft_operand(d, node, i, &walk);
+            const int32_t level = late[node] - distance(d, base, node, &walk);
             if (level < late[base]) late[base] = level;
         }
     }
@@ -129,13 +136,13 @@ static int32_t find(int32_t *parent, int32_t i)
 
 static void join(lfuse__draft *d, int32_t *parent, int32_t node)
 {
-    int8_t axis[LFUSE_MAX_RANK];
+    lfuse__view walk;
     int32_t a, b;
     int i;
 
     for (i = 0; i < lfuse__draft_node(d, node)->nin; i++) {
-        const int32_t base = lfuse__draft_operand(d, node, i, axis);
-        if (d->level[base] != d->level[node] || !lfuse__draft_fuses(d, base, node, axis)) continue;
+        const int32_t base = lfuse__draft_operand(d, node, i, &walk);
+        if (d->level[base] != d->level[node] || !lfuse__draft_fuses(d, base, node, &walk)) continue;
         a = find(parent, base);
         b = find(parent, node);
         if (a < b) parent[b] = a;
@@ -169,16 +176,14 @@ lfuse_status lfuse__draft_regions(lfuse__draft *d)
 static void store_all(lfuse__draft *d, lfuse__builder *b, int32_t node)
 {
     const lfuse__home *home = &d->home[node];
-    int8_t axis[LFUSE_MAX_RANK];
     int32_t name;
-    int i, reg;
+    int reg;
 
     if (!home->set) return;
-    for (i = 0; i < LFUSE_MAX_RANK; i++) axis[i] = (int8_t)(i < lfuse__draft_node(d, node)->rank ? i : -1);
-    reg = lfuse__builder_value(b, node, axis);
+    reg = lfuse__builder_value(b, node, NULL);
     lfuse__builder_store(b, reg, home, node, NULL);
     for (name = d->target[node]; name >= 0; name = d->next_target[name]) {
-        const lfuse__home also = { true, LFUSE__PLACE_BOUND, name };
+        const lfuse__home also = { .set = true, .place = LFUSE__PLACE_BOUND, .index = name };
         if (home->place != LFUSE__PLACE_BOUND || home->index != name) lfuse__builder_store(b, reg, &also, node, NULL);
     }
 }
@@ -234,14 +239,12 @@ lfuse_status lfuse__make_region(lfuse__draft *d, const lfuse__unit *u, lfuse__st
 lfuse_status lfuse__make_copy(lfuse__draft *d, const lfuse__unit *u, lfuse__stage *stage)
 {
     const lfuse__node *n = lfuse__draft_node(d, u->node);
-    int8_t axis[LFUSE_MAX_RANK];
     lfuse__builder *b;
     lfuse_status status;
-    int i, reg;
+    int reg;
 
     LFUSE__TRY(lfuse__builder_create(d, -1, n->rank, n->shape, &b));
-    for (i = 0; i < LFUSE_MAX_RANK; i++) axis[i] = (int8_t)(i < n->rank ? i : -1);
-    reg = u->from.set ? lfuse__builder_load_home(b, &u->from, u->node) : lfuse__builder_value(b, u->node, axis);
+    reg = u->from.set ? lfuse__builder_load_home(b, &u->from, u->node) : lfuse__builder_value(b, u->node, NULL);
     lfuse__builder_store(b, reg, &u->to, u->node, NULL);
     if (lfuse__builder_overflow(b)) {
         status = lfuse__draft_split(d, -1, &u->node, 1);
@@ -249,6 +252,7 @@ lfuse_status lfuse__make_copy(lfuse__draft *d, const lfuse__unit *u, lfuse__stag
         status = lfuse__stage_create(stage, 1, (const int[]){ 1 });
         if (!status) status = lfuse__builder_finish(b, kind_of(n), stage->alternatives[0].steps);
         if (!status) describe_list(d, u->node, stage->alternatives[0].steps);
+        if (!status) stage->alternatives[0].steps->prepare = u->phase == LFUSE__PHASE_PREPARE;
         if (!status) stage->alternatives[0].name = "kernel";
     }
     lfuse__builder_destroy(b);

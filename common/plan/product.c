@@ -25,7 +25,7 @@ enum { EP_NONE, EP_BIAS, EP_RELU, EP_BIAS_RELU, EP_BIAS_GELU_TANH };
 typedef struct tail {
     int32_t alpha, beta; /* number nodes, -1 */
     int32_t bias;        /* base of the row vector, -1 */
-    int bias_axis;
+    lfuse__view bias_walk;
     int epilogue;
     int32_t end;         /* the last node */
     int nodes;
@@ -34,13 +34,13 @@ typedef struct tail {
 /* The operand of `node` that is not `value`; -1 when both are, or when value is read at other indices. */
 static int other_operand(const lfuse__draft *d, int32_t node, int32_t value)
 {
-    int8_t axis[LFUSE_MAX_RANK];
+    lfuse__view walk;
     int i, found = -1;
 
     if (lfuse__draft_node(d, node)->nin != 2) return -1;
     for (i = 0; i < 2; i++) {
-        if (lfuse__draft_operand(d, node, i, axis) != value) continue;
-        if (found >= 0 || !lfuse__draft_same_index(d, node, value, axis)) return -1;
+        if (lfuse__draft_operand(d, node, i, &walk) != value) continue;
+        if (found >= 0 || !lfuse__draft_same_index(d, node, &walk)) return -1;
         found = 1 - i;
     }
     return found;
@@ -82,20 +82,20 @@ static bool takes_alpha(const lfuse__draft *d, tail *t, int32_t node)
 static bool takes_beta(const lfuse__draft *d, tail *t, int32_t node)
 {
     const int i = other_operand(d, node, t->end);
-    int8_t axis[LFUSE_MAX_RANK];
+    lfuse__view walk;
     int32_t scaled, x;
     int k;
 
     if (i < 0 || !is_op(d, node, LFUSE__OP_add) || !d->results[node]) return false;
-    scaled = lfuse__draft_operand(d, node, i, axis);
+    scaled = lfuse__draft_operand(d, node, i, &walk);
     if (!is_op(d, scaled, LFUSE__OP_mul) || d->region[scaled] != d->region[node] || d->reads[scaled] != 1 ||
-        d->results[scaled] || !lfuse__draft_same_index(d, node, scaled, axis))
+        d->results[scaled] || !lfuse__draft_same_index(d, node, &walk))
         return false;
     for (k = 0; k < 2; k++) {
         t->beta = factor(d, scaled, k);
-        x = lfuse__draft_operand(d, scaled, 1 - k, axis);
+        x = lfuse__draft_operand(d, scaled, 1 - k, &walk);
         if (t->beta < 0 || lfuse__draft_node(d, x)->kind != LFUSE__INPUT) continue;
-        if (!lfuse__draft_same_index(d, scaled, x, axis) || !d->home[node].set ||
+        if (!lfuse__draft_same_index(d, scaled, &walk) || !d->home[node].set ||
             d->home[node].place != LFUSE__PLACE_BOUND || d->home[node].index != lfuse__draft_node(d, x)->name)
             continue;
         t->nodes++; /* `scaled`, beside node itself */
@@ -109,29 +109,30 @@ static bool takes_bias(const lfuse__draft *d, tail *t, int32_t node)
 {
     const int i = other_operand(d, node, t->end);
     const lfuse__node *n = lfuse__draft_node(d, node), *b;
-    int8_t axis[LFUSE_MAX_RANK];
+    lfuse__view walk;
     int32_t base;
     int k;
 
     if (i < 0 || !is_op(d, node, LFUSE__OP_add) || t->alpha >= 0 || t->epilogue != EP_NONE) return false;
-    base = lfuse__draft_operand(d, node, i, axis);
+    base = lfuse__draft_operand(d, node, i, &walk);
     b = lfuse__draft_node(d, base);
-    if (d->inlined[base] || d->region[base] == d->region[node] || b->type != n->type || axis[0] >= 0 || axis[1] < 0)
+    if (d->inlined[base] || d->region[base] == d->region[node] || b->type != n->type || walk.axis[0] >= 0 ||
+        walk.axis[1] < 0 || walk.step[1] != 1)
         return false;
-    for (k = 0; k < b->rank; k++)
-        if (k != axis[1] && b->shape[k] != 1) return false;
+    for (k = 0; k < walk.rank; k++) /* a row vector, all of it: vendors take no other */
+        if (walk.offset[k] != 0 || (k != walk.axis[1] && walk.shape[k] != 1)) return false;
     t->bias = base;
-    t->bias_axis = axis[1];
+    t->bias_walk = walk;
     t->epilogue = EP_BIAS;
     return true;
 }
 
 static bool takes_activation(const lfuse__draft *d, tail *t, int32_t node)
 {
-    int8_t axis[LFUSE_MAX_RANK];
+    lfuse__view walk;
 
     if (t->alpha >= 0 || t->beta >= 0 || t->epilogue > EP_BIAS) return false;
-    if (lfuse__draft_operand(d, node, 0, axis) != t->end || !lfuse__draft_same_index(d, node, t->end, axis))
+    if (lfuse__draft_operand(d, node, 0, &walk) != t->end || !lfuse__draft_same_index(d, node, &walk))
         return false;
     if (is_op(d, node, LFUSE__OP_relu)) {
         t->epilogue = t->epilogue == EP_BIAS ? EP_BIAS_RELU : EP_RELU;
@@ -156,7 +157,7 @@ static bool match(const lfuse__draft *d, int32_t matmul, int32_t region, tail *t
 {
     int32_t node;
 
-    *t = (tail){ -1, -1, -1, -1, EP_NONE, matmul, 0 };
+    *t = (tail){ .alpha = -1, .beta = -1, .bias = -1, .epilogue = EP_NONE, .end = matmul };
     while ((node = follower(d, t->end, region)) >= 0) {
         if (lfuse__draft_node(d, node)->type != lfuse__draft_node(d, matmul)->type) return false;
         if (!takes_alpha(d, t, node) && !takes_beta(d, t, node) && !takes_bias(d, t, node) &&
@@ -179,26 +180,40 @@ int32_t lfuse__product_tail(const lfuse__draft *d, int32_t matmul)
     return region >= 0 && match(d, matmul, region, &t) ? region : -1;
 }
 
-static void operand_at(const lfuse__draft *d, int32_t base, const lfuse__home *home, const int8_t *axis,
-                       lfuse__operand *o)
+static void place_at(const lfuse__home *home, lfuse_type type, const lfuse__view *walk, lfuse__operand *o)
+{
+    memset(o, 0, sizeof *o);
+    o->place = home->place;
+    o->index = home->index;
+    o->type = type;
+    o->gathered = -1;
+    o->rank = walk->rank;
+    memcpy(o->axis, walk->axis, sizeof o->axis);
+    memcpy(o->shape, walk->shape, sizeof o->shape);
+    memcpy(o->offset, walk->offset, sizeof o->offset);
+    memcpy(o->step, walk->step, sizeof o->step);
+}
+
+static lfuse_status operand_at(lfuse__draft *d, int32_t base, const lfuse__home *home, const lfuse__view *walk,
+                               lfuse__operand *o)
 {
     const lfuse__node *n = lfuse__draft_node(d, base);
+    const lfuse__home bound = { .set = true, .place = LFUSE__PLACE_BOUND, .index = n->name };
+    lfuse__view v = *walk;
 
-    memset(o, 0, sizeof *o);
-    o->place = n->name >= 0 ? LFUSE__PLACE_BOUND : home->place;
-    o->index = n->name >= 0 ? n->name : home->index;
-    o->type = (lfuse_type)n->type;
-    memset(o->axis, -1, sizeof o->axis);
-    memcpy(o->axis, axis, 2);
+    if (n->name < 0 && home->part && !lfuse__view_compose(d, walk, base, &home->view, &v))
+        return lfuse__error(LFUSE_ERR_UNSUPPORTED, "value %d of a plan is walked in a way that no product can",
+                            (int)base);
+    place_at(n->name >= 0 ? &bound : home, (lfuse_type)n->type, &v, o);
+    return LFUSE_OK;
 }
 
 /* A gemm step of the matmul's operands into `to`; `t` (may be NULL) becomes its epilogue. */
 static lfuse_status gemm_step(lfuse__draft *d, int32_t matmul, const tail *t, const lfuse__home *to, lfuse__step *step)
 {
-    static const int8_t plain[] = { 0, 1 };
     const lfuse__node *n = lfuse__draft_node(d, matmul);
     const bool bias = t && t->bias >= 0;
-    int8_t axis[LFUSE_MAX_RANK];
+    lfuse__view walk;
     int i;
 
     step->kind = LFUSE__STEP_GEMM;
@@ -208,15 +223,13 @@ static lfuse_status gemm_step(lfuse__draft *d, int32_t matmul, const tail *t, co
     if (!step->operands) return lfuse__error(LFUSE_ERR_MEMORY, "out of host memory while a plan was made");
     step->noperands = 3 + bias;
     for (i = 0; i < 2; i++) {
-        const int32_t base = lfuse__draft_operand(d, matmul, i, axis);
-        operand_at(d, base, &d->home[base], axis, &step->operands[i]);
+        const int32_t base = lfuse__draft_operand(d, matmul, i, &walk);
+        LFUSE__TRY(operand_at(d, base, &d->home[base], &walk, &step->operands[i]));
     }
-    operand_at(d, matmul, to, plain, &step->operands[2]);
+    lfuse__view_identity(d, matmul, &walk);
+    LFUSE__TRY(operand_at(d, matmul, to, &walk, &step->operands[2]));
     step->operands[2].written = true;
-    if (bias) {
-        const int8_t row[] = { -1, (int8_t)t->bias_axis };
-        operand_at(d, t->bias, &d->home[t->bias], row, &step->operands[3]);
-    }
+    if (bias) LFUSE__TRY(operand_at(d, t->bias, &d->home[t->bias], &t->bias_walk, &step->operands[3]));
     step->product = (lfuse__product){ (lfuse_type)n->type, n->shape[0], n->shape[1],
                                       lfuse__draft_node(d, n->in[0])->shape[1], t ? t->epilogue : EP_NONE, -1, -1 };
     memcpy(step->extents, n->shape, sizeof step->extents);
@@ -230,19 +243,17 @@ static lfuse_status tail_step(lfuse__draft *d, int32_t matmul, int32_t region, i
                               lfuse_type type, lfuse__step *step)
 {
     const lfuse__node *n = lfuse__draft_node(d, matmul);
-    int8_t axis[LFUSE_MAX_RANK];
     lfuse__builder *b;
     lfuse_status status;
     int32_t name;
-    int i, reg;
+    int reg;
 
     LFUSE__TRY(lfuse__builder_create(d, region, n->rank, n->shape, &b));
-    for (i = 0; i < LFUSE_MAX_RANK; i++) axis[i] = (int8_t)(i < n->rank ? i : -1);
     lfuse__builder_given(b, matmul, lfuse__builder_load_type(b, acc, matmul, type));
-    reg = lfuse__builder_value(b, end, axis);
+    reg = lfuse__builder_value(b, end, NULL);
     lfuse__builder_store(b, reg, &d->home[end], end, NULL);
     for (name = d->target[end]; name >= 0; name = d->next_target[name]) {
-        const lfuse__home also = { true, LFUSE__PLACE_BOUND, name };
+        const lfuse__home also = { .set = true, .place = LFUSE__PLACE_BOUND, .index = name };
         if (d->home[end].place != LFUSE__PLACE_BOUND || d->home[end].index != name)
             lfuse__builder_store(b, reg, &also, end, NULL);
     }
@@ -254,24 +265,25 @@ static lfuse_status tail_step(lfuse__draft *d, int32_t matmul, int32_t region, i
 /* A buffer like the node's value but of f32. */
 static lfuse_status wide_buffer(lfuse__draft *d, int32_t like, lfuse__place place, lfuse__home *home)
 {
-    home->set = true;
-    home->place = place;
+    *home = (lfuse__home){ .set = true, .place = place };
     LFUSE__TRY(lfuse__draft_buffer(d, like, place, &home->index));
     d->out->buffers[home->index].type = LFUSE_F32;
     return LFUSE_OK;
 }
 
 /* Casts operand i of the gemm step to f32, in the prepare phase where its contents stay. */
-static lfuse_status widen_operand(lfuse__draft *d, int32_t base, bool prepare, lfuse__operand *o, lfuse__step *cast)
+static lfuse_status widen_operand(lfuse__draft *d, int32_t matmul, int i, lfuse__operand *o, lfuse__step *cast)
 {
+    lfuse__view walk;
+    const int32_t base = lfuse__draft_operand(d, matmul, i, &walk);
     const lfuse__node *n = lfuse__draft_node(d, base);
-    const bool frozen = prepare || n->kind == LFUSE__FROZEN || d->prepared[base];
-    const lfuse__home from = { true, o->place, o->index };
-    lfuse__home wide;
+    const bool frozen = d->prepared[matmul] || n->kind == LFUSE__FROZEN || d->prepared[base];
+    lfuse__home from = d->home[base], wide;
     lfuse__builder *b;
     lfuse_status status;
     int reg;
 
+    if (n->name >= 0) from = (lfuse__home){ .set = true, .place = LFUSE__PLACE_BOUND, .index = n->name };
     LFUSE__TRY(wide_buffer(d, base, frozen ? LFUSE__PLACE_PREPARED : LFUSE__PLACE_SCRATCH, &wide));
     LFUSE__TRY(lfuse__builder_create(d, -1, n->rank, n->shape, &b));
     reg = lfuse__builder_load_home(b, &from, base);
@@ -280,9 +292,7 @@ static lfuse_status widen_operand(lfuse__draft *d, int32_t base, bool prepare, l
     status = lfuse__builder_finish(b, LFUSE__STEP_POINTWISE, cast);
     lfuse__builder_destroy(b);
     cast->prepare = frozen;
-    o->place = wide.place;
-    o->index = wide.index;
-    o->type = LFUSE_F32;
+    place_at(&wide, LFUSE_F32, &walk, o);
     return status;
 }
 
@@ -290,16 +300,13 @@ static lfuse_status widen_operand(lfuse__draft *d, int32_t base, bool prepare, l
 static lfuse_status widened(lfuse__draft *d, const lfuse__unit *u, int32_t end, lfuse__step *steps)
 {
     const int32_t matmul = u->node;
-    int8_t axis[LFUSE_MAX_RANK];
     lfuse__home acc;
     int i;
 
     LFUSE__TRY(wide_buffer(d, matmul, d->prepared[matmul] ? LFUSE__PLACE_PREPARED : LFUSE__PLACE_SCRATCH, &acc));
     LFUSE__TRY(gemm_step(d, matmul, NULL, &acc, &steps[2]));
     steps[2].product.type = steps[2].operands[2].type = LFUSE_F32;
-    for (i = 0; i < 2; i++)
-        LFUSE__TRY(widen_operand(d, lfuse__draft_operand(d, matmul, i, axis), d->prepared[matmul],
-                                 &steps[2].operands[i], &steps[i]));
+    for (i = 0; i < 2; i++) LFUSE__TRY(widen_operand(d, matmul, i, &steps[2].operands[i], &steps[i]));
     return tail_step(d, matmul, u->tail, end, &acc, LFUSE_F32, &steps[3]);
 }
 
@@ -312,8 +319,7 @@ static lfuse_status product_home(lfuse__draft *d, int32_t matmul, int32_t end, l
         *acc = *h;
         return LFUSE_OK;
     }
-    acc->set = true;
-    acc->place = LFUSE__PLACE_SCRATCH;
+    *acc = (lfuse__home){ .set = true, .place = LFUSE__PLACE_SCRATCH };
     return lfuse__draft_buffer(d, matmul, acc->place, &acc->index);
 }
 

@@ -27,6 +27,11 @@ typedef struct splitter {
     int rank, cuts;
 } splitter;
 
+static int32_t operand_of(const lfuse__draft *d, int32_t node, int i)
+{
+    return d->views[lfuse__draft_node(d, node)->in[i]].base;
+}
+
 static bool here(const splitter *s, int32_t node)
 {
     return s->d->inlined[node] || (s->region >= 0 && s->d->region[node] == s->region);
@@ -35,7 +40,6 @@ static bool here(const splitter *s, int32_t node)
 /* Marks what the roots compute. */
 static void collect(splitter *s, const int32_t *roots, int nroots)
 {
-    int8_t axis[LFUSE_MAX_RANK];
     int depth = 0, i;
 
     for (i = 0; i < nroots; i++) {
@@ -48,7 +52,7 @@ static void collect(splitter *s, const int32_t *roots, int nroots)
             int k;
             if (lfuse__draft_immediate(s->d, node)) continue;
             for (k = 0; k < lfuse__draft_node(s->d, node)->nin; k++) {
-                const int32_t in = lfuse__draft_operand(s->d, node, k, axis);
+                const int32_t in = operand_of(s->d, node, k);
                 if (!here(s, in) || s->inside[in]) continue;
                 s->inside[in] = true;
                 s->stack[depth++] = in;
@@ -79,7 +83,6 @@ static weight sum(const splitter *s, int32_t node)
 {
     const lfuse__node *n = lfuse__draft_node(s->d, node);
     weight w = { 0, 1, 0 };
-    int8_t axis[LFUSE_MAX_RANK];
     int i;
 
     if (lfuse__draft_immediate(s->d, node)) {
@@ -87,7 +90,7 @@ static weight sum(const splitter *s, int32_t node)
         return w;
     }
     for (i = 0; i < n->nin; i++) {
-        const int32_t in = lfuse__draft_operand(s->d, node, i, axis);
+        const int32_t in = operand_of(s->d, node, i);
         const weight one = { 1, 1, 0 }, *of = s->inside[in] ? &s->weights[in] : &one;
         w.operands += of->operands;
         w.instructions += of->instructions;
@@ -100,12 +103,11 @@ static weight sum(const splitter *s, int32_t node)
 static int32_t heaviest(const splitter *s, int32_t node)
 {
     const lfuse__node *n = lfuse__draft_node(s->d, node);
-    int8_t axis[LFUSE_MAX_RANK];
     int32_t best = -1;
     int i;
 
     for (i = 0; i < n->nin; i++) {
-        const int32_t in = lfuse__draft_operand(s->d, node, i, axis);
+        const int32_t in = operand_of(s->d, node, i);
         if (!s->inside[in] || s->d->cut[in] || lfuse__draft_immediate(s->d, in)) continue;
         if (best < 0 || s->weights[in].instructions > s->weights[best].instructions) best = in;
     }
@@ -127,13 +129,12 @@ static void cut_below(splitter *s, int32_t node)
 static bool cut_shared(splitter *s)
 {
     int32_t best = -1, node;
-    int8_t axis[LFUSE_MAX_RANK];
     int i;
 
     for (node = 0; node < s->d->g->nnodes; node++) {
         if (!s->inside[node]) continue;
         for (i = 0; !lfuse__draft_immediate(s->d, node) && i < lfuse__draft_node(s->d, node)->nin; i++) {
-            const int32_t in = lfuse__draft_operand(s->d, node, i, axis);
+            const int32_t in = operand_of(s->d, node, i);
             if (!s->inside[in] || s->d->cut[in] || lfuse__draft_immediate(s->d, in)) continue;
             if (best < 0 || s->weights[in].instructions >= s->weights[best].instructions) best = in;
         }

@@ -15,11 +15,16 @@
 
 #include "common/base/error.h"
 
+static lfuse__home bound(int32_t name)
+{
+    return (lfuse__home){ .set = true, .place = LFUSE__PLACE_BOUND, .index = name };
+}
+
 static bool same_as_base(const lfuse__draft *d, int32_t value)
 {
     const lfuse__view *v = &d->views[value];
 
-    return v->base == value || lfuse__draft_same_index(d, value, v->base, v->axis);
+    return v->base == value || lfuse__view_linear(d, value, v);
 }
 
 /* Whether the step that computes the base of `value` can store it under this name. */
@@ -37,7 +42,7 @@ static void store_under(lfuse__draft *d, int32_t name, int32_t base)
 {
     d->next_target[name] = d->target[base];
     d->target[base] = name;
-    d->home[base] = (lfuse__home){ true, LFUSE__PLACE_BOUND, name };
+    d->home[base] = bound(name);
 }
 
 /* Whether the base is an input that another value will be stored in. */
@@ -68,7 +73,7 @@ static lfuse_status copy_output(lfuse__draft *d, int32_t name, int32_t value)
     const bool computed = lfuse__draft_computes(d, base) && !d->prepared[base];
     const lfuse__unit u = { .kind = LFUSE__UNIT_COPY, .phase = computed ? LFUSE__PHASE_MAIN : LFUSE__PHASE_EARLY,
                             .level = computed ? ready_level(d, base) : 0, .node = value, .tail = -1,
-                            .to = { true, LFUSE__PLACE_BOUND, name } };
+                            .to = bound(name) };
 
     LFUSE__TRY(house_copied(d, base));
     return lfuse__draft_unit(d, &u);
@@ -78,9 +83,9 @@ static lfuse_status copy_update(lfuse__draft *d, int32_t name, int32_t value)
 {
     const int32_t base = d->views[value].base;
     lfuse__unit last = { .kind = LFUSE__UNIT_COPY, .phase = LFUSE__PHASE_LAST, .node = value, .tail = -1,
-                         .to = { true, LFUSE__PLACE_BOUND, name } };
+                         .to = bound(name) };
     lfuse__unit early = { .kind = LFUSE__UNIT_COPY, .phase = LFUSE__PHASE_EARLY, .node = value, .tail = -1,
-                          .to = { true, LFUSE__PLACE_SCRATCH, 0 } };
+                          .to = { .set = true, .place = LFUSE__PLACE_SCRATCH } };
 
     LFUSE__TRY(house_copied(d, base));
     if (is_updated(d, base)) {
@@ -93,11 +98,10 @@ static lfuse_status copy_update(lfuse__draft *d, int32_t name, int32_t value)
 
 static lfuse_status house_read(lfuse__draft *d, int32_t node)
 {
-    int8_t axis[LFUSE_MAX_RANK];
     int i;
 
     for (i = 0; i < lfuse__draft_node(d, node)->nin; i++) {
-        const int32_t base = lfuse__draft_operand(d, node, i, axis);
+        const int32_t base = d->views[lfuse__draft_node(d, node)->in[i]].base;
         if (!lfuse__draft_computes(d, base) || d->inlined[base]) continue;
         if (lfuse__draft_node(d, base)->kind == LFUSE__MATMUL) continue; /* unless it has a tail: see plan.c */
         if (d->region[base] >= 0 && d->region[base] == d->region[node]) continue;
@@ -157,12 +161,10 @@ typedef struct access {
 
 static bool same_walk(const lfuse__step *s, const lfuse__operand *a, const lfuse__operand *b)
 {
-    int i;
-
-    if (a->span != b->span) return false;
-    for (i = 0; i < s->rank; i++)
-        if (a->axis[i] != b->axis[i]) return false;
-    return true;
+    return a->span == b->span && a->rank == b->rank && a->gathered < 0 &&
+           !memcmp(a->axis, b->axis, (size_t)s->rank * sizeof *a->axis) &&
+           !memcmp(a->step, b->step, (size_t)s->rank * sizeof *a->step) &&
+           !memcmp(a->shape, b->shape, sizeof a->shape) && !memcmp(a->offset, b->offset, sizeof a->offset);
 }
 
 static void note_stores(const lfuse__plan_body *p, int stage, const lfuse__step *s, access *all)

@@ -3,7 +3,10 @@
 #include "config.h"
 #endif
 
-/* Permutations and repetitions as maps of axes: no work of their own. */
+/*
+ * Views as walks over what they are views of: no work of their own. Where a walk would not be affine (a reshape of what
+ * is no contiguous range), the value that is reshaped is copied: it becomes solid, a node that computes the identity.
+ */
 #include "common/plan/draft.h"
 
 #include <string.h>
@@ -16,85 +19,185 @@ static int aligned(int i, const lfuse_size *to, int to_rank, const lfuse_size *f
     return own < 0 || (from[own] == 1 && to[i] != 1) ? -1 : own;
 }
 
-static void permute(const lfuse__node *n, const lfuse__view *in, lfuse__view *v)
+/* The walker's axes repeat, or walk the same axis of the operand aligned at the last one. */
+static void broadcast(const lfuse__draft *d, const lfuse__node *n, int32_t in, lfuse__view *v)
+{
+    const lfuse__node *source = lfuse__draft_node(d, in);
+    int i, own;
+
+    memset(v->axis, -1, sizeof v->axis);
+    memset(v->step, 0, sizeof v->step);
+    for (i = 0; i < n->rank && !source->list; i++) {
+        own = aligned(i, n->shape, n->rank, source->shape, source->rank);
+        if (own < 0) continue;
+        v->axis[i] = (int8_t)own;
+        v->step[i] = 1;
+    }
+}
+
+/* The axes of a look-up's result behind the first `indices` walk the table's behind its first. */
+static void rows_of(const lfuse__node *n, int indices, lfuse__view *v)
 {
     int i;
 
-    for (i = 0; i < n->rank; i++) v->axis[i] = in->axis[n->axes[i]];
+    memset(v->axis, -1, sizeof v->axis);
+    memset(v->step, 0, sizeof v->step);
+    for (i = indices; i < n->rank; i++) {
+        v->axis[i] = (int8_t)(1 + i - indices);
+        v->step[i] = 1;
+    }
 }
 
-static void broadcast(const lfuse__node *n, const lfuse__node *source, const lfuse__view *in, lfuse__view *v)
+/* How a node walks its operand i as if that were memory. */
+static void step_back(const lfuse__draft *d, int32_t node, int i, lfuse__view *v)
 {
-    int i, own;
+    const lfuse__node *n = lfuse__draft_node(d, node);
+    int k;
 
-    for (i = 0; i < n->rank; i++) {
-        own = aligned(i, n->shape, n->rank, source->shape, source->rank);
-        v->axis[i] = own < 0 ? -1 : in->axis[own];
+    lfuse__view_identity(d, n->in[i], v);
+    switch ((lfuse__node_kind)n->kind) {
+    case LFUSE__PERMUTE:
+        for (k = 0; k < n->rank; k++) v->axis[k] = n->axes[k];
+        break;
+    case LFUSE__RESHAPE: /* of memory in order: the shape is all that changes */
+        lfuse__view_identity(d, node, v);
+        v->base = n->in[i];
+        break;
+    case LFUSE__SLICE:
+        v->offset[n->axes[0]] = n->start;
+        v->step[n->axes[0]] = n->step;
+        break;
+    case LFUSE__REDUCE: /* by the operand's own axes; so those that follow */
+    case LFUSE__MATMUL:
+    case LFUSE__CONCAT:
+    case LFUSE__MEMBER_SUM:
+    case LFUSE__SCATTER_ADD: break;
+    case LFUSE__GATHER: /* the indices by the first axes of the result, of the table's rows by the others */
+        if (i == 0) rows_of(n, lfuse__draft_node(d, n->in[1])->rank, v);
+        break;
+    default: broadcast(d, n, n->in[i], v); break;
     }
+}
+
+bool lfuse__draft_is_view(const lfuse__draft *d, int32_t node)
+{
+    const lfuse__node_kind kind = (lfuse__node_kind)lfuse__draft_node(d, node)->kind;
+
+    return (kind == LFUSE__PERMUTE || kind == LFUSE__BROADCAST || kind == LFUSE__RESHAPE || kind == LFUSE__SLICE) &&
+           !d->solid[node];
+}
+
+/* Whether a table can be looked up where it lies: what follows its first axis may be any walk. */
+static bool has_rows(const lfuse__draft *d, int32_t table)
+{
+    const lfuse__view *v = &d->views[table];
+    const lfuse__node_kind kind = (lfuse__node_kind)lfuse__draft_node(d, v->base)->kind;
+    const int axis = v->axis[0];
+    int i;
+
+    if (kind == LFUSE__INDEX || axis < 0 || v->step[0] != 1 || v->offset[axis] != 0 ||
+        v->shape[axis] != lfuse__draft_node(d, table)->shape[0])
+        return false;
+    for (i = 1; i < LFUSE_MAX_RANK; i++)
+        if (v->axis[i] == axis) return false;
+    return true;
+}
+
+/* The value that has to be solid before `node` can be what it is, or -1. */
+static int32_t obstacle(const lfuse__draft *d, int32_t node)
+{
+    const lfuse__node *n = lfuse__draft_node(d, node);
+
+    if ((n->kind == LFUSE__RESHAPE || n->kind == LFUSE__SLICE) && d->disable & LFUSE_NO_VIEW_FUSION && !d->solid[node])
+        return node;
+    if (n->kind == LFUSE__GATHER && !d->solid[n->in[0]] && !has_rows(d, n->in[0])) return n->in[0];
+    return -1;
 }
 
 void lfuse__draft_views(lfuse__draft *d)
 {
-    int32_t node;
-    int i;
+    int32_t node, in, solid;
+    lfuse__view back;
 
     for (node = 0; node < d->g->nnodes; node++) {
-        const lfuse__node *n = lfuse__draft_node(d, node);
         lfuse__view *v = &d->views[node];
-        memset(v->axis, -1, sizeof v->axis);
-        if (n->kind == LFUSE__PERMUTE || n->kind == LFUSE__BROADCAST) {
-            const lfuse__view *in = &d->views[n->in[0]];
-            v->base = in->base;
-            if (n->kind == LFUSE__PERMUTE) permute(n, in, v);
-            else broadcast(n, lfuse__draft_node(d, n->in[0]), in, v);
-            continue;
+        solid = obstacle(d, node);
+        if (solid < 0 && (lfuse__draft_is_view(d, node) || d->solid[node]) && lfuse__draft_node(d, node)->nin) {
+            in = lfuse__draft_node(d, node)->in[0];
+            step_back(d, node, 0, &back);
+            if (!lfuse__view_compose(d, &back, in, &d->views[in], v)) solid = in;
         }
-        v->base = node;
-        for (i = 0; i < n->rank; i++) v->axis[i] = (int8_t)i;
+        if (solid < 0 && !lfuse__draft_is_view(d, node)) lfuse__view_identity(d, node, v);
+        if (solid < 0) continue;
+        d->solid[solid] = true;
+        node = solid - 1; /* everything from there on anew */
     }
 }
 
-int32_t lfuse__draft_operand(const lfuse__draft *d, int32_t node, int i, int8_t *axis)
+int32_t lfuse__draft_operand(const lfuse__draft *d, int32_t node, int i, lfuse__view *walk)
 {
-    const lfuse__node *n = lfuse__draft_node(d, node), *in = lfuse__draft_node(d, n->in[i]);
-    const lfuse__view *v = &d->views[n->in[i]];
-    int j, own;
+    const lfuse__node *n = lfuse__draft_node(d, node);
+    const int32_t in = n->in[i];
+    lfuse__view back;
 
-    memset(axis, -1, LFUSE_MAX_RANK);
-    if (n->kind == LFUSE__REDUCE || n->kind == LFUSE__MATMUL) { /* by the operand's own axes */
-        memcpy(axis, v->axis, LFUSE_MAX_RANK);
-        return v->base;
-    }
-    for (j = 0; j < n->rank; j++) {
-        own = aligned(j, n->shape, n->rank, in->shape, in->rank);
-        if (own >= 0) axis[j] = v->axis[own];
-    }
-    return v->base;
+    step_back(d, node, i, &back);
+    lfuse__view_compose(d, &back, in, &d->views[in], walk); /* lfuse__draft_views saw to it that it can be done */
+    if (n->kind == LFUSE__GATHER && i == 0) walk->gathered = d->views[in].axis[0];
+    return walk->base;
 }
 
-bool lfuse__draft_same_index(const lfuse__draft *d, int32_t node, int32_t base, const int8_t *axis)
+bool lfuse__draft_same_index(const lfuse__draft *d, int32_t node, const lfuse__view *walk)
 {
-    const lfuse__node *n = lfuse__draft_node(d, node), *b = lfuse__draft_node(d, base);
+    const lfuse__node *n = lfuse__draft_node(d, node), *b = lfuse__draft_node(d, walk->base);
     int i;
 
     if (n->rank != b->rank || n->list != b->list) return false;
-    for (i = 0; i < n->rank; i++)
-        if (axis[i] != i && !(n->shape[i] == 1 && b->shape[i] == 1)) return false;
-    return true;
+    for (i = 0; i < n->rank && !n->list; i++)
+        if (n->shape[i] != b->shape[i]) return false;
+    return lfuse__view_linear(d, node, walk);
 }
 
-bool lfuse__draft_once(const lfuse__draft *d, int32_t node, int32_t base, const int8_t *axis)
+/* Whether the walkers of one axis of the memory go on where the next one ends, in whatever order. */
+static bool apart(const lfuse__draft *d, const lfuse__node *n, const lfuse__view *walk, int m)
 {
-    const lfuse__node *n = lfuse__draft_node(d, node), *b = lfuse__draft_node(d, base);
-    unsigned seen = 0;
+    int i, k, walkers = 0, links = 0;
+
+    for (i = 0; i < n->rank; i++) {
+        if (walk->axis[i] != m || n->shape[i] == 1) continue;
+        walkers++;
+        for (k = 0; k < n->rank; k++)
+            if (k != i && walk->axis[k] == m && n->shape[k] != 1 &&
+                lfuse__size_same(d->g, walk->step[i],
+                                 lfuse__size_product(d->out->graph, walk->step[k], n->shape[k]))) {
+                links++;
+                break;
+            }
+    }
+    return walkers <= links + 1;
+}
+
+bool lfuse__draft_once(const lfuse__draft *d, int32_t node, const lfuse__view *walk)
+{
+    const lfuse__node *n = lfuse__draft_node(d, node), *b = lfuse__draft_node(d, walk->base);
     int i;
 
     if (n->list != b->list || (n->list && n->rank != b->rank)) return false;
-    for (i = 0; i < n->rank; i++) {
-        if (axis[i] >= 0) seen |= 1u << axis[i];
-        else if (n->shape[i] != 1) return false;
+    for (i = 0; i < n->rank && !n->list; i++)
+        if (walk->axis[i] < 0 && n->shape[i] != 1) return false;
+    for (i = 0; i < walk->rank; i++)
+        if (!apart(d, n, walk, i)) return false;
+    return true;
+}
+
+bool lfuse__draft_reaches(const lfuse__draft *d, int32_t node, const lfuse__view *walk)
+{
+    lfuse__view own, composed;
+    int i;
+
+    if (lfuse__draft_immediate(d, node)) return true;
+    for (i = 0; i < lfuse__draft_node(d, node)->nin; i++) {
+        lfuse__draft_operand(d, node, i, &own);
+        if (!lfuse__view_compose(d, walk, node, &own, &composed)) return false;
     }
-    for (i = 0; i < b->rank; i++)
-        if (!(seen & 1u << i) && b->shape[i] != 1) return false;
     return true;
 }

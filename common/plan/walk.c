@@ -1,0 +1,254 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#ifdef HAVE_CONFIG_H
+#include "config.h"
+#endif
+
+/*
+ * Affine walks: how one is made of two, and what becomes of one under a reshape. A reshape splits an axis into several,
+ * merges several into one where a single step leads through them, or does both; memory itself can be seen in any shape.
+ */
+#include "common/plan/draft.h"
+
+#include <string.h>
+
+void lfuse__view_identity(const lfuse__draft *d, int32_t node, lfuse__view *v)
+{
+    const lfuse__node *n = lfuse__draft_node(d, node);
+    int i;
+
+    memset(v, 0, sizeof *v);
+    memset(v->axis, -1, sizeof v->axis);
+    v->base = node;
+    v->gathered = -1;
+    if (n->list) return;
+    v->rank = n->rank;
+    for (i = 0; i < n->rank; i++) {
+        v->axis[i] = (int8_t)i;
+        v->shape[i] = n->shape[i];
+        v->step[i] = 1;
+    }
+}
+
+/* Whether the walk goes through all the memory in order when the walker has this shape. */
+static bool linear(const lfuse__view *v, int rank, const lfuse_size *shape)
+{
+    int i;
+
+    if (v->rank != rank || v->gathered >= 0) return false;
+    for (i = 0; i < rank; i++) {
+        if (v->shape[i] != shape[i] || v->offset[i] != 0) return false;
+        if (shape[i] != 1 && (v->axis[i] != i || v->step[i] != 1)) return false;
+    }
+    return true;
+}
+
+bool lfuse__view_equal(const lfuse__view *a, const lfuse__view *b)
+{
+    return a->base == b->base && a->rank == b->rank && a->gathered == b->gathered &&
+           !memcmp(a->axis, b->axis, sizeof a->axis) && !memcmp(a->step, b->step, sizeof a->step) &&
+           !memcmp(a->shape, b->shape, sizeof a->shape) && !memcmp(a->offset, b->offset, sizeof a->offset);
+}
+
+bool lfuse__view_linear(const lfuse__draft *d, int32_t node, const lfuse__view *v)
+{
+    const lfuse__node *n = lfuse__draft_node(d, node);
+
+    return n->list == lfuse__draft_node(d, v->base)->list && (n->list || linear(v, n->rank, n->shape));
+}
+
+/* ---- one walk after another ---- */
+
+static lfuse_graph *sizes(const lfuse__draft *d)
+{
+    return d->out->graph;
+}
+
+/* `outer` gives coordinates, `inner` takes them. */
+static void chain(const lfuse__draft *d, const lfuse__view *outer, const lfuse__view *inner, lfuse__view *out)
+{
+    lfuse__view v = *inner;
+    int i, j;
+
+    memset(v.axis, -1, sizeof v.axis);
+    memset(v.step, 0, sizeof v.step);
+    for (j = 0; j < outer->rank; j++)
+        if (inner->axis[j] >= 0 && outer->offset[j] != 0)
+            v.offset[inner->axis[j]] =
+                lfuse__size_sum(sizes(d), v.offset[inner->axis[j]],
+                                lfuse__size_product(sizes(d), inner->step[j], outer->offset[j]));
+    for (i = 0; i < LFUSE_MAX_RANK; i++) {
+        j = outer->axis[i];
+        if (j < 0 || inner->axis[j] < 0) continue;
+        v.axis[i] = inner->axis[j];
+        v.step[i] = lfuse__size_product(sizes(d), inner->step[j], outer->step[i]);
+    }
+    *out = v;
+}
+
+/* ---- reshapes ---- */
+
+/* Axes of the old shape, and of the new one, that hold the same elements. */
+typedef struct group {
+    int from, from_end, to, to_end;
+} group;
+
+/* The next group; those that hold one element only are none. False when the shapes do not fit each other. */
+static bool next_group(const lfuse_graph *g, int from_rank, const lfuse_size *from, int to_rank, const lfuse_size *to,
+                       group *at)
+{
+    lfuse__factors a, b;
+
+    for (at->from = at->from_end; at->from < from_rank && from[at->from] == 1; at->from++) continue;
+    for (at->to = at->to_end; at->to < to_rank && to[at->to] == 1; at->to++) continue;
+    at->from_end = at->from;
+    at->to_end = at->to;
+    if (at->from == from_rank && at->to == to_rank) return true;
+    lfuse__factors_of(g, 1, &a);
+    b = a;
+    do {
+        const bool more_from = at->from_end < from_rank, more_to = at->to_end < to_rank;
+        const bool shorter = at->from_end == at->from || (at->to_end > at->to && !lfuse__factors_divide(&b, &a));
+        if (more_from && (shorter || !more_to)) lfuse__factors_times(g, &a, from[at->from_end++]);
+        else if (more_to) lfuse__factors_times(g, &b, to[at->to_end++]);
+        else return false;
+    } while (at->to_end == at->to || !lfuse__factors_equal(&a, &b));
+    return a.number != 0;
+}
+
+/* Sees axes first ... last of the memory as one. */
+static void join(const lfuse__draft *d, lfuse__view *v, int first, int last)
+{
+    lfuse_size extent = v->shape[last], offset = v->offset[last];
+    int i, m;
+
+    for (m = last - 1; m >= first; m--) {
+        for (i = 0; i < LFUSE_MAX_RANK; i++)
+            if (v->axis[i] == m) v->step[i] = lfuse__size_product(sizes(d), v->step[i], extent);
+        offset = lfuse__size_sum(sizes(d), lfuse__size_product(sizes(d), v->offset[m], extent), offset);
+        extent = lfuse__size_product(sizes(d), v->shape[m], extent);
+    }
+    v->shape[first] = extent;
+    v->offset[first] = offset;
+    for (i = last + 1; i < v->rank; i++) {
+        v->shape[first + i - last] = v->shape[i];
+        v->offset[first + i - last] = v->offset[i];
+    }
+    for (i = 0; i < LFUSE_MAX_RANK; i++) {
+        if (v->axis[i] > last) v->axis[i] = (int8_t)(v->axis[i] - (last - first));
+        else if (v->axis[i] > first) v->axis[i] = (int8_t)first;
+    }
+    if (v->gathered > last) v->gathered = (int8_t)(v->gathered - (last - first));
+    v->rank = (int8_t)(v->rank - (last - first));
+    for (i = v->rank; i < LFUSE_MAX_RANK; i++) v->shape[i] = v->offset[i] = 0;
+}
+
+/* Whether the walker's axis a leads on where axis b, whose step is followed `extent` times, has come to its end. */
+static bool leads_on(const lfuse__draft *d, const lfuse__view *v, int a, int b, const lfuse__factors *extent)
+{
+    lfuse__factors outer, inner = *extent;
+    int i;
+
+    if (v->axis[a] > v->axis[b] || (v->gathered >= v->axis[a] && v->gathered <= v->axis[b])) return false;
+    lfuse__factors_of(sizes(d), v->step[a], &outer);
+    for (i = v->axis[a] + 1; i <= v->axis[b]; i++) lfuse__factors_times(sizes(d), &outer, v->shape[i]);
+    lfuse__factors_times(sizes(d), &inner, v->step[b]);
+    return lfuse__factors_equal(&outer, &inner);
+}
+
+/* The walker's axes of a group as one: they get a common axis of the memory. */
+static bool merge(const lfuse__draft *d, lfuse__view *v, const lfuse_size *shape, const group *at)
+{
+    lfuse__factors extent;
+    int i, inner = -1, repeats = 0;
+
+    lfuse__factors_of(sizes(d), 1, &extent);
+    for (i = at->from_end - 1; i >= at->from; i--) {
+        if (shape[i] == 1) continue;
+        repeats += v->axis[i] < 0;
+        if (inner >= 0 && (v->axis[i] < 0) != (v->axis[inner] < 0)) return false;
+        if (inner >= 0 && !repeats) {
+            if (!leads_on(d, v, i, inner, &extent)) return false;
+            if (v->axis[i] < v->axis[inner]) join(d, v, v->axis[i], v->axis[inner]);
+        }
+        if (inner < 0) inner = i;
+        lfuse__factors_times(sizes(d), &extent, shape[i]);
+    }
+    return true;
+}
+
+/* Splits the walker's last axis of a group into the new ones. */
+static void split(const lfuse__draft *d, const lfuse__view *v, const lfuse_size *from, const lfuse_size *to,
+                  const group *at, lfuse__view *out)
+{
+    lfuse_size step;
+    int i, inner = at->from_end - 1;
+
+    while (inner > at->from && from[inner] == 1) inner--;
+    if (inner < at->from || v->axis[inner] < 0) return;
+    step = v->step[inner];
+    for (i = at->to_end - 1; i >= at->to; i--) {
+        if (to[i] == 1) continue;
+        out->axis[i] = v->axis[inner];
+        out->step[i] = step;
+        step = lfuse__size_product(sizes(d), step, to[i]);
+    }
+}
+
+/* The walk `v` of a walker of shape `from` as one of a walker of shape `to`. */
+static bool reshape(const lfuse__draft *d, const lfuse__view *v, int from_rank, const lfuse_size *from, int to_rank,
+                    const lfuse_size *to, lfuse__view *out)
+{
+    lfuse__view seen = *v;
+    group at = { 0, 0, 0, 0 };
+    int i;
+
+    if (linear(v, from_rank, from)) {
+        memset(&seen, 0, sizeof seen);
+        memset(seen.axis, -1, sizeof seen.axis);
+        seen.base = v->base;
+        seen.gathered = -1;
+        seen.rank = (int8_t)to_rank;
+        for (i = 0; i < to_rank; i++) {
+            seen.axis[i] = (int8_t)i;
+            seen.shape[i] = to[i];
+            seen.step[i] = 1;
+        }
+        *out = seen;
+        return true;
+    }
+    do {
+        if (!next_group(sizes(d), from_rank, from, to_rank, to, &at) || !merge(d, &seen, from, &at)) return false;
+    } while (at.from_end < from_rank || at.to_end < to_rank);
+    *out = seen;
+    memset(out->axis, -1, sizeof out->axis);
+    memset(out->step, 0, sizeof out->step);
+    memset(&at, 0, sizeof at);
+    do {
+        next_group(sizes(d), from_rank, from, to_rank, to, &at);
+        split(d, &seen, from, to, &at, out);
+    } while (at.from_end < from_rank || at.to_end < to_rank);
+    return true;
+}
+
+bool lfuse__view_compose(const lfuse__draft *d, const lfuse__view *outer, int32_t through, const lfuse__view *inner,
+                         lfuse__view *out)
+{
+    const lfuse__node *n = lfuse__draft_node(d, through);
+    lfuse__view seen;
+
+    if (n->list || (outer->rank == n->rank &&
+                    !memcmp(outer->shape, n->shape, (size_t)n->rank * sizeof *n->shape))) {
+        chain(d, outer, inner, out);
+        return true;
+    }
+    if (!reshape(d, inner, n->rank, n->shape, outer->rank, outer->shape, &seen)) return false;
+    chain(d, outer, &seen, out);
+    return true;
+}
+
+bool lfuse__view_reshape(const lfuse__draft *d, const lfuse__view *v, int32_t from, int32_t to, lfuse__view *out)
+{
+    const lfuse__node *a = lfuse__draft_node(d, from), *b = lfuse__draft_node(d, to);
+
+    return reshape(d, v, a->rank, a->shape, b->rank, b->shape, out);
+}
