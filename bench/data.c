@@ -9,6 +9,7 @@
 
 #include "bench/data.h"
 #include "common/base/half.h"
+#include "common/base/whole.h"
 
 static uint64_t rotate(uint64_t x, int by)
 {
@@ -69,12 +70,23 @@ void lfuse__data_put(lfuse_type type, void *data, int64_t i, double x)
     case LFUSE_F16: ((uint16_t *)data)[i] = lfuse__double_to_f16(x); break;
     case LFUSE_BF16: ((uint16_t *)data)[i] = lfuse__double_to_bf16(x); break;
     case LFUSE_F64: ((double *)data)[i] = x; break;
-    case LFUSE_I32:
-        ((int32_t *)data)[i] = isnan(x) ? 0 : x >= INT32_MAX ? INT32_MAX : x <= INT32_MIN ? INT32_MIN : (int32_t)x;
-        break;
+    case LFUSE_I32: ((int32_t *)data)[i] = (int32_t)lfuse__double_to_whole(type, x); break;
+    case LFUSE_I64: ((int64_t *)data)[i] = lfuse__double_to_whole(type, x); break;
+    case LFUSE_I8: ((int8_t *)data)[i] = (int8_t)lfuse__double_to_whole(type, x); break;
+    case LFUSE_U8: ((uint8_t *)data)[i] = (uint8_t)lfuse__double_to_whole(type, x); break;
     case LFUSE_BOOL: ((uint8_t *)data)[i] = x != 0; break;
     case LFUSE_TYPE_NONE: break;
     }
+}
+
+long double lfuse__data_exact(lfuse_type type, const void *data, int64_t i)
+{
+    return type == LFUSE_I64 ? (long double)((const int64_t *)data)[i] : lfuse__data_get(type, data, i);
+}
+
+double lfuse__data_scale(lfuse_type type)
+{
+    return type == LFUSE_I32 || type == LFUSE_I64 ? 1000 : type == LFUSE_I8 || type == LFUSE_U8 ? 50 : 1;
 }
 
 double lfuse__data_get(lfuse_type type, const void *data, int64_t i)
@@ -85,6 +97,9 @@ double lfuse__data_get(lfuse_type type, const void *data, int64_t i)
     case LFUSE_BF16: return lfuse__bf16_to_float(((const uint16_t *)data)[i]);
     case LFUSE_F64: return ((const double *)data)[i];
     case LFUSE_I32: return ((const int32_t *)data)[i];
+    case LFUSE_I64: return (double)((const int64_t *)data)[i];
+    case LFUSE_I8: return ((const int8_t *)data)[i];
+    case LFUSE_U8: return ((const uint8_t *)data)[i];
     case LFUSE_BOOL: return ((const uint8_t *)data)[i];
     case LFUSE_TYPE_NONE: break;
     }
@@ -134,7 +149,10 @@ static void corners(lfuse_type type, double *tiny, double *small, double *large,
     case LFUSE_F16: *tiny = 0x1p-24, *small = 0x1p-14, *large = 65504, *unit = 0x1p-10; break;
     case LFUSE_BF16: *tiny = 0x1p-133, *small = 0x1p-126, *large = 0x1.fep127, *unit = 0x1p-7; break;
     case LFUSE_F64: *tiny = 0x1p-1074, *small = DBL_MIN, *large = DBL_MAX, *unit = DBL_EPSILON; break;
-    case LFUSE_I32: *tiny = 1, *small = 2, *large = INT32_MAX, *unit = 1; break;
+    case LFUSE_I64:
+    case LFUSE_I32:
+    case LFUSE_I8:
+    case LFUSE_U8: *tiny = 1, *small = 2, *large = (double)lfuse__highest(type), *unit = 1; break;
     default: *tiny = 0x1p-149, *small = FLT_MIN, *large = FLT_MAX, *unit = FLT_EPSILON; break;
     }
 }
@@ -152,7 +170,7 @@ void lfuse__data_nasty(lfuse_type type, void *data, int64_t count, uint64_t seed
                                 1.5,   2.5,      -2.5,         large, -large, large * (1 - unit / 2), large / 2};
         lfuse__random_seed(&r, seed);
         for (i = 0; i < count; i++) {
-            const double normal = random_normal(&r) * (type == LFUSE_I32 ? 1000 : 1);
+            const double normal = random_normal(&r) * lfuse__data_scale(type);
             const uint64_t pick = lfuse__random_below(&r, 3 * sizeof table / sizeof table[0]);
             lfuse__data_put(type, data, i, pick < sizeof table / sizeof table[0] ? table[pick] : normal);
         }

@@ -14,9 +14,12 @@ double lfuse__random_unit(lfuse__random *r);
 /* In 0 ... count-1; count > 0. */
 uint64_t lfuse__random_below(lfuse__random *r, uint64_t count);
 
-/* One element: stored with one rounding (integers saturate, bool is 0 or 1), and read. */
+/* One element: stored with one rounding (integers saturate, bool is 0 or 1), and read; i64 in full by the second. */
 void lfuse__data_put(lfuse_type type, void *data, int64_t i, double x);
 double lfuse__data_get(lfuse_type type, const void *data, int64_t i);
+long double lfuse__data_exact(lfuse_type type, const void *data, int64_t i);
+/* Deviation of normal data that suits the type: 1, or so many that integers are more than 0 and 1. */
+double lfuse__data_scale(lfuse_type type);
 
 /* Uniform in [low, high]; bool: 0 or 1. */
 void lfuse__data_uniform(lfuse_type type, void *data, int64_t count, double low, double high, uint64_t seed);

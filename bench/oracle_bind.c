@@ -106,7 +106,7 @@ lfuse_status lfuse__oracle_node_input(lfuse__oracle *s, const lfuse__node *n, lf
     if (a->count && !in->data) return lfuse__error(LFUSE_ERR_INVALID, "oracle: %s: the data is NULL", in->name);
     for (i = 0; i < a->count; i++) {
         k = rows ? s->options->rows[i / row] * row + i % row : i;
-        a->x[i] = (lfuse__pair){lfuse__data_get((lfuse_type)n->type, in->data, k), 0};
+        a->x[i] = (lfuse__pair){lfuse__data_exact((lfuse_type)n->type, in->data, k), 0};
     }
     return LFUSE_OK;
 }
@@ -125,6 +125,6 @@ lfuse_status lfuse__oracle_node_list(lfuse__oracle *s, const lfuse__node *n, lfu
     LFUSE__TRY(lfuse__oracle_allocate(a));
     for (i = 0; i < in->count; i++)
         for (k = 0; k < in->elements[i]; k++)
-            a->x[at++] = (lfuse__pair){lfuse__data_get((lfuse_type)n->type, in->members[i], k), 0};
+            a->x[at++] = (lfuse__pair){lfuse__data_exact((lfuse_type)n->type, in->members[i], k), 0};
     return LFUSE_OK;
 }

@@ -11,7 +11,7 @@
 #include "bench/data.h"
 #include "bench/oracle_internal.h"
 
-static double distance(double got, long double value)
+static double distance(long double got, long double value)
 {
     if (isnan(got) || isnan(value)) return isnan(got) && isnan(value) ? 0 : INFINITY;
     return got == value ? 0 : (double)fabsl(got - value);
@@ -27,7 +27,8 @@ bool lfuse__oracle_compare(lfuse_type type, int64_t count, const void *got, cons
     r.count = count;
     r.first_bad = -1;
     for (i = 0; i < count; i++) {
-        const double x = lfuse__data_get(type, got, i), error = distance(x, value[i]);
+        const long double x = lfuse__data_exact(type, got, i);
+        const double error = distance(x, value[i]);
         double ratio;
         if (isinf(bound[i])) {
             r.open++;
@@ -40,7 +41,7 @@ bool lfuse__oracle_compare(lfuse_type type, int64_t count, const void *got, cons
         if (error <= bound[i]) continue;
         if (!r.bad++) {
             r.first_bad = i;
-            r.got = x;
+            r.got = (double)x;
             r.expected = (double)value[i];
             r.bound = bound[i];
         }

@@ -8,6 +8,7 @@
 #include <tgmath.h>
 
 #include "bench/oracle_internal.h"
+#include "common/base/whole.h"
 
 /* References, in double for f32 and in long double for the rest. */
 typedef double value_double(double a, double b, double c);
@@ -35,6 +36,18 @@ typedef long double value_long(long double a, long double b, long double c);
 #undef LFUSE__OP
 #undef R
 
+typedef __int128 whole;
+typedef whole value_whole(whole a, whole b, whole c, int bits);
+
+#define LFUSE__OP(name, arity, klass, dialect, reference, ulp_f32, ulp_f64, da, db, dc, backward, expression)          \
+    static whole whole_##name(whole a, whole b, whole c, int BITS)                                                     \
+    {                                                                                                                  \
+        (void)a, (void)b, (void)c, (void)BITS;                                                                         \
+        return expression;                                                                                             \
+    }
+#include "common/graph/ops.def"
+#undef LFUSE__OP
+
 /* Derivatives: the words of ops.def as arithmetic. */
 #define A a
 #define B b
@@ -60,7 +73,7 @@ typedef long double value_long(long double a, long double b, long double c);
 
 typedef void derivatives(double a, double b, double c, double y, double *d);
 
-#define LFUSE__OP(name, arity, klass, dialect, reference, ulp_f32, ulp_f64, da, db, dc, backward)                      \
+#define LFUSE__OP(name, arity, klass, dialect, reference, ulp_f32, ulp_f64, da, db, dc, backward, ...)                 \
     static void derivatives_##name(double a, double b, double c, double y, double *d)                                 \
     {                                                                                                                  \
         (void)a, (void)b, (void)c, (void)y;                                                                            \
@@ -77,8 +90,9 @@ static const struct functions {
     value_double *in_double;
     value_long *in_long;
     derivatives *slopes;
+    value_whole *in_whole;
 } functions[LFUSE__OP_COUNT] = {
-#define LFUSE__OP(name, ...) [LFUSE__OP_##name] = {double_##name, long_##name, derivatives_##name},
+#define LFUSE__OP(name, ...) [LFUSE__OP_##name] = {double_##name, long_##name, derivatives_##name, whole_##name},
 #include "common/graph/ops.def"
 #undef LFUSE__OP
 };
@@ -217,30 +231,56 @@ static lfuse__pair floating(lfuse__op op, lfuse_type type, bool exact, const lfu
     return lfuse__oracle_overflow(type, y);
 }
 
-/* What is not finite gives 0, the rest is truncated and wrapped to 32 bits. */
-static long double wrap(long double v)
+/* Whether the function of integers takes its extremes at the corners of its operands' intervals. */
+static bool bends(lfuse__op op)
 {
-    if (!isfinite(v)) return 0;
-    return (int32_t)(uint32_t)(uint64_t)(int64_t)v;
+    switch (op) {
+    case LFUSE__OP_add:
+    case LFUSE__OP_sub:
+    case LFUSE__OP_mul:
+    case LFUSE__OP_neg:
+    case LFUSE__OP_abs:
+    case LFUSE__OP_min:
+    case LFUSE__OP_max:
+    case LFUSE__OP_relu:
+    case LFUSE__OP_clamp: return false;
+    default: return true;
+    }
 }
 
-static lfuse__pair integer(lfuse__op op, const lfuse__pair *x)
+/* The exact value of operands that are integers, not yet wrapped. */
+static whole whole_value(lfuse__op op, lfuse_type type, const long double *x)
+{
+    return functions[op].in_whole((whole)x[0], (whole)x[1], (whole)x[2], 8 * (int)lfuse_type_size(type));
+}
+
+static bool in_range(lfuse_type type, long double v)
+{
+    return v >= (long double)lfuse__lowest(type) && v <= (long double)lfuse__highest(type);
+}
+
+static lfuse__pair integer(lfuse__op op, lfuse_type type, const lfuse__pair *x)
 {
     const int arity = lfuse__ops[op].arity;
-    const long double at[3] = {x[0].v, arity > 1 ? x[1].v : 0, arity > 2 ? x[2].v : 0};
-    const long double whole = evaluate(op, LFUSE_I32, at);
-    lfuse__pair y = {wrap(whole), 0};
-    int i;
+    long double at[3] = {x[0].v, arity > 1 ? x[1].v : 0, arity > 2 ? x[2].v : 0};
+    const whole middle = whole_value(op, type, at);
+    lfuse__pair y = {(long double)lfuse__wrapped(type, middle), 0};
+    bool certain = true;
+    int i, corner;
 
-    for (i = 0; i < arity; i++) {
-        if (x[i].e == 0) continue;
-        if (isinf(x[i].e) || fabsl(whole) > INT32_MAX || (pole(op) == i && fabsl(x[i].v) <= x[i].e))
-            return (lfuse__pair){y.v, INFINITY};
-        y.e = -1;
+    for (i = 0; i < arity; i++)
+        if (x[i].e != 0) certain = false;
+    if (certain) return y;
+    for (i = 0; i < arity; i++)
+        if (isinf(x[i].e)) y.e = INFINITY;
+    if (bends(op) || isinf(y.e)) return (lfuse__pair){y.v, INFINITY};
+    for (corner = 0; corner < 1 << arity; corner++) {
+        for (i = 0; i < arity; i++) at[i] = corner >> i & 1 ? x[i].v + x[i].e : x[i].v - x[i].e;
+        const whole value = whole_value(op, type, at);
+        if (!in_range(type, (long double)value)) return (lfuse__pair){y.v, INFINITY};
+        if (fabsl((long double)(value - middle)) > y.e) y.e = (double)fabsl((long double)(value - middle));
     }
-    if (y.e == 0) return y;
-    y.e = 1 + farthest(op, LFUSE_I32, arity, x, whole);
-    if (fabsl(whole) + y.e > INT32_MAX) y.e = INFINITY;
+    y.e += op == LFUSE__OP_abs || op == LFUSE__OP_relu || op == LFUSE__OP_clamp;
     return y;
 }
 
@@ -269,15 +309,16 @@ lfuse__pair lfuse__oracle_point(lfuse__op op, lfuse_type type, bool exact, const
     type = lfuse__oracle_register(type);
     if (lfuse__ops[op].klass == LFUSE__CLASS_COMPARE) return comparison(op, operands);
     if (lfuse__ops[op].klass == LFUSE__CLASS_SELECT) return selection(operands);
-    return type == LFUSE_I32 ? integer(op, operands) : floating(op, type, exact, operands);
+    return lfuse__is_integer(type) ? integer(op, type, operands) : floating(op, type, exact, operands);
 }
 
-/* Truncates and saturates; NaN gives 0. */
-static long double to_integer(long double v)
+/* To an integer type: floating numbers truncate and saturate, NaN gives 0; integers wrap. */
+static long double to_integer(lfuse_type from, lfuse_type to, long double v)
 {
     if (isnan(v)) return 0;
-    if (v >= INT32_MAX) return INT32_MAX;
-    if (v <= INT32_MIN) return INT32_MIN;
+    if (!lfuse__is_floating(from)) return (long double)lfuse__wrapped(to, (whole)v);
+    if (v >= (long double)lfuse__highest(to)) return (long double)lfuse__highest(to);
+    if (v <= (long double)lfuse__lowest(to)) return (long double)lfuse__lowest(to);
     return truncl(v);
 }
 
@@ -290,14 +331,15 @@ lfuse__pair lfuse__oracle_cast(lfuse_type from, lfuse_type to, lfuse__pair x)
         const bool open = x.e > 0 && !(fabsl(x.v) > x.e);
         return (lfuse__pair){x.v != 0, open ? 1 : 0};
     }
-    if (to != LFUSE_I32) {
-        if (from == LFUSE_BOOL || from == LFUSE_I32 || to != from) return lfuse__oracle_store(to, x);
-        return x;
-    }
-    y.v = to_integer(x.v);
-    if (x.e == 0 || isinf(x.e)) return (lfuse__pair){y.v, x.e};
-    up = (double)fabsl(to_integer(x.v + x.e) - y.v);
-    down = (double)fabsl(to_integer(x.v - x.e) - y.v);
+    if (!lfuse__is_integer(to)) return to == from ? x : lfuse__oracle_store(to, x);
+    if (isinf(x.e)) return (lfuse__pair){isfinite(x.v) ? to_integer(from, to, x.v) : 0, INFINITY};
+    y.v = to_integer(from, to, x.v);
+    if (x.e == 0) return (lfuse__pair){y.v, 0};
+    /* A wrap within the interval. */
+    if (lfuse__is_integer(from) && (!in_range(to, x.v - x.e) || !in_range(to, x.v + x.e)))
+        return (lfuse__pair){y.v, INFINITY};
+    up = (double)fabsl(to_integer(from, to, x.v + x.e) - y.v);
+    down = (double)fabsl(to_integer(from, to, x.v - x.e) - y.v);
     y.e = up > down ? up : down;
     return y;
 }

@@ -51,8 +51,8 @@ long double lfuse__oracle_round(lfuse_type type, long double v)
 {
     switch (type) {
     case LFUSE_F32: return (float)v;
-    case LFUSE_F16: return lfuse__f16_to_float(lfuse__double_to_f16((double)v));
-    case LFUSE_BF16: return lfuse__bf16_to_float(lfuse__double_to_bf16((double)v));
+    case LFUSE_F16: return lfuse__f16_to_float(lfuse__double_to_f16(lfuse__odd_double(v)));
+    case LFUSE_BF16: return lfuse__bf16_to_float(lfuse__double_to_bf16(lfuse__odd_double(v)));
     case LFUSE_F64: return (double)v;
     default: return v;
     }

@@ -42,6 +42,19 @@ static inline uint16_t lfuse__double_to_bf16(double x)
     return lfuse__double_to_16(x, 7);
 }
 
+/* As double, rounded to odd: a later rounding to a narrower type is then the only one. */
+static inline double lfuse__odd_double(long double x)
+{
+    double y = (double)x;
+    uint64_t bits;
+    if ((long double)y == x || x != x || y - y != 0) return y;
+    memcpy(&bits, &y, sizeof bits);
+    if (x < 0 ? (long double)y < x : (long double)y > x) bits--;
+    bits |= 1;
+    memcpy(&y, &bits, sizeof y);
+    return y;
+}
+
 static inline float lfuse__bf16_to_float(uint16_t h)
 {
     uint32_t bits = (uint32_t)h << 16;

@@ -26,7 +26,7 @@ lfuse_value lfuse_matmul(lfuse_value a, lfuse_value b)
                                    of_b);
     if (x->type != y->type)
         return lfuse__graph_poison(g, LFUSE_ERR_TYPE, "%s: types differ: a is %s, b is %s", call, of_a, of_b);
-    if (x->type == LFUSE_I32 || x->type == LFUSE_BOOL)
+    if (!lfuse__is_floating((lfuse_type)x->type))
         return lfuse__graph_poison(g, LFUSE_ERR_UNSUPPORTED, "%s: products of type %s are not supported", call,
                                    lfuse_type_name((lfuse_type)x->type));
     if (x->shape[1] != y->shape[0])

@@ -3,7 +3,22 @@
 #ifndef COMMON_GRAPH_OP_H
 #define COMMON_GRAPH_OP_H
 
+#include <stdbool.h>
+
 #include "libfuse/types.h"
+
+#define LFUSE__TYPES (LFUSE_U8 + 1) /* numbers of types are below */
+
+static inline bool lfuse__is_floating(lfuse_type t)
+{
+    return t == LFUSE_F32 || t == LFUSE_F16 || t == LFUSE_BF16 || t == LFUSE_F64;
+}
+
+/* What wraps; bool does not. */
+static inline bool lfuse__is_integer(lfuse_type t)
+{
+    return t == LFUSE_I32 || t == LFUSE_I64 || t == LFUSE_I8 || t == LFUSE_U8;
+}
 
 typedef enum lfuse__op {
 #define LFUSE__OP(name, ...) LFUSE__OP_##name,

@@ -61,7 +61,7 @@ static bool class_takes(lfuse__op op, lfuse_type type)
 {
     switch (lfuse__ops[op].klass) {
     case LFUSE__CLASS_NUMERIC: return type != LFUSE_BOOL;
-    case LFUSE__CLASS_FLOATING: return type != LFUSE_BOOL && type != LFUSE_I32;
+    case LFUSE__CLASS_FLOATING: return lfuse__is_floating(type);
     case LFUSE__CLASS_COMPARE: return type != LFUSE_BOOL || op == LFUSE__OP_eq || op == LFUSE__OP_ne;
     case LFUSE__CLASS_SELECT: break;
     }

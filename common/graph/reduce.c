@@ -15,7 +15,7 @@ static bool summable(lfuse_graph *g, const char *call, int32_t node)
         lfuse__graph_poison(g, LFUSE_ERR_TYPE, "%s: a number without a type: cast it first", call);
         return false;
     }
-    if (type == LFUSE_I32 || type == LFUSE_BOOL) {
+    if (!lfuse__is_floating(type)) {
         lfuse__graph_poison(g, LFUSE_ERR_UNSUPPORTED, "%s: sums of type %s are not supported", call,
                             lfuse_type_name(type));
         return false;

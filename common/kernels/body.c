@@ -13,8 +13,8 @@
 static void put_constant(lfuse__strbuf *out, lfuse_type type, double number)
 {
     uint64_t bits = lfuse__number_word(type, number);
-    if (type == LFUSE_F64)
-        lfuse__strbuf_format(out, "K_f64(0x%016llxul)", (unsigned long long)bits);
+    if (type == LFUSE_F64 || type == LFUSE_I64)
+        lfuse__strbuf_format(out, "K_%s(0x%016llxul)", lfuse__register_word(type), (unsigned long long)bits);
     else
         lfuse__strbuf_format(out, "K_%s(0x%08lxu)", lfuse__register_word(type), (unsigned long)bits);
 }
@@ -46,6 +46,12 @@ static const char *put_expression(lfuse__strbuf *out, const char *text, lfuse_ty
     return text;
 }
 
+/* What lives in a register that is wider. */
+static bool narrow(lfuse_type type)
+{
+    return type == LFUSE_I8 || type == LFUSE_U8;
+}
+
 static void put_apply(lfuse__strbuf *out, int indent, const lfuse__body *body, int at)
 {
     const lfuse__instr *instr = &body->instr[at];
@@ -59,23 +65,43 @@ static void put_apply(lfuse__strbuf *out, int indent, const lfuse__body *body, i
         lfuse__strbuf_add(out, ";\n");
     }
     lfuse__strbuf_format(out, "%*sconst L_%s r%d = ", 4 * indent, "", lfuse__register_word(instr->type), at);
+    if (narrow(instr->type)) lfuse__strbuf_format(out, "WRAP_%s(", lfuse__memory_word(instr->type));
     put_expression(out, text, type, at, from);
-    lfuse__strbuf_add(out, ";\n");
+    lfuse__strbuf_add(out, narrow(instr->type) ? ");\n" : ";\n");
 }
 
-/* Narrow types exist in memory alone: a conversion to one rounds, once, and stays f32. */
-static void put_convert(lfuse__strbuf *out, int indent, const lfuse__instr *instr, int at)
+/* f16 and bf16 exist in memory alone: a conversion to one rounds, once, and stays f32. */
+static void put_round(lfuse__strbuf *out, int indent, const lfuse__instr *instr, int at)
 {
-    const char *from = lfuse__register_word(instr->from), *to = lfuse__register_word(instr->type);
-    lfuse_type wide = lfuse__register_type(instr->from);
-    if (instr->type != LFUSE_F16 && instr->type != LFUSE_BF16)
-        lfuse__put(out, indent, "const L_%s r%d = CAST_%s_%s(r%d);", to, at, from, to, instr->a);
-    else if (instr->from == instr->type)
+    const char *from = lfuse__register_word(instr->from);
+    const lfuse_type wide = lfuse__register_type(instr->from);
+    const bool odd = wide == LFUSE_F64 || wide == LFUSE_I32 || wide == LFUSE_I64;
+    if (instr->from == instr->type)
         lfuse__put(out, indent, "const L_f32 r%d = r%d;", at, instr->a);
     else
         lfuse__put(out, indent, "const L_f32 r%d = ROUND_%s(%s_%s%s(r%d));", at, lfuse__memory_word(instr->type),
-                   wide == LFUSE_F64 || wide == LFUSE_I32 ? "ODD" : "CAST", from,
-                   wide == LFUSE_F64 || wide == LFUSE_I32 ? "" : "_f32", instr->a);
+                   odd ? "ODD" : "CAST", from, odd ? "" : "_f32", instr->a);
+}
+
+/* To i8 and u8: integers wrap, floating numbers saturate. */
+static void put_narrow(lfuse__strbuf *out, int indent, const lfuse__instr *instr, int at)
+{
+    const char *word = instr->from == instr->type || instr->from == LFUSE_BOOL ? ""
+                       : lfuse__is_floating(instr->from)                       ? "SAT_"
+                                                                               : "WRAP_";
+    lfuse__put(out, indent, "const L_i32 r%d = %s%s(CAST_%s_i32(r%d));", at, word,
+               *word ? lfuse__memory_word(instr->type) : "", lfuse__register_word(instr->from), instr->a);
+}
+
+static void put_convert(lfuse__strbuf *out, int indent, const lfuse__instr *instr, int at)
+{
+    const char *from = lfuse__register_word(instr->from), *to = lfuse__register_word(instr->type);
+    if (instr->type == LFUSE_F16 || instr->type == LFUSE_BF16)
+        put_round(out, indent, instr, at);
+    else if (narrow(instr->type))
+        put_narrow(out, indent, instr, at);
+    else
+        lfuse__put(out, indent, "const L_%s r%d = CAST_%s_%s(r%d);", to, at, from, to, instr->a);
 }
 
 void lfuse__put_instr(const lfuse__text *t, int indent, int i, const char *index)

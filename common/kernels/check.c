@@ -11,7 +11,7 @@
 
 static bool type_known(int type)
 {
-    return type >= LFUSE_F32 && type <= LFUSE_BOOL;
+    return type > LFUSE_TYPE_NONE && type < LFUSE__TYPES;
 }
 
 static bool floating(lfuse_type type)

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "common/base/half.h"
+#include "common/base/whole.h"
 #include "common/kernels/emit.h"
 
 static uint64_t float_bits(float x)
@@ -22,19 +23,16 @@ static uint64_t double_bits(double x)
     return bits;
 }
 
-static int32_t saturate(double x)
-{
-    if (x != x) return 0;
-    return x >= 2147483647.0 ? INT32_MAX : x <= -2147483648.0 ? INT32_MIN : (int32_t)x;
-}
-
 uint64_t lfuse__number_word(lfuse_type type, double number)
 {
     switch (type) {
     case LFUSE_F16: return float_bits(lfuse__f16_to_float(lfuse__double_to_f16(number)));
     case LFUSE_BF16: return float_bits(lfuse__bf16_to_float(lfuse__double_to_bf16(number)));
     case LFUSE_F64: return double_bits(number);
-    case LFUSE_I32: return (uint32_t)saturate(number);
+    case LFUSE_I64: return (uint64_t)lfuse__double_to_whole(type, number);
+    case LFUSE_I32:
+    case LFUSE_I8:
+    case LFUSE_U8: return (uint32_t)lfuse__double_to_whole(type, number);
     case LFUSE_BOOL: return number != 0;
     default: return float_bits((float)number);
     }

@@ -33,7 +33,7 @@ lfuse_status lfuse__sum_check(const lfuse__kernel_class *k)
         if (k->operands[j].gathered || k->operands[j].index)
             return lfuse__error(LFUSE_ERR_UNSUPPORTED, "operand %d of a sum is looked up in", j);
     const lfuse_type type = k->operands[lfuse__stored_operand(k)].type;
-    if (type == LFUSE_I32 || type == LFUSE_BOOL)
+    if (!lfuse__is_floating(type))
         return lfuse__error(LFUSE_ERR_UNSUPPORTED, "sums of %s", lfuse__memory_word(type));
     return LFUSE_OK;
 }

@@ -3,8 +3,9 @@
  * A body: what one fused kernel computes for one element, as straight-line code over registers. Register i is the
  * result of instruction i. In a row kernel a register belongs to the row when it is a REDUCE, a load that walks no
  * reduced axis, a number, or computed from such alone; the others belong to the element. What is computed of a REDUCE
- * lies in a later phase (sweep over the row) than what the REDUCE takes in. Registers hold f32, f64, i32 or bool (a mask); f16 and bf16 exist in memory alone, so a load
- * of them gives f32, and a conversion to them rounds but leaves f32 in the register.
+ * lies in a later phase (sweep over the row) than what the REDUCE takes in. Registers hold f32, f64, i32, i64 or bool (a
+ * mask); f16 and bf16 exist in memory alone, so a load of them gives f32, and a conversion to them rounds but leaves f32
+ * in the register. i8 and u8 live in i32 registers, which every operation on them wraps back into their range.
  */
 #ifndef COMMON_PLAN_BODY_H
 #define COMMON_PLAN_BODY_H
@@ -45,7 +46,7 @@ typedef struct lfuse__body {
 
 static inline lfuse_type lfuse__register_type(lfuse_type t)
 {
-    return t == LFUSE_F16 || t == LFUSE_BF16 ? LFUSE_F32 : t;
+    return t == LFUSE_F16 || t == LFUSE_BF16 ? LFUSE_F32 : t == LFUSE_I8 || t == LFUSE_U8 ? LFUSE_I32 : t;
 }
 
 /* ---- body.c: what a row kernel does when ---- */

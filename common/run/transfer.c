@@ -12,6 +12,7 @@
 
 #include "common/base/error.h"
 #include "common/base/half.h"
+#include "common/base/whole.h"
 #include "common/run/run.h"
 
 /* Where the work of one call goes. */
@@ -294,7 +295,6 @@ lfuse_status lfuse__tensor_copy(lfuse_tensor *to, const lfuse_tensor *from, lfus
 static unsigned pattern_of(lfuse_type type, double number, uint64_t *pattern)
 {
     float f = (float)number;
-    int32_t i = number != number ? 0 : number >= 0x1p31 ? INT32_MAX : number <= -0x1p31 ? INT32_MIN : (int32_t)number;
     uint32_t word = 0;
 
     switch (type) {
@@ -302,7 +302,10 @@ static unsigned pattern_of(lfuse_type type, double number, uint64_t *pattern)
     case LFUSE_F64: memcpy(pattern, &number, sizeof *pattern); break;
     case LFUSE_F16: *pattern = lfuse__double_to_f16(number); break;
     case LFUSE_BF16: *pattern = lfuse__double_to_bf16(number); break;
-    case LFUSE_I32: memcpy(&word, &i, sizeof word); *pattern = word; break;
+    case LFUSE_I64: *pattern = (uint64_t)lfuse__double_to_whole(type, number); break;
+    case LFUSE_I32: *pattern = (uint32_t)lfuse__double_to_whole(type, number); break;
+    case LFUSE_I8:
+    case LFUSE_U8: *pattern = (uint8_t)lfuse__double_to_whole(type, number); break;
     default: *pattern = number != 0; break;
     }
     return (unsigned)lfuse_type_size(type);

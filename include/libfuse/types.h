@@ -4,14 +4,20 @@
 
 #include <libfuse/base.h>
 
-/** Element types: name, number, text, bytes. Arithmetic on f16 and bf16 is done in f32; bool is 0 or 1 in memory. */
+/**
+ * Element types: name, number, text, bytes. Arithmetic on f16 and bf16 is done in f32; bool is 0 or 1 in memory.
+ * Integers wrap at their own width.
+ */
 #define LFUSE_TYPE_MAP(X)                                                                                              \
     X(F32, 1, "f32", 4)                                                                                                \
     X(F16, 2, "f16", 2)                                                                                                \
     X(BF16, 3, "bf16", 2)                                                                                              \
     X(F64, 4, "f64", 8)                                                                                                \
     X(I32, 5, "i32", 4)                                                                                                \
-    X(BOOL, 6, "bool", 1)
+    X(BOOL, 6, "bool", 1)                                                                                              \
+    X(I64, 7, "i64", 8)                                                                                                \
+    X(I8, 8, "i8", 1)                                                                                                  \
+    X(U8, 9, "u8", 1)
 
 typedef enum lfuse_type {
     LFUSE_TYPE_NONE = 0,

@@ -117,7 +117,7 @@ static int64_t position(const guarded *t, int64_t i)
 static void fill(lfuse_type type, void *data, int64_t count, harness_data kind, uint64_t seed)
 {
     switch (kind) {
-    case NORMAL: lfuse__data_normal(type, data, count, type == LFUSE_I32 ? 1000 : 1, seed); break;
+    case NORMAL: lfuse__data_normal(type, data, count, lfuse__data_scale(type), seed); break;
     case POSITIVE: lfuse__data_uniform(type, data, count, 0.01, 4, seed); break;
     case INTEGERS: lfuse__data_integers(type, data, count, 3, seed); break;
     case NASTY: lfuse__data_nasty(type, data, count, seed); break;

@@ -103,7 +103,7 @@ static const lfuse_size HUGE_SHAPE[] = {INT64_C(1) << 40, INT64_C(1) << 40};
       "[batch, 10]")                                                                                                   \
     X(broadcast_overflow, lfuse_add(lfuse_input(v.g, "p", LFUSE_F32, 2, LFUSE_DIMS(HUGE_SHAPE[0], 1)),                 \
                                     lfuse_input(v.g, "q", LFUSE_F32, 1, HUGE_SHAPE)), OVERFLOW, "lfuse_add")           \
-    X(cast_type, lfuse_cast(v.x, (lfuse_type)9), TYPE, "lfuse_cast: 9 is no element type")                             \
+    X(cast_type, lfuse_cast(v.x, (lfuse_type)99), TYPE, "lfuse_cast: 99 is no element type")                             \
     X(permute_null, lfuse_permute(v.x, NULL), INVALID, "axes are NULL")                                                \
     X(permute_range, lfuse_permute(v.x, ((const int[]){0, 2})), SHAPE, "axes[1] is 2")                                 \
     X(permute_twice, lfuse_permute(v.x, ((const int[]){1, 1})), SHAPE, "axis 1 is named twice")                        \

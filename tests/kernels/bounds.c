@@ -45,7 +45,7 @@ typedef long double R;
 #define D_WHERE(m, x, y) ((m) ? (R)(x) : (R)(y))
 #define D_LT(x, y) ((x) < (y))
 #define D_GT(x, y) ((x) > (y))
-#define LFUSE__OP(name, arity, klass, dialect, reference, ulp_f32, ulp_f64, da, db, dc, backward)                      \
+#define LFUSE__OP(name, arity, klass, dialect, reference, ulp_f32, ulp_f64, da, db, dc, backward, ...)                 \
     static void derivative_##name(R A, R B, R C, R Y, R *d)                                                            \
     {                                                                                                                  \
         (void)A, (void)B, (void)C, (void)Y;                                                                            \

@@ -21,11 +21,6 @@ bool rig_has(const rig *r, lfuse_type type)
     return type != LFUSE_F64 || r->facts.info.f64;
 }
 
-static size_t size_of(lfuse_type type)
-{
-    return type == LFUSE_F64 ? 8 : type == LFUSE_F32 || type == LFUSE_I32 ? 4 : type == LFUSE_BOOL ? 1 : 2;
-}
-
 /* Host memory of one operand and what it has to hold afterwards. */
 typedef struct arena {
     unsigned char *memory, *before, *expected;
@@ -34,12 +29,12 @@ typedef struct arena {
 
 static arena arena_make(lfuse_type type, size_t elements, uint64_t seed)
 {
-    arena a = {.bytes = (elements * size_of(type) + 7) / 8 * 8};
+    arena a = {.bytes = (elements * lfuse_type_size(type) + 7) / 8 * 8};
     a.memory = malloc(a.bytes);
     a.before = malloc(a.bytes);
     a.expected = malloc(a.bytes);
     ck_assert(a.memory && a.before && a.expected);
-    host_fill(a.memory, type, a.bytes / size_of(type), seed);
+    host_fill(a.memory, type, a.bytes / lfuse_type_size(type), seed);
     memcpy(a.before, a.memory, a.bytes);
     memcpy(a.expected, a.memory, a.bytes);
     return a;
@@ -57,9 +52,9 @@ static void arena_check(const arena *a, lfuse_type type, const char *what)
     const int64_t i = host_compare(a->memory, a->expected, type, a->bytes);
     if (i < 0) return;
     unsigned long long got = 0, want = 0, was = 0;
-    memcpy(&got, a->memory + (size_t)i * size_of(type), size_of(type));
-    memcpy(&want, a->expected + (size_t)i * size_of(type), size_of(type));
-    memcpy(&was, a->before + (size_t)i * size_of(type), size_of(type));
+    memcpy(&got, a->memory + (size_t)i * lfuse_type_size(type), lfuse_type_size(type));
+    memcpy(&want, a->expected + (size_t)i * lfuse_type_size(type), lfuse_type_size(type));
+    memcpy(&was, a->before + (size_t)i * lfuse_type_size(type), lfuse_type_size(type));
     ck_abort_msg("%s: element %lld: %llx, expected %llx, before %llx", what, (long long)i, got, want, was);
 }
 
@@ -122,7 +117,7 @@ static void pointwise_flat(rig *r, lfuse__bprogram *program, const char *name, c
         const lfuse_type type = s->k.operands[j].type;
         p.same[j] = -1;
         p.g.strides[j][0] = 1;
-        p.g.offsets[j] = (uint64_t)(GUARD + first[j]) * size_of(type);
+        p.g.offsets[j] = (uint64_t)(GUARD + first[j]) * lfuse_type_size(type);
         p.arenas[j] = arena_make(type, (size_t)n + 2 * GUARD + (size_t)first[j], 77 + (uint64_t)j * 1000 + (uint64_t)n);
     }
     if (in_place) { /* operand 2 is operand 0 */
@@ -166,19 +161,19 @@ void case_operators(rig *r, lfuse_type type)
 void case_casts(rig *r)
 {
     static const int nowhere[LFUSE__MAX_OPERANDS];
-    sample samples[LFUSE_BOOL + 1][LFUSE_BOOL + 1];
+    sample samples[LFUSE__TYPES][LFUSE__TYPES];
     char name[32];
     lfuse__strbuf text = LFUSE__STRBUF_INIT;
-    for (lfuse_type from = LFUSE_F32; from <= LFUSE_BOOL; from++)
-        for (lfuse_type to = LFUSE_F32; to <= LFUSE_BOOL; to++) {
+    for (lfuse_type from = LFUSE_F32; from < LFUSE__TYPES; from++)
+        for (lfuse_type to = LFUSE_F32; to < LFUSE__TYPES; to++) {
             if (!rig_has(r, from) || !rig_has(r, to)) continue;
             snprintf(name, sizeof name, "cast_%d_%d", (int)from, (int)to);
             sample_cast(&samples[from][to], from, to);
             emit(lfuse__pointwise_emit(&text, name, &samples[from][to].k, &r->facts));
         }
     lfuse__bprogram *program = rig_program(r, &text);
-    for (lfuse_type from = LFUSE_F32; from <= LFUSE_BOOL; from++)
-        for (lfuse_type to = LFUSE_F32; to <= LFUSE_BOOL; to++) {
+    for (lfuse_type from = LFUSE_F32; from < LFUSE__TYPES; from++)
+        for (lfuse_type to = LFUSE_F32; to < LFUSE__TYPES; to++) {
             if (!rig_has(r, from) || !rig_has(r, to)) continue;
             snprintf(name, sizeof name, "cast_%d_%d", (int)from, (int)to);
             pointwise_flat(r, program, name, &samples[from][to], 140003, nowhere, 0, name);
@@ -231,7 +226,7 @@ static void random_view(const lfuse__kernel_class *k, const int64_t *extents, in
         if (stride < 0) low -= stride * (extents[a] - 1);
         g->strides[operand][a] = stride;
     }
-    g->offsets[operand] = (uint64_t)(GUARD + low) * size_of(k->operands[operand].type);
+    g->offsets[operand] = (uint64_t)(GUARD + low) * lfuse_type_size(k->operands[operand].type);
     *elements = (size_t)span + (size_t)low + 2 * GUARD;
 }
 
@@ -295,11 +290,11 @@ static void row_sum(rig *r, lfuse__bprogram *program, const char *name, const sa
     const int64_t pitch = length * step + shift;
     arena in = arena_make(type, (size_t)(rows * pitch + 2 * GUARD), 3),
         out = arena_make(type, (size_t)rows * 2 + 2 * GUARD, 4);
-    fill_plain(in.memory, type, in.bytes / size_of(type), (uint64_t)length);
+    fill_plain(in.memory, type, in.bytes / lfuse_type_size(type), (uint64_t)length);
     memcpy(in.before, in.memory, in.bytes);
     g.strides[0][0] = pitch, g.strides[0][1] = step, g.strides[1][0] = 2, g.strides[1][1] = 0;
-    g.offsets[0] = (uint64_t)(GUARD + (shift & 1)) * size_of(type);
-    g.offsets[1] = GUARD * size_of(type);
+    g.offsets[0] = (uint64_t)(GUARD + (shift & 1)) * lfuse_type_size(type);
+    g.offsets[1] = GUARD * lfuse_type_size(type);
     for (int j = 0; j < 2; j++) g.addresses[j] = g.offsets[j];
     emit(lfuse__rowsum_pack(&s->k, &r->facts, &g, &packed));
     for (int64_t i = 0; i < rows; i++) {
@@ -385,7 +380,7 @@ static void list_launch(rig *r, lfuse__bprogram *program, const char *name, cons
         for (int64_t m = 0; m < l->members; m++) {
             const bool number = s->k.operands[j].inner == LFUSE__STRIDE_REPEAT;
             uint64_t *entry = &addresses[2 * (j * l->members + m)];
-            entry[0] = (uint64_t)(number ? m : member_start(l, m)) * size_of(s->k.operands[j].type);
+            entry[0] = (uint64_t)(number ? m : member_start(l, m)) * lfuse_type_size(s->k.operands[j].type);
             entry[1] = (uint64_t)j;
         }
     packed->words[LFUSE__MULTI_CHUNKS_OFFSET] = 0;
@@ -459,7 +454,7 @@ void case_member_sums(rig *r, lfuse_type type)
     lfuse__bprogram *program = rig_program(r, &text);
     arena arenas[2] = {arena_make(type, (size_t)member_start(&l, l.members) + GUARD, 1), arena_make(type, 256, 2)};
     arena partials = arena_make(wide, 256, 3);
-    fill_plain(arenas[0].memory, type, arenas[0].bytes / size_of(type), 11);
+    fill_plain(arenas[0].memory, type, arenas[0].bytes / lfuse_type_size(type), 11);
     memcpy(arenas[0].before, arenas[0].memory, arenas[0].bytes);
     emit(lfuse__member_partial_pack(&s.k, &facts, l.members, 0, l.chunks, NULL, &packed));
     packed.words[LFUSE__MULTI_PARTIALS_OFFSET] = 16;
@@ -468,7 +463,7 @@ void case_member_sums(rig *r, lfuse_type type)
     /* Sums go to two slots in turn, of one memory. */
     uint64_t entries[64][2] = {{0}};
     for (int64_t m = 0; m < l.members; m++)
-        entries[1 + m][0] = (uint64_t)(GUARD + m) * size_of(type), entries[1 + m][1] = m % 2 ? 5 : 0;
+        entries[1 + m][0] = (uint64_t)(GUARD + m) * lfuse_type_size(type), entries[1 + m][1] = m % 2 ? 5 : 0;
     emit(lfuse__member_fold_pack(&facts, l.members, 16, 0, sizeof entries[0], &packed));
     memset(buffers, 0, sizeof buffers);
     buffers[0] = (rig_buffer){partials.memory, partials.bytes, false};

@@ -10,18 +10,20 @@
 #include "tests/support/main.h"
 
 static const lfuse_type floating[] = {LFUSE_F32, LFUSE_F16, LFUSE_BF16, LFUSE_F64};
+static const lfuse_type stored[] = {LFUSE_F32, LFUSE_F16, LFUSE_BF16, LFUSE_F64, LFUSE_I64, LFUSE_I8, LFUSE_U8};
+enum { STORED = sizeof stored / sizeof *stored };
 
 static void use_operators(rig *r)
 {
-    for (lfuse_type type = LFUSE_F32; type <= LFUSE_BOOL; type++)
+    for (lfuse_type type = LFUSE_F32; type < LFUSE__TYPES; type++)
         if (rig_has(r, type)) case_operators(r, type);
     case_casts(r);
 }
 
 static void use_places(rig *r)
 {
-    for (int t = 0; t < 4; t++)
-        if (rig_has(r, floating[t])) case_tails(r, floating[t]);
+    for (int t = 0; t < STORED; t++)
+        if (rig_has(r, stored[t])) case_tails(r, stored[t]);
     case_strides(r, LFUSE_F32);
 }
 

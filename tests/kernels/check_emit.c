@@ -49,7 +49,7 @@ START_TEST(texts_hold_words_alone)
                                   " \n()[]{};,=+-*/%<>&|!?:";
     const lfuse__facts facts = _i ? facts_lanes(false) : facts_items(false);
     for (int op = 0; op < LFUSE__OP_COUNT; op++)
-        for (lfuse_type type = LFUSE_F32; type <= LFUSE_BOOL; type++) {
+        for (lfuse_type type = LFUSE_F32; type < LFUSE__TYPES; type++) {
             sample s;
             if (!sample_fits(op, type)) continue;
             sample_op(&s, op, type);

@@ -24,6 +24,9 @@ value host_load(const void *memory, lfuse_type type, int64_t i)
     case LFUSE_F32: v.f32 = ((const float *)memory)[i]; break;
     case LFUSE_F64: v.f64 = ((const double *)memory)[i]; break;
     case LFUSE_I32: v.i32 = ((const int32_t *)memory)[i]; break;
+    case LFUSE_I64: v.i64 = ((const int64_t *)memory)[i]; break;
+    case LFUSE_I8: v.i32 = ((const int8_t *)memory)[i]; break;
+    case LFUSE_U8: v.i32 = ((const uint8_t *)memory)[i]; break;
     case LFUSE_F16: v.f32 = lfuse__f16_to_float(((const uint16_t *)memory)[i]); break;
     case LFUSE_BF16: v.f32 = lfuse__bf16_to_float(((const uint16_t *)memory)[i]); break;
     default: v.b = ((const uint8_t *)memory)[i] != 0; break;
@@ -37,6 +40,9 @@ void host_store(void *memory, lfuse_type type, int64_t i, value v)
     case LFUSE_F32: ((float *)memory)[i] = v.f32; break;
     case LFUSE_F64: ((double *)memory)[i] = v.f64; break;
     case LFUSE_I32: ((int32_t *)memory)[i] = v.i32; break;
+    case LFUSE_I64: ((int64_t *)memory)[i] = v.i64; break;
+    case LFUSE_I8:
+    case LFUSE_U8: ((uint8_t *)memory)[i] = (uint8_t)v.i32; break;
     case LFUSE_F16: ((uint16_t *)memory)[i] = lfuse__double_to_f16(v.f32); break;
     case LFUSE_BF16: ((uint16_t *)memory)[i] = lfuse__double_to_bf16(v.f32); break;
     default: ((uint8_t *)memory)[i] = (uint8_t)v.b; break;
@@ -82,52 +88,76 @@ void host_store(void *memory, lfuse_type type, int64_t i, value v)
 FLOATING(f32, float, f)
 FLOATING(f64, double, )
 
-static value apply_i32(int op, value a, value b, value c)
+typedef __int128 whole;
+
+static whole whole_of(lfuse_type type, value v)
 {
-    value r = a;
-    const int64_t x = a.i32, y = b.i32, low = x > y ? x : y;
-    switch (op) {
-    case LFUSE__OP_add: r.i32 = (int32_t)(uint32_t)(x + y); break;
-    case LFUSE__OP_sub: r.i32 = (int32_t)(uint32_t)(x - y); break;
-    case LFUSE__OP_mul: r.i32 = (int32_t)(uint32_t)(x * y); break;
-    case LFUSE__OP_div: r.i32 = y ? (int32_t)(uint32_t)(x / y) : 0; break;
-    case LFUSE__OP_neg: r.i32 = (int32_t)(uint32_t)-x; break;
-    case LFUSE__OP_abs: r.i32 = (int32_t)(uint32_t)(x < 0 ? -x : x); break;
-    case LFUSE__OP_min: r.i32 = (int32_t)(x < y ? x : y); break;
-    case LFUSE__OP_max: r.i32 = (int32_t)(x > y ? x : y); break;
-    case LFUSE__OP_relu: r.i32 = x > 0 ? a.i32 : 0; break;
-    case LFUSE__OP_clamp: r.i32 = (int32_t)(low < c.i32 ? low : c.i32); break;
-    case LFUSE__OP_eq: r.b = x == y; break;
-    case LFUSE__OP_ne: r.b = x != y; break;
-    case LFUSE__OP_lt: r.b = x < y; break;
-    case LFUSE__OP_le: r.b = x <= y; break;
-    case LFUSE__OP_gt: r.b = x > y; break;
-    case LFUSE__OP_ge: r.b = x >= y; break;
-    default: abort();
+    return type == LFUSE_I64 ? v.i64 : v.i32;
+}
+
+/* The value modulo 2^bits, in the range of the type. */
+static value wrapped(lfuse_type type, whole x)
+{
+    value r = {.i64 = 0};
+    switch (type) {
+    case LFUSE_I64: r.i64 = (int64_t)(uint64_t)x; break;
+    case LFUSE_I8: r.i32 = (int8_t)(uint8_t)x; break;
+    case LFUSE_U8: r.i32 = (uint8_t)x; break;
+    default: r.i32 = (int32_t)(uint32_t)x; break;
     }
     return r;
 }
 
-static int32_t saturate(double x)
+/* Exact, then wrapped. */
+static value apply_whole(lfuse_type type, int op, value a, value b, value c)
 {
-    return x != x ? 0 : x >= 2147483647.0 ? INT32_MAX : x <= -2147483648.0 ? INT32_MIN : (int32_t)x;
+    const whole x = whole_of(type, a), y = whole_of(type, b), z = whole_of(type, c), low = x > y ? x : y;
+    switch (op) {
+    case LFUSE__OP_add: return wrapped(type, x + y);
+    case LFUSE__OP_sub: return wrapped(type, x - y);
+    case LFUSE__OP_mul: return wrapped(type, x * y);
+    case LFUSE__OP_div: return wrapped(type, y ? x / y : 0);
+    case LFUSE__OP_neg: return wrapped(type, -x);
+    case LFUSE__OP_abs: return wrapped(type, x < 0 ? -x : x);
+    case LFUSE__OP_min: return x < y ? a : b;
+    case LFUSE__OP_max: return x > y ? a : b;
+    case LFUSE__OP_relu: return wrapped(type, x > 0 ? x : 0);
+    case LFUSE__OP_clamp: return wrapped(type, low < z ? low : z);
+    case LFUSE__OP_eq: return (value){.b = x == y};
+    case LFUSE__OP_ne: return (value){.b = x != y};
+    case LFUSE__OP_lt: return (value){.b = x < y};
+    case LFUSE__OP_le: return (value){.b = x <= y};
+    case LFUSE__OP_gt: return (value){.b = x > y};
+    case LFUSE__OP_ge: return (value){.b = x >= y};
+    default: abort();
+    }
 }
 
-/* Through double, which holds every register exactly: one rounding at the end. */
+/* Truncates and saturates; NaN gives 0. */
+static value saturated(lfuse_type type, double x)
+{
+    const whole low = type == LFUSE_I64 ? INT64_MIN : type == LFUSE_I32 ? INT32_MIN : type == LFUSE_I8 ? -128 : 0;
+    const whole high = type == LFUSE_I64 ? INT64_MAX : type == LFUSE_I32 ? INT32_MAX : type == LFUSE_I8 ? 127 : 255;
+    if (x != x) return wrapped(type, 0);
+    return wrapped(type, x >= 0x1p64 ? high : x <= -0x1p64 ? low : (whole)x > high ? high : (whole)x < low ? low : (whole)x);
+}
+
+/* Through long double, which holds every register exactly: one rounding at the end. */
 static value convert(value a, lfuse_type from, lfuse_type to)
 {
-    const double x = from == LFUSE_F64    ? a.f64
-                     : from == LFUSE_I32  ? (double)a.i32
-                     : from == LFUSE_BOOL ? (double)a.b
-                                          : (double)a.f32;
-    value r;
-    memset(&r, 0, sizeof r);
+    const long double x = from == LFUSE_F64               ? a.f64
+                          : lfuse__is_integer(from)       ? (long double)whole_of(from, a)
+                          : from == LFUSE_BOOL            ? a.b
+                                                          : a.f32;
+    value r = {.i64 = 0};
+    if (lfuse__is_integer(to))
+        return lfuse__is_floating(from) ? saturated(to, (double)x)
+                                        : wrapped(to, from == LFUSE_BOOL ? a.b : whole_of(from, a));
     switch (to) {
     case LFUSE_F32: r.f32 = (float)x; break;
-    case LFUSE_F64: r.f64 = x; break;
-    case LFUSE_I32: r.i32 = saturate(x); break;
-    case LFUSE_F16: r.f32 = lfuse__f16_to_float(lfuse__double_to_f16(x)); break;
-    case LFUSE_BF16: r.f32 = lfuse__bf16_to_float(lfuse__double_to_bf16(x)); break;
+    case LFUSE_F64: r.f64 = (double)x; break;
+    case LFUSE_F16: r.f32 = lfuse__f16_to_float(lfuse__double_to_f16(lfuse__odd_double(x))); break;
+    case LFUSE_BF16: r.f32 = lfuse__bf16_to_float(lfuse__double_to_bf16(lfuse__odd_double(x))); break;
     default: r.b = x != 0; break;
     }
     return r;
@@ -137,12 +167,12 @@ static value apply(const lfuse__body *body, const lfuse__instr *i, const value *
 {
     const lfuse__op_row *row = &lfuse__ops[i->op];
     const value a = r[i->a], b = row->arity > 1 ? r[i->b] : a, c = row->arity > 2 ? r[i->c] : a;
-    const lfuse_type type = lfuse__register_type(row->klass == LFUSE__CLASS_COMPARE ? body->instr[i->a].type : i->type);
+    const lfuse_type type = row->klass == LFUSE__CLASS_COMPARE ? body->instr[i->a].type : i->type;
     if (i->op == LFUSE__OP_where) return a.b ? b : c;
     if (type == LFUSE_BOOL) return (value){.b = (a.b == b.b) == (i->op == LFUSE__OP_eq)};
-    return type == LFUSE_F64   ? apply_f64(i->op, a, b, c)
-           : type == LFUSE_I32 ? apply_i32(i->op, a, b, c)
-                               : apply_f32(i->op, a, b, c);
+    return type == LFUSE_F64          ? apply_f64(i->op, a, b, c)
+           : lfuse__is_integer(type) ? apply_whole(type, i->op, a, b, c)
+                                     : apply_f32(i->op, a, b, c);
 }
 
 static void evaluate(const lfuse__kernel_class *k, const double *numbers, void *const *from, const int64_t *element,
@@ -216,12 +246,12 @@ value host_sum(const lfuse__kernel_class *k, void *const *from, const int64_t *e
 static bool is_nan(const void *memory, lfuse_type type, int64_t i)
 {
     const value v = host_load(memory, type, i);
-    return type == LFUSE_F64 ? v.f64 != v.f64 : type == LFUSE_I32 || type == LFUSE_BOOL ? false : v.f32 != v.f32;
+    return type == LFUSE_F64 ? v.f64 != v.f64 : lfuse__is_floating(type) ? v.f32 != v.f32 : false;
 }
 
 int64_t host_compare(const void *a, const void *b, lfuse_type type, size_t bytes)
 {
-    const size_t size = type == LFUSE_F64 ? 8 : type == LFUSE_F32 || type == LFUSE_I32 ? 4 : type == LFUSE_BOOL ? 1 : 2;
+    const size_t size = lfuse_type_size(type);
     for (size_t i = 0; i < bytes / size; i++)
         if (memcmp((const char *)a + i * size, (const char *)b + i * size, size) &&
             !(is_nan(a, type, (int64_t)i) && is_nan(b, type, (int64_t)i)))
@@ -257,10 +287,12 @@ void host_fill(void *memory, lfuse_type type, size_t count, uint64_t seed)
         } else if (kind < 10) {
             const double x = (double)(int64_t)(r << 4) * 0x1p-56 * (kind & 1 ? 1 : 0.01);
             host_store(memory, type, (int64_t)i, convert((value){.f64 = x}, LFUSE_F64, type));
-        } else if (type == LFUSE_F64) {
+        } else if (type == LFUSE_F64 || type == LFUSE_I64) {
             ((uint64_t *)memory)[i] = r;
         } else if (type == LFUSE_F16 || type == LFUSE_BF16) {
             ((uint16_t *)memory)[i] = (uint16_t)r;
+        } else if (type == LFUSE_I8 || type == LFUSE_U8) {
+            ((uint8_t *)memory)[i] = (uint8_t)r;
         } else {
             ((uint32_t *)memory)[i] = (uint32_t)r;
         }

@@ -8,7 +8,8 @@
 typedef union value {
     float f32;
     double f64;
-    int32_t i32;
+    int32_t i32; /* and i8, u8 */
+    int64_t i64;
     int b;
 } value;
 

@@ -27,16 +27,11 @@ static void must(lfuse_status status)
     exit(EXIT_FAILURE);
 }
 
-static size_t size_of(lfuse_type type)
-{
-    return type == LFUSE_F64 ? 8 : type == LFUSE_F32 || type == LFUSE_I32 ? 4 : type == LFUSE_BOOL ? 1 : 2;
-}
-
 /* Elements that differ; the first of them is printed. */
 static void compare(const char *what, lfuse_type type, const unsigned char *got, const unsigned char *want,
                     size_t count)
 {
-    const size_t size = size_of(type);
+    const size_t size = lfuse_type_size(type);
     int64_t differ = 0;
     for (size_t i = 0; i < count; i++) {
         if (host_compare(got + i * size, want + i * size, type, size) < 0) continue;
@@ -65,10 +60,10 @@ static void probe(rig *r, lfuse__bprogram *program, const char *name, const samp
         if (j & 1 || type == LFUSE_BOOL)
             host_fill(storage[j], type, PAIRS, seed);
         else
-            for (size_t i = 0; i < PAIRS * size_of(type); i++)
+            for (size_t i = 0; i < PAIRS * lfuse_type_size(type); i++)
                 storage[j][i] = (unsigned char)(host_random(&seed) >> 40);
         g.strides[j][0] = 1;
-        buffers[j] = (rig_buffer){storage[j], PAIRS * size_of(type), j == inputs};
+        buffers[j] = (rig_buffer){storage[j], PAIRS * lfuse_type_size(type), j == inputs};
         from[j] = storage[j];
     }
     to[inputs] = want;
@@ -100,17 +95,17 @@ static void probe_operators(rig *r, lfuse_type type)
 
 static void probe_casts(rig *r, lfuse_type from)
 {
-    sample samples[LFUSE_BOOL + 1];
+    sample samples[LFUSE__TYPES];
     lfuse__strbuf text = LFUSE__STRBUF_INIT;
     char name[48];
-    for (lfuse_type to = LFUSE_F32; to <= LFUSE_BOOL; to++) {
+    for (lfuse_type to = LFUSE_F32; to < LFUSE__TYPES; to++) {
         if (!rig_has(r, to)) continue;
         snprintf(name, sizeof name, "cast_%d_%d", (int)from, (int)to);
         sample_cast(&samples[to], from, to);
         must(lfuse__pointwise_emit(&text, name, &samples[to].k, &r->facts));
     }
     lfuse__bprogram *program = rig_program(r, &text);
-    for (lfuse_type to = LFUSE_F32; to <= LFUSE_BOOL; to++) {
+    for (lfuse_type to = LFUSE_F32; to < LFUSE__TYPES; to++) {
         if (!rig_has(r, to)) continue;
         snprintf(name, sizeof name, "cast_%d_%d", (int)from, (int)to);
         probe(r, program, name, &samples[to]);
@@ -140,7 +135,7 @@ static void probe_sums(rig *r, lfuse_type type)
         host_store(want, type, i, host_sum(&s.k, from, (const int64_t[2]){i * ROW, 0}, steps, ROW));
     }
     must(lfuse__rowsum_pack(&s.k, &r->facts, &g, &packed));
-    const rig_buffer buffers[2] = {{storage, PAIRS * size_of(type), false}, {got, ROWS * size_of(type), true}};
+    const rig_buffer buffers[2] = {{storage, PAIRS * lfuse_type_size(type), false}, {got, ROWS * lfuse_type_size(type), true}};
     rig_launch(r, program, "sum_rows", &packed, 2, buffers);
     compare("canonical sums", type, got, want, ROWS);
     r->backend->program_destroy(program);
@@ -150,11 +145,11 @@ static void probe_device(rig *r)
 {
     differing = 0;
     printf("%s (%s)\n", r->facts.info.name, r->facts.info.product);
-    for (lfuse_type type = LFUSE_F32; type <= LFUSE_BOOL; type++) {
+    for (lfuse_type type = LFUSE_F32; type < LFUSE__TYPES; type++) {
         if (!rig_has(r, type)) continue;
         probe_operators(r, type);
         probe_casts(r, type);
-        if (type != LFUSE_I32 && type != LFUSE_BOOL) probe_sums(r, type);
+        if (lfuse__is_floating(type)) probe_sums(r, type);
     }
     printf("  %lld results differ from the host's\n", (long long)differing);
     fflush(stdout);

@@ -4,15 +4,22 @@
 #endif
 
 #include <math.h>
+#include <stdbool.h>
 #include <string.h>
 
 #include "bench/data.h"
 #include "tests/support/main.h"
 
 enum { COUNT = 4096 };
-static const lfuse_type types[] = {LFUSE_F32, LFUSE_F16, LFUSE_BF16, LFUSE_F64, LFUSE_I32, LFUSE_BOOL};
+static const lfuse_type types[] = {LFUSE_F32, LFUSE_F16, LFUSE_BF16, LFUSE_F64,
+                                   LFUSE_I32, LFUSE_BOOL, LFUSE_I64,  LFUSE_I8,  LFUSE_U8};
 enum { TYPES = sizeof types / sizeof types[0] };
 static double buffer[COUNT + 1], other[COUNT + 1];
+
+static bool floating(lfuse_type type)
+{
+    return type <= LFUSE_F64;
+}
 
 START_TEST(reproducible)
 {
@@ -44,8 +51,8 @@ START_TEST(ranges)
         ck_assert(fabs(x) <= 3 && x == trunc(x));
         mean += x / COUNT;
     }
-    if (type != LFUSE_BOOL) ck_assert_double_lt(fabs(mean), 0.2);
-    if (type == LFUSE_BOOL || type == LFUSE_I32) return;
+    if (type != LFUSE_BOOL && type != LFUSE_U8) ck_assert_double_lt(fabs(mean), 0.2);
+    if (!floating(type)) return;
     lfuse__data_normal(type, buffer, COUNT, 1, 7);
     for (i = 0; i < COUNT; i++) square += pow(lfuse__data_get(type, buffer, i), 2) / COUNT;
     ck_assert_double_eq_tol(square, 1, 0.1);
@@ -60,7 +67,7 @@ START_TEST(nothing_beyond_the_end)
     *end = 0x5a;
     lfuse__data_poison(type, buffer, COUNT);
     ck_assert_uint_eq(((unsigned char *)buffer)[0], 0xff);
-    if (type == LFUSE_F32 || type == LFUSE_F16 || type == LFUSE_BF16 || type == LFUSE_F64)
+    if (floating(type))
         ck_assert(isnan(lfuse__data_get(type, buffer, COUNT - 1)));
     lfuse__data_uniform(type, buffer, COUNT, 0, 1, 1);
     lfuse__data_normal(type, buffer, COUNT, 1, 1);
@@ -75,7 +82,7 @@ START_TEST(nasty_has_everything)
     const lfuse_type type = types[_i];
     int nan = 0, infinite = 0, minus_zero = 0, subnormal = 0, i;
 
-    if (type == LFUSE_I32 || type == LFUSE_BOOL) return;
+    if (!floating(type)) return;
     lfuse__data_nasty(type, buffer, COUNT, 9);
     for (i = 0; i < COUNT; i++) {
         const double x = lfuse__data_get(type, buffer, i);
@@ -100,6 +107,19 @@ START_TEST(integers_saturate)
     ck_assert_int_eq(x[1], INT32_MAX);
     ck_assert_int_eq(x[2], INT32_MIN);
     ck_assert_int_eq(x[3], -2);
+    int8_t b[3];
+    uint8_t u[3];
+    int64_t l[3];
+    for (int i = 0; i < 3; i++) {
+        lfuse__data_put(LFUSE_I8, b, i, (double[]){-1000, 1000, -7.9}[i]);
+        lfuse__data_put(LFUSE_U8, u, i, (double[]){-1000, 1000, 7.9}[i]);
+        lfuse__data_put(LFUSE_I64, l, i, (double[]){-1e30, 1e30, 0x1p53}[i]);
+    }
+    ck_assert(b[0] == INT8_MIN && b[1] == INT8_MAX && b[2] == -7);
+    ck_assert(u[0] == 0 && u[1] == UINT8_MAX && u[2] == 7);
+    ck_assert(l[0] == INT64_MIN && l[1] == INT64_MAX && l[2] == INT64_C(1) << 53);
+    l[0] = INT64_MAX - 1;
+    ck_assert(lfuse__data_exact(LFUSE_I64, l, 0) == (long double)(INT64_MAX - 1));
 }
 END_TEST
 

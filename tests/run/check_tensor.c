@@ -239,6 +239,13 @@ static const struct {
     {LFUSE_I32, 1e30, 0x7fffffff},
     {LFUSE_I32, -1e30, 0x80000000},
     {LFUSE_I32, NAN, 0},
+    {LFUSE_I64, -1e30, 0x8000000000000000},
+    {LFUSE_I64, 0x1p53 + 2, 0x20000000000002},
+    {LFUSE_I8, -3.9, 0xfd},
+    {LFUSE_I8, -1e9, 0x80},
+    {LFUSE_I8, 128, 0x7f},
+    {LFUSE_U8, 1e9, 0xff},
+    {LFUSE_U8, -1, 0},
     {LFUSE_BOOL, 0.25, 1},
     {LFUSE_BOOL, 0, 0},
 };
@@ -380,7 +387,8 @@ static int64_t place_of(const strided *c, int64_t i)
                         : c->offset + i / c->shape[1] * c->strides[0] + i % c->shape[1] * c->strides[1];
 }
 
-static const lfuse_type strided_types[] = {LFUSE_F32, LFUSE_F16, LFUSE_BF16, LFUSE_F64, LFUSE_I32, LFUSE_BOOL};
+static const lfuse_type strided_types[] = {LFUSE_F32, LFUSE_F16, LFUSE_BF16, LFUSE_F64,
+                                           LFUSE_I32, LFUSE_BOOL, LFUSE_I64,  LFUSE_I8,  LFUSE_U8};
 
 /* Bytes 0 and 1 alone, which are legal and different in every type. */
 static void set_mark(unsigned char *to, size_t size, int64_t i)
@@ -672,7 +680,7 @@ static Suite *suite_tensor(void)
     tcase_add_loop_test(transfers, test_copy_across, 0, 2);
     tcase_add_test(transfers, test_wrong_device);
     tcase_add_test(transfers, test_closed_device);
-    tcase_add_loop_test(transfers, test_strided, 0, 8 * 6);
+    tcase_add_loop_test(transfers, test_strided, 0, 8 * 9);
     tcase_add_test(transfers, test_interleaved);
     tcase_add_loop_test(transfers, test_strided_across, 0, 2);
     tcase_add_test(transfers, test_repeated_is_not_written);
