@@ -4,7 +4,7 @@
 #endif
 
 /* Which loop axes can be walked as one whatever the sizes are, when all tensors are contiguous as declared. */
-#include "common/plan/plan.h"
+#include "common/plan/draft.h"
 
 #include <string.h>
 
@@ -20,18 +20,37 @@ void lfuse__plan_memory(const lfuse__plan_body *plan, const lfuse__operand *o, i
     }
 }
 
-/* Whether the operand walks loop axes a and then b as it would walk one axis. */
-static bool merges(const lfuse__plan_body *plan, const lfuse__operand *o, int a, int b)
+/* Elements from one index of the loop axis to the next. */
+static void stride_of(const lfuse_graph *g, const lfuse__operand *o, int axis, lfuse__factors *f)
 {
-    const lfuse_size *shape;
-    int rank, i;
+    int i;
 
-    if (o->axis[a] < 0 && o->axis[b] < 0) return true;
-    if (o->axis[a] < 0 || o->axis[b] <= o->axis[a]) return false;
-    lfuse__plan_memory(plan, o, &rank, &shape);
-    for (i = o->axis[a] + 1; i < o->axis[b]; i++)
-        if (shape[i] != 1) return false;
-    return true;
+    lfuse__factors_of(g, o->axis[axis] < 0 ? 0 : o->step[axis], f);
+    for (i = o->axis[axis] + 1; i > 0 && i < o->rank; i++) lfuse__factors_times(g, f, o->shape[i]);
+}
+
+static bool is_zero(const lfuse__factors *f)
+{
+    return f->known && !f->number;
+}
+
+bool lfuse__plan_merges(const lfuse__plan_body *plan, const lfuse__step *step, const lfuse__operand *o, int a, int b)
+{
+    lfuse__factors outer, inner;
+
+    stride_of(plan->graph, o, a, &outer);
+    stride_of(plan->graph, o, b, &inner);
+    lfuse__factors_times(plan->graph, &inner, step->extents[b]);
+    return (is_zero(&outer) && is_zero(&inner)) || lfuse__factors_equal(&outer, &inner);
+}
+
+lfuse__stepping lfuse__plan_stepping(const lfuse__plan_body *plan, const lfuse__operand *o, int axis)
+{
+    lfuse__factors f;
+
+    stride_of(plan->graph, o, axis, &f);
+    if (is_zero(&f)) return LFUSE__STEPPING_NONE;
+    return f.known && f.number == 1 && !f.count ? LFUSE__STEPPING_UNIT : LFUSE__STEPPING_ANY;
 }
 
 static bool all_merge(const lfuse__plan_body *plan, const lfuse__step *step, int a, int b)
@@ -39,7 +58,7 @@ static bool all_merge(const lfuse__plan_body *plan, const lfuse__step *step, int
     int i;
 
     for (i = 0; i < step->noperands; i++)
-        if (!merges(plan, &step->operands[i], a, b)) return false;
+        if (!lfuse__plan_merges(plan, step, &step->operands[i], a, b)) return false;
     return true;
 }
 

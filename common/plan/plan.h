@@ -146,7 +146,7 @@ void lfuse__plan_free(lfuse__plan_body *body);
 void lfuse__plan_memory(const lfuse__plan_body *plan, const lfuse__operand *o, int *rank, const lfuse_size **shape);
 
 /*
- * layout.c: the loop of a step whose tensors are all contiguous as declared, with the axes merged that can be merged
+ * loop.c: the loop of a step whose tensors are all contiguous as declared, with the axes merged that can be merged
  * whatever the sizes are. Axis i of the merged loop is the loop axes first[i] ... first[i + 1] - 1; none in a loop of
  * one element, which has rank 1.
  */
@@ -154,8 +154,14 @@ typedef struct lfuse__loop {
     int rank;
     int8_t first[LFUSE_MAX_RANK + 1];
 } lfuse__loop;
-/* Merges neither across loop axis `barrier` nor out of it; ROWSUM steps pass their first summed axis, others -1. */
+/* Merges neither across loop axis `barrier` nor out of it; steps that reduce pass their first reduced axis, others -1. */
 void lfuse__plan_loop(const lfuse__plan_body *plan, const lfuse__step *step, int barrier, lfuse__loop *loop);
+/* Whether the operand walks loop axes a and then b (those between have the extent 1) as it would walk one axis. */
+bool lfuse__plan_merges(const lfuse__plan_body *plan, const lfuse__step *step, const lfuse__operand *o, int a, int b);
+/* How far apart in memory neighbours along a loop axis are: 0 elements, 1, or what the sizes tell. */
+typedef enum lfuse__stepping { LFUSE__STEPPING_NONE, LFUSE__STEPPING_UNIT, LFUSE__STEPPING_ANY } lfuse__stepping;
+lfuse__stepping lfuse__plan_stepping(const lfuse__plan_body *plan, const lfuse__operand *o, int axis);
+/* layout.c */
 /* Byte offsets of scratch buffers by lifetime, for actual bytes (0: not used); returns the peak. */
 uint64_t lfuse__plan_layout(int nbuffers, const uint64_t *bytes, const int *first, const int *last,
                             uint64_t alignment, uint64_t *offsets);

@@ -27,10 +27,13 @@ bool lfuse__class_equal(const lfuse__kernel_class *a, const lfuse__kernel_class 
     const lfuse__body *x = a->body, *y = b->body;
     int i;
 
-    if (a->noperands != b->noperands || a->rank != b->rank || a->index64 != b->index64 || !x != !y) return false;
+    if (a->noperands != b->noperands || a->rank != b->rank || a->index64 != b->index64 || !x != !y ||
+        a->form != b->form || a->naxes != b->naxes || a->team != b->team || a->held != b->held)
+        return false;
     for (i = 0; i < a->noperands; i++)
         if (a->operands[i].type != b->operands[i].type || a->operands[i].written != b->operands[i].written ||
-            a->operands[i].inner != b->operands[i].inner)
+            a->operands[i].inner != b->operands[i].inner || a->operands[i].gathered != b->operands[i].gathered ||
+            a->operands[i].index != b->operands[i].index)
             return false;
     return x == y || body_equal(x, y);
 }
@@ -39,17 +42,17 @@ bool lfuse__class_equal(const lfuse__kernel_class *a, const lfuse__kernel_class 
 static lfuse__stride_class inner_class(const lfuse__plan_body *plan, const lfuse__step *step, const lfuse__operand *o,
                                        const lfuse__loop *loop)
 {
-    const lfuse_size *shape;
-    int rank, i, inner = -1;
+    int i, inner = -1;
 
     for (i = loop->first[loop->rank - 1]; i < loop->first[loop->rank]; i++)
         if (step->extents[i] != 1) inner = i;
     if (inner < 0) return LFUSE__STRIDE_UNIT; /* one element: never stepped along */
-    if (o->axis[inner] < 0) return LFUSE__STRIDE_REPEAT;
-    lfuse__plan_memory(plan, o, &rank, &shape);
-    for (i = o->axis[inner] + 1; i < rank; i++)
-        if (shape[i] != 1) return LFUSE__STRIDE_ANY;
-    return LFUSE__STRIDE_UNIT;
+    switch (lfuse__plan_stepping(plan, o, inner)) {
+    case LFUSE__STEPPING_NONE: return LFUSE__STRIDE_REPEAT;
+    case LFUSE__STEPPING_UNIT: return LFUSE__STRIDE_UNIT;
+    case LFUSE__STEPPING_ANY: break;
+    }
+    return LFUSE__STRIDE_ANY;
 }
 
 static void tensor_class(const lfuse__plan_body *plan, const lfuse__step *step, bool index64, lfuse__kernel_class *k)
@@ -65,6 +68,8 @@ static void tensor_class(const lfuse__plan_body *plan, const lfuse__step *step, 
     for (i = 0; i < step->noperands; i++) {
         k->operands[i].type = step->operands[i].type;
         k->operands[i].written = step->operands[i].written;
+        k->operands[i].gathered = step->operands[i].gathered >= 0;
+        k->operands[i].index = step->operands[i].place == LFUSE__PLACE_INDEX;
         k->operands[i].inner = inner_class(plan, step, &step->operands[i], &loop);
         if (step->kind == LFUSE__STEP_ROWSUM && step->operands[i].written) k->operands[i].inner = LFUSE__STRIDE_REPEAT;
     }
@@ -108,14 +113,27 @@ int lfuse__step_classes(const lfuse__plan_body *plan, const lfuse__step *step, b
         wanted[2].k.noperands = 1;
         wanted[2].k.operands[0].type = step->operands[step->body.stores[0].operand].type;
         return 3;
-    case LFUSE__STEP_GEMM: break;
+    case LFUSE__STEP_GEMM:
+    case LFUSE__STEP_ROWS:
+    case LFUSE__STEP_BUNDLE: break;
     }
     return 0;
 }
 
+static int64_t most_elements(const lfuse_graph *g, int rank, const lfuse_size *shape, bool least)
+{
+    int64_t product = 1, low, high;
+    int i;
+
+    for (i = 0; i < rank; i++) {
+        lfuse__size_bounds(g, shape[i], &low, &high);
+        if (__builtin_mul_overflow(product, least ? low : high, &product)) product = INT64_MAX;
+    }
+    return product;
+}
+
 void lfuse__step_indexing(const lfuse__plan_body *plan, const lfuse__step *step, bool *small, bool *large)
 {
-    int64_t low, high, least = 1, most = 1;
     int i;
 
     *small = true;
@@ -124,13 +142,12 @@ void lfuse__step_indexing(const lfuse__plan_body *plan, const lfuse__step *step,
         *small = false;
         return;
     }
-    for (i = 0; i < step->rank; i++) {
-        lfuse__size_bounds(plan->graph, step->extents[i], &low, &high);
-        if (__builtin_mul_overflow(least, low, &least)) least = INT64_MAX;
-        if (__builtin_mul_overflow(most, high, &most)) most = INT64_MAX;
+    *small = most_elements(plan->graph, step->rank, step->extents, true) <= INT32_MAX;
+    *large = most_elements(plan->graph, step->rank, step->extents, false) > INT32_MAX;
+    for (i = 0; i < step->noperands; i++) { /* a few elements may lie far apart */
+        const lfuse__operand *o = &step->operands[i];
+        *large = *large || most_elements(plan->graph, o->rank, o->shape, false) > INT32_MAX;
     }
-    if (least > INT32_MAX) *small = false;
-    if (most <= INT32_MAX) *large = false;
 }
 
 #define COPY_OF(type_)                                                                                                 \

@@ -10,7 +10,7 @@
 
 #include "common/base/error.h"
 #include "common/base/log.h"
-#include "common/run/instance.h"
+#include "common/run/loop.h"
 
 enum { SCRATCH_ALIGNMENT = 256 };
 
@@ -63,7 +63,7 @@ void lfuse__use_memory(lfuse_instance *in, const lfuse__memory *m)
     const int now = in->noperations - 1;
     lfuse__instance_buffer *b;
 
-    if (m->place == LFUSE__PLACE_BOUND) return;
+    if (m->place == LFUSE__PLACE_BOUND || m->place == LFUSE__PLACE_INDEX) return;
     b = &in->buffers[m->index];
     if (b->last < b->first) b->first = now;
     b->last = now;
@@ -76,7 +76,7 @@ static lfuse_status tensor_buffer_bytes(const lfuse_instance *in, const lfuse__b
     int i;
 
     for (i = 0; i < b->rank; i++) {
-        LFUSE__TRY(lfuse__size_evaluate(in->plan->graph, b->shape[i], in->sizes, &extent));
+        LFUSE__TRY(lfuse__extent_of(in, b->shape[i], &extent));
         if (__builtin_mul_overflow(product, (uint64_t)extent, &product))
             return lfuse__error(LFUSE_ERR_OVERFLOW, "a value between two kernels has too many bytes for 64 bits");
     }
@@ -99,39 +99,16 @@ static lfuse_status add_plan_buffers(lfuse_instance *in)
     return LFUSE_OK;
 }
 
-static void contiguous(int rank, const int64_t *shape, int64_t *strides)
-{
-    int64_t stride = 1;
-    int i;
-
-    for (i = rank - 1; i >= 0; i--) {
-        strides[i] = stride;
-        stride *= shape[i];
-    }
-}
-
-lfuse_status lfuse__operand_shape(const lfuse_instance *in, const lfuse__operand *o, int *rank, int64_t *shape,
-                                  int64_t *strides)
-{
-    const lfuse_size *declared;
-    int i;
-
-    lfuse__plan_memory(in->body, o, rank, &declared);
-    for (i = 0; i < *rank; i++)
-        LFUSE__TRY(lfuse__size_evaluate(in->plan->graph, declared[i], in->sizes, &shape[i]));
-    if (o->place == LFUSE__PLACE_BOUND) memcpy(strides, in->bound[o->index].strides, (size_t)*rank * sizeof *strides);
-    else contiguous(*rank, shape, strides);
-    return LFUSE_OK;
-}
-
 static lfuse_status furnish_step(lfuse_instance *in, const lfuse__step *step)
 {
     switch (step->kind) {
     case LFUSE__STEP_POINTWISE:
-    case LFUSE__STEP_ROWSUM: return lfuse__furnish_kernel(in, step);
+    case LFUSE__STEP_ROWSUM:
+    case LFUSE__STEP_ROWS: return lfuse__furnish_kernel(in, step);
     case LFUSE__STEP_GEMM: return lfuse__furnish_gemm(in, step);
     case LFUSE__STEP_MULTI:
-    case LFUSE__STEP_MEMBER_SUM: break;
+    case LFUSE__STEP_MEMBER_SUM:
+    case LFUSE__STEP_BUNDLE: break;
     }
     return lfuse__furnish_lists(in, step);
 }

@@ -13,36 +13,30 @@
 
 #include "common/base/error.h"
 #include "common/base/log.h"
-#include "common/run/instance.h"
+#include "common/run/loop.h"
 
 /* A matrix of the product: where it lies and how it is walked. */
 typedef struct matrix {
-    lfuse__memory memory;
-    int64_t extents[2], strides[2];
+    lfuse__walk walk;
+    int64_t extents[2];
     bool transposed;
     int64_t ld;
 } matrix;
 
-static lfuse_status open_matrix(const lfuse_instance *in, const lfuse__operand *o, int64_t rows, int64_t columns,
-                                matrix *m)
+static lfuse_status open_matrix(lfuse_instance *in, const lfuse__operand *o, int64_t rows, int64_t columns,
+                                lfuse__stand_ins *copies, matrix *m)
 {
-    int64_t shape[LFUSE_MAX_RANK], strides[LFUSE_MAX_RANK];
-    int i, rank;
-
-    LFUSE__TRY(lfuse__operand_shape(in, o, &rank, shape, strides));
     memset(m, 0, sizeof *m);
-    m->memory = (lfuse__memory){ o->place, o->index };
     m->extents[0] = rows;
     m->extents[1] = columns;
-    for (i = 0; i < 2; i++) m->strides[i] = o->axis[i] < 0 ? 0 : strides[o->axis[i]];
-    return LFUSE_OK;
+    return lfuse__walk_open(in, o, 2, m->extents, copies, &m->walk);
 }
 
 /* Whether axis `inner` has stride 1 and the other one is a leading dimension; strides along an extent of 1 are free. */
 static bool fits(const matrix *m, int outer, int inner, int64_t *ld)
 {
-    if (m->extents[inner] != 1 && m->strides[inner] != 1) return false;
-    *ld = m->extents[outer] == 1 ? m->extents[inner] : m->strides[outer];
+    if (m->extents[inner] != 1 && m->walk.strides[inner] != 1) return false;
+    *ld = m->extents[outer] == 1 ? m->extents[inner] : m->walk.strides[outer];
     return *ld >= m->extents[inner];
 }
 
@@ -54,72 +48,62 @@ static bool is_matrix(matrix *m, bool may_transpose)
     return m->transposed;
 }
 
-static lfuse__walk walk_of(const matrix *m, lfuse_type type, bool written)
-{
-    lfuse__walk w;
-
-    memset(&w, 0, sizeof w);
-    w.memory = m->memory;
-    w.type = type;
-    w.written = written;
-    w.strides[0] = m->strides[0];
-    w.strides[1] = m->strides[1];
-    return w;
-}
-
 /* A plain matrix of the same extents in scratch. */
-static lfuse_status plain_like(lfuse_instance *in, const matrix *m, lfuse_type type, matrix *plain)
+static lfuse_status plain_like(lfuse_instance *in, const matrix *m, matrix *plain)
 {
     uint64_t bytes;
 
     if (__builtin_mul_overflow((uint64_t)m->extents[0], (uint64_t)m->extents[1], &bytes) ||
-        __builtin_mul_overflow(bytes, (uint64_t)lfuse_type_size(type), &bytes))
+        __builtin_mul_overflow(bytes, (uint64_t)lfuse_type_size(m->walk.type), &bytes))
         return lfuse__error(LFUSE_ERR_OVERFLOW, "a copy of %" PRId64 " x %" PRId64 " elements is too large",
                             m->extents[0], m->extents[1]);
     *plain = *m;
-    plain->memory.place = LFUSE__PLACE_SCRATCH;
-    plain->strides[0] = plain->ld = m->extents[1];
-    plain->strides[1] = 1;
+    plain->walk.memory.place = LFUSE__PLACE_SCRATCH;
+    plain->walk.offset = 0;
+    plain->walk.strides[0] = plain->ld = m->extents[1];
+    plain->walk.strides[1] = 1;
     plain->transposed = false;
-    return lfuse__add_buffer(in, LFUSE__PLACE_SCRATCH, bytes, &plain->memory.index);
+    return lfuse__add_buffer(in, LFUSE__PLACE_SCRATCH, bytes, &plain->walk.memory.index);
+}
+
+static lfuse_status copy_matrix(lfuse_instance *in, const lfuse__step *step, const matrix *to, const matrix *from)
+{
+    lfuse__walk target = to->walk, source = from->walk;
+
+    target.written = true;
+    source.written = false;
+    return lfuse__furnish_copy(in, step, 2, to->extents, &target, &source);
 }
 
 static lfuse_status straighten(lfuse_instance *in, const lfuse__step *step, matrix *m)
 {
-    const lfuse__walk source = walk_of(m, step->product.type, false);
-    lfuse__walk target;
+    const matrix odd = *m;
 
     if (is_matrix(m, true)) return LFUSE_OK;
     lfuse__log(LFUSE_LOG_DEBUG, "a product's operand with strides %" PRId64 " and %" PRId64 " is copied first",
-               m->strides[0], m->strides[1]);
-    LFUSE__TRY(plain_like(in, m, step->product.type, m));
-    target = walk_of(m, step->product.type, true);
-    return lfuse__furnish_copy(in, step, 2, m->extents, &target, &source);
+               m->walk.strides[0], m->walk.strides[1]);
+    LFUSE__TRY(plain_like(in, &odd, m));
+    return copy_matrix(in, step, m, &odd);
 }
 
-static lfuse_status check_bias(const lfuse_instance *in, const lfuse__step *step, int64_t n)
+static lfuse_status open_bias(lfuse_instance *in, const lfuse__step *step, int64_t m, int64_t n,
+                              lfuse__stand_ins *copies, lfuse__walk *bias)
 {
-    int64_t shape[LFUSE_MAX_RANK], strides[LFUSE_MAX_RANK], stride;
-    int rank;
-
     if (step->noperands < 4) return LFUSE_OK;
-    LFUSE__TRY(lfuse__operand_shape(in, &step->operands[3], &rank, shape, strides));
-    stride = strides[step->operands[3].axis[1]];
-    if (n == 1 || stride == 1) return LFUSE_OK;
-    return lfuse__error(LFUSE_ERR_UNSUPPORTED, "the bias has stride %" PRId64, stride);
+    LFUSE__TRY(lfuse__walk_open(in, &step->operands[3], 2, (const int64_t[]){ m, n }, copies, bias));
+    if (n == 1 || bias->strides[1] == 1) return LFUSE_OK;
+    return lfuse__error(LFUSE_ERR_UNSUPPORTED, "the bias has stride %" PRId64, bias->strides[1]);
 }
 
 static lfuse_status no_inner(lfuse_instance *in, const lfuse__step *step, const matrix *d)
 {
-    const lfuse__walk target = walk_of(d, step->product.type, true);
-
     if (step->product.epilogue != LFUSE__EP_NONE || step->product.beta >= 0)
         return lfuse__error(LFUSE_ERR_UNSUPPORTED, "k is 0: the product is zeros, a kernel does the rest");
-    return lfuse__furnish_copy(in, step, 2, d->extents, &target, NULL);
+    return lfuse__furnish_copy(in, step, 2, d->extents, &d->walk, NULL);
 }
 
 static lfuse_status add_product(lfuse_instance *in, const lfuse__step *step, const lfuse__gemm_desc *desc,
-                                const matrix *a, const matrix *b, const matrix *d)
+                                const matrix *a, const matrix *b, const matrix *d, const lfuse__walk *bias)
 {
     const lfuse__product *p = &step->product;
     lfuse__gemm_candidate candidate;
@@ -136,79 +120,98 @@ static lfuse_status add_product(lfuse_instance *in, const lfuse__step *step, con
         return status;
     }
     operation->as.gemm = op;
-    op->a = a->memory;
-    op->b = b->memory;
-    op->d = d->memory;
-    op->bias = (lfuse__memory){ LFUSE__PLACE_BOUND, -1 };
-    if (step->noperands > 3) op->bias = (lfuse__memory){ step->operands[3].place, step->operands[3].index };
+    op->a = lfuse__start_of(&a->walk);
+    op->b = lfuse__start_of(&b->walk);
+    op->d = lfuse__start_of(&d->walk);
+    op->bias.memory.index = -1;
+    if (step->noperands > 3) op->bias = lfuse__start_of(bias);
     op->alpha = p->alpha;
     op->beta = p->beta;
     op->workspace = -1;
     op->args.alpha = 1;
     if (candidate.workspace)
         LFUSE__TRY(lfuse__add_buffer(in, LFUSE__PLACE_SCRATCH, candidate.workspace, &op->workspace));
-    lfuse__use_memory(in, &op->a);
-    lfuse__use_memory(in, &op->b);
-    lfuse__use_memory(in, &op->d);
-    if (op->bias.index >= 0) lfuse__use_memory(in, &op->bias);
+    lfuse__use_memory(in, &op->a.memory);
+    lfuse__use_memory(in, &op->b.memory);
+    lfuse__use_memory(in, &op->d.memory);
+    if (op->bias.memory.index >= 0) lfuse__use_memory(in, &op->bias.memory);
     if (op->workspace >= 0) lfuse__use_memory(in, &(lfuse__memory){ LFUSE__PLACE_SCRATCH, op->workspace });
     return lfuse__gemm_prepare(in->plan->dev, desc, &candidate, &op->gemm);
+}
+
+static void describe(const lfuse__product *p, const matrix *a, const matrix *b, const matrix *d,
+                     lfuse__gemm_desc *desc)
+{
+    memset(desc, 0, sizeof *desc); /* compared as bytes */
+    desc->type = p->type;
+    desc->ta = a->transposed;
+    desc->tb = b->transposed;
+    desc->has_beta = p->beta >= 0;
+    desc->epilogue = (lfuse__epilogue)p->epilogue;
+    desc->m = a->extents[0], desc->n = b->extents[1], desc->k = a->extents[1];
+    desc->lda = a->ld, desc->ldb = b->ld, desc->ldc = d->ld;
+}
+
+/* The product of matrices that are all there; `target` is where the result belongs. */
+static lfuse_status furnish_product(lfuse_instance *in, const lfuse__step *step, matrix *a, matrix *b,
+                                    const matrix *target, const lfuse__walk *bias)
+{
+    lfuse__gemm_desc desc;
+    matrix d = *target;
+    bool direct;
+
+    LFUSE__TRY(straighten(in, step, a));
+    LFUSE__TRY(straighten(in, step, b));
+    direct = is_matrix(&d, false);
+    if (!direct) {
+        if (step->product.beta >= 0)
+            return lfuse__error(LFUSE_ERR_UNSUPPORTED, "what is added to has strides %" PRId64 " and %" PRId64,
+                                d.walk.strides[0], d.walk.strides[1]);
+        LFUSE__TRY(plain_like(in, target, &d));
+    }
+    describe(&step->product, a, b, &d, &desc);
+    LFUSE__TRY(add_product(in, step, &desc, a, b, &d, bias));
+    return direct ? LFUSE_OK : copy_matrix(in, step, target, &d);
 }
 
 lfuse_status lfuse__furnish_gemm(lfuse_instance *in, const lfuse__step *step)
 {
     const lfuse__product *p = &step->product;
-    const lfuse_graph *g = in->plan->graph;
-    matrix a, b, d, target;
-    lfuse__gemm_desc desc;
+    lfuse__stand_ins copies;
+    lfuse__walk bias;
     int64_t m, n, k;
+    matrix a, b, d;
+    int i;
 
-    LFUSE__TRY(lfuse__size_evaluate(g, p->m, in->sizes, &m));
-    LFUSE__TRY(lfuse__size_evaluate(g, p->n, in->sizes, &n));
-    LFUSE__TRY(lfuse__size_evaluate(g, p->k, in->sizes, &k));
+    LFUSE__TRY(lfuse__extent_of(in, p->m, &m));
+    LFUSE__TRY(lfuse__extent_of(in, p->n, &n));
+    LFUSE__TRY(lfuse__extent_of(in, p->k, &k));
     if (!m || !n) return LFUSE_OK;
-    LFUSE__TRY(open_matrix(in, &step->operands[2], m, n, &d));
-    if (!k) return no_inner(in, step, &d);
-    LFUSE__TRY(check_bias(in, step, n));
-    LFUSE__TRY(open_matrix(in, &step->operands[0], m, k, &a));
-    LFUSE__TRY(open_matrix(in, &step->operands[1], k, n, &b));
-    LFUSE__TRY(straighten(in, step, &a));
-    LFUSE__TRY(straighten(in, step, &b));
-    target = d;
-    if (!is_matrix(&d, false)) {
-        if (p->beta >= 0)
-            return lfuse__error(LFUSE_ERR_UNSUPPORTED, "what is added to has strides %" PRId64 " and %" PRId64,
-                                d.strides[0], d.strides[1]);
-        LFUSE__TRY(plain_like(in, &target, p->type, &d));
+    copies.count = 0;
+    LFUSE__TRY(open_matrix(in, &step->operands[2], m, n, &copies, &d));
+    for (i = 0; i < copies.count && p->beta >= 0; i++) copies.of[i].in = true; /* it is read too */
+    if (k) {
+        LFUSE__TRY(open_bias(in, step, m, n, &copies, &bias));
+        LFUSE__TRY(open_matrix(in, &step->operands[0], m, k, &copies, &a));
+        LFUSE__TRY(open_matrix(in, &step->operands[1], k, n, &copies, &b));
     }
-    memset(&desc, 0, sizeof desc); /* compared as bytes */
-    desc.type = p->type;
-    desc.ta = a.transposed;
-    desc.tb = b.transposed;
-    desc.has_beta = p->beta >= 0;
-    desc.epilogue = (lfuse__epilogue)p->epilogue;
-    desc.m = m, desc.n = n, desc.k = k;
-    desc.lda = a.ld, desc.ldb = b.ld, desc.ldc = d.ld;
-    LFUSE__TRY(add_product(in, step, &desc, &a, &b, &d));
-    if (d.memory.place == target.memory.place && d.memory.index == target.memory.index) return LFUSE_OK;
-    {
-        const lfuse__walk from = walk_of(&d, p->type, false), to = walk_of(&target, p->type, true);
-        return lfuse__furnish_copy(in, step, 2, target.extents, &to, &from);
-    }
+    LFUSE__TRY(lfuse__stand_ins_fill(in, step, &copies));
+    LFUSE__TRY(k ? furnish_product(in, step, &a, &b, &d, &bias) : no_inner(in, step, &d));
+    return lfuse__stand_ins_empty(in, step, &copies);
 }
 
 void lfuse__gemm_op_place(lfuse_instance *in, lfuse__gemm_op *op)
 {
     lfuse__location at;
 
-    lfuse__memory_at(in, &op->a, &at);
+    lfuse__start_at(in, &op->a, &at);
     op->args.a = at.mem, op->args.a_offset = at.offset;
-    lfuse__memory_at(in, &op->b, &at);
+    lfuse__start_at(in, &op->b, &at);
     op->args.b = at.mem, op->args.b_offset = at.offset;
-    lfuse__memory_at(in, &op->d, &at);
+    lfuse__start_at(in, &op->d, &at);
     op->args.c = at.mem, op->args.c_offset = at.offset;
-    if (op->bias.index >= 0) {
-        lfuse__memory_at(in, &op->bias, &at);
+    if (op->bias.memory.index >= 0) {
+        lfuse__start_at(in, &op->bias, &at);
         op->args.bias = at.mem, op->args.bias_offset = at.offset;
     }
     if (op->workspace >= 0) {

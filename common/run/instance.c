@@ -78,7 +78,7 @@ static lfuse_status allocate(lfuse_plan *plan, lfuse_stream *stream, lfuse_insta
     lfuse__stream_retain(stream);
     in->body = lfuse__body_plan(plan->body);
     in->facts = lfuse__device_facts(plan->dev);
-    in->sizes = calloc((size_t)plan->nsizes + 1, sizeof *in->sizes);
+    in->sizes = calloc((size_t)in->body->graph->nsizes + 1, sizeof *in->sizes);
     in->bound = calloc(names, sizeof *in->bound);
     in->kept = calloc(names, sizeof *in->kept);
     in->slots = calloc(names, sizeof *in->slots);

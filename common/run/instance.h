@@ -15,6 +15,12 @@ typedef struct lfuse__memory {
     int index;
 } lfuse__memory;
 
+/* The same from its element `first` on, in bytes; in elements where it is LFUSE__PLACE_INDEX. */
+typedef struct lfuse__start {
+    lfuse__memory memory;
+    uint64_t first;
+} lfuse__start;
+
 typedef struct lfuse__location {
     lfuse__bmem *mem;
     uint64_t offset;  /* of the first element, from the start of mem */
@@ -55,7 +61,7 @@ typedef struct lfuse__kernel_op {
     lfuse__packed packed;
     lfuse__kernel *kernel;
     bool is_packed;
-    lfuse__memory memory[LFUSE__MAX_OPERANDS];
+    lfuse__start starts[LFUSE__MAX_OPERANDS];
     lfuse__bmem *buffers[LFUSE__MAX_OPERANDS];
     const int *number_index; /* [k.body->nnumbers] in the plan's numbers */
     double numbers[32];
@@ -64,7 +70,7 @@ typedef struct lfuse__kernel_op {
 typedef struct lfuse__gemm_op {
     lfuse__gemm *gemm;
     lfuse__gemm_args args;
-    lfuse__memory a, b, d, bias; /* bias.index -1: none */
+    lfuse__start a, b, d, bias; /* bias.memory.index -1: none */
     int alpha, beta;             /* in the plan's numbers, -1 */
     int workspace;               /* buffer, -1 */
 } lfuse__gemm_op;
@@ -88,7 +94,7 @@ struct lfuse_instance {
     lfuse_stream *stream;
     const lfuse__plan_body *body;
     const lfuse__facts *facts;
-    int64_t *sizes;       /* [nsizes] of variables */
+    int64_t *sizes;       /* [body->graph->nsizes] of variables and expressions; LFUSE__SIZE_NONE: too large */
     lfuse__bound *bound;  /* [nnames] */
     lfuse__slot *kept;    /* [nnames] lists and frozen tensors, one reference each */
     lfuse__slot *slots;   /* [nnames] of the run that is being made */
@@ -120,7 +126,11 @@ struct lfuse_instance {
 lfuse_status lfuse__instance_run_matched(lfuse_instance *in, const lfuse_binding *bindings, int count, bool matched);
 
 /* ---- sizes.c ---- */
-/* Size variables from the shapes that are bound, and from sizes given by name; slots[i] stands for names[i]. */
+#define LFUSE__SIZE_NONE INT64_MIN
+/*
+ * Size variables from the shapes that are bound, and from sizes given by name; slots[i] stands for names[i]. Then what
+ * is made of them, which may be negative.
+ */
 lfuse_status lfuse__sizes_solve(const lfuse_plan *plan, const lfuse__slot *slots, const lfuse_binding *bindings,
                                 int count, int64_t *sizes);
 lfuse_status lfuse__sizes_shape(const lfuse_plan *plan, int name, const int64_t *sizes, int64_t *shape);
@@ -154,17 +164,16 @@ lfuse_status lfuse__add_operation(lfuse_instance *in, const lfuse__step *step, l
 lfuse_status lfuse__add_buffer(lfuse_instance *in, lfuse__place place, uint64_t bytes, int *index);
 /* Notes that the operation that is being added uses the memory. */
 void lfuse__use_memory(lfuse_instance *in, const lfuse__memory *m);
-/* Shape and strides, in elements, of an operand of span TENSOR. */
-lfuse_status lfuse__operand_shape(const lfuse_instance *in, const lfuse__operand *o, int *rank, int64_t *shape,
-                                  int64_t *strides);
 uint64_t lfuse__buffer_bytes(const lfuse_instance *in, int index);
 
 /* ---- pointwise.c: kernels over tensors ---- */
-typedef struct lfuse__walk { /* an operand along the loop axes */
+typedef struct lfuse__walk { /* an operand along the loop axes; all in elements */
     lfuse__memory memory;
     lfuse_type type;
-    bool written;
+    bool written, gathered;
+    int64_t offset; /* of the loop's first element from the memory's */
     int64_t strides[LFUSE_MAX_RANK];
+    int64_t gathered_extent, gathered_stride;
 } lfuse__walk;
 lfuse_status lfuse__furnish_kernel(lfuse_instance *in, const lfuse__step *step);
 /* Copies (source not NULL) or zeroes elements: an operation of its own. */
@@ -207,6 +216,7 @@ uint64_t lfuse__list_buffer_bytes(const lfuse_instance *in, const lfuse__buffer 
 /* ---- launch.c ---- */
 /* Where the memory of an operand is in this run. */
 void lfuse__memory_at(const lfuse_instance *in, const lfuse__memory *m, lfuse__location *at);
+void lfuse__start_at(const lfuse_instance *in, const lfuse__start *p, lfuse__location *at);
 /* The addresses of a run's tensors, into in->spots; true when they are not those of the last run. */
 bool lfuse__locate(lfuse_instance *in, const lfuse__slot *slots);
 /* From now on operands in scratch lie in this range; true when they lay elsewhere. */

@@ -23,6 +23,10 @@ void lfuse__memory_at(const lfuse_instance *in, const lfuse__memory *m, lfuse__l
         *at = (lfuse__location){ s->mem, s->offset, s->address };
         return;
     }
+    if (m->place == LFUSE__PLACE_INDEX) {
+        *at = (lfuse__location){ NULL, 0, 0 };
+        return;
+    }
     b = &in->buffers[m->index];
     if (m->place == LFUSE__PLACE_SCRATCH) {
         *at = (lfuse__location){ in->scratch.mem, in->scratch.offset + b->offset, in->scratch.address + b->offset };
@@ -30,6 +34,13 @@ void lfuse__memory_at(const lfuse_instance *in, const lfuse__memory *m, lfuse__l
     }
     *at = (lfuse__location){ NULL, 0, 0 };
     if (b->prepared) *at = (lfuse__location){ b->prepared->mem, b->prepared->offset, b->prepared->address };
+}
+
+void lfuse__start_at(const lfuse_instance *in, const lfuse__start *p, lfuse__location *at)
+{
+    lfuse__memory_at(in, &p->memory, at);
+    at->offset += p->first;
+    at->address += p->first;
 }
 
 bool lfuse__use_scratch(lfuse_instance *in, const lfuse__range *scratch)

@@ -4,4 +4,5 @@ libfuse_core_la_SOURCES += \
 	%reldir%/run.h %reldir%/body.c %reldir%/body.h %reldir%/bind.c %reldir%/cache.h %reldir%/choose.c \
 	%reldir%/chunks.c %reldir%/chunks.h %reldir%/classes.c %reldir%/furnish.c %reldir%/gemm.c %reldir%/idle.c \
 	%reldir%/immediate.c %reldir%/instance.c %reldir%/instance.h %reldir%/launch.c %reldir%/lists.c \
-	%reldir%/overlap.c %reldir%/plan.c %reldir%/pointwise.c %reldir%/race.c %reldir%/sizes.c
+	%reldir%/loop.c %reldir%/loop.h %reldir%/overlap.c %reldir%/plan.c %reldir%/pointwise.c %reldir%/race.c \
+	%reldir%/sizes.c %reldir%/walk.c

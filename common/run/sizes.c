@@ -89,6 +89,29 @@ static lfuse_status all_told(const solver *s, const bool *used)
     return LFUSE_OK;
 }
 
+static int64_t operand(lfuse_size s, const int64_t *values)
+{
+    return s >= INT64_MIN / 2 ? s : values[lfuse__size_index(s)]; /* symbolic ones lie far below all numbers */
+}
+
+/* Expressions stand after their operands. */
+static void fill_expressions(const lfuse_graph *g, int64_t *values)
+{
+    int32_t i;
+
+    for (i = 0; i < g->nsizes; i++) {
+        const lfuse__size_expr *e = &g->sizes[i];
+        int64_t a, b;
+        if (e->kind == LFUSE__SIZE_VAR) continue;
+        a = operand(e->a, values);
+        b = operand(e->b, values);
+        if (a == LFUSE__SIZE_NONE || b == LFUSE__SIZE_NONE ||
+            (e->kind == LFUSE__SIZE_SUM ? __builtin_add_overflow(a, b, &values[i])
+                                        : __builtin_mul_overflow(a, b, &values[i])))
+            values[i] = LFUSE__SIZE_NONE;
+    }
+}
+
 lfuse_status lfuse__sizes_solve(const lfuse_plan *plan, const lfuse__slot *slots, const lfuse_binding *bindings,
                                 int count, int64_t *sizes)
 {
@@ -109,6 +132,7 @@ lfuse_status lfuse__sizes_solve(const lfuse_plan *plan, const lfuse__slot *slots
         if (slots[i].tensor) status = take_shape(&s, i, slots[i].tensor);
     if (!status) mark_used(plan->graph, used);
     if (!status) status = all_told(&s, used);
+    if (!status) fill_expressions(lfuse__body_plan(plan->body)->graph, sizes);
 
 err_free_all:
     free(used);
