@@ -48,6 +48,8 @@ static lfuse_status finish_op(lfuse_instance *in, lfuse__kernel_op *op, const lf
     op->k.noperands = l->nwalks;
     for (i = 0; i < l->nwalks; i++) {
         op->starts[i] = lfuse__start_of(&l->walks[i]);
+        op->g.gathered_extents[i] = l->walks[i].gathered_extent;
+        op->g.gathered_strides[i] = l->walks[i].gathered_stride;
         lfuse__use_memory(in, &op->starts[i].memory);
     }
     return lfuse__body_kernel(in->plan->body, in->plan->dev, op->family, &op->k, &op->kernel);
