@@ -89,7 +89,13 @@ void lfuse_stream_destroy(lfuse_stream *stream)
 lfuse_status lfuse_stream_synchronize(lfuse_stream *stream)
 {
     NEED(stream);
-    return lfuse__stream_sync(stream);
+    return lfuse__stream_settle(stream);
+}
+
+lfuse_status lfuse_stream_check(lfuse_stream *stream)
+{
+    NEED(stream);
+    return lfuse__stream_check(stream);
 }
 
 lfuse_status lfuse_stream_query(lfuse_stream *stream)

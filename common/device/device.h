@@ -111,6 +111,26 @@ lfuse_status lfuse__stream_capturing(lfuse_stream *s, bool *capturing);
  */
 lfuse_status lfuse__stream_reserve(lfuse_stream *s, uint64_t bytes);
 lfuse__range *lfuse__stream_scratch(lfuse_stream *s);
+/*
+ * report.c: errors that depend on data, as kernels report them: a buffer of LFUSE__REPORT_WORDS words, which the first
+ * one claims. `describe` says in words who `reporter` is; `release` is called when nobody can ask any more.
+ */
+enum { LFUSE__REPORT_WORDS = 5 };
+typedef struct lfuse__reports lfuse__reports; /* counted by references */
+typedef struct lfuse__reports_owner {
+    void *data;
+    void (*describe)(void *data, uint64_t reporter, lfuse__strbuf *text);
+    void (*release)(void *data);
+} lfuse__reports_owner;
+/* Setup only: waits for its own small fill. The owner is taken on success alone. */
+lfuse_status lfuse__reports_create(lfuse_device *dev, const lfuse__reports_owner *owner, lfuse__reports **reports);
+void lfuse__reports_release(lfuse__reports *r);
+const lfuse__range *lfuse__reports_range(const lfuse__reports *r);
+/* Called with each submission (or capture) to `s` of work that writes there: the stream reads it when it is synchronised. */
+lfuse_status lfuse__stream_watch(lfuse_stream *s, lfuse__reports *r);
+/* As lfuse__stream_sync and lfuse__stream_query, and then LFUSE_ERR_INDEX where a kernel has reported one. */
+lfuse_status lfuse__stream_settle(lfuse_stream *s);
+lfuse_status lfuse__stream_check(lfuse_stream *s);
 /* What the run layer keeps on a stream: the open recording. */
 void *lfuse__stream_recording(const lfuse_stream *s);
 void lfuse__stream_set_recording(lfuse_stream *s, void *recording);

@@ -166,6 +166,12 @@ static inline bool lfuse__device_lost(const lfuse_device *dev)
 
 /* ---- stream.c ---- */
 
+typedef struct lfuse__watched {
+    lfuse__reports *reports; /* one reference */
+    bool kept;               /* a capture of the caller's may write to it at any time */
+    uint64_t words[LFUSE__REPORT_WORDS];
+} lfuse__watched;
+
 struct lfuse_stream {
     lfuse_device *dev;
     lfuse__bstream *bstream;
@@ -174,9 +180,14 @@ struct lfuse_stream {
     atomic_bool closed;
     lfuse__range *scratch;
     void *recording;
+    lfuse__watched *watched; /* report.c */
+    int nwatched, watched_capacity;
     bool graph_open;         /* between native begin and end: launches are counted when the graph is launched */
     uint64_t graph_launches;
 };
+
+/* report.c: forgets the reports that may be written to no more, or all. */
+void lfuse__stream_unwatch(lfuse_stream *s, bool all);
 
 /* Around each slot that submits to a stream: `enter` checks and locks, `leave` counts, unlocks and takes note. */
 lfuse_status lfuse__stream_enter(lfuse_stream *s);

@@ -13,5 +13,6 @@ libfuse_core_la_SOURCES += \
 	%reldir%/pending.c \
 	%reldir%/program.c \
 	%reldir%/registry.c %reldir%/registry.h \
+	%reldir%/report.c \
 	%reldir%/stream.c \
 	%reldir%/transfer.c

@@ -127,6 +127,8 @@ void lfuse__stream_release(lfuse_stream *s)
     lfuse__tail_retire(dev, s->tail);
     dev->backend->stream_destroy(s->bstream);
     lfuse__range_release(s->scratch);
+    lfuse__stream_unwatch(s, true);
+    free(s->watched);
     free(s);
     lfuse__device_release(dev);
 }

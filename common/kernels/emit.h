@@ -29,7 +29,7 @@ typedef struct lfuse__layout {
     int division;  /* of axes 1 ... axes - 1 */
     int shifts;
     int strides;
-    int gathers;   /* reporter, then extent and stride of each gathered operand */
+    int gathers;   /* reporter, offset of the reports, then extent and stride of each gathered operand */
     int numbers;
     int total;
     int slot[LFUSE__MAX_OPERANDS][LFUSE_MAX_RANK]; /* of the stride, -1: none is needed */
@@ -65,6 +65,9 @@ void lfuse__layout_make(const lfuse__kernel_class *k, bool row, lfuse__layout *l
 lfuse_status lfuse__layout_check(const lfuse__kernel_class *k, const lfuse__layout *layout);
 lfuse_status lfuse__geometry_pack(const lfuse__kernel_class *k, const lfuse__layout *layout, const lfuse__geometry *g,
                                   lfuse__packed *packed);
+/* Of a kernel that looks things up: who reports, and where to; may change with every run. */
+void lfuse__reports_pack(const lfuse__kernel_class *k, const lfuse__layout *layout, const lfuse__geometry *g,
+                         uint64_t *words);
 /* Whether runs of `vector` elements along the inner axis of the loop are aligned for every operand. */
 bool lfuse__geometry_aligned(const lfuse__kernel_class *k, const lfuse__geometry *g, int vector, bool row);
 void lfuse__numbers_pack(const lfuse__body *body, const double *numbers, uint64_t *words);

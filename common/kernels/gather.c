@@ -36,7 +36,8 @@ bool lfuse__gather_steady(const lfuse__kernel_class *k, int at)
 
 void lfuse__put_reports(const lfuse__text *t, int indent)
 {
-    if (lfuse__kernel_gathers(t->k)) lfuse__put(t->out, indent, "memory reports = BUFFER(%d);", t->k->noperands);
+    if (lfuse__kernel_gathers(t->k)) 
+        lfuse__put(t->out, indent, "memory reports = BUFFER(%d) + W(%d);", t->k->noperands, t->layout->gathers + 1);
 }
 
 void lfuse__put_look_up(const lfuse__text *t, int indent, int at, const char *value, const char *element)

@@ -9,7 +9,7 @@
  * be called like a built-in function); a prefix with a digit keeps clear of all of them.
  *
  * Memory arguments: operand i is buffer i, with its byte offset among the words (list kernels: see there). A kernel with
- * a gathered operand takes one buffer more, the last: where it reports the first index that is out of range (report.h).
+ * a gathered operand takes one buffer more, the last: where it reports the first index that is out of range (common/device/report.c).
  */
 #ifndef COMMON_KERNELS_KERNEL_H
 #define COMMON_KERNELS_KERNEL_H
@@ -69,7 +69,7 @@ typedef struct lfuse__geometry {
     uint64_t offsets[LFUSE__MAX_OPERANDS];
     uint64_t addresses[LFUSE__MAX_OPERANDS]; /* device address of each operand's first byte, for the alignment class */
     int64_t gathered_extents[LFUSE__MAX_OPERANDS], gathered_strides[LFUSE__MAX_OPERANDS]; /* of gathered operands */
-    uint64_t reporter; /* what a report names its kernel by (lfuse__reporter_add); where an operand is gathered */
+    uint64_t reporter, reports; /* where an operand is gathered: who reports, and the report buffer's offset in bytes */
     const double *numbers; /* [body->nnumbers], not yet rounded */
 } lfuse__geometry;
 

@@ -33,7 +33,7 @@ void lfuse__layout_make(const lfuse__kernel_class *k, bool row, lfuse__layout *l
     at += k->index64 ? strides : (strides + 1) / 2;
     layout->gathers = at;
     for (int j = 0; j < k->noperands; j++) layout->gather[j] = -1;
-    if (lfuse__kernel_gathers(k)) at++;
+    if (lfuse__kernel_gathers(k)) at += 2;
     for (int j = 0; j < k->noperands; j++)
         if (k->operands[j].gathered) layout->gather[j] = at, at += 2;
     layout->numbers = at;
@@ -121,6 +121,14 @@ static lfuse_status reach_check(const lfuse__kernel_class *k, const lfuse__geome
     return LFUSE_OK;
 }
 
+void lfuse__reports_pack(const lfuse__kernel_class *k, const lfuse__layout *layout, const lfuse__geometry *g,
+                         uint64_t *words)
+{
+    if (!lfuse__kernel_gathers(k)) return;
+    words[layout->gathers] = g->reporter;
+    words[layout->gathers + 1] = g->reports;
+}
+
 /* Offsets along a gathered axis are of 64 bits whatever the class. */
 static lfuse_status gather_pack(const lfuse__layout *layout, const lfuse__geometry *g, int operand, uint64_t *words)
 {
@@ -131,7 +139,6 @@ static lfuse_status gather_pack(const lfuse__layout *layout, const lfuse__geomet
                             (long long)g->gathered_extents[operand], (long long)g->gathered_strides[operand]);
     words[layout->gather[operand]] = (uint64_t)g->gathered_extents[operand];
     words[layout->gather[operand] + 1] = (uint64_t)g->gathered_strides[operand];
-    words[layout->gathers] = g->reporter;
     return LFUSE_OK;
 }
 

@@ -76,6 +76,7 @@ void lfuse__pointwise_rebind(const lfuse__kernel_class *k, const lfuse__facts *f
     lfuse__items_shape(&t, 0);
     for (int j = 0; j < k->noperands; j++) packed->words[j] = g->offsets[j];
     packed->words[layout.flags] = !facts->vector_lanes && lfuse__geometry_aligned(k, g, t.vector, false);
+    lfuse__reports_pack(k, &layout, g, packed->words);
     lfuse__numbers_pack(k->body, g->numbers, packed->words + layout.numbers);
 }
 

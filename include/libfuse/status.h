@@ -29,7 +29,8 @@
     X(ERR_DEVICE_LOST, 20, "the device is lost")                                                                       \
     X(ERR_FORKED, 21, "the device was opened before fork")                                                             \
     X(ERR_IO, 22, "input or output failed")                                                                            \
-    X(NOT_READY, 23, "not finished yet")
+    X(NOT_READY, 23, "not finished yet")                                                                               \
+    X(ERR_INDEX, 24, "an index is out of range")
 
 typedef enum lfuse_status {
 #define LFUSE_STATUS_ENUM(name, number, text) LFUSE_##name = number,
