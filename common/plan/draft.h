@@ -78,6 +78,7 @@ typedef struct lfuse__draft {
     int32_t *list;    /* name of a list that a list value is congruent with, -1 for tensors */
     int32_t *reads;   /* how often computing nodes read the node's memory or value, through views too */
     int32_t *reader;  /* the last of them; -2 - v: copied out through the view v */
+    bool *reshaped;   /* somebody reads the node's memory in another shape */
     bool *results;    /* must lie in memory at its end: an output as it is, or what an update stores */
     bool *needed;     /* by a matmul, or by the other phase: lies in memory */
     int32_t *target;  /* first name that the node is stored in as it is, directly, -1; then next_target */
@@ -154,6 +155,8 @@ bool lfuse__view_linear(const lfuse__draft *d, int32_t node, const lfuse__view *
 void lfuse__draft_views(lfuse__draft *d);
 /* A node that is no node of its own but a walk over its base. */
 bool lfuse__draft_is_view(const lfuse__draft *d, int32_t node);
+/* By a pass that is left out: what keeps a kernel of its own, from memory to memory. */
+bool lfuse__draft_alone(const lfuse__draft *d, int32_t node);
 /*
  * The operand i of a node: how the node's axes walk the operand's base, which is returned. Of REDUCE, MATMUL, CONCAT,
  * MEMBER_SUM and SCATTER_ADD the walkers are the operand's own axes.
@@ -186,6 +189,8 @@ lfuse_status lfuse__draft_units(lfuse__draft *d);
 
 /* ---- update.c: where results lie; copies ---- */
 lfuse_status lfuse__draft_results(lfuse__draft *d);
+/* concat.c: where concatenations and their pieces lie, once the outputs have been given their values. */
+lfuse_status lfuse__draft_concats(lfuse__draft *d);
 /* After the steps are made: updates that would change what a later step, or another element, reads become indirect. */
 lfuse_status lfuse__draft_check_updates(lfuse__draft *d);
 /* Whether the region can run behind all others. */

@@ -6,6 +6,8 @@
 /* Which values depend on frozen inputs and constants alone, and who reads which value. */
 #include "common/plan/draft.h"
 
+#include <string.h>
+
 /* Whether a number is the same in every run. Numbers stand before what is made of them. */
 static bool constant(const lfuse__draft *d, int32_t node)
 {
@@ -57,6 +59,13 @@ static bool repeated(const lfuse__draft *d, int32_t node, int i, const lfuse__vi
     return false;
 }
 
+static bool other_shape(const lfuse__draft *d, const lfuse__view *v)
+{
+    const lfuse__node *n = lfuse__draft_node(d, v->base);
+
+    return !n->list && (v->rank != n->rank || memcmp(v->shape, n->shape, (size_t)n->rank * sizeof *n->shape));
+}
+
 static void count_operands(lfuse__draft *d, int32_t node)
 {
     const lfuse__node *n = lfuse__draft_node(d, node);
@@ -68,6 +77,7 @@ static void count_operands(lfuse__draft *d, int32_t node)
         if (repeated(d, node, i, &walk)) continue;
         d->reads[base]++;
         d->reader[base] = node;
+        d->reshaped[base] = d->reshaped[base] || other_shape(d, &walk);
         if (n->kind == LFUSE__GATHER && i == 0) d->cut[base] = true; /* looked up in memory */
         if (n->kind == LFUSE__MATMUL || (d->prepared[base] && !d->prepared[node])) d->needed[base] = true;
     }
@@ -82,6 +92,7 @@ static void count_result(lfuse__draft *d, int32_t value, bool update)
     if (same) return;
     d->reads[v->base]++;
     d->reader[v->base] = -2 - value;
+    d->reshaped[v->base] = d->reshaped[v->base] || other_shape(d, v);
     if (d->prepared[v->base]) d->needed[v->base] = true;
 }
 

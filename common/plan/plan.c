@@ -149,6 +149,7 @@ static void reset(lfuse__draft *d)
     d->changed = false;
     memset(d->reads, 0, n * sizeof *d->reads);
     memset(d->reader, 0xff, n * sizeof *d->reader);
+    memset(d->reshaped, 0, n * sizeof *d->reshaped);
     memset(d->results, 0, n * sizeof *d->results);
     memset(d->needed, 0, n * sizeof *d->needed);
     memset(d->outside, 0, n * sizeof *d->outside);
@@ -177,6 +178,17 @@ static lfuse_status round_of_passes(lfuse__draft *d)
     return d->changed ? LFUSE_OK : lfuse__draft_check_updates(d);
 }
 
+static lfuse_status check_kinds(const lfuse_graph *g)
+{
+    int32_t i;
+
+    for (i = 0; i < g->nnodes; i++)
+        if (g->nodes[i].kind == LFUSE__SCATTER_ADD)
+            return lfuse__error(LFUSE_ERR_UNSUPPORTED, "value %d of the graph: scatter_add is not implemented by this "
+                                "version", (int)i);
+    return LFUSE_OK;
+}
+
 static lfuse_status check_types(const lfuse_graph *g, const lfuse__facts *facts)
 {
     int32_t i;
@@ -201,6 +213,7 @@ static bool allocate(lfuse__draft *d)
     d->list = calloc(n, sizeof *d->list);
     d->reads = calloc(n, sizeof *d->reads);
     d->reader = calloc(n, sizeof *d->reader);
+    d->reshaped = calloc(n, sizeof *d->reshaped);
     d->results = calloc(n, sizeof *d->results);
     d->needed = calloc(n, sizeof *d->needed);
     d->outside = calloc(n, sizeof *d->outside);
@@ -213,7 +226,7 @@ static bool allocate(lfuse__draft *d)
     d->next = calloc(n, sizeof *d->next);
     d->number = calloc(n, sizeof *d->number);
     d->home = calloc(n, sizeof *d->home);
-    return d->cut && d->indirect && d->solid && d->views && d->at && d->list && d->reads && d->reader && d->results && d->needed &&
+    return d->cut && d->indirect && d->solid && d->views && d->at && d->list && d->reads && d->reader && d->reshaped && d->results && d->needed &&
            d->outside && d->target && d->next_target && d->prepared && d->inlined && d->level && d->region &&
            d->next && d->number && d->home;
 }
@@ -233,6 +246,7 @@ static void release(lfuse__draft *d)
     free(d->outside);
     free(d->needed);
     free(d->results);
+    free(d->reshaped);
     free(d->reader);
     free(d->reads);
     free(d->list);
@@ -260,6 +274,7 @@ lfuse_status lfuse__plan_make(const lfuse_graph *canonical, const lfuse__facts *
         return lfuse__error(LFUSE_ERR_UNSUPPORTED, "an exact plan is asked for, and %s (%s) does not compute exactly",
                             facts->info.name, facts->info.product);
     LFUSE__TRY(check_types(canonical, facts));
+    LFUSE__TRY(check_kinds(canonical));
     memset(&d, 0, sizeof d);
     d.facts = facts;
     d.disable = options ? options->disable : 0;

@@ -14,6 +14,8 @@
  *               | "(multi " list stores ")" | "(member-sum " list stores ")"       list: whose members are walked
  *     loop      = { size " x " } size | "1"
  *     stores    = { " (" place " " expr ")" }
+ *     place     = name [ "[" { coordinate "," } coordinate "]" ]   where the walk is more than by axes: of each axis of
+ *                                                                  the memory's shape offset and steps, 4+2i1; @: looked up
  *     expr      = place | number | "(" op { " " expr } ")" | "%" N "=" expr | "%" N
  *
  * where %N= marks a value that is used again.
@@ -166,6 +168,9 @@ lfuse__stepping lfuse__plan_stepping(const lfuse__plan_body *plan, const lfuse__
 uint64_t lfuse__plan_layout(int nbuffers, const uint64_t *bytes, const int *first, const int *last,
                             uint64_t alignment, uint64_t *offsets);
 
+/* place.c: one operand. */
+void lfuse__operand_print(const lfuse__plan_body *plan, const lfuse__operand *o, const lfuse_graph *names,
+                          lfuse__strbuf *out);
 /* print.c; `names` is the graph whose names are printed: equal to the plan's but for them. */
 void lfuse__plan_print(const lfuse__plan_body *plan, const lfuse_graph *names, lfuse__strbuf *out);
 void lfuse__step_print(const lfuse__plan_body *plan, const lfuse__step *step, const lfuse_graph *names,

@@ -49,6 +49,7 @@ static bool joins_reader(lfuse__draft *d, int32_t node)
     int32_t walks;
 
     if (d->reads[node] != 1 || (reader >= 0 && d->prepared[reader] != d->prepared[node])) return false;
+    if (reader >= 0 && lfuse__draft_alone(d, reader)) return false;
     walks = reading(d, node, &walk);
     if (!lfuse__draft_once(d, walks, &walk) || !reachable(d, node, reader, &walk)) return false;
     if (reader >= 0 && lfuse__draft_node(d, reader)->kind == LFUSE__CONCAT) /* else stored in its part directly */
@@ -59,7 +60,7 @@ static bool joins_reader(lfuse__draft *d, int32_t node)
 
 static bool inlines(lfuse__draft *d, int32_t node)
 {
-    if (!lfuse__draft_pointwise(d, node) || d->needed[node] || d->cut[node]) return false;
+    if (!lfuse__draft_pointwise(d, node) || d->needed[node] || d->cut[node] || lfuse__draft_alone(d, node)) return false;
     if (lfuse__draft_immediate(d, node)) return true;
     if (d->results[node] || d->disable & LFUSE_NO_POINTWISE_FUSION) return false;
     return lfuse__draft_node(d, node)->rank == 0 || joins_reader(d, node);
@@ -75,7 +76,8 @@ void lfuse__draft_inline(lfuse__draft *d)
 bool lfuse__draft_fuses(const lfuse__draft *d, int32_t producer, int32_t node, const lfuse__view *walk)
 {
     return lfuse__draft_pointwise(d, producer) && lfuse__draft_pointwise(d, node) && !d->inlined[producer] &&
-           !d->inlined[node] && !d->cut[producer] && d->prepared[producer] == d->prepared[node] &&
+           !d->inlined[node] && !d->cut[producer] && !lfuse__draft_alone(d, producer) &&
+           !lfuse__draft_alone(d, node) && d->prepared[producer] == d->prepared[node] &&
            !(d->disable & LFUSE_NO_POINTWISE_FUSION) && lfuse__draft_same_index(d, node, walk);
 }
 

@@ -19,14 +19,6 @@ typedef struct printer {
     int shared;  /* numbers given so far */
 } printer;
 
-static void print_place(const lfuse__plan_body *plan, const lfuse_graph *names, const lfuse__operand *o,
-                        lfuse__strbuf *out)
-{
-    (void)plan;
-    if (o->place == LFUSE__PLACE_BOUND) lfuse__strbuf_add(out, names->names[o->index].text);
-    else lfuse__strbuf_format(out, "t%d", o->index);
-}
-
 static void print_expr(printer *p, int reg);
 
 static void print_instr(printer *p, const lfuse__instr *in)
@@ -43,12 +35,22 @@ static void print_instr(printer *p, const lfuse__instr *in)
     lfuse__strbuf_add(p->out, ")");
 }
 
+static void print_load(printer *p, const lfuse__instr *in)
+{
+    if (in->b >= 0) lfuse__strbuf_add(p->out, "(gather ");
+    lfuse__operand_print(p->plan, &p->step->operands[in->a], p->names, p->out);
+    if (in->b < 0) return;
+    lfuse__strbuf_add(p->out, " ");
+    print_expr(p, in->b);
+    lfuse__strbuf_add(p->out, ")");
+}
+
 static void print_expr(printer *p, int reg)
 {
     const lfuse__instr *in = &p->step->body.instr[reg];
 
     switch ((lfuse__instr_kind)in->kind) {
-    case LFUSE__I_LOAD: print_place(p->plan, p->names, &p->step->operands[in->a], p->out); return;
+    case LFUSE__I_LOAD: print_load(p, in); return;
     case LFUSE__I_NUMBER:
         lfuse__graph_print_value(p->names, p->plan->numbers[p->step->numbers[in->a]], p->out);
         return;
@@ -94,7 +96,7 @@ static void print_stores(const lfuse__plan_body *plan, const lfuse__step *step, 
     for (i = 0; i < step->body.nstores; i++) p.uses[step->body.stores[i].reg]++;
     for (i = 0; i < step->body.nstores; i++) {
         lfuse__strbuf_add(out, " (");
-        print_place(plan, names, &step->operands[step->body.stores[i].operand], out);
+        lfuse__operand_print(plan, &step->operands[step->body.stores[i].operand], names, out);
         lfuse__strbuf_add(out, " ");
         print_expr(&p, step->body.stores[i].reg);
         lfuse__strbuf_add(out, ")");
@@ -140,14 +142,14 @@ static void print_gemm(const lfuse__plan_body *plan, const lfuse__step *s, const
     }
     if (p->beta >= 0) {
         lfuse__strbuf_add(out, " (mul ");
-        print_place(plan, names, &s->operands[2], out);
+        lfuse__operand_print(plan, &s->operands[2], names, out);
         lfuse__strbuf_add(out, " ");
         lfuse__graph_print_value(names, plan->numbers[p->beta], out);
         lfuse__strbuf_add(out, "))");
     }
     if (e->bias) {
         lfuse__strbuf_add(out, " ");
-        print_place(plan, names, &s->operands[3], out);
+        lfuse__operand_print(plan, &s->operands[3], names, out);
         lfuse__strbuf_add(out, ")");
     }
     lfuse__strbuf_add(out, e->after);

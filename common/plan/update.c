@@ -34,7 +34,8 @@ static bool direct(const lfuse__draft *d, int32_t name, int32_t value, bool upda
     const lfuse__node_kind kind = (lfuse__node_kind)lfuse__draft_node(d, base)->kind;
 
     if (!lfuse__draft_computes(d, base) || d->inlined[base] || d->prepared[base]) return false;
-    if (!same_as_base(d, value) || (update && (d->indirect[name] || kind == LFUSE__MEMBER_SUM))) return false;
+    if (!same_as_base(d, value)) return false;
+    if (update && (d->indirect[name] || kind == LFUSE__MEMBER_SUM || kind == LFUSE__CONCAT)) return false;
     return lfuse__draft_pointwise(d, base) || !d->home[base].set;
 }
 
@@ -100,6 +101,7 @@ static lfuse_status house_read(lfuse__draft *d, int32_t node)
 {
     int i;
 
+    if (lfuse__draft_node(d, node)->kind == LFUSE__CONCAT) return LFUSE_OK; /* its pieces have been seen to */
     for (i = 0; i < lfuse__draft_node(d, node)->nin; i++) {
         const int32_t base = d->views[lfuse__draft_node(d, node)->in[i]].base;
         if (!lfuse__draft_computes(d, base) || d->inlined[base]) continue;
@@ -123,6 +125,7 @@ lfuse_status lfuse__draft_results(lfuse__draft *d)
     for (i = 0; i < g->nnames; i++)
         if (g->names[i].update >= 0 && direct(d, i, g->names[i].update, true))
             store_under(d, i, d->views[g->names[i].update].base);
+    LFUSE__TRY(lfuse__draft_concats(d));
     for (i = 0; i < g->nnodes; i++)
         if (lfuse__draft_computes(d, i)) LFUSE__TRY(house_read(d, i));
     for (i = 0; i < g->nnames; i++) {

@@ -1,0 +1,86 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#ifdef HAVE_CONFIG_H
+#include "config.h"
+#endif
+
+/*
+ * Concatenations as memory. Each has a home; who computes a piece stores it in its part of that home, a concatenation
+ * within a concatenation is such a part itself, and pieces that nobody computes (inputs, walks over other values) or
+ * that lie elsewhere already (outputs, pieces of an earlier one) are copied there. A piece that others read too is read
+ * where it lies, unless a reader sees it in another shape than its own, which a part does not allow.
+ */
+#include "common/plan/draft.h"
+
+#include "common/base/error.h"
+
+/* How the axes of piece i walk the memory of the concatenation. */
+static lfuse_status part_of(const lfuse__draft *d, int32_t concat, int i, lfuse__home *part)
+{
+    const lfuse__node *n = lfuse__draft_node(d, concat);
+    lfuse__view own;
+
+    *part = d->home[concat];
+    part->part = true;
+    lfuse__view_identity(d, concat, &own);
+    if (i) own.offset[n->axes[0]] = lfuse__draft_node(d, n->in[0])->shape[n->axes[0]];
+    if (!d->home[concat].part) part->view = own;
+    else if (!lfuse__view_compose(d, &own, concat, &d->home[concat].view, &part->view)) return LFUSE_ERR_INVALID;
+    return LFUSE_OK;
+}
+
+/* Whether who computes the piece stores it in its part, and by which walk of its own. */
+static bool direct(const lfuse__draft *d, int32_t concat, int32_t piece, const lfuse__view *part, lfuse__view *own)
+{
+    const int32_t base = d->views[piece].base;
+
+    if (d->disable & LFUSE_NO_VIEW_FUSION || !lfuse__draft_computes(d, base) || d->inlined[base] ||
+        d->prepared[base] != d->prepared[concat] || d->home[base].set)
+        return false;
+    if (d->reads[base] > 1 && (d->reshaped[base] || d->cut[base])) return false;
+    return lfuse__view_linear(d, piece, &d->views[piece]) && lfuse__view_reshape(d, part, piece, base, own);
+}
+
+/* The copy runs as soon as what it reads is there; before any update where that is an input. */
+static lfuse_status copy(lfuse__draft *d, int32_t concat, int32_t piece, const lfuse__home *part)
+{
+    const int32_t base = d->views[piece].base;
+    const bool computed = lfuse__draft_computes(d, base);
+    const lfuse__unit u = {
+        .kind = LFUSE__UNIT_COPY, .node = piece, .tail = -1, .to = *part,
+        .level = computed ? d->level[base] + !d->inlined[base] : 0,
+        .phase = d->prepared[concat] ? LFUSE__PHASE_PREPARE
+                 : computed && !d->prepared[base] ? LFUSE__PHASE_MAIN : LFUSE__PHASE_EARLY,
+    };
+
+    if (computed && !d->inlined[base]) {
+        d->outside[base] = true;
+        LFUSE__TRY(lfuse__draft_house(d, base));
+    }
+    return lfuse__draft_unit(d, &u);
+}
+
+static lfuse_status settle(lfuse__draft *d, int32_t concat, int i)
+{
+    const int32_t piece = lfuse__draft_node(d, concat)->in[i], base = d->views[piece].base;
+    lfuse__home part;
+
+    LFUSE__TRY(part_of(d, concat, i, &part));
+    if (!direct(d, concat, piece, &part.view, &part.view)) return copy(d, concat, piece, &part);
+    d->home[base] = part;
+    d->outside[base] = true;
+    return LFUSE_OK;
+}
+
+/* The outer ones first: they stand behind what they are made of. */
+lfuse_status lfuse__draft_concats(lfuse__draft *d)
+{
+    int32_t node;
+    int i;
+
+    for (node = d->g->nnodes - 1; node >= 0; node--) {
+        if (lfuse__draft_node(d, node)->kind != LFUSE__CONCAT) continue;
+        LFUSE__TRY(lfuse__draft_house(d, node));
+        for (i = 0; i < 2; i++) LFUSE__TRY(settle(d, node, i));
+    }
+    return LFUSE_OK;
+}

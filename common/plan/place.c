@@ -1,0 +1,72 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#ifdef HAVE_CONFIG_H
+#include "config.h"
+#endif
+
+/* Operands as text: where they lie, and how they are walked where that is more than by axes. */
+#include <inttypes.h>
+
+#include "common/plan/draft.h"
+
+static void print_size(const lfuse_graph *names, lfuse_size s, lfuse__strbuf *out)
+{
+    if (lfuse__size_literal(s)) lfuse__strbuf_format(out, "%" PRId64, s);
+    else lfuse__size_print(names, s, out);
+}
+
+static bool plain(const lfuse__plan_body *plan, const lfuse__operand *o)
+{
+    const lfuse_size *shape;
+    int rank, i;
+
+    if (o->span != LFUSE__SPAN_TENSOR) return true;
+    if (o->gathered >= 0) return false;
+    for (i = 0; i < LFUSE_MAX_RANK; i++)
+        if (o->offset[i] != 0 || (o->axis[i] >= 0 && o->step[i] != 1)) return false;
+    if (o->place == LFUSE__PLACE_INDEX) return true;
+    lfuse__plan_memory(plan, o, &rank, &shape);
+    for (i = 0; i < rank && i < o->rank; i++)
+        if (shape[i] != o->shape[i]) return false;
+    return rank == o->rank;
+}
+
+/* The coordinate along axis m: a sum of an offset and of steps along loop axes. */
+static void print_coordinate(const lfuse_graph *names, const lfuse__operand *o, int m, lfuse__strbuf *out)
+{
+    bool more = false;
+    int i;
+
+    if (o->gathered == m) {
+        lfuse__strbuf_add(out, "@");
+        return;
+    }
+    if (o->offset[m] != 0) {
+        print_size(names, o->offset[m], out);
+        more = true;
+    }
+    for (i = 0; i < LFUSE_MAX_RANK; i++) {
+        if (o->axis[i] != m) continue;
+        if (more && !(lfuse__size_literal(o->step[i]) && o->step[i] < 0)) lfuse__strbuf_add(out, "+");
+        if (o->step[i] == -1) lfuse__strbuf_add(out, "-");
+        else if (o->step[i] != 1) print_size(names, o->step[i], out);
+        lfuse__strbuf_format(out, "i%d", i);
+        more = true;
+    }
+    if (!more) lfuse__strbuf_add(out, "0");
+}
+
+void lfuse__operand_print(const lfuse__plan_body *plan, const lfuse__operand *o, const lfuse_graph *names,
+                          lfuse__strbuf *out)
+{
+    int m;
+
+    if (o->place == LFUSE__PLACE_BOUND) lfuse__strbuf_add(out, names->names[o->index].text);
+    else if (o->place == LFUSE__PLACE_INDEX) lfuse__strbuf_add(out, "index");
+    else lfuse__strbuf_format(out, "t%d", o->index);
+    if (plain(plan, o)) return;
+    for (m = 0; m < o->rank; m++) {
+        lfuse__strbuf_add(out, m ? "," : "[");
+        print_coordinate(names, o, m, out);
+    }
+    lfuse__strbuf_add(out, o->rank ? "]" : "[]");
+}
