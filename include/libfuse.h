@@ -26,6 +26,9 @@
 #include <libfuse/list.h>
 #include <libfuse/graph.h>
 #include <libfuse/ops.h>
+#include <libfuse/views.h>
+#include <libfuse/reduce.h>
+#include <libfuse/norm.h>
 #include <libfuse/plan.h>
 #include <libfuse/record.h>
 #include <libfuse/immediate.h>

@@ -104,7 +104,7 @@ bool lfuse__build_extent(lfuse_graph *g, const char *call, lfuse_size s, lfuse_s
 {
     uint64_t code;
 
-    if (lfuse__size_is_number(s)) {
+    if (s >= 0) {
         *extent = s;
         return true;
     }
@@ -135,6 +135,54 @@ bool lfuse__build_shape(lfuse_graph *g, const char *call, int rank, const lfuse_
     }
     for (i = 0; i < rank; i++)
         if (!lfuse__build_extent(g, call, shape[i], &extents[i])) return false;
+    return true;
+}
+
+bool lfuse__build_tensor(lfuse_graph *g, const char *call, int32_t node)
+{
+    const lfuse__node *n = &g->nodes[node];
+
+    if (n->list)
+        lfuse__graph_poison(g, LFUSE_ERR_RANK, "%s: the members of a list are flat: they have no axes", call);
+    else if (n->type == LFUSE_TYPE_NONE)
+        lfuse__graph_poison(g, LFUSE_ERR_TYPE, "%s: a number without a type: cast it first", call);
+    else
+        return true;
+    return false;
+}
+
+bool lfuse__build_axis(lfuse_graph *g, const char *call, int axis, int rank, int *own)
+{
+    if (axis < -rank || axis >= rank) {
+        lfuse__graph_poison(g, LFUSE_ERR_SHAPE, "%s: axis %d of rank %d", call, axis, rank);
+        return false;
+    }
+    *own = axis < 0 ? axis + rank : axis;
+    return true;
+}
+
+bool lfuse__build_axes(lfuse_graph *g, const char *call, int rank, int count, const int *axes, unsigned *set)
+{
+    int i, axis;
+
+    *set = count == LFUSE_ALL_AXES ? (1u << rank) - 1 : 0;
+    if (count == LFUSE_ALL_AXES) return true;
+    if (count < 0 || count > rank) {
+        lfuse__graph_poison(g, LFUSE_ERR_RANK, "%s: %d axes of rank %d", call, count, rank);
+        return false;
+    }
+    if (count && !axes) {
+        lfuse__graph_poison(g, LFUSE_ERR_INVALID, "%s: the axes are NULL", call);
+        return false;
+    }
+    for (i = 0; i < count; i++) {
+        if (!lfuse__build_axis(g, call, axes[i], rank, &axis)) return false;
+        if (*set & 1u << axis) {
+            lfuse__graph_poison(g, LFUSE_ERR_SHAPE, "%s: axis %d is named twice", call, axis);
+            return false;
+        }
+        *set |= 1u << axis;
+    }
     return true;
 }
 

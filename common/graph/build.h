@@ -35,6 +35,36 @@ lfuse_value lfuse__build_append(lfuse_graph *g, const char *call, const lfuse__n
 /* The value in another type: itself where it has that type. */
 lfuse_value lfuse__build_cast(lfuse_graph *g, const char *call, int32_t node, lfuse_type type);
 
+/* Whether the operand is a tensor that has a type: no list, no number. */
+bool lfuse__build_tensor(lfuse_graph *g, const char *call, int32_t node);
+/* An axis that the user gave, negative ones counted from the end; of `rank` axes. */
+bool lfuse__build_axis(lfuse_graph *g, const char *call, int axis, int rank, int *own);
+/* Axes, each once, as a set of bits; count may be LFUSE_ALL_AXES. */
+bool lfuse__build_axes(lfuse_graph *g, const char *call, int rank, int count, const int *axes, unsigned *set);
+
+/*
+ * What makes exactly one node each, of operands that are known to be values of the graph. Sizes are as nodes hold them.
+ * The public functions and the reader of printed graphs stand on these.
+ */
+lfuse_value lfuse__build_pointwise(lfuse_graph *g, const char *call, lfuse__op op, const int32_t *in);
+lfuse_value lfuse__build_permute(lfuse_graph *g, const char *call, int32_t node, const int *axes);
+lfuse_value lfuse__build_broadcast(lfuse_graph *g, const char *call, int32_t node, int rank, const lfuse_size *shape);
+lfuse_value lfuse__build_reshape(lfuse_graph *g, const char *call, int32_t node, int rank, const lfuse_size *shape);
+/* Refused unless all elements are there for all values of the size variables. */
+lfuse_value lfuse__build_slice(lfuse_graph *g, const char *call, int32_t node, int axis, lfuse_size start,
+                               lfuse_size count, int64_t step);
+lfuse_value lfuse__build_concat(lfuse_graph *g, const char *call, int32_t a, int32_t b, int axis);
+lfuse_value lfuse__build_gather(lfuse_graph *g, const char *call, int32_t table, int32_t indices);
+lfuse_value lfuse__build_scatter_add(lfuse_graph *g, const char *call, int32_t source, int32_t indices,
+                                     lfuse_size rows);
+lfuse_value lfuse__build_extent_number(lfuse_graph *g, const char *call, lfuse_size extent);
+lfuse_value lfuse__build_index(lfuse_graph *g, const char *call, int rank, const lfuse_size *shape);
+/* Over at least one axis. */
+lfuse_value lfuse__build_reduce(lfuse_graph *g, const char *call, lfuse__reduce op, int32_t node, unsigned set,
+                                bool keepdims);
+lfuse_value lfuse__build_member_sum(lfuse_graph *g, const char *call, int32_t list);
+lfuse_value lfuse__build_matmul(lfuse_graph *g, const char *call, int32_t a, int32_t b);
+
 /* "f32 [batch, 64]", "list of f32", "a number" ... */
 void lfuse__build_describe(const lfuse_graph *g, int32_t node, char *text, size_t size);
 void lfuse__build_describe_shape(const lfuse_graph *g, int rank, const lfuse_size *shape, char *text, size_t size);

@@ -14,29 +14,32 @@
 /* What a failed call returns: no builder takes it, and it tells itself apart from every variable. */
 enum { POISONED_SIZE = -1 };
 
-static lfuse_size public_size(const lfuse_graph *g, int32_t index)
+static lfuse_size public_size(const lfuse_graph *g, lfuse_size s)
 {
-    return LFUSE__SIZE_BASE + (int64_t)(g->tag << LFUSE__SIZE_INDEX_BITS | (uint64_t)index);
+    if (lfuse__size_is_number(s)) return s;
+    return LFUSE__SIZE_BASE + (int64_t)(g->tag << LFUSE__SIZE_INDEX_BITS | (uint64_t)lfuse__size_index(s));
 }
 
-static lfuse_size append(lfuse_graph *g, const char *call, const lfuse__size_expr *e)
+static bool append(lfuse_graph *g, const char *call, const lfuse__size_expr *e, lfuse_size *size)
 {
     if (g->nsizes >= LFUSE__MAX_NODES) {
         lfuse__graph_poison(g, LFUSE_ERR_OVERFLOW, "%s: more than %d sizes in a graph", call, LFUSE__MAX_NODES);
-        return POISONED_SIZE;
+        return false;
     }
     if (!lfuse__build_grow((void **)&g->sizes, g->nsizes, &g->size_capacity, sizeof *g->sizes)) {
         lfuse__graph_poison(g, LFUSE_ERR_MEMORY, "%s: no memory for size %d", call, (int)g->nsizes);
-        return POISONED_SIZE;
+        return false;
     }
     g->sizes[g->nsizes] = *e;
-    return public_size(g, g->nsizes++);
+    *size = LFUSE__SIZE_BASE + g->nsizes++;
+    return true;
 }
 
 lfuse_size lfuse_size_var(lfuse_graph *g, const char *name, int64_t low, int64_t high)
 {
     static const char call[] = "lfuse_size_var";
     lfuse__size_expr e;
+    lfuse_size size;
 
     if (!g || !lfuse__build_check_name(g, call, name)) return POISONED_SIZE;
     if (low < 0 || high < low) {
@@ -49,7 +52,8 @@ lfuse_size lfuse_size_var(lfuse_graph *g, const char *name, int64_t low, int64_t
     memcpy(e.name, name, strlen(name));
     e.low = low;
     e.high = high;
-    return append(g, call, &e);
+    lfuse__form_unknown(g->nsizes, &e.form);
+    return append(g, call, &e, &size) ? public_size(g, size) : POISONED_SIZE;
 }
 
 static bool combine(lfuse__size_kind kind, int64_t a, int64_t b, int64_t *result)
@@ -57,54 +61,127 @@ static bool combine(lfuse__size_kind kind, int64_t a, int64_t b, int64_t *result
     return kind == LFUSE__SIZE_SUM ? !__builtin_add_overflow(a, b, result) : !__builtin_mul_overflow(a, b, result);
 }
 
-/* Where one operand decides: x + 0, 1 * x, 0 * x. The literal, when there is one, is b. */
-static bool trivial(lfuse__size_kind kind, lfuse_size a, lfuse_size b, lfuse_size *result)
+/* A form that is a number, or nothing but one variable or unknown, is that. */
+static bool trivial(const lfuse__size_form *f, lfuse_size *size)
 {
-    if (kind == LFUSE__SIZE_SUM ? b == 0 : b == 1) {
-        *result = a;
+    const lfuse__size_term *t = &f->terms[0];
+
+    if (!f->nterms) {
+        *size = 0;
         return true;
     }
-    if (kind == LFUSE__SIZE_PRODUCT && b == 0) {
-        *result = 0;
-        return true;
-    }
-    return false;
+    if (f->nterms > 1 || (t->sizes[0] != INT32_MAX && (t->factor != 1 || t->sizes[1] != INT32_MAX))) return false;
+    *size = t->sizes[0] == INT32_MAX ? t->factor : LFUSE__SIZE_BASE + t->sizes[0];
+    return true;
 }
 
-static lfuse_size expression(lfuse_graph *g, const char *call, lfuse__size_kind kind, lfuse_size a, lfuse_size b)
+/* Bounds of a combination of intervals; corners saturate. */
+static void bound(const lfuse_graph *g, lfuse__size_expr *e)
+{
+    int64_t a[2], b[2], corner;
+    int i;
+
+    lfuse__size_bounds(g, e->a, &a[0], &a[1]);
+    lfuse__size_bounds(g, e->b, &b[0], &b[1]);
+    for (i = 0; i < 4; i++) {
+        const int64_t x = a[i & 1], y = b[e->kind == LFUSE__SIZE_SUM ? i & 1 : i >> 1];
+        if (!combine(e->kind, x, y, &corner))
+            corner = (e->kind == LFUSE__SIZE_SUM ? x < 0 : (x < 0) != (y < 0)) ? INT64_MIN : INT64_MAX;
+        if (!i || corner < e->low) e->low = corner;
+        if (!i || corner > e->high) e->high = corner;
+    }
+}
+
+/* Where terms cancel the form knows more than the operands. */
+static void tighten(const lfuse_graph *g, lfuse__size_expr *e)
+{
+    int64_t low, high;
+
+    lfuse__form_bounds(g, &e->form, &low, &high);
+    if (low > e->low) e->low = low;
+    if (high < e->high) e->high = high;
+}
+
+/* Operands are as nodes hold them; so is the result. */
+static bool expression(lfuse_graph *g, const char *call, lfuse__size_kind kind, lfuse_size a, lfuse_size b,
+                       lfuse_size *size)
 {
     lfuse__size_expr e;
-    int64_t low_a, high_a, low_b, high_b;
+    lfuse__size_form x, y;
+    int64_t low_a, low_b, high, low;
+    bool known;
     int32_t i;
 
-    if (!g || !lfuse__build_extent(g, call, a, &a) || !lfuse__build_extent(g, call, b, &b)) return POISONED_SIZE;
-    memset(&e, 0, sizeof e);
-    e.kind = kind;
-    e.a = a < b ? a : b; /* symbolic ones are negative: before literals, in order of their making */
-    e.b = a < b ? b : a;
-    lfuse__size_bounds(g, a, &low_a, &high_a);
-    lfuse__size_bounds(g, b, &low_b, &high_b);
-    if (!combine(kind, low_a, low_b, &e.low)) {
+    lfuse__size_bounds(g, a, &low_a, &high);
+    lfuse__size_bounds(g, b, &low_b, &high);
+    if (!combine(kind, low_a, low_b, &low) && low_a > 0 && low_b > 0) {
         lfuse__graph_poison(g, LFUSE_ERR_OVERFLOW, "%s: %" PRId64 " %c %" PRId64 " is too large", call, low_a,
                             kind == LFUSE__SIZE_SUM ? '+' : '*', low_b);
-        return POISONED_SIZE;
+        return false;
     }
-    if (!combine(kind, high_a, high_b, &e.high)) e.high = INT64_MAX;
-    if (lfuse__size_is_number(a) && lfuse__size_is_number(b)) return e.low;
-    if (trivial(kind, e.a, e.b, &a)) return lfuse__size_is_number(a) ? a : public_size(g, lfuse__size_index(a));
+    memset(&e, 0, sizeof e);
+    e.kind = kind;
+    e.a = a < b ? a : b; /* symbolic ones are far below numbers: before them, in order of their making */
+    e.b = a < b ? b : a;
+    lfuse__form_of(g, e.a, &x);
+    lfuse__form_of(g, e.b, &y);
+    known = kind == LFUSE__SIZE_SUM ? lfuse__form_add(&x, &y, 1, &e.form) : lfuse__form_multiply(&x, &y, &e.form);
+    if (known && trivial(&e.form, size)) return true;
     for (i = 0; i < g->nsizes; i++)
-        if (g->sizes[i].kind == kind && g->sizes[i].a == e.a && g->sizes[i].b == e.b) return public_size(g, i);
-    return append(g, call, &e);
+        if (known ? lfuse__form_equal(&g->sizes[i].form, &e.form)
+                  : g->sizes[i].kind == kind && g->sizes[i].a == e.a && g->sizes[i].b == e.b) {
+            *size = LFUSE__SIZE_BASE + i;
+            return true;
+        }
+    bound(g, &e);
+    if (known) tighten(g, &e);
+    else lfuse__form_unknown(g->nsizes, &e.form);
+    return append(g, call, &e, size);
+}
+
+bool lfuse__size_add(lfuse_graph *g, const char *call, lfuse_size a, lfuse_size b, lfuse_size *sum)
+{
+    return expression(g, call, LFUSE__SIZE_SUM, a, b, sum);
+}
+
+bool lfuse__size_multiply(lfuse_graph *g, const char *call, lfuse_size a, lfuse_size b, lfuse_size *product)
+{
+    return expression(g, call, LFUSE__SIZE_PRODUCT, a, b, product);
+}
+
+bool lfuse__size_of_form(lfuse_graph *g, const char *call, const lfuse__size_form *f, lfuse_size *size)
+{
+    lfuse_size term;
+    int i, j;
+
+    *size = 0;
+    for (i = 0; i < f->nterms; i++) {
+        const lfuse__size_term *t = &f->terms[i];
+        term = t->factor;
+        for (j = 0; j < LFUSE__FORM_FACTORS && t->sizes[j] != INT32_MAX; j++)
+            if (!lfuse__size_multiply(g, call, LFUSE__SIZE_BASE + t->sizes[j], term, &term)) return false;
+        if (!lfuse__size_add(g, call, *size, term, size)) return false;
+    }
+    return true;
+}
+
+static lfuse_size public_expression(lfuse_graph *g, const char *call, lfuse__size_kind kind, lfuse_size a,
+                                    lfuse_size b)
+{
+    lfuse_size size;
+
+    if (!g || !lfuse__build_extent(g, call, a, &a) || !lfuse__build_extent(g, call, b, &b)) return POISONED_SIZE;
+    return expression(g, call, kind, a, b, &size) ? public_size(g, size) : POISONED_SIZE;
 }
 
 lfuse_size lfuse_size_add(lfuse_graph *g, lfuse_size a, lfuse_size b)
 {
-    return expression(g, "lfuse_size_add", LFUSE__SIZE_SUM, a, b);
+    return public_expression(g, "lfuse_size_add", LFUSE__SIZE_SUM, a, b);
 }
 
 lfuse_size lfuse_size_mul(lfuse_graph *g, lfuse_size a, lfuse_size b)
 {
-    return expression(g, "lfuse_size_mul", LFUSE__SIZE_PRODUCT, a, b);
+    return public_expression(g, "lfuse_size_mul", LFUSE__SIZE_PRODUCT, a, b);
 }
 
 void lfuse__size_bounds(const lfuse_graph *g, lfuse_size s, int64_t *low, int64_t *high)
@@ -128,11 +205,15 @@ static lfuse_status too_large(const lfuse_graph *g, lfuse_size s)
     return status;
 }
 
+typedef struct value_of {
+    int64_t value;
+    bool known; /* fits into 64 bits */
+} value_of;
+
 /* Expressions stand after their operands, so one walk in order needs no recursion, however they share operands. */
 lfuse_status lfuse__size_evaluate(const lfuse_graph *g, lfuse_size s, const int64_t *values, int64_t *value)
 {
-    int64_t few[64], *all = few;
-    int64_t result;
+    value_of few[64] = {{0, false}}, *all = few, result;
     int32_t last, i;
 
     if (lfuse__size_is_number(s)) {
@@ -148,20 +229,19 @@ lfuse_status lfuse__size_evaluate(const lfuse_graph *g, lfuse_size s, const int6
         return lfuse__error(LFUSE_ERR_MEMORY, "no memory to evaluate %d sizes", (int)last + 1);
     for (i = 0; i <= last; i++) {
         const lfuse__size_expr *e = &g->sizes[i];
-        int64_t a, b;
+        value_of a, b;
         if (e->kind == LFUSE__SIZE_VAR) {
-            all[i] = values[i];
+            all[i] = (value_of){values[i], true};
             continue;
         }
-        a = lfuse__size_is_number(e->a) ? e->a : all[lfuse__size_index(e->a)];
-        b = lfuse__size_is_number(e->b) ? e->b : all[lfuse__size_index(e->b)];
-        if (a >= 0 && b >= 0 && combine(e->kind, a, b, &all[i])) continue;
-        all[i] = -1; /* only an error where the size that is asked for depends on it */
+        a = lfuse__size_is_number(e->a) ? (value_of){e->a, true} : all[lfuse__size_index(e->a)];
+        b = lfuse__size_is_number(e->b) ? (value_of){e->b, true} : all[lfuse__size_index(e->b)];
+        all[i].known = a.known && b.known && combine(e->kind, a.value, b.value, &all[i].value);
     }
     result = all[last];
     if (all != few) free(all);
-    if (result < 0) return too_large(g, s);
-    *value = result;
+    if (!result.known) return too_large(g, s); /* what overflows elsewhere is no mistake here */
+    *value = result.value;
     return LFUSE_OK;
 }
 

@@ -25,7 +25,8 @@ typedef enum lfuse__node_kind {
     LFUSE__CAST,       /* to `type` */
     LFUSE__PERMUTE,    /* axis i is axis axes[i] of in[0] */
     LFUSE__BROADCAST,  /* in[0] repeated up to this shape */
-    LFUSE__REDUCE,     /* lfuse__reduce `op` over axes[0 .. naxes-1], sorted ascending; keepdims leaves literal 1 */
+    LFUSE__REDUCE,     /* lfuse__reduce `op` over axes[0 .. naxes-1], sorted ascending; keepdims leaves literal 1. Sums and
+                          products of f16 and bf16 have type f32, of integers i64 */
     LFUSE__MEMBER_SUM, /* list -> list of numbers (list and rank 0) */
     LFUSE__MATMUL,     /* in[0] [m, k], in[1] [k, n] */
     LFUSE__RESHAPE,    /* the elements of in[0] in row-major order, in this shape */
@@ -57,16 +58,32 @@ typedef struct lfuse__node {
 /*
  * A symbolic extent: LFUSE__SIZE_BASE + index of one of these (negative numbers far from every plausible mistake). What
  * the public functions give and take also carries the graph's tag, so that a size of another graph is recognised;
- * nodes and expressions hold it without.
+ * nodes and expressions hold it without. Numbers inside expressions, and where a slice starts, may be negative.
  */
 #define LFUSE__SIZE_BASE (INT64_MIN + 1)
 enum { LFUSE__SIZE_INDEX_BITS = 20 };
 typedef enum lfuse__size_kind { LFUSE__SIZE_VAR, LFUSE__SIZE_SUM, LFUSE__SIZE_PRODUCT } lfuse__size_kind;
+
+/*
+ * What an expression comes to: a sum of products, in one order, so that equal ones have equal bytes. What does not fit
+ * here is taken for an unknown of its own.
+ */
+enum { LFUSE__FORM_TERMS = 8, LFUSE__FORM_FACTORS = 8 };
+typedef struct lfuse__size_term {
+    int64_t factor;
+    int32_t sizes[LFUSE__FORM_FACTORS]; /* indices of variables (and unknowns), ascending, then INT32_MAX */
+} lfuse__size_term;
+typedef struct lfuse__size_form {
+    int32_t nterms;
+    lfuse__size_term terms[LFUSE__FORM_TERMS];
+} lfuse__size_form;
+
 typedef struct lfuse__size_expr {
     lfuse__size_kind kind;
     char name[LFUSE__MAX_NAME + 1]; /* of a variable */
     lfuse_size a, b;                /* operands of the others, in canonical order */
-    int64_t low, high;              /* bounds, of every kind; saturated at INT64_MAX */
+    int64_t low, high;              /* bounds, of every kind; saturated */
+    lfuse__size_form form;
 } lfuse__size_expr;
 
 typedef enum lfuse__name_kind {
@@ -95,17 +112,43 @@ struct lfuse_graph {
 lfuse_value lfuse__graph_poison(lfuse_graph *g, lfuse_status status, const char *format, ...) LFUSE_PRINTF(3, 4);
 
 /* extent.c */
-static inline bool lfuse__size_is_number(lfuse_size s) { return s >= 0; }
+static inline bool lfuse__size_is_number(lfuse_size s) { return s >= LFUSE__SIZE_BASE + (INT64_C(1) << 62); }
 /* Of a symbolic extent, with or without tag: its place in graph->sizes. */
 static inline int32_t lfuse__size_index(lfuse_size s)
 {
     return (int32_t)((uint64_t)(s - LFUSE__SIZE_BASE) & ((UINT64_C(1) << LFUSE__SIZE_INDEX_BITS) - 1));
 }
+/*
+ * Sums and products of sizes as nodes hold them, numbers of either sign. Equal ones are the same size. False, and the
+ * graph poisoned, when they cannot be counted.
+ */
+bool lfuse__size_add(lfuse_graph *g, const char *call, lfuse_size a, lfuse_size b, lfuse_size *sum);
+bool lfuse__size_multiply(lfuse_graph *g, const char *call, lfuse_size a, lfuse_size b, lfuse_size *product);
+/* The size that a form stands for. */
+bool lfuse__size_of_form(lfuse_graph *g, const char *call, const lfuse__size_form *f, lfuse_size *size);
 /* Lowest and highest value within the variables' bounds. */
 void lfuse__size_bounds(const lfuse_graph *g, lfuse_size s, int64_t *low, int64_t *high);
 /* Value for given variables (values[i] belongs to sizes[i] where that is a variable). ERR_OVERFLOW. */
 lfuse_status lfuse__size_evaluate(const lfuse_graph *g, lfuse_size s, const int64_t *values, int64_t *value);
 void lfuse__size_print(const lfuse_graph *g, lfuse_size s, lfuse__strbuf *out);
+
+/* form.c: arithmetic on forms; false when the result does not fit. `sum` may be an operand. */
+void lfuse__form_of(const lfuse_graph *g, lfuse_size s, lfuse__size_form *form);
+void lfuse__form_unknown(int32_t index, lfuse__size_form *form);
+/* a + factor b */
+bool lfuse__form_add(const lfuse__size_form *a, const lfuse__size_form *b, int64_t factor, lfuse__size_form *sum);
+bool lfuse__form_multiply(const lfuse__size_form *a, const lfuse__size_form *b, lfuse__size_form *product);
+/* a / b for b of one term; false also when it is no whole number for all sizes. */
+bool lfuse__form_divide(const lfuse__size_form *a, const lfuse__size_form *b, lfuse__size_form *quotient);
+bool lfuse__form_equal(const lfuse__size_form *a, const lfuse__size_form *b);
+/* What bounds of the variables say about the value, saturated. */
+void lfuse__form_bounds(const lfuse_graph *g, const lfuse__size_form *form, int64_t *low, int64_t *high);
+
+/*
+ * check.c: what only the values of size variables show: a reduction without an identity of no elements. ERR_SHAPE with
+ * the numbers.
+ */
+lfuse_status lfuse__graph_check_sizes(const lfuse_graph *g, const int64_t *sizes);
 
 /*
  * simplify.c: canonical form: a new graph with constants folded (only rewrites that keep bits), equal nodes merged,
@@ -113,13 +156,24 @@ void lfuse__size_print(const lfuse_graph *g, lfuse_size s, lfuse__strbuf *out);
  */
 lfuse_status lfuse__graph_canonical(const lfuse_graph *g, lfuse_graph **canonical);
 /* number.c: value of a node of type NONE, in f64 by one fixed algorithm (integer powers by repeated squaring);
- * scalars[i] belongs to names[i]. */
-double lfuse__graph_number(const lfuse_graph *g, int32_t node, const double *scalars);
+ * scalars[i] belongs to names[i], sizes[i] to sizes[i] where that is a variable. NaN for an extent that overflows. */
+double lfuse__graph_number(const lfuse_graph *g, int32_t node, const double *scalars, const int64_t *sizes);
 /* One operator over numbers, by the same algorithm. */
 double lfuse__op_value(lfuse__op op, double a, double b, double c);
 
-/* print.c: one value, or the whole graph, in brackets; the whole is canonical text (key of the plan cache). */
+/* print.c: one value, or the whole graph, in brackets; the whole is canonical text (key of the plan cache): no names. */
 void lfuse__graph_print_value(const lfuse_graph *g, int32_t node, lfuse__strbuf *out);
 void lfuse__graph_print(const lfuse_graph *g, lfuse__strbuf *out);
+/* The words of the text; `op` of POINTWISE and REDUCE. Static. */
+const char *lfuse__node_word(lfuse__node_kind kind, int op);
+const char *lfuse__name_word(lfuse__name_kind kind);
+/* The whole graph in one line, with its names. */
+void lfuse__graph_format(const lfuse_graph *g, lfuse__strbuf *out);
+/*
+ * parse.c: the graph that a text of either kind was printed of; printed again it is the same text. Where there are no
+ * names, some are made. Everything is checked as the builders check it: ERR_INVALID (or what the builder found) with
+ * the position and what is wrong there.
+ */
+lfuse_status lfuse__graph_parse(const char *text, lfuse_graph **graph);
 
 #endif

@@ -46,14 +46,17 @@ double lfuse__op_value(lfuse__op op, double a, double b, double c)
 }
 
 /* The tree of a number is small (LFUSE__MAX_NUMBER_COST), so operands that are shared may be computed twice. */
-double lfuse__graph_number(const lfuse_graph *g, int32_t node, const double *scalars)
+double lfuse__graph_number(const lfuse_graph *g, int32_t node, const double *scalars, const int64_t *sizes)
 {
     const lfuse__node *n = &g->nodes[node];
     double x[3] = {0, 0, 0};
+    int64_t extent;
     int i;
 
     if (n->kind == LFUSE__CONSTANT) return n->number;
     if (n->kind == LFUSE__SCALAR) return scalars[n->name];
-    for (i = 0; i < n->nin; i++) x[i] = lfuse__graph_number(g, n->in[i], scalars);
+    if (n->kind == LFUSE__EXTENT)
+        return lfuse__size_evaluate(g, n->shape[0], sizes, &extent) ? (double)NAN : (double)extent;
+    for (i = 0; i < n->nin; i++) x[i] = lfuse__graph_number(g, n->in[i], scalars, sizes);
     return lfuse__op_value((lfuse__op)n->op, x[0], x[1], x[2]);
 }

@@ -38,6 +38,12 @@ typedef enum lfuse__reduce {
     LFUSE__REDUCE_COUNT
 } lfuse__reduce;
 
+/* Without an identity: something must be there to reduce. */
+static inline bool lfuse__reduce_needs_elements(lfuse__reduce op)
+{
+    return op >= LFUSE__REDUCE_MAX;
+}
+
 typedef enum lfuse__op_class {
     LFUSE__CLASS_NUMERIC,  /* every type but bool; result of the same type */
     LFUSE__CLASS_FLOATING, /* f32 f16 bf16 f64; result of the same type */

@@ -160,21 +160,20 @@ static bool shape_of_lists(lfuse_graph *g, lfuse__op op, const char *call, lfuse
     return true;
 }
 
-static lfuse_value pointwise(lfuse__op op, const char *call, const lfuse_value *operands)
+/* Casts numbers to the type of the tensor beside them: where there are none, this makes one node. */
+lfuse_value lfuse__build_pointwise(lfuse_graph *g, const char *call, lfuse__op op, const int32_t *in)
 {
     const lfuse__op_row *row = &lfuse__ops[op];
     const int first = row->klass == LFUSE__CLASS_SELECT ? 1 : 0; /* of the operands that share a type */
-    lfuse_graph *where, *g = lfuse__build_operands(call, row->arity, operands, &where);
     lfuse_type type;
     lfuse__node n;
     bool list = false, fits;
     int i;
 
-    if (!g) return LFUSE__POISONED(where);
     n = lfuse__build_node(LFUSE__POINTWISE, LFUSE_TYPE_NONE);
     n.op = (uint8_t)op;
     n.nin = (int8_t)row->arity;
-    for (i = 0; i < row->arity; i++) n.in[i] = operands[i].id;
+    for (i = 0; i < row->arity; i++) n.in[i] = in[i];
 
     if (!common_type(g, op, call, first, n.in, &type)) return LFUSE__POISONED(g);
     if (type != LFUSE_TYPE_NONE && !class_takes(op, type))
@@ -190,6 +189,18 @@ static lfuse_value pointwise(lfuse__op op, const char *call, const lfuse_value *
     }
     fits = list ? shape_of_lists(g, op, call, &n) : broadcast(g, op, call, &n);
     return fits ? lfuse__build_append(g, call, &n) : LFUSE__POISONED(g);
+}
+
+static lfuse_value pointwise(lfuse__op op, const char *call, const lfuse_value *operands)
+{
+    const int arity = lfuse__ops[op].arity;
+    lfuse_graph *where, *g = lfuse__build_operands(call, arity, operands, &where);
+    int32_t in[3] = {-1, -1, -1};
+    int i;
+
+    if (!g) return LFUSE__POISONED(where);
+    for (i = 0; i < arity; i++) in[i] = operands[i].id;
+    return lfuse__build_pointwise(g, call, op, in);
 }
 
 #define BUILDER_1(name)                                                                                                \

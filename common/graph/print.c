@@ -11,23 +11,74 @@
 #include "common/graph/graph.h"
 
 static const char *const kinds[] = {
-    [LFUSE__INPUT] = "input",           [LFUSE__FROZEN] = "frozen",         [LFUSE__LIST] = "list",
-    [LFUSE__SCALAR] = "scalar",         [LFUSE__CONSTANT] = "constant",     [LFUSE__POINTWISE] = NULL,
-    [LFUSE__CAST] = "cast",             [LFUSE__PERMUTE] = "permute",       [LFUSE__BROADCAST] = "broadcast",
-    [LFUSE__REDUCE] = "sum",               [LFUSE__MEMBER_SUM] = "member_sum", [LFUSE__MATMUL] = "matmul",
+    [LFUSE__INPUT] = "input",       [LFUSE__FROZEN] = "frozen",           [LFUSE__LIST] = "list",
+    [LFUSE__SCALAR] = "scalar",     [LFUSE__CONSTANT] = "constant",       [LFUSE__CAST] = "cast",
+    [LFUSE__PERMUTE] = "permute",   [LFUSE__BROADCAST] = "broadcast",     [LFUSE__MEMBER_SUM] = "member_sum",
+    [LFUSE__MATMUL] = "matmul",     [LFUSE__RESHAPE] = "reshape",         [LFUSE__SLICE] = "slice",
+    [LFUSE__CONCAT] = "concat",     [LFUSE__GATHER] = "gather",           [LFUSE__SCATTER_ADD] = "scatter_add",
+    [LFUSE__EXTENT] = "extent",     [LFUSE__INDEX] = "index",
+};
+/* Other words than those of the operators. */
+static const char *const reductions[LFUSE__REDUCE_COUNT] = {
+    [LFUSE__REDUCE_SUM] = "sum",   [LFUSE__REDUCE_PROD] = "prod",     [LFUSE__REDUCE_MAX] = "amax",
+    [LFUSE__REDUCE_MIN] = "amin",  [LFUSE__REDUCE_ARGMAX] = "argmax", [LFUSE__REDUCE_ARGMIN] = "argmin",
 };
 static const char *const name_kinds[] = {
     [LFUSE__NAME_INPUT] = "input",   [LFUSE__NAME_FROZEN] = "frozen", [LFUSE__NAME_LIST] = "list",
     [LFUSE__NAME_SCALAR] = "scalar", [LFUSE__NAME_OUTPUT] = "output",
 };
 
+const char *lfuse__node_word(lfuse__node_kind kind, int op)
+{
+    return kind == LFUSE__POINTWISE ? lfuse__ops[op].name : kind == LFUSE__REDUCE ? reductions[op] : kinds[kind];
+}
+
+const char *lfuse__name_word(lfuse__name_kind kind)
+{
+    return name_kinds[kind];
+}
+
 static const char *word(const lfuse__node *n)
 {
-    return n->kind == LFUSE__POINTWISE ? lfuse__ops[n->op].name : kinds[n->kind];
+    return lfuse__node_word((lfuse__node_kind)n->kind, n->op);
 }
 
 /* Shared values are printed where they are used, so the text is cut when it grows too long for a reader. */
 enum { LONGEST_VALUE = 4096 };
+
+static void print_shape(const lfuse_graph *g, const lfuse__node *n, lfuse__strbuf *out)
+{
+    int i;
+
+    lfuse__strbuf_add(out, n->rank ? " " : " 1");
+    for (i = 0; i < n->rank; i++) {
+        if (i) lfuse__strbuf_add(out, "x");
+        lfuse__size_print(g, n->shape[i], out);
+    }
+}
+
+/* What the kind needs beside operands and axes. */
+static void print_rest(const lfuse_graph *g, const lfuse__node *n, lfuse__strbuf *out)
+{
+    switch ((lfuse__node_kind)n->kind) {
+    case LFUSE__BROADCAST:
+    case LFUSE__RESHAPE:
+    case LFUSE__INDEX: print_shape(g, n, out); break;
+    case LFUSE__SLICE: /* start:count:step */
+        lfuse__strbuf_add(out, " ");
+        lfuse__size_print(g, n->start, out);
+        lfuse__strbuf_add(out, ":");
+        lfuse__size_print(g, n->shape[n->axes[0]], out);
+        lfuse__strbuf_format(out, ":%" PRId64, n->step);
+        break;
+    case LFUSE__SCATTER_ADD:
+    case LFUSE__EXTENT:
+        lfuse__strbuf_add(out, " ");
+        lfuse__size_print(g, n->shape[0], out);
+        break;
+    default: break;
+    }
+}
 
 static void print_value(const lfuse_graph *g, int32_t node, size_t end, lfuse__strbuf *out)
 {
@@ -52,11 +103,7 @@ static void print_value(const lfuse_graph *g, int32_t node, size_t end, lfuse__s
         print_value(g, n->in[i], end, out);
     }
     for (i = 0; i < n->naxes; i++) lfuse__strbuf_format(out, "%s%d", i ? "," : " ", n->axes[i]);
-    if (n->kind == LFUSE__BROADCAST)
-        for (i = 0; i < n->rank; i++) {
-            lfuse__strbuf_add(out, i ? "x" : " ");
-            lfuse__size_print(g, n->shape[i], out);
-        }
+    print_rest(g, n, out);
     lfuse__strbuf_add(out, ")");
 }
 
@@ -74,10 +121,23 @@ static void print_extent(lfuse_size s, lfuse__strbuf *out)
         lfuse__strbuf_format(out, " s%d", (int)lfuse__size_index(s));
 }
 
-static void print_size(const lfuse__size_expr *e, lfuse__strbuf *out)
+/* In quotes, with a backslash before those inside. */
+static void print_name(const char *name, lfuse__strbuf *out)
+{
+    lfuse__strbuf_add(out, " \"");
+    for (; *name; name++) {
+        if (*name == '"' || *name == '\\') lfuse__strbuf_add(out, "\\");
+        lfuse__strbuf_bytes(out, name, 1);
+    }
+    lfuse__strbuf_add(out, "\"");
+}
+
+static void print_size(const lfuse__size_expr *e, bool names, lfuse__strbuf *out)
 {
     if (e->kind == LFUSE__SIZE_VAR) {
-        lfuse__strbuf_format(out, "(size %" PRId64 " %" PRId64 ")", e->low, e->high);
+        lfuse__strbuf_add(out, "(size");
+        if (names) print_name(e->name, out);
+        lfuse__strbuf_format(out, " %" PRId64 " %" PRId64 ")", e->low, e->high);
         return;
     }
     lfuse__strbuf_add(out, e->kind == LFUSE__SIZE_SUM ? "(size+" : "(size*");
@@ -112,26 +172,44 @@ static void print_node(const lfuse__node *n, lfuse__strbuf *out)
     for (i = 0; i < n->nin; i++) lfuse__strbuf_format(out, " %%%d", (int)n->in[i]);
     for (i = 0; i < n->naxes; i++) lfuse__strbuf_format(out, "%s%d", i ? "," : " axes ", n->axes[i]);
     if (n->keepdims) lfuse__strbuf_add(out, " keep");
+    if (n->kind == LFUSE__EXTENT) print_extent(n->shape[0], out);
+    if (n->kind == LFUSE__SLICE) {
+        lfuse__strbuf_add(out, " start");
+        print_extent(n->start, out);
+        lfuse__strbuf_format(out, " step %" PRId64, n->step);
+    }
     lfuse__strbuf_add(out, ")");
 }
 
-void lfuse__graph_print(const lfuse_graph *g, lfuse__strbuf *out)
+static void print_graph(const lfuse_graph *g, bool names, const char *separator, lfuse__strbuf *out)
 {
     int32_t i;
 
     lfuse__strbuf_add(out, "(graph");
     for (i = 0; i < g->nsizes; i++) {
-        lfuse__strbuf_add(out, "\n ");
-        print_size(&g->sizes[i], out);
+        lfuse__strbuf_add(out, separator);
+        print_size(&g->sizes[i], names, out);
     }
     for (i = 0; i < g->nnodes; i++) {
-        lfuse__strbuf_format(out, "\n %%%d ", (int)i);
+        lfuse__strbuf_format(out, "%s%%%d ", separator, (int)i);
         print_node(&g->nodes[i], out);
     }
     for (i = 0; i < g->nnames; i++) {
-        lfuse__strbuf_format(out, "\n (%s %%%d", name_kinds[g->names[i].kind], (int)g->names[i].node);
+        lfuse__strbuf_format(out, "%s(%s", separator, name_kinds[g->names[i].kind]);
+        if (names) print_name(g->names[i].text, out);
+        lfuse__strbuf_format(out, " %%%d", (int)g->names[i].node);
         if (g->names[i].update >= 0) lfuse__strbuf_format(out, " update %%%d", (int)g->names[i].update);
         lfuse__strbuf_add(out, ")");
     }
     lfuse__strbuf_add(out, ")");
+}
+
+void lfuse__graph_print(const lfuse_graph *g, lfuse__strbuf *out)
+{
+    print_graph(g, false, "\n ", out);
+}
+
+void lfuse__graph_format(const lfuse_graph *g, lfuse__strbuf *out)
+{
+    print_graph(g, true, " ", out);
 }

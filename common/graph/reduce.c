@@ -1,84 +1,192 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Sums over axes and over whole members. */
+/* Reductions over axes and over whole members. */
 #ifdef HAVE_CONFIG_H
 #include "config.h"
 #endif
 
 #include "common/graph/build.h"
+#include "common/graph/compose.h"
 #include "libfuse/ops.h"
 
-static bool summable(lfuse_graph *g, const char *call, int32_t node)
+static bool takes(lfuse__reduce op, lfuse_type type)
 {
-    const lfuse_type type = (lfuse_type)g->nodes[node].type;
-
-    if (type == LFUSE_TYPE_NONE) {
-        lfuse__graph_poison(g, LFUSE_ERR_TYPE, "%s: a number without a type: cast it first", call);
-        return false;
-    }
-    if (!lfuse__is_floating(type)) {
-        lfuse__graph_poison(g, LFUSE_ERR_UNSUPPORTED, "%s: sums of type %s are not supported", call,
-                            lfuse_type_name(type));
-        return false;
-    }
-    return true;
+    return type != LFUSE_BOOL && type != LFUSE_TYPE_NONE && op < LFUSE__REDUCE_COUNT;
 }
 
-/* The axes as a set of bits. */
-static bool read_axes(lfuse_graph *g, const char *call, int rank, int count, const int *axes, unsigned *set)
+static lfuse_type result_type(lfuse__reduce op, lfuse_type type)
 {
-    int i, axis;
+    switch (op) {
+    case LFUSE__REDUCE_SUM:
+    case LFUSE__REDUCE_PROD: return lfuse__is_integer(type) ? LFUSE_I64 : type == LFUSE_F64 ? type : LFUSE_F32;
+    case LFUSE__REDUCE_ARGMAX:
+    case LFUSE__REDUCE_ARGMIN: return LFUSE_I64;
+    default: return type;
+    }
+}
 
-    *set = 0;
-    if (count < 0 || count > rank) {
-        lfuse__graph_poison(g, LFUSE_ERR_RANK, "%s: %d axes of rank %d", call, count, rank);
-        return false;
-    }
-    if (count && !axes) {
-        lfuse__graph_poison(g, LFUSE_ERR_INVALID, "%s: the axes are NULL", call);
-        return false;
-    }
-    for (i = 0; i < count; i++) {
-        axis = axes[i] < 0 && axes[i] >= -rank ? axes[i] + rank : axes[i];
-        if (axis < 0 || axis >= rank) {
-            lfuse__graph_poison(g, LFUSE_ERR_SHAPE, "%s: axis %d of rank %d", call, axes[i], rank);
-            return false;
+lfuse_value lfuse__build_reduce(lfuse_graph *g, const char *call, lfuse__reduce op, int32_t node, unsigned set,
+                                bool keepdims)
+{
+    const lfuse__node *in = &g->nodes[node];
+    const lfuse_type type = (lfuse_type)in->type;
+    lfuse__node n;
+    char text[LFUSE__DESCRIPTION];
+    int i;
+
+    if (!takes(op, type))
+        return lfuse__graph_poison(g, LFUSE_ERR_TYPE, "%s: does not take type %s", call, lfuse_type_name(type));
+    n = lfuse__build_node(LFUSE__REDUCE, result_type(op, type));
+    n.op = (uint8_t)op;
+    n.nin = 1;
+    n.in[0] = node;
+    n.keepdims = keepdims;
+    for (i = 0; i < in->rank; i++) {
+        if (!(set & 1u << i)) {
+            n.shape[n.rank++] = in->shape[i];
+            continue;
         }
-        if (*set & 1u << axis) {
-            lfuse__graph_poison(g, LFUSE_ERR_SHAPE, "%s: axis %d is named twice", call, axis);
-            return false;
+        if (!in->shape[i] && lfuse__reduce_needs_elements(op)) {
+            lfuse__build_describe(g, node, text, sizeof text);
+            return lfuse__graph_poison(g, LFUSE_ERR_SHAPE, "%s: axis %d of %s is empty: there is nothing to choose from",
+                                       call, i, text);
         }
-        *set |= 1u << axis;
+        n.axes[n.naxes++] = (int8_t)i;
+        if (keepdims) n.shape[n.rank++] = 1;
     }
-    return true;
+    return lfuse__build_append(g, call, &n);
+}
+
+/* Operand and axes of the public functions. */
+static lfuse_graph *read_operand(const char *call, lfuse_value a, int count, const int *axes, unsigned *set,
+                                 lfuse_graph **where)
+{
+    lfuse_graph *g = lfuse__build_operands(call, 1, &a, where);
+
+    if (g && g->nodes[a.id].list) {
+        lfuse__graph_poison(g, LFUSE_ERR_RANK, "%s: the members of a list are flat: see lfuse_member_sum", call);
+        return NULL;
+    }
+    if (!g || !lfuse__build_tensor(g, call, a.id) ||
+        !lfuse__build_axes(g, call, g->nodes[a.id].rank, count, axes, set))
+        return NULL;
+    return g;
+}
+
+static lfuse_value reduce(const char *call, lfuse__reduce op, lfuse_value a, int count, const int *axes, int keepdims)
+{
+    lfuse_graph *where, *g;
+    unsigned set;
+    lfuse_type type;
+    lfuse_value v;
+
+    g = read_operand(call, a, count, axes, &set, &where);
+    if (!g) return LFUSE__POISONED(where);
+    type = (lfuse_type)g->nodes[a.id].type;
+    if (!set && lfuse__is_floating(type)) return a;
+    v = lfuse__reduce_value(call, op, a, set, keepdims != 0);
+    return lfuse__is_floating(type) ? lfuse__to_type(call, v, type) : v;
 }
 
 lfuse_value lfuse_sum(lfuse_value a, int count, const int *axes, int keepdims)
 {
-    static const char call[] = "lfuse_sum";
-    lfuse_graph *where, *g = lfuse__build_operands(call, 1, &a, &where);
-    lfuse__node n;
-    unsigned set;
-    int i, rank;
+    return reduce("lfuse_sum", LFUSE__REDUCE_SUM, a, count, axes, keepdims);
+}
 
+lfuse_value lfuse_prod(lfuse_value a, int count, const int *axes, int keepdims)
+{
+    return reduce("lfuse_prod", LFUSE__REDUCE_PROD, a, count, axes, keepdims);
+}
+
+static lfuse_value extreme(const char *call, lfuse__reduce op, lfuse_value a, int count, const int *axes, int keepdims)
+{
+    lfuse_graph *where, *g;
+    unsigned set;
+
+    g = read_operand(call, a, count, axes, &set, &where);
     if (!g) return LFUSE__POISONED(where);
-    if (g->nodes[a.id].list)
-        return lfuse__graph_poison(g, LFUSE_ERR_RANK, "%s: the members of a list are flat: see lfuse_member_sum", call);
+    if (!takes(op, (lfuse_type)g->nodes[a.id].type))
+        return lfuse__graph_poison(g, LFUSE_ERR_TYPE, "%s: does not take type %s", call,
+                                   lfuse_type_name((lfuse_type)g->nodes[a.id].type));
+    return lfuse__reduce_value(call, op, a, set, keepdims != 0);
+}
+
+lfuse_value lfuse_amax(lfuse_value a, int count, const int *axes, int keepdims)
+{
+    return extreme("lfuse_amax", LFUSE__REDUCE_MAX, a, count, axes, keepdims);
+}
+
+lfuse_value lfuse_amin(lfuse_value a, int count, const int *axes, int keepdims)
+{
+    return extreme("lfuse_amin", LFUSE__REDUCE_MIN, a, count, axes, keepdims);
+}
+
+static lfuse_value place(const char *call, lfuse__reduce op, lfuse_value a, int count, const int *axes, int keepdims)
+{
+    lfuse_graph *where, *g;
+    unsigned set;
+    int rank;
+
+    g = read_operand(call, a, count, axes, &set, &where);
+    if (!g) return LFUSE__POISONED(where);
     rank = g->nodes[a.id].rank;
-    if (!read_axes(g, call, rank, count, axes, &set) || !summable(g, call, a.id)) return LFUSE__POISONED(g);
-    if (!count) return a;
-    if (set >> (rank - count) << (rank - count) != set)
-        return lfuse__graph_poison(g, LFUSE_ERR_UNSUPPORTED, "%s: the %d axes are not the last of %d", call, count,
-                                   rank);
-    n = lfuse__build_node(LFUSE__REDUCE, (lfuse_type)g->nodes[a.id].type);
-    n.nin = 1;
-    n.in[0] = a.id;
-    n.naxes = (int8_t)count;
-    n.keepdims = keepdims != 0;
-    n.rank = (int8_t)(keepdims ? rank : rank - count);
-    for (i = 0; i < rank; i++) {
-        if (i >= rank - count) n.axes[i - (rank - count)] = (int8_t)i;
-        if (i < n.rank) n.shape[i] = i < rank - count ? g->nodes[a.id].shape[i] : 1;
+    if (!rank || (set & (set - 1) && set != (1u << rank) - 1) || !set)
+        return lfuse__graph_poison(g, LFUSE_ERR_RANK, "%s: one axis or all of them, not %d of rank %d", call,
+                                   rank ? count : 0, rank);
+    return lfuse__build_reduce(g, call, op, a.id, set, keepdims != 0);
+}
+
+lfuse_value lfuse_argmax(lfuse_value a, int count, const int *axes, int keepdims)
+{
+    return place("lfuse_argmax", LFUSE__REDUCE_ARGMAX, a, count, axes, keepdims);
+}
+
+lfuse_value lfuse_argmin(lfuse_value a, int count, const int *axes, int keepdims)
+{
+    return place("lfuse_argmin", LFUSE__REDUCE_ARGMIN, a, count, axes, keepdims);
+}
+
+/* How many are true, or false, is not 0, or is. */
+static lfuse_value truth(const char *call, bool all, lfuse_value a, int count, const int *axes, int keepdims)
+{
+    lfuse_graph *where, *g;
+    unsigned set;
+    lfuse_value v;
+
+    g = read_operand(call, a, count, axes, &set, &where);
+    if (!g) return LFUSE__POISONED(where);
+    v = lfuse__to_type(call, a, LFUSE_BOOL);
+    if (all) v = lfuse_eq(v, lfuse_constant(g, 0));
+    v = lfuse__reduce_value(call, LFUSE__REDUCE_SUM, v, set, keepdims != 0);
+    return all ? lfuse_eq(v, lfuse_constant(g, 0)) : lfuse_ne(v, lfuse_constant(g, 0));
+}
+
+lfuse_value lfuse_any(lfuse_value a, int count, const int *axes, int keepdims)
+{
+    return truth("lfuse_any", false, a, count, axes, keepdims);
+}
+
+lfuse_value lfuse_all(lfuse_value a, int count, const int *axes, int keepdims)
+{
+    return truth("lfuse_all", true, a, count, axes, keepdims);
+}
+
+lfuse_value lfuse__build_member_sum(lfuse_graph *g, const char *call, int32_t list)
+{
+    const lfuse_type type = (lfuse_type)g->nodes[list].type;
+    char text[LFUSE__DESCRIPTION];
+    lfuse__node n;
+
+    if (!g->nodes[list].list || !g->nodes[list].rank) {
+        lfuse__build_describe(g, list, text, sizeof text);
+        return lfuse__graph_poison(g, LFUSE_ERR_RANK, "%s: the operand is no list of tensors but %s", call, text);
     }
+    if (!lfuse__is_floating(type))
+        return lfuse__graph_poison(g, LFUSE_ERR_UNSUPPORTED, "%s: sums of type %s are not supported", call,
+                                   lfuse_type_name(type));
+    n = lfuse__build_node(LFUSE__MEMBER_SUM, type);
+    n.list = true;
+    n.nin = 1;
+    n.in[0] = list;
     return lfuse__build_append(g, call, &n);
 }
 
@@ -86,18 +194,6 @@ lfuse_value lfuse_member_sum(lfuse_value list)
 {
     static const char call[] = "lfuse_member_sum";
     lfuse_graph *where, *g = lfuse__build_operands(call, 1, &list, &where);
-    char text[LFUSE__DESCRIPTION];
-    lfuse__node n;
 
-    if (!g) return LFUSE__POISONED(where);
-    if (!g->nodes[list.id].list || !g->nodes[list.id].rank) {
-        lfuse__build_describe(g, list.id, text, sizeof text);
-        return lfuse__graph_poison(g, LFUSE_ERR_RANK, "%s: the operand is no list of tensors but %s", call, text);
-    }
-    if (!summable(g, call, list.id)) return LFUSE__POISONED(g);
-    n = lfuse__build_node(LFUSE__MEMBER_SUM, (lfuse_type)g->nodes[list.id].type);
-    n.list = true;
-    n.nin = 1;
-    n.in[0] = list.id;
-    return lfuse__build_append(g, call, &n);
+    return g ? lfuse__build_member_sum(g, call, list.id) : LFUSE__POISONED(where);
 }

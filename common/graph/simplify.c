@@ -23,7 +23,7 @@ typedef struct builder {
 
 /* Everything that makes two nodes the same value. */
 typedef struct identity {
-    int64_t words[6 + LFUSE_MAX_RANK];
+    int64_t words[8 + LFUSE_MAX_RANK];
 } identity;
 
 static identity identify(const lfuse__node *n)
@@ -39,7 +39,10 @@ static identity identify(const lfuse__node *n)
     memcpy(&k.words[2], n->in, sizeof n->in);
     k.words[4] = n->name;
     memcpy(&k.words[5], &n->number, sizeof n->number);
-    for (i = 0; i < n->rank; i++) k.words[6 + i] = n->shape[i];
+    k.words[6] = n->start;
+    k.words[7] = n->step;
+    for (i = 0; i < n->rank; i++) k.words[8 + i] = n->shape[i];
+    if (n->kind == LFUSE__EXTENT) k.words[8] = n->shape[0];
     return k;
 }
 
@@ -138,8 +141,101 @@ static int32_t simplify_broadcast(const lfuse_graph *g, lfuse__node *n)
     return same_form(n, &g->nodes[n->in[0]]) ? n->in[0] : -1;
 }
 
-/* Changes `n` in place, or returns the value that already is what it would be. */
-static int32_t simplify(const lfuse_graph *g, lfuse__node *n)
+static int32_t simplify_reshape(const lfuse_graph *g, lfuse__node *n)
+{
+    if (g->nodes[n->in[0]].kind == LFUSE__RESHAPE) n->in[0] = g->nodes[n->in[0]].in[0];
+    return same_form(n, &g->nodes[n->in[0]]) ? n->in[0] : -1;
+}
+
+/* Sizes that cannot be counted are no mistake here: what needs them stays as it is. */
+static bool size_sum(lfuse_graph *g, lfuse_size a, lfuse_size b, lfuse_size *sum)
+{
+    const bool made = lfuse__size_add(g, "", a, b, sum);
+
+    g->status = LFUSE_OK;
+    return made;
+}
+
+static bool size_product(lfuse_graph *g, lfuse_size a, lfuse_size b, lfuse_size *product)
+{
+    const bool made = lfuse__size_multiply(g, "", a, b, product);
+
+    g->status = LFUSE_OK;
+    return made;
+}
+
+/* A slice of a slice of the same axis is one slice. */
+static void compose_slices(lfuse_graph *g, lfuse__node *n)
+{
+    const lfuse__node in = g->nodes[n->in[0]];
+    lfuse_size start;
+    int64_t step;
+
+    if (in.kind != LFUSE__SLICE || in.axes[0] != n->axes[0] || __builtin_mul_overflow(in.step, n->step, &step) ||
+        step <= -(INT64_C(1) << 62) || step >= INT64_C(1) << 62 || !size_product(g, n->start, in.step, &start) ||
+        !size_sum(g, start, in.start, &start))
+        return;
+    n->in[0] = in.in[0];
+    n->start = start;
+    n->step = step;
+}
+
+static int32_t simplify_slice(lfuse_graph *g, lfuse__node *n)
+{
+    compose_slices(g, n);
+    if (n->shape[n->axes[0]] == 1) n->step = 1;
+    return n->start == 0 && n->step == 1 && same_form(n, &g->nodes[n->in[0]]) ? n->in[0] : -1;
+}
+
+/* Empty parts go; neighbouring slices of one value are one slice. */
+static int32_t simplify_concat(lfuse_graph *g, lfuse__node *n)
+{
+    const lfuse__node a = g->nodes[n->in[0]], b = g->nodes[n->in[1]];
+    const int axis = n->axes[0];
+    lfuse_size end;
+
+    if (a.shape[axis] == 0) return n->in[1];
+    if (b.shape[axis] == 0) return n->in[0];
+    if (a.kind != LFUSE__SLICE || b.kind != LFUSE__SLICE || a.in[0] != b.in[0] || a.axes[0] != axis ||
+        b.axes[0] != axis || a.step != b.step || !size_product(g, a.shape[axis], a.step, &end) ||
+        !size_sum(g, a.start, end, &end) || end != b.start)
+        return -1;
+    n->kind = LFUSE__SLICE;
+    n->nin = 1;
+    n->in[0] = a.in[0];
+    n->in[1] = -1;
+    n->start = a.start;
+    n->step = a.step;
+    return simplify_slice(g, n);
+}
+
+/* Sums and products widen narrow types themselves, exactly. */
+static void simplify_reduce(const lfuse_graph *g, lfuse__node *n)
+{
+    const lfuse__node *in = &g->nodes[n->in[0]];
+    lfuse_type from;
+
+    if (in->kind != LFUSE__CAST || (n->op != LFUSE__REDUCE_SUM && n->op != LFUSE__REDUCE_PROD)) return;
+    from = (lfuse_type)g->nodes[in->in[0]].type;
+    if ((in->type == LFUSE_F32 && (from == LFUSE_F16 || from == LFUSE_BF16)) ||
+        (in->type == LFUSE_I64 && lfuse__is_integer(from)))
+        n->in[0] = in->in[0];
+}
+
+static void simplify_extent(lfuse__node *n)
+{
+    const lfuse_size extent = n->shape[0];
+
+    if (!lfuse__size_is_number(extent)) return;
+    memset(n, 0, sizeof *n);
+    n->kind = LFUSE__CONSTANT;
+    n->in[0] = n->in[1] = n->in[2] = n->name = -1;
+    n->cost = 1;
+    n->number = (double)extent;
+}
+
+/* Changes `n` in place, or returns the value that already is what it would be; may make sizes. */
+static int32_t simplify(lfuse_graph *g, lfuse__node *n)
 {
     int i;
 
@@ -155,6 +251,11 @@ static int32_t simplify(const lfuse_graph *g, lfuse__node *n)
     case LFUSE__CAST: return n->type == g->nodes[n->in[0]].type ? n->in[0] : -1;
     case LFUSE__PERMUTE: return simplify_permute(g, n);
     case LFUSE__BROADCAST: return simplify_broadcast(g, n);
+    case LFUSE__RESHAPE: return simplify_reshape(g, n);
+    case LFUSE__SLICE: return simplify_slice(g, n);
+    case LFUSE__CONCAT: return simplify_concat(g, n);
+    case LFUSE__REDUCE: simplify_reduce(g, n); break;
+    case LFUSE__EXTENT: simplify_extent(n); break;
     default: break;
     }
     return -1;

@@ -7,16 +7,15 @@
 #include <string.h>
 
 #include "common/graph/build.h"
-#include "libfuse/ops.h"
+#include "libfuse/views.h"
 
+/* Numbers too: they have no axes, which is no mistake yet. */
 static bool has_axes(lfuse_graph *g, const char *call, int32_t node)
 {
-    if (!g->nodes[node].list) return true;
-    lfuse__graph_poison(g, LFUSE_ERR_RANK, "%s: the members of a list are flat: they have no axes", call);
-    return false;
+    return g->nodes[node].type == LFUSE_TYPE_NONE || lfuse__build_tensor(g, call, node);
 }
 
-static lfuse_value permute(lfuse_graph *g, const char *call, int32_t node, const int *axes)
+lfuse_value lfuse__build_permute(lfuse_graph *g, const char *call, int32_t node, const int *axes)
 {
     lfuse__node n = lfuse__build_node(LFUSE__PERMUTE, (lfuse_type)g->nodes[node].type);
     unsigned seen = 0;
@@ -45,7 +44,7 @@ lfuse_value lfuse_permute(lfuse_value a, const int *axes)
     if (!g || !has_axes(g, call, a.id)) return LFUSE__POISONED(where);
     if (!g->nodes[a.id].rank) return a;
     if (!axes) return lfuse__graph_poison(g, LFUSE_ERR_INVALID, "%s: the axes are NULL", call);
-    return permute(g, call, a.id, axes);
+    return lfuse__build_permute(g, call, a.id, axes);
 }
 
 lfuse_value lfuse_transpose(lfuse_value a)
@@ -60,34 +59,41 @@ lfuse_value lfuse_transpose(lfuse_value a)
     for (i = 0; i < rank; i++) axes[i] = i;
     axes[rank - 1] = rank - 2;
     axes[rank - 2] = rank - 1;
-    return permute(g, call, a.id, axes);
+    return lfuse__build_permute(g, call, a.id, axes);
+}
+
+lfuse_value lfuse__build_broadcast(lfuse_graph *g, const char *call, int32_t node, int rank, const lfuse_size *shape)
+{
+    const lfuse__node *in = &g->nodes[node];
+    char from[LFUSE__DESCRIPTION], to[LFUSE__DESCRIPTION];
+    lfuse__node n = lfuse__build_node(LFUSE__BROADCAST, (lfuse_type)in->type);
+    int i, own;
+
+    n.rank = (int8_t)rank;
+    if (rank) memcpy(n.shape, shape, (size_t)rank * sizeof *shape);
+    n.nin = 1;
+    n.in[0] = node;
+    lfuse__build_describe(g, node, from, sizeof from);
+    lfuse__build_describe_shape(g, rank, shape, to, sizeof to);
+    if (rank < in->rank)
+        return lfuse__graph_poison(g, LFUSE_ERR_RANK, "%s: from %s to %s: the rank shrinks", call, from, to);
+    for (i = 0; i < rank; i++) {
+        own = i - (rank - in->rank);
+        if (own >= 0 && in->shape[own] != 1 && in->shape[own] != n.shape[i])
+            return lfuse__graph_poison(g, LFUSE_ERR_SHAPE, "%s: from %s to %s: axis %d cannot repeat", call, from, to,
+                                       own);
+    }
+    return lfuse__build_append(g, call, &n);
 }
 
 lfuse_value lfuse_broadcast_to(lfuse_value a, int rank, const lfuse_size *shape)
 {
     static const char call[] = "lfuse_broadcast_to";
     lfuse_graph *where, *g = lfuse__build_operands(call, 1, &a, &where);
-    char from[LFUSE__DESCRIPTION], to[LFUSE__DESCRIPTION];
-    lfuse__node n;
-    int i, own;
+    lfuse_size extents[LFUSE_MAX_RANK];
 
-    if (!g || !has_axes(g, call, a.id)) return LFUSE__POISONED(where);
-    n = lfuse__build_node(LFUSE__BROADCAST, (lfuse_type)g->nodes[a.id].type);
-    if (!lfuse__build_shape(g, call, rank, shape, n.shape)) return LFUSE__POISONED(g);
-    if (n.type == LFUSE_TYPE_NONE)
-        return lfuse__graph_poison(g, LFUSE_ERR_TYPE, "%s: a number without a type: cast it first", call);
-    n.rank = (int8_t)rank;
-    n.nin = 1;
-    n.in[0] = a.id;
-    lfuse__build_describe(g, a.id, from, sizeof from);
-    lfuse__build_describe_shape(g, rank, n.shape, to, sizeof to);
-    if (rank < g->nodes[a.id].rank)
-        return lfuse__graph_poison(g, LFUSE_ERR_RANK, "%s: from %s to %s: the rank shrinks", call, from, to);
-    for (i = 0; i < rank; i++) {
-        own = i - (rank - g->nodes[a.id].rank);
-        if (own >= 0 && g->nodes[a.id].shape[own] != 1 && g->nodes[a.id].shape[own] != n.shape[i])
-            return lfuse__graph_poison(g, LFUSE_ERR_SHAPE, "%s: from %s to %s: axis %d cannot repeat", call, from, to,
-                                       own);
-    }
-    return lfuse__build_append(g, call, &n);
+    if (!g || !has_axes(g, call, a.id) || !lfuse__build_shape(g, call, rank, shape, extents) ||
+        !lfuse__build_tensor(g, call, a.id))
+        return LFUSE__POISONED(where);
+    return lfuse__build_broadcast(g, call, a.id, rank, extents);
 }

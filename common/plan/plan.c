@@ -178,17 +178,6 @@ static lfuse_status round_of_passes(lfuse__draft *d)
     return d->changed ? LFUSE_OK : lfuse__draft_check_updates(d);
 }
 
-static lfuse_status check_kinds(const lfuse_graph *g)
-{
-    int32_t i;
-
-    for (i = 0; i < g->nnodes; i++)
-        if (g->nodes[i].kind == LFUSE__SCATTER_ADD)
-            return lfuse__error(LFUSE_ERR_UNSUPPORTED, "value %d of the graph: scatter_add is not implemented by this "
-                                "version", (int)i);
-    return LFUSE_OK;
-}
-
 static lfuse_status check_types(const lfuse_graph *g, const lfuse__facts *facts)
 {
     int32_t i;
@@ -197,6 +186,25 @@ static lfuse_status check_types(const lfuse_graph *g, const lfuse__facts *facts)
         if (g->nodes[i].type == LFUSE_F64)
             return lfuse__error(LFUSE_ERR_TYPE, "value %d of the graph is f64, which %s (%s) does not have", (int)i,
                                 facts->info.name, facts->info.product);
+    return LFUSE_OK;
+}
+
+/* What no kernel computes yet is said here, in one place. */
+static lfuse_status check_kinds(const lfuse_graph *g)
+{
+    int32_t i;
+
+    for (i = 0; i < g->nnodes; i++) {
+        const lfuse__node *n = &g->nodes[i], *in = n->nin ? &g->nodes[n->in[0]] : NULL;
+        const bool rows = n->kind != LFUSE__REDUCE ||
+                          (n->op == LFUSE__REDUCE_SUM && lfuse__is_floating((lfuse_type)in->type) &&
+                           n->axes[0] == in->rank - n->naxes);
+        if (!rows || n->kind == LFUSE__SCATTER_ADD)
+            return lfuse__error(LFUSE_ERR_UNSUPPORTED, "value %d of the graph (%s) is not supported: %s", (int)i,
+                                lfuse__node_word((lfuse__node_kind)n->kind, n->op),
+                                rows ? "no kernel scatters" : "rows are summed along their last axes alone, in floating "
+                                                              "types");
+    }
     return LFUSE_OK;
 }
 

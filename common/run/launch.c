@@ -140,7 +140,7 @@ static bool take_numbers(lfuse_instance *in, const lfuse__slot *slots)
     }
     if (!other) return false;
     for (i = 0; i < in->body->nnumbers; i++)
-        in->numbers[i] = lfuse__graph_number(in->body->graph, in->body->numbers[i], in->scalars);
+        in->numbers[i] = lfuse__graph_number(in->body->graph, in->body->numbers[i], in->scalars, in->sizes);
     in->numbered = true;
     return true;
 }

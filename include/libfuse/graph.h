@@ -35,6 +35,9 @@ typedef int64_t lfuse_size;
 /** The rank of a list whose members are taken flat, whatever their shapes. */
 #define LFUSE_RANK_ANY (-1)
 
+/** As a count of axes: all of them. */
+#define LFUSE_ALL_AXES (-1)
+
 LFUSE_BEGIN_DECLS
 
 /** An empty graph, or NULL when memory is out (every builder takes NULL and the plan then reports it). */

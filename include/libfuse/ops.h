@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /**
- * The functions that make values of values.
+ * The functions that make values of values: here the pointwise ones, casts and products; views.h, reduce.h and norm.h,
+ * which this includes, have the others.
  *
  * Pointwise functions broadcast as numpy does: shapes are aligned at their last axis and a literal extent of 1 (or a
  * missing axis) repeats. A size variable never broadcasts. Operands have one type, except that numbers (constants,
@@ -15,6 +16,9 @@
 #define LIBFUSE_OPS_H
 
 #include <libfuse/graph.h>
+#include <libfuse/norm.h>
+#include <libfuse/reduce.h>
+#include <libfuse/views.h>
 
 LFUSE_BEGIN_DECLS
 
@@ -84,25 +88,8 @@ LFUSE_API lfuse_value lfuse_where(lfuse_value condition, lfuse_value a, lfuse_va
  */
 LFUSE_API lfuse_value lfuse_cast(lfuse_value a, lfuse_type type);
 
-/* Views: no work by themselves. */
-/** Axis i of the result is axis axes[i] of a; each axis once. */
-LFUSE_API lfuse_value lfuse_permute(lfuse_value a, const int *axes);
-/** Swaps the last two axes. */
-LFUSE_API lfuse_value lfuse_transpose(lfuse_value a);
-/** Repeats axes of literal extent 1, and new leading axes, up to the given shape. */
-LFUSE_API lfuse_value lfuse_broadcast_to(lfuse_value a, int rank, const lfuse_size *shape);
-
 /**
- * Sum over axes (each once, negative counts from the end); an empty sum is 0. Sums of f16, bf16 and f32 are f32
- * accumulations rounded to the type; the order of additions is fixed (the canonical sum of lfuse(7)), so the bits are
- * the same on every device that is `exact`. At present: floating types, trailing axes.
- */
-LFUSE_API lfuse_value lfuse_sum(lfuse_value a, int count, const int *axes, int keepdims);
-/** Sum of all elements of each member of a list: a list of numbers, in the canonical order. */
-LFUSE_API lfuse_value lfuse_member_sum(lfuse_value list);
-
-/**
- * Matrix product of [m, k] and [k, n]. f32 stays f32: no TF32. f16 and bf16 accumulate in f32 and round once. Integer
+ * Matrix product of [m, k] and [k, n]; further leading axes of a stay as they are: [b, m, k] gives [b, m, n]. f32 stays f32: no TF32. f16 and bf16 accumulate in f32 and round once. Integer
  * types are declined with ERR_UNSUPPORTED.
  */
 LFUSE_API lfuse_value lfuse_matmul(lfuse_value a, lfuse_value b);

@@ -117,8 +117,6 @@ static const lfuse_size HUGE_SHAPE[] = {INT64_C(1) << 40, INT64_C(1) << 40};
     X(sum_null, lfuse_sum(v.x, 1, NULL, 0), INVALID, "axes are NULL")                                                  \
     X(sum_range, lfuse_sum(v.x, 1, ((const int[]){-3}), 0), SHAPE, "axis -3 of rank 2")                                \
     X(sum_twice, lfuse_sum(v.x, 2, ((const int[]){1, -1}), 0), SHAPE, "axis 1 is named twice")                         \
-    X(sum_leading, lfuse_sum(v.x, 1, ((const int[]){0}), 0), UNSUPPORTED, "not the last")                              \
-    X(sum_integers, lfuse_sum(v.i, 1, ((const int[]){0}), 0), UNSUPPORTED, "sums of type i32")                         \
     X(sum_number, lfuse_sum(v.number, 0, NULL, 0), TYPE, "without a type")                                             \
     X(sum_list, lfuse_sum(v.list, 0, NULL, 0), RANK, "lfuse_member_sum")                                               \
     X(member_sum_tensor, lfuse_member_sum(v.x), RANK, "no list of tensors but f32 [batch, 64]")                        \

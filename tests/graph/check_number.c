@@ -98,8 +98,8 @@ START_TEST(trees)
     const double scalars[] = {0.9, 3};
 
     ck_assert_int_eq(lfuse_graph_check(g), LFUSE_OK);
-    ck_bits(lfuse__graph_number(g, v.id, scalars), 1 / (1 - 0.9 * (0.9 * 0.9)));
-    ck_bits(lfuse__graph_number(g, lfuse_where(lfuse_gt(step, one), step, beta).id, scalars), 3);
+    ck_bits(lfuse__graph_number(g, v.id, scalars, NULL), 1 / (1 - 0.9 * (0.9 * 0.9)));
+    ck_bits(lfuse__graph_number(g, lfuse_where(lfuse_gt(step, one), step, beta).id, scalars, NULL), 3);
     lfuse_graph_destroy(g);
 }
 END_TEST

@@ -1,0 +1,83 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#ifdef HAVE_CONFIG_H
+#include "config.h"
+#endif
+
+#include "common/graph/compose.h"
+
+#include "libfuse/ops.h"
+
+lfuse_type lfuse__wide_type(lfuse_type type)
+{
+    return type == LFUSE_F16 || type == LFUSE_BF16 ? LFUSE_F32 : type;
+}
+
+lfuse_value lfuse__to_type(const char *call, lfuse_value v, lfuse_type type)
+{
+    return v.id < 0 ? v : lfuse__build_cast(v.graph, call, v.id, type);
+}
+
+lfuse_value lfuse__widen(const char *call, lfuse_value v)
+{
+    return v.id < 0 ? v : lfuse__to_type(call, v, lfuse__wide_type((lfuse_type)v.graph->nodes[v.id].type));
+}
+
+static lfuse_type type_without_axes(lfuse__reduce op, lfuse_type type)
+{
+    if (op != LFUSE__REDUCE_SUM && op != LFUSE__REDUCE_PROD) return type;
+    return lfuse__is_floating(type) ? lfuse__wide_type(type) : LFUSE_I64;
+}
+
+lfuse_value lfuse__reduce_value(const char *call, lfuse__reduce op, lfuse_value v, unsigned set, bool keepdims)
+{
+    if (v.id >= 0 && v.graph->nodes[v.id].type == LFUSE_BOOL &&
+        (op == LFUSE__REDUCE_SUM || op == LFUSE__REDUCE_PROD))
+        v = lfuse__to_type(call, v, LFUSE_I32);
+    if (v.id < 0) return v;
+    if (!set) return lfuse__to_type(call, v, type_without_axes(op, (lfuse_type)v.graph->nodes[v.id].type));
+    return lfuse__build_reduce(v.graph, call, op, v.id, set, keepdims);
+}
+
+lfuse_value lfuse__count_value(const char *call, lfuse_value v, unsigned set)
+{
+    lfuse_size count = 1;
+    int i;
+
+    if (v.id < 0) return v;
+    for (i = 0; i < LFUSE_MAX_RANK; i++)
+        if (set & 1u << i && !lfuse__size_multiply(v.graph, call, count, v.graph->nodes[v.id].shape[i], &count))
+            return LFUSE__POISONED(v.graph);
+    return lfuse__build_extent_number(v.graph, call, count);
+}
+
+lfuse_value lfuse__mean_value(const char *call, lfuse_value v, unsigned set, bool keepdims)
+{
+    return lfuse_div(lfuse__reduce_value(call, LFUSE__REDUCE_SUM, v, set, keepdims), lfuse__count_value(call, v, set));
+}
+
+lfuse_value lfuse__inverse_root(lfuse_value v, double eps)
+{
+    return lfuse_reciprocal(lfuse_sqrt(lfuse_add(v, lfuse_constant(v.graph, eps))));
+}
+
+lfuse_graph *lfuse__compose_all(const char *call, lfuse_value *a, lfuse_type *type, lfuse_graph **where)
+{
+    lfuse_graph *g = lfuse__build_operands(call, 1, a, where);
+
+    if (!g || !lfuse__build_tensor(g, call, a->id)) return NULL;
+    *type = (lfuse_type)g->nodes[a->id].type;
+    if (!lfuse__is_floating(*type)) {
+        lfuse__graph_poison(g, LFUSE_ERR_TYPE, "%s: does not take type %s", call, lfuse_type_name(*type));
+        return NULL;
+    }
+    *a = lfuse__widen(call, *a);
+    return a->id < 0 ? NULL : g;
+}
+
+lfuse_graph *lfuse__compose(const char *call, lfuse_value *a, int count, const int *axes, unsigned *set,
+                            lfuse_type *type, lfuse_graph **where)
+{
+    lfuse_graph *g = lfuse__compose_all(call, a, type, where);
+
+    return g && lfuse__build_axes(g, call, g->nodes[a->id].rank, count, axes, set) ? g : NULL;
+}

@@ -1,0 +1,139 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Tensors one after the other along an axis. */
+#ifdef HAVE_CONFIG_H
+#include "config.h"
+#endif
+
+#include <string.h>
+
+#include "common/graph/build.h"
+#include "libfuse/views.h"
+
+static lfuse_value unlike(lfuse_graph *g, lfuse_status status, const char *call, const char *what, int32_t a, int32_t b)
+{
+    char of_a[LFUSE__DESCRIPTION], of_b[LFUSE__DESCRIPTION];
+
+    lfuse__build_describe(g, a, of_a, sizeof of_a);
+    lfuse__build_describe(g, b, of_b, sizeof of_b);
+    return lfuse__graph_poison(g, status, "%s: %s: %s and %s", call, what, of_a, of_b);
+}
+
+lfuse_value lfuse__build_concat(lfuse_graph *g, const char *call, int32_t a, int32_t b, int axis)
+{
+    const lfuse__node *x = &g->nodes[a], *y = &g->nodes[b];
+    lfuse__node n = lfuse__build_node(LFUSE__CONCAT, (lfuse_type)x->type);
+    int i;
+
+    if (x->type != y->type) return unlike(g, LFUSE_ERR_TYPE, call, "types differ", a, b);
+    if (x->rank != y->rank) return unlike(g, LFUSE_ERR_RANK, call, "ranks differ", a, b);
+    for (i = 0; i < x->rank; i++)
+        if (i != axis && x->shape[i] != y->shape[i])
+            return unlike(g, LFUSE_ERR_SHAPE, call, "shapes differ elsewhere than along the axis", a, b);
+    n.rank = x->rank;
+    memcpy(n.shape, x->shape, sizeof n.shape);
+    n.nin = 2;
+    n.in[0] = a;
+    n.in[1] = b;
+    n.naxes = 1;
+    n.axes[0] = (int8_t)axis;
+    if (!lfuse__size_add(g, call, x->shape[axis], y->shape[axis], &n.shape[axis])) return LFUSE__POISONED(g);
+    return lfuse__build_append(g, call, &n);
+}
+
+/* The graph, when there is at least one operand and all are tensors. */
+static lfuse_graph *tensors(const char *call, int count, const lfuse_value *values, lfuse_graph **where)
+{
+    lfuse_graph *g;
+    int i;
+
+    *where = NULL;
+    if (count < 1 || !values) return NULL;
+    g = lfuse__build_operands(call, count, values, where);
+    for (i = 0; g && i < count; i++)
+        if (!lfuse__build_tensor(g, call, values[i].id)) g = NULL;
+    return g;
+}
+
+lfuse_value lfuse_concat(int count, const lfuse_value *values, int axis)
+{
+    static const char call[] = "lfuse_concat";
+    lfuse_graph *where, *g = tensors(call, count, values, &where);
+    lfuse_value v;
+    int i;
+
+    if (!g || !lfuse__build_axis(g, call, axis, g->nodes[values[0].id].rank, &axis)) return LFUSE__POISONED(where);
+    for (v = values[0], i = 1; i < count && v.id >= 0; i++) v = lfuse__build_concat(g, call, v.id, values[i].id, axis);
+    return v;
+}
+
+static lfuse_value with_axis(lfuse_graph *g, const char *call, int32_t node, int axis)
+{
+    lfuse_size shape[LFUSE_MAX_RANK + 1];
+    const int rank = g->nodes[node].rank + 1;
+    int i;
+
+    for (i = 0; i < rank; i++) shape[i] = i == axis ? 1 : g->nodes[node].shape[i - (i > axis)];
+    return lfuse__build_reshape(g, call, node, rank, shape);
+}
+
+lfuse_value lfuse_stack(int count, const lfuse_value *values, int axis)
+{
+    static const char call[] = "lfuse_stack";
+    lfuse_graph *where, *g = tensors(call, count, values, &where);
+    lfuse_value v = LFUSE__POISONED(where), next;
+    int i, rank;
+
+    if (!g) return v;
+    rank = g->nodes[values[0].id].rank + 1;
+    if (rank > LFUSE_MAX_RANK)
+        return lfuse__graph_poison(g, LFUSE_ERR_RANK, "%s: rank %d is not in 0 ... %d", call, rank, LFUSE_MAX_RANK);
+    if (!lfuse__build_axis(g, call, axis, rank, &axis)) return v;
+    for (i = 0; i < count; i++) {
+        const lfuse__node *x = &g->nodes[values[0].id], *y = &g->nodes[values[i].id];
+        if (x->rank != y->rank || (x->rank && memcmp(x->shape, y->shape, (size_t)x->rank * sizeof *x->shape)))
+            return unlike(g, LFUSE_ERR_SHAPE, call, "shapes differ", values[0].id, values[i].id);
+        next = with_axis(g, call, values[i].id, axis);
+        if (next.id < 0) return next;
+        v = i ? lfuse__build_concat(g, call, v.id, next.id, axis) : next;
+        if (v.id < 0) return v;
+    }
+    return v;
+}
+
+/* `extent` elements of the number more along the axis, before or behind. */
+static lfuse_value margin(lfuse_graph *g, const char *call, int32_t node, int axis, lfuse_size extent, bool before,
+                          int32_t number)
+{
+    lfuse_size shape[LFUSE_MAX_RANK];
+    lfuse_value v;
+
+    if (!extent) return (lfuse_value){g, node};
+    memcpy(shape, g->nodes[node].shape, sizeof shape);
+    shape[axis] = extent;
+    v = lfuse__build_broadcast(g, call, number, g->nodes[node].rank, shape);
+    if (v.id < 0) return v;
+    return lfuse__build_concat(g, call, before ? v.id : node, before ? node : v.id, axis);
+}
+
+lfuse_value lfuse_pad(lfuse_value a, const lfuse_size *before, const lfuse_size *after, double number)
+{
+    static const char call[] = "lfuse_pad";
+    lfuse_graph *where, *g = lfuse__build_operands(call, 1, &a, &where);
+    lfuse_size low[LFUSE_MAX_RANK] = {0}, high[LFUSE_MAX_RANK] = {0};
+    lfuse_value v;
+    int i, rank;
+
+    if (!g || !lfuse__build_tensor(g, call, a.id)) return LFUSE__POISONED(where);
+    rank = g->nodes[a.id].rank;
+    if ((before && !lfuse__build_shape(g, call, rank, before, low)) ||
+        (after && !lfuse__build_shape(g, call, rank, after, high)))
+        return LFUSE__POISONED(g);
+    v = lfuse_constant(g, number);
+    if (v.id >= 0) v = lfuse__build_cast(g, call, v.id, (lfuse_type)g->nodes[a.id].type);
+    if (v.id < 0) return v;
+    for (i = 0; i < rank && a.id >= 0; i++) {
+        a = margin(g, call, a.id, i, low[i], true, v.id);
+        if (a.id >= 0) a = margin(g, call, a.id, i, high[i], false, v.id);
+    }
+    return a;
+}

@@ -1,0 +1,71 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Means, variances and norms: compositions of sums. */
+#ifdef HAVE_CONFIG_H
+#include "config.h"
+#endif
+
+#include "common/graph/compose.h"
+#include "libfuse/ops.h"
+
+lfuse_value lfuse_mean(lfuse_value a, int count, const int *axes, int keepdims)
+{
+    static const char call[] = "lfuse_mean";
+    lfuse_graph *where;
+    lfuse_type type;
+    unsigned set;
+
+    if (!lfuse__compose(call, &a, count, axes, &set, &type, &where)) return LFUSE__POISONED(where);
+    return lfuse__to_type(call, lfuse__mean_value(call, a, set, keepdims != 0), type);
+}
+
+/* In two passes: the mean first. */
+lfuse_value lfuse_var(lfuse_value a, int count, const int *axes, double correction, int keepdims)
+{
+    static const char call[] = "lfuse_var";
+    lfuse_graph *where, *g;
+    lfuse_type type;
+    lfuse_value centred, sum, number;
+    unsigned set;
+
+    g = lfuse__compose(call, &a, count, axes, &set, &type, &where);
+    if (!g) return LFUSE__POISONED(where);
+    centred = lfuse_sub(a, lfuse__mean_value(call, a, set, true));
+    sum = lfuse__reduce_value(call, LFUSE__REDUCE_SUM, lfuse_mul(centred, centred), set, keepdims != 0);
+    number = lfuse_max(lfuse_sub(lfuse__count_value(call, a, set), lfuse_constant(g, correction)),
+                       lfuse_constant(g, 0));
+    return lfuse__to_type(call, lfuse_div(sum, number), type);
+}
+
+lfuse_value lfuse_norm_l1(lfuse_value a, int count, const int *axes, int keepdims)
+{
+    static const char call[] = "lfuse_norm_l1";
+    lfuse_graph *where;
+    lfuse_type type;
+    unsigned set;
+
+    if (!lfuse__compose(call, &a, count, axes, &set, &type, &where)) return LFUSE__POISONED(where);
+    return lfuse__to_type(call, lfuse__reduce_value(call, LFUSE__REDUCE_SUM, lfuse_abs(a), set, keepdims != 0), type);
+}
+
+lfuse_value lfuse_norm_l2(lfuse_value a, int count, const int *axes, int keepdims)
+{
+    static const char call[] = "lfuse_norm_l2";
+    lfuse_graph *where;
+    lfuse_type type;
+    unsigned set;
+
+    if (!lfuse__compose(call, &a, count, axes, &set, &type, &where)) return LFUSE__POISONED(where);
+    a = lfuse__reduce_value(call, LFUSE__REDUCE_SUM, lfuse_mul(a, a), set, keepdims != 0);
+    return lfuse__to_type(call, lfuse_sqrt(a), type);
+}
+
+lfuse_value lfuse_norm_inf(lfuse_value a, int count, const int *axes, int keepdims)
+{
+    static const char call[] = "lfuse_norm_inf";
+    lfuse_graph *where;
+    lfuse_type type;
+    unsigned set;
+
+    if (!lfuse__compose(call, &a, count, axes, &set, &type, &where)) return LFUSE__POISONED(where);
+    return lfuse__to_type(call, lfuse__reduce_value(call, LFUSE__REDUCE_MAX, lfuse_abs(a), set, keepdims != 0), type);
+}

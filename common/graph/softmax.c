@@ -1,0 +1,67 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Softmax and its kin: the maximum is subtracted first. */
+#ifdef HAVE_CONFIG_H
+#include "config.h"
+#endif
+
+#include <math.h>
+
+#include "common/graph/compose.h"
+#include "libfuse/ops.h"
+
+lfuse_value lfuse_softmax(lfuse_value a, int count, const int *axes)
+{
+    static const char call[] = "lfuse_softmax";
+    lfuse_graph *where;
+    lfuse_type type;
+    lfuse_value e;
+    unsigned set;
+
+    if (!lfuse__compose(call, &a, count, axes, &set, &type, &where)) return LFUSE__POISONED(where);
+    e = lfuse_exp(lfuse_sub(a, lfuse__reduce_value(call, LFUSE__REDUCE_MAX, a, set, true)));
+    e = lfuse_mul(e, lfuse_reciprocal(lfuse__reduce_value(call, LFUSE__REDUCE_SUM, e, set, true)));
+    return lfuse__to_type(call, e, type);
+}
+
+lfuse_value lfuse_log_softmax(lfuse_value a, int count, const int *axes)
+{
+    static const char call[] = "lfuse_log_softmax";
+    lfuse_graph *where;
+    lfuse_type type;
+    lfuse_value d;
+    unsigned set;
+
+    if (!lfuse__compose(call, &a, count, axes, &set, &type, &where)) return LFUSE__POISONED(where);
+    d = lfuse_sub(a, lfuse__reduce_value(call, LFUSE__REDUCE_MAX, a, set, true));
+    d = lfuse_sub(d, lfuse_log(lfuse__reduce_value(call, LFUSE__REDUCE_SUM, lfuse_exp(d), set, true)));
+    return lfuse__to_type(call, d, type);
+}
+
+/* The result has no kept axes, what is subtracted has. */
+static lfuse_value without_axes(const char *call, lfuse_value v, unsigned set)
+{
+    lfuse_size shape[LFUSE_MAX_RANK];
+    int i, rank = 0;
+
+    if (v.id < 0) return v;
+    for (i = 0; i < v.graph->nodes[v.id].rank; i++)
+        if (!(set & 1u << i)) shape[rank++] = v.graph->nodes[v.id].shape[i];
+    return lfuse__build_reshape(v.graph, call, v.id, rank, shape);
+}
+
+lfuse_value lfuse_logsumexp(lfuse_value a, int count, const int *axes, int keepdims)
+{
+    static const char call[] = "lfuse_logsumexp";
+    lfuse_graph *where, *g;
+    lfuse_type type;
+    lfuse_value top, sum;
+    unsigned set;
+
+    g = lfuse__compose(call, &a, count, axes, &set, &type, &where);
+    if (!g) return LFUSE__POISONED(where);
+    top = lfuse__reduce_value(call, LFUSE__REDUCE_MAX, a, set, true);
+    top = lfuse_where(lfuse_lt(lfuse_abs(top), lfuse_constant(g, INFINITY)), top, lfuse_constant(g, 0));
+    sum = lfuse_log(lfuse__reduce_value(call, LFUSE__REDUCE_SUM, lfuse_exp(lfuse_sub(a, top)), set, true));
+    sum = lfuse__to_type(call, lfuse_add(sum, top), type);
+    return keepdims || !set ? sum : without_axes(call, sum, set);
+}

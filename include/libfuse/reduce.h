@@ -1,0 +1,65 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/**
+ * Reductions over any axes of a tensor.
+ *
+ * `axes` names `count` axes, each once, negative ones counted from the end; LFUSE_ALL_AXES as the count means all of
+ * them (`axes` is not read then), 0 none. With keepdims reduced axes stay, with the extent 1; else they go. The order in
+ * which elements are put together is fixed (the canonical sum of lfuse(7), over the reduced axes in row-major order), so
+ * the bits are the same on every device that is `exact`, whatever the planner does.
+ *
+ * f16 and bf16 are computed in f32 and rounded once, at the end. ERR_RANK: too many axes, or a list, whose members are
+ * flat (see lfuse_member_sum); ERR_SHAPE: an axis that is not there or is named twice; ERR_TYPE: a type that the
+ * function does not take. What has no identity needs elements: ERR_SHAPE when the graph is made if an extent is a
+ * literal 0, when it is run if a size variable is.
+ */
+#ifndef LIBFUSE_REDUCE_H
+#define LIBFUSE_REDUCE_H
+
+#include <libfuse/graph.h>
+
+LFUSE_BEGIN_DECLS
+
+/**
+ * Sum and product; those of nothing are 0 and 1. Floating types give their own type. Integers and bool (0 and 1) give
+ * i64, and wrap.
+ */
+LFUSE_API lfuse_value lfuse_sum(lfuse_value a, int count, const int *axes, int keepdims);
+LFUSE_API lfuse_value lfuse_prod(lfuse_value a, int count, const int *axes, int keepdims);
+
+/** Largest and smallest by the rules of lfuse_max and lfuse_min: NaN wins. All types but bool; needs elements. */
+LFUSE_API lfuse_value lfuse_amax(lfuse_value a, int count, const int *axes, int keepdims);
+LFUSE_API lfuse_value lfuse_amin(lfuse_value a, int count, const int *axes, int keepdims);
+/**
+ * i64: where the largest or smallest is, the first of equal ones, a NaN being larger (smaller) than everything. Over one
+ * axis, or over all, then by row-major index. All types but bool; needs elements.
+ */
+LFUSE_API lfuse_value lfuse_argmax(lfuse_value a, int count, const int *axes, int keepdims);
+LFUSE_API lfuse_value lfuse_argmin(lfuse_value a, int count, const int *axes, int keepdims);
+
+/** bool: whether any element, or every one, is not 0 (NaN is not). Of nothing: false and true. Every type. */
+LFUSE_API lfuse_value lfuse_any(lfuse_value a, int count, const int *axes, int keepdims);
+LFUSE_API lfuse_value lfuse_all(lfuse_value a, int count, const int *axes, int keepdims);
+
+/* The rest takes floating types. */
+
+/** The sum divided by the number of elements; of nothing NaN. */
+LFUSE_API lfuse_value lfuse_mean(lfuse_value a, int count, const int *axes, int keepdims);
+/**
+ * sum((a - mean(a))^2) / max(n - correction, 0) for n elements, in two passes; as torch.var. A correction of 0 gives the
+ * variance of the elements, of 1 the unbiased estimate.
+ */
+LFUSE_API lfuse_value lfuse_var(lfuse_value a, int count, const int *axes, double correction, int keepdims);
+
+/** sum |a|, sqrt(sum a^2) and max |a|; the last needs elements. As torch.linalg.vector_norm with ord 1, 2 and inf. */
+LFUSE_API lfuse_value lfuse_norm_l1(lfuse_value a, int count, const int *axes, int keepdims);
+LFUSE_API lfuse_value lfuse_norm_l2(lfuse_value a, int count, const int *axes, int keepdims);
+LFUSE_API lfuse_value lfuse_norm_inf(lfuse_value a, int count, const int *axes, int keepdims);
+
+/** log(sum(exp(a))), the maximum being taken out first (unless it is infinite); as torch.logsumexp. Needs elements. */
+LFUSE_API lfuse_value lfuse_logsumexp(lfuse_value a, int count, const int *axes, int keepdims);
+
+/** Sum of all elements of each member of a list (floating types): a list of numbers, in the canonical order. */
+LFUSE_API lfuse_value lfuse_member_sum(lfuse_value list);
+
+LFUSE_END_DECLS
+#endif

@@ -1,0 +1,84 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/**
+ * Views, look-ups and joins: other ways to walk the elements that are there.
+ *
+ * A view does no work by itself: the kernels that read it walk the memory of what it was made of. A join (concat, stack,
+ * pad) is written by those who make its parts where that can be, and read in parts else.
+ *
+ * Axes count from 0, negative ones from the end. Extents may be size variables: what is asked for has to fit for all
+ * values within their bounds, or the graph is refused. Lists have no axes: they are declined with ERR_RANK, numbers
+ * without a type with ERR_TYPE. ERR_SHAPE: an axis that is not there or is named twice, a shape that does not fit. All
+ * element types are taken but where a function says otherwise.
+ */
+#ifndef LIBFUSE_VIEWS_H
+#define LIBFUSE_VIEWS_H
+
+#include <libfuse/graph.h>
+
+/** In place of one extent of lfuse_reshape: what is left. */
+#define LFUSE_REST (-1)
+
+LFUSE_BEGIN_DECLS
+
+/** Axis i of the result is axis axes[i] of a; each axis once, here counted from 0 alone. */
+LFUSE_API lfuse_value lfuse_permute(lfuse_value a, const int *axes);
+/** Swaps the last two axes. */
+LFUSE_API lfuse_value lfuse_transpose(lfuse_value a);
+/** Repeats axes of literal extent 1, and new leading axes, up to the given shape. */
+LFUSE_API lfuse_value lfuse_broadcast_to(lfuse_value a, int rank, const lfuse_size *shape);
+
+/**
+ * The elements in row-major order in another shape of as many elements. One extent may be LFUSE_REST where the others
+ * tell it: [n, 6] as (n, LFUSE_REST, 2) is [n, 3, 2].
+ */
+LFUSE_API lfuse_value lfuse_reshape(lfuse_value a, int rank, const lfuse_size *shape);
+/** Axes `first` to `last` (both among them) as one. A number becomes a vector of one element. */
+LFUSE_API lfuse_value lfuse_flatten(lfuse_value a, int first, int last);
+/** Without an axis of literal extent 1. */
+LFUSE_API lfuse_value lfuse_squeeze(lfuse_value a, int axis);
+/** With a new axis of extent 1, which becomes axis `axis` of the result. */
+LFUSE_API lfuse_value lfuse_unsqueeze(lfuse_value a, int axis);
+
+/**
+ * `count` elements of an axis: element i of the result is element start + i step of a. The step is not 0 and may be
+ * negative. A negative number as `start` counts from the end, -1 being the last. Every element must be there.
+ */
+LFUSE_API lfuse_value lfuse_slice(lfuse_value a, int axis, lfuse_size start, lfuse_size count, int64_t step);
+/** Neighbouring parts of these extents, which together are the axis; parts[0 ... count-1] are set in every case. */
+LFUSE_API void lfuse_split(lfuse_value a, int axis, int count, const lfuse_size *sizes, lfuse_value *parts);
+/** `count` equal parts: ERR_SHAPE where the extent is no multiple of it. parts[0 ... count-1] are set in every case. */
+LFUSE_API void lfuse_chunk(lfuse_value a, int axis, int count, lfuse_value *parts);
+/** Backwards along each of the axes (each once; LFUSE_ALL_AXES: all). */
+LFUSE_API lfuse_value lfuse_flip(lfuse_value a, int count, const int *axes);
+
+/** One after the other along an axis: at least one, of one type, of one shape but for that axis. */
+LFUSE_API lfuse_value lfuse_concat(int count, const lfuse_value *values, int axis);
+/** The same along a new axis, which becomes axis `axis` of the result: values of one shape. */
+LFUSE_API lfuse_value lfuse_stack(int count, const lfuse_value *values, int axis);
+/**
+ * before[i] elements of `number` (rounded to the type of a) before axis i and after[i] behind it. Either may be NULL:
+ * none. Extents of padding are not negative: use lfuse_slice to take away.
+ */
+LFUSE_API lfuse_value lfuse_pad(lfuse_value a, const lfuse_size *before, const lfuse_size *after, double number);
+
+/**
+ * Rows by index: of a table [n, rest ...] and indices (i32 or i64, any rank) the rows [indices ..., rest ...], as
+ * torch.nn.functional.embedding. An index that is negative or not below n gives a row of zeros, and the stream on which
+ * this runs remembers the step and the element of the first one: see lfuse_stream_synchronize.
+ */
+LFUSE_API lfuse_value lfuse_gather(lfuse_value table, lfuse_value indices);
+/**
+ * The adjoint: adds each row of `source` [indices ..., rest ...] to the row of the result [rows, rest ...] that its
+ * index names, in row-major order of the indices, so that the bits are the same in every run; rows that no index names
+ * are 0. As torch.zeros(rows, ...).index_add_(0, indices, source). f16 and bf16 add in f32 and round once; integers
+ * wrap; bool is declined with ERR_TYPE. An index out of range adds nothing and is reported as above.
+ */
+LFUSE_API lfuse_value lfuse_scatter_add(lfuse_value source, lfuse_value indices, lfuse_size rows);
+
+/** i64: of each element its own row-major index in this shape. */
+LFUSE_API lfuse_value lfuse_index(lfuse_graph *graph, int rank, const lfuse_size *shape);
+/** An extent as a number: what a size variable, or an expression of some, is in that run. */
+LFUSE_API lfuse_value lfuse_extent(lfuse_graph *graph, lfuse_size size);
+
+LFUSE_END_DECLS
+#endif
