@@ -33,8 +33,12 @@ struct lfuse__plan_streams {
 static const struct pass {
     const char *name;
     unsigned bit;
-} passes[] = { { "pointwise", LFUSE_NO_POINTWISE_FUSION }, { "epilogue", LFUSE_NO_EPILOGUE } };
-enum { PASSES = sizeof passes / sizeof passes[0], ALL_PASSES = LFUSE_NO_POINTWISE_FUSION | LFUSE_NO_EPILOGUE };
+} passes[] = {
+    { "pointwise", LFUSE_NO_POINTWISE_FUSION }, { "epilogue", LFUSE_NO_EPILOGUE }, { "views", LFUSE_NO_VIEW_FUSION },
+    { "rows", LFUSE_NO_ROW_FUSION }, { "products", LFUSE_NO_SMALL_PRODUCTS }, { "gathers", LFUSE_NO_GATHER_FUSION },
+    { "bundles", LFUSE_NO_BUNDLES },
+};
+enum { PASSES = sizeof passes / sizeof passes[0], ALL_PASSES = (1 << PASSES) - 1 };
 
 static unsigned bit_of(const char *name, size_t length)
 {

@@ -408,7 +408,7 @@ static void swap(harness *h)
     h_expect_same_bits(h);
 }
 
-#define CASE(function) {#function, function}
+#define CASE(function) {#function, function, false}
 
 const harness_case harness_cases[] = {
     CASE(chain), CASE(flat_f32), CASE(flat_f16), CASE(flat_bf16), CASE(flat_f64), CASE(integers),

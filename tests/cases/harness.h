@@ -4,7 +4,8 @@
  * data between guard zones, poisons the outputs, runs the plan and holds the results to the oracle:
  *  - every element within the oracle's bound, nothing written outside;
  *  - the same bits in a second run (D1);
- *  - the same verdict with every fusion switched off, and the same bits where the case says so.
+ *  - the same verdict with all passes switched off, where asked for also with each alone switched off, and the same
+ *    bits where the case says so.
  */
 #ifndef TESTS_CASES_HARNESS_H
 #define TESTS_CASES_HARNESS_H
@@ -13,7 +14,7 @@
 
 #include "libfuse.h"
 
-enum { HARNESS_MAX_IO = 24, HARNESS_MAX_SIZES = 4, HARNESS_MAX_MEMBERS = 64 };
+enum { HARNESS_MAX_IO = 64, HARNESS_MAX_SIZES = 4, HARNESS_MAX_MEMBERS = 64 };
 
 typedef enum harness_layout {
     PLAIN,   /* contiguous, own memory */
@@ -34,6 +35,9 @@ typedef struct harness harness;
 lfuse_size h_size(harness *h, const char *name, int64_t low, int64_t high, int64_t actual);
 lfuse_value h_input(harness *h, const char *name, lfuse_type type, int rank, const lfuse_size *shape,
                     harness_layout layout, harness_data data);
+/* Whole numbers in [low, high], to look up rows with. */
+lfuse_value h_indices(harness *h, const char *name, lfuse_type type, int rank, const lfuse_size *shape, int64_t low,
+                      int64_t high);
 lfuse_value h_frozen(harness *h, const char *name, lfuse_type type, int rank, const lfuse_size *shape,
                      harness_data data);
 lfuse_value h_scalar(harness *h, const char *name, double number);
@@ -55,13 +59,15 @@ void h_expect_launches(harness *h, int launches);
 typedef struct harness_case {
     const char *name;
     void (*describe)(harness *h);
+    bool every_way; /* on every device, not on the stub alone: what a pass does there is special */
 } harness_case;
 
 /*
- * Runs a case on a device. LFUSE_OK: all held. LFUSE_ERR_UNSUPPORTED and LFUSE_ERR_TYPE: the device declines it.
- * Anything else is a failure; `words` (of `size` bytes) then tells what differed.
+ * Runs a case on a device; `every_way`: also with each pass alone switched off. LFUSE_OK: all held.
+ * LFUSE_ERR_UNSUPPORTED and LFUSE_ERR_TYPE: the device declines it. Anything else is a failure; `words` (of `size`
+ * bytes) then tells what differed.
  */
-lfuse_status harness_run(const harness_case *c, lfuse_device *device, char *words, size_t size);
+lfuse_status harness_run(const harness_case *c, lfuse_device *device, bool every_way, char *words, size_t size);
 /* Adds the bytes of all results of the last harness_run to a hash, to compare devices (D3). */
 uint64_t harness_result_hash(void);
 
