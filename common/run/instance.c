@@ -20,6 +20,7 @@ static void destroy(lfuse_instance *in)
     int i;
 
     lfuse__unfurnish(in);
+    lfuse__reports_release(in->reports);
     lfuse__overlap_destroy(in);
     for (i = 0; in->kept && i < in->plan->nnames; i++) {
         lfuse__tensor_release(in->kept[i].tensor);

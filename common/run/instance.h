@@ -62,7 +62,8 @@ typedef struct lfuse__kernel_op {
     lfuse__kernel *kernel;
     bool is_packed;
     lfuse__start starts[LFUSE__MAX_OPERANDS];
-    lfuse__bmem *buffers[LFUSE__MAX_OPERANDS];
+    int nbuffers;
+    lfuse__bmem *buffers[LFUSE__MAX_BUFFERS];
     const int *number_index; /* [k.body->nnumbers] in the plan's numbers */
     double numbers[32];
 } lfuse__kernel_op;
@@ -113,6 +114,7 @@ struct lfuse_instance {
     int nbuffers, buffer_capacity;
     lfuse__instance_buffer *buffers;
     uint64_t scratch_bytes;
+    lfuse__reports *reports; /* of its kernels' look-ups; NULL: none */
     lfuse__location scratch; /* that the operations' arguments name */
     bool furnished;       /* operations fit `bound[].strides` */
     bool placed;          /* operations' arguments hold the last run's addresses */
@@ -181,6 +183,10 @@ lfuse_status lfuse__furnish_copy(lfuse_instance *in, const lfuse__step *step, in
                                  const lfuse__walk *target, const lfuse__walk *source);
 /* Puts this run's addresses and numbers into the arguments. */
 lfuse_status lfuse__kernel_op_place(lfuse_instance *in, lfuse__kernel_op *op);
+
+/* ---- look_ups.c ---- */
+/* Completes an operation whose class is known: where it reports, and how many buffers it takes. */
+lfuse_status lfuse__kernel_op_reports(lfuse_instance *in, const lfuse__step *step, lfuse__kernel_op *op);
 
 /* ---- gemm.c ---- */
 /* ERR_UNSUPPORTED where the provider declines: the next alternative is tried then. */

@@ -188,7 +188,7 @@ static lfuse_status place(lfuse_instance *in, bool prepare, const lfuse__slot *s
 static lfuse_status launch_kernel(lfuse_stream *s, lfuse__kernel_op *op)
 {
     const lfuse__launch_args args = { .groups = op->packed.groups, .group = op->packed.group,
-                                      .nbuffers = (unsigned)op->k.noperands, .nwords = op->packed.nwords,
+                                      .nbuffers = (unsigned)op->nbuffers, .nwords = op->packed.nwords,
                                       .buffers = op->buffers, .words = op->packed.words };
 
     return lfuse__launch(s, op->kernel, &args);
@@ -232,6 +232,7 @@ lfuse_status lfuse__submit_prepare(lfuse_instance *in)
     lfuse__range *scratch;
 
     LFUSE__TRY(find_scratch(in, in->stream, NULL, &scratch));
+    LFUSE__TRY(lfuse__instance_watch(in, in->stream));
     lfuse__locate(in, in->kept);
     if (scratch && lfuse__use_scratch(in, scratch)) in->placed = false;
     LFUSE__TRY(place(in, true, in->kept));
@@ -269,6 +270,7 @@ lfuse_status lfuse__instance_submit(lfuse_instance *in, const lfuse__slot *slots
     LFUSE__TRY(lfuse__stream_usable(s));
     LFUSE__TRY(lfuse__instance_ready(in, slots, s));
     LFUSE__TRY(find_scratch(in, s, given, &scratch));
+    LFUSE__TRY(lfuse__instance_watch(in, s));
     changed = lfuse__locate(in, slots);
     changed = take_numbers(in, slots) || changed || !in->placed;
     changed = (scratch && lfuse__use_scratch(in, scratch)) || changed;

@@ -47,10 +47,9 @@ static bool reaches_far(const lfuse__tensor_loop *l, const lfuse__walk *w)
     int64_t reach = 0, far;
     int k;
 
-    for (k = 0; k < l->rank + w->gathered; k++) {
-        const int64_t extent = k < l->rank ? l->extents[k] : w->gathered_extent;
-        if (extent < 2) continue;
-        if (__builtin_mul_overflow(k < l->rank ? w->strides[k] : w->gathered_stride, extent - 1, &far)) return true;
+    for (k = 0; k < l->rank; k++) { /* look-ups reckon with 64 bits along their axis anyway */
+        if (l->extents[k] < 2) continue;
+        if (__builtin_mul_overflow(w->strides[k], l->extents[k] - 1, &far)) return true;
         if (__builtin_add_overflow(reach, far < 0 ? -far : far, &reach)) return true;
     }
     return reach > INT32_MAX;

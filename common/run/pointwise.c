@@ -41,7 +41,7 @@ static lfuse_status new_op(lfuse_instance *in, const lfuse__step *step, lfuse__f
     return LFUSE_OK;
 }
 
-static lfuse_status finish_op(lfuse_instance *in, lfuse__kernel_op *op, const lfuse__tensor_loop *l)
+static lfuse_status finish_op(lfuse_instance *in, const lfuse__step *step, lfuse__kernel_op *op, const lfuse__tensor_loop *l)
 {
     int i;
 
@@ -52,6 +52,7 @@ static lfuse_status finish_op(lfuse_instance *in, lfuse__kernel_op *op, const lf
         op->g.gathered_strides[i] = l->walks[i].gathered_stride;
         lfuse__use_memory(in, &op->starts[i].memory);
     }
+    LFUSE__TRY(lfuse__kernel_op_reports(in, step, op));
     return lfuse__body_kernel(in->plan->body, in->plan->dev, op->family, &op->k, &op->kernel);
 }
 
@@ -77,7 +78,7 @@ static lfuse_status furnish_declared(lfuse_instance *in, const lfuse__step *step
     }
     for (i = 0; i < l->nwalks; i++) /* also where the loop is one element, along which nothing is stepped */
         if (op->k.operands[i].inner == LFUSE__STRIDE_UNIT) op->g.strides[i][merged.rank - 1] = 1;
-    return finish_op(in, op, l);
+    return finish_op(in, step, op, l);
 }
 
 static lfuse__stride_class stride_class(int64_t stride)
@@ -104,7 +105,7 @@ static lfuse_status furnish_merged(lfuse_instance *in, const lfuse__step *step, 
                                       ? LFUSE__STRIDE_REPEAT : stride_class(l->walks[i].strides[l->rank - 1]);
         for (k = 0; k < l->rank; k++) op->g.strides[i][k] = l->walks[i].strides[k];
     }
-    return finish_op(in, op, l);
+    return finish_op(in, step, op, l);
 }
 
 lfuse_status lfuse__furnish_copy(lfuse_instance *in, const lfuse__step *step, int rank, const int64_t *extents,

@@ -482,6 +482,14 @@ static lfuse_status replay_list(lfuse_recording *r, lfuse_stream *s)
     return spoil(r, submit_all(r, s));
 }
 
+/* Reports of a native graph's kernels belong to the stream that it is launched on. */
+static lfuse_status watch(lfuse_recording *r, lfuse_stream *s)
+{
+    for (size_t i = 0; i < r->count; i++)
+        if (r->commands[i].is_run) LFUSE__TRY(lfuse__instance_watch(r->commands[i].as.run.instance, s));
+    return LFUSE_OK;
+}
+
 static lfuse_status replay_native(lfuse_recording *r, lfuse_stream *s)
 {
     if (r->changed || !r->native || lists_changed(r)) {
@@ -494,6 +502,7 @@ static lfuse_status replay_native(lfuse_recording *r, lfuse_stream *s)
         }
         if (status != LFUSE_OK) return begun ? spoil(r, status) : status;
     }
+    LFUSE__TRY(watch(r, s));
     lfuse_status status = lfuse__native_launch(s, r->native);
     forget_tables(r);
     return spoil(r, status);

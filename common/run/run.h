@@ -72,6 +72,8 @@ lfuse_plan *lfuse__instance_plan(const lfuse_instance *instance);
 /* Counted, because a recording keeps the instances of its runs when the plan has made others since. */
 void lfuse__instance_retain(lfuse_instance *instance);
 void lfuse__instance_release(lfuse_instance *instance);
+/* The stream is given work of the instance: it will ask for what that work reports. */
+lfuse_status lfuse__instance_watch(lfuse_instance *instance, lfuse_stream *stream);
 /*
  * What the instance believes to be in its tables on the device is no longer so: the next submit writes them. Called
  * around native graphs, which hold the writes of the submit that was captured.

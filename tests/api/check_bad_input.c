@@ -130,6 +130,7 @@ START_TEST(nulls)
     REFUSED(lfuse_stream_create(device, NULL), LFUSE_ERR_INVALID);
     REFUSED(lfuse_stream_synchronize(NULL), LFUSE_ERR_INVALID);
     REFUSED(lfuse_stream_query(NULL), LFUSE_ERR_INVALID);
+    REFUSED(lfuse_stream_check(NULL), LFUSE_ERR_INVALID);
     REFUSED(lfuse_event_create(NULL, &e), LFUSE_ERR_INVALID);
     REFUSED(lfuse_event_record(NULL, stream), LFUSE_ERR_INVALID);
     REFUSED(lfuse_event_wait(NULL, stream), LFUSE_ERR_INVALID);

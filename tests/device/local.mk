@@ -13,3 +13,8 @@ check_PROGRAMS += tests/device/check_stub
 TESTS += tests/device/check_stub
 tests_device_check_stub_SOURCES = %reldir%/check_stub.c
 tests_device_check_stub_LDADD = tests/stub/libstub.la $(LDADD)
+
+check_PROGRAMS += tests/device/check_report
+TESTS += tests/device/check_report
+tests_device_check_report_SOURCES = %reldir%/check_report.c
+tests_device_check_report_LDADD = tests/stub/libstub.la $(LDADD)

@@ -93,6 +93,7 @@ static int use(objects *o)
     REFUSED(lfuse_stream_wrap(o->device, NULL, &stream));
     REFUSED(lfuse_stream_synchronize(o->stream));
     REFUSED(lfuse_stream_query(o->stream));
+    REFUSED(lfuse_stream_check(o->stream));
     REFUSED(lfuse_event_create(o->device, &event));
     REFUSED(lfuse_event_record(o->event, o->stream));
     REFUSED(lfuse_event_wait(o->event, o->stream));

@@ -1,0 +1,221 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What kernels report of their data, and when a stream says so. */
+#ifdef HAVE_CONFIG_H
+#include "config.h"
+#endif
+
+#include <string.h>
+
+#include "common/base/error.h"
+#include "common/device/device.h"
+#include "libfuse.h"
+#include "tests/stub/faults.h"
+#include "tests/support/main.h"
+
+#define ck_ok(call)                                                                                                    \
+    do {                                                                                                               \
+        lfuse_status ok_status_ = (call);                                                                              \
+        ck_assert_msg(ok_status_ == LFUSE_OK, "%s: %s", lfuse_status_name(ok_status_), lfuse_last_error());            \
+    } while (0)
+
+/* Looks up W(1) ... W(1) + W(2) - 1 of ten; W(0) is the reports' offset, W(3) the reporter. */
+static const char looking[] =
+    "KERNEL(looking, 1, 4, PARAMS_1)\n"
+    "{\n"
+    "    memory reports = BUFFER(0) + W(0);\n"
+    "    for (u64 i = GROUP(); i < W(2); i += GROUPS()) LOOK_UP((i64)(W(1) + i), 10, reports, W(3), i);\n"
+    "}\n";
+
+static lfuse_device *dev;
+static lfuse_stream *stream;
+static lfuse__program *program;
+static lfuse__kernel *kernel;
+static lfuse__reports *reports[2];
+static int released;
+
+static void describe(void *data, uint64_t reporter, lfuse__strbuf *text)
+{
+    lfuse__strbuf_format(text, "%s %d", (const char *)data, (int)reporter);
+}
+
+static void release(void *data)
+{
+    (void)data;
+    released++;
+}
+
+static void begin(void)
+{
+    static char first[] = "first", second[] = "second";
+    const lfuse__reports_owner owners[2] = {{first, describe, release}, {second, describe, release}};
+    test_stub_begin();
+    released = 0;
+    ck_ok(lfuse_device_open("stub:0", &dev));
+    ck_ok(lfuse_stream_create(dev, &stream));
+    ck_ok(lfuse__program_get(dev, looking, &program));
+    ck_ok(lfuse__kernel_create(program, "looking", &kernel));
+    for (int i = 0; i < 2; i++) ck_ok(lfuse__reports_create(dev, &owners[i], &reports[i]));
+}
+
+static void end(void)
+{
+    for (int i = 0; i < 2; i++) lfuse__reports_release(reports[i]);
+    lfuse__kernel_destroy(kernel);
+    lfuse__program_release(program);
+    lfuse_stream_destroy(stream);
+    ck_assert_int_eq(released, 2);
+    lfuse_device_close(dev);
+    test_stub_end();
+}
+
+static uint64_t calls(lfuse__stub_slot slot)
+{
+    lfuse__stub_counters c;
+    lfuse__stub_counters_get(&c);
+    return c.calls[slot];
+}
+
+static lfuse_status look(lfuse_stream *s, int which, uint64_t from, uint64_t count, uint64_t reporter)
+{
+    const lfuse__range *range = lfuse__reports_range(reports[which]);
+    lfuse__bmem *buffers[] = {range->mem};
+    const uint64_t words[] = {range->offset, from, count, reporter};
+    const lfuse__launch_args args = {.groups = 4, .group = 1, .nbuffers = 1, .nwords = 4, .buffers = buffers,
+                                     .words = words};
+    LFUSE__TRY(lfuse__stream_watch(s, reports[which]));
+    return lfuse__launch(s, kernel, &args);
+}
+
+static void expect(lfuse_status status, const char *message)
+{
+    ck_assert_msg(status == LFUSE_ERR_INDEX, "%s: %s", lfuse_status_name(status), lfuse_last_error());
+    ck_assert_str_eq(lfuse_last_error(), message);
+}
+
+START_TEST(first_one_wins)
+{
+    begin();
+    ck_ok(look(stream, 0, 0, 10, 3));
+    ck_ok(lfuse_stream_synchronize(stream));
+    ck_ok(look(stream, 1, 0, 10, 3));
+    ck_ok(look(stream, 0, 7, 4, 5)); /* element 3 asks for 10 */
+    ck_ok(look(stream, 0, (uint64_t)-1, 1, 6));
+    ck_ok(look(stream, 1, (uint64_t)-2, 1, 7));
+    expect(lfuse_stream_synchronize(stream), "second 7: element 0 looks up index -2 of 10");
+    ck_ok(lfuse_stream_synchronize(stream));
+    ck_ok(look(stream, 0, 0, 10, 1)); /* what was not told is gone too */
+    ck_ok(look(stream, 1, 0, 10, 1));
+    ck_ok(lfuse_stream_synchronize(stream));
+    ck_ok(look(stream, 0, 9, 2, 8));
+    ck_ok(look(stream, 1, 9, 2, 9));
+    expect(lfuse_stream_synchronize(stream), "first 8: element 1 looks up index 10 of 10");
+    end();
+}
+END_TEST
+
+START_TEST(nothing_is_read_without_look_ups)
+{
+    begin();
+    const uint64_t reads = calls(LFUSE__STUB_read);
+    ck_ok(lfuse_stream_synchronize(stream));
+    ck_ok(lfuse_stream_check(stream));
+    ck_assert_uint_eq(calls(LFUSE__STUB_read), reads);
+    ck_ok(look(stream, 0, 0, 10, 3));
+    ck_ok(lfuse_stream_synchronize(stream));
+    ck_ok(lfuse_stream_synchronize(stream));
+    ck_assert_uint_eq(calls(LFUSE__STUB_read), reads + 1);
+    end();
+}
+END_TEST
+
+START_TEST(asking_does_not_wait)
+{
+    lfuse_stream *lazy;
+    lfuse_status status;
+    begin();
+    lfuse__stub.lazy = true;
+    ck_ok(lfuse_stream_create(dev, &lazy));
+    ck_ok(look(lazy, 0, 0, 10, 1));
+    ck_ok(look(lazy, 0, 5, 10, 2));
+    ck_ok(look(lazy, 1, 5, 10, 3));
+    const uint64_t syncs = calls(LFUSE__STUB_stream_sync);
+    int asked = 0;
+    while ((status = lfuse_stream_check(lazy)) == LFUSE_NOT_READY) {
+        ck_assert_uint_eq(calls(LFUSE__STUB_stream_sync), syncs);
+        asked++;
+    }
+    ck_assert_int_ge(asked, 2);
+    expect(status, "first 2: element 8 looks up index 13 of 10");
+    ck_ok(lfuse_stream_synchronize(lazy));
+    lfuse_stream_destroy(lazy);
+    end();
+}
+END_TEST
+
+/* A stream that goes takes what it watches with it; another stream asks for itself. */
+START_TEST(streams_apart)
+{
+    lfuse_stream *other;
+    begin();
+    ck_ok(lfuse_stream_create(dev, &other));
+    ck_ok(look(other, 0, 10, 1, 1));
+    ck_ok(lfuse_stream_synchronize(stream));
+    ck_ok(look(stream, 1, 0, 1, 1));
+    expect(lfuse_stream_synchronize(other), "first 1: element 0 looks up index 10 of 10");
+    ck_ok(look(other, 0, 10, 1, 1));
+    lfuse_stream_destroy(other);
+    ck_ok(lfuse_stream_synchronize(stream));
+    end();
+}
+END_TEST
+
+/* What the caller captures runs whenever he likes: the stream asks from then on. */
+START_TEST(captured)
+{
+    lfuse__stub_native native = {.capturing = true};
+    lfuse_stream *wrapped;
+    begin();
+    ck_ok(lfuse_stream_wrap(dev, &native, &wrapped));
+    ck_ok(look(wrapped, 0, 9, 2, 4));
+    native.capturing = false;
+    ck_ok(lfuse_stream_synchronize(wrapped));
+    for (int turn = 0; turn < 2; turn++) {
+        lfuse__stub_native_run(&native);
+        expect(lfuse_stream_synchronize(wrapped), "first 4: element 1 looks up index 10 of 10");
+        ck_ok(lfuse_stream_check(wrapped));
+    }
+    lfuse_stream_destroy(wrapped);
+    lfuse__stub_native_clear(&native);
+    end();
+}
+END_TEST
+
+START_TEST(failing_reads)
+{
+    begin();
+    ck_ok(look(stream, 0, 10, 1, 1));
+    lfuse__stub_fail(LFUSE__STUB_read, 1, false, LFUSE_ERR_DEVICE);
+    ck_assert_int_eq(lfuse_stream_synchronize(stream), LFUSE_ERR_DEVICE);
+    lfuse__stub_fail(LFUSE__STUB_fill, 1, false, LFUSE_ERR_DEVICE);
+    ck_assert_int_eq(lfuse_stream_synchronize(stream), LFUSE_ERR_DEVICE);
+    expect(lfuse_stream_synchronize(stream), "first 1: element 0 looks up index 10 of 10");
+    ck_ok(lfuse_stream_synchronize(stream));
+    end();
+}
+END_TEST
+
+static Suite *suite_report(void)
+{
+    Suite *suite = suite_create("reports");
+    TCase *tcase = tcase_create("stub");
+    tcase_add_test(tcase, first_one_wins);
+    tcase_add_test(tcase, nothing_is_read_without_look_ups);
+    tcase_add_test(tcase, asking_does_not_wait);
+    tcase_add_test(tcase, streams_apart);
+    tcase_add_test(tcase, captured);
+    tcase_add_test(tcase, failing_reads);
+    suite_add_tcase(suite, tcase);
+    return suite;
+}
+
+TEST_MAIN(CK_NOFORK, suite_report)
