@@ -41,6 +41,11 @@ lfuse_status lfuse_plan_run(lfuse_plan *plan, lfuse_stream *stream, const lfuse_
     return lfuse__plan_run(plan, stream, bindings, count);
 }
 
+uint64_t lfuse_plan_scratch(lfuse_plan *plan, lfuse_stream *stream)
+{
+    return plan && stream ? lfuse_instance_scratch(lfuse__plan_instance(plan, stream)) : 0;
+}
+
 lfuse_status lfuse_instance_create(lfuse_plan *plan, lfuse_stream *stream, const lfuse_binding *bindings, int count,
                                    lfuse_instance **instance)
 {
@@ -60,6 +65,16 @@ lfuse_status lfuse_instance_refresh(lfuse_instance *instance)
 {
     NEED(instance);
     return lfuse__instance_refresh(instance);
+}
+
+uint64_t lfuse_instance_scratch(const lfuse_instance *instance)
+{
+    return instance ? lfuse__instance_scratch_bytes(instance) : 0;
+}
+
+uint64_t lfuse_instance_prepared(const lfuse_instance *instance)
+{
+    return instance ? lfuse__instance_prepared_bytes(instance) : 0;
 }
 
 void lfuse_instance_destroy(lfuse_instance *instance)

@@ -11,7 +11,7 @@ typedef struct lfuse__env {
     const char *cache;     /* LFUSE_CACHE: 0 (off), ro, rw */
     const char *cache_dir; /* LFUSE_CACHE_DIR, else $XDG_CACHE_HOME/libfuse, else $HOME/.cache/libfuse, else NULL */
     const char *dump;      /* LFUSE_DUMP: a folder that receives the kernels' sources */
-    const char *fuse;      /* LFUSE_FUSE: none, or passes to leave out: -pointwise,-epilogue */
+    const char *fuse;      /* LFUSE_FUSE: none, or passes to leave out, each with a minus */
     const char *effort;    /* LFUSE_EFFORT: estimate, measure */
     bool sync;             /* LFUSE_SYNC: every launch is waited for, so that an error names its step */
 } lfuse__env;

@@ -58,6 +58,16 @@ uint64_t lfuse__instance_scratch_bytes(const lfuse_instance *in)
     return in->scratch_bytes;
 }
 
+uint64_t lfuse__instance_prepared_bytes(const lfuse_instance *in)
+{
+    uint64_t bytes = 0;
+    int i;
+
+    for (i = 0; i < in->nbuffers; i++)
+        if (in->buffers[i].prepared) bytes += in->buffers[i].bytes;
+    return bytes;
+}
+
 void lfuse__instance_forget(lfuse_instance *in)
 {
     int i;

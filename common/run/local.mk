@@ -3,6 +3,6 @@ libfuse_core_la_SOURCES += %reldir%/list.c %reldir%/record.c %reldir%/tensor.c %
 libfuse_core_la_SOURCES += \
 	%reldir%/run.h %reldir%/body.c %reldir%/body.h %reldir%/bind.c %reldir%/cache.h %reldir%/choose.c \
 	%reldir%/chunks.c %reldir%/chunks.h %reldir%/classes.c %reldir%/furnish.c %reldir%/gemm.c %reldir%/idle.c \
-	%reldir%/immediate.c %reldir%/instance.c %reldir%/instance.h %reldir%/launch.c %reldir%/lists.c %reldir%/look_ups.c \
-	%reldir%/loop.c %reldir%/loop.h %reldir%/overlap.c %reldir%/plan.c %reldir%/pointwise.c %reldir%/race.c \
-	%reldir%/sizes.c %reldir%/walk.c
+	%reldir%/immediate.c %reldir%/instance.c %reldir%/instance.h %reldir%/launch.c %reldir%/lists.c \
+	%reldir%/look_ups.c %reldir%/loop.c %reldir%/loop.h %reldir%/options.c %reldir%/overlap.c %reldir%/plan.c \
+	%reldir%/pointwise.c %reldir%/race.c %reldir%/sizes.c %reldir%/walk.c

@@ -8,7 +8,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "common/base/env.h"
 #include "common/base/error.h"
 #include "common/run/instance.h"
 
@@ -27,63 +26,6 @@ struct lfuse__plan_streams {
     _Atomic(entry *) first;
     pthread_mutex_t lock; /* of making entries */
 };
-
-/* ---- options ---- */
-
-static const struct pass {
-    const char *name;
-    unsigned bit;
-} passes[] = {
-    { "pointwise", LFUSE_NO_POINTWISE_FUSION }, { "epilogue", LFUSE_NO_EPILOGUE }, { "views", LFUSE_NO_VIEW_FUSION },
-    { "rows", LFUSE_NO_ROW_FUSION }, { "products", LFUSE_NO_SMALL_PRODUCTS }, { "gathers", LFUSE_NO_GATHER_FUSION },
-    { "bundles", LFUSE_NO_BUNDLES },
-};
-enum { PASSES = sizeof passes / sizeof passes[0], ALL_PASSES = (1 << PASSES) - 1 };
-
-static unsigned bit_of(const char *name, size_t length)
-{
-    int i;
-
-    for (i = 0; i < PASSES; i++)
-        if (strlen(passes[i].name) == length && !memcmp(passes[i].name, name, length)) return passes[i].bit;
-    return 0;
-}
-
-/* LFUSE_FUSE: "none", or passes to leave out, each with a minus. Unknown words are passed over. */
-static unsigned disabled_by_environment(const char *text)
-{
-    unsigned bits = 0;
-
-    if (!text) return 0;
-    if (!strcmp(text, "none")) return ALL_PASSES;
-    while (*text) {
-        const size_t length = strcspn(text, ",");
-        if (*text == '-' && length > 1) bits |= bit_of(text + 1, length - 1);
-        text += length + (text[length] == ',');
-    }
-    return bits;
-}
-
-static lfuse_status check_options(const lfuse_plan_options *o)
-{
-    if (o->effort > LFUSE_EFFORT_MEASURE || (int)o->effort < 0)
-        return lfuse__error(LFUSE_ERR_INVALID, "effort %d is none", (int)o->effort);
-    if (o->disable & ~(unsigned)ALL_PASSES)
-        return lfuse__error(LFUSE_ERR_INVALID, "disable 0x%x names passes that are none (0x%x are)", o->disable,
-                            (unsigned)ALL_PASSES);
-    return LFUSE_OK;
-}
-
-static void effective(const lfuse_plan_options *given, lfuse_plan_options *o)
-{
-    const lfuse__env *env = lfuse__env_get();
-
-    memset(o, 0, sizeof *o);
-    if (given) *o = *given;
-    o->disable |= disabled_by_environment(env->fuse);
-    if (o->effort == LFUSE_EFFORT_DEFAULT)
-        o->effort = env->effort && !strcmp(env->effort, "measure") ? LFUSE_EFFORT_MEASURE : LFUSE_EFFORT_ESTIMATE;
-}
 
 /* ---- making ---- */
 
@@ -122,8 +64,7 @@ lfuse_status lfuse__plan_create(lfuse_device *dev, const lfuse_graph *graph, con
     lfuse_plan *p;
 
     LFUSE__TRY(lfuse__device_usable(dev));
-    if (options) LFUSE__TRY(check_options(options));
-    effective(options, &o);
+    LFUSE__TRY(lfuse__options_settle(options, &o));
     p = calloc(1, sizeof *p);
     if (!p) return lfuse__error(LFUSE_ERR_MEMORY, "out of host memory (%zu bytes)", sizeof *p);
     atomic_init(&p->references, 1);
@@ -207,6 +148,13 @@ static void sweep(lfuse_plan *plan)
         e->held = NULL;
     }
     lfuse__error_restore(&saved);
+}
+
+const lfuse_instance *lfuse__plan_instance(lfuse_plan *plan, lfuse_stream *s)
+{
+    const entry *e = find(plan, s);
+
+    return e ? e->instance : NULL;
 }
 
 static lfuse_status make_entry(lfuse_plan *plan, lfuse_stream *s, entry **made)

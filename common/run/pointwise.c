@@ -57,7 +57,8 @@ static lfuse_status finish_op(lfuse_instance *in, const lfuse__step *step, lfuse
 }
 
 /* The class that was compiled with the plan, with the axes merged as it was. */
-static lfuse_status furnish_declared(lfuse_instance *in, const lfuse__step *step, const lfuse__tensor_loop *l, bool large)
+static lfuse_status furnish_declared(lfuse_instance *in, const lfuse__step *step, const lfuse__tensor_loop *l,
+                                     bool large)
 {
     lfuse__wanted wanted[LFUSE__WANTED_MAX];
     lfuse__kernel_op *op;
@@ -87,7 +88,8 @@ static lfuse__stride_class stride_class(int64_t stride)
 }
 
 static lfuse_status furnish_merged(lfuse_instance *in, const lfuse__step *step, lfuse__family family,
-                                   const lfuse__body *body, const int *number_index, const lfuse__tensor_loop *l, bool large)
+                                   const lfuse__body *body, const int *number_index, const lfuse__tensor_loop *l,
+                                   bool large)
 {
     lfuse__kernel_op *op;
     int i, k;

@@ -28,10 +28,14 @@ struct lfuse_plan {
     atomic_int references;
     struct lfuse__plan_streams *streams; /* the instance of each stream */
 };
+/* options.c: what is asked for, and what the environment adds. ERR_INVALID. */
+lfuse_status lfuse__options_settle(const lfuse_plan_options *given, lfuse_plan_options *o);
 /* What the public functions of these names do, and transfer.c's copies of strided tensors. */
 lfuse_status lfuse__plan_create(lfuse_device *dev, const lfuse_graph *graph, const lfuse_plan_options *options,
                                 lfuse_plan **plan);
 lfuse_status lfuse__plan_run(lfuse_plan *plan, lfuse_stream *stream, const lfuse_binding *bindings, int count);
+/* What the plan keeps for the stream, NULL: nothing ran there yet. */
+const lfuse_instance *lfuse__plan_instance(lfuse_plan *plan, lfuse_stream *stream);
 /* The user's handle goes, and the instances that the plan keeps. */
 void lfuse__plan_destroy(lfuse_plan *plan);
 void lfuse__plan_retain(lfuse_plan *plan);
@@ -68,6 +72,7 @@ lfuse_status lfuse__instance_submit(lfuse_instance *instance, const lfuse__slot 
 /* Makes what the strides of the slots need, which a submit does too, but not while the stream `s` captures. */
 lfuse_status lfuse__instance_ready(lfuse_instance *instance, const lfuse__slot *slots, lfuse_stream *s);
 uint64_t lfuse__instance_scratch_bytes(const lfuse_instance *instance);
+uint64_t lfuse__instance_prepared_bytes(const lfuse_instance *instance);
 lfuse_plan *lfuse__instance_plan(const lfuse_instance *instance);
 /* Counted, because a recording keeps the instances of its runs when the plan has made others since. */
 void lfuse__instance_retain(lfuse_instance *instance);

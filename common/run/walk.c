@@ -145,7 +145,8 @@ static int64_t elements_there(const lfuse_instance *in, const lfuse__operand *o)
 }
 
 /* The copy of a bound tensor that the step has already, or a new one. */
-static lfuse_status take_copy(lfuse_instance *in, const lfuse__operand *o, lfuse__stand_ins *copies, lfuse__stand_in **copy)
+static lfuse_status take_copy(lfuse_instance *in, const lfuse__operand *o, lfuse__stand_ins *copies,
+                              lfuse__stand_in **copy)
 {
     lfuse__stand_in *c;
     int i;
@@ -264,7 +265,8 @@ lfuse__start lfuse__start_of(const lfuse__walk *w)
 }
 
 /* The tensor as it is bound, and its contiguous copy. */
-static void both_ends(const lfuse_instance *in, const lfuse__stand_in *c, int rank, lfuse__walk *bound, lfuse__walk *copy)
+static void both_ends(const lfuse_instance *in, const lfuse__stand_in *c, int rank, lfuse__walk *bound,
+                      lfuse__walk *copy)
 {
     memset(bound, 0, sizeof *bound);
     bound->memory = (lfuse__memory){ LFUSE__PLACE_BOUND, c->name };

@@ -21,15 +21,18 @@ typedef enum lfuse_effort {
     LFUSE_EFFORT_MEASURE = 2   /**< product algorithms are timed once for each size on each device handle */
 } lfuse_effort;
 
-/** Passes that can be left out, to compare and to find faults; also LFUSE_FUSE=none or a list like -pointwise,-epilogue. */
+/**
+ * Passes that can be left out, to compare and to find faults; also by the environment: LFUSE_FUSE=none, or a list of
+ * the names that are given here, each with a minus: -pointwise,-epilogue. Results stay within the bounds of lfuse(7).
+ */
 enum {
-    LFUSE_NO_POINTWISE_FUSION = 1, /**< every function its own kernel */
-    LFUSE_NO_EPILOGUE = 2,         /**< bias and activation stay out of the vendor's product */
-    LFUSE_NO_VIEW_FUSION = 4,      /**< slices, concatenations and the like are copies */
-    LFUSE_NO_ROW_FUSION = 8,       /**< every reduction its own kernel, from memory to memory */
-    LFUSE_NO_SMALL_PRODUCTS = 16,  /**< products with few columns stay with the vendor's library */
-    LFUSE_NO_GATHER_FUSION = 32,   /**< every look-up its own kernel */
-    LFUSE_NO_BUNDLES = 64          /**< independent kernels keep their own launches */
+    LFUSE_NO_POINTWISE_FUSION = 1, /**< pointwise: every function its own kernel */
+    LFUSE_NO_EPILOGUE = 2,         /**< epilogue: bias and activation stay out of the vendor's product */
+    LFUSE_NO_VIEW_FUSION = 4,      /**< views: slices, concatenations and the like are copies */
+    LFUSE_NO_ROW_FUSION = 8,       /**< rows: every reduction its own kernel, from memory to memory */
+    LFUSE_NO_SMALL_PRODUCTS = 16,  /**< products: those with few columns stay with the vendor's library */
+    LFUSE_NO_GATHER_FUSION = 32,   /**< gathers: every look-up its own kernel */
+    LFUSE_NO_BUNDLES = 64          /**< bundles: independent kernels keep their own launches */
 };
 
 /** Zero it, then set what differs. */
@@ -112,6 +115,12 @@ LFUSE_API LFUSE_MUST_CHECK lfuse_status lfuse_plan_run(lfuse_plan *plan, lfuse_s
                                                        const lfuse_binding *bindings, int count);
 
 /**
+ * Bytes of the stream's scratch memory that the last run of the plan there took: the peak of all values between
+ * kernels, those that are not in use together sharing memory. 0 before the first run, and when nothing lies between kernels.
+ */
+LFUSE_API uint64_t lfuse_plan_scratch(lfuse_plan *plan, lfuse_stream *stream);
+
+/**
  * A plan bound to sizes, lists and frozen inputs on a stream; `bindings` must give these and may give the rest, which is
  * then only used to tell the sizes. A second run allocates nothing, compiles nothing and never waits for the device.
  */
@@ -123,6 +132,10 @@ LFUSE_API LFUSE_MUST_CHECK lfuse_status lfuse_instance_run(lfuse_instance *insta
                                                            int count);
 /** Computes anew what was made of frozen inputs, after the caller changed their contents. In stream order. */
 LFUSE_API LFUSE_MUST_CHECK lfuse_status lfuse_instance_refresh(lfuse_instance *instance);
+/** As lfuse_plan_scratch, of a run of the instance; known as soon as it is made. */
+LFUSE_API uint64_t lfuse_instance_scratch(const lfuse_instance *instance);
+/** Bytes of device memory that the instance owns for what is made of frozen inputs once. */
+LFUSE_API uint64_t lfuse_instance_prepared(const lfuse_instance *instance);
 /** Legal while a run of it is unfinished. */
 LFUSE_API void lfuse_instance_destroy(lfuse_instance *instance);
 

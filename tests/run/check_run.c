@@ -235,6 +235,41 @@ START_TEST(a_dense_layer_in_every_way)
 }
 END_TEST
 
+START_TEST(scratch_is_reported)
+{
+    const lfuse_size n = lfuse_size_var(g, "n", 1, 100000);
+    const lfuse_value x = lfuse_input(g, "x", LFUSE_F32, 1, LFUSE_DIMS(n)), w = lfuse_frozen(g, "w", LFUSE_F32, 1,
+        LFUSE_DIMS(64));
+    lfuse_tensor *tx = ramp(1, SHAPE(1000), 0, 0.01f), *ty = tensor(1, SHAPE(1000)), *tw = ramp(1, SHAPE(64), 1, 1),
+                 *tz = tensor(1, SHAPE(64));
+    const lfuse_binding b[] = { lfuse_bind_tensor("x", tx), lfuse_bind_tensor("w", tw), lfuse_bind_tensor("y", ty),
+                                lfuse_bind_tensor("z", tz) };
+    lfuse_instance *in;
+    lfuse_plan *plan;
+
+    lfuse_output(g, "y", lfuse_exp(lfuse_neg(lfuse_exp(lfuse_neg(x)))));
+    lfuse_output(g, "z", lfuse_neg(lfuse_exp(w)));
+    plan = plan_with(LFUSE_NO_POINTWISE_FUSION);
+    ck_assert_uint_eq(lfuse_plan_scratch(plan, stream), 0);
+    OK(lfuse_plan_run(plan, stream, b, 4));
+    ck_assert_uint_eq(lfuse_plan_scratch(plan, stream), 4096 + 4000); /* two values at a time, in pages of 256 */
+    OK(lfuse_instance_create(plan, stream, b, 4, &in));
+    ck_assert_uint_eq(lfuse_instance_scratch(in), 4096 + 4000);
+    ck_assert_uint_eq(lfuse_instance_prepared(in) % 256, 0);
+    ck_assert_uint_gt(lfuse_instance_prepared(in), 0);
+    lfuse_instance_destroy(in);
+    lfuse_plan_destroy(plan);
+    plan = plan_with(0);
+    OK(lfuse_plan_run(plan, stream, b, 4));
+    ck_assert_uint_eq(lfuse_plan_scratch(plan, stream), 0);
+    ck_assert_uint_eq(lfuse_plan_scratch(NULL, stream), 0);
+    ck_assert_uint_eq(lfuse_instance_scratch(NULL), 0);
+    ck_assert_uint_eq(lfuse_instance_prepared(NULL), 0);
+    lfuse_plan_destroy(plan);
+    lfuse_tensor_destroy(tx), lfuse_tensor_destroy(ty), lfuse_tensor_destroy(tw), lfuse_tensor_destroy(tz);
+}
+END_TEST
+
 START_TEST(frozen_inputs_are_prepared_once)
 {
     lfuse_value x = lfuse_input(g, "x", LFUSE_F32, 1, LFUSE_DIMS(10)), w = lfuse_frozen(g, "w", LFUSE_F32, 1,
@@ -1096,6 +1131,7 @@ static Suite *suite_run(void)
     tcase_add_test(c, a_chain_is_one_launch);
     tcase_add_test(c, shapes_broadcast);
     tcase_add_test(c, a_dense_layer_in_every_way);
+    tcase_add_test(c, scratch_is_reported);
     tcase_add_test(c, frozen_inputs_are_prepared_once);
     tcase_add_test(c, lists_in_one_launch);
     tcase_add_test(c, lists_by_slots);

@@ -1,0 +1,81 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#ifdef HAVE_CONFIG_H
+#include "config.h"
+#endif
+
+/* Options of a plan, with what the environment adds to them. */
+#include <string.h>
+
+#include "common/base/env.h"
+#include "common/base/error.h"
+#include "common/base/log.h"
+#include "common/run/run.h"
+
+static const struct pass {
+    const char *name;
+    unsigned bit;
+} passes[] = {
+    { "pointwise", LFUSE_NO_POINTWISE_FUSION }, { "epilogue", LFUSE_NO_EPILOGUE },
+    { "views", LFUSE_NO_VIEW_FUSION },          { "rows", LFUSE_NO_ROW_FUSION },
+    { "products", LFUSE_NO_SMALL_PRODUCTS },    { "gathers", LFUSE_NO_GATHER_FUSION },
+    { "bundles", LFUSE_NO_BUNDLES },
+};
+enum { PASSES = sizeof passes / sizeof passes[0] };
+
+static unsigned all_passes(void)
+{
+    unsigned bits = 0;
+    int i;
+
+    for (i = 0; i < PASSES; i++) bits |= passes[i].bit;
+    return bits;
+}
+
+static unsigned bit_of(const char *name, size_t length)
+{
+    int i;
+
+    for (i = 0; i < PASSES; i++)
+        if (strlen(passes[i].name) == length && !memcmp(passes[i].name, name, length)) return passes[i].bit;
+    return 0;
+}
+
+/* LFUSE_FUSE: "none", or passes to leave out, each with a minus. */
+static unsigned disabled_by_environment(const char *text)
+{
+    unsigned bits = 0, bit;
+
+    if (!text) return 0;
+    if (!strcmp(text, "none")) return all_passes();
+    while (*text) {
+        const size_t length = strcspn(text, ",");
+        bit = *text == '-' ? bit_of(text + 1, length - 1) : 0;
+        if (length && !bit) lfuse__log(LFUSE_LOG_WARN, "LFUSE_FUSE: \"%.*s\" leaves out no pass", (int)length, text);
+        bits |= bit;
+        text += length + (text[length] == ',');
+    }
+    return bits;
+}
+
+static lfuse_status check(const lfuse_plan_options *o)
+{
+    if (o->effort > LFUSE_EFFORT_MEASURE || (int)o->effort < 0)
+        return lfuse__error(LFUSE_ERR_INVALID, "effort %d is none", (int)o->effort);
+    if (o->disable & ~all_passes())
+        return lfuse__error(LFUSE_ERR_INVALID, "disable 0x%x names passes that are none (0x%x are)", o->disable,
+                            all_passes());
+    return LFUSE_OK;
+}
+
+lfuse_status lfuse__options_settle(const lfuse_plan_options *given, lfuse_plan_options *o)
+{
+    const lfuse__env *env = lfuse__env_get();
+
+    if (given) LFUSE__TRY(check(given));
+    memset(o, 0, sizeof *o);
+    if (given) *o = *given;
+    o->disable |= disabled_by_environment(env->fuse);
+    if (o->effort == LFUSE_EFFORT_DEFAULT)
+        o->effort = env->effort && !strcmp(env->effort, "measure") ? LFUSE_EFFORT_MEASURE : LFUSE_EFFORT_ESTIMATE;
+    return LFUSE_OK;
+}
