@@ -154,6 +154,7 @@ static lfuse_status settle_sizes(lfuse_instance *in, const lfuse_binding *bindin
     for (i = 0; i < plan->nnames; i++) /* first what does not depend on sizes */
         if (in->slots[i].tensor || in->slots[i].list) LFUSE__TRY(lfuse__bind_check(plan, i, &in->slots[i], NULL));
     LFUSE__TRY(lfuse__sizes_solve(plan, in->slots, bindings, count, in->sizes));
+    LFUSE__TRY(lfuse__graph_check_sizes(plan->graph, in->sizes));
     for (i = 0; i < plan->nnames; i++) {
         LFUSE__TRY(describe(in, i));
         if (in->slots[i].tensor) LFUSE__TRY(lfuse__bind_check(plan, i, &in->slots[i], in->bound[i].shape));
