@@ -8,9 +8,15 @@
 
 #include "bench/bench.h"
 
-enum { FIXTURE_MAX_IO = 40, FIXTURE_MAX_SETS = 64 };
+enum { FIXTURE_MAX_IO = 96, FIXTURE_MAX_SETS = 64 };
 
-typedef enum fixture_role { FIXTURE_INPUT, FIXTURE_FROZEN, FIXTURE_OUTPUT, FIXTURE_NUMBER } fixture_role;
+typedef enum fixture_role {
+    FIXTURE_INPUT,
+    FIXTURE_FROZEN,
+    FIXTURE_OUTPUT,
+    FIXTURE_NUMBER,
+    FIXTURE_SCRATCH /* memory between the plans of a sequence: no part of the graph */
+} fixture_role;
 
 typedef struct fixture_io {
     char name[16];
@@ -31,6 +37,7 @@ typedef struct fixture {
     lfuse_graph *graph; /* the fixture's */
     int nio, nsets;
     bool judged; /* truth and bound of every output are there */
+    bool whole;  /* the leading axis is not one of independent rows: verified as one piece */
     fixture_io io[FIXTURE_MAX_IO];
 } fixture;
 
@@ -43,14 +50,25 @@ void fixture_destroy(void *f);
  */
 lfuse_status fixture_tensor(fixture *f, const char *name, fixture_role role, lfuse_type type, int rank,
                             const int64_t *shape, double scale, lfuse_value *value);
+/* An input of i32 or i64 with random indices from 0 to limit - 1. */
+lfuse_status fixture_indices(fixture *f, const char *name, lfuse_type type, int64_t count, int64_t limit,
+                             lfuse_value *value);
 lfuse_status fixture_number(fixture *f, const char *name, double number, lfuse_value *value);
 /* Makes and fills the device tensors of all sets; called once, after the declarations. */
 lfuse_status fixture_upload(fixture *f, int nsets);
-/* Bytes of one set. */
+/* Fills what set 0 writes with NaN: what a variant leaves unwritten must not pass for the last one's result. */
+lfuse_status fixture_poison(const fixture *f);
+/* Bytes of one set, scratch aside. */
 double fixture_bytes(const fixture *f);
 
 /* Adds the graph, planned with `options`, as a variant: made, verified, ready to be timed. */
 lfuse_status fixture_variant(fixture *f, bench_case *c, const char *name, const lfuse_plan_options *options);
+
+/*
+ * sequence.c: a variant that runs several plans, one after the other: what a framework does that launches each operator
+ * by itself. The names of the graphs are those of the fixture's tensors. The graphs stay the caller's.
+ */
+lfuse_status fixture_sequence(fixture *f, bench_case *c, const char *name, lfuse_graph *const *graphs, int count);
 
 /* verify.c: the outputs of set 0 against the oracle. Fills max_err, tol and ok of the variant. */
 lfuse_status fixture_verify(fixture *f, bench_variant *v);

@@ -9,9 +9,10 @@ bench_liboracle_la_CFLAGS = $(AM_CFLAGS) -ffp-contract=off
 
 bin_PROGRAMS += bench/lfuse-bench bench/lfuse-info
 bench_lfuse_bench_SOURCES = %reldir%/main.c %reldir%/bench.h %reldir%/case.c %reldir%/measure.c %reldir%/machine.c \
-	%reldir%/report.c %reldir%/json.c %reldir%/json.h %reldir%/timer.c %reldir%/timer.h %reldir%/copier.c %reldir%/copier.h %reldir%/fixture.c \
-	%reldir%/fixture.h %reldir%/verify.c %reldir%/native.c %reldir%/native.h %reldir%/suite_launch.c \
-	%reldir%/suite_pointwise.c %reldir%/suite_dense.c
+	%reldir%/report.c %reldir%/json.c %reldir%/json.h %reldir%/timer.c %reldir%/timer.h %reldir%/copier.c \
+	%reldir%/copier.h %reldir%/fixture.c %reldir%/fixture.h %reldir%/sequence.c %reldir%/verify.c \
+	%reldir%/native.c %reldir%/native.h %reldir%/suite_launch.c %reldir%/suite_pointwise.c \
+	%reldir%/suite_dense.c %reldir%/suite_stack.c %reldir%/suite_rows.c %reldir%/suite_embed.c
 if HAVE_CUDA
 bench_lfuse_bench_SOURCES += %reldir%/native_cuda.c
 endif

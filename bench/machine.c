@@ -59,7 +59,7 @@ static lfuse_status copy_rate(bench_device *d)
     if (status) goto destroy_fixture;
     s.from = f->io[0].tensors[0];
     s.to = f->io[1].tensors[0];
-    status = bench_copier_create(d, LFUSE_F32, elements, 1, &s.to, &s.from, &s.kernel);
+    status = bench_copier_create(d, 1, &s.to, &s.from, &s.kernel);
     if (!status) status = time_runs(d, copy_api, &s, 5, &api_us);
     if (!status) status = time_runs(d, copy_kernel, &s, 5, &kernel_us);
     if (!status) d->machine.copy_gbs = 8e-3 * (double)elements / (api_us < kernel_us ? api_us : kernel_us);

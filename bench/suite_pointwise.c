@@ -3,6 +3,7 @@
  * pointwise:OP:N[:TYPE]: one function over N elements, beside the API's own copy and our copy kernel over as many bytes
  * an element, in the same run. On CPUs of OpenCL also "resident", the vendor's own function over as many elements that
  * stay in the cores' caches: what computing alone takes. The fused kernel is held to the slower of it and the copies.
+ * Chains of 1, 4 and 16 functions (OP is chain1 ...) also "unfused", a launch a function.
  */
 #ifdef HAVE_CONFIG_H
 #include "config.h"
@@ -25,12 +26,28 @@ typedef struct function {
 static lfuse_value copy(lfuse_value x) { return x; }
 static lfuse_value scale(lfuse_value x) { return lfuse_mul(x, lfuse_constant(x.graph, 1.7)); }
 
+/* x = x * 1.01 + 0.1, then its root or its negative part cut off, and again: `count` functions in all. */
+static lfuse_value chain(lfuse_value x, int count)
+{
+    for (int i = 0; i < count; i++) {
+        if (i % 4 == 0) x = lfuse_mul(x, lfuse_constant(x.graph, 1.01));
+        else if (i % 4 == 1) x = lfuse_add(x, lfuse_constant(x.graph, 0.1));
+        else if (i % 4 == 2) x = lfuse_relu(x);
+        else x = lfuse_sqrt(x);
+    }
+    return x;
+}
+static lfuse_value chain1(lfuse_value x) { return chain(x, 1); }
+static lfuse_value chain4(lfuse_value x) { return chain(x, 4); }
+static lfuse_value chain16(lfuse_value x) { return chain(x, 16); }
+
 static const function functions[] = {
     {"copy", copy, NULL},         {"add", NULL, lfuse_add},         {"mul", NULL, lfuse_mul},
     {"scale", scale, NULL},       {"relu", lfuse_relu, NULL},       {"sqrt", lfuse_sqrt, NULL},
     {"exp", lfuse_exp, NULL},     {"tanh", lfuse_tanh, NULL},       {"gelu", lfuse_gelu, NULL},
     {"silu", lfuse_silu, NULL},   {"sigmoid", lfuse_sigmoid, NULL}, {"gelu_tanh", lfuse_gelu_tanh, NULL},
-    {"sin", lfuse_sin, NULL},     {"log", lfuse_log, NULL},         {"erf", lfuse_erf, NULL}};
+    {"sin", lfuse_sin, NULL},     {"log", lfuse_log, NULL},         {"erf", lfuse_erf, NULL},
+    {"chain1", chain1, NULL},     {"chain4", chain4, NULL},         {"chain16", chain16, NULL}};
 
 typedef struct pointwise {
     const function *f;
@@ -56,7 +73,7 @@ static lfuse_status parse(const char *problem, pointwise *p)
 {
     char name[16] = "", type[8] = "f32";
     long long elements = 0;
-    int fields = sscanf(problem, "pointwise:%15[a-z_]:%lld:%7[a-z0-9]", name, &elements, type);
+    int fields = sscanf(problem, "pointwise:%15[a-z0-9_]:%lld:%7[a-z0-9]", name, &elements, type);
     *p = (pointwise){find_function(name), elements, find_type(type)};
     if (fields < 2 || !p->f || elements < 1 || p->type == LFUSE_TYPE_NONE)
         return lfuse__error(LFUSE_ERR_INVALID, "%s: expected pointwise:OP:N[:TYPE]", problem);
@@ -67,27 +84,6 @@ static lfuse_status api_copy(void *state, int set)
 {
     fixture *f = state;
     return lfuse_tensor_copy(f->io[f->nio - 1].tensors[set], f->io[0].tensors[set], f->d->stream);
-}
-
-static lfuse_status copy_run(void *state, int set)
-{
-    return bench_copier_run(state, set);
-}
-
-static void copy_destroy(void *state)
-{
-    bench_copier_destroy(state);
-}
-
-/* The first input into the output, as api_copy does, by our kernel. */
-static lfuse_status add_kernel_copy(fixture *f, const pointwise *p, bench_case *c)
-{
-    bench_copier *copier;
-    LFUSE__TRY(bench_copier_create(f->d, p->type, p->elements, f->nsets, f->io[f->nio - 1].tensors,
-                                   f->io[0].tensors, &copier));
-    bench_add(c, "kernel-copy", copier, copy_run, copy_destroy)->bytes =
-        2 * (double)lfuse_type_size(p->type) * (double)p->elements;
-    return LFUSE_OK;
 }
 
 typedef struct resident {
@@ -131,6 +127,7 @@ static lfuse_status add_resident(fixture *f, const pointwise *p, bench_case *c)
 
 static lfuse_status prepare(bench_device *d, const char *problem, bench_case *c)
 {
+    const lfuse_plan_options unfused = {.disable = LFUSE_NO_POINTWISE_FUSION};
     pointwise p;
     fixture *f;
     lfuse_value x[2];
@@ -147,9 +144,10 @@ static lfuse_status prepare(bench_device *d, const char *problem, bench_case *c)
     bench_choose_sets(d, c, fixture_bytes(f), FIXTURE_MAX_SETS);
     LFUSE__TRY(fixture_upload(f, c->nsets));
     LFUSE__TRY(fixture_variant(f, c, "fused", NULL));
+    if (!strncmp(p.f->name, "chain", 5)) LFUSE__TRY(fixture_variant(f, c, "unfused", &unfused));
     c->variants[0].bytes = (p.f->one ? 2 : 3) * element;
     bench_add(c, "api-copy", f, api_copy, NULL)->bytes = 2 * element;
-    LFUSE__TRY(add_kernel_copy(f, &p, c));
+    LFUSE__TRY(bench_add_copy(d, c, f->io[f->nio - 1].tensors, f->io[0].tensors));
     return add_resident(f, &p, c);
 }
 
@@ -157,6 +155,7 @@ static const char *const problems[] = {
     "pointwise:copy:67108864",    "pointwise:add:67108864",  "pointwise:mul:67108864",  "pointwise:scale:67108864",
     "pointwise:relu:67108864",    "pointwise:sqrt:67108864", "pointwise:exp:67108864",  "pointwise:tanh:67108864",
     "pointwise:gelu:67108864",    "pointwise:sigmoid:67108864", "pointwise:silu:67108864",
+    "pointwise:chain1:67108864",  "pointwise:chain4:67108864", "pointwise:chain16:67108864",
     "pointwise:gelu:67108864:f16", "pointwise:gelu:67108864:bf16", NULL};
 static const char *const quick[] = {"pointwise:copy:4194304", "pointwise:add:4194304", "pointwise:gelu:4194304", NULL};
 const bench_suite bench_suite_pointwise = {"pointwise", problems, quick, prepare};

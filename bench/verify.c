@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Holds a variant's outputs to the oracle: completely up to 2^31 multiplications of its products; above that, 64 random
- * rows through the whole graph. The leading axis of every problem is one of independent rows, so the work is cut into
- * pieces of rows, which several threads take. Small verdicts are kept, since every variant of a case has the same.
+ * Holds a variant's outputs to the oracle: completely up to 2^31 multiplications of its products or elements of its
+ * other values; above that, 64 random rows through the whole graph. The leading axis is one of independent rows (unless
+ * the fixture says `whole`), so the work is cut into pieces of rows, which several threads take. Small verdicts are
+ * kept, since every variant of a case has the same.
  */
 #ifdef HAVE_CONFIG_H
 #include "config.h"
@@ -40,15 +41,15 @@ typedef struct verification {
     char message[256];
 } verification;
 
-/* Multiplications of all products of the graph. */
+/* Multiplications of all products of the graph, and elements of what else it computes. */
 static double oracle_work(const fixture *f)
 {
     double work = 0;
     for (int32_t i = 0; i < f->graph->nnodes; i++) {
         const lfuse__node *n = &f->graph->nodes[i];
-        if (n->kind != LFUSE__MATMUL) continue;
-        const lfuse__node *a = &f->graph->nodes[n->in[0]];
-        work += (double)n->shape[0] * (double)n->shape[1] * (double)a->shape[1];
+        double elements = n->nin > 0;
+        for (int k = 0; k < n->rank; k++) elements *= (double)n->shape[k];
+        work += n->kind == LFUSE__MATMUL ? elements * (double)f->graph->nodes[n->in[0]].shape[1] : elements;
     }
     return work;
 }
@@ -57,19 +58,19 @@ static void gather_inputs(verification *v)
 {
     for (int i = 0; i < v->f->nio; i++) {
         const fixture_io *io = &v->f->io[i];
-        if (io->role == FIXTURE_OUTPUT) continue;
+        if (io->role == FIXTURE_OUTPUT || io->role == FIXTURE_SCRATCH) continue;
         lfuse__oracle_input *in = &v->inputs[v->ninputs++];
         *in = (lfuse__oracle_input){.name = io->name, .data = io->host, .number = io->number,
-                                    .rows = io->role == FIXTURE_INPUT};
+                                    .rows = io->role == FIXTURE_INPUT && !v->f->whole};
         memcpy(in->shape, io->shape, sizeof in->shape);
     }
 }
 
-/* All rows, or ascending random ones. */
+/* All rows, or ascending random ones. Of a whole problem: one row. */
 static lfuse_status choose_rows(verification *v)
 {
     lfuse__random r;
-    int64_t of = v->f->io[0].shape[0];
+    int64_t of = v->f->whole ? 1 : v->f->io[0].shape[0];
     bool all = of <= SOME_ROWS || oracle_work(v->f) <= 2147483648.0;
     v->nrows = all ? of : SOME_ROWS;
     v->rows = malloc((size_t)v->nrows * sizeof *v->rows + 1);
@@ -86,8 +87,9 @@ static lfuse_status choose_rows(verification *v)
     return LFUSE_OK;
 }
 
-static int64_t row_elements(const fixture_io *io)
+static int64_t row_elements(const verification *v, const fixture_io *io)
 {
+    if (v->f->whole) return io->elements;
     return io->shape[0] ? io->elements / io->shape[0] : 0;
 }
 
@@ -96,7 +98,7 @@ static lfuse_status read_outputs(verification *v)
     LFUSE__TRY(lfuse_stream_synchronize(v->f->d->stream));
     for (int i = 0; i < v->f->nio; i++) {
         const fixture_io *io = &v->f->io[i];
-        size_t bytes = (size_t)row_elements(io) * lfuse_type_size(io->type);
+        size_t bytes = (size_t)row_elements(v, io) * lfuse_type_size(io->type);
         if (io->role != FIXTURE_OUTPUT) continue;
         v->got[i] = malloc((size_t)io->elements * lfuse_type_size(io->type) + 1);
         if (!v->got[i]) return lfuse__error(LFUSE_ERR_MEMORY, "out of memory for %s", io->name);
@@ -127,12 +129,12 @@ static lfuse_status make_room(verification *v)
     fixture *f = v->f;
     int64_t elements = 0;
     for (int i = 0; i < f->nio; i++)
-        if (f->io[i].role == FIXTURE_OUTPUT) elements += v->nrows * row_elements(&f->io[i]);
+        if (f->io[i].role == FIXTURE_OUTPUT) elements += v->nrows * row_elements(v, &f->io[i]);
     v->keep = elements <= KEPT_ELEMENTS;
     for (int i = 0; i < f->nio && v->keep && !f->judged; i++) {
         fixture_io *io = &f->io[i];
         if (io->role != FIXTURE_OUTPUT) continue;
-        size_t count = (size_t)(v->nrows * row_elements(io)) + 1;
+        size_t count = (size_t)(v->nrows * row_elements(v, io)) + 1;
         free(io->truth);
         free(io->bound);
         io->truth = malloc(count * sizeof *io->truth);
@@ -147,7 +149,7 @@ static void compare(verification *v, const fixture_io *io, const char *got, int6
                     const long double *value, const double *bound)
 {
     lfuse__oracle_report report;
-    size_t at = (size_t)(first * row_elements(io));
+    size_t at = (size_t)(first * row_elements(v, io));
     lfuse__oracle_compare(io->type, count, got + at * lfuse_type_size(io->type), value, bound, &report);
     pthread_mutex_lock(&v->lock);
     note(v, io, &report);
@@ -159,13 +161,14 @@ static void compare_kept(verification *v)
     for (int i = 0; i < v->f->nio; i++) {
         const fixture_io *io = &v->f->io[i];
         if (io->role == FIXTURE_OUTPUT)
-            compare(v, io, v->got[i], 0, v->nrows * row_elements(io), io->truth, io->bound);
+            compare(v, io, v->got[i], 0, v->nrows * row_elements(v, io), io->truth, io->bound);
     }
 }
 
 static lfuse_status verify_piece(verification *v, int64_t first, int64_t rows)
 {
     lfuse__oracle_options options = {.inexact = v->inexact, .rows = v->rows + first, .nrows = rows};
+    if (v->f->whole) options.rows = NULL, options.nrows = 0;
     lfuse__oracle_run truth;
     lfuse_status status = LFUSE_OK;
     LFUSE__TRY(lfuse__oracle_run_graph(v->f->graph, v->inputs, v->ninputs, &options, &truth));
@@ -179,8 +182,8 @@ static lfuse_status verify_piece(verification *v, int64_t first, int64_t rows)
         }
         compare(v, io, v->got[i], first, r->count, r->value, r->bound);
         if (!v->keep) continue;
-        memcpy(io->truth + first * row_elements(io), r->value, (size_t)r->count * sizeof *r->value);
-        memcpy(io->bound + first * row_elements(io), r->bound, (size_t)r->count * sizeof *r->bound);
+        memcpy(io->truth + first * row_elements(v, io), r->value, (size_t)r->count * sizeof *r->value);
+        memcpy(io->bound + first * row_elements(v, io), r->bound, (size_t)r->count * sizeof *r->bound);
     }
     lfuse__oracle_free(&truth);
     return status;
