@@ -34,6 +34,10 @@ enum {
     LFUSE_NO_GATHER_FUSION = 32,   /**< gathers: every look-up its own kernel */
     LFUSE_NO_BUNDLES = 64          /**< bundles: independent kernels keep their own launches */
 };
+/** All of them. */
+#define LFUSE_NO_FUSION                                                                                                \
+    (LFUSE_NO_POINTWISE_FUSION | LFUSE_NO_EPILOGUE | LFUSE_NO_VIEW_FUSION | LFUSE_NO_ROW_FUSION |                      \
+     LFUSE_NO_SMALL_PRODUCTS | LFUSE_NO_GATHER_FUSION | LFUSE_NO_BUNDLES)
 
 /** Zero it, then set what differs. */
 typedef struct lfuse_plan_options {
