@@ -300,7 +300,7 @@ lfuse_value lfuse__build_cast(lfuse_graph *g, const char *call, int32_t node, lf
     n = lfuse__build_node(LFUSE__CAST, type);
     n.list = g->nodes[node].list;
     n.rank = g->nodes[node].rank;
-    memcpy(n.shape, g->nodes[node].shape, sizeof n.shape);
+    if (n.rank > 0) memcpy(n.shape, g->nodes[node].shape, (size_t)n.rank * sizeof *n.shape);
     n.nin = 1;
     n.in[0] = node;
     return lfuse__build_append(g, call, &n);
