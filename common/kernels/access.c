@@ -17,28 +17,29 @@ void lfuse__put_stride(const lfuse__text *t, int operand, int axis, char *word, 
         snprintf(word, size, slot % 2 ? "(i32)(u32)(W(%d) >> 32)" : "(i32)(u32)W(%d)", t->layout->strides + slot / 2);
 }
 
-static void put_coordinates(const lfuse__text *t, int indent, const char *index)
+/* c<first> ...: the coordinates of a linear index along `axes` axes. */
+static void put_coordinates(const lfuse__text *t, int indent, const char *index, int first, int axes, int division,
+                            int shifts)
 {
-    const lfuse__layout *at = t->layout;
-    for (int a = at->axes - 1; a >= 1; a--) {
-        const int d = at->division + (a - 1) * (t->k->index64 ? 2 : 1);
-        char from[24];
-        snprintf(from, sizeof from, a == at->axes - 1 ? "(%s)" : "%s", index);
-        if (a < at->axes - 1) snprintf(from, sizeof from, "q%d", a + 1);
+    for (int a = axes - 1; a >= 1; a--) {
+        const int d = division + (a - 1) * (t->k->index64 ? 2 : 1), c = first + a;
+        char from[48];
+        snprintf(from, sizeof from, a == axes - 1 ? "(%s)" : "%s", index);
+        if (a < axes - 1) snprintf(from, sizeof from, "q%d", c + 1);
         if (t->k->index64) {
-            lfuse__put(t->out, indent, "const u64 q%d = DIV64(%s, W(%d), (u32)(W(%d) >> %d) & 255);", a, from, d + 1,
-                       at->shifts, 8 * (a - 1));
-            lfuse__put(t->out, indent, "const i64 c%d = (i64)(%s - q%d * W(%d));", a, from, a, d);
+            lfuse__put(t->out, indent, "const u64 q%d = DIV64(%s, W(%d), (u32)(W(%d) >> %d) & 255);", c, from, d + 1,
+                       shifts, 8 * (a - 1));
+            lfuse__put(t->out, indent, "const i64 c%d = (i64)(%s - q%d * W(%d));", c, from, c, d);
         } else {
-            lfuse__put(t->out, indent, "const u32 q%d = DIV32(%s, W(%d) >> 32, (u32)(W(%d) >> %d) & 255);", a, from, d,
-                       at->shifts, 8 * (a - 1));
-            lfuse__put(t->out, indent, "const i32 c%d = (i32)(%s - q%d * (u32)W(%d));", a, from, a, d);
+            lfuse__put(t->out, indent, "const u32 q%d = DIV32(%s, W(%d) >> 32, (u32)(W(%d) >> %d) & 255);", c, from, d,
+                       shifts, 8 * (a - 1));
+            lfuse__put(t->out, indent, "const i32 c%d = (i32)(%s - q%d * (u32)W(%d));", c, from, c, d);
         }
     }
-    if (at->axes > 1)
-        lfuse__put(t->out, indent, "const %s c0 = (%s)q1;", t->ix, t->ix);
-    else if (at->axes == 1)
-        lfuse__put(t->out, indent, "const %s c0 = (%s)(%s);", t->ix, t->ix, index);
+    if (axes > 1)
+        lfuse__put(t->out, indent, "const %s c%d = (%s)q%d;", t->ix, first, t->ix, first + 1);
+    else if (axes == 1)
+        lfuse__put(t->out, indent, "const %s c%d = (%s)(%s);", t->ix, first, t->ix, index);
 }
 
 static void put_offset(const lfuse__text *t, int indent, int j, bool row)
@@ -71,7 +72,7 @@ static void put_wanted(const lfuse__text *t, int indent, const char *index, cons
         return;
     }
     lfuse__put(t->out, indent, "{");
-    put_coordinates(t, indent + 1, index);
+    put_coordinates(t, indent + 1, index, 0, t->layout->axes, t->layout->division, t->layout->shifts);
     for (int j = 0; j < t->k->noperands; j++)
         if (wanted[j]) put_offset(t, indent + 1, j, row);
     if (row && t->layout->axes == t->k->rank) lfuse__put(t->out, indent + 1, "j = c%d;", t->k->rank - 1);
@@ -101,6 +102,34 @@ void lfuse__put_load(const lfuse__text *t, int j, const char *at, char *text, si
         snprintf(text, size, "(S_%s)((i64)W(%d) + (%s))", lfuse__register_word(o->type), j, at);
     else
         snprintf(text, size, "LOAD_%s(p%d, %s)", lfuse__memory_word(o->type), j, at);
+}
+
+void lfuse__put_row_place(const lfuse__text *t, int indent, int j, const char *place)
+{
+    const int kept = t->layout->axes;
+    char stride[32];
+    switch (t->k->operands[j].inner) {
+    case LFUSE__STRIDE_REPEAT:
+        lfuse__put(t->out, indent, "const %s o%d = b%d;", t->ix, j, j);
+        break;
+    case LFUSE__STRIDE_UNIT:
+        lfuse__put(t->out, indent, "const %s o%d = b%d + (%s)(%s);", t->ix, j, j, t->ix, place);
+        break;
+    case LFUSE__STRIDE_ANY:
+        lfuse__put_stride(t, j, t->k->rank - 1, stride, sizeof stride);
+        lfuse__put(t->out, indent, "const %s o%d = b%d + (%s)(%s) * %s;", t->ix, j, j, t->ix, place, stride);
+        break;
+    case LFUSE__STRIDE_SPLIT:
+        lfuse__put(t->out, indent, "%s o%d = b%d;", t->ix, j, j);
+        lfuse__put(t->out, indent, "{");
+        put_coordinates(t, indent + 1, place, kept, t->k->naxes, t->layout->row_division, t->layout->row_shifts);
+        for (int a = kept; a < t->k->rank; a++) {
+            lfuse__put_stride(t, j, a, stride, sizeof stride);
+            lfuse__put(t->out, indent + 1, "o%d += c%d * %s;", j, a, stride);
+        }
+        lfuse__put(t->out, indent, "}");
+        break;
+    }
 }
 
 int lfuse__block_words(const lfuse__text *t, int operand)

@@ -71,6 +71,18 @@ static lfuse_status look_up_check(const lfuse__kernel_class *k, const lfuse_type
     return LFUSE_OK;
 }
 
+/* Sums and products may widen; the others are of their argument's type, but for an index. */
+static lfuse_status reduce_check(const lfuse__instr *instr, lfuse_type have, int at)
+{
+    const lfuse_type of = lfuse__register_type(instr->type);
+    const bool index = instr->op == LFUSE__REDUCE_ARGMAX || instr->op == LFUSE__REDUCE_ARGMIN;
+    const bool widens = instr->op == LFUSE__REDUCE_SUM || instr->op == LFUSE__REDUCE_PROD;
+    if (have == LFUSE_BOOL ? index || !widens || of == LFUSE_BOOL : index ? floating(of) : !widens && of != have)
+        return lfuse__error(LFUSE_ERR_TYPE, "instruction %d: reduction %d of %s to %s", at, instr->op,
+                            lfuse__memory_word(have), lfuse__memory_word((lfuse_type)instr->type));
+    return LFUSE_OK;
+}
+
 static lfuse_status instr_check(const lfuse__kernel_class *k, const lfuse_type *have, int at)
 {
     const lfuse__instr *instr = &k->body->instr[at];
@@ -94,6 +106,11 @@ static lfuse_status instr_check(const lfuse__kernel_class *k, const lfuse_type *
             lfuse__register_type(instr->from) != have[instr->a])
             return lfuse__error(LFUSE_ERR_INVALID, "instruction %d: conversion of register %d", at, instr->a);
         return LFUSE_OK;
+    case LFUSE__I_REDUCE:
+        if (k->naxes < 1 || instr->a < 0 || instr->a >= at || instr->op >= LFUSE__REDUCE_COUNT)
+            return lfuse__error(LFUSE_ERR_INVALID, "instruction %d: reduction %d of register %d over %d axes", at,
+                                instr->op, instr->a, k->naxes);
+        return reduce_check(instr, have[instr->a], at);
     }
     return lfuse__error(LFUSE_ERR_INVALID, "instruction %d: kind %d", at, instr->kind);
 }

@@ -22,12 +22,16 @@ enum {
 
 /* Where the argument words of a pointwise or row kernel are; words 0 ... noperands - 1: the operands' byte offsets. */
 typedef struct lfuse__layout {
-    int axes;      /* that a linear index is split into: all, or all but the summed one */
+    int axes;      /* that a linear index is split into: all, or all but the reduced ones */
     int count;     /* elements or rows */
     int flags;     /* 1: vectors allowed */
     int length;    /* of a row (row kernels) */
+    int segments;  /* of a row (PARTIAL, FOLD) */
+    int partials;  /* byte offset of the partial results (PARTIAL, FOLD) */
     int division;  /* of axes 1 ... axes - 1 */
     int shifts;
+    int row_division; /* of the reduced axes but the first, where an operand is SPLIT */
+    int row_shifts;
     int strides;
     int gathers;   /* reporter, offset of the reports, then extent and stride of each gathered operand */
     int numbers;
@@ -124,6 +128,8 @@ static inline bool lfuse__in_blocks(const lfuse__kernel_operand *o)
 {
     return o->inner == LFUSE__STRIDE_UNIT && !o->index;
 }
+/* o<j> of element number `place` of the row that stands at b<j>. */
+void lfuse__put_row_place(const lfuse__text *t, int indent, int operand, const char *place);
 int lfuse__block_words(const lfuse__text *t, int operand);
 /* A loop over lanes that stand in one row, and one over lanes anywhere. */
 void lfuse__put_lanes_run(const lfuse__text *t, int indent); /* first, last and p<j> are in scope */

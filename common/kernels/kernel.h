@@ -36,16 +36,17 @@ typedef struct lfuse__kernel_operand {
     bool written;
     bool gathered; /* its loads take an index: extent and stride of that axis are words; out of range they give 0 */
     bool index;    /* LFUSE__PLACE_INDEX: has offset and strides, but no memory: a load gives its element's number */
+    bool fixed;    /* row kernels: the same memory for all rows, as no kept axis walks it */
     lfuse__stride_class inner;
 } lfuse__kernel_operand;
 
 /* How a row kernel shares out its rows; chosen for the sizes of an instance, so part of the class. */
 typedef enum lfuse__row_form {
     LFUSE__ROWS_NONE,    /* no row kernel */
-    LFUSE__ROWS_ITEM,    /* one work-item a row (neighbours take neighbouring rows), read anew in every phase */
-    LFUSE__ROWS_TEAM,    /* `team` work-items of one warp or sub-group a row, which they hold in registers */
-    LFUSE__ROWS_GROUP,   /* a work-group of `team` work-items a row; what exceeds `held` is read anew in every phase */
-    LFUSE__ROWS_PARTIAL, /* long rows, bodies of one phase: one result a segment ... */
+    LFUSE__ROWS_ITEM,    /* strided rows: neighbouring work-items (and lanes) take neighbouring rows, sweep by sweep */
+    LFUSE__ROWS_TEAM,    /* `team` work-items a row, which hold it; one on CPUs, whose lanes walk along it */
+    LFUSE__ROWS_GROUP,   /* a work-group of `team` work-items a row */
+    LFUSE__ROWS_PARTIAL, /* few long rows, bodies of one sweep: one result a segment ... */
     LFUSE__ROWS_FOLD     /* ... and the row's results of those */
 } lfuse__row_form;
 
@@ -58,8 +59,9 @@ typedef struct lfuse__kernel_class {
     bool index64; /* more than 2^31 - 1 elements of the loop, or an element offset that far */
     lfuse__row_form form;
     int naxes;    /* of the loop, the last ones, that a row kernel reduces; 0 in others */
-    int team;     /* TEAM, GROUP: work-items a row */
-    int held;     /* TEAM, GROUP: elements of the row that a work-item keeps of each operand */
+    int team;     /* TEAM, GROUP: work-items a row; PARTIAL, FOLD: 0 where neighbours take neighbouring rows */
+    int held;     /* TEAM, GROUP: elements of the row that a work-item has; 0: rows of any length, read every sweep */
+    bool whole;   /* TEAM, GROUP: all rows have exactly team * held elements (so, may be set: rows_choose clears it) */
 } lfuse__kernel_class;
 
 /* Actual sizes. Strides in elements, [operand][axis]; offsets in bytes, of INDEX operands in elements. extents > 0. */
@@ -111,8 +113,15 @@ int lfuse__rowsum_words(const lfuse__kernel_class *k);
  * Loads that walk no reduced axis, and what is computed of such and of reductions alone, are of the row. Every form
  * gives the bits of the canonical fold. Reduced extents may be 0: sums are then 0, products 1.
  */
-/* Form, team and held for an instance's sizes. */
+/* Form, team, held and whole for an instance's sizes; k->whole says whether it may be, which needs a fixed length. */
 void lfuse__rows_choose(const lfuse__facts *facts, uint64_t rows, uint64_t length, lfuse__kernel_class *k);
+/*
+ * Whatever rows_choose can answer within bounds, as classes; returns how many, at most LFUSE__ROW_FORMS. PARTIAL stands
+ * for two kernels: the class itself, and one that differs in the form FOLD.
+ */
+enum { LFUSE__ROW_FORMS = 40 };
+int lfuse__rows_forms(const lfuse__facts *facts, const uint64_t rows[2], const uint64_t length[2],
+                      const lfuse__kernel_class *k, lfuse__kernel_class *forms);
 lfuse_status lfuse__rows_emit(lfuse__strbuf *out, const char *name, const lfuse__kernel_class *k,
                               const lfuse__facts *facts);
 lfuse_status lfuse__rows_pack(const lfuse__kernel_class *k, const lfuse__facts *facts, const lfuse__geometry *g,

@@ -11,21 +11,42 @@
 
 static bool stride_needed(const lfuse__kernel_class *k, int operand, int axis, bool row)
 {
-    if (axis < k->rank - 1) return true;
-    return k->operands[operand].inner == LFUSE__STRIDE_ANY && !(row && k->operands[operand].written);
+    if (axis < k->rank - (k->naxes ? k->naxes : 1)) return true;
+    if (k->operands[operand].inner == LFUSE__STRIDE_SPLIT) return true;
+    if (axis < k->rank - 1) return false;
+    return k->operands[operand].inner == LFUSE__STRIDE_ANY && !(row && !k->naxes && k->operands[operand].written);
+}
+
+static bool any_split(const lfuse__kernel_class *k)
+{
+    for (int j = 0; j < k->noperands; j++)
+        if (k->operands[j].inner == LFUSE__STRIDE_SPLIT) return true;
+    return false;
+}
+
+/* Words of the divisions that split a linear index into `axes` axes; `shifts` is set to their last. */
+static int division_words(const lfuse__kernel_class *k, int at, int axes, int *shifts)
+{
+    *shifts = -1;
+    if (axes < 2) return at;
+    *shifts = at + (axes - 1) * (k->index64 ? 2 : 1);
+    return *shifts + 1;
 }
 
 void lfuse__layout_make(const lfuse__kernel_class *k, bool row, lfuse__layout *layout)
 {
     int at = k->noperands, strides = 0;
-    layout->axes = row ? k->rank - 1 : k->rank;
+    const bool staged = k->form == LFUSE__ROWS_PARTIAL || k->form == LFUSE__ROWS_FOLD;
+    layout->axes = row ? k->rank - (k->naxes ? k->naxes : 1) : k->rank;
     layout->count = at++;
     layout->flags = at++;
     layout->length = row ? at++ : -1;
+    layout->segments = staged ? at++ : -1;
+    layout->partials = staged ? at++ : -1;
     layout->division = at;
-    if (layout->axes > 1) at += (layout->axes - 1) * (k->index64 ? 2 : 1);
-    layout->shifts = at;
-    if (layout->axes > 1) at++;
+    at = division_words(k, at, layout->axes, &layout->shifts);
+    layout->row_division = at;
+    at = division_words(k, at, any_split(k) ? k->naxes : 0, &layout->row_shifts);
     layout->strides = at;
     for (int j = 0; j < k->noperands; j++)
         for (int a = 0; a < LFUSE_MAX_RANK; a++)
@@ -61,19 +82,17 @@ static int ceil_log2(uint64_t d)
  * n / d = n * magic >> (bits + l) for n < 2^bits, with l = ceil(log2 d) and magic = floor(2^(bits + l) / d) + 1, which
  * exceeds the exact factor by less than 2^-bits of itself. bits: 31, or 63.
  */
-static void division_pack(const lfuse__kernel_class *k, const lfuse__layout *layout, int axis, uint64_t d,
-                          uint64_t *words)
+static void division_pack(const lfuse__kernel_class *k, int axis, uint64_t d, uint64_t *at, uint64_t *shifts)
 {
     const int bits = k->index64 ? 63 : 31, l = ceil_log2(d), index = axis - 1;
     const uint64_t magic = (uint64_t)(((unsigned __int128)1 << (bits + l)) / d + 1);
-    uint64_t *at = words + layout->division;
     if (k->index64) {
         at[2 * index] = d;
         at[2 * index + 1] = magic;
-        words[layout->shifts] |= (uint64_t)l << (8 * index);
+        *shifts |= (uint64_t)l << (8 * index);
     } else {
         at[index] = d | magic << 32;
-        words[layout->shifts] |= (uint64_t)(31 + l) << (8 * index);
+        *shifts |= (uint64_t)(31 + l) << (8 * index);
     }
 }
 
@@ -92,12 +111,13 @@ static lfuse_status stride_pack(const lfuse__kernel_class *k, const lfuse__layou
     return LFUSE_OK;
 }
 
-/* Product of the axes' extents, below the class's limit. */
-static lfuse_status elements(const lfuse__kernel_class *k, const lfuse__geometry *g, int axes, uint64_t *count)
+/* Product of the extents of axes first ... end - 1, at least `least`, below the class's limit. */
+static lfuse_status elements(const lfuse__kernel_class *k, const lfuse__geometry *g, int first, int end, int64_t least,
+                             uint64_t *count)
 {
     int64_t n = 1, limit = k->index64 ? INT64_MAX : INT32_MAX;
-    for (int a = 0; a < axes; a++)
-        if (g->extents[a] <= 0 || __builtin_mul_overflow(n, g->extents[a], &n) || n > limit)
+    for (int a = first; a < end; a++)
+        if (g->extents[a] < least || __builtin_mul_overflow(n, g->extents[a], &n) || n > limit)
             return lfuse__error(LFUSE_ERR_OVERFLOW, "extent %lld of axis %d: more elements than %d-bit indices count",
                                 (long long)g->extents[a], a, k->index64 ? 64 : 32);
     *count = (uint64_t)n;
@@ -149,15 +169,16 @@ lfuse_status lfuse__geometry_pack(const lfuse__kernel_class *k, const lfuse__lay
     LFUSE__TRY(lfuse__layout_check(k, layout));
     memset(words, 0, (size_t)layout->total * sizeof *words);
     packed->nwords = (unsigned)layout->total;
-    LFUSE__TRY(elements(k, g, layout->axes, &words[layout->count]));
+    LFUSE__TRY(elements(k, g, 0, layout->axes, 1, &words[layout->count]));
     LFUSE__TRY(reach_check(k, g));
-    if (layout->length >= 0) {
-        const int64_t length = g->extents[k->rank - 1];
-        if (length < 0 || (!k->index64 && length > INT32_MAX))
-            return lfuse__error(LFUSE_ERR_OVERFLOW, "rows of %lld elements", (long long)length);
-        words[layout->length] = (uint64_t)length;
-    }
-    for (int a = 1; a < layout->axes; a++) division_pack(k, layout, a, (uint64_t)g->extents[a], words);
+    if (layout->length >= 0) LFUSE__TRY(elements(k, g, layout->axes, k->rank, 0, &words[layout->length]));
+    for (int a = 1; a < layout->axes; a++)
+        division_pack(k, a, (uint64_t)g->extents[a], words + layout->division, words + layout->shifts);
+    if (layout->row_shifts >= 0)
+        for (int a = 1; a < k->naxes; a++) {
+            const uint64_t extent = (uint64_t)g->extents[layout->axes + a];
+            division_pack(k, a, extent ? extent : 1, words + layout->row_division, words + layout->row_shifts);
+        }
     for (int j = 0; j < k->noperands; j++)
         for (int a = 0; a < k->rank; a++)
             if (layout->slot[j][a] >= 0) LFUSE__TRY(stride_pack(k, layout, j, a, g->strides[j][a], words));
@@ -168,13 +189,13 @@ lfuse_status lfuse__geometry_pack(const lfuse__kernel_class *k, const lfuse__lay
 
 bool lfuse__geometry_aligned(const lfuse__kernel_class *k, const lfuse__geometry *g, int vector, bool row)
 {
-    const int inner = k->rank - 1;
-    if (!row && k->rank > 1 && g->extents[inner] % vector) return false;
+    const int axes = row ? k->rank - (k->naxes ? k->naxes : 1) : k->rank - 1;
+    if (!row && k->rank > 1 && g->extents[axes] % vector) return false;
     for (int j = 0; j < k->noperands; j++) {
-        if (!lfuse__in_blocks(&k->operands[j]) || (row && k->operands[j].written)) continue;
+        if (!lfuse__in_blocks(&k->operands[j]) || (row && !k->naxes && k->operands[j].written)) continue;
         const unsigned size = lfuse__type_bytes(k->operands[j].type), run = size * (unsigned)vector;
         if (g->addresses[j] % (run < 16 ? run : 16)) return false;
-        for (int a = 0; a < inner; a++)
+        for (int a = 0; a < axes; a++)
             if (g->extents[a] > 1 && g->strides[j][a] % vector) return false;
         if (k->operands[j].gathered && g->gathered_strides[j] % vector) return false;
     }

@@ -36,6 +36,24 @@ static void use_sums(rig *r)
     }
 }
 
+static void use_rows(rig *r)
+{
+    static const lfuse_type types[] = {LFUSE_F32, LFUSE_BF16, LFUSE_F64, LFUSE_I64};
+    for (size_t t = 0; t < sizeof types / sizeof *types; t++)
+        if (rig_has(r, types[t])) case_rows(r, types[t]);
+}
+
+/* Teams where there are none: work-items of a CPU that meet in local memory. */
+static void use_teams(rig *r)
+{
+    rig teams = *r;
+    if (!r->facts.vector_lanes) return;
+    teams.facts.vector_lanes = false;
+    teams.facts.simd = 32;
+    teams.before = "#undef LFUSE_LANES\n#define LFUSE_LANES 1\n";
+    case_rows(&teams, LFUSE_F32);
+}
+
 static void use_lists(rig *r)
 {
     for (int t = 0; t < 4; t++)
@@ -59,7 +77,8 @@ static void use_bounds(rig *r)
 static const struct {
     const char *name;
     void (*use)(rig *r);
-} cases[] = {{"operators", use_operators}, {"places", use_places}, {"sums", use_sums}, {"lists", use_lists},
+} cases[] = {{"operators", use_operators}, {"places", use_places}, {"sums", use_sums}, {"rows", use_rows}, {"teams", use_teams},
+             {"lists", use_lists},
              {"bounds", use_bounds},
              {"look-ups", use_look_ups}};
 
@@ -72,10 +91,12 @@ END_TEST
 static Suite *suite_devices(void)
 {
     Suite *suite = suite_create("kernels on devices");
-    TCase *tcase = tcase_create("every device");
-    tcase_set_timeout(tcase, 600);
-    tcase_add_loop_test(tcase, devices, 0, sizeof cases / sizeof *cases);
-    suite_add_tcase(suite, tcase);
+    for (int i = 0; i < (int)(sizeof cases / sizeof *cases); i++) {
+        TCase *tcase = tcase_create(cases[i].name);
+        tcase_set_timeout(tcase, 600);
+        tcase_add_loop_test(tcase, devices, i, i + 1);
+        suite_add_tcase(suite, tcase);
+    }
     return suite;
 }
 

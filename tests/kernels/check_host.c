@@ -55,6 +55,16 @@ START_TEST(sums)
 }
 END_TEST
 
+START_TEST(rows)
+{
+    static const lfuse_type types[] = {LFUSE_F32, LFUSE_F16, LFUSE_F64, LFUSE_I32, LFUSE_I64, LFUSE_U8};
+    rig r;
+    open_form(&r, _i);
+    for (size_t t = 0; t < sizeof types / sizeof *types; t++) case_rows(&r, types[t]);
+    rig_close(&r);
+}
+END_TEST
+
 START_TEST(lists)
 {
     rig r;
@@ -96,6 +106,10 @@ static Suite *suite_host(void)
     tcase_add_loop_test(forms, look_ups, 0, 2);
     tcase_add_loop_test(forms, bounds, 0, 2);
     suite_add_tcase(suite, forms);
+    TCase *reductions = tcase_create("rows");
+    tcase_set_timeout(reductions, 300);
+    tcase_add_loop_test(reductions, rows, 0, 2);
+    suite_add_tcase(suite, reductions);
     return suite;
 }
 

@@ -10,6 +10,7 @@
 #include "backends/cuda/program.h"
 #include "common/base/error.h"
 #include "tests/kernels/classes.h"
+#include "tests/kernels/row_classes.h"
 #include "tests/support/main.h"
 
 /* Those of embed.awk, as the backend has them. */
@@ -132,6 +133,35 @@ START_TEST(skeletons)
 }
 END_TEST
 
+/* Row kernels by form: every body of f32 in each, other types in one of each kind. */
+START_TEST(rows)
+{
+    static const struct {
+        lfuse__row_form form;
+        int team, held;
+        bool whole;
+    } forms[] = {{LFUSE__ROWS_TEAM, 1, 4, false},  {LFUSE__ROWS_TEAM, 8, 4, false}, {LFUSE__ROWS_TEAM, 32, 8, true},
+                 {LFUSE__ROWS_TEAM, 32, 32, false}, {LFUSE__ROWS_GROUP, 128, 32, true},
+                 {LFUSE__ROWS_GROUP, 512, 0, false}, {LFUSE__ROWS_GROUP, 1024, 32, false}};
+    writer w = {.text = LFUSE__STRBUF_INIT, .facts = facts_items(true)};
+    for (lfuse_type type = LFUSE_F32; type < LFUSE__TYPES; type++)
+        for (int f = 0; f < (int)(sizeof forms / sizeof *forms); f++)
+            for (row_body b = 0; b < ROW_BODIES; b++) {
+                row_sample s;
+                if (!row_body_fits(b, type) || (type != LFUSE_F32 && (f + (int)type + _i) % 4)) continue;
+                row_sample_make(&s, b, type);
+                s.k.form = forms[f].form, s.k.team = forms[f].team, s.k.held = forms[f].held;
+                s.k.whole = forms[f].whole, s.k.index64 = (f + (int)b) % 2;
+                if (f % 2 && !s.k.whole) {
+                    row_sample_inner(&s, f % 3 ? LFUSE__STRIDE_SPLIT : LFUSE__STRIDE_ANY);
+                    s.k.rank = 4, s.k.naxes = f % 3 ? 2 : 1;
+                }
+                wrote(lfuse__rows_emit(&w.text, next_name(&w), &s.k, &w.facts));
+            }
+    if (!compiles(&w, archs[_i])) TEST_SKIP("%s", lfuse__error_message());
+}
+END_TEST
+
 static Suite *suite_nvrtc(void)
 {
     Suite *suite = suite_create("kernels by NVRTC");
@@ -140,6 +170,10 @@ static Suite *suite_nvrtc(void)
     tcase_add_loop_test(tcase, operators, 0, ARCHS);
     tcase_add_loop_test(tcase, skeletons, 0, ARCHS);
     suite_add_tcase(suite, tcase);
+    TCase *reductions = tcase_create("rows");
+    tcase_set_timeout(reductions, 300);
+    tcase_add_loop_test(reductions, rows, 0, ARCHS);
+    suite_add_tcase(suite, reductions);
     return suite;
 }
 

@@ -186,8 +186,27 @@ static void evaluate(const lfuse__kernel_class *k, const double *numbers, void *
         case LFUSE__I_CONST: r[n] = convert((value){.f64 = i->number}, LFUSE_F64, i->type); break;
         case LFUSE__I_APPLY: r[n] = apply(k->body, i, r); break;
         case LFUSE__I_CONVERT: r[n] = convert(r[i->a], i->from, i->type); break;
+        case LFUSE__I_REDUCE: break; /* given */
         }
     }
+}
+
+void host_evaluate(const lfuse__kernel_class *k, const double *numbers, void *const *from, const int64_t *element,
+                   value *registers)
+{
+    evaluate(k, numbers, from, element, registers);
+}
+
+value host_apply(int op, lfuse_type type, value a, value b)
+{
+    return type == LFUSE_F64          ? apply_f64(op, a, b, a)
+           : lfuse__is_integer(type) ? apply_whole(type, op, a, b, a)
+                                     : apply_f32(op, a, b, a);
+}
+
+value host_convert(value a, lfuse_type from, lfuse_type to)
+{
+    return convert(a, from, to);
 }
 
 void host_body(const lfuse__kernel_class *k, const double *numbers, void *const *from, void *const *to,

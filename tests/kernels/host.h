@@ -17,6 +17,11 @@ typedef union value {
 bool host_exact(int op);
 value host_load(const void *memory, lfuse_type type, int64_t element);
 void host_store(void *memory, lfuse_type type, int64_t element, value v);
+/* All registers at one place but those of REDUCEs, which are given; one operator; one conversion. */
+void host_evaluate(const lfuse__kernel_class *k, const double *numbers, void *const *from, const int64_t *element,
+                   value *registers);
+value host_apply(int op, lfuse_type type, value a, value b);
+value host_convert(value a, lfuse_type from, lfuse_type to);
 /* Stores what the body computes at one place: element[j] of memory[j], read from `from`, written to `to`. */
 void host_body(const lfuse__kernel_class *k, const double *numbers, void *const *from, void *const *to,
                const int64_t *element);

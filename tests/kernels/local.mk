@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 kernel_cases = %reldir%/bounds.c %reldir%/cases.c %reldir%/cases.h %reldir%/classes.c %reldir%/classes.h \
-	%reldir%/host.c %reldir%/host.h %reldir%/look_ups.c %reldir%/rig.c %reldir%/rig.h
+	%reldir%/host.c %reldir%/host.h %reldir%/look_ups.c %reldir%/rig.c %reldir%/rig.h \
+	%reldir%/row_classes.c %reldir%/row_classes.h %reldir%/rows.c
 
 check_PROGRAMS += %reldir%/check_emit %reldir%/check_host %reldir%/check_devices %reldir%/probe-d3
 TESTS += %reldir%/check_emit %reldir%/check_host %reldir%/check_devices
@@ -18,4 +19,5 @@ if HAVE_CUDA
 check_PROGRAMS += %reldir%/check_nvrtc
 TESTS += %reldir%/check_nvrtc
 endif
-tests_kernels_check_nvrtc_SOURCES = %reldir%/check_nvrtc.c %reldir%/classes.c %reldir%/classes.h
+tests_kernels_check_nvrtc_SOURCES = %reldir%/check_nvrtc.c %reldir%/classes.c %reldir%/classes.h \
+	%reldir%/row_classes.c %reldir%/row_classes.h

@@ -35,6 +35,7 @@ lfuse__bprogram *rig_program(rig *r, lfuse__strbuf *text)
 {
     lfuse__strbuf source = LFUSE__STRBUF_INIT, log = LFUSE__STRBUF_INIT;
     lfuse__bprogram *program = NULL;
+    if (r->before) lfuse__strbuf_add(&source, r->before);
     lfuse__strbuf_add(&source, r->backend->prelude);
     lfuse__strbuf_add(&source, text->data);
     must(lfuse__strbuf_check(&source), "text", NULL);

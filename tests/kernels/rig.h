@@ -11,6 +11,7 @@ typedef struct rig {
     lfuse__bdevice *dev;
     lfuse__bstream *stream;
     lfuse__facts facts;
+    const char *before; /* text before the prelude, or NULL */
 } rig;
 
 /* Memory of one launch; the same host pointer twice is the same memory. Read back when `out`. */

@@ -1,0 +1,91 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Reductions along rows, and what is computed of them: forms, words and launches. */
+#ifdef HAVE_CONFIG_H
+#include "config.h"
+#endif
+
+#include "common/base/error.h"
+#include "common/kernels/rows.h"
+
+enum { CHUNK = LFUSE__ROW_LANES, HELD = LFUSE__SEGMENT / LFUSE__TEAM };
+
+static bool power(int n)
+{
+    return n > 0 && (n & (n - 1)) == 0;
+}
+
+/* Team and held as the texts take them for granted. */
+static lfuse_status form_check(const lfuse__kernel_class *k, const lfuse__facts *facts)
+{
+    bool good = false;
+    switch (k->form) {
+    case LFUSE__ROWS_TEAM:
+        good = lfuse__single(facts) ? k->team == 1
+                                    : power(k->team) && k->team <= LFUSE__TEAM && power(k->held) &&
+                                          k->held >= LFUSE__ROW_VECTOR && k->held <= HELD &&
+                                          (k->team == LFUSE__TEAM || k->held == LFUSE__ROW_VECTOR);
+        break;
+    case LFUSE__ROWS_GROUP:
+        good = !lfuse__single(facts) && power(k->team) && k->team > LFUSE__TEAM && k->team <= 1024 &&
+               (k->held == HELD || k->held == 0);
+        break;
+    default: break;
+    }
+    return good ? LFUSE_OK
+                : lfuse__error(LFUSE_ERR_INVALID, "row form %d of %d work-items that hold %d elements", (int)k->form,
+                               k->team, k->held);
+}
+
+int lfuse__rows_words(const lfuse__kernel_class *k)
+{
+    lfuse__layout layout;
+    lfuse__layout_make(k, true, &layout);
+    return layout.total;
+}
+
+lfuse_status lfuse__rows_emit(lfuse__strbuf *out, const char *name, const lfuse__kernel_class *k,
+                              const lfuse__facts *facts)
+{
+    lfuse__layout layout;
+    lfuse__rows rows;
+    LFUSE__TRY(lfuse__class_check(name, k, facts));
+    LFUSE__TRY(form_check(k, facts));
+    lfuse__layout_make(k, true, &layout);
+    LFUSE__TRY(lfuse__layout_check(k, &layout));
+    LFUSE__TRY(lfuse__rows_init(&rows, out, k, &layout, facts));
+    if (lfuse__single(facts))
+        lfuse__rows_emit_single(&rows, name);
+    else
+        lfuse__rows_emit_team(&rows, name);
+    return lfuse__strbuf_check(out);
+}
+
+void lfuse__rows_rebind(const lfuse__kernel_class *k, const lfuse__facts *facts, const lfuse__geometry *g,
+                        lfuse__packed *packed)
+{
+    lfuse__layout layout;
+    lfuse__layout_make(k, true, &layout);
+    for (int j = 0; j < k->noperands; j++) packed->words[j] = g->offsets[j];
+    packed->words[layout.flags] = !lfuse__single(facts) && packed->words[layout.length] % LFUSE__ROW_VECTOR == 0 &&
+                                  lfuse__geometry_aligned(k, g, LFUSE__ROW_VECTOR, true);
+    lfuse__numbers_pack(k->body, g->numbers, packed->words + layout.numbers);
+}
+
+lfuse_status lfuse__rows_pack(const lfuse__kernel_class *k, const lfuse__facts *facts, const lfuse__geometry *g,
+                              lfuse__packed *packed)
+{
+    lfuse__layout layout;
+    const bool single = lfuse__single(facts);
+    LFUSE__TRY(form_check(k, facts));
+    lfuse__layout_make(k, true, &layout);
+    LFUSE__TRY(lfuse__geometry_pack(k, &layout, g, packed));
+    lfuse__rows_rebind(k, facts, g, packed);
+    const uint64_t rows = packed->words[layout.count], length = packed->words[layout.length];
+    const uint64_t most = (uint64_t)k->team * (uint64_t)k->held;
+    if (!single && k->held && (length > most || (k->whole && length != most)))
+        return lfuse__error(LFUSE_ERR_INVALID, "rows of %llu elements in a kernel that holds %llu",
+                            (unsigned long long)length, (unsigned long long)most);
+    packed->group = single ? 1 : k->form == LFUSE__ROWS_GROUP ? (unsigned)k->team : LFUSE__GROUP;
+    packed->groups = lfuse__rows_groups(facts, k, rows);
+    return LFUSE_OK;
+}

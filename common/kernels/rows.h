@@ -1,0 +1,93 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * What the forms of row kernels share. Names in the texts, beside those of emit.h: register i of the row is r<i> from
+ * its phase on; REDUCE i gathers in l<i> (ARGMAX, ARGMIN: values in l<i>, indices in n<i>), whose result is a<i> and
+ * m<i>. All fold in the canonical order: segments of 1 024 elements from the start of the row; lane c of 128 takes
+ * elements c, c + 128 ... in order, absent ones being the identity; lanes fold by c^64 ... c^1 as op(lower, higher);
+ * segments fold pairwise by index, an odd one out going up as it is.
+ */
+#ifndef COMMON_KERNELS_ROWS_H
+#define COMMON_KERNELS_ROWS_H
+
+#include "common/kernels/emit.h"
+
+enum {
+    LFUSE__ROW_LANES = 128,
+    LFUSE__ROW_INSTR = 512, /* of the body of a row kernel, at most */
+    LFUSE__ROW_DEPTH = 56,  /* of a stack of finished subtrees */
+    LFUSE__ROW_VECTOR = 4   /* elements that a work-item of a team takes in a row */
+};
+
+/* One row kernel being written. */
+typedef struct lfuse__rows {
+    lfuse__text t;
+    const lfuse__facts *facts;
+    bool row[LFUSE__MAX_OPERANDS];     /* walks no reduced axis */
+    int nsweeps, nphases;
+    lfuse__sweep sweeps[LFUSE__ROW_INSTR];
+    bool used[LFUSE__ROW_INSTR];       /* something that is stored depends on it */
+    bool of_row[LFUSE__ROW_INSTR];
+} lfuse__rows;
+
+/* Sizes, types and rates are checked here; `out` may be NULL. ERR_INVALID, ERR_UNSUPPORTED. */
+lfuse_status lfuse__rows_init(lfuse__rows *r, lfuse__strbuf *out, const lfuse__kernel_class *k,
+                              const lfuse__layout *layout, const lfuse__facts *facts);
+
+/* needed[]: the registers that a sweep takes; loads[]: the element operands among them. */
+void lfuse__rows_needs(const lfuse__rows *r, int sweep, bool *needed, bool *loads);
+/* Whether REDUCE i is folded in the sweep. */
+bool lfuse__rows_reduces(const lfuse__rows *r, int i, int sweep);
+bool lfuse__rows_any_reduce(const lfuse__rows *r, int sweep);
+/* Element stores all stand in the last sweep: what they overwrite may be read until then. */
+bool lfuse__rows_stores(const lfuse__rows *r, int sweep);
+
+/* What REDUCE i gathers in: its value, and for ARGMAX and ARGMIN the index. */
+bool lfuse__rows_indexed(const lfuse__rows *r, int i);
+const char *lfuse__rows_word(const lfuse__rows *r, int i);
+const char *lfuse__rows_index_word(const lfuse__rows *r);
+void lfuse__rows_identity(const lfuse__rows *r, int i, char *text, size_t size);
+/* Of the index of an absent element. */
+const char *lfuse__rows_no_index(const lfuse__rows *r);
+
+/* ---- statements ---- */
+/* The kernel's head: rows, length, p<j>. */
+void lfuse__rows_put_head(const lfuse__rows *r, const char *name, int group);
+/* b<j> of row `row`. */
+void lfuse__rows_put_bases(const lfuse__rows *r, int indent);
+/* Registers of the row that are known after `phase` sweeps; `after`: all from there on. */
+void lfuse__rows_put_phase(const lfuse__rows *r, int indent, int phase, bool after);
+/* Element instructions of `needed`, element operand j being x<j>`index`. */
+void lfuse__rows_put_elements(const lfuse__rows *r, int indent, const bool *needed, const char *index);
+/* `to` = fold of `low` and `high`; each names a value as "l%d" and an index as "n%d" behind which `..` stands. */
+typedef struct lfuse__lane {
+    const char *letter; /* of values, then of indices: "ln" */
+    const char *behind; /* "[0]" */
+} lfuse__lane;
+void lfuse__rows_put_combine(const lfuse__rows *r, int indent, int i, lfuse__lane to, lfuse__lane low,
+                             lfuse__lane high);
+/* Element e of the row joins lane `to`; `present` is a mask, NULL: all there. `index`: of the element, as L_. */
+void lfuse__rows_put_gather(const lfuse__rows *r, int indent, int i, lfuse__lane to, const char *present,
+                            const char *index);
+/* Declares an array of lanes, or (count NULL) one, as the identity; `type`: 'L' or 'S'. */
+void lfuse__rows_put_lanes(const lfuse__rows *r, int indent, int i, const char *letter, const char *count);
+/* r<i> from a<i> and m<i>. */
+void lfuse__rows_put_result(const lfuse__rows *r, int indent, int i);
+/* a<i>, m<i>: what an empty row gives. */
+void lfuse__rows_put_empty(const lfuse__rows *r, int indent, int i);
+/* The binary counter of segments: a<i>, m<i> from l<i>[0] ... of each of the sweep's REDUCEs. */
+void lfuse__rows_put_counter_begin(const lfuse__rows *r, int indent, int sweep);
+void lfuse__rows_put_counter_add(const lfuse__rows *r, int indent, int sweep, const char *behind);
+void lfuse__rows_put_counter_end(const lfuse__rows *r, int indent, int sweep);
+/* target = element `place` of operand j of the row. */
+void lfuse__rows_put_load(const lfuse__rows *r, int indent, int j, const char *target, const char *place);
+void lfuse__rows_put_store(const lfuse__rows *r, int indent, int j, const char *place, const char *value);
+void lfuse__rows_put_row_stores(const lfuse__rows *r, int indent);
+
+/* ---- forms ---- */
+void lfuse__rows_emit_single(const lfuse__rows *r, const char *name); /* TEAM where a team is one work-item */
+void lfuse__rows_emit_team(const lfuse__rows *r, const char *name);   /* TEAM and GROUP */
+
+/* rows_choose.c: work-groups of a launch over so many rows. */
+uint64_t lfuse__rows_groups(const lfuse__facts *facts, const lfuse__kernel_class *k, uint64_t rows);
+
+#endif

@@ -1,0 +1,541 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Rows on teams whose work-items exchange values. Work-item `rank` of up to 32 takes elements 4 rank ... 4 rank + 3 of
+ * every 128, which are the lanes of the same numbers: a chunk. TEAM: the row is one segment of up to eight chunks, and
+ * short rows have teams that hold lanes of theirs alone, several in a group. GROUP: every 32 work-items fold a segment
+ * at a time, whose results meet in local memory. The first eight chunks of an operand that several sweeps read are held
+ * in registers.
+ */
+#ifdef HAVE_CONFIG_H
+#include "config.h"
+#endif
+
+#include <stdio.h>
+
+#include "common/kernels/rows.h"
+
+enum { VECTOR = LFUSE__ROW_VECTOR, CHUNKS = LFUSE__SEGMENT / LFUSE__ROW_LANES, BLOCK = 32 };
+
+/* Where the elements of an operand wait. */
+typedef enum hold {
+    HOLD_NONE,
+    HOLD_FIXED, /* the same for all rows: loaded once */
+    HOLD_NEXT,  /* loaded while the row before is computed */
+    HOLD_TOP,   /* loaded when the row begins */
+    HOLD_LATE   /* loaded where they are used */
+} hold;
+
+typedef struct team {
+    const lfuse__rows *r;
+    bool group, whole, streams; /* streams: GROUP that holds nothing */
+    int size, width, each;      /* of the group; work-items that exchange values; rows of a group at a time */
+    int chunks;
+    hold holds[LFUSE__MAX_OPERANDS];
+} team;
+
+static bool in_vectors(const lfuse__kernel_operand *o)
+{
+    return o->inner == LFUSE__STRIDE_UNIT && !o->gathered && !o->index;
+}
+
+/* 32-bit registers of one chunk of an operand. */
+static int chunk_words(const team *t, int j)
+{
+    const lfuse__kernel_operand *o = &t->r->t.k->operands[j];
+    if (in_vectors(o)) return lfuse__block_words(&t->r->t, j);
+    return VECTOR * (lfuse__type_bytes(o->type) == 8 ? 2 : 1);
+}
+
+/* Registers for what is worth holding; a work-item of a group of 256 has 255, one of 1 024 has 64. */
+static void choose_holds(team *t)
+{
+    enum { FIXED_WORDS = 32, NEXT_WORDS = 64, TOP_WORDS = 96 };
+    const lfuse__rows *r = t->r;
+    int sweeps[LFUSE__MAX_OPERANDS] = {0}, fixed = 0, varying = 0;
+    for (int s = 0; s < r->nsweeps; s++) {
+        bool needed[LFUSE__ROW_INSTR], loads[LFUSE__MAX_OPERANDS];
+        lfuse__rows_needs(r, s, needed, loads);
+        for (int j = 0; j < r->t.k->noperands; j++) sweeps[j] += loads[j];
+    }
+    for (int j = 0; j < r->t.k->noperands; j++)
+        if (sweeps[j]) *(r->t.k->operands[j].fixed ? &fixed : &varying) += t->chunks * chunk_words(t, j);
+    for (int j = 0; j < r->t.k->noperands; j++) {
+        const bool same = r->t.k->operands[j].fixed;
+        if (!sweeps[j]) continue;
+        if (t->streams)
+            t->holds[j] = HOLD_LATE;
+        else if (t->group)
+            t->holds[j] = sweeps[j] > 1 ? HOLD_TOP : HOLD_LATE;
+        else if (same && fixed <= FIXED_WORDS)
+            t->holds[j] = HOLD_FIXED;
+        else if (same)
+            t->holds[j] = HOLD_LATE;
+        else if (2 * varying + (fixed <= FIXED_WORDS ? fixed : 0) <= NEXT_WORDS)
+            t->holds[j] = HOLD_NEXT;
+        else
+            t->holds[j] = sweeps[j] > 1 || varying <= TOP_WORDS ? HOLD_TOP : HOLD_LATE;
+    }
+}
+
+static void put_array(const team *t, int indent, char letter, int j, int chunks)
+{
+    const lfuse__kernel_operand *o = &t->r->t.k->operands[j];
+    if (in_vectors(o))
+        lfuse__put(t->r->t.out, indent, "u32 %c%d[%d];", letter, j, chunks * lfuse__block_words(&t->r->t, j));
+    else
+        lfuse__put(t->r->t.out, indent, "S_%s %c%d[%d];", lfuse__register_word(o->type), letter, j, chunks * VECTOR);
+}
+
+/* Chunk number `chunk` of the array takes the elements from e on. */
+static void put_chunk(const team *t, int indent, char letter, int j, const char *chunk)
+{
+    const lfuse__text *text = &t->r->t;
+    const lfuse__kernel_operand *o = &text->k->operands[j];
+    const unsigned size = lfuse__type_bytes(o->type), bytes = size * VECTOR;
+    const int words = lfuse__block_words(text, j);
+    const bool vectors = in_vectors(o);
+    const char *memory = lfuse__memory_word(o->type), *reg = lfuse__register_word(o->type);
+    if (vectors) {
+        lfuse__put(text->out, indent, "if (vectors) {");
+        for (unsigned done = 0; done < bytes; done += 16)
+            lfuse__put(text->out, indent + 1, "%sLOADB_%u(%c%d + (%s) * %d + %u, p%d + (i64)(b%d + (%s)e) * %u + %u);",
+                       t->whole ? "" : "if (e < length) ", bytes < 16 ? bytes : 16, letter, j, chunk, words, done / 4,
+                       j, j, text->ix, size, done);
+        lfuse__put(text->out, indent, "} else {");
+        for (int w = 0; w < words; w++) lfuse__put(text->out, indent + 1, "%c%d[(%s) * %d + %d] = 0;", letter, j, chunk,
+                                                   words, w);
+    } else {
+        lfuse__put(text->out, indent, "{");
+    }
+    lfuse__put(text->out, 0, "#pragma unroll");
+    lfuse__put(text->out, indent + 1, "for (int v = 0; v < %d; v++) {", VECTOR);
+    lfuse__put(text->out, indent + 2, "S_%s v_ = ZERO_%s;", reg, reg);
+    if (!t->whole) lfuse__put(text->out, indent + 2, "if (e + v < length)");
+    lfuse__rows_put_load(t->r, indent + 2, j, "v_", "e + v");
+    if (vectors)
+        lfuse__put(text->out, indent + 2, "PACK_%s(%c%d + (%s) * %d, v, v_);", memory, letter, j, chunk, words);
+    else
+        lfuse__put(text->out, indent + 2, "%c%d[(%s) * %d + v] = v_;", letter, j, chunk, VECTOR);
+    lfuse__put(text->out, indent + 1, "}");
+    lfuse__put(text->out, indent, "}");
+}
+
+/* Element index of this work-item in chunk u of segment `seg` (GROUP), or of the row. */
+static void put_place(const team *t, int indent)
+{
+    if (t->group)
+        lfuse__put(t->r->t.out, indent, "const %s e = seg * %d + u * %d + rank * %d;", t->r->t.ux, LFUSE__SEGMENT,
+                   LFUSE__ROW_LANES, VECTOR);
+    else
+        lfuse__put(t->r->t.out, indent, "const %s e = u * %d + rank * %d;", t->r->t.ux, LFUSE__ROW_LANES, VECTOR);
+}
+
+static void put_loads(const team *t, int indent, hold which, char letter)
+{
+    bool any = false;
+    for (int j = 0; j < t->r->t.k->noperands; j++) any = any || t->holds[j] == which;
+    if (!any) return;
+    lfuse__put(t->r->t.out, 0, "#pragma unroll");
+    lfuse__put(t->r->t.out, indent, "for (u32 u = 0; u < %d; u++) {", t->chunks);
+    put_place(t, indent + 1);
+    for (int j = 0; j < t->r->t.k->noperands; j++)
+        if (t->holds[j] == which) put_chunk(t, indent + 1, letter, j, "u");
+    lfuse__put(t->r->t.out, indent, "}");
+}
+
+static void put_arrays(const team *t, int indent, hold which, char letter)
+{
+    for (int j = 0; j < t->r->t.k->noperands; j++)
+        if (t->holds[j] == which) put_array(t, indent, letter, j, t->chunks);
+}
+
+static bool holds_any(const team *t, hold which)
+{
+    for (int j = 0; j < t->r->t.k->noperands; j++)
+        if (t->holds[j] == which) return true;
+    return false;
+}
+
+static void put_store(const team *t, int indent, int j)
+{
+    const lfuse__text *text = &t->r->t;
+    const lfuse__kernel_operand *o = &text->k->operands[j];
+    const unsigned size = lfuse__type_bytes(o->type), bytes = size * VECTOR;
+    const int words = lfuse__block_words(text, j);
+    char value[32];
+    if (o->inner == LFUSE__STRIDE_UNIT) {
+        lfuse__put(text->out, indent, "if (vectors) {");
+        lfuse__put(text->out, indent + 1, "u32 w%d[%d];", j, words);
+        for (int w = 0; w < words; w++) lfuse__put(text->out, indent + 1, "w%d[%d] = 0;", j, w);
+        lfuse__put(text->out, 0, "#pragma unroll");
+        lfuse__put(text->out, indent + 1, "for (int v = 0; v < %d; v++) PACK_%s(w%d, v, y%d[v]);", VECTOR,
+                   lfuse__memory_word(o->type), j, j);
+        for (unsigned done = 0; done < bytes; done += 16)
+            lfuse__put(text->out, indent + 1, "%sSTOREB_%u(p%d + (i64)(b%d + (%s)e) * %u + %u, w%d + %u);",
+                       t->whole ? "" : "if (e < length) ", bytes < 16 ? bytes : 16, j, j, text->ix, size, done, j,
+                       done / 4);
+        lfuse__put(text->out, indent, "} else {");
+    } else {
+        lfuse__put(text->out, indent, "{");
+    }
+    lfuse__put(text->out, 0, "#pragma unroll");
+    lfuse__put(text->out, indent + 1, "for (int v = 0; v < %d; v++) {", VECTOR);
+    snprintf(value, sizeof value, "y%d[v]", j);
+    if (!t->whole) lfuse__put(text->out, indent + 2, "if (e + v < length)");
+    lfuse__rows_put_store(t->r, indent + 2, j, "e + v", value);
+    lfuse__put(text->out, indent + 1, "}");
+    lfuse__put(text->out, indent, "}");
+}
+
+/* x<j> of element v of chunk u, for the operands that the sweep takes. */
+static void put_elements(const team *t, int indent, const bool *needed, const bool *loads)
+{
+    const lfuse__text *text = &t->r->t;
+    for (int j = 0; j < text->k->noperands; j++) {
+        const lfuse__kernel_operand *o = &text->k->operands[j];
+        const char *chunk = t->holds[j] == HOLD_LATE ? "0" : "u";
+        if (!loads[j]) continue;
+        if (in_vectors(o))
+            lfuse__put(text->out, indent, "const L_%s x%d = UNPACK_%s(h%d + %s * %d, v);",
+                       lfuse__register_word(o->type), j, lfuse__memory_word(o->type), j, chunk,
+                       lfuse__block_words(text, j));
+        else
+            lfuse__put(text->out, indent, "const L_%s x%d = h%d[%s * %d + v];", lfuse__register_word(o->type), j, j,
+                       chunk, VECTOR);
+    }
+    lfuse__rows_put_elements(t->r, indent, needed, "");
+}
+
+/* The sweep over a segment: l<i>[0 ... 3] are this work-item's lanes at its end. */
+static void put_segment(const team *t, int indent, int sweep)
+{
+    const lfuse__rows *r = t->r;
+    const lfuse__body *body = r->t.k->body;
+    const lfuse__lane lane = {"ln", "[v]"};
+    const bool stores = lfuse__rows_stores(r, sweep);
+    lfuse__strbuf *out = r->t.out;
+    bool needed[LFUSE__ROW_INSTR], loads[LFUSE__MAX_OPERANDS];
+    lfuse__rows_needs(r, sweep, needed, loads);
+    lfuse__put(out, 0, "#pragma unroll");
+    lfuse__put(out, indent, "for (u32 u = 0; u < %d; u++) {", t->chunks);
+    put_place(t, indent + 1);
+    for (int j = 0; j < r->t.k->noperands; j++)
+        if (loads[j] && t->holds[j] == HOLD_LATE) {
+            put_array(t, indent + 1, 'h', j, 1);
+            put_chunk(t, indent + 1, 'h', j, "0");
+        }
+    for (int j = 0; j < r->t.k->noperands && stores; j++)
+        if (r->t.stored[j] && !r->row[j])
+            lfuse__put(out, indent + 1, "S_%s y%d[%d];", lfuse__register_word(r->t.k->operands[j].type), j, VECTOR);
+    lfuse__put(out, 0, "#pragma unroll");
+    lfuse__put(out, indent + 1, "for (int v = 0; v < %d; v++) {", VECTOR);
+    put_elements(t, indent + 2, needed, loads);
+    for (int i = 0; i < body->ninstr; i++) {
+        char index[64];
+        snprintf(index, sizeof index, "(%s)(e + v)", r->t.ix);
+        if (lfuse__rows_reduces(r, i, sweep))
+            lfuse__rows_put_gather(r, indent + 2, i, lane, t->whole ? NULL : "(e + v < length)", index);
+    }
+    for (int i = 0; i < body->nstores && stores; i++)
+        if (!r->row[body->stores[i].operand])
+            lfuse__put(out, indent + 2, "y%d[v] = r%d;", body->stores[i].operand, body->stores[i].reg);
+    lfuse__put(out, indent + 1, "}");
+    if (stores) lfuse__put(out, indent + 1, t->group ? "{" : "if (active) {");
+    for (int j = 0; j < r->t.k->noperands && stores; j++)
+        if (r->t.stored[j] && !r->row[j]) put_store(t, indent + 2, j);
+    if (stores) lfuse__put(out, indent + 1, "}");
+    lfuse__put(out, indent, "}");
+}
+
+/* Whether op(a, b) and op(b, a) are the same bits: not of zeros in a maximum. */
+static bool symmetric(const lfuse__rows *r, int i)
+{
+    const int op = r->t.k->body->instr[i].op;
+    const char *w = lfuse__rows_word(r, i);
+    return (op != LFUSE__REDUCE_MAX && op != LFUSE__REDUCE_MIN) || w[0] == 'i';
+}
+
+/* l<i>[at] = fold of f<i> (kept) and u<i> (of the item that differs by the mask), which is the lower where `hi`. */
+static void put_meet(const lfuse__rows *r, int indent, int i, const char *at)
+{
+    const lfuse__lane to = {"ln", at}, kept = {"fg", ""}, got = {"uv", ""}, low = {"dc", ""}, high = {"zw", ""};
+    const char *w = lfuse__rows_word(r, i);
+    if (symmetric(r, i)) {
+        lfuse__rows_put_combine(r, indent, i, to, kept, got);
+        return;
+    }
+    lfuse__put(r->t.out, indent, "const L_%s d%d = SEL_%s(hi, u%d, f%d), z%d = SEL_%s(hi, f%d, u%d);", w, i, w, i, i, i,
+               w, i, i);
+    lfuse__rows_put_combine(r, indent, i, to, low, high);
+}
+
+static void put_exchange(const lfuse__rows *r, int indent, int i, const char *at, int mask)
+{
+    const char *w = lfuse__rows_word(r, i), *x = r->t.ix;
+    lfuse__put(r->t.out, indent, "{");
+    lfuse__put(r->t.out, indent + 1, "const int hi = (rank & %d) != 0;", mask);
+    lfuse__put(r->t.out, indent + 1, "const L_%s f%d = l%d%s, u%d = SHUFFLE_%s(f%d, %d);", w, i, i, at, i, w, i, mask);
+    if (lfuse__rows_indexed(r, i))
+        lfuse__put(r->t.out, indent + 1, "const L_%s g%d = n%d%s, v%d = SHUFFLE_%s(g%d, %d);", x, i, i, at, i, x, i,
+                   mask);
+    put_meet(r, indent + 1, i, at);
+    lfuse__put(r->t.out, indent, "}");
+}
+
+/* Half of the lanes go to the other half of the work-items, so that each folds half as many: l<i>[at] of `at`, other. */
+static void put_scatter(const lfuse__rows *r, int indent, int i, const char *at, const char *other, int mask)
+{
+    const char *w = lfuse__rows_word(r, i), *x = r->t.ix;
+    lfuse__put(r->t.out, indent, "{");
+    lfuse__put(r->t.out, indent + 1, "const int hi = (rank & %d) != 0;", mask);
+    lfuse__put(r->t.out, indent + 1, "const L_%s f%d = SEL_%s(hi, l%d%s, l%d%s);", w, i, w, i, other, i, at);
+    lfuse__put(r->t.out, indent + 1, "const L_%s u%d = SHUFFLE_%s(SEL_%s(hi, l%d%s, l%d%s), %d);", w, i, w, w, i, at, i,
+               other, mask);
+    if (lfuse__rows_indexed(r, i)) {
+        lfuse__put(r->t.out, indent + 1, "const L_%s g%d = SEL_%s(hi, n%d%s, n%d%s);", x, i, x, i, other, i, at);
+        lfuse__put(r->t.out, indent + 1, "const L_%s v%d = SHUFFLE_%s(SEL_%s(hi, n%d%s, n%d%s), %d);", x, i, x, x, i,
+                   at, i, other, mask);
+    }
+    put_meet(r, indent + 1, i, at);
+    lfuse__put(r->t.out, indent, "}");
+}
+
+/* l<i>[0], the same for all: lanes by c^64 ... c^4, which are other work-items', then by c^2 and c^1. */
+static void put_fold(const lfuse__rows *r, int indent, int i, int width)
+{
+    static const char *const at[] = {"[0]", "[1]", "[2]", "[3]"};
+    if (width >= 4) {
+        put_scatter(r, indent, i, at[0], at[2], width / 2);
+        put_scatter(r, indent, i, at[1], at[3], width / 2);
+        put_scatter(r, indent, i, at[0], at[1], width / 4);
+        for (int mask = width / 8; mask; mask /= 2) put_exchange(r, indent, i, at[0], mask);
+        put_exchange(r, indent, i, at[0], width / 2);
+        put_exchange(r, indent, i, at[0], width / 4);
+        return;
+    }
+    for (int j = 0; j < 4 && width == 2; j++) put_exchange(r, indent, i, at[j], 1);
+    for (int h = 2; h; h /= 2)
+        for (int j = 0; j < h; j++)
+            lfuse__rows_put_combine(r, indent, i, (lfuse__lane){"ln", at[j]}, (lfuse__lane){"ln", at[j]},
+                                    (lfuse__lane){"ln", at[j + h]});
+}
+
+static void put_total(const lfuse__rows *r, int indent, int i)
+{
+    const char *w = lfuse__rows_word(r, i);
+    if (r->t.k->body->instr[i].op == LFUSE__REDUCE_SUM)
+        lfuse__put(r->t.out, indent, "a%d = length ? l%d[0] : ZERO_%s;", i, i, w);
+    else
+        lfuse__put(r->t.out, indent, "a%d = l%d[0];", i, i);
+    if (lfuse__rows_indexed(r, i)) lfuse__put(r->t.out, indent, "m%d = n%d[0];", i, i);
+}
+
+/* What every team of the group found of its segment, to local memory, and the fold of up to 32 of them. */
+static void put_block(const team *t, int indent, int sweep, int segments)
+{
+    const lfuse__rows *r = t->r;
+    const int ninstr = r->t.k->body->ninstr;
+    lfuse__put(r->t.out, indent, "SYNC();");
+    for (int i = 0; i < ninstr; i++) {
+        if (!lfuse__rows_reduces(r, i, sweep)) continue;
+        lfuse__put(r->t.out, indent, "l%d[0] = part%d[rank %% %d];", i, i, segments);
+        if (lfuse__rows_indexed(r, i)) lfuse__put(r->t.out, indent, "n%d[0] = spot%d[rank %% %d];", i, i, segments);
+        for (int mask = 1; mask < segments; mask *= 2) put_exchange(r, indent, i, "[0]", mask);
+    }
+}
+
+static void put_part(const team *t, int indent, int sweep, const char *place)
+{
+    const lfuse__rows *r = t->r;
+    for (int i = 0; i < r->t.k->body->ninstr; i++) {
+        if (!lfuse__rows_reduces(r, i, sweep)) continue;
+        put_fold(r, indent, i, t->width);
+        lfuse__put(r->t.out, indent, "if (rank == 0) part%d[%s] = l%d[0];", i, place, i);
+        if (lfuse__rows_indexed(r, i)) lfuse__put(r->t.out, indent, "if (rank == 0) spot%d[%s] = n%d[0];", i, place, i);
+    }
+}
+
+static void put_lanes(const lfuse__rows *r, int indent, int sweep)
+{
+    for (int i = 0; i < r->t.k->body->ninstr; i++)
+        if (lfuse__rows_reduces(r, i, sweep)) lfuse__rows_put_lanes(r, indent, i, "ln", "4");
+}
+
+/* A row that the group holds: a segment a team. */
+static void put_held(const team *t, int indent, int sweep, bool any)
+{
+    const lfuse__rows *r = t->r;
+    put_lanes(r, indent, sweep);
+    put_segment(t, indent, sweep);
+    if (t->group && any) {
+        put_part(t, indent, sweep, "seg");
+        put_block(t, indent, sweep, t->size / t->width);
+    }
+    for (int i = 0; i < r->t.k->body->ninstr; i++) {
+        if (!lfuse__rows_reduces(r, i, sweep)) continue;
+        if (!t->group) put_fold(r, indent, i, t->width);
+        put_total(r, indent, i);
+    }
+}
+
+/* Any row: blocks of 32 segments, then the counter. */
+static void put_streamed(const team *t, int indent, int sweep, bool any)
+{
+    const lfuse__rows *r = t->r;
+    const int teams = t->size / t->width;
+    lfuse__strbuf *out = r->t.out;
+    if (any) lfuse__rows_put_counter_begin(r, indent, sweep);
+    lfuse__put(out, indent, "for (%s block = 0; block * %d < length; block += %d) {", r->t.ux, LFUSE__SEGMENT, BLOCK);
+    lfuse__put(out, indent + 1, "for (u32 turn = 0; turn < %d; turn += %d) {", BLOCK, teams);
+    lfuse__put(out, indent + 2, "const %s seg = block + turn + team;", r->t.ux);
+    put_lanes(r, indent + 2, sweep);
+    put_segment(t, indent + 2, sweep);
+    if (any) put_part(t, indent + 2, sweep, "turn + team");
+    lfuse__put(out, indent + 1, "}");
+    if (any) {
+        put_lanes(r, indent + 1, sweep);
+        put_block(t, indent + 1, sweep, BLOCK);
+        lfuse__put(out, indent + 1, "SYNC();");
+        lfuse__rows_put_counter_add(r, indent + 1, sweep, "[0]");
+    }
+    lfuse__put(out, indent, "}");
+    if (any) lfuse__rows_put_counter_end(r, indent, sweep);
+}
+
+static void put_sweep(const team *t, int indent, int sweep)
+{
+    const lfuse__rows *r = t->r;
+    const bool any = lfuse__rows_any_reduce(r, sweep);
+    for (int i = 0; i < r->t.k->body->ninstr; i++)
+        if (lfuse__rows_reduces(r, i, sweep)) lfuse__rows_put_empty(r, indent, i);
+    lfuse__put(r->t.out, indent, "{");
+    if (t->streams)
+        put_streamed(t, indent + 1, sweep, any);
+    else
+        put_held(t, indent + 1, sweep, any);
+    lfuse__put(r->t.out, indent, "}");
+    for (int i = 0; i < r->t.k->body->ninstr; i++)
+        if (lfuse__rows_reduces(r, i, sweep)) lfuse__rows_put_result(r, indent, i);
+}
+
+static void put_local(const team *t)
+{
+    const lfuse__rows *r = t->r;
+    lfuse__put(r->t.out, 1, "TEAM(%d)", t->size);
+    for (int i = 0; i < r->t.k->body->ninstr && t->group; i++) {
+        if (!r->used[i] || r->t.k->body->instr[i].kind != LFUSE__I_REDUCE) continue;
+        lfuse__put(r->t.out, 1, "LOCAL(S_%s, part%d, %d)", lfuse__rows_word(r, i), i, BLOCK);
+        if (lfuse__rows_indexed(r, i)) lfuse__put(r->t.out, 1, "LOCAL(S_%s, spot%d, %d)", r->t.ix, i, BLOCK);
+    }
+}
+
+/* The group's next row comes to the second-level cache while this one is computed. */
+static void put_ahead(const team *t, int indent)
+{
+    const lfuse__text *text = &t->r->t;
+    lfuse__put(text->out, indent, "if (first + GROUPS() < rows) {");
+    lfuse__put(text->out, indent + 1, "const %s row = (%s)(first + GROUPS());", text->ux, text->ux);
+    lfuse__rows_put_bases(t->r, indent + 1);
+    for (int j = 0; j < text->k->noperands; j++) {
+        const lfuse__kernel_operand *o = &text->k->operands[j];
+        const unsigned size = lfuse__type_bytes(o->type);
+        if (!t->holds[j] || o->fixed || !in_vectors(o)) continue;
+        lfuse__put(text->out, indent + 1, "for (%s line = ITEM() * %u; line < length; line += %u)", text->ux, 128 / size,
+                   128 / size * (unsigned)t->size);
+        lfuse__put(text->out, indent + 2, "AHEAD(p%d + (i64)(b%d + (%s)line) * %u);", j, j, text->ix, size);
+    }
+    lfuse__put(text->out, indent, "}");
+}
+
+static void put_next(const team *t, int indent)
+{
+    const lfuse__text *text = &t->r->t;
+    for (int j = 0; j < text->k->noperands; j++) {
+        if (t->holds[j] != HOLD_NEXT) continue;
+        const int count = t->chunks * (in_vectors(&text->k->operands[j]) ? lfuse__block_words(text, j) : VECTOR);
+        put_array(t, indent, 'h', j, t->chunks);
+        lfuse__put(text->out, 0, "#pragma unroll");
+        lfuse__put(text->out, indent, "for (int w = 0; w < %d; w++) h%d[w] = q%d[w];", count, j, j);
+    }
+    lfuse__put(text->out, indent, "const u64 next = first + GROUPS() * %d;", t->each);
+    lfuse__put(text->out, indent, "if (next < rows) {");
+    lfuse__put(text->out, indent + 1, "const %s row = (%s)(next + team < rows ? next + team : next);", text->ux,
+               text->ux);
+    lfuse__rows_put_bases(t->r, indent + 1);
+    put_loads(t, indent + 1, HOLD_NEXT, 'q');
+    lfuse__put(text->out, indent, "}");
+}
+
+/* Before the loop over rows: what is the same for all of them, and the first row. */
+static void put_first(const team *t, int indent)
+{
+    const lfuse__text *text = &t->r->t;
+    const bool next = holds_any(t, HOLD_NEXT);
+    put_arrays(t, indent, HOLD_FIXED, 'h');
+    put_arrays(t, indent, HOLD_NEXT, 'q');
+    if (!next && !holds_any(t, HOLD_FIXED)) return;
+    lfuse__put(text->out, indent, "if (first < rows) {");
+    lfuse__put(text->out, indent + 1, "const %s row = (%s)(first + team < rows ? first + team : first);", text->ux,
+               text->ux);
+    lfuse__rows_put_bases(t->r, indent + 1);
+    put_loads(t, indent + 1, HOLD_FIXED, 'h');
+    put_loads(t, indent + 1, HOLD_NEXT, 'q');
+    lfuse__put(text->out, indent, "}");
+}
+
+static void put_row(const team *t, int indent)
+{
+    const lfuse__rows *r = t->r;
+    int reducing = 0;
+    lfuse__rows_put_bases(r, indent);
+    put_arrays(t, indent, HOLD_TOP, 'h');
+    put_loads(t, indent, HOLD_TOP, 'h');
+    if (holds_any(t, HOLD_NEXT)) put_next(t, indent);
+    if (t->group) put_ahead(t, indent);
+    for (int sweep = 0; sweep < r->nsweeps; sweep++) {
+        lfuse__rows_put_phase(r, indent, sweep, false);
+        put_sweep(t, indent, sweep);
+        reducing += lfuse__rows_any_reduce(r, sweep);
+    }
+    lfuse__rows_put_phase(r, indent, r->nsweeps, true);
+    lfuse__put(r->t.out, indent, t->group ? "if (ITEM() == 0) {" : "if (active && rank == 0) {");
+    lfuse__rows_put_row_stores(r, indent + 1);
+    lfuse__put(r->t.out, indent, "}");
+    /* The parts of one sweep are written again when everybody has come through another one. */
+    if (t->group && !t->streams && reducing < 2) lfuse__put(r->t.out, indent, "SYNC();");
+}
+
+static void team_init(team *t, const lfuse__rows *r)
+{
+    const lfuse__kernel_class *k = r->t.k;
+    *t = (team){.r = r, .group = k->form == LFUSE__ROWS_GROUP, .whole = k->whole};
+    t->streams = t->group && k->held == 0;
+    t->size = t->group ? k->team : LFUSE__GROUP;
+    t->width = t->group ? LFUSE__TEAM : k->team;
+    t->each = t->group ? 1 : LFUSE__GROUP / k->team;
+    t->chunks = t->group ? CHUNKS : k->held / VECTOR;
+    choose_holds(t);
+}
+
+void lfuse__rows_emit_team(const lfuse__rows *r, const char *name)
+{
+    const lfuse__text *text = &r->t;
+    team t;
+    team_init(&t, r);
+    lfuse__rows_put_head(r, name, t.size);
+    put_local(&t);
+    lfuse__put(text->out, 1, "const u32 vectors = (u32)W(%d), team = ITEM() / %d, rank = ITEM() %% %d;",
+               text->layout->flags, t.width, t.width);
+    if (t.group && !t.streams) lfuse__put(text->out, 1, "const %s seg = team;", text->ux);
+    lfuse__put(text->out, 1, "u64 first = GROUP() * %d;", t.each);
+    put_first(&t, 1);
+    lfuse__put(text->out, 1, "for (; first < rows; first += GROUPS() * %d) {", t.each);
+    if (!t.group) lfuse__put(text->out, 2, "const int active = first + team < rows;");
+    if (t.group)
+        lfuse__put(text->out, 2, "const %s row = (%s)first;", text->ux, text->ux);
+    else
+        lfuse__put(text->out, 2, "const %s row = (%s)(active ? first + team : first);", text->ux, text->ux);
+    put_row(&t, 2);
+    lfuse__put(text->out, 1, "}");
+    lfuse__put(text->out, 0, "}");
+}

@@ -1,0 +1,368 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What a row kernel does in which sweep, and the statements that its forms share. */
+#ifdef HAVE_CONFIG_H
+#include "config.h"
+#endif
+
+#include <stdio.h>
+#include <string.h>
+
+#include "common/base/error.h"
+#include "common/kernels/rows.h"
+
+static bool indexed(int op)
+{
+    return op == LFUSE__REDUCE_ARGMAX || op == LFUSE__REDUCE_ARGMIN;
+}
+
+static lfuse_status stores_check(const lfuse__rows *r)
+{
+    const lfuse__body *body = r->t.k->body;
+    for (int i = 0; i < body->nstores; i++) {
+        const lfuse__store *s = &body->stores[i];
+        if (r->row[s->operand] && r->sweeps[s->reg].element)
+            return lfuse__error(LFUSE_ERR_INVALID, "store %d: an element of the row to operand %d, which has one a row",
+                                i, s->operand);
+    }
+    return LFUSE_OK;
+}
+
+lfuse_status lfuse__rows_init(lfuse__rows *r, lfuse__strbuf *out, const lfuse__kernel_class *k,
+                              const lfuse__layout *layout, const lfuse__facts *facts)
+{
+    const lfuse__body *body = k->body;
+    if (k->naxes < 1 || k->naxes > k->rank)
+        return lfuse__error(LFUSE_ERR_INVALID, "a row kernel that reduces %d of %d axes", k->naxes, k->rank);
+    if (body->ninstr > LFUSE__ROW_INSTR)
+        return lfuse__error(LFUSE_ERR_UNSUPPORTED, "a row kernel of %d instructions; at most %d", body->ninstr,
+                            LFUSE__ROW_INSTR);
+    memset(r, 0, sizeof *r);
+    lfuse__text_init(&r->t, out, k, layout);
+    r->t.vector = LFUSE__ROW_VECTOR;
+    r->facts = facts;
+    for (int j = 0; j < k->noperands; j++) r->row[j] = k->operands[j].inner == LFUSE__STRIDE_REPEAT;
+    r->nsweeps = lfuse__body_sweeps(body, r->row, r->sweeps);
+    for (int i = 0; i < body->nstores; i++) r->used[body->stores[i].reg] = true;
+    lfuse__body_needs(body, NULL, r->used);
+    for (int i = 0; i < body->ninstr; i++) {
+        r->of_row[i] = !r->sweeps[i].element;
+        if (r->sweeps[i].phase >= r->nphases) r->nphases = r->sweeps[i].phase + 1;
+    }
+    return stores_check(r);
+}
+
+bool lfuse__rows_reduces(const lfuse__rows *r, int i, int sweep)
+{
+    return r->used[i] && r->t.k->body->instr[i].kind == LFUSE__I_REDUCE && r->sweeps[i].phase == sweep;
+}
+
+bool lfuse__rows_any_reduce(const lfuse__rows *r, int sweep)
+{
+    for (int i = 0; i < r->t.k->body->ninstr; i++)
+        if (lfuse__rows_reduces(r, i, sweep)) return true;
+    return false;
+}
+
+bool lfuse__rows_stores(const lfuse__rows *r, int sweep)
+{
+    const lfuse__body *body = r->t.k->body;
+    for (int i = 0; i < body->nstores && sweep == r->nsweeps - 1; i++)
+        if (!r->row[body->stores[i].operand]) return true;
+    return false;
+}
+
+void lfuse__rows_needs(const lfuse__rows *r, int sweep, bool *needed, bool *loads)
+{
+    const lfuse__body *body = r->t.k->body;
+    memset(needed, 0, (size_t)body->ninstr * sizeof *needed);
+    memset(loads, 0, LFUSE__MAX_OPERANDS * sizeof *loads);
+    for (int i = 0; i < body->ninstr; i++)
+        if (lfuse__rows_reduces(r, i, sweep)) needed[body->instr[i].a] = true;
+    for (int i = 0; i < body->nstores && sweep == r->nsweeps - 1; i++)
+        if (!r->row[body->stores[i].operand]) needed[body->stores[i].reg] = true;
+    lfuse__body_needs(body, r->of_row, needed);
+    for (int i = 0; i < body->ninstr; i++)
+        if (needed[i] && !r->of_row[i] && body->instr[i].kind == LFUSE__I_LOAD) loads[body->instr[i].a] = true;
+}
+
+bool lfuse__rows_indexed(const lfuse__rows *r, int i)
+{
+    return indexed(r->t.k->body->instr[i].op);
+}
+
+static lfuse_type gathered_type(const lfuse__rows *r, int i)
+{
+    const lfuse__instr *instr = &r->t.k->body->instr[i];
+    return lfuse__register_type(indexed(instr->op) ? r->t.k->body->instr[instr->a].type : instr->type);
+}
+
+const char *lfuse__rows_word(const lfuse__rows *r, int i)
+{
+    return lfuse__register_word(gathered_type(r, i));
+}
+
+const char *lfuse__rows_index_word(const lfuse__rows *r)
+{
+    return r->t.ix;
+}
+
+void lfuse__rows_identity(const lfuse__rows *r, int i, char *text, size_t size)
+{
+    static const struct {
+        const char *word, *bits[4]; /* of a sum, a product, a maximum, a minimum */
+    } rows[] = {
+        {"f32", {"0x80000000u", "0x3f800000u", "0xff800000u", "0x7f800000u"}},
+        {"f64", {"0x8000000000000000ul", "0x3ff0000000000000ul", "0xfff0000000000000ul", "0x7ff0000000000000ul"}},
+        {"i32", {"0u", "1u", "0x80000000u", "0x7fffffffu"}},
+        {"i64", {"0ul", "1ul", "0x8000000000000000ul", "0x7ffffffffffffffful"}},
+        {"b", {"0u", "1u", "0u", "1u"}},
+    };
+    static const int column[LFUSE__REDUCE_COUNT] = {
+        [LFUSE__REDUCE_SUM] = 0, [LFUSE__REDUCE_PROD] = 1, [LFUSE__REDUCE_MAX] = 2, [LFUSE__REDUCE_MIN] = 3,
+        [LFUSE__REDUCE_ARGMAX] = 2, [LFUSE__REDUCE_ARGMIN] = 3};
+    const char *word = lfuse__rows_word(r, i);
+    size_t n = 0;
+    while (strcmp(rows[n].word, word)) n++;
+    snprintf(text, size, "K_%s(%s)", word, rows[n].bits[column[r->t.k->body->instr[i].op]]);
+}
+
+const char *lfuse__rows_no_index(const lfuse__rows *r)
+{
+    return r->t.k->index64 ? "K_i64(0x7ffffffffffffffful)" : "K_i32(0x7fffffffu)";
+}
+
+void lfuse__rows_put_head(const lfuse__rows *r, const char *name, int group)
+{
+    const lfuse__text *t = &r->t;
+    lfuse__put_kernel(t->out, name, group, t->layout->total, t->k->noperands);
+    lfuse__put(t->out, 0, "{");
+    lfuse__put(t->out, 1, "const u64 rows = W(%d);", t->layout->count);
+    lfuse__put(t->out, 1, "const %s length = (%s)W(%d);", t->ux, t->ux, t->layout->length);
+    lfuse__put_memory(t);
+}
+
+void lfuse__rows_put_bases(const lfuse__rows *r, int indent)
+{
+    for (int j = 0; j < r->t.k->noperands; j++)
+        if (r->t.loaded[j] || r->t.stored[j]) lfuse__put(r->t.out, indent, "%s b%d;", r->t.ix, j);
+    lfuse__put_offsets(&r->t, indent, "row", LFUSE__AT_LOADED | LFUSE__AT_STORED | LFUSE__AT_ROW);
+}
+
+void lfuse__rows_put_phase(const lfuse__rows *r, int indent, int phase, bool after)
+{
+    const lfuse__body *body = r->t.k->body;
+    for (int i = 0; i < body->ninstr; i++) {
+        const lfuse__instr *instr = &body->instr[i];
+        const int at = r->sweeps[i].phase;
+        if (!r->used[i] || !r->of_row[i] || instr->kind == LFUSE__I_REDUCE || at < phase || (at > phase && !after))
+            continue;
+        if (instr->kind == LFUSE__I_LOAD) {
+            const lfuse_type type = r->t.k->operands[instr->a].type;
+            lfuse__put(r->t.out, indent, "const L_%s r%d = SPLAT_%s(LOAD_%s(p%d, b%d));", lfuse__register_word(type), i,
+                       lfuse__register_word(type), lfuse__memory_word(type), instr->a, instr->a);
+        } else {
+            lfuse__put_instr(&r->t, indent, i, "");
+        }
+    }
+}
+
+void lfuse__rows_put_elements(const lfuse__rows *r, int indent, const bool *needed, const char *index)
+{
+    for (int i = 0; i < r->t.k->body->ninstr; i++)
+        if (needed[i] && !r->of_row[i]) lfuse__put_instr(&r->t, indent, i, index);
+}
+
+/* The value, or the index, of a lane of REDUCE i. */
+static const char *lane(char text[64], lfuse__lane at, int i, bool index)
+{
+    snprintf(text, 64, "%c%d%s", at.letter[index], i, at.behind);
+    return text;
+}
+
+static const char *const operators[LFUSE__REDUCE_COUNT] = {
+    [LFUSE__REDUCE_SUM] = "ADD", [LFUSE__REDUCE_PROD] = "MUL", [LFUSE__REDUCE_MAX] = "MAX",
+    [LFUSE__REDUCE_MIN] = "MIN", [LFUSE__REDUCE_ARGMAX] = "GT", [LFUSE__REDUCE_ARGMIN] = "LT"};
+
+/* The better value, a NaN being the best; of equal ones the first. */
+static void put_better(const lfuse__rows *r, int indent, int i, lfuse__lane to, const char *low, const char *low_index,
+                       const char *high, const char *high_index)
+{
+    const char *w = lfuse__rows_word(r, i), *op = operators[r->t.k->body->instr[i].op], *x = r->t.ix;
+    char value[64], index[64];
+    lfuse__put(r->t.out, indent, "const L_b none_ = NE_%s(%s, %s), other_ = NE_%s(%s, %s);", w, low, low, w, high,
+               high);
+    lfuse__put(r->t.out, indent, "const L_b same_ = EQ_%s(%s, %s) | (none_ & other_);", w, low, high);
+    lfuse__put(r->t.out, indent, "const L_b take_ = %s_%s(%s, %s) | (other_ & EQ_%s(%s, %s)) | (same_ & LT_%s(%s, %s));",
+               op, w, high, low, w, low, low, x, high_index, low_index);
+    lfuse__put(r->t.out, indent, "%s = SEL_%s(take_, %s, %s);", lane(value, to, i, false), w, high, low);
+    lfuse__put(r->t.out, indent, "%s = SEL_%s(take_, %s, %s);", lane(index, to, i, true), x, high_index, low_index);
+}
+
+void lfuse__rows_put_combine(const lfuse__rows *r, int indent, int i, lfuse__lane to, lfuse__lane low,
+                             lfuse__lane high)
+{
+    char a[64], b[64], c[64], d[64], e[64];
+    if (lfuse__rows_indexed(r, i)) {
+        lfuse__put(r->t.out, indent, "{");
+        put_better(r, indent + 1, i, to, lane(a, low, i, false), lane(b, low, i, true), lane(c, high, i, false),
+                   lane(d, high, i, true));
+        lfuse__put(r->t.out, indent, "}");
+    } else {
+        lfuse__put(r->t.out, indent, "%s = %s_%s(%s, %s);", lane(e, to, i, false), operators[r->t.k->body->instr[i].op],
+                   lfuse__rows_word(r, i), lane(a, low, i, false), lane(c, high, i, false));
+    }
+}
+
+void lfuse__rows_put_gather(const lfuse__rows *r, int indent, int i, lfuse__lane to, const char *present,
+                            const char *index)
+{
+    const lfuse__instr *instr = &r->t.k->body->instr[i];
+    const char *w = lfuse__rows_word(r, i), *from = lfuse__register_word(r->t.k->body->instr[instr->a].type);
+    char value[160], identity[64], a[64], b[64];
+    lfuse__rows_identity(r, i, identity, sizeof identity);
+    if (strcmp(w, from))
+        snprintf(value, sizeof value, "CAST_%s_%s(r%d)", from, w, instr->a);
+    else
+        snprintf(value, sizeof value, "r%d", instr->a);
+    lfuse__put(r->t.out, indent, "{");
+    if (present)
+        lfuse__put(r->t.out, indent + 1, "const L_%s v_ = SEL_%s(%s, %s, %s);", w, w, present, value, identity);
+    else
+        lfuse__put(r->t.out, indent + 1, "const L_%s v_ = %s;", w, value);
+    if (lfuse__rows_indexed(r, i)) {
+        if (present)
+            lfuse__put(r->t.out, indent + 1, "const L_%s w_ = SEL_%s(%s, %s, %s);", r->t.ix, r->t.ix, present, index,
+                       lfuse__rows_no_index(r));
+        else
+            lfuse__put(r->t.out, indent + 1, "const L_%s w_ = %s;", r->t.ix, index);
+        put_better(r, indent + 1, i, to, lane(a, to, i, false), lane(b, to, i, true), "v_", "w_");
+    } else {
+        lfuse__put(r->t.out, indent + 1, "%s = %s_%s(%s, v_);", lane(a, to, i, false), operators[instr->op], w,
+                   lane(b, to, i, false));
+    }
+    lfuse__put(r->t.out, indent, "}");
+}
+
+void lfuse__rows_put_lanes(const lfuse__rows *r, int indent, int i, const char *letter, const char *count)
+{
+    const char *w = lfuse__rows_word(r, i);
+    char identity[64];
+    lfuse__rows_identity(r, i, identity, sizeof identity);
+    const bool pair = lfuse__rows_indexed(r, i);
+    if (!count) {
+        lfuse__put(r->t.out, indent, "L_%s %c%d = %s;", w, letter[0], i, identity);
+        if (pair) lfuse__put(r->t.out, indent, "L_%s %c%d = %s;", r->t.ix, letter[1], i, lfuse__rows_no_index(r));
+        return;
+    }
+    lfuse__put(r->t.out, indent, "L_%s %c%d[%s];", w, letter[0], i, count);
+    if (pair) lfuse__put(r->t.out, indent, "L_%s %c%d[%s];", r->t.ix, letter[1], i, count);
+    lfuse__put(r->t.out, 0, "#pragma unroll");
+    lfuse__put(r->t.out, indent, "for (int a = 0; a < %s; a++) {", count);
+    lfuse__put(r->t.out, indent + 1, "%c%d[a] = %s;", letter[0], i, identity);
+    if (pair) lfuse__put(r->t.out, indent + 1, "%c%d[a] = %s;", letter[1], i, lfuse__rows_no_index(r));
+    lfuse__put(r->t.out, indent, "}");
+}
+
+void lfuse__rows_put_result(const lfuse__rows *r, int indent, int i)
+{
+    const char *w = lfuse__rows_word(r, i), *x = r->t.ix;
+    const char *type = lfuse__register_word(r->t.k->body->instr[i].type);
+    if (lfuse__rows_indexed(r, i))
+        lfuse__put(r->t.out, indent, "const L_%s r%d = CAST_%s_%s(SPLAT_%s(FIRST_%s(m%d)));", type, i, x, type, x, x,
+                   i);
+    else
+        lfuse__put(r->t.out, indent, "const L_%s r%d = SPLAT_%s(FIRST_%s(a%d));", w, i, w, w, i);
+}
+
+void lfuse__rows_put_empty(const lfuse__rows *r, int indent, int i)
+{
+    const char *w = lfuse__rows_word(r, i);
+    char identity[64];
+    lfuse__rows_identity(r, i, identity, sizeof identity);
+    if (r->t.k->body->instr[i].op == LFUSE__REDUCE_SUM) snprintf(identity, sizeof identity, "SPLAT_%s(ZERO_%s)", w, w);
+    lfuse__put(r->t.out, indent, "L_%s a%d = %s;", w, i, identity);
+    if (lfuse__rows_indexed(r, i)) lfuse__put(r->t.out, indent, "L_%s m%d = SPLAT_%s(0);", r->t.ix, i, r->t.ix);
+}
+
+void lfuse__rows_put_counter_begin(const lfuse__rows *r, int indent, int sweep)
+{
+    for (int i = 0; i < r->t.k->body->ninstr; i++) {
+        if (!lfuse__rows_reduces(r, i, sweep)) continue;
+        lfuse__put(r->t.out, indent, "L_%s s%d[%d];", lfuse__rows_word(r, i), i, LFUSE__ROW_DEPTH);
+        if (lfuse__rows_indexed(r, i)) lfuse__put(r->t.out, indent, "L_%s t%d[%d];", r->t.ix, i, LFUSE__ROW_DEPTH);
+    }
+    lfuse__put(r->t.out, indent, "int depth = 0;");
+    lfuse__put(r->t.out, indent, "u64 done = 0;");
+}
+
+static void put_each(const lfuse__rows *r, int indent, int sweep, lfuse__lane to, lfuse__lane low, lfuse__lane high)
+{
+    for (int i = 0; i < r->t.k->body->ninstr; i++)
+        if (lfuse__rows_reduces(r, i, sweep)) lfuse__rows_put_combine(r, indent, i, to, low, high);
+}
+
+static void put_copy(const lfuse__rows *r, int indent, int sweep, lfuse__lane to, lfuse__lane from)
+{
+    char a[64], b[64];
+    for (int i = 0; i < r->t.k->body->ninstr; i++) {
+        if (!lfuse__rows_reduces(r, i, sweep)) continue;
+        lfuse__put(r->t.out, indent, "%s = %s;", lane(a, to, i, false), lane(b, from, i, false));
+        if (lfuse__rows_indexed(r, i))
+            lfuse__put(r->t.out, indent, "%s = %s;", lane(a, to, i, true), lane(b, from, i, true));
+    }
+}
+
+void lfuse__rows_put_counter_add(const lfuse__rows *r, int indent, int sweep, const char *behind)
+{
+    const lfuse__lane one = {"ln", behind}, stack = {"st", "[depth]"};
+    lfuse__put(r->t.out, indent, "done++;");
+    lfuse__put(r->t.out, indent, "for (u64 t = done; !(t & 1); t >>= 1) {");
+    lfuse__put(r->t.out, indent + 1, "depth--;");
+    put_each(r, indent + 1, sweep, one, stack, one);
+    lfuse__put(r->t.out, indent, "}");
+    put_copy(r, indent, sweep, stack, one);
+    lfuse__put(r->t.out, indent, "depth++;");
+}
+
+void lfuse__rows_put_counter_end(const lfuse__rows *r, int indent, int sweep)
+{
+    const lfuse__lane total = {"am", ""}, stack = {"st", "[depth]"};
+    lfuse__put(r->t.out, indent, "if (depth) {");
+    lfuse__put(r->t.out, indent + 1, "depth--;");
+    put_copy(r, indent + 1, sweep, total, stack);
+    lfuse__put(r->t.out, indent, "}");
+    lfuse__put(r->t.out, indent, "while (depth) {");
+    lfuse__put(r->t.out, indent + 1, "depth--;");
+    put_each(r, indent + 1, sweep, total, stack, total);
+    lfuse__put(r->t.out, indent, "}");
+}
+
+void lfuse__rows_put_load(const lfuse__rows *r, int indent, int j, const char *target, const char *place)
+{
+    lfuse__put(r->t.out, indent, "{");
+    lfuse__put_row_place(&r->t, indent + 1, j, place);
+    lfuse__put(r->t.out, indent + 1, "%s = LOAD_%s(p%d, o%d);", target, lfuse__memory_word(r->t.k->operands[j].type), j,
+               j);
+    lfuse__put(r->t.out, indent, "}");
+}
+
+void lfuse__rows_put_store(const lfuse__rows *r, int indent, int j, const char *place, const char *value)
+{
+    lfuse__put(r->t.out, indent, "{");
+    lfuse__put_row_place(&r->t, indent + 1, j, place);
+    lfuse__put(r->t.out, indent + 1, "STORE_%s(p%d, o%d, %s);", lfuse__memory_word(r->t.k->operands[j].type), j, j,
+               value);
+    lfuse__put(r->t.out, indent, "}");
+}
+
+void lfuse__rows_put_row_stores(const lfuse__rows *r, int indent)
+{
+    const lfuse__body *body = r->t.k->body;
+    for (int i = 0; i < body->nstores; i++) {
+        const int j = body->stores[i].operand;
+        const lfuse_type type = r->t.k->operands[j].type;
+        if (r->row[j])
+            lfuse__put(r->t.out, indent, "STORE_%s(p%d, b%d, FIRST_%s(r%d));", lfuse__memory_word(type), j, j,
+                       lfuse__register_word(type), body->stores[i].reg);
+    }
+}

@@ -1,0 +1,329 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Row kernels of every form against the canonical fold in host C, bit for bit. */
+#ifdef HAVE_CONFIG_H
+#include "config.h"
+#endif
+
+#include <check.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "common/base/error.h"
+#include "common/kernels/emit.h"
+#include "tests/kernels/cases.h"
+#include "tests/kernels/host.h"
+#include "tests/kernels/row_classes.h"
+
+enum { GUARD = 64 };
+
+/* ---- the fold, as the header of common/kernels/rows.h says it ---- */
+typedef struct folded {
+    value v;
+    int64_t index;
+} folded;
+
+static bool is_index(int op)
+{
+    return op == LFUSE__REDUCE_ARGMAX || op == LFUSE__REDUCE_ARGMIN;
+}
+
+static bool less(lfuse_type type, value a, value b)
+{
+    return type == LFUSE_F64 ? a.f64 < b.f64 : type == LFUSE_I64 ? a.i64 < b.i64
+           : lfuse__is_integer(type)                             ? a.i32 < b.i32
+                                                                 : a.f32 < b.f32;
+}
+
+static bool is_nan(lfuse_type type, value a)
+{
+    return type == LFUSE_F64 ? a.f64 != a.f64 : lfuse__is_floating(type) && a.f32 != a.f32;
+}
+
+/* Present elements alone are folded, so no identity is needed. */
+static folded meet(int op, lfuse_type type, folded low, folded high)
+{
+    static const int operators[] = {LFUSE__OP_add, LFUSE__OP_mul, LFUSE__OP_max, LFUSE__OP_min};
+    if (!is_index(op)) return (folded){.v = host_apply(operators[op], type, low.v, high.v)};
+    const bool none = is_nan(type, low.v), other = is_nan(type, high.v);
+    const bool up = less(type, op == LFUSE__REDUCE_ARGMAX ? low.v : high.v,
+                         op == LFUSE__REDUCE_ARGMAX ? high.v : low.v);
+    const bool down = less(type, op == LFUSE__REDUCE_ARGMAX ? high.v : low.v,
+                           op == LFUSE__REDUCE_ARGMAX ? low.v : high.v);
+    if (none || other) return none && (!other || low.index < high.index) ? low : high;
+    return up || (!down && high.index < low.index) ? high : low;
+}
+
+static folded fold_segment(int op, lfuse_type type, const value *elements, int64_t from, int64_t count)
+{
+    folded lanes[128];
+    for (int64_t e = 0; e < count; e++) {
+        const folded one = {.v = elements[from + e], .index = from + e};
+        lanes[e % 128] = e < 128 ? one : meet(op, type, lanes[e % 128], one);
+    }
+    for (int64_t h = 64; h; h /= 2)
+        for (int64_t c = 0; c < h; c++)
+            if (c + h < count) lanes[c] = meet(op, type, lanes[c], lanes[c + h]);
+    return lanes[0];
+}
+
+static folded fold_row(int op, lfuse_type type, const value *elements, int64_t length)
+{
+    int64_t n = (length + LFUSE__SEGMENT - 1) / LFUSE__SEGMENT;
+    folded *list = calloc((size_t)n + 1, sizeof *list), total;
+    ck_assert_ptr_nonnull(list);
+    for (int64_t s = 0; s < n; s++) {
+        const int64_t left = length - s * LFUSE__SEGMENT;
+        list[s] = fold_segment(op, type, elements, s * LFUSE__SEGMENT, left < LFUSE__SEGMENT ? left : LFUSE__SEGMENT);
+    }
+    for (; n > 1; n = (n + 1) / 2)
+        for (int64_t i = 0; i < n; i += 2) list[i / 2] = i + 1 < n ? meet(op, type, list[i], list[i + 1]) : list[i];
+    total = list[0]; /* of an empty row 0 */
+    free(list);
+    if (length == 0) total.v = host_convert((value){.f64 = op == LFUSE__REDUCE_PROD}, LFUSE_F64, type);
+    return total;
+}
+
+/* ---- one launch ---- */
+typedef struct row_case {
+    const row_sample *s;
+    lfuse__geometry g;
+    double numbers[2];
+    unsigned char *memory[LFUSE__MAX_OPERANDS], *before[LFUSE__MAX_OPERANDS], *expected[LFUSE__MAX_OPERANDS];
+    size_t bytes[LFUSE__MAX_OPERANDS];
+} row_case;
+
+static void walk(const lfuse__geometry *g, int from, int to, int64_t linear, int noperands, int64_t *element)
+{
+    for (int a = to - 1; a >= from; a--) {
+        const int64_t i = linear % g->extents[a];
+        linear /= g->extents[a];
+        for (int j = 0; j < noperands; j++) element[j] += i * g->strides[j][a];
+    }
+}
+
+static void expect_row(row_case *c, const int64_t *start, int64_t length)
+{
+    const lfuse__kernel_class *k = &c->s->k;
+    const lfuse__body *body = k->body;
+    const int kept = k->rank - k->naxes;
+    value r[ROW_INSTR], *taken = malloc((size_t)(length + 1) * sizeof *taken);
+    void *from[LFUSE__MAX_OPERANDS];
+    ck_assert_ptr_nonnull(taken);
+    for (int j = 0; j < k->noperands; j++) from[j] = c->before[j] + c->g.offsets[j];
+    memset(r, 0, sizeof r);
+    for (int i = 0; i < body->ninstr; i++) {
+        const lfuse__instr *instr = &body->instr[i];
+        if (instr->kind != LFUSE__I_REDUCE) continue;
+        const lfuse_type have = body->instr[instr->a].type, type = is_index(instr->op) ? have : instr->type;
+        for (int64_t e = 0; e < length; e++) {
+            int64_t element[LFUSE__MAX_OPERANDS];
+            memcpy(element, start, sizeof element);
+            walk(&c->g, kept, k->rank, e, k->noperands, element);
+            host_evaluate(k, c->numbers, from, element, r);
+            taken[e] = host_convert(r[instr->a], have, type);
+        }
+        const folded f = fold_row(instr->op, type, taken, length);
+        r[i] = is_index(instr->op) ? (value){.i64 = f.index} : f.v;
+    }
+    for (int64_t e = 0; e < length || e == 0; e++) {
+        int64_t element[LFUSE__MAX_OPERANDS];
+        memcpy(element, start, sizeof element);
+        if (length) walk(&c->g, kept, k->rank, e, k->noperands, element);
+        host_evaluate(k, c->numbers, from, element, r);
+        for (int i = 0; i < body->nstores; i++) {
+            const int j = body->stores[i].operand;
+            if (e < length || c->s->of_row[j])
+                host_store(c->expected[j] + c->g.offsets[j], k->operands[j].type, element[j], r[body->stores[i].reg]);
+        }
+    }
+    free(taken);
+}
+
+static void fill(unsigned char *memory, lfuse_type type, size_t count, uint64_t seed, bool wild)
+{
+    host_fill(memory, type, count, seed);
+    for (size_t i = 0; i < count; i++) {
+        const uint64_t random = host_random(&seed);
+        if (wild && random % 16 == 0) continue;
+        const double x = (double)(int64_t)host_random(&seed) * 0x1p-62 * (random & 32 ? 1 : 40);
+        host_store(memory, type, (int64_t)i, host_convert((value){.f64 = x}, LFUSE_F64, type));
+    }
+}
+
+/* Where operand j lies: rows `pitch` apart, elements `step`. */
+static void place(row_case *c, int j, int64_t pitch, int64_t step, int shift, int64_t rows, int64_t length, bool wild)
+{
+    const lfuse__kernel_class *k = &c->s->k;
+    const int kept = k->rank - k->naxes;
+    const size_t size = lfuse__type_bytes(k->operands[j].type);
+    int64_t reach = 1;
+    if (c->s->of_row[j]) step = 0;
+    for (int a = k->rank - 1, walked = 1; a >= 0; a--) {
+        const int64_t stride = a >= kept ? step * walked : pitch * walked;
+        c->g.strides[j][a] = k->operands[j].fixed && a < kept ? 0 : stride;
+        walked = a == kept ? 1 : walked * (int)c->g.extents[a];
+    }
+    reach += pitch * (rows - 1) + step * (length ? length - 1 : 0);
+    /* Apart from a straight walk: the inner one of two reduced axes skips an element at its end. */
+    if (k->operands[j].inner == LFUSE__STRIDE_SPLIT)
+        for (int a = kept; a < k->rank - 1; a++) c->g.strides[j][a] += step;
+    c->bytes[j] = ((size_t)reach + (size_t)rows + 2 * GUARD + (size_t)length) * size + 64;
+    c->g.offsets[j] = (GUARD + (uint64_t)shift) * size;
+    c->g.addresses[j] = c->g.offsets[j];
+    c->memory[j] = malloc(c->bytes[j]);
+    c->before[j] = malloc(c->bytes[j]);
+    c->expected[j] = malloc(c->bytes[j]);
+    ck_assert(c->memory[j] && c->before[j] && c->expected[j]);
+    memset(c->memory[j], 0x7f, c->bytes[j]);
+    fill(c->memory[j], k->operands[j].type, c->bytes[j] / size, 3 + (uint64_t)j + (uint64_t)length, wild);
+    memcpy(c->before[j], c->memory[j], c->bytes[j]);
+    memcpy(c->expected[j], c->memory[j], c->bytes[j]);
+}
+
+static void finish(row_case *c, const char *what)
+{
+    const lfuse__kernel_class *k = &c->s->k;
+    for (int j = 0; j < k->noperands; j++) {
+        const lfuse_type type = k->operands[j].type;
+        const int64_t at = host_compare(c->memory[j], c->expected[j], type, c->bytes[j]);
+        unsigned long long got = 0, want = 0, was = 0;
+        const size_t size = lfuse__type_bytes(type);
+        if (at >= 0) {
+            memcpy(&got, c->memory[j] + (size_t)at * size, size);
+            memcpy(&want, c->expected[j] + (size_t)at * size, size);
+            memcpy(&was, c->before[j] + (size_t)at * size, size);
+        }
+        ck_assert_msg(at < 0, "%s: operand %d, element %lld from the first: %llx, expected %llx, before %llx", what, j,
+                      (long long)at - (long long)(c->g.offsets[j] / size), got, want, was);
+        free(c->memory[j]);
+        free(c->before[j]);
+        free(c->expected[j]);
+    }
+}
+
+static void run_case(rig *r, lfuse__bprogram *program, const char *name, const row_sample *s, int64_t rows,
+                     int64_t length, int shift, bool wild)
+{
+    const lfuse__kernel_class *k = &s->k;
+    const int kept = k->rank - k->naxes;
+    row_case c = {.s = s, .numbers = {1.0 / (double)(length ? length : 1), 0.01}};
+    rig_buffer buffers[LFUSE__MAX_OPERANDS];
+    lfuse__packed packed;
+    char what[160];
+    snprintf(what, sizeof what, "%s: %lld rows of %lld, shift %d", name, (long long)rows, (long long)length, shift);
+    for (int a = 0; a < k->rank; a++) c.g.extents[a] = 1;
+    c.g.extents[0] = rows;
+    if (kept == 2) c.g.extents[0] = rows / 3, c.g.extents[1] = 3;
+    if (kept == 0) c.g.extents[0] = length;
+    c.g.extents[k->rank - 1] = length;
+    if (k->naxes == 2) c.g.extents[k->rank - 2] = length % 5 ? 1 : 5, c.g.extents[k->rank - 1] /= length % 5 ? 1 : 5;
+    rows = kept == 2 ? rows / 3 * 3 : kept ? rows : 1;
+    for (int j = 0; j < k->noperands; j++) {
+        const bool any = k->operands[j].inner == LFUSE__STRIDE_ANY;
+        const int64_t step = any ? (shift & 1 ? rows + 1 : 3) : 1;
+        const int64_t pitch = s->of_row[j] ? 1 : any && shift & 1 ? 1 : (length + 5 * (k->naxes == 2)) * step + shift;
+        place(&c, j, pitch, step, shift == 2 ? 4 : shift, rows, length, wild);
+        buffers[j] = (rig_buffer){c.memory[j], c.bytes[j], k->operands[j].written};
+    }
+    c.g.numbers = c.numbers;
+    ck_assert_msg(!lfuse__rows_pack(k, &r->facts, &c.g, &packed), "%s: %s", what, lfuse__error_message());
+    for (int64_t row = 0; row < rows; row++) {
+        int64_t start[LFUSE__MAX_OPERANDS] = {0};
+        walk(&c.g, 0, kept, row, k->noperands, start);
+        expect_row(&c, start, length);
+    }
+    rig_launch(r, program, name, &packed, k->noperands, buffers);
+    finish(&c, what);
+}
+
+/* ---- which ---- */
+typedef struct form {
+    lfuse__row_form form;
+    int team, held;
+    bool whole;
+} form;
+
+/* How rows lie. */
+typedef struct lie {
+    lfuse__stride_class inner;
+    int rank, naxes;
+    bool index64;
+} lie;
+static const lie lies[] = {
+    {LFUSE__STRIDE_UNIT, 2, 1, false}, {LFUSE__STRIDE_UNIT, 3, 1, true}, {LFUSE__STRIDE_ANY, 2, 1, false},
+    {LFUSE__STRIDE_SPLIT, 4, 2, false}, {LFUSE__STRIDE_UNIT, 1, 1, false}, {LFUSE__STRIDE_SPLIT, 3, 2, true}};
+enum { LIES = sizeof lies / sizeof *lies, FORMS = 16, KERNELS = FORMS * LIES * ROW_BODIES };
+
+static const form single[] = {{LFUSE__ROWS_TEAM, 1, 0, false}};
+static const form teams[] = {
+    {LFUSE__ROWS_TEAM, 1, 4, false},  {LFUSE__ROWS_TEAM, 2, 4, false},   {LFUSE__ROWS_TEAM, 4, 4, true},
+    {LFUSE__ROWS_TEAM, 16, 4, false}, {LFUSE__ROWS_TEAM, 32, 4, false},  {LFUSE__ROWS_TEAM, 32, 8, true},
+    {LFUSE__ROWS_TEAM, 32, 8, false}, {LFUSE__ROWS_TEAM, 32, 32, false}, {LFUSE__ROWS_GROUP, 64, 32, false},
+    {LFUSE__ROWS_GROUP, 256, 32, false}, {LFUSE__ROWS_GROUP, 128, 0, false}};
+
+static bool chosen(const form *f, int lie_index, row_body body, lfuse_type type)
+{
+    /* All kinds of strides for every form, most of them with one body; every body in every form. */
+    if (f->whole && lie_index > 0) return false;
+    if (lie_index == 0) return true;
+    return type == LFUSE_F32 && (int)body == (lie_index + (int)f->form) % ROW_BODIES;
+}
+
+/* Extremes of nothing are refused before a kernel is made. */
+static bool may_be_empty(const lfuse__body *body)
+{
+    for (int i = 0; i < body->ninstr; i++)
+        if (body->instr[i].kind == LFUSE__I_REDUCE && body->instr[i].op >= LFUSE__REDUCE_MAX) return false;
+    return true;
+}
+
+static void run_lengths(rig *r, lfuse__bprogram *program, const char *name, const row_sample *s)
+{
+    static const int64_t lengths[] = {0,    1,    3,    31,   127,  128,  129,   255,   1000,  1023,
+                                      1024, 1025, 1100, 4096, 5000, 8192, 16384, 20000, 100000};
+    const int64_t most = s->k.held ? (int64_t)s->k.team * s->k.held : INT64_MAX;
+    for (size_t i = 0; i < sizeof lengths / sizeof *lengths; i++) {
+        const int64_t n = lengths[i], rows = n > 4000 ? 4 : n > 1000 ? 9 : 70;
+        if (n > most || (s->k.whole && n != most) || (n == 0 && !may_be_empty(&s->body))) continue;
+        for (int shift = 0; shift < (n > 4000 ? 1 : 3); shift++)
+            run_case(r, program, name, s, rows, n, shift, shift == 1);
+    }
+    if (most < INT64_MAX) run_case(r, program, name, s, 70, most, 0, false);
+}
+
+static void run_forms(rig *r, lfuse_type type, const form *forms, int count)
+{
+    static row_sample samples[KERNELS];
+    static char names[KERNELS][48];
+    lfuse__strbuf text = LFUSE__STRBUF_INIT;
+    int n = 0;
+    for (int f = 0; f < count; f++)
+        for (int l = 0; l < LIES; l++)
+            for (row_body b = 0; b < ROW_BODIES; b++) {
+                row_sample *s = &samples[n];
+                if (!row_body_fits(b, type) || !chosen(&forms[f], l, b, type)) continue;
+                row_sample_make(s, b, type);
+                row_sample_inner(s, lies[l].inner);
+                s->k.rank = lies[l].rank, s->k.naxes = lies[l].naxes, s->k.index64 = lies[l].index64;
+                s->k.form = forms[f].form, s->k.team = forms[f].team, s->k.held = forms[f].held;
+                s->k.whole = forms[f].whole;
+                snprintf(names[n], sizeof names[n], "rows_f%d_t%d_h%d%s_lie%d_body%d", (int)forms[f].form, forms[f].team,
+                         forms[f].held, forms[f].whole ? "w" : "", l, (int)b);
+                ck_assert_msg(!lfuse__rows_emit(&text, names[n], &s->k, &r->facts), "%s: %s", names[n],
+                              lfuse__error_message());
+                n++;
+            }
+    lfuse__bprogram *program = rig_program(r, &text);
+    for (int i = 0; i < n; i++) run_lengths(r, program, names[i], &samples[i]);
+    r->backend->program_destroy(program);
+}
+
+void case_rows(rig *r, lfuse_type type)
+{
+    if (lfuse__single(&r->facts))
+        run_forms(r, type, single, sizeof single / sizeof *single);
+    else
+        run_forms(r, type, teams, sizeof teams / sizeof *teams);
+}
