@@ -22,6 +22,7 @@ struct lfuse__builder {
     int32_t region; /* whose nodes are computed here; -1: none but those that are inlined */
     int rank;
     const lfuse_size *extents;
+    lfuse__unit_loop loop;
     bool overflow;
     lfuse_status status; /* of an allocation that failed */
     int depth;
@@ -38,14 +39,22 @@ lfuse_status lfuse__builder_create(lfuse__draft *d, int32_t region, int rank, co
                                    lfuse__builder **builder)
 {
     lfuse__builder *b = calloc(1, sizeof *b);
+    int i;
 
     if (!b) return lfuse__error(LFUSE_ERR_MEMORY, "out of host memory while a plan was made (%zu bytes)", sizeof *b);
     b->d = d;
     b->region = region;
     b->rank = rank > 0 ? rank : 0;
     b->extents = extents;
+    b->loop.rank = b->rank;
+    for (i = 0; i < LFUSE_MAX_RANK; i++) b->loop.axis[i] = (int8_t)(i < b->rank ? i : -1);
     *builder = b;
     return LFUSE_OK;
+}
+
+void lfuse__builder_loop(lfuse__builder *b, const lfuse__unit_loop *loop)
+{
+    b->loop = *loop;
 }
 
 void lfuse__builder_destroy(lfuse__builder *b)
@@ -226,6 +235,30 @@ static int look_up(lfuse__builder *b, int32_t node, const lfuse__view *walk)
     return b->overflow || b->status ? 0 : load_node(b, table, &composed, at);
 }
 
+/*
+ * Over the whole loop, whoever asks. Sums and products take in what they give, so f32 for the narrow floating types,
+ * whose results are rounded behind them.
+ */
+static int reduce(lfuse__builder *b, int32_t node)
+{
+    const lfuse__node *n = lfuse__draft_node(b->d, node);
+    const bool folds = n->op == LFUSE__REDUCE_SUM || n->op == LFUSE__REDUCE_PROD;
+    const lfuse_type from = lfuse__register_type((lfuse_type)lfuse__draft_node(b->d, n->in[0])->type);
+    const lfuse_type type = folds ? lfuse__register_type((lfuse_type)n->type) : (lfuse_type)n->type;
+    lfuse__view walk;
+    int in, reg;
+
+    lfuse__draft_reduced(b->d, node, &b->loop, &walk);
+    in = lfuse__builder_value(b, n->in[0], &walk);
+    if (b->overflow || b->status) return 0;
+    if (folds) in = lfuse__builder_convert(b, in, from, type);
+    reg = append(b, LFUSE__I_REDUCE, type);
+    if (b->overflow) return 0;
+    b->instr[reg].op = n->op;
+    b->instr[reg].a = (int16_t)in;
+    return lfuse__builder_convert(b, reg, type, (lfuse_type)n->type);
+}
+
 static int compute(lfuse__builder *b, int32_t node, const lfuse__view *walk)
 {
     const lfuse__node *n = lfuse__draft_node(b->d, node);
@@ -233,6 +266,7 @@ static int compute(lfuse__builder *b, int32_t node, const lfuse__view *walk)
 
     if (lfuse__draft_immediate(b->d, node)) return number(b, n->in[0], (lfuse_type)n->type);
     if (n->kind == LFUSE__INDEX) return load_node(b, node, walk, -1);
+    if (n->kind == LFUSE__REDUCE) return reduce(b, node);
     if (++b->depth > LFUSE__BODY_INSTRUCTIONS) b->overflow = true;
     if (n->kind == LFUSE__GATHER) in[0] = b->overflow ? 0 : look_up(b, node, walk);
     for (i = 0; i < n->nin && n->kind != LFUSE__GATHER && !b->overflow && !b->status; i++)
@@ -276,12 +310,15 @@ int lfuse__builder_value(lfuse__builder *b, int32_t node, const lfuse__view *wal
 {
     const lfuse__draft *d = b->d;
     const lfuse__view *v = &d->views[node];
+    const bool member = b->region >= 0 && d->region[node] == b->region;
     lfuse__view own;
     int i, reg;
-    bool here;
 
     if (b->overflow || b->status) return 0;
-    if (!walk) {
+    if (member) {
+        lfuse__draft_frame(d, node, &b->loop, &own);
+        walk = &own;
+    } else if (!walk) {
         lfuse__view_identity(d, node, &own);
         walk = &own;
     }
@@ -292,8 +329,7 @@ int lfuse__builder_value(lfuse__builder *b, int32_t node, const lfuse__view *wal
     }
     for (i = 0; i < b->nknown; i++)
         if (b->known[i].node == node && lfuse__view_equal(&b->known[i].walk, walk)) return b->known[i].reg;
-    here = d->inlined[node] || (b->region >= 0 && d->region[node] == b->region);
-    reg = here ? compute(b, node, walk) : load_node(b, node, walk, -1);
+    reg = member || d->inlined[node] ? compute(b, node, walk) : load_node(b, node, walk, -1);
     remember(b, node, walk, reg);
     return reg;
 }

@@ -30,6 +30,20 @@ typedef struct lfuse__view {
     lfuse_size step[LFUSE_MAX_RANK];                          /* [axis of the walker] */
 } lfuse__view;
 
+/* The loop that a node would run in: see signature.c. */
+typedef struct lfuse__signature {
+    int32_t root; /* -1: the node's own shape */
+    bool row;     /* one element for each row */
+    int8_t frame[LFUSE_MAX_RANK]; /* axis of the loop's shape that each axis of the node is; -1: of extent 1 */
+} lfuse__signature;
+
+/* The loop of a unit: kept axes first. */
+typedef struct lfuse__unit_loop {
+    int rank, naxes;             /* naxes: the last ones, that are reduced */
+    int8_t axis[LFUSE_MAX_RANK]; /* axis of the loop's shape */
+    lfuse_size extents[LFUSE_MAX_RANK];
+} lfuse__unit_loop;
+
 typedef struct lfuse__home {
     bool set;
     lfuse__place place;
@@ -39,8 +53,7 @@ typedef struct lfuse__home {
 } lfuse__home;
 
 typedef enum lfuse__unit_kind {
-    LFUSE__UNIT_REGION,     /* fused pointwise nodes, of tensors or lists */
-    LFUSE__UNIT_SUM,
+    LFUSE__UNIT_REGION,     /* fused pointwise nodes, of tensors or lists, and reductions */
     LFUSE__UNIT_MEMBER_SUM,
     LFUSE__UNIT_PRODUCT,    /* a matmul, with the region behind it where `tail` is not negative */
     LFUSE__UNIT_COPY        /* `node` as seen through views, or the memory `from`, to `to` */
@@ -86,8 +99,9 @@ typedef struct lfuse__draft {
     bool *outside;    /* read by another unit than the one that computes it */
     bool *prepared;
     bool *inlined;    /* computed inside every kernel that reads it */
+    lfuse__signature *signatures;
     int32_t *level;
-    int32_t *region;  /* of pointwise nodes that are not inlined: the lowest node of the region; else -1 */
+    int32_t *region;  /* of pointwise nodes that are not inlined, and of reductions: the region's lowest node; else -1 */
     int32_t *next;    /* next node of the region, ascending, -1 at the end */
     int32_t *number;  /* index in out->numbers, -1 */
     lfuse__home *home;
@@ -179,9 +193,17 @@ lfuse_status lfuse__draft_number(lfuse__draft *d, int32_t node, int *index);
 void lfuse__draft_frozen(lfuse__draft *d);
 void lfuse__draft_reads(lfuse__draft *d);
 
+/* ---- signature.c: which nodes one kernel can hold ---- */
+lfuse_status lfuse__draft_signatures(lfuse__draft *d);
+/* Whether a node and one that it reads by `walk` are computed by one kernel when they are on one level. */
+bool lfuse__draft_fuses(const lfuse__draft *d, int32_t producer, int32_t node, const lfuse__view *walk);
+/* The loop of the unit that the node is in, how it walks the node, and how the shape of the operand that is reduced. */
+void lfuse__draft_loop(const lfuse__draft *d, int32_t node, lfuse__unit_loop *loop);
+void lfuse__draft_frame(const lfuse__draft *d, int32_t node, const lfuse__unit_loop *loop, lfuse__view *walk);
+void lfuse__draft_reduced(const lfuse__draft *d, int32_t node, const lfuse__unit_loop *loop, lfuse__view *walk);
+
 /* ---- pointwise.c: which nodes are computed inside others, levels, regions ---- */
 void lfuse__draft_inline(lfuse__draft *d);
-bool lfuse__draft_fuses(const lfuse__draft *d, int32_t producer, int32_t node, const lfuse__view *walk);
 lfuse_status lfuse__draft_levels(lfuse__draft *d);
 lfuse_status lfuse__draft_regions(lfuse__draft *d);
 /* plan.c: the units in order of execution */
@@ -201,6 +223,8 @@ typedef struct lfuse__builder lfuse__builder;
 lfuse_status lfuse__builder_create(lfuse__draft *d, int32_t region, int rank, const lfuse_size *extents,
                                    lfuse__builder **b);
 void lfuse__builder_destroy(lfuse__builder *b);
+/* The loop's axes are those of a unit: what is of the region is computed as its frames say, reductions among it. */
+void lfuse__builder_loop(lfuse__builder *b, const lfuse__unit_loop *loop);
 /* Register of a node, which the loop walks so; NULL: the loop's axes are those of the node. */
 int lfuse__builder_value(lfuse__builder *b, int32_t node, const lfuse__view *walk);
 /* An operand whose axes are those of the loop. */
@@ -223,9 +247,8 @@ lfuse_status lfuse__builder_finish(lfuse__builder *b, lfuse__step_kind kind, lfu
 lfuse_status lfuse__draft_split(lfuse__draft *d, int32_t region, const int32_t *roots, int nroots);
 
 /* ---- step makers: each fills one stage of d->out ---- */
-lfuse_status lfuse__make_region(lfuse__draft *d, const lfuse__unit *u, lfuse__stage *stage);  /* pointwise.c */
-lfuse_status lfuse__make_copy(lfuse__draft *d, const lfuse__unit *u, lfuse__stage *stage);    /* pointwise.c */
-lfuse_status lfuse__make_sum(lfuse__draft *d, const lfuse__unit *u, lfuse__stage *stage);     /* rows.c */
+lfuse_status lfuse__make_region(lfuse__draft *d, const lfuse__unit *u, lfuse__stage *stage);  /* rows.c */
+lfuse_status lfuse__make_copy(lfuse__draft *d, const lfuse__unit *u, lfuse__stage *stage);    /* rows.c */
 lfuse_status lfuse__make_member_sum(lfuse__draft *d, const lfuse__unit *u, lfuse__stage *stage); /* lists.c */
 lfuse_status lfuse__make_product(lfuse__draft *d, const lfuse__unit *u, lfuse__stage *stage); /* product.c */
 /* The region that can join the matmul's stage, or -1. */

@@ -107,9 +107,7 @@ lfuse_status lfuse__draft_units(lfuse__draft *d)
     for (i = 0; i < n && !status; i++)
         if (lfuse__draft_node(d, i)->kind == LFUSE__MATMUL) status = add_product(d, i, taken);
     for (i = 0; i < n && !status; i++) {
-        const lfuse__node_kind kind = (lfuse__node_kind)lfuse__draft_node(d, i)->kind;
-        if (kind == LFUSE__REDUCE) status = add_single(d, i, LFUSE__UNIT_SUM);
-        else if (kind == LFUSE__MEMBER_SUM) status = add_single(d, i, LFUSE__UNIT_MEMBER_SUM);
+        if (lfuse__draft_node(d, i)->kind == LFUSE__MEMBER_SUM) status = add_single(d, i, LFUSE__UNIT_MEMBER_SUM);
         else if (d->region[i] == i && !taken[i]) status = add_region(d, i);
     }
     free(taken);
@@ -119,9 +117,8 @@ lfuse_status lfuse__draft_units(lfuse__draft *d)
 
 typedef lfuse_status maker(lfuse__draft *d, const lfuse__unit *u, lfuse__stage *stage);
 static maker *const makers[] = {
-    [LFUSE__UNIT_REGION] = lfuse__make_region,         [LFUSE__UNIT_SUM] = lfuse__make_sum,
-    [LFUSE__UNIT_MEMBER_SUM] = lfuse__make_member_sum, [LFUSE__UNIT_PRODUCT] = lfuse__make_product,
-    [LFUSE__UNIT_COPY] = lfuse__make_copy,
+    [LFUSE__UNIT_REGION] = lfuse__make_region,   [LFUSE__UNIT_MEMBER_SUM] = lfuse__make_member_sum,
+    [LFUSE__UNIT_PRODUCT] = lfuse__make_product, [LFUSE__UNIT_COPY] = lfuse__make_copy,
 };
 
 static lfuse_status make_stages(lfuse__draft *d)
@@ -157,6 +154,7 @@ static void reset(lfuse__draft *d)
     memset(d->next_target, 0xff, names * sizeof *d->next_target);
     memset(d->region, 0xff, n * sizeof *d->region);
     memset(d->next, 0xff, n * sizeof *d->next);
+    memset(d->inlined, 0, n * sizeof *d->inlined);
     memset(d->number, 0xff, n * sizeof *d->number);
     memset(d->home, 0, n * sizeof *d->home);
 }
@@ -168,6 +166,7 @@ static lfuse_status round_of_passes(lfuse__draft *d)
     lfuse__draft_lists(d);
     lfuse__draft_frozen(d);
     lfuse__draft_reads(d);
+    LFUSE__TRY(lfuse__draft_signatures(d));
     lfuse__draft_inline(d);
     LFUSE__TRY(lfuse__draft_levels(d));
     LFUSE__TRY(lfuse__draft_regions(d));
@@ -194,17 +193,10 @@ static lfuse_status check_kinds(const lfuse_graph *g)
 {
     int32_t i;
 
-    for (i = 0; i < g->nnodes; i++) {
-        const lfuse__node *n = &g->nodes[i], *in = n->nin ? &g->nodes[n->in[0]] : NULL;
-        const bool rows = n->kind != LFUSE__REDUCE ||
-                          (n->op == LFUSE__REDUCE_SUM && lfuse__is_floating((lfuse_type)in->type) &&
-                           n->axes[0] == in->rank - n->naxes);
-        if (!rows || n->kind == LFUSE__SCATTER_ADD)
-            return lfuse__error(LFUSE_ERR_UNSUPPORTED, "value %d of the graph (%s) is not supported: %s", (int)i,
-                                lfuse__node_word((lfuse__node_kind)n->kind, n->op),
-                                rows ? "no kernel scatters" : "rows are summed along their last axes alone, in floating "
-                                                              "types");
-    }
+    for (i = 0; i < g->nnodes; i++)
+        if (g->nodes[i].kind == LFUSE__SCATTER_ADD)
+            return lfuse__error(LFUSE_ERR_UNSUPPORTED, "value %d of the graph (%s) is not supported: no kernel scatters",
+                                (int)i, lfuse__node_word((lfuse__node_kind)g->nodes[i].kind, g->nodes[i].op));
     return LFUSE_OK;
 }
 
@@ -229,14 +221,15 @@ static bool allocate(lfuse__draft *d)
     d->next_target = calloc(names, sizeof *d->next_target);
     d->prepared = calloc(n, sizeof *d->prepared);
     d->inlined = calloc(n, sizeof *d->inlined);
+    d->signatures = calloc(n, sizeof *d->signatures);
     d->level = calloc(n, sizeof *d->level);
     d->region = calloc(n, sizeof *d->region);
     d->next = calloc(n, sizeof *d->next);
     d->number = calloc(n, sizeof *d->number);
     d->home = calloc(n, sizeof *d->home);
-    return d->cut && d->indirect && d->solid && d->views && d->at && d->list && d->reads && d->reader && d->reshaped && d->results && d->needed &&
-           d->outside && d->target && d->next_target && d->prepared && d->inlined && d->level && d->region &&
-           d->next && d->number && d->home;
+    return d->cut && d->indirect && d->solid && d->views && d->at && d->list && d->reads && d->reader && d->reshaped &&
+           d->results && d->needed && d->outside && d->target && d->next_target && d->prepared && d->inlined &&
+           d->signatures && d->level && d->region && d->next && d->number && d->home;
 }
 
 static void release(lfuse__draft *d)
@@ -247,6 +240,7 @@ static void release(lfuse__draft *d)
     free(d->next);
     free(d->region);
     free(d->level);
+    free(d->signatures);
     free(d->inlined);
     free(d->prepared);
     free(d->next_target);

@@ -19,6 +19,11 @@ typedef struct printer {
     int shared;  /* numbers given so far */
 } printer;
 
+static const char *const reductions[LFUSE__REDUCE_COUNT] = {
+    [LFUSE__REDUCE_SUM] = "sum", [LFUSE__REDUCE_PROD] = "prod",     [LFUSE__REDUCE_MAX] = "max",
+    [LFUSE__REDUCE_MIN] = "min", [LFUSE__REDUCE_ARGMAX] = "argmax", [LFUSE__REDUCE_ARGMIN] = "argmin",
+};
+
 static void print_expr(printer *p, int reg);
 
 static void print_instr(printer *p, const lfuse__instr *in)
@@ -26,7 +31,8 @@ static void print_instr(printer *p, const lfuse__instr *in)
     const int16_t args[] = { in->a, in->b, in->c };
     int i;
 
-    lfuse__strbuf_format(p->out, "(%s", in->kind == LFUSE__I_CONVERT ? lfuse_type_name((lfuse_type)in->type)
+    lfuse__strbuf_format(p->out, "(%s", in->kind == LFUSE__I_CONVERT  ? lfuse_type_name((lfuse_type)in->type)
+                                        : in->kind == LFUSE__I_REDUCE ? reductions[in->op]
                                                                       : lfuse__ops[in->op].name);
     for (i = 0; i < 3 && args[i] >= 0; i++) {
         lfuse__strbuf_add(p->out, " ");
@@ -56,7 +62,8 @@ static void print_expr(printer *p, int reg)
         return;
     case LFUSE__I_CONST: lfuse__real_add(p->out, in->number); return;
     case LFUSE__I_APPLY:
-    case LFUSE__I_CONVERT: break;
+    case LFUSE__I_CONVERT:
+    case LFUSE__I_REDUCE: break;
     }
     if (p->uses[reg] < 0) {
         lfuse__strbuf_format(p->out, "%%%d", -p->uses[reg]);
@@ -71,14 +78,11 @@ static void print_expr(printer *p, int reg)
 
 static void count_uses(const lfuse__body *b, int *uses)
 {
-    int i;
+    int16_t in[3];
+    int i, k;
 
-    for (i = 0; i < b->ninstr; i++) {
-        if (b->instr[i].kind != LFUSE__I_APPLY && b->instr[i].kind != LFUSE__I_CONVERT) continue;
-        uses[b->instr[i].a]++;
-        if (b->instr[i].b >= 0) uses[b->instr[i].b]++;
-        if (b->instr[i].c >= 0) uses[b->instr[i].c]++;
-    }
+    for (i = 0; i < b->ninstr; i++)
+        for (k = lfuse__body_arguments(&b->instr[i], in) - 1; k >= 0; k--) uses[in[k]]++;
 }
 
 /* Stores of one value are one bracket: (y z expr) would be ambiguous, so the later ones refer to the first. */
@@ -161,7 +165,7 @@ void lfuse__step_print(const lfuse__plan_body *plan, const lfuse__step *step, co
     static const char *const words[] = {
         [LFUSE__STEP_POINTWISE] = "pointwise", [LFUSE__STEP_ROWSUM] = "rowsum",
         [LFUSE__STEP_GEMM] = "gemm",           [LFUSE__STEP_MULTI] = "multi",
-        [LFUSE__STEP_MEMBER_SUM] = "member-sum",
+        [LFUSE__STEP_MEMBER_SUM] = "member-sum", [LFUSE__STEP_ROWS] = "rows",
     };
 
     lfuse__strbuf_format(out, "%s(%s ", step->prepare ? "(prepare " : "", words[step->kind]);
@@ -170,7 +174,7 @@ void lfuse__step_print(const lfuse__plan_body *plan, const lfuse__step *step, co
     } else {
         if (step->list >= 0) lfuse__strbuf_add(out, names->names[step->list].text);
         else print_loop(step, names, out);
-        if (step->kind == LFUSE__STEP_ROWSUM) lfuse__strbuf_format(out, " %d", step->naxes);
+        if (step->naxes) lfuse__strbuf_format(out, " %d", step->naxes);
         print_stores(plan, step, names, out);
     }
     lfuse__strbuf_add(out, step->prepare ? "))" : ")");

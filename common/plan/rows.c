@@ -3,60 +3,133 @@
 #include "config.h"
 #endif
 
-/* Sums over axes; what is pointwise and read by nothing else is computed on the way in. */
+/* The steps of regions: row kernels where something is reduced, else pointwise ones; and copies. */
 #include "common/plan/draft.h"
 
-#include <string.h>
+#include <stdlib.h>
 
 #include "common/base/error.h"
 
-/* The loop of a reduction: the operand's axes that stay, then those that go. */
-static void loop_of(const lfuse__draft *d, int32_t node, lfuse_size *extents, lfuse__view *in, lfuse__view *out)
+/* A node that has a home is stored there and under all its names. */
+static void store_all(lfuse__draft *d, lfuse__builder *b, int32_t node, const lfuse__unit_loop *loop)
 {
-    const lfuse__node *n = lfuse__draft_node(d, node), *x = lfuse__draft_node(d, n->in[0]);
-    int i, k = 0, gone = x->rank - n->naxes, kept = 0;
+    const lfuse__home *home = &d->home[node];
+    lfuse__view walk;
+    int32_t name;
+    int reg;
 
-    lfuse__view_identity(d, n->in[0], in);
-    lfuse__view_identity(d, node, out);
-    memset(out->axis, -1, sizeof out->axis);
-    memset(out->step, 0, sizeof out->step);
-    for (i = 0; i < x->rank; i++) {
-        const bool goes = k < n->naxes && n->axes[k] == i;
-        const int at = goes ? gone++ : kept++;
-        extents[at] = x->shape[i];
-        in->axis[at] = (int8_t)i;
-        k += goes;
-        if (goes) continue;
-        out->axis[at] = (int8_t)(n->keepdims ? i : at);
-        out->step[at] = 1;
+    if (!home->set) return;
+    lfuse__draft_frame(d, node, loop, &walk);
+    reg = lfuse__builder_value(b, node, &walk);
+    lfuse__builder_store(b, reg, home, node, &walk);
+    for (name = d->target[node]; name >= 0; name = d->next_target[name]) {
+        const lfuse__home also = { .set = true, .place = LFUSE__PLACE_BOUND, .index = name };
+        if (home->place != LFUSE__PLACE_BOUND || home->index != name) lfuse__builder_store(b, reg, &also, node, &walk);
     }
 }
 
-lfuse_status lfuse__make_sum(lfuse__draft *d, const lfuse__unit *u, lfuse__stage *stage)
+static lfuse_status split_region(lfuse__draft *d, int32_t region)
+{
+    int32_t *roots, node;
+    lfuse_status status;
+    int count = 0;
+
+    for (node = region; node >= 0; node = d->next[node]) count++;
+    roots = malloc((size_t)count * sizeof *roots);
+    if (!roots) return lfuse__error(LFUSE_ERR_MEMORY, "out of host memory while a plan was made (%d nodes)", count);
+    for (count = 0, node = region; node >= 0; node = d->next[node]) roots[count++] = node;
+    status = lfuse__draft_split(d, region, roots, count);
+    free(roots);
+    return status;
+}
+
+static void describe_list(const lfuse__draft *d, int32_t node, lfuse__step *step)
+{
+    step->list = d->list[node];
+    step->each_member = lfuse__draft_node(d, node)->rank == 0;
+}
+
+/*
+ * What the region is: a row kernel, or without reductions a pointwise one over the rows or over the elements. Over the
+ * elements it can hold values of the rows, but not store them: these are cut off, and the passes run again.
+ */
+static lfuse__step_kind kind_of(lfuse__draft *d, int32_t region, int32_t *over)
+{
+    bool reduces = false, elements = false;
+    int32_t node;
+
+    *over = region;
+    for (node = region; node >= 0; node = d->next[node]) {
+        reduces = reduces || lfuse__draft_node(d, node)->kind == LFUSE__REDUCE;
+        if (!d->signatures[node].row && !elements) *over = node;
+        elements = elements || !d->signatures[node].row;
+    }
+    if (reduces) return LFUSE__STEP_ROWS;
+    for (node = region; node >= 0 && elements; node = d->next[node]) {
+        if (!d->signatures[node].row || !d->home[node].set || d->cut[node]) continue;
+        d->cut[node] = d->changed = true;
+    }
+    return lfuse__draft_node(d, region)->list ? LFUSE__STEP_MULTI : LFUSE__STEP_POINTWISE;
+}
+
+/* Over the rows alone, the loop is the kept axes. */
+static void loop_of(const lfuse__draft *d, int32_t over, lfuse__step_kind kind, lfuse__unit_loop *loop)
+{
+    lfuse__draft_loop(d, over, loop);
+    if (kind == LFUSE__STEP_ROWS) return;
+    if (d->signatures[over].row) loop->rank -= loop->naxes;
+    loop->naxes = 0;
+}
+
+lfuse_status lfuse__make_region(lfuse__draft *d, const lfuse__unit *u, lfuse__stage *stage)
+{
+    int32_t over, node;
+    const lfuse__step_kind kind = kind_of(d, u->node, &over);
+    lfuse__unit_loop loop;
+    lfuse__step *step;
+    lfuse__builder *b;
+    lfuse_status status;
+
+    loop_of(d, over, kind, &loop);
+    LFUSE__TRY(lfuse__builder_create(d, u->node, loop.rank, loop.extents, &b));
+    lfuse__builder_loop(b, &loop);
+    for (node = u->node; node >= 0; node = d->next[node]) store_all(d, b, node, &loop);
+    if (lfuse__builder_overflow(b)) {
+        status = split_region(d, u->node);
+    } else {
+        status = lfuse__stage_create(stage, 1, (const int[]){ 1 });
+        step = status ? NULL : stage->alternatives[0].steps;
+        if (!status) status = lfuse__builder_finish(b, kind, step);
+        if (!status) {
+            describe_list(d, u->node, step);
+            step->naxes = loop.naxes;
+            step->prepare = u->phase == LFUSE__PHASE_PREPARE;
+            stage->alternatives[0].name = "kernel";
+        }
+    }
+    lfuse__builder_destroy(b);
+    return status;
+}
+
+lfuse_status lfuse__make_copy(lfuse__draft *d, const lfuse__unit *u, lfuse__stage *stage)
 {
     const lfuse__node *n = lfuse__draft_node(d, u->node);
-    lfuse_size extents[LFUSE_MAX_RANK];
-    lfuse__view in, out;
-    lfuse__step *step;
     lfuse__builder *b;
     lfuse_status status;
     int reg;
 
-    loop_of(d, u->node, extents, &in, &out);
-    LFUSE__TRY(lfuse__builder_create(d, -1, lfuse__draft_node(d, n->in[0])->rank, extents, &b));
-    reg = lfuse__builder_value(b, n->in[0], &in);
-    lfuse__builder_store(b, reg, &d->home[u->node], u->node, &out);
+    LFUSE__TRY(lfuse__builder_create(d, -1, n->rank, n->shape, &b));
+    reg = u->from.set ? lfuse__builder_load_home(b, &u->from, u->node) : lfuse__builder_value(b, u->node, NULL);
+    lfuse__builder_store(b, reg, &u->to, u->node, NULL);
     if (lfuse__builder_overflow(b)) {
-        status = lfuse__draft_split(d, -1, n->in, 1);
+        status = lfuse__draft_split(d, -1, &u->node, 1);
     } else {
         status = lfuse__stage_create(stage, 1, (const int[]){ 1 });
-        step = status ? NULL : stage->alternatives[0].steps;
-        if (!status) status = lfuse__builder_finish(b, LFUSE__STEP_ROWSUM, step);
-        if (!status) {
-            step->naxes = n->naxes;
-            step->prepare = u->phase == LFUSE__PHASE_PREPARE;
-            stage->alternatives[0].name = "kernel";
-        }
+        if (!status) status = lfuse__builder_finish(b, n->list ? LFUSE__STEP_MULTI : LFUSE__STEP_POINTWISE,
+                                                    stage->alternatives[0].steps);
+        if (!status) describe_list(d, u->node, stage->alternatives[0].steps);
+        if (!status) stage->alternatives[0].steps->prepare = u->phase == LFUSE__PHASE_PREPARE;
+        if (!status) stage->alternatives[0].name = "kernel";
     }
     lfuse__builder_destroy(b);
     return status;

@@ -36,7 +36,7 @@ static bool direct(const lfuse__draft *d, int32_t name, int32_t value, bool upda
     if (!lfuse__draft_computes(d, base) || d->inlined[base] || d->prepared[base]) return false;
     if (!same_as_base(d, value)) return false;
     if (update && (d->indirect[name] || kind == LFUSE__MEMBER_SUM || kind == LFUSE__CONCAT)) return false;
-    return lfuse__draft_pointwise(d, base) || !d->home[base].set;
+    return lfuse__draft_pointwise(d, base) || kind == LFUSE__REDUCE || !d->home[base].set;
 }
 
 static void store_under(lfuse__draft *d, int32_t name, int32_t base)

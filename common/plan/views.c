@@ -90,7 +90,8 @@ bool lfuse__draft_is_view(const lfuse__draft *d, int32_t node)
 bool lfuse__draft_alone(const lfuse__draft *d, int32_t node)
 {
     return (d->solid[node] && d->disable & LFUSE_NO_VIEW_FUSION) ||
-           (lfuse__draft_node(d, node)->kind == LFUSE__GATHER && d->disable & LFUSE_NO_GATHER_FUSION);
+           (lfuse__draft_node(d, node)->kind == LFUSE__GATHER && d->disable & LFUSE_NO_GATHER_FUSION) ||
+           (lfuse__draft_node(d, node)->kind == LFUSE__REDUCE && d->disable & LFUSE_NO_ROW_FUSION);
 }
 
 /* Whether a table can be looked up where it lies: what follows its first axis may be any walk. */

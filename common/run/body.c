@@ -347,10 +347,57 @@ static lfuse_status new_entry(lfuse__strbuf *key, lfuse__hash hash, lfuse__body_
     return LFUSE_OK;
 }
 
+/* As long as row kernels are sums by themselves, in floating types: whether the step is one, and then makes it so. */
+static bool as_rowsum(lfuse__step *step)
+{
+    lfuse__instr *last = &step->body.instr[step->body.ninstr - 1];
+    const int convert = last->kind == LFUSE__I_CONVERT && step->body.ninstr > 2 && last[-1].kind == LFUSE__I_REDUCE;
+    int i, reductions = 0;
+
+    for (i = 0; i < step->body.ninstr; i++) reductions += step->body.instr[i].kind == LFUSE__I_REDUCE;
+    last -= convert;
+    if (reductions != 1 || step->body.nstores != 1 || last->kind != LFUSE__I_REDUCE || last->op != LFUSE__REDUCE_SUM ||
+        (last->type != LFUSE_F32 && last->type != LFUSE_F64))
+        return false;
+    step->kind = LFUSE__STEP_ROWSUM;
+    step->body.stores[0].reg = last->a;
+    step->body.ninstr -= 1 + convert;
+    return true;
+}
+
+static int unrunnable(lfuse__plan_body *plan)
+{
+    int i;
+
+    for (i = 0; i < plan->nstages; i++)
+        if (plan->stages[i].alternatives[0].steps[0].kind == LFUSE__STEP_ROWS &&
+            !as_rowsum(plan->stages[i].alternatives[0].steps))
+            return i;
+    return -1;
+}
+
+static lfuse_status make_runnable(lfuse__body_entry *e, lfuse_device *dev, const lfuse_graph *graph,
+                                  const lfuse_plan_options *options)
+{
+    lfuse_plan_options fewer = *options;
+    int step;
+
+    fewer.disable |= LFUSE_NO_ROW_FUSION;
+    LFUSE__TRY(lfuse__plan_make(graph, lfuse__device_facts(dev), options, &e->plan));
+    if (unrunnable(e->plan) < 0) return LFUSE_OK;
+    lfuse__plan_free(e->plan);
+    e->plan = NULL;
+    LFUSE__TRY(lfuse__plan_make(graph, lfuse__device_facts(dev), &fewer, &e->plan));
+    step = unrunnable(e->plan);
+    return step < 0 ? LFUSE_OK
+                    : lfuse__error(LFUSE_ERR_UNSUPPORTED, "step %d of the plan is not supported: rows are only summed, "
+                                   "in floating types", step);
+}
+
 static lfuse_status build(lfuse__body_entry *e, lfuse_device *dev, const lfuse_graph *graph,
                           const lfuse_plan_options *options)
 {
-    LFUSE__TRY(lfuse__plan_make(graph, lfuse__device_facts(dev), options, &e->plan));
+    LFUSE__TRY(make_runnable(e, dev, graph, options));
     LFUSE__TRY(want_all(e));
     return e->kernels ? compile(e, dev, e->kernels, NULL) : LFUSE_OK;
 }

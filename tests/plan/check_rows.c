@@ -1,0 +1,318 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What row fusion makes of reductions and what lies around them, read from the printed plan. No device. */
+#ifdef HAVE_CONFIG_H
+#include "config.h"
+#endif
+
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "tests/plan/rig.h"
+#include "tests/support/main.h"
+
+static const int first[] = { 0 }, last[] = { 1 }, both[] = { 0, 1 };
+
+static lfuse_value matrix(const char *name)
+{
+    return rig_input(name, 2, LFUSE_DIMS(4, 8));
+}
+
+static lfuse_value sum(lfuse_value a)
+{
+    return rig_row(a, LFUSE__REDUCE_SUM);
+}
+
+static lfuse_value mean(lfuse_value a)
+{
+    return lfuse_mul(sum(a), rig_number(0.125));
+}
+
+static lfuse_value layernorm(lfuse_value x)
+{
+    const lfuse_value c = lfuse_sub(x, mean(x));
+
+    return lfuse_mul(c, lfuse_rsqrt(lfuse_add(mean(lfuse_mul(c, c)), rig_number(0.25))));
+}
+
+static lfuse_value softmax(lfuse_value x)
+{
+    const lfuse_value e = lfuse_exp(lfuse_sub(x, rig_row(x, LFUSE__REDUCE_MAX)));
+
+    return lfuse_div(e, sum(e));
+}
+
+START_TEST(a_sum_takes_what_is_before_it)
+{
+    const lfuse_value c = lfuse_sub(matrix("x"), rig_number(1));
+
+    lfuse_output(g, "v", rig_reduce(lfuse_mul(c, c), LFUSE__REDUCE_SUM, 1, last, 0));
+    rig_expect("(rows 4 x 8 1 (v (sum (mul %1=(sub x 1) %1))))");
+}
+END_TEST
+
+START_TEST(two_names_of_a_reduction_are_two_stores)
+{
+    const lfuse_value s = sum(matrix("x"));
+
+    lfuse_output(g, "a", s);
+    lfuse_output(g, "b", s);
+    rig_expect("(rows 4 x 8 1 (b %1=(sum x)) (a %1))");
+}
+END_TEST
+
+START_TEST(what_is_read_again_is_kept)
+{
+    const lfuse_value e = lfuse_exp(matrix("x"));
+
+    lfuse_output(g, "y", lfuse_div(e, sum(e)));
+    rig_expect("(rows 4 x 8 1 (y (div %1=(exp x) (sum %1))))");
+    ck_assert_int_eq(plan->nbuffers, 0);
+}
+END_TEST
+
+START_TEST(softmax_with_scale_and_mask)
+{
+    const lfuse_value x = lfuse_mul(matrix("x"), lfuse_scalar(g, "scale"));
+
+    lfuse_output(g, "y", softmax(lfuse_add(x, matrix("mask"))));
+    rig_expect("(rows 4 x 8 1 (y (div %1=(exp (sub %2=(add (mul x scale) mask) (max %2))) (sum %1))))");
+}
+END_TEST
+
+START_TEST(layernorm_tanh_dot_relu)
+{
+    const lfuse_value w = rig_input("w", 1, LFUSE_DIMS(8)), t = lfuse_tanh(layernorm(matrix("x")));
+    const lfuse_value dot = rig_reduce(lfuse_mul(t, w), LFUSE__REDUCE_SUM, 1, last, 0);
+
+    lfuse_output(g, "y", lfuse_relu(lfuse_add(dot, rig_number(2))));
+    rig_expect("(rows 4 x 8 1 (y (relu (add (sum (mul (tanh (mul %1=(sub x (mul (sum x) 0.125)) "
+               "(rsqrt (add (mul (sum (mul %1 %1)) 0.125) 0.25)))) w)) 2))))");
+}
+END_TEST
+
+START_TEST(elements_and_rows_are_stored_by_one_kernel)
+{
+    const lfuse_value x = matrix("x"), e = lfuse_exp(x), s = sum(e);
+
+    lfuse_output(g, "s", s);
+    lfuse_output(g, "e", e);
+    lfuse_output(g, "y", lfuse_div(e, s));
+    rig_expect("(rows 4 x 8 1 (e %1=(exp x)) (s %2=(sum %1)) (y (div %1 %2)))");
+}
+END_TEST
+
+START_TEST(columns)
+{
+    const lfuse_value x = matrix("x"), s = rig_reduce(x, LFUSE__REDUCE_SUM, 1, first, 0);
+    const lfuse__step *step;
+
+    lfuse_output(g, "y", lfuse_sub(x, s));
+    lfuse_output(g, "r", lfuse_sqrt(s));
+    rig_expect("(rows 8 x 4 1 (y (sub x %1=(sum x))) (r (sqrt %1)))");
+    step = plan->stages[0].alternatives[0].steps;
+    ck_assert_mem_eq(step->operands[0].axis, ((const int8_t[]){ 1, 0, -1, -1, -1, -1, -1, -1 }), LFUSE_MAX_RANK);
+    ck_assert_mem_eq(step->operands[2].axis, ((const int8_t[]){ 0, -1, -1, -1, -1, -1, -1, -1 }), LFUSE_MAX_RANK);
+}
+END_TEST
+
+START_TEST(the_whole_tensor)
+{
+    const lfuse_value x = matrix("x"), n = lfuse_sqrt(rig_reduce(lfuse_mul(x, x), LFUSE__REDUCE_SUM, 2, both, 0));
+
+    lfuse_output(g, "n", n);
+    lfuse_output(g, "y", lfuse_div(x, n));
+    rig_expect("(rows 4 x 8 2 (n %1=(sqrt (sum (mul x x)))) (y (div x %1)))");
+}
+END_TEST
+
+START_TEST(reductions_of_reductions_are_further_steps)
+{
+    const lfuse_value x = matrix("x"), s = rig_reduce(lfuse_exp(x), LFUSE__REDUCE_SUM, 1, last, 0);
+
+    lfuse_output(g, "y", rig_reduce(lfuse_log(s), LFUSE__REDUCE_MAX, 1, first, 0));
+    rig_expect("(rows 4 x 8 1 (t0 (log (sum (exp x))))) (rows 4 1 (y (max t0)))");
+}
+END_TEST
+
+START_TEST(rows_over_rows)
+{
+    const lfuse_value x = rig_input("x", 3, LFUSE_DIMS(2, 4, 8));
+
+    /* what follows the inner sum has its rows' shape and is of the outer softmax all the same */
+    lfuse_output(g, "y", softmax(rig_reduce(x, LFUSE__REDUCE_SUM, 1, (const int[]){ 2 }, 0)));
+    rig_expect("(rows 2 x 4 x 8 1 (t0 (sum x))) (rows 2 x 4 1 (y (div %1=(exp (sub t0 (max t0))) (sum %1))))");
+}
+END_TEST
+
+START_TEST(mixed_axes_go_with_one_of_them)
+{
+    const lfuse_value e = lfuse_exp(matrix("x"));
+
+    lfuse_output(g, "r", rig_reduce(e, LFUSE__REDUCE_SUM, 1, last, 0));
+    lfuse_output(g, "c", rig_reduce(e, LFUSE__REDUCE_SUM, 1, first, 0));
+    rig_expect("(rows 4 x 8 1 (t0 %1=(exp x)) (r (sum %1))) (rows 8 x 4 1 (c (sum t0)))");
+}
+END_TEST
+
+START_TEST(every_reduction_alone)
+{
+    lfuse_output(g, "y", softmax(lfuse_neg(matrix("x"))));
+    rig_make(LFUSE_NO_ROW_FUSION);
+    ck_assert_str_eq(text.data, "(pointwise 4 x 8 (t0 (neg x))) (rows 4 x 8 1 (t1 (max t0))) "
+                                "(pointwise 4 x 8 (t2 (exp (sub t0 t1)))) (rows 4 x 8 1 (t3 (sum t2))) "
+                                "(pointwise 4 x 8 (y (div t2 t3)))");
+}
+END_TEST
+
+START_TEST(vectors_along_the_row_are_not_of_the_row)
+{
+    const lfuse_value b = lfuse_exp(rig_input("b", 1, LFUSE_DIMS(8)));
+
+    lfuse_output(g, "y", lfuse_add(softmax(matrix("x")), b));
+    rig_expect("(pointwise 8 (t0 (exp b))) (rows 4 x 8 1 (y (add (div %1=(exp (sub x (max x))) (sum %1)) t0)))");
+}
+END_TEST
+
+START_TEST(values_of_the_row_join)
+{
+    const lfuse_value b = lfuse_exp(rig_input("b", 2, LFUSE_DIMS(4, 1)));
+
+    lfuse_output(g, "y", lfuse_add(softmax(matrix("x")), b));
+    rig_expect("(rows 4 x 8 1 (y (add (div %1=(exp (sub x (max x))) (sum %1)) (exp b))))");
+}
+END_TEST
+
+START_TEST(a_product_stands_between)
+{
+    const lfuse_value x = rig_input("x", 2, LFUSE_DIMS(4, 4)), w = rig_input("w", 2, LFUSE_DIMS(4, 4));
+    const lfuse_value y = lfuse_matmul(softmax(x), w);
+
+    lfuse_output(g, "y", lfuse_mul(softmax(y), x));
+    rig_expect("(rows 4 x 4 1 (t0 (div %1=(exp (sub x (max x))) (sum %1)))) (gemm 4 x 4 x 4 acc) "
+               "(rows 4 x 4 1 (y (mul (div %1=(exp (sub t1 (max t1))) (sum %1)) x)))");
+}
+END_TEST
+
+START_TEST(narrow_sums_are_rounded_behind)
+{
+    const lfuse_value x = lfuse_input(g, "x", LFUSE_F16, 2, LFUSE_DIMS(4, 8));
+    const lfuse__body *b;
+
+    lfuse_output(g, "y", lfuse_div(x, sum(x)));
+    rig_expect("(rows 4 x 8 1 (y (div x (f16 (sum x)))))");
+    b = &plan->stages[0].alternatives[0].steps->body;
+    ck_assert_int_eq(b->instr[1].kind, LFUSE__I_REDUCE);
+    ck_assert_int_eq(b->instr[1].type, LFUSE_F32);
+}
+END_TEST
+
+/* ---- order ---- */
+
+static const lfuse__step *step_of(int stage)
+{
+    return plan->stages[stage].alternatives[0].steps;
+}
+
+/* Whatever a step reads of scratch was stored by an earlier one. */
+static void check_order(void)
+{
+    bool *stored = calloc((size_t)plan->nbuffers + 1, sizeof *stored);
+    int i, k;
+
+    ck_assert(stored);
+    for (i = 0; i < plan->nstages; i++) {
+        const lfuse__step *s = step_of(i);
+        for (k = 0; k < s->noperands; k++)
+            if (!s->operands[k].written && s->operands[k].place == LFUSE__PLACE_SCRATCH)
+                ck_assert_msg(stored[s->operands[k].index], "step %d reads t%d before it is stored", i,
+                              s->operands[k].index);
+        for (k = 0; k < s->noperands; k++)
+            if (s->operands[k].written && s->operands[k].place == LFUSE__PLACE_SCRATCH)
+                stored[s->operands[k].index] = true;
+    }
+    free(stored);
+}
+
+START_TEST(no_cycle_through_another_kernel)
+{
+    const lfuse_value x = rig_input("x", 2, LFUSE_DIMS(4, 4)), s = sum(x);
+
+    /* the second sum waits for the product of the first: what lies on both sides is no one kernel */
+    lfuse_output(g, "y", lfuse_div(lfuse_mul(x, s), sum(lfuse_matmul(lfuse_mul(x, s), x))));
+    rig_make(0);
+    check_order();
+    ck_assert_int_eq(plan->nstages, 3);
+}
+END_TEST
+
+/* Deterministic, so that a failure can be told by its number. */
+static unsigned draw(unsigned *state, unsigned below)
+{
+    *state = *state * 1664525u + 1013904223u;
+    return (*state >> 8) % below;
+}
+
+START_TEST(adversarial_graphs_have_an_order)
+{
+    unsigned state = (unsigned)_i * 7919u + 1u;
+    lfuse_value v[40];
+    char name[16];
+    int i;
+
+    v[0] = rig_input("x", 2, LFUSE_DIMS(4, 4));
+    v[1] = rig_input("z", 2, LFUSE_DIMS(4, 4));
+    for (i = 2; i < 40; i++) {
+        const lfuse_value a = v[draw(&state, (unsigned)i)], b = v[draw(&state, (unsigned)i)];
+        switch (draw(&state, 7)) {
+        case 0: v[i] = lfuse_add(a, b); break;
+        case 1: v[i] = lfuse_exp(a); break;
+        case 2: v[i] = lfuse_sub(b, sum(a)); break;
+        case 3: v[i] = lfuse_mul(b, rig_reduce(a, LFUSE__REDUCE_MAX, 1, first, 1)); break;
+        case 4: v[i] = lfuse_add(lfuse_transpose(a), b); break;
+        case 5: v[i] = lfuse_div(b, lfuse_sqrt(rig_reduce(a, LFUSE__REDUCE_SUM, 2, both, 0))); break;
+        default: v[i] = lfuse_matmul(a, b); break;
+        }
+        if (draw(&state, 6) == 0) {
+            snprintf(name, sizeof name, "y%d", i);
+            lfuse_output(g, name, v[i]);
+        }
+    }
+    lfuse_output(g, "y", v[39]);
+    rig_make(0);
+    check_order();
+    rig_make(LFUSE_NO_ROW_FUSION);
+    check_order();
+    rig_make(LFUSE_NO_POINTWISE_FUSION);
+    check_order();
+}
+END_TEST
+
+static Suite *suite_rows(void)
+{
+    Suite *s = suite_create("rows");
+    TCase *c = tcase_create("fusion");
+
+    tcase_add_checked_fixture(c, rig_setup, rig_teardown);
+    tcase_add_test(c, a_sum_takes_what_is_before_it);
+    tcase_add_test(c, two_names_of_a_reduction_are_two_stores);
+    tcase_add_test(c, what_is_read_again_is_kept);
+    tcase_add_test(c, softmax_with_scale_and_mask);
+    tcase_add_test(c, layernorm_tanh_dot_relu);
+    tcase_add_test(c, elements_and_rows_are_stored_by_one_kernel);
+    tcase_add_test(c, columns);
+    tcase_add_test(c, the_whole_tensor);
+    tcase_add_test(c, reductions_of_reductions_are_further_steps);
+    tcase_add_test(c, rows_over_rows);
+    tcase_add_test(c, mixed_axes_go_with_one_of_them);
+    tcase_add_test(c, every_reduction_alone);
+    tcase_add_test(c, vectors_along_the_row_are_not_of_the_row);
+    tcase_add_test(c, values_of_the_row_join);
+    tcase_add_test(c, a_product_stands_between);
+    tcase_add_test(c, narrow_sums_are_rounded_behind);
+    tcase_add_test(c, no_cycle_through_another_kernel);
+    tcase_add_loop_test(c, adversarial_graphs_have_an_order, 0, 300);
+    suite_add_tcase(s, c);
+    return s;
+}
+
+TEST_MAIN(CK_FORK_GETENV, suite_rows)

@@ -1,0 +1,108 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#ifdef HAVE_CONFIG_H
+#include "config.h"
+#endif
+
+#include "tests/plan/rig.h"
+
+#include <string.h>
+
+#include "common/base/error.h"
+#include "common/graph/build.h"
+#include "tests/support/main.h"
+
+lfuse_graph *g;
+lfuse_graph *canonical;
+lfuse__plan_body *plan;
+lfuse__strbuf text;
+lfuse__facts rig_facts;
+
+void rig_setup(void)
+{
+    g = lfuse_graph_create();
+    text = (lfuse__strbuf)LFUSE__STRBUF_INIT;
+    memset(&rig_facts, 0, sizeof rig_facts);
+    rig_facts.info.f64 = 1;
+}
+
+static void drop(void)
+{
+    lfuse__plan_free(plan);
+    lfuse_graph_destroy(canonical);
+    plan = NULL, canonical = NULL;
+}
+
+void rig_teardown(void)
+{
+    drop();
+    lfuse_graph_destroy(g);
+    lfuse__strbuf_free(&text);
+}
+
+void rig_make(unsigned disable)
+{
+    const lfuse_plan_options options = { .disable = disable };
+
+    drop();
+    ck_assert_msg(!lfuse__graph_canonical(g, &canonical), "%s", lfuse__error_message());
+    ck_assert_msg(!lfuse__plan_make(canonical, &rig_facts, &options, &plan), "%s", lfuse__error_message());
+    lfuse__strbuf_clear(&text);
+    lfuse__plan_print(plan, canonical, &text);
+}
+
+void rig_expect(const char *wanted)
+{
+    rig_make(0);
+    ck_assert_str_eq(text.data, wanted);
+}
+
+const char *rig_alternative(int stage, int i)
+{
+    const lfuse__alternative *a = &plan->stages[stage].alternatives[i];
+    int k;
+
+    ck_assert_int_lt(i, plan->stages[stage].nalternatives);
+    lfuse__strbuf_clear(&text);
+    lfuse__strbuf_format(&text, "%s:", a->name);
+    for (k = 0; k < a->nsteps; k++) {
+        lfuse__strbuf_add(&text, " ");
+        lfuse__step_print(plan, &a->steps[k], canonical, &text);
+    }
+    return text.data;
+}
+
+lfuse_value rig_input(const char *name, int rank, const lfuse_size *shape)
+{
+    return lfuse_input(g, name, LFUSE_F32, rank, shape);
+}
+
+lfuse_value rig_number(double x)
+{
+    return lfuse_constant(g, x);
+}
+
+lfuse_value rig_reduce(lfuse_value a, lfuse__reduce op, int count, const int *axes, int keepdims)
+{
+    const lfuse__node *in = &g->nodes[a.id];
+    lfuse__node n = lfuse__build_node(LFUSE__REDUCE, (lfuse_type)in->type);
+    int i, k = 0;
+
+    n.op = (uint8_t)op;
+    n.nin = 1;
+    n.in[0] = a.id;
+    n.keepdims = keepdims != 0;
+    for (i = 0; i < in->rank; i++) {
+        const bool goes = k < count && axes[k] == i;
+        if (goes) n.axes[k++] = (int8_t)i;
+        if (!goes || keepdims) n.shape[n.rank++] = goes ? 1 : in->shape[i];
+    }
+    n.naxes = (int8_t)count;
+    return lfuse__build_append(g, "rig_reduce", &n);
+}
+
+lfuse_value rig_row(lfuse_value a, lfuse__reduce op)
+{
+    const int last[] = { g->nodes[a.id].rank - 1 };
+
+    return rig_reduce(a, op, 1, last, 1);
+}
