@@ -86,6 +86,7 @@ static lfuse_status emit(lfuse__strbuf *out, const compiled *c, const lfuse__fac
     switch (c->family) {
     case LFUSE__FAMILY_POINTWISE: return lfuse__pointwise_emit(out, c->name, &c->k, facts);
     case LFUSE__FAMILY_ROWSUM: return lfuse__rowsum_emit(out, c->name, &c->k, facts);
+    case LFUSE__FAMILY_ROWS: return lfuse__rows_emit(out, c->name, &c->k, facts);
     case LFUSE__FAMILY_MULTI: return lfuse__multi_emit(out, c->name, &c->k, facts);
     case LFUSE__FAMILY_PARTIAL: return lfuse__member_partial_emit(out, c->name, &c->k, facts);
     case LFUSE__FAMILY_FOLD: return lfuse__member_fold_emit(out, c->name, c->k.operands[0].type, facts);
@@ -118,19 +119,40 @@ static lfuse_status want(lfuse__body_entry *e, lfuse__family family, const lfuse
     return LFUSE_OK;
 }
 
-static lfuse_status want_step(lfuse__body_entry *e, const lfuse__step *step, bool index64)
+static lfuse_status want_once(lfuse__body_entry *e, lfuse__family family, const lfuse__kernel_class *k)
+{
+    compiled *c;
+
+    return find(e, family, k) ? LFUSE_OK : want(e, family, k, &c);
+}
+
+static lfuse_status want_rows(lfuse__body_entry *e, const lfuse__step *step, const lfuse__facts *facts,
+                              const lfuse__kernel_class *k)
+{
+    lfuse__kernel_class *classes = malloc(LFUSE__ROW_CLASSES * sizeof *classes);
+    lfuse_status status = LFUSE_OK;
+    int i, count;
+
+    if (!classes) return lfuse__error(LFUSE_ERR_MEMORY, "out of host memory (%d classes)", LFUSE__ROW_CLASSES);
+    count = lfuse__row_classes(e->plan, step, facts, k, classes);
+    for (i = 0; i < count && !status; i++) status = want_once(e, LFUSE__FAMILY_ROWS, &classes[i]);
+    free(classes);
+    return status;
+}
+
+static lfuse_status want_step(lfuse__body_entry *e, const lfuse__step *step, const lfuse__facts *facts, bool index64)
 {
     lfuse__wanted wanted[LFUSE__WANTED_MAX];
     const int count = lfuse__step_classes(e->plan, step, index64, wanted);
-    compiled *c;
     int i;
 
     for (i = 0; i < count; i++)
-        if (!find(e, wanted[i].family, &wanted[i].k)) LFUSE__TRY(want(e, wanted[i].family, &wanted[i].k, &c));
+        LFUSE__TRY(wanted[i].family == LFUSE__FAMILY_ROWS ? want_rows(e, step, facts, &wanted[i].k)
+                                                          : want_once(e, wanted[i].family, &wanted[i].k));
     return LFUSE_OK;
 }
 
-static lfuse_status want_all(lfuse__body_entry *e)
+static lfuse_status want_all(lfuse__body_entry *e, const lfuse__facts *facts)
 {
     bool small, large;
     int i, j, k;
@@ -140,8 +162,8 @@ static lfuse_status want_all(lfuse__body_entry *e)
             for (k = 0; k < e->plan->stages[i].alternatives[j].nsteps; k++) {
                 const lfuse__step *step = &e->plan->stages[i].alternatives[j].steps[k];
                 lfuse__step_indexing(e->plan, step, &small, &large);
-                if (small) LFUSE__TRY(want_step(e, step, false));
-                if (large) LFUSE__TRY(want_step(e, step, true));
+                if (small) LFUSE__TRY(want_step(e, step, facts, false));
+                if (large) LFUSE__TRY(want_step(e, step, facts, true));
             }
     return LFUSE_OK;
 }
@@ -347,58 +369,11 @@ static lfuse_status new_entry(lfuse__strbuf *key, lfuse__hash hash, lfuse__body_
     return LFUSE_OK;
 }
 
-/* As long as row kernels are sums by themselves, in floating types: whether the step is one, and then makes it so. */
-static bool as_rowsum(lfuse__step *step)
-{
-    lfuse__instr *last = &step->body.instr[step->body.ninstr - 1];
-    const int convert = last->kind == LFUSE__I_CONVERT && step->body.ninstr > 2 && last[-1].kind == LFUSE__I_REDUCE;
-    int i, reductions = 0;
-
-    for (i = 0; i < step->body.ninstr; i++) reductions += step->body.instr[i].kind == LFUSE__I_REDUCE;
-    last -= convert;
-    if (reductions != 1 || step->body.nstores != 1 || last->kind != LFUSE__I_REDUCE || last->op != LFUSE__REDUCE_SUM ||
-        (last->type != LFUSE_F32 && last->type != LFUSE_F64))
-        return false;
-    step->kind = LFUSE__STEP_ROWSUM;
-    step->body.stores[0].reg = last->a;
-    step->body.ninstr -= 1 + convert;
-    return true;
-}
-
-static int unrunnable(lfuse__plan_body *plan)
-{
-    int i;
-
-    for (i = 0; i < plan->nstages; i++)
-        if (plan->stages[i].alternatives[0].steps[0].kind == LFUSE__STEP_ROWS &&
-            !as_rowsum(plan->stages[i].alternatives[0].steps))
-            return i;
-    return -1;
-}
-
-static lfuse_status make_runnable(lfuse__body_entry *e, lfuse_device *dev, const lfuse_graph *graph,
-                                  const lfuse_plan_options *options)
-{
-    lfuse_plan_options fewer = *options;
-    int step;
-
-    fewer.disable |= LFUSE_NO_ROW_FUSION;
-    LFUSE__TRY(lfuse__plan_make(graph, lfuse__device_facts(dev), options, &e->plan));
-    if (unrunnable(e->plan) < 0) return LFUSE_OK;
-    lfuse__plan_free(e->plan);
-    e->plan = NULL;
-    LFUSE__TRY(lfuse__plan_make(graph, lfuse__device_facts(dev), &fewer, &e->plan));
-    step = unrunnable(e->plan);
-    return step < 0 ? LFUSE_OK
-                    : lfuse__error(LFUSE_ERR_UNSUPPORTED, "step %d of the plan is not supported: rows are only summed, "
-                                   "in floating types", step);
-}
-
 static lfuse_status build(lfuse__body_entry *e, lfuse_device *dev, const lfuse_graph *graph,
                           const lfuse_plan_options *options)
 {
-    LFUSE__TRY(make_runnable(e, dev, graph, options));
-    LFUSE__TRY(want_all(e));
+    LFUSE__TRY(lfuse__plan_make(graph, lfuse__device_facts(dev), options, &e->plan));
+    LFUSE__TRY(want_all(e, lfuse__device_facts(dev)));
     return e->kernels ? compile(e, dev, e->kernels, NULL) : LFUSE_OK;
 }
 

@@ -9,6 +9,7 @@
 typedef enum lfuse__family {
     LFUSE__FAMILY_POINTWISE,
     LFUSE__FAMILY_ROWSUM,
+    LFUSE__FAMILY_ROWS,
     LFUSE__FAMILY_MULTI,
     LFUSE__FAMILY_PARTIAL,
     LFUSE__FAMILY_FOLD,  /* of the class only the type of operand 0 counts */
@@ -36,6 +37,15 @@ enum { LFUSE__WANTED_MAX = 3 };
 /* Returns how many there are; index64: the variant for large sizes. */
 int lfuse__step_classes(const lfuse__plan_body *plan, const lfuse__step *step, bool index64,
                         lfuse__wanted wanted[LFUSE__WANTED_MAX]);
+/*
+ * ROWS: the class above has no form yet; these are its classes in every form that sizes within their bounds can ask for.
+ * Returns how many there are.
+ */
+enum { LFUSE__ROW_CLASSES = 2 * LFUSE__ROW_FORMS };
+int lfuse__row_classes(const lfuse__plan_body *plan, const lfuse__step *step, const lfuse__facts *facts,
+                       const lfuse__kernel_class *k, lfuse__kernel_class classes[LFUSE__ROW_CLASSES]);
+/* Whether all rows of the step have one length, whatever the sizes are. */
+bool lfuse__row_length_fixed(const lfuse__plan_body *plan, const lfuse__step *step);
 /* Whether sizes within their bounds can need the variant for large, or for small sizes. */
 void lfuse__step_indexing(const lfuse__plan_body *plan, const lfuse__step *step, bool *small, bool *large);
 bool lfuse__class_equal(const lfuse__kernel_class *a, const lfuse__kernel_class *b);

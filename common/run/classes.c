@@ -28,12 +28,13 @@ bool lfuse__class_equal(const lfuse__kernel_class *a, const lfuse__kernel_class 
     int i;
 
     if (a->noperands != b->noperands || a->rank != b->rank || a->index64 != b->index64 || !x != !y ||
-        a->form != b->form || a->naxes != b->naxes || a->team != b->team || a->held != b->held)
+        a->form != b->form || a->naxes != b->naxes || a->team != b->team || a->held != b->held ||
+        a->whole != b->whole)
         return false;
     for (i = 0; i < a->noperands; i++)
         if (a->operands[i].type != b->operands[i].type || a->operands[i].written != b->operands[i].written ||
             a->operands[i].inner != b->operands[i].inner || a->operands[i].gathered != b->operands[i].gathered ||
-            a->operands[i].index != b->operands[i].index)
+            a->operands[i].index != b->operands[i].index || a->operands[i].fixed != b->operands[i].fixed)
             return false;
     return x == y || body_equal(x, y);
 }
@@ -55,23 +56,61 @@ static lfuse__stride_class inner_class(const lfuse__plan_body *plan, const lfuse
     return LFUSE__STRIDE_ANY;
 }
 
+/* How an operand walks the reduced axes: as one or not at all; else it is SPLIT. */
+static lfuse__stride_class row_class(const lfuse__plan_body *plan, const lfuse__step *step, const lfuse__operand *o)
+{
+    bool element = false;
+    int i, last = -1;
+
+    for (i = step->rank - step->naxes; i < step->rank; i++) {
+        element = element || o->axis[i] >= 0;
+        if (step->extents[i] == 1) continue;
+        if (last >= 0 && !lfuse__plan_merges(plan, step, o, last, i)) return LFUSE__STRIDE_SPLIT;
+        last = i;
+    }
+    if (!element) return LFUSE__STRIDE_REPEAT;
+    if (last < 0) return LFUSE__STRIDE_UNIT; /* a row of one element: never stepped along */
+    return lfuse__plan_stepping(plan, o, last) == LFUSE__STEPPING_UNIT ? LFUSE__STRIDE_UNIT : LFUSE__STRIDE_ANY;
+}
+
+static bool same_for_all_rows(const lfuse__plan_body *plan, const lfuse__step *step, const lfuse__operand *o)
+{
+    int i;
+
+    for (i = 0; i < step->rank - step->naxes; i++)
+        if (step->extents[i] != 1 && lfuse__plan_stepping(plan, o, i) != LFUSE__STEPPING_NONE) return false;
+    return o->gathered < 0;
+}
+
+static int reduced_axes(const lfuse__step *step, const lfuse__loop *loop)
+{
+    int i, count = 0;
+
+    for (i = 0; i < loop->rank; i++) count += loop->first[i] >= step->rank - step->naxes;
+    return count;
+}
+
 static void tensor_class(const lfuse__plan_body *plan, const lfuse__step *step, bool index64, lfuse__kernel_class *k)
 {
+    const bool rows = step->kind == LFUSE__STEP_ROWS;
     lfuse__loop loop;
     int i;
 
-    lfuse__plan_loop(plan, step, step->kind == LFUSE__STEP_ROWSUM ? step->rank - step->naxes : -1, &loop);
+    lfuse__plan_loop(plan, step, rows || step->kind == LFUSE__STEP_ROWSUM ? step->rank - step->naxes : -1, &loop);
     k->body = &step->body;
     k->noperands = step->noperands;
     k->rank = loop.rank;
+    k->naxes = rows ? reduced_axes(step, &loop) : 0;
     k->index64 = index64;
     for (i = 0; i < step->noperands; i++) {
-        k->operands[i].type = step->operands[i].type;
-        k->operands[i].written = step->operands[i].written;
-        k->operands[i].gathered = step->operands[i].gathered >= 0;
-        k->operands[i].index = step->operands[i].place == LFUSE__PLACE_INDEX;
-        k->operands[i].inner = inner_class(plan, step, &step->operands[i], &loop);
-        if (step->kind == LFUSE__STEP_ROWSUM && step->operands[i].written) k->operands[i].inner = LFUSE__STRIDE_REPEAT;
+        const lfuse__operand *o = &step->operands[i];
+        k->operands[i].type = o->type;
+        k->operands[i].written = o->written;
+        k->operands[i].gathered = o->gathered >= 0;
+        k->operands[i].index = o->place == LFUSE__PLACE_INDEX;
+        k->operands[i].fixed = rows && same_for_all_rows(plan, step, o);
+        k->operands[i].inner = rows ? row_class(plan, step, o) : inner_class(plan, step, o, &loop);
+        if (step->kind == LFUSE__STEP_ROWSUM && o->written) k->operands[i].inner = LFUSE__STRIDE_REPEAT;
     }
 }
 
@@ -100,7 +139,9 @@ int lfuse__step_classes(const lfuse__plan_body *plan, const lfuse__step *step, b
     switch (step->kind) {
     case LFUSE__STEP_POINTWISE:
     case LFUSE__STEP_ROWSUM:
-        wanted[0].family = step->kind == LFUSE__STEP_ROWSUM ? LFUSE__FAMILY_ROWSUM : LFUSE__FAMILY_POINTWISE;
+    case LFUSE__STEP_ROWS:
+        wanted[0].family = step->kind == LFUSE__STEP_ROWSUM ? LFUSE__FAMILY_ROWSUM
+                           : step->kind == LFUSE__STEP_ROWS ? LFUSE__FAMILY_ROWS : LFUSE__FAMILY_POINTWISE;
         tensor_class(plan, step, index64, &wanted[0].k);
         return 1;
     case LFUSE__STEP_MULTI:
@@ -114,13 +155,12 @@ int lfuse__step_classes(const lfuse__plan_body *plan, const lfuse__step *step, b
         wanted[2].k.operands[0].type = step->operands[step->body.stores[0].operand].type;
         return 3;
     case LFUSE__STEP_GEMM:
-    case LFUSE__STEP_ROWS:
     case LFUSE__STEP_BUNDLE: break;
     }
     return 0;
 }
 
-static int64_t most_elements(const lfuse_graph *g, int rank, const lfuse_size *shape, bool least)
+static int64_t count(const lfuse_graph *g, int rank, const lfuse_size *shape, bool least)
 {
     int64_t product = 1, low, high;
     int i;
@@ -132,21 +172,53 @@ static int64_t most_elements(const lfuse_graph *g, int rank, const lfuse_size *s
     return product;
 }
 
+static void bounds(const lfuse_graph *g, int rank, const lfuse_size *extents, uint64_t *low_high)
+{
+    low_high[0] = (uint64_t)count(g, rank, extents, true);
+    low_high[1] = (uint64_t)count(g, rank, extents, false);
+}
+
+int lfuse__row_classes(const lfuse__plan_body *plan, const lfuse__step *step, const lfuse__facts *facts,
+                       const lfuse__kernel_class *k, lfuse__kernel_class classes[LFUSE__ROW_CLASSES])
+{
+    const int kept = step->rank - step->naxes;
+    uint64_t rows[2], length[2];
+    int i, n, all;
+
+    bounds(plan->graph, kept, step->extents, rows);
+    bounds(plan->graph, step->naxes, step->extents + kept, length);
+    all = n = lfuse__rows_forms(facts, rows, length, k, classes);
+    for (i = 0; i < n; i++) {
+        if (classes[i].form != LFUSE__ROWS_PARTIAL) continue;
+        classes[all] = classes[i];
+        classes[all++].form = LFUSE__ROWS_FOLD;
+    }
+    return all;
+}
+
+bool lfuse__row_length_fixed(const lfuse__plan_body *plan, const lfuse__step *step)
+{
+    uint64_t length[2];
+
+    bounds(plan->graph, step->naxes, step->extents + step->rank - step->naxes, length);
+    return length[0] == length[1];
+}
+
 void lfuse__step_indexing(const lfuse__plan_body *plan, const lfuse__step *step, bool *small, bool *large)
 {
     int i;
 
     *small = true;
     *large = true;
-    if (step->kind != LFUSE__STEP_POINTWISE && step->kind != LFUSE__STEP_ROWSUM) {
+    if (step->kind != LFUSE__STEP_POINTWISE && step->kind != LFUSE__STEP_ROWSUM && step->kind != LFUSE__STEP_ROWS) {
         *small = false;
         return;
     }
-    *small = most_elements(plan->graph, step->rank, step->extents, true) <= INT32_MAX;
-    *large = most_elements(plan->graph, step->rank, step->extents, false) > INT32_MAX;
+    *small = count(plan->graph, step->rank, step->extents, true) <= INT32_MAX;
+    *large = count(plan->graph, step->rank, step->extents, false) > INT32_MAX;
     for (i = 0; i < step->noperands; i++) { /* a few elements may lie far apart */
         const lfuse__operand *o = &step->operands[i];
-        *large = *large || most_elements(plan->graph, o->rank, o->shape, false) > INT32_MAX;
+        *large = *large || count(plan->graph, o->rank, o->shape, false) > INT32_MAX;
     }
 }
 

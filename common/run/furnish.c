@@ -161,6 +161,7 @@ static lfuse_status furnish_stage(lfuse_instance *in, const lfuse__stage *stage)
     if (!before) return lfuse__error(LFUSE_ERR_MEMORY, "out of host memory (%d buffers)", nbuffers);
     if (nbuffers) memcpy(before, in->buffers, (size_t)nbuffers * sizeof *before);
     for (i = 0; i < stage->nalternatives; i++) {
+        in->more = i + 1 < stage->nalternatives;
         status = furnish_alternative(in, &stage->alternatives[i]);
         if (!status) break;
         drop_operations(in, noperations);

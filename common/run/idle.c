@@ -10,6 +10,14 @@
 
 enum { NO_NUMBERS = 32 };
 
+/* A row of a kernel for whole rows has a length of its own. */
+static lfuse_status pack_rows(const lfuse__kernel_class *k, const lfuse__facts *facts, lfuse__geometry *g,
+                              lfuse__packed *packed)
+{
+    if (k->whole) g->extents[k->rank - 1] = (int64_t)k->team * k->held;
+    return lfuse__rows_pack(k, facts, g, packed);
+}
+
 static lfuse_status pack(lfuse__family family, const lfuse__kernel_class *k, const lfuse__facts *facts,
                          lfuse__packed *packed)
 {
@@ -24,6 +32,7 @@ static lfuse_status pack(lfuse__family family, const lfuse__kernel_class *k, con
     switch (family) {
     case LFUSE__FAMILY_POINTWISE: return lfuse__pointwise_pack(k, facts, &g, packed);
     case LFUSE__FAMILY_ROWSUM: return lfuse__rowsum_pack(k, facts, &g, packed);
+    case LFUSE__FAMILY_ROWS: return pack_rows(k, facts, &g, packed);
     case LFUSE__FAMILY_MULTI: return lfuse__multi_pack(k, facts, 1, 0, 1, numbers, packed);
     case LFUSE__FAMILY_PARTIAL: return lfuse__member_partial_pack(k, facts, 1, 0, 1, numbers, packed);
     case LFUSE__FAMILY_FOLD: return lfuse__member_fold_pack(facts, 1, 0, 0, 0, packed);
@@ -38,7 +47,8 @@ static unsigned buffers(lfuse__family family, const lfuse__kernel_class *k, cons
 
     switch (family) {
     case LFUSE__FAMILY_POINTWISE:
-    case LFUSE__FAMILY_ROWSUM: return (unsigned)k->noperands;
+    case LFUSE__FAMILY_ROWSUM:
+    case LFUSE__FAMILY_ROWS: return (unsigned)lfuse__kernel_buffers(k);
     case LFUSE__FAMILY_MULTI: return 2 + blocks;
     case LFUSE__FAMILY_PARTIAL:
     case LFUSE__FAMILY_FOLD: return 3 + blocks;

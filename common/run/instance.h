@@ -116,6 +116,7 @@ struct lfuse_instance {
     uint64_t scratch_bytes;
     lfuse__reports *reports; /* of its kernels' look-ups; NULL: none */
     lfuse__location scratch; /* that the operations' arguments name */
+    bool more;            /* the alternative that is being furnished has another one behind it */
     bool furnished;       /* operations fit `bound[].strides` */
     bool placed;          /* operations' arguments hold the last run's addresses */
     bool prepared;        /* the prepare operations have been submitted */
@@ -173,6 +174,7 @@ typedef struct lfuse__walk { /* an operand along the loop axes; all in elements 
     lfuse__memory memory;
     lfuse_type type;
     bool written, gathered;
+    bool element;   /* it walks a reduced axis, be it one of extent 1 */
     int64_t offset; /* of the loop's first element from the memory's */
     int64_t strides[LFUSE_MAX_RANK];
     int64_t gathered_extent, gathered_stride;

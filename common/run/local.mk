@@ -5,4 +5,4 @@ libfuse_core_la_SOURCES += \
 	%reldir%/chunks.c %reldir%/chunks.h %reldir%/classes.c %reldir%/furnish.c %reldir%/gemm.c %reldir%/idle.c \
 	%reldir%/immediate.c %reldir%/instance.c %reldir%/instance.h %reldir%/launch.c %reldir%/lists.c \
 	%reldir%/look_ups.c %reldir%/loop.c %reldir%/loop.h %reldir%/options.c %reldir%/overlap.c %reldir%/plan.c \
-	%reldir%/pointwise.c %reldir%/race.c %reldir%/sizes.c %reldir%/walk.c
+	%reldir%/pointwise.c %reldir%/race.c %reldir%/rows.c %reldir%/sizes.c %reldir%/walk.c

@@ -13,30 +13,33 @@
 
 lfuse_status lfuse__loop_open(lfuse_instance *in, const lfuse__step *step, lfuse__tensor_loop *l)
 {
-    int i;
+    int i, k;
 
     l->rank = step->rank;
     l->naxes = step->kind == LFUSE__STEP_ROWSUM || step->kind == LFUSE__STEP_ROWS ? step->naxes : 0;
     l->nwalks = step->noperands;
     l->copies.count = 0;
     for (i = 0; i < step->rank; i++) LFUSE__TRY(lfuse__extent_of(in, step->extents[i], &l->extents[i]));
-    for (i = 0; i < step->noperands; i++)
+    for (i = 0; i < step->noperands; i++) {
         LFUSE__TRY(lfuse__walk_open(in, &step->operands[i], l->rank, l->extents, &l->copies, &l->walks[i]));
+        for (k = l->rank - l->naxes; k < l->rank; k++)
+            l->walks[i].element = l->walks[i].element || step->operands[i].axis[k] >= 0;
+    }
     return LFUSE_OK;
 }
 
-lfuse_status lfuse__loop_count(const lfuse__tensor_loop *l, int64_t *rows, int64_t *length, int64_t *all)
+lfuse_status lfuse__loop_count(lfuse__tensor_loop *l)
 {
     bool overflow = false, empty = false;
     int i;
 
-    *rows = *length = 1;
+    l->rows = l->length = 1;
     for (i = 0; i < l->rank; i++) {
-        int64_t *part = i < l->rank - l->naxes ? rows : length;
+        int64_t *part = i < l->rank - l->naxes ? &l->rows : &l->length;
         overflow = __builtin_mul_overflow(*part, l->extents[i], part) || overflow;
         empty = empty || !l->extents[i];
     }
-    overflow = __builtin_mul_overflow(*rows, *length, all) || overflow;
+    overflow = __builtin_mul_overflow(l->rows, l->length, &l->all) || overflow;
     if (overflow && !empty)
         return lfuse__error(LFUSE_ERR_OVERFLOW, "a kernel would have more than 2^63 - 1 elements");
     return LFUSE_OK;
@@ -55,11 +58,11 @@ static bool reaches_far(const lfuse__tensor_loop *l, const lfuse__walk *w)
     return reach > INT32_MAX;
 }
 
-bool lfuse__loop_is_large(const lfuse__tensor_loop *l, int64_t all)
+bool lfuse__loop_is_large(const lfuse__tensor_loop *l)
 {
     int i;
 
-    if (all > INT32_MAX) return true;
+    if (l->all > INT32_MAX) return true;
     for (i = 0; i < l->nwalks; i++)
         if (reaches_far(l, &l->walks[i])) return true;
     return false;

@@ -20,6 +20,7 @@ typedef struct lfuse__stand_ins {
 typedef struct lfuse__tensor_loop {
     int rank, naxes; /* naxes: reduced, the last ones; 0: none */
     int64_t extents[LFUSE_MAX_RANK];
+    int64_t rows, length, all; /* products of the extents: of the axes that are kept, of the reduced ones, of both */
     int nwalks;
     lfuse__walk walks[LFUSE__MAX_OPERANDS];
     lfuse__stand_ins copies;
@@ -45,15 +46,22 @@ lfuse_status lfuse__stand_ins_empty(lfuse_instance *in, const lfuse__step *step,
 
 /* ---- loop.c ---- */
 lfuse_status lfuse__loop_open(lfuse_instance *in, const lfuse__step *step, lfuse__tensor_loop *l);
-/* Products of the extents: of the axes that are kept, of the reduced ones, of all. ERR_OVERFLOW. */
-lfuse_status lfuse__loop_count(const lfuse__tensor_loop *l, int64_t *rows, int64_t *length, int64_t *all);
+/* Fills rows, length and all. ERR_OVERFLOW. */
+lfuse_status lfuse__loop_count(lfuse__tensor_loop *l);
 /* Whether indices of the loop or of an operand need 64 bits. */
-bool lfuse__loop_is_large(const lfuse__tensor_loop *l, int64_t all);
+bool lfuse__loop_is_large(const lfuse__tensor_loop *l);
 /* Axes of extent 1 go; those of a loop that reduces nothing are put in the order of what is written. */
 void lfuse__loop_tidy(lfuse__tensor_loop *l);
 /* Merges neighbours that all operands walk as one; never a reduced axis with one that is not. */
 void lfuse__loop_merge(lfuse__tensor_loop *l);
 /* Whether the walk goes over all reduced axes with one stride. */
 bool lfuse__walk_is_single(const lfuse__tensor_loop *l, const lfuse__walk *w);
+
+/* ---- rows.c ---- */
+/* How an operand walks the rows of a loop that is merged. */
+void lfuse__row_operand(const lfuse__tensor_loop *l, const lfuse__walk *w, lfuse__kernel_operand *o);
+/* Form of a row kernel; ERR_UNSUPPORTED when it should be left to the next alternative, where there is one. */
+lfuse_status lfuse__row_choose(const lfuse_instance *in, const lfuse__step *step, const lfuse__tensor_loop *l,
+                             lfuse__kernel_class *k);
 
 #endif

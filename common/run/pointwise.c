@@ -41,7 +41,8 @@ static lfuse_status new_op(lfuse_instance *in, const lfuse__step *step, lfuse__f
     return LFUSE_OK;
 }
 
-static lfuse_status finish_op(lfuse_instance *in, const lfuse__step *step, lfuse__kernel_op *op, const lfuse__tensor_loop *l)
+static lfuse_status finish_op(lfuse_instance *in, const lfuse__step *step, lfuse__kernel_op *op,
+                              const lfuse__tensor_loop *l)
 {
     int i;
 
@@ -69,6 +70,7 @@ static lfuse_status furnish_declared(lfuse_instance *in, const lfuse__step *step
     lfuse__plan_loop(in->body, step, l->naxes ? l->rank - l->naxes : -1, &merged);
     LFUSE__TRY(new_op(in, step, wanted[0].family, &step->body, step->numbers, &op));
     op->k = wanted[0].k;
+    if (step->kind == LFUSE__STEP_ROWS) LFUSE__TRY(lfuse__row_choose(in, step, l, &op->k));
     for (m = 0; m < merged.rank; m++) {
         op->g.extents[m] = 1;
         for (k = merged.first[m]; k < merged.first[m + 1]; k++) {
@@ -105,8 +107,12 @@ static lfuse_status furnish_merged(lfuse_instance *in, const lfuse__step *step, 
         op->k.operands[i].gathered = l->walks[i].gathered;
         op->k.operands[i].inner = family == LFUSE__FAMILY_ROWSUM && l->walks[i].written
                                       ? LFUSE__STRIDE_REPEAT : stride_class(l->walks[i].strides[l->rank - 1]);
+        if (family == LFUSE__FAMILY_ROWS) lfuse__row_operand(l, &l->walks[i], &op->k.operands[i]);
         for (k = 0; k < l->rank; k++) op->g.strides[i][k] = l->walks[i].strides[k];
     }
+    op->k.noperands = l->nwalks;
+    op->k.naxes = family == LFUSE__FAMILY_ROWS ? l->naxes : 0;
+    if (family == LFUSE__FAMILY_ROWS) LFUSE__TRY(lfuse__row_choose(in, step, l, &op->k));
     return finish_op(in, step, op, l);
 }
 
@@ -114,7 +120,6 @@ lfuse_status lfuse__furnish_copy(lfuse_instance *in, const lfuse__step *step, in
                                  const lfuse__walk *target, const lfuse__walk *source)
 {
     const lfuse__body *body = source ? lfuse__body_copy(target->type) : lfuse__body_zero(target->type);
-    int64_t rows, length, all;
     lfuse__tensor_loop l;
 
     memset(&l, 0, sizeof l);
@@ -122,15 +127,15 @@ lfuse_status lfuse__furnish_copy(lfuse_instance *in, const lfuse__step *step, in
     memcpy(l.extents, extents, (size_t)rank * sizeof *extents);
     if (source) l.walks[l.nwalks++] = *source;
     l.walks[l.nwalks++] = *target;
-    LFUSE__TRY(lfuse__loop_count(&l, &rows, &length, &all));
-    if (!all) return LFUSE_OK;
+    LFUSE__TRY(lfuse__loop_count(&l));
+    if (!l.all) return LFUSE_OK;
     lfuse__loop_tidy(&l);
     lfuse__loop_merge(&l);
-    return furnish_merged(in, step, LFUSE__FAMILY_POINTWISE, body, NULL, &l, lfuse__loop_is_large(&l, all));
+    return furnish_merged(in, step, LFUSE__FAMILY_POINTWISE, body, NULL, &l, lfuse__loop_is_large(&l));
 }
 
 /* An operand whose summed axes cannot be walked as one is laid out anew, in the order of the loop. */
-static lfuse_status straighten(lfuse_instance *in, const lfuse__step *step, lfuse__tensor_loop *l, int64_t all)
+static lfuse_status straighten(lfuse_instance *in, const lfuse__step *step, lfuse__tensor_loop *l)
 {
     int64_t stride;
     int i, k;
@@ -141,7 +146,7 @@ static lfuse_status straighten(lfuse_instance *in, const lfuse__step *step, lfus
         copy.memory.place = LFUSE__PLACE_SCRATCH;
         copy.written = true;
         copy.offset = 0;
-        LFUSE__TRY(lfuse__add_buffer(in, LFUSE__PLACE_SCRATCH, (uint64_t)all * lfuse_type_size(copy.type),
+        LFUSE__TRY(lfuse__add_buffer(in, LFUSE__PLACE_SCRATCH, (uint64_t)l->all * lfuse_type_size(copy.type),
                                      &copy.memory.index));
         for (stride = 1, k = l->rank - 1; k >= 0; k--) {
             copy.strides[k] = stride;
@@ -164,29 +169,32 @@ static bool one_row_axis(const lfuse_instance *in, const lfuse__step *step)
     return merged.first[merged.rank - 1] == step->rank - step->naxes;
 }
 
-static lfuse_status furnish_loop(lfuse_instance *in, const lfuse__step *step, lfuse__tensor_loop *l, int64_t all)
+static lfuse__family family_of(const lfuse__step *step)
 {
-    const bool sums = step->kind == LFUSE__STEP_ROWSUM;
-    const lfuse__family family = sums ? LFUSE__FAMILY_ROWSUM : LFUSE__FAMILY_POINTWISE;
-    const bool large = lfuse__loop_is_large(l, all);
+    if (step->kind == LFUSE__STEP_ROWS) return LFUSE__FAMILY_ROWS;
+    return step->kind == LFUSE__STEP_ROWSUM ? LFUSE__FAMILY_ROWSUM : LFUSE__FAMILY_POINTWISE;
+}
+
+static lfuse_status furnish_loop(lfuse_instance *in, const lfuse__step *step, lfuse__tensor_loop *l)
+{
+    const bool large = lfuse__loop_is_large(l);
 
     if (as_declared(in, step) && one_row_axis(in, step)) return furnish_declared(in, step, l, large);
     lfuse__loop_tidy(l);
-    if (sums) LFUSE__TRY(straighten(in, step, l, all));
+    if (step->kind == LFUSE__STEP_ROWSUM) LFUSE__TRY(straighten(in, step, l));
     lfuse__loop_merge(l);
-    return furnish_merged(in, step, family, &step->body, step->numbers, l, large);
+    return furnish_merged(in, step, family_of(step), &step->body, step->numbers, l, large);
 }
 
 lfuse_status lfuse__furnish_kernel(lfuse_instance *in, const lfuse__step *step)
 {
-    int64_t rows, length, all;
     lfuse__tensor_loop l;
 
     LFUSE__TRY(lfuse__loop_open(in, step, &l));
-    LFUSE__TRY(lfuse__loop_count(&l, &rows, &length, &all));
-    if (!rows || (!all && step->kind == LFUSE__STEP_POINTWISE)) return LFUSE_OK;
+    LFUSE__TRY(lfuse__loop_count(&l));
+    if (!l.rows || (!l.all && step->kind == LFUSE__STEP_POINTWISE)) return LFUSE_OK;
     LFUSE__TRY(lfuse__stand_ins_fill(in, step, &l.copies));
-    LFUSE__TRY(furnish_loop(in, step, &l, all));
+    LFUSE__TRY(furnish_loop(in, step, &l));
     return lfuse__stand_ins_empty(in, step, &l.copies);
 }
 
@@ -219,19 +227,34 @@ static bool renumber(lfuse_instance *in, lfuse__kernel_op *op)
     return other;
 }
 
+static lfuse_status pack(const lfuse_instance *in, lfuse__kernel_op *op)
+{
+    switch (op->family) {
+    case LFUSE__FAMILY_ROWS: return lfuse__rows_pack(&op->k, in->facts, &op->g, &op->packed);
+    case LFUSE__FAMILY_ROWSUM: return lfuse__rowsum_pack(&op->k, in->facts, &op->g, &op->packed);
+    default: return lfuse__pointwise_pack(&op->k, in->facts, &op->g, &op->packed);
+    }
+}
+
+static void rebind(const lfuse_instance *in, lfuse__kernel_op *op)
+{
+    switch (op->family) {
+    case LFUSE__FAMILY_ROWS: lfuse__rows_rebind(&op->k, in->facts, &op->g, &op->packed); return;
+    case LFUSE__FAMILY_ROWSUM: lfuse__rowsum_rebind(&op->k, in->facts, &op->g, &op->packed); return;
+    default: lfuse__pointwise_rebind(&op->k, in->facts, &op->g, &op->packed);
+    }
+}
+
 lfuse_status lfuse__kernel_op_place(lfuse_instance *in, lfuse__kernel_op *op)
 {
-    const bool moved = move_operands(in, op), other = renumber(in, op), sums = op->family == LFUSE__FAMILY_ROWSUM;
-    lfuse_status status;
+    const bool moved = move_operands(in, op), other = renumber(in, op);
 
     if (op->is_packed && !moved && !other) return LFUSE_OK;
-    if (!op->is_packed) {
-        status = sums ? lfuse__rowsum_pack(&op->k, in->facts, &op->g, &op->packed)
-                      : lfuse__pointwise_pack(&op->k, in->facts, &op->g, &op->packed);
-        op->is_packed = !status;
-        return status;
+    if (op->is_packed) {
+        rebind(in, op);
+        return LFUSE_OK;
     }
-    if (sums) lfuse__rowsum_rebind(&op->k, in->facts, &op->g, &op->packed);
-    else lfuse__pointwise_rebind(&op->k, in->facts, &op->g, &op->packed);
+    LFUSE__TRY(pack(in, op));
+    op->is_packed = true;
     return LFUSE_OK;
 }
