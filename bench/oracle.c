@@ -125,7 +125,7 @@ lfuse_status lfuse__oracle_run_graph(const lfuse_graph *g, const lfuse__oracle_i
                                      const lfuse__oracle_options *options, lfuse__oracle_run *run)
 {
     static const lfuse__oracle_options none;
-    lfuse__oracle_run made = {0, NULL};
+    lfuse__oracle_run made = {0, NULL, false};
     lfuse_status status;
     lfuse__oracle s;
 
@@ -144,6 +144,7 @@ lfuse_status lfuse__oracle_run_graph(const lfuse_graph *g, const lfuse__oracle_i
         status = lfuse__error(LFUSE_ERR_MEMORY, "oracle: no memory for %d values", (int)g->nnodes);
     else if (!(status = lfuse__oracle_bind(&s, inputs, ninputs)) && !(status = evaluate(&s)))
         status = collect(&s, &made);
+    made.out_of_range = s.out_of_range;
     free_state(&s);
     if (status)
         lfuse__oracle_free(&made);

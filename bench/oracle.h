@@ -61,6 +61,7 @@ typedef struct lfuse__oracle_result {
 typedef struct lfuse__oracle_run {
     int nresults;
     lfuse__oracle_result *results; /* in the order of the graph's names */
+    bool out_of_range;             /* some look-up or scattered row has an index that is, or may be, out of range */
 } lfuse__oracle_run;
 
 /*

@@ -37,6 +37,7 @@ typedef struct lfuse__oracle {
     int64_t *sizes;                    /* [nsizes] values; -1: not known */
     double *scalars;                   /* [nnames] */
     lfuse__values *arrays;             /* [nnodes] */
+    bool out_of_range;                 /* for the run */
     int32_t *last;                     /* [nnodes] last node that reads it; nnodes: a result; -1: none */
 } lfuse__oracle;
 

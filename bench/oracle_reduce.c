@@ -127,7 +127,11 @@ lfuse_status lfuse__oracle_node_scatter_add(lfuse__oracle *s, const lfuse__node 
     LFUSE__TRY(lfuse__oracle_shape(s, n, false, a));
     room = malloc((size_t)(indices->count + 1) * sizeof *room);
     if (!room) return lfuse__error(LFUSE_ERR_MEMORY, "oracle: no memory for %lld indices", (long long)indices->count);
-    for (i = 0; i < indices->count; i++) open = open || indices->x[i].e > 0;
+    for (i = 0; i < indices->count; i++) {
+        const lfuse__pair at = indices->x[i];
+        open = open || at.e > 0;
+        if (at.e > 0 || at.v < 0 || at.v >= a->shape[0]) s->out_of_range = true;
+    }
     rest = a->count ? a->count / a->shape[0] : 0;
     for (i = 0; rest && i < a->shape[0]; i++) scatter_row(s, n, i, rest, room, a->x + i * rest);
     for (i = 0; open && i < a->count; i++) a->x[i].e = INFINITY;

@@ -126,6 +126,7 @@ lfuse_status lfuse__oracle_node_gather(lfuse__oracle *s, const lfuse__node *n, l
     for (i = 0; i < indices->count; i++) {
         const lfuse__pair at = indices->x[i];
         const bool inside = at.v >= 0 && at.v < table->shape[0];
+        if (!inside || at.e > 0) s->out_of_range = true;
         for (r = 0; r < rest; r++) {
             lfuse__pair *to = &a->x[i * rest + r];
             *to = inside ? table->x[(int64_t)at.v * rest + r] : (lfuse__pair){0, 0};

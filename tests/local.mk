@@ -47,6 +47,7 @@ include tests/fake-cuda/local.mk
 include tests/backends/local.mk
 include tests/run/local.mk
 include tests/cases/local.mk
+include tests/random/local.mk
 include tests/api/local.mk
 include tests/tree/local.mk
 

@@ -41,7 +41,6 @@ typedef struct trial {
     int nio, nsizes;
     trial_io io[HARNESS_MAX_IO];
     struct { char name[32]; int64_t actual; } sizes[HARNESS_MAX_SIZES];
-    bool bad_indices; /* some index is out of range: a synchronisation says so */
     bool lenient;     /* a result may have more open elements than judged ones */
     char *words;      /* what differed */
     size_t words_size;
@@ -74,6 +73,9 @@ void trial_free(trial *t);
 /* Bytes of all results, and of one run of the plan: all results one after the other; `what` names the way in words. */
 size_t trial_bytes(const trial *t);
 lfuse_status trial_run(trial *t, lfuse_plan *plan, const char *what, char *all);
+/* The same in two steps. */
+lfuse_status trial_instance(trial *t, lfuse_plan *plan, const char *what, lfuse_instance **instance);
+lfuse_status trial_run_instance(trial *t, lfuse_instance *instance, const char *what, char *all);
 /* Holds results to the oracle: every element within its bound. */
 lfuse_status trial_judge(trial *t, const char *what, const char *all);
 

@@ -2,8 +2,8 @@
 /*
  * Kernels of many programs, compiled together: starting the compiler costs more than a small kernel does. A kernel's
  * text is what lies between the end of the kernel before it and its own end, with its name left out: equal texts are
- * compiled once. Nothing is compiled before one of the kernels that wait is launched. What was compiled stays until the
- * process ends.
+ * compiled once. What somebody makes a kernel of waits; nothing is compiled before one of those that wait is launched.
+ * What was compiled stays until the process ends.
  */
 #ifdef HAVE_CONFIG_H
 #include "config.h"
@@ -27,6 +27,7 @@ enum { BUCKETS = 4096, WORKERS = 2, ALONE = 8 /* so many kernels are not worth a
 struct lfuse__stub_text {
     lfuse__stub_text *next;    /* of the bucket */
     lfuse__stub_text *waiting; /* of those to be compiled */
+    bool wanted, lanes;        /* is or was among them; for which setting of lanes */
     char *text;                /* of the kernel `symbol` */
     lfuse__hash hash;
     char symbol[24];
@@ -42,14 +43,14 @@ struct lfuse__stub_texts {
 
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static lfuse__stub_text *buckets[BUCKETS], *waiting;
-static uint64_t texts_asked, texts_made;
+static uint64_t texts_asked, texts_made, texts_compiled;
 static double compile_seconds;
 
 void lfuse__stub_batch_cost(uint64_t *asked, uint64_t *compiled, double *seconds)
 {
     pthread_mutex_lock(&lock);
     *asked = texts_asked;
-    *compiled = texts_made;
+    *compiled = texts_compiled;
     *seconds = compile_seconds;
     pthread_mutex_unlock(&lock);
 }
@@ -99,6 +100,7 @@ static lfuse_status intern(const char *text, size_t length, const char *name, lf
     lfuse_status status = LFUSE_ERR_MEMORY;
     rename_kernel(text, length, name, "@", &plain);
     if (plain.failed) goto err_free_texts;
+    lfuse__strbuf_add(&plain, lfuse__stub.vector_lanes ? "lanes" : "");
     lfuse__hash hash = lfuse__hash_bytes(plain.data, plain.length);
     lfuse__stub_text *t = buckets[hash.low % BUCKETS];
     while (t && memcmp(&t->hash, &hash, sizeof hash)) t = t->next;
@@ -114,8 +116,7 @@ static lfuse_status intern(const char *text, size_t length, const char *name, lf
         t->hash = hash;
         t->next = buckets[hash.low % BUCKETS];
         buckets[hash.low % BUCKETS] = t;
-        t->waiting = waiting;
-        waiting = t;
+        t->lanes = lfuse__stub.vector_lanes;
         texts_made++;
     }
     *found = t;
@@ -151,11 +152,20 @@ lfuse_status lfuse__stub_batch_add(const char *source, lfuse__stub_texts **texts
 
 void lfuse__stub_texts_free(lfuse__stub_texts *texts) { free(texts); }
 
-const lfuse__stub_text *lfuse__stub_texts_find(const lfuse__stub_texts *texts, const char *name)
+const lfuse__stub_text *lfuse__stub_texts_want(const lfuse__stub_texts *texts, const char *name)
 {
-    for (int i = 0; i < texts->count; i++)
-        if (!strcmp(texts->kernels[i].name, name)) return texts->kernels[i].text;
-    return NULL;
+    lfuse__stub_text *t = NULL;
+    for (int i = 0; i < texts->count && !t; i++)
+        if (!strcmp(texts->kernels[i].name, name)) t = texts->kernels[i].text;
+    pthread_mutex_lock(&lock);
+    if (t && !t->wanted) {
+        t->wanted = true;
+        t->waiting = waiting;
+        waiting = t;
+        texts_compiled++;
+    }
+    pthread_mutex_unlock(&lock);
+    return t;
 }
 
 /* ---- compiling ---- */
@@ -237,16 +247,19 @@ static void compile_waiting(void)
 {
     struct timespec before, after;
     job jobs[WORKERS] = {{.started = false}};
+    lfuse__stub_text *left = NULL; /* for the other setting of lanes */
     int count = 0, workers;
     clock_gettime(CLOCK_MONOTONIC, &before);
     for (lfuse__stub_text *t = waiting; t; t = t->waiting) count++;
     workers = count > ALONE ? WORKERS : 1;
     for (int i = 0; waiting; i++) {
         lfuse__stub_text *t = waiting;
+        lfuse__stub_text **to = t->lanes == lfuse__stub.vector_lanes ? &jobs[i % workers].texts : &left;
         waiting = t->waiting;
-        t->waiting = jobs[i % workers].texts;
-        jobs[i % workers].texts = t;
+        t->waiting = *to;
+        *to = t;
     }
+    waiting = left;
     for (int i = 0; i < workers; i++)
         if (jobs[i].texts && start(&jobs[i])) one_by_one(&jobs[i]);
     for (int i = 0; i < workers; i++)

@@ -53,8 +53,8 @@ typedef struct lfuse__stub_texts lfuse__stub_texts; /* those of a program */
 typedef struct lfuse__stub_text lfuse__stub_text;
 lfuse_status lfuse__stub_batch_add(const char *source, lfuse__stub_texts **texts);
 void lfuse__stub_texts_free(lfuse__stub_texts *texts);
-/* NULL: the program has no kernel of that name. */
-const lfuse__stub_text *lfuse__stub_texts_find(const lfuse__stub_texts *texts, const char *name);
+/* The kernel is going to be launched. NULL: the program has none of that name. */
+const lfuse__stub_text *lfuse__stub_texts_want(const lfuse__stub_texts *texts, const char *name);
 lfuse_status lfuse__stub_text_function(const lfuse__stub_text *text, lfuse__stub_function **function);
 
 struct lfuse__bkernel {

@@ -224,7 +224,7 @@ lfuse_status lfuse__stub_kernel_create(lfuse__bprogram *program, const char *nam
     char part[80];
     snprintf(part, sizeof part, "%s_part", name);
     void *symbol = program->library ? dlsym(program->library, part) : NULL;
-    const lfuse__stub_text *text = program->texts ? lfuse__stub_texts_find(program->texts, name) : NULL;
+    const lfuse__stub_text *text = program->texts ? lfuse__stub_texts_want(program->texts, name) : NULL;
     if (!symbol && !text) return lfuse__error(LFUSE_ERR_COMPILE, "stub: the program has no kernel %s", name);
     lfuse__bkernel *k = calloc(1, sizeof *k);
     if (!k) return lfuse__error(LFUSE_ERR_MEMORY, "stub: no memory for a kernel");

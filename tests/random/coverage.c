@@ -1,0 +1,81 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#ifdef HAVE_CONFIG_H
+#include "config.h"
+#endif
+
+#include "tests/random/coverage.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#include "common/device/device.h"
+#include "common/plan/plan.h"
+
+static const char *const passes[] = {"pointwise", "epilogue", "views", "rows", "products", "gathers", "bundles"};
+enum { PASSES = sizeof passes / sizeof *passes };
+
+void coverage_clear(coverage *c) { memset(c, 0, sizeof *c); }
+
+/* The plan's text without some passes; false where there is no plan. */
+static bool plan_text(const lfuse_graph *g, const lfuse__facts *facts, unsigned disable, lfuse__strbuf *text)
+{
+    const lfuse_plan_options options = {.disable = disable};
+    lfuse__plan_body *plan;
+    if (lfuse__plan_make(g, facts, &options, &plan)) return false;
+    lfuse__plan_print(plan, g, text);
+    lfuse__plan_free(plan);
+    return !text->failed;
+}
+
+static void count_passes(coverage *c, const lfuse__facts *facts, const lfuse_graph *g)
+{
+    lfuse__strbuf all = LFUSE__STRBUF_INIT;
+    if (plan_text(g, facts, 0, &all))
+        for (int i = 0; i < PASSES; i++) {
+            lfuse__strbuf one = LFUSE__STRBUF_INIT;
+            if (plan_text(g, facts, 1u << i, &one) && strcmp(all.data, one.data)) c->passes[i]++;
+            lfuse__strbuf_free(&one);
+        }
+    lfuse__strbuf_free(&all);
+}
+
+void coverage_plan(coverage *c, lfuse_device *device, const lfuse_graph *g)
+{
+    lfuse_graph *canonical;
+    if (lfuse__graph_canonical(g, &canonical)) return;
+    for (int32_t i = 0; i < canonical->nnodes; i++) {
+        const lfuse__node *n = &canonical->nodes[i];
+        c->kinds[n->kind]++;
+        if (n->kind == LFUSE__REDUCE) c->reductions[n->op]++;
+        if (n->kind == LFUSE__POINTWISE && n->type != LFUSE_TYPE_NONE) c->ops[n->op]++;
+    }
+    count_passes(c, lfuse__device_facts(device), canonical);
+    lfuse_graph_destroy(canonical);
+}
+
+void coverage_instance(coverage *c, const lfuse_instance *instance)
+{
+    (void)c, (void)instance;
+}
+
+static void miss(char *text, size_t size, const char *name)
+{
+    const size_t length = strlen(text);
+    snprintf(text + length, size - length, "%s%s", length ? ", " : "", name);
+}
+
+const char *coverage_missing(const coverage *c, bool all)
+{
+    static char text[1024];
+    text[0] = '\0';
+    for (int i = 0; all && i < LFUSE__OP_COUNT; i++)
+        if (!c->ops[i]) miss(text, sizeof text, lfuse__ops[i].name);
+    for (int i = 0; all && i < LFUSE__REDUCE_COUNT; i++)
+        if (!c->reductions[i]) miss(text, sizeof text, lfuse__node_word(LFUSE__REDUCE, i));
+    for (int i = LFUSE__CONSTANT; all && i <= LFUSE__INDEX; i++)
+        if (!c->kinds[i] && i != LFUSE__MEMBER_SUM)
+            miss(text, sizeof text, i == LFUSE__POINTWISE ? "pointwise" : lfuse__node_word((lfuse__node_kind)i, 0));
+    for (int i = 0; all && i < PASSES; i++)
+        if (!c->passes[i]) miss(text, sizeof text, passes[i]);
+    return text[0] ? text : NULL;
+}

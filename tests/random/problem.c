@@ -1,0 +1,169 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#ifdef HAVE_CONFIG_H
+#include "config.h"
+#endif
+
+#include "tests/random/problem.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "bench/data.h"
+#include "common/base/error.h"
+#include "common/base/hash.h"
+
+void problem_free(problem *p)
+{
+    lfuse_graph_destroy(p->graph);
+    p->graph = NULL;
+}
+
+char *problem_print(const problem *p)
+{
+    lfuse__strbuf out = LFUSE__STRBUF_INIT;
+    lfuse__strbuf_format(&out, "seed %" PRIu64 " sizes", p->seed);
+    for (int i = 0; i < p->nsizes; i++) lfuse__strbuf_format(&out, " %" PRId64, p->sizes[i]);
+    lfuse__strbuf_add(&out, " ");
+    lfuse__graph_format(p->graph, &out);
+    char *line = out.failed ? NULL : strdup(out.data);
+    lfuse__strbuf_free(&out);
+    return line;
+}
+
+lfuse_status problem_parse(const char *line, problem *p)
+{
+    problem made = {NULL, 0, 0, {0}};
+    char *end;
+    int32_t variables = 0;
+    if (strncmp(line, "seed ", 5)) return lfuse__error(LFUSE_ERR_INVALID, "the line does not begin with \"seed \"");
+    made.seed = strtoull(line + 5, &end, 10);
+    if (strncmp(end, " sizes", 6)) return lfuse__error(LFUSE_ERR_INVALID, "no \" sizes\" behind the seed");
+    for (line = end + 6; *line == ' ' && line[1] != '('; line = end) {
+        if (made.nsizes == PROBLEM_MAX_SIZES)
+            return lfuse__error(LFUSE_ERR_INVALID, "more than %d sizes", PROBLEM_MAX_SIZES);
+        made.sizes[made.nsizes++] = strtoll(line + 1, &end, 10);
+        if (end == line + 1) return lfuse__error(LFUSE_ERR_INVALID, "no size at \"%.20s\"", line + 1);
+    }
+    if (*line != ' ') return lfuse__error(LFUSE_ERR_INVALID, "no graph behind the sizes");
+    lfuse_status status = lfuse__graph_parse(line + 1, &made.graph);
+    if (status) return status;
+    for (int32_t i = 0; i < made.graph->nsizes; i++) variables += made.graph->sizes[i].kind == LFUSE__SIZE_VAR;
+    if (variables != made.nsizes) {
+        problem_free(&made);
+        return lfuse__error(LFUSE_ERR_INVALID, "%d sizes for %d variables", made.nsizes, (int)variables);
+    }
+    *p = made;
+    return LFUSE_OK;
+}
+
+int64_t *problem_sizes(const problem *p)
+{
+    int64_t *sizes = calloc((size_t)p->graph->nsizes + 1, sizeof *sizes);
+    int variable = 0;
+    if (!sizes) abort();
+    for (int32_t i = 0; i < p->graph->nsizes; i++)
+        if (p->graph->sizes[i].kind == LFUSE__SIZE_VAR) sizes[i] = p->sizes[variable++];
+    return sizes;
+}
+
+/* ---- binding ---- */
+
+/* Through views that show every element of an input: the input whose values they are, else the node itself. */
+static int32_t origin(const lfuse_graph *g, int32_t node)
+{
+    for (;;) {
+        const lfuse__node *n = &g->nodes[node];
+        const bool view = n->kind == LFUSE__RESHAPE || n->kind == LFUSE__PERMUTE || n->kind == LFUSE__BROADCAST ||
+                          n->kind == LFUSE__SLICE;
+        if (!view) return node;
+        node = n->in[0];
+    }
+}
+
+/* The extent of the table that an input looks rows up in; -1: it is no index. */
+static int64_t table_extent(const lfuse_graph *g, int32_t input, const int64_t *sizes)
+{
+    int64_t extent;
+    for (int32_t i = 0; i < g->nnodes; i++) {
+        const lfuse__node *n = &g->nodes[i];
+        const bool gather = n->kind == LFUSE__GATHER;
+        if (!gather && n->kind != LFUSE__SCATTER_ADD) continue;
+        if (origin(g, n->in[1]) != input) continue;
+        if (!lfuse__size_evaluate(g, gather ? g->nodes[n->in[0]].shape[0] : n->shape[0], sizes, &extent)) return extent;
+    }
+    return -1;
+}
+
+static uint64_t mix(uint64_t seed, uint64_t i)
+{
+    lfuse__random r;
+    lfuse__random_seed(&r, seed * 1000003 + i);
+    return lfuse__random_bits(&r);
+}
+
+/* Most problems have small whole numbers or normal data; a few have what is nasty. */
+static harness_data data_of(uint64_t seed)
+{
+    switch (mix(seed, 999) % 8) {
+    case 0:
+    case 1:
+    case 2: return INTEGERS;
+    case 3: return POSITIVE;
+    case 4: return NASTY;
+    default: return NORMAL;
+    }
+}
+
+static harness_layout layout_of(uint64_t seed)
+{
+    const uint64_t pick = seed / 64 % 16;
+    return pick == 0 ? STRIDED : pick < 4 ? OFFSET : PLAIN;
+}
+
+static lfuse_status bind_name(const problem *p, int32_t i, const int64_t *sizes, trial *t)
+{
+    static const trial_role roles[] = {
+        [LFUSE__NAME_INPUT] = TRIAL_INPUT,   [LFUSE__NAME_FROZEN] = TRIAL_FROZEN, [LFUSE__NAME_LIST] = TRIAL_LIST,
+        [LFUSE__NAME_SCALAR] = TRIAL_SCALAR, [LFUSE__NAME_OUTPUT] = TRIAL_OUTPUT,
+    };
+    const lfuse__name *name = &p->graph->names[i];
+    const lfuse__node *n = &p->graph->nodes[name->node];
+    /* By name: what is left of a problem that shrinks keeps its data. */
+    const uint64_t seed = mix(p->seed, lfuse__hash_bytes(name->text, strlen(name->text)).low);
+    int64_t shape[LFUSE_MAX_RANK];
+    if (t->nio == HARNESS_MAX_IO) return trial_say(t, LFUSE_ERR_UNSUPPORTED, "more than %d names", HARNESS_MAX_IO);
+    if (name->kind == LFUSE__NAME_SCALAR) {
+        trial_add_scalar(t, name->text, (double)(int64_t)(seed % 17) / 4 - 1.75);
+        return LFUSE_OK;
+    }
+    if (n->list) return trial_say(t, LFUSE_ERR_UNSUPPORTED, "%s: lists are not bound", name->text);
+    for (int axis = 0; axis < n->rank; axis++) {
+        lfuse_status status = lfuse__size_evaluate(p->graph, n->shape[axis], sizes, &shape[axis]);
+        if (status) return trial_blame(t, status, name->text);
+    }
+    trial_io *x = trial_add_tensor(t, name->text, roles[name->kind], (lfuse_type)n->type, n->rank, shape,
+                                   name->kind == LFUSE__NAME_FROZEN ? PLAIN : layout_of(seed));
+    x->id = name->node;
+    x->updated = name->update >= 0;
+    if (name->kind == LFUSE__NAME_OUTPUT) return LFUSE_OK;
+    const int64_t extent = table_extent(p->graph, name->node, sizes);
+    if (extent < 0) trial_fill(x, data_of(p->seed), seed);
+    else if (seed % 4) trial_fill_range(x, 0, extent ? extent - 1 : 0, seed);
+    else trial_fill_range(x, -1, extent, seed); /* some out of range */
+    return LFUSE_OK;
+}
+
+lfuse_status problem_bind(const problem *p, trial *t)
+{
+    lfuse_status status = LFUSE_OK;
+    int64_t *sizes = problem_sizes(p);
+    t->graph = p->graph;
+    t->lenient = true;
+    for (int32_t i = 0; i < p->graph->nsizes; i++)
+        if (p->graph->sizes[i].kind == LFUSE__SIZE_VAR) trial_add_size(t, p->graph->sizes[i].name, sizes[i]);
+    for (int32_t i = 0; i < p->graph->nnames && !status; i++) status = bind_name(p, i, sizes, t);
+    free(sizes);
+    return status;
+}
