@@ -84,6 +84,7 @@ typedef struct lfuse__draft {
     bool *cut;        /* [nodes] lies in memory, and nothing is fused behind it */
     bool *indirect;   /* [names] the update goes through other memory and a copy */
     bool *solid;      /* [nodes] a view that is copied: a node that computes the identity of its operand */
+    bool *apart;      /* [nodes] joins no sibling: together they did not fit */
     bool changed;     /* another round is needed */
 
     lfuse__view *views;
@@ -103,6 +104,7 @@ typedef struct lfuse__draft {
     int32_t *level;
     int32_t *region;  /* of pointwise nodes that are not inlined, and of reductions: the region's lowest node; else -1 */
     int32_t *next;    /* next node of the region, ascending, -1 at the end */
+    bool *grouped;    /* [lowest nodes of regions] holds siblings */
     int32_t *number;  /* index in out->numbers, -1 */
     lfuse__home *home;
 
@@ -206,6 +208,8 @@ void lfuse__draft_reduced(const lfuse__draft *d, int32_t node, const lfuse__unit
 void lfuse__draft_inline(lfuse__draft *d);
 lfuse_status lfuse__draft_levels(lfuse__draft *d);
 lfuse_status lfuse__draft_regions(lfuse__draft *d);
+/* siblings.c: joins regions that read the same memory; a region's parent is a lower node of it, or itself. */
+lfuse_status lfuse__draft_siblings(lfuse__draft *d, int32_t *parent);
 /* plan.c: the units in order of execution */
 lfuse_status lfuse__draft_units(lfuse__draft *d);
 

@@ -134,7 +134,7 @@ static lfuse_status make_stages(lfuse__draft *d)
     return LFUSE_OK;
 }
 
-/* Everything but `cut`, `indirect` and `solid` starts anew. */
+/* Everything but `cut`, `indirect`, `solid` and `apart` starts anew. */
 static void reset(lfuse__draft *d)
 {
     lfuse_graph *graph = d->out->graph;
@@ -208,6 +208,7 @@ static bool allocate(lfuse__draft *d)
     d->cut = calloc(n, sizeof *d->cut);
     d->indirect = calloc(names, sizeof *d->indirect);
     d->solid = calloc(n, sizeof *d->solid);
+    d->apart = calloc(n, sizeof *d->apart);
     d->views = calloc(n, sizeof *d->views);
     d->at = calloc(n, sizeof *d->at);
     d->list = calloc(n, sizeof *d->list);
@@ -225,11 +226,12 @@ static bool allocate(lfuse__draft *d)
     d->level = calloc(n, sizeof *d->level);
     d->region = calloc(n, sizeof *d->region);
     d->next = calloc(n, sizeof *d->next);
+    d->grouped = calloc(n, sizeof *d->grouped);
     d->number = calloc(n, sizeof *d->number);
     d->home = calloc(n, sizeof *d->home);
-    return d->cut && d->indirect && d->solid && d->views && d->at && d->list && d->reads && d->reader && d->reshaped &&
+    return d->cut && d->indirect && d->solid && d->apart && d->views && d->at && d->list && d->reads && d->reader && d->reshaped &&
            d->results && d->needed && d->outside && d->target && d->next_target && d->prepared && d->inlined &&
-           d->signatures && d->level && d->region && d->next && d->number && d->home;
+           d->signatures && d->level && d->region && d->next && d->grouped && d->number && d->home;
 }
 
 static void release(lfuse__draft *d)
@@ -237,6 +239,7 @@ static void release(lfuse__draft *d)
     free(d->units);
     free(d->home);
     free(d->number);
+    free(d->grouped);
     free(d->next);
     free(d->region);
     free(d->level);
@@ -254,6 +257,7 @@ static void release(lfuse__draft *d)
     free(d->list);
     free(d->at);
     free(d->views);
+    free(d->apart);
     free(d->solid);
     free(d->indirect);
     free(d->cut);

@@ -182,11 +182,13 @@ lfuse_status lfuse__draft_regions(lfuse__draft *d)
 {
     const int32_t n = d->g->nnodes;
     int32_t *parent = malloc(((size_t)n + 1) * sizeof *parent), *last = d->next, node;
+    lfuse_status status;
 
     if (!parent) return lfuse__error(LFUSE_ERR_MEMORY, "out of host memory while a plan was made (%d nodes)", (int)n);
     for (node = 0; node < n; node++) parent[node] = node;
     for (node = 0; node < n; node++)
         if (in_region(d, node)) join(d, parent, node);
+    status = lfuse__draft_siblings(d, parent);
     for (node = 0; node < n; node++) d->region[node] = in_region(d, node) ? find(parent, node) : -1;
     /* Chains in ascending order: walked backwards, each node is put in front of its region's chain. */
     for (node = 0; node < n; node++) parent[node] = -1;
@@ -196,5 +198,5 @@ lfuse_status lfuse__draft_regions(lfuse__draft *d)
         parent[d->region[node]] = node;
     }
     free(parent);
-    return LFUSE_OK;
+    return status;
 }

@@ -34,6 +34,8 @@ static lfuse_status split_region(lfuse__draft *d, int32_t region)
     lfuse_status status;
     int count = 0;
 
+    for (node = region; node >= 0 && d->grouped[region]; node = d->next[node]) d->apart[node] = d->changed = true;
+    if (d->grouped[region]) return LFUSE_OK;
     for (node = region; node >= 0; node = d->next[node]) count++;
     roots = malloc((size_t)count * sizeof *roots);
     if (!roots) return lfuse__error(LFUSE_ERR_MEMORY, "out of host memory while a plan was made (%d nodes)", count);

@@ -170,6 +170,20 @@ static bool same_walk(const lfuse__step *s, const lfuse__operand *a, const lfuse
            !memcmp(a->shape, b->shape, sizeof a->shape) && !memcmp(a->offset, b->offset, sizeof a->offset);
 }
 
+/*
+ * Whether a kernel that stores where it reads has read before. Row kernels store elements in their last sweep, each by
+ * whom has read it; values of a row may be read by others than the one that stores.
+ */
+static bool in_order(const lfuse__step *s, const lfuse__operand *o)
+{
+    int i;
+
+    if (s->kind != LFUSE__STEP_ROWS) return s->kind == LFUSE__STEP_POINTWISE || s->kind == LFUSE__STEP_MULTI;
+    for (i = 0; i < s->rank; i++)
+        if (o->axis[i] < 0 && s->extents[i] != 1) return false;
+    return true;
+}
+
 static void note_stores(const lfuse__plan_body *p, int stage, const lfuse__step *s, access *all)
 {
     int i;
@@ -193,7 +207,7 @@ static void note_reads(int stage, const lfuse__step *s, access *all)
         for (k = 0; k < s->noperands; k++)
             same = same || (s->operands[k].written && s->operands[k].place == o->place &&
                             s->operands[k].index == o->index && same_walk(s, o, &s->operands[k]));
-        if (!same || (s->kind != LFUSE__STEP_POINTWISE && s->kind != LFUSE__STEP_MULTI)) all[o->index].spoilt = true;
+        if (!same || !in_order(s, o)) all[o->index].spoilt = true;
     }
 }
 

@@ -90,6 +90,58 @@ START_TEST(layernorm_tanh_dot_relu)
 }
 END_TEST
 
+START_TEST(two_norms_of_the_same_rows)
+{
+    const lfuse_value x = matrix("x");
+
+    lfuse_output(g, "a", sum(lfuse_abs(x)));
+    lfuse_output(g, "b", lfuse_sqrt(rig_reduce(lfuse_mul(x, x), LFUSE__REDUCE_SUM, 1, last, 0)));
+    rig_expect("(rows 4 x 8 1 (a (sum (abs x))) (b (sqrt (sum (mul x x)))))");
+}
+END_TEST
+
+START_TEST(axes_in_the_middle)
+{
+    static const int outer[] = { 0, 2 };
+    const lfuse_value x = rig_input("x", 4, LFUSE_DIMS(2, 3, 4, 5));
+    const lfuse_value s = rig_reduce(x, LFUSE__REDUCE_MAX, 2, outer, 0), k = rig_reduce(x, LFUSE__REDUCE_MIN, 2, outer,
+                                                                                        1);
+
+    lfuse_output(g, "s", s);
+    lfuse_output(g, "y", lfuse_div(x, lfuse_sub(k, rig_number(1))));
+    rig_expect("(rows 3 x 5 x 2 x 4 2 (s (max x)) (y (div x (sub (min x) 1))))");
+}
+END_TEST
+
+START_TEST(elements_join_the_rows_they_share_memory_with)
+{
+    const lfuse_value x = matrix("x");
+
+    lfuse_output(g, "s", sum(x));
+    lfuse_output(g, "y", lfuse_exp(x));
+    lfuse_output(g, "c", rig_reduce(x, LFUSE__REDUCE_SUM, 1, first, 0));
+    rig_expect("(rows 4 x 8 1 (s (sum x)) (y (exp x))) (rows 8 x 4 1 (c (sum x)))");
+    rig_make(LFUSE_NO_ROW_FUSION);
+    ck_assert_int_eq(plan->nstages, 3);
+}
+END_TEST
+
+START_TEST(siblings_stay_small_enough)
+{
+    const lfuse_value x = matrix("x");
+    char name[16];
+    int i;
+
+    for (i = 0; i < 40; i++) {
+        snprintf(name, sizeof name, "y%d", i);
+        lfuse_output(g, name, lfuse_mul(x, rig_number(i + 2)));
+    }
+    rig_make(0);
+    ck_assert_int_ge(plan->nstages, 3);
+    ck_assert_int_le(plan->nstages, 5);
+}
+END_TEST
+
 START_TEST(elements_and_rows_are_stored_by_one_kernel)
 {
     const lfuse_value x = matrix("x"), e = lfuse_exp(x), s = sum(e);
@@ -206,6 +258,34 @@ START_TEST(narrow_sums_are_rounded_behind)
 }
 END_TEST
 
+START_TEST(rows_are_updated_in_place)
+{
+    const lfuse_value x = matrix("x");
+
+    lfuse_update(x, softmax(x));
+    rig_expect("(rows 4 x 8 1 (x (div %1=(exp (sub x (max x))) (sum %1))))");
+}
+END_TEST
+
+START_TEST(values_of_rows_are_updated_through_a_copy)
+{
+    const lfuse_value r = rig_input("r", 2, LFUSE_DIMS(4, 1));
+
+    lfuse_update(r, lfuse_add(r, sum(matrix("x"))));
+    rig_expect("(rows 4 x 8 1 (t0 (add r (sum x)))) (pointwise 4 x 1 (r t0))");
+}
+END_TEST
+
+START_TEST(columns_are_updated_behind_the_rows_that_read_them)
+{
+    const lfuse_value x = rig_input("x", 2, LFUSE_DIMS(4, 4));
+
+    lfuse_output(g, "s", sum(x));
+    lfuse_update(x, lfuse_sub(x, rig_reduce(x, LFUSE__REDUCE_MAX, 1, first, 1)));
+    rig_expect("(rows 4 x 4 1 (s (sum x))) (rows 4 x 4 1 (x (sub x (max x))))");
+}
+END_TEST
+
 /* ---- order ---- */
 
 static const lfuse__step *step_of(int stage)
@@ -298,6 +378,10 @@ static Suite *suite_rows(void)
     tcase_add_test(c, what_is_read_again_is_kept);
     tcase_add_test(c, softmax_with_scale_and_mask);
     tcase_add_test(c, layernorm_tanh_dot_relu);
+    tcase_add_test(c, two_norms_of_the_same_rows);
+    tcase_add_test(c, axes_in_the_middle);
+    tcase_add_test(c, elements_join_the_rows_they_share_memory_with);
+    tcase_add_test(c, siblings_stay_small_enough);
     tcase_add_test(c, elements_and_rows_are_stored_by_one_kernel);
     tcase_add_test(c, columns);
     tcase_add_test(c, the_whole_tensor);
@@ -309,6 +393,9 @@ static Suite *suite_rows(void)
     tcase_add_test(c, values_of_the_row_join);
     tcase_add_test(c, a_product_stands_between);
     tcase_add_test(c, narrow_sums_are_rounded_behind);
+    tcase_add_test(c, rows_are_updated_in_place);
+    tcase_add_test(c, values_of_rows_are_updated_through_a_copy);
+    tcase_add_test(c, columns_are_updated_behind_the_rows_that_read_them);
     tcase_add_test(c, no_cycle_through_another_kernel);
     tcase_add_loop_test(c, adversarial_graphs_have_an_order, 0, 300);
     suite_add_tcase(s, c);

@@ -1,0 +1,197 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#ifdef HAVE_CONFIG_H
+#include "config.h"
+#endif
+
+/*
+ * Kernels of one loop and one level that read the same memory at the same index become one, which reads it once, as
+ * long as it stays small enough. Such kernels do not read each other, and the level stays, so that there is no cycle.
+ * Elements by themselves join rows of that shape, but no sum of everything, which many small kernels do better.
+ */
+#include "common/plan/draft.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "common/base/error.h"
+
+/* One node reading memory element by element. */
+typedef struct reading {
+    const lfuse__draft *d;
+    int32_t node;
+    const lfuse__node *loop;
+    lfuse__view walk; /* by the loop's axes */
+} reading;
+
+/* What a region has so far, as counted from its nodes. */
+typedef struct load {
+    int operands, instructions;
+    int32_t root; /* of its signatures, -1 */
+} load;
+
+static const lfuse__node *loop_of(const lfuse__draft *d, int32_t node)
+{
+    const int32_t root = d->signatures[node].root;
+
+    return lfuse__draft_node(d, root < 0 ? node : lfuse__draft_node(d, root)->in[0]);
+}
+
+static int by_shape(const lfuse__node *a, const lfuse__node *b)
+{
+    if (a->rank != b->rank) return a->rank < b->rank ? -1 : 1;
+    return memcmp(a->shape, b->shape, (size_t)a->rank * sizeof *a->shape);
+}
+
+static int by_walk(const lfuse__view *a, const lfuse__view *b)
+{
+    int order;
+
+    if (a->base != b->base) return a->base < b->base ? -1 : 1;
+    if (a->rank != b->rank) return a->rank < b->rank ? -1 : 1;
+    order = memcmp(a->axis, b->axis, sizeof a->axis);
+    if (!order) order = memcmp(a->shape, b->shape, sizeof a->shape);
+    if (!order) order = memcmp(a->offset, b->offset, sizeof a->offset);
+    return order ? order : memcmp(a->step, b->step, sizeof a->step);
+}
+
+static int by_kernel(const reading *x, const reading *y)
+{
+    const int32_t s = x->d->level[x->node], t = y->d->level[y->node];
+
+    if (s != t) return s < t ? -1 : 1;
+    if (x->d->prepared[x->node] != y->d->prepared[y->node]) return x->d->prepared[x->node] ? -1 : 1;
+    return by_shape(x->loop, y->loop);
+}
+
+static int by_reading(const void *a, const void *b)
+{
+    const reading *x = a, *y = b;
+    int order = by_kernel(x, y);
+
+    if (!order) order = by_walk(&x->walk, &y->walk);
+    return order ? order : (x->node > y->node) - (x->node < y->node);
+}
+
+/* Operand i of the node, where that is memory as large as the loop. */
+static bool reads_elements(const lfuse__draft *d, int32_t node, int i, reading *r)
+{
+    const lfuse__node *n = lfuse__draft_node(d, node);
+    const int32_t base = lfuse__draft_operand(d, node, i, &r->walk);
+    int k;
+
+    if (d->inlined[base] || lfuse__draft_immediate(d, base) || r->walk.gathered >= 0) return false;
+    if (d->level[base] == d->level[node] && lfuse__draft_fuses(d, base, node, &r->walk)) return false;
+    if (d->signatures[node].row && n->kind != LFUSE__REDUCE) return false;
+    *r = (reading){ d, node, loop_of(d, node), r->walk };
+    for (k = 0; k < r->loop->rank; k++)
+        if (r->walk.axis[k] < 0 && r->loop->shape[k] != 1) return false;
+    return r->loop->rank > 0;
+}
+
+static int32_t find(int32_t *parent, int32_t i)
+{
+    while (parent[i] != i) i = parent[i] = parent[parent[i]];
+    return i;
+}
+
+static void weigh(const lfuse__draft *d, int32_t *parent, load *loads)
+{
+    lfuse__view walk;
+    int32_t node;
+    int i;
+
+    for (node = 0; node < d->g->nnodes; node++) {
+        const lfuse__node *n = lfuse__draft_node(d, node);
+        load *of = &loads[find(parent, node)];
+        if (n->kind != LFUSE__REDUCE && (!lfuse__draft_pointwise(d, node) || d->inlined[node])) continue;
+        of->instructions++;
+        of->operands += d->results[node] || d->needed[node];
+        for (i = 0; i < n->nin; i++) {
+            const int32_t base = lfuse__draft_operand(d, node, i, &walk);
+            if (lfuse__draft_immediate(d, base)) continue;
+            if (d->level[base] == d->level[node] && lfuse__draft_fuses(d, base, node, &walk)) continue;
+            of->operands++;
+        }
+    }
+}
+
+static bool whole(const lfuse__draft *d, int32_t root)
+{
+    const lfuse__node *r = lfuse__draft_node(d, root);
+
+    return r->naxes == lfuse__draft_node(d, r->in[0])->rank;
+}
+
+/* Whether one loop does for both, and both fit in it. */
+static bool fits(const lfuse__draft *d, const load *a, const load *b, const lfuse__node *loop)
+{
+    const int most = LFUSE__BODY_WORDS / (loop->rank + 1) < LFUSE__BODY_OPERANDS ? LFUSE__BODY_WORDS / (loop->rank + 1)
+                                                                                 : LFUSE__BODY_OPERANDS;
+
+    if (d->disable & LFUSE_NO_POINTWISE_FUSION) return false;
+    if ((a->root >= 0 || b->root >= 0) && d->disable & LFUSE_NO_ROW_FUSION) return false;
+    if (a->root != b->root && ((a->root >= 0 && b->root >= 0) || whole(d, a->root >= 0 ? a->root : b->root)))
+        return false;
+    return a->operands + b->operands - 1 <= most - 3 &&
+           a->instructions + b->instructions <= LFUSE__BODY_INSTRUCTIONS / 2;
+}
+
+static void unite(lfuse__draft *d, int32_t *parent, const reading *x, const reading *y, load *loads)
+{
+    const int32_t a = find(parent, x->node), b = find(parent, y->node), low = a < b ? a : b, high = a < b ? b : a;
+
+    if (a == b || d->apart[x->node] || d->apart[y->node] || lfuse__draft_alone(d, x->node) ||
+        lfuse__draft_alone(d, y->node) || !fits(d, &loads[a], &loads[b], x->loop))
+        return;
+    parent[high] = low;
+    loads[low].operands += loads[high].operands - 1;
+    loads[low].instructions += loads[high].instructions;
+    if (loads[low].root < 0) loads[low].root = loads[high].root;
+    d->grouped[low] = true;
+}
+
+/* All readings, in an order in which those that go together are neighbours. */
+static int collect(const lfuse__draft *d, reading *all)
+{
+    int32_t node;
+    int i, count = 0;
+
+    for (node = 0; node < d->g->nnodes; node++) {
+        const lfuse__node *n = lfuse__draft_node(d, node);
+        if (n->list || (n->kind != LFUSE__REDUCE && (!lfuse__draft_pointwise(d, node) || d->inlined[node]))) continue;
+        for (i = 0; i < n->nin; i++) count += reads_elements(d, node, i, &all[count]);
+    }
+    qsort(all, (size_t)count, sizeof *all, by_reading);
+    return count;
+}
+
+lfuse_status lfuse__draft_siblings(lfuse__draft *d, int32_t *parent)
+{
+    const int32_t n = d->g->nnodes;
+    reading *all = malloc((3 * (size_t)n + 1) * sizeof *all);
+    load *loads = calloc((size_t)n + 1, sizeof *loads);
+    lfuse_status status = LFUSE_OK;
+    int32_t node;
+    int i, count;
+
+    if (!all || !loads) {
+        status = lfuse__error(LFUSE_ERR_MEMORY, "out of host memory while a plan was made (%d nodes)", (int)n);
+        goto err_free_all;
+    }
+    for (node = 0; node < n; node++) {
+        d->grouped[node] = false;
+        loads[node].root = d->signatures[find(parent, node)].root;
+    }
+    weigh(d, parent, loads);
+    count = collect(d, all);
+    for (i = 1; i < count; i++)
+        if (!by_kernel(&all[i - 1], &all[i]) && !by_walk(&all[i - 1].walk, &all[i].walk))
+            unite(d, parent, &all[i - 1], &all[i], loads);
+    for (node = 0; node < n; node++) /* elements by themselves that joined rows */
+        if (d->signatures[node].root < 0) d->signatures[node].root = loads[find(parent, node)].root;
+
+err_free_all:
+    free(loads);
+    free(all);
+    return status;
+}
