@@ -25,8 +25,8 @@ typedef enum lfuse__node_kind {
     LFUSE__CAST,       /* to `type` */
     LFUSE__PERMUTE,    /* axis i is axis axes[i] of in[0] */
     LFUSE__BROADCAST,  /* in[0] repeated up to this shape */
-    LFUSE__REDUCE,     /* lfuse__reduce `op` over axes[0 .. naxes-1], sorted ascending; keepdims leaves literal 1. Sums and
-                          products of f16 and bf16 have type f32, of integers i64 */
+    LFUSE__REDUCE,     /* lfuse__reduce `op` over axes[0 .. naxes-1], sorted ascending; keepdims leaves literal 1. Sums
+                          and products of f16 and bf16 have type f32, of integers i64 */
     LFUSE__MEMBER_SUM, /* list -> list of numbers (list and rank 0) */
     LFUSE__MATMUL,     /* in[0] [m, k], in[1] [k, n] */
     LFUSE__RESHAPE,    /* the elements of in[0] in row-major order, in this shape */
@@ -161,7 +161,7 @@ double lfuse__graph_number(const lfuse_graph *g, int32_t node, const double *sca
 /* One operator over numbers, by the same algorithm. */
 double lfuse__op_value(lfuse__op op, double a, double b, double c);
 
-/* print.c: one value, or the whole graph, in brackets; the whole is canonical text (key of the plan cache): no names. */
+/* print.c: one value, or the whole graph, in brackets; the whole, nameless, is the key of the plan cache. */
 void lfuse__graph_print_value(const lfuse_graph *g, int32_t node, lfuse__strbuf *out);
 void lfuse__graph_print(const lfuse_graph *g, lfuse__strbuf *out);
 /* The words of the text; `op` of POINTWISE and REDUCE. Static. */

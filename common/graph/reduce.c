@@ -47,8 +47,8 @@ lfuse_value lfuse__build_reduce(lfuse_graph *g, const char *call, lfuse__reduce 
         }
         if (!in->shape[i] && lfuse__reduce_needs_elements(op)) {
             lfuse__build_describe(g, node, text, sizeof text);
-            return lfuse__graph_poison(g, LFUSE_ERR_SHAPE, "%s: axis %d of %s is empty: there is nothing to choose from",
-                                       call, i, text);
+            return lfuse__graph_poison(g, LFUSE_ERR_SHAPE, "%s: axis %d of %s is empty: there is nothing to choose "
+                                       "from", call, i, text);
         }
         n.axes[n.naxes++] = (int8_t)i;
         if (keepdims) n.shape[n.rank++] = 1;

@@ -60,8 +60,8 @@ static bool infer(lfuse_graph *g, const char *call, int32_t node, int rank, lfus
 
     for (i = 0; i < rank; i++)
         if (i != open) given[count++] = shape[i];
-    if (rest_of(g, in->rank, in->shape, count, given, &have) && rest_of(g, count, given, in->rank, in->shape, &others) &&
-        lfuse__form_divide(&have, &others, &have))
+    if (rest_of(g, in->rank, in->shape, count, given, &have) &&
+        rest_of(g, count, given, in->rank, in->shape, &others) && lfuse__form_divide(&have, &others, &have))
         return lfuse__size_of_form(g, call, &have, &shape[open]);
     lfuse__build_describe(g, node, from, sizeof from);
     lfuse__build_describe_shape(g, rank, shape, to, sizeof to);

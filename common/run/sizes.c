@@ -62,19 +62,26 @@ static lfuse_status take_shape(solver *s, int name, const lfuse_tensor *t)
     return LFUSE_OK;
 }
 
+static void mark(lfuse_size s, bool *used)
+{
+    if (!lfuse__size_is_number(s)) used[lfuse__size_index(s)] = true;
+}
+
 /* A variable that nothing in the graph is made of may stay untold. */
 static void mark_used(const lfuse_graph *g, bool *used)
 {
     int32_t i;
     int k;
 
-    for (i = 0; i < g->nnodes; i++)
-        for (k = 0; k < g->nodes[i].rank; k++)
-            if (!lfuse__size_is_number(g->nodes[i].shape[k])) used[lfuse__size_index(g->nodes[i].shape[k])] = true;
+    for (i = 0; i < g->nnodes; i++) {
+        for (k = 0; k < g->nodes[i].rank; k++) mark(g->nodes[i].shape[k], used);
+        if (g->nodes[i].kind == LFUSE__SLICE) mark(g->nodes[i].start, used);
+        if (g->nodes[i].kind == LFUSE__EXTENT) mark(g->nodes[i].shape[0], used);
+    }
     for (i = g->nsizes - 1; i >= 0; i--) {
         if (!used[i] || g->sizes[i].kind == LFUSE__SIZE_VAR) continue;
-        if (!lfuse__size_is_number(g->sizes[i].a)) used[lfuse__size_index(g->sizes[i].a)] = true;
-        if (!lfuse__size_is_number(g->sizes[i].b)) used[lfuse__size_index(g->sizes[i].b)] = true;
+        mark(g->sizes[i].a, used);
+        mark(g->sizes[i].b, used);
     }
 }
 

@@ -33,7 +33,7 @@ LFUSE_API lfuse_value lfuse_log_softmax(lfuse_value a, int count, const int *axe
  * a product with 1 / sqrt. Arithmetic and roots alone: the same bits on every device that is `exact`.
  */
 LFUSE_API lfuse_value lfuse_layernorm(lfuse_value a, int count, lfuse_value weight, lfuse_value bias, double eps);
-/** a / sqrt(mean(a^2) + eps) * weight over the last `count` axes; as torch.nn.functional.rms_norm. Else as layernorm. */
+/** a / sqrt(mean(a^2) + eps) * weight over the last `count` axes; as torch.nn.functional.rms_norm. */
 LFUSE_API lfuse_value lfuse_rmsnorm(lfuse_value a, int count, lfuse_value weight, double eps);
 /**
  * Of a [batch, channels, rest ...], rank 2 to 7: the channels fall into `groups` equal groups (ERR_SHAPE if they do

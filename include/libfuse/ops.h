@@ -89,8 +89,8 @@ LFUSE_API lfuse_value lfuse_where(lfuse_value condition, lfuse_value a, lfuse_va
 LFUSE_API lfuse_value lfuse_cast(lfuse_value a, lfuse_type type);
 
 /**
- * Matrix product of [m, k] and [k, n]; further leading axes of a stay as they are: [b, m, k] gives [b, m, n]. f32 stays f32: no TF32. f16 and bf16 accumulate in f32 and round once. Integer
- * types are declined with ERR_UNSUPPORTED.
+ * Matrix product of [m, k] and [k, n]; leading axes of a beyond these stay as they are: [b, m, k] gives [b, m, n]. f32
+ * stays f32: no TF32. f16 and bf16 accumulate in f32 and round once. Integer types are declined with ERR_UNSUPPORTED.
  */
 LFUSE_API lfuse_value lfuse_matmul(lfuse_value a, lfuse_value b);
 

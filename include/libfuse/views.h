@@ -2,8 +2,8 @@
 /**
  * Views, look-ups and joins: other ways to walk the elements that are there.
  *
- * A view does no work by itself: the kernels that read it walk the memory of what it was made of. A join (concat, stack,
- * pad) is written by those who make its parts where that can be, and read in parts else.
+ * A view does no work by itself: the kernels that read it walk the memory of what it was made of. A join (concat,
+ * stack, pad) is written by those who make its parts where that can be, and read in parts else.
  *
  * Axes count from 0, negative ones from the end. Extents may be size variables: what is asked for has to fit for all
  * values within their bounds, or the graph is refused. Lists have no axes: they are declined with ERR_RANK, numbers

@@ -103,7 +103,7 @@ static const lfuse_size HUGE_SHAPE[] = {INT64_C(1) << 40, INT64_C(1) << 40};
       "[batch, 10]")                                                                                                   \
     X(broadcast_overflow, lfuse_add(lfuse_input(v.g, "p", LFUSE_F32, 2, LFUSE_DIMS(HUGE_SHAPE[0], 1)),                 \
                                     lfuse_input(v.g, "q", LFUSE_F32, 1, HUGE_SHAPE)), OVERFLOW, "lfuse_add")           \
-    X(cast_type, lfuse_cast(v.x, (lfuse_type)99), TYPE, "lfuse_cast: 99 is no element type")                             \
+    X(cast_type, lfuse_cast(v.x, (lfuse_type)99), TYPE, "lfuse_cast: 99 is no element type")                           \
     X(permute_null, lfuse_permute(v.x, NULL), INVALID, "axes are NULL")                                                \
     X(permute_range, lfuse_permute(v.x, ((const int[]){0, 2})), SHAPE, "axes[1] is 2")                                 \
     X(permute_twice, lfuse_permute(v.x, ((const int[]){1, 1})), SHAPE, "axis 1 is named twice")                        \
@@ -117,6 +117,7 @@ static const lfuse_size HUGE_SHAPE[] = {INT64_C(1) << 40, INT64_C(1) << 40};
     X(sum_null, lfuse_sum(v.x, 1, NULL, 0), INVALID, "axes are NULL")                                                  \
     X(sum_range, lfuse_sum(v.x, 1, ((const int[]){-3}), 0), SHAPE, "axis -3 of rank 2")                                \
     X(sum_twice, lfuse_sum(v.x, 2, ((const int[]){1, -1}), 0), SHAPE, "axis 1 is named twice")                         \
+    X(sum_negative_count, lfuse_sum(v.x, -2, ((const int[]){0}), 0), RANK, "-2 axes of rank 2")                        \
     X(sum_number, lfuse_sum(v.number, 0, NULL, 0), TYPE, "without a type")                                             \
     X(sum_list, lfuse_sum(v.list, 0, NULL, 0), RANK, "lfuse_member_sum")                                               \
     X(member_sum_tensor, lfuse_member_sum(v.x), RANK, "no list of tensors but f32 [batch, 64]")                        \
@@ -131,6 +132,130 @@ static const lfuse_size HUGE_SHAPE[] = {INT64_C(1) << 40, INT64_C(1) << 40};
                                     lfuse_input(v.g, "q", LFUSE_I32, 2, LFUSE_DIMS(2, 2))), UNSUPPORTED, "i32")        \
     X(matmul_bool, lfuse_matmul(lfuse_input(v.g, "p", LFUSE_BOOL, 2, LFUSE_DIMS(2, 2)),                                \
                                 lfuse_input(v.g, "q", LFUSE_BOOL, 2, LFUSE_DIMS(2, 2))), UNSUPPORTED, "bool")          \
+    X(matmul_stacked_shape, lfuse_matmul(lfuse_input(v.g, "y", LFUSE_F32, 3, LFUSE_DIMS(2, 3, 5)), v.w), SHAPE,        \
+      "inner extents differ: a is f32 [2, 3, 5], b is f32 [64, 10]")                                                   \
+    X(matmul_stacked_right, lfuse_matmul(v.w, lfuse_input(v.g, "y", LFUSE_F32, 3, LFUSE_DIMS(2, 10, 5))), RANK,        \
+      "b is f32 [2, 10, 5]")                                                                                           \
+    X(reduce_range, lfuse_amax(v.x, 1, ((const int[]){2}), 0), SHAPE, "lfuse_amax: axis 2 of rank 2")                  \
+    X(reduce_twice, lfuse_mean(v.x, 2, ((const int[]){-1, 1}), 0), SHAPE, "lfuse_mean: axis 1 is named twice")         \
+    X(reduce_list, lfuse_prod(v.list, 1, ((const int[]){0}), 0), RANK, "members of a list are flat")                   \
+    X(composed_list, lfuse_norm_l2(v.list, 1, ((const int[]){0}), 0), RANK, "lfuse_norm_l2: the members of a list")    \
+    X(softmax_list, lfuse_softmax(v.list, 1, ((const int[]){0})), RANK, "members of a list are flat")                  \
+    X(amax_bool, lfuse_amax(v.b, LFUSE_ALL_AXES, NULL, 0), TYPE, "lfuse_amax: does not take type bool")                \
+    X(argmin_bool, lfuse_argmin(v.b, LFUSE_ALL_AXES, NULL, 0), TYPE, "lfuse_argmin: does not take type bool")          \
+    X(mean_integers, lfuse_mean(v.i, LFUSE_ALL_AXES, NULL, 0), TYPE, "lfuse_mean: does not take type i32")             \
+    X(var_bool, lfuse_var(v.b, LFUSE_ALL_AXES, NULL, 1, 0), TYPE, "lfuse_var: does not take type bool")                \
+    X(norm_integers, lfuse_norm_inf(v.i, LFUSE_ALL_AXES, NULL, 0), TYPE, "lfuse_norm_inf: does not take type i32")     \
+    X(logsumexp_integers, lfuse_logsumexp(v.i, LFUSE_ALL_AXES, NULL, 0), TYPE, "lfuse_logsumexp: does not take")       \
+    X(argmax_some, lfuse_argmax(lfuse_input(v.g, "y", LFUSE_F32, 3, LFUSE_DIMS(2, 3, 4)), 2,                           \
+                                ((const int[]){0, 1}), 0), RANK, "one axis or all of them, not 2 of rank 3")           \
+    X(argmax_none, lfuse_argmax(v.x, 0, NULL, 0), RANK, "one axis or all of them, not 0 of rank 2")                    \
+    X(argmax_rank_zero, lfuse_argmax(v.zero_d, LFUSE_ALL_AXES, NULL, 0), RANK, "not 0 of rank 0")                      \
+    X(amax_empty, lfuse_amax(lfuse_input(v.g, "y", LFUSE_F32, 2, LFUSE_DIMS(4, 0)), 1, ((const int[]){1}), 0), SHAPE,  \
+      "lfuse_amax: axis 1 of f32 [4, 0] is empty")                                                                     \
+    X(argmin_empty, lfuse_argmin(lfuse_input(v.g, "y", LFUSE_I32, 1, LFUSE_DIMS(0)), 1, ((const int[]){0}), 0), SHAPE, \
+      "lfuse_argmin: axis 0 of i32 [0] is empty")                                                                      \
+    X(softmax_empty, lfuse_softmax(lfuse_input(v.g, "y", LFUSE_F32, 1, LFUSE_DIMS(0)), 1, ((const int[]){0})), SHAPE,  \
+      "lfuse_softmax: axis 0 of f32 [0] is empty")                                                                     \
+    X(norm_inf_empty, lfuse_norm_inf(lfuse_input(v.g, "y", LFUSE_F16, 1, LFUSE_DIMS(0)), LFUSE_ALL_AXES, NULL, 0),     \
+      SHAPE, "lfuse_norm_inf: axis 0")                                                                                 \
+    X(softmax_integers, lfuse_softmax(v.i, 1, ((const int[]){0})), TYPE, "lfuse_softmax: does not take type i32")      \
+    X(softmax_axis, lfuse_log_softmax(v.x, 1, ((const int[]){2})), SHAPE, "lfuse_log_softmax: axis 2 of rank 2")       \
+    X(layernorm_count, lfuse_layernorm(v.x, 3, lfuse_none(), lfuse_none(), 0), RANK, "the last 3 axes of rank 2")      \
+    X(layernorm_none, lfuse_layernorm(v.x, 0, lfuse_none(), lfuse_none(), 0), RANK, "the last 0 axes of rank 2")       \
+    X(layernorm_weight, lfuse_layernorm(v.x, 1, v.w, lfuse_none(), 0), SHAPE,                                          \
+      "lfuse_layernorm: the weight is f32 [64, 10], where [64] is needed")                                             \
+    X(layernorm_bias, lfuse_layernorm(v.x, 1, lfuse_none(), v.h, 0), TYPE,                                             \
+      "the bias is f16 [64], the operand of type f32")                                                                 \
+    X(layernorm_foreign, lfuse_layernorm(v.x, 1, v.foreign, lfuse_none(), 0), INVALID, "another graph")                \
+    X(layernorm_number, lfuse_layernorm(v.x, 1, v.number, lfuse_none(), 0), TYPE, "without a type")                    \
+    X(layernorm_of_none, lfuse_add(v.x, lfuse_layernorm(lfuse_none(), 1, lfuse_none(), lfuse_none(), 0)), INVALID,     \
+      "operand 2 belongs to no graph")                                                                                 \
+    X(none_elsewhere, lfuse_add(v.x, lfuse_none()), INVALID, "operand 2 belongs to no graph")                          \
+    X(rmsnorm_weight, lfuse_rmsnorm(v.x, 1, v.i, 0), TYPE, "lfuse_rmsnorm: the weight is i32 [64]")                    \
+    X(groupnorm_rank, lfuse_groupnorm(v.h, 1, lfuse_none(), lfuse_none(), 0), RANK, "rank 1 is not in 2 ... 7")        \
+    X(groupnorm_groups, lfuse_groupnorm(v.x, 5, lfuse_none(), lfuse_none(), 0), SHAPE,                                 \
+      "axis 1 of f32 [batch, 64] does not divide into 5 groups")                                                       \
+    X(groupnorm_zero, lfuse_groupnorm(v.x, 0, lfuse_none(), lfuse_none(), 0), SHAPE, "into 0 groups")                  \
+    X(groupnorm_weight, lfuse_groupnorm(v.x, 4, v.w, lfuse_none(), 0), SHAPE, "where [64] is needed")                  \
+    X(l2_normalize_integers, lfuse_l2_normalize(v.i, 1, ((const int[]){0}), 0), TYPE, "lfuse_l2_normalize")            \
+    X(reshape_count, lfuse_reshape(v.w, 2, LFUSE_DIMS(64, 11)), SHAPE,                                                 \
+      "lfuse_reshape: f32 [64, 10] does not have as many elements as [64, 11]")                                        \
+    X(reshape_variable, lfuse_reshape(v.x, 1, LFUSE_DIMS(64)), SHAPE, "f32 [batch, 64] does not have as many")         \
+    X(reshape_other_variable, lfuse_reshape(v.x, 2, LFUSE_DIMS(lfuse_size_var(v.g, "n", 1, 4096), 64)), SHAPE,         \
+      "as many elements as [n, 64]")                                                                                   \
+    X(reshape_two_open, lfuse_reshape(v.w, 3, LFUSE_DIMS(LFUSE_REST, 2, LFUSE_REST)), SHAPE,                           \
+      "extents 0 and 2 are both left open")                                                                            \
+    X(reshape_open, lfuse_reshape(v.x, 2, LFUSE_DIMS(LFUSE_REST, 7)), SHAPE, "[-1, 7], whatever extent 0 is")          \
+    X(reshape_open_empty, lfuse_reshape(lfuse_input(v.g, "y", LFUSE_F32, 1, LFUSE_DIMS(0)), 2,                         \
+                                        LFUSE_DIMS(0, LFUSE_REST)), SHAPE, "whatever extent 1 is")                     \
+    X(reshape_negative, lfuse_reshape(v.w, 1, LFUSE_DIMS(-2)), SHAPE, "extent -2 is negative")                         \
+    X(reshape_rank, lfuse_reshape(v.w, 9, HUGE_SHAPE), RANK, "rank 9")                                                 \
+    X(reshape_null, lfuse_reshape(v.w, 1, NULL), INVALID, "shape is NULL")                                             \
+    X(reshape_list, lfuse_reshape(v.list, 1, LFUSE_DIMS(4)), RANK, "lfuse_reshape: the members of a list")             \
+    X(reshape_number, lfuse_reshape(v.number, 1, LFUSE_DIMS(1)), TYPE, "without a type")                               \
+    X(flatten_range, lfuse_flatten(v.x, 0, 2), SHAPE, "lfuse_flatten: axis 2 of rank 2")                               \
+    X(flatten_order, lfuse_flatten(v.x, 1, 0), SHAPE, "axis 1 does not come before axis 0")                            \
+    X(squeeze_extent, lfuse_squeeze(v.x, 1), SHAPE, "axis 1 of f32 [batch, 64] is not of extent 1")                    \
+    X(squeeze_range, lfuse_squeeze(v.x, 2), SHAPE, "lfuse_squeeze: axis 2 of rank 2")                                  \
+    X(unsqueeze_range, lfuse_unsqueeze(v.x, 3), SHAPE, "lfuse_unsqueeze: axis 3 of rank 3")                            \
+    X(unsqueeze_rank, lfuse_unsqueeze(lfuse_broadcast_to(v.zero_d, 8, LFUSE_DIMS(1, 1, 1, 1, 1, 1, 1, 1)), 0), RANK,   \
+      "rank 9 is not in 0 ... 8")                                                                                      \
+    X(slice_step, lfuse_slice(v.x, 1, 0, 4, 0), INVALID, "lfuse_slice: the step is 0")                                 \
+    X(slice_axis, lfuse_slice(v.x, 2, 0, 4, 1), SHAPE, "axis 2 of rank 2")                                             \
+    X(slice_leaves, lfuse_slice(v.x, 1, 60, 5, 1), SHAPE,                                                              \
+      "lfuse_slice: 5 elements from 60 on in steps of 1 leave axis 1 of f32 [batch, 64]")                              \
+    X(slice_steps_leave, lfuse_slice(v.x, 1, 0, 4, 22), SHAPE, "4 elements from 0 on in steps of 22 leave axis 1")     \
+    X(slice_backwards, lfuse_slice(v.x, 1, 3, 5, -1), SHAPE, "5 elements from 3 on in steps of -1 leave axis 1")       \
+    X(slice_before, lfuse_slice(v.x, 1, -65, 1, 1), SHAPE, "1 elements from -1 on")                                    \
+    X(slice_empty, lfuse_slice(v.x, 1, 65, 0, 1), SHAPE, "0 elements from 65 on")                                      \
+    X(slice_variable, lfuse_slice(v.x, 0, 1, 1, 1), SHAPE, "1 elements from 1 on in steps of 1 may leave axis 0")      \
+    X(slice_huge_step, lfuse_slice(v.x, 1, 0, 3, INT64_MIN), SHAPE, "may leave axis 1")                                \
+    X(slice_count, lfuse_slice(v.x, 1, 0, -3, 1), SHAPE, "extent -3 is negative")                                      \
+    X(slice_foreign, lfuse_slice(v.x, 1, 0, v.foreign_size, 1), INVALID, "another graph")                              \
+    X(slice_list, lfuse_slice(v.list, 0, 0, 1, 1), RANK, "flat")                                                       \
+    X(split_sum, lfuse_split(v.x, 1, 2, LFUSE_DIMS(32, 31), (lfuse_value[2]){{0}}), SHAPE,                             \
+      "lfuse_split: 2 parts of together 63 elements of axis 1 of f32 [batch, 64]")                                     \
+    X(split_none, lfuse_split(v.x, 1, 0, LFUSE_DIMS(32), (lfuse_value[1]){{0}}), INVALID, "0 parts")                   \
+    X(split_null, lfuse_split(v.x, 1, 1, NULL, (lfuse_value[1]){{0}}), INVALID, "the sizes are NULL")                  \
+    X(split_null_parts, lfuse_split(v.x, 1, 1, LFUSE_DIMS(64), NULL), INVALID, "the parts are NULL")                   \
+    X(split_negative, lfuse_split(v.x, 1, 2, LFUSE_DIMS(65, -1), (lfuse_value[2]){{0}}), SHAPE, "extent -1")           \
+    X(chunk_unequal, lfuse_chunk(v.x, 1, 5, (lfuse_value[5]){{0}}), SHAPE, "axis 1 of f32 [batch, 64] has no 5 equal") \
+    X(chunk_variable, lfuse_chunk(v.x, 0, 2, (lfuse_value[2]){{0}}), SHAPE, "has no 2 equal parts")                    \
+    X(chunk_negative, lfuse_chunk(v.x, 0, -2, (lfuse_value[1]){{0}}), INVALID, "-2 parts")                             \
+    X(flip_twice, lfuse_flip(v.x, 2, ((const int[]){0, -2})), SHAPE, "lfuse_flip: axis 0 is named twice")              \
+    X(concat_types, lfuse_concat(2, ((const lfuse_value[]){v.i, v.h}), 0), TYPE,                                       \
+      "lfuse_concat: types differ: i32 [64] and f16 [64]")                                                             \
+    X(concat_ranks, lfuse_concat(2, ((const lfuse_value[]){v.x, lfuse_input(v.g, "y", LFUSE_F32, 1, LFUSE_DIMS(64))}), \
+                                 1), RANK, "ranks differ: f32 [batch, 64] and f32 [64]")                               \
+    X(concat_shapes, lfuse_concat(2, ((const lfuse_value[]){v.x, v.w}), 0), SHAPE,                                     \
+      "f32 [batch, 64] and f32 [64, 10]")                                                                              \
+    X(concat_axis, lfuse_concat(2, ((const lfuse_value[]){v.x, v.x}), 2), SHAPE, "axis 2 of rank 2")                   \
+    X(concat_foreign, lfuse_concat(2, ((const lfuse_value[]){v.x, v.foreign}), 0), INVALID, "operand 2 belongs to")    \
+    X(concat_rank_zero, lfuse_concat(2, ((const lfuse_value[]){v.zero_d, v.zero_d}), 0), SHAPE, "axis 0 of rank 0")    \
+    X(concat_list, lfuse_concat(1, &v.list, 0), RANK, "lfuse_concat: the members of a list")                           \
+    X(concat_nothing, lfuse_output(v.g, "y", lfuse_concat(0, NULL, 0)), INVALID, "belongs to no graph")                \
+    X(stack_shapes, lfuse_stack(2, ((const lfuse_value[]){v.x, v.w}), 0), SHAPE,                                       \
+      "lfuse_stack: shapes differ: f32 [batch, 64] and f32 [64, 10]")                                                  \
+    X(stack_axis, lfuse_stack(2, ((const lfuse_value[]){v.x, v.x}), 3), SHAPE, "axis 3 of rank 3")                     \
+    X(pad_negative, lfuse_pad(v.x, LFUSE_DIMS(0, -1), NULL, 0), SHAPE, "lfuse_pad: extent -1 is negative")             \
+    X(pad_list, lfuse_pad(v.list, NULL, NULL, 0), RANK, "flat")                                                        \
+    X(gather_type, lfuse_gather(v.w, v.h), TYPE, "lfuse_gather: indices are i32 or i64, not f16")                      \
+    X(gather_bool, lfuse_gather(v.w, v.b), TYPE, "not bool")                                                           \
+    X(gather_rank_zero, lfuse_gather(v.zero_d, v.i), RANK, "a table of rank 0 has no rows")                            \
+    X(gather_rank, lfuse_gather(lfuse_broadcast_to(v.zero_d, 8, LFUSE_DIMS(1, 1, 1, 1, 1, 1, 1, 1)),                   \
+                                lfuse_unsqueeze(v.i, 0)), RANK, "rank 9 (rows of rank 7 by indices of rank 2)")        \
+    X(gather_list, lfuse_gather(v.list, v.i), RANK, "flat")                                                            \
+    X(gather_foreign, lfuse_gather(v.w, v.foreign), INVALID, "operand 2 belongs to another graph")                     \
+    X(scatter_shape, lfuse_scatter_add(v.x, v.i, 5), SHAPE,                                                            \
+      "the source f32 [batch, 64] does not begin with the shape of the indices i32 [64]")                              \
+    X(scatter_type, lfuse_scatter_add(v.w, v.h, 5), TYPE, "lfuse_scatter_add: indices are i32 or i64, not f16")        \
+    X(scatter_bool, lfuse_scatter_add(v.b, v.i, 5), TYPE, "does not take type bool")                                   \
+    X(scatter_rows, lfuse_scatter_add(v.w, v.i, -5), SHAPE, "extent -5 is negative")                                   \
+    X(scatter_rank, lfuse_scatter_add(lfuse_broadcast_to(v.zero_d, 8, LFUSE_DIMS(1, 1, 1, 1, 1, 1, 1, 1)),             \
+                                      lfuse_cast(v.zero_d, LFUSE_I32), 5), RANK, "rank 9")                             \
+    X(extent_negative, lfuse_extent(v.g, -1), SHAPE, "lfuse_extent: extent -1")                                        \
+    X(index_foreign, lfuse_index(v.g, 1, LFUSE_DIMS(v.foreign_size)), INVALID, "lfuse_index: a size variable of")      \
     X(output_number, lfuse_output(v.g, "y", v.number), TYPE, "\"y\" is a number")                                      \
     X(output_foreign, lfuse_output(v.g, "y", v.foreign), INVALID, "another graph")                                     \
     X(output_nothing, lfuse_output(v.g, "y", ((lfuse_value){NULL, 0})), INVALID, "no graph")                           \

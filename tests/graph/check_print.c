@@ -123,7 +123,66 @@ static void make_other_product(lfuse_graph *g)
     lfuse_output(g, "y", lfuse_matmul(b, a));
 }
 
+/* Everything that a view, a look-up or a reduction holds is in the text. */
+static lfuse_value cube(lfuse_graph *g)
+{
+    return lfuse_input(g, "x", LFUSE_F32, 3, LFUSE_DIMS(8, 8, 8));
+}
+static void slice_of(lfuse_graph *g, int axis, lfuse_size start, lfuse_size count, int64_t step)
+{
+    lfuse_output(g, "y", lfuse_slice(cube(g), axis, start, count, step));
+}
+static void make_slice(lfuse_graph *g) { slice_of(g, 0, 3, 2, 1); }
+static void make_slice_axis(lfuse_graph *g) { slice_of(g, 1, 3, 2, 1); }
+static void make_slice_start(lfuse_graph *g) { slice_of(g, 0, 4, 2, 1); }
+static void make_slice_variable(lfuse_graph *g) { slice_of(g, 0, lfuse_size_var(g, "at", 0, 4), 2, 1); }
+static void make_slice_count(lfuse_graph *g) { slice_of(g, 0, 3, 3, 1); }
+static void make_slice_step(lfuse_graph *g) { slice_of(g, 0, 3, 2, 2); }
+static void make_slice_back(lfuse_graph *g) { slice_of(g, 0, 3, 2, -2); }
+static void concat_of(lfuse_graph *g, int axis, bool swapped)
+{
+    const lfuse_value v = cube(g), both[] = {v, lfuse_neg(v), v};
+    lfuse_output(g, "y", lfuse_concat(2, both + swapped, axis));
+}
+static void make_concat(lfuse_graph *g) { concat_of(g, 0, false); }
+static void make_concat_axis(lfuse_graph *g) { concat_of(g, 1, false); }
+static void make_concat_swapped(lfuse_graph *g) { concat_of(g, 0, true); }
+static void make_reshape(lfuse_graph *g) { lfuse_output(g, "y", lfuse_reshape(cube(g), 2, LFUSE_DIMS(8, 64))); }
+static void make_other_reshape(lfuse_graph *g) { lfuse_output(g, "y", lfuse_reshape(cube(g), 2, LFUSE_DIMS(64, 8))); }
+static void gather_of(lfuse_graph *g, lfuse_type type)
+{
+    lfuse_output(g, "y", lfuse_gather(cube(g), lfuse_input(g, "i", type, 1, LFUSE_DIMS(4))));
+}
+static void make_gather(lfuse_graph *g) { gather_of(g, LFUSE_I32); }
+static void make_gather_wide(lfuse_graph *g) { gather_of(g, LFUSE_I64); }
+static void scatter_of(lfuse_graph *g, lfuse_size rows)
+{
+    lfuse_output(g, "y", lfuse_scatter_add(cube(g), lfuse_input(g, "i", LFUSE_I32, 1, LFUSE_DIMS(8)), rows));
+}
+static void make_scatter(lfuse_graph *g) { scatter_of(g, 4); }
+static void make_scatter_rows(lfuse_graph *g) { scatter_of(g, 5); }
+static void make_index(lfuse_graph *g) { lfuse_output(g, "y", lfuse_index(g, 1, LFUSE_DIMS(8))); }
+static void extent_of(lfuse_graph *g, bool other)
+{
+    const lfuse_size n = lfuse_size_var(g, "n", 1, 8), m = lfuse_size_var(g, "m", 1, 8);
+    lfuse_output(g, "y", lfuse_mul(cube(g), lfuse_extent(g, other ? m : n)));
+}
+static void make_extent_value(lfuse_graph *g) { extent_of(g, false); }
+static void make_other_extent_value(lfuse_graph *g) { extent_of(g, true); }
+static const int middle[] = {1}, outer[] = {0, 2};
+static void make_sum_middle(lfuse_graph *g) { lfuse_output(g, "y", lfuse_sum(cube(g), 1, middle, 0)); }
+static void make_sum_outer(lfuse_graph *g) { lfuse_output(g, "y", lfuse_sum(cube(g), 2, outer, 0)); }
+static void make_prod(lfuse_graph *g) { lfuse_output(g, "y", lfuse_prod(cube(g), 1, middle, 0)); }
+static void make_amax(lfuse_graph *g) { lfuse_output(g, "y", lfuse_amax(cube(g), 1, middle, 0)); }
+static void make_amin(lfuse_graph *g) { lfuse_output(g, "y", lfuse_amin(cube(g), 1, middle, 0)); }
+static void make_argmax(lfuse_graph *g) { lfuse_output(g, "y", lfuse_argmax(cube(g), 1, middle, 0)); }
+static void make_argmin(lfuse_graph *g) { lfuse_output(g, "y", lfuse_argmin(cube(g), 1, middle, 0)); }
+
 static maker *const graphs[] = {
+    make_slice, make_slice_axis, make_slice_start, make_slice_variable, make_slice_count, make_slice_step,
+    make_slice_back, make_concat, make_concat_axis, make_concat_swapped, make_reshape, make_other_reshape, make_gather,
+    make_gather_wide, make_scatter, make_scatter_rows, make_index, make_extent_value, make_other_extent_value,
+    make_sum_middle, make_sum_outer, make_prod, make_amax, make_amin, make_argmax, make_argmin,
     make_plain, make_operator, make_two_outputs, make_update, make_both, make_type, make_frozen, make_extent,
     make_rank, make_rank_zero, make_variable, make_bounds, make_equal_sizes, make_unequal_sizes, make_size_sum,
     make_size_product, make_list, make_constant, make_other_constant, make_zero, make_minus_zero, make_scalar,

@@ -90,6 +90,159 @@ START_TEST(products)
 }
 END_TEST
 
+START_TEST(stacked_products)
+{
+    const lfuse_value a = lfuse_input(g, "a", LFUSE_F32, 4, LFUSE_DIMS(n, 3, m, 5));
+    const lfuse_value b = lfuse_input(g, "b", LFUSE_F32, 2, LFUSE_DIMS(5, m));
+
+    ck_shape(lfuse_matmul(a, b), "f32 [n, 3, m, m]");
+    ck_shape(lfuse_matmul(lfuse_slice(a, 1, 0, 0, 1), b), "f32 [n, 0, m, m]");
+}
+END_TEST
+
+START_TEST(reductions)
+{
+    static const struct {
+        lfuse_type of, sum, extreme;
+    } types[] = {
+        {LFUSE_F32, LFUSE_F32, LFUSE_F32}, {LFUSE_F16, LFUSE_F16, LFUSE_F16}, {LFUSE_BF16, LFUSE_BF16, LFUSE_BF16},
+        {LFUSE_F64, LFUSE_F64, LFUSE_F64}, {LFUSE_I32, LFUSE_I64, LFUSE_I32}, {LFUSE_I64, LFUSE_I64, LFUSE_I64},
+        {LFUSE_I8, LFUSE_I64, LFUSE_I8},   {LFUSE_U8, LFUSE_I64, LFUSE_U8},   {LFUSE_BOOL, LFUSE_I64, 0},
+    };
+    const lfuse_value a = lfuse_input(g, "a", LFUSE_F16, 3, LFUSE_DIMS(n, 3, m));
+    const int ends[] = {-1, 0}, first[] = {0};
+
+    ck_shape(lfuse_sum(a, 2, ends, 0), "f16 [3]");
+    ck_shape(lfuse_prod(a, 2, ends, 1), "f16 [1, 3, 1]");
+    ck_shape(lfuse_amax(a, LFUSE_ALL_AXES, NULL, 1), "f16 [1, 1, 1]");
+    ck_shape(lfuse_amin(a, 1, first, 0), "f16 [3, m]");
+    ck_shape(lfuse_argmax(a, 1, first, 0), "i64 [3, m]");
+    ck_shape(lfuse_argmin(a, LFUSE_ALL_AXES, NULL, 0), "i64 []");
+    ck_shape(lfuse_any(a, 1, first, 1), "bool [1, 3, m]");
+    ck_shape(lfuse_all(a, LFUSE_ALL_AXES, NULL, 0), "bool []");
+    ck_shape(lfuse_mean(a, 2, ends, 0), "f16 [3]");
+    ck_shape(lfuse_var(a, 2, ends, 1, 1), "f16 [1, 3, 1]");
+    ck_shape(lfuse_norm_l1(a, 1, first, 0), "f16 [3, m]");
+    ck_shape(lfuse_norm_l2(a, 1, first, 1), "f16 [1, 3, m]");
+    ck_shape(lfuse_norm_inf(a, 1, first, 0), "f16 [3, m]");
+    ck_shape(lfuse_logsumexp(a, 2, ends, 0), "f16 [3]");
+    ck_shape(lfuse_logsumexp(a, 2, ends, 1), "f16 [1, 3, 1]");
+    ck_shape(lfuse_sum(lfuse_index(g, 2, LFUSE_DIMS(0, n)), LFUSE_ALL_AXES, NULL, 0), "i64 []");
+    ck_shape(lfuse_mean(lfuse_slice(a, 1, 3, 0, 1), LFUSE_ALL_AXES, NULL, 0), "f16 []");
+    ck_assert_int_eq(lfuse_amax(a, 0, NULL, 1).id, a.id);
+    for (size_t i = 0; i < sizeof types / sizeof types[0]; i++) {
+        const lfuse_value t = lfuse_cast(a, types[i].of);
+        ck_assert_int_eq(g->nodes[lfuse_sum(t, 1, first, 0).id].type, types[i].sum);
+        ck_assert_int_eq(g->nodes[lfuse_prod(t, 1, first, 0).id].type, types[i].sum);
+        ck_assert_int_eq(g->nodes[lfuse_sum(t, 0, NULL, 0).id].type, types[i].sum);
+        ck_assert_int_eq(g->nodes[lfuse_any(t, 0, NULL, 0).id].type, LFUSE_BOOL);
+        ck_assert_int_eq(g->nodes[lfuse_all(t, 1, first, 0).id].type, LFUSE_BOOL);
+        if (!types[i].extreme) continue;
+        ck_assert_int_eq(g->nodes[lfuse_amin(t, 1, first, 0).id].type, types[i].extreme);
+        ck_assert_int_eq(g->nodes[lfuse_argmin(t, 1, first, 0).id].type, LFUSE_I64);
+    }
+}
+END_TEST
+
+START_TEST(normalisations)
+{
+    const lfuse_value a = lfuse_input(g, "a", LFUSE_BF16, 3, LFUSE_DIMS(n, 6, m));
+    const lfuse_value w = lfuse_input(g, "w", LFUSE_BF16, 2, LFUSE_DIMS(6, m));
+    const lfuse_value wide = lfuse_input(g, "wide", LFUSE_F32, 1, LFUSE_DIMS(6));
+    const lfuse_value flat = lfuse_input(g, "flat", LFUSE_F64, 2, LFUSE_DIMS(m, lfuse_size_mul(g, n, 4)));
+
+    ck_shape(lfuse_softmax(a, 1, (const int[]){1}), "bf16 [n, 6, m]");
+    ck_shape(lfuse_log_softmax(a, LFUSE_ALL_AXES, NULL), "bf16 [n, 6, m]");
+    ck_shape(lfuse_layernorm(a, 2, w, w, 1e-5), "bf16 [n, 6, m]");
+    ck_shape(lfuse_layernorm(a, 3, lfuse_none(), lfuse_none(), 1e-5), "bf16 [n, 6, m]");
+    ck_shape(lfuse_rmsnorm(a, 2, lfuse_cast(w, LFUSE_F32), 0), "bf16 [n, 6, m]");
+    ck_shape(lfuse_groupnorm(a, 3, wide, lfuse_cast(wide, LFUSE_BF16), 1e-5), "bf16 [n, 6, m]");
+    ck_shape(lfuse_groupnorm(flat, 2, lfuse_none(), lfuse_none(), 0), "f64 [m, n * 4]");
+    ck_shape(lfuse_l2_normalize(a, 1, (const int[]){-1}, 1e-12), "bf16 [n, 6, m]");
+}
+END_TEST
+
+START_TEST(reshapes)
+{
+    const lfuse_value a = lfuse_input(g, "a", LFUSE_I8, 3, LFUSE_DIMS(n, 6, m));
+    const lfuse_value sum = lfuse_input(g, "sum", LFUSE_I8, 2, LFUSE_DIMS(lfuse_size_add(g, n, m), 4));
+    const lfuse_value empty = lfuse_input(g, "empty", LFUSE_I8, 2, LFUSE_DIMS(0, m));
+    const lfuse_value zero = lfuse_input(g, "zero", LFUSE_I8, 0, NULL);
+    const lfuse_size nm = lfuse_size_mul(g, n, m);
+
+    ck_shape(lfuse_reshape(a, 4, LFUSE_DIMS(m, 2, n, 3)), "i8 [m, 2, n, 3]");
+    ck_shape(lfuse_reshape(a, 1, LFUSE_DIMS(lfuse_size_mul(g, 6, nm))), "i8 [(n * m) * 6]");
+    ck_shape(lfuse_reshape(a, 2, LFUSE_DIMS(nm, LFUSE_REST)), "i8 [n * m, 6]");
+    ck_shape(lfuse_reshape(a, 3, LFUSE_DIMS(3, LFUSE_REST, m)), "i8 [3, n * 2, m]");
+    ck_shape(lfuse_reshape(sum, 2, LFUSE_DIMS(2, LFUSE_REST)), "i8 [2, (n * 2) + (m * 2)]");
+    ck_shape(lfuse_reshape(sum, 2, LFUSE_DIMS(LFUSE_REST, lfuse_size_add(g, n, m))), "i8 [4, n + m]");
+    ck_shape(lfuse_reshape(empty, 2, LFUSE_DIMS(5, 0)), "i8 [5, 0]");
+    ck_shape(lfuse_reshape(empty, 2, LFUSE_DIMS(5, LFUSE_REST)), "i8 [5, 0]");
+    ck_shape(lfuse_reshape(zero, 2, LFUSE_DIMS(1, 1)), "i8 [1, 1]");
+    ck_shape(lfuse_flatten(a, 0, -1), "i8 [(n * m) * 6]");
+    ck_shape(lfuse_flatten(a, 1, 2), "i8 [n, m * 6]");
+    ck_shape(lfuse_flatten(zero, 0, -1), "i8 [1]");
+    ck_assert_int_eq(lfuse_flatten(a, 1, 1).id, a.id);
+    ck_shape(lfuse_unsqueeze(a, 0), "i8 [1, n, 6, m]");
+    ck_shape(lfuse_unsqueeze(a, -1), "i8 [n, 6, m, 1]");
+    ck_shape(lfuse_squeeze(lfuse_unsqueeze(a, 1), -3), "i8 [n, 6, m]");
+}
+END_TEST
+
+START_TEST(slices)
+{
+    const lfuse_value a = lfuse_input(g, "a", LFUSE_F32, 2, LFUSE_DIMS(lfuse_size_add(g, n, m), 10));
+    const lfuse_size at = lfuse_size_var(g, "at", 0, 9), some = lfuse_size_var(g, "some", 10, 20);
+    lfuse_value parts[4];
+
+    ck_shape(lfuse_slice(a, 1, 2, 8, 1), "f32 [n + m, 8]");
+    ck_shape(lfuse_slice(a, 1, 9, 4, -3), "f32 [n + m, 4]");
+    ck_shape(lfuse_slice(a, 1, -1, 10, -1), "f32 [n + m, 10]");
+    ck_shape(lfuse_slice(a, 1, 10, 0, 1), "f32 [n + m, 0]");
+    ck_shape(lfuse_slice(a, 1, at, 1, 1), "f32 [n + m, 1]");
+    ck_shape(lfuse_slice(a, 0, n, m, 1), "f32 [m, 10]");
+    ck_shape(lfuse_slice(a, -2, 0, n, 1), "f32 [n, 10]");
+    ck_shape(lfuse_slice(lfuse_input(g, "b", LFUSE_F32, 1, LFUSE_DIMS(some)), 0, at, 1, 1), "f32 [1]");
+    ck_shape(lfuse_slice(lfuse_input(g, "c", LFUSE_F32, 1, LFUSE_DIMS(lfuse_size_mul(g, n, 2))), 0, 1, n, 2),
+             "f32 [n]");
+    ck_shape(lfuse_flip(a, LFUSE_ALL_AXES, NULL), "f32 [n + m, 10]");
+    ck_shape(lfuse_flip(a, 0, NULL), "f32 [n + m, 10]");
+    lfuse_split(a, 0, 3, LFUSE_DIMS(m, 0, n), parts);
+    ck_shape(parts[0], "f32 [m, 10]");
+    ck_shape(parts[1], "f32 [0, 10]");
+    ck_shape(parts[2], "f32 [n, 10]");
+    ck_shape(lfuse_concat(3, parts, 0), "f32 [n + m, 10]");
+    lfuse_chunk(a, 1, 2, parts);
+    ck_shape(parts[1], "f32 [n + m, 5]");
+    lfuse_chunk(lfuse_concat(4, (const lfuse_value[]){a, a, a, a}, 0), 0, 4, parts);
+    ck_shape(parts[3], "f32 [n + m, 10]");
+    lfuse_chunk(a, 0, 1, parts);
+    ck_shape(parts[0], "f32 [n + m, 10]");
+}
+END_TEST
+
+START_TEST(joins_and_look_ups)
+{
+    const lfuse_value a = lfuse_input(g, "a", LFUSE_U8, 2, LFUSE_DIMS(n, 5));
+    const lfuse_value b = lfuse_input(g, "b", LFUSE_U8, 2, LFUSE_DIMS(m, 5));
+    const lfuse_value i = lfuse_input(g, "i", LFUSE_I32, 3, LFUSE_DIMS(m, 0, 2));
+    const lfuse_value three[] = {a, b, a}, two[] = {a, lfuse_neg(a)};
+
+    ck_shape(lfuse_concat(3, three, -2), "u8 [n + (n + m), 5]");
+    ck_assert_int_eq(lfuse_concat(1, three, 0).id, a.id);
+    ck_shape(lfuse_stack(2, two, 0), "u8 [2, n, 5]");
+    ck_shape(lfuse_stack(2, two, -1), "u8 [n, 5, 2]");
+    ck_shape(lfuse_pad(a, LFUSE_DIMS(1, 0), LFUSE_DIMS(m, 3), 7), "u8 [m + (n + 1), 8]");
+    ck_assert_int_eq(lfuse_pad(a, NULL, LFUSE_DIMS(0, 0), 7).id, a.id);
+    ck_shape(lfuse_gather(a, i), "u8 [m, 0, 2, 5]");
+    ck_shape(lfuse_gather(lfuse_flatten(a, 0, 1), lfuse_cast(i, LFUSE_I64)), "u8 [m, 0, 2]");
+    ck_shape(lfuse_scatter_add(lfuse_gather(a, i), i, n), "u8 [n, 5]");
+    ck_shape(lfuse_scatter_add(lfuse_cast(i, LFUSE_F16), i, 0), "f16 [0]");
+    ck_shape(lfuse_index(g, 2, LFUSE_DIMS(n, 0)), "i64 [n, 0]");
+    ck_shape(lfuse_extent(g, n), "a number");
+}
+END_TEST
+
 START_TEST(extents_are_shared)
 {
     ck_assert_int_eq(lfuse_size_add(g, n, m), lfuse_size_add(g, m, n));
@@ -101,6 +254,10 @@ START_TEST(extents_are_shared)
     ck_assert_int_eq(lfuse_size_add(g, 0, n), n);
     ck_assert_int_eq(lfuse_size_mul(g, n, 1), n);
     ck_assert_int_eq(lfuse_size_mul(g, 0, m), 0);
+    /* However they are put together. */
+    ck_assert_int_eq(lfuse_size_add(g, lfuse_size_add(g, n, m), 3), lfuse_size_add(g, n, lfuse_size_add(g, m, 3)));
+    ck_assert_int_eq(lfuse_size_add(g, n, n), lfuse_size_mul(g, n, 2));
+    ck_assert_int_eq(lfuse_size_mul(g, lfuse_size_add(g, n, 1), m), lfuse_size_add(g, lfuse_size_mul(g, m, n), m));
 }
 END_TEST
 
@@ -114,6 +271,53 @@ START_TEST(extents_print)
     ck_size(lfuse_size_add(g, lfuse_size_mul(g, n, m), 4), "(n * m) + 4");
     for (i = 0; i < 100; i++) s = lfuse_size_add(g, s, lfuse_size_mul(g, s, s));
     ck_size(lfuse_size_add(g, 1, lfuse_size_mul(g, 2, m)), "(m * 2) + 1");
+}
+END_TEST
+
+/* Inside the library: differences, which may be negative. */
+START_TEST(extents_subtract)
+{
+    const int64_t values[8] = {7, 11};
+    lfuse_size own_n = LFUSE__SIZE_BASE, own_m = LFUSE__SIZE_BASE + 1, s, back, last;
+    int64_t value, low, high;
+
+    ck_assert(lfuse__size_add(g, "test", own_n, -9, &s));
+    ck_size(s, "n + -9");
+    lfuse__size_bounds(g, s, &low, &high);
+    ck_assert(low == -9 && high == 91);
+    ck_assert_int_eq(lfuse__size_evaluate(g, s, values, &value), LFUSE_OK);
+    ck_assert_int_eq(value, -2);
+    ck_assert(lfuse__size_add(g, "test", s, 9, &back));
+    ck_assert(back == own_n);
+    ck_assert(lfuse__size_multiply(g, "test", own_m, -1, &last) && lfuse__size_add(g, "test", last, own_m, &back));
+    ck_assert(back == 0);
+    lfuse__size_bounds(g, last, &low, &high);
+    ck_assert(low == -INT64_MAX && high == -2);
+}
+END_TEST
+
+/* Forms that have no room, or overflow, are unknowns: equal to nothing but themselves, and never wrong. */
+START_TEST(extents_without_a_form)
+{
+    lfuse_size sum = n, product = n, other;
+    char name[8];
+    int i;
+
+    for (i = 0; i < 12; i++) {
+        name[0] = (char)('a' + i);
+        name[1] = 0;
+        other = lfuse_size_var(g, name, 0, 5);
+        sum = lfuse_size_add(g, sum, other);
+        product = lfuse_size_mul(g, product, other);
+    }
+    ck_assert_int_eq(lfuse_size_add(g, sum, 0), sum);
+    ck_assert_int_eq(lfuse_size_add(g, sum, product), lfuse_size_add(g, product, sum));
+    ck_assert_int_eq(lfuse_size_mul(g, sum, 2), lfuse_size_add(g, sum, sum));
+    ck_assert_int_ne(sum, product);
+    other = lfuse_size_mul(g, lfuse_size_mul(g, n, INT64_MAX), 2);
+    ck_assert_int_eq(lfuse_size_mul(g, lfuse_size_mul(g, n, INT64_MAX), 2), other);
+    ck_assert_int_ne(other, lfuse_size_mul(g, n, INT64_MAX));
+    ck_assert_int_ne(other, -1);
 }
 END_TEST
 
@@ -151,6 +355,37 @@ START_TEST(extents_evaluate)
 }
 END_TEST
 
+/* What has no value for no elements is refused when sizes are known. */
+START_TEST(empty_reductions)
+{
+    const lfuse_size k = lfuse_size_var(g, "k", 0, 8);
+    const lfuse_value a = lfuse_input(g, "a", LFUSE_F32, 3, LFUSE_DIMS(n, k, m));
+    int64_t values[8] = {3, 4, 2};
+
+    lfuse_sum(a, 1, (const int[]){1}, 0);
+    lfuse_amax(a, 2, (const int[]){1, 2}, 0);
+    ck_assert_int_eq(lfuse__graph_check_sizes(g, values), LFUSE_OK);
+    values[0] = 0;
+    ck_assert_int_eq(lfuse__graph_check_sizes(g, values), LFUSE_OK);
+    values[2] = 0;
+    ck_assert_int_eq(lfuse__graph_check_sizes(g, values), LFUSE_ERR_SHAPE);
+    ck_assert_str_eq(lfuse_last_error(), "(amax a 1,2): axis 1 has the extent 0: there is nothing to choose from");
+}
+END_TEST
+
+START_TEST(extents_as_numbers)
+{
+    const int64_t values[8] = {7, 11, INT64_MAX};
+    const double scalars[1] = {0};
+    const lfuse_size huge = lfuse_size_var(g, "huge", 0, INT64_MAX);
+    const lfuse_value v = lfuse_extent(g, lfuse_size_add(g, lfuse_size_mul(g, n, m), 1));
+
+    ck_assert_double_eq(lfuse__graph_number(g, v.id, scalars, values), 78);
+    ck_assert_double_eq(lfuse__graph_number(g, lfuse_sub(v, lfuse_constant(g, 8)).id, scalars, values), 70);
+    ck_assert_double_nan(lfuse__graph_number(g, lfuse_extent(g, lfuse_size_mul(g, huge, n)).id, scalars, values));
+}
+END_TEST
+
 static Suite *suite_shape(void)
 {
     Suite *s = suite_create("shape");
@@ -160,6 +395,16 @@ static Suite *suite_shape(void)
     tcase_add_test(t, broadcasting);
     tcase_add_test(t, views_and_sums);
     tcase_add_test(t, products);
+    tcase_add_test(t, stacked_products);
+    tcase_add_test(t, reductions);
+    tcase_add_test(t, normalisations);
+    tcase_add_test(t, reshapes);
+    tcase_add_test(t, slices);
+    tcase_add_test(t, joins_and_look_ups);
+    tcase_add_test(t, empty_reductions);
+    tcase_add_test(t, extents_as_numbers);
+    tcase_add_test(t, extents_subtract);
+    tcase_add_test(t, extents_without_a_form);
     tcase_add_test(t, extents_are_shared);
     tcase_add_test(t, extents_print);
     tcase_add_test(t, extents_evaluate);

@@ -5,7 +5,7 @@
 #endif
 
 
-#include "common/graph/graph.h"
+#include "common/graph/build.h"
 #include "libfuse/ops.h"
 #include "tests/support/main.h"
 
@@ -43,6 +43,25 @@ static lfuse_value number(double d)
     return lfuse_constant(g, d);
 }
 
+/* z [n, 4] for n from 2 on. */
+static lfuse_value rows(void)
+{
+    return lfuse_input(g, "z", LFUSE_F32, 2, LFUSE_DIMS(lfuse_size_var(g, "n", 2, 99), 4));
+}
+
+/* The first two rows and the others, in this order or the other one. */
+static lfuse_value parts_together(bool swapped)
+{
+    const lfuse_value z = rows();
+    lfuse_size others;
+    lfuse_value parts[3];
+
+    ck_assert(lfuse__size_add(g, "test", LFUSE__SIZE_BASE, -2, &others));
+    parts[0] = parts[2] = lfuse_slice(z, 0, 0, 2, 1);
+    parts[1] = lfuse__build_slice(g, "test", z.id, 0, 2, others, 1);
+    return lfuse_concat(2, parts + swapped, 0);
+}
+
 #define SIMPLIFIED(X)                                                                                                  \
     X(fold, lfuse_mul(x, lfuse_add(number(2), number(3))), "(mul x (f32 5))")                                          \
     X(fold_deep, lfuse_mul(x, lfuse_sqrt(lfuse_pow(number(2), number(4)))), "(mul x (f32 4))")                         \
@@ -67,6 +86,63 @@ static lfuse_value number(double d)
     X(broadcasts, lfuse_broadcast_to(lfuse_broadcast_to(x, 3, LFUSE_DIMS(1, 3, 4)), 3, LFUSE_DIMS(7, 3, 4)),           \
       "(broadcast x 7x3x4)")                                                                                           \
     X(casts_that_round_stay, lfuse_cast(lfuse_cast(x, LFUSE_F16), LFUSE_F32), "(f32 (f16 x))")                         \
+    X(reshape_identity, lfuse_reshape(x, 2, LFUSE_DIMS(3, 4)), "x")                                                    \
+    X(reshape_and_back, lfuse_reshape(lfuse_flatten(x, 0, 1), 2, LFUSE_DIMS(3, 4)), "x")                               \
+    X(reshapes, lfuse_reshape(lfuse_flatten(x, 0, 1), 2, LFUSE_DIMS(2, 6)), "(reshape x 2x6)")                         \
+    X(squeeze_unsqueeze, lfuse_squeeze(lfuse_unsqueeze(x, 1), 1), "x")                                                 \
+    X(slice_whole, lfuse_slice(x, 1, 0, 4, 1), "x")                                                                    \
+    X(slice_part, lfuse_slice(x, 1, 1, 2, 2), "(slice x 1 1:2:2)")                                                     \
+    X(slice_one, lfuse_slice(x, 1, 3, 1, -2), "(slice x 1 3:1:1)")                                                     \
+    X(slice_of_slice, lfuse_slice(lfuse_slice(x, 1, 3, 3, -1), 1, 1, 2, 1), "(slice x 1 2:2:-1)")                      \
+    X(slices_of_two_axes, lfuse_slice(lfuse_slice(x, 1, 1, 3, 1), 0, 1, 2, 1),                                         \
+      "(slice (slice x 1 1:3:1) 0 1:2:1)")                                                                             \
+    X(flip_twice, lfuse_flip(lfuse_flip(x, 1, (const int[]){1}), 1, (const int[]){1}), "x")                            \
+    X(flip_variable_twice, lfuse_flip(lfuse_flip(rows(), 1, (const int[]){0}), 1, (const int[]){0}), "z")              \
+    X(flip_variable, lfuse_flip(rows(), 1, (const int[]){0}), "(slice z 0 n + -1:n:-1)")                               \
+    X(split_and_concat, parts_together(false), "z")                                                                    \
+    X(split_and_swap, parts_together(true), "(concat (slice z 0 2:n + -2:1) (slice z 0 0:2:1) 0)")                     \
+    X(concat_of_nothing, lfuse_concat(2, (const lfuse_value[]){lfuse_slice(x, 0, 1, 0, 1), y}, 0), "y")                \
+    X(pad_of_nothing, lfuse_pad(x, LFUSE_DIMS(0, 0), NULL, 1), "x")                                                    \
+    X(pad, lfuse_pad(x, LFUSE_DIMS(0, 1), LFUSE_DIMS(2, 0), 5),                                                        \
+      "(concat (broadcast (f32 5) 5x1) (concat x (broadcast (f32 5) 2x4) 0) 1)")                                       \
+    X(extent_number, lfuse_mul(x, lfuse_extent(g, 12)), "(mul x (f32 12))")                                            \
+    X(extent_variable, lfuse_mul(x, lfuse_extent(g, lfuse_size_var(g, "n", 0, 9))), "(mul x (f32 (extent n)))")        \
+    X(mean, lfuse_mean(x, 1, (const int[]){1}, 0), "(div (sum x 1) (f32 4))")                                          \
+    X(mean_half, lfuse_mean(lfuse_cast(x, LFUSE_F16), 1, (const int[]){1}, 1),                                         \
+      "(f16 (div (sum (f16 x) 1) (f32 4)))")                                                                           \
+    X(sum_half, lfuse_sum(lfuse_cast(x, LFUSE_BF16), 1, (const int[]){0}, 0), "(bf16 (sum (bf16 x) 0))")               \
+    X(sum_widened, lfuse_sum(lfuse_cast(lfuse_cast(x, LFUSE_I8), LFUSE_I64), 1, (const int[]){0}, 0),                  \
+      "(sum (i8 x) 0)")                                                                                                \
+    X(sum_narrowed_stays, lfuse_sum(lfuse_cast(x, LFUSE_I64), 1, (const int[]){0}, 0), "(sum (i64 x) 0)")              \
+    X(var, lfuse_var(x, LFUSE_ALL_AXES, NULL, 1, 0),                                                                   \
+      "(div (sum (mul (sub x (div (sum x 0,1) (f32 12))) (sub x (div (sum x 0,1) (f32 12)))) 0,1) (f32 11))")          \
+    X(any, lfuse_any(x, 1, (const int[]){0}, 0), "(ne (sum (i32 (bool x)) 0) (i64 0))")                                \
+    X(all, lfuse_all(x, 1, (const int[]){0}, 0), "(eq (sum (i32 (eq (bool x) (bool 0))) 0) (i64 0))")                  \
+    X(norm_l1, lfuse_norm_l1(x, 1, (const int[]){0}, 0), "(sum (abs x) 0)")                                            \
+    X(norm_l2, lfuse_norm_l2(x, 1, (const int[]){0}, 0), "(sqrt (sum (mul x x) 0))")                                   \
+    X(norm_inf, lfuse_norm_inf(x, 1, (const int[]){0}, 0), "(amax (abs x) 0)")                                         \
+    X(softmax, lfuse_softmax(x, 1, (const int[]){1}),                                                                  \
+      "(mul (exp (sub x (amax x 1))) (reciprocal (sum (exp (sub x (amax x 1))) 1)))")                                  \
+    X(log_softmax, lfuse_log_softmax(x, 1, (const int[]){1}),                                                          \
+      "(sub (sub x (amax x 1)) (log (sum (exp (sub x (amax x 1))) 1)))")                                               \
+    X(rmsnorm, lfuse_rmsnorm(x, 1, lfuse_input(g, "w", LFUSE_F32, 1, LFUSE_DIMS(4)), 0.5),                             \
+      "(mul (mul x (reciprocal (sqrt (add (div (sum (mul x x) 1) (f32 4)) (f32 0.5))))) w)")                           \
+    X(l2_normalize, lfuse_l2_normalize(x, 1, (const int[]){1}, 0.5),                                                   \
+      "(div x (max (sqrt (sum (mul x x) 1)) (f32 0.5)))")                                                              \
+    X(layernorm, lfuse_layernorm(x, 1, lfuse_none(), lfuse_input(g, "b", LFUSE_F32, 1, LFUSE_DIMS(4)), 0.5),           \
+      "(add (mul (sub x (div (sum x 1) (f32 4))) (reciprocal (sqrt (add (div (sum (mul (sub x (div (sum x 1) (f32 4)))"\
+      " (sub x (div (sum x 1) (f32 4)))) 1) (f32 4)) (f32 0.5))))) b)")                                                \
+    X(groupnorm, lfuse_groupnorm(x, 2, lfuse_input(g, "w", LFUSE_F32, 1, LFUSE_DIMS(4)), lfuse_none(), 0.5),           \
+      "(reshape (mul (mul (sub (reshape x 3x2x2) (div (sum (reshape x 3x2x2) 2) (f32 2))) (reciprocal (sqrt (add (div "\
+      "(sum (mul (sub (reshape x 3x2x2) (div (sum (reshape x 3x2x2) 2) (f32 2))) (sub (reshape x 3x2x2) (div (sum "    \
+      "(reshape x 3x2x2) 2) (f32 2)))) 2) (f32 2)) (f32 0.5))))) (reshape w 2x2)) 3x4)")                               \
+    X(logsumexp, lfuse_logsumexp(x, 1, (const int[]){1}, 1),                                                           \
+      "(add (log (sum (exp (sub x (where (lt (abs (amax x 1)) (f32 inf)) (amax x 1) (f32 0)))) 1)) "                   \
+      "(where (lt (abs (amax x 1)) (f32 inf)) (amax x 1) (f32 0)))")                                                   \
+    X(stacked_product, lfuse_matmul(lfuse_reshape(x, 3, LFUSE_DIMS(3, 2, 2)), lfuse_reshape(y, 2, LFUSE_DIMS(2, 6))),  \
+      "(reshape (matmul (reshape x 6x2) (reshape y 2x6)) 3x2x6)")                                                      \
+    X(look_up, lfuse_gather(x, lfuse_index(g, 1, LFUSE_DIMS(2))), "(gather x (index 2))")                              \
+    X(scatter, lfuse_scatter_add(x, lfuse_index(g, 1, LFUSE_DIMS(3)), 7), "(scatter_add x (index 3) 7)")               \
     X(chain, lfuse_relu(lfuse_add(lfuse_matmul(x, lfuse_transpose(y)), lfuse_sum(x, 1, (const int[]){1}, 1))),         \
       "(relu (add (matmul x (permute y 1,0)) (sum x 1)))")
 
