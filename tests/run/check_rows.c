@@ -1,0 +1,311 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Reductions through plans on the stub, in both forms of kernels: sizes that vary, strides, forms, recordings. */
+#ifdef HAVE_CONFIG_H
+#include "config.h"
+#endif
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "tests/run/rig.h"
+
+enum { ITEMS, LANES, FORMS };
+
+static void in_form(int form)
+{
+    lfuse__stub.vector_lanes = form == LANES;
+    reopen_stub();
+}
+
+/* Sum, largest and where it is, and the softmax of rows; `at` gives the elements of a row. */
+typedef float element(const void *data, int64_t row, int64_t i);
+
+static void check_softmax(const float *y, element *at, const void *data, int64_t rows, int64_t length)
+{
+    int64_t r, i;
+
+    for (r = 0; r < rows; r++) {
+        double most = -INFINITY, sum = 0;
+        for (i = 0; i < length; i++) most = fmax(most, at(data, r, i));
+        for (i = 0; i < length; i++) sum += exp(at(data, r, i) - most);
+        for (i = 0; i < length; i++) NEAR(y[r * length + i], exp(at(data, r, i) - most) / sum);
+    }
+}
+
+static float wave(int64_t k)
+{
+    return (float)(k * 7919 % 1009) / 256 - 2;
+}
+
+static lfuse_tensor *waves(int rank, const int64_t *shape)
+{
+    lfuse_tensor *t = tensor(rank, shape);
+    const int64_t n = lfuse_tensor_elements(t);
+    float *host = malloc((size_t)(n + 1) * sizeof *host);
+    int64_t i;
+
+    ck_assert_ptr_nonnull(host);
+    for (i = 0; i < n; i++) host[i] = wave(i);
+    OK(lfuse_tensor_write(t, NULL, host));
+    free(host);
+    return t;
+}
+
+static float by_rows(const void *data, int64_t row, int64_t i)
+{
+    return wave(row * *(const int64_t *)data + i);
+}
+
+/* One plan for all sizes: no compile after it is made, one launch each. */
+START_TEST(sizes_vary_without_compiling)
+{
+    static const int64_t shapes[][2] = { { 3, 5 },    { 1, 1 },   { 200, 1 }, { 7, 127 }, { 5, 128 }, { 4, 129 },
+                                         { 2, 1024 }, { 3, 1025 }, { 1, 5000 }, { 2, 20000 }, { 0, 9 }, { 40, 33 } };
+    const lfuse_size n = lfuse_size_var((in_form(_i), g), "n", 0, 4096), m = lfuse_size_var(g, "m", 1, 65536);
+    const lfuse_value x = lfuse_input(g, "x", LFUSE_F32, 2, LFUSE_DIMS(n, m));
+    uint64_t compiled, launched;
+    lfuse_plan *plan;
+    size_t k;
+
+    lfuse_output(g, "y", lfuse_softmax(x, 1, (const int[]){ 1 }));
+    plan = plan_with(0);
+    compiled = compiles();
+    for (k = 0; k < sizeof shapes / sizeof *shapes; k++) {
+        lfuse_tensor *tx = waves(2, shapes[k]), *ty = tensor(2, shapes[k]);
+        const lfuse_binding b[] = { lfuse_bind_tensor("x", tx), lfuse_bind_tensor("y", ty) };
+        launched = launches();
+        OK(lfuse_plan_run(plan, stream, b, 2));
+        ck_assert_uint_eq(launches() - launched, shapes[k][0] ? 1 : 0);
+        check_softmax(values(ty), by_rows, &shapes[k][1], shapes[k][0], shapes[k][1]);
+        lfuse_tensor_destroy(tx), lfuse_tensor_destroy(ty);
+    }
+    ck_assert_uint_eq(compiles(), compiled);
+    lfuse_plan_destroy(plan);
+}
+END_TEST
+
+/* Axes in the middle and at the front, all axes, several that are no single walk; kept and gone. */
+START_TEST(any_axes)
+{
+    static const struct {
+        int count, axes[3];
+    } cases[] = { { 1, { 0 } }, { 1, { 1 } }, { 1, { 2 } }, { 2, { 0, 2 } }, { 2, { 0, 1 } }, { 3, { 0, 1, 2 } } };
+    enum { A = 5, B = 37, C = 23 };
+    const int64_t extents[] = { A, B, C };
+    lfuse_tensor *tx, *ty, *tz;
+    size_t k;
+
+    in_form(_i);
+    tx = waves(3, extents);
+    for (k = 0; k < sizeof cases / sizeof *cases; k++) {
+        int64_t shape[3] = { A, B, C }, i[3], rows = 1;
+        double sums[A * B * C] = { 0 };
+        float most[A * B * C];
+        lfuse_plan *plan;
+        const float *got;
+        int j;
+
+        for (j = 0; j < cases[k].count; j++) shape[cases[k].axes[j]] = 1;
+        rows = shape[0] * shape[1] * shape[2];
+        for (j = 0; j < rows; j++) most[j] = -INFINITY;
+        for (i[0] = 0; i[0] < A; i[0]++)
+            for (i[1] = 0; i[1] < B; i[1]++)
+                for (i[2] = 0; i[2] < C; i[2]++) {
+                    const float v = wave((i[0] * B + i[1]) * C + i[2]);
+                    const int64_t r = ((shape[0] > 1 ? i[0] : 0) * shape[1] + (shape[1] > 1 ? i[1] : 0)) * shape[2] +
+                                      (shape[2] > 1 ? i[2] : 0);
+                    sums[r] += v;
+                    most[r] = fmaxf(most[r], v);
+                }
+        lfuse_graph_destroy(g);
+        g = lfuse_graph_create();
+        {
+            const lfuse_value x = lfuse_input(g, "x", LFUSE_F32, 3, LFUSE_DIMS(A, B, C));
+            lfuse_output(g, "y", lfuse_sum(x, cases[k].count, cases[k].axes, 1));
+            lfuse_output(g, "z", lfuse_amax(x, cases[k].count, cases[k].axes, 1));
+        }
+        ty = tensor(3, shape), tz = tensor(3, shape);
+        plan = plan_with(0);
+        {
+            const lfuse_binding b[] = { lfuse_bind_tensor("x", tx), lfuse_bind_tensor("y", ty),
+                                        lfuse_bind_tensor("z", tz) };
+            OK(lfuse_plan_run(plan, stream, b, 3));
+        }
+        got = values(ty);
+        for (j = 0; j < rows; j++)
+            ck_assert_msg(fabs(got[j] - sums[j]) < 1e-3, "case %d row %d: %g, not %g", (int)k, j, got[j], sums[j]);
+        got = values(tz);
+        for (j = 0; j < rows; j++) ck_assert_float_eq(got[j], most[j]);
+        lfuse_plan_destroy(plan);
+        lfuse_tensor_destroy(ty), lfuse_tensor_destroy(tz);
+    }
+    lfuse_tensor_destroy(tx);
+}
+END_TEST
+
+/* A view of x that is turned, padded or backward: compiled when it comes, right all the same. */
+static float turned(const void *data, int64_t row, int64_t i)
+{
+    return wave(i * *(const int64_t *)data + row);
+}
+
+static float backward(const void *data, int64_t row, int64_t i)
+{
+    const int64_t length = *(const int64_t *)data;
+
+    return wave((row + 2) * length - 1 - i);
+}
+
+START_TEST(rows_of_any_strides)
+{
+    enum { R = 13, L = 150 };
+    const int64_t all[] = { R + 4, L }, shape[] = { R, L }, wide = R + 4, length = L;
+    const lfuse_value x = lfuse_input((in_form(_i), g), "x", LFUSE_F32, 2, LFUSE_DIMS(R, L));
+    lfuse_tensor *whole = waves(2, all), *ty = tensor(2, shape), *view;
+    lfuse_plan *plan;
+
+    lfuse_output(g, "y", lfuse_softmax(x, 1, (const int[]){ 1 }));
+    plan = plan_with(0);
+    OK(lfuse_tensor_view(whole, 2, shape, SHAPE(1, R + 4), 0, &view));
+    OK(lfuse_plan_run(plan, stream, ((lfuse_binding[]){ lfuse_bind_tensor("x", view), lfuse_bind_tensor("y", ty) }), 2));
+    check_softmax(values(ty), turned, &wide, R, L);
+    lfuse_tensor_destroy(view);
+    OK(lfuse_tensor_view(whole, 2, shape, SHAPE(L, -1), 2 * L - 1, &view));
+    OK(lfuse_plan_run(plan, stream, ((lfuse_binding[]){ lfuse_bind_tensor("x", view), lfuse_bind_tensor("y", ty) }), 2));
+    check_softmax(values(ty), backward, &length, R, L);
+    lfuse_tensor_destroy(view);
+    lfuse_plan_destroy(plan);
+    lfuse_tensor_destroy(whole), lfuse_tensor_destroy(ty);
+}
+END_TEST
+
+/* All elements of a large tensor, whose sum in i64 is exact; the same in an instance of another size. */
+START_TEST(a_sum_of_ten_million)
+{
+    enum { N = 10000019 };
+    const lfuse_size n = lfuse_size_var((in_form(_i), g), "n", 0, 1 << 24);
+    lfuse_tensor *ti, *tf, *ty, *tz;
+    int32_t *whole = malloc(N * sizeof *whole);
+    float *parts = malloc(N * sizeof *parts), got;
+    int64_t i, wanted = 0, is;
+    lfuse_plan *plan;
+
+    ck_assert(whole && parts);
+    for (i = 0; i < N; i++) {
+        whole[i] = (int32_t)(i * 2654435761u);
+        parts[i] = (float)(i % 3) - 1;
+        wanted += whole[i];
+    }
+    lfuse_output(g, "y", lfuse_sum(lfuse_input(g, "i", LFUSE_I32, 1, LFUSE_DIMS(n)), LFUSE_ALL_AXES, NULL, 0));
+    lfuse_output(g, "z", lfuse_sum(lfuse_input(g, "f", LFUSE_F32, 1, LFUSE_DIMS(n)), LFUSE_ALL_AXES, NULL, 0));
+    plan = plan_with(0);
+    OK(lfuse_tensor_create(dev, LFUSE_I32, 1, SHAPE(N), &ti));
+    OK(lfuse_tensor_create(dev, LFUSE_F32, 1, SHAPE(N), &tf));
+    OK(lfuse_tensor_create(dev, LFUSE_I64, 0, NULL, &ty));
+    OK(lfuse_tensor_create(dev, LFUSE_F32, 0, NULL, &tz));
+    OK(lfuse_tensor_write(ti, NULL, whole));
+    OK(lfuse_tensor_write(tf, NULL, parts));
+    {
+        const lfuse_binding b[] = { lfuse_bind_tensor("i", ti), lfuse_bind_tensor("f", tf), lfuse_bind_tensor("y", ty),
+                                    lfuse_bind_tensor("z", tz) };
+        OK(lfuse_plan_run(plan, stream, b, 4));
+    }
+    OK(lfuse_stream_synchronize(stream));
+    OK(lfuse_tensor_read(ty, NULL, &is));
+    OK(lfuse_tensor_read(tz, NULL, &got));
+    ck_assert_int_eq(is, wanted);
+    ck_assert_float_eq(got, N % 3 == 1 ? -1 : N % 3 == 2 ? -1 : 0);
+    lfuse_plan_destroy(plan);
+    lfuse_tensor_destroy(ti), lfuse_tensor_destroy(tf), lfuse_tensor_destroy(ty), lfuse_tensor_destroy(tz);
+    free(parts);
+    free(whole);
+}
+END_TEST
+
+/* Rows of no elements: sums are 0, products 1; what has no value is refused before anything is launched. */
+START_TEST(empty_rows)
+{
+    const lfuse_size n = lfuse_size_var((in_form(_i), g), "n", 0, 4096);
+    const lfuse_value x = lfuse_input(g, "x", LFUSE_F32, 2, LFUSE_DIMS(3, n));
+    lfuse_tensor *tx = tensor(2, SHAPE(3, 0)), *ty = ramp(1, SHAPE(3), 5, 1), *tz = ramp(1, SHAPE(3), 5, 1);
+    lfuse_binding b[] = { lfuse_bind_tensor("x", tx), lfuse_bind_tensor("y", ty), lfuse_bind_tensor("z", tz) };
+    uint64_t before;
+    lfuse_plan *plan;
+    int i;
+
+    lfuse_output(g, "y", lfuse_sum(x, 1, (const int[]){ 1 }, 0));
+    lfuse_output(g, "z", lfuse_prod(x, 1, (const int[]){ 1 }, 0));
+    plan = plan_with(0);
+    OK(lfuse_plan_run(plan, stream, b, 3));
+    for (i = 0; i < 3; i++) ck_assert_float_eq(values(ty)[i], 0);
+    for (i = 0; i < 3; i++) ck_assert_float_eq(values(tz)[i], 1);
+    lfuse_plan_destroy(plan);
+    lfuse_output(g, "most", lfuse_amax(x, 1, (const int[]){ 1 }, 0));
+    plan = plan_with(0);
+    before = launches();
+    FAILS(LFUSE_ERR_SHAPE, lfuse_plan_run(plan, stream, b, 3));
+    ck_assert_uint_eq(launches(), before);
+    lfuse_plan_destroy(plan);
+    lfuse_tensor_destroy(tx), lfuse_tensor_destroy(ty), lfuse_tensor_destroy(tz);
+}
+END_TEST
+
+/* A recording of views and rows, replayed over other tensors. */
+START_TEST(recordings_of_rows)
+{
+    enum { R = 6, L = 40 };
+    const int64_t shape[] = { R, 2 * L }, half[] = { R, L };
+    const lfuse_value x = lfuse_input((in_form(_i), g), "x", LFUSE_F32, 2, LFUSE_DIMS(R, 2 * L));
+    lfuse_tensor *tx[2], *ty[2];
+    lfuse_recording *recording;
+    lfuse_plan *plan;
+    int64_t r, i;
+    int k;
+
+    lfuse_output(g, "y", lfuse_softmax(lfuse_slice(x, 1, L, L, 1), 1, (const int[]){ 1 }));
+    plan = plan_with(0);
+    for (k = 0; k < 2; k++) {
+        tx[k] = k ? ramp(2, shape, 3, -0.125f) : waves(2, shape);
+        ty[k] = tensor(2, half);
+    }
+    OK(lfuse_record_begin(stream));
+    OK(lfuse_plan_run(plan, stream, ((lfuse_binding[]){ lfuse_bind_tensor("x", tx[0]), lfuse_bind_tensor("y", ty[0]) }),
+                      2));
+    OK(lfuse_record_end(stream, &recording));
+    for (k = 0; k < 4; k++) {
+        const lfuse_binding b[] = { lfuse_bind_tensor("x", tx[k % 2]), lfuse_bind_tensor("y", ty[k % 2]) };
+        OK(lfuse_recording_replay(recording, stream, b, 2));
+        for (r = 0; r < R; r++) {
+            const float *y = values(ty[k % 2]) + r * L;
+            double most = -INFINITY, sum = 0;
+#define X(i) (k % 2 ? 3 - 0.125 * (double)(r * 2 * L + L + (i)) : (double)wave(r * 2 * L + L + (i)))
+            for (i = 0; i < L; i++) most = fmax(most, X(i));
+            for (i = 0; i < L; i++) sum += exp(X(i) - most);
+            for (i = 0; i < L; i++) NEAR(y[i], exp(X(i) - most) / sum);
+#undef X
+        }
+    }
+    lfuse_recording_destroy(recording);
+    lfuse_plan_destroy(plan);
+    for (k = 0; k < 2; k++) lfuse_tensor_destroy(tx[k]), lfuse_tensor_destroy(ty[k]);
+}
+END_TEST
+
+static Suite *suite_rows(void)
+{
+    Suite *s = suite_create("run");
+    TCase *c = tcase_create("rows");
+
+    tcase_add_checked_fixture(c, open_stub, close_stub);
+    tcase_set_timeout(c, 0);
+    tcase_add_loop_test(c, sizes_vary_without_compiling, 0, FORMS);
+    tcase_add_loop_test(c, any_axes, 0, FORMS);
+    tcase_add_loop_test(c, rows_of_any_strides, 0, FORMS);
+    tcase_add_loop_test(c, a_sum_of_ten_million, 0, FORMS);
+    tcase_add_loop_test(c, empty_rows, 0, FORMS);
+    tcase_add_loop_test(c, recordings_of_rows, 0, FORMS);
+    suite_add_tcase(s, c);
+    return s;
+}
+
+TEST_MAIN(CK_NOFORK, suite_rows)

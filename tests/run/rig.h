@@ -1,0 +1,42 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* A stub device, a stream and an empty graph for each test of tests/run/, and tensors of simple contents. */
+#ifndef TESTS_RUN_RIG_H
+#define TESTS_RUN_RIG_H
+
+#include <math.h>
+
+#include <libfuse.h>
+
+#include "common/device/device.h"
+#include "tests/stub/stub.h"
+#include "tests/support/main.h"
+
+#define OK(call) ck_assert_msg((call) == LFUSE_OK, "%s: %s", #call, lfuse_last_error())
+#define FAILS(status, call) rig_check_failure((call), status, #call)
+#define SHAPE(...) ((const int64_t[]){__VA_ARGS__})
+#define NEAR(a, b) ck_assert_msg(fabs((double)(a) - (double)(b)) <= 1e-5 * (1 + fabs((double)(b))), "%g is not %g",    \
+                                 (double)(a), (double)(b))
+
+extern lfuse_device *dev;
+extern lfuse_stream *stream;
+extern lfuse_graph *g;
+
+/* Fixtures; closing checks that nothing is left and that nobody wrote where he must not. */
+void open_stub(void);
+void close_stub(void);
+/* For tests that changed the settings of the stub: the same without resetting them. */
+void reopen_stub(void);
+
+/* The call gave this status, and a message. */
+void rig_check_failure(lfuse_status is, lfuse_status wanted, const char *call);
+uint64_t launches(void);
+uint64_t compiles(void);
+
+lfuse_tensor *tensor(int rank, const int64_t *shape);
+/* start, start + step ...; at most 2^16 elements, as of what follows. */
+lfuse_tensor *ramp(int rank, const int64_t *shape, float start, float step);
+/* Contents after what the stream has to do; static. */
+const float *values(const lfuse_tensor *t);
+lfuse_plan *plan_with(unsigned disable);
+
+#endif
