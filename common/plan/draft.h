@@ -153,6 +153,13 @@ bool lfuse__factors_equal(const lfuse__factors *a, const lfuse__factors *b);
 bool lfuse__factors_divide(const lfuse__factors *a, const lfuse__factors *b);
 
 /* ---- walk.c ---- */
+/* Axes of an old shape, and of a new one, that hold the same elements. */
+typedef struct lfuse__group {
+    int from, from_end, to, to_end;
+} lfuse__group;
+/* The next group behind `at` (first: zeros); axes of one element may be in none. False when the shapes do not fit. */
+bool lfuse__group_next(const lfuse_graph *g, int from_rank, const lfuse_size *from, int to_rank, const lfuse_size *to,
+                       lfuse__group *at);
 /* A node walking itself. */
 void lfuse__view_identity(const lfuse__draft *d, int32_t node, lfuse__view *v);
 bool lfuse__view_equal(const lfuse__view *a, const lfuse__view *b);

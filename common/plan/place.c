@@ -5,8 +5,36 @@
 
 /* Operands as text: where they lie, and how they are walked where that is more than by axes. */
 #include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
 
 #include "common/plan/draft.h"
+
+lfuse_graph *lfuse__plan_dress(const lfuse__plan_body *plan, const lfuse_graph *names)
+{
+    lfuse_graph *g = malloc(sizeof *g);
+    int32_t i;
+
+    if (!g) return NULL;
+    *g = *plan->graph;
+    g->names = names->names;
+    g->sizes = malloc(((size_t)g->nsizes + 1) * sizeof *g->sizes);
+    if (!g->sizes) {
+        free(g);
+        return NULL;
+    }
+    for (i = 0; i < g->nsizes; i++) {
+        g->sizes[i] = plan->graph->sizes[i];
+        if (i < names->nsizes) memcpy(g->sizes[i].name, names->sizes[i].name, sizeof g->sizes[i].name);
+    }
+    return g;
+}
+
+void lfuse__plan_undress(lfuse_graph *dressed)
+{
+    if (dressed) free(dressed->sizes);
+    free(dressed);
+}
 
 static void print_size(const lfuse_graph *names, lfuse_size s, lfuse__strbuf *out)
 {

@@ -286,7 +286,7 @@ lfuse_status lfuse__plan_make(const lfuse_graph *canonical, const lfuse__facts *
     d.disable = options ? options->disable : 0;
     d.out = calloc(1, sizeof *d.out);
     if (!d.out) return lfuse__error(LFUSE_ERR_MEMORY, "out of host memory (%zu bytes)", sizeof *d.out);
-    status = lfuse__graph_canonical(canonical, &d.out->graph);
+    status = lfuse__graph_lower(canonical, d.disable, &d.out->graph);
     if (status) goto err_free_plan;
     d.g = d.out->graph;
     status = allocate(&d) ? run_passes(&d) : lfuse__error(LFUSE_ERR_MEMORY, "out of host memory while a plan was made "

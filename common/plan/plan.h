@@ -144,6 +144,12 @@ lfuse_status lfuse__plan_make(const lfuse_graph *canonical, const lfuse__facts *
                               const lfuse_plan_options *options, lfuse__plan_body **body);
 void lfuse__plan_free(lfuse__plan_body *body);
 
+/*
+ * lower.c: a canonical graph with concatenations sunk towards results and products with few columns made into sums, as
+ * `disable` (LFUSE_NO_VIEW_FUSION, LFUSE_NO_SMALL_PRODUCTS) allows; canonical too. Sizes and names keep their indices.
+ */
+lfuse_status lfuse__graph_lower(const lfuse_graph *canonical, unsigned disable, lfuse_graph **lowered);
+
 /* The memory behind an operand of span TENSOR: rank and shape of what is bound, or of the buffer. */
 void lfuse__plan_memory(const lfuse__plan_body *plan, const lfuse__operand *o, int *rank, const lfuse_size **shape);
 
@@ -168,7 +174,12 @@ lfuse__stepping lfuse__plan_stepping(const lfuse__plan_body *plan, const lfuse__
 uint64_t lfuse__plan_layout(int nbuffers, const uint64_t *bytes, const int *first, const int *last,
                             uint64_t alignment, uint64_t *offsets);
 
-/* place.c: one operand. */
+/*
+ * place.c: the plan's graph with the names of `names`, whose own nodes and sizes are those before lowering. Shares all
+ * but sizes; NULL when memory is out. And one operand.
+ */
+lfuse_graph *lfuse__plan_dress(const lfuse__plan_body *plan, const lfuse_graph *names);
+void lfuse__plan_undress(lfuse_graph *dressed);
 void lfuse__operand_print(const lfuse__plan_body *plan, const lfuse__operand *o, const lfuse_graph *names,
                           lfuse__strbuf *out);
 /* print.c; `names` is the graph whose names are printed: equal to the plan's but for them. */

@@ -159,7 +159,7 @@ static void print_gemm(const lfuse__plan_body *plan, const lfuse__step *s, const
     lfuse__strbuf_add(out, e->after);
 }
 
-void lfuse__step_print(const lfuse__plan_body *plan, const lfuse__step *step, const lfuse_graph *names,
+static void print_step(const lfuse__plan_body *plan, const lfuse__step *step, const lfuse_graph *names,
                        lfuse__strbuf *out)
 {
     static const char *const words[] = {
@@ -180,13 +180,26 @@ void lfuse__step_print(const lfuse__plan_body *plan, const lfuse__step *step, co
     lfuse__strbuf_add(out, step->prepare ? "))" : ")");
 }
 
+void lfuse__step_print(const lfuse__plan_body *plan, const lfuse__step *step, const lfuse_graph *names,
+                       lfuse__strbuf *out)
+{
+    lfuse_graph *dressed = lfuse__plan_dress(plan, names);
+
+    if (dressed) print_step(plan, step, dressed, out);
+    else out->failed = true;
+    lfuse__plan_undress(dressed);
+}
+
 void lfuse__plan_print(const lfuse__plan_body *plan, const lfuse_graph *names, lfuse__strbuf *out)
 {
+    lfuse_graph *dressed = lfuse__plan_dress(plan, names);
     int i, k;
 
-    for (i = 0; i < plan->nstages; i++)
+    if (!dressed) out->failed = true;
+    for (i = 0; dressed && i < plan->nstages; i++)
         for (k = 0; k < plan->stages[i].alternatives[0].nsteps; k++) {
             if (i || k) lfuse__strbuf_add(out, " ");
-            lfuse__step_print(plan, &plan->stages[i].alternatives[0].steps[k], names, out);
+            print_step(plan, &plan->stages[i].alternatives[0].steps[k], dressed, out);
         }
+    lfuse__plan_undress(dressed);
 }

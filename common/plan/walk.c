@@ -29,17 +29,22 @@ void lfuse__view_identity(const lfuse__draft *d, int32_t node, lfuse__view *v)
     }
 }
 
-/* Whether the walk goes through all the memory in order when the walker has this shape. */
+/* Whether the walk goes through all the memory in order when the walker has this shape; axes of 1 do not count. */
 static bool linear(const lfuse__view *v, int rank, const lfuse_size *shape)
 {
-    int i;
+    int i, m = 0;
 
-    if (v->rank != rank || v->gathered >= 0) return false;
+    if (v->gathered >= 0) return false;
+    for (i = 0; i < v->rank; i++)
+        if (v->offset[i] != 0) return false;
     for (i = 0; i < rank; i++) {
-        if (v->shape[i] != shape[i] || v->offset[i] != 0) return false;
-        if (shape[i] != 1 && (v->axis[i] != i || v->step[i] != 1)) return false;
+        if (shape[i] == 1) continue;
+        while (m < v->rank && v->shape[m] == 1) m++;
+        if (m == v->rank || v->shape[m] != shape[i] || v->axis[i] != m || v->step[i] != 1) return false;
+        m++;
     }
-    return true;
+    while (m < v->rank && v->shape[m] == 1) m++;
+    return m == v->rank;
 }
 
 bool lfuse__view_equal(const lfuse__view *a, const lfuse__view *b)
@@ -87,14 +92,8 @@ static void chain(const lfuse__draft *d, const lfuse__view *outer, const lfuse__
 
 /* ---- reshapes ---- */
 
-/* Axes of the old shape, and of the new one, that hold the same elements. */
-typedef struct group {
-    int from, from_end, to, to_end;
-} group;
-
-/* The next group; those that hold one element only are none. False when the shapes do not fit each other. */
-static bool next_group(const lfuse_graph *g, int from_rank, const lfuse_size *from, int to_rank, const lfuse_size *to,
-                       group *at)
+bool lfuse__group_next(const lfuse_graph *g, int from_rank, const lfuse_size *from, int to_rank, const lfuse_size *to,
+                       lfuse__group *at)
 {
     lfuse__factors a, b;
 
@@ -156,7 +155,7 @@ static bool leads_on(const lfuse__draft *d, const lfuse__view *v, int a, int b, 
 }
 
 /* The walker's axes of a group as one: they get a common axis of the memory. */
-static bool merge(const lfuse__draft *d, lfuse__view *v, const lfuse_size *shape, const group *at)
+static bool merge(const lfuse__draft *d, lfuse__view *v, const lfuse_size *shape, const lfuse__group *at)
 {
     lfuse__factors extent;
     int i, inner = -1, repeats = 0;
@@ -178,7 +177,7 @@ static bool merge(const lfuse__draft *d, lfuse__view *v, const lfuse_size *shape
 
 /* Splits the walker's last axis of a group into the new ones. */
 static void split(const lfuse__draft *d, const lfuse__view *v, const lfuse_size *from, const lfuse_size *to,
-                  const group *at, lfuse__view *out)
+                  const lfuse__group *at, lfuse__view *out)
 {
     lfuse_size step;
     int i, inner = at->from_end - 1;
@@ -194,15 +193,40 @@ static void split(const lfuse__draft *d, const lfuse__view *v, const lfuse_size 
     }
 }
 
+/*
+ * All the memory in order, seen in a shape that differs in axes of one element alone: the memory keeps its shape. So what
+ * is merely given such axes, or loses them, still reads and stores at its own indices.
+ */
+static bool unsqueeze(const lfuse__view *v, int to_rank, const lfuse_size *to, lfuse__view *out)
+{
+    lfuse__view seen = *v;
+    int i, m = 0;
+
+    memset(seen.axis, -1, sizeof seen.axis);
+    memset(seen.step, 0, sizeof seen.step);
+    for (i = 0; i < to_rank; i++) {
+        if (to[i] == 1) continue;
+        while (m < v->rank && v->shape[m] == 1) m++;
+        if (m == v->rank || v->shape[m] != to[i]) return false;
+        seen.step[i] = 1;
+        seen.axis[i] = (int8_t)m++;
+    }
+    while (m < v->rank && v->shape[m] == 1) m++;
+    if (m < v->rank) return false;
+    *out = seen;
+    return true;
+}
+
 /* The walk `v` of a walker of shape `from` as one of a walker of shape `to`. */
 static bool reshape(const lfuse__draft *d, const lfuse__view *v, int from_rank, const lfuse_size *from, int to_rank,
                     const lfuse_size *to, lfuse__view *out)
 {
     lfuse__view seen = *v;
-    group at = { 0, 0, 0, 0 };
+    lfuse__group at = { 0, 0, 0, 0 };
     int i;
 
     if (linear(v, from_rank, from)) {
+        if (unsqueeze(v, to_rank, to, out)) return true;
         memset(&seen, 0, sizeof seen);
         memset(seen.axis, -1, sizeof seen.axis);
         seen.base = v->base;
@@ -217,14 +241,14 @@ static bool reshape(const lfuse__draft *d, const lfuse__view *v, int from_rank, 
         return true;
     }
     do {
-        if (!next_group(sizes(d), from_rank, from, to_rank, to, &at) || !merge(d, &seen, from, &at)) return false;
+        if (!lfuse__group_next(sizes(d), from_rank, from, to_rank, to, &at) || !merge(d, &seen, from, &at)) return false;
     } while (at.from_end < from_rank || at.to_end < to_rank);
     *out = seen;
     memset(out->axis, -1, sizeof out->axis);
     memset(out->step, 0, sizeof out->step);
     memset(&at, 0, sizeof at);
     do {
-        next_group(sizes(d), from_rank, from, to_rank, to, &at);
+        lfuse__group_next(sizes(d), from_rank, from, to_rank, to, &at);
         split(d, &seen, from, to, &at, out);
     } while (at.from_end < from_rank || at.to_end < to_rank);
     return true;

@@ -236,12 +236,12 @@ END_TEST
 
 START_TEST(a_product_stands_between)
 {
-    const lfuse_value x = rig_input("x", 2, LFUSE_DIMS(4, 4)), w = rig_input("w", 2, LFUSE_DIMS(4, 4));
+    const lfuse_value x = rig_input("x", 2, LFUSE_DIMS(16, 16)), w = rig_input("w", 2, LFUSE_DIMS(16, 16));
     const lfuse_value y = lfuse_matmul(softmax(x), w);
 
     lfuse_output(g, "y", lfuse_mul(softmax(y), x));
-    rig_expect("(rows 4 x 4 1 (t0 (div %1=(exp (sub x (max x))) (sum %1)))) (gemm 4 x 4 x 4 acc) "
-               "(rows 4 x 4 1 (y (mul (div %1=(exp (sub t1 (max t1))) (sum %1)) x)))");
+    rig_expect("(rows 16 x 16 1 (t0 (div %1=(exp (sub x (max x))) (sum %1)))) (gemm 16 x 16 x 16 acc) "
+               "(rows 16 x 16 1 (y (mul (div %1=(exp (sub t1 (max t1))) (sum %1)) x)))");
 }
 END_TEST
 
@@ -315,7 +315,7 @@ static void check_order(void)
 
 START_TEST(no_cycle_through_another_kernel)
 {
-    const lfuse_value x = rig_input("x", 2, LFUSE_DIMS(4, 4)), s = sum(x);
+    const lfuse_value x = rig_input("x", 2, LFUSE_DIMS(16, 16)), s = sum(x);
 
     /* the second sum waits for the product of the first: what lies on both sides is no one kernel */
     lfuse_output(g, "y", lfuse_div(lfuse_mul(x, s), sum(lfuse_matmul(lfuse_mul(x, s), x))));

@@ -124,19 +124,6 @@ START_TEST(views_left_alone)
 }
 END_TEST
 
-START_TEST(sums_over_any_axes)
-{
-    const lfuse_value x = tensor("x", 3, LFUSE_DIMS(4, 6, 8));
-
-    lfuse_output(g, "y", reduce(x, 2, (const int[]){ 0, 2 }, 1));
-    make(0);
-    ck_assert_int_eq(plan->stages[0].alternatives[0].steps[0].naxes, 2);
-    ck_assert(plan->stages[0].alternatives[0].steps[0].extents[0] == 6);
-    ck_assert_mem_eq(plan->stages[0].alternatives[0].steps[0].operands[0].axis, ((const int8_t[]){ 1, 0, 2 }), 3);
-    ck_assert_mem_eq(plan->stages[0].alternatives[0].steps[0].operands[1].axis, ((const int8_t[]){ 1, -1, -1 }), 3);
-}
-END_TEST
-
 /* ---- concat.c ---- */
 
 START_TEST(pieces_are_stored_where_they_belong)
@@ -156,6 +143,20 @@ START_TEST(pieces_that_nobody_computes_are_copied)
 
     lfuse_output(g, "z", concat(concat(y, x, 0), slice(lfuse_exp(x), 0, 5, 6, -1), 0));
     expect("(pointwise 6 (z[2+i0] x)) (pointwise 2 (z y)) (pointwise 6 (z[8+i0] (exp x[5-i0])))");
+}
+END_TEST
+
+START_TEST(a_stack_is_a_concatenation)
+{
+    const lfuse_value x = tensor("x", 2, LFUSE_DIMS(4, 6));
+    lfuse_value parts[3];
+    int i;
+
+    for (i = 0; i < 3; i++)
+        parts[i] = reshape(lfuse_exp(slice(x, 1, 2 * i, 2, 1)), 3, LFUSE_DIMS(1, 4, 2));
+    lfuse_output(g, "z", concat(concat(parts[0], parts[1], 0), parts[2], 0));
+    expect("(pointwise 4 x 2 (z (exp x))) (pointwise 4 x 2 (z[1,i0,i1] (exp x[i0,2+i1]))) "
+           "(pointwise 4 x 2 (z[2,i0,i1] (exp x[i0,4+i1])))");
 }
 END_TEST
 
@@ -312,11 +313,11 @@ static Suite *suite_views(void)
         slices_move_offset_and_step, slices_of_variable_extents, reshapes_split,
         reshapes_merge_what_one_step_leads_through, reshapes_there_and_back, reshapes_of_variable_extents,
         what_cannot_be_walked_is_copied, work_goes_through_reshapes, work_that_broadcasts_stops_at_reshapes,
-        outputs_in_another_shape, views_left_alone, sums_over_any_axes,
+        outputs_in_another_shape, views_left_alone,
     };
     const TTest *const concats[] = {
         pieces_are_stored_where_they_belong, pieces_that_nobody_computes_are_copied,
-        a_piece_that_others_read, a_piece_that_is_a_result, concatenations_and_updates, concatenations_of_what_stays,
+        a_stack_is_a_concatenation, a_piece_that_others_read, a_piece_that_is_a_result, concatenations_and_updates, concatenations_of_what_stays,
         padding, concatenations_left_alone,
     };
     const TTest *const lookups[] = {

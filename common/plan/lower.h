@@ -1,0 +1,51 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* A graph that is rewritten, for lower.c and what rewrites single nodes. */
+#ifndef COMMON_PLAN_LOWER_H
+#define COMMON_PLAN_LOWER_H
+
+#include "common/plan/plan.h"
+
+/*
+ * A value of the new graph: a node of it, or a concatenation that is not made yet, of `count` values that stand in
+ * `pieces` from `first` on. `form`: type and shape of both.
+ */
+typedef struct lfuse__lowered {
+    lfuse__node form;
+    int32_t node; /* -1: not made */
+    int32_t axis, count, first;
+    bool once;    /* read by one node at most */
+} lfuse__lowered;
+
+typedef struct lfuse__lowering {
+    const lfuse_graph *from;
+    lfuse_graph *g; /* poisoned when something fails */
+    unsigned disable;
+    int32_t node_limit; /* beyond that nothing is distributed any more */
+    lfuse__lowered *values;
+    int32_t nvalues, value_capacity;
+    int32_t *pieces;
+    int32_t npieces, piece_capacity;
+    int32_t *value_of; /* [nodes of g] the value that a node is, -1: none */
+    int32_t node_capacity;
+    int32_t *readers; /* [nodes of from] nodes and names that read it */
+    uint8_t *frozen;  /* [nodes of from] 1: constant, 2: of frozen inputs and constants alone; else 0 */
+    bool *forced;     /* [nodes of from] lies in memory as a whole, whatever is done here */
+} lfuse__lowering;
+
+/* The value of a node of this form over values: distributed over the pieces of one of them where that can be. -1: none. */
+int32_t lfuse__lower_node(lfuse__lowering *l, const lfuse__node *form, const int32_t *in);
+/* A form of `kind` with one operand and the type and shape of the value. */
+lfuse__node lfuse__lower_form(const lfuse__lowering *l, lfuse__node_kind kind, int32_t like);
+/* A range of the value along an axis. */
+int32_t lfuse__lower_slice(lfuse__lowering *l, int32_t value, int axis, lfuse_size start, lfuse_size extent);
+/* Whether the value is computed by pointwise or row work, through views and in all pieces. */
+bool lfuse__lower_computed(const lfuse__lowering *l, int32_t value);
+
+/*
+ * columns.c: a product with few columns as one reduction for each of them, so that it joins the rows that make its left
+ * operand. The columns' number must be a literal, the left operand computed by pointwise or row work.
+ */
+bool lfuse__lower_is_small(const lfuse__lowering *l, const lfuse__node *matmul, const int32_t *in);
+int32_t lfuse__lower_columns(lfuse__lowering *l, const lfuse__node *matmul, const int32_t *in);
+
+#endif

@@ -1,0 +1,244 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What becomes of concatenations and of products with few columns, read from printed graphs and plans. No device. */
+#ifdef HAVE_CONFIG_H
+#include "config.h"
+#endif
+
+#include "tests/plan/made.h"
+
+/* The outputs of the lowered graph, one a line. */
+static const char *lowered(unsigned disable)
+{
+    lfuse_graph *to = NULL;
+    int32_t i;
+
+    drop();
+    ck_assert_msg(!lfuse__graph_canonical(g, &canonical), "%s", lfuse__error_message());
+    ck_assert_msg(!lfuse__graph_lower(canonical, disable, &to), "%s", lfuse__error_message());
+    lfuse__strbuf_clear(&text);
+    for (i = 0; i < to->nnames; i++)
+        if (to->names[i].kind == LFUSE__NAME_OUTPUT) lfuse__graph_print_value(to, to->names[i].node, &text);
+    lfuse_graph_destroy(to);
+    return text.data;
+}
+
+static lfuse_value three(int axis)
+{
+    const lfuse_value x = tensor("a", 2, LFUSE_DIMS(4, 6)), y = tensor("b", 2, LFUSE_DIMS(4, 6));
+
+    return concat(concat(x, y, axis), tensor("c", 2, LFUSE_DIMS(4, 6)), axis);
+}
+
+START_TEST(functions_are_distributed)
+{
+    lfuse_output(g, "y", lfuse_exp(three(0)));
+    ck_assert_str_eq(lowered(0), "(concat (concat (exp a) (exp b) 0) (exp c) 0)");
+    ck_assert_str_eq(lowered(LFUSE_NO_VIEW_FUSION), "(exp (concat (concat a b 0) c 0))");
+}
+END_TEST
+
+START_TEST(other_operands_are_sliced)
+{
+    const lfuse_value w = tensor("w", 2, LFUSE_DIMS(12, 6)), r = tensor("r", 1, LFUSE_DIMS(6));
+
+    lfuse_output(g, "y", lfuse_mul(three(0), lfuse_exp(lfuse_add(w, r))));
+    ck_assert_str_eq(lowered(0), "(concat (concat (mul a (exp (add (slice w 0 0:4:1) r))) (mul b (exp (add (slice w 0 4:4:1) r))) 0) "
+                                "(mul c (exp (add (slice w 0 8:4:1) r))) 0)");
+}
+END_TEST
+
+START_TEST(broadcasts_along_the_axis_repeat)
+{
+    const lfuse_value r = tensor("r", 2, LFUSE_DIMS(4, 1));
+
+    lfuse_output(g, "y", lfuse_add(three(1), r));
+    ck_assert_str_eq(lowered(0), "(concat (concat (add a r) (add b r) 1) (add c r) 1)");
+}
+END_TEST
+
+START_TEST(two_concatenations_of_one_kind)
+{
+    const lfuse_value x = concat(tensor("x1", 1, LFUSE_DIMS(3)), tensor("x2", 1, LFUSE_DIMS(5)), 0);
+    const lfuse_value y = concat(tensor("y1", 1, LFUSE_DIMS(3)), tensor("y2", 1, LFUSE_DIMS(5)), 0);
+    const lfuse_value z = concat(tensor("z1", 1, LFUSE_DIMS(6)), tensor("z2", 1, LFUSE_DIMS(2)), 0);
+
+    lfuse_output(g, "u", lfuse_mul(lfuse_add(x, y), z));
+    ck_assert_str_eq(lowered(0), "(concat (mul (add x1 y1) (slice z1 0 0:3:1)) (concat "
+                                "(mul (add (slice x2 0 0:3:1) (slice y2 0 0:3:1)) (slice z1 0 3:3:1)) "
+                                "(mul (add (slice x2 0 3:2:1) (slice y2 0 3:2:1)) z2) 0) 0)");
+}
+END_TEST
+
+START_TEST(rows_are_distributed_and_columns_not)
+{
+    const lfuse_value x = three(0);
+
+    lfuse_output(g, "y", lfuse_sub(x, lfuse_mean(x, 1, (const int[]){ 1 }, 1)));
+    lfuse_output(g, "z", lfuse_sum(lfuse_exp(x), 1, (const int[]){ 0 }, 0));
+    ck_assert_str_eq(lowered(0), "(concat (concat (sub a (div (sum a 1) (f32 6))) (sub b (div (sum b 1) (f32 6))) 0) "
+                                "(sub c (div (sum c 1) (f32 6))) 0)"
+                                "(sum (concat (concat (exp a) (exp b) 0) (exp c) 0) 0)");
+}
+END_TEST
+
+START_TEST(slices_find_their_piece)
+{
+    const lfuse_value x = three(0);
+
+    lfuse_output(g, "y", lfuse_exp(slice(x, 0, 2, 4, 1)));
+    lfuse_output(g, "z", lfuse_exp(slice(x, 0, 4, 4, 1)));
+    lfuse_output(g, "w", lfuse_exp(slice(x, 1, 4, 2, 1)));
+    ck_assert_str_eq(lowered(0), "(concat (exp (slice a 0 2:2:1)) (exp (slice b 0 0:2:1)) 0)(exp b)"
+                                "(concat (concat (exp (slice a 1 4:2:1)) (exp (slice b 1 4:2:1)) 0) "
+                                "(exp (slice c 1 4:2:1)) 0)");
+}
+END_TEST
+
+START_TEST(reshapes_keep_the_pieces)
+{
+    const int turn[] = { 1, 0 };
+    const lfuse_value a = tensor("a", 2, LFUSE_DIMS(4, 6)), b = tensor("b", 2, LFUSE_DIMS(4, 6));
+    const lfuse_value rows = concat(a, b, 0), columns = concat(a, b, 1), turned = concat(b, a, 1);
+
+    lfuse_output(g, "y", lfuse_exp(reshape(rows, 1, LFUSE_DIMS(48))));
+    lfuse_output(g, "z", lfuse_exp(reshape(columns, 3, LFUSE_DIMS(4, 6, 2))));
+    lfuse_output(g, "v", lfuse_exp(reshape(turned, 1, LFUSE_DIMS(48))));
+    lfuse_output(g, "w", lfuse_exp(lfuse_permute(rows, turn)));
+    ck_assert_str_eq(lowered(0), "(concat (exp (reshape a 24)) (exp (reshape b 24)) 0)"
+                                "(concat (exp (reshape a 4x3x2)) (exp (reshape b 4x3x2)) 1)"
+                                "(exp (reshape (concat b a 1) 48))"
+                                "(concat (exp (permute a 1,0)) (exp (permute b 1,0)) 1)");
+}
+END_TEST
+
+START_TEST(what_is_in_memory_is_read_there)
+{
+    const lfuse_value x = three(0);
+
+    lfuse_output(g, "x", x);
+    lfuse_output(g, "y", lfuse_exp(x));
+    ck_assert_str_eq(lowered(0), "(concat (concat a b 0) c 0)(exp (concat (concat a b 0) c 0))");
+}
+END_TEST
+
+START_TEST(variable_extents)
+{
+    const lfuse_size n = lfuse_size_var(g, "n", 1, 100), m = lfuse_size_var(g, "m", 1, 100);
+    const lfuse_value x = tensor("x", 2, LFUSE_DIMS(n, 4)), y = tensor("y", 2, LFUSE_DIMS(m, 4));
+    const lfuse_size both = lfuse_size_add(g, n, m);
+    const lfuse_value w = tensor("w", 2, LFUSE_DIMS(both, 4));
+
+    lfuse_output(g, "z", lfuse_exp(reshape(lfuse_add(concat(x, y, 0), w), 1, LFUSE_DIMS(lfuse_size_mul(g, both, 4)))));
+    expect("(pointwise n * 4 (z (exp (add x[i0] w[i0])))) "
+           "(pointwise m * 4 (z[n * 4+i0] (exp (add y[i0] w[n * 4+i0]))))");
+}
+END_TEST
+
+START_TEST(many_pieces_stay_together)
+{
+    lfuse_value x = tensor("x", 1, LFUSE_DIMS(128)), y = slice(x, 0, 127, 1, 1);
+    int i;
+
+    for (i = 1; i < 65; i++) y = concat(y, slice(x, 0, 127 - i, 1, 1), 0);
+    lfuse_output(g, "y", lfuse_exp(y));
+    ck_assert_ptr_nonnull(strstr(lowered(0), "(exp (concat"));
+}
+END_TEST
+
+START_TEST(products_with_few_columns)
+{
+    const lfuse_value x = tensor("x", 2, LFUSE_DIMS(4, 6)), w = tensor("w", 2, LFUSE_DIMS(6, 2));
+
+    lfuse_output(g, "y", lfuse_matmul(lfuse_exp(x), w));
+    lfuse_output(g, "z", lfuse_matmul(x, w));
+    ck_assert_str_eq(lowered(0), "(concat (sum (mul (exp x) (permute (slice w 1 0:1:1) 1,0)) 1) "
+                                "(sum (mul (exp x) (permute (slice w 1 1:1:1) 1,0)) 1) 1)(matmul x w)");
+    ck_assert_str_eq(lowered(LFUSE_NO_SMALL_PRODUCTS), "(matmul (exp x) w)(matmul x w)");
+}
+END_TEST
+
+START_TEST(columns_that_are_read_as_rows)
+{
+    const lfuse_value x = tensor("x", 2, LFUSE_DIMS(4, 6)), w = tensor("w", 2, LFUSE_DIMS(6, 2));
+    const lfuse_value y = lfuse_relu(lfuse_matmul(lfuse_exp(x), w));
+
+    lfuse_output(g, "y", lfuse_exp(lfuse_sub(y, lfuse_amax(y, 1, (const int[]){ 1 }, 1))));
+    expect("(rows 4 x 6 1 (t0 (relu (sum (mul %1=(exp x) w)))) (t0[i0,1] (relu (sum (mul %1 w[i1,1]))))) "
+           "(rows 4 x 2 1 (y (exp (sub t0 (max t0)))))");
+}
+END_TEST
+
+START_TEST(narrow_products_with_few_columns)
+{
+    const lfuse_value x = lfuse_input(g, "x", LFUSE_F16, 2, LFUSE_DIMS(4, 6));
+    const lfuse_value w = lfuse_input(g, "w", LFUSE_F16, 2, LFUSE_DIMS(6, 1));
+
+    lfuse_output(g, "y", lfuse_matmul(lfuse_exp(x), w));
+    ck_assert_str_eq(lowered(0), "(f16 (sum (mul (f32 (exp x)) (f32 (permute w 1,0))) 1))");
+}
+END_TEST
+
+/* The case of recommendation models, in small. */
+static lfuse_value tower(lfuse_value x)
+{
+    const lfuse_value gamma = lfuse_frozen(g, g->nnodes < 8 ? "gamma" : "gamma2", LFUSE_F32, 1, LFUSE_DIMS(8));
+
+    return lfuse_tanh(lfuse_mul(lfuse_sub(x, lfuse_mean(x, 1, (const int[]){ 1 }, 1)), gamma));
+}
+
+START_TEST(split_and_stack)
+{
+    const lfuse_value x = tensor("x", 2, LFUSE_DIMS(4, 16)), w = tensor("w", 2, LFUSE_DIMS(8, 1));
+    const lfuse_value b = tensor("b", 1, LFUSE_DIMS(1));
+    const lfuse_value parts[] = { tower(slice(x, 1, 0, 8, 1)), tower(slice(x, 1, 8, 8, 1)) };
+    const lfuse_value stack = concat(reshape(parts[0], 3, LFUSE_DIMS(1, 4, 8)), reshape(parts[1], 3, LFUSE_DIMS(1, 4, 8)), 0);
+
+    lfuse_output(g, "y", lfuse_relu(lfuse_add(lfuse_matmul(stack, w), b)));
+    ck_assert_str_eq(lowered(0), "(concat (relu (add (reshape (sum (mul (tanh (mul (sub (slice x 1 0:8:1) "
+                                "(div (sum (slice x 1 0:8:1) 1) (f32 8))) gamma)) (permute w 1,0)) 1) 1x4x1) b)) "
+                                "(relu (add (reshape (sum (mul (tanh (mul (sub (slice x 1 8:8:1) "
+                                "(div (sum (slice x 1 8:8:1) 1) (f32 8))) gamma2)) (permute w 1,0)) 1) 1x4x1) b)) 0)");
+    expect("(rows 4 x 8 1 (y (relu (add (sum (mul (tanh (mul (sub x (div (sum x) 8)) gamma)) w)) b)))) "
+           "(rows 4 x 8 1 (y[1,i0,0] (relu (add (sum (mul (tanh (mul (sub x[i0,8+i1] (div (sum x[i0,8+i1]) 8)) "
+           "gamma2)) w)) b))))");
+}
+END_TEST
+
+START_TEST(tables_of_different_heights)
+{
+    const lfuse_value t = tensor("t", 2, LFUSE_DIMS(10, 8)), u = tensor("u", 2, LFUSE_DIMS(20, 8));
+    const lfuse_value i = lfuse_input(g, "i", LFUSE_I32, 1, LFUSE_DIMS(5));
+    const lfuse_value j = lfuse_input(g, "j", LFUSE_I32, 1, LFUSE_DIMS(5));
+    const lfuse_value first = lfuse_tanh(gather(t, i));
+
+    lfuse_output(g, "y", concat(first, lfuse_tanh(gather(u, j)), 1));
+    expect("(pointwise 5 x 8 (y (tanh (gather t[@,i1] i)))) (pointwise 5 x 8 (y[i0,8+i1] (tanh (gather u[@,i1] j))))");
+}
+END_TEST
+
+static Suite *suite_lower(void)
+{
+    Suite *s = suite_create("lower");
+    TCase *c = tcase_create("graphs");
+
+    tcase_add_checked_fixture(c, setup, teardown);
+    tcase_add_test(c, functions_are_distributed);
+    tcase_add_test(c, other_operands_are_sliced);
+    tcase_add_test(c, broadcasts_along_the_axis_repeat);
+    tcase_add_test(c, two_concatenations_of_one_kind);
+    tcase_add_test(c, rows_are_distributed_and_columns_not);
+    tcase_add_test(c, slices_find_their_piece);
+    tcase_add_test(c, reshapes_keep_the_pieces);
+    tcase_add_test(c, what_is_in_memory_is_read_there);
+    tcase_add_test(c, variable_extents);
+    tcase_add_test(c, many_pieces_stay_together);
+    tcase_add_test(c, products_with_few_columns);
+    tcase_add_test(c, columns_that_are_read_as_rows);
+    tcase_add_test(c, narrow_products_with_few_columns);
+    tcase_add_test(c, split_and_stack);
+    tcase_add_test(c, tables_of_different_heights);
+    suite_add_tcase(s, c);
+    return s;
+}
+
+TEST_MAIN(CK_FORK_GETENV, suite_lower)
