@@ -125,7 +125,7 @@ struct lfuse__bprogram {
     cl_program program;
 };
 
-enum { LFUSE__CL_WORDS = 128 /* longer argument blocks are set at every launch */ };
+enum { LFUSE__CL_WORDS = 512 /* longer argument blocks are set at every launch */ };
 
 struct lfuse__bkernel {
     lfuse__bdevice *dev;

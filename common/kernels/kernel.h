@@ -137,7 +137,36 @@ int lfuse__rows_words(const lfuse__kernel_class *k);
 typedef struct lfuse__bundle_part {
     lfuse__kernel_class k; /* form NONE: pointwise */
     int members;
+    uint64_t differs[LFUSE__MAX_WORDS / 64 + 1]; /* bit i: argument word i is not the same for all of them */
 } lfuse__bundle_part;
+typedef struct lfuse__bundle lfuse__bundle;
+/* Copies the parts; the bodies of their classes have to stay. Which words differ is forgone for operands: they do. */
+lfuse_status lfuse__bundle_create(int nparts, const lfuse__bundle_part *parts, lfuse__bundle **bundle);
+void lfuse__bundle_destroy(lfuse__bundle *bundle);
+int lfuse__bundle_parts(const lfuse__bundle *b, const lfuse__bundle_part **parts);
+/* One member of a launch, in the order of the parts. */
+typedef struct lfuse__bundle_member {
+    const lfuse__packed *packed; /* as for a kernel of its own */
+    uint64_t groups;             /* that it gets of the launch; 0: it has no part in it */
+    const uint64_t *memory;      /* [noperands] addresses; where the device has none, slots: offsets are packed's */
+} lfuse__bundle_member;
+typedef struct lfuse__bundle_launch {
+    uint64_t groups;
+    unsigned group, nwords;
+    uint64_t *words; /* [lfuse__bundle_words()], the caller's */
+} lfuse__bundle_launch;
+/* Memory arguments: the slots, then the report buffer. Distinct memories of one launch at most; 0: as addresses. */
+int lfuse__bundle_slots(const lfuse__bundle *b, const lfuse__facts *facts);
+int lfuse__bundle_buffers(const lfuse__bundle *b, const lfuse__facts *facts);
+int lfuse__bundle_words(const lfuse__bundle *b);
+/* Whether words and buffers fit the device's argument block. */
+bool lfuse__bundle_fits(const lfuse__bundle *b, const lfuse__facts *facts);
+/* ERR_UNSUPPORTED: the parts share no launch, or the words exceed what fits. */
+lfuse_status lfuse__bundle_emit(lfuse__strbuf *out, const char *name, const lfuse__bundle *b,
+                                const lfuse__facts *facts);
+/* ERR_UNSUPPORTED where members differ in a word that the class calls equal. */
+lfuse_status lfuse__bundle_pack(const lfuse__bundle *b, const lfuse__facts *facts,
+                                const lfuse__bundle_member *members, lfuse__bundle_launch *launch);
 
 /* ---- multi.c: lists ----
  * Buffers: 0 the chunk table, 1 the address table, then LFUSE__MAX_SLOTS blocks where facts.addresses is false.

@@ -14,6 +14,7 @@ void case_rows(rig *r, lfuse_type type);      /* every form, kind of stride and 
 void case_lists(rig *r, lfuse_type type);
 void case_member_sums(rig *r, lfuse_type type);
 void case_look_ups(rig *r, lfuse_type type);
+void case_bundles(rig *r);
 void case_table(rig *r);
 /* Every other operator within its bound; ops.def says which. `type` f32 or f64. */
 void case_bounds(rig *r, lfuse_type type);

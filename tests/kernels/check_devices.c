@@ -61,6 +61,11 @@ static void use_lists(rig *r)
     case_table(r);
 }
 
+static void use_bundles(rig *r)
+{
+    case_bundles(r);
+}
+
 static void use_look_ups(rig *r)
 {
     case_look_ups(r, LFUSE_F32);
@@ -80,7 +85,8 @@ static const struct {
 } cases[] = {{"operators", use_operators}, {"places", use_places}, {"sums", use_sums}, {"rows", use_rows}, {"teams", use_teams},
              {"lists", use_lists},
              {"bounds", use_bounds},
-             {"look-ups", use_look_ups}};
+             {"look-ups", use_look_ups},
+             {"bundles", use_bundles}};
 
 START_TEST(devices)
 {

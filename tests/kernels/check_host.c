@@ -84,6 +84,16 @@ START_TEST(look_ups)
 }
 END_TEST
 
+START_TEST(bundles)
+{
+    rig r;
+    open_form(&r, _i);
+    r.facts.info.max_argument_bytes = lfuse__stub.max_argument_bytes = 4096;
+    case_bundles(&r);
+    rig_close(&r);
+}
+END_TEST
+
 START_TEST(bounds)
 {
     rig r;
@@ -103,9 +113,13 @@ static Suite *suite_host(void)
     tcase_add_loop_test(forms, places, 0, 2);
     tcase_add_loop_test(forms, sums, 0, 2);
     tcase_add_loop_test(forms, lists, 0, 2);
-    tcase_add_loop_test(forms, look_ups, 0, 2);
     tcase_add_loop_test(forms, bounds, 0, 2);
     suite_add_tcase(suite, forms);
+    TCase *places_of = tcase_create("look-ups, bundles");
+    tcase_set_timeout(places_of, 300);
+    tcase_add_loop_test(places_of, look_ups, 0, 2);
+    tcase_add_loop_test(places_of, bundles, 0, 2);
+    suite_add_tcase(suite, places_of);
     TCase *reductions = tcase_create("rows");
     tcase_set_timeout(reductions, 300);
     tcase_add_loop_test(reductions, rows, 0, 2);

@@ -71,6 +71,25 @@ static bool class_chosen(lfuse_type type, int c, int arch)
     return inner == (rank + wide) % 3 && (arch == 0 || rank % (ARCHS - 1) == arch - 1);
 }
 
+/* Two parts, of few members and of many, addresses by value or not. */
+static void write_bundle(writer *w, lfuse_type type)
+{
+    sample fused, look_up;
+    lfuse__bundle_part parts[2] = {{.members = 5}, {.members = 40}};
+    lfuse__bundle *b;
+    lfuse__facts facts = w->facts;
+    facts.info.max_argument_bytes = 32764;
+    facts.addresses = type != LFUSE_F16;
+    sample_fused(&fused, type);
+    sample_look_up(&look_up, type, false);
+    parts[0].k = fused.k;
+    parts[1].k = look_up.k;
+    parts[0].differs[0] = parts[1].differs[0] = 0xf0f;
+    wrote(lfuse__bundle_create(2, parts, &b));
+    wrote(lfuse__bundle_emit(&w->text, next_name(w), b, &facts));
+    lfuse__bundle_destroy(b);
+}
+
 static void write_skeletons(writer *w, lfuse_type type, int arch)
 {
     sample s;
@@ -90,6 +109,7 @@ static void write_skeletons(writer *w, lfuse_type type, int arch)
         s.k.index64 = wide;
         wrote(lfuse__pointwise_emit(&w->text, next_name(w), &s.k, &w->facts));
     }
+    write_bundle(w, type);
     sample_square(&s, type);
     wrote(lfuse__rowsum_emit(&w->text, next_name(w), &s.k, &w->facts));
     sample_fused(&s, type);

@@ -57,10 +57,19 @@ static int first_of(const rig_buffer *buffers, int i)
 void rig_launch(rig *r, lfuse__bprogram *program, const char *kernel, const lfuse__packed *packed, int count,
                 const rig_buffer *buffers)
 {
+    const lfuse__launch_args args = {.groups = packed->groups, .group = packed->group, .nwords = packed->nwords,
+                                     .words = packed->words};
+    rig_launch_words(r, program, kernel, &args, count, buffers);
+}
+
+void rig_launch_words(rig *r, lfuse__bprogram *program, const char *kernel, const lfuse__launch_args *launch, int count,
+                      const rig_buffer *buffers)
+{
     lfuse__bmem *memory[LFUSE__MAX_BUFFERS] = {NULL};
     lfuse__bkernel *k;
-    lfuse__launch_args args = {.groups = packed->groups, .group = packed->group, .nbuffers = (unsigned)count,
-                               .nwords = packed->nwords, .buffers = memory, .words = packed->words};
+    lfuse__launch_args args = *launch;
+    args.nbuffers = (unsigned)count;
+    args.buffers = memory;
     must(r->backend->kernel_create(program, kernel, &k), "kernel_create", kernel);
     for (int i = 0; i < count; i++) {
         if (!buffers[i].host) continue;

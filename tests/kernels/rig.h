@@ -28,6 +28,9 @@ void rig_close(rig *r);
 lfuse__bprogram *rig_program(rig *r, lfuse__strbuf *text);
 void rig_launch(rig *r, lfuse__bprogram *program, const char *kernel, const lfuse__packed *packed, int count,
                 const rig_buffer *buffers);
+/* The same for any number of words; the buffers of `launch` are not read. */
+void rig_launch_words(rig *r, lfuse__bprogram *program, const char *kernel, const lfuse__launch_args *launch, int count,
+                      const rig_buffer *buffers);
 
 /* Calls `use` for every device of every backend of this build; returns how many there were. */
 int rig_every_device(void (*use)(rig *r));

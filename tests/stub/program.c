@@ -269,7 +269,8 @@ lfuse_status lfuse__stub_launch(lfuse__bstream *s, lfuse__bkernel *kernel, const
     for (unsigned i = 0; i < launch->nbuffers; i++) c.buffers[i] = launch->buffers[i] ? launch->buffers[i]->base : NULL;
     if (launch->nwords) {
         memcpy(c.words, launch->words, launch->nwords * sizeof c.words[0]);
-        memcpy(call.words, launch->words, launch->nwords * sizeof c.words[0]);
+        const size_t noted = launch->nwords * sizeof c.words[0];
+        memcpy(call.words, launch->words, noted < sizeof call.words ? noted : sizeof call.words);
     }
     memcpy(call.kernel, kernel->name, sizeof call.kernel);
     lfuse__stub_log(&call);

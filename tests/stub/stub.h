@@ -95,7 +95,7 @@ typedef struct lfuse__stub_call {
     char kernel[64]; /* name of the kernel; "gemm" */
     uint64_t groups;
     unsigned group, nbuffers, nwords;
-    uint64_t words[128];
+    uint64_t words[128]; /* the first of them */
     lfuse__gemm_desc gemm;
     int candidate; /* of the product */
 } lfuse__stub_call;
