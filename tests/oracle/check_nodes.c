@@ -1,0 +1,409 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The oracle's reductions, views and look-ups against loops over indices. */
+#ifdef HAVE_CONFIG_H
+#include "config.h"
+#endif
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "bench/data.h"
+#include "bench/oracle.h"
+#include "libfuse.h"
+#include "tests/support/main.h"
+
+static lfuse_graph *g;
+static lfuse__oracle_run run;
+static lfuse__oracle_report report;
+
+static void make(void)
+{
+    g = lfuse_graph_create();
+    memset(&run, 0, sizeof run);
+}
+
+static void destroy(void)
+{
+    lfuse__oracle_free(&run);
+    lfuse_graph_destroy(g);
+}
+
+static lfuse_status try(const lfuse__oracle_input *inputs, int count)
+{
+    return lfuse__oracle_run_graph(g, inputs, count, NULL, &run);
+}
+
+static void evaluate(const lfuse__oracle_input *inputs, int count)
+{
+    ck_assert_msg(try(inputs, count) == LFUSE_OK, "%s", lfuse_last_error());
+}
+
+static bool agrees(int i, const void *got)
+{
+    const lfuse__oracle_result *r = &run.results[i];
+
+    return lfuse__oracle_compare(r->type, r->count, got, r->value, r->bound, &report);
+}
+
+#define ck_agrees(i, got) ck_assert_msg(agrees(i, got), "result %d: %s", i, report.text)
+/* And with no tolerance. */
+#define ck_exact(i, got)                                                                                               \
+    do {                                                                                                               \
+        ck_agrees(i, got);                                                                                             \
+        ck_assert_double_eq(report.max_bound, 0);                                                                      \
+        ck_assert_int_eq(report.open, 0);                                                                              \
+    } while (0)
+
+/* ---- reductions ---- */
+
+enum { A = 3, B = 700, C = 5 }; /* two segments in a row of B C elements, and in one of A B */
+
+typedef float fold(float low, float high);
+static float plus(float a, float b) { return a + b; }
+static float times(float a, float b) { return a * b; }
+static float larger(float a, float b) { return a > b || a != a ? a : b; }
+static float smaller(float a, float b) { return a < b || a != a ? a : b; }
+
+/* The canonical order, written down a second time: recursively, over a function of the element's number. */
+static float lane(fold *f, float identity, const float *x, int count, int start, int c)
+{
+    float sum = identity;
+    int i;
+
+    for (i = start + c; i < start + 1024 && i < count; i += 128) sum = f(sum, x[i]);
+    return sum;
+}
+
+static float lanes(fold *f, float identity, const float *x, int count, int start, int c, int width)
+{
+    if (width == 128) return lane(f, identity, x, count, start, c);
+    return f(lanes(f, identity, x, count, start, c, 2 * width),
+             lanes(f, identity, x, count, start, c + width, 2 * width));
+}
+
+static float segments(fold *f, float identity, const float *x, int count, int first, int span)
+{
+    if (span == 1) return lanes(f, identity, x, count, 1024 * first, 0, 1);
+    if (1024 * (first + span / 2) >= count) return segments(f, identity, x, count, first, span / 2);
+    return f(segments(f, identity, x, count, first, span / 2),
+             segments(f, identity, x, count, first + span / 2, span / 2));
+}
+
+static float canonical(fold *f, float identity, const float *x, int count)
+{
+    int span = 1;
+
+    while (1024 * span < count) span *= 2;
+    return segments(f, identity, x, count, 0, span);
+}
+
+static const struct {
+    lfuse_value (*build)(lfuse_value a, int count, const int *axes, int keepdims);
+    fold *f;
+    float identity;
+} folds[] = {{lfuse_sum, plus, -0.0f}, {lfuse_prod, times, 1}, {lfuse_amax, larger, -INFINITY},
+             {lfuse_amin, smaller, INFINITY}};
+
+/* Every set of axes of [A, B, C]: bit i for axis i. */
+START_TEST(reductions_are_canonical)
+{
+    static float x[A * B * C], row[A * B * C], got[A * B * C];
+    const int set = _i % 7 + 1, which = _i / 7;
+    const int extents[3] = {A, B, C};
+    int axes[3], count = 0, i, j, k, at[3], results = 0;
+
+    for (i = 0; i < 3; i++)
+        if (set >> i & 1) axes[count++] = i;
+    if (which == 1) lfuse__data_uniform(LFUSE_F32, x, A * B * C, 0.97, 1.03, 7);
+    else lfuse__data_normal(LFUSE_F32, x, A * B * C, 3, 7);
+    lfuse_output(g, "y", folds[which].build(lfuse_input(g, "x", LFUSE_F32, 3, LFUSE_DIMS(A, B, C)), count, axes, 0));
+    evaluate((const lfuse__oracle_input[]){{.name = "x", .data = x, .shape = {A, B, C}}}, 1);
+    for (i = 0; i < A * B * C; i++) { /* the first element of each row, then the row */
+        int length = 0;
+        at[0] = i / (B * C), at[1] = i / C % B, at[2] = i % C;
+        for (j = 0, k = 0; j < 3; j++) k += set >> j & 1 && at[j];
+        if (k) continue;
+        for (j = 0; j < A * B * C; j++) {
+            const int of[3] = {j / (B * C), j / C % B, j % C};
+            bool same = true;
+            for (k = 0; k < 3; k++) same = same && (set >> k & 1 || of[k] == at[k]);
+            if (same) row[length++] = x[j];
+        }
+        got[results++] = canonical(folds[which].f, folds[which].identity, row, length);
+    }
+    ck_assert_int_eq(run.results[0].count, results);
+    for (i = 0, k = 1; i < 3; i++) k *= set >> i & 1 ? 1 : extents[i];
+    ck_assert_int_eq(results, k);
+    ck_exact(0, got);
+    got[results / 2] = nextafterf(got[results / 2], 1e9f);
+    ck_assert(!agrees(0, got));
+}
+END_TEST
+
+START_TEST(integers_are_summed_in_i64)
+{
+    const int8_t x[6] = {127, 127, 127, -128, 5, 2};
+    const int64_t sum[2] = {381, -121}, product[2] = {127 * 127 * 127, -1280};
+    const lfuse_value v = lfuse_input(g, "x", LFUSE_I8, 2, LFUSE_DIMS(2, 3));
+
+    lfuse_output(g, "s", lfuse_sum(v, 1, (const int[]){1}, 0));
+    lfuse_output(g, "p", lfuse_prod(v, 1, (const int[]){1}, 0));
+    evaluate((const lfuse__oracle_input[]){{.name = "x", .data = x, .shape = {2, 3}}}, 1);
+    ck_exact(0, sum);
+    ck_exact(1, product);
+}
+END_TEST
+
+START_TEST(integers_wrap)
+{
+    const int64_t x[2] = {INT64_MAX, 2}, sum[1] = {INT64_MIN + 1}, product[1] = {-2};
+    const lfuse_value v = lfuse_input(g, "x", LFUSE_I64, 1, LFUSE_DIMS(2));
+
+    lfuse_output(g, "s", lfuse_sum(v, 1, (const int[]){0}, 0));
+    lfuse_output(g, "p", lfuse_prod(v, 1, (const int[]){0}, 0));
+    evaluate((const lfuse__oracle_input[]){{.name = "x", .data = x, .shape = {2}}}, 1);
+    ck_exact(0, sum);
+    ck_exact(1, product);
+}
+END_TEST
+
+START_TEST(of_nothing)
+{
+    const float sum[2] = {0, 0}, product[2] = {1, 1};
+    const lfuse_value v = lfuse_input(g, "x", LFUSE_F32, 2, LFUSE_DIMS(2, 0));
+
+    lfuse_output(g, "s", lfuse_sum(v, 1, (const int[]){1}, 0));
+    lfuse_output(g, "p", lfuse_prod(v, 1, (const int[]){1}, 0));
+    evaluate((const lfuse__oracle_input[]){{.name = "x", .shape = {2, 0}}}, 1);
+    ck_exact(0, sum);
+    ck_exact(1, product);
+}
+END_TEST
+
+START_TEST(largest_of_a_size_that_is_zero)
+{
+    const lfuse_size n = lfuse_size_var(g, "n", 0, 4);
+
+    lfuse_output(g, "y", lfuse_amax(lfuse_input(g, "x", LFUSE_F32, 1, &n), 1, (const int[]){0}, 0));
+    ck_assert_int_eq(try((const lfuse__oracle_input[]){{.name = "x", .shape = {0}}}, 1), LFUSE_ERR_SHAPE);
+}
+END_TEST
+
+START_TEST(winners)
+{
+    const float x[4][4] = {{1, 3, 3, 2}, {-1, NAN, 5, NAN}, {-INFINITY, -INFINITY, -INFINITY, -INFINITY},
+                           {0, -0.0f, 0, 0}};
+    const int64_t largest[4] = {1, 1, 0, 0}, smallest[4] = {0, 1, 0, 0};
+    const lfuse_value v = lfuse_input(g, "x", LFUSE_F32, 2, LFUSE_DIMS(4, 4));
+
+    lfuse_output(g, "a", lfuse_argmax(v, 1, (const int[]){1}, 0));
+    lfuse_output(g, "b", lfuse_argmin(v, 1, (const int[]){1}, 0));
+    evaluate((const lfuse__oracle_input[]){{.name = "x", .data = x, .shape = {4, 4}}}, 1);
+    ck_exact(0, largest);
+    ck_exact(1, smallest);
+}
+END_TEST
+
+/* Where errors leave open which one is the largest, each of those is right, and no other. */
+START_TEST(open_winners)
+{
+    const float x[5] = {-3, 1, 1.00000012f, 1, 0};
+    int64_t i;
+
+    lfuse_output(g, "a", lfuse_argmax(lfuse_exp(lfuse_input(g, "x", LFUSE_F32, 1, LFUSE_DIMS(5))), 1,
+                                      (const int[]){0}, 0));
+    evaluate((const lfuse__oracle_input[]){{.name = "x", .data = x, .shape = {5}}}, 1);
+    for (i = 0; i < 5; i++) ck_assert_int_eq(agrees(0, &i), i >= 1 && i <= 3);
+}
+END_TEST
+
+/* Errors of the elements go into the result, and not more than they have to. */
+START_TEST(errors_of_elements)
+{
+    static float x[3000];
+    double sum = 0, product = 1, largest = 0;
+    float got[3];
+    int i;
+
+    lfuse__data_uniform(LFUSE_F32, x, 3000, -0.01, 0.01, 3);
+    const lfuse_value e = lfuse_exp(lfuse_input(g, "x", LFUSE_F32, 1, LFUSE_DIMS(3000)));
+    lfuse_output(g, "s", lfuse_sum(e, 1, (const int[]){0}, 0));
+    lfuse_output(g, "p", lfuse_prod(e, 1, (const int[]){0}, 0));
+    lfuse_output(g, "m", lfuse_amax(e, 1, (const int[]){0}, 0));
+    evaluate((const lfuse__oracle_input[]){{.name = "x", .data = x, .shape = {3000}}}, 1);
+    for (i = 0; i < 3000; i++) {
+        sum += exp(x[i]);
+        product *= exp(x[i]);
+        if (exp(x[i]) > largest) largest = exp(x[i]);
+    }
+    got[0] = (float)sum, got[1] = (float)product, got[2] = (float)largest;
+    for (i = 0; i < 3; i++) {
+        ck_agrees(i, &got[i]);
+        ck_assert_double_gt(report.max_bound, 0);
+        ck_assert_int_eq(report.open, 0);
+    }
+    ck_assert_double_le(run.results[0].bound[0], 40 * 0x1p-24 * sum);
+    ck_assert_double_le(run.results[1].bound[0], 3000 * 10 * 0x1p-24 * product);
+    ck_assert_double_le(run.results[2].bound[0], 10 * 0x1p-24 * largest);
+    got[0] *= 1 + 1e-5f, got[1] *= 1.01f, got[2] *= 1 + 1e-6f;
+    for (i = 0; i < 3; i++) ck_assert(!agrees(i, &got[i]));
+}
+END_TEST
+
+START_TEST(zero_times_what_may_be_infinite)
+{
+    const float x[2] = {-800, 89};
+
+    lfuse_output(g, "p", lfuse_prod(lfuse_exp(lfuse_input(g, "x", LFUSE_F32, 1, LFUSE_DIMS(2))), 1, (const int[]){0},
+                                    0));
+    evaluate((const lfuse__oracle_input[]){{.name = "x", .data = x, .shape = {2}}}, 1);
+    ck_assert(isinf(run.results[0].bound[0]));
+}
+END_TEST
+
+/* ---- views ---- */
+
+/* f of an index of the result, row-major, against the view of 0, 1, 2 ... */
+static void ck_view(int result, int count, int64_t (*f)(int64_t i))
+{
+    int64_t got[200];
+    int i;
+
+    ck_assert_int_le(count, 200);
+    ck_assert_int_eq(run.results[result].count, count);
+    for (i = 0; i < count; i++) got[i] = f(i);
+    ck_exact(result, got);
+}
+
+/* Of [4, 6]. */
+static int64_t reshaped(int64_t i) { return i; }
+static int64_t every_second_back(int64_t i) { return i / 3 * 6 + 5 - 2 * (i % 3); }
+static int64_t flipped(int64_t i) { return (3 - i / 6) * 6 + i % 6; }
+static int64_t joined(int64_t i) { return i % 9 < 6 ? i / 9 * 6 + i % 9 : i / 9 * 6 + (i % 9 - 6); }
+static int64_t padded(int64_t i)
+{
+    const int64_t row = i / 7, column = i % 7 - 1;
+
+    return row >= 4 || column < 0 ? 9 : row * 6 + column;
+}
+
+START_TEST(views)
+{
+    const lfuse_value x = lfuse_index(g, 2, LFUSE_DIMS(4, 6));
+    const lfuse_value parts[2] = {x, lfuse_slice(x, 1, 0, 3, 1)};
+
+    lfuse_output(g, "reshape", lfuse_reshape(x, 3, LFUSE_DIMS(2, 3, 4)));
+    lfuse_output(g, "slice", lfuse_slice(x, 1, -1, 3, -2));
+    lfuse_output(g, "flip", lfuse_flip(x, 1, (const int[]){0}));
+    lfuse_output(g, "concat", lfuse_concat(2, parts, 1));
+    lfuse_output(g, "pad", lfuse_pad(x, LFUSE_DIMS(0, 1), LFUSE_DIMS(2, 0), 9));
+    evaluate(NULL, 0);
+    ck_view(0, 24, reshaped);
+    ck_view(1, 12, every_second_back);
+    ck_view(2, 24, flipped);
+    ck_view(3, 36, joined);
+    ck_view(4, 42, padded);
+}
+END_TEST
+
+START_TEST(sizes_are_followed)
+{
+    const lfuse_size n = lfuse_size_var(g, "n", 1, 9);
+    const float x[5] = {1, 2, 3, 4, 5}, got[5] = {5, 4, 3, 2, 1}, mean[1] = {3};
+    const lfuse_value v = lfuse_input(g, "x", LFUSE_F32, 1, &n);
+
+    lfuse_output(g, "back", lfuse_flip(v, 1, (const int[]){0}));
+    lfuse_output(g, "mean", lfuse_mean(v, 1, (const int[]){0}, 0));
+    evaluate((const lfuse__oracle_input[]){{.name = "x", .data = x, .shape = {5}}}, 1);
+    ck_exact(0, got);
+    ck_exact(1, mean);
+}
+END_TEST
+
+/* ---- look-ups ---- */
+
+START_TEST(rows_by_index)
+{
+    const float table[3][2] = {{1, 2}, {3, 4}, {5, 6}}, got[4][2] = {{5, 6}, {0, 0}, {1, 2}, {0, 0}};
+    const int32_t at[4] = {2, 3, 0, -1};
+
+    lfuse_output(g, "y", lfuse_gather(lfuse_input(g, "t", LFUSE_F32, 2, LFUSE_DIMS(3, 2)),
+                                      lfuse_input(g, "i", LFUSE_I32, 2, LFUSE_DIMS(2, 2))));
+    evaluate((const lfuse__oracle_input[]){{.name = "t", .data = table, .shape = {3, 2}},
+                                           {.name = "i", .data = at, .shape = {2, 2}}}, 2);
+    ck_exact(0, got);
+    ck_assert(run.out_of_range);
+}
+END_TEST
+
+/* In the order of the indices: in another one these sums are others. */
+START_TEST(scattered_rows_add_in_order)
+{
+    const float x[6] = {1, 0x1p-24f, 0x1p-24f, 0x1p-24f, 1, 7}, got[3] = {1, 1 + 0x1p-23f, 0};
+    const int64_t at[6] = {0, 1, 0, 1, 1, 5};
+
+    lfuse_output(g, "y", lfuse_scatter_add(lfuse_input(g, "x", LFUSE_F32, 1, LFUSE_DIMS(6)),
+                                           lfuse_input(g, "i", LFUSE_I64, 1, LFUSE_DIMS(6)), 3));
+    evaluate((const lfuse__oracle_input[]){{.name = "x", .data = x, .shape = {6}},
+                                           {.name = "i", .data = at, .shape = {6}}}, 2);
+    ck_exact(0, got);
+    ck_assert(run.out_of_range);
+}
+END_TEST
+
+START_TEST(certain_indices_are_in_range)
+{
+    const float table[3] = {1, 3, 5}, got[2] = {5, 1};
+    const int64_t at[2] = {2, 0};
+
+    lfuse_output(g, "y", lfuse_gather(lfuse_input(g, "t", LFUSE_F32, 1, LFUSE_DIMS(3)),
+                                      lfuse_input(g, "i", LFUSE_I64, 1, LFUSE_DIMS(2))));
+    evaluate((const lfuse__oracle_input[]){{.name = "t", .data = table, .shape = {3}},
+                                           {.name = "i", .data = at, .shape = {2}}}, 2);
+    ck_exact(0, got);
+    ck_assert(!run.out_of_range);
+}
+END_TEST
+
+/* An index that errors leave open: nothing is known of the row. */
+START_TEST(open_indices)
+{
+    const float table[3] = {1, 3, 5}, x[2] = {1, 1};
+
+    lfuse_output(g, "y", lfuse_gather(lfuse_input(g, "t", LFUSE_F32, 1, LFUSE_DIMS(3)),
+                                      lfuse_argmax(lfuse_exp(lfuse_input(g, "x", LFUSE_F32, 1, LFUSE_DIMS(2))), 1,
+                                                   (const int[]){0}, 1)));
+    evaluate((const lfuse__oracle_input[]){{.name = "t", .data = table, .shape = {3}},
+                                           {.name = "x", .data = x, .shape = {2}}}, 2);
+    ck_assert(isinf(run.results[0].bound[0]));
+}
+END_TEST
+
+static Suite *suite_nodes(void)
+{
+    Suite *s = suite_create("oracle nodes");
+    TCase *c = tcase_create("nodes");
+
+    tcase_add_checked_fixture(c, make, destroy);
+    tcase_add_loop_test(c, reductions_are_canonical, 0, 7 * 4);
+    tcase_add_test(c, integers_are_summed_in_i64);
+    tcase_add_test(c, integers_wrap);
+    tcase_add_test(c, of_nothing);
+    tcase_add_test(c, largest_of_a_size_that_is_zero);
+    tcase_add_test(c, winners);
+    tcase_add_test(c, open_winners);
+    tcase_add_test(c, errors_of_elements);
+    tcase_add_test(c, zero_times_what_may_be_infinite);
+    tcase_add_test(c, views);
+    tcase_add_test(c, sizes_are_followed);
+    tcase_add_test(c, rows_by_index);
+    tcase_add_test(c, scattered_rows_add_in_order);
+    tcase_add_test(c, certain_indices_are_in_range);
+    tcase_add_test(c, open_indices);
+    suite_add_tcase(s, c);
+    return s;
+}
+
+TEST_MAIN(CK_FORK_GETENV, suite_nodes)
