@@ -270,9 +270,27 @@ bool lfuse__view_compose(const lfuse__draft *d, const lfuse__view *outer, int32_
     return true;
 }
 
+/* Whoever stores walks axes of one element too, so that each element of a row of one has a place of its own. */
+static void walk_ones(const lfuse__node *n, lfuse__view *v)
+{
+    int i;
+
+    for (i = 0; i < n->rank && v->rank > 0; i++) {
+        if (n->shape[i] != 1 || v->axis[i] >= 0) continue;
+        v->axis[i] = (int8_t)(v->rank - 1);
+        v->step[i] = 1;
+    }
+}
+
 bool lfuse__view_reshape(const lfuse__draft *d, const lfuse__view *v, int32_t from, int32_t to, lfuse__view *out)
 {
     const lfuse__node *a = lfuse__draft_node(d, from), *b = lfuse__draft_node(d, to);
 
-    return reshape(d, v, a->rank, a->shape, b->rank, b->shape, out);
+    if (a->rank == b->rank && !memcmp(a->shape, b->shape, sizeof a->shape)) {
+        *out = *v;
+        return true;
+    }
+    if (!reshape(d, v, a->rank, a->shape, b->rank, b->shape, out)) return false;
+    walk_ones(b, out);
+    return true;
 }
