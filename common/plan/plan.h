@@ -7,7 +7,7 @@
  *
  *     plan      = step { " " step }            in order of execution, of each stage the preferred alternative
  *     step      = "(prepare " work ")" | work
- *     work      = "(pointwise " loop stores ")" | "(rowsum " loop N stores ")"     N: of the last axes, summed
+ *     work      = "(pointwise " loop stores ")"
  *               | "(rows " loop N stores ")"                                       N: of the last axes, reduced
  *               | "(bundle" { " " work } ")"
  *               | "(gemm " size " x " size " x " size " " expr ")"                 m, n, k; `acc` is the product
@@ -76,7 +76,6 @@ typedef struct lfuse__buffer {
 
 typedef enum lfuse__step_kind {
     LFUSE__STEP_POINTWISE,
-    LFUSE__STEP_ROWSUM,     /* the last naxes loop axes are summed; always at least one */
     LFUSE__STEP_GEMM,
     LFUSE__STEP_MULTI,      /* pointwise over lists */
     LFUSE__STEP_MEMBER_SUM, /* partial and fold; what is stored is the result, between them lies buffers[partials] */

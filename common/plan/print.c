@@ -163,9 +163,8 @@ static void print_step(const lfuse__plan_body *plan, const lfuse__step *step, co
                        lfuse__strbuf *out)
 {
     static const char *const words[] = {
-        [LFUSE__STEP_POINTWISE] = "pointwise", [LFUSE__STEP_ROWSUM] = "rowsum",
-        [LFUSE__STEP_GEMM] = "gemm",           [LFUSE__STEP_MULTI] = "multi",
-        [LFUSE__STEP_MEMBER_SUM] = "member-sum", [LFUSE__STEP_ROWS] = "rows",
+        [LFUSE__STEP_POINTWISE] = "pointwise",   [LFUSE__STEP_ROWS] = "rows", [LFUSE__STEP_GEMM] = "gemm",
+        [LFUSE__STEP_MEMBER_SUM] = "member-sum", [LFUSE__STEP_MULTI] = "multi",
     };
 
     lfuse__strbuf_format(out, "%s(%s ", step->prepare ? "(prepare " : "", words[step->kind]);

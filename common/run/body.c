@@ -85,7 +85,6 @@ static lfuse_status emit(lfuse__strbuf *out, const compiled *c, const lfuse__fac
 {
     switch (c->family) {
     case LFUSE__FAMILY_POINTWISE: return lfuse__pointwise_emit(out, c->name, &c->k, facts);
-    case LFUSE__FAMILY_ROWSUM: return lfuse__rowsum_emit(out, c->name, &c->k, facts);
     case LFUSE__FAMILY_ROWS: return lfuse__rows_emit(out, c->name, &c->k, facts);
     case LFUSE__FAMILY_MULTI: return lfuse__multi_emit(out, c->name, &c->k, facts);
     case LFUSE__FAMILY_PARTIAL: return lfuse__member_partial_emit(out, c->name, &c->k, facts);

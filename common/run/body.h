@@ -8,7 +8,6 @@
 
 typedef enum lfuse__family {
     LFUSE__FAMILY_POINTWISE,
-    LFUSE__FAMILY_ROWSUM,
     LFUSE__FAMILY_ROWS,
     LFUSE__FAMILY_MULTI,
     LFUSE__FAMILY_PARTIAL,

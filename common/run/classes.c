@@ -96,7 +96,7 @@ static void tensor_class(const lfuse__plan_body *plan, const lfuse__step *step, 
     lfuse__loop loop;
     int i;
 
-    lfuse__plan_loop(plan, step, rows || step->kind == LFUSE__STEP_ROWSUM ? step->rank - step->naxes : -1, &loop);
+    lfuse__plan_loop(plan, step, rows ? step->rank - step->naxes : -1, &loop);
     k->body = &step->body;
     k->noperands = step->noperands;
     k->rank = loop.rank;
@@ -110,7 +110,6 @@ static void tensor_class(const lfuse__plan_body *plan, const lfuse__step *step, 
         k->operands[i].index = o->place == LFUSE__PLACE_INDEX;
         k->operands[i].fixed = rows && same_for_all_rows(plan, step, o);
         k->operands[i].inner = rows ? row_class(plan, step, o) : inner_class(plan, step, o, &loop);
-        if (step->kind == LFUSE__STEP_ROWSUM && o->written) k->operands[i].inner = LFUSE__STRIDE_REPEAT;
     }
 }
 
@@ -138,10 +137,8 @@ int lfuse__step_classes(const lfuse__plan_body *plan, const lfuse__step *step, b
     memset(wanted, 0, LFUSE__WANTED_MAX * sizeof *wanted);
     switch (step->kind) {
     case LFUSE__STEP_POINTWISE:
-    case LFUSE__STEP_ROWSUM:
     case LFUSE__STEP_ROWS:
-        wanted[0].family = step->kind == LFUSE__STEP_ROWSUM ? LFUSE__FAMILY_ROWSUM
-                           : step->kind == LFUSE__STEP_ROWS ? LFUSE__FAMILY_ROWS : LFUSE__FAMILY_POINTWISE;
+        wanted[0].family = step->kind == LFUSE__STEP_ROWS ? LFUSE__FAMILY_ROWS : LFUSE__FAMILY_POINTWISE;
         tensor_class(plan, step, index64, &wanted[0].k);
         return 1;
     case LFUSE__STEP_MULTI:
@@ -210,7 +207,7 @@ void lfuse__step_indexing(const lfuse__plan_body *plan, const lfuse__step *step,
 
     *small = true;
     *large = true;
-    if (step->kind != LFUSE__STEP_POINTWISE && step->kind != LFUSE__STEP_ROWSUM && step->kind != LFUSE__STEP_ROWS) {
+    if (step->kind != LFUSE__STEP_POINTWISE && step->kind != LFUSE__STEP_ROWS) {
         *small = false;
         return;
     }

@@ -103,7 +103,6 @@ static lfuse_status furnish_step(lfuse_instance *in, const lfuse__step *step)
 {
     switch (step->kind) {
     case LFUSE__STEP_POINTWISE:
-    case LFUSE__STEP_ROWSUM:
     case LFUSE__STEP_ROWS: return lfuse__furnish_kernel(in, step);
     case LFUSE__STEP_GEMM: return lfuse__furnish_gemm(in, step);
     case LFUSE__STEP_MULTI:

@@ -31,7 +31,6 @@ static lfuse_status pack(lfuse__family family, const lfuse__kernel_class *k, con
     g.numbers = numbers;
     switch (family) {
     case LFUSE__FAMILY_POINTWISE: return lfuse__pointwise_pack(k, facts, &g, packed);
-    case LFUSE__FAMILY_ROWSUM: return lfuse__rowsum_pack(k, facts, &g, packed);
     case LFUSE__FAMILY_ROWS: return pack_rows(k, facts, &g, packed);
     case LFUSE__FAMILY_MULTI: return lfuse__multi_pack(k, facts, 1, 0, 1, numbers, packed);
     case LFUSE__FAMILY_PARTIAL: return lfuse__member_partial_pack(k, facts, 1, 0, 1, numbers, packed);
@@ -47,7 +46,6 @@ static unsigned buffers(lfuse__family family, const lfuse__kernel_class *k, cons
 
     switch (family) {
     case LFUSE__FAMILY_POINTWISE:
-    case LFUSE__FAMILY_ROWSUM:
     case LFUSE__FAMILY_ROWS: return (unsigned)lfuse__kernel_buffers(k);
     case LFUSE__FAMILY_MULTI: return 2 + blocks;
     case LFUSE__FAMILY_PARTIAL:

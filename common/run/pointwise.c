@@ -105,8 +105,7 @@ static lfuse_status furnish_merged(lfuse_instance *in, const lfuse__step *step, 
         op->k.operands[i].written = l->walks[i].written;
         op->k.operands[i].index = l->walks[i].memory.place == LFUSE__PLACE_INDEX;
         op->k.operands[i].gathered = l->walks[i].gathered;
-        op->k.operands[i].inner = family == LFUSE__FAMILY_ROWSUM && l->walks[i].written
-                                      ? LFUSE__STRIDE_REPEAT : stride_class(l->walks[i].strides[l->rank - 1]);
+        op->k.operands[i].inner = stride_class(l->walks[i].strides[l->rank - 1]);
         if (family == LFUSE__FAMILY_ROWS) lfuse__row_operand(l, &l->walks[i], &op->k.operands[i]);
         for (k = 0; k < l->rank; k++) op->g.strides[i][k] = l->walks[i].strides[k];
     }
@@ -134,56 +133,15 @@ lfuse_status lfuse__furnish_copy(lfuse_instance *in, const lfuse__step *step, in
     return furnish_merged(in, step, LFUSE__FAMILY_POINTWISE, body, NULL, &l, lfuse__loop_is_large(&l));
 }
 
-/* An operand whose summed axes cannot be walked as one is laid out anew, in the order of the loop. */
-static lfuse_status straighten(lfuse_instance *in, const lfuse__step *step, lfuse__tensor_loop *l)
-{
-    int64_t stride;
-    int i, k;
-
-    for (i = 0; i < l->nwalks; i++) {
-        lfuse__walk copy = l->walks[i];
-        if (copy.written || lfuse__walk_is_single(l, &copy)) continue;
-        copy.memory.place = LFUSE__PLACE_SCRATCH;
-        copy.written = true;
-        copy.offset = 0;
-        LFUSE__TRY(lfuse__add_buffer(in, LFUSE__PLACE_SCRATCH, (uint64_t)l->all * lfuse_type_size(copy.type),
-                                     &copy.memory.index));
-        for (stride = 1, k = l->rank - 1; k >= 0; k--) {
-            copy.strides[k] = stride;
-            stride *= l->extents[k];
-        }
-        LFUSE__TRY(lfuse__furnish_copy(in, step, l->rank, l->extents, &copy, &l->walks[i]));
-        copy.written = false;
-        l->walks[i] = copy;
-    }
-    return LFUSE_OK;
-}
-
-/* Whether the declared merge leaves one summed axis. */
-static bool one_row_axis(const lfuse_instance *in, const lfuse__step *step)
-{
-    lfuse__loop merged;
-
-    if (step->kind != LFUSE__STEP_ROWSUM) return true;
-    lfuse__plan_loop(in->body, step, step->rank - step->naxes, &merged);
-    return merged.first[merged.rank - 1] == step->rank - step->naxes;
-}
-
-static lfuse__family family_of(const lfuse__step *step)
-{
-    if (step->kind == LFUSE__STEP_ROWS) return LFUSE__FAMILY_ROWS;
-    return step->kind == LFUSE__STEP_ROWSUM ? LFUSE__FAMILY_ROWSUM : LFUSE__FAMILY_POINTWISE;
-}
-
 static lfuse_status furnish_loop(lfuse_instance *in, const lfuse__step *step, lfuse__tensor_loop *l)
 {
+    const lfuse__family family = step->kind == LFUSE__STEP_ROWS ? LFUSE__FAMILY_ROWS : LFUSE__FAMILY_POINTWISE;
     const bool large = lfuse__loop_is_large(l);
 
-    if (as_declared(in, step) && one_row_axis(in, step)) return furnish_declared(in, step, l, large);
+    if (as_declared(in, step)) return furnish_declared(in, step, l, large);
     lfuse__loop_tidy(l);
-    if (step->kind == LFUSE__STEP_ROWSUM) LFUSE__TRY(straighten(in, step, l));
     lfuse__loop_merge(l);
-    return furnish_merged(in, step, family_of(step), &step->body, step->numbers, l, large);
+    return furnish_merged(in, step, family, &step->body, step->numbers, l, large);
 }
 
 lfuse_status lfuse__furnish_kernel(lfuse_instance *in, const lfuse__step *step)
@@ -227,34 +185,17 @@ static bool renumber(lfuse_instance *in, lfuse__kernel_op *op)
     return other;
 }
 
-static lfuse_status pack(const lfuse_instance *in, lfuse__kernel_op *op)
-{
-    switch (op->family) {
-    case LFUSE__FAMILY_ROWS: return lfuse__rows_pack(&op->k, in->facts, &op->g, &op->packed);
-    case LFUSE__FAMILY_ROWSUM: return lfuse__rowsum_pack(&op->k, in->facts, &op->g, &op->packed);
-    default: return lfuse__pointwise_pack(&op->k, in->facts, &op->g, &op->packed);
-    }
-}
-
-static void rebind(const lfuse_instance *in, lfuse__kernel_op *op)
-{
-    switch (op->family) {
-    case LFUSE__FAMILY_ROWS: lfuse__rows_rebind(&op->k, in->facts, &op->g, &op->packed); return;
-    case LFUSE__FAMILY_ROWSUM: lfuse__rowsum_rebind(&op->k, in->facts, &op->g, &op->packed); return;
-    default: lfuse__pointwise_rebind(&op->k, in->facts, &op->g, &op->packed);
-    }
-}
-
 lfuse_status lfuse__kernel_op_place(lfuse_instance *in, lfuse__kernel_op *op)
 {
-    const bool moved = move_operands(in, op), other = renumber(in, op);
+    const bool moved = move_operands(in, op), other = renumber(in, op), rows = op->family == LFUSE__FAMILY_ROWS;
 
-    if (op->is_packed && !moved && !other) return LFUSE_OK;
-    if (op->is_packed) {
-        rebind(in, op);
-        return LFUSE_OK;
+    if (!op->is_packed) {
+        LFUSE__TRY(rows ? lfuse__rows_pack(&op->k, in->facts, &op->g, &op->packed)
+                        : lfuse__pointwise_pack(&op->k, in->facts, &op->g, &op->packed));
+        op->is_packed = true;
+    } else if (moved || other) {
+        if (rows) lfuse__rows_rebind(&op->k, in->facts, &op->g, &op->packed);
+        else lfuse__pointwise_rebind(&op->k, in->facts, &op->g, &op->packed);
     }
-    LFUSE__TRY(pack(in, op));
-    op->is_packed = true;
     return LFUSE_OK;
 }
