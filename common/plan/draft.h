@@ -229,6 +229,9 @@ lfuse_status lfuse__draft_check_updates(lfuse__draft *d);
 /* Whether the region can run behind all others. */
 bool lfuse__draft_late(const lfuse__draft *d, int32_t region);
 
+/* ---- bundle.c: stages of one level into one launch; the last pass ---- */
+lfuse_status lfuse__draft_bundles(lfuse__draft *d);
+
 /* ---- build.c: the body and operands of one step ---- */
 typedef struct lfuse__builder lfuse__builder;
 lfuse_status lfuse__builder_create(lfuse__draft *d, int32_t region, int rank, const lfuse_size *extents,

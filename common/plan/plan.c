@@ -13,6 +13,10 @@
 
 static void free_step(lfuse__step *s)
 {
+    int i;
+
+    for (i = 0; i < s->nchildren; i++) free_step(&s->children[i]);
+    free(s->children);
     free(s->operands);
     free(s->body.instr);
     free(s->body.stores);
@@ -267,7 +271,7 @@ static lfuse_status run_passes(lfuse__draft *d)
 {
     do LFUSE__TRY(round_of_passes(d));
     while (d->changed); /* each round cuts a node or turns an update that was not so before */
-    return LFUSE_OK;
+    return lfuse__draft_bundles(d);
 }
 
 lfuse_status lfuse__plan_make(const lfuse_graph *canonical, const lfuse__facts *facts,

@@ -159,24 +159,38 @@ static void print_gemm(const lfuse__plan_body *plan, const lfuse__step *s, const
     lfuse__strbuf_add(out, e->after);
 }
 
-static void print_step(const lfuse__plan_body *plan, const lfuse__step *step, const lfuse_graph *names,
+static void print_work(const lfuse__plan_body *plan, const lfuse__step *step, const lfuse_graph *names,
                        lfuse__strbuf *out)
 {
     static const char *const words[] = {
-        [LFUSE__STEP_POINTWISE] = "pointwise",   [LFUSE__STEP_ROWS] = "rows", [LFUSE__STEP_GEMM] = "gemm",
-        [LFUSE__STEP_MEMBER_SUM] = "member-sum", [LFUSE__STEP_MULTI] = "multi",
+        [LFUSE__STEP_POINTWISE] = "pointwise",   [LFUSE__STEP_ROWS] = "rows",   [LFUSE__STEP_GEMM] = "gemm",
+        [LFUSE__STEP_MEMBER_SUM] = "member-sum", [LFUSE__STEP_MULTI] = "multi", [LFUSE__STEP_BUNDLE] = "bundle",
     };
+    int i;
 
-    lfuse__strbuf_format(out, "%s(%s ", step->prepare ? "(prepare " : "", words[step->kind]);
+    lfuse__strbuf_format(out, "(%s ", words[step->kind]);
     if (step->kind == LFUSE__STEP_GEMM) {
         print_gemm(plan, step, names, out);
+    } else if (step->kind == LFUSE__STEP_BUNDLE) {
+        for (i = 0; i < step->nchildren; i++) {
+            if (i) lfuse__strbuf_add(out, " ");
+            print_work(plan, &step->children[i], names, out);
+        }
     } else {
         if (step->list >= 0) lfuse__strbuf_add(out, names->names[step->list].text);
         else print_loop(step, names, out);
         if (step->naxes) lfuse__strbuf_format(out, " %d", step->naxes);
         print_stores(plan, step, names, out);
     }
-    lfuse__strbuf_add(out, step->prepare ? "))" : ")");
+    lfuse__strbuf_add(out, ")");
+}
+
+static void print_step(const lfuse__plan_body *plan, const lfuse__step *step, const lfuse_graph *names,
+                       lfuse__strbuf *out)
+{
+    if (step->prepare) lfuse__strbuf_add(out, "(prepare ");
+    print_work(plan, step, names, out);
+    if (step->prepare) lfuse__strbuf_add(out, ")");
 }
 
 void lfuse__step_print(const lfuse__plan_body *plan, const lfuse__step *step, const lfuse_graph *names,

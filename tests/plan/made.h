@@ -40,7 +40,7 @@ static void teardown(void)
 
 static lfuse_status try_make(unsigned disable)
 {
-    const lfuse_plan_options options = { .disable = disable };
+    const lfuse_plan_options options = { .disable = disable | LFUSE_NO_BUNDLES }; /* see check_bundles.c */
     lfuse__facts facts;
 
     memset(&facts, 0, sizeof facts);

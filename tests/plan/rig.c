@@ -5,6 +5,7 @@
 
 #include "tests/plan/rig.h"
 
+#include <stdlib.h>
 #include <string.h>
 
 #include "common/base/error.h"
@@ -52,7 +53,7 @@ void rig_make(unsigned disable)
 
 void rig_expect(const char *wanted)
 {
-    rig_make(0);
+    rig_make(LFUSE_NO_BUNDLES);
     ck_assert_str_eq(text.data, wanted);
 }
 
@@ -69,6 +70,57 @@ const char *rig_alternative(int stage, int i)
         lfuse__step_print(plan, &a->steps[k], canonical, &text);
     }
     return text.data;
+}
+
+/* Who stores some memory: the step, and its child when it is a bundle. */
+typedef struct storing {
+    int step, child;
+} storing;
+
+static storing *of(storing *all, const lfuse__operand *o)
+{
+    if (o->place == LFUSE__PLACE_INDEX) return NULL;
+    return &all[o->place == LFUSE__PLACE_BOUND ? o->index : plan->graph->nnames + o->index];
+}
+
+static void check_reads(storing *all, const lfuse__step *s, int step, int child)
+{
+    int i;
+
+    for (i = 0; i < s->noperands; i++) {
+        const lfuse__operand *o = &s->operands[i];
+        const storing *w = of(all, o);
+        if (o->written || !w) continue;
+        if (o->place == LFUSE__PLACE_SCRATCH)
+            ck_assert_msg(w->step >= 0 && (w->step < step || w->child == child), "step %d reads t%d before it is stored",
+                          step, o->index);
+        ck_assert_msg(w->step != step || w->child == child, "a step of bundle %d reads what another stores", step);
+    }
+}
+
+static void note_stores(storing *all, const lfuse__step *s, int step, int child)
+{
+    int i;
+
+    for (i = 0; i < s->noperands; i++)
+        if (s->operands[i].written) *of(all, &s->operands[i]) = (storing){ step, child };
+}
+
+void rig_check_order(void)
+{
+    storing *all = malloc(((size_t)plan->graph->nnames + (size_t)plan->nbuffers + 1) * sizeof *all);
+    int i, k;
+
+    ck_assert(all);
+    for (i = 0; i < plan->graph->nnames + plan->nbuffers; i++) all[i] = (storing){ -1, -1 };
+    for (i = 0; i < plan->nstages; i++) {
+        const lfuse__step *s = plan->stages[i].alternatives[0].steps;
+        if (s->kind != LFUSE__STEP_BUNDLE) check_reads(all, s, i, -1);
+        note_stores(all, s, i, -1);
+        for (k = 0; k < s->nchildren; k++) note_stores(all, &s->children[k], i, k);
+        for (k = 0; k < s->nchildren; k++) check_reads(all, &s->children[k], i, k);
+    }
+    free(all);
 }
 
 lfuse_value rig_input(const char *name, int rank, const lfuse_size *shape)

@@ -18,7 +18,7 @@ void rig_setup(void);
 void rig_teardown(void);
 /* Plans the graph without these passes, and prints the plan into `text`. */
 void rig_make(unsigned disable);
-/* With all passes the plan is printed so. */
+/* With all passes but bundles, which have tests of their own, the plan is printed so. */
 void rig_expect(const char *wanted);
 /* The steps of one alternative of a stage. */
 const char *rig_alternative(int stage, int i);
@@ -27,6 +27,8 @@ lfuse_value rig_input(const char *name, int rank, const lfuse_size *shape); /* f
 lfuse_value rig_number(double x);
 /* A reduction over axes, ascending. */
 lfuse_value rig_reduce(lfuse_value a, lfuse__reduce op, int count, const int *axes, int keepdims);
+/* Whatever a step reads of scratch was stored by an earlier one; steps of one bundle do not touch what others store. */
+void rig_check_order(void);
 /* Over the last axis, which stays as 1. */
 lfuse_value rig_row(lfuse_value a, lfuse__reduce op);
 

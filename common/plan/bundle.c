@@ -1,0 +1,342 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#ifdef HAVE_CONFIG_H
+#include "config.h"
+#endif
+
+/*
+ * Horizontal fusion: independent steps become one launch. Steps of one level do not wait for each other; those that in
+ * addition write nothing that another one of the level reads, updated inputs included, may run together and anywhere
+ * among the others of the level. Of these go together
+ *   - all of equal code, whatever their sizes;
+ *   - unlike ones that are small: with the largest sizes they can have, each leaves part of the device without work
+ *     (less than WAVE elements a compute unit), so that together they take as long as the longest and save launches.
+ *     The body of none is more than twice as long as that of another, which would take registers from it.
+ * A stage with several alternatives stays by itself: what of it runs is known when sizes are.
+ */
+#include "common/plan/draft.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "common/base/error.h"
+
+enum {
+    WAVE = 2048,
+    SHORT = 16,    /* instructions that any body may have more than another */
+    CODES = 8,     /* different ones in a bundle */
+    CHILDREN = 256
+};
+
+/* Who in a level reads and writes some memory. */
+enum { NOBODY = -1, SEVERAL = -2 };
+typedef struct users {
+    int reader, writer;
+} users;
+
+typedef struct item {
+    const lfuse__plan_body *plan;
+    int stage;
+    bool small;
+} item;
+
+static lfuse__step *step_of(const lfuse__plan_body *p, int stage)
+{
+    return p->stages[stage].alternatives[0].steps;
+}
+
+/* ---- equal code ---- */
+
+static int compare(int64_t a, int64_t b)
+{
+    return (a > b) - (a < b);
+}
+
+static int by_operand(const lfuse__operand *a, const lfuse__operand *b, int rank)
+{
+    int order = compare(a->type, b->type), i;
+
+    if (!order) order = compare(a->written, b->written);
+    if (!order) order = compare(a->span, b->span);
+    if (!order) order = compare(a->gathered >= 0, b->gathered >= 0);
+    if (!order) order = compare(a->place == LFUSE__PLACE_INDEX, b->place == LFUSE__PLACE_INDEX);
+    for (i = 0; i < rank && !order; i++) order = compare(a->axis[i] >= 0, b->axis[i] >= 0);
+    return order;
+}
+
+static int by_instr(const lfuse__instr *a, const lfuse__instr *b)
+{
+    int order = compare(a->kind, b->kind);
+
+    if (!order) order = compare(a->op, b->op);
+    if (!order) order = compare(a->type, b->type);
+    if (!order) order = compare(a->from, b->from);
+    if (!order) order = compare(a->a, b->a);
+    if (!order) order = compare(a->b, b->b);
+    if (!order) order = compare(a->c, b->c);
+    return order ? order : memcmp(&a->number, &b->number, sizeof a->number);
+}
+
+static int by_body(const lfuse__body *a, const lfuse__body *b)
+{
+    int order = compare(a->ninstr, b->ninstr), i;
+
+    if (!order) order = compare(a->nstores, b->nstores);
+    if (!order) order = compare(a->nnumbers, b->nnumbers);
+    if (order) return order;
+    for (i = 0; i < a->ninstr && !order; i++) order = by_instr(&a->instr[i], &b->instr[i]);
+    for (i = 0; i < a->nstores && !order; i++) {
+        order = compare(a->stores[i].reg, b->stores[i].reg);
+        if (!order) order = compare(a->stores[i].operand, b->stores[i].operand);
+    }
+    for (i = 0; i < a->nnumbers && !order; i++) order = compare(a->number_types[i], b->number_types[i]);
+    return order;
+}
+
+static int by_code(const lfuse__step *a, const lfuse__step *b)
+{
+    int order = compare(a->kind, b->kind), i;
+
+    if (!order) order = compare(a->rank, b->rank);
+    if (!order) order = compare(a->naxes, b->naxes);
+    if (!order) order = compare(a->noperands, b->noperands);
+    if (!order) order = by_body(&a->body, &b->body);
+    for (i = 0; i < a->noperands && !order; i++) order = by_operand(&a->operands[i], &b->operands[i], a->rank);
+    return order;
+}
+
+static int by_item(const void *a, const void *b)
+{
+    const item *x = a, *y = b;
+    const int order = by_code(step_of(x->plan, x->stage), step_of(y->plan, y->stage));
+
+    return order ? order : compare(x->stage, y->stage);
+}
+
+/* ---- who may run together ---- */
+
+static users *users_of(const lfuse__plan_body *p, const lfuse__operand *o, users *all)
+{
+    if (o->place == LFUSE__PLACE_INDEX) return NULL;
+    return &all[o->place == LFUSE__PLACE_BOUND ? o->index : p->graph->nnames + o->index];
+}
+
+static void note(int *who, int stage)
+{
+    *who = *who == NOBODY || *who == stage ? stage : SEVERAL;
+}
+
+static void each_operand(const lfuse__plan_body *p, int stage, users *all, void visit(users *u, int stage, bool written))
+{
+    const lfuse__stage *s = &p->stages[stage];
+    int i, k, m;
+
+    for (i = 0; i < s->nalternatives; i++)
+        for (k = 0; k < s->alternatives[i].nsteps; k++)
+            for (m = 0; m < s->alternatives[i].steps[k].noperands; m++) {
+                const lfuse__operand *o = &s->alternatives[i].steps[k].operands[m];
+                users *u = users_of(p, o, all);
+                if (u) visit(u, stage, o->written);
+            }
+}
+
+static void forget(users *u, int stage, bool written)
+{
+    (void)stage;
+    (void)written;
+    *u = (users){ NOBODY, NOBODY };
+}
+
+static void enter(users *u, int stage, bool written)
+{
+    note(written ? &u->writer : &u->reader, stage);
+}
+
+/* Two that write the same memory write different parts of it: see concat.c. */
+static bool independent(const lfuse__plan_body *p, int stage, users *all)
+{
+    const lfuse__step *s = step_of(p, stage);
+    int i;
+
+    for (i = 0; i < s->noperands; i++) {
+        const users *u = users_of(p, &s->operands[i], all);
+        const int other = !u ? NOBODY : s->operands[i].written ? u->reader : u->writer;
+        if (other != NOBODY && other != stage) return false;
+    }
+    return true;
+}
+
+static bool can_be_child(const lfuse__plan_body *p, int stage)
+{
+    const lfuse__stage *s = &p->stages[stage];
+
+    return s->nalternatives == 1 && s->alternatives[0].nsteps == 1 &&
+           (s->alternatives[0].steps->kind == LFUSE__STEP_POINTWISE || s->alternatives[0].steps->kind == LFUSE__STEP_ROWS);
+}
+
+static bool is_small(const lfuse__draft *d, const lfuse__step *s)
+{
+    const uint64_t units = d->facts->info.compute_units ? d->facts->info.compute_units : 1;
+    uint64_t elements = 1;
+    int64_t low, high;
+    int i;
+
+    for (i = 0; i < s->rank; i++) {
+        lfuse__size_bounds(d->g, s->extents[i], &low, &high);
+        if (high < 0 || (high && elements > WAVE * units / (uint64_t)high)) return false;
+        elements *= (uint64_t)high;
+    }
+    return elements <= WAVE * units;
+}
+
+/* ---- making them ---- */
+
+static int by_stage(const void *a, const void *b)
+{
+    return compare(((const item *)a)->stage, ((const item *)b)->stage);
+}
+
+/* Moves the items' steps into a step at the place of the first of them. The other stages are left empty. */
+static lfuse_status make(lfuse__draft *d, item *items, int count)
+{
+    lfuse__plan_body *p = d->out;
+    lfuse__step *children, *step;
+    int i;
+
+    if (count < 2) return LFUSE_OK;
+    qsort(items, (size_t)count, sizeof *items, by_stage);
+    children = calloc((size_t)count, sizeof *children);
+    if (!children) return lfuse__error(LFUSE_ERR_MEMORY, "out of host memory while a plan was made (%d steps)", count);
+    for (i = 0; i < count; i++) {
+        step = step_of(p, items[i].stage);
+        children[i] = *step;
+        memset(step, 0, sizeof *step);
+        if (!i) continue;
+        free(step);
+        free(p->stages[items[i].stage].alternatives);
+        p->stages[items[i].stage] = (lfuse__stage){ 0, NULL };
+    }
+    step = step_of(p, items[0].stage);
+    step->kind = LFUSE__STEP_BUNDLE;
+    step->list = step->partials = -1;
+    step->prepare = children[0].prepare;
+    step->nchildren = count;
+    step->children = children;
+    return LFUSE_OK;
+}
+
+/* Of equal code, from `first` on; whether all are small. */
+static int equals(const item *items, int count, int first, bool *small)
+{
+    int i;
+
+    *small = true;
+    for (i = first; i < count && i < first + CHILDREN; i++) {
+        if (by_code(step_of(items[first].plan, items[first].stage), step_of(items[i].plan, items[i].stage))) break;
+        *small = *small && items[i].small;
+    }
+    return i;
+}
+
+/* Lengths of bodies are ascending. */
+static bool alike(const item *shorter, const item *longer)
+{
+    return step_of(longer->plan, longer->stage)->body.ninstr <=
+           2 * step_of(shorter->plan, shorter->stage)->body.ninstr + SHORT;
+}
+
+static int by_length(const void *a, const void *b)
+{
+    const item *x = a, *y = b;
+    const int order = compare(step_of(x->plan, x->stage)->body.ninstr, step_of(y->plan, y->stage)->body.ninstr);
+
+    return order ? order : by_item(a, b);
+}
+
+/* The small ones, in groups of equal code, after each other. */
+static lfuse_status join_small(lfuse__draft *d, item *items, int count)
+{
+    int start = 0, i, end, codes;
+    bool small;
+
+    qsort(items, (size_t)count, sizeof *items, by_length);
+    while (start < count) {
+        for (i = start, codes = 0; i < count && codes < CODES; i = end, codes++) {
+            end = equals(items, count, i, &small);
+            if (codes && (end - start > CHILDREN || !alike(&items[start], &items[i]))) break;
+        }
+        LFUSE__TRY(make(d, items + start, i - start));
+        start = i;
+    }
+    return LFUSE_OK;
+}
+
+/* Equal ones that are not all small become bundles of their own; the others are moved to the front. */
+static lfuse_status join(lfuse__draft *d, item *items, int count)
+{
+    int start, end, left = 0;
+    bool small;
+
+    qsort(items, (size_t)count, sizeof *items, by_item);
+    for (start = 0; start < count; start = end) {
+        end = equals(items, count, start, &small);
+        if (!small) {
+            LFUSE__TRY(make(d, items + start, end - start));
+            continue;
+        }
+        memmove(items + left, items + start, (size_t)(end - start) * sizeof *items);
+        left += end - start;
+    }
+    return join_small(d, items, left);
+}
+
+/* The stages from `first` to `end` are one level. */
+static lfuse_status bundle_level(lfuse__draft *d, int first, int end, users *all, item *items)
+{
+    const lfuse__plan_body *p = d->out;
+    int i, count = 0;
+
+    for (i = first; i < end; i++) each_operand(p, i, all, forget);
+    for (i = first; i < end; i++) each_operand(p, i, all, enter);
+    for (i = first; i < end; i++)
+        if (can_be_child(p, i) && independent(p, i, all)) items[count++] = (item){ p, i, is_small(d, step_of(p, i)) };
+    return count > 1 ? join(d, items, count) : LFUSE_OK;
+}
+
+/* Stages that were left empty go. */
+static void close_up(lfuse__plan_body *p)
+{
+    int i, count = 0;
+
+    for (i = 0; i < p->nstages; i++)
+        if (p->stages[i].nalternatives) p->stages[count++] = p->stages[i];
+    p->nstages = count;
+}
+
+lfuse_status lfuse__draft_bundles(lfuse__draft *d)
+{
+    lfuse__plan_body *p = d->out;
+    users *all;
+    item *items;
+    lfuse_status status = LFUSE_OK;
+    int first, end;
+
+    if (d->disable & LFUSE_NO_BUNDLES || p->nstages < 2) return LFUSE_OK;
+    all = malloc(((size_t)d->g->nnames + (size_t)p->nbuffers + 1) * sizeof *all);
+    items = malloc((size_t)p->nstages * sizeof *items);
+    if (!all || !items) {
+        status = lfuse__error(LFUSE_ERR_MEMORY, "out of host memory while a plan was made (%d steps)", p->nstages);
+        goto err_free_all;
+    }
+    for (first = 0; first < p->nstages && !status; first = end) {
+        for (end = first + 1; end < p->nstages && d->units[end].phase == d->units[first].phase &&
+                              d->units[end].level == d->units[first].level; end++)
+            continue;
+        status = bundle_level(d, first, end, all, items);
+    }
+    close_up(p);
+
+err_free_all:
+    free(items);
+    free(all);
+    return status;
+}

@@ -1,0 +1,170 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Which steps share a launch, read from the printed plan. No device. */
+#ifdef HAVE_CONFIG_H
+#include "config.h"
+#endif
+
+#include <stdio.h>
+
+#include "tests/plan/rig.h"
+#include "tests/support/main.h"
+
+static lfuse_value softmax(lfuse_value x)
+{
+    const lfuse_value e = lfuse_exp(lfuse_sub(x, rig_row(x, LFUSE__REDUCE_MAX)));
+
+    return lfuse_div(e, rig_row(e, LFUSE__REDUCE_SUM));
+}
+
+static void expect(const char *wanted)
+{
+    rig_make(0);
+    rig_check_order();
+    ck_assert_str_eq(text.data, wanted);
+}
+
+START_TEST(equal_code_of_any_size)
+{
+    const lfuse_size n = lfuse_size_var(g, "n", 1, 1 << 30);
+
+    lfuse_output(g, "y", softmax(rig_input("x", 2, LFUSE_DIMS(n, 256))));
+    lfuse_output(g, "z", softmax(rig_input("w", 2, LFUSE_DIMS(1 << 20, 128))));
+    lfuse_output(g, "c", lfuse_exp(rig_input("b", 2, LFUSE_DIMS(n, 256))));
+    expect("(bundle (rows n x 256 1 (y (div %1=(exp (sub x (max x))) (sum %1)))) "
+           "(rows 1048576 x 128 1 (z (div %1=(exp (sub w (max w))) (sum %1))))) (pointwise n x 256 (c (exp b)))");
+    rig_make(LFUSE_NO_BUNDLES);
+    ck_assert_int_eq(plan->nstages, 3);
+}
+END_TEST
+
+START_TEST(unlike_ones_when_they_are_small)
+{
+    lfuse_output(g, "y", lfuse_exp(rig_input("x", 1, LFUSE_DIMS(8))));
+    lfuse_output(g, "z", rig_row(rig_input("w", 2, LFUSE_DIMS(4, 8)), LFUSE__REDUCE_SUM));
+    lfuse_output(g, "c", lfuse_log(rig_input("b", 1, LFUSE_DIMS(2048))));
+    lfuse_output(g, "d", lfuse_sin(rig_input("a", 1, LFUSE_DIMS(2049))));
+    expect("(bundle (pointwise 8 (y (exp x))) (rows 4 x 8 1 (z (sum w))) (pointwise 2048 (c (log b)))) "
+           "(pointwise 2049 (d (sin a)))");
+    rig_facts.info.compute_units = 2; /* twice as much is small now */
+    rig_make(0);
+    ck_assert_int_eq(plan->nstages, 1);
+}
+END_TEST
+
+START_TEST(unlike_ones_of_similar_length)
+{
+    lfuse_value v = rig_input("x", 1, LFUSE_DIMS(8));
+    int i;
+
+    for (i = 0; i < 30; i++) v = lfuse_sin(lfuse_add(v, rig_number(i)));
+    lfuse_output(g, "y", v);
+    lfuse_output(g, "z", lfuse_exp(rig_input("w", 1, LFUSE_DIMS(8))));
+    lfuse_output(g, "c", lfuse_log(rig_input("b", 1, LFUSE_DIMS(8))));
+    rig_make(0);
+    ck_assert_int_eq(plan->nstages, 2);
+    ck_assert_int_eq(plan->stages[1].alternatives[0].steps[0].nchildren, 2);
+}
+END_TEST
+
+START_TEST(constants_are_code)
+{
+    const lfuse_value b = rig_input("b", 1, LFUSE_DIMS(1 << 20));
+
+    lfuse_output(g, "y", lfuse_mul(rig_input("x", 1, LFUSE_DIMS(1 << 20)), rig_number(3)));
+    lfuse_output(g, "z", lfuse_mul(rig_input("w", 1, LFUSE_DIMS(1 << 20)), rig_number(4)));
+    lfuse_output(g, "c", lfuse_mul(lfuse_exp(b), lfuse_scalar(g, "s")));
+    lfuse_output(g, "d", lfuse_mul(lfuse_exp(rig_input("a", 1, LFUSE_DIMS(1 << 20))), lfuse_scalar(g, "t")));
+    expect("(pointwise 1048576 (y (mul x 3))) (pointwise 1048576 (z (mul w 4))) "
+           "(bundle (pointwise 1048576 (c (mul (exp b) s))) (pointwise 1048576 (d (mul (exp a) t))))");
+}
+END_TEST
+
+START_TEST(levels_are_kept)
+{
+    const lfuse_value x = rig_input("x", 2, LFUSE_DIMS(4, 8)), w = rig_input("w", 2, LFUSE_DIMS(4, 8));
+    static const int columns[] = { 0 };
+
+    lfuse_output(g, "y", rig_reduce(softmax(x), LFUSE__REDUCE_SUM, 1, columns, 0));
+    lfuse_output(g, "z", rig_reduce(softmax(w), LFUSE__REDUCE_SUM, 1, columns, 0));
+    rig_make(0);
+    rig_check_order();
+    ck_assert_int_eq(plan->nstages, 2);
+    ck_assert_int_eq(plan->stages[0].alternatives[0].steps[0].nchildren, 2);
+    ck_assert_int_eq(plan->stages[1].alternatives[0].steps[0].nchildren, 2);
+}
+END_TEST
+
+START_TEST(updates_do_not_run_beside_their_readers)
+{
+    const lfuse_value x = rig_input("x", 1, LFUSE_DIMS(8)), w = rig_input("w", 2, LFUSE_DIMS(8, 8));
+
+    /* y reads x along the rows of w, so it is no part of the kernel that updates x */
+    lfuse_output(g, "y", lfuse_add(w, x));
+    lfuse_update(x, lfuse_exp(x));
+    expect("(pointwise 8 x 8 (y (add w x))) (pointwise 8 (x (exp x)))");
+}
+END_TEST
+
+START_TEST(updates_run_beside_others)
+{
+    lfuse_value x;
+    char name[16];
+    int i;
+
+    for (i = 0; i < 3; i++) {
+        snprintf(name, sizeof name, "x%d", i);
+        x = rig_input(name, 1, LFUSE_DIMS(8 + i));
+        lfuse_update(x, lfuse_exp(x));
+    }
+    expect("(bundle (pointwise 8 (x0 (exp x0))) (pointwise 9 (x1 (exp x1))) (pointwise 10 (x2 (exp x2))))");
+}
+END_TEST
+
+START_TEST(prepared_ones)
+{
+    const lfuse_value a = lfuse_frozen(g, "a", LFUSE_F32, 1, LFUSE_DIMS(8)), b = lfuse_frozen(g, "b", LFUSE_F32, 1,
+        LFUSE_DIMS(9));
+
+    lfuse_output(g, "y", lfuse_mul(rig_input("x", 1, LFUSE_DIMS(8)), lfuse_exp(a)));
+    lfuse_output(g, "z", lfuse_mul(rig_input("w", 1, LFUSE_DIMS(9)), lfuse_exp(b)));
+    expect("(prepare (bundle (pointwise 8 (t0 (exp a))) (pointwise 9 (t1 (exp b))))) "
+           "(bundle (pointwise 8 (y (mul x t0))) (pointwise 9 (z (mul w t1))))");
+}
+END_TEST
+
+START_TEST(a_few_hundred_at_most)
+{
+    char name[16];
+    int i;
+
+    for (i = 0; i < 1000; i++) {
+        snprintf(name, sizeof name, "x%d", i);
+        lfuse_output(g, name + 1, lfuse_exp(rig_input(name, 1, LFUSE_DIMS(8))));
+    }
+    rig_make(0);
+    ck_assert_int_eq(plan->nstages, 4);
+    for (i = 0; i < plan->nstages; i++)
+        ck_assert_int_le(plan->stages[i].alternatives[0].steps[0].nchildren, 256);
+}
+END_TEST
+
+static Suite *suite_bundles(void)
+{
+    Suite *s = suite_create("bundles");
+    TCase *c = tcase_create("fusion");
+
+    tcase_add_checked_fixture(c, rig_setup, rig_teardown);
+    tcase_add_test(c, equal_code_of_any_size);
+    tcase_add_test(c, unlike_ones_when_they_are_small);
+    tcase_add_test(c, unlike_ones_of_similar_length);
+    tcase_add_test(c, constants_are_code);
+    tcase_add_test(c, levels_are_kept);
+    tcase_add_test(c, updates_do_not_run_beside_their_readers);
+    tcase_add_test(c, updates_run_beside_others);
+    tcase_add_test(c, prepared_ones);
+    tcase_add_test(c, a_few_hundred_at_most);
+    suite_add_tcase(s, c);
+    return s;
+}
+
+TEST_MAIN(CK_FORK_GETENV, suite_bundles)
