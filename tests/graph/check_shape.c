@@ -100,6 +100,12 @@ START_TEST(stacked_products)
 }
 END_TEST
 
+static lfuse_type type_of(lfuse_value v)
+{
+    ck_assert_msg(v.id >= 0, "%s", g->message);
+    return (lfuse_type)g->nodes[v.id].type;
+}
+
 START_TEST(reductions)
 {
     static const struct {
@@ -132,14 +138,14 @@ START_TEST(reductions)
     ck_assert_int_eq(lfuse_amax(a, 0, NULL, 1).id, a.id);
     for (size_t i = 0; i < sizeof types / sizeof types[0]; i++) {
         const lfuse_value t = lfuse_cast(a, types[i].of);
-        ck_assert_int_eq(g->nodes[lfuse_sum(t, 1, first, 0).id].type, types[i].sum);
-        ck_assert_int_eq(g->nodes[lfuse_prod(t, 1, first, 0).id].type, types[i].sum);
-        ck_assert_int_eq(g->nodes[lfuse_sum(t, 0, NULL, 0).id].type, types[i].sum);
-        ck_assert_int_eq(g->nodes[lfuse_any(t, 0, NULL, 0).id].type, LFUSE_BOOL);
-        ck_assert_int_eq(g->nodes[lfuse_all(t, 1, first, 0).id].type, LFUSE_BOOL);
+        ck_assert_int_eq(type_of(lfuse_sum(t, 1, first, 0)), types[i].sum);
+        ck_assert_int_eq(type_of(lfuse_prod(t, 1, first, 0)), types[i].sum);
+        ck_assert_int_eq(type_of(lfuse_sum(t, 0, NULL, 0)), types[i].sum);
+        ck_assert_int_eq(type_of(lfuse_any(t, 0, NULL, 0)), LFUSE_BOOL);
+        ck_assert_int_eq(type_of(lfuse_all(t, 1, first, 0)), LFUSE_BOOL);
         if (!types[i].extreme) continue;
-        ck_assert_int_eq(g->nodes[lfuse_amin(t, 1, first, 0).id].type, types[i].extreme);
-        ck_assert_int_eq(g->nodes[lfuse_argmin(t, 1, first, 0).id].type, LFUSE_I64);
+        ck_assert_int_eq(type_of(lfuse_amin(t, 1, first, 0)), types[i].extreme);
+        ck_assert_int_eq(type_of(lfuse_argmin(t, 1, first, 0)), LFUSE_I64);
     }
 }
 END_TEST
