@@ -224,6 +224,8 @@ lfuse_status lfuse__draft_units(lfuse__draft *d);
 lfuse_status lfuse__draft_results(lfuse__draft *d);
 /* concat.c: where concatenations and their pieces lie, once the outputs have been given their values. */
 lfuse_status lfuse__draft_concats(lfuse__draft *d);
+/* Whether it is certain that who computes the base stores it in the concatenation: that is complete on the same level. */
+bool lfuse__draft_is_part(const lfuse__draft *d, int32_t base, int32_t concat);
 /* After the steps are made: updates that would change what a later step, or another element, reads become indirect. */
 lfuse_status lfuse__draft_check_updates(lfuse__draft *d);
 /* Whether the region can run behind all others. */

@@ -94,7 +94,8 @@ void lfuse__draft_inline(lfuse__draft *d)
 /* Levels between a base and the node that reads it. */
 static int distance(const lfuse__draft *d, int32_t base, int32_t node, const lfuse__view *walk)
 {
-    return !lfuse__draft_computes(d, base) || d->inlined[base] || lfuse__draft_fuses(d, base, node, walk) ? 0 : 1;
+    return !lfuse__draft_computes(d, base) || d->inlined[base] || lfuse__draft_is_part(d, base, node) ||
+           lfuse__draft_fuses(d, base, node, walk) ? 0 : 1;
 }
 
 static void earliest(lfuse__draft *d)

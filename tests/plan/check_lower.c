@@ -216,6 +216,76 @@ START_TEST(tables_of_different_heights)
 }
 END_TEST
 
+/* The case of recommendation models: 16 equal groups, whose results are parts of one output. */
+static void recommend(bool split)
+{
+    const lfuse_size shape[] = { 1024, 256 }, one[] = { 1, 1024, 256 };
+    const lfuse_value all = split ? tensor("x", 2, LFUSE_DIMS(1024, 4096)) : lfuse_constant(g, 0);
+    const lfuse_value w = lfuse_frozen(g, "w", LFUSE_F32, 2, LFUSE_DIMS(256, 1));
+    const lfuse_value b = lfuse_frozen(g, "b", LFUSE_F32, 1, LFUSE_DIMS(1));
+    lfuse_value stack = all, part, gamma, beta;
+    char name[3][16];
+    int i;
+
+    for (i = 0; i < 16; i++) {
+        snprintf(name[0], sizeof name[0], "x%d", i);
+        snprintf(name[1], sizeof name[1], "gamma%d", i);
+        snprintf(name[2], sizeof name[2], "beta%d", i);
+        part = split ? slice(all, 1, 256 * i, 256, 1) : tensor(name[0], 2, shape);
+        gamma = lfuse_frozen(g, name[1], LFUSE_F32, 1, LFUSE_DIMS(256));
+        beta = lfuse_frozen(g, name[2], LFUSE_F32, 1, LFUSE_DIMS(256));
+        part = lfuse_tanh(lfuse_layernorm(part, 1, gamma, beta, 1e-5));
+        stack = i ? concat(stack, reshape(part, 3, one), 0) : reshape(part, 3, one);
+    }
+    lfuse_output(g, "y", lfuse_relu(lfuse_add(lfuse_matmul(stack, w), b)));
+}
+
+/* Steps, those in bundles one by one. */
+static int count_steps(void)
+{
+    int i, count = 0;
+
+    for (i = 0; i < plan->nstages; i++) {
+        const lfuse__step *s = plan->stages[i].alternatives[0].steps;
+        count += s->kind == LFUSE__STEP_BUNDLE ? s->nchildren : plan->stages[i].alternatives[0].nsteps;
+    }
+    return count;
+}
+
+START_TEST(the_stack_case)
+{
+    recommend(_i);
+    make(0);
+    ck_assert_msg(count_steps() == 16, "%s", text.data);
+    ck_assert_int_eq(plan->nbuffers, 0);
+}
+END_TEST
+
+START_TEST(the_embedding_case)
+{
+    lfuse_value y = lfuse_constant(g, 0), part, gamma, beta;
+    char name[4][16];
+    int i;
+
+    for (i = 0; i < 26; i++) {
+        snprintf(name[0], sizeof name[0], "t%d", i);
+        snprintf(name[1], sizeof name[1], "gamma%d", i);
+        snprintf(name[2], sizeof name[2], "beta%d", i);
+        snprintf(name[3], sizeof name[3], "i%d", i);
+        gamma = lfuse_frozen(g, name[1], LFUSE_F32, 1, LFUSE_DIMS(64));
+        beta = lfuse_frozen(g, name[2], LFUSE_F32, 1, LFUSE_DIMS(64));
+        part = gather(lfuse_frozen(g, name[0], LFUSE_F32, 2, LFUSE_DIMS(1000 * (i + 1), 64)),
+                      lfuse_input(g, name[3], LFUSE_I32, 1, LFUSE_DIMS(2048)));
+        part = lfuse_tanh(lfuse_layernorm(part, 1, gamma, beta, 1e-5));
+        y = i ? concat(y, part, 1) : part;
+    }
+    lfuse_output(g, "y", y);
+    make(0);
+    ck_assert_msg(count_steps() == 26, "%s", text.data);
+    ck_assert_int_eq(plan->nbuffers, 0);
+}
+END_TEST
+
 static Suite *suite_lower(void)
 {
     Suite *s = suite_create("lower");
@@ -237,6 +307,8 @@ static Suite *suite_lower(void)
     tcase_add_test(c, narrow_products_with_few_columns);
     tcase_add_test(c, split_and_stack);
     tcase_add_test(c, tables_of_different_heights);
+    tcase_add_loop_test(c, the_stack_case, 0, 2);
+    tcase_add_test(c, the_embedding_case);
     suite_add_tcase(s, c);
     return s;
 }
