@@ -87,6 +87,24 @@ lfuse__pair lfuse__oracle_read(lfuse_type type, lfuse__pair x);
 /* A result in a register: too large a number is infinite. */
 lfuse__pair lfuse__oracle_overflow(lfuse_type type, lfuse__pair x);
 
+/* oracle_reach.c: how functions of floating numbers move over the intervals of their operands. */
+typedef enum lfuse__course {
+    LFUSE__COURSE_SMOOTH, /* the derivative in the middle serves a narrow interval */
+    LFUSE__COURSE_BENT,   /* steps and kinks: it says nothing about the neighbourhood */
+    LFUSE__COURSE_WAVE    /* slope at most 1, values -1 ... 1 */
+} lfuse__course;
+lfuse__course lfuse__oracle_course(lfuse__op op);
+/* Whether a result is anything but one of the operands, 0, an integer or another exact number. */
+bool lfuse__oracle_rounds(lfuse__op op);
+/* Whether nothing can be said: a pole, an edge of the domain or a jump lies within, or what is between overflows. */
+bool lfuse__oracle_open(lfuse__op op, lfuse_type type, const lfuse__pair *x, bool certain);
+enum { LFUSE__TURNS = 3 };
+/*
+ * Ends of the first operand's interval, and within it where the function turns, bends or jumps, with what is beside
+ * it; `parameter` is the second operand. At most 2 + 3 LFUSE__TURNS of them.
+ */
+int lfuse__oracle_places(lfuse__op op, lfuse__pair x, long double parameter, long double *places);
+
 /* oracle_point.c: operands of one type (of the choices, for a selection); `exact`: see the options. */
 lfuse__pair lfuse__oracle_point(lfuse__op op, lfuse_type type, bool exact, const lfuse__pair *operands);
 lfuse__pair lfuse__oracle_cast(lfuse_type from, lfuse_type to, lfuse__pair x);

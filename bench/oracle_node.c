@@ -13,7 +13,7 @@
 /* What the function is done in: of a comparison, its operands' type. */
 static lfuse_type working_type(const lfuse__oracle *s, const lfuse__node *n)
 {
-    return lfuse__ops[n->op].klass == LFUSE__CLASS_COMPARE ? lfuse__oracle_type(s, n->in[0]) : (lfuse_type)n->type;
+    return lfuse__op_retypes((lfuse__op)n->op) ? lfuse__oracle_type(s, n->in[0]) : (lfuse_type)n->type;
 }
 
 static lfuse__pair apply(const lfuse__oracle *s, const lfuse__node *n, const int64_t *at)

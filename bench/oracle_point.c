@@ -8,6 +8,7 @@
 #include <tgmath.h>
 
 #include "bench/oracle_internal.h"
+#include "common/base/philox.h"
 #include "common/base/whole.h"
 
 /* References, in double for f32 and in long double for the rest. */
@@ -67,6 +68,15 @@ typedef whole value_whole(whole a, whole b, whole c, int bits);
 #define D_ERF(x) erf(x)
 #define D_POW(x, y) pow(x, y)
 #define D_SIGMOID(x) (1 / (1 + exp(-(x))))
+#define D_SQRT(x) sqrt(x)
+#define D_EXPM1(x) expm1(x)
+#define D_SINH(x) sinh(x)
+#define D_COSH(x) cosh(x)
+#define D_TANH(x) tanh(x)
+#define D_SOFTPLUS(x) (log1p(exp(-fabs(x))) + ((x) > 0 ? (x) : 0))
+#define D_ABS(x) fabs(x)
+#define D_TRUNC(x) trunc(x)
+#define D_FLOOR(x) floor(x)
 #define D_WHERE(m, x, y) ((m) ? (x) : (y))
 #define D_LT(x, y) ((x) < (y))
 #define D_GT(x, y) ((x) > (y))
@@ -97,42 +107,6 @@ static const struct functions {
 #undef LFUSE__OP
 };
 
-/* Where the derivative at one point says nothing about the neighbourhood: steps and kinks. */
-static bool has_steps(lfuse__op op)
-{
-    switch (op) {
-    case LFUSE__OP_abs:
-    case LFUSE__OP_min:
-    case LFUSE__OP_max:
-    case LFUSE__OP_floor:
-    case LFUSE__OP_ceil:
-    case LFUSE__OP_round:
-    case LFUSE__OP_relu:
-    case LFUSE__OP_leaky_relu:
-    case LFUSE__OP_clamp: return true;
-    default: return false;
-    }
-}
-
-/* Whether a result is anything but one of the operands, 0 or an integer. */
-static bool rounds(lfuse__op op)
-{
-    return op == LFUSE__OP_leaky_relu || !has_steps(op);
-}
-
-/* The operand at whose zero the function has no bound, or -1. */
-static int pole(lfuse__op op)
-{
-    switch (op) {
-    case LFUSE__OP_div: return 1;
-    case LFUSE__OP_reciprocal:
-    case LFUSE__OP_rsqrt:
-    case LFUSE__OP_log:
-    case LFUSE__OP_pow: return 0;
-    default: return -1;
-    }
-}
-
 static long double evaluate(lfuse__op op, lfuse_type type, const long double *x)
 {
     if (type == LFUSE_F32) return functions[op].in_double((double)x[0], (double)x[1], (double)x[2]);
@@ -148,20 +122,24 @@ static long double correctly_rounded(lfuse__op op, lfuse_type type, const long d
     return (float)functions[op].in_double((double)x[0], (double)x[1], (double)x[2]);
 }
 
-/* Farthest of the values at the corners of the operands' intervals from the value in the middle. */
+/* Farthest value from the middle that a function takes which is monotone between its turns: at corners and turns. */
 static double farthest(lfuse__op op, lfuse_type type, int arity, const lfuse__pair *x, long double middle)
 {
-    long double at[3] = {0, 0, 0}, value;
+    long double first[2 + 3 * LFUSE__TURNS], at[3], value;
     double far = 0;
-    int corner, i;
+    int corner, i, k;
 
-    for (corner = 0; corner < 1 << arity; corner++) {
-        for (i = 0; i < arity; i++) at[i] = corner >> i & 1 ? x[i].v + x[i].e : x[i].v - x[i].e;
-        value = evaluate(op, type, at);
-        if (isnan(value) && isnan(middle)) continue;
-        if (value == middle) continue;
-        if (!isfinite(value) || !isfinite(middle)) return INFINITY;
-        if (fabsl(value - middle) > far) far = (double)fabsl(value - middle);
+    for (corner = 0; corner < 1 << (arity - 1); corner++) {
+        for (i = 1; i < arity; i++) at[i] = corner >> (i - 1) & 1 ? x[i].v + x[i].e : x[i].v - x[i].e;
+        const int count = lfuse__oracle_places(op, x[0], arity > 1 ? at[1] : 0, first);
+        for (k = 0; k < count; k++) {
+            at[0] = first[k];
+            value = evaluate(op, type, at);
+            if (isnan(value) && isnan(middle)) continue;
+            if (value == middle) continue;
+            if (!isfinite(value) || !isfinite(middle)) return INFINITY;
+            if (fabsl(value - middle) > far) far = (double)fabsl(value - middle);
+        }
     }
     return far;
 }
@@ -195,37 +173,56 @@ static double slope_error(lfuse__op op, lfuse_type type, int arity, const lfuse_
     return largest;
 }
 
+/* What the operands' errors make of the result. */
+static double propagated(lfuse__op op, lfuse_type type, const lfuse__pair *x, long double middle, bool certain)
+{
+    const int arity = lfuse__ops[op].arity;
+    const lfuse__course course = lfuse__oracle_course(op);
+    bool wide = course == LFUSE__COURSE_BENT;
+    double error, far;
+    int i;
+
+    if (certain) return slope_error(op, type, arity, x, middle, false);
+    for (i = 0; i < arity; i++) {
+        const double size = (double)fabsl(x[i].v);
+        if (x[i].e > 1e-4 * (size < 1 ? size : 1)) wide = true;
+    }
+    if (course == LFUSE__COURSE_WAVE) return fmin(x[0].e, 2);
+    if (!wide) return slope_error(op, type, arity, x, middle, false);
+    far = farthest(op, type, arity, x, middle);
+    if (course == LFUSE__COURSE_BENT) {
+        /* The rounding of inner arguments, of which corners know nothing. */
+        error = lfuse__ops[op].backward ? slope_error(op, type, arity, x, middle, false) : 0;
+        return far + error;
+    }
+    error = slope_error(op, type, arity, x, middle, true);
+    return far > error ? far : error;
+}
+
 static lfuse__pair floating(lfuse__op op, lfuse_type type, bool exact, const lfuse__pair *x)
 {
     const lfuse__op_row *row = &lfuse__ops[op];
     const double ulps = type == LFUSE_F64 ? row->ulp_f64 : row->ulp_f32;
     const long double at[3] = {x[0].v, row->arity > 1 ? x[1].v : 0, row->arity > 2 ? x[2].v : 0};
-    const int zero = pole(op);
     lfuse__pair y;
-    bool certain = true, wide = has_steps(op);
+    bool certain = true;
     int i;
 
     for (i = 0; i < row->arity; i++) {
-        const double size = (double)fabsl(x[i].v);
         if (isinf(x[i].e)) return (lfuse__pair){evaluate(op, type, at), INFINITY};
         if (x[i].e > 0) certain = false;
-        if (x[i].e > 1e-4 * (size < 1 ? size : 1)) wide = true;
     }
     if (certain && exact && ulps == 0 && row->backward == 0)
         return (lfuse__pair){correctly_rounded(op, type, at), 0};
     y.v = evaluate(op, type, at);
-    if (zero >= 0 && x[zero].e > 0 && fabsl(x[zero].v) <= x[zero].e) return (lfuse__pair){y.v, INFINITY};
-    if (!isfinite(y.v) && (certain || !wide)) return (lfuse__pair){y.v, 0};
-    y.e = slope_error(op, type, row->arity, x, y.v, wide && !certain && !has_steps(op));
-    if (wide && !certain) {
-        const double far = farthest(op, type, row->arity, x, y.v);
-        if (has_steps(op) || far > y.e) y.e = far;
-    }
+    if (lfuse__oracle_open(op, type, x, certain)) return (lfuse__pair){y.v, INFINITY};
+    if (!isfinite(y.v) && certain) return (lfuse__pair){y.v, 0};
+    y.e = propagated(op, type, x, y.v, certain);
     if (isinf(y.e)) return y;
     if (!isfinite(y.v)) return (lfuse__pair){y.v, 0};
     if (ulps > 0)
         y.e += ulps * lfuse__oracle_ulp(type, (double)fabsl(y.v) + y.e, 7);
-    else if (rounds(op))
+    else if (lfuse__oracle_rounds(op))
         y.e += lfuse__oracle_ulp(type, (double)fabsl(y.v) + y.e, 0) * (exact ? 0.5 : 1);
     y.e *= 1.01;
     return lfuse__oracle_overflow(type, y);
@@ -243,6 +240,9 @@ static bool bends(lfuse__op op)
     case LFUSE__OP_min:
     case LFUSE__OP_max:
     case LFUSE__OP_relu:
+    case LFUSE__OP_relu6:
+    case LFUSE__OP_sign:
+    case LFUSE__OP_step:
     case LFUSE__OP_clamp: return false;
     default: return true;
     }
@@ -264,7 +264,7 @@ static lfuse__pair integer(lfuse__op op, lfuse_type type, const lfuse__pair *x)
     const int arity = lfuse__ops[op].arity;
     long double at[3] = {x[0].v, arity > 1 ? x[1].v : 0, arity > 2 ? x[2].v : 0};
     const whole middle = whole_value(op, type, at);
-    lfuse__pair y = {(long double)lfuse__wrapped(type, middle), 0};
+    lfuse__pair y = {(long double)lfuse__wrapped(lfuse__op_result(op, type), middle), 0};
     bool certain = true;
     int i, corner;
 
@@ -292,6 +292,21 @@ static lfuse__pair comparison(lfuse__op op, const lfuse__pair *x)
     return (lfuse__pair){functions[op].in_long(x[0].v, x[1].v, 0), open && !nan ? 1 : 0};
 }
 
+/* Of truth values that are open, both are tried. */
+static lfuse__pair logic(lfuse__op op, const lfuse__pair *x)
+{
+    const int arity = lfuse__ops[op].arity;
+    long double at[2] = {x[0].v, arity > 1 ? x[1].v : 0};
+    lfuse__pair y = {functions[op].in_long(at[0], at[1], 0), 0};
+    int corner, i;
+
+    for (corner = 0; corner < 1 << arity; corner++) {
+        for (i = 0; i < arity; i++) at[i] = x[i].e > 0 ? corner >> i & 1 : x[i].v;
+        if (functions[op].in_long(at[0], at[1], 0) != y.v) y.e = 1;
+    }
+    return y;
+}
+
 static lfuse__pair selection(const lfuse__pair *x)
 {
     const lfuse__pair chosen = x[0].v != 0 ? x[1] : x[2], other = x[0].v != 0 ? x[2] : x[1];
@@ -307,8 +322,17 @@ static lfuse__pair selection(const lfuse__pair *x)
 lfuse__pair lfuse__oracle_point(lfuse__op op, lfuse_type type, bool exact, const lfuse__pair *operands)
 {
     type = lfuse__oracle_register(type);
-    if (lfuse__ops[op].klass == LFUSE__CLASS_COMPARE) return comparison(op, operands);
-    if (lfuse__ops[op].klass == LFUSE__CLASS_SELECT) return selection(operands);
+    switch (lfuse__ops[op].klass) {
+    case LFUSE__CLASS_COMPARE: return comparison(op, operands);
+    case LFUSE__CLASS_SELECT: return selection(operands);
+    case LFUSE__CLASS_LOGIC: return logic(op, operands);
+    case LFUSE__CLASS_PREDICATE:
+        return (lfuse__pair){functions[op].in_long(operands[0].v, 0, 0), isinf(operands[0].e) ? 1 : 0};
+    case LFUSE__CLASS_NUMERIC:
+    case LFUSE__CLASS_FLOATING:
+    case LFUSE__CLASS_INTEGER:
+    case LFUSE__CLASS_RANDOM: break;
+    }
     return lfuse__is_integer(type) ? integer(op, type, operands) : floating(op, type, exact, operands);
 }
 

@@ -26,6 +26,7 @@
 #include <libfuse/list.h>
 #include <libfuse/graph.h>
 #include <libfuse/ops.h>
+#include <libfuse/random.h>
 #include <libfuse/views.h>
 #include <libfuse/reduce.h>
 #include <libfuse/norm.h>

@@ -9,4 +9,4 @@ libfuse_core_la_SOURCES += \
 	%reldir%/log.c %reldir%/log.h \
 	%reldir%/real.c %reldir%/real.h \
 	%reldir%/strbuf.c %reldir%/strbuf.h
-libfuse_core_la_SOURCES += %reldir%/half.h %reldir%/whole.h
+libfuse_core_la_SOURCES += %reldir%/half.h %reldir%/philox.h %reldir%/whole.h

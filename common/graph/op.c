@@ -11,3 +11,32 @@ const lfuse__op_row lfuse__ops[LFUSE__OP_COUNT] = {
 #include "common/graph/ops.def"
 #undef LFUSE__OP
 };
+
+bool lfuse__op_takes(lfuse__op op, lfuse_type type)
+{
+    switch (lfuse__ops[op].klass) {
+    case LFUSE__CLASS_NUMERIC: return type != LFUSE_BOOL;
+    case LFUSE__CLASS_FLOATING:
+    case LFUSE__CLASS_PREDICATE: return lfuse__is_floating(type);
+    case LFUSE__CLASS_COMPARE: return type != LFUSE_BOOL || op == LFUSE__OP_eq || op == LFUSE__OP_ne;
+    case LFUSE__CLASS_LOGIC: return type == LFUSE_BOOL;
+    case LFUSE__CLASS_INTEGER: return lfuse__is_integer(type);
+    case LFUSE__CLASS_RANDOM: return type == LFUSE_I64;
+    case LFUSE__CLASS_SELECT: break;
+    }
+    return true;
+}
+
+bool lfuse__op_retypes(lfuse__op op)
+{
+    const lfuse__op_class klass = lfuse__ops[op].klass;
+
+    return klass == LFUSE__CLASS_COMPARE || klass == LFUSE__CLASS_PREDICATE || klass == LFUSE__CLASS_LOGIC ||
+           klass == LFUSE__CLASS_RANDOM;
+}
+
+lfuse_type lfuse__op_result(lfuse__op op, lfuse_type type)
+{
+    if (!lfuse__op_retypes(op)) return type;
+    return lfuse__ops[op].klass == LFUSE__CLASS_RANDOM ? LFUSE_I32 : LFUSE_BOOL;
+}

@@ -48,7 +48,11 @@ typedef enum lfuse__op_class {
     LFUSE__CLASS_NUMERIC,  /* every type but bool; result of the same type */
     LFUSE__CLASS_FLOATING, /* f32 f16 bf16 f64; result of the same type */
     LFUSE__CLASS_COMPARE,  /* two of one type (eq and ne: bool too); result bool */
-    LFUSE__CLASS_SELECT    /* bool, T, T; result T, any type */
+    LFUSE__CLASS_SELECT,   /* bool, T, T; result T, any type */
+    LFUSE__CLASS_PREDICATE, /* of one floating type; result bool */
+    LFUSE__CLASS_LOGIC,    /* of bool; result bool */
+    LFUSE__CLASS_INTEGER,  /* i8 u8 i32 i64; result of the same type. No numbers without a type */
+    LFUSE__CLASS_RANDOM    /* of i64; result i32. No numbers without a type */
 } lfuse__op_class;
 
 typedef struct lfuse__op_row {
@@ -61,5 +65,12 @@ typedef struct lfuse__op_row {
 } lfuse__op_row;
 
 extern const lfuse__op_row lfuse__ops[LFUSE__OP_COUNT];
+
+/* Whether `op` is there for operands of this type (of the two choices, for a selection). */
+bool lfuse__op_takes(lfuse__op op, lfuse_type type);
+/* Type of the result of operands of this type. */
+lfuse_type lfuse__op_result(lfuse__op op, lfuse_type type);
+/* Whether the result's type tells nothing about the operands'. */
+bool lfuse__op_retypes(lfuse__op op);
 
 #endif

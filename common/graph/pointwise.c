@@ -8,6 +8,7 @@
 
 #include "common/graph/build.h"
 #include "libfuse/ops.h"
+#include "libfuse/random.h"
 
 /*
  * How much an operand has to say about the type: an operand takes the type of those above it, and those of the highest
@@ -23,9 +24,17 @@ static int standing(const lfuse__node *n)
 /* As the public header calls them. */
 static const char *operand_name(lfuse__op op, int i)
 {
-    static const char *const names[][3] = {{"condition", "a", "b"}, {"a", "low", "high"}, {"a", "b", "c"}};
+    static const char *const names[][3] = {
+        [LFUSE__OP_where] = {"condition", "a", "b"},        [LFUSE__OP_clamp] = {"a", "low", "high"},
+        [LFUSE__OP_leaky_relu] = {"a", "slope"},            [LFUSE__OP_elu] = {"a", "alpha"},
+        [LFUSE__OP_celu] = {"a", "alpha"},                  [LFUSE__OP_threshold] = {"a", "threshold", "value"},
+        [LFUSE__OP_hardshrink] = {"a", "lambda"},           [LFUSE__OP_softshrink] = {"a", "lambda"},
+        [LFUSE__OP_lerp] = {"a", "b", "weight"},            [LFUSE__OP_shl] = {"a", "count"},
+        [LFUSE__OP_shr] = {"a", "count"},                   [LFUSE__OP_philox] = {"counter", "seed", "offset"},
+    };
+    static const char *const plain[3] = {"a", "b", "c"};
 
-    return names[op == LFUSE__OP_where ? 0 : op == LFUSE__OP_clamp ? 1 : 2][i];
+    return (size_t)op < sizeof names / sizeof *names && names[op][i] ? names[op][i] : plain[i];
 }
 
 static lfuse_value types_differ(lfuse_graph *g, lfuse__op op, const char *call, int i, int32_t a, int j, int32_t b)
@@ -53,18 +62,6 @@ static bool common_type(lfuse_graph *g, lfuse__op op, const char *call, int firs
             return false;
         }
     *type = (lfuse_type)g->nodes[in[leader]].type;
-    return true;
-}
-
-/* Whether the class takes operands of this type. */
-static bool class_takes(lfuse__op op, lfuse_type type)
-{
-    switch (lfuse__ops[op].klass) {
-    case LFUSE__CLASS_NUMERIC: return type != LFUSE_BOOL;
-    case LFUSE__CLASS_FLOATING: return lfuse__is_floating(type);
-    case LFUSE__CLASS_COMPARE: return type != LFUSE_BOOL || op == LFUSE__OP_eq || op == LFUSE__OP_ne;
-    case LFUSE__CLASS_SELECT: break;
-    }
     return true;
 }
 
@@ -176,11 +173,13 @@ lfuse_value lfuse__build_pointwise(lfuse_graph *g, const char *call, lfuse__op o
     for (i = 0; i < row->arity; i++) n.in[i] = in[i];
 
     if (!common_type(g, op, call, first, n.in, &type)) return LFUSE__POISONED(g);
-    if (type != LFUSE_TYPE_NONE && !class_takes(op, type))
+    if (type == LFUSE_TYPE_NONE && (row->klass == LFUSE__CLASS_INTEGER || row->klass == LFUSE__CLASS_RANDOM))
+        return lfuse__graph_poison(g, LFUSE_ERR_TYPE, "%s: all operands are numbers without a type: cast one", call);
+    if (type != LFUSE_TYPE_NONE && !lfuse__op_takes(op, type))
         return lfuse__graph_poison(g, LFUSE_ERR_TYPE, "%s: does not take type %s", call, lfuse_type_name(type));
     if (first && !condition(g, call, n.in, type == LFUSE_TYPE_NONE)) return LFUSE__POISONED(g);
     if (!adopt(g, call, first, row->arity, n.in, type)) return LFUSE__POISONED(g);
-    n.type = (uint8_t)(type != LFUSE_TYPE_NONE && row->klass == LFUSE__CLASS_COMPARE ? LFUSE_BOOL : type);
+    n.type = (uint8_t)(type == LFUSE_TYPE_NONE ? type : lfuse__op_result(op, type));
 
     if (type == LFUSE_TYPE_NONE) n.cost = 1;
     for (i = 0; i < row->arity; i++) {

@@ -19,7 +19,7 @@ static void put_constant(lfuse__strbuf *out, lfuse_type type, double number)
         lfuse__strbuf_format(out, "K_%s(0x%08lxu)", lfuse__register_word(type), (unsigned long)bits);
 }
 
-/* An expression of ops.def: words get the type, A B C T become registers. Ends at the end of the text or at ';'. */
+/* An expression of ops.def: words get the type, A B C T become registers, M the type's bits less 1. Ends at the end of the text or at ';'. */
 static const char *put_expression(lfuse__strbuf *out, const char *text, lfuse_type type, int at, const int16_t *from)
 {
     while (*text && *text != ';') {
@@ -31,6 +31,9 @@ static const char *put_expression(lfuse__strbuf *out, const char *text, lfuse_ty
             const char *end;
             put_constant(out, lfuse__register_type(type), lfuse__real_parse(text + 2, &end));
             text = end + 1;
+        } else if (length == 1 && *text == 'M') {
+            put_constant(out, lfuse__register_type(type), 8 * (int)lfuse__type_bytes(type) - 1);
+            text++;
         } else if (length == 1) {
             if (*text == 'T')
                 lfuse__strbuf_format(out, "t%d", at);
@@ -58,7 +61,7 @@ static void put_apply(lfuse__strbuf *out, int indent, const lfuse__body *body, i
     const lfuse__op_row *row = &lfuse__ops[instr->op];
     const int16_t from[3] = {instr->a, instr->b, instr->c};
     const char *text = row->dialect;
-    lfuse_type type = row->klass == LFUSE__CLASS_COMPARE ? body->instr[instr->a].type : instr->type;
+    lfuse_type type = lfuse__op_retypes((lfuse__op)instr->op) ? body->instr[instr->a].type : instr->type;
     if (!strncmp(text, "T = ", 4)) {
         lfuse__strbuf_format(out, "%*sconst L_%s t%d = ", 4 * indent, "", lfuse__register_word(type), at);
         text = put_expression(out, text + 4, type, at, from) + 2;

@@ -39,19 +39,15 @@ static lfuse_status apply_check(const lfuse__instr *instr, const lfuse_type *hav
     for (int i = 0; i < row->arity; i++)
         if (from[i] < 0 || from[i] >= at)
             return lfuse__error(LFUSE_ERR_INVALID, "instruction %d: %s of register %d", at, row->name, from[i]);
-    if (row->klass == LFUSE__CLASS_COMPARE) of = have[from[0]];
+    if (lfuse__op_retypes((lfuse__op)instr->op)) of = have[from[0]];
     for (int i = 0; i < row->arity; i++) {
         lfuse_type wanted = row->klass == LFUSE__CLASS_SELECT && i == 0 ? LFUSE_BOOL : of;
         if (have[from[i]] != wanted)
             return lfuse__error(LFUSE_ERR_TYPE, "instruction %d: %s needs %s, register %d holds %s", at, row->name,
                                 lfuse__memory_word(wanted), from[i], lfuse__memory_word(have[from[i]]));
     }
-    bool fits = row->klass == LFUSE__CLASS_FLOATING  ? floating(of)
-                : row->klass == LFUSE__CLASS_NUMERIC ? of != LFUSE_BOOL
-                : row->klass == LFUSE__CLASS_COMPARE
-                    ? instr->type == LFUSE_BOOL &&
-                          (of != LFUSE_BOOL || instr->op == LFUSE__OP_eq || instr->op == LFUSE__OP_ne)
-                    : true;
+    bool fits = lfuse__op_takes((lfuse__op)instr->op, of) &&
+                lfuse__register_type(lfuse__op_result((lfuse__op)instr->op, of)) == lfuse__register_type(instr->type);
     return fits ? LFUSE_OK
                 : lfuse__error(LFUSE_ERR_TYPE, "instruction %d: no %s of %s", at, row->name, lfuse__memory_word(of));
 }

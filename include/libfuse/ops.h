@@ -35,22 +35,60 @@ LFUSE_API lfuse_value lfuse_min(lfuse_value a, lfuse_value b);
 LFUSE_API lfuse_value lfuse_max(lfuse_value a, lfuse_value b);
 /** a * b + c with one rounding. Floating types. */
 LFUSE_API lfuse_value lfuse_fma(lfuse_value a, lfuse_value b, lfuse_value c);
+/** a - b trunc(a / b), as C has it: with the sign of a; integers too (0 where b is 0). */
+LFUSE_API lfuse_value lfuse_fmod(lfuse_value a, lfuse_value b);
+/** a - b floor(a / b), as Python has it: with the sign of b; integers too (0 where b is 0). */
+LFUSE_API lfuse_value lfuse_remainder(lfuse_value a, lfuse_value b);
+/** a * a */
+LFUSE_API lfuse_value lfuse_square(lfuse_value a);
+/** 1, -1, or a itself where it is 0 or NaN */
+LFUSE_API lfuse_value lfuse_sign(lfuse_value a);
+/** 1 where a > 0, else 0 */
+LFUSE_API lfuse_value lfuse_step(lfuse_value a);
+/** a + weight (b - a), for |weight| >= 0.5 reckoned as b - (b - a)(1 - weight): both ends are exact. Floating types. */
+LFUSE_API lfuse_value lfuse_lerp(lfuse_value a, lfuse_value b, lfuse_value weight);
+/** a + value * b * c */
+LFUSE_API lfuse_value lfuse_addcmul(lfuse_value a, lfuse_value b, lfuse_value c, lfuse_value value);
+/** a + value * (b / c) */
+LFUSE_API lfuse_value lfuse_addcdiv(lfuse_value a, lfuse_value b, lfuse_value c, lfuse_value value);
 
 /* Floating functions. */
 LFUSE_API lfuse_value lfuse_sqrt(lfuse_value a);
 LFUSE_API lfuse_value lfuse_rsqrt(lfuse_value a);
 LFUSE_API lfuse_value lfuse_reciprocal(lfuse_value a);
 LFUSE_API lfuse_value lfuse_exp(lfuse_value a);
+LFUSE_API lfuse_value lfuse_exp2(lfuse_value a);
 LFUSE_API lfuse_value lfuse_expm1(lfuse_value a);
 LFUSE_API lfuse_value lfuse_log(lfuse_value a);
+LFUSE_API lfuse_value lfuse_log2(lfuse_value a);
+LFUSE_API lfuse_value lfuse_log10(lfuse_value a);
 LFUSE_API lfuse_value lfuse_log1p(lfuse_value a);
 LFUSE_API lfuse_value lfuse_sin(lfuse_value a);
 LFUSE_API lfuse_value lfuse_cos(lfuse_value a);
+LFUSE_API lfuse_value lfuse_tan(lfuse_value a);
+LFUSE_API lfuse_value lfuse_asin(lfuse_value a);
+LFUSE_API lfuse_value lfuse_acos(lfuse_value a);
+LFUSE_API lfuse_value lfuse_atan(lfuse_value a);
+/** Angle of the point (b, a): arc tangent of a / b in the right quadrant. */
+LFUSE_API lfuse_value lfuse_atan2(lfuse_value a, lfuse_value b);
+LFUSE_API lfuse_value lfuse_sinh(lfuse_value a);
+LFUSE_API lfuse_value lfuse_cosh(lfuse_value a);
 LFUSE_API lfuse_value lfuse_tanh(lfuse_value a);
+LFUSE_API lfuse_value lfuse_asinh(lfuse_value a);
+LFUSE_API lfuse_value lfuse_acosh(lfuse_value a);
+LFUSE_API lfuse_value lfuse_atanh(lfuse_value a);
 LFUSE_API lfuse_value lfuse_erf(lfuse_value a);
+LFUSE_API lfuse_value lfuse_erfc(lfuse_value a);
+/** Cube root; of negative numbers too. */
+LFUSE_API lfuse_value lfuse_cbrt(lfuse_value a);
+/** sqrt(a^2 + b^2) without overflow on the way */
+LFUSE_API lfuse_value lfuse_hypot(lfuse_value a, lfuse_value b);
 LFUSE_API lfuse_value lfuse_pow(lfuse_value a, lfuse_value b);
 LFUSE_API lfuse_value lfuse_floor(lfuse_value a);
 LFUSE_API lfuse_value lfuse_ceil(lfuse_value a);
+LFUSE_API lfuse_value lfuse_trunc(lfuse_value a);
+/** a - trunc(a): with the sign of a */
+LFUSE_API lfuse_value lfuse_frac(lfuse_value a);
 /** To the nearest integer, halves to even. */
 LFUSE_API lfuse_value lfuse_round(lfuse_value a);
 
@@ -59,18 +97,62 @@ LFUSE_API lfuse_value lfuse_round(lfuse_value a);
 LFUSE_API lfuse_value lfuse_sigmoid(lfuse_value a);
 /** max(a, 0) by the rule of lfuse_max: -0 gives 0. Integers too. */
 LFUSE_API lfuse_value lfuse_relu(lfuse_value a);
-/** a > 0 ? a : slope * a */
+/** a > 0 ? a : slope * a; prelu is the same, with a tensor of slopes. */
 LFUSE_API lfuse_value lfuse_leaky_relu(lfuse_value a, lfuse_value slope);
+LFUSE_API lfuse_value lfuse_prelu(lfuse_value a, lfuse_value slope);
+/** min(max(a, 0), 6). Integers too; so the next. */
+LFUSE_API lfuse_value lfuse_relu6(lfuse_value a);
+/** max(a, 0)^2 */
+LFUSE_API lfuse_value lfuse_squared_relu(lfuse_value a);
+/** a > 0 ? a : alpha (exp(a) - 1) */
+LFUSE_API lfuse_value lfuse_elu(lfuse_value a, lfuse_value alpha);
+/** elu with alpha 1.67326324235437728, times 1.05070098735548049 */
+LFUSE_API lfuse_value lfuse_selu(lfuse_value a);
+/** a > 0 ? a : alpha (exp(min(a / alpha, 0)) - 1) */
+LFUSE_API lfuse_value lfuse_celu(lfuse_value a, lfuse_value alpha);
 /** a / 2 * erfc(-a / sqrt(2)) */
 LFUSE_API lfuse_value lfuse_gelu(lfuse_value a);
 /** a * sigmoid(2 u), u = sqrt(2 / pi) (a + 0.044715 a^3), which is a / 2 (1 + tanh(u)) */
 LFUSE_API lfuse_value lfuse_gelu_tanh(lfuse_value a);
+/** a * sigmoid(1.702 a) */
+LFUSE_API lfuse_value lfuse_gelu_quick(lfuse_value a);
 /** a * sigmoid(a) */
 LFUSE_API lfuse_value lfuse_silu(lfuse_value a);
+/** a * tanh(softplus(a)) */
+LFUSE_API lfuse_value lfuse_mish(lfuse_value a);
+/** min(max(a + 3, 0), 6) / 6 */
+LFUSE_API lfuse_value lfuse_hardsigmoid(lfuse_value a);
+/** a * hardsigmoid(a) */
+LFUSE_API lfuse_value lfuse_hardswish(lfuse_value a);
+/** a / (1 + |a|) */
+LFUSE_API lfuse_value lfuse_softsign(lfuse_value a);
 /** log(1 + exp(a)), computed as max(a, 0) + log1p(exp(-|a|)) */
 LFUSE_API lfuse_value lfuse_softplus(lfuse_value a);
-/** min(max(a, low), high) by the rules of lfuse_min and lfuse_max */
+/** log(sigmoid(a)), computed as min(a, 0) - log1p(exp(-|a|)) */
+LFUSE_API lfuse_value lfuse_logsigmoid(lfuse_value a);
+/** a - tanh(a) */
+LFUSE_API lfuse_value lfuse_tanhshrink(lfuse_value a);
+/** |a| > lambda ? a : 0 */
+LFUSE_API lfuse_value lfuse_hardshrink(lfuse_value a, lfuse_value lambda);
+/** a > lambda ? a - lambda : a < -lambda ? a + lambda : 0 */
+LFUSE_API lfuse_value lfuse_softshrink(lfuse_value a, lfuse_value lambda);
+/** a <= threshold ? value : a. Integers too. */
+LFUSE_API lfuse_value lfuse_threshold(lfuse_value a, lfuse_value threshold, lfuse_value value);
+/** min(max(a, low), high) by the rules of lfuse_min and lfuse_max; hardtanh is another name. */
 LFUSE_API lfuse_value lfuse_clamp(lfuse_value a, lfuse_value low, lfuse_value high);
+LFUSE_API lfuse_value lfuse_hardtanh(lfuse_value a, lfuse_value low, lfuse_value high);
+
+/* Gated units: `gate`, through its activation, times `a`. */
+/** a * sigmoid(gate) */
+LFUSE_API lfuse_value lfuse_glu(lfuse_value a, lfuse_value gate);
+/** a * relu(gate) */
+LFUSE_API lfuse_value lfuse_reglu(lfuse_value a, lfuse_value gate);
+/** a * gelu(gate), gelu_tanh(gate), gelu_quick(gate) */
+LFUSE_API lfuse_value lfuse_geglu(lfuse_value a, lfuse_value gate);
+LFUSE_API lfuse_value lfuse_geglu_tanh(lfuse_value a, lfuse_value gate);
+LFUSE_API lfuse_value lfuse_geglu_quick(lfuse_value a, lfuse_value gate);
+/** a * silu(gate) */
+LFUSE_API lfuse_value lfuse_swiglu(lfuse_value a, lfuse_value gate);
 
 /* Comparison (result bool; with a NaN all are false but ne) and selection. */
 LFUSE_API lfuse_value lfuse_eq(lfuse_value a, lfuse_value b);
@@ -81,6 +163,25 @@ LFUSE_API lfuse_value lfuse_gt(lfuse_value a, lfuse_value b);
 LFUSE_API lfuse_value lfuse_ge(lfuse_value a, lfuse_value b);
 /** condition ? a : b, condition of type bool */
 LFUSE_API lfuse_value lfuse_where(lfuse_value condition, lfuse_value a, lfuse_value b);
+/* Of what kind a number is. Floating types; result bool. */
+LFUSE_API lfuse_value lfuse_isnan(lfuse_value a);
+LFUSE_API lfuse_value lfuse_isinf(lfuse_value a);
+LFUSE_API lfuse_value lfuse_isfinite(lfuse_value a);
+
+/* Logic of values of type bool. */
+LFUSE_API lfuse_value lfuse_logical_and(lfuse_value a, lfuse_value b);
+LFUSE_API lfuse_value lfuse_logical_or(lfuse_value a, lfuse_value b);
+LFUSE_API lfuse_value lfuse_logical_xor(lfuse_value a, lfuse_value b);
+LFUSE_API lfuse_value lfuse_logical_not(lfuse_value a);
+
+/* Bits of integers. The count of a shift is taken modulo the width of the type. */
+LFUSE_API lfuse_value lfuse_bit_and(lfuse_value a, lfuse_value b);
+LFUSE_API lfuse_value lfuse_bit_or(lfuse_value a, lfuse_value b);
+LFUSE_API lfuse_value lfuse_bit_xor(lfuse_value a, lfuse_value b);
+LFUSE_API lfuse_value lfuse_bit_not(lfuse_value a);
+LFUSE_API lfuse_value lfuse_shl(lfuse_value a, lfuse_value count);
+/** Signed types keep their sign; u8 is filled up with zeros. */
+LFUSE_API lfuse_value lfuse_shr(lfuse_value a, lfuse_value count);
 
 /**
  * To another type. Narrowing rounds to nearest even, NaN stays NaN; floating to integer truncates and saturates, NaN

@@ -164,8 +164,7 @@ START_TEST(every_operator)
             lfuse__strbuf text = LFUSE__STRBUF_INIT;
             lfuse__strbuf_format(&text, "(graph %%0 (input %s [ 3 ]) %%1 (input bool [ 3 ]) %%2 (%s %s [ 3 ]",
                                  lfuse_type_name((lfuse_type)type), lfuse__ops[op].name,
-                                 lfuse__ops[op].klass == LFUSE__CLASS_COMPARE ? "bool"
-                                                                              : lfuse_type_name((lfuse_type)type));
+                                 lfuse_type_name(lfuse__op_result((lfuse__op)op, (lfuse_type)type)));
             for (int i = 0; i < lfuse__ops[op].arity; i++)
                 lfuse__strbuf_add(&text, lfuse__ops[op].klass == LFUSE__CLASS_SELECT && !i ? " %1" : " %0");
             lfuse__strbuf_add(&text, ") (input \"a\" %0) (input \"b\" %1) (output \"y\" %2))");

@@ -42,6 +42,15 @@ typedef long double R;
 #define D_ERF(x) erf((R)(x))
 #define D_POW(x, y) pow((R)(x), (R)(y))
 #define D_SIGMOID(x) (1 / (1 + exp(-(R)(x))))
+#define D_SQRT(x) sqrt((R)(x))
+#define D_EXPM1(x) expm1((R)(x))
+#define D_SINH(x) sinh((R)(x))
+#define D_COSH(x) cosh((R)(x))
+#define D_TANH(x) tanh((R)(x))
+#define D_SOFTPLUS(x) (log1p(exp(-fabs((R)(x)))) + ((x) > 0 ? (x) : 0))
+#define D_ABS(x) fabs((R)(x))
+#define D_TRUNC(x) trunc((R)(x))
+#define D_FLOOR(x) floor((R)(x))
 #define D_WHERE(m, x, y) ((m) ? (R)(x) : (R)(y))
 #define D_LT(x, y) ((x) < (y))
 #define D_GT(x, y) ((x) > (y))
@@ -70,14 +79,17 @@ static R unit(R y, bool wide)
     return ldexp((R)1, ilogb(fabs(y) > least ? fabs(y) : least) - (wide ? 52 : 23));
 }
 
-static R bound(int op, R a, R b, R y, bool wide)
+static R bound(int op, R a, R b, R c, R y, bool wide)
 {
     const lfuse__op_row *row = &lfuse__ops[op];
     const R u = wide ? 0x1p-53L : 0x1p-24L;
     R d[3], e = (wide ? row->ulp_f64 : row->ulp_f32) * unit(y, wide);
     if (row->backward == 0) return e;
-    functions[op].derivative(a, b, 0, y, d);
-    return e + row->backward * u * (fabs(d[0] * a) + (row->arity > 1 ? fabs(d[1] * b) : 0));
+    functions[op].derivative(a, b, c, y, d);
+    e += row->backward * u * fabs(d[0] * a);
+    if (row->arity > 1 && b != 0) e += row->backward * u * fabs(d[1] * b);
+    if (row->arity > 2) e += row->backward * u * fabs(d[2] * c);
+    return e;
 }
 
 static double argument(lfuse_type type, uint64_t *seed, bool positive)
@@ -90,38 +102,29 @@ static double argument(lfuse_type type, uint64_t *seed, bool positive)
     return positive ? fabs(x) : type == LFUSE_F64 ? x : (float)x;
 }
 
+enum { COUNT = 60000, TOGETHER = 6 };
+static double inputs[3][COUNT], outputs[TOGETHER][COUNT];
+
+/* Operators of one kernel, over the same three inputs. */
+typedef struct bunch {
+    sample s;
+    int count, ops[TOGETHER];
+    char name[16];
+} bunch;
+
 /* The largest share of the bound that an error takes up; `at` the argument where. */
-static R worst_of(rig *r, lfuse__bprogram *program, const sample *s, int op, R *at)
+static R worst_of(int op, const double *results, lfuse_type type, R *at)
 {
-    enum { COUNT = 60000 };
-    static double storage[3][COUNT];
-    const lfuse_type type = s->k.operands[0].type;
     const bool wide = type == LFUSE_F64;
-    const size_t bytes = COUNT * (wide ? sizeof(double) : sizeof(float));
     const int arity = lfuse__ops[op].arity;
-    lfuse__geometry g = {.extents = {COUNT}};
-    lfuse__packed packed;
-    rig_buffer buffers[3];
-    uint64_t seed = 1;
-    char name[32];
     R worst = 0;
-    for (int j = 0; j <= arity; j++) {
-        g.strides[j][0] = 1;
-        buffers[j] = (rig_buffer){storage[j], bytes, j == arity};
-        for (int i = 0; i < COUNT; i++) {
-            const double x = argument(type, &seed, op == LFUSE__OP_pow && j == 0);
-            host_store(storage[j], type, i, wide ? (value){.f64 = x} : (value){.f32 = (float)x});
-        }
-    }
-    ck_assert_msg(!lfuse__pointwise_pack(&s->k, &r->facts, &g, &packed), "%s", lfuse__error_message());
-    snprintf(name, sizeof name, "op_%s", lfuse__ops[op].name);
-    rig_launch(r, program, name, &packed, arity + 1, buffers);
     for (int i = 0; i < COUNT; i++) {
-        const value x = host_load(storage[0], type, i), z = host_load(storage[1], type, i),
-            v = host_load(storage[arity], type, i);
-        const R a = wide ? x.f64 : x.f32, b = wide ? z.f64 : z.f32, y = functions[op].reference(a, b, 0);
+        const value x = host_load(inputs[0], type, i), z = host_load(inputs[1], type, i),
+            w = host_load(inputs[2], type, i), v = host_load(results, type, i);
+        const R a = wide ? x.f64 : x.f32, b = arity < 2 ? 0 : wide ? z.f64 : z.f32,
+            c = arity < 3 ? 0 : wide ? w.f64 : w.f32, y = functions[op].reference(a, b, c);
         const R got = wide ? v.f64 : v.f32, most = wide ? (R)DBL_MAX : (R)FLT_MAX;
-        R share = fabs(got - y) / bound(op, a, b, y, wide);
+        R share = fabs(got - y) / bound(op, a, b, c, y, wide);
         if (y != y || got != got) share = (y != y) == (got != got) ? 0 : INFINITY;
         else if (fabs(y) > most) share = isinf(got) || fabs(got) == most ? 0 : INFINITY;
         if (share > worst) worst = share, *at = a;
@@ -129,27 +132,60 @@ static R worst_of(rig *r, lfuse__bprogram *program, const sample *s, int op, R *
     return worst;
 }
 
+static void bunch_run(rig *r, lfuse__bprogram *program, const bunch *b, lfuse_type type)
+{
+    const bool wide = type == LFUSE_F64, positive = b->ops[0] == LFUSE__OP_pow;
+    const size_t bytes = COUNT * (wide ? sizeof(double) : sizeof(float));
+    lfuse__geometry g = {.extents = {COUNT}};
+    lfuse__packed packed;
+    rig_buffer buffers[3 + TOGETHER];
+    uint64_t seed = 1;
+    for (int j = 0; j < 3 + b->count; j++) {
+        g.strides[j][0] = 1;
+        buffers[j] = (rig_buffer){j < 3 ? inputs[j] : outputs[j - 3], bytes, j >= 3};
+        for (int i = 0; j < 3 && i < COUNT; i++) {
+            const double x = argument(type, &seed, positive && j == 0);
+            host_store(inputs[j], type, i, wide ? (value){.f64 = x} : (value){.f32 = (float)x});
+        }
+    }
+    ck_assert_msg(!lfuse__pointwise_pack(&b->s.k, &r->facts, &g, &packed), "%s", lfuse__error_message());
+    rig_launch(r, program, b->name, &packed, 3 + b->count, buffers);
+    for (int k = 0; k < b->count; k++) {
+        const char *name = lfuse__ops[b->ops[k]].name;
+        R at = 0;
+        const R worst = worst_of(b->ops[k], outputs[k], type, &at);
+        if (getenv("KERNELS_VERBOSE"))
+            printf("# %s %s: %.3Lf of the bound, at %.9Lg\n", name, lfuse_type_name(type), worst, at);
+        ck_assert_msg(worst <= 1, "%s: %Lg times the bound at %.17Lg", name, worst, at);
+    }
+}
+
+static int collect(bunch *bunches)
+{
+    int n = 0;
+    for (int op = 0; op < LFUSE__OP_COUNT; op++) {
+        if (host_exact(op) || op == LFUSE__OP_pow) continue;
+        if (n == 0 || bunches[n - 1].count == TOGETHER) bunches[n++].count = 0;
+        bunches[n - 1].ops[bunches[n - 1].count++] = op;
+    }
+    /* The base of a power is positive, so it comes by itself. */
+    bunches[n].count = 1;
+    bunches[n].ops[0] = LFUSE__OP_pow;
+    return n + 1;
+}
+
 void case_bounds(rig *r, lfuse_type type)
 {
-    static sample samples[LFUSE__OP_COUNT];
-    char name[32];
+    static bunch bunches[LFUSE__OP_COUNT];
     lfuse__strbuf text = LFUSE__STRBUF_INIT;
-    for (int op = 0; op < LFUSE__OP_COUNT; op++) {
-        if (host_exact(op)) continue;
-        sample_op(&samples[op], op, type);
-        snprintf(name, sizeof name, "op_%s", lfuse__ops[op].name);
-        ck_assert_msg(!lfuse__pointwise_emit(&text, name, &samples[op].k, &r->facts), "%s",
+    const int n = collect(bunches);
+    for (int i = 0; i < n; i++) {
+        snprintf(bunches[i].name, sizeof bunches[i].name, "ops_%d", i);
+        sample_many(&bunches[i].s, bunches[i].count, bunches[i].ops, type);
+        ck_assert_msg(!lfuse__pointwise_emit(&text, bunches[i].name, &bunches[i].s.k, &r->facts), "%s",
                       lfuse__error_message());
     }
     lfuse__bprogram *program = rig_program(r, &text);
-    for (int op = 0; op < LFUSE__OP_COUNT; op++) {
-        R at = 0;
-        if (host_exact(op)) continue;
-        const R worst = worst_of(r, program, &samples[op], op, &at);
-        if (getenv("KERNELS_VERBOSE"))
-            printf("# %s %s: %.3Lf of the bound, at %.9Lg\n", lfuse__ops[op].name, type == LFUSE_F64 ? "f64" : "f32",
-                   worst, at);
-        ck_assert_msg(worst <= 1, "%s: %Lg times the bound at %.17Lg", lfuse__ops[op].name, worst, at);
-    }
+    for (int i = 0; i < n; i++) bunch_run(r, program, &bunches[i], type);
     r->backend->program_destroy(program);
 }

@@ -47,7 +47,7 @@ static void arena_free(arena *a)
     free(a->expected);
 }
 
-static void arena_check(const arena *a, lfuse_type type, const char *what)
+static void arena_check(const arena *a, lfuse_type type, int operand, const char *what)
 {
     const int64_t i = host_compare(a->memory, a->expected, type, a->bytes);
     if (i < 0) return;
@@ -55,7 +55,8 @@ static void arena_check(const arena *a, lfuse_type type, const char *what)
     memcpy(&got, a->memory + (size_t)i * lfuse_type_size(type), lfuse_type_size(type));
     memcpy(&want, a->expected + (size_t)i * lfuse_type_size(type), lfuse_type_size(type));
     memcpy(&was, a->before + (size_t)i * lfuse_type_size(type), lfuse_type_size(type));
-    ck_abort_msg("%s: element %lld: %llx, expected %llx, before %llx", what, (long long)i, got, want, was);
+    ck_abort_msg("%s: operand %d: element %lld: %llx, expected %llx, before %llx", what, operand, (long long)i, got, want,
+                 was);
 }
 
 /* One pointwise launch over arenas; same[j] >= 0: operand j is the memory of that operand. */
@@ -104,7 +105,7 @@ static void pointwise_run(rig *r, lfuse__bprogram *program, const char *name, po
     expect(p);
     rig_launch(r, program, name, &packed, k->noperands, buffers);
     for (int j = 0; j < k->noperands; j++)
-        if (p->same[j] < 0 && k->operands[j].written) arena_check(&p->arenas[j], k->operands[j].type, what);
+        if (p->same[j] < 0 && k->operands[j].written) arena_check(&p->arenas[j], k->operands[j].type, j, what);
 }
 
 /* Contiguous operands of n elements, operand j from element first[j] on. */
@@ -133,51 +134,63 @@ static void emit(lfuse_status status)
     ck_assert_msg(!status, "%s", lfuse__error_message());
 }
 
-/* Apart from the built-in functions of OpenCL C, which no kernel may be called. */
-static const char *kernel_name(int op, char name[32])
+/* Several operators to a kernel: compilers spend more on what is around each than on itself. */
+enum { TOGETHER = 6 };
+
+typedef struct bunch {
+    sample s;
+    char name[16], what[200];
+} bunch;
+
+static int bunches_of(const rig *r, lfuse_type type, bunch *bunches, lfuse__strbuf *text)
 {
-    snprintf(name, 32, "op_%s", lfuse__ops[op].name);
-    return name;
+    int ops[TOGETHER], count = 0, n = 0;
+    for (int op = 0; op <= LFUSE__OP_COUNT; op++) {
+        const bool more = op < LFUSE__OP_COUNT;
+        if (more && sample_fits(op, type) && host_exact(op)) ops[count++] = op;
+        if (count == 0 || (more && count < TOGETHER)) continue;
+        bunch *b = &bunches[n++];
+        sample_many(&b->s, count, ops, type);
+        snprintf(b->name, sizeof b->name, "ops_%d", n);
+        size_t used = (size_t)snprintf(b->what, sizeof b->what, "%s:", lfuse_type_name(type));
+        for (int i = 0; i < count; i++)
+            used += (size_t)snprintf(b->what + used, sizeof b->what - used, " %s", lfuse__ops[ops[i]].name);
+        emit(lfuse__pointwise_emit(text, b->name, &b->s.k, &r->facts));
+        count = 0;
+    }
+    return n;
 }
 
 void case_operators(rig *r, lfuse_type type)
 {
     static const int nowhere[LFUSE__MAX_OPERANDS];
-    sample samples[LFUSE__OP_COUNT];
-    char name[32];
+    static bunch bunches[LFUSE__OP_COUNT];
     lfuse__strbuf text = LFUSE__STRBUF_INIT;
-    for (int op = 0; op < LFUSE__OP_COUNT; op++) {
-        if (!sample_fits(op, type) || !host_exact(op)) continue;
-        sample_op(&samples[op], op, type);
-        emit(lfuse__pointwise_emit(&text, kernel_name(op, name), &samples[op].k, &r->facts));
-    }
+    const int count = bunches_of(r, type, bunches, &text);
     lfuse__bprogram *program = rig_program(r, &text);
-    for (int op = 0; op < LFUSE__OP_COUNT; op++)
-        if (sample_fits(op, type) && host_exact(op))
-            pointwise_flat(r, program, kernel_name(op, name), &samples[op], 100003, nowhere, 0, name);
+    for (int i = 0; i < count; i++)
+        pointwise_flat(r, program, bunches[i].name, &bunches[i].s, 100003, nowhere, 0, bunches[i].what);
     r->backend->program_destroy(program);
 }
 
 void case_casts(rig *r)
 {
     static const int nowhere[LFUSE__MAX_OPERANDS];
-    sample samples[LFUSE__TYPES][LFUSE__TYPES];
+    sample samples[LFUSE__TYPES];
     char name[32];
     lfuse__strbuf text = LFUSE__STRBUF_INIT;
-    for (lfuse_type from = LFUSE_F32; from < LFUSE__TYPES; from++)
-        for (lfuse_type to = LFUSE_F32; to < LFUSE__TYPES; to++) {
-            if (!rig_has(r, from) || !rig_has(r, to)) continue;
-            snprintf(name, sizeof name, "cast_%d_%d", (int)from, (int)to);
-            sample_cast(&samples[from][to], from, to);
-            emit(lfuse__pointwise_emit(&text, name, &samples[from][to].k, &r->facts));
-        }
+    for (lfuse_type from = LFUSE_F32; from < LFUSE__TYPES; from++) {
+        if (!rig_has(r, from)) continue;
+        snprintf(name, sizeof name, "casts_%s", lfuse_type_name(from));
+        sample_casts(&samples[from], from, r->facts.info.f64);
+        emit(lfuse__pointwise_emit(&text, name, &samples[from].k, &r->facts));
+    }
     lfuse__bprogram *program = rig_program(r, &text);
-    for (lfuse_type from = LFUSE_F32; from < LFUSE__TYPES; from++)
-        for (lfuse_type to = LFUSE_F32; to < LFUSE__TYPES; to++) {
-            if (!rig_has(r, from) || !rig_has(r, to)) continue;
-            snprintf(name, sizeof name, "cast_%d_%d", (int)from, (int)to);
-            pointwise_flat(r, program, name, &samples[from][to], 140003, nowhere, 0, name);
-        }
+    for (lfuse_type from = LFUSE_F32; from < LFUSE__TYPES; from++) {
+        if (!rig_has(r, from)) continue;
+        snprintf(name, sizeof name, "casts_%s", lfuse_type_name(from));
+        pointwise_flat(r, program, name, &samples[from], 140003, nowhere, 0, name);
+    }
     r->backend->program_destroy(program);
 }
 
@@ -307,7 +320,7 @@ static void row_sum(rig *r, lfuse__bprogram *program, const char *name, const sa
     char what[96];
     snprintf(what, sizeof what, "%s: %lld rows of %lld, step %lld, shift %d", name, (long long)rows, (long long)length,
              (long long)step, shift);
-    arena_check(&out, type, what);
+    arena_check(&out, type, 1, what);
     arena_free(&in);
     arena_free(&out);
 }
@@ -433,7 +446,7 @@ void case_lists(rig *r, lfuse_type type)
                                &packed));
         list_launch(r, program, "list", &s, &l, &packed, buffers, 2, p.arenas);
     }
-    for (int j = 2; j < 4; j++) arena_check(&p.arenas[j], type, "list");
+    for (int j = 2; j < 4; j++) arena_check(&p.arenas[j], type, j, "list");
     for (int j = 0; j < 4; j++) arena_free(&p.arenas[j]);
     r->backend->program_destroy(program);
 }
@@ -476,7 +489,7 @@ void case_member_sums(rig *r, lfuse_type type)
         const int64_t element[2] = {member_start(&l, m), 0}, steps[2] = {1, 0};
         host_store(arenas[1].expected, type, GUARD + m, host_sum(&s.k, from, element, steps, l.sizes[m]));
     }
-    arena_check(&arenas[1], type, "member sums");
+    arena_check(&arenas[1], type, 1, "member sums");
     arena_free(&arenas[0]);
     arena_free(&arenas[1]);
     arena_free(&partials);

@@ -9,13 +9,7 @@
 
 bool sample_fits(int op, lfuse_type type)
 {
-    switch (lfuse__ops[op].klass) {
-    case LFUSE__CLASS_NUMERIC: return type != LFUSE_BOOL;
-    case LFUSE__CLASS_FLOATING: return lfuse__is_floating(type);
-    case LFUSE__CLASS_COMPARE: return type != LFUSE_BOOL || op == LFUSE__OP_eq || op == LFUSE__OP_ne;
-    case LFUSE__CLASS_SELECT: return true;
-    }
-    return false;
+    return lfuse__op_takes((lfuse__op)op, type);
 }
 
 static void start(sample *s, int noperands)
@@ -58,7 +52,7 @@ static int16_t apply(sample *s, int op, lfuse_type type, int16_t a, int16_t b, i
 void sample_op(sample *s, int op, lfuse_type type)
 {
     const lfuse__op_row *row = &lfuse__ops[op];
-    const lfuse_type result = row->klass == LFUSE__CLASS_COMPARE ? LFUSE_BOOL : type;
+    const lfuse_type result = lfuse__op_result((lfuse__op)op, type);
     int16_t regs[3] = {0, 0, 0};
     start(s, row->arity + 1);
     for (int i = 0; i < row->arity; i++)
@@ -77,7 +71,7 @@ void sample_many(sample *s, int count, const int *ops, lfuse_type type)
     mask = apply(s, LFUSE__OP_eq, LFUSE_BOOL, regs[0], regs[1], 0);
     for (int n = 0; n < count; n++) {
         const lfuse__op_class klass = lfuse__ops[ops[n]].klass;
-        const lfuse_type result = klass == LFUSE__CLASS_COMPARE ? LFUSE_BOOL : type;
+        const lfuse_type result = lfuse__op_result((lfuse__op)ops[n], type);
         operand(s, 3 + n, result, true);
         int16_t a = klass == LFUSE__CLASS_SELECT ? mask : regs[0];
         store(s, apply(s, ops[n], result, a, regs[1], regs[2]), (int16_t)(3 + n));
@@ -98,6 +92,19 @@ void sample_cast(sample *s, lfuse_type from, lfuse_type to)
     operand(s, 1, to, true);
     int16_t a = load(s, 0);
     store(s, add(s, (lfuse__instr){.kind = LFUSE__I_CONVERT, .type = to, .from = from, .a = a}), 1);
+}
+
+void sample_casts(sample *s, lfuse_type from, bool f64)
+{
+    start(s, 1);
+    operand(s, 0, from, false);
+    int16_t a = load(s, 0);
+    for (lfuse_type to = LFUSE_F32; to < LFUSE__TYPES; to++) {
+        if (to == LFUSE_F64 && !f64) continue;
+        const int16_t at = (int16_t)s->k.noperands++;
+        operand(s, at, to, true);
+        store(s, add(s, (lfuse__instr){.kind = LFUSE__I_CONVERT, .type = to, .from = from, .a = a}), at);
+    }
 }
 
 void sample_fused(sample *s, lfuse_type type)

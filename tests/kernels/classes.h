@@ -5,7 +5,7 @@
 
 #include "common/kernels/kernel.h"
 
-enum { SAMPLE_INSTR = 16, SAMPLE_STORES = 8 };
+enum { SAMPLE_INSTR = 16, SAMPLE_STORES = 9 };
 
 /* A class with its body; `k.body` points into it, so it stays where it was made. */
 typedef struct sample {
@@ -26,6 +26,8 @@ void sample_many(sample *s, int count, const int *ops, lfuse_type type);
 void sample_narrow(sample *s);
 /* Operand 0 of type `from`, converted and stored as `to`. */
 void sample_cast(sample *s, lfuse_type from, lfuse_type to);
+/* Operand 0 of type `from`, stored as every type, or every one but f64. */
+void sample_casts(sample *s, lfuse_type from, bool f64);
 /* Two inputs a, b and a number s: stores a * s + b (operand 2) and a < b ? a : b (operand 3). Floating types. */
 void sample_fused(sample *s, lfuse_type type);
 /* Input 0 times itself, stored to operand 1: what sums are made of. Floating types. */

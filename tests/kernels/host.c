@@ -10,6 +10,7 @@
 #include <string.h>
 
 #include "common/base/half.h"
+#include "common/base/philox.h"
 
 bool host_exact(int op)
 {
@@ -75,6 +76,24 @@ void host_store(void *memory, lfuse_type type, int64_t i, value v)
             low = a.t > b.t || a.t != a.t ? a.t : b.t;                                                                 \
             r.t = low < c.t || low != low ? low : c.t;                                                                 \
             break;                                                                                                     \
+        case LFUSE__OP_fmod: r.t = fmod##suffix(a.t, b.t); break;                                                      \
+        case LFUSE__OP_remainder:                                                                                      \
+            r.t = fmod##suffix(a.t, b.t);                                                                              \
+            if (r.t != 0 && (r.t < 0) != (b.t < 0)) r.t += b.t;                                                        \
+            break;                                                                                                     \
+        case LFUSE__OP_square: r.t = a.t * a.t; break;                                                                 \
+        case LFUSE__OP_sign: r.t = a.t > 0 ? 1 : a.t < 0 ? -1 : a.t; break;                                            \
+        case LFUSE__OP_step: r.t = a.t > 0 ? 1 : 0; break;                                                             \
+        case LFUSE__OP_trunc: r.t = trunc##suffix(a.t); break;                                                         \
+        case LFUSE__OP_frac: r.t = a.t - trunc##suffix(a.t); break;                                                    \
+        case LFUSE__OP_relu6: low = a.t > 0 || a.t != a.t ? a.t : 0, r.t = low < 6 || low != low ? low : 6; break;     \
+        case LFUSE__OP_squared_relu: low = a.t > 0 || a.t != a.t ? a.t : 0, r.t = low * low; break;                    \
+        case LFUSE__OP_threshold: r.t = a.t <= b.t ? c.t : a.t; break;                                                 \
+        case LFUSE__OP_hardshrink: r.t = fabs##suffix(a.t) > b.t ? a.t : a.t * 0; break;                               \
+        case LFUSE__OP_softshrink: r.t = a.t > b.t ? a.t - b.t : a.t < -b.t ? a.t + b.t : a.t * 0; break;              \
+        case LFUSE__OP_isnan: r.b = isnan(a.t) != 0; break;                                                            \
+        case LFUSE__OP_isinf: r.b = isinf(a.t) != 0; break;                                                            \
+        case LFUSE__OP_isfinite: r.b = isfinite(a.t) != 0; break;                                                      \
         case LFUSE__OP_eq: r.b = a.t == b.t; break;                                                                    \
         case LFUSE__OP_ne: r.b = a.t != b.t; break;                                                                    \
         case LFUSE__OP_lt: r.b = a.t < b.t; break;                                                                     \
@@ -112,6 +131,7 @@ static value wrapped(lfuse_type type, whole x)
 static value apply_whole(lfuse_type type, int op, value a, value b, value c)
 {
     const whole x = whole_of(type, a), y = whole_of(type, b), z = whole_of(type, c), low = x > y ? x : y;
+    const int bits = 8 * (int)lfuse_type_size(type);
     switch (op) {
     case LFUSE__OP_add: return wrapped(type, x + y);
     case LFUSE__OP_sub: return wrapped(type, x - y);
@@ -123,6 +143,21 @@ static value apply_whole(lfuse_type type, int op, value a, value b, value c)
     case LFUSE__OP_max: return x > y ? a : b;
     case LFUSE__OP_relu: return wrapped(type, x > 0 ? x : 0);
     case LFUSE__OP_clamp: return wrapped(type, low < z ? low : z);
+    case LFUSE__OP_fmod: return wrapped(type, y ? x % y : 0);
+    case LFUSE__OP_remainder: return wrapped(type, !y ? 0 : x % y && (x < 0) != (y < 0) ? x % y + y : x % y);
+    case LFUSE__OP_square: return wrapped(type, x * x);
+    case LFUSE__OP_sign: return wrapped(type, (x > 0) - (x < 0));
+    case LFUSE__OP_step: return wrapped(type, x > 0);
+    case LFUSE__OP_relu6: return wrapped(type, x < 0 ? 0 : x > 6 ? 6 : x);
+    case LFUSE__OP_squared_relu: return wrapped(type, x > 0 ? x * x : 0);
+    case LFUSE__OP_threshold: return x > y ? a : c;
+    case LFUSE__OP_bit_and: return wrapped(type, x & y);
+    case LFUSE__OP_bit_or: return wrapped(type, x | y);
+    case LFUSE__OP_bit_xor: return wrapped(type, x ^ y);
+    case LFUSE__OP_bit_not: return wrapped(type, ~x);
+    case LFUSE__OP_shl: return wrapped(type, (whole)((unsigned __int128)x << (y & (bits - 1))));
+    case LFUSE__OP_shr: return wrapped(type, x >> (y & (bits - 1)));
+    case LFUSE__OP_philox: return (value){.i32 = (int32_t)lfuse__philox((uint64_t)x, (uint64_t)y, (uint64_t)z)};
     case LFUSE__OP_eq: return (value){.b = x == y};
     case LFUSE__OP_ne: return (value){.b = x != y};
     case LFUSE__OP_lt: return (value){.b = x < y};
@@ -163,13 +198,26 @@ static value convert(value a, lfuse_type from, lfuse_type to)
     return r;
 }
 
+static int apply_bool(int op, int a, int b)
+{
+    switch (op) {
+    case LFUSE__OP_eq: return a == b;
+    case LFUSE__OP_ne: return a != b;
+    case LFUSE__OP_logical_and: return a && b;
+    case LFUSE__OP_logical_or: return a || b;
+    case LFUSE__OP_logical_xor: return a != b;
+    case LFUSE__OP_logical_not: return !a;
+    default: abort();
+    }
+}
+
 static value apply(const lfuse__body *body, const lfuse__instr *i, const value *r)
 {
     const lfuse__op_row *row = &lfuse__ops[i->op];
     const value a = r[i->a], b = row->arity > 1 ? r[i->b] : a, c = row->arity > 2 ? r[i->c] : a;
-    const lfuse_type type = row->klass == LFUSE__CLASS_COMPARE ? body->instr[i->a].type : i->type;
+    const lfuse_type type = lfuse__op_retypes((lfuse__op)i->op) ? body->instr[i->a].type : i->type;
     if (i->op == LFUSE__OP_where) return a.b ? b : c;
-    if (type == LFUSE_BOOL) return (value){.b = (a.b == b.b) == (i->op == LFUSE__OP_eq)};
+    if (type == LFUSE_BOOL) return (value){.b = apply_bool(i->op, a.b, b.b)};
     return type == LFUSE_F64          ? apply_f64(i->op, a, b, c)
            : lfuse__is_integer(type) ? apply_whole(type, i->op, a, b, c)
                                      : apply_f32(i->op, a, b, c);

@@ -250,7 +250,8 @@ static const struct domain {
     {"log2", "p"},   {"log10", "p"},      {"exp", "s"},   {"exp2", "s"},   {"expm1", "s"},  {"pow", "ps"},
     {"sinh", "s"},   {"cosh", "s"},       {"tan", "u"},   {"asin", "u"},   {"acos", "u"},   {"atanh", "u"},
     {"acosh", "p"},  {"fmod", "-n"},      {"rem", "-n"},  {"remainder", "-n"}, {"mod", "-n"}, {"erfinv", "u"},
-    {"square", "s"}, {"softplus", "s"},
+    {"square", "s"}, {"softplus", "s"},   {"squared_relu", "s"},
+    {"celu", "-p"},
 };
 
 static lfuse_value into_domain(gen *s, const char *op, int operand, lfuse_value v)
@@ -267,18 +268,6 @@ static lfuse_value into_domain(gen *s, const char *op, int operand, lfuse_value 
         }
     }
     return v;
-}
-
-/* Operands of numbers only make numbers, which the pool does not hold: the first one is a tensor. */
-static bool takes(lfuse__op op, lfuse_type type)
-{
-    switch (lfuse__ops[op].klass) {
-    case LFUSE__CLASS_NUMERIC: return type != LFUSE_BOOL;
-    case LFUSE__CLASS_FLOATING: return lfuse__is_floating(type);
-    case LFUSE__CLASS_COMPARE: return type != LFUSE_BOOL || op == LFUSE__OP_eq || op == LFUSE__OP_ne;
-    case LFUSE__CLASS_SELECT: return true;
-    }
-    return false;
 }
 
 static lfuse_value any_truth(gen *s, lfuse_value like)
@@ -313,12 +302,31 @@ static lfuse_value tame(gen *s, lfuse_value v)
     return lfuse_clamp(v, number(s, -9), number(s, 9));
 }
 
+/* A value of a type that the operator takes. */
+static lfuse_value operand_of(gen *s, lfuse__op op)
+{
+    static const lfuse_type integers[] = {LFUSE_I32, LFUSE_I64, LFUSE_I8, LFUSE_U8};
+    const lfuse_value x = any(s);
+    if (lfuse__op_takes(op, type_of(s, x))) return x;
+    switch (lfuse__ops[op].klass) {
+    case LFUSE__CLASS_FLOATING:
+    case LFUSE__CLASS_PREDICATE: return any_floating(s);
+    case LFUSE__CLASS_LOGIC: return any_truth(s, x);
+    case LFUSE__CLASS_INTEGER: return lfuse_cast(x, PICK(s, integers));
+    case LFUSE__CLASS_RANDOM: return lfuse_cast(x, LFUSE_I64);
+    case LFUSE__CLASS_NUMERIC:
+    case LFUSE__CLASS_COMPARE:
+    case LFUSE__CLASS_SELECT: break;
+    }
+    return nothing(s);
+}
+
+/* Operands of numbers only make numbers, which the pool does not hold: the first one is a tensor. */
 static void make_pointwise(gen *s)
 {
     const lfuse__op op = (lfuse__op)below(s, LFUSE__OP_COUNT);
-    const lfuse_value x = any(s);
-    if (takes(op, type_of(s, x))) keep(s, tame(s, apply(s, op, x)));
-    else if (lfuse__ops[op].klass == LFUSE__CLASS_FLOATING) keep(s, tame(s, apply(s, op, any_floating(s))));
+    const lfuse_value x = operand_of(s, op);
+    if (x.id >= 0) keep(s, tame(s, apply(s, op, x)));
 }
 
 static void make_arithmetic(gen *s)
