@@ -16,6 +16,7 @@
 #include "common/base/hash.h"
 #include "common/base/log.h"
 #include "common/run/body.h"
+#include "common/run/bundle.h"
 #include "common/run/cache.h"
 
 enum { CACHED_BODIES = 256, NAME_SIZE = 16 };
@@ -25,6 +26,7 @@ typedef struct compiled {
     struct compiled *next;
     lfuse__family family;
     lfuse__kernel_class k;
+    lfuse__bundle *bundle;   /* BUNDLE: its own */
     lfuse__program *program; /* of the entry's list */
     char name[NAME_SIZE];
 } compiled;
@@ -60,6 +62,7 @@ static void destroy_entry(lfuse__body_entry *e)
     while (e->kernels) {
         compiled *c = e->kernels;
         e->kernels = c->next;
+        lfuse__bundle_destroy(c->bundle);
         free(c);
     }
     while (e->programs) {
@@ -89,6 +92,7 @@ static lfuse_status emit(lfuse__strbuf *out, const compiled *c, const lfuse__fac
     case LFUSE__FAMILY_MULTI: return lfuse__multi_emit(out, c->name, &c->k, facts);
     case LFUSE__FAMILY_PARTIAL: return lfuse__member_partial_emit(out, c->name, &c->k, facts);
     case LFUSE__FAMILY_FOLD: return lfuse__member_fold_emit(out, c->name, c->k.operands[0].type, facts);
+    case LFUSE__FAMILY_BUNDLE: return lfuse__bundle_emit(out, c->name, c->bundle, facts);
     case LFUSE__FAMILY_TABLE: break;
     }
     return lfuse__table_emit(out, c->name, facts);
@@ -151,6 +155,70 @@ static lfuse_status want_step(lfuse__body_entry *e, const lfuse__step *step, con
     return LFUSE_OK;
 }
 
+static compiled *find_bundle(const lfuse__body_entry *e, const lfuse__bundle *b)
+{
+    compiled *c;
+
+    for (c = e->kernels; c; c = c->next)
+        if (c->family == LFUSE__FAMILY_BUNDLE && lfuse__bundle_equal(c->bundle, b)) return c;
+    return NULL;
+}
+
+/* Takes the bundle over. */
+static lfuse_status want_launch(lfuse__body_entry *e, lfuse__bundle *b)
+{
+    static const lfuse__kernel_class nothing;
+    lfuse_status status;
+    compiled *c;
+
+    if (find_bundle(e, b)) {
+        lfuse__bundle_destroy(b);
+        return LFUSE_OK;
+    }
+    status = want(e, LFUSE__FAMILY_BUNDLE, &nothing, &c);
+    if (status) lfuse__bundle_destroy(b);
+    else c->bundle = b;
+    return status;
+}
+
+/* The launches of the children, each with class number `index` of its own. */
+static lfuse_status want_launches(lfuse__body_entry *e, const lfuse__step *step, const lfuse__facts *facts, int index,
+                                  lfuse__sharer *sharers, lfuse__kernel_class *classes, int *most)
+{
+    lfuse__bundle *b;
+    int i, k, launches, n;
+
+    for (i = 0; i < step->nchildren; i++) {
+        n = lfuse__child_class(e->plan, &step->children[i], facts, index, &sharers[i], &classes[i]);
+        if (!n) return LFUSE_OK; /* long rows alone: nothing that shares */
+        if (n > *most) *most = n;
+    }
+    LFUSE__TRY(lfuse__bundle_share(facts, sharers, step->nchildren, &launches));
+    for (i = 0; i < launches; i++) {
+        LFUSE__TRY(lfuse__bundle_of(sharers, step->nchildren, i, &b));
+        for (k = 0; k < step->nchildren && !b; k++)
+            if (sharers[k].launch == i) LFUSE__TRY(want_once(e, sharers[k].family, sharers[k].k));
+        if (b) LFUSE__TRY(want_launch(e, b));
+    }
+    return LFUSE_OK;
+}
+
+/* Children whose sizes differ in class are met by compiling late; those of one kind are not. */
+static lfuse_status want_bundle(lfuse__body_entry *e, const lfuse__step *step, const lfuse__facts *facts)
+{
+    const size_t n = (size_t)step->nchildren + 1;
+    lfuse__sharer *sharers = calloc(n, sizeof *sharers);
+    lfuse__kernel_class *classes = calloc(n, sizeof *classes);
+    lfuse_status status = LFUSE_OK;
+    int i, most = 1;
+
+    if (!sharers || !classes) status = lfuse__error(LFUSE_ERR_MEMORY, "out of host memory (%zu kernels)", n);
+    for (i = 0; i < most && !status; i++) status = want_launches(e, step, facts, i, sharers, classes, &most);
+    free(classes);
+    free(sharers);
+    return status;
+}
+
 static lfuse_status want_all(lfuse__body_entry *e, const lfuse__facts *facts)
 {
     bool small, large;
@@ -160,6 +228,10 @@ static lfuse_status want_all(lfuse__body_entry *e, const lfuse__facts *facts)
         for (j = 0; j < e->plan->stages[i].nalternatives; j++)
             for (k = 0; k < e->plan->stages[i].alternatives[j].nsteps; k++) {
                 const lfuse__step *step = &e->plan->stages[i].alternatives[j].steps[k];
+                if (step->kind == LFUSE__STEP_BUNDLE) {
+                    LFUSE__TRY(want_bundle(e, step, facts));
+                    continue;
+                }
                 lfuse__step_indexing(e->plan, step, &small, &large);
                 if (small) LFUSE__TRY(want_step(e, step, facts, false));
                 if (large) LFUSE__TRY(want_step(e, step, facts, true));
@@ -170,14 +242,15 @@ static lfuse_status want_all(lfuse__body_entry *e, const lfuse__facts *facts)
 /* Devices that compile at the first launch of a kernel (PoCL) do so now: a launch that does nothing. */
 static lfuse_status touch(lfuse_device *dev, const compiled *c)
 {
-    static const uint64_t nothing[LFUSE__MAX_WORDS];
+    static const uint64_t nothing[4096]; /* more than any argument block has */
     lfuse__bmem *none[LFUSE__MAX_BUFFERS] = { NULL };
     lfuse__launch_args args = { 0 };
     lfuse__kernel *kernel;
     lfuse_stream *s;
     lfuse_status status;
 
-    LFUSE__TRY(lfuse__kernels_idle(c->family, &c->k, lfuse__device_facts(dev), &args));
+    LFUSE__TRY(c->bundle ? lfuse__bundle_idle(c->bundle, lfuse__device_facts(dev), &args)
+                         : lfuse__kernels_idle(c->family, &c->k, lfuse__device_facts(dev), &args));
     args.words = nothing;
     args.buffers = none;
     LFUSE__TRY(lfuse__device_stream(dev, &s));
@@ -255,6 +328,54 @@ static lfuse_status compile_late(lfuse__body_entry *e, lfuse_device *dev, lfuse_
     pthread_mutex_unlock(&e->lock);
     *made = other ? other : c;
     if (other) free(c);
+    return LFUSE_OK;
+}
+
+static lfuse_status bundle_late(lfuse__body_entry *e, lfuse_device *dev, const lfuse__bundle *wanted, compiled **made)
+{
+    const lfuse__bundle_part *parts;
+    const int n = lfuse__bundle_parts(wanted, &parts);
+    compiled *c = calloc(1, sizeof *c), *other;
+    lfuse_status status;
+
+    if (!c) return lfuse__error(LFUSE_ERR_MEMORY, "out of host memory (%zu bytes)", sizeof *c);
+    lfuse__log(LFUSE_LOG_INFO, "%s: compiling a kernel of %d kernels for strides or sizes that are not the declared "
+               "ones", lfuse__device_facts(dev)->info.name, n);
+    c->family = LFUSE__FAMILY_BUNDLE;
+    strcpy(c->name, "late");
+    status = lfuse__bundle_create(n, parts, &c->bundle);
+    if (!status) status = compile(e, dev, c, NULL);
+    if (status) {
+        lfuse__bundle_destroy(c->bundle);
+        free(c);
+        return status;
+    }
+    pthread_mutex_lock(&e->lock);
+    other = find_bundle(e, wanted);
+    if (!other) {
+        c->next = e->kernels;
+        e->kernels = c;
+    }
+    pthread_mutex_unlock(&e->lock);
+    *made = other ? other : c;
+    if (other) {
+        lfuse__bundle_destroy(c->bundle);
+        free(c);
+    }
+    return LFUSE_OK;
+}
+
+lfuse_status lfuse__body_bundle(lfuse__body_entry *e, lfuse_device *dev, const lfuse__bundle *wanted,
+                                lfuse__kernel **kernel, const lfuse__bundle **bundle)
+{
+    compiled *c;
+
+    pthread_mutex_lock(&e->lock);
+    c = find_bundle(e, wanted);
+    pthread_mutex_unlock(&e->lock);
+    if (!c) LFUSE__TRY(bundle_late(e, dev, wanted, &c));
+    LFUSE__TRY(lfuse__kernel_create(c->program, c->name, kernel));
+    *bundle = c->bundle;
     return LFUSE_OK;
 }
 

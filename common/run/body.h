@@ -12,7 +12,8 @@ typedef enum lfuse__family {
     LFUSE__FAMILY_MULTI,
     LFUSE__FAMILY_PARTIAL,
     LFUSE__FAMILY_FOLD,  /* of the class only the type of operand 0 counts */
-    LFUSE__FAMILY_TABLE  /* of the class nothing */
+    LFUSE__FAMILY_TABLE, /* of the class nothing */
+    LFUSE__FAMILY_BUNDLE /* of the class nothing; it has its own */
 } lfuse__family;
 
 const lfuse__plan_body *lfuse__body_plan(const lfuse__body_entry *entry);
@@ -23,9 +24,15 @@ const lfuse__plan_body *lfuse__body_plan(const lfuse__body_entry *entry);
 lfuse_status lfuse__body_kernel(lfuse__body_entry *entry, lfuse_device *dev, lfuse__family family,
                                 const lfuse__kernel_class *k, lfuse__kernel **kernel);
 
+/* The same for several kernels in one; *bundle is the body's own, equal to `wanted`. */
+lfuse_status lfuse__body_bundle(lfuse__body_entry *entry, lfuse_device *dev, const lfuse__bundle *wanted,
+                                lfuse__kernel **kernel, const lfuse__bundle **bundle);
+
 /* idle.c: a launch of the kernel that does nothing: all its words are 0. */
 lfuse_status lfuse__kernels_idle(lfuse__family family, const lfuse__kernel_class *k, const lfuse__facts *facts,
                                  lfuse__launch_args *args);
+
+lfuse_status lfuse__bundle_idle(const lfuse__bundle *b, const lfuse__facts *facts, lfuse__launch_args *args);
 
 /* classes.c: the classes that a step's kernels have when all tensors are contiguous as declared. */
 typedef struct lfuse__wanted {

@@ -105,9 +105,9 @@ static lfuse_status furnish_step(lfuse_instance *in, const lfuse__step *step)
     case LFUSE__STEP_POINTWISE:
     case LFUSE__STEP_ROWS: return lfuse__furnish_kernel(in, step);
     case LFUSE__STEP_GEMM: return lfuse__furnish_gemm(in, step);
+    case LFUSE__STEP_BUNDLE: return lfuse__furnish_bundle(in, step);
     case LFUSE__STEP_MULTI:
-    case LFUSE__STEP_MEMBER_SUM:
-    case LFUSE__STEP_BUNDLE: break;
+    case LFUSE__STEP_MEMBER_SUM: break;
     }
     return lfuse__furnish_lists(in, step);
 }
@@ -126,6 +126,7 @@ static void drop_operations(lfuse_instance *in, int count)
             free(op->as.gemm);
             break;
         case LFUSE__RUN_LISTS: lfuse__list_op_destroy(op->as.lists); break;
+        case LFUSE__RUN_BUNDLE: lfuse__bundle_op_destroy(op->as.bundle); break;
         }
     }
 }

@@ -6,6 +6,7 @@
 /* Launches that do nothing, for devices that compile when a kernel is first launched. */
 #include <string.h>
 
+#include "common/base/error.h"
 #include "common/run/body.h"
 
 enum { NO_NUMBERS = 32 };
@@ -35,6 +36,7 @@ static lfuse_status pack(lfuse__family family, const lfuse__kernel_class *k, con
     case LFUSE__FAMILY_MULTI: return lfuse__multi_pack(k, facts, 1, 0, 1, numbers, packed);
     case LFUSE__FAMILY_PARTIAL: return lfuse__member_partial_pack(k, facts, 1, 0, 1, numbers, packed);
     case LFUSE__FAMILY_FOLD: return lfuse__member_fold_pack(facts, 1, 0, 0, 0, packed);
+    case LFUSE__FAMILY_BUNDLE:
     case LFUSE__FAMILY_TABLE: break;
     }
     return lfuse__table_pack(facts, 0, &nothing, 1, packed);
@@ -50,6 +52,7 @@ static unsigned buffers(lfuse__family family, const lfuse__kernel_class *k, cons
     case LFUSE__FAMILY_MULTI: return 2 + blocks;
     case LFUSE__FAMILY_PARTIAL:
     case LFUSE__FAMILY_FOLD: return 3 + blocks;
+    case LFUSE__FAMILY_BUNDLE:
     case LFUSE__FAMILY_TABLE: break;
     }
     return 1;
@@ -66,5 +69,17 @@ lfuse_status lfuse__kernels_idle(lfuse__family family, const lfuse__kernel_class
     args->group = packed.group;
     args->nwords = packed.nwords;
     args->nbuffers = buffers(family, k, facts);
+    return LFUSE_OK;
+}
+
+lfuse_status lfuse__bundle_idle(const lfuse__bundle *b, const lfuse__facts *facts, lfuse__launch_args *args)
+{
+    const lfuse__bundle_part *parts;
+
+    lfuse__bundle_parts(b, &parts);
+    LFUSE__TRY(lfuse__kernels_idle(parts[0].k.form == LFUSE__ROWS_NONE ? LFUSE__FAMILY_POINTWISE : LFUSE__FAMILY_ROWS,
+                                   &parts[0].k, facts, args));
+    args->nwords = (unsigned)lfuse__bundle_words(b);
+    args->nbuffers = (unsigned)lfuse__bundle_buffers(b, facts);
     return LFUSE_OK;
 }

@@ -51,7 +51,9 @@ typedef struct lfuse__bound {
     lfuse__spot spot;
 } lfuse__bound;
 
-typedef enum lfuse__op_kind { LFUSE__RUN_KERNEL, LFUSE__RUN_GEMM, LFUSE__RUN_LISTS } lfuse__op_kind;
+typedef enum lfuse__op_kind {
+    LFUSE__RUN_KERNEL, LFUSE__RUN_GEMM, LFUSE__RUN_LISTS, LFUSE__RUN_BUNDLE
+} lfuse__op_kind;
 
 /* A pointwise or row kernel. */
 typedef struct lfuse__kernel_op {
@@ -61,6 +63,7 @@ typedef struct lfuse__kernel_op {
     lfuse__packed packed;
     lfuse__kernel *kernel;
     bool is_packed;
+    uint64_t version; /* of `packed` */
     lfuse__start starts[LFUSE__MAX_OPERANDS];
     int nbuffers;
     lfuse__bmem *buffers[LFUSE__MAX_BUFFERS];
@@ -77,6 +80,7 @@ typedef struct lfuse__gemm_op {
 } lfuse__gemm_op;
 
 typedef struct lfuse__list_op lfuse__list_op; /* lists.c */
+typedef struct lfuse__bundle_op lfuse__bundle_op; /* bundle.c */
 
 typedef struct lfuse__operation {
     lfuse__op_kind kind;
@@ -86,6 +90,7 @@ typedef struct lfuse__operation {
         lfuse__kernel_op *kernel;
         lfuse__gemm_op *gemm;
         lfuse__list_op *lists;
+        lfuse__bundle_op *bundle;
     } as;
 } lfuse__operation;
 
@@ -117,6 +122,7 @@ struct lfuse_instance {
     lfuse__reports *reports; /* of its kernels' look-ups; NULL: none */
     lfuse__location scratch; /* that the operations' arguments name */
     bool more;            /* the alternative that is being furnished has another one behind it */
+    bool bundling;        /* kernels are being furnished that may share a launch: they have none of their own yet */
     bool furnished;       /* operations fit `bound[].strides` */
     bool placed;          /* operations' arguments hold the last run's addresses */
     bool prepared;        /* the prepare operations have been submitted */
@@ -185,6 +191,12 @@ lfuse_status lfuse__furnish_copy(lfuse_instance *in, const lfuse__step *step, in
                                  const lfuse__walk *target, const lfuse__walk *source);
 /* Puts this run's addresses and numbers into the arguments. */
 lfuse_status lfuse__kernel_op_place(lfuse_instance *in, lfuse__kernel_op *op);
+
+/* ---- bundle.c ---- */
+lfuse_status lfuse__furnish_bundle(lfuse_instance *in, const lfuse__step *step);
+lfuse_status lfuse__bundle_op_place(lfuse_instance *in, lfuse__bundle_op *op);
+lfuse_status lfuse__bundle_op_run(lfuse_instance *in, const lfuse__bundle_op *op, lfuse_stream *s);
+void lfuse__bundle_op_destroy(lfuse__bundle_op *op);
 
 /* ---- look_ups.c ---- */
 /* Completes an operation whose class is known: where it reports, and how many buffers it takes. */

@@ -180,6 +180,7 @@ static lfuse_status place(lfuse_instance *in, bool prepare, const lfuse__slot *s
         case LFUSE__RUN_KERNEL: LFUSE__TRY(lfuse__kernel_op_place(in, op->as.kernel)); break;
         case LFUSE__RUN_GEMM: lfuse__gemm_op_place(in, op->as.gemm); break;
         case LFUSE__RUN_LISTS: LFUSE__TRY(lfuse__list_op_place(in, op->as.lists, slots)); break;
+        case LFUSE__RUN_BUNDLE: LFUSE__TRY(lfuse__bundle_op_place(in, op->as.bundle)); break;
         }
     }
     return LFUSE_OK;
@@ -197,6 +198,7 @@ static lfuse_status launch_kernel(lfuse_stream *s, lfuse__kernel_op *op)
 static lfuse_status launch_operation(lfuse_instance *in, lfuse__operation *op, lfuse_stream *s)
 {
     if (op->kind == LFUSE__RUN_KERNEL) return launch_kernel(s, op->as.kernel);
+    if (op->kind == LFUSE__RUN_BUNDLE) return lfuse__bundle_op_run(in, op->as.bundle, s);
     if (op->kind == LFUSE__RUN_GEMM) return lfuse__gemm_run(s, op->as.gemm->gemm, &op->as.gemm->args);
     return lfuse__list_op_run(in, op->as.lists, s);
 }

@@ -54,6 +54,7 @@ static lfuse_status finish_op(lfuse_instance *in, const lfuse__step *step, lfuse
         lfuse__use_memory(in, &op->starts[i].memory);
     }
     LFUSE__TRY(lfuse__kernel_op_reports(in, step, op));
+    if (in->bundling) return LFUSE_OK;
     return lfuse__body_kernel(in->plan->body, in->plan->dev, op->family, &op->k, &op->kernel);
 }
 
@@ -189,13 +190,16 @@ lfuse_status lfuse__kernel_op_place(lfuse_instance *in, lfuse__kernel_op *op)
 {
     const bool moved = move_operands(in, op), other = renumber(in, op), rows = op->family == LFUSE__FAMILY_ROWS;
 
+    if (op->is_packed && !moved && !other) return LFUSE_OK;
+    op->version++;
     if (!op->is_packed) {
         LFUSE__TRY(rows ? lfuse__rows_pack(&op->k, in->facts, &op->g, &op->packed)
                         : lfuse__pointwise_pack(&op->k, in->facts, &op->g, &op->packed));
         op->is_packed = true;
-    } else if (moved || other) {
-        if (rows) lfuse__rows_rebind(&op->k, in->facts, &op->g, &op->packed);
-        else lfuse__pointwise_rebind(&op->k, in->facts, &op->g, &op->packed);
+    } else if (rows) {
+        lfuse__rows_rebind(&op->k, in->facts, &op->g, &op->packed);
+    } else {
+        lfuse__pointwise_rebind(&op->k, in->facts, &op->g, &op->packed);
     }
     return LFUSE_OK;
 }
