@@ -411,6 +411,7 @@ static void destroy_cache(void *data)
     int i;
 
     for (i = 0; i < LFUSE__GEMM_PLANS; i++) lfuse__plan_destroy(cache->gemms[i]);
+    for (i = 0; i < LFUSE__EVALUATED; i++) lfuse__evaluated_clear(&cache->evaluated[i]);
     while (cache->bodies) {
         lfuse__body_entry *e = cache->bodies;
         cache->bodies = e->next;

@@ -89,20 +89,3 @@ lfuse_status lfuse__gemm_now(lfuse_stream *stream, bool ta, bool tb, double alph
 
     return lfuse__recording_note(stream, gemm(stream, a->type, ta, tb, beta != 0, bindings));
 }
-
-static lfuse_status evaluate(lfuse_stream *stream, const lfuse_graph *graph, const lfuse_binding *bindings, int count)
-{
-    lfuse_plan *plan;
-    lfuse_status status;
-
-    LFUSE__TRY(lfuse__stream_usable(stream));
-    LFUSE__TRY(lfuse__plan_create(lfuse__stream_device(stream), graph, NULL, &plan));
-    status = lfuse__plan_run(plan, stream, bindings, count);
-    lfuse__plan_destroy(plan);
-    return status;
-}
-
-lfuse_status lfuse__evaluate(lfuse_stream *stream, const lfuse_graph *graph, const lfuse_binding *bindings, int count)
-{
-    return lfuse__recording_note(stream, evaluate(stream, graph, bindings, count));
-}

@@ -50,6 +50,7 @@ lfuse_status lfuse__instance_refresh(lfuse_instance *instance);
 /* immediate.c */
 lfuse_status lfuse__gemm_now(lfuse_stream *stream, bool ta, bool tb, double alpha, const lfuse_tensor *a,
                              const lfuse_tensor *b, double beta, lfuse_tensor *c);
+/* evaluate.c */
 lfuse_status lfuse__evaluate(lfuse_stream *stream, const lfuse_graph *graph, const lfuse_binding *bindings, int count);
 
 /*

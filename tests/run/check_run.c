@@ -840,10 +840,32 @@ START_TEST(evaluate_at_once)
 {
     lfuse_tensor *tx = ramp(1, SHAPE(4), 0, 1), *ty = tensor(1, SHAPE(4));
     lfuse_binding b[] = { lfuse_bind_tensor("x", tx), lfuse_bind_tensor("y", ty) };
+    lfuse_device_counters before, after;
+    lfuse__stub_counters calls, later;
+    int i;
 
     lfuse_output(g, "y", lfuse_neg(lfuse_input(g, "x", LFUSE_F32, 1, LFUSE_DIMS(4))));
     OK(lfuse_evaluate(stream, g, b, 2));
     NEAR(values(ty)[3], -3);
+    OK(lfuse_device_get_counters(dev, &before));
+    lfuse__stub_counters_get(&calls);
+    OK(lfuse_evaluate(stream, g, b, 2));
+    lfuse__stub_counters_get(&later);
+    OK(lfuse_device_get_counters(dev, &after));
+    ck_assert_uint_eq(after.allocations, before.allocations);
+    ck_assert_uint_eq(later.calls[LFUSE__STUB_ANY] - calls.calls[LFUSE__STUB_ANY], 1);
+    for (i = 0; i < 100; i++) { /* more graphs than are kept, each with names of its own */
+        char name[8];
+        snprintf(name, sizeof name, "x%d", i);
+        lfuse_graph_destroy(g);
+        g = lfuse_graph_create();
+        lfuse_output(g, "y", lfuse_neg(lfuse_input(g, name, LFUSE_F32, 1, LFUSE_DIMS(4))));
+        FAILS(LFUSE_ERR_NAME, lfuse_evaluate(stream, g, b, 2));
+        b[0].name = name;
+        OK(lfuse_evaluate(stream, g, b, 2));
+        b[0].name = "x";
+        NEAR(values(ty)[2], -2);
+    }
     lfuse_tensor_destroy(tx), lfuse_tensor_destroy(ty);
 }
 END_TEST
