@@ -14,6 +14,7 @@
 #include "tests/support/main.h"
 
 static lfuse_graph *g;
+static bool bundles; /* made too: see check_bundles.c */
 static lfuse_graph *canonical;
 static lfuse__plan_body *plan;
 static lfuse__strbuf text;
@@ -22,6 +23,7 @@ static void setup(void)
 {
     g = lfuse_graph_create();
     text = (lfuse__strbuf)LFUSE__STRBUF_INIT;
+    bundles = false;
 }
 
 static void drop(void)
@@ -40,7 +42,7 @@ static void teardown(void)
 
 static lfuse_status try_make(unsigned disable)
 {
-    const lfuse_plan_options options = { .disable = disable | LFUSE_NO_BUNDLES }; /* see check_bundles.c */
+    const lfuse_plan_options options = { .disable = disable | (bundles ? 0 : LFUSE_NO_BUNDLES) };
     lfuse__facts facts;
 
     memset(&facts, 0, sizeof facts);
