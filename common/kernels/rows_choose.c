@@ -9,9 +9,7 @@
 enum {
     HELD = LFUSE__SEGMENT / LFUSE__TEAM,
     STREAM_TEAM = 512,   /* of rows that no group holds */
-    /* Work-items a compute unit: more groups than run at a time leave some waiting, fewer leave memory idle. */
-    TEAM_ITEMS = 2048,
-    GROUP_ITEMS = 1024
+    TEAM_ITEMS = 2048    /* a compute unit: teams load their next row ahead, so they stay for several */
 };
 
 /* What the choice depends on beside sizes. */
@@ -124,7 +122,6 @@ uint64_t lfuse__rows_groups(const lfuse__facts *facts, const lfuse__kernel_class
     if (lfuse__single(facts)) return lfuse__groups(facts, true, rows, 1);
     if (k->form == LFUSE__ROWS_TEAM) each = (uint64_t)(LFUSE__GROUP / k->team);
     if (units && k->form == LFUSE__ROWS_TEAM) bound = units * (TEAM_ITEMS / LFUSE__GROUP);
-    if (units && k->form == LFUSE__ROWS_GROUP) bound = units * (k->team < GROUP_ITEMS ? GROUP_ITEMS / k->team : 1);
     const uint64_t groups = rows / each + (rows % each != 0);
     return groups < bound ? groups : bound;
 }

@@ -429,24 +429,6 @@ static void put_local(const team *t)
     }
 }
 
-/* The group's next row comes to the second-level cache while this one is computed. */
-static void put_ahead(const team *t, int indent)
-{
-    const lfuse__text *text = &t->r->t;
-    lfuse__put(text->out, indent, "if (first + GROUPS() < rows) {");
-    lfuse__put(text->out, indent + 1, "const %s row = (%s)(first + GROUPS());", text->ux, text->ux);
-    lfuse__rows_put_bases(t->r, indent + 1);
-    for (int j = 0; j < text->k->noperands; j++) {
-        const lfuse__kernel_operand *o = &text->k->operands[j];
-        const unsigned size = lfuse__type_bytes(o->type);
-        if (!t->holds[j] || o->fixed || !in_vectors(o)) continue;
-        lfuse__put(text->out, indent + 1, "for (%s line = ITEM() * %u; line < length; line += %u)", text->ux, 128 / size,
-                   128 / size * (unsigned)t->size);
-        lfuse__put(text->out, indent + 2, "AHEAD(p%d + (i64)(b%d + (%s)line) * %u);", j, j, text->ix, size);
-    }
-    lfuse__put(text->out, indent, "}");
-}
-
 static void put_next(const team *t, int indent)
 {
     const lfuse__text *text = &t->r->t;
@@ -491,7 +473,6 @@ static void put_row(const team *t, int indent)
     put_arrays(t, indent, HOLD_TOP, 'h');
     put_loads(t, indent, HOLD_TOP, 'h');
     if (holds_any(t, HOLD_NEXT)) put_next(t, indent);
-    if (t->group) put_ahead(t, indent);
     for (int sweep = 0; sweep < r->nsweeps; sweep++) {
         lfuse__rows_put_phase(r, indent, sweep, false);
         put_sweep(t, indent, sweep);
