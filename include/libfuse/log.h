@@ -12,7 +12,10 @@ typedef enum lfuse_log_level {
     LFUSE_LOG_DEBUG, /**< also why an alternative declined */
 } lfuse_log_level;
 
-/** Receives one message, without newline. May be called from any thread, never with a lock of the library held. */
+/**
+ * Receives one message, without newline, from any thread and inside the call that has it to say: it must not use the
+ * library's devices, streams or other objects, one of which may be in the middle of something.
+ */
 typedef void lfuse_log_function(void *context, lfuse_log_level level, const char *message);
 
 LFUSE_BEGIN_DECLS

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Every call of the backend fails once: a scenario is run with the first, second ... call failing, until it is run to
- * its
- * end. Nothing leaks, the failure has a message, and afterwards the same device gives right results.
+ * its end. Nothing leaks, the failure has a message, and afterwards the same device gives right results.
  */
 #ifdef HAVE_CONFIG_H
 #include "config.h"
@@ -22,11 +21,11 @@ enum { MEMBERS = 3, N = 6 };
 typedef struct scene {
     lfuse_device *dev;
     lfuse_stream *stream;
-    lfuse_tensor *x, *w, *b, *y, *member[MEMBERS];
+    lfuse_tensor *x, *w, *b, *y, *z, *turned_x, *turned_z, *member[MEMBERS];
     lfuse_list *list;
-    lfuse_plan *dense, *step;
+    lfuse_plan *dense, *step, *rows;
     lfuse_instance *instance;
-    float result[N * N], updated[N];
+    float result[N * N], share[N * N], updated[N];
 } scene;
 
 #define TRY(call)                                                                                                      \
@@ -63,9 +62,23 @@ static lfuse_status plan_step(scene *s)
     return status;
 }
 
+/* The softmax of all elements in one row, in which tensors that are turned are read and written through copies. */
+static lfuse_status plan_rows(scene *s)
+{
+    lfuse_graph *g = lfuse_graph_create();
+    const lfuse_value x = lfuse_input(g, "x", LFUSE_F32, 2, LFUSE_DIMS(N, N));
+    lfuse_status status;
+
+    lfuse_output(g, "z", lfuse_reshape(lfuse_softmax(lfuse_flatten(x, 0, 1), 1, (const int[]){ 0 }), 2,
+                                       LFUSE_DIMS(N, N)));
+    status = lfuse_plan_create(s->dev, g, NULL, &s->rows);
+    lfuse_graph_destroy(g);
+    return status;
+}
+
 static lfuse_status make(scene *s)
 {
-    static const int64_t square[] = { N, N }, line[] = { N };
+    static const int64_t square[] = { N, N }, line[] = { N }, turned[] = { 1, N };
     int i;
 
     TRY(lfuse_stream_create(s->dev, &s->stream));
@@ -73,6 +86,9 @@ static lfuse_status make(scene *s)
     TRY(lfuse_tensor_create(s->dev, LFUSE_F32, 2, square, &s->w));
     TRY(lfuse_tensor_create(s->dev, LFUSE_F32, 1, line, &s->b));
     TRY(lfuse_tensor_create(s->dev, LFUSE_F32, 2, square, &s->y));
+    TRY(lfuse_tensor_create(s->dev, LFUSE_F32, 2, square, &s->z));
+    TRY(lfuse_tensor_view(s->x, 2, square, turned, 0, &s->turned_x));
+    TRY(lfuse_tensor_view(s->z, 2, square, turned, 0, &s->turned_z));
     for (i = 0; i < MEMBERS; i++) TRY(lfuse_tensor_create(s->dev, LFUSE_F32, 1, line, &s->member[i]));
     TRY(lfuse_list_create(s->dev, LFUSE_F32, MEMBERS, s->member, &s->list));
     TRY(lfuse_tensor_fill(s->x, s->stream, 1));
@@ -80,6 +96,7 @@ static lfuse_status make(scene *s)
     TRY(lfuse_tensor_fill(s->b, s->stream, -1));
     for (i = 0; i < MEMBERS; i++) TRY(lfuse_tensor_fill(s->member[i], s->stream, 2));
     TRY(plan_dense(s));
+    TRY(plan_rows(s));
     return plan_step(s);
 }
 
@@ -87,12 +104,15 @@ static lfuse_status use(scene *s)
 {
     const lfuse_binding dense[] = { lfuse_bind_tensor("x", s->x), lfuse_bind_tensor("b", s->b),
                                     lfuse_bind_tensor("w", s->w), lfuse_bind_tensor("y", s->y) };
+    const lfuse_binding rows[] = { lfuse_bind_tensor("x", s->turned_x), lfuse_bind_tensor("z", s->turned_z) };
     const lfuse_binding step[] = { lfuse_bind_list("l", s->list), lfuse_bind_number("lr", 3) };
 
     TRY(lfuse_plan_run(s->dense, s->stream, dense, 4));
+    TRY(lfuse_plan_run(s->rows, s->stream, rows, 2));
     TRY(lfuse_instance_create(s->step, s->stream, step, 2, &s->instance));
     TRY(lfuse_instance_run(s->instance, step, 2));
     TRY(lfuse_tensor_read(s->y, s->stream, s->result));
+    TRY(lfuse_tensor_read(s->z, s->stream, s->share));
     TRY(lfuse_tensor_read(s->member[1], s->stream, s->updated));
     return lfuse_stream_synchronize(s->stream);
 }
@@ -104,8 +124,12 @@ static void drop(scene *s)
     lfuse_instance_destroy(s->instance);
     lfuse_plan_destroy(s->dense);
     lfuse_plan_destroy(s->step);
+    lfuse_plan_destroy(s->rows);
     lfuse_list_destroy(s->list);
     for (i = 0; i < MEMBERS; i++) lfuse_tensor_destroy(s->member[i]);
+    lfuse_tensor_destroy(s->turned_x);
+    lfuse_tensor_destroy(s->turned_z);
+    lfuse_tensor_destroy(s->z);
     lfuse_tensor_destroy(s->x);
     lfuse_tensor_destroy(s->w);
     lfuse_tensor_destroy(s->b);
@@ -129,6 +153,7 @@ static void check_results(const scene *s)
     int i;
 
     for (i = 0; i < N * N; i++) ck_assert_msg(fabs(s->result[i] - wanted) < 1e-5, "%g, not %g", s->result[i], wanted);
+    for (i = 0; i < N * N; i++) ck_assert_msg(fabs(s->share[i] - 1.0 / (N * N)) < 1e-6, "%g", s->share[i]);
     for (i = 0; i < N; i++) ck_assert_msg(fabs(s->updated[i] - (2 - 3 * 2 / 24.0)) < 1e-6, "%g", s->updated[i]);
 }
 

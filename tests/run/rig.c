@@ -109,3 +109,35 @@ lfuse_plan *plan_with(unsigned disable)
     OK(lfuse_plan_create(dev, g, &o, &plan));
     return plan;
 }
+
+void dense_graph(void)
+{
+    lfuse_size batch = lfuse_size_var(g, "batch", 0, 400);
+    lfuse_value x = lfuse_input(g, "x", LFUSE_F32, 2, LFUSE_DIMS(batch, 8));
+    lfuse_value w = lfuse_frozen(g, "w", LFUSE_F32, 2, LFUSE_DIMS(8, 6)), b = lfuse_frozen(g, "b", LFUSE_F32, 1,
+        LFUSE_DIMS(6));
+
+    lfuse_output(g, "y", lfuse_relu(lfuse_add(lfuse_matmul(x, w), b)));
+}
+
+void check_dense(lfuse_plan *plan, int64_t batch, uint64_t count)
+{
+    lfuse_tensor *tx = ramp(2, SHAPE(batch, 8), -1, 0.01f), *tw = ramp(2, SHAPE(8, 6), -2, 0.1f);
+    lfuse_tensor *tb = ramp(1, SHAPE(6), 1, -0.5f), *ty = tensor(2, SHAPE(batch, 6));
+    lfuse_binding b[] = { lfuse_bind_tensor("x", tx), lfuse_bind_tensor("w", tw), lfuse_bind_tensor("b", tb),
+                          lfuse_bind_tensor("y", ty) };
+    const uint64_t before = launches();
+    const float *y;
+    int64_t i, j, k;
+
+    OK(lfuse_plan_run(plan, stream, b, 4));
+    if (count != ANY) ck_assert_uint_eq(launches() - before, count);
+    y = values(ty);
+    for (i = 0; i < batch; i++)
+        for (j = 0; j < 6; j++) {
+            double sum = 1 - 0.5 * (double)j;
+            for (k = 0; k < 8; k++) sum += (-1 + 0.01 * (double)(8 * i + k)) * (-2 + 0.1 * (double)(6 * k + j));
+            NEAR(y[6 * i + j], sum > 0 ? sum : 0);
+        }
+    lfuse_tensor_destroy(tx), lfuse_tensor_destroy(tw), lfuse_tensor_destroy(tb), lfuse_tensor_destroy(ty);
+}

@@ -39,4 +39,10 @@ lfuse_tensor *ramp(int rank, const int64_t *shape, float start, float step);
 const float *values(const lfuse_tensor *t);
 lfuse_plan *plan_with(unsigned disable);
 
+/* g becomes "y" = relu("x" "w" + "b"), the last two frozen, for any number of rows ("batch"). */
+void dense_graph(void);
+/* A run of it with so many rows is right, and has so many launches. */
+#define ANY UINT64_MAX
+void check_dense(lfuse_plan *plan, int64_t batch, uint64_t count);
+
 #endif

@@ -1,0 +1,363 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Products on the stub: every way to do them, odd strides, the choice of their algorithms. */
+#ifdef HAVE_CONFIG_H
+#include "config.h"
+#endif
+
+#include <pthread.h>
+#include <string.h>
+
+#include "tests/run/rig.h"
+
+START_TEST(a_dense_layer_in_every_way)
+{
+    static const struct { unsigned disable; bool decline; uint64_t launches; } ways[] = {
+        { 0, true, 2 }, { 0, false, 1 }, { LFUSE_NO_EPILOGUE, false, 2 },
+        { LFUSE_NO_EPILOGUE | LFUSE_NO_POINTWISE_FUSION, false, 3 },
+    };
+    lfuse_plan *plan;
+    uint64_t compiled;
+    size_t i;
+
+    dense_graph();
+    for (i = 0; i < sizeof ways / sizeof ways[0]; i++) {
+        lfuse__stub.decline_epilogues = ways[i].decline ? ~1u : 0;
+        plan = plan_with(ways[i].disable);
+        compiled = compiles();
+        check_dense(plan, 1, ways[i].launches);
+        check_dense(plan, 360, ways[i].launches);
+        check_dense(plan, 7, ways[i].launches);
+        check_dense(plan, 0, 0);
+        ck_assert_uint_eq(compiles(), compiled);
+        lfuse_plan_destroy(plan);
+    }
+}
+END_TEST
+
+START_TEST(gemm_now)
+{
+    static const struct { int ta, tb; double alpha, beta; int64_t m, n, k; } cases[] = {
+        { 0, 0, 1, 0, 3, 4, 5 }, { 1, 0, 2, 0, 3, 4, 5 }, { 0, 1, 1, 0.5, 3, 4, 5 }, { 1, 1, -1, 1, 1, 7, 2 },
+        { 0, 0, 1, 2, 3, 4, 0 }, { 0, 0, 1, 0, 3, 4, 0 }, { 0, 0, 1, 1, 0, 4, 2 },
+    };
+    size_t c;
+
+    for (c = 0; c < sizeof cases / sizeof cases[0]; c++) {
+        const int64_t m = cases[c].m, n = cases[c].n, k = cases[c].k;
+        lfuse_tensor *a = ramp(2, cases[c].ta ? SHAPE(k, m) : SHAPE(m, k), 1, 1);
+        lfuse_tensor *b = ramp(2, cases[c].tb ? SHAPE(n, k) : SHAPE(k, n), -3, 1), *d = ramp(2, SHAPE(m, n), 1, 1);
+        const float *v;
+        int64_t i, j, l;
+        OK(lfuse_gemm(stream, cases[c].ta, cases[c].tb, cases[c].alpha, a, b, cases[c].beta, d));
+        v = values(d);
+        for (i = 0; i < m; i++)
+            for (j = 0; j < n; j++) {
+                double sum = 0;
+                for (l = 0; l < k; l++) {
+                    const int64_t x = cases[c].ta ? l * m + i : i * k + l, y = cases[c].tb ? j * k + l : l * n + j;
+                    sum += (double)(1 + x) * (double)(y - 3);
+                }
+                NEAR(v[i * n + j], cases[c].alpha * sum + cases[c].beta * (double)(1 + i * n + j));
+            }
+        lfuse_tensor_destroy(a), lfuse_tensor_destroy(b), lfuse_tensor_destroy(d);
+    }
+}
+END_TEST
+
+START_TEST(gemm_of_odd_strides)
+{
+    lfuse_tensor *big = ramp(1, SHAPE(400), 0, 1), *a, *b, *c, *out = tensor(1, SHAPE(100));
+    const float *v;
+    int i, j, l;
+
+    OK(lfuse_tensor_view(big, 2, SHAPE(3, 4), SHAPE(10, 2), 1, &a));
+    OK(lfuse_tensor_view(big, 2, SHAPE(4, 5), SHAPE(0, -1), 9, &b));
+    OK(lfuse_tensor_view(out, 2, SHAPE(3, 5), SHAPE(20, 3), 0, &c));
+    OK(lfuse_gemm(stream, 0, 0, 1, a, b, 0, c));
+    v = values(out);
+    for (i = 0; i < 3; i++)
+        for (j = 0; j < 5; j++) {
+            double sum = 0;
+            for (l = 0; l < 4; l++) sum += (1 + 10 * i + 2 * l) * (9 - j);
+            NEAR(v[20 * i + 3 * j], sum);
+        }
+    lfuse_tensor_destroy(a), lfuse_tensor_destroy(b), lfuse_tensor_destroy(c), lfuse_tensor_destroy(big),
+        lfuse_tensor_destroy(out);
+}
+END_TEST
+
+START_TEST(widened_products)
+{
+    static const uint16_t one_two[] = { 0x3c00, 0x4000, 0x3c00, 0x4000 }; /* 1 2 / 1 2 */
+    lfuse_value x = lfuse_input(g, "x", LFUSE_F16, 2, LFUSE_DIMS(2, 2)), w = lfuse_frozen(g, "w", LFUSE_F16, 2,
+        LFUSE_DIMS(2, 2));
+    lfuse_value b = lfuse_frozen(g, "b", LFUSE_F16, 1, LFUSE_DIMS(2));
+    lfuse_tensor *tx, *tw, *tb, *ty;
+    uint16_t y[4];
+    lfuse_plan *plan;
+
+    lfuse__stub.decline_types = 1u << LFUSE_F16;
+    lfuse_output(g, "y", lfuse_relu(lfuse_add(lfuse_matmul(x, w), b)));
+    OK(lfuse_tensor_create(dev, LFUSE_F16, 2, SHAPE(2, 2), &tx));
+    OK(lfuse_tensor_create(dev, LFUSE_F16, 2, SHAPE(2, 2), &tw));
+    OK(lfuse_tensor_create(dev, LFUSE_F16, 1, SHAPE(2), &tb));
+    OK(lfuse_tensor_create(dev, LFUSE_F16, 2, SHAPE(2, 2), &ty));
+    OK(lfuse_tensor_write(tx, NULL, one_two));
+    OK(lfuse_tensor_write(tw, NULL, one_two));
+    OK(lfuse_tensor_write(tb, NULL, one_two));
+    plan = plan_with(0);
+    {
+        lfuse_binding bind[] = { lfuse_bind_tensor("x", tx), lfuse_bind_tensor("w", tw), lfuse_bind_tensor("b", tb),
+                                 lfuse_bind_tensor("y", ty) };
+        OK(lfuse_plan_run(plan, stream, bind, 4));
+        OK(lfuse_stream_synchronize(stream));
+        OK(lfuse_tensor_read(ty, NULL, y));
+    }
+    ck_assert_uint_eq(y[0], 0x4400); /* 1 + 2 + 1 */
+    ck_assert_uint_eq(y[1], 0x4800); /* 2 + 4 + 2 */
+    lfuse_plan_destroy(plan);
+    lfuse_tensor_destroy(tx), lfuse_tensor_destroy(tw), lfuse_tensor_destroy(tb), lfuse_tensor_destroy(ty);
+}
+END_TEST
+
+typedef struct job {
+    lfuse_plan *plan;
+    float start;
+    bool good;
+} job;
+
+/* Runs of a product's algorithms, and how often they are asked for. */
+static uint64_t stub_calls(lfuse__stub_slot slot)
+{
+    lfuse__stub_counters c;
+
+    lfuse__stub_counters_get(&c);
+    return c.calls[slot];
+}
+
+static int chosen_algorithm(void)
+{
+    lfuse__stub_call call;
+
+    ck_assert(lfuse__stub_call_get(0, &call));
+    ck_assert_str_eq(call.kernel, "gemm");
+    return call.candidate;
+}
+
+static void reopen(void)
+{
+    lfuse_stream_destroy(stream);
+    lfuse_device_close(dev);
+    OK(lfuse_device_open("stub:0", &dev));
+    OK(lfuse_stream_create(dev, &stream));
+}
+
+static const struct {
+    bool native_graph, elapsed;
+} clocks[] = { { true, true }, { true, false }, { false, true }, { false, false } };
+enum { CLOCKS = sizeof clocks / sizeof clocks[0] };
+static const lfuse_plan_options measuring = { .effort = LFUSE_EFFORT_MEASURE };
+
+/* The first run of a size times its algorithms; then runs of any plan on the device do the product alone. */
+START_TEST(products_are_measured_once)
+{
+    uint64_t asked, captured;
+    lfuse__stub_counters c;
+    lfuse_plan *plan;
+    int i;
+
+    lfuse__stub.gemm_candidates = 3;
+    dense_graph();
+    for (i = 0; i < CLOCKS; i++) {
+        lfuse__stub.native_graph = clocks[i].native_graph;
+        lfuse__stub.elapsed = clocks[i].elapsed;
+        lfuse__stub.lazy = i % 2;
+        reopen();
+        OK(lfuse_plan_create(dev, g, &measuring, &plan));
+        asked = stub_calls(LFUSE__STUB_gemm_candidates);
+        captured = stub_calls(LFUSE__STUB_graph_begin);
+        check_dense(plan, 4, ANY);
+        check_dense(plan, 9, ANY);
+        ck_assert_uint_eq(stub_calls(LFUSE__STUB_gemm_candidates) - asked, 2);
+        ck_assert_uint_eq(stub_calls(LFUSE__STUB_graph_begin) - captured, clocks[i].native_graph ? 6 : 0);
+        check_dense(plan, 4, 1);
+        check_dense(plan, 9, 1);
+        lfuse_plan_destroy(plan);
+        OK(lfuse_plan_create(dev, g, &measuring, &plan));
+        check_dense(plan, 4, 1);
+        ck_assert_uint_eq(stub_calls(LFUSE__STUB_gemm_candidates) - asked, 2);
+        lfuse_plan_destroy(plan);
+    }
+    lfuse__stub_counters_get(&c);
+    ck_assert_uint_eq(c.graph_updates, 0);
+}
+END_TEST
+
+START_TEST(the_fastest_algorithm_is_chosen)
+{
+    lfuse_plan *plan;
+    int i, fast;
+
+    dense_graph();
+    for (i = 0; i < CLOCKS; i++)
+        for (fast = 0; fast < 7; fast += 3) {
+            lfuse__stub.native_graph = clocks[i].native_graph;
+            lfuse__stub.elapsed = clocks[i].elapsed;
+            lfuse__stub.gemm_candidates = 7; /* more than reach the last rounds */
+            lfuse__stub.gemm_slow = ~(1u << fast);
+            reopen();
+            OK(lfuse_plan_create(dev, g, &measuring, &plan));
+            check_dense(plan, 4, ANY);
+            ck_assert_int_eq(chosen_algorithm(), fast);
+            check_dense(plan, 4, 1);
+            ck_assert_int_eq(chosen_algorithm(), fast);
+            lfuse_plan_destroy(plan);
+        }
+}
+END_TEST
+
+START_TEST(algorithms_that_fail_are_left_out)
+{
+    char message[1024];
+    lfuse_plan *plan;
+    int i;
+
+    lfuse__stub.gemm_candidates = 4;
+    dense_graph();
+    for (i = 0; i < CLOCKS; i++) {
+        lfuse__stub.native_graph = clocks[i].native_graph;
+        lfuse__stub.elapsed = clocks[i].elapsed;
+        lfuse__stub.gemm_failing = 1u << 1 | 1u << 3; /* the fast ones */
+        lfuse__stub.gemm_slow = 1u << 0 | 1u << 2;
+        reopen();
+        OK(lfuse_plan_create(dev, g, &measuring, &plan));
+        snprintf(message, sizeof message, "%s", lfuse_last_error());
+        check_dense(plan, 4, ANY);
+        ck_assert(chosen_algorithm() == 0 || chosen_algorithm() == 2);
+        ck_assert_str_eq(lfuse_last_error(), message);
+        lfuse_plan_destroy(plan);
+    }
+}
+END_TEST
+
+START_TEST(no_algorithm_works)
+{
+    lfuse_tensor *a = ramp(2, SHAPE(4, 8), 0, 1), *b = ramp(2, SHAPE(8, 6), 0, 1), *d = tensor(2, SHAPE(4, 6));
+    const lfuse_binding bind[] = { lfuse_bind_tensor("a", a), lfuse_bind_tensor("b", b), lfuse_bind_tensor("d", d) };
+    lfuse_plan *plan;
+
+    lfuse__stub.gemm_failing = ~0u;
+    lfuse_output(g, "d", lfuse_matmul(lfuse_input(g, "a", LFUSE_F32, 2, LFUSE_DIMS(4, 8)),
+                                      lfuse_input(g, "b", LFUSE_F32, 2, LFUSE_DIMS(8, 6))));
+    OK(lfuse_plan_create(dev, g, &measuring, &plan));
+    FAILS(LFUSE_ERR_UNSUPPORTED, lfuse_plan_run(plan, stream, bind, 3));
+    ck_assert_msg(strstr(lfuse_last_error(), "none of 2 algorithms works") != NULL, "%s", lfuse_last_error());
+    lfuse__stub.gemm_failing = 0;
+    OK(lfuse_plan_run(plan, stream, bind, 3));
+    NEAR(values(d)[0], 0 * 0 + 1 * 6 + 2 * 12 + 3 * 18 + 4 * 24 + 5 * 30 + 6 * 36 + 7 * 42);
+    lfuse_plan_destroy(plan);
+    lfuse_tensor_destroy(a), lfuse_tensor_destroy(b), lfuse_tensor_destroy(d);
+}
+END_TEST
+
+/* Every call of a race fails once: the run succeeds without that algorithm, or fails with a message; nothing leaks. */
+START_TEST(races_with_a_failing_call)
+{
+    static const lfuse__stub_slot slots[] = {
+        LFUSE__STUB_gemm_prepare, LFUSE__STUB_gemm_run, LFUSE__STUB_graph_begin, LFUSE__STUB_graph_end,
+        LFUSE__STUB_graph_launch, LFUSE__STUB_event_create, LFUSE__STUB_event_record, LFUSE__STUB_event_elapsed,
+        LFUSE__STUB_stream_create, LFUSE__STUB_stream_sync, LFUSE__STUB_write, LFUSE__STUB_copy, LFUSE__STUB_alloc,
+    };
+    lfuse_tensor *tx, *tw, *tb, *ty;
+    lfuse_plan *plan;
+    lfuse_status status;
+    uint64_t n;
+    size_t i;
+
+    dense_graph();
+    for (i = 0; i < sizeof slots / sizeof slots[0]; i++)
+        for (n = 1; n < 40; n += 1 + n / 8) {
+            reopen();
+            OK(lfuse_plan_create(dev, g, &measuring, &plan));
+            tx = ramp(2, SHAPE(4, 8), -1, 0.01f), tw = ramp(2, SHAPE(8, 6), -2, 0.1f);
+            tb = ramp(1, SHAPE(6), 1, -0.5f), ty = tensor(2, SHAPE(4, 6));
+            {
+                const lfuse_binding b[] = { lfuse_bind_tensor("x", tx), lfuse_bind_tensor("w", tw),
+                                            lfuse_bind_tensor("b", tb), lfuse_bind_tensor("y", ty) };
+                lfuse__stub_fail(slots[i], n, false, LFUSE_ERR_DEVICE);
+                status = lfuse_plan_run(plan, stream, b, 4);
+                lfuse__stub_no_failure();
+                if (status) ck_assert_str_ne(lfuse_last_error(), "");
+                else if (!lfuse__stub_fired()) n = 40;
+            }
+            lfuse_tensor_destroy(tx), lfuse_tensor_destroy(tw), lfuse_tensor_destroy(tb), lfuse_tensor_destroy(ty);
+            check_dense(plan, 5, ANY);
+            lfuse_plan_destroy(plan);
+        }
+}
+END_TEST
+
+static void *measure_a_product(void *p)
+{
+    lfuse_stream *s = NULL;
+    lfuse_tensor *t[4] = { NULL, NULL, NULL, NULL };
+    const int64_t shapes[4][2] = { { 4, 8 }, { 8, 6 }, { 6, 0 }, { 4, 6 } };
+    job *j = p;
+    int i;
+
+    j->good = !lfuse_stream_create(dev, &s);
+    for (i = 0; i < 4 && j->good; i++)
+        j->good = !lfuse_tensor_create(dev, LFUSE_F32, i == 2 ? 1 : 2, shapes[i], &t[i]) &&
+                  !lfuse_tensor_fill(t[i], s, 1);
+    if (j->good) {
+        const lfuse_binding b[] = { lfuse_bind_tensor("x", t[0]), lfuse_bind_tensor("w", t[1]),
+                                    lfuse_bind_tensor("b", t[2]), lfuse_bind_tensor("y", t[3]) };
+        j->good = !lfuse_plan_run(j->plan, s, b, 4) && !lfuse_stream_synchronize(s);
+    }
+    for (i = 0; i < 4; i++) lfuse_tensor_destroy(t[i]);
+    lfuse_stream_destroy(s);
+    return NULL;
+}
+
+START_TEST(threads_share_a_choice)
+{
+    uint64_t asked = stub_calls(LFUSE__STUB_gemm_candidates);
+    pthread_t threads[4];
+    job jobs[4];
+    int i;
+
+    lfuse__stub.gemm_slow = 1; /* the first waits so long that the others come */
+    dense_graph();
+    for (i = 0; i < 4; i++) OK(lfuse_plan_create(dev, g, &measuring, &jobs[i].plan));
+    for (i = 0; i < 4; i++) ck_assert(!pthread_create(&threads[i], NULL, measure_a_product, &jobs[i]));
+    for (i = 0; i < 4; i++) {
+        pthread_join(threads[i], NULL);
+        ck_assert(jobs[i].good);
+        lfuse_plan_destroy(jobs[i].plan);
+    }
+    ck_assert_uint_eq(stub_calls(LFUSE__STUB_gemm_candidates) - asked, 1);
+}
+END_TEST
+
+static Suite *suite_products(void)
+{
+    Suite *s = suite_create("run");
+    TCase *c = tcase_create("products");
+
+    tcase_add_checked_fixture(c, open_stub, close_stub);
+    tcase_set_timeout(c, 0);
+    tcase_add_test(c, a_dense_layer_in_every_way);
+    tcase_add_test(c, gemm_now);
+    tcase_add_test(c, gemm_of_odd_strides);
+    tcase_add_test(c, widened_products);
+    tcase_add_test(c, products_are_measured_once);
+    tcase_add_test(c, the_fastest_algorithm_is_chosen);
+    tcase_add_test(c, algorithms_that_fail_are_left_out);
+    tcase_add_test(c, no_algorithm_works);
+    tcase_add_test(c, races_with_a_failing_call);
+    tcase_add_test(c, threads_share_a_choice);
+    suite_add_tcase(s, c);
+    return s;
+}
+
+TEST_MAIN(CK_NOFORK, suite_products)
