@@ -1,11 +1,16 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* The cases: tables that end with a NULL. */
 #ifndef TESTS_CASES_CASES_H
 #define TESTS_CASES_CASES_H
 
 #include "tests/cases/harness.h"
 
-/* Every case; and those whose results D3 promises bit for bit across devices. */
-extern const harness_case harness_cases[], harness_exact_cases[];
-extern const int harness_case_count, harness_exact_case_count;
+#define LENGTH(a) ((int)(sizeof(a) / sizeof *(a)))
+#define CASE(function, flags) {#function, function, flags}
+
+extern const harness_case harness_basic_cases[];
+extern const harness_case harness_view_cases[];
+extern const harness_case harness_row_cases[];
+extern const harness_case harness_join_cases[]; /* look-ups, bundles, small products */
 
 #endif

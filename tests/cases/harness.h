@@ -56,10 +56,16 @@ void h_expect_same_bits(harness *h);
 /* Kernel launches and library calls of one run, when fused; checked on every device. */
 void h_expect_launches(harness *h, int launches);
 
+/* Of a case. */
+enum {
+    EVERY_WAY = 1, /* with each pass alone switched off on every device, not on the stub alone */
+    EXACT = 2      /* the same bits on all devices that are exact (D3) */
+};
+
 typedef struct harness_case {
     const char *name;
     void (*describe)(harness *h);
-    bool every_way; /* on every device, not on the stub alone: what a pass does there is special */
+    int flags;
 } harness_case;
 
 /*

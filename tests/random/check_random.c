@@ -6,7 +6,7 @@
  *     LFUSE_RANDOM='seed 17 sizes 5 (graph ...)'   runs that problem alone, on every device
  *     LFUSE_RANDOM_GRAPHS=N                        N graphs on each device, ten times as many on the stub
  *     LFUSE_RANDOM_SEED=N                          from that seed on
- *     LFUSE_RANDOM_DEVICE=NAME                     on the devices alone whose names begin like that
+ *     LFUSE_TEST_DEVICE=NAME                       on the devices alone whose names begin like that
  */
 #ifdef HAVE_CONFIG_H
 #include "config.h"
@@ -226,7 +226,7 @@ static void run_many(lfuse_device *device, const char *name, uint64_t first, int
 
 static bool wanted(const char *name)
 {
-    const char *prefix = getenv("LFUSE_RANDOM_DEVICE");
+    const char *prefix = getenv("LFUSE_TEST_DEVICE");
     return !prefix || !strncmp(name, prefix, strlen(prefix));
 }
 

@@ -603,15 +603,6 @@ static void make_gather(gen *s)
     if (affordable(s, i->rank + t->rank - 1, result)) keep(s, lfuse_gather(table, at));
 }
 
-static void make_scatter(gen *s)
-{
-    const lfuse_value source = any_of_rank(s, 1, false);
-    if (source.id < 0 || type_of(s, source) == LFUSE_BOOL) return;
-    lfuse_size shape[1] = {given(s, node(s, source)->shape[0])};
-    const lfuse_value at = new_input(s, chance(s, 2) ? LFUSE_I32 : LFUSE_I64, 1, shape);
-    if (at.id >= 0) keep(s, lfuse_scatter_add(source, at, 1 + below(s, 9)));
-}
-
 static void make_product(gen *s)
 {
     lfuse_value x = any_of_rank(s, 2, true);
@@ -678,7 +669,7 @@ static maker *const makers[] = {
     make_pointwise, make_pointwise, make_pointwise, make_pointwise, make_arithmetic, make_arithmetic, make_arithmetic,
     make_cast,      make_permute,   make_slice,     make_slice,     make_split,      make_reshape,    make_reshape,
     make_broadcast, make_concat,    make_concat,    make_pad,       make_reduction,  make_reduction,  make_reduction,
-    make_row_work,  make_row_work,  make_norm,      make_norm,      make_gather,     make_gather,     make_scatter,
+    make_row_work,  make_row_work,  make_norm,      make_norm,      make_gather,     make_gather,     make_gather,
     make_product,   make_product,   make_twins,     make_index,     make_extent,
 };
 

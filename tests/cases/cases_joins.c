@@ -1,0 +1,175 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Look-ups, products with few columns, and independent work in one launch. */
+#ifdef HAVE_CONFIG_H
+#include "config.h"
+#endif
+
+#include <stdio.h>
+
+#include "tests/cases/cases.h"
+
+static lfuse_value norm_tanh(lfuse_value v)
+{
+    return lfuse_tanh(lfuse_layernorm(v, 1, lfuse_none(), lfuse_none(), 1e-5));
+}
+
+static lfuse_value named(harness *h, const char *letter, int i, int64_t m, int64_t n)
+{
+    char name[16];
+    snprintf(name, sizeof name, "%s%d", letter, i);
+    return h_input(h, name, LFUSE_F32, 2, LFUSE_DIMS(m, n), PLAIN, NORMAL);
+}
+
+/* ---- look-ups ---- */
+
+static void look_up_of(harness *h, lfuse_type type, lfuse_type index, int64_t low, int64_t high)
+{
+    lfuse_value table = h_input(h, "table", type, 2, LFUSE_DIMS(30, 17), PLAIN, NASTY);
+    lfuse_value at = h_indices(h, "at", index, 2, LFUSE_DIMS(8, 5), low, high);
+    h_output(h, "y", lfuse_gather(table, at), type, 3, LFUSE_DIMS(8, 5, 17), PLAIN);
+    h_expect_same_bits(h);
+}
+
+static void look_up_f32(harness *h) { look_up_of(h, LFUSE_F32, LFUSE_I32, 0, 29); }
+static void look_up_f16(harness *h) { look_up_of(h, LFUSE_F16, LFUSE_I64, 0, 29); }
+static void look_up_i8(harness *h) { look_up_of(h, LFUSE_I8, LFUSE_I32, 0, 29); }
+static void look_up_out_of_range(harness *h) { look_up_of(h, LFUSE_F32, LFUSE_I64, -3, 33); }
+
+static void look_up_then_work(harness *h)
+{
+    lfuse_value table = h_input(h, "table", LFUSE_F32, 2, LFUSE_DIMS(50, 64), PLAIN, NORMAL);
+    lfuse_value at = h_indices(h, "at", LFUSE_I32, 1, LFUSE_DIMS(33), 0, 49);
+    h_output(h, "y", norm_tanh(lfuse_gather(table, at)), LFUSE_F32, 2, LFUSE_DIMS(33, 64), PLAIN);
+    h_expect_launches(h, 1);
+}
+
+static void look_up_what_is_computed(harness *h)
+{
+    lfuse_value x = h_input(h, "x", LFUSE_F32, 2, LFUSE_DIMS(20, 12), STRIDED, NORMAL);
+    lfuse_value at = h_indices(h, "at", LFUSE_I64, 1, LFUSE_DIMS(45), 0, 19);
+    lfuse_value scaled = lfuse_mul(x, lfuse_constant(h_graph(h), 3));
+    h_output(h, "y", lfuse_add(lfuse_gather(scaled, at), lfuse_gather(x, lfuse_flip(at, 1, (const int[]){0}))),
+             LFUSE_F32, 2, LFUSE_DIMS(45, 12), PLAIN);
+    h_output(h, "best", lfuse_gather(lfuse_transpose(x), lfuse_argmax(x, 1, (const int[]){1}, 0)), LFUSE_F32, 2,
+             LFUSE_DIMS(20, 20), PLAIN);
+    h_expect_same_bits(h);
+}
+
+static void look_up_numbers(harness *h)
+{
+    lfuse_value table = h_frozen(h, "table", LFUSE_F32, 1, LFUSE_DIMS(9), NORMAL);
+    lfuse_value at = h_indices(h, "at", LFUSE_I32, 2, LFUSE_DIMS(7, 20), 0, 8);
+    h_output(h, "sum", lfuse_sum(lfuse_gather(table, at), 1, (const int[]){1}, 0), LFUSE_F32, 1, LFUSE_DIMS(7), PLAIN);
+    h_expect_same_bits(h);
+}
+
+/* The recommendation case: tables of different heights. */
+static void many_look_ups(harness *h)
+{
+    enum { TABLES = 26, BATCH = 24, WIDTH = 16 };
+    lfuse_value parts[TABLES];
+    char name[16];
+    for (int i = 0; i < TABLES; i++) {
+        const int64_t height = 3 + 5 * i;
+        lfuse_value table = named(h, "t", i, height, WIDTH);
+        snprintf(name, sizeof name, "at%d", i);
+        parts[i] = norm_tanh(lfuse_gather(table, h_indices(h, name, LFUSE_I32, 1, LFUSE_DIMS(BATCH), 0, height - 1)));
+    }
+    h_output(h, "y", lfuse_concat(TABLES, parts, 1), LFUSE_F32, 2, LFUSE_DIMS(BATCH, TABLES * WIDTH), PLAIN);
+}
+
+/* ---- split and stack ---- */
+
+static void split_and_stack(harness *h)
+{
+    enum { PARTS = 16, BATCH = 20, WIDTH = 64 };
+    lfuse_value parts[PARTS];
+    lfuse_value x = h_input(h, "x", LFUSE_F32, 2, LFUSE_DIMS(BATCH, PARTS * WIDTH), PLAIN, NORMAL);
+    lfuse_value w = h_input(h, "w", LFUSE_F32, 2, LFUSE_DIMS(WIDTH, 1), PLAIN, NORMAL);
+    lfuse_value b = h_input(h, "b", LFUSE_F32, 1, LFUSE_DIMS(1), PLAIN, NORMAL);
+    lfuse_chunk(x, 1, PARTS, parts);
+    for (int i = 0; i < PARTS; i++) parts[i] = norm_tanh(parts[i]);
+    lfuse_value rows = lfuse_flatten(lfuse_stack(PARTS, parts, 0), 0, 1);
+    h_output(h, "y", lfuse_relu(lfuse_add(lfuse_matmul(rows, w), b)), LFUSE_F32, 2, LFUSE_DIMS(PARTS * BATCH, 1),
+             PLAIN);
+    h_expect_launches(h, 1);
+}
+
+/* The same of tensors of their own: sixteen slices are sixteen inputs. */
+static void separate_and_stack(harness *h)
+{
+    enum { PARTS = 16, BATCH = 20, WIDTH = 64 };
+    lfuse_value parts[PARTS];
+    lfuse_value w = h_input(h, "w", LFUSE_F32, 2, LFUSE_DIMS(WIDTH, 1), PLAIN, NORMAL);
+    for (int i = 0; i < PARTS; i++) parts[i] = norm_tanh(named(h, "x", i, BATCH, WIDTH));
+    lfuse_value rows = lfuse_flatten(lfuse_stack(PARTS, parts, 1), 0, 1);
+    h_output(h, "y", lfuse_relu(lfuse_matmul(rows, w)), LFUSE_F32, 2, LFUSE_DIMS(PARTS * BATCH, 1), PLAIN);
+}
+
+/* ---- products with few columns ---- */
+
+static void few_columns(harness *h)
+{
+    lfuse_value x = h_input(h, "x", LFUSE_F32, 2, LFUSE_DIMS(40, 96), PLAIN, NORMAL);
+    lfuse_value w = h_input(h, "w", LFUSE_F32, 2, LFUSE_DIMS(96, 4), PLAIN, NORMAL);
+    lfuse_value b = h_input(h, "b", LFUSE_F32, 1, LFUSE_DIMS(4), PLAIN, NORMAL);
+    h_output(h, "y", lfuse_relu(lfuse_add(lfuse_matmul(norm_tanh(x), w), b)), LFUSE_F32, 2, LFUSE_DIMS(40, 4), PLAIN);
+    h_expect_launches(h, 1);
+}
+
+static void few_columns_f16(harness *h)
+{
+    lfuse_value x = h_input(h, "x", LFUSE_F16, 2, LFUSE_DIMS(19, 70), PLAIN, NORMAL);
+    lfuse_value w = h_input(h, "w", LFUSE_F16, 2, LFUSE_DIMS(70, 8), PLAIN, NORMAL);
+    h_output(h, "y", lfuse_matmul(lfuse_relu(x), w), LFUSE_F16, 2, LFUSE_DIMS(19, 8), PLAIN);
+}
+
+static void few_columns_exact(harness *h)
+{
+    lfuse_value x = h_input(h, "x", LFUSE_F32, 2, LFUSE_DIMS(19, 70), PLAIN, INTEGERS);
+    lfuse_value w = h_frozen(h, "w", LFUSE_F32, 2, LFUSE_DIMS(70, 3), INTEGERS);
+    h_output(h, "y", lfuse_matmul(lfuse_relu(x), w), LFUSE_F32, 2, LFUSE_DIMS(19, 3), PLAIN);
+    h_expect_same_bits(h);
+}
+
+/* ---- independent work ---- */
+
+static void equals(harness *h)
+{
+    lfuse_value y;
+    char name[16];
+    for (int i = 0; i < 5; i++) {
+        const int64_t m = 3 + 7 * i;
+        y = lfuse_sub(named(h, "x", i, m, 40), lfuse_constant(h_graph(h), 1));
+        snprintf(name, sizeof name, "y%d", i);
+        h_output(h, name, lfuse_mul(y, y), LFUSE_F32, 2, LFUSE_DIMS(m, 40), i == 3 ? OFFSET : PLAIN);
+    }
+    h_expect_same_bits(h);
+    h_expect_launches(h, 1);
+}
+
+static void unlike(harness *h)
+{
+    lfuse_value a = named(h, "x", 0, 9, 30), b = named(h, "x", 1, 21, 8);
+    h_output(h, "a", lfuse_abs(a), LFUSE_F32, 2, LFUSE_DIMS(9, 30), PLAIN);
+    h_output(h, "b", lfuse_sum(lfuse_mul(b, b), 1, (const int[]){1}, 0), LFUSE_F32, 1, LFUSE_DIMS(21), PLAIN);
+    h_expect_same_bits(h);
+    h_expect_launches(h, 1);
+}
+
+/* Independent but for what is updated: the order stays. */
+static void equals_that_update(harness *h)
+{
+    lfuse_value a = named(h, "x", 0, 9, 30), b = named(h, "x", 1, 9, 30), c = named(h, "x", 2, 9, 30);
+    h_update(h, a, lfuse_add(b, c));
+    h_update(h, b, lfuse_add(c, a));
+    h_update(h, c, lfuse_add(a, b));
+    h_expect_same_bits(h);
+}
+
+const harness_case harness_join_cases[] = {
+    CASE(look_up_f32, EXACT), CASE(look_up_f16, 0), CASE(look_up_i8, 0), CASE(look_up_out_of_range, EVERY_WAY),
+    CASE(look_up_then_work, EVERY_WAY), CASE(look_up_what_is_computed, EXACT), CASE(look_up_numbers, 0),
+    CASE(many_look_ups, EVERY_WAY), CASE(split_and_stack, EVERY_WAY), CASE(separate_and_stack, EVERY_WAY),
+    CASE(few_columns, EVERY_WAY), CASE(few_columns_f16, 0), CASE(few_columns_exact, EXACT), CASE(equals, EVERY_WAY),
+    CASE(unlike, EVERY_WAY), CASE(equals_that_update, EVERY_WAY), {NULL, NULL, 0}};

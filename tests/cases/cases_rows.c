@@ -1,0 +1,285 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Reductions, and the row work around them. */
+#ifdef HAVE_CONFIG_H
+#include "config.h"
+#endif
+
+#include <stdio.h>
+
+#include "tests/cases/cases.h"
+
+static const int last[1] = {-1};
+
+static lfuse_value rows(harness *h, const char *name, int64_t m, int64_t n)
+{
+    return h_input(h, name, LFUSE_F32, 2, LFUSE_DIMS(m, n), PLAIN, NORMAL);
+}
+
+static lfuse_value near_one(harness *h, lfuse_value v)
+{
+    return lfuse_clamp(v, lfuse_constant(h_graph(h), 0.75), lfuse_constant(h_graph(h), 1.25));
+}
+
+/* ---- every kind over every set of axes ---- */
+
+static void kinds_over(harness *h, unsigned set)
+{
+    static const int64_t extents[3] = {5, 6, 37};
+    lfuse_value x = h_input(h, "x", LFUSE_F32, 3, extents, PLAIN, NORMAL);
+    lfuse_size shape[3];
+    int axes[3], count = 0, rank = 0;
+    for (int i = 0; i < 3; i++)
+        if (set >> i & 1) axes[count++] = i;
+        else shape[rank++] = extents[i];
+    h_output(h, "sum", lfuse_sum(x, count, axes, 0), LFUSE_F32, rank, shape, PLAIN);
+    h_output(h, "prod", lfuse_prod(near_one(h, x), count, axes, 0), LFUSE_F32, rank, shape, PLAIN);
+    h_output(h, "max", lfuse_amax(x, count, axes, 0), LFUSE_F32, rank, shape, PLAIN);
+    h_output(h, "min", lfuse_amin(x, count, axes, 0), LFUSE_F32, rank, shape, PLAIN);
+    if (count == 1 || count == 3) {
+        h_output(h, "argmax", lfuse_argmax(x, count, axes, 0), LFUSE_I64, rank, shape, PLAIN);
+        h_output(h, "argmin", lfuse_argmin(x, count, axes, 0), LFUSE_I64, rank, shape, PLAIN);
+    }
+    h_output(h, "any", lfuse_any(lfuse_gt(x, lfuse_constant(h_graph(h), 2.5)), count, axes, 0), LFUSE_BOOL, rank,
+             shape, PLAIN);
+    h_output(h, "all", lfuse_all(lfuse_gt(x, lfuse_constant(h_graph(h), -2)), count, axes, 0), LFUSE_BOOL, rank, shape,
+             PLAIN);
+    h_output(h, "mean", lfuse_mean(x, count, axes, 0), LFUSE_F32, rank, shape, PLAIN);
+    h_output(h, "var", lfuse_var(x, count, axes, 1, 0), LFUSE_F32, rank, shape, PLAIN);
+    h_output(h, "l2", lfuse_norm_l2(x, count, axes, 0), LFUSE_F32, rank, shape, PLAIN);
+    h_expect_same_bits(h);
+}
+
+static void kinds_over_0(harness *h) { kinds_over(h, 1); }
+static void kinds_over_1(harness *h) { kinds_over(h, 2); }
+static void kinds_over_01(harness *h) { kinds_over(h, 3); }
+static void kinds_over_2(harness *h) { kinds_over(h, 4); }
+static void kinds_over_02(harness *h) { kinds_over(h, 5); }
+static void kinds_over_12(harness *h) { kinds_over(h, 6); }
+static void kinds_over_all(harness *h) { kinds_over(h, 7); }
+
+static void kinds_of(harness *h, lfuse_type type)
+{
+    const bool whole = type != LFUSE_F16 && type != LFUSE_BF16 && type != LFUSE_F64;
+    lfuse_value x = h_input(h, "x", type, 2, LFUSE_DIMS(9, 150), PLAIN, whole ? NORMAL : POSITIVE);
+    h_output(h, "sum", lfuse_sum(x, 1, last, 1), whole ? LFUSE_I64 : type, 2, LFUSE_DIMS(9, 1), PLAIN);
+    h_output(h, "any", lfuse_any(x, 1, last, 0), LFUSE_BOOL, 1, LFUSE_DIMS(9), PLAIN);
+    if (type == LFUSE_BOOL) return;
+    h_output(h, "max", lfuse_amax(x, 1, last, 0), type, 1, LFUSE_DIMS(9), PLAIN);
+    h_output(h, "argmin", lfuse_argmin(x, 1, last, 0), LFUSE_I64, 1, LFUSE_DIMS(9), PLAIN);
+    h_output(h, "first", lfuse_amin(x, 1, (const int[]){0}, 0), type, 1, LFUSE_DIMS(150), PLAIN);
+    h_expect_same_bits(h);
+}
+
+static void kinds_of_f16(harness *h) { kinds_of(h, LFUSE_F16); }
+static void kinds_of_bf16(harness *h) { kinds_of(h, LFUSE_BF16); }
+static void kinds_of_f64(harness *h) { kinds_of(h, LFUSE_F64); }
+static void kinds_of_i8(harness *h) { kinds_of(h, LFUSE_I8); }
+static void kinds_of_u8(harness *h) { kinds_of(h, LFUSE_U8); }
+static void kinds_of_i32(harness *h) { kinds_of(h, LFUSE_I32); }
+static void kinds_of_i64(harness *h) { kinds_of(h, LFUSE_I64); }
+static void kinds_of_bool(harness *h) { kinds_of(h, LFUSE_BOOL); }
+
+static void nasty_rows(harness *h)
+{
+    lfuse_value x = h_input(h, "x", LFUSE_F32, 2, LFUSE_DIMS(200, 7), PLAIN, NASTY);
+    h_output(h, "sum", lfuse_sum(x, 1, last, 0), LFUSE_F32, 1, LFUSE_DIMS(200), PLAIN);
+    h_output(h, "max", lfuse_amax(x, 1, last, 0), LFUSE_F32, 1, LFUSE_DIMS(200), PLAIN);
+    h_output(h, "min", lfuse_amin(x, 1, last, 0), LFUSE_F32, 1, LFUSE_DIMS(200), PLAIN);
+    h_output(h, "argmax", lfuse_argmax(x, 1, last, 0), LFUSE_I64, 1, LFUSE_DIMS(200), PLAIN);
+    h_expect_same_bits(h);
+}
+
+static void no_elements(harness *h)
+{
+    lfuse_value x = rows(h, "x", 6, 0);
+    h_output(h, "sum", lfuse_sum(x, 1, last, 0), LFUSE_F32, 1, LFUSE_DIMS(6), PLAIN);
+    h_output(h, "prod", lfuse_prod(x, 1, last, 0), LFUSE_F32, 1, LFUSE_DIMS(6), PLAIN);
+    h_output(h, "all", lfuse_all(x, 1, last, 0), LFUSE_BOOL, 1, LFUSE_DIMS(6), PLAIN);
+    h_output(h, "mean", lfuse_mean(x, 1, last, 0), LFUSE_F32, 1, LFUSE_DIMS(6), PLAIN);
+    h_output(h, "columns", lfuse_sum(x, 1, (const int[]){0}, 0), LFUSE_F32, 1, LFUSE_DIMS(0), PLAIN);
+}
+
+/* ---- lengths: each its own form of kernel ---- */
+
+static void sums_of(harness *h, int64_t m, int64_t n, int axis)
+{
+    lfuse_value x = rows(h, "x", m, n);
+    const lfuse_size kept = axis ? m : n;
+    h_output(h, "sum", lfuse_sum(lfuse_mul(x, x), 1, &axis, 0), LFUSE_F32, 1, &kept, PLAIN);
+    h_output(h, "max", lfuse_argmax(x, 1, &axis, 0), LFUSE_I64, 1, &kept, PLAIN);
+    h_expect_same_bits(h);
+}
+
+static void short_rows(harness *h) { sums_of(h, 700, 5, 1); }
+static void rows_of_32(harness *h) { sums_of(h, 65, 32, 1); }
+static void rows_of_1000(harness *h) { sums_of(h, 33, 1000, 1); }
+static void rows_of_1024(harness *h) { sums_of(h, 4, 1024, 1); }
+static void rows_of_1025(harness *h) { sums_of(h, 4, 1025, 1); }
+static void rows_of_5000(harness *h) { sums_of(h, 5, 5000, 1); }
+static void rows_of_20000(harness *h) { sums_of(h, 3, 20000, 1); }
+static void row_of_150001(harness *h) { sums_of(h, 1, 150001, 1); }
+static void columns(harness *h) { sums_of(h, 300, 41, 0); }
+static void tall_columns(harness *h) { sums_of(h, 5000, 3, 0); }
+
+static void softmax_of(harness *h, lfuse_type type, int64_t m, int64_t n, harness_layout layout)
+{
+    lfuse_value x = h_input(h, "x", type, 2, LFUSE_DIMS(m, n), layout, NORMAL);
+    h_output(h, "y", lfuse_softmax(x, 1, last), type, 2, LFUSE_DIMS(m, n), layout);
+    h_output(h, "log", lfuse_log_softmax(x, 1, last), type, 2, LFUSE_DIMS(m, n), PLAIN);
+    h_output(h, "sum", lfuse_logsumexp(x, 1, last, 0), type, 1, LFUSE_DIMS(m), PLAIN);
+}
+
+static void softmax_1(harness *h) { softmax_of(h, LFUSE_F32, 5, 1, PLAIN); }
+static void softmax_7(harness *h) { softmax_of(h, LFUSE_F32, 90, 7, OFFSET); }
+static void softmax_100(harness *h) { softmax_of(h, LFUSE_F32, 17, 100, STRIDED); }
+static void softmax_1000(harness *h) { softmax_of(h, LFUSE_F32, 9, 1000, PLAIN); }
+static void softmax_4097(harness *h) { softmax_of(h, LFUSE_F32, 3, 4097, OFFSET); }
+static void softmax_30000(harness *h) { softmax_of(h, LFUSE_F32, 2, 30000, PLAIN); }
+static void softmax_f16(harness *h) { softmax_of(h, LFUSE_F16, 12, 258, PLAIN); }
+static void softmax_bf16(harness *h) { softmax_of(h, LFUSE_BF16, 12, 258, PLAIN); }
+static void softmax_f64(harness *h) { softmax_of(h, LFUSE_F64, 6, 77, PLAIN); }
+
+static void softmax_axes(harness *h)
+{
+    lfuse_value x = h_input(h, "x", LFUSE_F32, 3, LFUSE_DIMS(6, 9, 14), PLAIN, NORMAL);
+    h_output(h, "first", lfuse_softmax(x, 1, (const int[]){0}), LFUSE_F32, 3, LFUSE_DIMS(6, 9, 14), PLAIN);
+    h_output(h, "outer", lfuse_softmax(x, 2, (const int[]){0, 2}), LFUSE_F32, 3, LFUSE_DIMS(6, 9, 14), PLAIN);
+    h_output(h, "all", lfuse_softmax(x, LFUSE_ALL_AXES, NULL), LFUSE_F32, 3, LFUSE_DIMS(6, 9, 14), PLAIN);
+}
+
+/* ---- one kernel where others launch several ---- */
+
+static void masked_softmax(harness *h)
+{
+    lfuse_value x = rows(h, "x", 60, 90), mask = rows(h, "mask", 60, 90);
+    lfuse_value scaled = lfuse_add(lfuse_mul(x, h_scalar(h, "scale", 0.125)), mask);
+    h_output(h, "y", lfuse_softmax(scaled, 1, last), LFUSE_F32, 2, LFUSE_DIMS(60, 90), PLAIN);
+    h_expect_launches(h, 1);
+}
+
+static void layernorm_tanh_dot_relu(harness *h)
+{
+    lfuse_value x = rows(h, "x", 50, 300), w = h_input(h, "w", LFUSE_F32, 1, LFUSE_DIMS(300), PLAIN, NORMAL);
+    lfuse_value y = lfuse_tanh(lfuse_layernorm(x, 1, lfuse_none(), lfuse_none(), 1e-5));
+    h_output(h, "y", lfuse_relu(lfuse_sum(lfuse_mul(y, w), 1, last, 0)), LFUSE_F32, 1, LFUSE_DIMS(50), PLAIN);
+    h_expect_launches(h, 1);
+}
+
+static void two_norms(harness *h)
+{
+    lfuse_value x = rows(h, "x", 70, 130);
+    h_output(h, "l1", lfuse_norm_l1(x, 1, last, 0), LFUSE_F32, 1, LFUSE_DIMS(70), PLAIN);
+    h_output(h, "l2", lfuse_norm_l2(x, 1, last, 0), LFUSE_F32, 1, LFUSE_DIMS(70), PLAIN);
+    h_expect_same_bits(h);
+    h_expect_launches(h, 1);
+}
+
+/* ---- normalisations ---- */
+
+static void layernorm_of(harness *h, lfuse_type type, int64_t m, int64_t n)
+{
+    lfuse_value x = h_input(h, "x", type, 2, LFUSE_DIMS(m, n), PLAIN, NORMAL);
+    lfuse_value w = h_input(h, "w", type, 1, LFUSE_DIMS(n), PLAIN, NORMAL);
+    lfuse_value b = h_frozen(h, "b", type, 1, LFUSE_DIMS(n), NORMAL);
+    h_output(h, "y", lfuse_layernorm(x, 1, w, b, 1e-5), type, 2, LFUSE_DIMS(m, n), PLAIN);
+    h_expect_same_bits(h);
+    h_expect_launches(h, 1);
+}
+
+static void layernorm(harness *h) { layernorm_of(h, LFUSE_F32, 40, 256); }
+static void layernorm_1023(harness *h) { layernorm_of(h, LFUSE_F32, 7, 1023); }
+static void layernorm_3000(harness *h) { layernorm_of(h, LFUSE_F32, 5, 3000); }
+static void layernorm_f64(harness *h) { layernorm_of(h, LFUSE_F64, 5, 200); }
+static void layernorm_f16(harness *h)
+{
+    lfuse_value x = h_input(h, "x", LFUSE_F16, 2, LFUSE_DIMS(20, 96), PLAIN, NORMAL);
+    h_output(h, "y", lfuse_layernorm(x, 1, lfuse_none(), lfuse_none(), 1e-5), LFUSE_F16, 2, LFUSE_DIMS(20, 96), PLAIN);
+    h_expect_launches(h, 1);
+}
+
+static void rmsnorm(harness *h)
+{
+    lfuse_value x = h_input(h, "x", LFUSE_F32, 3, LFUSE_DIMS(4, 9, 80), PLAIN, NORMAL);
+    lfuse_value w = h_input(h, "w", LFUSE_F32, 2, LFUSE_DIMS(9, 80), PLAIN, NORMAL);
+    h_output(h, "y", lfuse_rmsnorm(x, 2, w, 1e-6), LFUSE_F32, 3, LFUSE_DIMS(4, 9, 80), PLAIN);
+    h_expect_same_bits(h);
+    h_expect_launches(h, 1);
+}
+
+static void groupnorm(harness *h)
+{
+    lfuse_value x = h_input(h, "x", LFUSE_F32, 4, LFUSE_DIMS(3, 8, 5, 7), PLAIN, NORMAL);
+    lfuse_value w = h_input(h, "w", LFUSE_F32, 1, LFUSE_DIMS(8), PLAIN, NORMAL);
+    lfuse_value b = h_input(h, "b", LFUSE_F32, 1, LFUSE_DIMS(8), PLAIN, NORMAL);
+    h_output(h, "y", lfuse_groupnorm(x, 4, w, b, 1e-5), LFUSE_F32, 4, LFUSE_DIMS(3, 8, 5, 7), PLAIN);
+    h_expect_same_bits(h);
+}
+
+static void l2_normalize(harness *h)
+{
+    lfuse_value x = rows(h, "x", 31, 64);
+    h_output(h, "rows", lfuse_l2_normalize(x, 1, last, 1e-12), LFUSE_F32, 2, LFUSE_DIMS(31, 64), PLAIN);
+    h_output(h, "columns", lfuse_l2_normalize(x, 1, (const int[]){0}, 1e-12), LFUSE_F32, 2, LFUSE_DIMS(31, 64), PLAIN);
+    h_expect_same_bits(h);
+}
+
+static void residual_layernorm(harness *h)
+{
+    lfuse_value x = rows(h, "x", 25, 200), r = rows(h, "r", 25, 200);
+    lfuse_value sum = lfuse_add(x, r);
+    h_output(h, "sum", sum, LFUSE_F32, 2, LFUSE_DIMS(25, 200), PLAIN);
+    h_output(h, "y", lfuse_gelu(lfuse_layernorm(sum, 1, lfuse_none(), lfuse_none(), 1e-5)), LFUSE_F32, 2,
+             LFUSE_DIMS(25, 200), PLAIN);
+    h_expect_launches(h, 1);
+}
+
+static void rows_of_sizes(harness *h)
+{
+    lfuse_size m = h_size(h, "m", 0, 4096, 13), n = h_size(h, "n", 1, 100000, 1500);
+    lfuse_value x = h_input(h, "x", LFUSE_F32, 2, LFUSE_DIMS(m, n), PLAIN, NORMAL);
+    h_output(h, "y", lfuse_sub(x, lfuse_mean(x, 1, last, 1)), LFUSE_F32, 2, LFUSE_DIMS(m, n), PLAIN);
+    h_output(h, "softmax", lfuse_softmax(x, 1, last), LFUSE_F32, 2, LFUSE_DIMS(m, n), PLAIN);
+}
+
+static void rows_in_place(harness *h)
+{
+    lfuse_value x = rows(h, "x", 22, 140);
+    h_update(h, x, lfuse_sub(x, lfuse_mean(x, 1, last, 1)));
+    h_expect_same_bits(h);
+}
+
+/* The update is read along the columns, the mean along the rows. */
+static void rows_and_columns_in_place(harness *h)
+{
+    lfuse_value x = rows(h, "x", 24, 24);
+    h_update(h, x, lfuse_sub(x, lfuse_mean(lfuse_transpose(x), 1, last, 1)));
+    h_output(h, "columns", lfuse_mean(x, 1, (const int[]){0}, 0), LFUSE_F32, 1, LFUSE_DIMS(24), PLAIN);
+    h_expect_same_bits(h);
+}
+
+/* A row result that other rows need: two kernels, whatever is fused. */
+static void twice_reduced(harness *h)
+{
+    lfuse_value x = rows(h, "x", 30, 45);
+    lfuse_value mean = lfuse_mean(x, 1, last, 1), centred = lfuse_sub(x, mean);
+    h_output(h, "y", lfuse_mul(centred, lfuse_amax(lfuse_abs(centred), 1, (const int[]){0}, 1)), LFUSE_F32, 2,
+             LFUSE_DIMS(30, 45), PLAIN);
+    h_output(h, "spread", lfuse_var(lfuse_squeeze(mean, 1), LFUSE_ALL_AXES, NULL, 0, 0), LFUSE_F32, 0, NULL, PLAIN);
+    h_expect_same_bits(h);
+}
+
+const harness_case harness_row_cases[] = {
+    CASE(kinds_over_0, EXACT), CASE(kinds_over_1, 0), CASE(kinds_over_01, 0), CASE(kinds_over_2, EXACT | EVERY_WAY),
+    CASE(kinds_over_02, EXACT), CASE(kinds_over_12, 0), CASE(kinds_over_all, EXACT), CASE(kinds_of_f16, 0),
+    CASE(kinds_of_bf16, EXACT), CASE(kinds_of_f64, 0), CASE(kinds_of_i8, 0), CASE(kinds_of_u8, 0),
+    CASE(kinds_of_i32, EXACT), CASE(kinds_of_i64, 0), CASE(kinds_of_bool, 0), CASE(nasty_rows, EXACT),
+    CASE(no_elements, 0), CASE(short_rows, EXACT), CASE(rows_of_32, 0), CASE(rows_of_1000, EXACT),
+    CASE(rows_of_1024, 0), CASE(rows_of_1025, 0), CASE(rows_of_5000, EXACT), CASE(rows_of_20000, EXACT),
+    CASE(row_of_150001, EXACT), CASE(columns, EXACT), CASE(tall_columns, EXACT), CASE(softmax_1, 0), CASE(softmax_7, 0),
+    CASE(softmax_100, 0), CASE(softmax_1000, EVERY_WAY), CASE(softmax_4097, 0), CASE(softmax_30000, 0),
+    CASE(softmax_f16, 0), CASE(softmax_bf16, 0), CASE(softmax_f64, 0), CASE(softmax_axes, 0),
+    CASE(masked_softmax, EVERY_WAY), CASE(layernorm_tanh_dot_relu, EVERY_WAY), CASE(two_norms, EXACT),
+    CASE(layernorm, EXACT | EVERY_WAY), CASE(layernorm_1023, EXACT), CASE(layernorm_3000, EXACT),
+    CASE(layernorm_f64, 0), CASE(layernorm_f16, 0), CASE(rmsnorm, EXACT), CASE(groupnorm, EXACT), CASE(l2_normalize, 0),
+    CASE(residual_layernorm, EVERY_WAY), CASE(rows_of_sizes, 0), CASE(rows_in_place, EVERY_WAY),
+    CASE(rows_and_columns_in_place, 0), CASE(twice_reduced, EVERY_WAY), {NULL, NULL, 0}};

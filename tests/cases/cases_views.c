@@ -1,0 +1,224 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Views and joins. Their elements are copied, so that bits are equal on every way. */
+#ifdef HAVE_CONFIG_H
+#include "config.h"
+#endif
+
+#include "tests/cases/cases.h"
+
+static lfuse_value twice(harness *h, lfuse_value v) { return lfuse_mul(v, lfuse_constant(h_graph(h), 2)); }
+
+static lfuse_value matrix(harness *h, const char *name, int64_t m, int64_t n)
+{
+    return h_input(h, name, LFUSE_F32, 2, LFUSE_DIMS(m, n), PLAIN, NORMAL);
+}
+
+/* ---- slices ---- */
+
+static void slices(harness *h)
+{
+    lfuse_value x = matrix(h, "x", 21, 50);
+    h_output(h, "rows", twice(h, lfuse_slice(x, 0, 3, 7, 1)), LFUSE_F32, 2, LFUSE_DIMS(7, 50), PLAIN);
+    h_output(h, "steps", twice(h, lfuse_slice(x, 1, 1, 16, 3)), LFUSE_F32, 2, LFUSE_DIMS(21, 16), PLAIN);
+    h_output(h, "back", twice(h, lfuse_slice(x, 1, -1, 25, -2)), LFUSE_F32, 2, LFUSE_DIMS(21, 25), PLAIN);
+    h_output(h, "one", lfuse_slice(x, 0, 20, 1, 1), LFUSE_F32, 2, LFUSE_DIMS(1, 50), PLAIN);
+    h_output(h, "none", lfuse_slice(x, 0, 20, 0, 1), LFUSE_F32, 2, LFUSE_DIMS(0, 50), PLAIN);
+    h_expect_same_bits(h);
+}
+
+static void flips(harness *h)
+{
+    static const int both[2] = {0, -1};
+    lfuse_value x = matrix(h, "x", 9, 33);
+    h_output(h, "y", lfuse_add(x, lfuse_flip(x, 2, both)), LFUSE_F32, 2, LFUSE_DIMS(9, 33), PLAIN);
+    h_output(h, "all", lfuse_flip(x, LFUSE_ALL_AXES, NULL), LFUSE_F32, 2, LFUSE_DIMS(9, 33), STRIDED);
+    h_expect_same_bits(h);
+}
+
+static void flip_of_a_size(harness *h)
+{
+    static const int first[1] = {0};
+    lfuse_size n = h_size(h, "n", 0, 40, 17);
+    lfuse_value x = h_input(h, "x", LFUSE_F32, 2, LFUSE_DIMS(n, 5), PLAIN, NORMAL);
+    h_output(h, "y", twice(h, lfuse_flip(x, 1, first)), LFUSE_F32, 2, LFUSE_DIMS(n, 5), PLAIN);
+    h_expect_same_bits(h);
+}
+
+static void slice_of_slices(harness *h)
+{
+    static const int axes[2] = {1, 0};
+    lfuse_value x = h_input(h, "x", LFUSE_F32, 2, LFUSE_DIMS(40, 30), OFFSET, NORMAL);
+    lfuse_value y = lfuse_slice(lfuse_permute(lfuse_slice(x, 0, 38, 19, -2), axes), 1, 1, 6, 3);
+    h_output(h, "y", twice(h, y), LFUSE_F32, 2, LFUSE_DIMS(30, 6), PLAIN);
+    h_expect_same_bits(h);
+    h_expect_launches(h, 1);
+}
+
+/* ---- shapes ---- */
+
+static void reshapes(harness *h)
+{
+    lfuse_value x = h_input(h, "x", LFUSE_F32, 3, LFUSE_DIMS(4, 6, 10), PLAIN, NORMAL);
+    h_output(h, "merged", twice(h, lfuse_flatten(x, 0, 1)), LFUSE_F32, 2, LFUSE_DIMS(24, 10), PLAIN);
+    h_output(h, "split", twice(h, lfuse_reshape(x, 4, LFUSE_DIMS(4, 2, 3, LFUSE_REST))), LFUSE_F32, 4,
+             LFUSE_DIMS(4, 2, 3, 10), PLAIN);
+    h_output(h, "odd", twice(h, lfuse_reshape(x, 2, LFUSE_DIMS(15, 16))), LFUSE_F32, 2, LFUSE_DIMS(15, 16), PLAIN);
+    h_output(h, "squeezed", lfuse_squeeze(lfuse_unsqueeze(x, 1), 1), LFUSE_F32, 3, LFUSE_DIMS(4, 6, 10), PLAIN);
+    h_expect_same_bits(h);
+}
+
+/* No walk of the memory shows these: they are copied first. */
+static void reshapes_that_copy(harness *h)
+{
+    lfuse_value x = matrix(h, "x", 12, 18);
+    lfuse_value sum = lfuse_add(lfuse_reshape(lfuse_transpose(x), 2, LFUSE_DIMS(12, 18)), x);
+    h_output(h, "y", sum, LFUSE_F32, 2, LFUSE_DIMS(12, 18), PLAIN);
+    h_output(h, "z", lfuse_flatten(lfuse_slice(x, 1, 0, 7, 2), 0, 1), LFUSE_F32, 1, LFUSE_DIMS(84), PLAIN);
+    h_expect_same_bits(h);
+}
+
+static void reshape_of_strides(harness *h)
+{
+    lfuse_value x = h_input(h, "x", LFUSE_F32, 2, LFUSE_DIMS(8, 15), STRIDED, NORMAL);
+    h_output(h, "split", twice(h, lfuse_reshape(x, 3, LFUSE_DIMS(8, 3, 5))), LFUSE_F32, 3, LFUSE_DIMS(8, 3, 5), PLAIN);
+    h_output(h, "flat", twice(h, lfuse_flatten(x, 0, 1)), LFUSE_F32, 1, LFUSE_DIMS(120), PLAIN);
+    h_expect_same_bits(h);
+}
+
+static void reshape_of_sizes(harness *h)
+{
+    lfuse_size m = h_size(h, "m", 1, 9, 5), n = h_size(h, "n", 0, 50, 11);
+    lfuse_value x = h_input(h, "x", LFUSE_F32, 3, LFUSE_DIMS(m, n, 4), PLAIN, NORMAL);
+    lfuse_value y = lfuse_exp(lfuse_flatten(x, 0, 1));
+    h_output(h, "y", lfuse_reshape(y, 3, LFUSE_DIMS(m, n, 4)), LFUSE_F32, 3, LFUSE_DIMS(m, n, 4), PLAIN);
+}
+
+/* ---- joins ---- */
+
+static void concats(harness *h)
+{
+    lfuse_value a = matrix(h, "a", 5, 20), b = matrix(h, "b", 8, 20), none = matrix(h, "none", 0, 20);
+    lfuse_value parts[4] = {a, none, lfuse_exp(b), a};
+    lfuse_value wide[2] = {lfuse_transpose(a), lfuse_transpose(twice(h, b))};
+    h_output(h, "tall", lfuse_concat(4, parts, 0), LFUSE_F32, 2, LFUSE_DIMS(18, 20), PLAIN);
+    h_output(h, "wide", lfuse_concat(2, wide, -1), LFUSE_F32, 2, LFUSE_DIMS(20, 13), PLAIN);
+}
+
+static void concat_then_work(harness *h)
+{
+    lfuse_value a = matrix(h, "a", 6, 7), b = matrix(h, "b", 6, 12), c = matrix(h, "c", 6, 19);
+    lfuse_value parts[2] = {a, lfuse_neg(b)};
+    h_output(h, "y", lfuse_mul(lfuse_add(lfuse_concat(2, parts, 1), c), c), LFUSE_F32, 2, LFUSE_DIMS(6, 19), PLAIN);
+    h_expect_same_bits(h);
+}
+
+static void concat_into_strides(harness *h)
+{
+    lfuse_value a = matrix(h, "a", 6, 7), b = matrix(h, "b", 3, 7);
+    lfuse_value parts[2] = {twice(h, a), lfuse_abs(b)};
+    h_output(h, "y", lfuse_concat(2, parts, 0), LFUSE_F32, 2, LFUSE_DIMS(9, 7), STRIDED);
+    h_output(h, "part", parts[0], LFUSE_F32, 2, LFUSE_DIMS(6, 7), OFFSET);
+    h_expect_same_bits(h);
+}
+
+static void concat_of_sizes(harness *h)
+{
+    lfuse_size m = h_size(h, "m", 0, 9, 0), n = h_size(h, "n", 1, 50, 23);
+    lfuse_value a = h_input(h, "a", LFUSE_F32, 2, LFUSE_DIMS(m, 6), PLAIN, NORMAL);
+    lfuse_value b = h_input(h, "b", LFUSE_F32, 2, LFUSE_DIMS(n, 6), PLAIN, NORMAL);
+    lfuse_value parts[3] = {b, twice(h, a), twice(h, b)};
+    lfuse_value both = lfuse_concat(3, parts, 0);
+    lfuse_size rows = lfuse_size_add(h_graph(h), lfuse_size_add(h_graph(h), n, m), n);
+    h_output(h, "y", lfuse_slice(both, 0, lfuse_size_add(h_graph(h), n, m), n, 1), LFUSE_F32, 2, LFUSE_DIMS(n, 6),
+             PLAIN);
+    h_output(h, "sum", lfuse_sum(both, 1, (const int[]){0}, 0), LFUSE_F32, 1, LFUSE_DIMS(6), PLAIN);
+    (void)rows;
+    h_expect_same_bits(h);
+}
+
+static void splits_and_stacks(harness *h)
+{
+    lfuse_value x = matrix(h, "x", 10, 24), parts[4], others[2];
+    lfuse_chunk(x, 1, 4, parts);
+    for (int i = 0; i < 4; i++) parts[i] = i % 2 ? twice(h, parts[i]) : lfuse_neg(parts[i]);
+    h_output(h, "first", lfuse_stack(4, parts, 0), LFUSE_F32, 3, LFUSE_DIMS(4, 10, 6), PLAIN);
+    h_output(h, "last", lfuse_stack(4, parts, -1), LFUSE_F32, 3, LFUSE_DIMS(10, 6, 4), PLAIN);
+    lfuse_split(x, 0, 2, LFUSE_DIMS(3, 7), others);
+    h_output(h, "low", others[0], LFUSE_F32, 2, LFUSE_DIMS(3, 24), PLAIN);
+    h_output(h, "high", twice(h, others[1]), LFUSE_F32, 2, LFUSE_DIMS(7, 24), PLAIN);
+    h_expect_same_bits(h);
+}
+
+static void pads(harness *h)
+{
+    lfuse_value x = matrix(h, "x", 7, 9);
+    h_output(h, "y", lfuse_pad(twice(h, x), LFUSE_DIMS(1, 0), LFUSE_DIMS(2, 5), -3), LFUSE_F32, 2, LFUSE_DIMS(10, 14),
+             PLAIN);
+    h_output(h, "z", lfuse_abs(lfuse_pad(x, NULL, LFUSE_DIMS(0, 1), -1)), LFUSE_F32, 2, LFUSE_DIMS(7, 10), PLAIN);
+    h_expect_same_bits(h);
+}
+
+static void shuffle(harness *h, lfuse_type type)
+{
+    lfuse_value x = h_input(h, "x", type, 2, LFUSE_DIMS(11, 14), PLAIN, NASTY), parts[2];
+    lfuse_chunk(x, 1, 2, parts);
+    lfuse_value swapped[2] = {parts[1], lfuse_flip(parts[0], 1, (const int[]){1})};
+    h_output(h, "y", lfuse_reshape(lfuse_concat(2, swapped, 1), 2, LFUSE_DIMS(22, 7)), type, 2, LFUSE_DIMS(22, 7),
+             OFFSET);
+    h_output(h, "padded", lfuse_pad(x, LFUSE_DIMS(1, 1), NULL, 1), type, 2, LFUSE_DIMS(12, 15), PLAIN);
+    h_expect_same_bits(h);
+}
+
+static void shuffle_f16(harness *h) { shuffle(h, LFUSE_F16); }
+static void shuffle_bf16(harness *h) { shuffle(h, LFUSE_BF16); }
+static void shuffle_f64(harness *h) { shuffle(h, LFUSE_F64); }
+static void shuffle_i8(harness *h) { shuffle(h, LFUSE_I8); }
+static void shuffle_u8(harness *h) { shuffle(h, LFUSE_U8); }
+static void shuffle_i32(harness *h) { shuffle(h, LFUSE_I32); }
+static void shuffle_i64(harness *h) { shuffle(h, LFUSE_I64); }
+static void shuffle_bool(harness *h) { shuffle(h, LFUSE_BOOL); }
+
+/* What is read through a view is the old contents. */
+static void update_through_views(harness *h)
+{
+    lfuse_value x = matrix(h, "x", 12, 8), parts[2];
+    lfuse_chunk(x, 0, 2, parts);
+    lfuse_value swapped[2] = {twice(h, parts[1]), parts[0]};
+    h_update(h, x, lfuse_concat(2, swapped, 0));
+    h_output(h, "before", lfuse_flip(x, 1, (const int[]){0}), LFUSE_F32, 2, LFUSE_DIMS(12, 8), PLAIN);
+    h_expect_same_bits(h);
+}
+
+static void frozen_views(harness *h)
+{
+    lfuse_value w = h_frozen(h, "w", LFUSE_F32, 2, LFUSE_DIMS(6, 20), NORMAL), x = matrix(h, "x", 3, 20);
+    lfuse_value parts[2] = {lfuse_slice(w, 0, 5, 2, -3), lfuse_slice(w, 0, 1, 1, 1)};
+    h_output(h, "y", lfuse_add(x, twice(h, lfuse_concat(2, parts, 0))), LFUSE_F32, 2, LFUSE_DIMS(3, 20), PLAIN);
+    h_expect_same_bits(h);
+}
+
+static void indices(harness *h)
+{
+    lfuse_value i = lfuse_index(h_graph(h), 2, LFUSE_DIMS(9, 31)), x = matrix(h, "x", 31, 9);
+    h_output(h, "i", i, LFUSE_I64, 2, LFUSE_DIMS(9, 31), PLAIN);
+    h_output(h, "y", lfuse_mul(lfuse_cast(lfuse_transpose(i), LFUSE_F32), x), LFUSE_F32, 2, LFUSE_DIMS(31, 9), PLAIN);
+    h_expect_same_bits(h);
+}
+
+static void extents(harness *h)
+{
+    lfuse_size n = h_size(h, "n", 1, 50, 23);
+    lfuse_value x = h_input(h, "x", LFUSE_F32, 1, &n, PLAIN, NORMAL);
+    h_output(h, "y", lfuse_div(x, lfuse_extent(h_graph(h), n)), LFUSE_F32, 1, &n, PLAIN);
+    h_expect_same_bits(h);
+    h_expect_launches(h, 1);
+}
+
+const harness_case harness_view_cases[] = {
+    CASE(slices, EXACT), CASE(flips, EXACT), CASE(flip_of_a_size, 0), CASE(slice_of_slices, EVERY_WAY),
+    CASE(reshapes, EXACT), CASE(reshapes_that_copy, EVERY_WAY), CASE(reshape_of_strides, EXACT),
+    CASE(reshape_of_sizes, 0), CASE(concats, EVERY_WAY), CASE(concat_then_work, EVERY_WAY),
+    CASE(concat_into_strides, 0), CASE(concat_of_sizes, EXACT), CASE(splits_and_stacks, EVERY_WAY), CASE(pads, 0),
+    CASE(shuffle_f16, EXACT), CASE(shuffle_bf16, 0), CASE(shuffle_f64, 0), CASE(shuffle_i8, 0), CASE(shuffle_u8, 0),
+    CASE(shuffle_i32, 0), CASE(shuffle_i64, EXACT), CASE(shuffle_bool, 0), CASE(update_through_views, EVERY_WAY),
+    CASE(frozen_views, 0), CASE(indices, 0), CASE(extents, 0), {NULL, NULL, 0}};
