@@ -252,7 +252,7 @@ static lfuse_status rewrite_line(const rewriting *r, const char *text, const cha
 static bool is_local(const char *text)
 {
     while (*text == ' ') text++;
-    return !strncmp(text, "TEAM_", 5) || !strncmp(text, "LOCAL", 5);
+    return !strncmp(text, "TEAM", 4) || !strncmp(text, "LOCAL", 5);
 }
 
 static bool same_name(const char *a, const char *b)

@@ -68,6 +68,7 @@ void lfuse__rows_rebind(const lfuse__kernel_class *k, const lfuse__facts *facts,
     for (int j = 0; j < k->noperands; j++) packed->words[j] = g->offsets[j];
     packed->words[layout.flags] = !lfuse__single(facts) && packed->words[layout.length] % LFUSE__ROW_VECTOR == 0 &&
                                   lfuse__geometry_aligned(k, g, LFUSE__ROW_VECTOR, true);
+    lfuse__reports_pack(k, &layout, g, packed->words);
     lfuse__numbers_pack(k->body, g->numbers, packed->words + layout.numbers);
 }
 

@@ -23,6 +23,7 @@ typedef struct lfuse__rows {
     lfuse__text t;
     const lfuse__facts *facts;
     bool row[LFUSE__MAX_OPERANDS];     /* walks no reduced axis */
+    int near[LFUSE__MAX_OPERANDS];     /* gathered load that p<j> of the row has in it (k<j>: is there), -1: none */
     int nsweeps, nphases;
     lfuse__sweep sweeps[LFUSE__ROW_INSTR];
     bool used[LFUSE__ROW_INSTR];       /* something that is stored depends on it */
@@ -56,8 +57,12 @@ void lfuse__rows_put_head(const lfuse__rows *r, const char *name, int group);
 void lfuse__rows_put_bases(const lfuse__rows *r, int indent);
 /* Registers of the row that are known after `phase` sweeps; `after`: all from there on. */
 void lfuse__rows_put_phase(const lfuse__rows *r, int indent, int phase, bool after);
-/* Element instructions of `needed`, element operand j being x<j>`index`. */
-void lfuse__rows_put_elements(const lfuse__rows *r, int indent, const bool *needed, const char *index);
+/*
+ * Element instructions of `needed`, element operand j being x<j>. `place` is the element's number in the row, or that of
+ * lane l; `present` tells whether there is one, NULL: there is.
+ */
+void lfuse__rows_put_elements(const lfuse__rows *r, int indent, const bool *needed, const char *place,
+                              const char *present);
 /* `to` = fold of `low` and `high`; each names a value as "l%d" and an index as "n%d" behind which `..` stands. */
 typedef struct lfuse__lane {
     const char *letter; /* of values, then of indices: "ln" */
@@ -82,6 +87,18 @@ void lfuse__rows_put_counter_end(const lfuse__rows *r, int indent, int sweep);
 void lfuse__rows_put_load(const lfuse__rows *r, int indent, int j, const char *target, const char *place);
 void lfuse__rows_put_store(const lfuse__rows *r, int indent, int j, const char *place, const char *value);
 void lfuse__rows_put_row_stores(const lfuse__rows *r, int indent);
+
+/* ---- rows_look_up.c ---- */
+void lfuse__rows_find_look_ups(lfuse__rows *r);
+/* A gathered load whose index is not known when the row begins; no operand is loaded for it beforehand. */
+bool lfuse__rows_is_far(const lfuse__rows *r, int i);
+/* p<j> and k<j> of row `row`; b<j> are there. */
+void lfuse__rows_put_look_ups(const lfuse__rows *r, int indent);
+/* r<i> of a load of the row, looked up or not. */
+void lfuse__rows_put_row_load(const lfuse__rows *r, int indent, int i);
+void lfuse__rows_put_look_up_row(const lfuse__rows *r, int indent, int i);
+/* r<i> of a far load of the element. */
+void lfuse__rows_put_look_up_element(const lfuse__rows *r, int indent, int i, const char *place, const char *present);
 
 /* ---- forms ---- */
 void lfuse__rows_emit_single(const lfuse__rows *r, const char *name); /* TEAM where a team is one work-item */

@@ -27,12 +27,17 @@ static void put_spread_load(const lfuse__rows *r, int indent, int j, bool partia
 static void put_load(const lfuse__rows *r, int indent, int j, bool partial)
 {
     const lfuse__kernel_operand *o = &r->t.k->operands[j];
-    const bool unit = o->inner == LFUSE__STRIDE_UNIT && !o->gathered && !o->index;
+    const bool unit = lfuse__in_blocks(o);
     lfuse__put(r->t.out, indent, "L_%s x%d;", lfuse__register_word(o->type), j);
     if (unit && partial) lfuse__put(r->t.out, indent, "if (count >= LANES)");
-    if (unit)
+    if (unit && o->gathered) {
+        lfuse__put(r->t.out, indent + partial, "x%d = k%d ? LOADL_%s(p%d, (i64)(b%d + (%s)e)) : SPLAT_%s(ZERO_%s);", j, j,
+                   lfuse__memory_word(o->type), j, j, r->t.ix, lfuse__register_word(o->type),
+                   lfuse__register_word(o->type));
+    } else if (unit) {
         lfuse__put(r->t.out, indent + partial, "x%d = LOADL_%s(p%d, (i64)(b%d + (%s)e));", j,
                    lfuse__memory_word(o->type), j, j, r->t.ix);
+    }
     if (unit && !partial) return;
     lfuse__put(r->t.out, indent, unit ? "else {" : "{");
     put_spread_load(r, indent + 1, j, partial);
@@ -68,7 +73,7 @@ static void put_step(const lfuse__rows *r, int indent, int sweep, lfuse__lane to
     lfuse__rows_needs(r, sweep, needed, loads);
     for (int j = 0; j < r->t.k->noperands; j++)
         if (loads[j]) put_load(r, indent, j, partial);
-    lfuse__rows_put_elements(r, indent, needed, "");
+    lfuse__rows_put_elements(r, indent, needed, "e + l", partial ? "l < count" : NULL);
     for (int i = 0; i < body->ninstr; i++) {
         char index[96];
         if (!lfuse__rows_reduces(r, i, sweep)) continue;

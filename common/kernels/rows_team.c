@@ -35,7 +35,7 @@ typedef struct team {
 
 static bool in_vectors(const lfuse__kernel_operand *o)
 {
-    return o->inner == LFUSE__STRIDE_UNIT && !o->gathered && !o->index;
+    return lfuse__in_blocks(o);
 }
 
 /* 32-bit registers of one chunk of an operand. */
@@ -97,10 +97,15 @@ static void put_chunk(const team *t, int indent, char letter, int j, const char 
     const char *memory = lfuse__memory_word(o->type), *reg = lfuse__register_word(o->type);
     if (vectors) {
         lfuse__put(text->out, indent, "if (vectors) {");
+        if (text->k->operands[j].gathered)
+            for (int w = 0; w < words; w++)
+                lfuse__put(text->out, indent + 1, "%c%d[(%s) * %d + %d] = 0;", letter, j, chunk, words, w);
+        if (text->k->operands[j].gathered) lfuse__put(text->out, indent + 1, "if (k%d) {", j);
         for (unsigned done = 0; done < bytes; done += 16)
             lfuse__put(text->out, indent + 1, "%sLOADB_%u(%c%d + (%s) * %d + %u, p%d + (i64)(b%d + (%s)e) * %u + %u);",
                        t->whole ? "" : "if (e < length) ", bytes < 16 ? bytes : 16, letter, j, chunk, words, done / 4,
                        j, j, text->ix, size, done);
+        if (text->k->operands[j].gathered) lfuse__put(text->out, indent + 1, "}");
         lfuse__put(text->out, indent, "} else {");
         for (int w = 0; w < words; w++) lfuse__put(text->out, indent + 1, "%c%d[(%s) * %d + %d] = 0;", letter, j, chunk,
                                                    words, w);
@@ -203,7 +208,7 @@ static void put_elements(const team *t, int indent, const bool *needed, const bo
             lfuse__put(text->out, indent, "const L_%s x%d = h%d[%s * %d + v];", lfuse__register_word(o->type), j, j,
                        chunk, VECTOR);
     }
-    lfuse__rows_put_elements(t->r, indent, needed, "");
+    lfuse__rows_put_elements(t->r, indent, needed, "e + v", t->whole ? NULL : "e + v < length");
 }
 
 /* The sweep over a segment: l<i>[0 ... 3] are this work-item's lanes at its end. */

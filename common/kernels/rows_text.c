@@ -48,6 +48,7 @@ lfuse_status lfuse__rows_init(lfuse__rows *r, lfuse__strbuf *out, const lfuse__k
         r->of_row[i] = !r->sweeps[i].element;
         if (r->sweeps[i].phase >= r->nphases) r->nphases = r->sweeps[i].phase + 1;
     }
+    lfuse__rows_find_look_ups(r);
     return stores_check(r);
 }
 
@@ -82,7 +83,8 @@ void lfuse__rows_needs(const lfuse__rows *r, int sweep, bool *needed, bool *load
         if (!r->row[body->stores[i].operand]) needed[body->stores[i].reg] = true;
     lfuse__body_needs(body, r->of_row, needed);
     for (int i = 0; i < body->ninstr; i++)
-        if (needed[i] && !r->of_row[i] && body->instr[i].kind == LFUSE__I_LOAD) loads[body->instr[i].a] = true;
+        if (needed[i] && !r->of_row[i] && body->instr[i].kind == LFUSE__I_LOAD && !lfuse__rows_is_far(r, i))
+            loads[body->instr[i].a] = true;
 }
 
 bool lfuse__rows_indexed(const lfuse__rows *r, int i)
@@ -134,7 +136,7 @@ const char *lfuse__rows_no_index(const lfuse__rows *r)
 void lfuse__rows_put_head(const lfuse__rows *r, const char *name, int group)
 {
     const lfuse__text *t = &r->t;
-    lfuse__put_kernel(t->out, name, group, t->layout->total, t->k->noperands);
+    lfuse__put_kernel(t->out, name, group, t->layout->total, lfuse__kernel_buffers(t->k));
     lfuse__put(t->out, 0, "{");
     lfuse__put(t->out, 1, "const u64 rows = W(%d);", t->layout->count);
     lfuse__put(t->out, 1, "const %s length = (%s)W(%d);", t->ux, t->ux, t->layout->length);
@@ -144,8 +146,11 @@ void lfuse__rows_put_head(const lfuse__rows *r, const char *name, int group)
 void lfuse__rows_put_bases(const lfuse__rows *r, int indent)
 {
     for (int j = 0; j < r->t.k->noperands; j++)
-        if (r->t.loaded[j] || r->t.stored[j]) lfuse__put(r->t.out, indent, "%s b%d;", r->t.ix, j);
-    lfuse__put_offsets(&r->t, indent, "row", LFUSE__AT_LOADED | LFUSE__AT_STORED | LFUSE__AT_ROW);
+        if (r->t.loaded[j] || r->t.stored[j] || r->t.k->operands[j].gathered)
+            lfuse__put(r->t.out, indent, "%s b%d;", r->t.ix, j);
+    lfuse__put_offsets(&r->t, indent, "row",
+                       LFUSE__AT_LOADED | LFUSE__AT_STORED | LFUSE__AT_GATHERED | LFUSE__AT_ROW);
+    lfuse__rows_put_look_ups(r, indent);
 }
 
 void lfuse__rows_put_phase(const lfuse__rows *r, int indent, int phase, bool after)
@@ -156,20 +161,24 @@ void lfuse__rows_put_phase(const lfuse__rows *r, int indent, int phase, bool aft
         const int at = r->sweeps[i].phase;
         if (!r->used[i] || !r->of_row[i] || instr->kind == LFUSE__I_REDUCE || at < phase || (at > phase && !after))
             continue;
-        if (instr->kind == LFUSE__I_LOAD) {
-            const lfuse_type type = r->t.k->operands[instr->a].type;
-            lfuse__put(r->t.out, indent, "const L_%s r%d = SPLAT_%s(LOAD_%s(p%d, b%d));", lfuse__register_word(type), i,
-                       lfuse__register_word(type), lfuse__memory_word(type), instr->a, instr->a);
-        } else {
-            lfuse__put_instr(&r->t, indent, i, "");
-        }
+        if (instr->kind == LFUSE__I_LOAD) lfuse__rows_put_row_load(r, indent, i);
+        else lfuse__put_instr(&r->t, indent, i, "");
     }
 }
 
-void lfuse__rows_put_elements(const lfuse__rows *r, int indent, const bool *needed, const char *index)
+void lfuse__rows_put_elements(const lfuse__rows *r, int indent, const bool *needed, const char *place,
+                              const char *present)
 {
-    for (int i = 0; i < r->t.k->body->ninstr; i++)
-        if (needed[i] && !r->of_row[i]) lfuse__put_instr(&r->t, indent, i, index);
+    for (int i = 0; i < r->t.k->body->ninstr; i++) {
+        const lfuse__instr *instr = &r->t.k->body->instr[i];
+        if (!needed[i] || r->of_row[i]) continue;
+        if (lfuse__rows_is_far(r, i))
+            lfuse__rows_put_look_up_element(r, indent, i, place, present);
+        else if (instr->kind == LFUSE__I_LOAD)
+            lfuse__put(r->t.out, indent, "const L_%s r%d = x%d;", lfuse__register_word(instr->type), i, instr->a);
+        else
+            lfuse__put_instr(&r->t, indent, i, "");
+    }
 }
 
 /* The value, or the index, of a lane of REDUCE i. */
@@ -339,10 +348,16 @@ void lfuse__rows_put_counter_end(const lfuse__rows *r, int indent, int sweep)
 
 void lfuse__rows_put_load(const lfuse__rows *r, int indent, int j, const char *target, const char *place)
 {
+    char at[16], load[96];
     lfuse__put(r->t.out, indent, "{");
     lfuse__put_row_place(&r->t, indent + 1, j, place);
-    lfuse__put(r->t.out, indent + 1, "%s = LOAD_%s(p%d, o%d);", target, lfuse__memory_word(r->t.k->operands[j].type), j,
-               j);
+    snprintf(at, sizeof at, "o%d", j);
+    lfuse__put_load(&r->t, j, at, load, sizeof load);
+    if (r->near[j] >= 0)
+        lfuse__put(r->t.out, indent + 1, "%s = k%d ? %s : ZERO_%s;", target, j, load,
+                   lfuse__register_word(r->t.k->operands[j].type));
+    else
+        lfuse__put(r->t.out, indent + 1, "%s = %s;", target, load);
     lfuse__put(r->t.out, indent, "}");
 }
 

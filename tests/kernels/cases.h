@@ -15,6 +15,7 @@ void case_lists(rig *r, lfuse_type type);
 void case_member_sums(rig *r, lfuse_type type);
 void case_look_ups(rig *r, lfuse_type type);
 void case_bundles(rig *r);
+void case_row_look_ups(rig *r);
 void case_table(rig *r);
 /* Every other operator within its bound; ops.def says which. `type` f32 or f64. */
 void case_bounds(rig *r, lfuse_type type);

@@ -52,6 +52,8 @@ static void use_teams(rig *r)
     teams.facts.simd = 32;
     teams.before = "#undef LFUSE_LANES\n#define LFUSE_LANES 1\n";
     case_rows(&teams, LFUSE_F32);
+    case_row_look_ups(&teams);
+    case_bundles(&teams);
 }
 
 static void use_lists(rig *r)
@@ -64,6 +66,7 @@ static void use_lists(rig *r)
 static void use_bundles(rig *r)
 {
     case_bundles(r);
+    case_row_look_ups(r);
 }
 
 static void use_look_ups(rig *r)
@@ -98,6 +101,7 @@ static Suite *suite_devices(void)
 {
     Suite *suite = suite_create("kernels on devices");
     for (int i = 0; i < (int)(sizeof cases / sizeof *cases); i++) {
+        for (int i = 0; i < (int)(sizeof cases / sizeof *cases); i++) {
         TCase *tcase = tcase_create(cases[i].name);
         tcase_set_timeout(tcase, 600);
         tcase_add_loop_test(tcase, devices, i, i + 1);

@@ -90,6 +90,7 @@ START_TEST(bundles)
     open_form(&r, _i);
     r.facts.info.max_argument_bytes = lfuse__stub.max_argument_bytes = 4096;
     case_bundles(&r);
+    case_row_look_ups(&r);
     rig_close(&r);
 }
 END_TEST
