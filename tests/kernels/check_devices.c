@@ -101,7 +101,6 @@ static Suite *suite_devices(void)
 {
     Suite *suite = suite_create("kernels on devices");
     for (int i = 0; i < (int)(sizeof cases / sizeof *cases); i++) {
-        for (int i = 0; i < (int)(sizeof cases / sizeof *cases); i++) {
         TCase *tcase = tcase_create(cases[i].name);
         tcase_set_timeout(tcase, 600);
         tcase_add_loop_test(tcase, devices, i, i + 1);
