@@ -165,7 +165,8 @@ static int load_node(lfuse__builder *b, int32_t node, const lfuse__view *walk, i
     lfuse__operand o;
 
     if (n->name >= 0) home = (lfuse__home){ .set = true, .place = LFUSE__PLACE_BOUND, .index = n->name };
-    if (n->kind == LFUSE__INDEX && !home.set) home.place = LFUSE__PLACE_INDEX;
+    /* An index needs no memory but to be looked up in; the copy that puts it there has a home already. */
+    if (n->kind == LFUSE__INDEX && at < 0) home = (lfuse__home){ .place = LFUSE__PLACE_INDEX };
     describe(b, &home, node, walk, &o);
     return load(b, &o, at);
 }

@@ -55,6 +55,15 @@ static void look_up_what_is_computed(harness *h)
     h_expect_same_bits(h);
 }
 
+/* What needs no memory elsewhere lies in memory here. */
+static void look_up_indices(harness *h)
+{
+    lfuse_value at = h_indices(h, "at", LFUSE_I32, 1, LFUSE_DIMS(50), 0, 8);
+    lfuse_value table = lfuse_index(h_graph(h), 2, LFUSE_DIMS(9, 5));
+    h_output(h, "y", lfuse_gather(table, at), LFUSE_I64, 2, LFUSE_DIMS(50, 5), PLAIN);
+    h_expect_same_bits(h);
+}
+
 static void look_up_numbers(harness *h)
 {
     lfuse_value table = h_frozen(h, "table", LFUSE_F32, 1, LFUSE_DIMS(9), NORMAL);
@@ -170,6 +179,7 @@ static void equals_that_update(harness *h)
 const harness_case harness_join_cases[] = {
     CASE(look_up_f32, EXACT), CASE(look_up_f16, 0), CASE(look_up_i8, 0), CASE(look_up_out_of_range, EVERY_WAY),
     CASE(look_up_then_work, EVERY_WAY), CASE(look_up_what_is_computed, EXACT), CASE(look_up_numbers, 0),
+    CASE(look_up_indices, EXACT),
     CASE(many_look_ups, EVERY_WAY), CASE(split_and_stack, EVERY_WAY), CASE(separate_and_stack, EVERY_WAY),
     CASE(few_columns, EVERY_WAY), CASE(few_columns_f16, 0), CASE(few_columns_exact, EXACT), CASE(equals, EVERY_WAY),
     CASE(unlike, EVERY_WAY), CASE(equals_that_update, EVERY_WAY), {NULL, NULL, 0}};

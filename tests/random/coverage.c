@@ -8,8 +8,10 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "common/base/error.h"
 #include "common/device/device.h"
 #include "common/plan/plan.h"
+#include "common/run/instance.h"
 
 static const char *const passes[] = {"pointwise", "epilogue", "views", "rows", "products", "gathers", "bundles"};
 enum { PASSES = sizeof passes / sizeof *passes };
@@ -55,7 +57,9 @@ void coverage_plan(coverage *c, lfuse_device *device, const lfuse_graph *g)
 
 void coverage_instance(coverage *c, const lfuse_instance *instance)
 {
-    (void)c, (void)instance;
+    for (int i = 0; i < instance->noperations; i++)
+        if (instance->operations[i].kind == LFUSE__RUN_KERNEL)
+            c->forms |= 1u << instance->operations[i].as.kernel->k.form;
 }
 
 static void miss(char *text, size_t size, const char *name)
