@@ -269,6 +269,10 @@ lfuse_status lfuse__make_member_sum(lfuse__draft *d, const lfuse__unit *u, lfuse
 lfuse_status lfuse__make_product(lfuse__draft *d, const lfuse__unit *u, lfuse__stage *stage); /* product.c */
 /* The region that can join the matmul's stage, or -1. */
 int32_t lfuse__product_tail(const lfuse__draft *d, int32_t matmul);
+/* Another alternative for a row step that may be of few long rows; `like`: a node of its unit. phases.c */
+lfuse_status lfuse__draft_phases(lfuse__draft *d, int32_t like, lfuse__stage *stage);
+/* What a step owns. plan.c */
+void lfuse__step_free(lfuse__step *step);
 /* A stage of `count` alternatives, each with `steps[i]` empty steps. */
 lfuse_status lfuse__stage_create(lfuse__stage *stage, int count, const int *steps);
 

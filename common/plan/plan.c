@@ -11,11 +11,11 @@
 
 #include "common/base/error.h"
 
-static void free_step(lfuse__step *s)
+void lfuse__step_free(lfuse__step *s)
 {
     int i;
 
-    for (i = 0; i < s->nchildren; i++) free_step(&s->children[i]);
+    for (i = 0; i < s->nchildren; i++) lfuse__step_free(&s->children[i]);
     free(s->children);
     free(s->operands);
     free(s->body.instr);
@@ -31,7 +31,7 @@ static void free_contents(lfuse__plan_body *p)
     for (i = 0; i < p->nstages; i++) {
         for (j = 0; j < p->stages[i].nalternatives; j++) {
             for (k = 0; k < p->stages[i].alternatives[j].nsteps; k++)
-                free_step(&p->stages[i].alternatives[j].steps[k]);
+                lfuse__step_free(&p->stages[i].alternatives[j].steps[k]);
             free(p->stages[i].alternatives[j].steps);
         }
         free(p->stages[i].alternatives);

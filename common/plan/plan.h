@@ -111,14 +111,21 @@ typedef struct lfuse__step {
     struct lfuse__step *children;
 } lfuse__step;
 
+/* Sizes that an alternative is for: so many rows at most, of so many elements at least (its first step's); 0: any. */
+typedef struct lfuse__guard {
+    int64_t most_rows, least_length;
+} lfuse__guard;
+
 /*
  * One way to do a part of the plan: steps, tried in order of preference when an instance is made ("not me" is a normal
- * answer: a vendor library declines an epilogue or a type, and the next one is asked).
+ * answer: a vendor library declines an epilogue or a type, and the next one is asked). One with a guard comes before all
+ * others where its guard holds, and is no choice where it does not.
  */
 typedef struct lfuse__alternative {
     int nsteps;
     lfuse__step *steps;
-    const char *name; /* "kernel", "vendor", "vendor-epilogue", "vendor+pointwise", "widened"; static */
+    const char *name; /* "kernel", "vendor", "vendor-epilogue", "vendor+pointwise", "widened", "phases"; static */
+    lfuse__guard guard;
 } lfuse__alternative;
 typedef struct lfuse__stage {
     int nalternatives;

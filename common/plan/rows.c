@@ -108,6 +108,7 @@ lfuse_status lfuse__make_region(lfuse__draft *d, const lfuse__unit *u, lfuse__st
             step->prepare = u->phase == LFUSE__PHASE_PREPARE;
             stage->alternatives[0].name = "kernel";
         }
+        if (!status && kind == LFUSE__STEP_ROWS) status = lfuse__draft_phases(d, u->node, stage);
     }
     lfuse__builder_destroy(b);
     return status;

@@ -159,7 +159,8 @@ bool lfuse__draft_late(const lfuse__draft *d, int32_t region)
 typedef struct access {
     int stored;    /* stage that stores the update directly; -1 */
     int read;      /* last stage that reads the old contents */
-    bool spoilt;   /* the storing stage reads it other than element by element at the same index */
+    int step;      /* of the alternative that is looked at, which stores it; -1 */
+    bool spoilt;   /* the storing stage reads it behind that, or there other than element by element at the same index */
 } access;
 
 static bool same_walk(const lfuse__step *s, const lfuse__operand *a, const lfuse__operand *b)
@@ -184,17 +185,22 @@ static bool in_order(const lfuse__step *s, const lfuse__operand *o)
     return true;
 }
 
-static void note_stores(const lfuse__plan_body *p, int stage, const lfuse__step *s, access *all)
+static void note_stores(const lfuse__plan_body *p, int stage, int step, const lfuse__step *s, access *all)
 {
     int i;
 
-    for (i = 0; i < s->noperands; i++)
-        if (s->operands[i].written && s->operands[i].place == LFUSE__PLACE_BOUND &&
-            p->graph->names[s->operands[i].index].kind != LFUSE__NAME_OUTPUT)
-            all[s->operands[i].index].stored = stage;
+    for (i = 0; i < s->noperands; i++) {
+        access *a;
+        if (!s->operands[i].written || s->operands[i].place != LFUSE__PLACE_BOUND ||
+            p->graph->names[s->operands[i].index].kind == LFUSE__NAME_OUTPUT)
+            continue;
+        a = &all[s->operands[i].index];
+        a->stored = stage;
+        if (a->step < 0 || step < a->step) a->step = step;
+    }
 }
 
-static void note_reads(int stage, const lfuse__step *s, access *all)
+static void note_reads(int stage, int step, const lfuse__step *s, access *all)
 {
     int i, k;
 
@@ -203,12 +209,25 @@ static void note_reads(int stage, const lfuse__step *s, access *all)
         bool same = false;
         if (o->written || o->place != LFUSE__PLACE_BOUND || all[o->index].stored < 0) continue;
         if (stage > all[o->index].read) all[o->index].read = stage;
-        if (all[o->index].stored != stage) continue;
+        if (all[o->index].stored != stage || all[o->index].step < 0 || step < all[o->index].step) continue;
         for (k = 0; k < s->noperands; k++)
             same = same || (s->operands[k].written && s->operands[k].place == o->place &&
                             s->operands[k].index == o->index && same_walk(s, o, &s->operands[k]));
+        same = same && step == all[o->index].step;
         if (!same || !in_order(s, o)) all[o->index].spoilt = true;
     }
+}
+
+/* What one alternative stores, and reads around it. */
+static void look_at(const lfuse__plan_body *p, int stage, const lfuse__alternative *a, access *all)
+{
+    int i, k;
+
+    for (k = 0; k < a->nsteps; k++) note_stores(p, stage, k, &a->steps[k], all);
+    for (k = 0; k < a->nsteps; k++) note_reads(stage, k, &a->steps[k], all);
+    for (k = 0; k < a->nsteps; k++)
+        for (i = 0; i < a->steps[k].noperands; i++)
+            if (a->steps[k].operands[i].place == LFUSE__PLACE_BOUND) all[a->steps[k].operands[i].index].step = -1;
 }
 
 lfuse_status lfuse__draft_check_updates(lfuse__draft *d)
@@ -219,15 +238,13 @@ lfuse_status lfuse__draft_check_updates(lfuse__draft *d)
 
     if (!all) return lfuse__error(LFUSE_ERR_MEMORY, "out of host memory while a plan was made (%d names)",
                                   (int)d->g->nnames);
-    for (i = 0; i < d->g->nnames; i++) all[i] = (access){ -1, -1, false };
+    for (i = 0; i < d->g->nnames; i++) all[i] = (access){ -1, -1, -1, false };
     for (i = 0; i < p->nstages; i++)
+        for (j = 0; j < p->stages[i].nalternatives; j++) look_at(p, i, &p->stages[i].alternatives[j], all);
+    for (i = 0; i < p->nstages; i++) /* what is stored earlier than it is read is known now */
         for (j = 0; j < p->stages[i].nalternatives; j++)
             for (k = 0; k < p->stages[i].alternatives[j].nsteps; k++)
-                note_stores(p, i, &p->stages[i].alternatives[j].steps[k], all);
-    for (i = 0; i < p->nstages; i++)
-        for (j = 0; j < p->stages[i].nalternatives; j++)
-            for (k = 0; k < p->stages[i].alternatives[j].nsteps; k++)
-                note_reads(i, &p->stages[i].alternatives[j].steps[k], all);
+                note_reads(i, k, &p->stages[i].alternatives[j].steps[k], all);
     for (i = 0; i < d->g->nnames; i++) {
         if (d->indirect[i] || all[i].stored < 0 || (all[i].read <= all[i].stored && !all[i].spoilt)) continue;
         d->indirect[i] = d->changed = true;

@@ -150,26 +150,73 @@ static lfuse_status furnish_alternative(lfuse_instance *in, const lfuse__alterna
     return LFUSE_OK;
 }
 
+/* Rows, or elements of a row, of a row step; saturated. */
+static int64_t measure(const lfuse_instance *in, const lfuse__step *s, int first, int end)
+{
+    int64_t product = 1, extent;
+    int i;
+
+    for (i = first; i < end; i++)
+        if (lfuse__size_evaluate(in->body->graph, s->extents[i], in->sizes, &extent) ||
+            __builtin_mul_overflow(product, extent, &product))
+            return INT64_MAX;
+    return product;
+}
+
+static bool guarded(const lfuse__alternative *a)
+{
+    return a->guard.most_rows || a->guard.least_length;
+}
+
+static bool guard_holds(const lfuse_instance *in, const lfuse__alternative *a)
+{
+    const lfuse__step *s = &a->steps[0];
+    const int kept = s->rank - s->naxes;
+
+    return measure(in, s, 0, kept) <= a->guard.most_rows && measure(in, s, kept, s->rank) >= a->guard.least_length;
+}
+
+/* The alternatives in the order in which they are asked: those whose guard holds, then those without one. */
+static int ranked(const lfuse_instance *in, const lfuse__stage *stage, const lfuse__alternative **order)
+{
+    int i, count = 0;
+
+    for (i = 0; i < stage->nalternatives; i++)
+        if (guarded(&stage->alternatives[i]) && guard_holds(in, &stage->alternatives[i]))
+            order[count++] = &stage->alternatives[i];
+    for (i = 0; i < stage->nalternatives; i++)
+        if (!guarded(&stage->alternatives[i])) order[count++] = &stage->alternatives[i];
+    return count;
+}
+
 /* The buffers' lifetimes as they were: a declined alternative has used some. */
 static lfuse_status furnish_stage(lfuse_instance *in, const lfuse__stage *stage)
 {
     const int noperations = in->noperations, nbuffers = in->nbuffers;
     lfuse__instance_buffer *before = malloc(((size_t)nbuffers + 1) * sizeof *before);
     lfuse_status status = LFUSE_ERR_MEMORY;
-    int i;
+    const lfuse__alternative **order = malloc((size_t)stage->nalternatives * sizeof *order);
+    int i, count;
 
-    if (!before) return lfuse__error(LFUSE_ERR_MEMORY, "out of host memory (%d buffers)", nbuffers);
+    if (!before || !order) {
+        status = lfuse__error(LFUSE_ERR_MEMORY, "out of host memory (%d buffers)", nbuffers);
+        goto err_free_all;
+    }
     if (nbuffers) memcpy(before, in->buffers, (size_t)nbuffers * sizeof *before);
-    for (i = 0; i < stage->nalternatives; i++) {
-        in->more = i + 1 < stage->nalternatives;
-        status = furnish_alternative(in, &stage->alternatives[i]);
+    count = ranked(in, stage, order);
+    for (i = 0; i < count; i++) {
+        in->more = i + 1 < count;
+        status = furnish_alternative(in, order[i]);
         if (!status) break;
         drop_operations(in, noperations);
         in->nbuffers = nbuffers;
         if (nbuffers) memcpy(in->buffers, before, (size_t)nbuffers * sizeof *before);
         if (status != LFUSE_ERR_UNSUPPORTED) break;
-        log_decline(in, &stage->alternatives[i]);
+        log_decline(in, order[i]);
     }
+
+err_free_all:
+    free(order);
     free(before);
     return status;
 }

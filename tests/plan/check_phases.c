@@ -1,0 +1,119 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Row steps of several sweeps as several steps, for few long rows. No device. */
+#ifdef HAVE_CONFIG_H
+#include "config.h"
+#endif
+
+#include "tests/plan/rig.h"
+#include "tests/support/main.h"
+
+static lfuse_value softmax(lfuse_value x)
+{
+    const lfuse_value e = lfuse_exp(lfuse_sub(x, rig_row(x, LFUSE__REDUCE_MAX)));
+
+    return lfuse_div(e, rig_row(e, LFUSE__REDUCE_SUM));
+}
+
+START_TEST(one_row_step_a_sweep)
+{
+    lfuse_output(g, "y", softmax(rig_input("x", 2, LFUSE_DIMS(2, 100000))));
+    rig_expect("(rows 2 x 100000 1 (y (div %1=(exp (sub x (max x))) (sum %1))))");
+    ck_assert_str_eq(rig_alternative(0, 1), "phases: (rows 2 x 100000 1 (t0 (max x))) "
+                                            "(rows 2 x 100000 1 (t1 (sum (exp (sub x t0))))) "
+                                            "(pointwise 2 x 100000 (y (div (exp (sub x t0)) t1)))");
+    ck_assert_int_eq(plan->stages[0].alternatives[0].guard.least_length, 0);
+    ck_assert_int_eq(plan->stages[0].alternatives[1].guard.most_rows, 15);
+    ck_assert_int_eq(plan->stages[0].alternatives[1].guard.least_length, 32768);
+}
+END_TEST
+
+START_TEST(bounds_tell_whether_it_is_made)
+{
+    const lfuse_size n = lfuse_size_var(g, "n", 1, 1 << 20);
+
+    lfuse_output(g, "a", softmax(rig_input("x", 2, LFUSE_DIMS(n, 1024))));
+    lfuse_output(g, "b", softmax(rig_input("z", 2, LFUSE_DIMS(64, n))));
+    lfuse_output(g, "c", softmax(rig_input("w", 2, LFUSE_DIMS(2, n))));
+    lfuse_output(g, "d", rig_row(rig_input("v", 2, LFUSE_DIMS(2, n)), LFUSE__REDUCE_SUM));
+    rig_make(LFUSE_NO_BUNDLES);
+    ck_assert_int_eq(plan->nstages, 4);
+    ck_assert_int_eq(plan->stages[0].nalternatives, 1); /* short rows */
+    ck_assert_int_eq(plan->stages[1].nalternatives, 1); /* many of them */
+    ck_assert_int_eq(plan->stages[2].nalternatives, 2);
+    ck_assert_int_eq(plan->stages[3].nalternatives, 1); /* one sweep, which a row kernel shares out itself */
+    rig_make(0);
+    ck_assert_int_eq(plan->nstages, 3); /* the first two are of equal code; what has alternatives stays alone */
+}
+END_TEST
+
+START_TEST(a_norm_of_everything)
+{
+    const lfuse_value x = rig_input("x", 2, LFUSE_DIMS(8192, 8192));
+    const lfuse_value n = lfuse_sqrt(rig_reduce(lfuse_mul(x, x), LFUSE__REDUCE_SUM, 2, (const int[]){ 0, 1 }, 0));
+
+    lfuse_output(g, "n", n);
+    lfuse_output(g, "y", lfuse_div(x, n));
+    rig_make(0);
+    ck_assert_str_eq(rig_alternative(0, 1), "phases: (rows 8192 x 8192 2 (t0 %1=(sum (mul x x))) (n (sqrt %1))) "
+                                            "(pointwise 8192 x 8192 (y (div x (sqrt t0))))");
+}
+END_TEST
+
+START_TEST(columns_keep_the_order_of_memory)
+{
+    const lfuse_value x = rig_input("x", 2, LFUSE_DIMS(100000, 64));
+    const lfuse__step *last;
+
+    lfuse_output(g, "y", lfuse_sub(x, rig_reduce(x, LFUSE__REDUCE_MAX, 1, (const int[]){ 0 }, 1)));
+    rig_facts.simd = 32;
+    rig_expect("(rows 64 x 100000 1 (y (sub x (max x))))");
+    ck_assert_str_eq(rig_alternative(0, 1), "phases: (rows 64 x 100000 1 (t0 (max x))) "
+                                            "(pointwise 100000 x 64 (y (sub x t0)))");
+    last = &plan->stages[0].alternatives[1].steps[1];
+    ck_assert_mem_eq(last->operands[0].axis, ((const int8_t[]){ 0, 1, -1, -1, -1, -1, -1, -1 }), LFUSE_MAX_RANK);
+    ck_assert_mem_eq(last->operands[1].axis, ((const int8_t[]){ -1, 0, -1, -1, -1, -1, -1, -1 }), LFUSE_MAX_RANK);
+}
+END_TEST
+
+START_TEST(elements_go_with_their_sweep)
+{
+    const lfuse_value x = rig_input("x", 2, LFUSE_DIMS(2, 100000)), e = lfuse_exp(x), s = rig_row(e, LFUSE__REDUCE_SUM);
+
+    lfuse_output(g, "e", e);
+    lfuse_output(g, "v", rig_row(lfuse_div(e, s), LFUSE__REDUCE_MAX));
+    rig_make(0);
+    ck_assert_str_eq(rig_alternative(0, 1), "phases: (rows 2 x 100000 1 (t0 (sum %1=(exp x))) (e %1)) "
+                                            "(rows 2 x 100000 1 (v (max (div (exp x) t0))))");
+}
+END_TEST
+
+START_TEST(updates_are_stored_last)
+{
+    const lfuse_value x = rig_input("x", 2, LFUSE_DIMS(2, 100000));
+
+    lfuse_update(x, softmax(x));
+    rig_expect("(rows 2 x 100000 1 (x (div %1=(exp (sub x (max x))) (sum %1))))");
+    ck_assert_int_eq(plan->nstages, 1);
+    ck_assert_str_eq(rig_alternative(0, 1), "phases: (rows 2 x 100000 1 (t0 (max x))) "
+                                            "(rows 2 x 100000 1 (t1 (sum (exp (sub x t0))))) "
+                                            "(pointwise 2 x 100000 (x (div (exp (sub x t0)) t1)))");
+}
+END_TEST
+
+static Suite *suite_phases(void)
+{
+    Suite *s = suite_create("phases");
+    TCase *c = tcase_create("alternatives");
+
+    tcase_add_checked_fixture(c, rig_setup, rig_teardown);
+    tcase_add_test(c, one_row_step_a_sweep);
+    tcase_add_test(c, bounds_tell_whether_it_is_made);
+    tcase_add_test(c, a_norm_of_everything);
+    tcase_add_test(c, columns_keep_the_order_of_memory);
+    tcase_add_test(c, elements_go_with_their_sweep);
+    tcase_add_test(c, updates_are_stored_last);
+    suite_add_tcase(s, c);
+    return s;
+}
+
+TEST_MAIN(CK_FORK_GETENV, suite_phases)
