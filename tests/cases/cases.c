@@ -333,6 +333,32 @@ static void row_sum_f64(harness *h) { row_sum_of(h, LFUSE_F64, 7, 1500, PLAIN); 
 static void row_sum_offset(harness *h) { row_sum_of(h, LFUSE_F32, 6, 1027, OFFSET); }
 static void row_sum_strided(harness *h) { row_sum_of(h, LFUSE_F32, 6, 130, STRIDED); }
 
+/* Few long rows: their sweeps are steps, each shared by many groups. */
+static void few_long_rows(harness *h)
+{
+    static const int last[1] = {-1};
+    lfuse_value x = h_input(h, "x", LFUSE_F32, 2, LFUSE_DIMS(2, 40001), PLAIN, NORMAL);
+    h_output(h, "y", lfuse_softmax(x, 1, last), LFUSE_F32, 2, LFUSE_DIMS(2, 40001), PLAIN);
+}
+
+static void few_long_columns(harness *h)
+{
+    static const int first[1] = {0};
+    lfuse_value x = h_input(h, "x", LFUSE_F32, 2, LFUSE_DIMS(40001, 3), PLAIN, NORMAL);
+    h_output(h, "y", lfuse_sub(x, lfuse_amax(x, 1, first, 1)), LFUSE_F32, 2, LFUSE_DIMS(40001, 3), PLAIN);
+    h_expect_same_bits(h);
+}
+
+static void norm_of_everything(harness *h)
+{
+    static const int both[2] = {0, 1};
+    lfuse_value x = h_input(h, "x", LFUSE_F32, 2, LFUSE_DIMS(300, 401), PLAIN, NORMAL);
+    lfuse_value n = lfuse_sqrt(lfuse_sum(lfuse_mul(x, x), 2, both, 0));
+    h_output(h, "n", n, LFUSE_F32, 0, NULL, PLAIN);
+    h_output(h, "y", lfuse_div(x, n), LFUSE_F32, 2, LFUSE_DIMS(300, 401), PLAIN);
+    h_expect_same_bits(h);
+}
+
 static void sum_of_squares(harness *h)
 {
     static const int both[2] = {1, 2};
@@ -418,7 +444,8 @@ const harness_case harness_basic_cases[] = {
     CASE(product_row, 0), CASE(product_no_rows, 0), CASE(product_no_inner, 0), CASE(product_transposed, 0),
     CASE(product_strided, 0), CASE(dense_relu, 0), CASE(dense_gelu_tanh, 0), CASE(dense_tanh, 0), CASE(dense_f16, 0),
     CASE(dense_bf16, 0), CASE(dense_exact, EXACT), CASE(network, 0), CASE(frozen_arithmetic, 0), CASE(row_sum, EXACT),
-    CASE(row_sum_short, EXACT), CASE(row_sum_long, EXACT), CASE(row_sum_one, 0), CASE(row_sum_none, 0),
+    CASE(row_sum_short, EXACT), CASE(row_sum_long, EXACT), CASE(few_long_rows, 0),
+    CASE(few_long_columns, EXACT), CASE(norm_of_everything, EXACT), CASE(row_sum_one, 0), CASE(row_sum_none, 0),
     CASE(row_sum_f16, EXACT), CASE(row_sum_f64, 0), CASE(row_sum_offset, 0), CASE(row_sum_strided, EXACT),
     CASE(sum_of_squares, EXACT), CASE(centred, EXACT), CASE(list_pointwise, EXACT), CASE(list_sums, EXACT),
     CASE(sgd, EXACT), CASE(update_input, 0), CASE(update_crosswise, 0), CASE(swap, 0),
