@@ -181,8 +181,8 @@ bool lfuse__draft_is_view(const lfuse__draft *d, int32_t node);
 /* By a pass that is left out: what keeps a kernel of its own, from memory to memory. */
 bool lfuse__draft_alone(const lfuse__draft *d, int32_t node);
 /*
- * The operand i of a node: how the node's axes walk the operand's base, which is returned. Of REDUCE, MATMUL, CONCAT,
- * MEMBER_SUM and SCATTER_ADD the walkers are the operand's own axes.
+ * The operand i of a node: how the node's axes walk the operand's base, which is returned. Of REDUCE, MATMUL, CONCAT
+ * and MEMBER_SUM the walkers are the operand's own axes.
  */
 int32_t lfuse__draft_operand(const lfuse__draft *d, int32_t node, int i, lfuse__view *walk);
 /* Whether a node which walks its operand's base so has the same shape and the same elements at the same indices. */

@@ -405,6 +405,7 @@ int32_t lfuse__lower_node(lfuse__lowering *l, const lfuse__node *form, const int
     if (form->kind == LFUSE__SLICE && form->step == 1 && l->values[in[0]].axis == form->axes[0] &&
         (value = slice_pieces(l, in[0], form->start, form->shape[form->axes[0]])) >= 0)
         return value;
+    if (form->kind == LFUSE__SCATTER_ADD) return lfuse__lower_scatter(l, form, in);
     for (i = 0; i < form->nin; i++)
         if (decides(l, form, in, i, &c)) return distribute(l, form, in, &c);
     if (form->kind == LFUSE__MATMUL && lfuse__lower_is_small(l, form, in)) return lfuse__lower_columns(l, form, in);
@@ -510,6 +511,7 @@ static void find_frozen(lfuse__lowering *l)
 /* What is prepared once stays as it is; a concatenation of what nobody computes that is in memory anyway is read there. */
 static bool stays(const lfuse__lowering *l, int32_t node)
 {
+    if (l->from->nodes[node].kind == LFUSE__SCATTER_ADD) return false;
     if (l->frozen[node] == 2) return true;
     return l->from->nodes[node].kind == LFUSE__CONCAT && l->forced[node] && !node_computed(l->from, node);
 }

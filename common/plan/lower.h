@@ -48,4 +48,7 @@ bool lfuse__lower_computed(const lfuse__lowering *l, int32_t value);
 bool lfuse__lower_is_small(const lfuse__lowering *l, const lfuse__node *matmul, const int32_t *in);
 int32_t lfuse__lower_columns(lfuse__lowering *l, const lfuse__node *matmul, const int32_t *in);
 
+/* scatter.c: sums of scattered rows as reductions. */
+int32_t lfuse__lower_scatter(lfuse__lowering *l, const lfuse__node *scatter, const int32_t *in);
+
 #endif

@@ -192,18 +192,6 @@ static lfuse_status check_types(const lfuse_graph *g, const lfuse__facts *facts)
     return LFUSE_OK;
 }
 
-/* What no kernel computes yet is said here, in one place. */
-static lfuse_status check_kinds(const lfuse_graph *g)
-{
-    int32_t i;
-
-    for (i = 0; i < g->nnodes; i++)
-        if (g->nodes[i].kind == LFUSE__SCATTER_ADD)
-            return lfuse__error(LFUSE_ERR_UNSUPPORTED, "value %d of the graph (%s) is not supported: no kernel scatters",
-                                (int)i, lfuse__node_word((lfuse__node_kind)g->nodes[i].kind, g->nodes[i].op));
-    return LFUSE_OK;
-}
-
 /* One block a pass array; freed in reverse. */
 static bool allocate(lfuse__draft *d)
 {
@@ -284,7 +272,6 @@ lfuse_status lfuse__plan_make(const lfuse_graph *canonical, const lfuse__facts *
         return lfuse__error(LFUSE_ERR_UNSUPPORTED, "an exact plan is asked for, and %s (%s) does not compute exactly",
                             facts->info.name, facts->info.product);
     LFUSE__TRY(check_types(canonical, facts));
-    LFUSE__TRY(check_kinds(canonical));
     memset(&d, 0, sizeof d);
     d.facts = facts;
     d.disable = options ? options->disable : 0;

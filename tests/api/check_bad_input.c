@@ -457,20 +457,6 @@ START_TEST(views_and_reductions)
 }
 END_TEST
 
-START_TEST(no_kernel_scatters)
-{
-    lfuse_plan *p = NULL;
-    lfuse_graph *g = lfuse_graph_create();
-    lfuse_value i = lfuse_input(g, "i", LFUSE_I64, 1, LFUSE_DIMS(6));
-    lfuse_output(g, "y", lfuse_scatter_add(lfuse_input(g, "x", LFUSE_F32, 2, LFUSE_DIMS(6, 2)), i, 9));
-    OK(lfuse_graph_check(g));
-    REFUSED(lfuse_plan_create(device, g, NULL, &p), LFUSE_ERR_UNSUPPORTED);
-    ck_assert_msg(strstr(lfuse_last_error(), "scatter"), "%s", lfuse_last_error());
-    ck_assert_ptr_null(p);
-    lfuse_graph_destroy(g);
-}
-END_TEST
-
 /* What has no identity is refused for the sizes that leave it nothing, and runs for others. */
 START_TEST(empty_reductions)
 {
@@ -611,7 +597,6 @@ static Suite *suite_bad_input(void)
     tcase_add_test(t, products);
     tcase_add_test(t, graphs);
     tcase_add_test(t, views_and_reductions);
-    tcase_add_test(t, no_kernel_scatters);
     tcase_add_test(t, empty_reductions);
     tcase_add_test(t, sizes_untold);
     tcase_add_test(t, types_the_device_lacks);

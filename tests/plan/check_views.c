@@ -283,7 +283,7 @@ START_TEST(indices_of_elements)
 }
 END_TEST
 
-START_TEST(what_is_not_there_yet)
+START_TEST(scattered_rows_are_sums)
 {
     lfuse__node n = like(LFUSE__SCATTER_ADD, tensor("x", 2, LFUSE_DIMS(5, 8)));
 
@@ -291,8 +291,8 @@ START_TEST(what_is_not_there_yet)
     n.in[1] = indices("i", 5).id;
     n.shape[0] = 100;
     lfuse_output(g, "y", append(n));
-    ck_assert_int_eq(try_make(0), LFUSE_ERR_UNSUPPORTED);
-    ck_assert_ptr_nonnull(strstr(lfuse__error_message(), "no kernel scatters"));
+    expect("(pointwise 100 (t0 (add index 1))) (pointwise 5 (t1 (gather t0[@] i))) "
+           "(rows 100 x 8 x 5 1 (y (sum (where (eq t0 t1) x 0))))");
 }
 END_TEST
 
@@ -322,7 +322,7 @@ static Suite *suite_views(void)
     };
     const TTest *const lookups[] = {
         look_ups_join_their_readers, look_ups_through_views, look_ups_in_another_shape, tables_lie_in_memory,
-        indices_of_elements, what_is_not_there_yet,
+        indices_of_elements, scattered_rows_are_sums,
     };
 
     add(s, "walks", walks, (int)(sizeof walks / sizeof *walks));

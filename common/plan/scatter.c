@@ -1,0 +1,135 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#ifdef HAVE_CONFIG_H
+#include "config.h"
+#endif
+
+/*
+ * Sums of scattered rows, from what there is: row r of the result is the sum over all positions of what is added where
+ * the index is r, and 0 elsewhere. So the order is that of the canonical sum over positions, the same in every run, and
+ * there are no atomics. The price is time: each of n rows looks at every index and every element added, n times what a
+ * scatter moves. Indices are looked up in the numbers 1 ... n first, so that those out of range are reported and name
+ * no row.
+ */
+#include <string.h>
+
+#include "common/graph/build.h"
+#include "common/plan/draft.h"
+#include "common/plan/lower.h"
+
+static int32_t shaped(lfuse__lowering *l, int32_t value, int rank, lfuse_size a, lfuse_size b, lfuse_size c)
+{
+    lfuse__node n;
+
+    if (value < 0) return -1;
+    n = lfuse__lower_form(l, LFUSE__RESHAPE, value);
+    n.rank = (int8_t)rank;
+    memset(n.shape, 0, sizeof n.shape);
+    n.shape[0] = a;
+    if (rank > 1) n.shape[1] = b;
+    if (rank > 2) n.shape[2] = c;
+    return lfuse__lower_node(l, &n, &value);
+}
+
+static int32_t constant(lfuse__lowering *l, double number, lfuse_type type)
+{
+    lfuse__node n = lfuse__build_node(LFUSE__CONSTANT, LFUSE_TYPE_NONE);
+    int32_t value;
+
+    n.number = number;
+    n.cost = 1;
+    value = lfuse__lower_node(l, &n, NULL);
+    if (value < 0) return -1;
+    n = lfuse__lower_form(l, LFUSE__CAST, value);
+    n.type = (uint8_t)type;
+    return lfuse__lower_node(l, &n, &value);
+}
+
+static int32_t apply(lfuse__lowering *l, lfuse__op op, lfuse_type type, int rank, const lfuse_size *shape, int count,
+                     const int32_t *in)
+{
+    lfuse__node n = lfuse__build_node(LFUSE__POINTWISE, type);
+
+    n.op = (uint8_t)op;
+    n.nin = (int8_t)count;
+    n.rank = (int8_t)rank;
+    memcpy(n.shape, shape, (size_t)rank * sizeof *shape);
+    return lfuse__lower_node(l, &n, in);
+}
+
+/* 1 ... rows. */
+static int32_t counted(lfuse__lowering *l, lfuse_size rows)
+{
+    lfuse__node n = lfuse__build_node(LFUSE__INDEX, LFUSE_I64);
+    int32_t in[2];
+
+    n.rank = 1;
+    n.shape[0] = rows;
+    in[0] = lfuse__lower_node(l, &n, NULL);
+    in[1] = constant(l, 1, LFUSE_I64);
+    return apply(l, LFUSE__OP_add, LFUSE_I64, 1, n.shape, 2, in);
+}
+
+/* Of each position the number of its row; 0 where the index is out of range. */
+static int32_t named(lfuse__lowering *l, int32_t numbers, int32_t indices, lfuse_size positions)
+{
+    int32_t in[2] = { numbers, shaped(l, indices, 1, positions, 0, 0) };
+    lfuse__node n;
+
+    if (in[0] < 0 || in[1] < 0) return -1;
+    n = lfuse__lower_form(l, LFUSE__GATHER, numbers);
+    n.nin = 2;
+    n.shape[0] = positions;
+    return lfuse__lower_node(l, &n, in);
+}
+
+static int32_t summed(lfuse__lowering *l, int32_t value, lfuse_size rows, lfuse_size rest)
+{
+    lfuse__node n;
+    lfuse_type type;
+
+    if (value < 0) return -1;
+    type = (lfuse_type)l->values[value].form.type;
+    n = lfuse__lower_form(l, LFUSE__REDUCE, value);
+    n.op = LFUSE__REDUCE_SUM;
+    n.type = (uint8_t)(type == LFUSE_F64 ? LFUSE_F64 : lfuse__is_floating(type) ? LFUSE_F32 : LFUSE_I64);
+    n.naxes = 1;
+    n.axes[0] = 1;
+    n.rank = 2;
+    memset(n.shape, 0, sizeof n.shape);
+    n.shape[0] = rows;
+    n.shape[1] = rest;
+    return lfuse__lower_node(l, &n, &value);
+}
+
+int32_t lfuse__lower_scatter(lfuse__lowering *l, const lfuse__node *scatter, const int32_t *in)
+{
+    const lfuse_size rows = scatter->shape[0];
+    const lfuse__node indices = l->values[in[1]].form;
+    lfuse_size positions = 1, rest = 1, shape[3] = { rows, 0, 1 };
+    int32_t numbers, of[3];
+    lfuse__node n;
+    int i;
+
+    for (i = 0; i < indices.rank; i++) positions = lfuse__size_product(l->g, positions, indices.shape[i]);
+    for (i = 1; i < scatter->rank; i++) rest = lfuse__size_product(l->g, rest, scatter->shape[i]);
+    shape[1] = positions;
+    shape[2] = rest; /* of the comparison too: a narrower one would lie in memory */
+    numbers = counted(l, rows);
+    of[0] = shaped(l, numbers, 3, rows, 1, 1);
+    of[1] = shaped(l, named(l, numbers, in[1], positions), 3, 1, positions, 1);
+    of[0] = apply(l, LFUSE__OP_eq, LFUSE_BOOL, 3, shape, 2, of);
+    of[1] = shaped(l, in[0], 3, 1, positions, rest);
+    of[2] = constant(l, 0, (lfuse_type)scatter->type);
+    of[0] = summed(l, apply(l, LFUSE__OP_where, (lfuse_type)scatter->type, 3, shape, 3, of), rows, rest);
+    if (of[0] < 0) return -1;
+    if (l->values[of[0]].form.type != scatter->type) {
+        n = lfuse__lower_form(l, LFUSE__CAST, of[0]);
+        n.type = scatter->type;
+        of[0] = lfuse__lower_node(l, &n, of);
+        if (of[0] < 0) return -1;
+    }
+    n = *scatter;
+    n.kind = LFUSE__RESHAPE;
+    n.nin = 1;
+    return lfuse__lower_node(l, &n, of);
+}
