@@ -237,20 +237,3 @@ lfuse_status lfuse__oracle_fold(lfuse__reduce op, lfuse_type type, bool exact, c
     *result = r;
     return LFUSE_OK;
 }
-
-lfuse__pair lfuse__oracle_ascending(lfuse_type type, bool exact, const lfuse__pair *x, int64_t count)
-{
-    const lfuse_type in = lfuse__oracle_register(type);
-    float single = 0;
-    double wide = 0;
-    int64_t i;
-
-    if (!lfuse__oracle_floating(in)) return whole(false, x, count);
-    if (!exact || any_error(x, count))
-        return inexact_sum(in, lfuse__oracle_unit(in) * (exact ? 1 : 2), count, x, count);
-    for (i = 0; i < count; i++) {
-        single = single + (float)x[i].v;
-        wide = wide + (double)x[i].v;
-    }
-    return (lfuse__pair){in == LFUSE_F64 ? wide : single, 0};
-}

@@ -115,8 +115,6 @@ lfuse__pair lfuse__oracle_cast(lfuse_type from, lfuse_type to, lfuse__pair x);
  */
 lfuse_status lfuse__oracle_fold(lfuse__reduce op, lfuse_type type, bool exact, const lfuse__pair *x, int64_t count,
                                 lfuse__pair *result);
-/* A sum in the order of the numbers, which begins with 0. */
-lfuse__pair lfuse__oracle_ascending(lfuse_type type, bool exact, const lfuse__pair *x, int64_t count);
 
 /* oracle_matmul.c: row-major a [m, k], b [k, n], c [m, n]. ERR_MEMORY. */
 lfuse_status lfuse__oracle_matmul(lfuse_type type, int64_t m, int64_t n, int64_t k, const lfuse__pair *a,

@@ -101,24 +101,27 @@ lfuse_status lfuse__oracle_node_member_sum(lfuse__oracle *s, const lfuse__node *
     return status;
 }
 
-/* Row i of the result: the sum of the rows whose index is i, in their order. */
-static void scatter_row(lfuse__oracle *s, const lfuse__node *n, int64_t row, int64_t rest, lfuse__pair *room,
-                        lfuse__pair *to)
+/* Row i of the result: the canonical sum over all positions, of the rows whose index is i and of 0 elsewhere. */
+static lfuse_status scatter_row(lfuse__oracle *s, const lfuse__node *n, int64_t row, int64_t rest, lfuse__pair *room,
+                                lfuse__pair *to)
 {
     const lfuse__values *x = &s->arrays[n->in[0]], *indices = &s->arrays[n->in[1]];
     const lfuse_type type = lfuse__oracle_type(s, n->in[0]);
-    int64_t r, i, count;
+    int64_t r, i;
 
     for (r = 0; r < rest; r++) {
-        for (count = 0, i = 0; i < indices->count; i++)
-            if (indices->x[i].v == row) room[count++] = lfuse__oracle_read(type, x->x[i * rest + r]);
-        to[r] = lfuse__oracle_ascending(type, !s->options->inexact, room, count);
+        for (i = 0; i < indices->count; i++)
+            room[i] = indices->x[i].v == row ? lfuse__oracle_read(type, x->x[i * rest + r]) : (lfuse__pair){0, 0};
+        LFUSE__TRY(lfuse__oracle_fold(LFUSE__REDUCE_SUM, type, !s->options->inexact, room, indices->count, &to[r]));
+        if (!lfuse__oracle_floating(type)) to[r] = lfuse__oracle_cast(LFUSE_I64, type, to[r]);
     }
+    return LFUSE_OK;
 }
 
 lfuse_status lfuse__oracle_node_scatter_add(lfuse__oracle *s, const lfuse__node *n, lfuse__values *a)
 {
     const lfuse__values *x = &s->arrays[n->in[0]], *indices = &s->arrays[n->in[1]];
+    lfuse_status status = LFUSE_OK;
     lfuse__pair *room;
     int64_t i, rest;
     bool open = false;
@@ -133,8 +136,8 @@ lfuse_status lfuse__oracle_node_scatter_add(lfuse__oracle *s, const lfuse__node 
         if (at.e > 0 || at.v < 0 || at.v >= a->shape[0]) s->out_of_range = true;
     }
     rest = a->count ? a->count / a->shape[0] : 0;
-    for (i = 0; rest && i < a->shape[0]; i++) scatter_row(s, n, i, rest, room, a->x + i * rest);
+    for (i = 0; rest && i < a->shape[0] && !status; i++) status = scatter_row(s, n, i, rest, room, a->x + i * rest);
     for (i = 0; open && i < a->count; i++) a->x[i].e = INFINITY;
     free(room);
-    return LFUSE_OK;
+    return status;
 }

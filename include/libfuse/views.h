@@ -69,8 +69,8 @@ LFUSE_API lfuse_value lfuse_pad(lfuse_value a, const lfuse_size *before, const l
 LFUSE_API lfuse_value lfuse_gather(lfuse_value table, lfuse_value indices);
 /**
  * The adjoint: adds each row of `source` [indices ..., rest ...] to the row of the result [rows, rest ...] that its
- * index names, in row-major order of the indices, so that the bits are the same in every run; rows that no index names
- * are 0. As torch.zeros(rows, ...).index_add_(0, indices, source). f16 and bf16 add in f32 and round once; integers
+ * index names; rows that no index names are 0. The sum is the canonical one over all positions of the indices in
+ * row-major order, of 0 where another row is named, so the bits are the same in every run and everywhere. As torch.zeros(rows, ...).index_add_(0, indices, source). f16 and bf16 add in f32 and round once; integers
  * wrap; bool is declined with ERR_TYPE. An index out of range adds nothing and is reported as above. At present every
  * row looks at every index: the time is that of `rows` times the elements of `source`.
  */

@@ -338,7 +338,7 @@ START_TEST(rows_by_index)
 }
 END_TEST
 
-/* In the order of the indices: in another one these sums are others. */
+/* By positions, in the order of the canonical sum: in another one these sums are others. */
 START_TEST(scattered_rows_add_in_order)
 {
     const float x[6] = {1, 0x1p-24f, 0x1p-24f, 0x1p-24f, 1, 7}, got[3] = {1, 1 + 0x1p-23f, 0};

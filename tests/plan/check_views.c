@@ -283,6 +283,17 @@ START_TEST(indices_of_elements)
 }
 END_TEST
 
+START_TEST(a_table_of_indices)
+{
+    lfuse__node n = lfuse__build_node(LFUSE__INDEX, LFUSE_I64);
+
+    n.rank = 1;
+    n.shape[0] = 6;
+    lfuse_output(g, "y", gather(append(n), indices("i", 5)));
+    expect("(pointwise 6 (t0 index)) (pointwise 5 (y (gather t0[@] i)))");
+}
+END_TEST
+
 START_TEST(scattered_rows_are_sums)
 {
     lfuse__node n = like(LFUSE__SCATTER_ADD, tensor("x", 2, LFUSE_DIMS(5, 8)));
@@ -322,7 +333,7 @@ static Suite *suite_views(void)
     };
     const TTest *const lookups[] = {
         look_ups_join_their_readers, look_ups_through_views, look_ups_in_another_shape, tables_lie_in_memory,
-        indices_of_elements, scattered_rows_are_sums,
+        indices_of_elements, a_table_of_indices, scattered_rows_are_sums,
     };
 
     add(s, "walks", walks, (int)(sizeof walks / sizeof *walks));
