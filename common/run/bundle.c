@@ -251,12 +251,37 @@ err_free_all:
     return status;
 }
 
+/* Children that write into parts of a tensor of odd strides may each do so through a copy of the whole. */
+static bool write_one_tensor(const lfuse_instance *in, const lfuse__step *step)
+{
+    int i, k, name, last = -1, writer = -1;
+
+    for (name = 0; name < in->plan->nnames; name++) {
+        if (!in->bound[name].tensor || in->bound[name].plain || !in->bound[name].written) continue;
+        for (i = 0; i < step->nchildren; i++)
+            for (k = 0; k < step->children[i].noperands; k++) {
+                const lfuse__operand *o = &step->children[i].operands[k];
+                if (!o->written || o->place != LFUSE__PLACE_BOUND || o->index != name) continue;
+                if (last == name && writer != i) return true;
+                last = name;
+                writer = i;
+            }
+    }
+    return false;
+}
+
 lfuse_status lfuse__furnish_bundle(lfuse_instance *in, const lfuse__step *step)
 {
     const int first = in->noperations;
-    child *children = calloc((size_t)step->nchildren + 1, sizeof *children);
+    child *children;
     lfuse_status status;
+    int i;
 
+    if (write_one_tensor(in, step)) {
+        for (i = 0; i < step->nchildren; i++) LFUSE__TRY(lfuse__furnish_kernel(in, &step->children[i]));
+        return LFUSE_OK;
+    }
+    children = calloc((size_t)step->nchildren + 1, sizeof *children);
     if (!children) return lfuse__error(LFUSE_ERR_MEMORY, "out of host memory (%d kernels)", step->nchildren);
     status = furnish_children(in, step, children);
     if (!status && in->noperations > first) status = share(in, step, children, first);

@@ -72,7 +72,7 @@ lfuse_status lfuse__kernel_op_reports(lfuse_instance *in, const lfuse__step *ste
     look_through(in->body, &s);
     op->g.reporter = s.number;
     op->g.reports = lfuse__reports_range(in->reports)->offset;
-    op->buffers[op->nbuffers - 1] = lfuse__reports_range(in->reports)->mem;
+    op->buffers[op->k.noperands] = lfuse__reports_range(in->reports)->mem;
     return LFUSE_OK;
 }
 

@@ -291,6 +291,37 @@ START_TEST(recordings_of_rows)
 }
 END_TEST
 
+/* Parts of one tensor, stored by kernels that would share a launch, each through a copy of the whole: one by one. */
+START_TEST(parts_of_a_turned_tensor)
+{
+    enum { R = 3, L = 8 };
+    const lfuse_value a = lfuse_input((in_form(_i), g), "a", LFUSE_F32, 2, LFUSE_DIMS(R, L));
+    const lfuse_value b = lfuse_input(g, "b", LFUSE_F32, 2, LFUSE_DIMS(R, L));
+    const lfuse_value halves[] = { lfuse_softmax(a, 1, (const int[]){ 1 }), lfuse_softmax(b, 1, (const int[]){ 1 }) };
+    lfuse_tensor *ta = waves(2, SHAPE(R, L)), *tb = waves(2, SHAPE(R, L)), *ty = tensor(2, SHAPE(2 * R, L)), *turned;
+    const int64_t length = L;
+    lfuse_plan *plan;
+    float part[2][R * L];
+    int i;
+
+    lfuse_output(g, "y", lfuse_reshape(lfuse_concat(2, halves, 0), 2, LFUSE_DIMS(L, 2 * R)));
+    plan = plan_with(0);
+    OK(lfuse_tensor_view(ty, 2, SHAPE(L, 2 * R), SHAPE(1, L), 0, &turned));
+    OK(lfuse_tensor_fill(ty, NULL, 5));
+    {
+        const lfuse_binding all[] = { lfuse_bind_tensor("a", ta), lfuse_bind_tensor("b", tb),
+                                      lfuse_bind_tensor("y", turned) };
+        OK(lfuse_plan_run(plan, stream, all, 3));
+    }
+    for (i = 0; i < 2 * R * L; i++) /* element i of y in the order of its shape lies where its strides say */
+        part[i / (R * L)][i % (R * L)] = values(ty)[i / (2 * R) + i % (2 * R) * L];
+    for (i = 0; i < 2; i++) check_softmax(part[i], by_rows, &length, R, L);
+    lfuse_plan_destroy(plan);
+    lfuse_tensor_destroy(turned);
+    lfuse_tensor_destroy(ta), lfuse_tensor_destroy(tb), lfuse_tensor_destroy(ty);
+}
+END_TEST
+
 static Suite *suite_rows(void)
 {
     Suite *s = suite_create("run");
@@ -302,6 +333,7 @@ static Suite *suite_rows(void)
     tcase_add_loop_test(c, any_axes, 0, FORMS);
     tcase_add_loop_test(c, rows_of_any_strides, 0, FORMS);
     tcase_add_loop_test(c, a_sum_of_ten_million, 0, FORMS);
+    tcase_add_loop_test(c, parts_of_a_turned_tensor, 0, FORMS);
     tcase_add_loop_test(c, empty_rows, 0, FORMS);
     tcase_add_loop_test(c, recordings_of_rows, 0, FORMS);
     suite_add_tcase(s, c);
