@@ -38,6 +38,71 @@ static void integers(harness *h)
     h_expect_same_bits(h);
 }
 
+static void narrow_of(harness *h, lfuse_type type)
+{
+    lfuse_value a = h_input(h, "a", type, 1, LFUSE_DIMS(1003), PLAIN, NASTY);
+    lfuse_value b = h_input(h, "b", type, 1, LFUSE_DIMS(1003), OFFSET, NASTY);
+    lfuse_value quotient = lfuse_add(lfuse_mul(lfuse_div(a, b), b), lfuse_fmod(a, b));
+    h_output(h, "sum", lfuse_sub(lfuse_mul(a, b), lfuse_square(b)), type, 1, LFUSE_DIMS(1003), PLAIN);
+    h_output(h, "whole", lfuse_where(lfuse_ne(b, lfuse_constant(h_graph(h), 0)), quotient, a), type, 1,
+             LFUSE_DIMS(1003), PLAIN);
+    h_output(h, "bits", lfuse_bit_xor(lfuse_shl(a, b), lfuse_bit_not(lfuse_shr(b, a))), type, 1, LFUSE_DIMS(1003),
+             STRIDED);
+    h_output(h, "float", lfuse_cast(lfuse_remainder(a, b), LFUSE_BF16), LFUSE_BF16, 1, LFUSE_DIMS(1003), PLAIN);
+    h_output(h, "wide", lfuse_cast(lfuse_neg(a), LFUSE_I64), LFUSE_I64, 1, LFUSE_DIMS(1003), PLAIN);
+    h_expect_same_bits(h);
+}
+
+static void integers_i64(harness *h) { narrow_of(h, LFUSE_I64); }
+static void integers_i8(harness *h) { narrow_of(h, LFUSE_I8); }
+static void integers_u8(harness *h) { narrow_of(h, LFUSE_U8); }
+
+static void logic(harness *h)
+{
+    lfuse_value a = h_input(h, "a", LFUSE_F32, 1, LFUSE_DIMS(2000), PLAIN, NASTY);
+    lfuse_value b = h_input(h, "b", LFUSE_F32, 1, LFUSE_DIMS(2000), PLAIN, NASTY);
+    lfuse_value odd = lfuse_logical_or(lfuse_isnan(a), lfuse_logical_and(lfuse_isinf(b), lfuse_lt(a, b)));
+    h_output(h, "odd", lfuse_logical_xor(odd, lfuse_isfinite(a)), LFUSE_BOOL, 1, LFUSE_DIMS(2000), PLAIN);
+    h_output(h, "even", lfuse_where(lfuse_logical_not(odd), a, b), LFUSE_F32, 1, LFUSE_DIMS(2000), PLAIN);
+    h_expect_same_bits(h);
+}
+
+static void random_numbers(harness *h)
+{
+    lfuse_value x = h_input(h, "x", LFUSE_F32, 2, LFUSE_DIMS(70, 33), PLAIN, NORMAL);
+    lfuse_value seed = h_scalar(h, "seed", 1234567890123.0), offset = h_scalar(h, "offset", 42);
+    lfuse_graph *g = h_graph(h);
+    h_output(h, "bits", lfuse_random_bits(g, 2, LFUSE_DIMS(70, 33), seed, offset), LFUSE_I32, 2, LFUSE_DIMS(70, 33),
+             PLAIN);
+    h_output(h, "uniform", lfuse_random_uniform(g, LFUSE_F16, 1, LFUSE_DIMS(999), seed, offset), LFUSE_F16, 1,
+             LFUSE_DIMS(999), PLAIN);
+    h_output(h, "dropout", lfuse_dropout(x, lfuse_constant(g, 0.25), seed, offset), LFUSE_F32, 2, LFUSE_DIMS(70, 33),
+             PLAIN);
+    h_expect_same_bits(h);
+}
+
+static void random_normal(harness *h)
+{
+    lfuse_value seed = h_scalar(h, "seed", 3), offset = h_scalar(h, "offset", 0);
+    lfuse_value noise = lfuse_random_normal(h_graph(h), LFUSE_F32, 1, LFUSE_DIMS(4001), seed, offset);
+    h_output(h, "normal", noise, LFUSE_F32, 1, LFUSE_DIMS(4001), PLAIN);
+}
+
+static void gated(harness *h)
+{
+    lfuse_value a = h_input(h, "a", LFUSE_F32, 1, LFUSE_DIMS(1500), PLAIN, NORMAL);
+    lfuse_value b = h_input(h, "b", LFUSE_F32, 1, LFUSE_DIMS(1500), PLAIN, NORMAL);
+    lfuse_value both = lfuse_add(lfuse_swiglu(a, b), lfuse_add(lfuse_reglu(b, a), lfuse_glu(a, b)));
+    lfuse_value gelus = lfuse_add(lfuse_geglu(a, b), lfuse_add(lfuse_geglu_tanh(a, b), lfuse_geglu_quick(b, a)));
+    lfuse_value value = lfuse_constant(h_graph(h), -0.5);
+    h_output(h, "both", both, LFUSE_F32, 1, LFUSE_DIMS(1500), PLAIN);
+    h_output(h, "gelus", gelus, LFUSE_F32, 1, LFUSE_DIMS(1500), PLAIN);
+    h_output(h, "addc", lfuse_addcdiv(lfuse_addcmul(a, a, b, value), b, lfuse_cosh(a), value), LFUSE_F32, 1,
+             LFUSE_DIMS(1500), PLAIN);
+    h_output(h, "shrunk", lfuse_hardtanh(lfuse_tanhshrink(a), lfuse_constant(h_graph(h), -0.1), lfuse_prelu(b, value)),
+             LFUSE_F32, 1, LFUSE_DIMS(1500), PLAIN);
+}
+
 static void several_outputs(harness *h)
 {
     lfuse_value a = h_input(h, "a", LFUSE_F32, 1, LFUSE_DIMS(5000), PLAIN, NORMAL);
@@ -435,7 +500,9 @@ static void swap(harness *h)
 
 const harness_case harness_basic_cases[] = {
     CASE(chain, 0), CASE(flat_f32, 0), CASE(flat_f16, 0), CASE(flat_bf16, 0), CASE(flat_f64, 0),
-    CASE(integers, EXACT), CASE(several_outputs, 0), CASE(broadcast, 0), CASE(outer_product, 0),
+    CASE(integers, EXACT), CASE(integers_i64, EXACT), CASE(integers_i8, EXACT), CASE(integers_u8, EXACT),
+    CASE(logic, EXACT), CASE(random_numbers, EXACT), CASE(random_normal, 0), CASE(gated, 0),
+    CASE(several_outputs, 0), CASE(broadcast, 0), CASE(outer_product, 0),
     CASE(misaligned, EXACT), CASE(strided, EXACT), CASE(transposed, 0), CASE(permuted, 0), CASE(repeated, 0),
     CASE(numbers, EXACT), CASE(rank_zero, 0), CASE(empty, 0), CASE(mixed_shapes, 0), CASE(compare_and_select, EXACT),
     CASE(casts, EXACT), CASE(casts_f64, 0), CASE(exact_arithmetic, EXACT), CASE(functions_f32, 0),
