@@ -493,10 +493,7 @@ static lfuse_status new_entry(lfuse__strbuf *key, lfuse__hash hash, lfuse__body_
 static lfuse_status build(lfuse__body_entry *e, lfuse_device *dev, const lfuse_graph *graph,
                           const lfuse_plan_options *options)
 {
-    lfuse_plan_options runnable = *options;
-
-    runnable.disable |= LFUSE_NO_BUNDLES; /* as long as no kernel runs them */
-    LFUSE__TRY(lfuse__plan_make(graph, lfuse__device_facts(dev), &runnable, &e->plan));
+    LFUSE__TRY(lfuse__plan_make(graph, lfuse__device_facts(dev), options, &e->plan));
     LFUSE__TRY(want_all(e, lfuse__device_facts(dev)));
     return e->kernels ? compile(e, dev, e->kernels, NULL) : LFUSE_OK;
 }

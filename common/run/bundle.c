@@ -234,6 +234,10 @@ static lfuse_status share(lfuse_instance *in, const lfuse__step *step, const chi
         }
     }
     status = lfuse__bundle_share(in->facts, sharers, step->nchildren, &launches);
+    if (!status && launches > 1)
+        lfuse__log(LFUSE_LOG_DEBUG, "%s: a bundle of %d kernels takes %d launches: unlike work-groups, or more than the "
+                   "%u bytes of an argument block", in->facts->info.name, step->nchildren, launches,
+                   in->facts->info.max_argument_bytes);
     for (i = 0; i < launches && !status; i++, made++)
         status = make_launch(in, sharers, children, step->nchildren, i, &bundles[i]);
     for (i = first; i < in->noperations && !status; i++)
