@@ -236,6 +236,7 @@ static bool is_name(char c)
 
 static lfuse_status rewrite_line(const rewriting *r, const char *text, const char *end)
 {
+    lfuse__strbuf_add(r->out, "    "); /* a kernel's first and last lines have no indent */
     while (text < end) {
         const char *name = text;
         while (text < end && is_name(*text)) text++;
