@@ -98,7 +98,7 @@ lfuse_status lfuse__oracle_node_cast(lfuse__oracle *s, const lfuse__node *n, lfu
     if (from == LFUSE_TYPE_NONE) {
         a->count = 1;
         LFUSE__TRY(lfuse__oracle_allocate(a));
-        a->x[0] = lfuse__oracle_cast(from, (lfuse_type)n->type,
+        a->x[0] = lfuse__oracle_cast(LFUSE_F64, (lfuse_type)n->type,
                                      (lfuse__pair){lfuse__graph_number(s->g, n->in[0], s->scalars, s->sizes), 0});
         return LFUSE_OK;
     }

@@ -211,10 +211,15 @@ static void run_batch(lfuse_device *device, const char *name, uint64_t first, in
 static void run_many(lfuse_device *device, const char *name, uint64_t first, int count, int batch, coverage *seen)
 {
     tally sum = {0, 0, 0, 0, 0, NULL};
+    uint64_t asked, compiled;
+    double seconds;
     for (int i = 0; i < count; i += batch)
         run_batch(device, name, first + (uint64_t)i, count - i < batch ? count - i : batch, seen, &sum);
     printf("# %s: %" PRId64 " graphs, %" PRId64 " failed, %" PRId64 " declined; %" PRId64 " elements judged, %" PRId64
            " open\n", name, sum.run, sum.failed, sum.declined, sum.judged, sum.open);
+    lfuse__stub_batch_cost(&asked, &compiled, &seconds);
+    if (batch > 1)
+        printf("# %s: %" PRIu64 " kernels, %" PRIu64 " compiled, in %.1f s\n", name, asked, compiled, seconds);
     fflush(stdout);
     ck_assert_msg(!sum.failed, "%" PRId64 " graphs failed, the first: %s", sum.failed, sum.first);
     /* What nothing is known of proves nothing. */
@@ -252,9 +257,7 @@ START_TEST(on_stub)
 {
     const int count = STUB_FACTOR * (int)environment("LFUSE_RANDOM_GRAPHS", GRAPHS);
     const uint64_t first = environment("LFUSE_RANDOM_SEED", 1);
-    uint64_t asked, compiled;
     coverage seen;
-    double seconds;
     if (alone() || !wanted("stub:0")) TEST_SKIP("another device, or one graph, is asked for");
     coverage_clear(&seen);
     for (int form = 0; form < 2; form++) {
@@ -263,8 +266,6 @@ START_TEST(on_stub)
                  BATCH, &seen);
         lfuse_device_close(device);
     }
-    lfuse__stub_batch_cost(&asked, &compiled, &seconds);
-    printf("# stub: %" PRIu64 " kernels, %" PRIu64 " compiled, in %.1f s\n", asked, compiled, seconds);
     ck_assert_int_eq(lfuse__stub_live_objects(), 0);
     if (count >= STUB_FACTOR * GRAPHS) {
         const char *missing = coverage_missing(&seen, true);
