@@ -72,6 +72,19 @@ static void look_up_numbers(harness *h)
     h_expect_same_bits(h);
 }
 
+static void scatters_of(harness *h, lfuse_type type, harness_data data)
+{
+    lfuse_value x = h_input(h, "x", type, 2, LFUSE_DIMS(40, 11), PLAIN, data);
+    lfuse_value at = h_indices(h, "at", LFUSE_I32, 1, LFUSE_DIMS(40), 0, 6);
+    h_output(h, "y", lfuse_scatter_add(x, at, 7), type, 2, LFUSE_DIMS(7, 11), PLAIN);
+    h_expect_same_bits(h);
+}
+
+static void scatters(harness *h) { scatters_of(h, LFUSE_F32, NORMAL); }
+static void scatters_f64(harness *h) { scatters_of(h, LFUSE_F64, NORMAL); }
+static void scatters_f16(harness *h) { scatters_of(h, LFUSE_F16, INTEGERS); }
+static void scatters_i32(harness *h) { scatters_of(h, LFUSE_I32, NASTY); }
+
 /* The recommendation case: tables of different heights. */
 static void many_look_ups(harness *h)
 {
@@ -180,6 +193,7 @@ const harness_case harness_join_cases[] = {
     CASE(look_up_f32, EXACT), CASE(look_up_f16, 0), CASE(look_up_i8, 0), CASE(look_up_out_of_range, EVERY_WAY),
     CASE(look_up_then_work, EVERY_WAY), CASE(look_up_what_is_computed, EXACT), CASE(look_up_numbers, 0),
     CASE(look_up_indices, EXACT),
+    CASE(scatters, EXACT), CASE(scatters_f64, 0), CASE(scatters_f16, 0), CASE(scatters_i32, 0),
     CASE(many_look_ups, EVERY_WAY), CASE(split_and_stack, EVERY_WAY), CASE(separate_and_stack, EVERY_WAY),
     CASE(few_columns, EVERY_WAY), CASE(few_columns_f16, 0), CASE(few_columns_exact, EXACT), CASE(equals, EVERY_WAY),
     CASE(unlike, EVERY_WAY), CASE(equals_that_update, EVERY_WAY), {NULL, NULL, 0}};

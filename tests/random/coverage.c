@@ -14,6 +14,11 @@
 #include "common/run/instance.h"
 
 static const char *const passes[] = {"pointwise", "epilogue", "views", "rows", "products", "gathers", "bundles"};
+static const char *const forms[] = {
+    [LFUSE__ROWS_ITEM] = "rows by items",       [LFUSE__ROWS_TEAM] = "rows by teams",
+    [LFUSE__ROWS_GROUP] = "rows by groups",     [LFUSE__ROWS_PARTIAL] = "rows in segments",
+    [LFUSE__ROWS_FOLD] = "segments of rows",
+};
 enum { PASSES = sizeof passes / sizeof *passes };
 
 void coverage_clear(coverage *c) { memset(c, 0, sizeof *c); }
@@ -41,6 +46,31 @@ static void count_passes(coverage *c, const lfuse__facts *facts, const lfuse_gra
     lfuse__strbuf_free(&all);
 }
 
+/* The forms that some sizes have on the device, of a body with one load, one reduction and one store. */
+static unsigned forms_there_are(const lfuse__facts *facts)
+{
+    static lfuse__instr instructions[] = {{LFUSE__I_LOAD, 0, LFUSE_F32, 0, 0, -1, -1, 0},
+                                          {LFUSE__I_REDUCE, LFUSE__REDUCE_SUM, LFUSE_F32, 0, 0, -1, -1, 0}};
+    static lfuse__store stores[] = {{1, 1}};
+    static const lfuse__body body = {.ninstr = 2, .nstores = 1, .instr = instructions, .stores = stores};
+    const lfuse__kernel_class like = {
+        .body = &body, .noperands = 2, .rank = 2, .naxes = 1, .form = LFUSE__ROWS_TEAM,
+        .operands = {{.type = LFUSE_F32, .inner = LFUSE__STRIDE_UNIT},
+                     {.type = LFUSE_F32, .written = true, .inner = LFUSE__STRIDE_REPEAT}}};
+    unsigned found = 0;
+    for (uint64_t rows = 1; rows <= 1024; rows *= 4)
+        for (uint64_t length = 1; length <= 65536; length *= 2) {
+            for (int columns = 0; columns < 2; columns++) {
+                lfuse__kernel_class k = like;
+                if (columns) k.operands[0].inner = LFUSE__STRIDE_ANY;
+                lfuse__rows_choose(facts, rows, length, &k);
+                found |= 1u << k.form;
+                if (k.form == LFUSE__ROWS_PARTIAL) found |= 1u << LFUSE__ROWS_FOLD;
+            }
+        }
+    return found;
+}
+
 void coverage_plan(coverage *c, lfuse_device *device, const lfuse_graph *g)
 {
     lfuse_graph *canonical;
@@ -53,6 +83,7 @@ void coverage_plan(coverage *c, lfuse_device *device, const lfuse_graph *g)
     }
     count_passes(c, lfuse__device_facts(device), canonical);
     lfuse_graph_destroy(canonical);
+    if (!c->forms) c->forms_there_are |= forms_there_are(lfuse__device_facts(device));
 }
 
 void coverage_instance(coverage *c, const lfuse_instance *instance)
@@ -77,9 +108,11 @@ const char *coverage_missing(const coverage *c, bool all)
     for (int i = 0; all && i < LFUSE__REDUCE_COUNT; i++)
         if (!c->reductions[i]) miss(text, sizeof text, lfuse__node_word(LFUSE__REDUCE, i));
     for (int i = LFUSE__CONSTANT; all && i <= LFUSE__INDEX; i++)
-        if (!c->kinds[i] && i != LFUSE__MEMBER_SUM && i != LFUSE__SCATTER_ADD)
+        if (!c->kinds[i] && i != LFUSE__MEMBER_SUM)
             miss(text, sizeof text, i == LFUSE__POINTWISE ? "pointwise" : lfuse__node_word((lfuse__node_kind)i, 0));
     for (int i = 0; all && i < PASSES; i++)
         if (!c->passes[i]) miss(text, sizeof text, passes[i]);
+    for (int i = LFUSE__ROWS_ITEM; i <= LFUSE__ROWS_FOLD; i++)
+        if (c->forms_there_are & ~c->forms & 1u << i) miss(text, sizeof text, forms[i]);
     return text[0] ? text : NULL;
 }

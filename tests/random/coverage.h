@@ -12,7 +12,7 @@ typedef struct coverage {
     int64_t kinds[32];
     int64_t reductions[LFUSE__REDUCE_COUNT];
     int64_t passes[8]; /* graphs whose plan is another one without the pass: by its bit */
-    unsigned forms;    /* bit of each lfuse__row_form */
+    unsigned forms, forms_there_are; /* bit of each lfuse__row_form */
 } coverage;
 
 void coverage_clear(coverage *c);

@@ -31,6 +31,7 @@ typedef struct gen {
     int32_t pool[POOL];
     int count, names;
     lfuse_type type;     /* that most inputs have */
+    bool frozen;         /* some inputs are */
 } gen;
 
 static int below(gen *s, int n) { return (int)lfuse__random_below(&s->r, (uint64_t)n); }
@@ -106,7 +107,7 @@ static lfuse_value new_input(gen *s, lfuse_type type, int rank, const lfuse_size
 {
     char name[NAME];
     if (s->names >= HARNESS_MAX_IO - MOST_OUTPUTS - 2) return nothing(s);
-    if (chance(s, 6)) return lfuse_frozen(s->g, fresh(s, name, 'f'), type, rank, shape);
+    if (s->frozen && chance(s, 2)) return lfuse_frozen(s->g, fresh(s, name, 'f'), type, rank, shape);
     return lfuse_input(s->g, fresh(s, name, 'i'), type, rank, shape);
 }
 
@@ -603,6 +604,15 @@ static void make_gather(gen *s)
     if (affordable(s, i->rank + t->rank - 1, result)) keep(s, lfuse_gather(table, at));
 }
 
+static void make_scatter(gen *s)
+{
+    const lfuse_value source = any_of_rank(s, 1, false);
+    if (source.id < 0 || type_of(s, source) == LFUSE_BOOL) return;
+    lfuse_size shape[1] = {given(s, node(s, source)->shape[0])};
+    const lfuse_value at = new_input(s, chance(s, 2) ? LFUSE_I32 : LFUSE_I64, 1, shape);
+    if (at.id >= 0) keep(s, lfuse_scatter_add(source, at, 1 + below(s, 9)));
+}
+
 static void make_product(gen *s)
 {
     lfuse_value x = any_of_rank(s, 2, true);
@@ -669,7 +679,7 @@ static maker *const makers[] = {
     make_pointwise, make_pointwise, make_pointwise, make_pointwise, make_arithmetic, make_arithmetic, make_arithmetic,
     make_cast,      make_permute,   make_slice,     make_slice,     make_split,      make_reshape,    make_reshape,
     make_broadcast, make_concat,    make_concat,    make_pad,       make_reduction,  make_reduction,  make_reduction,
-    make_row_work,  make_row_work,  make_norm,      make_norm,      make_gather,     make_gather,     make_gather,
+    make_row_work,  make_row_work,  make_norm,      make_norm,      make_gather,     make_gather,     make_scatter,
     make_product,   make_product,   make_twins,     make_index,     make_extent,
 };
 
@@ -730,8 +740,9 @@ void problem_generate(uint64_t seed, problem *p)
     s->p = p;
     s->most = chance(s, 12) ? MOST_LONG : MOST_ELEMENTS;
     s->type = any_type(s);
+    s->frozen = chance(s, 6);
     make_sizes(s);
-    const int inputs = 1 + below(s, 3), depth = 1 + below(s, 12);
+    const int inputs = 1 + below(s, 3), depth = 1 + below(s, chance(s, 3) ? 12 : 6);
     for (int i = 0; i < inputs; i++) keep(s, any_input(s));
     if (!s->count) keep(s, new_input(s, s->type, 0, NULL));
     for (int i = 0; i < depth && !lfuse_graph_check(s->g); i++) PICK(s, makers)(s);

@@ -20,7 +20,7 @@ thread_tests += tests/run/check_threads
 
 # Plans and instances on the stub.
 plan_run_tests = \
-	tests/run/check_failures tests/run/check_lists tests/run/check_products tests/run/check_random \
+	tests/run/check_failures tests/run/check_lists tests/run/check_products \
 	tests/run/check_rows tests/run/check_run tests/run/check_walks
 check_PROGRAMS += $(plan_run_tests)
 TESTS += $(plan_run_tests)
@@ -30,8 +30,6 @@ tests_run_check_lists_SOURCES = %reldir%/check_lists.c %reldir%/rig.c %reldir%/r
 tests_run_check_lists_LDADD = tests/stub/libstub.la $(LDADD) -lm
 tests_run_check_products_SOURCES = %reldir%/check_products.c %reldir%/rig.c %reldir%/rig.h
 tests_run_check_products_LDADD = tests/stub/libstub.la $(LDADD) -lm
-tests_run_check_random_SOURCES = %reldir%/check_random.c
-tests_run_check_random_LDADD = tests/stub/libstub.la $(LDADD)
 tests_run_check_rows_SOURCES = %reldir%/check_rows.c %reldir%/rig.c %reldir%/rig.h
 tests_run_check_rows_LDADD = tests/stub/libstub.la $(LDADD) -lm
 tests_run_check_run_SOURCES = %reldir%/check_run.c %reldir%/rig.c %reldir%/rig.h
