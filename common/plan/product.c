@@ -177,7 +177,8 @@ int32_t lfuse__product_tail(const lfuse__draft *d, int32_t matmul)
 
     if (d->disable & LFUSE_NO_EPILOGUE || reader < 0 || d->prepared[reader] != d->prepared[matmul]) return -1;
     region = d->region[reader];
-    return region >= 0 && match(d, matmul, region, &t) ? region : -1;
+    if (region < 0 || !match(d, matmul, region, &t)) return -1;
+    return d->target[t.end] >= 0 && d->next_target[d->target[t.end]] >= 0 ? -1 : region; /* a product has one result */
 }
 
 static void place_at(const lfuse__home *home, lfuse_type type, const lfuse__view *walk, lfuse__operand *o)

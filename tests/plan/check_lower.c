@@ -168,6 +168,17 @@ START_TEST(columns_that_are_read_as_rows)
 }
 END_TEST
 
+START_TEST(a_product_under_two_names)
+{
+    const lfuse_value x = tensor("x", 2, LFUSE_DIMS(4, 6)), w = tensor("w", 2, LFUSE_DIMS(6, 2));
+    const lfuse_value y = lfuse_relu(lfuse_matmul(x, w));
+
+    lfuse_output(g, "y", y);
+    lfuse_output(g, "z", y);
+    expect("(gemm 4 x 2 x 6 acc) (pointwise 4 x 2 (z %1=(relu t0)) (y %1))");
+}
+END_TEST
+
 START_TEST(narrow_products_with_few_columns)
 {
     const lfuse_value x = lfuse_input(g, "x", LFUSE_F16, 2, LFUSE_DIMS(4, 6));
@@ -306,6 +317,7 @@ static Suite *suite_lower(void)
     tcase_add_test(c, many_pieces_stay_together);
     tcase_add_test(c, products_with_few_columns);
     tcase_add_test(c, columns_that_are_read_as_rows);
+    tcase_add_test(c, a_product_under_two_names);
     tcase_add_test(c, narrow_products_with_few_columns);
     tcase_add_test(c, split_and_stack);
     tcase_add_test(c, tables_of_different_heights);
