@@ -94,6 +94,27 @@ START_TEST(levels_are_kept)
 }
 END_TEST
 
+/* Recommendation models: slices, each normalised, stacked, then a dense layer of one column. */
+START_TEST(split_and_stack_is_one_launch)
+{
+    enum { SLICES = 16 };
+    const lfuse_size rows = lfuse_size_var(g, "rows", 1, 4096);
+    const lfuse_value x = rig_input("x", 2, LFUSE_DIMS(rows, SLICES * 256)), w = rig_input("w", 2, LFUSE_DIMS(256, 1));
+    lfuse_value towers[SLICES];
+    int i;
+
+    for (i = 0; i < SLICES; i++)
+        towers[i] = lfuse_tanh(lfuse_layernorm(lfuse_slice(x, 1, i * 256, 256, 1), 1, lfuse_none(), lfuse_none(), 1e-5));
+    lfuse_output(g, "y", lfuse_relu(lfuse_matmul(lfuse_stack(SLICES, towers, 0), w)));
+    rig_make(0);
+    rig_check_order();
+    ck_assert_int_eq(plan->nstages, 1);
+    ck_assert_int_eq(plan->stages[0].alternatives[0].steps[0].nchildren, SLICES);
+    ck_assert_int_eq(plan->stages[0].alternatives[0].steps[0].children[0].kind, LFUSE__STEP_ROWS);
+    ck_assert_int_eq(plan->nbuffers, 0);
+}
+END_TEST
+
 START_TEST(updates_do_not_run_beside_their_readers)
 {
     const lfuse_value x = rig_input("x", 1, LFUSE_DIMS(8)), w = rig_input("w", 2, LFUSE_DIMS(8, 8));
@@ -159,6 +180,7 @@ static Suite *suite_bundles(void)
     tcase_add_test(c, unlike_ones_of_similar_length);
     tcase_add_test(c, constants_are_code);
     tcase_add_test(c, levels_are_kept);
+    tcase_add_test(c, split_and_stack_is_one_launch);
     tcase_add_test(c, updates_do_not_run_beside_their_readers);
     tcase_add_test(c, updates_run_beside_others);
     tcase_add_test(c, prepared_ones);
