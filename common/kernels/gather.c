@@ -17,7 +17,8 @@ bool lfuse__kernel_gathers(const lfuse__kernel_class *k)
 
 int lfuse__kernel_buffers(const lfuse__kernel_class *k)
 {
-    return k->noperands + lfuse__kernel_gathers(k);
+    const bool staged = k->form == LFUSE__ROWS_PARTIAL || k->form == LFUSE__ROWS_FOLD;
+    return k->noperands + lfuse__kernel_gathers(k) + staged;
 }
 
 bool lfuse__gather_steady(const lfuse__kernel_class *k, int at)

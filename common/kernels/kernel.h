@@ -62,6 +62,7 @@ typedef struct lfuse__kernel_class {
     int team;     /* TEAM, GROUP: work-items a row; PARTIAL, FOLD: 0 where neighbours take neighbouring rows */
     int held;     /* TEAM, GROUP: elements of the row that a work-item has; 0: rows of any length, read every sweep */
     bool whole;   /* TEAM, GROUP: all rows have exactly team * held elements (so, may be set: rows_choose clears it) */
+    bool staged;  /* a question to rows_choose, which clears it */
 } lfuse__kernel_class;
 
 /* Actual sizes. Strides in elements, [operand][axis]; offsets in bytes, of INDEX operands in elements. extents > 0. */
@@ -72,6 +73,7 @@ typedef struct lfuse__geometry {
     uint64_t addresses[LFUSE__MAX_OPERANDS]; /* device address of each operand's first byte, for the alignment class */
     int64_t gathered_extents[LFUSE__MAX_OPERANDS], gathered_strides[LFUSE__MAX_OPERANDS]; /* of gathered operands */
     uint64_t reporter, reports; /* where an operand is gathered: who reports, and the report buffer's offset in bytes */
+    uint64_t partials; /* PARTIAL, FOLD: byte offset in the last buffer, a multiple of 16 */
     const double *numbers; /* [body->nnumbers], not yet rounded */
 } lfuse__geometry;
 
@@ -82,7 +84,10 @@ typedef struct lfuse__packed {
     uint64_t words[LFUSE__MAX_WORDS];
 } lfuse__packed;
 
-/* Buffers that a pointwise or row kernel takes: its operands, and one for reports where it looks things up. */
+/*
+ * Buffers that a pointwise or row kernel takes: its operands, one for reports where it looks things up, and for PARTIAL
+ * and FOLD one for what passes between them (rows_partials bytes, from geometry's `partials` on).
+ */
 bool lfuse__kernel_gathers(const lfuse__kernel_class *k);
 int lfuse__kernel_buffers(const lfuse__kernel_class *k);
 
@@ -113,7 +118,10 @@ int lfuse__rowsum_words(const lfuse__kernel_class *k);
  * Loads that walk no reduced axis, and what is computed of such and of reductions alone, are of the row. Every form
  * gives the bits of the canonical fold. Reduced extents may be 0: sums are then 0, products 1.
  */
-/* Form, team, held and whole for an instance's sizes; k->whole says whether it may be, which needs a fixed length. */
+/*
+ * Form, team, held and whole for an instance's sizes. k->whole says whether it may be, which needs a fixed length;
+ * k->staged whether PARTIAL may be the answer: the caller then runs two kernels.
+ */
 void lfuse__rows_choose(const lfuse__facts *facts, uint64_t rows, uint64_t length, lfuse__kernel_class *k);
 /*
  * Whatever rows_choose can answer within bounds, as classes; returns how many, at most LFUSE__ROW_FORMS. PARTIAL stands
@@ -122,6 +130,8 @@ void lfuse__rows_choose(const lfuse__facts *facts, uint64_t rows, uint64_t lengt
 enum { LFUSE__ROW_FORMS = 40 };
 int lfuse__rows_forms(const lfuse__facts *facts, const uint64_t rows[2], const uint64_t length[2],
                       const lfuse__kernel_class *k, lfuse__kernel_class *forms);
+/* What passes from a PARTIAL kernel to its FOLD. Both take the same geometry and the same buffers. */
+uint64_t lfuse__rows_partials(const lfuse__kernel_class *k, const lfuse__facts *facts, uint64_t rows, uint64_t length);
 lfuse_status lfuse__rows_emit(lfuse__strbuf *out, const char *name, const lfuse__kernel_class *k,
                               const lfuse__facts *facts);
 lfuse_status lfuse__rows_pack(const lfuse__kernel_class *k, const lfuse__facts *facts, const lfuse__geometry *g,

@@ -29,11 +29,21 @@ static lfuse_status form_check(const lfuse__kernel_class *k, const lfuse__facts 
         good = !lfuse__single(facts) && power(k->team) && k->team > LFUSE__TEAM && k->team <= 1024 &&
                (k->held == HELD || k->held == 0);
         break;
-    default: break;
+    case LFUSE__ROWS_ITEM:
+        good = k->held == 0 && (lfuse__single(facts) ? k->team == 1 : power(k->team) && k->team <= LFUSE__TEAM);
+        break;
+    case LFUSE__ROWS_PARTIAL:
+    case LFUSE__ROWS_FOLD: good = k->held == 0 && (k->team == 0 || k->team == (lfuse__single(facts) ? 1 : LFUSE__TEAM)); break;
+    case LFUSE__ROWS_NONE: break;
     }
     return good ? LFUSE_OK
                 : lfuse__error(LFUSE_ERR_INVALID, "row form %d of %d work-items that hold %d elements", (int)k->form,
                                k->team, k->held);
+}
+
+static bool staged(const lfuse__kernel_class *k)
+{
+    return k->form == LFUSE__ROWS_PARTIAL || k->form == LFUSE__ROWS_FOLD;
 }
 
 int lfuse__rows_words(const lfuse__kernel_class *k)
@@ -53,7 +63,16 @@ lfuse_status lfuse__rows_emit(lfuse__strbuf *out, const char *name, const lfuse_
     lfuse__layout_make(k, true, &layout);
     LFUSE__TRY(lfuse__layout_check(k, &layout));
     LFUSE__TRY(lfuse__rows_init(&rows, out, k, &layout, facts));
-    if (lfuse__single(facts))
+    if (staged(k) && (rows.nsweeps != 1 || lfuse__kernel_buffers(k) > LFUSE__MAX_BUFFERS))
+        return lfuse__error(LFUSE_ERR_UNSUPPORTED, "segments by themselves: a body of %d sweeps over %d buffers",
+                            rows.nsweeps, lfuse__kernel_buffers(k));
+    if (lfuse__kernel_gathers(k) && (k->form == LFUSE__ROWS_ITEM || (staged(k) && k->team == 0)))
+        return lfuse__error(LFUSE_ERR_UNSUPPORTED, "look-ups in rows that lie side by side");
+    if (k->form == LFUSE__ROWS_FOLD)
+        lfuse__rows_emit_fold(&rows, name);
+    else if (k->form == LFUSE__ROWS_ITEM || (k->form == LFUSE__ROWS_PARTIAL && k->team == 0))
+        lfuse__rows_emit_item(&rows, name);
+    else if (lfuse__single(facts))
         lfuse__rows_emit_single(&rows, name);
     else
         lfuse__rows_emit_team(&rows, name);
@@ -69,6 +88,7 @@ void lfuse__rows_rebind(const lfuse__kernel_class *k, const lfuse__facts *facts,
     packed->words[layout.flags] = !lfuse__single(facts) && packed->words[layout.length] % LFUSE__ROW_VECTOR == 0 &&
                                   lfuse__geometry_aligned(k, g, LFUSE__ROW_VECTOR, true);
     lfuse__reports_pack(k, &layout, g, packed->words);
+    if (staged(k)) packed->words[layout.partials] = g->partials;
     lfuse__numbers_pack(k->body, g->numbers, packed->words + layout.numbers);
 }
 
@@ -86,7 +106,8 @@ lfuse_status lfuse__rows_pack(const lfuse__kernel_class *k, const lfuse__facts *
     if (!single && k->held && (length > most || (k->whole && length != most)))
         return lfuse__error(LFUSE_ERR_INVALID, "rows of %llu elements in a kernel that holds %llu",
                             (unsigned long long)length, (unsigned long long)most);
+    if (staged(k)) packed->words[layout.segments] = (length + LFUSE__SEGMENT - 1) / LFUSE__SEGMENT;
     packed->group = single ? 1 : k->form == LFUSE__ROWS_GROUP ? (unsigned)k->team : LFUSE__GROUP;
-    packed->groups = lfuse__rows_groups(facts, k, rows);
+    packed->groups = lfuse__rows_groups(facts, k, rows, length);
     return LFUSE_OK;
 }

@@ -28,6 +28,7 @@ typedef struct lfuse__rows {
     lfuse__sweep sweeps[LFUSE__ROW_INSTR];
     bool used[LFUSE__ROW_INSTR];       /* something that is stored depends on it */
     bool of_row[LFUSE__ROW_INSTR];
+    bool across; /* a lane a row: registers of the row differ from lane to lane */
 } lfuse__rows;
 
 /* Sizes, types and rates are checked here; `out` may be NULL. ERR_INVALID, ERR_UNSUPPORTED. */
@@ -83,6 +84,12 @@ void lfuse__rows_put_empty(const lfuse__rows *r, int indent, int i);
 void lfuse__rows_put_counter_begin(const lfuse__rows *r, int indent, int sweep);
 void lfuse__rows_put_counter_add(const lfuse__rows *r, int indent, int sweep, const char *behind);
 void lfuse__rows_put_counter_end(const lfuse__rows *r, int indent, int sweep);
+/* PARTIAL and FOLD: z, cells and segments; where the results of segment `cell` = row * segments + number are. */
+void lfuse__rows_put_partials(const lfuse__rows *r, int indent);
+void lfuse__rows_put_keep(const lfuse__rows *r, int indent, const char *cell);
+/* `to` from there; `guard` (NULL: none): an expression, the identity where it is 0. */
+void lfuse__rows_put_fetch(const lfuse__rows *r, int indent, int i, lfuse__lane to, const char *cell,
+                           const char *guard);
 /* target = element `place` of operand j of the row. */
 void lfuse__rows_put_load(const lfuse__rows *r, int indent, int j, const char *target, const char *place);
 void lfuse__rows_put_store(const lfuse__rows *r, int indent, int j, const char *place, const char *value);
@@ -103,8 +110,15 @@ void lfuse__rows_put_look_up_element(const lfuse__rows *r, int indent, int i, co
 /* ---- forms ---- */
 void lfuse__rows_emit_single(const lfuse__rows *r, const char *name); /* TEAM where a team is one work-item */
 void lfuse__rows_emit_team(const lfuse__rows *r, const char *name);   /* TEAM and GROUP */
+void lfuse__rows_emit_item(const lfuse__rows *r, const char *name);   /* ITEM */
+void lfuse__rows_emit_fold(const lfuse__rows *r, const char *name);   /* FOLD; the others know PARTIAL */
+/* Exchanges among work-items, of rows_team.c: l<i>`at` with whoever differs in the bit `mask` of rank. */
+void lfuse__rows_put_exchange(const lfuse__rows *r, int indent, int i, const char *at, int mask);
+/* rows_item.c: row load i where lanes are rows. */
+void lfuse__rows_put_across_load(const lfuse__rows *r, int indent, int i);
 
 /* rows_choose.c: work-groups of a launch over so many rows. */
-uint64_t lfuse__rows_groups(const lfuse__facts *facts, const lfuse__kernel_class *k, uint64_t rows);
+uint64_t lfuse__rows_groups(const lfuse__facts *facts, const lfuse__kernel_class *k, uint64_t rows,
+                            uint64_t length);
 
 #endif

@@ -8,14 +8,19 @@
 
 enum {
     HELD = LFUSE__SEGMENT / LFUSE__TEAM,
-    STREAM_TEAM = 512,   /* of rows that no group holds */
+    STREAM_TEAM = 512, /* of rows that no group holds */
+    /* Elements from which segments are worth a launch of their own, where rows are too few for the device. */
+    SINGLE_STAGED = 32768,
+    ITEM_STAGED = 4096,
+    TEAM_STAGED = 65536,
     TEAM_ITEMS = 2048    /* a compute unit: teams load their next row ahead, so they stay for several */
 };
 
 /* What the choice depends on beside sizes. */
 typedef struct traits {
     int words;    /* 32-bit registers of one vector of each operand that several sweeps read */
-    bool strided; /* elements are read, and none in vectors */
+    bool strided; /* elements are read along strides, none in vectors */
+    bool stages;  /* one sweep: segments can be folded by themselves */
 } traits;
 
 static traits traits_of(const lfuse__facts *facts, const lfuse__kernel_class *k)
@@ -23,7 +28,7 @@ static traits traits_of(const lfuse__facts *facts, const lfuse__kernel_class *k)
     lfuse__rows r;
     traits found = {0};
     int sweeps[LFUSE__MAX_OPERANDS] = {0};
-    bool unit = false;
+    bool other = false;
     if (lfuse__rows_init(&r, NULL, k, NULL, facts)) return found;
     for (int s = 0; s < r.nsweeps; s++) {
         bool needed[LFUSE__ROW_INSTR], loads[LFUSE__MAX_OPERANDS];
@@ -33,10 +38,12 @@ static traits traits_of(const lfuse__facts *facts, const lfuse__kernel_class *k)
     for (int j = 0; j < k->noperands; j++) {
         const int bytes = (int)lfuse__type_bytes(k->operands[j].type) * LFUSE__ROW_VECTOR;
         if (sweeps[j] > 1) found.words += bytes < 4 ? 1 : bytes / 4;
-        if (sweeps[j]) found.strided = true;
-        if (sweeps[j] && k->operands[j].inner == LFUSE__STRIDE_UNIT) unit = true;
+        if (sweeps[j] && k->operands[j].inner == LFUSE__STRIDE_ANY) found.strided = true;
+        /* What is the same for all rows is read along them whatever the form. */
+        if (sweeps[j] && k->operands[j].inner != LFUSE__STRIDE_ANY && !k->operands[j].fixed) other = true;
     }
-    if (unit) found.strided = false;
+    if (other || lfuse__kernel_gathers(k)) found.strided = false;
+    found.stages = r.nsweeps == 1 && lfuse__kernel_buffers(k) < LFUSE__MAX_BUFFERS;
     return found;
 }
 
@@ -46,34 +53,75 @@ static int group_most(const traits *of)
     return of->words <= 4 ? 1024 : of->words <= 8 ? 512 : of->words <= 16 ? 256 : 0;
 }
 
-static void choose(const lfuse__facts *facts, const traits *of, uint64_t length, lfuse__kernel_class *k)
+static void choose_single(const lfuse__facts *facts, const traits *of, uint64_t rows, uint64_t length,
+                          lfuse__kernel_class *k)
 {
-    const bool may = k->whole;
-    k->whole = false;
+    const uint64_t lanes = facts->vector_lanes ? 16 : 1;
+    const uint64_t groups = facts->elementwise_groups ? facts->elementwise_groups : LFUSE__LANE_GROUPS;
+    const uint64_t units = of->strided ? rows / lanes : rows;
+    k->form = of->strided ? LFUSE__ROWS_ITEM : LFUSE__ROWS_TEAM;
+    k->team = 1;
+    if (!k->staged || !of->stages || units >= groups || length < SINGLE_STAGED) return;
+    k->form = LFUSE__ROWS_PARTIAL;
+    k->team = of->strided ? 0 : 1;
+}
+
+static void choose_strided(const lfuse__facts *facts, const traits *of, uint64_t rows, uint64_t length,
+                           lfuse__kernel_class *k)
+{
+    const uint64_t units = facts->info.compute_units ? facts->info.compute_units : 16;
+    k->form = LFUSE__ROWS_ITEM;
+    k->team = 1;
+    while (k->team < LFUSE__TEAM / 4 && rows * (uint64_t)k->team < units * TEAM_ITEMS) k->team *= 2;
+    if (!k->staged || !of->stages || length < ITEM_STAGED || rows * (uint64_t)k->team >= units * TEAM_ITEMS) return;
+    k->form = LFUSE__ROWS_PARTIAL;
+    k->team = 0;
+}
+
+static void choose_team(const lfuse__facts *facts, const traits *of, uint64_t rows, uint64_t length,
+                        lfuse__kernel_class *k)
+{
+    const uint64_t units = facts->info.compute_units ? facts->info.compute_units : 16;
     k->form = LFUSE__ROWS_TEAM;
     k->team = 1;
-    k->held = 0;
-    if (lfuse__single(facts)) return;
     k->held = LFUSE__ROW_VECTOR;
     while (k->team < LFUSE__TEAM && (uint64_t)(k->team * k->held) < length) k->team *= 2;
     while (k->held < HELD && (uint64_t)(k->team * k->held) < length) k->held *= 2;
-    if (length > LFUSE__SEGMENT) {
-        k->form = LFUSE__ROWS_GROUP;
-        while (k->team < 1024 && (uint64_t)(k->team * k->held) < length) k->team *= 2;
-        if ((uint64_t)(k->team * k->held) < length || k->team > group_most(of) ||
-            (facts->info.max_group && (uint32_t)k->team > facts->info.max_group)) {
-            k->team = STREAM_TEAM;
-            k->held = 0;
-        }
+    if (length <= LFUSE__SEGMENT) return;
+    if (k->staged && of->stages && rows < units && length >= TEAM_STAGED) {
+        k->form = LFUSE__ROWS_PARTIAL;
+        k->team = LFUSE__TEAM;
+        k->held = 0;
+        return;
     }
-    k->whole = may && (uint64_t)(k->team * k->held) == length;
+    k->form = LFUSE__ROWS_GROUP;
+    while (k->team < 1024 && (uint64_t)(k->team * k->held) < length) k->team *= 2;
+    if ((uint64_t)(k->team * k->held) < length || k->team > group_most(of) ||
+        (facts->info.max_group && (uint32_t)k->team > facts->info.max_group)) {
+        k->team = STREAM_TEAM;
+        while (facts->info.max_group && (uint32_t)k->team > facts->info.max_group) k->team /= 2;
+        k->held = 0;
+    }
+}
+
+static void choose(const lfuse__facts *facts, const traits *of, uint64_t rows, uint64_t length, lfuse__kernel_class *k)
+{
+    const bool may = k->whole;
+    k->held = 0;
+    if (lfuse__single(facts))
+        choose_single(facts, of, rows, length, k);
+    else if (of->strided)
+        choose_strided(facts, of, rows, length, k);
+    else
+        choose_team(facts, of, rows, length, k);
+    k->staged = false;
+    k->whole = may && k->held && (uint64_t)(k->team * k->held) == length;
 }
 
 void lfuse__rows_choose(const lfuse__facts *facts, uint64_t rows, uint64_t length, lfuse__kernel_class *k)
 {
     const traits of = traits_of(facts, k);
-    (void)rows;
-    choose(facts, &of, length, k);
+    choose(facts, &of, rows, length, k);
 }
 
 static int add(const lfuse__kernel_class *one, lfuse__kernel_class *forms, int count)
@@ -86,14 +134,19 @@ static int add(const lfuse__kernel_class *one, lfuse__kernel_class *forms, int c
     return count;
 }
 
-/* The answers change behind powers of two alone: each of them within the bounds, what follows it, and the bounds. */
-static int points(const uint64_t bounds[2], uint64_t *list)
+/* The answers change behind powers of two, and behind such times the compute units: those within the bounds. */
+enum { POINTS = 160 };
+static int points(const lfuse__facts *facts, const uint64_t bounds[2], uint64_t *list)
 {
+    const uint64_t units = facts->info.compute_units ? facts->info.compute_units : 16;
+    const uint64_t groups = facts->elementwise_groups ? facts->elementwise_groups : LFUSE__LANE_GROUPS;
+    const uint64_t bases[] = {1, units, groups};
     int count = 0;
     list[count++] = bounds[0];
-    for (int b = 0; b < 40; b++)
-        for (uint64_t p = (uint64_t)1 << b; p <= ((uint64_t)1 << b) + 1; p++)
-            if (p > bounds[0] && p < bounds[1]) list[count++] = p;
+    for (int n = 0; n < 3; n++)
+        for (int b = 0; b < 24; b++)
+            for (uint64_t p = bases[n] << b; p <= (bases[n] << b) + 1 && (n == 0 || b < 12); p++)
+                if (p > bounds[0] && p < bounds[1]) list[count++] = p;
     if (bounds[1] != bounds[0]) list[count++] = bounds[1];
     return count;
 }
@@ -102,26 +155,43 @@ int lfuse__rows_forms(const lfuse__facts *facts, const uint64_t rows[2], const u
                       const lfuse__kernel_class *k, lfuse__kernel_class *forms)
 {
     const traits of = traits_of(facts, k);
-    uint64_t lengths[96];
-    const int nlengths = points(length, lengths);
+    uint64_t lengths[POINTS], counts[POINTS];
+    const int nlengths = points(facts, length, lengths), ncounts = points(facts, rows, counts);
     int count = 0;
-    (void)rows;
-    for (int i = 0; i < nlengths; i++) {
-        lfuse__kernel_class one = *k;
-        one.whole = length[0] == length[1];
-        choose(facts, &of, lengths[i], &one);
-        count = add(&one, forms, count);
-    }
+    for (int i = 0; i < nlengths; i++)
+        for (int n = 0; n < ncounts; n++) {
+            lfuse__kernel_class one = *k;
+            one.whole = length[0] == length[1];
+            choose(facts, &of, counts[n], lengths[i], &one);
+            count = add(&one, forms, count);
+        }
     return count;
 }
 
-uint64_t lfuse__rows_groups(const lfuse__facts *facts, const lfuse__kernel_class *k, uint64_t rows)
+static uint64_t share(uint64_t units, uint64_t each, uint64_t bound)
 {
-    const uint64_t units = facts->info.compute_units;
-    uint64_t each = 1, bound = LFUSE__GROUP_BOUND;
-    if (lfuse__single(facts)) return lfuse__groups(facts, true, rows, 1);
-    if (k->form == LFUSE__ROWS_TEAM) each = (uint64_t)(LFUSE__GROUP / k->team);
-    if (units && k->form == LFUSE__ROWS_TEAM) bound = units * (TEAM_ITEMS / LFUSE__GROUP);
-    const uint64_t groups = rows / each + (rows % each != 0);
+    const uint64_t groups = units / each + (units % each != 0);
     return groups < bound ? groups : bound;
+}
+
+uint64_t lfuse__rows_groups(const lfuse__facts *facts, const lfuse__kernel_class *k, uint64_t rows, uint64_t length)
+{
+    const uint64_t units = facts->info.compute_units, segments = (length + LFUSE__SEGMENT - 1) / LFUSE__SEGMENT;
+    const bool single = lfuse__single(facts);
+    const uint64_t lanes = facts->vector_lanes ? 16 : 1, columns = single ? lanes : (uint64_t)LFUSE__GROUP;
+    const uint64_t bound = units ? units * (TEAM_ITEMS / LFUSE__GROUP) : LFUSE__GROUP_BOUND;
+    uint64_t groups = rows;
+    switch (k->form) {
+    case LFUSE__ROWS_ITEM: groups = share(rows, single ? lanes : columns / (uint64_t)k->team, LFUSE__GROUP_BOUND); break;
+    case LFUSE__ROWS_TEAM: if (!single) groups = share(rows, (uint64_t)(LFUSE__GROUP / k->team), bound); break;
+    case LFUSE__ROWS_GROUP: groups = share(rows, 1, LFUSE__GROUP_BOUND); break;
+    case LFUSE__ROWS_PARTIAL:
+        groups = k->team == 0 ? share(rows, columns, LFUSE__GROUP_BOUND) * segments : rows * segments;
+        groups = share(groups, k->team > 1 ? LFUSE__GROUP / LFUSE__TEAM : 1, LFUSE__GROUP_BOUND);
+        break;
+    case LFUSE__ROWS_FOLD: groups = share(rows, 1, bound); break;
+    case LFUSE__ROWS_NONE: break;
+    }
+    if (single) groups = lfuse__groups(facts, true, groups, 1);
+    return groups ? groups : 1;
 }

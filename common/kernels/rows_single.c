@@ -165,20 +165,46 @@ static void put_sweep(const lfuse__rows *r, int indent, int sweep)
         if (lfuse__rows_reduces(r, i, sweep)) lfuse__rows_put_result(r, indent, i);
 }
 
-void lfuse__rows_emit_single(const lfuse__rows *r, const char *name)
+static void put_partial(const lfuse__rows *r, int indent)
 {
     lfuse__strbuf *out = r->t.out;
-    lfuse__rows_put_head(r, name, 1);
-    lfuse__put(out, 1, "const u64 share = (rows + GROUPS() - 1) / GROUPS();");
-    lfuse__put(out, 1, "for (u64 one = GROUP() * share; one < rows && one < (GROUP() + 1) * share; one++) {");
-    lfuse__put(out, 2, "const %s row = (%s)one;", r->t.ux, r->t.ux);
-    lfuse__rows_put_bases(r, 2);
+    lfuse__put(out, indent, "const u64 total = rows * segments, share = (total + GROUPS() - 1) / GROUPS();");
+    lfuse__put(out, indent, "for (u64 cell = GROUP() * share; cell < total && cell < (GROUP() + 1) * share; cell++) {");
+    lfuse__put(out, indent + 1, "const %s row = (%s)(cell / segments);", r->t.ux, r->t.ux);
+    lfuse__put(out, indent + 1, "const %s seg = (%s)(cell %% segments) * %d;", r->t.ux, r->t.ux, LFUSE__SEGMENT);
+    lfuse__put(out, indent + 1, "const int left = length - seg < %d ? (int)(length - seg) : %d;", LFUSE__SEGMENT,
+               LFUSE__SEGMENT);
+    lfuse__rows_put_bases(r, indent + 1);
+    lfuse__rows_put_phase(r, indent + 1, 0, false);
+    put_segment(r, indent + 1, 0);
+    lfuse__rows_put_keep(r, indent + 1, "cell");
+    lfuse__put(out, indent, "}");
+}
+
+static void put_rows(const lfuse__rows *r, int indent)
+{
+    lfuse__strbuf *out = r->t.out;
+    lfuse__put(out, indent, "const u64 share = (rows + GROUPS() - 1) / GROUPS();");
+    lfuse__put(out, indent, "for (u64 one = GROUP() * share; one < rows && one < (GROUP() + 1) * share; one++) {");
+    lfuse__put(out, indent + 1, "const %s row = (%s)one;", r->t.ux, r->t.ux);
+    lfuse__rows_put_bases(r, indent + 1);
     for (int sweep = 0; sweep < r->nsweeps; sweep++) {
-        lfuse__rows_put_phase(r, 2, sweep, false);
-        put_sweep(r, 2, sweep);
+        lfuse__rows_put_phase(r, indent + 1, sweep, false);
+        put_sweep(r, indent + 1, sweep);
     }
-    lfuse__rows_put_phase(r, 2, r->nsweeps, true);
-    lfuse__rows_put_row_stores(r, 2);
-    lfuse__put(out, 1, "}");
-    lfuse__put(out, 0, "}");
+    lfuse__rows_put_phase(r, indent + 1, r->nsweeps, true);
+    lfuse__rows_put_row_stores(r, indent + 1);
+    lfuse__put(out, indent, "}");
+}
+
+void lfuse__rows_emit_single(const lfuse__rows *r, const char *name)
+{
+    lfuse__rows_put_head(r, name, 1);
+    if (r->t.k->form == LFUSE__ROWS_PARTIAL) {
+        lfuse__rows_put_partials(r, 1);
+        put_partial(r, 1);
+    } else {
+        put_rows(r, 1);
+    }
+    lfuse__put(r->t.out, 0, "}");
 }

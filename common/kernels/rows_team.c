@@ -27,7 +27,7 @@ typedef enum hold {
 
 typedef struct team {
     const lfuse__rows *r;
-    bool group, whole, streams; /* streams: GROUP that holds nothing */
+    bool group, whole, streams, partial; /* streams: GROUP that holds nothing */
     int size, width, each;      /* of the group; work-items that exchange values; rows of a group at a time */
     int chunks;
     hold holds[LFUSE__MAX_OPERANDS];
@@ -62,7 +62,7 @@ static void choose_holds(team *t)
     for (int j = 0; j < r->t.k->noperands; j++) {
         const bool same = r->t.k->operands[j].fixed;
         if (!sweeps[j]) continue;
-        if (t->streams)
+        if (t->streams || t->partial)
             t->holds[j] = HOLD_LATE;
         else if (t->group)
             t->holds[j] = sweeps[j] > 1 ? HOLD_TOP : HOLD_LATE;
@@ -128,7 +128,7 @@ static void put_chunk(const team *t, int indent, char letter, int j, const char 
 /* Element index of this work-item in chunk u of segment `seg` (GROUP), or of the row. */
 static void put_place(const team *t, int indent)
 {
-    if (t->group)
+    if (t->group || t->partial)
         lfuse__put(t->r->t.out, indent, "const %s e = seg * %d + u * %d + rank * %d;", t->r->t.ux, LFUSE__SEGMENT,
                    LFUSE__ROW_LANES, VECTOR);
     else
@@ -274,7 +274,7 @@ static void put_meet(const lfuse__rows *r, int indent, int i, const char *at)
     lfuse__rows_put_combine(r, indent, i, to, low, high);
 }
 
-static void put_exchange(const lfuse__rows *r, int indent, int i, const char *at, int mask)
+void lfuse__rows_put_exchange(const lfuse__rows *r, int indent, int i, const char *at, int mask)
 {
     const char *w = lfuse__rows_word(r, i), *x = r->t.ix;
     lfuse__put(r->t.out, indent, "{");
@@ -313,12 +313,12 @@ static void put_fold(const lfuse__rows *r, int indent, int i, int width)
         put_scatter(r, indent, i, at[0], at[2], width / 2);
         put_scatter(r, indent, i, at[1], at[3], width / 2);
         put_scatter(r, indent, i, at[0], at[1], width / 4);
-        for (int mask = width / 8; mask; mask /= 2) put_exchange(r, indent, i, at[0], mask);
-        put_exchange(r, indent, i, at[0], width / 2);
-        put_exchange(r, indent, i, at[0], width / 4);
+        for (int mask = width / 8; mask; mask /= 2) lfuse__rows_put_exchange(r, indent, i, at[0], mask);
+        lfuse__rows_put_exchange(r, indent, i, at[0], width / 2);
+        lfuse__rows_put_exchange(r, indent, i, at[0], width / 4);
         return;
     }
-    for (int j = 0; j < 4 && width == 2; j++) put_exchange(r, indent, i, at[j], 1);
+    for (int j = 0; j < 4 && width == 2; j++) lfuse__rows_put_exchange(r, indent, i, at[j], 1);
     for (int h = 2; h; h /= 2)
         for (int j = 0; j < h; j++)
             lfuse__rows_put_combine(r, indent, i, (lfuse__lane){"ln", at[j]}, (lfuse__lane){"ln", at[j]},
@@ -345,7 +345,7 @@ static void put_block(const team *t, int indent, int sweep, int segments)
         if (!lfuse__rows_reduces(r, i, sweep)) continue;
         lfuse__put(r->t.out, indent, "l%d[0] = part%d[rank %% %d];", i, i, segments);
         if (lfuse__rows_indexed(r, i)) lfuse__put(r->t.out, indent, "n%d[0] = spot%d[rank %% %d];", i, i, segments);
-        for (int mask = 1; mask < segments; mask *= 2) put_exchange(r, indent, i, "[0]", mask);
+        for (int mask = 1; mask < segments; mask *= 2) lfuse__rows_put_exchange(r, indent, i, "[0]", mask);
     }
 }
 
@@ -494,13 +494,54 @@ static void put_row(const team *t, int indent)
 static void team_init(team *t, const lfuse__rows *r)
 {
     const lfuse__kernel_class *k = r->t.k;
-    *t = (team){.r = r, .group = k->form == LFUSE__ROWS_GROUP, .whole = k->whole};
+    *t = (team){.r = r, .group = k->form == LFUSE__ROWS_GROUP, .partial = k->form == LFUSE__ROWS_PARTIAL,
+                .whole = k->whole};
     t->streams = t->group && k->held == 0;
     t->size = t->group ? k->team : LFUSE__GROUP;
-    t->width = t->group ? LFUSE__TEAM : k->team;
-    t->each = t->group ? 1 : LFUSE__GROUP / k->team;
-    t->chunks = t->group ? CHUNKS : k->held / VECTOR;
+    t->width = t->group || t->partial ? LFUSE__TEAM : k->team;
+    t->each = t->group ? 1 : LFUSE__GROUP / t->width;
+    t->chunks = t->group || t->partial ? CHUNKS : k->held / VECTOR;
     choose_holds(t);
+}
+
+/* A segment a team. */
+static void put_partial(const team *t, int indent)
+{
+    const lfuse__rows *r = t->r;
+    const lfuse__text *text = &r->t;
+    lfuse__put(text->out, indent, "const u64 total = rows * segments;");
+    lfuse__put(text->out, indent, "for (u64 first = GROUP() * %d; first < total; first += GROUPS() * %d) {", t->each,
+               t->each);
+    lfuse__put(text->out, indent + 1, "const int active = first + team < total;");
+    lfuse__put(text->out, indent + 1, "const u64 cell = active ? first + team : first;");
+    lfuse__put(text->out, indent + 1, "const %s row = (%s)(cell / segments), seg = (%s)(cell %% segments);", text->ux,
+               text->ux, text->ux);
+    lfuse__rows_put_bases(r, indent + 1);
+    lfuse__rows_put_phase(r, indent + 1, 0, false);
+    put_lanes(r, indent + 1, 0);
+    put_segment(t, indent + 1, 0);
+    for (int i = 0; i < text->k->body->ninstr; i++)
+        if (lfuse__rows_reduces(r, i, 0)) put_fold(r, indent + 1, i, t->width);
+    lfuse__put(text->out, indent + 1, "if (active && rank == 0) {");
+    lfuse__rows_put_keep(r, indent + 2, "cell");
+    lfuse__put(text->out, indent + 1, "}");
+    lfuse__put(text->out, indent, "}");
+}
+
+static void put_rows(const team *t, int indent)
+{
+    const lfuse__text *text = &t->r->t;
+    if (t->group && !t->streams) lfuse__put(text->out, indent, "const %s seg = team;", text->ux);
+    lfuse__put(text->out, indent, "u64 first = GROUP() * %d;", t->each);
+    put_first(t, indent);
+    lfuse__put(text->out, indent, "for (; first < rows; first += GROUPS() * %d) {", t->each);
+    if (!t->group) lfuse__put(text->out, indent + 1, "const int active = first + team < rows;");
+    if (t->group)
+        lfuse__put(text->out, indent + 1, "const %s row = (%s)first;", text->ux, text->ux);
+    else
+        lfuse__put(text->out, indent + 1, "const %s row = (%s)(active ? first + team : first);", text->ux, text->ux);
+    put_row(t, indent + 1);
+    lfuse__put(text->out, indent, "}");
 }
 
 void lfuse__rows_emit_team(const lfuse__rows *r, const char *name)
@@ -512,16 +553,11 @@ void lfuse__rows_emit_team(const lfuse__rows *r, const char *name)
     put_local(&t);
     lfuse__put(text->out, 1, "const u32 vectors = (u32)W(%d), team = ITEM() / %d, rank = ITEM() %% %d;",
                text->layout->flags, t.width, t.width);
-    if (t.group && !t.streams) lfuse__put(text->out, 1, "const %s seg = team;", text->ux);
-    lfuse__put(text->out, 1, "u64 first = GROUP() * %d;", t.each);
-    put_first(&t, 1);
-    lfuse__put(text->out, 1, "for (; first < rows; first += GROUPS() * %d) {", t.each);
-    if (!t.group) lfuse__put(text->out, 2, "const int active = first + team < rows;");
-    if (t.group)
-        lfuse__put(text->out, 2, "const %s row = (%s)first;", text->ux, text->ux);
-    else
-        lfuse__put(text->out, 2, "const %s row = (%s)(active ? first + team : first);", text->ux, text->ux);
-    put_row(&t, 2);
-    lfuse__put(text->out, 1, "}");
+    if (t.partial) {
+        lfuse__rows_put_partials(r, 1);
+        put_partial(&t, 1);
+    } else {
+        put_rows(&t, 1);
+    }
     lfuse__put(text->out, 0, "}");
 }

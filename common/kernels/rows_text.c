@@ -161,8 +161,12 @@ void lfuse__rows_put_phase(const lfuse__rows *r, int indent, int phase, bool aft
         const int at = r->sweeps[i].phase;
         if (!r->used[i] || !r->of_row[i] || instr->kind == LFUSE__I_REDUCE || at < phase || (at > phase && !after))
             continue;
-        if (instr->kind == LFUSE__I_LOAD) lfuse__rows_put_row_load(r, indent, i);
-        else lfuse__put_instr(&r->t, indent, i, "");
+        if (instr->kind == LFUSE__I_LOAD && r->across)
+            lfuse__rows_put_across_load(r, indent, i);
+        else if (instr->kind == LFUSE__I_LOAD)
+            lfuse__rows_put_row_load(r, indent, i);
+        else
+            lfuse__put_instr(&r->t, indent, i, "");
     }
 }
 
@@ -276,7 +280,11 @@ void lfuse__rows_put_result(const lfuse__rows *r, int indent, int i)
 {
     const char *w = lfuse__rows_word(r, i), *x = r->t.ix;
     const char *type = lfuse__register_word(r->t.k->body->instr[i].type);
-    if (lfuse__rows_indexed(r, i))
+    if (r->across && lfuse__rows_indexed(r, i))
+        lfuse__put(r->t.out, indent, "const L_%s r%d = CAST_%s_%s(m%d);", type, i, x, type, i);
+    else if (r->across)
+        lfuse__put(r->t.out, indent, "const L_%s r%d = a%d;", w, i, i);
+    else if (lfuse__rows_indexed(r, i))
         lfuse__put(r->t.out, indent, "const L_%s r%d = CAST_%s_%s(SPLAT_%s(FIRST_%s(m%d)));", type, i, x, type, x, x,
                    i);
     else
@@ -344,6 +352,82 @@ void lfuse__rows_put_counter_end(const lfuse__rows *r, int indent, int sweep)
     lfuse__put(r->t.out, indent + 1, "depth--;");
     put_each(r, indent + 1, sweep, total, stack, total);
     lfuse__put(r->t.out, indent, "}");
+}
+
+/* Bytes a segment of what stands before REDUCE i's results, values and then indices; of all where i is ninstr. */
+static unsigned partial_bytes(const lfuse__rows *r, int i)
+{
+    unsigned bytes = 0;
+    for (int n = 0; n < i; n++)
+        if (lfuse__rows_reduces(r, n, 0))
+            bytes += lfuse__type_bytes(gathered_type(r, n)) +
+                     (lfuse__rows_indexed(r, n) ? r->t.k->index64 ? 8u : 4u : 0u);
+    return bytes;
+}
+
+uint64_t lfuse__rows_partials(const lfuse__kernel_class *k, const lfuse__facts *facts, uint64_t rows, uint64_t length)
+{
+    lfuse__rows r;
+    const uint64_t segments = (length + LFUSE__SEGMENT - 1) / LFUSE__SEGMENT;
+    if (lfuse__rows_init(&r, NULL, k, NULL, facts)) return 0;
+    return (rows * segments + 15) / 16 * 16 * partial_bytes(&r, k->body->ninstr);
+}
+
+void lfuse__rows_put_partials(const lfuse__rows *r, int indent)
+{
+    const lfuse__text *t = &r->t;
+    lfuse__put(t->out, indent, "const u64 segments = W(%d), cells = (rows * segments + 15) / 16 * 16;",
+               t->layout->segments);
+    lfuse__put(t->out, indent, "memory z = BUFFER(%d) + W(%d);", lfuse__kernel_buffers(t->k) - 1, t->layout->partials);
+}
+
+void lfuse__rows_put_keep(const lfuse__rows *r, int indent, const char *cell)
+{
+    for (int i = 0; i < r->t.k->body->ninstr; i++) {
+        const char *w = lfuse__rows_word(r, i);
+        const unsigned before = lfuse__rows_reduces(r, i, 0) ? partial_bytes(r, i) : 0;
+        if (!lfuse__rows_reduces(r, i, 0)) continue;
+        if (r->across && r->facts->vector_lanes) {
+            lfuse__put(r->t.out, indent, "{");
+            lfuse__put(r->t.out, indent + 1, "S_%s e%d[LANES];", w, i);
+            lfuse__put(r->t.out, indent + 1, "SPREAD_%s(e%d, l%d[0]);", w, i, i);
+            lfuse__put(r->t.out, indent + 1, "for (int l = 0; l < count; l++) STORE_%s(z + cells * %u, %s + l * segments, e%d[l]);",
+                       w, before, cell, i);
+            if (lfuse__rows_indexed(r, i)) {
+                lfuse__put(r->t.out, indent + 1, "S_%s k%d[LANES];", r->t.ix, i);
+                lfuse__put(r->t.out, indent + 1, "SPREAD_%s(k%d, n%d[0]);", r->t.ix, i, i);
+                lfuse__put(r->t.out, indent + 1,
+                           "for (int l = 0; l < count; l++) STORE_%s(z + cells * %u, %s + l * segments, k%d[l]);", r->t.ix,
+                           before + lfuse__type_bytes(gathered_type(r, i)), cell, i);
+            }
+            lfuse__put(r->t.out, indent, "}");
+            continue;
+        }
+        lfuse__put(r->t.out, indent, "STORE_%s(z + cells * %u, %s, FIRST_%s(l%d[0]));", w, before, cell, w, i);
+        if (lfuse__rows_indexed(r, i))
+            lfuse__put(r->t.out, indent, "STORE_%s(z + cells * %u, %s, FIRST_%s(n%d[0]));", r->t.ix,
+                       before + lfuse__type_bytes(gathered_type(r, i)), cell, r->t.ix, i);
+    }
+}
+
+void lfuse__rows_put_fetch(const lfuse__rows *r, int indent, int i, lfuse__lane to, const char *cell, const char *guard)
+{
+    const char *w = lfuse__rows_word(r, i), *x = r->t.ix;
+    const unsigned before = partial_bytes(r, i);
+    char a[64], identity[64];
+    lfuse__rows_identity(r, i, identity, sizeof identity);
+    if (guard) {
+        lfuse__put(r->t.out, indent, "%s = %s;", lane(a, to, i, false), identity);
+        if (lfuse__rows_indexed(r, i))
+            lfuse__put(r->t.out, indent, "%s = %s;", lane(a, to, i, true), lfuse__rows_no_index(r));
+        lfuse__put(r->t.out, indent, "if (%s) {", guard);
+    }
+    lfuse__put(r->t.out, indent + (guard != NULL), "%s = SPLAT_%s(LOAD_%s(z + cells * %u, %s));", lane(a, to, i, false), w,
+               w, before, cell);
+    if (lfuse__rows_indexed(r, i))
+        lfuse__put(r->t.out, indent + (guard != NULL), "%s = SPLAT_%s(LOAD_%s(z + cells * %u, %s));",
+                   lane(a, to, i, true), x, x, before + lfuse__type_bytes(gathered_type(r, i)), cell);
+    if (guard) lfuse__put(r->t.out, indent, "}");
 }
 
 void lfuse__rows_put_load(const lfuse__rows *r, int indent, int j, const char *target, const char *place)

@@ -38,7 +38,7 @@ static void use_sums(rig *r)
 
 static void use_rows(rig *r)
 {
-    static const lfuse_type types[] = {LFUSE_F32, LFUSE_BF16, LFUSE_F64, LFUSE_I64};
+    static const lfuse_type types[] = {LFUSE_F32, LFUSE_I64};
     for (size_t t = 0; t < sizeof types / sizeof *types; t++)
         if (rig_has(r, types[t])) case_rows(r, types[t]);
 }

@@ -162,12 +162,16 @@ START_TEST(rows)
         bool whole;
     } forms[] = {{LFUSE__ROWS_TEAM, 1, 4, false},  {LFUSE__ROWS_TEAM, 8, 4, false}, {LFUSE__ROWS_TEAM, 32, 8, true},
                  {LFUSE__ROWS_TEAM, 32, 32, false}, {LFUSE__ROWS_GROUP, 128, 32, true},
-                 {LFUSE__ROWS_GROUP, 512, 0, false}, {LFUSE__ROWS_GROUP, 1024, 32, false}};
+                 {LFUSE__ROWS_GROUP, 512, 0, false}, {LFUSE__ROWS_GROUP, 1024, 32, false},
+                 {LFUSE__ROWS_ITEM, 1, 0, false},    {LFUSE__ROWS_ITEM, 8, 0, false},
+                 {LFUSE__ROWS_PARTIAL, 0, 0, false}, {LFUSE__ROWS_PARTIAL, 32, 0, false},
+                 {LFUSE__ROWS_FOLD, 0, 0, false}};
     writer w = {.text = LFUSE__STRBUF_INIT, .facts = facts_items(true)};
     for (lfuse_type type = LFUSE_F32; type < LFUSE__TYPES; type++)
         for (int f = 0; f < (int)(sizeof forms / sizeof *forms); f++)
             for (row_body b = 0; b < ROW_BODIES; b++) {
                 row_sample s;
+                if (forms[f].form >= LFUSE__ROWS_PARTIAL && b == ROW_NORM) continue;
                 if (!row_body_fits(b, type) || (type != LFUSE_F32 && (f + (int)type + _i) % 4)) continue;
                 row_sample_make(&s, b, type);
                 s.k.form = forms[f].form, s.k.team = forms[f].team, s.k.held = forms[f].held;

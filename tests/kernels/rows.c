@@ -203,13 +203,36 @@ static void finish(row_case *c, const char *what)
     }
 }
 
+/* PARTIAL and FOLD, with memory between them that lies behind a guard zone. */
+static void launch_stages(rig *r, lfuse__bprogram *program, const char *name, row_case *c, uint64_t rows,
+                          uint64_t length, rig_buffer *buffers)
+{
+    lfuse__kernel_class fold = c->s->k;
+    const uint64_t bytes = lfuse__rows_partials(&fold, &r->facts, rows, length);
+    lfuse__packed packed;
+    char other[64];
+    unsigned char *between = malloc(bytes + 2 * GUARD);
+    ck_assert_ptr_nonnull(between);
+    memset(between, 0xee, bytes + 2 * GUARD);
+    fold.form = LFUSE__ROWS_FOLD;
+    c->g.partials = GUARD;
+    buffers[fold.noperands] = (rig_buffer){between, bytes + 2 * GUARD, true};
+    ck_assert_msg(!lfuse__rows_pack(&c->s->k, &r->facts, &c->g, &packed), "%s", lfuse__error_message());
+    rig_launch(r, program, name, &packed, fold.noperands + 1, buffers);
+    ck_assert_msg(!lfuse__rows_pack(&fold, &r->facts, &c->g, &packed), "%s", lfuse__error_message());
+    snprintf(other, sizeof other, "%s_fold", name);
+    rig_launch(r, program, other, &packed, fold.noperands + 1, buffers);
+    for (int i = 0; i < GUARD; i++) ck_assert(between[i] == 0xee && between[bytes + GUARD + (uint64_t)i] == 0xee);
+    free(between);
+}
+
 static void run_case(rig *r, lfuse__bprogram *program, const char *name, const row_sample *s, int64_t rows,
                      int64_t length, int shift, bool wild)
 {
     const lfuse__kernel_class *k = &s->k;
     const int kept = k->rank - k->naxes;
     row_case c = {.s = s, .numbers = {1.0 / (double)(length ? length : 1), 0.01}};
-    rig_buffer buffers[LFUSE__MAX_OPERANDS];
+    rig_buffer buffers[LFUSE__MAX_OPERANDS + 1];
     lfuse__packed packed;
     char what[160];
     snprintf(what, sizeof what, "%s: %lld rows of %lld, shift %d", name, (long long)rows, (long long)length, shift);
@@ -234,7 +257,10 @@ static void run_case(rig *r, lfuse__bprogram *program, const char *name, const r
         walk(&c.g, 0, kept, row, k->noperands, start);
         expect_row(&c, start, length);
     }
-    rig_launch(r, program, name, &packed, k->noperands, buffers);
+    if (k->form == LFUSE__ROWS_PARTIAL)
+        launch_stages(r, program, name, &c, (uint64_t)rows, (uint64_t)length, buffers);
+    else
+        rig_launch(r, program, name, &packed, k->noperands, buffers);
     finish(&c, what);
 }
 
@@ -256,17 +282,22 @@ static const lie lies[] = {
     {LFUSE__STRIDE_SPLIT, 4, 2, false}, {LFUSE__STRIDE_UNIT, 1, 1, false}, {LFUSE__STRIDE_SPLIT, 3, 2, true}};
 enum { LIES = sizeof lies / sizeof *lies, FORMS = 16, KERNELS = FORMS * LIES * ROW_BODIES };
 
-static const form single[] = {{LFUSE__ROWS_TEAM, 1, 0, false}};
+static const form single[] = {{LFUSE__ROWS_TEAM, 1, 0, false}, {LFUSE__ROWS_ITEM, 1, 0, false},
+                              {LFUSE__ROWS_PARTIAL, 0, 0, false}, {LFUSE__ROWS_PARTIAL, 1, 0, false}};
 static const form teams[] = {
     {LFUSE__ROWS_TEAM, 1, 4, false},  {LFUSE__ROWS_TEAM, 2, 4, false},   {LFUSE__ROWS_TEAM, 4, 4, true},
     {LFUSE__ROWS_TEAM, 16, 4, false}, {LFUSE__ROWS_TEAM, 32, 4, false},  {LFUSE__ROWS_TEAM, 32, 8, true},
     {LFUSE__ROWS_TEAM, 32, 8, false}, {LFUSE__ROWS_TEAM, 32, 32, false}, {LFUSE__ROWS_GROUP, 64, 32, false},
-    {LFUSE__ROWS_GROUP, 256, 32, false}, {LFUSE__ROWS_GROUP, 128, 0, false}};
+    {LFUSE__ROWS_GROUP, 256, 32, false}, {LFUSE__ROWS_GROUP, 128, 0, false},
+    {LFUSE__ROWS_ITEM, 1, 0, false},  {LFUSE__ROWS_ITEM, 8, 0, false}, {LFUSE__ROWS_PARTIAL, 0, 0, false},
+    {LFUSE__ROWS_PARTIAL, 32, 0, false}};
 
 static bool chosen(const form *f, int lie_index, row_body body, lfuse_type type)
 {
     /* All kinds of strides for every form, most of them with one body; every body in every form. */
     if (f->whole && lie_index > 0) return false;
+    if (f->form == LFUSE__ROWS_PARTIAL && body == ROW_NORM) return false;
+    if ((f->form == LFUSE__ROWS_ITEM || (f->form == LFUSE__ROWS_PARTIAL && f->team == 0)) && lie_index == 2) return true;
     if (lie_index == 0) return true;
     return type == LFUSE_F32 && (int)body == (lie_index + (int)f->form) % ROW_BODIES;
 }
@@ -281,13 +312,14 @@ static bool may_be_empty(const lfuse__body *body)
 
 static void run_lengths(rig *r, lfuse__bprogram *program, const char *name, const row_sample *s)
 {
-    static const int64_t lengths[] = {0,    1,    3,    31,   127,  128,  129,   255,   1000,  1023,
-                                      1024, 1025, 1100, 4096, 5000, 8192, 16384, 20000, 100000};
+    static const int64_t lengths[] = {0,    1,    3,    31,   127,  128,   129,   1000,
+                                      1023, 1024, 1025, 4096, 5000, 16384, 20000, 100000};
     const int64_t most = s->k.held ? (int64_t)s->k.team * s->k.held : INT64_MAX;
     for (size_t i = 0; i < sizeof lengths / sizeof *lengths; i++) {
-        const int64_t n = lengths[i], rows = n > 4000 ? 4 : n > 1000 ? 9 : 70;
+        const int64_t n = lengths[i], rows = n > 4000 ? 3 : n > 1000 ? 5 : n > 200 ? 18 : 70;
+        if (n == 0 && s->k.form == LFUSE__ROWS_PARTIAL) continue;
         if (n > most || (s->k.whole && n != most) || (n == 0 && !may_be_empty(&s->body))) continue;
-        for (int shift = 0; shift < (n > 4000 ? 1 : 3); shift++)
+        for (int shift = 0; shift < (n > 2000 ? 1 : 3); shift++)
             run_case(r, program, name, s, rows, n, shift, shift == 1);
     }
     if (most < INT64_MAX) run_case(r, program, name, s, 70, most, 0, false);
@@ -313,6 +345,14 @@ static void run_forms(rig *r, lfuse_type type, const form *forms, int count)
                          forms[f].held, forms[f].whole ? "w" : "", l, (int)b);
                 ck_assert_msg(!lfuse__rows_emit(&text, names[n], &s->k, &r->facts), "%s: %s", names[n],
                               lfuse__error_message());
+                if (forms[f].form == LFUSE__ROWS_PARTIAL) {
+                    lfuse__kernel_class fold = s->k;
+                    char name[64];
+                    fold.form = LFUSE__ROWS_FOLD;
+                    snprintf(name, sizeof name, "%s_fold", names[n]);
+                    ck_assert_msg(!lfuse__rows_emit(&text, name, &fold, &r->facts), "%s: %s", name,
+                                  lfuse__error_message());
+                }
                 n++;
             }
     lfuse__bprogram *program = rig_program(r, &text);

@@ -1,0 +1,102 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What PARTIAL kernels found of the segments of a row: folded pairwise by index, then the work of the row. */
+#ifdef HAVE_CONFIG_H
+#include "config.h"
+#endif
+
+#include "common/kernels/rows.h"
+
+/* A work-item takes 8 neighbours, and so a group a whole subtree at a time. */
+enum { EACH = 8, TEAMS = LFUSE__GROUP / LFUSE__TEAM };
+
+static int ninstr(const lfuse__rows *r)
+{
+    return r->t.k->body->ninstr;
+}
+
+static void put_single(const lfuse__rows *r, int indent)
+{
+    const lfuse__lane first = {"ln", "[0]"};
+    lfuse__put(r->t.out, indent, "for (u64 number = 0; number < segments; number++) {");
+    for (int i = 0; i < ninstr(r); i++) {
+        if (!lfuse__rows_reduces(r, i, 0)) continue;
+        lfuse__rows_put_lanes(r, indent + 1, i, "ln", "1");
+        lfuse__rows_put_fetch(r, indent + 1, i, first, "row * segments + number", NULL);
+    }
+    lfuse__rows_put_counter_add(r, indent + 1, 0, "[0]");
+    lfuse__put(r->t.out, indent, "}");
+}
+
+static void put_eight(const lfuse__rows *r, int indent, int i)
+{
+    static const char *const at[EACH] = {"[0]", "[1]", "[2]", "[3]", "[4]", "[5]", "[6]", "[7]"};
+    const lfuse__lane one = {"ln", "[v]"};
+    lfuse__rows_put_lanes(r, indent, i, "ln", "8");
+    lfuse__put(r->t.out, 0, "#pragma unroll");
+    lfuse__put(r->t.out, indent, "for (u32 v = 0; v < %d; v++) {", EACH);
+    lfuse__put(r->t.out, indent + 1, "const u64 number = block + ITEM() * %d + v;", EACH);
+    lfuse__rows_put_fetch(r, indent + 1, i, one, "row * segments + number", "number < segments");
+    lfuse__put(r->t.out, indent, "}");
+    for (int step = 1; step < EACH; step *= 2)
+        for (int j = 0; j < EACH; j += 2 * step)
+            lfuse__rows_put_combine(r, indent, i, (lfuse__lane){"ln", at[j]}, (lfuse__lane){"ln", at[j]},
+                                    (lfuse__lane){"ln", at[j + step]});
+    for (int mask = 1; mask < LFUSE__TEAM; mask *= 2) lfuse__rows_put_exchange(r, indent, i, "[0]", mask);
+    lfuse__put(r->t.out, indent, "if (rank == 0) part%d[team] = l%d[0];", i, i);
+    if (lfuse__rows_indexed(r, i)) lfuse__put(r->t.out, indent, "if (rank == 0) spot%d[team] = n%d[0];", i, i);
+}
+
+static void put_group(const lfuse__rows *r, int indent)
+{
+    lfuse__put(r->t.out, indent, "for (u64 block = 0; block < segments; block += %d) {", EACH * LFUSE__GROUP);
+    for (int i = 0; i < ninstr(r); i++)
+        if (lfuse__rows_reduces(r, i, 0)) put_eight(r, indent + 1, i);
+    lfuse__put(r->t.out, indent + 1, "SYNC();");
+    for (int i = 0; i < ninstr(r); i++) {
+        if (!lfuse__rows_reduces(r, i, 0)) continue;
+        lfuse__put(r->t.out, indent + 1, "l%d[0] = part%d[rank %% %d];", i, i, TEAMS);
+        if (lfuse__rows_indexed(r, i)) lfuse__put(r->t.out, indent + 1, "n%d[0] = spot%d[rank %% %d];", i, i, TEAMS);
+        for (int mask = 1; mask < TEAMS; mask *= 2) lfuse__rows_put_exchange(r, indent + 1, i, "[0]", mask);
+    }
+    lfuse__put(r->t.out, indent + 1, "SYNC();");
+    lfuse__rows_put_counter_add(r, indent + 1, 0, "[0]");
+    lfuse__put(r->t.out, indent, "}");
+}
+
+void lfuse__rows_emit_fold(const lfuse__rows *r, const char *name)
+{
+    const bool single = lfuse__single(r->facts);
+    lfuse__strbuf *out = r->t.out;
+    lfuse__rows_put_head(r, name, single ? 1 : LFUSE__GROUP);
+    lfuse__rows_put_partials(r, 1);
+    if (!single) {
+        lfuse__put(out, 1, "TEAM(%d)", LFUSE__GROUP);
+        for (int i = 0; i < ninstr(r); i++) {
+            if (!lfuse__rows_reduces(r, i, 0)) continue;
+            lfuse__put(out, 1, "LOCAL(S_%s, part%d, %d)", lfuse__rows_word(r, i), i, TEAMS);
+            if (lfuse__rows_indexed(r, i)) lfuse__put(out, 1, "LOCAL(S_%s, spot%d, %d)", r->t.ix, i, TEAMS);
+        }
+        lfuse__put(out, 1, "const u32 team = ITEM() / %d, rank = ITEM() %% %d;", LFUSE__TEAM, LFUSE__TEAM);
+    }
+    lfuse__put(out, 1, "for (u64 one = GROUP(); one < rows; one += GROUPS()) {");
+    lfuse__put(out, 2, "const %s row = (%s)one;", r->t.ux, r->t.ux);
+    for (int i = 0; i < ninstr(r); i++)
+        if (lfuse__rows_reduces(r, i, 0)) lfuse__rows_put_empty(r, 2, i);
+    lfuse__rows_put_bases(r, 2);
+    lfuse__put(out, 2, "{");
+    lfuse__rows_put_counter_begin(r, 3, 0);
+    if (single)
+        put_single(r, 3);
+    else
+        put_group(r, 3);
+    lfuse__rows_put_counter_end(r, 3, 0);
+    lfuse__put(out, 2, "}");
+    for (int i = 0; i < ninstr(r); i++)
+        if (lfuse__rows_reduces(r, i, 0)) lfuse__rows_put_result(r, 2, i);
+    lfuse__rows_put_phase(r, 2, 0, true);
+    if (!single) lfuse__put(out, 2, "if (ITEM() == 0) {");
+    lfuse__rows_put_row_stores(r, 2 + !single);
+    if (!single) lfuse__put(out, 2, "}");
+    lfuse__put(out, 1, "}");
+    lfuse__put(out, 0, "}");
+}
