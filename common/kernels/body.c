@@ -19,7 +19,10 @@ static void put_constant(lfuse__strbuf *out, lfuse_type type, double number)
         lfuse__strbuf_format(out, "K_%s(0x%08lxu)", lfuse__register_word(type), (unsigned long)bits);
 }
 
-/* An expression of ops.def: words get the type, A B C T become registers, M the type's bits less 1. Ends at the end of the text or at ';'. */
+/*
+ * An expression of ops.def: words get the type, A B C T become registers, M the type's bits less 1. Ends at the end of
+ * the text or at ';'.
+ */
 static const char *put_expression(lfuse__strbuf *out, const char *text, lfuse_type type, int at, const int16_t *from)
 {
     while (*text && *text != ';') {

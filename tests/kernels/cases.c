@@ -55,8 +55,8 @@ static void arena_check(const arena *a, lfuse_type type, int operand, const char
     memcpy(&got, a->memory + (size_t)i * lfuse_type_size(type), lfuse_type_size(type));
     memcpy(&want, a->expected + (size_t)i * lfuse_type_size(type), lfuse_type_size(type));
     memcpy(&was, a->before + (size_t)i * lfuse_type_size(type), lfuse_type_size(type));
-    ck_abort_msg("%s: operand %d: element %lld: %llx, expected %llx, before %llx", what, operand, (long long)i, got, want,
-                 was);
+    ck_abort_msg("%s: operand %d: element %lld: %llx, expected %llx, before %llx", what, operand, (long long)i, got,
+                 want, was);
 }
 
 /* One pointwise launch over arenas; same[j] >= 0: operand j is the memory of that operand. */

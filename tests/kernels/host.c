@@ -174,7 +174,8 @@ static value saturated(lfuse_type type, double x)
     const whole low = type == LFUSE_I64 ? INT64_MIN : type == LFUSE_I32 ? INT32_MIN : type == LFUSE_I8 ? -128 : 0;
     const whole high = type == LFUSE_I64 ? INT64_MAX : type == LFUSE_I32 ? INT32_MAX : type == LFUSE_I8 ? 127 : 255;
     if (x != x) return wrapped(type, 0);
-    return wrapped(type, x >= 0x1p64 ? high : x <= -0x1p64 ? low : (whole)x > high ? high : (whole)x < low ? low : (whole)x);
+    if (x >= 0x1p64 || x <= -0x1p64) return wrapped(type, x > 0 ? high : low);
+    return wrapped(type, (whole)x > high ? high : (whole)x < low ? low : (whole)x);
 }
 
 /* Through long double, which holds every register exactly: one rounding at the end. */

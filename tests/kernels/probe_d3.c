@@ -135,7 +135,8 @@ static void probe_sums(rig *r, lfuse_type type)
         host_store(want, type, i, host_sum(&s.k, from, (const int64_t[2]){i * ROW, 0}, steps, ROW));
     }
     must(lfuse__rowsum_pack(&s.k, &r->facts, &g, &packed));
-    const rig_buffer buffers[2] = {{storage, PAIRS * lfuse_type_size(type), false}, {got, ROWS * lfuse_type_size(type), true}};
+    const rig_buffer buffers[2] = {{storage, PAIRS * lfuse_type_size(type), false},
+                                   {got, ROWS * lfuse_type_size(type), true}};
     rig_launch(r, program, "sum_rows", &packed, 2, buffers);
     compare("canonical sums", type, got, want, ROWS);
     r->backend->program_destroy(program);
