@@ -203,6 +203,38 @@ static lfuse_status want_launches(lfuse__body_entry *e, const lfuse__step *step,
     return LFUSE_OK;
 }
 
+/* Long rows of children have launches of their own. */
+static lfuse_status want_staged(lfuse__body_entry *e, const lfuse__step *step, const lfuse__facts *facts, bool index64)
+{
+    lfuse__kernel_class *classes = malloc(LFUSE__ROW_CLASSES * sizeof *classes);
+    lfuse__wanted wanted[LFUSE__WANTED_MAX];
+    lfuse_status status = LFUSE_OK;
+    int i, count;
+
+    if (!classes) return lfuse__error(LFUSE_ERR_MEMORY, "out of host memory (%d classes)", LFUSE__ROW_CLASSES);
+    lfuse__step_classes(e->plan, step, index64, wanted);
+    count = lfuse__row_classes(e->plan, step, facts, &wanted[0].k, classes);
+    for (i = 0; i < count && !status; i++)
+        if (classes[i].form == LFUSE__ROWS_PARTIAL || classes[i].form == LFUSE__ROWS_FOLD)
+            status = want_once(e, LFUSE__FAMILY_ROWS, &classes[i]);
+    free(classes);
+    return status;
+}
+
+static lfuse_status want_children(lfuse__body_entry *e, const lfuse__step *step, const lfuse__facts *facts)
+{
+    bool small, large;
+    int i;
+
+    for (i = 0; i < step->nchildren; i++) {
+        if (step->children[i].kind != LFUSE__STEP_ROWS) continue;
+        lfuse__step_indexing(e->plan, &step->children[i], &small, &large);
+        if (small) LFUSE__TRY(want_staged(e, &step->children[i], facts, false));
+        if (large) LFUSE__TRY(want_staged(e, &step->children[i], facts, true));
+    }
+    return LFUSE_OK;
+}
+
 /* Children whose sizes differ in class are met by compiling late; those of one kind are not. */
 static lfuse_status want_bundle(lfuse__body_entry *e, const lfuse__step *step, const lfuse__facts *facts)
 {
@@ -213,6 +245,7 @@ static lfuse_status want_bundle(lfuse__body_entry *e, const lfuse__step *step, c
     int i, most = 1;
 
     if (!sharers || !classes) status = lfuse__error(LFUSE_ERR_MEMORY, "out of host memory (%zu kernels)", n);
+    else status = want_children(e, step, facts);
     for (i = 0; i < most && !status; i++) status = want_launches(e, step, facts, i, sharers, classes, &most);
     free(classes);
     free(sharers);

@@ -179,12 +179,14 @@ int lfuse__row_classes(const lfuse__plan_body *plan, const lfuse__step *step, co
                        const lfuse__kernel_class *k, lfuse__kernel_class classes[LFUSE__ROW_CLASSES])
 {
     const int kept = step->rank - step->naxes;
+    lfuse__kernel_class question = *k;
     uint64_t rows[2], length[2];
     int i, n, all;
 
     bounds(plan->graph, kept, step->extents, rows);
     bounds(plan->graph, step->naxes, step->extents + kept, length);
-    all = n = lfuse__rows_forms(facts, rows, length, k, classes);
+    question.staged = true;
+    all = n = lfuse__rows_forms(facts, rows, length, &question, classes);
     for (i = 0; i < n; i++) {
         if (classes[i].form != LFUSE__ROWS_PARTIAL) continue;
         classes[all] = classes[i];

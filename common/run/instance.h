@@ -65,6 +65,7 @@ typedef struct lfuse__kernel_op {
     bool is_packed;
     uint64_t version; /* of `packed` */
     lfuse__start starts[LFUSE__MAX_OPERANDS];
+    lfuse__memory partials; /* of PARTIAL and FOLD, their last buffer; index -1: none */
     int nbuffers;
     lfuse__bmem *buffers[LFUSE__MAX_BUFFERS];
     const int *number_index; /* [k.body->nnumbers] in the plan's numbers */

@@ -37,6 +37,7 @@ static lfuse_status new_op(lfuse_instance *in, const lfuse__step *step, lfuse__f
     op->k.body = body;
     op->number_index = number_index;
     op->g.numbers = op->numbers;
+    op->partials.index = -1;
     *made = op;
     return LFUSE_OK;
 }
@@ -53,9 +54,38 @@ static lfuse_status finish_op(lfuse_instance *in, const lfuse__step *step, lfuse
         op->g.gathered_strides[i] = l->walks[i].gathered_stride;
         lfuse__use_memory(in, &op->starts[i].memory);
     }
+    if (op->partials.index >= 0) lfuse__use_memory(in, &op->partials);
     LFUSE__TRY(lfuse__kernel_op_reports(in, step, op));
-    if (in->bundling) return LFUSE_OK;
+    if (in->bundling && op->partials.index < 0) return LFUSE_OK;
     return lfuse__body_kernel(in->plan->body, in->plan->dev, op->family, &op->k, &op->kernel);
+}
+
+/* The kernel that makes the row's results of what `op` will leave of its segments. */
+static lfuse_status add_fold(lfuse_instance *in, const lfuse__step *step, const lfuse__kernel_op *op,
+                             const lfuse__tensor_loop *l)
+{
+    lfuse__kernel_op *fold;
+
+    LFUSE__TRY(new_op(in, step, op->family, op->k.body, op->number_index, &fold));
+    fold->k = op->k;
+    fold->k.form = LFUSE__ROWS_FOLD;
+    fold->g = op->g;
+    fold->g.numbers = fold->numbers;
+    fold->partials = op->partials;
+    return finish_op(in, step, fold, l);
+}
+
+/* Completes an operation whose class and geometry are known. */
+static lfuse_status finish(lfuse_instance *in, const lfuse__step *step, lfuse__kernel_op *op,
+                           const lfuse__tensor_loop *l)
+{
+    if (op->k.form != LFUSE__ROWS_PARTIAL) return finish_op(in, step, op, l);
+    LFUSE__TRY(lfuse__add_buffer(in, LFUSE__PLACE_SCRATCH,
+                                 lfuse__rows_partials(&op->k, in->facts, (uint64_t)l->rows, (uint64_t)l->length),
+                                 &op->partials.index));
+    op->partials.place = LFUSE__PLACE_SCRATCH;
+    LFUSE__TRY(finish_op(in, step, op, l));
+    return add_fold(in, step, op, l);
 }
 
 /* The class that was compiled with the plan, with the axes merged as it was. */
@@ -82,7 +112,7 @@ static lfuse_status furnish_declared(lfuse_instance *in, const lfuse__step *step
     }
     for (i = 0; i < l->nwalks; i++) /* also where the loop is one element, along which nothing is stepped */
         if (op->k.operands[i].inner == LFUSE__STRIDE_UNIT) op->g.strides[i][merged.rank - 1] = 1;
-    return finish_op(in, step, op, l);
+    return finish(in, step, op, l);
 }
 
 static lfuse__stride_class stride_class(int64_t stride)
@@ -113,7 +143,7 @@ static lfuse_status furnish_merged(lfuse_instance *in, const lfuse__step *step, 
     op->k.noperands = l->nwalks;
     op->k.naxes = family == LFUSE__FAMILY_ROWS ? l->naxes : 0;
     if (family == LFUSE__FAMILY_ROWS) LFUSE__TRY(lfuse__row_choose(in, step, l, &op->k));
-    return finish_op(in, step, op, l);
+    return finish(in, step, op, l);
 }
 
 lfuse_status lfuse__furnish_copy(lfuse_instance *in, const lfuse__step *step, int rank, const int64_t *extents,
@@ -170,6 +200,11 @@ static bool move_operands(lfuse_instance *in, lfuse__kernel_op *op)
         op->g.offsets[i] = at.offset;
         op->g.addresses[i] = at.address;
     }
+    if (op->partials.index < 0) return moved;
+    lfuse__memory_at(in, &op->partials, &at);
+    moved = moved || op->g.partials != at.offset;
+    op->g.partials = at.offset;
+    op->buffers[op->nbuffers - 1] = at.mem;
     return moved;
 }
 

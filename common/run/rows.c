@@ -48,6 +48,7 @@ lfuse_status lfuse__row_choose(const lfuse_instance *in, const lfuse__step *step
                              lfuse__kernel_class *k)
 {
     k->whole = lfuse__row_length_fixed(in->body, step);
+    k->staged = true;
     lfuse__rows_choose(in->facts, (uint64_t)l->rows, (uint64_t)l->length, k);
     if (!in->more || !too_few(in, l, k)) return LFUSE_OK;
     return lfuse__error(LFUSE_ERR_UNSUPPORTED, "%" PRId64 " rows of %" PRId64 " elements would keep few of %u compute "

@@ -189,6 +189,7 @@ START_TEST(a_sum_of_ten_million)
     float *parts = malloc(N * sizeof *parts), got;
     int64_t i, wanted = 0, is;
     lfuse_plan *plan;
+    uint64_t before;
 
     ck_assert(whole && parts);
     for (i = 0; i < N; i++) {
@@ -208,6 +209,10 @@ START_TEST(a_sum_of_ten_million)
     {
         const lfuse_binding b[] = { lfuse_bind_tensor("i", ti), lfuse_bind_tensor("f", tf), lfuse_bind_tensor("y", ty),
                                     lfuse_bind_tensor("z", tz) };
+        before = launches();
+        OK(lfuse_plan_run(plan, stream, b, 4));
+        ck_assert_uint_eq(launches() - before, 4); /* segments by themselves, then what they come to */
+        ck_assert_uint_gt(lfuse_plan_scratch(plan, stream), 0);
         OK(lfuse_plan_run(plan, stream, b, 4));
     }
     OK(lfuse_stream_synchronize(stream));
