@@ -11,7 +11,8 @@
  *
  * It is not done where it saves nothing or costs more: for more than MOST_PIECES pieces (kernels and bodies grow with
  * them), for concatenations of what nobody computes that lie in memory as a whole anyway (they are read there), for
- * what is made of frozen inputs alone (once, in the prepare phase), and when the graph has grown to several times its size.
+ * what is made of frozen inputs alone (once, in the prepare phase), and when the graph has grown to several times its
+ * size.
  */
 #include "common/plan/lower.h"
 
@@ -508,7 +509,7 @@ static void find_frozen(lfuse__lowering *l)
     }
 }
 
-/* What is prepared once stays as it is; a concatenation of what nobody computes that is in memory anyway is read there. */
+/* What is prepared once stays as it is; a concatenation of what nobody computes that is in memory is read there. */
 static bool stays(const lfuse__lowering *l, int32_t node)
 {
     if (l->from->nodes[node].kind == LFUSE__SCATTER_ADD) return false;

@@ -221,7 +221,8 @@ static bool allocate(lfuse__draft *d)
     d->grouped = calloc(n, sizeof *d->grouped);
     d->number = calloc(n, sizeof *d->number);
     d->home = calloc(n, sizeof *d->home);
-    return d->cut && d->indirect && d->solid && d->apart && d->views && d->at && d->list && d->reads && d->reader && d->reshaped &&
+    return d->cut && d->indirect && d->solid && d->apart && d->views && d->at && d->list && d->reads &&
+           d->reader && d->reshaped &&
            d->results && d->needed && d->outside && d->target && d->next_target && d->prepared && d->inlined &&
            d->signatures && d->level && d->region && d->next && d->grouped && d->number && d->home;
 }

@@ -4,8 +4,8 @@
 #endif
 
 /*
- * Arithmetic on extents, offsets and steps. Unlike the sizes of users these may be negative. New expressions go into the
- * plan's own graph, each once.
+ * Arithmetic on extents, offsets and steps. Unlike the sizes of users these may be negative. New expressions go into
+ * the plan's own graph, each once.
  */
 #include "common/plan/draft.h"
 

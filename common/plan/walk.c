@@ -194,8 +194,8 @@ static void split(const lfuse__draft *d, const lfuse__view *v, const lfuse_size 
 }
 
 /*
- * All the memory in order, seen in a shape that differs in axes of one element alone: the memory keeps its shape. So what
- * is merely given such axes, or loses them, still reads and stores at its own indices.
+ * All the memory in order, seen in a shape that differs in axes of one element alone: the memory keeps its shape. So
+ * what is merely given such axes, or loses them, still reads and stores at its own indices.
  */
 static bool unsqueeze(const lfuse__view *v, int to_rank, const lfuse_size *to, lfuse__view *out)
 {
