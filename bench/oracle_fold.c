@@ -84,7 +84,8 @@ static lfuse__pair whole(bool product, const lfuse__pair *x, int64_t count)
         open = open || x[i].e > 0;
     }
     if (!open) return (lfuse__pair){(int64_t)total, 0};
-    return (lfuse__pair){(int64_t)total, widened >= 0x1p63L || isnan(widened) ? INFINITY : (double)(widened - size) * 1.01};
+    if (isnan(widened) || widened >= 0x1p63L) return (lfuse__pair){(int64_t)total, INFINITY};
+    return (lfuse__pair){(int64_t)total, (double)(widened - size) * 1.01};
 }
 
 static bool any_error(const lfuse__pair *x, int64_t count)
@@ -99,7 +100,7 @@ static bool any_error(const lfuse__pair *x, int64_t count)
 /* A sum in which an element goes through `steps` additions. */
 static lfuse__pair inexact_sum(lfuse_type in, double unit, int64_t steps, const lfuse__pair *x, int64_t count)
 {
-    long double total = 0, size = 0;
+    long double total = 0, size = 0, finite = 0;
     lfuse__pair sum = {0, 0};
     double error = 0;
     int64_t i;
@@ -107,12 +108,13 @@ static lfuse__pair inexact_sum(lfuse_type in, double unit, int64_t steps, const 
     for (i = 0; i < count; i++) {
         total += x[i].v;
         size += fabsl(x[i].v);
+        if (isfinite(x[i].v)) finite += fabsl(x[i].v);
         error += x[i].e;
     }
     sum.v = total;
     if (isinf(error))
         sum.e = INFINITY;
-    else if (isfinite(total) && isinf(lfuse__oracle_overflow(in, (lfuse__pair){size, error}).v))
+    else if (!isnan(total) && isinf(lfuse__oracle_overflow(in, (lfuse__pair){finite + error, 0}).v))
         sum.e = INFINITY; /* a partial sum may be infinite */
     else if (isfinite(total))
         sum.e = 1.01 * (error + (double)steps * unit * ((double)size + error)) + lfuse__oracle_ulp(in, 0, 0);

@@ -103,6 +103,17 @@ static void take(const lfuse__pair *x, int64_t count, bool sizes, bool errors, d
     }
 }
 
+/* The largest of the finite elements, with its error. */
+static long double largest(const lfuse__pair *x, int64_t count)
+{
+    long double most = 0;
+    int64_t i;
+
+    for (i = 0; i < count; i++)
+        if (isfinite(x[i].v) && isfinite(x[i].e) && fabsl(x[i].v) + x[i].e > most) most = fabsl(x[i].v) + x[i].e;
+    return most;
+}
+
 /* Whether an error is INFINITY in one of `count` elements, `step` apart. */
 static bool any_open(const lfuse__pair *x, int64_t count, int64_t step)
 {
@@ -117,6 +128,7 @@ typedef struct bounds {
     lfuse_type type;
     double factor, underflow;
     bool integers;
+    bool overflows; /* a sum of products of finite elements may be infinite */
 } bounds;
 
 static lfuse__pair element(const bounds *b, long double v, double sizes, double widened)
@@ -125,6 +137,7 @@ static lfuse__pair element(const bounds *b, long double v, double sizes, double 
     lfuse__pair x = {v, 0};
 
     if (b->integers && widened <= 1 / lfuse__oracle_unit(in)) return x;
+    if (isinf(v) && b->overflows) x.e = INFINITY; /* it may meet an infinity of the other sign */
     if (!isfinite(v)) return x;
     if (isinf(lfuse__oracle_overflow(in, (lfuse__pair){widened, 0}).v) || !isfinite(widened)) {
         x.e = INFINITY; /* a partial sum may be infinite */
@@ -140,7 +153,9 @@ lfuse_status lfuse__oracle_matmul(lfuse_type type, int64_t m, int64_t n, int64_t
     const lfuse_type in = lfuse__oracle_register(type);
     const facts of_a = look(a, m * k), of_b = look(b, k * n);
     const bounds limits = {type, lfuse__oracle_matmul_factor(type, k), (double)k * lfuse__oracle_ulp(in, 0, 0),
-                           of_a.integers && of_b.integers};
+                           of_a.integers && of_b.integers,
+                           isinf(lfuse__oracle_overflow(in, (lfuse__pair){k * largest(a, m * k) * largest(b, k * n),
+                                                                          0}).v)};
     const bool errors = of_a.errors || of_b.errors;
     double *x = malloc((size_t)(m * k + 1) * sizeof *x), *y = malloc((size_t)(k * n + 1) * sizeof *y);
     double *value = malloc((size_t)(m * n + 1) * sizeof *value), *sizes = malloc((size_t)(m * n + 1) * sizeof *sizes);

@@ -55,6 +55,8 @@ lfuse_graph *h_graph(harness *h);
 void h_expect_same_bits(harness *h);
 /* Kernel launches and library calls of one run, when fused; checked on every device. */
 void h_expect_launches(harness *h, int launches);
+/* The same on devices alone whose argument block takes so many bytes. */
+void h_expect_launches_within(harness *h, int launches, uint32_t argument_bytes);
 
 /* Of a case. */
 enum {

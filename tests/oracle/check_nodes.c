@@ -263,6 +263,19 @@ START_TEST(zero_times_what_may_be_infinite)
 }
 END_TEST
 
+/* Products of the finite elements may add up to an infinity of the other sign: NaN is then as right as infinity. */
+START_TEST(infinities_that_may_meet)
+{
+    const float a[2][2] = {{-INFINITY, 3e38f}, {-INFINITY, 3}}, b[2] = {1, 2}, got[2] = {NAN, -INFINITY};
+
+    lfuse_output(g, "y", lfuse_matmul(lfuse_input(g, "a", LFUSE_F32, 2, LFUSE_DIMS(2, 2)),
+                                      lfuse_input(g, "b", LFUSE_F32, 2, LFUSE_DIMS(2, 1))));
+    evaluate((const lfuse__oracle_input[]){{.name = "a", .data = a, .shape = {2, 2}},
+                                           {.name = "b", .data = b, .shape = {2, 1}}}, 2);
+    ck_agrees(0, got);
+}
+END_TEST
+
 /* ---- views ---- */
 
 /* f of an index of the result, row-major, against the view of 0, 1, 2 ... */
@@ -396,6 +409,7 @@ static Suite *suite_nodes(void)
     tcase_add_test(c, open_winners);
     tcase_add_test(c, errors_of_elements);
     tcase_add_test(c, zero_times_what_may_be_infinite);
+    tcase_add_test(c, infinities_that_may_meet);
     tcase_add_test(c, views);
     tcase_add_test(c, sizes_are_followed);
     tcase_add_test(c, rows_by_index);

@@ -718,7 +718,7 @@ static void make_updates(gen *s)
 {
     for (int i = 0; i < s->count; i++) {
         const lfuse__node n = s->g->nodes[s->pool[i]];
-        if (n.kind != LFUSE__INPUT || !chance(s, 5)) continue;
+        if (n.kind != LFUSE__INPUT || s->g->names[n.name].update >= 0 || !chance(s, 5)) continue;
         for (int k = s->count - 1; k > i; k--) {
             const lfuse__node *m = &s->g->nodes[s->pool[k]];
             if (m->type != n.type || m->rank != n.rank ||
