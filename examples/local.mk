@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 # Small programs against the public interface alone, built and run by make check.
-EXTRA_DIST += %reldir%/configure.m4 %reldir%/check_digits.sh %reldir%/digits/README.md %reldir%/digits/train.py \
+EXTRA_DIST += %reldir%/configure.m4 %reldir%/check_digits.sh %reldir%/check_recommend.sh \
+	%reldir%/digits/README.md %reldir%/digits/train.py \
 	%reldir%/digits/digits.csv.gz %reldir%/digits/w0.npy %reldir%/digits/w1.npy %reldir%/digits/w2.npy \
 	%reldir%/digits/b0.npy %reldir%/digits/b1.npy %reldir%/digits/b2.npy
 
@@ -11,3 +12,8 @@ examples_digits_digits_SOURCES = %reldir%/digits/digits.c %reldir%/digits/datase
 examples_digits_digits_LDADD = libfuse.la -lz
 TESTS += examples/check_digits.sh
 endif
+
+noinst_PROGRAMS += examples/recommend/recommend
+examples_recommend_recommend_SOURCES = %reldir%/recommend/recommend.c
+examples_recommend_recommend_LDADD = libfuse.la -lm
+TESTS += examples/check_recommend.sh
