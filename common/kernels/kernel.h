@@ -132,6 +132,8 @@ int lfuse__rows_forms(const lfuse__facts *facts, const uint64_t rows[2], const u
                       const lfuse__kernel_class *k, lfuse__kernel_class *forms);
 /* What passes from a PARTIAL kernel to its FOLD. Both take the same geometry and the same buffers. */
 uint64_t lfuse__rows_partials(const lfuse__kernel_class *k, const lfuse__facts *facts, uint64_t rows, uint64_t length);
+/* Work-groups of teams that a device has at a time: teams stay for several rows. 0: no bound of this kind. */
+uint64_t lfuse__rows_bound(const lfuse__facts *facts);
 lfuse_status lfuse__rows_emit(lfuse__strbuf *out, const char *name, const lfuse__kernel_class *k,
                               const lfuse__facts *facts);
 lfuse_status lfuse__rows_pack(const lfuse__kernel_class *k, const lfuse__facts *facts, const lfuse__geometry *g,

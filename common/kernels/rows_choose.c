@@ -13,7 +13,7 @@ enum {
     SINGLE_STAGED = 32768,
     ITEM_STAGED = 4096,
     TEAM_STAGED = 65536,
-    TEAM_ITEMS = 2048    /* a compute unit: teams load their next row ahead, so they stay for several */
+    TEAM_ITEMS = 1024    /* a compute unit: teams load their next row ahead, so they stay for several */
 };
 
 /* What the choice depends on beside sizes. */
@@ -174,12 +174,17 @@ static uint64_t share(uint64_t units, uint64_t each, uint64_t bound)
     return groups < bound ? groups : bound;
 }
 
+uint64_t lfuse__rows_bound(const lfuse__facts *facts)
+{
+    return lfuse__single(facts) ? 0 : facts->info.compute_units * (uint64_t)(TEAM_ITEMS / LFUSE__GROUP);
+}
+
 uint64_t lfuse__rows_groups(const lfuse__facts *facts, const lfuse__kernel_class *k, uint64_t rows, uint64_t length)
 {
-    const uint64_t units = facts->info.compute_units, segments = (length + LFUSE__SEGMENT - 1) / LFUSE__SEGMENT;
+    const uint64_t segments = (length + LFUSE__SEGMENT - 1) / LFUSE__SEGMENT;
     const bool single = lfuse__single(facts);
     const uint64_t lanes = facts->vector_lanes ? 16 : 1, columns = single ? lanes : (uint64_t)LFUSE__GROUP;
-    const uint64_t bound = units ? units * (TEAM_ITEMS / LFUSE__GROUP) : LFUSE__GROUP_BOUND;
+    const uint64_t most = lfuse__rows_bound(facts), bound = most ? most : LFUSE__GROUP_BOUND;
     uint64_t groups = rows;
     switch (k->form) {
     case LFUSE__ROWS_ITEM: groups = share(rows, single ? lanes : columns / (uint64_t)k->team, LFUSE__GROUP_BOUND); break;

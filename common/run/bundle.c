@@ -306,13 +306,16 @@ static uint64_t work(const lfuse__kernel_op *m)
     return product ? product : 1;
 }
 
-/*
- * Where the number of groups is a bound and no count of what there is to do, the members share what one of them would
- * have, by their sizes; each gets one at least.
- */
+/* Where a member's number of groups is a bound and no count of what there is to do: the bound; else 0. */
+static double bound_of(const lfuse_instance *in, const lfuse__kernel_op *m)
+{
+    if (in->facts->elementwise_groups) return in->facts->elementwise_groups;
+    return m->k.form == LFUSE__ROWS_TEAM ? (double)lfuse__rows_bound(in->facts) : 0;
+}
+
+/* Members share what one of them alone would have as its bound, by their sizes; each gets one group at least. */
 static void share_groups(const lfuse_instance *in, lfuse__bundle_op *op)
 {
-    const double bound = in->facts->elementwise_groups;
     double all = 0;
     int i;
 
@@ -320,9 +323,9 @@ static void share_groups(const lfuse_instance *in, lfuse__bundle_op *op)
         op->groups[i] = op->members[i] ? op->members[i]->packed.groups : 0;
         if (op->members[i]) all += (double)work(op->members[i]);
     }
-    if (!(bound > 0)) return;
     for (i = 0; i < op->nmembers; i++) {
-        if (!op->groups[i]) continue;
+        const double bound = op->groups[i] ? bound_of(in, op->members[i]) : 0;
+        if (!(bound > 0)) continue;
         const uint64_t part = (uint64_t)(bound * (double)work(op->members[i]) / all + 0.5);
         if (part < op->groups[i]) op->groups[i] = part ? part : 1;
     }

@@ -26,6 +26,7 @@ static lfuse_plan *plan;
 /* y = u + 0.5 of [3, 2]; x is there to take the place of u or y. */
 static void setup(void)
 {
+    const lfuse_plan_options apart = { .disable = LFUSE_NO_BUNDLES };
     lfuse_graph *g = lfuse_graph_create();
     const lfuse_value u = lfuse_input(g, "u", LFUSE_F32, 2, LFUSE_DIMS(3, 2));
     const lfuse_value x = lfuse_input(g, "x", LFUSE_F32, 2, LFUSE_DIMS(ROWS, COLUMNS));
@@ -36,7 +37,7 @@ static void setup(void)
     OK(lfuse_stream_create(dev, &stream));
     lfuse_output(g, "y", lfuse_add(u, lfuse_constant(g, 0.5)));
     lfuse_output(g, "z", lfuse_mul(x, lfuse_constant(g, 2)));
-    OK(lfuse_plan_create(dev, g, NULL, &plan));
+    OK(lfuse_plan_create(dev, g, &apart, &plan));
     lfuse_graph_destroy(g);
 }
 
