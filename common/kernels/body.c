@@ -5,6 +5,7 @@
 #endif
 
 #include <ctype.h>
+#include <math.h>
 #include <string.h>
 
 #include "common/base/real.h"
@@ -58,6 +59,16 @@ static bool narrow(lfuse_type type)
     return type == LFUSE_I8 || type == LFUSE_U8;
 }
 
+/* A quotient by a power of two is a product with its reciprocal, bit for bit, and costs a tenth. */
+static bool halves(const lfuse__body *body, const lfuse__instr *instr)
+{
+    const lfuse__instr *by = &body->instr[instr->b];
+    int exponent;
+    if (instr->op != LFUSE__OP_div || by->kind != LFUSE__I_CONST || !lfuse__is_floating((lfuse_type)instr->type))
+        return false;
+    return frexp(by->number, &exponent) == 0.5 && exponent > 0 && exponent < 64;
+}
+
 static void put_apply(lfuse__strbuf *out, int indent, const lfuse__body *body, int at)
 {
     const lfuse__instr *instr = &body->instr[at];
@@ -72,7 +83,13 @@ static void put_apply(lfuse__strbuf *out, int indent, const lfuse__body *body, i
     }
     lfuse__strbuf_format(out, "%*sconst L_%s r%d = ", 4 * indent, "", lfuse__register_word(instr->type), at);
     if (narrow(instr->type)) lfuse__strbuf_format(out, "WRAP_%s(", lfuse__memory_word(instr->type));
-    put_expression(out, text, type, at, from);
+    if (halves(body, instr)) {
+        lfuse__strbuf_format(out, "MUL_%s(r%d, ", lfuse__register_word(type), instr->a);
+        put_constant(out, lfuse__register_type(type), 1 / body->instr[instr->b].number);
+        lfuse__strbuf_add(out, ")");
+    } else {
+        put_expression(out, text, type, at, from);
+    }
     lfuse__strbuf_add(out, narrow(instr->type) ? ");\n" : ";\n");
 }
 

@@ -54,7 +54,8 @@ const char *lfuse__rows_no_index(const lfuse__rows *r);
 /* ---- statements ---- */
 /* The kernel's head: rows, length, p<j>. */
 void lfuse__rows_put_head(const lfuse__rows *r, const char *name, int group);
-/* b<j> of row `row`. */
+/* b<j> of row `row`; bases: and p<j>, k<j> of what is looked up. */
+void lfuse__rows_put_offsets(const lfuse__rows *r, int indent);
 void lfuse__rows_put_bases(const lfuse__rows *r, int indent);
 /* Registers of the row that are known after `phase` sweeps; `after`: all from there on. */
 void lfuse__rows_put_phase(const lfuse__rows *r, int indent, int phase, bool after);
@@ -100,7 +101,7 @@ void lfuse__rows_find_look_ups(lfuse__rows *r);
 /* A gathered load whose index is not known when the row begins; no operand is loaded for it beforehand. */
 bool lfuse__rows_is_far(const lfuse__rows *r, int i);
 /* p<j> and k<j> of row `row`; b<j> are there. */
-void lfuse__rows_put_look_ups(const lfuse__rows *r, int indent);
+void lfuse__rows_put_look_up(const lfuse__rows *r, int indent, int j);
 /* r<i> of a load of the row, looked up or not. */
 void lfuse__rows_put_row_load(const lfuse__rows *r, int indent, int i);
 void lfuse__rows_put_look_up_row(const lfuse__rows *r, int indent, int i);

@@ -106,10 +106,9 @@ static void put_near(const lfuse__rows *r, int indent, int j)
     lfuse__put(r->t.out, indent, "}");
 }
 
-void lfuse__rows_put_look_ups(const lfuse__rows *r, int indent)
+void lfuse__rows_put_look_up(const lfuse__rows *r, int indent, int j)
 {
-    for (int j = 0; j < r->t.k->noperands; j++)
-        if (r->near[j] >= 0) put_near(r, indent, j);
+    if (r->near[j] >= 0) put_near(r, indent, j);
 }
 
 void lfuse__rows_put_look_up_element(const lfuse__rows *r, int indent, int i, const char *place, const char *present)

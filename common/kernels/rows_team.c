@@ -434,6 +434,14 @@ static void put_local(const team *t)
     }
 }
 
+/* Where the row's elements are. What is looked up ahead, for the first row or the next, is not looked up again. */
+static void put_bases(const team *t, int indent, bool ahead)
+{
+    lfuse__rows_put_offsets(t->r, indent);
+    for (int j = 0; j < t->r->t.k->noperands; j++)
+        if ((t->holds[j] == HOLD_NEXT || t->holds[j] == HOLD_FIXED) == ahead) lfuse__rows_put_look_up(t->r, indent, j);
+}
+
 static void put_next(const team *t, int indent)
 {
     const lfuse__text *text = &t->r->t;
@@ -448,7 +456,7 @@ static void put_next(const team *t, int indent)
     lfuse__put(text->out, indent, "if (next < rows) {");
     lfuse__put(text->out, indent + 1, "const %s row = (%s)(next + team < rows ? next + team : next);", text->ux,
                text->ux);
-    lfuse__rows_put_bases(t->r, indent + 1);
+    put_bases(t, indent + 1, true);
     put_loads(t, indent + 1, HOLD_NEXT, 'q');
     lfuse__put(text->out, indent, "}");
 }
@@ -464,7 +472,7 @@ static void put_first(const team *t, int indent)
     lfuse__put(text->out, indent, "if (first < rows) {");
     lfuse__put(text->out, indent + 1, "const %s row = (%s)(first + team < rows ? first + team : first);", text->ux,
                text->ux);
-    lfuse__rows_put_bases(t->r, indent + 1);
+    put_bases(t, indent + 1, true);
     put_loads(t, indent + 1, HOLD_FIXED, 'h');
     put_loads(t, indent + 1, HOLD_NEXT, 'q');
     lfuse__put(text->out, indent, "}");
@@ -474,7 +482,7 @@ static void put_row(const team *t, int indent)
 {
     const lfuse__rows *r = t->r;
     int reducing = 0;
-    lfuse__rows_put_bases(r, indent);
+    put_bases(t, indent, false);
     put_arrays(t, indent, HOLD_TOP, 'h');
     put_loads(t, indent, HOLD_TOP, 'h');
     if (holds_any(t, HOLD_NEXT)) put_next(t, indent);

@@ -143,14 +143,19 @@ void lfuse__rows_put_head(const lfuse__rows *r, const char *name, int group)
     lfuse__put_memory(t);
 }
 
-void lfuse__rows_put_bases(const lfuse__rows *r, int indent)
+void lfuse__rows_put_offsets(const lfuse__rows *r, int indent)
 {
     for (int j = 0; j < r->t.k->noperands; j++)
         if (r->t.loaded[j] || r->t.stored[j] || r->t.k->operands[j].gathered)
             lfuse__put(r->t.out, indent, "%s b%d;", r->t.ix, j);
     lfuse__put_offsets(&r->t, indent, "row",
                        LFUSE__AT_LOADED | LFUSE__AT_STORED | LFUSE__AT_GATHERED | LFUSE__AT_ROW);
-    lfuse__rows_put_look_ups(r, indent);
+}
+
+void lfuse__rows_put_bases(const lfuse__rows *r, int indent)
+{
+    lfuse__rows_put_offsets(r, indent);
+    for (int j = 0; j < r->t.k->noperands; j++) lfuse__rows_put_look_up(r, indent, j);
 }
 
 void lfuse__rows_put_phase(const lfuse__rows *r, int indent, int phase, bool after)

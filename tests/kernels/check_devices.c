@@ -5,6 +5,7 @@
 #endif
 
 #include <stdio.h>
+#include <string.h>
 
 #include "tests/kernels/cases.h"
 #include "tests/support/main.h"
@@ -43,11 +44,14 @@ static void use_rows(rig *r)
         if (rig_has(r, types[t])) case_rows(r, types[t]);
 }
 
-/* Teams where there are none: work-items of a CPU that meet in local memory. */
+/*
+ * Teams where there are none: work-items of a CPU that meet in local memory. PoCL 5 aborts while it compiles barriers in
+ * such loops, so it is asked of PoCL 3 alone.
+ */
 static void use_teams(rig *r)
 {
     rig teams = *r;
-    if (!r->facts.vector_lanes) return;
+    if (!r->facts.vector_lanes || !strstr(r->facts.info.driver, "driver 3.")) return;
     teams.facts.vector_lanes = false;
     teams.facts.simd = 32;
     teams.before = "#undef LFUSE_LANES\n#define LFUSE_LANES 1\n";
@@ -85,11 +89,9 @@ static void use_bounds(rig *r)
 static const struct {
     const char *name;
     void (*use)(rig *r);
-} cases[] = {{"operators", use_operators}, {"places", use_places}, {"sums", use_sums}, {"rows", use_rows}, {"teams", use_teams},
-             {"lists", use_lists},
-             {"bounds", use_bounds},
-             {"look-ups", use_look_ups},
-             {"bundles", use_bundles}};
+} cases[] = {{"operators", use_operators}, {"places", use_places}, {"sums", use_sums},
+             {"rows", use_rows},           {"teams", use_teams},   {"lists", use_lists},
+             {"bounds", use_bounds},       {"look-ups", use_look_ups}, {"bundles", use_bundles}};
 
 START_TEST(devices)
 {

@@ -9,6 +9,7 @@
 
 #include "backends/cuda/program.h"
 #include "common/base/error.h"
+#include "tests/kernels/cases.h"
 #include "tests/kernels/classes.h"
 #include "tests/kernels/row_classes.h"
 #include "tests/support/main.h"
@@ -182,6 +183,7 @@ START_TEST(rows)
                 }
                 wrote(lfuse__rows_emit(&w.text, next_name(&w), &s.k, &w.facts));
             }
+    row_look_ups_emit(&w.text, &w.facts);
     if (!compiles(&w, archs[_i])) TEST_SKIP("%s", lfuse__error_message());
 }
 END_TEST

@@ -19,5 +19,5 @@ if HAVE_CUDA
 check_PROGRAMS += %reldir%/check_nvrtc
 TESTS += %reldir%/check_nvrtc
 endif
-tests_kernels_check_nvrtc_SOURCES = %reldir%/check_nvrtc.c %reldir%/classes.c %reldir%/classes.h \
-	%reldir%/row_classes.c %reldir%/row_classes.h
+tests_kernels_check_nvrtc_SOURCES = %reldir%/check_nvrtc.c $(kernel_cases)
+tests_kernels_check_nvrtc_LDADD = $(LDADD) -lm

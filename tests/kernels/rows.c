@@ -235,7 +235,8 @@ static void run_case(rig *r, lfuse__bprogram *program, const char *name, const r
     rig_buffer buffers[LFUSE__MAX_OPERANDS + 1];
     lfuse__packed packed;
     char what[160];
-    snprintf(what, sizeof what, "%s: %lld rows of %lld, shift %d", name, (long long)rows, (long long)length, shift);
+    snprintf(what, sizeof what, "%s %s: %s: %lld rows of %lld, shift %d", r->facts.info.name,
+             lfuse_type_name(k->operands[0].type), name, (long long)rows, (long long)length, shift);
     for (int a = 0; a < k->rank; a++) c.g.extents[a] = 1;
     c.g.extents[0] = rows;
     if (kept == 2) c.g.extents[0] = rows / 3, c.g.extents[1] = 3;
