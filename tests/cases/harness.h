@@ -60,7 +60,7 @@ void h_expect_launches_within(harness *h, int launches, uint32_t argument_bytes)
 
 /* Of a case. */
 enum {
-    EVERY_WAY = 1, /* with each pass alone switched off on every device, not on the stub alone */
+    EVERY_WAY = 1, /* with each pass alone switched off on GPUs too, not on the stub alone */
     EXACT = 2      /* the same bits on all devices that are exact (D3) */
 };
 

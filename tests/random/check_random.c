@@ -33,7 +33,7 @@ static const unsigned ways[] = {0, LFUSE_NO_POINTWISE_FUSION | LFUSE_NO_EPILOGUE
                                        LFUSE_NO_ROW_FUSION | LFUSE_NO_SMALL_PRODUCTS | LFUSE_NO_GATHER_FUSION |
                                        LFUSE_NO_BUNDLES};
 static const char *const way_names[] = {"fused", "unfused"};
-enum { WAYS = sizeof ways / sizeof *ways };
+enum { WAYS = sizeof ways / sizeof *ways, UNFUSED_EACH = 4 };
 
 static char device_names[MOST_DEVICES][32];
 static int devices;
@@ -50,20 +50,28 @@ static uint64_t environment(const char *name, uint64_t otherwise)
 typedef struct attempt {
     problem p;
     trial t;
+    int ways;
     lfuse_plan *plans[WAYS];
     lfuse_instance *instances[WAYS];
     lfuse_status status;
     char words[640];
 } attempt;
 
+/* A driver that takes a tenth of a second for a kernel is given the many kernels of an unfused plan now and then alone. */
+static int ways_on(lfuse_device *device, uint64_t seed)
+{
+    return lfuse__device_facts(device)->compiles_at_launch && seed % UNFUSED_EACH ? 1 : WAYS;
+}
+
 static void prepare(attempt *a, lfuse_device *device)
 {
+    a->ways = ways_on(device, a->p.seed);
     a->t.words = a->words;
     a->t.words_size = sizeof a->words;
     a->words[0] = '\0';
     a->status = problem_bind(&a->p, &a->t);
     if (!a->status) a->status = trial_open(&a->t, device);
-    for (int i = 0; i < WAYS && !a->status; i++) {
+    for (int i = 0; i < a->ways && !a->status; i++) {
         const lfuse_plan_options options = {.effort = LFUSE_EFFORT_ESTIMATE, .disable = ways[i]};
         a->status = trial_blame(&a->t, lfuse_plan_create(device, a->p.graph, &options, &a->plans[i]), way_names[i]);
         if (!a->status) a->status = trial_instance(&a->t, a->plans[i], way_names[i], &a->instances[i]);
@@ -75,7 +83,7 @@ static void conclude(attempt *a)
 {
     char *all = malloc(trial_bytes(&a->t) + 1);
     if (!all) abort();
-    for (int i = 0; i < WAYS && !a->status; i++) {
+    for (int i = 0; i < a->ways && !a->status; i++) {
         a->status = trial_run_instance(&a->t, a->instances[i], way_names[i], all);
         if (!a->status) a->status = trial_judge(&a->t, way_names[i], all);
     }
@@ -191,7 +199,7 @@ static void run_batch(lfuse_device *device, const char *name, uint64_t first, in
         }
         prepare(a, device);
         if (!a->status) coverage_plan(seen, device, a->p.graph);
-        for (int w = 0; w < WAYS && !a->status; w++) coverage_instance(seen, a->instances[w]);
+        for (int w = 0; w < a->ways && !a->status; w++) coverage_instance(seen, a->instances[w]);
     }
     for (int i = 0; i < count; i++) {
         attempt *a = &all[i];
@@ -306,7 +314,7 @@ START_TEST(one_problem)
         lfuse_device *device = i < 0 ? open_stub(i == -2) : open_device(name);
         now(a->p.seed, name);
         prepare(a, device);
-        for (int w = 0; w < WAYS && !a->status; w++) printf("# %s: %s\n", way_names[w], lfuse_plan_text(a->plans[w]));
+        for (int w = 0; w < a->ways && !a->status; w++) printf("# %s: %s\n", way_names[w], lfuse_plan_text(a->plans[w]));
         fflush(stdout);
         conclude(a);
         printf("# %s: %s %s\n", name, a->status ? lfuse_status_name(a->status) : "fine", a->words);
