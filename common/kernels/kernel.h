@@ -103,17 +103,6 @@ void lfuse__pointwise_rebind(const lfuse__kernel_class *k, const lfuse__facts *f
 /* Argument words that the class takes; it fits a kernel when 8 * (words + buffers) <= LFUSE__ARGUMENT_BYTES. */
 int lfuse__pointwise_words(const lfuse__kernel_class *k);
 
-/* ---- rowsum.c: the canonical sum (§11) along the inner axis of the one value the body stores ----
- * The body's single store is summed in f32 (f64 for f64) and stored once a row; the written operand's stride along the
- * inner axis is ignored. Row length (inner extent) may be 0: then each row stores 0. */
-lfuse_status lfuse__rowsum_emit(lfuse__strbuf *out, const char *name, const lfuse__kernel_class *k,
-                                const lfuse__facts *facts);
-lfuse_status lfuse__rowsum_pack(const lfuse__kernel_class *k, const lfuse__facts *facts, const lfuse__geometry *g,
-                                lfuse__packed *packed);
-void lfuse__rowsum_rebind(const lfuse__kernel_class *k, const lfuse__facts *facts, const lfuse__geometry *g,
-                          lfuse__packed *packed);
-int lfuse__rowsum_words(const lfuse__kernel_class *k);
-
 /* ---- rows.c: reductions along rows, and what is computed of them, in one sweep or a few ----
  * Loads that walk no reduced axis, and what is computed of such and of reductions alone, are of the row. Every form
  * gives the bits of the canonical fold. Reduced extents may be 0: sums are then 0, products 1.

@@ -294,65 +294,6 @@ static void fill_plain(void *memory, lfuse_type type, size_t count, uint64_t see
     }
 }
 
-static void row_sum(rig *r, lfuse__bprogram *program, const char *name, const sample *s, int64_t rows, int64_t length,
-                    int64_t step, int shift)
-{
-    const lfuse_type type = s->k.operands[0].type;
-    lfuse__packed packed;
-    lfuse__geometry g = {.extents = {rows, length}};
-    const int64_t pitch = length * step + shift;
-    arena in = arena_make(type, (size_t)(rows * pitch + 2 * GUARD), 3),
-        out = arena_make(type, (size_t)rows * 2 + 2 * GUARD, 4);
-    fill_plain(in.memory, type, in.bytes / lfuse_type_size(type), (uint64_t)length);
-    memcpy(in.before, in.memory, in.bytes);
-    g.strides[0][0] = pitch, g.strides[0][1] = step, g.strides[1][0] = 2, g.strides[1][1] = 0;
-    g.offsets[0] = (uint64_t)(GUARD + (shift & 1)) * lfuse_type_size(type);
-    g.offsets[1] = GUARD * lfuse_type_size(type);
-    for (int j = 0; j < 2; j++) g.addresses[j] = g.offsets[j];
-    emit(lfuse__rowsum_pack(&s->k, &r->facts, &g, &packed));
-    for (int64_t i = 0; i < rows; i++) {
-        void *from[2] = {in.before + g.offsets[0], NULL};
-        const int64_t element[2] = {i * pitch, 0}, steps[2] = {step, 0};
-        host_store(out.expected + g.offsets[1], type, 2 * i, host_sum(&s->k, from, element, steps, length));
-    }
-    const rig_buffer buffers[2] = {{in.memory, in.bytes, false}, {out.memory, out.bytes, true}};
-    rig_launch(r, program, name, &packed, 2, buffers);
-    char what[96];
-    snprintf(what, sizeof what, "%s: %lld rows of %lld, step %lld, shift %d", name, (long long)rows, (long long)length,
-             (long long)step, shift);
-    arena_check(&out, type, 1, what);
-    arena_free(&in);
-    arena_free(&out);
-}
-
-void case_row_sums(rig *r, lfuse_type type)
-{
-    static const int64_t lengths[] = {0, 1, 2, 5, 31, 64, 127, 128, 129, 255, 256, 1000, 1023, 1024, 1025, 1536, 2048,
-                                      3077,
-                                      7169, 70001};
-    sample unit, any, wide;
-    lfuse__strbuf text = LFUSE__STRBUF_INIT;
-    sample_square(&unit, type);
-    sample_square(&any, type);
-    sample_square(&wide, type);
-    unit.k.rank = any.k.rank = wide.k.rank = 2;
-    any.k.operands[0].inner = LFUSE__STRIDE_ANY;
-    wide.k.index64 = true;
-    emit(lfuse__rowsum_emit(&text, "sum_unit", &unit.k, &r->facts));
-    emit(lfuse__rowsum_emit(&text, "sum_any", &any.k, &r->facts));
-    emit(lfuse__rowsum_emit(&text, "sum_wide", &wide.k, &r->facts));
-    lfuse__bprogram *program = rig_program(r, &text);
-    for (size_t i = 0; i < sizeof lengths / sizeof *lengths; i++) {
-        const int64_t n = lengths[i];
-        for (int shift = 0; shift < 3; shift++) {
-            row_sum(r, program, "sum_unit", &unit, n > 4000 ? 3 : 19, n, 1, shift == 2 ? 4 : shift);
-            if (shift == 0) row_sum(r, program, "sum_wide", &wide, 9, n, 1, 0);
-            if (shift == 1) row_sum(r, program, "sum_any", &any, 9, n, 2, shift);
-        }
-    }
-    r->backend->program_destroy(program);
-}
-
 /* A list in one allocation an operand, as the run layer lays it out; chunks of at most `most` elements. */
 typedef struct list {
     int64_t members, chunks, partials;

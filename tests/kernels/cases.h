@@ -9,7 +9,6 @@ void case_operators(rig *r, lfuse_type type); /* every operator whose bits are p
 void case_casts(rig *r);
 void case_tails(rig *r, lfuse_type type);     /* short lengths, offsets, in place */
 void case_strides(rig *r, lfuse_type type);   /* ranks 1 ... 8, broadcasts, negative strides, both index widths */
-void case_row_sums(rig *r, lfuse_type type);
 void case_rows(rig *r, lfuse_type type);      /* every form, kind of stride and reduction, over many lengths */
 void case_lists(rig *r, lfuse_type type);
 void case_member_sums(rig *r, lfuse_type type);

@@ -30,11 +30,8 @@ static void use_places(rig *r)
 
 static void use_sums(rig *r)
 {
-    for (int t = 0; t < 4; t++) {
-        if (!rig_has(r, floating[t])) continue;
-        case_row_sums(r, floating[t]);
-        case_member_sums(r, floating[t]);
-    }
+    for (int t = 0; t < 4; t++)
+        if (rig_has(r, floating[t])) case_member_sums(r, floating[t]);
 }
 
 static void use_rows(rig *r)

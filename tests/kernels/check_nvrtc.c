@@ -101,9 +101,6 @@ static void write_skeletons(writer *w, lfuse_type type, int arch)
         if (rank > 2) sample_narrow(&s);
         s.k.rank = rank, s.k.index64 = wide, s.k.operands[1].inner = (lfuse__stride_class)inner;
         wrote(lfuse__pointwise_emit(&w->text, next_name(w), &s.k, &w->facts));
-        sample_square(&s, type);
-        s.k.rank = rank, s.k.index64 = wide, s.k.operands[0].inner = (lfuse__stride_class)inner;
-        if (type == LFUSE_F32) wrote(lfuse__rowsum_emit(&w->text, next_name(w), &s.k, &w->facts));
     }
     for (int wide = 0; wide < 2; wide++) {
         sample_look_up(&s, type, wide);
@@ -111,8 +108,6 @@ static void write_skeletons(writer *w, lfuse_type type, int arch)
         wrote(lfuse__pointwise_emit(&w->text, next_name(w), &s.k, &w->facts));
     }
     write_bundle(w, type);
-    sample_square(&s, type);
-    wrote(lfuse__rowsum_emit(&w->text, next_name(w), &s.k, &w->facts));
     sample_fused(&s, type);
     wrote(lfuse__multi_emit(&w->text, next_name(w), &s.k, &w->facts));
     sample_square(&s, type);

@@ -121,10 +121,18 @@ static void probe_sums(rig *r, lfuse_type type)
     lfuse__packed packed;
     lfuse__strbuf text = LFUSE__STRBUF_INIT;
     uint64_t seed = 7;
-    sample s;
+    sample squares, s; /* what is summed, and the sums */
+    sample_square(&squares, type);
     sample_square(&s, type);
+    s.instr[s.body.ninstr] = (lfuse__instr){.kind = LFUSE__I_REDUCE, .op = LFUSE__REDUCE_SUM, .type = (uint8_t)type,
+                                            .a = s.stores[0].reg, .b = -1, .c = -1};
+    if (lfuse__register_type(type) != type) s.instr[s.body.ninstr].type = LFUSE_F32;
+    s.stores[0].reg = (int16_t)s.body.ninstr++;
     s.k.rank = 2;
-    must(lfuse__rowsum_emit(&text, "sum_rows", &s.k, &r->facts));
+    s.k.naxes = 1;
+    s.k.operands[1].inner = LFUSE__STRIDE_REPEAT;
+    lfuse__rows_choose(&r->facts, ROWS, ROW, &s.k);
+    must(lfuse__rows_emit(&text, "sum_rows", &s.k, &r->facts));
     lfuse__bprogram *program = rig_program(r, &text);
     for (int64_t i = 0; i < PAIRS; i++) {
         const double x = (double)(int64_t)host_random(&seed) * 0x1p-63;
@@ -132,9 +140,9 @@ static void probe_sums(rig *r, lfuse_type type)
     }
     for (int64_t i = 0; i < ROWS; i++) {
         void *from[2] = {storage, NULL};
-        host_store(want, type, i, host_sum(&s.k, from, (const int64_t[2]){i * ROW, 0}, steps, ROW));
+        host_store(want, type, i, host_sum(&squares.k, from, (const int64_t[2]){i * ROW, 0}, steps, ROW));
     }
-    must(lfuse__rowsum_pack(&s.k, &r->facts, &g, &packed));
+    must(lfuse__rows_pack(&s.k, &r->facts, &g, &packed));
     const rig_buffer buffers[2] = {{storage, PAIRS * lfuse_type_size(type), false},
                                    {got, ROWS * lfuse_type_size(type), true}};
     rig_launch(r, program, "sum_rows", &packed, 2, buffers);
