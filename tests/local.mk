@@ -37,6 +37,7 @@ AM_TESTS_ENVIRONMENT = \
 include tests/support/local.mk
 include tests/stub/local.mk
 include tests/random/local.mk
+include tests/cases/local.mk
 include tests/base/local.mk
 include tests/graph/local.mk
 include tests/oracle/local.mk
@@ -47,7 +48,6 @@ include tests/layer/local.mk
 include tests/fake-cuda/local.mk
 include tests/backends/local.mk
 include tests/run/local.mk
-include tests/cases/local.mk
 include tests/api/local.mk
 include tests/tree/local.mk
 
