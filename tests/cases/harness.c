@@ -145,7 +145,7 @@ static const struct way {
     {"without gathers", LFUSE_NO_GATHER_FUSION},
     {"without bundles", LFUSE_NO_BUNDLES},
 };
-enum { WAYS = sizeof ways / sizeof ways[0], WAYS_ALWAYS = 2 };
+enum { WAYS = sizeof ways / sizeof ways[0] };
 
 /* Plans the way's way, runs twice, compares the two runs and the oracle. Not where it plans as the first way does. */
 static lfuse_status run_planned(harness *h, const struct way *way, const lfuse_plan *first, char *all, char *again,
@@ -180,8 +180,9 @@ static lfuse_status run_planned(harness *h, const struct way *way, const lfuse_p
     return status;
 }
 
-static lfuse_status run_on(harness *h, lfuse_device *device, bool every_way)
+static lfuse_status run_on(harness *h, lfuse_device *device, harness_ways asked)
 {
+    const int count = asked == AND_EACH ? WAYS : (int)asked;
     trial *t = &h->trial;
     size_t bytes = trial_bytes(t);
     char *results = calloc(3, bytes + 1);
@@ -190,7 +191,7 @@ static lfuse_status run_on(harness *h, lfuse_device *device, bool every_way)
     lfuse_plan *plans[WAYS] = {NULL};
     lfuse_status status = trial_open(t, device);
     h->first = results;
-    for (int i = 0; i < (every_way ? WAYS : WAYS_ALWAYS) && !status; i++)
+    for (int i = 0; i < count && !status; i++)
         status = run_planned(h, &ways[i], plans[0], i ? second : results, again, &plans[i]);
     for (int i = 0; i < WAYS; i++) lfuse_plan_destroy(plans[i]);
     result_hash = status ? 0 : lfuse__hash_bytes(results, bytes).low;
@@ -199,7 +200,7 @@ static lfuse_status run_on(harness *h, lfuse_device *device, bool every_way)
     return status;
 }
 
-lfuse_status harness_run(const harness_case *c, lfuse_device *device, bool every_way, char *words, size_t size)
+lfuse_status harness_run(const harness_case *c, lfuse_device *device, harness_ways asked, char *words, size_t size)
 {
     harness *h = calloc(1, sizeof *h);
     if (!h) abort();
@@ -210,7 +211,7 @@ lfuse_status harness_run(const harness_case *c, lfuse_device *device, bool every
     h->trial.graph = lfuse_graph_create();
     c->describe(h);
     lfuse_status status = trial_blame(&h->trial, lfuse_graph_check(h->trial.graph), "graph");
-    if (!status) status = run_on(h, device, every_way);
+    if (!status) status = run_on(h, device, asked);
     trial_free(&h->trial);
     lfuse_graph_destroy(h->trial.graph);
     free(h);

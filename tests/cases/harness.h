@@ -60,7 +60,7 @@ void h_expect_launches_within(harness *h, int launches, uint32_t argument_bytes)
 
 /* Of a case. */
 enum {
-    EVERY_WAY = 1, /* with each pass alone switched off on GPUs too, not on the stub alone */
+    EVERY_WAY = 1, /* with each pass alone switched off on GPUs too, not on the stub alone; see harness_ways */
     EXACT = 2      /* the same bits on all devices that are exact (D3) */
 };
 
@@ -70,12 +70,19 @@ typedef struct harness_case {
     int flags;
 } harness_case;
 
+/* How a case is planned. */
+typedef enum harness_ways {
+    FUSED = 1,   /* with all passes */
+    AND_UNFUSED, /* and with none */
+    AND_EACH     /* and with each pass alone switched off */
+} harness_ways;
+
 /*
- * Runs a case on a device; `every_way`: also with each pass alone switched off. LFUSE_OK: all held.
+ * Runs a case on a device. LFUSE_OK: all held.
  * LFUSE_ERR_UNSUPPORTED and LFUSE_ERR_TYPE: the device declines it. Anything else is a failure; `words` (of `size`
  * bytes) then tells what differed.
  */
-lfuse_status harness_run(const harness_case *c, lfuse_device *device, bool every_way, char *words, size_t size);
+lfuse_status harness_run(const harness_case *c, lfuse_device *device, harness_ways ways, char *words, size_t size);
 /* Adds the bytes of all results of the last harness_run to a hash, to compare devices (D3). */
 uint64_t harness_result_hash(void);
 
