@@ -22,10 +22,10 @@ value host_load(const void *memory, lfuse_type type, int64_t i)
     value v;
     memset(&v, 0, sizeof v);
     switch (type) {
-    case LFUSE_F32: v.f32 = ((const float *)memory)[i]; break;
-    case LFUSE_F64: v.f64 = ((const double *)memory)[i]; break;
-    case LFUSE_I32: v.i32 = ((const int32_t *)memory)[i]; break;
-    case LFUSE_I64: v.i64 = ((const int64_t *)memory)[i]; break;
+    case LFUSE_F32: memcpy(&v.f32, (const float *)memory + i, sizeof v.f32); break;
+    case LFUSE_F64: memcpy(&v.f64, (const double *)memory + i, sizeof v.f64); break;
+    case LFUSE_I32: memcpy(&v.i32, (const int32_t *)memory + i, sizeof v.i32); break;
+    case LFUSE_I64: memcpy(&v.i64, (const int64_t *)memory + i, sizeof v.i64); break;
     case LFUSE_I8: v.i32 = ((const int8_t *)memory)[i]; break;
     case LFUSE_U8: v.i32 = ((const uint8_t *)memory)[i]; break;
     case LFUSE_F16: v.f32 = lfuse__f16_to_float(((const uint16_t *)memory)[i]); break;
@@ -38,10 +38,10 @@ value host_load(const void *memory, lfuse_type type, int64_t i)
 void host_store(void *memory, lfuse_type type, int64_t i, value v)
 {
     switch (type) {
-    case LFUSE_F32: ((float *)memory)[i] = v.f32; break;
-    case LFUSE_F64: ((double *)memory)[i] = v.f64; break;
-    case LFUSE_I32: ((int32_t *)memory)[i] = v.i32; break;
-    case LFUSE_I64: ((int64_t *)memory)[i] = v.i64; break;
+    case LFUSE_F32: memcpy((float *)memory + i, &v.f32, sizeof v.f32); break;
+    case LFUSE_F64: memcpy((double *)memory + i, &v.f64, sizeof v.f64); break;
+    case LFUSE_I32: memcpy((int32_t *)memory + i, &v.i32, sizeof v.i32); break;
+    case LFUSE_I64: memcpy((int64_t *)memory + i, &v.i64, sizeof v.i64); break;
     case LFUSE_I8:
     case LFUSE_U8: ((uint8_t *)memory)[i] = (uint8_t)v.i32; break;
     case LFUSE_F16: ((uint16_t *)memory)[i] = lfuse__double_to_f16(v.f32); break;
@@ -356,7 +356,7 @@ void host_fill(void *memory, lfuse_type type, size_t count, uint64_t seed)
             const double x = (double)(int64_t)(r << 4) * 0x1p-56 * (kind & 1 ? 1 : 0.01);
             host_store(memory, type, (int64_t)i, convert((value){.f64 = x}, LFUSE_F64, type));
         } else if (type == LFUSE_F64 || type == LFUSE_I64) {
-            ((uint64_t *)memory)[i] = r;
+            memcpy((uint64_t *)memory + i, &r, sizeof r);
         } else if (type == LFUSE_F16 || type == LFUSE_BF16) {
             ((uint16_t *)memory)[i] = (uint16_t)r;
         } else if (type == LFUSE_I8 || type == LFUSE_U8) {
