@@ -55,9 +55,6 @@ END_TEST
 /* Of each form: f32, and two types more. */
 START_TEST(rows)
 {
-#ifdef __SANITIZE_ADDRESS__
-    TEST_SKIP("compiling every form with sanitizers takes many minutes; other tests run rows under them");
-#endif
     static const lfuse_type types[3][2] = {{LFUSE_F32, LFUSE_F32}, {LFUSE_I64, LFUSE_F16}, {LFUSE_F64, LFUSE_U8}};
     rig r;
     open_form(&r, _i % 2);
