@@ -14,15 +14,13 @@
 #include "common/base/hash.h"
 #include "common/run/cache.h"
 
-/* Instances keep frozen tensors and lists; a cache must not keep a user's memory alive. */
+/* Instances keep frozen tensors; a cache must not keep a user's memory alive. Of lists a plan keeps no memory. */
 static bool may_stay(const lfuse_graph *g)
 {
     int32_t i;
 
     for (i = 0; i < g->nnames; i++)
-        if (g->names[i].kind == LFUSE__NAME_FROZEN || g->names[i].kind == LFUSE__NAME_LIST ||
-            g->nodes[g->names[i].node].list)
-            return false;
+        if (g->names[i].kind == LFUSE__NAME_FROZEN) return false;
     return true;
 }
 

@@ -24,7 +24,8 @@ static void destroy(lfuse_instance *in)
     lfuse__overlap_destroy(in);
     for (i = 0; in->kept && i < in->plan->nnames; i++) {
         lfuse__tensor_release(in->kept[i].tensor);
-        lfuse__list_release(in->kept[i].list);
+        if (in->watches) lfuse__list_unwatch(in->kept[i].list);
+        else lfuse__list_release(in->kept[i].list);
     }
     free(in->operations);
     free(in->buffers);
@@ -141,7 +142,8 @@ static lfuse_status keep(lfuse_instance *in, int name)
     if (!slot->tensor && !slot->list) return lfuse__bind_missing(in->plan, name);
     in->kept[name] = *slot;
     if (slot->tensor) lfuse__tensor_retain(slot->tensor);
-    if (slot->list) lfuse__list_retain(slot->list);
+    if (slot->list && in->watches) lfuse__list_watch(slot->list);
+    else if (slot->list) lfuse__list_retain(slot->list);
     return LFUSE_OK;
 }
 
@@ -163,8 +165,8 @@ static lfuse_status settle_sizes(lfuse_instance *in, const lfuse_binding *bindin
     return lfuse__lists_check(in, in->kept);
 }
 
-lfuse_status lfuse__instance_create(lfuse_plan *plan, lfuse_stream *stream, const lfuse_binding *bindings, int count,
-                                    lfuse_instance **instance)
+static lfuse_status create(lfuse_plan *plan, lfuse_stream *stream, const lfuse_binding *bindings, int count,
+                           bool watches, lfuse_instance **instance)
 {
     lfuse_instance *in = NULL;
     lfuse_status status;
@@ -173,6 +175,7 @@ lfuse_status lfuse__instance_create(lfuse_plan *plan, lfuse_stream *stream, cons
     LFUSE__TRY(lfuse__stream_same_device(stream, plan->dev, "the plan"));
     LFUSE__TRY(lfuse__not_capturing(stream, "an instance would have to be made"));
     LFUSE__TRY(allocate(plan, stream, &in));
+    in->watches = watches;
     status = settle_sizes(in, bindings, count);
     if (status) goto err_release;
     status = lfuse__overlap_create(in);
@@ -188,6 +191,18 @@ lfuse_status lfuse__instance_create(lfuse_plan *plan, lfuse_stream *stream, cons
 err_release:
     lfuse__instance_release(in);
     return status;
+}
+
+lfuse_status lfuse__instance_create(lfuse_plan *plan, lfuse_stream *stream, const lfuse_binding *bindings, int count,
+                                    lfuse_instance **instance)
+{
+    return create(plan, stream, bindings, count, false, instance);
+}
+
+lfuse_status lfuse__instance_create_kept(lfuse_plan *plan, lfuse_stream *stream, const lfuse_binding *bindings,
+                                         int count, lfuse_instance **instance)
+{
+    return create(plan, stream, bindings, count, true, instance);
 }
 
 static lfuse_status all_numbers(const lfuse_instance *in)

@@ -101,6 +101,7 @@ struct lfuse_instance {
     lfuse_stream *stream;
     const lfuse__plan_body *body;
     const lfuse__facts *facts;
+    bool watches;         /* its lists are bound again by every run: the instance keeps their records alone */
     int64_t *sizes;       /* [body->graph->nsizes] of variables and expressions; LFUSE__SIZE_NONE: too large */
     lfuse__bound *bound;  /* [nnames] */
     lfuse__slot *kept;    /* [nnames] lists and frozen tensors, one reference each */
@@ -132,6 +133,9 @@ struct lfuse_instance {
 };
 
 /* ---- instance.c ---- */
+/* As lfuse__instance_create, of an instance that does not keep the memory of its lists: for lfuse__plan_run. */
+lfuse_status lfuse__instance_create_kept(lfuse_plan *plan, lfuse_stream *stream, const lfuse_binding *bindings,
+                                         int count, lfuse_instance **instance);
 /* As lfuse__instance_run, for lfuse__plan_run; `matched`: in->slots hold the bindings, which fit. */
 lfuse_status lfuse__instance_run_matched(lfuse_instance *in, const lfuse_binding *bindings, int count, bool matched);
 

@@ -67,6 +67,7 @@ lfuse_status lfuse__list_create(lfuse_device *dev, lfuse_type type, int64_t coun
     l->elements = elements;
     l->members = table;
     l->version = 1;
+    atomic_init(&l->holders, 1);
     atomic_init(&l->references, 1);
     *list = l;
     return LFUSE_OK;
@@ -95,15 +96,32 @@ lfuse_status lfuse__list_replace(lfuse_list *l, int64_t first, int64_t count, lf
 
 void lfuse__list_retain(lfuse_list *l)
 {
+    atomic_fetch_add_explicit(&l->holders, 1, memory_order_relaxed);
+}
+
+void lfuse__list_watch(lfuse_list *l)
+{
     atomic_fetch_add_explicit(&l->references, 1, memory_order_relaxed);
+}
+
+void lfuse__list_unwatch(lfuse_list *l)
+{
+    if (!l || lfuse__forked()) return;
+    if (atomic_fetch_sub_explicit(&l->references, 1, memory_order_acq_rel) == 1) free(l);
+}
+
+bool lfuse__list_gone(const lfuse_list *l)
+{
+    return atomic_load_explicit(&l->holders, memory_order_acquire) == 0;
 }
 
 void lfuse__list_release(lfuse_list *l)
 {
     if (!l || lfuse__forked()) return;
-    if (atomic_fetch_sub_explicit(&l->references, 1, memory_order_acq_rel) != 1) return;
+    if (atomic_fetch_sub_explicit(&l->holders, 1, memory_order_acq_rel) != 1) return;
     for (int64_t i = 0; i < l->count; i++) lfuse__range_release(l->members[i].range);
     lfuse__device_release(l->dev);
     free(l->members);
-    free(l);
+    l->members = NULL;
+    lfuse__list_unwatch(l);
 }

@@ -3,7 +3,7 @@
 #include "config.h"
 #endif
 
-/* Plans: the user's handle of a plan body, and the instance that it keeps for each stream. */
+/* Plans: the user's handle of a plan body, and the instances that it keeps for each stream. */
 #include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
@@ -11,14 +11,17 @@
 #include "common/base/error.h"
 #include "common/run/instance.h"
 
+enum { KEPT = 8 /* instances of a stream */ };
+
 /*
- * One stream's instance. Only the thread that the stream belongs to touches `instance`. Entries stay in while
- * the plan lives, so that finding one takes no lock; those of destroyed streams are used again.
+ * One stream's instances, that of the last run first. Only the thread that the stream belongs to touches them. Entries
+ * stay in while the plan lives, so that finding one takes no lock; those of destroyed streams are used again.
  */
 typedef struct entry {
     _Atomic(lfuse_stream *) stream; /* one reference, held by `held` */
     lfuse_stream *held;
-    lfuse_instance *instance;
+    int count;
+    lfuse_instance *instances[KEPT];
     struct entry *next;
 } entry;
 
@@ -104,6 +107,11 @@ void lfuse__plan_release(lfuse_plan *plan)
     if (atomic_fetch_sub_explicit(&plan->references, 1, memory_order_acq_rel) == 1) destroy(plan);
 }
 
+static void drop_instances(entry *e)
+{
+    while (e->count) lfuse__instance_release(e->instances[--e->count]);
+}
+
 /* Instances hold the plan, so those of the plan's own go with the user's handle. */
 void lfuse__plan_destroy(lfuse_plan *plan)
 {
@@ -113,7 +121,7 @@ void lfuse__plan_destroy(lfuse_plan *plan)
     e = atomic_exchange(&plan->streams->first, NULL);
     while (e) {
         entry *next = e->next;
-        lfuse__instance_release(e->instance);
+        drop_instances(e);
         lfuse__stream_release(e->held);
         free(e);
         e = next;
@@ -141,8 +149,7 @@ static void sweep(lfuse_plan *plan)
     for (e = atomic_load(&plan->streams->first); e; e = e->next) {
         lfuse_stream *s = atomic_load(&e->stream);
         if (!s || lfuse__stream_usable(s) == LFUSE_OK) continue;
-        lfuse__instance_release(e->instance);
-        e->instance = NULL;
+        drop_instances(e);
         atomic_store(&e->stream, NULL);
         lfuse__stream_release(e->held);
         e->held = NULL;
@@ -154,7 +161,7 @@ const lfuse_instance *lfuse__plan_instance(lfuse_plan *plan, lfuse_stream *s)
 {
     const entry *e = find(plan, s);
 
-    return e ? e->instance : NULL;
+    return e && e->count ? e->instances[0] : NULL;
 }
 
 static lfuse_status make_entry(lfuse_plan *plan, lfuse_stream *s, entry **made)
@@ -182,25 +189,74 @@ static lfuse_status make_entry(lfuse_plan *plan, lfuse_stream *s, entry **made)
     return LFUSE_OK;
 }
 
-/* Whether the instance of the last run on the stream does for these bindings; its slots are then matched. */
-static lfuse_status fits(const entry *e, const lfuse_binding *bindings, int count, bool *good)
+/* Takes instance `at` to the front. */
+static void to_front(entry *e, int at)
 {
-    lfuse_instance *in = e->instance;
+    lfuse_instance *in = e->instances[at];
+
+    memmove(e->instances + 1, e->instances, (size_t)at * sizeof *e->instances);
+    e->instances[0] = in;
+}
+
+/*
+ * Whether the first instance does for these bindings, or another one, which is then the first; its slots are matched.
+ */
+static lfuse_status fits(entry *e, const lfuse_binding *bindings, int count, bool *good)
+{
+    lfuse_instance *in = e->count ? e->instances[0] : NULL;
+    int i;
 
     *good = false;
-    if (!in || in->status) return LFUSE_OK;
+    if (!in) return LFUSE_OK;
     LFUSE__TRY(lfuse__bind_match(in->plan, bindings, count, in->slots, in->bound_mark, ++in->mark));
-    *good = lfuse__bind_fits(in, in->slots, bindings, count);
-    return LFUSE_OK;
+    *good = !in->status && lfuse__bind_fits(in, in->slots, bindings, count);
+    for (i = 1; !*good && i < e->count; i++)
+        *good = !e->instances[i]->status && lfuse__bind_fits(e->instances[i], in->slots, bindings, count);
+    if (!*good || i == 1) return LFUSE_OK;
+    to_front(e, i - 1);
+    in = e->instances[0];
+    return lfuse__bind_match(in->plan, bindings, count, in->slots, in->bound_mark, ++in->mark);
+}
+
+/*
+ * Whether the instance is of no more use, or keeps memory that a plan should not keep for a run that may never come
+ * again: frozen tensors other than those in `slots`, or what was made of them.
+ */
+static bool is_spent(const lfuse_instance *in, const lfuse__slot *slots)
+{
+    int i;
+
+    if (in->status || lfuse__instance_prepared_bytes(in)) return true;
+    for (i = 0; i < in->plan->nnames; i++) {
+        if (in->kept[i].list && lfuse__list_gone(in->kept[i].list)) return true;
+        if (in->kept[i].tensor && in->kept[i].tensor != slots[i].tensor) return true;
+    }
+    return false;
+}
+
+/* Makes room for one more: at least one place. */
+static void weed(entry *e)
+{
+    const lfuse__slot *slots = e->count ? e->instances[0]->slots : NULL;
+    lfuse_instance *spent[KEPT];
+    int i, kept = 0, n = 0;
+
+    for (i = 0; i < e->count; i++) {
+        if (kept == KEPT - 1 || is_spent(e->instances[i], slots)) spent[n++] = e->instances[i];
+        else e->instances[kept++] = e->instances[i];
+    }
+    e->count = kept;
+    for (i = 0; i < n; i++) lfuse__instance_release(spent[i]); /* `slots` may be of one of them */
 }
 
 static lfuse_status renew(lfuse_plan *plan, entry *e, const lfuse_binding *bindings, int count)
 {
     lfuse_instance *fresh;
 
-    LFUSE__TRY(lfuse__instance_create(plan, e->held, bindings, count, &fresh));
-    lfuse__instance_release(e->instance);
-    e->instance = fresh;
+    LFUSE__TRY(lfuse__instance_create_kept(plan, e->held, bindings, count, &fresh));
+    weed(e);
+    e->instances[e->count++] = fresh;
+    to_front(e, e->count - 1);
     return LFUSE_OK;
 }
 
@@ -217,7 +273,7 @@ static lfuse_status run(lfuse_plan *plan, lfuse_stream *s, const lfuse_binding *
     }
     LFUSE__TRY(fits(e, bindings, count, &good));
     if (!good) LFUSE__TRY(renew(plan, e, bindings, count));
-    return lfuse__instance_run_matched(e->instance, bindings, count, good);
+    return lfuse__instance_run_matched(e->instances[0], bindings, count, good);
 }
 
 lfuse_status lfuse__plan_run(lfuse_plan *plan, lfuse_stream *stream, const lfuse_binding *bindings, int count)

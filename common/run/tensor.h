@@ -52,7 +52,8 @@ struct lfuse_list {
     int64_t count, elements;
     lfuse__member *members;
     uint64_t version; /* advanced by lfuse_list_replace */
-    atomic_int references;
+    atomic_int holders;    /* of the members' memory, which goes with the last one: the list is gone then */
+    atomic_int references; /* of this record: all holders together are one */
 };
 
 /* list.c */
@@ -61,5 +62,12 @@ lfuse_status lfuse__list_create(lfuse_device *dev, lfuse_type type, int64_t coun
 lfuse_status lfuse__list_replace(lfuse_list *l, int64_t first, int64_t count, lfuse_tensor *const *members);
 void lfuse__list_retain(lfuse_list *l);
 void lfuse__list_release(lfuse_list *l);
+/*
+ * Keeps the record alone, so that no other list can have its address: for what is made for a list and must not keep the
+ * user's memory alive. `gone`: nobody holds the list any more.
+ */
+void lfuse__list_watch(lfuse_list *l);
+void lfuse__list_unwatch(lfuse_list *l);
+bool lfuse__list_gone(const lfuse_list *l);
 
 #endif

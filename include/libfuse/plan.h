@@ -110,8 +110,10 @@ LFUSE_API LFUSE_MUST_CHECK lfuse_status lfuse_plan_print(const lfuse_plan *plan,
 LFUSE_API const char *lfuse_plan_text(const lfuse_plan *plan);
 
 /**
- * Runs the plan on a stream, in stream order, without waiting. Keeps one instance for each stream; a run with other
- * sizes, lists or frozen tensors than the last one on that stream makes it anew (no compiling for contiguous tensors).
+ * Runs the plan on a stream, in stream order, without waiting. Keeps up to 8 instances for each stream, of the sizes and
+ * lists that ran there last, so that changing between a few of them costs nothing; a run with others makes an instance
+ * (no compiling for contiguous tensors). Instances for other frozen tensors than the present ones are not kept, nor a
+ * second one that owns memory made of these. The plan does not keep the memory of lists that the caller has destroyed.
  * All checks are made before anything is launched:
  * ERR_NAME, ERR_BINDING, ERR_TYPE, ERR_RANK, ERR_SHAPE, ERR_BOUNDS, ERR_CONTEXT, ERR_CLOSED, ERR_OVERLAP.
  */

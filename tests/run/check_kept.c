@@ -1,0 +1,225 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The instances that a plan keeps for a stream: which runs find one, and whose memory they do not keep. */
+#ifdef HAVE_CONFIG_H
+#include "config.h"
+#endif
+
+#include "tests/run/rig.h"
+
+enum { KEPT = 8, LENGTH = 50 };
+
+static float memory[4][LENGTH];
+
+/* Two members, foreign memory of `from` and the next one. */
+static lfuse_list *wrapped(int from)
+{
+    lfuse_tensor *t[2];
+    lfuse_list *l;
+    int i;
+
+    for (i = 0; i < 2; i++)
+        OK(lfuse_tensor_wrap(dev, LFUSE_MEMORY_NATIVE, (uintptr_t)memory[from + i], sizeof memory[0], LFUSE_F32, 1,
+                             SHAPE(LENGTH), NULL, 0, &t[i]));
+    OK(lfuse_list_create(dev, LFUSE_F32, 2, t, &l));
+    for (i = 0; i < 2; i++) lfuse_tensor_destroy(t[i]);
+    return l;
+}
+
+static lfuse_list *ramps(int64_t length, float start)
+{
+    lfuse_tensor *t = ramp(1, &length, start, 1);
+    lfuse_list *l;
+
+    OK(lfuse_list_create(dev, LFUSE_F32, 1, &t, &l));
+    lfuse_tensor_destroy(t);
+    return l;
+}
+
+/* x += 1 over a list. */
+static void count_up(void)
+{
+    lfuse_value x = lfuse_list_input(g, "x", LFUSE_F32, LFUSE_RANK_ANY);
+
+    lfuse_update(x, lfuse_add(x, lfuse_constant(g, 1)));
+}
+
+static uint64_t calls(void)
+{
+    lfuse__stub_counters c;
+
+    lfuse__stub_counters_get(&c);
+    return c.calls[LFUSE__STUB_ANY];
+}
+
+static int64_t memories(void)
+{
+    lfuse__stub_live live;
+
+    lfuse__stub_live_get(&live);
+    return live.memories;
+}
+
+/* `most` lists in turn, three times; the last time each run asks the device for one launch. */
+static uint64_t calls_of_turns(lfuse_plan *plan, lfuse_list **lists, int most)
+{
+    uint64_t before = 0;
+    int turn, i;
+
+    for (turn = 0; turn < 3; turn++) {
+        before = calls();
+        for (i = 0; i < most; i++) {
+            lfuse_binding b = lfuse_bind_list("x", lists[i]);
+            OK(lfuse_plan_run(plan, stream, &b, 1));
+        }
+    }
+    return calls() - before;
+}
+
+START_TEST(lists_in_turn)
+{
+    lfuse_list *lists[KEPT + 1];
+    lfuse_plan *plan;
+    int i;
+
+    count_up();
+    plan = plan_with(0);
+    for (i = 0; i <= KEPT; i++) lists[i] = ramps(10, (float)i);
+    ck_assert_uint_eq(calls_of_turns(plan, lists, KEPT), KEPT);
+    ck_assert_uint_gt(calls_of_turns(plan, lists, KEPT + 1), KEPT + 1); /* one too many: each run makes its own */
+    for (i = 0; i <= KEPT; i++) lfuse_list_destroy(lists[i]);
+    lfuse_plan_destroy(plan);
+}
+END_TEST
+
+START_TEST(sizes_in_turn)
+{
+    lfuse_size n = lfuse_size_var(g, "n", 0, 100);
+    lfuse_tensor *x[2], *y[2];
+    lfuse_plan *plan;
+    uint64_t before = 0;
+    int i;
+
+    lfuse_output(g, "y", lfuse_neg(lfuse_input(g, "x", LFUSE_F32, 1, LFUSE_DIMS(n))));
+    plan = plan_with(0);
+    for (i = 0; i < 2; i++) x[i] = ramp(1, SHAPE(10 + i), 1, 1), y[i] = tensor(1, SHAPE(10 + i));
+    for (i = 0; i < 8; i++) {
+        lfuse_binding b[] = { lfuse_bind_tensor("x", x[i & 1]), lfuse_bind_tensor("y", y[i & 1]) };
+        if (i == 4) before = calls();
+        OK(lfuse_plan_run(plan, stream, b, 2));
+    }
+    ck_assert_uint_eq(calls() - before, 4);
+    NEAR(values(y[0])[9], -10);
+    NEAR(values(y[1])[10], -11);
+    for (i = 0; i < 2; i++) lfuse_tensor_destroy(x[i]), lfuse_tensor_destroy(y[i]);
+    lfuse_plan_destroy(plan);
+}
+END_TEST
+
+/* Neither a plan nor the cache of graphs that were evaluated keeps the members of a list that the user gave up. */
+START_TEST(destroyed_lists_go)
+{
+    const int64_t nothing = memories();
+    lfuse_plan *plan = NULL;
+    lfuse_list *l;
+    int pass, i;
+
+    count_up();
+    if (!_i) plan = plan_with(0);
+    for (pass = 0; pass < 3; pass++) {
+        lfuse_binding b;
+        uint64_t before = 0;
+        int64_t held;
+        for (i = 0; i < LENGTH; i++) memory[0][i] = memory[1][i] = (float)i;
+        l = wrapped(0);
+        b = lfuse_bind_list("x", l);
+        held = memories();
+        ck_assert_int_ge(held, nothing + 2);
+        for (i = 0; i < 3; i++) {
+            before = calls();
+            OK(plan ? lfuse_plan_run(plan, stream, &b, 1) : lfuse_evaluate(stream, g, &b, 1));
+        }
+        ck_assert_uint_eq(calls() - before, 1);
+        held = memories();
+        OK(lfuse_stream_synchronize(stream));
+        NEAR(memory[1][7], 10);
+        lfuse_list_destroy(l);
+        ck_assert_int_eq(memories(), held - 2);
+    }
+    lfuse_plan_destroy(plan);
+}
+END_TEST
+
+/* What the user asked to keep keeps it: an instance and a recording are run after the list was destroyed. */
+START_TEST(holders_of_lists)
+{
+    lfuse_list *l = wrapped(2);
+    lfuse_binding b = lfuse_bind_list("x", l);
+    lfuse_recording *recording;
+    lfuse_instance *in;
+    lfuse_plan *plan;
+    int i;
+
+    count_up();
+    plan = plan_with(0);
+    for (i = 0; i < LENGTH; i++) memory[2][i] = memory[3][i] = 1;
+    OK(lfuse_instance_create(plan, stream, &b, 1, &in));
+    OK(lfuse_record_begin(stream));
+    OK(lfuse_plan_run(plan, stream, &b, 1));
+    OK(lfuse_record_end(stream, &recording));
+    lfuse_list_destroy(l);
+    OK(lfuse_instance_run(in, NULL, 0));
+    OK(lfuse_recording_replay(recording, stream, NULL, 0));
+    lfuse_plan_destroy(plan);
+    OK(lfuse_recording_replay(recording, stream, NULL, 0));
+    OK(lfuse_stream_synchronize(stream));
+    NEAR(memory[3][LENGTH - 1], 4);
+    lfuse_recording_destroy(recording);
+    lfuse_instance_destroy(in);
+}
+END_TEST
+
+/* Of frozen inputs only the last ones stay, as they may be large. */
+START_TEST(frozen_inputs_are_not_collected)
+{
+    const int64_t nothing = memories();
+    lfuse_tensor *x, *y, *w;
+    lfuse_plan *plan;
+    int pass, i;
+
+    lfuse_output(g, "y", lfuse_mul(lfuse_input(g, "x", LFUSE_F32, 1, LFUSE_DIMS(LENGTH)),
+                                   lfuse_frozen(g, "w", LFUSE_F32, 1, LFUSE_DIMS(LENGTH))));
+    plan = plan_with(0);
+    x = ramp(1, SHAPE(LENGTH), 0, 1), y = tensor(1, SHAPE(LENGTH));
+    for (pass = 0; pass < 4; pass++) {
+        lfuse_binding b[] = { lfuse_bind_tensor("x", x), { 0 }, lfuse_bind_tensor("y", y) };
+        for (i = 0; i < LENGTH; i++) memory[pass][i] = (float)(pass + 1);
+        OK(lfuse_tensor_wrap(dev, LFUSE_MEMORY_NATIVE, (uintptr_t)memory[pass], sizeof memory[0], LFUSE_F32, 1,
+                             SHAPE(LENGTH), NULL, 0, &w));
+        b[1] = lfuse_bind_tensor("w", w);
+        OK(lfuse_plan_run(plan, stream, b, 3));
+        NEAR(values(y)[5], 5 * (pass + 1));
+        lfuse_tensor_destroy(w);
+    }
+    ck_assert_int_eq(memories(), nothing + 2); /* the block of x and y, the last w */
+    lfuse_tensor_destroy(x), lfuse_tensor_destroy(y);
+    lfuse_plan_destroy(plan);
+}
+END_TEST
+
+static Suite *suite_kept(void)
+{
+    Suite *s = suite_create("run");
+    TCase *c = tcase_create("kept instances");
+
+    tcase_add_checked_fixture(c, open_stub, close_stub);
+    tcase_set_timeout(c, 0);
+    tcase_add_test(c, lists_in_turn);
+    tcase_add_test(c, sizes_in_turn);
+    tcase_add_loop_test(c, destroyed_lists_go, 0, 2);
+    tcase_add_test(c, holders_of_lists);
+    tcase_add_test(c, frozen_inputs_are_not_collected);
+    suite_add_tcase(s, c);
+    return s;
+}
+
+TEST_MAIN(CK_NOFORK, suite_kept)
