@@ -1,0 +1,254 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#ifdef HAVE_CONFIG_H
+#include "config.h"
+#endif
+
+/*
+ * The tables of a step over lists. The chunk table is made when the instance is; the address table is written again only
+ * where addresses changed, by kernels whose arguments carry the words.
+ */
+#include <stdlib.h>
+#include <string.h>
+
+#include "common/base/error.h"
+#include "common/run/chunks.h"
+#include "common/run/lists.h"
+
+enum { LIST_ALIGNMENT = 128 /* elements between members in a buffer of the whole list */ };
+
+int64_t lfuse__list_padded(int64_t elements)
+{
+    return (elements + LIST_ALIGNMENT - 1) / LIST_ALIGNMENT * LIST_ALIGNMENT;
+}
+
+/* Tables are uploaded on the device's own stream, which waits for nothing but the copy. */
+lfuse_status lfuse__list_upload(lfuse_device *dev, lfuse__range *to, uint64_t offset, const void *host, uint64_t bytes)
+{
+    lfuse_stream *s;
+    lfuse_status status;
+
+    if (!bytes) return LFUSE_OK;
+    LFUSE__TRY(lfuse__device_stream(dev, &s));
+    lfuse__device_lock_sync(dev);
+    status = lfuse__write(s, to, offset, host, bytes);
+    if (!status) status = lfuse__stream_sync(s);
+    lfuse__device_unlock_sync(dev);
+    return status;
+}
+
+static uint64_t aligned(uint64_t bytes)
+{
+    return (bytes + 255) / 256 * 256;
+}
+
+/* Sizes of the members as this step walks them. */
+static int64_t *walked_sizes(const lfuse_list *l, bool each_member, int64_t *all)
+{
+    int64_t *sizes = malloc(((size_t)l->count + 1) * sizeof *sizes), m;
+
+    *all = 0;
+    for (m = 0; sizes && m < l->count; m++) {
+        sizes[m] = each_member ? 1 : l->members[m].elements;
+        *all += sizes[m];
+    }
+    return sizes;
+}
+
+lfuse_status lfuse__list_make_tables(lfuse_instance *in, lfuse__list_op *op, const lfuse_list *l)
+{
+    const size_t n = (size_t)l->count, table = 2 * n * (size_t)op->step->noperands;
+    int64_t all, length, m, at, *sizes = walked_sizes(l, op->step->each_member, &all);
+    lfuse_status status = LFUSE_ERR_MEMORY;
+    char *host = NULL;
+    uint64_t bytes;
+
+    op->members = l->count;
+    op->first = malloc((n + 1) * sizeof *op->first);
+    op->offsets = malloc((n + 1) * sizeof *op->offsets);
+    op->entries = calloc(table + 1, sizeof *op->entries);
+    op->fresh = calloc(table + 1, sizeof *op->fresh);
+    if (!sizes || !op->first || !op->offsets || !op->entries || !op->fresh) goto err_free_all;
+    length = lfuse__list_sums(op) ? LFUSE__SEGMENT : lfuse__chunk_length(all, in->facts->info.compute_units);
+    op->chunks = lfuse__chunk_count(l->count, sizes, length);
+    op->addresses_at = aligned((uint64_t)op->chunks * sizeof(lfuse__chunk));
+    op->firsts_at = aligned(op->addresses_at + table * sizeof *op->entries);
+    bytes = op->firsts_at + (n + 1) * sizeof *op->first;
+    host = calloc(1, bytes);
+    if (!host) goto err_free_all;
+    lfuse__chunk_fill(l->count, sizes, length, (lfuse__chunk *)(void *)host, op->first);
+    memcpy(host + op->firsts_at, op->first, (n + 1) * sizeof *op->first);
+    for (at = 0, m = 0; m < l->count; m++) {
+        op->offsets[m] = at;
+        at += lfuse__list_padded(l->members[m].elements);
+    }
+    status = lfuse__range_create(in->plan->dev, bytes, &op->device);
+    if (!status) status = lfuse__list_upload(in->plan->dev, op->device, 0, host, bytes);
+
+err_free_all:
+    free(host);
+    free(sizes);
+    if (status == LFUSE_ERR_MEMORY && !op->device)
+        return lfuse__error(status, "out of host memory (a list of %zu members)", n);
+    return status;
+}
+
+/* ---- addresses ---- */
+
+/* Whether every operand is where it was. */
+bool lfuse__list_unmoved(lfuse_instance *in, lfuse__list_op *op, const lfuse__slot *slots)
+{
+    bool same = true;
+    int i;
+
+    for (i = 0; i < op->step->noperands; i++) {
+        const lfuse__operand *o = &op->step->operands[i];
+        const lfuse_list *l = o->place == LFUSE__PLACE_BOUND && o->span != LFUSE__SPAN_TENSOR ? slots[o->index].list
+                                                                                              : NULL;
+        lfuse__list_trace now = { l, l ? l->version : 0, { NULL, 0, 0 } };
+        if (!l) lfuse__memory_at(in, &(lfuse__memory){ o->place, o->index }, &now.at);
+        same = same && now.list == op->traces[i].list && now.version == op->traces[i].version &&
+               now.at.mem == op->traces[i].at.mem && now.at.offset == op->traces[i].at.offset &&
+               now.at.address == op->traces[i].at.address;
+        op->traces[i] = now;
+    }
+    return same;
+}
+
+static void member_at(const lfuse__list_op *op, int operand, int64_t m, lfuse__location *at)
+{
+    const lfuse__operand *o = &op->step->operands[operand];
+    const lfuse__list_trace *t = &op->traces[operand];
+    uint64_t beyond = 0;
+
+    if (t->list) {
+        const lfuse__member *x = &t->list->members[m];
+        *at = (lfuse__location){ x->range->mem, x->range->offset + x->offset, x->range->address + x->offset };
+        return;
+    }
+    if (o->span == LFUSE__SPAN_LIST) beyond = (uint64_t)op->offsets[m] * lfuse_type_size(o->type);
+    if (o->span == LFUSE__SPAN_MEMBERS) beyond = (uint64_t)m * lfuse_type_size(o->type);
+    *at = (lfuse__location){ t->at.mem, t->at.offset + beyond, t->at.address + beyond };
+}
+
+static int slot_in(lfuse__list_batch *b, lfuse__bmem *mem)
+{
+    int i;
+
+    for (i = 0; i < b->nblocks; i++)
+        if (b->blocks[i] == mem) return i;
+    if (b->nblocks == LFUSE__MAX_SLOTS) return -1;
+    b->blocks[b->nblocks] = mem;
+    return b->nblocks++;
+}
+
+static lfuse_status open_batch(lfuse__list_op *op, int64_t m, lfuse__list_batch **made)
+{
+    if (op->nbatches == op->batch_capacity) {
+        const int more = op->batch_capacity ? 2 * op->batch_capacity : 1;
+        lfuse__list_batch *p = realloc(op->batches, (size_t)more * sizeof *p);
+        if (!p) return lfuse__error(LFUSE_ERR_MEMORY, "out of host memory (%d launches over a list)", more);
+        op->batches = p;
+        op->batch_capacity = more;
+    }
+    *made = &op->batches[op->nbatches++];
+    memset(*made, 0, sizeof **made);
+    (*made)->first_chunk = (int64_t)op->first[m];
+    (*made)->first_member = m;
+    return LFUSE_OK;
+}
+
+/* Gives each operand's block of the member a slot of the lfuse__list_batch; false: too many blocks. */
+static bool take_slots(lfuse_instance *in, lfuse__list_op *op, int64_t m, lfuse__list_batch *b)
+{
+    const int before = b->nblocks;
+    lfuse__location at;
+    int i, slot;
+
+    for (i = 0; i < op->step->noperands; i++) {
+        uint64_t *entry = op->fresh + 2 * (i * op->members + m);
+        member_at(op, i, m, &at);
+        if (in->facts->addresses) {
+            entry[0] = at.address;
+            entry[1] = 0;
+            continue;
+        }
+        slot = slot_in(b, at.mem);
+        if (slot < 0) {
+            b->nblocks = before;
+            return false;
+        }
+        entry[0] = at.offset;
+        entry[1] = (uint64_t)slot;
+    }
+    return true;
+}
+
+lfuse_status lfuse__list_make_entries(lfuse_instance *in, lfuse__list_op *op)
+{
+    lfuse__list_batch *b = NULL;
+    int64_t m;
+
+    op->nbatches = 0;
+    for (m = 0; m < op->members; m++) {
+        /* An empty member has no chunk, and its entries are not read but for where its sum goes. */
+        if (op->first[m] == op->first[m + 1] && !lfuse__list_sums(op)) continue;
+        if (!b) LFUSE__TRY(open_batch(op, m, &b));
+        if (!take_slots(in, op, m, b)) {
+            LFUSE__TRY(open_batch(op, m, &b));
+            if (!take_slots(in, op, m, b))
+                return lfuse__error(LFUSE_ERR_UNSUPPORTED, "the operands of one member lie in more than %d blocks",
+                                    LFUSE__MAX_SLOTS);
+        }
+        b->chunks = (int64_t)op->first[m + 1] - b->first_chunk;
+        b->members = m + 1 - b->first_member;
+    }
+    return LFUSE_OK;
+}
+
+static lfuse_status write_words(lfuse_instance *in, lfuse__list_op *op, lfuse_stream *s, int64_t from, int64_t count)
+{
+    lfuse__bmem *const buffer = op->device->mem;
+    lfuse__launch_args args = { 0 };
+    lfuse__packed packed;
+
+    LFUSE__TRY(lfuse__table_pack(in->facts, op->device->offset + op->addresses_at + (uint64_t)from * 8,
+                                 op->entries + from, (int)count, &packed));
+    args.groups = packed.groups;
+    args.group = packed.group;
+    args.nbuffers = 1;
+    args.buffers = &buffer;
+    args.nwords = packed.nwords;
+    args.words = packed.words;
+    return lfuse__launch(s, op->table, &args);
+}
+
+/* Writes what differs from what the device holds, in stretches that one launch can carry. */
+lfuse_status lfuse__list_update_table(lfuse_instance *in, lfuse__list_op *op, lfuse_stream *s)
+{
+    const int64_t total = 2 * op->members * op->step->noperands;
+    const bool all = !op->valid;
+    int64_t i = 0, n;
+
+    while (i < total) {
+        if (!all && op->entries[i] == op->fresh[i]) {
+            i++;
+            continue;
+        }
+        n = total - i < LFUSE__TABLE_WORDS ? total - i : LFUSE__TABLE_WORDS;
+        memcpy(op->entries + i, op->fresh + i, (size_t)n * sizeof *op->entries);
+        op->valid = false; /* until all is submitted */
+        LFUSE__TRY(write_words(in, op, s, i, n));
+        i += n;
+    }
+    op->valid = true;
+    return LFUSE_OK;
+}
+
+/* Returns how many buffers the kernel has for them. */
+unsigned lfuse__list_blocks(const lfuse_instance *in, const lfuse__list_batch *b, lfuse__bmem **buffers)
+{
+    if (in->facts->addresses) return 0;
+    memcpy(buffers, b->blocks, (size_t)b->nblocks * sizeof *buffers);
+    return LFUSE__MAX_SLOTS;
+}
+
