@@ -219,7 +219,7 @@ static bool plain(const lfuse__node *n)
     switch ((lfuse__node_kind)n->kind) {
     case LFUSE__INPUT:
     case LFUSE__FROZEN: return n->type != LFUSE_TYPE_NONE && !n->list;
-    case LFUSE__LIST: return n->list && n->rank == LFUSE_RANK_ANY;
+    case LFUSE__LIST: return n->list;
     case LFUSE__SCALAR:
     case LFUSE__CONSTANT: return n->type == LFUSE_TYPE_NONE;
     case LFUSE__CAST: return n->type != LFUSE_TYPE_NONE;

@@ -136,8 +136,15 @@ static lfuse_status wrong_type(const lfuse_plan *plan, int name, lfuse_type is, 
 
 static lfuse_status check_list(const lfuse_plan *plan, int name, const lfuse_list *l, const lfuse__node *n)
 {
+    int64_t m;
+
     if (l->dev != plan->dev) return wrong_device(plan, name, l->dev);
-    return (int)l->type == n->type ? LFUSE_OK : wrong_type(plan, name, l->type, (lfuse_type)n->type);
+    if ((int)l->type != n->type) return wrong_type(plan, name, l->type, (lfuse_type)n->type);
+    for (m = 0; !n->rank && m < l->count; m++)
+        if (l->members[m].elements != 1)
+            return lfuse__error(LFUSE_ERR_SHAPE, "member %" PRId64 " of \"%s\", a list of numbers, has %" PRId64
+                                " elements, not 1", m, plan->names[name].text, l->members[m].elements);
+    return LFUSE_OK;
 }
 
 lfuse_status lfuse__bind_check(const lfuse_plan *plan, int name, const lfuse__slot *slot, const int64_t *shape)

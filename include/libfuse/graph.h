@@ -66,7 +66,11 @@ LFUSE_API lfuse_value lfuse_input(lfuse_graph *graph, const char *name, lfuse_ty
  */
 LFUSE_API lfuse_value lfuse_frozen(lfuse_graph *graph, const char *name, lfuse_type type, int rank,
                                    const lfuse_size *shape);
-/** Any number of tensors, bound at run time. Only rank LFUSE_RANK_ANY at present: members are taken flat. */
+/**
+ * Any number of tensors, bound at run time. Rank LFUSE_RANK_ANY: members are taken flat. Rank 0: each member is one
+ * element, a number for the member of the same place in the lists beside it. Other ranks are declined with
+ * ERR_UNSUPPORTED at present.
+ */
 LFUSE_API lfuse_value lfuse_list_input(lfuse_graph *graph, const char *name, lfuse_type type, int rank);
 /** A number given with every run. Computed with in f64; rounded once to the type of the tensor that it meets. */
 LFUSE_API lfuse_value lfuse_scalar(lfuse_graph *graph, const char *name);

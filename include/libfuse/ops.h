@@ -163,6 +163,8 @@ LFUSE_API lfuse_value lfuse_gt(lfuse_value a, lfuse_value b);
 LFUSE_API lfuse_value lfuse_ge(lfuse_value a, lfuse_value b);
 /** condition ? a : b, condition of type bool */
 LFUSE_API lfuse_value lfuse_where(lfuse_value condition, lfuse_value a, lfuse_value b);
+/** b in the shape of a (and of a's type where b is a number); a is not read. With a list, a list filled with b. */
+LFUSE_API lfuse_value lfuse_full_like(lfuse_value a, lfuse_value b);
 /* Of what kind a number is. Floating types; result bool. */
 LFUSE_API lfuse_value lfuse_isnan(lfuse_value a);
 LFUSE_API lfuse_value lfuse_isinf(lfuse_value a);

@@ -80,6 +80,8 @@ static const lfuse_size HUGE_SHAPE[] = {INT64_C(1) << 40, INT64_C(1) << 40};
       "cannot be counted")                                                                                             \
     X(list_type, lfuse_list_input(v.g, "l", (lfuse_type)-1, LFUSE_RANK_ANY), TYPE, "-1 is no element type")            \
     X(list_rank, lfuse_list_input(v.g, "l", LFUSE_F32, 2), UNSUPPORTED, "rank 2")                                      \
+    X(update_with_numbers, lfuse_update(lfuse_list_input(v.g, "l", LFUSE_F32, 0), v.list), SHAPE,                      \
+      "\"l\" is a list of f32 numbers")                                                                                \
     X(list_bad_rank, lfuse_list_input(v.g, "l", LFUSE_F32, -7), RANK, "rank -7")                                       \
     X(foreign_operand, lfuse_add(v.x, v.foreign), INVALID, "lfuse_add: operand 2 belongs to another graph")            \
     X(no_operand, lfuse_add(v.x, ((lfuse_value){NULL, 0})), INVALID, "operand 2 belongs to no graph")                  \
@@ -424,6 +426,10 @@ START_TEST(lists_take_numbers)
     r = lfuse_sqrt(lfuse_mul(sum, v.number));
     ck_assert(node(r)->list);
     ck_assert_int_eq(node(r)->rank, 0);
+    r = lfuse_mul(r, lfuse_list_input(v.g, "rate", LFUSE_F32, 0));
+    ck_assert(node(r)->list);
+    ck_assert_int_eq(node(r)->rank, 0);
+    ck_assert_int_eq(node(lfuse_full_like(v.list, v.number))->rank, LFUSE_RANK_ANY);
     r = lfuse_sub(v.list, lfuse_mul(r, v.zero_d));
     ck_assert(node(r)->list);
     ck_assert_int_eq(node(r)->rank, LFUSE_RANK_ANY);

@@ -143,7 +143,7 @@ START_TEST(everything_else)
 
     lfuse_output(g, "product", lfuse_matmul(x, w));
     lfuse_update(list, lfuse_mul(list, lfuse_member_sum(list)));
-    lfuse_output(g, "numbers", lfuse_member_sum(list));
+    lfuse_output(g, "numbers", lfuse_mul(lfuse_member_sum(list), lfuse_list_input(g, "rates", LFUSE_F16, 0)));
     lfuse_output(g, "nan", lfuse_add(x, lfuse_mul(lfuse_constant(g, -NAN), lfuse_sqrt(s))));
     lfuse_output(g, "where", lfuse_where(lfuse_gt(x, s), x, lfuse_constant(g, -0.0)));
     lfuse_update(x, lfuse_fma(x, s, s));

@@ -89,6 +89,7 @@ void host_store(void *memory, lfuse_type type, int64_t i, value v)
         case LFUSE__OP_relu6: low = a.t > 0 || a.t != a.t ? a.t : 0, r.t = low < 6 || low != low ? low : 6; break;     \
         case LFUSE__OP_squared_relu: low = a.t > 0 || a.t != a.t ? a.t : 0, r.t = low * low; break;                    \
         case LFUSE__OP_threshold: r.t = a.t <= b.t ? c.t : a.t; break;                                                 \
+        case LFUSE__OP_full_like: r.t = b.t; break;                                                                    \
         case LFUSE__OP_hardshrink: r.t = fabs##suffix(a.t) > b.t ? a.t : a.t * 0; break;                               \
         case LFUSE__OP_softshrink: r.t = a.t > b.t ? a.t - b.t : a.t < -b.t ? a.t + b.t : a.t * 0; break;              \
         case LFUSE__OP_isnan: r.b = isnan(a.t) != 0; break;                                                            \
@@ -151,6 +152,7 @@ static value apply_whole(lfuse_type type, int op, value a, value b, value c)
     case LFUSE__OP_relu6: return wrapped(type, x < 0 ? 0 : x > 6 ? 6 : x);
     case LFUSE__OP_squared_relu: return wrapped(type, x > 0 ? x * x : 0);
     case LFUSE__OP_threshold: return x > y ? a : c;
+    case LFUSE__OP_full_like: return b;
     case LFUSE__OP_bit_and: return wrapped(type, x & y);
     case LFUSE__OP_bit_or: return wrapped(type, x | y);
     case LFUSE__OP_bit_xor: return wrapped(type, x ^ y);

@@ -140,6 +140,54 @@ START_TEST(list_sums_of_many_blocks)
 }
 END_TEST
 
+/* A list of numbers beside one of tensors, whichever is named first; and a list that is filled, not read. */
+START_TEST(lists_of_numbers)
+{
+    lfuse_value rate = lfuse_list_input(g, "rate", LFUSE_F32, 0), w;
+    lfuse_tensor *t[MEMBERS], *r[MEMBERS], *z[MEMBERS];
+    lfuse_list *lw, *lr, *lz;
+    lfuse_plan *plan;
+    uint64_t before;
+    const float *v;
+    int i, k;
+
+    for (i = 0; i < MEMBERS; i++) {
+        t[i] = ramp(1, &sizes[i], 1, 0.5f);
+        r[i] = ramp(i % 2, SHAPE(1), (float)i, 0);
+        z[i] = ramp(1, &sizes[i], NAN, 0);
+    }
+    OK(lfuse_list_create(dev, LFUSE_F32, MEMBERS, t, &lw));
+    OK(lfuse_list_create(dev, LFUSE_F32, MEMBERS, r, &lr));
+    OK(lfuse_list_create(dev, LFUSE_F32, MEMBERS, z, &lz));
+    w = lfuse_list_input(g, "w", LFUSE_F32, LFUSE_RANK_ANY);
+    lfuse_update(w, lfuse_mul(rate, w));
+    lfuse_update(rate, lfuse_add(rate, lfuse_constant(g, 1)));
+    w = lfuse_list_input(g, "z", LFUSE_F32, LFUSE_RANK_ANY);
+    lfuse_update(w, lfuse_full_like(w, lfuse_add(lfuse_scalar(g, "z0"), lfuse_constant(g, 1))));
+    plan = plan_with(0);
+    {
+        lfuse_binding b[] = { lfuse_bind_list("rate", lr), lfuse_bind_list("w", lw), lfuse_bind_list("z", lz),
+                              lfuse_bind_number("z0", 2) };
+        before = launches();
+        OK(lfuse_plan_run(plan, stream, b, 4));
+        ck_assert_uint_eq(launches() - before, 3);
+        for (i = 0; i < MEMBERS; i++) {
+            ck_assert_float_eq(values(r[i])[0], (float)i + 1);
+            v = values(z[i]);
+            for (k = 0; k < sizes[i]; k++) ck_assert_float_eq(v[k], 3);
+            v = values(t[i]);
+            for (k = 0; k < sizes[i]; k++) ck_assert_float_eq(v[k], (1 + 0.5f * (float)k) * (float)i);
+        }
+        b[0].as.list = lw;
+        FAILS(LFUSE_ERR_SHAPE, lfuse_plan_run(plan, stream, b, 4));
+        ck_assert_ptr_nonnull(strstr(lfuse_last_error(), "member 0 of \"rate\", a list of numbers, has 3 elements"));
+    }
+    lfuse_list_destroy(lw), lfuse_list_destroy(lr), lfuse_list_destroy(lz);
+    for (i = 0; i < MEMBERS; i++) lfuse_tensor_destroy(t[i]), lfuse_tensor_destroy(r[i]), lfuse_tensor_destroy(z[i]);
+    lfuse_plan_destroy(plan);
+}
+END_TEST
+
 static Suite *suite_lists(void)
 {
     Suite *s = suite_create("run");
@@ -149,6 +197,7 @@ static Suite *suite_lists(void)
     tcase_set_timeout(c, 0);
     tcase_add_test(c, lists_in_one_launch);
     tcase_add_test(c, lists_by_slots);
+    tcase_add_test(c, lists_of_numbers);
     tcase_add_loop_test(c, list_sums_of_many_blocks, 0, 4);
     suite_add_tcase(s, c);
     return s;
