@@ -18,6 +18,8 @@ void case_row_look_ups(rig *r);
 /* The texts of its kernels, for compilers without a device. */
 void row_look_ups_emit(lfuse__strbuf *out, const lfuse__facts *facts);
 void case_table(rig *r);
+void case_arrive(rig *r);
+void arrive_emit(lfuse__strbuf *out);
 /* Every other operator within its bound; ops.def says which. `type` f32 or f64. */
 void case_bounds(rig *r, lfuse_type type);
 

@@ -55,6 +55,7 @@ static void use_teams(rig *r)
     case_rows(&teams, LFUSE_F32);
     case_row_look_ups(&teams);
     case_bundles(&teams);
+    case_arrive(&teams);
 }
 
 static void use_lists(rig *r)
@@ -62,6 +63,7 @@ static void use_lists(rig *r)
     for (int t = 0; t < 4; t++)
         if (rig_has(r, floating[t])) case_lists(r, floating[t]);
     case_table(r);
+    case_arrive(r);
 }
 
 static void use_bundles(rig *r)

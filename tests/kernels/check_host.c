@@ -69,6 +69,7 @@ START_TEST(lists)
     open_form(&r, _i);
     for (int t = 0; t < 4; t++) case_lists(&r, floating[t]);
     case_table(&r);
+    case_arrive(&r);
     rig_close(&r);
 }
 END_TEST

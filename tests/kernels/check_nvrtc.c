@@ -145,6 +145,7 @@ START_TEST(skeletons)
     writer w = {.text = LFUSE__STRBUF_INIT, .facts = facts_items(true)};
     for (lfuse_type type = LFUSE_F32; type <= LFUSE_F64; type++) write_skeletons(&w, type, _i);
     wrote(lfuse__table_emit(&w.text, next_name(&w), &w.facts));
+    arrive_emit(&w.text);
     if (!compiles(&w, archs[_i])) TEST_SKIP("%s", lfuse__error_message());
 }
 END_TEST
