@@ -21,123 +21,20 @@
 
 #include "common/base/error.h"
 #include "common/device/device.h"
-#include "common/plan/plan.h"
+#include "tests/random/attempt.h"
 #include "tests/random/coverage.h"
-#include "tests/random/problem.h"
 #include "tests/stub/stub.h"
 #include "tests/support/main.h"
 
-enum { GRAPHS = 200, MOST_DEVICES = 16, BATCH = 40, STUB_FACTOR = 10, SHRINKING = 400, MOST_REPORTS = 12 };
+enum { GRAPHS = 200, MOST_DEVICES = 16, BATCH = 40, STUB_FACTOR = 10, MOST_REPORTS = 12 };
 
-static const unsigned ways[] = {0, LFUSE_NO_POINTWISE_FUSION | LFUSE_NO_EPILOGUE | LFUSE_NO_VIEW_FUSION |
-                                       LFUSE_NO_ROW_FUSION | LFUSE_NO_SMALL_PRODUCTS | LFUSE_NO_GATHER_FUSION |
-                                       LFUSE_NO_BUNDLES};
-static const char *const way_names[] = {"fused", "unfused"};
-enum { WAYS = sizeof ways / sizeof *ways, UNFUSED_EACH = 4 };
-
-static char device_names[MOST_DEVICES][32];
-static int devices;
+/* Graphs of one test: so few that none is silent for long, slow as a driver's compiler may be. */
+enum { DEVICE_BLOCK = 5, STUB_BLOCK = 5 * BATCH };
 
 static uint64_t environment(const char *name, uint64_t otherwise)
 {
     const char *text = getenv(name);
     return text && *text ? strtoull(text, NULL, 10) : otherwise;
-}
-
-/* ---- one problem ---- */
-
-/* Kept apart in two steps, so that the stub can compile the kernels of many together. */
-typedef struct attempt {
-    problem p;
-    trial t;
-    int ways;
-    lfuse_plan *plans[WAYS];
-    lfuse_instance *instances[WAYS];
-    lfuse_status status;
-    char words[640];
-} attempt;
-
-/* A driver that takes a tenth of a second for a kernel is given the many kernels of an unfused plan now and then alone. */
-static int ways_on(lfuse_device *device, uint64_t seed)
-{
-    return lfuse__device_facts(device)->compiles_at_launch && seed % UNFUSED_EACH ? 1 : WAYS;
-}
-
-static void prepare(attempt *a, lfuse_device *device)
-{
-    a->ways = ways_on(device, a->p.seed);
-    a->t.words = a->words;
-    a->t.words_size = sizeof a->words;
-    a->words[0] = '\0';
-    a->status = problem_bind(&a->p, &a->t);
-    if (!a->status) a->status = trial_open(&a->t, device);
-    for (int i = 0; i < a->ways && !a->status; i++) {
-        const lfuse_plan_options options = {.effort = LFUSE_EFFORT_ESTIMATE, .disable = ways[i]};
-        a->status = trial_blame(&a->t, lfuse_plan_create(device, a->p.graph, &options, &a->plans[i]), way_names[i]);
-        if (!a->status) a->status = trial_instance(&a->t, a->plans[i], way_names[i], &a->instances[i]);
-    }
-}
-
-/* Runs what was prepared and takes it down, but for the problem. */
-static void conclude(attempt *a)
-{
-    char *all = malloc(trial_bytes(&a->t) + 1);
-    if (!all) abort();
-    for (int i = 0; i < a->ways && !a->status; i++) {
-        a->status = trial_run_instance(&a->t, a->instances[i], way_names[i], all);
-        if (!a->status) a->status = trial_judge(&a->t, way_names[i], all);
-    }
-    for (int i = 0; i < WAYS; i++) {
-        lfuse_instance_destroy(a->instances[i]);
-        lfuse_plan_destroy(a->plans[i]);
-    }
-    trial_close(&a->t);
-    trial_free(&a->t);
-    free(all);
-}
-
-/* A type or function that the device does not have. */
-static bool declined(lfuse_status status) { return status == LFUSE_ERR_UNSUPPORTED || status == LFUSE_ERR_TYPE; }
-
-/* What a smaller problem has to do: fail as the first one did. */
-typedef struct failure {
-    lfuse_device *device;
-    lfuse_status status;
-} failure;
-
-static bool fails_too(const problem *p, void *context)
-{
-    const failure *f = context;
-    attempt *a = calloc(1, sizeof *a);
-    if (!a) abort();
-    a->p = *p;
-    prepare(a, f->device);
-    conclude(a);
-    const bool fails = a->status == f->status;
-    free(a);
-    return fails;
-}
-
-/* Shrinks the problem and says what is left, in words that are freed by nobody: the test ends. */
-static const char *report(attempt *a, const char *device_name, lfuse_device *device)
-{
-    static char text[16384];
-    const uint64_t seed = a->p.seed;
-    char was[640];
-    snprintf(was, sizeof was, "%s", a->words);
-    failure f = {device, a->status};
-    problem_shrink(&a->p, fails_too, &f, SHRINKING);
-    attempt *last = calloc(1, sizeof *last);
-    if (!last) abort();
-    last->p = a->p;
-    prepare(last, device);
-    conclude(last);
-    char *line = problem_print(&a->p);
-    snprintf(text, sizeof text, "graph %" PRIu64 " on %s: %s\nshrunk: %s\nrun it again with\nLFUSE_RANDOM='%s'", seed,
-             device_name, was, last->words, line ? line : "out of memory");
-    free(line);
-    free(last);
-    return text;
 }
 
 /* ---- many ---- */
@@ -167,6 +64,21 @@ typedef struct tally {
     char *first; /* failure */
 } tally;
 
+/* What many graphs run on, block after block: opened for the first block, closed when all of them are judged. */
+typedef struct target {
+    char title[32], name[32]; /* of the device */
+    bool stub, lanes;         /* the stub, as a CPU or as a GPU */
+    uint64_t first;           /* seed */
+    int count, block, batch;
+    coverage *seen; /* of the stub in both forms, or of one device */
+    lfuse_device *device;
+    tally sum;
+} target;
+
+static target targets[MOST_DEVICES + 2];
+static coverage coverages[MOST_DEVICES + 1];
+static int ntargets;
+
 /* The first failures are shrunk and printed as diagnostics; the very first is what the test fails with. */
 static void take_failure(attempt *a, const char *name, lfuse_device *device, tally *sum)
 {
@@ -176,7 +88,7 @@ static void take_failure(attempt *a, const char *name, lfuse_device *device, tal
         return;
     }
     if (sum->failed++ >= MOST_REPORTS) return;
-    const char *text = report(a, name, device);
+    const char *text = attempt_report(a, name, device);
     if (sum->failed == 1) sum->first = strdup(text);
     for (const char *line = text; line; line = strchr(line, '\n') ? strchr(line, '\n') + 1 : NULL)
         printf("# %.*s\n", (int)strcspn(line, "\n"), line);
@@ -184,8 +96,11 @@ static void take_failure(attempt *a, const char *name, lfuse_device *device, tal
 }
 
 /* Graphs [first, first + count) together. */
-static void run_batch(lfuse_device *device, const char *name, uint64_t first, int count, coverage *seen, tally *sum)
+static void run_batch(target *t, uint64_t first, int count)
 {
+    lfuse_device *device = t->device;
+    const char *name = t->title;
+    tally *sum = &t->sum;
     attempt *all = calloc((size_t)count, sizeof *all);
     if (!all) abort();
     for (int i = 0; i < count; i++) {
@@ -197,44 +112,23 @@ static void run_batch(lfuse_device *device, const char *name, uint64_t first, in
             snprintf(a->words, sizeof a->words, "%s", lfuse_last_error());
             continue;
         }
-        prepare(a, device);
-        if (!a->status) coverage_plan(seen, device, a->p.graph);
-        for (int w = 0; w < a->ways && !a->status; w++) coverage_instance(seen, a->instances[w]);
+        attempt_prepare(a, device);
+        if (!a->status) coverage_plan(t->seen, device, a->p.graph);
+        for (int w = 0; w < a->ways && !a->status; w++) coverage_instance(t->seen, a->instances[w]);
     }
     for (int i = 0; i < count; i++) {
         attempt *a = &all[i];
         now(first + (uint64_t)i, name);
-        if (!lfuse_graph_check(a->p.graph)) conclude(a);
+        if (!lfuse_graph_check(a->p.graph)) attempt_conclude(a);
         sum->run += !a->status;
         sum->judged += a->t.judged;
         sum->open += a->t.open;
-        if (declined(a->status) && sum->declined++ < 3)
+        if (attempt_declined(a->status) && sum->declined++ < 3)
             printf("# %s: graph %" PRIu64 " declined: %s\n", name, a->p.seed, a->words);
-        if (a->status && !declined(a->status)) take_failure(a, name, device, sum);
+        if (a->status && !attempt_declined(a->status)) take_failure(a, name, device, sum);
         problem_free(&a->p);
     }
     free(all);
-}
-
-static void run_many(lfuse_device *device, const char *name, uint64_t first, int count, int batch, coverage *seen)
-{
-    tally sum = {0, 0, 0, 0, 0, NULL};
-    uint64_t asked, compiled;
-    double seconds;
-    for (int i = 0; i < count; i += batch)
-        run_batch(device, name, first + (uint64_t)i, count - i < batch ? count - i : batch, seen, &sum);
-    printf("# %s: %" PRId64 " graphs, %" PRId64 " failed, %" PRId64 " declined; %" PRId64 " elements judged, %" PRId64
-           " open\n", name, sum.run, sum.failed, sum.declined, sum.judged, sum.open);
-    lfuse__stub_batch_cost(&asked, &compiled, &seconds);
-    if (batch > 1)
-        printf("# %s: %" PRIu64 " kernels, %" PRIu64 " compiled, in %.1f s\n", name, asked, compiled, seconds);
-    fflush(stdout);
-    ck_assert_msg(!sum.failed, "%" PRId64 " graphs failed, the first: %s", sum.failed, sum.first);
-    /* What nothing is known of proves nothing. */
-    ck_assert_msg(sum.open <= sum.judged / 4, "%s: %" PRId64 " elements open, %" PRId64 " judged", name, sum.open,
-                  sum.judged);
-    ck_assert_msg(sum.declined <= sum.run / 10, "%s: %" PRId64 " graphs declined of %" PRId64, name, sum.declined,
-                  sum.run + sum.declined);
 }
 
 static bool wanted(const char *name)
@@ -259,44 +153,80 @@ static lfuse_device *open_stub(bool lanes)
     return open_device("stub:0");
 }
 
-static bool alone(void) { return getenv("LFUSE_RANDOM") != NULL; }
+static bool asked_for(const target *t) { return !getenv("LFUSE_RANDOM") && wanted(t->name); }
 
-START_TEST(on_stub)
+static int blocks_of(const target *t) { return (t->count + t->block - 1) / t->block; }
+
+/* The target whose blocks hold number `*block` of all blocks, which becomes its number among those. */
+static target *target_of(int *block)
 {
-    const int count = STUB_FACTOR * (int)environment("LFUSE_RANDOM_GRAPHS", GRAPHS);
-    const uint64_t first = environment("LFUSE_RANDOM_SEED", 1);
-    coverage seen;
-    if (alone() || !wanted("stub:0")) TEST_SKIP("another device, or one graph, is asked for");
-    coverage_clear(&seen);
-    for (int form = 0; form < 2; form++) {
-        lfuse_device *device = open_stub(form == 0);
-        run_many(device, form ? "stub:0 by items" : "stub:0 by lanes", first + (uint64_t)(form * (count / 2)), count / 2,
-                 BATCH, &seen);
-        lfuse_device_close(device);
-    }
-    ck_assert_int_eq(lfuse__stub_live_objects(), 0);
-    if (count >= STUB_FACTOR * GRAPHS) {
-        const char *missing = coverage_missing(&seen, true);
-        ck_assert_msg(!missing, "did not occur: %s", missing);
-    }
+    target *t = targets;
+    for (; *block >= blocks_of(t); t++) *block -= blocks_of(t);
+    return t;
+}
+
+/* A block of graphs on one target: Check's loop index counts through the blocks of all of them. */
+START_TEST(some_graphs)
+{
+    int block = _i;
+    target *t = target_of(&block);
+    if (!asked_for(t)) TEST_SKIP("another device, or one graph, is asked for");
+    if (!t->device) t->device = t->stub ? open_stub(t->lanes) : open_device(t->name);
+    const int64_t failed = t->sum.failed;
+    const int begin = block * t->block, end = t->count - begin < t->block ? t->count : begin + t->block;
+    for (int i = begin; i < end; i += t->batch)
+        run_batch(t, t->first + (uint64_t)i, end - i < t->batch ? end - i : t->batch);
+    ck_assert_msg(t->sum.failed == failed, "%" PRId64 " graphs of %d failed, the first on this device: %s",
+                  t->sum.failed - failed, end - begin, t->sum.first);
 }
 END_TEST
 
-/* One test for each device: Check's loop index. */
-START_TEST(on_device)
+static void say_sums(const target *t)
 {
-    const int count = (int)environment("LFUSE_RANDOM_GRAPHS", GRAPHS);
-    coverage seen;
-    if (_i >= devices) TEST_SKIP("%s", "no device but the stub");
-    if (alone() || !wanted(device_names[_i])) TEST_SKIP("another device, or one graph, is asked for");
-    lfuse_device *device = open_device(device_names[_i]);
-    coverage_clear(&seen);
-    run_many(device, device_names[_i], environment("LFUSE_RANDOM_SEED", 1), count, 1, &seen);
-    lfuse_device_close(device);
-    if (count >= GRAPHS) {
-        const char *missing = coverage_missing(&seen, false);
-        ck_assert_msg(!missing, "did not occur: %s", missing);
-    }
+    const tally *sum = &t->sum;
+    uint64_t asked, compiled;
+    double seconds;
+    printf("# %s: %" PRId64 " graphs, %" PRId64 " failed, %" PRId64 " declined; %" PRId64 " elements judged, %" PRId64
+           " open\n", t->title, sum->run, sum->failed, sum->declined, sum->judged, sum->open);
+    lfuse__stub_batch_cost(&asked, &compiled, &seconds);
+    if (t->stub)
+        printf("# %s: %" PRIu64 " kernels, %" PRIu64 " compiled, in %.1f s\n", t->title, asked, compiled, seconds);
+    fflush(stdout);
+}
+
+/* What is missing in a full run, when the last of the targets that share a coverage comes to its end. */
+static const char *missing(const target *t)
+{
+    int64_t run = 0;
+    if (t + 1 < targets + ntargets && t[1].seen == t->seen) return NULL;
+    for (int i = 0; i < ntargets; i++)
+        if (targets[i].seen == t->seen) run += targets[i].sum.run + targets[i].sum.declined;
+    return run < (t->stub ? STUB_FACTOR : 1) * GRAPHS ? NULL : coverage_missing(t->seen, t->stub);
+}
+
+/* What the blocks of a target have to show together. */
+START_TEST(all_graphs)
+{
+    target *t = &targets[_i];
+    const tally *sum = &t->sum;
+    if (!asked_for(t)) TEST_SKIP("another device, or one graph, is asked for");
+    say_sums(t);
+    lfuse_device_close(t->device);
+    t->device = NULL;
+    if (t->stub) ck_assert_int_eq(lfuse__stub_live_objects(), 0);
+    ck_assert_int_eq(sum->run + sum->failed + sum->declined, t->count);
+    /* What nothing is known of proves nothing. */
+    ck_assert_msg(sum->open <= sum->judged / 4, "%s: %" PRId64 " elements open, %" PRId64 " judged", t->title,
+                  sum->open, sum->judged);
+    ck_assert_msg(sum->declined <= sum->run / 10, "%s: %" PRId64 " graphs declined of %d", t->title, sum->declined,
+                  t->count);
+    ck_assert_msg(!missing(t), "did not occur: %s", missing(t));
+}
+END_TEST
+
+START_TEST(no_device)
+{
+    TEST_SKIP("no device but the stub");
 }
 END_TEST
 
@@ -305,20 +235,20 @@ START_TEST(one_problem)
 {
     const char *line = getenv("LFUSE_RANDOM");
     if (!line) TEST_SKIP("LFUSE_RANDOM is not set");
-    for (int i = -2; i < devices; i++) {
-        const char *name = i < 0 ? "stub:0" : device_names[i];
+    for (int i = 0; i < ntargets; i++) {
+        const target *t = &targets[i];
         attempt *a = calloc(1, sizeof *a);
         if (!a) abort();
-        if (!wanted(name)) continue;
+        if (!wanted(t->name)) continue;
         ck_assert_msg(!problem_parse(line, &a->p), "%s", lfuse_last_error());
-        lfuse_device *device = i < 0 ? open_stub(i == -2) : open_device(name);
-        now(a->p.seed, name);
-        prepare(a, device);
-        for (int w = 0; w < a->ways && !a->status; w++) printf("# %s: %s\n", way_names[w], lfuse_plan_text(a->plans[w]));
+        lfuse_device *device = t->stub ? open_stub(t->lanes) : open_device(t->name);
+        now(a->p.seed, t->title);
+        attempt_prepare(a, device);
+        for (int w = 0; w < a->ways && !a->status; w++) printf("# %s: %s\n", attempt_ways[w], lfuse_plan_text(a->plans[w]));
         fflush(stdout);
-        conclude(a);
-        printf("# %s: %s %s\n", name, a->status ? lfuse_status_name(a->status) : "fine", a->words);
-        ck_assert_msg(!a->status || declined(a->status), "%s: %s", name, a->words);
+        attempt_conclude(a);
+        printf("# %s: %s %s\n", t->title, a->status ? lfuse_status_name(a->status) : "fine", a->words);
+        ck_assert_msg(!a->status || attempt_declined(a->status), "%s: %s", t->title, a->words);
         problem_free(&a->p);
         free(a);
         lfuse_device_close(device);
@@ -326,30 +256,62 @@ START_TEST(one_problem)
 }
 END_TEST
 
-static void list_devices(void)
+static target *add_target(const char *name, const char *form, coverage *seen, int count)
 {
+    target *t = &targets[ntargets++];
+    snprintf(t->name, sizeof t->name, "%s", name);
+    snprintf(t->title, sizeof t->title, "%.15s%s", name, form);
+    t->first = environment("LFUSE_RANDOM_SEED", 1);
+    t->count = count;
+    t->block = DEVICE_BLOCK;
+    t->batch = 1;
+    t->seen = seen;
+    return t;
+}
+
+/* The stub takes half of its graphs in each form. */
+static void add_stub(bool lanes, int count)
+{
+    target *t = add_target("stub:0", lanes ? " by lanes" : " by items", &coverages[0], count);
+    t->stub = true;
+    t->lanes = lanes;
+    t->first += lanes ? 0 : (uint64_t)count;
+    t->block = STUB_BLOCK;
+    t->batch = BATCH;
+}
+
+static void list_targets(void)
+{
+    const int graphs = (int)environment("LFUSE_RANDOM_GRAPHS", GRAPHS);
     lfuse_device_info info;
     int count = 0;
     lfuse__stub_reset();
     lfuse__registry_extra(&lfuse__stub_backend);
+    add_stub(true, STUB_FACTOR / 2 * graphs);
+    add_stub(false, STUB_FACTOR / 2 * graphs);
     if (lfuse_device_count(&count)) return;
-    for (int i = 0; i < count && devices < MOST_DEVICES; i++) {
-        if (lfuse_device_describe(i, &info) || !strncmp(info.name, "stub", 4)) continue;
-        snprintf(device_names[devices++], sizeof device_names[0], "%s", info.name);
-    }
+    for (int i = 0; i < count && ntargets < MOST_DEVICES + 2; i++)
+        if (!lfuse_device_describe(i, &info) && strncmp(info.name, "stub", 4))
+            add_target(info.name, "", &coverages[ntargets - 1], graphs);
 }
 
 static Suite *suite_random(void)
 {
     Suite *s = suite_create("random");
-    TCase *many = tcase_create("graphs"), *one = tcase_create("one");
-    list_devices();
-    tcase_set_timeout(many, 0);
+    int block = 0;
+    list_targets();
+    for (int i = 0; i < ntargets; i++) {
+        TCase *graphs = tcase_create(targets[i].title);
+        tcase_set_timeout(graphs, 0);
+        tcase_add_loop_test(graphs, some_graphs, block, block + blocks_of(&targets[i]));
+        tcase_add_loop_test(graphs, all_graphs, i, i + 1);
+        suite_add_tcase(s, graphs);
+        block += blocks_of(&targets[i]);
+    }
+    TCase *one = tcase_create("one");
     tcase_set_timeout(one, 0);
-    tcase_add_test(many, on_stub);
-    tcase_add_loop_test(many, on_device, 0, devices ? devices : 1);
+    if (ntargets == 2) tcase_add_test(one, no_device);
     tcase_add_test(one, one_problem);
-    suite_add_tcase(s, many);
     suite_add_tcase(s, one);
     return s;
 }
