@@ -17,7 +17,8 @@
     X(CACHE, 0, "the disk cache of compiled kernels: 0 (off), ro, rw (the default)")                                   \
     X(CACHE_DIR, 1, "its folder (default: $XDG_CACHE_HOME/libfuse, then $HOME/.cache/libfuse)")                        \
     X(DUMP, 1, "a folder that receives the source of every kernel")                                                    \
-    X(FUSE, 0, "none, or fusion passes to leave out: -pointwise,-epilogue,-views,-rows,-products,-gathers,-bundles")   \
+    X(FUSE, 0, "none, or fusion passes to leave out: -pointwise,-epilogue,-views,-rows,-products,-gathers,-bundles," \
+      "-recompute")                                                                                                  \
     X(EFFORT, 0, "how choices are made: estimate, measure")                                                            \
     X(SYNC, 0, "1: wait after every launch, so that an error names its step")
 

@@ -331,7 +331,7 @@ int lfuse__builder_value(lfuse__builder *b, int32_t node, const lfuse__view *wal
     }
     for (i = 0; i < b->nknown; i++)
         if (b->known[i].node == node && lfuse__view_equal(&b->known[i].walk, walk)) return b->known[i].reg;
-    reg = member || d->inlined[node] ? compute(b, node, walk) : load_node(b, node, walk, -1);
+    reg = member || d->inlined[node] || d->again[node] ? compute(b, node, walk) : load_node(b, node, walk, -1);
     remember(b, node, walk, reg);
     return reg;
 }

@@ -85,6 +85,8 @@ typedef struct lfuse__draft {
     bool *indirect;   /* [names] the update goes through other memory and a copy */
     bool *solid;      /* [nodes] a view that is copied: a node that computes the identity of its operand */
     bool *apart;      /* [nodes] joins no sibling: together they did not fit */
+    bool *again;      /* [nodes] computed anew by the kernels that read it but its own: see reuse.c */
+    bool any_again, weighed; /* weighed: that has been decided */
     bool changed;     /* another round is needed */
 
     lfuse__view *views;
@@ -102,6 +104,7 @@ typedef struct lfuse__draft {
     bool *inlined;    /* computed inside every kernel that reads it */
     lfuse__signature *signatures;
     int32_t *level;
+    int32_t *ready;   /* of what is computed anew: the level at which it can be */
     int32_t *region;  /* of pointwise nodes that are not inlined, and of reductions: the region's lowest node; else -1 */
     int32_t *next;    /* next node of the region, ascending, -1 at the end */
     bool *grouped;    /* [lowest nodes of regions] holds siblings */
@@ -201,6 +204,21 @@ lfuse_status lfuse__draft_number(lfuse__draft *d, int32_t node, int *index);
 /* ---- frozen.c: what belongs to the prepare phase; also counts who reads what ---- */
 void lfuse__draft_frozen(lfuse__draft *d);
 void lfuse__draft_reads(lfuse__draft *d);
+
+/* ---- reuse.c: values that several kernels read, stored or computed by each of them ---- */
+/* For one element of a value, in bytes from memory and in simple operations. */
+typedef struct lfuse__reuse {
+    double bytes;      /* of the element as it is stored */
+    int kernels;       /* that read it, without its own */
+    bool alone;        /* its own is there for nothing else */
+    double loads;      /* of its own, to compute it */
+    double more;       /* what the others would load for it together, beside what they load anyway */
+    double operations; /* to compute it once */
+} lfuse__reuse;
+bool lfuse__reuse_recomputes(const lfuse__reuse *r);
+double lfuse__op_weight(lfuse__op op);
+/* Behind all passes before the steps are made. Decides once; then sees whether what was decided still can be. */
+lfuse_status lfuse__draft_reuse(lfuse__draft *d);
 
 /* ---- signature.c: which nodes one kernel can hold ---- */
 lfuse_status lfuse__draft_signatures(lfuse__draft *d);

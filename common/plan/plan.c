@@ -100,6 +100,16 @@ static int by_order(const void *a, const void *b)
     return x->to.index < y->to.index ? -1 : x->to.index > y->to.index;
 }
 
+/* A region of what is computed anew elsewhere may have nothing left to do. */
+static bool stores(const lfuse__draft *d, int32_t region)
+{
+    int32_t node;
+
+    for (node = region; node >= 0; node = d->next[node])
+        if (d->home[node].set) return true;
+    return false;
+}
+
 lfuse_status lfuse__draft_units(lfuse__draft *d)
 {
     const int32_t n = d->g->nnodes;
@@ -112,7 +122,7 @@ lfuse_status lfuse__draft_units(lfuse__draft *d)
         if (lfuse__draft_node(d, i)->kind == LFUSE__MATMUL) status = add_product(d, i, taken);
     for (i = 0; i < n && !status; i++) {
         if (lfuse__draft_node(d, i)->kind == LFUSE__MEMBER_SUM) status = add_single(d, i, LFUSE__UNIT_MEMBER_SUM);
-        else if (d->region[i] == i && !taken[i]) status = add_region(d, i);
+        else if (d->region[i] == i && !taken[i] && stores(d, i)) status = add_region(d, i);
     }
     free(taken);
     if (!status) qsort(d->units, (size_t)d->nunits, sizeof *d->units, by_order);
@@ -138,7 +148,7 @@ static lfuse_status make_stages(lfuse__draft *d)
     return LFUSE_OK;
 }
 
-/* Everything but `cut`, `indirect`, `solid` and `apart` starts anew. */
+/* Everything but `cut`, `indirect`, `solid`, `apart` and `again` starts anew. */
 static void reset(lfuse__draft *d)
 {
     lfuse_graph *graph = d->out->graph;
@@ -175,10 +185,13 @@ static lfuse_status round_of_passes(lfuse__draft *d)
     LFUSE__TRY(lfuse__draft_levels(d));
     LFUSE__TRY(lfuse__draft_regions(d));
     LFUSE__TRY(lfuse__draft_results(d));
+    if (d->weighed) LFUSE__TRY(lfuse__draft_reuse(d));
+    if (d->changed) return LFUSE_OK;
     LFUSE__TRY(lfuse__draft_units(d));
     LFUSE__TRY(make_stages(d));
     LFUSE__TRY(lfuse_graph_check(d->out->graph)); /* there was room for new sizes */
-    return d->changed ? LFUSE_OK : lfuse__draft_check_updates(d);
+    if (!d->changed) LFUSE__TRY(lfuse__draft_check_updates(d));
+    return d->changed || d->weighed ? LFUSE_OK : lfuse__draft_reuse(d);
 }
 
 static lfuse_status check_types(const lfuse_graph *g, const lfuse__facts *facts)
@@ -201,6 +214,7 @@ static bool allocate(lfuse__draft *d)
     d->indirect = calloc(names, sizeof *d->indirect);
     d->solid = calloc(n, sizeof *d->solid);
     d->apart = calloc(n, sizeof *d->apart);
+    d->again = calloc(n, sizeof *d->again);
     d->views = calloc(n, sizeof *d->views);
     d->at = calloc(n, sizeof *d->at);
     d->list = calloc(n, sizeof *d->list);
@@ -216,13 +230,14 @@ static bool allocate(lfuse__draft *d)
     d->inlined = calloc(n, sizeof *d->inlined);
     d->signatures = calloc(n, sizeof *d->signatures);
     d->level = calloc(n, sizeof *d->level);
+    d->ready = calloc(n, sizeof *d->ready);
     d->region = calloc(n, sizeof *d->region);
     d->next = calloc(n, sizeof *d->next);
     d->grouped = calloc(n, sizeof *d->grouped);
     d->number = calloc(n, sizeof *d->number);
     d->home = calloc(n, sizeof *d->home);
-    return d->cut && d->indirect && d->solid && d->apart && d->views && d->at && d->list && d->reads &&
-           d->reader && d->reshaped &&
+    return d->cut && d->indirect && d->solid && d->apart && d->again && d->views && d->at && d->list && d->reads &&
+           d->reader && d->reshaped && d->ready &&
            d->results && d->needed && d->outside && d->target && d->next_target && d->prepared && d->inlined &&
            d->signatures && d->level && d->region && d->next && d->grouped && d->number && d->home;
 }
@@ -235,6 +250,7 @@ static void release(lfuse__draft *d)
     free(d->grouped);
     free(d->next);
     free(d->region);
+    free(d->ready);
     free(d->level);
     free(d->signatures);
     free(d->inlined);
@@ -250,6 +266,7 @@ static void release(lfuse__draft *d)
     free(d->list);
     free(d->at);
     free(d->views);
+    free(d->again);
     free(d->apart);
     free(d->solid);
     free(d->indirect);

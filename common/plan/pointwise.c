@@ -98,6 +98,12 @@ static int distance(const lfuse__draft *d, int32_t base, int32_t node, const lfu
            lfuse__draft_fuses(d, base, node, walk) ? 0 : 1;
 }
 
+/* The level at which another kernel than its own can have what is read. */
+static int32_t ready(const lfuse__draft *d, int32_t base)
+{
+    return d->again[base] ? d->ready[base] : d->level[base] + (lfuse__draft_computes(d, base) && !d->inlined[base]);
+}
+
 static void earliest(lfuse__draft *d)
 {
     lfuse__view walk;
@@ -105,20 +111,39 @@ static void earliest(lfuse__draft *d)
     int i;
 
     for (node = 0; node < d->g->nnodes; node++) {
-        d->level[node] = 0;
+        d->level[node] = d->ready[node] = 0;
         if (!lfuse__draft_computes(d, node)) continue;
         for (i = 0; i < lfuse__draft_node(d, node)->nin; i++) {
-            const int32_t base = lfuse__draft_operand(d, node, i, &walk);
-            const int32_t level = d->level[base] + distance(d, base, node, &walk);
+            const int32_t base = lfuse__draft_operand(d, node, i, &walk), there = ready(d, base);
+            const int far = distance(d, base, node, &walk);
+            const int32_t level = far ? there : d->level[base];
             if (level > d->level[node]) d->level[node] = level;
+            if (there > d->ready[node]) d->ready[node] = there;
         }
     }
 }
 
-/* When the readers of a node run: the first of them, and the first that can be computed in one kernel with it. */
+/*
+ * When the readers of a node run: the first of them, and the first that can be computed in one kernel with it; of what
+ * is computed anew, the first that does that.
+ */
 typedef struct readers {
-    int32_t any, fused;
+    int32_t any, fused, anew;
 } readers;
+
+/* What a node is made of must be there for those who compute it anew. */
+static void note_anew(const lfuse__draft *d, int32_t node, readers *all)
+{
+    const int32_t level = all[node].anew;
+    int i;
+
+    for (i = 0; i < lfuse__draft_node(d, node)->nin && level < INT32_MAX; i++) {
+        const int32_t base = d->views[lfuse__draft_node(d, node)->in[i]].base;
+        const int32_t before = level - (lfuse__draft_computes(d, base) && !d->inlined[base]);
+        if (d->again[base] && level < all[base].anew) all[base].anew = level;
+        if (!d->again[base] && before < all[base].any) all[base].any = before;
+    }
+}
 
 static void note_reading(const lfuse__draft *d, int32_t node, readers *all)
 {
@@ -128,6 +153,10 @@ static void note_reading(const lfuse__draft *d, int32_t node, readers *all)
     for (i = 0; i < lfuse__draft_node(d, node)->nin; i++) {
         const int32_t base = lfuse__draft_operand(d, node, i, &walk);
         const int32_t far = distance(d, base, node, &walk), level = d->level[node] - far;
+        if (far && d->again[base]) {
+            if (d->level[node] < all[base].anew) all[base].anew = d->level[node];
+            continue;
+        }
         if (level < all[base].any) all[base].any = level;
         if (!far && level < all[base].fused) all[base].fused = level;
     }
@@ -142,11 +171,12 @@ lfuse_status lfuse__draft_levels(lfuse__draft *d)
 
     if (!all) return lfuse__error(LFUSE_ERR_MEMORY, "out of host memory while a plan was made (%d nodes)", (int)n);
     earliest(d);
-    for (node = 0; node < n; node++) all[node] = (readers){ INT32_MAX, INT32_MAX };
+    for (node = 0; node < n; node++) all[node] = (readers){ INT32_MAX, INT32_MAX, INT32_MAX };
     for (node = n - 1; node >= 0; node--) {
         if (!lfuse__draft_computes(d, node)) continue;
         if (all[node].any < INT32_MAX && all[node].fused == all[node].any) d->level[node] = all[node].any;
         note_reading(d, node, all);
+        if (d->again[node]) note_anew(d, node, all);
     }
     free(all);
     return LFUSE_OK;

@@ -81,7 +81,7 @@ static bool reads_elements(const lfuse__draft *d, int32_t node, int i, reading *
 
     if (d->inlined[base] || lfuse__draft_immediate(d, base) || r->walk.gathered >= 0) return false;
     if (d->level[base] == d->level[node] && lfuse__draft_fuses(d, base, node, &r->walk)) return false;
-    if (d->signatures[node].row && n->kind != LFUSE__REDUCE) return false;
+    if (d->again[base] || (d->signatures[node].row && n->kind != LFUSE__REDUCE)) return false;
     *r = (reading){ d, node, loop_of(d, node), r->walk };
     for (k = 0; k < r->loop->rank; k++)
         if (r->walk.axis[k] < 0 && r->loop->shape[k] != 1) return false;

@@ -34,7 +34,7 @@ static int32_t operand_of(const lfuse__draft *d, int32_t node, int i)
 
 static bool here(const splitter *s, int32_t node)
 {
-    return s->d->inlined[node] || (s->region >= 0 && s->d->region[node] == s->region);
+    return s->d->inlined[node] || s->d->again[node] || (s->region >= 0 && s->d->region[node] == s->region);
 }
 
 /* Marks what the roots compute. */
@@ -143,6 +143,21 @@ static bool cut_shared(splitter *s)
     return best >= 0;
 }
 
+/* What is computed here though it belongs to another kernel is stored by that after all. */
+static bool store_again(splitter *s)
+{
+    lfuse__draft *d = s->d;
+    bool any = false;
+    int32_t node;
+
+    for (node = 0; node < d->g->nnodes; node++) {
+        if (!s->inside[node] || !d->again[node] || (s->region >= 0 && d->region[node] == s->region)) continue;
+        d->again[node] = false;
+        any = d->changed = true;
+    }
+    return any;
+}
+
 lfuse_status lfuse__draft_split(lfuse__draft *d, int32_t region, const int32_t *roots, int nroots)
 {
     const size_t n = (size_t)d->g->nnodes;
@@ -160,6 +175,7 @@ lfuse_status lfuse__draft_split(lfuse__draft *d, int32_t region, const int32_t *
         goto err_free_all;
     }
     collect(&s, roots, nroots);
+    if (store_again(&s)) goto err_free_all;
     for (node = 0; node < d->g->nnodes; node++)
         if (s.inside[node]) cut_below(&s, node);
     for (i = 0; i < nroots && region < 0; i++) { /* what a sum or a copy reads can lie in memory itself */

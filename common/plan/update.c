@@ -97,7 +97,8 @@ static lfuse_status copy_update(lfuse__draft *d, int32_t name, int32_t value)
     return lfuse__draft_unit(d, &last);
 }
 
-static lfuse_status house_read(lfuse__draft *d, int32_t node)
+/* Gives memory to what a node computed in this region reads from others, or what those have that it computes anew. */
+static lfuse_status house_read(lfuse__draft *d, int32_t node, int32_t region)
 {
     int i;
 
@@ -106,7 +107,11 @@ static lfuse_status house_read(lfuse__draft *d, int32_t node)
         const int32_t base = d->views[lfuse__draft_node(d, node)->in[i]].base;
         if (!lfuse__draft_computes(d, base) || d->inlined[base]) continue;
         if (lfuse__draft_node(d, base)->kind == LFUSE__MATMUL) continue; /* unless it has a tail: see plan.c */
-        if (d->region[base] >= 0 && d->region[base] == d->region[node]) continue;
+        if (d->region[base] >= 0 && d->region[base] == region) continue;
+        if (d->again[base]) {
+            LFUSE__TRY(house_read(d, base, -1));
+            continue;
+        }
         d->outside[base] = true;
         LFUSE__TRY(lfuse__draft_house(d, base));
     }
@@ -127,7 +132,7 @@ lfuse_status lfuse__draft_results(lfuse__draft *d)
             store_under(d, i, d->views[g->names[i].update].base);
     LFUSE__TRY(lfuse__draft_concats(d));
     for (i = 0; i < g->nnodes; i++)
-        if (lfuse__draft_computes(d, i)) LFUSE__TRY(house_read(d, i));
+        if (lfuse__draft_computes(d, i)) LFUSE__TRY(house_read(d, i, d->region[i]));
     for (i = 0; i < g->nnames; i++) {
         const lfuse__name *n = &g->names[i];
         const int32_t value = n->update >= 0 ? n->update : n->node;

@@ -18,7 +18,7 @@ static const struct pass {
     { "pointwise", LFUSE_NO_POINTWISE_FUSION }, { "epilogue", LFUSE_NO_EPILOGUE },
     { "views", LFUSE_NO_VIEW_FUSION },          { "rows", LFUSE_NO_ROW_FUSION },
     { "products", LFUSE_NO_SMALL_PRODUCTS },    { "gathers", LFUSE_NO_GATHER_FUSION },
-    { "bundles", LFUSE_NO_BUNDLES },
+    { "bundles", LFUSE_NO_BUNDLES },           { "recompute", LFUSE_NO_RECOMPUTE },
 };
 enum { PASSES = sizeof passes / sizeof passes[0] };
 

@@ -32,12 +32,13 @@ enum {
     LFUSE_NO_ROW_FUSION = 8,       /**< rows: every reduction its own kernel, from memory to memory */
     LFUSE_NO_SMALL_PRODUCTS = 16,  /**< products: those with few columns stay with the vendor's library */
     LFUSE_NO_GATHER_FUSION = 32,   /**< gathers: every look-up its own kernel */
-    LFUSE_NO_BUNDLES = 64          /**< bundles: independent kernels keep their own launches */
+    LFUSE_NO_BUNDLES = 64,         /**< bundles: independent kernels keep their own launches */
+    LFUSE_NO_RECOMPUTE = 128       /**< recompute: what several kernels read is stored, however cheap it is */
 };
 /** All of them. */
 #define LFUSE_NO_FUSION                                                                                                \
     (LFUSE_NO_POINTWISE_FUSION | LFUSE_NO_EPILOGUE | LFUSE_NO_VIEW_FUSION | LFUSE_NO_ROW_FUSION |                      \
-     LFUSE_NO_SMALL_PRODUCTS | LFUSE_NO_GATHER_FUSION | LFUSE_NO_BUNDLES)
+     LFUSE_NO_SMALL_PRODUCTS | LFUSE_NO_GATHER_FUSION | LFUSE_NO_BUNDLES | LFUSE_NO_RECOMPUTE)
 
 /** Zero it, then set what differs. */
 typedef struct lfuse_plan_options {

@@ -190,6 +190,28 @@ static void equals_that_update(harness *h)
     h_expect_same_bits(h);
 }
 
+/* ---- what several kernels read ---- */
+
+/* Twice the input is computed by both, which have no kernel before them. */
+static void computed_by_each_reader(harness *h)
+{
+    lfuse_value x = h_input(h, "x", LFUSE_F32, 2, LFUSE_DIMS(37, 70), PLAIN, INTEGERS), v = lfuse_add(x, x);
+    h_output(h, "rows", lfuse_sum(v, 1, (const int[]){1}, 0), LFUSE_F32, 1, LFUSE_DIMS(37), PLAIN);
+    h_output(h, "columns", lfuse_sum(v, 1, (const int[]){0}, 0), LFUSE_F32, 1, LFUSE_DIMS(70), PLAIN);
+    h_expect_same_bits(h);
+    h_expect_launches(h, 1);
+}
+
+/* One number a row is stored, of the elements those that are dear. */
+static void rows_for_several_readers(harness *h)
+{
+    lfuse_value x = h_input(h, "x", LFUSE_F32, 2, LFUSE_DIMS(37, 70), PLAIN, NORMAL);
+    lfuse_value v = lfuse_sub(x, lfuse_amax(x, 1, (const int[]){1}, 1)), e = lfuse_exp(lfuse_tanh(v));
+    h_output(h, "rows", lfuse_sum(e, 1, (const int[]){1}, 0), LFUSE_F32, 1, LFUSE_DIMS(37), PLAIN);
+    h_output(h, "columns", lfuse_sum(v, 1, (const int[]){0}, 0), LFUSE_F32, 1, LFUSE_DIMS(70), PLAIN);
+    h_output(h, "sums", lfuse_sum(e, 1, (const int[]){0}, 0), LFUSE_F32, 1, LFUSE_DIMS(70), PLAIN);
+}
+
 const harness_case harness_join_cases[] = {
     CASE(look_up_f32, EXACT), CASE(look_up_f16, 0), CASE(look_up_i8, 0), CASE(look_up_out_of_range, EVERY_WAY),
     CASE(look_up_then_work, EVERY_WAY), CASE(look_up_what_is_computed, EXACT), CASE(look_up_numbers, 0),
@@ -197,4 +219,5 @@ const harness_case harness_join_cases[] = {
     CASE(scatters, EXACT), CASE(scatters_f64, 0), CASE(scatters_f16, 0), CASE(scatters_i32, 0),
     CASE(many_look_ups, EVERY_WAY), CASE(split_and_stack, EVERY_WAY), CASE(separate_and_stack, EVERY_WAY),
     CASE(few_columns, EVERY_WAY), CASE(few_columns_f16, 0), CASE(few_columns_exact, EXACT), CASE(equals, EVERY_WAY),
-    CASE(unlike, EVERY_WAY), CASE(equals_that_update, EVERY_WAY), {NULL, NULL, 0}};
+    CASE(unlike, EVERY_WAY), CASE(equals_that_update, EVERY_WAY),
+    CASE(computed_by_each_reader, EXACT | EVERY_WAY), CASE(rows_for_several_readers, EVERY_WAY), {NULL, NULL, 0}};

@@ -134,9 +134,7 @@ static const struct way {
     unsigned disable;
 } ways[] = {
     {"fused", 0},
-    {"unfused",
-     LFUSE_NO_POINTWISE_FUSION | LFUSE_NO_EPILOGUE | LFUSE_NO_VIEW_FUSION | LFUSE_NO_ROW_FUSION |
-         LFUSE_NO_SMALL_PRODUCTS | LFUSE_NO_GATHER_FUSION | LFUSE_NO_BUNDLES},
+    {"unfused", LFUSE_NO_FUSION},
     {"without pointwise", LFUSE_NO_POINTWISE_FUSION},
     {"without epilogues", LFUSE_NO_EPILOGUE},
     {"without views", LFUSE_NO_VIEW_FUSION},
@@ -144,6 +142,7 @@ static const struct way {
     {"without small products", LFUSE_NO_SMALL_PRODUCTS},
     {"without gathers", LFUSE_NO_GATHER_FUSION},
     {"without bundles", LFUSE_NO_BUNDLES},
+    {"without recomputing", LFUSE_NO_RECOMPUTE},
 };
 enum { WAYS = sizeof ways / sizeof ways[0] };
 

@@ -14,9 +14,7 @@
 
 enum { UNFUSED_EACH = 4, SHRINKING = 400 };
 
-static const unsigned ways[ATTEMPT_WAYS] = {
-    0, LFUSE_NO_POINTWISE_FUSION | LFUSE_NO_EPILOGUE | LFUSE_NO_VIEW_FUSION | LFUSE_NO_ROW_FUSION |
-           LFUSE_NO_SMALL_PRODUCTS | LFUSE_NO_GATHER_FUSION | LFUSE_NO_BUNDLES};
+static const unsigned ways[ATTEMPT_WAYS] = {0, LFUSE_NO_FUSION};
 const char *const attempt_ways[ATTEMPT_WAYS] = {"fused", "unfused"};
 
 /* A driver that takes a tenth of a second for a kernel is given the many kernels of an unfused plan now and then alone. */

@@ -419,7 +419,7 @@ END_TEST
 
 START_TEST(a_plan_that_the_device_cannot)
 {
-    lfuse_plan_options exact = { .exact = 1 }, wrong = { .disable = 128 };
+    lfuse_plan_options exact = { .exact = 1 }, wrong = { .disable = LFUSE_NO_FUSION + 1 };
     lfuse_value x = lfuse_input(g, "x", LFUSE_F64, 1, LFUSE_DIMS(4));
     lfuse_plan *plan;
 

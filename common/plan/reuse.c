@@ -1,0 +1,344 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#ifdef HAVE_CONFIG_H
+#include "config.h"
+#endif
+
+/*
+ * Values that several kernels read: stored once and loaded by all, or computed anew where they are read. Pointwise
+ * values alone have the choice. Storing costs an element stored, and loaded by each of the other kernels, and where the
+ * kernel that stores it is there for nothing else, what that loads and computes. Computing it anew costs each of the
+ * others what the value is made of, as far as it does not load that anyway, and the operations. What is made of it: the
+ * value's cone, up to what lies in memory; numbers that are one for each row are stored, which costs next to nothing.
+ *
+ * The choice is made once, when the passes have come to rest, and the passes run again with it. What turns out too
+ * large, or can be walked no more, is stored after all.
+ */
+#include "common/plan/draft.h"
+
+#include <ctype.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "common/base/error.h"
+
+/* ---- the rule ---- */
+
+/*
+ * Simple operations in the time of one byte from memory. An H200 does 7, most other GPUs more, 16 lanes of a CPU's core
+ * with its share of the bandwidth about 10; half of that, because row kernels compute more than once what they read in
+ * several sweeps.
+ */
+enum { OPERATIONS_PER_BYTE = 4 };
+
+bool lfuse__reuse_recomputes(const lfuse__reuse *r)
+{
+    const double operations = r->operations / OPERATIONS_PER_BYTE;
+    const double stored = r->bytes * (1 + r->kernels) + (r->alone ? r->loads + operations : 0);
+
+    return r->more + r->kernels * operations < stored;
+}
+
+/* A word of the dialect in simple operations: functions are polynomials, quotients and roots are corrected. */
+static double weight_of_word(const char *word, size_t length)
+{
+    static const char *const simple[] = { "ADD", "SUB", "MUL", "NEG", "ABS", "MIN", "MAX", "FMA", "SEL", "EQ", "NE",
+                                          "LT", "LE", "GT", "GE", "AND", "OR", "XOR", "NOT", "SHL", "SHR", "FLOOR",
+                                          "CEIL", "TRUNC", "RINT" };
+    size_t i;
+
+    if (length == 1) return 0; /* K( */
+    for (i = 0; i < sizeof simple / sizeof *simple; i++)
+        if (strlen(simple[i]) == length && !memcmp(simple[i], word, length)) return 1;
+    if ((length == 3 && !memcmp(word, "DIV", 3)) || (length > 3 && !memcmp(word + length - 4, "SQRT", 4))) return 8;
+    return length == 6 && !memcmp(word, "PHILOX", 6) ? 100 : 24;
+}
+
+double lfuse__op_weight(lfuse__op op)
+{
+    const char *at = lfuse__ops[op].dialect, *word = at;
+    double weight = 0;
+
+    for (; *at; at++) {
+        if (*at == '(') weight += weight_of_word(word, (size_t)(at - word));
+        if (!isalnum((unsigned char)*at)) word = at + 1;
+    }
+    return weight;
+}
+
+/* ---- what a value is made of ---- */
+
+/* More is stored: bodies grow with it in every kernel that reads the value. */
+enum { MOST_NODES = 24, MOST_LEAVES = 12, MOST_KERNELS = 8 };
+
+typedef struct cone {
+    const lfuse__draft *d;
+    int32_t value;
+    bool fails;
+    int nnodes, nleaves;
+    int32_t nodes[MOST_NODES], leaves[MOST_LEAVES];
+    double operations, bytes[MOST_LEAVES]; /* of an element of the value */
+} cone;
+
+static void add_leaf(cone *c, int32_t base, const lfuse__view *walk, int32_t walker)
+{
+    const lfuse__node *n = lfuse__draft_node(c->d, base);
+    int i;
+
+    for (i = 0; i < c->nleaves; i++)
+        if (c->leaves[i] == base) return;
+    if (c->nleaves == MOST_LEAVES) c->fails = true;
+    if (c->fails) return;
+    c->leaves[c->nleaves] = base;
+    c->bytes[c->nleaves++] =
+        n->kind != LFUSE__INDEX && lfuse__draft_once(c->d, walker, walk) ? lfuse_type_size((lfuse_type)n->type) : 0;
+}
+
+/* What is computed in the value's kernel alone: elements that are nothing but functions of others. */
+static bool within(const cone *c, int32_t node)
+{
+    const lfuse__draft *d = c->d;
+    const lfuse__node_kind kind = (lfuse__node_kind)lfuse__draft_node(d, node)->kind;
+
+    if (d->solid[node] || (kind != LFUSE__POINTWISE && kind != LFUSE__CAST) || d->prepared[node]) return false;
+    if (d->inlined[node] || d->again[node]) return true;
+    return !d->outside[node] && !d->results[node] && !d->needed[node] && !d->cut[node] &&
+           d->region[node] == d->region[c->value] && !d->signatures[node].row;
+}
+
+/* Whether a leaf can be read by another kernel; of inputs that are updated the old contents may be gone by then. */
+static bool readable(const cone *c, int32_t base)
+{
+    const lfuse__draft *d = c->d;
+    const lfuse__node *n = lfuse__draft_node(d, base);
+
+    if (d->inlined[base]) return false; /* a look-up, a copied view */
+    if (n->name >= 0) return d->g->names[n->name].update < 0;
+    if (!lfuse__draft_computes(d, base) || d->outside[base] || d->results[base]) return true;
+    return d->prepared[base] || (n->kind == LFUSE__REDUCE || (d->signatures[base].row && !d->solid[base]));
+}
+
+static void add_node(cone *c, int32_t node)
+{
+    const lfuse__node *n = lfuse__draft_node(c->d, node);
+    int i;
+
+    for (i = 0; i < c->nnodes; i++)
+        if (c->nodes[i] == node) return;
+    if (c->nnodes == MOST_NODES) c->fails = true;
+    if (c->fails) return;
+    c->nodes[c->nnodes++] = node;
+    c->operations += n->kind == LFUSE__POINTWISE ? lfuse__op_weight((lfuse__op)n->op) : 1;
+}
+
+/* `walk`: how `walker`, the value or who reads it, walks the node; walks of every path are tried. */
+static void add(cone *c, int32_t node, const lfuse__view *walk, int32_t walker, int depth)
+{
+    lfuse__view own, composed;
+    int i;
+
+    add_node(c, node);
+    if (depth > MOST_NODES) c->fails = true;
+    for (i = 0; i < lfuse__draft_node(c->d, node)->nin && !c->fails; i++) {
+        const int32_t base = lfuse__draft_operand(c->d, node, i, &own);
+        if (lfuse__draft_immediate(c->d, base)) continue;
+        if (!lfuse__view_compose(c->d, walk, node, &own, &composed)) c->fails = true;
+        else if (within(c, base)) add(c, base, &composed, walker, depth + 1);
+        else if (readable(c, base)) add_leaf(c, base, &composed, walker);
+        else c->fails = true;
+    }
+}
+
+/* ---- who reads it ---- */
+
+typedef struct readings {
+    lfuse__draft *d;
+    int32_t *first, *who; /* who[first[node]] ... who[first[node + 1] - 1] */
+    bool *copied;         /* read by what is no kernel of this kind: an output in another shape, a concatenation */
+} readings;
+
+static lfuse_status list_readings(lfuse__draft *d, readings *r)
+{
+    const int32_t n = d->g->nnodes;
+    int32_t node;
+    int i;
+
+    r->d = d;
+    r->first = calloc((size_t)n + 2, sizeof *r->first);
+    r->who = malloc((3 * (size_t)n + 1) * sizeof *r->who);
+    r->copied = calloc((size_t)n + 1, sizeof *r->copied);
+    if (!r->first || !r->who || !r->copied)
+        return lfuse__error(LFUSE_ERR_MEMORY, "out of host memory while a plan was made (%d nodes)", (int)n);
+    for (node = 0; node < n; node++)
+        for (i = 0; lfuse__draft_computes(d, node) && i < lfuse__draft_node(d, node)->nin; i++)
+            r->first[d->views[lfuse__draft_node(d, node)->in[i]].base + 2]++;
+    for (node = 0; node < n; node++) r->first[node + 1] += r->first[node];
+    for (node = 0; node < n; node++)
+        for (i = 0; lfuse__draft_computes(d, node) && i < lfuse__draft_node(d, node)->nin; i++) {
+            const int32_t base = d->views[lfuse__draft_node(d, node)->in[i]].base;
+            r->who[r->first[base + 1]++] = node;
+            if (lfuse__draft_node(d, node)->kind == LFUSE__CONCAT) r->copied[base] = true;
+        }
+    for (i = 0; i < d->g->nnames; i++) {
+        const lfuse__name *name = &d->g->names[i];
+        if (name->kind == LFUSE__NAME_OUTPUT) r->copied[d->views[name->node].base] = true;
+        if (name->update >= 0) r->copied[d->views[name->update].base] = true;
+    }
+    return LFUSE_OK;
+}
+
+static void free_readings(readings *r)
+{
+    free(r->copied);
+    free(r->who);
+    free(r->first);
+}
+
+/* The node whose kernel computes `reader`: itself, or the one that it is inlined in; -1 where that is not one kernel. */
+static int32_t kernel_of(const lfuse__draft *d, int32_t reader)
+{
+    while (reader >= 0 && d->inlined[reader]) reader = d->reads[reader] == 1 ? d->reader[reader] : -1;
+    return reader;
+}
+
+/* Whether the reader's kernel reaches the value's cone, and takes each element of the value once. */
+static bool reaches(const lfuse__draft *d, int32_t value, int32_t reader)
+{
+    const lfuse__node *n = lfuse__draft_node(d, reader);
+    const bool operands = n->kind == LFUSE__REDUCE || n->kind == LFUSE__MEMBER_SUM;
+    cone c = { .d = d, .value = value };
+    lfuse__view walk, all;
+    int i;
+
+    for (i = 0; i < n->nin && !c.fails; i++) {
+        const int32_t walker = operands ? n->in[i] : reader;
+        if (lfuse__draft_operand(d, reader, i, &walk) != value) continue;
+        if (!lfuse__draft_once(d, walker, &walk)) return false;
+        all = walk;
+        if (d->inlined[reader] && !lfuse__view_compose(d, &d->at[reader], reader, &walk, &all)) return false;
+        add(&c, value, &all, walker, 0);
+    }
+    return !c.fails;
+}
+
+static bool reads(const lfuse__draft *d, int32_t region, int32_t base)
+{
+    int32_t node;
+    int i;
+
+    for (node = region; node >= 0; node = d->next[node])
+        for (i = 0; i < lfuse__draft_node(d, node)->nin; i++)
+            if (d->views[lfuse__draft_node(d, node)->in[i]].base == base) return true;
+    return false;
+}
+
+/* ---- the choice ---- */
+
+/* Whether nothing but the value comes from its kernel. */
+static bool alone(const lfuse__draft *d, int32_t value)
+{
+    int32_t node;
+
+    for (node = d->region[value]; node >= 0; node = d->next[node]) {
+        if (node != value && (d->outside[node] || d->results[node])) return false;
+        if (lfuse__draft_node(d, node)->kind == LFUSE__REDUCE) return false;
+    }
+    return true;
+}
+
+static bool candidate(const readings *r, int32_t node)
+{
+    const lfuse__draft *d = r->d;
+    const lfuse__node *n = lfuse__draft_node(d, node);
+
+    return (n->kind == LFUSE__POINTWISE || n->kind == LFUSE__CAST) && lfuse__draft_pointwise(d, node) &&
+           !d->solid[node] && d->outside[node] && !d->inlined[node] && !d->results[node] && !d->needed[node] &&
+           !d->cut[node] && !d->prepared[node] && !r->copied[node] && !d->signatures[node].row && n->rank != 0;
+}
+
+/* Counts one kernel that reads the value from another's, and what it would have to load. False: too much to tell. */
+static bool count_kernel(const lfuse__draft *d, int32_t kernel, const cone *c, int32_t *seen, lfuse__reuse *of)
+{
+    const int32_t region = d->region[kernel];
+    int i;
+
+    for (i = 0; i < of->kernels; i++)
+        if (seen[i] == (region < 0 ? kernel : region)) return true;
+    if (of->kernels == MOST_KERNELS) return false;
+    seen[of->kernels++] = region < 0 ? kernel : region;
+    for (i = 0; i < c->nleaves; i++)
+        if (region < 0 || !reads(d, region, c->leaves[i])) of->more += c->bytes[i];
+    return true;
+}
+
+static bool recomputes(const readings *r, int32_t value)
+{
+    const lfuse__draft *d = r->d;
+    lfuse__reuse of = { .bytes = lfuse_type_size((lfuse_type)lfuse__draft_node(d, value)->type) };
+    cone c = { .d = d, .value = value };
+    int32_t seen[MOST_KERNELS];
+    lfuse__view own;
+    int32_t i;
+
+    lfuse__view_identity(d, value, &own);
+    add(&c, value, &own, value, 0);
+    for (i = 0; i < c.nleaves; i++) of.loads += c.bytes[i];
+    of.operations = c.operations;
+    of.alone = alone(d, value);
+    for (i = r->first[value]; i < r->first[value + 1] && !c.fails; i++) {
+        const int32_t kernel = kernel_of(d, r->who[i]);
+        if (kernel < 0 || lfuse__draft_alone(d, kernel) || !reaches(d, value, r->who[i])) return false;
+        if (d->region[kernel] == d->region[value]) continue;
+        if (!count_kernel(d, kernel, &c, seen, &of)) return false;
+    }
+    return !c.fails && of.kernels && lfuse__reuse_recomputes(&of);
+}
+
+/* The cone is computed with it, by whoever needs it. */
+static void choose(lfuse__draft *d, int32_t value)
+{
+    cone c = { .d = d, .value = value };
+    lfuse__view own;
+    int i;
+
+    lfuse__view_identity(d, value, &own);
+    add(&c, value, &own, value, 0);
+    for (i = 0; i < c.nnodes; i++)
+        if (!d->inlined[c.nodes[i]]) d->again[c.nodes[i]] = true;
+    d->changed = true;
+}
+
+/* In a later round what the cone is made of may have changed. */
+static void check(const readings *r, int32_t value)
+{
+    lfuse__draft *d = r->d;
+    int32_t i;
+
+    for (i = r->first[value]; i < r->first[value + 1]; i++) {
+        const int32_t who = r->who[i];
+        if (!d->inlined[who] && d->region[who] == d->region[value]) continue;
+        if (kernel_of(d, who) >= 0 && reaches(d, value, who)) continue;
+        d->again[value] = false;
+        d->changed = true;
+        return;
+    }
+}
+
+lfuse_status lfuse__draft_reuse(lfuse__draft *d)
+{
+    const bool off = d->disable & (LFUSE_NO_POINTWISE_FUSION | LFUSE_NO_RECOMPUTE);
+    readings r = { .d = d };
+    lfuse_status status = LFUSE_OK;
+    int32_t node;
+
+    if (off || (d->weighed && !d->any_again)) return LFUSE_OK;
+    status = list_readings(d, &r);
+    for (node = 0; node < d->g->nnodes && !status; node++) {
+        if (d->again[node] && d->weighed) check(&r, node);
+        if (d->weighed || !candidate(&r, node) || !recomputes(&r, node)) continue;
+        choose(d, node);
+        d->any_again = true;
+    }
+    d->weighed = true;
+    free_readings(&r);
+    return status;
+}

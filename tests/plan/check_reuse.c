@@ -1,0 +1,220 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What several kernels read: stored once, or computed by each of them. Read from the printed plan. No device. */
+#ifdef HAVE_CONFIG_H
+#include "config.h"
+#endif
+
+#include <stdio.h>
+#include <string.h>
+
+#include <libfuse.h>
+
+#include "common/plan/draft.h"
+#include "tests/plan/rig.h"
+#include "tests/support/main.h"
+
+static const int first[] = { 0 };
+
+static lfuse_value matrix(const char *name)
+{
+    return rig_input(name, 2, LFUSE_DIMS(4, 8));
+}
+
+/* Reads the value in a kernel of rows and in one of columns, which cannot be one. */
+static void rows_and_columns(lfuse_value v)
+{
+    lfuse_output(g, "rows", rig_row(v, LFUSE__REDUCE_SUM));
+    lfuse_output(g, "columns", rig_reduce(v, LFUSE__REDUCE_SUM, 1, first, 0));
+}
+
+static void expect_stored(const char *wanted)
+{
+    rig_make(LFUSE_NO_BUNDLES | LFUSE_NO_RECOMPUTE);
+    ck_assert_str_eq(text.data, wanted);
+}
+
+/* ---- the rule ---- */
+
+START_TEST(the_rule)
+{
+    lfuse__reuse r = { .bytes = 4, .kernels = 1, .loads = 4, .more = 4, .operations = 1 };
+
+    ck_assert(lfuse__reuse_recomputes(&r)); /* a load and a simple operation for a store and a load */
+    r.operations = 15;
+    ck_assert(lfuse__reuse_recomputes(&r));
+    r.operations = 16; /* four bytes' worth: no gain */
+    ck_assert(!lfuse__reuse_recomputes(&r));
+    r.operations = 1, r.more = 8; /* two operands for one: no gain */
+    ck_assert(!lfuse__reuse_recomputes(&r));
+    r.alone = true, r.loads = 8; /* but when its kernel goes with it */
+    ck_assert(lfuse__reuse_recomputes(&r));
+    r.kernels = 4, r.more = 32;
+    ck_assert(!lfuse__reuse_recomputes(&r));
+}
+END_TEST
+
+START_TEST(operations_weigh)
+{
+    ck_assert(lfuse__op_weight(LFUSE__OP_add) == 1);
+    ck_assert(lfuse__op_weight(LFUSE__OP_leaky_relu) == 3);
+    ck_assert(lfuse__op_weight(LFUSE__OP_div) == 8);
+    ck_assert(lfuse__op_weight(LFUSE__OP_rsqrt) == 8);
+    ck_assert(lfuse__op_weight(LFUSE__OP_tanh) == 24);
+    ck_assert(lfuse__op_weight(LFUSE__OP_sigmoid) == 24 + 1 + 1 + 8 + 1 + 1 + 1);
+}
+END_TEST
+
+/* ---- the plans ---- */
+
+START_TEST(a_cheap_value_of_one_input_is_computed_again)
+{
+    rows_and_columns(lfuse_mul(matrix("x"), rig_number(2)));
+    rig_expect("(rows 4 x 8 1 (rows (sum (mul x 2)))) (rows 8 x 4 1 (columns (sum (mul x 2))))");
+    expect_stored("(rows 4 x 8 1 (t0 %1=(mul x 2)) (rows (sum %1))) (rows 8 x 4 1 (columns (sum t0)))");
+}
+END_TEST
+
+START_TEST(the_end_of_a_long_chain_is_stored)
+{
+    rows_and_columns(lfuse_tanh(lfuse_exp(lfuse_sin(matrix("x")))));
+    rig_expect("(rows 4 x 8 1 (t0 %1=(tanh (exp (sin x)))) (rows (sum %1))) (rows 8 x 4 1 (columns (sum t0)))");
+}
+END_TEST
+
+START_TEST(a_value_of_two_inputs_is_stored)
+{
+    rows_and_columns(lfuse_add(matrix("x"), matrix("y")));
+    rig_expect("(rows 4 x 8 1 (t0 %1=(add x y)) (rows (sum %1))) (rows 8 x 4 1 (columns (sum t0)))");
+}
+END_TEST
+
+START_TEST(what_the_reader_loads_anyway_costs_nothing)
+{
+    const lfuse_value x = matrix("x"), v = lfuse_add(x, matrix("y"));
+
+    lfuse_output(g, "rows", rig_row(v, LFUSE__REDUCE_SUM));
+    lfuse_output(g, "columns", rig_reduce(lfuse_mul(v, x), LFUSE__REDUCE_SUM, 1, first, 0));
+    rig_expect("(rows 4 x 8 1 (rows (sum (add x y)))) (rows 8 x 4 1 (columns (sum (mul (add x y) x))))");
+}
+END_TEST
+
+START_TEST(a_broadcast_is_computed_by_every_consumer)
+{
+    const lfuse_value a = rig_input("a", 2, LFUSE_DIMS(4, 1)), b = rig_input("b", 1, LFUSE_DIMS(8));
+    const lfuse_value v = lfuse_mul(lfuse_add(a, b), rig_number(3));
+
+    rows_and_columns(v);
+    lfuse_output(g, "turned", lfuse_neg(lfuse_transpose(v)));
+    rig_expect("(rows 4 x 8 1 (rows (sum (mul (add a b) 3)))) (rows 8 x 4 1 (columns (sum (mul (add a b) 3)))) "
+               "(pointwise 8 x 4 (turned (neg (mul (add a b) 3))))");
+}
+END_TEST
+
+/* Nothing else comes from the kernel that would store it: it goes, and even a function is cheaper twice. */
+START_TEST(a_kernel_goes_with_what_it_stores)
+{
+    const lfuse_value v = lfuse_exp(matrix("x"));
+
+    lfuse_output(g, "a", lfuse_neg(lfuse_transpose(v)));
+    lfuse_output(g, "b", rig_reduce(lfuse_reshape(v, 2, LFUSE_DIMS(8, 4)), LFUSE__REDUCE_SUM, 1, first, 0));
+    rig_expect("(pointwise 8 x 4 (a (neg (exp x)))) (rows 4 x 8 1 (b (sum (exp x[i1,i0]))))");
+    expect_stored("(pointwise 4 x 8 (t0 (exp x))) (pointwise 8 x 4 (a (neg t0))) "
+                  "(rows 4 x 8 1 (b (sum t0[i1,i0])))");
+}
+END_TEST
+
+/* A normalised row, read along its columns too: one number a row is stored, the elements are not. */
+START_TEST(rows_store_their_numbers_alone)
+{
+    const lfuse_value x = matrix("x"), v = lfuse_sub(x, rig_row(x, LFUSE__REDUCE_MAX));
+
+    rows_and_columns(v);
+    rig_expect("(rows 4 x 8 1 (t0 %1=(max x)) (rows (sum (sub x %1)))) (rows 8 x 4 1 (columns (sum (sub x t0))))");
+    rig_check_order();
+}
+END_TEST
+
+START_TEST(elements_between_two_kernels_of_one_shape)
+{
+    const int both[] = { 0, 1 };
+    const lfuse_value x = matrix("x"), v = lfuse_mul(x, rig_number(0.5));
+
+    lfuse_output(g, "y", lfuse_div(v, rig_reduce(v, LFUSE__REDUCE_SUM, 2, both, 1)));
+    lfuse_output(g, "rows", rig_row(v, LFUSE__REDUCE_SUM));
+    rig_make(LFUSE_NO_BUNDLES);
+    rig_check_order();
+    ck_assert_msg(!strstr(text.data, "(t0 (mul"), "%s", text.data);
+}
+END_TEST
+
+START_TEST(outputs_are_stored_anyway)
+{
+    const lfuse_value v = lfuse_mul(matrix("x"), rig_number(2));
+
+    lfuse_output(g, "v", v);
+    rows_and_columns(v);
+    rig_expect("(rows 4 x 8 1 (v %1=(mul x 2)) (rows (sum %1))) (rows 8 x 4 1 (columns (sum v)))");
+}
+END_TEST
+
+/* The other kernel would have to run before the update, or the old contents be copied. */
+START_TEST(what_is_updated_is_not_read_again)
+{
+    const lfuse_value x = matrix("x"), v = lfuse_mul(x, rig_number(2));
+
+    lfuse_update(x, lfuse_add(x, rig_row(v, LFUSE__REDUCE_SUM)));
+    lfuse_output(g, "columns", rig_reduce(v, LFUSE__REDUCE_SUM, 1, first, 0));
+    rig_make(LFUSE_NO_BUNDLES);
+    ck_assert_msg(!!strstr(text.data, "(columns (sum t"), "%s", text.data);
+    rig_check_order();
+}
+END_TEST
+
+/* Too much for one kernel when every reader computes all of it: some is stored, and the rest goes on. */
+START_TEST(what_gets_too_large_is_stored)
+{
+    lfuse_value sum = { g, -1 };
+    char name[16];
+    int i;
+
+    for (i = 0; i < 14; i++) {
+        lfuse_value x, v;
+        snprintf(name, sizeof name, "x%d", i);
+        x = rig_input(name, 2, LFUSE_DIMS(4, 8));
+        v = lfuse_mul(lfuse_mul(x, rig_row(x, LFUSE__REDUCE_MAX)), rig_number(2));
+        snprintf(name, sizeof name, "y%d", i);
+        lfuse_output(g, name, rig_row(v, LFUSE__REDUCE_SUM));
+        v = lfuse_transpose(v);
+        sum = i ? lfuse_add(sum, v) : v;
+    }
+    lfuse_output(g, "sum", lfuse_tanh(sum));
+    rig_make(LFUSE_NO_BUNDLES);
+    rig_check_order();
+}
+END_TEST
+
+static Suite *suite_reuse(void)
+{
+    Suite *s = suite_create("reuse");
+    TCase *rule = tcase_create("rule"), *plans = tcase_create("plans");
+
+    tcase_add_test(rule, the_rule);
+    tcase_add_test(rule, operations_weigh);
+    suite_add_tcase(s, rule);
+    tcase_add_checked_fixture(plans, rig_setup, rig_teardown);
+    tcase_add_test(plans, a_cheap_value_of_one_input_is_computed_again);
+    tcase_add_test(plans, the_end_of_a_long_chain_is_stored);
+    tcase_add_test(plans, a_value_of_two_inputs_is_stored);
+    tcase_add_test(plans, what_the_reader_loads_anyway_costs_nothing);
+    tcase_add_test(plans, a_broadcast_is_computed_by_every_consumer);
+    tcase_add_test(plans, a_kernel_goes_with_what_it_stores);
+    tcase_add_test(plans, rows_store_their_numbers_alone);
+    tcase_add_test(plans, elements_between_two_kernels_of_one_shape);
+    tcase_add_test(plans, outputs_are_stored_anyway);
+    tcase_add_test(plans, what_is_updated_is_not_read_again);
+    tcase_add_test(plans, what_gets_too_large_is_stored);
+    suite_add_tcase(s, plans);
+    return s;
+}
+
+TEST_MAIN(CK_FORK_GETENV, suite_reuse)
