@@ -17,7 +17,8 @@ typedef struct lfuse__facts {
     char arch[32];          /* what kernels are compiled for: "sm_90", "OpenCL C 1.2", "host" */
     bool addresses;         /* a table entry in memory can be a plain address; else it is (slot, offset) */
     bool vector_lanes;      /* bodies are written over 16 lanes (CPUs); else over one, with 16-byte accesses around it */
-    bool compiles_at_launch; /* PoCL: a kernel is compiled at its first enqueue, so plans end with an empty one */
+    bool compiles_at_launch; /* PoCL: a kernel is compiled at its first enqueue, so plans end with an empty one, and
+                                kept in the driver's own disk cache, so binaries are not asked for */
     bool capture;           /* streams of the caller may be capturing (CUDA) */
     unsigned simd;          /* work-items that step together: 32 on NVIDIA, 1 on CPUs */
     unsigned elementwise_groups; /* work-groups of a grid-stride loop at most: fixed and small on CPUs, 0 = no bound */

@@ -115,11 +115,16 @@ static bool from_cache(lfuse_device *dev, const lfuse__strbuf *key, lfuse__bprog
     return loaded;
 }
 
+/*
+ * A driver that compiles at launch is not asked for binaries: for one it compiles every kernel once more, in a form that
+ * it does not launch, which doubles a cold start; what it does launch is kept by a cache of its own.
+ */
 static void to_cache(lfuse_device *dev, const lfuse__strbuf *key, lfuse__bprogram *program)
 {
     lfuse__strbuf binary = LFUSE__STRBUF_INIT;
     lfuse__saved_error before;
 
+    if (dev->facts.compiles_at_launch || !lfuse__cache_takes()) return;
     lfuse__error_save(&before);
     if (lfuse__device_note(dev, dev->backend->program_binary(program, &binary)) || binary.failed)
         lfuse__log(LFUSE_LOG_DEBUG, "%s: a program is not cached: %s", dev->facts.info.name, lfuse__error_message());

@@ -317,6 +317,8 @@ static int open_temporary(char *name, size_t size)
     return file;
 }
 
+bool lfuse__cache_takes(void) { return ready() && writable; }
+
 void lfuse__cache_write(const char *key, size_t key_length, const void *value, size_t length)
 {
     char name[NAME_BYTES], temporary[96];
@@ -324,7 +326,7 @@ void lfuse__cache_write(const char *key, size_t key_length, const void *value, s
     bool written;
     int file;
 
-    if (!ready() || !writable) return;
+    if (!lfuse__cache_takes()) return;
     if (key_length > ENTRY_LIMIT || length > ENTRY_LIMIT || sizeof h + key_length + length > ENTRY_LIMIT) {
         lfuse__log(LFUSE_LOG_DEBUG, "not cached: an entry of %zu bytes is too large", length);
         return;

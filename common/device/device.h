@@ -177,6 +177,8 @@ lfuse_status lfuse__launch(lfuse_stream *s, lfuse__kernel *kernel, const lfuse__
 
 /* LFUSE_NOT_READY (no message) when there is no usable entry whose stored key equals `key`. */
 lfuse_status lfuse__cache_read(const char *key, size_t key_length, lfuse__strbuf *value);
+/* Whether there is a folder that may be written. */
+bool lfuse__cache_takes(void);
 /* Never an error for the caller: a failure is logged at debug level. */
 void lfuse__cache_write(const char *key, size_t key_length, const void *value, size_t length);
 /* For lfuse-info: folder in use or the reason why there is none; entries and bytes. */

@@ -22,7 +22,7 @@
 static lfuse__backend fake;
 static lfuse_device *dev;
 static char folder[64], key_part[32];
-static atomic_int builds, loads, alive, inside, most_inside;
+static atomic_int builds, loads, binaries, alive, inside, most_inside;
 static int build_milliseconds;
 static bool refuse_binaries;
 static lfuse_status build_status;
@@ -68,6 +68,7 @@ static lfuse_status load(lfuse__bdevice *bdev, const void *binary, size_t bytes,
 static lfuse_status binary_of(lfuse__bprogram *program, lfuse__strbuf *binary)
 {
     (void)program;
+    atomic_fetch_add(&binaries, 1);
     lfuse__strbuf_add(binary, "binary");
     return lfuse__strbuf_check(binary);
 }
@@ -102,7 +103,7 @@ static void setup(void)
     fake.program_destroy = destroy;
     lfuse__registry_extra(&fake);
     snprintf(key_part, sizeof key_part, "test %d", ++number);
-    builds = loads = inside = most_inside = 0;
+    builds = loads = binaries = inside = most_inside = 0;
     build_milliseconds = 0;
     refuse_binaries = false;
     build_status = LFUSE_OK;
@@ -281,6 +282,19 @@ START_TEST(second_handle_loads)
 }
 END_TEST
 
+/* Its answer would cost as much as the build did. */
+START_TEST(compiler_at_launch_is_asked_for_no_binary)
+{
+    lfuse__program_release(get("one"));
+    ck_assert_int_eq(atomic_load(&binaries), 1);
+    lfuse__stub.compiles_at_launch = true;
+    reopen();
+    lfuse__program_release(get("another"));
+    ck_assert_uint_eq(compiles(), 1);
+    ck_assert_int_eq(atomic_load(&binaries), 1);
+}
+END_TEST
+
 START_TEST(other_driver_misses)
 {
     lfuse__program_release(get("one"));
@@ -365,6 +379,7 @@ static Suite *suite_program(void)
     tcase_add_test(t, failure_is_shared_and_forgotten);
     tcase_add_test(t, compile_error_tells_why);
     tcase_add_test(t, second_handle_loads);
+    tcase_add_test(t, compiler_at_launch_is_asked_for_no_binary);
     tcase_add_test(t, other_driver_misses);
     tcase_add_test(t, refused_binary_is_compiled);
     tcase_add_test(t, sources_are_dumped);
