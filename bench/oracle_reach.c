@@ -66,6 +66,7 @@ static int turns(lfuse__op op, long double parameter, long double *at)
     case LFUSE__OP_selu:
     case LFUSE__OP_celu:
     case LFUSE__OP_pow:
+    case LFUSE__OP_powi:
     case LFUSE__OP_squared_relu: at[0] = 0; return 1;
     case LFUSE__OP_relu6: at[0] = 0, at[1] = 6; return 2;
     case LFUSE__OP_hardsigmoid: at[0] = -3, at[1] = 3; return 2;
@@ -132,6 +133,7 @@ static bool broken(lfuse__op op, const lfuse__pair *x)
     case LFUSE__OP_log10:
     case LFUSE__OP_sqrt:
     case LFUSE__OP_pow: return x[0].e > 0 && within(x[0], 0);
+    case LFUSE__OP_powi: return (x[0].e > 0 && within(x[0], 0)) || jumps(x[1], one, truncl);
     case LFUSE__OP_log1p: return within(x[0], -1);
     case LFUSE__OP_asin:
     case LFUSE__OP_acos:
@@ -147,11 +149,21 @@ static bool broken(lfuse__op op, const lfuse__pair *x)
     }
 }
 
+/* 1 / a^|n| is as good as a^|n|, which may overflow, or be subnormal, before the result does. */
+static bool inverse_open(lfuse_type type, long double a, long double n)
+{
+    const long double y = fabsl(powl(a, truncl(n)));
+    const long double largest = type == LFUSE_F64 ? DBL_MAX : FLT_MAX, least = type == LFUSE_F64 ? DBL_MIN : FLT_MIN;
+
+    return n <= -1 && ((y > 0 && y < 16 * least) || (y > largest / 16 && !isinf(y)));
+}
+
 bool lfuse__oracle_open(lfuse__op op, lfuse_type type, const lfuse__pair *x, bool certain)
 {
     const long double largest = type == LFUSE_F64 ? DBL_MAX : FLT_MAX;
 
     if (!certain && broken(op, x)) return true;
+    if (op == LFUSE__OP_powi && inverse_open(type, x[0].v, x[1].v)) return true;
     /* The difference overflows before what becomes of it does. */
     return op == LFUSE__OP_lerp && isfinite(x[0].v) && isfinite(x[1].v) && !(fabsl(x[1].v - x[0].v) <= largest);
 }

@@ -9,4 +9,7 @@ libfuse_core_la_SOURCES += \
 	%reldir%/log.c %reldir%/log.h \
 	%reldir%/real.c %reldir%/real.h \
 	%reldir%/strbuf.c %reldir%/strbuf.h
-libfuse_core_la_SOURCES += %reldir%/half.h %reldir%/philox.h %reldir%/whole.h
+libfuse_core_la_SOURCES += %reldir%/half.h %reldir%/philox.h %reldir%/power.c %reldir%/power.h %reldir%/whole.h
+BUILT_SOURCES += %reldir%/power.k.h
+CLEANFILES += %reldir%/power.k.h
+EXTRA_DIST += %reldir%/power.k

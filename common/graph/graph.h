@@ -155,7 +155,7 @@ lfuse_status lfuse__graph_check_sizes(const lfuse_graph *g, const int64_t *sizes
  * dead ones gone. Names stay, in order.
  */
 lfuse_status lfuse__graph_canonical(const lfuse_graph *g, lfuse_graph **canonical);
-/* number.c: value of a node of type NONE, in f64 by one fixed algorithm (integer powers by repeated squaring);
+/* number.c: value of a node of type NONE, in f64 by one fixed algorithm (powers by common/base/power.k);
  * scalars[i] belongs to names[i], sizes[i] to sizes[i] where that is a variable. NaN for an extent that overflows. */
 double lfuse__graph_number(const lfuse_graph *g, int32_t node, const double *scalars, const int64_t *sizes);
 /* One operator over numbers, by the same algorithm. */

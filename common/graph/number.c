@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Numbers: what constants and scalars become before they meet a tensor. In f64, by the references of ops.def. */
+/*
+ * Numbers: what constants and scalars become before they meet a tensor. In f64, by the references of ops.def; powers as
+ * kernels take them.
+ */
 #ifdef HAVE_CONFIG_H
 #include "config.h"
 #endif
@@ -7,21 +10,8 @@
 #include <math.h>
 #include <stdint.h>
 
+#include "common/base/power.h"
 #include "common/graph/graph.h"
-
-/* Integral exponents by repeated squaring: beta to the power of a step count has the same bits everywhere. */
-static double power(double a, double b)
-{
-    double result = 1, square = a;
-    uint64_t n;
-
-    if (b != trunc(b) || fabs(b) > 9007199254740992.0) return pow(a, b);
-    for (n = (uint64_t)fabs(b); n; n >>= 1) {
-        if (n & 1) result *= square;
-        square *= square;
-    }
-    return b < 0 ? 1 / result : result;
-}
 
 typedef double R;
 #define LFUSE__OP(name, arity, klass, dialect, reference, ...)                                                         \
@@ -42,7 +32,9 @@ static value_function *const values[LFUSE__OP_COUNT] = {
 
 double lfuse__op_value(lfuse__op op, double a, double b, double c)
 {
-    return op == LFUSE__OP_pow ? power(a, b) : values[op](a, b, c);
+    if (op == LFUSE__OP_pow) return lfuse__power(a, b);
+    if (op == LFUSE__OP_powi) return lfuse__whole_power(a, b);
+    return values[op](a, b, c);
 }
 
 /* The tree of a number is small (LFUSE__MAX_NUMBER_COST), so operands that are shared may be computed twice. */

@@ -30,7 +30,8 @@ static const char *operand_name(lfuse__op op, int i)
         [LFUSE__OP_celu] = {"a", "alpha"},                  [LFUSE__OP_threshold] = {"a", "threshold", "value"},
         [LFUSE__OP_hardshrink] = {"a", "lambda"},           [LFUSE__OP_softshrink] = {"a", "lambda"},
         [LFUSE__OP_lerp] = {"a", "b", "weight"},            [LFUSE__OP_shl] = {"a", "count"},
-        [LFUSE__OP_shr] = {"a", "count"},                   [LFUSE__OP_philox] = {"counter", "seed", "offset"},
+        [LFUSE__OP_shr] = {"a", "count"},                   [LFUSE__OP_powi] = {"a", "n"},
+                         [LFUSE__OP_philox] = {"counter", "seed", "offset"},
     };
     static const char *const plain[3] = {"a", "b", "c"};
 
@@ -94,6 +95,18 @@ static bool condition(lfuse_graph *g, const char *call, int32_t *in, bool number
         return false;
     }
     return true;
+}
+
+/* An exponent takes the type of its base. Where that is a number, an integer is taken as f64, as numbers are. */
+static bool exponent(lfuse_graph *g, const char *call, int32_t *in)
+{
+    const lfuse__node *a = &g->nodes[in[0]], *n = &g->nodes[in[1]];
+    const bool whole = lfuse__is_integer((lfuse_type)n->type);
+
+    if (n->type == a->type || n->type == LFUSE_TYPE_NONE) return true;
+    if (a->type == LFUSE_TYPE_NONE) return !whole || adopt(g, call, 1, 2, in, LFUSE_F64);
+    if (!lfuse__is_floating((lfuse_type)a->type) || (!whole && standing(n) > standing(a))) return true;
+    return adopt(g, call, 1, 2, in, (lfuse_type)a->type);
 }
 
 static lfuse_value shapes_differ(lfuse_graph *g, lfuse__op op, const char *call, const int32_t *in)
@@ -172,6 +185,7 @@ lfuse_value lfuse__build_pointwise(lfuse_graph *g, const char *call, lfuse__op o
     n.nin = (int8_t)row->arity;
     for (i = 0; i < row->arity; i++) n.in[i] = in[i];
 
+    if (op == LFUSE__OP_powi && !exponent(g, call, n.in)) return LFUSE__POISONED(g);
     if (!common_type(g, op, call, first, n.in, &type)) return LFUSE__POISONED(g);
     if (type == LFUSE_TYPE_NONE && (row->klass == LFUSE__CLASS_INTEGER || row->klass == LFUSE__CLASS_RANDOM))
         return lfuse__graph_poison(g, LFUSE_ERR_TYPE, "%s: all operands are numbers without a type: cast one", call);

@@ -308,6 +308,13 @@ static lfuse_status emit_class(lfuse__strbuf *out, const lfuse__kernel_class *k,
                                        : lfuse__rows_emit(out, "part", k, facts);
 }
 
+/* Without what stands before the kernel: functions, which the bundle has once. */
+static const char *kernel_text(const char *text)
+{
+    const char *line = strncmp(text, "KERNEL(", 7) ? strstr(text, "\nKERNEL(") : text - 1;
+    return line ? line + 1 : text;
+}
+
 static lfuse_status put_part(rewriting *r, const lfuse__bundle *b, int i, const lfuse__facts *facts)
 {
     lfuse__strbuf text = LFUSE__STRBUF_INIT;
@@ -319,7 +326,7 @@ static lfuse_status put_part(rewriting *r, const lfuse__bundle *b, int i, const 
     else
         lfuse__put(r->out, 1, "{");
     lfuse__put(r->out, 1, "const u32 m_ = member_ - %d;", b->places[i].first);
-    if (!status) status = rewrite(r, text.data);
+    if (!status) status = rewrite(r, kernel_text(text.data));
     lfuse__put(r->out, 1, "}%s", i + 1 < b->nparts ? " else" : "");
     lfuse__strbuf_free(&text);
     return status;
@@ -362,6 +369,7 @@ static lfuse_status emit(lfuse__strbuf *out, const char *name, const lfuse__bund
     for (int i = 0; i < b->nparts && !status; i++) status = put_part(&r, b, i, facts);
     if (!status) status = lfuse__strbuf_check(&parts);
     if (!status) {
+        for (int i = 0; i < b->nparts; i++) lfuse__put_powers(out, b->parts[i].k.body);
         lfuse__put_kernel(out, name, (int)r.group, b->words, lfuse__bundle_buffers(b, facts));
         lfuse__put(out, 0, "{");
         for (int i = 0; i < r.nlocals; i++) lfuse__strbuf_add(out, r.locals[i]);

@@ -76,6 +76,9 @@ void lfuse__reports_pack(const lfuse__kernel_class *k, const lfuse__layout *layo
 bool lfuse__geometry_aligned(const lfuse__kernel_class *k, const lfuse__geometry *g, int vector, bool row);
 void lfuse__numbers_pack(const lfuse__body *body, const double *numbers, uint64_t *words);
 
+/* Before a kernel: the text of common/base/power.k, where the body takes powers. */
+void lfuse__put_powers(lfuse__strbuf *out, const lfuse__body *body);
+
 /* body.c: the body's instructions over x<j><index>, and y<j><index> from them. */
 void lfuse__put_body(const lfuse__text *t, int indent, const char *index);
 /* One instruction of it, and those that register `reg` is computed from, itself among them. */

@@ -75,6 +75,7 @@ static int buffers(const lfuse__facts *facts, int own)
 
 static void put_head(const lfuse__text *t, const char *name, int group, int nbuffers)
 {
+    lfuse__put_powers(t->out, t->k->body);
     lfuse__put_kernel(t->out, name, group, NUMBERS + t->k->body->nnumbers, nbuffers);
     lfuse__put(t->out, 0, "{");
     lfuse__put(t->out, 1, "const u64 chunks = W(%d);", CHUNKS);

@@ -12,6 +12,7 @@ static void emit_items(const lfuse__text *t, const char *name, const lfuse__fact
     lfuse__strbuf *out = t->out;
     const unsigned tile = lfuse__items_tile(t);
     const bool loop = t->k->index64 || facts->elementwise_groups;
+    lfuse__put_powers(out, t->k->body);
     lfuse__put_kernel(out, name, LFUSE__GROUP, t->layout->total, lfuse__kernel_buffers(t->k));
     lfuse__put(out, 0, "{");
     lfuse__put(out, 1, "const %s n = (%s)W(%d);", t->ux, t->ux, t->layout->count);
@@ -30,6 +31,7 @@ static void emit_items(const lfuse__text *t, const char *name, const lfuse__fact
 static void emit_lanes(const lfuse__text *t, const char *name)
 {
     lfuse__strbuf *out = t->out;
+    lfuse__put_powers(out, t->k->body);
     lfuse__put_kernel(out, name, 1, t->layout->total, lfuse__kernel_buffers(t->k));
     lfuse__put(out, 0, "{");
     lfuse__put(out, 1, "const %s n = (%s)W(%d);", t->ux, t->ux, t->layout->count);

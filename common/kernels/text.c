@@ -4,6 +4,7 @@
 #include "config.h"
 #endif
 
+#include "common/base/power.h"
 #include "common/kernels/emit.h"
 
 static const struct {
@@ -28,6 +29,22 @@ void lfuse__put(lfuse__strbuf *out, int indent, const char *format, ...)
 void lfuse__put_kernel(lfuse__strbuf *out, const char *name, int group, int words, int buffers)
 {
     lfuse__put(out, 0, "KERNEL(%s, %d, %d, PARAMS_%d)", name, group, words, buffers);
+}
+
+/* The operators whose words are not in the preludes, so that kernels without them compile faster. */
+static bool is_power(const lfuse__instr *in)
+{
+    return in->kind == LFUSE__I_APPLY &&
+           (in->op == LFUSE__OP_powi || (in->op == LFUSE__OP_pow && in->type == LFUSE_F64));
+}
+
+void lfuse__put_powers(lfuse__strbuf *out, const lfuse__body *body)
+{
+    for (int i = 0; i < body->ninstr; i++)
+        if (is_power(&body->instr[i])) {
+            lfuse__strbuf_add(out, lfuse__power_text());
+            return;
+        }
 }
 
 const char *lfuse__memory_word(lfuse_type type)

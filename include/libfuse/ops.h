@@ -8,6 +8,11 @@
  * scalars, values of rank 0) take the type of the tensor beside them; there is no other promotion. Lists go with lists
  * that have the same members' sizes, and with numbers.
  *
+ * Functions of numbers alone are computed in their own type, which for constants and scalars is f64, and rounded once,
+ * where they meet a tensor of another type. So scalars and 0-d tensors of f64 give the same bits through + - * / neg abs
+ * min max fma square sqrt reciprocal, pow and powi, comparisons and selections, on every device as on the host; other
+ * functions agree within their bounds. Cast a 0-d tensor of another type to f64 first to have the same of it.
+ *
  * f16 and bf16 are storage: the arithmetic is f32 and rounds when stored or cast. Floating functions need a floating
  * type. NaN propagates through every arithmetic function, min, max, relu and clamp included; payloads are not promised.
  * Each function's error in ulp of f32 and f64 is in the table common/graph/ops.def, which the tests hold it to.
@@ -83,7 +88,14 @@ LFUSE_API lfuse_value lfuse_erfc(lfuse_value a);
 LFUSE_API lfuse_value lfuse_cbrt(lfuse_value a);
 /** sqrt(a^2 + b^2) without overflow on the way */
 LFUSE_API lfuse_value lfuse_hypot(lfuse_value a, lfuse_value b);
+/** As pow of C. In f64 and over numbers at most 1 ulp off, with the same bits on every device and on the host. */
 LFUSE_API lfuse_value lfuse_pow(lfuse_value a, lfuse_value b);
+/**
+ * a to the integral power n by repeated squaring, 1 / a^|n| for n below 0: the same bits on every device and on the
+ * host. The fraction of n is cut off; an exponent beyond 2^53 counts as 2^53. The error is |n| half ulps at most. The
+ * exponent takes the type of a; where a is a number without a type, an exponent of an integer type is taken as f64.
+ */
+LFUSE_API lfuse_value lfuse_powi(lfuse_value a, lfuse_value n);
 LFUSE_API lfuse_value lfuse_floor(lfuse_value a);
 LFUSE_API lfuse_value lfuse_ceil(lfuse_value a);
 LFUSE_API lfuse_value lfuse_trunc(lfuse_value a);

@@ -15,3 +15,7 @@ tests_base_check_strbuf_SOURCES = %reldir%/check_strbuf.c
 check_PROGRAMS += tests/base/check_half
 TESTS += tests/base/check_half
 tests_base_check_half_SOURCES = %reldir%/check_half.c
+
+check_PROGRAMS += tests/base/check_power
+TESTS += tests/base/check_power
+tests_base_check_power_SOURCES = %reldir%/check_power.c

@@ -68,25 +68,41 @@ START_TEST(comparisons_and_choice)
 }
 END_TEST
 
+/* Numbers take powers as kernels do; tests/base/check_power.c says more about them. */
+START_TEST(real_powers)
+{
+    ck_assert_double_eq_tol(apply(LFUSE__OP_pow, 2, 0.5, 0), sqrt(2), 0x1.8p-52);
+    ck_bits(apply(LFUSE__OP_pow, 3, -2, 0), 1.0 / 9.0);
+    ck_bits(apply(LFUSE__OP_pow, 7, 0, 0), 1);
+    ck_bits(apply(LFUSE__OP_pow, -2, 3, 0), -8);
+    ck_bits(apply(LFUSE__OP_pow, 1, 1e300, 0), 1);
+    ck_assert(isnan(apply(LFUSE__OP_pow, -2, 0.5, 0)));
+    ck_bits(apply(LFUSE__OP_pow, 1.5, 1e6, 0), INFINITY);
+    ck_assert_double_eq_tol(apply(LFUSE__OP_pow, 100, -0.8, 0), pow(100, -0.8), 1e-17);
+}
+END_TEST
+
 START_TEST(integral_powers)
 {
     double expected = 1;
     int i;
 
     for (i = 0; i < 8; i++) expected *= 0.999;
-    ck_assert_double_eq_tol(apply(LFUSE__OP_pow, 0.999, 8, 0), expected, 1e-15);
+    ck_assert_double_eq_tol(apply(LFUSE__OP_powi, 0.999, 8, 0), expected, 1e-15);
     /* By squares: ((x^2)^2)^2, no other order. */
-    ck_bits(apply(LFUSE__OP_pow, 0.999, 4, 0), (0.999 * 0.999) * (0.999 * 0.999));
-    ck_bits(apply(LFUSE__OP_pow, 0.999, 5, 0), 0.999 * ((0.999 * 0.999) * (0.999 * 0.999)));
-    ck_bits(apply(LFUSE__OP_pow, 3, -2, 0), 1.0 / 9.0);
-    ck_bits(apply(LFUSE__OP_pow, 7, 0, 0), 1);
-    ck_bits(apply(LFUSE__OP_pow, 0, 0, 0), 1);
-    ck_bits(apply(LFUSE__OP_pow, -2, 3, 0), -8);
-    ck_bits(apply(LFUSE__OP_pow, 0, -1, 0), INFINITY);
-    ck_bits(apply(LFUSE__OP_pow, 2, 0.5, 0), pow(2, 0.5));
-    ck_bits(apply(LFUSE__OP_pow, 1, 1e300, 0), 1);
-    ck_assert(isnan(apply(LFUSE__OP_pow, -2, 0.5, 0)));
-    ck_bits(apply(LFUSE__OP_pow, 1.5, 1e6, 0), INFINITY);
+    ck_bits(apply(LFUSE__OP_powi, 0.999, 4, 0), (0.999 * 0.999) * (0.999 * 0.999));
+    ck_bits(apply(LFUSE__OP_powi, 0.999, 5, 0), 0.999 * ((0.999 * 0.999) * (0.999 * 0.999)));
+    ck_bits(apply(LFUSE__OP_powi, 3, -2, 0), 1.0 / 9.0);
+    ck_bits(apply(LFUSE__OP_powi, 7, 0, 0), 1);
+    ck_bits(apply(LFUSE__OP_powi, 0, 0, 0), 1);
+    ck_bits(apply(LFUSE__OP_powi, -2, 3, 0), -8);
+    ck_bits(apply(LFUSE__OP_powi, 0, -1, 0), INFINITY);
+    ck_bits(apply(LFUSE__OP_powi, 2, 0.5, 0), 1);
+    ck_bits(apply(LFUSE__OP_powi, 2, 3.9, 0), 8);
+    ck_bits(apply(LFUSE__OP_powi, 2, -1.5, 0), 0.5);
+    ck_bits(apply(LFUSE__OP_powi, 1, 1e300, 0), 1);
+    ck_assert(isnan(apply(LFUSE__OP_powi, 2, NAN, 0)));
+    ck_bits(apply(LFUSE__OP_powi, 1.5, 1e6, 0), INFINITY);
 }
 END_TEST
 
@@ -94,7 +110,7 @@ START_TEST(trees)
 {
     lfuse_graph *g = lfuse_graph_create();
     lfuse_value beta = lfuse_scalar(g, "beta"), step = lfuse_scalar(g, "step"), one = lfuse_constant(g, 1);
-    lfuse_value v = lfuse_reciprocal(lfuse_sub(one, lfuse_pow(beta, step)));
+    lfuse_value v = lfuse_reciprocal(lfuse_sub(one, lfuse_powi(beta, step)));
     const double scalars[] = {0.9, 3};
 
     ck_assert_int_eq(lfuse_graph_check(g), LFUSE_OK);
@@ -112,6 +128,7 @@ static Suite *suite_number(void)
     tcase_add_test(t, exact_operators);
     tcase_add_test(t, minimum_and_maximum);
     tcase_add_test(t, comparisons_and_choice);
+    tcase_add_test(t, real_powers);
     tcase_add_test(t, integral_powers);
     tcase_add_test(t, trees);
     suite_add_tcase(s, t);

@@ -252,7 +252,7 @@ static const struct domain {
     {"sinh", "s"},   {"cosh", "s"},       {"tan", "u"},   {"asin", "u"},   {"acos", "u"},   {"atanh", "u"},
     {"acosh", "p"},  {"fmod", "-n"},      {"rem", "-n"},  {"remainder", "-n"}, {"mod", "-n"}, {"erfinv", "u"},
     {"square", "s"}, {"softplus", "s"},   {"squared_relu", "s"},
-    {"celu", "-p"},
+    {"celu", "-p"},  {"powi", "-s"},
 };
 
 static lfuse_value into_domain(gen *s, const char *op, int operand, lfuse_value v)
