@@ -174,13 +174,14 @@ void lfuse__put_slice(const lfuse__text *t, int indent, int reg, const char *ind
     bool needed[LFUSE__MAX_INSTRUCTIONS] = {false};
     mark(t->k->body, reg, needed);
     for (int i = 0; i <= reg; i++)
-        if (needed[i]) lfuse__put_instr(t, indent, i, index);
+        if (needed[i] && !t->uniform[i]) lfuse__put_instr(t, indent, i, index);
 }
 
 void lfuse__put_body(const lfuse__text *t, int indent, const char *index)
 {
     const lfuse__body *body = t->k->body;
-    for (int i = 0; i < body->ninstr; i++) lfuse__put_instr(t, indent, i, index);
+    for (int i = 0; i < body->ninstr; i++)
+        if (!t->uniform[i]) lfuse__put_instr(t, indent, i, index);
     for (int i = 0; i < body->nstores; i++)
         lfuse__put(t->out, indent, "y%d%s = r%d;", body->stores[i].operand, index, body->stores[i].reg);
 }

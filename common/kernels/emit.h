@@ -48,6 +48,8 @@ typedef struct lfuse__text {
     int numbers;                      /* word of the first number */
     bool loaded[LFUSE__MAX_OPERANDS]; /* by the body, from where the loop stands: not gathered */
     bool stored[LFUSE__MAX_OPERANDS];
+    bool steady[LFUSE__MAX_OPERANDS]; /* loaded once, before the loop, for what is uniform: not among `loaded` */
+    bool uniform[LFUSE__MAX_INSTRUCTIONS]; /* registers that are the same for all elements of the loop */
     int vector, chunks, slots;        /* items form: elements of a vector, vectors of a work-item, their product */
     const char *ux, *ix;              /* types of linear indices and of offsets */
 } lfuse__text;
@@ -79,7 +81,15 @@ void lfuse__numbers_pack(const lfuse__body *body, const double *numbers, uint64_
 /* Before a kernel: the text of common/base/power.k, where the body takes powers. */
 void lfuse__put_powers(lfuse__strbuf *out, const lfuse__body *body);
 
-/* body.c: the body's instructions over x<j><index>, and y<j><index> from them. */
+/*
+ * uniform.c: what a body computes of numbers and of repeated operands alone is computed once, before the loop over the
+ * elements: not at all in each of them. `lfuse__uniform_find` takes operands that repeat all along the loop, and in
+ * kernels of one tensor loop those of rank 1 alone; `put` writes x<j> and r<i>, for which p<j> is in scope.
+ */
+void lfuse__uniform_find(lfuse__text *t);
+void lfuse__put_uniform(const lfuse__text *t, int indent);
+
+/* body.c: the body's instructions over x<j><index>, and y<j><index> from them; what is uniform is in scope. */
 void lfuse__put_body(const lfuse__text *t, int indent, const char *index);
 /* One instruction of it, and those that register `reg` is computed from, itself among them. */
 void lfuse__put_instr(const lfuse__text *t, int indent, int at, const char *index);

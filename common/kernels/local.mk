@@ -4,4 +4,4 @@ libfuse_core_la_SOURCES += \
 	%reldir%/items.c %reldir%/kernel.h %reldir%/lanes.c %reldir%/layout.c %reldir%/member_fold.c %reldir%/multi.c \
 	%reldir%/number.c %reldir%/pointwise.c %reldir%/rows.c %reldir%/rows.h %reldir%/rows_choose.c %reldir%/rows_fold.c \
 	%reldir%/rows_item.c %reldir%/rows_look_up.c %reldir%/rows_single.c %reldir%/rows_team.c %reldir%/rows_text.c \
-	%reldir%/segment.c %reldir%/table.c %reldir%/text.c
+	%reldir%/segment.c %reldir%/table.c %reldir%/text.c %reldir%/uniform.c

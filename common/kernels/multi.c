@@ -29,6 +29,7 @@ static void text_init(lfuse__text *t, lfuse__strbuf *out, const lfuse__kernel_cl
 {
     lfuse__text_init(t, out, k, NULL);
     t->numbers = NUMBERS;
+    lfuse__uniform_find(t);
 }
 
 void lfuse__put_entry(lfuse__strbuf *out, int indent, const lfuse__facts *facts, int slots, int j)
@@ -57,7 +58,7 @@ static void put_chunk(const lfuse__text *t, int indent, const lfuse__facts *fact
         const unsigned size = lfuse__type_bytes(t->k->operands[j].type);
         const unsigned run = size * (unsigned)t->vector;
         const bool unit = t->k->operands[j].inner == LFUSE__STRIDE_UNIT;
-        if (!t->loaded[j] && !t->stored[j]) continue;
+        if (!t->loaded[j] && !t->stored[j] && !t->steady[j]) continue;
         lfuse__put(out, indent, "memory e%d = BUFFER(1) + W(%d) + (W(%d) * %d + member) * 16;", j,
                    LFUSE__MULTI_ADDRESSES_OFFSET, MEMBERS, j);
         lfuse__put_entry(out, indent, facts, slots, j);
@@ -66,6 +67,7 @@ static void put_chunk(const lfuse__text *t, int indent, const lfuse__facts *fact
         lfuse__put(out, indent, "bits |= POINTER_BITS(p%d) & %u;", j, run < 16 ? run - 1 : 15);
     }
     lfuse__put(out, indent, "const u32 vectors = bits == 0;");
+    lfuse__put_uniform(t, indent);
 }
 
 static int buffers(const lfuse__facts *facts, int own)

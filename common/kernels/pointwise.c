@@ -18,6 +18,7 @@ static void emit_items(const lfuse__text *t, const char *name, const lfuse__fact
     lfuse__put(out, 1, "const %s n = (%s)W(%d);", t->ux, t->ux, t->layout->count);
     lfuse__put(out, 1, "const u32 vectors = (u32)W(%d);", t->layout->flags);
     lfuse__put_memory(t);
+    lfuse__put_uniform(t, 1);
     if (loop)
         lfuse__put(out, 1, "for (u64 tile = GROUP(); tile * %u < n; tile += GROUPS()) {", tile);
     else
@@ -40,6 +41,7 @@ static void emit_lanes(const lfuse__text *t, const char *name)
     lfuse__put(out, 1, "const %s first = (%s)(GROUP() * share);", t->ux, t->ux);
     lfuse__put(out, 1, "const %s last = n - first < share ? n : first + (%s)share;", t->ux, t->ux);
     lfuse__put_memory(t);
+    lfuse__put_uniform(t, 1);
     lfuse__put_lanes_run(t, 1);
     lfuse__put(out, 0, "}");
 }
@@ -61,6 +63,7 @@ lfuse_status lfuse__pointwise_emit(lfuse__strbuf *out, const char *name, const l
     LFUSE__TRY(lfuse__layout_check(k, &layout));
     lfuse__text_init(&t, out, k, &layout);
     lfuse__items_shape(&t, 0);
+    lfuse__uniform_find(&t);
     if (facts->vector_lanes)
         emit_lanes(&t, name);
     else

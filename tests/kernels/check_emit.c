@@ -72,6 +72,33 @@ START_TEST(texts_hold_words_alone)
 }
 END_TEST
 
+/* What is the same for all elements stands before the loop over them, in list kernels and in those of one axis. */
+START_TEST(uniform_work_is_done_once)
+{
+    const lfuse__facts facts = _i % 2 ? facts_lanes(false) : facts_items(false);
+    lfuse__strbuf out = LFUSE__STRBUF_INIT;
+    const char *loop, *at;
+    sample s;
+    sample_uniform(&s);
+    if (_i < 2) ck_assert_int_eq(lfuse__multi_emit(&out, "k", &s.k, &facts), LFUSE_OK);
+    else ck_assert_int_eq(lfuse__pointwise_emit(&out, "k", &s.k, &facts), LFUSE_OK);
+    loop = strstr(out.data, _i % 2 ? "for (u32 i = first" : _i < 2 ? "for (u32 start = 0" : "const u32 start = ");
+    ck_assert_ptr_nonnull(loop);
+    at = strstr(out.data, "POWI_f64(r0, r1);");
+    ck_assert(at && at < loop);
+    ck_assert(strstr(out.data, "CAST_f64_f32(r4);") < loop);
+    ck_assert(!strstr(loop, "f64"));
+    ck_assert(strstr(loop, "MUL_f32(r5, r6)"));
+    lfuse__strbuf_free(&out);
+    /* Of several axes an operand that repeats along the last may walk another one. */
+    s.k.rank = 2;
+    ck_assert_int_eq(lfuse__pointwise_emit(&out, "k", &s.k, &facts), LFUSE_OK);
+    loop = strstr(out.data, _i % 2 ? "for (u32 i = first" : "const u32 start = ");
+    ck_assert(strstr(loop, "POWI_f64(r0, r1);"));
+    lfuse__strbuf_free(&out);
+}
+END_TEST
+
 /* A text that was made for one kernel does not change with sizes: sizes are in the words. */
 START_TEST(sizes_are_words)
 {
@@ -211,6 +238,7 @@ static Suite *suite_emit(void)
     tcase_add_loop_test(tcase, texts_are_determined, 0, 2);
     tcase_add_loop_test(tcase, texts_hold_words_alone, 0, 2);
     tcase_add_test(tcase, locale_is_ignored);
+    tcase_add_loop_test(tcase, uniform_work_is_done_once, 0, 4);
     tcase_add_test(tcase, sizes_are_words);
     tcase_add_test(tcase, limits_are_refused);
     tcase_add_test(tcase, numbers_round_once);

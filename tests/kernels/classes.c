@@ -119,6 +119,30 @@ void sample_fused(sample *s, lfuse_type type)
     store(s, apply(s, LFUSE__OP_where, type, apply(s, LFUSE__OP_lt, LFUSE_BOOL, a, b, 0), a, b), 3);
 }
 
+void sample_uniform(sample *s)
+{
+    static const lfuse__instr instr[] = {
+        {.kind = LFUSE__I_LOAD, .type = LFUSE_F64, .a = 0, .b = -1, .c = -1},
+        {.kind = LFUSE__I_CONST, .type = LFUSE_F64, .a = -1, .b = -1, .c = -1, .number = 3},
+        {.kind = LFUSE__I_APPLY, .op = LFUSE__OP_powi, .type = LFUSE_F64, .a = 0, .b = 1, .c = -1},
+        {.kind = LFUSE__I_NUMBER, .type = LFUSE_F64, .a = 0, .b = -1, .c = -1},
+        {.kind = LFUSE__I_APPLY, .op = LFUSE__OP_sub, .type = LFUSE_F64, .a = 3, .b = 2, .c = -1},
+        {.kind = LFUSE__I_CONVERT, .from = LFUSE_F64, .type = LFUSE_F32, .a = 4, .b = -1, .c = -1},
+        {.kind = LFUSE__I_LOAD, .type = LFUSE_F32, .a = 1, .b = -1, .c = -1},
+        {.kind = LFUSE__I_APPLY, .op = LFUSE__OP_mul, .type = LFUSE_F32, .a = 5, .b = 6, .c = -1},
+    };
+    memset(s, 0, sizeof *s);
+    s->body = (lfuse__body){.ninstr = sizeof instr / sizeof *instr, .nstores = 1, .nnumbers = 1, .instr = s->instr,
+                            .stores = s->stores, .number_types = s->number_types};
+    memcpy(s->instr, instr, sizeof instr);
+    s->stores[0] = (lfuse__store){7, 2};
+    s->number_types[0] = LFUSE_F64;
+    s->k = (lfuse__kernel_class){.body = &s->body, .noperands = 3, .rank = 1};
+    s->k.operands[0] = (lfuse__kernel_operand){.type = LFUSE_F64, .inner = LFUSE__STRIDE_REPEAT};
+    s->k.operands[1] = (lfuse__kernel_operand){.type = LFUSE_F32, .inner = LFUSE__STRIDE_UNIT};
+    s->k.operands[2] = (lfuse__kernel_operand){.type = LFUSE_F32, .written = true, .inner = LFUSE__STRIDE_UNIT};
+}
+
 void sample_square(sample *s, lfuse_type type)
 {
     start(s, 2);

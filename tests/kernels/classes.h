@@ -30,6 +30,8 @@ void sample_cast(sample *s, lfuse_type from, lfuse_type to);
 void sample_casts(sample *s, lfuse_type from, bool f64);
 /* Two inputs a, b and a number s: stores a * s + b (operand 2) and a < b ? a : b (operand 3). Floating types. */
 void sample_fused(sample *s, lfuse_type type);
+/* An f64 number in memory (operand 0) to the power of 3, and 1 less that, as f32 times input 1, stored to operand 2. */
+void sample_uniform(sample *s);
 /* Input 0 times itself, stored to operand 1: what sums are made of. Floating types. */
 void sample_square(sample *s, lfuse_type type);
 
