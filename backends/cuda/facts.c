@@ -18,7 +18,7 @@ enum {
 };
 
 typedef struct numbers {
-    int major, minor, units, group, local, cache, managed, pageable;
+    int major, minor, units, group, local, cache, managed, concurrent, pageable;
 } numbers;
 
 static lfuse_status read_numbers(CUdevice id, numbers *n)
@@ -35,6 +35,7 @@ static lfuse_status read_numbers(CUdevice id, numbers *n)
         { CU_DEVICE_ATTRIBUTE_MAX_SHARED_MEMORY_PER_BLOCK, "MAX_SHARED_MEMORY_PER_BLOCK", &n->local },
         { CU_DEVICE_ATTRIBUTE_L2_CACHE_SIZE, "L2_CACHE_SIZE", &n->cache },
         { CU_DEVICE_ATTRIBUTE_MANAGED_MEMORY, "MANAGED_MEMORY", &n->managed },
+        { CU_DEVICE_ATTRIBUTE_CONCURRENT_MANAGED_ACCESS, "CONCURRENT_MANAGED_ACCESS", &n->concurrent },
         { CU_DEVICE_ATTRIBUTE_PAGEABLE_MEMORY_ACCESS, "PAGEABLE_MEMORY_ACCESS", &n->pageable },
     };
 
@@ -107,6 +108,7 @@ lfuse_status lfuse__cu_read_device(CUdevice id, lfuse__cu_device *device)
     info->cache_bytes = (uint64_t)n.cache;
     info->f64 = 1;
     info->svm = device->managed;
+    info->svm_concurrent = device->managed && n.concurrent;
     info->exact = 1;
     info->native_graph = 1;
 

@@ -158,9 +158,11 @@ static void fill_facts(const raw_facts *raw, lfuse__cl_device *device)
     info->cache_bytes = raw->cache;
     info->f64 = raw->f64 != 0;
     info->svm = has_svm(raw);
+    info->svm_concurrent = info->svm && (raw->svm & CL_DEVICE_SVM_FINE_GRAIN_BUFFER) != 0;
     info->exact = is_exact(raw);
     snprintf(f->arch, sizeof f->arch, "OpenCL C 1.%u", device->c_minor);
     f->vector_lanes = cpu;
+    f->staged_arguments = !cpu;
     f->simd = cpu ? 1 : step_width(raw);
     f->elementwise_groups = cpu ? GROUPS_PER_CORE * raw->units : 0;
 }

@@ -76,6 +76,12 @@ typedef struct lfuse__range {
 } lfuse__range;
 
 lfuse_status lfuse__range_create(lfuse_device *dev, uint64_t bytes, lfuse__range **range);
+/*
+ * Memory that host and device share, from the driver for this range alone, of any size that the driver gives. *host:
+ * where the host may write and read it while the device works; NULL: nowhere (facts.info.svm_concurrent).
+ * ERR_UNSUPPORTED where the device shares none.
+ */
+lfuse_status lfuse__range_create_unified(lfuse_device *dev, uint64_t bytes, lfuse__range **range, void **host);
 lfuse_status lfuse__range_wrap(lfuse_device *dev, lfuse_memory_kind kind, uint64_t handle, uint64_t bytes,
                                lfuse__range **range);
 void lfuse__range_retain(lfuse__range *range);

@@ -29,6 +29,15 @@ static void finish_foreign(lfuse__pending *p)
     free(c);
 }
 
+static void finish_unified(lfuse__pending *p)
+{
+    lfuse__chunk *c = chunk_of_pending(p);
+
+    c->range.dev->backend->free(c->range.mem);
+    atomic_fetch_sub(&c->range.dev->bytes, c->bytes);
+    free(c);
+}
+
 /* A chunk is reused, so every field of its range but the place is set anew. */
 static lfuse__range *hand_out(lfuse_device *dev, lfuse__chunk *c, const lfuse__mem_info *info)
 {
@@ -61,6 +70,35 @@ lfuse_status lfuse__range_create(lfuse_device *dev, uint64_t bytes, lfuse__range
     c->range.bytes = bytes;
     c->pending.finish = finish_own;
     *range = hand_out(dev, c, &c->block->info);
+    return LFUSE_OK;
+}
+
+lfuse_status lfuse__range_create_unified(lfuse_device *dev, uint64_t bytes, lfuse__range **range, void **host)
+{
+    lfuse__mem_info info = { 0, 0, 0, NULL };
+    lfuse_status status;
+    lfuse__chunk *c;
+
+    LFUSE__TRY(lfuse__device_usable(dev));
+    if (!dev->facts.info.svm)
+        return lfuse__error(LFUSE_ERR_UNSUPPORTED, "%s shares no memory with the host", dev->facts.info.name);
+    *host = NULL;
+    if (!bytes) return create_empty(dev, range);
+    c = calloc(1, sizeof *c);
+    if (!c) return lfuse__error(LFUSE_ERR_MEMORY, "out of host memory (%zu bytes)", sizeof *c);
+    lfuse__reap(dev);
+    status = lfuse__device_note(dev, dev->backend->alloc(dev->bdev, LFUSE__ALLOC_UNIFIED, bytes, &c->range.mem));
+    if (status) {
+        free(c);
+        return lfuse__error_prefix(status, "%" PRIu64 " bytes of shared memory: ", bytes);
+    }
+    dev->backend->mem_info(c->range.mem, &info);
+    c->bytes = c->range.bytes = bytes;
+    c->pending.finish = finish_unified;
+    atomic_fetch_add(&dev->allocations, 1);
+    atomic_fetch_add(&dev->bytes, bytes);
+    if (dev->facts.info.svm_concurrent) *host = info.host;
+    *range = hand_out(dev, c, &info);
     return LFUSE_OK;
 }
 

@@ -115,6 +115,18 @@ void lfuse__put_reports(const lfuse__text *t, int indent);
 /* multi.c: p<j> is where the entry e<j> of an address table points; `slots`: the first block's buffer. */
 void lfuse__put_entry(lfuse__strbuf *out, int indent, const lfuse__facts *facts, int slots, int j);
 
+/*
+ * carried.c: places in the argument block. `arguments` comes first in such a kernel; `argument` is its word `first` +
+ * `index`, as an expression. `carried_chunk`: member, start_ and length of chunk `c`; `carried_entry`: p<j> of `member`.
+ */
+void lfuse__put_arguments(lfuse__strbuf *out, const lfuse__facts *facts, int words);
+void lfuse__put_argument(lfuse__strbuf *out, const lfuse__facts *facts, int first, const char *index);
+void lfuse__put_carried_chunk(const lfuse__text *t, int indent, const lfuse__facts *facts, const char *c);
+void lfuse__put_carried_entry(lfuse__strbuf *out, int indent, const lfuse__facts *facts, int slots, int j, int first,
+                              const char *member);
+/* The word of the first member's address of an operand. */
+int lfuse__carried_first(const lfuse__kernel_class *k, bool sums, int operand);
+
 /* items.c, lanes.c, access.c: parts of skeletons */
 void lfuse__text_init(lfuse__text *t, lfuse__strbuf *out, const lfuse__kernel_class *k, const lfuse__layout *layout);
 /* Vector width and chunks of the items form; `vector` 0: as wide as 16 bytes of the widest operand allow. */

@@ -63,6 +63,7 @@ typedef struct lfuse__kernel_class {
     int held;     /* TEAM, GROUP: elements of the row that a work-item has; 0: rows of any length, read every sweep */
     bool whole;   /* TEAM, GROUP: all rows have exactly team * held elements (so, may be set: rows_choose clears it) */
     bool staged;  /* a question to rows_choose, which clears it */
+    int carried;  /* list kernels: most members of a launch whose argument block carries their places; 0: tables do */
 } lfuse__kernel_class;
 
 /* Actual sizes. Strides in elements, [operand][axis]; offsets in bytes, of INDEX operands in elements. extents > 0. */
@@ -175,8 +176,11 @@ lfuse_status lfuse__bundle_pack(const lfuse__bundle *b, const lfuse__facts *fact
  * no chunk. Operands with `inner` REPEAT are numbers in memory, one for each member (lists of 0-d values), the others
  * UNIT. The byte offsets of the tables in their buffers are words that pack leaves 0 and the caller sets; they are
  * multiples of 16.
+ * Where the class is `carried`, buffers 0 and 1 are NULL: what the tables hold for the members of the launch stands in
+ * the words behind those that pack fills (carried.c).
  */
 enum {
+    LFUSE__MULTI_LENGTH = 0,           /* word: elements of a chunk that is not its member's last (carried) */
     LFUSE__MULTI_CHUNKS_OFFSET = 0,    /* word: of the chunk table in buffer 0 */
     LFUSE__MULTI_ADDRESSES_OFFSET = 1, /* word: of the address table in buffer 1 */
     LFUSE__MULTI_PARTIALS_OFFSET = 2   /* word: of the partials in buffer 2 (member_partial) */
@@ -197,16 +201,38 @@ lfuse_status lfuse__multi_pack(const lfuse__kernel_class *k, const lfuse__facts 
  * most LFUSE__SEGMENT elements, chunk i writing partial i (f32, f64 for f64) of buffer 2 (blocks follow from 3 on).
  * The body's single store is what is summed. `fold`: buffers: 0 partials, 1 a table of members + 1 words (first partial
  * of each member, then the end of the last), 2 the entries of an address table, where the members' sums are stored (0
- * for an empty member), then the blocks.
+ * for an empty member), then the blocks. `carried` not 0: of so many members at most the first partials and the entries
+ * stand in the argument block, buffers 1 and 2 are NULL.
  */
 lfuse_status lfuse__member_partial_emit(lfuse__strbuf *out, const char *name, const lfuse__kernel_class *k,
                                         const lfuse__facts *facts);
 lfuse_status lfuse__member_partial_pack(const lfuse__kernel_class *k, const lfuse__facts *facts, int64_t members,
                                         int64_t first_chunk, int64_t chunks, const double *numbers,
                                         lfuse__packed *packed);
-lfuse_status lfuse__member_fold_emit(lfuse__strbuf *out, const char *name, lfuse_type type, const lfuse__facts *facts);
+lfuse_status lfuse__member_fold_emit(lfuse__strbuf *out, const char *name, lfuse_type type, int carried,
+                                     const lfuse__facts *facts);
 lfuse_status lfuse__member_fold_pack(const lfuse__facts *facts, int64_t members, uint64_t partials_offset,
                                      uint64_t table_offset, uint64_t entries_offset, lfuse__packed *packed);
+/* All words of a carried fold; of a launch, a member's first partial and entry, and where the last one's end. */
+unsigned lfuse__member_fold_words(int carried);
+int lfuse__member_fold_most(const lfuse__facts *facts, uint32_t bytes);
+void lfuse__member_fold_place(int carried, int place, uint64_t first, const uint64_t entry[2], uint64_t *words);
+void lfuse__member_fold_end(int members, uint64_t end, uint64_t *words);
+
+enum { LFUSE__CARRIED_MOST = 4096 /* members: more than any argument block has words */ };
+/* Words of a list kernel without members' places. */
+int lfuse__multi_words(const lfuse__kernel_class *k);
+/*
+ * carried.c: members that a block of so many bytes carries, for kernels of k's operands; 0: not one. `sums`: of
+ * member_partial. All words of such a kernel. Then, of a launch: member number `place` has its first chunk there (counted
+ * in the launch), its last chunk has `tail` elements, and operand j's entry (two words as in an address table) stands at
+ * entries[j * stride]; and the end, which also fills what is left of the words.
+ */
+int lfuse__carried_most(const lfuse__kernel_class *k, bool sums, const lfuse__facts *facts, uint32_t bytes);
+unsigned lfuse__carried_words(const lfuse__kernel_class *k, bool sums);
+void lfuse__carried_place(const lfuse__kernel_class *k, bool sums, int place, uint64_t first, uint32_t tail,
+                          const uint64_t *entries, int64_t stride, uint64_t *words);
+void lfuse__carried_end(const lfuse__kernel_class *k, int members, uint64_t chunks, uint64_t *words);
 
 /* ---- table.c: writes words that travel in the argument block into a table in device memory (buffer 0) ---- */
 enum { LFUSE__TABLE_WORDS = 96 };

@@ -20,9 +20,16 @@ static lfuse_status list_check(const char *name, const lfuse__kernel_class *k, c
         if (k->operands[j].gathered || k->operands[j].index)
             return lfuse__error(LFUSE_ERR_UNSUPPORTED, "operand %d of a list kernel is looked up in", j);
     const int most = LFUSE__ARGUMENT_BYTES / 8 - NUMBERS - 3 - LFUSE__MAX_SLOTS;
+    if (k->carried < 0 || k->carried > LFUSE__CARRIED_MOST)
+        return lfuse__error(LFUSE_ERR_INVALID, "%d members in an argument block", k->carried);
     if (k->body->nnumbers > most)
         return lfuse__error(LFUSE_ERR_UNSUPPORTED, "a list kernel of %d numbers; at most %d", k->body->nnumbers, most);
     return LFUSE_OK;
+}
+
+int lfuse__multi_words(const lfuse__kernel_class *k)
+{
+    return NUMBERS + k->body->nnumbers;
 }
 
 static void text_init(lfuse__text *t, lfuse__strbuf *out, const lfuse__kernel_class *k)
@@ -45,23 +52,40 @@ void lfuse__put_entry(lfuse__strbuf *out, int indent, const lfuse__facts *facts,
     lfuse__put(out, indent, "p%d += WORD64(e%d, 0);", j, j);
 }
 
-/* p<j> of chunk `c`: from the address table, forward to its first element. `slots`: the first block's buffer. */
-static void put_chunk(const lfuse__text *t, int indent, const lfuse__facts *facts, int slots, const char *c)
+static void put_tabled_chunk(lfuse__strbuf *out, int indent, const char *c)
 {
-    lfuse__strbuf *out = t->out;
     lfuse__put(out, indent, "memory chunk = BUFFER(0) + W(%d) + (W(%d) + %s) * 16;", LFUSE__MULTI_CHUNKS_OFFSET,
                FIRST, c);
     lfuse__put(out, indent, "const u64 member = WORD32(chunk, 0), start_ = WORD64(chunk, 1);");
     lfuse__put(out, indent, "const u32 length = WORD32(chunk, 1);");
+}
+
+/* p<j> where member `member` starts, from the address table or the argument block. */
+static void put_member(const lfuse__text *t, int indent, const lfuse__facts *facts, int slots, int j)
+{
+    const bool sums = slots > 2;
+    if (t->k->carried) {
+        lfuse__put_carried_entry(t->out, indent, facts, slots, j, lfuse__carried_first(t->k, sums, j), "member");
+        return;
+    }
+    lfuse__put(t->out, indent, "memory e%d = BUFFER(1) + W(%d) + (W(%d) * %d + member) * 16;", j,
+               LFUSE__MULTI_ADDRESSES_OFFSET, MEMBERS, j);
+    lfuse__put_entry(t->out, indent, facts, slots, j);
+}
+
+/* p<j> of chunk `c`: of its member, forward to its first element. `slots`: the first block's buffer. */
+static void put_chunk(const lfuse__text *t, int indent, const lfuse__facts *facts, int slots, const char *c)
+{
+    lfuse__strbuf *out = t->out;
+    if (t->k->carried) lfuse__put_carried_chunk(t, indent, facts, c);
+    else put_tabled_chunk(out, indent, c);
     lfuse__put(out, indent, "u32 bits = 0;");
     for (int j = 0; j < t->k->noperands; j++) {
         const unsigned size = lfuse__type_bytes(t->k->operands[j].type);
         const unsigned run = size * (unsigned)t->vector;
         const bool unit = t->k->operands[j].inner == LFUSE__STRIDE_UNIT;
         if (!t->loaded[j] && !t->stored[j] && !t->steady[j]) continue;
-        lfuse__put(out, indent, "memory e%d = BUFFER(1) + W(%d) + (W(%d) * %d + member) * 16;", j,
-                   LFUSE__MULTI_ADDRESSES_OFFSET, MEMBERS, j);
-        lfuse__put_entry(out, indent, facts, slots, j);
+        put_member(t, indent, facts, slots, j);
         if (!unit) continue;
         lfuse__put(out, indent, "p%d += start_ * %u;", j, size);
         lfuse__put(out, indent, "bits |= POINTER_BITS(p%d) & %u;", j, run < 16 ? run - 1 : 15);
@@ -75,11 +99,13 @@ static int buffers(const lfuse__facts *facts, int own)
     return own + (facts->addresses ? 0 : LFUSE__MAX_SLOTS);
 }
 
-static void put_head(const lfuse__text *t, const char *name, int group, int nbuffers)
+static void put_head(const lfuse__text *t, const char *name, const lfuse__facts *facts, bool sums, int group)
 {
+    const int words = t->k->carried ? (int)lfuse__carried_words(t->k, sums) : lfuse__multi_words(t->k);
     lfuse__put_powers(t->out, t->k->body);
-    lfuse__put_kernel(t->out, name, group, NUMBERS + t->k->body->nnumbers, nbuffers);
+    lfuse__put_kernel(t->out, name, group, words, buffers(facts, sums ? 3 : 2));
     lfuse__put(t->out, 0, "{");
+    if (t->k->carried) lfuse__put_arguments(t->out, facts, words);
     lfuse__put(t->out, 1, "const u64 chunks = W(%d);", CHUNKS);
 }
 
@@ -90,7 +116,7 @@ lfuse_status lfuse__multi_emit(lfuse__strbuf *out, const char *name, const lfuse
     LFUSE__TRY(list_check(name, k, facts));
     text_init(&t, out, k);
     lfuse__items_shape(&t, 0);
-    put_head(&t, name, facts->vector_lanes ? 1 : LFUSE__GROUP, buffers(facts, 2));
+    put_head(&t, name, facts, false, facts->vector_lanes ? 1 : LFUSE__GROUP);
     if (facts->vector_lanes) {
         lfuse__put(out, 1, "const u64 share = (chunks + GROUPS() - 1) / GROUPS();");
         lfuse__put(out, 1, "for (u64 c = GROUP() * share; c < chunks && c < (GROUP() + 1) * share; c++) {");
@@ -122,7 +148,7 @@ static lfuse_status pack(const lfuse__kernel_class *k, const lfuse__facts *facts
     packed->words[CHUNKS] = (uint64_t)chunks;
     packed->words[MEMBERS] = (uint64_t)members;
     lfuse__numbers_pack(k->body, numbers, packed->words + NUMBERS);
-    packed->nwords = (unsigned)(NUMBERS + k->body->nnumbers);
+    packed->nwords = (unsigned)lfuse__multi_words(k);
     packed->group = single ? 1 : LFUSE__GROUP;
     packed->groups = lfuse__groups(facts, single, (uint64_t)chunks, each);
     return LFUSE_OK;
@@ -158,7 +184,7 @@ lfuse_status lfuse__member_partial_emit(lfuse__strbuf *out, const char *name, co
     text_init(&t, out, k);
     lfuse__sum_shape(&t);
     t.stored[lfuse__stored_operand(k)] = false; /* partials are what is written */
-    put_head(&t, name, lanes ? 1 : LFUSE__GROUP, buffers(facts, 3));
+    put_head(&t, name, facts, true, lanes ? 1 : LFUSE__GROUP);
     lfuse__put(out, 1, "memory partials = BUFFER(2) + W(%d);", LFUSE__MULTI_PARTIALS_OFFSET);
     if (lanes) {
         lfuse__put(out, 1, "const u64 share = (chunks + GROUPS() - 1) / GROUPS();");

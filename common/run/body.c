@@ -42,6 +42,7 @@ struct lfuse__body_entry {
     size_t key_length;
     lfuse__hash hash;
     lfuse__plan_body *plan;
+    lfuse_transport transport;
     pthread_mutex_t lock; /* of the lists, which only grow */
     owned_program *programs;
     compiled *kernels;
@@ -91,7 +92,8 @@ static lfuse_status emit(lfuse__strbuf *out, const compiled *c, const lfuse__fac
     case LFUSE__FAMILY_ROWS: return lfuse__rows_emit(out, c->name, &c->k, facts);
     case LFUSE__FAMILY_MULTI: return lfuse__multi_emit(out, c->name, &c->k, facts);
     case LFUSE__FAMILY_PARTIAL: return lfuse__member_partial_emit(out, c->name, &c->k, facts);
-    case LFUSE__FAMILY_FOLD: return lfuse__member_fold_emit(out, c->name, c->k.operands[0].type, facts);
+    case LFUSE__FAMILY_FOLD:
+        return lfuse__member_fold_emit(out, c->name, c->k.operands[0].type, c->k.carried, facts);
     case LFUSE__FAMILY_BUNDLE: return lfuse__bundle_emit(out, c->name, c->bundle, facts);
     case LFUSE__FAMILY_TABLE: break;
     }
@@ -141,6 +143,21 @@ static lfuse_status want_rows(lfuse__body_entry *e, const lfuse__step *step, con
     for (i = 0; i < count && !status; i++) status = want_once(e, LFUSE__FAMILY_ROWS, &classes[i]);
     free(classes);
     return status;
+}
+
+/* Kernels of each transport that an instance may choose. */
+static lfuse_status want_lists(lfuse__body_entry *e, const lfuse__step *step, const lfuse__facts *facts)
+{
+    lfuse__wanted wanted[LFUSE__WANTED_MAX];
+    const int count = lfuse__step_classes(e->plan, step, true, wanted);
+    int i;
+
+    for (i = 0; i < count && e->transport != LFUSE_TRANSPORT_ARGS; i++)
+        LFUSE__TRY(want_once(e, wanted[i].family, &wanted[i].k));
+    if (!lfuse__list_carried(facts, e->transport, count, wanted)) return LFUSE_OK;
+    for (i = 0; i < count; i++)
+        if (wanted[i].k.carried) LFUSE__TRY(want_once(e, wanted[i].family, &wanted[i].k));
+    return LFUSE_OK;
 }
 
 static lfuse_status want_step(lfuse__body_entry *e, const lfuse__step *step, const lfuse__facts *facts, bool index64)
@@ -263,6 +280,10 @@ static lfuse_status want_all(lfuse__body_entry *e, const lfuse__facts *facts)
                 const lfuse__step *step = &e->plan->stages[i].alternatives[j].steps[k];
                 if (step->kind == LFUSE__STEP_BUNDLE) {
                     LFUSE__TRY(want_bundle(e, step, facts));
+                    continue;
+                }
+                if (step->kind == LFUSE__STEP_MULTI || step->kind == LFUSE__STEP_MEMBER_SUM) {
+                    LFUSE__TRY(want_lists(e, step, facts));
                     continue;
                 }
                 lfuse__step_indexing(e->plan, step, &small, &large);
@@ -466,7 +487,7 @@ lfuse_status lfuse__plan_cache_get(lfuse_device *dev, lfuse__plan_cache **cache)
 
 static lfuse_status make_key(const lfuse_graph *graph, const lfuse_plan_options *options, lfuse__strbuf *key)
 {
-    lfuse__strbuf_format(key, "%u %d\n", options->disable, options->exact != 0);
+    lfuse__strbuf_format(key, "%u %d %d\n", options->disable, options->exact != 0, (int)options->transport);
     lfuse__graph_print(graph, key);
     return lfuse__strbuf_check(key);
 }
@@ -526,6 +547,7 @@ static lfuse_status new_entry(lfuse__strbuf *key, lfuse__hash hash, lfuse__body_
 static lfuse_status build(lfuse__body_entry *e, lfuse_device *dev, const lfuse_graph *graph,
                           const lfuse_plan_options *options)
 {
+    e->transport = options->transport;
     LFUSE__TRY(lfuse__plan_make(graph, lfuse__device_facts(dev), options, &e->plan));
     LFUSE__TRY(want_all(e, lfuse__device_facts(dev)));
     return e->kernels ? compile(e, dev, e->kernels, NULL) : LFUSE_OK;

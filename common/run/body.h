@@ -39,10 +39,15 @@ typedef struct lfuse__wanted {
     lfuse__family family;
     lfuse__kernel_class k;
 } lfuse__wanted;
-enum { LFUSE__WANTED_MAX = 3 };
+enum { LFUSE__WANTED_MAX = 3, LFUSE__SMALL_ARGUMENTS = 4096 };
 /* Returns how many there are; index64: the variant for large sizes. */
 int lfuse__step_classes(const lfuse__plan_body *plan, const lfuse__step *step, bool index64,
                         lfuse__wanted wanted[LFUSE__WANTED_MAX]);
+/*
+ * Steps over lists: turns the classes above into those of kernels that find their members in the argument block. Returns
+ * how many members a launch then has; 0: the transport has no such kernels here, or no member fits.
+ */
+int lfuse__list_carried(const lfuse__facts *facts, lfuse_transport transport, int count, lfuse__wanted *wanted);
 /*
  * ROWS: the class above has no form yet; these are its classes in every form that sizes within their bounds can ask for.
  * Returns how many there are.

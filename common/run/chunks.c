@@ -28,6 +28,17 @@ int64_t lfuse__chunk_count(int64_t members, const int64_t *sizes, int64_t length
     return count;
 }
 
+void lfuse__chunk_firsts(int64_t members, const int64_t *sizes, int64_t length, uint64_t *first)
+{
+    int64_t at = 0, m;
+
+    for (m = 0; m < members; m++) {
+        first[m] = (uint64_t)at;
+        at += chunks_of(sizes[m], length);
+    }
+    first[members] = (uint64_t)at;
+}
+
 void lfuse__chunk_fill(int64_t members, const int64_t *sizes, int64_t length, lfuse__chunk *chunks, uint64_t *first)
 {
     int64_t m, at = 0, start;

@@ -8,6 +8,8 @@
 /* Elements of a chunk, so that a list of so many elements keeps the device's units busy; a multiple of a segment. */
 int64_t lfuse__chunk_length(int64_t elements, unsigned compute_units);
 int64_t lfuse__chunk_count(int64_t members, const int64_t *sizes, int64_t length);
+/* first[members + 1] alone, as of the next. */
+void lfuse__chunk_firsts(int64_t members, const int64_t *sizes, int64_t length, uint64_t *first);
 /* chunks[count]; first[members + 1]: the first chunk of each member, then the count. */
 void lfuse__chunk_fill(int64_t members, const int64_t *sizes, int64_t length, lfuse__chunk *chunks, uint64_t *first);
 

@@ -29,7 +29,7 @@ bool lfuse__class_equal(const lfuse__kernel_class *a, const lfuse__kernel_class 
 
     if (a->noperands != b->noperands || a->rank != b->rank || a->index64 != b->index64 || !x != !y ||
         a->form != b->form || a->naxes != b->naxes || a->team != b->team || a->held != b->held ||
-        a->whole != b->whole)
+        a->whole != b->whole || a->carried != b->carried)
         return false;
     for (i = 0; i < a->noperands; i++)
         if (a->operands[i].type != b->operands[i].type || a->operands[i].written != b->operands[i].written ||
@@ -155,6 +155,33 @@ int lfuse__step_classes(const lfuse__plan_body *plan, const lfuse__step *step, b
     case LFUSE__STEP_BUNDLE: break;
     }
     return 0;
+}
+
+/* Without being asked for, arguments carry what every CUDA device takes: larger blocks make a launch slower. */
+static uint32_t carried_bytes(const lfuse__facts *facts, lfuse_transport transport)
+{
+    const uint32_t most = facts->info.max_argument_bytes;
+
+    if (transport == LFUSE_TRANSPORT_ARGS) return most;
+    if (transport != LFUSE_TRANSPORT_DEFAULT || !facts->addresses || facts->vector_lanes) return 0;
+    return most < LFUSE__SMALL_ARGUMENTS ? most : LFUSE__SMALL_ARGUMENTS;
+}
+
+int lfuse__list_carried(const lfuse__facts *facts, lfuse_transport transport, int count, lfuse__wanted *wanted)
+{
+    const uint32_t bytes = carried_bytes(facts, transport);
+    int i, carried = LFUSE__CARRIED_MOST;
+
+    for (i = 0; i < count; i++) {
+        int most = carried;
+        if (wanted[i].family == LFUSE__FAMILY_MULTI || wanted[i].family == LFUSE__FAMILY_PARTIAL)
+            most = lfuse__carried_most(&wanted[i].k, wanted[i].family == LFUSE__FAMILY_PARTIAL, facts, bytes);
+        if (wanted[i].family == LFUSE__FAMILY_FOLD) most = lfuse__member_fold_most(facts, bytes);
+        if (most < carried) carried = most;
+    }
+    for (i = 0; i < count; i++)
+        if (wanted[i].family != LFUSE__FAMILY_TABLE) wanted[i].k.carried = carried;
+    return carried;
 }
 
 static int64_t count(const lfuse_graph *g, int rank, const lfuse_size *shape, bool least)

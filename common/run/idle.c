@@ -68,6 +68,8 @@ lfuse_status lfuse__kernels_idle(lfuse__family family, const lfuse__kernel_class
     args->groups = 1;
     args->group = packed.group;
     args->nwords = packed.nwords;
+    if (k->carried && family == LFUSE__FAMILY_FOLD) args->nwords = lfuse__member_fold_words(k->carried);
+    else if (k->carried) args->nwords = lfuse__carried_words(k, family == LFUSE__FAMILY_PARTIAL);
     args->nbuffers = buffers(family, k, facts);
     return LFUSE_OK;
 }

@@ -77,6 +77,15 @@ void lfuse__instance_forget(lfuse_instance *in)
         if (in->operations[i].kind == LFUSE__RUN_LISTS) lfuse__list_op_forget(in->operations[i].as.lists);
 }
 
+bool lfuse__instance_unified(const lfuse_instance *in)
+{
+    int i;
+
+    for (i = 0; i < in->noperations; i++)
+        if (in->operations[i].kind == LFUSE__RUN_LISTS && in->plan->transport == LFUSE_TRANSPORT_UNIFIED) return true;
+    return false;
+}
+
 static lfuse_status allocate(lfuse_plan *plan, lfuse_stream *stream, lfuse_instance **made)
 {
     const size_t names = (size_t)plan->nnames + 1;

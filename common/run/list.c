@@ -90,8 +90,19 @@ lfuse_status lfuse__list_replace(lfuse_list *l, int64_t first, int64_t count, lf
         l->members[first + i] = member_of(members[i]);
         lfuse__range_release(before);
     }
-    if (count) l->version++;
+    if (!count) return LFUSE_OK;
+    l->version++;
+    l->replaced[l->version % LFUSE__REPLACED].first = first;
+    l->replaced[l->version % LFUSE__REPLACED].count = count;
     return LFUSE_OK;
+}
+
+bool lfuse__list_replaced(const lfuse_list *l, uint64_t version, int64_t *first, int64_t *count)
+{
+    if (version > l->version || l->version - version >= LFUSE__REPLACED) return false;
+    *first = l->replaced[version % LFUSE__REPLACED].first;
+    *count = l->replaced[version % LFUSE__REPLACED].count;
+    return true;
 }
 
 void lfuse__list_retain(lfuse_list *l)

@@ -4,9 +4,11 @@
 #endif
 
 /*
- * The tables of a step over lists. The chunk table is made when the instance is; the address table is written again only
- * where addresses changed, by kernels whose arguments carry the words.
+ * What a step over lists knows of its members: chunks, which are made when the instance is, and addresses. Where these
+ * are in device tables, the address table is written again only where addresses changed, by kernels whose arguments
+ * carry the words.
  */
+#include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -54,65 +56,82 @@ static int64_t *walked_sizes(const lfuse_list *l, bool each_member, int64_t *all
     return sizes;
 }
 
+/* Chunk table and table of first partials, then room for the address table where the device writes it. */
+static lfuse_status make_device_tables(lfuse_instance *in, lfuse__list_op *op, const int64_t *sizes)
+{
+    const uint64_t firsts = ((uint64_t)op->members + 1) * sizeof *op->first;
+    const uint64_t addresses = 2 * (uint64_t)op->members * (uint64_t)op->step->noperands * sizeof *op->fresh;
+    const bool unified = op->transport == LFUSE_TRANSPORT_UNIFIED;
+    lfuse_device *dev = in->plan->dev;
+    lfuse_status status;
+    uint64_t bytes;
+    void *shared;
+    char *host;
+
+    op->firsts_at = aligned((uint64_t)op->chunks * sizeof(lfuse__chunk));
+    op->addresses_at = aligned(op->firsts_at + firsts);
+    bytes = op->firsts_at + firsts;
+    host = calloc(1, bytes);
+    if (!host) return lfuse__error(LFUSE_ERR_MEMORY, "out of host memory (%" PRIu64 " bytes of tables)", bytes);
+    lfuse__chunk_fill(op->members, sizes, op->length, (lfuse__chunk *)(void *)host, op->first);
+    memcpy(host + op->firsts_at, op->first, firsts);
+    status = unified ? lfuse__range_create_unified(dev, bytes, &op->device, &shared)
+                     : lfuse__range_create(dev, op->addresses_at + addresses, &op->device);
+    if (!status) status = lfuse__list_upload(dev, op->device, 0, host, bytes);
+    free(host);
+    return status;
+}
+
+static lfuse_status make_transport(lfuse_instance *in, lfuse__list_op *op, const int64_t *sizes)
+{
+    if (op->transport == LFUSE_TRANSPORT_ARGS) {
+        lfuse__chunk_firsts(op->members, sizes, op->length, op->first);
+        op->nwords = lfuse__carried_words(&op->k, lfuse__list_sums(op));
+        if (lfuse__list_sums(op)) op->fold_nwords = lfuse__member_fold_words(op->k.carried);
+        return LFUSE_OK;
+    }
+    LFUSE__TRY(make_device_tables(in, op, sizes));
+    return op->transport == LFUSE_TRANSPORT_UNIFIED ? lfuse__list_version_add(in, op) : LFUSE_OK;
+}
+
+static lfuse_status no_memory(const lfuse__list_op *op)
+{
+    return lfuse__error(LFUSE_ERR_MEMORY, "out of host memory (a list of %" PRId64 " members)", op->members);
+}
+
 lfuse_status lfuse__list_make_tables(lfuse_instance *in, lfuse__list_op *op, const lfuse_list *l)
 {
     const size_t n = (size_t)l->count, table = 2 * n * (size_t)op->step->noperands;
-    int64_t all, length, m, at, *sizes = walked_sizes(l, op->step->each_member, &all);
-    lfuse_status status = LFUSE_ERR_MEMORY;
-    char *host = NULL;
-    uint64_t bytes;
+    int64_t all, m, at, *sizes = walked_sizes(l, op->step->each_member, &all);
+    lfuse_status status;
 
     op->members = l->count;
     op->first = malloc((n + 1) * sizeof *op->first);
+    op->tails = malloc((n + 1) * sizeof *op->tails);
     op->offsets = malloc((n + 1) * sizeof *op->offsets);
-    op->entries = calloc(table + 1, sizeof *op->entries);
+    op->entries = op->transport == LFUSE_TRANSPORT_TABLE ? calloc(table + 1, sizeof *op->entries) : NULL;
     op->fresh = calloc(table + 1, sizeof *op->fresh);
-    if (!sizes || !op->first || !op->offsets || !op->entries || !op->fresh) goto err_free_all;
-    length = lfuse__list_sums(op) ? LFUSE__SEGMENT : lfuse__chunk_length(all, in->facts->info.compute_units);
-    op->chunks = lfuse__chunk_count(l->count, sizes, length);
-    op->addresses_at = aligned((uint64_t)op->chunks * sizeof(lfuse__chunk));
-    op->firsts_at = aligned(op->addresses_at + table * sizeof *op->entries);
-    bytes = op->firsts_at + (n + 1) * sizeof *op->first;
-    host = calloc(1, bytes);
-    if (!host) goto err_free_all;
-    lfuse__chunk_fill(l->count, sizes, length, (lfuse__chunk *)(void *)host, op->first);
-    memcpy(host + op->firsts_at, op->first, (n + 1) * sizeof *op->first);
+    if (!sizes || !op->first || !op->tails || !op->offsets || !op->fresh ||
+        (op->transport == LFUSE_TRANSPORT_TABLE && !op->entries)) {
+        status = no_memory(op);
+        goto err_free_sizes;
+    }
+    op->length = lfuse__list_sums(op) ? LFUSE__SEGMENT : lfuse__chunk_length(all, in->facts->info.compute_units);
+    op->chunks = lfuse__chunk_count(l->count, sizes, op->length);
     for (at = 0, m = 0; m < l->count; m++) {
+        const int64_t beyond = sizes[m] % op->length;
+        op->tails[m] = (uint32_t)(beyond ? beyond : op->length);
         op->offsets[m] = at;
         at += lfuse__list_padded(l->members[m].elements);
     }
-    status = lfuse__range_create(in->plan->dev, bytes, &op->device);
-    if (!status) status = lfuse__list_upload(in->plan->dev, op->device, 0, host, bytes);
+    status = make_transport(in, op, sizes);
 
-err_free_all:
-    free(host);
+err_free_sizes:
     free(sizes);
-    if (status == LFUSE_ERR_MEMORY && !op->device)
-        return lfuse__error(status, "out of host memory (a list of %zu members)", n);
     return status;
 }
 
 /* ---- addresses ---- */
-
-/* Whether every operand is where it was. */
-bool lfuse__list_unmoved(lfuse_instance *in, lfuse__list_op *op, const lfuse__slot *slots)
-{
-    bool same = true;
-    int i;
-
-    for (i = 0; i < op->step->noperands; i++) {
-        const lfuse__operand *o = &op->step->operands[i];
-        const lfuse_list *l = o->place == LFUSE__PLACE_BOUND && o->span != LFUSE__SPAN_TENSOR ? slots[o->index].list
-                                                                                              : NULL;
-        lfuse__list_trace now = { l, l ? l->version : 0, { NULL, 0, 0 } };
-        if (!l) lfuse__memory_at(in, &(lfuse__memory){ o->place, o->index }, &now.at);
-        same = same && now.list == op->traces[i].list && now.version == op->traces[i].version &&
-               now.at.mem == op->traces[i].at.mem && now.at.offset == op->traces[i].at.offset &&
-               now.at.address == op->traces[i].at.address;
-        op->traces[i] = now;
-    }
-    return same;
-}
 
 static void member_at(const lfuse__list_op *op, int operand, int64_t m, lfuse__location *at)
 {
@@ -141,6 +160,16 @@ static int slot_in(lfuse__list_batch *b, lfuse__bmem *mem)
     return b->nblocks++;
 }
 
+void lfuse__list_make_entry(lfuse__list_op *op, int operand, int64_t m)
+{
+    uint64_t *entry = op->fresh + 2 * (operand * op->members + m);
+    lfuse__location at;
+
+    member_at(op, operand, m, &at);
+    entry[0] = at.address;
+    entry[1] = 0;
+}
+
 static lfuse_status open_batch(lfuse__list_op *op, int64_t m, lfuse__list_batch **made)
 {
     if (op->nbatches == op->batch_capacity) {
@@ -157,7 +186,7 @@ static lfuse_status open_batch(lfuse__list_op *op, int64_t m, lfuse__list_batch 
     return LFUSE_OK;
 }
 
-/* Gives each operand's block of the member a slot of the lfuse__list_batch; false: too many blocks. */
+/* Gives each operand's block of the member a slot of the batch; false: too many blocks. */
 static bool take_slots(lfuse_instance *in, lfuse__list_op *op, int64_t m, lfuse__list_batch *b)
 {
     const int before = b->nblocks;
@@ -166,12 +195,11 @@ static bool take_slots(lfuse_instance *in, lfuse__list_op *op, int64_t m, lfuse_
 
     for (i = 0; i < op->step->noperands; i++) {
         uint64_t *entry = op->fresh + 2 * (i * op->members + m);
-        member_at(op, i, m, &at);
         if (in->facts->addresses) {
-            entry[0] = at.address;
-            entry[1] = 0;
+            lfuse__list_make_entry(op, i, m);
             continue;
         }
+        member_at(op, i, m, &at);
         slot = slot_in(b, at.mem);
         if (slot < 0) {
             b->nblocks = before;
@@ -192,7 +220,7 @@ lfuse_status lfuse__list_make_entries(lfuse_instance *in, lfuse__list_op *op)
     for (m = 0; m < op->members; m++) {
         /* An empty member has no chunk, and its entries are not read but for where its sum goes. */
         if (op->first[m] == op->first[m + 1] && !lfuse__list_sums(op)) continue;
-        if (!b) LFUSE__TRY(open_batch(op, m, &b));
+        if (!b || (op->k.carried && m - b->first_member >= op->k.carried)) LFUSE__TRY(open_batch(op, m, &b));
         if (!take_slots(in, op, m, b)) {
             LFUSE__TRY(open_batch(op, m, &b));
             if (!take_slots(in, op, m, b))
@@ -222,26 +250,48 @@ static lfuse_status write_words(lfuse_instance *in, lfuse__list_op *op, lfuse_st
     return lfuse__launch(s, op->table, &args);
 }
 
-/* Writes what differs from what the device holds, in stretches that one launch can carry. */
-lfuse_status lfuse__list_update_table(lfuse_instance *in, lfuse__list_op *op, lfuse_stream *s)
+/* Writes what differs in words [from, end), in stretches that one launch can carry. */
+static lfuse_status update_words(lfuse_instance *in, lfuse__list_op *op, lfuse_stream *s, bool all, int64_t from,
+                                 int64_t end)
 {
-    const int64_t total = 2 * op->members * op->step->noperands;
-    const bool all = !op->valid;
-    int64_t i = 0, n;
+    int64_t i = from, n;
 
-    while (i < total) {
+    while (i < end) {
         if (!all && op->entries[i] == op->fresh[i]) {
             i++;
             continue;
         }
-        n = total - i < LFUSE__TABLE_WORDS ? total - i : LFUSE__TABLE_WORDS;
+        n = end - i < LFUSE__TABLE_WORDS ? end - i : LFUSE__TABLE_WORDS;
         memcpy(op->entries + i, op->fresh + i, (size_t)n * sizeof *op->entries);
         op->valid = false; /* until all is submitted */
         LFUSE__TRY(write_words(in, op, s, i, n));
         i += n;
     }
+    return LFUSE_OK;
+}
+
+lfuse_status lfuse__list_update_table(lfuse_instance *in, lfuse__list_op *op, lfuse_stream *s)
+{
+    const bool all = !op->valid;
+    int i;
+
+    if (all || op->nspans < 0)
+        LFUSE__TRY(update_words(in, op, s, all, 0, 2 * op->members * op->step->noperands));
+    for (i = 0; i < op->nspans && !all; i++) {
+        const lfuse__list_span *span = &op->spans[i];
+        const int64_t from = 2 * (span->operand * op->members + span->first);
+        LFUSE__TRY(update_words(in, op, s, false, from, from + 2 * span->count));
+    }
     op->valid = true;
     return LFUSE_OK;
+}
+
+const lfuse__range *lfuse__list_addresses(const lfuse__list_op *op, uint64_t *offset)
+{
+    const lfuse__range *r = op->transport == LFUSE_TRANSPORT_UNIFIED ? lfuse__list_version_range(op) : op->device;
+
+    *offset = r->offset + (r == op->device ? op->addresses_at : 0);
+    return r;
 }
 
 /* Returns how many buffers the kernel has for them. */
@@ -251,4 +301,3 @@ unsigned lfuse__list_blocks(const lfuse_instance *in, const lfuse__list_batch *b
     memcpy(buffers, b->blocks, (size_t)b->nblocks * sizeof *buffers);
     return LFUSE__MAX_SLOTS;
 }
-

@@ -3,10 +3,7 @@
 #include "config.h"
 #endif
 
-/*
- * Steps over lists: one launch for any number of members. The chunk table is made when the instance is; the address
- * table is written again only where addresses changed, by kernels whose arguments carry the words.
- */
+/* Steps over lists: checks, the operation of a step, and its launches. */
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
@@ -84,24 +81,37 @@ void lfuse__list_op_destroy(lfuse__list_op *op)
     lfuse__kernel_destroy(op->table);
     lfuse__kernel_destroy(op->fold);
     lfuse__range_release(op->device);
+    lfuse__list_versions_destroy(op);
     free(op->first);
+    free(op->tails);
     free(op->offsets);
     free(op->entries);
     free(op->fresh);
+    free(op->words);
+    free(op->fold_words);
     free(op->batches);
     free(op);
+}
+
+static lfuse__kernel **kernel_of(lfuse__list_op *op, lfuse__family family)
+{
+    if (family == LFUSE__FAMILY_TABLE) return &op->table;
+    return family == LFUSE__FAMILY_FOLD ? &op->fold : &op->kernel;
 }
 
 static lfuse_status make_kernels(lfuse_instance *in, lfuse__list_op *op)
 {
     lfuse__wanted wanted[LFUSE__WANTED_MAX];
     const int count = lfuse__step_classes(in->body, op->step, true, wanted);
-    lfuse__kernel **at[LFUSE__WANTED_MAX] = { &op->kernel, &op->table, &op->fold };
     int i;
 
+    LFUSE__TRY(lfuse__list_choose(in, op, count, wanted));
     op->k = wanted[0].k;
-    for (i = 0; i < count; i++)
-        LFUSE__TRY(lfuse__body_kernel(in->plan->body, in->plan->dev, wanted[i].family, &wanted[i].k, at[i]));
+    for (i = 0; i < count; i++) {
+        if (wanted[i].family == LFUSE__FAMILY_TABLE && op->transport != LFUSE_TRANSPORT_TABLE) continue;
+        LFUSE__TRY(lfuse__body_kernel(in->plan->body, in->plan->dev, wanted[i].family, &wanted[i].k,
+                                      kernel_of(op, wanted[i].family)));
+    }
     return LFUSE_OK;
 }
 
@@ -117,6 +127,7 @@ lfuse_status lfuse__furnish_lists(lfuse_instance *in, const lfuse__step *step)
     op = calloc(1, sizeof *op);
     if (!op) return lfuse__error(LFUSE_ERR_MEMORY, "out of host memory (%zu bytes)", sizeof *op);
     op->step = step;
+    op->version = -1;
     status = lfuse__add_operation(in, step, LFUSE__RUN_LISTS, &operation);
     if (status) {
         free(op);
@@ -128,22 +139,46 @@ lfuse_status lfuse__furnish_lists(lfuse_instance *in, const lfuse__step *step)
         lfuse__use_memory(in, &memory);
     }
     if (step->partials >= 0) lfuse__use_memory(in, &(lfuse__memory){ LFUSE__PLACE_SCRATCH, step->partials });
-    LFUSE__TRY(lfuse__list_make_tables(in, op, l));
-    return make_kernels(in, op);
+    LFUSE__TRY(make_kernels(in, op));
+    return lfuse__list_make_tables(in, op, l);
 }
 
+/* Device tables alone can have been written by others: by launches that a native graph holds. */
 void lfuse__list_op_forget(lfuse__list_op *op)
 {
+    if (op->transport != LFUSE_TRANSPORT_TABLE) return;
     op->valid = false;
     op->moved = true;
 }
 
 /* ---- running ---- */
 
-static lfuse_status launch_batch(lfuse_instance *in, lfuse__list_op *op, lfuse_stream *s, const lfuse__list_batch *b)
+/* The buffers of the tables, or the words of the batch. */
+static void place_tables(lfuse__list_op *op, int batch, lfuse__bmem **buffers, lfuse__launch_args *args)
 {
+    lfuse__packed *p = &op->packed;
+    const lfuse__range *addresses;
+    uint64_t offset;
+
+    args->nwords = p->nwords;
+    args->words = p->words;
+    if (op->transport == LFUSE_TRANSPORT_ARGS) {
+        args->words = lfuse__list_args_words(op, batch, p);
+        args->nwords = op->nwords;
+        return;
+    }
+    addresses = lfuse__list_addresses(op, &offset);
+    buffers[0] = op->device->mem;
+    buffers[1] = addresses->mem;
+    p->words[LFUSE__MULTI_CHUNKS_OFFSET] = op->device->offset;
+    p->words[LFUSE__MULTI_ADDRESSES_OFFSET] = offset;
+}
+
+static lfuse_status launch_batch(lfuse_instance *in, lfuse__list_op *op, lfuse_stream *s, int batch)
+{
+    const lfuse__list_batch *b = &op->batches[batch];
     const bool sums = lfuse__list_sums(op);
-    lfuse__bmem *buffers[3 + LFUSE__MAX_SLOTS] = { op->device->mem, op->device->mem };
+    lfuse__bmem *buffers[3 + LFUSE__MAX_SLOTS] = { NULL };
     lfuse__launch_args args = { 0 };
     lfuse__packed *p = &op->packed;
     lfuse__location at;
@@ -152,20 +187,17 @@ static lfuse_status launch_batch(lfuse_instance *in, lfuse__list_op *op, lfuse_s
     LFUSE__TRY(sums ? lfuse__member_partial_pack(&op->k, in->facts, op->members, b->first_chunk, b->chunks, op->numbers,
                                                  p)
                     : lfuse__multi_pack(&op->k, in->facts, op->members, b->first_chunk, b->chunks, op->numbers, p));
-    p->words[LFUSE__MULTI_CHUNKS_OFFSET] = op->device->offset;
-    p->words[LFUSE__MULTI_ADDRESSES_OFFSET] = op->device->offset + op->addresses_at;
     if (sums) {
         lfuse__memory_at(in, &(lfuse__memory){ LFUSE__PLACE_SCRATCH, op->step->partials }, &at);
         buffers[n++] = at.mem;
         p->words[LFUSE__MULTI_PARTIALS_OFFSET] = at.offset;
     }
+    place_tables(op, batch, buffers, &args);
     n += lfuse__list_blocks(in, b, buffers + n);
     args.groups = p->groups;
     args.group = p->group;
     args.nbuffers = n;
     args.buffers = buffers;
-    args.nwords = p->nwords;
-    args.words = p->words;
     return lfuse__launch(s, op->kernel, &args);
 }
 
@@ -174,9 +206,7 @@ lfuse_status lfuse__list_op_place(lfuse_instance *in, lfuse__list_op *op, const 
     int i;
 
     for (i = 0; i < op->step->body.nnumbers; i++) op->numbers[i] = in->numbers[op->step->numbers[i]];
-    if (lfuse__list_unmoved(in, op, slots)) return LFUSE_OK;
-    op->moved = true;
-    return lfuse__list_make_entries(in, op);
+    return lfuse__list_follow(in, op, slots);
 }
 
 lfuse_status lfuse__list_op_prime(lfuse_instance *in, lfuse__list_op *op)
@@ -184,8 +214,11 @@ lfuse_status lfuse__list_op_prime(lfuse_instance *in, lfuse__list_op *op)
     const size_t bytes = 2 * (size_t)op->members * (size_t)op->step->noperands * sizeof *op->entries;
 
     LFUSE__TRY(lfuse__list_op_place(in, op, in->kept));
-    memcpy(op->entries, op->fresh, bytes);
-    LFUSE__TRY(lfuse__list_upload(in->plan->dev, op->device, op->addresses_at, op->entries, bytes));
+    if (op->transport == LFUSE_TRANSPORT_UNIFIED) LFUSE__TRY(lfuse__list_publish(in, op, NULL));
+    if (op->transport == LFUSE_TRANSPORT_TABLE) {
+        memcpy(op->entries, op->fresh, bytes);
+        LFUSE__TRY(lfuse__list_upload(in->plan->dev, op->device, op->addresses_at, op->entries, bytes));
+    }
     op->valid = true;
     op->moved = false;
     return LFUSE_OK;
@@ -195,10 +228,12 @@ lfuse_status lfuse__list_op_run(lfuse_instance *in, lfuse__list_op *op, lfuse_st
 {
     int i;
 
-    if (op->moved || !op->valid) LFUSE__TRY(lfuse__list_update_table(in, op, s));
+    if (op->transport == LFUSE_TRANSPORT_UNIFIED) LFUSE__TRY(lfuse__list_publish(in, op, s));
+    if (op->transport == LFUSE_TRANSPORT_TABLE && (op->moved || !op->valid))
+        LFUSE__TRY(lfuse__list_update_table(in, op, s));
     op->moved = false;
     for (i = 0; i < op->nbatches; i++)
-        if (op->batches[i].chunks) LFUSE__TRY(launch_batch(in, op, s, &op->batches[i]));
-    for (i = 0; i < op->nbatches && lfuse__list_sums(op); i++) LFUSE__TRY(lfuse__list_fold(in, op, s, &op->batches[i]));
+        if (op->batches[i].chunks) LFUSE__TRY(launch_batch(in, op, s, i));
+    for (i = 0; i < op->nbatches && lfuse__list_sums(op); i++) LFUSE__TRY(lfuse__list_fold(in, op, s, i));
     return LFUSE_OK;
 }

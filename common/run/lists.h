@@ -5,7 +5,10 @@
 
 #include "common/run/instance.h"
 
-/* Members whose memory lies in few enough blocks for one launch; all of them where a table holds addresses. */
+/*
+ * Members of one launch: whose memory lies in few enough blocks, where the device has no addresses, and whose places fit
+ * the argument block, where that carries them; else all.
+ */
 typedef struct lfuse__list_batch {
     int64_t first_chunk, chunks, first_member, members;
     lfuse__bmem *blocks[LFUSE__MAX_SLOTS];
@@ -19,19 +22,39 @@ typedef struct lfuse__list_trace {
     lfuse__location at;
 } lfuse__list_trace;
 
+typedef struct lfuse__list_version lfuse__list_version; /* list_unified.c */
+
+/* Entries that are not what they were: of one operand, members [first, first + count). */
+typedef struct lfuse__list_span {
+    int operand;
+    int64_t first, count;
+} lfuse__list_span;
+enum { LFUSE__LIST_SPANS = 16 };
+
 struct lfuse__list_op {
     const lfuse__step *step;
+    lfuse_transport transport; /* the one that was chosen */
     lfuse__kernel_class k;
     lfuse__kernel *kernel, *table, *fold;
     int64_t members, chunks;
     uint64_t *first;          /* [members + 1] first chunk of each member */
+    uint32_t *tails;          /* [members] length of each member's last chunk */
+    int64_t length;           /* of the other chunks */
     int64_t *offsets;         /* [members] of each member in a buffer of the whole list, in elements */
-    lfuse__range *device;     /* chunk table, address table, table of first partials */
-    uint64_t addresses_at, firsts_at; /* bytes in `device` */
-    uint64_t *entries;        /* [noperands][members][2] what the device's table holds, or will */
+    lfuse__range *device;     /* chunk table, table of first partials, address table; NULL: ARGS */
+    uint64_t firsts_at, addresses_at; /* bytes in `device` */
+    uint64_t *entries;        /* TABLE: [noperands][members][2] what the device's table holds, or will */
     uint64_t *fresh;          /* the same, being made */
-    bool valid;               /* the device's table holds `entries` */
-    bool moved;               /* `fresh` may differ from them */
+    bool made;                /* `fresh` and the batches are of the traces */
+    bool valid;               /* the table holds `entries`, or what `fresh` was */
+    bool moved;               /* `fresh` may differ, in these spans; nspans -1: anywhere */
+    int nspans;
+    lfuse__list_span spans[LFUSE__LIST_SPANS];
+    uint64_t *words, *fold_words; /* ARGS: [words_capacity][nwords] of each batch's launches */
+    unsigned nwords, fold_nwords;
+    int words_capacity;
+    lfuse__list_version *versions; /* UNIFIED: [nversions] address tables */
+    int nversions, version;        /* the one that runs now read; -1: none yet */
     lfuse__list_trace traces[LFUSE__MAX_OPERANDS];
     int nbatches, batch_capacity;
     lfuse__list_batch *batches;
@@ -52,21 +75,45 @@ static inline bool lfuse__list_sums(const lfuse__list_op *op)
 /* Elements of a member in a buffer of the whole list: members are apart by whole lines. */
 int64_t lfuse__list_padded(int64_t elements);
 
+/* ---- list_transport.c ---- */
+/* Which transport the op uses, and its kernels' classes; logged. ERR_UNSUPPORTED where one is asked for in vain. */
+lfuse_status lfuse__list_choose(lfuse_instance *in, lfuse__list_op *op, int count, lfuse__wanted *wanted);
+/* Follows the operands to where they are now: `fresh`, batches and what each transport makes of them. */
+lfuse_status lfuse__list_follow(lfuse_instance *in, lfuse__list_op *op, const lfuse__slot *slots);
+
+/* ---- list_args.c ---- */
+/* The words of all batches. */
+lfuse_status lfuse__list_args_fill(lfuse__list_op *op);
+/* Those of members that moved. */
+void lfuse__list_args_change(lfuse__list_op *op, int64_t first, int64_t count);
+/* A batch's words with what this launch has packed. */
+uint64_t *lfuse__list_args_words(lfuse__list_op *op, int batch, const lfuse__packed *p);
+uint64_t *lfuse__list_args_fold_words(lfuse__list_op *op, int batch, const lfuse__packed *p);
+
+/* ---- list_unified.c ---- */
+lfuse_status lfuse__list_version_add(lfuse_instance *in, lfuse__list_op *op);
+void lfuse__list_versions_destroy(lfuse__list_op *op);
+/* The present addresses in a version of the table, which runs on `s` may read from now on; NULL: none does yet. */
+lfuse_status lfuse__list_publish(lfuse_instance *in, lfuse__list_op *op, lfuse_stream *s);
+const lfuse__range *lfuse__list_version_range(const lfuse__list_op *op);
+
 /* ---- list_tables.c ---- */
 lfuse_status lfuse__list_make_tables(lfuse_instance *in, lfuse__list_op *op, const lfuse_list *l);
 /* Waits for the copy, on the device's own stream, and for nothing else. */
 lfuse_status lfuse__list_upload(lfuse_device *dev, lfuse__range *to, uint64_t offset, const void *host,
                                 uint64_t bytes);
-/* Whether every operand is where it was. */
-bool lfuse__list_unmoved(lfuse_instance *in, lfuse__list_op *op, const lfuse__slot *slots);
 /* `fresh` and the batches, from where the operands are now. */
 lfuse_status lfuse__list_make_entries(lfuse_instance *in, lfuse__list_op *op);
-/* Writes what differs from what the device holds, in stretches that one launch can carry. */
+/* The entry of one member, which needs no slot. */
+void lfuse__list_make_entry(lfuse__list_op *op, int operand, int64_t m);
+/* Where the address table is. */
+const lfuse__range *lfuse__list_addresses(const lfuse__list_op *op, uint64_t *offset);
+/* TABLE: writes what differs from what the device holds, in stretches that one launch can carry. */
 lfuse_status lfuse__list_update_table(lfuse_instance *in, lfuse__list_op *op, lfuse_stream *s);
 /* The batch's blocks as buffers; returns how many the kernel has for them. */
 unsigned lfuse__list_blocks(const lfuse_instance *in, const lfuse__list_batch *b, lfuse__bmem **buffers);
 
 /* ---- list_sums.c ---- */
-lfuse_status lfuse__list_fold(lfuse_instance *in, lfuse__list_op *op, lfuse_stream *s, const lfuse__list_batch *b);
+lfuse_status lfuse__list_fold(lfuse_instance *in, lfuse__list_op *op, lfuse_stream *s, int batch);
 
 #endif

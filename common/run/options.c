@@ -61,6 +61,8 @@ static lfuse_status check(const lfuse_plan_options *o)
 {
     if (o->effort > LFUSE_EFFORT_MEASURE || (int)o->effort < 0)
         return lfuse__error(LFUSE_ERR_INVALID, "effort %d is none", (int)o->effort);
+    if (o->transport > LFUSE_TRANSPORT_UNIFIED || (int)o->transport < 0)
+        return lfuse__error(LFUSE_ERR_INVALID, "transport %d is none", (int)o->transport);
     if (o->disable & ~all_passes())
         return lfuse__error(LFUSE_ERR_INVALID, "disable 0x%x names passes that are none (0x%x are)", o->disable,
                             all_passes());

@@ -74,6 +74,7 @@ lfuse_status lfuse__plan_create(lfuse_device *dev, const lfuse_graph *graph, con
     p->dev = dev;
     lfuse__device_retain(dev);
     p->measure = o.effort == LFUSE_EFFORT_MEASURE;
+    p->transport = o.transport;
     p->streams = calloc(1, sizeof *p->streams);
     if (!p->streams) {
         status = lfuse__error(LFUSE_ERR_MEMORY, "out of host memory (%zu bytes)", sizeof *p->streams);

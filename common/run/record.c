@@ -490,8 +490,16 @@ static lfuse_status watch(lfuse_recording *r, lfuse_stream *s)
     return LFUSE_OK;
 }
 
+static bool has_unified(const lfuse_recording *r)
+{
+    for (size_t i = 0; i < r->count; i++)
+        if (r->commands[i].is_run && lfuse__instance_unified(r->commands[i].as.run.instance)) return true;
+    return false;
+}
+
 static lfuse_status replay_native(lfuse_recording *r, lfuse_stream *s)
 {
+    if (has_unified(r)) return replay_list(r, s);
     if (r->changed || !r->native || lists_changed(r)) {
         bool begun;
         r->changed = true;

@@ -25,6 +25,7 @@ struct lfuse_plan {
     const lfuse__name *names; /* graph->names */
     char *text;
     bool measure; /* candidates of products are timed */
+    lfuse_transport transport;
     atomic_int references;
     struct lfuse__plan_streams *streams; /* the instance of each stream */
 };
@@ -85,6 +86,8 @@ lfuse_status lfuse__instance_watch(lfuse_instance *instance, lfuse_stream *strea
  * around native graphs, which hold the writes of the submit that was captured.
  */
 void lfuse__instance_forget(lfuse_instance *instance);
+/* Whether the host writes tables of the instance, which a native graph would read whenever it is launched. */
+bool lfuse__instance_unified(const lfuse_instance *instance);
 
 /* record.c: what the public functions of include/libfuse/record.h do. */
 lfuse_status lfuse__record_begin(lfuse_stream *s);

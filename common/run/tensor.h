@@ -46,12 +46,17 @@ typedef struct lfuse__member {
     int64_t elements;
 } lfuse__member;
 
+enum { LFUSE__REPLACED = 8 /* replacements that a list remembers */ };
+
 struct lfuse_list {
     lfuse_device *dev;
     lfuse_type type;
     int64_t count, elements;
     lfuse__member *members;
     uint64_t version; /* advanced by lfuse_list_replace */
+    struct {
+        int64_t first, count;
+    } replaced[LFUSE__REPLACED]; /* [version % LFUSE__REPLACED] the members that came with that version */
     atomic_int holders;    /* of the members' memory, which goes with the last one: the list is gone then */
     atomic_int references; /* of this record: all holders together are one */
 };
@@ -60,6 +65,8 @@ struct lfuse_list {
 lfuse_status lfuse__list_create(lfuse_device *dev, lfuse_type type, int64_t count, lfuse_tensor *const *members,
                                 lfuse_list **list);
 lfuse_status lfuse__list_replace(lfuse_list *l, int64_t first, int64_t count, lfuse_tensor *const *members);
+/* The members that a version replaced; false when that was too long ago. */
+bool lfuse__list_replaced(const lfuse_list *l, uint64_t version, int64_t *first, int64_t *count);
 void lfuse__list_retain(lfuse_list *l);
 void lfuse__list_release(lfuse_list *l);
 /*

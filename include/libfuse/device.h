@@ -29,7 +29,8 @@ typedef struct lfuse_device_info {
     uint64_t local_bytes;    /**< local (shared) memory of a work-group */
     uint64_t cache_bytes;    /**< last-level cache, 0 where unknown */
     int f64;                 /**< computes in double precision */
-    int svm;                 /**< pointers can be shared with kernels (unified or shared virtual memory) */
+    int svm;                 /**< memory can be shared with kernels: managed or shared virtual memory */
+    int svm_concurrent;      /**< the host may use such memory while the device works (see lfuse_tensor_host) */
     int exact;               /**< + - * / sqrt fma give IEEE bits with subnormals: the promise of equal bits holds */
     int native_graph;        /**< replays through the vendor's graphs */
 } lfuse_device_info;

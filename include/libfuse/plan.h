@@ -40,11 +40,38 @@ enum {
     (LFUSE_NO_POINTWISE_FUSION | LFUSE_NO_EPILOGUE | LFUSE_NO_VIEW_FUSION | LFUSE_NO_ROW_FUSION |                      \
      LFUSE_NO_SMALL_PRODUCTS | LFUSE_NO_GATHER_FUSION | LFUSE_NO_BUNDLES | LFUSE_NO_RECOMPUTE)
 
+/**
+ * How the addresses of a list's members reach the kernels. All of them give the same bits. Where one that is named here
+ * cannot be used, making an instance gives ERR_UNSUPPORTED with the reason. What was chosen is logged (info).
+ */
+typedef enum lfuse_transport {
+    LFUSE_TRANSPORT_DEFAULT = 0, /**< args on CUDA for lists that fit one block of 4 096 bytes, else table */
+    /**
+     * By value in the arguments of launches, each of as many members as its block holds: 4 096 bytes, 32 764 with newer
+     * CUDA, the device's own limit on OpenCL. Moved members cost nothing but the comparison. Replays of lists that were
+     * replaced are captured anew.
+     */
+    LFUSE_TRANSPORT_ARGS = 1,
+    /**
+     * A table in device memory: one launch for any number of members. Moved members are written into it by small kernels,
+     * in stream order.
+     */
+    LFUSE_TRANSPORT_TABLE = 2,
+    /**
+     * A table in memory that host and device share (lfuse_device_info.svm), which the host writes: no launch for moved
+     * members, but a new version of the table where runs that read the old one may be unfinished. Recordings with it are
+     * replayed as lists of launches. A run that the caller captures keeps its version of the table as long as the
+     * instance lives. Without lfuse_device_info.svm_concurrent new addresses wait for a copy on a stream of the library's.
+     */
+    LFUSE_TRANSPORT_UNIFIED = 3
+} lfuse_transport;
+
 /** Zero it, then set what differs. */
 typedef struct lfuse_plan_options {
     lfuse_effort effort;
     unsigned disable; /**< LFUSE_NO_... or-ed */
     int exact;        /**< not 0: refuse (ERR_UNSUPPORTED) a device that lacks `exact` */
+    lfuse_transport transport; /**< of lists */
 } lfuse_plan_options;
 
 typedef enum lfuse_binding_kind {

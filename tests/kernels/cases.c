@@ -404,7 +404,7 @@ void case_member_sums(rig *r, lfuse_type type)
     list_make(&l, LFUSE__SEGMENT);
     sample_square(&s, type);
     emit(lfuse__member_partial_emit(&text, "partial", &s.k, &facts));
-    emit(lfuse__member_fold_emit(&text, "fold", type, &facts));
+    emit(lfuse__member_fold_emit(&text, "fold", type, 0, &facts));
     lfuse__bprogram *program = rig_program(r, &text);
     arena arenas[2] = {arena_make(type, (size_t)member_start(&l, l.members) + GUARD, 1), arena_make(type, 256, 2)};
     arena partials = arena_make(wide, 256, 3);

@@ -91,6 +91,24 @@ static void write_bundle(writer *w, lfuse_type type)
     lfuse__bundle_destroy(b);
 }
 
+/* Lists by tables, and of f32 by arguments of both limits; of other types the rest of the text is another. */
+static void write_lists(writer *w, lfuse_type type)
+{
+    static const uint32_t bytes[] = {0, 4096, 32764};
+    for (int i = 0; i < (type == LFUSE_F32 ? 3 : 1); i++) {
+        sample fused, square;
+        lfuse__facts facts = w->facts;
+        facts.addresses = i < 2;
+        sample_fused(&fused, type);
+        sample_square(&square, type);
+        fused.k.carried = lfuse__carried_most(&fused.k, false, &facts, bytes[i]);
+        square.k.carried = lfuse__carried_most(&square.k, true, &facts, bytes[i]);
+        wrote(lfuse__multi_emit(&w->text, next_name(w), &fused.k, &facts));
+        wrote(lfuse__member_partial_emit(&w->text, next_name(w), &square.k, &facts));
+        wrote(lfuse__member_fold_emit(&w->text, next_name(w), type, lfuse__member_fold_most(&facts, bytes[i]), &facts));
+    }
+}
+
 static void write_skeletons(writer *w, lfuse_type type, int arch)
 {
     sample s;
@@ -108,11 +126,7 @@ static void write_skeletons(writer *w, lfuse_type type, int arch)
         wrote(lfuse__pointwise_emit(&w->text, next_name(w), &s.k, &w->facts));
     }
     write_bundle(w, type);
-    sample_fused(&s, type);
-    wrote(lfuse__multi_emit(&w->text, next_name(w), &s.k, &w->facts));
-    sample_square(&s, type);
-    wrote(lfuse__member_partial_emit(&w->text, next_name(w), &s.k, &w->facts));
-    wrote(lfuse__member_fold_emit(&w->text, next_name(w), type, &w->facts));
+    write_lists(w, type);
 }
 
 /* False when there is no NVRTC here, with the reason as this thread's message. */

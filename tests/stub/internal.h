@@ -84,7 +84,7 @@ typedef struct command {
     lfuse__stub_function *function;
     unsigned long groups;
     unsigned char *buffers[LFUSE__MAX_BUFFERS];
-    unsigned long words[512];
+    unsigned long words[4096]; /* what 32 764 bytes hold */
     lfuse__gemm_desc gemm;
     bool slow;
     double alpha, beta;

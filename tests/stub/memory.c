@@ -45,6 +45,8 @@ lfuse_status lfuse__stub_alloc(lfuse__bdevice *dev, lfuse__alloc_kind kind, uint
     ENTER(alloc);
     lfuse__stub_live live;
     lfuse__stub_live_get(&live);
+    if (kind == LFUSE__ALLOC_UNIFIED && !lfuse__stub.svm)
+        return lfuse__error(LFUSE_ERR_UNSUPPORTED, "stub: no unified memory");
     if (bytes == 0) return lfuse__error(LFUSE_ERR_INVALID, "stub: an allocation of 0 bytes");
     if (bytes > lfuse__stub.memory_bytes || live.bytes > lfuse__stub.memory_bytes - bytes)
         return lfuse__error(LFUSE_ERR_DEVICE_MEMORY, "stub: no memory for %llu bytes beside %llu in use",
@@ -54,7 +56,7 @@ lfuse_status lfuse__stub_alloc(lfuse__bdevice *dev, lfuse__alloc_kind kind, uint
     m->dev = dev;
     m->bytes = bytes;
     m->own = true;
-    m->host = kind != LFUSE__ALLOC_DEVICE;
+    m->host = kind == LFUSE__ALLOC_PINNED || (kind == LFUSE__ALLOC_UNIFIED && lfuse__stub.svm_concurrent);
     m->sparse = bytes >= lfuse__stub.sparse_bytes;
     if (!(m->sparse ? map_sparse(bytes, &m->base) : take_heap(bytes, &m->base))) {
         free(m);

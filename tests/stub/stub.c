@@ -18,8 +18,8 @@ enum { LOG_CALLS = 64 };
 #define DEFAULTS                                                                                                       \
     {                                                                                                                  \
         .devices = 2, .addresses = true, .vector_lanes = true, .f64 = true, .exact = true, .svm = true,                \
-        .native_graph = true, .peer = true, .elapsed = true, .max_argument_bytes = 1024, .max_group = 1024,            \
-        .simd = 1, .elementwise_groups = 4, .gemm_candidates = 2, .gemm_workspace = 4096,                              \
+        .svm_concurrent = true, .native_graph = true, .peer = true, .elapsed = true, .max_argument_bytes = 1024,       \
+        .max_group = 1024, .simd = 1, .elementwise_groups = 4, .gemm_candidates = 2, .gemm_workspace = 4096,           \
         .memory_bytes = (uint64_t)1 << 42, .sparse_bytes = 1 << 21,                                                    \
     }
 
@@ -202,6 +202,7 @@ static void state_facts(int index, lfuse__facts *facts)
     info->local_bytes = 49152;
     info->f64 = s->f64;
     info->svm = s->svm;
+    info->svm_concurrent = s->svm && s->svm_concurrent;
     info->exact = s->exact;
     info->native_graph = s->native_graph;
     snprintf(facts->arch, sizeof facts->arch, "host");

@@ -1,0 +1,493 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Lists by each transport on the stub: the same bits, the launches that a limit asks for, members that move. */
+#ifdef HAVE_CONFIG_H
+#include "config.h"
+#endif
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "tests/run/rig.h"
+
+enum { ROOM = 1 << 16, LOGGED = 256 };
+
+static const lfuse_transport all[] = { LFUSE_TRANSPORT_ARGS, LFUSE_TRANSPORT_TABLE, LFUSE_TRANSPORT_UNIFIED };
+enum { TRANSPORTS = sizeof all / sizeof *all };
+static float x[ROOM], y[ROOM], sums[ROOM], first_y[ROOM], first_sums[ROOM];
+
+/* How devices differ in what a list kernel looks like. */
+static const struct form {
+    bool addresses, vector_lanes, concurrent;
+    unsigned bytes;
+} forms[] = {
+    { true, true, true, 4096 },   { true, false, true, 32764 }, { false, true, false, 1024 },
+    { false, false, true, 1024 }, { true, false, false, 4096 },
+};
+enum { FORMS = sizeof forms / sizeof *forms };
+
+static void open_form(const struct form *f)
+{
+    lfuse_graph_destroy(g), lfuse_stream_destroy(stream), lfuse_device_close(dev);
+    lfuse__stub.addresses = f->addresses;
+    lfuse__stub.vector_lanes = f->vector_lanes;
+    lfuse__stub.svm_concurrent = f->concurrent;
+    lfuse__stub.max_argument_bytes = f->bytes;
+    OK(lfuse_device_open("stub:0", &dev));
+    OK(lfuse_stream_create(dev, &stream));
+    g = lfuse_graph_create();
+}
+
+/* Sizes of all kinds, empty members and odd offsets among them; a few long ones. */
+static int64_t size_of(int64_t member)
+{
+    static const int64_t sizes[] = { 3, 0, 1, 7, 5, 0, 0, 2 };
+
+    return member == 2 ? 2500 : member == 9 ? 1024 : member == 11 ? 17000 : sizes[member % 8];
+}
+
+/* `count` members one after the other in host memory, from element 1 on. */
+static lfuse_list *list_in(float *memory, int64_t count, bool numbers)
+{
+    lfuse_tensor **t = calloc((size_t)count + 1, sizeof *t), *all_of_it;
+    int64_t i, at = 1;
+    lfuse_list *l;
+
+    OK(lfuse_tensor_wrap(dev, LFUSE_MEMORY_NATIVE, (uintptr_t)memory, ROOM * sizeof *memory, LFUSE_F32, 1, SHAPE(ROOM),
+                         NULL, 0, &all_of_it));
+    for (i = 0; i < count; i++) {
+        const int64_t n = numbers ? 1 : size_of(i);
+        OK(lfuse_tensor_view(all_of_it, numbers ? 0 : 1, &n, NULL, at, &t[i]));
+        at += n;
+    }
+    ck_assert_int_le(at, ROOM);
+    OK(lfuse_list_create(dev, LFUSE_F32, count, t, &l));
+    for (i = 0; i < count; i++) lfuse_tensor_destroy(t[i]);
+    lfuse_tensor_destroy(all_of_it);
+    free(t);
+    return l;
+}
+
+static lfuse_plan *plan_by(lfuse_transport transport)
+{
+    lfuse_plan_options o = { .transport = transport };
+    lfuse_plan *plan;
+
+    OK(lfuse_plan_create(dev, g, &o, &plan));
+    return plan;
+}
+
+/* y += a x, and the sums of squares of what x was. */
+static void step_graph(void)
+{
+    const lfuse_value in = lfuse_list_input(g, "x", LFUSE_F32, LFUSE_RANK_ANY);
+    const lfuse_value out = lfuse_list_input(g, "y", LFUSE_F32, LFUSE_RANK_ANY);
+
+    lfuse_update(out, lfuse_add(out, lfuse_mul(in, lfuse_scalar(g, "a"))));
+    lfuse_output(g, "sums", lfuse_member_sum(lfuse_mul(in, in)));
+}
+
+static void fill(void)
+{
+    int i;
+
+    for (i = 0; i < ROOM; i++) x[i] = (float)(i % 97) / 7, y[i] = (float)(i % 13), sums[i] = -1;
+}
+
+/* Launches of the second of two runs. */
+static uint64_t run_step(lfuse_transport transport, int64_t count)
+{
+    lfuse_list *lx = list_in(x, count, false), *ly = list_in(y, count, false), *ls = list_in(sums, count, true);
+    lfuse_binding b[] = { lfuse_bind_list("x", lx), lfuse_bind_list("y", ly), lfuse_bind_list("sums", ls),
+                          lfuse_bind_number("a", 0.3) };
+    lfuse_plan *plan = plan_by(transport);
+    uint64_t before;
+
+    fill();
+    OK(lfuse_plan_run(plan, stream, b, 4));
+    before = launches();
+    OK(lfuse_plan_run(plan, stream, b, 4));
+    OK(lfuse_stream_synchronize(stream));
+    before = launches() - before;
+    lfuse_plan_destroy(plan);
+    lfuse_list_destroy(lx), lfuse_list_destroy(ly), lfuse_list_destroy(ls);
+    return before;
+}
+
+static void check_step(int64_t count)
+{
+    int64_t m, i, at = 1;
+
+    for (m = 0; m < count; m++) {
+        double sum = 0;
+        for (i = 0; i < size_of(m); i++, at++) {
+            const float was = (float)(at % 97) / 7;
+            sum += (double)was * was;
+            NEAR(y[at], at % 13 + 2 * 0.3 * was);
+        }
+        NEAR(sums[1 + m], sum);
+    }
+    ck_assert(y[0] == 0 && y[at] == at % 13 && sums[0] == -1 && sums[1 + count] == -1);
+}
+
+static const int64_t counts[] = { 0, 1, 12, 422, 423, 424, 10000 };
+enum { COUNTS = sizeof counts / sizeof *counts };
+
+/* The limits of 4 096 and 32 764 bytes where others fail: every count, every transport, every form of kernels. */
+START_TEST(same_bits_by_each)
+{
+    const struct form *f = &forms[_i];
+    int i, t;
+
+    open_form(f);
+    step_graph();
+    for (i = 0; i < COUNTS; i++) {
+        for (t = 0; t < TRANSPORTS; t++) {
+            const uint64_t n = run_step(all[t], counts[i]);
+            if (all[t] != LFUSE_TRANSPORT_ARGS) ck_assert_uint_eq(n, counts[i] ? 3 : 0);
+            else if (counts[i] == 10000) ck_assert_uint_gt(n, f->bytes > 4096 ? 15 : 100);
+            if (!t) {
+                check_step(counts[i]);
+                memcpy(first_y, y, sizeof y);
+                memcpy(first_sums, sums, sizeof sums);
+            }
+            ck_assert(!memcmp(first_y, y, sizeof y) && !memcmp(first_sums, sums, sizeof sums));
+        }
+    }
+}
+END_TEST
+
+/* A batch takes no more than its block: as many launches as the limit asks for, and all bytes but a member's of it. */
+START_TEST(batches_fill_their_block)
+{
+    static const unsigned bytes[] = { 1024, 4096, 32764 };
+    lfuse__stub_call call;
+    uint64_t n;
+    unsigned back, most = 0;
+
+    open_form(&(struct form){ true, _i & 1, true, bytes[_i / 2] });
+    step_graph();
+    n = run_step(LFUSE_TRANSPORT_ARGS, 1000);
+    for (back = 0; back < n && lfuse__stub_call_get(back, &call); back++)
+        if (8 * (call.nwords + call.nbuffers) > most) most = 8 * (call.nwords + call.nbuffers);
+    ck_assert_uint_le(most, bytes[_i / 2]);
+    ck_assert_uint_gt(most, bytes[_i / 2] - 8 * 3); /* three words a member at most */
+    check_step(1000);
+}
+END_TEST
+
+/* ---- refusals ---- */
+
+START_TEST(asked_for_in_vain)
+{
+    lfuse_plan_options o = { .transport = (lfuse_transport)4 };
+    lfuse_plan *plan;
+    lfuse_list *l;
+    lfuse_binding b;
+    lfuse_value v;
+
+    v = lfuse_list_input(g, "x", LFUSE_F32, LFUSE_RANK_ANY);
+    lfuse_update(v, lfuse_neg(v));
+    FAILS(LFUSE_ERR_INVALID, lfuse_plan_create(dev, g, &o, &plan));
+    o.transport = LFUSE_TRANSPORT_UNIFIED;
+    lfuse_device_close(dev);
+    lfuse_stream_destroy(stream);
+    lfuse__stub.svm = false;
+    OK(lfuse_device_open("stub:0", &dev));
+    OK(lfuse_stream_create(dev, &stream));
+    l = list_in(x, 5, false);
+    b = lfuse_bind_list("x", l);
+    OK(lfuse_plan_create(dev, g, &o, &plan));
+    FAILS(LFUSE_ERR_UNSUPPORTED, lfuse_plan_run(plan, stream, &b, 1));
+    ck_assert_msg(strstr(lfuse_last_error(), "transport unified: stub:0 shares no memory"), "%s", lfuse_last_error());
+    lfuse_plan_destroy(plan);
+    lfuse_list_destroy(l);
+    lfuse_device_close(dev);
+    lfuse_stream_destroy(stream);
+    lfuse__stub.svm = true;
+    lfuse__stub.max_argument_bytes = 64;
+    o.transport = LFUSE_TRANSPORT_ARGS;
+    OK(lfuse_device_open("stub:0", &dev));
+    OK(lfuse_stream_create(dev, &stream));
+    l = list_in(x, 5, false);
+    b = lfuse_bind_list("x", l);
+    OK(lfuse_plan_create(dev, g, &o, &plan));
+    FAILS(LFUSE_ERR_UNSUPPORTED, lfuse_plan_run(plan, stream, &b, 1));
+    ck_assert_msg(strstr(lfuse_last_error(), "transport args: ") && strstr(lfuse_last_error(), "64 bytes"), "%s",
+                  lfuse_last_error());
+    lfuse_plan_destroy(plan);
+    lfuse_list_destroy(l);
+}
+END_TEST
+
+static char logged[LOGGED];
+
+static void keep_message(void *context, lfuse_log_level level, const char *message)
+{
+    (void)context, (void)level;
+    if (strstr(message, "by transport")) snprintf(logged, sizeof logged, "%s", message);
+}
+
+/* What is chosen without a wish, and that it is told. */
+START_TEST(the_choice_is_logged)
+{
+    static const struct {
+        bool addresses, vector_lanes;
+        int64_t count;
+        const char *words;
+    } rows[] = {
+        { true, false, 20, "a list of 20 members by transport args: they fit" },
+        { true, false, 2000, "a list of 2000 members by transport table: more than" },
+        { true, true, 20, "a list of 20 members by transport table: " },
+        { false, false, 20, "a list of 20 members by transport table: " },
+    };
+    lfuse_value v;
+
+    open_form(&(struct form){ rows[_i].addresses, rows[_i].vector_lanes, true, 32764 });
+    v = lfuse_list_input(g, "x", LFUSE_F32, LFUSE_RANK_ANY);
+    lfuse_update(v, lfuse_neg(v));
+    lfuse_log_to(keep_message, NULL, LFUSE_LOG_INFO);
+    {
+        lfuse_list *l = list_in(x, rows[_i].count, false);
+        lfuse_binding b = lfuse_bind_list("x", l);
+        OK(lfuse_evaluate(stream, g, &b, 1));
+        lfuse_list_destroy(l);
+    }
+    lfuse_log_to(NULL, NULL, LFUSE_LOG_WARN);
+    ck_assert_msg(strstr(logged, rows[_i].words), "%s", logged);
+}
+END_TEST
+
+/* ---- members that move ---- */
+
+enum { MOVING = 40, STEPS = 12 };
+static float gradients[STEPS + 1][MOVING], weights[MOVING];
+
+/* Members of 0, 1 ... elements; member m of step s at gradients[s][m]: only two of them move with each step. */
+static lfuse_list *list_of_ones(float *memory)
+{
+    lfuse_tensor *t[MOVING];
+    lfuse_list *l;
+    int i;
+
+    for (i = 0; i < MOVING; i++)
+        OK(lfuse_tensor_wrap(dev, LFUSE_MEMORY_NATIVE, (uintptr_t)&memory[i], sizeof *memory, LFUSE_F32, 0, NULL, NULL,
+                             0, &t[i]));
+    OK(lfuse_list_create(dev, LFUSE_F32, MOVING, t, &l));
+    for (i = 0; i < MOVING; i++) lfuse_tensor_destroy(t[i]);
+    return l;
+}
+
+static void move(lfuse_list *l, int step)
+{
+    int k;
+
+    for (k = 0; k < 2; k++) {
+        const int m = (step * 7 + k * 20) % MOVING;
+        lfuse_tensor *t;
+        OK(lfuse_tensor_wrap(dev, LFUSE_MEMORY_NATIVE, (uintptr_t)&gradients[step][m], sizeof(float), LFUSE_F32, 0,
+                             NULL, NULL, 0, &t));
+        OK(lfuse_list_replace(l, m, 1, &t));
+        lfuse_tensor_destroy(t);
+    }
+}
+
+/* What the weights are after so many steps, each member read where it was then. */
+static void check_weights(int steps)
+{
+    int from[MOVING] = { 0 }, s, m;
+    float wanted[MOVING] = { 0 };
+
+    for (s = 0; s <= steps; s++) {
+        for (m = 0; m < MOVING; m++) {
+            if (s && (m == s * 7 % MOVING || m == (s * 7 + 20) % MOVING)) from[m] = s;
+            wanted[m] += gradients[from[m]][m];
+        }
+    }
+    for (m = 0; m < MOVING; m++) ck_assert_msg(weights[m] == wanted[m], "%d: %g, not %g", m, weights[m], wanted[m]);
+}
+
+static void open_moving(void)
+{
+    lfuse_value w, gr;
+    int s, m;
+
+    w = lfuse_list_input(g, "w", LFUSE_F32, LFUSE_RANK_ANY);
+    gr = lfuse_list_input(g, "g", LFUSE_F32, LFUSE_RANK_ANY);
+    lfuse_update(w, lfuse_add(w, gr));
+    memset(weights, 0, sizeof weights);
+    for (s = 0; s <= STEPS; s++)
+        for (m = 0; m < MOVING; m++) gradients[s][m] = (float)(1 + m + 1000 * s);
+}
+
+/* Nothing of a lazy stream is done before it is synchronised: each run finds the addresses that it was given. */
+START_TEST(moves_with_runs_under_way)
+{
+    const lfuse_transport transport = all[_i % TRANSPORTS];
+    lfuse_list *lw, *lg;
+    lfuse_plan *plan;
+    int s;
+
+    lfuse__stub.lazy = _i >= TRANSPORTS;
+    open_form(&forms[_i >= 2 * TRANSPORTS ? 2 : 0]);
+    open_moving();
+    lw = list_of_ones(weights), lg = list_of_ones(gradients[0]);
+    plan = plan_by(transport);
+    for (s = 0; s <= STEPS; s++) {
+        lfuse_binding b[] = { lfuse_bind_list("w", lw), lfuse_bind_list("g", lg) };
+        if (s) move(lg, s);
+        OK(lfuse_plan_run(plan, stream, b, 2));
+    }
+    OK(lfuse_stream_synchronize(stream));
+    check_weights(STEPS);
+    lfuse_list_destroy(lw), lfuse_list_destroy(lg);
+    lfuse_plan_destroy(plan);
+}
+END_TEST
+
+/* With each run finished before the next one, two versions of a shared table do, whatever moves. */
+START_TEST(versions_are_used_again)
+{
+    lfuse_device_counters before, after;
+    lfuse_list *lw, *lg;
+    lfuse_plan *plan;
+    int s;
+
+    open_moving();
+    lw = list_of_ones(weights), lg = list_of_ones(gradients[0]);
+    plan = plan_by(LFUSE_TRANSPORT_UNIFIED);
+    for (s = 0; s <= STEPS; s++) {
+        lfuse_binding b[] = { lfuse_bind_list("w", lw), lfuse_bind_list("g", lg) };
+        if (s) move(lg, s);
+        OK(lfuse_plan_run(plan, stream, b, 2));
+        OK(lfuse_stream_synchronize(stream));
+        if (s == 2) OK(lfuse_device_get_counters(dev, &before));
+    }
+    OK(lfuse_device_get_counters(dev, &after));
+    ck_assert_uint_eq(after.allocations, before.allocations);
+    ck_assert_uint_eq(after.launches - before.launches, STEPS - 2); /* and no launch writes a table */
+    check_weights(STEPS);
+    lfuse_list_destroy(lw), lfuse_list_destroy(lg);
+    lfuse_plan_destroy(plan);
+}
+END_TEST
+
+/* A launch by arguments has nothing before it, whatever moved; a table costs one writer for two neighbouring words. */
+START_TEST(what_a_move_costs)
+{
+    static const uint64_t extra[] = { 0, 2, 0 };
+    lfuse_list *lw, *lg;
+    lfuse_plan *plan;
+    uint64_t before;
+
+    lfuse__stub.max_argument_bytes = 4096;
+    reopen_stub();
+    open_moving();
+    lw = list_of_ones(weights), lg = list_of_ones(gradients[0]);
+    plan = plan_by(all[_i]);
+    {
+        lfuse_binding b[] = { lfuse_bind_list("w", lw), lfuse_bind_list("g", lg) };
+        OK(lfuse_plan_run(plan, stream, b, 2));
+        move(lg, 1);
+        before = launches();
+        OK(lfuse_plan_run(plan, stream, b, 2));
+        ck_assert_uint_le(launches() - before, 1 + extra[_i]);
+        before = launches();
+        OK(lfuse_plan_run(plan, stream, b, 2));
+        ck_assert_uint_eq(launches() - before, 1);
+    }
+    lfuse_list_destroy(lw), lfuse_list_destroy(lg);
+    lfuse_plan_destroy(plan);
+}
+END_TEST
+
+/* Replays as native graphs and as lists of launches, between runs of the same plan. */
+START_TEST(replays)
+{
+    const lfuse_transport transport = all[_i % TRANSPORTS];
+    lfuse_recording *recording;
+    lfuse_list *lw, *lg;
+    lfuse_plan *plan;
+    int s;
+
+    lfuse__stub.native_graph = _i < TRANSPORTS;
+    lfuse__stub.lazy = true;
+    reopen_stub();
+    open_moving();
+    lw = list_of_ones(weights), lg = list_of_ones(gradients[0]);
+    plan = plan_by(transport);
+    OK(lfuse_record_begin(stream));
+    {
+        lfuse_binding b[] = { lfuse_bind_list("w", lw), lfuse_bind_list("g", lg) };
+        OK(lfuse_plan_run(plan, stream, b, 2));
+        OK(lfuse_record_end(stream, &recording));
+        for (s = 0; s <= STEPS; s++) {
+            if (s) move(lg, s);
+            if (s % 5 == 3) OK(lfuse_plan_run(plan, stream, b, 2));
+            else OK(lfuse_recording_replay(recording, stream, NULL, 0));
+        }
+    }
+    OK(lfuse_stream_synchronize(stream));
+    check_weights(STEPS);
+    lfuse_recording_destroy(recording);
+    lfuse_list_destroy(lw), lfuse_list_destroy(lg);
+    lfuse_plan_destroy(plan);
+}
+END_TEST
+
+/* The caller's capture keeps the addresses that it was made with, whatever is run before it is launched. */
+START_TEST(in_the_callers_capture)
+{
+    lfuse__stub_native native = { .capturing = false };
+    lfuse_list *lw, *lg;
+    lfuse_stream *own;
+    lfuse_plan *plan;
+    int s;
+
+    open_moving();
+    OK(lfuse_stream_wrap(dev, &native, &own));
+    lw = list_of_ones(weights), lg = list_of_ones(gradients[0]);
+    plan = plan_by(_i ? LFUSE_TRANSPORT_UNIFIED : LFUSE_TRANSPORT_ARGS);
+    {
+        lfuse_binding b[] = { lfuse_bind_list("w", lw), lfuse_bind_list("g", lg) };
+        OK(lfuse_plan_run(plan, own, b, 2));
+        move(lg, 1);
+        native.capturing = true;
+        OK(lfuse_plan_run(plan, own, b, 2));
+        native.capturing = false;
+        for (s = 2; s <= STEPS; s++) {
+            move(lg, s);
+            OK(lfuse_plan_run(plan, own, b, 2));
+        }
+    }
+    memset(weights, 0, sizeof weights);
+    lfuse__stub_native_run(&native);
+    for (s = 0; s < MOVING; s++)
+        ck_assert_msg(weights[s] == gradients[s == 7 || s == 27][s], "%d: %g", s, weights[s]);
+    lfuse__stub_native_clear(&native);
+    lfuse_list_destroy(lw), lfuse_list_destroy(lg);
+    lfuse_plan_destroy(plan);
+    lfuse_stream_destroy(own);
+}
+END_TEST
+
+static Suite *suite_transports(void)
+{
+    Suite *s = suite_create("run");
+    TCase *c = tcase_create("transports");
+
+    tcase_add_checked_fixture(c, open_stub, close_stub);
+    tcase_set_timeout(c, 0);
+    tcase_add_loop_test(c, same_bits_by_each, 0, FORMS);
+    tcase_add_loop_test(c, batches_fill_their_block, 0, 6);
+    tcase_add_test(c, asked_for_in_vain);
+    tcase_add_loop_test(c, the_choice_is_logged, 0, 4);
+    tcase_add_loop_test(c, moves_with_runs_under_way, 0, 3 * TRANSPORTS);
+    tcase_add_test(c, versions_are_used_again);
+    tcase_add_loop_test(c, what_a_move_costs, 0, TRANSPORTS);
+    tcase_add_loop_test(c, replays, 0, 2 * TRANSPORTS);
+    tcase_add_loop_test(c, in_the_callers_capture, 0, 2);
+    suite_add_tcase(s, c);
+    return s;
+}
+
+TEST_MAIN(CK_NOFORK, suite_transports)
