@@ -117,6 +117,13 @@ static int32_t made(lfuse__lowering *l, int32_t value)
     return l->values[value].node;
 }
 
+int32_t lfuse__lower_value(lfuse__lowering *l, int32_t node)
+{
+    const lfuse__node form = l->g->nodes[node];
+
+    return l->value_of[node] >= 0 ? l->value_of[node] : new_value(l, &form, node);
+}
+
 static int32_t make_node(lfuse__lowering *l, const lfuse__node *form, const int32_t *in)
 {
     lfuse__node n = *form;
@@ -235,8 +242,7 @@ static int32_t slice_operands(lfuse__lowering *l, int32_t value, int axis, lfuse
     for (i = 0; i < n.nin; i++) {
         const lfuse__node x = l->g->nodes[n.in[i]];
         const int own = axis - (n.rank - x.rank);
-        in[i] = l->value_of[n.in[i]];
-        if (in[i] < 0) in[i] = new_value(l, &x, n.in[i]);
+        in[i] = lfuse__lower_value(l, n.in[i]);
         if (in[i] < 0) return -1;
         if (own >= 0 && l->values[in[i]].form.shape[own] != 1)
             in[i] = lfuse__lower_slice(l, in[i], own, start, extent);

@@ -34,6 +34,8 @@ typedef struct lfuse__lowering {
 
 /* The value of a node of this form over values: distributed over the pieces of one of them where that can be. -1: none. */
 int32_t lfuse__lower_node(lfuse__lowering *l, const lfuse__node *form, const int32_t *in);
+/* The value that a node is; -1: none, the graph is poisoned. */
+int32_t lfuse__lower_value(lfuse__lowering *l, int32_t node);
 /* A form of `kind` with one operand and the type and shape of the value. */
 lfuse__node lfuse__lower_form(const lfuse__lowering *l, lfuse__node_kind kind, int32_t like);
 /* A range of the value along an axis. */

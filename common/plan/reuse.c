@@ -193,7 +193,7 @@ static void free_readings(readings *r)
     free(r->first);
 }
 
-/* The node whose kernel computes `reader`: itself, or the one that it is inlined in; -1 where that is not one kernel. */
+/* The node whose kernel computes `reader`: itself, or the one that it is inlined in; -1: not one alone. */
 static int32_t kernel_of(const lfuse__draft *d, int32_t reader)
 {
     while (reader >= 0 && d->inlined[reader]) reader = d->reads[reader] == 1 ? d->reader[reader] : -1;

@@ -155,6 +155,17 @@ static void few_columns_exact(harness *h)
     h_expect_same_bits(h);
 }
 
+/* The same of what has three axes, in one kernel, with a bias. */
+static void few_columns_of_three_axes(harness *h)
+{
+    lfuse_value x = h_input(h, "x", LFUSE_F32, 3, LFUSE_DIMS(3, 19, 70), PLAIN, NORMAL);
+    lfuse_value w = h_input(h, "w", LFUSE_F32, 2, LFUSE_DIMS(70, 2), PLAIN, NORMAL);
+    lfuse_value b = h_input(h, "b", LFUSE_F32, 1, LFUSE_DIMS(2), PLAIN, NORMAL);
+    lfuse_value y = lfuse_add(lfuse_matmul(lfuse_layernorm(x, 1, lfuse_none(), lfuse_none(), 1e-5), w), b);
+    h_output(h, "y", lfuse_relu(y), LFUSE_F32, 3, LFUSE_DIMS(3, 19, 2), PLAIN);
+    h_expect_launches(h, 1);
+}
+
 /* ---- independent work ---- */
 
 static void equals(harness *h)
@@ -218,6 +229,7 @@ const harness_case harness_join_cases[] = {
     CASE(look_up_indices, EXACT),
     CASE(scatters, EXACT), CASE(scatters_f64, 0), CASE(scatters_f16, 0), CASE(scatters_i32, 0),
     CASE(many_look_ups, EVERY_WAY), CASE(split_and_stack, EVERY_WAY), CASE(separate_and_stack, EVERY_WAY),
-    CASE(few_columns, EVERY_WAY), CASE(few_columns_f16, 0), CASE(few_columns_exact, EXACT), CASE(equals, EVERY_WAY),
+    CASE(few_columns, EVERY_WAY), CASE(few_columns_f16, 0), CASE(few_columns_exact, EXACT),
+    CASE(few_columns_of_three_axes, EVERY_WAY), CASE(equals, EVERY_WAY),
     CASE(unlike, EVERY_WAY), CASE(equals_that_update, EVERY_WAY),
     CASE(computed_by_each_reader, EXACT | EVERY_WAY), CASE(rows_for_several_readers, EVERY_WAY), {NULL, NULL, 0}};

@@ -273,6 +273,22 @@ START_TEST(the_stack_case)
 }
 END_TEST
 
+/* The product is of all rows of three axes: lfuse_matmul sees them as one axis, the kernel that makes them does not. */
+START_TEST(the_stack_case_combined)
+{
+    const lfuse_value x = tensor("x", 3, LFUSE_DIMS(16, 1024, 256)), w = tensor("w", 2, LFUSE_DIMS(256, _i));
+    const lfuse_value y = lfuse_tanh(lfuse_layernorm(x, 1, lfuse_none(), lfuse_none(), 1e-5));
+
+    lfuse_output(g, "y", lfuse_relu(lfuse_matmul(y, w)));
+    expect(_i == 1 ? "(rows 16 x 1024 x 256 1 (y (relu (sum (mul (tanh (mul %1=(sub x (div (sum x) 256)) "
+                     "(reciprocal (sqrt (add (div (sum (mul %1 %1)) 256) 1e-05))))) w)))))"
+                   : "(rows 16 x 1024 x 256 1 (y (relu (sum (mul %1=(tanh (mul %2=(sub x (div (sum x) 256)) "
+                     "(reciprocal (sqrt (add (div (sum (mul %2 %2)) 256) 1e-05))))) w)))) "
+                     "(y[i0,i1,1] (relu (sum (mul %1 w[i2,1])))))");
+    ck_assert_int_eq(plan->nbuffers, 0);
+}
+END_TEST
+
 START_TEST(the_embedding_case)
 {
     lfuse_value y = lfuse_constant(g, 0), part, gamma, beta;
@@ -323,6 +339,7 @@ static Suite *suite_lower(void)
     tcase_add_test(c, tables_of_different_heights);
     tcase_add_loop_test(c, the_stack_case, 0, 2);
     tcase_add_test(c, the_embedding_case);
+    tcase_add_loop_test(c, the_stack_case_combined, 1, 3);
     suite_add_tcase(s, c);
     return s;
 }
