@@ -117,6 +117,16 @@ static int32_t made(lfuse__lowering *l, int32_t value)
     return l->values[value].node;
 }
 
+static bool of_rows(const lfuse__lowering *l, const lfuse__node *n, const int32_t *in)
+{
+    bool any = n->kind == LFUSE__REDUCE;
+    int i;
+
+    if (n->kind != LFUSE__POINTWISE && n->kind != LFUSE__CAST && n->kind != LFUSE__BROADCAST) return any;
+    for (i = 0; i < n->nin; i++) any = any || l->values[in[i]].rows;
+    return any;
+}
+
 int32_t lfuse__lower_value(lfuse__lowering *l, int32_t node)
 {
     const lfuse__node form = l->g->nodes[node];
@@ -135,6 +145,7 @@ static int32_t make_node(lfuse__lowering *l, const lfuse__node *form, const int3
     node = append(l, &n);
     if (node < 0) return -1;
     l->value_of[node] = new_value(l, &n, node);
+    if (l->value_of[node] >= 0) l->values[l->value_of[node]].rows = of_rows(l, &n, in);
     return l->value_of[node];
 }
 
@@ -415,6 +426,7 @@ int32_t lfuse__lower_node(lfuse__lowering *l, const lfuse__node *form, const int
     if (form->kind == LFUSE__SCATTER_ADD) return lfuse__lower_scatter(l, form, in);
     for (i = 0; i < form->nin; i++)
         if (decides(l, form, in, i, &c)) return distribute(l, form, in, &c);
+    if ((value = lfuse__lower_sink(l, form, in)) >= 0 || l->g->status) return value;
     if (form->kind == LFUSE__MATMUL && lfuse__lower_is_small(l, form, in)) return lfuse__lower_columns(l, form, in);
     return make_node(l, form, in);
 }

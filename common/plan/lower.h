@@ -14,6 +14,7 @@ typedef struct lfuse__lowered {
     int32_t node; /* -1: not made */
     int32_t axis, count, first;
     bool once;    /* read by one node at most */
+    bool rows;    /* a node that is reduced, or computed from such in its shape */
 } lfuse__lowered;
 
 typedef struct lfuse__lowering {
@@ -49,6 +50,9 @@ bool lfuse__lower_computed(const lfuse__lowering *l, int32_t value);
  */
 bool lfuse__lower_is_small(const lfuse__lowering *l, const lfuse__node *matmul, const int32_t *in);
 int32_t lfuse__lower_columns(lfuse__lowering *l, const lfuse__node *matmul, const int32_t *in);
+
+/* sink.c: a function of a reshape of what rows make as a reshape of a function; -1: this is none, or no room. */
+int32_t lfuse__lower_sink(lfuse__lowering *l, const lfuse__node *form, const int32_t *in);
 
 /* scatter.c: sums of scattered rows as reductions. */
 int32_t lfuse__lower_scatter(lfuse__lowering *l, const lfuse__node *scatter, const int32_t *in);

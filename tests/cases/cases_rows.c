@@ -206,6 +206,18 @@ static void rmsnorm(harness *h)
     h_expect_launches(h, 1);
 }
 
+/* What follows is of the shape that the caller knows, the rows are of another one. */
+static void groupnorm_then_work(harness *h)
+{
+    lfuse_value x = h_input(h, "x", LFUSE_F32, 4, LFUSE_DIMS(3, 8, 5, 7), PLAIN, NORMAL);
+    lfuse_value r = h_input(h, "r", LFUSE_F32, 4, LFUSE_DIMS(3, 8, 5, 7), STRIDED, NORMAL);
+    lfuse_value w = h_input(h, "w", LFUSE_F32, 1, LFUSE_DIMS(8), PLAIN, NORMAL);
+    lfuse_value s = h_input(h, "s", LFUSE_F32, 3, LFUSE_DIMS(8, 1, 7), PLAIN, NORMAL);
+    lfuse_value y = lfuse_add(lfuse_groupnorm(x, 4, w, lfuse_none(), 1e-5), r);
+    h_output(h, "y", lfuse_relu(lfuse_mul(y, s)), LFUSE_F32, 4, LFUSE_DIMS(3, 8, 5, 7), PLAIN);
+    h_expect_launches(h, 1);
+}
+
 static void groupnorm(harness *h)
 {
     lfuse_value x = h_input(h, "x", LFUSE_F32, 4, LFUSE_DIMS(3, 8, 5, 7), PLAIN, NORMAL);
@@ -280,6 +292,7 @@ const harness_case harness_row_cases[] = {
     CASE(softmax_f16, 0), CASE(softmax_bf16, 0), CASE(softmax_f64, 0), CASE(softmax_axes, 0),
     CASE(masked_softmax, EVERY_WAY), CASE(layernorm_tanh_dot_relu, EVERY_WAY), CASE(two_norms, EXACT),
     CASE(layernorm, EXACT | EVERY_WAY), CASE(layernorm_1023, EXACT), CASE(layernorm_3000, EXACT),
-    CASE(layernorm_f64, 0), CASE(layernorm_f16, 0), CASE(rmsnorm, EXACT), CASE(groupnorm, EXACT), CASE(l2_normalize, 0),
+    CASE(layernorm_f64, 0), CASE(layernorm_f16, 0), CASE(rmsnorm, EXACT), CASE(groupnorm, EXACT),
+    CASE(groupnorm_then_work, EXACT | EVERY_WAY), CASE(l2_normalize, 0),
     CASE(residual_layernorm, EVERY_WAY), CASE(rows_of_sizes, 0), CASE(rows_in_place, EVERY_WAY),
     CASE(rows_and_columns_in_place, 0), CASE(twice_reduced, EVERY_WAY), {NULL, NULL, 0}};

@@ -1,9 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
 check_PROGRAMS += tests/plan/check_body tests/plan/check_plan tests/plan/check_views tests/plan/check_lower \
 	tests/plan/check_rows tests/plan/check_phases tests/plan/check_bundles tests/plan/check_time tests/plan/check_layout \
-	tests/plan/check_reuse
+	tests/plan/check_reuse tests/plan/check_sink
 TESTS += tests/plan/check_body tests/plan/check_plan tests/plan/check_views tests/plan/check_lower tests/plan/check_rows \
-	tests/plan/check_phases tests/plan/check_bundles tests/plan/check_time tests/plan/check_layout tests/plan/check_reuse
+	tests/plan/check_phases tests/plan/check_bundles tests/plan/check_time tests/plan/check_layout tests/plan/check_reuse \
+	tests/plan/check_sink
 tests_plan_check_body_SOURCES = %reldir%/check_body.c
 tests_plan_check_plan_SOURCES = %reldir%/check_plan.c
 tests_plan_check_layout_SOURCES = %reldir%/check_layout.c
@@ -13,4 +14,5 @@ tests_plan_check_lower_SOURCES = %reldir%/check_lower.c %reldir%/made.h
 tests_plan_check_bundles_SOURCES = %reldir%/check_bundles.c %reldir%/rig.c %reldir%/rig.h
 tests_plan_check_time_SOURCES = %reldir%/check_time.c %reldir%/rig.c %reldir%/rig.h
 tests_plan_check_reuse_SOURCES = %reldir%/check_reuse.c %reldir%/rig.c %reldir%/rig.h
+tests_plan_check_sink_SOURCES = %reldir%/check_sink.c %reldir%/rig.c %reldir%/rig.h
 tests_plan_check_phases_SOURCES = %reldir%/check_phases.c %reldir%/rig.c %reldir%/rig.h

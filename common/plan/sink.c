@@ -1,0 +1,130 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#ifdef HAVE_CONFIG_H
+#include "config.h"
+#endif
+
+/*
+ * Reshapes of what rows make sink below what is computed of it: f(reshape(a), b) = reshape(f(a, b seen in a's shape)).
+ * A row kernel runs over one shape, and what follows joins it in that shape alone: groupnorm has its rows in groups,
+ * and the activation and the residual behind it are of the shape that the caller knows. Other operands, broadcast ones
+ * among them, are reshaped instead, which is free. It is not done where the other operands cannot be seen so.
+ */
+#include <string.h>
+
+#include "common/plan/draft.h"
+#include "common/plan/lower.h"
+
+/* The node that a value, a reshape to the shape of `form`, reshapes; -1. */
+static int32_t source(const lfuse__lowering *l, const lfuse__node *form, int32_t value)
+{
+    const int32_t node = l->values[value].node;
+    const lfuse__node *n = node < 0 ? NULL : &l->g->nodes[node];
+
+    if (!n || n->kind != LFUSE__RESHAPE || n->rank != form->rank ||
+        memcmp(n->shape, form->shape, (size_t)n->rank * sizeof *n->shape))
+        return -1;
+    return n->in[0];
+}
+
+static bool same_shape(const lfuse__node *a, const lfuse__node *b)
+{
+    return a->rank == b->rank && !memcmp(a->shape, b->shape, (size_t)a->rank * sizeof *a->shape);
+}
+
+/* Whether they differ in axes of one element alone: such reshapes keep nobody apart. */
+static bool alike(const lfuse__node *a, const lfuse__node *b)
+{
+    int i = 0, k = 0;
+
+    for (;;) {
+        while (i < a->rank && a->shape[i] == 1) i++;
+        while (k < b->rank && b->shape[k] == 1) k++;
+        if (i == a->rank || k == b->rank) return i == a->rank && k == b->rank;
+        if (a->shape[i++] != b->shape[k++]) return false;
+    }
+}
+
+/* Sets the axes of a group in the new shape: those of `to`, or ones where the operand repeats along all of them. */
+static bool see_group(const lfuse__node *form, const lfuse__node *x, const lfuse__node *to, const lfuse__group *at,
+                      lfuse_size *shape)
+{
+    int i, whole = 0, repeats = 0;
+
+    for (i = at->from; i < at->from_end; i++) {
+        const int own = i - (form->rank - x->rank);
+        if (form->shape[i] == 1) continue;
+        if (own >= 0 && x->shape[own] == form->shape[i]) whole++;
+        else repeats++;
+    }
+    if (whole && repeats) return false;
+    for (i = at->to; i < at->to_end; i++) shape[i] = whole ? to->shape[i] : 1;
+    return true;
+}
+
+/* The shape in which an operand of a function over `form` broadcasts to the shape of `to`. */
+static bool seen_in(const lfuse__lowering *l, const lfuse__node *form, const lfuse__node *x, const lfuse__node *to,
+                    lfuse_size *shape)
+{
+    lfuse__group at = { 0, 0, 0, 0 };
+    int i;
+
+    for (i = 0; i < to->rank; i++) shape[i] = 1;
+    do {
+        if (!lfuse__group_next(l->g, form->rank, form->shape, to->rank, to->shape, &at)) return false;
+        if (!see_group(form, x, to, &at, shape)) return false;
+    } while (at.from_end < form->rank || at.to_end < to->rank);
+    return true;
+}
+
+static int32_t reshaped(lfuse__lowering *l, int32_t value, int rank, const lfuse_size *shape)
+{
+    lfuse__node n = lfuse__lower_form(l, LFUSE__RESHAPE, value);
+
+    n.rank = (int8_t)rank;
+    memset(n.shape, 0, sizeof n.shape);
+    memcpy(n.shape, shape, (size_t)rank * sizeof *shape);
+    return lfuse__lower_node(l, &n, &value);
+}
+
+/* The operand whose reshape sinks; -1. */
+static int sinking(const lfuse__lowering *l, const lfuse__node *form, const int32_t *in)
+{
+    int i;
+
+    if (l->disable & LFUSE_NO_VIEW_FUSION || form->list) return -1;
+    if (form->kind != LFUSE__POINTWISE && form->kind != LFUSE__CAST) return -1;
+    for (i = 0; i < form->nin; i++) {
+        const int32_t node = source(l, form, in[i]);
+        if (node >= 0 && l->value_of[node] >= 0 && l->values[l->value_of[node]].rows &&
+            !alike(&l->g->nodes[node], form))
+            return i;
+    }
+    return -1;
+}
+
+int32_t lfuse__lower_sink(lfuse__lowering *l, const lfuse__node *form, const int32_t *in)
+{
+    const int which = sinking(l, form, in);
+    lfuse_size shapes[3][LFUSE_MAX_RANK];
+    int32_t of[3] = { -1, -1, -1 }, value;
+    lfuse__node to, n = *form;
+    int i;
+
+    if (which < 0) return -1;
+    to = l->g->nodes[source(l, form, in[which])];
+    for (i = 0; i < form->nin; i++) {
+        const int32_t node = source(l, form, in[i]);
+        const lfuse__node *x = &l->values[in[i]].form;
+        if (node >= 0 && same_shape(&l->g->nodes[node], &to)) of[i] = lfuse__lower_value(l, node);
+        else if (x->rank && !seen_in(l, form, x, &to, shapes[i])) return -1;
+    }
+    for (i = 0; i < form->nin; i++) {
+        if (of[i] >= 0) continue;
+        of[i] = l->values[in[i]].form.rank ? reshaped(l, in[i], to.rank, shapes[i]) : in[i];
+        if (of[i] < 0) return -1;
+    }
+    n.rank = to.rank;
+    memcpy(n.shape, to.shape, sizeof n.shape);
+    value = lfuse__lower_node(l, &n, of);
+    return value < 0 ? -1 : reshaped(l, value, form->rank, form->shape);
+}
