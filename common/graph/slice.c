@@ -7,6 +7,7 @@
 #include <inttypes.h>
 
 #include "common/graph/build.h"
+#include "libfuse/norm.h"
 #include "libfuse/views.h"
 
 typedef enum verdict { NEVER, SOMETIMES, ALWAYS } verdict;
@@ -165,29 +166,46 @@ void lfuse_split(lfuse_value a, int axis, int count, const lfuse_size *sizes, lf
             return;
 }
 
-void lfuse_chunk(lfuse_value a, int axis, int count, lfuse_value *parts)
+/* Extent of all parts but the last. */
+static bool part_of(lfuse_graph *g, const char *call, int32_t node, int axis, int count, lfuse_size *size)
+{
+    const lfuse_size whole = g->nodes[node].shape[axis];
+    lfuse__size_form extent, number;
+    char of[LFUSE__DESCRIPTION];
+
+    if (whole >= 0) {
+        *size = whole / count + (whole % count != 0);
+        return true;
+    }
+    lfuse__form_of(g, whole, &extent);
+    lfuse__form_of(g, count, &number);
+    if (lfuse__form_divide(&extent, &number, &extent)) return lfuse__size_of_form(g, call, &extent, size);
+    lfuse__build_describe(g, node, of, sizeof of);
+    lfuse__graph_poison(g, LFUSE_ERR_SHAPE, "%s: axis %d of %s has no %d equal parts, whatever the sizes are", call,
+                        axis, of, count);
+    return false;
+}
+
+int lfuse_chunk(lfuse_value a, int axis, int count, lfuse_value *parts)
 {
     static const char call[] = "lfuse_chunk";
     lfuse_graph *where, *g = lfuse__build_operands(call, 1, &a, &where);
-    char of[LFUSE__DESCRIPTION];
-    lfuse__size_form extent, number;
-    lfuse_size size, start = 0;
-    int i;
+    lfuse_size whole, size, start = 0;
+    int i, there;
 
     if (parts) poison_all(where, count, parts);
     if (!g || !lfuse__build_tensor(g, call, a.id) ||
-        !lfuse__build_axis(g, call, axis, g->nodes[a.id].rank, &axis) || !room_for_parts(g, call, count, parts))
-        return;
-    lfuse__form_of(g, g->nodes[a.id].shape[axis], &extent);
-    lfuse__form_of(g, count, &number);
-    if (!lfuse__form_divide(&extent, &number, &extent)) {
-        lfuse__build_describe(g, a.id, of, sizeof of);
-        lfuse__graph_poison(g, LFUSE_ERR_SHAPE, "%s: axis %d of %s has no %d equal parts", call, axis, of, count);
-        return;
+        !lfuse__build_axis(g, call, axis, g->nodes[a.id].rank, &axis) || !room_for_parts(g, call, count, parts) ||
+        !part_of(g, call, a.id, axis, count, &size))
+        return 0;
+    whole = g->nodes[a.id].shape[axis];
+    there = whole > 0 ? (int)((whole - 1) / size + 1) : count;
+    for (i = 0; i < there; i++) {
+        if (whole > 0 && whole - start < size) size = whole - start;
+        if (!cut(g, call, a.id, axis, &start, size, &parts[i])) return 0;
     }
-    if (!lfuse__size_of_form(g, call, &extent, &size)) return;
-    for (i = 0; i < count; i++)
-        if (!cut(g, call, a.id, axis, &start, size, &parts[i])) return;
+    for (; i < count; i++) parts[i] = lfuse_none();
+    return there;
 }
 
 lfuse_value lfuse_flip(lfuse_value a, int count, const int *axes)

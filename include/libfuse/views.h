@@ -46,8 +46,13 @@ LFUSE_API lfuse_value lfuse_unsqueeze(lfuse_value a, int axis);
 LFUSE_API lfuse_value lfuse_slice(lfuse_value a, int axis, lfuse_size start, lfuse_size count, int64_t step);
 /** Neighbouring parts of these extents, which together are the axis; parts[0 ... count-1] are set in every case. */
 LFUSE_API void lfuse_split(lfuse_value a, int axis, int count, const lfuse_size *sizes, lfuse_value *parts);
-/** `count` equal parts: ERR_SHAPE where the extent is no multiple of it. parts[0 ... count-1] are set in every case. */
-LFUSE_API void lfuse_chunk(lfuse_value a, int axis, int count, lfuse_value *parts);
+/**
+ * At most `count` neighbouring parts, as torch.chunk: all of the extent divided by `count` and rounded up, but for the
+ * last one, which may be smaller. That can make fewer parts: 12 elements in 5 are 3 3 3 3. Returns how many there are,
+ * 0 after a mistake; parts[0 ... count-1] are set in every case, those that are not there to lfuse_none(). Of an axis
+ * without elements all are empty. What depends on a size variable must divide by `count`: ERR_SHAPE.
+ */
+LFUSE_API int lfuse_chunk(lfuse_value a, int axis, int count, lfuse_value *parts);
 /** Backwards along each of the axes (each once; LFUSE_ALL_AXES: all). */
 LFUSE_API lfuse_value lfuse_flip(lfuse_value a, int count, const int *axes);
 

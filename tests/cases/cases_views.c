@@ -149,6 +149,15 @@ static void splits_and_stacks(harness *h)
     h_expect_same_bits(h);
 }
 
+static void chunks_with_a_rest(harness *h)
+{
+    lfuse_value x = matrix(h, "x", 10, 23), parts[4];
+    if (lfuse_chunk(x, 1, 4, parts) != 4) return; /* 6 6 6 5: without outputs the case fails */
+    h_output(h, "sum", lfuse_add(parts[0], parts[2]), LFUSE_F32, 2, LFUSE_DIMS(10, 6), PLAIN);
+    h_output(h, "rest", twice(h, parts[3]), LFUSE_F32, 2, LFUSE_DIMS(10, 5), PLAIN);
+    h_expect_same_bits(h);
+}
+
 static void pads(harness *h)
 {
     lfuse_value x = matrix(h, "x", 7, 9);
@@ -218,7 +227,7 @@ const harness_case harness_view_cases[] = {
     CASE(slices, EXACT), CASE(flips, EXACT), CASE(flip_of_a_size, 0), CASE(slice_of_slices, EVERY_WAY),
     CASE(reshapes, EXACT), CASE(reshapes_that_copy, EVERY_WAY), CASE(reshape_of_strides, EXACT),
     CASE(reshape_of_sizes, 0), CASE(concats, EVERY_WAY), CASE(concat_then_work, EVERY_WAY),
-    CASE(concat_into_strides, 0), CASE(concat_of_sizes, EXACT), CASE(splits_and_stacks, EVERY_WAY), CASE(pads, 0),
+    CASE(concat_into_strides, 0), CASE(concat_of_sizes, EXACT), CASE(chunks_with_a_rest, EXACT), CASE(splits_and_stacks, EVERY_WAY), CASE(pads, 0),
     CASE(shuffle_f16, EXACT), CASE(shuffle_bf16, 0), CASE(shuffle_f64, 0), CASE(shuffle_i8, 0), CASE(shuffle_u8, 0),
     CASE(shuffle_i32, 0), CASE(shuffle_i64, EXACT), CASE(shuffle_bool, 0), CASE(update_through_views, EVERY_WAY),
     CASE(frozen_views, 0), CASE(indices, 0), CASE(extents, 0), {NULL, NULL, 0}};

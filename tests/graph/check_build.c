@@ -222,8 +222,10 @@ static const lfuse_size HUGE_SHAPE[] = {INT64_C(1) << 40, INT64_C(1) << 40};
     X(split_null, lfuse_split(v.x, 1, 1, NULL, (lfuse_value[1]){{0}}), INVALID, "the sizes are NULL")                  \
     X(split_null_parts, lfuse_split(v.x, 1, 1, LFUSE_DIMS(64), NULL), INVALID, "the parts are NULL")                   \
     X(split_negative, lfuse_split(v.x, 1, 2, LFUSE_DIMS(65, -1), (lfuse_value[2]){{0}}), SHAPE, "extent -1")           \
-    X(chunk_unequal, lfuse_chunk(v.x, 1, 5, (lfuse_value[5]){{0}}), SHAPE, "axis 1 of f32 [batch, 64] has no 5 equal") \
-    X(chunk_variable, lfuse_chunk(v.x, 0, 2, (lfuse_value[2]){{0}}), SHAPE, "has no 2 equal parts")                    \
+    X(chunk_variable, lfuse_chunk(v.x, 0, 2, (lfuse_value[2]){{0}}), SHAPE,                                            \
+      "lfuse_chunk: axis 0 of f32 [batch, 64] has no 2 equal parts, whatever the sizes are")                           \
+    X(chunk_none, lfuse_chunk(v.x, 1, 0, (lfuse_value[1]){{0}}), INVALID, "0 parts")                                   \
+    X(chunk_null, lfuse_chunk(v.x, 1, 2, NULL), INVALID, "the parts are NULL")                                         \
     X(chunk_negative, lfuse_chunk(v.x, 0, -2, (lfuse_value[1]){{0}}), INVALID, "-2 parts")                             \
     X(flip_twice, lfuse_flip(v.x, 2, ((const int[]){0, -2})), SHAPE, "lfuse_flip: axis 0 is named twice")              \
     X(concat_types, lfuse_concat(2, ((const lfuse_value[]){v.i, v.h}), 0), TYPE,                                       \

@@ -218,8 +218,18 @@ START_TEST(slices)
     ck_shape(parts[1], "f32 [0, 10]");
     ck_shape(parts[2], "f32 [n, 10]");
     ck_shape(lfuse_concat(3, parts, 0), "f32 [n + m, 10]");
-    lfuse_chunk(a, 1, 2, parts);
+    ck_assert_int_eq(lfuse_chunk(a, 1, 2, parts), 2);
     ck_shape(parts[1], "f32 [n + m, 5]");
+    ck_assert_int_eq(lfuse_chunk(a, 1, 3, parts), 3); /* 4 4 2 */
+    ck_shape(parts[0], "f32 [n + m, 4]");
+    ck_shape(parts[1], "f32 [n + m, 4]");
+    ck_shape(parts[2], "f32 [n + m, 2]");
+    ck_assert_int_eq(lfuse_chunk(lfuse_slice(a, 1, 0, 4, 1), 1, 3, parts), 2); /* 2 2, as in torch */
+    ck_shape(parts[1], "f32 [n + m, 2]");
+    ck_assert_int_eq(parts[2].id, lfuse_none().id);
+    ck_assert_ptr_null(parts[2].graph);
+    ck_assert_int_eq(lfuse_chunk(lfuse_slice(a, 1, 0, 0, 1), 1, 2, parts), 2);
+    ck_shape(parts[1], "f32 [n + m, 0]");
     lfuse_chunk(lfuse_concat(4, (const lfuse_value[]){a, a, a, a}, 0), 0, 4, parts);
     ck_shape(parts[3], "f32 [n + m, 10]");
     lfuse_chunk(a, 0, 1, parts);
