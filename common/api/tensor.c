@@ -16,6 +16,20 @@ lfuse_status lfuse_tensor_create(lfuse_device *device, lfuse_type type, int rank
     return lfuse__tensor_create(device, type, rank, shape, tensor);
 }
 
+lfuse_status lfuse_tensor_create_unified(lfuse_device *device, lfuse_type type, int rank, const int64_t *shape,
+                                         lfuse_tensor **tensor)
+{
+    NEED(device);
+    NEED(tensor);
+    return lfuse__tensor_create_unified(device, type, rank, shape, tensor);
+}
+
+void *lfuse_tensor_host(const lfuse_tensor *tensor)
+{
+    if (!tensor || !tensor->elements || !tensor->range->host) return NULL;
+    return (char *)tensor->range->host + (size_t)tensor->offset * lfuse_type_size(tensor->type);
+}
+
 lfuse_status lfuse_tensor_wrap(lfuse_device *device, lfuse_memory_kind kind, uint64_t handle, uint64_t bytes,
                                lfuse_type type, int rank, const int64_t *shape, const int64_t *strides, int64_t offset,
                                lfuse_tensor **tensor)

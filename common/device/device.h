@@ -72,16 +72,16 @@ typedef struct lfuse__range {
     uint64_t offset, bytes; /* bytes 0: empty, or unknown when foreign_unknown */
     uint64_t space, address; /* of the first byte, for overlap checks */
     bool unknown;           /* foreign memory of unknown size */
+    void *host;             /* where the host may use it while the device works; NULL: nowhere */
     atomic_int references;
 } lfuse__range;
 
 lfuse_status lfuse__range_create(lfuse_device *dev, uint64_t bytes, lfuse__range **range);
 /*
- * Memory that host and device share, from the driver for this range alone, of any size that the driver gives. *host:
- * where the host may write and read it while the device works; NULL: nowhere (facts.info.svm_concurrent).
- * ERR_UNSUPPORTED where the device shares none.
+ * Memory that host and device share, from the driver for this range alone, of any size that the driver gives; `host` is
+ * set where facts.info.svm_concurrent. ERR_UNSUPPORTED where the device shares none.
  */
-lfuse_status lfuse__range_create_unified(lfuse_device *dev, uint64_t bytes, lfuse__range **range, void **host);
+lfuse_status lfuse__range_create_unified(lfuse_device *dev, uint64_t bytes, lfuse__range **range);
 lfuse_status lfuse__range_wrap(lfuse_device *dev, lfuse_memory_kind kind, uint64_t handle, uint64_t bytes,
                                lfuse__range **range);
 void lfuse__range_retain(lfuse__range *range);

@@ -42,6 +42,7 @@ static void finish_unified(lfuse__pending *p)
 static lfuse__range *hand_out(lfuse_device *dev, lfuse__chunk *c, const lfuse__mem_info *info)
 {
     c->range.dev = dev;
+    c->range.host = NULL;
     c->range.space = info->space;
     c->range.address = info->address + c->range.offset;
     atomic_init(&c->range.references, 1);
@@ -73,7 +74,7 @@ lfuse_status lfuse__range_create(lfuse_device *dev, uint64_t bytes, lfuse__range
     return LFUSE_OK;
 }
 
-lfuse_status lfuse__range_create_unified(lfuse_device *dev, uint64_t bytes, lfuse__range **range, void **host)
+lfuse_status lfuse__range_create_unified(lfuse_device *dev, uint64_t bytes, lfuse__range **range)
 {
     lfuse__mem_info info = { 0, 0, 0, NULL };
     lfuse_status status;
@@ -82,7 +83,6 @@ lfuse_status lfuse__range_create_unified(lfuse_device *dev, uint64_t bytes, lfus
     LFUSE__TRY(lfuse__device_usable(dev));
     if (!dev->facts.info.svm)
         return lfuse__error(LFUSE_ERR_UNSUPPORTED, "%s shares no memory with the host", dev->facts.info.name);
-    *host = NULL;
     if (!bytes) return create_empty(dev, range);
     c = calloc(1, sizeof *c);
     if (!c) return lfuse__error(LFUSE_ERR_MEMORY, "out of host memory (%zu bytes)", sizeof *c);
@@ -97,8 +97,8 @@ lfuse_status lfuse__range_create_unified(lfuse_device *dev, uint64_t bytes, lfus
     c->pending.finish = finish_unified;
     atomic_fetch_add(&dev->allocations, 1);
     atomic_fetch_add(&dev->bytes, bytes);
-    if (dev->facts.info.svm_concurrent) *host = info.host;
     *range = hand_out(dev, c, &info);
+    if (dev->facts.info.svm_concurrent) c->range.host = info.host;
     return LFUSE_OK;
 }
 

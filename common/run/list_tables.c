@@ -65,7 +65,6 @@ static lfuse_status make_device_tables(lfuse_instance *in, lfuse__list_op *op, c
     lfuse_device *dev = in->plan->dev;
     lfuse_status status;
     uint64_t bytes;
-    void *shared;
     char *host;
 
     op->firsts_at = aligned((uint64_t)op->chunks * sizeof(lfuse__chunk));
@@ -75,7 +74,7 @@ static lfuse_status make_device_tables(lfuse_instance *in, lfuse__list_op *op, c
     if (!host) return lfuse__error(LFUSE_ERR_MEMORY, "out of host memory (%" PRIu64 " bytes of tables)", bytes);
     lfuse__chunk_fill(op->members, sizes, op->length, (lfuse__chunk *)(void *)host, op->first);
     memcpy(host + op->firsts_at, op->first, firsts);
-    status = unified ? lfuse__range_create_unified(dev, bytes, &op->device, &shared)
+    status = unified ? lfuse__range_create_unified(dev, bytes, &op->device)
                      : lfuse__range_create(dev, op->addresses_at + addresses, &op->device);
     if (!status) status = lfuse__list_upload(dev, op->device, 0, host, bytes);
     free(host);

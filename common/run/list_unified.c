@@ -18,7 +18,6 @@
 
 struct lfuse__list_version {
     lfuse__range *range;
-    void *host;         /* NULL: the host writes by copies alone */
     lfuse_event *left;  /* recorded where its last run ended */
     lfuse_stream *user; /* of its runs, one reference; NULL: none yet */
     bool leaving;       /* `left` is recorded and was not yet seen done */
@@ -47,7 +46,7 @@ lfuse_status lfuse__list_version_add(lfuse_instance *in, lfuse__list_op *op)
 
     if (!p) return lfuse__error(LFUSE_ERR_MEMORY, "out of host memory (%d tables)", op->nversions + 1);
     op->versions = p;
-    LFUSE__TRY(lfuse__range_create_unified(in->plan->dev, table_bytes(op), &v.range, &v.host));
+    LFUSE__TRY(lfuse__range_create_unified(in->plan->dev, table_bytes(op), &v.range));
     status = lfuse__event_create(in->plan->dev, &v.left);
     if (status) {
         lfuse__range_release(v.range);
@@ -95,8 +94,8 @@ static lfuse_status find(lfuse_instance *in, lfuse__list_op *op, int *found)
 
 static lfuse_status write_version(lfuse_instance *in, const lfuse__list_op *op, const lfuse__list_version *v)
 {
-    if (!v->host) return lfuse__list_upload(in->plan->dev, v->range, 0, op->fresh, table_bytes(op));
-    memcpy(v->host, op->fresh, table_bytes(op));
+    if (!v->range->host) return lfuse__list_upload(in->plan->dev, v->range, 0, op->fresh, table_bytes(op));
+    memcpy(v->range->host, op->fresh, table_bytes(op));
     return LFUSE_OK;
 }
 

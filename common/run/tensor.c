@@ -118,8 +118,8 @@ static lfuse_status new_tensor(lfuse_tensor **tensor)
     return LFUSE_OK;
 }
 
-lfuse_status lfuse__tensor_create(lfuse_device *dev, lfuse_type type, int rank, const int64_t *shape,
-                                  lfuse_tensor **tensor)
+static lfuse_status create(lfuse_device *dev, lfuse_type type, int rank, const int64_t *shape,
+                           lfuse_status (*take)(lfuse_device *, uint64_t, lfuse__range **), lfuse_tensor **tensor)
 {
     lfuse_tensor *t = NULL;
     lfuse_status status;
@@ -128,7 +128,7 @@ lfuse_status lfuse__tensor_create(lfuse_device *dev, lfuse_type type, int rank, 
     LFUSE__TRY(new_tensor(&t));
     status = set_shape(t, type, rank, shape);
     if (status != LFUSE_OK) goto err_free_tensor;
-    status = lfuse__range_create(dev, (uint64_t)t->elements * lfuse_type_size(type), &t->range);
+    status = take(dev, (uint64_t)t->elements * lfuse_type_size(type), &t->range);
     if (status != LFUSE_OK) goto err_free_tensor;
     status = set_place(t, 0, t->range);
     if (status != LFUSE_OK) goto err_release_range;
@@ -141,6 +141,18 @@ err_release_range:
 err_free_tensor:
     free(t);
     return status;
+}
+
+lfuse_status lfuse__tensor_create(lfuse_device *dev, lfuse_type type, int rank, const int64_t *shape,
+                                  lfuse_tensor **tensor)
+{
+    return create(dev, type, rank, shape, lfuse__range_create, tensor);
+}
+
+lfuse_status lfuse__tensor_create_unified(lfuse_device *dev, lfuse_type type, int rank, const int64_t *shape,
+                                          lfuse_tensor **tensor)
+{
+    return create(dev, type, rank, shape, lfuse__range_create_unified, tensor);
 }
 
 lfuse_status lfuse__tensor_wrap(lfuse_device *dev, lfuse_memory_kind kind, uint64_t handle, uint64_t bytes,

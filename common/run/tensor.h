@@ -22,6 +22,8 @@ struct lfuse_tensor {
 /* tensor.c: what the public functions of these names do, for arguments that are not NULL. */
 lfuse_status lfuse__tensor_create(lfuse_device *dev, lfuse_type type, int rank, const int64_t *shape,
                                   lfuse_tensor **tensor);
+lfuse_status lfuse__tensor_create_unified(lfuse_device *dev, lfuse_type type, int rank, const int64_t *shape,
+                                          lfuse_tensor **tensor);
 lfuse_status lfuse__tensor_wrap(lfuse_device *dev, lfuse_memory_kind kind, uint64_t handle, uint64_t bytes,
                                 lfuse_type type, int rank, const int64_t *shape, const int64_t *strides,
                                 int64_t offset, lfuse_tensor **tensor);

@@ -21,6 +21,21 @@ LFUSE_BEGIN_DECLS
 LFUSE_API LFUSE_MUST_CHECK lfuse_status lfuse_tensor_create(lfuse_device *device, lfuse_type type, int rank,
                                                             const int64_t *shape, lfuse_tensor **tensor);
 /**
+ * The same in memory that host and device share (managed memory on CUDA, shared virtual memory on OpenCL): the driver
+ * moves its pages to where they are used, so an optimizer's state may be larger than the device's memory. The driver
+ * alone limits the size. ERR_UNSUPPORTED where lfuse_device_info.svm is 0.
+ */
+LFUSE_API LFUSE_MUST_CHECK lfuse_status lfuse_tensor_create_unified(lfuse_device *device, lfuse_type type, int rank,
+                                                                    const int64_t *shape, lfuse_tensor **tensor);
+/**
+ * Where the host finds the first element of such a tensor or of a view of it, laid out by the tensor's strides; valid as
+ * long as the tensor. The host orders itself: it reads what a run wrote after the run's stream was synchronised, and
+ * writes nothing that a submitted run uses. NULL for other tensors, for empty ones, and where the host may not touch
+ * shared memory while the device works (lfuse_device_info.svm_concurrent is 0): lfuse_tensor_read and lfuse_tensor_write
+ * work everywhere.
+ */
+LFUSE_API void *lfuse_tensor_host(const lfuse_tensor *tensor);
+/**
  * A tensor over the caller's memory, without a copy. `handle` is the CUdeviceptr or pointer, or the cl_mem cast through
  * uintptr_t. `bytes` is the size of that memory from the handle on, 0 where unknown (a cl_mem's is asked for; an
  * unknown one is not checked). `offset` and `strides` count elements; strides NULL means contiguous. The memory must

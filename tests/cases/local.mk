@@ -19,3 +19,9 @@ check_PROGRAMS += tests/cases/check_spine
 TESTS += tests/cases/check_spine
 tests_cases_check_spine_SOURCES = %reldir%/check_spine.c
 tests_cases_check_spine_LDADD = tests/stub/libstub.la bench/liboracle.la $(LDADD)
+
+# Lists by each transport.
+check_PROGRAMS += tests/cases/check_transports
+TESTS += tests/cases/check_transports
+tests_cases_check_transports_SOURCES = %reldir%/check_transports.c
+tests_cases_check_transports_LDADD = $(LDADD) -lm

@@ -356,7 +356,39 @@ static lfuse__facts slot_facts(const rig *r)
     return facts;
 }
 
-void case_lists(rig *r, lfuse_type type)
+/* One launch over members [from, end), whose places are words: chunks of LFUSE__CHUNK, blocks as of list_launch. */
+static void carried_launch(rig *r, lfuse__bprogram *program, const sample *s, const list *l, int64_t from, int64_t end,
+                           const double *numbers, const arena *arenas)
+{
+    static uint64_t words[LFUSE__CARRIED_MOST];
+    const lfuse__facts facts = slot_facts(r);
+    rig_buffer buffers[2 + LFUSE__MAX_SLOTS] = {{NULL, 0, false}};
+    lfuse__packed packed;
+    lfuse__launch_args args = {.words = words, .nwords = lfuse__carried_words(&s->k, false)};
+    emit(lfuse__multi_pack(&s->k, &facts, end - from, 0, (int64_t)(l->first[end] - l->first[from]), numbers, &packed));
+    memset(words, 0, sizeof words);
+    memcpy(words, packed.words, packed.nwords * sizeof *words);
+    words[LFUSE__MULTI_LENGTH] = LFUSE__CHUNK;
+    for (int64_t m = from; m < end; m++) {
+        uint64_t entries[LFUSE__MAX_OPERANDS][2];
+        const uint32_t beyond = (uint32_t)(l->sizes[m] % LFUSE__CHUNK);
+        for (int j = 0; j < s->k.noperands; j++) {
+            const bool number = s->k.operands[j].inner == LFUSE__STRIDE_REPEAT;
+            entries[j][0] = (uint64_t)(number ? m : member_start(l, m)) * lfuse_type_size(s->k.operands[j].type);
+            entries[j][1] = (uint64_t)j;
+        }
+        lfuse__carried_place(&s->k, false, (int)(m - from), l->first[m] - l->first[from], beyond ? beyond : LFUSE__CHUNK,
+                             entries[0], 2, words);
+    }
+    lfuse__carried_end(&s->k, (int)(end - from), l->first[end] - l->first[from], words);
+    for (int j = 0; j < s->k.noperands; j++)
+        buffers[2 + j] = (rig_buffer){arenas[j].memory, arenas[j].bytes, s->k.operands[j].written};
+    args.groups = packed.groups;
+    args.group = packed.group;
+    rig_launch_words(r, program, "list", &args, 2 + LFUSE__MAX_SLOTS, buffers);
+}
+
+static void lists(rig *r, lfuse_type type, bool carried)
 {
     static list l;
     const lfuse__facts facts = slot_facts(r);
@@ -368,6 +400,7 @@ void case_lists(rig *r, lfuse_type type)
     list_make(&l, LFUSE__CHUNK);
     sample_fused(&s, type);
     s.k.operands[1].inner = LFUSE__STRIDE_REPEAT;
+    if (carried) s.k.carried = lfuse__carried_most(&s.k, false, &facts, LFUSE__ARGUMENT_BYTES);
     emit(lfuse__multi_emit(&text, "list", &s.k, &facts));
     lfuse__bprogram *program = rig_program(r, &text);
     for (int j = 0; j < 4; j++) p.arenas[j] = arena_make(type, (size_t)member_start(&l, l.members) + GUARD,
@@ -382,7 +415,9 @@ void case_lists(rig *r, lfuse_type type)
     }
     /* In two launches, as a recording may split it. */
     const int64_t middle = l.chunks / 2;
-    for (int part = 0; part < 2; part++) {
+    for (int part = 0; part < 2 && carried; part++)
+        carried_launch(r, program, &s, &l, part ? 7 : 0, part ? l.members : 7, p.numbers, p.arenas);
+    for (int part = 0; part < 2 && !carried; part++) {
         emit(lfuse__multi_pack(&s.k, &facts, l.members, part ? middle : 0, part ? l.chunks - middle : middle, p.numbers,
                                &packed));
         list_launch(r, program, "list", &s, &l, &packed, buffers, 2, p.arenas);
@@ -390,6 +425,16 @@ void case_lists(rig *r, lfuse_type type)
     for (int j = 2; j < 4; j++) arena_check(&p.arenas[j], type, j, "list");
     for (int j = 0; j < 4; j++) arena_free(&p.arenas[j]);
     r->backend->program_destroy(program);
+}
+
+void case_lists(rig *r, lfuse_type type)
+{
+    lists(r, type, false);
+}
+
+void case_carried_lists(rig *r, lfuse_type type)
+{
+    lists(r, type, true);
 }
 
 void case_member_sums(rig *r, lfuse_type type)

@@ -11,6 +11,7 @@ void case_tails(rig *r, lfuse_type type);     /* short lengths, offsets, in plac
 void case_strides(rig *r, lfuse_type type);   /* ranks 1 ... 8, broadcasts, negative strides, both index widths */
 void case_rows(rig *r, lfuse_type type);      /* every form, kind of stride and reduction, over many lengths */
 void case_lists(rig *r, lfuse_type type);
+void case_carried_lists(rig *r, lfuse_type type); /* places of members in the argument block */
 void case_member_sums(rig *r, lfuse_type type);
 void case_look_ups(rig *r, lfuse_type type);
 void case_bundles(rig *r);

@@ -45,23 +45,33 @@ static void use_rows(rig *r)
  * Teams where there are none: work-items of a CPU that meet in local memory. PoCL 5 aborts while it compiles barriers in
  * such loops, so it is asked of PoCL 3 alone.
  */
+static bool as_teams(const rig *r, rig *teams)
+{
+    *teams = *r;
+    if (!r->facts.vector_lanes || !strstr(r->facts.info.driver, "driver 3.")) return false;
+    teams->facts.vector_lanes = false;
+    teams->facts.staged_arguments = true;
+    teams->facts.simd = 32;
+    teams->before = "#undef LFUSE_LANES\n#define LFUSE_LANES 1\n";
+    return true;
+}
+
 static void use_teams(rig *r)
 {
-    rig teams = *r;
-    if (!r->facts.vector_lanes || !strstr(r->facts.info.driver, "driver 3.")) return;
-    teams.facts.vector_lanes = false;
-    teams.facts.simd = 32;
-    teams.before = "#undef LFUSE_LANES\n#define LFUSE_LANES 1\n";
+    rig teams;
+    if (!as_teams(r, &teams)) return;
     case_rows(&teams, LFUSE_F32);
     case_row_look_ups(&teams);
     case_bundles(&teams);
-    case_arrive(&teams);
 }
 
 static void use_lists(rig *r)
 {
+    rig teams;
     for (int t = 0; t < 4; t++)
         if (rig_has(r, floating[t])) case_lists(r, floating[t]);
+    case_carried_lists(r, LFUSE_F32);
+    if (as_teams(r, &teams)) case_carried_lists(&teams, LFUSE_F32);
     case_table(r);
     case_arrive(r);
 }

@@ -68,6 +68,7 @@ START_TEST(lists)
     rig r;
     open_form(&r, _i);
     for (int t = 0; t < 4; t++) case_lists(&r, floating[t]);
+    case_carried_lists(&r, LFUSE_F16);
     case_table(&r);
     case_arrive(&r);
     rig_close(&r);

@@ -21,7 +21,7 @@ thread_tests += tests/run/check_threads
 # Plans and instances on the stub.
 plan_run_tests = \
 	tests/run/check_failures tests/run/check_kept tests/run/check_lists tests/run/check_products \
-	tests/run/check_rows tests/run/check_run tests/run/check_transports tests/run/check_walks
+	tests/run/check_rows tests/run/check_run tests/run/check_transports tests/run/check_unified tests/run/check_walks
 check_PROGRAMS += $(plan_run_tests)
 TESTS += $(plan_run_tests)
 tests_run_check_failures_SOURCES = %reldir%/check_failures.c
@@ -38,6 +38,8 @@ tests_run_check_run_SOURCES = %reldir%/check_run.c %reldir%/rig.c %reldir%/rig.h
 tests_run_check_run_LDADD = tests/stub/libstub.la $(LDADD) -lm
 tests_run_check_transports_SOURCES = %reldir%/check_transports.c %reldir%/rig.c %reldir%/rig.h
 tests_run_check_transports_LDADD = tests/stub/libstub.la $(LDADD) -lm
+tests_run_check_unified_SOURCES = %reldir%/check_unified.c %reldir%/rig.c %reldir%/rig.h
+tests_run_check_unified_LDADD = tests/stub/libstub.la $(LDADD) -lm
 tests_run_check_walks_SOURCES = %reldir%/check_walks.c
 tests_run_check_walks_LDADD = tests/stub/libstub.la $(LDADD)
 

@@ -1,0 +1,198 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Lists by each transport on every device found: the same bits, whatever the count and wherever the members lie, shared
+ * memory among them, before and after members are replaced. Shared memory stays under 8 MB.
+ */
+#ifdef HAVE_CONFIG_H
+#include "config.h"
+#endif
+
+#include <math.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "libfuse.h"
+#include "tests/support/main.h"
+
+#define OK(call) ck_assert_msg((call) == LFUSE_OK, "%s: %s: %s", name, #call, lfuse_last_error())
+
+enum { ROOM = 1 << 17, MOST = 2000 };
+
+static char name[32];
+static lfuse_device *dev;
+static lfuse_stream *stream;
+static float x[ROOM], y[ROOM], result[3][ROOM], sums[3][MOST + 1], seen[ROOM], seen_sums[MOST + 1];
+
+static const lfuse_transport all[] = { LFUSE_TRANSPORT_TABLE, LFUSE_TRANSPORT_ARGS, LFUSE_TRANSPORT_UNIFIED };
+static const int64_t counts[] = { 0, 1, 423, MOST };
+
+static int64_t size_of(int64_t m)
+{
+    return m == 3 ? 1024 : m == 5 ? 17001 : m % 11 == 4 ? 0 : 1 + m * 7 % 61;
+}
+
+static int64_t start_of(int64_t member)
+{
+    int64_t at = 1, m;
+
+    for (m = 0; m < member; m++) at += size_of(m);
+    return at;
+}
+
+static lfuse_list *list_in(lfuse_tensor *whole, int64_t count, bool numbers)
+{
+    lfuse_tensor *t[MOST];
+    int64_t m, at = 1;
+    lfuse_list *l;
+
+    for (m = 0; m < count; m++) {
+        const int64_t n = numbers ? 1 : size_of(m);
+        OK(lfuse_tensor_view(whole, numbers ? 0 : 1, &n, NULL, at, &t[m]));
+        at += n;
+    }
+    ck_assert_int_le(at, numbers ? MOST + 1 : ROOM);
+    OK(lfuse_list_create(dev, LFUSE_F32, count, t, &l));
+    for (m = 0; m < count; m++) lfuse_tensor_destroy(t[m]);
+    return l;
+}
+
+static lfuse_plan *plan_by(lfuse_transport transport)
+{
+    const lfuse_plan_options o = { .transport = transport };
+    lfuse_graph *g = lfuse_graph_create();
+    const lfuse_value in = lfuse_list_input(g, "x", LFUSE_F32, LFUSE_RANK_ANY);
+    const lfuse_value out = lfuse_list_input(g, "y", LFUSE_F32, LFUSE_RANK_ANY);
+    lfuse_plan *plan;
+
+    lfuse_update(out, lfuse_add(out, lfuse_mul(in, lfuse_scalar(g, "a"))));
+    lfuse_output(g, "sums", lfuse_member_sum(lfuse_mul(in, in)));
+    OK(lfuse_plan_create(dev, g, &o, &plan));
+    lfuse_graph_destroy(g);
+    return plan;
+}
+
+/* Two members of x move to where other values are. */
+static void move(lfuse_list *l, lfuse_tensor *elsewhere, int64_t count)
+{
+    int64_t m;
+
+    for (m = 0; m < count; m += count > 200 ? 200 : 1) {
+        const int64_t n = size_of(m);
+        lfuse_tensor *t;
+        OK(lfuse_tensor_view(elsewhere, 1, &n, NULL, start_of(m), &t));
+        OK(lfuse_list_replace(l, m, 1, &t));
+        lfuse_tensor_destroy(t);
+    }
+}
+
+/* Runs before and after members of x have moved. */
+static void run(lfuse_plan *plan, lfuse_tensor *const *t, int64_t count, float *out, float *out_sums)
+{
+    lfuse_list *lx = list_in(t[0], count, false), *ly = list_in(t[1], count, false), *ls = list_in(t[3], count, true);
+    const lfuse_binding b[] = { lfuse_bind_list("x", lx), lfuse_bind_list("y", ly), lfuse_bind_list("sums", ls),
+                                lfuse_bind_number("a", 0.3) };
+    int i;
+
+    OK(lfuse_tensor_write(t[0], stream, x));
+    OK(lfuse_tensor_write(t[1], stream, y));
+    OK(lfuse_tensor_fill(t[2], stream, 2.5));
+    OK(lfuse_tensor_fill(t[3], stream, -1));
+    for (i = 0; i < 3; i++) {
+        if (i == 2) move(lx, t[2], count);
+        OK(lfuse_plan_run(plan, stream, b, 4));
+    }
+    OK(lfuse_tensor_read(t[1], stream, out));
+    OK(lfuse_tensor_read(t[3], stream, out_sums));
+    OK(lfuse_stream_synchronize(stream));
+    lfuse_list_destroy(lx), lfuse_list_destroy(ly), lfuse_list_destroy(ls);
+}
+
+static void check(int64_t count, const float *out, const float *out_sums)
+{
+    int64_t m, i;
+
+    for (m = 0; m < count; m++) {
+        const bool moved = m % (count > 200 ? 200 : 1) == 0;
+        double sum = 0;
+        for (i = start_of(m); i < start_of(m) + size_of(m); i++) {
+            const double last = moved ? 2.5 : x[i], wanted = y[i] + 0.3 * (2.0 * x[i] + last);
+            sum += last * last;
+            ck_assert_msg(fabs(out[i] - wanted) < 1e-5 * (1 + fabs(wanted)), "%s: member %d, element %d: %g, not %g",
+                          name, (int)m, (int)i, out[i], wanted);
+        }
+        ck_assert_msg(fabs(out_sums[1 + m] - sum) <= 1e-5 * sum, "%s: sum of member %d: %g, not %g", name, (int)m,
+                      out_sums[1 + m], sum);
+    }
+}
+
+static void try_device(bool shared)
+{
+    lfuse_device_info info;
+    lfuse_tensor *t[4];
+    lfuse_plan *plan;
+    int i, k;
+
+    OK(lfuse_device_get_info(dev, &info));
+    if (shared && !info.svm) {
+        ck_assert_int_eq(lfuse_tensor_create_unified(dev, LFUSE_F32, 0, NULL, &t[0]), LFUSE_ERR_UNSUPPORTED);
+        return;
+    }
+    for (i = 0; i < 4; i++) {
+        const int64_t n = i == 3 ? MOST + 1 : ROOM;
+        OK((shared && i < 2 ? lfuse_tensor_create_unified : lfuse_tensor_create)(dev, LFUSE_F32, 1, &n, &t[i]));
+    }
+    for (k = 0; k < (int)(sizeof all / sizeof *all); k++) {
+        plan = plan_by(all[k]);
+        for (i = 0; i < (int)(sizeof counts / sizeof *counts); i++) {
+            if (all[k] == LFUSE_TRANSPORT_UNIFIED && !info.svm) continue;
+            run(plan, t, counts[i], seen, seen_sums);
+            if (!k) check(counts[i], seen, seen_sums);
+            if (!k && i == 2) memcpy(result[0], seen, sizeof seen), memcpy(sums[0], seen_sums, sizeof seen_sums);
+            if (!k && i == 3) memcpy(result[1], seen, sizeof seen), memcpy(sums[1], seen_sums, sizeof seen_sums);
+            if (k && i > 1)
+                ck_assert_msg(!memcmp(result[i - 2], seen, sizeof seen) &&
+                              !memcmp(sums[i - 2], seen_sums, sizeof seen_sums),
+                              "%s: other bits by transport %d, %d members", name, (int)all[k], (int)counts[i]);
+        }
+        lfuse_plan_destroy(plan);
+    }
+    if (shared && info.svm_concurrent) {
+        OK(lfuse_tensor_read(t[1], NULL, seen));
+        ck_assert(!memcmp(lfuse_tensor_host(t[1]), seen, sizeof seen));
+    }
+    for (i = 0; i < 4; i++) lfuse_tensor_destroy(t[i]);
+}
+
+START_TEST(every_device)
+{
+    lfuse_device_info info;
+    int count, i;
+
+    OK(lfuse_device_count(&count));
+    if (!count) TEST_SKIP("no device: %s", lfuse_last_error());
+    for (i = 0; i < ROOM; i++) x[i] = (float)(i % 97) / 7 - 5, y[i] = (float)(i % 13);
+    for (i = 0; i < count; i++) {
+        OK(lfuse_device_describe(i, &info));
+        snprintf(name, sizeof name, "%s", info.name);
+        OK(lfuse_device_open(name, &dev));
+        OK(lfuse_stream_create(dev, &stream));
+        try_device(_i);
+        lfuse_stream_destroy(stream);
+        lfuse_device_close(dev);
+    }
+}
+END_TEST
+
+static Suite *suite_transports(void)
+{
+    Suite *s = suite_create("cases");
+    TCase *c = tcase_create("transports");
+
+    tcase_set_timeout(c, 0);
+    tcase_add_loop_test(c, every_device, 0, 2);
+    suite_add_tcase(s, c);
+    return s;
+}
+
+TEST_MAIN(CK_NOFORK, suite_transports)

@@ -1,0 +1,123 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Tensors in memory that host and device share, on the stub. */
+#ifdef HAVE_CONFIG_H
+#include "config.h"
+#endif
+
+#include <string.h>
+
+#include "tests/run/rig.h"
+
+static lfuse_tensor *shared(int rank, const int64_t *shape)
+{
+    lfuse_tensor *t;
+
+    OK(lfuse_tensor_create_unified(dev, LFUSE_F32, rank, shape, &t));
+    return t;
+}
+
+START_TEST(the_host_sees_what_runs_write)
+{
+    lfuse_tensor *state = shared(2, SHAPE(3, 5)), *row, *plain = tensor(1, SHAPE(5)), *none = shared(1, SHAPE(0));
+    const lfuse_value s = lfuse_input(g, "s", LFUSE_F32, 2, LFUSE_DIMS(3, 5));
+    float *host = lfuse_tensor_host(state);
+    lfuse_plan *plan;
+    int i;
+
+    OK(lfuse_tensor_view(state, 1, SHAPE(5), NULL, 5, &row));
+    ck_assert_ptr_nonnull(host);
+    ck_assert_ptr_eq(lfuse_tensor_host(row), host + 5);
+    ck_assert(!lfuse_tensor_host(plain) && !lfuse_tensor_host(none) && !lfuse_tensor_host(NULL));
+    lfuse_update(s, lfuse_add(s, lfuse_constant(g, 1)));
+    plan = plan_with(0);
+    for (i = 0; i < 15; i++) host[i] = (float)i;
+    {
+        lfuse_binding b = lfuse_bind_tensor("s", state);
+        OK(lfuse_plan_run(plan, stream, &b, 1));
+    }
+    OK(lfuse_stream_synchronize(stream));
+    for (i = 0; i < 15; i++) NEAR(host[i], i + 1);
+    NEAR(values(row)[4], 10);
+    lfuse_tensor_destroy(state); /* the view holds the memory */
+    ck_assert_ptr_eq(lfuse_tensor_host(row), host + 5);
+    lfuse_tensor_destroy(row), lfuse_tensor_destroy(plain), lfuse_tensor_destroy(none);
+    lfuse_plan_destroy(plan);
+}
+END_TEST
+
+/* Memory goes back when the work on it is done, and is not handed out as the pool's. */
+START_TEST(memory_goes_back)
+{
+    lfuse_device_counters before, after;
+    lfuse_tensor *t, *u;
+
+    OK(lfuse_device_get_counters(dev, &before));
+    t = shared(1, SHAPE(1000));
+    OK(lfuse_tensor_fill(t, stream, 2));
+    OK(lfuse_device_get_counters(dev, &after));
+    ck_assert_uint_eq(after.bytes - before.bytes, 4000);
+    lfuse_tensor_destroy(t);
+    OK(lfuse_stream_synchronize(stream));
+    u = tensor(1, SHAPE(10)); /* looks for what has become free */
+    ck_assert_ptr_null(lfuse_tensor_host(u));
+    lfuse_tensor_destroy(u);
+    t = shared(1, SHAPE(1));
+    OK(lfuse_device_get_counters(dev, &after));
+    ck_assert_uint_lt(after.bytes % 4096, 4000);
+    lfuse_tensor_destroy(t);
+}
+END_TEST
+
+START_TEST(devices_that_share_less)
+{
+    lfuse_tensor *t = NULL;
+
+    lfuse__stub.svm_concurrent = false;
+    reopen_stub();
+    t = shared(1, SHAPE(4));
+    ck_assert_ptr_null(lfuse_tensor_host(t));
+    OK(lfuse_tensor_fill(t, NULL, 7));
+    NEAR(values(t)[3], 7);
+    lfuse_tensor_destroy(t);
+    lfuse__stub.svm = false;
+    reopen_stub();
+    t = NULL;
+    FAILS(LFUSE_ERR_UNSUPPORTED, lfuse_tensor_create_unified(dev, LFUSE_F32, 1, SHAPE(4), &t));
+    ck_assert(!t && strstr(lfuse_last_error(), "stub:0 shares no memory with the host"));
+}
+END_TEST
+
+START_TEST(bad_input)
+{
+    lfuse_tensor *t = NULL;
+
+    FAILS(LFUSE_ERR_INVALID, lfuse_tensor_create_unified(NULL, LFUSE_F32, 1, SHAPE(4), &t));
+    FAILS(LFUSE_ERR_INVALID, lfuse_tensor_create_unified(dev, LFUSE_F32, 1, SHAPE(4), NULL));
+    FAILS(LFUSE_ERR_TYPE, lfuse_tensor_create_unified(dev, (lfuse_type)99, 1, SHAPE(4), &t));
+    FAILS(LFUSE_ERR_SHAPE, lfuse_tensor_create_unified(dev, LFUSE_F32, 1, SHAPE(-4), &t));
+    lfuse__stub.memory_bytes = 100;
+    FAILS(LFUSE_ERR_DEVICE_MEMORY, lfuse_tensor_create_unified(dev, LFUSE_F32, 1, SHAPE(400), &t));
+    ck_assert_msg(strstr(lfuse_last_error(), "1600 bytes of shared memory"), "%s", lfuse_last_error());
+    lfuse__stub_fail(LFUSE__STUB_alloc, 1, false, LFUSE_ERR_DEVICE);
+    FAILS(LFUSE_ERR_DEVICE, lfuse_tensor_create_unified(dev, LFUSE_F32, 1, SHAPE(4), &t));
+    lfuse__stub_no_failure();
+    ck_assert_ptr_null(t);
+}
+END_TEST
+
+static Suite *suite_unified(void)
+{
+    Suite *s = suite_create("run");
+    TCase *c = tcase_create("unified");
+
+    tcase_add_checked_fixture(c, open_stub, close_stub);
+    tcase_set_timeout(c, 0);
+    tcase_add_test(c, the_host_sees_what_runs_write);
+    tcase_add_test(c, memory_goes_back);
+    tcase_add_test(c, devices_that_share_less);
+    tcase_add_test(c, bad_input);
+    suite_add_tcase(s, c);
+    return s;
+}
+
+TEST_MAIN(CK_NOFORK, suite_unified)
