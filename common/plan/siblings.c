@@ -6,7 +6,8 @@
 /*
  * Kernels of one loop and one level that read the same memory at the same index become one, which reads it once, as
  * long as it stays small enough. Such kernels do not read each other, and the level stays, so that there is no cycle.
- * Elements by themselves join rows of that shape, but no sum of everything, which many small kernels do better.
+ * Elements by themselves join rows of that shape, but no sum of everything, which many small kernels do better. Kernels
+ * over lists join where they read elements of one list: all their lists are congruent with it.
  */
 #include "common/plan/draft.h"
 
@@ -39,7 +40,7 @@ static const lfuse__node *loop_of(const lfuse__draft *d, int32_t node)
 static int by_shape(const lfuse__node *a, const lfuse__node *b)
 {
     if (a->rank != b->rank) return a->rank < b->rank ? -1 : 1;
-    return memcmp(a->shape, b->shape, (size_t)a->rank * sizeof *a->shape);
+    return a->rank <= 0 ? 0 : memcmp(a->shape, b->shape, (size_t)a->rank * sizeof *a->shape);
 }
 
 static int by_walk(const lfuse__view *a, const lfuse__view *b)
@@ -83,6 +84,7 @@ static bool reads_elements(const lfuse__draft *d, int32_t node, int i, reading *
     if (d->level[base] == d->level[node] && lfuse__draft_fuses(d, base, node, &r->walk)) return false;
     if (d->again[base] || (d->signatures[node].row && n->kind != LFUSE__REDUCE)) return false;
     *r = (reading){ d, node, loop_of(d, node), r->walk };
+    if (n->list) return n->rank && lfuse__draft_node(d, base)->list && lfuse__draft_node(d, base)->rank;
     for (k = 0; k < r->loop->rank; k++)
         if (r->walk.axis[k] < 0 && r->loop->shape[k] != 1) return false;
     return r->loop->rank > 0;
@@ -115,6 +117,54 @@ static void weigh(const lfuse__draft *d, int32_t *parent, load *loads)
     }
 }
 
+/* Adds a memory to a set; false: there is no room. What updates a list in place lies in the list's memory. */
+static bool add(int32_t *set, int *count, int most, int32_t memory)
+{
+    int i;
+
+    for (i = 0; i < *count; i++)
+        if (set[i] == memory) return true;
+    if (*count == most) return false;
+    set[(*count)++] = memory;
+    return true;
+}
+
+static bool add_result(const lfuse__draft *d, int32_t node, int32_t *set, int *count, int most)
+{
+    bool updates = false;
+    int32_t i;
+
+    for (i = 0; i < d->g->nnames; i++) {
+        if (d->g->names[i].update != node) continue;
+        if (!add(set, count, most, d->g->names[i].node)) return false;
+        updates = true;
+    }
+    return updates || add(set, count, most, node);
+}
+
+/* Whether the lists of two regions are few enough together: without addresses a member's lie in as many blocks. */
+static bool lists_fit(const lfuse__draft *d, int32_t *parent, int32_t a, int32_t b)
+{
+    const int most = d->facts->addresses ? LFUSE__BODY_OPERANDS - 3 : LFUSE__MAX_SLOTS;
+    int32_t set[LFUSE__BODY_OPERANDS], node;
+    lfuse__view walk;
+    int i, count = 0;
+
+    for (node = 0; node < d->g->nnodes; node++) {
+        const lfuse__node *n = lfuse__draft_node(d, node);
+        if (!lfuse__draft_pointwise(d, node) || d->inlined[node]) continue;
+        if (find(parent, node) != a && find(parent, node) != b) continue;
+        if ((d->results[node] || d->needed[node]) && !add_result(d, node, set, &count, most)) return false;
+        for (i = 0; i < n->nin; i++) {
+            const int32_t base = lfuse__draft_operand(d, node, i, &walk);
+            if (lfuse__draft_immediate(d, base)) continue;
+            if (d->level[base] == d->level[node] && lfuse__draft_fuses(d, base, node, &walk)) continue;
+            if (!add(set, &count, most, base)) return false;
+        }
+    }
+    return true;
+}
+
 static bool whole(const lfuse__draft *d, int32_t root)
 {
     const lfuse__node *r = lfuse__draft_node(d, root);
@@ -125,10 +175,12 @@ static bool whole(const lfuse__draft *d, int32_t root)
 /* Whether one loop does for both, and both fit in it. */
 static bool fits(const lfuse__draft *d, const load *a, const load *b, const lfuse__node *loop)
 {
-    const int most = LFUSE__BODY_WORDS / (loop->rank + 1) < LFUSE__BODY_OPERANDS ? LFUSE__BODY_WORDS / (loop->rank + 1)
-                                                                                 : LFUSE__BODY_OPERANDS;
+    const int rank = loop->list ? 0 : loop->rank;
+    const int most = LFUSE__BODY_WORDS / (rank + 1) < LFUSE__BODY_OPERANDS ? LFUSE__BODY_WORDS / (rank + 1)
+                                                                           : LFUSE__BODY_OPERANDS;
 
     if (d->disable & LFUSE_NO_POINTWISE_FUSION) return false;
+    if (loop->list) return a->instructions + b->instructions <= LFUSE__BODY_INSTRUCTIONS / 2;
     if ((a->root >= 0 || b->root >= 0) && d->disable & LFUSE_NO_ROW_FUSION) return false;
     if (a->root != b->root && ((a->root >= 0 && b->root >= 0) || whole(d, a->root >= 0 ? a->root : b->root)))
         return false;
@@ -141,7 +193,8 @@ static void unite(lfuse__draft *d, int32_t *parent, const reading *x, const read
     const int32_t a = find(parent, x->node), b = find(parent, y->node), low = a < b ? a : b, high = a < b ? b : a;
 
     if (a == b || d->apart[x->node] || d->apart[y->node] || lfuse__draft_alone(d, x->node) ||
-        lfuse__draft_alone(d, y->node) || !fits(d, &loads[a], &loads[b], x->loop))
+        lfuse__draft_alone(d, y->node) || !fits(d, &loads[a], &loads[b], x->loop) ||
+        (x->loop->list && !lists_fit(d, parent, a, b)))
         return;
     parent[high] = low;
     loads[low].operands += loads[high].operands - 1;
@@ -158,7 +211,7 @@ static int collect(const lfuse__draft *d, reading *all)
 
     for (node = 0; node < d->g->nnodes; node++) {
         const lfuse__node *n = lfuse__draft_node(d, node);
-        if (n->list || (n->kind != LFUSE__REDUCE && (!lfuse__draft_pointwise(d, node) || d->inlined[node]))) continue;
+        if (n->kind != LFUSE__REDUCE && (!lfuse__draft_pointwise(d, node) || d->inlined[node])) continue;
         for (i = 0; i < n->nin; i++) count += reads_elements(d, node, i, &all[count]);
     }
     qsort(all, (size_t)count, sizeof *all, by_reading);
