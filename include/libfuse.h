@@ -33,5 +33,6 @@
 #include <libfuse/plan.h>
 #include <libfuse/record.h>
 #include <libfuse/immediate.h>
+#include <libfuse/optimizer.h>
 
 #endif

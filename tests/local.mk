@@ -49,6 +49,7 @@ include tests/layer/local.mk
 include tests/fake-cuda/local.mk
 include tests/backends/local.mk
 include tests/run/local.mk
+include tests/optim/local.mk
 include tests/api/local.mk
 include tests/tree/local.mk
 

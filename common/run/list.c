@@ -36,6 +36,28 @@ static lfuse__member member_of(const lfuse_tensor *t)
                            .elements = t->elements};
 }
 
+/* A list of members that are still to be set. */
+static lfuse_status make(lfuse_device *dev, lfuse_type type, int64_t count, lfuse_list **list)
+{
+    lfuse_list *l = calloc(1, sizeof *l);
+    lfuse__member *table = calloc(count ? (size_t)count : 1, sizeof *table);
+    if (!l || !table) {
+        free(table);
+        free(l);
+        return lfuse__error(LFUSE_ERR_MEMORY, "no memory for a list of %" PRId64 " members", count);
+    }
+    l->dev = dev;
+    lfuse__device_retain(dev);
+    l->type = type;
+    l->count = count;
+    l->members = table;
+    l->version = 1;
+    atomic_init(&l->holders, 1);
+    atomic_init(&l->references, 1);
+    *list = l;
+    return LFUSE_OK;
+}
+
 lfuse_status lfuse__list_create(lfuse_device *dev, lfuse_type type, int64_t count, lfuse_tensor *const *members,
                                 lfuse_list **list)
 {
@@ -52,25 +74,19 @@ lfuse_status lfuse__list_create(lfuse_device *dev, lfuse_type type, int64_t coun
         if (__builtin_add_overflow(elements, members[i]->elements, &elements))
             return lfuse__error(LFUSE_ERR_OVERFLOW, "the members up to %" PRId64 " have more than 2^63 elements", i);
     }
-    lfuse_list *l = calloc(1, sizeof *l);
-    lfuse__member *table = calloc(count ? (size_t)count : 1, sizeof *table);
-    if (!l || !table) {
-        free(table);
-        free(l);
-        return lfuse__error(LFUSE_ERR_MEMORY, "no memory for a list of %" PRId64 " members", count);
-    }
-    for (int64_t i = 0; i < count; i++) table[i] = member_of(members[i]);
-    l->dev = dev;
-    lfuse__device_retain(dev);
-    l->type = type;
-    l->count = count;
+    lfuse_list *l;
+    LFUSE__TRY(make(dev, type, count, &l));
+    for (int64_t i = 0; i < count; i++) l->members[i] = member_of(members[i]);
     l->elements = elements;
-    l->members = table;
-    l->version = 1;
-    atomic_init(&l->holders, 1);
-    atomic_init(&l->references, 1);
     *list = l;
     return LFUSE_OK;
+}
+
+static void advance(lfuse_list *l, int64_t first, int64_t count)
+{
+    l->version++;
+    l->replaced[l->version % LFUSE__REPLACED].first = first;
+    l->replaced[l->version % LFUSE__REPLACED].count = count;
 }
 
 lfuse_status lfuse__list_replace(lfuse_list *l, int64_t first, int64_t count, lfuse_tensor *const *members)
@@ -90,10 +106,7 @@ lfuse_status lfuse__list_replace(lfuse_list *l, int64_t first, int64_t count, lf
         l->members[first + i] = member_of(members[i]);
         lfuse__range_release(before);
     }
-    if (!count) return LFUSE_OK;
-    l->version++;
-    l->replaced[l->version % LFUSE__REPLACED].first = first;
-    l->replaced[l->version % LFUSE__REPLACED].count = count;
+    if (count) advance(l, first, count);
     return LFUSE_OK;
 }
 
@@ -103,6 +116,35 @@ bool lfuse__list_replaced(const lfuse_list *l, uint64_t version, int64_t *first,
     *first = l->replaced[version % LFUSE__REPLACED].first;
     *count = l->replaced[version % LFUSE__REPLACED].count;
     return true;
+}
+
+lfuse_status lfuse__list_slice(const lfuse_list *from, int64_t first, int64_t count, lfuse_list **list)
+{
+    lfuse_list *l;
+    LFUSE__TRY(make(from->dev, from->type, count, &l));
+    for (int64_t i = 0; i < count; i++) {
+        l->members[i] = from->members[first + i];
+        lfuse__range_retain(l->members[i].range);
+        l->elements += l->members[i].elements;
+    }
+    *list = l;
+    return LFUSE_OK;
+}
+
+void lfuse__list_mirror(lfuse_list *l, const lfuse_list *from, int64_t first)
+{
+    int64_t low = l->count, high = 0;
+
+    for (int64_t i = 0; i < l->count; i++) {
+        const lfuse__member before = l->members[i], now = from->members[first + i];
+        if (before.range == now.range && before.offset == now.offset) continue;
+        lfuse__range_retain(now.range);
+        l->members[i] = now;
+        lfuse__range_release(before.range);
+        if (low > i) low = i;
+        high = i + 1;
+    }
+    if (low < high) advance(l, low, high - low);
 }
 
 void lfuse__list_retain(lfuse_list *l)

@@ -69,6 +69,9 @@ lfuse_status lfuse__list_create(lfuse_device *dev, lfuse_type type, int64_t coun
 lfuse_status lfuse__list_replace(lfuse_list *l, int64_t first, int64_t count, lfuse_tensor *const *members);
 /* The members that a version replaced; false when that was too long ago. */
 bool lfuse__list_replaced(const lfuse_list *l, uint64_t version, int64_t *first, int64_t *count);
+/* Some members of another list, with the addresses that they have now; and the same again: sizes stay. */
+lfuse_status lfuse__list_slice(const lfuse_list *from, int64_t first, int64_t count, lfuse_list **list);
+void lfuse__list_mirror(lfuse_list *l, const lfuse_list *from, int64_t first);
 void lfuse__list_retain(lfuse_list *l);
 void lfuse__list_release(lfuse_list *l);
 /*

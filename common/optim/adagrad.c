@@ -1,0 +1,46 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#ifdef HAVE_CONFIG_H
+#include "config.h"
+#endif
+
+/* Rules that divide by what squares of gradients have come to: Adagrad, RMSprop, Adadelta. */
+#include "common/optim/rule.h"
+
+lfuse_value lfuse__rule_adagrad(lfuse__rule_step *s)
+{
+    const lfuse_value before = lfuse_sub(s->t, lfuse__rule_number(s, 1));
+    const lfuse_value slower = lfuse_add(lfuse__rule_number(s, 1), lfuse_mul(before, s->h[LFUSE__HYPER_lr_decay]));
+    const lfuse_value rate = lfuse_div(s->h[LFUSE__HYPER_lr], slower), grad = lfuse__rule_decayed(s);
+
+    s->fresh[0] = lfuse_add(s->old[0], lfuse_mul(grad, grad));
+    return lfuse_sub(s->p, lfuse_mul(rate, lfuse_div(grad, lfuse_add(lfuse_sqrt(s->fresh[0]),
+                                                                     s->h[LFUSE__HYPER_eps]))));
+}
+
+lfuse_value lfuse__rule_rmsprop(lfuse__rule_step *s)
+{
+    const lfuse_value alpha = s->h[LFUSE__HYPER_alpha], grad = lfuse__rule_decayed(s);
+    lfuse_value spread, step;
+
+    spread = s->fresh[0] = lfuse__rule_square(s->old[0], grad, alpha);
+    if (s->switches & LFUSE_OPTIM_CENTERED) {
+        s->fresh[2] = lfuse__rule_moment(s->old[2], grad, alpha);
+        spread = lfuse_sub(spread, lfuse_mul(s->fresh[2], s->fresh[2]));
+    }
+    step = lfuse_div(grad, lfuse_add(lfuse_sqrt(spread), s->h[LFUSE__HYPER_eps]));
+    if (s->switches & LFUSE__OPTIM_MOMENTUM)
+        step = s->fresh[1] = lfuse_add(lfuse_mul(s->old[1], s->h[LFUSE__HYPER_momentum]), step);
+    return lfuse_sub(s->p, lfuse_mul(s->h[LFUSE__HYPER_lr], step));
+}
+
+lfuse_value lfuse__rule_adadelta(lfuse__rule_step *s)
+{
+    const lfuse_value rho = s->h[LFUSE__HYPER_rho], eps = s->h[LFUSE__HYPER_eps], grad = lfuse__rule_decayed(s);
+    lfuse_value delta;
+
+    s->fresh[0] = lfuse__rule_square(s->old[0], grad, rho);
+    delta = lfuse_div(lfuse_sqrt(lfuse_add(s->old[1], eps)), lfuse_sqrt(lfuse_add(s->fresh[0], eps)));
+    delta = lfuse_mul(delta, grad);
+    s->fresh[1] = lfuse__rule_square(s->old[1], delta, rho);
+    return lfuse_sub(s->p, lfuse_mul(s->h[LFUSE__HYPER_lr], delta));
+}

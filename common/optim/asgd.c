@@ -1,0 +1,46 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#ifdef HAVE_CONFIG_H
+#include "config.h"
+#endif
+
+/* Rules that keep to signs and averages: ASGD, Rprop, Lion. */
+#include "common/optim/rule.h"
+
+/* The state is the average of the parameters from step t0 on. */
+lfuse_value lfuse__rule_asgd(lfuse__rule_step *s)
+{
+    const lfuse_value lr = s->h[LFUSE__HYPER_lr], lambd = s->h[LFUSE__HYPER_lambd], one = lfuse__rule_number(s, 1);
+    const lfuse_value before = lfuse_sub(s->t, one);
+    const lfuse_value slower = lfuse_add(one, lfuse_mul(lfuse_mul(lambd, lr), before));
+    const lfuse_value rate = lfuse_div(lr, lfuse_pow(slower, s->h[LFUSE__HYPER_alpha]));
+    const lfuse_value weight = lfuse_div(one, lfuse_max(one, lfuse_sub(before, s->h[LFUSE__HYPER_t0])));
+    const lfuse_value grad = lfuse__rule_decayed(s);
+    const lfuse_value shrunk = lfuse_mul(s->p, lfuse__rule_rest(lfuse_mul(lambd, rate)));
+    const lfuse_value p = lfuse_sub(shrunk, lfuse_mul(rate, grad));
+
+    s->fresh[0] = lfuse_lerp(s->old[0], p, weight);
+    return p;
+}
+
+/* States: the last gradient, 0 where it had turned, and the size of each step, at first the learning rate. */
+lfuse_value lfuse__rule_rprop(lfuse__rule_step *s)
+{
+    const lfuse_value none = lfuse__rule_number(s, 0), agree = lfuse_mul(s->grad, s->old[0]);
+    const lfuse_value turned = lfuse_lt(agree, none);
+    const lfuse_value size = lfuse_where(lfuse__rule_first(s), s->h[LFUSE__HYPER_lr], s->old[1]);
+    const lfuse_value smaller = lfuse_where(turned, lfuse_mul(size, s->h[LFUSE__HYPER_eta_minus]), size);
+    const lfuse_value changed = lfuse_where(lfuse_gt(agree, none), lfuse_mul(size, s->h[LFUSE__HYPER_eta_plus]),
+                                            smaller);
+
+    s->fresh[0] = lfuse_where(turned, none, s->grad);
+    s->fresh[1] = lfuse_clamp(changed, s->h[LFUSE__HYPER_step_min], s->h[LFUSE__HYPER_step_max]);
+    return lfuse_sub(s->p, lfuse_mul(lfuse_sign(s->fresh[0]), s->fresh[1]));
+}
+
+lfuse_value lfuse__rule_lion(lfuse__rule_step *s)
+{
+    const lfuse_value ahead = lfuse__rule_moment(s->old[0], s->grad, s->h[LFUSE__HYPER_beta1]);
+
+    s->fresh[0] = lfuse__rule_moment(s->old[0], s->grad, s->h[LFUSE__HYPER_beta2]);
+    return lfuse_sub(lfuse__rule_shrunk(s), lfuse_mul(s->h[LFUSE__HYPER_lr], lfuse_sign(ahead)));
+}

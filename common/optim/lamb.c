@@ -1,0 +1,31 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#ifdef HAVE_CONFIG_H
+#include "config.h"
+#endif
+
+/* Rules that look at whole members: LAMB. */
+#include "common/optim/rule.h"
+
+static lfuse_value norm(lfuse_value list)
+{
+    return lfuse_sqrt(lfuse_member_sum(lfuse_mul(list, list)));
+}
+
+lfuse_value lfuse__rule_lamb(lfuse__rule_step *s)
+{
+    const lfuse_value beta1 = s->h[LFUSE__HYPER_beta1], beta2 = s->h[LFUSE__HYPER_beta2];
+    const lfuse_value none = lfuse__rule_number(s, 0), one = lfuse__rule_number(s, 1);
+    lfuse_value first, root, step, of_p, of_step, trust;
+
+    s->fresh[0] = lfuse__rule_moment(s->old[0], s->grad, beta1);
+    s->fresh[1] = lfuse__rule_square(s->old[1], s->grad, beta2);
+    first = lfuse_div(s->fresh[0], lfuse__rule_correction(s, beta1));
+    root = lfuse_sqrt(lfuse_div(s->fresh[1], lfuse__rule_correction(s, beta2)));
+    step = lfuse_add(lfuse_div(first, lfuse_add(root, s->h[LFUSE__HYPER_eps])),
+                     lfuse_mul(s->h[LFUSE__HYPER_weight_decay], s->p));
+    of_p = norm(s->p);
+    of_step = norm(step);
+    trust = lfuse_where(lfuse_gt(of_p, none), lfuse_div(of_p, of_step), one);
+    trust = lfuse_where(lfuse_gt(of_step, none), trust, one);
+    return lfuse_sub(s->p, lfuse_mul(lfuse_mul(s->h[LFUSE__HYPER_lr], trust), step));
+}

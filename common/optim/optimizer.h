@@ -1,0 +1,119 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Optimizers: a rule's graph over lists, planned for groups of parameters, with the states' memory. May use common/graph/
+ * and common/run/; knows neither plans' insides nor kernels.
+ */
+#ifndef COMMON_OPTIM_OPTIMIZER_H
+#define COMMON_OPTIM_OPTIMIZER_H
+
+#include "common/optim/rule.h"
+#include "common/run/run.h"
+
+/* ---- graph.c: pure ---- */
+
+/* What a step's graph depends on. */
+typedef struct lfuse__optim_form {
+    const lfuse__rule *rule;
+    unsigned switches; /* with the library's own */
+    lfuse_clip clip;
+    lfuse_type parameter, gradient, state;
+} lfuse__optim_form;
+
+/* Every list that the optimizer owns: the rule's states, then "master", then "average". */
+enum { LFUSE__OPTIM_STATES = LFUSE__RULE_STATES + 2 };
+typedef struct lfuse__optim_states {
+    int count;
+    const char *name[LFUSE__OPTIM_STATES];
+    lfuse_type type[LFUSE__OPTIM_STATES];
+    bool copies[LFUSE__OPTIM_STATES]; /* at first a copy of the parameters, else: */
+    lfuse__hyper_field initial[LFUSE__OPTIM_STATES];
+} lfuse__optim_states;
+void lfuse__optim_states_of(const lfuse__optim_form *form, lfuse__optim_states *states);
+/* The type that elements are computed in. */
+lfuse_type lfuse__optim_type(const lfuse__optim_form *form);
+/*
+ * Lists "p", "g" and the states by their names; scalars by the names of the rule's numbers, "t", "product" (nadam) and
+ * "clip_limit"; the tensor "grad_scale". Mistakes are in the graph.
+ */
+lfuse_graph *lfuse__optim_graph(const lfuse__optim_form *form);
+/* Updates "to" with what "from" holds, cast. */
+lfuse_graph *lfuse__optim_copy_graph(lfuse_type from, lfuse_type to);
+
+/* ---- state.c ---- */
+
+/* Where the states of a group's members lie: in a few large tensors, cut at the same places for every state. */
+typedef struct lfuse__optim_store {
+    lfuse_device *dev;
+    int64_t arenas;
+    int64_t *elements; /* [members] of each */
+    int64_t *arena;    /* [members] which arena, and from which element on: */
+    int64_t *offset;
+    int64_t *lengths;  /* [arenas] in elements */
+    lfuse_type types[LFUSE__OPTIM_STATES];
+    lfuse_tensor **tensors[LFUSE__OPTIM_STATES]; /* [arenas] of each state */
+} lfuse__optim_store;
+lfuse_status lfuse__optim_store_create(lfuse_device *dev, const lfuse_list *like, const lfuse__optim_states *states,
+                                       lfuse__optim_store *store);
+void lfuse__optim_store_free(lfuse__optim_store *store);
+/* A view of one member's state; the caller's to destroy. */
+lfuse_status lfuse__optim_store_view(const lfuse__optim_store *store, int state, int64_t member, lfuse_tensor **view);
+/* The state of some members as a list. */
+lfuse_status lfuse__optim_store_list(const lfuse__optim_store *store, int state, int64_t first, int64_t count,
+                                     lfuse_list **list);
+
+/* ---- part.c: what one plan does of a step ---- */
+
+enum { LFUSE__OPTIM_BINDINGS = 2 + LFUSE__OPTIM_STATES + LFUSE__RULE_HYPERS + 4 };
+typedef struct lfuse__optim_part {
+    int group;
+    int64_t first, count;  /* members of the group's lists */
+    lfuse_plan *plan;
+    lfuse_list *p, *g;     /* members of the group's lists; g NULL before the first step */
+    lfuse_list *states[LFUSE__OPTIM_STATES];
+    uint64_t p_version;    /* of the group's list when `p` was made of it */
+    const lfuse_list *from; /* what `g` was made of; held by the group */
+    uint64_t g_version;
+} lfuse__optim_part;
+
+typedef struct lfuse__optim_group {
+    lfuse_list *parameters; /* one reference */
+    lfuse_list *gradients;  /* of the last step, one reference */
+    lfuse__optim_form form;
+    lfuse_hyper hyper;
+    double product;         /* NADAM: of the momenta so far */
+    lfuse__optim_states states;
+    lfuse__optim_store store;
+} lfuse__optim_group;
+
+struct lfuse_optimizer {
+    lfuse_device *dev; /* one reference */
+    lfuse_optimizer_options options; /* `plan` is not kept */
+    unsigned switches; /* with the library's own */
+    int ngroups, nparts;
+    lfuse__optim_group *groups;
+    lfuse__optim_part *parts;
+    lfuse__optim_states states; /* what any group has; names alone */
+    int64_t steps;
+    char *text;
+};
+
+lfuse_status lfuse__optim_part_create(lfuse_optimizer *o, lfuse__optim_part *part, const lfuse_plan_options *options);
+void lfuse__optim_part_free(lfuse__optim_part *part);
+/* Takes the addresses that the group's parameters and these gradients have now. */
+lfuse_status lfuse__optim_part_refresh(const lfuse_optimizer *o, lfuse__optim_part *part, lfuse_list *gradients);
+lfuse_status lfuse__optim_part_run(lfuse_optimizer *o, lfuse__optim_part *part, lfuse_stream *stream,
+                                   const lfuse_step_inputs *inputs);
+
+/* ---- optimizer.c, step.c: what the public functions do, for arguments that are not NULL ---- */
+lfuse_status lfuse__optimizer_create(lfuse_device *dev, const lfuse_optimizer_options *options, int count,
+                                     const lfuse_group *groups, lfuse_optimizer **optimizer);
+void lfuse__optimizer_destroy(lfuse_optimizer *o);
+lfuse_status lfuse__optimizer_set_hyper(lfuse_optimizer *o, int group, const lfuse_hyper *hyper);
+lfuse_status lfuse__optimizer_set_lr(lfuse_optimizer *o, int group, double lr);
+lfuse_status lfuse__optimizer_check_group(const lfuse_optimizer *o, int group);
+lfuse_status lfuse__optimizer_set_steps(lfuse_optimizer *o, int64_t steps);
+lfuse_status lfuse__optimizer_state(lfuse_optimizer *o, int state, int group, int64_t member, lfuse_tensor **tensor);
+lfuse_status lfuse__optimizer_step(lfuse_optimizer *o, lfuse_stream *stream, int count, lfuse_list *const *gradients,
+                                   const lfuse_step_inputs *inputs);
+
+#endif

@@ -1,0 +1,71 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#ifdef HAVE_CONFIG_H
+#include "config.h"
+#endif
+
+/* The rules, a row each: what they know, take and keep. Defaults are torch.optim's, else the papers'. */
+#include "common/optim/rule.h"
+
+#define ANY LFUSE__RANGE_ANY
+#define NONNEGATIVE LFUSE__RANGE_NONNEGATIVE
+#define POSITIVE LFUSE__RANGE_POSITIVE
+#define BELOW_1 LFUSE__RANGE_BELOW_1
+#define H(field, value, range) { LFUSE__HYPER_##field, value, range }
+#define END { LFUSE__HYPER_END, 0, ANY }
+#define ZEROS LFUSE__HYPER_END
+#define BETAS(first, second) H(beta1, first, BELOW_1), H(beta2, second, BELOW_1)
+#define ADAM(rate, decay)                                                                                              \
+    H(lr, rate, NONNEGATIVE), BETAS(0.9, 0.999), H(eps, 1e-8, NONNEGATIVE), H(weight_decay, decay, NONNEGATIVE)
+#define MOMENTS { "exp_avg", 0, ZEROS }, { "exp_avg_sq", 0, ZEROS }
+#define AMSGRAD { "max_exp_avg_sq", LFUSE_OPTIM_AMSGRAD, ZEROS }
+#define MOMENTUM { "momentum_buffer", LFUSE__OPTIM_MOMENTUM, ZEROS }
+
+static const lfuse__rule rules[] = {
+    [LFUSE_RULE_SGD] = { "sgd", lfuse__rule_sgd, LFUSE_OPTIM_NESTEROV | LFUSE_OPTIM_DECAY_LAST,
+        { H(lr, 1e-3, NONNEGATIVE), H(momentum, 0, NONNEGATIVE), H(dampening, 0, ANY),
+          H(weight_decay, 0, NONNEGATIVE), END },
+        { MOMENTUM } },
+    [LFUSE_RULE_ADAM] = { "adam", lfuse__rule_adam, LFUSE_OPTIM_AMSGRAD | LFUSE_OPTIM_DECOUPLED,
+        { ADAM(1e-3, 0), END }, { MOMENTS, AMSGRAD } },
+    [LFUSE_RULE_ADAMW] = { "adamw", lfuse__rule_adamw, LFUSE_OPTIM_AMSGRAD,
+        { ADAM(1e-3, 1e-2), END }, { MOMENTS, AMSGRAD } },
+    [LFUSE_RULE_ADAGRAD] = { "adagrad", lfuse__rule_adagrad, 0,
+        { H(lr, 1e-2, NONNEGATIVE), H(lr_decay, 0, NONNEGATIVE), H(weight_decay, 0, NONNEGATIVE),
+          H(initial_accumulator, 0, NONNEGATIVE), H(eps, 1e-10, NONNEGATIVE), END },
+        { { "sum", 0, LFUSE__HYPER_initial_accumulator } } },
+    [LFUSE_RULE_RMSPROP] = { "rmsprop", lfuse__rule_rmsprop, LFUSE_OPTIM_CENTERED,
+        { H(lr, 1e-2, NONNEGATIVE), H(alpha, 0.99, NONNEGATIVE), H(eps, 1e-8, NONNEGATIVE),
+          H(weight_decay, 0, NONNEGATIVE), H(momentum, 0, NONNEGATIVE), END },
+        { { "square_avg", 0, ZEROS }, MOMENTUM, { "grad_avg", LFUSE_OPTIM_CENTERED, ZEROS } } },
+    [LFUSE_RULE_ADADELTA] = { "adadelta", lfuse__rule_adadelta, 0,
+        { H(lr, 1, NONNEGATIVE), H(rho, 0.9, LFUSE__RANGE_UP_TO_1), H(eps, 1e-6, NONNEGATIVE),
+          H(weight_decay, 0, NONNEGATIVE), END },
+        { { "square_avg", 0, ZEROS }, { "acc_delta", 0, ZEROS } } },
+    [LFUSE_RULE_ADAMAX] = { "adamax", lfuse__rule_adamax, 0,
+        { ADAM(2e-3, 0), END }, { { "exp_avg", 0, ZEROS }, { "exp_inf", 0, ZEROS } } },
+    [LFUSE_RULE_NADAM] = { "nadam", lfuse__rule_nadam, LFUSE_OPTIM_DECOUPLED,
+        { ADAM(2e-3, 0), H(momentum_decay, 4e-3, NONNEGATIVE), END }, { MOMENTS } },
+    [LFUSE_RULE_RADAM] = { "radam", lfuse__rule_radam, LFUSE_OPTIM_DECOUPLED, { ADAM(1e-3, 0), END }, { MOMENTS } },
+    [LFUSE_RULE_ASGD] = { "asgd", lfuse__rule_asgd, 0,
+        { H(lr, 1e-2, NONNEGATIVE), H(lambd, 1e-4, NONNEGATIVE), H(alpha, 0.75, NONNEGATIVE), H(t0, 1e6, ANY),
+          H(weight_decay, 0, NONNEGATIVE), END },
+        { { "ax", 0, ZEROS } } },
+    [LFUSE_RULE_RPROP] = { "rprop", lfuse__rule_rprop, 0,
+        { H(lr, 1e-2, NONNEGATIVE), H(eta_minus, 0.5, LFUSE__RANGE_BETWEEN), H(eta_plus, 1.2, LFUSE__RANGE_ABOVE_1),
+          H(step_min, 1e-6, NONNEGATIVE), H(step_max, 50, POSITIVE), END },
+        { { "prev", 0, ZEROS }, { "step_size", 0, ZEROS } } },
+    [LFUSE_RULE_LION] = { "lion", lfuse__rule_lion, 0,
+        { H(lr, 1e-4, NONNEGATIVE), BETAS(0.9, 0.99), H(weight_decay, 0, NONNEGATIVE), END },
+        { { "exp_avg", 0, ZEROS } } },
+    [LFUSE_RULE_LAMB] = { "lamb", lfuse__rule_lamb, 0,
+        { H(lr, 1e-3, NONNEGATIVE), BETAS(0.9, 0.999), H(eps, 1e-6, NONNEGATIVE), H(weight_decay, 1e-2, NONNEGATIVE),
+          END },
+        { MOMENTS } },
+};
+
+const lfuse__rule *lfuse__rule_of(lfuse_rule rule)
+{
+    const bool known = rule > 0 && (size_t)rule < sizeof rules / sizeof *rules;
+
+    return known && rules[rule].name ? &rules[rule] : NULL;
+}

@@ -1,0 +1,11 @@
+# SPDX-License-Identifier: Apache-2.0
+# Optimizers on the stub and on every device found.
+optim_tests = tests/optim/check_optimizer tests/optim/check_trajectories
+check_PROGRAMS += $(optim_tests)
+TESTS += $(optim_tests)
+tests_optim_check_optimizer_SOURCES = %reldir%/check_optimizer.c %reldir%/rig.c %reldir%/rig.h
+tests_optim_check_optimizer_LDADD = tests/stub/libstub.la bench/liboracle.la $(LDADD) -lm
+tests_optim_check_trajectories_SOURCES = %reldir%/check_trajectories.c %reldir%/rig.c %reldir%/rig.h
+tests_optim_check_trajectories_CPPFLAGS = $(AM_CPPFLAGS) -DTOP_SRCDIR='"$(abs_top_srcdir)"'
+tests_optim_check_trajectories_LDADD = tests/stub/libstub.la bench/liboracle.la $(LDADD) -lm
+EXTRA_DIST += tests/data/optim/make_trajectories.py tests/data/optim/trajectories.txt

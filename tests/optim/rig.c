@@ -1,0 +1,222 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#ifdef HAVE_CONFIG_H
+#include "config.h"
+#endif
+
+#include "tests/optim/rig.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "bench/data.h"
+
+lfuse_device *devices[MOST_DEVICES];
+int ndevices;
+char device_name[32];
+
+void open_devices(void)
+{
+    lfuse_device_info info;
+    int count, i;
+
+    lfuse__stub_reset();
+    lfuse__registry_extra(&lfuse__stub_backend);
+    OK(lfuse_device_open("stub:0", &devices[ndevices++]));
+    OK(lfuse_device_count(&count));
+    for (i = 0; i < count && ndevices < MOST_DEVICES; i++) {
+        OK(lfuse_device_describe(i, &info));
+        if (strncmp(info.name, "stub", 4)) OK(lfuse_device_open(info.name, &devices[ndevices++]));
+    }
+}
+
+void close_devices(void)
+{
+    lfuse__stub_counters c;
+
+    while (ndevices) lfuse_device_close(devices[--ndevices]);
+    ck_assert_int_eq(lfuse__stub_live_objects(), 0);
+    lfuse__stub_counters_get(&c);
+    ck_assert_uint_eq(c.guard_faults, 0);
+    ck_assert_uint_eq(c.misuse, 0);
+    lfuse__registry_extra(NULL);
+}
+
+void on_every_device(void (*test)(lfuse_device *device))
+{
+    lfuse_device_info info;
+    int i;
+
+    for (i = 0; i < ndevices; i++) {
+        OK(lfuse_device_get_info(devices[i], &info));
+        snprintf(device_name, sizeof device_name, "%s", info.name);
+        test(devices[i]);
+    }
+}
+
+void rig_fails(lfuse_status is, lfuse_status wanted, const char *call)
+{
+    ck_assert_msg(is == wanted, "%s: %s gives %s (%s), not %s", device_name, call, lfuse_status_name(is),
+                  lfuse_last_error(), lfuse_status_name(wanted));
+    ck_assert_str_ne(lfuse_last_error(), "");
+}
+
+uint64_t launches_of(lfuse_device *device)
+{
+    lfuse_device_counters c;
+
+    OK(lfuse_device_get_counters(device, &c));
+    return c.launches;
+}
+
+double rig_parameter(int member, int64_t i)
+{
+    return ((double)((i * 11 + member * 5) % 13) - 6.5) / 8;
+}
+
+double rig_gradient(int member, int64_t i, int t)
+{
+    const int64_t k = i + 3 * member;
+
+    return ((double)((k * 7 + t * 13) % 17) - 8) / 16 + ((double)((k * t) % 5) - 2) / 32;
+}
+
+static void write(lfuse_tensor *tensor, int member, int t, double factor)
+{
+    const int64_t n = lfuse_tensor_elements(tensor);
+    const lfuse_type type = lfuse_tensor_type(tensor);
+    void *host = malloc((size_t)n * 8 + 1);
+    int64_t i;
+
+    for (i = 0; i < n; i++)
+        lfuse__data_put(type, host, i, t ? factor * rig_gradient(member, i, t) : rig_parameter(member, i));
+    OK(lfuse_tensor_write(tensor, NULL, host));
+    free(host);
+}
+
+/* Members as views of one tensor, 128 elements apart at least, so that they lie in one block of memory. */
+static void make_members(lfuse_device *device, lfuse_type type, int members, const int64_t *elements, lfuse_tensor **t)
+{
+    int64_t all = 1, at = 0;
+    lfuse_tensor *whole;
+    int i;
+
+    for (i = 0; i < members; i++) all += (elements[i] + 127) / 128 * 128;
+    OK(lfuse_tensor_create(device, type, 1, &all, &whole));
+    OK(lfuse_tensor_fill(whole, NULL, NAN));
+    for (i = 0; i < members; i++) {
+        OK(lfuse_tensor_view(whole, 1, &elements[i], NULL, at, &t[i]));
+        at += (elements[i] + 127) / 128 * 128;
+    }
+    lfuse_tensor_destroy(whole);
+}
+
+void model_make(model *m, lfuse_device *device, lfuse_type type, lfuse_type gradient_type, int members,
+                const int64_t *elements)
+{
+    int i;
+
+    memset(m, 0, sizeof *m);
+    m->device = device;
+    m->type = type;
+    m->gradient_type = gradient_type;
+    m->members = members;
+    OK(lfuse_stream_create(device, &m->stream));
+    make_members(device, type, members, elements, m->p);
+    make_members(device, gradient_type, members, elements, m->g);
+    for (i = 0; i < members; i++) {
+        ck_assert_int_le(elements[i], MOST_ELEMENTS);
+        m->elements[i] = elements[i];
+        write(m->p[i], i, 0, 1);
+    }
+    OK(lfuse_list_create(device, type, members, m->p, &m->parameters));
+    OK(lfuse_list_create(device, gradient_type, members, m->g, &m->gradients));
+}
+
+void model_drop(model *m)
+{
+    int i;
+
+    for (i = 0; i < m->members; i++) {
+        lfuse_tensor_destroy(m->p[i]);
+        lfuse_tensor_destroy(m->g[i]);
+    }
+    lfuse_list_destroy(m->parameters);
+    lfuse_list_destroy(m->gradients);
+    lfuse_stream_destroy(m->stream);
+}
+
+void model_gradients(const model *m, int t, double factor)
+{
+    int i;
+
+    OK(lfuse_stream_synchronize(m->stream));
+    for (i = 0; i < m->members; i++) write(m->g[i], i, t, factor);
+}
+
+void model_step(const model *m, lfuse_optimizer *o, int t)
+{
+    model_gradients(m, t, 1);
+    OK(lfuse_optimizer_step(o, m->stream, 1, &m->gradients, NULL));
+}
+
+void read_all(const model *m, const lfuse_tensor *tensor, double *to)
+{
+    const int64_t n = lfuse_tensor_elements(tensor);
+    void *host = malloc((size_t)n * 8 + 1);
+    int64_t i;
+
+    OK(lfuse_stream_synchronize(m->stream));
+    OK(lfuse_tensor_read(tensor, NULL, host));
+    for (i = 0; i < n; i++) to[i] = lfuse__data_get(lfuse_tensor_type(tensor), host, i);
+    free(host);
+}
+
+int64_t model_parameters(const model *m, double *to)
+{
+    int64_t n = 0;
+    int i;
+
+    for (i = 0; i < m->members; n += m->elements[i++]) read_all(m, m->p[i], to + n);
+    return n;
+}
+
+int64_t model_state(const model *m, lfuse_optimizer *o, const char *name, double *to)
+{
+    lfuse_tensor *state;
+    int64_t n = 0;
+    int i, k = 0;
+
+    while (k < lfuse_optimizer_state_count(o) && strcmp(lfuse_optimizer_state_name(o, k), name)) k++;
+    ck_assert_msg(k < lfuse_optimizer_state_count(o), "there is no state %s", name);
+    for (i = 0; i < m->members; i++) {
+        OK(lfuse_optimizer_state(o, k, 0, i, &state));
+        read_all(m, state, to + n);
+        n += lfuse_tensor_elements(state);
+        lfuse_tensor_destroy(state);
+    }
+    return n;
+}
+
+lfuse_optimizer_options options_of(lfuse_rule rule, unsigned switches)
+{
+    const lfuse_optimizer_options options = { .rule = rule, .switches = switches };
+
+    return options;
+}
+
+lfuse_group group_of(const model *m, lfuse_rule rule)
+{
+    lfuse_group group = { .parameters = m->parameters };
+
+    OK(lfuse_hyper_defaults(rule, &group.hyper));
+    return group;
+}
+
+lfuse_optimizer *optimizer_of(const model *m, const lfuse_optimizer_options *options, const lfuse_group *group)
+{
+    lfuse_optimizer *o;
+
+    OK(lfuse_optimizer_create(m->device, options, 1, group, &o));
+    return o;
+}
