@@ -33,16 +33,38 @@ typedef struct lfuse__lowering {
     bool *forced;     /* [nodes of from] lies in memory as a whole, whatever is done here */
 } lfuse__lowering;
 
-/* The value of a node of this form over values: distributed over the pieces of one of them where that can be. -1: none. */
-int32_t lfuse__lower_node(lfuse__lowering *l, const lfuse__node *form, const int32_t *in);
-/* The value that a node is; -1: none, the graph is poisoned. */
+/* ---- values.c; -1 or false: the graph is poisoned ---- */
+/* A value that is a node, or with -1 a concatenation whose pieces are added next. */
+int32_t lfuse__lower_new(lfuse__lowering *l, const lfuse__node *form, int32_t node);
+bool lfuse__lower_add_piece(lfuse__lowering *l, int32_t piece);
+static inline lfuse_size lfuse__lower_extent(const lfuse__lowering *l, const lfuse__lowered *v, int i)
+{
+    return l->values[l->pieces[v->first + i]].form.shape[v->axis];
+}
+/* The node of a value: the concatenation is made where there is none. */
+int32_t lfuse__lower_made(lfuse__lowering *l, int32_t value);
+/* A node over values as they are: nothing is distributed. */
+int32_t lfuse__lower_make(lfuse__lowering *l, const lfuse__node *form, const int32_t *in);
+/* The value that a node is. */
 int32_t lfuse__lower_value(lfuse__lowering *l, int32_t node);
 /* A form of `kind` with one operand and the type and shape of the value. */
 lfuse__node lfuse__lower_form(const lfuse__lowering *l, lfuse__node_kind kind, int32_t like);
-/* A range of the value along an axis. */
-int32_t lfuse__lower_slice(lfuse__lowering *l, int32_t value, int axis, lfuse_size start, lfuse_size extent);
 /* Whether the value is computed by pointwise or row work, through views and in all pieces. */
 bool lfuse__lower_computed(const lfuse__lowering *l, int32_t value);
+/* The same of a node of any graph. */
+bool lfuse__lower_node_computed(const lfuse_graph *g, int32_t node);
+
+/* ---- distribute.c ---- */
+enum { LFUSE__MOST_PIECES = 64 };
+/*
+ * The value of a node of this form over values: distributed over the pieces of one of them where that can be, else what
+ * columns.c, scatter.c or sink.c make of it.
+ */
+int32_t lfuse__lower_node(lfuse__lowering *l, const lfuse__node *form, const int32_t *in);
+/* A range of the value along an axis. */
+int32_t lfuse__lower_slice(lfuse__lowering *l, int32_t value, int axis, lfuse_size start, lfuse_size extent);
+/* The axis of the result of a node that axis `axis` of its operand i becomes; -1 when it cannot be distributed. */
+int lfuse__lower_behind(lfuse_graph *g, const lfuse__node *n, const lfuse__node *x, int i, int axis);
 
 /*
  * columns.c: a product with few columns as one reduction for each of them, so that it joins the rows that make its left

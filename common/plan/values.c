@@ -1,0 +1,158 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#ifdef HAVE_CONFIG_H
+#include "config.h"
+#endif
+
+/* The values of a graph that is rewritten: made when somebody reads them as a whole. */
+#include "common/plan/lower.h"
+
+#include <string.h>
+
+#include "common/graph/build.h"
+#include "common/plan/draft.h"
+
+int32_t lfuse__lower_new(lfuse__lowering *l, const lfuse__node *form, int32_t node)
+{
+    if (!lfuse__build_grow((void **)&l->values, l->nvalues, &l->value_capacity, sizeof *l->values)) {
+        lfuse__graph_poison(l->g, LFUSE_ERR_MEMORY, "out of host memory while a plan was made (%d values)",
+                            (int)l->nvalues);
+        return -1;
+    }
+    l->values[l->nvalues] = (lfuse__lowered){ .form = *form, .node = node, .axis = -1, .once = true };
+    return l->nvalues++;
+}
+
+bool lfuse__lower_add_piece(lfuse__lowering *l, int32_t piece)
+{
+    if (piece < 0) return false;
+    if (!lfuse__build_grow((void **)&l->pieces, l->npieces, &l->piece_capacity, sizeof *l->pieces)) {
+        lfuse__graph_poison(l->g, LFUSE_ERR_MEMORY, "out of host memory while a plan was made (%d pieces)",
+                            (int)l->npieces);
+        return false;
+    }
+    l->pieces[l->npieces++] = piece;
+    return true;
+}
+
+lfuse__node lfuse__lower_form(const lfuse__lowering *l, lfuse__node_kind kind, int32_t like)
+{
+    const lfuse__node *n = &l->values[like].form;
+    lfuse__node form = lfuse__build_node(kind, (lfuse_type)n->type);
+
+    form.nin = 1;
+    form.list = n->list;
+    form.rank = n->rank;
+    memcpy(form.shape, n->shape, sizeof form.shape);
+    return form;
+}
+
+/* ---- making nodes ---- */
+
+static int32_t append(lfuse__lowering *l, const lfuse__node *n)
+{
+    if (!lfuse__build_grow((void **)&l->value_of, l->g->nnodes, &l->node_capacity, sizeof *l->value_of)) {
+        lfuse__graph_poison(l->g, LFUSE_ERR_MEMORY, "out of host memory while a plan was made (%d nodes)",
+                            (int)l->g->nnodes);
+        return -1;
+    }
+    l->value_of[l->g->nnodes] = -1;
+    return lfuse__build_append(l->g, "plan", n).id;
+}
+
+/* A chain of concatenations, the first pieces innermost. */
+static int32_t make_concat(lfuse__lowering *l, int32_t value)
+{
+    const lfuse__lowered v = l->values[value];
+    lfuse__node n = lfuse__lower_form(l, LFUSE__CONCAT, value);
+    int32_t node = lfuse__lower_made(l, l->pieces[v.first]);
+    int i;
+
+    n.nin = 2;
+    n.naxes = 1;
+    n.axes[0] = (int8_t)v.axis;
+    n.shape[v.axis] = lfuse__lower_extent(l, &v, 0);
+    for (i = 1; i < v.count && node >= 0; i++) {
+        n.in[0] = node;
+        n.in[1] = lfuse__lower_made(l, l->pieces[v.first + i]);
+        n.shape[v.axis] = lfuse__size_sum(l->g, n.shape[v.axis], lfuse__lower_extent(l, &v, i));
+        node = n.in[1] < 0 ? -1 : append(l, &n);
+    }
+    return node;
+}
+
+/* The node of a value. */
+int32_t lfuse__lower_made(lfuse__lowering *l, int32_t value)
+{
+    int32_t node;
+
+    if (value < 0) return -1;
+    if (l->values[value].node < 0) {
+        node = make_concat(l, value);
+        if (node >= 0) l->values[value].form = l->g->nodes[node];
+        l->values[value].node = node;
+    }
+    return l->values[value].node;
+}
+
+static bool of_rows(const lfuse__lowering *l, const lfuse__node *n, const int32_t *in)
+{
+    bool any = n->kind == LFUSE__REDUCE;
+    int i;
+
+    if (n->kind != LFUSE__POINTWISE && n->kind != LFUSE__CAST && n->kind != LFUSE__BROADCAST) return any;
+    for (i = 0; i < n->nin; i++) any = any || l->values[in[i]].rows;
+    return any;
+}
+
+int32_t lfuse__lower_value(lfuse__lowering *l, int32_t node)
+{
+    const lfuse__node form = l->g->nodes[node];
+
+    return l->value_of[node] >= 0 ? l->value_of[node] : lfuse__lower_new(l, &form, node);
+}
+
+int32_t lfuse__lower_make(lfuse__lowering *l, const lfuse__node *form, const int32_t *in)
+{
+    lfuse__node n = *form;
+    int32_t node;
+    int i;
+
+    for (i = 0; i < n.nin; i++)
+        if ((n.in[i] = lfuse__lower_made(l, in[i])) < 0) return -1;
+    node = append(l, &n);
+    if (node < 0) return -1;
+    l->value_of[node] = lfuse__lower_new(l, &n, node);
+    if (l->value_of[node] >= 0) l->values[l->value_of[node]].rows = of_rows(l, &n, in);
+    return l->value_of[node];
+}
+
+/* ---- what is computed ---- */
+
+bool lfuse__lower_node_computed(const lfuse_graph *g, int32_t node)
+{
+    const lfuse__node *n = &g->nodes[node];
+
+    switch ((lfuse__node_kind)n->kind) {
+    case LFUSE__PERMUTE:
+    case LFUSE__BROADCAST:
+    case LFUSE__RESHAPE:
+    case LFUSE__SLICE: return lfuse__lower_node_computed(g, n->in[0]);
+    case LFUSE__CAST: return g->nodes[n->in[0]].type != LFUSE_TYPE_NONE;
+    case LFUSE__POINTWISE: return n->type != LFUSE_TYPE_NONE;
+    case LFUSE__REDUCE:
+    case LFUSE__GATHER: return true;
+    case LFUSE__CONCAT: return lfuse__lower_node_computed(g, n->in[0]) && lfuse__lower_node_computed(g, n->in[1]);
+    default: return false;
+    }
+}
+
+bool lfuse__lower_computed(const lfuse__lowering *l, int32_t value)
+{
+    const lfuse__lowered *v = &l->values[value];
+    int i;
+
+    if (v->node >= 0) return lfuse__lower_node_computed(l->g, v->node);
+    for (i = 0; i < v->count; i++)
+        if (!lfuse__lower_computed(l, l->pieces[v->first + i])) return false;
+    return true;
+}
