@@ -34,11 +34,14 @@ static void use_sums(rig *r)
         if (rig_has(r, floating[t])) case_member_sums(r, floating[t]);
 }
 
-static void use_rows(rig *r)
+static void use_rows_f32(rig *r)
 {
-    static const lfuse_type types[] = {LFUSE_F32, LFUSE_I64};
-    for (size_t t = 0; t < sizeof types / sizeof *types; t++)
-        if (rig_has(r, types[t])) case_rows(r, types[t]);
+    case_rows(r, LFUSE_F32);
+}
+
+static void use_rows_i64(rig *r)
+{
+    if (rig_has(r, LFUSE_I64)) case_rows(r, LFUSE_I64);
 }
 
 /*
@@ -56,13 +59,22 @@ static bool as_teams(const rig *r, rig *teams)
     return true;
 }
 
-static void use_teams(rig *r)
+static void use_team_rows(rig *r)
 {
     rig teams;
-    if (!as_teams(r, &teams)) return;
-    case_rows(&teams, LFUSE_F32);
-    case_row_look_ups(&teams);
-    case_bundles(&teams);
+    if (as_teams(r, &teams)) case_rows(&teams, LFUSE_F32);
+}
+
+static void use_team_row_look_ups(rig *r)
+{
+    rig teams;
+    if (as_teams(r, &teams)) case_row_look_ups(&teams);
+}
+
+static void use_team_bundles(rig *r)
+{
+    rig teams;
+    if (as_teams(r, &teams)) case_bundles(&teams);
 }
 
 static void use_lists(rig *r)
@@ -74,12 +86,6 @@ static void use_lists(rig *r)
     if (as_teams(r, &teams)) case_carried_lists(&teams, LFUSE_F32);
     case_table(r);
     case_arrive(r);
-}
-
-static void use_bundles(rig *r)
-{
-    case_bundles(r);
-    case_row_look_ups(r);
 }
 
 static void use_look_ups(rig *r)
@@ -95,12 +101,15 @@ static void use_bounds(rig *r)
     if (rig_has(r, LFUSE_F64)) case_bounds(r, LFUSE_F64);
 }
 
+/* Each a test of its own, as none may be silent for long: see tests/support/main.c. */
 static const struct {
     const char *name;
     void (*use)(rig *r);
 } cases[] = {{"operators", use_operators}, {"places", use_places}, {"sums", use_sums},
-             {"rows", use_rows},           {"teams", use_teams},   {"lists", use_lists},
-             {"bounds", use_bounds},       {"look-ups", use_look_ups}, {"bundles", use_bundles}};
+             {"rows of f32", use_rows_f32}, {"rows of i64", use_rows_i64},
+             {"rows by teams", use_team_rows}, {"row look-ups by teams", use_team_row_look_ups},
+             {"bundles by teams", use_team_bundles}, {"lists", use_lists}, {"bounds", use_bounds},
+             {"look-ups", use_look_ups}, {"row look-ups", case_row_look_ups}, {"bundles", case_bundles}};
 
 START_TEST(devices)
 {
