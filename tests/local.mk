@@ -35,15 +35,16 @@ AM_TESTS_ENVIRONMENT = \
 	CFLAGS='$(SANITIZER_FLAGS)'; export CFLAGS; \
 	PKG_CONFIG='$(PKG_CONFIG)'; export PKG_CONFIG; NM='$(NM)'; export NM; MANDOC='$(MANDOC)'; export MANDOC;
 
+# Programs that take long come first: two cores are then busy to the end.
 include tests/support/local.mk
 include tests/stub/local.mk
 include tests/random/local.mk
 include tests/cases/local.mk
+include tests/kernels/local.mk
 include tests/base/local.mk
 include tests/graph/local.mk
 include tests/oracle/local.mk
 include tests/plan/local.mk
-include tests/kernels/local.mk
 include tests/device/local.mk
 include tests/layer/local.mk
 include tests/fake-cuda/local.mk
