@@ -14,10 +14,10 @@ enum { LFUSE__GEMM_PLANS = 16 * 2 * 2 * 2 };
 /* The plan of a graph that was evaluated. */
 enum { LFUSE__EVALUATED = 64 };
 typedef struct lfuse__evaluated {
-    char *text; /* of the graph; NULL: the place is free */
+    void *key;
     size_t length;
     lfuse__hash hash;
-    lfuse_plan *plan;
+    lfuse_plan *plan; /* NULL: the place is free */
     int users; /* calls that run it now */
     uint64_t used;
 } lfuse__evaluated;
@@ -33,6 +33,19 @@ typedef struct lfuse__plan_cache {
 } lfuse__plan_cache;
 
 lfuse_status lfuse__plan_cache_get(lfuse_device *dev, lfuse__plan_cache **cache);
+
+/* A call that is run at once: which plan, and what else it does. */
+typedef struct lfuse__immediate {
+    const void *key; /* keys of graphs' texts begin with '(' */
+    size_t length;
+    const lfuse_graph *graph; /* NULL: make(data) makes it, where the plan is not there; its mistakes come with it */
+    lfuse_graph *(*make)(const void *data);
+    lfuse_status (*before)(const void *data, lfuse_stream *stream); /* as for plan_run_after; may be NULL */
+    const void *data;
+} lfuse__immediate;
+/* evaluate.c: does not pass its status to recording_note. */
+lfuse_status lfuse__immediate_run(lfuse_stream *stream, const lfuse__immediate *call, const lfuse_binding *bindings,
+                                  int count);
 /* evaluate.c: frees what is there. */
 void lfuse__evaluated_clear(lfuse__evaluated *e);
 

@@ -4,8 +4,8 @@
 #endif
 
 /*
- * Graphs that are run at once. Their plans, with the instances that these keep, stay in the device's cache under the
- * graph's text, names included, so that the next call finds everything made.
+ * Graphs that are run at once. Their plans, with the instances that these keep, stay in the device's cache under a key:
+ * the graph's text, names included, or what else the graph would be made of; the next call finds everything made.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -24,14 +24,20 @@ static bool may_stay(const lfuse_graph *g)
     return true;
 }
 
-static lfuse__evaluated *find(lfuse__plan_cache *cache, const lfuse__strbuf *text, lfuse__hash hash)
+typedef struct key {
+    const void *data;
+    size_t length;
+    lfuse__hash hash;
+} key;
+
+static lfuse__evaluated *find(lfuse__plan_cache *cache, const key *k)
 {
     int i;
 
     for (i = 0; i < LFUSE__EVALUATED; i++) {
         lfuse__evaluated *e = &cache->evaluated[i];
-        if (e->plan && e->hash.low == hash.low && e->hash.high == hash.high && e->length == text->length &&
-            !memcmp(e->text, text->data, text->length))
+        if (e->plan && e->hash.low == k->hash.low && e->hash.high == k->hash.high && e->length == k->length &&
+            !memcmp(e->key, k->data, k->length))
             return e;
     }
     return NULL;
@@ -51,34 +57,33 @@ static lfuse__evaluated *room(lfuse__plan_cache *cache)
     return best;
 }
 
-/* Takes the plan and the text over; what had their place before is left in *old. */
-static void settle(lfuse__plan_cache *cache, lfuse__evaluated *e, lfuse__strbuf *text, lfuse__hash hash,
-                   lfuse_plan *plan, lfuse__evaluated *old)
+/* Takes the plan and the copy of the key over; what had their place before is left in *old. */
+static void settle(lfuse__plan_cache *cache, lfuse__evaluated *e, const key *k, void *copy, lfuse_plan *plan,
+                   lfuse__evaluated *old)
 {
     *old = *e;
-    e->text = text->data;
-    e->length = text->length;
-    e->hash = hash;
+    e->key = copy;
+    e->length = k->length;
+    e->hash = k->hash;
     e->plan = plan;
     e->users = 1;
     e->used = ++cache->clock;
-    *text = (lfuse__strbuf)LFUSE__STRBUF_INIT;
 }
 
 void lfuse__evaluated_clear(lfuse__evaluated *e)
 {
     lfuse__plan_destroy(e->plan);
-    free(e->text);
+    free(e->key);
     memset(e, 0, sizeof *e);
 }
 
 /* One user more of the plan in the cache; *plan NULL: it is not there. */
-static lfuse__evaluated *take(lfuse__plan_cache *cache, const lfuse__strbuf *text, lfuse__hash hash, lfuse_plan **plan)
+static lfuse__evaluated *take(lfuse__plan_cache *cache, const key *k, lfuse_plan **plan)
 {
     lfuse__evaluated *e;
 
     pthread_mutex_lock(&cache->lock);
-    e = find(cache, text, hash);
+    e = find(cache, k);
     if (e) {
         e->users++;
         e->used = ++cache->clock;
@@ -88,15 +93,22 @@ static lfuse__evaluated *take(lfuse__plan_cache *cache, const lfuse__strbuf *tex
     return e;
 }
 
-/* Puts a new plan there, unless somebody was faster or there is no room: the plan is then the caller's to destroy. */
-static lfuse__evaluated *put(lfuse__plan_cache *cache, lfuse__strbuf *text, lfuse__hash hash, lfuse_plan *plan)
+/*
+ * Puts a new plan there, unless somebody was faster or there is no room (or no memory for the key): the plan is then the
+ * caller's to destroy.
+ */
+static lfuse__evaluated *put(lfuse__plan_cache *cache, const key *k, lfuse_plan *plan)
 {
     lfuse__evaluated old = { 0 }, *e = NULL;
+    void *copy = malloc(k->length);
 
+    if (!copy) return NULL;
+    memcpy(copy, k->data, k->length);
     pthread_mutex_lock(&cache->lock);
-    if (!find(cache, text, hash)) e = room(cache);
-    if (e) settle(cache, e, text, hash, plan, &old);
+    if (!find(cache, k)) e = room(cache);
+    if (e) settle(cache, e, k, copy, plan, &old);
     pthread_mutex_unlock(&cache->lock);
+    if (!e) free(copy);
     lfuse__evaluated_clear(&old);
     return e;
 }
@@ -108,23 +120,33 @@ static void release(lfuse__plan_cache *cache, lfuse__evaluated *e)
     pthread_mutex_unlock(&cache->lock);
 }
 
-static lfuse_status run_cached(lfuse_stream *stream, const lfuse_graph *graph, const lfuse_binding *bindings,
-                               int count, lfuse__strbuf *text)
+static lfuse_status make_plan(lfuse_device *dev, const lfuse__immediate *call, lfuse_plan **plan)
 {
-    const lfuse__hash hash = lfuse__hash_bytes(text->data, text->length);
+    lfuse_graph *g = call->make(call->data);
+    const lfuse_status status = lfuse__plan_create(dev, g, NULL, plan);
+
+    lfuse_graph_destroy(g);
+    return status;
+}
+
+lfuse_status lfuse__immediate_run(lfuse_stream *stream, const lfuse__immediate *call, const lfuse_binding *bindings,
+                                  int count)
+{
+    const key k = { call->key, call->length, lfuse__hash_bytes(call->key, call->length) };
     lfuse_device *dev = lfuse__stream_device(stream);
     lfuse__plan_cache *cache;
     lfuse__evaluated *e;
     lfuse_plan *plan = NULL;
     lfuse_status status;
 
+    LFUSE__TRY(lfuse__stream_usable(stream));
     LFUSE__TRY(lfuse__plan_cache_get(dev, &cache));
-    e = take(cache, text, hash, &plan);
+    e = take(cache, &k, &plan);
     if (!e) {
-        LFUSE__TRY(lfuse__plan_create(dev, graph, NULL, &plan));
-        e = put(cache, text, hash, plan);
+        LFUSE__TRY(call->graph ? lfuse__plan_create(dev, call->graph, NULL, &plan) : make_plan(dev, call, &plan));
+        e = put(cache, &k, plan);
     }
-    status = lfuse__plan_run(plan, stream, bindings, count);
+    status = lfuse__plan_run_after(plan, stream, bindings, count, call->before, call->data);
     if (e) release(cache, e);
     else lfuse__plan_destroy(plan);
     return status;
@@ -144,13 +166,16 @@ static lfuse_status run_once(lfuse_stream *stream, const lfuse_graph *graph, con
 static lfuse_status evaluate(lfuse_stream *stream, const lfuse_graph *graph, const lfuse_binding *bindings, int count)
 {
     lfuse__strbuf text = LFUSE__STRBUF_INIT;
+    lfuse__immediate call = { .graph = graph };
     lfuse_status status;
 
     LFUSE__TRY(lfuse__stream_usable(stream));
-    if (graph->status || !may_stay(graph)) return run_once(stream, graph, bindings, count);
+    if (!graph || graph->status || !may_stay(graph)) return run_once(stream, graph, bindings, count);
     lfuse__graph_format(graph, &text);
     status = lfuse__strbuf_check(&text);
-    if (!status) status = run_cached(stream, graph, bindings, count, &text);
+    call.key = text.data;
+    call.length = text.length;
+    if (!status) status = lfuse__immediate_run(stream, &call, bindings, count);
     lfuse__strbuf_free(&text);
     return status;
 }

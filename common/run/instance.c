@@ -274,9 +274,13 @@ lfuse_status lfuse__instance_run(lfuse_instance *in, const lfuse_binding *bindin
     return lfuse__recording_note(in->stream, run(in, bindings, count));
 }
 
-lfuse_status lfuse__instance_run_matched(lfuse_instance *in, const lfuse_binding *bindings, int count, bool matched)
+lfuse_status lfuse__instance_match(lfuse_instance *in, const lfuse_binding *bindings, int count, bool matched)
 {
-    LFUSE__TRY(matched ? check(in, in->slots) : lfuse__instance_resolve(in, bindings, count, in->slots));
+    return matched ? check(in, in->slots) : lfuse__instance_resolve(in, bindings, count, in->slots);
+}
+
+lfuse_status lfuse__instance_run_matched(lfuse_instance *in)
+{
     return submit(in);
 }
 

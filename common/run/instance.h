@@ -136,8 +136,12 @@ struct lfuse_instance {
 /* As lfuse__instance_create, of an instance that does not keep the memory of its lists: for lfuse__plan_run. */
 lfuse_status lfuse__instance_create_kept(lfuse_plan *plan, lfuse_stream *stream, const lfuse_binding *bindings,
                                          int count, lfuse_instance **instance);
-/* As lfuse__instance_run, for lfuse__plan_run; `matched`: in->slots hold the bindings, which fit. */
-lfuse_status lfuse__instance_run_matched(lfuse_instance *in, const lfuse_binding *bindings, int count, bool matched);
+/*
+ * lfuse__instance_run in two parts, for lfuse__plan_run: all checks, then the launches. `matched`: in->slots hold the
+ * bindings already, which fit.
+ */
+lfuse_status lfuse__instance_match(lfuse_instance *in, const lfuse_binding *bindings, int count, bool matched);
+lfuse_status lfuse__instance_run_matched(lfuse_instance *in);
 
 /* ---- sizes.c ---- */
 #define LFUSE__SIZE_NONE INT64_MIN

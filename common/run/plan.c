@@ -261,7 +261,8 @@ static lfuse_status renew(lfuse_plan *plan, entry *e, const lfuse_binding *bindi
     return LFUSE_OK;
 }
 
-static lfuse_status run(lfuse_plan *plan, lfuse_stream *s, const lfuse_binding *bindings, int count)
+lfuse_status lfuse__plan_run_after(lfuse_plan *plan, lfuse_stream *s, const lfuse_binding *bindings, int count,
+                                   lfuse_status (*before)(const void *data, lfuse_stream *s), const void *data)
 {
     entry *e;
     bool good;
@@ -274,10 +275,12 @@ static lfuse_status run(lfuse_plan *plan, lfuse_stream *s, const lfuse_binding *
     }
     LFUSE__TRY(fits(e, bindings, count, &good));
     if (!good) LFUSE__TRY(renew(plan, e, bindings, count));
-    return lfuse__instance_run_matched(e->instances[0], bindings, count, good);
+    LFUSE__TRY(lfuse__instance_match(e->instances[0], bindings, count, good));
+    if (before) LFUSE__TRY(before(data, s));
+    return lfuse__instance_run_matched(e->instances[0]);
 }
 
 lfuse_status lfuse__plan_run(lfuse_plan *plan, lfuse_stream *stream, const lfuse_binding *bindings, int count)
 {
-    return lfuse__recording_note(stream, run(plan, stream, bindings, count));
+    return lfuse__recording_note(stream, lfuse__plan_run_after(plan, stream, bindings, count, NULL, NULL));
 }

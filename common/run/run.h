@@ -35,6 +35,12 @@ lfuse_status lfuse__options_settle(const lfuse_plan_options *given, lfuse_plan_o
 lfuse_status lfuse__plan_create(lfuse_device *dev, const lfuse_graph *graph, const lfuse_plan_options *options,
                                 lfuse_plan **plan);
 lfuse_status lfuse__plan_run(lfuse_plan *plan, lfuse_stream *stream, const lfuse_binding *bindings, int count);
+/*
+ * The same with `before` (may be NULL) called when everything has been checked, ahead of the launches; its status ends
+ * the run. Does not pass the status to recording_note.
+ */
+lfuse_status lfuse__plan_run_after(lfuse_plan *plan, lfuse_stream *stream, const lfuse_binding *bindings, int count,
+                                   lfuse_status (*before)(const void *data, lfuse_stream *stream), const void *data);
 /* What the plan keeps for the stream, NULL: nothing ran there yet. */
 const lfuse_instance *lfuse__plan_instance(lfuse_plan *plan, lfuse_stream *stream);
 /* The user's handle goes, and the instances that the plan keeps. */
