@@ -34,5 +34,6 @@
 #include <libfuse/record.h>
 #include <libfuse/immediate.h>
 #include <libfuse/optimizer.h>
+#include <libfuse/foreach.h>
 
 #endif

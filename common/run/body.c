@@ -18,6 +18,7 @@
 #include "common/run/body.h"
 #include "common/run/bundle.h"
 #include "common/run/cache.h"
+#include "common/run/foreach.h"
 
 enum { CACHED_BODIES = 256, NAME_SIZE = 16 };
 
@@ -466,6 +467,7 @@ static void destroy_cache(void *data)
 
     for (i = 0; i < LFUSE__GEMM_PLANS; i++) lfuse__plan_destroy(cache->gemms[i]);
     for (i = 0; i < LFUSE__EVALUATED; i++) lfuse__evaluated_clear(&cache->evaluated[i]);
+    lfuse__numbers_clear(cache->numbers);
     while (cache->bodies) {
         lfuse__body_entry *e = cache->bodies;
         cache->bodies = e->next;

@@ -30,6 +30,7 @@ typedef struct lfuse__plan_cache {
     uint64_t clock;
     lfuse_plan *gemms[LFUSE__GEMM_PLANS]; /* each with a reference; they go when the device is closed */
     lfuse__evaluated evaluated[LFUSE__EVALUATED];
+    struct lfuse__numbers *numbers; /* foreach_numbers.c */
 } lfuse__plan_cache;
 
 lfuse_status lfuse__plan_cache_get(lfuse_device *dev, lfuse__plan_cache **cache);

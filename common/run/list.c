@@ -82,6 +82,37 @@ lfuse_status lfuse__list_create(lfuse_device *dev, lfuse_type type, int64_t coun
     return LFUSE_OK;
 }
 
+lfuse_status lfuse__list_of_elements(const lfuse_tensor *vector, int64_t count, lfuse_list **list)
+{
+    const int64_t size = (int64_t)lfuse_type_size(vector->type);
+    lfuse_list *l;
+
+    LFUSE__TRY(lfuse__device_usable(vector->range->dev));
+    LFUSE__TRY(make(vector->range->dev, vector->type, count, &l));
+    for (int64_t i = 0; i < count; i++) {
+        lfuse__range_retain(vector->range);
+        l->members[i] = (lfuse__member){.range = vector->range,
+                                        .offset = (uint64_t)((vector->offset + i * vector->strides[0]) * size),
+                                        .elements = 1};
+    }
+    l->elements = count;
+    *list = l;
+    return LFUSE_OK;
+}
+
+lfuse_status lfuse__tensor_elements_list(lfuse_tensor *vector, lfuse_list **list)
+{
+    lfuse_list *made, *there = atomic_load_explicit(&vector->elements_list, memory_order_acquire);
+
+    if (!there) {
+        LFUSE__TRY(lfuse__list_of_elements(vector, vector->shape[0], &made));
+        if (atomic_compare_exchange_strong(&vector->elements_list, &there, made)) there = made;
+        else lfuse__list_release(made); /* somebody was faster */
+    }
+    *list = there;
+    return LFUSE_OK;
+}
+
 static void advance(lfuse_list *l, int64_t first, int64_t count)
 {
     l->version++;

@@ -242,6 +242,7 @@ void lfuse__tensor_release(lfuse_tensor *t)
 {
     if (!t || lfuse__forked()) return;
     if (atomic_fetch_sub_explicit(&t->references, 1, memory_order_acq_rel) != 1) return;
+    lfuse__list_release(atomic_load_explicit(&t->elements_list, memory_order_relaxed));
     lfuse__range_release(t->range);
     free(t);
 }

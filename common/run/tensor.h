@@ -16,6 +16,7 @@ struct lfuse_tensor {
     int64_t elements;
     int64_t offset;      /* of the first element from the range's first byte, in elements */
     uint64_t low, high;  /* bytes touched, [low, high) from the range's first byte; equal when empty */
+    _Atomic(struct lfuse_list *) elements_list; /* lfuse__tensor_elements_list: made when first asked for */
     atomic_int references;
 };
 
@@ -72,6 +73,10 @@ bool lfuse__list_replaced(const lfuse_list *l, uint64_t version, int64_t *first,
 /* Some members of another list, with the addresses that they have now; and the same again: sizes stay. */
 lfuse_status lfuse__list_slice(const lfuse_list *from, int64_t first, int64_t count, lfuse_list **list);
 void lfuse__list_mirror(lfuse_list *l, const lfuse_list *from, int64_t first);
+/* A list of the `count` elements from the first one on along axis 0 of a vector (rank 1, at least that long). */
+lfuse_status lfuse__list_of_elements(const lfuse_tensor *vector, int64_t count, lfuse_list **list);
+/* The list of all elements of a vector, the tensor's own: it goes with the tensor. */
+lfuse_status lfuse__tensor_elements_list(lfuse_tensor *vector, lfuse_list **list);
 void lfuse__list_retain(lfuse_list *l);
 void lfuse__list_release(lfuse_list *l);
 /*

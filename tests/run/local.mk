@@ -48,3 +48,12 @@ check_PROGRAMS += tests/run/check_numbers
 TESTS += tests/run/check_numbers
 tests_run_check_numbers_SOURCES = %reldir%/check_numbers.c %reldir%/rig.c %reldir%/rig.h
 tests_run_check_numbers_LDADD = tests/stub/libstub.la $(LDADD) -lm
+
+# Foreach calls, on the stub and on devices.
+foreach_tests = tests/run/check_foreach tests/run/check_foreach_calls
+check_PROGRAMS += $(foreach_tests)
+TESTS += $(foreach_tests)
+tests_run_check_foreach_SOURCES = %reldir%/check_foreach.c %reldir%/sets.c %reldir%/sets.h
+tests_run_check_foreach_LDADD = tests/stub/libstub.la $(LDADD) -lm
+tests_run_check_foreach_calls_SOURCES = %reldir%/check_foreach_calls.c %reldir%/rig.c %reldir%/rig.h
+tests_run_check_foreach_calls_LDADD = tests/stub/libstub.la $(LDADD) -lm

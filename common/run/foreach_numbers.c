@@ -1,0 +1,313 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#ifdef HAVE_CONFIG_H
+#include "config.h"
+#endif
+
+/*
+ * Arrays of numbers, one for each member of a list. Each use (function, operand, list, stream) has a place in device
+ * memory, so that a call that comes again finds its numbers there, and writes those that have changed. Places are few
+ * and go by age; memory is given back when the list is gone.
+ */
+#include <stdlib.h>
+#include <string.h>
+
+#include "common/base/error.h"
+#include "common/kernels/kernel.h"
+#include "common/run/cache.h"
+#include "common/run/foreach.h"
+#include "common/run/instance.h"
+
+enum { PLACES = 64 };
+
+struct lfuse__numbers {
+    lfuse__numbers *next;
+    lfuse__numbers_use use; /* a reference to the stream; the list is watched */
+    int users;              /* calls that use it now */
+    uint64_t used;
+    bool own;      /* no place of the cache: goes when it is given back */
+    bool captured; /* a graph of the caller's writes here whenever it is replayed: what is here is not known any more */
+    bool valid;    /* the device holds `words`, made of `given` */
+    lfuse_list *list;
+    lfuse__range *range;
+    lfuse__kernel *writer;
+    double *given;
+    uint64_t *words, *fresh;
+    size_t nwords;
+};
+
+static void destroy(lfuse__numbers *n)
+{
+    if (!n) return;
+    lfuse__kernel_destroy(n->writer);
+    lfuse__list_release(n->list);
+    lfuse__range_release(n->range);
+    lfuse__list_unwatch(n->use.list);
+    lfuse__stream_release(n->use.stream);
+    free(n->given);
+    free(n->words);
+    free(n->fresh);
+    free(n);
+}
+
+void lfuse__numbers_clear(lfuse__numbers *first)
+{
+    while (first) {
+        lfuse__numbers *next = first->next;
+        destroy(first);
+        first = next;
+    }
+}
+
+/* ---- making ---- */
+
+static lfuse_status make_writer(lfuse_device *dev, lfuse__kernel **writer)
+{
+    lfuse__strbuf text = LFUSE__STRBUF_INIT;
+    lfuse__program *program = NULL;
+    lfuse_status status = lfuse__table_emit(&text, "k0", lfuse__device_facts(dev));
+
+    if (!status) status = lfuse__program_get(dev, text.data, &program);
+    if (!status) status = lfuse__kernel_create(program, "k0", writer);
+    lfuse__program_release(program);
+    lfuse__strbuf_free(&text);
+    return status;
+}
+
+static lfuse_status make_list(lfuse_device *dev, lfuse__numbers *n)
+{
+    const int64_t length = (int64_t)(n->nwords * 8 / lfuse_type_size(n->use.type));
+    lfuse_tensor *t;
+    lfuse_status status;
+
+    LFUSE__TRY(lfuse__tensor_create(dev, n->use.type, 1, &length, &t));
+    status = lfuse__list_of_elements(t, n->use.count, &n->list);
+    if (!status) lfuse__range_retain(n->range = t->range);
+    lfuse__tensor_release(t);
+    return status;
+}
+
+static lfuse_status make(const lfuse__numbers_use *use, lfuse__numbers **made)
+{
+    lfuse_device *dev = lfuse__stream_device(use->stream);
+    const size_t count = (size_t)use->count;
+    lfuse__numbers *n = calloc(1, sizeof *n);
+    lfuse_status status = LFUSE_ERR_MEMORY;
+
+    if (!n) return lfuse__error(LFUSE_ERR_MEMORY, "out of host memory (%zu bytes)", sizeof *n);
+    n->use = *use;
+    lfuse__stream_retain(use->stream);
+    lfuse__list_watch(use->list);
+    n->nwords = (count * lfuse_type_size(use->type) + 7) / 8;
+    n->given = malloc((count + 1) * sizeof *n->given);
+    n->words = calloc(n->nwords + 1, sizeof *n->words);
+    n->fresh = calloc(n->nwords + 1, sizeof *n->fresh);
+    if (n->given && n->words && n->fresh) {
+        status = make_list(dev, n);
+        if (!status) status = make_writer(dev, &n->writer);
+    } else {
+        lfuse__error(LFUSE_ERR_MEMORY, "out of host memory (%zu numbers)", count);
+    }
+    if (status) {
+        destroy(n);
+        return status;
+    }
+    *made = n;
+    return LFUSE_OK;
+}
+
+/* ---- places ---- */
+
+static bool same_use(const lfuse__numbers_use *a, const lfuse__numbers_use *b)
+{
+    return a->stream == b->stream && a->list == b->list && a->place == b->place && a->type == b->type &&
+           a->rounding == b->rounding && a->count == b->count;
+}
+
+static lfuse__numbers *find(lfuse__plan_cache *cache, const lfuse__numbers_use *use)
+{
+    lfuse__numbers *n = cache->numbers;
+
+    while (n && !same_use(&n->use, use)) n = n->next;
+    if (!n) return NULL;
+    n->users++;
+    n->used = ++cache->clock;
+    return n;
+}
+
+static bool is_spent(const lfuse__numbers *n)
+{
+    return !n->users && !n->captured && lfuse__list_gone(n->use.list);
+}
+
+/* Takes out what is of no more use, and the place that was not used longest where there are too many. */
+static lfuse__numbers *take_out(lfuse__plan_cache *cache)
+{
+    lfuse__numbers **at = &cache->numbers, **oldest = NULL, *out = NULL, *n;
+    int count = 0;
+
+    while ((n = *at)) {
+        if (is_spent(n)) {
+            *at = n->next;
+            n->next = out;
+            out = n;
+            continue;
+        }
+        count++;
+        if (!n->users && !n->captured && (!oldest || n->used < (*oldest)->used)) oldest = at;
+        at = &n->next;
+    }
+    if (count >= PLACES && oldest) {
+        n = *oldest;
+        *oldest = n->next;
+        n->next = out;
+        out = n;
+    }
+    return out;
+}
+
+/* Of one stream, so of one thread: nobody else makes the same place meanwhile. */
+static lfuse_status make_place(lfuse__plan_cache *cache, const lfuse__numbers_use *use, lfuse__numbers **made)
+{
+    lfuse__numbers *n, *out;
+
+    LFUSE__TRY(lfuse__not_capturing(use->stream, "there is no memory for an array of numbers yet"));
+    LFUSE__TRY(make(use, &n));
+    pthread_mutex_lock(&cache->lock);
+    out = take_out(cache);
+    n->next = cache->numbers;
+    cache->numbers = n;
+    n->users = 1;
+    n->used = ++cache->clock;
+    pthread_mutex_unlock(&cache->lock);
+    lfuse__numbers_clear(out);
+    *made = n;
+    return LFUSE_OK;
+}
+
+void lfuse__numbers_give_back(lfuse_device *dev, lfuse__numbers *n)
+{
+    lfuse__plan_cache *cache;
+
+    if (!n) return;
+    if (n->own) {
+        destroy(n);
+        return;
+    }
+    if (lfuse__plan_cache_get(dev, &cache)) return;
+    pthread_mutex_lock(&cache->lock);
+    n->users--;
+    pthread_mutex_unlock(&cache->lock);
+}
+
+/* ---- writing ---- */
+
+static void make_words(lfuse__numbers *n, const double *numbers)
+{
+    const size_t size = lfuse_type_size(n->use.type);
+    char *at = (char *)n->fresh;
+    int64_t i;
+
+    for (i = 0; i < n->use.count; i++, at += size) {
+        const uint64_t word = lfuse__number_word(n->use.rounding, numbers[i]);
+        const uint32_t half = (uint32_t)word;
+        if (size == 8) memcpy(at, &word, size);
+        else memcpy(at, &half, size);
+    }
+}
+
+static lfuse_status write_stretch(lfuse__numbers *n, lfuse_stream *s, size_t from, size_t count)
+{
+    lfuse__bmem *const buffer = n->range->mem;
+    lfuse__launch_args args = { 0 };
+    lfuse__packed packed;
+
+    LFUSE__TRY(lfuse__table_pack(lfuse__device_facts(n->range->dev), n->range->offset + from * 8, n->words + from,
+                                 (int)count, &packed));
+    args.groups = packed.groups;
+    args.group = packed.group;
+    args.nbuffers = 1;
+    args.buffers = &buffer;
+    args.nwords = packed.nwords;
+    args.words = packed.words;
+    return lfuse__launch(s, n->writer, &args);
+}
+
+static lfuse_status write_all(lfuse__numbers *n, lfuse_stream *s, bool all)
+{
+    size_t i = 0, count;
+
+    while (i < n->nwords) {
+        if (!all && n->words[i] == n->fresh[i]) {
+            i++;
+            continue;
+        }
+        count = n->nwords - i < LFUSE__TABLE_WORDS ? n->nwords - i : LFUSE__TABLE_WORDS;
+        memcpy(n->words + i, n->fresh + i, count * sizeof *n->words);
+        LFUSE__TRY(write_stretch(n, s, i, count));
+        i += count;
+    }
+    return LFUSE_OK;
+}
+
+lfuse_status lfuse__numbers_write(lfuse__numbers *n, lfuse_stream *s, const double *numbers)
+{
+    const size_t bytes = (size_t)n->use.count * sizeof *numbers;
+    bool capturing = false, all;
+
+    if (n->own || !bytes) return LFUSE_OK;
+    if (lfuse__device_facts(n->range->dev)->capture) LFUSE__TRY(lfuse__stream_capturing(s, &capturing));
+    n->captured = n->captured || capturing;
+    all = n->captured || !n->valid;
+    if (!all && !memcmp(n->given, numbers, bytes)) return LFUSE_OK;
+    n->valid = false; /* until all is submitted */
+    make_words(n, numbers);
+    LFUSE__TRY(write_all(n, s, all));
+    memcpy(n->given, numbers, bytes);
+    n->valid = true;
+    return LFUSE_OK;
+}
+
+/* ---- taking ---- */
+
+/* The run is kept, not executed: so are its numbers, which nothing writes later. */
+static lfuse_status take_recorded(const lfuse__numbers_use *use, const double *numbers, lfuse__numbers **taken)
+{
+    lfuse_device *dev = lfuse__stream_device(use->stream);
+    lfuse__numbers *n;
+    lfuse_stream *own;
+    lfuse_status status;
+
+    LFUSE__TRY(make(use, &n));
+    n->own = true;
+    make_words(n, numbers);
+    status = lfuse__device_stream(dev, &own);
+    if (!status) {
+        lfuse__device_lock_sync(dev);
+        if (n->nwords) status = lfuse__write(own, n->range, 0, n->fresh, n->nwords * 8);
+        if (!status) status = lfuse__stream_sync(own);
+        lfuse__device_unlock_sync(dev);
+    }
+    if (status) destroy(n);
+    else *taken = n;
+    return status;
+}
+
+lfuse_status lfuse__numbers_take(const lfuse__numbers_use *use, const double *numbers, lfuse__numbers **taken,
+                                 lfuse_list **list)
+{
+    lfuse__plan_cache *cache;
+    lfuse__numbers *n = NULL;
+
+    LFUSE__TRY(lfuse__plan_cache_get(lfuse__stream_device(use->stream), &cache));
+    if (lfuse__stream_recording(use->stream)) {
+        LFUSE__TRY(take_recorded(use, numbers, &n));
+    } else {
+        pthread_mutex_lock(&cache->lock);
+        n = find(cache, use);
+        pthread_mutex_unlock(&cache->lock);
+        if (!n) LFUSE__TRY(make_place(cache, use, &n));
+    }
+    *taken = n;
+    *list = n->list;
+    return LFUSE_OK;
+}

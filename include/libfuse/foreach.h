@@ -1,0 +1,168 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/**
+ * Functions over lists of tensors, run at once: one launch for any number of members.
+ *
+ * Each is the function of ops.h of that name at every member, with the bits that a loop over the members gives. They
+ * are immediate calls (immediate.h): the first call of a kind plans, later ones find the plan, and what was made for
+ * the lists. Any other expression over lists, with several inputs and results, is a graph: lfuse_evaluate or a plan.
+ *
+ *  - `to` takes the results. It may be one of the operands' lists itself (the same lfuse_list): the function then works
+ *    in place. Other lists that share memory with it are refused. The same list may stand for several operands.
+ *  - Lists that go together have the same count and members' sizes; operands are of one type. `to` may have another
+ *    one, to which results are rounded once, at the end.
+ *  - Numbers take the type of the lists: floating numbers are rounded to it (f32 where it is f16 or bf16, in which
+ *    everything is computed in f32), integers truncate and saturate. Nothing is promoted: functions that ops.h has for
+ *    floating types alone decline integers with ERR_TYPE.
+ *  - Messages, and bindings of a recording, name operands as the parameters here.
+ *
+ * Errors, before anything is launched: ERR_INVALID (NULL, an operand of a kind that the function does not take),
+ * ERR_TYPE, ERR_RANK, ERR_SHAPE (counts, sizes of members), ERR_CONTEXT, ERR_CLOSED, ERR_OVERLAP.
+ *
+ * As torch.foreach, with more: all kinds of operands in each place where a number may stand, results of another type,
+ * clamp with two bounds, where, fill and casting copies. Other than there, integers divide as integers. lgamma is not
+ * there, as OpenCL states no bound for its error.
+ */
+#ifndef LIBFUSE_FOREACH_H
+#define LIBFUSE_FOREACH_H
+
+#include <libfuse/base.h>
+#include <libfuse/device.h>
+#include <libfuse/list.h>
+#include <libfuse/status.h>
+#include <libfuse/tensor.h>
+
+typedef enum lfuse_operand_kind {
+    LFUSE_OPERAND_NUMBER = 1,  /**< one number for all elements */
+    LFUSE_OPERAND_NUMBERS = 2, /**< an array of the host's: one number for each member */
+    LFUSE_OPERAND_LIST = 3,    /**< a list with the same count and members' sizes */
+    LFUSE_OPERAND_TENSOR = 4   /**< numbers in device memory: rank 0: one for all; [count]: one for each member */
+} lfuse_operand_kind;
+
+/**
+ * What stands beside a list. Numbers are read during the call. An array that comes again for the same function and `to`
+ * is not sent again; what has changed in it costs a small launch for each 192 numbers (96 of 8 bytes).
+ */
+typedef struct lfuse_operand {
+    lfuse_operand_kind kind;
+    int64_t count; /**< of `numbers` */
+    union {
+        double number;
+        const double *numbers;
+        const lfuse_list *list;
+        const lfuse_tensor *tensor;
+    } as;
+} lfuse_operand;
+
+static inline lfuse_operand lfuse_operand_number(double number)
+{
+    lfuse_operand o;
+    o.kind = LFUSE_OPERAND_NUMBER, o.count = 0, o.as.number = number;
+    return o;
+}
+static inline lfuse_operand lfuse_operand_numbers(const double *numbers, int64_t count)
+{
+    lfuse_operand o;
+    o.kind = LFUSE_OPERAND_NUMBERS, o.count = count, o.as.numbers = numbers;
+    return o;
+}
+static inline lfuse_operand lfuse_operand_list(const lfuse_list *list)
+{
+    lfuse_operand o;
+    o.kind = LFUSE_OPERAND_LIST, o.count = 0, o.as.list = list;
+    return o;
+}
+static inline lfuse_operand lfuse_operand_tensor(const lfuse_tensor *tensor)
+{
+    lfuse_operand o;
+    o.kind = LFUSE_OPERAND_TENSOR, o.count = 0, o.as.tensor = tensor;
+    return o;
+}
+
+LFUSE_BEGIN_DECLS
+
+/* Functions of one list. */
+LFUSE_API LFUSE_MUST_CHECK lfuse_status lfuse_foreach_abs(lfuse_stream *stream, lfuse_list *to, const lfuse_list *a);
+LFUSE_API LFUSE_MUST_CHECK lfuse_status lfuse_foreach_acos(lfuse_stream *stream, lfuse_list *to, const lfuse_list *a);
+LFUSE_API LFUSE_MUST_CHECK lfuse_status lfuse_foreach_asin(lfuse_stream *stream, lfuse_list *to, const lfuse_list *a);
+LFUSE_API LFUSE_MUST_CHECK lfuse_status lfuse_foreach_atan(lfuse_stream *stream, lfuse_list *to, const lfuse_list *a);
+LFUSE_API LFUSE_MUST_CHECK lfuse_status lfuse_foreach_ceil(lfuse_stream *stream, lfuse_list *to, const lfuse_list *a);
+LFUSE_API LFUSE_MUST_CHECK lfuse_status lfuse_foreach_cos(lfuse_stream *stream, lfuse_list *to, const lfuse_list *a);
+LFUSE_API LFUSE_MUST_CHECK lfuse_status lfuse_foreach_cosh(lfuse_stream *stream, lfuse_list *to, const lfuse_list *a);
+LFUSE_API LFUSE_MUST_CHECK lfuse_status lfuse_foreach_erf(lfuse_stream *stream, lfuse_list *to, const lfuse_list *a);
+LFUSE_API LFUSE_MUST_CHECK lfuse_status lfuse_foreach_erfc(lfuse_stream *stream, lfuse_list *to, const lfuse_list *a);
+LFUSE_API LFUSE_MUST_CHECK lfuse_status lfuse_foreach_exp(lfuse_stream *stream, lfuse_list *to, const lfuse_list *a);
+LFUSE_API LFUSE_MUST_CHECK lfuse_status lfuse_foreach_expm1(lfuse_stream *stream, lfuse_list *to, const lfuse_list *a);
+LFUSE_API LFUSE_MUST_CHECK lfuse_status lfuse_foreach_floor(lfuse_stream *stream, lfuse_list *to, const lfuse_list *a);
+LFUSE_API LFUSE_MUST_CHECK lfuse_status lfuse_foreach_frac(lfuse_stream *stream, lfuse_list *to, const lfuse_list *a);
+LFUSE_API LFUSE_MUST_CHECK lfuse_status lfuse_foreach_log(lfuse_stream *stream, lfuse_list *to, const lfuse_list *a);
+LFUSE_API LFUSE_MUST_CHECK lfuse_status lfuse_foreach_log10(lfuse_stream *stream, lfuse_list *to, const lfuse_list *a);
+LFUSE_API LFUSE_MUST_CHECK lfuse_status lfuse_foreach_log1p(lfuse_stream *stream, lfuse_list *to, const lfuse_list *a);
+LFUSE_API LFUSE_MUST_CHECK lfuse_status lfuse_foreach_log2(lfuse_stream *stream, lfuse_list *to, const lfuse_list *a);
+LFUSE_API LFUSE_MUST_CHECK lfuse_status lfuse_foreach_neg(lfuse_stream *stream, lfuse_list *to, const lfuse_list *a);
+LFUSE_API LFUSE_MUST_CHECK lfuse_status lfuse_foreach_reciprocal(lfuse_stream *stream, lfuse_list *to,
+                                                                 const lfuse_list *a);
+LFUSE_API LFUSE_MUST_CHECK lfuse_status lfuse_foreach_round(lfuse_stream *stream, lfuse_list *to, const lfuse_list *a);
+LFUSE_API LFUSE_MUST_CHECK lfuse_status lfuse_foreach_rsqrt(lfuse_stream *stream, lfuse_list *to, const lfuse_list *a);
+LFUSE_API LFUSE_MUST_CHECK lfuse_status lfuse_foreach_sigmoid(lfuse_stream *stream, lfuse_list *to,
+                                                              const lfuse_list *a);
+LFUSE_API LFUSE_MUST_CHECK lfuse_status lfuse_foreach_sign(lfuse_stream *stream, lfuse_list *to, const lfuse_list *a);
+LFUSE_API LFUSE_MUST_CHECK lfuse_status lfuse_foreach_sin(lfuse_stream *stream, lfuse_list *to, const lfuse_list *a);
+LFUSE_API LFUSE_MUST_CHECK lfuse_status lfuse_foreach_sinh(lfuse_stream *stream, lfuse_list *to, const lfuse_list *a);
+LFUSE_API LFUSE_MUST_CHECK lfuse_status lfuse_foreach_sqrt(lfuse_stream *stream, lfuse_list *to, const lfuse_list *a);
+LFUSE_API LFUSE_MUST_CHECK lfuse_status lfuse_foreach_tan(lfuse_stream *stream, lfuse_list *to, const lfuse_list *a);
+LFUSE_API LFUSE_MUST_CHECK lfuse_status lfuse_foreach_tanh(lfuse_stream *stream, lfuse_list *to, const lfuse_list *a);
+LFUSE_API LFUSE_MUST_CHECK lfuse_status lfuse_foreach_trunc(lfuse_stream *stream, lfuse_list *to, const lfuse_list *a);
+
+/** a + alpha b, and a - alpha b; alpha 1 leaves the product out. */
+LFUSE_API LFUSE_MUST_CHECK lfuse_status lfuse_foreach_add(lfuse_stream *stream, lfuse_list *to, const lfuse_list *a,
+                                                          lfuse_operand b, double alpha);
+LFUSE_API LFUSE_MUST_CHECK lfuse_status lfuse_foreach_sub(lfuse_stream *stream, lfuse_list *to, const lfuse_list *a,
+                                                          lfuse_operand b, double alpha);
+LFUSE_API LFUSE_MUST_CHECK lfuse_status lfuse_foreach_mul(lfuse_stream *stream, lfuse_list *to, const lfuse_list *a,
+                                                          lfuse_operand b);
+/** Integers: as lfuse_div. */
+LFUSE_API LFUSE_MUST_CHECK lfuse_status lfuse_foreach_div(lfuse_stream *stream, lfuse_list *to, const lfuse_list *a,
+                                                          lfuse_operand b);
+/** max(a, b) and min(a, b) by the rules of lfuse_max and lfuse_min: NaN wins. Two names of each. */
+LFUSE_API LFUSE_MUST_CHECK lfuse_status lfuse_foreach_clamp_min(lfuse_stream *stream, lfuse_list *to,
+                                                                const lfuse_list *a, lfuse_operand b);
+LFUSE_API LFUSE_MUST_CHECK lfuse_status lfuse_foreach_maximum(lfuse_stream *stream, lfuse_list *to, const lfuse_list *a,
+                                                              lfuse_operand b);
+LFUSE_API LFUSE_MUST_CHECK lfuse_status lfuse_foreach_clamp_max(lfuse_stream *stream, lfuse_list *to,
+                                                                const lfuse_list *a, lfuse_operand b);
+LFUSE_API LFUSE_MUST_CHECK lfuse_status lfuse_foreach_minimum(lfuse_stream *stream, lfuse_list *to, const lfuse_list *a,
+                                                              lfuse_operand b);
+/**
+ * base ^ exponent, at least one of them a list. Exponents given as one number have forms of their own, as in torch: 0.5
+ * and -0.5 are roots, the whole numbers from -2 to 3 products and reciprocals. Lists of integers take whole numbers
+ * from 0 to 63 as one number, and nothing else.
+ */
+LFUSE_API LFUSE_MUST_CHECK lfuse_status lfuse_foreach_pow(lfuse_stream *stream, lfuse_list *to, lfuse_operand base,
+                                                          lfuse_operand exponent);
+/** a + value b c, and a + value (b / c). */
+LFUSE_API LFUSE_MUST_CHECK lfuse_status lfuse_foreach_addcmul(lfuse_stream *stream, lfuse_list *to, const lfuse_list *a,
+                                                              const lfuse_list *b, const lfuse_list *c,
+                                                              lfuse_operand value);
+LFUSE_API LFUSE_MUST_CHECK lfuse_status lfuse_foreach_addcdiv(lfuse_stream *stream, lfuse_list *to, const lfuse_list *a,
+                                                              const lfuse_list *b, const lfuse_list *c,
+                                                              lfuse_operand value);
+/** As lfuse_lerp. */
+LFUSE_API LFUSE_MUST_CHECK lfuse_status lfuse_foreach_lerp(lfuse_stream *stream, lfuse_list *to, const lfuse_list *a,
+                                                           const lfuse_list *b, lfuse_operand weight);
+/** min(max(a, low), high) */
+LFUSE_API LFUSE_MUST_CHECK lfuse_status lfuse_foreach_clamp(lfuse_stream *stream, lfuse_list *to, const lfuse_list *a,
+                                                            lfuse_operand low, lfuse_operand high);
+/** condition ? a : b, with a list of type bool. */
+LFUSE_API LFUSE_MUST_CHECK lfuse_status lfuse_foreach_where(lfuse_stream *stream, lfuse_list *to,
+                                                            const lfuse_list *condition, lfuse_operand a,
+                                                            lfuse_operand b);
+
+/** 0, or numbers (no list), in every element; `to` is not read. Not of type bool. */
+LFUSE_API LFUSE_MUST_CHECK lfuse_status lfuse_foreach_zero(lfuse_stream *stream, lfuse_list *to);
+LFUSE_API LFUSE_MUST_CHECK lfuse_status lfuse_foreach_fill(lfuse_stream *stream, lfuse_list *to, lfuse_operand value);
+/** Any types, cast as by lfuse_cast. */
+LFUSE_API LFUSE_MUST_CHECK lfuse_status lfuse_foreach_copy(lfuse_stream *stream, lfuse_list *to,
+                                                           const lfuse_list *from);
+
+LFUSE_END_DECLS
+#endif

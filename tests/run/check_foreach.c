@@ -1,0 +1,531 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Foreach functions on the stub and on every device found: the bits of a loop over the members that runs a graph of
+ * single tensors, for every function, kind of operand and type, in place and out of place, in one launch.
+ */
+#ifdef HAVE_CONFIG_H
+#include "config.h"
+#endif
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "tests/run/sets.h"
+
+enum { COUNT = 8, MOST = 4 };
+
+/* ---- the reference: one graph, run for each member ---- */
+
+typedef lfuse_value expression(const lfuse_value *in);
+typedef lfuse_status function(lfuse_list *to, const lfuse_operand *in);
+
+static lfuse_type wide(lfuse_type type) { return type == LFUSE_F16 || type == LFUSE_BF16 ? LFUSE_F32 : type; }
+
+/* What stands beside member m. */
+typedef struct beside {
+    lfuse_operand operand;
+    const set *list;       /* LIST */
+    lfuse_tensor **single; /* TENSOR of rank 1: the elements */
+} beside;
+
+static lfuse_value declare(lfuse_graph *g, const char *name, lfuse_size n, const beside *b, lfuse_type type)
+{
+    switch (b->operand.kind) {
+    case LFUSE_OPERAND_LIST: return lfuse_input(g, name, b->list->type, 1, &n);
+    case LFUSE_OPERAND_TENSOR: return lfuse_input(g, name, lfuse_tensor_type(b->operand.as.tensor), 0, NULL);
+    default: return lfuse_cast(lfuse_scalar(g, name), type);
+    }
+}
+
+static lfuse_binding binding(const char *name, const beside *b, int64_t m)
+{
+    switch (b->operand.kind) {
+    case LFUSE_OPERAND_LIST: return lfuse_bind_tensor(name, b->list->members[m]);
+    case LFUSE_OPERAND_TENSOR:
+        return lfuse_bind_tensor(name, b->single ? b->single[m] : (lfuse_tensor *)b->operand.as.tensor);
+    case LFUSE_OPERAND_NUMBERS: return lfuse_bind_number(name, b->operand.as.numbers[m]);
+    default: return lfuse_bind_number(name, b->operand.as.number);
+    }
+}
+
+static void loop(expression *e, const set *to, lfuse_type type, const beside *in, int count)
+{
+    static const char *const names[MOST] = {"p", "q", "r", "s"};
+    lfuse_value v[MOST];
+    lfuse_binding b[MOST + 1];
+    lfuse_graph *g = lfuse_graph_create();
+    const lfuse_size n = lfuse_size_var(g, "n", 0, 1 << 20);
+    lfuse_plan *plan;
+
+    for (int i = 0; i < count; i++) {
+        v[i] = declare(g, names[i], n, &in[i], wide(type));
+        if (in[i].operand.kind != LFUSE_OPERAND_LIST || in[i].list->type != LFUSE_BOOL)
+            v[i] = lfuse_cast(v[i], wide(type));
+    }
+    lfuse_output(g, "y", lfuse_cast(e(v), to->type));
+    OK(lfuse_plan_create(device, g, NULL, &plan));
+    for (int64_t m = 0; m < to->count; m++) {
+        for (int i = 0; i < count; i++) b[i] = binding(names[i], &in[i], m);
+        b[count] = lfuse_bind_tensor("y", to->members[m]);
+        OK(lfuse_plan_run(plan, stream, b, count + 1));
+    }
+    lfuse_plan_destroy(plan);
+    lfuse_graph_destroy(g);
+}
+
+/* ---- one function with one choice of operands ---- */
+
+static beside list_of(const set *s)
+{
+    return (beside){.operand = lfuse_operand_list(s->list), .list = s};
+}
+
+static void expect_launches(const char *what, uint64_t before)
+{
+    const uint64_t is = launches() - before;
+    ck_assert_msg(is == 1, "%s: %s: %llu launches", device_name, what, (unsigned long long)is);
+}
+
+/* Out of place into a list of type `result`, twice; where asked also in place, operand 0 being a list of that type. */
+static void check(const char *what, function *f, expression *e, lfuse_type type, lfuse_type result, const beside *in,
+                  int count, bool in_place)
+{
+    lfuse_operand operands[MOST];
+    set is = set_make(result, COUNT, 5, 0, 1), wanted = set_make(result, COUNT, 6, 0, 1);
+    uint64_t before;
+
+    for (int i = 0; i < count; i++) operands[i] = in[i].operand;
+    loop(e, &wanted, type, in, count);
+    OK(f(is.list, operands));
+    before = launches();
+    OK(f(is.list, operands));
+    expect_launches(what, before);
+    set_expect(what, &is, &wanted);
+    set_free(&is);
+    if (in_place) {
+        set own = set_again(in[0].list);
+        operands[0] = lfuse_operand_list(own.list);
+        OK(f(own.list, operands));
+        set_expect(what, &own, &wanted);
+        set_free(&own);
+    }
+    set_free(&wanted);
+}
+
+/* ---- functions of one list ---- */
+
+#define UNARY(X)                                                                                                       \
+    X(abs) X(acos) X(asin) X(atan) X(ceil) X(cos) X(cosh) X(erf) X(erfc) X(exp) X(expm1) X(floor) X(frac) X(log)       \
+    X(log10) X(log1p) X(log2) X(neg) X(reciprocal) X(round) X(rsqrt) X(sigmoid) X(sign) X(sin) X(sinh) X(sqrt) X(tan)  \
+    X(tanh) X(trunc)
+#define PAIR(name)                                                                                                     \
+    static lfuse_status f_##name(lfuse_list *to, const lfuse_operand *in)                                              \
+    {                                                                                                                  \
+        return lfuse_foreach_##name(stream, to, in[0].as.list);                                                        \
+    }                                                                                                                  \
+    static lfuse_value e_##name(const lfuse_value *in) { return lfuse_##name(in[0]); }
+UNARY(PAIR)
+#undef PAIR
+
+typedef struct named {
+    const char *name;
+    function *f;
+    expression *e;
+} named;
+
+static void unary_test(void)
+{
+    static const named all[] = {
+#define ROW(name) {#name, f_##name, e_##name},
+        UNARY(ROW)
+#undef ROW
+    };
+    set a = set_make(LFUSE_F32, COUNT, 1, -2, 2);
+    const beside in[1] = {list_of(&a)};
+
+    for (size_t i = 0; i < sizeof all / sizeof *all; i++)
+        check(all[i].name, all[i].f, all[i].e, LFUSE_F32, LFUSE_F32, in, 1, i % 8 == 0);
+    set_free(&a);
+}
+
+START_TEST(functions_of_one_list) { on_every_device(unary_test); }
+END_TEST
+
+/* ---- operands of every kind ---- */
+
+#define BINARY(X) X(mul, mul) X(div, div) X(clamp_min, max) X(clamp_max, min) X(minimum, min) X(maximum, max)
+#define PAIR(name, builder)                                                                                            \
+    static lfuse_status f_##name(lfuse_list *to, const lfuse_operand *in)                                              \
+    {                                                                                                                  \
+        return lfuse_foreach_##name(stream, to, in[0].as.list, in[1]);                                                 \
+    }                                                                                                                  \
+    static lfuse_value e_##name(const lfuse_value *in) { return lfuse_##builder(in[0], in[1]); }
+BINARY(PAIR)
+#undef PAIR
+
+static lfuse_status f_add(lfuse_list *to, const lfuse_operand *in)
+{
+    return lfuse_foreach_add(stream, to, in[0].as.list, in[1], 1);
+}
+static lfuse_value e_add(const lfuse_value *in) { return lfuse_add(in[0], in[1]); }
+static lfuse_status f_add3(lfuse_list *to, const lfuse_operand *in)
+{
+    return lfuse_foreach_add(stream, to, in[0].as.list, in[1], 3);
+}
+static lfuse_value e_add3(const lfuse_value *in)
+{
+    return lfuse_add(in[0], lfuse_mul(in[1], lfuse_constant(in[0].graph, 3)));
+}
+static lfuse_status f_sub(lfuse_list *to, const lfuse_operand *in)
+{
+    return lfuse_foreach_sub(stream, to, in[0].as.list, in[1], 1);
+}
+static lfuse_value e_sub(const lfuse_value *in) { return lfuse_sub(in[0], in[1]); }
+static lfuse_status f_sub7(lfuse_list *to, const lfuse_operand *in)
+{
+    return lfuse_foreach_sub(stream, to, in[0].as.list, in[1], -7);
+}
+static lfuse_value e_sub7(const lfuse_value *in)
+{
+    return lfuse_sub(in[0], lfuse_mul(in[1], lfuse_constant(in[0].graph, -7)));
+}
+static lfuse_status f_pow(lfuse_list *to, const lfuse_operand *in)
+{
+    return lfuse_foreach_pow(stream, to, in[0], in[1]);
+}
+static lfuse_value e_pow(const lfuse_value *in) { return lfuse_pow(in[0], in[1]); }
+
+static const double array[COUNT] = {0.1, -2, 3, 1.7, -0.6, 5, 2.5, 7};
+
+/* The five forms of an operand of a type; b[3] is a number in device memory, b[4] one for each member. */
+typedef struct forms {
+    set list;
+    lfuse_tensor *number, *vector, *single[COUNT];
+    beside b[5];
+} forms;
+
+static void make_forms(forms *f, lfuse_type type, unsigned seed)
+{
+    static const int64_t shape[2] = {COUNT, 2}, step[1] = {2};
+    char host[2 * COUNT * 8];
+    lfuse_tensor *t;
+
+    f->list = set_make(type, COUNT, seed, -3, 3);
+    for (int i = 0; i < 2 * COUNT; i++) put_number(type, host, i, i % 2 ? 99 : array[(i / 2 + 1) % COUNT]);
+    OK(lfuse_tensor_create(device, type, 2, shape, &t));
+    OK(lfuse_tensor_write(t, NULL, host));
+    OK(lfuse_tensor_view(t, 1, shape, step, 0, &f->vector));
+    for (int i = 0; i < COUNT; i++) OK(lfuse_tensor_view(t, 0, NULL, NULL, 2 * i, &f->single[i]));
+    OK(lfuse_tensor_view(t, 0, NULL, NULL, 6, &f->number));
+    lfuse_tensor_destroy(t);
+    f->b[0] = list_of(&f->list);
+    f->b[1] = (beside){.operand = lfuse_operand_number(2.3)};
+    f->b[2] = (beside){.operand = lfuse_operand_numbers(array, COUNT)};
+    f->b[3] = (beside){.operand = lfuse_operand_tensor(f->number)};
+    f->b[4] = (beside){.operand = lfuse_operand_tensor(f->vector), .single = f->single};
+}
+
+static void free_forms(forms *f)
+{
+    set_free(&f->list);
+    lfuse_tensor_destroy(f->number);
+    lfuse_tensor_destroy(f->vector);
+    for (int i = 0; i < COUNT; i++) lfuse_tensor_destroy(f->single[i]);
+}
+
+static const char *const form_names[] = {"list", "number", "numbers", "tensor", "vector"};
+
+/* `every`: kinds of operands for the first function; the others take a list or an array. */
+static void binary_of(lfuse_type type, const named *all, size_t n, int every)
+{
+    forms f;
+    set a = set_make(type, COUNT, 1, -4, 4);
+    char what[64];
+
+    make_forms(&f, type, 2);
+    for (size_t i = 0; i < n; i++)
+        for (int k = i % 2 ? 2 : 0, end = i ? k + 1 : every; k < end; k++) {
+            const beside in[2] = {list_of(&a), f.b[k]};
+            snprintf(what, sizeof what, "%s %s %s", all[i].name, lfuse_type_name(type), form_names[k]);
+            check(what, all[i].f, all[i].e, type, type, in, 2, i == 0);
+        }
+    free_forms(&f);
+    set_free(&a);
+}
+
+static bool has(lfuse_type type)
+{
+    lfuse_device_info info;
+
+    OK(lfuse_device_get_info(device, &info));
+    return type != LFUSE_F64 || info.f64;
+}
+
+static void binary_test(void)
+{
+    static const named all[] = {{"add 3", f_add3, e_add3}, {"add", f_add, e_add}, {"sub", f_sub, e_sub},
+#define ROW(name, builder) {#name, f_##name, e_##name},
+        BINARY(ROW)
+#undef ROW
+        {"pow", f_pow, e_pow}};
+
+    binary_of(LFUSE_F32, all, sizeof all / sizeof *all, 5);
+}
+
+START_TEST(operands_of_every_kind) { on_every_device(binary_test); }
+END_TEST
+
+static void types_test(void)
+{
+    static const lfuse_type types[] = {LFUSE_F16, LFUSE_BF16, LFUSE_F64, LFUSE_I32, LFUSE_I64, LFUSE_I8};
+    static const named some[] = {{"sub -7", f_sub7, e_sub7}, {"div", f_div, e_div}};
+
+    for (size_t i = 0; i < sizeof types / sizeof *types; i++)
+        if (has(types[i])) binary_of(types[i], some, i == 3 ? 2 : 1, i ? 3 : 5);
+}
+
+START_TEST(operands_of_every_type) { on_every_device(types_test); }
+END_TEST
+
+/* ---- more operands ---- */
+
+static lfuse_status f_addcmul(lfuse_list *to, const lfuse_operand *in)
+{
+    return lfuse_foreach_addcmul(stream, to, in[0].as.list, in[1].as.list, in[2].as.list, in[3]);
+}
+static lfuse_status f_addcdiv(lfuse_list *to, const lfuse_operand *in)
+{
+    return lfuse_foreach_addcdiv(stream, to, in[0].as.list, in[1].as.list, in[2].as.list, in[3]);
+}
+static lfuse_status f_lerp(lfuse_list *to, const lfuse_operand *in)
+{
+    return lfuse_foreach_lerp(stream, to, in[0].as.list, in[1].as.list, in[2]);
+}
+static lfuse_status f_clamp(lfuse_list *to, const lfuse_operand *in)
+{
+    return lfuse_foreach_clamp(stream, to, in[0].as.list, in[1], in[2]);
+}
+static lfuse_status f_where(lfuse_list *to, const lfuse_operand *in)
+{
+    return lfuse_foreach_where(stream, to, in[0].as.list, in[1], in[2]);
+}
+static lfuse_value e_addcmul(const lfuse_value *in) { return lfuse_addcmul(in[0], in[1], in[2], in[3]); }
+static lfuse_value e_addcdiv(const lfuse_value *in) { return lfuse_addcdiv(in[0], in[1], in[2], in[3]); }
+static lfuse_value e_lerp(const lfuse_value *in) { return lfuse_lerp(in[0], in[1], in[2]); }
+static lfuse_value e_clamp(const lfuse_value *in) { return lfuse_clamp(in[0], in[1], in[2]); }
+static lfuse_value e_where(const lfuse_value *in) { return lfuse_where(in[0], in[1], in[2]); }
+
+static void several_of(lfuse_type type, int kinds)
+{
+    set a = set_make(type, COUNT, 1, -4, 4), b = set_make(type, COUNT, 7, 1, 5), c = set_make(type, COUNT, 8, -2, 0);
+    set truth = set_make(LFUSE_BOOL, COUNT, 3, 0, 1);
+    forms f;
+
+    make_forms(&f, type, 2);
+    for (int k = 0; k < kinds; k++) {
+        const beside four[4] = {list_of(&a), list_of(&b), list_of(&c), f.b[k]};
+        const beside lerp[3] = {list_of(&a), list_of(&b), f.b[k]}, clamp[3] = {list_of(&a), f.b[k], f.b[(k + 1) % 5]};
+        const beside where[3] = {list_of(&truth), f.b[k], f.b[(k + 2) % 5]};
+        check("addcmul", f_addcmul, e_addcmul, type, type, four, 4, !k);
+        check("addcdiv", f_addcdiv, e_addcdiv, type, type, four, 4, false);
+        check("lerp", f_lerp, e_lerp, type, type, lerp, 3, !k);
+        check("clamp", f_clamp, e_clamp, type, type, clamp, 3, false);
+        check("where", f_where, e_where, type, type, where, 3, false);
+    }
+    free_forms(&f);
+    set_free(&a), set_free(&b), set_free(&c), set_free(&truth);
+}
+
+static void several_test(void)
+{
+    several_of(LFUSE_F32, 3);
+    several_of(LFUSE_BF16, 1);
+}
+
+START_TEST(functions_of_several_operands) { on_every_device(several_test); }
+END_TEST
+
+/* ---- powers ---- */
+
+/* Against the host: exponents with forms of their own. */
+static void powers_of(lfuse_type type, double exponent, double (*reference)(double))
+{
+    set a = set_make(type, COUNT, 1, type == LFUSE_F32 ? 0.25 : -6, 6), y = set_make(type, COUNT, 4, 0, 1);
+    double *x, *is;
+
+    OK(lfuse_foreach_pow(stream, y.list, lfuse_operand_list(a.list), lfuse_operand_number(exponent)));
+    x = set_read(&a), is = set_read(&y);
+    for (int64_t m = 0; m < COUNT; m++)
+        for (int64_t i = 0; i < set_size(m); i++) {
+            const double wanted = reference(x[a.starts[m] + i]), got = is[y.starts[m] + i];
+            ck_assert_msg(fabs(got - wanted) <= 3e-7 * fabs(wanted) && (type == LFUSE_F32 || got == wanted),
+                          "%s: %g to the power of %g is %.9g, not %.9g", device_name, x[a.starts[m] + i], exponent, got,
+                          wanted);
+        }
+    free(x), free(is);
+    set_free(&a), set_free(&y);
+}
+
+static double p_root(double x) { return sqrt(x); }
+static double p_inverse_root(double x) { return 1 / sqrt(x); }
+static double p_square(double x) { return x * x; }
+static double p_cube(double x) { return x * x * x; }
+static double p_inverse(double x) { return 1 / x; }
+static double p_inverse_square(double x) { return 1 / (x * x); }
+static double p_one(double x) { return (void)x, 1; }
+static double p_self(double x) { return x; }
+static double p_eleven(double x) { return x * x * x * x * x * x * x * x * x * x * x; }
+static double p_other(double x) { return pow(x, 1.25); }
+
+static void powers_test(void)
+{
+    const struct { double exponent; double (*reference)(double); } floating[] = {
+        {0.5, p_root}, {-0.5, p_inverse_root}, {2, p_square}, {3, p_cube}, {-1, p_inverse}, {-2, p_inverse_square},
+        {0, p_one}, {1, p_self}}, whole[] = {{0, p_one}, {1, p_self}, {2, p_square}, {3, p_cube}, {11, p_eleven}};
+    const beside numbers = {.operand = lfuse_operand_numbers(array, COUNT)};
+    forms f;
+
+    for (size_t i = 0; i < sizeof floating / sizeof *floating; i++)
+        powers_of(LFUSE_F32, floating[i].exponent, floating[i].reference);
+    for (size_t i = 0; i < sizeof whole / sizeof *whole; i++)
+        powers_of(LFUSE_I32, whole[i].exponent, whole[i].reference);
+    make_forms(&f, LFUSE_F32, 2);
+    const beside base[2] = {f.b[1], f.b[0]}, bases[2] = {numbers, f.b[0]};
+    check("number ^ list", f_pow, e_pow, LFUSE_F32, LFUSE_F32, base, 2, false);
+    check("numbers ^ list", f_pow, e_pow, LFUSE_F32, LFUSE_F32, bases, 2, false);
+    free_forms(&f);
+    set a = set_make(LFUSE_F32, 1, 1, 1, 4), y = set_make(LFUSE_F32, 1, 2, 0, 1);
+    OK(lfuse_foreach_pow(stream, y.list, lfuse_operand_list(a.list), lfuse_operand_number(1.25)));
+    double *x = set_read(&a), *is = set_read(&y);
+    ck_assert(fabs(is[y.starts[0]] - p_other(x[a.starts[0]])) <= 1e-5);
+    free(x), free(is);
+    set_free(&a), set_free(&y);
+}
+
+START_TEST(powers) { on_every_device(powers_test); }
+END_TEST
+
+/* ---- data ---- */
+
+static void expect_numbers(const char *what, const set *s, const double *numbers)
+{
+    double *is = set_read(s);
+
+    for (int64_t m = 0; m < s->count; m++)
+        for (int64_t i = 0; i < set_size(m); i++)
+            ck_assert_msg(is[s->starts[m] + i] == numbers[m], "%s: %s: member %d is %g, not %g", device_name, what,
+                          (int)m, is[s->starts[m] + i], numbers[m]);
+    free(is);
+}
+
+static void data_test(void)
+{
+    static const double zeros[COUNT], whole[COUNT] = {1, -2, 3, 4, 5, 6, -7, 8};
+    static const lfuse_type types[] = {LFUSE_F32, LFUSE_F16, LFUSE_I64, LFUSE_I8};
+    uint64_t before;
+
+    for (size_t i = 0; i < sizeof types / sizeof *types; i++) {
+        set s = set_make(types[i], COUNT, 1, 1, 9), other = set_make(LFUSE_F32, COUNT, 2, -4, 4);
+        set back = set_make(types[i], COUNT, 3, 1, 9);
+        OK(lfuse_foreach_zero(stream, s.list));
+        before = launches();
+        OK(lfuse_foreach_zero(stream, s.list));
+        expect_launches("zero", before);
+        expect_numbers("zero", &s, zeros);
+        OK(lfuse_foreach_fill(stream, s.list, lfuse_operand_numbers(whole, COUNT)));
+        expect_numbers("fill", &s, whole);
+        OK(lfuse_foreach_copy(stream, other.list, s.list));
+        OK(lfuse_foreach_copy(stream, back.list, other.list));
+        before = launches();
+        OK(lfuse_foreach_copy(stream, back.list, other.list));
+        expect_launches("copy", before);
+        expect_numbers("cast", &other, whole);
+        set_expect("cast back", &back, &s);
+        OK(lfuse_foreach_copy(stream, back.list, back.list));
+        set_expect("onto itself", &back, &s);
+        set_free(&s), set_free(&other), set_free(&back);
+    }
+}
+
+START_TEST(data) { on_every_device(data_test); }
+END_TEST
+
+/* Results of another type are rounded once; a list may stand twice, and be the result at any place. */
+static void results_test(void)
+{
+    set a = set_make(LFUSE_F32, COUNT, 1, -4, 4), b = set_make(LFUSE_F32, COUNT, 2, -4, 4);
+    const beside in[2] = {list_of(&a), list_of(&b)}, twice[2] = {list_of(&a), list_of(&a)};
+
+    check("f32 into f16", f_add3, e_add3, LFUSE_F32, LFUSE_F16, in, 2, false);
+    check("f32 into i32", f_mul, e_mul, LFUSE_F32, LFUSE_I32, in, 2, false);
+    check("a list with itself", f_mul, e_mul, LFUSE_F32, LFUSE_F32, twice, 2, false);
+    set wanted = set_make(LFUSE_F32, COUNT, 3, 0, 1);
+    OK(lfuse_foreach_sub(stream, wanted.list, a.list, lfuse_operand_list(b.list), 1));
+    OK(lfuse_foreach_sub(stream, b.list, a.list, lfuse_operand_list(b.list), 1));
+    set_expect("into the second", &b, &wanted);
+    OK(lfuse_foreach_mul(stream, wanted.list, a.list, lfuse_operand_list(a.list)));
+    OK(lfuse_foreach_mul(stream, a.list, a.list, lfuse_operand_list(a.list)));
+    set_expect("all three", &a, &wanted);
+    set_free(&a), set_free(&b), set_free(&wanted);
+}
+
+START_TEST(results) { on_every_device(results_test); }
+END_TEST
+
+/* ---- counts ---- */
+
+static void counts_test(void)
+{
+    static const int64_t counts[] = {0, 1, 3, 1000};
+    double *numbers = malloc(1000 * sizeof *numbers);
+
+    for (int i = 0; i < 1000; i++) numbers[i] = 0.5 + i;
+    for (size_t i = 0; i < sizeof counts / sizeof *counts; i++) {
+        const int64_t n = counts[i];
+        set a = set_make(LFUSE_F32, n, 1, -4, 4), b = set_make(LFUSE_F32, n, 2, -4, 4);
+        double *x = set_read(&a), *y = set_read(&b), *is;
+        uint64_t before;
+        OK(lfuse_foreach_add(stream, a.list, a.list, lfuse_operand_list(b.list), 0.5));
+        OK(lfuse_foreach_mul(stream, a.list, a.list, lfuse_operand_numbers(numbers, n)));
+        OK(lfuse_foreach_mul(stream, b.list, b.list, lfuse_operand_number(3)));
+        before = launches();
+        OK(lfuse_foreach_mul(stream, b.list, b.list, lfuse_operand_number(2)));
+        ck_assert_uint_eq(launches() - before, n > 0);
+        is = set_read(&a);
+        for (int64_t m = 0; m < n; m++)
+            for (int64_t k = 0; k < set_size(m); k++) {
+                const volatile float half = (float)y[b.starts[m] + k] * 0.5f;
+                const volatile float sum = (float)x[a.starts[m] + k] + half;
+                const float wanted = sum * (float)numbers[m];
+                ck_assert_msg(is[a.starts[m] + k] == (double)wanted, "%s: element %d of member %d is %.9g, not %.9g",
+                              device_name, (int)k, (int)m, is[a.starts[m] + k], (double)wanted);
+            }
+        free(x), free(y), free(is);
+        set_free(&a), set_free(&b);
+    }
+    free(numbers);
+}
+
+START_TEST(any_count) { on_every_device(counts_test); }
+END_TEST
+
+static Suite *suite_foreach(void)
+{
+    Suite *s = suite_create("run");
+    TCase *c = tcase_create("foreach");
+
+    tcase_set_timeout(c, 0);
+    tcase_add_test(c, functions_of_one_list);
+    tcase_add_test(c, operands_of_every_kind);
+    tcase_add_test(c, operands_of_every_type);
+    tcase_add_test(c, functions_of_several_operands);
+    tcase_add_test(c, powers);
+    tcase_add_test(c, data);
+    tcase_add_test(c, results);
+    tcase_add_test(c, any_count);
+    suite_add_tcase(s, c);
+    return s;
+}
+
+TEST_MAIN(CK_NOFORK, suite_foreach)

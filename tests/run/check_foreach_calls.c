@@ -1,0 +1,365 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Foreach calls on the stub beside right results: what bad ones say, that they launch nothing, when arrays of numbers
+ * are sent, and that recordings, captures and lists that are gone keep what they need and no more.
+ */
+#ifdef HAVE_CONFIG_H
+#include "config.h"
+#endif
+
+#include <string.h>
+
+#include "tests/run/rig.h"
+
+enum { MEMBERS = 4, LENGTH = 10, MANY = 500 };
+
+static lfuse_list *lists(lfuse_type type, int count, const int64_t *lengths)
+{
+    lfuse_tensor *t[MANY];
+    lfuse_list *l;
+
+    for (int i = 0; i < count; i++) {
+        const int64_t length = lengths ? lengths[i] : LENGTH;
+        OK(lfuse_tensor_create(dev, type, 1, &length, &t[i]));
+        OK(lfuse_tensor_fill(t[i], NULL, 1));
+    }
+    OK(lfuse_list_create(dev, type, count, t, &l));
+    for (int i = 0; i < count; i++) lfuse_tensor_destroy(t[i]);
+    return l;
+}
+
+/* One tensor of ones as a list of members of one element. */
+static lfuse_tensor *ones(int64_t count, lfuse_list **list)
+{
+    lfuse_tensor *all, *t[MANY];
+
+    OK(lfuse_tensor_create(dev, LFUSE_F32, 1, &count, &all));
+    OK(lfuse_tensor_fill(all, NULL, 1));
+    for (int64_t i = 0; i < count; i++) OK(lfuse_tensor_view(all, 1, SHAPE(1), NULL, i, &t[i]));
+    OK(lfuse_list_create(dev, LFUSE_F32, count, t, list));
+    for (int64_t i = 0; i < count; i++) lfuse_tensor_destroy(t[i]);
+    return all;
+}
+
+static void expect_products(const lfuse_tensor *t, const double *numbers, int count)
+{
+    const float *v = values(t);
+
+    for (int i = 0; i < count; i++) ck_assert_float_eq(v[i], (float)numbers[i]);
+}
+
+/* ---- mistakes ---- */
+
+#define SAYS(status, call, words)                                                                                      \
+    do {                                                                                                               \
+        before = launches();                                                                                           \
+        FAILS(LFUSE_ERR_##status, call);                                                                               \
+        ck_assert_msg(strstr(lfuse_last_error(), words), "%s says: %s", #call, lfuse_last_error());                    \
+        ck_assert_uint_eq(launches(), before);                                                                         \
+    } while (0)
+
+static lfuse_operand number(double x) { return lfuse_operand_number(x); }
+static lfuse_operand of(const lfuse_list *l) { return lfuse_operand_list(l); }
+
+START_TEST(operands_that_do_not_fit)
+{
+    static const double some[3] = {1, 2, 3}, four[4] = {1, 2, 3, 4};
+    lfuse_list *a = lists(LFUSE_F32, MEMBERS, NULL), *b = lists(LFUSE_F32, MEMBERS, NULL);
+    lfuse_list *h = lists(LFUSE_F16, MEMBERS, NULL), *w = lists(LFUSE_I32, MEMBERS, NULL);
+    lfuse_list *few = lists(LFUSE_F32, 3, NULL), *odd = lists(LFUSE_F32, MEMBERS, SHAPE(10, 10, 9, 10));
+    lfuse_tensor *vector = ramp(1, SHAPE(3), 1, 1), *matrix = ramp(2, SHAPE(4, 1), 1, 1);
+    const lfuse_operand none = {.kind = (lfuse_operand_kind)9};
+    uint64_t before;
+
+    SAYS(INVALID, lfuse_foreach_abs(NULL, a, b), "lfuse_foreach_abs: stream is NULL");
+    SAYS(INVALID, lfuse_foreach_abs(stream, NULL, b), "lfuse_foreach_abs: to is NULL");
+    SAYS(INVALID, lfuse_foreach_abs(stream, a, NULL), "lfuse_foreach_abs: list a is NULL");
+    SAYS(INVALID, lfuse_foreach_mul(stream, a, b, lfuse_operand_tensor(NULL)), "lfuse_foreach_mul: tensor b is NULL");
+    SAYS(INVALID, lfuse_foreach_mul(stream, a, b, lfuse_operand_numbers(NULL, 4)), "the numbers of b are NULL");
+    SAYS(INVALID, lfuse_foreach_add(stream, a, b, none, 1), "lfuse_foreach_add: b is of no known kind, not a number");
+    SAYS(INVALID, lfuse_foreach_fill(stream, a, of(b)), "lfuse_foreach_fill: value is a list, not a number");
+    SAYS(INVALID, lfuse_foreach_pow(stream, a, number(2), number(3)), "neither base nor exponent is a list");
+    SAYS(TYPE, lfuse_foreach_add(stream, a, b, of(h), 1), "lfuse_foreach_add: list b is of type f16, a of type f32");
+    SAYS(TYPE, lfuse_foreach_sqrt(stream, w, w), "lfuse_foreach_sqrt: lfuse_sqrt: does not take type i32");
+    SAYS(TYPE, lfuse_foreach_pow(stream, w, of(w), number(-1)), "lfuse_pow: does not take type i32");
+    SAYS(TYPE, lfuse_foreach_where(stream, a, b, number(1), number(0)), "lfuse_where: the condition is of type f32");
+    SAYS(SHAPE, lfuse_foreach_neg(stream, a, few), "lfuse_foreach_neg: a has 3 members, to has 4");
+    SAYS(SHAPE, lfuse_foreach_neg(stream, a, odd), "member 2 of list \"to\" has 10 elements, not 9 as of a");
+    SAYS(SHAPE, lfuse_foreach_div(stream, a, a, of(odd)), "member 2 of list \"b\" has 9 elements, not 10 as of a");
+    SAYS(SHAPE, lfuse_foreach_div(stream, a, b, lfuse_operand_numbers(some, 3)), "b has 3 numbers, to has 4");
+    SAYS(SHAPE, lfuse_foreach_div(stream, a, b, lfuse_operand_tensor(vector)), "b has 3 elements, to has 4");
+    SAYS(SHAPE, lfuse_foreach_fill(stream, few, lfuse_operand_numbers(some, 2)), "value has 2 numbers");
+    /* What the plan finds, behind the place for the numbers. */
+    SAYS(SHAPE, lfuse_foreach_mul(stream, a, odd, lfuse_operand_numbers(four, 4)), "member 2 of list \"to\" has 10");
+    SAYS(RANK, lfuse_foreach_lerp(stream, a, a, b, lfuse_operand_tensor(matrix)), "tensor weight has rank 2");
+    SAYS(SHAPE, lfuse_foreach_mul(stream, few, odd, lfuse_operand_numbers(some, 3)), "lfuse_foreach_mul: a has 4 members, to has 3");
+    lfuse_tensor_destroy(vector), lfuse_tensor_destroy(matrix);
+    lfuse_list_destroy(a), lfuse_list_destroy(b), lfuse_list_destroy(h), lfuse_list_destroy(w);
+    lfuse_list_destroy(few), lfuse_list_destroy(odd);
+}
+END_TEST
+
+START_TEST(memory_that_overlaps)
+{
+    lfuse_tensor *t = ramp(1, SHAPE(8), 0, 1), *low, *high, *number_in, *vector;
+    lfuse_list *a, *b;
+    uint64_t before;
+
+    OK(lfuse_tensor_view(t, 1, SHAPE(5), NULL, 0, &low));
+    OK(lfuse_tensor_view(t, 1, SHAPE(5), NULL, 3, &high));
+    OK(lfuse_tensor_view(t, 0, NULL, NULL, 4, &number_in));
+    OK(lfuse_tensor_view(t, 1, SHAPE(1), NULL, 2, &vector));
+    OK(lfuse_list_create(dev, LFUSE_F32, 1, &low, &a));
+    OK(lfuse_list_create(dev, LFUSE_F32, 1, &high, &b));
+    SAYS(OVERLAP, lfuse_foreach_neg(stream, a, b), "lfuse_foreach_neg: \"to\" member 0, which is written, overlaps");
+    SAYS(OVERLAP, lfuse_foreach_mul(stream, a, a, of(b)), "overlaps \"b\" member 0");
+    SAYS(OVERLAP, lfuse_foreach_mul(stream, a, a, lfuse_operand_tensor(number_in)), "\"b\"");
+    SAYS(OVERLAP, lfuse_foreach_mul(stream, a, a, lfuse_operand_tensor(vector)), "\"b\" member 0");
+    OK(lfuse_foreach_mul(stream, b, b, lfuse_operand_tensor(vector)));
+    ck_assert_float_eq(values(t)[7], 14);
+    lfuse_tensor_destroy(t), lfuse_tensor_destroy(low), lfuse_tensor_destroy(high);
+    lfuse_tensor_destroy(number_in), lfuse_tensor_destroy(vector);
+    lfuse_list_destroy(a), lfuse_list_destroy(b);
+}
+END_TEST
+
+START_TEST(other_devices)
+{
+    lfuse_list *a = lists(LFUSE_F32, 2, NULL), *b;
+    lfuse_device *mine = dev, *other;
+    uint64_t before;
+
+    OK(lfuse_device_open("stub:0", &other));
+    dev = other;
+    b = lists(LFUSE_F32, 2, NULL);
+    dev = mine;
+    SAYS(CONTEXT, lfuse_foreach_neg(stream, a, b), "lfuse_foreach_neg: \"a\" lies on device stub:0");
+    SAYS(CONTEXT, lfuse_foreach_neg(stream, b, a), "lfuse_foreach_neg: \"to\" lies on device stub:0");
+    lfuse_list_destroy(a), lfuse_list_destroy(b);
+    lfuse_device_close(other);
+}
+END_TEST
+
+/* ---- arrays of numbers ---- */
+
+START_TEST(numbers_are_sent_when_they_change)
+{
+    double x[MANY], y[MANY];
+    lfuse_list *l, *k;
+    lfuse_tensor *t = ones(MANY, &l), *u = ones(MANY, &k);
+    uint64_t before;
+
+    for (int i = 0; i < MANY; i++) x[i] = i % 7 - 3, y[i] = i % 5 + 0.5;
+    OK(lfuse_foreach_mul(stream, l, k, lfuse_operand_numbers(x, MANY)));
+    expect_products(t, x, MANY);
+    before = launches();
+    OK(lfuse_foreach_mul(stream, l, k, lfuse_operand_numbers(x, MANY)));
+    ck_assert_uint_eq(launches() - before, 1);
+    /* Another function has a place of its own, and so has each operand. */
+    OK(lfuse_foreach_clamp(stream, k, l, lfuse_operand_numbers(x, MANY), lfuse_operand_numbers(y, MANY)));
+    OK(lfuse_foreach_fill(stream, k, number(1)));
+    before = launches();
+    OK(lfuse_foreach_mul(stream, l, k, lfuse_operand_numbers(x, MANY)));
+    ck_assert_uint_eq(launches() - before, 1);
+    expect_products(t, x, MANY);
+    x[3] = 8, x[4] = 9, x[480] = -1;
+    before = launches();
+    OK(lfuse_foreach_mul(stream, l, k, lfuse_operand_numbers(x, MANY)));
+    ck_assert_uint_eq(launches() - before, 3); /* two stretches */
+    expect_products(t, x, MANY);
+    /* A caller's array may change once the call is back. */
+    memset(x, 0, sizeof x);
+    OK(lfuse_foreach_mul(stream, l, l, lfuse_operand_numbers(y, MANY)));
+    ck_assert_float_eq(values(t)[3], 8 * 3.5f);
+    lfuse_tensor_destroy(t), lfuse_tensor_destroy(u);
+    lfuse_list_destroy(l), lfuse_list_destroy(k);
+}
+END_TEST
+
+/* A write that fails leaves nothing half known. */
+START_TEST(numbers_after_a_failure)
+{
+    double x[MANY];
+    lfuse_list *l, *k;
+    lfuse_tensor *t = ones(MANY, &l), *u = ones(MANY, &k);
+
+    for (int i = 0; i < MANY; i++) x[i] = i;
+    OK(lfuse_foreach_mul(stream, l, k, lfuse_operand_numbers(x, MANY)));
+    for (int i = 0; i < MANY; i++) x[i] = -i;
+    lfuse__stub_fail(LFUSE__STUB_launch, 2, false, LFUSE_ERR_DEVICE);
+    FAILS(LFUSE_ERR_DEVICE, lfuse_foreach_mul(stream, l, k, lfuse_operand_numbers(x, MANY)));
+    ck_assert(lfuse__stub_fired());
+    OK(lfuse_foreach_mul(stream, l, k, lfuse_operand_numbers(x, MANY)));
+    expect_products(t, x, MANY);
+    lfuse_tensor_destroy(t), lfuse_tensor_destroy(u);
+    lfuse_list_destroy(l), lfuse_list_destroy(k);
+}
+END_TEST
+
+/* More uses than there are places, and lists that go. */
+START_TEST(numbers_of_many_lists)
+{
+    enum { LISTS = 100 };
+    lfuse_list *to[LISTS], *k;
+    lfuse_tensor *t[LISTS], *u = ones(3, &k);
+    const double x[3] = {2, 3, 4};
+
+    for (int i = 0; i < LISTS; i++) {
+        t[i] = ones(3, &to[i]);
+        OK(lfuse_foreach_mul(stream, to[i], k, lfuse_operand_numbers(x, 3)));
+        if (i % 3 == 0) lfuse_list_destroy(to[i]);
+    }
+    for (int i = 0; i < LISTS; i++) {
+        expect_products(t[i], x, 3);
+        if (i % 3) {
+            OK(lfuse_foreach_mul(stream, to[i], k, lfuse_operand_numbers(x, 3)));
+            lfuse_list_destroy(to[i]);
+        }
+        expect_products(t[i], x, 3);
+        lfuse_tensor_destroy(t[i]);
+    }
+    lfuse_tensor_destroy(u), lfuse_list_destroy(k);
+}
+END_TEST
+
+START_TEST(numbers_on_two_streams)
+{
+    const double x[3] = {2, 3, 4}, y[3] = {5, 6, 7};
+    lfuse_list *l, *k;
+    lfuse_tensor *t = ones(3, &l), *u = ones(3, &k);
+    lfuse_stream *other;
+
+    OK(lfuse_stream_create(dev, &other));
+    OK(lfuse_foreach_mul(stream, l, k, lfuse_operand_numbers(x, 3)));
+    expect_products(t, x, 3);
+    OK(lfuse_foreach_mul(other, l, k, lfuse_operand_numbers(y, 3)));
+    OK(lfuse_stream_synchronize(other));
+    expect_products(t, y, 3);
+    OK(lfuse_foreach_mul(stream, l, k, lfuse_operand_numbers(x, 3)));
+    expect_products(t, x, 3);
+    lfuse_stream_destroy(other);
+    OK(lfuse_foreach_mul(stream, l, k, lfuse_operand_numbers(y, 3)));
+    expect_products(t, y, 3);
+    lfuse_tensor_destroy(t), lfuse_tensor_destroy(u);
+    lfuse_list_destroy(l), lfuse_list_destroy(k);
+}
+END_TEST
+
+/* ---- recordings and captures ---- */
+
+START_TEST(recorded)
+{
+    double x[3] = {2, 3, 4};
+    const lfuse_binding later[1] = {lfuse_bind_number("alpha", 3)};
+    lfuse_list *l, *k;
+    lfuse_tensor *t = ones(3, &l), *u = ones(3, &k);
+    lfuse_recording *r;
+
+    OK(lfuse_record_begin(stream));
+    OK(lfuse_foreach_mul(stream, l, k, lfuse_operand_numbers(x, 3)));
+    OK(lfuse_foreach_add(stream, l, l, lfuse_operand_list(k), 2));
+    OK(lfuse_record_end(stream, &r));
+    ck_assert_float_eq(values(t)[0], 1);
+    x[0] = 100; /* the recording has its own */
+    OK(lfuse_foreach_mul(stream, l, k, lfuse_operand_numbers(x, 3)));
+    ck_assert_float_eq(values(t)[0], 100);
+    OK(lfuse_recording_replay(r, stream, NULL, 0));
+    ck_assert_float_eq(values(t)[0], 2 + 2);
+    OK(lfuse_recording_replay(r, stream, later, 1));
+    ck_assert_float_eq(values(t)[2], 4 + 3);
+    lfuse_recording_destroy(r);
+    OK(lfuse_record_begin(stream));
+    FAILS(LFUSE_ERR_SHAPE, lfuse_foreach_mul(stream, l, k, lfuse_operand_numbers(x, 2)));
+    FAILS(LFUSE_ERR_SHAPE, lfuse_record_end(stream, &r));
+    lfuse_tensor_destroy(t), lfuse_tensor_destroy(u);
+    lfuse_list_destroy(l), lfuse_list_destroy(k);
+}
+END_TEST
+
+/* A caller's capture holds the numbers of the call, and later calls send theirs whatever is replayed between. */
+START_TEST(captured)
+{
+    lfuse__stub_native native = {.capturing = false};
+    const double x[3] = {2, 3, 4}, y[3] = {5, 6, 7};
+    lfuse_list *l, *k;
+    lfuse_tensor *t = ones(3, &l), *u = ones(3, &k);
+    lfuse_stream *theirs;
+
+    OK(lfuse_stream_wrap(dev, &native, &theirs));
+    native.capturing = true;
+    FAILS(LFUSE_ERR_STATE, lfuse_foreach_mul(theirs, l, k, lfuse_operand_numbers(x, 3)));
+    ck_assert_ptr_nonnull(strstr(lfuse_last_error(), "no memory for an array of numbers"));
+    native.capturing = false;
+    OK(lfuse_foreach_mul(theirs, l, k, lfuse_operand_numbers(x, 3)));
+    native.capturing = true;
+    OK(lfuse_foreach_mul(theirs, l, k, lfuse_operand_numbers(x, 3)));
+    native.capturing = false;
+    OK(lfuse_foreach_mul(theirs, l, k, lfuse_operand_numbers(y, 3)));
+    expect_products(t, y, 3);
+    for (int i = 0; i < 2; i++) {
+        lfuse__stub_native_run(&native);
+        expect_products(t, x, 3);
+        OK(lfuse_foreach_mul(theirs, l, k, lfuse_operand_numbers(y, 3)));
+        expect_products(t, y, 3);
+    }
+    lfuse__stub_native_clear(&native);
+    lfuse_stream_destroy(theirs);
+    lfuse_tensor_destroy(t), lfuse_tensor_destroy(u);
+    lfuse_list_destroy(l), lfuse_list_destroy(k);
+}
+END_TEST
+
+static uint64_t programs(void)
+{
+    lfuse__stub_counters c;
+
+    lfuse__stub_counters_get(&c);
+    return c.calls[LFUSE__STUB_program_build] + c.calls[LFUSE__STUB_program_load];
+}
+
+/* One plan for a kind of call, whatever its numbers and lists are. */
+START_TEST(one_plan_for_all)
+{
+    lfuse_list *l, *k, *more, *most;
+    lfuse_tensor *t = ones(3, &l), *u = ones(3, &k), *v = ones(MANY, &more), *w = ones(MANY, &most);
+    uint64_t before;
+
+    OK(lfuse_foreach_add(stream, l, k, number(2), 3));
+    OK(lfuse_foreach_add(stream, l, l, number(2), 3)); /* in place */
+    before = programs();
+    OK(lfuse_foreach_add(stream, l, k, number(4), 0.5));
+    ck_assert_float_eq(values(t)[2], 3);
+    OK(lfuse_foreach_add(stream, more, most, number(1), 4));
+    OK(lfuse_foreach_add(stream, more, more, number(0.5), 2));
+    ck_assert_float_eq(values(v)[MANY - 1], 6);
+    ck_assert_uint_eq(programs(), before);
+    OK(lfuse_foreach_add(stream, more, more, number(4), 1)); /* without a factor */
+    ck_assert_float_eq(values(v)[MANY - 1], 10);
+    ck_assert_uint_eq(programs(), before + 1);
+    lfuse_tensor_destroy(t), lfuse_tensor_destroy(u), lfuse_tensor_destroy(v), lfuse_tensor_destroy(w);
+    lfuse_list_destroy(l), lfuse_list_destroy(k), lfuse_list_destroy(more), lfuse_list_destroy(most);
+}
+END_TEST
+
+static Suite *suite_calls(void)
+{
+    Suite *s = suite_create("run");
+    TCase *c = tcase_create("foreach calls");
+
+    tcase_add_checked_fixture(c, open_stub, close_stub);
+    tcase_set_timeout(c, 0);
+    tcase_add_test(c, operands_that_do_not_fit);
+    tcase_add_test(c, memory_that_overlaps);
+    tcase_add_test(c, other_devices);
+    tcase_add_test(c, numbers_are_sent_when_they_change);
+    tcase_add_test(c, numbers_after_a_failure);
+    tcase_add_test(c, numbers_of_many_lists);
+    tcase_add_test(c, numbers_on_two_streams);
+    tcase_add_test(c, recorded);
+    tcase_add_test(c, captured);
+    tcase_add_test(c, one_plan_for_all);
+    suite_add_tcase(s, c);
+    return s;
+}
+
+TEST_MAIN(CK_NOFORK, suite_calls)

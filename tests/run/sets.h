@@ -1,0 +1,53 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Lists of many small members in one block of memory, misaligned, with guards between them; on the stub and on devices. */
+#ifndef TESTS_RUN_SETS_H
+#define TESTS_RUN_SETS_H
+
+#include <math.h>
+
+#include <libfuse.h>
+
+#include "common/device/device.h"
+#include "tests/stub/stub.h"
+#include "tests/support/main.h"
+
+#define OK(call) ck_assert_msg((call) == LFUSE_OK, "%s: %s: %s", device_name, #call, lfuse_last_error())
+
+extern lfuse_device *device;
+extern lfuse_stream *stream;
+extern char device_name[32];
+
+/* A test's body for every device: the stub by slots and items, the stub by addresses and lanes, then those found. */
+void on_every_device(void (*test)(void));
+uint64_t launches(void);
+
+/* Member i has set_size(i) elements: some none, most few. */
+int64_t set_size(int64_t i);
+
+typedef struct set {
+    lfuse_type type;
+    int64_t count;
+    lfuse_tensor *memory;
+    lfuse_tensor **members;
+    lfuse_list *list;
+    int64_t *starts; /* of the members, in elements of `memory` */
+    int64_t length;  /* of `memory` */
+    unsigned seed;
+    double low, high;
+} set;
+
+/* Elements from `seed`, between low and high; in whole numbers for integers; guards around the members. */
+set set_make(lfuse_type type, int64_t count, unsigned seed, double low, double high);
+/* Another set with the contents that this one began with. */
+set set_again(const set *s);
+void set_free(set *s);
+/* Contents as doubles; what the members have, from starts[i] on. The caller's to free. */
+double *set_read(const set *s);
+/* Every member has the same bits in both, and the guards of `is` are whole. */
+void set_expect(const char *what, const set *is, const set *wanted);
+
+/* Host memory of a type. */
+void put_number(lfuse_type type, void *memory, int64_t at, double number);
+double get_number(lfuse_type type, const void *memory, int64_t at);
+
+#endif
