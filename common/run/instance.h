@@ -113,8 +113,7 @@ struct lfuse_instance {
     double *scalars;      /* [nnames] of the last run */
     double *numbers;      /* [body->nnumbers] */
     bool numbered;        /* `scalars` and `numbers` hold a run's */
-    void *intervals;      /* overlap.c: room for all tensors and members */
-    int64_t nintervals;
+    struct lfuse__overlaps *overlaps; /* overlap.c: what the last check found; NULL: no lists */
 
     int noperations, operation_capacity;
     lfuse__operation *operations;

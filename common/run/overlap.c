@@ -22,25 +22,62 @@ typedef struct interval {
     bool written;
 } interval;
 
-lfuse_status lfuse__overlap_create(lfuse_instance *in)
+/*
+ * What the last check of members found: nothing that is written overlaps anything. While all that is written stays, what
+ * is read and has moved is compared with the written alone.
+ */
+struct lfuse__overlaps {
+    int64_t room, nwritten;
+    interval *all;     /* [room] tensors and members */
+    interval *written; /* [room] in order of addresses, apart from each other */
+    uint64_t *versions; /* [nnames] of the lists, and where tensors were */
+    lfuse__spot *spots;
+    bool known;        /* the rest holds what a check found */
+};
+
+static void count_intervals(const lfuse_instance *in, int64_t *all, int64_t *written)
 {
     bool lists = false;
     int i;
 
+    *all = *written = 0;
     for (i = 0; i < in->plan->nnames; i++) {
+        const int64_t n = in->kept[i].list ? in->kept[i].list->count : 1;
         lists = lists || in->bound[i].list;
-        in->nintervals += in->kept[i].list ? in->kept[i].list->count : 1;
+        *all += n;
+        if (in->bound[i].written) *written += n;
     }
-    if (!lists) in->nintervals = 0;
-    if (!in->nintervals) return LFUSE_OK;
-    in->intervals = malloc((size_t)in->nintervals * sizeof(interval));
-    if (in->intervals) return LFUSE_OK;
-    return lfuse__error(LFUSE_ERR_MEMORY, "out of host memory (%" PRId64 " members)", in->nintervals);
+    if (!lists) *all = 0;
+}
+
+lfuse_status lfuse__overlap_create(lfuse_instance *in)
+{
+    const size_t names = (size_t)in->plan->nnames + 1;
+    struct lfuse__overlaps *o;
+    int64_t all, written;
+
+    count_intervals(in, &all, &written);
+    if (!all) return LFUSE_OK;
+    in->overlaps = o = calloc(1, sizeof *o);
+    if (o) {
+        o->all = malloc((size_t)all * sizeof *o->all);
+        o->written = malloc(((size_t)written + 1) * sizeof *o->written);
+        o->versions = calloc(names, sizeof *o->versions);
+        o->spots = calloc(names, sizeof *o->spots);
+        o->room = all;
+        if (o->all && o->written && o->versions && o->spots) return LFUSE_OK;
+    }
+    return lfuse__error(LFUSE_ERR_MEMORY, "out of host memory (%" PRId64 " members)", all);
 }
 
 void lfuse__overlap_destroy(lfuse_instance *in)
 {
-    free(in->intervals);
+    if (!in->overlaps) return;
+    free(in->overlaps->all);
+    free(in->overlaps->written);
+    free(in->overlaps->versions);
+    free(in->overlaps->spots);
+    free(in->overlaps);
 }
 
 static lfuse_status clash(const lfuse_instance *in, const interval *a, const interval *b)
@@ -122,6 +159,16 @@ static int by_address(const void *a, const void *b)
     return x->low < y->low ? -1 : x->low > y->low;
 }
 
+static interval of_member(const lfuse_instance *in, int name, const lfuse_list *l, int64_t m)
+{
+    const lfuse__member *x = &l->members[m];
+    const uint64_t low = x->range->address + x->offset;
+    const interval v = { x->range->space, low, low + (uint64_t)x->elements * lfuse_type_size(l->type), m, name,
+                         in->bound[name].written };
+
+    return v;
+}
+
 static int64_t gather(lfuse_instance *in, const lfuse__slot *slots, interval *all)
 {
     int64_t n = 0, m;
@@ -130,26 +177,18 @@ static int64_t gather(lfuse_instance *in, const lfuse__slot *slots, interval *al
     for (i = 0; i < in->plan->nnames; i++) {
         const lfuse_list *l = slots[i].list;
         if (slots[i].tensor && in->spots[i].low < in->spots[i].high) all[n++] = of_tensor(in, i);
-        for (m = 0; l && m < l->count; m++) {
-            const lfuse__member *x = &l->members[m];
-            const uint64_t low = x->range->address + x->offset;
-            const interval v = { x->range->space, low, low + (uint64_t)x->elements * lfuse_type_size(l->type), m, i,
-                                 in->bound[i].written };
-            if (x->elements) all[n++] = v;
-        }
+        for (m = 0; l && m < l->count; m++)
+            if (l->members[m].elements) all[n++] = of_member(in, i, l, m);
     }
     return n;
 }
 
 /* In order of addresses, an interval meets an earlier one when it meets the one that reaches farthest. */
-static lfuse_status check_members(lfuse_instance *in, const lfuse__slot *slots)
+static lfuse_status check_sorted(const lfuse_instance *in, const interval *all, int64_t n)
 {
-    interval *all = in->intervals;
     const interval *any = NULL, *written = NULL;
-    const int64_t n = gather(in, slots, all);
     int64_t i;
 
-    qsort(all, (size_t)n, sizeof *all, by_address);
     for (i = 0; i < n; i++) {
         const interval *v = &all[i];
         const bool tensors = v->member < 0;
@@ -161,8 +200,112 @@ static lfuse_status check_members(lfuse_instance *in, const lfuse__slot *slots)
     return LFUSE_OK;
 }
 
+/* Columns of one matrix, both written, are not apart as intervals: nothing is remembered then. */
+static void remember(lfuse_instance *in, const lfuse__slot *slots, int64_t n)
+{
+    struct lfuse__overlaps *o = in->overlaps;
+    int64_t i;
+
+    o->nwritten = 0;
+    o->known = true;
+    for (i = 0; i < n; i++) {
+        if (!o->all[i].written) continue;
+        if (o->nwritten && meet(&o->written[o->nwritten - 1], &o->all[i])) o->known = false;
+        o->written[o->nwritten++] = o->all[i];
+    }
+    for (i = 0; i < in->plan->nnames; i++) {
+        o->spots[i] = in->spots[i];
+        o->versions[i] = slots[i].list ? slots[i].list->version : 0;
+    }
+}
+
+static lfuse_status check_all(lfuse_instance *in, const lfuse__slot *slots)
+{
+    struct lfuse__overlaps *o = in->overlaps;
+    const int64_t n = gather(in, slots, o->all);
+
+    o->known = false;
+    qsort(o->all, (size_t)n, sizeof *o->all, by_address);
+    LFUSE__TRY(check_sorted(in, o->all, n));
+    remember(in, slots, n);
+    return LFUSE_OK;
+}
+
+/* Something that is read and has moved, against all that is written. Two tensors are another function's. */
+static lfuse_status check_one(const lfuse_instance *in, const interval *v)
+{
+    const interval *written = in->overlaps->written;
+    int64_t low = 0, high = in->overlaps->nwritten;
+
+    while (low < high) { /* the first one that begins at its end, or behind */
+        const int64_t middle = low + (high - low) / 2;
+        const interval *w = &written[middle];
+        if (w->space < v->space || (w->space == v->space && w->low < v->high)) low = middle + 1;
+        else high = middle;
+    }
+    for (; low > 0 && meet(&written[low - 1], v); low--)
+        if (v->member >= 0 || written[low - 1].member >= 0) return clash(in, &written[low - 1], v);
+    return LFUSE_OK;
+}
+
+static bool same_spot(const lfuse__spot *a, const lfuse__spot *b)
+{
+    return a->space == b->space && a->low == b->low && a->high == b->high;
+}
+
+/* Whether all that has moved since the last check is read alone, and known. */
+static bool only_reads_moved(const lfuse_instance *in, const lfuse__slot *slots)
+{
+    const struct lfuse__overlaps *o = in->overlaps;
+    int64_t first, count;
+    int i;
+
+    for (i = 0; i < in->plan->nnames; i++) {
+        const lfuse_list *l = slots[i].list;
+        const bool moved = l ? l->version != o->versions[i]
+                             : slots[i].tensor && !same_spot(&in->spots[i], &o->spots[i]);
+        if (!moved) continue;
+        if (in->bound[i].written || (l && !lfuse__list_replaced(l, o->versions[i] + 1, &first, &count))) return false;
+    }
+    return true;
+}
+
+static lfuse_status check_list(const lfuse_instance *in, int name, const lfuse_list *l)
+{
+    int64_t first, count, m;
+    uint64_t version;
+
+    for (version = in->overlaps->versions[name] + 1; version <= l->version; version++) {
+        if (!lfuse__list_replaced(l, version, &first, &count)) continue; /* asked before: they are all there */
+        for (m = first; m < first + count; m++) {
+            const interval v = of_member(in, name, l, m);
+            if (l->members[m].elements) LFUSE__TRY(check_one(in, &v));
+        }
+    }
+    return LFUSE_OK;
+}
+
+static lfuse_status check_moved(lfuse_instance *in, const lfuse__slot *slots)
+{
+    struct lfuse__overlaps *o = in->overlaps;
+    int i;
+
+    for (i = 0; i < in->plan->nnames; i++) {
+        const interval v = of_tensor(in, i);
+        if (slots[i].list) LFUSE__TRY(check_list(in, i, slots[i].list));
+        else if (slots[i].tensor && v.low < v.high && !same_spot(&in->spots[i], &o->spots[i]))
+            LFUSE__TRY(check_one(in, &v));
+    }
+    for (i = 0; i < in->plan->nnames; i++) {
+        o->spots[i] = in->spots[i];
+        if (slots[i].list) o->versions[i] = slots[i].list->version;
+    }
+    return LFUSE_OK;
+}
+
 lfuse_status lfuse__overlap_check(lfuse_instance *in, const lfuse__slot *slots)
 {
     LFUSE__TRY(check_tensors(in, slots));
-    return in->nintervals ? check_members(in, slots) : LFUSE_OK;
+    if (!in->overlaps) return LFUSE_OK;
+    return in->overlaps->known && only_reads_moved(in, slots) ? check_moved(in, slots) : check_all(in, slots);
 }

@@ -28,6 +28,10 @@ typedef struct scene {
     float result[N * N], share[N * N], updated[N];
 } scene;
 
+/* What the scenes are about: everything, or lists by one transport and members that are replaced. */
+static bool lists_alone;
+static lfuse_plan_options by;
+
 #define TRY(call)                                                                                                      \
     do {                                                                                                               \
         lfuse_status status_ = (call);                                                                                 \
@@ -57,7 +61,7 @@ static lfuse_status plan_step(scene *s)
     lfuse_status status;
 
     lfuse_update(l, lfuse_sub(l, lfuse_mul(lfuse_div(l, lfuse_member_sum(lfuse_mul(l, l))), lfuse_scalar(g, "lr"))));
-    status = lfuse_plan_create(s->dev, g, NULL, &s->step);
+    status = lfuse_plan_create(s->dev, g, &by, &s->step);
     lfuse_graph_destroy(g);
     return status;
 }
@@ -95,9 +99,28 @@ static lfuse_status make(scene *s)
     TRY(lfuse_tensor_fill(s->w, s->stream, 0));
     TRY(lfuse_tensor_fill(s->b, s->stream, -1));
     for (i = 0; i < MEMBERS; i++) TRY(lfuse_tensor_fill(s->member[i], s->stream, 2));
+    if (lists_alone) return plan_step(s);
     TRY(plan_dense(s));
     TRY(plan_rows(s));
     return plan_step(s);
+}
+
+/* Two runs, the last member having moved in between. */
+static lfuse_status use_lists(scene *s)
+{
+    const lfuse_binding step[] = { lfuse_bind_list("l", s->list), lfuse_bind_number("lr", 3) };
+    lfuse_tensor *row;
+    lfuse_status status;
+
+    TRY(lfuse_plan_run(s->step, s->stream, step, 2));
+    TRY(lfuse_tensor_view(s->x, 1, (const int64_t[]){ N }, NULL, N, &row));
+    status = lfuse_list_replace(s->list, MEMBERS - 1, 1, &row);
+    lfuse_tensor_destroy(row);
+    TRY(status);
+    TRY(lfuse_plan_run(s->step, s->stream, step, 2));
+    TRY(lfuse_tensor_read(s->member[1], s->stream, s->updated));
+    TRY(lfuse_tensor_read(s->x, s->stream, s->result));
+    return lfuse_stream_synchronize(s->stream);
 }
 
 static lfuse_status use(scene *s)
@@ -144,7 +167,16 @@ static lfuse_status perform(scene *s)
     memset(s, 0, sizeof *s);
     s->dev = dev;
     TRY(make(s));
-    return use(s);
+    return lists_alone ? use_lists(s) : use(s);
+}
+
+static void check_lists(const scene *s)
+{
+    const double once = 2 - 3 * 2 / 24.0, twice = once - 3 / (N * once);
+    int i;
+
+    for (i = 0; i < N; i++) ck_assert_msg(fabs(s->updated[i] - twice) < 1e-6, "%g", s->updated[i]);
+    for (i = 0; i < N; i++) ck_assert_msg(fabs(s->result[N + i] - (1 - 3.0 / N)) < 1e-6, "%g", s->result[N + i]);
 }
 
 static void check_results(const scene *s)
@@ -152,6 +184,10 @@ static void check_results(const scene *s)
     const double sum = N - 1, wanted = sum / 2 * erfc(-sum / sqrt(2));
     int i;
 
+    if (lists_alone) {
+        check_lists(s);
+        return;
+    }
     for (i = 0; i < N * N; i++) ck_assert_msg(fabs(s->result[i] - wanted) < 1e-5, "%g, not %g", s->result[i], wanted);
     for (i = 0; i < N * N; i++) ck_assert_msg(fabs(s->share[i] - 1.0 / (N * N)) < 1e-6, "%g", s->share[i]);
     for (i = 0; i < N; i++) ck_assert_msg(fabs(s->updated[i] - (2 - 3 * 2 / 24.0)) < 1e-6, "%g", s->updated[i]);
@@ -191,6 +227,8 @@ static void setup(void)
 
 static void teardown(void)
 {
+    lists_alone = false;
+    by.transport = LFUSE_TRANSPORT_DEFAULT;
     lfuse__registry_extra(NULL);
 }
 
@@ -222,6 +260,18 @@ START_TEST(the_slots_of_addresses_by_block)
 }
 END_TEST
 
+START_TEST(lists_by_each_transport)
+{
+    uint64_t n = 1;
+
+    lists_alone = true;
+    by.transport = (lfuse_transport)(1 + _i / 2);
+    lfuse__stub.svm_concurrent = _i % 2;
+    while (round_with(LFUSE__STUB_ANY, n, false)) n++;
+    ck_assert_uint_gt(n, 20);
+}
+END_TEST
+
 static Suite *suite_failures(void)
 {
     Suite *s = suite_create("failures");
@@ -232,6 +282,7 @@ static Suite *suite_failures(void)
     tcase_add_test(c, any_call_fails_once);
     tcase_add_test(c, any_call_fails_from_then_on);
     tcase_add_test(c, the_slots_of_addresses_by_block);
+    tcase_add_loop_test(c, lists_by_each_transport, 0, 6);
     suite_add_tcase(s, c);
     return s;
 }
