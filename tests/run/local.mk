@@ -2,17 +2,21 @@
 
 # Tensors, recordings and threads on the stub.
 stub_run_tests = \
-	tests/run/check_fork tests/run/check_large tests/run/check_record tests/run/check_tensor \
-	tests/run/check_threads
+	tests/run/check_fork tests/run/check_large tests/run/check_record tests/run/check_refused_records \
+	tests/run/check_strided tests/run/check_tensor tests/run/check_threads
 check_PROGRAMS += $(stub_run_tests)
 TESTS += $(stub_run_tests)
 tests_run_check_fork_SOURCES = %reldir%/check_fork.c
 tests_run_check_fork_LDADD = tests/stub/libstub.la $(LDADD)
 tests_run_check_large_SOURCES = %reldir%/check_large.c
 tests_run_check_large_LDADD = tests/stub/libstub.la $(LDADD)
-tests_run_check_record_SOURCES = %reldir%/check_record.c
+tests_run_check_refused_records_SOURCES = %reldir%/check_refused_records.c %reldir%/records.h
+tests_run_check_refused_records_LDADD = tests/stub/libstub.la $(LDADD)
+tests_run_check_record_SOURCES = %reldir%/check_record.c %reldir%/records.h
 tests_run_check_record_LDADD = tests/stub/libstub.la $(LDADD)
-tests_run_check_tensor_SOURCES = %reldir%/check_tensor.c
+tests_run_check_strided_SOURCES = %reldir%/check_strided.c %reldir%/tensors.h
+tests_run_check_strided_LDADD = tests/stub/libstub.la $(LDADD)
+tests_run_check_tensor_SOURCES = %reldir%/check_tensor.c %reldir%/tensors.h
 tests_run_check_tensor_LDADD = tests/stub/libstub.la $(LDADD)
 tests_run_check_threads_SOURCES = %reldir%/check_threads.c
 tests_run_check_threads_LDADD = tests/stub/libstub.la $(LDADD)

@@ -1,0 +1,101 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Two devices of the stub, and a plan on one of them that goes on working. */
+#ifndef TESTS_API_RIG_H
+#define TESTS_API_RIG_H
+
+#include <check.h>
+#include <stdbool.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "common/device/device.h"
+#include "libfuse.h"
+#include "tests/stub/stub.h"
+#include "tests/support/main.h"
+
+#define OK(call) ck_assert_msg((call) == LFUSE_OK, "%s: %s", #call, lfuse_last_error())
+/* The call fails with that status and says why. */
+#define REFUSED(call, status)                                                                                          \
+    do {                                                                                                               \
+        lfuse_status got_ = (call);                                                                                    \
+        ck_assert_msg(got_ == (status), "%s: %s (%s) instead of %s", #call, lfuse_status_name(got_),                   \
+                      lfuse_last_error(), lfuse_status_name(status));                                                  \
+        ck_assert_msg(strlen(lfuse_last_error()) > 8, "%s: no message", #call);                                       \
+    } while (0)
+
+static lfuse_device *device, *other;
+static lfuse_stream *stream, *other_stream;
+static lfuse_graph *graph;
+static lfuse_plan *plan;
+static lfuse_tensor *x, *y, *foreign;
+
+/* y = relu(x) for x [batch, 8], batch from 2 to 16. */
+static inline void setup(void)
+{
+    lfuse__stub_reset();
+    lfuse__registry_extra(&lfuse__stub_backend);
+    OK(lfuse_device_open("stub:0", &device));
+    OK(lfuse_device_open("stub:1", &other));
+    OK(lfuse_stream_create(device, &stream));
+    OK(lfuse_stream_create(other, &other_stream));
+    graph = lfuse_graph_create();
+    lfuse_size batch = lfuse_size_var(graph, "batch", 2, 16);
+    lfuse_output(graph, "y", lfuse_relu(lfuse_input(graph, "x", LFUSE_F32, 2, LFUSE_DIMS(batch, 8))));
+    OK(lfuse_plan_create(device, graph, NULL, &plan));
+    OK(lfuse_tensor_create(device, LFUSE_F32, 2, LFUSE_DIMS(4, 8), &x));
+    OK(lfuse_tensor_create(device, LFUSE_F32, 2, LFUSE_DIMS(4, 8), &y));
+    OK(lfuse_tensor_create(other, LFUSE_F32, 2, LFUSE_DIMS(4, 8), &foreign));
+    OK(lfuse_tensor_fill(x, NULL, 3));
+}
+
+/* After all that was refused: the same device computes. */
+static inline void works(void)
+{
+    float host[32];
+    lfuse_binding b[2] = {lfuse_bind_tensor("x", x), lfuse_bind_tensor("y", y)};
+    OK(lfuse_plan_run(plan, stream, b, 2));
+    OK(lfuse_stream_synchronize(stream));
+    OK(lfuse_tensor_read(y, NULL, host));
+    for (int i = 0; i < 32; i++) ck_assert_float_eq(host[i], 3);
+}
+
+static inline void teardown(void)
+{
+    works();
+    lfuse_tensor_destroy(x);
+    lfuse_tensor_destroy(y);
+    lfuse_tensor_destroy(foreign);
+    lfuse_plan_destroy(plan);
+    lfuse_graph_destroy(graph);
+    lfuse_stream_destroy(stream);
+    lfuse_stream_destroy(other_stream);
+    lfuse_device_close(device);
+    lfuse_device_close(other);
+    lfuse__registry_extra(NULL);
+    ck_assert_int_eq(lfuse__stub_live_objects(), 0);
+}
+
+static inline uint64_t launches(void)
+{
+    lfuse_device_counters c;
+    OK(lfuse_device_get_counters(device, &c));
+    return c.launches;
+}
+
+static inline lfuse_tensor *tensor(lfuse_type type, int rank, const int64_t *shape)
+{
+    lfuse_tensor *t;
+    OK(lfuse_tensor_create(device, type, rank, shape, &t));
+    return t;
+}
+
+/* A run with these two bindings is refused before anything is launched. */
+static inline void refuse_run(lfuse_binding first, lfuse_binding second, lfuse_status status)
+{
+    lfuse_binding b[2] = {first, second};
+    uint64_t before = launches();
+    REFUSED(lfuse_plan_run(plan, stream, b, 2), status);
+    ck_assert_uint_eq(launches(), before);
+}
+
+#endif

@@ -1,0 +1,297 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The oracle on sums and products: the canonical sum, bounds, exact integers, random vectors. */
+#ifdef HAVE_CONFIG_H
+#include "config.h"
+#endif
+
+#include "tests/oracle/rig.h"
+
+/* ---- sums ---- */
+
+/* The canonical sum by its definition, element by element. */
+static float canonical(const float *x, int64_t count)
+{
+    float partial[64];
+    int64_t segments = (count + 1023) / 1024, s, i;
+    int c, h;
+
+    if (!count) return 0;
+    for (s = 0; s < segments; s++) {
+        float lane[128];
+        for (c = 0; c < 128; c++) {
+            lane[c] = -0.0f;
+            for (i = s * 1024 + c; i < count && i < (s + 1) * 1024; i += 128) lane[c] += x[i];
+        }
+        for (h = 64; h; h /= 2) {
+            float folded[128];
+            for (c = 0; c < 128; c++) folded[c] = lane[c] + lane[c ^ h];
+            memcpy(lane, folded, sizeof lane);
+        }
+        partial[s] = lane[0];
+    }
+    while (segments > 1) {
+        for (s = 0; 2 * s < segments; s++)
+            partial[s] = 2 * s + 1 < segments ? partial[2 * s] + partial[2 * s + 1] : partial[2 * s];
+        segments = (segments + 1) / 2;
+    }
+    return partial[0];
+}
+
+START_TEST(sums_are_canonical)
+{
+    static const int64_t lengths[] = {0, 1, 127, 128, 129, 1023, 1024, 1025, 5000, 7777};
+    const int64_t length = lengths[_i];
+    float *x = malloc((size_t)(3 * length + 1) * sizeof *x), got[3];
+    int i;
+
+    lfuse__data_normal(LFUSE_F32, x, 3 * length, 1, 3);
+    lfuse_output(g, "y", lfuse_sum(lfuse_input(g, "x", LFUSE_F32, 2, LFUSE_DIMS(3, length)), 1, (const int[]){1}, 0));
+    evaluate((const lfuse__oracle_input[]){{.name = "x", .data = x, .shape = {3, length}}}, 1, NULL);
+    for (i = 0; i < 3; i++) got[i] = canonical(x + i * length, length);
+    ck_agrees(0, got);
+    ck_assert_double_eq(report.max_bound, 0);
+    ck_assert(!signbit((double)run.results[0].value[0]) || length);
+    free(x);
+}
+END_TEST
+
+START_TEST(sums_of_inexact_values)
+{
+    float x[5000], y[5000], got;
+    int i;
+
+    lfuse__data_normal(LFUSE_F32, x, 5000, 1, 3);
+    lfuse_output(g, "y", lfuse_sum(lfuse_exp(vector("x", LFUSE_F32, 5000)), 1, (const int[]){0}, 0));
+    evaluate((const lfuse__oracle_input[]){{.name = "x", .data = x, .shape = {5000}}}, 1, NULL);
+    for (i = 0; i < 5000; i++) y[i] = expf(x[i]);
+    got = canonical(y, 5000);
+    ck_agrees(0, &got);
+    ck_assert_double_lt(run.results[0].bound[0], got * 3e-6);
+    got -= y[4999];
+    ck_assert(!agrees(0, &got));
+}
+END_TEST
+
+/* ---- products ---- */
+
+static void naive(int64_t m, int64_t n, int64_t k, const float *a, const float *b, float *c)
+{
+    int64_t i, j, p;
+
+    for (i = 0; i < m; i++)
+        for (j = 0; j < n; j++) {
+            float sum = 0;
+            for (p = 0; p < k; p++) sum += a[i * k + p] * b[p * n + j];
+            c[i * n + j] = sum;
+        }
+}
+
+enum { M = 37, N = 29, K = 130 };
+static float left[M * K], right[K * N], product[M * N];
+
+static void make_product(lfuse_type type)
+{
+    const lfuse_value a = lfuse_input(g, "a", type, 2, LFUSE_DIMS(M, K));
+    const lfuse_value b = lfuse_input(g, "b", type, 2, LFUSE_DIMS(K, N));
+
+    lfuse_output(g, "c", lfuse_matmul(a, b));
+}
+
+START_TEST(products)
+{
+    const lfuse__oracle_input inputs[] = {{.name = "a", .data = left, .shape = {M, K}},
+                                          {.name = "b", .data = right, .shape = {K, N}}};
+    int i;
+
+    make_product(LFUSE_F32);
+    lfuse__data_normal(LFUSE_F32, left, M * K, 1, 1);
+    lfuse__data_normal(LFUSE_F32, right, K * N, 1, 2);
+    evaluate(inputs, 2, NULL);
+    naive(M, N, K, left, right, product);
+    ck_agrees(0, product);
+    ck_assert_double_gt(report.max_ratio, 0.001);
+    /* A lost last product of each sum, and a value that was rounded to half precision on the way. */
+    for (i = 0; i < M * N; i++) product[i] -= left[i / N * K + K - 1] * right[(K - 1) * N + i % N];
+    ck_assert(!agrees(0, product));
+    ck_assert_int_gt(report.bad, M * N * 9 / 10);
+    for (i = 0; i < M * K; i++) left[i] = lfuse__f16_to_float(lfuse__double_to_f16(left[i]));
+    naive(M, N, K, left, right, product);
+    ck_assert(!agrees(0, product));
+}
+END_TEST
+
+START_TEST(products_of_integers_are_exact)
+{
+    const lfuse__oracle_input inputs[] = {{.name = "a", .data = left, .shape = {M, K}},
+                                          {.name = "b", .data = right, .shape = {K, N}}};
+
+    make_product(LFUSE_F32);
+    lfuse__data_integers(LFUSE_F32, left, M * K, 8, 1);
+    lfuse__data_integers(LFUSE_F32, right, K * N, 8, 2);
+    evaluate(inputs, 2, NULL);
+    naive(M, N, K, left, right, product);
+    ck_agrees(0, product);
+    ck_assert_double_eq(report.max_bound, 0);
+    product[M * N - 1] += 1;
+    ck_assert(!agrees(0, product));
+}
+END_TEST
+
+START_TEST(products_of_f64)
+{
+    static double a[M * K], b[K * N], c[M * N];
+    const lfuse__oracle_input inputs[] = {{.name = "a", .data = a, .shape = {M, K}},
+                                          {.name = "b", .data = b, .shape = {K, N}}};
+    int i, j, p;
+
+    make_product(LFUSE_F64);
+    lfuse__data_normal(LFUSE_F64, a, M * K, 1, 1);
+    lfuse__data_normal(LFUSE_F64, b, K * N, 1, 2);
+    evaluate(inputs, 2, NULL);
+    for (i = 0; i < M; i++)
+        for (j = 0; j < N; j++)
+            for (c[i * N + j] = 0, p = 0; p < K; p++) c[i * N + j] += a[i * K + p] * b[p * N + j];
+    ck_agrees(0, c);
+    ck_assert_double_gt(report.max_ratio, 0.001);
+    c[5] += 1e-11;
+    ck_assert(!agrees(0, c));
+}
+END_TEST
+
+START_TEST(products_with_infinities)
+{
+    const lfuse__oracle_input inputs[] = {{.name = "a", .data = left, .shape = {M, K}},
+                                          {.name = "b", .data = right, .shape = {K, N}}};
+
+    make_product(LFUSE_F32);
+    lfuse__data_normal(LFUSE_F32, left, M * K, 1, 1);
+    lfuse__data_normal(LFUSE_F32, right, K * N, 1, 2);
+    left[0] = INFINITY;
+    right[3] = NAN;
+    evaluate(inputs, 2, NULL);
+    naive(M, N, K, left, right, product);
+    ck_agrees(0, product);
+    ck_assert_int_eq(report.open, 0);
+    product[0] = 1;
+    ck_assert(!agrees(0, product));
+}
+END_TEST
+
+START_TEST(chains_of_products)
+{
+    float b[N], hidden[M * N], second[N * N], result[M * N];
+    const lfuse_value x = lfuse_input(g, "x", LFUSE_F32, 2, LFUSE_DIMS(M, K));
+    const lfuse_value w = lfuse_input(g, "w", LFUSE_F32, 2, LFUSE_DIMS(K, N));
+    const lfuse_value bias = lfuse_input(g, "bias", LFUSE_F32, 1, LFUSE_DIMS(N));
+    const lfuse_value v = lfuse_input(g, "v", LFUSE_F32, 2, LFUSE_DIMS(N, N));
+    int i;
+
+    lfuse_output(g, "y", lfuse_tanh(lfuse_matmul(lfuse_relu(lfuse_add(lfuse_matmul(x, w), bias)), v)));
+    lfuse__data_normal(LFUSE_F32, left, M * K, 1, 1);
+    lfuse__data_normal(LFUSE_F32, right, K * N, 0.1, 2);
+    lfuse__data_normal(LFUSE_F32, b, N, 1, 3);
+    lfuse__data_normal(LFUSE_F32, second, N * N, 0.2, 4);
+    evaluate((const lfuse__oracle_input[]){{.name = "x", .data = left, .shape = {M, K}},
+                                           {.name = "w", .data = right, .shape = {K, N}},
+                                           {.name = "bias", .data = b, .shape = {N}},
+                                           {.name = "v", .data = second, .shape = {N, N}}}, 4, NULL);
+    naive(M, N, K, left, right, hidden);
+    for (i = 0; i < M * N; i++) hidden[i] = fmaxf(hidden[i] + b[i % N], 0);
+    naive(M, N, N, hidden, second, result);
+    for (i = 0; i < M * N; i++) result[i] = tanhf(result[i]);
+    ck_agrees(0, result);
+    ck_assert_int_eq(report.open, 0);
+    ck_assert_double_lt(report.max_bound, 1e-3);
+    for (i = 0; i < M * N; i++) result[i] *= 0.999f;
+    ck_assert(!agrees(0, result));
+}
+END_TEST
+
+START_TEST(rows_are_rows_of_the_whole)
+{
+    const int64_t rows[] = {36, 0, 17, 17};
+    const lfuse__oracle_options options = {.rows = rows, .nrows = 4};
+    const lfuse_size batch = lfuse_size_var(g, "batch", 1, 100);
+    const lfuse_value x = lfuse_input(g, "x", LFUSE_F32, 2, LFUSE_DIMS(batch, K));
+    const lfuse_value w = lfuse_input(g, "w", LFUSE_F32, 2, LFUSE_DIMS(K, N));
+    const lfuse_value h = lfuse_matmul(x, w);
+    lfuse__oracle_input inputs[] = {{.name = "x", .data = left, .shape = {M, K}, .rows = true},
+                                    {.name = "w", .data = right, .shape = {K, N}}};
+    lfuse__oracle_run whole;
+    int i, k;
+
+    lfuse_output(g, "y", lfuse_sub(h, lfuse_sum(h, 1, (const int[]){1}, 1)));
+    lfuse_output(g, "z", lfuse_transpose(lfuse_transpose(h)));
+    lfuse__data_normal(LFUSE_F32, left, M * K, 1, 1);
+    lfuse__data_normal(LFUSE_F32, right, K * N, 1, 2);
+    evaluate(inputs, 2, NULL);
+    ck_assert_int_eq(run.results[0].shape[0], M);
+    whole = run;
+    ck_assert_int_eq(lfuse__oracle_run_graph(g, inputs, 2, &options, &run), LFUSE_ERR_UNSUPPORTED);
+    lfuse_graph_destroy(g);
+    g = lfuse_graph_create();
+    {
+        const lfuse_size b = lfuse_size_var(g, "batch", 1, 100);
+        const lfuse_value p = lfuse_matmul(lfuse_input(g, "x", LFUSE_F32, 2, LFUSE_DIMS(b, K)),
+                                           lfuse_input(g, "w", LFUSE_F32, 2, LFUSE_DIMS(K, N)));
+        lfuse_output(g, "y", lfuse_sub(p, lfuse_sum(p, 1, (const int[]){1}, 1)));
+    }
+    evaluate(inputs, 2, &options);
+    ck_assert_int_eq(run.results[0].shape[0], 4);
+    for (i = 0; i < 4; i++)
+        for (k = 0; k < N; k++) {
+            ck_assert(run.results[0].value[i * N + k] == whole.results[0].value[rows[i] * N + k]);
+            ck_assert(run.results[0].bound[i * N + k] == whole.results[0].bound[rows[i] * N + k]);
+        }
+    lfuse__oracle_free(&whole);
+}
+END_TEST
+
+static lfuse_status check_product(int transposed, const float *a, const float *b, const float *c)
+{
+    return lfuse__oracle_product(LFUSE_F32, M, N, K, transposed & 1, transposed & 2, a, b, c, 99, &report);
+}
+
+START_TEST(random_vector_finds_wrong_products)
+{
+    static float c[M * N];
+    int transposed;
+
+    for (transposed = 0; transposed < 4; transposed++) {
+        static float a[M * K], b[K * N];
+        int i;
+        lfuse__data_normal(LFUSE_F32, left, M * K, 1, 1);
+        lfuse__data_normal(LFUSE_F32, right, K * N, 1, 2);
+        naive(M, N, K, left, right, c);
+        for (i = 0; i < M * K; i++) a[transposed & 1 ? i % K * M + i / K : i] = left[i];
+        for (i = 0; i < K * N; i++) b[transposed & 2 ? i % N * K + i / N : i] = right[i];
+        ck_assert_int_eq(check_product(transposed, a, b, c), LFUSE_OK);
+        ck_assert_msg(!report.bad, "%s", report.text);
+        c[4 * N + 7] += 0.1f;
+        ck_assert_int_eq(check_product(transposed, a, b, c), LFUSE_OK);
+        ck_assert_int_eq(report.bad, 1);
+        ck_assert_int_eq(report.first_bad, 4);
+    }
+}
+END_TEST
+
+static Suite *suite_sums(void)
+{
+    Suite *s = suite_create("sums");
+    TCase *c = tcase_create("sums and products");
+
+    tcase_add_checked_fixture(c, make, destroy);
+    tcase_add_loop_test(c, sums_are_canonical, 0, 10);
+    tcase_add_test(c, sums_of_inexact_values);
+    tcase_add_test(c, products);
+    tcase_add_test(c, products_of_integers_are_exact);
+    tcase_add_test(c, products_of_f64);
+    tcase_add_test(c, products_with_infinities);
+    tcase_add_test(c, chains_of_products);
+    tcase_add_test(c, rows_are_rows_of_the_whole);
+    tcase_add_test(c, random_vector_finds_wrong_products);
+    suite_add_tcase(s, c);
+    return s;
+}
+
+TEST_MAIN(CK_FORK_GETENV, suite_sums)

@@ -1,0 +1,200 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Recordings: what is refused, and every failure of a call on the way. On the stub. */
+#ifdef HAVE_CONFIG_H
+#include "config.h"
+#endif
+
+#include "tests/run/records.h"
+
+/* ---- what is refused ---- */
+
+START_TEST(test_states)
+{
+    lfuse_recording *r;
+    lfuse_plan *plan;
+    lfuse_tensor *shorter;
+    const int64_t shape[] = {N - 1};
+    float got[N];
+    begin(_i);
+    ck_refused(lfuse_record_begin(NULL), LFUSE_ERR_INVALID);
+    ck_refused(lfuse_record_end(NULL, &r), LFUSE_ERR_INVALID);
+    ck_refused(lfuse_record_end(stream, NULL), LFUSE_ERR_INVALID);
+    ck_refused(lfuse_record_end(stream, &r), LFUSE_ERR_STATE);
+    ck_ok(lfuse_record_begin(stream));
+    ck_refused(lfuse_record_begin(stream), LFUSE_ERR_STATE);
+    ck_refused(lfuse_tensor_read(x, stream, got), LFUSE_ERR_STATE);
+    ck_refused(lfuse_record_end(stream, &r), LFUSE_ERR_STATE); /* the read spoilt it */
+    ck_refused(lfuse_record_end(stream, &r), LFUSE_ERR_STATE); /* and it is over */
+    ck_ok(scaling_plan(dev, &plan));
+    ck_ok(lfuse_tensor_create(dev, LFUSE_F32, 1, shape, &shorter));
+    ck_ok(lfuse_record_begin(stream));
+    ck_ok(run_scaling(plan, stream, x, 2, y));
+    ck_refused(run_scaling(plan, stream, x, 2, shorter), LFUSE_ERR_SHAPE);
+    ck_ok(run_scaling(plan, stream, x, 2, y));
+    ck_refused(lfuse_record_end(stream, &r), LFUSE_ERR_SHAPE);
+    ck_ok(run_scaling(plan, stream, x, 2, y)); /* the stream works on */
+    lfuse_recording *one = record_two_steps(2);
+    ck_ok(lfuse_record_begin(stream));
+    ck_refused(lfuse_recording_replay(one, stream, NULL, 0), LFUSE_ERR_STATE);
+    ck_refused(lfuse_record_end(stream, &r), LFUSE_ERR_STATE);
+    ck_ok(lfuse_recording_replay(one, stream, NULL, 0));
+    lfuse_recording_destroy(one);
+    lfuse_tensor_destroy(shorter);
+    lfuse_plan_destroy(plan);
+    end();
+}
+END_TEST
+
+START_TEST(test_bad_bindings)
+{
+    const int64_t shape[] = {N - 1}, square[] = {2, N / 2};
+    lfuse_device *second;
+    lfuse_stream *foreign_stream;
+    lfuse_tensor *shorter, *half, *flat, *foreign;
+    begin(_i);
+    ck_ok(lfuse_device_open("stub:1", &second));
+    ck_ok(lfuse_stream_create(second, &foreign_stream));
+    ck_ok(lfuse_tensor_create(second, LFUSE_F32, 1, (int64_t[]){N}, &foreign));
+    ck_ok(lfuse_tensor_create(dev, LFUSE_F32, 1, shape, &shorter));
+    ck_ok(lfuse_tensor_create(dev, LFUSE_F16, 1, (int64_t[]){N}, &half));
+    ck_ok(lfuse_tensor_create(dev, LFUSE_F32, 2, square, &flat));
+    lfuse_recording *r = record_two_steps(2);
+    const struct {
+        int count;
+        lfuse_binding b[2];
+        lfuse_status status;
+    } cases[] = {
+        {1, {lfuse_bind_number("nobody", 1)}, LFUSE_ERR_NAME},
+        {2, {lfuse_bind_number("scale", 1), lfuse_bind_number("scale", 2)}, LFUSE_ERR_BINDING},
+        {1, {lfuse_bind_number(NULL, 1)}, LFUSE_ERR_BINDING},
+        {1, {lfuse_bind_number("in", 1)}, LFUSE_ERR_BINDING},
+        {1, {lfuse_bind_tensor("scale", x)}, LFUSE_ERR_BINDING},
+        {1, {lfuse_bind_tensor("in", NULL)}, LFUSE_ERR_BINDING},
+        {1, {lfuse_bind_size("in", 5)}, LFUSE_ERR_BINDING},
+        {1, {lfuse_bind_tensor("in", shorter)}, LFUSE_ERR_SHAPE},
+        {1, {lfuse_bind_tensor("in", flat)}, LFUSE_ERR_RANK},
+        {1, {lfuse_bind_tensor("in", half)}, LFUSE_ERR_TYPE},
+        {1, {lfuse_bind_tensor("in", foreign)}, LFUSE_ERR_CONTEXT},
+        {2, {lfuse_bind_number("scale", 9), lfuse_bind_tensor("result", shorter)}, LFUSE_ERR_SHAPE},
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+        ck_refused(lfuse_recording_replay(r, stream, cases[i].b, cases[i].count), cases[i].status);
+        ck_ok(lfuse_tensor_fill(z, NULL, -5));
+        ck_ok(lfuse_recording_replay(r, stream, NULL, 0)); /* as before: of a refused replay nothing stays */
+        ck_ok(lfuse_stream_synchronize(stream));
+        check_result(z, 2, "after a refused replay");
+    }
+    ck_refused(lfuse_recording_replay(NULL, stream, NULL, 0), LFUSE_ERR_INVALID);
+    ck_refused(lfuse_recording_replay(r, NULL, NULL, 0), LFUSE_ERR_INVALID);
+    ck_refused(lfuse_recording_replay(r, stream, NULL, 1), LFUSE_ERR_INVALID);
+    ck_refused(lfuse_recording_replay(r, stream, cases[0].b, -1), LFUSE_ERR_INVALID);
+    ck_refused(lfuse_recording_replay(r, foreign_stream, NULL, 0), LFUSE_ERR_CONTEXT);
+    lfuse_recording_destroy(r);
+    lfuse_tensor_destroy(shorter);
+    lfuse_tensor_destroy(half);
+    lfuse_tensor_destroy(flat);
+    lfuse_tensor_destroy(foreign);
+    lfuse_stream_destroy(foreign_stream);
+    lfuse_device_close(second);
+    end();
+}
+END_TEST
+
+START_TEST(test_closed_and_destroyed)
+{
+    lfuse_plan *plan;
+    begin(_i);
+    lfuse_recording *r = record_two_steps(2);
+    ck_ok(scaling_plan(dev, &plan));
+    ck_ok(lfuse_record_begin(stream));
+    ck_ok(run_scaling(plan, stream, x, 2, y));
+    lfuse_plan_destroy(plan);
+    lfuse_stream_destroy(stream); /* with a recording open */
+    ck_ok(lfuse_stream_create(dev, &stream));
+    ck_ok(lfuse_recording_replay(r, stream, NULL, 0));
+    lfuse_device_close(dev);
+    ck_refused(lfuse_recording_replay(r, stream, NULL, 0), LFUSE_ERR_CLOSED);
+    lfuse_recording_destroy(r);
+    lfuse_tensor_destroy(x);
+    lfuse_tensor_destroy(y);
+    lfuse_tensor_destroy(z);
+    lfuse_stream_destroy(stream);
+    test_stub_end();
+}
+END_TEST
+
+/* ---- faults ---- */
+
+static lfuse_status recording_scenario(lfuse_device *device)
+{
+    static float given[N], got[N];
+    const int64_t shape[] = {N};
+    lfuse_stream *s = NULL;
+    lfuse_tensor *in = NULL, *middle = NULL, *out = NULL;
+    lfuse_plan *scaling = NULL, *relu = NULL;
+    lfuse_recording *r = NULL;
+    lfuse_status status, ended;
+    lfuse_binding number = lfuse_bind_number("scale", -4);
+
+    for (int i = 0; i < N; i++) given[i] = (float)(i - N / 2);
+    if ((status = lfuse_stream_create(device, &s))) goto out;
+    if ((status = lfuse_tensor_create(device, LFUSE_F32, 1, shape, &in))) goto out;
+    if ((status = lfuse_tensor_create(device, LFUSE_F32, 1, shape, &middle))) goto out;
+    if ((status = lfuse_tensor_create(device, LFUSE_F32, 1, shape, &out))) goto out;
+    if ((status = lfuse_tensor_write(in, NULL, given))) goto out;
+    if ((status = scaling_plan(device, &scaling))) goto out;
+    if ((status = relu_plan(device, &relu))) goto out;
+    if ((status = lfuse_record_begin(s))) goto out;
+    status = run_scaling(scaling, s, in, 3, middle);
+    if (!status) status = run_relu(relu, s, middle, out);
+    ended = lfuse_record_end(s, &r);
+    ck_assert_int_eq(status && ended == LFUSE_OK, 0); /* a refused run spoils the recording */
+    if ((status = ended)) goto out;
+    if ((status = lfuse_recording_replay(r, s, NULL, 0))) goto out;
+    if ((status = lfuse_recording_replay(r, s, &number, 1))) goto out;
+    if ((status = lfuse_tensor_read(out, s, got))) goto out;
+    if ((status = lfuse_stream_synchronize(s))) goto out;
+    for (int i = 0; i < N; i++) ck_assert_float_eq(got[i], relu_of(-4 * given[i] + 1));
+out:
+    lfuse_recording_destroy(r);
+    lfuse_plan_destroy(relu);
+    lfuse_plan_destroy(scaling);
+    lfuse_tensor_destroy(out);
+    lfuse_tensor_destroy(middle);
+    lfuse_tensor_destroy(in);
+    lfuse_stream_destroy(s);
+    return status;
+}
+
+static void settings_list(void)
+{
+    lfuse__stub.native_graph = false;
+}
+
+static void settings_lazy(void)
+{
+    lfuse__stub.lazy = true;
+}
+
+START_TEST(test_faults_of_recording)
+{
+    static void (*const settings[])(void) = {settings_list, NULL, settings_lazy};
+    test_faults(recording_scenario, LFUSE_ERR_DEVICE_MEMORY, settings[_i]);
+}
+END_TEST
+
+static Suite *suite_refused_records(void)
+{
+    Suite *s = suite_create("refused records");
+    TCase *c = tcase_create("refused");
+
+    tcase_set_timeout(c, 120);
+    tcase_add_loop_test(c, test_states, 0, 2);
+    tcase_add_loop_test(c, test_bad_bindings, 0, 2);
+    tcase_add_loop_test(c, test_closed_and_destroyed, 0, 2);
+    tcase_add_loop_test(c, test_faults_of_recording, 0, 3);
+    suite_add_tcase(s, c);
+    return s;
+}
+
+TEST_MAIN(CK_NOFORK, suite_refused_records)

@@ -1,0 +1,232 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Tensors whose elements lie apart: written, read, filled and copied. On the stub. */
+#ifdef HAVE_CONFIG_H
+#include "config.h"
+#endif
+
+#include "tests/run/tensors.h"
+
+/* ---- strided ---- */
+
+/* Views of a parent of 60 elements, as [a, b] or [a]. */
+typedef struct strided {
+    int rank;
+    int64_t shape[2], strides[2], offset;
+} strided;
+
+static const strided stridings[] = {
+    {2, {6, 10}, {1, 6}, 0},  {1, {30}, {2}, 1},      {1, {60}, {-1}, 59}, {2, {3, 5}, {20, 3}, 4},
+    {2, {4, 4}, {-15, 1}, 45}, {1, {1}, {7}, 13},      {2, {0, 3}, {3, 1}, 0}, {2, {2, 60}, {60, 1}, 0},
+};
+
+static int64_t place_of(const strided *c, int64_t i)
+{
+    return c->rank == 1 ? c->offset + i * c->strides[0]
+                        : c->offset + i / c->shape[1] * c->strides[0] + i % c->shape[1] * c->strides[1];
+}
+
+static const lfuse_type strided_types[] = {LFUSE_F32, LFUSE_F16, LFUSE_BF16, LFUSE_F64,
+                                           LFUSE_I32, LFUSE_BOOL, LFUSE_I64,  LFUSE_I8,  LFUSE_U8};
+
+/* Bytes 0 and 1 alone, which are legal and different in every type. */
+static void set_mark(unsigned char *to, size_t size, int64_t i)
+{
+    memset(to, 0, size);
+    to[0] = (unsigned char)(i * 7 % 3 == 1);
+}
+
+START_TEST(test_strided)
+{
+    const strided *c = &stridings[_i % 8];
+    const lfuse_type type = strided_types[_i / 8];
+    const size_t size = lfuse_type_size(type);
+    unsigned char all[60 * 8], got[60 * 8], part[120 * 8], back[120 * 8];
+    lfuse_tensor *view, *same;
+    lfuse_status status;
+    begin();
+    lfuse_tensor *parent = make(type, 1, DIMS(60));
+    for (int i = 0; i < 60; i++) set_mark(all + (size_t)i * size, size, i);
+    ck_ok(lfuse_tensor_write(parent, NULL, all));
+    status = lfuse_tensor_view(parent, c->rank, c->shape, c->strides, c->offset, &view);
+    if (c->shape[1] == 60) { /* twice as large as its memory */
+        ck_assert_int_eq(status, LFUSE_ERR_SHAPE);
+        lfuse_tensor_destroy(parent);
+        end();
+        return;
+    }
+    ck_ok(status);
+    const int64_t elements = lfuse_tensor_elements(view);
+    memset(part, 0xee, sizeof part);
+    ck_ok(lfuse_tensor_read(view, NULL, part));
+    for (int64_t i = 0; i < elements; i++)
+        ck_assert(!memcmp(part + (size_t)i * size, all + (size_t)place_of(c, i) * size, size));
+    for (int64_t i = 0; i < elements; i++) set_mark(part + (size_t)i * size, size, i + 1);
+    ck_ok(lfuse_tensor_write(view, NULL, part));
+    for (int64_t i = 0; i < elements; i++) set_mark(all + (size_t)place_of(c, i) * size, size, i + 1);
+    ck_ok(lfuse_tensor_read(parent, NULL, got));
+    ck_assert(!memcmp(all, got, 60 * size));
+    same = make(type, c->rank, c->shape);
+    ck_ok(lfuse_tensor_copy(same, view, NULL));
+    ck_ok(lfuse_tensor_read(same, NULL, back));
+    ck_assert(!memcmp(back, part, (size_t)elements * size));
+    ck_ok(lfuse_tensor_fill(view, NULL, 0));
+    for (int64_t i = 0; i < elements; i++) memset(all + (size_t)place_of(c, i) * size, 0, size);
+    ck_ok(lfuse_tensor_read(parent, NULL, got));
+    ck_assert(!memcmp(all, got, 60 * size));
+    ck_ok(lfuse_tensor_copy(view, same, NULL));
+    ck_ok(lfuse_tensor_read(view, NULL, back));
+    ck_assert(!memcmp(back, part, (size_t)elements * size));
+    lfuse_tensor_destroy(same);
+    lfuse_tensor_destroy(view);
+    lfuse_tensor_destroy(parent);
+    end();
+}
+END_TEST
+
+START_TEST(test_interleaved)
+{
+    const float given[6] = {0, 1, 2, 3, 4, 5}, want[6] = {1, 1, 3, 3, 5, 5};
+    lfuse_tensor *even, *odd, *first;
+    float got[6];
+    begin();
+    lfuse_tensor *t = make(LFUSE_F32, 1, DIMS(6));
+    ck_ok(lfuse_tensor_write(t, NULL, given));
+    ck_ok(lfuse_tensor_view(t, 1, DIMS(3), DIMS(2), 0, &even));
+    ck_ok(lfuse_tensor_view(t, 1, DIMS(3), DIMS(2), 1, &odd));
+    ck_ok(lfuse_tensor_view(t, 1, DIMS(3), NULL, 0, &first));
+    ck_ok(lfuse_tensor_copy(even, odd, NULL));
+    ck_ok(lfuse_tensor_read(t, NULL, got));
+    ck_assert(!memcmp(got, want, sizeof got));
+    ck_refused(lfuse_tensor_copy(even, first, NULL), LFUSE_ERR_OVERLAP);
+    lfuse_tensor_destroy(even);
+    lfuse_tensor_destroy(odd);
+    lfuse_tensor_destroy(first);
+    lfuse_tensor_destroy(t);
+    end();
+}
+END_TEST
+
+START_TEST(test_strided_across)
+{
+    lfuse_device *other;
+    lfuse_tensor *there, *columns, *rows;
+    float given[12], got[12], want[12];
+    begin();
+    lfuse__stub.peer = _i != 0;
+    ck_ok(lfuse_device_open("stub:1", &other));
+    lfuse_tensor *here = make(LFUSE_F32, 2, DIMS(3, 4));
+    ck_ok(lfuse_tensor_create(other, LFUSE_F32, 2, DIMS(4, 3), &there));
+    for (int i = 0; i < 12; i++) given[i] = (float)i, want[i % 4 * 3 + i / 4] = (float)i;
+    ck_ok(lfuse_tensor_write(here, NULL, given));
+    ck_ok(lfuse_tensor_view(here, 2, DIMS(4, 3), DIMS(1, 4), 0, &columns));
+    ck_ok(lfuse_tensor_copy(there, columns, NULL)); /* transposed source */
+    ck_ok(lfuse_tensor_read(there, NULL, got));
+    ck_assert(!memcmp(want, got, sizeof got));
+    ck_ok(lfuse_tensor_fill(there, NULL, 0));
+    ck_ok(lfuse_tensor_view(there, 2, DIMS(3, 4), DIMS(1, 3), 0, &rows));
+    ck_ok(lfuse_tensor_copy(rows, here, NULL)); /* transposed destination */
+    ck_ok(lfuse_tensor_read(there, NULL, got));
+    ck_assert(!memcmp(want, got, sizeof got));
+    lfuse_tensor_destroy(columns);
+    lfuse_tensor_destroy(rows);
+    lfuse_tensor_destroy(here);
+    lfuse_tensor_destroy(there);
+    lfuse_device_close(other);
+    end();
+}
+END_TEST
+
+START_TEST(test_repeated_is_not_written)
+{
+    float x[16] = {0};
+    begin();
+    lfuse_tensor *t = make(LFUSE_F32, 1, DIMS(10)), *full = make(LFUSE_F32, 2, DIMS(4, 4)), *repeated, *sliding;
+    ck_ok(lfuse_tensor_view(t, 2, DIMS(4, 4), DIMS(0, 1), 0, &repeated));
+    ck_ok(lfuse_tensor_view(t, 2, DIMS(4, 4), DIMS(1, 2), 0, &sliding));
+    ck_refused(lfuse_tensor_write(repeated, NULL, x), LFUSE_ERR_OVERLAP);
+    ck_refused(lfuse_tensor_fill(repeated, NULL, 1), LFUSE_ERR_OVERLAP);
+    ck_refused(lfuse_tensor_copy(repeated, full, NULL), LFUSE_ERR_OVERLAP);
+    ck_refused(lfuse_tensor_fill(sliding, NULL, 1), LFUSE_ERR_OVERLAP);
+    ck_ok(lfuse_tensor_fill(t, NULL, 3));
+    ck_ok(lfuse_tensor_copy(full, repeated, NULL));
+    ck_ok(lfuse_tensor_read(full, NULL, x));
+    for (int i = 0; i < 16; i++) ck_assert_float_eq(x[i], 3);
+    ck_ok(lfuse_tensor_read(sliding, NULL, x));
+    lfuse_tensor_destroy(repeated);
+    lfuse_tensor_destroy(sliding);
+    lfuse_tensor_destroy(full);
+    lfuse_tensor_destroy(t);
+    end();
+}
+END_TEST
+
+START_TEST(test_strided_in_a_capture)
+{
+    static float x[2];
+    lfuse__stub_native native = {.capturing = true};
+    lfuse_stream *s;
+    begin();
+    lfuse_tensor *t = make(LFUSE_F32, 1, DIMS(4)), *even;
+    ck_ok(lfuse_tensor_view(t, 1, DIMS(2), DIMS(2), 0, &even));
+    ck_ok(lfuse_stream_wrap(dev, &native, &s));
+    ck_refused(lfuse_tensor_write(even, s, x), LFUSE_ERR_STATE);
+    ck_refused(lfuse_tensor_read(even, s, x), LFUSE_ERR_STATE);
+    ck_refused(lfuse_tensor_fill(even, s, 1), LFUSE_ERR_STATE);
+    ck_ok(lfuse_tensor_fill(t, s, 1));
+    native.capturing = false;
+    lfuse__stub_native_clear(&native);
+    lfuse_stream_destroy(s);
+    lfuse_tensor_destroy(even);
+    lfuse_tensor_destroy(t);
+    end();
+}
+END_TEST
+
+static lfuse_status moving_strided(lfuse_device *device)
+{
+    static float given[100], got[100], want[100];
+    lfuse_tensor *a = NULL, *view = NULL;
+    lfuse_stream *s = NULL;
+    lfuse_status status;
+    for (int i = 0; i < 100; i++) given[i] = (float)i, want[i % 10 * 10 + i / 10] = (float)i;
+    memset(got, 0, sizeof got);
+    if ((status = lfuse_stream_create(device, &s))) goto out;
+    if ((status = lfuse_tensor_create(device, LFUSE_F32, 2, DIMS(10, 10), &a))) goto out;
+    if ((status = lfuse_tensor_view(a, 2, DIMS(10, 10), DIMS(1, 10), 0, &view))) goto out;
+    if ((status = lfuse_tensor_fill(view, s, -1))) goto out;
+    if ((status = lfuse_tensor_write(view, s, given))) goto out;
+    if ((status = lfuse_tensor_read(a, s, got))) goto out;
+    if ((status = lfuse_stream_synchronize(s))) goto out;
+    ck_assert(!memcmp(want, got, sizeof got));
+    if ((status = lfuse_tensor_read(view, NULL, got))) goto out;
+    ck_assert(!memcmp(given, got, sizeof got));
+out:
+    lfuse_tensor_destroy(view);
+    lfuse_tensor_destroy(a);
+    lfuse_stream_destroy(s);
+    return status;
+}
+
+START_TEST(test_faults_of_moving_strided)
+{
+    test_faults(moving_strided, LFUSE_ERR_DEVICE_MEMORY, _i ? lazy : NULL);
+}
+END_TEST
+
+static Suite *suite_strided(void)
+{
+    Suite *s = suite_create("strided");
+    TCase *c = tcase_create("strided");
+
+    tcase_set_timeout(c, 120);
+    tcase_add_loop_test(c, test_strided, 0, 8 * 9);
+    tcase_add_test(c, test_interleaved);
+    tcase_add_loop_test(c, test_strided_across, 0, 2);
+    tcase_add_test(c, test_repeated_is_not_written);
+    tcase_add_test(c, test_strided_in_a_capture);
+    tcase_add_loop_test(c, test_faults_of_moving_strided, 0, 2);
+    suite_add_tcase(s, c);
+    return s;
+}
+
+TEST_MAIN(CK_NOFORK, suite_strided)

@@ -1,0 +1,122 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Recordings of two steps on the stub. */
+#ifndef TESTS_RUN_RECORDS_H
+#define TESTS_RUN_RECORDS_H
+
+#include <string.h>
+
+#include "libfuse.h"
+#include "tests/stub/faults.h"
+#include "tests/support/main.h"
+
+#define ck_ok(call)                                                                                                    \
+    do {                                                                                                               \
+        lfuse_status ok_status_ = (call);                                                                              \
+        ck_assert_msg(ok_status_ == LFUSE_OK, "%s: %s", lfuse_status_name(ok_status_), lfuse_last_error());            \
+    } while (0)
+#define ck_refused(call, status)                                                                                       \
+    do {                                                                                                               \
+        lfuse_status refused_ = (call);                                                                                \
+        ck_assert_msg(refused_ == (status), "%s instead of %s: %s", lfuse_status_name(refused_),                       \
+                      lfuse_status_name(status), lfuse_last_error());                                                  \
+        ck_assert_msg(lfuse_last_error()[0] != '\0', "no message");                                                    \
+    } while (0)
+
+enum { N = 300 };
+
+static lfuse_device *dev;
+static lfuse_stream *stream;
+static lfuse_tensor *x, *y, *z;
+static float values[N];
+
+/* Loop index of the tests: bit 0: a native graph, not a list of launches; bit 1: tables of slots and offsets. */
+static inline void begin(int settings)
+{
+    const int64_t shape[] = {N};
+    test_stub_begin();
+    lfuse__stub.native_graph = settings & 1;
+    lfuse__stub.addresses = !(settings & 2);
+    ck_ok(lfuse_device_open("stub:0", &dev));
+    ck_ok(lfuse_stream_create(dev, &stream));
+    ck_ok(lfuse_tensor_create(dev, LFUSE_F32, 1, shape, &x));
+    ck_ok(lfuse_tensor_create(dev, LFUSE_F32, 1, shape, &y));
+    ck_ok(lfuse_tensor_create(dev, LFUSE_F32, 1, shape, &z));
+    for (int i = 0; i < N; i++) values[i] = (float)(i - N / 2);
+    ck_ok(lfuse_tensor_write(x, NULL, values));
+}
+
+static inline void end(void)
+{
+    lfuse_tensor_destroy(x);
+    lfuse_tensor_destroy(y);
+    lfuse_tensor_destroy(z);
+    lfuse_stream_destroy(stream);
+    lfuse_device_close(dev);
+    test_stub_end();
+}
+
+/* "out" = scale * "in" + shift, any length. */
+static inline lfuse_status scaling_plan(lfuse_device *device, lfuse_plan **plan)
+{
+    lfuse_graph *g = lfuse_graph_create();
+    lfuse_size n = lfuse_size_var(g, "n", 0, 1 << 20);
+    lfuse_value in = lfuse_input(g, "in", LFUSE_F32, 1, LFUSE_DIMS(n));
+    lfuse_output(g, "out", lfuse_add(lfuse_mul(in, lfuse_scalar(g, "scale")), lfuse_constant(g, 1)));
+    lfuse_status status = lfuse_plan_create(device, g, NULL, plan);
+    lfuse_graph_destroy(g);
+    return status;
+}
+
+/* "result" = relu("operand") */
+static inline lfuse_status relu_plan(lfuse_device *device, lfuse_plan **plan)
+{
+    lfuse_graph *g = lfuse_graph_create();
+    lfuse_size n = lfuse_size_var(g, "n", 0, 1 << 20);
+    lfuse_output(g, "result", lfuse_relu(lfuse_input(g, "operand", LFUSE_F32, 1, LFUSE_DIMS(n))));
+    lfuse_status status = lfuse_plan_create(device, g, NULL, plan);
+    lfuse_graph_destroy(g);
+    return status;
+}
+
+static inline lfuse_status run_scaling(lfuse_plan *plan, lfuse_stream *s, lfuse_tensor *in, double scale, lfuse_tensor *out)
+{
+    lfuse_binding b[] = {lfuse_bind_tensor("in", in), lfuse_bind_number("scale", scale), lfuse_bind_tensor("out", out)};
+    return lfuse_plan_run(plan, s, b, 3);
+}
+
+static inline lfuse_status run_relu(lfuse_plan *plan, lfuse_stream *s, lfuse_tensor *operand, lfuse_tensor *result)
+{
+    lfuse_binding b[] = {lfuse_bind_tensor("operand", operand), lfuse_bind_tensor("result", result)};
+    return lfuse_plan_run(plan, s, b, 2);
+}
+
+/* y = scale x + 1, z = relu(y), recorded. The plans are destroyed: the recording holds what it needs. */
+static inline lfuse_recording *record_two_steps(double scale)
+{
+    lfuse_plan *scaling, *relu;
+    lfuse_recording *recording = NULL;
+    ck_ok(scaling_plan(dev, &scaling));
+    ck_ok(relu_plan(dev, &relu));
+    ck_ok(lfuse_record_begin(stream));
+    ck_ok(run_scaling(scaling, stream, x, scale, y));
+    ck_ok(run_relu(relu, stream, y, z));
+    ck_ok(lfuse_record_end(stream, &recording));
+    lfuse_plan_destroy(scaling);
+    lfuse_plan_destroy(relu);
+    return recording;
+}
+
+static inline float relu_of(float v)
+{
+    return v > 0 ? v : 0;
+}
+
+static inline void check_result(lfuse_tensor *t, float scale, const char *what)
+{
+    float got[N];
+    ck_ok(lfuse_tensor_read(t, NULL, got));
+    for (int i = 0; i < N; i++)
+        ck_assert_msg(got[i] == relu_of(scale * values[i] + 1), "%s: element %d is %g", what, i, got[i]);
+}
+
+#endif
