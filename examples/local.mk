@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 # Small programs against the public interface alone, built and run by make check.
-EXTRA_DIST += %reldir%/configure.m4 %reldir%/check_digits.sh %reldir%/check_recommend.sh \
+EXTRA_DIST += %reldir%/configure.m4 %reldir%/check_borrowed.sh %reldir%/check_digits.sh %reldir%/check_recommend.sh \
 	%reldir%/digits/README.md %reldir%/digits/train.py \
 	%reldir%/digits/digits.csv.gz %reldir%/digits/w0.npy %reldir%/digits/w1.npy %reldir%/digits/w2.npy \
 	%reldir%/digits/b0.npy %reldir%/digits/b1.npy %reldir%/digits/b2.npy
@@ -17,3 +17,8 @@ noinst_PROGRAMS += examples/recommend/recommend
 examples_recommend_recommend_SOURCES = %reldir%/recommend/recommend.c
 examples_recommend_recommend_LDADD = libfuse.la -lm
 TESTS += examples/check_recommend.sh
+
+noinst_PROGRAMS += examples/borrowed/borrowed
+examples_borrowed_borrowed_SOURCES = %reldir%/borrowed/borrowed.c %reldir%/borrowed/owner.c %reldir%/borrowed/owner.h
+examples_borrowed_borrowed_LDADD = libfuse.la -lm -ldl
+TESTS += examples/check_borrowed.sh

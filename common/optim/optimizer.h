@@ -68,7 +68,7 @@ typedef struct lfuse__optim_part {
     int group;
     int64_t first, count;  /* members of the group's lists */
     lfuse_plan *plan;
-    lfuse_list *p, *g;     /* members of the group's lists; g NULL before the first step */
+    lfuse_list *p, *g;     /* the group's lists, or some members of them; NULL before the first step */
     lfuse_list *states[LFUSE__OPTIM_STATES];
     uint64_t p_version;    /* of the group's list when `p` was made of it */
     const lfuse_list *from; /* what `g` was made of; held by the group */

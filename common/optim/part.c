@@ -29,8 +29,6 @@ lfuse_status lfuse__optim_part_create(lfuse_optimizer *o, lfuse__optim_part *par
     int i;
 
     LFUSE__TRY(make_plan(o, &group->form, options, &part->plan));
-    LFUSE__TRY(lfuse__list_slice(group->parameters, part->first, part->count, &part->p));
-    part->p_version = group->parameters->version;
     for (i = 0; i < group->states.count; i++)
         LFUSE__TRY(lfuse__optim_store_list(&group->store, i, part->first, part->count, &part->states[i]));
     return LFUSE_OK;
@@ -46,11 +44,25 @@ void lfuse__optim_part_free(lfuse__optim_part *part)
     for (i = 0; i < LFUSE__OPTIM_STATES; i++) lfuse__list_release(part->states[i]);
 }
 
+/* The whole group's part takes the lists themselves: plans know the lists of the last runs, and what was replaced. */
+static lfuse_status take_all(lfuse__optim_part *part, const lfuse__optim_group *group, lfuse_list *gradients)
+{
+    lfuse__list_retain(gradients);
+    lfuse__list_release(part->g);
+    part->g = gradients;
+    if (!part->p) lfuse__list_retain(group->parameters);
+    part->p = group->parameters;
+    return LFUSE_OK;
+}
+
 lfuse_status lfuse__optim_part_refresh(const lfuse_optimizer *o, lfuse__optim_part *part, lfuse_list *gradients)
 {
-    const lfuse_list *p = o->groups[part->group].parameters;
+    const lfuse__optim_group *group = &o->groups[part->group];
+    const lfuse_list *p = group->parameters;
 
-    if (part->p_version != p->version) lfuse__list_mirror(part->p, p, part->first);
+    if (o->options.level != LFUSE_OPTIM_LOOP) return take_all(part, group, gradients);
+    if (!part->p) LFUSE__TRY(lfuse__list_slice(p, part->first, part->count, &part->p));
+    else if (part->p_version != p->version) lfuse__list_mirror(part->p, p, part->first);
     part->p_version = p->version;
     if (!part->g) LFUSE__TRY(lfuse__list_slice(gradients, part->first, part->count, &part->g));
     else if (part->from != gradients || part->g_version != gradients->version)
