@@ -22,6 +22,8 @@ struct lfuse__list_version {
     lfuse_stream *user; /* of its runs, one reference; NULL: none yet */
     bool leaving;       /* `left` is recorded and was not yet seen done */
     bool kept;          /* captured, or used on streams that are not ordered for us */
+    int nstale;         /* what moved since it was written; -1: anything */
+    lfuse__list_span stale[LFUSE__LIST_SPANS];
 };
 
 static uint64_t table_bytes(const lfuse__list_op *op)
@@ -41,7 +43,7 @@ void lfuse__list_versions_destroy(lfuse__list_op *op)
 
 lfuse_status lfuse__list_version_add(lfuse_instance *in, lfuse__list_op *op)
 {
-    lfuse__list_version *p = realloc(op->versions, ((size_t)op->nversions + 1) * sizeof *p), v = { 0 };
+    lfuse__list_version *p = realloc(op->versions, ((size_t)op->nversions + 1) * sizeof *p), v = { .nstale = -1 };
     lfuse_status status;
 
     if (!p) return lfuse__error(LFUSE_ERR_MEMORY, "out of host memory (%d tables)", op->nversions + 1);
@@ -92,10 +94,40 @@ static lfuse_status find(lfuse_instance *in, lfuse__list_op *op, int *found)
     return LFUSE_OK;
 }
 
-static lfuse_status write_version(lfuse_instance *in, const lfuse__list_op *op, const lfuse__list_version *v)
+/* What has moved is missing in every version. */
+static void note_stale(lfuse__list_op *op)
 {
-    if (!v->range->host) return lfuse__list_upload(in->plan->dev, v->range, 0, op->fresh, table_bytes(op));
-    memcpy(v->range->host, op->fresh, table_bytes(op));
+    for (int i = 0; i < op->nversions; i++) {
+        lfuse__list_version *v = &op->versions[i];
+        if (v->nstale < 0 || op->nspans < 0 || v->nstale + op->nspans > LFUSE__LIST_SPANS) {
+            v->nstale = -1;
+            continue;
+        }
+        memcpy(v->stale + v->nstale, op->spans, (size_t)op->nspans * sizeof *v->stale);
+        v->nstale += op->nspans;
+    }
+}
+
+static lfuse_status write_bytes(lfuse_instance *in, const lfuse__list_op *op, const lfuse__list_version *v,
+                                uint64_t offset, uint64_t bytes)
+{
+    const char *from = (const char *)op->fresh + offset;
+
+    if (!v->range->host) return lfuse__list_upload(in->plan->dev, v->range, offset, from, bytes);
+    memcpy((char *)v->range->host + offset, from, bytes);
+    return LFUSE_OK;
+}
+
+static lfuse_status write_version(lfuse_instance *in, const lfuse__list_op *op, lfuse__list_version *v)
+{
+    const uint64_t entry = 2 * sizeof *op->fresh;
+
+    if (!v->range->host && v->nstale > 1) v->nstale = -1; /* each copy would be waited for */
+    if (v->nstale < 0) LFUSE__TRY(write_bytes(in, op, v, 0, table_bytes(op)));
+    for (int i = 0; i < v->nstale; i++)
+        LFUSE__TRY(write_bytes(in, op, v, entry * (uint64_t)(v->stale[i].operand * op->members + v->stale[i].first),
+                               entry * (uint64_t)v->stale[i].count));
+    v->nstale = 0;
     return LFUSE_OK;
 }
 
@@ -127,6 +159,7 @@ lfuse_status lfuse__list_publish(lfuse_instance *in, lfuse__list_op *op, lfuse_s
     if (s && in->facts->capture) LFUSE__TRY(lfuse__stream_capturing(s, &capturing));
     if (op->moved || !op->valid) {
         op->valid = false;
+        note_stale(op);
         LFUSE__TRY(renew(in, op, s, capturing));
     }
     if (!s) return LFUSE_OK;
