@@ -63,7 +63,7 @@ typedef struct bench_suite {
 } bench_suite;
 
 extern const bench_suite bench_suite_launch, bench_suite_pointwise, bench_suite_dense, bench_suite_stack,
-    bench_suite_rows, bench_suite_embed, bench_suite_optim;
+    bench_suite_rows, bench_suite_embed, bench_suite_foreach, bench_suite_optim;
 
 /* Figures of one variant; < 0: not measured. Medians, with 20 and 80 percentiles of gpu_us. */
 typedef struct bench_figures {

@@ -1,0 +1,315 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * foreach:FUNCTION:<members>x<length>: a function at every member of a list, in f32, all members being neighbours in
+ * one block of memory. add and lerp work in place, add_out writes a third list.
+ *   loop     each member its own launch, of an instance that stays
+ *   foreach  the immediate call
+ *   args, table, unified   a plan whose addresses reach the kernel so, where the device can
+ * Every member is compared with the same arithmetic on the host, bit for bit.
+ */
+#ifdef HAVE_CONFIG_H
+#include "config.h"
+#endif
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "bench/bench.h"
+#include "bench/data.h"
+#include "bench/timer.h"
+#include "common/base/error.h"
+
+/* Immediate calls keep so many instances of one plan. */
+enum { MOST_SETS = 8, A = 0, B, Y, LISTS };
+static const double weight = 0.375;
+static const char *const names[LISTS] = {"a", "b", "y"};
+
+typedef enum function { ADD, ADD_OUT, LERP, FUNCTIONS } function;
+static const char *const functions[FUNCTIONS] = {"add", "add_out", "lerp"};
+
+typedef struct problem {
+    bench_device *d;
+    function f;
+    int64_t count, length;
+    int nsets;
+    float *host[LISTS]; /* contents of a and b, and what the result is */
+    lfuse_tensor *memory[LISTS][MOST_SETS], **members[LISTS][MOST_SETS];
+    lfuse_list *lists[LISTS][MOST_SETS];
+} problem;
+
+static int result_of(const problem *p) { return p->f == ADD_OUT ? Y : A; }
+static int lists_of(const problem *p) { return p->f == ADD_OUT ? LISTS : Y; }
+
+static void problem_destroy(void *shared)
+{
+    problem *p = shared;
+    for (int i = 0; i < LISTS; i++) {
+        free(p->host[i]);
+        for (int s = 0; s < MOST_SETS; s++) {
+            lfuse_list_destroy(p->lists[i][s]);
+            lfuse_tensor_destroy(p->memory[i][s]);
+            for (int64_t m = 0; p->members[i][s] && m < p->count; m++) lfuse_tensor_destroy(p->members[i][s][m]);
+            free(p->members[i][s]);
+        }
+    }
+    free(p);
+}
+
+static lfuse_status parse(const char *text, problem *p)
+{
+    char name[16] = "";
+    long long count = 0, length = 0;
+    int fields = sscanf(text, "foreach:%15[a-z_]:%lldx%lld", name, &count, &length);
+    p->f = FUNCTIONS;
+    for (int i = 0; i < FUNCTIONS; i++)
+        if (!strcmp(functions[i], name)) p->f = (function)i;
+    if (fields != 3 || p->f == FUNCTIONS || count < 1 || length < 1 || count > 1 << 20 || length > 1 << 28)
+        return lfuse__error(LFUSE_ERR_INVALID, "%s: expected foreach:add|add_out|lerp:<members>x<length>", text);
+    p->count = count;
+    p->length = length;
+    return LFUSE_OK;
+}
+
+/* The compiler is kept from contracting by volatile stores. */
+static float on_host(function f, float a, float b)
+{
+    volatile float t = b - a, u;
+    if (f != LERP) return a + b;
+    u = (float)weight * t;
+    return a + u;
+}
+
+static lfuse_status make_host(problem *p)
+{
+    const size_t elements = (size_t)(p->count * p->length);
+    for (int i = 0; i < LISTS; i++)
+        if (!(p->host[i] = malloc(elements * sizeof(float))))
+            return lfuse__error(LFUSE_ERR_MEMORY, "out of memory for %zu elements", elements);
+    lfuse__data_uniform(LFUSE_F32, p->host[A], (int64_t)elements, -1, 1, 1);
+    lfuse__data_uniform(LFUSE_F32, p->host[B], (int64_t)elements, -1, 1, 2);
+    for (size_t i = 0; i < elements; i++) p->host[Y][i] = on_host(p->f, p->host[A][i], p->host[B][i]);
+    return LFUSE_OK;
+}
+
+static lfuse_status make_list(problem *p, int i, int set)
+{
+    const int64_t elements = p->count * p->length;
+    lfuse_tensor **t = p->members[i][set] = calloc((size_t)p->count, sizeof *t);
+    if (!t) return lfuse__error(LFUSE_ERR_MEMORY, "out of memory for %lld members", (long long)p->count);
+    LFUSE__TRY(lfuse_tensor_create(p->d->dev, LFUSE_F32, 1, &elements, &p->memory[i][set]));
+    LFUSE__TRY(lfuse_tensor_write(p->memory[i][set], NULL, p->host[i == Y ? A : i]));
+    for (int64_t m = 0; m < p->count; m++)
+        LFUSE__TRY(lfuse_tensor_view(p->memory[i][set], 1, &p->length, NULL, m * p->length, &t[m]));
+    return lfuse_list_create(p->d->dev, LFUSE_F32, p->count, t, &p->lists[i][set]);
+}
+
+/* ---- ways to do it ---- */
+
+static lfuse_value declare(const problem *p, lfuse_graph *g, const char *name, bool list)
+{
+    return list ? lfuse_list_input(g, name, LFUSE_F32, LFUSE_RANK_ANY)
+                : lfuse_input(g, name, LFUSE_F32, 1, &p->length);
+}
+
+static lfuse_graph *describe(const problem *p, bool list)
+{
+    lfuse_graph *g = lfuse_graph_create();
+    const lfuse_value a = declare(p, g, names[A], list), b = declare(p, g, names[B], list);
+    const lfuse_value y = p->f == LERP ? lfuse_lerp(a, b, lfuse_constant(g, weight)) : lfuse_add(a, b);
+    if (p->f == ADD_OUT) lfuse_output(g, names[Y], y);
+    else lfuse_update(a, y);
+    return g;
+}
+
+/* A plan with its instances: one for each set, or one for each member. */
+typedef struct way {
+    const problem *p;
+    lfuse_plan *plan;
+    int64_t count;
+    lfuse_instance **instances;
+} way;
+
+static void way_destroy(void *state)
+{
+    way *w = state;
+    for (int64_t i = 0; w->instances && i < w->count; i++) lfuse_instance_destroy(w->instances[i]);
+    lfuse_plan_destroy(w->plan);
+    free(w->instances);
+    free(w);
+}
+
+static lfuse_status way_create(const problem *p, bool list, lfuse_transport transport, int64_t count, way **made)
+{
+    const lfuse_plan_options options = {.transport = transport};
+    lfuse_graph *g = describe(p, list);
+    way *w = calloc(1, sizeof *w);
+    lfuse_status status;
+    if (w) w->instances = calloc((size_t)count, sizeof(lfuse_instance *));
+    status = w && w->instances ? lfuse_plan_create(p->d->dev, g, &options, &w->plan)
+                               : lfuse__error(LFUSE_ERR_MEMORY, "out of memory for %lld instances", (long long)count);
+    lfuse_graph_destroy(g);
+    if (status) {
+        if (w) way_destroy(w);
+        return status;
+    }
+    w->p = p;
+    w->count = count;
+    *made = w;
+    return LFUSE_OK;
+}
+
+static int bind_member(const problem *p, int set, int64_t m, lfuse_binding *b)
+{
+    for (int i = 0; i < lists_of(p); i++) b[i] = lfuse_bind_tensor(names[i], p->members[i][set][m]);
+    return lists_of(p);
+}
+
+static int bind_lists(const problem *p, int set, lfuse_binding *b)
+{
+    for (int i = 0; i < lists_of(p); i++) b[i] = lfuse_bind_list(names[i], p->lists[i][set]);
+    return lists_of(p);
+}
+
+static lfuse_status run_loop(void *state, int set)
+{
+    const way *w = state;
+    lfuse_binding b[LISTS];
+    for (int64_t m = 0; m < w->count; m++) {
+        const int n = bind_member(w->p, set, m, b);
+        LFUSE__TRY(lfuse_instance_run(w->instances[m], b, n));
+    }
+    return LFUSE_OK;
+}
+
+static lfuse_status run_plan(void *state, int set)
+{
+    const way *w = state;
+    return lfuse_instance_run(w->instances[set], NULL, 0);
+}
+
+static lfuse_status run_immediate(void *state, int set)
+{
+    const problem *p = state;
+    lfuse_stream *s = p->d->stream;
+    const lfuse_operand b = lfuse_operand_list(p->lists[B][set]);
+    lfuse_list *to = p->lists[result_of(p)][set], *a = p->lists[A][set];
+    if (p->f != LERP) return lfuse_foreach_add(s, to, a, b, 1);
+    return lfuse_foreach_lerp(s, to, a, p->lists[B][set], lfuse_operand_number(weight));
+}
+
+/* ---- variants ---- */
+
+static lfuse_status verify(const problem *p, bench_variant *v)
+{
+    const size_t elements = (size_t)(p->count * p->length);
+    float *is = malloc(elements * sizeof *is);
+    lfuse_status status;
+    if (!is) return lfuse__error(LFUSE_ERR_MEMORY, "out of memory for %zu elements", elements);
+    status = lfuse_tensor_read(p->memory[result_of(p)][0], NULL, is);
+    v->max_err = 0;
+    v->tol = 0;
+    for (size_t i = 0; !status && v->ok && i < elements; i++) {
+        if (is[i] == p->host[Y][i]) continue;
+        v->ok = false;
+        fprintf(stderr, "lfuse-bench: %s: element %zu is %.9g, not %.9g\n", v->name, i, (double)is[i],
+                (double)p->host[Y][i]);
+    }
+    free(is);
+    return status;
+}
+
+/* The first run, on the first set as it was made, is verified; then each other set is run once. */
+static lfuse_status first_runs(const problem *p, bench_variant *v, double start)
+{
+    LFUSE__TRY(v->run(v->state, 0));
+    LFUSE__TRY(lfuse_stream_synchronize(p->d->stream));
+    v->first_us = bench_now_us() - start;
+    LFUSE__TRY(verify(p, v));
+    for (int set = 1; set < p->nsets; set++) LFUSE__TRY(v->run(v->state, set));
+    v->bytes = 12.0 * (double)p->count * (double)p->length;
+    return lfuse_stream_synchronize(p->d->stream);
+}
+
+/* Takes the state over. */
+static lfuse_status add(const problem *p, bench_case *c, const char *name, void *state,
+                        lfuse_status (*run)(void *, int), void (*destroy)(void *), double start)
+{
+    bench_variant *v = bench_add(c, name, state, run, destroy);
+    if (!v && destroy) destroy(state);
+    if (!v) return lfuse__error(LFUSE_ERR_INVALID, "a case has at most %d variants", BENCH_MAX_VARIANTS);
+    return first_runs(p, v, start);
+}
+
+/* What the variant before has changed. */
+static lfuse_status restore(const problem *p)
+{
+    LFUSE__TRY(lfuse_tensor_write(p->memory[A][0], NULL, p->host[A]));
+    return p->f == ADD_OUT ? lfuse_tensor_write(p->memory[Y][0], NULL, p->host[A]) : LFUSE_OK;
+}
+
+static lfuse_status add_loop(const problem *p, bench_case *c)
+{
+    lfuse_status status = LFUSE_OK;
+    lfuse_binding b[LISTS];
+    way *w;
+    double start = bench_now_us();
+    LFUSE__TRY(restore(p));
+    LFUSE__TRY(way_create(p, false, LFUSE_TRANSPORT_DEFAULT, p->count, &w));
+    for (int64_t m = 0; m < p->count && !status; m++) {
+        const int n = bind_member(p, 0, m, b);
+        status = lfuse_instance_create(w->plan, p->d->stream, b, n, &w->instances[m]);
+    }
+    if (!status) return add(p, c, "loop", w, run_loop, way_destroy, start);
+    way_destroy(w);
+    return status;
+}
+
+static lfuse_status add_transport(const problem *p, bench_case *c, const char *name, lfuse_transport transport)
+{
+    lfuse_status status = LFUSE_OK;
+    lfuse_binding b[LISTS];
+    way *w;
+    double start = bench_now_us();
+    LFUSE__TRY(restore(p));
+    LFUSE__TRY(way_create(p, true, transport, p->nsets, &w));
+    for (int set = 0; set < p->nsets && !status; set++) {
+        const int n = bind_lists(p, set, b);
+        status = lfuse_instance_create(w->plan, p->d->stream, b, n, &w->instances[set]);
+    }
+    if (!status) return add(p, c, name, w, run_plan, way_destroy, start);
+    way_destroy(w);
+    return status == LFUSE_ERR_UNSUPPORTED ? LFUSE_OK : status; /* the device cannot: one variant less */
+}
+
+static lfuse_status make_problem(bench_device *d, const char *text, bench_case *c)
+{
+    problem *p = c->shared;
+    p->d = d;
+    LFUSE__TRY(parse(text, p));
+    bench_choose_sets(d, c, 4.0 * lists_of(p) * (double)p->count * (double)p->length, MOST_SETS);
+    p->nsets = c->nsets;
+    LFUSE__TRY(make_host(p));
+    for (int set = 0; set < p->nsets; set++)
+        for (int i = 0; i < lists_of(p); i++) LFUSE__TRY(make_list(p, i, set));
+    LFUSE__TRY(add_loop(p, c));
+    LFUSE__TRY(restore(p));
+    LFUSE__TRY(add(p, c, "foreach", p, run_immediate, NULL, bench_now_us()));
+    LFUSE__TRY(add_transport(p, c, "args", LFUSE_TRANSPORT_ARGS));
+    LFUSE__TRY(add_transport(p, c, "table", LFUSE_TRANSPORT_TABLE));
+    return add_transport(p, c, "unified", LFUSE_TRANSPORT_UNIFIED);
+}
+
+static lfuse_status prepare(bench_device *d, const char *text, bench_case *c)
+{
+    c->shared = calloc(1, sizeof(problem));
+    if (!c->shared) return lfuse__error(LFUSE_ERR_MEMORY, "out of memory for %s", text);
+    c->destroy = problem_destroy;
+    return make_problem(d, text, c);
+}
+
+static const char *const problems[] = {
+    "foreach:add:10x256",       "foreach:add:100x256",   "foreach:add:1000x256", "foreach:add:4000x256",
+    "foreach:add:20000x256",    "foreach:add_out:1000x256", "foreach:lerp:1000x256", NULL};
+static const char *const quick[] = {"foreach:add:10x256", "foreach:add:1000x256", "foreach:add_out:100x256",
+                                    "foreach:lerp:100x256", NULL};
+const bench_suite bench_suite_foreach = {"foreach", problems, quick, prepare};
