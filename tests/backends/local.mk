@@ -2,12 +2,19 @@
 # Each backend slot by slot.
 
 if HAVE_OPENCL
-check_PROGRAMS += %reldir%/check_opencl
-TESTS += %reldir%/check_opencl
-tests_backends_check_opencl_SOURCES = %reldir%/check_opencl.c
-tests_backends_check_opencl_CPPFLAGS = $(AM_CPPFLAGS) \
-	-DLFUSE_TEST_LAYER='"$(abs_top_builddir)/tests/layer/.libs/opencl_layer.so"'
+layer_tests = tests/backends/check_opencl tests/backends/check_opencl_failures tests/backends/check_opencl_products
+check_PROGRAMS += $(layer_tests)
+TESTS += $(layer_tests)
+layer_flags = $(AM_CPPFLAGS) -DLFUSE_TEST_LAYER='"$(abs_top_builddir)/tests/layer/.libs/opencl_layer.so"'
+tests_backends_check_opencl_SOURCES = %reldir%/check_opencl.c %reldir%/opencl_rig.h
+tests_backends_check_opencl_CPPFLAGS = $(layer_flags)
 EXTRA_tests_backends_check_opencl_DEPENDENCIES = tests/layer/opencl_layer.la
+tests_backends_check_opencl_failures_SOURCES = %reldir%/check_opencl_failures.c %reldir%/opencl_rig.h
+tests_backends_check_opencl_failures_CPPFLAGS = $(layer_flags)
+EXTRA_tests_backends_check_opencl_failures_DEPENDENCIES = tests/layer/opencl_layer.la
+tests_backends_check_opencl_products_SOURCES = %reldir%/check_opencl_products.c %reldir%/opencl_rig.h
+tests_backends_check_opencl_products_CPPFLAGS = $(layer_flags)
+EXTRA_tests_backends_check_opencl_products_DEPENDENCIES = tests/layer/opencl_layer.la
 endif
 
 # The caller's own memory, queues, contexts and captures.
@@ -30,11 +37,16 @@ endif
 
 # CUDA over a driver in host memory, which the program loads before the library looks for the real one.
 if HAVE_CUDA
-check_PROGRAMS += tests/backends/check_cuda_fake
-TESTS += tests/backends/check_cuda_fake
-tests_backends_check_cuda_fake_SOURCES = %reldir%/check_cuda_fake.c
-tests_backends_check_cuda_fake_CPPFLAGS = $(AM_CPPFLAGS) \
-	-DLFUSE_TEST_FAKE='"$(abs_top_builddir)/tests/fake-cuda/.libs"'
+fake_tests = tests/backends/check_cuda_fake tests/backends/check_fake_products
+check_PROGRAMS += $(fake_tests)
+TESTS += $(fake_tests)
+fake_flags = $(AM_CPPFLAGS) -DLFUSE_TEST_FAKE='"$(abs_top_builddir)/tests/fake-cuda/.libs"'
+tests_backends_check_cuda_fake_SOURCES = %reldir%/check_cuda_fake.c %reldir%/fake_rig.h
+tests_backends_check_cuda_fake_CPPFLAGS = $(fake_flags)
 tests_backends_check_cuda_fake_LDADD = $(LDADD) -lm
 EXTRA_tests_backends_check_cuda_fake_DEPENDENCIES = tests/fake-cuda/libcuda.la tests/fake-cuda/libcublasLt.la
+tests_backends_check_fake_products_SOURCES = %reldir%/check_fake_products.c %reldir%/fake_rig.h
+tests_backends_check_fake_products_CPPFLAGS = $(fake_flags)
+tests_backends_check_fake_products_LDADD = $(LDADD) -lm
+EXTRA_tests_backends_check_fake_products_DEPENDENCIES = tests/fake-cuda/libcuda.la tests/fake-cuda/libcublasLt.la
 endif

@@ -1,0 +1,156 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Products of the OpenCL backend, on every OpenCL device, behind the layer of tests/layer. */
+#ifdef HAVE_CONFIG_H
+#include "config.h"
+#endif
+
+#include <math.h>
+
+#include "tests/backends/opencl_rig.h"
+
+static double entry(int64_t row, int64_t column, int salt)
+{
+    return (double)((row * 7 + column * 3 + salt) % 11 - 5);
+}
+
+static void put(void *data, lfuse_type type, int64_t i, double value)
+{
+    if (type == LFUSE_F64) ((double *)data)[i] = value;
+    else ((float *)data)[i] = (float)value;
+}
+
+static double get(const void *data, lfuse_type type, int64_t i)
+{
+    return type == LFUSE_F64 ? ((const double *)data)[i] : (double)((const float *)data)[i];
+}
+
+/* Offsets of 3, 5 and 7 elements, every leading dimension 2 larger than it must be. */
+static void check_gemm(bench *t, lfuse__bstream *s, lfuse__gemm_desc d, double beta)
+{
+    enum { WORDS = 20000 };
+    static double a[WORDS], bb[WORDS], c[WORDS], in[WORDS];
+    size_t size = lfuse_type_size(d.type);
+    lfuse__gemm_candidate candidate;
+    lfuse__gemm_args args = { .alpha = 2, .beta = beta, .a_offset = 3 * size, .b_offset = 5 * size,
+                              .c_offset = 7 * size };
+    lfuse__bgemm *g;
+    int count = 0;
+
+    d.lda = (d.ta ? d.m : d.k) + 2, d.ldb = (d.tb ? d.k : d.n) + 2, d.ldc = d.n + 2;
+    for (int64_t i = 0; i < WORDS * 8 / (int64_t)size; i++)
+        put(a, d.type, i, NAN), put(bb, d.type, i, NAN), put(c, d.type, i, beta == 0 ? NAN : -1);
+    for (int64_t i = 0; i < d.m; i++)
+        for (int64_t l = 0; l < d.k; l++) put(a, d.type, 3 + (d.ta ? l * d.lda + i : i * d.lda + l), entry(i, l, 1));
+    for (int64_t l = 0; l < d.k; l++)
+        for (int64_t j = 0; j < d.n; j++) put(bb, d.type, 5 + (d.tb ? j * d.ldb + l : l * d.ldb + j), entry(l, j, 4));
+    OK(b->gemm_candidates(t->dev, &d, 1, &candidate, &count));
+    ck_assert_int_eq(count, 1);
+    OK(b->gemm_prepare(t->dev, &d, &candidate, &g));
+    OK(b->alloc(t->dev, LFUSE__ALLOC_DEVICE, sizeof a, &args.a));
+    OK(b->alloc(t->dev, LFUSE__ALLOC_DEVICE, sizeof bb, &args.b));
+    OK(b->alloc(t->dev, LFUSE__ALLOC_DEVICE, sizeof c, &args.c));
+    OK(b->write(s, args.a, 0, a, sizeof a));
+    OK(b->write(s, args.b, 0, bb, sizeof bb));
+    OK(b->write(s, args.c, 0, c, sizeof c));
+    OK(b->gemm_run(s, g, &args));
+    read_all(s, args.c, 0, in, sizeof in);
+    for (int64_t i = 0; i < d.m; i++)
+        for (int64_t j = 0; j < d.n; j++) {
+            double sum = 0;
+            for (int64_t l = 0; l < d.k; l++) sum += entry(i, l, 1) * entry(l, j, 4);
+            sum = 2 * sum - beta;
+            ck_assert_msg(get(in, d.type, 7 + i * d.ldc + j) == sum, "[%d, %d]: %g, not %g", (int)i, (int)j,
+                          get(in, d.type, 7 + i * d.ldc + j), sum);
+            put(in, d.type, 7 + i * d.ldc + j, get(c, d.type, 7 + i * d.ldc + j));
+        }
+    ck_assert_mem_eq(in, c, sizeof in); /* nothing else was written */
+    args.a_offset++;
+    REFUSED(LFUSE_ERR_UNSUPPORTED, b->gemm_run(s, g, &args));
+    b->free(args.c);
+    b->free(args.b);
+    b->free(args.a);
+    b->gemm_destroy(g);
+}
+
+static lfuse_status try_gemm(bench *t, lfuse__gemm_desc desc)
+{
+    lfuse__gemm_candidate candidate;
+    int count;
+    return b->gemm_candidates(t->dev, &desc, 1, &candidate, &count);
+}
+
+START_TEST(test_gemm)
+{
+    const lfuse__gemm_desc base = { .type = LFUSE_F32, .m = 17, .n = 33, .k = 29, .lda = 29, .ldb = 33, .ldc = 33 };
+    lfuse__gemm_desc d = base;
+    lfuse__facts f;
+    lfuse__bstream *s;
+    cl_command_queue queue;
+    long programs;
+    bench t;
+
+    set_up(&t, _i);
+    programs = layer.live("program");
+    OK(b->facts(t.dev, &f));
+    if (try_gemm(&t, base) == LFUSE_ERR_LIBRARY || try_gemm(&t, base) == LFUSE_ERR_UNSUPPORTED) {
+        tear_down(&t);
+        TEST_SKIP("%s", lfuse__error_message());
+    }
+    layer.arm("clBuildProgram", 1, 0, CL_OUT_OF_RESOURCES);
+    REFUSED(LFUSE_ERR_DEVICE_MEMORY, b->gemm_prepare(t.dev, &base, &(lfuse__gemm_candidate){ .identity = "clblast" },
+                                                     &(lfuse__bgemm *){ NULL }));
+    layer.arm(NULL, 0, 0, 0);
+    REFUSED(LFUSE_ERR_UNSUPPORTED, b->gemm_prepare(t.dev, &base, &(lfuse__gemm_candidate){ .identity = "other" },
+                                                   &(lfuse__bgemm *){ NULL }));
+    for (int form = 0; form < 4; form++) {
+        d.ta = form & 1, d.tb = form & 2;
+        check_gemm(&t, t.s, d, 0);
+        check_gemm(&t, t.s, d, 3);
+    }
+    queue = queue_of(t.dev, CL_QUEUE_OUT_OF_ORDER_EXEC_MODE_ENABLE);
+    if (queue != NULL) {
+        OK(b->stream_wrap(t.dev, queue, &s));
+        lfuse__cl.ReleaseCommandQueue(queue);
+        check_gemm(&t, s, d, 0);
+        b->stream_destroy(s);
+    }
+    d.type = LFUSE_F64;
+    if (f.info.f64) check_gemm(&t, t.s, d, 1);
+    else REFUSED(LFUSE_ERR_UNSUPPORTED, try_gemm(&t, d));
+    d.type = LFUSE_F16;
+    REFUSED(LFUSE_ERR_UNSUPPORTED, try_gemm(&t, d));
+    d.type = LFUSE_BF16;
+    REFUSED(LFUSE_ERR_UNSUPPORTED, try_gemm(&t, d));
+    d = base, d.epilogue = LFUSE__EP_RELU;
+    REFUSED(LFUSE_ERR_UNSUPPORTED, try_gemm(&t, d));
+    if (f.info.svm) {
+        lfuse__gemm_candidate c;
+        lfuse__gemm_args args = { .alpha = 1 };
+        lfuse__bgemm *g;
+        int count;
+        OK(b->gemm_candidates(t.dev, &base, 1, &c, &count));
+        OK(b->gemm_prepare(t.dev, &base, &c, &g));
+        OK(b->alloc(t.dev, LFUSE__ALLOC_UNIFIED, 8192, &args.a));
+        args.b = args.c = args.a;
+        REFUSED(LFUSE_ERR_UNSUPPORTED, b->gemm_run(t.s, g, &args));
+        b->free(args.a);
+        b->gemm_destroy(g);
+    }
+    /* CLBlast keeps its programs. */
+    t.live += layer.live("program") - programs;
+    tear_down(&t);
+}
+END_TEST
+
+static Suite *suite_products(void)
+{
+    Suite *suite;
+    TCase *c;
+
+    if (!opencl_suite("opencl products", &suite, &c)) return suite;
+    tcase_add_unchecked_fixture(c, enumerate, NULL);
+    tcase_add_loop_test(c, test_gemm, 0, device_count);
+    return suite;
+}
+
+TEST_MAIN(CK_NOFORK, suite_products)

@@ -1,0 +1,76 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The CUDA backend over the driver of tests/fake-cuda. */
+#ifndef TESTS_BACKENDS_FAKE_RIG_H
+#define TESTS_BACKENDS_FAKE_RIG_H
+
+#include <dlfcn.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "backends/cuda/internal.h"
+#include "tests/fake-cuda/fakecuda.h"
+#include "tests/support/main.h"
+
+static const lfuse__backend *const cuda = &lfuse__backend_cuda;
+static fakecuda_reset_function *fake_reset;
+static fakecuda_calls_function *fake_calls;
+static fakecuda_live_function *fake_live;
+static fakecuda_last_function *fake_last;
+
+#define OK(call) ck_assert_msg((call) == LFUSE_OK, "%s: %s", #call, lfuse__error_message())
+#define FAILS(call, status) ck_assert_int_eq(call, status)
+#define SAYS(text) ck_assert_msg(strstr(lfuse__error_message(), text) != NULL, "%s", lfuse__error_message())
+
+static inline void bind_fake(void *handle, const char *name, void *function)
+{
+    void *symbol = dlsym(handle, name);
+    ck_assert_msg(symbol != NULL, "%s", name);
+    memcpy(function, &symbol, sizeof symbol);
+}
+
+/* Loaded first, the fakes are what the sonames mean in this process. */
+static inline void load_fakes(void)
+{
+    void *driver = dlopen(LFUSE_TEST_FAKE "/libcuda.so.1", RTLD_NOW | RTLD_LOCAL);
+    ck_assert_msg(driver != NULL, "%s", dlerror());
+    ck_assert_msg(dlopen(LFUSE_TEST_FAKE "/libcublasLt.so.13", RTLD_NOW | RTLD_LOCAL) != NULL, "%s", dlerror());
+    bind_fake(driver, "fakecuda_reset", &fake_reset);
+    bind_fake(driver, "fakecuda_calls", &fake_calls);
+    bind_fake(driver, "fakecuda_live", &fake_live);
+    bind_fake(driver, "fakecuda_last", &fake_last);
+    unsetenv("FAKECUDA_FAIL");
+    unsetenv("FAKECUDA_VERSION");
+    unsetenv("FAKECUDA_DEVICES");
+    fake_reset();
+}
+
+/* "" for no failure. */
+static inline void arrange(const char *what)
+{
+    setenv("FAKECUDA_FAIL", what, 1);
+    fake_reset();
+}
+
+static inline lfuse__bdevice *open_device(int i)
+{
+    lfuse__bdevice *dev = NULL;
+    int count = 0;
+    char reason[256] = "";
+    OK(cuda->enumerate(&count, reason, sizeof reason));
+    ck_assert_msg(count == 2, "%d devices: %s", count, reason);
+    OK(cuda->open(i, &dev));
+    return dev;
+}
+
+static inline void close_device(lfuse__bdevice *dev)
+{
+    CUcontext current;
+    cuda->close(dev);
+    ck_assert_int_eq(fake_live(), 0);
+    ck_assert_int_eq(lfuse__cu.CtxGetCurrent(&current), CUDA_SUCCESS);
+    ck_assert_ptr_null(current);
+}
+
+#endif
