@@ -24,6 +24,13 @@ lfuse_status lfuse_list_replace(lfuse_list *list, int64_t first, int64_t count, 
     return lfuse__list_replace(list, first, count, members);
 }
 
+lfuse_status lfuse_list_set_groups(lfuse_list *list, int64_t groups, const int64_t *first)
+{
+    NEED(list);
+    NEED(first);
+    return lfuse__list_set_groups(list, groups, first);
+}
+
 void lfuse_list_destroy(lfuse_list *list)
 {
     lfuse__list_release(list);

@@ -46,6 +46,7 @@ typedef struct lfuse__text {
     const lfuse__kernel_class *k;
     const lfuse__layout *layout;      /* NULL in list kernels: an offset is the element's index, or 0 */
     int numbers;                      /* word of the first number */
+    bool grouped;                     /* numbers are variables n<i>, chosen by group */
     bool loaded[LFUSE__MAX_OPERANDS]; /* by the body, from where the loop stands: not gathered */
     bool stored[LFUSE__MAX_OPERANDS];
     bool steady[LFUSE__MAX_OPERANDS]; /* loaded once, before the loop, for what is uniform: not among `loaded` */

@@ -64,6 +64,7 @@ typedef struct lfuse__kernel_class {
     bool whole;   /* TEAM, GROUP: all rows have exactly team * held elements (so, may be set: rows_choose clears it) */
     bool staged;  /* a question to rows_choose, which clears it */
     int carried;  /* list kernels: most members of a launch whose argument block carries their places; 0: tables do */
+    int groups;   /* list kernels: of members, with numbers of their own, in one launch; 0: the same for all members */
 } lfuse__kernel_class;
 
 /* Actual sizes. Strides in elements, [operand][axis]; offsets in bytes, of INDEX operands in elements. extents > 0. */
@@ -196,6 +197,16 @@ lfuse_status lfuse__multi_emit(lfuse__strbuf *out, const char *name, const lfuse
                                const lfuse__facts *facts);
 lfuse_status lfuse__multi_pack(const lfuse__kernel_class *k, const lfuse__facts *facts, int64_t members,
                                int64_t first_chunk, int64_t chunks, const double *numbers, lfuse__packed *packed);
+/*
+ * Numbers by group. A launch takes up to LFUSE__NUMBER_GROUPS of them, fewer where the body has many numbers; 0: not
+ * even two (or none are needed), so that each group has a launch of its own. After the pack functions, whose numbers a
+ * class with groups does not read, `pack_groups` puts in the numbers of `count` groups, [count][body->nnumbers], and the
+ * first member of each; the kernel counts members from `base` on.
+ */
+enum { LFUSE__NUMBER_GROUPS = 8 };
+int lfuse__multi_groups(const lfuse__body *body);
+void lfuse__multi_pack_groups(const lfuse__kernel_class *k, int count, const int64_t *first, int64_t base,
+                              const double *numbers, lfuse__packed *packed);
 /*
  * Whole-member canonical sums, two launches. `partial`: one segment at a time; the chunk table then has chunks of at
  * most LFUSE__SEGMENT elements, chunk i writing partial i (f32, f64 for f64) of buffer 2 (blocks follow from 3 on).

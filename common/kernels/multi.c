@@ -9,6 +9,37 @@
 
 enum { FIRST = 3, CHUNKS, MEMBERS, NUMBERS, TEAMS = LFUSE__GROUP / LFUSE__TEAM };
 
+/* Words for numbers; where they go by group, the first members of all groups but the first come before them. */
+static int number_words(const lfuse__kernel_class *k)
+{
+    return k->groups ? k->groups - 1 + k->groups * k->body->nnumbers : k->body->nnumbers;
+}
+
+static int most_words(void)
+{
+    return LFUSE__ARGUMENT_BYTES / 8 - NUMBERS - 3 - LFUSE__MAX_SLOTS;
+}
+
+int lfuse__multi_groups(const lfuse__body *body)
+{
+    lfuse__kernel_class k = {.body = body, .groups = LFUSE__NUMBER_GROUPS};
+    if (!body->nnumbers) return 0;
+    while (k.groups > 1 && number_words(&k) > most_words()) k.groups--;
+    return k.groups > 1 ? k.groups : 0;
+}
+
+void lfuse__multi_pack_groups(const lfuse__kernel_class *k, int count, const int64_t *first, int64_t base,
+                              const double *numbers, lfuse__packed *packed)
+{
+    const int n = k->body->nnumbers, values = NUMBERS + k->groups - 1;
+    for (int g = 1; g < k->groups; g++)
+        packed->words[NUMBERS + g - 1] = g >= count ? UINT64_MAX : first[g] < base ? 0 : (uint64_t)(first[g] - base);
+    for (int g = 0; g < k->groups; g++)
+        for (int i = 0; i < n; i++)
+            packed->words[values + i * k->groups + g] =
+                lfuse__number_word(k->body->number_types[i], numbers[(g < count ? g : 0) * n + i]);
+}
+
 static lfuse_status list_check(const char *name, const lfuse__kernel_class *k, const lfuse__facts *facts)
 {
     LFUSE__TRY(lfuse__class_check(name, k, facts));
@@ -19,23 +50,28 @@ static lfuse_status list_check(const char *name, const lfuse__kernel_class *k, c
     for (int j = 0; j < k->noperands; j++)
         if (k->operands[j].gathered || k->operands[j].index)
             return lfuse__error(LFUSE_ERR_UNSUPPORTED, "operand %d of a list kernel is looked up in", j);
-    const int most = LFUSE__ARGUMENT_BYTES / 8 - NUMBERS - 3 - LFUSE__MAX_SLOTS;
     if (k->carried < 0 || k->carried > LFUSE__CARRIED_MOST)
         return lfuse__error(LFUSE_ERR_INVALID, "%d members in an argument block", k->carried);
-    if (k->body->nnumbers > most)
-        return lfuse__error(LFUSE_ERR_UNSUPPORTED, "a list kernel of %d numbers; at most %d", k->body->nnumbers, most);
+    if (k->groups < 0 || k->groups > LFUSE__NUMBER_GROUPS)
+        return lfuse__error(LFUSE_ERR_INVALID, "a list kernel for %d groups; at most %d", k->groups,
+                            LFUSE__NUMBER_GROUPS);
+    const int most = most_words();
+    if (number_words(k) > most)
+        return lfuse__error(LFUSE_ERR_UNSUPPORTED, "a list kernel of %d numbers in %d words; at most %d",
+                            k->body->nnumbers, number_words(k), most);
     return LFUSE_OK;
 }
 
 int lfuse__multi_words(const lfuse__kernel_class *k)
 {
-    return NUMBERS + k->body->nnumbers;
+    return NUMBERS + number_words(k);
 }
 
 static void text_init(lfuse__text *t, lfuse__strbuf *out, const lfuse__kernel_class *k)
 {
     lfuse__text_init(t, out, k, NULL);
     t->numbers = NUMBERS;
+    t->grouped = k->groups > 0;
     lfuse__uniform_find(t);
 }
 
@@ -50,6 +86,19 @@ void lfuse__put_entry(lfuse__strbuf *out, int indent, const lfuse__facts *facts,
     for (int s = 1; s < LFUSE__MAX_SLOTS; s++)
         lfuse__put(out, indent, "if (s%d == %d) p%d = BUFFER(%d);", j, s, j, slots + s);
     lfuse__put(out, indent, "p%d += WORD64(e%d, 0);", j, j);
+}
+
+/* The numbers of the member's group as n<i>: by selections, as words at a place that is computed are slow on OpenCL. */
+static void put_group_numbers(const lfuse__text *t, int indent)
+{
+    const int groups = t->k->groups, values = NUMBERS + groups - 1;
+    lfuse__put(t->out, indent, "u32 group = 0;");
+    for (int g = 1; g < groups; g++) lfuse__put(t->out, indent, "group += member >= W(%d);", NUMBERS + g - 1);
+    for (int i = 0; i < t->k->body->nnumbers; i++) {
+        lfuse__put(t->out, indent, "u64 n%d = W(%d);", i, values + i * groups);
+        for (int g = 1; g < groups; g++)
+            lfuse__put(t->out, indent, "if (group == %d) n%d = W(%d);", g, i, values + i * groups + g);
+    }
 }
 
 static void put_tabled_chunk(lfuse__strbuf *out, int indent, const char *c)
@@ -91,6 +140,7 @@ static void put_chunk(const lfuse__text *t, int indent, const lfuse__facts *fact
         lfuse__put(out, indent, "bits |= POINTER_BITS(p%d) & %u;", j, run < 16 ? run - 1 : 15);
     }
     lfuse__put(out, indent, "const u32 vectors = bits == 0;");
+    if (t->grouped) put_group_numbers(t, indent);
     lfuse__put_uniform(t, indent);
 }
 
@@ -147,7 +197,7 @@ static lfuse_status pack(const lfuse__kernel_class *k, const lfuse__facts *facts
     packed->words[FIRST] = (uint64_t)first_chunk;
     packed->words[CHUNKS] = (uint64_t)chunks;
     packed->words[MEMBERS] = (uint64_t)members;
-    lfuse__numbers_pack(k->body, numbers, packed->words + NUMBERS);
+    if (!k->groups) lfuse__numbers_pack(k->body, numbers, packed->words + NUMBERS);
     packed->nwords = (unsigned)lfuse__multi_words(k);
     packed->group = single ? 1 : LFUSE__GROUP;
     packed->groups = lfuse__groups(facts, single, (uint64_t)chunks, each);

@@ -29,9 +29,10 @@ static lfuse_binding_kind wanted_kind(const lfuse_plan *plan, int name)
 
 static const char *binding_word(lfuse_binding_kind kind)
 {
-    static const char *const words[] = { "nothing", "a tensor", "a list", "a number", "a size" };
+    static const char *const words[] = { "nothing", "a tensor", "a list", "a number", "a size",
+                                         "numbers by group" };
 
-    return kind >= LFUSE_BIND_TENSOR && kind <= LFUSE_BIND_SIZE ? words[kind] : "no known kind";
+    return kind >= LFUSE_BIND_TENSOR && kind <= LFUSE_BIND_NUMBERS ? words[kind] : "no known kind";
 }
 
 /* The position of the binding is the likeliest place for its name. -1: unknown. */
@@ -60,16 +61,29 @@ static lfuse_status place_of(const lfuse_plan *plan, const lfuse_binding *b, int
                         b->name);
 }
 
+static lfuse_status fill_numbers(const lfuse_plan *plan, const lfuse_binding *b, int name, lfuse__slot *slot)
+{
+    const double *values = b->as.numbers.values;
+
+    if (b->as.numbers.count < 1 || !values)
+        return lfuse__error(LFUSE_ERR_BINDING, "\"%s\" is bound to %" PRId64 " numbers at %p", plan->names[name].text,
+                            b->as.numbers.count, (const void *)values);
+    *slot = (lfuse__slot){ .number = values[0] };
+    if (b->as.numbers.count == 1) return LFUSE_OK;
+    slot->numbers = values;
+    slot->count = b->as.numbers.count;
+    return LFUSE_OK;
+}
+
 static lfuse_status fill(const lfuse_plan *plan, const lfuse_binding *b, int name, lfuse__slot *slot)
 {
     const lfuse_binding_kind kind = wanted_kind(plan, name);
 
+    if (b->kind == LFUSE_BIND_NUMBERS && kind == LFUSE_BIND_NUMBER) return fill_numbers(plan, b, name, slot);
     if (b->kind != kind)
         return lfuse__error(LFUSE_ERR_BINDING, "\"%s\" is %s and takes %s, not %s", plan->names[name].text,
                             kind_words[plan->names[name].kind], binding_word(kind), binding_word(b->kind));
-    slot->tensor = NULL;
-    slot->list = NULL;
-    slot->number = 0;
+    *slot = (lfuse__slot){ .tensor = NULL };
     if (kind == LFUSE_BIND_NUMBER) slot->number = b->as.number;
     else if (kind == LFUSE_BIND_LIST) slot->list = b->as.list;
     else slot->tensor = b->as.tensor;
@@ -95,7 +109,7 @@ lfuse_status lfuse__bind_match(const lfuse_plan *plan, const lfuse_binding *bind
         LFUSE__TRY(fill(plan, &bindings[i], name, &slots[name]));
     }
     for (i = 0; i < plan->nnames; i++)
-        if (marks[i] != mark) slots[i] = (lfuse__slot){ NULL, NULL, 0 };
+        if (marks[i] != mark) slots[i] = (lfuse__slot){ .tensor = NULL };
     return LFUSE_OK;
 }
 

@@ -29,7 +29,7 @@ bool lfuse__class_equal(const lfuse__kernel_class *a, const lfuse__kernel_class 
 
     if (a->noperands != b->noperands || a->rank != b->rank || a->index64 != b->index64 || !x != !y ||
         a->form != b->form || a->naxes != b->naxes || a->team != b->team || a->held != b->held ||
-        a->whole != b->whole || a->carried != b->carried)
+        a->whole != b->whole || a->carried != b->carried || a->groups != b->groups)
         return false;
     for (i = 0; i < a->noperands; i++)
         if (a->operands[i].type != b->operands[i].type || a->operands[i].written != b->operands[i].written ||

@@ -27,6 +27,7 @@ static void destroy(lfuse_instance *in)
         if (in->watches) lfuse__list_unwatch(in->kept[i].list);
         else lfuse__list_release(in->kept[i].list);
     }
+    lfuse__groups_free(in);
     free(in->operations);
     free(in->buffers);
     free(in->numbers);
@@ -52,6 +53,11 @@ void lfuse__instance_release(lfuse_instance *in)
 lfuse_plan *lfuse__instance_plan(const lfuse_instance *in)
 {
     return in->plan;
+}
+
+int64_t lfuse__instance_groups(const lfuse_instance *in)
+{
+    return in->groups;
 }
 
 uint64_t lfuse__instance_scratch_bytes(const lfuse_instance *in)
@@ -171,7 +177,8 @@ static lfuse_status settle_sizes(lfuse_instance *in, const lfuse_binding *bindin
         if (in->slots[i].tensor) LFUSE__TRY(lfuse__bind_check(plan, i, &in->slots[i], in->bound[i].shape));
         LFUSE__TRY(keep(in, i));
     }
-    return lfuse__lists_check(in, in->kept);
+    LFUSE__TRY(lfuse__lists_check(in, in->kept));
+    return lfuse__groups_find(in);
 }
 
 static lfuse_status create(lfuse_plan *plan, lfuse_stream *stream, const lfuse_binding *bindings, int count,
@@ -241,6 +248,7 @@ static lfuse_status check(lfuse_instance *in, lfuse__slot *slots)
     int i;
 
     LFUSE__TRY(all_numbers(in));
+    LFUSE__TRY(lfuse__groups_check(in, slots));
     for (i = 0; i < in->plan->nnames; i++)
         if (!slots[i].tensor && !slots[i].list && (in->kept[i].tensor || in->kept[i].list)) slots[i] = in->kept[i];
     LFUSE__TRY(lfuse__bind_check_all(in, slots));

@@ -114,6 +114,9 @@ struct lfuse_instance {
     double *numbers;      /* [body->nnumbers] */
     bool numbered;        /* `scalars` and `numbers` hold a run's */
     struct lfuse__overlaps *overlaps; /* overlap.c: what the last check found; NULL: no lists */
+    int64_t groups;       /* the most that any of its steps has; 0: no list has any */
+    double *group_scalars; /* [groups][nnames] of the last run */
+    int64_t *group_counts; /* [nnames] how many numbers a scalar may have but one; 0: no more, -1: any number */
 
     int noperations, operation_capacity;
     lfuse__operation *operations;
@@ -226,6 +229,17 @@ enum { LFUSE__GEMM_CANDIDATES = 32 };
  */
 lfuse_status lfuse__gemm_race(lfuse_instance *in, const lfuse__gemm_desc *desc,
                               const lfuse__gemm_candidate *candidates, int count, int *best);
+
+/* ---- groups.c: numbers by group of members ---- */
+/* What the lists that are kept say. ERR_SHAPE where those of one step disagree, or where scalars cannot suit all. */
+lfuse_status lfuse__groups_find(lfuse_instance *in);
+void lfuse__groups_free(lfuse_instance *in);
+/* Whether scalars have as many numbers as there are groups. Of scalars that nobody needs, one is kept. */
+lfuse_status lfuse__groups_check(const lfuse_instance *in, lfuse__slot *slots);
+/* The list whose groups those of the step are; NULL: none. */
+const lfuse_list *lfuse__step_groups(const lfuse_instance *in, const lfuse__step *step);
+/* Takes the scalars of a run; true when they are others than those of the last. */
+bool lfuse__groups_take(lfuse_instance *in, const lfuse__slot *slots);
 
 /* ---- lists.c ---- */
 lfuse_status lfuse__furnish_lists(lfuse_instance *in, const lfuse__step *step);

@@ -138,6 +138,7 @@ static bool take_numbers(lfuse_instance *in, const lfuse__slot *slots)
         other = other || memcmp(&in->scalars[i], &slots[i].number, sizeof slots[i].number);
         in->scalars[i] = slots[i].number;
     }
+    other = lfuse__groups_take(in, slots) || other;
     if (!other) return false;
     for (i = 0; i < in->body->nnumbers; i++)
         in->numbers[i] = lfuse__graph_number(in->body->graph, in->body->numbers[i], in->scalars, in->sizes);

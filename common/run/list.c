@@ -192,7 +192,9 @@ void lfuse__list_watch(lfuse_list *l)
 void lfuse__list_unwatch(lfuse_list *l)
 {
     if (!l || lfuse__forked()) return;
-    if (atomic_fetch_sub_explicit(&l->references, 1, memory_order_acq_rel) == 1) free(l);
+    if (atomic_fetch_sub_explicit(&l->references, 1, memory_order_acq_rel) != 1) return;
+    free(l->group_first);
+    free(l);
 }
 
 bool lfuse__list_gone(const lfuse_list *l)

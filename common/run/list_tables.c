@@ -169,7 +169,7 @@ void lfuse__list_make_entry(lfuse__list_op *op, int operand, int64_t m)
     entry[1] = 0;
 }
 
-static lfuse_status open_batch(lfuse__list_op *op, int64_t m, lfuse__list_batch **made)
+static lfuse_status open_batch(lfuse__list_op *op, int64_t m, int64_t group, lfuse__list_batch **made)
 {
     if (op->nbatches == op->batch_capacity) {
         const int more = op->batch_capacity ? 2 * op->batch_capacity : 1;
@@ -182,6 +182,7 @@ static lfuse_status open_batch(lfuse__list_op *op, int64_t m, lfuse__list_batch 
     memset(*made, 0, sizeof **made);
     (*made)->first_chunk = (int64_t)op->first[m];
     (*made)->first_member = m;
+    (*made)->group = group;
     return LFUSE_OK;
 }
 
@@ -213,15 +214,18 @@ static bool take_slots(lfuse_instance *in, lfuse__list_op *op, int64_t m, lfuse_
 lfuse_status lfuse__list_make_entries(lfuse_instance *in, lfuse__list_op *op)
 {
     lfuse__list_batch *b = NULL;
-    int64_t m;
+    int64_t m, group = 0;
 
     op->nbatches = 0;
     for (m = 0; m < op->members; m++) {
         /* An empty member has no chunk, and its entries are not read but for where its sum goes. */
         if (op->first[m] == op->first[m + 1] && !lfuse__list_sums(op)) continue;
-        if (!b || (op->k.carried && m - b->first_member >= op->k.carried)) LFUSE__TRY(open_batch(op, m, &b));
+        while (op->groups && m >= op->groups->group_first[group + lfuse__list_groups(op, group)])
+            group += lfuse__list_groups(op, group);
+        if (!b || b->group != group || (op->k.carried && m - b->first_member >= op->k.carried))
+            LFUSE__TRY(open_batch(op, m, group, &b));
         if (!take_slots(in, op, m, b)) {
-            LFUSE__TRY(open_batch(op, m, &b));
+            LFUSE__TRY(open_batch(op, m, group, &b));
             if (!take_slots(in, op, m, b))
                 return lfuse__error(LFUSE_ERR_UNSUPPORTED, "the operands of one member lie in more than %d blocks",
                                     LFUSE__MAX_SLOTS);

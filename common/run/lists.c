@@ -90,6 +90,7 @@ void lfuse__list_op_destroy(lfuse__list_op *op)
     free(op->words);
     free(op->fold_words);
     free(op->batches);
+    free(op->group_numbers);
     free(op);
 }
 
@@ -105,6 +106,7 @@ static lfuse_status make_kernels(lfuse_instance *in, lfuse__list_op *op)
     const int count = lfuse__step_classes(in->body, op->step, true, wanted);
     int i;
 
+    if (op->groups) wanted[0].k.groups = lfuse__multi_groups(&op->step->body);
     LFUSE__TRY(lfuse__list_choose(in, op, count, wanted));
     op->k = wanted[0].k;
     for (i = 0; i < count; i++) {
@@ -128,9 +130,17 @@ lfuse_status lfuse__furnish_lists(lfuse_instance *in, const lfuse__step *step)
     if (!op) return lfuse__error(LFUSE_ERR_MEMORY, "out of host memory (%zu bytes)", sizeof *op);
     op->step = step;
     op->version = -1;
+    op->groups = step->body.nnumbers ? lfuse__step_groups(in, step) : NULL;
+    if (op->groups) {
+        op->group_numbers = calloc((size_t)op->groups->groups * (size_t)step->body.nnumbers, sizeof *op->group_numbers);
+        if (!op->group_numbers) {
+            free(op);
+            return lfuse__error(LFUSE_ERR_MEMORY, "out of host memory (%" PRId64 " groups)", l->groups);
+        }
+    }
     status = lfuse__add_operation(in, step, LFUSE__RUN_LISTS, &operation);
     if (status) {
-        free(op);
+        lfuse__list_op_destroy(op);
         return status;
     }
     operation->as.lists = op;
@@ -177,6 +187,7 @@ static void place_tables(lfuse__list_op *op, int batch, lfuse__bmem **buffers, l
 static lfuse_status launch_batch(lfuse_instance *in, lfuse__list_op *op, lfuse_stream *s, int batch)
 {
     const lfuse__list_batch *b = &op->batches[batch];
+    const double *numbers = op->groups ? op->group_numbers + b->group * op->step->body.nnumbers : op->numbers;
     const bool sums = lfuse__list_sums(op);
     lfuse__bmem *buffers[3 + LFUSE__MAX_SLOTS] = { NULL };
     lfuse__launch_args args = { 0 };
@@ -184,9 +195,11 @@ static lfuse_status launch_batch(lfuse_instance *in, lfuse__list_op *op, lfuse_s
     lfuse__location at;
     unsigned n = 2;
 
-    LFUSE__TRY(sums ? lfuse__member_partial_pack(&op->k, in->facts, op->members, b->first_chunk, b->chunks, op->numbers,
-                                                 p)
-                    : lfuse__multi_pack(&op->k, in->facts, op->members, b->first_chunk, b->chunks, op->numbers, p));
+    LFUSE__TRY(sums ? lfuse__member_partial_pack(&op->k, in->facts, op->members, b->first_chunk, b->chunks, numbers, p)
+                    : lfuse__multi_pack(&op->k, in->facts, op->members, b->first_chunk, b->chunks, numbers, p));
+    if (op->k.groups)
+        lfuse__multi_pack_groups(&op->k, lfuse__list_groups(op, b->group), op->groups->group_first + b->group,
+                                 op->k.carried ? b->first_member : 0, numbers, p);
     if (sums) {
         lfuse__memory_at(in, &(lfuse__memory){ LFUSE__PLACE_SCRATCH, op->step->partials }, &at);
         buffers[n++] = at.mem;
@@ -201,11 +214,24 @@ static lfuse_status launch_batch(lfuse_instance *in, lfuse__list_op *op, lfuse_s
     return lfuse__launch(s, op->kernel, &args);
 }
 
-lfuse_status lfuse__list_op_place(lfuse_instance *in, lfuse__list_op *op, const lfuse__slot *slots)
+/* Of the run that is being made: all that the step needs, where it has groups for each of them. */
+static void take_numbers(const lfuse_instance *in, lfuse__list_op *op)
 {
+    const int n = op->step->body.nnumbers;
+    int64_t g;
     int i;
 
-    for (i = 0; i < op->step->body.nnumbers; i++) op->numbers[i] = in->numbers[op->step->numbers[i]];
+    for (i = 0; i < n; i++) op->numbers[i] = in->numbers[op->step->numbers[i]];
+    for (g = 0; op->groups && g < op->groups->groups; g++)
+        for (i = 0; i < n; i++)
+            op->group_numbers[g * n + i] = lfuse__graph_number(in->body->graph,
+                                                               in->body->numbers[op->step->numbers[i]],
+                                                               in->group_scalars + g * in->plan->nnames, in->sizes);
+}
+
+lfuse_status lfuse__list_op_place(lfuse_instance *in, lfuse__list_op *op, const lfuse__slot *slots)
+{
+    take_numbers(in, op);
     return lfuse__list_follow(in, op, slots);
 }
 

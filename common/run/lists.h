@@ -7,10 +7,11 @@
 
 /*
  * Members of one launch: whose memory lies in few enough blocks, where the device has no addresses, and whose places fit
- * the argument block, where that carries them; else all.
+ * the argument block, where that carries them, and of as many groups as a launch has numbers for; else all.
  */
 typedef struct lfuse__list_batch {
     int64_t first_chunk, chunks, first_member, members;
+    int64_t group; /* the first, where members have numbers by group */
     lfuse__bmem *blocks[LFUSE__MAX_SLOTS];
     int nblocks;
 } lfuse__list_batch;
@@ -59,6 +60,8 @@ struct lfuse__list_op {
     int nbatches, batch_capacity;
     lfuse__list_batch *batches;
     double numbers[32];
+    const lfuse_list *groups; /* whose groups have numbers of their own; NULL: none have, or none are needed */
+    double *group_numbers;    /* [groups->groups][body.nnumbers] of the run that is being made */
     lfuse__packed packed;
 };
 
@@ -70,6 +73,14 @@ static inline const lfuse_list *lfuse__list_of(const lfuse_instance *in, int nam
 static inline bool lfuse__list_sums(const lfuse__list_op *op)
 {
     return op->step->kind == LFUSE__STEP_MEMBER_SUM;
+}
+
+/* Groups of a launch from group `first` on. */
+static inline int lfuse__list_groups(const lfuse__list_op *op, int64_t first)
+{
+    const int64_t left = op->groups->groups - first, most = op->k.groups ? op->k.groups : 1;
+
+    return (int)(left < most ? left : most);
 }
 
 /* Elements of a member in a buffer of the whole list: members are apart by whole lines. */

@@ -20,6 +20,7 @@ typedef struct recorded_run {
     lfuse_instance *instance;
     int nnames;
     lfuse__slot *slots; /* hold references; slots[nnames ...] is the other half, room for what a replay binds anew */
+    double *numbers;    /* [nnames][groups] of scalars with a number for each group, where there are groups */
     uint64_t *versions; /* [nnames] of the lists, when the native graph was made */
     bool rebound;       /* the other half is filled */
 } recorded_run;
@@ -75,6 +76,7 @@ static void free_command(command *c)
         release_slots(c->as.run.slots, c->as.run.nnames);
         free(c->as.run.slots);
         free(c->as.run.versions);
+        free(c->as.run.numbers);
         lfuse__instance_release(c->as.run.instance);
     } else {
         lfuse__range_release(c->as.bytes.to);
@@ -105,6 +107,19 @@ static lfuse_status make_room(lfuse_recording *r)
     return LFUSE_OK;
 }
 
+/* Numbers by group are the caller's: into memory of the recording's own, where they may be already. */
+static void keep_numbers(recorded_run *run)
+{
+    const int64_t groups = lfuse__instance_groups(run->instance);
+
+    for (int i = 0; run->numbers && i < run->nnames; i++) {
+        double *own = run->numbers + i * groups;
+        if (!run->slots[i].numbers) continue;
+        memmove(own, run->slots[i].numbers, (size_t)run->slots[i].count * sizeof *own);
+        run->slots[i].numbers = own;
+    }
+}
+
 lfuse_status lfuse__recording_append(lfuse_stream *s, lfuse_instance *instance, const lfuse__slot *slots)
 {
     lfuse_recording *r = lfuse__stream_recording(s);
@@ -113,7 +128,10 @@ lfuse_status lfuse__recording_append(lfuse_stream *s, lfuse_instance *instance, 
     LFUSE__TRY(make_room(r));
     lfuse__slot *kept = calloc(2 * (size_t)n + 1, sizeof *kept);
     uint64_t *versions = calloc((size_t)n + 1, sizeof *versions);
-    if (!kept || !versions) {
+    const size_t groups = (size_t)lfuse__instance_groups(instance);
+    double *numbers = groups ? calloc((size_t)n * groups + 1, sizeof *numbers) : NULL;
+    if (!kept || !versions || (groups && !numbers)) {
+        free(numbers);
         free(versions);
         free(kept);
         return lfuse__error(LFUSE_ERR_MEMORY, "no memory to record a run with %d names", n);
@@ -122,7 +140,9 @@ lfuse_status lfuse__recording_append(lfuse_stream *s, lfuse_instance *instance, 
     retain_slots(kept, n);
     lfuse__instance_retain(instance);
     r->commands[r->count++] =
-        (command){.is_run = true, .as.run = {.instance = instance, .nnames = n, .slots = kept, .versions = versions}};
+        (command){.is_run = true, .as.run = {.instance = instance, .nnames = n, .slots = kept, .versions = versions,
+                                             .numbers = numbers}};
+    keep_numbers(&r->commands[r->count - 1].as.run);
     return LFUSE_OK;
 }
 
@@ -198,6 +218,7 @@ static lfuse_binding binding_of(const lfuse__name *name, const lfuse__slot *slot
 {
     if (slot->list) return lfuse_bind_list(name->text, slot->list);
     if (slot->tensor) return lfuse_bind_tensor(name->text, slot->tensor);
+    if (slot->numbers) return lfuse_bind_numbers(name->text, slot->count, slot->numbers);
     return lfuse_bind_number(name->text, slot->number);
 }
 
@@ -308,13 +329,18 @@ static bool is_used(const lfuse_recording *r, const char *name)
     return false;
 }
 
+static bool binds_numbers(const lfuse_binding *b)
+{
+    return b->kind == LFUSE_BIND_NUMBER || b->kind == LFUSE_BIND_NUMBERS;
+}
+
 static lfuse_status check_bindings(const lfuse_recording *r, const lfuse_binding *bindings, int count)
 {
     if (count < 0) return lfuse__error(LFUSE_ERR_INVALID, "%d bindings", count);
     for (int i = 0; i < count; i++) {
         const lfuse_binding *b = &bindings[i];
         if (!b->name) return lfuse__error(LFUSE_ERR_BINDING, "binding %d has no name: a replay binds by name", i);
-        if (b->kind != LFUSE_BIND_TENSOR && b->kind != LFUSE_BIND_NUMBER)
+        if (b->kind != LFUSE_BIND_TENSOR && !binds_numbers(b))
             return lfuse__error(LFUSE_ERR_BINDING, "\"%s\": a replay can bind tensors and numbers anew, nothing else",
                                 b->name);
         if (b->kind == LFUSE_BIND_TENSOR && !b->as.tensor)
@@ -333,7 +359,7 @@ static lfuse_status check_replaced(const lfuse__name *name, const lfuse__slot *s
         return lfuse__error(LFUSE_ERR_BINDING, "\"%s\" is frozen: it was bound when its instance was made", b->name);
     if (slot->list)
         return lfuse__error(LFUSE_ERR_BINDING, "\"%s\" is a list: replace its members by lfuse_list_replace", b->name);
-    if ((b->kind == LFUSE_BIND_NUMBER) != (name->kind == LFUSE__NAME_SCALAR))
+    if (binds_numbers(b) != (name->kind == LFUSE__NAME_SCALAR))
         return lfuse__error(LFUSE_ERR_BINDING, "\"%s\" is a %s", b->name,
                             name->kind == LFUSE__NAME_SCALAR ? "number" : "tensor");
     return LFUSE_OK;
@@ -366,7 +392,8 @@ static lfuse_status rebind_run(lfuse_recording *r, recorded_run *run, const lfus
 
 static bool same_slot(const lfuse__slot *a, const lfuse__slot *b)
 {
-    return a->tensor == b->tensor && a->list == b->list && !memcmp(&a->number, &b->number, sizeof a->number);
+    return a->tensor == b->tensor && a->list == b->list && !memcmp(&a->number, &b->number, sizeof a->number) &&
+           a->count == b->count && (!a->count || !memcmp(a->numbers, b->numbers, (size_t)a->count * sizeof(double)));
 }
 
 static void take_rebound(lfuse_recording *r, recorded_run *run)
@@ -380,6 +407,7 @@ static void take_rebound(lfuse_recording *r, recorded_run *run)
     retain_slots(run->slots + n, run->nnames);
     release_slots(run->slots, run->nnames);
     memcpy(run->slots, run->slots + n, n * sizeof *run->slots);
+    keep_numbers(run);
     run->rebound = false;
 }
 

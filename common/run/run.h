@@ -67,7 +67,9 @@ lfuse_status lfuse__evaluate(lfuse_stream *stream, const lfuse_graph *graph, con
 typedef struct lfuse__slot { /* what stands for names[i] in one run; references are the holder's */
     lfuse_tensor *tensor;
     lfuse_list *list;
-    double number;
+    double number;         /* of a scalar; of its first group */
+    const double *numbers; /* [count] by group, the binding's or the recording's; NULL: one for all */
+    int64_t count;
 } lfuse__slot;
 lfuse_status lfuse__instance_resolve(lfuse_instance *instance, const lfuse_binding *bindings, int count,
                                      lfuse__slot *slots);
@@ -82,6 +84,8 @@ lfuse_status lfuse__instance_ready(lfuse_instance *instance, const lfuse__slot *
 uint64_t lfuse__instance_scratch_bytes(const lfuse_instance *instance);
 uint64_t lfuse__instance_prepared_bytes(const lfuse_instance *instance);
 lfuse_plan *lfuse__instance_plan(const lfuse_instance *instance);
+/* The most numbers that a scalar of a run has, where it has more than one; 0: no list has groups. */
+int64_t lfuse__instance_groups(const lfuse_instance *instance);
 /* Counted, because a recording keeps the instances of its runs when the plan has made others since. */
 void lfuse__instance_retain(lfuse_instance *instance);
 void lfuse__instance_release(lfuse_instance *instance);

@@ -60,6 +60,8 @@ struct lfuse_list {
     struct {
         int64_t first, count;
     } replaced[LFUSE__REPLACED]; /* [version % LFUSE__REPLACED] the members that came with that version */
+    int64_t groups;       /* of members with numbers of their own; 0: none */
+    int64_t *group_first; /* [groups + 1] first member of each, then `count` */
     atomic_int holders;    /* of the members' memory, which goes with the last one: the list is gone then */
     atomic_int references; /* of this record: all holders together are one */
 };
@@ -77,6 +79,7 @@ void lfuse__list_mirror(lfuse_list *l, const lfuse_list *from, int64_t first);
 lfuse_status lfuse__list_of_elements(const lfuse_tensor *vector, int64_t count, lfuse_list **list);
 /* The list of all elements of a vector, the tensor's own: it goes with the tensor. */
 lfuse_status lfuse__tensor_elements_list(lfuse_tensor *vector, lfuse_list **list);
+lfuse_status lfuse__list_set_groups(lfuse_list *l, int64_t groups, const int64_t *first);
 void lfuse__list_retain(lfuse_list *l);
 void lfuse__list_release(lfuse_list *l);
 /*

@@ -72,7 +72,10 @@ LFUSE_API lfuse_value lfuse_frozen(lfuse_graph *graph, const char *name, lfuse_t
  * ERR_UNSUPPORTED at present.
  */
 LFUSE_API lfuse_value lfuse_list_input(lfuse_graph *graph, const char *name, lfuse_type type, int rank);
-/** A number given with every run. Computed with in f64; rounded once to the type of the tensor that it meets. */
+/**
+ * A number given with every run, or one for each group of list members (lfuse_bind_numbers). Computed with in f64;
+ * rounded once to the type of the tensor that it meets.
+ */
 LFUSE_API lfuse_value lfuse_scalar(lfuse_graph *graph, const char *name);
 /** A number fixed in the graph; as lfuse_scalar otherwise. */
 LFUSE_API lfuse_value lfuse_constant(lfuse_graph *graph, double number);

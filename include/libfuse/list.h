@@ -24,6 +24,14 @@ LFUSE_API LFUSE_MUST_CHECK lfuse_status lfuse_list_create(lfuse_device *device, 
  */
 LFUSE_API LFUSE_MUST_CHECK lfuse_status lfuse_list_replace(lfuse_list *list, int64_t first, int64_t count,
                                                            lfuse_tensor *const *members);
+/**
+ * Divides the members into groups with numbers of their own (the parameter groups of an optimizer): group i starts at
+ * member first[i] and ends where the next one starts; first[0] is 0 and the others ascend (where two are equal, a group
+ * is empty). A scalar that is bound by lfuse_bind_numbers then has one number for each group. To be called before the
+ * list is bound for the first time; 1 group is none. Lists of one kernel agree in their groups, or only some have any.
+ * Errors: ERR_INVALID, ERR_STATE (an instance or a recording uses the list).
+ */
+LFUSE_API LFUSE_MUST_CHECK lfuse_status lfuse_list_set_groups(lfuse_list *list, int64_t groups, const int64_t *first);
 LFUSE_API void lfuse_list_destroy(lfuse_list *list);
 LFUSE_API int64_t lfuse_list_count(const lfuse_list *list);
 

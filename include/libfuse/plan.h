@@ -78,7 +78,8 @@ typedef enum lfuse_binding_kind {
     LFUSE_BIND_TENSOR = 1,
     LFUSE_BIND_LIST = 2,
     LFUSE_BIND_NUMBER = 3,
-    LFUSE_BIND_SIZE = 4
+    LFUSE_BIND_SIZE = 4,
+    LFUSE_BIND_NUMBERS = 5
 } lfuse_binding_kind;
 
 /**
@@ -94,6 +95,10 @@ typedef struct lfuse_binding {
         lfuse_list *list;
         double number;
         int64_t size;
+        struct {
+            const double *values; /**< read by the call that takes the binding, not later */
+            int64_t count;
+        } numbers;
     } as;
 } lfuse_binding;
 
@@ -119,6 +124,16 @@ static inline lfuse_binding lfuse_bind_size(const char *name, int64_t size)
 {
     lfuse_binding b;
     b.name = name, b.kind = LFUSE_BIND_SIZE, b.as.size = size;
+    return b;
+}
+/**
+ * A scalar with a number for each group of the lists that it meets (lfuse_list_set_groups). What depends on such scalars
+ * is computed for each group, and each member of a list takes its group's: in one launch for up to 8 groups.
+ */
+static inline lfuse_binding lfuse_bind_numbers(const char *name, int64_t count, const double *values)
+{
+    lfuse_binding b;
+    b.name = name, b.kind = LFUSE_BIND_NUMBERS, b.as.numbers.values = values, b.as.numbers.count = count;
     return b;
 }
 

@@ -99,6 +99,47 @@ START_TEST(uniform_work_is_done_once)
 }
 END_TEST
 
+/* As many groups as fit with the numbers of the body; each number is chosen by constant places. */
+START_TEST(groups_fit_the_arguments)
+{
+    const lfuse__facts facts = facts_items(false);
+    const int64_t first[2] = {0, 5};
+    const double numbers[2] = {0.5, 0.25};
+    lfuse_type types[60];
+    lfuse__strbuf out = LFUSE__STRBUF_INIT;
+    lfuse__packed packed;
+    sample s;
+    sample_fused(&s, LFUSE_F32);
+    ck_assert_int_eq(lfuse__multi_groups(&s.body), LFUSE__NUMBER_GROUPS);
+    s.k.groups = 3;
+    ck_assert_int_eq(lfuse__multi_emit(&out, "k", &s.k, &facts), LFUSE_OK);
+    ck_assert(strstr(out.data, "if (group == 2) n0 = W(10);") && !strstr(out.data, "group == 3"));
+    lfuse__strbuf_free(&out);
+    ck_assert_int_eq(lfuse__multi_pack(&s.k, &facts, 9, 0, 4, NULL, &packed), LFUSE_OK);
+    ck_assert_uint_eq(packed.nwords, 6 + 2 + 3);
+    lfuse__multi_pack_groups(&s.k, 2, first, 0, numbers, &packed);
+    ck_assert_uint_eq(packed.words[6], 5);
+    ck_assert_uint_eq(packed.words[7], UINT64_MAX); /* no member is of a third group */
+    ck_assert_uint_eq(packed.words[8], 0x3f000000);
+    ck_assert_uint_eq(packed.words[9], 0x3e800000);
+    lfuse__multi_pack_groups(&s.k, 2, first, 3, numbers, &packed);
+    ck_assert_uint_eq(packed.words[6], 2);
+    lfuse__multi_pack_groups(&s.k, 2, first, 6, numbers, &packed);
+    ck_assert_uint_eq(packed.words[6], 0);
+    s.k.groups = LFUSE__NUMBER_GROUPS + 1;
+    ck_assert_int_eq(lfuse__multi_emit(&out, "k", &s.k, &facts), LFUSE_ERR_INVALID);
+    for (int i = 0; i < 60; i++) types[i] = LFUSE_F32;
+    s.body.number_types = types;
+    s.body.nnumbers = 60;
+    ck_assert_int_eq(lfuse__multi_groups(&s.body), 0);
+    s.body.nnumbers = 30;
+    ck_assert_int_eq(lfuse__multi_groups(&s.body), 3);
+    s.body.nnumbers = 0;
+    ck_assert_int_eq(lfuse__multi_groups(&s.body), 0);
+    lfuse__strbuf_free(&out);
+}
+END_TEST
+
 /* A text that was made for one kernel does not change with sizes: sizes are in the words. */
 START_TEST(sizes_are_words)
 {
@@ -239,6 +280,7 @@ static Suite *suite_emit(void)
     tcase_add_loop_test(tcase, texts_hold_words_alone, 0, 2);
     tcase_add_test(tcase, locale_is_ignored);
     tcase_add_loop_test(tcase, uniform_work_is_done_once, 0, 4);
+    tcase_add_test(tcase, groups_fit_the_arguments);
     tcase_add_test(tcase, sizes_are_words);
     tcase_add_test(tcase, limits_are_refused);
     tcase_add_test(tcase, numbers_round_once);

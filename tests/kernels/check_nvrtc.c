@@ -104,9 +104,15 @@ static void write_lists(writer *w, lfuse_type type)
         fused.k.carried = lfuse__carried_most(&fused.k, false, &facts, bytes[i]);
         square.k.carried = lfuse__carried_most(&square.k, true, &facts, bytes[i]);
         wrote(lfuse__multi_emit(&w->text, next_name(w), &fused.k, &facts));
+        fused.k.groups = 3;
+        fused.k.carried = lfuse__carried_most(&fused.k, false, &facts, bytes[i]);
+        wrote(lfuse__multi_emit(&w->text, next_name(w), &fused.k, &facts));
         wrote(lfuse__member_partial_emit(&w->text, next_name(w), &square.k, &facts));
         wrote(lfuse__member_fold_emit(&w->text, next_name(w), type, lfuse__member_fold_most(&facts, bytes[i]), &facts));
     }
+    sample uniform;
+    sample_uniform(&uniform);
+    if (type == LFUSE_F32) wrote(lfuse__multi_emit(&w->text, next_name(w), &uniform.k, &w->facts));
 }
 
 static void write_skeletons(writer *w, lfuse_type type, int arch)

@@ -51,8 +51,10 @@ tests_run_check_walks_SOURCES = %reldir%/check_walks.c
 tests_run_check_walks_LDADD = tests/stub/libstub.la $(LDADD)
 
 # Numbers on the stub and on the devices of this machine.
-check_PROGRAMS += tests/run/check_numbers
-TESTS += tests/run/check_numbers
+check_PROGRAMS += tests/run/check_groups tests/run/check_numbers
+TESTS += tests/run/check_groups tests/run/check_numbers
+tests_run_check_groups_SOURCES = %reldir%/check_groups.c %reldir%/rig.c %reldir%/rig.h
+tests_run_check_groups_LDADD = tests/stub/libstub.la $(LDADD) -lm
 tests_run_check_numbers_SOURCES = %reldir%/check_numbers.c %reldir%/rig.c %reldir%/rig.h
 tests_run_check_numbers_LDADD = tests/stub/libstub.la $(LDADD) -lm
 

@@ -1,0 +1,311 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Groups of members with numbers of their own: the bits of separate runs, in one launch for up to eight of them. */
+#ifdef HAVE_CONFIG_H
+#include "config.h"
+#endif
+
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "tests/run/rig.h"
+
+enum { MEMBERS = 12, MOST_GROUPS = 9, LONGEST = 3000 };
+static const int64_t sizes[MEMBERS] = { 3, 1030, 0, 2500, 1, 17, 0, LONGEST, 64, 5, 700, 2 };
+static const int64_t two[] = { 0, 4 }, nine[] = { 0, 1, 3, 3, 5, 7, 8, 9, 11 };
+static const double rates[MOST_GROUPS] = { 1e-3, 0.3, 0.07, 1e-4, 2, 0.01, 0.5, 0.025, 0.9 };
+static const double decays[MOST_GROUPS] = { 0, 0.01, 0.1, 0.5, 0.02, 0.3, 0, 1e-3, 0.2 };
+
+/* w = w (1 - rate decay) - rate / (1 - 0.9^step) g, and what the members of w decay sum up to. */
+static void describe(void)
+{
+    const lfuse_value w = lfuse_list_input(g, "w", LFUSE_F32, LFUSE_RANK_ANY);
+    const lfuse_value gradient = lfuse_list_input(g, "g", LFUSE_F32, LFUSE_RANK_ANY);
+    const lfuse_value rate = lfuse_scalar(g, "rate"), decay = lfuse_scalar(g, "decay"), one = lfuse_constant(g, 1);
+    const lfuse_value steps = lfuse_powi(lfuse_constant(g, 0.9), lfuse_scalar(g, "step"));
+    const lfuse_value kept = lfuse_mul(w, lfuse_sub(one, lfuse_mul(rate, decay)));
+
+    lfuse_update(w, lfuse_sub(kept, lfuse_mul(gradient, lfuse_div(rate, lfuse_sub(one, steps)))));
+    lfuse_output(g, "norms", lfuse_member_sum(lfuse_mul(w, decay)));
+}
+
+typedef struct lists {
+    lfuse_tensor *w[MEMBERS], *g[MEMBERS], *n[MEMBERS];
+    lfuse_list *lw, *lg, *ln;
+} lists;
+
+static void make_range(lists *l, int from, int to)
+{
+    for (int i = from; i < to; i++) {
+        l->w[i] = ramp(1, &sizes[i], 1 + (float)i, 0.001f);
+        l->g[i] = ramp(1, &sizes[i], -2, 0.003f);
+        l->n[i] = tensor(0, NULL);
+    }
+    OK(lfuse_list_create(dev, LFUSE_F32, to - from, l->w + from, &l->lw));
+    OK(lfuse_list_create(dev, LFUSE_F32, to - from, l->g + from, &l->lg));
+    OK(lfuse_list_create(dev, LFUSE_F32, to - from, l->n + from, &l->ln));
+}
+
+static void destroy_range(lists *l, int from, int to)
+{
+    for (int i = from; i < to; i++)
+        lfuse_tensor_destroy(l->w[i]), lfuse_tensor_destroy(l->g[i]), lfuse_tensor_destroy(l->n[i]);
+    lfuse_list_destroy(l->lw), lfuse_list_destroy(l->lg), lfuse_list_destroy(l->ln);
+}
+
+enum { BINDINGS = 6 };
+static void bind(lfuse_binding *b, const lists *l, lfuse_binding rate, lfuse_binding decay)
+{
+    b[0] = lfuse_bind_list("w", l->lw), b[1] = lfuse_bind_list("g", l->lg), b[2] = lfuse_bind_list("norms", l->ln);
+    b[3] = rate, b[4] = decay, b[5] = lfuse_bind_number("step", 7);
+}
+
+/* Members and sums after two runs. */
+typedef struct results {
+    float w[MEMBERS][LONGEST], n[MEMBERS];
+} results;
+
+static void read_range(const lists *l, int from, int to, results *r)
+{
+    for (int i = from; i < to; i++) {
+        memcpy(r->w[i], values(l->w[i]), (size_t)sizes[i] * sizeof(float));
+        r->n[i] = values(l->n[i])[0];
+    }
+}
+
+static void apart(lfuse_plan *plan, int groups, const int64_t *first, results *r)
+{
+    lfuse_binding b[BINDINGS];
+    lists l;
+
+    memset(r, 0, sizeof *r);
+    for (int i = 0; i < groups; i++) {
+        const int from = (int)first[i], to = i + 1 < groups ? (int)first[i + 1] : MEMBERS;
+        make_range(&l, from, to);
+        bind(b, &l, lfuse_bind_number("rate", rates[i]), lfuse_bind_number("decay", decays[i]));
+        for (int k = 0; k < 2; k++) OK(lfuse_plan_run(plan, stream, b, BINDINGS));
+        read_range(&l, from, to, r);
+        destroy_range(&l, from, to);
+    }
+}
+
+/* `grouped`: bit 0: w has the groups, bit 1: g has. */
+static void together(lfuse_plan *plan, int groups, const int64_t *first, int grouped, uint64_t launched, results *r)
+{
+    lfuse_binding b[BINDINGS];
+    uint64_t before;
+    lists l;
+
+    memset(r, 0, sizeof *r);
+    make_range(&l, 0, MEMBERS);
+    if (grouped & 1) OK(lfuse_list_set_groups(l.lw, groups, first));
+    if (grouped & 2) OK(lfuse_list_set_groups(l.lg, groups, first));
+    bind(b, &l, lfuse_bind_numbers("rate", groups, rates), lfuse_bind_numbers("decay", groups, decays));
+    OK(lfuse_plan_run(plan, stream, b, BINDINGS));
+    before = launches();
+    OK(lfuse_plan_run(plan, stream, b, BINDINGS));
+    if (launched) ck_assert_uint_eq(launches() - before, launched);
+    read_range(&l, 0, MEMBERS, r);
+    destroy_range(&l, 0, MEMBERS);
+}
+
+/* `count`: whether launches are counted: the sum has two, the update one, each twice where there are nine groups. */
+static void compare(lfuse_transport transport, bool count)
+{
+    static results one_by_one, at_once;
+    const lfuse_plan_options options = { .transport = transport };
+    lfuse_plan *plan;
+
+    g = lfuse_graph_create();
+    describe();
+    OK(lfuse_plan_create(dev, g, &options, &plan));
+    apart(plan, 2, two, &one_by_one);
+    together(plan, 2, two, 1, count ? 3 : 0, &at_once);
+    ck_assert(!memcmp(&one_by_one, &at_once, sizeof at_once));
+    apart(plan, 9, nine, &one_by_one);
+    together(plan, 9, nine, 3, count ? 6 : 0, &at_once);
+    ck_assert(!memcmp(&one_by_one, &at_once, sizeof at_once));
+    ck_assert_float_ne(at_once.w[3][0], 0);
+    lfuse_plan_destroy(plan);
+    lfuse_graph_destroy(g);
+    g = NULL;
+}
+
+/* By every transport, in both forms of kernels. */
+START_TEST(on_the_stub)
+{
+    close_stub();
+    lfuse__stub_reset();
+    lfuse__stub.vector_lanes = _i & 1;
+    lfuse__stub.addresses = !(_i & 1);
+    lfuse__registry_extra(&lfuse__stub_backend);
+    OK(lfuse_device_open("stub:0", &dev));
+    OK(lfuse_stream_create(dev, &stream));
+    compare((lfuse_transport)(_i / 2), _i / 2 == LFUSE_TRANSPORT_TABLE);
+}
+END_TEST
+
+START_TEST(on_devices)
+{
+    const char *only = getenv("LFUSE_TEST_DEVICE");
+    int i, count, done = 0;
+
+    close_stub();
+    OK(lfuse_device_count(&count));
+    for (i = 0; i < count; i++) {
+        lfuse_device_info info;
+        OK(lfuse_device_describe(i, &info));
+        if (only && strncmp(info.name, only, strlen(only))) continue;
+        OK(lfuse_device_open(info.name, &dev));
+        OK(lfuse_stream_create(dev, &stream));
+        compare(LFUSE_TRANSPORT_DEFAULT, false);
+        compare(LFUSE_TRANSPORT_TABLE, false);
+        lfuse_stream_destroy(stream);
+        lfuse_device_close(dev);
+        done++;
+    }
+    open_stub();
+    if (!done) TEST_SKIP("no device on this machine");
+}
+END_TEST
+
+/* What a recording binds stays as it was, and a replay binds other numbers. */
+START_TEST(recorded)
+{
+    static results plain, replayed;
+    double own[2] = { rates[0], rates[1] };
+    const double others[2] = { rates[2], rates[3] };
+    lfuse_recording *recording;
+    lfuse_binding b[BINDINGS];
+    lfuse_plan *plan;
+    lists l;
+
+    describe();
+    plan = plan_with(0);
+    for (int pass = 0; pass < 2; pass++) {
+        results *r = pass ? &replayed : &plain;
+        memset(r, 0, sizeof *r);
+        own[0] = rates[0];
+        make_range(&l, 0, MEMBERS);
+        OK(lfuse_list_set_groups(l.lw, 2, two));
+        bind(b, &l, lfuse_bind_numbers("rate", 2, own), lfuse_bind_numbers("decay", 2, decays));
+        if (!pass) {
+            OK(lfuse_plan_run(plan, stream, b, BINDINGS));
+            b[3] = lfuse_bind_numbers("rate", 2, others);
+            OK(lfuse_plan_run(plan, stream, b, BINDINGS));
+        } else {
+            const lfuse_binding anew = lfuse_bind_numbers("rate", 2, others);
+            const lfuse_binding wrong = lfuse_bind_numbers("rate", 3, rates);
+            OK(lfuse_record_begin(stream));
+            OK(lfuse_plan_run(plan, stream, b, BINDINGS));
+            OK(lfuse_record_end(stream, &recording));
+            own[0] = 1e30; /* is not read any more */
+            OK(lfuse_recording_replay(recording, stream, NULL, 0));
+            FAILS(LFUSE_ERR_BINDING, lfuse_recording_replay(recording, stream, &wrong, 1));
+            OK(lfuse_recording_replay(recording, stream, &anew, 1));
+            lfuse_recording_destroy(recording);
+        }
+        read_range(&l, 0, MEMBERS, r);
+        destroy_range(&l, 0, MEMBERS);
+    }
+    ck_assert(!memcmp(&plain, &replayed, sizeof plain));
+    lfuse_plan_destroy(plan);
+}
+END_TEST
+
+START_TEST(refusals)
+{
+    lfuse_binding b[BINDINGS];
+    lfuse_plan *plan;
+    lists l;
+
+    describe();
+    plan = plan_with(0);
+    make_range(&l, 0, MEMBERS);
+    FAILS(LFUSE_ERR_INVALID, lfuse_list_set_groups(NULL, 2, two));
+    FAILS(LFUSE_ERR_INVALID, lfuse_list_set_groups(l.lw, 2, NULL));
+    FAILS(LFUSE_ERR_INVALID, lfuse_list_set_groups(l.lw, 0, two));
+    FAILS(LFUSE_ERR_INVALID, lfuse_list_set_groups(l.lw, -1, two));
+    FAILS(LFUSE_ERR_INVALID, lfuse_list_set_groups(l.lw, 2, SHAPE(1, 4)));
+    FAILS(LFUSE_ERR_INVALID, lfuse_list_set_groups(l.lw, 3, SHAPE(0, 5, 4)));
+    FAILS(LFUSE_ERR_INVALID, lfuse_list_set_groups(l.lw, 2, SHAPE(0, MEMBERS + 1)));
+    /* Numbers without groups; as many as there are groups, and NULL. */
+    bind(b, &l, lfuse_bind_numbers("rate", 2, rates), lfuse_bind_number("decay", 0.1));
+    FAILS(LFUSE_ERR_BINDING, lfuse_plan_run(plan, stream, b, BINDINGS));
+    b[3] = lfuse_bind_numbers("rate", 1, rates); /* is one number */
+    OK(lfuse_plan_run(plan, stream, b, BINDINGS));
+    FAILS(LFUSE_ERR_STATE, lfuse_list_set_groups(l.lw, 2, two));
+    b[3] = lfuse_bind_numbers("rate", 0, rates);
+    FAILS(LFUSE_ERR_BINDING, lfuse_plan_run(plan, stream, b, BINDINGS));
+    b[3] = lfuse_bind_numbers("rate", 2, NULL);
+    FAILS(LFUSE_ERR_BINDING, lfuse_plan_run(plan, stream, b, BINDINGS));
+    b[3] = lfuse_bind_numbers("g", 2, rates);
+    FAILS(LFUSE_ERR_BINDING, lfuse_plan_run(plan, stream, b, BINDINGS));
+    destroy_range(&l, 0, MEMBERS);
+
+    make_range(&l, 0, MEMBERS);
+    OK(lfuse_list_set_groups(l.lw, 9, nine));
+    OK(lfuse_list_set_groups(l.lw, 1, nine)); /* none again */
+    OK(lfuse_list_set_groups(l.lw, 2, two));
+    OK(lfuse_list_set_groups(l.lg, 9, nine));
+    bind(b, &l, lfuse_bind_numbers("rate", 2, rates), lfuse_bind_number("decay", 0.1));
+    FAILS(LFUSE_ERR_SHAPE, lfuse_plan_run(plan, stream, b, BINDINGS));
+    ck_assert_str_eq(lfuse_last_error(), "list \"w\" has 2 groups, \"g\" 9");
+    OK(lfuse_list_set_groups(l.lg, 2, SHAPE(0, 5)));
+    FAILS(LFUSE_ERR_SHAPE, lfuse_plan_run(plan, stream, b, BINDINGS));
+    OK(lfuse_list_set_groups(l.lg, 2, two));
+    b[3] = lfuse_bind_numbers("rate", 3, rates);
+    FAILS(LFUSE_ERR_BINDING, lfuse_plan_run(plan, stream, b, BINDINGS));
+    ck_assert_str_eq(lfuse_last_error(), "\"rate\" is bound to 3 numbers, and its lists have 2 groups");
+    b[3] = lfuse_bind_number("rate", 0.5); /* one for all */
+    OK(lfuse_plan_run(plan, stream, b, BINDINGS));
+    destroy_range(&l, 0, MEMBERS);
+    lfuse_plan_destroy(plan);
+}
+END_TEST
+
+/* A scalar that also meets a tensor has one number. */
+START_TEST(beside_tensors)
+{
+    const lfuse_value w = lfuse_list_input(g, "w", LFUSE_F32, LFUSE_RANK_ANY), s = lfuse_scalar(g, "s");
+    const lfuse_value x = lfuse_input(g, "x", LFUSE_F32, 1, LFUSE_DIMS(5)), t = lfuse_scalar(g, "t");
+    lfuse_tensor *tx = ramp(1, SHAPE(5), 1, 1);
+    lfuse_plan *plan;
+    lists l;
+
+    lfuse_update(w, lfuse_mul(lfuse_mul(w, s), t));
+    lfuse_update(x, lfuse_mul(x, s));
+    plan = plan_with(0);
+    make_range(&l, 0, MEMBERS);
+    OK(lfuse_list_set_groups(l.lw, 2, two));
+    {
+        lfuse_binding b[] = { lfuse_bind_list("w", l.lw), lfuse_bind_number("s", 2), lfuse_bind_tensor("x", tx),
+                              lfuse_bind_numbers("t", 2, rates) };
+        OK(lfuse_plan_run(plan, stream, b, 4));
+        b[1] = lfuse_bind_numbers("s", 2, rates);
+        FAILS(LFUSE_ERR_BINDING, lfuse_plan_run(plan, stream, b, 4));
+    }
+    ck_assert_float_eq(values(tx)[1], 4);
+    ck_assert_float_eq(values(l.w[5])[0], 12 * 0.3f);
+    destroy_range(&l, 0, MEMBERS);
+    lfuse_tensor_destroy(tx);
+    lfuse_plan_destroy(plan);
+}
+END_TEST
+
+static Suite *suite_groups(void)
+{
+    Suite *s = suite_create("groups");
+    TCase *t = tcase_create("groups");
+
+    tcase_add_checked_fixture(t, open_stub, close_stub);
+    tcase_add_loop_test(t, on_the_stub, 0, 8);
+    tcase_add_test(t, recorded);
+    tcase_add_test(t, refusals);
+    tcase_add_test(t, beside_tensors);
+    tcase_add_test(t, on_devices);
+    suite_add_tcase(s, t);
+    return s;
+}
+
+TEST_MAIN(CK_NOFORK, suite_groups)
