@@ -3,8 +3,8 @@
  * Several pointwise or row kernels in one launch. The text of a part is that of its kernel alone, as a block in which
  * the words of the dialect that say where a group stands and what it is given are those of the member whose turn it is.
  *
- * Argument words: first_[0 ... members], the first work-group of each member over all parts and the end, two a word;
- * then of each part the words that its members have in common, and those of each member. An operand's word holds its
+ * Argument words: work-groups of each member and what divides by that, where all have as many, else 0; first_[0 ...
+ * members], the first work-group of each member over all parts and the end, two a word; then of each part the words that its members have in common, and those of each member. An operand's word holds its
  * address where the device has addresses, else its offset and, in the highest byte, its slot.
  */
 #ifdef HAVE_CONFIG_H
@@ -20,7 +20,12 @@
 #include "common/base/error.h"
 #include "common/kernels/emit.h"
 
-enum { SLOT_SHIFT = 56, UNROLLED = 32, LOCAL_LINES = 16, LINE = 128 };
+enum {
+    SLOT_SHIFT = 56, LOCAL_LINES = 16, LINE = 128,
+    EACH_WORD = 0,  /* groups of each member, and the factor of the quotient by them */
+    SHIFT_WORD = 1,
+    FIRST_WORD = 2  /* first_ */
+};
 
 /* Where the words of one part are. */
 typedef struct place {
@@ -59,7 +64,7 @@ static void find_places(lfuse__bundle *b)
         b->places[i].first = b->members;
         b->members += b->parts[i].members;
     }
-    at = b->members / 2 + 1;
+    at = FIRST_WORD + b->members / 2 + 1;
     for (int i = 0; i < b->nparts; i++) {
         place *o = &b->places[i];
         int common = 0;
@@ -191,7 +196,7 @@ static void put_buffer(const rewriting *r, int operand)
     }
     lfuse__strbuf_add(r->out, "(");
     for (int s = r->slots - 1; s > 0; s--)
-        lfuse__strbuf_format(r->out, "%s >> %d == %d ? BUFFER(%d) : ", text, SLOT_SHIFT, s, s);
+        lfuse__strbuf_format(r->out, "(u32)(%s >> %d) == %du ? BUFFER(%d) : ", text, SLOT_SHIFT, s, s);
     lfuse__strbuf_add(r->out, "BUFFER(0))");
 }
 
@@ -332,33 +337,25 @@ static lfuse_status put_part(rewriting *r, const lfuse__bundle *b, int i, const 
     return status;
 }
 
-/* Entry `i` of first_. */
-static void put_first(lfuse__strbuf *out, int i)
-{
-    lfuse__strbuf_format(out, i % 2 ? "(u32)(W(%d) >> 32)" : "(u32)W(%d)", i / 2);
-}
-
+/* member_, and the group's number and the number of groups among those of the member. */
 static void put_search(lfuse__strbuf *out, int members)
 {
-    lfuse__put(out, 1, "const u32 unit_ = (u32)GROUP();");
-    lfuse__put(out, 1, "u32 member_ = 0;");
-    if (members <= UNROLLED) { /* no step waits for another one */
-        for (int i = 1; i < members; i++) {
-            lfuse__strbuf_add(out, "    member_ += unit_ >= ");
-            put_first(out, i);
-            lfuse__strbuf_add(out, ";\n");
-        }
-    } else {
-        lfuse__put(out, 1, "for (u32 end_ = %d; end_ - member_ > 1;) {", members);
-        lfuse__put(out, 2, "const u32 middle_ = (member_ + end_) / 2;");
-        lfuse__put(out, 2, "if (unit_ >= (u32)(W(middle_ / 2) >> middle_ %% 2 * 32)) member_ = middle_;");
-        lfuse__put(out, 2, "else end_ = middle_;");
-        lfuse__put(out, 1, "}");
-    }
-    lfuse__put(out, 1, "const u32 first_ = (u32)(W(member_ / 2) >> member_ %% 2 * 32);");
-    lfuse__put(out, 1, "const u32 after_ = (u32)(W((member_ + 1) / 2) >> (member_ + 1) %% 2 * 32);");
-    lfuse__put(out, 1, "const u64 group_ = unit_ - first_;");
-    lfuse__put(out, 1, "const u64 groups_ = after_ > first_ ? after_ - first_ : 1;"); /* in an idle launch too */
+    lfuse__put(out, 1, "const u32 unit_ = (u32)GROUP(), each_ = (u32)W(%d);", EACH_WORD);
+    lfuse__put(out, 1, "u32 member_ = 0, first_ = 0, size_ = each_;");
+    lfuse__put(out, 1, "if (each_) {");
+    lfuse__put(out, 2, "member_ = DIV32(unit_, W(%d) >> 32, (u32)W(%d));", EACH_WORD, SHIFT_WORD);
+    lfuse__put(out, 2, "first_ = member_ * each_;");
+    lfuse__put(out, 1, "} else {");
+    lfuse__put(out, 2, "for (u32 end_ = %d; end_ - member_ > 1;) {", members);
+    lfuse__put(out, 3, "const u32 middle_ = (member_ + end_) / 2;");
+    lfuse__put(out, 3, "if (unit_ >= (u32)(W(%d + middle_ / 2) >> middle_ %% 2 * 32)) member_ = middle_;", FIRST_WORD);
+    lfuse__put(out, 3, "else end_ = middle_;");
+    lfuse__put(out, 2, "}");
+    lfuse__put(out, 2, "first_ = (u32)(W(%d + member_ / 2) >> member_ %% 2 * 32);", FIRST_WORD);
+    lfuse__put(out, 2, "size_ = (u32)(W(%d + (member_ + 1) / 2) >> (member_ + 1) %% 2 * 32) - first_;", FIRST_WORD);
+    lfuse__put(out, 2, "if (!size_) size_ = 1;"); /* in an idle launch */
+    lfuse__put(out, 1, "}");
+    lfuse__put(out, 1, "const u64 group_ = unit_ - first_, groups_ = size_;");
 }
 
 static lfuse_status emit(lfuse__strbuf *out, const char *name, const lfuse__bundle *b, const lfuse__facts *facts)
@@ -431,16 +428,28 @@ static lfuse_status pack_part(const lfuse__bundle *b, int i, const lfuse__bundle
     return LFUSE_OK;
 }
 
+/* n / each = n * factor >> shift for n < 2^31, as in layout.c. */
+static void pack_quotient(uint64_t each, uint64_t *words)
+{
+    int shift = 31;
+    while ((uint64_t)1 << (shift - 31) < each) shift++;
+    words[EACH_WORD] = each | (((uint64_t)1 << shift) / each + 1) << 32;
+    words[SHIFT_WORD] = (uint64_t)shift;
+}
+
 static lfuse_status pack_groups(const lfuse__bundle *b, const lfuse__bundle_member *members,
                                 lfuse__bundle_launch *launch)
 {
     launch->groups = 0;
+    bool alike = true;
     for (int n = 0; n <= b->members; n++) {
-        launch->words[n / 2] |= launch->groups << n % 2 * 32;
+        launch->words[FIRST_WORD + n / 2] |= launch->groups << n % 2 * 32;
         if (n < b->members) launch->groups += members[n].groups;
+        if (n < b->members) alike = alike && members[n].groups == members[0].groups;
         if (launch->groups > LFUSE__GROUP_BOUND)
             return lfuse__error(LFUSE_ERR_UNSUPPORTED, "a bundle of more than %d work-groups", LFUSE__GROUP_BOUND);
     }
+    if (alike && launch->groups) pack_quotient(members[0].groups, launch->words);
     return LFUSE_OK;
 }
 

@@ -16,7 +16,7 @@
 #include "tests/kernels/host.h"
 #include "tests/kernels/row_classes.h"
 
-enum { SLOTS = LFUSE__MAX_SLOTS, ARENA = 1 << 20, MOST_PARTS = 4, MOST_MEMBERS = 48, MOST_WORDS = 512 };
+enum { SLOTS = LFUSE__MAX_SLOTS, ARENA = 1 << 20, MOST_PARTS = 5, MOST_MEMBERS = 48, MOST_WORDS = 512 };
 
 /* Every operand lies somewhere in one of these; a word of reports behind them. */
 typedef struct arenas {
@@ -38,6 +38,7 @@ typedef struct bundle_case {
     double numbers[2];
     member of[MOST_MEMBERS];
     size_t used[SLOTS];
+    bool alike; /* all members have as many groups, and share one launch */
 } bundle_case;
 
 static lfuse__facts slot_facts(const rig *r)
@@ -120,7 +121,8 @@ static void launch_bundle(rig *r, lfuse__bprogram *program, const bundle_case *c
     ck_assert_int_le(lfuse__bundle_words(b), MOST_WORDS);
     for (int i = from; i < to; i++) {
         members[i] = (lfuse__bundle_member){&c->of[i].packed, c->of[i].packed.groups, c->of[i].slots};
-        if (facts->elementwise_groups && i == from && members[i].groups > 1) members[i].groups--;
+        if (facts->elementwise_groups && i == from && members[i].groups > 1 && !c->alike) members[i].groups--;
+        ck_assert(!c->alike || members[i].groups == members[from].groups);
     }
     ck_assert_msg(!lfuse__bundle_pack(b, facts, members, &launch), "%s: %s", c->name, lfuse__error_message());
     for (int s = 0; s < SLOTS; s++) buffers[s] = (rig_buffer){a->memory[s], ARENA, true};
@@ -175,8 +177,12 @@ static void run(rig *r, bundle_case *c)
             pack_member(c, i, &c->of[n], &facts);
             launch_single(r, program, c, i, &c->of[n], &alone);
         }
-    launch_bundle(r, program, c, b, &facts, 0, c->members / 2, &together);
-    launch_bundle(r, program, c, b, &facts, c->members / 2, c->members, &together);
+    if (c->alike) {
+        launch_bundle(r, program, c, b, &facts, 0, c->members, &together);
+    } else {
+        launch_bundle(r, program, c, b, &facts, 0, c->members / 2, &together);
+        launch_bundle(r, program, c, b, &facts, c->members / 2, c->members, &together);
+    }
     compare(c, &alone, &together);
     for (int s = 0; s < SLOTS; s++) {
         free(alone.memory[s]);
@@ -239,6 +245,9 @@ void case_bundles(rig *r)
     c = (bundle_case){.name = "look-ups", .numbers = {0.5, 0.25}};
     add_part(&c, &look_up.k, NULL, 4, 50, 32);
     share_equal(&c, &facts);
+    run(r, &c);
+    c = (bundle_case){.name = "alike", .numbers = {0.5, 0.25}, .alike = true};
+    for (int i = 0; i < 5; i++) add_part(&c, &fused.k, NULL, 1, 110, 64);
     run(r, &c);
     c = (bundle_case){.name = "unlike", .numbers = {0.5, 0.25}};
     add_part(&c, &fused.k, NULL, 2, 33, 20);
