@@ -46,7 +46,7 @@ static void put_offset(const lfuse__text *t, int indent, int j, bool row)
 {
     const int inner = t->k->rank - 1;
     lfuse__strbuf_format(t->out, "%*s%c%d = 0", 4 * indent, "", row ? 'b' : 'o', j);
-    for (int a = 0; a < t->layout->axes; a++) {
+    for (int a = 0; a < t->layout->axes && !(row && t->k->operands[j].fixed); a++) {
         char stride[32];
         if (a == inner && (row || t->k->operands[j].inner == LFUSE__STRIDE_REPEAT)) continue;
         if (a == inner && t->k->operands[j].inner == LFUSE__STRIDE_UNIT) {

@@ -22,8 +22,7 @@ static lfuse_status form_check(const lfuse__kernel_class *k, const lfuse__facts 
     case LFUSE__ROWS_TEAM:
         good = lfuse__single(facts) ? k->team == 1
                                     : power(k->team) && k->team <= LFUSE__TEAM && power(k->held) &&
-                                          k->held >= LFUSE__ROW_VECTOR && k->held <= HELD &&
-                                          (k->team == LFUSE__TEAM || k->held == LFUSE__ROW_VECTOR);
+                                          k->held >= LFUSE__ROW_VECTOR && k->held <= HELD;
         break;
     case LFUSE__ROWS_GROUP:
         good = !lfuse__single(facts) && power(k->team) && k->team > LFUSE__TEAM && k->team <= 1024 &&

@@ -28,6 +28,8 @@ typedef struct lfuse__rows {
     lfuse__sweep sweeps[LFUSE__ROW_INSTR];
     bool used[LFUSE__ROW_INSTR];       /* something that is stored depends on it */
     bool of_row[LFUSE__ROW_INSTR];
+    bool early[LFUSE__ROW_INSTR];      /* a row load that stands before the loop over rows */
+    bool ahead[LFUSE__ROW_INSTR];      /* a row load for look-ups, of which i<i> is the value in the row looked up */
     bool across; /* a lane a row: registers of the row differ from lane to lane */
 } lfuse__rows;
 
@@ -98,6 +100,8 @@ void lfuse__rows_put_row_stores(const lfuse__rows *r, int indent);
 
 /* ---- rows_look_up.c ---- */
 void lfuse__rows_find_look_ups(lfuse__rows *r);
+/* indices[]: the row loads that the place of near operand j is computed from. */
+void lfuse__rows_find_indices(const lfuse__rows *r, int j, bool *indices);
 /* A gathered load whose index is not known when the row begins; no operand is loaded for it beforehand. */
 bool lfuse__rows_is_far(const lfuse__rows *r, int i);
 /* p<j> and k<j> of row `row`; b<j> are there. */
@@ -110,11 +114,19 @@ void lfuse__rows_put_look_up_element(const lfuse__rows *r, int indent, int i, co
 
 /* ---- forms ---- */
 void lfuse__rows_emit_single(const lfuse__rows *r, const char *name); /* TEAM where a team is one work-item */
-void lfuse__rows_emit_team(const lfuse__rows *r, const char *name);   /* TEAM and GROUP */
+void lfuse__rows_emit_team(lfuse__rows *r, const char *name);         /* TEAM and GROUP */
 void lfuse__rows_emit_item(const lfuse__rows *r, const char *name);   /* ITEM */
 void lfuse__rows_emit_fold(const lfuse__rows *r, const char *name);   /* FOLD; the others know PARTIAL */
-/* Exchanges among work-items, of rows_team.c: l<i>`at` with whoever differs in the bit `mask` of rank. */
+
+/* ---- rows_exchange.c: among the work-items of a team ---- */
+/* l<i>`at` = fold with what whoever differs in the bit `mask` of rank has there. */
 void lfuse__rows_put_exchange(const lfuse__rows *r, int indent, int i, const char *at, int mask);
+/*
+ * l<i>[0], the same for all: lanes by c^64 ... c^4, those of the `parts` chunks of a work-item and then of the others'
+ * (`width` of them), then by c^2 and c^1. Work-item `rank` has lanes 4 rank ... 4 rank + 3 of chunk n in l<i>[4 n] ...
+ */
+void lfuse__rows_put_team_fold(const lfuse__rows *r, int indent, int i, int width, int parts);
+
 /* rows_item.c: row load i where lanes are rows. */
 void lfuse__rows_put_across_load(const lfuse__rows *r, int indent, int i);
 

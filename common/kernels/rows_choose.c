@@ -13,12 +13,14 @@ enum {
     SINGLE_STAGED = 32768,
     ITEM_STAGED = 4096,
     TEAM_STAGED = 65536,
+    LINE_TEAM = 8,       /* work-items whose vectors of four are a line of memory */
     TEAM_ITEMS = 1024    /* a compute unit: teams load their next row ahead, so they stay for several */
 };
 
 /* What the choice depends on beside sizes. */
 typedef struct traits {
     int words;    /* 32-bit registers of one vector of each operand that several sweeps read */
+    int varying;  /* of each that differs from row to row */
     bool strided; /* elements are read along strides, none in vectors */
     bool stages;  /* one sweep: segments can be folded by themselves */
 } traits;
@@ -38,6 +40,7 @@ static traits traits_of(const lfuse__facts *facts, const lfuse__kernel_class *k)
     for (int j = 0; j < k->noperands; j++) {
         const int bytes = (int)lfuse__type_bytes(k->operands[j].type) * LFUSE__ROW_VECTOR;
         if (sweeps[j] > 1) found.words += bytes < 4 ? 1 : bytes / 4;
+        if (sweeps[j] && !k->operands[j].fixed) found.varying += bytes < 4 ? 1 : bytes / 4;
         if (sweeps[j] && k->operands[j].inner == LFUSE__STRIDE_ANY) found.strided = true;
         /* What is the same for all rows is read along them whatever the form. */
         if (sweeps[j] && k->operands[j].inner != LFUSE__STRIDE_ANY && !k->operands[j].fixed) other = true;
@@ -83,8 +86,12 @@ static void choose_team(const lfuse__facts *facts, const traits *of, uint64_t ro
 {
     const uint64_t units = facts->info.compute_units ? facts->info.compute_units : 16;
     k->form = LFUSE__ROWS_TEAM;
+    const int most = of->varying <= LFUSE__ROW_VECTOR ? 4 * LFUSE__ROW_VECTOR : LFUSE__ROW_VECTOR;
     k->team = 1;
     k->held = LFUSE__ROW_VECTOR;
+    /* First a line of memory, then what registers take beside the row that is loaded ahead, then more work-items. */
+    while (k->team < LINE_TEAM && (uint64_t)(k->team * k->held) < length) k->team *= 2;
+    while (k->held < most && (uint64_t)(k->team * k->held) < length) k->held *= 2;
     while (k->team < LFUSE__TEAM && (uint64_t)(k->team * k->held) < length) k->team *= 2;
     while (k->held < HELD && (uint64_t)(k->team * k->held) < length) k->held *= 2;
     if (length <= LFUSE__SEGMENT) return;

@@ -82,6 +82,17 @@ void lfuse__rows_put_row_load(const lfuse__rows *r, int indent, int i)
     lfuse__put(r->t.out, indent, "const L_%s r%d = SPLAT_%s(%s);", word, i, word, load);
 }
 
+void lfuse__rows_find_indices(const lfuse__rows *r, int j, bool *indices)
+{
+    const lfuse__body *body = r->t.k->body;
+    bool needed[LFUSE__ROW_INSTR];
+    if (r->near[j] < 0) return;
+    depends(r, body->instr[r->near[j]].b, needed);
+    for (int i = 0; i < r->near[j]; i++)
+        if (needed[i] && body->instr[i].kind == LFUSE__I_LOAD && !r->t.k->operands[body->instr[i].a].gathered)
+            indices[i] = true;
+}
+
 /* p<j> and k<j>, whether there is such a part of the table. */
 static void put_near(const lfuse__rows *r, int indent, int j)
 {
@@ -90,12 +101,14 @@ static void put_near(const lfuse__rows *r, int indent, int j)
     bool needed[LFUSE__ROW_INSTR];
     char index[48], more[48];
     depends(r, reg, needed);
-    lfuse__put(r->t.out, indent, "memory p%d = BUFFER(%d) + W(%d);", j, j, j);
+    lfuse__put(r->t.out, indent, "memory p%d = table%d;", j, j);
     lfuse__put(r->t.out, indent, "int k%d;", j);
     lfuse__put(r->t.out, indent, "{");
     for (int n = 0; n <= reg; n++) {
         if (!needed[n]) continue;
-        if (body->instr[n].kind == LFUSE__I_LOAD) lfuse__rows_put_row_load(r, indent + 1, n);
+        const char *word = lfuse__register_word(body->instr[n].type);
+        if (r->ahead[n]) lfuse__put(r->t.out, indent + 1, "const L_%s r%d = SPLAT_%s(i%d);", word, n, word, n);
+        else if (body->instr[n].kind == LFUSE__I_LOAD) lfuse__rows_put_row_load(r, indent + 1, n);
         else lfuse__put_instr(&r->t, indent + 1, n, "");
     }
     snprintf(index, sizeof index, "FIRST_%s(r%d)", index_word(r, i), reg);

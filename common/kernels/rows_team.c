@@ -1,16 +1,18 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Rows on teams whose work-items exchange values. Work-item `rank` of up to 32 takes elements 4 rank ... 4 rank + 3 of
- * every 128, which are the lanes of the same numbers: a chunk. TEAM: the row is one segment of up to eight chunks, and
- * short rows have teams that hold lanes of theirs alone, several in a group. GROUP: every 32 work-items fold a segment
- * at a time, whose results meet in local memory. The first eight chunks of an operand that several sweeps read are held
- * in registers.
+ * Rows on teams whose work-items exchange values. Of every 4 x `width` elements, a chunk, work-item `rank` takes number
+ * 4 rank ... 4 rank + 3. Chunks of 128 elements are all lanes; of a team of fewer than 32 several chunks are, so that a
+ * work-item has lanes 4 rank ... of each, and folds those by itself before it exchanges anything: a quarter of the
+ * exchanges a row where teams are of 16, and what is computed once a row is computed for two rows at once. TEAM: the row
+ * is one segment of up to eight chunks. GROUP: every 32 work-items fold a segment at a time, whose results meet in local
+ * memory. The first eight chunks of an operand that several sweeps read are held in registers.
  */
 #ifdef HAVE_CONFIG_H
 #include "config.h"
 #endif
 
 #include <stdio.h>
+#include <string.h>
 
 #include "common/kernels/rows.h"
 
@@ -25,11 +27,19 @@ typedef enum hold {
     HOLD_LATE   /* loaded where they are used */
 } hold;
 
+/* Whether elements that are neighbours in memory are loaded and stored four at a time. */
+typedef enum access {
+    ACCESS_ASK,    /* as the word `vectors` says */
+    ACCESS_VECTORS,
+    ACCESS_SINGLE
+} access;
+
 typedef struct team {
-    const lfuse__rows *r;
+    lfuse__rows *r;
+    access access;
     bool group, whole, streams, partial; /* streams: GROUP that holds nothing */
     int size, width, each;      /* of the group; work-items that exchange values; rows of a group at a time */
-    int chunks;
+    int chunks, parts;          /* of a row or segment; until the lanes begin again */
     hold holds[LFUSE__MAX_OPERANDS];
 } team;
 
@@ -49,7 +59,7 @@ static int chunk_words(const team *t, int j)
 /* Registers for what is worth holding; a work-item of a group of 256 has 255, one of 1 024 has 64. */
 static void choose_holds(team *t)
 {
-    enum { FIXED_WORDS = 32, NEXT_WORDS = 64, TOP_WORDS = 96 };
+    enum { FIXED_WORDS = 32, NEXT_WORDS = 40, TOP_WORDS = 96 };
     const lfuse__rows *r = t->r;
     int sweeps[LFUSE__MAX_OPERANDS] = {0}, fixed = 0, varying = 0;
     for (int s = 0; s < r->nsweeps; s++) {
@@ -95,8 +105,8 @@ static void put_chunk(const team *t, int indent, char letter, int j, const char 
     const int words = lfuse__block_words(text, j);
     const bool vectors = in_vectors(o);
     const char *memory = lfuse__memory_word(o->type), *reg = lfuse__register_word(o->type);
-    if (vectors) {
-        lfuse__put(text->out, indent, "if (vectors) {");
+    if (vectors && t->access != ACCESS_SINGLE) {
+        lfuse__put(text->out, indent, t->access == ACCESS_ASK ? "if (vectors) {" : "{");
         if (text->k->operands[j].gathered)
             for (int w = 0; w < words; w++)
                 lfuse__put(text->out, indent + 1, "%c%d[(%s) * %d + %d] = 0;", letter, j, chunk, words, w);
@@ -106,12 +116,13 @@ static void put_chunk(const team *t, int indent, char letter, int j, const char 
                        t->whole ? "" : "if (e < length) ", bytes < 16 ? bytes : 16, letter, j, chunk, words, done / 4,
                        j, j, text->ix, size, done);
         if (text->k->operands[j].gathered) lfuse__put(text->out, indent + 1, "}");
-        lfuse__put(text->out, indent, "} else {");
-        for (int w = 0; w < words; w++) lfuse__put(text->out, indent + 1, "%c%d[(%s) * %d + %d] = 0;", letter, j, chunk,
-                                                   words, w);
+        lfuse__put(text->out, indent, t->access == ACCESS_ASK ? "} else {" : "}");
+        if (t->access == ACCESS_VECTORS) return;
     } else {
         lfuse__put(text->out, indent, "{");
     }
+    for (int w = 0; w < words && vectors; w++)
+        lfuse__put(text->out, indent + 1, "%c%d[(%s) * %d + %d] = 0;", letter, j, chunk, words, w);
     lfuse__put(text->out, 0, "#pragma unroll");
     lfuse__put(text->out, indent + 1, "for (int v = 0; v < %d; v++) {", VECTOR);
     lfuse__put(text->out, indent + 2, "S_%s v_ = ZERO_%s;", reg, reg);
@@ -132,7 +143,7 @@ static void put_place(const team *t, int indent)
         lfuse__put(t->r->t.out, indent, "const %s e = seg * %d + u * %d + rank * %d;", t->r->t.ux, LFUSE__SEGMENT,
                    LFUSE__ROW_LANES, VECTOR);
     else
-        lfuse__put(t->r->t.out, indent, "const %s e = u * %d + rank * %d;", t->r->t.ux, LFUSE__ROW_LANES, VECTOR);
+        lfuse__put(t->r->t.out, indent, "const %s e = u * %d + rank * %d;", t->r->t.ux, t->width * VECTOR, VECTOR);
 }
 
 static void put_loads(const team *t, int indent, hold which, char letter)
@@ -168,8 +179,8 @@ static void put_store(const team *t, int indent, int j)
     const unsigned size = lfuse__type_bytes(o->type), bytes = size * VECTOR;
     const int words = lfuse__block_words(text, j);
     char value[32];
-    if (o->inner == LFUSE__STRIDE_UNIT) {
-        lfuse__put(text->out, indent, "if (vectors) {");
+    if (o->inner == LFUSE__STRIDE_UNIT && t->access != ACCESS_SINGLE) {
+        lfuse__put(text->out, indent, t->access == ACCESS_ASK ? "if (vectors) {" : "{");
         lfuse__put(text->out, indent + 1, "u32 w%d[%d];", j, words);
         for (int w = 0; w < words; w++) lfuse__put(text->out, indent + 1, "w%d[%d] = 0;", j, w);
         lfuse__put(text->out, 0, "#pragma unroll");
@@ -179,7 +190,8 @@ static void put_store(const team *t, int indent, int j)
             lfuse__put(text->out, indent + 1, "%sSTOREB_%u(p%d + (i64)(b%d + (%s)e) * %u + %u, w%d + %u);",
                        t->whole ? "" : "if (e < length) ", bytes < 16 ? bytes : 16, j, j, text->ix, size, done, j,
                        done / 4);
-        lfuse__put(text->out, indent, "} else {");
+        lfuse__put(text->out, indent, t->access == ACCESS_ASK ? "} else {" : "}");
+        if (t->access == ACCESS_VECTORS) return;
     } else {
         lfuse__put(text->out, indent, "{");
     }
@@ -216,13 +228,19 @@ static void put_segment(const team *t, int indent, int sweep)
 {
     const lfuse__rows *r = t->r;
     const lfuse__body *body = r->t.k->body;
-    const lfuse__lane lane = {"ln", "[v]"};
+    char place[32] = "[v]";
+    const lfuse__lane lane = {"ln", place};
     const bool stores = lfuse__rows_stores(r, sweep);
     lfuse__strbuf *out = r->t.out;
     bool needed[LFUSE__ROW_INSTR], loads[LFUSE__MAX_OPERANDS];
+    if (t->parts > 1) snprintf(place, sizeof place, "[c * %d + v]", VECTOR);
     lfuse__rows_needs(r, sweep, needed, loads);
+    /* Single elements are not many at a time, for the registers that they would take of the loop for vectors. */
+    lfuse__put(out, 0, t->access == ACCESS_SINGLE ? "#pragma unroll 1" : "#pragma unroll");
+    lfuse__put(out, indent++, "for (u32 turn = 0; turn < %d; turn++) {", t->chunks / t->parts);
     lfuse__put(out, 0, "#pragma unroll");
-    lfuse__put(out, indent, "for (u32 u = 0; u < %d; u++) {", t->chunks);
+    lfuse__put(out, indent, "for (u32 c = 0; c < %d; c++) {", t->parts);
+    lfuse__put(out, indent + 1, "const u32 u = turn * %d + c;", t->parts);
     put_place(t, indent + 1);
     for (int j = 0; j < r->t.k->noperands; j++)
         if (loads[j] && t->holds[j] == HOLD_LATE) {
@@ -250,85 +268,13 @@ static void put_segment(const team *t, int indent, int sweep)
         if (r->t.stored[j] && !r->row[j]) put_store(t, indent + 2, j);
     if (stores) lfuse__put(out, indent + 1, "}");
     lfuse__put(out, indent, "}");
-}
-
-/* Whether op(a, b) and op(b, a) are the same bits: not of zeros in a maximum. */
-static bool symmetric(const lfuse__rows *r, int i)
-{
-    const int op = r->t.k->body->instr[i].op;
-    const char *w = lfuse__rows_word(r, i);
-    return (op != LFUSE__REDUCE_MAX && op != LFUSE__REDUCE_MIN) || w[0] == 'i';
-}
-
-/* l<i>[at] = fold of f<i> (kept) and u<i> (of the item that differs by the mask), which is the lower where `hi`. */
-static void put_meet(const lfuse__rows *r, int indent, int i, const char *at)
-{
-    const lfuse__lane to = {"ln", at}, kept = {"fg", ""}, got = {"uv", ""}, low = {"dc", ""}, high = {"zw", ""};
-    const char *w = lfuse__rows_word(r, i);
-    if (symmetric(r, i)) {
-        lfuse__rows_put_combine(r, indent, i, to, kept, got);
-        return;
-    }
-    lfuse__put(r->t.out, indent, "const L_%s d%d = SEL_%s(hi, u%d, f%d), z%d = SEL_%s(hi, f%d, u%d);", w, i, w, i, i, i,
-               w, i, i);
-    lfuse__rows_put_combine(r, indent, i, to, low, high);
-}
-
-void lfuse__rows_put_exchange(const lfuse__rows *r, int indent, int i, const char *at, int mask)
-{
-    const char *w = lfuse__rows_word(r, i), *x = r->t.ix;
-    lfuse__put(r->t.out, indent, "{");
-    lfuse__put(r->t.out, indent + 1, "const int hi = (rank & %d) != 0;", mask);
-    lfuse__put(r->t.out, indent + 1, "const L_%s f%d = l%d%s, u%d = SHUFFLE_%s(f%d, %d);", w, i, i, at, i, w, i, mask);
-    if (lfuse__rows_indexed(r, i))
-        lfuse__put(r->t.out, indent + 1, "const L_%s g%d = n%d%s, v%d = SHUFFLE_%s(g%d, %d);", x, i, i, at, i, x, i,
-                   mask);
-    put_meet(r, indent + 1, i, at);
-    lfuse__put(r->t.out, indent, "}");
-}
-
-/* Half of the lanes go to the other half of the work-items, so that each folds half as many: l<i>[at] of `at`, other. */
-static void put_scatter(const lfuse__rows *r, int indent, int i, const char *at, const char *other, int mask)
-{
-    const char *w = lfuse__rows_word(r, i), *x = r->t.ix;
-    lfuse__put(r->t.out, indent, "{");
-    lfuse__put(r->t.out, indent + 1, "const int hi = (rank & %d) != 0;", mask);
-    lfuse__put(r->t.out, indent + 1, "const L_%s f%d = SEL_%s(hi, l%d%s, l%d%s);", w, i, w, i, other, i, at);
-    lfuse__put(r->t.out, indent + 1, "const L_%s u%d = SHUFFLE_%s(SEL_%s(hi, l%d%s, l%d%s), %d);", w, i, w, w, i, at, i,
-               other, mask);
-    if (lfuse__rows_indexed(r, i)) {
-        lfuse__put(r->t.out, indent + 1, "const L_%s g%d = SEL_%s(hi, n%d%s, n%d%s);", x, i, x, i, other, i, at);
-        lfuse__put(r->t.out, indent + 1, "const L_%s v%d = SHUFFLE_%s(SEL_%s(hi, n%d%s, n%d%s), %d);", x, i, x, x, i,
-                   at, i, other, mask);
-    }
-    put_meet(r, indent + 1, i, at);
-    lfuse__put(r->t.out, indent, "}");
-}
-
-/* l<i>[0], the same for all: lanes by c^64 ... c^4, which are other work-items', then by c^2 and c^1. */
-static void put_fold(const lfuse__rows *r, int indent, int i, int width)
-{
-    static const char *const at[] = {"[0]", "[1]", "[2]", "[3]"};
-    if (width >= 4) {
-        put_scatter(r, indent, i, at[0], at[2], width / 2);
-        put_scatter(r, indent, i, at[1], at[3], width / 2);
-        put_scatter(r, indent, i, at[0], at[1], width / 4);
-        for (int mask = width / 8; mask; mask /= 2) lfuse__rows_put_exchange(r, indent, i, at[0], mask);
-        lfuse__rows_put_exchange(r, indent, i, at[0], width / 2);
-        lfuse__rows_put_exchange(r, indent, i, at[0], width / 4);
-        return;
-    }
-    for (int j = 0; j < 4 && width == 2; j++) lfuse__rows_put_exchange(r, indent, i, at[j], 1);
-    for (int h = 2; h; h /= 2)
-        for (int j = 0; j < h; j++)
-            lfuse__rows_put_combine(r, indent, i, (lfuse__lane){"ln", at[j]}, (lfuse__lane){"ln", at[j]},
-                                    (lfuse__lane){"ln", at[j + h]});
+    lfuse__put(out, indent - 1, "}");
 }
 
 static void put_total(const lfuse__rows *r, int indent, int i)
 {
     const char *w = lfuse__rows_word(r, i);
-    if (r->t.k->body->instr[i].op == LFUSE__REDUCE_SUM)
+    if (r->t.k->body->instr[i].op == LFUSE__REDUCE_SUM && !r->t.k->whole)
         lfuse__put(r->t.out, indent, "a%d = length ? l%d[0] : ZERO_%s;", i, i, w);
     else
         lfuse__put(r->t.out, indent, "a%d = l%d[0];", i, i);
@@ -354,23 +300,25 @@ static void put_part(const team *t, int indent, int sweep, const char *place)
     const lfuse__rows *r = t->r;
     for (int i = 0; i < r->t.k->body->ninstr; i++) {
         if (!lfuse__rows_reduces(r, i, sweep)) continue;
-        put_fold(r, indent, i, t->width);
+        lfuse__rows_put_team_fold(r, indent, i, t->width, t->parts);
         lfuse__put(r->t.out, indent, "if (rank == 0) part%d[%s] = l%d[0];", i, place, i);
         if (lfuse__rows_indexed(r, i)) lfuse__put(r->t.out, indent, "if (rank == 0) spot%d[%s] = n%d[0];", i, place, i);
     }
 }
 
-static void put_lanes(const lfuse__rows *r, int indent, int sweep)
+static void put_lanes(const team *t, int indent, int sweep)
 {
-    for (int i = 0; i < r->t.k->body->ninstr; i++)
-        if (lfuse__rows_reduces(r, i, sweep)) lfuse__rows_put_lanes(r, indent, i, "ln", "4");
+    char count[16];
+    snprintf(count, sizeof count, "%d", t->parts * VECTOR);
+    for (int i = 0; i < t->r->t.k->body->ninstr; i++)
+        if (lfuse__rows_reduces(t->r, i, sweep)) lfuse__rows_put_lanes(t->r, indent, i, "ln", count);
 }
 
 /* A row that the group holds: a segment a team. */
 static void put_held(const team *t, int indent, int sweep, bool any)
 {
     const lfuse__rows *r = t->r;
-    put_lanes(r, indent, sweep);
+    put_lanes(t, indent, sweep);
     put_segment(t, indent, sweep);
     if (t->group && any) {
         put_part(t, indent, sweep, "seg");
@@ -378,7 +326,7 @@ static void put_held(const team *t, int indent, int sweep, bool any)
     }
     for (int i = 0; i < r->t.k->body->ninstr; i++) {
         if (!lfuse__rows_reduces(r, i, sweep)) continue;
-        if (!t->group) put_fold(r, indent, i, t->width);
+        if (!t->group) lfuse__rows_put_team_fold(r, indent, i, t->width, t->parts);
         put_total(r, indent, i);
     }
 }
@@ -393,12 +341,12 @@ static void put_streamed(const team *t, int indent, int sweep, bool any)
     lfuse__put(out, indent, "for (%s block = 0; block * %d < length; block += %d) {", r->t.ux, LFUSE__SEGMENT, BLOCK);
     lfuse__put(out, indent + 1, "for (u32 turn = 0; turn < %d; turn += %d) {", BLOCK, teams);
     lfuse__put(out, indent + 2, "const %s seg = block + turn + team;", r->t.ux);
-    put_lanes(r, indent + 2, sweep);
+    put_lanes(t, indent + 2, sweep);
     put_segment(t, indent + 2, sweep);
     if (any) put_part(t, indent + 2, sweep, "turn + team");
     lfuse__put(out, indent + 1, "}");
     if (any) {
-        put_lanes(r, indent + 1, sweep);
+        put_lanes(t, indent + 1, sweep);
         put_block(t, indent + 1, sweep, BLOCK);
         lfuse__put(out, indent + 1, "SYNC();");
         lfuse__rows_put_counter_add(r, indent + 1, sweep, "[0]");
@@ -442,7 +390,14 @@ static void put_bases(const team *t, int indent, bool ahead)
         if ((t->holds[j] == HOLD_NEXT || t->holds[j] == HOLD_FIXED) == ahead) lfuse__rows_put_look_up(t->r, indent, j);
 }
 
-static void put_next(const team *t, int indent)
+/* Row `at` of each team, or the last one where there are no more: teams of a group keep step. */
+static void put_row_number(const team *t, int indent, const char *at)
+{
+    lfuse__put(t->r->t.out, indent, "const %s row = %s + team < total ? %s + team : total - 1;", t->r->t.ux, at, at);
+}
+
+/* What was loaded ahead is what there is now. */
+static void put_now(const team *t, int indent)
 {
     const lfuse__text *text = &t->r->t;
     for (int j = 0; j < text->k->noperands; j++) {
@@ -452,27 +407,94 @@ static void put_next(const team *t, int indent)
         lfuse__put(text->out, 0, "#pragma unroll");
         lfuse__put(text->out, indent, "for (int w = 0; w < %d; w++) h%d[w] = q%d[w];", count, j, j);
     }
-    lfuse__put(text->out, indent, "const u64 next = first + GROUPS() * %d;", t->each);
-    lfuse__put(text->out, indent, "if (next < rows) {");
-    lfuse__put(text->out, indent + 1, "const %s row = (%s)(next + team < rows ? next + team : next);", text->ux,
-               text->ux);
-    put_bases(t, indent + 1, true);
-    put_loads(t, indent + 1, HOLD_NEXT, 'q');
+}
+
+/* i<i> of row `at`. */
+static void put_indices(const team *t, int indent, const bool *indices, const char *at)
+{
+    const lfuse__text *text = &t->r->t;
+    bool any = false;
+    for (int i = 0; i < text->k->body->ninstr; i++) any = any || indices[i];
+    if (!any) return;
+    lfuse__put(text->out, indent, "{");
+    put_row_number(t, indent + 1, at);
+    lfuse__rows_put_offsets(t->r, indent + 1);
+    for (int i = 0; i < text->k->body->ninstr; i++) {
+        const int j = text->k->body->instr[i].a;
+        char place[16], load[96];
+        if (!indices[i]) continue;
+        snprintf(place, sizeof place, "b%d", j);
+        lfuse__put_load(text, j, place, load, sizeof load);
+        lfuse__put(text->out, indent + 1, "i%d = %s;", i, load);
+    }
     lfuse__put(text->out, indent, "}");
+}
+
+static void find_indices(const team *t, bool indices[LFUSE__ROW_INSTR])
+{
+    memset(indices, 0, LFUSE__ROW_INSTR * sizeof *indices);
+    for (int j = 0; j < t->r->t.k->noperands; j++)
+        if (t->holds[j] == HOLD_NEXT) lfuse__rows_find_indices(t->r, j, indices);
+}
+
+/*
+ * The next row is loaded when the last sweep begins, which is most of the work where it matters: what earlier sweeps
+ * alone took of this row has left its registers to it. Where it is looked up, its index has come a row earlier.
+ */
+static void put_next(const team *t, int indent)
+{
+    const lfuse__text *text = &t->r->t;
+    bool indices[LFUSE__ROW_INSTR];
+    find_indices(t, indices);
+    lfuse__put(text->out, indent, "const %s next = first + step;", text->ux);
+    lfuse__put(text->out, indent, "if (next < total) {");
+    put_row_number(t, indent + 1, "next");
+    memcpy(t->r->ahead, indices, sizeof indices);
+    put_bases(t, indent + 1, true);
+    memset(t->r->ahead, 0, sizeof t->r->ahead);
+    put_loads(t, indent + 1, HOLD_NEXT, 'q');
+    put_indices(t, indent + 1, indices, "next + step");
+    lfuse__put(text->out, indent, "}");
+}
+
+/* Row loads of what is the same for all rows. */
+static void find_early(lfuse__rows *r)
+{
+    for (int i = 0; i < r->t.k->body->ninstr; i++) {
+        const lfuse__instr *instr = &r->t.k->body->instr[i];
+        const lfuse__kernel_operand *o = &r->t.k->operands[instr->kind == LFUSE__I_LOAD ? instr->a : 0];
+        r->early[i] = instr->kind == LFUSE__I_LOAD && r->used[i] && r->of_row[i] && o->fixed && !o->gathered && !o->index;
+    }
 }
 
 /* Before the loop over rows: what is the same for all of them, and the first row. */
 static void put_first(const team *t, int indent)
 {
     const lfuse__text *text = &t->r->t;
-    const bool next = holds_any(t, HOLD_NEXT);
+    const lfuse__body *body = text->k->body;
+    bool any = holds_any(t, HOLD_NEXT) || holds_any(t, HOLD_FIXED), indices[LFUSE__ROW_INSTR];
+    find_indices(t, indices);
     put_arrays(t, indent, HOLD_FIXED, 'h');
     put_arrays(t, indent, HOLD_NEXT, 'q');
-    if (!next && !holds_any(t, HOLD_FIXED)) return;
-    lfuse__put(text->out, indent, "if (first < rows) {");
-    lfuse__put(text->out, indent + 1, "const %s row = (%s)(first + team < rows ? first + team : first);", text->ux,
-               text->ux);
+    for (int i = 0; i < body->ninstr; i++) {
+        const char *word = lfuse__register_word(body->instr[i].type);
+        if (!t->r->early[i]) continue;
+        lfuse__put(text->out, indent, "L_%s r%d = ZERO_%s;", word, i, word);
+        any = true;
+    }
+    for (int i = 0; i < body->ninstr; i++) {
+        const char *word = lfuse__register_word(body->instr[i].type);
+        if (indices[i]) lfuse__put(text->out, indent, "S_%s i%d = ZERO_%s;", word, i, word);
+    }
+    if (!any) return;
+    lfuse__put(text->out, indent, "if (first < total) {");
+    put_row_number(t, indent + 1, "first");
     put_bases(t, indent + 1, true);
+    for (int i = 0; i < body->ninstr; i++)
+        if (t->r->early[i])
+            lfuse__put(text->out, indent + 1, "r%d = LOAD_%s(p%d, b%d);", i,
+                       lfuse__memory_word(text->k->operands[body->instr[i].a].type), body->instr[i].a, body->instr[i].a);
+    put_indices(t, indent + 1, indices, "first + step");
     put_loads(t, indent + 1, HOLD_FIXED, 'h');
     put_loads(t, indent + 1, HOLD_NEXT, 'q');
     lfuse__put(text->out, indent, "}");
@@ -485,9 +507,10 @@ static void put_row(const team *t, int indent)
     put_bases(t, indent, false);
     put_arrays(t, indent, HOLD_TOP, 'h');
     put_loads(t, indent, HOLD_TOP, 'h');
-    if (holds_any(t, HOLD_NEXT)) put_next(t, indent);
+    put_now(t, indent);
     for (int sweep = 0; sweep < r->nsweeps; sweep++) {
         lfuse__rows_put_phase(r, indent, sweep, false);
+        if (sweep == r->nsweeps - 1 && holds_any(t, HOLD_NEXT)) put_next(t, indent);
         put_sweep(t, indent, sweep);
         reducing += lfuse__rows_any_reduce(r, sweep);
     }
@@ -499,7 +522,7 @@ static void put_row(const team *t, int indent)
     if (t->group && !t->streams && reducing < 2) lfuse__put(r->t.out, indent, "SYNC();");
 }
 
-static void team_init(team *t, const lfuse__rows *r)
+static void team_init(team *t, lfuse__rows *r)
 {
     const lfuse__kernel_class *k = r->t.k;
     *t = (team){.r = r, .group = k->form == LFUSE__ROWS_GROUP, .partial = k->form == LFUSE__ROWS_PARTIAL,
@@ -509,6 +532,7 @@ static void team_init(team *t, const lfuse__rows *r)
     t->width = t->group || t->partial ? LFUSE__TEAM : k->team;
     t->each = t->group ? 1 : LFUSE__GROUP / t->width;
     t->chunks = t->group || t->partial ? CHUNKS : k->held / VECTOR;
+    t->parts = LFUSE__TEAM / t->width < t->chunks ? LFUSE__TEAM / t->width : t->chunks;
     choose_holds(t);
 }
 
@@ -526,33 +550,61 @@ static void put_partial(const team *t, int indent)
                text->ux, text->ux);
     lfuse__rows_put_bases(r, indent + 1);
     lfuse__rows_put_phase(r, indent + 1, 0, false);
-    put_lanes(r, indent + 1, 0);
+    put_lanes(t, indent + 1, 0);
     put_segment(t, indent + 1, 0);
     for (int i = 0; i < text->k->body->ninstr; i++)
-        if (lfuse__rows_reduces(r, i, 0)) put_fold(r, indent + 1, i, t->width);
+        if (lfuse__rows_reduces(r, i, 0)) lfuse__rows_put_team_fold(r, indent + 1, i, t->width, t->parts);
     lfuse__put(text->out, indent + 1, "if (active && rank == 0) {");
     lfuse__rows_put_keep(r, indent + 2, "cell");
     lfuse__put(text->out, indent + 1, "}");
     lfuse__put(text->out, indent, "}");
 }
 
-static void put_rows(const team *t, int indent)
+/* A group a row, or one row after the other. */
+static void put_rows_of_groups(const team *t, int indent)
 {
     const lfuse__text *text = &t->r->t;
-    if (t->group && !t->streams) lfuse__put(text->out, indent, "const %s seg = team;", text->ux);
-    lfuse__put(text->out, indent, "u64 first = GROUP() * %d;", t->each);
-    put_first(t, indent);
-    lfuse__put(text->out, indent, "for (; first < rows; first += GROUPS() * %d) {", t->each);
-    if (!t->group) lfuse__put(text->out, indent + 1, "const int active = first + team < rows;");
-    if (t->group)
-        lfuse__put(text->out, indent + 1, "const %s row = (%s)first;", text->ux, text->ux);
-    else
-        lfuse__put(text->out, indent + 1, "const %s row = (%s)(active ? first + team : first);", text->ux, text->ux);
+    if (!t->streams) lfuse__put(text->out, indent, "const %s seg = team;", text->ux);
+    lfuse__put(text->out, indent, "for (u64 first = GROUP(); first < rows; first += GROUPS()) {");
+    lfuse__put(text->out, indent + 1, "const %s row = (%s)first;", text->ux, text->ux);
     put_row(t, indent + 1);
     lfuse__put(text->out, indent, "}");
 }
 
-void lfuse__rows_emit_team(const lfuse__rows *r, const char *name)
+static void put_rows_of_teams(const team *t, int indent)
+{
+    const lfuse__text *text = &t->r->t;
+    lfuse__put(text->out, indent, "%s first = (%s)GROUP() * %d;", text->ux, text->ux, t->each);
+    put_first(t, indent);
+    lfuse__put(text->out, indent, "for (; first < total; first += step) {");
+    lfuse__put(text->out, indent + 1, "const int active = first + team < total;");
+    put_row_number(t, indent + 1, "first");
+    put_row(t, indent + 1);
+    lfuse__put(text->out, indent, "}");
+}
+
+/*
+ * A loop for vectors, and one for single elements that holds nothing: a question inside would cost its answers an
+ * instruction each for every row.
+ */
+static void put_rows_by_access(team *t, int indent)
+{
+    const lfuse__text *text = &t->r->t;
+    lfuse__put(text->out, indent, "const %s total = (%s)rows, step = (%s)GROUPS() * %d;", text->ux, text->ux, text->ux,
+               t->each);
+    find_early(t->r);
+    t->access = ACCESS_VECTORS;
+    lfuse__put(text->out, indent, "if (vectors) {");
+    put_rows_of_teams(t, indent + 1);
+    lfuse__put(text->out, indent, "} else {");
+    t->access = ACCESS_SINGLE;
+    for (int j = 0; j < text->k->noperands; j++)
+        if (t->holds[j]) t->holds[j] = HOLD_LATE;
+    put_rows_of_teams(t, indent + 1);
+    lfuse__put(text->out, indent, "}");
+}
+
+void lfuse__rows_emit_team(lfuse__rows *r, const char *name)
 {
     const lfuse__text *text = &r->t;
     team t;
@@ -564,8 +616,10 @@ void lfuse__rows_emit_team(const lfuse__rows *r, const char *name)
     if (t.partial) {
         lfuse__rows_put_partials(r, 1);
         put_partial(&t, 1);
+    } else if (t.group) {
+        put_rows_of_groups(&t, 1);
     } else {
-        put_rows(&t, 1);
+        put_rows_by_access(&t, 1);
     }
     lfuse__put(text->out, 0, "}");
 }

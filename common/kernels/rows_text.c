@@ -142,6 +142,9 @@ void lfuse__rows_put_head(const lfuse__rows *r, const char *name, int group)
     lfuse__put(t->out, 1, "const u64 rows = W(%d);", t->layout->count);
     lfuse__put(t->out, 1, "const %s length = (%s)W(%d);", t->ux, t->ux, t->layout->length);
     lfuse__put_memory(t);
+    /* p<j> is then where a row of it is. */
+    for (int j = 0; j < t->k->noperands; j++)
+        if (r->near[j] >= 0) lfuse__put(t->out, 1, "memory table%d = p%d;", j, j);
 }
 
 void lfuse__rows_put_offsets(const lfuse__rows *r, int indent)
@@ -167,6 +170,7 @@ void lfuse__rows_put_phase(const lfuse__rows *r, int indent, int phase, bool aft
         const int at = r->sweeps[i].phase;
         if (!r->used[i] || !r->of_row[i] || instr->kind == LFUSE__I_REDUCE || at < phase || (at > phase && !after))
             continue;
+        if (r->early[i]) continue;
         if (instr->kind == LFUSE__I_LOAD && r->across)
             lfuse__rows_put_across_load(r, indent, i);
         else if (instr->kind == LFUSE__I_LOAD)

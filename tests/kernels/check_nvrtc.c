@@ -177,7 +177,7 @@ START_TEST(rows)
         lfuse__row_form form;
         int team, held;
         bool whole;
-    } forms[] = {{LFUSE__ROWS_TEAM, 1, 4, false},  {LFUSE__ROWS_TEAM, 8, 4, false}, {LFUSE__ROWS_TEAM, 32, 8, true},
+    } forms[] = {{LFUSE__ROWS_TEAM, 1, 4, false},  {LFUSE__ROWS_TEAM, 8, 8, false}, {LFUSE__ROWS_TEAM, 16, 16, true},
                  {LFUSE__ROWS_TEAM, 32, 32, false}, {LFUSE__ROWS_GROUP, 128, 32, true},
                  {LFUSE__ROWS_GROUP, 512, 0, false}, {LFUSE__ROWS_GROUP, 1024, 32, false},
                  {LFUSE__ROWS_ITEM, 1, 0, false},    {LFUSE__ROWS_ITEM, 8, 0, false},

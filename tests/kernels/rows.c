@@ -286,9 +286,10 @@ enum { LIES = sizeof lies / sizeof *lies, FORMS = 16, KERNELS = FORMS * LIES * R
 static const form single[] = {{LFUSE__ROWS_TEAM, 1, 0, false}, {LFUSE__ROWS_ITEM, 1, 0, false},
                               {LFUSE__ROWS_PARTIAL, 0, 0, false}, {LFUSE__ROWS_PARTIAL, 1, 0, false}};
 static const form teams[] = {
-    {LFUSE__ROWS_TEAM, 1, 4, false},  {LFUSE__ROWS_TEAM, 2, 4, false},   {LFUSE__ROWS_TEAM, 4, 4, true},
-    {LFUSE__ROWS_TEAM, 16, 4, false}, {LFUSE__ROWS_TEAM, 32, 4, false},  {LFUSE__ROWS_TEAM, 32, 8, true},
-    {LFUSE__ROWS_TEAM, 32, 8, false}, {LFUSE__ROWS_TEAM, 32, 32, false}, {LFUSE__ROWS_GROUP, 64, 32, false},
+    {LFUSE__ROWS_TEAM, 1, 4, false},   {LFUSE__ROWS_TEAM, 2, 16, false},  {LFUSE__ROWS_TEAM, 4, 32, true},
+    {LFUSE__ROWS_TEAM, 8, 8, false},   {LFUSE__ROWS_TEAM, 16, 4, false},  {LFUSE__ROWS_TEAM, 16, 16, true},
+    {LFUSE__ROWS_TEAM, 16, 16, false}, {LFUSE__ROWS_TEAM, 32, 16, false}, {LFUSE__ROWS_TEAM, 32, 32, false},
+    {LFUSE__ROWS_GROUP, 64, 32, false},
     {LFUSE__ROWS_GROUP, 256, 32, false}, {LFUSE__ROWS_GROUP, 128, 0, false},
     {LFUSE__ROWS_ITEM, 1, 0, false},  {LFUSE__ROWS_ITEM, 8, 0, false}, {LFUSE__ROWS_PARTIAL, 0, 0, false},
     {LFUSE__ROWS_PARTIAL, 32, 0, false}};

@@ -1,0 +1,96 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The fold of a segment's lanes by the work-items of a team, which exchange values. */
+#ifdef HAVE_CONFIG_H
+#include "config.h"
+#endif
+
+#include <stdio.h>
+
+#include "common/kernels/rows.h"
+
+/* Whether op(a, b) and op(b, a) are the same bits: not of zeros in a maximum. */
+static bool symmetric(const lfuse__rows *r, int i)
+{
+    const int op = r->t.k->body->instr[i].op;
+    const char *w = lfuse__rows_word(r, i);
+    return (op != LFUSE__REDUCE_MAX && op != LFUSE__REDUCE_MIN) || w[0] == 'i';
+}
+
+/* l<i>[at] = fold of f<i> (kept) and u<i> (of the item that differs by the mask), which is the lower where `hi`. */
+static void put_meet(const lfuse__rows *r, int indent, int i, const char *at)
+{
+    const lfuse__lane to = {"ln", at}, kept = {"fg", ""}, got = {"uv", ""}, low = {"dc", ""}, high = {"zw", ""};
+    const char *w = lfuse__rows_word(r, i);
+    if (symmetric(r, i)) {
+        lfuse__rows_put_combine(r, indent, i, to, kept, got);
+        return;
+    }
+    lfuse__put(r->t.out, indent, "const L_%s d%d = SEL_%s(hi, u%d, f%d), z%d = SEL_%s(hi, f%d, u%d);", w, i, w, i, i, i,
+               w, i, i);
+    lfuse__rows_put_combine(r, indent, i, to, low, high);
+}
+
+void lfuse__rows_put_exchange(const lfuse__rows *r, int indent, int i, const char *at, int mask)
+{
+    const char *w = lfuse__rows_word(r, i), *x = r->t.ix;
+    lfuse__put(r->t.out, indent, "{");
+    lfuse__put(r->t.out, indent + 1, "const int hi = (rank & %d) != 0;", mask);
+    lfuse__put(r->t.out, indent + 1, "const L_%s f%d = l%d%s, u%d = SHUFFLE_%s(f%d, %d);", w, i, i, at, i, w, i, mask);
+    if (lfuse__rows_indexed(r, i))
+        lfuse__put(r->t.out, indent + 1, "const L_%s g%d = n%d%s, v%d = SHUFFLE_%s(g%d, %d);", x, i, i, at, i, x, i,
+                   mask);
+    put_meet(r, indent + 1, i, at);
+    lfuse__put(r->t.out, indent, "}");
+}
+
+/* Half of the lanes go to the other half of the work-items, so that each folds half as many: l<i>[at] of `at`, other. */
+static void put_scatter(const lfuse__rows *r, int indent, int i, const char *at, const char *other, int mask)
+{
+    const char *w = lfuse__rows_word(r, i), *x = r->t.ix;
+    lfuse__put(r->t.out, indent, "{");
+    lfuse__put(r->t.out, indent + 1, "const int hi = (rank & %d) != 0;", mask);
+    lfuse__put(r->t.out, indent + 1, "const L_%s f%d = SEL_%s(hi, l%d%s, l%d%s);", w, i, w, i, other, i, at);
+    lfuse__put(r->t.out, indent + 1, "const L_%s u%d = SHUFFLE_%s(SEL_%s(hi, l%d%s, l%d%s), %d);", w, i, w, w, i, at, i,
+               other, mask);
+    if (lfuse__rows_indexed(r, i)) {
+        lfuse__put(r->t.out, indent + 1, "const L_%s g%d = SEL_%s(hi, n%d%s, n%d%s);", x, i, x, i, other, i, at);
+        lfuse__put(r->t.out, indent + 1, "const L_%s v%d = SHUFFLE_%s(SEL_%s(hi, n%d%s, n%d%s), %d);", x, i, x, x, i,
+                   at, i, other, mask);
+    }
+    put_meet(r, indent + 1, i, at);
+    lfuse__put(r->t.out, indent, "}");
+}
+
+/* l<i>[0 ... 3] from lanes 4 rank ... of several chunks. */
+static void put_fold_parts(const lfuse__rows *r, int indent, int i, int parts)
+{
+    for (int h = parts / 2 * LFUSE__ROW_VECTOR; h >= LFUSE__ROW_VECTOR; h /= 2) {
+        char high[24];
+        const lfuse__lane a = {"ln", "[a]"}, b = {"ln", high};
+        snprintf(high, sizeof high, "[a + %d]", h);
+        lfuse__put(r->t.out, 0, "#pragma unroll");
+        lfuse__put(r->t.out, indent, "for (int a = 0; a < %d; a++) {", h);
+        lfuse__rows_put_combine(r, indent + 1, i, a, a, b);
+        lfuse__put(r->t.out, indent, "}");
+    }
+}
+
+void lfuse__rows_put_team_fold(const lfuse__rows *r, int indent, int i, int width, int parts)
+{
+    static const char *const at[] = {"[0]", "[1]", "[2]", "[3]"};
+    put_fold_parts(r, indent, i, parts);
+    if (width >= 4) {
+        put_scatter(r, indent, i, at[0], at[2], width / 2);
+        put_scatter(r, indent, i, at[1], at[3], width / 2);
+        put_scatter(r, indent, i, at[0], at[1], width / 4);
+        for (int mask = width / 8; mask; mask /= 2) lfuse__rows_put_exchange(r, indent, i, at[0], mask);
+        lfuse__rows_put_exchange(r, indent, i, at[0], width / 2);
+        lfuse__rows_put_exchange(r, indent, i, at[0], width / 4);
+        return;
+    }
+    for (int j = 0; j < 4 && width == 2; j++) lfuse__rows_put_exchange(r, indent, i, at[j], 1);
+    for (int h = 2; h; h /= 2)
+        for (int j = 0; j < h; j++)
+            lfuse__rows_put_combine(r, indent, i, (lfuse__lane){"ln", at[j]}, (lfuse__lane){"ln", at[j]},
+                                    (lfuse__lane){"ln", at[j + h]});
+}
