@@ -28,7 +28,10 @@ void lfuse__optim_states_of(const lfuse__optim_form *form, lfuse__optim_states *
 
     memset(states, 0, sizeof *states);
     for (s = form->rule->states; s->name; s++)
-        if (lfuse__rule_has(s, form->switches)) add_state(states, s->name, form->state, s->initial, false);
+        if (lfuse__rule_has(s, form->switches)) {
+            states->number[states->count] = s->number;
+            add_state(states, s->name, s->number ? wide : form->state, s->initial, false);
+        }
     if (form->switches & LFUSE_OPTIM_MASTERS) add_state(states, "master", wide, LFUSE__HYPER_END, true);
     if (form->switches & LFUSE_OPTIM_AVERAGE) add_state(states, "average", wide, LFUSE__HYPER_END, true);
 }
@@ -77,7 +80,10 @@ static void declare(const lfuse__optim_form *form, lfuse_value *inputs, lfuse__r
 
     for (i = 0; form->rule->states[i].name; i++) {
         if (!lfuse__rule_has(&form->rule->states[i], form->switches)) continue;
-        inputs[i] = list(s->g, form->rule->states[i].name, form->state);
+        if (form->rule->states[i].number)
+            inputs[i] = lfuse_list_input(s->g, form->rule->states[i].name, lfuse__optim_type(form), 0);
+        else
+            inputs[i] = list(s->g, form->rule->states[i].name, form->state);
         s->old[i] = lfuse_cast(inputs[i], lfuse__optim_type(form));
     }
 }
@@ -101,7 +107,8 @@ lfuse_graph *lfuse__optim_graph(const lfuse__optim_form *form)
     fresh = form->rule->step(&s);
     store(p, fresh, form->parameter);
     for (i = 0; form->rule->states[i].name; i++)
-        if (lfuse__rule_has(&form->rule->states[i], form->switches)) store(inputs[i], s.fresh[i], form->state);
+        if (lfuse__rule_has(&form->rule->states[i], form->switches))
+            store(inputs[i], s.fresh[i], form->rule->states[i].number ? wide : form->state);
     if (form->switches & LFUSE_OPTIM_MASTERS) lfuse_update(master, fresh);
     if (form->switches & LFUSE_OPTIM_AVERAGE)
         lfuse_update(average, lfuse__rule_moment(average, fresh, lfuse_scalar(g, "ema_decay")));

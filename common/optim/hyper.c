@@ -45,6 +45,7 @@ static bool within(lfuse__hyper_range range, double x)
     case LFUSE__RANGE_UP_TO_1: return x >= 0 && x <= 1;
     case LFUSE__RANGE_BETWEEN: return x > 0 && x < 1;
     case LFUSE__RANGE_ABOVE_1: return isfinite(x) && x > 1;
+    case LFUSE__RANGE_FROM_1: return isfinite(x) && x >= 1;
     }
     return false;
 }
@@ -56,6 +57,7 @@ static const char *range_text(lfuse__hyper_range range)
         [LFUSE__RANGE_POSITIVE] = "finite and > 0", [LFUSE__RANGE_NEGATIVE] = "finite and < 0",
         [LFUSE__RANGE_BELOW_1] = "in [0, 1)", [LFUSE__RANGE_UP_TO_1] = "in [0, 1]",
         [LFUSE__RANGE_BETWEEN] = "in (0, 1)", [LFUSE__RANGE_ABOVE_1] = "finite and > 1",
+        [LFUSE__RANGE_FROM_1] = "finite and >= 1",
     };
 
     return texts[range];

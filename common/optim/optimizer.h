@@ -25,6 +25,7 @@ typedef struct lfuse__optim_states {
     int count;
     const char *name[LFUSE__OPTIM_STATES];
     lfuse_type type[LFUSE__OPTIM_STATES];
+    bool number[LFUSE__OPTIM_STATES]; /* one for each member */
     bool copies[LFUSE__OPTIM_STATES]; /* at first a copy of the parameters, else: */
     lfuse__hyper_field initial[LFUSE__OPTIM_STATES];
 } lfuse__optim_states;
@@ -50,6 +51,7 @@ typedef struct lfuse__optim_store {
     int64_t *offset;
     int64_t *lengths;  /* [arenas] in elements */
     lfuse_type types[LFUSE__OPTIM_STATES];
+    bool number[LFUSE__OPTIM_STATES]; /* one for each member, in the first tensor, and no other */
     lfuse_tensor **tensors[LFUSE__OPTIM_STATES]; /* [arenas] of each state */
 } lfuse__optim_store;
 lfuse_status lfuse__optim_store_create(lfuse_device *dev, const lfuse_list *like, const lfuse__optim_states *states,

@@ -52,7 +52,8 @@ typedef enum lfuse__hyper_range {
     LFUSE__RANGE_BELOW_1,  /* [0, 1) */
     LFUSE__RANGE_UP_TO_1,  /* [0, 1] */
     LFUSE__RANGE_BETWEEN,  /* (0, 1) */
-    LFUSE__RANGE_ABOVE_1   /* > 1 */
+    LFUSE__RANGE_ABOVE_1,  /* > 1 */
+    LFUSE__RANGE_FROM_1    /* >= 1 */
 } lfuse__hyper_range;
 
 typedef struct lfuse__rule_hyper {
@@ -65,6 +66,7 @@ typedef struct lfuse__rule_state {
     const char *name; /* NULL behind the last */
     unsigned needs;   /* switches, one of which must be there; 0: it is there always */
     lfuse__hyper_field initial;
+    bool number;      /* one for each member, in the type that is computed in */
 } lfuse__rule_state;
 
 typedef struct lfuse__rule {
@@ -114,6 +116,6 @@ lfuse_value lfuse__rule_first(const lfuse__rule_step *s);
 
 lfuse__rule_function lfuse__rule_sgd, lfuse__rule_adam, lfuse__rule_adamw, lfuse__rule_adagrad, lfuse__rule_rmsprop,
     lfuse__rule_adadelta, lfuse__rule_adamax, lfuse__rule_nadam, lfuse__rule_radam, lfuse__rule_asgd, lfuse__rule_rprop,
-    lfuse__rule_lion, lfuse__rule_lamb;
+    lfuse__rule_lion, lfuse__rule_lamb, lfuse__rule_novograd, lfuse__rule_adafactor;
 
 #endif

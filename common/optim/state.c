@@ -49,20 +49,26 @@ static void lay_out(lfuse__optim_store *s, const lfuse_list *like, int64_t most)
     }
 }
 
-static lfuse_status make_tensors(lfuse__optim_store *s, lfuse_device *dev, const lfuse__optim_states *states)
+static lfuse_status make_tensor(lfuse_device *dev, lfuse_type type, int64_t elements, lfuse_tensor **tensor)
+{
+    LFUSE__TRY(lfuse__tensor_create(dev, type, 1, &elements, tensor));
+    return lfuse__tensor_fill(*tensor, NULL, 0);
+}
+
+static lfuse_status make_tensors(lfuse__optim_store *s, lfuse_device *dev, const lfuse__optim_states *states,
+                                 int64_t members)
 {
     int64_t k;
     int i;
 
     for (i = 0; i < states->count; i++) {
         s->types[i] = states->type[i];
+        s->number[i] = states->number[i];
         s->tensors[i] = calloc((size_t)s->arenas + 1, sizeof(lfuse_tensor *));
         if (!s->tensors[i])
             return lfuse__error(LFUSE_ERR_MEMORY, "out of host memory (%" PRId64 " blocks of states)", s->arenas);
-        for (k = 0; k < s->arenas; k++) {
-            LFUSE__TRY(lfuse__tensor_create(dev, states->type[i], 1, &s->lengths[k], &s->tensors[i][k]));
-            LFUSE__TRY(lfuse__tensor_fill(s->tensors[i][k], NULL, 0));
-        }
+        for (k = 0; k < s->arenas && (!k || !s->number[i]); k++)
+            LFUSE__TRY(make_tensor(dev, states->type[i], s->number[i] ? members : s->lengths[k], &s->tensors[i][k]));
     }
     return LFUSE_OK;
 }
@@ -80,7 +86,7 @@ lfuse_status lfuse__optim_store_create(lfuse_device *dev, const lfuse_list *like
     if (!store->elements || !store->arena || !store->offset || !store->lengths)
         return lfuse__error(LFUSE_ERR_MEMORY, "out of host memory (%" PRId64 " members)", like->count);
     lay_out(store, like, arena_elements(dev));
-    return make_tensors(store, dev, states);
+    return make_tensors(store, dev, states, like->count);
 }
 
 void lfuse__optim_store_free(lfuse__optim_store *s)
@@ -100,6 +106,9 @@ void lfuse__optim_store_free(lfuse__optim_store *s)
 
 lfuse_status lfuse__optim_store_view(const lfuse__optim_store *s, int state, int64_t member, lfuse_tensor **view)
 {
+    const int64_t one = 1;
+
+    if (s->number[state]) return lfuse__tensor_view(s->tensors[state][0], 1, &one, NULL, member, view);
     return lfuse__tensor_view(s->tensors[state][s->arena[member]], 1, &s->elements[member], NULL, s->offset[member],
                               view);
 }

@@ -87,7 +87,7 @@ typedef enum lfuse_clip {
  * The numbers of a rule, for each group of parameters. lfuse_hyper_defaults sets those of the rule to PyTorch's defaults
  * (papers' where it has none) and the others to 0, which they must stay. Ranges, inf and NaN being in none:
  * lr weight_decay momentum eps lr_decay initial_accumulator alpha lambd momentum_decay: >= 0; beta1 beta2 ema_decay: in
- * [0, 1); rho: in [0, 1]; eta_minus: in (0, 1); eta_plus: > 1; step_min: >= 0; step_max, clip_threshold: > 0.
+ * [0, 1); rho: in [0, 1]; eta_minus: in (0, 1); eta_plus: > 1; step_min: >= 0; step_max: > 0; clip_threshold: >= 1.
  */
 typedef struct lfuse_hyper {
     double lr;                  /**< learning rate; of Adafactor the largest relative step */

@@ -50,7 +50,7 @@ static void run(lfuse_device *device, const lfuse_optimizer_options *options, lf
 
 static void levels(lfuse_device *device)
 {
-    static const lfuse_rule rules[] = { LFUSE_RULE_SGD, LFUSE_RULE_ADAMW, LFUSE_RULE_LAMB };
+    static const lfuse_rule rules[] = { LFUSE_RULE_SGD, LFUSE_RULE_ADAMW, LFUSE_RULE_LAMB, LFUSE_RULE_NOVOGRAD };
     static double fused[ALL], other[ALL], of_fused[MOST_STATES * ALL], of_other[MOST_STATES * ALL];
     size_t i;
     int level;
@@ -458,7 +458,8 @@ START_TEST(bad_numbers)
         BAD(ADAGRAD, initial_accumulator, -1), BAD(RMSPROP, alpha, -1), BAD(ADADELTA, rho, 1.5), BAD(ADAMAX, beta2, 1),
         BAD(NADAM, momentum_decay, -1), BAD(RADAM, beta1, 1), BAD(ASGD, lambd, -1), BAD(RPROP, eta_minus, 1),
         BAD(RPROP, eta_minus, 0), BAD(RPROP, eta_plus, 1), BAD(RPROP, step_min, 60), BAD(RPROP, step_max, 0),
-        BAD(LION, beta2, 1), BAD(LAMB, eps, -1),
+        BAD(LION, beta2, 1), BAD(LAMB, eps, -1), BAD(NOVOGRAD, beta1, 1), BAD(ADAFACTOR, beta2, 0),
+        BAD(ADAFACTOR, clip_threshold, 0),
 #undef BAD
     };
     const lfuse_hyper *const unset = NULL;

@@ -193,6 +193,45 @@ def lamb(p, g, state, t, h):
     return [x - h["lr"] * trust * y for x, y in zip(p, u)]
 
 
+def novograd(average):
+    def step(p, g, state, t, h):
+        """arXiv:1905.11286, algorithm 1; with `average` NVIDIA's grad_averaging."""
+        v = norm(g) ** 2
+        if "exp_avg_sq" in state:
+            v = h["beta2"] * state["exp_avg_sq"][0] + (1 - h["beta2"]) * v
+        u = [(x / (math.sqrt(v) + h["eps"]) + h["weight_decay"] * y) * (1 - h["beta1"] if average else 1)
+             for x, y in zip(g, p)]
+        m = [h["beta1"] * a + b for a, b in zip(state.get("exp_avg", [0.0] * len(p)), u)]
+        state["exp_avg"], state["exp_avg_sq"] = m, [v]
+        return [x - h["lr"] * y for x, y in zip(p, m)]
+    return step
+
+
+def adafactor(p, g, state, t, h):
+    """torch.optim.Adafactor as it treats vectors, for members of any shape."""
+    rate = max(h["eps2"], norm(p) / math.sqrt(len(p))) * min(h["lr"], 1 / math.sqrt(t))
+    p = [x * (1 - h["lr"] * h["weight_decay"]) for x in p]
+    w = t ** h["beta2"]
+    v = [a + w * (b * b - a) for a, b in zip(state.get("variance", [0.0] * len(p)), g)]
+    state["variance"] = v
+    u = [b / math.sqrt(max(a, h["eps"] ** 2)) for a, b in zip(v, g)]
+    excess = max(1.0, norm(u) / (math.sqrt(len(u)) * h["clip_threshold"]))
+    return [x - rate / excess * y for x, y in zip(p, u)]
+
+
+def check_adafactor():
+    """The function above against PyTorch, for a vector."""
+    p = torch.nn.Parameter(tensors(parameter)[0])
+    opt = torch.optim.Adafactor([p], lr=0.05, weight_decay=0.1, eps=(1e-4, 1e-3), d=1.0, foreach=False)
+    mine, state = p.tolist(), {}
+    h = {"lr": 0.05, "beta2": -0.8, "eps": 1e-4, "eps2": 1e-3, "clip_threshold": 1.0, "weight_decay": 0.1}
+    for t in range(1, STEPS + 1):
+        p.grad = tensors(lambda m, i: gradient(m, i, t))[0]
+        opt.step()
+        mine = adafactor(mine, p.grad.tolist(), state, t, h)
+    assert max(abs(a - b) for a, b in zip(mine, p.tolist())) < 1e-13
+
+
 def decay_last(p, g, state, t, h):
     """Apex's wd_after_momentum."""
     if "momentum_buffer" in state:
@@ -219,6 +258,16 @@ def paper_rows():
     by_paper("lamb", "lamb", [], {"lr": 0.05, **betas, "eps": 1e-6, "weight_decay": 0.01}, lamb, moments)
     by_paper("lamb-decay", "lamb", [], {"lr": 0.05, "beta1": 0.8, "beta2": 0.9, "eps": 1e-3, "weight_decay": 0.5}, lamb,
              moments)
+    by_paper("novograd", "novograd", [], {"lr": 0.01, "beta1": 0.95, "beta2": 0.98, "eps": 1e-8, "weight_decay": 0.0},
+             novograd(False), ["exp_avg", "exp_avg_sq"])
+    by_paper("novograd-all", "novograd", ["averaging"],
+             {"lr": 0.05, "beta1": 0.8, "beta2": 0.5, "eps": 1e-3, "weight_decay": 0.1}, novograd(True),
+             ["exp_avg", "exp_avg_sq"])
+    check_adafactor()
+    by_paper("adafactor", "adafactor", [], {"lr": 0.05, "beta2": -0.8, "eps": 2.0 ** -23, "eps2": 1e-3,
+                                            "clip_threshold": 1.0, "weight_decay": 0.0}, adafactor, ["variance"])
+    by_paper("adafactor-all", "adafactor", [], {"lr": 0.2, "beta2": -0.5, "eps": 1e-2, "eps2": 1e-2,
+                                                "clip_threshold": 1.25, "weight_decay": 0.1}, adafactor, ["variance"])
     by_paper("sgd-decay-last", "sgd", ["decay_last"],
              {"lr": 0.05, "momentum": 0.9, "dampening": 0.25, "weight_decay": 0.1}, decay_last, ["momentum_buffer"])
     by_paper("sgd-average", "sgd", ["average"], {"lr": 0.05, "ema_decay": 0.75}, averaged, ["average"])
