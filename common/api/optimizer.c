@@ -58,8 +58,7 @@ lfuse_status lfuse_optimizer_get_steps(const lfuse_optimizer *optimizer, int64_t
 {
     NEED(optimizer);
     NEED(steps);
-    *steps = optimizer->steps;
-    return LFUSE_OK;
+    return lfuse__optimizer_get_steps(optimizer, steps);
 }
 
 lfuse_status lfuse_optimizer_set_steps(lfuse_optimizer *optimizer, int64_t steps)

@@ -31,10 +31,12 @@ lfuse_value lfuse__rule_nadam(lfuse__rule_step *s)
     const lfuse_value lr = s->h[LFUSE__HYPER_lr], beta2 = s->h[LFUSE__HYPER_beta2];
     const lfuse_value mu = nadam_momentum(s, s->t);
     const lfuse_value next = nadam_momentum(s, lfuse_add(s->t, lfuse__rule_number(s, 1)));
-    const lfuse_value of_grad = lfuse_div(lfuse_mul(lr, lfuse__rule_rest(mu)), lfuse__rule_rest(s->product));
-    const lfuse_value of_moment = lfuse_div(lfuse_mul(lr, next), lfuse__rule_rest(lfuse_mul(s->product, next)));
+    const lfuse_value product = lfuse_mul(s->product, mu);
+    const lfuse_value of_grad = lfuse_div(lfuse_mul(lr, lfuse__rule_rest(mu)), lfuse__rule_rest(product));
+    const lfuse_value of_moment = lfuse_div(lfuse_mul(lr, next), lfuse__rule_rest(lfuse_mul(product, next)));
     lfuse_value root;
 
+    s->fresh_product = product;
     lfuse__rule_decay(s);
     s->fresh[0] = lfuse__rule_moment(s->old[0], s->grad, s->h[LFUSE__HYPER_beta1]);
     s->fresh[1] = lfuse__rule_square(s->old[1], s->grad, beta2);

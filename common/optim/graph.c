@@ -58,19 +58,51 @@ static lfuse_value gradient(const lfuse__optim_form *form, lfuse_graph *g, lfuse
     return form->switches & LFUSE_OPTIM_MAXIMIZE ? lfuse_neg(d) : d;
 }
 
-static void numbers(const lfuse__optim_form *form, lfuse_graph *g, lfuse__rule_step *s)
+static lfuse_value on_device(lfuse_graph *g, const char *name, lfuse_type type)
 {
+    return lfuse_input(g, name, type, 0, NULL);
+}
+
+/* A step's number, and NAdam's product, from the host or from the device; whether the step counts, with FOUND_INF. */
+typedef struct counters {
+    lfuse_value steps, product, counts;
+} counters;
+
+static void numbers(const lfuse__optim_form *form, lfuse_graph *g, lfuse__rule_step *s, counters *c)
+{
+    const bool nadam = form->rule->step == lfuse__rule_nadam;
     const lfuse__rule_hyper *h;
 
     for (h = form->rule->hypers; h->field != LFUSE__HYPER_END; h++)
-        s->h[h->field] = lfuse_scalar(g, lfuse__hyper_name(h->field));
-    s->t = lfuse_scalar(g, "t");
-    if (form->rule->step == lfuse__rule_nadam) s->product = lfuse_scalar(g, "product");
+        if (h->field != LFUSE__HYPER_lr || !(form->switches & LFUSE_OPTIM_LR_TENSOR))
+            s->h[h->field] = lfuse_scalar(g, lfuse__hyper_name(h->field));
+    if (form->switches & LFUSE_OPTIM_LR_TENSOR)
+        s->h[LFUSE__HYPER_lr] = lfuse_cast(on_device(g, "lr", LFUSE_F32), LFUSE_F64);
+    if (form->switches & LFUSE_OPTIM_FOUND_INF)
+        c->counts = lfuse_eq(on_device(g, "found_inf", LFUSE_F32), lfuse_constant(g, 0));
+    if (!lfuse__optim_counts(form->switches)) {
+        s->t = lfuse_scalar(g, "t");
+        if (nadam) s->product = lfuse_scalar(g, "product");
+        return;
+    }
+    c->steps = on_device(g, "steps", LFUSE_F64);
+    s->t = lfuse_add(c->steps, lfuse_constant(g, 1));
+    if (nadam) s->product = c->product = on_device(g, "product", LFUSE_F64);
 }
 
-static void store(lfuse_value input, lfuse_value value, lfuse_type type)
+/* Where a step may not count, what is stored then is what was there. */
+static void store(const lfuse__optim_form *form, const counters *c, lfuse_value input, lfuse_value value,
+                  lfuse_type type)
 {
-    lfuse_update(input, lfuse_cast(value, type));
+    value = lfuse_cast(value, type);
+    lfuse_update(input, form->switches & LFUSE_OPTIM_FOUND_INF ? lfuse_where(c->counts, value, input) : value);
+}
+
+static void count(const lfuse__optim_form *form, const counters *c, const lfuse__rule_step *s)
+{
+    if (!lfuse__optim_counts(form->switches)) return;
+    store(form, c, c->steps, s->t, LFUSE_F64);
+    if (form->rule->step == lfuse__rule_nadam) store(form, c, c->product, s->fresh_product, LFUSE_F64);
 }
 
 /* The states that are there, declared and widened, then stored: `s` counts them as the rule's row does. */
@@ -94,6 +126,7 @@ lfuse_graph *lfuse__optim_graph(const lfuse__optim_form *form)
     lfuse_graph *g = lfuse_graph_create();
     lfuse__rule_step s = { .g = g, .switches = form->switches };
     lfuse_value p, stored, fresh, master, average, inputs[LFUSE__RULE_STATES];
+    counters c;
     int i;
 
     p = list(g, "p", form->parameter);
@@ -101,21 +134,22 @@ lfuse_graph *lfuse__optim_graph(const lfuse__optim_form *form)
     declare(form, inputs, &s);
     if (form->switches & LFUSE_OPTIM_MASTERS) master = list(g, "master", wide);
     if (form->switches & LFUSE_OPTIM_AVERAGE) average = list(g, "average", wide);
-    numbers(form, g, &s);
+    numbers(form, g, &s, &c);
     s.p = form->switches & LFUSE_OPTIM_MASTERS ? master : lfuse_cast(p, wide);
     s.grad = gradient(form, g, stored);
     fresh = form->rule->step(&s);
-    store(p, fresh, form->parameter);
+    store(form, &c, p, fresh, form->parameter);
     for (i = 0; form->rule->states[i].name; i++)
         if (lfuse__rule_has(&form->rule->states[i], form->switches))
-            store(inputs[i], s.fresh[i], form->rule->states[i].number ? wide : form->state);
-    if (form->switches & LFUSE_OPTIM_MASTERS) lfuse_update(master, fresh);
+            store(form, &c, inputs[i], s.fresh[i], form->rule->states[i].number ? wide : form->state);
+    if (form->switches & LFUSE_OPTIM_MASTERS) store(form, &c, master, fresh, wide);
     if (form->switches & LFUSE_OPTIM_AVERAGE)
-        lfuse_update(average, lfuse__rule_moment(average, fresh, lfuse_scalar(g, "ema_decay")));
+        store(form, &c, average, lfuse__rule_moment(average, fresh, lfuse_scalar(g, "ema_decay")), wide);
     if (form->switches & LFUSE_OPTIM_ZERO_GRADIENTS) {
         const lfuse_value none = lfuse_constant(g, 0);
         lfuse_update(stored, lfuse_where(none, stored, none)); /* lfuse_full_like reads nothing that joins it to the step */
     }
+    count(form, &c, &s);
     return g;
 }
 

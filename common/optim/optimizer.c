@@ -19,7 +19,8 @@ static lfuse_status check_options(const lfuse_optimizer_options *o, const lfuse_
 {
     const unsigned own = o->switches & ~(unsigned)LFUSE__OPTIM_COMMON;
     const unsigned common = LFUSE_OPTIM_MAXIMIZE | LFUSE_OPTIM_MASTERS | LFUSE_OPTIM_AVERAGE |
-                            LFUSE_OPTIM_ZERO_GRADIENTS | LFUSE_OPTIM_GRAD_SCALE;
+                            LFUSE_OPTIM_ZERO_GRADIENTS | LFUSE_OPTIM_GRAD_SCALE | LFUSE_OPTIM_LR_TENSOR |
+                            LFUSE_OPTIM_DEVICE_STEPS | LFUSE_OPTIM_FOUND_INF;
 
     if (own & ~rule->switches)
         return lfuse__error(LFUSE_ERR_INVALID, "%s does not know the switches 0x%x", rule->name, own & ~rule->switches);
@@ -286,6 +287,19 @@ lfuse_status lfuse__optimizer_set_lr(lfuse_optimizer *o, int group, double lr)
     return LFUSE_OK;
 }
 
+lfuse_status lfuse__optimizer_get_steps(const lfuse_optimizer *o, int64_t *steps)
+{
+    double counted;
+
+    if (!o->nparts || !o->parts[0].steps) {
+        *steps = o->steps;
+        return LFUSE_OK;
+    }
+    LFUSE__TRY(lfuse__tensor_read(o->parts[0].steps, NULL, &counted));
+    *steps = (int64_t)counted;
+    return LFUSE_OK;
+}
+
 lfuse_status lfuse__optimizer_set_steps(lfuse_optimizer *o, int64_t steps)
 {
     int i;
@@ -295,6 +309,8 @@ lfuse_status lfuse__optimizer_set_steps(lfuse_optimizer *o, int64_t steps)
     o->steps = steps;
     for (i = 0; i < o->ngroups && o->options.rule == LFUSE_RULE_NADAM; i++)
         o->groups[i].product = lfuse__nadam_product(&o->groups[i].hyper, steps);
+    for (i = 0; i < o->nparts; i++)
+        LFUSE__TRY(lfuse__optim_part_count(&o->parts[i], steps, o->groups[o->parts[i].group].product));
     return LFUSE_OK;
 }
 

@@ -30,11 +30,17 @@ typedef struct lfuse__optim_states {
     lfuse__hyper_field initial[LFUSE__OPTIM_STATES];
 } lfuse__optim_states;
 void lfuse__optim_states_of(const lfuse__optim_form *form, lfuse__optim_states *states);
+/* Whether steps are counted on the device. */
+static inline bool lfuse__optim_counts(unsigned switches)
+{
+    return switches & (LFUSE_OPTIM_DEVICE_STEPS | LFUSE_OPTIM_FOUND_INF);
+}
 /* The type that elements are computed in. */
 lfuse_type lfuse__optim_type(const lfuse__optim_form *form);
 /*
  * Lists "p", "g" and the states by their names; scalars by the names of the rule's numbers, "t", "product" (nadam) and
- * "clip_limit"; the tensor "grad_scale". Mistakes are in the graph.
+ * "clip_limit"; the tensors "grad_scale", "lr", "found_inf" and "steps" (f64, as "product" then). Mistakes are in the
+ * graph.
  */
 lfuse_graph *lfuse__optim_graph(const lfuse__optim_form *form);
 /* Updates "to" with what "from" holds, cast. */
@@ -65,11 +71,12 @@ lfuse_status lfuse__optim_store_list(const lfuse__optim_store *store, int state,
 
 /* ---- part.c: what one plan does of a step ---- */
 
-enum { LFUSE__OPTIM_BINDINGS = 2 + LFUSE__OPTIM_STATES + LFUSE__RULE_HYPERS + 4 };
+enum { LFUSE__OPTIM_BINDINGS = 2 + LFUSE__OPTIM_STATES + LFUSE__RULE_HYPERS + 9 };
 typedef struct lfuse__optim_part {
     int group;
     int64_t first, count;  /* members of the group's lists */
     lfuse_plan *plan;
+    lfuse_tensor *steps, *product; /* on the device, of rank 0; NULL: the host counts */
     lfuse_list *p, *g;     /* the group's lists, or some members of them; NULL before the first step */
     lfuse_list *states[LFUSE__OPTIM_STATES];
     uint64_t p_version;    /* of the group's list when `p` was made of it */
@@ -101,6 +108,8 @@ struct lfuse_optimizer {
 
 lfuse_status lfuse__optim_part_create(lfuse_optimizer *o, lfuse__optim_part *part, const lfuse_plan_options *options);
 void lfuse__optim_part_free(lfuse__optim_part *part);
+/* What the part counts on the device, where it does. */
+lfuse_status lfuse__optim_part_count(const lfuse__optim_part *part, int64_t steps, double product);
 /* Takes the addresses that the group's parameters and these gradients have now. */
 lfuse_status lfuse__optim_part_refresh(const lfuse_optimizer *o, lfuse__optim_part *part, lfuse_list *gradients);
 lfuse_status lfuse__optim_part_run(lfuse_optimizer *o, lfuse__optim_part *part, lfuse_stream *stream,
@@ -113,6 +122,7 @@ void lfuse__optimizer_destroy(lfuse_optimizer *o);
 lfuse_status lfuse__optimizer_set_hyper(lfuse_optimizer *o, int group, const lfuse_hyper *hyper);
 lfuse_status lfuse__optimizer_set_lr(lfuse_optimizer *o, int group, double lr);
 lfuse_status lfuse__optimizer_check_group(const lfuse_optimizer *o, int group);
+lfuse_status lfuse__optimizer_get_steps(const lfuse_optimizer *o, int64_t *steps);
 lfuse_status lfuse__optimizer_set_steps(lfuse_optimizer *o, int64_t steps);
 lfuse_status lfuse__optimizer_state(lfuse_optimizer *o, int state, int group, int64_t member, lfuse_tensor **tensor);
 lfuse_status lfuse__optimizer_step(lfuse_optimizer *o, lfuse_stream *stream, int count, lfuse_list *const *gradients,

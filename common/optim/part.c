@@ -31,7 +31,17 @@ lfuse_status lfuse__optim_part_create(lfuse_optimizer *o, lfuse__optim_part *par
     LFUSE__TRY(make_plan(o, &group->form, options, &part->plan));
     for (i = 0; i < group->states.count; i++)
         LFUSE__TRY(lfuse__optim_store_list(&group->store, i, part->first, part->count, &part->states[i]));
-    return LFUSE_OK;
+    if (!lfuse__optim_counts(o->switches)) return LFUSE_OK;
+    LFUSE__TRY(lfuse__tensor_create(o->dev, LFUSE_F64, 0, NULL, &part->steps));
+    LFUSE__TRY(lfuse__tensor_create(o->dev, LFUSE_F64, 0, NULL, &part->product));
+    return lfuse__optim_part_count(part, 0, 1);
+}
+
+lfuse_status lfuse__optim_part_count(const lfuse__optim_part *part, int64_t steps, double product)
+{
+    if (!part->steps) return LFUSE_OK;
+    LFUSE__TRY(lfuse__tensor_fill(part->steps, NULL, (double)steps));
+    return lfuse__tensor_fill(part->product, NULL, product);
 }
 
 void lfuse__optim_part_free(lfuse__optim_part *part)
@@ -39,6 +49,8 @@ void lfuse__optim_part_free(lfuse__optim_part *part)
     int i;
 
     lfuse__plan_destroy(part->plan);
+    lfuse__tensor_release(part->steps);
+    lfuse__tensor_release(part->product);
     lfuse__list_release(part->p);
     lfuse__list_release(part->g);
     for (i = 0; i < LFUSE__OPTIM_STATES; i++) lfuse__list_release(part->states[i]);
@@ -80,10 +92,12 @@ static int bind_numbers(const lfuse_optimizer *o, const lfuse__optim_group *grou
     int n = 0;
 
     for (h = form->rule->hypers; h->field != LFUSE__HYPER_END; h++)
-        b[n++] = lfuse_bind_number(lfuse__hyper_name(h->field), lfuse__hyper_get(&group->hyper, h->field));
-    b[n++] = lfuse_bind_number("t", (double)t);
-    if (form->rule->step == lfuse__rule_nadam)
-        b[n++] = lfuse_bind_number("product", group->product * lfuse__nadam_momentum(&group->hyper, t));
+        if (h->field != LFUSE__HYPER_lr || !(form->switches & LFUSE_OPTIM_LR_TENSOR))
+            b[n++] = lfuse_bind_number(lfuse__hyper_name(h->field), lfuse__hyper_get(&group->hyper, h->field));
+    if (!lfuse__optim_counts(form->switches)) {
+        b[n++] = lfuse_bind_number("t", (double)t);
+        if (form->rule->step == lfuse__rule_nadam) b[n++] = lfuse_bind_number("product", group->product);
+    }
     if (form->clip != LFUSE_CLIP_NONE) b[n++] = lfuse_bind_number("clip_limit", o->options.clip_limit);
     if (form->switches & LFUSE_OPTIM_AVERAGE) b[n++] = lfuse_bind_number("ema_decay", group->hyper.ema_decay);
     return n;
@@ -102,5 +116,10 @@ lfuse_status lfuse__optim_part_run(lfuse_optimizer *o, lfuse__optim_part *part, 
     for (i = 0; i < group->states.count; i++) b[n++] = lfuse_bind_list(group->states.name[i], part->states[i]);
     n += bind_numbers(o, group, b + n);
     if (inputs && inputs->grad_scale) b[n++] = lfuse_bind_tensor("grad_scale", inputs->grad_scale);
+    if (inputs && inputs->lr) b[n++] = lfuse_bind_tensor("lr", inputs->lr);
+    if (inputs && inputs->found_inf) b[n++] = lfuse_bind_tensor("found_inf", inputs->found_inf);
+    if (part->steps) b[n++] = lfuse_bind_tensor("steps", part->steps);
+    if (part->steps && group->form.rule->step == lfuse__rule_nadam)
+        b[n++] = lfuse_bind_tensor("product", part->product);
     return lfuse__plan_run(part->plan, stream, b, n);
 }

@@ -41,7 +41,7 @@ typedef struct lfuse__rule_step {
     lfuse_value fresh[LFUSE__RULE_STATES]; /* set by the rule */
     lfuse_value h[LFUSE__HYPER_COUNT];     /* numbers; those of the rule's row alone */
     lfuse_value t;                         /* number of the step, from 1 on */
-    lfuse_value product;                   /* NADAM: of the momenta up to this step */
+    lfuse_value product, fresh_product;    /* NADAM: of the momenta before this step, and with it */
 } lfuse__rule_step;
 /* Returns the new parameter. */
 typedef lfuse_value lfuse__rule_function(lfuse__rule_step *s);

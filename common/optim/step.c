@@ -32,15 +32,29 @@ static lfuse_status check_gradients(const lfuse_optimizer *o, int group, const l
     return LFUSE_OK;
 }
 
+static lfuse_status check_input(const lfuse_optimizer *o, const char *name, unsigned asked, const lfuse_tensor *t)
+{
+    if (!t && o->switches & asked)
+        return lfuse__error(LFUSE_ERR_INVALID, "the optimizer was made for a %s, and none is given", name);
+    if (t && !(o->switches & asked))
+        return lfuse__error(LFUSE_ERR_INVALID, "a %s for an optimizer that was made without", name);
+    if (!t) return LFUSE_OK;
+    if (t->range->dev != o->dev)
+        return lfuse__error(LFUSE_ERR_CONTEXT, "%s is of device %s, the optimizer of %s", name,
+                            lfuse__device_facts(t->range->dev)->info.name, lfuse__device_facts(o->dev)->info.name);
+    if (t->type != LFUSE_F32 || t->rank)
+        return lfuse__error(LFUSE_ERR_TYPE, "%s is %s of rank %d, not f32 of rank 0", name, lfuse_type_name(t->type),
+                            t->rank);
+    return LFUSE_OK;
+}
+
 static lfuse_status check_inputs(const lfuse_optimizer *o, const lfuse_step_inputs *inputs)
 {
-    const lfuse_tensor *scale = inputs ? inputs->grad_scale : NULL;
+    const lfuse_step_inputs none = { 0 }, *in = inputs ? inputs : &none;
 
-    if (!scale && o->switches & LFUSE_OPTIM_GRAD_SCALE)
-        return lfuse__error(LFUSE_ERR_INVALID, "the optimizer was made for a grad_scale, and none is given");
-    if (scale && !(o->switches & LFUSE_OPTIM_GRAD_SCALE))
-        return lfuse__error(LFUSE_ERR_INVALID, "a grad_scale for an optimizer that was made without");
-    return LFUSE_OK;
+    LFUSE__TRY(check_input(o, "grad_scale", LFUSE_OPTIM_GRAD_SCALE, in->grad_scale));
+    LFUSE__TRY(check_input(o, "lr", LFUSE_OPTIM_LR_TENSOR, in->lr));
+    return check_input(o, "found_inf", LFUSE_OPTIM_FOUND_INF, in->found_inf);
 }
 
 static void hold(lfuse__optim_group *group, lfuse_list *gradients)

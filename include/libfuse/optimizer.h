@@ -66,7 +66,10 @@ enum {
     LFUSE_OPTIM_MASTERS = 2 << 16,   /**< f16 and bf16 parameters: the optimizer keeps f32 copies that it works on */
     LFUSE_OPTIM_AVERAGE = 4 << 16,   /**< keeps an exponential moving average of the parameters: state "average" */
     LFUSE_OPTIM_ZERO_GRADIENTS = 8 << 16, /**< the step leaves zeros in the gradients */
-    LFUSE_OPTIM_GRAD_SCALE = 16 << 16     /**< each step is given a grad_scale */
+    LFUSE_OPTIM_GRAD_SCALE = 16 << 16,    /**< each step is given a grad_scale */
+    LFUSE_OPTIM_LR_TENSOR = 32 << 16,     /**< each step is given the learning rate, for all groups, in device memory */
+    LFUSE_OPTIM_DEVICE_STEPS = 64 << 16,  /**< the steps are counted in device memory: replays of a step count on */
+    LFUSE_OPTIM_FOUND_INF = 128 << 16     /**< each step is given a found_inf; steps are counted in device memory */
 };
 
 /** How a step is run. The slow levels are there to compare with: the bits are the same. */
@@ -131,6 +134,8 @@ typedef struct lfuse_optimizer_options {
 /** What a step takes beside the gradients. Zero it, then set what the optimizer was made for, and nothing else. */
 typedef struct lfuse_step_inputs {
     lfuse_tensor *grad_scale; /**< f32, rank 0: what the gradients were multiplied by; they are divided by it */
+    lfuse_tensor *lr;         /**< f32, rank 0: not checked; what is in lfuse_hyper counts for nothing */
+    lfuse_tensor *found_inf;  /**< f32, rank 0: where it is not 0, parameters, states and the count of steps stay */
 } lfuse_step_inputs;
 
 typedef struct lfuse_optimizer lfuse_optimizer;
@@ -147,6 +152,9 @@ LFUSE_API LFUSE_MUST_CHECK lfuse_status lfuse_hyper_defaults(lfuse_rule rule, lf
  * first contents: zeros, the first accumulator, copies of the parameters (masters and averages), which therefore must
  * have been written before. The optimizer holds the lists; the tensors of the lists may be destroyed. Of a list whose
  * addresses are replaced the next step uses the new ones.
+ *
+ * The last three switches need a device with f64: what depends on numbers in device memory alone is computed in f64
+ * there, with the bits that the host would have. Counting there is a launch more.
  *
  * Groups of the same types take one launch together where the plans allow it, otherwise one each.
  *
@@ -183,7 +191,7 @@ LFUSE_API LFUSE_MUST_CHECK lfuse_status lfuse_optimizer_get_hyper(const lfuse_op
 LFUSE_API LFUSE_MUST_CHECK lfuse_status lfuse_optimizer_set_lr(lfuse_optimizer *optimizer, int group, double lr);
 
 /**
- * Steps made so far. Setting it belongs to putting back a state: 0 begins anew (what the first step initialises it will
+ * Steps made so far; counted in device memory, those of streams that were synchronised. Setting it belongs to putting back a state: 0 begins anew (what the first step initialises it will
  * initialise again; the states' contents stay). NAdam's product of momenta is computed anew from the present numbers.
  * ERR_INVALID: a negative count, or one of more than 2^53.
  */

@@ -229,6 +229,83 @@ static void scaled(lfuse_device *device)
 START_TEST(scaled_gradients) { on_every_device(scaled); }
 END_TEST
 
+/* ---- numbers in device memory ---- */
+
+static lfuse_tensor *number(lfuse_device *device, float x)
+{
+    lfuse_tensor *t;
+
+    OK(lfuse_tensor_create(device, LFUSE_F32, 0, NULL, &t));
+    OK(lfuse_tensor_write(t, NULL, &x));
+    return t;
+}
+
+/* The count, the rate and the powers on the device give the host's bits; a step that found_inf stops changes nothing. */
+static void counted(lfuse_device *device)
+{
+    static const lfuse_rule rules[] = { LFUSE_RULE_ADAMW, LFUSE_RULE_NADAM, LFUSE_RULE_SGD };
+    static double want[ALL], got[ALL], before[MOST_STATES * ALL], after[MOST_STATES * ALL];
+    lfuse_device_info info;
+    size_t i;
+    int t, k;
+
+    OK(lfuse_device_get_info(device, &info));
+    for (i = 0; i < sizeof rules / sizeof *rules && info.f64; i++) {
+        const lfuse_optimizer_options options = options_of(rules[i], LFUSE_OPTIM_FOUND_INF | LFUSE_OPTIM_LR_TENSOR |
+                                                                         LFUSE_OPTIM_AVERAGE);
+        lfuse_step_inputs inputs = { .lr = number(device, 0.0625f), .found_inf = number(device, 0) };
+        lfuse_tensor *inf = number(device, 1);
+        const lfuse_optimizer_options plain = options_of(rules[i], 0);
+        lfuse_optimizer *o, *host;
+        lfuse_group group;
+        int64_t steps, n;
+        model m, h;
+
+        model_make(&m, device, LFUSE_F32, LFUSE_F32, MEMBERS, sizes);
+        model_make(&h, device, LFUSE_F32, LFUSE_F32, MEMBERS, sizes);
+        group = group_of(&h, rules[i]);
+        group.hyper.lr = 0.0625;
+        if (rules[i] == LFUSE_RULE_SGD) group.hyper.momentum = 0.5;
+        host = optimizer_of(&h, &plain, &group);
+        group.parameters = m.parameters;
+        group.hyper.lr = 123;
+        group.hyper.ema_decay = 0.5;
+        o = optimizer_of(&m, &options, &group);
+        FAILS(LFUSE_ERR_INVALID, lfuse_optimizer_step(o, m.stream, 1, &m.gradients, NULL));
+        for (t = 1; t <= STEPS; t++) {
+            model_gradients(&m, t, 1);
+            OK(lfuse_optimizer_step(o, m.stream, 1, &m.gradients, &inputs));
+            model_step(&h, host, t);
+            model_parameters(&m, want);
+            for (n = 0, k = 0; k < lfuse_optimizer_state_count(o); k++)
+                n += model_state(&m, o, lfuse_optimizer_state_name(o, k), before + n);
+            model_gradients(&m, t, INFINITY); /* and NaN, where the gradient is 0 */
+            OK(lfuse_optimizer_step(o, m.stream, 1, &m.gradients, &(lfuse_step_inputs){ .lr = inputs.lr, .found_inf = inf }));
+            model_parameters(&m, got);
+            same(got, want, ALL, "a step that found an infinity");
+            for (n = 0, k = 0; k < lfuse_optimizer_state_count(o); k++)
+                n += model_state(&m, o, lfuse_optimizer_state_name(o, k), after + n);
+            same(before, after, n, "states after a step that found an infinity");
+        }
+        OK(lfuse_optimizer_get_steps(o, &steps));
+        ck_assert_int_eq(steps, STEPS);
+        model_parameters(&h, want);
+        if (info.exact) same(got, want, ALL, "counted on the device");
+        lfuse_tensor_destroy(inputs.lr);
+        inputs.lr = m.p[0];
+        FAILS(LFUSE_ERR_TYPE, lfuse_optimizer_step(o, m.stream, 1, &m.gradients, &inputs));
+        lfuse_tensor_destroy(inputs.found_inf);
+        lfuse_tensor_destroy(inf);
+        lfuse_optimizer_destroy(o);
+        lfuse_optimizer_destroy(host);
+        model_drop(&m);
+        model_drop(&h);
+    }
+}
+
+START_TEST(counted_on_the_device) { on_every_device(counted); }
+END_TEST
+
 /* ---- groups, numbers, states ---- */
 
 static void groups(lfuse_device *device)
@@ -661,6 +738,7 @@ static Suite *suite_optimizer(void)
     tcase_add_test(t, types_in_memory);
     tcase_add_test(t, averages_and_zeroed_gradients);
     tcase_add_test(t, scaled_gradients);
+    tcase_add_test(t, counted_on_the_device);
     tcase_add_test(t, groups_of_two_types);
     tcase_add_test(t, states_put_back);
     tcase_add_test(t, addresses_that_move);
