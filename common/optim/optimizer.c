@@ -141,26 +141,47 @@ static lfuse_status make_states(lfuse_optimizer *o)
 
 /* ---- parts ---- */
 
+/*
+ * Whether a group is stepped over together with the one before it. Numbers in device memory are each group's own; and a
+ * rule that looks at whole members has launches that know no groups.
+ */
+static bool together(const lfuse_optimizer *o, int i)
+{
+    const unsigned apart = LFUSE_OPTIM_LR_TENSOR | LFUSE_OPTIM_DEVICE_STEPS | LFUSE_OPTIM_FOUND_INF;
+    const lfuse__optim_form *a = &o->groups[i - 1].form, *b = &o->groups[i].form;
+
+    return a->parameter == b->parameter && !(o->switches & apart) && o->options.clip != LFUSE_CLIP_MEMBER_NORM &&
+           o->options.rule < LFUSE_RULE_LAMB;
+}
+
+static lfuse_status add_part(lfuse_optimizer *o, int group, int ngroups, int64_t first, int64_t count,
+                             const lfuse_plan_options *options)
+{
+    lfuse__optim_part *part = &o->parts[o->nparts++];
+
+    part->group = group;
+    part->ngroups = ngroups;
+    part->first = first;
+    part->count = count;
+    return lfuse__optim_part_create(o, part, options);
+}
+
 static lfuse_status make_parts(lfuse_optimizer *o, const lfuse_plan_options *options)
 {
     const bool loop = o->options.level == LFUSE_OPTIM_LOOP;
     int64_t count = 0, m;
-    int i;
+    int i, n;
 
     for (i = 0; i < o->ngroups; i++) count += loop ? o->groups[i].parameters->count : 1;
     if (count > INT32_MAX)
         return lfuse__error(LFUSE_ERR_OVERFLOW, "a loop over %" PRId64 " members", count);
     o->parts = calloc((size_t)count + 1, sizeof *o->parts);
     if (!o->parts) return lfuse__error(LFUSE_ERR_MEMORY, "out of host memory (%" PRId64 " parts of a step)", count);
-    for (i = 0; i < o->ngroups; i++) {
-        const int64_t all = o->groups[i].parameters->count, each = loop ? 1 : all;
-        for (m = 0; m < all || (!loop && !m); m += each ? each : 1) {
-            lfuse__optim_part *part = &o->parts[o->nparts++];
-            part->group = i;
-            part->first = m;
-            part->count = each;
-            LFUSE__TRY(lfuse__optim_part_create(o, part, options));
-        }
+    for (i = 0; i < o->ngroups; i += n) {
+        const int64_t all = o->groups[i].parameters->count;
+        for (n = 1; !loop && n < LFUSE__OPTIM_TOGETHER && i + n < o->ngroups && together(o, i + n); n++) continue;
+        if (!loop) LFUSE__TRY(add_part(o, i, n, 0, all, options));
+        for (m = 0; loop && m < all; m++) LFUSE__TRY(add_part(o, i, 1, m, 1, options));
     }
     return LFUSE_OK;
 }

@@ -72,16 +72,22 @@ lfuse_status lfuse__optim_store_list(const lfuse__optim_store *store, int state,
 /* ---- part.c: what one plan does of a step ---- */
 
 enum { LFUSE__OPTIM_BINDINGS = 2 + LFUSE__OPTIM_STATES + LFUSE__RULE_HYPERS + 9 };
+/* Groups that one launch can tell apart. */
+enum { LFUSE__OPTIM_TOGETHER = 8 };
+/* Where a list was copied to another, and what it was then. */
+typedef struct lfuse__optim_trace {
+    const lfuse_list *list; /* NULL: not yet; held by the group */
+    uint64_t version;
+} lfuse__optim_trace;
 typedef struct lfuse__optim_part {
-    int group;
-    int64_t first, count;  /* members of the group's lists */
+    int group, ngroups;    /* the first of some groups of one form; 1 in loops */
+    int64_t first, count;  /* in loops: members of the group's lists */
     lfuse_plan *plan;
     lfuse_tensor *steps, *product; /* on the device, of rank 0; NULL: the host counts */
     lfuse_list *p, *g;     /* the group's lists, or some members of them; NULL before the first step */
     lfuse_list *states[LFUSE__OPTIM_STATES];
-    uint64_t p_version;    /* of the group's list when `p` was made of it */
-    const lfuse_list *from; /* what `g` was made of; held by the group */
-    uint64_t g_version;
+    lfuse__optim_trace p_from[LFUSE__OPTIM_TOGETHER], g_from[LFUSE__OPTIM_TOGETHER];
+    double numbers[LFUSE__RULE_HYPERS + 2][LFUSE__OPTIM_TOGETHER]; /* of each scalar, by group */
 } lfuse__optim_part;
 
 typedef struct lfuse__optim_group {
@@ -110,8 +116,9 @@ lfuse_status lfuse__optim_part_create(lfuse_optimizer *o, lfuse__optim_part *par
 void lfuse__optim_part_free(lfuse__optim_part *part);
 /* What the part counts on the device, where it does. */
 lfuse_status lfuse__optim_part_count(const lfuse__optim_part *part, int64_t steps, double product);
-/* Takes the addresses that the group's parameters and these gradients have now. */
-lfuse_status lfuse__optim_part_refresh(const lfuse_optimizer *o, lfuse__optim_part *part, lfuse_list *gradients);
+/* Takes the addresses that the parameters and gradients, of all groups, have now. */
+lfuse_status lfuse__optim_part_refresh(const lfuse_optimizer *o, lfuse__optim_part *part,
+                                       lfuse_list *const *gradients);
 lfuse_status lfuse__optim_part_run(lfuse_optimizer *o, lfuse__optim_part *part, lfuse_stream *stream,
                                    const lfuse_step_inputs *inputs);
 

@@ -3,7 +3,7 @@
 #include "config.h"
 #endif
 
-/* A part of a step: one plan over some members of one group. */
+/* A part of a step: one plan over groups of one form, or in loops over one member. */
 #include <string.h>
 
 #include "common/base/error.h"
@@ -23,14 +23,31 @@ static lfuse_status make_plan(lfuse_optimizer *o, const lfuse__optim_form *form,
     return status;
 }
 
+/* A state of all members that the part steps over. */
+static lfuse_status join_states(const lfuse_optimizer *o, const lfuse__optim_part *part, int state, lfuse_list **list)
+{
+    lfuse_list *of[LFUSE__OPTIM_TOGETHER] = { NULL };
+    lfuse_status status = LFUSE_OK;
+    int k;
+
+    if (part->ngroups == 1)
+        return lfuse__optim_store_list(&o->groups[part->group].store, state, part->first, part->count, list);
+    for (k = 0; k < part->ngroups && !status; k++) {
+        const lfuse__optim_group *group = &o->groups[part->group + k];
+        status = lfuse__optim_store_list(&group->store, state, 0, group->parameters->count, &of[k]);
+    }
+    if (!status) status = lfuse__list_join(part->ngroups, of, list);
+    for (k = 0; k < part->ngroups; k++) lfuse__list_release(of[k]);
+    return status;
+}
+
 lfuse_status lfuse__optim_part_create(lfuse_optimizer *o, lfuse__optim_part *part, const lfuse_plan_options *options)
 {
     const lfuse__optim_group *group = &o->groups[part->group];
     int i;
 
     LFUSE__TRY(make_plan(o, &group->form, options, &part->plan));
-    for (i = 0; i < group->states.count; i++)
-        LFUSE__TRY(lfuse__optim_store_list(&group->store, i, part->first, part->count, &part->states[i]));
+    for (i = 0; i < group->states.count; i++) LFUSE__TRY(join_states(o, part, i, &part->states[i]));
     if (!lfuse__optim_counts(o->switches)) return LFUSE_OK;
     LFUSE__TRY(lfuse__tensor_create(o->dev, LFUSE_F64, 0, NULL, &part->steps));
     LFUSE__TRY(lfuse__tensor_create(o->dev, LFUSE_F64, 0, NULL, &part->product));
@@ -67,39 +84,92 @@ static lfuse_status take_all(lfuse__optim_part *part, const lfuse__optim_group *
     return LFUSE_OK;
 }
 
-lfuse_status lfuse__optim_part_refresh(const lfuse_optimizer *o, lfuse__optim_part *part, lfuse_list *gradients)
+/* Several groups: their lists behind each other, the parameters' divided as they are. */
+static lfuse_status join_lists(const lfuse_optimizer *o, lfuse__optim_part *part, lfuse_list *const *gradients)
 {
-    const lfuse__optim_group *group = &o->groups[part->group];
-    const lfuse_list *p = group->parameters;
+    lfuse_list *parameters[LFUSE__OPTIM_TOGETHER], *p = NULL, *g = NULL;
+    int64_t first[LFUSE__OPTIM_TOGETHER], at = 0;
+    lfuse_status status;
+    int k;
 
-    if (o->options.level != LFUSE_OPTIM_LOOP) return take_all(part, group, gradients);
-    if (!part->p) LFUSE__TRY(lfuse__list_slice(p, part->first, part->count, &part->p));
-    else if (part->p_version != p->version) lfuse__list_mirror(part->p, p, part->first);
-    part->p_version = p->version;
-    if (!part->g) LFUSE__TRY(lfuse__list_slice(gradients, part->first, part->count, &part->g));
-    else if (part->from != gradients || part->g_version != gradients->version)
-        lfuse__list_mirror(part->g, gradients, part->first);
-    part->from = gradients;
-    part->g_version = gradients->version;
+    for (k = 0; k < part->ngroups; k++) {
+        parameters[k] = o->groups[part->group + k].parameters;
+        first[k] = at;
+        at += parameters[k]->count;
+    }
+    status = lfuse__list_join(part->ngroups, parameters, &p);
+    if (!status) status = lfuse__list_set_groups(p, part->ngroups, first);
+    if (!status) status = lfuse__list_join(part->ngroups, gradients + part->group, &g);
+    if (status) {
+        lfuse__list_release(p);
+        return status;
+    }
+    part->p = p;
+    part->g = g;
     return LFUSE_OK;
 }
 
-static int bind_numbers(const lfuse_optimizer *o, const lfuse__optim_group *group, lfuse_binding *b)
+/* Copies the addresses of a list that is another one, or another version, than the last time. */
+static void follow(lfuse_list *to, int64_t at, const lfuse_list *from, int64_t first, int64_t count,
+                   lfuse__optim_trace *trace)
 {
-    const lfuse__optim_form *form = &group->form;
+    if (trace->list == from && trace->version == from->version) return;
+    if (trace->list) lfuse__list_mirror(to, at, from, first, count);
+    *trace = (lfuse__optim_trace){ from, from->version };
+}
+
+lfuse_status lfuse__optim_part_refresh(const lfuse_optimizer *o, lfuse__optim_part *part,
+                                       lfuse_list *const *gradients)
+{
+    const bool loop = o->options.level == LFUSE_OPTIM_LOOP;
+    int64_t at = 0;
+    int k;
+
+    if (!loop && part->ngroups == 1) return take_all(part, &o->groups[part->group], gradients[part->group]);
+    if (!part->p && loop)
+        LFUSE__TRY(lfuse__list_slice(o->groups[part->group].parameters, part->first, part->count, &part->p));
+    if (!part->g && loop) LFUSE__TRY(lfuse__list_slice(gradients[part->group], part->first, part->count, &part->g));
+    if (!part->p) LFUSE__TRY(join_lists(o, part, gradients));
+    for (k = 0; k < part->ngroups; k++) {
+        const lfuse_list *p = o->groups[part->group + k].parameters;
+        const int64_t count = loop ? part->count : p->count;
+        follow(part->p, at, p, part->first, count, &part->p_from[k]);
+        follow(part->g, at, gradients[part->group + k], part->first, count, &part->g_from[k]);
+        at += count;
+    }
+    return LFUSE_OK;
+}
+
+/* A scalar, of each group that the part steps over; END stands for NAdam's product. */
+static lfuse_binding bind_number(const lfuse_optimizer *o, lfuse__optim_part *part, const char *name, int slot,
+                                 lfuse__hyper_field field)
+{
+    double *values = part->numbers[slot];
+    int k;
+
+    for (k = 0; k < part->ngroups; k++) {
+        const lfuse__optim_group *group = &o->groups[part->group + k];
+        values[k] = field == LFUSE__HYPER_END ? group->product : lfuse__hyper_get(&group->hyper, field);
+    }
+    return part->ngroups == 1 ? lfuse_bind_number(name, values[0]) : lfuse_bind_numbers(name, part->ngroups, values);
+}
+
+static int bind_numbers(const lfuse_optimizer *o, lfuse__optim_part *part, lfuse_binding *b)
+{
+    const lfuse__optim_form *form = &o->groups[part->group].form;
     const lfuse__rule_hyper *h;
-    const int64_t t = o->steps + 1;
-    int n = 0;
+    int n = 0, slot = 0;
 
     for (h = form->rule->hypers; h->field != LFUSE__HYPER_END; h++)
         if (h->field != LFUSE__HYPER_lr || !(form->switches & LFUSE_OPTIM_LR_TENSOR))
-            b[n++] = lfuse_bind_number(lfuse__hyper_name(h->field), lfuse__hyper_get(&group->hyper, h->field));
+            b[n++] = bind_number(o, part, lfuse__hyper_name(h->field), slot++, h->field);
     if (!lfuse__optim_counts(form->switches)) {
-        b[n++] = lfuse_bind_number("t", (double)t);
-        if (form->rule->step == lfuse__rule_nadam) b[n++] = lfuse_bind_number("product", group->product);
+        b[n++] = lfuse_bind_number("t", (double)(o->steps + 1));
+        if (form->rule->step == lfuse__rule_nadam) b[n++] = bind_number(o, part, "product", slot++, LFUSE__HYPER_END);
     }
     if (form->clip != LFUSE_CLIP_NONE) b[n++] = lfuse_bind_number("clip_limit", o->options.clip_limit);
-    if (form->switches & LFUSE_OPTIM_AVERAGE) b[n++] = lfuse_bind_number("ema_decay", group->hyper.ema_decay);
+    if (form->switches & LFUSE_OPTIM_AVERAGE)
+        b[n++] = bind_number(o, part, "ema_decay", slot++, LFUSE__HYPER_ema_decay);
     return n;
 }
 
@@ -114,7 +184,7 @@ lfuse_status lfuse__optim_part_run(lfuse_optimizer *o, lfuse__optim_part *part, 
     b[n++] = lfuse_bind_list("p", part->p);
     b[n++] = lfuse_bind_list("g", part->g);
     for (i = 0; i < group->states.count; i++) b[n++] = lfuse_bind_list(group->states.name[i], part->states[i]);
-    n += bind_numbers(o, group, b + n);
+    n += bind_numbers(o, part, b + n);
     if (inputs && inputs->grad_scale) b[n++] = lfuse_bind_tensor("grad_scale", inputs->grad_scale);
     if (inputs && inputs->lr) b[n++] = lfuse_bind_tensor("lr", inputs->lr);
     if (inputs && inputs->found_inf) b[n++] = lfuse_bind_tensor("found_inf", inputs->found_inf);

@@ -78,7 +78,7 @@ static lfuse_status step(lfuse_optimizer *o, lfuse_stream *stream, int count, lf
     for (i = 0; i < count; i++) LFUSE__TRY(check_gradients(o, i, gradients[i]));
     for (i = 0; i < count; i++) hold(&o->groups[i], gradients[i]);
     for (i = 0; i < o->nparts; i++)
-        LFUSE__TRY(lfuse__optim_part_refresh(o, &o->parts[i], gradients[o->parts[i].group]));
+        LFUSE__TRY(lfuse__optim_part_refresh(o, &o->parts[i], gradients));
     for (i = 0; i < o->nparts; i++) LFUSE__TRY(lfuse__optim_part_run(o, &o->parts[i], stream, inputs));
     o->steps++;
     for (i = 0; i < count && o->options.rule == LFUSE_RULE_NADAM; i++)

@@ -163,20 +163,37 @@ lfuse_status lfuse__list_slice(const lfuse_list *from, int64_t first, int64_t co
     return LFUSE_OK;
 }
 
-void lfuse__list_mirror(lfuse_list *l, const lfuse_list *from, int64_t first)
+lfuse_status lfuse__list_join(int n, lfuse_list *const *from, lfuse_list **list)
 {
-    int64_t low = l->count, high = 0;
+    int64_t count = 0;
+    lfuse_list *l;
+    for (int k = 0; k < n; k++) count += from[k]->count;
+    LFUSE__TRY(make(from[0]->dev, from[0]->type, count, &l));
+    for (int64_t k = 0, at = 0; k < n; k++) {
+        for (int64_t i = 0; i < from[k]->count; i++, at++) {
+            l->members[at] = from[k]->members[i];
+            lfuse__range_retain(l->members[at].range);
+        }
+        l->elements += from[k]->elements;
+    }
+    *list = l;
+    return LFUSE_OK;
+}
 
-    for (int64_t i = 0; i < l->count; i++) {
-        const lfuse__member before = l->members[i], now = from->members[first + i];
+void lfuse__list_mirror(lfuse_list *l, int64_t at, const lfuse_list *from, int64_t first, int64_t count)
+{
+    int64_t low = count, high = 0;
+
+    for (int64_t i = 0; i < count; i++) {
+        const lfuse__member before = l->members[at + i], now = from->members[first + i];
         if (before.range == now.range && before.offset == now.offset) continue;
         lfuse__range_retain(now.range);
-        l->members[i] = now;
+        l->members[at + i] = now;
         lfuse__range_release(before.range);
         if (low > i) low = i;
         high = i + 1;
     }
-    if (low < high) advance(l, low, high - low);
+    if (low < high) advance(l, at + low, high - low);
 }
 
 void lfuse__list_retain(lfuse_list *l)

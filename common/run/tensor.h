@@ -74,7 +74,9 @@ lfuse_status lfuse__list_replace(lfuse_list *l, int64_t first, int64_t count, lf
 bool lfuse__list_replaced(const lfuse_list *l, uint64_t version, int64_t *first, int64_t *count);
 /* Some members of another list, with the addresses that they have now; and the same again: sizes stay. */
 lfuse_status lfuse__list_slice(const lfuse_list *from, int64_t first, int64_t count, lfuse_list **list);
-void lfuse__list_mirror(lfuse_list *l, const lfuse_list *from, int64_t first);
+void lfuse__list_mirror(lfuse_list *l, int64_t at, const lfuse_list *from, int64_t first, int64_t count);
+/* The members of several lists, one list behind the other. */
+lfuse_status lfuse__list_join(int n, lfuse_list *const *from, lfuse_list **list);
 /* A list of the `count` elements from the first one on along axis 0 of a vector (rank 1, at least that long). */
 lfuse_status lfuse__list_of_elements(const lfuse_tensor *vector, int64_t count, lfuse_list **list);
 /* The list of all elements of a vector, the tensor's own: it goes with the tensor. */

@@ -156,7 +156,8 @@ LFUSE_API LFUSE_MUST_CHECK lfuse_status lfuse_hyper_defaults(lfuse_rule rule, lf
  * The last three switches need a device with f64: what depends on numbers in device memory alone is computed in f64
  * there, with the bits that the host would have. Counting there is a launch more.
  *
- * Groups of the same types take one launch together where the plans allow it, otherwise one each.
+ * Up to eight neighbouring groups of one type take one launch together, of rules that look at single elements and with
+ * numbers of the host; others take their own.
  *
  * Errors: ERR_INVALID (a rule, switch, number or range: the message names group, field and value), ERR_TYPE,
  * ERR_CONTEXT (a list of another device), ERR_UNSUPPORTED, and those of lfuse_plan_create and lfuse_tensor_create.
@@ -209,7 +210,7 @@ LFUSE_API const char *lfuse_optimizer_state_name(const lfuse_optimizer *optimize
  */
 LFUSE_API LFUSE_MUST_CHECK lfuse_status lfuse_optimizer_state(lfuse_optimizer *optimizer, int state, int group,
                                                               int64_t member, lfuse_tensor **tensor);
-/** The plans of a step as lfuse_plan_text prints them, one line for each group; valid as long as the optimizer. */
+/** The plans of a step as lfuse_plan_text prints them, one line for each launch or part; valid as long as the optimizer. */
 LFUSE_API const char *lfuse_optimizer_text(const lfuse_optimizer *optimizer);
 
 LFUSE_END_DECLS

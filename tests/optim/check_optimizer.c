@@ -362,6 +362,67 @@ static void groups(lfuse_device *device)
 START_TEST(groups_of_two_types) { on_every_device(groups); }
 END_TEST
 
+/* Groups of one type in one launch, each with its own numbers: the bits of an optimizer for each. */
+static void one_type(lfuse_device *device)
+{
+    enum { GROUPS = 11 };
+    static const lfuse_rule rules[] = { LFUSE_RULE_ADAMW, LFUSE_RULE_NADAM, LFUSE_RULE_LAMB };
+    static double got[ALL], want[ALL];
+    lfuse_list *gradients[GROUPS];
+    lfuse_optimizer *o, *alone[GROUPS];
+    lfuse_group group[GROUPS];
+    model m[GROUPS], same_model[GROUPS];
+    uint64_t before = 0;
+    size_t r;
+    int i, t;
+
+    for (r = 0; r < sizeof rules / sizeof *rules; r++) {
+        const lfuse_optimizer_options options = options_of(rules[r], LFUSE_OPTIM_AVERAGE);
+        for (i = 0; i < GROUPS; i++) {
+            model_make(&m[i], device, LFUSE_F32, LFUSE_F32, i == 3 ? 0 : 2, sizes + 3);
+            model_make(&same_model[i], device, LFUSE_F32, LFUSE_F32, i == 3 ? 0 : 2, sizes + 3);
+            group[i] = group_of(&same_model[i], rules[r]);
+            group[i].hyper.lr = 0.25 / (1 + i);
+            group[i].hyper.beta1 = 0.5 + 0.03 * i;
+            group[i].hyper.ema_decay = 0.07 * i;
+            alone[i] = optimizer_of(&same_model[i], &options, &group[i]);
+            group[i].parameters = m[i].parameters;
+            gradients[i] = m[i].gradients;
+        }
+        OK(lfuse_optimizer_create(device, &options, GROUPS, group, &o));
+        for (t = 1; t <= STEPS; t++) {
+            if (t == 3) { /* one group's gradients move, and another's list is a new one */
+                OK(lfuse_list_replace(m[1].gradients, 0, 2, same_model[1].g));
+                gradients[2] = same_model[2].gradients;
+            }
+            OK(lfuse_stream_synchronize(m[0].stream));
+            for (i = 0; i < GROUPS; i++) {
+                model_gradients(&m[i], t, 1);
+                model_step(&same_model[i], alone[i], t);
+                OK(lfuse_stream_synchronize(same_model[i].stream));
+            }
+            before = launches_of(device);
+            OK(lfuse_optimizer_step(o, m[0].stream, GROUPS, gradients, NULL));
+        }
+        if (device == devices[0] && rules[r] != LFUSE_RULE_LAMB) ck_assert_uint_eq(launches_of(device) - before, 2);
+        OK(lfuse_stream_synchronize(m[0].stream));
+        for (i = 0; i < GROUPS; i++) {
+            const int64_t n = model_parameters(&m[i], got);
+            model_parameters(&same_model[i], want);
+            same(got, want, n, "a group of eleven");
+            lfuse_optimizer_destroy(alone[i]);
+        }
+        lfuse_optimizer_destroy(o);
+        for (i = 0; i < GROUPS; i++) {
+            model_drop(&m[i]);
+            model_drop(&same_model[i]);
+        }
+    }
+}
+
+START_TEST(groups_of_one_type) { on_every_device(one_type); }
+END_TEST
+
 /* Copies parameters and states of one optimizer to another one of an equal model. */
 static void put_back(const model *from, lfuse_optimizer *a, const model *to, lfuse_optimizer *b)
 {
@@ -739,6 +800,7 @@ static Suite *suite_optimizer(void)
     tcase_add_test(t, averages_and_zeroed_gradients);
     tcase_add_test(t, scaled_gradients);
     tcase_add_test(t, counted_on_the_device);
+    tcase_add_test(t, groups_of_one_type);
     tcase_add_test(t, groups_of_two_types);
     tcase_add_test(t, states_put_back);
     tcase_add_test(t, addresses_that_move);
