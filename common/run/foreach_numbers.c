@@ -136,7 +136,8 @@ static lfuse__numbers *find(lfuse__plan_cache *cache, const lfuse__numbers_use *
 
 static bool is_spent(const lfuse__numbers *n)
 {
-    return !n->users && !n->captured && lfuse__list_gone(n->use.list);
+    if (n->users || n->captured) return false;
+    return lfuse__list_gone(n->use.list) || lfuse__stream_usable(n->use.stream) != LFUSE_OK;
 }
 
 /* Takes out what is of no more use, and the place that was not used longest where there are too many. */
@@ -168,10 +169,12 @@ static lfuse__numbers *take_out(lfuse__plan_cache *cache)
 /* Of one stream, so of one thread: nobody else makes the same place meanwhile. */
 static lfuse_status make_place(lfuse__plan_cache *cache, const lfuse__numbers_use *use, lfuse__numbers **made)
 {
+    lfuse__saved_error saved;
     lfuse__numbers *n, *out;
 
     LFUSE__TRY(lfuse__not_capturing(use->stream, "there is no memory for an array of numbers yet"));
     LFUSE__TRY(make(use, &n));
+    lfuse__error_save(&saved);
     pthread_mutex_lock(&cache->lock);
     out = take_out(cache);
     n->next = cache->numbers;
@@ -179,6 +182,7 @@ static lfuse_status make_place(lfuse__plan_cache *cache, const lfuse__numbers_us
     n->users = 1;
     n->used = ++cache->clock;
     pthread_mutex_unlock(&cache->lock);
+    lfuse__error_restore(&saved);
     lfuse__numbers_clear(out);
     *made = n;
     return LFUSE_OK;
