@@ -79,8 +79,8 @@ bool bench_model_parse(const char *text, bench_model *m)
     const bool known = !strcmp(text, "resnet50") || !strcmp(text, "gpt2-small");
     int end = 0;
     *m = (bench_model){0};
-    if (!known && (sscanf(text, "%lldx%lld%n", &count, &elements, &end) != 2 || text[end] || count < 1 || elements < 1 ||
-                   count > MOST_MEMBERS || elements > INT64_MAX / 64 / count))
+    if (!known && (sscanf(text, "%lldx%lld%n", &count, &elements, &end) != 2 || text[end] || count < 1 ||
+                   elements < 1 || count > MOST_MEMBERS || elements > INT64_MAX / 64 / count))
         return false;
     m->elements = calloc(known ? MOST_OF_MODELS : (size_t)count, sizeof *m->elements);
     if (!m->elements) return false;

@@ -139,8 +139,8 @@ static lfuse_status check_room(bench_device *d, const problem *p, int nsets)
     uint64_t free_bytes, total_bytes;
     LFUSE__TRY(lfuse_device_memory(d->dev, &free_bytes, &total_bytes));
     if (most > 0.7 * (double)free_bytes || word > (double)d->info.max_alloc_bytes)
-        return lfuse__error(LFUSE_ERR_UNSUPPORTED, "%.1f GB of lists and states for %.1f GB of free memory (%.1f GB in one "
-                            "piece)", most / 1e9, (double)free_bytes / 1e9, (double)d->info.max_alloc_bytes / 1e9);
+        return lfuse__error(LFUSE_ERR_UNSUPPORTED, "%.1f GB of lists and states for %.1f GB of free memory (%.1f GB in "
+                            "one piece)", most / 1e9, (double)free_bytes / 1e9, (double)d->info.max_alloc_bytes / 1e9);
     return LFUSE_OK;
 }
 
@@ -187,8 +187,8 @@ static void reference(const shared *s, const float *p0, const float *g, int64_t 
 }
 
 /*
- * Of large lists the leading elements of each member alone, where the rule has no norm. The bound: 64 operations a step,
- * each erring by half a unit of numbers below 2.
+ * Of large lists the leading elements of each member alone, where the rule has no norm. The bound: 64 operations a
+ * step, each erring by half a unit of numbers below 2.
  */
 static lfuse_status verify(const shared *s, bench_variant *v)
 {

@@ -13,7 +13,8 @@ lfuse_type lfuse__optim_type(const lfuse__optim_form *form)
     return form->parameter == LFUSE_F64 ? LFUSE_F64 : LFUSE_F32;
 }
 
-static void add_state(lfuse__optim_states *s, const char *name, lfuse_type type, lfuse__hyper_field initial, bool copies)
+static void add_state(lfuse__optim_states *s, const char *name, lfuse_type type, lfuse__hyper_field initial,
+                      bool copies)
 {
     s->name[s->count] = name;
     s->type[s->count] = type;
@@ -147,7 +148,8 @@ lfuse_graph *lfuse__optim_graph(const lfuse__optim_form *form)
         store(form, &c, average, lfuse__rule_moment(average, fresh, lfuse_scalar(g, "ema_decay")), wide);
     if (form->switches & LFUSE_OPTIM_ZERO_GRADIENTS) {
         const lfuse_value none = lfuse_constant(g, 0);
-        lfuse_update(stored, lfuse_where(none, stored, none)); /* lfuse_full_like reads nothing that joins it to the step */
+        /* Not lfuse_full_like, which reads nothing that would join it to the step. */
+        lfuse_update(stored, lfuse_where(none, stored, none));
     }
     count(form, &c, &s);
     return g;

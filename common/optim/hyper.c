@@ -77,10 +77,11 @@ static const lfuse__rule_hyper *entry_of(const lfuse__rule *rule, unsigned switc
 static lfuse_status check_together(const lfuse__rule *rule, unsigned switches, int group, const lfuse_hyper *h)
 {
     if (switches & LFUSE_OPTIM_NESTEROV && (h->momentum <= 0 || h->dampening != 0))
-        return lfuse__error(LFUSE_ERR_INVALID, "group %d: Nesterov's momentum needs a momentum and no dampening, not %g "
-                            "and %g", group, h->momentum, h->dampening);
+        return lfuse__error(LFUSE_ERR_INVALID, "group %d: Nesterov's momentum needs a momentum and no dampening, not "
+                            "%g and %g", group, h->momentum, h->dampening);
     if (h->step_min > h->step_max)
-        return lfuse__error(LFUSE_ERR_INVALID, "group %d: step_min is %g, step_max %g", group, h->step_min, h->step_max);
+        return lfuse__error(LFUSE_ERR_INVALID, "group %d: step_min is %g, step_max %g", group, h->step_min,
+                            h->step_max);
     if (h->momentum != 0 && !(switches & LFUSE__OPTIM_MOMENTUM))
         return lfuse__error(LFUSE_ERR_INVALID, "group %d: a momentum of %g for an optimizer (%s) that was made without",
                             group, h->momentum, rule->name);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Optimizers: a rule's graph over lists, planned for groups of parameters, with the states' memory. May use common/graph/
- * and common/run/; knows neither plans' insides nor kernels.
+ * Optimizers: a rule's graph over lists, planned for groups of parameters, with the states' memory. May use
+ * common/graph/ and common/run/; knows neither plans' insides nor kernels.
  */
 #ifndef COMMON_OPTIM_OPTIMIZER_H
 #define COMMON_OPTIM_OPTIMIZER_H

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Rules: what one step makes of a parameter, its gradient and its states, as a graph made by the public builders alone.
- * Pure: no device, no memory. A rule sees values that may be lists or tensors, in the type that is computed in; types in
- * memory, clipping, masters and the like are graph.c's. May use common/base/ and common/graph/.
+ * Pure: no device, no memory. A rule sees values that may be lists or tensors, in the type that is computed in; types
+ * in memory, clipping, masters and the like are graph.c's. May use common/base/ and common/graph/.
  */
 #ifndef COMMON_OPTIM_RULE_H
 #define COMMON_OPTIM_RULE_H

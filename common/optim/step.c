@@ -27,8 +27,8 @@ static lfuse_status check_gradients(const lfuse_optimizer *o, int group, const l
     if (g == o->groups[group].gradients) return LFUSE_OK; /* sizes stay */
     for (m = 0; m < p->count; m++)
         if (g->members[m].elements != p->members[m].elements)
-            return lfuse__error(LFUSE_ERR_SHAPE, "group %d: parameter %" PRId64 " has %" PRId64 " elements, its gradient %"
-                                PRId64, group, m, p->members[m].elements, g->members[m].elements);
+            return lfuse__error(LFUSE_ERR_SHAPE, "group %d: parameter %" PRId64 " has %" PRId64 " elements, its "
+                                "gradient %" PRId64, group, m, p->members[m].elements, g->members[m].elements);
     return LFUSE_OK;
 }
 

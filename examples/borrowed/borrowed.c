@@ -4,10 +4,10 @@
  *
  *     borrowed [opencl|cuda]
  *
- * owner.c stands for that library: it has a context, a queue and the buffers of parameters and gradients, and libfuse is
- * handed all of them as they are: no copies, no synchronisation of its own. Each step the owner computes gradients (here
- * of (p - target)^2 / 2, on the host), in two lists of buffers in turn, and AdamW follows on the owner's queue: one launch
- * on CUDA, on OpenCL one for as many buffers as a launch takes.
+ * owner.c stands for that library: it has a context, a queue and the buffers of parameters and gradients, and libfuse
+ * is handed all of them as they are: no copies, no synchronisation of its own. Each step the owner computes gradients
+ * (here of (p - target)^2 / 2, on the host), in two lists of buffers in turn, and AdamW follows on the owner's queue:
+ * one launch on CUDA, on OpenCL one for as many buffers as a launch takes.
  */
 #include <libfuse.h>
 

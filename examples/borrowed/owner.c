@@ -13,11 +13,11 @@ struct owner {
     uint64_t buffers[MOST_BUFFERS];
 };
 
-/* The drivers' binary interfaces; all of these types are pointers or integers. A program would include their headers. */
+/* The drivers' binary interfaces: all types are pointers or integers. A program would include their headers. */
 typedef int cl_ids(void *of, uint32_t count, void **ids, uint32_t *found);
 typedef int cl_devices(void *platform, uint64_t type, uint32_t count, void **ids, uint32_t *found);
-typedef void *cl_context_maker(const intptr_t *properties, uint32_t count, void *const *devices, void *notify, void *data,
-                               int *code);
+typedef void *cl_context_maker(const intptr_t *properties, uint32_t count, void *const *devices, void *notify,
+                               void *data, int *code);
 typedef void *cl_queue_maker(void *context, void *device, uint64_t properties, int *code);
 typedef void *cl_buffer_maker(void *context, uint64_t flags, size_t bytes, void *host, int *code);
 typedef int cl_writer(void *queue, void *buffer, uint32_t blocking, size_t offset, size_t bytes, const void *host,

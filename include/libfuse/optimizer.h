@@ -87,8 +87,8 @@ typedef enum lfuse_clip {
 } lfuse_clip;
 
 /**
- * The numbers of a rule, for each group of parameters. lfuse_hyper_defaults sets those of the rule to PyTorch's defaults
- * (papers' where it has none) and the others to 0, which they must stay. Ranges, inf and NaN being in none:
+ * The numbers of a rule, for each group of parameters. lfuse_hyper_defaults sets those of the rule to PyTorch's
+ * defaults (papers' where it has none) and the others to 0, which they must stay. Ranges, inf and NaN being in none:
  * lr weight_decay momentum eps lr_decay initial_accumulator alpha lambd momentum_decay: >= 0; beta1 beta2 ema_decay: in
  * [0, 1); rho: in [0, 1]; eta_minus: in (0, 1); eta_plus: > 1; step_min: >= 0; step_max: > 0; clip_threshold: >= 1.
  */
@@ -97,8 +97,8 @@ typedef struct lfuse_hyper {
     double weight_decay;
     double momentum;            /**< sgd, rmsprop */
     double dampening;           /**< sgd; any number */
-    double beta1, beta2;        /**< decay of the first and second moment; of Adafactor beta2 is the exponent of the decay
-                                     1 - t^beta2, < 0 */
+    double beta1, beta2;        /**< decay of the first and second moment; of Adafactor beta2 is the exponent of the
+                                     decay 1 - t^beta2, < 0 */
     double eps;
     double eps2;                /**< adafactor: least scale of a parameter */
     double alpha;               /**< rmsprop: smoothing; asgd: power of the decay of lr */
@@ -148,9 +148,9 @@ LFUSE_API const char *lfuse_rule_name(lfuse_rule rule);
 LFUSE_API LFUSE_MUST_CHECK lfuse_status lfuse_hyper_defaults(lfuse_rule rule, lfuse_hyper *hyper);
 
 /**
- * Makes an optimizer of `count` groups (1 or more), plans its steps, allocates its states and waits until they hold their
- * first contents: zeros, the first accumulator, copies of the parameters (masters and averages), which therefore must
- * have been written before. The optimizer holds the lists; the tensors of the lists may be destroyed. Of a list whose
+ * Makes an optimizer of `count` groups (1 or more), plans its steps, allocates its states and waits until they hold
+ * their first contents: zeros, the first accumulator, copies of the parameters (masters and averages), which therefore
+ * must have been written before. The optimizer holds the lists; the tensors of the lists may be destroyed. Of a list whose
  * addresses are replaced the next step uses the new ones.
  *
  * The last three switches need a device with f64: what depends on numbers in device memory alone is computed in f64
@@ -173,17 +173,17 @@ LFUSE_API void lfuse_optimizer_destroy(lfuse_optimizer *optimizer);
  * i; `count` is the number of groups. Lists and addresses may be others than in the last step: that costs a comparison
  * and a small launch. The lists stay held until others take their place. `inputs` may be NULL.
  *
- * A step that is refused launched nothing, and the optimizer is as it was. Errors: ERR_INVALID (counts, an input that is
- * missing or not asked for), ERR_TYPE, ERR_SHAPE (the message names group and member), ERR_CONTEXT, ERR_OVERLAP.
+ * A step that is refused launched nothing, and the optimizer is as it was. Errors: ERR_INVALID (counts, an input that
+ * is missing or not asked for), ERR_TYPE, ERR_SHAPE (the message names group and member), ERR_CONTEXT, ERR_OVERLAP.
  *
  * Lists must not be replaced (lfuse_list_replace) while another thread makes a step with them; runs already submitted
  * keep the addresses that they were given.
  */
-LFUSE_API LFUSE_MUST_CHECK lfuse_status lfuse_optimizer_step(lfuse_optimizer *optimizer, lfuse_stream *stream, int count,
-                                                             lfuse_list *const *gradients,
+LFUSE_API LFUSE_MUST_CHECK lfuse_status lfuse_optimizer_step(lfuse_optimizer *optimizer, lfuse_stream *stream,
+                                                             int count, lfuse_list *const *gradients,
                                                              const lfuse_step_inputs *inputs);
 
-/** The numbers of a group, for the steps from now on: nothing is compiled. ERR_INVALID as for lfuse_optimizer_create. */
+/** The numbers of a group, for the steps from now on: nothing is compiled. ERR_INVALID as of lfuse_optimizer_create. */
 LFUSE_API LFUSE_MUST_CHECK lfuse_status lfuse_optimizer_set_hyper(lfuse_optimizer *optimizer, int group,
                                                                   const lfuse_hyper *hyper);
 LFUSE_API LFUSE_MUST_CHECK lfuse_status lfuse_optimizer_get_hyper(const lfuse_optimizer *optimizer, int group,
@@ -192,8 +192,9 @@ LFUSE_API LFUSE_MUST_CHECK lfuse_status lfuse_optimizer_get_hyper(const lfuse_op
 LFUSE_API LFUSE_MUST_CHECK lfuse_status lfuse_optimizer_set_lr(lfuse_optimizer *optimizer, int group, double lr);
 
 /**
- * Steps made so far; counted in device memory, those of streams that were synchronised. Setting it belongs to putting back a state: 0 begins anew (what the first step initialises it will
- * initialise again; the states' contents stay). NAdam's product of momenta is computed anew from the present numbers.
+ * Steps made so far; counted in device memory, those of streams that were synchronised. Setting it belongs to putting
+ * back a state: 0 begins anew (what the first step initialises it will initialise again; the states' contents stay).
+ * NAdam's product of momenta is computed anew from the present numbers.
  * ERR_INVALID: a negative count, or one of more than 2^53.
  */
 LFUSE_API LFUSE_MUST_CHECK lfuse_status lfuse_optimizer_get_steps(const lfuse_optimizer *optimizer, int64_t *steps);
@@ -205,12 +206,12 @@ LFUSE_API int lfuse_optimizer_state_count(const lfuse_optimizer *optimizer);
 LFUSE_API const char *lfuse_optimizer_state_name(const lfuse_optimizer *optimizer, int state);
 /**
  * One member's state, as a tensor of rank 1 with the elements of the member (or of one element, where the state is a
- * number of each member), to read it out and put it back with lfuse_tensor_read and lfuse_tensor_write, ordered with the
- * steps by the caller. The tensor is the caller's to destroy; its memory is the optimizer's. ERR_INVALID.
+ * number of each member), to read it out and put it back with lfuse_tensor_read and lfuse_tensor_write, ordered with
+ * the steps by the caller. The tensor is the caller's to destroy; its memory is the optimizer's. ERR_INVALID.
  */
 LFUSE_API LFUSE_MUST_CHECK lfuse_status lfuse_optimizer_state(lfuse_optimizer *optimizer, int state, int group,
                                                               int64_t member, lfuse_tensor **tensor);
-/** The plans of a step as lfuse_plan_text prints them, one line for each launch or part; valid as long as the optimizer. */
+/** The plans of a step as lfuse_plan_text prints them, a line for each plan; valid as long as the optimizer. */
 LFUSE_API const char *lfuse_optimizer_text(const lfuse_optimizer *optimizer);
 
 LFUSE_END_DECLS

@@ -20,7 +20,8 @@ static void same(const double *a, const double *b, int64_t n, const char *what)
     int64_t i;
 
     for (i = 0; i < n; i++)
-        ck_assert_msg(a[i] == b[i], "%s, %s: element %lld is %.17g and %.17g", device_name, what, (long long)i, a[i], b[i]);
+        ck_assert_msg(a[i] == b[i], "%s, %s: element %lld is %.17g and %.17g", device_name, what, (long long)i,
+                      a[i], b[i]);
 }
 
 /* Parameters after some steps; and their states, each behind the other. */
@@ -147,8 +148,8 @@ static void mixed(lfuse_device *device)
         if (types[i % 3] != LFUSE_F32) model_state(&m, o, "master", master);
         for (k = 0; k < ALL && types[i % 3] != LFUSE_F32; k++) {
             const double ulp = types[i % 3] == LFUSE_F16 ? 0x1p-11 : 0x1p-8;
-            ck_assert_msg(fabs(p[k] - master[k]) <= ulp * fabs(master[k]) + 0x1p-25, "%s: element %d is %.9g, its master "
-                          "%.9g", device_name, k, p[k], master[k]);
+            ck_assert_msg(fabs(p[k] - master[k]) <= ulp * fabs(master[k]) + 0x1p-25, "%s: element %d is %.9g, its "
+                          "master %.9g", device_name, k, p[k], master[k]);
         }
         /* With masters, and states of f32, the types of parameters and gradients change nothing: all data is exact. */
         if (options.state_type == LFUSE_F32 && types[i % 3] != LFUSE_F32) {
@@ -169,7 +170,8 @@ END_TEST
 static void averages(lfuse_device *device)
 {
     static double before[ALL], after[ALL], average[ALL];
-    const lfuse_optimizer_options options = options_of(LFUSE_RULE_SGD, LFUSE_OPTIM_AVERAGE | LFUSE_OPTIM_ZERO_GRADIENTS);
+    const lfuse_optimizer_options options = options_of(LFUSE_RULE_SGD,
+                                                       LFUSE_OPTIM_AVERAGE | LFUSE_OPTIM_ZERO_GRADIENTS);
     lfuse_group group;
     lfuse_optimizer *o;
     double zeros[16];
@@ -240,7 +242,7 @@ static lfuse_tensor *number(lfuse_device *device, float x)
     return t;
 }
 
-/* The count, the rate and the powers on the device give the host's bits; a step that found_inf stops changes nothing. */
+/* Count, rate and powers on the device give the host's bits; a step that found_inf stops changes nothing. */
 static void counted(lfuse_device *device)
 {
     static const lfuse_rule rules[] = { LFUSE_RULE_ADAMW, LFUSE_RULE_NADAM, LFUSE_RULE_SGD };
@@ -254,7 +256,7 @@ static void counted(lfuse_device *device)
         const lfuse_optimizer_options options = options_of(rules[i], LFUSE_OPTIM_FOUND_INF | LFUSE_OPTIM_LR_TENSOR |
                                                                          LFUSE_OPTIM_AVERAGE);
         lfuse_step_inputs inputs = { .lr = number(device, 0.0625f), .found_inf = number(device, 0) };
-        lfuse_tensor *inf = number(device, 1);
+        lfuse_step_inputs overflowed = { .lr = inputs.lr, .found_inf = number(device, 1) };
         const lfuse_optimizer_options plain = options_of(rules[i], 0);
         lfuse_optimizer *o, *host;
         lfuse_group group;
@@ -280,7 +282,7 @@ static void counted(lfuse_device *device)
             for (n = 0, k = 0; k < lfuse_optimizer_state_count(o); k++)
                 n += model_state(&m, o, lfuse_optimizer_state_name(o, k), before + n);
             model_gradients(&m, t, INFINITY); /* and NaN, where the gradient is 0 */
-            OK(lfuse_optimizer_step(o, m.stream, 1, &m.gradients, &(lfuse_step_inputs){ .lr = inputs.lr, .found_inf = inf }));
+            OK(lfuse_optimizer_step(o, m.stream, 1, &m.gradients, &overflowed));
             model_parameters(&m, got);
             same(got, want, ALL, "a step that found an infinity");
             for (n = 0, k = 0; k < lfuse_optimizer_state_count(o); k++)
@@ -295,7 +297,7 @@ static void counted(lfuse_device *device)
         inputs.lr = m.p[0];
         FAILS(LFUSE_ERR_TYPE, lfuse_optimizer_step(o, m.stream, 1, &m.gradients, &inputs));
         lfuse_tensor_destroy(inputs.found_inf);
-        lfuse_tensor_destroy(inf);
+        lfuse_tensor_destroy(overflowed.found_inf);
         lfuse_optimizer_destroy(o);
         lfuse_optimizer_destroy(host);
         model_drop(&m);
@@ -591,8 +593,8 @@ START_TEST(bad_numbers)
 #define BAD(rule, field, value) { LFUSE_RULE_##rule, offsetof(lfuse_hyper, field), value }
         BAD(SGD, lr, -1), BAD(SGD, lr, NAN), BAD(SGD, lr, INFINITY), BAD(SGD, momentum, -0.5), BAD(SGD, dampening, NAN),
         BAD(SGD, weight_decay, -1e-9), BAD(SGD, beta1, 0.5), BAD(SGD, ema_decay, 0.5), BAD(ADAM, beta1, 1),
-        BAD(ADAM, beta1, -0.1), BAD(ADAM, beta2, 1), BAD(ADAM, beta2, NAN), BAD(ADAM, eps, -1e-9), BAD(ADAM, momentum, 0.9),
-        BAD(ADAM, momentum, NAN), BAD(ADAMW, weight_decay, -1), BAD(ADAGRAD, lr_decay, -1),
+        BAD(ADAM, beta1, -0.1), BAD(ADAM, beta2, 1), BAD(ADAM, beta2, NAN), BAD(ADAM, eps, -1e-9),
+        BAD(ADAM, momentum, 0.9), BAD(ADAM, momentum, NAN), BAD(ADAMW, weight_decay, -1), BAD(ADAGRAD, lr_decay, -1),
         BAD(ADAGRAD, initial_accumulator, -1), BAD(RMSPROP, alpha, -1), BAD(ADADELTA, rho, 1.5), BAD(ADAMAX, beta2, 1),
         BAD(NADAM, momentum_decay, -1), BAD(RADAM, beta1, 1), BAD(ASGD, lambd, -1), BAD(RPROP, eta_minus, 1),
         BAD(RPROP, eta_minus, 0), BAD(RPROP, eta_plus, 1), BAD(RPROP, step_min, 60), BAD(RPROP, step_max, 0),

@@ -6,8 +6,8 @@
  *
  * The bound. A step is at most OPERATIONS operations between reading an element and storing it, each erring by u times
  * what passes through it, which is no larger than `scale`, the largest magnitude of the row; errors of the states are
- * carried on by factors up to 1; so STEPS steps err by STEPS OPERATIONS u scale. Where a rule divides by a difference of
- * near numbers (centered) or the root of one that is near 0, the row says by how much more (`harder`).
+ * carried on by factors up to 1; so STEPS steps err by STEPS OPERATIONS u scale. Where a rule divides by a difference
+ * of near numbers (centered), the bound is 64 times that (`harder`).
  */
 #ifdef HAVE_CONFIG_H
 #include "config.h"
@@ -49,7 +49,8 @@ static unsigned switch_of(const char *word)
     static const struct { const char *word; unsigned bit; } switches[] = {
         { "nesterov", LFUSE_OPTIM_NESTEROV }, { "amsgrad", LFUSE_OPTIM_AMSGRAD }, { "centered", LFUSE_OPTIM_CENTERED },
         { "decoupled", LFUSE_OPTIM_DECOUPLED }, { "decay_last", LFUSE_OPTIM_DECAY_LAST },
-        { "averaging", LFUSE_OPTIM_GRAD_AVERAGING }, { "maximize", LFUSE_OPTIM_MAXIMIZE }, { "average", LFUSE_OPTIM_AVERAGE }, { "-", 0 },
+        { "averaging", LFUSE_OPTIM_GRAD_AVERAGING }, { "maximize", LFUSE_OPTIM_MAXIMIZE },
+        { "average", LFUSE_OPTIM_AVERAGE }, { "-", 0 },
     };
     size_t i;
 
@@ -63,7 +64,8 @@ static double *field_of(lfuse_hyper *h, const char *name)
 {
 #define FIELD(x) { #x, &h->x }
     const struct { const char *name; double *field; } fields[] = {
-        FIELD(lr), FIELD(weight_decay), FIELD(momentum), FIELD(dampening), FIELD(beta1), FIELD(beta2), FIELD(eps), FIELD(eps2), FIELD(clip_threshold),
+        FIELD(lr), FIELD(weight_decay), FIELD(momentum), FIELD(dampening), FIELD(beta1), FIELD(beta2), FIELD(eps),
+        FIELD(eps2), FIELD(clip_threshold),
         FIELD(alpha), FIELD(rho), FIELD(lr_decay), FIELD(initial_accumulator), FIELD(lambd), FIELD(t0),
         FIELD(momentum_decay), FIELD(eta_minus), FIELD(eta_plus), FIELD(step_min), FIELD(step_max), FIELD(ema_decay),
     };
@@ -178,8 +180,8 @@ static void compare(const row *r, const line *l, lfuse_type type, const double *
     int i;
 
     for (i = 0; i < l->count; i++)
-        ck_assert_msg(fabs(got[i] - l->value[i]) <= bound, "%s, %s, %s: %s%s, element %d is %.17g, not %.17g (%.3g of the "
-                      "bound)", device_name, r->name, lfuse_type_name(type), l->state ? "" : "parameters of step ",
+        ck_assert_msg(fabs(got[i] - l->value[i]) <= bound, "%s, %s, %s: %s%s, element %d is %.17g, not %.17g (%.3g of "
+                      "the bound)", device_name, r->name, lfuse_type_name(type), l->state ? "" : "parameters of step ",
                       l->name, i, got[i], l->value[i], fabs(got[i] - l->value[i]) / bound);
 }
 
