@@ -56,8 +56,9 @@ lfuse__oracle_node lfuse__oracle_node_pointwise, lfuse__oracle_node_cast, lfuse_
 lfuse__oracle_node lfuse__oracle_node_permute, lfuse__oracle_node_broadcast, lfuse__oracle_node_reshape,
     lfuse__oracle_node_slice, lfuse__oracle_node_concat, lfuse__oracle_node_gather,
     lfuse__oracle_node_index; /* oracle_view.c */
-lfuse__oracle_node lfuse__oracle_node_reduce, lfuse__oracle_node_member_sum,
-    lfuse__oracle_node_scatter_add; /* oracle_reduce.c */
+lfuse__oracle_node lfuse__oracle_node_reduce, lfuse__oracle_node_scatter_add; /* oracle_reduce.c */
+lfuse__oracle_node lfuse__oracle_node_member_reduce, lfuse__oracle_node_list_reduce,
+    lfuse__oracle_node_member_elements; /* oracle_members.c */
 
 /* oracle_shape.c */
 lfuse_status lfuse__oracle_allocate(lfuse__values *a);

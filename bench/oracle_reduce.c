@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Reductions over axes and members, and the sums of scattered rows. */
+/* Reductions over axes, and the sums of scattered rows. */
 #ifdef HAVE_CONFIG_H
 #include "config.h"
 #endif
@@ -10,16 +10,15 @@
 #include "bench/oracle_internal.h"
 #include "common/base/error.h"
 
-/* x[offsets[0]], x[offsets[1]] ... (offsets NULL: x[0], x[1] ...) reduced to one; `room` is for as many. */
+/* x[offsets[0]], x[offsets[1]] ... reduced to one; `room` is for as many. */
 static lfuse_status reduce_run(lfuse__oracle *s, const lfuse__node *n, const lfuse__pair *x, const int64_t *offsets,
                                int64_t length, lfuse__pair *room, lfuse__pair *result)
 {
     const lfuse_type type = lfuse__oracle_type(s, n->in[0]);
-    const lfuse__reduce op = n->kind == LFUSE__REDUCE ? (lfuse__reduce)n->op : LFUSE__REDUCE_SUM;
     int64_t i;
 
-    for (i = 0; i < length; i++) room[i] = lfuse__oracle_read(type, x[offsets ? offsets[i] : i]);
-    return lfuse__oracle_fold(op, type, !s->options->inexact, room, length, result);
+    for (i = 0; i < length; i++) room[i] = lfuse__oracle_read(type, x[offsets[i]]);
+    return lfuse__oracle_fold((lfuse__reduce)n->op, type, !s->options->inexact, room, length, result);
 }
 
 /* The operand's axes in two groups, each walked in row-major order: those that stay, and those that are reduced. */
@@ -79,25 +78,6 @@ lfuse_status lfuse__oracle_node_reduce(lfuse__oracle *s, const lfuse__node *n, l
 free_all:
     free(room);
     free(offsets);
-    return status;
-}
-
-lfuse_status lfuse__oracle_node_member_sum(lfuse__oracle *s, const lfuse__node *n, lfuse__values *a)
-{
-    const lfuse__values *o = &s->arrays[n->in[0]];
-    lfuse_status status = LFUSE_OK;
-    lfuse__pair *room;
-    int64_t i, begin = 0;
-
-    a->count = a->members = o->members;
-    LFUSE__TRY(lfuse__oracle_allocate(a));
-    room = malloc((size_t)(o->count + 1) * sizeof *room);
-    if (!room) return lfuse__error(LFUSE_ERR_MEMORY, "oracle: no memory for %lld elements", (long long)o->count);
-    for (i = 0; i < a->members && !status; i++) {
-        status = reduce_run(s, n, o->x + begin, NULL, o->ends[i] - begin, room, &a->x[i]);
-        begin = o->ends[i];
-    }
-    free(room);
     return status;
 }
 

@@ -59,10 +59,15 @@ lfuse_value lfuse__build_scatter_add(lfuse_graph *g, const char *call, int32_t s
                                      lfuse_size rows);
 lfuse_value lfuse__build_extent_number(lfuse_graph *g, const char *call, lfuse_size extent);
 lfuse_value lfuse__build_index(lfuse_graph *g, const char *call, int rank, const lfuse_size *shape);
+/* What a reduction of the type gives. */
+lfuse_type lfuse__reduce_type(lfuse__reduce op, lfuse_type type);
 /* Over at least one axis. */
 lfuse_value lfuse__build_reduce(lfuse_graph *g, const char *call, lfuse__reduce op, int32_t node, unsigned set,
                                 bool keepdims);
-lfuse_value lfuse__build_member_sum(lfuse_graph *g, const char *call, int32_t list);
+lfuse_value lfuse__build_member_reduce(lfuse_graph *g, const char *call, lfuse__reduce op, int32_t list);
+lfuse_value lfuse__build_list_reduce(lfuse_graph *g, const char *call, lfuse__reduce op, int32_t numbers);
+/* Of an input. */
+lfuse_value lfuse__build_member_elements(lfuse_graph *g, const char *call, int32_t list);
 lfuse_value lfuse__build_matmul(lfuse_graph *g, const char *call, int32_t a, int32_t b);
 
 /* "f32 [batch, 64]", "list of f32", "a number" ... */

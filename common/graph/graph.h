@@ -27,7 +27,10 @@ typedef enum lfuse__node_kind {
     LFUSE__BROADCAST,  /* in[0] repeated up to this shape */
     LFUSE__REDUCE,     /* lfuse__reduce `op` over axes[0 .. naxes-1], sorted ascending; keepdims leaves literal 1. Sums
                           and products of f16 and bf16 have type f32, of integers i64 */
-    LFUSE__MEMBER_SUM, /* list -> list of numbers (list and rank 0) */
+    LFUSE__MEMBER_REDUCE, /* lfuse__reduce `op` over each member: list -> list of numbers (list and rank 0); types as of
+                             REDUCE */
+    LFUSE__LIST_REDUCE,   /* lfuse__reduce `op` over a list of numbers, in its order: a tensor of rank 0 */
+    LFUSE__MEMBER_ELEMENTS, /* of a LIST: the number of elements of each member, i64 */
     LFUSE__MATMUL,     /* in[0] [m, k], in[1] [k, n] */
     LFUSE__RESHAPE,    /* the elements of in[0] in row-major order, in this shape */
     LFUSE__SLICE,      /* along axes[0]: element i is element `start` + i `step` of in[0] */
@@ -40,7 +43,7 @@ typedef enum lfuse__node_kind {
 
 typedef struct lfuse__node {
     uint8_t kind; /* lfuse__node_kind */
-    uint8_t op;   /* lfuse__op, of REDUCE lfuse__reduce */
+    uint8_t op;   /* lfuse__op, of the REDUCEs lfuse__reduce */
     uint8_t type; /* lfuse_type; LFUSE_TYPE_NONE: a number in f64 (constants, scalars and functions of them alone) */
     bool list;    /* list value: rank is LFUSE_RANK_ANY, or 0 for one number a member */
     bool keepdims;
@@ -164,7 +167,7 @@ double lfuse__op_value(lfuse__op op, double a, double b, double c);
 /* print.c: one value, or the whole graph, in brackets; the whole, nameless, is the key of the plan cache. */
 void lfuse__graph_print_value(const lfuse_graph *g, int32_t node, lfuse__strbuf *out);
 void lfuse__graph_print(const lfuse_graph *g, lfuse__strbuf *out);
-/* The words of the text; `op` of POINTWISE and REDUCE. Static. */
+/* The words of the text; `op` of POINTWISE and the REDUCEs. Static. */
 const char *lfuse__node_word(lfuse__node_kind kind, int op);
 const char *lfuse__name_word(lfuse__name_kind kind);
 /* The whole graph in one line, with its names. */

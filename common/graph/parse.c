@@ -57,9 +57,8 @@ static bool find_kind(const char *word, lfuse__node *n)
     int kind, op;
 
     for (kind = LFUSE__INPUT; kind <= LFUSE__INDEX; kind++) {
-        const int count = kind == LFUSE__POINTWISE ? (int)LFUSE__OP_COUNT
-                          : kind == LFUSE__REDUCE  ? (int)LFUSE__REDUCE_COUNT
-                                                   : 1;
+        const bool reduces = kind == LFUSE__REDUCE || kind == LFUSE__MEMBER_REDUCE || kind == LFUSE__LIST_REDUCE;
+        const int count = kind == LFUSE__POINTWISE ? (int)LFUSE__OP_COUNT : reduces ? (int)LFUSE__REDUCE_COUNT : 1;
         for (op = 0; op < count; op++)
             if (!strcmp(word, lfuse__node_word((lfuse__node_kind)kind, op))) {
                 *n = lfuse__build_node((lfuse__node_kind)kind, LFUSE_TYPE_NONE);
@@ -144,7 +143,9 @@ static int operands_of(const lfuse__node *n)
     case LFUSE__RESHAPE:
     case LFUSE__SLICE:
     case LFUSE__REDUCE:
-    case LFUSE__MEMBER_SUM: return 1;
+    case LFUSE__MEMBER_REDUCE:
+    case LFUSE__LIST_REDUCE:
+    case LFUSE__MEMBER_ELEMENTS: return 1;
     case LFUSE__MATMUL:
     case LFUSE__CONCAT:
     case LFUSE__GATHER:
@@ -200,7 +201,9 @@ static lfuse_value build(lfuse_graph *g, const lfuse__node *n)
     case LFUSE__GATHER: return lfuse__build_gather(g, call, n->in[0], n->in[1]);
     case LFUSE__SCATTER_ADD: return lfuse__build_scatter_add(g, call, n->in[0], n->in[1], n->shape[0]);
     case LFUSE__REDUCE: return lfuse__build_reduce(g, call, (lfuse__reduce)n->op, n->in[0], set, n->keepdims);
-    case LFUSE__MEMBER_SUM: return lfuse__build_member_sum(g, call, n->in[0]);
+    case LFUSE__MEMBER_REDUCE: return lfuse__build_member_reduce(g, call, (lfuse__reduce)n->op, n->in[0]);
+    case LFUSE__LIST_REDUCE: return lfuse__build_list_reduce(g, call, (lfuse__reduce)n->op, n->in[0]);
+    case LFUSE__MEMBER_ELEMENTS: return lfuse__build_member_elements(g, call, n->in[0]);
     case LFUSE__MATMUL: return lfuse__build_matmul(g, call, n->in[0], n->in[1]);
     case LFUSE__EXTENT: return lfuse__build_extent_number(g, call, n->shape[0]);
     case LFUSE__INDEX: return lfuse__build_index(g, call, n->rank, n->shape);

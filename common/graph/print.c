@@ -13,7 +13,7 @@
 static const char *const kinds[] = {
     [LFUSE__INPUT] = "input",       [LFUSE__FROZEN] = "frozen",           [LFUSE__LIST] = "list",
     [LFUSE__SCALAR] = "scalar",     [LFUSE__CONSTANT] = "constant",       [LFUSE__CAST] = "cast",
-    [LFUSE__PERMUTE] = "permute",   [LFUSE__BROADCAST] = "broadcast",     [LFUSE__MEMBER_SUM] = "member_sum",
+    [LFUSE__PERMUTE] = "permute",   [LFUSE__BROADCAST] = "broadcast",     [LFUSE__MEMBER_ELEMENTS] = "member_elements",
     [LFUSE__MATMUL] = "matmul",     [LFUSE__RESHAPE] = "reshape",         [LFUSE__SLICE] = "slice",
     [LFUSE__CONCAT] = "concat",     [LFUSE__GATHER] = "gather",           [LFUSE__SCATTER_ADD] = "scatter_add",
     [LFUSE__EXTENT] = "extent",     [LFUSE__INDEX] = "index",
@@ -23,6 +23,14 @@ static const char *const reductions[LFUSE__REDUCE_COUNT] = {
     [LFUSE__REDUCE_SUM] = "sum",   [LFUSE__REDUCE_PROD] = "prod",     [LFUSE__REDUCE_MAX] = "amax",
     [LFUSE__REDUCE_MIN] = "amin",  [LFUSE__REDUCE_ARGMAX] = "argmax", [LFUSE__REDUCE_ARGMIN] = "argmin",
 };
+static const char *const of_members[LFUSE__REDUCE_COUNT] = {
+    [LFUSE__REDUCE_SUM] = "member_sum",  [LFUSE__REDUCE_PROD] = "member_prod",     [LFUSE__REDUCE_MAX] = "member_amax",
+    [LFUSE__REDUCE_MIN] = "member_amin", [LFUSE__REDUCE_ARGMAX] = "member_argmax", [LFUSE__REDUCE_ARGMIN] = "member_argmin",
+};
+static const char *const of_lists[LFUSE__REDUCE_COUNT] = {
+    [LFUSE__REDUCE_SUM] = "list_sum",  [LFUSE__REDUCE_PROD] = "list_prod",     [LFUSE__REDUCE_MAX] = "list_amax",
+    [LFUSE__REDUCE_MIN] = "list_amin", [LFUSE__REDUCE_ARGMAX] = "list_argmax", [LFUSE__REDUCE_ARGMIN] = "list_argmin",
+};
 static const char *const name_kinds[] = {
     [LFUSE__NAME_INPUT] = "input",   [LFUSE__NAME_FROZEN] = "frozen", [LFUSE__NAME_LIST] = "list",
     [LFUSE__NAME_SCALAR] = "scalar", [LFUSE__NAME_OUTPUT] = "output",
@@ -30,7 +38,13 @@ static const char *const name_kinds[] = {
 
 const char *lfuse__node_word(lfuse__node_kind kind, int op)
 {
-    return kind == LFUSE__POINTWISE ? lfuse__ops[op].name : kind == LFUSE__REDUCE ? reductions[op] : kinds[kind];
+    switch (kind) {
+    case LFUSE__POINTWISE: return lfuse__ops[op].name;
+    case LFUSE__REDUCE: return reductions[op];
+    case LFUSE__MEMBER_REDUCE: return of_members[op];
+    case LFUSE__LIST_REDUCE: return of_lists[op];
+    default: return kinds[kind];
+    }
 }
 
 const char *lfuse__name_word(lfuse__name_kind kind)

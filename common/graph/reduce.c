@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Reductions over axes and over whole members. */
+/* Reductions over axes. */
 #ifdef HAVE_CONFIG_H
 #include "config.h"
 #endif
@@ -13,7 +13,7 @@ static bool takes(lfuse__reduce op, lfuse_type type)
     return type != LFUSE_BOOL && type != LFUSE_TYPE_NONE && op < LFUSE__REDUCE_COUNT;
 }
 
-static lfuse_type result_type(lfuse__reduce op, lfuse_type type)
+lfuse_type lfuse__reduce_type(lfuse__reduce op, lfuse_type type)
 {
     switch (op) {
     case LFUSE__REDUCE_SUM:
@@ -35,7 +35,7 @@ lfuse_value lfuse__build_reduce(lfuse_graph *g, const char *call, lfuse__reduce 
 
     if (!takes(op, type))
         return lfuse__graph_poison(g, LFUSE_ERR_TYPE, "%s: does not take type %s", call, lfuse_type_name(type));
-    n = lfuse__build_node(LFUSE__REDUCE, result_type(op, type));
+    n = lfuse__build_node(LFUSE__REDUCE, lfuse__reduce_type(op, type));
     n.op = (uint8_t)op;
     n.nin = 1;
     n.in[0] = node;
@@ -168,32 +168,4 @@ lfuse_value lfuse_any(lfuse_value a, int count, const int *axes, int keepdims)
 lfuse_value lfuse_all(lfuse_value a, int count, const int *axes, int keepdims)
 {
     return truth("lfuse_all", true, a, count, axes, keepdims);
-}
-
-lfuse_value lfuse__build_member_sum(lfuse_graph *g, const char *call, int32_t list)
-{
-    const lfuse_type type = (lfuse_type)g->nodes[list].type;
-    char text[LFUSE__DESCRIPTION];
-    lfuse__node n;
-
-    if (!g->nodes[list].list || !g->nodes[list].rank) {
-        lfuse__build_describe(g, list, text, sizeof text);
-        return lfuse__graph_poison(g, LFUSE_ERR_RANK, "%s: the operand is no list of tensors but %s", call, text);
-    }
-    if (!lfuse__is_floating(type))
-        return lfuse__graph_poison(g, LFUSE_ERR_UNSUPPORTED, "%s: sums of type %s are not supported", call,
-                                   lfuse_type_name(type));
-    n = lfuse__build_node(LFUSE__MEMBER_SUM, type);
-    n.list = true;
-    n.nin = 1;
-    n.in[0] = list;
-    return lfuse__build_append(g, call, &n);
-}
-
-lfuse_value lfuse_member_sum(lfuse_value list)
-{
-    static const char call[] = "lfuse_member_sum";
-    lfuse_graph *where, *g = lfuse__build_operands(call, 1, &list, &where);
-
-    return g ? lfuse__build_member_sum(g, call, list.id) : LFUSE__POISONED(where);
 }

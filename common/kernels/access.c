@@ -106,7 +106,7 @@ void lfuse__put_load(const lfuse__text *t, int j, const char *at, char *text, si
 
 void lfuse__put_row_place(const lfuse__text *t, int indent, int j, const char *place)
 {
-    const int kept = t->layout->axes;
+    const int kept = t->layout ? t->layout->axes : 0;
     char stride[32];
     switch (t->k->operands[j].inner) {
     case LFUSE__STRIDE_REPEAT:

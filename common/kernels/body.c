@@ -157,6 +157,7 @@ void lfuse__put_instr(const lfuse__text *t, int indent, int i, const char *index
         put_convert(t->out, indent, instr, i);
         break;
     case LFUSE__I_REDUCE: /* row kernels have it in scope */
+    case LFUSE__I_TOTAL:
         break;
     }
 }

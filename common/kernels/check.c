@@ -103,6 +103,7 @@ static lfuse_status instr_check(const lfuse__kernel_class *k, const lfuse_type *
             return lfuse__error(LFUSE_ERR_INVALID, "instruction %d: conversion of register %d", at, instr->a);
         return LFUSE_OK;
     case LFUSE__I_REDUCE:
+    case LFUSE__I_TOTAL:
         if (k->naxes < 1 || instr->a < 0 || instr->a >= at || instr->op >= LFUSE__REDUCE_COUNT)
             return lfuse__error(LFUSE_ERR_INVALID, "instruction %d: reduction %d of register %d over %d axes", at,
                                 instr->op, instr->a, k->naxes);

@@ -113,7 +113,20 @@ void lfuse__put_look_up_offset(const lfuse__text *t, int at, char *word, size_t 
 /* `reports`, where the kernel looks things up. */
 void lfuse__put_reports(const lfuse__text *t, int indent);
 
-/* multi.c: p<j> is where the entry e<j> of an address table points; `slots`: the first block's buffer. */
+/* multi.c: what every list kernel takes for granted. */
+lfuse_status lfuse__list_check(const char *name, const lfuse__kernel_class *k, const lfuse__facts *facts);
+/* Memory arguments: its own, and the blocks where addresses are slots. */
+int lfuse__list_buffers(const lfuse__facts *facts, int own);
+/*
+ * `length` and p<j> of chunk `c`: from the address table, forward to its first element. `vectors`: whether runs of
+ * t->vector elements are aligned; where `vector` is more than 1, also whether the length is a multiple of it.
+ */
+void lfuse__put_chunk(const lfuse__text *t, int indent, const lfuse__facts *facts, int slots, const char *c, int vector);
+/* Words of kernels that walk chunks; the numbers stand from `first_number` on. */
+lfuse_status lfuse__list_pack(const lfuse__kernel_class *k, const lfuse__facts *facts, bool single, uint64_t each,
+                              int first_number, int64_t members, int64_t first_chunk, int64_t chunks,
+                              const double *numbers, lfuse__packed *packed);
+/* p<j> is where the entry e<j> of an address table points; `slots`: the first block's buffer. */
 void lfuse__put_entry(lfuse__strbuf *out, int indent, const lfuse__facts *facts, int slots, int j);
 
 /*
@@ -159,21 +172,6 @@ void lfuse__put_row_place(const lfuse__text *t, int indent, int operand, const c
 int lfuse__block_words(const lfuse__text *t, int operand);
 /* A loop over lanes that stand in one row, and one over lanes anywhere. */
 void lfuse__put_lanes_run(const lfuse__text *t, int indent); /* first, last and p<j> are in scope */
-
-/* segment.c: the canonical sum. b<j>, p<j>, `seg` (first element), `left` (elements) are in scope; leaves `total`. */
-void lfuse__put_segment(const lfuse__text *t, int indent, bool lanes);
-void lfuse__put_counter_begin(lfuse__strbuf *out, int indent, const char *word);
-void lfuse__put_counter_add(lfuse__strbuf *out, int indent);
-void lfuse__put_counter_end(lfuse__strbuf *out, int indent);
-/* f32 or f64: what a sum of the stored value is kept in. */
-const char *lfuse__sum_word(const lfuse__kernel_class *k);
-int lfuse__stored_operand(const lfuse__kernel_class *k);
-/* One store, of a floating type. */
-lfuse_status lfuse__sum_check(const lfuse__kernel_class *k);
-/* Vector width and chunks of the items form of sums. */
-void lfuse__sum_shape(lfuse__text *t);
-/* The teams of a group in the items form: team, rank; and for unit number `first` + team of `units`: active. */
-void lfuse__put_teams(lfuse__strbuf *out, int indent);
 
 /* A team is one work-item. */
 static inline bool lfuse__single(const lfuse__facts *facts)

@@ -36,7 +36,7 @@ typedef struct lfuse__kernel_operand {
     bool written;
     bool gathered; /* its loads take an index: extent and stride of that axis are words; out of range they give 0 */
     bool index;    /* LFUSE__PLACE_INDEX: has offset and strides, but no memory: a load gives its element's number */
-    bool fixed;    /* row kernels: the same memory for all rows, as no kept axis walks it */
+    bool fixed;    /* row kernels: the same memory for all rows, as no kept axis walks it; members.c: for all members */
     lfuse__stride_class inner;
 } lfuse__kernel_operand;
 
@@ -184,7 +184,9 @@ enum {
     LFUSE__MULTI_LENGTH = 0,           /* word: elements of a chunk that is not its member's last (carried) */
     LFUSE__MULTI_CHUNKS_OFFSET = 0,    /* word: of the chunk table in buffer 0 */
     LFUSE__MULTI_ADDRESSES_OFFSET = 1, /* word: of the address table in buffer 1 */
-    LFUSE__MULTI_PARTIALS_OFFSET = 2   /* word: of the partials in buffer 2 (member_partial) */
+    LFUSE__MULTI_PARTIALS_OFFSET = 2,  /* word: of the partials in buffer 2 (members_partial) */
+    LFUSE__MULTI_FIRST = 3,            /* word: the first chunk, and how many there are */
+    LFUSE__MULTI_CHUNKS = 4
 };
 typedef struct lfuse__chunk { /* 16 bytes, little-endian, as the kernels read it */
     uint32_t member;
@@ -207,35 +209,12 @@ enum { LFUSE__NUMBER_GROUPS = 8 };
 int lfuse__multi_groups(const lfuse__body *body);
 void lfuse__multi_pack_groups(const lfuse__kernel_class *k, int count, const int64_t *first, int64_t base,
                               const double *numbers, lfuse__packed *packed);
-/*
- * Whole-member canonical sums, two launches. `partial`: one segment at a time; the chunk table then has chunks of at
- * most LFUSE__SEGMENT elements, chunk i writing partial i (f32, f64 for f64) of buffer 2 (blocks follow from 3 on).
- * The body's single store is what is summed. `fold`: buffers: 0 partials, 1 a table of members + 1 words (first partial
- * of each member, then the end of the last), 2 the entries of an address table, where the members' sums are stored (0
- * for an empty member), then the blocks. `carried` not 0: of so many members at most the first partials and the entries
- * stand in the argument block, buffers 1 and 2 are NULL.
- */
-lfuse_status lfuse__member_partial_emit(lfuse__strbuf *out, const char *name, const lfuse__kernel_class *k,
-                                        const lfuse__facts *facts);
-lfuse_status lfuse__member_partial_pack(const lfuse__kernel_class *k, const lfuse__facts *facts, int64_t members,
-                                        int64_t first_chunk, int64_t chunks, const double *numbers,
-                                        lfuse__packed *packed);
-lfuse_status lfuse__member_fold_emit(lfuse__strbuf *out, const char *name, lfuse_type type, int carried,
-                                     const lfuse__facts *facts);
-lfuse_status lfuse__member_fold_pack(const lfuse__facts *facts, int64_t members, uint64_t partials_offset,
-                                     uint64_t table_offset, uint64_t entries_offset, lfuse__packed *packed);
-/* All words of a carried fold; of a launch, a member's first partial and entry, and where the last one's end. */
-unsigned lfuse__member_fold_words(int carried);
-int lfuse__member_fold_most(const lfuse__facts *facts, uint32_t bytes);
-void lfuse__member_fold_place(int carried, int place, uint64_t first, const uint64_t entry[2], uint64_t *words);
-void lfuse__member_fold_end(int members, uint64_t end, uint64_t *words);
-
 enum { LFUSE__CARRIED_MOST = 4096 /* members: more than any argument block has words */ };
 /* Words of a list kernel without members' places. */
 int lfuse__multi_words(const lfuse__kernel_class *k);
 /*
- * carried.c: members that a block of so many bytes carries, for kernels of k's operands; 0: not one. `sums`: of
- * member_partial. All words of such a kernel. Then, of a launch: member number `place` has its first chunk there (counted
+ * carried.c: members that a block of so many bytes carries, for kernels of k's operands; 0: not one. `sums`: not of
+ * what is stored. All words of such a kernel. Then, of a launch: member number `place` has its first chunk there (counted
  * in the launch), its last chunk has `tail` elements, and operand j's entry (two words as in an address table) stands at
  * entries[j * stride]; and the end, which also fills what is left of the words.
  */
@@ -244,6 +223,39 @@ unsigned lfuse__carried_words(const lfuse__kernel_class *k, bool sums);
 void lfuse__carried_place(const lfuse__kernel_class *k, bool sums, int place, uint64_t first, uint32_t tail,
                           const uint64_t *entries, int64_t stride, uint64_t *words);
 void lfuse__carried_end(const lfuse__kernel_class *k, int members, uint64_t chunks, uint64_t *words);
+
+/* ---- members.c: reductions of the members of lists, and of whole lists ----
+ * Two launches. Operands are the elements of members (UNIT) or numbers (REPEAT); of written ones, which are numbers all,
+ * `fixed` are those that the whole list has. k->naxes is 1. REDUCEs of the body run over the elements of a member,
+ * TOTALs over the members; what is stored to `fixed` operands is made of TOTALs and numbers of the whole list, what is
+ * stored to others of anything but them. `partial`: the chunk table has chunks of at most LFUSE__SEGMENT elements, of
+ * which each gives a cell a REDUCE in the scratch (buffer 2; blocks follow). `fold`: buffers: 0 the scratch, 1 the tables
+ * (first chunk of each member, then the end of the last; the ticket of the last group to arrive, 0 before), 2 the entries
+ * as above, then the blocks. Neither is `carried`. A list may be worked on in several launches of each: all partials first.
+ */
+typedef struct lfuse__members_part { /* one launch: offsets in bytes in their buffers, of the scratch multiples of 256 */
+    int64_t members, first_member, all;           /* fold: of this launch, the first, of the list */
+    int64_t first_chunk, chunks, all_chunks;      /* partial: of this launch; of the list, both kernels */
+    int64_t stride;                               /* fold: entries an operand */
+    uint64_t scratch, table, entries, ticket;     /* fold: the table's and the entries' first of this launch */
+    uint64_t arrivals;                            /* fold: groups of all launches, see members_groups */
+    const double *numbers;
+} lfuse__members_part;
+/* Whether the body has REDUCEs (else `partial` is not needed), and TOTALs. */
+bool lfuse__members_reduces(const lfuse__kernel_class *k);
+bool lfuse__members_totals(const lfuse__kernel_class *k);
+/* Bytes between the kernels; *totals: where those for the TOTALs begin. */
+uint64_t lfuse__members_scratch(const lfuse__kernel_class *k, int64_t members, int64_t chunks, uint64_t *totals);
+/* Work-groups of one fold. */
+uint64_t lfuse__members_groups(const lfuse__facts *facts, int64_t members);
+lfuse_status lfuse__members_partial_emit(lfuse__strbuf *out, const char *name, const lfuse__kernel_class *k,
+                                         const lfuse__facts *facts);
+lfuse_status lfuse__members_partial_pack(const lfuse__kernel_class *k, const lfuse__facts *facts,
+                                         const lfuse__members_part *part, lfuse__packed *packed);
+lfuse_status lfuse__members_fold_emit(lfuse__strbuf *out, const char *name, const lfuse__kernel_class *k,
+                                      const lfuse__facts *facts);
+lfuse_status lfuse__members_fold_pack(const lfuse__kernel_class *k, const lfuse__facts *facts,
+                                      const lfuse__members_part *part, lfuse__packed *packed);
 
 /* ---- table.c: writes words that travel in the argument block into a table in device memory (buffer 0) ---- */
 enum { LFUSE__TABLE_WORDS = 96 };

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Lists: pointwise work chunk by chunk, and the partial sums of members. */
+/* Lists: pointwise work chunk by chunk, and what their kernels share. */
 #ifdef HAVE_CONFIG_H
 #include "config.h"
 #endif
@@ -7,7 +7,7 @@
 #include "common/base/error.h"
 #include "common/kernels/emit.h"
 
-enum { FIRST = 3, CHUNKS, MEMBERS, NUMBERS, TEAMS = LFUSE__GROUP / LFUSE__TEAM };
+enum { FIRST = LFUSE__MULTI_FIRST, CHUNKS = LFUSE__MULTI_CHUNKS, MEMBERS, NUMBERS, OTHER_WORDS = 16 };
 
 /* Words for numbers; where they go by group, the first members of all groups but the first come before them. */
 static int number_words(const lfuse__kernel_class *k)
@@ -17,7 +17,7 @@ static int number_words(const lfuse__kernel_class *k)
 
 static int most_words(void)
 {
-    return LFUSE__ARGUMENT_BYTES / 8 - NUMBERS - 3 - LFUSE__MAX_SLOTS;
+    return LFUSE__ARGUMENT_BYTES / 8 - OTHER_WORDS - 3 - LFUSE__MAX_SLOTS;
 }
 
 int lfuse__multi_groups(const lfuse__body *body)
@@ -40,7 +40,7 @@ void lfuse__multi_pack_groups(const lfuse__kernel_class *k, int count, const int
                 lfuse__number_word(k->body->number_types[i], numbers[(g < count ? g : 0) * n + i]);
 }
 
-static lfuse_status list_check(const char *name, const lfuse__kernel_class *k, const lfuse__facts *facts)
+lfuse_status lfuse__list_check(const char *name, const lfuse__kernel_class *k, const lfuse__facts *facts)
 {
     LFUSE__TRY(lfuse__class_check(name, k, facts));
     if (k->index64) return lfuse__error(LFUSE_ERR_INVALID, "a list kernel counts in a chunk: 32-bit indices");
@@ -112,9 +112,8 @@ static void put_tabled_chunk(lfuse__strbuf *out, int indent, const char *c)
 /* p<j> where member `member` starts, from the address table or the argument block. */
 static void put_member(const lfuse__text *t, int indent, const lfuse__facts *facts, int slots, int j)
 {
-    const bool sums = slots > 2;
     if (t->k->carried) {
-        lfuse__put_carried_entry(t->out, indent, facts, slots, j, lfuse__carried_first(t->k, sums, j), "member");
+        lfuse__put_carried_entry(t->out, indent, facts, slots, j, lfuse__carried_first(t->k, false, j), "member");
         return;
     }
     lfuse__put(t->out, indent, "memory e%d = BUFFER(1) + W(%d) + (W(%d) * %d + member) * 16;", j,
@@ -122,13 +121,15 @@ static void put_member(const lfuse__text *t, int indent, const lfuse__facts *fac
     lfuse__put_entry(t->out, indent, facts, slots, j);
 }
 
-/* p<j> of chunk `c`: of its member, forward to its first element. `slots`: the first block's buffer. */
-static void put_chunk(const lfuse__text *t, int indent, const lfuse__facts *facts, int slots, const char *c)
+void lfuse__put_chunk(const lfuse__text *t, int indent, const lfuse__facts *facts, int slots, const char *c, int vector)
 {
     lfuse__strbuf *out = t->out;
     if (t->k->carried) lfuse__put_carried_chunk(t, indent, facts, c);
     else put_tabled_chunk(out, indent, c);
-    lfuse__put(out, indent, "u32 bits = 0;");
+    if (vector > 1)
+        lfuse__put(out, indent, "u32 bits = length %% %d;", vector);
+    else
+        lfuse__put(out, indent, "u32 bits = 0;");
     for (int j = 0; j < t->k->noperands; j++) {
         const unsigned size = lfuse__type_bytes(t->k->operands[j].type);
         const unsigned run = size * (unsigned)t->vector;
@@ -144,16 +145,16 @@ static void put_chunk(const lfuse__text *t, int indent, const lfuse__facts *fact
     lfuse__put_uniform(t, indent);
 }
 
-static int buffers(const lfuse__facts *facts, int own)
+int lfuse__list_buffers(const lfuse__facts *facts, int own)
 {
     return own + (facts->addresses ? 0 : LFUSE__MAX_SLOTS);
 }
 
-static void put_head(const lfuse__text *t, const char *name, const lfuse__facts *facts, bool sums, int group)
+static void put_head(const lfuse__text *t, const char *name, const lfuse__facts *facts, int group)
 {
-    const int words = t->k->carried ? (int)lfuse__carried_words(t->k, sums) : lfuse__multi_words(t->k);
+    const int words = t->k->carried ? (int)lfuse__carried_words(t->k, false) : lfuse__multi_words(t->k);
     lfuse__put_powers(t->out, t->k->body);
-    lfuse__put_kernel(t->out, name, group, words, buffers(facts, sums ? 3 : 2));
+    lfuse__put_kernel(t->out, name, group, words, lfuse__list_buffers(facts, 2));
     lfuse__put(t->out, 0, "{");
     if (t->k->carried) lfuse__put_arguments(t->out, facts, words);
     lfuse__put(t->out, 1, "const u64 chunks = W(%d);", CHUNKS);
@@ -163,19 +164,19 @@ lfuse_status lfuse__multi_emit(lfuse__strbuf *out, const char *name, const lfuse
                                const lfuse__facts *facts)
 {
     lfuse__text t;
-    LFUSE__TRY(list_check(name, k, facts));
+    LFUSE__TRY(lfuse__list_check(name, k, facts));
     text_init(&t, out, k);
     lfuse__items_shape(&t, 0);
-    put_head(&t, name, facts, false, facts->vector_lanes ? 1 : LFUSE__GROUP);
+    put_head(&t, name, facts, facts->vector_lanes ? 1 : LFUSE__GROUP);
     if (facts->vector_lanes) {
         lfuse__put(out, 1, "const u64 share = (chunks + GROUPS() - 1) / GROUPS();");
         lfuse__put(out, 1, "for (u64 c = GROUP() * share; c < chunks && c < (GROUP() + 1) * share; c++) {");
-        put_chunk(&t, 2, facts, 2, "c");
+        lfuse__put_chunk(&t, 2, facts, 2, "c", 1);
         lfuse__put(out, 2, "const u32 first = 0, last = length;");
         lfuse__put_lanes_run(&t, 2);
     } else {
         lfuse__put(out, 1, "for (u64 c = GROUP(); c < chunks; c += GROUPS()) {");
-        put_chunk(&t, 2, facts, 2, "c");
+        lfuse__put_chunk(&t, 2, facts, 2, "c", 1);
         lfuse__put(out, 2, "const u32 n = length;");
         lfuse__put(out, 2, "for (u32 start = 0; start < n; start += %u) {", lfuse__items_tile(&t));
         lfuse__put_tile(&t, 3);
@@ -186,9 +187,9 @@ lfuse_status lfuse__multi_emit(lfuse__strbuf *out, const char *name, const lfuse
     return lfuse__strbuf_check(out);
 }
 
-static lfuse_status pack(const lfuse__kernel_class *k, const lfuse__facts *facts, bool single, uint64_t each,
-                         int64_t members, int64_t first_chunk, int64_t chunks, const double *numbers,
-                         lfuse__packed *packed)
+lfuse_status lfuse__list_pack(const lfuse__kernel_class *k, const lfuse__facts *facts, bool single, uint64_t each,
+                              int first_number, int64_t members, int64_t first_chunk, int64_t chunks,
+                              const double *numbers, lfuse__packed *packed)
 {
     if (members < 0 || members > UINT32_MAX || first_chunk < 0 || chunks < 0)
         return lfuse__error(LFUSE_ERR_OVERFLOW, "a list of %lld members in %lld chunks", (long long)members,
@@ -197,8 +198,8 @@ static lfuse_status pack(const lfuse__kernel_class *k, const lfuse__facts *facts
     packed->words[FIRST] = (uint64_t)first_chunk;
     packed->words[CHUNKS] = (uint64_t)chunks;
     packed->words[MEMBERS] = (uint64_t)members;
-    if (!k->groups) lfuse__numbers_pack(k->body, numbers, packed->words + NUMBERS);
-    packed->nwords = (unsigned)lfuse__multi_words(k);
+    if (!k->groups) lfuse__numbers_pack(k->body, numbers, packed->words + first_number);
+    packed->nwords = (unsigned)(first_number + number_words(k));
     packed->group = single ? 1 : LFUSE__GROUP;
     packed->groups = lfuse__groups(facts, single, (uint64_t)chunks, each);
     return LFUSE_OK;
@@ -207,55 +208,5 @@ static lfuse_status pack(const lfuse__kernel_class *k, const lfuse__facts *facts
 lfuse_status lfuse__multi_pack(const lfuse__kernel_class *k, const lfuse__facts *facts, int64_t members,
                                int64_t first_chunk, int64_t chunks, const double *numbers, lfuse__packed *packed)
 {
-    return pack(k, facts, facts->vector_lanes, 1, members, first_chunk, chunks, numbers, packed);
-}
-
-static void put_partial(const lfuse__text *t, int indent, const lfuse__facts *facts, bool lanes)
-{
-    lfuse__strbuf *out = t->out;
-    const char *word = lfuse__sum_word(t->k);
-    put_chunk(t, indent, facts, 3, "c");
-    for (int j = 0; j < t->k->noperands; j++)
-        if (t->loaded[j]) lfuse__put(out, indent, "const i32 b%d = 0;", j);
-    lfuse__put(out, indent, "const u32 seg = 0, left = %slength;", lanes ? "" : "!active ? 0 : ");
-    lfuse__put(out, indent, "S_%s total;", word);
-    lfuse__put_segment(t, indent, lanes);
-    lfuse__put(out, indent, "%sSTORE_%s(partials, W(%d) + c, total);", lanes ? "" : "if (active && rank == 0) ", word,
-               FIRST);
-}
-
-lfuse_status lfuse__member_partial_emit(lfuse__strbuf *out, const char *name, const lfuse__kernel_class *k,
-                                        const lfuse__facts *facts)
-{
-    const bool lanes = lfuse__single(facts);
-    lfuse__text t;
-    LFUSE__TRY(list_check(name, k, facts));
-    LFUSE__TRY(lfuse__sum_check(k));
-    text_init(&t, out, k);
-    lfuse__sum_shape(&t);
-    t.stored[lfuse__stored_operand(k)] = false; /* partials are what is written */
-    put_head(&t, name, facts, true, lanes ? 1 : LFUSE__GROUP);
-    lfuse__put(out, 1, "memory partials = BUFFER(2) + W(%d);", LFUSE__MULTI_PARTIALS_OFFSET);
-    if (lanes) {
-        lfuse__put(out, 1, "const u64 share = (chunks + GROUPS() - 1) / GROUPS();");
-        lfuse__put(out, 1, "for (u64 c = GROUP() * share; c < chunks && c < (GROUP() + 1) * share; c++) {");
-    } else {
-        lfuse__put(out, 1, "TEAM_%s", lfuse__sum_word(k));
-        lfuse__put_teams(out, 1);
-        lfuse__put(out, 1, "for (u64 unit = GROUP() * %d; unit < chunks; unit += GROUPS() * %d) {", TEAMS, TEAMS);
-        lfuse__put(out, 2, "const int active = unit + team < chunks;");
-        lfuse__put(out, 2, "const u64 c = active ? unit + team : unit;");
-    }
-    put_partial(&t, 2, facts, lanes);
-    lfuse__put(out, 1, "}");
-    lfuse__put(out, 0, "}");
-    return lfuse__strbuf_check(out);
-}
-
-lfuse_status lfuse__member_partial_pack(const lfuse__kernel_class *k, const lfuse__facts *facts, int64_t members,
-                                        int64_t first_chunk, int64_t chunks, const double *numbers,
-                                        lfuse__packed *packed)
-{
-    const bool single = lfuse__single(facts);
-    return pack(k, facts, single, single ? 1 : TEAMS, members, first_chunk, chunks, numbers, packed);
+    return lfuse__list_pack(k, facts, facts->vector_lanes, 1, NUMBERS, members, first_chunk, chunks, numbers, packed);
 }

@@ -117,6 +117,16 @@ void lfuse__rows_emit_single(const lfuse__rows *r, const char *name); /* TEAM wh
 void lfuse__rows_emit_team(lfuse__rows *r, const char *name);         /* TEAM and GROUP */
 void lfuse__rows_emit_item(const lfuse__rows *r, const char *name);   /* ITEM */
 void lfuse__rows_emit_fold(const lfuse__rows *r, const char *name);   /* FOLD; the others know PARTIAL */
+/*
+ * l<i>[0] of segment `seg` of a row: of a team's work-items, 32 of which have `rank`, number seg; of one item, elements
+ * seg ... seg + left - 1. length, b<j>, p<j> and the registers of the row are in scope, for teams `vectors` too.
+ */
+void lfuse__rows_put_team_segment(lfuse__rows *r, int indent);
+void lfuse__rows_put_single_segment(const lfuse__rows *r, int indent);
+/* r<i> of the sweep's REDUCEs over one row of any length, by a group whose memory is declared (`local`), or by one item. */
+void lfuse__rows_put_team_local(lfuse__rows *r);
+void lfuse__rows_put_team_sweep(lfuse__rows *r, int indent, int sweep);
+void lfuse__rows_put_single_sweep(const lfuse__rows *r, int indent, int sweep);
 
 /* ---- rows_exchange.c: among the work-items of a team ---- */
 /* l<i>`at` = fold with what whoever differs in the bit `mask` of rank has there. */

@@ -197,6 +197,16 @@ static void put_rows(const lfuse__rows *r, int indent)
     lfuse__put(out, indent, "}");
 }
 
+void lfuse__rows_put_single_segment(const lfuse__rows *r, int indent)
+{
+    put_segment(r, indent, 0);
+}
+
+void lfuse__rows_put_single_sweep(const lfuse__rows *r, int indent, int sweep)
+{
+    put_sweep(r, indent, sweep);
+}
+
 void lfuse__rows_emit_single(const lfuse__rows *r, const char *name)
 {
     lfuse__rows_put_head(r, name, 1);

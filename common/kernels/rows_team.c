@@ -374,7 +374,6 @@ static void put_sweep(const team *t, int indent, int sweep)
 static void put_local(const team *t)
 {
     const lfuse__rows *r = t->r;
-    lfuse__put(r->t.out, 1, "TEAM(%d)", t->size);
     for (int i = 0; i < r->t.k->body->ninstr && t->group; i++) {
         if (!r->used[i] || r->t.k->body->instr[i].kind != LFUSE__I_REDUCE) continue;
         lfuse__put(r->t.out, 1, "LOCAL(S_%s, part%d, %d)", lfuse__rows_word(r, i), i, BLOCK);
@@ -604,12 +603,37 @@ static void put_rows_by_access(team *t, int indent)
     lfuse__put(text->out, indent, "}");
 }
 
+void lfuse__rows_put_team_segment(lfuse__rows *r, int indent)
+{
+    team t;
+    team_init(&t, r);
+    put_lanes(&t, indent, 0);
+    put_segment(&t, indent, 0);
+    for (int i = 0; i < r->t.k->body->ninstr; i++)
+        if (lfuse__rows_reduces(r, i, 0)) lfuse__rows_put_team_fold(r, indent, i, t.width, t.parts);
+}
+
+void lfuse__rows_put_team_local(lfuse__rows *r)
+{
+    team t;
+    team_init(&t, r);
+    put_local(&t);
+}
+
+void lfuse__rows_put_team_sweep(lfuse__rows *r, int indent, int sweep)
+{
+    team t;
+    team_init(&t, r);
+    put_sweep(&t, indent, sweep);
+}
+
 void lfuse__rows_emit_team(lfuse__rows *r, const char *name)
 {
     const lfuse__text *text = &r->t;
     team t;
     team_init(&t, r);
     lfuse__rows_put_head(r, name, t.size);
+    lfuse__put(text->out, 1, "TEAM(%d)", t.size);
     put_local(&t);
     lfuse__put(text->out, 1, "const u32 vectors = (u32)W(%d), team = ITEM() / %d, rank = ITEM() %% %d;",
                text->layout->flags, t.width, t.width);

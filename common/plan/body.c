@@ -22,6 +22,7 @@ int lfuse__body_arguments(const lfuse__instr *in, int16_t registers[3])
         if (in->c >= 0) registers[count++] = in->c;
         break;
     case LFUSE__I_CONVERT:
+    case LFUSE__I_TOTAL:
     case LFUSE__I_REDUCE: registers[count++] = in->a; break;
     }
     return count;

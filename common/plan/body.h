@@ -21,7 +21,9 @@ typedef enum lfuse__instr_kind {
     LFUSE__I_CONST,   /* `number`, rounded to `type` */
     LFUSE__I_APPLY,   /* `op` over registers a, b, c */
     LFUSE__I_CONVERT, /* register a, of type `from`, to `type` (which may be f16 or bf16, and then rounds) */
-    LFUSE__I_REDUCE   /* ROWS: lfuse__reduce `op` of register a over the reduced axes; `type`: of the result */
+    LFUSE__I_REDUCE,  /* ROWS: lfuse__reduce `op` of register a over the reduced axes; `type`: of the result. MEMBERS: over
+                         the elements of each member */
+    LFUSE__I_TOTAL    /* MEMBERS: the same over all members */
 } lfuse__instr_kind;
 
 typedef struct lfuse__instr {

@@ -26,7 +26,7 @@ struct lfuse__builder {
     bool overflow;
     lfuse_status status; /* of an allocation that failed */
     int depth;
-    int ninstr, noperands, nstores, nnumbers, nknown;
+    int ninstr, noperands, nstores, nnumbers, nknown, ntotals;
     lfuse__instr instr[LFUSE__BODY_INSTRUCTIONS];
     lfuse__operand operands[LFUSE__BODY_OPERANDS];
     lfuse__store stores[LFUSE__BODY_OPERANDS];
@@ -86,7 +86,7 @@ static int operand(lfuse__builder *b, const lfuse__operand *o)
 
     for (i = 0; i < b->noperands && !o->written; i++)
         if (!memcmp(&b->operands[i], o, sizeof *o)) return i;
-    if (b->noperands == LFUSE__BODY_OPERANDS || (b->noperands + 1) * (b->rank + 1) > LFUSE__BODY_WORDS)
+    if (b->noperands + b->ntotals >= LFUSE__BODY_OPERANDS || (b->noperands + 1) * (b->rank + 1) > LFUSE__BODY_WORDS)
         b->overflow = true;
     if (b->overflow) return 0;
     b->operands[b->noperands] = *o;
@@ -167,6 +167,8 @@ static int load_node(lfuse__builder *b, int32_t node, const lfuse__view *walk, i
     if (n->name >= 0) home = (lfuse__home){ .set = true, .place = LFUSE__PLACE_BOUND, .index = n->name };
     /* An index needs no memory but to be looked up in; the copy that puts it there has a home already. */
     if (n->kind == LFUSE__INDEX && at < 0) home = (lfuse__home){ .place = LFUSE__PLACE_INDEX };
+    if (n->kind == LFUSE__MEMBER_ELEMENTS)
+        home = (lfuse__home){ .place = LFUSE__PLACE_ELEMENTS, .index = b->d->list[node] };
     describe(b, &home, node, walk, &o);
     return load(b, &o, at);
 }
@@ -260,6 +262,27 @@ static int reduce(lfuse__builder *b, int32_t node)
     return lfuse__builder_convert(b, reg, type, (lfuse_type)n->type);
 }
 
+/* Types as above. The members' results wait in memory for their TOTAL, so that it takes an operand. */
+static int reduce_list(lfuse__builder *b, int32_t node)
+{
+    const lfuse__node *n = lfuse__draft_node(b->d, node);
+    const lfuse_type from = lfuse__register_type((lfuse_type)lfuse__draft_node(b->d, n->in[0])->type);
+    const lfuse_type type = n->op == LFUSE__REDUCE_SUM ? lfuse__register_type((lfuse_type)n->type) : (lfuse_type)n->type;
+    const bool total = n->kind == LFUSE__LIST_REDUCE;
+    lfuse__view walk;
+    const int32_t base = lfuse__draft_operand(b->d, node, 0, &walk);
+    int in = lfuse__builder_value(b, base, &walk), reg;
+
+    if (b->overflow || b->status) return 0;
+    if (n->op == LFUSE__REDUCE_SUM) in = lfuse__builder_convert(b, in, from, type);
+    if (total && b->noperands + ++b->ntotals > LFUSE__BODY_OPERANDS) b->overflow = true;
+    reg = append(b, total ? LFUSE__I_TOTAL : LFUSE__I_REDUCE, type);
+    if (b->overflow) return 0;
+    b->instr[reg].op = n->op;
+    b->instr[reg].a = (int16_t)in;
+    return lfuse__builder_convert(b, reg, type, (lfuse_type)n->type);
+}
+
 static int compute(lfuse__builder *b, int32_t node, const lfuse__view *walk)
 {
     const lfuse__node *n = lfuse__draft_node(b->d, node);
@@ -268,6 +291,7 @@ static int compute(lfuse__builder *b, int32_t node, const lfuse__view *walk)
     if (lfuse__draft_immediate(b->d, node)) return number(b, n->in[0], (lfuse_type)n->type);
     if (n->kind == LFUSE__INDEX) return load_node(b, node, walk, -1);
     if (n->kind == LFUSE__REDUCE) return reduce(b, node);
+    if (lfuse__draft_reduces_list(b->d, node)) return reduce_list(b, node);
     if (n->kind == LFUSE__POINTWISE && n->op == LFUSE__OP_full_like) return argument(b, node, 1, walk);
     if (++b->depth > LFUSE__BODY_INSTRUCTIONS) b->overflow = true;
     if (n->kind == LFUSE__GATHER) in[0] = b->overflow ? 0 : look_up(b, node, walk);
@@ -382,7 +406,7 @@ lfuse_status lfuse__builder_finish(lfuse__builder *b, lfuse__step_kind kind, lfu
     if (b->status) return b->status;
     step->kind = kind;
     step->rank = b->rank;
-    step->list = step->partials = -1;
+    step->list = -1;
     if (b->rank) memcpy(step->extents, b->extents, (size_t)b->rank * sizeof *step->extents);
     step->noperands = b->noperands;
     step->operands = copy(b->operands, b->noperands, sizeof *b->operands);

@@ -53,8 +53,7 @@ typedef struct lfuse__home {
 } lfuse__home;
 
 typedef enum lfuse__unit_kind {
-    LFUSE__UNIT_REGION,     /* fused pointwise nodes, of tensors or lists, and reductions */
-    LFUSE__UNIT_MEMBER_SUM,
+    LFUSE__UNIT_REGION,     /* fused pointwise nodes, of tensors or lists, and reductions of either */
     LFUSE__UNIT_PRODUCT,    /* a matmul, with the region behind it where `tail` is not negative */
     LFUSE__UNIT_COPY        /* `node` as seen through views, or the memory `from`, to `to` */
 } lfuse__unit_kind;
@@ -75,6 +74,14 @@ typedef struct lfuse__unit {
     lfuse__home from, to; /* COPY */
 } lfuse__unit;
 
+/* Where in a step that reduces lists a node is computed; members.c. */
+typedef enum lfuse__part {
+    LFUSE__PART_NONE,    /* in no such step, or inlined there */
+    LFUSE__PART_ELEMENT, /* of the members' elements, for their reductions alone */
+    LFUSE__PART_MEMBER,  /* reductions of members, and what is made of those */
+    LFUSE__PART_LIST     /* reductions of lists of numbers, and what is made of those */
+} lfuse__part;
+
 typedef struct lfuse__draft {
     const lfuse_graph *g;
     const lfuse__facts *facts;
@@ -92,6 +99,8 @@ typedef struct lfuse__draft {
     lfuse__view *views;
     lfuse__view *at;  /* of what is inlined in one place: how the loop of the kernel walks it */
     int32_t *list;    /* name of a list that a list value is congruent with, -1 for tensors */
+    lfuse__part *part;
+    int32_t *kin;     /* of parts: what reductions of congruent lists have in common */
     int32_t *reads;   /* how often computing nodes read the node's memory or value, through views too */
     int32_t *reader;  /* the last of them; -2 - v: copied out through the view v */
     bool *reshaped;   /* somebody reads the node's memory in another shape */
@@ -184,8 +193,8 @@ bool lfuse__draft_is_view(const lfuse__draft *d, int32_t node);
 /* By a pass that is left out: what keeps a kernel of its own, from memory to memory. */
 bool lfuse__draft_alone(const lfuse__draft *d, int32_t node);
 /*
- * The operand i of a node: how the node's axes walk the operand's base, which is returned. Of REDUCE, MATMUL, CONCAT
- * and MEMBER_SUM the walkers are the operand's own axes.
+ * The operand i of a node: how the node's axes walk the operand's base, which is returned. Of the REDUCEs, MATMUL and
+ * CONCAT the walkers are the operand's own axes.
  */
 int32_t lfuse__draft_operand(const lfuse__draft *d, int32_t node, int i, lfuse__view *walk);
 /* Whether a node which walks its operand's base so has the same shape and the same elements at the same indices. */
@@ -197,6 +206,19 @@ bool lfuse__draft_reaches(const lfuse__draft *d, int32_t node, const lfuse__view
 
 /* ---- lists.c ---- */
 void lfuse__draft_lists(lfuse__draft *d);
+
+/* ---- members.c: which nodes are computed in steps that reduce lists, and which of those share one ---- */
+static inline bool lfuse__draft_reduces_list(const lfuse__draft *d, int32_t node)
+{
+    return d->g->nodes[node].kind == LFUSE__MEMBER_REDUCE || d->g->nodes[node].kind == LFUSE__LIST_REDUCE;
+}
+lfuse_status lfuse__draft_parts(lfuse__draft *d);
+/* Whether a node of such a step can be computed there beside one that it reads, where both are on one level. */
+bool lfuse__draft_parts_fuse(const lfuse__draft *d, int32_t producer, int32_t node);
+/* Joins reductions of congruent lists on one level. */
+lfuse_status lfuse__draft_join_members(lfuse__draft *d, int32_t *parent);
+/* The list whose members the region's step walks. */
+int32_t lfuse__draft_members_list(const lfuse__draft *d, int32_t region);
 
 /* ---- numbers.c: numbers that kernels take ---- */
 lfuse_status lfuse__draft_number(lfuse__draft *d, int32_t node, int *index);
@@ -283,7 +305,6 @@ lfuse_status lfuse__draft_split(lfuse__draft *d, int32_t region, const int32_t *
 /* ---- step makers: each fills one stage of d->out ---- */
 lfuse_status lfuse__make_region(lfuse__draft *d, const lfuse__unit *u, lfuse__stage *stage);  /* rows.c */
 lfuse_status lfuse__make_copy(lfuse__draft *d, const lfuse__unit *u, lfuse__stage *stage);    /* rows.c */
-lfuse_status lfuse__make_member_sum(lfuse__draft *d, const lfuse__unit *u, lfuse__stage *stage); /* lists.c */
 lfuse_status lfuse__make_product(lfuse__draft *d, const lfuse__unit *u, lfuse__stage *stage); /* product.c */
 /* The region that can join the matmul's stage, or -1. */
 int32_t lfuse__product_tail(const lfuse__draft *d, int32_t matmul);

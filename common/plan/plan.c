@@ -64,15 +64,6 @@ static lfuse_status add_region(lfuse__draft *d, int32_t region)
     return lfuse__draft_unit(d, &u);
 }
 
-static lfuse_status add_single(lfuse__draft *d, int32_t node, lfuse__unit_kind kind)
-{
-    const lfuse__unit u = { .kind = kind, .level = d->level[node], .node = node, .tail = -1,
-                            .phase = d->prepared[node] ? LFUSE__PHASE_PREPARE : LFUSE__PHASE_MAIN };
-
-    LFUSE__TRY(lfuse__draft_house(d, node));
-    return lfuse__draft_unit(d, &u);
-}
-
 /* A region is taken by one product at most: as its tail it holds nothing else. */
 static lfuse_status add_product(lfuse__draft *d, int32_t node, bool *taken)
 {
@@ -121,8 +112,7 @@ lfuse_status lfuse__draft_units(lfuse__draft *d)
     for (i = 0; i < n && !status; i++)
         if (lfuse__draft_node(d, i)->kind == LFUSE__MATMUL) status = add_product(d, i, taken);
     for (i = 0; i < n && !status; i++) {
-        if (lfuse__draft_node(d, i)->kind == LFUSE__MEMBER_SUM) status = add_single(d, i, LFUSE__UNIT_MEMBER_SUM);
-        else if (d->region[i] == i && !taken[i] && stores(d, i)) status = add_region(d, i);
+        if (d->region[i] == i && !taken[i] && stores(d, i)) status = add_region(d, i);
     }
     free(taken);
     if (!status) qsort(d->units, (size_t)d->nunits, sizeof *d->units, by_order);
@@ -131,8 +121,8 @@ lfuse_status lfuse__draft_units(lfuse__draft *d)
 
 typedef lfuse_status maker(lfuse__draft *d, const lfuse__unit *u, lfuse__stage *stage);
 static maker *const makers[] = {
-    [LFUSE__UNIT_REGION] = lfuse__make_region,   [LFUSE__UNIT_MEMBER_SUM] = lfuse__make_member_sum,
-    [LFUSE__UNIT_PRODUCT] = lfuse__make_product, [LFUSE__UNIT_COPY] = lfuse__make_copy,
+    [LFUSE__UNIT_REGION] = lfuse__make_region, [LFUSE__UNIT_PRODUCT] = lfuse__make_product,
+    [LFUSE__UNIT_COPY] = lfuse__make_copy,
 };
 
 static lfuse_status make_stages(lfuse__draft *d)
@@ -178,6 +168,7 @@ static lfuse_status round_of_passes(lfuse__draft *d)
     reset(d);
     lfuse__draft_views(d);
     lfuse__draft_lists(d);
+    LFUSE__TRY(lfuse__draft_parts(d));
     lfuse__draft_frozen(d);
     lfuse__draft_reads(d);
     LFUSE__TRY(lfuse__draft_signatures(d));
@@ -218,6 +209,8 @@ static bool allocate(lfuse__draft *d)
     d->views = calloc(n, sizeof *d->views);
     d->at = calloc(n, sizeof *d->at);
     d->list = calloc(n, sizeof *d->list);
+    d->part = calloc(n, sizeof *d->part);
+    d->kin = calloc(n, sizeof *d->kin);
     d->reads = calloc(n, sizeof *d->reads);
     d->reader = calloc(n, sizeof *d->reader);
     d->reshaped = calloc(n, sizeof *d->reshaped);
@@ -236,7 +229,8 @@ static bool allocate(lfuse__draft *d)
     d->grouped = calloc(n, sizeof *d->grouped);
     d->number = calloc(n, sizeof *d->number);
     d->home = calloc(n, sizeof *d->home);
-    return d->cut && d->indirect && d->solid && d->apart && d->again && d->views && d->at && d->list && d->reads &&
+    return d->cut && d->indirect && d->solid && d->apart && d->again && d->views && d->at && d->list &&
+           d->part && d->kin && d->reads &&
            d->reader && d->reshaped && d->ready &&
            d->results && d->needed && d->outside && d->target && d->next_target && d->prepared && d->inlined &&
            d->signatures && d->level && d->region && d->next && d->grouped && d->number && d->home;
@@ -263,6 +257,8 @@ static void release(lfuse__draft *d)
     free(d->reshaped);
     free(d->reader);
     free(d->reads);
+    free(d->kin);
+    free(d->part);
     free(d->list);
     free(d->at);
     free(d->views);

@@ -11,7 +11,7 @@
  *               | "(rows " loop N stores ")"                                       N: of the last axes, reduced
  *               | "(bundle" { " " work } ")"
  *               | "(gemm " size " x " size " x " size " " expr ")"                 m, n, k; `acc` is the product
- *               | "(multi " list stores ")" | "(member-sum " list stores ")"       list: whose members are walked
+ *               | "(multi " list stores ")" | "(members " list stores ")"          list: whose members are walked
  *     loop      = { size " x " } size | "1"
  *     stores    = { " (" place " " expr ")" }
  *     place     = name [ "[" { coordinate "," } coordinate "]" ]   where the walk is more than by axes: of each axis of
@@ -33,7 +33,8 @@ typedef enum lfuse__place {
     LFUSE__PLACE_BOUND,    /* the tensor or list bound to names[index] */
     LFUSE__PLACE_SCRATCH,  /* buffers[index], in the stream's arena */
     LFUSE__PLACE_PREPARED, /* buffers[index], owned by the instance, filled by prepare steps */
-    LFUSE__PLACE_INDEX     /* no memory: a load gives the offset itself, in elements (i64) */
+    LFUSE__PLACE_INDEX,    /* no memory: a load gives the offset itself, in elements (i64) */
+    LFUSE__PLACE_ELEMENTS  /* of MEMBERS: how many elements each member of names[index] has (i64) */
 } lfuse__place;
 
 /* Whether an operand of a step walks tensors or lists. */
@@ -69,7 +70,6 @@ typedef struct lfuse__buffer {
     lfuse__span span; /* LIST: every member's elements, MEMBERS: one element a member of names[list] */
     lfuse_type type;
     int list;         /* -1 for tensors */
-    bool partials;    /* one element a segment of names[list] instead (partial sums) */
     int rank;
     lfuse_size shape[LFUSE_MAX_RANK];
 } lfuse__buffer;
@@ -78,7 +78,8 @@ typedef enum lfuse__step_kind {
     LFUSE__STEP_POINTWISE,
     LFUSE__STEP_GEMM,
     LFUSE__STEP_MULTI,      /* pointwise over lists */
-    LFUSE__STEP_MEMBER_SUM, /* partial and fold; what is stored is the result, between them lies buffers[partials] */
+    LFUSE__STEP_MEMBERS,    /* the body's REDUCEs run over the elements of each member, its TOTALs over the members; what
+                               is stored is MEMBERS, made of the former, or TENSOR, made of the latter alone */
     LFUSE__STEP_ROWS,       /* the body's REDUCEs run over the last naxes loop axes; always at least one of each */
     LFUSE__STEP_BUNDLE      /* independent steps in one launch: children[], each POINTWISE or ROWS */
 } lfuse__step_kind;
@@ -98,8 +99,7 @@ typedef struct lfuse__step {
     lfuse__step_kind kind;
     bool prepare;       /* of the prepare phase: depends on frozen inputs and constants alone */
     bool each_member;   /* MULTI: the loop is one element a member, not the members' elements */
-    int list;           /* MULTI, MEMBER_SUM: the name of a list that every list of the step must be congruent with */
-    int partials;       /* MEMBER_SUM: a buffer */
+    int list;           /* MULTI, MEMBERS: the name of a list that every list of the step must be congruent with */
     int rank, naxes;
     lfuse_size extents[LFUSE_MAX_RANK]; /* of the loop */
     int noperands;

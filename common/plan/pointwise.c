@@ -28,7 +28,8 @@ static int32_t reading(const lfuse__draft *d, int32_t node, lfuse__view *walk)
     while (lfuse__draft_operand(d, reader, i, walk) != node) i++;
     switch ((lfuse__node_kind)lfuse__draft_node(d, reader)->kind) {
     case LFUSE__REDUCE:
-    case LFUSE__MEMBER_SUM:
+    case LFUSE__MEMBER_REDUCE:
+    case LFUSE__LIST_REDUCE:
     case LFUSE__CONCAT: return lfuse__draft_node(d, reader)->in[i];
     default: return reader;
     }
@@ -80,6 +81,7 @@ static bool inlines(lfuse__draft *d, int32_t node)
     if (!lfuse__draft_pointwise(d, node) || d->needed[node] || d->cut[node] || lfuse__draft_alone(d, node)) return false;
     if (lfuse__draft_immediate(d, node)) return true;
     if (d->results[node] || d->disable & LFUSE_NO_POINTWISE_FUSION) return false;
+    if (d->part[node] >= LFUSE__PART_MEMBER) return false;
     if (lfuse__draft_node(d, node)->rank == 0 && d->signatures[node].root < 0) return true;
     return joins_reader(d, node);
 }
@@ -206,7 +208,8 @@ static void join(lfuse__draft *d, int32_t *parent, int32_t node)
 
 static bool in_region(const lfuse__draft *d, int32_t node)
 {
-    return lfuse__draft_node(d, node)->kind == LFUSE__REDUCE || (lfuse__draft_pointwise(d, node) && !d->inlined[node]);
+    return lfuse__draft_node(d, node)->kind == LFUSE__REDUCE || lfuse__draft_reduces_list(d, node) ||
+           (lfuse__draft_pointwise(d, node) && !d->inlined[node]);
 }
 
 lfuse_status lfuse__draft_regions(lfuse__draft *d)
@@ -220,6 +223,7 @@ lfuse_status lfuse__draft_regions(lfuse__draft *d)
     for (node = 0; node < n; node++)
         if (in_region(d, node)) join(d, parent, node);
     status = lfuse__draft_siblings(d, parent);
+    if (!status) status = lfuse__draft_join_members(d, parent);
     for (node = 0; node < n; node++) d->region[node] = in_region(d, node) ? find(parent, node) : -1;
     /* Chains in ascending order: walked backwards, each node is put in front of its region's chain. */
     for (node = 0; node < n; node++) parent[node] = -1;

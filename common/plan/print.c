@@ -29,11 +29,15 @@ static void print_expr(printer *p, int reg);
 static void print_instr(printer *p, const lfuse__instr *in)
 {
     const int16_t args[] = { in->a, in->b, in->c };
+    const char *prefix = in->kind == LFUSE__I_TOTAL ? "list_"
+                         : in->kind == LFUSE__I_REDUCE && p->step->kind == LFUSE__STEP_MEMBERS ? "member_"
+                                                                                               : "";
+    const bool reduces = in->kind == LFUSE__I_REDUCE || in->kind == LFUSE__I_TOTAL;
     int i;
 
-    lfuse__strbuf_format(p->out, "(%s", in->kind == LFUSE__I_CONVERT  ? lfuse_type_name((lfuse_type)in->type)
-                                        : in->kind == LFUSE__I_REDUCE ? reductions[in->op]
-                                                                      : lfuse__ops[in->op].name);
+    lfuse__strbuf_format(p->out, "(%s%s", prefix, in->kind == LFUSE__I_CONVERT ? lfuse_type_name((lfuse_type)in->type)
+                                                  : reduces                    ? reductions[in->op]
+                                                                               : lfuse__ops[in->op].name);
     for (i = 0; i < 3 && args[i] >= 0; i++) {
         lfuse__strbuf_add(p->out, " ");
         print_expr(p, args[i]);
@@ -63,7 +67,8 @@ static void print_expr(printer *p, int reg)
     case LFUSE__I_CONST: lfuse__real_add(p->out, in->number); return;
     case LFUSE__I_APPLY:
     case LFUSE__I_CONVERT:
-    case LFUSE__I_REDUCE: break;
+    case LFUSE__I_REDUCE:
+    case LFUSE__I_TOTAL: break;
     }
     if (p->uses[reg] < 0) {
         lfuse__strbuf_format(p->out, "%%%d", -p->uses[reg]);
@@ -163,8 +168,8 @@ static void print_work(const lfuse__plan_body *plan, const lfuse__step *step, co
                        lfuse__strbuf *out)
 {
     static const char *const words[] = {
-        [LFUSE__STEP_POINTWISE] = "pointwise",   [LFUSE__STEP_ROWS] = "rows",   [LFUSE__STEP_GEMM] = "gemm",
-        [LFUSE__STEP_MEMBER_SUM] = "member-sum", [LFUSE__STEP_MULTI] = "multi", [LFUSE__STEP_BUNDLE] = "bundle",
+        [LFUSE__STEP_POINTWISE] = "pointwise", [LFUSE__STEP_ROWS] = "rows",   [LFUSE__STEP_GEMM] = "gemm",
+        [LFUSE__STEP_MEMBERS] = "members",     [LFUSE__STEP_MULTI] = "multi", [LFUSE__STEP_BUNDLE] = "bundle",
     };
     int i;
 

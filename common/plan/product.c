@@ -218,7 +218,7 @@ static lfuse_status gemm_step(lfuse__draft *d, int32_t matmul, const tail *t, co
     int i;
 
     step->kind = LFUSE__STEP_GEMM;
-    step->list = step->partials = -1;
+    step->list = -1;
     step->rank = 2;
     step->operands = calloc((size_t)(3 + bias), sizeof *step->operands);
     if (!step->operands) return lfuse__error(LFUSE_ERR_MEMORY, "out of host memory while a plan was made");

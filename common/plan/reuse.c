@@ -204,7 +204,7 @@ static int32_t kernel_of(const lfuse__draft *d, int32_t reader)
 static bool reaches(const lfuse__draft *d, int32_t value, int32_t reader)
 {
     const lfuse__node *n = lfuse__draft_node(d, reader);
-    const bool operands = n->kind == LFUSE__REDUCE || n->kind == LFUSE__MEMBER_SUM;
+    const bool operands = n->kind == LFUSE__REDUCE || lfuse__draft_reduces_list(d, reader);
     cone c = { .d = d, .value = value };
     lfuse__view walk, all;
     int i;
@@ -240,7 +240,7 @@ static bool alone(const lfuse__draft *d, int32_t value)
 
     for (node = d->region[value]; node >= 0; node = d->next[node]) {
         if (node != value && (d->outside[node] || d->results[node])) return false;
-        if (lfuse__draft_node(d, node)->kind == LFUSE__REDUCE) return false;
+        if (lfuse__draft_node(d, node)->kind == LFUSE__REDUCE || lfuse__draft_reduces_list(d, node)) return false;
     }
     return true;
 }

@@ -3,7 +3,7 @@
 #include "config.h"
 #endif
 
-/* The steps of regions: row kernels where something is reduced, else pointwise ones; and copies. */
+/* The steps of regions: row kernels or reductions of lists where something is reduced, else pointwise ones; and copies. */
 #include "common/plan/draft.h"
 
 #include <stdlib.h>
@@ -47,25 +47,32 @@ static lfuse_status split_region(lfuse__draft *d, int32_t region)
 
 static void describe_list(const lfuse__draft *d, int32_t node, lfuse__step *step)
 {
-    step->list = d->list[node];
-    step->each_member = lfuse__draft_node(d, node)->rank == 0;
+    step->list = step->kind == LFUSE__STEP_MEMBERS ? lfuse__draft_members_list(d, node) : d->list[node];
+    step->each_member = step->kind != LFUSE__STEP_MEMBERS && lfuse__draft_node(d, node)->rank == 0;
 }
 
 /*
  * What the region is: a row kernel, or without reductions a pointwise one over the rows or over the elements. Over the
- * elements it can hold values of the rows, but not store them: these are cut off, and the passes run again.
+ * elements it can hold values of the rows, but not store them: these are cut off, and the passes run again. So are
+ * elements of lists that a step which reduces their members would have to store.
  */
 static lfuse__step_kind kind_of(lfuse__draft *d, int32_t region, int32_t *over)
 {
-    bool reduces = false, elements = false;
+    bool reduces = false, elements = false, members = false;
     int32_t node;
 
     *over = region;
     for (node = region; node >= 0; node = d->next[node]) {
         reduces = reduces || lfuse__draft_node(d, node)->kind == LFUSE__REDUCE;
+        members = members || lfuse__draft_reduces_list(d, node);
         if (!d->signatures[node].row && !elements) *over = node;
         elements = elements || !d->signatures[node].row;
     }
+    for (node = region; node >= 0 && members; node = d->next[node]) {
+        if (d->part[node] != LFUSE__PART_ELEMENT || !d->home[node].set) continue;
+        d->cut[node] = d->changed = true;
+    }
+    if (members) return LFUSE__STEP_MEMBERS;
     if (reduces) return LFUSE__STEP_ROWS;
     for (node = region; node >= 0 && elements; node = d->next[node]) {
         if (!d->signatures[node].row || !d->home[node].set || d->cut[node]) continue;

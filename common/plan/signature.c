@@ -227,7 +227,8 @@ static int32_t walker(const lfuse__draft *d, int32_t reader, lfuse__signature *s
 
 static bool can_have_root(const lfuse__draft *d, int32_t node)
 {
-    return lfuse__draft_pointwise(d, node) && !lfuse__draft_immediate(d, node) && !lfuse__draft_node(d, node)->list;
+    return lfuse__draft_pointwise(d, node) && !lfuse__draft_immediate(d, node) && !lfuse__draft_node(d, node)->list &&
+           d->part[node] == LFUSE__PART_NONE;
 }
 
 /* Whether two nodes may be in one kernel at all, whatever their loops. */
@@ -350,6 +351,9 @@ bool lfuse__draft_fuses(const lfuse__draft *d, int32_t producer, int32_t node, c
     lfuse__signature to;
     int32_t through;
 
+    if (d->part[producer] || d->part[node])
+        return lfuse__draft_parts_fuse(d, producer, node) && !d->inlined[producer] && !d->inlined[node] &&
+               allowed(d, producer, node);
     if (!reduces && !lfuse__draft_pointwise(d, producer)) return false;
     if (lfuse__draft_node(d, node)->kind != LFUSE__REDUCE && !lfuse__draft_pointwise(d, node)) return false;
     if (d->inlined[producer] || d->inlined[node] || !allowed(d, producer, node)) return false;

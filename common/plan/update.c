@@ -35,8 +35,9 @@ static bool direct(const lfuse__draft *d, int32_t name, int32_t value, bool upda
 
     if (!lfuse__draft_computes(d, base) || d->inlined[base] || d->prepared[base]) return false;
     if (!same_as_base(d, value)) return false;
-    if (update && (d->indirect[name] || kind == LFUSE__MEMBER_SUM || kind == LFUSE__CONCAT)) return false;
-    return lfuse__draft_pointwise(d, base) || kind == LFUSE__REDUCE || !d->home[base].set;
+    if (update && (d->indirect[name] || kind == LFUSE__CONCAT)) return false;
+    return lfuse__draft_pointwise(d, base) || kind == LFUSE__REDUCE || lfuse__draft_reduces_list(d, base) ||
+           !d->home[base].set;
 }
 
 static void store_under(lfuse__draft *d, int32_t name, int32_t base)
@@ -184,7 +185,8 @@ static bool in_order(const lfuse__step *s, const lfuse__operand *o)
 {
     int i;
 
-    if (s->kind != LFUSE__STEP_ROWS) return s->kind == LFUSE__STEP_POINTWISE || s->kind == LFUSE__STEP_MULTI;
+    if (s->kind != LFUSE__STEP_ROWS)
+        return s->kind == LFUSE__STEP_POINTWISE || s->kind == LFUSE__STEP_MULTI || s->kind == LFUSE__STEP_MEMBERS;
     for (i = 0; i < s->rank; i++)
         if (o->axis[i] < 0 && s->extents[i] != 1) return false;
     return true;

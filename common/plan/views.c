@@ -70,7 +70,9 @@ static void step_back(const lfuse__draft *d, int32_t node, int i, lfuse__view *v
     case LFUSE__REDUCE: /* by the operand's own axes; so those that follow */
     case LFUSE__MATMUL:
     case LFUSE__CONCAT:
-    case LFUSE__MEMBER_SUM: break;
+    case LFUSE__MEMBER_REDUCE:
+    case LFUSE__LIST_REDUCE:
+    case LFUSE__MEMBER_ELEMENTS: break;
     case LFUSE__GATHER: /* the indices by the first axes of the result, of the table's rows by the others */
         if (i == 0) rows_of(n, lfuse__draft_node(d, n->in[1])->rank, v);
         break;
@@ -90,7 +92,8 @@ bool lfuse__draft_alone(const lfuse__draft *d, int32_t node)
 {
     return (d->solid[node] && d->disable & LFUSE_NO_VIEW_FUSION) ||
            (lfuse__draft_node(d, node)->kind == LFUSE__GATHER && d->disable & LFUSE_NO_GATHER_FUSION) ||
-           (lfuse__draft_node(d, node)->kind == LFUSE__REDUCE && d->disable & LFUSE_NO_ROW_FUSION);
+           ((lfuse__draft_node(d, node)->kind == LFUSE__REDUCE || lfuse__draft_reduces_list(d, node)) &&
+            d->disable & LFUSE_NO_ROW_FUSION);
 }
 
 /* Whether a table can be looked up where it lies: what follows its first axis may be any walk. */

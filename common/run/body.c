@@ -92,9 +92,8 @@ static lfuse_status emit(lfuse__strbuf *out, const compiled *c, const lfuse__fac
     case LFUSE__FAMILY_POINTWISE: return lfuse__pointwise_emit(out, c->name, &c->k, facts);
     case LFUSE__FAMILY_ROWS: return lfuse__rows_emit(out, c->name, &c->k, facts);
     case LFUSE__FAMILY_MULTI: return lfuse__multi_emit(out, c->name, &c->k, facts);
-    case LFUSE__FAMILY_PARTIAL: return lfuse__member_partial_emit(out, c->name, &c->k, facts);
-    case LFUSE__FAMILY_FOLD:
-        return lfuse__member_fold_emit(out, c->name, c->k.operands[0].type, c->k.carried, facts);
+    case LFUSE__FAMILY_PARTIAL: return lfuse__members_partial_emit(out, c->name, &c->k, facts);
+    case LFUSE__FAMILY_FOLD: return lfuse__members_fold_emit(out, c->name, &c->k, facts);
     case LFUSE__FAMILY_BUNDLE: return lfuse__bundle_emit(out, c->name, c->bundle, facts);
     case LFUSE__FAMILY_TABLE: break;
     }
@@ -153,7 +152,7 @@ static lfuse_status want_lists(lfuse__body_entry *e, const lfuse__step *step, co
     const int count = lfuse__step_classes(e->plan, step, true, wanted);
     int i;
 
-    for (i = 0; i < count && e->transport != LFUSE_TRANSPORT_ARGS; i++)
+    for (i = 0; i < count && (e->transport != LFUSE_TRANSPORT_ARGS || step->kind == LFUSE__STEP_MEMBERS); i++)
         LFUSE__TRY(want_once(e, wanted[i].family, &wanted[i].k));
     if (!lfuse__list_carried(facts, e->transport, count, wanted)) return LFUSE_OK;
     for (i = 0; i < count; i++)
@@ -283,7 +282,7 @@ static lfuse_status want_all(lfuse__body_entry *e, const lfuse__facts *facts)
                     LFUSE__TRY(want_bundle(e, step, facts));
                     continue;
                 }
-                if (step->kind == LFUSE__STEP_MULTI || step->kind == LFUSE__STEP_MEMBER_SUM) {
+                if (step->kind == LFUSE__STEP_MULTI || step->kind == LFUSE__STEP_MEMBERS) {
                     LFUSE__TRY(want_lists(e, step, facts));
                     continue;
                 }

@@ -11,7 +11,7 @@ typedef enum lfuse__family {
     LFUSE__FAMILY_ROWS,
     LFUSE__FAMILY_MULTI,
     LFUSE__FAMILY_PARTIAL,
-    LFUSE__FAMILY_FOLD,  /* of the class only the type of operand 0 counts */
+    LFUSE__FAMILY_FOLD,
     LFUSE__FAMILY_TABLE, /* of the class nothing */
     LFUSE__FAMILY_BUNDLE /* of the class nothing; it has its own */
 } lfuse__family;

@@ -121,11 +121,13 @@ static void list_class(const lfuse__step *step, lfuse__kernel_class *k)
     k->body = &step->body;
     k->noperands = step->noperands;
     k->rank = 1;
+    k->naxes = step->kind == LFUSE__STEP_MEMBERS;
     k->index64 = false; /* counted within a chunk */
     for (i = 0; i < step->noperands; i++) {
         const lfuse__operand *o = &step->operands[i];
         k->operands[i].type = o->type;
         k->operands[i].written = o->written;
+        k->operands[i].fixed = step->kind == LFUSE__STEP_MEMBERS && o->span == LFUSE__SPAN_TENSOR;
         k->operands[i].inner = o->span == LFUSE__SPAN_LIST || (o->written && step->each_member) ? LFUSE__STRIDE_UNIT
                                                                                                 : LFUSE__STRIDE_REPEAT;
     }
@@ -142,15 +144,13 @@ int lfuse__step_classes(const lfuse__plan_body *plan, const lfuse__step *step, b
         tensor_class(plan, step, index64, &wanted[0].k);
         return 1;
     case LFUSE__STEP_MULTI:
-    case LFUSE__STEP_MEMBER_SUM:
-        wanted[0].family = step->kind == LFUSE__STEP_MULTI ? LFUSE__FAMILY_MULTI : LFUSE__FAMILY_PARTIAL;
+    case LFUSE__STEP_MEMBERS:
+        wanted[0].family = step->kind == LFUSE__STEP_MULTI ? LFUSE__FAMILY_MULTI : LFUSE__FAMILY_FOLD;
         list_class(step, &wanted[0].k);
         wanted[1].family = LFUSE__FAMILY_TABLE;
-        if (step->kind == LFUSE__STEP_MULTI) return 2;
-        wanted[2].family = LFUSE__FAMILY_FOLD;
-        wanted[2].k.noperands = 1;
-        wanted[2].k.operands[0].type = step->operands[step->body.stores[0].operand].type;
-        return 3;
+        wanted[2].family = LFUSE__FAMILY_PARTIAL;
+        wanted[2].k = wanted[0].k;
+        return step->kind == LFUSE__STEP_MEMBERS && lfuse__members_reduces(&wanted[0].k) ? 3 : 2;
     case LFUSE__STEP_GEMM:
     case LFUSE__STEP_BUNDLE: break;
     }
@@ -174,9 +174,8 @@ int lfuse__list_carried(const lfuse__facts *facts, lfuse_transport transport, in
 
     for (i = 0; i < count; i++) {
         int most = carried;
-        if (wanted[i].family == LFUSE__FAMILY_MULTI || wanted[i].family == LFUSE__FAMILY_PARTIAL)
-            most = lfuse__carried_most(&wanted[i].k, wanted[i].family == LFUSE__FAMILY_PARTIAL, facts, bytes);
-        if (wanted[i].family == LFUSE__FAMILY_FOLD) most = lfuse__member_fold_most(facts, bytes);
+        if (wanted[i].family == LFUSE__FAMILY_MULTI) most = lfuse__carried_most(&wanted[i].k, false, facts, bytes);
+        if (wanted[i].family == LFUSE__FAMILY_FOLD) most = 0; /* reductions have tables */
         if (most < carried) carried = most;
     }
     for (i = 0; i < count; i++)

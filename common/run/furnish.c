@@ -63,7 +63,7 @@ void lfuse__use_memory(lfuse_instance *in, const lfuse__memory *m)
     const int now = in->noperations - 1;
     lfuse__instance_buffer *b;
 
-    if (m->place == LFUSE__PLACE_BOUND || m->place == LFUSE__PLACE_INDEX) return;
+    if (m->place != LFUSE__PLACE_SCRATCH && m->place != LFUSE__PLACE_PREPARED) return;
     b = &in->buffers[m->index];
     if (b->last < b->first) b->first = now;
     b->last = now;
@@ -107,7 +107,7 @@ static lfuse_status furnish_step(lfuse_instance *in, const lfuse__step *step)
     case LFUSE__STEP_GEMM: return lfuse__furnish_gemm(in, step);
     case LFUSE__STEP_BUNDLE: return lfuse__furnish_bundle(in, step);
     case LFUSE__STEP_MULTI:
-    case LFUSE__STEP_MEMBER_SUM: break;
+    case LFUSE__STEP_MEMBERS: break;
     }
     return lfuse__furnish_lists(in, step);
 }

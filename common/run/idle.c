@@ -23,6 +23,7 @@ static lfuse_status pack(lfuse__family family, const lfuse__kernel_class *k, con
                          lfuse__packed *packed)
 {
     static const double numbers[NO_NUMBERS];
+    const lfuse__members_part part = { .numbers = numbers };
     const uint64_t nothing = 0;
     lfuse__geometry g;
     int i;
@@ -34,8 +35,8 @@ static lfuse_status pack(lfuse__family family, const lfuse__kernel_class *k, con
     case LFUSE__FAMILY_POINTWISE: return lfuse__pointwise_pack(k, facts, &g, packed);
     case LFUSE__FAMILY_ROWS: return pack_rows(k, facts, &g, packed);
     case LFUSE__FAMILY_MULTI: return lfuse__multi_pack(k, facts, 1, 0, 1, numbers, packed);
-    case LFUSE__FAMILY_PARTIAL: return lfuse__member_partial_pack(k, facts, 1, 0, 1, numbers, packed);
-    case LFUSE__FAMILY_FOLD: return lfuse__member_fold_pack(facts, 1, 0, 0, 0, packed);
+    case LFUSE__FAMILY_PARTIAL: return lfuse__members_partial_pack(k, facts, &part, packed);
+    case LFUSE__FAMILY_FOLD: return lfuse__members_fold_pack(k, facts, &part, packed);
     case LFUSE__FAMILY_BUNDLE:
     case LFUSE__FAMILY_TABLE: break;
     }
@@ -68,8 +69,7 @@ lfuse_status lfuse__kernels_idle(lfuse__family family, const lfuse__kernel_class
     args->groups = 1;
     args->group = packed.group;
     args->nwords = packed.nwords;
-    if (k->carried && family == LFUSE__FAMILY_FOLD) args->nwords = lfuse__member_fold_words(k->carried);
-    else if (k->carried) args->nwords = lfuse__carried_words(k, family == LFUSE__FAMILY_PARTIAL);
+    if (k->carried) args->nwords = lfuse__carried_words(k, false);
     args->nbuffers = buffers(family, k, facts);
     return LFUSE_OK;
 }

@@ -56,24 +56,30 @@ static int64_t *walked_sizes(const lfuse_list *l, bool each_member, int64_t *all
     return sizes;
 }
 
-/* Chunk table and table of first partials, then room for the address table where the device writes it. */
-static lfuse_status make_device_tables(lfuse_instance *in, lfuse__list_op *op, const int64_t *sizes)
+/* Chunk table, first chunks, sizes and the ticket, which is 0, then room for the address table where the device writes it. */
+static lfuse_status make_device_tables(lfuse_instance *in, lfuse__list_op *op, const lfuse_list *l,
+                                       const int64_t *sizes)
 {
     const uint64_t firsts = ((uint64_t)op->members + 1) * sizeof *op->first;
-    const uint64_t addresses = 2 * (uint64_t)op->members * (uint64_t)op->step->noperands * sizeof *op->fresh;
+    const uint64_t addresses = 2 * (uint64_t)op->places * (uint64_t)op->step->noperands * sizeof *op->fresh;
     const bool unified = op->transport == LFUSE_TRANSPORT_UNIFIED;
     lfuse_device *dev = in->plan->dev;
     lfuse_status status;
     uint64_t bytes;
+    int64_t m;
     char *host;
 
     op->firsts_at = aligned((uint64_t)op->chunks * sizeof(lfuse__chunk));
-    op->addresses_at = aligned(op->firsts_at + firsts);
-    bytes = op->firsts_at + firsts;
+    op->elements_at = aligned(op->firsts_at + firsts);
+    op->ticket_at = aligned(op->elements_at + (lfuse__list_needs_sizes(op->step) ? (uint64_t)op->members * sizeof *sizes : 0));
+    op->addresses_at = aligned(op->ticket_at + sizeof(uint64_t));
+    bytes = op->ticket_at + sizeof(uint64_t);
     host = calloc(1, bytes);
     if (!host) return lfuse__error(LFUSE_ERR_MEMORY, "out of host memory (%" PRIu64 " bytes of tables)", bytes);
     lfuse__chunk_fill(op->members, sizes, op->length, (lfuse__chunk *)(void *)host, op->first);
     memcpy(host + op->firsts_at, op->first, firsts);
+    for (m = 0; m < op->members && lfuse__list_needs_sizes(op->step); m++)
+        memcpy(host + op->elements_at + 8 * m, &l->members[m].elements, sizeof(int64_t));
     status = unified ? lfuse__range_create_unified(dev, bytes, &op->device)
                      : lfuse__range_create(dev, op->addresses_at + addresses, &op->device);
     if (!status) status = lfuse__list_upload(dev, op->device, 0, host, bytes);
@@ -81,15 +87,14 @@ static lfuse_status make_device_tables(lfuse_instance *in, lfuse__list_op *op, c
     return status;
 }
 
-static lfuse_status make_transport(lfuse_instance *in, lfuse__list_op *op, const int64_t *sizes)
+static lfuse_status make_transport(lfuse_instance *in, lfuse__list_op *op, const lfuse_list *l, const int64_t *sizes)
 {
     if (op->transport == LFUSE_TRANSPORT_ARGS) {
         lfuse__chunk_firsts(op->members, sizes, op->length, op->first);
-        op->nwords = lfuse__carried_words(&op->k, lfuse__list_sums(op));
-        if (lfuse__list_sums(op)) op->fold_nwords = lfuse__member_fold_words(op->k.carried);
+        op->nwords = lfuse__carried_words(&op->k, false);
         return LFUSE_OK;
     }
-    LFUSE__TRY(make_device_tables(in, op, sizes));
+    LFUSE__TRY(make_device_tables(in, op, l, sizes));
     return op->transport == LFUSE_TRANSPORT_UNIFIED ? lfuse__list_version_add(in, op) : LFUSE_OK;
 }
 
@@ -100,11 +105,12 @@ static lfuse_status no_memory(const lfuse__list_op *op)
 
 lfuse_status lfuse__list_make_tables(lfuse_instance *in, lfuse__list_op *op, const lfuse_list *l)
 {
-    const size_t n = (size_t)l->count, table = 2 * n * (size_t)op->step->noperands;
+    const size_t n = (size_t)l->count, places = n ? n : 1, table = 2 * places * (size_t)op->step->noperands;
     int64_t all, m, at, *sizes = walked_sizes(l, op->step->each_member, &all);
     lfuse_status status;
 
     op->members = l->count;
+    op->places = (int64_t)places;
     op->first = malloc((n + 1) * sizeof *op->first);
     op->tails = malloc((n + 1) * sizeof *op->tails);
     op->offsets = malloc((n + 1) * sizeof *op->offsets);
@@ -115,7 +121,7 @@ lfuse_status lfuse__list_make_tables(lfuse_instance *in, lfuse__list_op *op, con
         status = no_memory(op);
         goto err_free_sizes;
     }
-    op->length = lfuse__list_sums(op) ? LFUSE__SEGMENT : lfuse__chunk_length(all, in->facts->info.compute_units);
+    op->length = lfuse__list_reduces(op) ? LFUSE__SEGMENT : lfuse__chunk_length(all, in->facts->info.compute_units);
     op->chunks = lfuse__chunk_count(l->count, sizes, op->length);
     for (at = 0, m = 0; m < l->count; m++) {
         const int64_t beyond = sizes[m] % op->length;
@@ -123,7 +129,7 @@ lfuse_status lfuse__list_make_tables(lfuse_instance *in, lfuse__list_op *op, con
         op->offsets[m] = at;
         at += lfuse__list_padded(l->members[m].elements);
     }
-    status = make_transport(in, op, sizes);
+    status = make_transport(in, op, l, sizes);
 
 err_free_sizes:
     free(sizes);
@@ -138,6 +144,11 @@ static void member_at(const lfuse__list_op *op, int operand, int64_t m, lfuse__l
     const lfuse__list_trace *t = &op->traces[operand];
     uint64_t beyond = 0;
 
+    if (o->place == LFUSE__PLACE_ELEMENTS) {
+        beyond = op->elements_at + 8 * (uint64_t)m;
+        *at = (lfuse__location){ op->device->mem, op->device->offset + beyond, op->device->address + beyond };
+        return;
+    }
     if (t->list) {
         const lfuse__member *x = &t->list->members[m];
         *at = (lfuse__location){ x->range->mem, x->range->offset + x->offset, x->range->address + x->offset };
@@ -161,7 +172,7 @@ static int slot_in(lfuse__list_batch *b, lfuse__bmem *mem)
 
 void lfuse__list_make_entry(lfuse__list_op *op, int operand, int64_t m)
 {
-    uint64_t *entry = op->fresh + 2 * (operand * op->members + m);
+    uint64_t *entry = op->fresh + 2 * (operand * op->places + m);
     lfuse__location at;
 
     member_at(op, operand, m, &at);
@@ -194,7 +205,8 @@ static bool take_slots(lfuse_instance *in, lfuse__list_op *op, int64_t m, lfuse_
     int i, slot;
 
     for (i = 0; i < op->step->noperands; i++) {
-        uint64_t *entry = op->fresh + 2 * (i * op->members + m);
+        uint64_t *entry = op->fresh + 2 * (i * op->places + m);
+        if (m >= op->members && op->step->operands[i].span != LFUSE__SPAN_TENSOR) continue;
         if (in->facts->addresses) {
             lfuse__list_make_entry(op, i, m);
             continue;
@@ -217,10 +229,11 @@ lfuse_status lfuse__list_make_entries(lfuse_instance *in, lfuse__list_op *op)
     int64_t m, group = 0;
 
     op->nbatches = 0;
-    for (m = 0; m < op->members; m++) {
-        /* An empty member has no chunk, and its entries are not read but for where its sum goes. */
-        if (op->first[m] == op->first[m + 1] && !lfuse__list_sums(op)) continue;
-        while (op->groups && m >= op->groups->group_first[group + lfuse__list_groups(op, group)])
+    for (m = 0; m < op->places; m++) {
+        const bool member = m < op->members;
+        /* An empty member has no chunk, and its entries are not read but for where its numbers go. */
+        if (!lfuse__list_reduces(op) && (!member || op->first[m] == op->first[m + 1])) continue;
+        while (op->groups && member && m >= op->groups->group_first[group + lfuse__list_groups(op, group)])
             group += lfuse__list_groups(op, group);
         if (!b || b->group != group || (op->k.carried && m - b->first_member >= op->k.carried))
             LFUSE__TRY(open_batch(op, m, group, &b));
@@ -230,6 +243,7 @@ lfuse_status lfuse__list_make_entries(lfuse_instance *in, lfuse__list_op *op)
                 return lfuse__error(LFUSE_ERR_UNSUPPORTED, "the operands of one member lie in more than %d blocks",
                                     LFUSE__MAX_SLOTS);
         }
+        if (!member) continue;
         b->chunks = (int64_t)op->first[m + 1] - b->first_chunk;
         b->members = m + 1 - b->first_member;
     }
@@ -279,10 +293,10 @@ lfuse_status lfuse__list_update_table(lfuse_instance *in, lfuse__list_op *op, lf
     int i;
 
     if (all || op->nspans < 0)
-        LFUSE__TRY(update_words(in, op, s, all, 0, 2 * op->members * op->step->noperands));
+        LFUSE__TRY(update_words(in, op, s, all, 0, 2 * op->places * op->step->noperands));
     for (i = 0; i < op->nspans && !all; i++) {
         const lfuse__list_span *span = &op->spans[i];
-        const int64_t from = 2 * (span->operand * op->members + span->first);
+        const int64_t from = 2 * (span->operand * op->places + span->first);
         LFUSE__TRY(update_words(in, op, s, false, from, from + 2 * span->count));
     }
     op->valid = true;

@@ -37,6 +37,15 @@ static void log_choice(const lfuse_instance *in, const lfuse__list_op *op, int64
                names[op->transport], why);
 }
 
+bool lfuse__list_needs_sizes(const lfuse__step *step)
+{
+    int i;
+
+    for (i = 0; i < step->noperands; i++)
+        if (step->operands[i].place == LFUSE__PLACE_ELEMENTS) return true;
+    return false;
+}
+
 lfuse_status lfuse__list_choose(lfuse_instance *in, lfuse__list_op *op, int count, lfuse__wanted *wanted)
 {
     const int64_t members = lfuse__list_of(in, op->step->list)->count;
@@ -46,6 +55,11 @@ lfuse_status lfuse__list_choose(lfuse_instance *in, lfuse__list_op *op, int coun
 
     for (i = 0; i < count; i++) carried[i] = wanted[i];
     most = lfuse__list_carried(in->facts, asked, count, carried);
+    if (asked != LFUSE_TRANSPORT_UNIFIED && (lfuse__list_reduces(op) || lfuse__list_needs_sizes(op->step))) {
+        op->transport = LFUSE_TRANSPORT_TABLE;
+        log_choice(in, op, members, "reductions of lists and members' sizes take tables");
+        return LFUSE_OK;
+    }
     if (asked == LFUSE_TRANSPORT_ARGS && !most) return refuse_args(in, op);
     if (asked == LFUSE_TRANSPORT_UNIFIED && !in->facts->info.svm) return refuse_unified(in);
     op->transport = asked != LFUSE_TRANSPORT_DEFAULT ? asked

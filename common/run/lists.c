@@ -19,8 +19,7 @@ uint64_t lfuse__list_buffer_bytes(const lfuse_instance *in, const lfuse__buffer 
     if (!l) return 0;
     for (m = 0; m < l->count; m++) {
         const int64_t n = l->members[m].elements;
-        if (b->partials) all += n / LFUSE__SEGMENT + (n % LFUSE__SEGMENT != 0);
-        else all += b->span == LFUSE__SPAN_MEMBERS ? 1 : lfuse__list_padded(n);
+        all += b->span == LFUSE__SPAN_MEMBERS ? 1 : lfuse__list_padded(n);
     }
     return (uint64_t)all * lfuse_type_size(b->type);
 }
@@ -55,6 +54,7 @@ static lfuse_status check_step(const lfuse_instance *in, const lfuse__step *step
         if (o->place != LFUSE__PLACE_BOUND || o->span == LFUSE__SPAN_TENSOR || o->index == step->list) continue;
         LFUSE__TRY(check_pair(in, step->list, o->index, o->span == LFUSE__SPAN_MEMBERS));
     }
+    if (step->kind == LFUSE__STEP_MEMBERS) LFUSE__TRY(lfuse__list_check_members(in, step));
     return LFUSE_OK;
 }
 
@@ -79,7 +79,7 @@ void lfuse__list_op_destroy(lfuse__list_op *op)
     if (!op) return;
     lfuse__kernel_destroy(op->kernel);
     lfuse__kernel_destroy(op->table);
-    lfuse__kernel_destroy(op->fold);
+    lfuse__kernel_destroy(op->partial);
     lfuse__range_release(op->device);
     lfuse__list_versions_destroy(op);
     free(op->first);
@@ -88,7 +88,6 @@ void lfuse__list_op_destroy(lfuse__list_op *op)
     free(op->entries);
     free(op->fresh);
     free(op->words);
-    free(op->fold_words);
     free(op->batches);
     free(op->group_numbers);
     free(op);
@@ -97,7 +96,7 @@ void lfuse__list_op_destroy(lfuse__list_op *op)
 static lfuse__kernel **kernel_of(lfuse__list_op *op, lfuse__family family)
 {
     if (family == LFUSE__FAMILY_TABLE) return &op->table;
-    return family == LFUSE__FAMILY_FOLD ? &op->fold : &op->kernel;
+    return family == LFUSE__FAMILY_PARTIAL ? &op->partial : &op->kernel;
 }
 
 static lfuse_status make_kernels(lfuse_instance *in, lfuse__list_op *op)
@@ -106,7 +105,7 @@ static lfuse_status make_kernels(lfuse_instance *in, lfuse__list_op *op)
     const int count = lfuse__step_classes(in->body, op->step, true, wanted);
     int i;
 
-    if (op->groups) wanted[0].k.groups = lfuse__multi_groups(&op->step->body);
+    if (op->groups && !lfuse__list_reduces(op)) wanted[0].k.groups = lfuse__multi_groups(&op->step->body);
     LFUSE__TRY(lfuse__list_choose(in, op, count, wanted));
     op->k = wanted[0].k;
     for (i = 0; i < count; i++) {
@@ -117,6 +116,16 @@ static lfuse_status make_kernels(lfuse_instance *in, lfuse__list_op *op)
     return LFUSE_OK;
 }
 
+/* A list of no members has them too. */
+static bool has_totals(const lfuse__step *step)
+{
+    int i;
+
+    for (i = 0; i < step->body.ninstr; i++)
+        if (step->body.instr[i].kind == LFUSE__I_TOTAL) return true;
+    return false;
+}
+
 lfuse_status lfuse__furnish_lists(lfuse_instance *in, const lfuse__step *step)
 {
     const lfuse_list *l = lfuse__list_of(in, step->list);
@@ -125,7 +134,7 @@ lfuse_status lfuse__furnish_lists(lfuse_instance *in, const lfuse__step *step)
     lfuse_status status;
     int i;
 
-    if (!l->count) return LFUSE_OK;
+    if (!l->count && !has_totals(step)) return LFUSE_OK;
     op = calloc(1, sizeof *op);
     if (!op) return lfuse__error(LFUSE_ERR_MEMORY, "out of host memory (%zu bytes)", sizeof *op);
     op->step = step;
@@ -148,9 +157,9 @@ lfuse_status lfuse__furnish_lists(lfuse_instance *in, const lfuse__step *step)
         const lfuse__memory memory = { step->operands[i].place, step->operands[i].index };
         lfuse__use_memory(in, &memory);
     }
-    if (step->partials >= 0) lfuse__use_memory(in, &(lfuse__memory){ LFUSE__PLACE_SCRATCH, step->partials });
     LFUSE__TRY(make_kernels(in, op));
-    return lfuse__list_make_tables(in, op, l);
+    LFUSE__TRY(lfuse__list_make_tables(in, op, l));
+    return lfuse__list_make_scratch(in, op);
 }
 
 /* Device tables alone can have been written by others: by launches that a native graph holds. */
@@ -188,23 +197,15 @@ static lfuse_status launch_batch(lfuse_instance *in, lfuse__list_op *op, lfuse_s
 {
     const lfuse__list_batch *b = &op->batches[batch];
     const double *numbers = op->groups ? op->group_numbers + b->group * op->step->body.nnumbers : op->numbers;
-    const bool sums = lfuse__list_sums(op);
-    lfuse__bmem *buffers[3 + LFUSE__MAX_SLOTS] = { NULL };
+    lfuse__bmem *buffers[2 + LFUSE__MAX_SLOTS] = { NULL };
     lfuse__launch_args args = { 0 };
     lfuse__packed *p = &op->packed;
-    lfuse__location at;
     unsigned n = 2;
 
-    LFUSE__TRY(sums ? lfuse__member_partial_pack(&op->k, in->facts, op->members, b->first_chunk, b->chunks, numbers, p)
-                    : lfuse__multi_pack(&op->k, in->facts, op->members, b->first_chunk, b->chunks, numbers, p));
+    LFUSE__TRY(lfuse__multi_pack(&op->k, in->facts, op->members, b->first_chunk, b->chunks, numbers, p));
     if (op->k.groups)
         lfuse__multi_pack_groups(&op->k, lfuse__list_groups(op, b->group), op->groups->group_first + b->group,
                                  op->k.carried ? b->first_member : 0, numbers, p);
-    if (sums) {
-        lfuse__memory_at(in, &(lfuse__memory){ LFUSE__PLACE_SCRATCH, op->step->partials }, &at);
-        buffers[n++] = at.mem;
-        p->words[LFUSE__MULTI_PARTIALS_OFFSET] = at.offset;
-    }
     place_tables(op, batch, buffers, &args);
     n += lfuse__list_blocks(in, b, buffers + n);
     args.groups = p->groups;
@@ -237,7 +238,7 @@ lfuse_status lfuse__list_op_place(lfuse_instance *in, lfuse__list_op *op, const 
 
 lfuse_status lfuse__list_op_prime(lfuse_instance *in, lfuse__list_op *op)
 {
-    const size_t bytes = 2 * (size_t)op->members * (size_t)op->step->noperands * sizeof *op->entries;
+    const size_t bytes = 2 * (size_t)op->places * (size_t)op->step->noperands * sizeof *op->entries;
 
     LFUSE__TRY(lfuse__list_op_place(in, op, in->kept));
     if (op->transport == LFUSE_TRANSPORT_UNIFIED) LFUSE__TRY(lfuse__list_publish(in, op, NULL));
@@ -258,8 +259,8 @@ lfuse_status lfuse__list_op_run(lfuse_instance *in, lfuse__list_op *op, lfuse_st
     if (op->transport == LFUSE_TRANSPORT_TABLE && (op->moved || !op->valid))
         LFUSE__TRY(lfuse__list_update_table(in, op, s));
     op->moved = false;
+    if (lfuse__list_reduces(op)) return lfuse__list_run_members(in, op, s);
     for (i = 0; i < op->nbatches; i++)
         if (op->batches[i].chunks) LFUSE__TRY(launch_batch(in, op, s, i));
-    for (i = 0; i < op->nbatches && lfuse__list_sums(op); i++) LFUSE__TRY(lfuse__list_fold(in, op, s, i));
     return LFUSE_OK;
 }

@@ -36,14 +36,16 @@ struct lfuse__list_op {
     const lfuse__step *step;
     lfuse_transport transport; /* the one that was chosen */
     lfuse__kernel_class k;
-    lfuse__kernel *kernel, *table, *fold;
+    lfuse__kernel *kernel, *table, *partial; /* kernel: of MEMBERS the fold; partial: where elements are reduced */
     int64_t members, chunks;
+    int64_t places;           /* entries an operand: the members, and one for numbers of an empty list */
     uint64_t *first;          /* [members + 1] first chunk of each member */
     uint32_t *tails;          /* [members] length of each member's last chunk */
     int64_t length;           /* of the other chunks */
     int64_t *offsets;         /* [members] of each member in a buffer of the whole list, in elements */
-    lfuse__range *device;     /* chunk table, table of first partials, address table; NULL: ARGS */
-    uint64_t firsts_at, addresses_at; /* bytes in `device` */
+    lfuse__range *device;     /* chunk table, first chunks, sizes, ticket of the last group, addresses; NULL: ARGS */
+    uint64_t firsts_at, elements_at, ticket_at, addresses_at; /* bytes in `device` */
+    int scratch;              /* between the kernels of MEMBERS: a buffer, -1: none */
     uint64_t *entries;        /* TABLE: [noperands][members][2] what the device's table holds, or will */
     uint64_t *fresh;          /* the same, being made */
     bool made;                /* `fresh` and the batches are of the traces */
@@ -51,8 +53,8 @@ struct lfuse__list_op {
     bool moved;               /* `fresh` may differ, in these spans; nspans -1: anywhere */
     int nspans;
     lfuse__list_span spans[LFUSE__LIST_SPANS];
-    uint64_t *words, *fold_words; /* ARGS: [words_capacity][nwords] of each batch's launches */
-    unsigned nwords, fold_nwords;
+    uint64_t *words;          /* ARGS: [words_capacity][nwords] of each batch's launch */
+    unsigned nwords;
     int words_capacity;
     lfuse__list_version *versions; /* UNIFIED: [nversions] address tables */
     int nversions, version;        /* the one that runs now read; -1: none yet */
@@ -70,9 +72,9 @@ static inline const lfuse_list *lfuse__list_of(const lfuse_instance *in, int nam
     return in->kept[name].list;
 }
 
-static inline bool lfuse__list_sums(const lfuse__list_op *op)
+static inline bool lfuse__list_reduces(const lfuse__list_op *op)
 {
-    return op->step->kind == LFUSE__STEP_MEMBER_SUM;
+    return op->step->kind == LFUSE__STEP_MEMBERS;
 }
 
 /* Groups of a launch from group `first` on. */
@@ -82,6 +84,9 @@ static inline int lfuse__list_groups(const lfuse__list_op *op, int64_t first)
 
     return (int)(left < most ? left : most);
 }
+
+/* Whether the members' numbers of elements are read: they stand in device memory, whatever carries addresses. */
+bool lfuse__list_needs_sizes(const lfuse__step *step);
 
 /* Elements of a member in a buffer of the whole list: members are apart by whole lines. */
 int64_t lfuse__list_padded(int64_t elements);
@@ -99,7 +104,6 @@ lfuse_status lfuse__list_args_fill(lfuse__list_op *op);
 void lfuse__list_args_change(lfuse__list_op *op, int64_t first, int64_t count);
 /* A batch's words with what this launch has packed. */
 uint64_t *lfuse__list_args_words(lfuse__list_op *op, int batch, const lfuse__packed *p);
-uint64_t *lfuse__list_args_fold_words(lfuse__list_op *op, int batch, const lfuse__packed *p);
 
 /* ---- list_unified.c ---- */
 lfuse_status lfuse__list_version_add(lfuse_instance *in, lfuse__list_op *op);
@@ -124,7 +128,11 @@ lfuse_status lfuse__list_update_table(lfuse_instance *in, lfuse__list_op *op, lf
 /* The batch's blocks as buffers; returns how many the kernel has for them. */
 unsigned lfuse__list_blocks(const lfuse_instance *in, const lfuse__list_batch *b, lfuse__bmem **buffers);
 
-/* ---- list_sums.c ---- */
-lfuse_status lfuse__list_fold(lfuse_instance *in, lfuse__list_op *op, lfuse_stream *s, int batch);
+/* ---- list_members.c ---- */
+/* What a step that reduces asks of its list: elements where there is no identity. ERR_SHAPE. */
+lfuse_status lfuse__list_check_members(const lfuse_instance *in, const lfuse__step *step);
+lfuse_status lfuse__list_make_scratch(lfuse_instance *in, lfuse__list_op *op);
+/* Both launches, of each batch. */
+lfuse_status lfuse__list_run_members(lfuse_instance *in, lfuse__list_op *op, lfuse_stream *s);
 
 #endif

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /**
- * The functions that make values of values: here the pointwise ones, casts and products; views.h, reduce.h and norm.h,
- * which this includes, have the others.
+ * The functions that make values of values: here the pointwise ones, casts and products; views.h, reduce.h, members.h
+ * and norm.h, which this includes, have the others.
  *
  * Pointwise functions broadcast as numpy does: shapes are aligned at their last axis and a literal extent of 1 (or a
  * missing axis) repeats. A size variable never broadcasts. Operands have one type, except that numbers (constants,
@@ -21,6 +21,7 @@
 #define LIBFUSE_OPS_H
 
 #include <libfuse/graph.h>
+#include <libfuse/members.h>
 #include <libfuse/norm.h>
 #include <libfuse/reduce.h>
 #include <libfuse/views.h>

@@ -49,7 +49,7 @@ typedef enum lfuse_transport {
     /**
      * By value in the arguments of launches, each of as many members as its block holds: 4 096 bytes, 32 764 with newer
      * CUDA, the device's own limit on OpenCL. Moved members cost nothing but the comparison. Replays of lists that were
-     * replaced are captured anew.
+     * replaced are captured anew. Reductions of lists, and kernels that read members' sizes, take tables all the same.
      */
     LFUSE_TRANSPORT_ARGS = 1,
     /**

@@ -8,7 +8,7 @@
  * the bits are the same on every device that is `exact`, whatever the planner does.
  *
  * f16 and bf16 are computed in f32 and rounded once, at the end. ERR_RANK: too many axes, or a list, whose members are
- * flat (see lfuse_member_sum); ERR_SHAPE: an axis that is not there or is named twice; ERR_TYPE: a type that the
+ * flat (see libfuse/members.h); ERR_SHAPE: an axis that is not there or is named twice; ERR_TYPE: a type that the
  * function does not take. What has no identity needs elements: ERR_SHAPE when the graph is made if an extent is a
  * literal 0, when it is run if a size variable is.
  */
@@ -57,9 +57,6 @@ LFUSE_API lfuse_value lfuse_norm_inf(lfuse_value a, int count, const int *axes, 
 
 /** log(sum(exp(a))), the maximum being taken out first (unless it is infinite); as torch.logsumexp. Needs elements. */
 LFUSE_API lfuse_value lfuse_logsumexp(lfuse_value a, int count, const int *axes, int keepdims);
-
-/** Sum of all elements of each member of a list (floating types): a list of numbers, in the canonical order. */
-LFUSE_API lfuse_value lfuse_member_sum(lfuse_value list);
 
 LFUSE_END_DECLS
 #endif

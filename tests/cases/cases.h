@@ -12,5 +12,6 @@ extern const harness_case harness_basic_cases[];
 extern const harness_case harness_view_cases[];
 extern const harness_case harness_row_cases[];
 extern const harness_case harness_join_cases[]; /* look-ups, bundles, small products */
+extern const harness_case harness_member_cases[]; /* reductions of lists */
 
 #endif

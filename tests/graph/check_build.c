@@ -124,6 +124,13 @@ static const lfuse_size HUGE_SHAPE[] = {INT64_C(1) << 40, INT64_C(1) << 40};
     X(sum_list, lfuse_sum(v.list, 0, NULL, 0), RANK, "lfuse_member_sum")                                               \
     X(member_sum_tensor, lfuse_member_sum(v.x), RANK, "no list of tensors but f32 [batch, 64]")                        \
     X(member_sum_twice, lfuse_member_sum(lfuse_member_sum(v.list)), RANK, "a list of f32 numbers")                     \
+    X(member_bool, lfuse_member_amax(lfuse_gt(v.list, v.number)), TYPE, "does not take type bool")                     \
+    X(member_mean_type, lfuse_member_mean(lfuse_cast(v.list, LFUSE_I32)), TYPE, "does not take type i32")              \
+    X(member_order, lfuse_member_norm(v.list, NAN), INVALID, "the order is NaN")                                       \
+    X(member_elements, lfuse_member_elements(lfuse_member_sum(v.list)), RANK, "a list of f32 numbers")                 \
+    X(list_sum_tensor, lfuse_list_sum(v.x), RANK, "lfuse_list_sum: the operand is no list of tensors but f32")         \
+    X(list_amin_bool, lfuse_list_amin(lfuse_gt(lfuse_member_sum(v.list), v.number)), TYPE, "does not take type bool")  \
+    X(list_norm_type, lfuse_list_norm_inf(lfuse_cast(v.list, LFUSE_I64)), TYPE, "does not take type i64")              \
     X(matmul_rank, lfuse_matmul(v.x, v.h), RANK, "a is f32 [batch, 64], b is f16 [64]")                                \
     X(matmul_number, lfuse_matmul(v.x, v.number), RANK, "b is a number")                                               \
     X(matmul_list, lfuse_matmul(v.list, v.w), RANK, "a is a list of f32")                                              \
@@ -443,6 +450,34 @@ START_TEST(lists_take_numbers)
 }
 END_TEST
 
+START_TEST(reductions_of_lists)
+{
+    world v;
+    lfuse_value half, r;
+
+    world_make(&v);
+    half = lfuse_cast(v.list, LFUSE_F16);
+    r = lfuse_member_sum(half); /* kept in f32, rounded once */
+    ck_assert_int_eq(node(r)->type, LFUSE_F16);
+    ck_assert_int_eq(v.g->nodes[node(r)->in[0]].type, LFUSE_F32);
+    ck_assert_int_eq(node(lfuse_member_amax(half))->type, LFUSE_F16);
+    ck_assert_int_eq(node(lfuse_member_sum(lfuse_cast(v.list, LFUSE_U8)))->type, LFUSE_I64);
+    ck_assert_int_eq(node(lfuse_member_sum(lfuse_gt(v.list, v.number)))->type, LFUSE_I64);
+    ck_assert_int_eq(node(lfuse_member_all(half))->type, LFUSE_BOOL);
+    r = lfuse_member_elements(lfuse_neg(v.list));
+    ck_assert_int_eq(node(r)->type, LFUSE_I64);
+    ck_assert_int_eq(v.g->nodes[node(r)->in[0]].kind, LFUSE__LIST);
+    r = lfuse_list_norm_l2(half);
+    ck_assert(!node(r)->list);
+    ck_assert_int_eq(node(r)->rank, 0);
+    ck_assert_int_eq(node(r)->type, LFUSE_F16);
+    ck_assert_int_eq(node(lfuse_list_sum(lfuse_member_norm(v.list, 3)))->rank, 0);
+    ck_assert_int_eq(node(lfuse_mul(v.list, lfuse_list_norm(v.list, -INFINITY)))->rank, LFUSE_RANK_ANY);
+    ck_assert_int_eq(lfuse_graph_check(v.g), LFUSE_OK);
+    world_free(&v);
+}
+END_TEST
+
 static Suite *suite_build(void)
 {
     Suite *s = suite_create("build");
@@ -457,6 +492,7 @@ static Suite *suite_build(void)
     tcase_add_test(mistakes, number_without_end);
     tcase_add_test(mistakes, too_many_values);
     suite_add_tcase(s, mistakes);
+    tcase_add_test(values, reductions_of_lists);
     tcase_add_test(values, numbers_adopt_types);
     tcase_add_test(values, lists_take_numbers);
     suite_add_tcase(s, values);

@@ -144,6 +144,11 @@ START_TEST(everything_else)
     lfuse_output(g, "product", lfuse_matmul(x, w));
     lfuse_update(list, lfuse_mul(list, lfuse_member_sum(list)));
     lfuse_output(g, "numbers", lfuse_mul(lfuse_member_sum(list), lfuse_list_input(g, "rates", LFUSE_F16, 0)));
+    lfuse_output(g, "least", lfuse_member_amin(list));
+    lfuse_output(g, "mean", lfuse_member_mean(list));
+    lfuse_output(g, "any", lfuse_list_any(list));
+    lfuse_output(g, "norm", lfuse_list_norm(list, 3));
+    lfuse_output(g, "most", lfuse_list_amax(lfuse_member_norm_inf(list)));
     lfuse_output(g, "nan", lfuse_add(x, lfuse_mul(lfuse_constant(g, -NAN), lfuse_sqrt(s))));
     lfuse_output(g, "where", lfuse_where(lfuse_gt(x, s), x, lfuse_constant(g, -0.0)));
     lfuse_update(x, lfuse_fma(x, s, s));

@@ -286,14 +286,6 @@ void case_strides(rig *r, lfuse_type type)
     r->backend->program_destroy(program);
 }
 
-static void fill_plain(void *memory, lfuse_type type, size_t count, uint64_t seed)
-{
-    for (size_t i = 0; i < count; i++) {
-        const double x = (double)(int64_t)host_random(&seed) * 0x1p-62 * (host_random(&seed) % 8 ? 1 : 1000);
-        host_store(memory, type, (int64_t)i, type == LFUSE_F64 ? (value){.f64 = x} : (value){.f32 = (float)x});
-    }
-}
-
 /* A list in one allocation an operand, as the run layer lays it out; chunks of at most `most` elements. */
 typedef struct list {
     int64_t members, chunks, partials;
@@ -435,51 +427,6 @@ void case_lists(rig *r, lfuse_type type)
 void case_carried_lists(rig *r, lfuse_type type)
 {
     lists(r, type, true);
-}
-
-void case_member_sums(rig *r, lfuse_type type)
-{
-    static list l;
-    const lfuse__facts facts = slot_facts(r);
-    const lfuse_type wide = type == LFUSE_F64 ? LFUSE_F64 : LFUSE_F32;
-    sample s;
-    lfuse__packed packed;
-    rig_buffer buffers[LFUSE__MAX_BUFFERS];
-    lfuse__strbuf text = LFUSE__STRBUF_INIT;
-    list_make(&l, LFUSE__SEGMENT);
-    sample_square(&s, type);
-    emit(lfuse__member_partial_emit(&text, "partial", &s.k, &facts));
-    emit(lfuse__member_fold_emit(&text, "fold", type, 0, &facts));
-    lfuse__bprogram *program = rig_program(r, &text);
-    arena arenas[2] = {arena_make(type, (size_t)member_start(&l, l.members) + GUARD, 1), arena_make(type, 256, 2)};
-    arena partials = arena_make(wide, 256, 3);
-    fill_plain(arenas[0].memory, type, arenas[0].bytes / lfuse_type_size(type), 11);
-    memcpy(arenas[0].before, arenas[0].memory, arenas[0].bytes);
-    emit(lfuse__member_partial_pack(&s.k, &facts, l.members, 0, l.chunks, NULL, &packed));
-    packed.words[LFUSE__MULTI_PARTIALS_OFFSET] = 16;
-    buffers[2] = (rig_buffer){partials.memory, partials.bytes, true};
-    list_launch(r, program, "partial", &s, &l, &packed, buffers, 3, arenas);
-    /* Sums go to two slots in turn, of one memory. */
-    uint64_t entries[64][2] = {{0}};
-    for (int64_t m = 0; m < l.members; m++)
-        entries[1 + m][0] = (uint64_t)(GUARD + m) * lfuse_type_size(type), entries[1 + m][1] = m % 2 ? 5 : 0;
-    emit(lfuse__member_fold_pack(&facts, l.members, 16, 0, sizeof entries[0], &packed));
-    memset(buffers, 0, sizeof buffers);
-    buffers[0] = (rig_buffer){partials.memory, partials.bytes, false};
-    buffers[1] = (rig_buffer){l.first, sizeof l.first, false};
-    buffers[2] = (rig_buffer){entries, sizeof entries, false};
-    buffers[3] = buffers[3 + 5] = (rig_buffer){arenas[1].memory, arenas[1].bytes, true};
-    rig_launch(r, program, "fold", &packed, 3 + LFUSE__MAX_SLOTS, buffers);
-    for (int64_t m = 0; m < l.members; m++) {
-        void *from[2] = {arenas[0].before, NULL};
-        const int64_t element[2] = {member_start(&l, m), 0}, steps[2] = {1, 0};
-        host_store(arenas[1].expected, type, GUARD + m, host_sum(&s.k, from, element, steps, l.sizes[m]));
-    }
-    arena_check(&arenas[1], type, 1, "member sums");
-    arena_free(&arenas[0]);
-    arena_free(&arenas[1]);
-    arena_free(&partials);
-    r->backend->program_destroy(program);
 }
 
 void case_table(rig *r)

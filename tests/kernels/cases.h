@@ -12,7 +12,9 @@ void case_strides(rig *r, lfuse_type type);   /* ranks 1 ... 8, broadcasts, nega
 void case_rows(rig *r, lfuse_type type);      /* every form, kind of stride and reduction, over many lengths */
 void case_lists(rig *r, lfuse_type type);
 void case_carried_lists(rig *r, lfuse_type type); /* places of members in the argument block */
-void case_member_sums(rig *r, lfuse_type type);
+void case_members(rig *r, lfuse_type type);
+void members_emit(lfuse__strbuf *out, const char *partial, const char *last, lfuse_type type,
+                  const lfuse__facts *facts);
 void case_look_ups(rig *r, lfuse_type type);
 void case_bundles(rig *r);
 void case_row_look_ups(rig *r);

@@ -31,7 +31,7 @@ static void use_places(rig *r)
 static void use_sums(rig *r)
 {
     for (int t = 0; t < 4; t++)
-        if (rig_has(r, floating[t])) case_member_sums(r, floating[t]);
+        if (rig_has(r, floating[t])) case_members(r, floating[t]);
 }
 
 static void use_rows_f32(rig *r)

@@ -96,23 +96,23 @@ static void write_lists(writer *w, lfuse_type type)
 {
     static const uint32_t bytes[] = {0, 4096, 32764};
     for (int i = 0; i < (type == LFUSE_F32 ? 3 : 1); i++) {
-        sample fused, square;
+        sample fused;
         lfuse__facts facts = w->facts;
         facts.addresses = i < 2;
         sample_fused(&fused, type);
-        sample_square(&square, type);
         fused.k.carried = lfuse__carried_most(&fused.k, false, &facts, bytes[i]);
-        square.k.carried = lfuse__carried_most(&square.k, true, &facts, bytes[i]);
         wrote(lfuse__multi_emit(&w->text, next_name(w), &fused.k, &facts));
         fused.k.groups = 3;
         fused.k.carried = lfuse__carried_most(&fused.k, false, &facts, bytes[i]);
         wrote(lfuse__multi_emit(&w->text, next_name(w), &fused.k, &facts));
-        wrote(lfuse__member_partial_emit(&w->text, next_name(w), &square.k, &facts));
-        wrote(lfuse__member_fold_emit(&w->text, next_name(w), type, lfuse__member_fold_most(&facts, bytes[i]), &facts));
     }
     sample uniform;
     sample_uniform(&uniform);
     if (type == LFUSE_F32) wrote(lfuse__multi_emit(&w->text, next_name(w), &uniform.k, &w->facts));
+    char partial[24], last[24];
+    snprintf(partial, sizeof partial, "%s", next_name(w));
+    snprintf(last, sizeof last, "%s", next_name(w));
+    members_emit(&w->text, partial, last, type, &w->facts);
 }
 
 static void write_skeletons(writer *w, lfuse_type type, int arch)

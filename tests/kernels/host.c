@@ -237,7 +237,8 @@ static void evaluate(const lfuse__kernel_class *k, const double *numbers, void *
         case LFUSE__I_CONST: r[n] = convert((value){.f64 = i->number}, LFUSE_F64, i->type); break;
         case LFUSE__I_APPLY: r[n] = apply(k->body, i, r); break;
         case LFUSE__I_CONVERT: r[n] = convert(r[i->a], i->from, i->type); break;
-        case LFUSE__I_REDUCE: break; /* given */
+        case LFUSE__I_REDUCE: /* given */
+        case LFUSE__I_TOTAL: break;
         }
     }
 }

@@ -25,6 +25,8 @@ value host_convert(value a, lfuse_type from, lfuse_type to);
 /* Stores what the body computes at one place: element[j] of memory[j], read from `from`, written to `to`. */
 void host_body(const lfuse__kernel_class *k, const double *numbers, void *const *from, void *const *to,
                const int64_t *element);
+/* rows.c: the canonical fold of at least one number; `type`: of what is folded. */
+value row_fold(int op, lfuse_type type, const value *elements, int64_t count);
 /* The canonical sum of a class's body over `length` elements; steps[j] from element to element, start in element[j]. */
 value host_sum(const lfuse__kernel_class *k, void *const *from, const int64_t *element, const int64_t *steps,
                int64_t length);

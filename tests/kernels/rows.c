@@ -85,6 +85,11 @@ static folded fold_row(int op, lfuse_type type, const value *elements, int64_t l
     return total;
 }
 
+value row_fold(int op, lfuse_type type, const value *elements, int64_t count)
+{
+    return fold_row(op, type, elements, count).v;
+}
+
 /* ---- one launch ---- */
 typedef struct row_case {
     const row_sample *s;

@@ -454,6 +454,44 @@ START_TEST(lists_and_updates)
 }
 END_TEST
 
+START_TEST(reductions_of_lists)
+{
+    float a0[3] = {1, -2, 3}, a1[1] = {4}, a2[2] = {0, 5};
+    const void *a[] = {a0, a1, a2};
+    const int64_t elements[] = {3, 1, 2};
+    const lfuse_value x = lfuse_list_input(g, "x", LFUSE_F32, LFUSE_RANK_ANY);
+    static const struct {
+        const char *name;
+        double value[3];
+        int count;
+    } want[] = {{"sum", {2, 4, 5}, 3},   {"least", {-2, 4, 0}, 3}, {"all", {1, 1, 0}, 3},   {"elements", {3, 1, 2}, 3},
+                {"mean", {2.0 / 3, 4, 2.5}, 3}, {"total", {11}, 1}, {"most", {5}, 1},   {"any", {1}, 1},
+                {"nonzero", {5}, 1},     {"squares", {55}, 1}};
+    size_t i;
+    int k;
+
+    lfuse_output(g, "sum", lfuse_member_sum(x));
+    lfuse_output(g, "least", lfuse_member_amin(x));
+    lfuse_output(g, "all", lfuse_member_all(x));
+    lfuse_output(g, "elements", lfuse_member_elements(x));
+    lfuse_output(g, "mean", lfuse_member_mean(x));
+    lfuse_output(g, "total", lfuse_list_sum(x));
+    lfuse_output(g, "most", lfuse_list_norm_inf(x));
+    lfuse_output(g, "any", lfuse_list_any(x));
+    lfuse_output(g, "nonzero", lfuse_list_norm(x, 0));
+    lfuse_output(g, "squares", lfuse_square(lfuse_list_norm_l2(x)));
+    evaluate((const lfuse__oracle_input[]){{.name = "x", .members = a, .elements = elements, .count = 3}}, 1, NULL);
+    for (i = 0; i < sizeof want / sizeof *want; i++) {
+        const lfuse__oracle_result *r = lfuse__oracle_find(&run, want[i].name);
+        ck_assert_ptr_nonnull(r);
+        ck_assert_int_eq(r->count, want[i].count);
+        ck_assert(r->list == (want[i].count == 3));
+        for (k = 0; k < want[i].count; k++)
+            ck_assert_double_eq_tol((double)r->value[k], want[i].value[k], 1e-5);
+    }
+}
+END_TEST
+
 START_TEST(numbers_round_once)
 {
     float a[2] = {1, 2}, got[2];
@@ -533,6 +571,7 @@ static Suite *suite_oracle(void)
     tcase_add_test(t, casts);
     tcase_add_test(t, broadcasting_and_views);
     tcase_add_test(t, lists_and_updates);
+    tcase_add_test(t, reductions_of_lists);
     tcase_add_test(t, numbers_round_once);
     tcase_add_test(t, mistakes);
     tcase_add_test(t, inexact_devices_get_more);

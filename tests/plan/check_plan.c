@@ -350,20 +350,6 @@ START_TEST(lists_are_one_step)
 }
 END_TEST
 
-START_TEST(sums_of_members)
-{
-    const lfuse_value w = lfuse_list_input(g, "w", LFUSE_F16, LFUSE_RANK_ANY);
-    const lfuse_value n = lfuse_sqrt(lfuse_member_sum(lfuse_mul(w, w)));
-
-    lfuse_output(g, "n", n);
-    lfuse_update(w, lfuse_div(w, n));
-    make(0);
-    ck_assert_str_eq(text.data, "(member-sum w (t0 (mul w w))) (multi w (n (sqrt t0))) (multi w (w (div w n)))");
-    ck_assert_int_eq(plan->buffers[plan->stages[0].alternatives[0].steps[0].partials].type, LFUSE_F32);
-    ck_assert(plan->stages[1].alternatives[0].steps[0].each_member);
-}
-END_TEST
-
 /* ---- update.c ---- */
 
 START_TEST(updates_in_place)
@@ -478,7 +464,6 @@ static Suite *suite_plan(void)
     tcase_add_test(c, a_whole_gemm);
     tcase_add_test(c, what_stays_is_prepared);
     tcase_add_test(c, lists_are_one_step);
-    tcase_add_test(c, sums_of_members);
     tcase_add_test(c, updates_in_place);
     tcase_add_test(c, updates_wait_for_readers);
     tcase_add_test(c, exchanged_inputs);

@@ -102,7 +102,9 @@ START_TEST(list_sums_of_many_blocks)
 {
     enum { COUNT = 14, LENGTH = 40 };
     static float in[COUNT][LENGTH], sums[COUNT];
-    lfuse_tensor *ti[COUNT], *to[COUNT];
+    lfuse_tensor *ti[COUNT], *to[COUNT], *total;
+    lfuse_value x;
+    double all = 0;
     lfuse_list *li, *lo;
     lfuse_plan *plan;
     uint64_t before;
@@ -124,18 +126,112 @@ START_TEST(list_sums_of_many_blocks)
     }
     OK(lfuse_list_create(dev, LFUSE_F32, COUNT, ti, &li));
     OK(lfuse_list_create(dev, LFUSE_F32, COUNT, to, &lo));
-    lfuse_output(g, "y", lfuse_member_sum(lfuse_list_input(g, "x", LFUSE_F32, LFUSE_RANK_ANY)));
+    x = lfuse_list_input(g, "x", LFUSE_F32, LFUSE_RANK_ANY);
+    lfuse_output(g, "y", lfuse_member_sum(x));
+    lfuse_output(g, "total", lfuse_list_sum(x));
+    total = tensor(0, NULL);
     plan = plan_with(0);
-    for (pass = 0; pass < 2; pass++) {
-        lfuse_binding b[] = { lfuse_bind_list("x", li), lfuse_bind_list("y", lo) };
+    for (pass = 0; pass < 3; pass++) {
+        lfuse_binding b[] = { lfuse_bind_list("x", li), lfuse_bind_list("y", lo), lfuse_bind_tensor("total", total) };
         before = launches();
-        OK(lfuse_plan_run(plan, stream, b, 2));
+        OK(lfuse_plan_run(plan, stream, b, 3));
         OK(lfuse_stream_synchronize(stream));
     }
-    ck_assert_uint_eq(launches() - before, _i & 1 ? 2 : 8); /* with slots four members or so at a time */
-    for (i = 0; i < COUNT; i++) NEAR(sums[i], i % 5 == 3 ? 0 : (i + 1) * (LENGTH - i));
+    ck_assert_uint_eq(launches() - before, _i & 1 ? 2 : 10); /* with slots three members or so at a time */
+    for (i = 0; i < COUNT; i++) NEAR(sums[i], i % 5 == 3 ? 0 : (i + 1) * (LENGTH - i)), all += sums[i];
+    NEAR(values(total)[0], all);
+    lfuse_tensor_destroy(total);
     for (i = 0; i < COUNT; i++) lfuse_tensor_destroy(ti[i]), lfuse_tensor_destroy(to[i]);
     lfuse_list_destroy(li), lfuse_list_destroy(lo);
+    lfuse_plan_destroy(plan);
+}
+END_TEST
+
+/*
+ * Any number of members in two launches: as many as older devices take by value in one, one less and one more, and none.
+ * The numbers are whole, so that every sum is exact. Again, since the ticket of the last group has to be 0 then.
+ */
+START_TEST(any_number_of_members)
+{
+    static const int64_t counts[] = { 0, 1, 422, 423, 424, 10000 };
+    static float x[30000], sums[10000];
+    static lfuse_tensor *tx[10000], *ts[10000];
+    const int64_t count = counts[_i % 6];
+    lfuse_value v = lfuse_list_input(g, "x", LFUSE_F32, LFUSE_RANK_ANY);
+    lfuse_tensor *total = tensor(0, NULL);
+    lfuse_list *lx, *ls;
+    lfuse_plan *plan;
+    uint64_t before;
+    double all = 0;
+    int64_t i, k;
+    int pass;
+
+    lfuse_tensor_destroy(total);
+    lfuse_stream_destroy(stream), lfuse_device_close(dev);
+    lfuse__stub.vector_lanes = _i >= 6;
+    OK(lfuse_device_open("stub:0", &dev));
+    OK(lfuse_stream_create(dev, &stream));
+    total = tensor(0, NULL);
+    for (i = 0; i < count; i++) {
+        const int64_t length = i % 4;
+        for (k = 0; k < length; k++) x[3 * i + k] = (float)((i * 7 + k) % 5 - 1), all += x[3 * i + k];
+        OK(lfuse_tensor_wrap(dev, LFUSE_MEMORY_NATIVE, (uintptr_t)&x[3 * i], 12, LFUSE_F32, 1, &length, NULL, 0,
+                             &tx[i]));
+        OK(lfuse_tensor_wrap(dev, LFUSE_MEMORY_NATIVE, (uintptr_t)&sums[i], 4, LFUSE_F32, 0, NULL, NULL, 0, &ts[i]));
+    }
+    OK(lfuse_list_create(dev, LFUSE_F32, count, tx, &lx));
+    OK(lfuse_list_create(dev, LFUSE_F32, count, ts, &ls));
+    lfuse_output(g, "sums", lfuse_member_sum(v));
+    lfuse_output(g, "total", lfuse_list_sum(v));
+    plan = plan_with(0);
+    for (pass = 0; pass < 3; pass++) {
+        lfuse_binding b[] = { lfuse_bind_list("x", lx), lfuse_bind_list("sums", ls), lfuse_bind_tensor("total", total) };
+        for (i = 0; i < count; i++) sums[i] = -77;
+        before = launches();
+        OK(lfuse_plan_run(plan, stream, b, 3));
+        ck_assert_uint_eq(values(total)[0] == (float)all, 1);
+        if (pass) ck_assert_uint_le(launches() - before, 2);
+        for (i = 0; i < count; i++) {
+            float sum = 0;
+            for (k = 0; k < i % 4; k++) sum += x[3 * i + k];
+            ck_assert_msg(sums[i] == sum, "member %lld: %g is not %g", (long long)i, sums[i], sum);
+        }
+    }
+    for (i = 0; i < count; i++) lfuse_tensor_destroy(tx[i]), lfuse_tensor_destroy(ts[i]);
+    lfuse_tensor_destroy(total);
+    lfuse_list_destroy(lx), lfuse_list_destroy(ls);
+    lfuse_plan_destroy(plan);
+}
+END_TEST
+
+/* What has no identity needs elements in every member, and for the whole list a member. */
+START_TEST(nothing_to_choose_from)
+{
+    lfuse_value v = lfuse_list_input(g, "x", LFUSE_F32, LFUSE_RANK_ANY);
+    lfuse_tensor *total = tensor(0, NULL), *t[3] = { ramp(1, SHAPE(4), 1, 1), ramp(1, SHAPE(2), -9, 1),
+                                                     ramp(1, SHAPE(0), 0, 0) };
+    lfuse_list *none, *two, *three;
+    lfuse_plan *plan;
+
+    lfuse_output(g, "most", lfuse_list_norm_inf(v));
+    plan = plan_with(0);
+    OK(lfuse_list_create(dev, LFUSE_F32, 0, t, &none));
+    OK(lfuse_list_create(dev, LFUSE_F32, 2, t, &two));
+    OK(lfuse_list_create(dev, LFUSE_F32, 3, t, &three));
+    {
+        lfuse_binding b[] = { lfuse_bind_list("x", none), lfuse_bind_tensor("most", total) };
+        FAILS(LFUSE_ERR_SHAPE, lfuse_plan_run(plan, stream, b, 2));
+        ck_assert_ptr_nonnull(strstr(lfuse_last_error(), "list \"x\" has no members"));
+        b[0] = lfuse_bind_list("x", three);
+        FAILS(LFUSE_ERR_SHAPE, lfuse_plan_run(plan, stream, b, 2));
+        ck_assert_ptr_nonnull(strstr(lfuse_last_error(), "member 2 of list \"x\" has no elements"));
+        b[0] = lfuse_bind_list("x", two);
+        OK(lfuse_plan_run(plan, stream, b, 2));
+    }
+    NEAR(values(total)[0], 9);
+    lfuse_list_destroy(none), lfuse_list_destroy(two), lfuse_list_destroy(three);
+    lfuse_tensor_destroy(t[0]), lfuse_tensor_destroy(t[1]), lfuse_tensor_destroy(t[2]);
+    lfuse_tensor_destroy(total);
     lfuse_plan_destroy(plan);
 }
 END_TEST
@@ -199,6 +295,8 @@ static Suite *suite_lists(void)
     tcase_add_test(c, lists_by_slots);
     tcase_add_test(c, lists_of_numbers);
     tcase_add_loop_test(c, list_sums_of_many_blocks, 0, 4);
+    tcase_add_loop_test(c, any_number_of_members, 0, 12);
+    tcase_add_test(c, nothing_to_choose_from);
     suite_add_tcase(s, c);
     return s;
 }

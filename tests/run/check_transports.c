@@ -144,7 +144,7 @@ START_TEST(same_bits_by_each)
         for (t = 0; t < TRANSPORTS; t++) {
             const uint64_t n = run_step(all[t], counts[i]);
             if (all[t] != LFUSE_TRANSPORT_ARGS) ck_assert_uint_eq(n, counts[i] ? 3 : 0);
-            else if (counts[i] == 10000) ck_assert_uint_gt(n, f->bytes > 4096 ? 15 : 100);
+            else if (counts[i] == 10000) ck_assert_uint_gt(n, f->bytes > 4096 ? 8 : 60);
             if (!t) {
                 check_step(counts[i]);
                 memcpy(first_y, y, sizeof y);

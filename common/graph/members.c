@@ -1,0 +1,225 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Reductions of the members of lists, and of whole lists. */
+#ifdef HAVE_CONFIG_H
+#include "config.h"
+#endif
+
+#include <math.h>
+
+#include "common/graph/build.h"
+#include "common/graph/compose.h"
+#include "libfuse/ops.h"
+
+/* Of each member, or of all of them. */
+typedef enum scope { MEMBERS, WHOLE } scope;
+
+static lfuse_value not_a_list(lfuse_graph *g, const char *call, int32_t node)
+{
+    char text[LFUSE__DESCRIPTION];
+
+    lfuse__build_describe(g, node, text, sizeof text);
+    return lfuse__graph_poison(g, LFUSE_ERR_RANK, "%s: the operand is no list of tensors but %s", call, text);
+}
+
+static lfuse_value build(lfuse_graph *g, const char *call, lfuse__node_kind kind, lfuse__reduce op, int32_t in)
+{
+    const lfuse_type type = (lfuse_type)g->nodes[in].type;
+    lfuse__node n;
+
+    if (type == LFUSE_BOOL || op > LFUSE__REDUCE_MIN)
+        return lfuse__graph_poison(g, LFUSE_ERR_TYPE, "%s: does not take type %s", call, lfuse_type_name(type));
+    n = lfuse__build_node(kind, lfuse__reduce_type(op, type));
+    n.op = (uint8_t)op;
+    n.list = kind == LFUSE__MEMBER_REDUCE;
+    n.nin = 1;
+    n.in[0] = in;
+    return lfuse__build_append(g, call, &n);
+}
+
+lfuse_value lfuse__build_member_reduce(lfuse_graph *g, const char *call, lfuse__reduce op, int32_t list)
+{
+    if (!g->nodes[list].list || !g->nodes[list].rank) return not_a_list(g, call, list);
+    return build(g, call, LFUSE__MEMBER_REDUCE, op, list);
+}
+
+lfuse_value lfuse__build_list_reduce(lfuse_graph *g, const char *call, lfuse__reduce op, int32_t numbers)
+{
+    char text[LFUSE__DESCRIPTION];
+
+    if (g->nodes[numbers].list && !g->nodes[numbers].rank) return build(g, call, LFUSE__LIST_REDUCE, op, numbers);
+    lfuse__build_describe(g, numbers, text, sizeof text);
+    return lfuse__graph_poison(g, LFUSE_ERR_RANK, "%s: the operand is no list of numbers but %s", call, text);
+}
+
+lfuse_value lfuse__build_member_elements(lfuse_graph *g, const char *call, int32_t list)
+{
+    lfuse__node n = lfuse__build_node(LFUSE__MEMBER_ELEMENTS, LFUSE_I64);
+
+    if (g->nodes[list].kind != LFUSE__LIST || !g->nodes[list].rank) return not_a_list(g, call, list);
+    n.list = true;
+    n.nin = 1;
+    n.in[0] = list;
+    return lfuse__build_append(g, call, &n);
+}
+
+/* The operand of a public function: a list of tensors, for the whole list also one of numbers. */
+static lfuse_graph *read_list(const char *call, scope of, lfuse_value list, lfuse_graph **where)
+{
+    lfuse_graph *g = lfuse__build_operands(call, 1, &list, where);
+
+    if (!g) return NULL;
+    if (g->nodes[list.id].list && (g->nodes[list.id].rank || of == WHOLE)) return g;
+    not_a_list(g, call, list.id);
+    return NULL;
+}
+
+/* The same, of floating numbers, in the type that is computed in; *type is its own. */
+static lfuse_graph *read_floating(const char *call, scope of, lfuse_value *list, lfuse_type *type, lfuse_graph **where)
+{
+    lfuse_graph *g = read_list(call, of, *list, where);
+
+    if (!g) return NULL;
+    *type = (lfuse_type)g->nodes[list->id].type;
+    if (!lfuse__is_floating(*type)) {
+        lfuse__graph_poison(g, LFUSE_ERR_TYPE, "%s: does not take type %s", call, lfuse_type_name(*type));
+        return NULL;
+    }
+    *list = lfuse__widen(call, *list);
+    return list->id < 0 ? NULL : g;
+}
+
+static lfuse_value reduce(const char *call, scope of, lfuse__reduce op, lfuse_value v)
+{
+    if (v.id >= 0 && op == LFUSE__REDUCE_SUM && v.graph->nodes[v.id].type == LFUSE_BOOL)
+        v = lfuse__to_type(call, v, LFUSE_I32);
+    if (v.id >= 0 && v.graph->nodes[v.id].rank) v = lfuse__build_member_reduce(v.graph, call, op, v.id);
+    if (v.id >= 0 && of == WHOLE) v = lfuse__build_list_reduce(v.graph, call, op, v.id);
+    return v;
+}
+
+static lfuse_value sum(const char *call, scope of, lfuse_value list)
+{
+    lfuse_graph *where, *g = read_list(call, of, list, &where);
+    lfuse_type type;
+    lfuse_value v;
+
+    if (!g) return LFUSE__POISONED(where);
+    type = (lfuse_type)g->nodes[list.id].type;
+    v = reduce(call, of, LFUSE__REDUCE_SUM, list);
+    return lfuse__is_floating(type) ? lfuse__to_type(call, v, type) : v;
+}
+
+static lfuse_value extreme(const char *call, scope of, lfuse__reduce op, lfuse_value list)
+{
+    lfuse_graph *where, *g = read_list(call, of, list, &where);
+
+    return g ? reduce(call, of, op, list) : LFUSE__POISONED(where);
+}
+
+/* How many are true, or false, is not 0, or is. */
+static lfuse_value truth(const char *call, scope of, bool all, lfuse_value list)
+{
+    lfuse_graph *where, *g = read_list(call, of, list, &where);
+    lfuse_value v;
+
+    if (!g) return LFUSE__POISONED(where);
+    v = lfuse__to_type(call, list, LFUSE_BOOL);
+    if (all) v = lfuse_eq(v, lfuse_constant(g, 0));
+    v = reduce(call, of, LFUSE__REDUCE_SUM, v);
+    return all ? lfuse_eq(v, lfuse_constant(g, 0)) : lfuse_ne(v, lfuse_constant(g, 0));
+}
+
+/* Of a value in the type that is computed in. */
+static lfuse_value norm_value(const char *call, scope of, lfuse_value a, double order)
+{
+    lfuse_graph *g = a.graph;
+    const lfuse_type type = (lfuse_type)g->nodes[a.id].type;
+
+    if (order == 2) return lfuse_sqrt(reduce(call, of, LFUSE__REDUCE_SUM, lfuse_mul(a, a)));
+    if (order == 0) {
+        a = reduce(call, of, LFUSE__REDUCE_SUM, lfuse_ne(a, lfuse_constant(g, 0)));
+        return lfuse__to_type(call, a, type);
+    }
+    a = lfuse_abs(a);
+    if (isinf(order)) return reduce(call, of, order > 0 ? LFUSE__REDUCE_MAX : LFUSE__REDUCE_MIN, a);
+    if (order == 1) return reduce(call, of, LFUSE__REDUCE_SUM, a);
+    a = reduce(call, of, LFUSE__REDUCE_SUM, lfuse_pow(a, lfuse_constant(g, order)));
+    return lfuse_pow(a, lfuse_constant(g, 1 / order));
+}
+
+static lfuse_value norm(const char *call, scope of, lfuse_value list, double order)
+{
+    lfuse_graph *where, *g;
+    lfuse_type type;
+
+    g = read_floating(call, of, &list, &type, &where);
+    if (!g) return LFUSE__POISONED(where);
+    if (isnan(order)) return lfuse__graph_poison(g, LFUSE_ERR_INVALID, "%s: the order is NaN", call);
+    return lfuse__to_type(call, norm_value(call, of, list, order), type);
+}
+
+/* The input whose members have the sizes of the list's. */
+static int32_t input_of(const lfuse_graph *g, int32_t list)
+{
+    while (g->nodes[list].kind != LFUSE__LIST) {
+        const lfuse__node *n = &g->nodes[list];
+        int i = 0;
+        while (!g->nodes[n->in[i]].list || !g->nodes[n->in[i]].rank) i++;
+        list = n->in[i];
+    }
+    return list;
+}
+
+lfuse_value lfuse_member_elements(lfuse_value list)
+{
+    static const char call[] = "lfuse_member_elements";
+    lfuse_graph *where, *g = read_list(call, MEMBERS, list, &where);
+
+    return g ? lfuse__build_member_elements(g, call, input_of(g, list.id)) : LFUSE__POISONED(where);
+}
+
+lfuse_value lfuse_member_mean(lfuse_value list)
+{
+    static const char call[] = "lfuse_member_mean";
+    lfuse_graph *where, *g;
+    lfuse_value count;
+    lfuse_type type;
+
+    g = read_floating(call, MEMBERS, &list, &type, &where);
+    if (!g) return LFUSE__POISONED(where);
+    count = lfuse__build_member_elements(g, call, input_of(g, list.id));
+    count = lfuse__to_type(call, count, (lfuse_type)g->nodes[list.id].type);
+    return lfuse__to_type(call, lfuse_div(reduce(call, MEMBERS, LFUSE__REDUCE_SUM, list), count), type);
+}
+
+#define BOTH(name, expression)                                                                                         \
+    lfuse_value lfuse_member_##name(lfuse_value list)                                                                  \
+    {                                                                                                                  \
+        static const char call[] = "lfuse_member_" #name;                                                              \
+        const scope of = MEMBERS;                                                                                      \
+        return expression;                                                                                             \
+    }                                                                                                                  \
+    lfuse_value lfuse_list_##name(lfuse_value list)                                                                    \
+    {                                                                                                                  \
+        static const char call[] = "lfuse_list_" #name;                                                                \
+        const scope of = WHOLE;                                                                                        \
+        return expression;                                                                                             \
+    }
+BOTH(sum, sum(call, of, list))
+BOTH(amax, extreme(call, of, LFUSE__REDUCE_MAX, list))
+BOTH(amin, extreme(call, of, LFUSE__REDUCE_MIN, list))
+BOTH(any, truth(call, of, false, list))
+BOTH(all, truth(call, of, true, list))
+BOTH(norm_l1, norm(call, of, list, 1))
+BOTH(norm_l2, norm(call, of, list, 2))
+BOTH(norm_inf, norm(call, of, list, INFINITY))
+
+lfuse_value lfuse_member_norm(lfuse_value list, double order)
+{
+    return norm("lfuse_member_norm", MEMBERS, list, order);
+}
+
+lfuse_value lfuse_list_norm(lfuse_value list, double order)
+{
+    return norm("lfuse_list_norm", WHOLE, list, order);
+}

@@ -1,0 +1,52 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * What the two kernels of a step that reduces lists share. Its body is two row kernels: `member`, whose rows are the
+ * members, and `list`, whose one row is the numbers that the first one found for the TOTALs. These lie in memory between
+ * the two: operand `first` + t of both.
+ */
+#ifndef COMMON_KERNELS_MEMBERS_H
+#define COMMON_KERNELS_MEMBERS_H
+
+#include "common/kernels/rows.h"
+
+enum { LFUSE__MEMBERS_INSTR = LFUSE__ROW_INSTR };
+
+typedef struct lfuse__members_row {
+    lfuse__kernel_class k;
+    lfuse__body body;
+    lfuse__instr instr[LFUSE__MEMBERS_INSTR];
+    lfuse__store stores[2 * LFUSE__MAX_OPERANDS];
+    lfuse__rows rows;
+} lfuse__members_row;
+
+typedef struct lfuse__members {
+    lfuse__members_row member, list;
+    int first, ntotals; /* operands of the TOTALs */
+    bool reduces;       /* something over elements */
+} lfuse__members;
+
+/* Argument words, before the numbers. The first five are those of every list kernel. */
+enum {
+    LFUSE__MEMBERS_CELLS = 6, /* PARTIAL: chunks of the whole list, rounded up as its cells are */
+    LFUSE__MEMBERS_PARTIAL_NUMBERS,
+};
+enum { /* FOLD */
+    LFUSE__FOLD_PARTIALS, /* byte offsets; of the scratch */
+    LFUSE__FOLD_TOTALS,
+    LFUSE__FOLD_TABLE,    /* of the tables */
+    LFUSE__FOLD_ENTRIES,
+    LFUSE__FOLD_TICKET,
+    LFUSE__FOLD_MEMBERS,  /* of this launch */
+    LFUSE__FOLD_FIRST,    /* of them */
+    LFUSE__FOLD_STRIDE,   /* entries an operand */
+    LFUSE__FOLD_ALL,      /* members of the list */
+    LFUSE__FOLD_CELLS,
+    LFUSE__FOLD_ARRIVALS, /* groups of all launches; 0: nobody arrives */
+    LFUSE__FOLD_NUMBERS
+};
+
+/* `out` may be NULL. ERR_INVALID, ERR_UNSUPPORTED. The result is freed by free(). */
+lfuse_status lfuse__members_create(lfuse__strbuf *out, const lfuse__kernel_class *k, const lfuse__facts *facts,
+                                   lfuse__members **members);
+
+#endif

@@ -1,0 +1,220 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#ifdef HAVE_CONFIG_H
+#include "config.h"
+#endif
+
+/*
+ * Steps that reduce lists. One step takes every reduction of congruent lists that can run at one time: what the members'
+ * elements go through for it alone, the reductions of members, what is made of those number by number, the reductions
+ * over all members, and what is made of those. The next of these parts reads the one before; nothing else of the step
+ * does, because it is complete only when the step has run.
+ */
+#include "common/plan/draft.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "common/base/error.h"
+
+enum { MOST_REDUCTIONS = 8 }; /* of one step: each has registers of its own */
+
+/* How many such steps must have run, or run now, for the node. */
+typedef struct depths {
+    int32_t *of;
+    bool *elsewhere; /* read by others than reductions of members at `wanted`, or a result */
+    int32_t *wanted; /* depth of the reductions that the node's elements feed, -1: none yet */
+    int32_t *same;   /* [names] a list that the list is congruent with, as what is computed of both says; or itself */
+} depths;
+
+static int32_t find(int32_t *parent, int32_t i)
+{
+    while (parent[i] != i) i = parent[i] = parent[parent[i]];
+    return i;
+}
+
+static void find_congruent(const lfuse__draft *d, int32_t *same)
+{
+    int32_t i, k;
+
+    for (i = 0; i < d->g->nnames; i++) same[i] = i;
+    for (i = 0; i < d->g->nnodes; i++) {
+        const lfuse__node *n = lfuse__draft_node(d, i);
+        for (k = 0; n->list && n->rank && k < n->nin; k++)
+            if (lfuse__draft_node(d, n->in[k])->list && lfuse__draft_node(d, n->in[k])->rank)
+                same[find(same, d->list[n->in[k]])] = find(same, d->list[i]);
+    }
+}
+
+static bool of_members(const lfuse__node *n)
+{
+    return n->list && n->rank == 0;
+}
+
+/* Numbers that are made of a reduction's: `part`, where it is one of those that run last before the node. */
+static bool follows(lfuse__draft *d, const depths *x, int32_t node, lfuse__part part)
+{
+    const lfuse__node *n = lfuse__draft_node(d, node);
+    bool any = false;
+    int i;
+
+    for (i = 0; i < n->nin; i++) {
+        const int32_t base = d->views[n->in[i]].base;
+        if (x->of[base] != x->of[node] || d->part[base] == LFUSE__PART_NONE) continue;
+        if (d->part[base] != part || (any && d->kin[node] != d->kin[base])) return false;
+        if (d->cut[base]) continue;
+        any = true;
+        d->kin[node] = d->kin[base];
+    }
+    return any;
+}
+
+static void forward(lfuse__draft *d, depths *x, int32_t node)
+{
+    const lfuse__node *n = lfuse__draft_node(d, node);
+    const bool pointwise = lfuse__draft_pointwise(d, node) && !lfuse__draft_immediate(d, node) && n->rank == 0 &&
+                           !lfuse__draft_alone(d, node) && !(d->disable & LFUSE_NO_POINTWISE_FUSION);
+    const int32_t in = n->nin ? d->views[n->in[0]].base : -1;
+    int i;
+
+    for (i = 0; i < n->nin; i++)
+        if (x->of[d->views[n->in[i]].base] > x->of[node]) x->of[node] = x->of[d->views[n->in[i]].base];
+    if (n->kind == LFUSE__MEMBER_REDUCE || (n->kind == LFUSE__LIST_REDUCE && d->part[in] != LFUSE__PART_MEMBER)) {
+        x->of[node]++;
+        d->kin[node] = n->kind == LFUSE__MEMBER_REDUCE ? find(x->same, d->list[node]) : -2 - node;
+    } else if (n->kind == LFUSE__LIST_REDUCE) {
+        d->kin[node] = d->kin[in];
+    }
+    if (n->kind == LFUSE__MEMBER_REDUCE || (pointwise && of_members(n) && follows(d, x, node, LFUSE__PART_MEMBER)))
+        d->part[node] = LFUSE__PART_MEMBER;
+    if (n->kind == LFUSE__LIST_REDUCE || (pointwise && !n->list && follows(d, x, node, LFUSE__PART_LIST)))
+        d->part[node] = LFUSE__PART_LIST;
+}
+
+/* Elements whose readers all are reductions of one step, or such elements. */
+static void backward(lfuse__draft *d, depths *x, int32_t node)
+{
+    const lfuse__node *n = lfuse__draft_node(d, node);
+    int i;
+
+    if (lfuse__draft_pointwise(d, node) && n->list && n->rank && !x->elsewhere[node] && x->wanted[node] >= 0 &&
+        !d->cut[node] && !(d->disable & LFUSE_NO_POINTWISE_FUSION))
+        d->part[node] = LFUSE__PART_ELEMENT;
+    for (i = 0; i < n->nin; i++) {
+        const int32_t base = d->views[n->in[i]].base;
+        const int32_t depth = n->kind == LFUSE__MEMBER_REDUCE             ? x->of[node]
+                              : d->part[node] == LFUSE__PART_ELEMENT ? x->wanted[node]
+                                                                          : -1;
+        if (depth < 0 || (x->wanted[base] >= 0 && x->wanted[base] != depth)) x->elsewhere[base] = true;
+        x->wanted[base] = depth;
+    }
+}
+
+lfuse_status lfuse__draft_parts(lfuse__draft *d)
+{
+    const size_t n = (size_t)d->g->nnodes;
+    depths x = { calloc(n + 1, sizeof *x.of), calloc(n + 1, sizeof *x.elsewhere), malloc((n + 1) * sizeof *x.wanted),
+                 calloc((size_t)d->g->nnames + 1, sizeof *x.same) };
+    lfuse_status status = LFUSE_OK;
+    int32_t i;
+
+    memset(d->part, 0, n * sizeof *d->part);
+    if (!x.of || !x.elsewhere || !x.wanted || !x.same) {
+        status = lfuse__error(LFUSE_ERR_MEMORY, "out of host memory while a plan was made (%zu nodes)", n);
+        goto err_free_all;
+    }
+    memset(x.wanted, 0xff, n * sizeof *x.wanted);
+    find_congruent(d, x.same);
+    for (i = 0; i < d->g->nnodes; i++) forward(d, &x, i);
+    for (i = 0; i < d->g->nnames; i++) {
+        if (d->g->names[i].kind == LFUSE__NAME_OUTPUT) x.elsewhere[d->views[d->g->names[i].node].base] = true;
+        if (d->g->names[i].update >= 0) x.elsewhere[d->views[d->g->names[i].update].base] = true;
+    }
+    for (i = d->g->nnodes - 1; i >= 0; i--) backward(d, &x, i);
+
+err_free_all:
+    free(x.same);
+    free(x.wanted);
+    free(x.elsewhere);
+    free(x.of);
+    return status;
+}
+
+bool lfuse__draft_parts_fuse(const lfuse__draft *d, int32_t producer, int32_t node)
+{
+    const lfuse__node_kind kind = (lfuse__node_kind)lfuse__draft_node(d, node)->kind;
+
+    if (d->part[producer] != LFUSE__PART_ELEMENT && d->kin[producer] != d->kin[node]) return false;
+    switch (d->part[producer]) {
+    case LFUSE__PART_ELEMENT: return kind == LFUSE__MEMBER_REDUCE || d->part[node] == LFUSE__PART_ELEMENT;
+    case LFUSE__PART_MEMBER:
+        return kind == LFUSE__LIST_REDUCE || (kind != LFUSE__MEMBER_REDUCE && d->part[node] == LFUSE__PART_MEMBER);
+    case LFUSE__PART_LIST: return kind != LFUSE__LIST_REDUCE && d->part[node] == LFUSE__PART_LIST;
+    case LFUSE__PART_NONE: break;
+    }
+    return false;
+}
+
+/* ---- which of them share a step ---- */
+
+typedef struct reduction {
+    const lfuse__draft *d;
+    int32_t node;
+} reduction;
+
+static int by_step(const void *a, const void *b)
+{
+    const reduction *x = a, *y = b;
+    const int32_t s = x->d->level[x->node], t = y->d->level[y->node];
+
+    if (s != t) return s < t ? -1 : 1;
+    if (x->d->kin[x->node] != y->d->kin[y->node]) return x->d->kin[x->node] < y->d->kin[y->node] ? -1 : 1;
+    return (x->node > y->node) - (x->node < y->node);
+}
+
+static void unite(lfuse__draft *d, int32_t *parent, const reduction *all, int count)
+{
+    int i, joined = 1;
+
+    for (i = 1; i < count; i++) {
+        const reduction *x = &all[i - 1], *y = &all[i];
+        const int32_t a = find(parent, x->node), b = find(parent, y->node), low = a < b ? a : b;
+        const bool same = d->level[x->node] == d->level[y->node] && d->kin[x->node] == d->kin[y->node];
+        if (!same || d->apart[x->node] || d->apart[y->node] || joined == MOST_REDUCTIONS) {
+            joined = 1;
+            continue;
+        }
+        joined++;
+        if (a == b) continue;
+        parent[a] = parent[b] = low;
+        d->grouped[low] = true;
+    }
+}
+
+lfuse_status lfuse__draft_join_members(lfuse__draft *d, int32_t *parent)
+{
+    reduction *all = malloc(((size_t)d->g->nnodes + 1) * sizeof *all);
+    int32_t node;
+    int count = 0;
+
+    if (!all) return lfuse__error(LFUSE_ERR_MEMORY, "out of host memory while a plan was made (%d nodes)",
+                                  (int)d->g->nnodes);
+    for (node = 0; node < d->g->nnodes && !(d->disable & LFUSE_NO_ROW_FUSION); node++)
+        if (lfuse__draft_node(d, node)->kind == LFUSE__MEMBER_REDUCE)
+            all[count++] = (reduction){ d, node };
+    qsort(all, (size_t)count, sizeof *all, by_step);
+    unite(d, parent, all, count);
+    free(all);
+    return LFUSE_OK;
+}
+
+int32_t lfuse__draft_members_list(const lfuse__draft *d, int32_t region)
+{
+    int32_t node, numbers = -1;
+
+    for (node = region; node >= 0; node = d->next[node]) {
+        const lfuse__node *n = lfuse__draft_node(d, node);
+        if (n->kind == LFUSE__MEMBER_REDUCE) return d->list[node];
+        if (n->kind == LFUSE__LIST_REDUCE) numbers = d->list[n->in[0]];
+    }
+    return numbers;
+}

@@ -1,0 +1,114 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#ifdef HAVE_CONFIG_H
+#include "config.h"
+#endif
+
+/* Steps that reduce lists: segments of the members, then members and lists. */
+#include <inttypes.h>
+
+#include "common/base/error.h"
+#include "common/run/lists.h"
+
+lfuse_status lfuse__list_check_members(const lfuse_instance *in, const lfuse__step *step)
+{
+    const lfuse_list *l = lfuse__list_of(in, step->list);
+    const char *name = in->plan->names[step->list].text;
+    int64_t m;
+    int i;
+
+    for (i = 0; i < step->body.ninstr; i++) {
+        const lfuse__instr *instr = &step->body.instr[i];
+        if (!lfuse__reduce_needs_elements((lfuse__reduce)instr->op)) continue;
+        if (instr->kind == LFUSE__I_TOTAL && !l->count)
+            return lfuse__error(LFUSE_ERR_SHAPE, "list \"%s\" has no members: there is nothing to choose from", name);
+        for (m = 0; m < l->count && instr->kind == LFUSE__I_REDUCE; m++)
+            if (!l->members[m].elements)
+                return lfuse__error(LFUSE_ERR_SHAPE, "member %" PRId64 " of list \"%s\" has no elements: there is "
+                                    "nothing to choose from", m, name);
+    }
+    return LFUSE_OK;
+}
+
+lfuse_status lfuse__list_make_scratch(lfuse_instance *in, lfuse__list_op *op)
+{
+    uint64_t totals, bytes;
+
+    op->scratch = -1;
+    if (!lfuse__list_reduces(op)) return LFUSE_OK;
+    bytes = lfuse__members_scratch(&op->k, op->members, op->chunks, &totals);
+    if (!bytes) return LFUSE_OK;
+    LFUSE__TRY(lfuse__add_buffer(in, LFUSE__PLACE_SCRATCH, bytes, &op->scratch));
+    lfuse__use_memory(in, &(lfuse__memory){ LFUSE__PLACE_SCRATCH, op->scratch });
+    return LFUSE_OK;
+}
+
+/* Each group of members has launches of its own. */
+static const double *numbers_of(const lfuse__list_op *op, const lfuse__list_batch *b)
+{
+    return op->groups ? op->group_numbers + b->group * op->step->body.nnumbers : op->numbers;
+}
+
+/* What both kernels of all batches have in common. */
+static lfuse__bmem *describe(const lfuse_instance *in, const lfuse__list_op *op, lfuse__members_part *part)
+{
+    lfuse__location at = { op->device->mem, 0, 0 };
+    int i;
+
+    if (op->scratch >= 0) lfuse__memory_at(in, &(lfuse__memory){ LFUSE__PLACE_SCRATCH, op->scratch }, &at);
+    *part = (lfuse__members_part){ .all = op->members, .all_chunks = op->chunks, .stride = op->places,
+                                   .scratch = at.offset, .ticket = op->device->offset + op->ticket_at };
+    for (i = 0; i < op->nbatches; i++) part->arrivals += lfuse__members_groups(in->facts, op->batches[i].members);
+    return at.mem;
+}
+
+static lfuse_status launch(lfuse_stream *s, lfuse__kernel *kernel, const lfuse__packed *p, unsigned nbuffers,
+                           lfuse__bmem *const *buffers)
+{
+    const lfuse__launch_args args = { .groups = p->groups, .group = p->group, .nbuffers = nbuffers,
+                                      .buffers = buffers, .nwords = p->nwords, .words = p->words };
+
+    return lfuse__launch(s, kernel, &args);
+}
+
+static lfuse_status launch_partial(lfuse_instance *in, lfuse__list_op *op, lfuse_stream *s,
+                                   const lfuse__list_batch *b, lfuse__members_part *part, lfuse__bmem *scratch)
+{
+    uint64_t addresses;
+    lfuse__bmem *buffers[3 + LFUSE__MAX_SLOTS] = { op->device->mem, lfuse__list_addresses(op, &addresses)->mem, scratch };
+    lfuse__packed *p = &op->packed;
+
+    part->numbers = numbers_of(op, b);
+    part->first_chunk = b->first_chunk;
+    part->chunks = b->chunks;
+    LFUSE__TRY(lfuse__members_partial_pack(&op->k, in->facts, part, p));
+    p->words[LFUSE__MULTI_CHUNKS_OFFSET] = op->device->offset;
+    p->words[LFUSE__MULTI_ADDRESSES_OFFSET] = addresses;
+    return launch(s, op->partial, p, 3 + lfuse__list_blocks(in, b, buffers + 3), buffers);
+}
+
+static lfuse_status launch_fold(lfuse_instance *in, lfuse__list_op *op, lfuse_stream *s, const lfuse__list_batch *b,
+                                lfuse__members_part *part, lfuse__bmem *scratch)
+{
+    uint64_t addresses;
+    lfuse__bmem *buffers[3 + LFUSE__MAX_SLOTS] = { scratch, op->device->mem, lfuse__list_addresses(op, &addresses)->mem };
+
+    part->numbers = numbers_of(op, b);
+    part->members = b->members;
+    part->first_member = b->first_member;
+    part->table = op->device->offset + op->firsts_at + 8 * (uint64_t)b->first_member;
+    part->entries = addresses + 16 * (uint64_t)b->first_member;
+    LFUSE__TRY(lfuse__members_fold_pack(&op->k, in->facts, part, &op->packed));
+    return launch(s, op->kernel, &op->packed, 3 + lfuse__list_blocks(in, b, buffers + 3), buffers);
+}
+
+lfuse_status lfuse__list_run_members(lfuse_instance *in, lfuse__list_op *op, lfuse_stream *s)
+{
+    lfuse__members_part part;
+    lfuse__bmem *scratch = describe(in, op, &part);
+    int i;
+
+    for (i = 0; i < op->nbatches && op->partial; i++)
+        if (op->batches[i].chunks) LFUSE__TRY(launch_partial(in, op, s, &op->batches[i], &part, scratch));
+    for (i = 0; i < op->nbatches; i++) LFUSE__TRY(launch_fold(in, op, s, &op->batches[i], &part, scratch));
+    return LFUSE_OK;
+}

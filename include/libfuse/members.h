@@ -1,0 +1,64 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/**
+ * Reductions of lists: of all elements of each member, which gives a list of numbers (one a member), and of the whole
+ * list, which gives a tensor of rank 0. Members are taken flat.
+ *
+ * A member's reduction is that of libfuse/reduce.h over all axes of a tensor that has the member's elements, with its
+ * order, its types, its rule for NaN and therefore its bits. A whole list's is the reduction of the row of its members'
+ * reductions in the order of the list; f16 and bf16 stay f32 in between. So the bits depend neither on the device nor on
+ * how the list is worked on. All reductions of congruent lists that do not wait for one another are made by two launches,
+ * for any number of members, and what is computed of their results alone is computed there too.
+ *
+ * ERR_RANK: no list of tensors; lfuse_list_... also take lists of numbers, which are reduced as they are. ERR_TYPE: a
+ * type that the function does not take. What has no identity (largest and smallest) needs elements in every member, and
+ * for the whole list at least one member: ERR_SHAPE, naming the member, when an instance is made.
+ */
+#ifndef LIBFUSE_MEMBERS_H
+#define LIBFUSE_MEMBERS_H
+
+#include <libfuse/graph.h>
+
+LFUSE_BEGIN_DECLS
+
+/* ---- of each member: lists of numbers ---- */
+
+/** Sum; of no elements 0. Floating types give their own type, integers and bool (0 and 1) i64, which wraps. */
+LFUSE_API lfuse_value lfuse_member_sum(lfuse_value list);
+/** Largest and smallest by the rules of lfuse_max and lfuse_min: NaN wins. All types but bool; need elements. */
+LFUSE_API lfuse_value lfuse_member_amax(lfuse_value list);
+LFUSE_API lfuse_value lfuse_member_amin(lfuse_value list);
+/** bool: whether any element, or every one, is not 0 (NaN is not). Of no elements false and true. Every type. */
+LFUSE_API lfuse_value lfuse_member_any(lfuse_value list);
+LFUSE_API lfuse_value lfuse_member_all(lfuse_value list);
+/** i64: the number of elements of each member; nothing is read for it. */
+LFUSE_API lfuse_value lfuse_member_elements(lfuse_value list);
+
+/* The rest takes floating types. */
+
+/** The sum divided by the number of elements; of none NaN. */
+LFUSE_API lfuse_value lfuse_member_mean(lfuse_value list);
+/** sum |a|, sqrt(sum a^2) and max |a|; the last needs elements. */
+LFUSE_API lfuse_value lfuse_member_norm_l1(lfuse_value list);
+LFUSE_API lfuse_value lfuse_member_norm_l2(lfuse_value list);
+LFUSE_API lfuse_value lfuse_member_norm_inf(lfuse_value list);
+/**
+ * The vector norm of any order, as torch.linalg.vector_norm: 1, 2 and INFINITY as above, -INFINITY the smallest |a|
+ * (needs elements), 0 how many elements are not 0, else (sum |a|^order)^(1 / order). ERR_INVALID: NaN.
+ */
+LFUSE_API lfuse_value lfuse_member_norm(lfuse_value list, double order);
+
+/* ---- of the whole list: tensors of rank 0. As above for all elements of all members ---- */
+
+LFUSE_API lfuse_value lfuse_list_sum(lfuse_value list);
+LFUSE_API lfuse_value lfuse_list_amax(lfuse_value list);
+LFUSE_API lfuse_value lfuse_list_amin(lfuse_value list);
+LFUSE_API lfuse_value lfuse_list_any(lfuse_value list);
+LFUSE_API lfuse_value lfuse_list_all(lfuse_value list);
+/** Norms of the list as one vector: roots are drawn once, of the sum over all members. */
+LFUSE_API lfuse_value lfuse_list_norm_l1(lfuse_value list);
+LFUSE_API lfuse_value lfuse_list_norm_l2(lfuse_value list);
+LFUSE_API lfuse_value lfuse_list_norm_inf(lfuse_value list);
+LFUSE_API lfuse_value lfuse_list_norm(lfuse_value list, double order);
+
+LFUSE_END_DECLS
+#endif

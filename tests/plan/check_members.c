@@ -1,0 +1,201 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Reductions of lists as steps. Read from the printed plan. No device. */
+#ifdef HAVE_CONFIG_H
+#include "config.h"
+#endif
+
+#include <math.h>
+#include <string.h>
+
+#include <libfuse.h>
+
+#include "tests/plan/rig.h"
+#include "tests/support/main.h"
+
+static lfuse_value list(const char *name)
+{
+    return lfuse_list_input(g, name, LFUSE_F32, LFUSE_RANK_ANY);
+}
+
+static lfuse_value scalar(const char *name)
+{
+    return lfuse_scalar(g, name);
+}
+
+START_TEST(numbers_of_members)
+{
+    const lfuse_value w = list("w");
+
+    lfuse_output(g, "n", lfuse_member_norm_l2(w));
+    rig_expect("(members w (n (sqrt (member_sum (mul w w)))))");
+}
+END_TEST
+
+START_TEST(narrow_types_are_rounded_once)
+{
+    const lfuse_value w = lfuse_list_input(g, "w", LFUSE_F16, LFUSE_RANK_ANY);
+
+    lfuse_output(g, "n", lfuse_member_norm_l2(w));
+    lfuse_output(g, "all", lfuse_list_norm_l2(w));
+    rig_expect("(members w (n (f16 (sqrt %1=(member_sum (mul %2=(f32 w) %2))))) (all (f16 (sqrt (list_sum %1)))))");
+}
+END_TEST
+
+/* What several reductions take in is computed for all of them; what they give is stored by the same step. */
+START_TEST(several_reductions_share_a_step)
+{
+    const lfuse_value w = list("w"), a = lfuse_abs(w);
+
+    lfuse_output(g, "sum", lfuse_member_sum(a));
+    lfuse_output(g, "most", lfuse_member_amax(a));
+    lfuse_output(g, "mean", lfuse_member_mean(w));
+    lfuse_output(g, "nonzero", lfuse_list_any(w));
+    rig_expect("(members w (sum (member_sum %1=(abs w))) (most (member_max %1)) "
+               "(mean (div (member_sum w) (f32 elements))) "
+               "(nonzero (ne (list_sum (member_sum (i64 (i32 (bool w))))) 0)))");
+}
+END_TEST
+
+/* Clip by global norm, then a step: three launches, two of which are the first step. */
+START_TEST(clip_and_step)
+{
+    const lfuse_value w = list("w"), gr = list("gr");
+    const lfuse_value norm = lfuse_list_norm_l2(gr);
+    const lfuse_value c = lfuse_min(lfuse_div(scalar("most"), lfuse_add(norm, rig_number(0.5))), rig_number(1));
+
+    lfuse_update(w, lfuse_sub(w, lfuse_mul(lfuse_mul(gr, c), scalar("lr"))));
+    lfuse_output(g, "norm", norm);
+    rig_expect("(members gr (norm %1=(sqrt (list_sum (member_sum (mul gr gr))))) (t0 (min (div most (add %1 0.5)) 1))) "
+               "(multi gr (w (sub w (mul (mul gr t0) lr))))");
+}
+END_TEST
+
+/* A trust ratio: both norms and what is made of them in one step, although the lists are two. */
+START_TEST(ratios_of_norms)
+{
+    const lfuse_value w = list("w"), u = lfuse_add(list("m"), lfuse_mul(w, scalar("decay")));
+    const lfuse_value ratio = lfuse_div(lfuse_member_norm_l2(w), lfuse_member_norm_l2(u));
+
+    lfuse_update(w, lfuse_sub(w, lfuse_mul(u, ratio)));
+    rig_expect("(multi w (t0 (add m (mul w decay)))) "
+               "(members m (t1 (div (sqrt (member_sum (mul w w))) (sqrt (member_sum (mul t0 t0)))))) "
+               "(multi m (w (sub w (mul t0 t1))))");
+}
+END_TEST
+
+/* Lists of which nothing says that they are congruent have steps of their own. */
+START_TEST(lists_of_other_sizes)
+{
+    lfuse_output(g, "n", lfuse_div(lfuse_member_sum(list("x")), lfuse_member_sum(list("y"))));
+    lfuse_output(g, "all", lfuse_add(lfuse_list_sum(list("u")), lfuse_list_sum(list("v"))));
+    rig_make(LFUSE_NO_BUNDLES);
+    ck_assert_str_eq(text.data, "(members y (t1 (member_sum y))) (members x (t0 (member_sum x))) "
+                                "(members v (t3 (list_sum (member_sum v)))) (members u (t2 (list_sum (member_sum u)))) "
+                                "(multi x (n (div t0 t1))) (pointwise 1 (all (add t2 t3)))");
+}
+END_TEST
+
+/* A reduction of what another one gave waits for it. */
+START_TEST(reductions_that_wait)
+{
+    const lfuse_value w = list("w"), centred = lfuse_sub(w, lfuse_member_mean(w));
+
+    lfuse_output(g, "variance", lfuse_member_mean(lfuse_mul(centred, centred)));
+    rig_expect("(members w (t0 (div (member_sum w) (f32 elements)))) "
+               "(members w (variance (div (member_sum (mul %1=(sub w t0) %1)) (f32 elements))))");
+}
+END_TEST
+
+/* What is made of a total for each member needs a launch of its own, or is made where it is read. */
+START_TEST(totals_go_back_to_members)
+{
+    const lfuse_value w = list("w"), n = lfuse_member_sum(w);
+
+    lfuse_output(g, "share", lfuse_div(n, lfuse_list_sum(w)));
+    rig_expect("(members w (t0 %1=(member_sum w)) (t1 (list_sum %1))) (multi w (share (div t0 t1)))");
+}
+END_TEST
+
+START_TEST(numbers_alone)
+{
+    const lfuse_value rates = lfuse_list_input(g, "rates", LFUSE_F32, 0);
+
+    lfuse_output(g, "all", lfuse_list_sum(rates));
+    lfuse_output(g, "sizes", lfuse_member_elements(lfuse_neg(list("w"))));
+    rig_expect("(multi w (sizes elements)) (members rates (all (list_sum rates)))");
+}
+END_TEST
+
+/* A running average in place: it is read before it is stored. */
+START_TEST(numbers_in_place)
+{
+    const lfuse_value w = list("w"), e = lfuse_list_input(g, "e", LFUSE_F32, 0);
+    const lfuse_value t = lfuse_input(g, "t", LFUSE_F32, 0, NULL);
+
+    lfuse_update(e, lfuse_add(e, lfuse_member_sum(w)));
+    lfuse_update(t, lfuse_add(t, lfuse_list_sum(w)));
+    rig_expect("(members w (e (add e %1=(member_sum w))) (t (add t (list_sum %1))))");
+}
+END_TEST
+
+/* Results and elements that others read too are not the step's. */
+START_TEST(elements_that_others_read)
+{
+    const lfuse_value w = list("w"), a = lfuse_exp(w);
+
+    lfuse_output(g, "a", a);
+    lfuse_output(g, "n", lfuse_member_sum(a));
+    rig_expect("(multi w (a (exp w))) (members w (n (member_sum a)))");
+}
+END_TEST
+
+/* More than a kernel has registers for: several steps. */
+START_TEST(many_reductions)
+{
+    const lfuse_value w = list("w");
+    char name[] = "a";
+    int i;
+
+    for (i = 0; i < 12; i++, name[0]++)
+        lfuse_output(g, name, lfuse_member_sum(lfuse_mul(w, rig_number(i + 2))));
+    rig_make(0);
+    ck_assert_int_eq(plan->nstages, 2);
+}
+END_TEST
+
+START_TEST(each_by_itself)
+{
+    const lfuse_value w = list("w");
+
+    lfuse_output(g, "n", lfuse_member_norm_l2(w));
+    lfuse_output(g, "all", lfuse_list_sum(w));
+    rig_make(LFUSE_NO_POINTWISE_FUSION | LFUSE_NO_ROW_FUSION);
+    ck_assert_str_eq(text.data, "(multi w (t0 (mul w w))) (members w (t2 (member_sum w))) "
+                                "(members w (t1 (member_sum t0))) (members w (all (list_sum t2))) "
+                                "(multi w (n (sqrt t1)))");
+}
+END_TEST
+
+static Suite *suite_members(void)
+{
+    Suite *suite = suite_create("reductions of lists");
+    TCase *tcase = tcase_create("plans");
+    tcase_add_checked_fixture(tcase, rig_setup, rig_teardown);
+    tcase_add_test(tcase, numbers_of_members);
+    tcase_add_test(tcase, narrow_types_are_rounded_once);
+    tcase_add_test(tcase, several_reductions_share_a_step);
+    tcase_add_test(tcase, clip_and_step);
+    tcase_add_test(tcase, ratios_of_norms);
+    tcase_add_test(tcase, lists_of_other_sizes);
+    tcase_add_test(tcase, reductions_that_wait);
+    tcase_add_test(tcase, totals_go_back_to_members);
+    tcase_add_test(tcase, numbers_alone);
+    tcase_add_test(tcase, numbers_in_place);
+    tcase_add_test(tcase, elements_that_others_read);
+    tcase_add_test(tcase, many_reductions);
+    tcase_add_test(tcase, each_by_itself);
+    suite_add_tcase(suite, tcase);
+    return suite;
+}
+
+TEST_MAIN(CK_FORK, suite_members)
