@@ -20,7 +20,7 @@ static lfuse_status check_options(const lfuse_optimizer_options *o, const lfuse_
     const unsigned own = o->switches & ~(unsigned)LFUSE__OPTIM_COMMON;
     const unsigned common = LFUSE_OPTIM_MAXIMIZE | LFUSE_OPTIM_MASTERS | LFUSE_OPTIM_AVERAGE |
                             LFUSE_OPTIM_ZERO_GRADIENTS | LFUSE_OPTIM_GRAD_SCALE | LFUSE_OPTIM_LR_TENSOR |
-                            LFUSE_OPTIM_DEVICE_STEPS | LFUSE_OPTIM_FOUND_INF;
+                            LFUSE_OPTIM_DEVICE_STEPS | LFUSE_OPTIM_FOUND_INF | LFUSE_OPTIM_PAGED;
 
     if (own & ~rule->switches)
         return lfuse__error(LFUSE_ERR_INVALID, "%s does not know the switches 0x%x", rule->name, own & ~rule->switches);
@@ -131,7 +131,8 @@ static lfuse_status make_states(lfuse_optimizer *o)
     LFUSE__TRY(lfuse__stream_create(o->dev, &s));
     for (i = 0; i < o->ngroups && !status; i++) {
         lfuse__optim_group *group = &o->groups[i];
-        status = lfuse__optim_store_create(o->dev, group->parameters, &group->states, &group->store);
+        status = lfuse__optim_store_create(o->dev, group->parameters, &group->states, o->switches & LFUSE_OPTIM_PAGED,
+                                           &group->store);
         if (!status) status = fill_states(group, s);
     }
     if (!status) status = lfuse__stream_sync(s);

@@ -61,7 +61,7 @@ typedef struct lfuse__optim_store {
     lfuse_tensor **tensors[LFUSE__OPTIM_STATES]; /* [arenas] of each state */
 } lfuse__optim_store;
 lfuse_status lfuse__optim_store_create(lfuse_device *dev, const lfuse_list *like, const lfuse__optim_states *states,
-                                       lfuse__optim_store *store);
+                                       bool paged, lfuse__optim_store *store);
 void lfuse__optim_store_free(lfuse__optim_store *store);
 /* A view of one member's state; the caller's to destroy. */
 lfuse_status lfuse__optim_store_view(const lfuse__optim_store *store, int state, int64_t member, lfuse_tensor **view);

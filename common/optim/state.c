@@ -49,14 +49,15 @@ static void lay_out(lfuse__optim_store *s, const lfuse_list *like, int64_t most)
     }
 }
 
-static lfuse_status make_tensor(lfuse_device *dev, lfuse_type type, int64_t elements, lfuse_tensor **tensor)
+static lfuse_status make_tensor(lfuse_device *dev, lfuse_type type, int64_t elements, bool paged, lfuse_tensor **tensor)
 {
-    LFUSE__TRY(lfuse__tensor_create(dev, type, 1, &elements, tensor));
+    LFUSE__TRY(paged ? lfuse__tensor_create_unified(dev, type, 1, &elements, tensor)
+                     : lfuse__tensor_create(dev, type, 1, &elements, tensor));
     return lfuse__tensor_fill(*tensor, NULL, 0);
 }
 
 static lfuse_status make_tensors(lfuse__optim_store *s, lfuse_device *dev, const lfuse__optim_states *states,
-                                 int64_t members)
+                                 int64_t members, bool paged)
 {
     int64_t k;
     int i;
@@ -68,13 +69,14 @@ static lfuse_status make_tensors(lfuse__optim_store *s, lfuse_device *dev, const
         if (!s->tensors[i])
             return lfuse__error(LFUSE_ERR_MEMORY, "out of host memory (%" PRId64 " blocks of states)", s->arenas);
         for (k = 0; k < s->arenas && (!k || !s->number[i]); k++)
-            LFUSE__TRY(make_tensor(dev, states->type[i], s->number[i] ? members : s->lengths[k], &s->tensors[i][k]));
+            LFUSE__TRY(make_tensor(dev, states->type[i], s->number[i] ? members : s->lengths[k], paged,
+                                   &s->tensors[i][k]));
     }
     return LFUSE_OK;
 }
 
 lfuse_status lfuse__optim_store_create(lfuse_device *dev, const lfuse_list *like, const lfuse__optim_states *states,
-                                       lfuse__optim_store *store)
+                                       bool paged, lfuse__optim_store *store)
 {
     const size_t room = (size_t)like->count + 1;
 
@@ -86,7 +88,7 @@ lfuse_status lfuse__optim_store_create(lfuse_device *dev, const lfuse_list *like
     if (!store->elements || !store->arena || !store->offset || !store->lengths)
         return lfuse__error(LFUSE_ERR_MEMORY, "out of host memory (%" PRId64 " members)", like->count);
     lay_out(store, like, arena_elements(dev));
-    return make_tensors(store, dev, states, like->count);
+    return make_tensors(store, dev, states, like->count, paged);
 }
 
 void lfuse__optim_store_free(lfuse__optim_store *s)

@@ -69,7 +69,9 @@ enum {
     LFUSE_OPTIM_GRAD_SCALE = 16 << 16,    /**< each step is given a grad_scale */
     LFUSE_OPTIM_LR_TENSOR = 32 << 16,     /**< each step is given the learning rate, for all groups, in device memory */
     LFUSE_OPTIM_DEVICE_STEPS = 64 << 16,  /**< the steps are counted in device memory: replays of a step count on */
-    LFUSE_OPTIM_FOUND_INF = 128 << 16     /**< each step is given a found_inf; steps are counted in device memory */
+    LFUSE_OPTIM_FOUND_INF = 128 << 16,    /**< each step is given a found_inf; steps are counted in device memory */
+    LFUSE_OPTIM_PAGED = 256 << 16         /**< states lie in memory that host and device share: they may exceed the
+                                               device's; ERR_UNSUPPORTED where lfuse_device_info.svm is 0 */
 };
 
 /** How a step is run. The slow levels are there to compare with: the bits are the same. */
@@ -150,11 +152,11 @@ LFUSE_API LFUSE_MUST_CHECK lfuse_status lfuse_hyper_defaults(lfuse_rule rule, lf
 /**
  * Makes an optimizer of `count` groups (1 or more), plans its steps, allocates its states and waits until they hold
  * their first contents: zeros, the first accumulator, copies of the parameters (masters and averages), which therefore
- * must have been written before. The optimizer holds the lists; the tensors of the lists may be destroyed. Of a list whose
- * addresses are replaced the next step uses the new ones.
+ * must have been written before. The optimizer holds the lists; the tensors of the lists may be destroyed. Of a list
+ * whose addresses are replaced the next step uses the new ones.
  *
- * The last three switches need a device with f64: what depends on numbers in device memory alone is computed in f64
- * there, with the bits that the host would have. Counting there is a launch more.
+ * LR_TENSOR, DEVICE_STEPS and FOUND_INF need a device with f64: what depends on numbers in device memory alone is
+ * computed in f64 there, with the bits that the host would have. Counting there is a launch more.
  *
  * Up to eight neighbouring groups of one type take one launch together, of rules that look at single elements and with
  * numbers of the host; others take their own.

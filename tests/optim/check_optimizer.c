@@ -231,6 +231,33 @@ static void scaled(lfuse_device *device)
 START_TEST(scaled_gradients) { on_every_device(scaled); }
 END_TEST
 
+/* Less than 8 MB. */
+static void paged(lfuse_device *device)
+{
+    static double want[ALL], got[ALL];
+    const lfuse_optimizer_options options = options_of(LFUSE_RULE_ADAM, LFUSE_OPTIM_PAGED);
+    const lfuse_optimizer_options plain = options_of(LFUSE_RULE_ADAM, 0);
+    lfuse_device_info info;
+    lfuse_optimizer *o;
+    lfuse_group group;
+    model m;
+
+    OK(lfuse_device_get_info(device, &info));
+    if (info.svm) {
+        run(device, &plain, LFUSE_F32, MEMBERS, sizes, want, NULL);
+        run(device, &options, LFUSE_F32, MEMBERS, sizes, got, NULL);
+        same(got, want, ALL, "states in shared memory");
+        return;
+    }
+    model_make(&m, device, LFUSE_F32, LFUSE_F32, MEMBERS, sizes);
+    group = group_of(&m, LFUSE_RULE_ADAM);
+    FAILS(LFUSE_ERR_UNSUPPORTED, lfuse_optimizer_create(device, &options, 1, &group, &o));
+    model_drop(&m);
+}
+
+START_TEST(states_in_shared_memory) { on_every_device(paged); }
+END_TEST
+
 /* ---- numbers in device memory ---- */
 
 static lfuse_tensor *number(lfuse_device *device, float x)
@@ -306,6 +333,47 @@ static void counted(lfuse_device *device)
 }
 
 START_TEST(counted_on_the_device) { on_every_device(counted); }
+END_TEST
+
+/* A recorded step that counts on the device goes on counting when it is replayed. */
+static void replayed(lfuse_device *device)
+{
+    static double want[ALL], got[ALL];
+    const lfuse_optimizer_options options = options_of(LFUSE_RULE_ADAMW, LFUSE_OPTIM_DEVICE_STEPS);
+    const lfuse_optimizer_options plain = options_of(LFUSE_RULE_ADAMW, 0);
+    lfuse_recording *recording;
+    lfuse_device_info info;
+    lfuse_optimizer *o;
+    lfuse_group group;
+    int64_t steps;
+    model m;
+    int t;
+
+    OK(lfuse_device_get_info(device, &info));
+    if (!info.f64) return;
+    run(device, &plain, LFUSE_F32, MEMBERS, sizes, want, NULL);
+    model_make(&m, device, LFUSE_F32, LFUSE_F32, MEMBERS, sizes);
+    group = group_of(&m, LFUSE_RULE_ADAMW);
+    o = optimizer_of(&m, &options, &group);
+    model_step(&m, o, 1);
+    OK(lfuse_stream_synchronize(m.stream));
+    OK(lfuse_record_begin(m.stream));
+    OK(lfuse_optimizer_step(o, m.stream, 1, &m.gradients, NULL));
+    OK(lfuse_record_end(m.stream, &recording));
+    for (t = 2; t <= STEPS; t++) {
+        model_gradients(&m, t, 1);
+        OK(lfuse_recording_replay(recording, m.stream, NULL, 0));
+    }
+    model_parameters(&m, got);
+    if (info.exact) same(got, want, ALL, "replayed");
+    OK(lfuse_optimizer_get_steps(o, &steps));
+    ck_assert_int_eq(steps, STEPS);
+    lfuse_recording_destroy(recording);
+    lfuse_optimizer_destroy(o);
+    model_drop(&m);
+}
+
+START_TEST(replays_count_on) { on_every_device(replayed); }
 END_TEST
 
 /* ---- groups, numbers, states ---- */
@@ -801,7 +869,9 @@ static Suite *suite_optimizer(void)
     tcase_add_test(t, types_in_memory);
     tcase_add_test(t, averages_and_zeroed_gradients);
     tcase_add_test(t, scaled_gradients);
+    tcase_add_test(t, states_in_shared_memory);
     tcase_add_test(t, counted_on_the_device);
+    tcase_add_test(t, replays_count_on);
     tcase_add_test(t, groups_of_one_type);
     tcase_add_test(t, groups_of_two_types);
     tcase_add_test(t, states_put_back);
