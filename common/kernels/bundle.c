@@ -4,8 +4,10 @@
  * the words of the dialect that say where a group stands and what it is given are those of the member whose turn it is.
  *
  * Argument words: work-groups of each member and what divides by that, where all have as many, else 0; first_[0 ...
- * members], the first work-group of each member over all parts and the end, two a word; then of each part the words that its members have in common, and those of each member. An operand's word holds its
- * address where the device has addresses, else its offset and, in the highest byte, its slot.
+ * members], the first work-group of each member over all parts and the end, two a word; then of each part the words that
+ * its members have in common, and those of each member. An operand's word holds its address where the device has
+ * addresses, else its offset and, in the highest byte, its slot. What a member's number picks is read from local memory
+ * where the argument block takes no index (facts.staged_arguments).
  */
 #ifdef HAVE_CONFIG_H
 #include "config.h"
@@ -156,6 +158,7 @@ typedef struct rewriting {
     lfuse__strbuf *out;
     const lfuse__bundle_part *part;
     const place *at;
+    const lfuse__facts *facts;
     int slots;
     unsigned group;
     int nlocals;
@@ -165,7 +168,8 @@ typedef struct rewriting {
 static void word_text(const rewriting *r, int word, char *text, size_t size)
 {
     if (is_own(r->part, word))
-        snprintf(text, size, "W(%d + m_ * %d)", r->at->own + r->at->rank[word], r->at->nown);
+        snprintf(text, size, r->facts->staged_arguments ? "arguments[%d + m_ * %d]" : "W(%d + m_ * %d)",
+                 r->at->own + r->at->rank[word], r->at->nown);
     else
         snprintf(text, size, "W(%d)", r->at->common + r->at->rank[word]);
 }
@@ -338,8 +342,9 @@ static lfuse_status put_part(rewriting *r, const lfuse__bundle *b, int i, const 
 }
 
 /* member_, and the group's number and the number of groups among those of the member. */
-static void put_search(lfuse__strbuf *out, int members)
+static void put_search(lfuse__strbuf *out, int members, const lfuse__facts *facts)
 {
+    const char *words = facts->staged_arguments ? "arguments[" : "W(", *end = facts->staged_arguments ? "]" : ")";
     lfuse__put(out, 1, "const u32 unit_ = (u32)GROUP(), each_ = (u32)W(%d);", EACH_WORD);
     lfuse__put(out, 1, "u32 member_ = 0, first_ = 0, size_ = each_;");
     lfuse__put(out, 1, "if (each_) {");
@@ -348,11 +353,13 @@ static void put_search(lfuse__strbuf *out, int members)
     lfuse__put(out, 1, "} else {");
     lfuse__put(out, 2, "for (u32 end_ = %d; end_ - member_ > 1;) {", members);
     lfuse__put(out, 3, "const u32 middle_ = (member_ + end_) / 2;");
-    lfuse__put(out, 3, "if (unit_ >= (u32)(W(%d + middle_ / 2) >> middle_ %% 2 * 32)) member_ = middle_;", FIRST_WORD);
+    lfuse__put(out, 3, "if (unit_ >= (u32)(%s%d + middle_ / 2%s >> middle_ %% 2 * 32)) member_ = middle_;", words,
+               FIRST_WORD, end);
     lfuse__put(out, 3, "else end_ = middle_;");
     lfuse__put(out, 2, "}");
-    lfuse__put(out, 2, "first_ = (u32)(W(%d + member_ / 2) >> member_ %% 2 * 32);", FIRST_WORD);
-    lfuse__put(out, 2, "size_ = (u32)(W(%d + (member_ + 1) / 2) >> (member_ + 1) %% 2 * 32) - first_;", FIRST_WORD);
+    lfuse__put(out, 2, "first_ = (u32)(%s%d + member_ / 2%s >> member_ %% 2 * 32);", words, FIRST_WORD, end);
+    lfuse__put(out, 2, "size_ = (u32)(%s%d + (member_ + 1) / 2%s >> (member_ + 1) %% 2 * 32) - first_;", words,
+               FIRST_WORD, end);
     lfuse__put(out, 2, "if (!size_) size_ = 1;"); /* in an idle launch */
     lfuse__put(out, 1, "}");
     lfuse__put(out, 1, "const u64 group_ = unit_ - first_, groups_ = size_;");
@@ -361,7 +368,7 @@ static void put_search(lfuse__strbuf *out, int members)
 static lfuse_status emit(lfuse__strbuf *out, const char *name, const lfuse__bundle *b, const lfuse__facts *facts)
 {
     lfuse__strbuf parts = LFUSE__STRBUF_INIT;
-    rewriting r = {.out = &parts, .slots = lfuse__bundle_slots(b, facts)};
+    rewriting r = {.out = &parts, .facts = facts, .slots = lfuse__bundle_slots(b, facts)};
     lfuse_status status = LFUSE_OK;
     for (int i = 0; i < b->nparts && !status; i++) status = put_part(&r, b, i, facts);
     if (!status) status = lfuse__strbuf_check(&parts);
@@ -370,7 +377,8 @@ static lfuse_status emit(lfuse__strbuf *out, const char *name, const lfuse__bund
         lfuse__put_kernel(out, name, (int)r.group, b->words, lfuse__bundle_buffers(b, facts));
         lfuse__put(out, 0, "{");
         for (int i = 0; i < r.nlocals; i++) lfuse__strbuf_add(out, r.locals[i]);
-        put_search(out, b->members);
+        lfuse__put_arguments(out, facts, b->words, r.group);
+        put_search(out, b->members, facts);
         lfuse__strbuf_add(out, parts.data);
         lfuse__put(out, 0, "}");
         status = lfuse__strbuf_check(out);

@@ -72,12 +72,12 @@ void lfuse__put_argument(lfuse__strbuf *out, const lfuse__facts *facts, int firs
                          first, index);
 }
 
-void lfuse__put_arguments(lfuse__strbuf *out, const lfuse__facts *facts, int words)
+void lfuse__put_arguments(lfuse__strbuf *out, const lfuse__facts *facts, int words, unsigned group)
 {
     if (!facts->staged_arguments) return;
     lfuse__put(out, 1, "LOCAL(u64, arguments, %d)", words);
     for (int i = 0; i < words; i += STAGED_LINE) {
-        lfuse__strbuf_format(out, "    if (ITEM() == %d) {", i / STAGED_LINE * LFUSE__TEAM % LFUSE__GROUP);
+        lfuse__strbuf_format(out, "    if (ITEM() == %u) {", (unsigned)(i / STAGED_LINE * LFUSE__TEAM) % group);
         for (int w = i; w < i + STAGED_LINE && w < words; w++)
             lfuse__strbuf_format(out, " arguments[%d] = W(%d);", w, w);
         lfuse__strbuf_add(out, " }\n");

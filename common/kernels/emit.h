@@ -130,10 +130,10 @@ lfuse_status lfuse__list_pack(const lfuse__kernel_class *k, const lfuse__facts *
 void lfuse__put_entry(lfuse__strbuf *out, int indent, const lfuse__facts *facts, int slots, int j);
 
 /*
- * carried.c: places in the argument block. `arguments` comes first in such a kernel; `argument` is its word `first` +
+ * carried.c: places in the argument block. `arguments` comes first in such a kernel (of groups of `group`); `argument` is its word `first` +
  * `index`, as an expression. `carried_chunk`: member, start_ and length of chunk `c`; `carried_entry`: p<j> of `member`.
  */
-void lfuse__put_arguments(lfuse__strbuf *out, const lfuse__facts *facts, int words);
+void lfuse__put_arguments(lfuse__strbuf *out, const lfuse__facts *facts, int words, unsigned group);
 void lfuse__put_argument(lfuse__strbuf *out, const lfuse__facts *facts, int first, const char *index);
 void lfuse__put_carried_chunk(const lfuse__text *t, int indent, const lfuse__facts *facts, const char *c);
 void lfuse__put_carried_entry(lfuse__strbuf *out, int indent, const lfuse__facts *facts, int slots, int j, int first,

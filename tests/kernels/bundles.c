@@ -153,6 +153,14 @@ static void refuse(const bundle_case *c, const lfuse__facts *facts)
     lfuse__bundle_destroy(b);
 }
 
+/* Words of the argument block are named by numbers alone. */
+static void check_staged(const char *text)
+{
+    for (const char *at = text; (at = strstr(at, "W(")); at++)
+        if (at > text && (at[-1] == ' ' || at[-1] == '('))
+            ck_assert_msg(at[2 + strspn(at + 2, "0123456789")] == ')', "%.30s", at);
+}
+
 static void run(rig *r, bundle_case *c)
 {
     const lfuse__facts facts = slot_facts(r);
@@ -163,6 +171,7 @@ static void run(rig *r, bundle_case *c)
     int n = 0;
     ck_assert_msg(!lfuse__bundle_create(c->nparts, c->parts, &b), "%s: %s", c->name, lfuse__error_message());
     ck_assert_msg(!lfuse__bundle_emit(&text, "whole", b, &facts), "%s: %s", c->name, lfuse__error_message());
+    if (facts.staged_arguments) check_staged(text.data);
     for (int i = 0; i < c->nparts; i++) {
         const lfuse__kernel_class *k = &c->parts[i].k;
         snprintf(name, sizeof name, "part%d", i);
