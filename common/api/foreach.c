@@ -8,6 +8,13 @@
 #include "common/api/need.h"
 #include "common/run/foreach.h"
 
+#define REDUCE(name, ...)                                                                                              \
+    do {                                                                                                               \
+        const lfuse_operand operands_[] = { __VA_ARGS__ };                                                             \
+        return lfuse__foreach_reduce(stream, LFUSE__FOREACH_##name, to, operands_,                                     \
+                                     (int)(sizeof operands_ / sizeof *operands_));                                     \
+    } while (0)
+
 #define RUN(name, to, ...)                                                                                             \
     do {                                                                                                               \
         const lfuse_operand operands_[] = { __VA_ARGS__ };                                                             \
@@ -120,4 +127,38 @@ lfuse_status lfuse_foreach_copy(lfuse_stream *stream, lfuse_list *to, const lfus
     NEED(stream);
     NEED(to);
     RUN(copy, to, lfuse_operand_list(from));
+}
+
+lfuse_status lfuse_foreach_unscale(lfuse_stream *stream, lfuse_list *to, const lfuse_list *a, lfuse_operand inv_scale,
+                                   lfuse_tensor *found_inf)
+{
+    NEED(stream);
+    NEED(to);
+    RUN(unscale, to, lfuse_operand_list(a), inv_scale, lfuse_operand_tensor(found_inf));
+}
+
+#define NUMBERS(name)                                                                                                  \
+    lfuse_status lfuse_foreach_##name(lfuse_stream *stream, lfuse_tensor *to, const lfuse_list *a)                     \
+    {                                                                                                                  \
+        NEED(stream);                                                                                                  \
+        NEED(to);                                                                                                      \
+        REDUCE(name, lfuse_operand_list(a));                                                                           \
+    }
+NUMBERS(sum)
+NUMBERS(mean)
+NUMBERS(max)
+NUMBERS(min)
+
+lfuse_status lfuse_foreach_norm(lfuse_stream *stream, lfuse_tensor *to, const lfuse_list *a, double order)
+{
+    NEED(stream);
+    NEED(to);
+    REDUCE(norm, lfuse_operand_list(a), lfuse_operand_number(order));
+}
+
+lfuse_status lfuse_foreach_total_norm(lfuse_stream *stream, lfuse_tensor *to, const lfuse_list *a, double order)
+{
+    NEED(stream);
+    NEED(to);
+    REDUCE(total_norm, lfuse_operand_list(a), lfuse_operand_number(order));
 }

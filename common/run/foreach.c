@@ -20,8 +20,9 @@
 /* What an operand is to the graph. */
 enum { ABSENT, A_LIST, A_NUMBER, A_TENSOR, ONE_EACH };
 
-/* Bytes, so that equal keys are equal as such. */
+/* Equal keys have equal bytes: it is zeroed first. */
 typedef struct key {
+    double order; /* of a norm */
     uint8_t mark; /* no graph's text begins so */
     uint8_t function, variant;
     uint8_t to;   /* its type */
@@ -35,7 +36,8 @@ typedef struct key {
 typedef struct call {
     lfuse_stream *stream;
     const struct row *row;
-    lfuse_list *to;
+    lfuse_list *to;      /* NULL: the result is */
+    lfuse_tensor *total; /* one number */
     const lfuse_operand *operands;
     int count;
     lfuse_type type; /* of its lists */
@@ -47,9 +49,9 @@ typedef struct call {
 /* ---- the functions ---- */
 
 enum { LIST = 1, NUMBER = 2, NUMBERS = 4, TENSOR = 8, VALUE = NUMBER | NUMBERS | TENSOR, ANY = VALUE | LIST,
-       CONDITION = 16 };
+       CONDITION = 16, FLAG = 32, ORDER = 64 };
 
-typedef lfuse_value make_value(const lfuse_value *in, int variant);
+typedef lfuse_value make_value(const lfuse_value *in, int variant, double order);
 typedef struct row {
     const char *name;
     make_value *make;
@@ -62,6 +64,15 @@ typedef struct row {
 static lfuse_value scaled(lfuse_value a, lfuse_value alpha)
 {
     return alpha.graph ? lfuse_mul(a, alpha) : a;
+}
+
+/* Whether an element is infinite or NaN is added to what the flag says already. */
+static lfuse_value unscaled(lfuse_value a, lfuse_value inv_scale, lfuse_value flag)
+{
+    const lfuse_value bad = lfuse_list_any(lfuse_logical_not(lfuse_isfinite(a)));
+
+    lfuse_update(flag, lfuse_max(flag, lfuse_cast(bad, LFUSE_F32)));
+    return lfuse_mul(a, inv_scale);
 }
 
 /* What becomes of an exponent that is a number: roots, and WHOLE + the exponent. */
@@ -105,11 +116,11 @@ static int power_variant(lfuse_type type, double exponent)
 }
 
 #define LFUSE__FOREACH(name, value, ...)                                                                               \
-    static lfuse_value value_##name(const lfuse_value *in, int variant)                                                \
+    static lfuse_value value_##name(const lfuse_value *in, int variant, double order)                                  \
     {                                                                                                                  \
         const lfuse_value A = in[0], B = in[1], C = in[2], D = in[3];                                                  \
                                                                                                                        \
-        (void)A, (void)B, (void)C, (void)D, (void)variant;                                                             \
+        (void)A, (void)B, (void)C, (void)D, (void)variant, (void)order;                                                \
         return value;                                                                                                  \
     }
 #include "common/run/foreach.def"
@@ -154,9 +165,9 @@ static lfuse_graph *make_graph(const void *data)
         if (form == ABSENT) continue;
         given[i] = same >= 0 ? given[same] : input(g, c->row->operands[i].name, form,
                                                    (lfuse_type)c->k.operands[i].type);
-        in[i] = c->row->operands[i].forms == CONDITION ? given[i] : lfuse_cast(given[i], wide(c->type));
+        in[i] = c->row->operands[i].forms & (CONDITION | FLAG) ? given[i] : lfuse_cast(given[i], wide(c->type));
     }
-    value = lfuse_cast(c->row->make(in, c->k.variant), (lfuse_type)c->k.to);
+    value = lfuse_cast(c->row->make(in, c->k.variant, c->k.order), (lfuse_type)c->k.to);
     if (c->k.within >= 0) lfuse_update(given[c->k.within], value);
     else lfuse_output(g, "to", value);
     return g;
@@ -186,15 +197,20 @@ static int form_bit(lfuse_operand_kind kind)
     return 0;
 }
 
+static int taken_forms(int forms)
+{
+    return forms == CONDITION ? LIST : forms == FLAG ? TENSOR : forms == ORDER ? NUMBER : forms;
+}
+
 static lfuse_status check_kind(const call *c, int i)
 {
     const lfuse_operand *o = &c->operands[i];
     const char *name = c->row->operands[i].name;
     const int forms = c->row->operands[i].forms;
 
-    if (!(form_bit(o->kind) & (forms == CONDITION ? LIST : forms)))
+    if (!(form_bit(o->kind) & taken_forms(forms)))
         return lfuse__error(LFUSE_ERR_INVALID, "%s is %s, not %s", name, kind_word(o->kind),
-                            forms == LIST || forms == CONDITION ? "a list" : forms == NUMBER ? "a number"
+                            taken_forms(forms) == LIST ? "a list" : forms == NUMBER ? "a number"
                             : forms == VALUE ? "a number, an array of numbers or a tensor"
                                              : "a number, an array of numbers, a list or a tensor");
     if (o->kind == LFUSE_OPERAND_LIST && !o->as.list) return lfuse__error(LFUSE_ERR_INVALID, "list %s is NULL", name);
@@ -243,8 +259,8 @@ static int same_list(const call *c, int i)
 
 static lfuse_status wrong_count(const call *c, int i, const char *what, int64_t count)
 {
-    return lfuse__error(LFUSE_ERR_SHAPE, "%s has %" PRId64 " %s, to has %" PRId64 " members",
-                        c->row->operands[i].name, count, what, c->to->count);
+    return lfuse__error(LFUSE_ERR_SHAPE, "%s has %" PRId64 " %s, to has %" PRId64, c->row->operands[i].name, count,
+                        what, c->to->count);
 }
 
 static lfuse_type stored_type(lfuse_type type)
@@ -275,6 +291,9 @@ static lfuse_status read_tensor(call *c, int i)
 
     c->k.operands[i].form = t->rank ? ONE_EACH : A_TENSOR;
     c->k.operands[i].type = (uint8_t)t->type;
+    if (c->row->operands[i].forms == FLAG && (t->rank || t->type != LFUSE_F32))
+        return lfuse__error(LFUSE_ERR_TYPE, "tensor %s is of type %s and rank %d, not f32 and 0",
+                            c->row->operands[i].name, lfuse_type_name(t->type), t->rank);
     if (!t->rank) return LFUSE_OK;
     if (t->rank > 1)
         return lfuse__error(LFUSE_ERR_RANK, "tensor %s has rank %d: it is one number (rank 0) or one for each member "
@@ -287,7 +306,7 @@ static lfuse_status read_list(call *c, int i)
 {
     const lfuse_list *l = c->operands[i].as.list;
 
-    if (l->count != c->to->count) return wrong_count(c, i, "members", l->count);
+    if (c->to && l->count != c->to->count) return wrong_count(c, i, "members", l->count);
     c->k.operands[i].form = A_LIST;
     c->k.operands[i].type = (uint8_t)l->type;
     c->k.operands[i].same = (int8_t)same_list(c, i);
@@ -297,6 +316,10 @@ static lfuse_status read_list(call *c, int i)
 
 static lfuse_status read_operand(call *c, int i)
 {
+    if (c->row->operands[i].forms == ORDER) {
+        c->k.order = c->operands[i].as.number;
+        return LFUSE_OK;
+    }
     switch (c->operands[i].kind) {
     case LFUSE_OPERAND_NUMBER: c->k.operands[i].form = A_NUMBER; return LFUSE_OK;
     case LFUSE_OPERAND_NUMBERS: return read_numbers(c, i);
@@ -347,7 +370,8 @@ static int bind(const call *c, lfuse_binding *b)
         default: break;
         }
     }
-    if (c->k.within < 0) b[n++] = lfuse_bind_list("to", c->to);
+    if (!c->to) b[n++] = lfuse_bind_tensor("to", c->total);
+    else if (c->k.within < 0) b[n++] = lfuse_bind_list("to", c->to);
     return n;
 }
 
@@ -372,19 +396,40 @@ static lfuse_status run(call *c)
     return lfuse__immediate_run(c->stream, &immediate, bindings, bind(c, bindings));
 }
 
+static lfuse_status finish(call *c, lfuse__foreach function, lfuse_type type)
+{
+    lfuse_status status;
+    int i;
+
+    memset(&c->k, 0, sizeof c->k);
+    c->k.function = (uint8_t)function;
+    c->k.to = (uint8_t)type;
+    c->k.within = -1;
+    for (i = 0; i < LFUSE__FOREACH_OPERANDS; i++) c->k.operands[i].same = -1;
+    status = run(c);
+    for (i = 0; i < c->count; i++) lfuse__numbers_give_back(lfuse__stream_device(c->stream), c->numbers[i]);
+    if (status) lfuse__error_prefix(status, "%s: ", c->row->name);
+    return lfuse__recording_note(c->stream, status);
+}
+
 lfuse_status lfuse__foreach_run(lfuse_stream *stream, lfuse__foreach function, lfuse_list *to,
                                 const lfuse_operand *operands, int count)
 {
     call c = { .stream = stream, .row = &rows[function], .to = to, .operands = operands, .count = count };
-    lfuse_status status;
-    int i;
 
-    c.k.function = (uint8_t)function;
-    c.k.to = (uint8_t)to->type;
-    c.k.within = -1;
-    for (i = 0; i < LFUSE__FOREACH_OPERANDS; i++) c.k.operands[i].same = -1;
-    status = run(&c);
-    for (i = 0; i < count; i++) lfuse__numbers_give_back(lfuse__stream_device(stream), c.numbers[i]);
-    if (status) lfuse__error_prefix(status, "%s: ", c.row->name);
-    return lfuse__recording_note(stream, status);
+    return finish(&c, function, to->type);
+}
+
+lfuse_status lfuse__foreach_reduce(lfuse_stream *stream, lfuse__foreach function, lfuse_tensor *to,
+                                   const lfuse_operand *operands, int count)
+{
+    call c = { .stream = stream, .row = &rows[function], .operands = operands, .count = count };
+    const int rank = function != LFUSE__FOREACH_total_norm;
+    lfuse_status status = LFUSE_OK;
+
+    if (to->rank != rank)
+        status = lfuse__error(LFUSE_ERR_RANK, "%s: to has rank %d, not %d", c.row->name, to->rank, rank);
+    else if (rank) status = lfuse__tensor_elements_list(to, &c.to);
+    else c.total = to;
+    return status ? lfuse__recording_note(stream, status) : finish(&c, function, to->type);
 }

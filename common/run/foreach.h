@@ -21,6 +21,9 @@ enum { LFUSE__FOREACH_OPERANDS = 4 };
  */
 lfuse_status lfuse__foreach_run(lfuse_stream *stream, lfuse__foreach function, lfuse_list *to,
                                 const lfuse_operand *operands, int count);
+/* The same with numbers as results: one for each member in a vector, or one in a tensor of rank 0. */
+lfuse_status lfuse__foreach_reduce(lfuse_stream *stream, lfuse__foreach function, lfuse_tensor *to,
+                                   const lfuse_operand *operands, int count);
 
 /* ---- foreach_numbers.c: arrays of the host's numbers, in device memory, for common/run/foreach.c and cache.h ---- */
 typedef struct lfuse__numbers lfuse__numbers;

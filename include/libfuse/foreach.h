@@ -164,5 +164,27 @@ LFUSE_API LFUSE_MUST_CHECK lfuse_status lfuse_foreach_fill(lfuse_stream *stream,
 LFUSE_API LFUSE_MUST_CHECK lfuse_status lfuse_foreach_copy(lfuse_stream *stream, lfuse_list *to,
                                                            const lfuse_list *from);
 
+/**
+ * inv_scale a, and `found_inf` (f32, rank 0) becomes 1 where any element of a is infinite or NaN, else it stays: as
+ * torch._amp_foreach_non_finite_check_and_unscale_. Floating types. At most three launches.
+ */
+LFUSE_API LFUSE_MUST_CHECK lfuse_status lfuse_foreach_unscale(lfuse_stream *stream, lfuse_list *to, const lfuse_list *a,
+                                                              lfuse_operand inv_scale, lfuse_tensor *found_inf);
+
+/*
+ * One number for each member, into a vector: `to` is [count], of any type, and can be an operand of what follows. The
+ * functions of members.h; mean and norm take floating types, max and min elements in every member. Two launches.
+ */
+LFUSE_API LFUSE_MUST_CHECK lfuse_status lfuse_foreach_sum(lfuse_stream *stream, lfuse_tensor *to, const lfuse_list *a);
+LFUSE_API LFUSE_MUST_CHECK lfuse_status lfuse_foreach_mean(lfuse_stream *stream, lfuse_tensor *to, const lfuse_list *a);
+LFUSE_API LFUSE_MUST_CHECK lfuse_status lfuse_foreach_max(lfuse_stream *stream, lfuse_tensor *to, const lfuse_list *a);
+LFUSE_API LFUSE_MUST_CHECK lfuse_status lfuse_foreach_min(lfuse_stream *stream, lfuse_tensor *to, const lfuse_list *a);
+/** Vector norms of any order as lfuse_member_norm; INFINITY: the largest |a|. A plan for each order. */
+LFUSE_API LFUSE_MUST_CHECK lfuse_status lfuse_foreach_norm(lfuse_stream *stream, lfuse_tensor *to, const lfuse_list *a,
+                                                           double order);
+/** Of the whole list as one vector: `to` has rank 0. */
+LFUSE_API LFUSE_MUST_CHECK lfuse_status lfuse_foreach_total_norm(lfuse_stream *stream, lfuse_tensor *to,
+                                                                 const lfuse_list *a, double order);
+
 LFUSE_END_DECLS
 #endif

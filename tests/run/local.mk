@@ -59,10 +59,12 @@ tests_run_check_numbers_SOURCES = %reldir%/check_numbers.c %reldir%/rig.c %reldi
 tests_run_check_numbers_LDADD = tests/stub/libstub.la $(LDADD) -lm
 
 # Foreach calls, on the stub and on devices.
-foreach_tests = tests/run/check_foreach tests/run/check_foreach_calls
+foreach_tests = tests/run/check_foreach tests/run/check_foreach_calls tests/run/check_foreach_numbers
 check_PROGRAMS += $(foreach_tests)
 TESTS += $(foreach_tests)
 tests_run_check_foreach_SOURCES = %reldir%/check_foreach.c %reldir%/sets.c %reldir%/sets.h
 tests_run_check_foreach_LDADD = tests/stub/libstub.la $(LDADD) -lm
 tests_run_check_foreach_calls_SOURCES = %reldir%/check_foreach_calls.c %reldir%/rig.c %reldir%/rig.h
 tests_run_check_foreach_calls_LDADD = tests/stub/libstub.la $(LDADD) -lm
+tests_run_check_foreach_numbers_SOURCES = %reldir%/check_foreach_numbers.c %reldir%/sets.c %reldir%/sets.h
+tests_run_check_foreach_numbers_LDADD = tests/stub/libstub.la $(LDADD) -lm
