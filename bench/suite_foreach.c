@@ -1,16 +1,17 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * foreach:FUNCTION:<members>x<length>: a function at every member of a list, in f32, all members being neighbours in
- * one block of memory. add and lerp work in place, add_out writes a third list.
+ * one block of memory. add and lerp work in place, add_out writes a third list, norm one number for each member.
  *   loop     each member its own launch, of an instance that stays
  *   foreach  the immediate call
  *   args, table, unified   a plan whose addresses reach the kernel so, where the device can
- * Every member is compared with the same arithmetic on the host, bit for bit.
+ * Every member is compared with the same arithmetic on the host, bit for bit; norms within the bound of their sums.
  */
 #ifdef HAVE_CONFIG_H
 #include "config.h"
 #endif
 
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -24,8 +25,8 @@ enum { MOST_SETS = 8, A = 0, B, Y, LISTS };
 static const double weight = 0.375;
 static const char *const names[LISTS] = {"a", "b", "y"};
 
-typedef enum function { ADD, ADD_OUT, LERP, FUNCTIONS } function;
-static const char *const functions[FUNCTIONS] = {"add", "add_out", "lerp"};
+typedef enum function { ADD, ADD_OUT, LERP, NORM, FUNCTIONS } function;
+static const char *const functions[FUNCTIONS] = {"add", "add_out", "lerp", "norm"};
 
 typedef struct problem {
     bench_device *d;
@@ -37,8 +38,17 @@ typedef struct problem {
     lfuse_list *lists[LISTS][MOST_SETS];
 } problem;
 
-static int result_of(const problem *p) { return p->f == ADD_OUT ? Y : A; }
-static int lists_of(const problem *p) { return p->f == ADD_OUT ? LISTS : Y; }
+static int result_of(const problem *p) { return p->f == ADD_OUT || p->f == NORM ? Y : A; }
+static bool has(const problem *p, int i) { return i == A || (i == B ? p->f != NORM : result_of(p) == Y); }
+static int64_t length_of(const problem *p, int i) { return p->f == NORM && i == Y ? 1 : p->length; }
+
+static double bytes_of(const problem *p)
+{
+    double bytes = 0;
+    for (int i = 0; i < LISTS; i++)
+        if (has(p, i)) bytes += 4.0 * (double)p->count * (double)length_of(p, i);
+    return bytes;
+}
 
 static void problem_destroy(void *shared)
 {
@@ -64,7 +74,7 @@ static lfuse_status parse(const char *text, problem *p)
     for (int i = 0; i < FUNCTIONS; i++)
         if (!strcmp(functions[i], name)) p->f = (function)i;
     if (fields != 3 || p->f == FUNCTIONS || count < 1 || length < 1 || count > 1 << 20 || length > 1 << 28)
-        return lfuse__error(LFUSE_ERR_INVALID, "%s: expected foreach:add|add_out|lerp:<members>x<length>", text);
+        return lfuse__error(LFUSE_ERR_INVALID, "%s: expected foreach:add|add_out|lerp|norm:<members>x<length>", text);
     p->count = count;
     p->length = length;
     return LFUSE_OK;
@@ -79,6 +89,24 @@ static float on_host(function f, float a, float b)
     return a + u;
 }
 
+static float norm_on_host(const problem *p, int64_t m)
+{
+    double sum = 0;
+    for (int64_t i = 0; i < p->length; i++)
+        sum += (double)p->host[A][m * p->length + i] * (double)p->host[A][m * p->length + i];
+    return (float)sqrt(sum);
+}
+
+/*
+ * Of a number of the result. A canonical sum of n squares rounds each element at most so often: its square, in its
+ * lane, in the tree of lanes and in that of segments; the root halves that and rounds once more.
+ */
+static double tolerance(const problem *p, double value)
+{
+    const double n = (double)p->length, roundings = 1 + ceil(fmin(n, 1024) / 128) + 7 + ceil(log2(n / 1024 + 1));
+    return p->f == NORM ? (roundings / 2 + 2) * 0x1p-24 * fabs(value) : 0;
+}
+
 static lfuse_status make_host(problem *p)
 {
     const size_t elements = (size_t)(p->count * p->length);
@@ -87,19 +115,20 @@ static lfuse_status make_host(problem *p)
             return lfuse__error(LFUSE_ERR_MEMORY, "out of memory for %zu elements", elements);
     lfuse__data_uniform(LFUSE_F32, p->host[A], (int64_t)elements, -1, 1, 1);
     lfuse__data_uniform(LFUSE_F32, p->host[B], (int64_t)elements, -1, 1, 2);
-    for (size_t i = 0; i < elements; i++) p->host[Y][i] = on_host(p->f, p->host[A][i], p->host[B][i]);
+    for (size_t i = 0; i < elements && p->f != NORM; i++) p->host[Y][i] = on_host(p->f, p->host[A][i], p->host[B][i]);
+    for (int64_t m = 0; m < p->count && p->f == NORM; m++) p->host[Y][m] = norm_on_host(p, m);
     return LFUSE_OK;
 }
 
 static lfuse_status make_list(problem *p, int i, int set)
 {
-    const int64_t elements = p->count * p->length;
+    const int64_t length = length_of(p, i), elements = p->count * length;
     lfuse_tensor **t = p->members[i][set] = calloc((size_t)p->count, sizeof *t);
     if (!t) return lfuse__error(LFUSE_ERR_MEMORY, "out of memory for %lld members", (long long)p->count);
     LFUSE__TRY(lfuse_tensor_create(p->d->dev, LFUSE_F32, 1, &elements, &p->memory[i][set]));
     LFUSE__TRY(lfuse_tensor_write(p->memory[i][set], NULL, p->host[i == Y ? A : i]));
     for (int64_t m = 0; m < p->count; m++)
-        LFUSE__TRY(lfuse_tensor_view(p->memory[i][set], 1, &p->length, NULL, m * p->length, &t[m]));
+        LFUSE__TRY(lfuse_tensor_view(p->memory[i][set], p->f != NORM || i != Y, &length, NULL, m * length, &t[m]));
     return lfuse_list_create(p->d->dev, LFUSE_F32, p->count, t, &p->lists[i][set]);
 }
 
@@ -114,9 +143,12 @@ static lfuse_value declare(const problem *p, lfuse_graph *g, const char *name, b
 static lfuse_graph *describe(const problem *p, bool list)
 {
     lfuse_graph *g = lfuse_graph_create();
-    const lfuse_value a = declare(p, g, names[A], list), b = declare(p, g, names[B], list);
-    const lfuse_value y = p->f == LERP ? lfuse_lerp(a, b, lfuse_constant(g, weight)) : lfuse_add(a, b);
-    if (p->f == ADD_OUT) lfuse_output(g, names[Y], y);
+    const lfuse_value a = declare(p, g, names[A], list), b = p->f == NORM ? a : declare(p, g, names[B], list);
+    const lfuse_value y = p->f == LERP           ? lfuse_lerp(a, b, lfuse_constant(g, weight))
+                          : p->f != NORM         ? lfuse_add(a, b)
+                          : list                 ? lfuse_member_norm_l2(a)
+                                                 : lfuse_norm_l2(a, LFUSE_ALL_AXES, NULL, 0);
+    if (result_of(p) == Y) lfuse_output(g, names[Y], y);
     else lfuse_update(a, y);
     return g;
 }
@@ -160,14 +192,18 @@ static lfuse_status way_create(const problem *p, bool list, lfuse_transport tran
 
 static int bind_member(const problem *p, int set, int64_t m, lfuse_binding *b)
 {
-    for (int i = 0; i < lists_of(p); i++) b[i] = lfuse_bind_tensor(names[i], p->members[i][set][m]);
-    return lists_of(p);
+    int n = 0;
+    for (int i = 0; i < LISTS; i++)
+        if (has(p, i)) b[n++] = lfuse_bind_tensor(names[i], p->members[i][set][m]);
+    return n;
 }
 
 static int bind_lists(const problem *p, int set, lfuse_binding *b)
 {
-    for (int i = 0; i < lists_of(p); i++) b[i] = lfuse_bind_list(names[i], p->lists[i][set]);
-    return lists_of(p);
+    int n = 0;
+    for (int i = 0; i < LISTS; i++)
+        if (has(p, i)) b[n++] = lfuse_bind_list(names[i], p->lists[i][set]);
+    return n;
 }
 
 static lfuse_status run_loop(void *state, int set)
@@ -193,6 +229,7 @@ static lfuse_status run_immediate(void *state, int set)
     lfuse_stream *s = p->d->stream;
     const lfuse_operand b = lfuse_operand_list(p->lists[B][set]);
     lfuse_list *to = p->lists[result_of(p)][set], *a = p->lists[A][set];
+    if (p->f == NORM) return lfuse_foreach_norm(s, p->memory[Y][set], a, 2);
     if (p->f != LERP) return lfuse_foreach_add(s, to, a, b, 1);
     return lfuse_foreach_lerp(s, to, a, p->lists[B][set], lfuse_operand_number(weight));
 }
@@ -201,7 +238,7 @@ static lfuse_status run_immediate(void *state, int set)
 
 static lfuse_status verify(const problem *p, bench_variant *v)
 {
-    const size_t elements = (size_t)(p->count * p->length);
+    const size_t elements = (size_t)(p->count * length_of(p, result_of(p)));
     float *is = malloc(elements * sizeof *is);
     lfuse_status status;
     if (!is) return lfuse__error(LFUSE_ERR_MEMORY, "out of memory for %zu elements", elements);
@@ -209,7 +246,9 @@ static lfuse_status verify(const problem *p, bench_variant *v)
     v->max_err = 0;
     v->tol = 0;
     for (size_t i = 0; !status && v->ok && i < elements; i++) {
-        if (is[i] == p->host[Y][i]) continue;
+        const double error = fabs((double)is[i] - (double)p->host[Y][i]), bound = tolerance(p, (double)p->host[Y][i]);
+        if (bound > 0 && error * v->tol >= v->max_err * bound) v->max_err = error, v->tol = bound;
+        if (error <= bound) continue;
         v->ok = false;
         fprintf(stderr, "lfuse-bench: %s: element %zu is %.9g, not %.9g\n", v->name, i, (double)is[i],
                 (double)p->host[Y][i]);
@@ -226,7 +265,7 @@ static lfuse_status first_runs(const problem *p, bench_variant *v, double start)
     v->first_us = bench_now_us() - start;
     LFUSE__TRY(verify(p, v));
     for (int set = 1; set < p->nsets; set++) LFUSE__TRY(v->run(v->state, set));
-    v->bytes = 12.0 * (double)p->count * (double)p->length;
+    v->bytes = p->f == NORM || p->f == ADD_OUT ? bytes_of(p) : 1.5 * bytes_of(p); /* in place: read twice, written */
     return lfuse_stream_synchronize(p->d->stream);
 }
 
@@ -244,7 +283,7 @@ static lfuse_status add(const problem *p, bench_case *c, const char *name, void 
 static lfuse_status restore(const problem *p)
 {
     LFUSE__TRY(lfuse_tensor_write(p->memory[A][0], NULL, p->host[A]));
-    return p->f == ADD_OUT ? lfuse_tensor_write(p->memory[Y][0], NULL, p->host[A]) : LFUSE_OK;
+    return result_of(p) == Y ? lfuse_tensor_fill(p->memory[Y][0], NULL, (double)NAN) : LFUSE_OK;
 }
 
 static lfuse_status add_loop(const problem *p, bench_case *c)
@@ -286,11 +325,12 @@ static lfuse_status make_problem(bench_device *d, const char *text, bench_case *
     problem *p = c->shared;
     p->d = d;
     LFUSE__TRY(parse(text, p));
-    bench_choose_sets(d, c, 4.0 * lists_of(p) * (double)p->count * (double)p->length, MOST_SETS);
+    bench_choose_sets(d, c, bytes_of(p), MOST_SETS);
     p->nsets = c->nsets;
     LFUSE__TRY(make_host(p));
     for (int set = 0; set < p->nsets; set++)
-        for (int i = 0; i < lists_of(p); i++) LFUSE__TRY(make_list(p, i, set));
+        for (int i = 0; i < LISTS; i++)
+            if (has(p, i)) LFUSE__TRY(make_list(p, i, set));
     LFUSE__TRY(add_loop(p, c));
     LFUSE__TRY(restore(p));
     LFUSE__TRY(add(p, c, "foreach", p, run_immediate, NULL, bench_now_us()));
@@ -309,7 +349,8 @@ static lfuse_status prepare(bench_device *d, const char *text, bench_case *c)
 
 static const char *const problems[] = {
     "foreach:add:10x256",       "foreach:add:100x256",   "foreach:add:1000x256", "foreach:add:4000x256",
-    "foreach:add:20000x256",    "foreach:add_out:1000x256", "foreach:lerp:1000x256", NULL};
+    "foreach:add:20000x256",    "foreach:add_out:1000x256", "foreach:lerp:1000x256", "foreach:norm:1000x256",
+    NULL};
 static const char *const quick[] = {"foreach:add:10x256", "foreach:add:1000x256", "foreach:add_out:100x256",
-                                    "foreach:lerp:100x256", NULL};
+                                    "foreach:lerp:100x256", "foreach:norm:100x256", NULL};
 const bench_suite bench_suite_foreach = {"foreach", problems, quick, prepare};
