@@ -51,8 +51,9 @@ static lfuse_value gradient(const lfuse__optim_form *form, lfuse_graph *g, lfuse
     if (form->clip == LFUSE_CLIP_VALUE) {
         const lfuse_value limit = lfuse_scalar(g, "clip_limit");
         d = lfuse_clamp(d, lfuse_neg(limit), limit);
-    } else if (form->clip == LFUSE_CLIP_MEMBER_NORM) {
-        const lfuse_value norm = lfuse_sqrt(lfuse_member_sum(lfuse_mul(d, d)));
+    } else if (form->clip != LFUSE_CLIP_NONE) {
+        const bool global = form->clip == LFUSE_CLIP_GLOBAL_NORM;
+        const lfuse_value norm = global ? lfuse_list_norm_l2(d) : lfuse_member_norm_l2(d);
         const lfuse_value scale = lfuse_div(lfuse_scalar(g, "clip_limit"), lfuse_add(norm, lfuse_constant(g, 1e-6)));
         d = lfuse_mul(d, lfuse_min(scale, lfuse_constant(g, 1)));
     }

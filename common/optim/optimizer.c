@@ -28,7 +28,7 @@ static lfuse_status check_options(const lfuse_optimizer_options *o, const lfuse_
         return lfuse__error(LFUSE_ERR_INVALID, "0x%x are no switches",
                             o->switches & (unsigned)LFUSE__OPTIM_COMMON & ~common);
     if ((unsigned)o->level > LFUSE_OPTIM_LOOP) return lfuse__error(LFUSE_ERR_INVALID, "%d is no level", (int)o->level);
-    if ((unsigned)o->clip > LFUSE_CLIP_MEMBER_NORM)
+    if ((unsigned)o->clip > LFUSE_CLIP_GLOBAL_NORM)
         return lfuse__error(LFUSE_ERR_INVALID, "%d is no way to clip", (int)o->clip);
     if (o->clip ? !(isfinite(o->clip_limit) && o->clip_limit > 0) : o->clip_limit != 0)
         return lfuse__error(LFUSE_ERR_INVALID, "clip_limit is %g, not %s", o->clip_limit,
@@ -151,7 +151,7 @@ static bool together(const lfuse_optimizer *o, int i)
     const unsigned apart = LFUSE_OPTIM_LR_TENSOR | LFUSE_OPTIM_DEVICE_STEPS | LFUSE_OPTIM_FOUND_INF;
     const lfuse__optim_form *a = &o->groups[i - 1].form, *b = &o->groups[i].form;
 
-    return a->parameter == b->parameter && !(o->switches & apart) && o->options.clip != LFUSE_CLIP_MEMBER_NORM &&
+    return a->parameter == b->parameter && !(o->switches & apart) && o->options.clip < LFUSE_CLIP_MEMBER_NORM &&
            o->options.rule < LFUSE_RULE_LAMB;
 }
 
@@ -178,6 +178,8 @@ static lfuse_status make_parts(lfuse_optimizer *o, const lfuse_plan_options *opt
         return lfuse__error(LFUSE_ERR_OVERFLOW, "a loop over %" PRId64 " members", count);
     o->parts = calloc((size_t)count + 1, sizeof *o->parts);
     if (!o->parts) return lfuse__error(LFUSE_ERR_MEMORY, "out of host memory (%" PRId64 " parts of a step)", count);
+    if (o->options.clip == LFUSE_CLIP_GLOBAL_NORM && count != 1)
+        return lfuse__error(LFUSE_ERR_UNSUPPORTED, "one norm over %" PRId64 " plans", count);
     for (i = 0; i < o->ngroups; i += n) {
         const int64_t all = o->groups[i].parameters->count;
         for (n = 1; !loop && n < LFUSE__OPTIM_TOGETHER && i + n < o->ngroups && together(o, i + n); n++) continue;

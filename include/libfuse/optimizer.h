@@ -86,6 +86,8 @@ typedef enum lfuse_clip {
     LFUSE_CLIP_NONE = 0,
     LFUSE_CLIP_VALUE = 1,       /**< into [-clip_limit, clip_limit] */
     LFUSE_CLIP_MEMBER_NORM = 2, /**< each member times min(1, clip_limit / (its 2-norm + 1e-6)) */
+    LFUSE_CLIP_GLOBAL_NORM = 3  /**< all times the same of the norm of all members. ERR_UNSUPPORTED for groups that take
+                                     more than one plan (several groups, loops) */
 } lfuse_clip;
 
 /**

@@ -34,7 +34,6 @@ typedef struct row {
     lfuse_optimizer_options options;
     lfuse_hyper hyper;
     int halve_at, nlines;
-    bool global; /* clips by the norm of all members */
     line lines[MOST_LINES];
     float bits[STEPS][ELEMENTS]; /* of the first device */
 } row;
@@ -89,9 +88,9 @@ static void read_number(row *r, char *word)
     if (!strcmp(word, "halve_at")) {
         r->halve_at = (int)x;
     } else if (!strcmp(word, "clip_value") || !strcmp(word, "clip_member") || !strcmp(word, "clip_norm")) {
-        r->options.clip = !strcmp(word, "clip_value") ? LFUSE_CLIP_VALUE : LFUSE_CLIP_MEMBER_NORM;
+        r->options.clip = !strcmp(word, "clip_value") ? LFUSE_CLIP_VALUE :
+                          !strcmp(word, "clip_norm") ? LFUSE_CLIP_GLOBAL_NORM : LFUSE_CLIP_MEMBER_NORM;
         r->options.clip_limit = x;
-        r->global = !strcmp(word, "clip_norm");
     } else {
         *field_of(&r->hyper, word) = x;
     }
@@ -231,7 +230,6 @@ static void in_f32(lfuse_device *device)
     int i;
 
     for (i = 0; i < nrows; i++) {
-        if (rows[i].global) continue;
         run_row(&rows[i], device, LFUSE_F32, all);
         check_bits(&rows[i], device, all);
     }
@@ -245,7 +243,7 @@ static void in_f64(lfuse_device *device)
 
     OK(lfuse_device_get_info(device, &info));
     for (i = 0; i < nrows && info.f64; i++)
-        if (!rows[i].global) run_row(&rows[i], device, LFUSE_F64, all);
+        run_row(&rows[i], device, LFUSE_F64, all);
 }
 
 START_TEST(trajectories_in_f64) { on_every_device(in_f64); }
