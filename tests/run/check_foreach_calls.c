@@ -92,7 +92,8 @@ START_TEST(operands_that_do_not_fit)
     /* What the plan finds, behind the place for the numbers. */
     SAYS(SHAPE, lfuse_foreach_mul(stream, a, odd, lfuse_operand_numbers(four, 4)), "member 2 of list \"to\" has 10");
     SAYS(RANK, lfuse_foreach_lerp(stream, a, a, b, lfuse_operand_tensor(matrix)), "tensor weight has rank 2");
-    SAYS(SHAPE, lfuse_foreach_mul(stream, few, odd, lfuse_operand_numbers(some, 3)), "lfuse_foreach_mul: a has 4 members, to has 3");
+    SAYS(SHAPE, lfuse_foreach_mul(stream, few, odd, lfuse_operand_numbers(some, 3)),
+         "lfuse_foreach_mul: a has 4 members, to has 3");
     lfuse_tensor_destroy(vector), lfuse_tensor_destroy(matrix);
     lfuse_list_destroy(a), lfuse_list_destroy(b), lfuse_list_destroy(h), lfuse_list_destroy(w);
     lfuse_list_destroy(few), lfuse_list_destroy(odd);

@@ -174,7 +174,8 @@ static float flag_of(const lfuse_tensor *t)
 
 static void unscale_of(lfuse_type type)
 {
-    set a = set_make(type, COUNT, 1, -3, 5), y = set_make(type, COUNT, 2, 0, 1), wanted = set_make(type, COUNT, 3, 0, 1);
+    set a = set_make(type, COUNT, 1, -3, 5), y = set_make(type, COUNT, 2, 0, 1);
+    set wanted = set_make(type, COUNT, 3, 0, 1);
     lfuse_tensor *found, *inv, *bad;
     const float quarter = 0.25f;
 
@@ -238,7 +239,8 @@ static void mistakes_test(void)
     SAYS(SHAPE, lfuse_foreach_max(stream, to, a.list), "member 1");
     SAYS(TYPE, lfuse_foreach_norm(stream, to, w.list, 2), "lfuse_foreach_norm: ");
     SAYS(INVALID, lfuse_foreach_norm(stream, to, a.list, (double)NAN), "lfuse_foreach_norm: ");
-    SAYS(TYPE, lfuse_foreach_unscale(stream, a.list, a.list, lfuse_operand_number(1), half), "found_inf is of type f16");
+    SAYS(TYPE, lfuse_foreach_unscale(stream, a.list, a.list, lfuse_operand_number(1), half),
+         "found_inf is of type f16");
     SAYS(INVALID, lfuse_foreach_unscale(stream, a.list, a.list, lfuse_operand_number(1), NULL), "tensor found_inf");
     lfuse_tensor_destroy(to), lfuse_tensor_destroy(few), lfuse_tensor_destroy(half), lfuse_tensor_destroy(one);
     set_free(&a), set_free(&w);

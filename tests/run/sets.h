@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Lists of many small members in one block of memory, misaligned, with guards between them; on the stub and on devices. */
+/* Lists of small members in one block of memory, misaligned, with guards between them; on the stub and on devices. */
 #ifndef TESTS_RUN_SETS_H
 #define TESTS_RUN_SETS_H
 
