@@ -15,51 +15,64 @@
 #include <stdio.h>
 
 #include "common/base/error.h"
-#include "common/kernels/emit.h"
+#include "common/kernels/members.h"
 
 enum { SLOT_SHIFT = 56, STAGED_LINE = 8 };
 
-/* Operands that the kernel reaches: those it loads, and unless it sums, where it stores. */
-static int used(const lfuse__kernel_class *k, bool sums, int rank[LFUSE__MAX_OPERANDS])
+static int first_word(const lfuse__kernel_class *k, lfuse__carry carry)
+{
+    if (carry == LFUSE__CARRY_CHUNKS) return lfuse__multi_words(k);
+    return (carry == LFUSE__CARRY_PARTIAL ? LFUSE__MEMBERS_PARTIAL_NUMBERS : LFUSE__FOLD_NUMBERS) + k->body->nnumbers;
+}
+
+/*
+ * Operands that the kernel may reach: of a fold, numbers. The kernels of a reduction have parts of the class's body, so
+ * that this may not depend on it.
+ */
+static int used(const lfuse__kernel_class *k, lfuse__carry carry, int rank[LFUSE__MAX_OPERANDS])
 {
     bool reached[LFUSE__MAX_OPERANDS] = {false};
     int n = 0;
     for (int i = 0; i < k->body->ninstr; i++)
         if (k->body->instr[i].kind == LFUSE__I_LOAD) reached[k->body->instr[i].a] = true;
-    for (int i = 0; i < k->body->nstores && !sums; i++) reached[k->body->stores[i].operand] = true;
-    for (int j = 0; j < k->noperands; j++) rank[j] = reached[j] ? n++ : -1;
+    for (int i = 0; i < k->body->nstores; i++) reached[k->body->stores[i].operand] = true;
+    for (int j = 0; j < k->noperands; j++) {
+        if (carry == LFUSE__CARRY_PARTIAL) reached[j] = true;
+        if (carry == LFUSE__CARRY_FOLD) reached[j] = k->operands[j].inner == LFUSE__STRIDE_REPEAT;
+        rank[j] = reached[j] ? n++ : -1;
+    }
     return n;
 }
 
-int lfuse__carried_most(const lfuse__kernel_class *k, bool sums, const lfuse__facts *facts, uint32_t bytes)
+int lfuse__carried_most(const lfuse__kernel_class *k, lfuse__carry carry, const lfuse__facts *facts, uint32_t bytes)
 {
     int rank[LFUSE__MAX_OPERANDS];
-    const int n = used(k, sums, rank), buffers = (sums ? 3 : 2) + (facts->addresses ? 0 : LFUSE__MAX_SLOTS);
-    const int room = (int)(bytes / 8) - buffers - lfuse__multi_words(k) - 1;
+    const int n = used(k, carry, rank), buffers = lfuse__list_buffers(facts, carry == LFUSE__CARRY_CHUNKS ? 2 : 3);
+    const int room = (int)(bytes / 8) - buffers - first_word(k, carry) - 1;
     return room < 0 ? 0 : room / (1 + n);
 }
 
-unsigned lfuse__carried_words(const lfuse__kernel_class *k, bool sums)
+unsigned lfuse__carried_words(const lfuse__kernel_class *k, lfuse__carry carry)
 {
     int rank[LFUSE__MAX_OPERANDS];
-    const int n = used(k, sums, rank);
-    return (unsigned)(lfuse__multi_words(k) + k->carried + 1 + n * k->carried);
+    const int n = used(k, carry, rank);
+    return (unsigned)(first_word(k, carry) + k->carried + 1 + n * k->carried);
 }
 
-void lfuse__carried_place(const lfuse__kernel_class *k, bool sums, int place, uint64_t first, uint32_t tail,
+void lfuse__carried_place(const lfuse__kernel_class *k, lfuse__carry carry, int place, uint64_t first, uint32_t tail,
                           const uint64_t *entries, int64_t stride, uint64_t *words)
 {
     int rank[LFUSE__MAX_OPERANDS];
-    uint64_t *firsts = words + lfuse__multi_words(k), *addresses = firsts + k->carried + 1 + place;
-    used(k, sums, rank);
+    uint64_t *firsts = words + first_word(k, carry), *addresses = firsts + k->carried + 1 + place;
+    used(k, carry, rank);
     firsts[place] = (uint32_t)first | (uint64_t)tail << 32;
     for (int j = 0; j < k->noperands; j++)
         if (rank[j] >= 0) addresses[rank[j] * k->carried] = entries[j * stride] | entries[j * stride + 1] << SLOT_SHIFT;
 }
 
-void lfuse__carried_end(const lfuse__kernel_class *k, int members, uint64_t chunks, uint64_t *words)
+void lfuse__carried_end(const lfuse__kernel_class *k, lfuse__carry carry, int members, uint64_t chunks, uint64_t *words)
 {
-    uint64_t *firsts = words + lfuse__multi_words(k);
+    uint64_t *firsts = words + first_word(k, carry);
     firsts[members] = (uint32_t)chunks;
     for (int m = members + 1; m <= k->carried; m++) firsts[m] = UINT32_MAX;
 }
@@ -119,10 +132,11 @@ void lfuse__put_carried_entry(lfuse__strbuf *out, int indent, const lfuse__facts
     lfuse__put(out, indent, "p%d += e%d & 0x%llxul;", j, j, (1ull << SLOT_SHIFT) - 1);
 }
 
-void lfuse__put_carried_chunk(const lfuse__text *t, int indent, const lfuse__facts *facts, const char *c)
+void lfuse__put_carried_chunk(const lfuse__text *t, int indent, const lfuse__facts *facts, lfuse__carry carry,
+                              const char *c)
 {
     lfuse__strbuf *out = t->out;
-    const int firsts = lfuse__multi_words(t->k);
+    const int firsts = first_word(t->k, carry);
     put_search(out, indent, facts, firsts, t->k->carried, c);
     lfuse__strbuf_format(out, "%*sconst u64 place = ", 4 * indent, "");
     lfuse__put_argument(out, facts, firsts, "member");
@@ -132,9 +146,14 @@ void lfuse__put_carried_chunk(const lfuse__text *t, int indent, const lfuse__fac
     lfuse__strbuf_format(out, " - (u32)%s == 1 ? (u32)(place >> 32) : (u32)W(%d);\n", c, LFUSE__MULTI_LENGTH);
 }
 
-int lfuse__carried_first(const lfuse__kernel_class *k, bool sums, int operand)
+int lfuse__carried_first(const lfuse__kernel_class *k, lfuse__carry carry, int operand)
 {
     int rank[LFUSE__MAX_OPERANDS];
-    used(k, sums, rank);
-    return lfuse__multi_words(k) + k->carried + 1 + rank[operand] * k->carried;
+    used(k, carry, rank);
+    return first_word(k, carry) + k->carried + 1 + rank[operand] * k->carried;
+}
+
+int lfuse__carried_chunks(const lfuse__kernel_class *k, lfuse__carry carry)
+{
+    return first_word(k, carry);
 }

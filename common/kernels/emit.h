@@ -135,11 +135,14 @@ void lfuse__put_entry(lfuse__strbuf *out, int indent, const lfuse__facts *facts,
  */
 void lfuse__put_arguments(lfuse__strbuf *out, const lfuse__facts *facts, int words, unsigned group);
 void lfuse__put_argument(lfuse__strbuf *out, const lfuse__facts *facts, int first, const char *index);
-void lfuse__put_carried_chunk(const lfuse__text *t, int indent, const lfuse__facts *facts, const char *c);
+void lfuse__put_carried_chunk(const lfuse__text *t, int indent, const lfuse__facts *facts, lfuse__carry carry,
+                              const char *c);
 void lfuse__put_carried_entry(lfuse__strbuf *out, int indent, const lfuse__facts *facts, int slots, int j, int first,
                               const char *member);
 /* The word of the first member's address of an operand. */
-int lfuse__carried_first(const lfuse__kernel_class *k, bool sums, int operand);
+int lfuse__carried_first(const lfuse__kernel_class *k, lfuse__carry carry, int operand);
+/* The word of the first member's first chunk. */
+int lfuse__carried_chunks(const lfuse__kernel_class *k, lfuse__carry carry);
 
 /* items.c, lanes.c, access.c: parts of skeletons */
 void lfuse__text_init(lfuse__text *t, lfuse__strbuf *out, const lfuse__kernel_class *k, const lfuse__layout *layout);

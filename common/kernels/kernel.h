@@ -186,7 +186,8 @@ enum {
     LFUSE__MULTI_ADDRESSES_OFFSET = 1, /* word: of the address table in buffer 1 */
     LFUSE__MULTI_PARTIALS_OFFSET = 2,  /* word: of the partials in buffer 2 (members_partial) */
     LFUSE__MULTI_FIRST = 3,            /* word: the first chunk, and how many there are */
-    LFUSE__MULTI_CHUNKS = 4
+    LFUSE__MULTI_CHUNKS = 4,
+    LFUSE__MULTI_NUMBERS = 6
 };
 typedef struct lfuse__chunk { /* 16 bytes, little-endian, as the kernels read it */
     uint32_t member;
@@ -213,16 +214,17 @@ enum { LFUSE__CARRIED_MOST = 4096 /* members: more than any argument block has w
 /* Words of a list kernel without members' places. */
 int lfuse__multi_words(const lfuse__kernel_class *k);
 /*
- * carried.c: members that a block of so many bytes carries, for kernels of k's operands; 0: not one. `sums`: not of
- * what is stored. All words of such a kernel. Then, of a launch: member number `place` has its first chunk there (counted
- * in the launch), its last chunk has `tail` elements, and operand j's entry (two words as in an address table) stands at
- * entries[j * stride]; and the end, which also fills what is left of the words.
+ * carried.c: members that a block of so many bytes carries, for kernels of k's operands; 0: not one. All words of such a
+ * kernel. Then, of a launch: member number `place` has its first chunk there (counted in the launch), its last chunk has
+ * `tail` elements, and operand j's entry (two words as in an address table) stands at entries[j * stride]; and the end,
+ * which also fills what is left of the words.
  */
-int lfuse__carried_most(const lfuse__kernel_class *k, bool sums, const lfuse__facts *facts, uint32_t bytes);
-unsigned lfuse__carried_words(const lfuse__kernel_class *k, bool sums);
-void lfuse__carried_place(const lfuse__kernel_class *k, bool sums, int place, uint64_t first, uint32_t tail,
+typedef enum lfuse__carry { LFUSE__CARRY_CHUNKS, LFUSE__CARRY_PARTIAL, LFUSE__CARRY_FOLD } lfuse__carry; /* the kernel */
+int lfuse__carried_most(const lfuse__kernel_class *k, lfuse__carry carry, const lfuse__facts *facts, uint32_t bytes);
+unsigned lfuse__carried_words(const lfuse__kernel_class *k, lfuse__carry carry);
+void lfuse__carried_place(const lfuse__kernel_class *k, lfuse__carry carry, int place, uint64_t first, uint32_t tail,
                           const uint64_t *entries, int64_t stride, uint64_t *words);
-void lfuse__carried_end(const lfuse__kernel_class *k, int members, uint64_t chunks, uint64_t *words);
+void lfuse__carried_end(const lfuse__kernel_class *k, lfuse__carry carry, int members, uint64_t chunks, uint64_t *words);
 
 /* ---- members.c: reductions of the members of lists, and of whole lists ----
  * Two launches. Operands are the elements of members (UNIT) or numbers (REPEAT); of written ones, which are numbers all,
@@ -231,7 +233,8 @@ void lfuse__carried_end(const lfuse__kernel_class *k, int members, uint64_t chun
  * stored to others of anything but them. `partial`: the chunk table has chunks of at most LFUSE__SEGMENT elements, of
  * which each gives a cell a REDUCE in the scratch (buffer 2; blocks follow). `fold`: buffers: 0 the scratch, 1 the tables
  * (first chunk of each member, then the end of the last; the ticket of the last group to arrive, 0 before), 2 the entries
- * as above, then the blocks. Neither is `carried`. A list may be worked on in several launches of each: all partials first.
+ * as above, then the blocks. Where the class is `carried`, chunks, first chunks and entries are words. A list may be
+ * worked on in several launches of each: all partials first.
  */
 typedef struct lfuse__members_part { /* one launch: offsets in bytes in their buffers, of the scratch multiples of 256 */
     int64_t members, first_member, all;           /* fold: of this launch, the first, of the list */

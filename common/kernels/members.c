@@ -126,7 +126,6 @@ lfuse_status lfuse__members_create(lfuse__strbuf *out, const lfuse__kernel_class
 {
     lfuse_status status = check(k);
     LFUSE__TRY(status);
-    if (k->carried) return lfuse__error(LFUSE_ERR_UNSUPPORTED, "a reduction of lists takes its tables from memory");
     lfuse__members *m = calloc(1, sizeof *m);
     if (!m) return lfuse__error(LFUSE_ERR_MEMORY, "out of host memory (%zu bytes)", sizeof *m);
     m->first = k->noperands;

@@ -14,11 +14,22 @@
 #include "common/kernels/members.h"
 
 /* A team takes 256 segments at a time, 8 a work-item: a whole subtree. */
-enum { EACH = 8, TEAMS = LFUSE__GROUP / LFUSE__TEAM, BLOCK = EACH * LFUSE__TEAM, OWN_BUFFERS = 3 };
+enum { EACH = 8, TEAMS = LFUSE__GROUP / LFUSE__TEAM, BLOCK = EACH * LFUSE__TEAM, OWN_BUFFERS = 3, SEGMENT_TEXT = 80 };
 
 static int ninstr(const lfuse__rows *r)
 {
     return r->t.k->body->ninstr;
+}
+
+/* The first segment of a member of this launch, as an expression. */
+static void first_segment(const lfuse__rows *r, const char *member, char *text, size_t size)
+{
+    if (!r->t.k->carried) {
+        snprintf(text, size, "WORD64(table, %s)", member);
+        return;
+    }
+    snprintf(text, size, r->facts->staged_arguments ? "(W(%d) + (u32)arguments[%d + %s])" : "(W(%d) + (u32)W(%d + %s))",
+             LFUSE__FOLD_TABLE, lfuse__carried_chunks(r->t.k, LFUSE__CARRY_FOLD), member);
 }
 
 /* p<j>, b<j> of numbers: those of the member whose entry stands at `member`. */
@@ -26,8 +37,13 @@ static void put_numbers(const lfuse__members *m, const lfuse__rows *r, int inden
 {
     for (int j = 0; j < m->first; j++) {
         if ((!r->t.loaded[j] && !r->t.stored[j]) || !r->row[j]) continue;
-        lfuse__put(r->t.out, indent, "memory e%d = entries + (stride * %d + %s) * 16;", j, j, member);
-        lfuse__put_entry(r->t.out, indent, r->facts, OWN_BUFFERS, j);
+        if (r->t.k->carried) {
+            lfuse__put_carried_entry(r->t.out, indent, r->facts, OWN_BUFFERS, j,
+                                     lfuse__carried_first(r->t.k, LFUSE__CARRY_FOLD, j), member);
+        } else {
+            lfuse__put(r->t.out, indent, "memory e%d = entries + (stride * %d + %s) * 16;", j, j, member);
+            lfuse__put_entry(r->t.out, indent, r->facts, OWN_BUFFERS, j);
+        }
         lfuse__put(r->t.out, indent, "const i32 b%d = 0;", j);
     }
 }
@@ -64,10 +80,14 @@ static void put_eight(const lfuse__rows *r, int indent, int i)
 static void put_team(const lfuse__rows *r, int indent)
 {
     lfuse__strbuf *out = r->t.out;
-    lfuse__put(out, indent, "const u64 count = active ? WORD64(table, member + 1) - from : 0;");
+    char end[SEGMENT_TEXT], begin[SEGMENT_TEXT];
+    first_segment(r, "member + 1", end, sizeof end);
+    lfuse__put(out, indent, "const u64 count = active ? %s - from : 0;", end);
     lfuse__put(out, indent, "u64 most = 0; /* of the group's members: all of it comes to each fold */");
     lfuse__put(out, indent, "for (u64 n = unit; n < members && n < unit + %d; n++) {", TEAMS);
-    lfuse__put(out, indent + 1, "const u64 length = WORD64(table, n + 1) - WORD64(table, n);");
+    first_segment(r, "n + 1", end, sizeof end);
+    first_segment(r, "n", begin, sizeof begin);
+    lfuse__put(out, indent + 1, "const u64 length = %s - %s;", end, begin);
     lfuse__put(out, indent + 1, "if (length > most) most = length;");
     lfuse__put(out, indent, "}");
     lfuse__rows_put_counter_begin(r, indent, 0);
@@ -85,7 +105,9 @@ static void put_single(const lfuse__rows *r, int indent)
 {
     const lfuse__lane first = {"ln", "[0]"};
     lfuse__rows_put_counter_begin(r, indent, 0);
-    lfuse__put(r->t.out, indent, "for (u64 at = from; at < WORD64(table, member + 1); at++) {");
+    char end[SEGMENT_TEXT];
+    first_segment(r, "member + 1", end, sizeof end);
+    lfuse__put(r->t.out, indent, "for (u64 at = from; at < %s; at++) {", end);
     for (int i = 0; i < ninstr(r); i++) {
         if (!lfuse__rows_reduces(r, i, 0)) continue;
         lfuse__rows_put_lanes(r, indent + 1, i, "ln", "1");
@@ -105,7 +127,9 @@ static void put_member(const lfuse__members *m, int indent, bool single)
     for (int i = 0; i < ninstr(r); i++)
         if (lfuse__rows_reduces(r, i, 0)) lfuse__rows_put_empty(r, indent, i);
     if (m->reduces) {
-        lfuse__put(out, indent, "const u64 from = WORD64(table, member);");
+        char from[SEGMENT_TEXT];
+        first_segment(r, "member", from, sizeof from);
+        lfuse__put(out, indent, "const u64 from = %s;", from);
         lfuse__put(out, indent, "{");
         if (single)
             put_single(r, indent + 1);
@@ -142,17 +166,18 @@ static void put_list(lfuse__members *m, int indent, bool single)
     lfuse__put(r->t.out, indent, "}");
 }
 
-static void put_head(lfuse__members *m, const char *name, bool single)
+static void put_head(lfuse__members *m, const char *name, int words, bool single)
 {
     lfuse__rows *r = &m->member.rows;
     lfuse__strbuf *out = r->t.out;
-    lfuse__put_kernel(out, name, single ? 1 : LFUSE__GROUP, LFUSE__FOLD_NUMBERS + r->t.k->body->nnumbers,
-                      lfuse__list_buffers(r->facts, OWN_BUFFERS));
+    lfuse__put_kernel(out, name, single ? 1 : LFUSE__GROUP, words, lfuse__list_buffers(r->facts, OWN_BUFFERS));
     lfuse__put(out, 0, "{");
+    if (r->t.k->carried) lfuse__put_arguments(out, r->facts, words, LFUSE__GROUP);
     lfuse__put(out, 1, "memory z = BUFFER(0) + W(%d), waiting = BUFFER(0) + W(%d);", LFUSE__FOLD_PARTIALS,
                LFUSE__FOLD_TOTALS);
-    lfuse__put(out, 1, "memory table = BUFFER(1) + W(%d), entries = BUFFER(2) + W(%d);", LFUSE__FOLD_TABLE,
-               LFUSE__FOLD_ENTRIES);
+    if (!r->t.k->carried)
+        lfuse__put(out, 1, "memory table = BUFFER(1) + W(%d), entries = BUFFER(2) + W(%d);", LFUSE__FOLD_TABLE,
+                   LFUSE__FOLD_ENTRIES);
     lfuse__put(out, 1, "const u64 members = W(%d), stride = W(%d), all = W(%d), cells = W(%d);", LFUSE__FOLD_MEMBERS,
                LFUSE__FOLD_STRIDE, LFUSE__FOLD_ALL, LFUSE__FOLD_CELLS);
     if (m->ntotals) lfuse__put(out, 1, "TICKET");
@@ -171,7 +196,8 @@ lfuse_status lfuse__members_fold_emit(lfuse__strbuf *out, const char *name, cons
     LFUSE__TRY(lfuse__members_create(out, k, facts, &m));
     m->member.rows.t.numbers = m->list.rows.t.numbers = LFUSE__FOLD_NUMBERS;
     lfuse__put_powers(out, k->body);
-    put_head(m, name, single);
+    put_head(m, name, k->carried ? (int)lfuse__carried_words(k, LFUSE__CARRY_FOLD)
+                                 : LFUSE__FOLD_NUMBERS + k->body->nnumbers, single);
     if (single) {
         lfuse__put(out, 1, "const u64 share = (members + GROUPS() - 1) / GROUPS();");
         lfuse__put(out, 1, "for (u64 member = GROUP() * share; member < members && member < (GROUP() + 1) * share; "

@@ -7,7 +7,8 @@
 #include "common/base/error.h"
 #include "common/kernels/emit.h"
 
-enum { FIRST = LFUSE__MULTI_FIRST, CHUNKS = LFUSE__MULTI_CHUNKS, MEMBERS, NUMBERS, OTHER_WORDS = 16 };
+enum { FIRST = LFUSE__MULTI_FIRST, CHUNKS = LFUSE__MULTI_CHUNKS, MEMBERS,
+       NUMBERS = LFUSE__MULTI_NUMBERS, OTHER_WORDS = 16 };
 
 /* Words for numbers; where they go by group, the first members of all groups but the first come before them. */
 static int number_words(const lfuse__kernel_class *k)
@@ -109,11 +110,18 @@ static void put_tabled_chunk(lfuse__strbuf *out, int indent, const char *c)
     lfuse__put(out, indent, "const u32 length = WORD32(chunk, 1);");
 }
 
+/* The scratch is a buffer of a reduction's kernel alone. */
+static lfuse__carry kernel_of(int slots)
+{
+    return slots > 2 ? LFUSE__CARRY_PARTIAL : LFUSE__CARRY_CHUNKS;
+}
+
 /* p<j> where member `member` starts, from the address table or the argument block. */
 static void put_member(const lfuse__text *t, int indent, const lfuse__facts *facts, int slots, int j)
 {
     if (t->k->carried) {
-        lfuse__put_carried_entry(t->out, indent, facts, slots, j, lfuse__carried_first(t->k, false, j), "member");
+        lfuse__put_carried_entry(t->out, indent, facts, slots, j, lfuse__carried_first(t->k, kernel_of(slots), j),
+                                 "member");
         return;
     }
     lfuse__put(t->out, indent, "memory e%d = BUFFER(1) + W(%d) + (W(%d) * %d + member) * 16;", j,
@@ -124,7 +132,7 @@ static void put_member(const lfuse__text *t, int indent, const lfuse__facts *fac
 void lfuse__put_chunk(const lfuse__text *t, int indent, const lfuse__facts *facts, int slots, const char *c, int vector)
 {
     lfuse__strbuf *out = t->out;
-    if (t->k->carried) lfuse__put_carried_chunk(t, indent, facts, c);
+    if (t->k->carried) lfuse__put_carried_chunk(t, indent, facts, kernel_of(slots), c);
     else put_tabled_chunk(out, indent, c);
     if (vector > 1)
         lfuse__put(out, indent, "u32 bits = length %% %d;", vector);
@@ -152,7 +160,7 @@ int lfuse__list_buffers(const lfuse__facts *facts, int own)
 
 static void put_head(const lfuse__text *t, const char *name, const lfuse__facts *facts, int group)
 {
-    const int words = t->k->carried ? (int)lfuse__carried_words(t->k, false) : lfuse__multi_words(t->k);
+    const int words = t->k->carried ? (int)lfuse__carried_words(t->k, LFUSE__CARRY_CHUNKS) : lfuse__multi_words(t->k);
     lfuse__put_powers(t->out, t->k->body);
     lfuse__put_kernel(t->out, name, group, words, lfuse__list_buffers(facts, 2));
     lfuse__put(t->out, 0, "{");

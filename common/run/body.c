@@ -152,7 +152,7 @@ static lfuse_status want_lists(lfuse__body_entry *e, const lfuse__step *step, co
     const int count = lfuse__step_classes(e->plan, step, true, wanted);
     int i;
 
-    for (i = 0; i < count && (e->transport != LFUSE_TRANSPORT_ARGS || step->kind == LFUSE__STEP_MEMBERS); i++)
+    for (i = 0; i < count && e->transport != LFUSE_TRANSPORT_ARGS; i++)
         LFUSE__TRY(want_once(e, wanted[i].family, &wanted[i].k));
     if (!lfuse__list_carried(facts, e->transport, count, wanted)) return LFUSE_OK;
     for (i = 0; i < count; i++)

@@ -69,7 +69,7 @@ lfuse_status lfuse__kernels_idle(lfuse__family family, const lfuse__kernel_class
     args->groups = 1;
     args->group = packed.group;
     args->nwords = packed.nwords;
-    if (k->carried) args->nwords = lfuse__carried_words(k, false);
+    if (k->carried) args->nwords = lfuse__carried_words(k, lfuse__family_carry(family));
     args->nbuffers = buffers(family, k, facts);
     return LFUSE_OK;
 }

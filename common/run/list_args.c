@@ -18,6 +18,11 @@ static uint64_t *words_of(const lfuse__list_op *op, int batch)
     return op->words + (size_t)batch * op->nwords;
 }
 
+static uint64_t *fold_words_of(const lfuse__list_op *op, int batch)
+{
+    return op->fold_words + (size_t)batch * op->fold_nwords;
+}
+
 static const uint64_t *entry_of(const lfuse__list_op *op, int operand, int64_t m)
 {
     return op->fresh + 2 * (operand * op->places + m);
@@ -29,8 +34,11 @@ static void put_member(lfuse__list_op *op, int batch, int64_t m)
     const uint64_t first = op->first[m] - (uint64_t)b->first_chunk;
     const int place = (int)(m - b->first_member);
 
-    lfuse__carried_place(&op->k, false, place, first, op->tails[m], entry_of(op, 0, m), 2 * op->places,
+    lfuse__carried_place(&op->k, lfuse__list_carry(op), place, first, op->tails[m], entry_of(op, 0, m), 2 * op->places,
                          words_of(op, batch));
+    if (op->fold_nwords)
+        lfuse__carried_place(&op->k, LFUSE__CARRY_FOLD, place, first, op->tails[m], entry_of(op, 0, m), 2 * op->places,
+                             fold_words_of(op, batch));
 }
 
 static lfuse_status make_room(lfuse__list_op *op)
@@ -42,6 +50,10 @@ static lfuse_status make_room(lfuse__list_op *op)
     op->words_capacity = 0;
     p = realloc(op->words, n * op->nwords * sizeof *p);
     if (p) op->words = p;
+    if (p && op->fold_nwords) {
+        p = realloc(op->fold_words, n * op->fold_nwords * sizeof *p);
+        if (p) op->fold_words = p;
+    }
     if (!p) return lfuse__error(LFUSE_ERR_MEMORY, "out of host memory (%zu launches over a list)", n);
     op->words_capacity = op->nbatches;
     return LFUSE_OK;
@@ -59,8 +71,12 @@ lfuse_status lfuse__list_args_fill(lfuse__list_op *op)
         if (b->chunks >= UINT32_MAX)
             return lfuse__error(LFUSE_ERR_OVERFLOW, "more than 2^32 - 2 chunks in the arguments of a launch");
         memset(words_of(op, i), 0, op->nwords * sizeof *op->words);
+        if (op->fold_nwords) memset(fold_words_of(op, i), 0, op->fold_nwords * sizeof *op->words);
+        if (!b->members) put_member(op, i, b->first_member); /* what an empty list has is the numbers of all of it */
         for (m = b->first_member; m < end; m++) put_member(op, i, m);
-        lfuse__carried_end(&op->k, (int)b->members, (uint64_t)b->chunks, words_of(op, i));
+        lfuse__carried_end(&op->k, lfuse__list_carry(op), (int)b->members, (uint64_t)b->chunks, words_of(op, i));
+        if (op->fold_nwords)
+            lfuse__carried_end(&op->k, LFUSE__CARRY_FOLD, (int)b->members, (uint64_t)b->chunks, fold_words_of(op, i));
     }
     return LFUSE_OK;
 }
@@ -89,5 +105,13 @@ uint64_t *lfuse__list_args_words(lfuse__list_op *op, int batch, const lfuse__pac
 
     memcpy(words, p->words, p->nwords * sizeof *words);
     words[LFUSE__MULTI_LENGTH] = (uint64_t)op->length;
+    return words;
+}
+
+uint64_t *lfuse__list_args_fold_words(lfuse__list_op *op, int batch, const lfuse__packed *p)
+{
+    uint64_t *words = fold_words_of(op, batch);
+
+    memcpy(words, p->words, p->nwords * sizeof *words);
     return words;
 }

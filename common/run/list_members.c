@@ -62,43 +62,59 @@ static lfuse__bmem *describe(const lfuse_instance *in, const lfuse__list_op *op,
 }
 
 static lfuse_status launch(lfuse_stream *s, lfuse__kernel *kernel, const lfuse__packed *p, unsigned nbuffers,
-                           lfuse__bmem *const *buffers)
+                           lfuse__bmem *const *buffers, unsigned nwords, const uint64_t *words)
 {
     const lfuse__launch_args args = { .groups = p->groups, .group = p->group, .nbuffers = nbuffers,
-                                      .buffers = buffers, .nwords = p->nwords, .words = p->words };
+                                      .buffers = buffers, .nwords = nwords, .words = words };
 
     return lfuse__launch(s, kernel, &args);
 }
 
-static lfuse_status launch_partial(lfuse_instance *in, lfuse__list_op *op, lfuse_stream *s,
-                                   const lfuse__list_batch *b, lfuse__members_part *part, lfuse__bmem *scratch)
+static lfuse_status launch_partial(lfuse_instance *in, lfuse__list_op *op, lfuse_stream *s, int batch,
+                                   lfuse__members_part *part, lfuse__bmem *scratch)
 {
-    uint64_t addresses;
-    lfuse__bmem *buffers[3 + LFUSE__MAX_SLOTS] = { op->device->mem, lfuse__list_addresses(op, &addresses)->mem, scratch };
+    const lfuse__list_batch *b = &op->batches[batch];
+    lfuse__bmem *buffers[3 + LFUSE__MAX_SLOTS] = { NULL, NULL, scratch };
+    const unsigned nbuffers = 3 + lfuse__list_blocks(in, b, buffers + 3);
     lfuse__packed *p = &op->packed;
+    uint64_t addresses;
 
     part->numbers = numbers_of(op, b);
     part->first_chunk = b->first_chunk;
     part->chunks = b->chunks;
     LFUSE__TRY(lfuse__members_partial_pack(&op->k, in->facts, part, p));
+    if (op->transport == LFUSE_TRANSPORT_ARGS)
+        return launch(s, op->partial, p, nbuffers, buffers, op->nwords, lfuse__list_args_words(op, batch, p));
+    buffers[0] = op->device->mem;
+    buffers[1] = lfuse__list_addresses(op, &addresses)->mem;
     p->words[LFUSE__MULTI_CHUNKS_OFFSET] = op->device->offset;
     p->words[LFUSE__MULTI_ADDRESSES_OFFSET] = addresses;
-    return launch(s, op->partial, p, 3 + lfuse__list_blocks(in, b, buffers + 3), buffers);
+    return launch(s, op->partial, p, nbuffers, buffers, p->nwords, p->words);
 }
 
-static lfuse_status launch_fold(lfuse_instance *in, lfuse__list_op *op, lfuse_stream *s, const lfuse__list_batch *b,
+static lfuse_status launch_fold(lfuse_instance *in, lfuse__list_op *op, lfuse_stream *s, int batch,
                                 lfuse__members_part *part, lfuse__bmem *scratch)
 {
+    const lfuse__list_batch *b = &op->batches[batch];
+    lfuse__bmem *buffers[3 + LFUSE__MAX_SLOTS] = { scratch, op->device->mem };
+    const unsigned nbuffers = 3 + lfuse__list_blocks(in, b, buffers + 3);
+    lfuse__packed *p = &op->packed;
     uint64_t addresses;
-    lfuse__bmem *buffers[3 + LFUSE__MAX_SLOTS] = { scratch, op->device->mem, lfuse__list_addresses(op, &addresses)->mem };
 
     part->numbers = numbers_of(op, b);
     part->members = b->members;
     part->first_member = b->first_member;
+    part->table = (uint64_t)b->first_chunk;
+    part->entries = 0;
+    if (op->transport == LFUSE_TRANSPORT_ARGS) {
+        LFUSE__TRY(lfuse__members_fold_pack(&op->k, in->facts, part, p));
+        return launch(s, op->kernel, p, nbuffers, buffers, op->fold_nwords, lfuse__list_args_fold_words(op, batch, p));
+    }
+    buffers[2] = lfuse__list_addresses(op, &addresses)->mem;
     part->table = op->device->offset + op->firsts_at + 8 * (uint64_t)b->first_member;
     part->entries = addresses + 16 * (uint64_t)b->first_member;
-    LFUSE__TRY(lfuse__members_fold_pack(&op->k, in->facts, part, &op->packed));
-    return launch(s, op->kernel, &op->packed, 3 + lfuse__list_blocks(in, b, buffers + 3), buffers);
+    LFUSE__TRY(lfuse__members_fold_pack(&op->k, in->facts, part, p));
+    return launch(s, op->kernel, p, nbuffers, buffers, p->nwords, p->words);
 }
 
 lfuse_status lfuse__list_run_members(lfuse_instance *in, lfuse__list_op *op, lfuse_stream *s)
@@ -108,7 +124,7 @@ lfuse_status lfuse__list_run_members(lfuse_instance *in, lfuse__list_op *op, lfu
     int i;
 
     for (i = 0; i < op->nbatches && op->partial; i++)
-        if (op->batches[i].chunks) LFUSE__TRY(launch_partial(in, op, s, &op->batches[i], &part, scratch));
-    for (i = 0; i < op->nbatches; i++) LFUSE__TRY(launch_fold(in, op, s, &op->batches[i], &part, scratch));
+        if (op->batches[i].chunks) LFUSE__TRY(launch_partial(in, op, s, i, &part, scratch));
+    for (i = 0; i < op->nbatches; i++) LFUSE__TRY(launch_fold(in, op, s, i, &part, scratch));
     return LFUSE_OK;
 }

@@ -56,27 +56,27 @@ static int64_t *walked_sizes(const lfuse_list *l, bool each_member, int64_t *all
     return sizes;
 }
 
-/* Chunk table, first chunks, sizes and the ticket, which is 0, then room for the address table where the device writes it. */
+/* Chunk table and first chunks, unless arguments carry them; sizes and the ticket, which is 0; then room for the address table where the device writes it. */
 static lfuse_status make_device_tables(lfuse_instance *in, lfuse__list_op *op, const lfuse_list *l,
                                        const int64_t *sizes)
 {
-    const uint64_t firsts = ((uint64_t)op->members + 1) * sizeof *op->first;
-    const uint64_t addresses = 2 * (uint64_t)op->places * (uint64_t)op->step->noperands * sizeof *op->fresh;
-    const bool unified = op->transport == LFUSE_TRANSPORT_UNIFIED;
+    const bool unified = op->transport == LFUSE_TRANSPORT_UNIFIED, args = op->transport == LFUSE_TRANSPORT_ARGS;
+    const uint64_t firsts = args ? 0 : ((uint64_t)op->members + 1) * sizeof *op->first;
+    const uint64_t addresses = args ? 0 : 2 * (uint64_t)op->places * (uint64_t)op->step->noperands * sizeof *op->fresh;
     lfuse_device *dev = in->plan->dev;
     lfuse_status status;
     uint64_t bytes;
     int64_t m;
     char *host;
 
-    op->firsts_at = aligned((uint64_t)op->chunks * sizeof(lfuse__chunk));
+    op->firsts_at = args ? 0 : aligned((uint64_t)op->chunks * sizeof(lfuse__chunk));
     op->elements_at = aligned(op->firsts_at + firsts);
     op->ticket_at = aligned(op->elements_at + (lfuse__list_needs_sizes(op->step) ? (uint64_t)op->members * sizeof *sizes : 0));
     op->addresses_at = aligned(op->ticket_at + sizeof(uint64_t));
     bytes = op->ticket_at + sizeof(uint64_t);
     host = calloc(1, bytes);
     if (!host) return lfuse__error(LFUSE_ERR_MEMORY, "out of host memory (%" PRIu64 " bytes of tables)", bytes);
-    lfuse__chunk_fill(op->members, sizes, op->length, (lfuse__chunk *)(void *)host, op->first);
+    if (!args) lfuse__chunk_fill(op->members, sizes, op->length, (lfuse__chunk *)(void *)host, op->first);
     memcpy(host + op->firsts_at, op->first, firsts);
     for (m = 0; m < op->members && lfuse__list_needs_sizes(op->step); m++)
         memcpy(host + op->elements_at + 8 * m, &l->members[m].elements, sizeof(int64_t));
@@ -91,8 +91,10 @@ static lfuse_status make_transport(lfuse_instance *in, lfuse__list_op *op, const
 {
     if (op->transport == LFUSE_TRANSPORT_ARGS) {
         lfuse__chunk_firsts(op->members, sizes, op->length, op->first);
-        op->nwords = lfuse__carried_words(&op->k, false);
-        return LFUSE_OK;
+        op->nwords = lfuse__carried_words(&op->k, lfuse__list_carry(op));
+        if (lfuse__list_reduces(op)) op->fold_nwords = lfuse__carried_words(&op->k, LFUSE__CARRY_FOLD);
+        return lfuse__list_reduces(op) || lfuse__list_needs_sizes(op->step) ? make_device_tables(in, op, l, sizes)
+                                                                            : LFUSE_OK;
     }
     LFUSE__TRY(make_device_tables(in, op, l, sizes));
     return op->transport == LFUSE_TRANSPORT_UNIFIED ? lfuse__list_version_add(in, op) : LFUSE_OK;
@@ -112,7 +114,7 @@ lfuse_status lfuse__list_make_tables(lfuse_instance *in, lfuse__list_op *op, con
     op->members = l->count;
     op->places = (int64_t)places;
     op->first = malloc((n + 1) * sizeof *op->first);
-    op->tails = malloc((n + 1) * sizeof *op->tails);
+    op->tails = calloc(n + 1, sizeof *op->tails);
     op->offsets = malloc((n + 1) * sizeof *op->offsets);
     op->entries = op->transport == LFUSE_TRANSPORT_TABLE ? calloc(table + 1, sizeof *op->entries) : NULL;
     op->fresh = calloc(table + 1, sizeof *op->fresh);

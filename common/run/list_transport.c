@@ -55,15 +55,10 @@ lfuse_status lfuse__list_choose(lfuse_instance *in, lfuse__list_op *op, int coun
 
     for (i = 0; i < count; i++) carried[i] = wanted[i];
     most = lfuse__list_carried(in->facts, asked, count, carried);
-    if (asked != LFUSE_TRANSPORT_UNIFIED && (lfuse__list_reduces(op) || lfuse__list_needs_sizes(op->step))) {
-        op->transport = LFUSE_TRANSPORT_TABLE;
-        log_choice(in, op, members, "reductions of lists and members' sizes take tables");
-        return LFUSE_OK;
-    }
     if (asked == LFUSE_TRANSPORT_ARGS && !most) return refuse_args(in, op);
     if (asked == LFUSE_TRANSPORT_UNIFIED && !in->facts->info.svm) return refuse_unified(in);
     op->transport = asked != LFUSE_TRANSPORT_DEFAULT ? asked
-                    : members <= most                ? LFUSE_TRANSPORT_ARGS
+                    : most && members <= most        ? LFUSE_TRANSPORT_ARGS
                                                      : LFUSE_TRANSPORT_TABLE;
     for (i = 0; i < count && op->transport == LFUSE_TRANSPORT_ARGS; i++) wanted[i] = carried[i];
     log_choice(in, op, members,

@@ -88,6 +88,7 @@ void lfuse__list_op_destroy(lfuse__list_op *op)
     free(op->entries);
     free(op->fresh);
     free(op->words);
+    free(op->fold_words);
     free(op->batches);
     free(op->group_numbers);
     free(op);

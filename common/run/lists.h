@@ -53,8 +53,8 @@ struct lfuse__list_op {
     bool moved;               /* `fresh` may differ, in these spans; nspans -1: anywhere */
     int nspans;
     lfuse__list_span spans[LFUSE__LIST_SPANS];
-    uint64_t *words;          /* ARGS: [words_capacity][nwords] of each batch's launch */
-    unsigned nwords;
+    uint64_t *words, *fold_words; /* ARGS: [words_capacity][nwords] of each batch's launches */
+    unsigned nwords, fold_nwords; /* fold_nwords: 0 where nothing is reduced */
     int words_capacity;
     lfuse__list_version *versions; /* UNIFIED: [nversions] address tables */
     int nversions, version;        /* the one that runs now read; -1: none yet */
@@ -88,6 +88,12 @@ static inline int lfuse__list_groups(const lfuse__list_op *op, int64_t first)
 /* Whether the members' numbers of elements are read: they stand in device memory, whatever carries addresses. */
 bool lfuse__list_needs_sizes(const lfuse__step *step);
 
+/* What its first kernel finds in the arguments. */
+static inline lfuse__carry lfuse__list_carry(const lfuse__list_op *op)
+{
+    return lfuse__list_reduces(op) ? LFUSE__CARRY_PARTIAL : LFUSE__CARRY_CHUNKS;
+}
+
 /* Elements of a member in a buffer of the whole list: members are apart by whole lines. */
 int64_t lfuse__list_padded(int64_t elements);
 
@@ -104,6 +110,7 @@ lfuse_status lfuse__list_args_fill(lfuse__list_op *op);
 void lfuse__list_args_change(lfuse__list_op *op, int64_t first, int64_t count);
 /* A batch's words with what this launch has packed. */
 uint64_t *lfuse__list_args_words(lfuse__list_op *op, int batch, const lfuse__packed *p);
+uint64_t *lfuse__list_args_fold_words(lfuse__list_op *op, int batch, const lfuse__packed *p);
 
 /* ---- list_unified.c ---- */
 lfuse_status lfuse__list_version_add(lfuse_instance *in, lfuse__list_op *op);

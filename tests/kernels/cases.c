@@ -356,7 +356,7 @@ static void carried_launch(rig *r, lfuse__bprogram *program, const sample *s, co
     const lfuse__facts facts = slot_facts(r);
     rig_buffer buffers[2 + LFUSE__MAX_SLOTS] = {{NULL, 0, false}};
     lfuse__packed packed;
-    lfuse__launch_args args = {.words = words, .nwords = lfuse__carried_words(&s->k, false)};
+    lfuse__launch_args args = {.words = words, .nwords = lfuse__carried_words(&s->k, LFUSE__CARRY_CHUNKS)};
     emit(lfuse__multi_pack(&s->k, &facts, end - from, 0, (int64_t)(l->first[end] - l->first[from]), numbers, &packed));
     memset(words, 0, sizeof words);
     memcpy(words, packed.words, packed.nwords * sizeof *words);
@@ -369,10 +369,10 @@ static void carried_launch(rig *r, lfuse__bprogram *program, const sample *s, co
             entries[j][0] = (uint64_t)(number ? m : member_start(l, m)) * lfuse_type_size(s->k.operands[j].type);
             entries[j][1] = (uint64_t)j;
         }
-        lfuse__carried_place(&s->k, false, (int)(m - from), l->first[m] - l->first[from], beyond ? beyond : LFUSE__CHUNK,
-                             entries[0], 2, words);
+        lfuse__carried_place(&s->k, LFUSE__CARRY_CHUNKS, (int)(m - from), l->first[m] - l->first[from],
+                             beyond ? beyond : LFUSE__CHUNK, entries[0], 2, words);
     }
-    lfuse__carried_end(&s->k, (int)(end - from), l->first[end] - l->first[from], words);
+    lfuse__carried_end(&s->k, LFUSE__CARRY_CHUNKS, (int)(end - from), l->first[end] - l->first[from], words);
     for (int j = 0; j < s->k.noperands; j++)
         buffers[2 + j] = (rig_buffer){arenas[j].memory, arenas[j].bytes, s->k.operands[j].written};
     args.groups = packed.groups;
@@ -392,7 +392,7 @@ static void lists(rig *r, lfuse_type type, bool carried)
     list_make(&l, LFUSE__CHUNK);
     sample_fused(&s, type);
     s.k.operands[1].inner = LFUSE__STRIDE_REPEAT;
-    if (carried) s.k.carried = lfuse__carried_most(&s.k, false, &facts, LFUSE__ARGUMENT_BYTES);
+    if (carried) s.k.carried = lfuse__carried_most(&s.k, LFUSE__CARRY_CHUNKS, &facts, LFUSE__ARGUMENT_BYTES);
     emit(lfuse__multi_emit(&text, "list", &s.k, &facts));
     lfuse__bprogram *program = rig_program(r, &text);
     for (int j = 0; j < 4; j++) p.arenas[j] = arena_make(type, (size_t)member_start(&l, l.members) + GUARD,

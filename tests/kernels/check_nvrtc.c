@@ -100,10 +100,10 @@ static void write_lists(writer *w, lfuse_type type)
         lfuse__facts facts = w->facts;
         facts.addresses = i < 2;
         sample_fused(&fused, type);
-        fused.k.carried = lfuse__carried_most(&fused.k, false, &facts, bytes[i]);
+        fused.k.carried = lfuse__carried_most(&fused.k, LFUSE__CARRY_CHUNKS, &facts, bytes[i]);
         wrote(lfuse__multi_emit(&w->text, next_name(w), &fused.k, &facts));
         fused.k.groups = 3;
-        fused.k.carried = lfuse__carried_most(&fused.k, false, &facts, bytes[i]);
+        fused.k.carried = lfuse__carried_most(&fused.k, LFUSE__CARRY_CHUNKS, &facts, bytes[i]);
         wrote(lfuse__multi_emit(&w->text, next_name(w), &fused.k, &facts));
     }
     sample uniform;
