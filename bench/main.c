@@ -38,11 +38,15 @@ static const char *const *problems_of(const options *o, const bench_suite *s)
 }
 
 /* The suite that a problem string names before its first colon. */
+/* By its own name before the colon, or by one that a problem of the suite begins with. */
 static const bench_suite *suite_of(const char *problem)
 {
     size_t length = strcspn(problem, ":");
-    for (int i = 0; i < SUITES; i++)
+    for (int i = 0; i < SUITES; i++) {
         if (strlen(suites[i]->name) == length && !strncmp(suites[i]->name, problem, length)) return suites[i];
+        for (const char *const *p = suites[i]->problems; *p; p++)
+            if (!strncmp(*p, problem, length) && (*p)[length] == ':') return suites[i];
+    }
     return NULL;
 }
 

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * RULE:SIZES: one step of an optimizer over a list of f32 tensors. RULE is sgd (with momentum), adamw or lamb; SIZES
- * <count>x<elements>, resnet50 or gpt2-small (every parameter of the models, in order).
+ * RULE:SIZES: one step of an optimizer over a list of f32 tensors. RULE is sgd (with momentum), adamw, lamb or
+ * clip+adamw (gradients clipped by the norm of all of them; not as a loop); SIZES <count>x<elements>, resnet50 or
+ * gpt2-small (every parameter of the models, in order).
  *   loop     every function of every tensor its own launch; always over the first buffer set
  *   foreach  every function one launch over the list
  *   fused    the whole step as few launches as there can be
@@ -28,10 +29,12 @@ typedef struct rule {
     lfuse_rule rule;
     double momentum;
     int state_words; /* 4-byte words of state for each element */
+    double clip;     /* norm of all gradients at most; 0: any */
 } rule;
 
 static const rule rules[] = {
-    {"sgd", LFUSE_RULE_SGD, 0.9, 1}, {"adamw", LFUSE_RULE_ADAMW, 0, 2}, {"lamb", LFUSE_RULE_LAMB, 0, 2},
+    {"sgd", LFUSE_RULE_SGD, 0.9, 1, 0}, {"adamw", LFUSE_RULE_ADAMW, 0, 2, 0}, {"lamb", LFUSE_RULE_LAMB, 0, 2, 0},
+    {"clip+adamw", LFUSE_RULE_ADAMW, 0, 2, 1},
 };
 
 typedef struct problem {
@@ -48,6 +51,7 @@ typedef struct shared {
     problem of;
     lfuse_hyper hyper;
     float *p, *g; /* host data, all members one behind the other */
+    double scale; /* what clipping makes of the gradients */
     int nsets;
     buffers sets[MOST_SETS];
     lfuse_tensor **members; /* of the first set's parameters, to read them back */
@@ -128,6 +132,9 @@ static lfuse_status make_data(shared *s)
     if (!s->p || !s->g) return lfuse__error(LFUSE_ERR_MEMORY, "out of memory for %lld elements", (long long)all);
     lfuse__data_uniform(LFUSE_F32, s->p, all, -1, 1, 1);
     lfuse__data_uniform(LFUSE_F32, s->g, all, -1, 1, 2);
+    double sum = 0;
+    for (int64_t i = 0; i < all; i++) sum += (double)s->g[i] * (double)s->g[i];
+    s->scale = s->of.r->clip > 0 ? fmin(1, s->of.r->clip / (sqrt(sum) + 1e-6)) : 1;
     return LFUSE_OK;
 }
 
@@ -175,7 +182,8 @@ static void reference(const shared *s, const float *p0, const float *g, int64_t 
     for (int t = 1; t <= VERIFIED_STEPS; t++) {
         double trust = 1, decay = 0;
         for (int64_t i = 0; i < n; i++)
-            scratch[i] = s->of.r->rule == LFUSE_RULE_SGD ? momentum * (double)g[i] : direction(h, (double)g[i], t);
+            scratch[i] = s->of.r->rule == LFUSE_RULE_SGD ? momentum * (double)g[i]
+                                                        : direction(h, s->scale * (double)g[i], t);
         momentum = 1 + h->momentum * momentum;
         if (s->of.r->rule == LFUSE_RULE_ADAMW) decay = h->weight_decay;
         if (s->of.r->rule == LFUSE_RULE_LAMB) {
@@ -235,7 +243,9 @@ static lfuse_status stepping_run(void *pointer, int set)
 
 static lfuse_status make_optimizer(stepping *p, lfuse_optimizer_level level, int set)
 {
-    const lfuse_optimizer_options options = {.rule = p->s->of.r->rule, .level = level};
+    const lfuse_optimizer_options options = {.rule = p->s->of.r->rule, .level = level,
+                                             .clip = p->s->of.r->clip > 0 ? LFUSE_CLIP_GLOBAL_NORM : LFUSE_CLIP_NONE,
+                                             .clip_limit = p->s->of.r->clip};
     const lfuse_group group = {p->s->sets[set].p, p->s->hyper};
     return lfuse_optimizer_create(p->s->d->dev, &options, 1, &group, &p->o[set]);
 }
@@ -279,7 +289,7 @@ static lfuse_status add(bench_case *c, shared *s, const char *name, lfuse_optimi
     LFUSE__TRY(stepping_run(p, 0));
     LFUSE__TRY(lfuse_stream_synchronize(s->d->stream));
     v->first_us = bench_now_us() - start;
-    v->bytes = 4.0 * (double)s->of.model.all * (3 + 2 * s->of.r->state_words);
+    v->bytes = 4.0 * (double)s->of.model.all * (3 + 2 * s->of.r->state_words + (s->of.r->clip > 0));
     for (int i = 1; i < c->nsets && level != LFUSE_OPTIM_LOOP; i++) {
         LFUSE__TRY(make_optimizer(p, level, i));
         p->nsets++;
@@ -305,13 +315,13 @@ static lfuse_status prepare(bench_device *d, const char *text, bench_case *c)
     LFUSE__TRY(check_room(d, &of, c->nsets));
     LFUSE__TRY(make_data(s));
     for (; s->nsets < c->nsets; s->nsets++) LFUSE__TRY(make_set(s, s->nsets));
-    LFUSE__TRY(add(c, s, "loop", LFUSE_OPTIM_LOOP));
+    if (!(of.r->clip > 0)) LFUSE__TRY(add(c, s, "loop", LFUSE_OPTIM_LOOP));
     LFUSE__TRY(add(c, s, "foreach", LFUSE_OPTIM_FOREACH));
     return add(c, s, "fused", LFUSE_OPTIM_FUSED);
 }
 
 static const char *const problems[] = {"adamw:1000x1024", "adamw:resnet50", "adamw:gpt2-small", "adamw:10x1048576",
                                        "adamw:1x268435456", "sgd:1000x1024", "sgd:resnet50", "lamb:1000x1024",
-                                       "lamb:resnet50", NULL};
-static const char *const quick[] = {"adamw:100x1024", "sgd:100x1024", "lamb:10x1024", NULL};
+                                       "lamb:resnet50", "clip+adamw:gpt2-small", NULL};
+static const char *const quick[] = {"adamw:100x1024", "sgd:100x1024", "lamb:10x1024", "clip+adamw:100x1024", NULL};
 const bench_suite bench_suite_optim = {"optim", problems, quick, prepare};
