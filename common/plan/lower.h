@@ -31,6 +31,7 @@ typedef struct lfuse__lowering {
     int32_t *readers; /* [nodes of from] nodes and names that read it */
     uint8_t *frozen;  /* [nodes of from] 1: constant, 2: of frozen inputs and constants alone; else 0 */
     bool *forced;     /* [nodes of from] lies in memory as a whole, whatever is done here */
+    bool sunk;        /* a node is being made below a reshape: none sinks further */
 } lfuse__lowering;
 
 /* ---- values.c; -1 or false: the graph is poisoned ---- */

@@ -91,7 +91,7 @@ static int sinking(const lfuse__lowering *l, const lfuse__node *form, const int3
 {
     int i;
 
-    if (l->disable & LFUSE_NO_VIEW_FUSION || form->list) return -1;
+    if (l->disable & LFUSE_NO_VIEW_FUSION || l->sunk || form->list) return -1;
     if (form->kind != LFUSE__POINTWISE && form->kind != LFUSE__CAST) return -1;
     for (i = 0; i < form->nin; i++) {
         const int32_t node = source(l, form, in[i]);
@@ -125,6 +125,9 @@ int32_t lfuse__lower_sink(lfuse__lowering *l, const lfuse__node *form, const int
     }
     n.rank = to.rank;
     memcpy(n.shape, to.shape, sizeof n.shape);
+    /* Rows of two shapes would have each other's reshape sink for ever. */
+    l->sunk = true;
     value = lfuse__lower_node(l, &n, of);
+    l->sunk = false;
     return value < 0 ? -1 : reshaped(l, value, form->rank, form->shape);
 }

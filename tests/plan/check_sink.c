@@ -72,6 +72,23 @@ START_TEST(what_cannot_be_seen_in_that_shape)
 }
 END_TEST
 
+static lfuse_value rows_reshaped(const char *name, lfuse_size rows, lfuse_size columns)
+{
+    const lfuse_value x = rig_input(name, 2, LFUSE_DIMS(rows, columns));
+
+    return lfuse_reshape(lfuse_sub(x, rig_row(x, LFUSE__REDUCE_MAX)), 2, LFUSE_DIMS(8, 3));
+}
+
+/* Each operand could take the function into its own shape, and the other one's reshape with it. */
+START_TEST(rows_of_two_shapes)
+{
+    lfuse_output(g, "z", lfuse_mul(rows_reshaped("a", 4, 6), rows_reshaped("b", 2, 12)));
+    rig_make(LFUSE_NO_BUNDLES);
+    ck_assert_int_eq(plan->nstages, 2);
+    rig_check_order();
+}
+END_TEST
+
 /* Nothing is reduced: one kernel sees it in any shape, and stores it in the one that the caller knows. */
 START_TEST(elements_alone_do_not_sink)
 {
@@ -93,6 +110,7 @@ static Suite *suite_sink(void)
     tcase_add_test(c, both_shapes_are_results);
     tcase_add_test(c, views_that_are_left_out_stay);
     tcase_add_test(c, what_cannot_be_seen_in_that_shape);
+    tcase_add_test(c, rows_of_two_shapes);
     tcase_add_test(c, elements_alone_do_not_sink);
     suite_add_tcase(s, c);
     return s;
