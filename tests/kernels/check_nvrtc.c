@@ -170,7 +170,10 @@ START_TEST(skeletons)
 }
 END_TEST
 
-/* Row kernels by form: every body of f32 in each for the first architecture, a quarter of the rest. */
+/*
+ * Row kernels by form: every body of f32 in each for the first architecture, a quarter of the other types there, and a
+ * twelfth of all for each of the others.
+ */
 START_TEST(rows)
 {
     static const struct {
@@ -189,7 +192,8 @@ START_TEST(rows)
             for (row_body b = 0; b < ROW_BODIES; b++) {
                 row_sample s;
                 if (forms[f].form >= LFUSE__ROWS_PARTIAL && b == ROW_NORM) continue;
-                if (!row_body_fits(b, type) || ((type != LFUSE_F32 || _i) && (f + (int)type + _i) % 4)) continue;
+                if (!row_body_fits(b, type) || ((type != LFUSE_F32 || _i) && (f + (int)type + _i) % (_i ? 12 : 4)))
+                    continue;
                 row_sample_make(&s, b, type);
                 s.k.form = forms[f].form, s.k.team = forms[f].team, s.k.held = forms[f].held;
                 s.k.whole = forms[f].whole, s.k.index64 = (f + (int)b) % 2;

@@ -12,7 +12,7 @@
 
 #include "common/device/device.h"
 
-enum { UNFUSED_EACH = 4, SHRINKING = 400 };
+enum { UNFUSED_EACH = 8, SHRINKING = 400 };
 
 static const unsigned ways[ATTEMPT_WAYS] = {0, LFUSE_NO_FUSION};
 const char *const attempt_ways[ATTEMPT_WAYS] = {"fused", "unfused"};

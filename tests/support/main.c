@@ -41,6 +41,11 @@ void test_skipped(const char *format, ...)
     fflush(stdout);
 }
 
+int test_all(void)
+{
+    return getenv("LFUSE_TEST_ALL") != NULL;
+}
+
 /* What the tests found is in the report alone: another exit status than 0 comes from outside, as from a sanitizer. */
 static void run_suites(enum fork_status fork_status, test_suite_maker *const *makers)
 {
