@@ -60,23 +60,6 @@ static void put_waiting(const lfuse__members *m, const lfuse__rows *r, int inden
     }
 }
 
-static void put_eight(const lfuse__rows *r, int indent, int i)
-{
-    static const char *const at[EACH] = {"[0]", "[1]", "[2]", "[3]", "[4]", "[5]", "[6]", "[7]"};
-    const lfuse__lane one = {"ln", "[v]"};
-    lfuse__rows_put_lanes(r, indent, i, "ln", "8");
-    lfuse__put(r->t.out, 0, "#pragma unroll");
-    lfuse__put(r->t.out, indent, "for (u32 v = 0; v < %d; v++) {", EACH);
-    lfuse__put(r->t.out, indent + 1, "const u64 number = at + rank * %d + v;", EACH);
-    lfuse__rows_put_fetch(r, indent + 1, i, one, "from + number", "number < count");
-    lfuse__put(r->t.out, indent, "}");
-    for (int step = 1; step < EACH; step *= 2)
-        for (int j = 0; j < EACH; j += 2 * step)
-            lfuse__rows_put_combine(r, indent, i, (lfuse__lane){"ln", at[j]}, (lfuse__lane){"ln", at[j]},
-                                    (lfuse__lane){"ln", at[j + step]});
-    for (int mask = 1; mask < LFUSE__TEAM; mask *= 2) lfuse__rows_put_exchange(r, indent, i, "[0]", mask);
-}
-
 static void put_team(const lfuse__rows *r, int indent)
 {
     lfuse__strbuf *out = r->t.out;
@@ -93,7 +76,7 @@ static void put_team(const lfuse__rows *r, int indent)
     lfuse__rows_put_counter_begin(r, indent, 0);
     lfuse__put(out, indent, "for (u64 at = 0; at < most; at += %d) {", BLOCK);
     for (int i = 0; i < ninstr(r); i++)
-        if (lfuse__rows_reduces(r, i, 0)) put_eight(r, indent + 1, i);
+        if (lfuse__rows_reduces(r, i, 0)) lfuse__rows_put_eight(r, indent + 1, i, "at + rank", "from + number", "number < count");
     lfuse__put(out, indent + 1, "if (at < count) {");
     lfuse__rows_put_counter_add(r, indent + 2, 0, "[0]");
     lfuse__put(out, indent + 1, "}");

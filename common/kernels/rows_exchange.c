@@ -94,3 +94,22 @@ void lfuse__rows_put_team_fold(const lfuse__rows *r, int indent, int i, int widt
             lfuse__rows_put_combine(r, indent, i, (lfuse__lane){"ln", at[j]}, (lfuse__lane){"ln", at[j]},
                                     (lfuse__lane){"ln", at[j + h]});
 }
+
+void lfuse__rows_put_eight(const lfuse__rows *r, int indent, int i, const char *number, const char *at,
+                           const char *there)
+{
+    static const char *const lanes[] = {"[0]", "[1]", "[2]", "[3]", "[4]", "[5]", "[6]", "[7]"};
+    enum { EACH = sizeof lanes / sizeof *lanes };
+    const lfuse__lane one = {"ln", "[v]"};
+    lfuse__rows_put_lanes(r, indent, i, "ln", "8");
+    lfuse__put(r->t.out, 0, "#pragma unroll");
+    lfuse__put(r->t.out, indent, "for (u32 v = 0; v < %d; v++) {", EACH);
+    lfuse__put(r->t.out, indent + 1, "const u64 number = %s * %d + v;", number, EACH);
+    lfuse__rows_put_fetch(r, indent + 1, i, one, at, there);
+    lfuse__put(r->t.out, indent, "}");
+    for (int step = 1; step < EACH; step *= 2)
+        for (int j = 0; j < EACH; j += 2 * step)
+            lfuse__rows_put_combine(r, indent, i, (lfuse__lane){"ln", lanes[j]}, (lfuse__lane){"ln", lanes[j]},
+                                    (lfuse__lane){"ln", lanes[j + step]});
+    for (int mask = 1; mask < LFUSE__TEAM; mask *= 2) lfuse__rows_put_exchange(r, indent, i, "[0]", mask);
+}

@@ -29,19 +29,7 @@ static void put_single(const lfuse__rows *r, int indent)
 
 static void put_eight(const lfuse__rows *r, int indent, int i)
 {
-    static const char *const at[EACH] = {"[0]", "[1]", "[2]", "[3]", "[4]", "[5]", "[6]", "[7]"};
-    const lfuse__lane one = {"ln", "[v]"};
-    lfuse__rows_put_lanes(r, indent, i, "ln", "8");
-    lfuse__put(r->t.out, 0, "#pragma unroll");
-    lfuse__put(r->t.out, indent, "for (u32 v = 0; v < %d; v++) {", EACH);
-    lfuse__put(r->t.out, indent + 1, "const u64 number = block + ITEM() * %d + v;", EACH);
-    lfuse__rows_put_fetch(r, indent + 1, i, one, "row * segments + number", "number < segments");
-    lfuse__put(r->t.out, indent, "}");
-    for (int step = 1; step < EACH; step *= 2)
-        for (int j = 0; j < EACH; j += 2 * step)
-            lfuse__rows_put_combine(r, indent, i, (lfuse__lane){"ln", at[j]}, (lfuse__lane){"ln", at[j]},
-                                    (lfuse__lane){"ln", at[j + step]});
-    for (int mask = 1; mask < LFUSE__TEAM; mask *= 2) lfuse__rows_put_exchange(r, indent, i, "[0]", mask);
+    lfuse__rows_put_eight(r, indent, i, "block + ITEM()", "row * segments + number", "number < segments");
     lfuse__put(r->t.out, indent, "if (rank == 0) part%d[team] = l%d[0];", i, i);
     if (lfuse__rows_indexed(r, i)) lfuse__put(r->t.out, indent, "if (rank == 0) spot%d[team] = n%d[0];", i, i);
 }

@@ -14,7 +14,7 @@ void case_lists(rig *r, lfuse_type type);
 void case_carried_lists(rig *r, lfuse_type type); /* places of members in the argument block */
 void case_members(rig *r, lfuse_type type);
 void members_emit(lfuse__strbuf *out, const char *partial, const char *last, lfuse_type type,
-                  const lfuse__facts *facts);
+                  const lfuse__facts *facts, uint32_t bytes);
 void case_look_ups(rig *r, lfuse_type type);
 void case_bundles(rig *r);
 void case_row_look_ups(rig *r);

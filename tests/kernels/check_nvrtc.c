@@ -109,10 +109,14 @@ static void write_lists(writer *w, lfuse_type type)
     sample uniform;
     sample_uniform(&uniform);
     if (type == LFUSE_F32) wrote(lfuse__multi_emit(&w->text, next_name(w), &uniform.k, &w->facts));
-    char partial[24], last[24];
-    snprintf(partial, sizeof partial, "%s", next_name(w));
-    snprintf(last, sizeof last, "%s", next_name(w));
-    members_emit(&w->text, partial, last, type, &w->facts);
+    for (int i = 0; i < (type == LFUSE_F32 ? 3 : 1); i++) {
+        char partial[24], last[24];
+        lfuse__facts facts = w->facts;
+        facts.addresses = i < 2;
+        snprintf(partial, sizeof partial, "%s", next_name(w));
+        snprintf(last, sizeof last, "%s", next_name(w));
+        members_emit(&w->text, partial, last, type, &facts, bytes[i]);
+    }
 }
 
 static void write_skeletons(writer *w, lfuse_type type, int arch)

@@ -234,11 +234,17 @@ static int64_t small(int64_t member)
 }
 
 void members_emit(lfuse__strbuf *out, const char *partial, const char *last, lfuse_type type,
-                  const lfuse__facts *facts)
+                  const lfuse__facts *facts, uint32_t bytes)
 {
     members m;
     memset(&m, 0, sizeof m);
     make_class(&m, type);
+    if (bytes) {
+        const int chunks = lfuse__carried_most(&m.k, LFUSE__CARRY_PARTIAL, facts, bytes);
+        const int places = lfuse__carried_most(&m.k, LFUSE__CARRY_FOLD, facts, bytes);
+        m.k.carried = chunks < places ? chunks : places;
+        ck_assert_int_gt(m.k.carried, 0);
+    }
     ck_assert_msg(lfuse__members_partial_emit(out, partial, &m.k, facts) == LFUSE_OK, "%s", lfuse__error_message());
     ck_assert_msg(lfuse__members_fold_emit(out, last, &m.k, facts) == LFUSE_OK, "%s", lfuse__error_message());
 }
@@ -248,7 +254,7 @@ void case_members(rig *r, lfuse_type type)
     lfuse__facts facts = r->facts; /* tables of slots and offsets work on every device */
     lfuse__strbuf text = LFUSE__STRBUF_INIT;
     facts.addresses = false;
-    members_emit(&text, "partial", "fold", type, &facts);
+    members_emit(&text, "partial", "fold", type, &facts, 0);
     lfuse__bprogram *program = rig_program(r, &text);
     check_lists(r, program, type, &facts, 15, mixed);
     check_lists(r, program, type, &facts, 2, mixed);
