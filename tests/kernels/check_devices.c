@@ -28,12 +28,6 @@ static void use_places(rig *r)
     case_strides(r, LFUSE_F32);
 }
 
-static void use_sums(rig *r)
-{
-    for (int t = 0; t < 4; t++)
-        if (rig_has(r, floating[t])) case_members(r, floating[t]);
-}
-
 static void use_rows_f32(rig *r)
 {
     case_rows(r, LFUSE_F32);
@@ -57,6 +51,14 @@ static bool as_teams(const rig *r, rig *teams)
     teams->facts.simd = 32;
     teams->before = "#undef LFUSE_LANES\n#define LFUSE_LANES 1\n";
     return true;
+}
+
+static void use_sums(rig *r)
+{
+    rig teams;
+    for (int t = 0; t < 4; t++)
+        if (rig_has(r, floating[t])) case_members(r, floating[t]);
+    if (as_teams(r, &teams)) case_members(&teams, LFUSE_F32);
 }
 
 static void use_team_rows(rig *r)
