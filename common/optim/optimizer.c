@@ -268,7 +268,8 @@ void lfuse__optimizer_destroy(lfuse_optimizer *o)
     int i;
 
     if (!o || lfuse__forked()) return;
-    for (i = 0; i < o->nparts; i++) lfuse__optim_part_free(&o->parts[i]);
+    /* The newest first: PoCL looks for a kernel that goes among all of its program, and a loop has thousands. */
+    for (i = o->nparts - 1; i >= 0; i--) lfuse__optim_part_free(&o->parts[i]);
     for (i = 0; i < o->ngroups && o->groups; i++) {
         lfuse__optim_store_free(&o->groups[i].store);
         lfuse__list_release(o->groups[i].parameters);
