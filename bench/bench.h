@@ -39,11 +39,12 @@ typedef struct bench_variant {
     double bytes, flops;  /* of one run */
     double max_err, tol;  /* largest error over its bound as error and bound; < 0: nothing to verify (copies) */
     bool ok;
+    int nsets;            /* buffer sets that it has, the case's first ones; 0: all */
 } bench_variant;
 
 typedef struct bench_case {
     char problem[BENCH_MAX_PROBLEM];
-    int nsets;            /* buffer sets that every variant has */
+    int nsets;            /* buffer sets, which variants have unless they say how many */
     double set_bytes;     /* of one of them: cold_us is measured where all together exceed three times the cache */
     int nvariants;
     bench_variant variants[BENCH_MAX_VARIANTS];
@@ -85,12 +86,20 @@ void bench_report_skipped(const bench_device *d, const char *problem, const char
 
 /* case.c: sets the case's buffer sets, of `bytes` each: enough to defeat the device's cache, `most` at most. */
 void bench_choose_sets(const bench_device *d, bench_case *c, double bytes, int most);
-/* All sets together exceed three times the last-level cache. */
-bool bench_is_cold(const bench_device *d, const bench_case *c);
+/* How many sets the variant has; whether they exceed three times the last-level cache together. */
+int bench_sets(const bench_case *c, const bench_variant *v);
+bool bench_is_cold(const bench_device *d, const bench_case *c, const bench_variant *v);
 
 /* A variant of the suite; fills the fields that are common. NULL when the case is full. */
 bench_variant *bench_add(bench_case *c, const char *name, void *state, lfuse_status (*run)(void *, int),
                          void (*destroy)(void *));
 void bench_case_destroy(bench_case *c);
+
+/*
+ * accumulation.c: the variant "add" of f32 cases, a += b in two tensors of so many elements, whose contents are those of
+ * p and q, of `count` numbers, again and again: the rate that work in place can reach.
+ */
+lfuse_status bench_add_accumulation(bench_device *d, bench_case *c, int64_t elements, const float *p, const float *q,
+                                    int64_t count);
 
 #endif

@@ -22,9 +22,14 @@ void bench_choose_sets(const bench_device *d, bench_case *c, double bytes, int m
     c->nsets = sets < 2 ? 2 : sets > most ? most : sets;
 }
 
-bool bench_is_cold(const bench_device *d, const bench_case *c)
+int bench_sets(const bench_case *c, const bench_variant *v)
 {
-    return c->nsets * c->set_bytes > 3 * cache_bytes(d);
+    return v->nsets ? v->nsets : c->nsets;
+}
+
+bool bench_is_cold(const bench_device *d, const bench_case *c, const bench_variant *v)
+{
+    return bench_sets(c, v) * c->set_bytes > 3 * cache_bytes(d);
 }
 
 bench_variant *bench_add(bench_case *c, const char *name, void *state, lfuse_status (*run)(void *, int),
@@ -39,7 +44,7 @@ bench_variant *bench_add(bench_case *c, const char *name, void *state, lfuse_sta
 
 void bench_case_destroy(bench_case *c)
 {
-    for (int i = 0; i < c->nvariants; i++)
+    for (int i = c->nvariants - 1; i >= 0; i--)
         if (c->variants[i].destroy) c->variants[i].destroy(c->variants[i].state);
     if (c->destroy) c->destroy(c->shared);
     *c = (bench_case){.nsets = 0};

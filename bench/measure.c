@@ -5,6 +5,9 @@
  * Device time: on devices with native graphs, many runs in one graph over their number; on other GPUs, the sum of the
  * times of all commands, or, where a vendor's library hides them, many runs between two events; on CPUs, wall time of
  * many runs and one synchronisation.
+ *
+ * Host time: of a run that finds the device idle and, unless runs are slow, the host's caches as a run of its own has
+ * left them: what was timed between (another variant's thousands of launches) is not this variant's cost.
  */
 #ifdef HAVE_CONFIG_H
 #include "config.h"
@@ -19,13 +22,19 @@
 #include "common/base/error.h"
 #include "common/device/device.h"
 
-enum { MOST_ROUNDS = 31, MOST_RUNS = 256 };
+enum { MOST_ROUNDS = 31, LEAST_ROUNDS = 3, MOST_RUNS = 256, MOST_REPEATS = 4 };
+
+/* Microseconds: what one variant's rounds may take; a run that is too slow to be repeated within a round. */
+static const double budget_us = 400e3, quick_budget_us = 60e3, slow_us = 4e3, short_us = 300;
 
 typedef struct timed {
     const bench_variant *variant;
     lfuse__native *warm, *cold; /* graphs, where the device has them */
-    int warm_runs, cold_runs;
-    double gpu[MOST_ROUNDS], colds[MOST_ROUNDS], wall[MOST_ROUNDS], enqueue[MOST_ROUNDS];
+    int sets, warm_runs, cold_runs; /* cold_runs 0: its sets fit the cache */
+    int repeats;                /* of host times in a round */
+    int rounds, done, samples;  /* that it takes part in, that it has, host times that it has */
+    double gpu[MOST_ROUNDS], colds[MOST_ROUNDS];
+    double wall[MOST_ROUNDS * MOST_REPEATS], enqueue[MOST_ROUNDS * MOST_REPEATS];
 } timed;
 
 typedef struct session {
@@ -33,7 +42,7 @@ typedef struct session {
     bench_case *c;
     lfuse_event *first, *second;
     const bench_native_kind *kind;
-    bool graphs, events, profile, cold;
+    bool graphs, events, profile;
 } session;
 
 static lfuse_status run_many(const bench_variant *v, int runs, int sets)
@@ -84,18 +93,44 @@ static lfuse_status time_batch(const session *s, const bench_variant *v, lfuse__
     return LFUSE_OK;
 }
 
-static lfuse_status time_one(const session *s, const bench_variant *v, double *wall, double *enqueue)
+/* GPUs are asked until they have nothing to do: waiting in the driver could put the host to sleep. */
+static lfuse_status wait_idle(const session *s)
 {
-    LFUSE__TRY(lfuse_stream_synchronize(s->d->stream));
+    lfuse_status status = LFUSE_NOT_READY;
+    while (s->events && status == LFUSE_NOT_READY) status = lfuse_stream_query(s->d->stream);
+    if (s->events && status) return status;
+    return lfuse_stream_synchronize(s->d->stream);
+}
+
+static lfuse_status time_enqueue(const session *s, const bench_variant *v, double *us)
+{
+    LFUSE__TRY(wait_idle(s));
     double start = bench_now_us();
     LFUSE__TRY(v->run(v->state, 0));
-    double enqueued = bench_now_us();
+    *us = bench_now_us() - start;
+    return wait_idle(s);
+}
+
+static lfuse_status time_wall(const session *s, const bench_variant *v, double *us)
+{
+    double start = bench_now_us();
+    LFUSE__TRY(v->run(v->state, 0));
     LFUSE__TRY(lfuse_stream_synchronize(s->d->stream));
-    *wall = bench_now_us() - start;
-    *enqueue = enqueued - start;
+    *us = bench_now_us() - start;
     return LFUSE_OK;
 }
 
+static lfuse_status time_host(const session *s, timed *t)
+{
+    for (int i = 0; i < t->repeats; i++, t->samples++) {
+        if (t->warm_runs > 1) LFUSE__TRY(time_enqueue(s, t->variant, &t->enqueue[t->samples]));
+        LFUSE__TRY(time_enqueue(s, t->variant, &t->enqueue[t->samples]));
+        LFUSE__TRY(time_wall(s, t->variant, &t->wall[t->samples]));
+    }
+    return LFUSE_OK;
+}
+
+/* Of a run like all others: the first one may write tables anew, as the stream's scratch has moved since. */
 static lfuse_status count_launches(const session *s, const bench_variant *v, unsigned long long *launches)
 {
     lfuse_device_counters before, after;
@@ -110,28 +145,53 @@ static lfuse_status count_launches(const session *s, const bench_variant *v, uns
 static int batch_size(double us, bool quick)
 {
     double target = quick ? 2000 : 8000;
-    int runs = us > 0 ? (int)(target / us) + 1 : MOST_RUNS;
-    return runs < 3 ? 3 : runs > MOST_RUNS ? MOST_RUNS : runs;
+    int runs = us > 0 ? (int)(target / us) + 1 : MOST_RUNS, least = us > slow_us ? 1 : 3;
+    return runs < least ? least : runs > MOST_RUNS ? MOST_RUNS : runs;
+}
+
+/* Rounds, of which one run took `us` on the device and `host_us` in all when the host submitted it. */
+static void plan_rounds(const session *s, timed *t, double us, double host_us)
+{
+    const double of_batch = s->graphs ? us : host_us, budget = s->d->quick ? quick_budget_us : budget_us;
+    const int most = s->d->quick ? 7 : MOST_ROUNDS;
+    t->warm_runs = batch_size(host_us > slow_us ? host_us : us, s->d->quick);
+    t->cold_runs = bench_is_cold(s->d, s->c, t->variant) ? (t->warm_runs + t->sets - 1) / t->sets * t->sets : 0;
+    t->repeats = host_us < short_us ? MOST_REPEATS : 1;
+    t->rounds = (int)(budget / ((t->warm_runs + t->cold_runs) * of_batch + 3 * t->repeats * host_us));
+    if (t->rounds < LEAST_ROUNDS) t->rounds = LEAST_ROUNDS;
+    if (t->rounds > most) t->rounds = most;
 }
 
 static lfuse_status warm_up(const session *s, timed *t)
 {
-    double us = 0;
-    LFUSE__TRY(run_many(t->variant, s->c->nsets, s->c->nsets)); /* every set has its instance now */
-    LFUSE__TRY(time_batch(s, t->variant, NULL, 3, 1, &us));
-    t->warm_runs = batch_size(us, s->d->quick);
-    t->cold_runs = (t->warm_runs + s->c->nsets - 1) / s->c->nsets * s->c->nsets;
+    enum { RUNS = 3 };
+    double us = 0, start;
+    t->sets = bench_sets(s->c, t->variant);
+    LFUSE__TRY(run_many(t->variant, t->sets, t->sets)); /* every set has its instance now */
+    LFUSE__TRY(lfuse_stream_synchronize(s->d->stream));
+    start = bench_now_us();
+    LFUSE__TRY(time_batch(s, t->variant, NULL, RUNS, 1, &us));
+    plan_rounds(s, t, us, (bench_now_us() - start) / RUNS);
     if (!s->graphs) return LFUSE_OK;
     LFUSE__TRY(make_graph(s, t->variant, t->warm_runs, 1, &t->warm));
-    if (!s->cold) return LFUSE_OK;
-    return make_graph(s, t->variant, t->cold_runs, s->c->nsets, &t->cold);
+    return t->cold_runs ? make_graph(s, t->variant, t->cold_runs, t->sets, &t->cold) : LFUSE_OK;
 }
 
-static lfuse_status round_of(const session *s, timed *t, int round)
+static lfuse_status round_of(const session *s, timed *t)
 {
-    LFUSE__TRY(time_batch(s, t->variant, t->warm, t->warm_runs, 1, &t->gpu[round]));
-    if (s->cold) LFUSE__TRY(time_batch(s, t->variant, t->cold, t->cold_runs, s->c->nsets, &t->colds[round]));
-    return time_one(s, t->variant, &t->wall[round], &t->enqueue[round]);
+    LFUSE__TRY(time_batch(s, t->variant, t->warm, t->warm_runs, 1, &t->gpu[t->done]));
+    if (t->cold_runs) LFUSE__TRY(time_batch(s, t->variant, t->cold, t->cold_runs, t->sets, &t->colds[t->done]));
+    t->done++;
+    return time_host(s, t);
+}
+
+/* The rounds of all variants, those of slow ones spread over all. */
+static lfuse_status run_rounds(const session *s, timed *t, int n)
+{
+    for (int r = 0; r < MOST_ROUNDS; r++)
+        for (int i = 0; i < n; i++)
+            if ((r + 1) * t[i].rounds / MOST_ROUNDS > r * t[i].rounds / MOST_ROUNDS) LFUSE__TRY(round_of(s, &t[i]));
+    return LFUSE_OK;
 }
 
 static double floor_us(const bench_device *d, const bench_variant *v)
@@ -143,21 +203,19 @@ static double floor_us(const bench_device *d, const bench_variant *v)
 
 static lfuse_status measure(session *s, timed *t, int n, bench_figures *figures)
 {
-    int rounds = s->d->quick ? 7 : MOST_ROUNDS;
     for (int i = 0; i < n; i++) {
-        LFUSE__TRY(count_launches(s, t[i].variant, &figures[i].launches));
         LFUSE__TRY(warm_up(s, &t[i]));
+        LFUSE__TRY(count_launches(s, t[i].variant, &figures[i].launches));
     }
-    for (int r = 0; r < rounds; r++)
-        for (int i = 0; i < n; i++) LFUSE__TRY(round_of(s, &t[i], r));
+    LFUSE__TRY(run_rounds(s, t, n));
     for (int i = 0; i < n; i++) {
         bench_figures *f = &figures[i];
-        f->gpu_us = bench_quantile(t[i].gpu, rounds, 0.5);
-        f->gpu_low = bench_quantile(t[i].gpu, rounds, 0.2);
-        f->gpu_high = bench_quantile(t[i].gpu, rounds, 0.8);
-        f->cold_us = s->cold ? bench_quantile(t[i].colds, rounds, 0.5) : -1;
-        f->wall_us = bench_quantile(t[i].wall, rounds, 0.5);
-        f->enqueue_us = bench_quantile(t[i].enqueue, rounds, 0.5);
+        f->gpu_us = bench_quantile(t[i].gpu, t[i].done, 0.5);
+        f->gpu_low = bench_quantile(t[i].gpu, t[i].done, 0.2);
+        f->gpu_high = bench_quantile(t[i].gpu, t[i].done, 0.8);
+        f->cold_us = t[i].cold_runs ? bench_quantile(t[i].colds, t[i].done, 0.5) : -1;
+        f->wall_us = bench_quantile(t[i].wall, t[i].samples, 0.5);
+        f->enqueue_us = bench_quantile(t[i].enqueue, t[i].samples, 0.5);
         f->floor_us = floor_us(s->d, t[i].variant);
     }
     return LFUSE_OK;
@@ -165,8 +223,7 @@ static lfuse_status measure(session *s, timed *t, int n, bench_figures *figures)
 
 lfuse_status bench_measure(bench_device *d, bench_case *c, const char *only, bench_figures *figures)
 {
-    session s = {.d = d, .c = c, .graphs = d->info.native_graph, .events = d->info.kind == LFUSE_DEVICE_GPU,
-                 .cold = bench_is_cold(d, c)};
+    session s = {.d = d, .c = c, .graphs = d->info.native_graph, .events = d->info.kind == LFUSE_DEVICE_GPU};
     bench_figures chosen[BENCH_MAX_VARIANTS];
     int index[BENCH_MAX_VARIANTS], n = 0;
     LFUSE__TRY(bench_native_find(d, &s.kind));

@@ -6,7 +6,11 @@
  *   loop     every function of every tensor its own launch; always over the first buffer set
  *   foreach  every function one launch over the list
  *   fused    the whole step as few launches as there can be
- * first_us is making the optimizer (states allocated and filled) and its first step.
+ *   args, table, unified   the same with the members' addresses reaching the kernel so, where the device can; left out
+ *            where there is no memory for so many variants' states
+ *   add      a += b in two tensors of so many elements that as many bytes are moved: what a step can reach at best
+ * first_us is making the optimizer (states allocated and filled) and its first step; kernels that a variant before has
+ * compiled are there then.
  */
 #ifdef HAVE_CONFIG_H
 #include "config.h"
@@ -19,10 +23,12 @@
 #include "bench/bench.h"
 #include "bench/data.h"
 #include "bench/models.h"
+#include "bench/optim_truth.h"
 #include "bench/timer.h"
 #include "common/base/error.h"
 
-enum { MOST_SETS = 8, VERIFIED_STEPS = 2, VERIFIED_ELEMENTS = 1 << 22 };
+/* RANDOM elements are repeated in what is longer: a prime, so that members' contents are shifted. */
+enum { MOST_SETS = 16, VERIFIED_STEPS = 2, RANDOM = 4194301, TRANSPORTS = 3 };
 
 typedef struct rule {
     const char *name;
@@ -49,17 +55,17 @@ typedef struct buffers {
 typedef struct shared {
     bench_device *d;
     problem of;
-    lfuse_hyper hyper;
+    bench_optim_truth truth;
     float *p, *g; /* host data, all members one behind the other */
-    double scale; /* what clipping makes of the gradients */
     int nsets;
     buffers sets[MOST_SETS];
-    lfuse_tensor **members; /* of the first set's parameters, to read them back */
+    lfuse_tensor **members[2]; /* parameters of the first set, and of the second: as they were before any step */
 } shared;
 
 typedef struct stepping {
     shared *s;
     int nsets;
+    lfuse_plan_options plan;
     lfuse_optimizer *o[MOST_SETS];
 } stepping;
 
@@ -78,6 +84,12 @@ static lfuse_status parse(const char *text, problem *p)
 
 /* ---- buffers ---- */
 
+static void drop_members(lfuse_tensor **members, int64_t count)
+{
+    for (int64_t m = 0; members && m < count; m++) lfuse_tensor_destroy(members[m]);
+    free(members);
+}
+
 static void shared_destroy(void *pointer)
 {
     shared *s = pointer;
@@ -85,147 +97,147 @@ static void shared_destroy(void *pointer)
         lfuse_list_destroy(s->sets[i].p);
         lfuse_list_destroy(s->sets[i].g);
     }
-    for (int64_t m = 0; s->members && m < s->of.model.count; m++) lfuse_tensor_destroy(s->members[m]);
-    free(s->members);
+    for (int i = 0; i < 2; i++) drop_members(s->members[i], s->of.model.count);
+    bench_optim_truth_free(&s->truth);
     free(s->p);
     free(s->g);
     bench_model_free(&s->of.model);
     free(s);
 }
 
-/* Each member in memory of its own, as a framework has it. */
-static lfuse_status make_list(shared *s, const float *data, lfuse_tensor **members, lfuse_list **list)
+/* Each member in memory of its own, as a framework has it; with the contents of another list's where there is one. */
+static lfuse_status make_list(shared *s, const float *data, lfuse_tensor *const *like, lfuse_tensor **members,
+                              lfuse_list **list)
 {
     const bench_model *model = &s->of.model;
-    lfuse_status status = LFUSE_OK;
-    for (int64_t m = 0, at = 0; m < model->count && !status; at += model->elements[m++]) {
-        status = lfuse_tensor_create(s->d->dev, LFUSE_F32, 1, &model->elements[m], &members[m]);
-        if (!status) status = lfuse_tensor_write(members[m], NULL, data + at);
+    for (int64_t m = 0, at = 0; m < model->count; at += model->elements[m++]) {
+        LFUSE__TRY(lfuse_tensor_create(s->d->dev, LFUSE_F32, 1, &model->elements[m], &members[m]));
+        if (like) LFUSE__TRY(lfuse_tensor_copy(members[m], like[m], s->d->stream));
+        else LFUSE__TRY(lfuse_tensor_write(members[m], NULL, data + at));
     }
-    return status ? status : lfuse_list_create(s->d->dev, LFUSE_F32, model->count, members, list);
+    return lfuse_list_create(s->d->dev, LFUSE_F32, model->count, members, list);
 }
 
-static void drop_members(lfuse_tensor **members, int64_t count)
+/* `gradients` are the members of the first set's. */
+static lfuse_status make_set(shared *s, int set, lfuse_tensor **gradients)
 {
-    for (int64_t m = 0; members && m < count; m++) lfuse_tensor_destroy(members[m]);
-    free(members);
-}
-
-static lfuse_status make_set(shared *s, int set)
-{
-    const size_t count = (size_t)s->of.model.count;
-    lfuse_tensor **p = calloc(count, sizeof *p), **g = calloc(count, sizeof *g);
-    lfuse_status status = p && g ? LFUSE_OK : lfuse__error(LFUSE_ERR_MEMORY, "out of memory for %zu members", count);
-    if (!status) status = make_list(s, s->p, p, &s->sets[set].p);
-    if (!status) status = make_list(s, s->g, g, &s->sets[set].g);
-    drop_members(g, s->of.model.count);
-    if (set == 0 && !status) s->members = p;
-    else drop_members(p, s->of.model.count);
+    const int64_t count = s->of.model.count;
+    lfuse_tensor **p = calloc((size_t)count, sizeof *p), **g = set ? calloc((size_t)count, sizeof *g) : gradients;
+    lfuse_status status = p && g ? LFUSE_OK
+                                 : lfuse__error(LFUSE_ERR_MEMORY, "out of memory for %lld members", (long long)count);
+    if (!status) status = make_list(s, s->p, s->members[0], p, &s->sets[set].p);
+    if (!status) status = make_list(s, s->g, set ? gradients : NULL, g, &s->sets[set].g);
+    if (set) drop_members(g, count);
+    if (set < 2) s->members[set] = p;
+    else drop_members(p, count);
     return status;
+}
+
+static lfuse_status make_sets(shared *s, int nsets)
+{
+    const int64_t count = s->of.model.count;
+    lfuse_tensor **gradients = calloc((size_t)count, sizeof *gradients);
+    lfuse_status status = LFUSE_OK;
+    if (!gradients) return lfuse__error(LFUSE_ERR_MEMORY, "out of memory for %lld members", (long long)count);
+    for (; s->nsets < nsets && !status; s->nsets++) status = make_set(s, s->nsets, gradients);
+    drop_members(gradients, count);
+    return status ? status : lfuse_stream_synchronize(s->d->stream);
+}
+
+static void fill(float *x, int64_t n, uint64_t seed)
+{
+    const int64_t fresh = n < RANDOM ? n : RANDOM;
+    lfuse__data_uniform(LFUSE_F32, x, fresh, -1, 1, seed);
+    for (int64_t i = fresh; i < n; i += fresh)
+        memcpy(x + i, x, (size_t)(n - i < fresh ? n - i : fresh) * sizeof *x);
 }
 
 static lfuse_status make_data(shared *s)
 {
     const int64_t all = s->of.model.all;
+    double sum = 0;
     s->p = malloc((size_t)all * sizeof *s->p);
     s->g = malloc((size_t)all * sizeof *s->g);
     if (!s->p || !s->g) return lfuse__error(LFUSE_ERR_MEMORY, "out of memory for %lld elements", (long long)all);
-    lfuse__data_uniform(LFUSE_F32, s->p, all, -1, 1, 1);
-    lfuse__data_uniform(LFUSE_F32, s->g, all, -1, 1, 2);
-    double sum = 0;
-    for (int64_t i = 0; i < all; i++) sum += (double)s->g[i] * (double)s->g[i];
-    s->scale = s->of.r->clip > 0 ? fmin(1, s->of.r->clip / (sqrt(sum) + 1e-6)) : 1;
-    return LFUSE_OK;
+    fill(s->p, all, 1);
+    fill(s->g, all, 2);
+    for (int64_t i = 0; i < all && s->of.r->clip > 0; i++) sum += (double)s->g[i] * (double)s->g[i];
+    s->truth.scale = s->of.r->clip > 0 ? fmin(1, s->of.r->clip / (sqrt(sum) + 1e-6)) : 1;
+    s->truth.p = s->p;
+    s->truth.g = s->g;
+    s->truth.model = &s->of.model;
+    return bench_optim_truth_make(&s->truth);
+}
+
+static double bytes_of_step(const problem *p)
+{
+    return 4.0 * (double)p->model.all * (3 + 2 * p->r->state_words + (p->r->clip > 0));
+}
+
+/* Elements of the tensors of `add`, which moves three words for each. */
+static int64_t elements_of_add(const problem *p)
+{
+    return (int64_t)(bytes_of_step(p) / 12);
 }
 
 /* What all variants hold at once; foreach and loop keep a few values of every element between their launches. */
-static lfuse_status check_room(bench_device *d, const problem *p, int nsets)
+static double bytes_of_all(const problem *p, int nsets, int variants)
 {
-    const double word = 4.0 * (double)p->model.all, most = word * (nsets * (2 + 2 * p->r->state_words) +
-                                                                    p->r->state_words + 8);
+    const double words = nsets * (2 + variants * p->r->state_words) + p->r->state_words + 8;
+    return 4 * (double)p->model.all * words + 8 * nsets * (double)elements_of_add(p);
+}
+
+/* Whether there is room for the forced transports too. */
+static lfuse_status check_room(bench_device *d, const problem *p, int nsets, bool *transports)
+{
+    const double least = bytes_of_all(p, nsets, 2), most = bytes_of_all(p, nsets, 2 + TRANSPORTS);
+    const double piece = 4 * (double)elements_of_add(p);
     uint64_t free_bytes, total_bytes;
     LFUSE__TRY(lfuse_device_memory(d->dev, &free_bytes, &total_bytes));
-    if (most > 0.7 * (double)free_bytes || word > (double)d->info.max_alloc_bytes)
-        return lfuse__error(LFUSE_ERR_UNSUPPORTED, "%.1f GB of lists and states for %.1f GB of free memory (%.1f GB in "
-                            "one piece)", most / 1e9, (double)free_bytes / 1e9, (double)d->info.max_alloc_bytes / 1e9);
+    if (least > 0.7 * (double)free_bytes || piece > (double)d->info.max_alloc_bytes)
+        return lfuse__error(LFUSE_ERR_UNSUPPORTED, "%.1f GB of lists and states, %.1f GB in one piece, for %.1f GB of "
+                            "free memory (%.1f GB in one piece)", least / 1e9, piece / 1e9, (double)free_bytes / 1e9,
+                            (double)d->info.max_alloc_bytes / 1e9);
+    *transports = most <= 0.7 * (double)free_bytes;
     return LFUSE_OK;
 }
 
 /* ---- verification ---- */
 
-static double norm_of(const double *x, int64_t n)
+static lfuse_status read_leading(const shared *s, int64_t m, int64_t n, float *to)
 {
-    double sum = 0;
-    for (int64_t i = 0; i < n; i++) sum += x[i] * x[i];
-    return sqrt(sum);
+    lfuse_tensor *view;
+    if (n == s->of.model.elements[m]) return lfuse_tensor_read(s->members[0][m], NULL, to);
+    LFUSE__TRY(lfuse_tensor_view(s->members[0][m], 1, &n, NULL, 0, &view));
+    lfuse_status status = lfuse_tensor_read(view, NULL, to);
+    lfuse_tensor_destroy(view);
+    return status;
 }
 
-/* The moments of Adam after t steps with one gradient, and the direction that they give. */
-static double direction(const lfuse_hyper *h, double g, int t)
-{
-    double m = 0, v = 0;
-    for (int i = 0; i < t; i++) {
-        m = h->beta1 * m + (1 - h->beta1) * g;
-        v = h->beta2 * v + (1 - h->beta2) * g * g;
-    }
-    m /= 1 - pow(h->beta1, t);
-    v /= 1 - pow(h->beta2, t);
-    return m / (sqrt(v) + h->eps);
-}
-
-/* One member after the verified steps, in double, from the formulas. `scratch`: n doubles. */
-static void reference(const shared *s, const float *p0, const float *g, int64_t n, double *p, double *scratch)
-{
-    const lfuse_hyper *h = &s->hyper;
-    double momentum = 1;
-    for (int64_t i = 0; i < n; i++) p[i] = (double)p0[i];
-    for (int t = 1; t <= VERIFIED_STEPS; t++) {
-        double trust = 1, decay = 0;
-        for (int64_t i = 0; i < n; i++)
-            scratch[i] = s->of.r->rule == LFUSE_RULE_SGD ? momentum * (double)g[i]
-                                                        : direction(h, s->scale * (double)g[i], t);
-        momentum = 1 + h->momentum * momentum;
-        if (s->of.r->rule == LFUSE_RULE_ADAMW) decay = h->weight_decay;
-        if (s->of.r->rule == LFUSE_RULE_LAMB) {
-            for (int64_t i = 0; i < n; i++) scratch[i] += h->weight_decay * p[i];
-            trust = norm_of(p, n) / norm_of(scratch, n);
-        }
-        for (int64_t i = 0; i < n; i++) p[i] = p[i] * (1 - h->lr * decay) - h->lr * trust * scratch[i];
-    }
-}
-
-/*
- * Of large lists the leading elements of each member alone, where the rule has no norm. The bound: 64 operations a
- * step, each erring by half a unit of numbers below 2.
- */
+/* The bound: 64 operations a step, each erring by half a unit of numbers below 2. */
 static lfuse_status verify(const shared *s, bench_variant *v)
 {
-    const bench_model *model = &s->of.model;
-    const bool norms = s->of.r->rule == LFUSE_RULE_LAMB;
+    const bench_optim_truth *truth = &s->truth;
+    const double *want = truth->want;
     int64_t longest = 0;
-    for (int64_t m = 0; m < model->count; m++)
-        if (model->elements[m] > longest) longest = model->elements[m];
+    for (int64_t m = 0; m < s->of.model.count; m++)
+        if (truth->counts[m] > longest) longest = truth->counts[m];
     float *got = malloc((size_t)longest * sizeof *got);
-    double *want = malloc(2 * (size_t)longest * sizeof *want);
-    lfuse_status status = got && want ? LFUSE_OK : lfuse__error(LFUSE_ERR_MEMORY, "out of memory to verify");
+    if (!got) return lfuse__error(LFUSE_ERR_MEMORY, "out of memory to verify");
+    lfuse_status status = LFUSE_OK;
     v->tol = VERIFIED_STEPS * 64 * 0x1p-24 * 2;
     v->max_err = 0;
-    for (int64_t m = 0, at = 0; m < model->count && !status; at += model->elements[m++]) {
-        int64_t n = model->elements[m];
-        status = lfuse_tensor_read(s->members[m], NULL, got);
-        if (!norms && model->all > VERIFIED_ELEMENTS && n > VERIFIED_ELEMENTS / model->count)
-            n = VERIFIED_ELEMENTS / model->count + 1;
-        reference(s, s->p + at, s->g + at, n, want, want + longest);
-        for (int64_t i = 0; i < n; i++)
+    for (int64_t m = 0; m < s->of.model.count && !status; want += truth->counts[m++]) {
+        status = read_leading(s, m, truth->counts[m], got);
+        for (int64_t i = 0; i < truth->counts[m] && !status; i++)
             if (!(fabs((double)got[i] - want[i]) <= v->max_err)) v->max_err = fabs((double)got[i] - want[i]);
     }
     v->ok = v->max_err <= v->tol;
-    free(want);
     free(got);
     return status;
 }
 
-/* ---- variants ---- */
+/* ---- steps ---- */
 
 static void stepping_destroy(void *pointer)
 {
@@ -241,64 +253,74 @@ static lfuse_status stepping_run(void *pointer, int set)
     return lfuse_optimizer_step(p->o[own], p->s->d->stream, 1, &p->s->sets[own].g, NULL);
 }
 
-static lfuse_status make_optimizer(stepping *p, lfuse_optimizer_level level, int set)
+static lfuse_status make_optimizer(stepping *p, lfuse_optimizer_level level)
 {
-    const lfuse_optimizer_options options = {.rule = p->s->of.r->rule, .level = level,
-                                             .clip = p->s->of.r->clip > 0 ? LFUSE_CLIP_GLOBAL_NORM : LFUSE_CLIP_NONE,
-                                             .clip_limit = p->s->of.r->clip};
-    const lfuse_group group = {p->s->sets[set].p, p->s->hyper};
-    return lfuse_optimizer_create(p->s->d->dev, &options, 1, &group, &p->o[set]);
+    const double clip = p->s->of.r->clip;
+    const lfuse_optimizer_options options = {.rule = p->s->of.r->rule, .level = level, .plan = &p->plan,
+                                             .clip = clip > 0 ? LFUSE_CLIP_GLOBAL_NORM : LFUSE_CLIP_NONE,
+                                             .clip_limit = clip};
+    const lfuse_group group = {p->s->sets[p->nsets].p, p->s->truth.hyper};
+    LFUSE__TRY(lfuse_optimizer_create(p->s->d->dev, &options, 1, &group, &p->o[p->nsets]));
+    p->nsets++;
+    return LFUSE_OK;
 }
 
-/* The parameters of the first set as they were, two steps, and from then on steps that change next to nothing. */
-static lfuse_status prove(stepping *p, bench_variant *v)
+static lfuse_status first_step(stepping *p, lfuse_optimizer_level level, double *us)
 {
     const shared *s = p->s;
-    for (int64_t m = 0, at = 0; m < s->of.model.count; at += s->of.model.elements[m++])
-        LFUSE__TRY(lfuse_tensor_write(s->members[m], NULL, s->p + at));
-    LFUSE__TRY(lfuse_optimizer_set_steps(p->o[0], 0));
-    for (int k = 0; k < lfuse_optimizer_state_count(p->o[0]); k++) {
-        for (int64_t m = 0; m < s->of.model.count; m++) {
-            lfuse_tensor *state;
-            LFUSE__TRY(lfuse_optimizer_state(p->o[0], k, 0, m, &state));
-            lfuse_status status = lfuse_tensor_fill(state, NULL, 0);
-            lfuse_tensor_destroy(state);
-            LFUSE__TRY(status);
-        }
-    }
-    for (int t = 0; t < VERIFIED_STEPS; t++) LFUSE__TRY(stepping_run(p, 0));
+    for (int64_t m = 0; m < s->of.model.count; m++)
+        LFUSE__TRY(lfuse_tensor_copy(s->members[0][m], s->members[1][m], s->d->stream));
     LFUSE__TRY(lfuse_stream_synchronize(s->d->stream));
-    LFUSE__TRY(verify(s, v));
+    const double start = bench_now_us();
+    LFUSE__TRY(make_optimizer(p, level));
+    LFUSE__TRY(stepping_run(p, 0));
+    LFUSE__TRY(lfuse_stream_synchronize(s->d->stream));
+    *us = bench_now_us() - start;
+    return LFUSE_OK;
+}
+
+/* The other sets, none of which is stepped over before all variants are proven; the steps change next to nothing then. */
+static lfuse_status prove(stepping *p, lfuse_optimizer_level level, int nsets, bench_variant *v)
+{
+    for (int t = 1; t < VERIFIED_STEPS; t++) LFUSE__TRY(stepping_run(p, 0));
+    LFUSE__TRY(lfuse_stream_synchronize(p->s->d->stream));
+    LFUSE__TRY(verify(p->s, v));
+    while (p->nsets < nsets) LFUSE__TRY(make_optimizer(p, level));
     for (int i = 0; i < p->nsets; i++) LFUSE__TRY(lfuse_optimizer_set_lr(p->o[i], -1, 1e-9));
     return LFUSE_OK;
 }
 
-static lfuse_status add(bench_case *c, shared *s, const char *name, lfuse_optimizer_level level)
+static lfuse_status add_steps(bench_case *c, shared *s, const char *name, lfuse_optimizer_level level,
+                              lfuse_transport transport)
 {
     stepping *p = calloc(1, sizeof *p);
+    double first_us;
     if (!p) return lfuse__error(LFUSE_ERR_MEMORY, "out of memory for variant %s", name);
     p->s = s;
-    bench_variant *v = bench_add(c, name, p, stepping_run, stepping_destroy);
+    p->plan.transport = transport;
+    lfuse_status status = first_step(p, level, &first_us);
+    bench_variant *v = status ? NULL : bench_add(c, name, p, stepping_run, stepping_destroy);
     if (!v) {
-        free(p);
-        return lfuse__error(LFUSE_ERR_INVALID, "a case has at most %d variants", BENCH_MAX_VARIANTS);
+        stepping_destroy(p);
+        if (status == LFUSE_ERR_UNSUPPORTED && transport) return LFUSE_OK; /* the device cannot: one variant less */
+        return status ? status : lfuse__error(LFUSE_ERR_INVALID, "a case has at most %d variants", BENCH_MAX_VARIANTS);
     }
-    const double start = bench_now_us();
-    p->nsets = 1;
-    LFUSE__TRY(make_optimizer(p, level, 0));
-    LFUSE__TRY(stepping_run(p, 0));
-    LFUSE__TRY(lfuse_stream_synchronize(s->d->stream));
-    v->first_us = bench_now_us() - start;
-    v->bytes = 4.0 * (double)s->of.model.all * (3 + 2 * s->of.r->state_words + (s->of.r->clip > 0));
-    for (int i = 1; i < c->nsets && level != LFUSE_OPTIM_LOOP; i++) {
-        LFUSE__TRY(make_optimizer(p, level, i));
-        p->nsets++;
-    }
-    return prove(p, v);
+    v->first_us = first_us;
+    v->bytes = bytes_of_step(&s->of);
+    v->nsets = level == LFUSE_OPTIM_LOOP ? 1 : c->nsets;
+    return prove(p, level, v->nsets, v);
+}
+
+static lfuse_status add_transports(bench_case *c, shared *s)
+{
+    LFUSE__TRY(add_steps(c, s, "args", LFUSE_OPTIM_FUSED, LFUSE_TRANSPORT_ARGS));
+    LFUSE__TRY(add_steps(c, s, "table", LFUSE_OPTIM_FUSED, LFUSE_TRANSPORT_TABLE));
+    return add_steps(c, s, "unified", LFUSE_OPTIM_FUSED, LFUSE_TRANSPORT_UNIFIED);
 }
 
 static lfuse_status prepare(bench_device *d, const char *text, bench_case *c)
 {
+    bool transports;
     problem of = {0};
     LFUSE__TRY(parse(text, &of));
     shared *s = calloc(1, sizeof *s);
@@ -306,18 +328,21 @@ static lfuse_status prepare(bench_device *d, const char *text, bench_case *c)
         bench_model_free(&of.model);
         return lfuse__error(LFUSE_ERR_MEMORY, "out of memory for %s", text);
     }
-    *s = (shared){.d = d, .of = of};
+    *s = (shared){.d = d, .of = of, .truth = {.rule = of.r->rule, .steps = VERIFIED_STEPS}};
     c->shared = s;
     c->destroy = shared_destroy;
-    LFUSE__TRY(lfuse_hyper_defaults(of.r->rule, &s->hyper));
-    s->hyper.momentum = of.r->momentum;
+    LFUSE__TRY(lfuse_hyper_defaults(of.r->rule, &s->truth.hyper));
+    s->truth.hyper.momentum = of.r->momentum;
     bench_choose_sets(d, c, 4.0 * (double)of.model.all * (2 + of.r->state_words), MOST_SETS);
-    LFUSE__TRY(check_room(d, &of, c->nsets));
+    LFUSE__TRY(check_room(d, &of, c->nsets, &transports));
     LFUSE__TRY(make_data(s));
-    for (; s->nsets < c->nsets; s->nsets++) LFUSE__TRY(make_set(s, s->nsets));
-    if (!(of.r->clip > 0)) LFUSE__TRY(add(c, s, "loop", LFUSE_OPTIM_LOOP));
-    LFUSE__TRY(add(c, s, "foreach", LFUSE_OPTIM_FOREACH));
-    return add(c, s, "fused", LFUSE_OPTIM_FUSED);
+    LFUSE__TRY(make_sets(s, c->nsets));
+    if (!(of.r->clip > 0)) LFUSE__TRY(add_steps(c, s, "loop", LFUSE_OPTIM_LOOP, LFUSE_TRANSPORT_DEFAULT));
+    LFUSE__TRY(add_steps(c, s, "foreach", LFUSE_OPTIM_FOREACH, LFUSE_TRANSPORT_DEFAULT));
+    LFUSE__TRY(add_steps(c, s, "fused", LFUSE_OPTIM_FUSED, LFUSE_TRANSPORT_DEFAULT));
+    if (transports) LFUSE__TRY(add_transports(c, s));
+    return bench_add_accumulation(d, c, elements_of_add(&of), s->p, s->g,
+                                  of.model.all < RANDOM ? of.model.all : RANDOM);
 }
 
 static const char *const problems[] = {"adamw:1000x1024", "adamw:resnet50", "adamw:gpt2-small", "adamw:10x1048576",

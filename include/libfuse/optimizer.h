@@ -132,7 +132,7 @@ typedef struct lfuse_optimizer_options {
     lfuse_type state_type;         /**< f32, f16, bf16 or f64; NONE: f32, for f64 parameters f64 */
     lfuse_clip clip;
     double clip_limit;             /**< > 0 with a clip, else 0 */
-    const lfuse_plan_options *plan; /**< how the plans are made; NULL: as by default */
+    const lfuse_plan_options *plan; /**< how the plans are made, the lists' transport for one; NULL: as by default */
 } lfuse_optimizer_options;
 
 /** What a step takes beside the gradients. Zero it, then set what the optimizer was made for, and nothing else. */
