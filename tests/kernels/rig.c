@@ -7,6 +7,7 @@
 
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "common/base/error.h"
 
@@ -91,15 +92,19 @@ void rig_launch_words(rig *r, lfuse__bprogram *program, const char *kernel, cons
 
 int rig_every_device(void (*use)(rig *r))
 {
+    const char *only = getenv("LFUSE_TEST_DEVICE");
     int devices = 0;
     for (int b = 0; lfuse__backends[b]; b++) {
         int count = 0;
         char reason[256] = "";
         must(lfuse__backends[b]->enumerate(&count, reason, sizeof reason), "enumerate", NULL);
-        for (int i = 0; i < count; i++, devices++) {
+        for (int i = 0; i < count; i++) {
             rig r;
             rig_open(&r, lfuse__backends[b], i);
-            use(&r);
+            if (!only || !strncmp(r.facts.info.name, only, strlen(only))) {
+                use(&r);
+                devices++;
+            }
             rig_close(&r);
         }
     }
