@@ -129,8 +129,10 @@ enum { LFUSE__CL_WORDS = 512 /* longer argument blocks are set at every launch *
 
 struct lfuse__bkernel {
     lfuse__bdevice *dev;
+    cl_program program; /* kept by the kernel object */
     cl_kernel kernel;
     char name[64];
+    uint32_t shared;    /* bit of each buffer that was shared memory since the kernel object was made */
     /* What was set last, so that only changes are set again. nbuffers: how many of `buffers` hold. */
     unsigned nbuffers, nwords;
     uint64_t buffers[LFUSE__MAX_BUFFERS];

@@ -1,5 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Kernels and launches. A launch sets the arguments that changed since the kernel object's last one, and no other. */
+/*
+ * Kernels and launches. A launch sets the arguments that changed since the kernel object's last one, and no other.
+ *
+ * NVIDIA's driver refuses every launch of a kernel object whose argument was shared memory once and is a buffer or NULL
+ * now (CL_INVALID_KERNEL_ARGS; the other way round it takes). So a launch that would do that makes a new object.
+ */
 #ifdef HAVE_CONFIG_H
 #include "config.h"
 #endif
@@ -9,6 +14,8 @@
 #include <string.h>
 
 #include "backends/opencl/internal.h"
+
+_Static_assert(LFUSE__MAX_BUFFERS <= 32, "a bit for each buffer");
 
 static const uint64_t unset = UINT64_MAX; /* no memory object has this id; 0 stands for NULL */
 
@@ -26,6 +33,7 @@ lfuse_status lfuse__cl_kernel_create(lfuse__bprogram *program, const char *name,
 
     if (k == NULL) return lfuse__error(LFUSE_ERR_MEMORY, "no memory for kernel %s", name);
     k->dev = program->dev;
+    k->program = program->program;
     k->kernel = lfuse__cl.CreateKernel(program->program, name, &code);
     if (k->kernel == NULL) {
         free(k);
@@ -63,11 +71,40 @@ void lfuse__cl_kernel_destroy(lfuse__bkernel *kernel)
     free(kernel);
 }
 
-static cl_int set_buffer(cl_kernel kernel, unsigned i, const lfuse__bmem *mem)
+static bool is_shared(const lfuse__bmem *mem)
 {
-    if (mem == NULL) return lfuse__cl.SetKernelArg(kernel, i, sizeof(cl_mem), NULL);
-    if (mem->storage == LFUSE__CL_SVM) return lfuse__cl.SetKernelArgSVMPointer(kernel, i, mem->pointer);
-    return lfuse__cl.SetKernelArg(kernel, i, sizeof(cl_mem), &mem->buffer);
+    return mem != NULL && mem->storage == LFUSE__CL_SVM;
+}
+
+/* Whether an argument that was shared memory is something else in this launch. */
+static bool is_taken_back(const lfuse__bkernel *kernel, const lfuse__launch_args *launch)
+{
+    for (unsigned i = 0; i < launch->nbuffers && kernel->shared >> i != 0; i++)
+        if ((kernel->shared >> i & 1) != 0 && !is_shared(launch->buffers[i])) return true;
+    return false;
+}
+
+static lfuse_status renew(lfuse__bkernel *kernel, unsigned nbuffers)
+{
+    cl_int code;
+    cl_kernel made = lfuse__cl.CreateKernel(kernel->program, kernel->name, &code);
+
+    if (made == NULL)
+        return lfuse__cl_error(code, "%s: clCreateKernel(%s), for other arguments",
+                               kernel->dev->device.facts.info.name, kernel->name);
+    lfuse__cl.ReleaseKernel(kernel->kernel);
+    kernel->kernel = made;
+    kernel->shared = 0;
+    forget_arguments(kernel, nbuffers);
+    return LFUSE_OK;
+}
+
+static cl_int set_buffer(lfuse__bkernel *kernel, unsigned i, const lfuse__bmem *mem)
+{
+    if (mem == NULL) return lfuse__cl.SetKernelArg(kernel->kernel, i, sizeof(cl_mem), NULL);
+    if (!is_shared(mem)) return lfuse__cl.SetKernelArg(kernel->kernel, i, sizeof(cl_mem), &mem->buffer);
+    kernel->shared |= (uint32_t)1 << i;
+    return lfuse__cl.SetKernelArgSVMPointer(kernel->kernel, i, mem->pointer);
 }
 
 static lfuse_status set_buffers(lfuse__bkernel *kernel, const lfuse__launch_args *launch)
@@ -82,7 +119,7 @@ static lfuse_status set_buffers(lfuse__bkernel *kernel, const lfuse__launch_args
             return lfuse__error(LFUSE_ERR_UNSUPPORTED, "%s, buffer %u: pinned memory is mapped, no kernel may use it",
                                 kernel->name, i);
         kernel->buffers[i] = unset;
-        code = set_buffer(kernel->kernel, i, mem);
+        code = set_buffer(kernel, i, mem);
         if (code != CL_SUCCESS)
             return lfuse__cl_error(code, "%s: clSetKernelArg(%s, %u)", kernel->dev->device.facts.info.name,
                                    kernel->name, i);
@@ -125,6 +162,8 @@ lfuse_status lfuse__cl_launch(lfuse__bstream *s, lfuse__bkernel *kernel, const l
         return lfuse__error(LFUSE_ERR_OVERFLOW, "%s: %llu groups of %zu work-items", kernel->name,
                             (unsigned long long)launch->groups, local);
     if (launch->nbuffers != kernel->nbuffers) forget_arguments(kernel, launch->nbuffers);
+    if (__builtin_expect(kernel->shared != 0, 0) && is_taken_back(kernel, launch))
+        LFUSE__TRY(renew(kernel, launch->nbuffers));
     LFUSE__TRY(set_buffers(kernel, launch));
     LFUSE__TRY(set_words(kernel, launch));
     LFUSE__TRY(lfuse__cl_before(s));

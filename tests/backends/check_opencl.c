@@ -135,6 +135,53 @@ START_TEST(test_memory)
 }
 END_TEST
 
+/* y += 2 x through one kernel, x each time somewhere else; the layer refuses arguments taken back from shared memory. */
+START_TEST(test_kinds_by_turns)
+{
+    enum { NONE, BUFFER, SHARED };
+    static const int turns[] = { NONE, SHARED, BUFFER, SHARED, SHARED, NONE, BUFFER, NONE, SHARED, BUFFER };
+    static const uint64_t words[] = { 2, 0 };
+    float ones[4] = { 1, 1, 1, 1 }, threes[4] = { 3, 3, 3, 3 }, in[4], sum = 0;
+    lfuse__bmem *y, *x[3] = { NULL };
+    lfuse__facts f;
+    long made;
+    bench t;
+
+    set_up(&t, _i);
+    OK(b->facts(t.dev, &f));
+    if (!f.info.svm) {
+        tear_down(&t);
+        TEST_SKIP("%s has no shared memory", f.info.name);
+    }
+    OK(b->alloc(t.dev, LFUSE__ALLOC_DEVICE, 16, &y));
+    OK(b->alloc(t.dev, LFUSE__ALLOC_DEVICE, 16, &x[BUFFER]));
+    OK(b->alloc(t.dev, LFUSE__ALLOC_UNIFIED, 16, &x[SHARED]));
+    OK(b->fill(t.s, y, 0, 0, 4, 16));
+    OK(b->write(t.s, x[BUFFER], 0, ones, 16));
+    OK(b->write(t.s, x[SHARED], 0, threes, 16));
+    made = layer.calls("clCreateKernel");
+    for (size_t i = 0; i < sizeof turns / sizeof *turns; i++) {
+        OK(launch(t.s, t.axpy, 4, (lfuse__bmem *[]){ y, x[turns[i]] }, 2, words, 2));
+        sum += turns[i] == SHARED ? 6 : 2;
+        read_all(t.s, y, 0, in, sizeof in);
+        for (int k = 0; k < 4; k++) ck_assert_msg(in[k] == sum, "turn %zu: %g, not %g", i, in[k], sum);
+    }
+    ck_assert_int_eq(layer.calls("clCreateKernel") - made, 3); /* as often as shared memory is followed by another kind */
+
+    OK(launch(t.s, t.axpy, 4, (lfuse__bmem *[]){ y, x[SHARED] }, 2, words, 2));
+    layer.arm("clCreateKernel", 1, 0, CL_OUT_OF_HOST_MEMORY);
+    REFUSED(LFUSE_ERR_MEMORY, launch(t.s, t.axpy, 4, (lfuse__bmem *[]){ y, x[BUFFER] }, 2, words, 2));
+    layer.arm(NULL, 0, 0, 0);
+    OK(launch(t.s, t.axpy, 4, (lfuse__bmem *[]){ y, x[BUFFER] }, 2, words, 2));
+    read_all(t.s, y, 0, in, sizeof in);
+    ck_assert(in[3] == sum + 8);
+    b->free(x[SHARED]);
+    b->free(x[BUFFER]);
+    b->free(y);
+    tear_down(&t);
+}
+END_TEST
+
 static cl_mem sub_buffer(cl_mem parent, size_t origin, size_t size)
 {
     void *library = dlopen("libOpenCL.so.1", RTLD_NOW);
@@ -493,6 +540,7 @@ static Suite *suite_opencl(void)
     tcase_add_test(c, test_enumerate);
     tcase_add_test(c, test_facts);
     tcase_add_loop_test(c, test_memory, 0, device_count);
+    tcase_add_loop_test(c, test_kinds_by_turns, 0, device_count);
     tcase_add_loop_test(c, test_wrap, 0, device_count);
     tcase_add_loop_test(c, test_launch, 0, device_count);
     tcase_add_loop_test(c, test_program, 0, device_count);

@@ -3,7 +3,10 @@
 #define CL_USE_DEPRECATED_OPENCL_1_2_APIS
 #include <CL/cl_layer.h>
 
+#include <pthread.h>
 #include <stdatomic.h>
+#include <stdbool.h>
+#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -114,6 +117,69 @@ static cl_int counted(int kind, int by, cl_int code)
     return code;
 }
 
+/* ---- arguments that were shared memory ---- */
+
+enum { MOST_SHARING = 1024 };
+static struct {
+    cl_kernel kernel;
+    uint64_t shared;  /* bit of each argument that was shared memory */
+    uint64_t refused; /* of each with which no launch is taken */
+} sharing[MOST_SHARING];
+static int sharing_count;
+static pthread_mutex_t sharing_lock = PTHREAD_MUTEX_INITIALIZER;
+
+/* Under the lock. -1: none, and no room for it where `make` asks for one. */
+static int sharing_of(cl_kernel k, bool make)
+{
+    int i = 0;
+
+    while (i < sharing_count && sharing[i].kernel != k) i++;
+    if (i < sharing_count) return i;
+    if (!make || sharing_count == MOST_SHARING) return -1;
+    memset(&sharing[i], 0, sizeof sharing[i]);
+    sharing[i].kernel = k;
+    sharing_count++;
+    return i;
+}
+
+static void note_argument(cl_kernel k, cl_uint argument, bool is_shared, const void *value)
+{
+    const uint64_t bit = argument < 64 ? (uint64_t)1 << argument : 0;
+    int i;
+
+    pthread_mutex_lock(&sharing_lock);
+    i = sharing_of(k, is_shared);
+    if (i >= 0) {
+        if (is_shared ? value == NULL : (sharing[i].shared & bit) != 0) sharing[i].refused |= bit;
+        else sharing[i].refused &= ~bit;
+        if (is_shared) sharing[i].shared |= bit;
+    }
+    pthread_mutex_unlock(&sharing_lock);
+}
+
+static bool is_refused(cl_kernel k)
+{
+    bool answer;
+    int i;
+
+    pthread_mutex_lock(&sharing_lock);
+    i = sharing_of(k, false);
+    answer = i >= 0 && sharing[i].refused != 0;
+    pthread_mutex_unlock(&sharing_lock);
+    return answer;
+}
+
+/* A new object may have the handle of one that is gone. */
+static void forget_sharing(cl_kernel k)
+{
+    int i;
+
+    pthread_mutex_lock(&sharing_lock);
+    i = sharing_of(k, false);
+    if (i >= 0) sharing[i] = sharing[--sharing_count];
+    pthread_mutex_unlock(&sharing_lock);
+}
+
 #define CALL(name, params, args)                                                                                       \
     static cl_int CL_API_CALL layer_##name params                                                                      \
     {                                                                                                                  \
@@ -219,18 +285,11 @@ CALL(clGetProgramBuildInfo,
      (p, d, what, size, value, need))
 CALL(clGetProgramInfo, (cl_program p, cl_program_info what, size_t size, void *value, size_t *need),
      (p, what, size, value, need))
-CREATE(clCreateKernel, cl_kernel, KERNEL, (cl_program p, const char *name, cl_int *error), (p, name, error))
 REFERENCE(clRetainKernel, cl_kernel, KERNEL, 1)
 REFERENCE(clReleaseKernel, cl_kernel, KERNEL, -1)
 CALL(clGetKernelWorkGroupInfo,
      (cl_kernel k, cl_device_id d, cl_kernel_work_group_info what, size_t size, void *value, size_t *need),
      (k, d, what, size, value, need))
-CALL(clSetKernelArg, (cl_kernel k, cl_uint i, size_t size, const void *value), (k, i, size, value))
-CALL(clSetKernelArgSVMPointer, (cl_kernel k, cl_uint i, const void *pointer), (k, i, pointer))
-COMMAND(clEnqueueNDRangeKernel,
-        (cl_command_queue q, cl_kernel k, cl_uint rank, const size_t *offset, const size_t *global,
-         const size_t *local),
-        (q, k, rank, offset, global, local))
 COMMAND(clEnqueueSVMMemcpy, (cl_command_queue q, cl_bool wait, void *to, const void *from, size_t size),
         (q, wait, to, from, size))
 COMMAND(clEnqueueSVMMemFill, (cl_command_queue q, void *to, const void *pattern, size_t pattern_size, size_t size),
@@ -238,6 +297,48 @@ COMMAND(clEnqueueSVMMemFill, (cl_command_queue q, void *to, const void *pattern,
 COMMAND(clEnqueueSVMMap, (cl_command_queue q, cl_bool wait, cl_map_flags flags, void *pointer, size_t size),
         (q, wait, flags, pointer, size))
 COMMAND(clEnqueueSVMUnmap, (cl_command_queue q, void *pointer), (q, pointer))
+
+static cl_kernel CL_API_CALL layer_clCreateKernel(cl_program p, const char *name, cl_int *error)
+{
+    cl_int code = enter(INDEX_clCreateKernel);
+    cl_kernel k = code == CL_SUCCESS ? next->clCreateKernel(p, name, error) : NULL;
+
+    if (code != CL_SUCCESS && error != NULL) *error = code;
+    if (k == NULL) return NULL;
+    forget_sharing(k);
+    counted(KERNEL, 1, CL_SUCCESS);
+    return k;
+}
+
+static cl_int CL_API_CALL layer_clSetKernelArg(cl_kernel k, cl_uint i, size_t size, const void *value)
+{
+    cl_int code = enter(INDEX_clSetKernelArg);
+
+    if (code == CL_SUCCESS) code = next->clSetKernelArg(k, i, size, value);
+    if (code == CL_SUCCESS) note_argument(k, i, false, value);
+    return code;
+}
+
+static cl_int CL_API_CALL layer_clSetKernelArgSVMPointer(cl_kernel k, cl_uint i, const void *pointer)
+{
+    cl_int code = enter(INDEX_clSetKernelArgSVMPointer);
+
+    if (code == CL_SUCCESS) code = next->clSetKernelArgSVMPointer(k, i, pointer);
+    if (code == CL_SUCCESS) note_argument(k, i, true, pointer);
+    return code;
+}
+
+static cl_int CL_API_CALL layer_clEnqueueNDRangeKernel(cl_command_queue q, cl_kernel k, cl_uint rank,
+                                                       const size_t *offset, const size_t *global, const size_t *local,
+                                                       cl_uint n, const cl_event *list, cl_event *event)
+{
+    cl_int code = enter(INDEX_clEnqueueNDRangeKernel);
+
+    if (code == CL_SUCCESS && is_refused(k)) code = CL_INVALID_KERNEL_ARGS;
+    if (code != CL_SUCCESS) return code;
+    code = next->clEnqueueNDRangeKernel(q, k, rank, offset, global, local, n, list, event);
+    return event != NULL ? counted(EVENT, 1, code) : code;
+}
 
 static void *CL_API_CALL layer_clEnqueueMapBuffer(cl_command_queue q, cl_mem m, cl_bool wait, cl_map_flags flags,
                                                   size_t offset, size_t size, cl_uint n, const cl_event *list,

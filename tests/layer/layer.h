@@ -9,6 +9,9 @@
  *                                                    each kind of object, "live mem 0"
  *
  * or from inside by the functions below, found by dlsym in the layer's library. Any thread may call them.
+ *
+ * Always it refuses what NVIDIA's driver (580) does: launches of a kernel object of which an argument was set to shared
+ * memory once and to something else later, or to shared memory at NULL.
  */
 #ifndef TESTS_LAYER_LAYER_H
 #define TESTS_LAYER_LAYER_H
