@@ -13,6 +13,7 @@
 
 /* The words that the text takes for granted. */
 #define FN static
+#define FN_CALLED static
 typedef uint64_t u64;
 typedef int64_t i64;
 typedef int32_t i32;
