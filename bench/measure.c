@@ -25,7 +25,7 @@
 enum { MOST_ROUNDS = 31, LEAST_ROUNDS = 3, MOST_RUNS = 256, MOST_REPEATS = 4 };
 
 /* Microseconds: what one variant's rounds may take; a run that is too slow to be repeated within a round. */
-static const double budget_us = 400e3, quick_budget_us = 60e3, slow_us = 4e3, short_us = 300;
+static const double budget_us = 300e3, quick_budget_us = 60e3, slow_us = 4e3, short_us = 300;
 
 typedef struct timed {
     const bench_variant *variant;

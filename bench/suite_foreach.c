@@ -22,7 +22,7 @@
 #include "common/base/error.h"
 
 /* Immediate calls keep IMMEDIATE_SETS instances of one plan. */
-enum { MOST_SETS = 128, IMMEDIATE_SETS = 8, A = 0, B, Y, LISTS };
+enum { MOST_SETS = 256, IMMEDIATE_SETS = 8, A = 0, B, Y, LISTS };
 static const double unified_bytes = 7e6; /* of tables in shared memory, at most */
 static const double weight = 0.375;
 static const char *const names[LISTS] = {"a", "b", "y"};
