@@ -8,13 +8,16 @@
 #include <string.h>
 
 #include "backends/cuda/internal.h"
+#include "common/base/env.h"
 
 enum {
     WARP = 32,
     ARGUMENT_BYTES = 4096,
     LARGE_ARGUMENT_BYTES = 32764, /* from Volta on, where driver and compiler are of CUDA 12.1 or newer */
     LARGE_ARGUMENT_CAPABILITY = 70,
-    LARGE_ARGUMENT_VERSION = 12010
+    LARGE_ARGUMENT_VERSION = 12010,
+    OVERLAP_CAPABILITY = 90,
+    OVERLAP_VERSION = 12030 /* older drivers cannot capture such launches, and a launch does not ask who captures */
 };
 
 typedef struct numbers {
@@ -89,6 +92,8 @@ lfuse_status lfuse__cu_read_device(CUdevice id, lfuse__cu_device *device)
     device->capability = n.major * 10 + n.minor;
     device->managed = n.managed != 0;
     device->pageable = n.pageable != 0;
+    device->overlap = device->capability >= OVERLAP_CAPABILITY && lfuse__cu_driver.version >= OVERLAP_VERSION
+                      && lfuse__cu.LaunchKernelEx != NULL && lfuse__env_get()->overlap;
 
     name_compiler(info);
     name_blas(info);

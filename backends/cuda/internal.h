@@ -62,6 +62,7 @@ typedef struct lfuse__cu_device {
     int capability;      /* major * 10 + minor */
     bool managed;        /* has managed memory */
     bool pageable;       /* reads any host memory: pointers need not be the driver's */
+    bool overlap;        /* a kernel's launch may overlap the kernel before it in the stream: see launch.c */
     lfuse__facts facts;
 } lfuse__cu_device;
 

@@ -78,6 +78,30 @@ void lfuse__cu_kernel_destroy(lfuse__bkernel *kernel)
     free(kernel);
 }
 
+/*
+ * A grid may be brought up while the kernel before it in the stream ends: our kernels wait for that one before they
+ * touch memory (BEGIN in prelude.k). Others' kernels, copies and events between ours keep their full order: the driver
+ * overlaps a launch with a kernel alone, with one that allows it early and with any other at its end, and only launches
+ * that have this attribute.
+ */
+static CUlaunchAttribute overlap = {
+    .id = CU_LAUNCH_ATTRIBUTE_PROGRAMMATIC_STREAM_SERIALIZATION,
+    .value.programmaticStreamSerializationAllowed = 1,
+};
+
+static CUresult submit(lfuse__bstream *s, CUfunction function, const lfuse__launch_args *launch, void **parameters)
+{
+    if (!s->dev->device.overlap)
+        return lfuse__cu.LaunchKernel(function, (unsigned)launch->groups, 1, 1, launch->group, 1, 1,
+                                      launch->local_bytes, s->stream, parameters, NULL);
+    const CUlaunchConfig config = {
+        .gridDimX = (unsigned)launch->groups, .gridDimY = 1, .gridDimZ = 1,
+        .blockDimX = launch->group, .blockDimY = 1, .blockDimZ = 1,
+        .sharedMemBytes = launch->local_bytes, .hStream = s->stream, .attrs = &overlap, .numAttrs = 1,
+    };
+    return lfuse__cu.LaunchKernelEx(&config, function, parameters, NULL);
+}
+
 /* The driver copies the parameters before it returns. */
 lfuse_status lfuse__cu_launch(lfuse__bstream *s, lfuse__bkernel *kernel, const lfuse__launch_args *launch)
 {
@@ -97,8 +121,7 @@ lfuse_status lfuse__cu_launch(lfuse__bstream *s, lfuse__bkernel *kernel, const l
     }
     if (launch->nwords) parameters[n] = (void *)(uintptr_t)launch->words;
     LFUSE__TRY(lfuse__cu_enter(s->dev, &pushed));
-    result = lfuse__cu.LaunchKernel(kernel->function, (unsigned)launch->groups, 1, 1, launch->group, 1, 1,
-                                    launch->local_bytes, s->stream, parameters, NULL);
+    result = submit(s, kernel->function, launch, parameters);
     lfuse__cu_leave(pushed);
     if (__builtin_expect(result != CUDA_SUCCESS, 0))
         return lfuse__cu_error(s->dev, result, "cuLaunchKernel of %s, %llu groups of %u", kernel->name,

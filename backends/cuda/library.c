@@ -52,10 +52,12 @@ typedef struct entry_point {
     const char *name;
     int version;
     size_t offset;
+    bool optional;
 } entry_point;
 
 static const entry_point entry_points[] = {
-#define LFUSE__CU(name, version) { "cu" #name, version, offsetof(lfuse__cu_functions, name) },
+#define LFUSE__CU(name, version) { "cu" #name, version, offsetof(lfuse__cu_functions, name), false },
+#define LFUSE__CU_OPTIONAL(name, version) { "cu" #name, version, offsetof(lfuse__cu_functions, name), true },
 #include "backends/cuda/functions.def"
 };
 
@@ -78,7 +80,8 @@ static lfuse_status bind_driver(lfuse__library *library)
         if (result == CUDA_ERROR_STUB_LIBRARY)
             return lfuse__error(LFUSE_ERR_LIBRARY, "%s is the toolkit's stub, not a driver",
                                 lfuse__library_path(library));
-        if (result != CUDA_SUCCESS || function == NULL)
+        if (result != CUDA_SUCCESS) function = NULL;
+        if (function == NULL && !e->optional)
             return lfuse__error(LFUSE_ERR_LIBRARY, "%s has no %s of CUDA %d.%d (code %d)",
                                 lfuse__library_path(library), e->name, e->version / 1000, e->version % 1000 / 10,
                                 (int)result);

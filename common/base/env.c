@@ -20,7 +20,8 @@
     X(FUSE, 0, "none, or fusion passes to leave out: -pointwise,-epilogue,-views,-rows,-products,-gathers,-bundles," \
       "-recompute")                                                                                                  \
     X(EFFORT, 0, "how choices are made: estimate, measure")                                                            \
-    X(SYNC, 0, "1: wait after every launch, so that an error names its step")
+    X(SYNC, 0, "1: wait after every launch, so that an error names its step")                                          \
+    X(OVERLAP, 0, "0: no kernel is brought up before the one in front of it has ended (CUDA)")
 
 enum {
 #define X(name, path, text) LFUSE_##name##_ROW,
@@ -82,6 +83,7 @@ static void read_environment(void)
     env.fuse = values[LFUSE_FUSE_ROW];
     env.effort = values[LFUSE_EFFORT_ROW];
     env.sync = values[LFUSE_SYNC_ROW] && *values[LFUSE_SYNC_ROW] && strcmp(values[LFUSE_SYNC_ROW], "0") != 0;
+    env.overlap = !values[LFUSE_OVERLAP_ROW] || strcmp(values[LFUSE_OVERLAP_ROW], "0") != 0;
 }
 
 const lfuse__env *lfuse__env_get(void)

@@ -14,6 +14,7 @@ typedef struct lfuse__env {
     const char *fuse;      /* LFUSE_FUSE: none, or passes to leave out, each with a minus */
     const char *effort;    /* LFUSE_EFFORT: estimate, measure */
     bool sync;             /* LFUSE_SYNC: every launch is waited for, so that an error names its step */
+    bool overlap;          /* LFUSE_OVERLAP is not 0: a launch may overlap the kernel before it */
 } lfuse__env;
 
 const lfuse__env *lfuse__env_get(void);

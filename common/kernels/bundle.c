@@ -286,6 +286,13 @@ static lfuse_status keep_local(rewriting *r, const char *line, size_t length)
     return LFUSE_OK;
 }
 
+/* The bundle's own stands before all parts. */
+static bool is_begin(const char *text)
+{
+    while (*text == ' ') text++;
+    return !strncmp(text, LFUSE__BEGIN "\n", sizeof LFUSE__BEGIN);
+}
+
 /* Group size from the head of a kernel: "KERNEL(name, size, ...". */
 static lfuse_status take_head(rewriting *r, const char *text)
 {
@@ -306,7 +313,7 @@ static lfuse_status rewrite(rewriting *r, const char *text)
         end++;
         if (head) LFUSE__TRY(take_head(r, text));
         else if (is_local(text)) LFUSE__TRY(keep_local(r, text, (size_t)(end - text)));
-        else LFUSE__TRY(rewrite_line(r, text, end));
+        else if (!is_begin(text)) LFUSE__TRY(rewrite_line(r, text, end));
     }
     return LFUSE_OK;
 }
@@ -375,7 +382,6 @@ static lfuse_status emit(lfuse__strbuf *out, const char *name, const lfuse__bund
     if (!status) {
         for (int i = 0; i < b->nparts; i++) lfuse__put_powers(out, b->parts[i].k.body);
         lfuse__put_kernel(out, name, (int)r.group, b->words, lfuse__bundle_buffers(b, facts));
-        lfuse__put(out, 0, "{");
         for (int i = 0; i < r.nlocals; i++) lfuse__strbuf_add(out, r.locals[i]);
         lfuse__put_arguments(out, facts, b->words, r.group);
         put_search(out, b->members, facts);

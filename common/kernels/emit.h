@@ -57,6 +57,11 @@ typedef struct lfuse__text {
 
 /* A line: `indent` times four spaces, the text, a newline. */
 void lfuse__put(lfuse__strbuf *out, int indent, const char *format, ...) LFUSE_PRINTF(3, 4);
+/*
+ * A kernel's head, its opening brace and the word before which a kernel touches no memory: what earlier kernels of the
+ * stream stored may not be there yet, nor what they read be done with.
+ */
+#define LFUSE__BEGIN "BEGIN"
 void lfuse__put_kernel(lfuse__strbuf *out, const char *name, int group, int words, int buffers);
 
 /* "f32" ... "bool" of memory; "f32", "f64", "i32", "b" of registers. */

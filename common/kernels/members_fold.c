@@ -154,7 +154,6 @@ static void put_head(lfuse__members *m, const char *name, int words, bool single
     lfuse__rows *r = &m->member.rows;
     lfuse__strbuf *out = r->t.out;
     lfuse__put_kernel(out, name, single ? 1 : LFUSE__GROUP, words, lfuse__list_buffers(r->facts, OWN_BUFFERS));
-    lfuse__put(out, 0, "{");
     if (r->t.k->carried) lfuse__put_arguments(out, r->facts, words, LFUSE__GROUP);
     lfuse__put(out, 1, "memory z = BUFFER(0) + W(%d), waiting = BUFFER(0) + W(%d);", LFUSE__FOLD_PARTIALS,
                LFUSE__FOLD_TOTALS);

@@ -163,7 +163,6 @@ static void put_head(const lfuse__text *t, const char *name, const lfuse__facts 
     const int words = t->k->carried ? (int)lfuse__carried_words(t->k, LFUSE__CARRY_CHUNKS) : lfuse__multi_words(t->k);
     lfuse__put_powers(t->out, t->k->body);
     lfuse__put_kernel(t->out, name, group, words, lfuse__list_buffers(facts, 2));
-    lfuse__put(t->out, 0, "{");
     if (t->k->carried) lfuse__put_arguments(t->out, facts, words, LFUSE__GROUP);
     lfuse__put(t->out, 1, "const u64 chunks = W(%d);", CHUNKS);
 }

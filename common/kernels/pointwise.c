@@ -14,7 +14,6 @@ static void emit_items(const lfuse__text *t, const char *name, const lfuse__fact
     const bool loop = t->k->index64 || facts->elementwise_groups;
     lfuse__put_powers(out, t->k->body);
     lfuse__put_kernel(out, name, LFUSE__GROUP, t->layout->total, lfuse__kernel_buffers(t->k));
-    lfuse__put(out, 0, "{");
     lfuse__put(out, 1, "const %s n = (%s)W(%d);", t->ux, t->ux, t->layout->count);
     lfuse__put(out, 1, "const u32 vectors = (u32)W(%d);", t->layout->flags);
     lfuse__put_memory(t);
@@ -34,7 +33,6 @@ static void emit_lanes(const lfuse__text *t, const char *name)
     lfuse__strbuf *out = t->out;
     lfuse__put_powers(out, t->k->body);
     lfuse__put_kernel(out, name, 1, t->layout->total, lfuse__kernel_buffers(t->k));
-    lfuse__put(out, 0, "{");
     lfuse__put(out, 1, "const %s n = (%s)W(%d);", t->ux, t->ux, t->layout->count);
     lfuse__put(out, 1, "const u64 share = ((n + (u64)(LANES - 1)) / LANES + GROUPS() - 1) / GROUPS() * LANES;");
     lfuse__put(out, 1, "if (GROUP() * share >= n) return;");

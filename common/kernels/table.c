@@ -12,7 +12,6 @@ enum { OFFSET, COUNT, VALUES, ITEMS = 128 };
 lfuse_status lfuse__table_emit(lfuse__strbuf *out, const char *name, const lfuse__facts *facts)
 {
     lfuse__put_kernel(out, name, lfuse__single(facts) ? 1 : ITEMS, VALUES + LFUSE__TABLE_WORDS, 1);
-    lfuse__put(out, 0, "{");
     lfuse__put(out, 1, "memory table = BUFFER(0) + W(%d);", OFFSET);
     lfuse__put(out, 1, "for (u64 i = ITEM(); i < W(%d); i += %d) SET64(table, i, W(%d + i));", COUNT,
                lfuse__single(facts) ? 1 : ITEMS, VALUES);

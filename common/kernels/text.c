@@ -29,6 +29,8 @@ void lfuse__put(lfuse__strbuf *out, int indent, const char *format, ...)
 void lfuse__put_kernel(lfuse__strbuf *out, const char *name, int group, int words, int buffers)
 {
     lfuse__put(out, 0, "KERNEL(%s, %d, %d, PARAMS_%d)", name, group, words, buffers);
+    lfuse__put(out, 0, "{");
+    lfuse__put(out, 1, LFUSE__BEGIN);
 }
 
 /* The operators whose words are not in the preludes, so that kernels without them compile faster. */

@@ -362,13 +362,18 @@ START_TEST(test_launch)
     OK(cuda->launch(s, k, &args));
     args.groups = (uint64_t)1 << 31;
     FAILS(cuda->launch(s, k, &args), LFUSE_ERR_OVERFLOW);
-    ck_assert_uint_eq(fake_calls("cuLaunchKernel"), 1);
+    ck_assert_uint_eq(fake_calls("cuLaunchKernelEx"), 1);
     args.groups = 5;
-    arrange("cuLaunchKernel:1:2");
+    arrange("cuLaunchKernelEx:1:2");
     FAILS(cuda->launch(s, k, &args), LFUSE_ERR_DEVICE_MEMORY);
     SAYS("cuLaunchKernel of k_2_3, 5 groups of 128");
     arrange("");
     OK(cuda->pending(dev));
+    dev->device.overlap = false;
+    arrange("cuLaunchKernel:1:2");
+    FAILS(cuda->launch(s, k, &args), LFUSE_ERR_DEVICE_MEMORY);
+    SAYS("cuLaunchKernel of k_2_3, 5 groups of 128");
+    arrange("");
     cuda->kernel_destroy(k);
     cuda->program_destroy(p);
     cuda->free(m);
@@ -378,6 +383,53 @@ START_TEST(test_launch)
 END_TEST
 
 /* ---- faults ---- */
+
+/* Two launches of five groups, given back as the driver saw the second: with the attribute, or by the older call. */
+static void check_overlap(bool expected)
+{
+    static const uint64_t words[] = { 1, 2, UINT64_MAX };
+    lfuse__bdevice *dev = open_device(0);
+    lfuse__bprogram *p;
+    lfuse__bkernel *k;
+    lfuse__bstream *s;
+    lfuse__launch_args args = { .groups = 5, .group = 96, .local_bytes = 64, .nwords = 3, .words = words };
+    OK(cuda->stream_create(dev, &s));
+    OK(cuda->program_load(dev, "module", 6, &p));
+    OK(cuda->kernel_create(p, "k_0_3", &k));
+    for (int i = 0; i < 2; i++) OK(cuda->launch(s, k, &args));
+    const fakecuda_launch *l = fake_last();
+    ck_assert_uint_eq(fake_calls(expected ? "cuLaunchKernelEx" : "cuLaunchKernel"), 2);
+    ck_assert_uint_eq(fake_calls(expected ? "cuLaunchKernel" : "cuLaunchKernelEx"), 0);
+    ck_assert_int_eq(l->overlap, expected);
+    ck_assert(l->grid == 5 && l->block == 96 && l->shared == 64);
+    ck_assert_ptr_eq(l->stream, cuda->stream_native(s));
+    ck_assert_mem_eq(l->words, words, sizeof words);
+    cuda->kernel_destroy(k);
+    cuda->program_destroy(p);
+    cuda->stream_destroy(s);
+    close_device(dev);
+}
+
+/* What a process has of driver, device and environment decides; each is read once. */
+START_TEST(test_overlap)
+{
+    static const struct {
+        const char *variable, *value;
+        bool expected;
+    } cases[] = {
+        { "FAKECUDA_CAPABILITY", "90", true },           { "FAKECUDA_CAPABILITY", "121", true },
+        { "FAKECUDA_CAPABILITY", "89", false },          { "FAKECUDA_VERSION", "12030", true },
+        { "FAKECUDA_VERSION", "12020", false },          { "FAKECUDA_LACKS", "cuLaunchKernelEx", false },
+        { "FAKECUDA_LACKS", "cuNothingThatIs", true },   { "LFUSE_OVERLAP", "0", false },
+        { "LFUSE_OVERLAP", "1", true },
+    };
+    NEED_OWN_PROCESS();
+    ck_assert_int_lt(_i, (int)(sizeof cases / sizeof cases[0]));
+    setenv(cases[_i].variable, cases[_i].value, 1);
+    fake_reset();
+    check_overlap(cases[_i].expected);
+}
+END_TEST
 
 START_TEST(test_lost)
 {
@@ -471,7 +523,7 @@ START_TEST(test_every_failure)
     static const char *const functions[] = {
         "cuStreamCreate", "cuEventCreate", "cuMemAlloc", "cuMemHostAlloc", "cuMemAllocManaged", "cuMemcpyAsync",
         "cuMemsetD2D32Async", "cuModuleLoadDataEx", "cuModuleGetFunction", "cuFuncGetAttribute", "cuStreamBeginCapture",
-        "cuLaunchKernel", "cuStreamEndCapture", "cuGraphInstantiateWithFlags", "cuGraphLaunch", "cuEventRecord",
+        "cuLaunchKernelEx", "cuStreamEndCapture", "cuGraphInstantiateWithFlags", "cuGraphLaunch", "cuEventRecord",
         "cuStreamWaitEvent", "cuStreamSynchronize",
     };
     lfuse__bdevice *dev = open_device(0);
@@ -525,6 +577,7 @@ static Suite *suite_cuda_fake(void)
     TCase *tc = tcase_create("slots");
     tcase_add_checked_fixture(tc, load_fakes, NULL);
     for (size_t i = 0; i < sizeof tests / sizeof tests[0]; i++) tcase_add_test(tc, tests[i]);
+    tcase_add_loop_test(tc, test_overlap, 0, 9);
     suite_add_tcase(s, tc);
     return s;
 }

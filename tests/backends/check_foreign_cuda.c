@@ -167,6 +167,7 @@ START_TEST(capture_survives_refusal)
 END_TEST
 
 static PFN_cuLaunchKernel_v4000 launch_kernel;
+static PFN_cuLaunchKernelEx_v11060 launch_extended;
 static uint64_t launched;
 
 static CUresult CUDAAPI count_launch(CUfunction f, unsigned gx, unsigned gy, unsigned gz, unsigned bx, unsigned by,
@@ -174,6 +175,12 @@ static CUresult CUDAAPI count_launch(CUfunction f, unsigned gx, unsigned gy, uns
 {
     launched++;
     return launch_kernel(f, gx, gy, gz, bx, by, bz, shared, s, parameters, extra);
+}
+
+static CUresult CUDAAPI count_extended(const CUlaunchConfig *config, CUfunction f, void **parameters, void **extra)
+{
+    launched++;
+    return launch_extended(config, f, parameters, extra);
 }
 
 /* The counter of launches against the driver calls that were made. */
@@ -185,10 +192,13 @@ START_TEST(launches_counted)
     OK(lfuse_plan_run(plan, wrapped, bindings, 2));
     OK(lfuse_device_get_counters(device, &before));
     launch_kernel = lfuse__cu.LaunchKernel;
+    launch_extended = lfuse__cu.LaunchKernelEx;
     lfuse__cu.LaunchKernel = count_launch;
+    if (launch_extended) lfuse__cu.LaunchKernelEx = count_extended;
     launched = 0;
     for (int i = 0; i < 5; i++) OK(lfuse_plan_run(plan, wrapped, bindings, 2));
     lfuse__cu.LaunchKernel = launch_kernel;
+    lfuse__cu.LaunchKernelEx = launch_extended;
     OK(lfuse_device_get_counters(device, &after));
     ck_assert_uint_eq(launched, 5);
     ck_assert_uint_eq(after.launches - before.launches, launched);

@@ -43,6 +43,9 @@ static inline void load_fakes(void)
     unsetenv("FAKECUDA_FAIL");
     unsetenv("FAKECUDA_VERSION");
     unsetenv("FAKECUDA_DEVICES");
+    unsetenv("FAKECUDA_CAPABILITY");
+    unsetenv("FAKECUDA_LACKS");
+    unsetenv("LFUSE_OVERLAP");
     fake_reset();
 }
 

@@ -30,9 +30,11 @@ tests_backends_check_launches_opencl_CPPFLAGS = $(AM_CPPFLAGS) \
 EXTRA_tests_backends_check_launches_opencl_DEPENDENCIES = tests/layer/opencl_layer.la
 endif
 if HAVE_CUDA
-check_PROGRAMS += tests/backends/check_foreign_cuda
-TESTS += tests/backends/check_foreign_cuda
+foreign_tests = tests/backends/check_foreign_cuda tests/backends/check_foreign_order
+check_PROGRAMS += $(foreign_tests)
+TESTS += $(foreign_tests)
 tests_backends_check_foreign_cuda_SOURCES = %reldir%/check_foreign_cuda.c
+tests_backends_check_foreign_order_SOURCES = %reldir%/check_foreign_order.c
 endif
 
 # CUDA over a driver in host memory, which the program loads before the library looks for the real one.

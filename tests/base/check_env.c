@@ -15,7 +15,7 @@ static void clear(void)
 {
     static const char *const names[] = {
         "LFUSE_DEVICE", "LFUSE_LOG", "LFUSE_CACHE", "LFUSE_CACHE_DIR", "LFUSE_DUMP", "LFUSE_FUSE", "LFUSE_EFFORT",
-        "LFUSE_SYNC", "XDG_CACHE_HOME", "HOME",
+        "LFUSE_SYNC", "LFUSE_OVERLAP", "XDG_CACHE_HOME", "HOME",
     };
     size_t i;
 
@@ -34,6 +34,7 @@ START_TEST(unset_is_null)
     ck_assert_ptr_null(env->cache_dir);
     ck_assert_ptr_null(env->dump);
     ck_assert(!env->sync);
+    ck_assert(env->overlap);
 }
 END_TEST
 
@@ -55,6 +56,22 @@ START_TEST(sync_zero_is_off)
     clear();
     setenv("LFUSE_SYNC", "0", 1);
     ck_assert(!lfuse__env_get()->sync);
+}
+END_TEST
+
+START_TEST(overlap_zero_is_off)
+{
+    clear();
+    setenv("LFUSE_OVERLAP", "0", 1);
+    ck_assert(!lfuse__env_get()->overlap);
+}
+END_TEST
+
+START_TEST(overlap_other_is_on)
+{
+    clear();
+    setenv("LFUSE_OVERLAP", "", 1);
+    ck_assert(lfuse__env_get()->overlap);
 }
 END_TEST
 
@@ -104,7 +121,7 @@ START_TEST(rows_list_every_variable)
         ck_assert_str_eq(value, "stub:0");
         devices++;
     }
-    ck_assert_int_eq(i, 8);
+    ck_assert_int_eq(i, 9);
     ck_assert_int_eq(devices, 1);
     ck_assert(!lfuse__env_row(-1, &name, &text, &value));
 }
@@ -118,6 +135,8 @@ static Suite *suite_env(void)
     tcase_add_test(t, unset_is_null);
     tcase_add_test(t, read_once);
     tcase_add_test(t, sync_zero_is_off);
+    tcase_add_test(t, overlap_zero_is_off);
+    tcase_add_test(t, overlap_other_is_on);
     tcase_add_test(t, cache_dir_given);
     tcase_add_test(t, cache_dir_xdg);
     tcase_add_test(t, cache_dir_home);

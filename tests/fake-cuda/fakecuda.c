@@ -48,7 +48,8 @@ static struct CUfunc_st functions[FUNCTIONS];
 static int nfunctions;
 static fakecuda_launch last;
 static int64_t live;
-static int version = 13000, devices = 2;
+static int version = 13000, devices = 2, capability = 90;
+static char lacks[48];
 
 typedef struct counter { char name[48]; uint64_t calls; } counter;
 static counter counters[128];
@@ -57,12 +58,15 @@ static struct { char name[48]; uint64_t n; int code; } failure;
 void fakecuda_reset(void)
 {
     const char *fail = getenv("FAKECUDA_FAIL"), *v = getenv("FAKECUDA_VERSION"), *d = getenv("FAKECUDA_DEVICES");
+    const char *c = getenv("FAKECUDA_CAPABILITY"), *l = getenv("FAKECUDA_LACKS");
     memset(&failure, 0, sizeof failure);
     memset(counters, 0, sizeof counters);
     if (fail && sscanf(fail, "%47[^:]:%lu:%d", failure.name, (unsigned long *)&failure.n, &failure.code) != 3)
         memset(&failure, 0, sizeof failure);
     version = v ? atoi(v) : 13000;
     devices = d ? atoi(d) : 2;
+    capability = c ? atoi(c) : 90;
+    snprintf(lacks, sizeof lacks, "%s", l ? l : "");
 }
 
 static counter *find_counter(const char *name)
@@ -160,8 +164,8 @@ static CUresult fake_DeviceGetAttribute(int *value, CUdevice_attribute attribute
     (void)device;
     ENTER(DeviceGetAttribute);
     switch ((int)attribute) {
-    case CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MAJOR: *value = 9; break;
-    case CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MINOR: *value = 0; break;
+    case CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MAJOR: *value = capability / 10; break;
+    case CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MINOR: *value = capability % 10; break;
     case CU_DEVICE_ATTRIBUTE_MULTIPROCESSOR_COUNT: *value = 132; break;
     case CU_DEVICE_ATTRIBUTE_MAX_THREADS_PER_BLOCK: *value = 1024; break;
     case CU_DEVICE_ATTRIBUTE_MAX_SHARED_MEMORY_PER_BLOCK: *value = 49152; break;
@@ -563,10 +567,9 @@ static CUresult fake_FuncGetAttribute(int *value, CUfunction_attribute attribute
     return CUDA_SUCCESS;
 }
 
-static CUresult fake_LaunchKernel(CUfunction f, unsigned gx, unsigned gy, unsigned gz, unsigned bx, unsigned by,
-                                  unsigned bz, unsigned shared, CUstream stream, void **parameters, void **extra)
+static CUresult remember(CUfunction f, unsigned gx, unsigned gy, unsigned gz, unsigned bx, unsigned by, unsigned bz,
+                         unsigned shared, CUstream stream, void **parameters, void **extra)
 {
-    ENTER(LaunchKernel);
     NEED_CONTEXT();
     if (gx == 0 || gy != 1 || gz != 1 || by != 1 || bz != 1 || bx > 1024 || extra) return CUDA_ERROR_INVALID_VALUE;
     last.launches++;
@@ -574,7 +577,28 @@ static CUresult fake_LaunchKernel(CUfunction f, unsigned gx, unsigned gy, unsign
     last.nbuffers = f->nbuffers, last.nwords = f->nwords;
     for (unsigned i = 0; i < f->nbuffers; i++) memcpy(&last.buffers[i], parameters[i], sizeof last.buffers[i]);
     if (f->nwords) memcpy(last.words, parameters[f->nbuffers], f->nwords * sizeof last.words[0]);
+    last.overlap = 0;
     return CUDA_SUCCESS;
+}
+
+static CUresult fake_LaunchKernel(CUfunction f, unsigned gx, unsigned gy, unsigned gz, unsigned bx, unsigned by,
+                                  unsigned bz, unsigned shared, CUstream stream, void **parameters, void **extra)
+{
+    ENTER(LaunchKernel);
+    return remember(f, gx, gy, gz, bx, by, bz, shared, stream, parameters, extra);
+}
+
+static CUresult fake_LaunchKernelEx(const CUlaunchConfig *c, CUfunction f, void **parameters, void **extra)
+{
+    CUresult result;
+    ENTER(LaunchKernelEx);
+    result = remember(f, c->gridDimX, c->gridDimY, c->gridDimZ, c->blockDimX, c->blockDimY, c->blockDimZ,
+                      c->sharedMemBytes, c->hStream, parameters, extra);
+    for (unsigned i = 0; i < c->numAttrs && !result; i++) {
+        if (c->attrs[i].id != CU_LAUNCH_ATTRIBUTE_PROGRAMMATIC_STREAM_SERIALIZATION) return CUDA_ERROR_INVALID_VALUE;
+        last.overlap = c->attrs[i].value.programmaticStreamSerializationAllowed;
+    }
+    return result;
 }
 
 /* ---- graphs ---- */
@@ -641,7 +665,7 @@ CUresult cuGetProcAddress_v2(const char *symbol, void **function, int asked, cuu
     ENTER(GetProcAddress);
     if (flags != CU_GET_PROC_ADDRESS_LEGACY_STREAM) return CUDA_ERROR_INVALID_VALUE;
     for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
-        if (strcmp(rows[i].name, symbol) || rows[i].version != asked) continue;
+        if (strcmp(rows[i].name, symbol) || rows[i].version != asked || !strcmp(lacks, symbol)) continue;
         memcpy(function, &rows[i].function, sizeof *function);
         *found = CU_GET_PROC_ADDRESS_SUCCESS;
         return CUDA_SUCCESS;

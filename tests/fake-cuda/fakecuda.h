@@ -15,11 +15,15 @@
 typedef struct fakecuda_launch {
     uint64_t launches;
     unsigned grid, block, shared, nbuffers, nwords;
+    int overlap; /* programmatic stream serialization, as the launch's attribute says */
     uint64_t buffers[16], words[64];
     void *stream;
 } fakecuda_launch;
 
-/* Takes the environment's FAKECUDA_FAIL, FAKECUDA_VERSION (13000) and FAKECUDA_DEVICES (2); counters start at 0. */
+/*
+ * Takes the environment's FAKECUDA_FAIL, FAKECUDA_VERSION (13000), FAKECUDA_DEVICES (2), FAKECUDA_CAPABILITY (90) and
+ * FAKECUDA_LACKS (a function that cuGetProcAddress does not find); counters start at 0.
+ */
 typedef void fakecuda_reset_function(void);
 /* How often the function was called since the reset: "cuMemAlloc". */
 typedef uint64_t fakecuda_calls_function(const char *function);

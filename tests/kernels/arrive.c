@@ -21,7 +21,6 @@ enum { ROUNDS = 20, MOST = 3000 };
 static void put_kernel(lfuse__strbuf *out, int group)
 {
     lfuse__put_kernel(out, "arrive", group, 2, 3);
-    lfuse__put(out, 0, "{");
     lfuse__put(out, 1, "TICKET");
     lfuse__put(out, 1, "SET64(BUFFER(0), GROUP() * %d + ITEM(), W(0) + GROUP() * 7 + ITEM());", group);
     lfuse__put(out, 1, "if (ARRIVE(BUFFER(1), W(1))) {");

@@ -6,6 +6,7 @@
 
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "backends/cuda/program.h"
 #include "common/base/error.h"
@@ -140,20 +141,27 @@ static void write_skeletons(writer *w, lfuse_type type, int arch)
 }
 
 /* False when there is no NVRTC here, with the reason as this thread's message. */
-static bool compiles(writer *w, const char *arch)
+static bool compile(const writer *w, const char *arch, lfuse__strbuf *binary)
 {
-    lfuse__strbuf source = LFUSE__STRBUF_INIT, log = LFUSE__STRBUF_INIT, binary = LFUSE__STRBUF_INIT;
+    lfuse__strbuf source = LFUSE__STRBUF_INIT, log = LFUSE__STRBUF_INIT;
     lfuse__strbuf_add(&source, lfuse__text_prelude);
     lfuse__strbuf_add(&source, w->text.data);
-    const lfuse_status status = lfuse__cuda_compile(source.data, arch, &log, &binary);
+    const lfuse_status status = lfuse__cuda_compile(source.data, arch, &log, binary);
     ck_assert_msg(status == LFUSE_OK || status == LFUSE_ERR_LIBRARY, "%s, %d kernels: %s\n%s", arch, w->kernels,
                   lfuse__error_message(), log.data);
-    if (status == LFUSE_OK) ck_assert_uint_gt(binary.length, 1000);
+    if (status == LFUSE_OK) ck_assert_uint_gt(binary->length, 1000);
     lfuse__strbuf_free(&source);
     lfuse__strbuf_free(&log);
+    return status == LFUSE_OK;
+}
+
+static bool compiles(writer *w, const char *arch)
+{
+    lfuse__strbuf binary = LFUSE__STRBUF_INIT;
+    const bool done = compile(w, arch, &binary);
     lfuse__strbuf_free(&binary);
     lfuse__strbuf_free(&w->text);
-    return status == LFUSE_OK;
+    return done;
 }
 
 START_TEST(operators)
@@ -212,6 +220,68 @@ START_TEST(rows)
 }
 END_TEST
 
+/* One kernel of each family and form, in f32. */
+static void write_families(writer *w)
+{
+    static const lfuse__row_form forms[] = {LFUSE__ROWS_TEAM, LFUSE__ROWS_GROUP, LFUSE__ROWS_ITEM, LFUSE__ROWS_PARTIAL,
+                                            LFUSE__ROWS_FOLD};
+    static const int teams[] = {16, 128, 1, 0, 0}, held[] = {16, 32, 0, 0, 0};
+    sample s;
+    sample_fused(&s, LFUSE_F32);
+    wrote(lfuse__pointwise_emit(&w->text, next_name(w), &s.k, &w->facts));
+    sample_look_up(&s, LFUSE_F32, false);
+    wrote(lfuse__pointwise_emit(&w->text, next_name(w), &s.k, &w->facts));
+    write_bundle(w, LFUSE_F32);
+    write_lists(w, LFUSE_F32);
+    wrote(lfuse__table_emit(&w->text, next_name(w), &w->facts));
+    for (int f = 0; f < (int)(sizeof forms / sizeof *forms); f++) {
+        row_sample r;
+        row_sample_make(&r, ROW_SUM, LFUSE_F32);
+        r.k.form = forms[f], r.k.team = teams[f], r.k.held = held[f];
+        wrote(lfuse__rows_emit(&w->text, next_name(w), &r.k, &w->facts));
+    }
+    row_look_ups_emit(&w->text, &w->facts);
+}
+
+/* Up to the wait that every work-item comes to: no branch, no end, no memory but parameters. */
+static void check_start(const char *ptx, const char *wait)
+{
+    static const char *const words[] = {"bra", "ret;", "exit;", "ld.global", "ld.u", "ld.f", "ld.v", "ld.b", "ld.s",
+                                        "st.", "atom", "red.", "bar.", "call"};
+    for (size_t i = 0; i < sizeof words / sizeof *words; i++) {
+        const char *at = strstr(ptx, words[i]);
+        ck_assert_msg(!at || at > wait, "%s before the wait of %.60s", words[i], ptx);
+    }
+}
+
+/* Where launches overlap, every kernel waits for those before it; where they cannot, none has words for it. */
+START_TEST(waits)
+{
+    writer w = {.text = LFUSE__STRBUF_INIT, .facts = facts_items(true)};
+    lfuse__strbuf ptx = LFUSE__STRBUF_INIT;
+    int kernels = 0;
+    write_families(&w);
+    const bool done = compile(&w, _i ? "compute_90" : "compute_80", &ptx);
+    lfuse__strbuf_free(&w.text);
+    if (!done) TEST_SKIP("%s", lfuse__error_message());
+    if (!_i) ck_assert(!strstr(ptx.data, "griddepcontrol"));
+    for (const char *at = strstr(ptx.data, ".entry "); at; kernels++) {
+        const char *next = strstr(at + 1, ".entry "), *wait = strstr(at, "griddepcontrol.wait;");
+        const char *body = strchr(at, '{');
+        ck_assert(body != NULL);
+        if (_i) {
+            ck_assert_msg(wait && (!next || wait < next), "no wait in %.60s", at);
+            const char *second = strstr(wait + 1, "griddepcontrol.wait;");
+            ck_assert_msg(!second || (next && second > next), "two waits in %.60s", at);
+            check_start(body, wait);
+        }
+        at = next;
+    }
+    ck_assert_int_ge(kernels, w.kernels);
+    lfuse__strbuf_free(&ptx);
+}
+END_TEST
+
 static Suite *suite_nvrtc(void)
 {
     Suite *suite = suite_create("kernels by NVRTC");
@@ -219,6 +289,7 @@ static Suite *suite_nvrtc(void)
     tcase_set_timeout(tcase, 300);
     tcase_add_loop_test(tcase, operators, 0, ARCHS);
     tcase_add_loop_test(tcase, skeletons, 0, ARCHS);
+    tcase_add_loop_test(tcase, waits, 0, 2);
     suite_add_tcase(suite, tcase);
     TCase *reductions = tcase_create("rows");
     tcase_set_timeout(reductions, 300);
