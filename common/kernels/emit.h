@@ -187,6 +187,11 @@ static inline bool lfuse__single(const lfuse__facts *facts)
     return facts->vector_lanes || facts->simd <= 1;
 }
 
+/* scatter_sizes.c: bits of a digit, argument words of a class, and whether its groups are single items. */
+int lfuse__scatter_bits(const lfuse__facts *facts);
+int lfuse__scatter_words(const lfuse__kernel_class *k);
+bool lfuse__scatter_single(const lfuse__kernel_class *k, const lfuse__facts *facts);
+
 /* Groups for `units` of work, one group taking `each` of them. */
 uint64_t lfuse__groups(const lfuse__facts *facts, bool single, uint64_t units, uint64_t each);
 

@@ -50,6 +50,17 @@ typedef enum lfuse__row_form {
     LFUSE__ROWS_FOLD     /* ... and the row's results of those */
 } lfuse__row_form;
 
+/* Kernels that add scattered rows: see scatter.c. */
+typedef enum lfuse__scatter_phase {
+    LFUSE__SCATTER_NONE,
+    LFUSE__SCATTER_KEYS,   /* operands: indices (looked up), words */
+    LFUSE__SCATTER_COUNT,  /* words, counts */
+    LFUSE__SCATTER_PREFIX, /* counts, in place */
+    LFUSE__SCATTER_PLACE,  /* words, counts, other words */
+    LFUSE__SCATTER_FIRSTS, /* words, starts */
+    LFUSE__SCATTER_SUM     /* source, words, starts, result */
+} lfuse__scatter_phase;
+
 /* The text class of a pointwise or row kernel. */
 typedef struct lfuse__kernel_class {
     const lfuse__body *body;
@@ -64,6 +75,7 @@ typedef struct lfuse__kernel_class {
     bool whole;   /* TEAM, GROUP: all rows have exactly team * held elements (so, may be set: rows_choose clears it) */
     bool staged;  /* a question to rows_choose, which clears it */
     int carried;  /* list kernels: most members of a launch whose argument block carries their places; 0: tables do */
+    lfuse__scatter_phase scatter; /* scatter.c */
     int groups;   /* list kernels: of members, with numbers of their own, in one launch; 0: the same for all members */
 } lfuse__kernel_class;
 
@@ -132,6 +144,34 @@ lfuse_status lfuse__rows_pack(const lfuse__kernel_class *k, const lfuse__facts *
 void lfuse__rows_rebind(const lfuse__kernel_class *k, const lfuse__facts *facts, const lfuse__geometry *g,
                         lfuse__packed *packed);
 int lfuse__rows_words(const lfuse__kernel_class *k);
+
+/* ---- scatter.c, scatter_sizes.c: rows added to those that indices name ----
+ * All memory is contiguous; words, counts and starts are 8 bytes each. Geometry's extents are these sizes.
+ */
+enum {
+    LFUSE__SCATTER_POSITIONS, /* indices */
+    LFUSE__SCATTER_SLOTS,     /* words */
+    LFUSE__SCATTER_ROWS,      /* of the result */
+    LFUSE__SCATTER_REST,      /* elements of a row */
+    LFUSE__SCATTER_RUNS,      /* of words that are counted together ... */
+    LFUSE__SCATTER_EACH,      /* ... so many but for the last */
+    LFUSE__SCATTER_SHIFT,     /* of the digit in a word */
+    LFUSE__SCATTER_STARTS,    /* one for each row, and the end of the last */
+    LFUSE__SCATTER_SIZES
+};
+/* The class of a phase; returns how many operands it has. */
+int lfuse__scatter_class(lfuse__scatter_phase phase, lfuse_type type, lfuse_type indices, lfuse__kernel_class *k);
+/* *digits: how often words are counted and placed. ERR_UNSUPPORTED beyond 2^31 positions or rows. */
+lfuse_status lfuse__scatter_sizes(const lfuse__facts *facts, int64_t positions, int64_t rows, int64_t rest,
+                                  int64_t *sizes, int *digits);
+/* Turns the sizes to another digit; the lowest is 0. */
+void lfuse__scatter_digit(const lfuse__facts *facts, int digit, int64_t *sizes);
+/* How many counts there are. */
+uint64_t lfuse__scatter_counts(const lfuse__facts *facts, const int64_t *sizes);
+lfuse_status lfuse__scatter_emit(lfuse__strbuf *out, const char *name, const lfuse__kernel_class *k,
+                                 const lfuse__facts *facts);
+void lfuse__scatter_pack(const lfuse__kernel_class *k, const lfuse__facts *facts, const lfuse__geometry *g,
+                         lfuse__packed *packed);
 
 /* ---- bundle.c: several pointwise or row kernels in one launch ----
  * A part is one class with `members` sets of argument words; parts and their members are walked by ranges of

@@ -23,7 +23,7 @@ bool lfuse__draft_computes(const lfuse__draft *d, int32_t node)
     const lfuse__node_kind kind = (lfuse__node_kind)lfuse__draft_node(d, node)->kind;
 
     return lfuse__draft_pointwise(d, node) || kind == LFUSE__REDUCE || kind == LFUSE__MATMUL ||
-           kind == LFUSE__CONCAT || lfuse__draft_reduces_list(d, node);
+           kind == LFUSE__SCATTER_ADD || kind == LFUSE__CONCAT || lfuse__draft_reduces_list(d, node);
 }
 
 bool lfuse__draft_immediate(const lfuse__draft *d, int32_t node)

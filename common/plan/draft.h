@@ -55,6 +55,7 @@ typedef struct lfuse__home {
 typedef enum lfuse__unit_kind {
     LFUSE__UNIT_REGION,     /* fused pointwise nodes, of tensors or lists, and reductions of either */
     LFUSE__UNIT_PRODUCT,    /* a matmul, with the region behind it where `tail` is not negative */
+    LFUSE__UNIT_SCATTER,    /* a scatter_add */
     LFUSE__UNIT_COPY        /* `node` as seen through views, or the memory `from`, to `to` */
 } lfuse__unit_kind;
 
@@ -105,7 +106,7 @@ typedef struct lfuse__draft {
     int32_t *reader;  /* the last of them; -2 - v: copied out through the view v */
     bool *reshaped;   /* somebody reads the node's memory in another shape */
     bool *results;    /* must lie in memory at its end: an output as it is, or what an update stores */
-    bool *needed;     /* by a matmul, or by the other phase: lies in memory */
+    bool *needed;     /* by a matmul or scatter_add, or by the other phase: lies in memory */
     int32_t *target;  /* first name that the node is stored in as it is, directly, -1; then next_target */
     int32_t *next_target; /* [names] */
     bool *outside;    /* read by another unit than the one that computes it */
@@ -133,7 +134,7 @@ static inline const lfuse__node *lfuse__draft_node(const lfuse__draft *d, int32_
 }
 /* Pointwise functions, casts and look-ups of tensors and lists, and copied views; not functions of numbers. */
 bool lfuse__draft_pointwise(const lfuse__draft *d, int32_t node);
-/* What needs memory or a kernel or a product: the above, sums, matmuls, concatenations. */
+/* What needs memory or a kernel or a product: the above, sums, matmuls, scattered rows, concatenations. */
 bool lfuse__draft_computes(const lfuse__draft *d, int32_t node);
 /* A number that has been given a type: costs nothing anywhere. */
 bool lfuse__draft_immediate(const lfuse__draft *d, int32_t node);
@@ -193,8 +194,8 @@ bool lfuse__draft_is_view(const lfuse__draft *d, int32_t node);
 /* By a pass that is left out: what keeps a kernel of its own, from memory to memory. */
 bool lfuse__draft_alone(const lfuse__draft *d, int32_t node);
 /*
- * The operand i of a node: how the node's axes walk the operand's base, which is returned. Of the REDUCEs, MATMUL and
- * CONCAT the walkers are the operand's own axes.
+ * The operand i of a node: how the node's axes walk the operand's base, which is returned. Of the REDUCEs, MATMUL,
+ * SCATTER_ADD and CONCAT the walkers are the operand's own axes.
  */
 int32_t lfuse__draft_operand(const lfuse__draft *d, int32_t node, int i, lfuse__view *walk);
 /* Whether a node which walks its operand's base so has the same shape and the same elements at the same indices. */
@@ -306,6 +307,10 @@ lfuse_status lfuse__draft_split(lfuse__draft *d, int32_t region, const int32_t *
 lfuse_status lfuse__make_region(lfuse__draft *d, const lfuse__unit *u, lfuse__stage *stage);  /* rows.c */
 lfuse_status lfuse__make_copy(lfuse__draft *d, const lfuse__unit *u, lfuse__stage *stage);    /* rows.c */
 lfuse_status lfuse__make_product(lfuse__draft *d, const lfuse__unit *u, lfuse__stage *stage); /* product.c */
+lfuse_status lfuse__make_scatter(lfuse__draft *d, const lfuse__unit *u, lfuse__stage *stage); /* scatter_step.c */
+/* The operand of a step that is no kernel of a builder: the value `base` in its home, walked so. product.c */
+lfuse_status lfuse__draft_operand_at(lfuse__draft *d, int32_t base, const lfuse__home *home, const lfuse__view *walk,
+                                     lfuse__operand *o);
 /* The region that can join the matmul's stage, or -1. */
 int32_t lfuse__product_tail(const lfuse__draft *d, int32_t matmul);
 /* Another alternative for a row step that may be of few long rows; `like`: a node of its unit. phases.c */

@@ -79,7 +79,8 @@ static void count_operands(lfuse__draft *d, int32_t node)
         d->reader[base] = node;
         d->reshaped[base] = d->reshaped[base] || other_shape(d, &walk);
         if (n->kind == LFUSE__GATHER && i == 0) d->cut[base] = true; /* looked up in memory */
-        if (n->kind == LFUSE__MATMUL || (d->prepared[base] && !d->prepared[node])) d->needed[base] = true;
+        if (n->kind == LFUSE__MATMUL || n->kind == LFUSE__SCATTER_ADD || (d->prepared[base] && !d->prepared[node]))
+            d->needed[base] = true;
     }
 }
 

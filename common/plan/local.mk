@@ -2,7 +2,7 @@
 libfuse_core_la_SOURCES += \
 	%reldir%/body.h %reldir%/body.c %reldir%/plan.h %reldir%/draft.h %reldir%/draft.c \
 	%reldir%/lower.h %reldir%/lower.c %reldir%/values.c %reldir%/distribute.c %reldir%/columns.c \
-	%reldir%/sink.c %reldir%/scatter.c \
+	%reldir%/sink.c %reldir%/scatter.c %reldir%/scatter_step.c \
 	%reldir%/views.c %reldir%/walk.c %reldir%/sizes.c %reldir%/concat.c %reldir%/place.c %reldir%/numbers.c \
 	%reldir%/frozen.c %reldir%/signature.c %reldir%/pointwise.c %reldir%/siblings.c %reldir%/phases.c \
 	%reldir%/reuse.c %reldir%/bundle.c %reldir%/build.c %reldir%/split.c \

@@ -77,7 +77,7 @@ int32_t lfuse__lower_columns(lfuse__lowering *l, const lfuse__node *matmul, cons
 /* sink.c: a function of a reshape of what rows make as a reshape of a function; -1: this is none, or no room. */
 int32_t lfuse__lower_sink(lfuse__lowering *l, const lfuse__node *form, const int32_t *in);
 
-/* scatter.c: sums of scattered rows as reductions. */
+/* scatter.c: sums of few scattered rows as reductions; others stay what they are. */
 int32_t lfuse__lower_scatter(lfuse__lowering *l, const lfuse__node *scatter, const int32_t *in);
 
 #endif

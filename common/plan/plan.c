@@ -81,6 +81,15 @@ static lfuse_status add_product(lfuse__draft *d, int32_t node, bool *taken)
     return lfuse__draft_unit(d, &u);
 }
 
+static lfuse_status add_scatter(lfuse__draft *d, int32_t node)
+{
+    const lfuse__unit u = { .kind = LFUSE__UNIT_SCATTER, .level = d->level[node], .node = node, .tail = -1,
+                            .phase = d->prepared[node] ? LFUSE__PHASE_PREPARE : LFUSE__PHASE_MAIN };
+
+    LFUSE__TRY(lfuse__draft_house(d, node));
+    return lfuse__draft_unit(d, &u);
+}
+
 static int by_order(const void *a, const void *b)
 {
     const lfuse__unit *x = a, *y = b;
@@ -111,6 +120,7 @@ lfuse_status lfuse__draft_units(lfuse__draft *d)
     if (!taken) return lfuse__error(LFUSE_ERR_MEMORY, "out of host memory while a plan was made (%d nodes)", (int)n);
     for (i = 0; i < n && !status; i++)
         if (lfuse__draft_node(d, i)->kind == LFUSE__MATMUL) status = add_product(d, i, taken);
+        else if (lfuse__draft_node(d, i)->kind == LFUSE__SCATTER_ADD) status = add_scatter(d, i);
     for (i = 0; i < n && !status; i++) {
         if (d->region[i] == i && !taken[i] && stores(d, i)) status = add_region(d, i);
     }
@@ -122,7 +132,7 @@ lfuse_status lfuse__draft_units(lfuse__draft *d)
 typedef lfuse_status maker(lfuse__draft *d, const lfuse__unit *u, lfuse__stage *stage);
 static maker *const makers[] = {
     [LFUSE__UNIT_REGION] = lfuse__make_region, [LFUSE__UNIT_PRODUCT] = lfuse__make_product,
-    [LFUSE__UNIT_COPY] = lfuse__make_copy,
+    [LFUSE__UNIT_SCATTER] = lfuse__make_scatter, [LFUSE__UNIT_COPY] = lfuse__make_copy,
 };
 
 static lfuse_status make_stages(lfuse__draft *d)

@@ -11,6 +11,7 @@
  *               | "(rows " loop N stores ")"                                       N: of the last axes, reduced
  *               | "(bundle" { " " work } ")"
  *               | "(gemm " size " x " size " x " size " " expr ")"                 m, n, k; `acc` is the product
+ *               | "(scatter " loop " (" place " (scatter_add " place " " place " " size ")))"   loop: of the source
  *               | "(multi " list stores ")" | "(members " list stores ")"          list: whose members are walked
  *     loop      = { size " x " } size | "1"
  *     stores    = { " (" place " " expr ")" }
@@ -77,6 +78,7 @@ typedef struct lfuse__buffer {
 typedef enum lfuse__step_kind {
     LFUSE__STEP_POINTWISE,
     LFUSE__STEP_GEMM,
+    LFUSE__STEP_SCATTER,
     LFUSE__STEP_MULTI,      /* pointwise over lists */
     LFUSE__STEP_MEMBERS,    /* the body's REDUCEs run over the elements of each member, its TOTALs over the members; what
                                is stored is MEMBERS, made of the former, or TENSOR, made of the latter alone */
@@ -95,6 +97,15 @@ typedef struct lfuse__product {
     int alpha, beta; /* index in plan->numbers; -1: alpha is 1, beta 0 */
 } lfuse__product;
 
+/*
+ * Rows added to those that indices name: operands[0] is the source, walked by the axes of `shape`, [1] the indices, walked
+ * by the first `indices` of these, [2] the result, walked by the axes of the step's loop: the named row, then the others.
+ */
+typedef struct lfuse__scattering {
+    int rank, indices;
+    lfuse_size shape[LFUSE_MAX_RANK];
+} lfuse__scattering;
+
 typedef struct lfuse__step {
     lfuse__step_kind kind;
     bool prepare;       /* of the prepare phase: depends on frozen inputs and constants alone */
@@ -104,9 +115,10 @@ typedef struct lfuse__step {
     lfuse_size extents[LFUSE_MAX_RANK]; /* of the loop */
     int noperands;
     lfuse__operand *operands;
-    lfuse__body body;       /* not for GEMM */
+    lfuse__body body;       /* not for GEMM and SCATTER */
     int *numbers;           /* [body.nnumbers] index of each in plan->numbers */
     lfuse__product product; /* GEMM */
+    lfuse__scattering scattering; /* SCATTER */
     int nchildren;          /* BUNDLE */
     struct lfuse__step *children;
 } lfuse__step;

@@ -164,18 +164,42 @@ static void print_gemm(const lfuse__plan_body *plan, const lfuse__step *s, const
     lfuse__strbuf_add(out, e->after);
 }
 
+static void print_scatter(const lfuse__plan_body *plan, const lfuse__step *s, const lfuse_graph *names,
+                          lfuse__strbuf *out)
+{
+    int i;
+
+    for (i = 0; i < s->scattering.rank; i++) {
+        if (i) lfuse__strbuf_add(out, " x ");
+        lfuse__size_print(names, s->scattering.shape[i], out);
+    }
+    if (!s->scattering.rank) lfuse__strbuf_add(out, "1");
+    lfuse__strbuf_add(out, " (");
+    lfuse__operand_print(plan, &s->operands[2], names, out);
+    lfuse__strbuf_add(out, " (scatter_add ");
+    lfuse__operand_print(plan, &s->operands[0], names, out);
+    lfuse__strbuf_add(out, " ");
+    lfuse__operand_print(plan, &s->operands[1], names, out);
+    lfuse__strbuf_add(out, " ");
+    lfuse__size_print(names, s->extents[0], out);
+    lfuse__strbuf_add(out, "))");
+}
+
 static void print_work(const lfuse__plan_body *plan, const lfuse__step *step, const lfuse_graph *names,
                        lfuse__strbuf *out)
 {
     static const char *const words[] = {
         [LFUSE__STEP_POINTWISE] = "pointwise", [LFUSE__STEP_ROWS] = "rows",   [LFUSE__STEP_GEMM] = "gemm",
         [LFUSE__STEP_MEMBERS] = "members",     [LFUSE__STEP_MULTI] = "multi", [LFUSE__STEP_BUNDLE] = "bundle",
+        [LFUSE__STEP_SCATTER] = "scatter",
     };
     int i;
 
     lfuse__strbuf_format(out, "(%s ", words[step->kind]);
     if (step->kind == LFUSE__STEP_GEMM) {
         print_gemm(plan, step, names, out);
+    } else if (step->kind == LFUSE__STEP_SCATTER) {
+        print_scatter(plan, step, names, out);
     } else if (step->kind == LFUSE__STEP_BUNDLE) {
         for (i = 0; i < step->nchildren; i++) {
             if (i) lfuse__strbuf_add(out, " ");

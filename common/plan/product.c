@@ -195,15 +195,15 @@ static void place_at(const lfuse__home *home, lfuse_type type, const lfuse__view
     memcpy(o->step, walk->step, sizeof o->step);
 }
 
-static lfuse_status operand_at(lfuse__draft *d, int32_t base, const lfuse__home *home, const lfuse__view *walk,
-                               lfuse__operand *o)
+lfuse_status lfuse__draft_operand_at(lfuse__draft *d, int32_t base, const lfuse__home *home, const lfuse__view *walk,
+                                     lfuse__operand *o)
 {
     const lfuse__node *n = lfuse__draft_node(d, base);
     const lfuse__home bound = { .set = true, .place = LFUSE__PLACE_BOUND, .index = n->name };
     lfuse__view v = *walk;
 
     if (n->name < 0 && home->part && !lfuse__view_compose(d, walk, base, &home->view, &v))
-        return lfuse__error(LFUSE_ERR_UNSUPPORTED, "value %d of a plan is walked in a way that no product can",
+        return lfuse__error(LFUSE_ERR_UNSUPPORTED, "value %d of a plan is walked in a way that no step can",
                             (int)base);
     place_at(n->name >= 0 ? &bound : home, (lfuse_type)n->type, &v, o);
     return LFUSE_OK;
@@ -225,12 +225,12 @@ static lfuse_status gemm_step(lfuse__draft *d, int32_t matmul, const tail *t, co
     step->noperands = 3 + bias;
     for (i = 0; i < 2; i++) {
         const int32_t base = lfuse__draft_operand(d, matmul, i, &walk);
-        LFUSE__TRY(operand_at(d, base, &d->home[base], &walk, &step->operands[i]));
+        LFUSE__TRY(lfuse__draft_operand_at(d, base, &d->home[base], &walk, &step->operands[i]));
     }
     lfuse__view_identity(d, matmul, &walk);
-    LFUSE__TRY(operand_at(d, matmul, to, &walk, &step->operands[2]));
+    LFUSE__TRY(lfuse__draft_operand_at(d, matmul, to, &walk, &step->operands[2]));
     step->operands[2].written = true;
-    if (bias) LFUSE__TRY(operand_at(d, t->bias, &d->home[t->bias], &t->bias_walk, &step->operands[3]));
+    if (bias) LFUSE__TRY(lfuse__draft_operand_at(d, t->bias, &d->home[t->bias], &t->bias_walk, &step->operands[3]));
     step->product = (lfuse__product){ (lfuse_type)n->type, n->shape[0], n->shape[1],
                                       lfuse__draft_node(d, n->in[0])->shape[1], t ? t->epilogue : EP_NONE, -1, -1 };
     memcpy(step->extents, n->shape, sizeof step->extents);

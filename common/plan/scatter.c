@@ -4,11 +4,12 @@
 #endif
 
 /*
- * Sums of scattered rows, from what there is: row r of the result is the sum over all positions of what is added where
- * the index is r, and 0 elsewhere. So the order is that of the canonical sum over positions, the same in every run, and
- * there are no atomics. The price is time: each of n rows looks at every index and every element added, n times what a
- * scatter moves. Indices are looked up in the numbers 1 ... n first, so that those out of range are reported and name
- * no row.
+ * Sums of few scattered rows, from what there is: row r of the result is the sum over all positions of what is added
+ * where the index is r, and 0 elsewhere. So the order is that of the canonical sum over positions, the same in every run,
+ * and there are no atomics. It fuses with what is around it and is one launch; the price is time: each of n rows looks
+ * at every index and every element added, n times what a scatter moves. So where n is not small, or may not be, this is
+ * left to a step that sorts the indices (scatter_step.c), with the same bits. Indices are looked up in the numbers 1 ... n
+ * first, so that those out of range are reported and name no row.
  */
 #include <string.h>
 
@@ -101,6 +102,19 @@ static int32_t summed(lfuse__lowering *l, int32_t value, lfuse_size rows, lfuse_
     return lfuse__lower_node(l, &n, &value);
 }
 
+/* Sorting is some ten launches: worth it from about as many rows, and from so many pairs of a row and a position. */
+enum { FEW_ROWS = 16, FEW_PAIRS = 1 << 18 };
+
+static bool few(const lfuse__lowering *l, lfuse_size rows, lfuse_size positions)
+{
+    int64_t low, most_rows, most_positions, pairs;
+
+    lfuse__size_bounds(l->g, rows, &low, &most_rows);
+    lfuse__size_bounds(l->g, positions, &low, &most_positions);
+    if (most_rows <= FEW_ROWS) return true;
+    return !__builtin_mul_overflow(most_rows, most_positions, &pairs) && pairs <= FEW_PAIRS;
+}
+
 int32_t lfuse__lower_scatter(lfuse__lowering *l, const lfuse__node *scatter, const int32_t *in)
 {
     const lfuse_size rows = scatter->shape[0];
@@ -112,6 +126,7 @@ int32_t lfuse__lower_scatter(lfuse__lowering *l, const lfuse__node *scatter, con
 
     for (i = 0; i < indices.rank; i++) positions = lfuse__size_product(l->g, positions, indices.shape[i]);
     for (i = 1; i < scatter->rank; i++) rest = lfuse__size_product(l->g, rest, scatter->shape[i]);
+    if (!few(l, rows, positions)) return lfuse__lower_make(l, scatter, in);
     shape[1] = positions;
     shape[2] = rest; /* of the comparison too: a narrower one would lie in memory */
     numbers = counted(l, rows);

@@ -69,6 +69,7 @@ static void step_back(const lfuse__draft *d, int32_t node, int i, lfuse__view *v
         break;
     case LFUSE__REDUCE: /* by the operand's own axes; so those that follow */
     case LFUSE__MATMUL:
+    case LFUSE__SCATTER_ADD:
     case LFUSE__CONCAT:
     case LFUSE__MEMBER_REDUCE:
     case LFUSE__LIST_REDUCE:
@@ -116,10 +117,13 @@ static bool has_rows(const lfuse__draft *d, int32_t table)
 static int32_t obstacle(const lfuse__draft *d, int32_t node)
 {
     const lfuse__node *n = lfuse__draft_node(d, node);
+    int i;
 
     if ((n->kind == LFUSE__RESHAPE || n->kind == LFUSE__SLICE) && d->disable & LFUSE_NO_VIEW_FUSION && !d->solid[node])
         return node;
     if (n->kind == LFUSE__GATHER && !d->solid[n->in[0]] && !has_rows(d, n->in[0])) return n->in[0];
+    for (i = 0; n->kind == LFUSE__SCATTER_ADD && i < 2; i++)
+        if (lfuse__draft_node(d, d->views[n->in[i]].base)->kind == LFUSE__INDEX && !d->solid[n->in[i]]) return n->in[i];
     return -1;
 }
 

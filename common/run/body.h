@@ -12,6 +12,7 @@ typedef enum lfuse__family {
     LFUSE__FAMILY_MULTI,
     LFUSE__FAMILY_PARTIAL,
     LFUSE__FAMILY_FOLD,
+    LFUSE__FAMILY_SCATTER,
     LFUSE__FAMILY_TABLE, /* of the class nothing */
     LFUSE__FAMILY_BUNDLE /* of the class nothing; it has its own */
 } lfuse__family;
@@ -39,7 +40,7 @@ typedef struct lfuse__wanted {
     lfuse__family family;
     lfuse__kernel_class k;
 } lfuse__wanted;
-enum { LFUSE__WANTED_MAX = 3, LFUSE__SMALL_ARGUMENTS = 4096 };
+enum { LFUSE__WANTED_MAX = 6, LFUSE__SMALL_ARGUMENTS = 4096 };
 /* Returns how many there are; index64: the variant for large sizes. */
 int lfuse__step_classes(const lfuse__plan_body *plan, const lfuse__step *step, bool index64,
                         lfuse__wanted wanted[LFUSE__WANTED_MAX]);

@@ -29,7 +29,7 @@ bool lfuse__class_equal(const lfuse__kernel_class *a, const lfuse__kernel_class 
 
     if (a->noperands != b->noperands || a->rank != b->rank || a->index64 != b->index64 || !x != !y ||
         a->form != b->form || a->naxes != b->naxes || a->team != b->team || a->held != b->held ||
-        a->whole != b->whole || a->carried != b->carried || a->groups != b->groups)
+        a->whole != b->whole || a->scatter != b->scatter || a->carried != b->carried || a->groups != b->groups)
         return false;
     for (i = 0; i < a->noperands; i++)
         if (a->operands[i].type != b->operands[i].type || a->operands[i].written != b->operands[i].written ||
@@ -133,6 +133,19 @@ static void list_class(const lfuse__step *step, lfuse__kernel_class *k)
     }
 }
 
+/* All phases, in order. */
+static int scatter_classes(const lfuse__step *step, lfuse__wanted *wanted)
+{
+    int i;
+
+    for (i = 0; i < LFUSE__SCATTER_SUM; i++) {
+        wanted[i].family = LFUSE__FAMILY_SCATTER;
+        lfuse__scatter_class((lfuse__scatter_phase)(i + 1), step->operands[0].type, step->operands[1].type,
+                             &wanted[i].k);
+    }
+    return LFUSE__SCATTER_SUM;
+}
+
 int lfuse__step_classes(const lfuse__plan_body *plan, const lfuse__step *step, bool index64,
                         lfuse__wanted wanted[LFUSE__WANTED_MAX])
 {
@@ -151,6 +164,7 @@ int lfuse__step_classes(const lfuse__plan_body *plan, const lfuse__step *step, b
         wanted[2].family = LFUSE__FAMILY_PARTIAL;
         wanted[2].k = wanted[0].k;
         return step->kind == LFUSE__STEP_MEMBERS && lfuse__members_reduces(&wanted[0].k) ? 3 : 2;
+    case LFUSE__STEP_SCATTER: return scatter_classes(step, wanted);
     case LFUSE__STEP_GEMM:
     case LFUSE__STEP_BUNDLE: break;
     }

@@ -105,6 +105,7 @@ static lfuse_status furnish_step(lfuse_instance *in, const lfuse__step *step)
     case LFUSE__STEP_POINTWISE:
     case LFUSE__STEP_ROWS: return lfuse__furnish_kernel(in, step);
     case LFUSE__STEP_GEMM: return lfuse__furnish_gemm(in, step);
+    case LFUSE__STEP_SCATTER: return lfuse__furnish_scatter(in, step);
     case LFUSE__STEP_BUNDLE: return lfuse__furnish_bundle(in, step);
     case LFUSE__STEP_MULTI:
     case LFUSE__STEP_MEMBERS: break;

@@ -34,6 +34,7 @@ static lfuse_status pack(lfuse__family family, const lfuse__kernel_class *k, con
     switch (family) {
     case LFUSE__FAMILY_POINTWISE: return lfuse__pointwise_pack(k, facts, &g, packed);
     case LFUSE__FAMILY_ROWS: return pack_rows(k, facts, &g, packed);
+    case LFUSE__FAMILY_SCATTER: lfuse__scatter_pack(k, facts, &g, packed); return LFUSE_OK;
     case LFUSE__FAMILY_MULTI: return lfuse__multi_pack(k, facts, 1, 0, 1, numbers, packed);
     case LFUSE__FAMILY_PARTIAL: return lfuse__members_partial_pack(k, facts, &part, packed);
     case LFUSE__FAMILY_FOLD: return lfuse__members_fold_pack(k, facts, &part, packed);
@@ -49,6 +50,7 @@ static unsigned buffers(lfuse__family family, const lfuse__kernel_class *k, cons
 
     switch (family) {
     case LFUSE__FAMILY_POINTWISE:
+    case LFUSE__FAMILY_SCATTER:
     case LFUSE__FAMILY_ROWS: return (unsigned)lfuse__kernel_buffers(k);
     case LFUSE__FAMILY_MULTI: return 2 + blocks;
     case LFUSE__FAMILY_PARTIAL:

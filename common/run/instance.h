@@ -200,6 +200,9 @@ lfuse_status lfuse__furnish_kernel(lfuse_instance *in, const lfuse__step *step);
 /* Copies (source not NULL) or zeroes elements: an operation of its own. */
 lfuse_status lfuse__furnish_copy(lfuse_instance *in, const lfuse__step *step, int rank, const int64_t *extents,
                                  const lfuse__walk *target, const lfuse__walk *source);
+/* An operation whose class and geometry the caller completes. */
+lfuse_status lfuse__kernel_op_new(lfuse_instance *in, const lfuse__step *step, lfuse__family family,
+                                  const lfuse__body *body, const int *number_index, lfuse__kernel_op **made);
 /* Puts this run's addresses and numbers into the arguments. */
 lfuse_status lfuse__kernel_op_place(lfuse_instance *in, lfuse__kernel_op *op);
 
@@ -208,6 +211,9 @@ lfuse_status lfuse__furnish_bundle(lfuse_instance *in, const lfuse__step *step);
 lfuse_status lfuse__bundle_op_place(lfuse_instance *in, lfuse__bundle_op *op);
 lfuse_status lfuse__bundle_op_run(lfuse_instance *in, const lfuse__bundle_op *op, lfuse_stream *s);
 void lfuse__bundle_op_destroy(lfuse__bundle_op *op);
+
+/* ---- scatter.c ---- */
+lfuse_status lfuse__furnish_scatter(lfuse_instance *in, const lfuse__step *step);
 
 /* ---- look_ups.c ---- */
 /* Completes an operation whose class is known: where it reports, and how many buffers it takes. */

@@ -19,8 +19,8 @@ static bool as_declared(const lfuse_instance *in, const lfuse__step *step)
     return true;
 }
 
-static lfuse_status new_op(lfuse_instance *in, const lfuse__step *step, lfuse__family family,
-                           const lfuse__body *body, const int *number_index, lfuse__kernel_op **made)
+lfuse_status lfuse__kernel_op_new(lfuse_instance *in, const lfuse__step *step, lfuse__family family,
+                                  const lfuse__body *body, const int *number_index, lfuse__kernel_op **made)
 {
     lfuse__kernel_op *op = calloc(1, sizeof *op);
     lfuse__operation *operation;
@@ -66,7 +66,7 @@ static lfuse_status add_fold(lfuse_instance *in, const lfuse__step *step, const 
 {
     lfuse__kernel_op *fold;
 
-    LFUSE__TRY(new_op(in, step, op->family, op->k.body, op->number_index, &fold));
+    LFUSE__TRY(lfuse__kernel_op_new(in, step, op->family, op->k.body, op->number_index, &fold));
     fold->k = op->k;
     fold->k.form = LFUSE__ROWS_FOLD;
     fold->g = op->g;
@@ -99,7 +99,7 @@ static lfuse_status furnish_declared(lfuse_instance *in, const lfuse__step *step
 
     lfuse__step_classes(in->body, step, large, wanted);
     lfuse__plan_loop(in->body, step, l->naxes ? l->rank - l->naxes : -1, &merged);
-    LFUSE__TRY(new_op(in, step, wanted[0].family, &step->body, step->numbers, &op));
+    LFUSE__TRY(lfuse__kernel_op_new(in, step, wanted[0].family, &step->body, step->numbers, &op));
     op->k = wanted[0].k;
     if (step->kind == LFUSE__STEP_ROWS) LFUSE__TRY(lfuse__row_choose(in, step, l, &op->k));
     for (m = 0; m < merged.rank; m++) {
@@ -127,7 +127,7 @@ static lfuse_status furnish_merged(lfuse_instance *in, const lfuse__step *step, 
     lfuse__kernel_op *op;
     int i, k;
 
-    LFUSE__TRY(new_op(in, step, family, body, number_index, &op));
+    LFUSE__TRY(lfuse__kernel_op_new(in, step, family, body, number_index, &op));
     op->k.rank = l->rank;
     op->k.index64 = large;
     for (k = 0; k < l->rank; k++) op->g.extents[k] = l->extents[k];
@@ -227,7 +227,10 @@ lfuse_status lfuse__kernel_op_place(lfuse_instance *in, lfuse__kernel_op *op)
 
     if (op->is_packed && !moved && !other) return LFUSE_OK;
     op->version++;
-    if (!op->is_packed) {
+    if (op->family == LFUSE__FAMILY_SCATTER) {
+        lfuse__scatter_pack(&op->k, in->facts, &op->g, &op->packed);
+        op->is_packed = true;
+    } else if (!op->is_packed) {
         LFUSE__TRY(rows ? lfuse__rows_pack(&op->k, in->facts, &op->g, &op->packed)
                         : lfuse__pointwise_pack(&op->k, in->facts, &op->g, &op->packed));
         op->is_packed = true;

@@ -85,6 +85,68 @@ static void scatters_f64(harness *h) { scatters_of(h, LFUSE_F64, NORMAL); }
 static void scatters_f16(harness *h) { scatters_of(h, LFUSE_F16, INTEGERS); }
 static void scatters_i32(harness *h) { scatters_of(h, LFUSE_I32, NASTY); }
 
+/* As many rows as a size says, so that indices are sorted. */
+static void scatters_many_of(harness *h, lfuse_type type, lfuse_type indices, harness_data data)
+{
+    lfuse_size rows = h_size(h, "rows", 1, INT64_C(1) << 30, 70);
+    lfuse_value x = h_input(h, "x", type, 2, LFUSE_DIMS(150, 19), STRIDED, data);
+    lfuse_value at = h_indices(h, "at", indices, 1, LFUSE_DIMS(150), 0, 69);
+    h_output(h, "y", lfuse_scatter_add(x, at, rows), type, 2, LFUSE_DIMS(rows, 19), PLAIN);
+    h_expect_same_bits(h);
+}
+
+static void scatters_many(harness *h) { scatters_many_of(h, LFUSE_F32, LFUSE_I64, NASTY); }
+static void scatters_many_f64(harness *h) { scatters_many_of(h, LFUSE_F64, LFUSE_I32, NORMAL); }
+static void scatters_many_f16(harness *h) { scatters_many_of(h, LFUSE_F16, LFUSE_I32, NORMAL); }
+static void scatters_many_bf16(harness *h) { scatters_many_of(h, LFUSE_BF16, LFUSE_I32, NORMAL); }
+static void scatters_many_i8(harness *h) { scatters_many_of(h, LFUSE_I8, LFUSE_I32, NASTY); }
+static void scatters_many_u8(harness *h) { scatters_many_of(h, LFUSE_U8, LFUSE_I32, NASTY); }
+static void scatters_many_i32(harness *h) { scatters_many_of(h, LFUSE_I32, LFUSE_I64, NASTY); }
+static void scatters_many_i64(harness *h) { scatters_many_of(h, LFUSE_I64, LFUSE_I64, NASTY); }
+
+/* Of a view of what is computed, by a part of the indices, into a part of the result; and what is frozen. */
+static void scatters_many_views(harness *h)
+{
+    lfuse_size rows = h_size(h, "rows", 1, INT64_C(1) << 30, 70);
+    lfuse_value x = h_input(h, "x", LFUSE_F32, 2, LFUSE_DIMS(6, 64), PLAIN, NORMAL);
+    lfuse_value at = h_indices(h, "at", LFUSE_I32, 2, LFUSE_DIMS(8, 16), 0, 69);
+    lfuse_value table = h_frozen(h, "table", LFUSE_F32, 2, LFUSE_DIMS(70, 6), NORMAL);
+    lfuse_value half = lfuse_slice(at, 1, 1, 8, 2), turned = lfuse_permute(lfuse_neg(x), (const int[]){1, 0});
+    lfuse_value source = lfuse_reshape(turned, 3, LFUSE_DIMS(8, 8, 6));
+    lfuse_value kept = lfuse_scatter_add(table, lfuse_flip(lfuse_index(h_graph(h), 1, LFUSE_DIMS(70)), 1,
+                                                           (const int[]){0}), rows);
+    h_output(h, "y", lfuse_concat(2, (const lfuse_value[]){lfuse_scatter_add(source, half, rows), lfuse_neg(kept)}, 1),
+             LFUSE_F32, 2, LFUSE_DIMS(rows, 12), PLAIN);
+    h_output(h, "z", lfuse_scatter_add(lfuse_broadcast_to(lfuse_cast(lfuse_constant(h_graph(h), 1), LFUSE_F32), 1,
+                                                          LFUSE_DIMS(64)),
+                                       lfuse_reshape(half, 1, LFUSE_DIMS(64)), rows),
+             LFUSE_F32, 1, LFUSE_DIMS(rows), PLAIN);
+    h_expect_same_bits(h);
+}
+
+/* What is added to itself, turned round. */
+static void scatters_many_updates(harness *h)
+{
+    lfuse_size rows = h_size(h, "rows", 1, INT64_C(1) << 30, 70);
+    lfuse_value x = h_input(h, "x", LFUSE_F32, 2, LFUSE_DIMS(rows, 5), PLAIN, NORMAL);
+    lfuse_value at = h_indices(h, "at", LFUSE_I32, 1, LFUSE_DIMS(rows), 0, 69);
+    h_update(h, x, lfuse_scatter_add(x, at, rows));
+    h_expect_same_bits(h);
+}
+
+/* One row for all, and one element for each. */
+static void scatters_many_single(harness *h)
+{
+    lfuse_size rows = h_size(h, "rows", 1, INT64_C(1) << 30, 70);
+    lfuse_value x = h_input(h, "x", LFUSE_F32, 1, LFUSE_DIMS(5), PLAIN, NORMAL);
+    lfuse_value at = h_indices(h, "at", LFUSE_I32, 0, NULL, 60, 60);
+    lfuse_value ones = h_input(h, "ones", LFUSE_I32, 2, LFUSE_DIMS(3, 200), PLAIN, INTEGERS);
+    lfuse_value to = h_indices(h, "to", LFUSE_I64, 2, LFUSE_DIMS(3, 200), 0, 69);
+    h_output(h, "y", lfuse_scatter_add(x, at, rows), LFUSE_F32, 2, LFUSE_DIMS(rows, 5), PLAIN);
+    h_output(h, "z", lfuse_scatter_add(ones, to, rows), LFUSE_I32, 1, LFUSE_DIMS(rows), PLAIN);
+    h_expect_same_bits(h);
+}
+
 /* The recommendation case: tables of different heights. */
 static void many_look_ups(harness *h)
 {
@@ -228,6 +290,10 @@ const harness_case harness_join_cases[] = {
     CASE(look_up_then_work, EVERY_WAY), CASE(look_up_what_is_computed, EXACT), CASE(look_up_numbers, 0),
     CASE(look_up_indices, EXACT),
     CASE(scatters, EXACT), CASE(scatters_f64, 0), CASE(scatters_f16, 0), CASE(scatters_i32, 0),
+    CASE(scatters_many, EXACT), CASE(scatters_many_f64, EXACT), CASE(scatters_many_f16, EXACT),
+    CASE(scatters_many_bf16, EXACT), CASE(scatters_many_i8, EXACT), CASE(scatters_many_u8, EXACT),
+    CASE(scatters_many_i32, EXACT), CASE(scatters_many_i64, EXACT), CASE(scatters_many_views, EVERY_WAY),
+    CASE(scatters_many_updates, 0), CASE(scatters_many_single, 0),
     CASE(many_look_ups, EVERY_WAY), CASE(split_and_stack, EVERY_WAY), CASE(separate_and_stack, EVERY_WAY),
     CASE(few_columns, EVERY_WAY), CASE(few_columns_f16, 0), CASE(few_columns_exact, EXACT),
     CASE(few_columns_of_three_axes, EVERY_WAY), CASE(equals, EVERY_WAY),

@@ -120,6 +120,17 @@ static void write_lists(writer *w, lfuse_type type)
     }
 }
 
+/* Of other types than f32 the sums alone are other texts. */
+static void write_scatter(writer *w, lfuse_type type)
+{
+    for (int phase = LFUSE__SCATTER_KEYS; phase <= LFUSE__SCATTER_SUM; phase++) {
+        lfuse__kernel_class k;
+        if (type != LFUSE_F32 && phase != LFUSE__SCATTER_SUM) continue;
+        lfuse__scatter_class((lfuse__scatter_phase)phase, type, LFUSE_I32, &k);
+        wrote(lfuse__scatter_emit(&w->text, next_name(w), &k, &w->facts));
+    }
+}
+
 static void write_skeletons(writer *w, lfuse_type type, int arch)
 {
     sample s;
@@ -138,6 +149,7 @@ static void write_skeletons(writer *w, lfuse_type type, int arch)
     }
     write_bundle(w, type);
     write_lists(w, type);
+    write_scatter(w, type);
 }
 
 /* False when there is no NVRTC here, with the reason as this thread's message. */

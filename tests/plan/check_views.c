@@ -307,6 +307,33 @@ START_TEST(scattered_rows_are_sums)
 }
 END_TEST
 
+static void scatter_many(lfuse_value at)
+{
+    lfuse__node n = like(LFUSE__SCATTER_ADD, lfuse_neg(tensor("x", 2, LFUSE_DIMS(5000, 8))));
+
+    n.nin = 2;
+    n.in[1] = at.id;
+    n.shape[0] = 300;
+    lfuse_output(g, "y", lfuse_relu(append(n)));
+}
+
+/* Too many for that: the source lies in memory. */
+START_TEST(many_scattered_rows_are_a_step)
+{
+    scatter_many(indices("i", 5000));
+    expect("(pointwise 5000 x 8 (t0 (neg x))) (scatter 5000 x 8 (t1 (scatter_add t0 i 300))) "
+           "(pointwise 300 x 8 (y (relu t1)))");
+}
+END_TEST
+
+START_TEST(scattered_by_their_own_index)
+{
+    scatter_many(lfuse_index(g, 1, LFUSE_DIMS(5000)));
+    expect("(pointwise 5000 (t1 index)) (pointwise 5000 x 8 (t0 (neg x))) "
+           "(scatter 5000 x 8 (t2 (scatter_add t0 t1 300))) (pointwise 300 x 8 (y (relu t2)))");
+}
+END_TEST
+
 static void add(Suite *s, const char *name, const TTest *const *tests, int count)
 {
     TCase *tc = tcase_create(name);
@@ -333,7 +360,8 @@ static Suite *suite_views(void)
     };
     const TTest *const lookups[] = {
         look_ups_join_their_readers, look_ups_through_views, look_ups_in_another_shape, tables_lie_in_memory,
-        indices_of_elements, a_table_of_indices, scattered_rows_are_sums,
+        indices_of_elements, a_table_of_indices, scattered_rows_are_sums, many_scattered_rows_are_a_step,
+        scattered_by_their_own_index,
     };
 
     add(s, "walks", walks, (int)(sizeof walks / sizeof *walks));

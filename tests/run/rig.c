@@ -3,6 +3,9 @@
 #include "config.h"
 #endif
 
+#include <stdlib.h>
+#include <string.h>
+
 #include "tests/run/rig.h"
 
 enum { MOST = 1 << 16 };
@@ -51,6 +54,28 @@ void reopen_stub(void)
 {
     close_stub();
     open_all();
+}
+
+int on_each_device(void (*work)(void))
+{
+    const char *only = getenv("LFUSE_TEST_DEVICE");
+    int i, count, done = 0;
+
+    close_stub();
+    OK(lfuse_device_count(&count));
+    for (i = 0; i < count; i++) {
+        lfuse_device_info info;
+        OK(lfuse_device_describe(i, &info));
+        if (only && strncmp(info.name, only, strlen(only))) continue;
+        OK(lfuse_device_open(info.name, &dev));
+        OK(lfuse_stream_create(dev, &stream));
+        work();
+        lfuse_stream_destroy(stream);
+        lfuse_device_close(dev);
+        done++;
+    }
+    open_stub();
+    return done;
 }
 
 static lfuse_device_counters counters(void)

@@ -27,6 +27,12 @@ void close_stub(void);
 /* For tests that changed the settings of the stub: the same without resetting them. */
 void reopen_stub(void);
 
+/*
+ * For tests that begin and end with the stub: the work on every device of this machine that LFUSE_TEST_DEVICE asks for,
+ * each with a stream, without a graph. Returns how many there are.
+ */
+int on_each_device(void (*work)(void));
+
 /* The call gave this status, and a message. */
 void rig_check_failure(lfuse_status is, lfuse_status wanted, const char *call);
 uint64_t launches(void);

@@ -1,0 +1,229 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Sums of many scattered rows, by sorted indices: bit for bit the canonical sums over all positions of what is added
+ * where the row is named and of 0 elsewhere. On the stub and on the devices of this machine.
+ */
+#ifdef HAVE_CONFIG_H
+#include "config.h"
+#endif
+
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "tests/run/rig.h"
+
+enum { MOST = 1 << 16 };
+
+/* y = the sums; z = the same in words, where asked for. Any number of rows, so that they may be many. */
+static lfuse_plan *plan_of(int64_t positions, int64_t rest, bool words)
+{
+    const lfuse_size rows = lfuse_size_var(g, "rows", 1, INT64_C(1) << 30);
+    const lfuse_value x = lfuse_input(g, "x", LFUSE_F32, 2, LFUSE_DIMS(positions, rest));
+    const lfuse_value at = lfuse_input(g, "at", LFUSE_I32, 1, LFUSE_DIMS(positions));
+    const lfuse_value row = lfuse_reshape(lfuse_index(g, 1, &rows), 3, LFUSE_DIMS(rows, 1, 1));
+    const lfuse_value named = lfuse_reshape(lfuse_cast(at, LFUSE_I64), 3, LFUSE_DIMS(1, positions, 1));
+    lfuse_plan *plan;
+
+    lfuse_output(g, "y", lfuse_scatter_add(x, at, rows));
+    if (words)
+        lfuse_output(g, "z", lfuse_sum(lfuse_where(lfuse_eq(row, named),
+                                                   lfuse_reshape(x, 3, LFUSE_DIMS(1, positions, rest)),
+                                                   lfuse_constant(g, 0)), 1, (const int[]){ 1 }, 0));
+    OK(lfuse_plan_create(dev, g, NULL, &plan));
+    return plan;
+}
+
+typedef struct problem {
+    int64_t positions, rows, rest;
+    int pattern;
+} problem;
+
+enum { SPREAD, ONE_ROW, FEW_ROWS_NAMED, DESCENDING, NEVER };
+static const problem problems[] = {
+    { 2600, 300, 5, SPREAD },  { 1500, 5000, 3, SPREAD },     { 5000, 7, 2, SPREAD },       { 3000, 40, 17, ONE_ROW },
+    { 1024, 64, 16, SPREAD },  { 1025, 63, 1, DESCENDING },   { 1, 1, 4, ONE_ROW },         { 130, 4097, 1, SPREAD },
+    { 2, 3, 33, ONE_ROW },     { 4100, 90, 4, FEW_ROWS_NAMED }, { 700, 256, 3, NEVER },
+};
+enum { PROBLEMS = sizeof problems / sizeof *problems };
+
+static int32_t index_of(const problem *p, int64_t i)
+{
+    switch (p->pattern) {
+    case ONE_ROW: return (int32_t)(p->rows / 2);
+    case FEW_ROWS_NAMED: return (int32_t)(i % 7 ? 3 : i % p->rows);
+    case DESCENDING: return (int32_t)(p->rows - 1 - i % p->rows);
+    case NEVER: return (int32_t)(p->rows - 1 - i % 2);
+    default: return (int32_t)((uint64_t)i * 2654435761u % (uint64_t)p->rows);
+    }
+}
+
+/* Of many sizes, so that the order of additions tells; and some that are not numbers, or -0. */
+static float element_of(int64_t i, bool odd)
+{
+    static const float special[] = { -0.0f, INFINITY, -INFINITY, NAN, 1e-44f, -0.0f };
+    const float x = ldexpf((float)((i * 7919) % 2003 - 1000), (int)(i * 31 % 23) - 11);
+
+    return odd && i % 5 == 2 ? special[i / 5 % 6] : x;
+}
+
+static lfuse_tensor *indices_of(const problem *p)
+{
+    static int32_t host[MOST];
+    lfuse_tensor *t;
+
+    for (int64_t i = 0; i < p->positions; i++) host[i] = index_of(p, i);
+    OK(lfuse_tensor_create(dev, LFUSE_I32, 1, SHAPE(p->positions), &t));
+    OK(lfuse_tensor_write(t, NULL, host));
+    return t;
+}
+
+static lfuse_tensor *source_of(const problem *p, bool odd)
+{
+    static float host[MOST];
+    lfuse_tensor *t = tensor(2, SHAPE(p->positions, p->rest));
+
+    ck_assert_int_le(p->positions * p->rest, MOST);
+    for (int64_t i = 0; i < p->positions * p->rest; i++) host[i] = element_of(i, odd);
+    OK(lfuse_tensor_write(t, NULL, host));
+    return t;
+}
+
+static void compare(const problem *p, lfuse_plan *plan, bool odd)
+{
+    lfuse_tensor *at = indices_of(p), *x = source_of(p, odd), *y = tensor(2, SHAPE(p->rows, p->rest)),
+                 *z = tensor(2, SHAPE(p->rows, p->rest));
+    const lfuse_binding b[] = { lfuse_bind_tensor("x", x), lfuse_bind_tensor("at", at), lfuse_bind_tensor("y", y),
+                                lfuse_bind_tensor("z", z), lfuse_bind_size("rows", p->rows) };
+    static float is[MOST];
+    const float *wanted;
+
+    for (int again = 0; again < 2; again++) {
+        OK(lfuse_plan_run(plan, stream, b, 5));
+        memcpy(is, values(y), (size_t)(p->rows * p->rest) * sizeof *is);
+        wanted = values(z);
+        for (int64_t i = 0; i < p->rows * p->rest; i++)
+            ck_assert_msg(!memcmp(&is[i], &wanted[i], sizeof *is) || (isnan(is[i]) && isnan(wanted[i])),
+                          "%lld to %lld x %lld, row %lld: %a is not %a", (long long)p->positions, (long long)p->rows,
+                          (long long)p->rest, (long long)(i / p->rest), (double)is[i], (double)wanted[i]);
+    }
+    lfuse_tensor_destroy(z), lfuse_tensor_destroy(y), lfuse_tensor_destroy(x), lfuse_tensor_destroy(at);
+}
+
+static void all_problems(void)
+{
+    for (int i = 0; i < PROBLEMS; i++) {
+        lfuse_plan *plan;
+        g = lfuse_graph_create();
+        plan = plan_of(problems[i].positions, problems[i].rest, true);
+        compare(&problems[i], plan, false);
+        compare(&problems[i], plan, true);
+        lfuse_plan_destroy(plan);
+        lfuse_graph_destroy(g);
+        g = NULL;
+    }
+}
+
+START_TEST(on_the_stub)
+{
+    close_stub();
+    lfuse__stub_reset();
+    lfuse__stub.vector_lanes = _i & 1;
+    lfuse__stub.addresses = !(_i & 1);
+    lfuse__registry_extra(&lfuse__stub_backend);
+    OK(lfuse_device_open("stub:0", &dev));
+    OK(lfuse_stream_create(dev, &stream));
+    all_problems();
+}
+END_TEST
+
+START_TEST(on_devices)
+{
+    if (!on_each_device(all_problems)) TEST_SKIP("no device on this machine");
+}
+END_TEST
+
+/* The launches: words, three for each digit of the rows' number, where rows begin, sums. */
+START_TEST(launches_by_digits)
+{
+    const problem p = { 300, 4095, 2, SPREAD };
+    lfuse_plan *plan = plan_of(p.positions, p.rest, false);
+    lfuse_tensor *at = indices_of(&p), *x = source_of(&p, false), *y = tensor(2, SHAPE(p.rows, p.rest));
+    const lfuse_binding b[] = { lfuse_bind_tensor("x", x), lfuse_bind_tensor("at", at), lfuse_bind_tensor("y", y),
+                                lfuse_bind_size("rows", p.rows) };
+    uint64_t before;
+
+    OK(lfuse_plan_run(plan, stream, b, 4));
+    before = launches();
+    OK(lfuse_plan_run(plan, stream, b, 4));
+    ck_assert_uint_eq(launches() - before, 1 + 2 * 3 + 2);
+    lfuse_tensor_destroy(y), lfuse_tensor_destroy(x), lfuse_tensor_destroy(at);
+    lfuse_plan_destroy(plan);
+}
+END_TEST
+
+/* Such rows are left out, the others are not. */
+START_TEST(indices_out_of_range)
+{
+    lfuse_plan *plan = plan_of(3, 2, false);
+    lfuse_tensor *x = ramp(2, SHAPE(3, 2), 1, 1), *y = tensor(2, SHAPE(4, 2)), *at;
+    static const int32_t host[] = { 3, 4, 3 };
+
+    OK(lfuse_tensor_create(dev, LFUSE_I32, 1, SHAPE(3), &at));
+    OK(lfuse_tensor_write(at, NULL, host));
+    {
+        const lfuse_binding b[] = { lfuse_bind_tensor("x", x), lfuse_bind_tensor("at", at), lfuse_bind_tensor("y", y),
+                                    lfuse_bind_size("rows", 4) };
+        OK(lfuse_plan_run(plan, stream, b, 4));
+    }
+    FAILS(LFUSE_ERR_INDEX, lfuse_stream_synchronize(stream));
+    ck_assert_msg(strstr(lfuse_last_error(), "(scatter 3 x 2 (y (scatter_add x at rows)))") != NULL, "%s",
+                  lfuse_last_error());
+    ck_assert_float_eq(values(y)[6], 6);
+    ck_assert_float_eq(values(y)[7], 8);
+    ck_assert_float_eq(values(y)[4], 0);
+    lfuse_tensor_destroy(at), lfuse_tensor_destroy(y), lfuse_tensor_destroy(x);
+    lfuse_plan_destroy(plan);
+}
+END_TEST
+
+/* Sizes that no memory could hold are not reached; rows are numbered in 32 bits. */
+START_TEST(too_many_rows)
+{
+    const lfuse_size rows = lfuse_size_var(g, "rows", 1, INT64_C(1) << 40);
+    lfuse_plan *plan;
+    lfuse_tensor *at, *one, *sums;
+
+    lfuse_output(g, "y", lfuse_scatter_add(lfuse_input(g, "x", LFUSE_F32, 1, LFUSE_DIMS(3)),
+                                           lfuse_input(g, "at", LFUSE_I32, 1, LFUSE_DIMS(3)), rows));
+    OK(lfuse_plan_create(dev, g, NULL, &plan));
+    OK(lfuse_tensor_create(dev, LFUSE_I32, 1, SHAPE(3), &at));
+    one = ramp(1, SHAPE(3), 1, 1);
+    lfuse__stub.sparse_bytes = 1 << 20;
+    OK(lfuse_tensor_create(dev, LFUSE_F32, 1, SHAPE(INT64_C(1) << 31), &sums));
+    {
+        const lfuse_binding b[] = { lfuse_bind_tensor("x", one), lfuse_bind_tensor("at", at),
+                                    lfuse_bind_tensor("y", sums) };
+        FAILS(LFUSE_ERR_UNSUPPORTED, lfuse_plan_run(plan, stream, b, 3));
+    }
+    lfuse_tensor_destroy(sums), lfuse_tensor_destroy(one), lfuse_tensor_destroy(at);
+    lfuse_plan_destroy(plan);
+}
+END_TEST
+
+static Suite *suite_scatter(void)
+{
+    Suite *s = suite_create("scattered rows");
+    TCase *t = tcase_create("sums");
+
+    tcase_add_checked_fixture(t, open_stub, close_stub);
+    tcase_add_loop_test(t, on_the_stub, 0, 2);
+    tcase_add_test(t, launches_by_digits);
+    tcase_add_test(t, indices_out_of_range);
+    tcase_add_test(t, too_many_rows);
+    tcase_add_test(t, on_devices);
+    suite_add_tcase(s, t);
+    return s;
+}
+
+TEST_MAIN(CK_NOFORK, suite_scatter)
