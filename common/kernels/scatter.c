@@ -308,7 +308,6 @@ lfuse_status lfuse__scatter_emit(lfuse__strbuf *out, const char *name, const lfu
                 .digits = 1 << lfuse__scatter_bits(facts)};
     LFUSE__TRY(lfuse__class_check(name, k, facts));
     lfuse__put_kernel(out, name, w.group, lfuse__scatter_words(k), lfuse__kernel_buffers(k));
-    lfuse__put(out, 0, "{");
     for (int j = 0; j < k->noperands; j++) lfuse__put(out, 1, "memory p%d = BUFFER(%d) + W(%d);", j, j, j);
     puts_of[k->scatter](&w);
     lfuse__put(out, 0, "}");
