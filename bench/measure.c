@@ -2,9 +2,10 @@
 /*
  * Times the variants of a case, interleaved so that a drifting clock meets all of them alike.
  *
- * Device time: on devices with native graphs, many runs in one graph over their number; on other GPUs, the sum of the
- * times of all commands, or, where a vendor's library hides them, many runs between two events; on CPUs, wall time of
- * many runs and one synchronisation.
+ * Device time: on devices with native graphs, many runs in one graph over their number; on other GPUs, many runs that
+ * were enqueued behind a command that lasted until all of them were, over their number; on CPUs, wall time of many runs
+ * and one synchronisation. Runs of more commands than a driver queues: the sum of the commands' own times, or, where a
+ * vendor's library hides them, runs between two events.
  *
  * Host time: of a run that finds the device idle and, unless runs are slow, the host's caches as a run of its own has
  * left them: what was timed between (another variant's thousands of launches) is not this variant's cost.
@@ -22,15 +23,17 @@
 #include "common/base/error.h"
 #include "common/device/device.h"
 
-enum { MOST_ROUNDS = 31, LEAST_ROUNDS = 3, MOST_RUNS = 256, MOST_REPEATS = 4 };
+enum { MOST_ROUNDS = 31, LEAST_ROUNDS = 3, MOST_RUNS = 256, MOST_REPEATS = 4, MOST_HELD = 512 /* launches */ };
 
 /* Microseconds: what one variant's rounds may take; a run that is too slow to be repeated within a round. */
 static const double budget_us = 300e3, quick_budget_us = 60e3, slow_us = 4e3, short_us = 300;
+static const double first_hold_us = 500, most_hold_us = 40e3;
 
 typedef struct timed {
     const bench_variant *variant;
     lfuse__native *warm, *cold; /* graphs, where the device has them */
     int sets, warm_runs, cold_runs; /* cold_runs 0: its sets fit the cache */
+    double hold_us;             /* the device is held while a batch is enqueued; < 0: that does not last */
     int repeats;                /* of host times in a round */
     int rounds, done, samples;  /* that it takes part in, that it has, host times that it has */
     double gpu[MOST_ROUNDS], colds[MOST_ROUNDS];
@@ -42,6 +45,7 @@ typedef struct session {
     bench_case *c;
     lfuse_event *first, *second;
     const bench_native_kind *kind;
+    void *hold; /* NULL: none is needed */
     bool graphs, events, profile;
 } session;
 
@@ -71,12 +75,44 @@ static lfuse_status time_commands(const session *s, const bench_variant *v, int 
     return ran ? ran : ended;
 }
 
-/* Microseconds a run, of `runs` runs over `sets` buffer sets. */
-static lfuse_status time_batch(const session *s, const bench_variant *v, lfuse__native *graph, int runs, int sets,
-                               double *us)
+/* Runs behind a command that lasts until they are all enqueued. */
+static lfuse_status try_held(const session *s, const timed *t, int runs, int sets, double *us)
 {
     lfuse_stream *stream = s->d->stream;
+    LFUSE__TRY(s->kind->hold(s->hold, t->hold_us));
+    LFUSE__TRY(lfuse_event_record(s->first, stream));
+    LFUSE__TRY(run_many(t->variant, runs, sets));
+    LFUSE__TRY(lfuse_event_record(s->second, stream));
+    lfuse_status lasted = lfuse_event_query(s->first);
     LFUSE__TRY(lfuse_stream_synchronize(stream));
+    if (lasted != LFUSE_NOT_READY) return lasted;
+    LFUSE__TRY(lfuse_event_elapsed(s->first, s->second, us));
+    *us /= runs;
+    return LFUSE_OK;
+}
+
+/* < 0: the command does not last, however long it is, as a run waits for the device or fills the driver's queue. */
+static lfuse_status time_held(const session *s, timed *t, int runs, int sets, double *us)
+{
+    *us = -1;
+    while (t->hold_us > 0) {
+        LFUSE__TRY(try_held(s, t, runs, sets, us));
+        if (*us >= 0) return LFUSE_OK;
+        t->hold_us = 2 * t->hold_us < most_hold_us ? 2 * t->hold_us : -1;
+    }
+    return LFUSE_OK;
+}
+
+/* Microseconds a run, of `runs` runs over `sets` buffer sets. */
+static lfuse_status time_batch(const session *s, timed *t, lfuse__native *graph, int runs, int sets, double *us)
+{
+    const bench_variant *v = t->variant;
+    lfuse_stream *stream = s->d->stream;
+    LFUSE__TRY(lfuse_stream_synchronize(stream));
+    if (s->hold) {
+        LFUSE__TRY(time_held(s, t, runs, sets, us));
+        if (*us >= 0) return LFUSE_OK;
+    }
     if (s->profile) {
         LFUSE__TRY(time_commands(s, v, runs, sets, us));
         if (*us >= 0) return LFUSE_OK;
@@ -149,29 +185,40 @@ static int batch_size(double us, bool quick)
     return runs < least ? least : runs > MOST_RUNS ? MOST_RUNS : runs;
 }
 
-/* Rounds, of which one run took `us` on the device and `host_us` in all when the host submitted it. */
-static void plan_rounds(const session *s, timed *t, double us, double host_us)
+/*
+ * Rounds, of which one run took `us` on the device and `host_us` in all when the host submitted it. The device is held
+ * for no more launches than a driver queues.
+ */
+static void plan_rounds(const session *s, timed *t, double us, double host_us, unsigned long long launches)
 {
+    const int held = s->hold && launches > 0 && launches <= MOST_HELD ? (int)(MOST_HELD / launches) : MOST_RUNS;
     const double of_batch = s->graphs ? us : host_us, budget = s->d->quick ? quick_budget_us : budget_us;
     const int most = s->d->quick ? 7 : MOST_ROUNDS;
     t->warm_runs = batch_size(host_us > slow_us ? host_us : us, s->d->quick);
+    if (t->warm_runs > held) t->warm_runs = held;
     t->cold_runs = bench_is_cold(s->d, s->c, t->variant) ? (t->warm_runs + t->sets - 1) / t->sets * t->sets : 0;
     t->repeats = host_us < short_us ? MOST_REPEATS : 1;
     t->rounds = (int)(budget / ((t->warm_runs + t->cold_runs) * of_batch + 3 * t->repeats * host_us));
     if (t->rounds < LEAST_ROUNDS) t->rounds = LEAST_ROUNDS;
     if (t->rounds > most) t->rounds = most;
+    if (t->hold_us > 0) t->hold_us = first_hold_us / 2 + 1.5 * host_us * t->warm_runs;
 }
 
-static lfuse_status warm_up(const session *s, timed *t)
+static lfuse_status warm_up(const session *s, timed *t, unsigned long long *launches)
 {
     enum { RUNS = 3 };
-    double us = 0, start;
+    double us = 0, start, host_us;
     t->sets = bench_sets(s->c, t->variant);
+    t->hold_us = first_hold_us;
     LFUSE__TRY(run_many(t->variant, t->sets, t->sets)); /* every set has its instance now */
     LFUSE__TRY(lfuse_stream_synchronize(s->d->stream));
     start = bench_now_us();
-    LFUSE__TRY(time_batch(s, t->variant, NULL, RUNS, 1, &us));
-    plan_rounds(s, t, us, (bench_now_us() - start) / RUNS);
+    LFUSE__TRY(run_many(t->variant, RUNS, 1));
+    LFUSE__TRY(lfuse_stream_synchronize(s->d->stream));
+    host_us = (bench_now_us() - start) / RUNS;
+    LFUSE__TRY(count_launches(s, t->variant, launches));
+    LFUSE__TRY(time_batch(s, t, NULL, RUNS, 1, &us));
+    plan_rounds(s, t, us, host_us, *launches);
     if (!s->graphs) return LFUSE_OK;
     LFUSE__TRY(make_graph(s, t->variant, t->warm_runs, 1, &t->warm));
     return t->cold_runs ? make_graph(s, t->variant, t->cold_runs, t->sets, &t->cold) : LFUSE_OK;
@@ -179,8 +226,8 @@ static lfuse_status warm_up(const session *s, timed *t)
 
 static lfuse_status round_of(const session *s, timed *t)
 {
-    LFUSE__TRY(time_batch(s, t->variant, t->warm, t->warm_runs, 1, &t->gpu[t->done]));
-    if (t->cold_runs) LFUSE__TRY(time_batch(s, t->variant, t->cold, t->cold_runs, t->sets, &t->colds[t->done]));
+    LFUSE__TRY(time_batch(s, t, t->warm, t->warm_runs, 1, &t->gpu[t->done]));
+    if (t->cold_runs) LFUSE__TRY(time_batch(s, t, t->cold, t->cold_runs, t->sets, &t->colds[t->done]));
     t->done++;
     return time_host(s, t);
 }
@@ -203,10 +250,7 @@ static double floor_us(const bench_device *d, const bench_variant *v)
 
 static lfuse_status measure(session *s, timed *t, int n, bench_figures *figures)
 {
-    for (int i = 0; i < n; i++) {
-        LFUSE__TRY(warm_up(s, &t[i]));
-        LFUSE__TRY(count_launches(s, t[i].variant, &figures[i].launches));
-    }
+    for (int i = 0; i < n; i++) LFUSE__TRY(warm_up(s, &t[i], &figures[i].launches));
     LFUSE__TRY(run_rounds(s, t, n));
     for (int i = 0; i < n; i++) {
         bench_figures *f = &figures[i];
@@ -235,6 +279,8 @@ lfuse_status bench_measure(bench_device *d, bench_case *c, const char *only, ben
     if (status) goto free_samples;
     status = lfuse_event_create(d->dev, &s.second);
     if (status) goto destroy_first;
+    if (s.profile) status = s.kind->hold_create(d, &s.hold);
+    if (status) goto destroy_second;
     for (int i = 0; i < c->nvariants; i++) {
         figures[i] = (bench_figures){.wall_us = -1, .gpu_us = -1, .cold_us = -1, .enqueue_us = -1};
         if ((only && strcmp(only, c->variants[i].name)) || !c->variants[i].ok) continue;
@@ -247,6 +293,8 @@ lfuse_status bench_measure(bench_device *d, bench_case *c, const char *only, ben
         lfuse__native_destroy(t[i].warm);
         lfuse__native_destroy(t[i].cold);
     }
+    if (s.hold) s.kind->hold_destroy(s.hold);
+destroy_second:
     lfuse_event_destroy(s.second);
 destroy_first:
     lfuse_event_destroy(s.first);

@@ -41,6 +41,13 @@ typedef struct bench_native_kind {
     void (*profile_begin)(void);
     lfuse_status (*profile_end)(bench_device *d, double *us);
     /*
+     * Enqueues on the device's stream a command that does nothing for about so many microseconds, and flushes: what is
+     * enqueued meanwhile runs at the device's pace, not at the host's. NULL where native graphs do that.
+     */
+    lfuse_status (*hold_create)(bench_device *d, void **hold);
+    lfuse_status (*hold)(void *hold, double us);
+    void (*hold_destroy)(void *hold);
+    /*
      * The vendor's own function of that name over `elements` numbers of f32 in all, which are the same few over and over:
      * they stay in the cores' caches, and the time is that of computing alone. Reads the first elements of x, writes
      * those of y. ERR_UNSUPPORTED: no such function, or too few elements. NULL where there are no such kernels.

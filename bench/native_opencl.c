@@ -8,8 +8,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "backends/opencl/internal.h"
 #include "bench/native.h"
+#include "bench/native_opencl.h"
 #include "common/run/tensor.h"
 
 enum { MOST_LAYERS = 16 };
@@ -36,28 +36,6 @@ struct bench_native {
     cl_kernel empty;
 };
 
-static lfuse_status check(cl_int code, const char *call)
-{
-    return code ? lfuse__cl_error(code, "%s", call) : LFUSE_OK;
-}
-
-static lfuse_status build(const bench_device *d, const char *text, const char *options, cl_command_queue *queue,
-                          cl_program *program)
-{
-    cl_context context;
-    cl_device_id id;
-    cl_int code;
-    *queue = lfuse_stream_native(d->stream);
-    LFUSE__TRY(check(lfuse__cl.GetCommandQueueInfo(*queue, CL_QUEUE_CONTEXT, sizeof context, &context, NULL), "queue"));
-    LFUSE__TRY(check(lfuse__cl.GetCommandQueueInfo(*queue, CL_QUEUE_DEVICE, sizeof id, &id, NULL), "queue"));
-    cl_program made = lfuse__cl.CreateProgramWithSource(context, 1, &text, NULL, &code);
-    LFUSE__TRY(check(code, "clCreateProgramWithSource"));
-    lfuse_status status = check(lfuse__cl.BuildProgram(made, 1, &id, options, NULL, NULL), "clBuildProgram");
-    if (status) lfuse__cl.ReleaseProgram(made);
-    else *program = made;
-    return status;
-}
-
 static void destroy(bench_native *n)
 {
     lfuse__cl.ReleaseKernel(n->empty);
@@ -70,7 +48,7 @@ static lfuse_status create(bench_device *d, bench_native **native)
     cl_int code;
     bench_native *n = calloc(1, sizeof *n);
     if (!n) return lfuse__error(LFUSE_ERR_MEMORY, "out of memory for the bare launches");
-    lfuse_status status = build(d, source, "", &n->queue, &n->program);
+    lfuse_status status = bench_opencl_build(d, source, "", &n->queue, &n->program);
     if (status) goto free_native;
     n->empty = lfuse__cl.CreateKernel(n->program, "empty", &code);
     status = check(code, "clCreateKernel");
@@ -148,7 +126,7 @@ static lfuse_status dense_create(bench_device *d, const bench_dense_buffers *buf
     n->batch = (size_t)buffers->batch;
     n->width = (size_t)buffers->width;
     n->rows = d->info.kind == LFUSE_DEVICE_CPU;
-    lfuse_status status = build(d, source, "", &n->queue, &n->program);
+    lfuse_status status = bench_opencl_build(d, source, "", &n->queue, &n->program);
     for (int l = 0; l < n->layers && !status; l++) {
         n->w[l] = place_of(buffers->w[l]);
         n->in[l] = l ? n->out[l - 1] : place_of(buffers->x);
@@ -283,7 +261,7 @@ static lfuse_status resident_create(bench_device *d, const char *function, int64
     if (!r) return lfuse__error(LFUSE_ERR_MEMORY, "out of memory for the resident kernel");
     r->groups = (size_t)groups;
     snprintf(options, sizeof options, "-DBLOCK=%d -DVALUE=%s", RESIDENT_BLOCK, value);
-    lfuse_status status = build(d, resident_source, options, &r->queue, &r->program);
+    lfuse_status status = bench_opencl_build(d, resident_source, options, &r->queue, &r->program);
     if (!status) status = resident_kernel(r, place_of(x), place_of(y), elements);
     if (status) resident_destroy(r);
     else *state = r;
@@ -298,74 +276,10 @@ static lfuse_status resident_run(void *state)
                  "clEnqueueNDRangeKernel");
 }
 
-/* ---- command times ---- */
-
-enum { MOST_COMMANDS = 4096 };
-
-static struct {
-    __typeof__(clEnqueueNDRangeKernel) *enqueue;
-    cl_event events[MOST_COMMANDS];
-    int commands;
-    bool incomplete;
-} profile;
-
-static cl_int CL_API_CALL timed_enqueue(cl_command_queue queue, cl_kernel kernel, cl_uint dimensions,
-                                        const size_t *offset, const size_t *global, const size_t *local,
-                                        cl_uint waits, const cl_event *wait, cl_event *event)
-{
-    bool room = profile.commands < MOST_COMMANDS && !event;
-    if (!room) profile.incomplete = true;
-    return profile.enqueue(queue, kernel, dimensions, offset, global, local, waits, wait,
-                           room ? &profile.events[profile.commands++] : event);
-}
-
-#ifdef HAVE_CLBLAST
-static __typeof__(CLBlastSgemm) *untimed_sgemm;
-
-static CLBlastStatusCode passing_sgemm(const CLBlastLayout layout, const CLBlastTranspose ta, const CLBlastTranspose tb,
-                                       const size_t m, const size_t n, const size_t k, const float alpha,
-                                       const cl_mem a, const size_t a_at, const size_t lda, const cl_mem b,
-                                       const size_t b_at, const size_t ldb, const float beta, cl_mem c,
-                                       const size_t c_at, const size_t ldc, cl_command_queue *queue, cl_event *event)
-{
-    profile.incomplete = true; /* its kernels are enqueued by the library itself */
-    return untimed_sgemm(layout, ta, tb, m, n, k, alpha, a, a_at, lda, b, b_at, ldb, beta, c, c_at, ldc, queue, event);
-}
-#endif
-
-static void profile_begin(void)
-{
-    profile.commands = 0;
-    profile.incomplete = false;
-    profile.enqueue = lfuse__cl.EnqueueNDRangeKernel;
-    lfuse__cl.EnqueueNDRangeKernel = timed_enqueue;
-#ifdef HAVE_CLBLAST
-    untimed_sgemm = lfuse__clblast.Sgemm;
-    lfuse__clblast.Sgemm = passing_sgemm;
-#endif
-}
-
-static lfuse_status profile_end(bench_device *d, double *us)
-{
-    double sum = 0;
-    lfuse__cl.EnqueueNDRangeKernel = profile.enqueue;
-#ifdef HAVE_CLBLAST
-    lfuse__clblast.Sgemm = untimed_sgemm;
-#endif
-    lfuse_status status = lfuse_stream_synchronize(d->stream);
-    for (int i = 0; i < profile.commands; i++) {
-        cl_ulong start = 0, end = 0;
-        cl_event e = profile.events[i];
-        cl_int code = lfuse__cl.GetEventProfilingInfo(e, CL_PROFILING_COMMAND_START, sizeof start, &start, NULL);
-        if (!code) code = lfuse__cl.GetEventProfilingInfo(e, CL_PROFILING_COMMAND_END, sizeof end, &end, NULL);
-        if (code && !status) status = check(code, "clGetEventProfilingInfo");
-        sum += 1e-3 * (double)(end - start);
-        lfuse__cl.ReleaseEvent(e);
-    }
-    if (!status) *us = profile.incomplete || !profile.commands ? -1 : sum;
-    return status;
-}
-
-const bench_native_kind bench_native_opencl = {"opencl", create, destroy, empty, NULL, dense_create, dense_run, dense_destroy,
-                                               profile_begin, profile_end, resident_create, resident_run,
-                                               resident_destroy};
+const bench_native_kind bench_native_opencl = {
+    "opencl",      create,          destroy,
+    empty,         NULL,            dense_create,
+    dense_run,     dense_destroy,   bench_opencl_profile_begin,
+    bench_opencl_profile_end,       bench_opencl_hold_create,
+    bench_opencl_hold,              bench_opencl_hold_destroy,
+    resident_create, resident_run,  resident_destroy};
