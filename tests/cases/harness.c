@@ -12,6 +12,7 @@
 #include "common/base/error.h"
 #include "common/base/hash.h"
 #include "tests/cases/trial.h"
+#include "tests/support/main.h"
 
 struct harness {
     trial trial;
@@ -200,7 +201,11 @@ static lfuse_status run_on(harness *h, lfuse_device *device, harness_ways asked)
     planned made[WAYS] = {{NULL, NULL, false}};
     lfuse_status status = trial_open(t, device);
     h->first = results;
-    for (int i = 0; i < count && !status; i++) status = make_planned(h, &ways[i], &made[0], &made[i]);
+    for (int i = 0; i < count && !status; i++) {
+        test_without_optimisation(i > 0);
+        status = make_planned(h, &ways[i], &made[0], &made[i]);
+    }
+    test_without_optimisation(false);
     for (int i = 0; i < count && !status; i++)
         if (!made[i].as_first) status = run_planned(h, &ways[i], made[i].plan, i ? second : results, again);
     for (int i = 0; i < WAYS; i++) {

@@ -23,9 +23,11 @@ static void use_operators(rig *r)
 
 static void use_places(rig *r)
 {
-    for (int t = 0; t < STORED; t++)
-        if (rig_has(r, stored[t])) case_tails(r, stored[t]);
+    case_tails(r, LFUSE_F32);
     case_strides(r, LFUSE_F32);
+    test_without_optimisation(true);
+    for (int t = 1; t < STORED; t++)
+        if (rig_has(r, stored[t])) case_tails(r, stored[t]);
 }
 
 static void use_rows_f32(rig *r)
@@ -35,12 +37,13 @@ static void use_rows_f32(rig *r)
 
 static void use_rows_i64(rig *r)
 {
+    test_without_optimisation(true);
     if (rig_has(r, LFUSE_I64)) case_rows(r, LFUSE_I64);
 }
 
 /*
- * Teams where there are none: work-items of a CPU that meet in local memory. PoCL 5 aborts while it compiles barriers in
- * such loops, so it is asked of PoCL 3 alone.
+ * Teams where there are none: work-items of a CPU that meet in local memory, which no user has. PoCL 5 aborts while it
+ * compiles barriers in such loops, so it is asked of PoCL 3 alone.
  */
 static bool as_teams(const rig *r, rig *teams)
 {
@@ -56,20 +59,24 @@ static bool as_teams(const rig *r, rig *teams)
 static void use_sums(rig *r)
 {
     rig teams;
-    for (int t = 0; t < 4; t++)
+    for (int t = 0; t < 4; t++) {
         if (rig_has(r, floating[t])) case_members(r, floating[t]);
+        test_without_optimisation(true);
+    }
     if (as_teams(r, &teams)) case_members(&teams, LFUSE_F32);
 }
 
 static void use_team_rows(rig *r)
 {
     rig teams;
+    test_without_optimisation(true);
     if (as_teams(r, &teams)) case_rows(&teams, LFUSE_F32);
 }
 
 static void use_team_row_look_ups(rig *r)
 {
     rig teams;
+    test_without_optimisation(true);
     if (as_teams(r, &teams)) case_row_look_ups(&teams);
 }
 
@@ -82,9 +89,11 @@ static void use_team_bundles(rig *r)
 static void use_lists(rig *r)
 {
     rig teams;
-    for (int t = 0; t < 4; t++)
-        if (rig_has(r, floating[t])) case_lists(r, floating[t]);
     case_carried_lists(r, LFUSE_F32);
+    for (int t = 0; t < 4; t++) {
+        if (rig_has(r, floating[t])) case_lists(r, floating[t]);
+        test_without_optimisation(true);
+    }
     if (as_teams(r, &teams)) case_carried_lists(&teams, LFUSE_F32);
     case_table(r);
     case_arrive(r);
@@ -93,6 +102,7 @@ static void use_lists(rig *r)
 static void use_look_ups(rig *r)
 {
     case_look_ups(r, LFUSE_F32);
+    test_without_optimisation(true);
     case_look_ups(r, LFUSE_F16);
     case_look_ups(r, LFUSE_BOOL);
 }

@@ -10,6 +10,7 @@
 #include <string.h>
 
 #include "common/base/error.h"
+#include "tests/support/main.h"
 
 static void must(lfuse_status status, const char *what, const char *more)
 {
@@ -102,6 +103,7 @@ int rig_every_device(void (*use)(rig *r))
             rig r;
             rig_open(&r, lfuse__backends[b], i);
             if (!only || !strncmp(r.facts.info.name, only, strlen(only))) {
+                test_without_optimisation(false);
                 use(&r);
                 devices++;
             }

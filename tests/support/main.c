@@ -46,6 +46,16 @@ int test_all(void)
     return getenv("LFUSE_TEST_ALL") != NULL;
 }
 
+void test_without_optimisation(bool without)
+{
+    /* Read at every build, and part of the keys of PoCL's cache. */
+    static const char variable[] = "POCL_EXTRA_BUILD_FLAGS";
+    if (without && !test_all())
+        setenv(variable, "-cl-opt-disable", 1);
+    else
+        unsetenv(variable);
+}
+
 /* What the tests found is in the report alone: another exit status than 0 comes from outside, as from a sanitizer. */
 static void run_suites(enum fork_status fork_status, test_suite_maker *const *makers)
 {

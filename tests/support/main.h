@@ -12,6 +12,7 @@
 #define TESTS_SUPPORT_MAIN_H
 
 #include <check.h>
+#include <stdbool.h>
 
 typedef Suite *test_suite_maker(void);
 
@@ -40,6 +41,13 @@ int test_main(enum fork_status fork_status, test_suite_maker *const *makers);
  * for a kernel (facts.compiles_at_launch) is given some of many like kernels alone, which the stub has all of.
  */
 int test_all(void);
+
+/*
+ * true: from here on PoCL compiles without the optimisation of LLVM, in a fifth of the time; false: as users have it.
+ * For kernels of which like ones are compiled as users have them. Other drivers do not notice; with LFUSE_TEST_ALL nor
+ * does PoCL. No kernel may run meanwhile: this changes the environment.
+ */
+void test_without_optimisation(bool without);
 
 void test_skipped(const char *format, ...) __attribute__((format(printf, 1, 2)));
 
