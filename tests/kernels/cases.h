@@ -18,8 +18,8 @@ void members_emit(lfuse__strbuf *out, const char *partial, const char *last, lfu
 void case_look_ups(rig *r, lfuse_type type);
 void case_bundles(rig *r);
 void case_row_look_ups(rig *r);
-/* The texts of its kernels, for compilers without a device. */
-void row_look_ups_emit(lfuse__strbuf *out, const lfuse__facts *facts);
+/* The texts of its kernels, for compilers without a device: those whose turn it is of `turns`. */
+void row_look_ups_emit(lfuse__strbuf *out, const lfuse__facts *facts, int turn, int turns);
 void case_table(rig *r);
 void case_arrive(rig *r);
 void arrive_emit(lfuse__strbuf *out);

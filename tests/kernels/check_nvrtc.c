@@ -39,38 +39,47 @@ static void wrote(lfuse_status status)
     ck_assert_msg(!status, "%s", lfuse__error_message());
 }
 
+/*
+ * The first architecture compiles everything. What later ones add is another code generator behind the same front end:
+ * where all of it would be many like kernels, each of them compiles those whose turn it is.
+ */
+static bool in_turn(int arch, int number)
+{
+    return arch == 0 || test_all() || number % (ARCHS - 1) == arch - 1;
+}
+
 /* Several operators a kernel and few elements a work-item: less to compile around each and fewer copies of it. */
-static void write_operators(writer *w, lfuse_type type)
+static void write_operators(writer *w, lfuse_type type, int arch)
 {
     sample s;
-    int ops[SAMPLE_STORES], count = 0;
+    int ops[SAMPLE_STORES], count = 0, n = (int)type;
     for (int op = 0; op < LFUSE__OP_COUNT; op++) {
         if (sample_fits(op, type)) ops[count++] = op;
         if (count == 0 || (count < SAMPLE_STORES && op < LFUSE__OP_COUNT - 1)) continue;
         sample_many(&s, count, ops, type);
         sample_narrow(&s);
-        wrote(lfuse__pointwise_emit(&w->text, next_name(w), &s.k, &w->facts));
+        if (in_turn(arch, n++)) wrote(lfuse__pointwise_emit(&w->text, next_name(w), &s.k, &w->facts));
         count = 0;
     }
     for (lfuse_type to = LFUSE_F32; to < LFUSE__TYPES; to++) {
         sample_cast(&s, type, to);
         sample_narrow(&s);
-        wrote(lfuse__pointwise_emit(&w->text, next_name(w), &s.k, &w->facts));
+        if (in_turn(arch, n++)) wrote(lfuse__pointwise_emit(&w->text, next_name(w), &s.k, &w->facts));
     }
 }
 
 /*
  * Whether class number `c` of rank, inner stride and index width is compiled. For the first architecture: every rank
  * with both widths and every inner stride up to rank 2, above it one after the other; other types than f32, whose texts
- * differ in the words of loads and stores alone, at rank 2. What later architectures add is another code generator
- * behind the same front end: they share the ranks above 2 between them, and take one width of the other types.
+ * differ in the words of loads and stores alone, at rank 2. Later architectures share the ranks above 2 between them, and
+ * take one width of the other types.
  */
 static bool class_chosen(lfuse_type type, int c, int arch)
 {
     const int rank = c / 6 + 1, inner = c / 2 % 3, wide = c % 2;
     if (type != LFUSE_F32) return rank == 2 && (arch == 0 || wide == (inner + arch) % 2);
     if (rank <= 2) return true;
-    return inner == (rank + wide) % 3 && (arch == 0 || rank % (ARCHS - 1) == arch - 1);
+    return inner == (rank + wide) % 3 && in_turn(arch, rank);
 }
 
 /* Two parts, of few members and of many, addresses by value or not. */
@@ -147,8 +156,8 @@ static void write_skeletons(writer *w, lfuse_type type, int arch)
         s.k.index64 = wide;
         wrote(lfuse__pointwise_emit(&w->text, next_name(w), &s.k, &w->facts));
     }
-    write_bundle(w, type);
-    write_lists(w, type);
+    if (in_turn(arch, (int)type)) write_bundle(w, type);
+    if (type == LFUSE_F32 || in_turn(arch, (int)type)) write_lists(w, type);
     write_scatter(w, type);
 }
 
@@ -179,7 +188,7 @@ static bool compiles(writer *w, const char *arch)
 START_TEST(operators)
 {
     writer w = {.text = LFUSE__STRBUF_INIT, .facts = facts_items(true)};
-    for (lfuse_type type = LFUSE_F32; type < LFUSE__TYPES; type++) write_operators(&w, type);
+    for (lfuse_type type = LFUSE_F32; type < LFUSE__TYPES; type++) write_operators(&w, type, _i);
     if (!compiles(&w, archs[_i])) TEST_SKIP("%s", lfuse__error_message());
 }
 END_TEST
@@ -196,7 +205,7 @@ END_TEST
 
 /*
  * Row kernels by form: every body of f32 in each for the first architecture, a quarter of the other types there, and a
- * twelfth of all for each of the others.
+ * twelfth of all for each of the others, which share the look-ups.
  */
 START_TEST(rows)
 {
@@ -210,6 +219,7 @@ START_TEST(rows)
                  {LFUSE__ROWS_ITEM, 1, 0, false},    {LFUSE__ROWS_ITEM, 8, 0, false},
                  {LFUSE__ROWS_PARTIAL, 0, 0, false}, {LFUSE__ROWS_PARTIAL, 32, 0, false},
                  {LFUSE__ROWS_FOLD, 0, 0, false}};
+    const bool shares = _i && !test_all();
     writer w = {.text = LFUSE__STRBUF_INIT, .facts = facts_items(true)};
     for (lfuse_type type = LFUSE_F32; type < LFUSE__TYPES; type++)
         for (int f = 0; f < (int)(sizeof forms / sizeof *forms); f++)
@@ -227,7 +237,7 @@ START_TEST(rows)
                 }
                 wrote(lfuse__rows_emit(&w.text, next_name(&w), &s.k, &w.facts));
             }
-    row_look_ups_emit(&w.text, &w.facts);
+    row_look_ups_emit(&w.text, &w.facts, shares ? _i - 1 : 0, shares ? ARCHS - 1 : 1);
     if (!compiles(&w, archs[_i])) TEST_SKIP("%s", lfuse__error_message());
 }
 END_TEST
@@ -252,7 +262,7 @@ static void write_families(writer *w)
         r.k.form = forms[f], r.k.team = teams[f], r.k.held = held[f];
         wrote(lfuse__rows_emit(&w->text, next_name(w), &r.k, &w->facts));
     }
-    row_look_ups_emit(&w->text, &w->facts);
+    row_look_ups_emit(&w->text, &w->facts, 0, 1);
 }
 
 /* Up to the wait that every work-item comes to: no branch, no end, no memory but parameters. */

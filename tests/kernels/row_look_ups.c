@@ -152,13 +152,14 @@ static void run(rig *r, source from, int64_t rows, int64_t length, bool index64)
     r->backend->program_destroy(program);
 }
 
-void row_look_ups_emit(lfuse__strbuf *out, const lfuse__facts *facts)
+void row_look_ups_emit(lfuse__strbuf *out, const lfuse__facts *facts, int turn, int turns)
 {
     static const uint64_t lengths[] = {7, 64, 1500};
     char name[32];
     for (source from = OF_ROW; from < SOURCES; from++)
         for (int i = 0; i < 3; i++) {
             row_look_up c;
+            if (((int)from + i) % turns != turn) continue;
             make_class(&c, from, false);
             lfuse__rows_choose(facts, 40, lengths[i], &c.k);
             snprintf(name, sizeof name, "look_%s_%d", names[from], i);
