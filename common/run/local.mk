@@ -2,11 +2,12 @@
 libfuse_core_la_SOURCES += %reldir%/list.c %reldir%/record.c %reldir%/tensor.c %reldir%/tensor.h %reldir%/transfer.c
 libfuse_core_la_SOURCES += \
 	%reldir%/bind.c %reldir%/body.c %reldir%/body.h %reldir%/bundle.c %reldir%/bundle.h %reldir%/cache.h \
-	%reldir%/choose.c %reldir%/chunks.c %reldir%/chunks.h %reldir%/classes.c %reldir%/evaluate.c \
+	%reldir%/choose.c %reldir%/chunks.c %reldir%/chunks.h %reldir%/classes.c %reldir%/compile.c %reldir%/entry.h \
+	%reldir%/evaluate.c \
 	%reldir%/foreach.c %reldir%/foreach.def %reldir%/foreach.h %reldir%/foreach_numbers.c \
 	%reldir%/furnish.c %reldir%/gemm.c %reldir%/groups.c %reldir%/idle.c %reldir%/immediate.c %reldir%/instance.c \
 	%reldir%/instance.h %reldir%/launch.c %reldir%/list_args.c %reldir%/list_groups.c %reldir%/list_members.c \
 	%reldir%/list_tables.c %reldir%/list_transport.c %reldir%/list_unified.c %reldir%/lists.c %reldir%/lists.h \
 	%reldir%/look_ups.c %reldir%/loop.c %reldir%/loop.h \
 	%reldir%/options.c %reldir%/overlap.c %reldir%/plan.c %reldir%/pointwise.c %reldir%/race.c %reldir%/rows.c \
-	%reldir%/run.h %reldir%/scatter.c %reldir%/share.c %reldir%/sizes.c %reldir%/walk.c
+	%reldir%/run.h %reldir%/scatter.c %reldir%/share.c %reldir%/sizes.c %reldir%/walk.c %reldir%/wants.c

@@ -255,6 +255,7 @@ static void write_families(writer *w)
     wrote(lfuse__pointwise_emit(&w->text, next_name(w), &s.k, &w->facts));
     write_bundle(w, LFUSE_F32);
     write_lists(w, LFUSE_F32);
+    write_scatter(w, LFUSE_F32);
     wrote(lfuse__table_emit(&w->text, next_name(w), &w->facts));
     for (int f = 0; f < (int)(sizeof forms / sizeof *forms); f++) {
         row_sample r;

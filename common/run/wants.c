@@ -1,0 +1,205 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#ifdef HAVE_CONFIG_H
+#include "config.h"
+#endif
+
+/* Which kernels a plan asks for, whatever the sizes of its instances are within their bounds. */
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "common/base/error.h"
+#include "common/run/bundle.h"
+#include "common/run/entry.h"
+
+lfuse__compiled *lfuse__entry_find(const lfuse__body_entry *e, lfuse__family family, const lfuse__kernel_class *k)
+{
+    lfuse__compiled *c;
+
+    for (c = e->kernels; c; c = c->next)
+        if (c->family == family && lfuse__class_equal(&c->k, k)) return c;
+    return NULL;
+}
+
+/* Puts one more kernel in the list, not yet compiled: it has no program. */
+static lfuse_status want(lfuse__body_entry *e, lfuse__family family, const lfuse__kernel_class *k, lfuse__compiled **made)
+{
+    lfuse__compiled *c = calloc(1, sizeof *c);
+
+    if (!c) return lfuse__error(LFUSE_ERR_MEMORY, "out of host memory (%zu bytes)", sizeof *c);
+    c->family = family;
+    c->k = *k;
+    snprintf(c->name, sizeof c->name, "k%d", e->nkernels++);
+    c->next = e->kernels;
+    e->kernels = c;
+    *made = c;
+    return LFUSE_OK;
+}
+
+static lfuse_status want_once(lfuse__body_entry *e, lfuse__family family, const lfuse__kernel_class *k)
+{
+    lfuse__compiled *c;
+
+    return lfuse__entry_find(e, family, k) ? LFUSE_OK : want(e, family, k, &c);
+}
+
+static lfuse_status want_rows(lfuse__body_entry *e, const lfuse__step *step, const lfuse__facts *facts,
+                              const lfuse__kernel_class *k)
+{
+    lfuse__kernel_class *classes = malloc(LFUSE__ROW_CLASSES * sizeof *classes);
+    lfuse_status status = LFUSE_OK;
+    int i, count;
+
+    if (!classes) return lfuse__error(LFUSE_ERR_MEMORY, "out of host memory (%d classes)", LFUSE__ROW_CLASSES);
+    count = lfuse__row_classes(e->plan, step, facts, k, classes);
+    for (i = 0; i < count && !status; i++) status = want_once(e, LFUSE__FAMILY_ROWS, &classes[i]);
+    free(classes);
+    return status;
+}
+
+/* Kernels of each transport that an instance may choose. */
+static lfuse_status want_lists(lfuse__body_entry *e, const lfuse__step *step, const lfuse__facts *facts)
+{
+    lfuse__wanted wanted[LFUSE__WANTED_MAX];
+    const int count = lfuse__step_classes(e->plan, step, true, wanted);
+    int i;
+
+    for (i = 0; i < count && e->transport != LFUSE_TRANSPORT_ARGS; i++)
+        LFUSE__TRY(want_once(e, wanted[i].family, &wanted[i].k));
+    if (!lfuse__list_carried(facts, e->transport, count, wanted)) return LFUSE_OK;
+    for (i = 0; i < count; i++)
+        if (wanted[i].k.carried) LFUSE__TRY(want_once(e, wanted[i].family, &wanted[i].k));
+    return LFUSE_OK;
+}
+
+static lfuse_status want_step(lfuse__body_entry *e, const lfuse__step *step, const lfuse__facts *facts, bool index64)
+{
+    lfuse__wanted wanted[LFUSE__WANTED_MAX];
+    const int count = lfuse__step_classes(e->plan, step, index64, wanted);
+    int i;
+
+    for (i = 0; i < count; i++)
+        LFUSE__TRY(wanted[i].family == LFUSE__FAMILY_ROWS ? want_rows(e, step, facts, &wanted[i].k)
+                                                          : want_once(e, wanted[i].family, &wanted[i].k));
+    return LFUSE_OK;
+}
+
+lfuse__compiled *lfuse__entry_find_bundle(const lfuse__body_entry *e, const lfuse__bundle *b)
+{
+    lfuse__compiled *c;
+
+    for (c = e->kernels; c; c = c->next)
+        if (c->family == LFUSE__FAMILY_BUNDLE && lfuse__bundle_equal(c->bundle, b)) return c;
+    return NULL;
+}
+
+/* Takes the bundle over. */
+static lfuse_status want_launch(lfuse__body_entry *e, lfuse__bundle *b)
+{
+    static const lfuse__kernel_class nothing;
+    lfuse_status status;
+    lfuse__compiled *c;
+
+    if (lfuse__entry_find_bundle(e, b)) {
+        lfuse__bundle_destroy(b);
+        return LFUSE_OK;
+    }
+    status = want(e, LFUSE__FAMILY_BUNDLE, &nothing, &c);
+    if (status) lfuse__bundle_destroy(b);
+    else c->bundle = b;
+    return status;
+}
+
+/* The launches of the children, each with class number `index` of its own. */
+static lfuse_status want_launches(lfuse__body_entry *e, const lfuse__step *step, const lfuse__facts *facts, int index,
+                                  lfuse__sharer *sharers, lfuse__kernel_class *classes, int *most)
+{
+    lfuse__bundle *b;
+    int i, k, launches, n;
+
+    for (i = 0; i < step->nchildren; i++) {
+        n = lfuse__child_class(e->plan, &step->children[i], facts, index, &sharers[i], &classes[i]);
+        if (!n) return LFUSE_OK; /* long rows alone: nothing that shares */
+        if (n > *most) *most = n;
+    }
+    LFUSE__TRY(lfuse__bundle_share(facts, sharers, step->nchildren, &launches));
+    for (i = 0; i < launches; i++) {
+        LFUSE__TRY(lfuse__bundle_of(sharers, step->nchildren, i, &b));
+        for (k = 0; k < step->nchildren && !b; k++)
+            if (sharers[k].launch == i) LFUSE__TRY(want_once(e, sharers[k].family, sharers[k].k));
+        if (b) LFUSE__TRY(want_launch(e, b));
+    }
+    return LFUSE_OK;
+}
+
+/* Long rows of children have launches of their own. */
+static lfuse_status want_staged(lfuse__body_entry *e, const lfuse__step *step, const lfuse__facts *facts, bool index64)
+{
+    lfuse__kernel_class *classes = malloc(LFUSE__ROW_CLASSES * sizeof *classes);
+    lfuse__wanted wanted[LFUSE__WANTED_MAX];
+    lfuse_status status = LFUSE_OK;
+    int i, count;
+
+    if (!classes) return lfuse__error(LFUSE_ERR_MEMORY, "out of host memory (%d classes)", LFUSE__ROW_CLASSES);
+    lfuse__step_classes(e->plan, step, index64, wanted);
+    count = lfuse__row_classes(e->plan, step, facts, &wanted[0].k, classes);
+    for (i = 0; i < count && !status; i++)
+        if (classes[i].form == LFUSE__ROWS_PARTIAL || classes[i].form == LFUSE__ROWS_FOLD)
+            status = want_once(e, LFUSE__FAMILY_ROWS, &classes[i]);
+    free(classes);
+    return status;
+}
+
+static lfuse_status want_children(lfuse__body_entry *e, const lfuse__step *step, const lfuse__facts *facts)
+{
+    bool small, large;
+    int i;
+
+    for (i = 0; i < step->nchildren; i++) {
+        if (step->children[i].kind != LFUSE__STEP_ROWS) continue;
+        lfuse__step_indexing(e->plan, &step->children[i], &small, &large);
+        if (small) LFUSE__TRY(want_staged(e, &step->children[i], facts, false));
+        if (large) LFUSE__TRY(want_staged(e, &step->children[i], facts, true));
+    }
+    return LFUSE_OK;
+}
+
+/* Children whose sizes differ in class are met by compiling late; those of one kind are not. */
+static lfuse_status want_bundle(lfuse__body_entry *e, const lfuse__step *step, const lfuse__facts *facts)
+{
+    const size_t n = (size_t)step->nchildren + 1;
+    lfuse__sharer *sharers = calloc(n, sizeof *sharers);
+    lfuse__kernel_class *classes = calloc(n, sizeof *classes);
+    lfuse_status status = LFUSE_OK;
+    int i, most = 1;
+
+    if (!sharers || !classes) status = lfuse__error(LFUSE_ERR_MEMORY, "out of host memory (%zu kernels)", n);
+    else status = want_children(e, step, facts);
+    for (i = 0; i < most && !status; i++) status = want_launches(e, step, facts, i, sharers, classes, &most);
+    free(classes);
+    free(sharers);
+    return status;
+}
+
+lfuse_status lfuse__entry_want_all(lfuse__body_entry *e, const lfuse__facts *facts)
+{
+    bool small, large;
+    int i, j, k;
+
+    for (i = 0; i < e->plan->nstages; i++)
+        for (j = 0; j < e->plan->stages[i].nalternatives; j++)
+            for (k = 0; k < e->plan->stages[i].alternatives[j].nsteps; k++) {
+                const lfuse__step *step = &e->plan->stages[i].alternatives[j].steps[k];
+                if (step->kind == LFUSE__STEP_BUNDLE) {
+                    LFUSE__TRY(want_bundle(e, step, facts));
+                    continue;
+                }
+                if (step->kind == LFUSE__STEP_MULTI || step->kind == LFUSE__STEP_MEMBERS) {
+                    LFUSE__TRY(want_lists(e, step, facts));
+                    continue;
+                }
+                lfuse__step_indexing(e->plan, step, &small, &large);
+                if (small) LFUSE__TRY(want_step(e, step, facts, false));
+                if (large) LFUSE__TRY(want_step(e, step, facts, true));
+            }
+    return LFUSE_OK;
+}
