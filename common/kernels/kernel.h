@@ -73,6 +73,7 @@ typedef struct lfuse__kernel_class {
     int team;     /* TEAM, GROUP: work-items a row; PARTIAL, FOLD: 0 where neighbours take neighbouring rows */
     int held;     /* TEAM, GROUP: elements of the row that a work-item has; 0: rows of any length, read every sweep */
     bool whole;   /* TEAM, GROUP: all rows have exactly team * held elements (so, may be set: rows_choose clears it) */
+    int residents; /* TEAM: work-groups that a compute unit has registers for; 0: rows_choose was not asked */
     bool staged;  /* a question to rows_choose, which clears it */
     int carried;  /* list kernels: most members of a launch whose argument block carries their places; 0: tables do */
     lfuse__scatter_phase scatter; /* scatter.c */
@@ -135,8 +136,10 @@ int lfuse__rows_forms(const lfuse__facts *facts, const uint64_t rows[2], const u
                       const lfuse__kernel_class *k, lfuse__kernel_class *forms);
 /* What passes from a PARTIAL kernel to its FOLD. Both take the same geometry and the same buffers. */
 uint64_t lfuse__rows_partials(const lfuse__kernel_class *k, const lfuse__facts *facts, uint64_t rows, uint64_t length);
-/* Work-groups of teams that a device has at a time: teams stay for several rows. 0: no bound of this kind. */
-uint64_t lfuse__rows_bound(const lfuse__facts *facts);
+/* Work-groups of TEAM that a device has at a time: teams stay for several rows. 0: no bound of this kind. */
+uint64_t lfuse__rows_bound(const lfuse__facts *facts, const lfuse__kernel_class *k);
+/* Work-groups, at most `bound`, of which all but the last take equally many of the `units`. */
+uint64_t lfuse__rows_even(uint64_t units, uint64_t bound);
 lfuse_status lfuse__rows_emit(lfuse__strbuf *out, const char *name, const lfuse__kernel_class *k,
                               const lfuse__facts *facts);
 lfuse_status lfuse__rows_pack(const lfuse__kernel_class *k, const lfuse__facts *facts, const lfuse__geometry *g,

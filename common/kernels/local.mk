@@ -4,5 +4,5 @@ libfuse_core_la_SOURCES += \
 	%reldir%/gather.c %reldir%/items.c %reldir%/kernel.h %reldir%/lanes.c %reldir%/layout.c %reldir%/members.c \
 	%reldir%/members.h %reldir%/members_fold.c %reldir%/members_partial.c \
 	%reldir%/multi.c %reldir%/number.c %reldir%/pointwise.c %reldir%/rows.c %reldir%/rows.h %reldir%/rows_choose.c \
-	%reldir%/rows_exchange.c %reldir%/rows_fold.c %reldir%/rows_item.c %reldir%/rows_look_up.c %reldir%/rows_single.c \
+	%reldir%/rows_exchange.c %reldir%/rows_fold.c %reldir%/rows_hold.c %reldir%/rows_item.c %reldir%/rows_look_up.c %reldir%/rows_single.c \
 	%reldir%/rows_team.c %reldir%/rows_text.c %reldir%/scatter.c %reldir%/scatter_sizes.c %reldir%/table.c %reldir%/text.c %reldir%/uniform.c

@@ -146,6 +146,20 @@ void lfuse__rows_put_team_fold(const lfuse__rows *r, int indent, int i, int widt
 /* rows_item.c: row load i where lanes are rows. */
 void lfuse__rows_put_across_load(const lfuse__rows *r, int indent, int i);
 
+/* ---- rows_hold.c: registers of teams ---- */
+/* Where the elements of an operand wait. */
+typedef enum lfuse__hold {
+    LFUSE__HOLD_NONE,
+    LFUSE__HOLD_FIXED, /* the same for all rows: loaded once */
+    LFUSE__HOLD_NEXT,  /* loaded while the row before is computed */
+    LFUSE__HOLD_TOP,   /* loaded when the row begins */
+    LFUSE__HOLD_LATE   /* loaded where they are used */
+} lfuse__hold;
+/* holds[noperands]; `chunks` of LFUSE__ROW_VECTOR elements are a work-item's. */
+void lfuse__rows_hold(const lfuse__rows *r, int chunks, lfuse__hold *holds);
+/* Work-groups of a TEAM kernel that a compute unit has registers for. */
+int lfuse__rows_residents(const lfuse__rows *r, int chunks);
+
 /* rows_choose.c: work-groups of a launch over so many rows. */
 uint64_t lfuse__rows_groups(const lfuse__facts *facts, const lfuse__kernel_class *k, uint64_t rows,
                             uint64_t length);

@@ -14,7 +14,7 @@ enum {
     ITEM_STAGED = 4096,
     TEAM_STAGED = 65536,
     LINE_TEAM = 8,       /* work-items whose vectors of four are a line of memory */
-    TEAM_ITEMS = 1024    /* a compute unit: teams load their next row ahead, so they stay for several */
+    TEAM_ITEMS = 1024    /* that a compute unit should have */
 };
 
 /* What the choice depends on beside sizes. */
@@ -25,16 +25,15 @@ typedef struct traits {
     bool stages;  /* one sweep: segments can be folded by themselves */
 } traits;
 
-static traits traits_of(const lfuse__facts *facts, const lfuse__kernel_class *k)
+static traits traits_of(const lfuse__facts *facts, const lfuse__kernel_class *k, lfuse__rows *r)
 {
-    lfuse__rows r;
     traits found = {0};
     int sweeps[LFUSE__MAX_OPERANDS] = {0};
     bool other = false;
-    if (lfuse__rows_init(&r, NULL, k, NULL, facts)) return found;
-    for (int s = 0; s < r.nsweeps; s++) {
+    if (lfuse__rows_init(r, NULL, k, NULL, facts)) return found;
+    for (int s = 0; s < r->nsweeps; s++) {
         bool needed[LFUSE__ROW_INSTR], loads[LFUSE__MAX_OPERANDS];
-        lfuse__rows_needs(&r, s, needed, loads);
+        lfuse__rows_needs(r, s, needed, loads);
         for (int j = 0; j < k->noperands; j++) sweeps[j] += loads[j];
     }
     for (int j = 0; j < k->noperands; j++) {
@@ -46,7 +45,7 @@ static traits traits_of(const lfuse__facts *facts, const lfuse__kernel_class *k)
         if (sweeps[j] && k->operands[j].inner != LFUSE__STRIDE_ANY && !k->operands[j].fixed) other = true;
     }
     if (other || lfuse__kernel_gathers(k)) found.strided = false;
-    found.stages = r.nsweeps == 1 && lfuse__kernel_buffers(k) < LFUSE__MAX_BUFFERS;
+    found.stages = r->nsweeps == 1 && lfuse__kernel_buffers(k) < LFUSE__MAX_BUFFERS;
     return found;
 }
 
@@ -127,8 +126,10 @@ static void choose(const lfuse__facts *facts, const traits *of, uint64_t rows, u
 
 void lfuse__rows_choose(const lfuse__facts *facts, uint64_t rows, uint64_t length, lfuse__kernel_class *k)
 {
-    const traits of = traits_of(facts, k);
+    lfuse__rows r;
+    const traits of = traits_of(facts, k, &r);
     choose(facts, &of, rows, length, k);
+    k->residents = k->form == LFUSE__ROWS_TEAM ? lfuse__rows_residents(&r, k->held / LFUSE__ROW_VECTOR) : 0;
 }
 
 static int add(const lfuse__kernel_class *one, lfuse__kernel_class *forms, int count)
@@ -161,7 +162,8 @@ static int points(const lfuse__facts *facts, const uint64_t bounds[2], uint64_t 
 int lfuse__rows_forms(const lfuse__facts *facts, const uint64_t rows[2], const uint64_t length[2],
                       const lfuse__kernel_class *k, lfuse__kernel_class *forms)
 {
-    const traits of = traits_of(facts, k);
+    lfuse__rows r;
+    const traits of = traits_of(facts, k, &r);
     uint64_t lengths[POINTS], counts[POINTS];
     const int nlengths = points(facts, length, lengths), ncounts = points(facts, rows, counts);
     int count = 0;
@@ -181,9 +183,16 @@ static uint64_t share(uint64_t units, uint64_t each, uint64_t bound)
     return groups < bound ? groups : bound;
 }
 
-uint64_t lfuse__rows_bound(const lfuse__facts *facts)
+uint64_t lfuse__rows_bound(const lfuse__facts *facts, const lfuse__kernel_class *k)
 {
-    return lfuse__single(facts) ? 0 : facts->info.compute_units * (uint64_t)(TEAM_ITEMS / LFUSE__GROUP);
+    const uint64_t residents = k->residents ? (uint64_t)k->residents : TEAM_ITEMS / LFUSE__GROUP;
+    return lfuse__single(facts) ? 0 : facts->info.compute_units * residents;
+}
+
+uint64_t lfuse__rows_even(uint64_t units, uint64_t bound)
+{
+    const uint64_t each = share(units, bound, UINT64_MAX);
+    return each ? share(units, each, UINT64_MAX) : 0;
 }
 
 uint64_t lfuse__rows_groups(const lfuse__facts *facts, const lfuse__kernel_class *k, uint64_t rows, uint64_t length)
@@ -191,11 +200,13 @@ uint64_t lfuse__rows_groups(const lfuse__facts *facts, const lfuse__kernel_class
     const uint64_t segments = (length + LFUSE__SEGMENT - 1) / LFUSE__SEGMENT;
     const bool single = lfuse__single(facts);
     const uint64_t lanes = facts->vector_lanes ? 16 : 1, columns = single ? lanes : (uint64_t)LFUSE__GROUP;
-    const uint64_t most = lfuse__rows_bound(facts), bound = most ? most : LFUSE__GROUP_BOUND;
+    const uint64_t most = lfuse__rows_bound(facts, k), bound = most ? most : LFUSE__GROUP_BOUND;
     uint64_t groups = rows;
     switch (k->form) {
     case LFUSE__ROWS_ITEM: groups = share(rows, single ? lanes : columns / (uint64_t)k->team, LFUSE__GROUP_BOUND); break;
-    case LFUSE__ROWS_TEAM: if (!single) groups = share(rows, (uint64_t)(LFUSE__GROUP / k->team), bound); break;
+    case LFUSE__ROWS_TEAM:
+        if (!single) groups = lfuse__rows_even(share(rows, (uint64_t)(LFUSE__GROUP / k->team), UINT64_MAX), bound);
+        break;
     case LFUSE__ROWS_GROUP: groups = share(rows, 1, LFUSE__GROUP_BOUND); break;
     case LFUSE__ROWS_PARTIAL:
         groups = k->team == 0 ? share(rows, columns, LFUSE__GROUP_BOUND) * segments : rows * segments;

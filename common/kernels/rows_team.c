@@ -18,15 +18,6 @@
 
 enum { VECTOR = LFUSE__ROW_VECTOR, CHUNKS = LFUSE__SEGMENT / LFUSE__ROW_LANES, BLOCK = 32 };
 
-/* Where the elements of an operand wait. */
-typedef enum hold {
-    HOLD_NONE,
-    HOLD_FIXED, /* the same for all rows: loaded once */
-    HOLD_NEXT,  /* loaded while the row before is computed */
-    HOLD_TOP,   /* loaded when the row begins */
-    HOLD_LATE   /* loaded where they are used */
-} hold;
-
 /* Whether elements that are neighbours in memory are loaded and stored four at a time. */
 typedef enum access {
     ACCESS_ASK,    /* as the word `vectors` says */
@@ -40,51 +31,12 @@ typedef struct team {
     bool group, whole, streams, partial; /* streams: GROUP that holds nothing */
     int size, width, each;      /* of the group; work-items that exchange values; rows of a group at a time */
     int chunks, parts;          /* of a row or segment; until the lanes begin again */
-    hold holds[LFUSE__MAX_OPERANDS];
+    lfuse__hold holds[LFUSE__MAX_OPERANDS];
 } team;
 
 static bool in_vectors(const lfuse__kernel_operand *o)
 {
     return lfuse__in_blocks(o);
-}
-
-/* 32-bit registers of one chunk of an operand. */
-static int chunk_words(const team *t, int j)
-{
-    const lfuse__kernel_operand *o = &t->r->t.k->operands[j];
-    if (in_vectors(o)) return lfuse__block_words(&t->r->t, j);
-    return VECTOR * (lfuse__type_bytes(o->type) == 8 ? 2 : 1);
-}
-
-/* Registers for what is worth holding; a work-item of a group of 256 has 255, one of 1 024 has 64. */
-static void choose_holds(team *t)
-{
-    enum { FIXED_WORDS = 32, NEXT_WORDS = 40, TOP_WORDS = 96 };
-    const lfuse__rows *r = t->r;
-    int sweeps[LFUSE__MAX_OPERANDS] = {0}, fixed = 0, varying = 0;
-    for (int s = 0; s < r->nsweeps; s++) {
-        bool needed[LFUSE__ROW_INSTR], loads[LFUSE__MAX_OPERANDS];
-        lfuse__rows_needs(r, s, needed, loads);
-        for (int j = 0; j < r->t.k->noperands; j++) sweeps[j] += loads[j];
-    }
-    for (int j = 0; j < r->t.k->noperands; j++)
-        if (sweeps[j]) *(r->t.k->operands[j].fixed ? &fixed : &varying) += t->chunks * chunk_words(t, j);
-    for (int j = 0; j < r->t.k->noperands; j++) {
-        const bool same = r->t.k->operands[j].fixed;
-        if (!sweeps[j]) continue;
-        if (t->streams || t->partial)
-            t->holds[j] = HOLD_LATE;
-        else if (t->group)
-            t->holds[j] = sweeps[j] > 1 ? HOLD_TOP : HOLD_LATE;
-        else if (same && fixed <= FIXED_WORDS)
-            t->holds[j] = HOLD_FIXED;
-        else if (same)
-            t->holds[j] = HOLD_LATE;
-        else if (2 * varying + (fixed <= FIXED_WORDS ? fixed : 0) <= NEXT_WORDS)
-            t->holds[j] = HOLD_NEXT;
-        else
-            t->holds[j] = sweeps[j] > 1 || varying <= TOP_WORDS ? HOLD_TOP : HOLD_LATE;
-    }
 }
 
 static void put_array(const team *t, int indent, char letter, int j, int chunks)
@@ -146,7 +98,7 @@ static void put_place(const team *t, int indent)
         lfuse__put(t->r->t.out, indent, "const %s e = u * %d + rank * %d;", t->r->t.ux, t->width * VECTOR, VECTOR);
 }
 
-static void put_loads(const team *t, int indent, hold which, char letter)
+static void put_loads(const team *t, int indent, lfuse__hold which, char letter)
 {
     bool any = false;
     for (int j = 0; j < t->r->t.k->noperands; j++) any = any || t->holds[j] == which;
@@ -159,13 +111,13 @@ static void put_loads(const team *t, int indent, hold which, char letter)
     lfuse__put(t->r->t.out, indent, "}");
 }
 
-static void put_arrays(const team *t, int indent, hold which, char letter)
+static void put_arrays(const team *t, int indent, lfuse__hold which, char letter)
 {
     for (int j = 0; j < t->r->t.k->noperands; j++)
         if (t->holds[j] == which) put_array(t, indent, letter, j, t->chunks);
 }
 
-static bool holds_any(const team *t, hold which)
+static bool holds_any(const team *t, lfuse__hold which)
 {
     for (int j = 0; j < t->r->t.k->noperands; j++)
         if (t->holds[j] == which) return true;
@@ -210,7 +162,7 @@ static void put_elements(const team *t, int indent, const bool *needed, const bo
     const lfuse__text *text = &t->r->t;
     for (int j = 0; j < text->k->noperands; j++) {
         const lfuse__kernel_operand *o = &text->k->operands[j];
-        const char *chunk = t->holds[j] == HOLD_LATE ? "0" : "u";
+        const char *chunk = t->holds[j] == LFUSE__HOLD_LATE ? "0" : "u";
         if (!loads[j]) continue;
         if (in_vectors(o))
             lfuse__put(text->out, indent, "const L_%s x%d = UNPACK_%s(h%d + %s * %d, v);",
@@ -243,7 +195,7 @@ static void put_segment(const team *t, int indent, int sweep)
     lfuse__put(out, indent + 1, "const u32 u = turn * %d + c;", t->parts);
     put_place(t, indent + 1);
     for (int j = 0; j < r->t.k->noperands; j++)
-        if (loads[j] && t->holds[j] == HOLD_LATE) {
+        if (loads[j] && t->holds[j] == LFUSE__HOLD_LATE) {
             put_array(t, indent + 1, 'h', j, 1);
             put_chunk(t, indent + 1, 'h', j, "0");
         }
@@ -386,7 +338,7 @@ static void put_bases(const team *t, int indent, bool ahead)
 {
     lfuse__rows_put_offsets(t->r, indent);
     for (int j = 0; j < t->r->t.k->noperands; j++)
-        if ((t->holds[j] == HOLD_NEXT || t->holds[j] == HOLD_FIXED) == ahead) lfuse__rows_put_look_up(t->r, indent, j);
+        if ((t->holds[j] == LFUSE__HOLD_NEXT || t->holds[j] == LFUSE__HOLD_FIXED) == ahead) lfuse__rows_put_look_up(t->r, indent, j);
 }
 
 /* Row `at` of each team, or the last one where there are no more: teams of a group keep step. */
@@ -400,7 +352,7 @@ static void put_now(const team *t, int indent)
 {
     const lfuse__text *text = &t->r->t;
     for (int j = 0; j < text->k->noperands; j++) {
-        if (t->holds[j] != HOLD_NEXT) continue;
+        if (t->holds[j] != LFUSE__HOLD_NEXT) continue;
         const int count = t->chunks * (in_vectors(&text->k->operands[j]) ? lfuse__block_words(text, j) : VECTOR);
         put_array(t, indent, 'h', j, t->chunks);
         lfuse__put(text->out, 0, "#pragma unroll");
@@ -433,7 +385,7 @@ static void find_indices(const team *t, bool indices[LFUSE__ROW_INSTR])
 {
     memset(indices, 0, LFUSE__ROW_INSTR * sizeof *indices);
     for (int j = 0; j < t->r->t.k->noperands; j++)
-        if (t->holds[j] == HOLD_NEXT) lfuse__rows_find_indices(t->r, j, indices);
+        if (t->holds[j] == LFUSE__HOLD_NEXT) lfuse__rows_find_indices(t->r, j, indices);
 }
 
 /*
@@ -451,7 +403,7 @@ static void put_next(const team *t, int indent)
     memcpy(t->r->ahead, indices, sizeof indices);
     put_bases(t, indent + 1, true);
     memset(t->r->ahead, 0, sizeof t->r->ahead);
-    put_loads(t, indent + 1, HOLD_NEXT, 'q');
+    put_loads(t, indent + 1, LFUSE__HOLD_NEXT, 'q');
     put_indices(t, indent + 1, indices, "next + step");
     lfuse__put(text->out, indent, "}");
 }
@@ -471,10 +423,10 @@ static void put_first(const team *t, int indent)
 {
     const lfuse__text *text = &t->r->t;
     const lfuse__body *body = text->k->body;
-    bool any = holds_any(t, HOLD_NEXT) || holds_any(t, HOLD_FIXED), indices[LFUSE__ROW_INSTR];
+    bool any = holds_any(t, LFUSE__HOLD_NEXT) || holds_any(t, LFUSE__HOLD_FIXED), indices[LFUSE__ROW_INSTR];
     find_indices(t, indices);
-    put_arrays(t, indent, HOLD_FIXED, 'h');
-    put_arrays(t, indent, HOLD_NEXT, 'q');
+    put_arrays(t, indent, LFUSE__HOLD_FIXED, 'h');
+    put_arrays(t, indent, LFUSE__HOLD_NEXT, 'q');
     for (int i = 0; i < body->ninstr; i++) {
         const char *word = lfuse__register_word(body->instr[i].type);
         if (!t->r->early[i]) continue;
@@ -494,8 +446,8 @@ static void put_first(const team *t, int indent)
             lfuse__put(text->out, indent + 1, "r%d = LOAD_%s(p%d, b%d);", i,
                        lfuse__memory_word(text->k->operands[body->instr[i].a].type), body->instr[i].a, body->instr[i].a);
     put_indices(t, indent + 1, indices, "first + step");
-    put_loads(t, indent + 1, HOLD_FIXED, 'h');
-    put_loads(t, indent + 1, HOLD_NEXT, 'q');
+    put_loads(t, indent + 1, LFUSE__HOLD_FIXED, 'h');
+    put_loads(t, indent + 1, LFUSE__HOLD_NEXT, 'q');
     lfuse__put(text->out, indent, "}");
 }
 
@@ -504,12 +456,12 @@ static void put_row(const team *t, int indent)
     const lfuse__rows *r = t->r;
     int reducing = 0;
     put_bases(t, indent, false);
-    put_arrays(t, indent, HOLD_TOP, 'h');
-    put_loads(t, indent, HOLD_TOP, 'h');
+    put_arrays(t, indent, LFUSE__HOLD_TOP, 'h');
+    put_loads(t, indent, LFUSE__HOLD_TOP, 'h');
     put_now(t, indent);
     for (int sweep = 0; sweep < r->nsweeps; sweep++) {
         lfuse__rows_put_phase(r, indent, sweep, false);
-        if (sweep == r->nsweeps - 1 && holds_any(t, HOLD_NEXT)) put_next(t, indent);
+        if (sweep == r->nsweeps - 1 && holds_any(t, LFUSE__HOLD_NEXT)) put_next(t, indent);
         put_sweep(t, indent, sweep);
         reducing += lfuse__rows_any_reduce(r, sweep);
     }
@@ -532,7 +484,7 @@ static void team_init(team *t, lfuse__rows *r)
     t->each = t->group ? 1 : LFUSE__GROUP / t->width;
     t->chunks = t->group || t->partial ? CHUNKS : k->held / VECTOR;
     t->parts = LFUSE__TEAM / t->width < t->chunks ? LFUSE__TEAM / t->width : t->chunks;
-    choose_holds(t);
+    lfuse__rows_hold(r, t->chunks, t->holds);
 }
 
 /* A segment a team. */
@@ -598,7 +550,7 @@ static void put_rows_by_access(team *t, int indent)
     lfuse__put(text->out, indent, "} else {");
     t->access = ACCESS_SINGLE;
     for (int j = 0; j < text->k->noperands; j++)
-        if (t->holds[j]) t->holds[j] = HOLD_LATE;
+        if (t->holds[j]) t->holds[j] = LFUSE__HOLD_LATE;
     put_rows_of_teams(t, indent + 1);
     lfuse__put(text->out, indent, "}");
 }

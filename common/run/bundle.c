@@ -310,10 +310,13 @@ static uint64_t work(const lfuse__kernel_op *m)
 static double bound_of(const lfuse_instance *in, const lfuse__kernel_op *m)
 {
     if (in->facts->elementwise_groups) return in->facts->elementwise_groups;
-    return m->k.form == LFUSE__ROWS_TEAM ? (double)lfuse__rows_bound(in->facts) : 0;
+    return m->k.form == LFUSE__ROWS_TEAM ? (double)lfuse__rows_bound(in->facts, &m->k) : 0;
 }
 
-/* Members share what one of them alone would have as its bound, by their sizes; each gets one group at least. */
+/*
+ * Members share what one of them alone would have as its bound, by their sizes; each gets one group at least, and no
+ * more than leave all of them with as many rows.
+ */
 static void share_groups(const lfuse_instance *in, lfuse__bundle_op *op)
 {
     double all = 0;
@@ -327,7 +330,7 @@ static void share_groups(const lfuse_instance *in, lfuse__bundle_op *op)
         const double bound = op->groups[i] ? bound_of(in, op->members[i]) : 0;
         if (!(bound > 0)) continue;
         const uint64_t part = (uint64_t)(bound * (double)work(op->members[i]) / all + 0.5);
-        if (part < op->groups[i]) op->groups[i] = part ? part : 1;
+        if (part < op->groups[i]) op->groups[i] = lfuse__rows_even(op->groups[i], part ? part : 1);
     }
 }
 
