@@ -25,6 +25,16 @@ const lfuse__plan_body *lfuse__body_plan(const lfuse__body_entry *entry);
 lfuse_status lfuse__body_kernel(lfuse__body_entry *entry, lfuse_device *dev, lfuse__family family,
                                 const lfuse__kernel_class *k, lfuse__kernel **kernel);
 
+typedef struct lfuse__wanted {
+    lfuse__family family;
+    lfuse__kernel_class k;
+} lfuse__wanted;
+/*
+ * Compiles what the entry lacks of these classes, in one program: lfuse__body_kernel then finds them. For kernels that
+ * only an instance knows; their bodies are the plan's.
+ */
+lfuse_status lfuse__body_want(lfuse__body_entry *entry, lfuse_device *dev, int count, const lfuse__wanted *wanted);
+
 /* The same for several kernels in one; *bundle is the body's own, equal to `wanted`. */
 lfuse_status lfuse__body_bundle(lfuse__body_entry *entry, lfuse_device *dev, const lfuse__bundle *wanted,
                                 lfuse__kernel **kernel, const lfuse__bundle **bundle);
@@ -36,10 +46,6 @@ lfuse_status lfuse__kernels_idle(lfuse__family family, const lfuse__kernel_class
 lfuse_status lfuse__bundle_idle(const lfuse__bundle *b, const lfuse__facts *facts, lfuse__launch_args *args);
 
 /* classes.c: the classes that a step's kernels have when all tensors are contiguous as declared. */
-typedef struct lfuse__wanted {
-    lfuse__family family;
-    lfuse__kernel_class k;
-} lfuse__wanted;
 enum { LFUSE__WANTED_MAX = 6, LFUSE__SMALL_ARGUMENTS = 4096 };
 /* Returns how many there are; index64: the variant for large sizes. */
 int lfuse__step_classes(const lfuse__plan_body *plan, const lfuse__step *step, bool index64,

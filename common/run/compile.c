@@ -4,6 +4,7 @@
 #endif
 
 /* Kernels of a plan body into programs: with the plan, or late. */
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -116,6 +117,69 @@ static lfuse_status compile_late(lfuse__body_entry *e, lfuse_device *dev, lfuse_
     pthread_mutex_unlock(&e->lock);
     *made = other ? other : c;
     if (other) free(c);
+    return LFUSE_OK;
+}
+
+static void free_list(lfuse__compiled *first)
+{
+    while (first) {
+        lfuse__compiled *next = first->next;
+        free(first);
+        first = next;
+    }
+}
+
+/* Those of the classes that the entry lacks, in order and each once, not yet compiled. */
+static lfuse_status lacking(lfuse__body_entry *e, int count, const lfuse__wanted *wanted, lfuse__compiled **list)
+{
+    lfuse__compiled *first = NULL, **end = &first, *c;
+    int i, k, n = 0;
+
+    for (i = 0; i < count; i++) {
+        pthread_mutex_lock(&e->lock);
+        c = lfuse__entry_find(e, wanted[i].family, &wanted[i].k);
+        pthread_mutex_unlock(&e->lock);
+        for (k = 0; k < i && !c; k++)
+            if (wanted[k].family == wanted[i].family && lfuse__class_equal(&wanted[k].k, &wanted[i].k)) break;
+        if (c || k < i) continue;
+        c = calloc(1, sizeof *c);
+        if (!c) {
+            free_list(first);
+            return lfuse__error(LFUSE_ERR_MEMORY, "out of host memory (%zu bytes)", sizeof *c);
+        }
+        c->family = wanted[i].family;
+        c->k = wanted[i].k;
+        snprintf(c->name, sizeof c->name, "k%d", n++);
+        *end = c;
+        end = &c->next;
+    }
+    *list = first;
+    return LFUSE_OK;
+}
+
+lfuse_status lfuse__body_want(lfuse__body_entry *e, lfuse_device *dev, int count, const lfuse__wanted *wanted)
+{
+    lfuse__compiled *list, *next;
+    lfuse_status status;
+
+    LFUSE__TRY(lacking(e, count, wanted, &list));
+    if (!list) return LFUSE_OK;
+    status = lfuse__entry_compile(e, dev, list, NULL);
+    if (status) {
+        free_list(list);
+        return status;
+    }
+    pthread_mutex_lock(&e->lock);
+    for (; list; list = next) {
+        next = list->next;
+        if (lfuse__entry_find(e, list->family, &list->k)) { /* by another thread, out of the same program */
+            free(list);
+            continue;
+        }
+        list->next = e->kernels;
+        e->kernels = list;
+    }
+    pthread_mutex_unlock(&e->lock);
     return LFUSE_OK;
 }
 

@@ -290,6 +290,7 @@ lfuse_status lfuse__furnish(lfuse_instance *in)
 
     lfuse__unfurnish(in);
     status = add_plan_buffers(in);
+    if (!status) status = lfuse__lists_compile(in);
     for (i = 0; i < in->body->nstages && !status; i++) status = furnish_stage(in, &in->body->stages[i]);
     if (!status) status = lay_out_scratch(in);
     if (!status) status = allocate_prepared(in);

@@ -249,6 +249,8 @@ bool lfuse__groups_take(lfuse_instance *in, const lfuse__slot *slots);
 
 /* ---- lists.c ---- */
 lfuse_status lfuse__furnish_lists(lfuse_instance *in, const lfuse__step *step);
+/* What steps over lists need for these lists and the plan lacks, compiled together. */
+lfuse_status lfuse__lists_compile(lfuse_instance *in);
 void lfuse__list_op_destroy(lfuse__list_op *op);
 /* Addresses and numbers of this run: nothing is launched yet. */
 lfuse_status lfuse__list_op_place(lfuse_instance *in, lfuse__list_op *op, const lfuse__slot *slots);

@@ -46,21 +46,55 @@ bool lfuse__list_needs_sizes(const lfuse__step *step)
     return false;
 }
 
-lfuse_status lfuse__list_choose(lfuse_instance *in, lfuse__list_op *op, int count, lfuse__wanted *wanted)
+/* Of lists of different counts the answer may differ; `wanted` becomes the classes of what is chosen. */
+static lfuse_transport transport_of(const lfuse_instance *in, const lfuse__step *step, int count, lfuse__wanted *wanted,
+                                    int *most)
+{
+    const lfuse_transport asked = in->plan->transport;
+    lfuse__wanted carried[LFUSE__WANTED_MAX];
+    lfuse_transport transport = asked;
+    int i;
+
+    for (i = 0; i < count; i++) carried[i] = wanted[i];
+    *most = lfuse__list_carried(in->facts, asked, count, carried);
+    if (asked == LFUSE_TRANSPORT_DEFAULT)
+        transport = *most && lfuse__list_of(in, step->list)->count <= *most ? LFUSE_TRANSPORT_ARGS
+                                                                            : LFUSE_TRANSPORT_TABLE;
+    for (i = 0; i < count && transport == LFUSE_TRANSPORT_ARGS; i++) wanted[i] = carried[i];
+    return transport;
+}
+
+static int classes_of(const lfuse_instance *in, const lfuse__step *step, lfuse__wanted *wanted)
+{
+    const int count = lfuse__step_classes(in->body, step, true, wanted);
+
+    if (step->body.nnumbers && lfuse__step_groups(in, step) && wanted[0].family == LFUSE__FAMILY_MULTI)
+        wanted[0].k.groups = lfuse__multi_groups(&step->body);
+    return count;
+}
+
+int lfuse__list_classes(const lfuse_instance *in, const lfuse__step *step, lfuse__wanted wanted[LFUSE__WANTED_MAX])
+{
+    int count = classes_of(in, step, wanted), i, n = 0, most;
+    const lfuse_transport transport = transport_of(in, step, count, wanted, &most);
+
+    if (transport == LFUSE_TRANSPORT_ARGS && !most) return 0;
+    for (i = 0; i < count; i++)
+        if (wanted[i].family != LFUSE__FAMILY_TABLE || transport == LFUSE_TRANSPORT_TABLE) wanted[n++] = wanted[i];
+    return n;
+}
+
+lfuse_status lfuse__list_choose(lfuse_instance *in, lfuse__list_op *op)
 {
     const int64_t members = lfuse__list_of(in, op->step->list)->count;
     const lfuse_transport asked = in->plan->transport;
-    lfuse__wanted carried[LFUSE__WANTED_MAX];
-    int i, most;
+    lfuse__wanted wanted[LFUSE__WANTED_MAX];
+    int most;
 
-    for (i = 0; i < count; i++) carried[i] = wanted[i];
-    most = lfuse__list_carried(in->facts, asked, count, carried);
+    op->transport = transport_of(in, op->step, classes_of(in, op->step, wanted), wanted, &most);
     if (asked == LFUSE_TRANSPORT_ARGS && !most) return refuse_args(in, op);
     if (asked == LFUSE_TRANSPORT_UNIFIED && !in->facts->info.svm) return refuse_unified(in);
-    op->transport = asked != LFUSE_TRANSPORT_DEFAULT ? asked
-                    : most && members <= most        ? LFUSE_TRANSPORT_ARGS
-                                                     : LFUSE_TRANSPORT_TABLE;
-    for (i = 0; i < count && op->transport == LFUSE_TRANSPORT_ARGS; i++) wanted[i] = carried[i];
+    op->k = wanted[0].k;
     log_choice(in, op, members,
                asked != LFUSE_TRANSPORT_DEFAULT ? "asked for"
                : !most                          ? "the device reads a table as fast as its arguments, in one launch"

@@ -103,17 +103,13 @@ static lfuse__kernel **kernel_of(lfuse__list_op *op, lfuse__family family)
 static lfuse_status make_kernels(lfuse_instance *in, lfuse__list_op *op)
 {
     lfuse__wanted wanted[LFUSE__WANTED_MAX];
-    const int count = lfuse__step_classes(in->body, op->step, true, wanted);
-    int i;
+    int i, count;
 
-    if (op->groups && !lfuse__list_reduces(op)) wanted[0].k.groups = lfuse__multi_groups(&op->step->body);
-    LFUSE__TRY(lfuse__list_choose(in, op, count, wanted));
-    op->k = wanted[0].k;
-    for (i = 0; i < count; i++) {
-        if (wanted[i].family == LFUSE__FAMILY_TABLE && op->transport != LFUSE_TRANSPORT_TABLE) continue;
+    LFUSE__TRY(lfuse__list_choose(in, op));
+    count = lfuse__list_classes(in, op->step, wanted);
+    for (i = 0; i < count; i++)
         LFUSE__TRY(lfuse__body_kernel(in->plan->body, in->plan->dev, wanted[i].family, &wanted[i].k,
                                       kernel_of(op, wanted[i].family)));
-    }
     return LFUSE_OK;
 }
 
@@ -127,6 +123,37 @@ static bool has_totals(const lfuse__step *step)
     return false;
 }
 
+/* A list of no members has nothing to run, but for what all members give together. */
+static bool is_needed(const lfuse_instance *in, const lfuse__step *step)
+{
+    return lfuse__list_of(in, step->list)->count || has_totals(step);
+}
+
+lfuse_status lfuse__lists_compile(lfuse_instance *in)
+{
+    lfuse__wanted *wanted = NULL, *grown;
+    lfuse_status status = LFUSE_OK;
+    int i, k, count = 0;
+
+    for (i = 0; i < in->body->nstages; i++)
+        for (k = 0; k < in->body->stages[i].alternatives[0].nsteps; k++) {
+            const lfuse__step *step = &in->body->stages[i].alternatives[0].steps[k];
+            if (step->kind != LFUSE__STEP_MULTI && step->kind != LFUSE__STEP_MEMBERS) continue;
+            if (!is_needed(in, step)) continue;
+            grown = realloc(wanted, (size_t)(count + LFUSE__WANTED_MAX) * sizeof *wanted);
+            if (!grown) {
+                status = lfuse__error(LFUSE_ERR_MEMORY, "out of host memory (%d kernels)", count);
+                goto out;
+            }
+            wanted = grown;
+            count += lfuse__list_classes(in, step, wanted + count);
+        }
+    if (count) status = lfuse__body_want(in->plan->body, in->plan->dev, count, wanted);
+out:
+    free(wanted);
+    return status;
+}
+
 lfuse_status lfuse__furnish_lists(lfuse_instance *in, const lfuse__step *step)
 {
     const lfuse_list *l = lfuse__list_of(in, step->list);
@@ -135,7 +162,7 @@ lfuse_status lfuse__furnish_lists(lfuse_instance *in, const lfuse__step *step)
     lfuse_status status;
     int i;
 
-    if (!l->count && !has_totals(step)) return LFUSE_OK;
+    if (!is_needed(in, step)) return LFUSE_OK;
     op = calloc(1, sizeof *op);
     if (!op) return lfuse__error(LFUSE_ERR_MEMORY, "out of host memory (%zu bytes)", sizeof *op);
     op->step = step;

@@ -56,18 +56,22 @@ static lfuse_status want_rows(lfuse__body_entry *e, const lfuse__step *step, con
     return status;
 }
 
-/* Kernels of each transport that an instance may choose. */
+/*
+ * Kernels of the transport. Where the count of a list decides on it, a plan has none of its own: its first instance
+ * compiles those of the one that it takes, which is half as much.
+ */
 static lfuse_status want_lists(lfuse__body_entry *e, const lfuse__step *step, const lfuse__facts *facts)
 {
     lfuse__wanted wanted[LFUSE__WANTED_MAX];
     const int count = lfuse__step_classes(e->plan, step, true, wanted);
+    const bool carried = lfuse__list_carried(facts, e->transport, count, wanted) != 0;
+    const bool args = e->transport == LFUSE_TRANSPORT_ARGS, written = !args && e->transport != LFUSE_TRANSPORT_UNIFIED;
     int i;
 
-    for (i = 0; i < count && e->transport != LFUSE_TRANSPORT_ARGS; i++)
-        LFUSE__TRY(want_once(e, wanted[i].family, &wanted[i].k));
-    if (!lfuse__list_carried(facts, e->transport, count, wanted)) return LFUSE_OK;
+    if (carried != args) return LFUSE_OK; /* not decided yet, or refused to instances */
     for (i = 0; i < count; i++)
-        if (wanted[i].k.carried) LFUSE__TRY(want_once(e, wanted[i].family, &wanted[i].k));
+        if (wanted[i].family != LFUSE__FAMILY_TABLE || written)
+            LFUSE__TRY(want_once(e, wanted[i].family, &wanted[i].k));
     return LFUSE_OK;
 }
 

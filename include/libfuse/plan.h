@@ -45,7 +45,11 @@ enum {
  * cannot be used, making an instance gives ERR_UNSUPPORTED with the reason. What was chosen is logged (info).
  */
 typedef enum lfuse_transport {
-    LFUSE_TRANSPORT_DEFAULT = 0, /**< args on CUDA for lists that fit one block of 4 096 bytes, else table */
+    /**
+     * Args on CUDA for lists that fit one block of 4 096 bytes, else table. Where lists of a plan can take either, the
+     * kernels of each are compiled with the first instance that takes it; otherwise with the plan.
+     */
+    LFUSE_TRANSPORT_DEFAULT = 0,
     /**
      * By value in the arguments of launches, each of as many members as its block holds: 4 096 bytes, 32 764 with newer
      * CUDA, the device's own limit on OpenCL. Moved members cost nothing but the comparison. Replays of lists that were
@@ -155,8 +159,9 @@ LFUSE_API const char *lfuse_plan_text(const lfuse_plan *plan);
 /**
  * Runs the plan on a stream, in stream order, without waiting. Keeps up to 8 instances for each stream, of the sizes and
  * lists that ran there last, so that changing between a few of them costs nothing; a run with others makes an instance
- * (no compiling for contiguous tensors). Instances for other frozen tensors than the present ones are not kept, nor a
- * second one that owns memory made of these. The plan does not keep the memory of lists that the caller has destroyed.
+ * (no compiling for contiguous tensors, but of a transport that no list of the plan had before). Instances for other
+ * frozen tensors than the present ones are not kept, nor a second one that owns memory made of these. The plan does not
+ * keep the memory of lists that the caller has destroyed.
  * All checks are made before anything is launched:
  * ERR_NAME, ERR_BINDING, ERR_TYPE, ERR_RANK, ERR_SHAPE, ERR_BOUNDS, ERR_CONTEXT, ERR_CLOSED, ERR_OVERLAP.
  */

@@ -77,13 +77,18 @@ static lfuse_plan *plan_by(lfuse_transport transport)
 }
 
 /* y += a x, and the sums of squares of what x was. */
-static void step_graph(void)
+static void graph_of(lfuse_value a)
 {
     const lfuse_value in = lfuse_list_input(g, "x", LFUSE_F32, LFUSE_RANK_ANY);
     const lfuse_value out = lfuse_list_input(g, "y", LFUSE_F32, LFUSE_RANK_ANY);
 
-    lfuse_update(out, lfuse_add(out, lfuse_mul(in, lfuse_scalar(g, "a"))));
+    lfuse_update(out, lfuse_add(out, lfuse_mul(in, a)));
     lfuse_output(g, "sums", lfuse_member_sum(lfuse_mul(in, in)));
+}
+
+static void step_graph(void)
+{
+    graph_of(lfuse_scalar(g, "a"));
 }
 
 static void fill(void)
@@ -172,6 +177,47 @@ START_TEST(batches_fill_their_block)
     ck_assert_uint_le(most, bytes[_i / 2]);
     ck_assert_uint_gt(most, bytes[_i / 2] - 8 * 3); /* three words a member at most */
     check_step(1000);
+}
+END_TEST
+
+/* ---- what is compiled ---- */
+
+static void run_lists(lfuse_plan *plan, int64_t count, float a)
+{
+    lfuse_list *lx = list_in(x, count, false), *ly = list_in(y, count, false), *ls = list_in(sums, count, true);
+    lfuse_binding b[] = { lfuse_bind_list("x", lx), lfuse_bind_list("y", ly), lfuse_bind_list("sums", ls) };
+
+    fill();
+    OK(lfuse_plan_run(plan, stream, b, 3));
+    OK(lfuse_stream_synchronize(stream));
+    if (count) ck_assert(y[3] == 3 + a * x[3] && sums[count] >= 0 && sums[1 + count] == -1);
+    lfuse_list_destroy(lx), lfuse_list_destroy(ly), lfuse_list_destroy(ls);
+}
+
+/* One way in is compiled with the plan; each of several in one program with the first list that takes it. */
+START_TEST(one_way_in_is_compiled)
+{
+    static const struct {
+        int64_t count;
+        unsigned compiles; /* that it adds */
+    } runs[] = { { 0, 0 }, { 2000, 1 }, { 3000, 0 }, { 20, 1 }, { 12, 0 }, { 2000, 0 }, { 0, 0 } };
+    const lfuse_transport transport = _i < TRANSPORTS ? all[_i] : LFUSE_TRANSPORT_DEFAULT;
+    uint64_t compiled;
+    lfuse_plan *plan;
+    size_t i;
+
+    open_form(&(struct form){ true, _i == TRANSPORTS + 1, true, 4096 }); /* with lanes: a table, whatever the count */
+    graph_of(lfuse_constant(g, 5));
+    compiled = compiles();
+    plan = plan_by(transport);
+    if (_i != TRANSPORTS) compiled++;
+    ck_assert_uint_eq(compiles(), compiled);
+    for (i = 0; i < sizeof runs / sizeof *runs; i++) {
+        run_lists(plan, runs[i].count, 5);
+        if (_i == TRANSPORTS) compiled += runs[i].compiles;
+        ck_assert_uint_eq(compiles(), compiled);
+    }
+    lfuse_plan_destroy(plan);
 }
 END_TEST
 
@@ -470,11 +516,21 @@ START_TEST(in_the_callers_capture)
 }
 END_TEST
 
+/* Before the library reads its environment. */
+static void no_cache(void)
+{
+    setenv("LFUSE_CACHE", "0", 1);
+}
+
 static Suite *suite_transports(void)
 {
     Suite *s = suite_create("run");
-    TCase *c = tcase_create("transports");
+    TCase *compiled = tcase_create("compiled"), *c = tcase_create("transports"); /* without forks the first is first */
 
+    tcase_add_checked_fixture(compiled, no_cache, NULL);
+    tcase_add_checked_fixture(compiled, open_stub, close_stub);
+    tcase_add_loop_test(compiled, one_way_in_is_compiled, 0, TRANSPORTS + 2);
+    suite_add_tcase(s, compiled);
     tcase_add_checked_fixture(c, open_stub, close_stub);
     tcase_set_timeout(c, 0);
     tcase_add_loop_test(c, same_bits_by_each, 0, FORMS);
