@@ -12,7 +12,8 @@
 
 #include "backends/cuda/internal.h"
 
-enum { MAX_ARCHS = 64 };
+/* MINIMAL: the first version that takes --minimal, which leaves out of NVRTC's own header what kernels never use. */
+enum { MAX_ARCHS = 64, MINIMAL = 12040 };
 
 /* No contraction, correctly rounded division and root, subnormals: the promise of equal bits rests on these. */
 #define OPTIONS "--fmad=false", "--prec-div=true", "--prec-sqrt=true", "--ftz=false", "--std=c++17"
@@ -85,14 +86,16 @@ static lfuse_status read_binary(nvrtcProgram program, bool ptx, lfuse__strbuf *b
     return lfuse__strbuf_check(binary);
 }
 
+/* --minimal follows from the version, which is in the key. */
 static lfuse_status compile(nvrtcProgram program, const char *arch, lfuse__strbuf *log, lfuse__strbuf *binary)
 {
     char architecture[64];
-    const char *all[] = { architecture, OPTIONS };
+    const char *all[] = { architecture, OPTIONS, "--minimal" };
+    const int count = OPTION_COUNT + 1 + (lfuse__cu_compiler.version >= MINIMAL);
     nvrtcResult result;
 
     snprintf(architecture, sizeof architecture, "--gpu-architecture=%s", arch);
-    result = lfuse__nvrtc.CompileProgram(program, OPTION_COUNT + 1, all);
+    result = lfuse__nvrtc.CompileProgram(program, count, all);
     if (result == NVRTC_SUCCESS) return read_binary(program, !strncmp(arch, "compute_", strlen("compute_")), binary);
     read_log(program, log);
     if (result == NVRTC_ERROR_OUT_OF_MEMORY)
