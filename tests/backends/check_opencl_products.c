@@ -89,6 +89,7 @@ START_TEST(test_gemm)
     long programs;
     bench t;
 
+    test_without_optimisation(true); /* all kernels are CLBlast's */
     set_up(&t, _i);
     programs = layer.live("program");
     OK(b->facts(t.dev, &f));

@@ -44,8 +44,7 @@ lfuse_status lfuse__stub_folder_create(lfuse__stub_folder *f);
 void lfuse__stub_folder_remove(const lfuse__stub_folder *f);
 lfuse_status lfuse__stub_write_file(const char *path, const void *data, size_t bytes);
 lfuse_status lfuse__stub_read_file(const char *path, lfuse__strbuf *out);
-/* `options` go behind the usual ones. */
-lfuse_status lfuse__stub_compile_start(const lfuse__stub_folder *f, const char *options, pid_t *child);
+lfuse_status lfuse__stub_compile_start(const lfuse__stub_folder *f, pid_t *child);
 lfuse_status lfuse__stub_compile_wait(pid_t child, bool *compiled);
 
 /* batch.c: kernels by their text, whatever program they are in; compiled together when the first of them is launched. */
