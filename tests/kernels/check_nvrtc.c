@@ -312,8 +312,11 @@ static Suite *suite_nvrtc(void)
     tcase_set_timeout(tcase, 300);
     tcase_add_loop_test(tcase, operators, 0, ARCHS);
     tcase_add_loop_test(tcase, skeletons, 0, ARCHS);
-    tcase_add_loop_test(tcase, waits, 0, 2);
     suite_add_tcase(suite, tcase);
+    TCase *order = tcase_create("waits");
+    tcase_set_timeout(order, 300);
+    tcase_add_loop_test(order, waits, 0, 2);
+    suite_add_tcase(suite, order);
     TCase *reductions = tcase_create("rows");
     tcase_set_timeout(reductions, 300);
     tcase_add_loop_test(reductions, rows, 0, ARCHS);
