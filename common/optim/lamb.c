@@ -50,10 +50,10 @@ lfuse_value lfuse__rule_novograd(lfuse__rule_step *s)
     return lfuse_sub(s->p, lfuse_mul(s->h[LFUSE__HYPER_lr], s->fresh[0]));
 }
 
-/* The root of the mean square of each member; `count`: its elements. */
-static lfuse_value mean_root(lfuse_value list, lfuse_value count)
+/* The root of the mean square of each member. */
+static lfuse_value mean_root(lfuse_value list)
 {
-    return lfuse_sqrt(lfuse_div(squares(list), count));
+    return lfuse_sqrt(lfuse_member_mean(lfuse_mul(list, list)));
 }
 
 /* Steps are relative to the size of the parameter, and bounded; the moment is not factored. */
@@ -62,12 +62,11 @@ lfuse_value lfuse__rule_adafactor(lfuse__rule_step *s)
     const lfuse_value one = lfuse__rule_number(s, 1), eps = s->h[LFUSE__HYPER_eps];
     const lfuse_value relative = lfuse_min(s->h[LFUSE__HYPER_lr], lfuse_reciprocal(lfuse_sqrt(s->t)));
     const lfuse_value weight = lfuse_pow(s->t, s->h[LFUSE__HYPER_beta2]);
-    const lfuse_value count = lfuse_member_sum(lfuse_full_like(s->p, one));
-    const lfuse_value rate = lfuse_mul(lfuse_max(mean_root(s->p, count), s->h[LFUSE__HYPER_eps2]), relative);
+    const lfuse_value rate = lfuse_mul(lfuse_max(mean_root(s->p), s->h[LFUSE__HYPER_eps2]), relative);
     lfuse_value step, excess;
 
     s->fresh[0] = lfuse_lerp(s->old[0], lfuse_mul(s->grad, s->grad), weight);
     step = lfuse_div(s->grad, lfuse_sqrt(lfuse_max(s->fresh[0], lfuse_mul(eps, eps))));
-    excess = lfuse_max(lfuse_div(mean_root(step, count), s->h[LFUSE__HYPER_clip_threshold]), one);
+    excess = lfuse_max(lfuse_div(mean_root(step), s->h[LFUSE__HYPER_clip_threshold]), one);
     return lfuse_sub(lfuse__rule_shrunk(s), lfuse_mul(lfuse_div(rate, excess), step));
 }
