@@ -103,7 +103,8 @@ static void store(const lfuse__optim_form *form, const counters *c, lfuse_value 
 static void count(const lfuse__optim_form *form, const counters *c, const lfuse__rule_step *s)
 {
     if (!lfuse__optim_counts(form->switches)) return;
-    store(form, c, c->steps, s->t, LFUSE_F64);
+    /* Not s->t itself, which would have to lie in memory for the lists' launch, after a launch of its own. */
+    store(form, c, c->steps, lfuse_sub(c->steps, lfuse_constant(s->g, -1)), LFUSE_F64);
     if (form->rule->step == lfuse__rule_nadam) store(form, c, c->product, s->fresh_product, LFUSE_F64);
 }
 

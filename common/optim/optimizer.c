@@ -143,15 +143,15 @@ static lfuse_status make_states(lfuse_optimizer *o)
 /* ---- parts ---- */
 
 /*
- * Whether a group is stepped over together with the one before it. Numbers in device memory are each group's own; and a
- * rule that looks at whole members has launches that know no groups.
+ * Whether a group is stepped over together with the one before it: not where a rule, or clipping, looks at whole members
+ * by launches that know no groups, nor where numbers in device memory are a group's own (NADAM's product).
  */
 static bool together(const lfuse_optimizer *o, int i)
 {
-    const unsigned apart = LFUSE_OPTIM_LR_TENSOR | LFUSE_OPTIM_DEVICE_STEPS | LFUSE_OPTIM_FOUND_INF;
     const lfuse__optim_form *a = &o->groups[i - 1].form, *b = &o->groups[i].form;
+    const bool own = o->options.rule == LFUSE_RULE_NADAM && lfuse__optim_counts(o->switches);
 
-    return a->parameter == b->parameter && !(o->switches & apart) && o->options.clip < LFUSE_CLIP_MEMBER_NORM &&
+    return a->parameter == b->parameter && !own && o->options.clip < LFUSE_CLIP_MEMBER_NORM &&
            o->options.rule < LFUSE_RULE_LAMB;
 }
 

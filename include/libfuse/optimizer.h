@@ -160,8 +160,8 @@ LFUSE_API LFUSE_MUST_CHECK lfuse_status lfuse_hyper_defaults(lfuse_rule rule, lf
  * LR_TENSOR, DEVICE_STEPS and FOUND_INF need a device with f64: what depends on numbers in device memory alone is
  * computed in f64 there, with the bits that the host would have. Counting there is a launch more.
  *
- * Up to eight neighbouring groups of one type take one launch together, of rules that look at single elements and with
- * numbers of the host; others take their own.
+ * Up to eight neighbouring groups of one type take one launch together, of rules and clipping that look at single
+ * elements; others take their own, as do NAdam's where steps are counted in device memory.
  *
  * Errors: ERR_INVALID (a rule, switch, number or range: the message names group, field and value), ERR_TYPE,
  * ERR_CONTEXT (a list of another device), ERR_UNSUPPORTED, and those of lfuse_plan_create and lfuse_tensor_create.

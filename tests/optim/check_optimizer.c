@@ -432,26 +432,42 @@ static void groups(lfuse_device *device)
 START_TEST(groups_of_two_types) { on_every_device(groups); }
 END_TEST
 
-/* Groups of one type in one launch, each with its own numbers: the bits of an optimizer for each. */
+/*
+ * Groups of one type in one launch, each with its own numbers, beside the numbers that are in device memory: the bits of
+ * an optimizer for each.
+ */
 static void one_type(lfuse_device *device)
 {
     enum { GROUPS = 11 };
-    static const lfuse_rule rules[] = { LFUSE_RULE_ADAMW, LFUSE_RULE_NADAM, LFUSE_RULE_LAMB };
+    static const struct {
+        lfuse_rule rule;
+        unsigned switches;
+        uint64_t launches; /* 0: not looked at */
+    } cases[] = {
+        { LFUSE_RULE_ADAMW, 0, 2 }, { LFUSE_RULE_NADAM, 0, 2 }, { LFUSE_RULE_LAMB, 0, 0 },
+        { LFUSE_RULE_ADAMW, LFUSE_OPTIM_DEVICE_STEPS | LFUSE_OPTIM_LR_TENSOR, 4 },
+        { LFUSE_RULE_ADAM, LFUSE_OPTIM_FOUND_INF, 4 }, { LFUSE_RULE_NADAM, LFUSE_OPTIM_DEVICE_STEPS, 0 },
+    };
     static double got[ALL], want[ALL];
     lfuse_list *gradients[GROUPS];
     lfuse_optimizer *o, *alone[GROUPS];
     lfuse_group group[GROUPS];
     model m[GROUPS], same_model[GROUPS];
+    lfuse_device_info info;
     uint64_t before = 0;
     size_t r;
     int i, t;
 
-    for (r = 0; r < sizeof rules / sizeof *rules; r++) {
-        const lfuse_optimizer_options options = options_of(rules[r], LFUSE_OPTIM_AVERAGE);
+    OK(lfuse_device_get_info(device, &info));
+    for (r = 0; r < sizeof cases / sizeof *cases; r++) {
+        const lfuse_optimizer_options options = options_of(cases[r].rule, cases[r].switches | LFUSE_OPTIM_AVERAGE);
+        if (cases[r].switches && !info.f64) continue;
+        lfuse_tensor *lr = number(device, 0.0625f), *found[2] = { number(device, 0), number(device, 1) };
+        lfuse_step_inputs inputs = { .lr = cases[r].switches & LFUSE_OPTIM_LR_TENSOR ? lr : NULL };
         for (i = 0; i < GROUPS; i++) {
             model_make(&m[i], device, LFUSE_F32, LFUSE_F32, i == 3 ? 0 : 2, sizes + 3);
             model_make(&same_model[i], device, LFUSE_F32, LFUSE_F32, i == 3 ? 0 : 2, sizes + 3);
-            group[i] = group_of(&same_model[i], rules[r]);
+            group[i] = group_of(&same_model[i], cases[r].rule);
             group[i].hyper.lr = 0.25 / (1 + i);
             group[i].hyper.beta1 = 0.5 + 0.03 * i;
             group[i].hyper.ema_decay = 0.07 * i;
@@ -465,16 +481,19 @@ static void one_type(lfuse_device *device)
                 OK(lfuse_list_replace(m[1].gradients, 0, 2, same_model[1].g));
                 gradients[2] = same_model[2].gradients;
             }
+            if (cases[r].switches & LFUSE_OPTIM_FOUND_INF) inputs.found_inf = found[t == 2];
             OK(lfuse_stream_synchronize(m[0].stream));
             for (i = 0; i < GROUPS; i++) {
                 model_gradients(&m[i], t, 1);
-                model_step(&same_model[i], alone[i], t);
+                model_gradients(&same_model[i], t, 1);
+                OK(lfuse_optimizer_step(alone[i], same_model[i].stream, 1, &same_model[i].gradients, &inputs));
                 OK(lfuse_stream_synchronize(same_model[i].stream));
             }
             before = launches_of(device);
-            OK(lfuse_optimizer_step(o, m[0].stream, GROUPS, gradients, NULL));
+            OK(lfuse_optimizer_step(o, m[0].stream, GROUPS, gradients, &inputs));
         }
-        if (device == devices[0] && rules[r] != LFUSE_RULE_LAMB) ck_assert_uint_eq(launches_of(device) - before, 2);
+        if (device == devices[0] && cases[r].launches)
+            ck_assert_uint_eq(launches_of(device) - before, cases[r].launches);
         OK(lfuse_stream_synchronize(m[0].stream));
         for (i = 0; i < GROUPS; i++) {
             const int64_t n = model_parameters(&m[i], got);
@@ -483,6 +502,9 @@ static void one_type(lfuse_device *device)
             lfuse_optimizer_destroy(alone[i]);
         }
         lfuse_optimizer_destroy(o);
+        lfuse_tensor_destroy(lr);
+        lfuse_tensor_destroy(found[0]);
+        lfuse_tensor_destroy(found[1]);
         for (i = 0; i < GROUPS; i++) {
             model_drop(&m[i]);
             model_drop(&same_model[i]);
