@@ -119,8 +119,9 @@ lfuse_status lfuse__optim_part_count(const lfuse__optim_part *part, int64_t step
 /* Takes the addresses that the parameters and gradients, of all groups, have now. */
 lfuse_status lfuse__optim_part_refresh(const lfuse_optimizer *o, lfuse__optim_part *part,
                                        lfuse_list *const *gradients);
-lfuse_status lfuse__optim_part_run(lfuse_optimizer *o, lfuse__optim_part *part, lfuse_stream *stream,
-                                   const lfuse_step_inputs *inputs);
+/* Everything but the launches: after that of all parts, lfuse__plan_run_matched of each. */
+lfuse_status lfuse__optim_part_match(lfuse_optimizer *o, lfuse__optim_part *part, lfuse_stream *stream,
+                                     const lfuse_step_inputs *inputs);
 
 /* ---- optimizer.c, step.c: what the public functions do, for arguments that are not NULL ---- */
 lfuse_status lfuse__optimizer_create(lfuse_device *dev, const lfuse_optimizer_options *options, int count,

@@ -174,8 +174,8 @@ static int bind_numbers(const lfuse_optimizer *o, lfuse__optim_part *part, lfuse
 }
 
 /* In the order in which the graph declares its names, which is where they are looked for first. */
-lfuse_status lfuse__optim_part_run(lfuse_optimizer *o, lfuse__optim_part *part, lfuse_stream *stream,
-                                   const lfuse_step_inputs *inputs)
+lfuse_status lfuse__optim_part_match(lfuse_optimizer *o, lfuse__optim_part *part, lfuse_stream *stream,
+                                     const lfuse_step_inputs *inputs)
 {
     const lfuse__optim_group *group = &o->groups[part->group];
     lfuse_binding b[LFUSE__OPTIM_BINDINGS];
@@ -191,5 +191,5 @@ lfuse_status lfuse__optim_part_run(lfuse_optimizer *o, lfuse__optim_part *part, 
     if (part->steps) b[n++] = lfuse_bind_tensor("steps", part->steps);
     if (part->steps && group->form.rule->step == lfuse__rule_nadam)
         b[n++] = lfuse_bind_tensor("product", part->product);
-    return lfuse__plan_run(part->plan, stream, b, n);
+    return lfuse__plan_match(part->plan, stream, b, n);
 }

@@ -79,7 +79,8 @@ static lfuse_status step(lfuse_optimizer *o, lfuse_stream *stream, int count, lf
     for (i = 0; i < count; i++) hold(&o->groups[i], gradients[i]);
     for (i = 0; i < o->nparts; i++)
         LFUSE__TRY(lfuse__optim_part_refresh(o, &o->parts[i], gradients));
-    for (i = 0; i < o->nparts; i++) LFUSE__TRY(lfuse__optim_part_run(o, &o->parts[i], stream, inputs));
+    for (i = 0; i < o->nparts; i++) LFUSE__TRY(lfuse__optim_part_match(o, &o->parts[i], stream, inputs));
+    for (i = 0; i < o->nparts; i++) LFUSE__TRY(lfuse__plan_run_matched(o->parts[i].plan, stream));
     o->steps++;
     for (i = 0; i < count && o->options.rule == LFUSE_RULE_NADAM; i++)
         o->groups[i].product *= lfuse__nadam_momentum(&o->groups[i].hyper, o->steps);

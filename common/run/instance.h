@@ -144,6 +144,8 @@ lfuse_status lfuse__instance_create_kept(lfuse_plan *plan, lfuse_stream *stream,
  */
 lfuse_status lfuse__instance_match(lfuse_instance *in, const lfuse_binding *bindings, int count, bool matched);
 lfuse_status lfuse__instance_run_matched(lfuse_instance *in);
+/* launch.c: of what is matched, what its launches ask for and may not get: kernels for the strides, scratch memory. */
+lfuse_status lfuse__instance_reserve(lfuse_instance *in);
 
 /* ---- sizes.c ---- */
 #define LFUSE__SIZE_NONE INT64_MIN

@@ -263,6 +263,14 @@ lfuse_status lfuse__instance_ready(lfuse_instance *in, const lfuse__slot *slots,
     return __builtin_expect(in->furnished, 1) ? LFUSE_OK : furnish_anew(in, s);
 }
 
+lfuse_status lfuse__instance_reserve(lfuse_instance *in)
+{
+    lfuse__range *scratch;
+
+    LFUSE__TRY(lfuse__instance_ready(in, in->slots, in->stream));
+    return find_scratch(in, in->stream, NULL, &scratch);
+}
+
 lfuse_status lfuse__instance_submit(lfuse_instance *in, const lfuse__slot *slots, lfuse_stream *other,
                                     lfuse__range *given)
 {

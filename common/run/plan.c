@@ -261,8 +261,8 @@ static lfuse_status renew(lfuse_plan *plan, entry *e, const lfuse_binding *bindi
     return LFUSE_OK;
 }
 
-lfuse_status lfuse__plan_run_after(lfuse_plan *plan, lfuse_stream *s, const lfuse_binding *bindings, int count,
-                                   lfuse_status (*before)(const void *data, lfuse_stream *s), const void *data)
+/* The stream's entry, whose first instance has been found to do for the bindings. */
+static lfuse_status match(lfuse_plan *plan, lfuse_stream *s, const lfuse_binding *bindings, int count, entry **found)
 {
     entry *e;
     bool good;
@@ -276,8 +276,31 @@ lfuse_status lfuse__plan_run_after(lfuse_plan *plan, lfuse_stream *s, const lfus
     LFUSE__TRY(fits(e, bindings, count, &good));
     if (!good) LFUSE__TRY(renew(plan, e, bindings, count));
     LFUSE__TRY(lfuse__instance_match(e->instances[0], bindings, count, good));
+    *found = e;
+    return LFUSE_OK;
+}
+
+lfuse_status lfuse__plan_run_after(lfuse_plan *plan, lfuse_stream *s, const lfuse_binding *bindings, int count,
+                                   lfuse_status (*before)(const void *data, lfuse_stream *s), const void *data)
+{
+    entry *e;
+
+    LFUSE__TRY(match(plan, s, bindings, count, &e));
     if (before) LFUSE__TRY(before(data, s));
     return lfuse__instance_run_matched(e->instances[0]);
+}
+
+lfuse_status lfuse__plan_match(lfuse_plan *plan, lfuse_stream *s, const lfuse_binding *bindings, int count)
+{
+    entry *e;
+
+    LFUSE__TRY(match(plan, s, bindings, count, &e));
+    return lfuse__stream_recording(s) ? LFUSE_OK : lfuse__instance_reserve(e->instances[0]);
+}
+
+lfuse_status lfuse__plan_run_matched(lfuse_plan *plan, lfuse_stream *s)
+{
+    return lfuse__instance_run_matched(find(plan, s)->instances[0]);
 }
 
 lfuse_status lfuse__plan_run(lfuse_plan *plan, lfuse_stream *stream, const lfuse_binding *bindings, int count)

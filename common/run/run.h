@@ -41,6 +41,12 @@ lfuse_status lfuse__plan_run(lfuse_plan *plan, lfuse_stream *stream, const lfuse
  */
 lfuse_status lfuse__plan_run_after(lfuse_plan *plan, lfuse_stream *stream, const lfuse_binding *bindings, int count,
                                    lfuse_status (*before)(const void *data, lfuse_stream *stream), const void *data);
+/*
+ * A run in two parts, for several plans of which none shall run when one is refused: all checks, and memory and kernels
+ * that may be wanting; then the launches, with nothing between them that uses the plan. Arrays of numbers must stay.
+ */
+lfuse_status lfuse__plan_match(lfuse_plan *plan, lfuse_stream *stream, const lfuse_binding *bindings, int count);
+lfuse_status lfuse__plan_run_matched(lfuse_plan *plan, lfuse_stream *stream);
 /* What the plan keeps for the stream, NULL: nothing ran there yet. */
 const lfuse_instance *lfuse__plan_instance(lfuse_plan *plan, lfuse_stream *stream);
 /* The user's handle goes, and the instances that the plan keeps. */

@@ -837,6 +837,88 @@ START_TEST(bad_steps)
 }
 END_TEST
 
+/* Two groups of two types, a plan each. */
+typedef struct two_plans {
+    model m[2];
+    lfuse_optimizer *o;
+    lfuse_list *gradients[2];
+    double before[2][ALL];
+} two_plans;
+
+static void two_make(two_plans *x)
+{
+    static const lfuse_type types[2] = { LFUSE_F32, LFUSE_F16 };
+    const lfuse_optimizer_options options = options_of(LFUSE_RULE_LAMB, 0);
+    lfuse_group group[2];
+    int i;
+
+    for (i = 0; i < 2; i++) {
+        model_make(&x->m[i], devices[0], types[i], types[i], MEMBERS, sizes);
+        group[i] = group_of(&x->m[i], LFUSE_RULE_LAMB);
+        x->gradients[i] = x->m[i].gradients;
+        model_gradients(&x->m[i], 1, 1);
+        OK(lfuse_stream_synchronize(x->m[i].stream));
+        model_parameters(&x->m[i], x->before[i]);
+    }
+    OK(lfuse_optimizer_create(devices[0], &options, 2, group, &x->o));
+}
+
+/* A step; where it is refused, it has launched and changed nothing. */
+static lfuse_status two_step(two_plans *x, lfuse_list *const *gradients)
+{
+    static double after[ALL];
+    const uint64_t launches = launches_of(devices[0]);
+    int64_t steps;
+    lfuse_status status = lfuse_optimizer_step(x->o, x->m[0].stream, 2, gradients, NULL);
+    int i;
+
+    lfuse__stub_no_failure();
+    if (!status) return LFUSE_OK;
+    ck_assert_uint_eq(launches_of(devices[0]), launches);
+    OK(lfuse_optimizer_get_steps(x->o, &steps));
+    ck_assert_int_eq(steps, 0);
+    for (i = 0; i < 2; i++) {
+        model_parameters(&x->m[i], after);
+        same(after, x->before[i], ALL, "after a step of two plans that was refused");
+    }
+    return status;
+}
+
+static void two_drop(two_plans *x)
+{
+    lfuse_optimizer_destroy(x->o);
+    model_drop(&x->m[0]);
+    model_drop(&x->m[1]);
+}
+
+/* What the second plan is refused is known before the first is launched. */
+START_TEST(refused_by_one_of_two_plans)
+{
+    static const lfuse__stub_slot slots[] = { LFUSE__STUB_program_build, LFUSE__STUB_kernel_create, LFUSE__STUB_alloc,
+                                              LFUSE__STUB_write };
+    static two_plans x;
+    int refusals = 0, nth;
+    bool refused;
+    size_t i;
+
+    for (i = 0; i < sizeof slots / sizeof *slots; i++) {
+        for (nth = 1, refused = true; refused && nth < 100; nth++) {
+            two_make(&x);
+            if (i == 0 && nth == 1) {
+                lfuse_list *const over[2] = { x.gradients[0], x.m[1].parameters };
+                FAILS(LFUSE_ERR_OVERLAP, two_step(&x, over));
+            }
+            lfuse__stub_fail(slots[i], (uint64_t)nth, false, LFUSE_ERR_DEVICE_MEMORY);
+            refused = two_step(&x, x.gradients) != LFUSE_OK;
+            refusals += refused;
+            two_drop(&x);
+        }
+        ck_assert(!refused);
+    }
+    ck_assert_int_gt(refusals, 8); /* both plans have kernels and tables to make */
+}
+END_TEST
+
 START_TEST(lists_of_two_devices)
 {
     const lfuse_optimizer_options options = options_of(LFUSE_RULE_SGD, 0);
@@ -907,6 +989,7 @@ static Suite *suite_optimizer(void)
     tcase_add_test(t, bad_numbers);
     tcase_add_test(t, bad_options);
     tcase_add_test(t, bad_steps);
+    tcase_add_test(t, refused_by_one_of_two_plans);
     tcase_add_test(t, lists_of_two_devices);
     tcase_add_test(t, failures_while_made);
     tcase_set_timeout(t, 0);
