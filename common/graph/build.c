@@ -336,7 +336,9 @@ void lfuse__build_describe(const lfuse_graph *g, int32_t node, char *text, size_
     if (n->type == LFUSE_TYPE_NONE) {
         snprintf(text, size, "a number");
     } else if (n->list) {
-        snprintf(text, size, n->rank ? "a list of %s" : "a list of %s numbers", type);
+        static const char *const of[] = { " numbers", "", " matrices", " numbers of rows", " numbers of columns",
+                                          " numbers of matrices" };
+        snprintf(text, size, "a list of %s%s", type, of[-n->rank]);
     } else {
         lfuse__build_describe_shape(g, n->rank, n->shape, shape, sizeof shape);
         snprintf(text, size, "%s %s", type, shape);

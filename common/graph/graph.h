@@ -30,7 +30,11 @@ typedef enum lfuse__node_kind {
     LFUSE__MEMBER_REDUCE, /* lfuse__reduce `op` over each member: list -> list of numbers (list and rank 0); types as of
                              REDUCE */
     LFUSE__LIST_REDUCE,   /* lfuse__reduce `op` over a list of numbers, in its order: a tensor of rank 0 */
-    LFUSE__MEMBER_ELEMENTS, /* of a LIST: the number of elements of each member, i64 */
+    LFUSE__LINE_REDUCE,   /* lfuse__reduce `op` along axes[0]: 0: each row of a list of rank MATRIX (gives ROWS) or of
+                             the numbers of a matrix' rows or columns (gives MATRICES); 1: each column (gives COLUMNS).
+                             Types as of REDUCE */
+    LFUSE__MEMBER_ELEMENTS, /* of a LIST: the number of elements of each member, i64; with axes[0] the rows (0) or
+                             columns (1) of its matrices, or its rank (2) */
     LFUSE__MATMUL,     /* in[0] [m, k], in[1] [k, n] */
     LFUSE__RESHAPE,    /* the elements of in[0] in row-major order, in this shape */
     LFUSE__SLICE,      /* along axes[0]: element i is element `start` + i `step` of in[0] */
@@ -45,7 +49,7 @@ typedef struct lfuse__node {
     uint8_t kind; /* lfuse__node_kind */
     uint8_t op;   /* lfuse__op, of the REDUCEs lfuse__reduce */
     uint8_t type; /* lfuse_type; LFUSE_TYPE_NONE: a number in f64 (constants, scalars and functions of them alone) */
-    bool list;    /* list value: rank is LFUSE_RANK_ANY, or 0 for one number a member */
+    bool list;    /* list value: rank is one of LFUSE_RANK_..., or 0 for one number a member */
     bool keepdims;
     int8_t rank, naxes, nin;
     int8_t axes[LFUSE_MAX_RANK];
@@ -170,6 +174,8 @@ void lfuse__graph_print(const lfuse_graph *g, lfuse__strbuf *out);
 /* The words of the text; `op` of POINTWISE and the REDUCEs. Static. */
 const char *lfuse__node_word(lfuse__node_kind kind, int op);
 const char *lfuse__name_word(lfuse__name_kind kind);
+/* Of a list's rank; NULL where no list has it. */
+const char *lfuse__list_word(int rank);
 /* The whole graph in one line, with its names. */
 void lfuse__graph_format(const lfuse_graph *g, lfuse__strbuf *out);
 /*

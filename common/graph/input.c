@@ -49,9 +49,10 @@ lfuse_value lfuse_list_input(lfuse_graph *g, const char *name, lfuse_type type, 
     lfuse__node n;
 
     if (!g || !lfuse__build_type(g, call, type)) return LFUSE__POISONED(g);
-    if (rank != LFUSE_RANK_ANY && rank)
+    if (rank > 0 || rank < LFUSE_RANK_MATRICES)
         return lfuse__graph_poison(g, rank < 0 || rank > LFUSE_MAX_RANK ? LFUSE_ERR_RANK : LFUSE_ERR_UNSUPPORTED,
-                                   "%s: a list has LFUSE_RANK_ANY, or 0, at present, not rank %d", call, rank);
+                                   "%s: a list has LFUSE_RANK_ANY, MATRIX, ROWS, COLUMNS, MATRICES, or 0, at present, "
+                                   "not rank %d", call, rank);
     n = lfuse__build_node(LFUSE__LIST, type);
     n.list = true;
     n.rank = (int8_t)rank;

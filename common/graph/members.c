@@ -62,6 +62,25 @@ lfuse_value lfuse__build_member_elements(lfuse_graph *g, const char *call, int32
     return lfuse__build_append(g, call, &n);
 }
 
+int32_t lfuse__build_input_of(const lfuse_graph *g, int32_t list)
+{
+    while (g->nodes[list].kind != LFUSE__LIST) {
+        const lfuse__node *n = &g->nodes[list];
+        int i = 0;
+        while (!g->nodes[n->in[i]].list || g->nodes[n->in[i]].rank != n->rank) i++;
+        list = n->in[i];
+    }
+    return list;
+}
+
+/* Whether the members have elements of their own: of lines no input tells how many. */
+static bool counts_elements(lfuse_graph *g, const char *call, int32_t list)
+{
+    if (g->nodes[list].rank >= LFUSE_RANK_MATRIX) return true;
+    not_a_list(g, call, list);
+    return false;
+}
+
 /* The operand of a public function: a list of tensors, for the whole list also one of numbers. */
 static lfuse_graph *read_list(const char *call, scope of, lfuse_value list, lfuse_graph **where)
 {
@@ -158,24 +177,13 @@ static lfuse_value norm(const char *call, scope of, lfuse_value list, double ord
     return lfuse__to_type(call, norm_value(call, of, list, order), type);
 }
 
-/* The input whose members have the sizes of the list's. */
-static int32_t input_of(const lfuse_graph *g, int32_t list)
-{
-    while (g->nodes[list].kind != LFUSE__LIST) {
-        const lfuse__node *n = &g->nodes[list];
-        int i = 0;
-        while (!g->nodes[n->in[i]].list || !g->nodes[n->in[i]].rank) i++;
-        list = n->in[i];
-    }
-    return list;
-}
-
 lfuse_value lfuse_member_elements(lfuse_value list)
 {
     static const char call[] = "lfuse_member_elements";
     lfuse_graph *where, *g = read_list(call, MEMBERS, list, &where);
 
-    return g ? lfuse__build_member_elements(g, call, input_of(g, list.id)) : LFUSE__POISONED(where);
+    if (!g || !counts_elements(g, call, list.id)) return LFUSE__POISONED(where);
+    return lfuse__build_member_elements(g, call, lfuse__build_input_of(g, list.id));
 }
 
 lfuse_value lfuse_member_mean(lfuse_value list)
@@ -186,8 +194,8 @@ lfuse_value lfuse_member_mean(lfuse_value list)
     lfuse_type type;
 
     g = read_floating(call, MEMBERS, &list, &type, &where);
-    if (!g) return LFUSE__POISONED(where);
-    count = lfuse__build_member_elements(g, call, input_of(g, list.id));
+    if (!g || !counts_elements(g, call, list.id)) return LFUSE__POISONED(where);
+    count = lfuse__build_member_elements(g, call, lfuse__build_input_of(g, list.id));
     count = lfuse__to_type(call, count, (lfuse_type)g->nodes[list.id].type);
     return lfuse__to_type(call, lfuse_div(reduce(call, MEMBERS, LFUSE__REDUCE_SUM, list), count), type);
 }

@@ -57,7 +57,8 @@ static bool find_kind(const char *word, lfuse__node *n)
     int kind, op;
 
     for (kind = LFUSE__INPUT; kind <= LFUSE__INDEX; kind++) {
-        const bool reduces = kind == LFUSE__REDUCE || kind == LFUSE__MEMBER_REDUCE || kind == LFUSE__LIST_REDUCE;
+        const bool reduces = kind == LFUSE__REDUCE || kind == LFUSE__MEMBER_REDUCE ||
+                             kind == LFUSE__LIST_REDUCE || kind == LFUSE__LINE_REDUCE;
         const int count = kind == LFUSE__POINTWISE ? (int)LFUSE__OP_COUNT : reduces ? (int)LFUSE__REDUCE_COUNT : 1;
         for (op = 0; op < count; op++)
             if (!strcmp(word, lfuse__node_word((lfuse__node_kind)kind, op))) {
@@ -83,10 +84,14 @@ static bool take_type(lfuse__reader *r, lfuse__node *n)
 
 static lfuse_status read_shape(lfuse__reader *r, lfuse__node *n)
 {
-    n->list = lfuse__take_word(r, "members");
-    if (n->list) n->rank = LFUSE_RANK_ANY;
-    else n->list = lfuse__take_word(r, "numbers");
-    if (n->list) return LFUSE_OK;
+    int rank;
+
+    for (rank = 0; lfuse__list_word(rank); rank--) {
+        if (!lfuse__take_word(r, lfuse__list_word(rank))) continue;
+        n->list = true;
+        n->rank = (int8_t)rank;
+        return LFUSE_OK;
+    }
     LFUSE__TRY(lfuse__read_char(r, '['));
     while (!lfuse__take(r, ']')) {
         if (n->rank == LFUSE_MAX_RANK) return lfuse__read_failed(r, "more than %d extents", LFUSE_MAX_RANK);
@@ -145,6 +150,7 @@ static int operands_of(const lfuse__node *n)
     case LFUSE__REDUCE:
     case LFUSE__MEMBER_REDUCE:
     case LFUSE__LIST_REDUCE:
+    case LFUSE__LINE_REDUCE:
     case LFUSE__MEMBER_ELEMENTS: return 1;
     case LFUSE__MATMUL:
     case LFUSE__CONCAT:
@@ -165,6 +171,10 @@ static lfuse_status check_operands(lfuse__reader *r, const lfuse__node *n)
     case LFUSE__SLICE:
     case LFUSE__CONCAT: count = 1; break;
     case LFUSE__REDUCE: count = n->naxes ? n->naxes : 1; break;
+    case LFUSE__LINE_REDUCE:
+        return n->naxes == 1 && n->axes[0] < 2 ? LFUSE_OK : lfuse__read_failed(r, "lines along no axis, 0 or 1");
+    case LFUSE__MEMBER_ELEMENTS:
+        return n->naxes < 2 && n->axes[0] < 3 ? LFUSE_OK : lfuse__read_failed(r, "an extent of members that is none");
     case LFUSE__BROADCAST:
     case LFUSE__RESHAPE:
     case LFUSE__GATHER:
@@ -203,7 +213,10 @@ static lfuse_value build(lfuse_graph *g, const lfuse__node *n)
     case LFUSE__REDUCE: return lfuse__build_reduce(g, call, (lfuse__reduce)n->op, n->in[0], set, n->keepdims);
     case LFUSE__MEMBER_REDUCE: return lfuse__build_member_reduce(g, call, (lfuse__reduce)n->op, n->in[0]);
     case LFUSE__LIST_REDUCE: return lfuse__build_list_reduce(g, call, (lfuse__reduce)n->op, n->in[0]);
-    case LFUSE__MEMBER_ELEMENTS: return lfuse__build_member_elements(g, call, n->in[0]);
+    case LFUSE__LINE_REDUCE: return lfuse__build_line_reduce(g, call, (lfuse__reduce)n->op, n->in[0], n->axes[0]);
+    case LFUSE__MEMBER_ELEMENTS:
+        return n->naxes ? lfuse__build_member_extent(g, call, n->in[0], n->axes[0])
+                        : lfuse__build_member_elements(g, call, n->in[0]);
     case LFUSE__MATMUL: return lfuse__build_matmul(g, call, n->in[0], n->in[1]);
     case LFUSE__EXTENT: return lfuse__build_extent_number(g, call, n->shape[0]);
     case LFUSE__INDEX: return lfuse__build_index(g, call, n->rank, n->shape);
@@ -222,7 +235,7 @@ static bool plain(const lfuse__node *n)
     switch ((lfuse__node_kind)n->kind) {
     case LFUSE__INPUT:
     case LFUSE__FROZEN: return n->type != LFUSE_TYPE_NONE && !n->list;
-    case LFUSE__LIST: return n->list;
+    case LFUSE__LIST: return n->list && n->type != LFUSE_TYPE_NONE;
     case LFUSE__SCALAR:
     case LFUSE__CONSTANT: return n->type == LFUSE_TYPE_NONE;
     case LFUSE__CAST: return n->type != LFUSE_TYPE_NONE;

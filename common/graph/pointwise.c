@@ -150,8 +150,36 @@ static bool broadcast(lfuse_graph *g, lfuse__op op, const char *call, lfuse__nod
     return true;
 }
 
+static void lists_differ(lfuse_graph *g, lfuse__op op, const char *call, const int32_t *in)
+{
+    char text[3 * (LFUSE__DESCRIPTION + 16)], one[LFUSE__DESCRIPTION];
+    size_t used = 0;
+    int i;
+
+    for (i = 0; i < lfuse__ops[op].arity && used < sizeof text; i++) {
+        lfuse__build_describe(g, in[i], one, sizeof one);
+        used += (size_t)snprintf(text + used, sizeof text - used, "%s%s is %s", i ? ", " : "", operand_name(op, i), one);
+    }
+    lfuse__graph_poison(g, LFUSE_ERR_SHAPE, "%s: lists do not go together: %s", call, text);
+}
+
+/* The rank of what lists of these ranks (a bit each) give; 1: they do not go together. */
+static int rank_of_lists(unsigned ranks)
+{
+    const unsigned matrix = 1u << -LFUSE_RANK_MATRIX, rows = 1u << -LFUSE_RANK_ROWS,
+                   columns = 1u << -LFUSE_RANK_COLUMNS, any = 1u << -LFUSE_RANK_ANY;
+
+    ranks &= ~1u; /* numbers of members go with all */
+    if (!ranks) return 0;
+    if (ranks & any) return ranks == any ? LFUSE_RANK_ANY : 1;
+    if (ranks & matrix) return LFUSE_RANK_MATRIX;
+    if ((ranks & rows) && (ranks & columns)) return 1;
+    return ranks & rows ? LFUSE_RANK_ROWS : ranks & columns ? LFUSE_RANK_COLUMNS : LFUSE_RANK_MATRICES;
+}
+
 static bool shape_of_lists(lfuse_graph *g, lfuse__op op, const char *call, lfuse__node *n)
 {
+    unsigned ranks = 0;
     const int arity = lfuse__ops[op].arity;
     const int32_t *in = n->in;
     char text[LFUSE__DESCRIPTION];
@@ -160,13 +188,18 @@ static bool shape_of_lists(lfuse_graph *g, lfuse__op op, const char *call, lfuse
     n->list = true;
     for (i = 0; i < arity; i++) {
         const lfuse__node *o = &g->nodes[in[i]];
-        if (o->list && o->rank) n->rank = LFUSE_RANK_ANY;
+        if (o->list) ranks |= 1u << -o->rank;
         if (o->list || !o->rank) continue;
         lfuse__build_describe(g, in[i], text, sizeof text);
         lfuse__graph_poison(g, LFUSE_ERR_RANK, "%s: %s is %s beside a list: lists go with lists and numbers", call,
                             operand_name(op, i), text);
         return false;
     }
+    if (rank_of_lists(ranks) > 0) {
+        lists_differ(g, op, call, in);
+        return false;
+    }
+    n->rank = (int8_t)rank_of_lists(ranks);
     return true;
 }
 

@@ -31,6 +31,12 @@ static const char *const of_lists[LFUSE__REDUCE_COUNT] = {
     [LFUSE__REDUCE_SUM] = "list_sum",  [LFUSE__REDUCE_PROD] = "list_prod",     [LFUSE__REDUCE_MAX] = "list_amax",
     [LFUSE__REDUCE_MIN] = "list_amin", [LFUSE__REDUCE_ARGMAX] = "list_argmax", [LFUSE__REDUCE_ARGMIN] = "list_argmin",
 };
+static const char *const of_lines[LFUSE__REDUCE_COUNT] = {
+    [LFUSE__REDUCE_SUM] = "line_sum",  [LFUSE__REDUCE_PROD] = "line_prod",     [LFUSE__REDUCE_MAX] = "line_amax",
+    [LFUSE__REDUCE_MIN] = "line_amin", [LFUSE__REDUCE_ARGMAX] = "line_argmax", [LFUSE__REDUCE_ARGMIN] = "line_argmin",
+};
+/* By rank, from 0 down. */
+static const char *const list_ranks[] = { "numbers", "members", "matrix", "rows", "columns", "matrices" };
 static const char *const name_kinds[] = {
     [LFUSE__NAME_INPUT] = "input",   [LFUSE__NAME_FROZEN] = "frozen", [LFUSE__NAME_LIST] = "list",
     [LFUSE__NAME_SCALAR] = "scalar", [LFUSE__NAME_OUTPUT] = "output",
@@ -43,8 +49,14 @@ const char *lfuse__node_word(lfuse__node_kind kind, int op)
     case LFUSE__REDUCE: return reductions[op];
     case LFUSE__MEMBER_REDUCE: return of_members[op];
     case LFUSE__LIST_REDUCE: return of_lists[op];
+    case LFUSE__LINE_REDUCE: return of_lines[op];
     default: return kinds[kind];
     }
+}
+
+const char *lfuse__list_word(int rank)
+{
+    return rank > 0 || rank < LFUSE_RANK_MATRICES ? NULL : list_ranks[-rank];
 }
 
 const char *lfuse__name_word(lfuse__name_kind kind)
@@ -176,7 +188,7 @@ static void print_node(const lfuse__node *n, lfuse__strbuf *out)
     lfuse__strbuf_format(out, "(%s", word(n));
     if (n->type != LFUSE_TYPE_NONE) lfuse__strbuf_format(out, " %s", lfuse_type_name((lfuse_type)n->type));
     if (n->list) {
-        lfuse__strbuf_add(out, n->rank ? " members" : " numbers");
+        lfuse__strbuf_format(out, " %s", lfuse__list_word(n->rank));
     } else if (n->type != LFUSE_TYPE_NONE) {
         lfuse__strbuf_add(out, " [");
         for (i = 0; i < n->rank; i++) print_extent(n->shape[i], out);

@@ -104,6 +104,20 @@ void lfuse__put_load(const lfuse__text *t, int j, const char *at, char *text, si
         snprintf(text, size, "LOAD_%s(p%d, %s)", lfuse__memory_word(o->type), j, at);
 }
 
+bool lfuse__repeats_lines(const lfuse__kernel_operand *o)
+{
+    return o->inner == LFUSE__STRIDE_ROW || o->inner == LFUSE__STRIDE_COLUMN || o->inner == LFUSE__STRIDE_MATRIX;
+}
+
+void lfuse__put_line_place(const lfuse__text *t, int j, const char *index, char *at, size_t size)
+{
+    const char *word = t->k->operands[j].inner == LFUSE__STRIDE_ROW      ? "row_of_"
+                       : t->k->operands[j].inner == LFUSE__STRIDE_COLUMN ? "column_of_"
+                                                                         : "matrix_of_";
+
+    snprintf(at, size, "%s((u32)(%s), column_, columns_, row_, rows_)", word, index);
+}
+
 void lfuse__put_row_place(const lfuse__text *t, int indent, int j, const char *place)
 {
     const int kept = t->layout ? t->layout->axes : 0;
@@ -113,8 +127,12 @@ void lfuse__put_row_place(const lfuse__text *t, int indent, int j, const char *p
         lfuse__put(t->out, indent, "const %s o%d = b%d;", t->ix, j, j);
         break;
     case LFUSE__STRIDE_UNIT:
-        lfuse__put(t->out, indent, "const %s o%d = b%d + (%s)(%s);", t->ix, j, j, t->ix, place);
+        lfuse__put(t->out, indent, t->pitch ? "const %s o%d = b%d + (%s)(%s) * %s;" : "const %s o%d = b%d + (%s)(%s);",
+                   t->ix, j, j, t->ix, place, t->pitch);
         break;
+    case LFUSE__STRIDE_ROW:
+    case LFUSE__STRIDE_COLUMN:
+    case LFUSE__STRIDE_MATRIX: break; /* of pointwise kernels */
     case LFUSE__STRIDE_ANY:
         lfuse__put_stride(t, j, t->k->rank - 1, stride, sizeof stride);
         lfuse__put(t->out, indent, "const %s o%d = b%d + (%s)(%s) * %s;", t->ix, j, j, t->ix, place, stride);

@@ -37,7 +37,7 @@ static int used(const lfuse__kernel_class *k, lfuse__carry carry, int rank[LFUSE
         if (k->body->instr[i].kind == LFUSE__I_LOAD) reached[k->body->instr[i].a] = true;
     for (int i = 0; i < k->body->nstores; i++) reached[k->body->stores[i].operand] = true;
     for (int j = 0; j < k->noperands; j++) {
-        if (carry == LFUSE__CARRY_PARTIAL) reached[j] = true;
+        if (carry == LFUSE__CARRY_PARTIAL || k->operands[j].shape) reached[j] = true;
         if (carry == LFUSE__CARRY_FOLD) reached[j] = k->operands[j].inner == LFUSE__STRIDE_REPEAT;
         rank[j] = reached[j] ? n++ : -1;
     }

@@ -46,6 +46,8 @@ typedef struct lfuse__text {
     const lfuse__kernel_class *k;
     const lfuse__layout *layout;      /* NULL in list kernels: an offset is the element's index, or 0 */
     int numbers;                      /* word of the first number */
+    bool still;                       /* list kernels: p<j> stay where the member begins, not the chunk */
+    const char *pitch;                /* row kernels: what neighbours of a row are apart; NULL: one element */
     bool grouped;                     /* numbers are variables n<i>, chosen by group */
     bool loaded[LFUSE__MAX_OPERANDS]; /* by the body, from where the loop stands: not gathered */
     bool stored[LFUSE__MAX_OPERANDS];
@@ -127,6 +129,9 @@ int lfuse__list_buffers(const lfuse__facts *facts, int own);
  * t->vector elements are aligned; where `vector` is more than 1, also whether the length is a multiple of it.
  */
 void lfuse__put_chunk(const lfuse__text *t, int indent, const lfuse__facts *facts, int slots, const char *c, int vector);
+/* rows_, columns_ of a matrix of the member and matrices_, from p<j> of the shape; functions that need them. */
+void lfuse__put_shape(const lfuse__text *t, int indent);
+void lfuse__put_line_functions(lfuse__strbuf *out, const lfuse__kernel_class *k);
 /* Words of kernels that walk chunks; the numbers stand from `first_number` on. */
 lfuse_status lfuse__list_pack(const lfuse__kernel_class *k, const lfuse__facts *facts, bool single, uint64_t each,
                               int first_number, int64_t members, int64_t first_chunk, int64_t chunks,
@@ -171,6 +176,9 @@ void lfuse__put_tile(const lfuse__text *t, int indent);
 void lfuse__put_block_load(const lfuse__text *t, int indent, int operand, const char *chunk, const char *at);
 /* The element of operand j at element offset `at`, as an expression; and whether vectors of them can be loaded. */
 void lfuse__put_load(const lfuse__text *t, int j, const char *at, char *text, size_t size);
+/* Operands with an element for each row, column or matrix; where that of element `index` of the chunk is. */
+bool lfuse__repeats_lines(const lfuse__kernel_operand *o);
+void lfuse__put_line_place(const lfuse__text *t, int j, const char *index, char *at, size_t size);
 static inline bool lfuse__in_blocks(const lfuse__kernel_operand *o)
 {
     return o->inner == LFUSE__STRIDE_UNIT && !o->index;

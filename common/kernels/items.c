@@ -44,7 +44,9 @@ static void put_element(const lfuse__text *t, int j, char *at, size_t size)
 {
     char stride[32];
     const int inner = t->k->rank - 1;
-    if (t->k->operands[j].inner == LFUSE__STRIDE_REPEAT) {
+    if (lfuse__repeats_lines(&t->k->operands[j])) {
+        lfuse__put_line_place(t, j, "i + v", at, size);
+    } else if (t->k->operands[j].inner == LFUSE__STRIDE_REPEAT) {
         snprintf(at, size, "o%d", j);
     } else if (t->k->operands[j].inner == LFUSE__STRIDE_UNIT) {
         snprintf(at, size, "o%d + v", j);
@@ -67,7 +69,7 @@ static void put_slot_index(const lfuse__text *t, int indent)
 
 static void put_loads_whole(const lfuse__text *t, int indent)
 {
-    char at[64], load[128];
+    char at[96], load[128];
     for (int j = 0; j < t->k->noperands; j++)
         if (t->loaded[j] && lfuse__in_blocks(&t->k->operands[j]))
             lfuse__put(t->out, indent, "u32 q%d[%d];", j, t->chunks * lfuse__block_words(t, j));
@@ -178,7 +180,7 @@ static void put_gathers(const lfuse__text *t, int indent, bool whole)
 
 static void put_loads_single(const lfuse__text *t, int indent)
 {
-    char at[16], load[96];
+    char at[96], load[128];
     lfuse__put(t->out, 0, "#pragma unroll");
     lfuse__put(t->out, indent, "for (u32 k = 0; k < %d; k++) {", t->slots);
     put_slot_index(t, indent + 1);
@@ -189,6 +191,7 @@ static void put_loads_single(const lfuse__text *t, int indent)
     for (int j = 0; j < t->k->noperands; j++)
         if (t->loaded[j]) {
             snprintf(at, sizeof at, "o%d", j);
+            if (lfuse__repeats_lines(&t->k->operands[j])) lfuse__put_line_place(t, j, "i", at, sizeof at);
             lfuse__put_load(t, j, at, load, sizeof load);
             lfuse__put(t->out, indent + 2, "x%d[k] = %s;", j, load);
         }

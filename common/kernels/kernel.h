@@ -28,7 +28,10 @@ typedef enum lfuse__stride_class {
     LFUSE__STRIDE_REPEAT, /* inner stride 0 */
     LFUSE__STRIDE_UNIT,   /* inner stride 1 */
     LFUSE__STRIDE_ANY,    /* given at run time, may be negative */
-    LFUSE__STRIDE_SPLIT   /* row kernels: the reduced axes are no single walk for this operand */
+    LFUSE__STRIDE_SPLIT,  /* row kernels: the reduced axes are no single walk for this operand */
+    LFUSE__STRIDE_ROW,    /* pointwise list kernels: one for each row, column or matrix of the member */
+    LFUSE__STRIDE_COLUMN,
+    LFUSE__STRIDE_MATRIX
 } lfuse__stride_class;
 
 typedef struct lfuse__kernel_operand {
@@ -36,6 +39,7 @@ typedef struct lfuse__kernel_operand {
     bool written;
     bool gathered; /* its loads take an index: extent and stride of that axis are words; out of range they give 0 */
     bool index;    /* LFUSE__PLACE_INDEX: has offset and strides, but no memory: a load gives its element's number */
+    bool shape;    /* list kernels: matrices, rows and columns of the member, in memory; the last operand */
     bool fixed;    /* row kernels: the same memory for all rows, as no kept axis walks it; members.c: for all members */
     lfuse__stride_class inner;
 } lfuse__kernel_operand;
@@ -61,6 +65,13 @@ typedef enum lfuse__scatter_phase {
     LFUSE__SCATTER_SUM     /* source, words, starts, result */
 } lfuse__scatter_phase;
 
+/* What the elements of a list's members are, where their shape counts. */
+typedef enum lfuse__list_kind {
+    LFUSE__WALK_ELEMENTS, /* of matrices */
+    LFUSE__WALK_ROWS,     /* numbers of rows, all those of a matrix behind each other */
+    LFUSE__WALK_COLUMNS   /* so of columns */
+} lfuse__list_kind;
+
 /* The text class of a pointwise or row kernel. */
 typedef struct lfuse__kernel_class {
     const lfuse__body *body;
@@ -77,6 +88,8 @@ typedef struct lfuse__kernel_class {
     bool staged;  /* a question to rows_choose, which clears it */
     int carried;  /* list kernels: most members of a launch whose argument block carries their places; 0: tables do */
     lfuse__scatter_phase scatter; /* scatter.c */
+    lfuse__list_kind walk; /* list kernels */
+    bool columns; /* lines.c: along columns, not rows */
     int groups;   /* list kernels: of members, with numbers of their own, in one launch; 0: the same for all members */
 } lfuse__kernel_class;
 
@@ -302,6 +315,30 @@ lfuse_status lfuse__members_fold_emit(lfuse__strbuf *out, const char *name, cons
                                       const lfuse__facts *facts);
 lfuse_status lfuse__members_fold_pack(const lfuse__kernel_class *k, const lfuse__facts *facts,
                                       const lfuse__members_part *part, lfuse__packed *packed);
+
+/* ---- lines.c: reductions of the rows or columns of the members of lists ----
+ * Two launches. Operands are elements of members (UNIT), numbers (REPEAT) and the shape; what is written (REPEAT) has
+ * one element a line. One REDUCE. Both walk the same chunks, of cells: cell s * lines + l of a member is segment s of its
+ * line l, so that neighbours are neighbouring lines. `segments` stores a cell each in the scratch (buffers as `partial`
+ * above), `fold` takes the cells of a line where the first of them is. `length`: cells of a chunk.
+ */
+typedef struct lfuse__lines_part { /* one launch */
+    int64_t members;              /* of the list */
+    int64_t first_chunk, chunks, all_chunks, length;
+    uint64_t scratch;
+    const double *numbers;
+} lfuse__lines_part;
+/* Cells of a member, and lines; of no elements there is one segment, in which there is nothing. */
+int64_t lfuse__lines_count(const lfuse__kernel_class *k, int64_t matrices, int64_t rows, int64_t columns);
+int64_t lfuse__lines_cells(const lfuse__kernel_class *k, int64_t matrices, int64_t rows, int64_t columns);
+uint64_t lfuse__lines_scratch(const lfuse__kernel_class *k, int64_t chunks, int64_t length);
+lfuse_status lfuse__lines_emit(lfuse__strbuf *out, const char *name, const lfuse__kernel_class *k,
+                               const lfuse__facts *facts);
+lfuse_status lfuse__lines_fold_emit(lfuse__strbuf *out, const char *name, const lfuse__kernel_class *k,
+                                    const lfuse__facts *facts);
+/* Of both kernels. */
+lfuse_status lfuse__lines_pack(const lfuse__kernel_class *k, const lfuse__facts *facts, const lfuse__lines_part *part,
+                               lfuse__packed *packed);
 
 /* ---- table.c: writes words that travel in the argument block into a table in device memory (buffer 0) ---- */
 enum { LFUSE__TABLE_WORDS = 96 };

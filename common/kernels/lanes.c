@@ -12,7 +12,9 @@
 static void put_lane(const lfuse__text *t, int j, char *at, size_t size)
 {
     char stride[32];
-    if (t->k->operands[j].inner == LFUSE__STRIDE_REPEAT) {
+    if (lfuse__repeats_lines(&t->k->operands[j])) {
+        lfuse__put_line_place(t, j, "j + l", at, size);
+    } else if (t->k->operands[j].inner == LFUSE__STRIDE_REPEAT) {
         snprintf(at, size, "b%d", j);
     } else if (t->k->operands[j].inner == LFUSE__STRIDE_UNIT) {
         snprintf(at, size, "b%d + (j + l)", j);
@@ -26,7 +28,7 @@ static void put_load_whole(const lfuse__text *t, int indent, int j)
 {
     const char *memory = lfuse__memory_word(t->k->operands[j].type),
         *reg = lfuse__register_word(t->k->operands[j].type);
-    char at[64], load[128];
+    char at[96], load[128];
     put_lane(t, j, at, sizeof at);
     lfuse__put_load(t, j, at, load, sizeof load);
     if (lfuse__in_blocks(&t->k->operands[j])) {
@@ -94,7 +96,7 @@ static void put_gathers(const lfuse__text *t, int indent, bool whole)
 /* Lanes that cross rows or end early: each by itself. */
 static void put_loads_each(const lfuse__text *t, int indent)
 {
-    char at[16], load[96];
+    char at[96], load[128];
     for (int j = 0; j < t->k->noperands; j++)
         if (t->loaded[j])
             lfuse__put(t->out, indent, "S_%s l%d[LANES];", lfuse__register_word(t->k->operands[j].type), j);
@@ -107,6 +109,7 @@ static void put_loads_each(const lfuse__text *t, int indent)
     for (int j = 0; j < t->k->noperands; j++)
         if (t->loaded[j]) {
             snprintf(at, sizeof at, "o%d", j);
+            if (lfuse__repeats_lines(&t->k->operands[j])) lfuse__put_line_place(t, j, "i + l", at, sizeof at);
             lfuse__put_load(t, j, at, load, sizeof load);
             lfuse__put(t->out, indent + 1, "l%d[l] = %s;", j, load);
         }

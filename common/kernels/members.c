@@ -146,6 +146,34 @@ lfuse_status lfuse__members_create(lfuse__strbuf *out, const lfuse__kernel_class
     return LFUSE_OK;
 }
 
+void lfuse__members_put_beginning(const lfuse__rows *r, int indent)
+{
+    bool needed[LFUSE__ROW_INSTR], loads[LFUSE__MAX_OPERANDS];
+    lfuse__rows_needs(r, 0, needed, loads);
+    lfuse__body_needs(r->t.k->body, NULL, needed);
+    for (int j = 0; j < r->t.k->noperands; j++)
+        if (r->t.loaded[j]) lfuse__put(r->t.out, indent, "const i32 b%d = 0;", j);
+    for (int i = 0; i < r->t.k->body->ninstr; i++) {
+        const lfuse__instr *in = &r->t.k->body->instr[i];
+        if (!needed[i] || !r->of_row[i]) continue;
+        if (in->kind == LFUSE__I_LOAD)
+            lfuse__rows_put_row_load(r, indent, i);
+        else
+            lfuse__put_instr(&r->t, indent, i, "");
+    }
+}
+
+void lfuse__members_only_elements(lfuse__rows *r)
+{
+    bool needed[LFUSE__ROW_INSTR], loads[LFUSE__MAX_OPERANDS];
+    lfuse__rows_needs(r, 0, needed, loads);
+    lfuse__body_needs(r->t.k->body, NULL, needed);
+    memset(r->t.loaded, 0, sizeof r->t.loaded);
+    memset(r->t.stored, 0, sizeof r->t.stored);
+    for (int i = 0; i < r->t.k->body->ninstr; i++)
+        if (needed[i] && r->t.k->body->instr[i].kind == LFUSE__I_LOAD) r->t.loaded[r->t.k->body->instr[i].a] = true;
+}
+
 bool lfuse__members_reduces(const lfuse__kernel_class *k)
 {
     for (int i = 0; i < k->body->ninstr; i++)

@@ -49,4 +49,10 @@ enum { /* FOLD */
 lfuse_status lfuse__members_create(lfuse__strbuf *out, const lfuse__kernel_class *k, const lfuse__facts *facts,
                                    lfuse__members **members);
 
+/* ---- kernels of segments ---- */
+/* Loads that nothing but the numbers of the member needs are left to the fold. */
+void lfuse__members_only_elements(lfuse__rows *r);
+/* b<j> of what is loaded, and the registers of the member among what the reductions take in. */
+void lfuse__members_put_beginning(const lfuse__rows *r, int indent);
+
 #endif

@@ -41,6 +41,12 @@ void lfuse__multi_pack_groups(const lfuse__kernel_class *k, int count, const int
                 lfuse__number_word(k->body->number_types[i], numbers[(g < count ? g : 0) * n + i]);
 }
 
+/* -1: none. */
+static int shape_operand(const lfuse__kernel_class *k)
+{
+    return k->operands[k->noperands - 1].shape ? k->noperands - 1 : -1;
+}
+
 lfuse_status lfuse__list_check(const char *name, const lfuse__kernel_class *k, const lfuse__facts *facts)
 {
     LFUSE__TRY(lfuse__class_check(name, k, facts));
@@ -48,6 +54,10 @@ lfuse_status lfuse__list_check(const char *name, const lfuse__kernel_class *k, c
     for (int j = 0; j < k->noperands; j++)
         if (k->operands[j].inner == LFUSE__STRIDE_ANY)
             return lfuse__error(LFUSE_ERR_INVALID, "operand %d of a list kernel has strides", j);
+    for (int j = 0; j < k->noperands; j++)
+        if (k->operands[j].shape ? j != k->noperands - 1 || k->operands[j].type != LFUSE_I64 || k->operands[j].written
+                                 : lfuse__repeats_lines(&k->operands[j]) && shape_operand(k) < 0)
+            return lfuse__error(LFUSE_ERR_INVALID, "operand %d of a list kernel: its shape, or lines without one", j);
     for (int j = 0; j < k->noperands; j++)
         if (k->operands[j].gathered || k->operands[j].index)
             return lfuse__error(LFUSE_ERR_UNSUPPORTED, "operand %d of a list kernel is looked up in", j);
@@ -129,6 +139,68 @@ static void put_member(const lfuse__text *t, int indent, const lfuse__facts *fac
     lfuse__put_entry(t->out, indent, facts, slots, j);
 }
 
+/* A number of a row, among those of the rows of a matrix, is as an element in a row. */
+void lfuse__put_shape(const lfuse__text *t, int indent)
+{
+    const int j = shape_operand(t->k);
+    const lfuse__list_kind walk = t->k->walk;
+    lfuse__put(t->out, indent, "const u64 matrices_ = (u64)LOAD_i64(p%d, 0);", j);
+    if (walk == LFUSE__WALK_ELEMENTS) lfuse__put(t->out, indent, "const u64 rows_ = (u64)LOAD_i64(p%d, 1);", j);
+    else lfuse__put(t->out, indent, "const u64 rows_ = 1;");
+    lfuse__put(t->out, indent, "const u64 columns_ = (u64)LOAD_i64(p%d, %d);", j, walk == LFUSE__WALK_ROWS ? 1 : 2);
+}
+
+/* Where in its matrix the first element of the chunk is. */
+static void put_place_of_chunk(const lfuse__text *t, int indent, const lfuse__facts *facts, int slots)
+{
+    if (shape_operand(t->k) < 0) return;
+    put_member(t, indent, facts, slots, shape_operand(t->k));
+    lfuse__put_shape(t, indent);
+    if (t->still) return;
+    lfuse__put(t->out, indent, "const u64 line_ = start_ / columns_, column_ = start_ %% columns_;");
+    lfuse__put(t->out, indent, "const u64 matrix_ = line_ / rows_, row_ = line_ %% rows_;");
+}
+
+/* To what the first element of the chunk reads of an operand that repeats. */
+static void put_line_start(const lfuse__text *t, int indent, int j)
+{
+    const unsigned size = lfuse__type_bytes(t->k->operands[j].type);
+    const lfuse__stride_class inner = t->k->operands[j].inner;
+    const bool matrix = inner == LFUSE__STRIDE_MATRIX && t->k->walk == LFUSE__WALK_ELEMENTS;
+    if (inner == LFUSE__STRIDE_COLUMN) lfuse__put(t->out, indent, "p%d += matrix_ * columns_ * %u;", j, size);
+    else lfuse__put(t->out, indent, matrix ? "p%d += matrix_ * %u;" : "p%d += line_ * %u;", j, size);
+}
+
+/*
+ * Places relative to those of a chunk's first element, which is in row_ and column_ of its matrix: a chunk is short, so
+ * that 32 bits count what comes behind.
+ */
+void lfuse__put_line_functions(lfuse__strbuf *out, const lfuse__kernel_class *k)
+{
+    if (shape_operand(k) < 0) return;
+    lfuse__strbuf_add(out,
+        "#ifndef LINES_\n#define LINES_\n"
+        "FN u32 borders_(u32 e, u64 left, u64 extent)\n"
+        "{\n"
+        "    return e < left ? 0 : 1 + (e - (u32)left) / (extent > 0xffffffffu ? 0xffffffffu : (u32)extent);\n"
+        "}\n"
+        "FN i64 row_of_(u32 e, u64 column, u64 columns, u64 row, u64 rows)\n"
+        "{\n"
+        "    return (i64)borders_(e, columns - column, columns) + (i64)(0 * (row + rows));\n"
+        "}\n"
+        "FN i64 matrix_of_(u32 e, u64 column, u64 columns, u64 row, u64 rows)\n"
+        "{\n"
+        "    return (i64)borders_(borders_(e, columns - column, columns), rows - row, rows);\n"
+        "}\n"
+        "FN i64 column_of_(u32 e, u64 column, u64 columns, u64 row, u64 rows)\n"
+        "{\n"
+        "    const u32 lines = borders_(e, columns - column, columns);\n"
+        "    const u64 at = column + e - lines * columns;\n"
+        "    return (i64)(borders_(lines, rows - row, rows) * columns + at);\n"
+        "}\n"
+        "#endif\n");
+}
+
 void lfuse__put_chunk(const lfuse__text *t, int indent, const lfuse__facts *facts, int slots, const char *c, int vector)
 {
     lfuse__strbuf *out = t->out;
@@ -138,14 +210,16 @@ void lfuse__put_chunk(const lfuse__text *t, int indent, const lfuse__facts *fact
         lfuse__put(out, indent, "u32 bits = length %% %d;", vector);
     else
         lfuse__put(out, indent, "u32 bits = 0;");
+    put_place_of_chunk(t, indent, facts, slots);
     for (int j = 0; j < t->k->noperands; j++) {
         const unsigned size = lfuse__type_bytes(t->k->operands[j].type);
         const unsigned run = size * (unsigned)t->vector;
         const bool unit = t->k->operands[j].inner == LFUSE__STRIDE_UNIT;
         if (!t->loaded[j] && !t->stored[j] && !t->steady[j]) continue;
         put_member(t, indent, facts, slots, j);
+        if (lfuse__repeats_lines(&t->k->operands[j])) put_line_start(t, indent, j);
         if (!unit) continue;
-        lfuse__put(out, indent, "p%d += start_ * %u;", j, size);
+        if (!t->still) lfuse__put(out, indent, "p%d += start_ * %u;", j, size);
         lfuse__put(out, indent, "bits |= POINTER_BITS(p%d) & %u;", j, run < 16 ? run - 1 : 15);
     }
     lfuse__put(out, indent, "const u32 vectors = bits == 0;");
@@ -162,6 +236,7 @@ static void put_head(const lfuse__text *t, const char *name, const lfuse__facts 
 {
     const int words = t->k->carried ? (int)lfuse__carried_words(t->k, LFUSE__CARRY_CHUNKS) : lfuse__multi_words(t->k);
     lfuse__put_powers(t->out, t->k->body);
+    lfuse__put_line_functions(t->out, t->k);
     lfuse__put_kernel(t->out, name, group, words, lfuse__list_buffers(facts, 2));
     if (t->k->carried) lfuse__put_arguments(t->out, facts, words, LFUSE__GROUP);
     lfuse__put(t->out, 1, "const u64 chunks = W(%d);", CHUNKS);

@@ -122,6 +122,8 @@ void lfuse__rows_emit_fold(const lfuse__rows *r, const char *name);   /* FOLD; t
  * seg ... seg + left - 1. length, b<j>, p<j> and the registers of the row are in scope, for teams `vectors` too.
  */
 void lfuse__rows_put_team_segment(lfuse__rows *r, int indent);
+/* By one item, where `across`: of LANES rows; near<j>, far<j> and count are in scope where there are lanes. */
+void lfuse__rows_put_item_segment(const lfuse__rows *r, int indent);
 void lfuse__rows_put_single_segment(const lfuse__rows *r, int indent);
 /* r<i> of the sweep's REDUCEs over one row of any length, by a group whose memory is declared (`local`), or by one item. */
 void lfuse__rows_put_team_local(lfuse__rows *r);

@@ -370,6 +370,11 @@ static void put_local(const lfuse__rows *r, int columns)
     }
 }
 
+void lfuse__rows_put_item_segment(const lfuse__rows *r, int indent)
+{
+    put_segment(r, indent, 0);
+}
+
 void lfuse__rows_emit_item(const lfuse__rows *from, const char *name)
 {
     lfuse__rows r = *from;

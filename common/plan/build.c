@@ -93,11 +93,6 @@ static int operand(lfuse__builder *b, const lfuse__operand *o)
     return b->noperands++;
 }
 
-static lfuse__span span_of(const lfuse__node *n)
-{
-    return !n->list ? LFUSE__SPAN_TENSOR : n->rank ? LFUSE__SPAN_LIST : LFUSE__SPAN_MEMBERS;
-}
-
 static lfuse_status not_affine(int32_t node)
 {
     return lfuse__error(LFUSE_ERR_UNSUPPORTED, "value %d of a plan is walked in a way that no kernel can", (int)node);
@@ -117,7 +112,7 @@ static void describe(lfuse__builder *b, const lfuse__home *home, int32_t like, c
     memset(o, 0, sizeof *o);
     o->place = home->place;
     o->index = home->index;
-    o->span = span_of(n);
+    o->span = lfuse__draft_span(n);
     o->type = (lfuse_type)n->type;
     o->gathered = walk->gathered;
     o->rank = walk->rank;
@@ -160,6 +155,7 @@ int lfuse__builder_load_home(lfuse__builder *b, const lfuse__home *home, int32_t
 
 static int load_node(lfuse__builder *b, int32_t node, const lfuse__view *walk, int at)
 {
+    static const lfuse__place extents[] = { LFUSE__PLACE_ROWS, LFUSE__PLACE_COLUMNS, LFUSE__PLACE_RANK };
     const lfuse__node *n = lfuse__draft_node(b->d, node);
     lfuse__home home = b->d->home[node];
     lfuse__operand o;
@@ -168,7 +164,8 @@ static int load_node(lfuse__builder *b, int32_t node, const lfuse__view *walk, i
     /* An index needs no memory but to be looked up in; the copy that puts it there has a home already. */
     if (n->kind == LFUSE__INDEX && at < 0) home = (lfuse__home){ .place = LFUSE__PLACE_INDEX };
     if (n->kind == LFUSE__MEMBER_ELEMENTS)
-        home = (lfuse__home){ .place = LFUSE__PLACE_ELEMENTS, .index = b->d->list[node] };
+        home = (lfuse__home){ .place = n->naxes ? extents[n->axes[0]] : LFUSE__PLACE_ELEMENTS,
+                              .index = b->d->list[node] };
     describe(b, &home, node, walk, &o);
     return load(b, &o, at);
 }
@@ -217,6 +214,35 @@ static int32_t argument_walk(lfuse__builder *b, int32_t node, int i, const lfuse
 
     if (!lfuse__view_compose(b->d, walk, node, &own, composed)) b->status = not_affine(node);
     return base;
+}
+
+/* Behind all others: what tells a list kernel which row, column and matrix an element is in. */
+static void add_shape(lfuse__builder *b, int list)
+{
+    lfuse__operand o;
+
+    memset(&o, 0, sizeof o);
+    o.place = LFUSE__PLACE_SHAPE;
+    o.span = LFUSE__SPAN_MEMBERS;
+    o.index = list;
+    o.type = LFUSE_I64;
+    o.gathered = -1;
+    memset(o.axis, -1, sizeof o.axis);
+    operand(b, &o);
+}
+
+void lfuse__builder_shape(lfuse__builder *b, lfuse__step_kind kind, lfuse__span walked, int list)
+{
+    bool needed = kind == LFUSE__STEP_LINES;
+    int i;
+
+    for (i = 0; i < b->noperands && kind == LFUSE__STEP_MULTI; i++)
+        needed = needed || (b->operands[i].span > LFUSE__SPAN_MEMBERS && b->operands[i].span != walked);
+    if (!needed) return;
+    if (lfuse__draft_node(b->d, b->d->g->names[list].node)->rank == LFUSE_RANK_MATRIX) add_shape(b, list);
+    else
+        b->status = lfuse__error(LFUSE_ERR_UNSUPPORTED, "rows or columns of matrices that no list tells: \"%s\" has but "
+                                 "their numbers", b->d->g->names[list].text);
 }
 
 /* The register of operand i of a node that is computed here. */

@@ -33,6 +33,31 @@ bool lfuse__draft_immediate(const lfuse__draft *d, int32_t node)
     return n->kind == LFUSE__CAST && lfuse__draft_node(d, n->in[0])->type == LFUSE_TYPE_NONE;
 }
 
+lfuse__span lfuse__draft_span(const lfuse__node *n)
+{
+    if (!n->list) return LFUSE__SPAN_TENSOR;
+    switch (n->rank) {
+    case 0: return LFUSE__SPAN_MEMBERS;
+    case LFUSE_RANK_ROWS: return LFUSE__SPAN_ROWS;
+    case LFUSE_RANK_COLUMNS: return LFUSE__SPAN_COLUMNS;
+    case LFUSE_RANK_MATRICES: return LFUSE__SPAN_MATRICES;
+    default: return LFUSE__SPAN_LIST;
+    }
+}
+
+bool lfuse__draft_repeats(const lfuse__draft *d, int32_t node)
+{
+    const lfuse__node *n = lfuse__draft_node(d, node);
+    int i;
+
+    if (!lfuse__draft_pointwise(d, node) || !n->list || !n->rank) return false;
+    for (i = 0; i < n->nin; i++) {
+        const lfuse__node *in = lfuse__draft_node(d, n->in[i]);
+        if (in->list && in->rank && in->rank != n->rank) return true;
+    }
+    return false;
+}
+
 lfuse_status lfuse__draft_grow(void **array, int count, int *capacity, size_t element)
 {
     const int more = *capacity ? 2 * *capacity : 16;
@@ -67,7 +92,7 @@ lfuse_status lfuse__draft_buffer(lfuse__draft *d, int32_t like, lfuse__place pla
     b->place = place;
     b->type = (lfuse_type)n->type;
     b->list = d->list[like];
-    b->span = !n->list ? LFUSE__SPAN_TENSOR : n->rank ? LFUSE__SPAN_LIST : LFUSE__SPAN_MEMBERS;
+    b->span = lfuse__draft_span(n);
     if (n->list) return LFUSE_OK;
     b->rank = n->rank;
     memcpy(b->shape, n->shape, sizeof b->shape);

@@ -138,6 +138,12 @@ bool lfuse__draft_pointwise(const lfuse__draft *d, int32_t node);
 bool lfuse__draft_computes(const lfuse__draft *d, int32_t node);
 /* A number that has been given a type: costs nothing anywhere. */
 bool lfuse__draft_immediate(const lfuse__draft *d, int32_t node);
+/* What an operand that is such a node spans. */
+lfuse__span lfuse__draft_span(const lfuse__node *n);
+/* The one of two names of lists (-1: none) that tells more of the members' sizes. lists.c */
+int lfuse__draft_better_list(const lfuse__draft *d, int a, int b);
+/* A function of lists of which some repeat in what it gives: they are read from memory, by list kernels alone. */
+bool lfuse__draft_repeats(const lfuse__draft *d, int32_t node);
 lfuse_status lfuse__draft_unit(lfuse__draft *d, const lfuse__unit *unit);
 lfuse_status lfuse__draft_buffer(lfuse__draft *d, int32_t like, lfuse__place place, int *index);
 /* Gives the node memory of its own unless it has a home. */
@@ -211,12 +217,15 @@ void lfuse__draft_lists(lfuse__draft *d);
 /* ---- members.c: which nodes are computed in steps that reduce lists, and which of those share one ---- */
 static inline bool lfuse__draft_reduces_list(const lfuse__draft *d, int32_t node)
 {
-    return d->g->nodes[node].kind == LFUSE__MEMBER_REDUCE || d->g->nodes[node].kind == LFUSE__LIST_REDUCE;
+    return d->g->nodes[node].kind == LFUSE__MEMBER_REDUCE || d->g->nodes[node].kind == LFUSE__LIST_REDUCE ||
+           d->g->nodes[node].kind == LFUSE__LINE_REDUCE;
 }
 lfuse_status lfuse__draft_parts(lfuse__draft *d);
 /* Whether a node of such a step can be computed there beside one that it reads, where both are on one level. */
 bool lfuse__draft_parts_fuse(const lfuse__draft *d, int32_t producer, int32_t node);
 /* Joins reductions of congruent lists on one level. */
+/* What the reductions of a region's members run over. */
+lfuse__span lfuse__draft_members_span(const lfuse__draft *d, int32_t region);
 lfuse_status lfuse__draft_join_members(lfuse__draft *d, int32_t *parent);
 /* The list whose members the region's step walks. */
 int32_t lfuse__draft_members_list(const lfuse__draft *d, int32_t region);
@@ -295,6 +304,8 @@ int lfuse__builder_convert(lfuse__builder *b, int reg, lfuse_type from, lfuse_ty
 void lfuse__builder_store(lfuse__builder *b, int reg, const lfuse__home *home, int32_t like, const lfuse__view *walk);
 /* The same in memory of another type, which the register has already. */
 void lfuse__builder_store_type(lfuse__builder *b, int reg, const lfuse__home *home, int32_t like, lfuse_type type);
+/* The last operand, of a step of this kind over what `walked` says of the members of `list`, where it needs that. */
+void lfuse__builder_shape(lfuse__builder *b, lfuse__step_kind kind, lfuse__span walked, int list);
 /* True when the step is too large (its contents are then of no use). */
 bool lfuse__builder_overflow(const lfuse__builder *b);
 /* Moves everything into a step: kind, operands, body, numbers, extents. */

@@ -6,10 +6,21 @@
 /* Lists: which lists a value is congruent with. */
 #include "common/plan/draft.h"
 
-/* A list of numbers knows the count alone. */
-static bool tells_sizes(const lfuse__draft *d, int name)
+/* A list of numbers knows the count alone, one of lines how many these are; one of matrices all of it. */
+static int tells(const lfuse__draft *d, int name)
 {
-    return name >= 0 && lfuse__draft_node(d, d->g->names[name].node)->rank != 0;
+    if (name < 0) return 0;
+    switch (lfuse__draft_node(d, d->g->names[name].node)->rank) {
+    case 0: return 1;
+    case LFUSE_RANK_ANY:
+    case LFUSE_RANK_MATRIX: return 3;
+    default: return 2;
+    }
+}
+
+int lfuse__draft_better_list(const lfuse__draft *d, int a, int b)
+{
+    return tells(d, b) > tells(d, a) ? b : a;
 }
 
 void lfuse__draft_lists(lfuse__draft *d)
@@ -22,7 +33,7 @@ void lfuse__draft_lists(lfuse__draft *d)
         d->list[node] = n->kind == LFUSE__LIST ? n->name : -1;
         for (i = 0; i < n->nin && n->list; i++) {
             const int list = d->list[n->in[i]];
-            if (d->list[node] < 0 || (!tells_sizes(d, d->list[node]) && tells_sizes(d, list))) d->list[node] = list;
+            d->list[node] = lfuse__draft_better_list(d, d->list[node], list);
         }
     }
 }

@@ -40,9 +40,17 @@ static void find_congruent(const lfuse__draft *d, int32_t *same)
     for (i = 0; i < d->g->nnodes; i++) {
         const lfuse__node *n = lfuse__draft_node(d, i);
         for (k = 0; n->list && n->rank && k < n->nin; k++)
-            if (lfuse__draft_node(d, n->in[k])->list && lfuse__draft_node(d, n->in[k])->rank)
+            if (lfuse__draft_node(d, n->in[k])->list && lfuse__draft_node(d, n->in[k])->rank == n->rank)
                 same[find(same, d->list[n->in[k]])] = find(same, d->list[i]);
     }
+}
+
+/* Of congruent lists; what is reduced of lines has other sizes, and is by itself. */
+static int32_t kin_of(const lfuse__draft *d, depths *x, int32_t node)
+{
+    const lfuse__span span = lfuse__draft_span(lfuse__draft_node(d, lfuse__draft_node(d, node)->in[0]));
+
+    return span == LFUSE__SPAN_LIST ? find(x->same, d->list[node]) : -2 - node;
 }
 
 static bool of_members(const lfuse__node *n)
@@ -74,17 +82,18 @@ static void forward(lfuse__draft *d, depths *x, int32_t node)
     const bool pointwise = lfuse__draft_pointwise(d, node) && !lfuse__draft_immediate(d, node) && n->rank == 0 &&
                            !lfuse__draft_alone(d, node) && !(d->disable & LFUSE_NO_POINTWISE_FUSION);
     const int32_t in = n->nin ? d->views[n->in[0]].base : -1;
+    const bool line = n->kind == LFUSE__LINE_REDUCE;
     int i;
 
     for (i = 0; i < n->nin; i++)
         if (x->of[d->views[n->in[i]].base] > x->of[node]) x->of[node] = x->of[d->views[n->in[i]].base];
-    if (n->kind == LFUSE__MEMBER_REDUCE || (n->kind == LFUSE__LIST_REDUCE && d->part[in] != LFUSE__PART_MEMBER)) {
+    if (n->kind == LFUSE__MEMBER_REDUCE || line || (n->kind == LFUSE__LIST_REDUCE && d->part[in] != LFUSE__PART_MEMBER)) {
         x->of[node]++;
-        d->kin[node] = n->kind == LFUSE__MEMBER_REDUCE ? find(x->same, d->list[node]) : -2 - node;
+        d->kin[node] = n->kind == LFUSE__MEMBER_REDUCE ? kin_of(d, x, node) : -2 - node;
     } else if (n->kind == LFUSE__LIST_REDUCE) {
         d->kin[node] = d->kin[in];
     }
-    if (n->kind == LFUSE__MEMBER_REDUCE || (pointwise && of_members(n) && follows(d, x, node, LFUSE__PART_MEMBER)))
+    if (n->kind == LFUSE__MEMBER_REDUCE || line || (pointwise && of_members(n) && follows(d, x, node, LFUSE__PART_MEMBER)))
         d->part[node] = LFUSE__PART_MEMBER;
     if (n->kind == LFUSE__LIST_REDUCE || (pointwise && !n->list && follows(d, x, node, LFUSE__PART_LIST)))
         d->part[node] = LFUSE__PART_LIST;
@@ -97,13 +106,14 @@ static void backward(lfuse__draft *d, depths *x, int32_t node)
     int i;
 
     if (lfuse__draft_pointwise(d, node) && n->list && n->rank && !x->elsewhere[node] && x->wanted[node] >= 0 &&
-        !d->cut[node] && !(d->disable & LFUSE_NO_POINTWISE_FUSION))
+        !lfuse__draft_repeats(d, node) && !d->cut[node] && !(d->disable & LFUSE_NO_POINTWISE_FUSION))
         d->part[node] = LFUSE__PART_ELEMENT;
     for (i = 0; i < n->nin; i++) {
         const int32_t base = d->views[n->in[i]].base;
-        const int32_t depth = n->kind == LFUSE__MEMBER_REDUCE             ? x->of[node]
+        const int32_t depth = n->kind == LFUSE__MEMBER_REDUCE        ? x->of[node]
+                              : n->kind == LFUSE__LINE_REDUCE        ? d->g->nnodes + node /* a step of its own */
                               : d->part[node] == LFUSE__PART_ELEMENT ? x->wanted[node]
-                                                                          : -1;
+                                                                     : -1;
         if (depth < 0 || (x->wanted[base] >= 0 && x->wanted[base] != depth)) x->elsewhere[base] = true;
         x->wanted[base] = depth;
     }
@@ -145,8 +155,10 @@ bool lfuse__draft_parts_fuse(const lfuse__draft *d, int32_t producer, int32_t no
 
     if (d->part[producer] != LFUSE__PART_ELEMENT && d->kin[producer] != d->kin[node]) return false;
     switch (d->part[producer]) {
-    case LFUSE__PART_ELEMENT: return kind == LFUSE__MEMBER_REDUCE || d->part[node] == LFUSE__PART_ELEMENT;
+    case LFUSE__PART_ELEMENT:
+        return kind == LFUSE__MEMBER_REDUCE || kind == LFUSE__LINE_REDUCE || d->part[node] == LFUSE__PART_ELEMENT;
     case LFUSE__PART_MEMBER:
+        if (lfuse__draft_node(d, producer)->kind == LFUSE__LINE_REDUCE || kind == LFUSE__LINE_REDUCE) return false;
         return kind == LFUSE__LIST_REDUCE || (kind != LFUSE__MEMBER_REDUCE && d->part[node] == LFUSE__PART_MEMBER);
     case LFUSE__PART_LIST: return kind != LFUSE__LIST_REDUCE && d->part[node] == LFUSE__PART_LIST;
     case LFUSE__PART_NONE: break;
@@ -205,6 +217,16 @@ lfuse_status lfuse__draft_join_members(lfuse__draft *d, int32_t *parent)
     unite(d, parent, all, count);
     free(all);
     return LFUSE_OK;
+}
+
+lfuse__span lfuse__draft_members_span(const lfuse__draft *d, int32_t region)
+{
+    int32_t node;
+
+    for (node = region; node >= 0; node = d->next[node])
+        if (lfuse__draft_node(d, node)->kind == LFUSE__MEMBER_REDUCE)
+            return lfuse__draft_span(lfuse__draft_node(d, lfuse__draft_node(d, node)->in[0]));
+    return LFUSE__SPAN_MEMBERS;
 }
 
 int32_t lfuse__draft_members_list(const lfuse__draft *d, int32_t region)

@@ -91,6 +91,9 @@ void lfuse__operand_print(const lfuse__plan_body *plan, const lfuse__operand *o,
     if (o->place == LFUSE__PLACE_BOUND) lfuse__strbuf_add(out, names->names[o->index].text);
     else if (o->place == LFUSE__PLACE_INDEX) lfuse__strbuf_add(out, "index");
     else if (o->place == LFUSE__PLACE_ELEMENTS) lfuse__strbuf_add(out, "elements");
+    else if (o->place == LFUSE__PLACE_ROWS) lfuse__strbuf_add(out, "rows");
+    else if (o->place == LFUSE__PLACE_COLUMNS) lfuse__strbuf_add(out, "columns");
+    else if (o->place == LFUSE__PLACE_RANK) lfuse__strbuf_add(out, "rank");
     else lfuse__strbuf_format(out, "t%d", o->index);
     if (plain(plan, o)) return;
     for (m = 0; m < o->rank; m++) {

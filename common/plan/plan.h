@@ -13,6 +13,7 @@
  *               | "(gemm " size " x " size " x " size " " expr ")"                 m, n, k; `acc` is the product
  *               | "(scatter " loop " (" place " (scatter_add " place " " place " " size ")))"   loop: of the source
  *               | "(multi " list stores ")" | "(members " list stores ")"          list: whose members are walked
+ *               | "(lines " list stores ")"
  *     loop      = { size " x " } size | "1"
  *     stores    = { " (" place " " expr ")" }
  *     place     = name [ "[" { coordinate "," } coordinate "]" ]   where the walk is more than by axes: of each axis of
@@ -35,14 +36,21 @@ typedef enum lfuse__place {
     LFUSE__PLACE_SCRATCH,  /* buffers[index], in the stream's arena */
     LFUSE__PLACE_PREPARED, /* buffers[index], owned by the instance, filled by prepare steps */
     LFUSE__PLACE_INDEX,    /* no memory: a load gives the offset itself, in elements (i64) */
-    LFUSE__PLACE_ELEMENTS  /* of MEMBERS: how many elements each member of names[index] has (i64) */
+    LFUSE__PLACE_ELEMENTS, /* of MEMBERS: how many elements each member of names[index] has (i64) */
+    LFUSE__PLACE_ROWS,     /* so of rows, columns and axes, in lists of matrices */
+    LFUSE__PLACE_COLUMNS,
+    LFUSE__PLACE_RANK,
+    LFUSE__PLACE_SHAPE     /* the last operand of a step that needs it: matrices, rows, columns of each member (i64) */
 } lfuse__place;
 
 /* Whether an operand of a step walks tensors or lists. */
 typedef enum lfuse__span {
     LFUSE__SPAN_TENSOR,  /* by axes; in a step over lists: one number for all members */
     LFUSE__SPAN_LIST,    /* element of the member */
-    LFUSE__SPAN_MEMBERS  /* one number for each member */
+    LFUSE__SPAN_MEMBERS, /* one number for each member */
+    LFUSE__SPAN_ROWS,    /* one for each row of the member's matrices, */
+    LFUSE__SPAN_COLUMNS, /* column, */
+    LFUSE__SPAN_MATRICES /* or matrix */
 } lfuse__span;
 
 /*
@@ -68,7 +76,7 @@ typedef struct lfuse__operand {
 /* Memory between steps: contiguous. */
 typedef struct lfuse__buffer {
     lfuse__place place;
-    lfuse__span span; /* LIST: every member's elements, MEMBERS: one element a member of names[list] */
+    lfuse__span span; /* LIST: every member's elements, MEMBERS: one element a member of names[list], and so on */
     lfuse_type type;
     int list;         /* -1 for tensors */
     int rank;
@@ -82,6 +90,8 @@ typedef enum lfuse__step_kind {
     LFUSE__STEP_MULTI,      /* pointwise over lists */
     LFUSE__STEP_MEMBERS,    /* the body's REDUCEs run over the elements of each member, its TOTALs over the members; what
                                is stored is MEMBERS, made of the former, or TENSOR, made of the latter alone */
+    LFUSE__STEP_LINES,      /* the body's one REDUCE runs along each row, or column, of each member of a list of matrices;
+                               what is stored is of span ROWS, COLUMNS or MATRICES */
     LFUSE__STEP_ROWS,       /* the body's REDUCEs run over the last naxes loop axes; always at least one of each */
     LFUSE__STEP_BUNDLE      /* independent steps in one launch: children[], each POINTWISE or ROWS */
 } lfuse__step_kind;
@@ -110,6 +120,8 @@ typedef struct lfuse__step {
     lfuse__step_kind kind;
     bool prepare;       /* of the prepare phase: depends on frozen inputs and constants alone */
     bool each_member;   /* MULTI: the loop is one element a member, not the members' elements */
+    lfuse__span walked; /* of steps over lists: what the loop is of; LINES: what is reduced, LIST, ROWS or COLUMNS */
+    bool columns;       /* LINES: along columns, not rows */
     int list;           /* MULTI, MEMBERS: the name of a list that every list of the step must be congruent with */
     int rank, naxes;
     lfuse_size extents[LFUSE_MAX_RANK]; /* of the loop */

@@ -30,6 +30,7 @@ static int32_t reading(const lfuse__draft *d, int32_t node, lfuse__view *walk)
     case LFUSE__REDUCE:
     case LFUSE__MEMBER_REDUCE:
     case LFUSE__LIST_REDUCE:
+    case LFUSE__LINE_REDUCE:
     case LFUSE__CONCAT: return lfuse__draft_node(d, reader)->in[i];
     default: return reader;
     }
@@ -81,7 +82,7 @@ static bool inlines(lfuse__draft *d, int32_t node)
     if (!lfuse__draft_pointwise(d, node) || d->needed[node] || d->cut[node] || lfuse__draft_alone(d, node)) return false;
     if (lfuse__draft_immediate(d, node)) return true;
     if (d->results[node] || d->disable & LFUSE_NO_POINTWISE_FUSION) return false;
-    if (d->part[node] >= LFUSE__PART_MEMBER) return false;
+    if (d->part[node] >= LFUSE__PART_MEMBER || lfuse__draft_repeats(d, node)) return false;
     if (lfuse__draft_node(d, node)->rank == 0 && d->signatures[node].root < 0) return true;
     return joins_reader(d, node);
 }

@@ -31,6 +31,7 @@ static void print_instr(printer *p, const lfuse__instr *in)
     const int16_t args[] = { in->a, in->b, in->c };
     const char *prefix = in->kind == LFUSE__I_TOTAL ? "list_"
                          : in->kind == LFUSE__I_REDUCE && p->step->kind == LFUSE__STEP_MEMBERS ? "member_"
+                         : in->kind == LFUSE__I_REDUCE && p->step->kind == LFUSE__STEP_LINES ? p->step->columns ? "column_" : "row_"
                                                                                                : "";
     const bool reduces = in->kind == LFUSE__I_REDUCE || in->kind == LFUSE__I_TOTAL;
     int i;
@@ -190,8 +191,8 @@ static void print_work(const lfuse__plan_body *plan, const lfuse__step *step, co
 {
     static const char *const words[] = {
         [LFUSE__STEP_POINTWISE] = "pointwise", [LFUSE__STEP_ROWS] = "rows",   [LFUSE__STEP_GEMM] = "gemm",
-        [LFUSE__STEP_MEMBERS] = "members",     [LFUSE__STEP_MULTI] = "multi", [LFUSE__STEP_BUNDLE] = "bundle",
-        [LFUSE__STEP_SCATTER] = "scatter",
+        [LFUSE__STEP_MEMBERS] = "members",     [LFUSE__STEP_MULTI] = "multi", [LFUSE__STEP_LINES] = "lines",
+        [LFUSE__STEP_BUNDLE] = "bundle",       [LFUSE__STEP_SCATTER] = "scatter",
     };
     int i;
 

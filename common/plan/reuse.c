@@ -252,7 +252,7 @@ static bool candidate(const readings *r, int32_t node)
 
     return (n->kind == LFUSE__POINTWISE || n->kind == LFUSE__CAST) && lfuse__draft_pointwise(d, node) &&
            !d->solid[node] && d->outside[node] && !d->inlined[node] && !d->results[node] && !d->needed[node] &&
-           !d->cut[node] && !d->prepared[node] && !r->copied[node] && !d->signatures[node].row && n->rank != 0;
+           !d->cut[node] && !lfuse__draft_repeats(d, node) && !d->prepared[node] && !r->copied[node] && !d->signatures[node].row && n->rank != 0;
 }
 
 /* Counts one kernel that reads the value from another's, and what it would have to load. False: too much to tell. */

@@ -45,10 +45,36 @@ static lfuse_status split_region(lfuse__draft *d, int32_t region)
     return status;
 }
 
+/* The reduction of a region of kind LINES. */
+static const lfuse__node *line_of(const lfuse__draft *d, int32_t region)
+{
+    while (lfuse__draft_node(d, region)->kind != LFUSE__LINE_REDUCE) region = d->next[region];
+    return lfuse__draft_node(d, region);
+}
+
+/* All lists of the region's nodes are congruent: the one that tells most. */
+static int list_of(const lfuse__draft *d, lfuse__step_kind kind, int32_t node)
+{
+    int list = kind == LFUSE__STEP_MEMBERS ? lfuse__draft_members_list(d, node) : d->list[node];
+
+    for (; node >= 0 && kind != LFUSE__STEP_MEMBERS && d->region[node] >= 0; node = d->next[node])
+        list = lfuse__draft_better_list(d, list, d->list[node]);
+    return list;
+}
+
+static lfuse__span walked(const lfuse__draft *d, lfuse__step_kind kind, int32_t node)
+{
+    if (kind == LFUSE__STEP_LINES) return lfuse__draft_span(lfuse__draft_node(d, line_of(d, node)->in[0]));
+    if (kind == LFUSE__STEP_MEMBERS) return lfuse__draft_members_span(d, node);
+    return lfuse__draft_span(lfuse__draft_node(d, node));
+}
+
 static void describe_list(const lfuse__draft *d, int32_t node, lfuse__step *step)
 {
-    step->list = step->kind == LFUSE__STEP_MEMBERS ? lfuse__draft_members_list(d, node) : d->list[node];
-    step->each_member = step->kind != LFUSE__STEP_MEMBERS && lfuse__draft_node(d, node)->rank == 0;
+    step->list = list_of(d, step->kind, node);
+    step->walked = walked(d, step->kind, node);
+    step->each_member = step->walked == LFUSE__SPAN_MEMBERS;
+    step->columns = step->kind == LFUSE__STEP_LINES && line_of(d, node)->axes[0];
 }
 
 /*
@@ -58,13 +84,14 @@ static void describe_list(const lfuse__draft *d, int32_t node, lfuse__step *step
  */
 static lfuse__step_kind kind_of(lfuse__draft *d, int32_t region, int32_t *over)
 {
-    bool reduces = false, elements = false, members = false;
+    bool reduces = false, elements = false, members = false, lines = false;
     int32_t node;
 
     *over = region;
     for (node = region; node >= 0; node = d->next[node]) {
         reduces = reduces || lfuse__draft_node(d, node)->kind == LFUSE__REDUCE;
         members = members || lfuse__draft_reduces_list(d, node);
+        lines = lines || lfuse__draft_node(d, node)->kind == LFUSE__LINE_REDUCE;
         if (!d->signatures[node].row && !elements) *over = node;
         elements = elements || !d->signatures[node].row;
     }
@@ -72,7 +99,7 @@ static lfuse__step_kind kind_of(lfuse__draft *d, int32_t region, int32_t *over)
         if (d->part[node] != LFUSE__PART_ELEMENT || !d->home[node].set) continue;
         d->cut[node] = d->changed = true;
     }
-    if (members) return LFUSE__STEP_MEMBERS;
+    if (members) return lines ? LFUSE__STEP_LINES : LFUSE__STEP_MEMBERS;
     if (reduces) return LFUSE__STEP_ROWS;
     for (node = region; node >= 0 && elements; node = d->next[node]) {
         if (!d->signatures[node].row || !d->home[node].set || d->cut[node]) continue;
@@ -103,6 +130,8 @@ lfuse_status lfuse__make_region(lfuse__draft *d, const lfuse__unit *u, lfuse__st
     LFUSE__TRY(lfuse__builder_create(d, u->node, loop.rank, loop.extents, &b));
     lfuse__builder_loop(b, &loop);
     for (node = u->node; node >= 0; node = d->next[node]) store_all(d, b, node, &loop);
+    if (kind == LFUSE__STEP_MULTI || kind == LFUSE__STEP_LINES)
+        lfuse__builder_shape(b, kind, walked(d, kind, u->node), list_of(d, kind, u->node));
     if (lfuse__builder_overflow(b)) {
         status = split_region(d, u->node);
     } else {

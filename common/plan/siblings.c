@@ -84,7 +84,7 @@ static bool reads_elements(const lfuse__draft *d, int32_t node, int i, reading *
     if (d->level[base] == d->level[node] && lfuse__draft_fuses(d, base, node, &r->walk)) return false;
     if (d->again[base] || (d->signatures[node].row && n->kind != LFUSE__REDUCE)) return false;
     *r = (reading){ d, node, loop_of(d, node), r->walk };
-    if (n->list) return n->rank && lfuse__draft_node(d, base)->list && lfuse__draft_node(d, base)->rank;
+    if (n->list) return n->rank && lfuse__draft_node(d, base)->list && lfuse__draft_node(d, base)->rank == n->rank;
     for (k = 0; k < r->loop->rank; k++)
         if (r->walk.axis[k] < 0 && r->loop->shape[k] != 1) return false;
     return r->loop->rank > 0;

@@ -73,6 +73,7 @@ static void step_back(const lfuse__draft *d, int32_t node, int i, lfuse__view *v
     case LFUSE__CONCAT:
     case LFUSE__MEMBER_REDUCE:
     case LFUSE__LIST_REDUCE:
+    case LFUSE__LINE_REDUCE:
     case LFUSE__MEMBER_ELEMENTS: break;
     case LFUSE__GATHER: /* the indices by the first axes of the result, of the table's rows by the others */
         if (i == 0) rows_of(n, lfuse__draft_node(d, n->in[1])->rank, v);

@@ -13,6 +13,8 @@ typedef enum lfuse__family {
     LFUSE__FAMILY_PARTIAL,
     LFUSE__FAMILY_FOLD,
     LFUSE__FAMILY_SCATTER,
+    LFUSE__FAMILY_LINES,
+    LFUSE__FAMILY_LINES_FOLD,
     LFUSE__FAMILY_TABLE, /* of the class nothing */
     LFUSE__FAMILY_BUNDLE /* of the class nothing; it has its own */
 } lfuse__family;

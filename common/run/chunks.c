@@ -20,6 +20,15 @@ int64_t lfuse__chunk_length(int64_t elements, unsigned compute_units)
     return length;
 }
 
+int64_t lfuse__chunk_cells(int64_t cells, unsigned compute_units)
+{
+    const int64_t wanted = 8 * (int64_t)(compute_units ? compute_units : 1);
+    int64_t length = LFUSE__SEGMENT;
+
+    while (length > 8 && cells / length < wanted) length /= 2;
+    return length;
+}
+
 int64_t lfuse__chunk_count(int64_t members, const int64_t *sizes, int64_t length)
 {
     int64_t count = 0, m;

@@ -29,12 +29,14 @@ bool lfuse__class_equal(const lfuse__kernel_class *a, const lfuse__kernel_class 
 
     if (a->noperands != b->noperands || a->rank != b->rank || a->index64 != b->index64 || !x != !y ||
         a->form != b->form || a->naxes != b->naxes || a->team != b->team || a->held != b->held ||
-        a->whole != b->whole || a->scatter != b->scatter || a->carried != b->carried || a->groups != b->groups)
+        a->whole != b->whole || a->scatter != b->scatter || a->walk != b->walk || a->columns != b->columns ||
+        a->carried != b->carried || a->groups != b->groups)
         return false;
     for (i = 0; i < a->noperands; i++)
         if (a->operands[i].type != b->operands[i].type || a->operands[i].written != b->operands[i].written ||
             a->operands[i].inner != b->operands[i].inner || a->operands[i].gathered != b->operands[i].gathered ||
-            a->operands[i].index != b->operands[i].index || a->operands[i].fixed != b->operands[i].fixed)
+            a->operands[i].index != b->operands[i].index || a->operands[i].fixed != b->operands[i].fixed ||
+            a->operands[i].shape != b->operands[i].shape)
             return false;
     return x == y || body_equal(x, y);
 }
@@ -113,6 +115,18 @@ static void tensor_class(const lfuse__plan_body *plan, const lfuse__step *step, 
     }
 }
 
+static lfuse__stride_class list_stride(const lfuse__step *step, const lfuse__operand *o)
+{
+    if (step->kind == LFUSE__STEP_LINES && o->written) return LFUSE__STRIDE_REPEAT;
+    if (o->span == step->walked && (o->written || o->span != LFUSE__SPAN_MEMBERS)) return LFUSE__STRIDE_UNIT;
+    switch (o->span) {
+    case LFUSE__SPAN_ROWS: return LFUSE__STRIDE_ROW;
+    case LFUSE__SPAN_COLUMNS: return LFUSE__STRIDE_COLUMN;
+    case LFUSE__SPAN_MATRICES: return LFUSE__STRIDE_MATRIX;
+    default: return LFUSE__STRIDE_REPEAT;
+    }
+}
+
 /* List kernels count within a chunk, so there is one variant for all sizes. */
 static void list_class(const lfuse__step *step, lfuse__kernel_class *k)
 {
@@ -121,15 +135,19 @@ static void list_class(const lfuse__step *step, lfuse__kernel_class *k)
     k->body = &step->body;
     k->noperands = step->noperands;
     k->rank = 1;
-    k->naxes = step->kind == LFUSE__STEP_MEMBERS;
+    k->naxes = step->kind == LFUSE__STEP_MEMBERS || step->kind == LFUSE__STEP_LINES;
+    k->walk = step->walked == LFUSE__SPAN_ROWS      ? LFUSE__WALK_ROWS
+              : step->walked == LFUSE__SPAN_COLUMNS ? LFUSE__WALK_COLUMNS
+                                                    : LFUSE__WALK_ELEMENTS;
+    k->columns = step->columns;
     k->index64 = false; /* counted within a chunk */
     for (i = 0; i < step->noperands; i++) {
         const lfuse__operand *o = &step->operands[i];
         k->operands[i].type = o->type;
         k->operands[i].written = o->written;
         k->operands[i].fixed = step->kind == LFUSE__STEP_MEMBERS && o->span == LFUSE__SPAN_TENSOR;
-        k->operands[i].inner = o->span == LFUSE__SPAN_LIST || (o->written && step->each_member) ? LFUSE__STRIDE_UNIT
-                                                                                                : LFUSE__STRIDE_REPEAT;
+        k->operands[i].shape = o->place == LFUSE__PLACE_SHAPE;
+        k->operands[i].inner = list_stride(step, o);
     }
 }
 
@@ -158,11 +176,15 @@ int lfuse__step_classes(const lfuse__plan_body *plan, const lfuse__step *step, b
         return 1;
     case LFUSE__STEP_MULTI:
     case LFUSE__STEP_MEMBERS:
-        wanted[0].family = step->kind == LFUSE__STEP_MULTI ? LFUSE__FAMILY_MULTI : LFUSE__FAMILY_FOLD;
+    case LFUSE__STEP_LINES:
+        wanted[0].family = step->kind == LFUSE__STEP_MULTI   ? LFUSE__FAMILY_MULTI
+                           : step->kind == LFUSE__STEP_LINES ? LFUSE__FAMILY_LINES_FOLD
+                                                             : LFUSE__FAMILY_FOLD;
         list_class(step, &wanted[0].k);
         wanted[1].family = LFUSE__FAMILY_TABLE;
-        wanted[2].family = LFUSE__FAMILY_PARTIAL;
+        wanted[2].family = step->kind == LFUSE__STEP_LINES ? LFUSE__FAMILY_LINES : LFUSE__FAMILY_PARTIAL;
         wanted[2].k = wanted[0].k;
+        if (step->kind == LFUSE__STEP_LINES) return 3;
         return step->kind == LFUSE__STEP_MEMBERS && lfuse__members_reduces(&wanted[0].k) ? 3 : 2;
     case LFUSE__STEP_SCATTER: return scatter_classes(step, wanted);
     case LFUSE__STEP_GEMM:
@@ -174,7 +196,7 @@ int lfuse__step_classes(const lfuse__plan_body *plan, const lfuse__step *step, b
 lfuse__carry lfuse__family_carry(lfuse__family family)
 {
     if (family == LFUSE__FAMILY_FOLD) return LFUSE__CARRY_FOLD;
-    return family == LFUSE__FAMILY_PARTIAL ? LFUSE__CARRY_PARTIAL : LFUSE__CARRY_CHUNKS;
+    return family == LFUSE__FAMILY_MULTI ? LFUSE__CARRY_CHUNKS : LFUSE__CARRY_PARTIAL;
 }
 
 /* Without being asked for, arguments carry what every CUDA device takes: larger blocks make a launch slower. */

@@ -21,6 +21,8 @@ static lfuse_status emit(lfuse__strbuf *out, const lfuse__compiled *c, const lfu
     case LFUSE__FAMILY_MULTI: return lfuse__multi_emit(out, c->name, &c->k, facts);
     case LFUSE__FAMILY_PARTIAL: return lfuse__members_partial_emit(out, c->name, &c->k, facts);
     case LFUSE__FAMILY_FOLD: return lfuse__members_fold_emit(out, c->name, &c->k, facts);
+    case LFUSE__FAMILY_LINES: return lfuse__lines_emit(out, c->name, &c->k, facts);
+    case LFUSE__FAMILY_LINES_FOLD: return lfuse__lines_fold_emit(out, c->name, &c->k, facts);
     case LFUSE__FAMILY_SCATTER: return lfuse__scatter_emit(out, c->name, &c->k, facts);
     case LFUSE__FAMILY_BUNDLE: return lfuse__bundle_emit(out, c->name, c->bundle, facts);
     case LFUSE__FAMILY_TABLE: break;

@@ -108,6 +108,7 @@ static lfuse_status furnish_step(lfuse_instance *in, const lfuse__step *step)
     case LFUSE__STEP_SCATTER: return lfuse__furnish_scatter(in, step);
     case LFUSE__STEP_BUNDLE: return lfuse__furnish_bundle(in, step);
     case LFUSE__STEP_MULTI:
+    case LFUSE__STEP_LINES:
     case LFUSE__STEP_MEMBERS: break;
     }
     return lfuse__furnish_lists(in, step);

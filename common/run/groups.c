@@ -32,7 +32,8 @@ const lfuse_list *lfuse__step_groups(const lfuse_instance *in, const lfuse__step
     const lfuse_list *l = NULL;
     int i;
 
-    if (step->kind != LFUSE__STEP_MULTI && step->kind != LFUSE__STEP_MEMBERS) return NULL;
+    if (step->kind != LFUSE__STEP_MULTI && step->kind != LFUSE__STEP_MEMBERS && step->kind != LFUSE__STEP_LINES)
+        return NULL;
     for (i = 0; i < step->body.ninstr; i++) /* what all members give together has one number of each scalar */
         if (step->body.instr[i].kind == LFUSE__I_TOTAL) return NULL;
     for (i = 0; i <= step->noperands && !l; i++)

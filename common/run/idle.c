@@ -24,6 +24,7 @@ static lfuse_status pack(lfuse__family family, const lfuse__kernel_class *k, con
 {
     static const double numbers[NO_NUMBERS];
     const lfuse__members_part part = { .numbers = numbers };
+    const lfuse__lines_part lines = { .numbers = numbers };
     const uint64_t nothing = 0;
     lfuse__geometry g;
     int i;
@@ -38,6 +39,8 @@ static lfuse_status pack(lfuse__family family, const lfuse__kernel_class *k, con
     case LFUSE__FAMILY_MULTI: return lfuse__multi_pack(k, facts, 1, 0, 1, numbers, packed);
     case LFUSE__FAMILY_PARTIAL: return lfuse__members_partial_pack(k, facts, &part, packed);
     case LFUSE__FAMILY_FOLD: return lfuse__members_fold_pack(k, facts, &part, packed);
+    case LFUSE__FAMILY_LINES:
+    case LFUSE__FAMILY_LINES_FOLD: return lfuse__lines_pack(k, facts, &lines, packed);
     case LFUSE__FAMILY_BUNDLE:
     case LFUSE__FAMILY_TABLE: break;
     }
@@ -54,6 +57,8 @@ static unsigned buffers(lfuse__family family, const lfuse__kernel_class *k, cons
     case LFUSE__FAMILY_ROWS: return (unsigned)lfuse__kernel_buffers(k);
     case LFUSE__FAMILY_MULTI: return 2 + blocks;
     case LFUSE__FAMILY_PARTIAL:
+    case LFUSE__FAMILY_LINES:
+    case LFUSE__FAMILY_LINES_FOLD:
     case LFUSE__FAMILY_FOLD: return 3 + blocks;
     case LFUSE__FAMILY_BUNDLE:
     case LFUSE__FAMILY_TABLE: break;

@@ -23,7 +23,7 @@ void lfuse__memory_at(const lfuse_instance *in, const lfuse__memory *m, lfuse__l
         *at = (lfuse__location){ s->mem, s->offset, s->address };
         return;
     }
-    if (m->place == LFUSE__PLACE_INDEX || m->place == LFUSE__PLACE_ELEMENTS) {
+    if (m->place >= LFUSE__PLACE_INDEX) { /* no memory, or what a step makes itself */
         *at = (lfuse__location){ NULL, 0, 0 };
         return;
     }

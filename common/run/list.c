@@ -28,13 +28,25 @@ static lfuse_status check_member(const lfuse_device *dev, lfuse_type type, const
     return LFUSE_OK;
 }
 
+/* The last two axes of matrices one behind the other; a vector is one row. */
+static void note_shape(const lfuse_tensor *t, lfuse__member *m)
+{
+    m->rank = t->rank;
+    m->matrices = 1;
+    for (int i = 0; i < t->rank - 2; i++) m->matrices *= t->shape[i];
+    m->rows = t->rank > 1 ? t->shape[t->rank - 2] : 1;
+    m->columns = t->rank ? t->shape[t->rank - 1] : 1;
+}
+
 /* The member takes a reference to the tensor's memory. */
 static lfuse__member member_of(const lfuse_tensor *t)
 {
+    lfuse__member m = {.range = t->range,
+                       .offset = (uint64_t)t->offset * lfuse_type_size(t->type),
+                       .elements = t->elements};
     lfuse__range_retain(t->range);
-    return (lfuse__member){.range = t->range,
-                           .offset = (uint64_t)t->offset * lfuse_type_size(t->type),
-                           .elements = t->elements};
+    note_shape(t, &m);
+    return m;
 }
 
 /* A list of members that are still to be set. */
@@ -94,7 +106,7 @@ lfuse_status lfuse__list_of_elements(const lfuse_tensor *vector, int64_t count, 
         lfuse__range_retain(vector->range);
         l->members[i] = (lfuse__member){.range = vector->range,
                                         .offset = (uint64_t)((vector->offset + i * vector->strides[0]) * size),
-                                        .elements = 1};
+                                        .elements = 1, .matrices = 1, .rows = 1, .columns = 1};
     }
     l->elements = count;
     *list = l;
@@ -134,9 +146,12 @@ lfuse_status lfuse__list_replace(lfuse_list *l, int64_t first, int64_t count, lf
                                 members[i]->elements, l->members[first + i].elements);
     }
     for (int64_t i = 0; i < count; i++) {
-        lfuse__range *before = l->members[first + i].range;
-        l->members[first + i] = member_of(members[i]);
-        lfuse__range_release(before);
+        const lfuse__member before = l->members[first + i];
+        lfuse__member *m = &l->members[first + i];
+        *m = member_of(members[i]);
+        m->matrices = before.matrices, m->rows = before.rows, m->columns = before.columns; /* shapes stay */
+        m->rank = before.rank;
+        lfuse__range_release(before.range);
     }
     if (count) advance(l, first, count);
     return LFUSE_OK;
@@ -188,7 +203,8 @@ void lfuse__list_mirror(lfuse_list *l, int64_t at, const lfuse_list *from, int64
         const lfuse__member before = l->members[at + i], now = from->members[first + i];
         if (before.range == now.range && before.offset == now.offset) continue;
         lfuse__range_retain(now.range);
-        l->members[at + i] = now;
+        l->members[at + i].range = now.range;
+        l->members[at + i].offset = now.offset;
         lfuse__range_release(before.range);
         if (low > i) low = i;
         high = i + 1;

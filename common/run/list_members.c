@@ -35,7 +35,8 @@ lfuse_status lfuse__list_make_scratch(lfuse_instance *in, lfuse__list_op *op)
 
     op->scratch = -1;
     if (!lfuse__list_reduces(op)) return LFUSE_OK;
-    bytes = lfuse__members_scratch(&op->k, op->members, op->chunks, &totals);
+    bytes = lfuse__list_lines(op) ? lfuse__lines_scratch(&op->k, op->chunks, op->length)
+                                  : lfuse__members_scratch(&op->k, op->members, op->chunks, &totals);
     if (!bytes) return LFUSE_OK;
     LFUSE__TRY(lfuse__add_buffer(in, LFUSE__PLACE_SCRATCH, bytes, &op->scratch));
     lfuse__use_memory(in, &(lfuse__memory){ LFUSE__PLACE_SCRATCH, op->scratch });

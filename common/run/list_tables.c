@@ -9,12 +9,18 @@
  * carry the words.
  */
 #include <inttypes.h>
+#include <stddef.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "common/base/error.h"
 #include "common/run/chunks.h"
 #include "common/run/lists.h"
+
+/* What kernels read of a member, in device memory. */
+typedef struct lfuse__list_shape {
+    int64_t matrices, rows, columns, elements, rank;
+} lfuse__list_shape;
 
 enum { LIST_ALIGNMENT = 128 /* elements between members in a buffer of the whole list */ };
 
@@ -43,17 +49,55 @@ static uint64_t aligned(uint64_t bytes)
     return (bytes + 255) / 256 * 256;
 }
 
-/* Sizes of the members as this step walks them. */
-static int64_t *walked_sizes(const lfuse_list *l, bool each_member, int64_t *all)
+/* The list that tells sizes and shapes, where the step asks for them. */
+static const lfuse_list *shapes_of(const lfuse_instance *in, const lfuse__list_op *op)
 {
-    int64_t *sizes = malloc(((size_t)l->count + 1) * sizeof *sizes), m;
+    int i;
+
+    for (i = 0; i < op->step->noperands; i++)
+        if (op->step->operands[i].place >= LFUSE__PLACE_ELEMENTS)
+            return lfuse__list_of(in, op->step->operands[i].index); /* others agree with it */
+    return lfuse__list_of(in, op->step->list);
+}
+
+/* Sizes of the members as this step walks them. */
+static int64_t *walked_sizes(const lfuse_instance *in, const lfuse__list_op *op, int64_t *all)
+{
+    const lfuse_list *shapes = shapes_of(in, op);
+    int64_t *sizes = malloc(((size_t)shapes->count + 1) * sizeof *sizes), m;
 
     *all = 0;
-    for (m = 0; sizes && m < l->count; m++) {
-        sizes[m] = each_member ? 1 : l->members[m].elements;
+    for (m = 0; sizes && m < shapes->count; m++) {
+        const lfuse__member *x = &shapes->members[m];
+        sizes[m] = lfuse__list_lines(op) ? lfuse__lines_cells(&op->k, x->matrices, x->rows, x->columns)
+                                         : lfuse__list_span_size(in, op->step->list, op->step->walked, m);
         *all += sizes[m];
     }
     return sizes;
+}
+
+static int64_t chunk_length(const lfuse_instance *in, const lfuse__list_op *op, int64_t all)
+{
+    if (lfuse__list_lines(op)) return lfuse__chunk_cells(all, in->facts->info.compute_units);
+    return lfuse__list_reduces(op) ? LFUSE__SEGMENT : lfuse__chunk_length(all, in->facts->info.compute_units);
+}
+
+/* Where members are in the operand, if that is a buffer of the whole list. */
+static lfuse_status make_offsets(const lfuse_instance *in, lfuse__list_op *op, int operand)
+{
+    const lfuse__operand *o = &op->step->operands[operand];
+    int64_t at = 0, m;
+
+    if (o->place != LFUSE__PLACE_SCRATCH && o->place != LFUSE__PLACE_PREPARED) return LFUSE_OK;
+    if (o->span == LFUSE__SPAN_TENSOR || o->span == LFUSE__SPAN_MEMBERS) return LFUSE_OK;
+    op->offsets[operand] = malloc(((size_t)op->members + 1) * sizeof *op->offsets[operand]);
+    if (!op->offsets[operand])
+        return lfuse__error(LFUSE_ERR_MEMORY, "out of host memory (a list of %" PRId64 " members)", op->members);
+    for (m = 0; m < op->members; m++) {
+        op->offsets[operand][m] = at;
+        at += lfuse__list_padded(lfuse__list_span_size(in, in->body->buffers[o->index].list, o->span, m));
+    }
+    return LFUSE_OK;
 }
 
 /* Chunk table and first chunks, unless arguments carry them; sizes and the ticket, which is 0; then room for the address table where the device writes it. */
@@ -71,15 +115,19 @@ static lfuse_status make_device_tables(lfuse_instance *in, lfuse__list_op *op, c
 
     op->firsts_at = args ? 0 : aligned((uint64_t)op->chunks * sizeof(lfuse__chunk));
     op->elements_at = aligned(op->firsts_at + firsts);
-    op->ticket_at = aligned(op->elements_at + (lfuse__list_needs_sizes(op->step) ? (uint64_t)op->members * sizeof *sizes : 0));
+    op->ticket_at = aligned(op->elements_at +
+                            (lfuse__list_needs_sizes(op->step) ? (uint64_t)op->members * sizeof(lfuse__list_shape) : 0));
     op->addresses_at = aligned(op->ticket_at + sizeof(uint64_t));
     bytes = op->ticket_at + sizeof(uint64_t);
     host = calloc(1, bytes);
     if (!host) return lfuse__error(LFUSE_ERR_MEMORY, "out of host memory (%" PRIu64 " bytes of tables)", bytes);
     if (!args) lfuse__chunk_fill(op->members, sizes, op->length, (lfuse__chunk *)(void *)host, op->first);
     memcpy(host + op->firsts_at, op->first, firsts);
-    for (m = 0; m < op->members && lfuse__list_needs_sizes(op->step); m++)
-        memcpy(host + op->elements_at + 8 * m, &l->members[m].elements, sizeof(int64_t));
+    for (m = 0; m < op->members && lfuse__list_needs_sizes(op->step); m++) {
+        const lfuse__member *x = &l->members[m];
+        const lfuse__list_shape shape = { x->matrices, x->rows, x->columns, x->elements, x->rank };
+        memcpy(host + op->elements_at + sizeof shape * (uint64_t)m, &shape, sizeof shape);
+    }
     status = unified ? lfuse__range_create_unified(dev, bytes, &op->device)
                      : lfuse__range_create(dev, op->addresses_at + addresses, &op->device);
     if (!status) status = lfuse__list_upload(dev, op->device, 0, host, bytes);
@@ -92,7 +140,7 @@ static lfuse_status make_transport(lfuse_instance *in, lfuse__list_op *op, const
     if (op->transport == LFUSE_TRANSPORT_ARGS) {
         lfuse__chunk_firsts(op->members, sizes, op->length, op->first);
         op->nwords = lfuse__carried_words(&op->k, lfuse__list_carry(op));
-        if (lfuse__list_reduces(op)) op->fold_nwords = lfuse__carried_words(&op->k, LFUSE__CARRY_FOLD);
+        if (lfuse__list_reduces(op) && !lfuse__list_lines(op)) op->fold_nwords = lfuse__carried_words(&op->k, LFUSE__CARRY_FOLD);
         return lfuse__list_reduces(op) || lfuse__list_needs_sizes(op->step) ? make_device_tables(in, op, l, sizes)
                                                                             : LFUSE_OK;
     }
@@ -108,30 +156,30 @@ static lfuse_status no_memory(const lfuse__list_op *op)
 lfuse_status lfuse__list_make_tables(lfuse_instance *in, lfuse__list_op *op, const lfuse_list *l)
 {
     const size_t n = (size_t)l->count, places = n ? n : 1, table = 2 * places * (size_t)op->step->noperands;
-    int64_t all, m, at, *sizes = walked_sizes(l, op->step->each_member, &all);
-    lfuse_status status;
+    int64_t all, m, *sizes = walked_sizes(in, op, &all);
+    lfuse_status status = LFUSE_OK;
+    int i;
 
     op->members = l->count;
     op->places = (int64_t)places;
     op->first = malloc((n + 1) * sizeof *op->first);
     op->tails = calloc(n + 1, sizeof *op->tails);
-    op->offsets = malloc((n + 1) * sizeof *op->offsets);
     op->entries = op->transport == LFUSE_TRANSPORT_TABLE ? calloc(table + 1, sizeof *op->entries) : NULL;
     op->fresh = calloc(table + 1, sizeof *op->fresh);
-    if (!sizes || !op->first || !op->tails || !op->offsets || !op->fresh ||
+    if (!sizes || !op->first || !op->tails || !op->fresh ||
         (op->transport == LFUSE_TRANSPORT_TABLE && !op->entries)) {
         status = no_memory(op);
         goto err_free_sizes;
     }
-    op->length = lfuse__list_reduces(op) ? LFUSE__SEGMENT : lfuse__chunk_length(all, in->facts->info.compute_units);
+    op->length = chunk_length(in, op, all);
     op->chunks = lfuse__chunk_count(l->count, sizes, op->length);
-    for (at = 0, m = 0; m < l->count; m++) {
+    for (i = 0; i < op->step->noperands && !status; i++) status = make_offsets(in, op, i);
+    if (status) goto err_free_sizes;
+    for (m = 0; m < l->count; m++) {
         const int64_t beyond = sizes[m] % op->length;
         op->tails[m] = (uint32_t)(beyond ? beyond : op->length);
-        op->offsets[m] = at;
-        at += lfuse__list_padded(l->members[m].elements);
     }
-    status = make_transport(in, op, l, sizes);
+    status = make_transport(in, op, shapes_of(in, op), sizes);
 
 err_free_sizes:
     free(sizes);
@@ -140,14 +188,25 @@ err_free_sizes:
 
 /* ---- addresses ---- */
 
+static uint64_t within_shape(lfuse__place place)
+{
+    switch (place) {
+    case LFUSE__PLACE_ROWS: return offsetof(lfuse__list_shape, rows);
+    case LFUSE__PLACE_COLUMNS: return offsetof(lfuse__list_shape, columns);
+    case LFUSE__PLACE_ELEMENTS: return offsetof(lfuse__list_shape, elements);
+    case LFUSE__PLACE_RANK: return offsetof(lfuse__list_shape, rank);
+    default: return 0;
+    }
+}
+
 static void member_at(const lfuse__list_op *op, int operand, int64_t m, lfuse__location *at)
 {
     const lfuse__operand *o = &op->step->operands[operand];
     const lfuse__list_trace *t = &op->traces[operand];
     uint64_t beyond = 0;
 
-    if (o->place == LFUSE__PLACE_ELEMENTS) {
-        beyond = op->elements_at + 8 * (uint64_t)m;
+    if (o->place >= LFUSE__PLACE_ELEMENTS) {
+        beyond = op->elements_at + sizeof(lfuse__list_shape) * (uint64_t)m + within_shape(o->place);
         *at = (lfuse__location){ op->device->mem, op->device->offset + beyond, op->device->address + beyond };
         return;
     }
@@ -156,7 +215,7 @@ static void member_at(const lfuse__list_op *op, int operand, int64_t m, lfuse__l
         *at = (lfuse__location){ x->range->mem, x->range->offset + x->offset, x->range->address + x->offset };
         return;
     }
-    if (o->span == LFUSE__SPAN_LIST) beyond = (uint64_t)op->offsets[m] * lfuse_type_size(o->type);
+    if (op->offsets[operand]) beyond = (uint64_t)op->offsets[operand][m] * lfuse_type_size(o->type);
     if (o->span == LFUSE__SPAN_MEMBERS) beyond = (uint64_t)m * lfuse_type_size(o->type);
     *at = (lfuse__location){ t->at.mem, t->at.offset + beyond, t->at.address + beyond };
 }

@@ -42,7 +42,7 @@ bool lfuse__list_needs_sizes(const lfuse__step *step)
     int i;
 
     for (i = 0; i < step->noperands; i++)
-        if (step->operands[i].place == LFUSE__PLACE_ELEMENTS) return true;
+        if (step->operands[i].place >= LFUSE__PLACE_ELEMENTS) return true;
     return false;
 }
 

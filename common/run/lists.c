@@ -11,6 +11,29 @@
 #include "common/base/error.h"
 #include "common/run/lists.h"
 
+static const lfuse__node *declared(const lfuse_instance *in, int name)
+{
+    return &in->plan->graph->nodes[in->plan->names[name].node];
+}
+
+int64_t lfuse__list_span_size(const lfuse_instance *in, int name, lfuse__span span, int64_t m)
+{
+    const lfuse__member *x = &lfuse__list_of(in, name)->members[m];
+    const int rank = declared(in, name)->rank;
+
+    switch (span) {
+    case LFUSE__SPAN_ROWS: return rank == LFUSE_RANK_MATRIX ? x->matrices * x->rows : x->elements;
+    case LFUSE__SPAN_COLUMNS: return rank == LFUSE_RANK_MATRIX ? x->matrices * x->columns : x->elements;
+    case LFUSE__SPAN_MATRICES: return rank == LFUSE_RANK_MATRIX     ? x->matrices
+                                      : rank == LFUSE_RANK_MATRICES ? x->elements
+                                                                    : -1;
+    case LFUSE__SPAN_MEMBERS:
+    case LFUSE__SPAN_TENSOR: return 1;
+    case LFUSE__SPAN_LIST: break;
+    }
+    return x->elements;
+}
+
 uint64_t lfuse__list_buffer_bytes(const lfuse_instance *in, const lfuse__buffer *b)
 {
     const lfuse_list *l = lfuse__list_of(in, b->list);
@@ -18,16 +41,35 @@ uint64_t lfuse__list_buffer_bytes(const lfuse_instance *in, const lfuse__buffer 
 
     if (!l) return 0;
     for (m = 0; m < l->count; m++) {
-        const int64_t n = l->members[m].elements;
-        all += b->span == LFUSE__SPAN_MEMBERS ? 1 : lfuse__list_padded(n);
+        const int64_t n = lfuse__list_span_size(in, b->list, b->span, m);
+        all += b->span == LFUSE__SPAN_MEMBERS ? 1 : lfuse__list_padded(n > 0 ? n : 0);
     }
     return (uint64_t)all * lfuse_type_size(b->type);
 }
 
 /* ---- checks ---- */
 
-static lfuse_status check_pair(const lfuse_instance *in, int first, int other, bool one_each)
+static const char *const span_words[] = { "", " as of ", ": one for each member of ", ": one for each row of ",
+                                          ": one for each column of ", ": one for each matrix of " };
+
+static lfuse_status check_matrix(const lfuse_instance *in, int first, int other, int64_t m)
 {
+    const lfuse__member *a = &lfuse__list_of(in, first)->members[m], *b = &lfuse__list_of(in, other)->members[m];
+
+    if (a->matrices == b->matrices && a->rows == b->rows && a->columns == b->columns) return LFUSE_OK;
+    return lfuse__error(LFUSE_ERR_SHAPE, "member %" PRId64 " of list \"%s\" is %" PRId64 " matrices of %" PRId64 " x %"
+                        PRId64 ", of \"%s\" %" PRId64 " of %" PRId64 " x %" PRId64, m, in->plan->names[first].text,
+                        a->matrices, a->rows, a->columns, in->plan->names[other].text, b->matrices, b->rows, b->columns);
+}
+
+static bool is_matrix(const lfuse_instance *in, int name)
+{
+    return declared(in, name)->rank == LFUSE_RANK_MATRIX;
+}
+
+static lfuse_status check_pair(const lfuse_instance *in, int first, int other, lfuse__span span)
+{
+    const bool matrix = is_matrix(in, first) && is_matrix(in, other);
     const lfuse_list *a = lfuse__list_of(in, first), *b = lfuse__list_of(in, other);
     const char *x = in->plan->names[first].text, *y = in->plan->names[other].text;
     int64_t m;
@@ -36,11 +78,13 @@ static lfuse_status check_pair(const lfuse_instance *in, int first, int other, b
         return lfuse__error(LFUSE_ERR_SHAPE, "list \"%s\" has %" PRId64 " members, \"%s\" %" PRId64, x, a->count, y,
                             b->count);
     for (m = 0; m < a->count; m++) {
-        const int64_t wanted = one_each ? 1 : a->members[m].elements;
+        const int64_t wanted = lfuse__list_span_size(in, first, span, m);
         if (b->members[m].elements != wanted)
             return lfuse__error(LFUSE_ERR_SHAPE, "member %" PRId64 " of list \"%s\" has %" PRId64 " elements, not %"
-                                PRId64 "%s%s", m, y, b->members[m].elements, wanted, one_each ? "" : " as of ",
-                                one_each ? "" : x);
+                                PRId64 "%s%s", m, y, b->members[m].elements, wanted,
+                                span == LFUSE__SPAN_MEMBERS ? "" : span_words[span],
+                                span == LFUSE__SPAN_MEMBERS ? "" : x);
+        if (matrix) LFUSE__TRY(check_matrix(in, first, other, m));
     }
     return LFUSE_OK;
 }
@@ -51,8 +95,10 @@ static lfuse_status check_step(const lfuse_instance *in, const lfuse__step *step
 
     for (i = 0; step->list >= 0 && i < step->noperands; i++) {
         const lfuse__operand *o = &step->operands[i];
+        if (o->place >= LFUSE__PLACE_ELEMENTS && o->index != step->list && is_matrix(in, o->index))
+            LFUSE__TRY(check_pair(in, o->index, step->list, step->walked));
         if (o->place != LFUSE__PLACE_BOUND || o->span == LFUSE__SPAN_TENSOR || o->index == step->list) continue;
-        LFUSE__TRY(check_pair(in, step->list, o->index, o->span == LFUSE__SPAN_MEMBERS));
+        LFUSE__TRY(check_pair(in, step->list, o->index, o->span));
     }
     if (step->kind == LFUSE__STEP_MEMBERS) LFUSE__TRY(lfuse__list_check_members(in, step));
     return LFUSE_OK;
@@ -76,6 +122,8 @@ lfuse_status lfuse__lists_check(const lfuse_instance *in, const lfuse__slot *slo
 
 void lfuse__list_op_destroy(lfuse__list_op *op)
 {
+    int i;
+
     if (!op) return;
     lfuse__kernel_destroy(op->kernel);
     lfuse__kernel_destroy(op->table);
@@ -84,7 +132,7 @@ void lfuse__list_op_destroy(lfuse__list_op *op)
     lfuse__list_versions_destroy(op);
     free(op->first);
     free(op->tails);
-    free(op->offsets);
+    for (i = 0; i < LFUSE__MAX_OPERANDS; i++) free(op->offsets[i]);
     free(op->entries);
     free(op->fresh);
     free(op->words);
@@ -97,7 +145,7 @@ void lfuse__list_op_destroy(lfuse__list_op *op)
 static lfuse__kernel **kernel_of(lfuse__list_op *op, lfuse__family family)
 {
     if (family == LFUSE__FAMILY_TABLE) return &op->table;
-    return family == LFUSE__FAMILY_PARTIAL ? &op->partial : &op->kernel;
+    return family == LFUSE__FAMILY_PARTIAL || family == LFUSE__FAMILY_LINES ? &op->partial : &op->kernel;
 }
 
 static lfuse_status make_kernels(lfuse_instance *in, lfuse__list_op *op)
@@ -287,6 +335,7 @@ lfuse_status lfuse__list_op_run(lfuse_instance *in, lfuse__list_op *op, lfuse_st
     if (op->transport == LFUSE_TRANSPORT_TABLE && (op->moved || !op->valid))
         LFUSE__TRY(lfuse__list_update_table(in, op, s));
     op->moved = false;
+    if (lfuse__list_lines(op)) return lfuse__list_run_lines(in, op, s);
     if (lfuse__list_reduces(op)) return lfuse__list_run_members(in, op, s);
     for (i = 0; i < op->nbatches; i++)
         if (op->batches[i].chunks) LFUSE__TRY(launch_batch(in, op, s, i));

@@ -42,7 +42,7 @@ struct lfuse__list_op {
     uint64_t *first;          /* [members + 1] first chunk of each member */
     uint32_t *tails;          /* [members] length of each member's last chunk */
     int64_t length;           /* of the other chunks */
-    int64_t *offsets;         /* [members] of each member in a buffer of the whole list, in elements */
+    int64_t *offsets[LFUSE__MAX_OPERANDS]; /* [members] of each member in a buffer of the whole list, in elements */
     lfuse__range *device;     /* chunk table, first chunks, sizes, ticket of the last group, addresses; NULL: ARGS */
     uint64_t firsts_at, elements_at, ticket_at, addresses_at; /* bytes in `device` */
     int scratch;              /* between the kernels of MEMBERS: a buffer, -1: none */
@@ -74,8 +74,16 @@ static inline const lfuse_list *lfuse__list_of(const lfuse_instance *in, int nam
 
 static inline bool lfuse__list_reduces(const lfuse__list_op *op)
 {
-    return op->step->kind == LFUSE__STEP_MEMBERS;
+    return op->step->kind == LFUSE__STEP_MEMBERS || op->step->kind == LFUSE__STEP_LINES;
 }
+
+static inline bool lfuse__list_lines(const lfuse__list_op *op)
+{
+    return op->step->kind == LFUSE__STEP_LINES;
+}
+
+/* Elements of a value of this span that goes with member m of a list; -1: the list does not tell. */
+int64_t lfuse__list_span_size(const lfuse_instance *in, int name, lfuse__span span, int64_t m);
 
 /* Groups of a launch from group `first` on. */
 static inline int lfuse__list_groups(const lfuse__list_op *op, int64_t first)
@@ -143,5 +151,7 @@ lfuse_status lfuse__list_check_members(const lfuse_instance *in, const lfuse__st
 lfuse_status lfuse__list_make_scratch(lfuse_instance *in, lfuse__list_op *op);
 /* Both launches, of each batch. */
 lfuse_status lfuse__list_run_members(lfuse_instance *in, lfuse__list_op *op, lfuse_stream *s);
+/* list_lines.c: the same of steps along rows or columns. */
+lfuse_status lfuse__list_run_lines(lfuse_instance *in, lfuse__list_op *op, lfuse_stream *s);
 
 #endif

@@ -47,6 +47,8 @@ typedef struct lfuse__member {
     lfuse__range *range; /* one reference each */
     uint64_t offset;     /* bytes from the range's first byte */
     int64_t elements;
+    int64_t matrices, rows, columns; /* what its axes say: elements are their product */
+    int rank;
 } lfuse__member;
 
 enum { LFUSE__REPLACED = 8 /* replacements that a list remembers */ };

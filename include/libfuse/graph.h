@@ -34,6 +34,15 @@ typedef int64_t lfuse_size;
 
 /** The rank of a list whose members are taken flat, whatever their shapes. */
 #define LFUSE_RANK_ANY (-1)
+/**
+ * Ranks of lists that are no flat ones. MATRIX: each member is a matrix, or matrices one behind the other: its last two
+ * axes are rows and columns, those before count matrices (B of R x C); of rank 1 it is one row, of rank 0 one element.
+ * ROWS, COLUMNS, MATRICES: one number for each row (B R), column (B C) or matrix (B) of a member of such a list.
+ */
+#define LFUSE_RANK_MATRIX (-2)
+#define LFUSE_RANK_ROWS (-3)
+#define LFUSE_RANK_COLUMNS (-4)
+#define LFUSE_RANK_MATRICES (-5)
 
 /** As a count of axes: all of them. */
 #define LFUSE_ALL_AXES (-1)
@@ -68,8 +77,10 @@ LFUSE_API lfuse_value lfuse_frozen(lfuse_graph *graph, const char *name, lfuse_t
                                    const lfuse_size *shape);
 /**
  * Any number of tensors, bound at run time. Rank LFUSE_RANK_ANY: members are taken flat. Rank 0: each member is one
- * element, a number for the member of the same place in the lists beside it. Other ranks are declined with
- * ERR_UNSUPPORTED at present.
+ * element, a number for the member of the same place in the lists beside it. LFUSE_RANK_MATRIX: members are matrices;
+ * lists of rank MATRIX in one kernel agree in their members' rows and columns. Of LFUSE_RANK_ROWS, COLUMNS and MATRICES
+ * only the members' numbers of elements count. Numbers of rows and columns repeat beside a list of matrices, numbers of
+ * matrices beside all three, as a literal 1 does. Other ranks are declined with ERR_UNSUPPORTED at present.
  */
 LFUSE_API lfuse_value lfuse_list_input(lfuse_graph *graph, const char *name, lfuse_type type, int rank);
 /**

@@ -47,6 +47,25 @@ LFUSE_API lfuse_value lfuse_member_norm_inf(lfuse_value list);
  */
 LFUSE_API lfuse_value lfuse_member_norm(lfuse_value list, double order);
 
+/*
+ * ---- of the rows and columns of each member ----
+ * Of lists of rank LFUSE_RANK_MATRIX. A row's, or column's, sum is that of libfuse/reduce.h along that axis of a tensor
+ * of the member's shape, with its bits; of no elements it is 0. Each takes two launches for all members, whatever their
+ * number and sizes. The results repeat where they stand beside the matrices (lfuse_list_input).
+ */
+
+/** Sums of rows: LFUSE_RANK_ROWS. Also of numbers of rows or columns, all those of one matrix: LFUSE_RANK_MATRICES. */
+LFUSE_API lfuse_value lfuse_member_row_sum(lfuse_value list);
+/** Sums of columns: LFUSE_RANK_COLUMNS. */
+LFUSE_API lfuse_value lfuse_member_column_sum(lfuse_value list);
+/** The sum divided by the number of elements; of none NaN. Floating types, lists of matrices. */
+LFUSE_API lfuse_value lfuse_member_row_mean(lfuse_value list);
+LFUSE_API lfuse_value lfuse_member_column_mean(lfuse_value list);
+/** i64, of each member: how many rows and columns its matrices have, and its rank; nothing is read for it. */
+LFUSE_API lfuse_value lfuse_member_rows(lfuse_value list);
+LFUSE_API lfuse_value lfuse_member_columns(lfuse_value list);
+LFUSE_API lfuse_value lfuse_member_rank(lfuse_value list);
+
 /* ---- of the whole list: tensors of rank 0. As above for all elements of all members ---- */
 
 LFUSE_API lfuse_value lfuse_list_sum(lfuse_value list);

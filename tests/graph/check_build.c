@@ -450,6 +450,73 @@ START_TEST(lists_take_numbers)
 }
 END_TEST
 
+/* ---- lines.c ---- */
+
+START_TEST(lines_of_lists)
+{
+    world v;
+    lfuse_value x, rows, columns, matrices, r;
+
+    world_make(&v);
+    x = lfuse_list_input(v.g, "matrix", LFUSE_F16, LFUSE_RANK_MATRIX);
+    rows = lfuse_member_row_sum(x); /* kept in f32, rounded once */
+    ck_assert_int_eq(node(rows)->type, LFUSE_F16);
+    ck_assert_int_eq(node(rows)->rank, LFUSE_RANK_ROWS);
+    ck_assert_int_eq(v.g->nodes[node(rows)->in[0]].type, LFUSE_F32);
+    columns = lfuse_member_column_mean(x);
+    ck_assert_int_eq(node(columns)->rank, LFUSE_RANK_COLUMNS);
+    matrices = lfuse_member_row_sum(columns);
+    ck_assert_int_eq(node(matrices)->rank, LFUSE_RANK_MATRICES);
+    ck_assert_int_eq(node(lfuse_member_row_sum(lfuse_gt(x, v.number)))->type, LFUSE_I64);
+    ck_assert_int_eq(node(lfuse_mul(rows, lfuse_mul(x, columns)))->rank, LFUSE_RANK_MATRIX);
+    ck_assert_int_eq(node(lfuse_mul(rows, matrices))->rank, LFUSE_RANK_ROWS);
+    ck_assert_int_eq(node(lfuse_mul(matrices, columns))->rank, LFUSE_RANK_COLUMNS);
+    ck_assert_int_eq(node(lfuse_mul(matrices, lfuse_member_sum(x)))->rank, LFUSE_RANK_MATRICES);
+    r = lfuse_member_rows(lfuse_mul(lfuse_mul(x, columns), rows));
+    ck_assert_int_eq(node(r)->type, LFUSE_I64);
+    ck_assert_int_eq(node(r)->rank, 0);
+    ck_assert_int_eq(node(r)->in[0], x.id);
+    ck_assert_int_eq(lfuse_graph_check(v.g), LFUSE_OK);
+    world_free(&v);
+}
+END_TEST
+
+static void lines_refuse(lfuse_status status, int which)
+{
+    world v;
+    lfuse_value x, rows;
+
+    world_make(&v);
+    x = lfuse_list_input(v.g, "matrix", LFUSE_F32, LFUSE_RANK_MATRIX);
+    rows = lfuse_list_input(v.g, "rows", LFUSE_F32, LFUSE_RANK_ROWS);
+    switch (which) {
+    case 0: lfuse_mul(rows, lfuse_member_column_sum(x)); break;
+    case 1: lfuse_mul(x, v.list); break;
+    case 2: lfuse_member_row_sum(v.list); break;
+    case 3: lfuse_member_column_sum(rows); break;
+    case 4: lfuse_member_row_mean(rows); break;
+    case 5: lfuse_member_elements(rows); break;
+    case 6: lfuse_member_columns(v.list); break;
+    case 7: lfuse_list_input(v.g, "other", LFUSE_F32, LFUSE_RANK_MATRICES - 1); break;
+    case 8: lfuse_update(rows, lfuse_mul(rows, x)); break;
+    case 9: lfuse_member_row_sum(lfuse_member_row_sum(rows)); break;
+    case 10: lfuse_member_column_mean(lfuse_cast(x, LFUSE_I32)); break;
+    default: lfuse_member_rank(v.x); break;
+    }
+    ck_assert_msg(lfuse_graph_check(v.g) == status, "%d: %s", which, lfuse_last_error());
+    world_free(&v);
+}
+
+START_TEST(lines_are_refused)
+{
+    static const lfuse_status wanted[] = {LFUSE_ERR_SHAPE, LFUSE_ERR_SHAPE, LFUSE_ERR_RANK, LFUSE_ERR_RANK,
+                                          LFUSE_ERR_RANK, LFUSE_ERR_RANK, LFUSE_ERR_RANK, LFUSE_ERR_RANK,
+                                          LFUSE_ERR_SHAPE, LFUSE_ERR_RANK, LFUSE_ERR_TYPE, LFUSE_ERR_RANK};
+
+    lines_refuse(wanted[_i], _i);
+}
+END_TEST
+
 START_TEST(reductions_of_lists)
 {
     world v;
@@ -493,6 +560,8 @@ static Suite *suite_build(void)
     tcase_add_test(mistakes, too_many_values);
     suite_add_tcase(s, mistakes);
     tcase_add_test(values, reductions_of_lists);
+    tcase_add_test(values, lines_of_lists);
+    tcase_add_loop_test(values, lines_are_refused, 0, 12);
     tcase_add_test(values, numbers_adopt_types);
     tcase_add_test(values, lists_take_numbers);
     suite_add_tcase(s, values);

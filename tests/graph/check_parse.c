@@ -147,6 +147,11 @@ START_TEST(everything_else)
     lfuse_output(g, "least", lfuse_member_amin(list));
     lfuse_output(g, "mean", lfuse_member_mean(list));
     lfuse_output(g, "any", lfuse_list_any(list));
+    const lfuse_value matrix = lfuse_list_input(g, "matrix", LFUSE_F32, LFUSE_RANK_MATRIX);
+    const lfuse_value columns = lfuse_list_input(g, "columns", LFUSE_F32, LFUSE_RANK_COLUMNS);
+    lfuse_update(matrix, lfuse_sub(lfuse_mul(matrix, columns), lfuse_member_row_mean(matrix)));
+    lfuse_update(columns, lfuse_add(columns, lfuse_member_column_mean(matrix)));
+    lfuse_output(g, "matrices", lfuse_member_row_sum(lfuse_mul(columns, lfuse_cast(lfuse_member_rank(matrix), LFUSE_F32))));
     lfuse_output(g, "norm", lfuse_list_norm(list, 3));
     lfuse_output(g, "most", lfuse_list_amax(lfuse_member_norm_inf(list)));
     lfuse_output(g, "nan", lfuse_add(x, lfuse_mul(lfuse_constant(g, -NAN), lfuse_sqrt(s))));
@@ -231,6 +236,10 @@ static const char *const wrong[][2] = {
     {"(graph %0 (input f32 [ 2 2 ]) %1 (sum f32 [ ] %0 axes 1,0))", "not what the text says"},
     {"(graph %0 (input f32 [ 2 ]) %1 (sum f32 [ ] %0))", "0 axes where 1"},
     {"(graph %0 (list f32 members) %1 (sum f32 [ ] %0 axes 0))", "flat"},
+    {"(graph %0 (list f32 matrix) %1 (line_sum f32 rows %0))", "no axis"},
+    {"(graph %0 (list f32 matrix) %1 (line_sum f32 rows %0 axes 1))", "not what the text says"},
+    {"(graph %0 (list f32 members) %1 (line_sum f32 rows %0 axes 0))", "no list of matrices"},
+    {"(graph %0 (list f32 matrix) %1 (member_elements i64 numbers %0 axes 3))", "none"},
     {"(graph %0 (input f32 [ 2 ]) %1 (slice f32 [ 2 ] %0 axes 0 step 1))", "the start of a slice"},
     {"(graph %0 (input f32 [ 2 ]) %1 (slice f32 [ 2 ] %0 axes 0 start 1 step 1))", "leave axis 0 of f32 [2]"},
     {"(graph %0 (input f32 [ 2 ]) %1 (slice f32 [ 2 ] %0 axes 0 start 0 step 0))", "the step is 0"},

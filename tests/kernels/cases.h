@@ -15,6 +15,9 @@ void case_carried_lists(rig *r, lfuse_type type); /* places of members in the ar
 void case_members(rig *r, lfuse_type type);
 void members_emit(lfuse__strbuf *out, const char *partial, const char *last, lfuse_type type,
                   const lfuse__facts *facts, uint32_t bytes);
+void case_lines(rig *r, lfuse_type type);     /* rows and columns of members, and what repeats along them */
+void lines_emit(lfuse__strbuf *out, const char *(*name)(void *context), void *context, lfuse_type type,
+                const lfuse__facts *facts, uint32_t bytes);
 void case_look_ups(rig *r, lfuse_type type);
 void case_bundles(rig *r);
 void case_row_look_ups(rig *r);

@@ -66,6 +66,14 @@ static void use_sums(rig *r)
     if (as_teams(r, &teams)) case_members(&teams, LFUSE_F32);
 }
 
+static void use_lines(rig *r)
+{
+    rig teams;
+    for (int t = 0; t < 4; t++)
+        if (rig_has(r, floating[t])) case_lines(r, floating[t]);
+    if (as_teams(r, &teams)) case_lines(&teams, LFUSE_F32);
+}
+
 static void use_team_rows(rig *r)
 {
     rig teams;
@@ -117,7 +125,7 @@ static void use_bounds(rig *r)
 static const struct {
     const char *name;
     void (*use)(rig *r);
-} cases[] = {{"operators", use_operators}, {"places", use_places}, {"sums", use_sums},
+} cases[] = {{"operators", use_operators}, {"places", use_places}, {"sums", use_sums}, {"lines", use_lines},
              {"rows of f32", use_rows_f32}, {"rows of i64", use_rows_i64},
              {"rows by teams", use_team_rows}, {"row look-ups by teams", use_team_row_look_ups},
              {"bundles by teams", use_team_bundles}, {"lists", use_lists}, {"bounds", use_bounds},

@@ -52,6 +52,15 @@ START_TEST(sums)
 }
 END_TEST
 
+START_TEST(lines)
+{
+    rig r;
+    open_form(&r, _i);
+    for (int t = 0; t < 4; t++) case_lines(&r, floating[t]);
+    rig_close(&r);
+}
+END_TEST
+
 /* Of each form: f32, and two types more. */
 START_TEST(rows)
 {
@@ -117,6 +126,7 @@ static Suite *suite_host(void)
     TCase *of_lists = tcase_create("lists");
     tcase_set_timeout(of_lists, 300);
     tcase_add_loop_test(of_lists, sums, 0, 2);
+    tcase_add_loop_test(of_lists, lines, 0, 2);
     tcase_add_loop_test(of_lists, lists, 0, 2);
     suite_add_tcase(suite, of_lists);
     TCase *places_of = tcase_create("look-ups, bundles");

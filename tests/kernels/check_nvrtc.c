@@ -82,6 +82,11 @@ static bool class_chosen(lfuse_type type, int c, int arch)
     return inner == (rank + wide) % 3 && in_turn(arch, rank);
 }
 
+static const char *name_of(void *w)
+{
+    return next_name(w);
+}
+
 /* Two parts, of few members and of many, addresses by value or not. */
 static void write_bundle(writer *w, lfuse_type type)
 {
@@ -126,6 +131,7 @@ static void write_lists(writer *w, lfuse_type type)
         snprintf(partial, sizeof partial, "%s", next_name(w));
         snprintf(last, sizeof last, "%s", next_name(w));
         members_emit(&w->text, partial, last, type, &facts, bytes[i]);
+        lines_emit(&w->text, name_of, w, type, &facts, bytes[i]);
     }
 }
 

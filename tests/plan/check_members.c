@@ -56,6 +56,31 @@ START_TEST(several_reductions_share_a_step)
 }
 END_TEST
 
+/* What is summed is computed there; what repeats is read by a step over the elements, never by one that reduces. */
+START_TEST(rows_and_columns_are_steps)
+{
+    const lfuse_value w = lfuse_list_input(g, "w", LFUSE_F32, LFUSE_RANK_MATRIX);
+    const lfuse_value v = lfuse_list_input(g, "v", LFUSE_F32, LFUSE_RANK_ROWS);
+    const lfuse_value scaled = lfuse_mul(w, lfuse_member_column_sum(lfuse_square(w)));
+
+    lfuse_update(v, lfuse_add(v, lfuse_member_row_mean(lfuse_abs(w))));
+    lfuse_output(g, "norm", lfuse_member_norm_l2(scaled));
+    rig_expect("(lines w (t0 (column_sum (square w)))) (lines w (t1 (row_sum (abs w)))) (multi w (t2 (mul w t0))) "
+               "(members w (norm (sqrt (member_sum (mul t2 t2))))) (multi w (v (add v (div t1 (f32 columns)))))");
+}
+END_TEST
+
+START_TEST(rows_of_what_no_list_tells)
+{
+    const lfuse_value v = lfuse_list_input(g, "v", LFUSE_F32, LFUSE_RANK_ROWS);
+
+    lfuse_output(g, "m", lfuse_member_row_sum(v));
+    ck_assert_int_eq(lfuse__graph_canonical(g, &canonical), LFUSE_OK);
+    ck_assert_int_eq(lfuse__plan_make(canonical, &rig_facts, NULL, &plan), LFUSE_ERR_UNSUPPORTED);
+    ck_assert_msg(strstr(lfuse_last_error(), "no list tells"), "%s", lfuse_last_error());
+}
+END_TEST
+
 /* Clip by global norm, then a step: three launches, two of which are the first step. */
 START_TEST(clip_and_step)
 {
@@ -185,6 +210,8 @@ static Suite *suite_members(void)
     tcase_add_test(tcase, narrow_types_are_rounded_once);
     tcase_add_test(tcase, several_reductions_share_a_step);
     tcase_add_test(tcase, clip_and_step);
+    tcase_add_test(tcase, rows_and_columns_are_steps);
+    tcase_add_test(tcase, rows_of_what_no_list_tells);
     tcase_add_test(tcase, ratios_of_norms);
     tcase_add_test(tcase, lists_of_other_sizes);
     tcase_add_test(tcase, reductions_that_wait);

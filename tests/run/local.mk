@@ -71,3 +71,9 @@ tests_run_check_foreach_calls_SOURCES = %reldir%/check_foreach_calls.c %reldir%/
 tests_run_check_foreach_calls_LDADD = tests/stub/libstub.la $(LDADD) -lm
 tests_run_check_foreach_numbers_SOURCES = %reldir%/check_foreach_numbers.c %reldir%/sets.c %reldir%/sets.h
 tests_run_check_foreach_numbers_LDADD = tests/stub/libstub.la $(LDADD) -lm
+
+# Rows and columns of lists on the stub and on every device found.
+check_PROGRAMS += tests/run/check_lines
+TESTS += tests/run/check_lines
+tests_run_check_lines_SOURCES = %reldir%/check_lines.c tests/optim/rig.c tests/optim/rig.h
+tests_run_check_lines_LDADD = tests/stub/libstub.la bench/liboracle.la $(LDADD) -lm

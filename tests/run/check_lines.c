@@ -1,0 +1,406 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Rows and columns of the members of lists, on every device: sums against the canonical sum in host C, bit for bit, what
+ * repeats along rows, columns and matrices, by each transport; what is refused; launches.
+ */
+#ifdef HAVE_CONFIG_H
+#include "config.h"
+#endif
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "tests/optim/rig.h"
+
+enum { MOST = 24, SEGMENT = 1024, LANES = 128 };
+
+typedef struct shape {
+    int rank;
+    int64_t extents[4];
+} shape;
+
+/* Of a segment and a bit, of one row, of nothing, of many matrices; an odd number of elements between members. */
+static const shape shapes[] = {
+    { 1, { 7 } }, { 2, { 2, 3 } }, { 0, { 0 } }, { 3, { 3, 0, 5 } }, { 2, { 0, 4 } }, { 2, { 4, 0 } }, { 2, { 1, 1 } },
+    { 2, { 1000, 3 } }, { 2, { 3, 1000 } }, { 2, { 2500, 70 } }, { 2, { 70, 2500 } }, { 4, { 2, 3, 40, 65 } },
+    { 3, { 5, 1, 1 } }, { 1, { 3000 } }, { 2, { 130, 129 } }, { 2, { 20000, 2 } }, { 2, { 2, 20000 } },
+    { 3, { 100, 7, 17 } }, { 2, { 16, 1024 } }, { 2, { 1024, 16 } }, { 1, { 0 } },
+};
+enum { COUNT = sizeof shapes / sizeof *shapes };
+
+typedef struct member {
+    int64_t matrices, rows, columns;
+    float *x, *row_sum, *column_sum, *matrix_sum, *factor, *y;
+    lfuse_tensor *tensors[6];
+} member;
+
+typedef struct lists {
+    member m[COUNT];
+    lfuse_list *list[6]; /* x, row_sum, column_sum, matrix_sum, factor (of columns), y */
+} lists;
+enum { X, ROW_SUM, COLUMN_SUM, MATRIX_SUM, FACTOR, Y };
+
+static uint64_t seed = 1;
+
+static float some(void)
+{
+    seed = seed * 6364136223846793005u + 1442695040888963407u;
+    return (float)((double)(int64_t)(seed >> 11) * 0x1p-53 - 0.5);
+}
+
+/* ---- the truth ---- */
+
+static float segment(const float *x, int64_t n, int64_t stride)
+{
+    float lane[LANES];
+    int64_t i;
+    int c, h;
+
+    for (c = 0; c < LANES; c++) lane[c] = -0.0f;
+    for (i = 0; i < n; i++) lane[i % LANES] += x[i * stride];
+    for (h = LANES / 2; h; h /= 2)
+        for (c = 0; c < h; c++) lane[c] += lane[c + h];
+    return lane[0];
+}
+
+/* Neighbours fold pairwise, an odd one out goes up as it is. */
+static float sum(const float *x, int64_t n, int64_t stride)
+{
+    const int64_t segments = (n + SEGMENT - 1) / SEGMENT;
+    float *part = malloc(((size_t)segments + 1) * sizeof *part), result;
+    int64_t i, left;
+
+    for (i = 0; i < segments; i++)
+        part[i] = segment(x + i * SEGMENT * stride, n - i * SEGMENT < SEGMENT ? n - i * SEGMENT : SEGMENT, stride);
+    for (left = segments; left > 1; left = (left + 1) / 2)
+        for (i = 0; i < (left + 1) / 2; i++) part[i] = 2 * i + 1 < left ? part[2 * i] + part[2 * i + 1] : part[2 * i];
+    result = segments ? part[0] : 0;
+    free(part);
+    return result;
+}
+
+/* Squares, because rows are summed of what is computed. */
+static void expect(member *m)
+{
+    const int64_t elements = m->matrices * m->rows * m->columns;
+    float *squares = malloc(((size_t)elements + 1) * sizeof *squares);
+    int64_t b, r, c, i;
+
+    for (i = 0; i < elements; i++) squares[i] = m->x[i] * m->x[i];
+    for (b = 0; b < m->matrices; b++) {
+        for (r = 0; r < m->rows; r++) m->row_sum[b * m->rows + r] = sum(squares + (b * m->rows + r) * m->columns, m->columns, 1);
+        for (c = 0; c < m->columns; c++)
+            m->column_sum[b * m->columns + c] = sum(m->x + b * m->rows * m->columns + c, m->rows, m->columns);
+        m->matrix_sum[b] = sum(m->row_sum + b * m->rows, m->rows, 1);
+        for (i = b * m->rows * m->columns, r = 0; r < m->rows; r++)
+            for (c = 0; c < m->columns; c++, i++)
+                m->y[i] = (m->x[i] * m->factor[b * m->columns + c] - m->row_sum[b * m->rows + r]) + m->matrix_sum[b];
+    }
+    free(squares);
+}
+
+/* ---- lists ---- */
+
+static int64_t size_of(const member *m, int which)
+{
+    switch (which) {
+    case ROW_SUM: return m->matrices * m->rows;
+    case COLUMN_SUM:
+    case FACTOR: return m->matrices * m->columns;
+    case MATRIX_SUM: return m->matrices;
+    default: return m->matrices * m->rows * m->columns;
+    }
+}
+
+static float **values_of(member *m, int which)
+{
+    float **const of[] = { &m->x, &m->row_sum, &m->column_sum, &m->matrix_sum, &m->factor, &m->y };
+
+    return of[which];
+}
+
+static void make_member(lists *l, lfuse_device *device, int i)
+{
+    const shape *s = &shapes[i];
+    member *m = &l->m[i];
+    int64_t k;
+    int which, a;
+
+    m->matrices = 1;
+    for (a = 0; a < s->rank - 2; a++) m->matrices *= s->extents[a];
+    m->rows = s->rank > 1 ? s->extents[s->rank - 2] : 1;
+    m->columns = s->rank ? s->extents[s->rank - 1] : 1;
+    for (which = 0; which < 6; which++) {
+        const int64_t n = size_of(m, which), room = n + i % 5 + 1;
+        const bool whole = which == X || which == Y;
+        lfuse_tensor *t;
+        float **host = values_of(m, which);
+        *host = malloc(((size_t)room + 1) * sizeof **host);
+        for (k = 0; k < n; k++) (*host)[k] = some();
+        OK(lfuse_tensor_create(device, LFUSE_F32, 1, &room, &t));
+        OK(lfuse_tensor_fill(t, NULL, NAN));
+        OK(lfuse_tensor_view(t, whole ? s->rank : 1, whole ? s->extents : &n, NULL, i % 5, &m->tensors[which]));
+        lfuse_tensor_destroy(t);
+        if (which == X || which == FACTOR) OK(lfuse_tensor_write(m->tensors[which], NULL, *host));
+    }
+    expect(m);
+}
+
+static void make_lists(lists *l, lfuse_device *device, int count)
+{
+    lfuse_tensor *t[COUNT];
+    int i, which;
+
+    memset(l, 0, sizeof *l);
+    for (i = 0; i < count; i++) make_member(l, device, i);
+    for (which = 0; which < 6; which++) {
+        for (i = 0; i < count; i++) t[i] = l->m[i].tensors[which];
+        OK(lfuse_list_create(device, LFUSE_F32, count, t, &l->list[which]));
+    }
+}
+
+static void drop_lists(lists *l, int count)
+{
+    int i, which;
+
+    for (which = 0; which < 6; which++) {
+        lfuse_list_destroy(l->list[which]);
+        for (i = 0; i < count; i++) {
+            lfuse_tensor_destroy(l->m[i].tensors[which]);
+            free(*values_of(&l->m[i], which));
+        }
+    }
+}
+
+static void same(lists *l, int which, int i, const char *word)
+{
+    const int64_t n = size_of(&l->m[i], which);
+    const float *wanted = *values_of(&l->m[i], which);
+    float *got = malloc(((size_t)n + 1) * sizeof *got);
+    int64_t k;
+
+    OK(lfuse_tensor_read(l->m[i].tensors[which], NULL, got));
+    for (k = 0; k < n; k++)
+        ck_assert_msg(!memcmp(&got[k], &wanted[k], sizeof *got), "%s, member %d, %s %lld of %lld: %.9g, not %.9g",
+                      device_name, i, word, (long long)k, (long long)n, (double)got[k], (double)wanted[k]);
+    free(got);
+}
+
+/* ---- the graph ---- */
+
+static lfuse_graph *sums(void)
+{
+    lfuse_graph *g = lfuse_graph_create();
+    const lfuse_value x = lfuse_list_input(g, "x", LFUSE_F32, LFUSE_RANK_MATRIX);
+    const lfuse_value factor = lfuse_list_input(g, "factor", LFUSE_F32, LFUSE_RANK_COLUMNS);
+    const lfuse_value rows = lfuse_member_row_sum(lfuse_mul(x, x)), matrices = lfuse_member_row_sum(rows);
+
+    lfuse_output(g, "rows", rows);
+    lfuse_output(g, "columns", lfuse_member_column_sum(x));
+    lfuse_output(g, "matrices", matrices);
+    lfuse_output(g, "y", lfuse_add(lfuse_sub(lfuse_mul(x, factor), rows), matrices));
+    return g;
+}
+
+static int bind(const lists *l, lfuse_binding *b)
+{
+    const lfuse_binding all[] = { lfuse_bind_list("x", l->list[X]), lfuse_bind_list("factor", l->list[FACTOR]),
+                                  lfuse_bind_list("rows", l->list[ROW_SUM]),
+                                  lfuse_bind_list("columns", l->list[COLUMN_SUM]),
+                                  lfuse_bind_list("matrices", l->list[MATRIX_SUM]), lfuse_bind_list("y", l->list[Y]) };
+
+    memcpy(b, all, sizeof all);
+    return (int)(sizeof all / sizeof *all);
+}
+
+static void run_by(lfuse_device *device, lfuse_transport transport, unsigned disable, int count)
+{
+    const lfuse_plan_options options = { .transport = transport, .disable = disable };
+    lfuse_graph *g = sums();
+    lfuse_stream *stream;
+    lfuse_binding b[8];
+    lfuse_plan *plan;
+    lists l;
+    int i, n;
+
+    make_lists(&l, device, count);
+    n = bind(&l, b);
+    OK(lfuse_stream_create(device, &stream));
+    OK(lfuse_plan_create(device, g, &options, &plan));
+    OK(lfuse_plan_run(plan, stream, b, n));
+    OK(lfuse_stream_synchronize(stream));
+    for (i = 0; i < count; i++) {
+        same(&l, ROW_SUM, i, "row");
+        same(&l, COLUMN_SUM, i, "column");
+        same(&l, MATRIX_SUM, i, "matrix");
+        same(&l, Y, i, "element");
+    }
+    lfuse_plan_destroy(plan);
+    lfuse_stream_destroy(stream);
+    lfuse_graph_destroy(g);
+    drop_lists(&l, count);
+}
+
+static void by_each_transport(lfuse_device *device)
+{
+    lfuse_device_info info;
+
+    OK(lfuse_device_get_info(device, &info));
+    run_by(device, LFUSE_TRANSPORT_DEFAULT, 0, COUNT);
+    run_by(device, LFUSE_TRANSPORT_ARGS, 0, COUNT);
+    run_by(device, LFUSE_TRANSPORT_TABLE, 0, COUNT);
+    if (info.svm) run_by(device, LFUSE_TRANSPORT_UNIFIED, 0, COUNT);
+}
+
+START_TEST(sums_have_the_canonical_bits) { on_every_device(by_each_transport); }
+END_TEST
+
+static void unfused(lfuse_device *device)
+{
+    run_by(device, LFUSE_TRANSPORT_DEFAULT, LFUSE_NO_FUSION, COUNT);
+    run_by(device, LFUSE_TRANSPORT_DEFAULT, 0, 0);
+    run_by(device, LFUSE_TRANSPORT_DEFAULT, 0, 1);
+}
+
+START_TEST(other_plans_and_lists_too) { on_every_device(unfused); }
+END_TEST
+
+/* ---- any number of members ---- */
+
+enum { MANY = 100000, ROWS = 2, COLUMNS = 3 };
+
+/* Views of one vector, each of so many axes. */
+static lfuse_list *list_of(lfuse_device *device, const float *host, int64_t count, int rank, const int64_t *extents)
+{
+    lfuse_tensor **t = calloc((size_t)count + 1, sizeof(lfuse_tensor *)), *whole;
+    const int64_t each = rank == 2 ? extents[0] * extents[1] : extents[0], all = each * count;
+    lfuse_list *list;
+    int64_t i;
+
+    OK(lfuse_tensor_create(device, LFUSE_F32, 1, &all, &whole));
+    if (host) OK(lfuse_tensor_write(whole, NULL, host));
+    for (i = 0; i < count; i++) OK(lfuse_tensor_view(whole, rank, extents, NULL, i * each, &t[i]));
+    OK(lfuse_list_create(device, LFUSE_F32, count, t, &list));
+    for (i = 0; i < count; i++) lfuse_tensor_destroy(t[i]);
+    lfuse_tensor_destroy(whole);
+    free(t);
+    return list;
+}
+
+/* Launches of the second run. y = x - its row's sum of x, in place. */
+static uint64_t run_many(lfuse_device *device, int64_t count, int64_t probe)
+{
+    static const int64_t extents[] = { ROWS, COLUMNS };
+    float *host = malloc((size_t)count * ROWS * COLUMNS * sizeof *host), got[ROWS * COLUMNS];
+    lfuse_graph *g = lfuse_graph_create();
+    const lfuse_value x = lfuse_list_input(g, "x", LFUSE_F32, LFUSE_RANK_MATRIX);
+    const lfuse_plan_options options = { .transport = LFUSE_TRANSPORT_TABLE };
+    lfuse_tensor *one;
+    lfuse_stream *stream;
+    lfuse_plan *plan;
+    lfuse_binding b;
+    uint64_t before;
+    int64_t i;
+    int k;
+
+    for (i = 0; i < count * ROWS * COLUMNS; i++) host[i] = (float)(i % 1000);
+    lfuse_update(x, lfuse_sub(x, lfuse_member_row_sum(x)));
+    OK(lfuse_stream_create(device, &stream));
+    OK(lfuse_plan_create(device, g, &options, &plan));
+    b = lfuse_bind_list("x", list_of(device, host, count, 2, extents));
+    OK(lfuse_tensor_create(device, LFUSE_F32, 2, extents, &one));
+    OK(lfuse_tensor_write(one, NULL, host + probe * ROWS * COLUMNS));
+    OK(lfuse_plan_run(plan, stream, &b, 1));
+    OK(lfuse_list_replace(b.as.list, probe, 1, &one)); /* which no run has seen */
+    OK(lfuse_plan_run(plan, stream, &b, 1));
+    before = launches_of(device);
+    OK(lfuse_plan_run(plan, stream, &b, 1));
+    OK(lfuse_stream_synchronize(stream));
+    OK(lfuse_tensor_read(one, NULL, got));
+    for (k = 0; k < ROWS * COLUMNS; k++) { /* twice x - 3 mean: exact */
+        const float *row = host + probe * ROWS * COLUMNS + k / COLUMNS * COLUMNS, sum = row[0] + row[1] + row[2];
+        ck_assert_msg(got[k] == (row[k % COLUMNS] - sum) - (-2 * sum), "%s: %g", device_name, (double)got[k]);
+    }
+    before = launches_of(device) - before;
+    lfuse_list_destroy(b.as.list);
+    lfuse_tensor_destroy(one);
+    lfuse_plan_destroy(plan);
+    lfuse_stream_destroy(stream);
+    lfuse_graph_destroy(g);
+    free(host);
+    return before;
+}
+
+static void many(lfuse_device *device)
+{
+    const uint64_t few = run_many(device, 3, 1);
+
+    ck_assert_uint_eq(few, 3);
+    ck_assert_uint_eq(run_many(device, MANY, 99998), few);
+}
+
+START_TEST(any_number_of_members_in_as_many_launches) { on_every_device(many); }
+END_TEST
+
+/* ---- what is refused ---- */
+
+static void refused(lfuse_device *device)
+{
+    lfuse_graph *g = sums();
+    lfuse_tensor *flat;
+    lfuse_stream *stream;
+    lfuse_list *list;
+    lfuse_binding b[8];
+    lfuse_plan *plan;
+    lists l;
+    int n;
+
+    make_lists(&l, device, 2);
+    OK(lfuse_stream_create(device, &stream));
+    OK(lfuse_plan_create(device, g, NULL, &plan));
+    n = bind(&l, b);
+    b[2] = lfuse_bind_list("rows", l.list[COLUMN_SUM]); /* of which there are more */
+    rig_fails(lfuse_plan_run(plan, stream, b, n), LFUSE_ERR_SHAPE, "rows");
+    ck_assert_msg(strstr(lfuse_last_error(), "one for each row of x"), "%s", lfuse_last_error());
+    /* As many elements in other rows. */
+    OK(lfuse_tensor_view(l.m[1].tensors[Y], 2, (const int64_t[]){ 3, 2 }, NULL, 0, &flat));
+    OK(lfuse_list_create(device, LFUSE_F32, 2, (lfuse_tensor *[]){ l.m[0].tensors[Y], flat }, &list));
+    lfuse_graph_destroy(g);
+    lfuse_plan_destroy(plan);
+    g = lfuse_graph_create();
+    lfuse_update(lfuse_list_input(g, "a", LFUSE_F32, LFUSE_RANK_MATRIX),
+                 lfuse_add(lfuse_list_input(g, "b", LFUSE_F32, LFUSE_RANK_MATRIX),
+                           lfuse_list_input(g, "c", LFUSE_F32, LFUSE_RANK_ROWS)));
+    OK(lfuse_plan_create(device, g, NULL, &plan));
+    b[0] = lfuse_bind_list("a", list);
+    b[1] = lfuse_bind_list("b", l.list[X]);
+    b[2] = lfuse_bind_list("c", l.list[ROW_SUM]);
+    rig_fails(lfuse_plan_run(plan, stream, b, 3), LFUSE_ERR_SHAPE, "a");
+    ck_assert_msg(strstr(lfuse_last_error(), "1 matrices of "), "%s", lfuse_last_error());
+    lfuse_list_destroy(list);
+    lfuse_tensor_destroy(flat);
+    lfuse_plan_destroy(plan);
+    lfuse_stream_destroy(stream);
+    lfuse_graph_destroy(g);
+    drop_lists(&l, 2);
+}
+
+START_TEST(lists_that_do_not_go_together) { on_every_device(refused); }
+END_TEST
+
+static Suite *suite_lines(void)
+{
+    Suite *s = suite_create("run");
+    TCase *t = tcase_create("lines");
+
+    tcase_add_unchecked_fixture(t, open_devices, close_devices);
+    tcase_add_test(t, sums_have_the_canonical_bits);
+    tcase_add_test(t, other_plans_and_lists_too);
+    tcase_add_test(t, any_number_of_members_in_as_many_launches);
+    tcase_add_test(t, lists_that_do_not_go_together);
+    tcase_set_timeout(t, 0);
+    suite_add_tcase(s, t);
+    return s;
+}
+
+TEST_MAIN(CK_NOFORK, suite_lines)
