@@ -335,6 +335,55 @@ static void counted(lfuse_device *device)
 START_TEST(counted_on_the_device) { on_every_device(counted); }
 END_TEST
 
+/* Scaled gradients, one of them infinite in step 2: found, and the step stopped, without the host's knowing. */
+static void overflowed(lfuse_device *device)
+{
+    enum { SCALE = 1024, BAD = 2 };
+    static double want[ALL], got[ALL];
+    const lfuse_optimizer_options options = options_of(LFUSE_RULE_ADAMW, LFUSE_OPTIM_FOUND_INF);
+    const lfuse_optimizer_options plain = options_of(LFUSE_RULE_ADAMW, 0);
+    lfuse_device_info info;
+    lfuse_optimizer *o, *host;
+    lfuse_group group;
+    int64_t steps;
+    model m, h;
+    int t;
+
+    OK(lfuse_device_get_info(device, &info));
+    if (!info.f64) return;
+    model_make(&m, device, LFUSE_F32, LFUSE_F32, MEMBERS, sizes);
+    model_make(&h, device, LFUSE_F32, LFUSE_F32, MEMBERS, sizes);
+    group = group_of(&m, LFUSE_RULE_ADAMW);
+    o = optimizer_of(&m, &options, &group);
+    group.parameters = h.parameters;
+    host = optimizer_of(&h, &plain, &group);
+    for (t = 1; t <= STEPS; t++) {
+        lfuse_step_inputs inputs = { .found_inf = number(device, 0) };
+        const float infinite = INFINITY;
+        model_gradients(&m, t, SCALE);
+        OK(lfuse_stream_synchronize(m.stream));
+        if (t == BAD) OK(lfuse_tensor_write(m.g[3], NULL, &infinite));
+        OK(lfuse_foreach_unscale(m.stream, m.gradients, m.gradients, lfuse_operand_number(1.0 / SCALE),
+                                 inputs.found_inf));
+        OK(lfuse_optimizer_step(o, m.stream, 1, &m.gradients, &inputs));
+        if (t != BAD) model_step(&h, host, t);
+        OK(lfuse_stream_synchronize(m.stream));
+        lfuse_tensor_destroy(inputs.found_inf);
+    }
+    OK(lfuse_optimizer_get_steps(o, &steps));
+    ck_assert_int_eq(steps, STEPS - 1);
+    model_parameters(&m, got);
+    model_parameters(&h, want);
+    if (info.exact) same(got, want, ALL, "after a gradient that overflowed");
+    lfuse_optimizer_destroy(o);
+    lfuse_optimizer_destroy(host);
+    model_drop(&m);
+    model_drop(&h);
+}
+
+START_TEST(gradients_that_overflow) { on_every_device(overflowed); }
+END_TEST
+
 /* A recorded step that counts on the device goes on counting when it is replayed. */
 static void replayed(lfuse_device *device)
 {
@@ -980,6 +1029,7 @@ static Suite *suite_optimizer(void)
     tcase_add_test(t, scaled_gradients);
     tcase_add_test(t, states_in_shared_memory);
     tcase_add_test(t, counted_on_the_device);
+    tcase_add_test(t, gradients_that_overflow);
     tcase_add_test(t, replays_count_on);
     tcase_add_test(t, groups_of_one_type);
     tcase_add_test(t, groups_of_two_types);
