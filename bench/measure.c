@@ -4,8 +4,7 @@
  *
  * Device time: on devices with native graphs, many runs in one graph over their number; on other GPUs, many runs that
  * were enqueued behind a command that lasted until all of them were, over their number; on CPUs, wall time of many runs
- * and one synchronisation. Runs of more commands than a driver queues: the sum of the commands' own times, or, where a
- * vendor's library hides them, runs between two events.
+ * and one synchronisation. Runs of more commands than a driver queues: between two events, at the host's pace.
  *
  * Host time: of a run that finds the device idle and, unless runs are slow, the host's caches as a run of its own has
  * left them: what was timed between (another variant's thousands of launches) is not this variant's cost.
@@ -46,7 +45,7 @@ typedef struct session {
     lfuse_event *first, *second;
     const bench_native_kind *kind;
     void *hold; /* NULL: none is needed */
-    bool graphs, events, profile;
+    bool graphs, events;
 } session;
 
 static lfuse_status run_many(const bench_variant *v, int runs, int sets)
@@ -61,17 +60,6 @@ static lfuse_status make_graph(const session *s, const bench_variant *v, int run
     LFUSE__TRY(lfuse__native_begin(s->d->stream));
     lfuse_status ran = run_many(v, runs, sets);
     lfuse_status ended = lfuse__native_end(s->d->stream, graph);
-    return ran ? ran : ended;
-}
-
-/* The sum of the commands' times; < 0: not to be had. */
-static lfuse_status time_commands(const session *s, const bench_variant *v, int runs, int sets, double *us)
-{
-    double sum = -1;
-    s->kind->profile_begin();
-    lfuse_status ran = run_many(v, runs, sets);
-    lfuse_status ended = s->kind->profile_end(s->d, &sum);
-    *us = sum < 0 ? -1 : sum / runs;
     return ran ? ran : ended;
 }
 
@@ -111,10 +99,6 @@ static lfuse_status time_batch(const session *s, timed *t, lfuse__native *graph,
     LFUSE__TRY(lfuse_stream_synchronize(stream));
     if (s->hold) {
         LFUSE__TRY(time_held(s, t, runs, sets, us));
-        if (*us >= 0) return LFUSE_OK;
-    }
-    if (s->profile) {
-        LFUSE__TRY(time_commands(s, v, runs, sets, us));
         if (*us >= 0) return LFUSE_OK;
     }
     double start = bench_now_us();
@@ -271,7 +255,6 @@ lfuse_status bench_measure(bench_device *d, bench_case *c, const char *only, ben
     bench_figures chosen[BENCH_MAX_VARIANTS];
     int index[BENCH_MAX_VARIANTS], n = 0;
     LFUSE__TRY(bench_native_find(d, &s.kind));
-    s.profile = s.events && !s.graphs && s.kind->profile_begin;
     timed *t = calloc(BENCH_MAX_VARIANTS, sizeof *t);
     if (!t) return lfuse__error(LFUSE_ERR_MEMORY, "out of memory for the samples");
 
@@ -279,7 +262,7 @@ lfuse_status bench_measure(bench_device *d, bench_case *c, const char *only, ben
     if (status) goto free_samples;
     status = lfuse_event_create(d->dev, &s.second);
     if (status) goto destroy_first;
-    if (s.profile) status = s.kind->hold_create(d, &s.hold);
+    if (s.events && !s.graphs && s.kind->hold_create) status = s.kind->hold_create(d, &s.hold);
     if (status) goto destroy_second;
     for (int i = 0; i < c->nvariants; i++) {
         figures[i] = (bench_figures){.wall_us = -1, .gpu_us = -1, .cold_us = -1, .enqueue_us = -1};

@@ -34,13 +34,6 @@ typedef struct bench_native_kind {
     lfuse_status (*dense_run)(void *dense);
     void (*dense_destroy)(void *dense);
     /*
-     * Where the driver times each command: between begin and end the commands of the process are timed, one thread at a
-     * time. end tells the sum of their times in microseconds, < 0 when some of them could not be timed (those of a
-     * vendor's library). NULL where native graphs time better.
-     */
-    void (*profile_begin)(void);
-    lfuse_status (*profile_end)(bench_device *d, double *us);
-    /*
      * Enqueues on the device's stream a command that does nothing for about so many microseconds, and flushes: what is
      * enqueued meanwhile runs at the device's pace, not at the host's. NULL where native graphs do that.
      */

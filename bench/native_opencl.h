@@ -16,8 +16,6 @@ lfuse_status bench_opencl_build(const bench_device *d, const char *text, const c
                                 cl_program *program);
 
 /* Slots of bench_native_kind: see there. */
-void bench_opencl_profile_begin(void);
-lfuse_status bench_opencl_profile_end(bench_device *d, double *us);
 lfuse_status bench_opencl_hold_create(bench_device *d, void **hold);
 lfuse_status bench_opencl_hold(void *hold, double us);
 void bench_opencl_hold_destroy(void *hold);

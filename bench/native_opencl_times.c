@@ -2,7 +2,7 @@
 /*
  * Device times on OpenCL. The time stamps that NVIDIA's driver takes of a command with an event count the idle device
  * around it: an empty kernel of an H200 is said to take 3.4 to 5.8 us, with 1.3 us to the next one, and without events
- * they take 1.5 us each. The host needs 4 us or more for a launch. So runs are timed without events of their own and
+ * they take 1.5 us each. The host needs 3.5 us or more for a launch. So runs are timed without events of their own and
  * behind a command that lasts until all of them are enqueued: what a native graph does elsewhere.
  */
 #ifdef HAVE_CONFIG_H
@@ -12,8 +12,6 @@
 #include "bench/native_opencl.h"
 
 #include <stdlib.h>
-
-#include "bench/native.h"
 
 lfuse_status bench_opencl_build(const bench_device *d, const char *text, const char *options, cl_command_queue *queue,
                                 cl_program *program)
@@ -115,72 +113,4 @@ lfuse_status bench_opencl_hold(void *state, double us)
 {
     const hold *h = state;
     return check(enqueue(h, (cl_ulong)(us * h->iterations_per_us) + 1, NULL), "clEnqueueNDRangeKernel");
-}
-
-/* ---- the commands' own times ---- */
-
-enum { MOST_COMMANDS = 4096 };
-
-static struct {
-    __typeof__(clEnqueueNDRangeKernel) *enqueue;
-    cl_event events[MOST_COMMANDS];
-    int commands;
-    bool incomplete;
-} profile;
-
-static cl_int CL_API_CALL timed_enqueue(cl_command_queue queue, cl_kernel kernel, cl_uint dimensions,
-                                        const size_t *offset, const size_t *global, const size_t *local,
-                                        cl_uint waits, const cl_event *wait, cl_event *event)
-{
-    bool room = profile.commands < MOST_COMMANDS && !event;
-    if (!room) profile.incomplete = true;
-    return profile.enqueue(queue, kernel, dimensions, offset, global, local, waits, wait,
-                           room ? &profile.events[profile.commands++] : event);
-}
-
-#ifdef HAVE_CLBLAST
-static __typeof__(CLBlastSgemm) *untimed_sgemm;
-
-static CLBlastStatusCode passing_sgemm(const CLBlastLayout layout, const CLBlastTranspose ta, const CLBlastTranspose tb,
-                                       const size_t m, const size_t n, const size_t k, const float alpha,
-                                       const cl_mem a, const size_t a_at, const size_t lda, const cl_mem b,
-                                       const size_t b_at, const size_t ldb, const float beta, cl_mem c,
-                                       const size_t c_at, const size_t ldc, cl_command_queue *queue, cl_event *event)
-{
-    profile.incomplete = true; /* its kernels are enqueued by the library itself */
-    return untimed_sgemm(layout, ta, tb, m, n, k, alpha, a, a_at, lda, b, b_at, ldb, beta, c, c_at, ldc, queue, event);
-}
-#endif
-
-void bench_opencl_profile_begin(void)
-{
-    profile.commands = 0;
-    profile.incomplete = false;
-    profile.enqueue = lfuse__cl.EnqueueNDRangeKernel;
-    lfuse__cl.EnqueueNDRangeKernel = timed_enqueue;
-#ifdef HAVE_CLBLAST
-    untimed_sgemm = lfuse__clblast.Sgemm;
-    lfuse__clblast.Sgemm = passing_sgemm;
-#endif
-}
-
-lfuse_status bench_opencl_profile_end(bench_device *d, double *us)
-{
-    double sum = 0;
-    lfuse__cl.EnqueueNDRangeKernel = profile.enqueue;
-#ifdef HAVE_CLBLAST
-    lfuse__clblast.Sgemm = untimed_sgemm;
-#endif
-    lfuse_status status = lfuse_stream_synchronize(d->stream);
-    for (int i = 0; i < profile.commands; i++) {
-        cl_ulong start = 0, end = 0;
-        cl_event e = profile.events[i];
-        cl_int code = lfuse__cl.GetEventProfilingInfo(e, CL_PROFILING_COMMAND_START, sizeof start, &start, NULL);
-        if (!code) code = lfuse__cl.GetEventProfilingInfo(e, CL_PROFILING_COMMAND_END, sizeof end, &end, NULL);
-        if (code && !status) status = check(code, "clGetEventProfilingInfo");
-        sum += 1e-3 * (double)(end - start);
-        lfuse__cl.ReleaseEvent(e);
-    }
-    if (!status) *us = profile.incomplete || !profile.commands ? -1 : sum;
-    return status;
 }
