@@ -124,7 +124,7 @@ void lfuse__stream_release(lfuse_stream *s)
     if (!s || lfuse__forked()) return;
     if (atomic_fetch_sub_explicit(&s->references, 1, memory_order_acq_rel) != 1) return;
     dev = s->dev;
-    lfuse__tail_retire(dev, s->tail);
+    if (s->tail) lfuse__tail_retire(dev, s->tail);
     dev->backend->stream_destroy(s->bstream);
     lfuse__range_release(s->scratch);
     lfuse__stream_unwatch(s, true);
@@ -137,6 +137,9 @@ void lfuse__stream_destroy(lfuse_stream *s)
 {
     if (!s || lfuse__forked()) return;
     if (atomic_exchange(&s->closed, true)) return;
+    /* Plans keep a destroyed stream for a while, the caller may end a wrapped one at once: nothing asks it any more. */
+    lfuse__tail_retire(s->dev, s->tail);
+    s->tail = NULL;
     lfuse__stream_release(s);
 }
 

@@ -552,6 +552,32 @@ START_TEST(runs_are_captured)
 }
 END_TEST
 
+/* The plan keeps what it made for a stream; the caller may end a wrapped one as soon as it is given back. */
+START_TEST(wrapped_streams_are_left_alone)
+{
+    lfuse_tensor *tx = ramp(1, SHAPE(4), 0, 1), *ty = ramp(1, SHAPE(4), 5, 0), *unused = tensor(1, SHAPE(5));
+    const lfuse_binding b[] = { lfuse_bind_tensor("x", tx), lfuse_bind_tensor("y", ty) };
+    lfuse__stub_native native = { 0 };
+    lfuse__stub_counters before, after;
+    lfuse_stream *wrapped;
+    lfuse_plan *plan;
+
+    lfuse_output(g, "y", lfuse_neg(lfuse_input(g, "x", LFUSE_F32, 1, LFUSE_DIMS(4))));
+    plan = plan_with(0);
+    OK(lfuse_stream_wrap(dev, &native, &wrapped));
+    OK(lfuse_plan_run(plan, wrapped, b, 2));
+    lfuse_stream_destroy(wrapped);
+    lfuse__stub_counters_get(&before);
+    lfuse_tensor_destroy(unused);
+    lfuse__stub_counters_get(&after);
+    ck_assert_uint_eq(after.calls[LFUSE__STUB_stream_capturing], before.calls[LFUSE__STUB_stream_capturing]);
+    ck_assert_uint_eq(after.calls[LFUSE__STUB_event_record], before.calls[LFUSE__STUB_event_record]);
+    NEAR(values(ty)[3], -3);
+    lfuse_plan_destroy(plan);
+    lfuse_tensor_destroy(tx), lfuse_tensor_destroy(ty);
+}
+END_TEST
+
 static Suite *suite_run(void)
 {
     Suite *s = suite_create("run");
@@ -576,6 +602,7 @@ static Suite *suite_run(void)
     tcase_add_test(c, evaluate_at_once);
     tcase_add_test(c, a_second_run_allocates_nothing);
     tcase_add_test(c, runs_are_captured);
+    tcase_add_test(c, wrapped_streams_are_left_alone);
     suite_add_tcase(s, c);
     return s;
 }
