@@ -96,8 +96,8 @@ bench_variant *bench_add(bench_case *c, const char *name, void *state, lfuse_sta
 void bench_case_destroy(bench_case *c);
 
 /*
- * accumulation.c: the variant "add" of f32 cases, a += b in two tensors of so many elements, whose contents are those of
- * p and q, of `count` numbers, again and again: the rate that work in place can reach.
+ * accumulation.c: the variant "add" of f32 cases, a += b in two tensors of so many elements, whose contents are those
+ * of p and q, of `count` numbers, again and again: the rate that work in place can reach.
  */
 lfuse_status bench_add_accumulation(bench_device *d, bench_case *c, int64_t elements, const float *p, const float *q,
                                     int64_t count);

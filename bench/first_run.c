@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * first-run DEVICE [NAME]: what the first use of a plan costs in a new process whose device is open. Prints one JSON
- * line: first_us, from lfuse_plan_create to the first result of a pointwise graph on the host, and build_us, the part of
- * it spent in the vendor's compiler and loader. Run it with an empty LFUSE_CACHE_DIR, then again with what that left.
+ * line: first_us, from lfuse_plan_create to the first result of a pointwise graph on the host, and build_us, the part
+ * of it spent in the vendor's compiler and loader. Run it with an empty LFUSE_CACHE_DIR, then again with what that
+ * left.
  */
 #ifdef HAVE_CONFIG_H
 #include "config.h"
@@ -59,7 +60,8 @@ int main(int argc, char **argv)
     double first = bench_now_us() - start;
 
     if (lfuse_device_get_counters(device, &after)) return fail("counters");
-    printf("{\"type\":\"first\",\"case\":\"%s\",\"device\":\"%s\",\"first_us\":%.1f,\"build_us\":%llu,\"compiles\":%llu,"
+    printf("{\"type\":\"first\",\"case\":\"%s\",\"device\":\"%s\",\"first_us\":%.1f,\"build_us\":%llu,"
+           "\"compiles\":%llu,"
            "\"value\":%.6f}\n", argc > 2 ? argv[2] : "pointwise", info.name, first,
            (unsigned long long)(after.build_us - before.build_us),
            (unsigned long long)(after.compiles - before.compiles), (double)host[N - 1]);

@@ -103,7 +103,8 @@ double fixture_bytes(const fixture *f)
 {
     double bytes = 0;
     for (int i = 0; i < f->nio; i++)
-        if (f->io[i].role != FIXTURE_NUMBER && f->io[i].role != FIXTURE_SCRATCH) bytes += (double)f->io[i].elements * (double)lfuse_type_size(f->io[i].type);
+        if (f->io[i].role != FIXTURE_NUMBER && f->io[i].role != FIXTURE_SCRATCH)
+            bytes += (double)f->io[i].elements * (double)lfuse_type_size(f->io[i].type);
     return bytes;
 }
 

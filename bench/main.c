@@ -37,7 +37,9 @@ static const char *const *problems_of(const options *o, const bench_suite *s)
     return o->quick ? s->quick : s->problems;
 }
 
-/* The suite that a problem names before its first colon: by its own name, or by a word that problems of it begin with. */
+/*
+ * The suite that a problem names before its first colon: by its own name, or by a word that problems of it begin with.
+ */
 static const bench_suite *suite_of(const char *problem)
 {
     size_t length = strcspn(problem, ":");

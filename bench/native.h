@@ -41,9 +41,9 @@ typedef struct bench_native_kind {
     lfuse_status (*hold)(void *hold, double us);
     void (*hold_destroy)(void *hold);
     /*
-     * The vendor's own function of that name over `elements` numbers of f32 in all, which are the same few over and over:
-     * they stay in the cores' caches, and the time is that of computing alone. Reads the first elements of x, writes
-     * those of y. ERR_UNSUPPORTED: no such function, or too few elements. NULL where there are no such kernels.
+     * The vendor's own function of that name over `elements` numbers of f32 in all, which are the same few over and
+     * over: they stay in the cores' caches, and the time is that of computing alone. Reads the first elements of x,
+     * writes those of y. ERR_UNSUPPORTED: no such function, or too few elements. NULL where there are no such kernels.
      */
     lfuse_status (*resident_create)(bench_device *d, const char *function, int64_t elements, const lfuse_tensor *x,
                                     const lfuse_tensor *y, void **resident);

@@ -21,7 +21,8 @@ static const char source[] =
     "{\n"
     "    __global float *row = x + at + (ulong)get_global_id(0) * n;\n"
     "    int i = 0;\n"
-    "    for (; i + 16 <= n; i += 16) vstore16(fmax(vload16(0, row + i) + vload16(0, b + b_at + i), 0.0f), 0, row + i);\n"
+    "    for (; i + 16 <= n; i += 16)\n"
+    "        vstore16(fmax(vload16(0, row + i) + vload16(0, b + b_at + i), 0.0f), 0, row + i);\n"
     "    for (; i < n; i++) row[i] = fmax(row[i] + b[b_at + i], 0.0f);\n"
     "}\n"
     "__kernel void bias_relu_elements(__global float *x, ulong at, __global const float *b, ulong b_at, int n)\n"
@@ -146,7 +147,8 @@ static lfuse_status layer(network *n, int l)
         n->in[l].buffer, n->in[l].element, n->width, n->w[l].buffer, n->w[l].element, n->width, 0, n->out[l].buffer,
         n->out[l].element, n->width, &n->queue, NULL);
     if (code) return lfuse__error(LFUSE_ERR_DEVICE, "CLBlastSgemm returned %d", (int)code);
-    return check(n->rows ? lfuse__cl.EnqueueNDRangeKernel(n->queue, n->bias_relu[l], 1, NULL, &rows, &one, 0, NULL, NULL)
+    return check(n->rows ? lfuse__cl.EnqueueNDRangeKernel(n->queue, n->bias_relu[l], 1, NULL, &rows, &one, 0, NULL,
+                                                          NULL)
                          : lfuse__cl.EnqueueNDRangeKernel(n->queue, n->bias_relu[l], 2, NULL, elements, group, 0, NULL,
                                                           NULL),
                  "clEnqueueNDRangeKernel");

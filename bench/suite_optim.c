@@ -279,7 +279,9 @@ static lfuse_status first_step(stepping *p, lfuse_optimizer_level level, double 
     return LFUSE_OK;
 }
 
-/* The other sets, none of which is stepped over before all variants are proven; the steps change next to nothing then. */
+/*
+ * The other sets, none of which is stepped over before all variants are proven; the steps change next to nothing then.
+ */
 static lfuse_status prove(stepping *p, lfuse_optimizer_level level, int nsets, bench_variant *v)
 {
     for (int t = 1; t < VERIFIED_STEPS; t++) LFUSE__TRY(stepping_run(p, 0));

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * stack:<slices>x<rows>x<width>: the split-and-stack case of recommendation models. x [slices, rows, width] is split into
- * its slices; each is normalised (layernorm with scale and shift) and goes through tanh; the results are stacked, a
- * linear layer of one column and relu follow: y [slices, rows, 1].
- *   split-unfused     one launch for each operator of a framework, 2 a slice and 3 behind them, with the same kernels and
- *                     preallocated buffers
+ * stack:<slices>x<rows>x<width>: the split-and-stack case of recommendation models. x [slices, rows, width] is split
+ * into its slices; each is normalised (layernorm with scale and shift) and goes through tanh; the results are stacked,
+ * a linear layer of one column and relu follow: y [slices, rows, 1].
+ *   split-unfused     one launch for each operator of a framework, 2 a slice and 3 behind them, with the same kernels
+ *                     and preallocated buffers
  *   split-fused       the graph as written, one plan
  *   combined-unfused  one launch for each operator, on the whole of x
  *   combined-fused    one plan, without split and stack

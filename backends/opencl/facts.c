@@ -199,7 +199,9 @@ lfuse_status lfuse__cl_read_device(cl_platform_id platform, cl_device_id id, con
     d.fine_svm = (raw.svm & CL_DEVICE_SVM_FINE_GRAIN_BUFFER) != 0;
     d.nvidia = strstr(platform_name, "NVIDIA") != NULL;
     fill_facts(&raw, &d);
-    /* NVIDIA's compiler reads the argument block at an index as it reads any constant; PTX of such kernels has no copy. */
+    /*
+     * NVIDIA's compiler reads the argument block at an index as it reads any constant; PTX of such kernels has no copy.
+     */
     d.facts.staged_arguments = !d.facts.vector_lanes && !d.nvidia;
     d.facts.compiles_at_launch = strcmp(platform_name, "Portable Computing Language") == 0;
     fill_options(&raw, &d);

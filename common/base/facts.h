@@ -16,7 +16,7 @@ typedef struct lfuse__facts {
     lfuse_device_info info; /* name is filled by the registry */
     char arch[32];          /* what kernels are compiled for: "sm_90", "OpenCL C 1.2", "host" */
     bool addresses;         /* a table entry in memory can be a plain address; else it is (slot, offset) */
-    bool vector_lanes;      /* bodies are written over 16 lanes (CPUs); else over one, with 16-byte accesses around it */
+    bool vector_lanes;      /* bodies are written over 16 lanes (CPUs); else over one, in 16-byte accesses */
     bool compiles_at_launch; /* PoCL: a kernel is compiled at its first enqueue, so plans end with an empty one, and
                                 kept in the driver's own disk cache, so binaries are not asked for */
     bool staged_arguments;  /* an index into the argument block copies it: kernels put it into local memory first */

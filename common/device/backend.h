@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The waist: what a backend provides. Primitives, not operations: a backend knows memory, streams, compiling, launching,
- * vendor GEMM and native graphs, and has never heard of an optimizer or of fusion.
+ * The waist: what a backend provides. Primitives, not operations: a backend knows memory, streams, compiling,
+ * launching, vendor GEMM and native graphs, and has never heard of an optimizer or of fusion.
  *
  * Rules for every slot
  *  - Called through the wrappers of common/device/ alone, with arguments already checked there.
- *  - Every slot is filled. What a backend cannot do is a function that returns lfuse__error(LFUSE_ERR_UNSUPPORTED, ...).
+ *  - Every slot is filled. What a backend cannot do is a function that gives lfuse__error(LFUSE_ERR_UNSUPPORTED, ...).
  *  - A failing slot records the message (lfuse__error) and returns the status; outputs are written only on success.
  *  - Backends use common/base/ and this header, never another part of common/ and never each other.
  *  - The opaque types are each backend's own; it casts them. Any number of threads may call, but one stream, one kernel
@@ -73,8 +73,9 @@ typedef enum lfuse__epilogue {
 } lfuse__epilogue;
 
 /*
- * A matrix product, row-major: D[m, n] = epilogue(alpha op(A) op(B) + beta C), C and D the same memory. op(A) is [m, k]:
- * stored [m, k] with leading dimension lda, or [k, m] when ta. m, n, k > 0 (degenerate sizes never reach a backend).
+ * A matrix product, row-major: D[m, n] = epilogue(alpha op(A) op(B) + beta C), C and D the same memory. op(A) is
+ * [m, k]: stored [m, k] with leading dimension lda, or [k, m] when ta. m, n, k > 0 (degenerate sizes never reach a
+ * backend).
  */
 typedef struct lfuse__gemm_desc {
     lfuse_type type;    /* of A, B, C, D and bias; f16 and bf16 accumulate in f32 */
@@ -138,7 +139,7 @@ typedef struct lfuse__backend {
     lfuse_status (*read)(lfuse__bstream *s, lfuse__bmem *from, uint64_t offset, void *host, uint64_t bytes);
     lfuse_status (*copy)(lfuse__bstream *s, lfuse__bmem *to, uint64_t to_offset, lfuse__bmem *from,
                          uint64_t from_offset, uint64_t bytes);
-    /* Between two devices of this backend; ERR_UNSUPPORTED when there is no direct way. `s` is a stream of the target. */
+    /* Between two devices of this backend; ERR_UNSUPPORTED when there is no direct way. `s`: a stream of the target. */
     lfuse_status (*copy_peer)(lfuse__bstream *s, lfuse__bmem *to, uint64_t to_offset, lfuse__bdevice *from_dev,
                               lfuse__bmem *from, uint64_t from_offset, uint64_t bytes);
     /* Repeats a pattern of 1, 2, 4 or 8 bytes; offset and bytes are multiples of it. */

@@ -116,8 +116,8 @@ static bool from_cache(lfuse_device *dev, const lfuse__strbuf *key, lfuse__bprog
 }
 
 /*
- * A driver that compiles at launch is not asked for binaries: for one it compiles every kernel once more, in a form that
- * it does not launch, which doubles a cold start; what it does launch is kept by a cache of its own.
+ * A driver that compiles at launch is not asked for binaries: for one it compiles every kernel once more, in a form
+ * that it does not launch, which doubles a cold start; what it does launch is kept by a cache of its own.
  */
 static void to_cache(lfuse_device *dev, const lfuse__strbuf *key, lfuse__bprogram *program)
 {

@@ -132,7 +132,10 @@ typedef struct lfuse__reports_owner {
 lfuse_status lfuse__reports_create(lfuse_device *dev, const lfuse__reports_owner *owner, lfuse__reports **reports);
 void lfuse__reports_release(lfuse__reports *r);
 const lfuse__range *lfuse__reports_range(const lfuse__reports *r);
-/* Called with each submission (or capture) to `s` of work that writes there: the stream reads it when it is synchronised. */
+/*
+ * Called with each submission (or capture) to `s` of work that writes there: the stream reads it when it is
+ * synchronised.
+ */
 lfuse_status lfuse__stream_watch(lfuse_stream *s, lfuse__reports *r);
 /* As lfuse__stream_sync and lfuse__stream_query, and then LFUSE_ERR_INDEX where a kernel has reported one. */
 lfuse_status lfuse__stream_settle(lfuse_stream *s);

@@ -2,9 +2,9 @@
 /*
  * The structs behind device.h, for common/device/ alone.
  *
- * Locks: under pool.lock the tail of a stream is taken by lfuse__tail_try alone. A tail that is held by lfuse__tail_lock
- * is held around one slot and takes no other lock, but for lfuse__tail_retire, which takes pool.lock too. No lock is
- * held while a destroy function of the layers above, a compiler or the log is called.
+ * Locks: under pool.lock the tail of a stream is taken by lfuse__tail_try alone. A tail that is held by
+ * lfuse__tail_lock is held around one slot and takes no other lock, but for lfuse__tail_retire, which takes pool.lock
+ * too. No lock is held while a destroy function of the layers above, a compiler or the log is called.
  */
 #ifndef COMMON_DEVICE_INTERNAL_H
 #define COMMON_DEVICE_INTERNAL_H

@@ -224,8 +224,8 @@ bool lfuse__drain(lfuse_device *dev, int seconds, bool tails)
 }
 
 /*
- * Under the lock, `t` too: the last fence of a stream that goes. False: none can be recorded though there is work, which
- * has then to be waited for, because the memory that it uses would else be reused under it.
+ * Under the lock, `t` too: the last fence of a stream that goes. False: none can be recorded though there is work,
+ * which has then to be waited for, because the memory that it uses would else be reused under it.
  */
 static bool last_fence(lfuse_device *dev, lfuse__tail *t)
 {

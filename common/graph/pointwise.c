@@ -158,7 +158,8 @@ static void lists_differ(lfuse_graph *g, lfuse__op op, const char *call, const i
 
     for (i = 0; i < lfuse__ops[op].arity && used < sizeof text; i++) {
         lfuse__build_describe(g, in[i], one, sizeof one);
-        used += (size_t)snprintf(text + used, sizeof text - used, "%s%s is %s", i ? ", " : "", operand_name(op, i), one);
+        used += (size_t)snprintf(text + used, sizeof text - used, "%s%s is %s", i ? ", " : "", operand_name(op, i),
+                                 one);
     }
     lfuse__graph_poison(g, LFUSE_ERR_SHAPE, "%s: lists do not go together: %s", call, text);
 }

@@ -25,7 +25,8 @@ static const char *const reductions[LFUSE__REDUCE_COUNT] = {
 };
 static const char *const of_members[LFUSE__REDUCE_COUNT] = {
     [LFUSE__REDUCE_SUM] = "member_sum",  [LFUSE__REDUCE_PROD] = "member_prod",     [LFUSE__REDUCE_MAX] = "member_amax",
-    [LFUSE__REDUCE_MIN] = "member_amin", [LFUSE__REDUCE_ARGMAX] = "member_argmax", [LFUSE__REDUCE_ARGMIN] = "member_argmin",
+    [LFUSE__REDUCE_MIN] = "member_amin", [LFUSE__REDUCE_ARGMAX] = "member_argmax",
+    [LFUSE__REDUCE_ARGMIN] = "member_argmin",
 };
 static const char *const of_lists[LFUSE__REDUCE_COUNT] = {
     [LFUSE__REDUCE_SUM] = "list_sum",  [LFUSE__REDUCE_PROD] = "list_prod",     [LFUSE__REDUCE_MAX] = "list_amax",

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Lists whose members' places travel in the argument block. Words, from lfuse__multi_words on:
- *   [carried + 1] first chunk of each member, counted in the launch, and in the upper half the length of its last chunk;
+ *   [carried + 1] first chunk of each member, counted in the launch, and in the upper half the length of its last
+ *   chunk;
  *                 then the end of the last member; then ones
  *   [operands used][carried] address, or byte offset and in the highest byte the slot
  * A chunk's member is searched for in the first chunks: as many steps as the capacity has bits, each one word. Where an

@@ -128,7 +128,8 @@ int lfuse__list_buffers(const lfuse__facts *facts, int own);
  * `length` and p<j> of chunk `c`: from the address table, forward to its first element. `vectors`: whether runs of
  * t->vector elements are aligned; where `vector` is more than 1, also whether the length is a multiple of it.
  */
-void lfuse__put_chunk(const lfuse__text *t, int indent, const lfuse__facts *facts, int slots, const char *c, int vector);
+void lfuse__put_chunk(const lfuse__text *t, int indent, const lfuse__facts *facts, int slots, const char *c,
+                      int vector);
 /* rows_, columns_ of a matrix of the member and matrices_, from p<j> of the shape; functions that need them. */
 void lfuse__put_shape(const lfuse__text *t, int indent);
 void lfuse__put_line_functions(lfuse__strbuf *out, const lfuse__kernel_class *k);
@@ -140,8 +141,9 @@ lfuse_status lfuse__list_pack(const lfuse__kernel_class *k, const lfuse__facts *
 void lfuse__put_entry(lfuse__strbuf *out, int indent, const lfuse__facts *facts, int slots, int j);
 
 /*
- * carried.c: places in the argument block. `arguments` comes first in such a kernel (of groups of `group`); `argument` is its word `first` +
- * `index`, as an expression. `carried_chunk`: member, start_ and length of chunk `c`; `carried_entry`: p<j> of `member`.
+ * carried.c: places in the argument block. `arguments` comes first in such a kernel (of groups of `group`); `argument`
+ * is its word `first` + `index`, as an expression. `carried_chunk`: member, start_ and length of chunk `c`;
+ * `carried_entry`: p<j> of `member`.
  */
 void lfuse__put_arguments(lfuse__strbuf *out, const lfuse__facts *facts, int words, unsigned group);
 void lfuse__put_argument(lfuse__strbuf *out, const lfuse__facts *facts, int first, const char *index);

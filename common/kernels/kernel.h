@@ -8,8 +8,9 @@
  * Names are the caller's: [a-z_][a-z0-9_]*, unique in a program, and none that a dialect knows (no kernel of OpenCL may
  * be called like a built-in function); a prefix with a digit keeps clear of all of them.
  *
- * Memory arguments: operand i is buffer i, with its byte offset among the words (list kernels: see there). A kernel with
- * a gathered operand takes one buffer more, the last: where it reports the first index that is out of range (common/device/report.c).
+ * Memory arguments: operand i is buffer i, with its byte offset among the words (list kernels: see there). A kernel
+ * with a gathered operand takes one buffer more, the last: where it reports the first index that is out of range
+ * (common/device/report.c).
  */
 #ifndef COMMON_KERNELS_KERNEL_H
 #define COMMON_KERNELS_KERNEL_H
@@ -259,8 +260,8 @@ lfuse_status lfuse__multi_pack(const lfuse__kernel_class *k, const lfuse__facts 
 /*
  * Numbers by group. A launch takes up to LFUSE__NUMBER_GROUPS of them, fewer where the body has many numbers; 0: not
  * even two (or none are needed), so that each group has a launch of its own. After the pack functions, whose numbers a
- * class with groups does not read, `pack_groups` puts in the numbers of `count` groups, [count][body->nnumbers], and the
- * first member of each; the kernel counts members from `base` on.
+ * class with groups does not read, `pack_groups` puts in the numbers of `count` groups, [count][body->nnumbers], and
+ * the first member of each; the kernel counts members from `base` on.
  */
 enum { LFUSE__NUMBER_GROUPS = 8 };
 int lfuse__multi_groups(const lfuse__body *body);
@@ -270,29 +271,35 @@ enum { LFUSE__CARRIED_MOST = 4096 /* members: more than any argument block has w
 /* Words of a list kernel without members' places. */
 int lfuse__multi_words(const lfuse__kernel_class *k);
 /*
- * carried.c: members that a block of so many bytes carries, for kernels of k's operands; 0: not one. All words of such a
- * kernel. Then, of a launch: member number `place` has its first chunk there (counted in the launch), its last chunk has
- * `tail` elements, and operand j's entry (two words as in an address table) stands at entries[j * stride]; and the end,
- * which also fills what is left of the words.
+ * carried.c: members that a block of so many bytes carries, for kernels of k's operands; 0: not one. All words of such
+ * a kernel. Then, of a launch: member number `place` has its first chunk there (counted in the launch), its last chunk
+ * has `tail` elements, and operand j's entry (two words as in an address table) stands at entries[j * stride]; and the
+ * end, which also fills what is left of the words.
  */
-typedef enum lfuse__carry { LFUSE__CARRY_CHUNKS, LFUSE__CARRY_PARTIAL, LFUSE__CARRY_FOLD } lfuse__carry; /* the kernel */
+typedef enum lfuse__carry { /* the kernel */
+    LFUSE__CARRY_CHUNKS,
+    LFUSE__CARRY_PARTIAL,
+    LFUSE__CARRY_FOLD
+} lfuse__carry;
 int lfuse__carried_most(const lfuse__kernel_class *k, lfuse__carry carry, const lfuse__facts *facts, uint32_t bytes);
 unsigned lfuse__carried_words(const lfuse__kernel_class *k, lfuse__carry carry);
 void lfuse__carried_place(const lfuse__kernel_class *k, lfuse__carry carry, int place, uint64_t first, uint32_t tail,
                           const uint64_t *entries, int64_t stride, uint64_t *words);
-void lfuse__carried_end(const lfuse__kernel_class *k, lfuse__carry carry, int members, uint64_t chunks, uint64_t *words);
+void lfuse__carried_end(const lfuse__kernel_class *k, lfuse__carry carry, int members, uint64_t chunks,
+                        uint64_t *words);
 
 /* ---- members.c: reductions of the members of lists, and of whole lists ----
- * Two launches. Operands are the elements of members (UNIT) or numbers (REPEAT); of written ones, which are numbers all,
- * `fixed` are those that the whole list has. k->naxes is 1. REDUCEs of the body run over the elements of a member,
+ * Two launches. Operands are the elements of members (UNIT) or numbers (REPEAT); of written ones, which are numbers
+ * all, `fixed` are those that the whole list has. k->naxes is 1. REDUCEs of the body run over the elements of a member,
  * TOTALs over the members; what is stored to `fixed` operands is made of TOTALs and numbers of the whole list, what is
  * stored to others of anything but them. `partial`: the chunk table has chunks of at most LFUSE__SEGMENT elements, of
- * which each gives a cell a REDUCE in the scratch (buffer 2; blocks follow). `fold`: buffers: 0 the scratch, 1 the tables
- * (first chunk of each member, then the end of the last; the ticket of the last group to arrive, 0 before), 2 the entries
- * as above, then the blocks. Where the class is `carried`, chunks, first chunks and entries are words. A list may be
- * worked on in several launches of each: all partials first.
+ * which each gives a cell a REDUCE in the scratch (buffer 2; blocks follow). `fold`: buffers: 0 the scratch, 1 the
+ * tables (first chunk of each member, then the end of the last; the ticket of the last group to arrive, 0 before), 2
+ * the entries as above, then the blocks. Where the class is `carried`, chunks, first chunks and entries are words. A
+ * list may be worked on in several launches of each: all partials first.
  */
-typedef struct lfuse__members_part { /* one launch: offsets in bytes in their buffers, of the scratch multiples of 256 */
+/* One launch: offsets in bytes in their buffers, of the scratch multiples of 256. */
+typedef struct lfuse__members_part {
     int64_t members, first_member, all;           /* fold: of this launch, the first, of the list */
     int64_t first_chunk, chunks, all_chunks;      /* partial: of this launch; of the list, both kernels */
     int64_t stride;                               /* fold: entries an operand */
@@ -318,9 +325,9 @@ lfuse_status lfuse__members_fold_pack(const lfuse__kernel_class *k, const lfuse_
 
 /* ---- lines.c: reductions of the rows or columns of the members of lists ----
  * Two launches. Operands are elements of members (UNIT), numbers (REPEAT) and the shape; what is written (REPEAT) has
- * one element a line. One REDUCE. Both walk the same chunks, of cells: cell s * lines + l of a member is segment s of its
- * line l, so that neighbours are neighbouring lines. `segments` stores a cell each in the scratch (buffers as `partial`
- * above), `fold` takes the cells of a line where the first of them is. `length`: cells of a chunk.
+ * one element a line. One REDUCE. Both walk the same chunks, of cells: cell s * lines + l of a member is segment s of
+ * its line l, so that neighbours are neighbouring lines. `segments` stores a cell each in the scratch (buffers as
+ * `partial` above), `fold` takes the cells of a line where the first of them is. `length`: cells of a chunk.
  */
 typedef struct lfuse__lines_part { /* one launch */
     int64_t members;              /* of the list */

@@ -64,7 +64,8 @@ static void put_gather(const lfuse__text *t, int indent, int at, bool whole)
     if (row) {
         lfuse__put_look_up(t, indent, at, value, "i");
         lfuse__put(t->out, indent, "g%d = SPLAT_%s(ZERO_%s);", at, word, word);
-        lfuse__put(t->out, indent, "if (n%d >= 0) g%d = LOADL_%s(p%d, (i64)(b%d + j) + %s);", at, at, memory, j, j, more);
+        lfuse__put(t->out, indent, "if (n%d >= 0) g%d = LOADL_%s(p%d, (i64)(b%d + j) + %s);", at, at, memory, j, j,
+                   more);
         return;
     }
     lfuse__put(t->out, indent, "S_%s l%d[LANES];", word, j);

@@ -85,7 +85,8 @@ static void make_list(lfuse__members *m, const lfuse__kernel_class *k)
             const int16_t operand = (int16_t)(m->first + t++);
             to->k.operands[operand] = number(type, false);
             if (!keep[i]) continue;
-            to->instr[n++] = (lfuse__instr){.kind = LFUSE__I_LOAD, .type = (uint8_t)type, .a = operand, .b = -1, .c = -1};
+            to->instr[n++] = (lfuse__instr){.kind = LFUSE__I_LOAD, .type = (uint8_t)type, .a = operand, .b = -1,
+                                            .c = -1};
             in.kind = LFUSE__I_REDUCE;
             in.a = (int16_t)(n - 1);
         } else if (!keep[i]) {
@@ -210,7 +211,8 @@ lfuse_status lfuse__members_partial_pack(const lfuse__kernel_class *k, const lfu
 {
     const bool single = lfuse__single(facts);
     LFUSE__TRY(lfuse__list_pack(k, facts, single, single ? 1 : LFUSE__GROUP / LFUSE__TEAM,
-                                LFUSE__MEMBERS_PARTIAL_NUMBERS, part->all, part->first_chunk, part->chunks, part->numbers,
+                                LFUSE__MEMBERS_PARTIAL_NUMBERS, part->all, part->first_chunk, part->chunks,
+                                part->numbers,
                                 packed));
     packed->words[LFUSE__MULTI_PARTIALS_OFFSET] = part->scratch;
     packed->words[LFUSE__MEMBERS_CELLS] = rounded(part->all_chunks, 16);

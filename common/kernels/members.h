@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * What the two kernels of a step that reduces lists share. Its body is two row kernels: `member`, whose rows are the
- * members, and `list`, whose one row is the numbers that the first one found for the TOTALs. These lie in memory between
- * the two: operand `first` + t of both.
+ * members, and `list`, whose one row is the numbers that the first one found for the TOTALs. These lie in memory
+ * between the two: operand `first` + t of both.
  */
 #ifndef COMMON_KERNELS_MEMBERS_H
 #define COMMON_KERNELS_MEMBERS_H

@@ -54,7 +54,8 @@ static void put_waiting(const lfuse__members *m, const lfuse__rows *r, int inden
     unsigned before = 0;
     for (int j = m->first; j < m->first + m->ntotals; j++) {
         const unsigned size = lfuse__type_bytes(r->t.k->operands[j].type);
-        lfuse__put(r->t.out, indent, "memory p%d = waiting + (all + 15) / 16 * %u + (%s) * %u;", j, 16 * before, from, size);
+        lfuse__put(r->t.out, indent, "memory p%d = waiting + (all + 15) / 16 * %u + (%s) * %u;", j, 16 * before, from,
+                   size);
         lfuse__put(r->t.out, indent, "const i32 b%d = 0;", j);
         before += size;
     }
@@ -76,7 +77,8 @@ static void put_team(const lfuse__rows *r, int indent)
     lfuse__rows_put_counter_begin(r, indent, 0);
     lfuse__put(out, indent, "for (u64 at = 0; at < most; at += %d) {", BLOCK);
     for (int i = 0; i < ninstr(r); i++)
-        if (lfuse__rows_reduces(r, i, 0)) lfuse__rows_put_eight(r, indent + 1, i, "at + rank", "from + number", "number < count");
+        if (lfuse__rows_reduces(r, i, 0))
+            lfuse__rows_put_eight(r, indent + 1, i, "at + rank", "from + number", "number < count");
     lfuse__put(out, indent + 1, "if (at < count) {");
     lfuse__rows_put_counter_add(r, indent + 2, 0, "[0]");
     lfuse__put(out, indent + 1, "}");

@@ -32,7 +32,8 @@ static lfuse_status form_check(const lfuse__kernel_class *k, const lfuse__facts 
         good = k->held == 0 && (lfuse__single(facts) ? k->team == 1 : power(k->team) && k->team <= LFUSE__TEAM);
         break;
     case LFUSE__ROWS_PARTIAL:
-    case LFUSE__ROWS_FOLD: good = k->held == 0 && (k->team == 0 || k->team == (lfuse__single(facts) ? 1 : LFUSE__TEAM)); break;
+    case LFUSE__ROWS_FOLD: good = k->held == 0 && (k->team == 0 ||
+                                                   k->team == (lfuse__single(facts) ? 1 : LFUSE__TEAM)); break;
     case LFUSE__ROWS_NONE: break;
     }
     return good ? LFUSE_OK

@@ -62,8 +62,8 @@ void lfuse__rows_put_bases(const lfuse__rows *r, int indent);
 /* Registers of the row that are known after `phase` sweeps; `after`: all from there on. */
 void lfuse__rows_put_phase(const lfuse__rows *r, int indent, int phase, bool after);
 /*
- * Element instructions of `needed`, element operand j being x<j>. `place` is the element's number in the row, or that of
- * lane l; `present` tells whether there is one, NULL: there is.
+ * Element instructions of `needed`, element operand j being x<j>. `place` is the element's number in the row, or that
+ * of lane l; `present` tells whether there is one, NULL: there is.
  */
 void lfuse__rows_put_elements(const lfuse__rows *r, int indent, const bool *needed, const char *place,
                               const char *present);
@@ -125,7 +125,10 @@ void lfuse__rows_put_team_segment(lfuse__rows *r, int indent);
 /* By one item, where `across`: of LANES rows; near<j>, far<j> and count are in scope where there are lanes. */
 void lfuse__rows_put_item_segment(const lfuse__rows *r, int indent);
 void lfuse__rows_put_single_segment(const lfuse__rows *r, int indent);
-/* r<i> of the sweep's REDUCEs over one row of any length, by a group whose memory is declared (`local`), or by one item. */
+/*
+ * r<i> of the sweep's REDUCEs over one row of any length, by a group whose memory is declared (`local`), or by one
+ * item.
+ */
 void lfuse__rows_put_team_local(lfuse__rows *r);
 void lfuse__rows_put_team_sweep(lfuse__rows *r, int indent, int sweep);
 void lfuse__rows_put_single_sweep(const lfuse__rows *r, int indent, int sweep);

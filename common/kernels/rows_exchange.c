@@ -43,7 +43,9 @@ void lfuse__rows_put_exchange(const lfuse__rows *r, int indent, int i, const cha
     lfuse__put(r->t.out, indent, "}");
 }
 
-/* Half of the lanes go to the other half of the work-items, so that each folds half as many: l<i>[at] of `at`, other. */
+/*
+ * Half of the lanes go to the other half of the work-items, so that each folds half as many: l<i>[at] of `at`, other.
+ */
 static void put_scatter(const lfuse__rows *r, int indent, int i, const char *at, const char *other, int mask)
 {
     const char *w = lfuse__rows_word(r, i), *x = r->t.ix;

@@ -81,16 +81,16 @@ static void put_lanes_store(const lfuse__rows *r, int indent, int j, int reg)
     const lfuse_type type = r->t.k->operands[j].type;
     const char *memory = lfuse__memory_word(type), *word = lfuse__register_word(type);
     if (!r->facts->vector_lanes) {
-        lfuse__put(r->t.out, indent, "%sSTORE_%s(p%d, o%d, r%d);", lfuse__single(r->facts) ? "" : "if (active) ", memory,
-                   j, j, reg);
+        lfuse__put(r->t.out, indent, "%sSTORE_%s(p%d, o%d, r%d);", lfuse__single(r->facts) ? "" : "if (active) ",
+                   memory, j, j, reg);
         return;
     }
     lfuse__put(r->t.out, indent, "if (near%d && count == LANES) STOREL_%s(p%d, (i64)o%d, r%d);", j, memory, j, j, reg);
     lfuse__put(r->t.out, indent, "else {");
     lfuse__put(r->t.out, indent + 1, "S_%s e%d[LANES];", word, j);
     lfuse__put(r->t.out, indent + 1, "SPREAD_%s(e%d, r%d);", word, j, reg);
-    lfuse__put(r->t.out, indent + 1, "for (int l = 0; l < count; l++) STORE_%s(p%d, o%d + far%d[l], e%d[l]);", memory, j,
-               j, j, j);
+    lfuse__put(r->t.out, indent + 1, "for (int l = 0; l < count; l++) STORE_%s(p%d, o%d + far%d[l], e%d[l]);", memory,
+               j, j, j, j);
     lfuse__put(r->t.out, indent, "}");
 }
 
@@ -183,7 +183,8 @@ static void put_lane(const lfuse__rows *r, int indent, int sweep)
         if (loads[j]) lfuse__put(out, indent + 1, "L_%s x%d;", lfuse__register_word(r->t.k->operands[j].type), j);
     for (int j = 0; j < r->t.k->noperands && deep; j++)
         if (loads[j])
-            lfuse__put(out, indent + 2, "const S_%s x%d = d%d[u];", lfuse__register_word(r->t.k->operands[j].type), j, j);
+            lfuse__put(out, indent + 2, "const S_%s x%d = d%d[u];", lfuse__register_word(r->t.k->operands[j].type), j,
+                       j);
     if (!deep) put_element_loads(r, indent + 1, loads, "");
     lfuse__rows_put_elements(r, indent + 1 + deep, needed, "seg + e", NULL);
     for (int i = 0; i < ninstr(r); i++) {

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Look-ups in row kernels. An index that is known when the row begins moves the operand's memory to where the row's part
- * of the table is, whose elements are then loaded like any other; every other index is looked up where it is computed.
+ * Look-ups in row kernels. An index that is known when the row begins moves the operand's memory to where the row's
+ * part of the table is, whose elements are then loaded like any other; every other index is looked up where it is
+ * computed.
  */
 #ifdef HAVE_CONFIG_H
 #include "config.h"
@@ -64,8 +65,8 @@ void lfuse__rows_put_look_up_row(const lfuse__rows *r, int indent, int i)
     snprintf(index, sizeof index, "FIRST_%s(r%d)", index_word(r, i), instr->b);
     lfuse__put_look_up(&r->t, indent, i, index, "(u64)row * length");
     lfuse__put_look_up_offset(&r->t, i, more, sizeof more);
-    lfuse__put(r->t.out, indent, "const L_%s r%d = SPLAT_%s(n%d >= 0 ? LOAD_%s(p%d, b%d + %s) : ZERO_%s);", word, i, word,
-               i, lfuse__memory_word(type), instr->a, instr->a, more, word);
+    lfuse__put(r->t.out, indent, "const L_%s r%d = SPLAT_%s(n%d >= 0 ? LOAD_%s(p%d, b%d + %s) : ZERO_%s);", word, i,
+               word, i, lfuse__memory_word(type), instr->a, instr->a, more, word);
 }
 
 void lfuse__rows_put_row_load(const lfuse__rows *r, int indent, int i)
@@ -115,7 +116,8 @@ static void put_near(const lfuse__rows *r, int indent, int j)
     lfuse__put_look_up(&r->t, indent + 1, i, index, "(u64)row * length");
     lfuse__put_look_up_offset(&r->t, i, more, sizeof more);
     lfuse__put(r->t.out, indent + 1, "k%d = n%d >= 0;", j, i);
-    lfuse__put(r->t.out, indent + 1, "if (k%d) p%d += %s * %u;", j, j, more, lfuse__type_bytes(r->t.k->operands[j].type));
+    lfuse__put(r->t.out, indent + 1, "if (k%d) p%d += %s * %u;", j, j, more,
+               lfuse__type_bytes(r->t.k->operands[j].type));
     lfuse__put(r->t.out, indent, "}");
 }
 

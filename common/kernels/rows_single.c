@@ -31,8 +31,8 @@ static void put_load(const lfuse__rows *r, int indent, int j, bool partial)
     lfuse__put(r->t.out, indent, "L_%s x%d;", lfuse__register_word(o->type), j);
     if (unit && partial) lfuse__put(r->t.out, indent, "if (count >= LANES)");
     if (unit && o->gathered) {
-        lfuse__put(r->t.out, indent + partial, "x%d = k%d ? LOADL_%s(p%d, (i64)(b%d + (%s)e)) : SPLAT_%s(ZERO_%s);", j, j,
-                   lfuse__memory_word(o->type), j, j, r->t.ix, lfuse__register_word(o->type),
+        lfuse__put(r->t.out, indent + partial, "x%d = k%d ? LOADL_%s(p%d, (i64)(b%d + (%s)e)) : SPLAT_%s(ZERO_%s);", j,
+                   j, lfuse__memory_word(o->type), j, j, r->t.ix, lfuse__register_word(o->type),
                    lfuse__register_word(o->type));
     } else if (unit) {
         lfuse__put(r->t.out, indent + partial, "x%d = LOADL_%s(p%d, (i64)(b%d + (%s)e));", j,

@@ -214,7 +214,8 @@ static void put_better(const lfuse__rows *r, int indent, int i, lfuse__lane to, 
     lfuse__put(r->t.out, indent, "const L_b none_ = NE_%s(%s, %s), other_ = NE_%s(%s, %s);", w, low, low, w, high,
                high);
     lfuse__put(r->t.out, indent, "const L_b same_ = EQ_%s(%s, %s) | (none_ & other_);", w, low, high);
-    lfuse__put(r->t.out, indent, "const L_b take_ = %s_%s(%s, %s) | (other_ & EQ_%s(%s, %s)) | (same_ & LT_%s(%s, %s));",
+    lfuse__put(r->t.out, indent,
+               "const L_b take_ = %s_%s(%s, %s) | (other_ & EQ_%s(%s, %s)) | (same_ & LT_%s(%s, %s));",
                op, w, high, low, w, low, low, x, high_index, low_index);
     lfuse__put(r->t.out, indent, "%s = SEL_%s(take_, %s, %s);", lane(value, to, i, false), w, high, low);
     lfuse__put(r->t.out, indent, "%s = SEL_%s(take_, %s, %s);", lane(index, to, i, true), x, high_index, low_index);
@@ -400,14 +401,15 @@ void lfuse__rows_put_keep(const lfuse__rows *r, int indent, const char *cell)
             lfuse__put(r->t.out, indent, "{");
             lfuse__put(r->t.out, indent + 1, "S_%s e%d[LANES];", w, i);
             lfuse__put(r->t.out, indent + 1, "SPREAD_%s(e%d, l%d[0]);", w, i, i);
-            lfuse__put(r->t.out, indent + 1, "for (int l = 0; l < count; l++) STORE_%s(z + cells * %u, %s + l * segments, e%d[l]);",
+            lfuse__put(r->t.out, indent + 1,
+                       "for (int l = 0; l < count; l++) STORE_%s(z + cells * %u, %s + l * segments, e%d[l]);",
                        w, before, cell, i);
             if (lfuse__rows_indexed(r, i)) {
                 lfuse__put(r->t.out, indent + 1, "S_%s k%d[LANES];", r->t.ix, i);
                 lfuse__put(r->t.out, indent + 1, "SPREAD_%s(k%d, n%d[0]);", r->t.ix, i, i);
                 lfuse__put(r->t.out, indent + 1,
-                           "for (int l = 0; l < count; l++) STORE_%s(z + cells * %u, %s + l * segments, k%d[l]);", r->t.ix,
-                           before + lfuse__type_bytes(gathered_type(r, i)), cell, i);
+                           "for (int l = 0; l < count; l++) STORE_%s(z + cells * %u, %s + l * segments, k%d[l]);",
+                           r->t.ix, before + lfuse__type_bytes(gathered_type(r, i)), cell, i);
             }
             lfuse__put(r->t.out, indent, "}");
             continue;
@@ -431,8 +433,8 @@ void lfuse__rows_put_fetch(const lfuse__rows *r, int indent, int i, lfuse__lane 
             lfuse__put(r->t.out, indent, "%s = %s;", lane(a, to, i, true), lfuse__rows_no_index(r));
         lfuse__put(r->t.out, indent, "if (%s) {", guard);
     }
-    lfuse__put(r->t.out, indent + (guard != NULL), "%s = SPLAT_%s(LOAD_%s(z + cells * %u, %s));", lane(a, to, i, false), w,
-               w, before, cell);
+    lfuse__put(r->t.out, indent + (guard != NULL), "%s = SPLAT_%s(LOAD_%s(z + cells * %u, %s));", lane(a, to, i, false),
+               w, w, before, cell);
     if (lfuse__rows_indexed(r, i))
         lfuse__put(r->t.out, indent + (guard != NULL), "%s = SPLAT_%s(LOAD_%s(z + cells * %u, %s));",
                    lane(a, to, i, true), x, x, before + lfuse__type_bytes(gathered_type(r, i)), cell);

@@ -60,7 +60,8 @@ lfuse_status lfuse__scatter_sizes(const lfuse__facts *facts, int64_t positions, 
     const int64_t most = INT64_C(1) << 31, least = facts->vector_lanes ? RUN_OF_LANES : RUN_OF_ITEMS;
     int64_t each, runs;
     if (positions > most || rows >= most)
-        return lfuse__error(LFUSE_ERR_UNSUPPORTED, "%" PRId64 " scattered rows are added to %" PRId64 ": at most 2^31 to "
+        return lfuse__error(LFUSE_ERR_UNSUPPORTED,
+                            "%" PRId64 " scattered rows are added to %" PRId64 ": at most 2^31 to "
                             "fewer than 2^31", positions, rows);
     sizes[LFUSE__SCATTER_POSITIONS] = positions;
     sizes[LFUSE__SCATTER_SLOTS] = (positions + LFUSE__SEGMENT - 1) / LFUSE__SEGMENT * LFUSE__SEGMENT;

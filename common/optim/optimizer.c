@@ -143,8 +143,8 @@ static lfuse_status make_states(lfuse_optimizer *o)
 /* ---- parts ---- */
 
 /*
- * Whether a group is stepped over together with the one before it: not where a rule, or clipping, looks at whole members
- * by launches that know no groups, nor where numbers in device memory are a group's own (NADAM's product).
+ * Whether a group is stepped over together with the one before it: not where a rule, or clipping, looks at whole
+ * members by launches that know no groups, nor where numbers in device memory are a group's own (NADAM's product).
  */
 static bool together(const lfuse_optimizer *o, int i)
 {

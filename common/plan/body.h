@@ -3,9 +3,9 @@
  * A body: what one fused kernel computes for one element, as straight-line code over registers. Register i is the
  * result of instruction i. In a row kernel a register belongs to the row when it is a REDUCE, a load that walks no
  * reduced axis, a number, or computed from such alone; the others belong to the element. What is computed of a REDUCE
- * lies in a later phase (sweep over the row) than what the REDUCE takes in. Registers hold f32, f64, i32, i64 or bool (a
- * mask); f16 and bf16 exist in memory alone, so a load of them gives f32, and a conversion to them rounds but leaves f32
- * in the register. i8 and u8 live in i32 registers, which every operation on them wraps back into their range.
+ * lies in a later phase (sweep over the row) than what the REDUCE takes in. Registers hold f32, f64, i32, i64 or bool
+ * (a mask); f16 and bf16 exist in memory alone, so a load of them gives f32, and a conversion to them rounds but leaves
+ * f32 in the register. i8 and u8 live in i32 registers, which every operation on them wraps back into their range.
  */
 #ifndef COMMON_PLAN_BODY_H
 #define COMMON_PLAN_BODY_H
@@ -21,8 +21,8 @@ typedef enum lfuse__instr_kind {
     LFUSE__I_CONST,   /* `number`, rounded to `type` */
     LFUSE__I_APPLY,   /* `op` over registers a, b, c */
     LFUSE__I_CONVERT, /* register a, of type `from`, to `type` (which may be f16 or bf16, and then rounds) */
-    LFUSE__I_REDUCE,  /* ROWS: lfuse__reduce `op` of register a over the reduced axes; `type`: of the result. MEMBERS: over
-                         the elements of each member */
+    LFUSE__I_REDUCE,  /* ROWS: lfuse__reduce `op` of register a over the reduced axes; `type`: of the result. MEMBERS:
+                         over the elements of each member */
     LFUSE__I_TOTAL    /* MEMBERS: the same over all members */
 } lfuse__instr_kind;
 

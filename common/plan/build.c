@@ -241,7 +241,8 @@ void lfuse__builder_shape(lfuse__builder *b, lfuse__step_kind kind, lfuse__span 
     if (!needed) return;
     if (lfuse__draft_node(b->d, b->d->g->names[list].node)->rank == LFUSE_RANK_MATRIX) add_shape(b, list);
     else
-        b->status = lfuse__error(LFUSE_ERR_UNSUPPORTED, "rows or columns of matrices that no list tells: \"%s\" has but "
+        b->status = lfuse__error(LFUSE_ERR_UNSUPPORTED,
+                                 "rows or columns of matrices that no list tells: \"%s\" has but "
                                  "their numbers", b->d->g->names[list].text);
 }
 
@@ -293,7 +294,7 @@ static int reduce_list(lfuse__builder *b, int32_t node)
 {
     const lfuse__node *n = lfuse__draft_node(b->d, node);
     const lfuse_type from = lfuse__register_type((lfuse_type)lfuse__draft_node(b->d, n->in[0])->type);
-    const lfuse_type type = n->op == LFUSE__REDUCE_SUM ? lfuse__register_type((lfuse_type)n->type) : (lfuse_type)n->type;
+    const lfuse_type own = (lfuse_type)n->type, type = n->op == LFUSE__REDUCE_SUM ? lfuse__register_type(own) : own;
     const bool total = n->kind == LFUSE__LIST_REDUCE;
     lfuse__view walk;
     const int32_t base = lfuse__draft_operand(b->d, node, 0, &walk);

@@ -125,7 +125,8 @@ static void note(int *who, int stage)
     *who = *who == NOBODY || *who == stage ? stage : SEVERAL;
 }
 
-static void each_operand(const lfuse__plan_body *p, int stage, users *all, void visit(users *u, int stage, bool written))
+static void each_operand(const lfuse__plan_body *p, int stage, users *all,
+                         void visit(users *u, int stage, bool written))
 {
     const lfuse__stage *s = &p->stages[stage];
     int i, k, m;
@@ -170,7 +171,8 @@ static bool can_be_child(const lfuse__plan_body *p, int stage)
     const lfuse__stage *s = &p->stages[stage];
 
     return s->nalternatives == 1 && s->alternatives[0].nsteps == 1 &&
-           (s->alternatives[0].steps->kind == LFUSE__STEP_POINTWISE || s->alternatives[0].steps->kind == LFUSE__STEP_ROWS);
+           (s->alternatives[0].steps->kind == LFUSE__STEP_POINTWISE ||
+            s->alternatives[0].steps->kind == LFUSE__STEP_ROWS);
 }
 
 static bool is_small(const lfuse__draft *d, const lfuse__step *s)

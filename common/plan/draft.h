@@ -17,9 +17,9 @@ enum {
 };
 
 /*
- * A walk over the memory of a node that is no view, as lfuse__operand says: by the axes of whoever walks (a node that is
- * a view, a node that reads an operand, the loop of a step). What is beyond `rank` or repeats is 0, so that equal walks
- * have equal members.
+ * A walk over the memory of a node that is no view, as lfuse__operand says: by the axes of whoever walks (a node that
+ * is a view, a node that reads an operand, the loop of a step). What is beyond `rank` or repeats is 0, so that equal
+ * walks have equal members.
  */
 typedef struct lfuse__view {
     int32_t base;
@@ -115,7 +115,7 @@ typedef struct lfuse__draft {
     lfuse__signature *signatures;
     int32_t *level;
     int32_t *ready;   /* of what is computed anew: the level at which it can be */
-    int32_t *region;  /* of pointwise nodes that are not inlined, and of reductions: the region's lowest node; else -1 */
+    int32_t *region;  /* of pointwise nodes that are not inlined, and of reductions: the lowest node in it; else -1 */
     int32_t *next;    /* next node of the region, ascending, -1 at the end */
     bool *grouped;    /* [lowest nodes of regions] holds siblings */
     int32_t *number;  /* index in out->numbers, -1 */
@@ -151,7 +151,7 @@ lfuse_status lfuse__draft_house(lfuse__draft *d, int32_t node);
 /* Enlarges an array to hold one element more, and clears the new ones. ERR_MEMORY. */
 lfuse_status lfuse__draft_grow(void **array, int count, int *capacity, size_t element);
 
-/* ---- sizes.c: numbers may be negative; expressions that are new go into the graph (poisoned when there is no room) ---- */
+/* ---- sizes.c: numbers may be negative; expressions that are new go into the graph (poisoned without room) ---- */
 bool lfuse__size_literal(lfuse_size s);
 lfuse_size lfuse__size_sum(lfuse_graph *g, lfuse_size a, lfuse_size b);
 lfuse_size lfuse__size_product(lfuse_graph *g, lfuse_size a, lfuse_size b);
@@ -274,7 +274,9 @@ lfuse_status lfuse__draft_units(lfuse__draft *d);
 lfuse_status lfuse__draft_results(lfuse__draft *d);
 /* concat.c: where concatenations and their pieces lie, once the outputs have been given their values. */
 lfuse_status lfuse__draft_concats(lfuse__draft *d);
-/* Whether it is certain that who computes the base stores it in the concatenation: that is complete on the same level. */
+/*
+ * Whether it is certain that who computes the base stores it in the concatenation: that is complete on the same level.
+ */
 bool lfuse__draft_is_part(const lfuse__draft *d, int32_t base, int32_t concat);
 /* After the steps are made: updates that would change what a later step, or another element, reads become indirect. */
 lfuse_status lfuse__draft_check_updates(lfuse__draft *d);

@@ -4,10 +4,10 @@
 #endif
 
 /*
- * Steps that reduce lists. One step takes every reduction of congruent lists that can run at one time: what the members'
- * elements go through for it alone, the reductions of members, what is made of those number by number, the reductions
- * over all members, and what is made of those. The next of these parts reads the one before; nothing else of the step
- * does, because it is complete only when the step has run.
+ * Steps that reduce lists. One step takes every reduction of congruent lists that can run at one time: what the
+ * members' elements go through for it alone, the reductions of members, what is made of those number by number, the
+ * reductions over all members, and what is made of those. The next of these parts reads the one before; nothing else of
+ * the step does, because it is complete only when the step has run.
  */
 #include "common/plan/draft.h"
 
@@ -87,13 +87,15 @@ static void forward(lfuse__draft *d, depths *x, int32_t node)
 
     for (i = 0; i < n->nin; i++)
         if (x->of[d->views[n->in[i]].base] > x->of[node]) x->of[node] = x->of[d->views[n->in[i]].base];
-    if (n->kind == LFUSE__MEMBER_REDUCE || line || (n->kind == LFUSE__LIST_REDUCE && d->part[in] != LFUSE__PART_MEMBER)) {
+    if (n->kind == LFUSE__MEMBER_REDUCE || line || (n->kind == LFUSE__LIST_REDUCE &&
+                                                    d->part[in] != LFUSE__PART_MEMBER)) {
         x->of[node]++;
         d->kin[node] = n->kind == LFUSE__MEMBER_REDUCE ? kin_of(d, x, node) : -2 - node;
     } else if (n->kind == LFUSE__LIST_REDUCE) {
         d->kin[node] = d->kin[in];
     }
-    if (n->kind == LFUSE__MEMBER_REDUCE || line || (pointwise && of_members(n) && follows(d, x, node, LFUSE__PART_MEMBER)))
+    if (n->kind == LFUSE__MEMBER_REDUCE || line || (pointwise && of_members(n) &&
+                                                    follows(d, x, node, LFUSE__PART_MEMBER)))
         d->part[node] = LFUSE__PART_MEMBER;
     if (n->kind == LFUSE__LIST_REDUCE || (pointwise && !n->list && follows(d, x, node, LFUSE__PART_LIST)))
         d->part[node] = LFUSE__PART_LIST;

@@ -17,7 +17,8 @@
  *     loop      = { size " x " } size | "1"
  *     stores    = { " (" place " " expr ")" }
  *     place     = name [ "[" { coordinate "," } coordinate "]" ]   where the walk is more than by axes: of each axis of
- *                                                                  the memory's shape offset and steps, 4+2i1; @: looked up
+ *                                                                  the memory's shape offset and steps, 4+2i1; @:
+ *                                                                  looked up
  *     expr      = place | number | "(" op { " " expr } ")" | "%" N "=" expr | "%" N
  *
  * where %N= marks a value that is used again.
@@ -88,8 +89,8 @@ typedef enum lfuse__step_kind {
     LFUSE__STEP_GEMM,
     LFUSE__STEP_SCATTER,
     LFUSE__STEP_MULTI,      /* pointwise over lists */
-    LFUSE__STEP_MEMBERS,    /* the body's REDUCEs run over the elements of each member, its TOTALs over the members; what
-                               is stored is MEMBERS, made of the former, or TENSOR, made of the latter alone */
+    LFUSE__STEP_MEMBERS,    /* the body's REDUCEs run over the elements of each member, its TOTALs over the members;
+                               what is stored is MEMBERS, made of the former, or TENSOR, made of the latter alone */
     LFUSE__STEP_LINES,      /* the body's one REDUCE runs along each row, or column, of each member of a list of matrices;
                                what is stored is of span ROWS, COLUMNS or MATRICES */
     LFUSE__STEP_ROWS,       /* the body's REDUCEs run over the last naxes loop axes; always at least one of each */
@@ -108,8 +109,9 @@ typedef struct lfuse__product {
 } lfuse__product;
 
 /*
- * Rows added to those that indices name: operands[0] is the source, walked by the axes of `shape`, [1] the indices, walked
- * by the first `indices` of these, [2] the result, walked by the axes of the step's loop: the named row, then the others.
+ * Rows added to those that indices name: operands[0] is the source, walked by the axes of `shape`, [1] the indices,
+ * walked by the first `indices` of these, [2] the result, walked by the axes of the step's loop: the named row, then
+ * the others.
  */
 typedef struct lfuse__scattering {
     int rank, indices;
@@ -142,8 +144,8 @@ typedef struct lfuse__guard {
 
 /*
  * One way to do a part of the plan: steps, tried in order of preference when an instance is made ("not me" is a normal
- * answer: a vendor library declines an epilogue or a type, and the next one is asked). One with a guard comes before all
- * others where its guard holds, and is no choice where it does not.
+ * answer: a vendor library declines an epilogue or a type, and the next one is asked). One with a guard comes before
+ * all others where its guard holds, and is no choice where it does not.
  */
 typedef struct lfuse__alternative {
     int nsteps;
@@ -192,7 +194,9 @@ typedef struct lfuse__loop {
     int rank;
     int8_t first[LFUSE_MAX_RANK + 1];
 } lfuse__loop;
-/* Merges neither across loop axis `barrier` nor out of it; steps that reduce pass their first reduced axis, others -1. */
+/*
+ * Merges neither across loop axis `barrier` nor out of it; steps that reduce pass their first reduced axis, others -1.
+ */
 void lfuse__plan_loop(const lfuse__plan_body *plan, const lfuse__step *step, int barrier, lfuse__loop *loop);
 /* Whether the operand walks loop axes a and then b (those between have the extent 1) as it would walk one axis. */
 bool lfuse__plan_merges(const lfuse__plan_body *plan, const lfuse__step *step, const lfuse__operand *o, int a, int b);

@@ -4,9 +4,9 @@
 #endif
 
 /*
- * Vertical fusion. Pointwise nodes and reductions that signatures let read each other inside one kernel, and that lie on
- * one level, become a region, so one kernel. A level is how many steps must have run before; edges between regions go
- * up, so there is never a cycle.
+ * Vertical fusion. Pointwise nodes and reductions that signatures let read each other inside one kernel, and that lie
+ * on one level, become a region, so one kernel. A level is how many steps must have run before; edges between regions
+ * go up, so there is never a cycle.
  */
 #include "common/plan/draft.h"
 
@@ -79,7 +79,8 @@ static bool joins_reader(lfuse__draft *d, int32_t node)
 
 static bool inlines(lfuse__draft *d, int32_t node)
 {
-    if (!lfuse__draft_pointwise(d, node) || d->needed[node] || d->cut[node] || lfuse__draft_alone(d, node)) return false;
+    if (!lfuse__draft_pointwise(d, node) || d->needed[node] || d->cut[node] || lfuse__draft_alone(d, node))
+        return false;
     if (lfuse__draft_immediate(d, node)) return true;
     if (d->results[node] || d->disable & LFUSE_NO_POINTWISE_FUSION) return false;
     if (d->part[node] >= LFUSE__PART_MEMBER || lfuse__draft_repeats(d, node)) return false;

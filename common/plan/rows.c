@@ -3,7 +3,9 @@
 #include "config.h"
 #endif
 
-/* The steps of regions: row kernels or reductions of lists where something is reduced, else pointwise ones; and copies. */
+/*
+ * The steps of regions: row kernels or reductions of lists where something is reduced, else pointwise ones; and copies.
+ */
 #include "common/plan/draft.h"
 
 #include <stdlib.h>

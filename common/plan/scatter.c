@@ -5,11 +5,11 @@
 
 /*
  * Sums of few scattered rows, from what there is: row r of the result is the sum over all positions of what is added
- * where the index is r, and 0 elsewhere. So the order is that of the canonical sum over positions, the same in every run,
- * and there are no atomics. It fuses with what is around it and is one launch; the price is time: each of n rows looks
- * at every index and every element added, n times what a scatter moves. So where n is not small, or may not be, this is
- * left to a step that sorts the indices (scatter_step.c), with the same bits. Indices are looked up in the numbers 1 ... n
- * first, so that those out of range are reported and name no row.
+ * where the index is r, and 0 elsewhere. So the order is that of the canonical sum over positions, the same in every
+ * run, and there are no atomics. It fuses with what is around it and is one launch; the price is time: each of n rows
+ * looks at every index and every element added, n times what a scatter moves. So where n is not small, or may not be,
+ * this is left to a step that sorts the indices (scatter_step.c), with the same bits. Indices are looked up in the
+ * numbers 1 ... n first, so that those out of range are reported and name no row.
  */
 #include <string.h>
 

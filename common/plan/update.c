@@ -166,7 +166,7 @@ typedef struct access {
     int stored;    /* stage that stores the update directly; -1 */
     int read;      /* last stage that reads the old contents */
     int step;      /* of the alternative that is looked at, which stores it; -1 */
-    bool spoilt;   /* the storing stage reads it behind that, or there other than element by element at the same index */
+    bool spoilt;   /* the storing stage reads it behind that, or there not element by element at one index */
 } access;
 
 static bool same_walk(const lfuse__step *s, const lfuse__operand *a, const lfuse__operand *b)

@@ -241,7 +241,8 @@ static bool reshape(const lfuse__draft *d, const lfuse__view *v, int from_rank, 
         return true;
     }
     do {
-        if (!lfuse__group_next(sizes(d), from_rank, from, to_rank, to, &at) || !merge(d, &seen, from, &at)) return false;
+        if (!lfuse__group_next(sizes(d), from_rank, from, to_rank, to, &at) || !merge(d, &seen, from, &at))
+            return false;
     } while (at.from_end < from_rank || at.to_end < to_rank);
     *out = seen;
     memset(out->axis, -1, sizeof out->axis);

@@ -53,14 +53,14 @@ enum { LFUSE__WANTED_MAX = 6, LFUSE__SMALL_ARGUMENTS = 4096 };
 int lfuse__step_classes(const lfuse__plan_body *plan, const lfuse__step *step, bool index64,
                         lfuse__wanted wanted[LFUSE__WANTED_MAX]);
 /*
- * Steps over lists: turns the classes above into those of kernels that find their members in the argument block. Returns
- * how many members a launch then has; 0: the transport has no such kernels here, or no member fits.
+ * Steps over lists: turns the classes above into those of kernels that find their members in the argument block.
+ * Returns how many members a launch then has; 0: the transport has no such kernels here, or no member fits.
  */
 lfuse__carry lfuse__family_carry(lfuse__family family);
 int lfuse__list_carried(const lfuse__facts *facts, lfuse_transport transport, int count, lfuse__wanted *wanted);
 /*
- * ROWS: the class above has no form yet; these are its classes in every form that sizes within their bounds can ask for.
- * Returns how many there are.
+ * ROWS: the class above has no form yet; these are its classes in every form that sizes within their bounds can ask
+ * for. Returns how many there are.
  */
 enum { LFUSE__ROW_CLASSES = 2 * LFUSE__ROW_FORMS };
 int lfuse__row_classes(const lfuse__plan_body *plan, const lfuse__step *step, const lfuse__facts *facts,

@@ -4,8 +4,8 @@
 #endif
 
 /*
- * Bundles: children are furnished as if they were steps of their own, but for their kernels, which are then put together
- * into as few launches as their classes and the argument block allow.
+ * Bundles: children are furnished as if they were steps of their own, but for their kernels, which are then put
+ * together into as few launches as their classes and the argument block allow.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -235,7 +235,8 @@ static lfuse_status share(lfuse_instance *in, const lfuse__step *step, const chi
     }
     status = lfuse__bundle_share(in->facts, sharers, step->nchildren, &launches);
     if (!status && launches > 1)
-        lfuse__log(LFUSE_LOG_DEBUG, "%s: a bundle of %d kernels takes %d launches: unlike work-groups, or more than the "
+        lfuse__log(LFUSE_LOG_DEBUG,
+                   "%s: a bundle of %d kernels takes %d launches: unlike work-groups, or more than the "
                    "%u bytes of an argument block", in->facts->info.name, step->nchildren, launches,
                    in->facts->info.max_argument_bytes);
     for (i = 0; i < launches && !status; i++, made++)

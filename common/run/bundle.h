@@ -13,8 +13,8 @@ typedef struct lfuse__sharer {
 } lfuse__sharer;
 
 /*
- * Gives every kernel its launch; returns how many launches there are. Depends on classes and facts alone, so that what is
- * compiled with the plan is what an instance asks for.
+ * Gives every kernel its launch; returns how many launches there are. Depends on classes and facts alone, so that what
+ * is compiled with the plan is what an instance asks for.
  */
 lfuse_status lfuse__bundle_share(const lfuse__facts *facts, lfuse__sharer *sharers, int count, int *launches);
 /* The bundle of those whose launch is number `launch`; NULL where that is only one. */

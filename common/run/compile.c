@@ -185,7 +185,8 @@ lfuse_status lfuse__body_want(lfuse__body_entry *e, lfuse_device *dev, int count
     return LFUSE_OK;
 }
 
-static lfuse_status bundle_late(lfuse__body_entry *e, lfuse_device *dev, const lfuse__bundle *wanted, lfuse__compiled **made)
+static lfuse_status bundle_late(lfuse__body_entry *e, lfuse_device *dev, const lfuse__bundle *wanted,
+                                lfuse__compiled **made)
 {
     const lfuse__bundle_part *parts;
     const int n = lfuse__bundle_parts(wanted, &parts);

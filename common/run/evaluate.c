@@ -94,8 +94,8 @@ static lfuse__evaluated *take(lfuse__plan_cache *cache, const key *k, lfuse_plan
 }
 
 /*
- * Puts a new plan there, unless somebody was faster or there is no room (or no memory for the key): the plan is then the
- * caller's to destroy.
+ * Puts a new plan there, unless somebody was faster or there is no room (or no memory for the key): the plan is then
+ * the caller's to destroy.
  */
 static lfuse__evaluated *put(lfuse__plan_cache *cache, const key *k, lfuse_plan *plan)
 {

@@ -23,7 +23,8 @@ static lfuse_status check_member(const lfuse_device *dev, lfuse_type type, const
         return lfuse__error(LFUSE_ERR_TYPE, "member %" PRId64 " is %s, the list %s", i, lfuse_type_name(t->type),
                             lfuse_type_name(type));
     if (!t->contiguous)
-        return lfuse__error(LFUSE_ERR_UNSUPPORTED, "member %" PRId64 " is not contiguous: a list walks its members flat; "
+        return lfuse__error(LFUSE_ERR_UNSUPPORTED,
+                            "member %" PRId64 " is not contiguous: a list walks its members flat; "
                             "copy it into a tensor that is (lfuse_tensor_copy)", i);
     return LFUSE_OK;
 }

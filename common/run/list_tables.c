@@ -100,7 +100,10 @@ static lfuse_status make_offsets(const lfuse_instance *in, lfuse__list_op *op, i
     return LFUSE_OK;
 }
 
-/* Chunk table and first chunks, unless arguments carry them; sizes and the ticket, which is 0; then room for the address table where the device writes it. */
+/*
+ * Chunk table and first chunks, unless arguments carry them; sizes and the ticket, which is 0; then room for the
+ * address table where the device writes it.
+ */
 static lfuse_status make_device_tables(lfuse_instance *in, lfuse__list_op *op, const lfuse_list *l,
                                        const int64_t *sizes)
 {
@@ -116,7 +119,8 @@ static lfuse_status make_device_tables(lfuse_instance *in, lfuse__list_op *op, c
     op->firsts_at = args ? 0 : aligned((uint64_t)op->chunks * sizeof(lfuse__chunk));
     op->elements_at = aligned(op->firsts_at + firsts);
     op->ticket_at = aligned(op->elements_at +
-                            (lfuse__list_needs_sizes(op->step) ? (uint64_t)op->members * sizeof(lfuse__list_shape) : 0));
+                            (lfuse__list_needs_sizes(op->step) ? (uint64_t)op->members * sizeof(lfuse__list_shape)
+                             : 0));
     op->addresses_at = aligned(op->ticket_at + sizeof(uint64_t));
     bytes = op->ticket_at + sizeof(uint64_t);
     host = calloc(1, bytes);
@@ -140,7 +144,8 @@ static lfuse_status make_transport(lfuse_instance *in, lfuse__list_op *op, const
     if (op->transport == LFUSE_TRANSPORT_ARGS) {
         lfuse__chunk_firsts(op->members, sizes, op->length, op->first);
         op->nwords = lfuse__carried_words(&op->k, lfuse__list_carry(op));
-        if (lfuse__list_reduces(op) && !lfuse__list_lines(op)) op->fold_nwords = lfuse__carried_words(&op->k, LFUSE__CARRY_FOLD);
+        if (lfuse__list_reduces(op) && !lfuse__list_lines(op))
+            op->fold_nwords = lfuse__carried_words(&op->k, LFUSE__CARRY_FOLD);
         return lfuse__list_reduces(op) || lfuse__list_needs_sizes(op->step) ? make_device_tables(in, op, l, sizes)
                                                                             : LFUSE_OK;
     }

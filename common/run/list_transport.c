@@ -4,9 +4,9 @@
 #endif
 
 /*
- * How the addresses of a list's members reach a kernel: the choice, and what follows from members that moved. A run that
- * finds every operand where it was does nothing for any member; one with members replaced, for these alone (where the
- * device has no addresses a replaced member can change which blocks a launch names: then for all).
+ * How the addresses of a list's members reach a kernel: the choice, and what follows from members that moved. A run
+ * that finds every operand where it was does nothing for any member; one with members replaced, for these alone (where
+ * the device has no addresses a replaced member can change which blocks a launch names: then for all).
  */
 #include <inttypes.h>
 
@@ -20,7 +20,8 @@ static const char *const names[] = { "default", "args", "table", "unified" };
 
 static lfuse_status refuse_args(const lfuse_instance *in, const lfuse__list_op *op)
 {
-    return lfuse__error(LFUSE_ERR_UNSUPPORTED, "transport args: the addresses of one member's %d operands and %d numbers "
+    return lfuse__error(LFUSE_ERR_UNSUPPORTED,
+                        "transport args: the addresses of one member's %d operands and %d numbers "
                         "do not fit the %u bytes that arguments have on %s", op->step->noperands,
                         op->step->body.nnumbers, in->facts->info.max_argument_bytes, in->facts->info.name);
 }

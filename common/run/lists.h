@@ -6,8 +6,8 @@
 #include "common/run/instance.h"
 
 /*
- * Members of one launch: whose memory lies in few enough blocks, where the device has no addresses, and whose places fit
- * the argument block, where that carries them, and of as many groups as a launch has numbers for; else all.
+ * Members of one launch: whose memory lies in few enough blocks, where the device has no addresses, and whose places
+ * fit the argument block, where that carries them, and of as many groups as a launch has numbers for; else all.
  */
 typedef struct lfuse__list_batch {
     int64_t first_chunk, chunks, first_member, members;

@@ -23,8 +23,8 @@ typedef struct interval {
 } interval;
 
 /*
- * What the last check of members found: nothing that is written overlaps anything. While all that is written stays, what
- * is read and has moved is compared with the written alone.
+ * What the last check of members found: nothing that is written overlaps anything. While all that is written stays,
+ * what is read and has moved is compared with the written alone.
  */
 struct lfuse__overlaps {
     int64_t room, nwritten;

@@ -15,7 +15,7 @@ static lfuse__stride_class along(const lfuse__tensor_loop *l, const lfuse__walk 
 
     if (!w->element) return LFUSE__STRIDE_REPEAT;
     if (!lfuse__walk_is_single(l, w)) return LFUSE__STRIDE_SPLIT;
-    if (stride == 1 || (w->written && l->length <= 1)) return LFUSE__STRIDE_UNIT; /* a row of one: never stepped along */
+    if (stride == 1 || (w->written && l->length <= 1)) return LFUSE__STRIDE_UNIT; /* a row of one: no step */
     return stride ? LFUSE__STRIDE_ANY : LFUSE__STRIDE_REPEAT;
 }
 
@@ -31,8 +31,8 @@ void lfuse__row_operand(const lfuse__tensor_loop *l, const lfuse__walk *w, lfuse
 
 /*
  * A kernel that takes each row by one work-group (on CPUs: by one thread) leaves most of the device idle when rows are
- * few, and reads them anew for every sweep when they are long. Several kernels, each with many work-groups a row, cost a
- * few launches: some 10 us, in which one work-group reads so many elements.
+ * few, and reads them anew for every sweep when they are long. Several kernels, each with many work-groups a row, cost
+ * a few launches: some 10 us, in which one work-group reads so many elements.
  */
 enum { LONG_ROW = 131072, LONG_ROW_OF_LANES = 32768 };
 

@@ -21,7 +21,8 @@ lfuse__compiled *lfuse__entry_find(const lfuse__body_entry *e, lfuse__family fam
 }
 
 /* Puts one more kernel in the list, not yet compiled: it has no program. */
-static lfuse_status want(lfuse__body_entry *e, lfuse__family family, const lfuse__kernel_class *k, lfuse__compiled **made)
+static lfuse_status want(lfuse__body_entry *e, lfuse__family family, const lfuse__kernel_class *k,
+                         lfuse__compiled **made)
 {
     lfuse__compiled *c = calloc(1, sizeof *c);
 

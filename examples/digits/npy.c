@@ -40,7 +40,8 @@ int npy_read(const char *folder, const char *name, npy_array *array)
 {
     char path[4096], header[LONGEST_HEADER + 1];
     npy_array read = {0};
-    if (snprintf(path, sizeof path, "%s/%s", folder, name) >= (int)sizeof path) return fail(NULL, name, "path too long");
+    if (snprintf(path, sizeof path, "%s/%s", folder, name) >= (int)sizeof path)
+        return fail(NULL, name, "path too long");
     FILE *file = fopen(path, "rb");
     if (!file) return fail(NULL, path, "cannot be opened");
 

@@ -241,8 +241,8 @@ static int report(const char *name, const model *m)
         return -1;
     }
     int good = one.worst < 1e-5 && many.worst < 1e-5;
-    printf("%-12s %9llu %12.1f %9llu %12.1f %12.2e  %s\n", name, one.launches, one.us, many.launches, many.us, one.worst,
-           good ? "ok" : "WRONG");
+    printf("%-12s %9llu %12.1f %9llu %12.1f %12.2e  %s\n", name, one.launches, one.us, many.launches, many.us,
+           one.worst, good ? "ok" : "WRONG");
     return good ? 0 : -1;
 }
 

@@ -95,18 +95,18 @@ LFUSE_API LFUSE_MUST_CHECK lfuse_status lfuse_stream_wrap(lfuse_device *device, 
 /** Work already submitted goes on; does not wait. */
 LFUSE_API void lfuse_stream_destroy(lfuse_stream *stream);
 /**
- * Waits for all work of the stream and reports errors of that work. ERR_INDEX: a look-up (lfuse_gather) of a run was asked
- * for a row that its table does not have and gave zeros; everything else of that work is as it should be. The message
- * names the plan's step, the element of the step's loop (row-major) and the index: those of the first report, which
- * this call takes off the stream; of several runs, of the earliest.
+ * Waits for all work of the stream and reports errors of that work. ERR_INDEX: a look-up (lfuse_gather) of a run was
+ * asked for a row that its table does not have and gave zeros; everything else of that work is as it should be. The
+ * message names the plan's step, the element of the step's loop (row-major) and the index: those of the first report,
+ * which this call takes off the stream; of several runs, of the earliest.
  */
 LFUSE_API LFUSE_MUST_CHECK lfuse_status lfuse_stream_synchronize(lfuse_stream *stream);
 /** LFUSE_OK when all work has finished, LFUSE_NOT_READY when not (no error message is left then). */
 LFUSE_API LFUSE_MUST_CHECK lfuse_status lfuse_stream_query(lfuse_stream *stream);
 /**
- * As lfuse_stream_query, and when all work has finished also what lfuse_stream_synchronize says of that work (ERR_INDEX).
- * Never waits for work: LFUSE_NOT_READY leaves the reports where they are. On a stream with a captured graph of the
- * caller's own that looks things up, ask after each of its launches.
+ * As lfuse_stream_query, and when all work has finished also what lfuse_stream_synchronize says of that work
+ * (ERR_INDEX). Never waits for work: LFUSE_NOT_READY leaves the reports where they are. On a stream with a captured
+ * graph of the caller's own that looks things up, ask after each of its launches.
  */
 LFUSE_API LFUSE_MUST_CHECK lfuse_status lfuse_stream_check(lfuse_stream *stream);
 /** The CUstream or cl_command_queue behind the stream. */

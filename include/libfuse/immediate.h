@@ -10,15 +10,16 @@
 LFUSE_BEGIN_DECLS
 
 /**
- * C = alpha op(A) op(B) + beta C, op the transpose where asked. A is [m, k] (or [k, m] transposed), B [k, n] (or [n, k]),
- * C [m, n], one type. Where beta is 0, C is not read. m, n or k may be 0. C overlaps neither A nor B.
+ * C = alpha op(A) op(B) + beta C, op the transpose where asked. A is [m, k] (or [k, m] transposed), B [k, n] (or
+ * [n, k]), C [m, n], one type. Where beta is 0, C is not read. m, n or k may be 0. C overlaps neither A nor B.
  */
 LFUSE_API LFUSE_MUST_CHECK lfuse_status lfuse_gemm(lfuse_stream *stream, int transpose_a, int transpose_b, double alpha,
                                                    const lfuse_tensor *a, const lfuse_tensor *b, double beta,
                                                    lfuse_tensor *c);
 /**
  * Plans (or finds the plan of) a graph on the stream's device and runs it. The device keeps the last plans, with the
- * instances of lfuse_plan_run, so that calls with the same graph find everything made; never a graph with frozen inputs.
+ * instances of lfuse_plan_run, so that calls with the same graph find everything made; never a graph with frozen
+ * inputs.
  */
 LFUSE_API LFUSE_MUST_CHECK lfuse_status lfuse_evaluate(lfuse_stream *stream, const lfuse_graph *graph,
                                                        const lfuse_binding *bindings, int count);

@@ -5,9 +5,9 @@
  *
  * A member's reduction is that of libfuse/reduce.h over all axes of a tensor that has the member's elements, with its
  * order, its types, its rule for NaN and therefore its bits. A whole list's is the reduction of the row of its members'
- * reductions in the order of the list; f16 and bf16 stay f32 in between. So the bits depend neither on the device nor on
- * how the list is worked on. All reductions of congruent lists that do not wait for one another are made by two launches,
- * for any number of members, and what is computed of their results alone is computed there too.
+ * reductions in the order of the list; f16 and bf16 stay f32 in between. So the bits depend neither on the device nor
+ * on how the list is worked on. All reductions of congruent lists that do not wait for one another are made by two
+ * launches, for any number of members, and what is computed of their results alone is computed there too.
  *
  * ERR_RANK: no list of tensors; lfuse_list_... also take lists of numbers, which are reduced as they are. ERR_TYPE: a
  * type that the function does not take. What has no identity (largest and smallest) needs elements in every member, and

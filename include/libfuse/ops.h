@@ -9,9 +9,9 @@
  * that have the same members' sizes, and with numbers.
  *
  * Functions of numbers alone are computed in their own type, which for constants and scalars is f64, and rounded once,
- * where they meet a tensor of another type. So scalars and 0-d tensors of f64 give the same bits through + - * / neg abs
- * min max fma square sqrt reciprocal, pow and powi, comparisons and selections, on every device as on the host; other
- * functions agree within their bounds. Cast a 0-d tensor of another type to f64 first to have the same of it.
+ * where they meet a tensor of another type. So scalars and 0-d tensors of f64 give the same bits through + - * / neg
+ * abs min max fma square sqrt reciprocal, pow and powi, comparisons and selections, on every device as on the host;
+ * other functions agree within their bounds. Cast a 0-d tensor of another type to f64 first to have the same of it.
  *
  * f16 and bf16 are storage: the arithmetic is f32 and rounds when stored or cast. Floating functions need a floating
  * type. NaN propagates through every arithmetic function, min, max, relu and clamp included; payloads are not promised.

@@ -177,8 +177,9 @@ LFUSE_API void lfuse_optimizer_destroy(lfuse_optimizer *optimizer);
  * i; `count` is the number of groups. Lists and addresses may be others than in the last step: that costs a comparison
  * and a small launch. The lists stay held until others take their place. `inputs` may be NULL.
  *
- * A step that is refused launched nothing, of no group, and the optimizer is as it was. Errors: ERR_INVALID (counts, an input that
- * is missing or not asked for), ERR_TYPE, ERR_SHAPE (the message names group and member), ERR_CONTEXT, ERR_OVERLAP.
+ * A step that is refused launched nothing, of no group, and the optimizer is as it was. Errors: ERR_INVALID (counts, an
+ * input that is missing or not asked for), ERR_TYPE, ERR_SHAPE (the message names group and member), ERR_CONTEXT,
+ * ERR_OVERLAP.
  *
  * Lists must not be replaced (lfuse_list_replace) while another thread makes a step with them; runs already submitted
  * keep the addresses that they were given.

@@ -57,15 +57,16 @@ typedef enum lfuse_transport {
      */
     LFUSE_TRANSPORT_ARGS = 1,
     /**
-     * A table in device memory: one launch for any number of members. Moved members are written into it by small kernels,
-     * in stream order.
+     * A table in device memory: one launch for any number of members. Moved members are written into it by small
+     * kernels, in stream order.
      */
     LFUSE_TRANSPORT_TABLE = 2,
     /**
      * A table in memory that host and device share (lfuse_device_info.svm), which the host writes: no launch for moved
-     * members, but a new version of the table where runs that read the old one may be unfinished. Recordings with it are
-     * replayed as lists of launches. A run that the caller captures keeps its version of the table as long as the
-     * instance lives. Without lfuse_device_info.svm_concurrent new addresses wait for a copy on a stream of the library's.
+     * members, but a new version of the table where runs that read the old one may be unfinished. Recordings with it
+     * are replayed as lists of launches. A run that the caller captures keeps its version of the table as long as the
+     * instance lives. Without lfuse_device_info.svm_concurrent new addresses wait for a copy on a stream of the
+     * library's.
      */
     LFUSE_TRANSPORT_UNIFIED = 3
 } lfuse_transport;
@@ -87,9 +88,9 @@ typedef enum lfuse_binding_kind {
 } lfuse_binding_kind;
 
 /**
- * What stands for a name of the graph. With name NULL the position counts: the i-th binding goes to the i-th name in the
- * order in which inputs, scalars and outputs were declared. Size variables take their values from the shapes that are
- * bound; bind one by name where no shape tells it.
+ * What stands for a name of the graph. With name NULL the position counts: the i-th binding goes to the i-th name in
+ * the order in which inputs, scalars and outputs were declared. Size variables take their values from the shapes that
+ * are bound; bind one by name where no shape tells it.
  */
 typedef struct lfuse_binding {
     const char *name;
@@ -131,8 +132,8 @@ static inline lfuse_binding lfuse_bind_size(const char *name, int64_t size)
     return b;
 }
 /**
- * A scalar with a number for each group of the lists that it meets (lfuse_list_set_groups). What depends on such scalars
- * is computed for each group, and each member of a list takes its group's: in one launch for up to 8 groups.
+ * A scalar with a number for each group of the lists that it meets (lfuse_list_set_groups). What depends on such
+ * scalars is computed for each group, and each member of a list takes its group's: in one launch for up to 8 groups.
  */
 static inline lfuse_binding lfuse_bind_numbers(const char *name, int64_t count, const double *values)
 {
@@ -157,11 +158,11 @@ LFUSE_API LFUSE_MUST_CHECK lfuse_status lfuse_plan_print(const lfuse_plan *plan,
 LFUSE_API const char *lfuse_plan_text(const lfuse_plan *plan);
 
 /**
- * Runs the plan on a stream, in stream order, without waiting. Keeps up to 8 instances for each stream, of the sizes and
- * lists that ran there last, so that changing between a few of them costs nothing; a run with others makes an instance
- * (no compiling for contiguous tensors, but of a transport that no list of the plan had before). Instances for other
- * frozen tensors than the present ones are not kept, nor a second one that owns memory made of these. The plan does not
- * keep the memory of lists that the caller has destroyed.
+ * Runs the plan on a stream, in stream order, without waiting. Keeps up to 8 instances for each stream, of the sizes
+ * and lists that ran there last, so that changing between a few of them costs nothing; a run with others makes an
+ * instance (no compiling for contiguous tensors, but of a transport that no list of the plan had before). Instances for
+ * other frozen tensors than the present ones are not kept, nor a second one that owns memory made of these. The plan
+ * does not keep the memory of lists that the caller has destroyed.
  * All checks are made before anything is launched:
  * ERR_NAME, ERR_BINDING, ERR_TYPE, ERR_RANK, ERR_SHAPE, ERR_BOUNDS, ERR_CONTEXT, ERR_CLOSED, ERR_OVERLAP.
  */
@@ -170,13 +171,14 @@ LFUSE_API LFUSE_MUST_CHECK lfuse_status lfuse_plan_run(lfuse_plan *plan, lfuse_s
 
 /**
  * Bytes of the stream's scratch memory that the last run of the plan there took: the peak of all values between
- * kernels, those that are not in use together sharing memory. 0 before the first run, and when nothing lies between kernels.
+ * kernels, those that are not in use together sharing memory. 0 before the first run, and when nothing lies between
+ * kernels.
  */
 LFUSE_API uint64_t lfuse_plan_scratch(lfuse_plan *plan, lfuse_stream *stream);
 
 /**
- * A plan bound to sizes, lists and frozen inputs on a stream; `bindings` must give these and may give the rest, which is
- * then only used to tell the sizes. A second run allocates nothing, compiles nothing and never waits for the device.
+ * A plan bound to sizes, lists and frozen inputs on a stream; `bindings` must give these and may give the rest, which
+ * is then only used to tell the sizes. A second run allocates nothing, compiles nothing and never waits for the device.
  */
 LFUSE_API LFUSE_MUST_CHECK lfuse_status lfuse_instance_create(lfuse_plan *plan, lfuse_stream *stream,
                                                               const lfuse_binding *bindings, int count,

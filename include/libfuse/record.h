@@ -14,15 +14,15 @@ LFUSE_BEGIN_DECLS
 /** From now on runs on this stream (plans, instances, tensor copies on one device) are kept instead of executed. */
 LFUSE_API LFUSE_MUST_CHECK lfuse_status lfuse_record_begin(lfuse_stream *stream);
 /**
- * Ends it. The recording holds what it uses: plans, tensors, lists, and scratch memory of its own. When a run was refused
- * meanwhile, this call returns that error and no recording.
+ * Ends it. The recording holds what it uses: plans, tensors, lists, and scratch memory of its own. When a run was
+ * refused meanwhile, this call returns that error and no recording.
  */
 LFUSE_API LFUSE_MUST_CHECK lfuse_status lfuse_record_end(lfuse_stream *stream, lfuse_recording **recording);
 /**
  * Replays it on a stream of the same device, in stream order: as one native graph where the device has them, as a
- * prepared list of launches elsewhere. `bindings` (by name, may be none) replace tensors and numbers wherever a recorded
- * run used that name; tensors keep type and shape. The replacement stays for later replays. A recording belongs to one
- * thread at a time, and the caller orders its replays on different streams (by events).
+ * prepared list of launches elsewhere. `bindings` (by name, may be none) replace tensors and numbers wherever a
+ * recorded run used that name; tensors keep type and shape. The replacement stays for later replays. A recording
+ * belongs to one thread at a time, and the caller orders its replays on different streams (by events).
  */
 LFUSE_API LFUSE_MUST_CHECK lfuse_status lfuse_recording_replay(lfuse_recording *recording, lfuse_stream *stream,
                                                                const lfuse_binding *bindings, int count);

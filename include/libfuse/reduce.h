@@ -3,9 +3,9 @@
  * Reductions over any axes of a tensor.
  *
  * `axes` names `count` axes, each once, negative ones counted from the end; LFUSE_ALL_AXES as the count means all of
- * them (`axes` is not read then), 0 none. With keepdims reduced axes stay, with the extent 1; else they go. The order in
- * which elements are put together is fixed (the canonical sum of lfuse(7), over the reduced axes in row-major order), so
- * the bits are the same on every device that is `exact`, whatever the planner does.
+ * them (`axes` is not read then), 0 none. With keepdims reduced axes stay, with the extent 1; else they go. The order
+ * in which elements are put together is fixed (the canonical sum of lfuse(7), over the reduced axes in row-major
+ * order), so the bits are the same on every device that is `exact`, whatever the planner does.
  *
  * f16 and bf16 are computed in f32 and rounded once, at the end. ERR_RANK: too many axes, or a list, whose members are
  * flat (see libfuse/members.h); ERR_SHAPE: an axis that is not there or is named twice; ERR_TYPE: a type that the
@@ -30,8 +30,8 @@ LFUSE_API lfuse_value lfuse_prod(lfuse_value a, int count, const int *axes, int 
 LFUSE_API lfuse_value lfuse_amax(lfuse_value a, int count, const int *axes, int keepdims);
 LFUSE_API lfuse_value lfuse_amin(lfuse_value a, int count, const int *axes, int keepdims);
 /**
- * i64: where the largest or smallest is, the first of equal ones, a NaN being larger (smaller) than everything. Over one
- * axis, or over all, then by row-major index. All types but bool; needs elements.
+ * i64: where the largest or smallest is, the first of equal ones, a NaN being larger (smaller) than everything. Over
+ * one axis, or over all, then by row-major index. All types but bool; needs elements.
  */
 LFUSE_API lfuse_value lfuse_argmax(lfuse_value a, int count, const int *axes, int keepdims);
 LFUSE_API lfuse_value lfuse_argmin(lfuse_value a, int count, const int *axes, int keepdims);
@@ -45,8 +45,8 @@ LFUSE_API lfuse_value lfuse_all(lfuse_value a, int count, const int *axes, int k
 /** The sum divided by the number of elements; of nothing NaN. */
 LFUSE_API lfuse_value lfuse_mean(lfuse_value a, int count, const int *axes, int keepdims);
 /**
- * sum((a - mean(a))^2) / max(n - correction, 0) for n elements, in two passes; as torch.var. A correction of 0 gives the
- * variance of the elements, of 1 the unbiased estimate.
+ * sum((a - mean(a))^2) / max(n - correction, 0) for n elements, in two passes; as torch.var. A correction of 0 gives
+ * the variance of the elements, of 1 the unbiased estimate.
  */
 LFUSE_API lfuse_value lfuse_var(lfuse_value a, int count, const int *axes, double correction, int keepdims);
 

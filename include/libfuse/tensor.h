@@ -28,11 +28,11 @@ LFUSE_API LFUSE_MUST_CHECK lfuse_status lfuse_tensor_create(lfuse_device *device
 LFUSE_API LFUSE_MUST_CHECK lfuse_status lfuse_tensor_create_unified(lfuse_device *device, lfuse_type type, int rank,
                                                                     const int64_t *shape, lfuse_tensor **tensor);
 /**
- * Where the host finds the first element of such a tensor or of a view of it, laid out by the tensor's strides; valid as
- * long as the tensor. The host orders itself: it reads what a run wrote after the run's stream was synchronised, and
+ * Where the host finds the first element of such a tensor or of a view of it, laid out by the tensor's strides; valid
+ * as long as the tensor. The host orders itself: it reads what a run wrote after the run's stream was synchronised, and
  * writes nothing that a submitted run uses. NULL for other tensors, for empty ones, and where the host may not touch
- * shared memory while the device works (lfuse_device_info.svm_concurrent is 0): lfuse_tensor_read and lfuse_tensor_write
- * work everywhere.
+ * shared memory while the device works (lfuse_device_info.svm_concurrent is 0): lfuse_tensor_read and
+ * lfuse_tensor_write work everywhere.
  */
 LFUSE_API void *lfuse_tensor_host(const lfuse_tensor *tensor);
 /**
@@ -47,8 +47,8 @@ LFUSE_API LFUSE_MUST_CHECK lfuse_status lfuse_tensor_wrap(lfuse_device *device, 
                                                           const int64_t *shape, const int64_t *strides, int64_t offset,
                                                           lfuse_tensor **tensor);
 /**
- * Another view of a tensor's memory: `offset` elements on from its first element, strides in elements (NULL: contiguous;
- * 0 repeats, negative goes backwards). Must stay inside the parent's memory. Holds the memory by itself.
+ * Another view of a tensor's memory: `offset` elements on from its first element, strides in elements (NULL:
+ * contiguous; 0 repeats, negative goes backwards). Must stay inside the parent's memory. Holds the memory by itself.
  */
 LFUSE_API LFUSE_MUST_CHECK lfuse_status lfuse_tensor_view(const lfuse_tensor *parent, int rank, const int64_t *shape,
                                                           const int64_t *strides, int64_t offset,

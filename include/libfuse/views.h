@@ -79,10 +79,10 @@ LFUSE_API lfuse_value lfuse_gather(lfuse_value table, lfuse_value indices);
  * torch.zeros(rows, ...).index_add_(0, indices, source). f16 and bf16 add in f32 and round once; integers wrap; bool is
  * declined with ERR_TYPE. An index out of range adds nothing and is reported as above.
  *
- * Few rows (up to 16, or rows times indices up to 2^18, whatever the sizes are) are one kernel, fused with what is around
- * it, in which every row looks at every index. Else the indices are sorted on the device, in 3 + 3 d launches where
- * `rows` has d digits of 6 bits (on CPUs 8), with scratch memory of 16 bytes an index and 8 a row; then each row adds
- * what it has, so that the time is that of reading the source and writing the result, and of sorting. A row that n
+ * Few rows (up to 16, or rows times indices up to 2^18, whatever the sizes are) are one kernel, fused with what is
+ * around it, in which every row looks at every index. Else the indices are sorted on the device, in 3 + 3 d launches
+ * where `rows` has d digits of 6 bits (on CPUs 8), with scratch memory of 16 bytes an index and 8 a row; then each row
+ * adds what it has, so that the time is that of reading the source and writing the result, and of sorting. A row that n
  * indices name takes n steps one after the other. There are then at most 2^31 indices, and fewer rows:
  * ERR_UNSUPPORTED when the sizes are known.
  */

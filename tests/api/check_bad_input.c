@@ -82,7 +82,8 @@ START_TEST(names_of_devices)
 {
     static const char *const unknown[] = {"stub:7", "stub", "stub:", "stub:0x", "nonsense:0", "stub:0:0", "stub:-1"};
     lfuse_device *d = NULL;
-    for (size_t i = 0; i < sizeof unknown / sizeof *unknown; i++) REFUSED(lfuse_device_open(unknown[i], &d), LFUSE_ERR_NO_DEVICE);
+    for (size_t i = 0; i < sizeof unknown / sizeof *unknown; i++)
+        REFUSED(lfuse_device_open(unknown[i], &d), LFUSE_ERR_NO_DEVICE);
     ck_assert_ptr_null(d);
     REFUSED(lfuse_device_adopt("nonsense", &d, NULL, &d), LFUSE_ERR_NO_DEVICE);
 }

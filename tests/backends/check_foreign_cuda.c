@@ -71,7 +71,8 @@ static void open_all(void)
     CU(CtxPopCurrent(&popped));
     OK(lfuse_stream_wrap(device, stream, &wrapped));
     OK(lfuse_tensor_wrap(device, LFUSE_MEMORY_NATIVE, in, N * sizeof(float), LFUSE_F32, 1, LFUSE_DIMS(N), NULL, 0, &x));
-    OK(lfuse_tensor_wrap(device, LFUSE_MEMORY_NATIVE, out, N * sizeof(float), LFUSE_F32, 1, LFUSE_DIMS(N), NULL, 0, &y));
+    OK(lfuse_tensor_wrap(device, LFUSE_MEMORY_NATIVE, out, N * sizeof(float), LFUSE_F32, 1, LFUSE_DIMS(N), NULL, 0,
+                         &y));
     plan = make_plan(device);
     CU(CtxPushCurrent(context));
 }

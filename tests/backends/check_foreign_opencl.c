@@ -200,8 +200,8 @@ START_TEST(shared_pointer)
             float *memory = lfuse__cl.SVMAlloc(context, CL_MEM_READ_WRITE, 2 * N * sizeof(float), 0);
             ck_assert_ptr_nonnull(memory);
             OK(lfuse_stream_create(device, &stream));
-            OK(lfuse_tensor_wrap(device, LFUSE_MEMORY_POINTER, (uint64_t)(uintptr_t)memory, N * sizeof(float), LFUSE_F32,
-                                 1, LFUSE_DIMS(N), NULL, 0, &x));
+            OK(lfuse_tensor_wrap(device, LFUSE_MEMORY_POINTER, (uint64_t)(uintptr_t)memory, N * sizeof(float),
+                                 LFUSE_F32, 1, LFUSE_DIMS(N), NULL, 0, &x));
             OK(lfuse_tensor_wrap(device, LFUSE_MEMORY_POINTER, (uint64_t)(uintptr_t)(memory + N), N * sizeof(float),
                                  LFUSE_F32, 1, LFUSE_DIMS(N), NULL, 0, &y));
             OK(lfuse_tensor_fill(x, NULL, 4));

@@ -135,7 +135,9 @@ START_TEST(test_memory)
 }
 END_TEST
 
-/* y += 2 x through one kernel, x each time somewhere else; the layer refuses arguments taken back from shared memory. */
+/*
+ * y += 2 x through one kernel, x each time somewhere else; the layer refuses arguments taken back from shared memory.
+ */
 START_TEST(test_kinds_by_turns)
 {
     enum { NONE, BUFFER, SHARED };
@@ -166,7 +168,7 @@ START_TEST(test_kinds_by_turns)
         read_all(t.s, y, 0, in, sizeof in);
         for (int k = 0; k < 4; k++) ck_assert_msg(in[k] == sum, "turn %zu: %g, not %g", i, in[k], sum);
     }
-    ck_assert_int_eq(layer.calls("clCreateKernel") - made, 3); /* as often as shared memory is followed by another kind */
+    ck_assert_int_eq(layer.calls("clCreateKernel") - made, 3); /* as often as kinds of memory change */
 
     OK(launch(t.s, t.axpy, 4, (lfuse__bmem *[]){ y, x[SHARED] }, 2, words, 2));
     layer.arm("clCreateKernel", 1, 0, CL_OUT_OF_HOST_MEMORY);

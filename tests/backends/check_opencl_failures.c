@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Work of the OpenCL backend from its start to its end: every call fails once, several threads. On every OpenCL device. */
+/*
+ * Work of the OpenCL backend from its start to its end: every call fails once, several threads. On every OpenCL device.
+ */
 #ifdef HAVE_CONFIG_H
 #include "config.h"
 #endif

@@ -393,7 +393,8 @@ static void recorded(lfuse_device *device)
     lfuse_graph *g = lfuse_graph_create();
     lfuse_plan *plan;
     lfuse_recording *r;
-    lfuse_value vx = lfuse_input(g, "x", LFUSE_F32, 2, LFUSE_DIMS(8, 8)), vw = lfuse_input(g, "w", LFUSE_F32, 2, LFUSE_DIMS(8, 8));
+    lfuse_value vx = lfuse_input(g, "x", LFUSE_F32, 2, LFUSE_DIMS(8, 8)), vw = lfuse_input(g, "w", LFUSE_F32, 2,
+                                                                                           LFUSE_DIMS(8, 8));
     lfuse_output(g, "y", lfuse_add(lfuse_mul(lfuse_matmul(vx, vw), lfuse_scalar(g, "scale")), vx));
     OK(lfuse_plan_create(device, g, NULL, &plan));
     lfuse__data_integers(LFUSE_F32, x, 64, 4, 3);
@@ -418,7 +419,8 @@ static void recorded(lfuse_device *device)
     OK(lfuse_stream_synchronize(s));
     ck_assert_uint_eq(launches(device) - before, 2);
     expect(ty, 64, want);
-    lfuse_binding changed[3] = {lfuse_bind_tensor("x", tw), lfuse_bind_number("scale", 0.5), lfuse_bind_tensor("y", tz)};
+    lfuse_binding changed[3] = {lfuse_bind_tensor("x", tw), lfuse_bind_number("scale", 0.5),
+                                lfuse_bind_tensor("y", tz)};
     OK(lfuse_recording_replay(r, s, changed, 3));
     OK(lfuse_stream_synchronize(s));
     expect(tz, 64, want2);
@@ -472,7 +474,8 @@ static void across_streams(lfuse_device *device)
     OK(lfuse_tensor_read(t[2], b, host));
     OK(lfuse_stream_synchronize(b));
     OK(lfuse_event_query(event));
-    for (int i = 0; i < LONG; i++) ck_assert_msg(host[i] == 42, "%s: element %d is %g", device_name, i, (double)host[i]);
+    for (int i = 0; i < LONG; i++)
+        ck_assert_msg(host[i] == 42, "%s: element %d is %g", device_name, i, (double)host[i]);
     lfuse_tensor_destroy(t[2]);
     lfuse_event_destroy(event);
     lfuse_graph_destroy(g);

@@ -11,12 +11,7 @@
 #include "libfuse.h"
 #include "tests/stub/faults.h"
 #include "tests/support/main.h"
-
-#define ck_ok(call)                                                                                                    \
-    do {                                                                                                               \
-        lfuse_status ok_status_ = (call);                                                                              \
-        ck_assert_msg(ok_status_ == LFUSE_OK, "%s: %s", lfuse_status_name(ok_status_), lfuse_last_error());            \
-    } while (0)
+#include "tests/support/status.h"
 
 /* Looks up W(1) ... W(1) + W(2) - 1 of ten; W(0) is the reports' offset, W(3) the reporter. */
 static const char looking[] =

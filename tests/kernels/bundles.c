@@ -110,7 +110,9 @@ static void launch_single(rig *r, lfuse__bprogram *program, const bundle_case *c
     rig_launch(r, program, name, &m->packed, lfuse__kernel_buffers(k), buffers);
 }
 
-/* Members `from` ... `to` - 1 in one launch; the first gets fewer groups than it would have where groups are a bound. */
+/*
+ * Members `from` ... `to` - 1 in one launch; the first gets fewer groups than it would have where groups are a bound.
+ */
 static void launch_bundle(rig *r, lfuse__bprogram *program, const bundle_case *c, const lfuse__bundle *b,
                           const lfuse__facts *facts, int from, int to, arenas *a)
 {

@@ -71,8 +71,8 @@ static void write_operators(writer *w, lfuse_type type, int arch)
 /*
  * Whether class number `c` of rank, inner stride and index width is compiled. For the first architecture: every rank
  * with both widths and every inner stride up to rank 2, above it one after the other; other types than f32, whose texts
- * differ in the words of loads and stores alone, at rank 2. Later architectures share the ranks above 2 between them, and
- * take one width of the other types.
+ * differ in the words of loads and stores alone, at rank 2. Later architectures share the ranks above 2 between them,
+ * and take one width of the other types.
  */
 static bool class_chosen(lfuse_type type, int c, int arch)
 {

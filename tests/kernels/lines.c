@@ -55,7 +55,8 @@ static void make_class(lines *l, task of, lfuse_type type)
         {.kind = LFUSE__I_REDUCE, .op = LFUSE__REDUCE_SUM, .type = w, .a = 2}};
     const lfuse__instr mixed[] = {
         {.kind = LFUSE__I_LOAD, .type = t, .a = INPUT, .b = -1}, {.kind = LFUSE__I_LOAD, .type = t, .a = ROW, .b = -1},
-        {.kind = LFUSE__I_LOAD, .type = t, .a = COLUMN, .b = -1}, {.kind = LFUSE__I_LOAD, .type = t, .a = MATRIX, .b = -1},
+        {.kind = LFUSE__I_LOAD, .type = t, .a = COLUMN, .b = -1}, {.kind = LFUSE__I_LOAD, .type = t, .a = MATRIX,
+                                                                   .b = -1},
         {.kind = LFUSE__I_APPLY, .op = LFUSE__OP_mul, .type = w, .a = 0, .b = 1, .c = -1},
         {.kind = LFUSE__I_APPLY, .op = LFUSE__OP_add, .type = w, .a = 4, .b = 2, .c = -1},
         {.kind = LFUSE__I_APPLY, .op = LFUSE__OP_sub, .type = w, .a = 5, .b = 3, .c = -1}};
@@ -124,7 +125,8 @@ static void make_lists(lines *l)
     l->table = allocate((size_t)l->chunks * sizeof *l->table);
     for (int m = 0; m < MEMBERS; m++)
         for (int64_t at = 0; at < walked(l, m); at += length, chunk++)
-            l->table[chunk] = (lfuse__chunk){(uint32_t)m, (uint32_t)(walked(l, m) - at < length ? walked(l, m) - at : length),
+            l->table[chunk] = (lfuse__chunk){(uint32_t)m, (uint32_t)(walked(l, m) - at < length ? walked(l, m) - at
+                                                                     : length),
                                              (uint64_t)at};
     l->expected = allocate(l->bytes[OUT]);
     memcpy(l->expected, l->memory[OUT], l->bytes[OUT]);

@@ -87,7 +87,8 @@ static int64_t resolve(const launch *l, int64_t place, int64_t *bad)
 static int64_t offset_of(const launch *l, int operand, int64_t i)
 {
     int64_t at = 0;
-    for (int a = l->kind->rank - 1; a >= 0; i /= l->g.extents[a--]) at += i % l->g.extents[a] * l->g.strides[operand][a];
+    for (int a = l->kind->rank - 1; a >= 0; i /= l->g.extents[a--])
+        at += i % l->g.extents[a] * l->g.strides[operand][a];
     return at;
 }
 
@@ -108,7 +109,8 @@ static void expect(launch *l, lfuse_type type, size_t size, bool *any)
         unsigned char *to = l->expected + l->g.offsets[SAMPLE_RESULT] + (size_t)offset_of(l, SAMPLE_RESULT, i) * size;
         const int64_t at = index * l->g.gathered_strides[SAMPLE_TABLE] + offset_of(l, SAMPLE_TABLE, i);
         memset(to, 0, size);
-        if (index >= 0) host_store(to, type, 0, host_load(l->table + l->g.offsets[SAMPLE_TABLE] + at * (int64_t)size, type, 0));
+        if (index >= 0)
+            host_store(to, type, 0, host_load(l->table + l->g.offsets[SAMPLE_TABLE] + at * (int64_t)size, type, 0));
         *any = *any || index < 0 || (l->kind->mapped && (l->indices[place] < 0 || l->indices[place] >= MAPPED));
     }
 }
@@ -198,7 +200,8 @@ static void run_kind(rig *r, lfuse__bprogram *program, const char *name, const s
         l.g.offsets[SAMPLE_TABLE] = (uint64_t)((GUARD + (turn == 7)) * size);
         l.g.offsets[SAMPLE_RESULT] = (uint64_t)((GUARD + (turn == 8)) * size);
         if (turn % 4 == 3) { /* from the last row backwards */
-            l.g.offsets[SAMPLE_TABLE] += (uint64_t)((l.g.gathered_extents[SAMPLE_TABLE] - 1) * l.g.gathered_strides[SAMPLE_TABLE] * size);
+            l.g.offsets[SAMPLE_TABLE] +=
+                (uint64_t)((l.g.gathered_extents[SAMPLE_TABLE] - 1) * l.g.gathered_strides[SAMPLE_TABLE] * size);
             l.g.gathered_strides[SAMPLE_TABLE] *= -1;
         }
         snprintf(what, sizeof what, "%s of %s, turn %d", name, lfuse_type_name(type), turn);

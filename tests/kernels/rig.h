@@ -32,7 +32,10 @@ void rig_launch(rig *r, lfuse__bprogram *program, const char *kernel, const lfus
 void rig_launch_words(rig *r, lfuse__bprogram *program, const char *kernel, const lfuse__launch_args *launch, int count,
                       const rig_buffer *buffers);
 
-/* Calls `use` for every device of every backend of this build whose name begins like LFUSE_TEST_DEVICE; returns how many. */
+/*
+ * Calls `use` for every device of every backend of this build whose name begins like LFUSE_TEST_DEVICE; returns how
+ * many.
+ */
 int rig_every_device(void (*use)(rig *r));
 
 #endif

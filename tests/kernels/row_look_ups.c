@@ -51,7 +51,8 @@ static void make_class(row_look_up *c, source from, bool dense)
     c->k.operands[SUMS] = (lfuse__kernel_operand){.type = LFUSE_F32, .written = true, .inner = LFUSE__STRIDE_REPEAT};
     index = add(c, (lfuse__instr){.kind = LFUSE__I_LOAD, .type = (uint8_t)type, .a = INDICES, .b = -1});
     if (from == OF_MAXIMUM)
-        index = add(c, (lfuse__instr){.kind = LFUSE__I_REDUCE, .op = LFUSE__REDUCE_ARGMAX, .type = LFUSE_I64, .a = index});
+        index = add(c, (lfuse__instr){.kind = LFUSE__I_REDUCE, .op = LFUSE__REDUCE_ARGMAX, .type = LFUSE_I64,
+                                      .a = index});
     have = add(c, (lfuse__instr){.kind = LFUSE__I_LOAD, .type = LFUSE_F32, .a = TABLE, .b = dense ? -1 : index});
     sum = add(c, (lfuse__instr){.kind = LFUSE__I_REDUCE, .op = LFUSE__REDUCE_SUM, .type = LFUSE_F32, .a = have});
     have = add(c, (lfuse__instr){.kind = LFUSE__I_APPLY, .op = LFUSE__OP_add, .type = LFUSE_F32, .a = have, .b = sum,
@@ -136,7 +137,8 @@ static void run(rig *r, source from, int64_t rows, int64_t length, bool index64)
             data.indices[i] = (int32_t)(host_random(&seed) % HEIGHT);
             if (wrong && host_random(&seed) % 16 == 0) data.indices[i] = i % 2 ? -1 : HEIGHT;
         }
-        for (int64_t row = 0; row < rows && !wrong && length > HEIGHT; row++) data.values[row * length + row % HEIGHT] = 1e9f;
+        for (int64_t row = 0; row < rows && !wrong && length > HEIGHT; row++)
+            data.values[row * length + row % HEIGHT] = 1e9f;
         memset(data.out, 0xee, sizeof data.out);
         memset(data.sums, 0xee, sizeof data.sums);
         memset(data.reports, 0, sizeof data.reports);

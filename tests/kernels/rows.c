@@ -303,7 +303,8 @@ static const form teams[] = {
 /* Of a form and the strides some body, by turns; in one of three forms for strides that are not the plain ones. */
 static bool in_turn(int form_index, int lie_index, row_body body)
 {
-    return (form_index + lie_index + (int)body) % ROW_BODIES == 0 && (lie_index == 0 || (form_index + lie_index) % 3 == 0);
+    return (form_index + lie_index + (int)body) % ROW_BODIES == 0 && (lie_index == 0 ||
+                                                                      (form_index + lie_index) % 3 == 0);
 }
 
 static bool chosen(const form *f, int lie_index, row_body body, lfuse_type type)
@@ -311,7 +312,8 @@ static bool chosen(const form *f, int lie_index, row_body body, lfuse_type type)
     /* All kinds of strides for every form, most of them with one body; every body in every form. */
     if (f->whole && lie_index > 0) return false;
     if (f->form == LFUSE__ROWS_PARTIAL && body == ROW_NORM) return false;
-    if ((f->form == LFUSE__ROWS_ITEM || (f->form == LFUSE__ROWS_PARTIAL && f->team == 0)) && lie_index == 2) return true;
+    if ((f->form == LFUSE__ROWS_ITEM || (f->form == LFUSE__ROWS_PARTIAL && f->team == 0)) && lie_index == 2)
+        return true;
     if (lie_index == 0) return true;
     return type == LFUSE_F32 && (int)body == (lie_index + (int)f->form) % ROW_BODIES;
 }
@@ -356,8 +358,8 @@ static void run_forms(rig *r, lfuse_type type, const form *forms, int count)
                 s->k.rank = lies[l].rank, s->k.naxes = lies[l].naxes, s->k.index64 = lies[l].index64;
                 s->k.form = forms[f].form, s->k.team = forms[f].team, s->k.held = forms[f].held;
                 s->k.whole = forms[f].whole;
-                snprintf(names[n], sizeof names[n], "rows_f%d_t%d_h%d%s_lie%d_body%d", (int)forms[f].form, forms[f].team,
-                         forms[f].held, forms[f].whole ? "w" : "", l, (int)b);
+                snprintf(names[n], sizeof names[n], "rows_f%d_t%d_h%d%s_lie%d_body%d", (int)forms[f].form,
+                         forms[f].team, forms[f].held, forms[f].whole ? "w" : "", l, (int)b);
                 ck_assert_msg(!lfuse__rows_emit(&text, names[n], &s->k, &r->facts), "%s: %s", names[n],
                               lfuse__error_message());
                 if (forms[f].form == LFUSE__ROWS_PARTIAL) {

@@ -104,7 +104,8 @@ START_TEST(split_and_stack_is_one_launch)
     int i;
 
     for (i = 0; i < SLICES; i++)
-        towers[i] = lfuse_tanh(lfuse_layernorm(lfuse_slice(x, 1, i * 256, 256, 1), 1, lfuse_none(), lfuse_none(), 1e-5));
+        towers[i] = lfuse_tanh(lfuse_layernorm(lfuse_slice(x, 1, i * 256, 256, 1), 1, lfuse_none(), lfuse_none(),
+                                               1e-5));
     lfuse_output(g, "y", lfuse_relu(lfuse_matmul(lfuse_stack(SLICES, towers, 0), w)));
     rig_make(0);
     rig_check_order();

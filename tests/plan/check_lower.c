@@ -42,7 +42,8 @@ START_TEST(other_operands_are_sliced)
     const lfuse_value w = tensor("w", 2, LFUSE_DIMS(12, 6)), r = tensor("r", 1, LFUSE_DIMS(6));
 
     lfuse_output(g, "y", lfuse_mul(three(0), lfuse_exp(lfuse_add(w, r))));
-    ck_assert_str_eq(lowered(0), "(concat (concat (mul a (exp (add (slice w 0 0:4:1) r))) (mul b (exp (add (slice w 0 4:4:1) r))) 0) "
+    ck_assert_str_eq(lowered(0), "(concat (concat (mul a (exp (add (slice w 0 0:4:1) r))) "
+                     "(mul b (exp (add (slice w 0 4:4:1) r))) 0) "
                                 "(mul c (exp (add (slice w 0 8:4:1) r))) 0)");
 }
 END_TEST
@@ -202,7 +203,8 @@ START_TEST(split_and_stack)
     const lfuse_value x = tensor("x", 2, LFUSE_DIMS(4, 16)), w = tensor("w", 2, LFUSE_DIMS(8, 1));
     const lfuse_value b = tensor("b", 1, LFUSE_DIMS(1));
     const lfuse_value parts[] = { tower(slice(x, 1, 0, 8, 1)), tower(slice(x, 1, 8, 8, 1)) };
-    const lfuse_value stack = concat(reshape(parts[0], 3, LFUSE_DIMS(1, 4, 8)), reshape(parts[1], 3, LFUSE_DIMS(1, 4, 8)), 0);
+    const lfuse_value stack = concat(reshape(parts[0], 3, LFUSE_DIMS(1, 4, 8)),
+                                     reshape(parts[1], 3, LFUSE_DIMS(1, 4, 8)), 0);
 
     lfuse_output(g, "y", lfuse_relu(lfuse_add(lfuse_matmul(stack, w), b)));
     ck_assert_str_eq(lowered(0), "(concat (relu (add (reshape (sum (mul (tanh (mul (sub (slice x 1 0:8:1) "

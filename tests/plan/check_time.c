@@ -79,7 +79,8 @@ static void check(const char *what)
         if (took < best) best = took;
     }
     took = best * 1000 / g->nnodes;
-    printf("# %s: %d nodes, %.2f ms, %.2f ms for a thousand, %d steps\n", what, (int)g->nnodes, best, took, plan->nstages);
+    printf("# %s: %d nodes, %.2f ms, %.2f ms for a thousand, %d steps\n", what, (int)g->nnodes, best, took,
+           plan->nstages);
     ck_assert_msg(took < 200, "%s: %.1f ms for a thousand nodes", what, took);
 }
 

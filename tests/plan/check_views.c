@@ -355,8 +355,8 @@ static Suite *suite_views(void)
     };
     const TTest *const concats[] = {
         pieces_are_stored_where_they_belong, pieces_that_nobody_computes_are_copied,
-        a_stack_is_a_concatenation, a_piece_that_others_read, a_piece_that_is_a_result, concatenations_and_updates, concatenations_of_what_stays,
-        padding, concatenations_left_alone,
+        a_stack_is_a_concatenation, a_piece_that_others_read, a_piece_that_is_a_result, concatenations_and_updates,
+        concatenations_of_what_stays, padding, concatenations_left_alone,
     };
     const TTest *const lookups[] = {
         look_ups_join_their_readers, look_ups_through_views, look_ups_in_another_shape, tables_lie_in_memory,

@@ -92,8 +92,8 @@ static void check_reads(storing *all, const lfuse__step *s, int step, int child)
         const storing *w = of(all, o);
         if (o->written || !w) continue;
         if (o->place == LFUSE__PLACE_SCRATCH)
-            ck_assert_msg(w->step >= 0 && (w->step < step || w->child == child), "step %d reads t%d before it is stored",
-                          step, o->index);
+            ck_assert_msg(w->step >= 0 && (w->step < step || w->child == child),
+                          "step %d reads t%d before it is stored", step, o->index);
         ck_assert_msg(w->step != step || w->child == child, "a step of bundle %d reads what another stores", step);
     }
 }

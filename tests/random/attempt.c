@@ -18,7 +18,9 @@ enum { UNFUSED_EACH = 8, SHRINKING = 400 };
 static const unsigned ways[ATTEMPT_WAYS] = {0, LFUSE_NO_FUSION};
 const char *const attempt_ways[ATTEMPT_WAYS] = {"fused", "unfused"};
 
-/* A driver that takes a tenth of a second for a kernel is given the many kernels of an unfused plan now and then alone. */
+/*
+ * A driver that takes a tenth of a second for a kernel is given the many kernels of an unfused plan now and then alone.
+ */
 static int ways_on(lfuse_device *device, uint64_t seed)
 {
     return lfuse__device_facts(device)->compiles_at_launch && seed % UNFUSED_EACH ? 1 : ATTEMPT_WAYS;

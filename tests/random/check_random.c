@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Random graphs on every device and on the stub, fused and unfused, held to the oracle. A graph that fails is shrunk and
- * printed as one line. The environment says what is different from make check:
+ * Random graphs on every device and on the stub, fused and unfused, held to the oracle. A graph that fails is shrunk
+ * and printed as one line. The environment says what is different from make check:
  *
  *     LFUSE_RANDOM='seed 17 sizes 5 (graph ...)'   runs that problem alone, on every device
  *     LFUSE_RANDOM_GRAPHS=N                        N graphs on each device, ten times as many on the stub
@@ -244,7 +244,8 @@ START_TEST(one_problem)
         lfuse_device *device = t->stub ? open_stub(t->lanes) : open_device(t->name);
         now(a->p.seed, t->title);
         attempt_prepare(a, device);
-        for (int w = 0; w < a->ways && !a->status; w++) printf("# %s: %s\n", attempt_ways[w], lfuse_plan_text(a->plans[w]));
+        for (int w = 0; w < a->ways && !a->status; w++)
+            printf("# %s: %s\n", attempt_ways[w], lfuse_plan_text(a->plans[w]));
         fflush(stdout);
         attempt_conclude(a);
         printf("# %s: %s %s\n", t->title, a->status ? lfuse_status_name(a->status) : "fine", a->words);

@@ -19,7 +19,9 @@ void coverage_clear(coverage *c);
 /* A graph that is planned for the device. */
 void coverage_plan(coverage *c, lfuse_device *device, const lfuse_graph *g);
 void coverage_instance(coverage *c, const lfuse_instance *instance);
-/* Names of what did not occur, of operators and passes where `all` is set, and of the forms; NULL: nothing is missing. */
+/*
+ * Names of what did not occur, of operators and passes where `all` is set, and of the forms; NULL: nothing is missing.
+ */
 const char *coverage_missing(const coverage *c, bool all);
 
 #endif

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Makes a graph of a seed: a pool of values, to which makers add functions of those that are there. A maker looks for
- * operands that fit, makes an input where there is none, and does nothing where it cannot be used. Values that no domain
- * takes or that overflow are kept rare: they leave nothing to judge.
+ * operands that fit, makes an input where there is none, and does nothing where it cannot be used. Values that no
+ * domain takes or that overflow are kept rare: they leave nothing to judge.
  */
 #ifdef HAVE_CONFIG_H
 #include "config.h"

@@ -41,8 +41,8 @@ int64_t *problem_sizes(const problem *p);
 lfuse_status problem_bind(const problem *p, trial *t);
 
 /*
- * shrink.c: the smallest problem found for which `fails` still says true, instead of *p: with outputs, updates and values
- * left out, values replaced by inputs or operands, and smaller sizes. Ends after `attempts` questions.
+ * shrink.c: the smallest problem found for which `fails` still says true, instead of *p: with outputs, updates and
+ * values left out, values replaced by inputs or operands, and smaller sizes. Ends after `attempts` questions.
  */
 typedef bool problem_fails(const problem *p, void *context);
 void problem_shrink(problem *p, problem_fails *fails, void *context, int attempts);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Makes a failing problem smaller, greedily: every change that keeps the failure is kept. A changed graph is printed and
- * parsed, which checks it as the builders do: what does not fit together is no problem.
+ * Makes a failing problem smaller, greedily: every change that keeps the failure is kept. A changed graph is printed
+ * and parsed, which checks it as the builders do: what does not fit together is no problem.
  */
 #ifdef HAVE_CONFIG_H
 #include "config.h"

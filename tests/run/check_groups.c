@@ -109,7 +109,10 @@ static void together(lfuse_plan *plan, int groups, const int64_t *first, int gro
     destroy_range(&l, 0, MEMBERS);
 }
 
-/* `count`: whether launches are counted: the sum has two a group (one of nine is empty), the update one for up to eight. */
+/*
+ * `count`: whether launches are counted: the sum has two a group (one of nine is empty), the update one for up to
+ * eight.
+ */
 static void compare(lfuse_transport transport, bool count)
 {
     static results one_by_one, at_once;
@@ -145,27 +148,15 @@ START_TEST(on_the_stub)
 }
 END_TEST
 
+static void compare_transports(void)
+{
+    compare(LFUSE_TRANSPORT_DEFAULT, false);
+    compare(LFUSE_TRANSPORT_TABLE, false);
+}
+
 START_TEST(on_devices)
 {
-    const char *only = getenv("LFUSE_TEST_DEVICE");
-    int i, count, done = 0;
-
-    close_stub();
-    OK(lfuse_device_count(&count));
-    for (i = 0; i < count; i++) {
-        lfuse_device_info info;
-        OK(lfuse_device_describe(i, &info));
-        if (only && strncmp(info.name, only, strlen(only))) continue;
-        OK(lfuse_device_open(info.name, &dev));
-        OK(lfuse_stream_create(dev, &stream));
-        compare(LFUSE_TRANSPORT_DEFAULT, false);
-        compare(LFUSE_TRANSPORT_TABLE, false);
-        lfuse_stream_destroy(stream);
-        lfuse_device_close(dev);
-        done++;
-    }
-    open_stub();
-    if (!done) TEST_SKIP("no device on this machine");
+    if (!on_each_device(compare_transports)) TEST_SKIP("no device on this machine");
 }
 END_TEST
 

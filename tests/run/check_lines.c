@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Rows and columns of the members of lists, on every device: sums against the canonical sum in host C, bit for bit, what
- * repeats along rows, columns and matrices, by each transport; what is refused; launches.
+ * Rows and columns of the members of lists, on every device: sums against the canonical sum in host C, bit for bit,
+ * what repeats along rows, columns and matrices, by each transport; what is refused; launches.
  */
 #ifdef HAVE_CONFIG_H
 #include "config.h"
@@ -88,7 +88,8 @@ static void expect(member *m)
 
     for (i = 0; i < elements; i++) squares[i] = m->x[i] * m->x[i];
     for (b = 0; b < m->matrices; b++) {
-        for (r = 0; r < m->rows; r++) m->row_sum[b * m->rows + r] = sum(squares + (b * m->rows + r) * m->columns, m->columns, 1);
+        for (r = 0; r < m->rows; r++)
+            m->row_sum[b * m->rows + r] = sum(squares + (b * m->rows + r) * m->columns, m->columns, 1);
         for (c = 0; c < m->columns; c++)
             m->column_sum[b * m->columns + c] = sum(m->x + b * m->rows * m->columns + c, m->rows, m->columns);
         m->matrix_sum[b] = sum(m->row_sum + b * m->rows, m->rows, 1);

@@ -148,8 +148,8 @@ START_TEST(list_sums_of_many_blocks)
 END_TEST
 
 /*
- * Any number of members in two launches: as many as older devices take by value in one, one less and one more, and none.
- * The numbers are whole, so that every sum is exact. Again, since the ticket of the last group has to be 0 then.
+ * Any number of members in two launches: as many as older devices take by value in one, one less and one more, and
+ * none. The numbers are whole, so that every sum is exact. Again, since the ticket of the last group has to be 0 then.
  */
 START_TEST(any_number_of_members)
 {
@@ -185,7 +185,8 @@ START_TEST(any_number_of_members)
     lfuse_output(g, "total", lfuse_list_sum(v));
     plan = plan_with(0);
     for (pass = 0; pass < 3; pass++) {
-        lfuse_binding b[] = { lfuse_bind_list("x", lx), lfuse_bind_list("sums", ls), lfuse_bind_tensor("total", total) };
+        lfuse_binding b[] = { lfuse_bind_list("x", lx), lfuse_bind_list("sums", ls),
+                              lfuse_bind_tensor("total", total) };
         for (i = 0; i < count; i++) sums[i] = -77;
         before = launches();
         OK(lfuse_plan_run(plan, stream, b, 3));

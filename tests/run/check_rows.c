@@ -167,11 +167,13 @@ START_TEST(rows_of_any_strides)
     lfuse_output(g, "y", lfuse_softmax(x, 1, (const int[]){ 1 }));
     plan = plan_with(0);
     OK(lfuse_tensor_view(whole, 2, shape, SHAPE(1, R + 4), 0, &view));
-    OK(lfuse_plan_run(plan, stream, ((lfuse_binding[]){ lfuse_bind_tensor("x", view), lfuse_bind_tensor("y", ty) }), 2));
+    OK(lfuse_plan_run(plan, stream, ((lfuse_binding[]){ lfuse_bind_tensor("x", view), lfuse_bind_tensor("y", ty) }),
+                      2));
     check_softmax(values(ty), turned, &wide, R, L);
     lfuse_tensor_destroy(view);
     OK(lfuse_tensor_view(whole, 2, shape, SHAPE(L, -1), 2 * L - 1, &view));
-    OK(lfuse_plan_run(plan, stream, ((lfuse_binding[]){ lfuse_bind_tensor("x", view), lfuse_bind_tensor("y", ty) }), 2));
+    OK(lfuse_plan_run(plan, stream, ((lfuse_binding[]){ lfuse_bind_tensor("x", view), lfuse_bind_tensor("y", ty) }),
+                      2));
     check_softmax(values(ty), backward, &length, R, L);
     lfuse_tensor_destroy(view);
     lfuse_plan_destroy(plan);

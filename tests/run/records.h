@@ -8,19 +8,7 @@
 #include "libfuse.h"
 #include "tests/stub/faults.h"
 #include "tests/support/main.h"
-
-#define ck_ok(call)                                                                                                    \
-    do {                                                                                                               \
-        lfuse_status ok_status_ = (call);                                                                              \
-        ck_assert_msg(ok_status_ == LFUSE_OK, "%s: %s", lfuse_status_name(ok_status_), lfuse_last_error());            \
-    } while (0)
-#define ck_refused(call, status)                                                                                       \
-    do {                                                                                                               \
-        lfuse_status refused_ = (call);                                                                                \
-        ck_assert_msg(refused_ == (status), "%s instead of %s: %s", lfuse_status_name(refused_),                       \
-                      lfuse_status_name(status), lfuse_last_error());                                                  \
-        ck_assert_msg(lfuse_last_error()[0] != '\0', "no message");                                                    \
-    } while (0)
+#include "tests/support/status.h"
 
 enum { N = 300 };
 
@@ -78,7 +66,8 @@ static inline lfuse_status relu_plan(lfuse_device *device, lfuse_plan **plan)
     return status;
 }
 
-static inline lfuse_status run_scaling(lfuse_plan *plan, lfuse_stream *s, lfuse_tensor *in, double scale, lfuse_tensor *out)
+static inline lfuse_status run_scaling(lfuse_plan *plan, lfuse_stream *s, lfuse_tensor *in, double scale,
+                                       lfuse_tensor *out)
 {
     lfuse_binding b[] = {lfuse_bind_tensor("in", in), lfuse_bind_number("scale", scale), lfuse_bind_tensor("out", out)};
     return lfuse_plan_run(plan, s, b, 3);

@@ -10,20 +10,9 @@
 #include "libfuse.h"
 #include "tests/stub/faults.h"
 #include "tests/support/main.h"
+#include "tests/support/status.h"
 
 #define DIMS(...) ((const int64_t[]){__VA_ARGS__})
-#define ck_ok(call)                                                                                                    \
-    do {                                                                                                               \
-        lfuse_status ok_status_ = (call);                                                                              \
-        ck_assert_msg(ok_status_ == LFUSE_OK, "%s: %s", lfuse_status_name(ok_status_), lfuse_last_error());            \
-    } while (0)
-#define ck_refused(call, status)                                                                                       \
-    do {                                                                                                               \
-        lfuse_status refused_ = (call);                                                                                \
-        ck_assert_msg(refused_ == (status), "%s instead of %s: %s", lfuse_status_name(refused_),                       \
-                      lfuse_status_name(status), lfuse_last_error());                                                  \
-        ck_assert_msg(lfuse_last_error()[0] != '\0', "no message");                                                    \
-    } while (0)
 
 static lfuse_device *dev;
 

@@ -47,7 +47,9 @@ lfuse_status lfuse__stub_read_file(const char *path, lfuse__strbuf *out);
 lfuse_status lfuse__stub_compile_start(const lfuse__stub_folder *f, pid_t *child);
 lfuse_status lfuse__stub_compile_wait(pid_t child, bool *compiled);
 
-/* batch.c: kernels by their text, whatever program they are in; compiled together when the first of them is launched. */
+/*
+ * batch.c: kernels by their text, whatever program they are in; compiled together when the first of them is launched.
+ */
 typedef struct lfuse__stub_texts lfuse__stub_texts; /* those of a program */
 typedef struct lfuse__stub_text lfuse__stub_text;
 lfuse_status lfuse__stub_batch_add(const char *source, lfuse__stub_texts **texts);

@@ -37,8 +37,8 @@ int test_main(enum fork_status fork_status, test_suite_maker *const *makers);
     } while (0)
 
 /*
- * LFUSE_TEST_ALL is set: what takes long and is proved elsewhere is not left out. A driver that takes a tenth of a second
- * for a kernel (facts.compiles_at_launch) is given some of many like kernels alone, which the stub has all of.
+ * LFUSE_TEST_ALL is set: what takes long and is proved elsewhere is not left out. A driver that takes a tenth of a
+ * second for a kernel (facts.compiles_at_launch) is given some of many like kernels alone, which the stub has all of.
  */
 int test_all(void);
 
