@@ -88,7 +88,8 @@ LFUSE_API LFUSE_MUST_CHECK lfuse_status lfuse_device_get_counters(const lfuse_de
 LFUSE_API LFUSE_MUST_CHECK lfuse_status lfuse_stream_create(lfuse_device *device, lfuse_stream **stream);
 /**
  * Uses the caller's CUstream (0, CU_STREAM_LEGACY and CU_STREAM_PER_THREAD included) or cl_command_queue, which must be
- * of the device's context and stay alive until lfuse_stream_destroy(); a cl_command_queue is retained. An out-of-order queue is run with barriers.
+ * of the device's context and stay alive until lfuse_stream_destroy(); a cl_command_queue is retained. An out-of-order
+ * queue is run with barriers.
  * A run on a stream that the caller is capturing is captured, provided that its instance was made before.
  */
 LFUSE_API LFUSE_MUST_CHECK lfuse_status lfuse_stream_wrap(lfuse_device *device, void *native, lfuse_stream **stream);
