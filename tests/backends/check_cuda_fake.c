@@ -454,7 +454,6 @@ END_TEST
 
 START_TEST(test_after_shutdown)
 {
-    static void *of_the_driver; /* its stream outlives ours */
     lfuse__bdevice *dev;
     lfuse__bstream *s;
     lfuse__bmem *m;
@@ -464,7 +463,6 @@ START_TEST(test_after_shutdown)
     OK(cuda->stream_create(dev, &s));
     native = cuda->stream_native(s);
     OK(cuda->alloc(dev, LFUSE__ALLOC_DEVICE, 256, &m));
-    of_the_driver = cuda->stream_native(s);
     (void)lfuse__error(LFUSE_ERR_INVALID, "before");
     arrange("cuCtxPushCurrent:1:4");
     cuda->stream_destroy(s);
