@@ -31,15 +31,17 @@ void lfuse__optim_states_of(const lfuse__optim_form *form, lfuse__optim_states *
     for (s = form->rule->states; s->name; s++)
         if (lfuse__rule_has(s, form->switches)) {
             states->number[states->count] = s->number;
+            states->lines[states->count] = s->lines;
             add_state(states, s->name, s->number ? wide : form->state, s->initial, false);
         }
     if (form->switches & LFUSE_OPTIM_MASTERS) add_state(states, "master", wide, LFUSE__HYPER_END, true);
     if (form->switches & LFUSE_OPTIM_AVERAGE) add_state(states, "average", wide, LFUSE__HYPER_END, true);
 }
 
-static lfuse_value list(lfuse_graph *g, const char *name, lfuse_type type)
+/* Of elements: flat, but for rules that look at matrices. */
+static lfuse_value list(const lfuse__optim_form *form, lfuse_graph *g, const char *name, lfuse_type type)
 {
-    return lfuse_list_input(g, name, type, LFUSE_RANK_ANY);
+    return lfuse_list_input(g, name, type, form->rule->matrices ? LFUSE_RANK_MATRIX : LFUSE_RANK_ANY);
 }
 
 /* The gradient as the rule shall see it. */
@@ -117,8 +119,10 @@ static void declare(const lfuse__optim_form *form, lfuse_value *inputs, lfuse__r
         if (!lfuse__rule_has(&form->rule->states[i], form->switches)) continue;
         if (form->rule->states[i].number)
             inputs[i] = lfuse_list_input(s->g, form->rule->states[i].name, lfuse__optim_type(form), 0);
+        else if (form->rule->states[i].lines)
+            inputs[i] = lfuse_list_input(s->g, form->rule->states[i].name, form->state, form->rule->states[i].lines);
         else
-            inputs[i] = list(s->g, form->rule->states[i].name, form->state);
+            inputs[i] = list(form, s->g, form->rule->states[i].name, form->state);
         s->old[i] = lfuse_cast(inputs[i], lfuse__optim_type(form));
     }
 }
@@ -127,16 +131,16 @@ lfuse_graph *lfuse__optim_graph(const lfuse__optim_form *form)
 {
     const lfuse_type wide = lfuse__optim_type(form);
     lfuse_graph *g = lfuse_graph_create();
-    lfuse__rule_step s = { .g = g, .switches = form->switches };
+    lfuse__rule_step s = { .g = g, .switches = form->switches, .type = wide };
     lfuse_value p, stored, fresh, master, average, inputs[LFUSE__RULE_STATES];
     counters c;
     int i;
 
-    p = list(g, "p", form->parameter);
-    stored = list(g, "g", form->gradient);
+    p = s.list = list(form, g, "p", form->parameter);
+    stored = list(form, g, "g", form->gradient);
     declare(form, inputs, &s);
-    if (form->switches & LFUSE_OPTIM_MASTERS) master = list(g, "master", wide);
-    if (form->switches & LFUSE_OPTIM_AVERAGE) average = list(g, "average", wide);
+    if (form->switches & LFUSE_OPTIM_MASTERS) master = list(form, g, "master", wide);
+    if (form->switches & LFUSE_OPTIM_AVERAGE) average = list(form, g, "average", wide);
     numbers(form, g, &s, &c);
     s.p = form->switches & LFUSE_OPTIM_MASTERS ? master : lfuse_cast(p, wide);
     s.grad = gradient(form, g, stored);
@@ -161,6 +165,7 @@ lfuse_graph *lfuse__optim_copy_graph(lfuse_type from, lfuse_type to)
 {
     lfuse_graph *g = lfuse_graph_create();
 
-    lfuse_update(list(g, "to", to), lfuse_cast(list(g, "from", from), to));
+    lfuse_update(lfuse_list_input(g, "to", to, LFUSE_RANK_ANY),
+                 lfuse_cast(lfuse_list_input(g, "from", from, LFUSE_RANK_ANY), to));
     return g;
 }

@@ -3,7 +3,7 @@
 #include "config.h"
 #endif
 
-/* Rules that look at whole members: LAMB, NovoGrad, Adafactor. */
+/* Rules that look at whole members: LAMB, NovoGrad. */
 #include "common/optim/rule.h"
 
 static lfuse_value squares(lfuse_value list)
@@ -48,25 +48,4 @@ lfuse_value lfuse__rule_novograd(lfuse__rule_step *s)
     if (s->switches & LFUSE_OPTIM_GRAD_AVERAGING) step = lfuse_mul(step, lfuse__rule_rest(beta1));
     s->fresh[0] = lfuse_add(lfuse_mul(s->old[0], beta1), step);
     return lfuse_sub(s->p, lfuse_mul(s->h[LFUSE__HYPER_lr], s->fresh[0]));
-}
-
-/* The root of the mean square of each member. */
-static lfuse_value mean_root(lfuse_value list)
-{
-    return lfuse_sqrt(lfuse_member_mean(lfuse_mul(list, list)));
-}
-
-/* Steps are relative to the size of the parameter, and bounded; the moment is not factored. */
-lfuse_value lfuse__rule_adafactor(lfuse__rule_step *s)
-{
-    const lfuse_value one = lfuse__rule_number(s, 1), eps = s->h[LFUSE__HYPER_eps];
-    const lfuse_value relative = lfuse_min(s->h[LFUSE__HYPER_lr], lfuse_reciprocal(lfuse_sqrt(s->t)));
-    const lfuse_value weight = lfuse_pow(s->t, s->h[LFUSE__HYPER_beta2]);
-    const lfuse_value rate = lfuse_mul(lfuse_max(mean_root(s->p), s->h[LFUSE__HYPER_eps2]), relative);
-    lfuse_value step, excess;
-
-    s->fresh[0] = lfuse_lerp(s->old[0], lfuse_mul(s->grad, s->grad), weight);
-    step = lfuse_div(s->grad, lfuse_sqrt(lfuse_max(s->fresh[0], lfuse_mul(eps, eps))));
-    excess = lfuse_max(lfuse_div(mean_root(step), s->h[LFUSE__HYPER_clip_threshold]), one);
-    return lfuse_sub(lfuse__rule_shrunk(s), lfuse_mul(lfuse_div(rate, excess), step));
 }

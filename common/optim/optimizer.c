@@ -116,7 +116,7 @@ static lfuse_status fill_states(lfuse__optim_group *group, lfuse_stream *s)
     for (i = 0; i < states->count; i++) {
         const double first = states->initial[i] < 0 ? 0 : lfuse__hyper_get(&group->hyper, states->initial[i]);
         if (states->copies[i]) LFUSE__TRY(copy_parameters(group, i, s));
-        for (k = 0; k < group->store.arenas && first != 0; k++)
+        for (k = 0; k < lfuse__optim_store_arenas(&group->store, i) && first != 0; k++)
             if (group->store.tensors[i][k]) LFUSE__TRY(lfuse__tensor_fill(group->store.tensors[i][k], NULL, first));
     }
     return LFUSE_OK;

@@ -26,6 +26,7 @@ typedef struct lfuse__optim_states {
     const char *name[LFUSE__OPTIM_STATES];
     lfuse_type type[LFUSE__OPTIM_STATES];
     bool number[LFUSE__OPTIM_STATES]; /* one for each member */
+    int lines[LFUSE__OPTIM_STATES];   /* LFUSE_RANK_ROWS, COLUMNS: one for each of a member's; else 0 */
     bool copies[LFUSE__OPTIM_STATES]; /* at first a copy of the parameters, else: */
     lfuse__hyper_field initial[LFUSE__OPTIM_STATES];
 } lfuse__optim_states;
@@ -48,23 +49,36 @@ lfuse_graph *lfuse__optim_copy_graph(lfuse_type from, lfuse_type to);
 
 /* ---- state.c ---- */
 
-/* Where the states of a group's members lie: in a few large tensors, cut at the same places for every state. */
-typedef struct lfuse__optim_store {
-    lfuse_device *dev;
+/* How large tensors are cut into members. */
+typedef struct lfuse__optim_cut {
     int64_t arenas;
     int64_t *elements; /* [members] of each */
     int64_t *arena;    /* [members] which arena, and from which element on: */
     int64_t *offset;
     int64_t *lengths;  /* [arenas] in elements */
+} lfuse__optim_cut;
+enum { LFUSE__CUT_ELEMENTS, LFUSE__CUT_ROWS, LFUSE__CUT_COLUMNS, LFUSE__CUTS };
+
+/* Where the states of a group's members lie: in a few large tensors, cut at the same places for like states. */
+typedef struct lfuse__optim_store {
+    lfuse_device *dev;
+    lfuse_list *like; /* one reference: the parameters, for their shapes */
+    lfuse__optim_cut cuts[LFUSE__CUTS]; /* those that no state has are empty */
+    int cut[LFUSE__OPTIM_STATES];
     lfuse_type types[LFUSE__OPTIM_STATES];
     bool number[LFUSE__OPTIM_STATES]; /* one for each member, in the first tensor, and no other */
     lfuse_tensor **tensors[LFUSE__OPTIM_STATES]; /* [arenas] of each state */
 } lfuse__optim_store;
-lfuse_status lfuse__optim_store_create(lfuse_device *dev, const lfuse_list *like, const lfuse__optim_states *states,
+lfuse_status lfuse__optim_store_create(lfuse_device *dev, lfuse_list *like, const lfuse__optim_states *states,
                                        bool paged, lfuse__optim_store *store);
 void lfuse__optim_store_free(lfuse__optim_store *store);
+/* Tensors of a state. */
+static inline int64_t lfuse__optim_store_arenas(const lfuse__optim_store *s, int state)
+{
+    return s->cuts[s->cut[state]].arenas;
+}
 /* A view of one member's state; the caller's to destroy. */
-lfuse_status lfuse__optim_store_view(const lfuse__optim_store *store, int state, int64_t member, lfuse_tensor **view);
+lfuse_status lfuse__optim_store_view(const lfuse__optim_store *store, int state, int64_t member, lfuse_tensor **tensor);
 /* The state of some members as a list. */
 lfuse_status lfuse__optim_store_list(const lfuse__optim_store *store, int state, int64_t first, int64_t count,
                                      lfuse_list **list);

@@ -37,6 +37,8 @@ typedef struct lfuse__rule_step {
     lfuse_graph *g;
     unsigned switches;
     lfuse_value p, grad;                   /* the gradient as the rule shall see it */
+    lfuse_type type;                       /* that is computed in */
+    lfuse_value list;                      /* the parameters as they lie in memory */
     lfuse_value old[LFUSE__RULE_STATES];   /* the states of the rule's row that the switches ask for */
     lfuse_value fresh[LFUSE__RULE_STATES]; /* set by the rule */
     lfuse_value h[LFUSE__HYPER_COUNT];     /* numbers; those of the rule's row alone */
@@ -67,12 +69,14 @@ typedef struct lfuse__rule_state {
     unsigned needs;   /* switches, one of which must be there; 0: it is there always */
     lfuse__hyper_field initial;
     bool number;      /* one for each member, in the type that is computed in */
+    int lines;        /* LFUSE_RANK_ROWS, COLUMNS: one for each of the member's matrices; else 0 */
 } lfuse__rule_state;
 
 typedef struct lfuse__rule {
     const char *name;
     lfuse__rule_function *step;
     unsigned switches; /* of its own that it knows */
+    bool matrices;     /* it looks at members as matrices: lists of elements are of rank MATRIX */
     lfuse__rule_hyper hypers[LFUSE__RULE_HYPERS + 1];
     lfuse__rule_state states[LFUSE__RULE_STATES + 1];
 } lfuse__rule;

@@ -31,12 +31,15 @@ static int64_t arena_elements(lfuse_device *dev)
 }
 
 /* Gives every member its place; `lengths` has room for as many arenas as members. */
-static void lay_out(lfuse__optim_store *s, const lfuse_list *like, int64_t most)
+static void lay_out(lfuse__optim_cut *s, int cut, const lfuse_list *like, int64_t most)
 {
     int64_t at = 0, m, length;
 
     for (m = 0; m < like->count; m++) {
-        s->elements[m] = like->members[m].elements;
+        const lfuse__member *x = &like->members[m];
+        s->elements[m] = cut == LFUSE__CUT_ROWS      ? x->matrices * x->rows
+                         : cut == LFUSE__CUT_COLUMNS ? x->matrices * x->columns
+                                                     : x->elements;
         length = padded(s->elements[m]);
         if (!s->arenas || (at && at > most - length)) {
             s->arenas++;
@@ -65,29 +68,47 @@ static lfuse_status make_tensors(lfuse__optim_store *s, lfuse_device *dev, const
     for (i = 0; i < states->count; i++) {
         s->types[i] = states->type[i];
         s->number[i] = states->number[i];
-        s->tensors[i] = calloc((size_t)s->arenas + 1, sizeof(lfuse_tensor *));
+        const lfuse__optim_cut *cut = &s->cuts[s->cut[i]];
+        s->tensors[i] = calloc((size_t)cut->arenas + 1, sizeof(lfuse_tensor *));
         if (!s->tensors[i])
-            return lfuse__error(LFUSE_ERR_MEMORY, "out of host memory (%" PRId64 " blocks of states)", s->arenas);
-        for (k = 0; k < s->arenas && (!k || !s->number[i]); k++)
-            LFUSE__TRY(make_tensor(dev, states->type[i], s->number[i] ? members : s->lengths[k], paged,
+            return lfuse__error(LFUSE_ERR_MEMORY, "out of host memory (%" PRId64 " blocks of states)", cut->arenas);
+        for (k = 0; k < cut->arenas && (!k || !s->number[i]); k++)
+            LFUSE__TRY(make_tensor(dev, states->type[i], s->number[i] ? members : cut->lengths[k], paged,
                                    &s->tensors[i][k]));
     }
     return LFUSE_OK;
 }
 
-lfuse_status lfuse__optim_store_create(lfuse_device *dev, const lfuse_list *like, const lfuse__optim_states *states,
-                                       bool paged, lfuse__optim_store *store)
+static lfuse_status make_cut(lfuse__optim_cut *c, int cut, const lfuse_list *like, int64_t most)
 {
     const size_t room = (size_t)like->count + 1;
 
-    store->dev = dev;
-    store->elements = calloc(room, sizeof *store->elements);
-    store->arena = calloc(room, sizeof *store->arena);
-    store->offset = calloc(room, sizeof *store->offset);
-    store->lengths = calloc(room, sizeof *store->lengths);
-    if (!store->elements || !store->arena || !store->offset || !store->lengths)
+    if (c->elements) return LFUSE_OK;
+    c->elements = calloc(room, sizeof *c->elements);
+    c->arena = calloc(room, sizeof *c->arena);
+    c->offset = calloc(room, sizeof *c->offset);
+    c->lengths = calloc(room, sizeof *c->lengths);
+    if (!c->elements || !c->arena || !c->offset || !c->lengths)
         return lfuse__error(LFUSE_ERR_MEMORY, "out of host memory (%" PRId64 " members)", like->count);
-    lay_out(store, like, arena_elements(dev));
+    lay_out(c, cut, like, most);
+    return LFUSE_OK;
+}
+
+lfuse_status lfuse__optim_store_create(lfuse_device *dev, lfuse_list *like, const lfuse__optim_states *states,
+                                       bool paged, lfuse__optim_store *store)
+{
+    int i;
+
+    store->dev = dev;
+    lfuse__list_retain(like);
+    store->like = like;
+    for (i = 0; i < states->count; i++) {
+        const int cut = states->lines[i] == LFUSE_RANK_ROWS      ? LFUSE__CUT_ROWS
+                        : states->lines[i] == LFUSE_RANK_COLUMNS ? LFUSE__CUT_COLUMNS
+                                                                 : LFUSE__CUT_ELEMENTS;
+        store->cut[i] = cut;
+        LFUSE__TRY(make_cut(&store->cuts[cut], cut, like, arena_elements(dev)));
+    }
     return make_tensors(store, dev, states, like->count, paged);
 }
 
@@ -97,22 +118,34 @@ void lfuse__optim_store_free(lfuse__optim_store *s)
     int i;
 
     for (i = 0; i < LFUSE__OPTIM_STATES; i++) {
-        for (k = 0; s->tensors[i] && k < s->arenas; k++) lfuse__tensor_release(s->tensors[i][k]);
+        for (k = 0; s->tensors[i] && k < lfuse__optim_store_arenas(s, i); k++) lfuse__tensor_release(s->tensors[i][k]);
         free(s->tensors[i]);
     }
-    free(s->elements);
-    free(s->arena);
-    free(s->offset);
-    free(s->lengths);
+    for (i = 0; i < LFUSE__CUTS; i++) {
+        free(s->cuts[i].elements);
+        free(s->cuts[i].arena);
+        free(s->cuts[i].offset);
+        free(s->cuts[i].lengths);
+    }
+    lfuse__list_release(s->like);
 }
 
-lfuse_status lfuse__optim_store_view(const lfuse__optim_store *s, int state, int64_t member, lfuse_tensor **view)
+/* With the member's own shape, or as a vector. */
+static lfuse_status view(const lfuse__optim_store *s, int state, int64_t member, bool shaped, lfuse_tensor **view)
 {
-    const int64_t one = 1;
+    const lfuse__optim_cut *c = &s->cuts[s->cut[state]];
+    const lfuse__member *m = &s->like->members[member];
+    const int64_t one = 1, shape[] = { m->matrices, m->rows, m->columns };
 
     if (s->number[state]) return lfuse__tensor_view(s->tensors[state][0], 1, &one, NULL, member, view);
-    return lfuse__tensor_view(s->tensors[state][s->arena[member]], 1, &s->elements[member], NULL, s->offset[member],
-                              view);
+    shaped = shaped && s->cut[state] == LFUSE__CUT_ELEMENTS;
+    return lfuse__tensor_view(s->tensors[state][c->arena[member]], shaped ? 3 : 1,
+                              shaped ? shape : &c->elements[member], NULL, c->offset[member], view);
+}
+
+lfuse_status lfuse__optim_store_view(const lfuse__optim_store *s, int state, int64_t member, lfuse_tensor **tensor)
+{
+    return view(s, state, member, false, tensor);
 }
 
 lfuse_status lfuse__optim_store_list(const lfuse__optim_store *s, int state, int64_t first, int64_t count,
@@ -123,7 +156,7 @@ lfuse_status lfuse__optim_store_list(const lfuse__optim_store *s, int state, int
     int64_t m;
 
     if (!views) return lfuse__error(LFUSE_ERR_MEMORY, "out of host memory (%" PRId64 " members)", count);
-    for (m = 0; m < count && !status; m++) status = lfuse__optim_store_view(s, state, first + m, &views[m]);
+    for (m = 0; m < count && !status; m++) status = view(s, state, first + m, true, &views[m]);
     if (!status) status = lfuse__list_create(s->dev, s->types[state], count, views, list);
     for (m = 0; m < count; m++) lfuse__tensor_release(views[m]);
     free(views);

@@ -29,6 +29,13 @@ static lfuse_status check_gradients(const lfuse_optimizer *o, int group, const l
         if (g->members[m].elements != p->members[m].elements)
             return lfuse__error(LFUSE_ERR_SHAPE, "group %d: parameter %" PRId64 " has %" PRId64 " elements, its "
                                 "gradient %" PRId64, group, m, p->members[m].elements, g->members[m].elements);
+    for (m = 0; m < p->count && o->groups[group].form.rule->matrices; m++) {
+        const lfuse__member *a = &p->members[m], *b = &g->members[m];
+        if (a->matrices != b->matrices || a->rows != b->rows || a->columns != b->columns)
+            return lfuse__error(LFUSE_ERR_SHAPE, "group %d: parameter %" PRId64 " is %" PRId64 " matrices of %" PRId64
+                                " x %" PRId64 ", its gradient %" PRId64 " of %" PRId64 " x %" PRId64, group, m,
+                                a->matrices, a->rows, a->columns, b->matrices, b->rows, b->columns);
+    }
     return LFUSE_OK;
 }
 

@@ -245,6 +245,16 @@ static bool alone(const lfuse__draft *d, int32_t value)
     return true;
 }
 
+/* Whether what it is made of repeats: kernels that reduce cannot read that. */
+static bool repeats(const lfuse__draft *d, int32_t value)
+{
+    int32_t node;
+
+    for (node = d->region[value]; node >= 0; node = d->next[node])
+        if (lfuse__draft_repeats(d, node)) return true;
+    return false;
+}
+
 static bool candidate(const readings *r, int32_t node)
 {
     const lfuse__draft *d = r->d;
@@ -252,7 +262,8 @@ static bool candidate(const readings *r, int32_t node)
 
     return (n->kind == LFUSE__POINTWISE || n->kind == LFUSE__CAST) && lfuse__draft_pointwise(d, node) &&
            !d->solid[node] && d->outside[node] && !d->inlined[node] && !d->results[node] && !d->needed[node] &&
-           !d->cut[node] && !lfuse__draft_repeats(d, node) && !d->prepared[node] && !r->copied[node] && !d->signatures[node].row && n->rank != 0;
+           !d->cut[node] && !repeats(d, node) &&
+           !d->prepared[node] && !r->copied[node] && !d->signatures[node].row && n->rank != 0;
 }
 
 /* Counts one kernel that reads the value from another's, and what it would have to load. False: too much to tell. */

@@ -96,7 +96,8 @@ static lfuse_status check_step(const lfuse_instance *in, const lfuse__step *step
     for (i = 0; step->list >= 0 && i < step->noperands; i++) {
         const lfuse__operand *o = &step->operands[i];
         if (o->place >= LFUSE__PLACE_ELEMENTS && o->index != step->list && is_matrix(in, o->index))
-            LFUSE__TRY(check_pair(in, o->index, step->list, step->walked));
+            LFUSE__TRY(check_pair(in, o->index, step->list,
+                                  is_matrix(in, step->list) ? LFUSE__SPAN_LIST : step->walked));
         if (o->place != LFUSE__PLACE_BOUND || o->span == LFUSE__SPAN_TENSOR || o->index == step->list) continue;
         LFUSE__TRY(check_pair(in, step->list, o->index, o->span));
     }

@@ -27,8 +27,11 @@
 /**
  * The rules: name, number, text. p is a parameter, g its gradient, t the number of the step, from 1 on.
  *
- * LAMB and NovoGrad take norms of whole members, Adafactor root mean squares: such steps are a few launches, the others
- * are one.
+ * LAMB and NovoGrad take norms of whole members, Adafactor root mean squares, and sums of rows and columns: such steps
+ * are a few launches, at most sixteen of Adafactor, whatever the number of members; the others are one.
+ *
+ * Adafactor keeps one number a row ("row_var") and a column ("col_var") of a member that is a matrix (its last two axes;
+ * those before count matrices). A member of rank 0 or 1 is one row: its "col_var" is what PyTorch calls "variance".
  */
 #define LFUSE_RULE_MAP(X)                                                                                              \
     X(SGD, 1, "sgd")           /* momentum, dampening, Nesterov's momentum */                                          \
@@ -45,7 +48,7 @@
     X(LION, 12, "lion")        /* arXiv:2302.06675 */                                                                  \
     X(LAMB, 13, "lamb")        /* arXiv:1904.00962, algorithm 2; the trust ratio is 1 where a norm is 0 */             \
     X(NOVOGRAD, 14, "novograd") /* arXiv:1905.11286; a second moment for each member */                                \
-    X(ADAFACTOR, 15, "adafactor") /* not factored: the second moment has the shape of the parameter */
+    X(ADAFACTOR, 15, "adafactor") /* factored; gradients have the shapes of their parameters */
 
 typedef enum lfuse_rule {
 #define LFUSE_RULE_ENUM(name, number, text) LFUSE_RULE_##name = number,

@@ -726,6 +726,78 @@ static lfuse_status creates(const lfuse_optimizer_options *options, const lfuse_
     return status;
 }
 
+/* ---- matrices: a number a row and a column ---- */
+
+static const int64_t of_matrices[] = { 7, 6, 4000, 1030, 12, 0 }, their_columns[] = { 0, 3, 50, 2, 12, 0 };
+enum { MATRICES = sizeof of_matrices / sizeof *of_matrices };
+
+static uint64_t factored(lfuse_device *device, lfuse_optimizer_level level, int members, double *all)
+{
+    lfuse_optimizer_options options = options_of(LFUSE_RULE_ADAFACTOR, LFUSE_OPTIM_AVERAGE);
+    lfuse_optimizer *o;
+    lfuse_group group;
+    uint64_t launches;
+    model m;
+    int t;
+
+    model_make_shaped(&m, device, LFUSE_F32, LFUSE_F32, members, of_matrices, their_columns);
+    options.level = level;
+    group = group_of(&m, LFUSE_RULE_ADAFACTOR);
+    group.hyper.ema_decay = 0.5;
+    o = optimizer_of(&m, &options, &group);
+    for (t = 1; t <= 3; t++) model_step(&m, o, t);
+    launches = launches_of_step(&m, o);
+    all += model_parameters(&m, all);
+    all += model_state(&m, o, "row_var", all);
+    all += model_state(&m, o, "col_var", all);
+    model_state(&m, o, "average", all);
+    lfuse_optimizer_destroy(o);
+    model_drop(&m);
+    return launches;
+}
+
+static void matrices(lfuse_device *device)
+{
+    static double fused[4 * MOST_ELEMENTS], other[4 * MOST_ELEMENTS];
+    uint64_t launches;
+
+    memset(fused, 0, sizeof fused);
+    memset(other, 0, sizeof other);
+    launches = factored(device, LFUSE_OPTIM_FUSED, MATRICES, fused);
+    ck_assert_msg(launches <= 16, "%s: %d launches", device_name, (int)launches);
+    ck_assert_uint_eq(factored(device, LFUSE_OPTIM_FUSED, 2, other), launches);
+    memset(other, 0, sizeof other);
+    factored(device, LFUSE_OPTIM_FOREACH, MATRICES, other);
+    ck_assert_mem_eq(fused, other, sizeof fused);
+    memset(other, 0, sizeof other);
+    factored(device, LFUSE_OPTIM_LOOP, MATRICES, other);
+    ck_assert_mem_eq(fused, other, sizeof fused);
+}
+
+START_TEST(matrices_are_factored) { on_every_device(matrices); }
+END_TEST
+
+START_TEST(gradients_of_another_shape)
+{
+    static const int64_t elements[] = { 6 }, three[] = { 3 }, two[] = { 2 };
+    const lfuse_optimizer_options options = options_of(LFUSE_RULE_ADAFACTOR, 0);
+    lfuse_optimizer *o;
+    lfuse_group group;
+    model m, other;
+
+    model_make_shaped(&m, devices[0], LFUSE_F32, LFUSE_F32, 1, elements, three);
+    model_make_shaped(&other, devices[0], LFUSE_F32, LFUSE_F32, 1, elements, two);
+    group = group_of(&m, LFUSE_RULE_ADAFACTOR);
+    o = optimizer_of(&m, &options, &group);
+    rig_fails(lfuse_optimizer_step(o, m.stream, 1, &other.gradients, NULL), LFUSE_ERR_SHAPE, "step");
+    ck_assert_msg(strstr(lfuse_last_error(), "2 x 3"), "%s", lfuse_last_error());
+    model_step(&m, o, 1);
+    lfuse_optimizer_destroy(o);
+    model_drop(&other);
+    model_drop(&m);
+}
+END_TEST
+
 START_TEST(bad_numbers)
 {
     static const struct { lfuse_rule rule; size_t field; double value; } bad[] = {
@@ -1036,6 +1108,8 @@ static Suite *suite_optimizer(void)
     tcase_add_test(t, states_put_back);
     tcase_add_test(t, addresses_that_move);
     tcase_add_test(t, a_rule_of_ones_own);
+    tcase_add_test(t, matrices_are_factored);
+    tcase_add_test(t, gradients_of_another_shape);
     tcase_add_test(t, bad_numbers);
     tcase_add_test(t, bad_options);
     tcase_add_test(t, bad_steps);

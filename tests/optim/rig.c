@@ -95,7 +95,8 @@ static void write(lfuse_tensor *tensor, int member, int t, double factor)
 }
 
 /* Members as views of one tensor, 128 elements apart at least, so that they lie in one block of memory. */
-static void make_members(lfuse_device *device, lfuse_type type, int members, const int64_t *elements, lfuse_tensor **t)
+static void make_members(lfuse_device *device, lfuse_type type, int members, const int64_t *elements,
+                         const int64_t *columns, lfuse_tensor **t)
 {
     int64_t all = 1, at = 0;
     lfuse_tensor *whole;
@@ -105,7 +106,9 @@ static void make_members(lfuse_device *device, lfuse_type type, int members, con
     OK(lfuse_tensor_create(device, type, 1, &all, &whole));
     OK(lfuse_tensor_fill(whole, NULL, NAN));
     for (i = 0; i < members; i++) {
-        OK(lfuse_tensor_view(whole, 1, &elements[i], NULL, at, &t[i]));
+        const bool matrix = columns && columns[i];
+        const int64_t shape[] = { matrix ? elements[i] / columns[i] : elements[i], matrix ? columns[i] : 1 };
+        OK(lfuse_tensor_view(whole, matrix ? 2 : 1, shape, NULL, at, &t[i]));
         at += (elements[i] + 127) / 128 * 128;
     }
     lfuse_tensor_destroy(whole);
@@ -113,6 +116,12 @@ static void make_members(lfuse_device *device, lfuse_type type, int members, con
 
 void model_make(model *m, lfuse_device *device, lfuse_type type, lfuse_type gradient_type, int members,
                 const int64_t *elements)
+{
+    model_make_shaped(m, device, type, gradient_type, members, elements, NULL);
+}
+
+void model_make_shaped(model *m, lfuse_device *device, lfuse_type type, lfuse_type gradient_type, int members,
+                       const int64_t *elements, const int64_t *columns)
 {
     int i;
 
@@ -122,8 +131,8 @@ void model_make(model *m, lfuse_device *device, lfuse_type type, lfuse_type grad
     m->gradient_type = gradient_type;
     m->members = members;
     OK(lfuse_stream_create(device, &m->stream));
-    make_members(device, type, members, elements, m->p);
-    make_members(device, gradient_type, members, elements, m->g);
+    make_members(device, type, members, elements, columns, m->p);
+    make_members(device, gradient_type, members, elements, columns, m->g);
     for (i = 0; i < members; i++) {
         ck_assert_int_le(elements[i], MOST_ELEMENTS);
         m->elements[i] = elements[i];

@@ -44,6 +44,9 @@ typedef struct model {
 
 void model_make(model *m, lfuse_device *device, lfuse_type type, lfuse_type gradient_type, int members,
                 const int64_t *elements);
+/* The same; members of which `columns` is not 0 are matrices. */
+void model_make_shaped(model *m, lfuse_device *device, lfuse_type type, lfuse_type gradient_type, int members,
+                       const int64_t *elements, const int64_t *columns);
 void model_drop(model *m);
 /* Writes the gradients of step t, times `factor`. */
 void model_gradients(const model *m, int t, double factor);

@@ -160,7 +160,7 @@ def by_paper(name, rule, switches, numbers, update, states, more=None):
     """update(p, g, state, t, h): one member's new parameters; changes its state."""
     head(name, rule, switches, numbers, more or {})
     p = members()
-    kept = [{} for _ in SHAPES]
+    kept = [{"shape": s} for s in SHAPES]
     for t in range(1, STEPS + 1):
         for m, s in enumerate(SHAPES):
             g = [gradient(m, i, t) for i in range(count(s))]
@@ -207,29 +207,45 @@ def novograd(average):
     return step
 
 
+def moments(g, shape, state, w):
+    """What the second moment is taken for, element by element; the state's averages take in the squares of g by w."""
+    def mixed(name, fresh):
+        state[name] = [a + w * (b - a) for a, b in zip(state.get(name, [0.0] * len(fresh)), fresh)]
+        return state[name]
+    squares = [x * x for x in g]
+    if len(shape) < 2:  # as one row of a matrix, but for what follows
+        mixed("row_var", [math.fsum(squares) / len(g)])
+        return mixed("col_var", squares), False
+    rows, columns = shape
+    row = mixed("row_var", [math.fsum(squares[r * columns:(r + 1) * columns]) / columns for r in range(rows)])
+    col = mixed("col_var", [math.fsum(squares[c::columns]) / rows for c in range(columns)])
+    return [(a * b, math.fsum(row) / rows) for a in row for b in col], True
+
+
 def adafactor(p, g, state, t, h):
-    """torch.optim.Adafactor as it treats vectors, for members of any shape."""
+    """torch.optim.Adafactor (arXiv:1804.04235): factored for matrices, not for vectors."""
     rate = max(h["eps2"], norm(p) / math.sqrt(len(p))) * min(h["lr"], 1 / math.sqrt(t))
     p = [x * (1 - h["lr"] * h["weight_decay"]) for x in p]
-    w = t ** h["beta2"]
-    v = [a + w * (b * b - a) for a, b in zip(state.get("variance", [0.0] * len(p)), g)]
-    state["variance"] = v
+    v, factored = moments(g, state["shape"], state, t ** h["beta2"])
+    if factored:
+        v = [product / max(mean, h["eps"]) for product, mean in v]
     u = [b / math.sqrt(max(a, h["eps"] ** 2)) for a, b in zip(v, g)]
     excess = max(1.0, norm(u) / (math.sqrt(len(u)) * h["clip_threshold"]))
     return [x - rate / excess * y for x, y in zip(p, u)]
 
 
 def check_adafactor():
-    """The function above against PyTorch, for a vector."""
-    p = torch.nn.Parameter(tensors(parameter)[0])
-    opt = torch.optim.Adafactor([p], lr=0.05, weight_decay=0.1, eps=(1e-4, 1e-3), d=1.0, foreach=False)
-    mine, state = p.tolist(), {}
-    h = {"lr": 0.05, "beta2": -0.8, "eps": 1e-4, "eps2": 1e-3, "clip_threshold": 1.0, "weight_decay": 0.1}
-    for t in range(1, STEPS + 1):
-        p.grad = tensors(lambda m, i: gradient(m, i, t))[0]
-        opt.step()
-        mine = adafactor(mine, p.grad.tolist(), state, t, h)
-    assert max(abs(a - b) for a, b in zip(mine, p.tolist())) < 1e-13
+    """The function above against PyTorch, for a vector and a matrix."""
+    for m in range(len(SHAPES)):
+        p = torch.nn.Parameter(tensors(parameter)[m])
+        opt = torch.optim.Adafactor([p], lr=0.05, weight_decay=0.1, eps=(1e-4, 1e-3), d=1.0, foreach=False)
+        mine, state = p.reshape(-1).tolist(), {"shape": SHAPES[m]}
+        h = {"lr": 0.05, "beta2": -0.8, "eps": 1e-4, "eps2": 1e-3, "clip_threshold": 1.0, "weight_decay": 0.1}
+        for t in range(1, STEPS + 1):
+            p.grad = tensors(lambda m, i: gradient(m, i, t))[m]
+            opt.step()
+            mine = adafactor(mine, p.grad.reshape(-1).tolist(), state, t, h)
+        assert max(abs(a - b) for a, b in zip(mine, p.reshape(-1).tolist())) < 1e-13
 
 
 def decay_last(p, g, state, t, h):
@@ -265,9 +281,12 @@ def paper_rows():
              ["exp_avg", "exp_avg_sq"])
     check_adafactor()
     by_paper("adafactor", "adafactor", [], {"lr": 0.05, "beta2": -0.8, "eps": 2.0 ** -23, "eps2": 1e-3,
-                                            "clip_threshold": 1.0, "weight_decay": 0.0}, adafactor, ["variance"])
+                                            "clip_threshold": 1.0, "weight_decay": 0.0}, adafactor, ["row_var", "col_var"])
     by_paper("adafactor-all", "adafactor", [], {"lr": 0.2, "beta2": -0.5, "eps": 1e-2, "eps2": 1e-2,
-                                                "clip_threshold": 1.25, "weight_decay": 0.1}, adafactor, ["variance"])
+                                                "clip_threshold": 1.25, "weight_decay": 0.1}, adafactor, ["row_var", "col_var"])
+    by_paper("adafactor-small", "adafactor", [], {"lr": 0.1, "beta2": -0.8, "eps": 0.5, "eps2": 1e-3,
+                                                  "clip_threshold": 1.0, "weight_decay": 0.0}, adafactor,
+             ["row_var", "col_var"])  # means of rows that are less than eps
     by_paper("sgd-decay-last", "sgd", ["decay_last"],
              {"lr": 0.05, "momentum": 0.9, "dampening": 0.25, "weight_decay": 0.1}, decay_last, ["momentum_buffer"])
     by_paper("sgd-average", "sgd", ["average"], {"lr": 0.05, "ema_decay": 0.75}, averaged, ["average"])

@@ -1,0 +1,48 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#ifdef HAVE_CONFIG_H
+#include "config.h"
+#endif
+
+/*
+ * Adafactor, as torch.optim has it: the second moment of a matrix is the product of what its rows and its columns have,
+ * over the mean of the former. Of a vector, which is one row, the moment of the columns is all of it.
+ */
+#include "common/optim/rule.h"
+
+/* The root of the mean square of each member. */
+static lfuse_value mean_root(lfuse_value list)
+{
+    return lfuse_sqrt(lfuse_member_mean(lfuse_mul(list, list)));
+}
+
+/*
+ * Each row's moment over the mean of its matrix' rows, at least eps; 1 for vectors. That the moment of a column is
+ * multiplied by this, and not the quotient taken of a product, keeps small gradients from vanishing.
+ */
+static lfuse_value row_factor(const lfuse__rule_step *s)
+{
+    const lfuse_value one = lfuse__rule_number(s, 1);
+    const lfuse_value rows = lfuse_cast(lfuse_member_rows(s->list), s->type);
+    const lfuse_value mean = lfuse_div(lfuse_member_row_sum(s->fresh[0]), rows);
+    const lfuse_value factor = lfuse_div(s->fresh[0], lfuse_max(mean, s->h[LFUSE__HYPER_eps]));
+
+    return lfuse_where(lfuse_gt(lfuse_member_rank(s->list), one), factor, one);
+}
+
+/* Steps are relative to the size of the parameter, and bounded. */
+lfuse_value lfuse__rule_adafactor(lfuse__rule_step *s)
+{
+    const lfuse_value one = lfuse__rule_number(s, 1), eps = s->h[LFUSE__HYPER_eps];
+    const lfuse_value relative = lfuse_min(s->h[LFUSE__HYPER_lr], lfuse_reciprocal(lfuse_sqrt(s->t)));
+    const lfuse_value weight = lfuse_pow(s->t, s->h[LFUSE__HYPER_beta2]);
+    const lfuse_value rate = lfuse_mul(lfuse_max(mean_root(s->p), s->h[LFUSE__HYPER_eps2]), relative);
+    lfuse_value moment, step, excess;
+
+    /* The same squares by two operators, so that each sum makes its own and none is stored. */
+    s->fresh[0] = lfuse_lerp(s->old[0], lfuse_member_row_mean(lfuse_mul(s->grad, s->grad)), weight);
+    s->fresh[1] = lfuse_lerp(s->old[1], lfuse_member_column_mean(lfuse_square(s->grad)), weight);
+    moment = lfuse_mul(lfuse_where(one, row_factor(s), s->grad), s->fresh[1]); /* `where` repeats it along its row */
+    step = lfuse_div(s->grad, lfuse_sqrt(lfuse_max(moment, lfuse_mul(eps, eps))));
+    excess = lfuse_max(lfuse_div(mean_root(step), s->h[LFUSE__HYPER_clip_threshold]), one);
+    return lfuse_sub(lfuse__rule_shrunk(s), lfuse_mul(lfuse_div(rate, excess), step));
+}
