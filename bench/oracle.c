@@ -87,6 +87,9 @@ static lfuse_status evaluate(lfuse__oracle *s)
     for (i = 0; i < s->g->nnodes; i++) {
         const lfuse__node *n = &s->g->nodes[i];
         if (s->last[i] < 0 || n->type == LFUSE_TYPE_NONE) continue;
+        /* Rows and columns of lists: inputs are flat here. tests/run/check_lines.c has them against host C. */
+        if (n->list && n->rank < LFUSE_RANK_ANY)
+            return lfuse__error(LFUSE_ERR_UNSUPPORTED, "oracle: lists of matrices");
         LFUSE__TRY(evaluators[n->kind](s, n, &s->arrays[i]));
         for (k = 0; k < n->nin; k++) {
             if (s->last[n->in[k]] != i) continue;

@@ -108,7 +108,8 @@ const char *coverage_missing(const coverage *c, bool all)
     for (int i = 0; all && i < LFUSE__REDUCE_COUNT; i++)
         if (!c->reductions[i]) miss(text, sizeof text, lfuse__node_word(LFUSE__REDUCE, i));
     for (int i = LFUSE__CONSTANT; all && i <= LFUSE__INDEX; i++)
-        if (!c->kinds[i] && i != LFUSE__MEMBER_REDUCE && i != LFUSE__LIST_REDUCE && i != LFUSE__MEMBER_ELEMENTS)
+        if (!c->kinds[i] && i != LFUSE__MEMBER_REDUCE && i != LFUSE__LIST_REDUCE && i != LFUSE__LINE_REDUCE &&
+            i != LFUSE__MEMBER_ELEMENTS)
             miss(text, sizeof text, i == LFUSE__POINTWISE ? "pointwise" : lfuse__node_word((lfuse__node_kind)i, 0));
     for (int i = 0; all && i < PASSES; i++)
         if (!c->passes[i]) miss(text, sizeof text, passes[i]);
