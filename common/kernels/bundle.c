@@ -4,8 +4,8 @@
  * the words of the dialect that say where a group stands and what it is given are those of the member whose turn it is.
  *
  * Argument words: work-groups of each member and what divides by that, where all have as many, else 0; first_[0 ...
- * members], the first work-group of each member over all parts and the end, two a word; then of each part the words that
- * its members have in common, and those of each member. An operand's word holds its address where the device has
+ * members], the first work-group of each member over all parts and the end, two a word; then of each part the words
+ * that its members have in common, and those of each member. An operand's word holds its address where the device has
  * addresses, else its offset and, in the highest byte, its slot. What a member's number picks is read from local memory
  * where the argument block takes no index (facts.staged_arguments).
  */

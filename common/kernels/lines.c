@@ -14,7 +14,8 @@
 
 enum {
     TEAMS = LFUSE__GROUP / LFUSE__TEAM, OWN_BUFFERS = 3, SHORT = 64 /* elements of a row */,
-    FEW = 8 /* segments of a line */, BLOCK = 8 * LFUSE__TEAM, LENGTH_SHIFT = 48 /* of the chunk, in the word of cells */
+    FEW = 8 /* segments of a line */, BLOCK = 8 * LFUSE__TEAM,
+    LENGTH_SHIFT = 48 /* of the chunk, in the word of cells */
 };
 
 /* One kernel being written; `item`: for lines side by side. */

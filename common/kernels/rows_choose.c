@@ -203,7 +203,9 @@ uint64_t lfuse__rows_groups(const lfuse__facts *facts, const lfuse__kernel_class
     const uint64_t most = lfuse__rows_bound(facts, k), bound = most ? most : LFUSE__GROUP_BOUND;
     uint64_t groups = rows;
     switch (k->form) {
-    case LFUSE__ROWS_ITEM: groups = share(rows, single ? lanes : columns / (uint64_t)k->team, LFUSE__GROUP_BOUND); break;
+    case LFUSE__ROWS_ITEM:
+        groups = share(rows, single ? lanes : columns / (uint64_t)k->team, LFUSE__GROUP_BOUND);
+        break;
     case LFUSE__ROWS_TEAM:
         if (!single) groups = lfuse__rows_even(share(rows, (uint64_t)(LFUSE__GROUP / k->team), UINT64_MAX), bound);
         break;

@@ -3,9 +3,9 @@
  * Rows on teams whose work-items exchange values. Of every 4 x `width` elements, a chunk, work-item `rank` takes number
  * 4 rank ... 4 rank + 3. Chunks of 128 elements are all lanes; of a team of fewer than 32 several chunks are, so that a
  * work-item has lanes 4 rank ... of each, and folds those by itself before it exchanges anything: a quarter of the
- * exchanges a row where teams are of 16, and what is computed once a row is computed for two rows at once. TEAM: the row
- * is one segment of up to eight chunks. GROUP: every 32 work-items fold a segment at a time, whose results meet in local
- * memory. The first eight chunks of an operand that several sweeps read are held in registers.
+ * exchanges a row where teams are of 16, and what is computed once a row is computed for two rows at once. TEAM: the
+ * row is one segment of up to eight chunks. GROUP: every 32 work-items fold a segment at a time, whose results meet in
+ * local memory. The first eight chunks of an operand that several sweeps read are held in registers.
  */
 #ifdef HAVE_CONFIG_H
 #include "config.h"
@@ -338,7 +338,8 @@ static void put_bases(const team *t, int indent, bool ahead)
 {
     lfuse__rows_put_offsets(t->r, indent);
     for (int j = 0; j < t->r->t.k->noperands; j++)
-        if ((t->holds[j] == LFUSE__HOLD_NEXT || t->holds[j] == LFUSE__HOLD_FIXED) == ahead) lfuse__rows_put_look_up(t->r, indent, j);
+        if ((t->holds[j] == LFUSE__HOLD_NEXT || t->holds[j] == LFUSE__HOLD_FIXED) == ahead)
+            lfuse__rows_put_look_up(t->r, indent, j);
 }
 
 /* Row `at` of each team, or the last one where there are no more: teams of a group keep step. */
@@ -414,7 +415,8 @@ static void find_early(lfuse__rows *r)
     for (int i = 0; i < r->t.k->body->ninstr; i++) {
         const lfuse__instr *instr = &r->t.k->body->instr[i];
         const lfuse__kernel_operand *o = &r->t.k->operands[instr->kind == LFUSE__I_LOAD ? instr->a : 0];
-        r->early[i] = instr->kind == LFUSE__I_LOAD && r->used[i] && r->of_row[i] && o->fixed && !o->gathered && !o->index;
+        r->early[i] = instr->kind == LFUSE__I_LOAD && r->used[i] && r->of_row[i] && o->fixed && !o->gathered &&
+                      !o->index;
     }
 }
 
@@ -444,7 +446,8 @@ static void put_first(const team *t, int indent)
     for (int i = 0; i < body->ninstr; i++)
         if (t->r->early[i])
             lfuse__put(text->out, indent + 1, "r%d = LOAD_%s(p%d, b%d);", i,
-                       lfuse__memory_word(text->k->operands[body->instr[i].a].type), body->instr[i].a, body->instr[i].a);
+                       lfuse__memory_word(text->k->operands[body->instr[i].a].type), body->instr[i].a,
+                       body->instr[i].a);
     put_indices(t, indent + 1, indices, "first + step");
     put_loads(t, indent + 1, LFUSE__HOLD_FIXED, 'h');
     put_loads(t, indent + 1, LFUSE__HOLD_NEXT, 'q');

@@ -91,8 +91,8 @@ typedef enum lfuse__step_kind {
     LFUSE__STEP_MULTI,      /* pointwise over lists */
     LFUSE__STEP_MEMBERS,    /* the body's REDUCEs run over the elements of each member, its TOTALs over the members;
                                what is stored is MEMBERS, made of the former, or TENSOR, made of the latter alone */
-    LFUSE__STEP_LINES,      /* the body's one REDUCE runs along each row, or column, of each member of a list of matrices;
-                               what is stored is of span ROWS, COLUMNS or MATRICES */
+    LFUSE__STEP_LINES,      /* the body's one REDUCE runs along each row, or column, of each member of a list of
+                               matrices; what is stored is of span ROWS, COLUMNS or MATRICES */
     LFUSE__STEP_ROWS,       /* the body's REDUCEs run over the last naxes loop axes; always at least one of each */
     LFUSE__STEP_BUNDLE      /* independent steps in one launch: children[], each POINTWISE or ROWS */
 } lfuse__step_kind;

@@ -26,13 +26,18 @@ static const char *const reductions[LFUSE__REDUCE_COUNT] = {
 
 static void print_expr(printer *p, int reg);
 
+/* What a reduction of the step runs over, where that is not the loop's own axes. */
+static const char *span_of(const lfuse__step *step)
+{
+    if (step->kind == LFUSE__STEP_MEMBERS) return "member_";
+    if (step->kind == LFUSE__STEP_LINES) return step->columns ? "column_" : "row_";
+    return "";
+}
+
 static void print_instr(printer *p, const lfuse__instr *in)
 {
     const int16_t args[] = { in->a, in->b, in->c };
-    const char *prefix = in->kind == LFUSE__I_TOTAL ? "list_"
-                         : in->kind == LFUSE__I_REDUCE && p->step->kind == LFUSE__STEP_MEMBERS ? "member_"
-                         : in->kind == LFUSE__I_REDUCE && p->step->kind == LFUSE__STEP_LINES ? p->step->columns ? "column_" : "row_"
-                                                                                               : "";
+    const char *prefix = in->kind == LFUSE__I_TOTAL ? "list_" : in->kind == LFUSE__I_REDUCE ? span_of(p->step) : "";
     const bool reduces = in->kind == LFUSE__I_REDUCE || in->kind == LFUSE__I_TOTAL;
     int i;
 

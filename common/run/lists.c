@@ -59,7 +59,8 @@ static lfuse_status check_matrix(const lfuse_instance *in, int first, int other,
     if (a->matrices == b->matrices && a->rows == b->rows && a->columns == b->columns) return LFUSE_OK;
     return lfuse__error(LFUSE_ERR_SHAPE, "member %" PRId64 " of list \"%s\" is %" PRId64 " matrices of %" PRId64 " x %"
                         PRId64 ", of \"%s\" %" PRId64 " of %" PRId64 " x %" PRId64, m, in->plan->names[first].text,
-                        a->matrices, a->rows, a->columns, in->plan->names[other].text, b->matrices, b->rows, b->columns);
+                        a->matrices, a->rows, a->columns, in->plan->names[other].text, b->matrices, b->rows,
+                        b->columns);
 }
 
 static bool is_matrix(const lfuse_instance *in, int name)

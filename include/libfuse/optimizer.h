@@ -30,8 +30,9 @@
  * LAMB and NovoGrad take norms of whole members, Adafactor root mean squares, and sums of rows and columns: such steps
  * are a few launches, at most sixteen of Adafactor, whatever the number of members; the others are one.
  *
- * Adafactor keeps one number a row ("row_var") and a column ("col_var") of a member that is a matrix (its last two axes;
- * those before count matrices). A member of rank 0 or 1 is one row: its "col_var" is what PyTorch calls "variance".
+ * Adafactor keeps one number a row ("row_var") and a column ("col_var") of a member that is a matrix (its last two
+ * axes; those before count matrices). A member of rank 0 or 1 is one row: its "col_var" is what PyTorch calls
+ * "variance".
  */
 #define LFUSE_RULE_MAP(X)                                                                                              \
     X(SGD, 1, "sgd")           /* momentum, dampening, Nesterov's momentum */                                          \

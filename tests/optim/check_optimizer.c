@@ -482,8 +482,8 @@ START_TEST(groups_of_two_types) { on_every_device(groups); }
 END_TEST
 
 /*
- * Groups of one type in one launch, each with its own numbers, beside the numbers that are in device memory: the bits of
- * an optimizer for each.
+ * Groups of one type in one launch, each with its own numbers, beside the numbers that are in device memory: the bits
+ * of an optimizer for each.
  */
 static void one_type(lfuse_device *device)
 {

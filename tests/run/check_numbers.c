@@ -164,9 +164,12 @@ static void compare_on_device(int half)
         compute(half, which[i], i == 2 ? LFUSE_NO_FUSION : 0, &device);
         for (int k = 0; k < EXPRESSIONS; k++) {
             const size_t bytes = sizeof host.plain[k];
-            ck_assert_msg(!memcmp(host.plain[k], device.plain[k], bytes), "%s: expression %d", info.name, EXPRESSIONS * half + k);
-            ck_assert_msg(!memcmp(host.half[k], device.half[k], bytes / 2), "%s: f16, %d", info.name, EXPRESSIONS * half + k);
-            ck_assert_msg(!memcmp(host.members[k], device.members[k], bytes), "%s: list, %d", info.name, EXPRESSIONS * half + k);
+            ck_assert_msg(!memcmp(host.plain[k], device.plain[k], bytes), "%s: expression %d", info.name,
+                          EXPRESSIONS * half + k);
+            ck_assert_msg(!memcmp(host.half[k], device.half[k], bytes / 2), "%s: f16, %d", info.name,
+                          EXPRESSIONS * half + k);
+            ck_assert_msg(!memcmp(host.members[k], device.members[k], bytes), "%s: list, %d", info.name,
+                          EXPRESSIONS * half + k);
         }
     }
     lfuse_stream_destroy(stream);

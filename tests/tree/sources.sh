@@ -1,6 +1,6 @@
 #!/bin/sh
 # SPDX-License-Identifier: Apache-2.0
-# Every source names its licence, and no include goes against the direction of dependency.
+# Every source names its licence, keeps to 120 columns, and no include goes against the direction of dependency.
 . "$top_srcdir/tests/tree/tap.sh"
 cd "$top_srcdir" || exit 1
 
@@ -12,6 +12,12 @@ licensed()
         head -n 3 "$file" | grep -q 'SPDX-License-Identifier: Apache-2.0' || echo "$file"
     done | { ! grep .; }
 }
+narrow()
+{
+    sources | grep '\.[chk]$' | while read -r file; do
+        LC_ALL=C.UTF-8 awk -v file="$file" 'length > 120 { print file ":" NR }' "$file"
+    done | { ! grep .; }
+}
 # No file of the first folder includes one of the others.
 independent() # folder, expression of folders
 {
@@ -19,6 +25,7 @@ independent() # folder, expression of folders
 }
 
 ok "every source has its SPDX line" licensed
+ok "no line is longer than 120 columns" narrow
 ok "base uses nothing" independent common/base 'common/(graph|plan|kernels|device|run|optim|api)|backends'
 ok "graph uses base alone" independent common/graph 'common/(plan|kernels|device|run|optim|api)|backends'
 ok "plan does not reach down" independent common/plan 'common/(device|run|optim|api)|backends'
