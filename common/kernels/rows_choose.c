@@ -23,6 +23,7 @@ typedef struct traits {
     int varying;  /* of each that differs from row to row */
     bool strided; /* elements are read along strides, none in vectors */
     bool stages;  /* one sweep: segments can be folded by themselves */
+    bool sound;   /* there is such a kernel: the rest is of it */
 } traits;
 
 static traits traits_of(const lfuse__facts *facts, const lfuse__kernel_class *k, lfuse__rows *r)
@@ -31,6 +32,7 @@ static traits traits_of(const lfuse__facts *facts, const lfuse__kernel_class *k,
     int sweeps[LFUSE__MAX_OPERANDS] = {0};
     bool other = false;
     if (lfuse__rows_init(r, NULL, k, NULL, facts)) return found;
+    found.sound = true;
     for (int s = 0; s < r->nsweeps; s++) {
         bool needed[LFUSE__ROW_INSTR], loads[LFUSE__MAX_OPERANDS];
         lfuse__rows_needs(r, s, needed, loads);
@@ -129,7 +131,9 @@ void lfuse__rows_choose(const lfuse__facts *facts, uint64_t rows, uint64_t lengt
     lfuse__rows r;
     const traits of = traits_of(facts, k, &r);
     choose(facts, &of, rows, length, k);
-    k->residents = k->form == LFUSE__ROWS_TEAM ? lfuse__rows_residents(&r, k->held / LFUSE__ROW_VECTOR) : 0;
+    k->residents = 0;
+    if (of.sound && k->form == LFUSE__ROWS_TEAM && !lfuse__single(facts))
+        k->residents = lfuse__rows_residents(&r, k->held / LFUSE__ROW_VECTOR);
 }
 
 static int add(const lfuse__kernel_class *one, lfuse__kernel_class *forms, int count)

@@ -79,6 +79,21 @@ START_TEST(cpus_know_no_bound)
 }
 END_TEST
 
+/* What emitting refuses later has to come through the choice. */
+START_TEST(no_such_kernel)
+{
+    const lfuse__facts facts = gpu();
+    row_sample s;
+    row_sample_make(&s, ROW_NORM, LFUSE_F32);
+    s.k.staged = s.k.whole = true;
+    s.k.naxes = s.k.rank + 1;
+    s.k.residents = 7;
+    lfuse__rows_choose(&facts, 100000, 256, &s.k);
+    ck_assert_int_eq(s.k.residents, 0);
+    ck_assert_uint_eq(lfuse__rows_bound(&facts, &s.k), 400);
+}
+END_TEST
+
 static Suite *suite_rows_choose(void)
 {
     Suite *suite = suite_create("choice of row kernels");
@@ -86,6 +101,7 @@ static Suite *suite_rows_choose(void)
     tcase_add_test(tcase, groups_take_equally_many);
     tcase_add_test(tcase, short_rows_wait_in_registers);
     tcase_add_test(tcase, cpus_know_no_bound);
+    tcase_add_test(tcase, no_such_kernel);
     suite_add_tcase(suite, tcase);
     return suite;
 }

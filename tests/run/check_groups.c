@@ -137,13 +137,7 @@ static void compare(lfuse_transport transport, bool count)
 /* By every transport, in both forms of kernels. */
 START_TEST(on_the_stub)
 {
-    close_stub();
-    lfuse__stub_reset();
-    lfuse__stub.vector_lanes = _i & 1;
-    lfuse__stub.addresses = !(_i & 1);
-    lfuse__registry_extra(&lfuse__stub_backend);
-    OK(lfuse_device_open("stub:0", &dev));
-    OK(lfuse_stream_create(dev, &stream));
+    reopen_stub_as(_i);
     compare((lfuse_transport)(_i / 2), _i / 2 == LFUSE_TRANSPORT_TABLE);
 }
 END_TEST

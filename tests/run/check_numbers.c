@@ -156,7 +156,6 @@ static void compare_on_device(int half)
 
     OK(lfuse_device_get_info(dev, &info));
     if (!info.f64) return;
-    OK(lfuse_stream_create(dev, &stream));
     compute(half, 0, 0, &host);
     check_contents(&host);
     for (int i = 0; i < 3; i++) {
@@ -172,20 +171,13 @@ static void compare_on_device(int half)
                           EXPRESSIONS * half + k);
         }
     }
-    lfuse_stream_destroy(stream);
 }
 
 /* The stub in both forms of kernels. */
 START_TEST(on_the_stub)
 {
-    close_stub();
-    lfuse__stub_reset();
-    lfuse__stub.vector_lanes = _i & 1;
-    lfuse__stub.addresses = !(_i & 1);
-    lfuse__registry_extra(&lfuse__stub_backend);
-    OK(lfuse_device_open("stub:0", &dev));
+    reopen_stub_as(_i);
     compare_on_device(_i / 2);
-    stream = NULL;
 }
 END_TEST
 
@@ -203,13 +195,12 @@ START_TEST(on_devices)
     const bool wanted = !only || !strncmp(info.name, only, strlen(only));
     if (wanted) {
         OK(lfuse_device_open(info.name, &dev));
+        OK(lfuse_stream_create(dev, &stream));
         compare_on_device(_i % HALVES);
+        lfuse_stream_destroy(stream);
         lfuse_device_close(dev);
     }
-    lfuse__stub_reset();
-    lfuse__registry_extra(&lfuse__stub_backend);
-    OK(lfuse_device_open("stub:0", &dev));
-    stream = NULL;
+    open_stub();
     if (!wanted) TEST_SKIP("%s: LFUSE_TEST_DEVICE is %s", info.name, only);
 }
 END_TEST

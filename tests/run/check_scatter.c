@@ -126,13 +126,7 @@ static void all_problems(void)
 
 START_TEST(on_the_stub)
 {
-    close_stub();
-    lfuse__stub_reset();
-    lfuse__stub.vector_lanes = _i & 1;
-    lfuse__stub.addresses = !(_i & 1);
-    lfuse__registry_extra(&lfuse__stub_backend);
-    OK(lfuse_device_open("stub:0", &dev));
-    OK(lfuse_stream_create(dev, &stream));
+    reopen_stub_as(_i);
     all_problems();
 }
 END_TEST

@@ -56,6 +56,15 @@ void reopen_stub(void)
     open_all();
 }
 
+void reopen_stub_as(int form)
+{
+    lfuse__stub.vector_lanes = form & 1;
+    lfuse__stub.addresses = !(form & 1);
+    reopen_stub();
+    lfuse_graph_destroy(g);
+    g = NULL;
+}
+
 int on_each_device(void (*work)(void))
 {
     const char *only = getenv("LFUSE_TEST_DEVICE");

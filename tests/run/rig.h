@@ -26,6 +26,8 @@ void open_stub(void);
 void close_stub(void);
 /* For tests that changed the settings of the stub: the same without resetting them. */
 void reopen_stub(void);
+/* Kernels of work-items with addresses, or, where `form` is odd, of lanes with buffers; without a graph. */
+void reopen_stub_as(int form);
 
 /*
  * For tests that begin and end with the stub: the work on every device of this machine that LFUSE_TEST_DEVICE asks for,
