@@ -1,10 +1,18 @@
 # SPDX-License-Identifier: Apache-2.0
 # Optimizers on the stub and on every device found.
-optim_tests = tests/optim/check_optimizer tests/optim/check_trajectories
+optim_tests = tests/optim/check_optimizer tests/optim/check_part tests/optim/check_refusals tests/optim/check_step \
+    tests/optim/check_trajectories
 check_PROGRAMS += $(optim_tests)
 TESTS += $(optim_tests)
-tests_optim_check_optimizer_SOURCES = %reldir%/check_optimizer.c %reldir%/rig.c %reldir%/rig.h
+optim_sources = %reldir%/rig.c %reldir%/rig.h %reldir%/run.c %reldir%/run.h
+tests_optim_check_optimizer_SOURCES = %reldir%/check_optimizer.c $(optim_sources)
 tests_optim_check_optimizer_LDADD = tests/stub/libstub.la bench/liboracle.la $(LDADD) -lm
+tests_optim_check_part_SOURCES = %reldir%/check_part.c $(optim_sources)
+tests_optim_check_part_LDADD = tests/stub/libstub.la bench/liboracle.la $(LDADD) -lm
+tests_optim_check_refusals_SOURCES = %reldir%/check_refusals.c $(optim_sources)
+tests_optim_check_refusals_LDADD = tests/stub/libstub.la bench/liboracle.la $(LDADD) -lm
+tests_optim_check_step_SOURCES = %reldir%/check_step.c $(optim_sources)
+tests_optim_check_step_LDADD = tests/stub/libstub.la bench/liboracle.la $(LDADD) -lm
 tests_optim_check_trajectories_SOURCES = %reldir%/check_trajectories.c %reldir%/rig.c %reldir%/rig.h
 tests_optim_check_trajectories_CPPFLAGS = $(AM_CPPFLAGS) -DTOP_SRCDIR='"$(abs_top_srcdir)"'
 tests_optim_check_trajectories_LDADD = tests/stub/libstub.la bench/liboracle.la $(LDADD) -lm

@@ -1,0 +1,216 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Numbers that a step reads on the device: its count, the rate, whether gradients overflowed, their scale. */
+#ifdef HAVE_CONFIG_H
+#include "config.h"
+#endif
+
+#include "tests/optim/run.h"
+
+/* Count, rate and powers on the device give the host's bits; a step that found_inf stops changes nothing. */
+static void counted(lfuse_device *device)
+{
+    static const lfuse_rule rules[] = { LFUSE_RULE_ADAMW, LFUSE_RULE_NADAM, LFUSE_RULE_SGD };
+    static double want[ALL], got[ALL], before[MOST_STATES * ALL], after[MOST_STATES * ALL];
+    lfuse_device_info info;
+    size_t i;
+    int t, k;
+
+    OK(lfuse_device_get_info(device, &info));
+    for (i = 0; i < sizeof rules / sizeof *rules && info.f64; i++) {
+        const lfuse_optimizer_options options = options_of(rules[i], LFUSE_OPTIM_FOUND_INF | LFUSE_OPTIM_LR_TENSOR |
+                                                                         LFUSE_OPTIM_AVERAGE);
+        lfuse_step_inputs inputs = { .lr = number(device, 0.0625f), .found_inf = number(device, 0) };
+        lfuse_step_inputs overflowed = { .lr = inputs.lr, .found_inf = number(device, 1) };
+        const lfuse_optimizer_options plain = options_of(rules[i], 0);
+        lfuse_optimizer *o, *host;
+        lfuse_group group;
+        int64_t steps, n;
+        model m, h;
+
+        model_make(&m, device, LFUSE_F32, LFUSE_F32, MEMBERS, sizes);
+        model_make(&h, device, LFUSE_F32, LFUSE_F32, MEMBERS, sizes);
+        group = group_of(&h, rules[i]);
+        group.hyper.lr = 0.0625;
+        if (rules[i] == LFUSE_RULE_SGD) group.hyper.momentum = 0.5;
+        host = optimizer_of(&h, &plain, &group);
+        group.parameters = m.parameters;
+        group.hyper.lr = 123;
+        group.hyper.ema_decay = 0.5;
+        o = optimizer_of(&m, &options, &group);
+        FAILS(LFUSE_ERR_INVALID, lfuse_optimizer_step(o, m.stream, 1, &m.gradients, NULL));
+        for (t = 1; t <= STEPS; t++) {
+            model_gradients(&m, t, 1);
+            OK(lfuse_optimizer_step(o, m.stream, 1, &m.gradients, &inputs));
+            model_step(&h, host, t);
+            model_parameters(&m, want);
+            for (n = 0, k = 0; k < lfuse_optimizer_state_count(o); k++)
+                n += model_state(&m, o, lfuse_optimizer_state_name(o, k), before + n);
+            model_gradients(&m, t, INFINITY); /* and NaN, where the gradient is 0 */
+            OK(lfuse_optimizer_step(o, m.stream, 1, &m.gradients, &overflowed));
+            model_parameters(&m, got);
+            same(got, want, ALL, "a step that found an infinity");
+            for (n = 0, k = 0; k < lfuse_optimizer_state_count(o); k++)
+                n += model_state(&m, o, lfuse_optimizer_state_name(o, k), after + n);
+            same(before, after, n, "states after a step that found an infinity");
+        }
+        OK(lfuse_optimizer_get_steps(o, &steps));
+        ck_assert_int_eq(steps, STEPS);
+        model_parameters(&h, want);
+        if (info.exact) same(got, want, ALL, "counted on the device");
+        lfuse_tensor_destroy(inputs.lr);
+        inputs.lr = m.p[0];
+        FAILS(LFUSE_ERR_TYPE, lfuse_optimizer_step(o, m.stream, 1, &m.gradients, &inputs));
+        lfuse_tensor_destroy(inputs.found_inf);
+        lfuse_tensor_destroy(overflowed.found_inf);
+        lfuse_optimizer_destroy(o);
+        lfuse_optimizer_destroy(host);
+        model_drop(&m);
+        model_drop(&h);
+    }
+}
+
+START_TEST(counted_on_the_device) { on_every_device(counted); }
+END_TEST
+
+/* Scaled gradients, one of them infinite in step 2: found, and the step stopped, without the host's knowing. */
+static void overflowed(lfuse_device *device)
+{
+    enum { SCALE = 1024, BAD = 2 };
+    static double want[ALL], got[ALL];
+    const lfuse_optimizer_options options = options_of(LFUSE_RULE_ADAMW, LFUSE_OPTIM_FOUND_INF);
+    const lfuse_optimizer_options plain = options_of(LFUSE_RULE_ADAMW, 0);
+    lfuse_device_info info;
+    lfuse_optimizer *o, *host;
+    lfuse_group group;
+    int64_t steps;
+    model m, h;
+    int t;
+
+    OK(lfuse_device_get_info(device, &info));
+    if (!info.f64) return;
+    model_make(&m, device, LFUSE_F32, LFUSE_F32, MEMBERS, sizes);
+    model_make(&h, device, LFUSE_F32, LFUSE_F32, MEMBERS, sizes);
+    group = group_of(&m, LFUSE_RULE_ADAMW);
+    o = optimizer_of(&m, &options, &group);
+    group.parameters = h.parameters;
+    host = optimizer_of(&h, &plain, &group);
+    for (t = 1; t <= STEPS; t++) {
+        lfuse_step_inputs inputs = { .found_inf = number(device, 0) };
+        const float infinite = INFINITY;
+        model_gradients(&m, t, SCALE);
+        OK(lfuse_stream_synchronize(m.stream));
+        if (t == BAD) OK(lfuse_tensor_write(m.g[3], NULL, &infinite));
+        OK(lfuse_foreach_unscale(m.stream, m.gradients, m.gradients, lfuse_operand_number(1.0 / SCALE),
+                                 inputs.found_inf));
+        OK(lfuse_optimizer_step(o, m.stream, 1, &m.gradients, &inputs));
+        if (t != BAD) model_step(&h, host, t);
+        OK(lfuse_stream_synchronize(m.stream));
+        lfuse_tensor_destroy(inputs.found_inf);
+    }
+    OK(lfuse_optimizer_get_steps(o, &steps));
+    ck_assert_int_eq(steps, STEPS - 1);
+    model_parameters(&m, got);
+    model_parameters(&h, want);
+    if (info.exact) same(got, want, ALL, "after a gradient that overflowed");
+    lfuse_optimizer_destroy(o);
+    lfuse_optimizer_destroy(host);
+    model_drop(&m);
+    model_drop(&h);
+}
+
+START_TEST(gradients_that_overflow) { on_every_device(overflowed); }
+END_TEST
+
+/* A recorded step that counts on the device goes on counting when it is replayed. */
+static void replayed(lfuse_device *device)
+{
+    static double want[ALL], got[ALL];
+    const lfuse_optimizer_options options = options_of(LFUSE_RULE_ADAMW, LFUSE_OPTIM_DEVICE_STEPS);
+    const lfuse_optimizer_options plain = options_of(LFUSE_RULE_ADAMW, 0);
+    lfuse_recording *recording;
+    lfuse_device_info info;
+    lfuse_optimizer *o;
+    lfuse_group group;
+    int64_t steps;
+    model m;
+    int t;
+
+    OK(lfuse_device_get_info(device, &info));
+    if (!info.f64) return;
+    run(device, &plain, LFUSE_F32, MEMBERS, sizes, want, NULL);
+    model_make(&m, device, LFUSE_F32, LFUSE_F32, MEMBERS, sizes);
+    group = group_of(&m, LFUSE_RULE_ADAMW);
+    o = optimizer_of(&m, &options, &group);
+    model_step(&m, o, 1);
+    OK(lfuse_stream_synchronize(m.stream));
+    OK(lfuse_record_begin(m.stream));
+    OK(lfuse_optimizer_step(o, m.stream, 1, &m.gradients, NULL));
+    OK(lfuse_record_end(m.stream, &recording));
+    for (t = 2; t <= STEPS; t++) {
+        model_gradients(&m, t, 1);
+        OK(lfuse_recording_replay(recording, m.stream, NULL, 0));
+    }
+    model_parameters(&m, got);
+    if (info.exact) same(got, want, ALL, "replayed");
+    OK(lfuse_optimizer_get_steps(o, &steps));
+    ck_assert_int_eq(steps, STEPS);
+    lfuse_recording_destroy(recording);
+    lfuse_optimizer_destroy(o);
+    model_drop(&m);
+}
+
+START_TEST(replays_count_on) { on_every_device(replayed); }
+END_TEST
+
+/* ---- scale ---- */
+
+static void scaled(lfuse_device *device)
+{
+    static double want[ALL], got[ALL];
+    const lfuse_optimizer_options options = options_of(LFUSE_RULE_SGD, LFUSE_OPTIM_GRAD_SCALE);
+    const float scale = 1024;
+    lfuse_step_inputs inputs = { 0 };
+    lfuse_tensor *tensor;
+    lfuse_group group;
+    lfuse_optimizer *o;
+    model m;
+
+    run(device, &(lfuse_optimizer_options){ .rule = LFUSE_RULE_SGD }, LFUSE_F32, MEMBERS, sizes, want, NULL);
+    model_make(&m, device, LFUSE_F32, LFUSE_F32, MEMBERS, sizes);
+    group = group_of(&m, LFUSE_RULE_SGD);
+    group.hyper.momentum = 0.5;
+    o = optimizer_of(&m, &options, &group);
+    OK(lfuse_tensor_create(device, LFUSE_F32, 0, NULL, &tensor));
+    OK(lfuse_tensor_write(tensor, NULL, &scale));
+    FAILS(LFUSE_ERR_INVALID, lfuse_optimizer_step(o, m.stream, 1, &m.gradients, NULL));
+    inputs.grad_scale = tensor;
+    for (int t = 1; t <= STEPS; t++) {
+        model_gradients(&m, t, scale);
+        OK(lfuse_optimizer_step(o, m.stream, 1, &m.gradients, &inputs));
+    }
+    model_parameters(&m, got);
+    same(got, want, ALL, "scaled gradients");
+    lfuse_tensor_destroy(tensor);
+    lfuse_optimizer_destroy(o);
+    model_drop(&m);
+}
+
+START_TEST(scaled_gradients) { on_every_device(scaled); }
+END_TEST
+
+static Suite *suite_step(void)
+{
+    Suite *s = suite_create("optim");
+    TCase *t = tcase_create("step");
+
+    tcase_add_unchecked_fixture(t, open_devices, close_devices);
+    tcase_add_test(t, counted_on_the_device);
+    tcase_add_test(t, gradients_that_overflow);
+    tcase_add_test(t, replays_count_on);
+    tcase_add_test(t, scaled_gradients);
+    tcase_set_timeout(t, 0);
+    suite_add_tcase(s, t);
+    return s;
+}
+
+TEST_MAIN(CK_NOFORK, suite_step)
