@@ -198,6 +198,103 @@ static void scaled(lfuse_device *device)
 START_TEST(scaled_gradients) { on_every_device(scaled); }
 END_TEST
 
+/* ---- scale and overflow in one step ---- */
+
+/* A step that divides by grad_scale and stops where found_inf is set, beside one on the host's numbers. */
+typedef struct guarded {
+    model m, plain;
+    lfuse_optimizer *o, *host;
+    lfuse_step_inputs inputs;
+} guarded;
+
+enum { SCALE = 1024, BAD = 2 };
+
+static void guarded_make(guarded *x, lfuse_device *device, lfuse_rule rule)
+{
+    const lfuse_optimizer_options options = options_of(rule, LFUSE_OPTIM_GRAD_SCALE | LFUSE_OPTIM_FOUND_INF);
+    const lfuse_optimizer_options plain = options_of(rule, 0);
+    lfuse_group group;
+
+    model_make(&x->m, device, LFUSE_F32, LFUSE_F32, MEMBERS, sizes);
+    model_make(&x->plain, device, LFUSE_F32, LFUSE_F32, MEMBERS, sizes);
+    group = group_of(&x->m, rule);
+    if (rule == LFUSE_RULE_SGD) group.hyper.momentum = 0.5;
+    x->o = optimizer_of(&x->m, &options, &group);
+    group.parameters = x->plain.parameters;
+    x->host = optimizer_of(&x->plain, &plain, &group);
+    x->inputs = (lfuse_step_inputs){ .grad_scale = number(device, SCALE), .found_inf = number(device, 0) };
+}
+
+static void guarded_drop(guarded *x)
+{
+    lfuse_tensor_destroy(x->inputs.grad_scale);
+    lfuse_tensor_destroy(x->inputs.found_inf);
+    lfuse_optimizer_destroy(x->o);
+    lfuse_optimizer_destroy(x->host);
+    model_drop(&x->m);
+    model_drop(&x->plain);
+}
+
+/* Parameters and all states. */
+static int64_t guarded_read(const model *m, lfuse_optimizer *o, double *to)
+{
+    int64_t n = model_parameters(m, to);
+    int k;
+
+    for (k = 0; k < lfuse_optimizer_state_count(o); k++)
+        n += model_state(m, o, lfuse_optimizer_state_name(o, k), to + n);
+    return n;
+}
+
+/* The gradients keep their scale: a factor of 1 only looks at them. */
+static void guarded_step(guarded *x, int t)
+{
+    const float none = 0, infinite = INFINITY;
+    float found;
+
+    model_gradients(&x->m, t, SCALE);
+    if (t == BAD) OK(lfuse_tensor_write(x->m.g[4], NULL, &(float[1024]){ 1, 2, infinite }));
+    OK(lfuse_tensor_write(x->inputs.found_inf, NULL, &none));
+    OK(lfuse_foreach_unscale(x->m.stream, x->m.gradients, x->m.gradients, lfuse_operand_number(1),
+                             x->inputs.found_inf));
+    OK(lfuse_optimizer_step(x->o, x->m.stream, 1, &x->m.gradients, &x->inputs));
+    OK(lfuse_stream_synchronize(x->m.stream));
+    OK(lfuse_tensor_read(x->inputs.found_inf, NULL, &found));
+    ck_assert_float_eq(found, t == BAD);
+}
+
+static void guarded_steps(lfuse_device *device)
+{
+    static const lfuse_rule rules[] = { LFUSE_RULE_SGD, LFUSE_RULE_ADAMW, LFUSE_RULE_NADAM, LFUSE_RULE_LAMB };
+    static double before[(1 + MOST_STATES) * ALL], after[(1 + MOST_STATES) * ALL], want[(1 + MOST_STATES) * ALL];
+    lfuse_device_info info;
+    int64_t n, steps;
+    guarded x;
+    size_t i;
+    int t;
+
+    OK(lfuse_device_get_info(device, &info));
+    for (i = 0; i < sizeof rules / sizeof *rules && info.f64; i++) {
+        guarded_make(&x, device, rules[i]);
+        for (t = 1; t <= STEPS; t++) {
+            n = guarded_read(&x.m, x.o, before);
+            guarded_step(&x, t);
+            if (t != BAD) model_step(&x.plain, x.host, t);
+            ck_assert_int_eq(guarded_read(&x.m, x.o, after), n);
+            OK(lfuse_optimizer_get_steps(x.o, &steps));
+            ck_assert_int_eq(steps, t < BAD ? t : t - 1);
+            if (t == BAD) same(after, before, n, "after an infinite gradient with a scale");
+            else ck_assert_mem_ne(after, before, (size_t)n * sizeof *after);
+            ck_assert_int_eq(guarded_read(&x.plain, x.host, want), n);
+            if (info.exact) same(after, want, n, "gradients with a scale, looked at");
+        }
+        guarded_drop(&x);
+    }
+}
+
+START_TEST(scaled_gradients_that_overflow) { on_every_device(guarded_steps); }
+END_TEST
+
 static Suite *suite_step(void)
 {
     Suite *s = suite_create("optim");
@@ -208,6 +305,7 @@ static Suite *suite_step(void)
     tcase_add_test(t, gradients_that_overflow);
     tcase_add_test(t, replays_count_on);
     tcase_add_test(t, scaled_gradients);
+    tcase_add_test(t, scaled_gradients_that_overflow);
     tcase_set_timeout(t, 0);
     suite_add_tcase(s, t);
     return s;
