@@ -63,7 +63,7 @@ static void name_compiler(lfuse_device_info *info)
 }
 
 /* cuBLASLt is half a gigabyte: it is not loaded to learn its version. */
-static void name_blas(lfuse_device_info *info)
+void lfuse__cu_name_blas(lfuse_device_info *info)
 {
     if (!atomic_load_explicit(&lfuse__cu_blas.tried, memory_order_acquire))
         snprintf(info->gemm, sizeof info->gemm, "cuBLASLt, loaded at the first product");
@@ -96,7 +96,7 @@ lfuse_status lfuse__cu_read_device(CUdevice id, lfuse__cu_device *device)
                       && lfuse__cu.LaunchKernelEx != NULL && lfuse__env_get()->overlap;
 
     name_compiler(info);
-    name_blas(info);
+    lfuse__cu_name_blas(info);
     snprintf(info->name, sizeof info->name, "cuda:%d", (int)id);
     snprintf(info->backend, sizeof info->backend, "cuda");
     snprintf(info->driver, sizeof info->driver, "%s", lfuse__cu_driver.text);

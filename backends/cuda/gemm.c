@@ -280,6 +280,7 @@ static void fill_candidate(const cublasLtMatmulHeuristicResult_t *result, lfuse_
 
     memset(c, 0, sizeof *c);
     c->workspace = result->workspaceSize;
+    c->provider = "cublaslt";
     memcpy(c->opaque, a, sizeof *a);
     snprintf(c->identity, sizeof c->identity, "lt%u.t%u.s%u.k%u.r%u.z%u.o%u.i%u.c%u",
              attribute(a, CUBLASLT_ALGO_CONFIG_ID, 4), attribute(a, CUBLASLT_ALGO_CONFIG_TILE_ID, 4),

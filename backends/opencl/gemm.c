@@ -96,7 +96,7 @@ lfuse_status lfuse__cl_gemm_candidates(lfuse__bdevice *dev, const lfuse__gemm_de
                                        lfuse__gemm_candidate *candidates, int *count)
 {
     LFUSE__TRY(check(dev, desc));
-    if (max > 0) candidates[0] = (lfuse__gemm_candidate){ .workspace = 0, .identity = "clblast" };
+    if (max > 0) candidates[0] = (lfuse__gemm_candidate){ .provider = "clblast", .identity = "clblast" };
     *count = max > 0 ? 1 : 0;
     return LFUSE_OK;
 }

@@ -87,7 +87,8 @@ typedef struct lfuse__gemm_desc {
 
 typedef struct lfuse__gemm_candidate {
     uint64_t workspace;
-    char identity[48];  /* stable name of the algorithm, for wisdom and logs */
+    const char *provider; /* who computes it: "cublaslt", "clblast"; static, shorter than 16 bytes */
+    char identity[48];  /* stable name of the algorithm, for wisdom and logs: no tab, no control character */
     uint64_t opaque[8]; /* the backend's own (cublasLtMatmulAlgo_t fits) */
 } lfuse__gemm_candidate;
 
@@ -114,13 +115,14 @@ typedef struct lfuse__backend {
     lfuse_status (*enumerate)(int *count, char *reason, size_t reason_size);
     /* Facts of device i without a context. info.name is "cuda:0", "opencl:0:1". */
     lfuse_status (*describe)(int i, lfuse__facts *facts);
-    /* Fills up to max parts, returns how many there are. */
+    /* Fills up to max parts, returns how many there are. Loads what is not loaded yet. */
     int (*parts)(lfuse__part *parts, int max);
 
     lfuse_status (*open)(int i, lfuse__bdevice **dev);
     lfuse_status (*adopt)(void *context, void *native_device, lfuse__bdevice **dev);
     void (*close)(lfuse__bdevice *dev);
-    lfuse_status (*facts)(lfuse__bdevice *dev, lfuse__facts *facts); /* as describe, of an open or adopted device */
+    /* As describe, of an open or adopted device; info.gemm as far as is known by now. */
+    lfuse_status (*facts)(lfuse__bdevice *dev, lfuse__facts *facts);
     lfuse_status (*memory)(lfuse__bdevice *dev, uint64_t *free_bytes, uint64_t *total_bytes);
     /* Everything beside the source that selects a binary: device, driver, compiler, options. */
     lfuse_status (*program_key)(lfuse__bdevice *dev, lfuse__strbuf *key);

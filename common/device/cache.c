@@ -29,7 +29,6 @@
 
 #define MAGIC "LFUSEC\0\1" /* the last byte is the version of this layout */
 #define SUFFIX ".bin"
-#define TEMPORARY "tmp-"
 #define NAME_BYTES (32 + sizeof SUFFIX)
 #define ENTRY_LIMIT ((uint64_t)32 << 20)
 #define TOTAL_LIMIT ((uint64_t)64 << 20)
@@ -183,7 +182,8 @@ static const char *read_entry(int file, const char *key, size_t key_length, lfus
     header h;
 
     if (fstat(file, &st)) return strerror(errno);
-    if (!S_ISREG(st.st_mode) || st.st_uid != geteuid() || (st.st_mode & 022)) return "not a file of this user alone";
+    wrong = lfuse__file_distrusted(&st);
+    if (wrong) return wrong;
     if (st.st_size < 0 || (uint64_t)st.st_size > ENTRY_LIMIT) return "too large";
     bytes = malloc((size_t)st.st_size + 1);
     if (!bytes) return "out of host memory";
@@ -243,7 +243,7 @@ static entry *list_entries(bool sweep, size_t *count, uint64_t *total)
     while ((d = readdir(dir))) {
         size_t length = strlen(d->d_name);
         if (fstatat(folder, d->d_name, &st, AT_SYMLINK_NOFOLLOW) || !S_ISREG(st.st_mode)) continue;
-        if (sweep && !strncmp(d->d_name, TEMPORARY, strlen(TEMPORARY)) &&
+        if (sweep && !strncmp(d->d_name, LFUSE__TEMPORARY, strlen(LFUSE__TEMPORARY)) &&
             time(NULL) - st.st_mtim.tv_sec > STALE_SECONDS)
             unlinkat(folder, d->d_name, 0);
         if (length != NAME_BYTES - 1 || strcmp(d->d_name + 32, SUFFIX) != 0) continue;
@@ -294,30 +294,17 @@ static bool time_to_check(uint64_t bytes)
 
 /* ---- writing ---- */
 
-/* A name that no other process and no other thread uses; `attempt` tells the tries of one call apart. */
-static void temporary_name(char *name, size_t size, int attempt)
-{
-    static _Thread_local char here; /* its address tells the threads apart */
-    struct timespec now;
-
-    clock_gettime(CLOCK_REALTIME, &now);
-    snprintf(name, size, TEMPORARY "%ld-%" PRIxPTR "-%lx-%d", (long)getpid(), (uintptr_t)&here,
-             (unsigned long)now.tv_nsec, attempt);
-}
-
-static int open_temporary(char *name, size_t size)
-{
-    int attempt, file = -1;
-
-    for (attempt = 0; attempt < 8 && file < 0; attempt++) {
-        temporary_name(name, size, attempt);
-        file = openat(folder, name, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
-        if (file < 0 && errno != EEXIST) break;
-    }
-    return file;
-}
-
 bool lfuse__cache_takes(void) { return ready() && writable; }
+
+int lfuse__cache_folder(bool *may_write, const char **why)
+{
+    if (!ready()) {
+        *why = reason;
+        return -1;
+    }
+    *may_write = writable;
+    return folder;
+}
 
 void lfuse__cache_write(const char *key, size_t key_length, const void *value, size_t length)
 {
@@ -333,7 +320,7 @@ void lfuse__cache_write(const char *key, size_t key_length, const void *value, s
     }
     name_of(key, key_length, name);
     sum_of(key, key_length, value, length, &h.sum);
-    file = open_temporary(temporary, sizeof temporary);
+    file = lfuse__temporary_file(folder, temporary, sizeof temporary);
     if (file < 0) {
         lfuse__log(LFUSE_LOG_DEBUG, "not cached: %s: %s", temporary, strerror(errno));
         return;

@@ -196,6 +196,19 @@ void lfuse__device_close(lfuse_device *dev)
     lfuse__device_release(dev);
 }
 
+lfuse_status lfuse__device_full_info(lfuse_device *dev, lfuse_device_info *info)
+{
+    enum { MOST_PARTS = 8 };
+    lfuse__part parts[MOST_PARTS];
+    lfuse__facts facts;
+
+    LFUSE__TRY(lfuse__device_usable(dev));
+    dev->backend->parts(parts, MOST_PARTS); /* for what it loads */
+    LFUSE__TRY(lfuse__device_note(dev, dev->backend->facts(dev->bdev, &facts)));
+    *info = facts.info;
+    return LFUSE_OK;
+}
+
 lfuse_status lfuse__device_memory(lfuse_device *dev, uint64_t *free_bytes, uint64_t *total_bytes)
 {
     uint64_t available = 0, total = 0;

@@ -45,9 +45,11 @@ typedef struct lfuse__attachment {
     void *data;
     void (*destroy)(void *data);
 } lfuse__attachment;
-enum { LFUSE__ATTACH_PLANS, LFUSE__ATTACH_GEMMS, LFUSE__ATTACH_COUNT };
+enum { LFUSE__ATTACH_PLANS, LFUSE__ATTACH_GEMMS, LFUSE__ATTACH_WISDOM, LFUSE__ATTACH_COUNT };
 
 const lfuse__facts *lfuse__device_facts(const lfuse_device *dev);
+/* As facts.info, with every library loaded that products take, so that info.gemm names its version. */
+lfuse_status lfuse__device_full_info(lfuse_device *dev, lfuse_device_info *info);
 /* ERR_CLOSED, ERR_FORKED, ERR_DEVICE_LOST or LFUSE_OK: asked first by every operation. */
 lfuse_status lfuse__device_usable(lfuse_device *dev);
 void lfuse__device_retain(lfuse_device *dev);
@@ -188,6 +190,8 @@ lfuse_status lfuse__launch(lfuse_stream *s, lfuse__kernel *kernel, const lfuse__
 lfuse_status lfuse__cache_read(const char *key, size_t key_length, lfuse__strbuf *value);
 /* Whether there is a folder that may be written. */
 bool lfuse__cache_takes(void);
+/* The open folder, for other files of the library's in it, to be left open; or -1 and the reason why there is none. */
+int lfuse__cache_folder(bool *may_write, const char **why);
 /* Never an error for the caller: a failure is logged at debug level. */
 void lfuse__cache_write(const char *key, size_t key_length, const void *value, size_t length);
 /* For lfuse-info: folder in use or the reason why there is none; entries and bytes. */

@@ -107,6 +107,7 @@ lfuse_status lfuse__stub_gemm_candidates(lfuse__bdevice *dev, const lfuse__gemm_
     for (int i = 0; i < n; i++) {
         memset(&candidates[i], 0, sizeof candidates[i]);
         candidates[i].workspace = i < lfuse__stub.gemm_candidates - 1 ? lfuse__stub.gemm_workspace : 0;
+        candidates[i].provider = "stub";
         snprintf(candidates[i].identity, sizeof candidates[i].identity, "stub-%d", i);
         candidates[i].opaque[0] = candidates[i].workspace;
         candidates[i].opaque[1] = (uint64_t)i;

@@ -20,7 +20,7 @@ enum { LOG_CALLS = 64 };
         .devices = 2, .addresses = true, .vector_lanes = true, .f64 = true, .exact = true, .svm = true,                \
         .svm_concurrent = true, .native_graph = true, .peer = true, .elapsed = true, .max_argument_bytes = 1024,       \
         .max_group = 1024, .simd = 1, .elementwise_groups = 4, .gemm_candidates = 2, .gemm_workspace = 4096,           \
-        .memory_bytes = (uint64_t)1 << 42, .sparse_bytes = 1 << 21,                                                    \
+        .memory_bytes = (uint64_t)1 << 42, .sparse_bytes = 1 << 21, .driver = 1,                                       \
     }
 
 static const lfuse__stub_settings defaults = DEFAULTS;
@@ -190,7 +190,7 @@ static void state_facts(int index, lfuse__facts *facts)
         snprintf(info->name, sizeof info->name, "stub:adopted");
     snprintf(info->backend, sizeof info->backend, "stub");
     snprintf(info->product, sizeof info->product, "stub in host memory");
-    snprintf(info->driver, sizeof info->driver, "stub 1");
+    snprintf(info->driver, sizeof info->driver, "stub %u", s->driver);
     snprintf(info->compiler, sizeof info->compiler, "host C compiler");
     snprintf(info->gemm, sizeof info->gemm, "plain loops");
     info->kind = LFUSE_DEVICE_CPU;

@@ -51,6 +51,7 @@ typedef struct lfuse__stub_settings {
     uint64_t sparse_bytes;  /* allocations from here on are sparse pages, poisoned at their start alone */
     unsigned decline_epilogues, decline_types; /* bit i: gemm declines lfuse__epilogue i, lfuse_type i */
     int gemm_candidates;
+    unsigned driver;          /* facts: its number */
     unsigned gemm_slow, gemm_failing; /* bit i: runs of candidate i take longer, fail (ERR_UNSUPPORTED) */
     uint64_t gemm_workspace;  /* of every candidate but the last, which needs none */
     uint64_t foreign_low, foreign_high; /* addresses in [low, high) belong to another context */
