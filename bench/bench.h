@@ -27,6 +27,7 @@ typedef struct bench_device {
     lfuse_stream *stream;
     bench_machine machine;
     bool quick;
+    bool named;           /* the problem is the user's own choice: it is not too large */
 } bench_device;
 
 /* One way to do the work of a case. run() enqueues it once on the device's stream, over buffer set `set`. */
@@ -40,6 +41,8 @@ typedef struct bench_variant {
     double max_err, tol;  /* largest error over its bound as error and bound; < 0: nothing to verify (copies) */
     bool ok;
     int nsets;            /* buffer sets that it has, the case's first ones; 0: all */
+    const char *note;     /* what a reader of the figures must know of it, or NULL; lives as long as the variant */
+    double settle_us;     /* how long after a round threads of it may keep cores busy; under a second */
 } bench_variant;
 
 typedef struct bench_case {
@@ -63,8 +66,8 @@ typedef struct bench_suite {
     lfuse_status (*prepare)(bench_device *d, const char *problem, bench_case *c);
 } bench_suite;
 
-extern const bench_suite bench_suite_launch, bench_suite_pointwise, bench_suite_dense, bench_suite_stack,
-    bench_suite_rows, bench_suite_embed, bench_suite_foreach, bench_suite_optim;
+extern const bench_suite bench_suite_launch, bench_suite_pointwise, bench_suite_gemm, bench_suite_dense,
+    bench_suite_stack, bench_suite_rows, bench_suite_embed, bench_suite_foreach, bench_suite_optim;
 
 /* Figures of one variant; < 0: not measured. Medians, with 20 and 80 percentiles of gpu_us. */
 typedef struct bench_figures {
@@ -86,9 +89,9 @@ void bench_report_skipped(const bench_device *d, const char *problem, const char
 
 /* case.c: sets the case's buffer sets, of `bytes` each: enough to defeat the device's cache, `most` at most. */
 void bench_choose_sets(const bench_device *d, bench_case *c, double bytes, int most);
-/* How many sets the variant has; whether they exceed three times the last-level cache together. */
+/* How many sets the variant has; whether so many exceed three times the last-level cache together. */
 int bench_sets(const bench_case *c, const bench_variant *v);
-bool bench_is_cold(const bench_device *d, const bench_case *c, const bench_variant *v);
+bool bench_is_cold(const bench_device *d, const bench_case *c, int sets);
 
 /* A variant of the suite; fills the fields that are common. NULL when the case is full. */
 bench_variant *bench_add(bench_case *c, const char *name, void *state, lfuse_status (*run)(void *, int),

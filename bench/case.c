@@ -27,9 +27,9 @@ int bench_sets(const bench_case *c, const bench_variant *v)
     return v->nsets ? v->nsets : c->nsets;
 }
 
-bool bench_is_cold(const bench_device *d, const bench_case *c, const bench_variant *v)
+bool bench_is_cold(const bench_device *d, const bench_case *c, int sets)
 {
-    return bench_sets(c, v) * c->set_bytes > 3 * cache_bytes(d);
+    return sets * c->set_bytes > 3 * cache_bytes(d);
 }
 
 bench_variant *bench_add(bench_case *c, const char *name, void *state, lfuse_status (*run)(void *, int),

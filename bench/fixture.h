@@ -11,8 +11,9 @@
 enum { FIXTURE_MAX_IO = 96, FIXTURE_MAX_SETS = 64 };
 
 typedef enum fixture_role {
-    FIXTURE_INPUT,
-    FIXTURE_FROZEN,
+    FIXTURE_INPUT,  /* its leading axis is that of the rows */
+    FIXTURE_SHARED, /* an input that every row reads all of */
+    FIXTURE_FROZEN, /* the same, frozen */
     FIXTURE_OUTPUT,
     FIXTURE_NUMBER,
     FIXTURE_SCRATCH /* memory between the plans of a sequence: no part of the graph */

@@ -8,13 +8,18 @@
  *
  * Host time: of a run that finds the device idle and, unless runs are slow, the host's caches as a run of its own has
  * left them: what was timed between (another variant's thousands of launches) is not this variant's cost.
+ *
+ * A variant's time is bounded: the rounds by a budget, and where one run is long (long_us) each of its few rounds is one
+ * run that all figures are taken from, over three buffer sets at most.
  */
 #ifdef HAVE_CONFIG_H
 #include "config.h"
 #endif
 
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 
 #include "bench/bench.h"
 #include "bench/native.h"
@@ -22,10 +27,12 @@
 #include "common/base/error.h"
 #include "common/device/device.h"
 
-enum { MOST_ROUNDS = 31, LEAST_ROUNDS = 3, MOST_RUNS = 256, MOST_REPEATS = 4, MOST_HELD = 512 /* launches */ };
+enum { MOST_ROUNDS = 31, LEAST_ROUNDS = 3, MOST_RUNS = 256, MOST_REPEATS = 4, MOST_HELD = 512 /* launches */,
+       LONG_SETS = 3 };
 
 /* Microseconds: what one variant's rounds may take; a run that is too slow to be repeated within a round. */
 static const double budget_us = 300e3, quick_budget_us = 60e3, slow_us = 4e3, short_us = 300;
+static const double long_us = 30e3;
 static const double first_hold_us = 500, most_hold_us = 40e3;
 
 typedef struct timed {
@@ -34,6 +41,7 @@ typedef struct timed {
     int sets, warm_runs, cold_runs; /* cold_runs 0: its sets fit the cache */
     double hold_us;             /* the device is held while a batch is enqueued; < 0: that does not last */
     int repeats;                /* of host times in a round */
+    bool whole;                 /* a run is long: each gives all figures */
     int rounds, done, samples;  /* that it takes part in, that it has, host times that it has */
     double gpu[MOST_ROUNDS], colds[MOST_ROUNDS];
     double wall[MOST_ROUNDS * MOST_REPEATS], enqueue[MOST_ROUNDS * MOST_REPEATS];
@@ -150,15 +158,30 @@ static lfuse_status time_host(const session *s, timed *t)
     return LFUSE_OK;
 }
 
+/* One run by itself: the host's time for it, with its synchronisation, and the device's. */
+static lfuse_status time_run(const session *s, const bench_variant *v, int set, double *enqueue, double *wall,
+                             double *gpu)
+{
+    double start = bench_now_us();
+    if (s->events) LFUSE__TRY(lfuse_event_record(s->first, s->d->stream));
+    LFUSE__TRY(v->run(v->state, set));
+    *enqueue = bench_now_us() - start;
+    if (s->events) LFUSE__TRY(lfuse_event_record(s->second, s->d->stream));
+    LFUSE__TRY(lfuse_stream_synchronize(s->d->stream));
+    *gpu = *wall = bench_now_us() - start;
+    return s->events ? lfuse_event_elapsed(s->first, s->second, gpu) : LFUSE_OK;
+}
+
 /* Of a run like all others: the first one may write tables anew, as the stream's scratch has moved since. */
-static lfuse_status count_launches(const session *s, const bench_variant *v, unsigned long long *launches)
+static lfuse_status count_launches(const session *s, const bench_variant *v, unsigned long long *launches, double *us)
 {
     lfuse_device_counters before, after;
+    double enqueue, gpu;
     LFUSE__TRY(lfuse_device_get_counters(s->d->dev, &before));
-    LFUSE__TRY(v->run(v->state, 0));
+    LFUSE__TRY(time_run(s, v, 0, &enqueue, us, &gpu));
     LFUSE__TRY(lfuse_device_get_counters(s->d->dev, &after));
     *launches = after.launches - before.launches;
-    return lfuse_stream_synchronize(s->d->stream);
+    return LFUSE_OK;
 }
 
 /* Runs a batch: enough for some milliseconds, so that clock and event resolution vanish. */
@@ -180,7 +203,7 @@ static void plan_rounds(const session *s, timed *t, double us, double host_us, u
     const int most = s->d->quick ? 7 : MOST_ROUNDS;
     t->warm_runs = batch_size(host_us > slow_us ? host_us : us, s->d->quick);
     if (t->warm_runs > held) t->warm_runs = held;
-    t->cold_runs = bench_is_cold(s->d, s->c, t->variant) ? (t->warm_runs + t->sets - 1) / t->sets * t->sets : 0;
+    t->cold_runs = bench_is_cold(s->d, s->c, t->sets) ? (t->warm_runs + t->sets - 1) / t->sets * t->sets : 0;
     t->repeats = host_us < short_us ? MOST_REPEATS : 1;
     t->rounds = (int)(budget / ((t->warm_runs + t->cold_runs) * of_batch + 3 * t->repeats * host_us));
     if (t->rounds < LEAST_ROUNDS) t->rounds = LEAST_ROUNDS;
@@ -188,32 +211,71 @@ static void plan_rounds(const session *s, timed *t, double us, double host_us, u
     if (t->hold_us > 0) t->hold_us = first_hold_us / 2 + 1.5 * host_us * t->warm_runs;
 }
 
+/* What the variant's first runs tell of a run: launches, and the time until it is synchronised. */
+static lfuse_status look(const session *s, timed *t, unsigned long long *launches, double *host_us)
+{
+    const bench_variant *v = t->variant;
+    t->sets = bench_sets(s->c, v);
+    LFUSE__TRY(v->run(v->state, 0));
+    LFUSE__TRY(count_launches(s, v, launches, host_us));
+    t->whole = !s->graphs && *host_us > long_us;
+    if (t->whole && t->sets > LONG_SETS) t->sets = LONG_SETS;
+    for (int set = 1; set < t->sets; set++) LFUSE__TRY(v->run(v->state, set)); /* every set has its instance now */
+    return lfuse_stream_synchronize(s->d->stream);
+}
+
 static lfuse_status warm_up(const session *s, timed *t, unsigned long long *launches)
 {
     enum { RUNS = 3 };
     double us = 0, start, host_us;
-    t->sets = bench_sets(s->c, t->variant);
-    t->hold_us = first_hold_us;
-    LFUSE__TRY(run_many(t->variant, t->sets, t->sets)); /* every set has its instance now */
-    LFUSE__TRY(lfuse_stream_synchronize(s->d->stream));
+    int held;
+    LFUSE__TRY(look(s, t, launches, &host_us));
+    if (t->whole) {
+        t->rounds = (int)fmax(budget_us / host_us, LEAST_ROUNDS);
+        t->cold_runs = bench_is_cold(s->d, s->c, t->sets);
+        return LFUSE_OK;
+    }
     start = bench_now_us();
     LFUSE__TRY(run_many(t->variant, RUNS, 1));
     LFUSE__TRY(lfuse_stream_synchronize(s->d->stream));
     host_us = (bench_now_us() - start) / RUNS;
-    LFUSE__TRY(count_launches(s, t->variant, launches));
-    LFUSE__TRY(time_batch(s, t, NULL, RUNS, 1, &us));
+    held = *launches * RUNS <= MOST_HELD ? RUNS : 1;
+    t->hold_us = *launches <= MOST_HELD ? first_hold_us : -1;
+    LFUSE__TRY(time_batch(s, t, NULL, held, 1, &us));
     plan_rounds(s, t, us, host_us, *launches);
     if (!s->graphs) return LFUSE_OK;
     LFUSE__TRY(make_graph(s, t->variant, t->warm_runs, 1, &t->warm));
     return t->cold_runs ? make_graph(s, t->variant, t->cold_runs, t->sets, &t->cold) : LFUSE_OK;
 }
 
-static lfuse_status round_of(const session *s, timed *t)
+/* A set that was not used since so many others were, and the same once more. */
+static lfuse_status long_round(const session *s, timed *t)
+{
+    const int set = t->done % t->sets, at = t->samples++;
+    double ignored;
+    if (t->cold_runs) LFUSE__TRY(time_run(s, t->variant, set, &ignored, &ignored, &t->colds[t->done]));
+    return time_run(s, t->variant, set, &t->enqueue[at], &t->wall[at], &t->gpu[t->done++]);
+}
+
+static lfuse_status short_round(const session *s, timed *t)
 {
     LFUSE__TRY(time_batch(s, t, t->warm, t->warm_runs, 1, &t->gpu[t->done]));
     if (t->cold_runs) LFUSE__TRY(time_batch(s, t, t->cold, t->cold_runs, t->sets, &t->colds[t->done]));
     t->done++;
     return time_host(s, t);
+}
+
+static void settle(const bench_variant *v)
+{
+    const struct timespec time = {0, (long)(1e3 * v->settle_us)};
+    if (v->settle_us > 0) nanosleep(&time, NULL);
+}
+
+static lfuse_status round_of(const session *s, timed *t)
+{
+    lfuse_status status = t->whole ? long_round(s, t) : short_round(s, t);
+    settle(t->variant);
+    return status;
 }
 
 /* The rounds of all variants, those of slow ones spread over all. */
@@ -234,7 +296,10 @@ static double floor_us(const bench_device *d, const bench_variant *v)
 
 static lfuse_status measure(session *s, timed *t, int n, bench_figures *figures)
 {
-    for (int i = 0; i < n; i++) LFUSE__TRY(warm_up(s, &t[i], &figures[i].launches));
+    for (int i = 0; i < n; i++) {
+        LFUSE__TRY(warm_up(s, &t[i], &figures[i].launches));
+        settle(t[i].variant);
+    }
     LFUSE__TRY(run_rounds(s, t, n));
     for (int i = 0; i < n; i++) {
         bench_figures *f = &figures[i];

@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Holds a variant's outputs to the oracle: completely up to 2^31 multiplications of its products or elements of its
- * other values; above that, 64 random rows through the whole graph. The leading axis is one of independent rows (unless
- * the fixture says `whole`), so the work is cut into pieces of rows, which several threads take. Small verdicts are
- * kept, since every variant of a case has the same.
+ * Holds a variant's outputs to the oracle, as much of them as bench/sample.h says. The leading axis is one of
+ * independent rows (unless the fixture says `whole`), so the work is cut into pieces of rows, which several threads
+ * take. Small verdicts are kept, since every variant of a case has the same.
  */
 #ifdef HAVE_CONFIG_H
 #include "config.h"
@@ -19,10 +18,13 @@
 #include "bench/data.h"
 #include "bench/fixture.h"
 #include "bench/oracle.h"
+#include "bench/sample.h"
 #include "common/base/error.h"
 #include "common/graph/graph.h"
 
-enum { SOME_ROWS = 64, MOST_THREADS = 16, PIECE_ELEMENTS = 1 << 18, KEPT_ELEMENTS = 1 << 22 };
+enum { MOST_THREADS = 16, PIECE_ELEMENTS = 1 << 18, KEPT_ELEMENTS = 1 << 22, SEED = 64 };
+/* What the oracle takes for an element of an input that all rows share, in every thread: its value, and a factor's. */
+static const double shared_bytes = 32 + 2 * 8;
 
 typedef struct verification {
     fixture *f;
@@ -41,15 +43,24 @@ typedef struct verification {
     char message[256];
 } verification;
 
-/* Multiplications of all products of the graph, and elements of what else it computes. */
+static double elements_of(const lfuse__node *n)
+{
+    double elements = 1;
+    for (int k = 0; k < n->rank; k++) elements *= (double)n->shape[k];
+    return elements;
+}
+
+/* Multiplications of all products of the graph, and what stands for the elements that its other functions take. */
 static double oracle_work(const fixture *f)
 {
+    const lfuse__node *nodes = f->graph->nodes;
     double work = 0;
     for (int32_t i = 0; i < f->graph->nnodes; i++) {
-        const lfuse__node *n = &f->graph->nodes[i];
-        double elements = n->nin > 0;
-        for (int k = 0; k < n->rank; k++) elements *= (double)n->shape[k];
-        work += n->kind == LFUSE__MATMUL ? elements * (double)f->graph->nodes[n->in[0]].shape[1] : elements;
+        double most = nodes[i].nin > 0 ? elements_of(&nodes[i]) : 0;
+        for (int k = 0; k < nodes[i].nin; k++) most = fmax(most, elements_of(&nodes[nodes[i].in[k]]));
+        work += nodes[i].kind == LFUSE__MATMUL
+                    ? elements_of(&nodes[i]) * (double)nodes[nodes[i].in[0]].shape[nodes[nodes[i].in[0]].rank - 1]
+                    : BENCH_ELEMENT_WORK * most;
     }
     return work;
 }
@@ -66,24 +77,14 @@ static void gather_inputs(verification *v)
     }
 }
 
-/* All rows, or ascending random ones. Of a whole problem: one row. */
+/* Of a whole problem: one row. */
 static lfuse_status choose_rows(verification *v)
 {
-    lfuse__random r;
-    int64_t of = v->f->whole ? 1 : v->f->io[0].shape[0];
-    bool all = of <= SOME_ROWS || oracle_work(v->f) <= 2147483648.0;
-    v->nrows = all ? of : SOME_ROWS;
+    const int64_t of = v->f->whole ? 1 : v->f->io[0].shape[0];
+    v->nrows = bench_sample_count(of, oracle_work(v->f) / (double)(of ? of : 1));
     v->rows = malloc((size_t)v->nrows * sizeof *v->rows + 1);
     if (!v->rows) return lfuse__error(LFUSE_ERR_MEMORY, "out of memory for %lld rows", (long long)v->nrows);
-    lfuse__random_seed(&r, 64);
-    for (int64_t i = 0; i < v->nrows; i++) {
-        int64_t low = of * i / v->nrows, high = of * (i + 1) / v->nrows;
-        v->rows[i] = all ? i : low + (int64_t)lfuse__random_below(&r, (uint64_t)(high - low));
-    }
-    int64_t elements = v->f->io[0].elements / (of ? of : 1);
-    v->piece = PIECE_ELEMENTS / (elements ? elements : 1);
-    if (v->piece < 1 || v->nrows <= SOME_ROWS) v->piece = (v->nrows + MOST_THREADS - 1) / MOST_THREADS;
-    if (v->piece < 1) v->piece = 1;
+    if (v->nrows) bench_sample_rows(of, v->nrows, SEED, v->rows);
     return LFUSE_OK;
 }
 
@@ -207,11 +208,39 @@ static void *work(void *pointer)
     }
 }
 
+/* Elements that every row reads. */
+static double shared_elements(const verification *v)
+{
+    double elements = 0;
+    for (int i = 0; i < v->f->nio; i++)
+        if (v->f->io[i].role == FIXTURE_SHARED || v->f->io[i].role == FIXTURE_FROZEN)
+            elements += (double)v->f->io[i].elements;
+    return elements;
+}
+
+/* As many as there are cores, and as a quarter of the memory has room for what each holds of shared inputs. */
+static int count_threads(const verification *v)
+{
+    const double memory = (double)sysconf(_SC_PHYS_PAGES) * (double)sysconf(_SC_PAGESIZE);
+    const double room = memory / 4 / (shared_bytes * shared_elements(v) + 1);
+    const long cores = sysconf(_SC_NPROCESSORS_ONLN);
+    return (int)fmax(1, fmin(room, cores > MOST_THREADS ? MOST_THREADS : (double)cores));
+}
+
+/* Pieces have enough rows to be worth the reading of what is shared, but there are as many as threads. */
+static int64_t piece_of(const verification *v, int threads)
+{
+    const fixture_io *first = &v->f->io[0];
+    const double elements = v->f->whole || !first->shape[0] ? 1 : (double)(first->elements / first->shape[0]);
+    const double wanted = fmax(PIECE_ELEMENTS, 4 * shared_elements(v)) / fmax(elements, 1);
+    return (int64_t)fmax(1, fmin(wanted, ceil((double)v->nrows / threads)));
+}
+
 static lfuse_status work_in_threads(verification *v)
 {
     pthread_t threads[MOST_THREADS];
-    long cores = sysconf(_SC_NPROCESSORS_ONLN);
-    int started = 0, wanted = cores > MOST_THREADS ? MOST_THREADS : (int)cores;
+    int started = 0, wanted = count_threads(v);
+    v->piece = piece_of(v, wanted);
     while (started < wanted - 1 && !pthread_create(&threads[started], NULL, work, v)) started++;
     work(v);
     for (int i = 0; i < started; i++) pthread_join(threads[i], NULL);

@@ -46,6 +46,7 @@ include tests/kernels/local.mk
 include tests/base/local.mk
 include tests/graph/local.mk
 include tests/oracle/local.mk
+include tests/bench/local.mk
 include tests/plan/local.mk
 include tests/device/local.mk
 include tests/layer/local.mk
