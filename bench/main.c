@@ -11,8 +11,8 @@
 
 #include "bench/bench.h"
 
-static const bench_suite *const suites[] = {&bench_suite_launch, &bench_suite_pointwise, &bench_suite_dense,
-                                             &bench_suite_stack, &bench_suite_rows, &bench_suite_embed,
+static const bench_suite *const suites[] = {&bench_suite_launch, &bench_suite_pointwise, &bench_suite_gemm,
+                                             &bench_suite_dense, &bench_suite_stack, &bench_suite_rows, &bench_suite_embed,
                                              &bench_suite_foreach, &bench_suite_optim};
 enum { SUITES = sizeof suites / sizeof *suites };
 
@@ -98,7 +98,7 @@ static int fail(const char *what)
 
 static int run_device(const options *o, const char *name, totals *t)
 {
-    bench_device d = {.quick = o->quick};
+    bench_device d = {.quick = o->quick, .named = o->problem != NULL};
     int result = 0;
     if (lfuse_device_open(name, &d.dev)) return fail(name ? name : "default device");
     if (lfuse_device_get_info(d.dev, &d.info) || lfuse_stream_create(d.dev, &d.stream)) {

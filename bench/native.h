@@ -10,11 +10,14 @@
 
 typedef struct bench_native bench_native;
 
-/* A dense network by bare vendor calls: layers of x = relu(x w + b), buffers given as device tensors of f32. */
+/*
+ * A dense network by bare vendor calls: layers of x = relu(x w + b), buffers given as device tensors of f32. x is
+ * [batch, inner] and each w [inner, width]: the same where there is more than one layer.
+ */
 typedef struct bench_dense_buffers {
     int layers;
-    int64_t batch, width;
-    lfuse_tensor *const *w, *const *b; /* [layers] */
+    int64_t batch, inner, width;
+    lfuse_tensor *const *w, *const *b; /* [layers]; b NULL: the products alone */
     lfuse_tensor *x, *scratch[2], *y;
 } bench_dense_buffers;
 

@@ -117,7 +117,7 @@ typedef struct network {
     CUstream stream;
     cublasLtHandle_t lt;
     cublasLtMatmulDesc_t layer[MOST_LAYERS]; /* each with its bias */
-    cublasLtMatrixLayout_t weights, rows;
+    cublasLtMatrixLayout_t weights, from, to;
     cublasLtMatmulAlgo_t algorithm;
     CUdeviceptr workspace, w[MOST_LAYERS], in[MOST_LAYERS], out[MOST_LAYERS];
     int layers;
@@ -135,7 +135,8 @@ static void dense_destroy(void *dense)
     for (int l = 0; l < n->layers; l++)
         if (n->layer[l]) lfuse__lt.MatmulDescDestroy(n->layer[l]);
     if (n->weights) lfuse__lt.MatrixLayoutDestroy(n->weights);
-    if (n->rows) lfuse__lt.MatrixLayoutDestroy(n->rows);
+    if (n->from) lfuse__lt.MatrixLayoutDestroy(n->from);
+    if (n->to) lfuse__lt.MatrixLayoutDestroy(n->to);
     if (n->lt) lfuse__lt.Destroy(n->lt);
     if (n->workspace) lfuse__cu.MemFree(n->workspace);
     if (n->entered) leave_context();
@@ -146,24 +147,36 @@ static void dense_destroy(void *dense)
 static cublasStatus_t multiply(network *n, int l, const cublasLtMatmulAlgo_t *algorithm)
 {
     const float one = 1, zero = 0;
-    return lfuse__lt.Matmul(n->lt, n->layer[l], &one, (void *)n->w[l], n->weights, (void *)n->in[l], n->rows, &zero,
-                            (void *)n->out[l], n->rows, (void *)n->out[l], n->rows, algorithm, (void *)n->workspace,
+    return lfuse__lt.Matmul(n->lt, n->layer[l], &one, (void *)n->w[l], n->weights, (void *)n->in[l], n->from, &zero,
+                            (void *)n->out[l], n->to, (void *)n->out[l], n->to, algorithm, (void *)n->workspace,
                             workspace_bytes, n->stream);
+}
+
+static lfuse_status describe_layer(network *n, int l, const lfuse_tensor *bias)
+{
+    const cublasLtEpilogue_t epilogue = CUBLASLT_EPILOGUE_RELU_BIAS;
+    LFUSE__TRY(check_lt(lfuse__lt.MatmulDescCreate(&n->layer[l], CUBLAS_COMPUTE_32F, CUDA_R_32F), "descriptor"));
+    if (!bias) return LFUSE_OK;
+    const CUdeviceptr address = address_of(bias);
+    LFUSE__TRY(check_lt(lfuse__lt.MatmulDescSetAttribute(n->layer[l], CUBLASLT_MATMUL_DESC_EPILOGUE, &epilogue,
+                                                         sizeof epilogue), "epilogue"));
+    return check_lt(lfuse__lt.MatmulDescSetAttribute(n->layer[l], CUBLASLT_MATMUL_DESC_BIAS_POINTER, &address,
+                                                     sizeof address), "bias");
+}
+
+static lfuse_status layout(cublasLtMatrixLayout_t *made, int64_t columns, int64_t rows)
+{
+    return check_lt(lfuse__lt.MatrixLayoutCreate(made, CUDA_R_32F, (uint64_t)columns, (uint64_t)rows, columns),
+                    "layout");
 }
 
 static lfuse_status describe(network *n, const bench_dense_buffers *b)
 {
-    uint64_t width = (uint64_t)b->width, batch = (uint64_t)b->batch;
-    const cublasLtEpilogue_t epilogue = CUBLASLT_EPILOGUE_RELU_BIAS;
-    LFUSE__TRY(check_lt(lfuse__lt.MatrixLayoutCreate(&n->weights, CUDA_R_32F, width, width, b->width), "layout"));
-    LFUSE__TRY(check_lt(lfuse__lt.MatrixLayoutCreate(&n->rows, CUDA_R_32F, width, batch, b->width), "layout"));
+    LFUSE__TRY(layout(&n->weights, b->width, b->inner));
+    LFUSE__TRY(layout(&n->from, b->inner, b->batch));
+    LFUSE__TRY(layout(&n->to, b->width, b->batch));
     for (int l = 0; l < n->layers; l++) {
-        CUdeviceptr bias = address_of(b->b[l]);
-        LFUSE__TRY(check_lt(lfuse__lt.MatmulDescCreate(&n->layer[l], CUBLAS_COMPUTE_32F, CUDA_R_32F), "descriptor"));
-        LFUSE__TRY(check_lt(lfuse__lt.MatmulDescSetAttribute(n->layer[l], CUBLASLT_MATMUL_DESC_EPILOGUE, &epilogue,
-                                                             sizeof epilogue), "epilogue"));
-        LFUSE__TRY(check_lt(lfuse__lt.MatmulDescSetAttribute(n->layer[l], CUBLASLT_MATMUL_DESC_BIAS_POINTER, &bias,
-                                                             sizeof bias), "bias"));
+        LFUSE__TRY(describe_layer(n, l, b->b ? b->b[l] : NULL));
         n->w[l] = address_of(b->w[l]);
         n->in[l] = l ? n->out[l - 1] : address_of(b->x);
         n->out[l] = address_of(l + 1 < n->layers ? b->scratch[l % 2] : b->y);
@@ -180,7 +193,7 @@ static lfuse_status heuristic(network *n, cublasLtMatmulHeuristicResult_t *found
                                                                           &workspace_bytes, sizeof workspace_bytes),
                                    "preference");
     if (!status)
-        status = check_lt(lfuse__lt.MatmulAlgoGetHeuristic(n->lt, n->layer[0], n->weights, n->rows, n->rows, n->rows,
+        status = check_lt(lfuse__lt.MatmulAlgoGetHeuristic(n->lt, n->layer[0], n->weights, n->from, n->to, n->to,
                                                            preference, MOST_CANDIDATES, found, count),
                           "cublasLtMatmulAlgoGetHeuristic");
     lfuse__lt.MatmulPreferenceDestroy(preference);

@@ -89,7 +89,7 @@ typedef struct network {
     cl_kernel bias_relu[MOST_LAYERS];
     bool rows;
     int layers;
-    size_t batch, width;
+    size_t batch, inner, width;
     place w[MOST_LAYERS], in[MOST_LAYERS], out[MOST_LAYERS];
 } network;
 
@@ -125,6 +125,7 @@ static lfuse_status dense_create(bench_device *d, const bench_dense_buffers *buf
     if (!n) return lfuse__error(LFUSE_ERR_MEMORY, "out of memory for the vendor's network");
     n->layers = buffers->layers;
     n->batch = (size_t)buffers->batch;
+    n->inner = (size_t)buffers->inner;
     n->width = (size_t)buffers->width;
     n->rows = d->info.kind == LFUSE_DEVICE_CPU;
     lfuse_status status = bench_opencl_build(d, source, "", &n->queue, &n->program);
@@ -132,7 +133,7 @@ static lfuse_status dense_create(bench_device *d, const bench_dense_buffers *buf
         n->w[l] = place_of(buffers->w[l]);
         n->in[l] = l ? n->out[l - 1] : place_of(buffers->x);
         n->out[l] = place_of(l + 1 < n->layers ? buffers->scratch[l % 2] : buffers->y);
-        status = bias_kernel(n, l, buffers->b[l]);
+        if (!status && buffers->b) status = bias_kernel(n, l, buffers->b[l]);
     }
     if (status) dense_destroy(n);
     else *dense = n;
@@ -143,10 +144,11 @@ static lfuse_status layer(network *n, int l)
 {
     size_t rows = n->batch, elements[2] = {(n->width + 63) / 64 * 64, n->batch}, one = 1, group[2] = {64, 1};
     CLBlastStatusCode code = lfuse__clblast.Sgemm(
-        CLBlastLayoutRowMajor, CLBlastTransposeNo, CLBlastTransposeNo, n->batch, n->width, n->width, 1,
-        n->in[l].buffer, n->in[l].element, n->width, n->w[l].buffer, n->w[l].element, n->width, 0, n->out[l].buffer,
+        CLBlastLayoutRowMajor, CLBlastTransposeNo, CLBlastTransposeNo, n->batch, n->width, n->inner, 1,
+        n->in[l].buffer, n->in[l].element, n->inner, n->w[l].buffer, n->w[l].element, n->width, 0, n->out[l].buffer,
         n->out[l].element, n->width, &n->queue, NULL);
     if (code) return lfuse__error(LFUSE_ERR_DEVICE, "CLBlastSgemm returned %d", (int)code);
+    if (!n->bias_relu[l]) return LFUSE_OK;
     return check(n->rows ? lfuse__cl.EnqueueNDRangeKernel(n->queue, n->bias_relu[l], 1, NULL, &rows, &one, 0, NULL,
                                                           NULL)
                          : lfuse__cl.EnqueueNDRangeKernel(n->queue, n->bias_relu[l], 2, NULL, elements, group, 0, NULL,

@@ -20,8 +20,8 @@ void bench_report_machine(const bench_device *d, FILE *json)
     printf("\n%s  %s\n  %s\n", d->info.name, d->info.product, d->info.driver);
     printf("  copy %.0f GB/s, f32 product %.0f GFLOP/s, empty launch and synchronisation %.1f us\n\n", m->copy_gbs,
            m->gemm_gflops, m->empty_us);
-    printf("  %-28s %-12s %10s %10s %10s %10s %9s %8s %9s  %s\n", "problem", "variant", "wall us", "gpu us", "cold us",
-           "enqueue us", "floor us", "launches", "err/tol", "");
+    printf("  %-28s %-12s %10s %10s %10s %10s %9s %8s %9s %9s  %s\n", "problem", "variant", "wall us", "gpu us", "cold us",
+           "enqueue us", "floor us", "launches", "GFLOP/s", "err/tol", "");
     if (!json) return;
     fputs("{\"type\":\"machine\"", json);
     json_text(json, "device", d->info.name);
@@ -46,15 +46,18 @@ static void figure(double value)
 
 static void row(const bench_case *c, const bench_variant *v, const bench_figures *f)
 {
+    const double us = f->cold_us > 0 ? f->cold_us : f->gpu_us;
     printf("  %-28s %-12s", c->problem, v->name);
     figure(f->wall_us);
     figure(f->gpu_us);
     figure(f->cold_us);
     figure(f->enqueue_us);
     printf(" %9.2f %8llu", f->floor_us, f->launches);
+    if (v->flops > 0 && us > 0) printf(" %9.*f", us * 1e5 > v->flops ? 1 : 0, 1e-3 * v->flops / us);
+    else printf(" %9s", "-");
     if (v->tol > 0) printf(" %9.2f", v->max_err / v->tol);
     else printf(" %9s", "-");
-    printf("  %s\n", v->ok ? "ok" : "WRONG");
+    printf("  %s%s%s%s\n", v->ok ? "ok" : "WRONG", v->note ? " (" : "", v->note ? v->note : "", v->note ? ")" : "");
 }
 
 static void line(const bench_device *d, const bench_case *c, const bench_variant *v, const bench_figures *f, FILE *json)
@@ -77,6 +80,7 @@ static void line(const bench_device *d, const bench_case *c, const bench_variant
     number(json, "flops", v->flops);
     number(json, "max_err", v->max_err);
     number(json, "tol", v->tol);
+    if (v->note) json_text(json, "note", v->note);
     fprintf(json, ",\"ok\":%s}\n", v->ok ? "true" : "false");
 }
 
