@@ -11,6 +11,7 @@
 #include "bench/json.h"
 #include "common/base/env.h"
 #include "common/device/device.h"
+#include "common/run/wisdom.h"
 #include "libfuse.h"
 
 enum { MOST_PARTS = 8 };
@@ -56,6 +57,31 @@ static void print_device(const lfuse_device_info *d)
            d->svm_concurrent ? "yes, at any time" : yes(d->svm), yes(d->exact), yes(d->native_graph));
 }
 
+/* How many lines apply to the device. */
+static size_t count_wise(const lfuse__wisdom *w, const lfuse_device_info *d)
+{
+    lfuse__strbuf device = LFUSE__STRBUF_INIT;
+    size_t n = 0;
+    lfuse__wisdom_device(d, &device);
+    for (size_t i = 0; i < w->count; i++) n += lfuse__wisdom_applies(&w->lines[i], device.data);
+    lfuse__strbuf_free(&device);
+    return n;
+}
+
+static void print_wisdom(int devices)
+{
+    lfuse__strbuf text = LFUSE__STRBUF_INIT;
+    lfuse__wisdom w = {0};
+    lfuse_device_info info;
+
+    lfuse__wisdom_survey(&w, &text);
+    printf("\nwisdom\n  %s: %zu choices\n", text.data, w.count);
+    for (int i = 0; i < devices && w.count; i++)
+        if (!lfuse_device_describe(i, &info)) printf("    %-12s %zu apply\n", info.name, count_wise(&w, &info));
+    lfuse__wisdom_clear(&w);
+    lfuse__strbuf_free(&text);
+}
+
 static int print_text(void)
 {
     const char *name, *text, *value;
@@ -79,6 +105,7 @@ static int print_text(void)
     printf("\nkernel cache\n  %s: %llu entries, %.1f MiB\n", cache.data, (unsigned long long)entries,
            (double)bytes / (1 << 20));
     lfuse__strbuf_free(&cache);
+    print_wisdom(count);
     printf("\nenvironment\n");
     for (int i = 0; lfuse__env_row(i, &name, &text, &value); i++)
         printf("  %-16s %-12s %s\n", name, value ? value : "(unset)", text);
@@ -131,6 +158,26 @@ static void json_device(const lfuse_device_info *d)
            d->exact ? "true" : "false", d->native_graph ? "true" : "false");
 }
 
+static void json_wisdom(int devices)
+{
+    lfuse__strbuf text = LFUSE__STRBUF_INIT;
+    lfuse__wisdom w = {0};
+    lfuse_device_info info;
+
+    lfuse__wisdom_survey(&w, &text);
+    json_member("file", text.data, ",\"wisdom\":{");
+    printf(",\"choices\":%zu,\"apply\":{", w.count);
+    for (int i = 0, printed = 0; i < devices; i++) {
+        if (lfuse_device_describe(i, &info)) continue;
+        if (printed++) putchar(',');
+        json_string(stdout, info.name);
+        printf(":%zu", count_wise(&w, &info));
+    }
+    fputs("}}", stdout);
+    lfuse__wisdom_clear(&w);
+    lfuse__strbuf_free(&text);
+}
+
 static int print_json(void)
 {
     const char *name, *text, *value;
@@ -158,8 +205,9 @@ static int print_json(void)
     lfuse__cache_describe(&cache, &entries, &bytes);
     json_member("cache", cache.data, "],");
     lfuse__strbuf_free(&cache);
-    printf(",\"cache_entries\":%llu,\"cache_bytes\":%llu,\"environment\":{", (unsigned long long)entries,
-           (unsigned long long)bytes);
+    printf(",\"cache_entries\":%llu,\"cache_bytes\":%llu", (unsigned long long)entries, (unsigned long long)bytes);
+    json_wisdom(count);
+    printf(",\"environment\":{");
     for (int i = 0; lfuse__env_row(i, &name, &text, &value); i++) {
         if (value) json_member(name, value, i ? "," : "");
         else printf("%s\"%s\":null", i ? "," : "", name);

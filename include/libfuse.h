@@ -35,5 +35,6 @@
 #include <libfuse/immediate.h>
 #include <libfuse/optimizer.h>
 #include <libfuse/foreach.h>
+#include <libfuse/wisdom.h>
 
 #endif

@@ -19,7 +19,9 @@
     X(DUMP, 1, "a folder that receives the source of every kernel")                                                    \
     X(FUSE, 0, "none, or fusion passes to leave out: -pointwise,-epilogue,-views,-rows,-products,-gathers,-bundles," \
       "-recompute")                                                                                                  \
-    X(EFFORT, 0, "how choices are made: estimate, measure")                                                            \
+    X(EFFORT, 0, "how choices are made: estimate (the default), measure")                                              \
+    X(WISDOM, 1, "the file of choices that were measured: 0 (none), or its path (default: wisdom in the cache's "      \
+      "folder)")                                                                                                       \
     X(SYNC, 0, "1: wait after every launch, so that an error names its step")                                          \
     X(OVERLAP, 0, "0: no kernel is brought up before the one in front of it has ended (CUDA)")
 
@@ -82,6 +84,7 @@ static void read_environment(void)
     env.dump = values[LFUSE_DUMP_ROW];
     env.fuse = values[LFUSE_FUSE_ROW];
     env.effort = values[LFUSE_EFFORT_ROW];
+    env.wisdom = values[LFUSE_WISDOM_ROW];
     env.sync = values[LFUSE_SYNC_ROW] && *values[LFUSE_SYNC_ROW] && strcmp(values[LFUSE_SYNC_ROW], "0") != 0;
     env.overlap = !values[LFUSE_OVERLAP_ROW] || strcmp(values[LFUSE_OVERLAP_ROW], "0") != 0;
 }

@@ -4,15 +4,20 @@
 #endif
 
 /*
- * Which of the provider's algorithms a product uses: the heuristic's first, or the fastest of those it lists, timed
- * once and remembered on the device, so that equal products always get the same one.
+ * Which of the provider's algorithms a product uses: the one that wisdom names; else the heuristic's first, or, with
+ * effort measure, the fastest of those it lists, which becomes wisdom. Remembered on the device, so that equal products
+ * always get the same one.
  */
+#include <inttypes.h>
 #include <pthread.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "common/base/error.h"
+#include "common/base/log.h"
 #include "common/run/instance.h"
+#include "common/run/wisdom.h"
 
 typedef struct choice {
     struct choice *next;
@@ -40,28 +45,83 @@ static lfuse_status create(lfuse_device *dev, void **data)
     return LFUSE_OK;
 }
 
-static void destroy(void *data)
+static void empty(choices *all)
 {
-    choices *all = data;
-
     while (all->first) {
         choice *c = all->first;
         all->first = c->next;
         free(c);
     }
+}
+
+static void destroy(void *data)
+{
+    choices *all = data;
+
+    empty(all);
     pthread_cond_destroy(&all->done);
     pthread_mutex_destroy(&all->lock);
     free(all);
 }
 
+/* ---- the choice ---- */
+
+enum { NAME_BYTES = 256 };
+
+/* All of the description, in the words of lfuse-bench: what differs in the least is another product. */
+static void name_product(const lfuse__gemm_desc *d, char name[NAME_BYTES])
+{
+    static const char *const epilogues[] = {
+        [LFUSE__EP_NONE] = "", [LFUSE__EP_BIAS] = ":ep=bias", [LFUSE__EP_RELU] = ":ep=relu",
+        [LFUSE__EP_BIAS_RELU] = ":ep=bias+relu", [LFUSE__EP_BIAS_GELU_TANH] = ":ep=bias+gelu_tanh",
+    };
+
+    snprintf(name, NAME_BYTES, "gemm:%" PRId64 "x%" PRId64 "x%" PRId64 ":%s:%c%c:ld%" PRId64 ",%" PRId64 ",%" PRId64
+             "%s%s", d->m, d->n, d->k, lfuse_type_name(d->type), d->ta ? 't' : 'n', d->tb ? 't' : 'n', d->lda, d->ldb,
+             d->ldc, d->has_beta ? ":beta" : "", epilogues[d->epilogue]);
+}
+
+static int find_candidate(const lfuse__gemm_candidate *all, int count, const lfuse__wise_choice *wise)
+{
+    int i;
+
+    for (i = 0; i < count; i++)
+        if (!strcmp(all[i].provider, wise->provider) && !strcmp(all[i].identity, wise->identity)) return i;
+    return -1;
+}
+
+static lfuse_status measure(lfuse_instance *in, const lfuse__gemm_desc *desc, const char *name,
+                            const lfuse__gemm_candidate *all, int count, int *best)
+{
+    lfuse__wise_choice wise = { .us = 0 };
+
+    LFUSE__TRY(lfuse__gemm_race(in, desc, all, count, best, &wise.us));
+    snprintf(wise.provider, sizeof wise.provider, "%s", all[*best].provider);
+    snprintf(wise.identity, sizeof wise.identity, "%s", all[*best].identity);
+    lfuse__wisdom_note(in->plan->dev, name, &wise);
+    return LFUSE_OK;
+}
+
 static lfuse_status choose(lfuse_instance *in, const lfuse__gemm_desc *desc, lfuse__gemm_candidate *candidate)
 {
-    const int most = in->plan->measure ? LFUSE__GEMM_CANDIDATES : 1;
     lfuse__gemm_candidate all[LFUSE__GEMM_CANDIDATES];
-    int count, best = 0;
+    lfuse__wise_choice wise;
+    char name[NAME_BYTES];
+    int count, best = -1;
+    bool known;
 
-    LFUSE__TRY(lfuse__gemm_candidates(in->plan->dev, desc, most, all, &count));
-    if (count > 1) LFUSE__TRY(lfuse__gemm_race(in, desc, all, count, &best));
+    name_product(desc, name);
+    LFUSE__TRY(lfuse__wisdom_ask(in->plan->dev, name, &wise, &known));
+    LFUSE__TRY(lfuse__gemm_candidates(in->plan->dev, desc, known || in->plan->measure ? LFUSE__GEMM_CANDIDATES : 1, all,
+                                      &count));
+    if (known) best = find_candidate(all, count, &wise);
+    if (known && best < 0)
+        lfuse__log(LFUSE_LOG_DEBUG, "%s: wisdom names %s %s, which is not there any more: %s", name, wise.provider,
+                   wise.identity, in->plan->measure ? "it is measured anew" : "the estimate is taken");
+    if (best < 0) {
+        best = 0;
+        if (in->plan->measure && count > 1) LFUSE__TRY(measure(in, desc, name, all, count, &best));
+    }
     *candidate = all[best];
     return LFUSE_OK;
 }
@@ -75,15 +135,34 @@ static choice *find(choices *all, const lfuse__gemm_desc *desc, bool measured)
     return NULL;
 }
 
+static lfuse_status get(lfuse_device *dev, choices **all)
+{
+    void *data;
+
+    LFUSE__TRY(lfuse__device_attachment(dev, LFUSE__ATTACH_GEMMS, create, destroy, &data));
+    *all = data;
+    return LFUSE_OK;
+}
+
+lfuse_status lfuse__gemm_choose_anew(lfuse_device *dev)
+{
+    choices *all;
+
+    LFUSE__TRY(get(dev, &all));
+    pthread_mutex_lock(&all->lock);
+    while (all->busy) pthread_cond_wait(&all->done, &all->lock);
+    empty(all);
+    pthread_mutex_unlock(&all->lock);
+    return LFUSE_OK;
+}
+
 lfuse_status lfuse__gemm_choose(lfuse_instance *in, const lfuse__gemm_desc *desc, lfuse__gemm_candidate *candidate)
 {
     choices *all;
-    void *data;
     choice *c;
     lfuse_status status;
 
-    LFUSE__TRY(lfuse__device_attachment(in->plan->dev, LFUSE__ATTACH_GEMMS, create, destroy, &data));
-    all = data;
+    LFUSE__TRY(get(in->plan->dev, &all));
     pthread_mutex_lock(&all->lock);
     while (all->busy) pthread_cond_wait(&all->done, &all->lock);
     c = find(all, desc, in->plan->measure);

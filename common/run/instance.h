@@ -228,15 +228,17 @@ void lfuse__gemm_op_place(lfuse_instance *in, lfuse__gemm_op *op);
 
 /* ---- choose.c: which algorithm of the provider ---- */
 lfuse_status lfuse__gemm_choose(lfuse_instance *in, const lfuse__gemm_desc *desc, lfuse__gemm_candidate *candidate);
+/* Forgets what was chosen, so that later instances are made with what is known by then. */
+lfuse_status lfuse__gemm_choose_anew(lfuse_device *dev);
 
 /* ---- race.c ---- */
 enum { LFUSE__GEMM_CANDIDATES = 32 };
 /*
- * Index of the fastest of `count` (up to that many) candidates. Those that fail are left out; where none works, the
- * error of the last one.
+ * Index of the fastest of `count` (up to that many) candidates, and its time. Those that fail are left out; where none
+ * works, the error of the last one.
  */
 lfuse_status lfuse__gemm_race(lfuse_instance *in, const lfuse__gemm_desc *desc,
-                              const lfuse__gemm_candidate *candidates, int count, int *best);
+                              const lfuse__gemm_candidate *candidates, int count, int *best, double *us);
 
 /* ---- groups.c: numbers by group of members ---- */
 /* What the lists that are kept say. ERR_SHAPE where those of one step disagree, or where scalars cannot suit all. */

@@ -69,6 +69,14 @@ static lfuse_status check(const lfuse_plan_options *o)
     return LFUSE_OK;
 }
 
+static lfuse_effort effort_of_environment(const char *text)
+{
+    if (text && !strcmp(text, "measure")) return LFUSE_EFFORT_MEASURE;
+    if (text && *text && strcmp(text, "estimate") != 0)
+        lfuse__log(LFUSE_LOG_WARN, "LFUSE_EFFORT takes estimate or measure, not \"%s\"", text);
+    return LFUSE_EFFORT_ESTIMATE;
+}
+
 lfuse_status lfuse__options_settle(const lfuse_plan_options *given, lfuse_plan_options *o)
 {
     const lfuse__env *env = lfuse__env_get();
@@ -77,7 +85,6 @@ lfuse_status lfuse__options_settle(const lfuse_plan_options *given, lfuse_plan_o
     memset(o, 0, sizeof *o);
     if (given) *o = *given;
     o->disable |= disabled_by_environment(env->fuse);
-    if (o->effort == LFUSE_EFFORT_DEFAULT)
-        o->effort = env->effort && !strcmp(env->effort, "measure") ? LFUSE_EFFORT_MEASURE : LFUSE_EFFORT_ESTIMATE;
+    if (o->effort == LFUSE_EFFORT_DEFAULT) o->effort = effort_of_environment(env->effort);
     return LFUSE_OK;
 }

@@ -324,7 +324,7 @@ static void close_race(race *r)
 }
 
 lfuse_status lfuse__gemm_race(lfuse_instance *in, const lfuse__gemm_desc *desc,
-                              const lfuse__gemm_candidate *candidates, int count, int *best)
+                              const lfuse__gemm_candidate *candidates, int count, int *best, double *us)
 {
     race r = { .desc = desc };
     lfuse_status status;
@@ -335,6 +335,7 @@ lfuse_status lfuse__gemm_race(lfuse_instance *in, const lfuse__gemm_desc *desc,
         run_race(&r, in->facts->info.native_graph, candidates, count);
         if (r.count) {
             *best = (int)(r.runners[0].candidate - candidates);
+            *us = time_of(&r.runners[0]);
             lfuse__error_restore(&r.earlier);
         } else {
             lfuse__error_restore(&r.why);

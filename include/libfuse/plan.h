@@ -17,8 +17,8 @@ typedef struct lfuse_instance lfuse_instance;
 
 typedef enum lfuse_effort {
     LFUSE_EFFORT_DEFAULT = 0,  /**< LFUSE_EFFORT of the environment (estimate, measure), else estimate */
-    LFUSE_EFFORT_ESTIMATE = 1, /**< the vendor heuristic's first choice: nothing is timed */
-    LFUSE_EFFORT_MEASURE = 2   /**< product algorithms are timed once for each size on each device handle */
+    LFUSE_EFFORT_ESTIMATE = 1, /**< what wisdom names, else the vendor heuristic's first choice: nothing is timed */
+    LFUSE_EFFORT_MEASURE = 2   /**< what wisdom names, else the fastest, timed once and made wisdom (wisdom.h) */
 } lfuse_effort;
 
 /**

@@ -31,6 +31,7 @@ static void open_all(void)
 
 void open_stub(void)
 {
+    setenv("LFUSE_WISDOM", "0", 0); /* what an earlier test measured is no matter for this one */
     lfuse__stub_reset();
     open_all();
 }

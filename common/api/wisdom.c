@@ -1,0 +1,21 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#ifdef HAVE_CONFIG_H
+#include "config.h"
+#endif
+
+#include "libfuse/wisdom.h"
+
+#include "common/api/need.h"
+#include "common/run/wisdom.h"
+
+lfuse_status lfuse_wisdom_import(lfuse_device *device, const char *path, int64_t *count)
+{
+    NEED(device);
+    return lfuse__wisdom_import(device, path, count);
+}
+
+lfuse_status lfuse_wisdom_export(lfuse_device *device, const char *path)
+{
+    NEED(device);
+    return lfuse__wisdom_export(device, path);
+}
