@@ -30,3 +30,7 @@ bench_lfuse_info_LDADD = libfuse_core.la
 noinst_PROGRAMS += bench/first-run
 bench_first_run_SOURCES = %reldir%/first_run.c %reldir%/timer.c %reldir%/timer.h
 bench_first_run_LDADD = libfuse_core.la
+
+# The same problems in other people's libraries; nothing of it is installed.
+EXTRA_DIST += %reldir%/peers/harness.py %reldir%/peers/peer_jax.py %reldir%/peers/peer_torch.py \
+	%reldir%/peers/problems.py

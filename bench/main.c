@@ -11,9 +11,9 @@
 
 #include "bench/bench.h"
 
-static const bench_suite *const suites[] = {&bench_suite_launch, &bench_suite_pointwise, &bench_suite_gemm,
-                                             &bench_suite_dense, &bench_suite_stack, &bench_suite_rows, &bench_suite_embed,
-                                             &bench_suite_foreach, &bench_suite_optim};
+static const bench_suite *const suites[] = {
+    &bench_suite_launch, &bench_suite_pointwise, &bench_suite_gemm,    &bench_suite_dense, &bench_suite_stack,
+    &bench_suite_rows,   &bench_suite_embed,     &bench_suite_foreach, &bench_suite_optim};
 enum { SUITES = sizeof suites / sizeof *suites };
 
 typedef struct options {

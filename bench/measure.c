@@ -9,8 +9,8 @@
  * Host time: of a run that finds the device idle and, unless runs are slow, the host's caches as a run of its own has
  * left them: what was timed between (another variant's thousands of launches) is not this variant's cost.
  *
- * A variant's time is bounded: the rounds by a budget, and where one run is long (long_us) each of its few rounds is one
- * run that all figures are taken from, over three buffer sets at most.
+ * A variant's time is bounded: the rounds by a budget, and where one run is long (long_us) each of its few rounds is
+ * one run that all figures are taken from, over three buffer sets at most.
  */
 #ifdef HAVE_CONFIG_H
 #include "config.h"

@@ -20,8 +20,8 @@ void bench_report_machine(const bench_device *d, FILE *json)
     printf("\n%s  %s\n  %s\n", d->info.name, d->info.product, d->info.driver);
     printf("  copy %.0f GB/s, f32 product %.0f GFLOP/s, empty launch and synchronisation %.1f us\n\n", m->copy_gbs,
            m->gemm_gflops, m->empty_us);
-    printf("  %-28s %-12s %10s %10s %10s %10s %9s %8s %9s %9s  %s\n", "problem", "variant", "wall us", "gpu us", "cold us",
-           "enqueue us", "floor us", "launches", "GFLOP/s", "err/tol", "");
+    printf("  %-28s %-12s %10s %10s %10s %10s %9s %8s %9s %9s  %s\n", "problem", "variant", "wall us", "gpu us",
+           "cold us", "enqueue us", "floor us", "launches", "GFLOP/s", "err/tol", "");
     if (!json) return;
     fputs("{\"type\":\"machine\"", json);
     json_text(json, "device", d->info.name);

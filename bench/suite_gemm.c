@@ -191,8 +191,10 @@ static lfuse_status prove_host(fixture *f, host_product *h, bench_variant *v)
 static lfuse_status add_openblas(fixture *f, const sizes *p, bench_case *c)
 {
     if (f->d->info.kind != LFUSE_DEVICE_CPU || (p->type != LFUSE_F32 && p->type != LFUSE_F64)) return LFUSE_OK;
+    static bool told;
     if (bench_openblas_load()) {
-        fprintf(stderr, "lfuse-bench: without variant openblas: %s\n", lfuse_last_error());
+        if (!told) fprintf(stderr, "lfuse-bench: no variant openblas: %s\n", lfuse_last_error());
+        told = true;
         return LFUSE_OK;
     }
     host_product *h = calloc(1, sizeof *h);

@@ -1,0 +1,241 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""The problems of lfuse-bench in PyTorch: eager calls and, where device time is concerned, CUDA graphs of them."""
+
+import numpy as np
+import torch
+import torch.nn.functional as F
+
+import harness
+import problems
+
+TYPES = {"f32": torch.float32, "f16": torch.float16, "bf16": torch.bfloat16, "f64": torch.float64}
+
+
+def double(tensor):
+    return tensor.detach().to("cpu", torch.float64).numpy()
+
+
+class Peer:
+    def __init__(self, options):
+        self.kind = options.device or ("cuda" if torch.cuda.is_available() else "cpu")
+        self.compile = options.compile
+        self.graphs = self.kind == "cuda"
+        torch.backends.cuda.matmul.allow_tf32 = False
+        torch.backends.cudnn.allow_tf32 = False
+        self.random = torch.Generator(device=self.kind)
+        self.random.manual_seed(1)
+
+    # ---- the device ----
+
+    def synchronize(self):
+        if self.graphs:
+            torch.cuda.synchronize()
+
+    def clean(self):
+        if self.graphs:
+            torch.cuda.empty_cache()
+
+    def capture(self, variant, runs, sets):
+        graph = torch.cuda.CUDAGraph()
+        with torch.cuda.graph(graph):
+            for i in range(runs):
+                variant.run(i % sets)
+        return graph
+
+    def time_device(self, variant, runs, sets, rounds):
+        """Microseconds of a run, of many in one graph over their number; on CPUs of many calls."""
+        samples, graph, how = [], None, "" if self.graphs else "wall time"
+        if self.graphs and not variant.note:
+            try:
+                graph = self.capture(variant, runs, sets)
+            except RuntimeError:
+                self.synchronize()
+        if self.graphs and not graph:
+            how = "many calls at the host's pace"
+        for _ in range(rounds):
+            self.synchronize()
+            start = harness.now_us()
+            events = [torch.cuda.Event(enable_timing=True) for _ in range(2)] if graph else None
+            if graph:
+                events[0].record()
+                graph.replay()
+                events[1].record()
+            else:
+                for i in range(runs):
+                    variant.run(i % sets)
+            self.synchronize()
+            elapsed = events[0].elapsed_time(events[1]) * 1e3 if graph else harness.now_us() - start
+            samples.append(elapsed / runs)
+        return samples, how
+
+    def machine(self):
+        product = torch.cuda.get_device_name() if self.graphs else "CPU"
+        n = 4096 if self.graphs else 512
+        a, b = self.uniform((n, n), "f32", 1), self.uniform((n, n), "f32", 1)
+        copy_from = self.uniform((1 << 27 if self.graphs else 1 << 24,), "f32", 1)
+        copy_to = torch.empty_like(copy_from)
+        one = torch.zeros(1, device=self.kind)
+        times = {}
+        for name, call in (("product", lambda: torch.mm(a, b)), ("copy", lambda: copy_to.copy_(copy_from)),
+                           ("empty", lambda: one.add_(1))):
+            variant = harness.Variant(name, lambda s, call=call: call(), None, 1)
+            variant.run(0)
+            times[name] = harness.median(harness.time_host(self, variant, 11)[0])
+        return {"device": f"{self.kind}:0" if self.graphs else "cpu", "backend": "pytorch", "product": product,
+                "driver": f"CUDA {torch.version.cuda}" if self.graphs else "", "compiler": "", "gemm": "",
+                "library": f"PyTorch {torch.__version__}", "empty_us": times["empty"],
+                "copy_gbs": 8e-3 * copy_from.numel() / times["copy"], "gemm_gflops": 2e-3 * n**3 / times["product"],
+                "timer_us": None}
+
+    def uniform(self, shape, type, scale):
+        x = torch.empty(shape, dtype=torch.float32, device=self.kind)
+        x.uniform_(-scale, scale, generator=self.random)
+        return x.to(TYPES[type])
+
+    # ---- the problems ----
+
+    def variants(self, problem):
+        return getattr(self, problem.suite)(problem)
+
+    def graph_of(self, name, run, result, sets):
+        """The whole run as a graph of its own, which is replayed."""
+        variant = harness.Variant(name, run, result, sets)
+        for s in range(sets):
+            run(s)
+        self.synchronize()
+        graphs = []
+        for s in range(sets):
+            graph = torch.cuda.CUDAGraph()
+            with torch.cuda.graph(graph):
+                run(s)
+            graphs.append(graph)
+        variant.run = lambda s: graphs[s].replay()
+        variant.note = "one graph a call"
+        return variant
+
+    def ways(self, problem, name, function, inputs, result):
+        """Eager, as one graph, and compiled: function(*inputs[set]) -> y; result(y) -> (got, want, bound)."""
+        sets, kept = len(inputs), {}
+
+        def make(suffix, call):
+            def run(s):
+                kept[s] = call(*inputs[s])
+
+            return lambda: harness.Variant(name + suffix, run, lambda: result(kept[0]), sets)
+
+        yield make("", function)
+        if self.graphs and problem.suite in ("dense", "stack"):
+            run = lambda s: kept.__setitem__(s, function(*inputs[s]))
+            yield lambda: self.graph_of(name + "-graph", run, lambda: result(kept[0]), sets)
+        if self.compile and problem.suite != "gemm":
+            yield make("-compile", torch.compile(function))
+
+    def gemm(self, problem):
+        m, n, k = problem.sizes
+        inputs = []
+        for _ in range(harness.choose_sets(problem.bytes)):
+            t = problem.type
+            inputs.append((self.uniform((m, k), t, 1), self.uniform((k, n), t, 1), self.uniform((n,), t, k**0.5)))
+        chosen = problems.sample(m)
+
+        def result(y, epilogue):
+            a, b, bias = (double(x) for x in (inputs[0][0][chosen], *inputs[0][1:]))
+            return (double(y[chosen]), *problems.dense(a, [b], [bias] if epilogue else None, problem))
+
+        yield from self.ways(problem, "pytorch", lambda a, b, bias: torch.mm(a, b), inputs, lambda y: result(y, False))
+        yield from self.ways(problem, "pytorch+ep", lambda a, b, bias: torch.addmm(bias, a, b).relu_(), inputs,
+                             lambda y: result(y, True))
+
+    def dense(self, problem):
+        layers, width, batch = problem.sizes
+        scale, t, inputs = (6.0 / width) ** 0.5, problem.type, []
+        for _ in range(min(8, harness.choose_sets(problem.bytes))):
+            weights = [self.uniform((width, width), t, scale) for _ in range(layers)]
+            inputs.append((self.uniform((batch, width), t, 1), weights,
+                           [self.uniform((width,), t, 0.1) for _ in range(layers)]))
+        chosen = problems.sample(batch)
+
+        def network(x, weights, biases):
+            for w, b in zip(weights, biases):
+                x = torch.addmm(b, x, w).relu_()
+            return x
+
+        def result(y):
+            x, weights, biases = inputs[0]
+            return (double(y[chosen]), *problems.dense(double(x[chosen]), [double(w) for w in weights],
+                                                      [double(b) for b in biases], problem))
+
+        yield from self.ways(problem, "pytorch", network, inputs, result)
+
+    def stack(self, problem):
+        slices, count, width = problem.sizes
+        inputs = [(self.uniform((slices, count, width), "f32", 2), self.uniform((width,), "f32", 1),
+                   self.uniform((width,), "f32", 1), self.uniform((width, 1), "f32", 1), self.uniform((1,), "f32", 1))
+                  for _ in range(harness.choose_sets(problem.bytes))]
+
+        def one(x, scale, shift):
+            return torch.tanh(F.layer_norm(x, (width,), scale, shift, problems.EPSILON))
+
+        def split(x, scale, shift, w, b):
+            parts = [one(part, scale, shift) for part in x.unbind(0)]
+            return torch.relu(torch.matmul(torch.stack(parts), w) + b)
+
+        def combined(x, scale, shift, w, b):
+            return torch.relu(torch.matmul(one(x, scale, shift), w) + b)
+
+        def result(y):
+            return (double(y), *problems.stack(problem, *(double(x) for x in inputs[0])))
+
+        yield from self.ways(problem, "pytorch-split", split, inputs, result)
+        yield from self.ways(problem, "pytorch-combined", combined, inputs, result)
+
+    def rows(self, problem):
+        count, length = problem.sizes
+        t, shape = problem.type, (length,)
+        inputs = [(self.uniform((count, length), t, 4), self.uniform(shape, t, 1), self.uniform(shape, t, 1),
+                   self.uniform((count, length), t, 1) if problem.function == "layernorm_gelu_residual" else None)
+                  for _ in range(min(8, harness.choose_sets(problem.bytes)))]
+        functions = {
+            "softmax": lambda x, scale, shift, r: F.softmax(x, -1),
+            "logsumexp": lambda x, scale, shift, r: torch.logsumexp(x, -1),
+            "rmsnorm": lambda x, scale, shift, r: F.rms_norm(x, shape, scale, problems.EPSILON),
+            "layernorm": lambda x, scale, shift, r: F.layer_norm(x, shape, scale, shift, problems.EPSILON),
+            "layernorm_gelu_residual":
+                lambda x, scale, shift, r: F.gelu(F.layer_norm(x, shape, scale, shift, problems.EPSILON)) + r,
+        }
+        chosen = problems.sample(count)
+
+        def result(y):
+            x, scale, shift, r = inputs[0]
+            return (double(y[chosen]), *problems.rows(problem, double(x[chosen]), double(scale), double(shift),
+                                                      None if r is None else double(r[chosen])))
+
+        yield from self.ways(problem, "pytorch", functions[problem.function], inputs, result)
+
+    def adamw(self, problem):
+        for name in ("foreach", "fused"):
+            yield lambda name=name: self.adamw_variant(problem, name)
+
+    def adamw_variant(self, problem, name):
+        h, optimizers = problems.ADAMW, []
+        sets = min(4, harness.choose_sets(16 * sum(problem.members)))
+        for _ in range(sets):
+            members = [torch.nn.Parameter(self.uniform((n,), "f32", 1)) for n in problem.members]
+            for p in members:
+                p.grad = self.uniform(p.shape, "f32", 1)
+            optimizers.append(torch.optim.AdamW(members, lr=h["lr"], betas=(h["beta1"], h["beta2"]), eps=h["eps"],
+                                                weight_decay=h["weight_decay"], capturable=self.graphs, **{name: True}))
+        first = optimizers[0].param_groups[0]["params"]
+        shown = [p for p in first if p.numel() <= 1 << 22]
+        before = np.concatenate([double(p) for p in shown]) if shown else np.zeros(0)
+
+        def result():
+            want, bound = problems.adamw(before, np.concatenate([double(p.grad) for p in shown]))
+            return np.concatenate([double(p) for p in shown]), want, bound
+
+        return harness.Variant("pytorch-" + name, lambda s: optimizers[s].step(), result, sets)
+
+
+if __name__ == "__main__":
+    harness.exit_with(__doc__, Peer)
