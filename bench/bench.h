@@ -64,6 +64,8 @@ typedef struct bench_suite {
      * nothing is left behind.
      */
     lfuse_status (*prepare)(bench_device *d, const char *problem, bench_case *c);
+    /* Makes instances of the problem's plans with effort measure, so that their choices are wisdom. NULL: has none. */
+    lfuse_status (*tune)(bench_device *d, const char *problem);
 } bench_suite;
 
 extern const bench_suite bench_suite_launch, bench_suite_pointwise, bench_suite_gemm, bench_suite_dense,
@@ -77,6 +79,12 @@ typedef struct bench_figures {
 
 /* measure.c: all variants of a case, interleaved. `only`: one variant's name, or NULL. */
 lfuse_status bench_measure(bench_device *d, bench_case *c, const char *only, bench_figures *figures);
+
+/* tune.c: the problems of suites that have something to tune; the number of those that failed. */
+int bench_tune(bench_device *d, const bench_suite *suite, const char *const *problems);
+/* Whether there is a wisdom file that can be written, else a message; afterwards, what it holds. */
+lfuse_status bench_tune_begin(bench_device *d);
+lfuse_status bench_tune_end(bench_device *d);
 
 /* machine.c */
 lfuse_status bench_machine_measure(bench_device *d);

@@ -171,6 +171,19 @@ static lfuse_status plan_and_run(planned *p, const lfuse_plan_options *options, 
     return LFUSE_OK;
 }
 
+lfuse_status fixture_tune(fixture *f, const lfuse_plan_options *options)
+{
+    planned *p = calloc(1, sizeof *p);
+    if (!p) return lfuse__error(LFUSE_ERR_MEMORY, "out of memory for a plan");
+    p->f = f;
+    bind_set(p, 0);
+    lfuse_status status = lfuse_plan_create(f->d->dev, f->graph, options, &p->plan);
+    if (!status)
+        status = lfuse_instance_create(p->plan, f->d->stream, p->bindings[0], p->nbindings[0], &p->instances[0]);
+    planned_destroy(p);
+    return status;
+}
+
 lfuse_status fixture_variant(fixture *f, bench_case *c, const char *name, const lfuse_plan_options *options)
 {
     planned *p = calloc(1, sizeof *p);

@@ -65,6 +65,9 @@ double fixture_bytes(const fixture *f);
 /* Adds the graph, planned with `options`, as a variant: made, verified, ready to be timed. */
 lfuse_status fixture_variant(fixture *f, bench_case *c, const char *name, const lfuse_plan_options *options);
 
+/* Plans the graph and makes an instance of it, which chooses, and lets both go again. */
+lfuse_status fixture_tune(fixture *f, const lfuse_plan_options *options);
+
 /*
  * sequence.c: a variant that runs several plans, one after the other: what a framework does that launches each operator
  * by itself. The names of the graphs are those of the fixture's tensors. The graphs stay the caller's.

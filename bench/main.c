@@ -18,7 +18,7 @@ enum { SUITES = sizeof suites / sizeof *suites };
 
 typedef struct options {
     const char *device, *suite, *problem, *variant, *json_path;
-    bool quick, list;
+    bool quick, list, tune;
     FILE *json;
 } options;
 
@@ -29,7 +29,8 @@ typedef struct totals {
 static void usage(FILE *to)
 {
     fputs("usage: lfuse-bench [--device all|NAME] [--suite NAME] [--case PROBLEM] [--variant NAME]\n"
-          "                   [--quick] [--json FILE] [--list] [--help] [--version]\n", to);
+          "                   [--quick] [--json FILE] [--list] [--help] [--version]\n"
+          "       lfuse-bench --tune [--device all|NAME] [--suite NAME] [--case PROBLEM] [--quick]\n", to);
 }
 
 static const char *const *problems_of(const options *o, const bench_suite *s)
@@ -90,10 +91,28 @@ static void run_suites(const options *o, bench_device *d, totals *t)
     }
 }
 
+static int tune_suites(const options *o, bench_device *d)
+{
+    const char *const one[] = {o->problem, NULL};
+    int failed = 0;
+    if (o->problem) return bench_tune(d, suite_of(o->problem), one);
+    for (int i = 0; i < SUITES; i++)
+        if (!o->suite || !strcmp(o->suite, suites[i]->name))
+            failed += bench_tune(d, suites[i], problems_of(o, suites[i]));
+    return failed;
+}
+
 static int fail(const char *what)
 {
     fprintf(stderr, "lfuse-bench: %s: %s\n", what, lfuse_last_error());
     return 1;
+}
+
+static int tune_device(const options *o, bench_device *d, totals *t)
+{
+    if (bench_tune_begin(d)) return fail(d->info.name);
+    t->wrong += tune_suites(o, d);
+    return bench_tune_end(d) ? fail(d->info.name) : 0;
 }
 
 static int run_device(const options *o, const char *name, totals *t)
@@ -105,7 +124,8 @@ static int run_device(const options *o, const char *name, totals *t)
         result = fail(d.info.name);
         goto close_device;
     }
-    if (bench_machine_measure(&d)) result = fail(d.info.name);
+    if (o->tune) result = tune_device(o, &d, t);
+    else if (bench_machine_measure(&d)) result = fail(d.info.name);
     else {
         bench_report_machine(&d, o->json);
         run_suites(o, &d, t);
@@ -131,13 +151,14 @@ static int run_all(const options *o, totals *t)
 
 static int parse(int argc, char **argv, options *o)
 {
-    enum { DEVICE = 1, SUITE, CASE, VARIANT, QUICK, JSON, LIST, HELP, VERSION };
+    enum { DEVICE = 1, SUITE, CASE, VARIANT, QUICK, JSON, LIST, TUNE, HELP, VERSION };
     static const struct option known[] = {
         {"device", required_argument, NULL, DEVICE}, {"suite", required_argument, NULL, SUITE},
         {"case", required_argument, NULL, CASE},     {"variant", required_argument, NULL, VARIANT},
         {"quick", no_argument, NULL, QUICK},         {"json", required_argument, NULL, JSON},
         {"list", no_argument, NULL, LIST},           {"help", no_argument, NULL, HELP},
-        {"version", no_argument, NULL, VERSION},     {NULL, 0, NULL, 0}};
+        {"tune", no_argument, NULL, TUNE},           {"version", no_argument, NULL, VERSION},
+        {NULL, 0, NULL, 0}};
     for (int c; (c = getopt_long(argc, argv, "", known, NULL)) != -1;) {
         switch (c) {
         case DEVICE: o->device = optarg; break;
@@ -147,6 +168,7 @@ static int parse(int argc, char **argv, options *o)
         case QUICK: o->quick = true; break;
         case JSON: o->json_path = optarg; break;
         case LIST: o->list = true; break;
+        case TUNE: o->tune = true; break;
         case HELP: usage(stdout); exit(0);
         case VERSION: printf("lfuse-bench (libfuse) %s\n", lfuse_version_string()); exit(0);
         default: usage(stderr); return -1;
@@ -158,6 +180,14 @@ static int parse(int argc, char **argv, options *o)
     }
     if (o->problem && !suite_of(o->problem)) {
         fprintf(stderr, "lfuse-bench: no suite makes the problem \"%s\"; --list shows some\n", o->problem);
+        return -1;
+    }
+    if (o->tune && (o->variant || o->json_path)) {
+        fputs("lfuse-bench: --tune measures choices, not variants, and writes no figures\n", stderr);
+        return -1;
+    }
+    if (o->tune && o->problem && !suite_of(o->problem)->tune) {
+        fprintf(stderr, "lfuse-bench: there is nothing to tune in the problem \"%s\"\n", o->problem);
         return -1;
     }
     for (int i = 0; o->suite; i++) {
@@ -174,15 +204,16 @@ int main(int argc, char **argv)
 {
     options o = {.device = "all"};
     totals t = {0, 0, 0};
-    setenv("LFUSE_CACHE", "0", 0); /* first_us is told for an empty cache, unless the user wants his own */
     if (parse(argc, argv, &o)) return 2;
+    /* first_us is told for an empty cache, unless the user wants his own; wisdom has its place in the cache's folder */
+    if (!o.tune) setenv("LFUSE_CACHE", "0", 0);
     if (o.list) return list_problems(&o);
     if (o.json_path && !(o.json = fopen(o.json_path, "w"))) {
         fprintf(stderr, "lfuse-bench: %s: %s\n", o.json_path, strerror(errno));
         return 2;
     }
     int result = strcmp(o.device, "all") ? run_device(&o, o.device, &t) : run_all(&o, &t);
-    printf("\n%d results verified, %d wrong, %d problems skipped\n", t.good, t.wrong, t.skipped);
+    if (!o.tune) printf("\n%d results verified, %d wrong, %d problems skipped\n", t.good, t.wrong, t.skipped);
     if (o.json && fclose(o.json)) {
         fprintf(stderr, "lfuse-bench: %s: %s\n", o.json_path, strerror(errno));
         result = 1;

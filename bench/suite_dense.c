@@ -119,11 +119,26 @@ static lfuse_status add_vendor(fixture *f, const dense *p, bench_case *c)
     return fixture_verify(f, variant);
 }
 
+static const lfuse_plan_options fused = {.effort = LFUSE_EFFORT_MEASURE};
+static const lfuse_plan_options unfused = {.effort = LFUSE_EFFORT_MEASURE,
+                                           .disable = LFUSE_NO_EPILOGUE | LFUSE_NO_POINTWISE_FUSION};
+
+static lfuse_status tune(bench_device *d, const char *problem)
+{
+    dense p;
+    fixture *f;
+    LFUSE__TRY(parse(problem, &p));
+    LFUSE__TRY(fixture_create(d, &f));
+    lfuse_status status = build(f, &p);
+    if (!status) status = fixture_upload(f, 1);
+    if (!status) status = fixture_tune(f, &fused);
+    if (!status) status = fixture_tune(f, &unfused);
+    fixture_destroy(f);
+    return status;
+}
+
 static lfuse_status prepare(bench_device *d, const char *problem, bench_case *c)
 {
-    lfuse_plan_options fused = {.effort = LFUSE_EFFORT_MEASURE};
-    lfuse_plan_options unfused = {.effort = LFUSE_EFFORT_MEASURE,
-                                  .disable = LFUSE_NO_EPILOGUE | LFUSE_NO_POINTWISE_FUSION};
     dense p;
     fixture *f;
     LFUSE__TRY(parse(problem, &p));
@@ -147,4 +162,4 @@ static const char *const problems[] = {
     "dense:L8:H128:B64",  "dense:L8:H512:B1",    "dense:L8:H512:B64",    "dense:L8:H1024:B64", "dense:L8:H2048:B64",
     "dense:L8:H4096:B64", "dense:L8:H1024:B1024", "dense:L8:H4096:B1024", "dense:L8:H4096:B4096", NULL};
 static const char *const quick[] = {"dense:L8:H128:B64", NULL};
-const bench_suite bench_suite_dense = {"dense", problems, quick, prepare};
+const bench_suite bench_suite_dense = {"dense", problems, quick, prepare, tune};

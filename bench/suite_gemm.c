@@ -218,9 +218,10 @@ static lfuse_status make_fixture(bench_device *d, const sizes *p, bool epilogue,
     return fixture_upload(*f, c->nsets);
 }
 
+static const lfuse_plan_options options = {.effort = LFUSE_EFFORT_MEASURE};
+
 static lfuse_status add_variants(shared *s, const sizes *p, bench_case *c)
 {
-    const lfuse_plan_options options = {.effort = LFUSE_EFFORT_MEASURE};
     LFUSE__TRY(fixture_variant(s->bare, c, "plan", &options));
     LFUSE__TRY(fixture_variant(s->ep, c, "plan+ep", &options));
     if (p->type == LFUSE_F32) LFUSE__TRY(add_vendor(s->bare, p, c, "vendor"));
@@ -228,13 +229,34 @@ static lfuse_status add_variants(shared *s, const sizes *p, bench_case *c)
     return add_openblas(s->bare, p, c);
 }
 
+static lfuse_status read_problem(const bench_device *d, const char *problem, sizes *p)
+{
+    LFUSE__TRY(parse(problem, p));
+    if (d->info.kind != LFUSE_DEVICE_CPU || d->named || multiplications(p) <= most_on_cpu) return LFUSE_OK;
+    return lfuse__error(LFUSE_ERR_UNSUPPORTED, "%.3g multiplications are many for a CPU; --case runs it anyway",
+                        multiplications(p));
+}
+
+static lfuse_status tune(bench_device *d, const char *problem)
+{
+    sizes p;
+    LFUSE__TRY(read_problem(d, problem, &p));
+    for (int epilogue = 0; epilogue < 2; epilogue++) {
+        fixture *f;
+        LFUSE__TRY(fixture_create(d, &f));
+        lfuse_status status = build(f, &p, epilogue);
+        if (!status) status = fixture_upload(f, 1);
+        if (!status) status = fixture_tune(f, &options);
+        fixture_destroy(f);
+        if (status) return status;
+    }
+    return LFUSE_OK;
+}
+
 static lfuse_status prepare(bench_device *d, const char *problem, bench_case *c)
 {
     sizes p;
-    LFUSE__TRY(parse(problem, &p));
-    if (d->info.kind == LFUSE_DEVICE_CPU && !d->named && multiplications(&p) > most_on_cpu)
-        return lfuse__error(LFUSE_ERR_UNSUPPORTED, "%.3g multiplications are many for a CPU; --case runs it anyway",
-                            multiplications(&p));
+    LFUSE__TRY(read_problem(d, problem, &p));
     shared *s = calloc(1, sizeof *s);
     if (!s) return lfuse__error(LFUSE_ERR_MEMORY, "out of memory for %s", problem);
     c->shared = s;
@@ -255,4 +277,4 @@ static const char *const problems[] = {
     "gemm:8192x8192x8192", "gemm:1x4096x4096",    "gemm:2x4096x4096",    "gemm:4x4096x4096",    "gemm:8x4096x4096",
     "gemm:16x4096x4096",   "gemm:256x256x16384",  "gemm:4096x4096x4096:f16", "gemm:4096x4096x4096:bf16", NULL};
 static const char *const quick[] = {"gemm:256x256x256", "gemm:8x512x512", NULL};
-const bench_suite bench_suite_gemm = {"gemm", problems, quick, prepare};
+const bench_suite bench_suite_gemm = {"gemm", problems, quick, prepare, tune};
