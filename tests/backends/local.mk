@@ -39,7 +39,7 @@ endif
 
 # CUDA over a driver in host memory, which the program loads before the library looks for the real one.
 if HAVE_CUDA
-fake_tests = tests/backends/check_cuda_fake tests/backends/check_fake_products
+fake_tests = tests/backends/check_cuda_fake tests/backends/check_fake_products tests/backends/check_fake_wisdom
 check_PROGRAMS += $(fake_tests)
 TESTS += $(fake_tests)
 fake_flags = $(AM_CPPFLAGS) -DLFUSE_TEST_FAKE='"$(abs_top_builddir)/tests/fake-cuda/.libs"'
@@ -51,4 +51,8 @@ tests_backends_check_fake_products_SOURCES = %reldir%/check_fake_products.c %rel
 tests_backends_check_fake_products_CPPFLAGS = $(fake_flags)
 tests_backends_check_fake_products_LDADD = $(LDADD) -lm
 EXTRA_tests_backends_check_fake_products_DEPENDENCIES = tests/fake-cuda/libcuda.la tests/fake-cuda/libcublasLt.la
+tests_backends_check_fake_wisdom_SOURCES = %reldir%/check_fake_wisdom.c %reldir%/fake_rig.h
+tests_backends_check_fake_wisdom_CPPFLAGS = $(fake_flags)
+tests_backends_check_fake_wisdom_LDADD = $(LDADD) -lm
+EXTRA_tests_backends_check_fake_wisdom_DEPENDENCIES = tests/fake-cuda/libcuda.la tests/fake-cuda/libcublasLt.la
 endif

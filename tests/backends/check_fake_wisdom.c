@@ -1,0 +1,159 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Wisdom about cuBLASLt's algorithms, over a driver and a cuBLASLt in host memory. */
+#ifdef HAVE_CONFIG_H
+#include "config.h"
+#endif
+
+#include <limits.h>
+#include <unistd.h>
+
+#include "common/run/wisdom.h"
+#include "libfuse.h"
+#include "tests/backends/fake_rig.h"
+
+static char file[PATH_MAX];
+
+static void setup(void)
+{
+    const char *where = getenv("TMPDIR");
+    int made;
+
+    load_fakes();
+    snprintf(file, sizeof file, "%s/lfuse-wisdom-XXXXXX", where && *where == '/' ? where : "/tmp");
+    made = mkstemp(file);
+    ck_assert_int_ge(made, 0);
+    close(made);
+    unlink(file);
+    setenv("LFUSE_WISDOM", file, 1);
+}
+
+static void teardown(void)
+{
+    unlink(file);
+}
+
+/* One product on a device of its own. *scratch: one of the fake's algorithms takes some; *timed: batches of a race. */
+static void multiply(lfuse_effort effort, uint64_t *scratch, uint64_t *timed)
+{
+    const int64_t left[] = { 4, 8 }, right[] = { 8, 16 }, result[] = { 4, 16 };
+    const lfuse_plan_options options = { .effort = effort };
+    const uint64_t before = fake_calls("cuEventElapsedTime");
+    lfuse_graph *g = lfuse_graph_create();
+    lfuse_tensor *a, *b, *c;
+    lfuse_device *dev;
+    lfuse_stream *s;
+    lfuse_plan *plan;
+    float got[64];
+
+    OK(lfuse_device_open("cuda:0", &dev));
+    OK(lfuse_stream_create(dev, &s));
+    lfuse_output(g, "c", lfuse_matmul(lfuse_input(g, "a", LFUSE_F32, 2, left),
+                                      lfuse_input(g, "b", LFUSE_F32, 2, right)));
+    OK(lfuse_plan_create(dev, g, &options, &plan));
+    OK(lfuse_tensor_create(dev, LFUSE_F32, 2, left, &a));
+    OK(lfuse_tensor_create(dev, LFUSE_F32, 2, right, &b));
+    OK(lfuse_tensor_create(dev, LFUSE_F32, 2, result, &c));
+    OK(lfuse_tensor_fill(a, s, 2));
+    OK(lfuse_tensor_fill(b, s, 3));
+    {
+        const lfuse_binding bind[] = { lfuse_bind_tensor("a", a), lfuse_bind_tensor("b", b),
+                                       lfuse_bind_tensor("c", c) };
+        OK(lfuse_plan_run(plan, s, bind, 3));
+    }
+    OK(lfuse_stream_synchronize(s));
+    OK(lfuse_tensor_read(c, NULL, got));
+    for (int i = 0; i < 64; i++) ck_assert(got[i] == 48);
+    *scratch = lfuse_plan_scratch(plan, s);
+    *timed = fake_calls("cuEventElapsedTime") - before;
+    lfuse_tensor_destroy(a), lfuse_tensor_destroy(b), lfuse_tensor_destroy(c);
+    lfuse_plan_destroy(plan);
+    lfuse_graph_destroy(g);
+    lfuse_stream_destroy(s);
+    lfuse_device_close(dev);
+}
+
+/* The file's one line. */
+static void read_line(char *line, size_t size)
+{
+    FILE *f = fopen(file, "r");
+
+    ck_assert_ptr_nonnull(f);
+    ck_assert_ptr_nonnull(fgets(line, (int)size, f));
+    ck_assert_ptr_nonnull(fgets(line, (int)size, f));
+    line[strcspn(line, "\n")] = '\0';
+    fclose(f);
+}
+
+static void write_line(const char *line)
+{
+    lfuse__wisdom_place place;
+    lfuse__wisdom w = { 0 };
+
+    unlink(file);
+    OK(lfuse__wisdom_put(&w, line, strlen(line)));
+    OK(lfuse__wisdom_place_at(file, &place));
+    OK(lfuse__wisdom_save(&place, &w));
+    lfuse__wisdom_place_close(&place);
+    lfuse__wisdom_clear(&w);
+}
+
+/* The same line with another algorithm. */
+static void name_algorithm(const char *line, const char *number)
+{
+    const char *at = strstr(line, "\tcublaslt\tlt");
+    char other[LFUSE__WISDOM_LINE_BYTES];
+
+    snprintf(other, sizeof other, "%.*s\tcublaslt\tlt%s.t0.s0.k0.r0.z0.o0.i0.c0\t1", (int)(at - line), line, number);
+    write_line(other);
+}
+
+START_TEST(test_wisdom)
+{
+    char line[LFUSE__WISDOM_LINE_BYTES], changed[LFUSE__WISDOM_LINE_BYTES], *version;
+    uint64_t scratch, timed;
+
+    if (lfuse__cu_load_compiler()) TEST_SKIP("no NVRTC");
+    if (lfuse__cu_load_blas() || strcmp(lfuse__cu_blas.text, "13.0.0"))
+        TEST_SKIP("NVRTC %s goes with another cuBLASLt than the fake one", lfuse__cu_compiler.text);
+    multiply(LFUSE_EFFORT_MEASURE, &scratch, &timed);
+    ck_assert_uint_gt(timed, 0);
+    read_line(line, sizeof line);
+    ck_assert_ptr_nonnull(strstr(line, "\tcuda\t"));
+    version = strstr(line, "\tcuBLASLt 13.0.0\tgemm:4x16x8:f32:nn:ld8,16,16\tcublaslt\tlt");
+    ck_assert_msg(version != NULL, "%s", line);
+    for (lfuse_effort effort = LFUSE_EFFORT_ESTIMATE; effort <= LFUSE_EFFORT_MEASURE; effort++) {
+        name_algorithm(line, "7");
+        multiply(effort, &scratch, &timed);
+        ck_assert_uint_gt(scratch, 0);
+        ck_assert_uint_eq(timed, 0);
+        name_algorithm(line, "8");
+        multiply(effort, &scratch, &timed);
+        ck_assert_uint_eq(scratch, 0);
+        ck_assert_uint_eq(timed, 0);
+    }
+    name_algorithm(line, "9"); /* which is not there: the heuristic's first */
+    multiply(LFUSE_EFFORT_ESTIMATE, &scratch, &timed);
+    ck_assert_uint_gt(scratch, 0);
+    ck_assert_uint_eq(timed, 0);
+    name_algorithm(line, "8");
+    read_line(changed, sizeof changed);
+    changed[version - line + (ptrdiff_t)strlen("\tcuBLASLt 1")] = '4'; /* of version 14.0.0 */
+    write_line(changed);
+    multiply(LFUSE_EFFORT_ESTIMATE, &scratch, &timed);
+    ck_assert_uint_gt(scratch, 0);
+    ck_assert_int_eq(fake_live(), 0);
+}
+END_TEST
+
+static Suite *suite_fake_wisdom(void)
+{
+    Suite *s = suite_create("cuda-fake wisdom");
+    TCase *c = tcase_create("wisdom");
+
+    tcase_add_checked_fixture(c, setup, teardown);
+    tcase_add_test(c, test_wisdom);
+    suite_add_tcase(s, c);
+    return s;
+}
+
+TEST_MAIN(CK_FORK_GETENV, suite_fake_wisdom)
