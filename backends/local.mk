@@ -4,6 +4,7 @@ libfuse_core_la_SOURCES += %reldir%/table.c
 if HAVE_OPENCL
 libfuse_core_la_SOURCES += \
 	%reldir%/opencl/backend.h %reldir%/opencl/internal.h %reldir%/opencl/functions.def \
+	%reldir%/opencl/address.c \
 	%reldir%/opencl/backend.c \
 	%reldir%/opencl/error.c \
 	%reldir%/opencl/facts.c \

@@ -183,6 +183,7 @@ static lfuse_status open_device(int i, lfuse__bdevice **dev)
         return lfuse__cl_error(code, "%s: clRetainDevice", entry.name);
     }
     lfuse__cl_probe_compiler(d);
+    lfuse__cl_probe_addresses(d);
     *dev = d;
     return LFUSE_OK;
 }
@@ -239,6 +240,7 @@ static lfuse_status adopt(void *context, void *native_device, lfuse__bdevice **d
     if (code != CL_SUCCESS) goto err_release_device;
     d->context = context;
     lfuse__cl_probe_compiler(d);
+    lfuse__cl_probe_addresses(d);
     *dev = d;
     return LFUSE_OK;
 
@@ -251,6 +253,7 @@ err_free:
 
 static void close_device(lfuse__bdevice *dev)
 {
+    lfuse__cl_addresser_destroy(dev->addresser);
     lfuse__cl.ReleaseContext(dev->context);
     lfuse__cl.ReleaseDevice(dev->device.id);
     free(dev);

@@ -81,11 +81,14 @@ lfuse_status lfuse__cl_read_device(cl_platform_id platform, cl_device_id id, con
 
 /* ---- objects ---- */
 
+typedef struct lfuse__cl_addresser lfuse__cl_addresser;
+
 struct lfuse__bdevice {
     lfuse__cl_device device;
     cl_context context;
     atomic_int lost;          /* the code that killed the device, 0 while it lives */
     atomic_uint_fast64_t held; /* bytes of our own allocations */
+    lfuse__cl_addresser *addresser; /* NULL: kernels reach buffers through arguments alone */
     atomic_uint gemm_ready;   /* bit of each precision whose CLBlast kernels are compiled */
 };
 
@@ -103,6 +106,7 @@ struct lfuse__bmem {
     void *pointer;          /* PINNED, SVM */
     cl_mem parent;          /* BUFFER: the whole of a sub-buffer, else the buffer */
     uint64_t origin;        /* BUFFER: offset in the parent */
+    uint64_t address;       /* BUFFER: where the device has an addresser */
     uint64_t bytes;         /* 0: unknown */
     uint64_t id;            /* never used twice: a handle's value may be, once its memory was freed */
     bool own;
@@ -156,6 +160,14 @@ lfuse_status lfuse__cl_queue_error(lfuse__bdevice *dev, cl_command_queue queue, 
 
 /* Adds to the build options what only a trial build can tell. Never fails: without it the portable code is built. */
 void lfuse__cl_probe_compiler(lfuse__bdevice *dev);
+
+/* ---- address.c ---- */
+
+/* Tries whether a kernel reaches buffers by their addresses: facts.addresses. Never fails. */
+void lfuse__cl_probe_addresses(lfuse__bdevice *dev);
+void lfuse__cl_addresser_destroy(lfuse__cl_addresser *addresser);
+/* Fills the address of a buffer where there is an addresser; any thread. */
+lfuse_status lfuse__cl_find_address(lfuse__bmem *mem);
 
 /* ---- stream.c ---- */
 

@@ -33,12 +33,15 @@ static lfuse_status too_large(lfuse__bdevice *dev, cl_int code, uint64_t bytes)
 
 static lfuse_status alloc_buffer(lfuse__bmem *m)
 {
+    lfuse_status status;
     cl_int code;
 
     m->buffer = lfuse__cl.CreateBuffer(m->dev->context, CL_MEM_READ_WRITE, m->bytes, NULL, &code);
     if (m->buffer == NULL) return too_large(m->dev, code, m->bytes);
     m->parent = m->buffer;
-    return LFUSE_OK;
+    status = lfuse__cl_find_address(m);
+    if (status != LFUSE_OK) lfuse__cl.ReleaseMemObject(m->buffer);
+    return status;
 }
 
 /* Mapped for its whole life through a queue of its own, so that a free needs no stream. */
@@ -145,6 +148,7 @@ static lfuse_status read_buffer_facts(cl_mem buffer, buffer_facts *f)
 static lfuse_status wrap_buffer(lfuse__bdevice *dev, cl_mem buffer, uint64_t bytes, lfuse__bmem **mem)
 {
     buffer_facts f = { 0 };
+    lfuse_status status;
     lfuse__bmem *m;
     cl_int code;
 
@@ -167,6 +171,12 @@ static lfuse_status wrap_buffer(lfuse__bdevice *dev, cl_mem buffer, uint64_t byt
     m->buffer = buffer;
     m->parent = f.parent != NULL ? f.parent : buffer;
     m->origin = f.parent != NULL ? f.origin : 0;
+    status = lfuse__cl_find_address(m);
+    if (status != LFUSE_OK) {
+        lfuse__cl.ReleaseMemObject(buffer);
+        free(m);
+        return status;
+    }
     *mem = m;
     return LFUSE_OK;
 }
@@ -207,10 +217,10 @@ static bool usable_by_host(const lfuse__bmem *mem)
 
 void lfuse__cl_mem_info(lfuse__bmem *mem, lfuse__mem_info *info)
 {
-    bool buffer = mem->storage == LFUSE__CL_BUFFER;
+    bool buffer = mem->storage == LFUSE__CL_BUFFER, slot = buffer && mem->dev->addresser == NULL;
 
-    info->space = buffer ? (uint64_t)(uintptr_t)mem->parent : 0;
-    info->address = buffer ? mem->origin : (uint64_t)(uintptr_t)mem->pointer;
+    info->space = slot ? (uint64_t)(uintptr_t)mem->parent : 0;
+    info->address = slot ? mem->origin : buffer ? mem->address : (uint64_t)(uintptr_t)mem->pointer;
     info->bytes = mem->bytes;
     info->host = usable_by_host(mem) ? mem->pointer : NULL;
 }

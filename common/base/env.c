@@ -23,6 +23,7 @@
     X(WISDOM, 1, "the file of choices that were measured: 0 (none), or its path (default: wisdom in the cache's "      \
       "folder)")                                                                                                       \
     X(SYNC, 0, "1: wait after every launch, so that an error names its step")                                          \
+    X(ADDRESSES, 0, "OpenCL drivers that are asked whether plain addresses work: never, nvidia (the default), all")    \
     X(OVERLAP, 0, "0: no kernel is brought up before the one in front of it has ended (CUDA)")
 
 enum {
@@ -71,6 +72,12 @@ static const char *default_cache_dir(void)
     return NULL;
 }
 
+static lfuse__addresses_word addresses_word(const char *value)
+{
+    if (value && strcmp(value, "never") == 0) return LFUSE__ADDRESSES_NEVER;
+    return value && strcmp(value, "all") == 0 ? LFUSE__ADDRESSES_ALL : LFUSE__ADDRESSES_NVIDIA;
+}
+
 static void read_environment(void)
 {
     int i;
@@ -86,6 +93,7 @@ static void read_environment(void)
     env.effort = values[LFUSE_EFFORT_ROW];
     env.wisdom = values[LFUSE_WISDOM_ROW];
     env.sync = values[LFUSE_SYNC_ROW] && *values[LFUSE_SYNC_ROW] && strcmp(values[LFUSE_SYNC_ROW], "0") != 0;
+    env.addresses = addresses_word(values[LFUSE_ADDRESSES_ROW]);
     env.overlap = !values[LFUSE_OVERLAP_ROW] || strcmp(values[LFUSE_OVERLAP_ROW], "0") != 0;
 }
 

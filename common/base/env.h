@@ -5,6 +5,13 @@
 
 #include <stdbool.h>
 
+/* LFUSE_ADDRESSES: on which OpenCL drivers to try whether a kernel reaches buffers by plain addresses. */
+typedef enum lfuse__addresses_word {
+    LFUSE__ADDRESSES_NVIDIA, /* also what is no such word */
+    LFUSE__ADDRESSES_NEVER,
+    LFUSE__ADDRESSES_ALL
+} lfuse__addresses_word;
+
 typedef struct lfuse__env {
     const char *device;    /* LFUSE_DEVICE, NULL when unset (and so on) */
     const char *log;       /* LFUSE_LOG: none, error, warn, info, debug */
@@ -15,6 +22,7 @@ typedef struct lfuse__env {
     const char *effort;    /* LFUSE_EFFORT: estimate, measure */
     const char *wisdom;    /* LFUSE_WISDOM: 0 (none), or the file of measured choices */
     bool sync;             /* LFUSE_SYNC: every launch is waited for, so that an error names its step */
+    lfuse__addresses_word addresses;
     bool overlap;          /* LFUSE_OVERLAP is not 0: a launch may overlap the kernel before it */
 } lfuse__env;
 

@@ -2,26 +2,39 @@
 # Each backend slot by slot.
 
 if HAVE_OPENCL
-layer_tests = tests/backends/check_opencl tests/backends/check_opencl_failures tests/backends/check_opencl_products
+layer_tests = tests/backends/check_opencl tests/backends/check_opencl_failures tests/backends/check_opencl_products \
+	tests/backends/check_opencl_addresses tests/backends/check_opencl_addresses_failures
 check_PROGRAMS += $(layer_tests)
 TESTS += $(layer_tests)
 layer_flags = $(AM_CPPFLAGS) -DLFUSE_TEST_LAYER='"$(abs_top_builddir)/tests/layer/.libs/opencl_layer.so"'
-tests_backends_check_opencl_SOURCES = %reldir%/check_opencl.c %reldir%/opencl_rig.h
-tests_backends_check_opencl_CPPFLAGS = $(layer_flags)
+slot_flags = $(layer_flags) -DLFUSE_TEST_ADDRESSES='"never"'
+address_flags = $(layer_flags) -DLFUSE_TEST_ADDRESSES='"all"'
+tests_backends_check_opencl_SOURCES = %reldir%/check_opencl.c %reldir%/opencl_rig.h %reldir%/sub_buffer.h
+tests_backends_check_opencl_CPPFLAGS = $(slot_flags)
 EXTRA_tests_backends_check_opencl_DEPENDENCIES = tests/layer/opencl_layer.la
 tests_backends_check_opencl_failures_SOURCES = %reldir%/check_opencl_failures.c %reldir%/opencl_rig.h
-tests_backends_check_opencl_failures_CPPFLAGS = $(layer_flags)
+tests_backends_check_opencl_failures_CPPFLAGS = $(slot_flags)
 EXTRA_tests_backends_check_opencl_failures_DEPENDENCIES = tests/layer/opencl_layer.la
 tests_backends_check_opencl_products_SOURCES = %reldir%/check_opencl_products.c %reldir%/opencl_rig.h
-tests_backends_check_opencl_products_CPPFLAGS = $(layer_flags)
+tests_backends_check_opencl_products_CPPFLAGS = $(slot_flags)
 EXTRA_tests_backends_check_opencl_products_DEPENDENCIES = tests/layer/opencl_layer.la
+
+# The same where kernels reach buffers by their addresses, on every driver that lets them.
+tests_backends_check_opencl_addresses_SOURCES = $(tests_backends_check_opencl_SOURCES)
+tests_backends_check_opencl_addresses_CPPFLAGS = $(address_flags)
+EXTRA_tests_backends_check_opencl_addresses_DEPENDENCIES = tests/layer/opencl_layer.la
+tests_backends_check_opencl_addresses_failures_SOURCES = $(tests_backends_check_opencl_failures_SOURCES)
+tests_backends_check_opencl_addresses_failures_CPPFLAGS = $(address_flags)
+EXTRA_tests_backends_check_opencl_addresses_failures_DEPENDENCIES = tests/layer/opencl_layer.la
 endif
 
 # The caller's own memory, queues, contexts and captures.
 if HAVE_OPENCL
-check_PROGRAMS += tests/backends/check_foreign_opencl
-TESTS += tests/backends/check_foreign_opencl
+foreign_opencl_tests = tests/backends/check_foreign_opencl tests/backends/check_foreign_lists
+check_PROGRAMS += $(foreign_opencl_tests)
+TESTS += $(foreign_opencl_tests)
 tests_backends_check_foreign_opencl_SOURCES = %reldir%/check_foreign_opencl.c
+tests_backends_check_foreign_lists_SOURCES = %reldir%/check_foreign_lists.c %reldir%/sub_buffer.h
 check_PROGRAMS += tests/backends/check_launches_opencl
 TESTS += tests/backends/check_launches_opencl
 tests_backends_check_launches_opencl_SOURCES = %reldir%/check_launches_opencl.c

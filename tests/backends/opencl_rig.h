@@ -102,6 +102,7 @@ static inline bool load_layer(void)
     void *library;
 
     setenv("OPENCL_LAYERS", LFUSE_TEST_LAYER, 1);
+    setenv("LFUSE_ADDRESSES", LFUSE_TEST_ADDRESSES, 1);
     if (lfuse__cl_load() != LFUSE_OK) return false;
     library = dlopen(LFUSE_TEST_LAYER, RTLD_NOW);
     if (library == NULL) return false;

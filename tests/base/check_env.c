@@ -15,7 +15,7 @@ static void clear(void)
 {
     static const char *const names[] = {
         "LFUSE_DEVICE", "LFUSE_LOG", "LFUSE_CACHE", "LFUSE_CACHE_DIR", "LFUSE_DUMP", "LFUSE_FUSE", "LFUSE_EFFORT",
-        "LFUSE_WISDOM", "LFUSE_SYNC", "LFUSE_OVERLAP", "XDG_CACHE_HOME", "HOME",
+        "LFUSE_WISDOM", "LFUSE_SYNC", "LFUSE_ADDRESSES", "LFUSE_OVERLAP", "XDG_CACHE_HOME", "HOME",
     };
     size_t i;
 
@@ -35,6 +35,7 @@ START_TEST(unset_is_null)
     ck_assert_ptr_null(env->dump);
     ck_assert(!env->sync);
     ck_assert(env->overlap);
+    ck_assert_int_eq(env->addresses, LFUSE__ADDRESSES_NVIDIA);
 }
 END_TEST
 
@@ -72,6 +73,19 @@ START_TEST(overlap_other_is_on)
     clear();
     setenv("LFUSE_OVERLAP", "", 1);
     ck_assert(lfuse__env_get()->overlap);
+}
+END_TEST
+
+START_TEST(words_of_addresses)
+{
+    static const struct { const char *text; lfuse__addresses_word word; } words[] = {
+        { "never", LFUSE__ADDRESSES_NEVER }, { "all", LFUSE__ADDRESSES_ALL }, { "nvidia", LFUSE__ADDRESSES_NVIDIA },
+        { "0", LFUSE__ADDRESSES_NVIDIA },
+    };
+
+    clear();
+    setenv("LFUSE_ADDRESSES", words[_i].text, 1);
+    ck_assert_int_eq(lfuse__env_get()->addresses, words[_i].word);
 }
 END_TEST
 
@@ -121,7 +135,7 @@ START_TEST(rows_list_every_variable)
         ck_assert_str_eq(value, "stub:0");
         devices++;
     }
-    ck_assert_int_eq(i, 10);
+    ck_assert_int_eq(i, 11);
     ck_assert_int_eq(devices, 1);
     ck_assert(!lfuse__env_row(-1, &name, &text, &value));
 }
@@ -137,6 +151,7 @@ static Suite *suite_env(void)
     tcase_add_test(t, sync_zero_is_off);
     tcase_add_test(t, overlap_zero_is_off);
     tcase_add_test(t, overlap_other_is_on);
+    tcase_add_loop_test(t, words_of_addresses, 0, 4);
     tcase_add_test(t, cache_dir_given);
     tcase_add_test(t, cache_dir_xdg);
     tcase_add_test(t, cache_dir_home);
