@@ -287,6 +287,16 @@ lfuse_status lfuse__list_pack(const lfuse__kernel_class *k, const lfuse__facts *
     return LFUSE_OK;
 }
 
+int64_t lfuse__multi_chunk(const lfuse__kernel_class *k, const lfuse__facts *facts)
+{
+    lfuse__text t;
+    if (facts->vector_lanes) return LFUSE__CHUNK;
+    text_init(&t, NULL, k);
+    lfuse__items_shape(&t, 0);
+    const int64_t tile = lfuse__items_tile(&t);
+    return tile < LFUSE__SEGMENT ? LFUSE__SEGMENT : tile;
+}
+
 lfuse_status lfuse__multi_pack(const lfuse__kernel_class *k, const lfuse__facts *facts, int64_t members,
                                int64_t first_chunk, int64_t chunks, const double *numbers, lfuse__packed *packed)
 {

@@ -11,10 +11,10 @@ static int64_t chunks_of(int64_t elements, int64_t length)
     return elements / length + (elements % length != 0);
 }
 
-int64_t lfuse__chunk_length(int64_t elements, unsigned compute_units)
+int64_t lfuse__chunk_length(int64_t elements, int64_t most, unsigned compute_units)
 {
     const int64_t wanted = 8 * (int64_t)(compute_units ? compute_units : 1);
-    int64_t length = LFUSE__CHUNK;
+    int64_t length = most;
 
     while (length > LFUSE__SEGMENT && elements / length < wanted) length /= 2;
     return length;

@@ -79,7 +79,8 @@ static int64_t *walked_sizes(const lfuse_instance *in, const lfuse__list_op *op,
 static int64_t chunk_length(const lfuse_instance *in, const lfuse__list_op *op, int64_t all)
 {
     if (lfuse__list_lines(op)) return lfuse__chunk_cells(all, in->facts->info.compute_units);
-    return lfuse__list_reduces(op) ? LFUSE__SEGMENT : lfuse__chunk_length(all, in->facts->info.compute_units);
+    if (lfuse__list_reduces(op)) return LFUSE__SEGMENT;
+    return lfuse__chunk_length(all, lfuse__multi_chunk(&op->k, in->facts), in->facts->info.compute_units);
 }
 
 /* Where members are in the operand, if that is a buffer of the whole list. */

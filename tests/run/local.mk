@@ -22,6 +22,11 @@ tests_run_check_threads_SOURCES = %reldir%/check_threads.c
 tests_run_check_threads_LDADD = tests/stub/libstub.la $(LDADD)
 thread_tests += tests/run/check_threads
 
+# Pure.
+check_PROGRAMS += tests/run/check_chunks
+TESTS += tests/run/check_chunks
+tests_run_check_chunks_SOURCES = %reldir%/check_chunks.c tests/kernels/classes.c tests/kernels/classes.h
+
 # Plans and instances on the stub.
 plan_run_tests = \
 	tests/run/check_failures tests/run/check_kept tests/run/check_lists tests/run/check_overlaps \
