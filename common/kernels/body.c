@@ -188,5 +188,6 @@ void lfuse__put_body(const lfuse__text *t, int indent, const char *index)
     for (int i = 0; i < body->ninstr; i++)
         if (!t->uniform[i]) lfuse__put_instr(t, indent, i, index);
     for (int i = 0; i < body->nstores; i++)
-        lfuse__put(t->out, indent, "y%d%s = r%d;", body->stores[i].operand, index, body->stores[i].reg);
+        if (t->stored[body->stores[i].operand])
+            lfuse__put(t->out, indent, "y%d%s = r%d;", body->stores[i].operand, index, body->stores[i].reg);
 }

@@ -41,7 +41,7 @@ typedef struct lfuse__kernel_operand {
     bool gathered; /* its loads take an index: extent and stride of that axis are words; out of range they give 0 */
     bool index;    /* LFUSE__PLACE_INDEX: has offset and strides, but no memory: a load gives its element's number */
     bool shape;    /* list kernels: matrices, rows and columns of the member, in memory; the last operand */
-    bool fixed;    /* row kernels: the same memory for all rows, as no kept axis walks it; members.c: for all members */
+    bool fixed;    /* row kernels: the same memory for all rows, as no kept axis walks it; of lists: for all members */
     lfuse__stride_class inner;
 } lfuse__kernel_operand;
 
@@ -236,6 +236,10 @@ lfuse_status lfuse__bundle_pack(const lfuse__bundle *b, const lfuse__facts *fact
  * multiples of 16.
  * Where the class is `carried`, buffers 0 and 1 are NULL: what the tables hold for the members of the launch stands in
  * the words behind those that pack fills (carried.c).
+ * Written operands that are `fixed` (REPEAT, the same for all members) take what is made of constants and of operands
+ * that are the same for all members; the last group to arrive stores it, when all have read what was there. Of the
+ * launches over a list the last is told so by `pack_last`: where its ticket is, 0 before and after, in buffer 0 (which
+ * then is there for carried ones too), and a member that has entries in this launch. Without, nothing is stored there.
  */
 enum {
     LFUSE__MULTI_LENGTH = 0,           /* word: elements of a chunk that is not its member's last (carried) */
@@ -262,6 +266,8 @@ lfuse_status lfuse__multi_emit(lfuse__strbuf *out, const char *name, const lfuse
 int64_t lfuse__multi_chunk(const lfuse__kernel_class *k, const lfuse__facts *facts);
 lfuse_status lfuse__multi_pack(const lfuse__kernel_class *k, const lfuse__facts *facts, int64_t members,
                                int64_t first_chunk, int64_t chunks, const double *numbers, lfuse__packed *packed);
+bool lfuse__multi_counts(const lfuse__kernel_class *k); /* whether there are such operands */
+void lfuse__multi_pack_last(const lfuse__kernel_class *k, uint64_t ticket, uint64_t member, lfuse__packed *packed);
 /*
  * Numbers by group. A launch takes up to LFUSE__NUMBER_GROUPS of them, fewer where the body has many numbers; 0: not
  * even two (or none are needed), so that each group has a launch of its own. After the pack functions, whose numbers a

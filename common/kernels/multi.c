@@ -9,6 +9,7 @@
 
 enum { FIRST = LFUSE__MULTI_FIRST, CHUNKS = LFUSE__MULTI_CHUNKS, MEMBERS,
        NUMBERS = LFUSE__MULTI_NUMBERS, OTHER_WORDS = 16 };
+enum { LAST_TICKET, LAST_ARRIVALS, LAST_MEMBER, LAST_WORDS }; /* of stores by the last group, behind the numbers */
 
 /* Words for numbers; where they go by group, the first members of all groups but the first come before them. */
 static int number_words(const lfuse__kernel_class *k)
@@ -39,6 +40,23 @@ void lfuse__multi_pack_groups(const lfuse__kernel_class *k, int count, const int
         for (int i = 0; i < n; i++)
             packed->words[values + i * k->groups + g] =
                 lfuse__number_word(k->body->number_types[i], numbers[(g < count ? g : 0) * n + i]);
+}
+
+static bool counted(const lfuse__kernel_operand *o)
+{
+    return o->written && o->fixed;
+}
+
+bool lfuse__multi_counts(const lfuse__kernel_class *k)
+{
+    for (int j = 0; j < k->noperands; j++)
+        if (counted(&k->operands[j])) return true;
+    return false;
+}
+
+static int last_word(const lfuse__kernel_class *k)
+{
+    return NUMBERS + number_words(k);
 }
 
 /* -1: none. */
@@ -75,7 +93,27 @@ lfuse_status lfuse__list_check(const char *name, const lfuse__kernel_class *k, c
 
 int lfuse__multi_words(const lfuse__kernel_class *k)
 {
-    return NUMBERS + number_words(k);
+    return last_word(k) + (lfuse__multi_counts(k) ? LAST_WORDS : 0);
+}
+
+/* What the last group stores is the same whichever member it is looked at from. */
+static lfuse_status check_counts(const lfuse__kernel_class *k)
+{
+    for (int i = 0; i < k->body->nstores; i++) {
+        bool needed[LFUSE__MAX_INSTRUCTIONS] = {false};
+        const lfuse__store *s = &k->body->stores[i];
+        if (!counted(&k->operands[s->operand])) continue;
+        needed[s->reg] = true;
+        lfuse__body_needs(k->body, NULL, needed);
+        for (int n = 0; n < k->body->ninstr; n++) {
+            const lfuse__instr *in = &k->body->instr[n];
+            const bool element = in->kind == LFUSE__I_LOAD && k->operands[in->a].inner != LFUSE__STRIDE_REPEAT;
+            if (needed[n] && (element || in->kind == LFUSE__I_NUMBER))
+                return lfuse__error(LFUSE_ERR_INVALID, "store %d of a list kernel: to what all members share, and made "
+                                    "of their elements or numbers", i);
+        }
+    }
+    return LFUSE_OK;
 }
 
 static void text_init(lfuse__text *t, lfuse__strbuf *out, const lfuse__kernel_class *k)
@@ -83,6 +121,7 @@ static void text_init(lfuse__text *t, lfuse__strbuf *out, const lfuse__kernel_cl
     lfuse__text_init(t, out, k, NULL);
     t->numbers = NUMBERS;
     t->grouped = k->groups > 0;
+    for (int j = 0; j < k->noperands; j++) t->stored[j] = t->stored[j] && !counted(&k->operands[j]);
     lfuse__uniform_find(t);
 }
 
@@ -239,7 +278,42 @@ static void put_head(const lfuse__text *t, const char *name, const lfuse__facts 
     lfuse__put_line_functions(t->out, t->k);
     lfuse__put_kernel(t->out, name, group, words, lfuse__list_buffers(facts, 2));
     if (t->k->carried) lfuse__put_arguments(t->out, facts, words, LFUSE__GROUP);
+    if (lfuse__multi_counts(t->k)) lfuse__put(t->out, 1, "TICKET");
     lfuse__put(t->out, 1, "const u64 chunks = W(%d);", CHUNKS);
+}
+
+/* Every group comes here, behind all that it reads. */
+static void put_last(const lfuse__text *t, const lfuse__facts *facts)
+{
+    const lfuse__kernel_class *k = t->k;
+    const int word = last_word(k);
+    bool needed[LFUSE__MAX_INSTRUCTIONS] = {false}, reached[LFUSE__MAX_OPERANDS] = {false};
+    for (int i = 0; i < k->body->nstores; i++)
+        if (counted(&k->operands[k->body->stores[i].operand])) needed[k->body->stores[i].reg] = true;
+    lfuse__body_needs(k->body, NULL, needed);
+    for (int i = 0; i < k->body->ninstr; i++)
+        if (needed[i] && k->body->instr[i].kind == LFUSE__I_LOAD) reached[k->body->instr[i].a] = true;
+    lfuse__put(t->out, 1, "if (W(%d) && ARRIVE(BUFFER(0) + W(%d), W(%d))) {", word + LAST_ARRIVALS, word + LAST_TICKET,
+               word + LAST_ARRIVALS);
+    lfuse__put(t->out, 2, "const u32 member = (u32)W(%d);", word + LAST_MEMBER);
+    for (int j = 0; j < k->noperands; j++)
+        if (reached[j] || counted(&k->operands[j])) put_member(t, 2, facts, 2, j);
+    for (int j = 0; j < k->noperands; j++)
+        if (reached[j])
+            lfuse__put(t->out, 2, "const L_%s x%d = SPLAT_%s(LOAD_%s(p%d, 0));",
+                       lfuse__register_word(k->operands[j].type), j, lfuse__register_word(k->operands[j].type),
+                       lfuse__memory_word(k->operands[j].type), j);
+    for (int i = 0; i < k->body->ninstr; i++)
+        if (needed[i]) lfuse__put_instr(t, 2, i, "");
+    lfuse__put(t->out, 2, "if (ITEM() == 0) {");
+    for (int i = 0; i < k->body->nstores; i++) {
+        const lfuse_type type = k->operands[k->body->stores[i].operand].type;
+        if (counted(&k->operands[k->body->stores[i].operand]))
+            lfuse__put(t->out, 3, "STORE_%s(p%d, 0, FIRST_%s(r%d));", lfuse__memory_word(type),
+                       k->body->stores[i].operand, lfuse__register_word(type), k->body->stores[i].reg);
+    }
+    lfuse__put(t->out, 2, "}");
+    lfuse__put(t->out, 1, "}");
 }
 
 lfuse_status lfuse__multi_emit(lfuse__strbuf *out, const char *name, const lfuse__kernel_class *k,
@@ -247,6 +321,7 @@ lfuse_status lfuse__multi_emit(lfuse__strbuf *out, const char *name, const lfuse
 {
     lfuse__text t;
     LFUSE__TRY(lfuse__list_check(name, k, facts));
+    LFUSE__TRY(check_counts(k));
     text_init(&t, out, k);
     lfuse__items_shape(&t, 0);
     put_head(&t, name, facts, facts->vector_lanes ? 1 : LFUSE__GROUP);
@@ -265,6 +340,7 @@ lfuse_status lfuse__multi_emit(lfuse__strbuf *out, const char *name, const lfuse
         lfuse__put(out, 2, "}");
     }
     lfuse__put(out, 1, "}");
+    if (lfuse__multi_counts(k)) put_last(&t, facts);
     lfuse__put(out, 0, "}");
     return lfuse__strbuf_check(out);
 }
@@ -300,5 +376,17 @@ int64_t lfuse__multi_chunk(const lfuse__kernel_class *k, const lfuse__facts *fac
 lfuse_status lfuse__multi_pack(const lfuse__kernel_class *k, const lfuse__facts *facts, int64_t members,
                                int64_t first_chunk, int64_t chunks, const double *numbers, lfuse__packed *packed)
 {
-    return lfuse__list_pack(k, facts, facts->vector_lanes, 1, NUMBERS, members, first_chunk, chunks, numbers, packed);
+    LFUSE__TRY(lfuse__list_pack(k, facts, facts->vector_lanes, 1, NUMBERS, members, first_chunk, chunks, numbers,
+                                packed));
+    for (; packed->nwords < (unsigned)lfuse__multi_words(k); packed->nwords++) packed->words[packed->nwords] = 0;
+    return LFUSE_OK;
+}
+
+void lfuse__multi_pack_last(const lfuse__kernel_class *k, uint64_t ticket, uint64_t member, lfuse__packed *packed)
+{
+    uint64_t *words = packed->words + last_word(k);
+    if (!packed->groups) packed->groups = 1;
+    words[LAST_TICKET] = ticket;
+    words[LAST_ARRIVALS] = packed->groups;
+    words[LAST_MEMBER] = member;
 }

@@ -283,6 +283,9 @@ lfuse_status lfuse__draft_check_updates(lfuse__draft *d);
 /* Whether the region can run behind all others. */
 bool lfuse__draft_late(const lfuse__draft *d, int32_t region);
 
+/* ---- counts.c: steps of one number join list steps; before the bundles ---- */
+lfuse_status lfuse__draft_counts(lfuse__draft *d);
+
 /* ---- bundle.c: stages of one level into one launch; the last pass ---- */
 lfuse_status lfuse__draft_bundles(lfuse__draft *d);
 

@@ -283,6 +283,7 @@ static lfuse_status run_passes(lfuse__draft *d)
 {
     do LFUSE__TRY(round_of_passes(d));
     while (d->changed); /* each round cuts a node or turns an update that was not so before */
+    LFUSE__TRY(lfuse__draft_counts(d));
     return lfuse__draft_bundles(d);
 }
 

@@ -145,7 +145,8 @@ static void list_class(const lfuse__step *step, lfuse__kernel_class *k)
         const lfuse__operand *o = &step->operands[i];
         k->operands[i].type = o->type;
         k->operands[i].written = o->written;
-        k->operands[i].fixed = step->kind == LFUSE__STEP_MEMBERS && o->span == LFUSE__SPAN_TENSOR;
+        k->operands[i].fixed = o->span == LFUSE__SPAN_TENSOR &&
+                               (step->kind == LFUSE__STEP_MEMBERS || (step->kind == LFUSE__STEP_MULTI && o->written));
         k->operands[i].shape = o->place == LFUSE__PLACE_SHAPE;
         k->operands[i].inner = list_stride(step, o);
     }

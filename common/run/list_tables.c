@@ -147,8 +147,9 @@ static lfuse_status make_transport(lfuse_instance *in, lfuse__list_op *op, const
         op->nwords = lfuse__carried_words(&op->k, lfuse__list_carry(op));
         if (lfuse__list_reduces(op) && !lfuse__list_lines(op))
             op->fold_nwords = lfuse__carried_words(&op->k, LFUSE__CARRY_FOLD);
-        return lfuse__list_reduces(op) || lfuse__list_needs_sizes(op->step) ? make_device_tables(in, op, l, sizes)
-                                                                            : LFUSE_OK;
+        return lfuse__list_reduces(op) || lfuse__list_needs_sizes(op->step) || lfuse__list_counts(op->step)
+                   ? make_device_tables(in, op, l, sizes)
+                   : LFUSE_OK;
     }
     LFUSE__TRY(make_device_tables(in, op, l, sizes));
     return op->transport == LFUSE_TRANSPORT_UNIFIED ? lfuse__list_version_add(in, op) : LFUSE_OK;
@@ -290,6 +291,12 @@ static bool take_slots(lfuse_instance *in, lfuse__list_op *op, int64_t m, lfuse_
     return true;
 }
 
+/* Whether there are no elements, and the one launch is that of the first place. */
+static bool counts_alone(const lfuse__list_op *op, int64_t m)
+{
+    return m == 0 && !op->chunks && lfuse__list_counts(op->step);
+}
+
 lfuse_status lfuse__list_make_entries(lfuse_instance *in, lfuse__list_op *op)
 {
     lfuse__list_batch *b = NULL;
@@ -299,7 +306,8 @@ lfuse_status lfuse__list_make_entries(lfuse_instance *in, lfuse__list_op *op)
     for (m = 0; m < op->places; m++) {
         const bool member = m < op->members;
         /* An empty member has no chunk, and its entries are not read but for where its numbers go. */
-        if (!lfuse__list_reduces(op) && (!member || op->first[m] == op->first[m + 1])) continue;
+        const bool empty = !member || op->first[m] == op->first[m + 1];
+        if (!lfuse__list_reduces(op) && empty && !counts_alone(op, m)) continue;
         while (op->groups && member && m >= op->groups->group_first[group + lfuse__list_groups(op, group)])
             group += lfuse__list_groups(op, group);
         if (!b || b->group != group || (op->k.carried && m - b->first_member >= op->k.carried))

@@ -122,6 +122,15 @@ lfuse_status lfuse__lists_check(const lfuse_instance *in, const lfuse__slot *slo
 
 /* ---- making ---- */
 
+bool lfuse__list_counts(const lfuse__step *step)
+{
+    int i;
+
+    for (i = 0; i < step->noperands && step->kind == LFUSE__STEP_MULTI; i++)
+        if (step->operands[i].written && step->operands[i].span == LFUSE__SPAN_TENSOR) return true;
+    return false;
+}
+
 void lfuse__list_op_destroy(lfuse__list_op *op)
 {
     int i;
@@ -173,10 +182,10 @@ static bool has_totals(const lfuse__step *step)
     return false;
 }
 
-/* A list of no members has nothing to run, but for what all members give together. */
+/* A list of no members has nothing to run, but for what all members give together, and what is counted beside them. */
 static bool is_needed(const lfuse_instance *in, const lfuse__step *step)
 {
-    return lfuse__list_of(in, step->list)->count || has_totals(step);
+    return lfuse__list_of(in, step->list)->count || has_totals(step) || lfuse__list_counts(step);
 }
 
 lfuse_status lfuse__lists_compile(lfuse_instance *in)
@@ -260,6 +269,7 @@ static void place_tables(lfuse__list_op *op, int batch, lfuse__bmem **buffers, l
     args->nwords = p->nwords;
     args->words = p->words;
     if (op->transport == LFUSE_TRANSPORT_ARGS) {
+        if (op->device) buffers[0] = op->device->mem;
         args->words = lfuse__list_args_words(op, batch, p);
         args->nwords = op->nwords;
         return;
@@ -280,10 +290,13 @@ static lfuse_status launch_batch(lfuse_instance *in, lfuse__list_op *op, lfuse_s
     lfuse__packed *p = &op->packed;
     unsigned n = 2;
 
-    LFUSE__TRY(lfuse__multi_pack(&op->k, in->facts, op->members, b->first_chunk, b->chunks, numbers, p));
+    LFUSE__TRY(lfuse__multi_pack(&op->k, in->facts, op->places, b->first_chunk, b->chunks, numbers, p));
     if (op->k.groups)
         lfuse__multi_pack_groups(&op->k, lfuse__list_groups(op, b->group), op->groups->group_first + b->group,
                                  op->k.carried ? b->first_member : 0, numbers, p);
+    if (batch == op->nbatches - 1 && lfuse__multi_counts(&op->k))
+        lfuse__multi_pack_last(&op->k, op->device->offset + op->ticket_at,
+                               op->k.carried ? 0 : (uint64_t)b->first_member, p);
     place_tables(op, batch, buffers, &args);
     n += lfuse__list_blocks(in, b, buffers + n);
     args.groups = p->groups;
@@ -340,6 +353,6 @@ lfuse_status lfuse__list_op_run(lfuse_instance *in, lfuse__list_op *op, lfuse_st
     if (lfuse__list_lines(op)) return lfuse__list_run_lines(in, op, s);
     if (lfuse__list_reduces(op)) return lfuse__list_run_members(in, op, s);
     for (i = 0; i < op->nbatches; i++)
-        if (op->batches[i].chunks) LFUSE__TRY(launch_batch(in, op, s, i));
+        if (op->batches[i].chunks || lfuse__list_counts(op->step)) LFUSE__TRY(launch_batch(in, op, s, i));
     return LFUSE_OK;
 }

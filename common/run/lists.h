@@ -96,6 +96,9 @@ static inline int lfuse__list_groups(const lfuse__list_op *op, int64_t first)
 /* Whether the members' numbers of elements are read: they stand in device memory, whatever carries addresses. */
 bool lfuse__list_needs_sizes(const lfuse__step *step);
 
+/* Whether it stores numbers of no list: once a run, of an empty list too. */
+bool lfuse__list_counts(const lfuse__step *step);
+
 /* What its first kernel finds in the arguments. */
 static inline lfuse__carry lfuse__list_carry(const lfuse__list_op *op)
 {

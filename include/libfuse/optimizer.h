@@ -162,7 +162,8 @@ LFUSE_API LFUSE_MUST_CHECK lfuse_status lfuse_hyper_defaults(lfuse_rule rule, lf
  * whose addresses are replaced the next step uses the new ones.
  *
  * LR_TENSOR, DEVICE_STEPS and FOUND_INF need a device with f64: what depends on numbers in device memory alone is
- * computed in f64 there, with the bits that the host would have. Counting there is a launch more.
+ * computed in f64 there, with the bits that the host would have. Counting there is no launch more: the work-group of
+ * the step that is the last to finish counts. NAdam's product takes one.
  *
  * Up to eight neighbouring groups of one type take one launch together, of rules and clipping that look at single
  * elements; others take their own, as do NAdam's where steps are counted in device memory.

@@ -32,7 +32,7 @@ enum {
     LFUSE_NO_ROW_FUSION = 8,       /**< rows: every reduction its own kernel, from memory to memory */
     LFUSE_NO_SMALL_PRODUCTS = 16,  /**< products: those with few columns stay with the vendor's library */
     LFUSE_NO_GATHER_FUSION = 32,   /**< gathers: every look-up its own kernel */
-    LFUSE_NO_BUNDLES = 64,         /**< bundles: independent kernels keep their own launches */
+    LFUSE_NO_BUNDLES = 64,         /**< bundles: independent kernels, and counters beside lists, keep their launches */
     LFUSE_NO_RECOMPUTE = 128       /**< recompute: what several kernels read is stored, however cheap it is */
 };
 /** All of them. */

@@ -99,6 +99,38 @@ START_TEST(uniform_work_is_done_once)
 }
 END_TEST
 
+/* Behind the loop, by the last group, and not in it; made of nothing that differs between members. */
+START_TEST(numbers_of_the_whole_list)
+{
+    const lfuse__facts facts = _i ? facts_lanes(false) : facts_items(false);
+    lfuse__strbuf out = LFUSE__STRBUF_INIT;
+    lfuse__packed packed;
+    const char *last;
+    sample s;
+    sample_counted(&s);
+    ck_assert(lfuse__multi_counts(&s.k));
+    ck_assert_msg(!lfuse__multi_emit(&out, "k", &s.k, &facts), "%s", lfuse__error_message());
+    last = strstr(out.data, "if (W(7) && ARRIVE(BUFFER(0) + W(6), W(7))) {");
+    ck_assert_ptr_nonnull(last);
+    ck_assert_ptr_nonnull(strstr(last, "STORE_f32(p3, 0, FIRST_f32("));
+    *(char *)last = 0;
+    ck_assert(!strstr(out.data, "y3") && strstr(out.data, "y2"));
+    lfuse__strbuf_free(&out);
+    ck_assert_int_eq(lfuse__multi_pack(&s.k, &facts, 9, 0, 0, NULL, &packed), LFUSE_OK);
+    ck_assert_uint_eq(packed.nwords, 6 + 3);
+    ck_assert_uint_eq(packed.words[7], 0); /* nobody arrives */
+    ck_assert_uint_eq(packed.groups, 0);
+    lfuse__multi_pack_last(&s.k, 512, 5, &packed);
+    ck_assert_uint_eq(packed.groups, 1); /* of no elements too */
+    ck_assert_uint_eq(packed.words[6], 512);
+    ck_assert_uint_eq(packed.words[7], 1);
+    ck_assert_uint_eq(packed.words[8], 5);
+    s.k.operands[1].inner = LFUSE__STRIDE_UNIT;
+    ck_assert_int_eq(lfuse__multi_emit(&out, "k", &s.k, &facts), LFUSE_ERR_INVALID);
+    lfuse__strbuf_free(&out);
+}
+END_TEST
+
 /* As many groups as fit with the numbers of the body; each number is chosen by constant places. */
 START_TEST(groups_fit_the_arguments)
 {
@@ -280,6 +312,7 @@ static Suite *suite_emit(void)
     tcase_add_loop_test(tcase, texts_hold_words_alone, 0, 2);
     tcase_add_test(tcase, locale_is_ignored);
     tcase_add_loop_test(tcase, uniform_work_is_done_once, 0, 4);
+    tcase_add_loop_test(tcase, numbers_of_the_whole_list, 0, 2);
     tcase_add_test(tcase, groups_fit_the_arguments);
     tcase_add_test(tcase, sizes_are_words);
     tcase_add_test(tcase, limits_are_refused);

@@ -124,6 +124,14 @@ static void write_lists(writer *w, lfuse_type type)
     sample uniform;
     sample_uniform(&uniform);
     if (type == LFUSE_F32) wrote(lfuse__multi_emit(&w->text, next_name(w), &uniform.k, &w->facts));
+    for (int i = 0; i < 3 && type == LFUSE_F32; i++) {
+        sample counted;
+        lfuse__facts facts = w->facts;
+        facts.addresses = i < 2;
+        sample_counted(&counted);
+        counted.k.carried = lfuse__carried_most(&counted.k, LFUSE__CARRY_CHUNKS, &facts, bytes[i]);
+        wrote(lfuse__multi_emit(&w->text, next_name(w), &counted.k, &facts));
+    }
     for (int i = 0; i < (type == LFUSE_F32 ? 3 : 1); i++) {
         char partial[24], last[24];
         lfuse__facts facts = w->facts;

@@ -143,6 +143,20 @@ void sample_uniform(sample *s)
     s->k.operands[2] = (lfuse__kernel_operand){.type = LFUSE_F32, .written = true, .inner = LFUSE__STRIDE_UNIT};
 }
 
+void sample_counted(sample *s)
+{
+    start(s, 4);
+    operand(s, 0, LFUSE_F32, false);
+    operand(s, 1, LFUSE_F32, false);
+    operand(s, 2, LFUSE_F32, true);
+    operand(s, 3, LFUSE_F32, true);
+    s->k.operands[1].inner = s->k.operands[3].inner = LFUSE__STRIDE_REPEAT;
+    s->k.operands[3].fixed = true;
+    const int16_t b = load(s, 1), a = load(s, 0);
+    store(s, apply(s, LFUSE__OP_mul, LFUSE_F32, a, b, -1), 2);
+    store(s, apply(s, LFUSE__OP_exp2, LFUSE_F32, b, -1, -1), 3);
+}
+
 void sample_square(sample *s, lfuse_type type)
 {
     start(s, 2);

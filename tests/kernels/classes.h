@@ -32,6 +32,8 @@ void sample_casts(sample *s, lfuse_type from, bool f64);
 void sample_fused(sample *s, lfuse_type type);
 /* An f64 number in memory (operand 0) to the power of 3, and 1 less that, as f32 times input 1, stored to operand 2. */
 void sample_uniform(sample *s);
+/* Elements of a list times a number that they share, which is then one more. */
+void sample_counted(sample *s);
 /* Input 0 times itself, stored to operand 1: what sums are made of. Floating types. */
 void sample_square(sample *s, lfuse_type type);
 

@@ -72,6 +72,52 @@ static void counted(lfuse_device *device)
 START_TEST(counted_on_the_device) { on_every_device(counted); }
 END_TEST
 
+/* Whatever carries the addresses, in however many launches, and with nothing to step: a step counts once. */
+static void transported(lfuse_device *device)
+{
+    static const int64_t lists[][MOST_MEMBERS] = { { 0 }, { 0, 0, 0 },
+                                                   { 5, 1, 0, 70, 4000, 2, 3, 1, 1, 1, 9, 1, 1, 8, 1 } };
+    static const int members[] = { 0, 3, 15 };
+    static double want[MOST_MEMBERS * MOST_ELEMENTS], got[MOST_MEMBERS * MOST_ELEMENTS];
+    lfuse_device_info info;
+    int i, t, transport;
+
+    OK(lfuse_device_get_info(device, &info));
+    for (i = 0; i < 3 && info.f64; i++)
+        for (transport = LFUSE_TRANSPORT_ARGS; transport <= LFUSE_TRANSPORT_UNIFIED; transport++) {
+            const lfuse_plan_options plan = { .transport = (lfuse_transport)transport };
+            lfuse_optimizer_options options = options_of(LFUSE_RULE_ADAMW, LFUSE_OPTIM_DEVICE_STEPS);
+            lfuse_optimizer *o;
+            lfuse_group group;
+            int64_t steps, n;
+            uint64_t launches = 0;
+            model m;
+            if (transport == LFUSE_TRANSPORT_UNIFIED && !info.svm) continue;
+            options.plan = &plan;
+            model_make(&m, device, LFUSE_F32, LFUSE_F32, members[i], lists[i]);
+            group = group_of(&m, LFUSE_RULE_ADAMW);
+            o = optimizer_of(&m, &options, &group);
+            for (t = 1; t <= STEPS; t++) {
+                model_gradients(&m, t, 1);
+                launches = launches_of(device);
+                OK(lfuse_optimizer_step(o, m.stream, 1, &m.gradients, NULL));
+            }
+            if (transport != LFUSE_TRANSPORT_ARGS) ck_assert_uint_eq(launches_of(device) - launches, 1);
+            OK(lfuse_stream_synchronize(m.stream));
+            OK(lfuse_optimizer_get_steps(o, &steps));
+            ck_assert_int_eq(steps, STEPS);
+            n = model_parameters(&m, got);
+            options = options_of(LFUSE_RULE_ADAMW, 0);
+            run(device, &options, LFUSE_F32, members[i], lists[i], want, NULL);
+            if (info.exact) same(got, want, n, "counted with a transport");
+            lfuse_optimizer_destroy(o);
+            model_drop(&m);
+        }
+}
+
+START_TEST(every_transport_counts) { on_every_device(transported); }
+END_TEST
+
 /* Scaled gradients, one of them infinite in step 2: found, and the step stopped, without the host's knowing. */
 static void overflowed(lfuse_device *device)
 {
@@ -302,6 +348,7 @@ static Suite *suite_step(void)
 
     tcase_add_unchecked_fixture(t, open_devices, close_devices);
     tcase_add_test(t, counted_on_the_device);
+    tcase_add_test(t, every_transport_counts);
     tcase_add_test(t, gradients_that_overflow);
     tcase_add_test(t, replays_count_on);
     tcase_add_test(t, scaled_gradients);

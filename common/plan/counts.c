@@ -1,0 +1,182 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#ifdef HAVE_CONFIG_H
+#include "config.h"
+#endif
+
+/*
+ * Counters: a step of one element, such as an optimizer's count of steps, joins a step over a list, where the last
+ * work-group to finish does it. By then every group has read what it stores to, so that the list may be computed of the
+ * old value: as the steps did one after the other. The step's numbers have to be in memory, as those of a list kernel
+ * may differ by group.
+ */
+#include "common/plan/draft.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "common/base/error.h"
+
+static lfuse__step *only_step(const lfuse__plan_body *p, int stage)
+{
+    const lfuse__stage *s = &p->stages[stage];
+
+    return s->nalternatives == 1 && s->alternatives[0].nsteps == 1 ? s->alternatives[0].steps : NULL;
+}
+
+static bool counts(const lfuse__plan_body *p, int stage)
+{
+    const lfuse__step *s = only_step(p, stage);
+    int i;
+
+    if (!s || s->kind != LFUSE__STEP_POINTWISE || s->prepare || s->rank || s->body.nnumbers) return false;
+    for (i = 0; i < s->noperands; i++) {
+        const lfuse__operand *o = &s->operands[i];
+        if (o->span != LFUSE__SPAN_TENSOR || o->place > LFUSE__PLACE_SCRATCH || o->rank || o->gathered >= 0)
+            return false;
+    }
+    return true;
+}
+
+/* A shape would have to stay the last operand. */
+static bool takes(const lfuse__plan_body *p, int stage, const lfuse__step *counter)
+{
+    const lfuse__step *s = only_step(p, stage);
+
+    return s && s->kind == LFUSE__STEP_MULTI && !s->prepare &&
+           s->operands[s->noperands - 1].place != LFUSE__PLACE_SHAPE &&
+           s->noperands + counter->noperands <= LFUSE__BODY_OPERANDS &&
+           s->body.ninstr + counter->body.ninstr <= LFUSE__BODY_INSTRUCTIONS;
+}
+
+/* Whether the stage reads, or with `written` writes, the memory of an operand. */
+static bool uses(const lfuse__plan_body *p, int stage, const lfuse__operand *o, bool written)
+{
+    const lfuse__stage *s = &p->stages[stage];
+    int i, k, m;
+
+    for (i = 0; i < s->nalternatives; i++)
+        for (k = 0; k < s->alternatives[i].nsteps; k++)
+            for (m = 0; m < s->alternatives[i].steps[k].noperands; m++) {
+                const lfuse__operand *x = &s->alternatives[i].steps[k].operands[m];
+                if (x->place == o->place && x->index == o->index && x->written == written) return true;
+            }
+    return false;
+}
+
+/* Whether the counter may run on the other side of the stage. */
+static bool passes(const lfuse__plan_body *p, const lfuse__step *counter, int stage)
+{
+    int i;
+
+    for (i = 0; i < counter->noperands; i++) {
+        const lfuse__operand *o = &counter->operands[i];
+        if (uses(p, stage, o, true) || (o->written && uses(p, stage, o, false))) return false;
+    }
+    return true;
+}
+
+/* The nearest list step before the counter, which it can run behind as it does; else one after it. */
+static int host_of(const lfuse__plan_body *p, int stage)
+{
+    const lfuse__step *counter = only_step(p, stage);
+    int i, k;
+
+    for (i = stage - 1; i >= 0; i--) {
+        bool written = false;
+        if (takes(p, i, counter)) {
+            for (k = 0; k < counter->noperands; k++) written = written || uses(p, i, &counter->operands[k], true);
+            return written ? -1 : i;
+        }
+        if (!passes(p, counter, i)) break;
+    }
+    for (i = stage + 1; i < p->nstages && passes(p, counter, i); i++)
+        if (takes(p, i, counter)) return i;
+    return -1;
+}
+
+/* Enlarges an array of `count` elements by `more`; NULL: the old one is as it was. */
+static void *enlarged(void *array, int count, int more, size_t element)
+{
+    return realloc(array, (size_t)(count + more) * element);
+}
+
+static bool make_room(lfuse__step *host, const lfuse__step *counter)
+{
+    void *p = enlarged(host->operands, host->noperands, counter->noperands, sizeof *host->operands);
+
+    if (p) host->operands = p;
+    if (p) p = enlarged(host->body.instr, host->body.ninstr, counter->body.ninstr, sizeof *host->body.instr);
+    if (!p) return false;
+    host->body.instr = p;
+    p = enlarged(host->body.stores, host->body.nstores, counter->body.nstores, sizeof *host->body.stores);
+    if (p) host->body.stores = p;
+    return p;
+}
+
+/* Where an operand of the counter is among those of the host. */
+static int16_t add_operand(lfuse__step *host, const lfuse__operand *o)
+{
+    int i;
+
+    for (i = 0; i < host->noperands && !o->written; i++)
+        if (!memcmp(&host->operands[i], o, sizeof *o)) return (int16_t)i;
+    host->operands[host->noperands] = *o;
+    return (int16_t)host->noperands++;
+}
+
+static int16_t moved(int16_t reg, int by)
+{
+    return (int16_t)(reg < 0 ? reg : reg + by);
+}
+
+static lfuse_status join(lfuse__step *host, const lfuse__step *counter)
+{
+    const int first = host->body.ninstr;
+    int16_t at[LFUSE__BODY_OPERANDS];
+    int i;
+
+    if (!make_room(host, counter)) return lfuse__error(LFUSE_ERR_MEMORY, "out of host memory while a plan was made");
+    for (i = 0; i < counter->noperands; i++) at[i] = add_operand(host, &counter->operands[i]);
+    for (i = 0; i < counter->body.ninstr; i++) {
+        lfuse__instr in = counter->body.instr[i];
+        in.a = in.kind == LFUSE__I_LOAD ? at[in.a] : moved(in.a, first);
+        in.b = moved(in.b, first);
+        in.c = moved(in.c, first);
+        host->body.instr[host->body.ninstr++] = in;
+    }
+    for (i = 0; i < counter->body.nstores; i++) {
+        const lfuse__store *s = &counter->body.stores[i];
+        host->body.stores[host->body.nstores++] = (lfuse__store){ moved(s->reg, first), at[s->operand] };
+    }
+    return LFUSE_OK;
+}
+
+/* Stages are numbered as the units that they were made of. */
+static void remove_stage(lfuse__draft *d, int stage)
+{
+    lfuse__plan_body *p = d->out;
+    const size_t behind = (size_t)(p->nstages - stage - 1);
+
+    lfuse__step_free(only_step(p, stage));
+    free(only_step(p, stage));
+    free(p->stages[stage].alternatives);
+    memmove(p->stages + stage, p->stages + stage + 1, behind * sizeof *p->stages);
+    memmove(d->units + stage, d->units + stage + 1, behind * sizeof *d->units);
+    p->nstages--;
+    d->nunits--;
+}
+
+lfuse_status lfuse__draft_counts(lfuse__draft *d)
+{
+    lfuse__plan_body *p = d->out;
+    int i, host;
+
+    for (i = p->nstages - 1; i >= 0 && !(d->disable & LFUSE_NO_BUNDLES); i--) {
+        if (!counts(p, i)) continue;
+        host = host_of(p, i);
+        if (host < 0) continue;
+        LFUSE__TRY(join(only_step(p, host), only_step(p, i)));
+        remove_stage(d, i);
+    }
+    return LFUSE_OK;
+}

@@ -1,0 +1,148 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Counters beside lists: which of them join a list's step, and where. Read from the printed plan. No device. */
+#ifdef HAVE_CONFIG_H
+#include "config.h"
+#endif
+
+#include <string.h>
+
+#include <libfuse.h>
+
+#include "tests/plan/rig.h"
+#include "tests/support/main.h"
+
+static lfuse_value list(const char *name)
+{
+    return lfuse_list_input(g, name, LFUSE_F32, LFUSE_RANK_ANY);
+}
+
+static lfuse_value one(const char *name)
+{
+    return lfuse_input(g, name, LFUSE_F32, 0, NULL);
+}
+
+static void count(lfuse_value counter)
+{
+    lfuse_update(counter, lfuse_sub(counter, lfuse_constant(g, -1)));
+}
+
+static void expect(const char *wanted)
+{
+    rig_make(0);
+    ck_assert_str_eq(text.data, wanted);
+    rig_check_order();
+}
+
+START_TEST(counter_that_the_list_reads)
+{
+    const lfuse_value w = list("w"), steps = one("steps");
+
+    lfuse_update(w, lfuse_mul(w, steps));
+    count(steps);
+    expect("(multi w (w (mul w steps)) (steps (sub steps -1)))");
+}
+END_TEST
+
+START_TEST(several_counters)
+{
+    const lfuse_value w = list("w"), a = one("a"), b = one("b");
+
+    lfuse_update(w, lfuse_mul(w, lfuse_add(a, b)));
+    count(a);
+    lfuse_update(b, lfuse_mul(b, b));
+    rig_make(0);
+    ck_assert_int_eq(plan->nstages, 1);
+    ck_assert_ptr_nonnull(strstr(text.data, "(a (sub a -1))"));
+    ck_assert_ptr_nonnull(strstr(text.data, "(b (mul b b))"));
+}
+END_TEST
+
+/* Behind the first of two list steps; the second, which does not read it, is passed. */
+START_TEST(list_steps_between)
+{
+    const lfuse_value w = list("w"), steps = one("steps"), v = lfuse_mul(w, steps);
+
+    lfuse_output(g, "v", v);
+    lfuse_update(w, lfuse_mul(w, lfuse_list_sum(v)));
+    count(steps);
+    rig_make(0);
+    ck_assert_msg(!strstr(text.data, "pointwise"), "%s", text.data);
+    ck_assert_ptr_nonnull(strstr(text.data, "(steps (sub steps -1)))"));
+    rig_check_order();
+}
+END_TEST
+
+/* A later step reads what was there before: the counter stays behind it. */
+START_TEST(counter_that_is_read_later)
+{
+    const lfuse_value w = list("w"), steps = one("steps"), v = lfuse_exp(lfuse_mul(w, steps));
+
+    lfuse_output(g, "v", v);
+    lfuse_output(g, "y", lfuse_mul(steps, lfuse_list_sum(v)));
+    count(steps);
+    rig_make(0);
+    ck_assert_msg(strstr(text.data, "(pointwise 1 (steps (sub steps -1)))"), "%s", text.data);
+    rig_check_order();
+}
+END_TEST
+
+/* Before the list's step, which reads what is counted; that step is no place for it. */
+START_TEST(numbers_that_the_list_waits_for)
+{
+    const lfuse_value w = list("w"), a = one("a"), sum = lfuse_mul(a, a);
+
+    lfuse_update(w, lfuse_mul(w, sum));
+    lfuse_output(g, "sum", sum);
+    rig_make(0);
+    ck_assert_ptr_nonnull(strstr(text.data, "(pointwise 1 (sum "));
+    rig_check_order();
+}
+END_TEST
+
+/* Host numbers may differ by group; matrices' shapes stay the last operand; and one can ask for no such thing. */
+START_TEST(counters_that_stay)
+{
+    const lfuse_value w = list("w"), steps = one("steps");
+
+    lfuse_update(w, lfuse_mul(w, steps));
+    lfuse_update(steps, lfuse_add(steps, lfuse_scalar(g, "by")));
+    rig_make(0);
+    ck_assert_ptr_nonnull(strstr(text.data, "(pointwise 1 (steps (add steps by)))"));
+    rig_teardown();
+    rig_setup();
+    {
+        const lfuse_value m = lfuse_list_input(g, "m", LFUSE_F32, LFUSE_RANK_MATRIX), t = one("t");
+        lfuse_update(m, lfuse_mul(lfuse_mul(m, t), lfuse_list_input(g, "r", LFUSE_F32, LFUSE_RANK_ROWS)));
+        count(t);
+        rig_make(0);
+        ck_assert_ptr_nonnull(strstr(text.data, "(pointwise 1 (t (sub t -1)))"));
+    }
+    rig_teardown();
+    rig_setup();
+    {
+        const lfuse_value v = list("v"), t = one("t");
+        lfuse_update(v, lfuse_mul(v, t));
+        count(t);
+        rig_make(LFUSE_NO_BUNDLES);
+        ck_assert_str_eq(text.data, "(multi v (v (mul v t))) (pointwise 1 (t (sub t -1)))");
+    }
+}
+END_TEST
+
+static Suite *suite_counts(void)
+{
+    Suite *s = suite_create("plan");
+    TCase *t = tcase_create("counts");
+
+    tcase_add_checked_fixture(t, rig_setup, rig_teardown);
+    tcase_add_test(t, counter_that_the_list_reads);
+    tcase_add_test(t, several_counters);
+    tcase_add_test(t, list_steps_between);
+    tcase_add_test(t, counter_that_is_read_later);
+    tcase_add_test(t, numbers_that_the_list_waits_for);
+    tcase_add_test(t, counters_that_stay);
+    suite_add_tcase(s, t);
+    return s;
+}
+
+TEST_MAIN(CK_FORK, suite_counts)
