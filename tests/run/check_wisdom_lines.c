@@ -321,6 +321,7 @@ static Suite *suite_wisdom_lines(void)
     Suite *s = suite_create("run");
     TCase *c = tcase_create("wisdom lines");
 
+    tcase_set_timeout(c, 120); /* sixteen thousand lines, with sanitizers */
     tcase_add_test(c, there_and_back);
     tcase_add_test(c, the_later_choice_stays);
     tcase_add_test(c, devices_by_name);
