@@ -8,6 +8,13 @@ bench_liboracle_la_SOURCES = %reldir%/data.c %reldir%/data.h %reldir%/oracle.c %
 	%reldir%/oracle_shape.c %reldir%/oracle_view.c %reldir%/sample.c %reldir%/sample.h
 bench_liboracle_la_CFLAGS = $(AM_CFLAGS) -ffp-contract=off
 
+# The report, which reads what lfuse-bench wrote.
+noinst_LTLIBRARIES += bench/libpage.la
+bench_libpage_la_SOURCES = %reldir%/page/compare.c %reldir%/page/figures.c %reldir%/page/figures.h \
+	%reldir%/page/form.c %reldir%/page/form.h %reldir%/page/html.c %reldir%/page/html.h %reldir%/page/page.c \
+	%reldir%/page/page.h %reldir%/page/plot.c %reldir%/page/plot.h %reldir%/page/reader.c %reldir%/page/reader.h \
+	%reldir%/page/records.c %reldir%/page/records.h %reldir%/page/rows.c %reldir%/page/write.c
+
 bin_PROGRAMS += bench/lfuse-bench bench/lfuse-info
 bench_lfuse_bench_SOURCES = %reldir%/main.c %reldir%/bench.h %reldir%/case.c %reldir%/measure.c %reldir%/machine.c \
 	%reldir%/report.c %reldir%/json.c %reldir%/json.h %reldir%/timer.c %reldir%/timer.h %reldir%/copier.c \
@@ -22,7 +29,7 @@ endif
 if HAVE_OPENCL
 bench_lfuse_bench_SOURCES += %reldir%/native_opencl.c %reldir%/native_opencl.h %reldir%/native_opencl_times.c
 endif
-bench_lfuse_bench_LDADD = bench/liboracle.la libfuse_core.la
+bench_lfuse_bench_LDADD = bench/liboracle.la bench/libpage.la libfuse_core.la
 bench_lfuse_info_SOURCES = %reldir%/info.c %reldir%/json.c %reldir%/json.h
 bench_lfuse_info_LDADD = libfuse_core.la
 

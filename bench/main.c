@@ -10,6 +10,7 @@
 #include <string.h>
 
 #include "bench/bench.h"
+#include "bench/page/page.h"
 
 static const bench_suite *const suites[] = {
     &bench_suite_launch, &bench_suite_pointwise, &bench_suite_gemm,    &bench_suite_dense, &bench_suite_stack,
@@ -17,7 +18,7 @@ static const bench_suite *const suites[] = {
 enum { SUITES = sizeof suites / sizeof *suites };
 
 typedef struct options {
-    const char *device, *suite, *problem, *variant, *json_path;
+    const char *device, *suite, *problem, *variant, *json_path, *report;
     bool quick, list, tune;
     FILE *json;
 } options;
@@ -30,7 +31,8 @@ static void usage(FILE *to)
 {
     fputs("usage: lfuse-bench [--device all|NAME] [--suite NAME] [--case PROBLEM] [--variant NAME]\n"
           "                   [--quick] [--json FILE] [--list] [--help] [--version]\n"
-          "       lfuse-bench --tune [--device all|NAME] [--suite NAME] [--case PROBLEM] [--quick]\n", to);
+          "       lfuse-bench --tune [--device all|NAME] [--suite NAME] [--case PROBLEM] [--quick]\n"
+          "       lfuse-bench --report FOLDER FILE...\n", to);
 }
 
 static const char *const *problems_of(const options *o, const bench_suite *s)
@@ -151,14 +153,14 @@ static int run_all(const options *o, totals *t)
 
 static int parse(int argc, char **argv, options *o)
 {
-    enum { DEVICE = 1, SUITE, CASE, VARIANT, QUICK, JSON, LIST, TUNE, HELP, VERSION };
+    enum { DEVICE = 1, SUITE, CASE, VARIANT, QUICK, JSON, LIST, TUNE, REPORT, HELP, VERSION };
     static const struct option known[] = {
         {"device", required_argument, NULL, DEVICE}, {"suite", required_argument, NULL, SUITE},
         {"case", required_argument, NULL, CASE},     {"variant", required_argument, NULL, VARIANT},
         {"quick", no_argument, NULL, QUICK},         {"json", required_argument, NULL, JSON},
         {"list", no_argument, NULL, LIST},           {"help", no_argument, NULL, HELP},
         {"tune", no_argument, NULL, TUNE},           {"version", no_argument, NULL, VERSION},
-        {NULL, 0, NULL, 0}};
+        {"report", required_argument, NULL, REPORT}, {NULL, 0, NULL, 0}};
     for (int c; (c = getopt_long(argc, argv, "", known, NULL)) != -1;) {
         switch (c) {
         case DEVICE: o->device = optarg; break;
@@ -169,12 +171,13 @@ static int parse(int argc, char **argv, options *o)
         case JSON: o->json_path = optarg; break;
         case LIST: o->list = true; break;
         case TUNE: o->tune = true; break;
+        case REPORT: o->report = optarg; break;
         case HELP: usage(stdout); exit(0);
         case VERSION: printf("lfuse-bench (libfuse) %s\n", lfuse_version_string()); exit(0);
         default: usage(stderr); return -1;
         }
     }
-    if (optind < argc) {
+    if (o->report ? optind == argc : optind < argc) {
         usage(stderr);
         return -1;
     }
@@ -205,6 +208,7 @@ int main(int argc, char **argv)
     options o = {.device = "all"};
     totals t = {0, 0, 0};
     if (parse(argc, argv, &o)) return 2;
+    if (o.report) return bench_page_write(o.report, argc - optind, argv + optind) ? fail("no report") : 0;
     /* first_us is told for an empty cache, unless the user wants his own; wisdom has its place in the cache's folder */
     if (!o.tune) setenv("LFUSE_CACHE", "0", 0);
     if (o.list) return list_problems(&o);

@@ -1,8 +1,13 @@
 # SPDX-License-Identifier: Apache-2.0
-bench_tests = %reldir%/check_sample
+bench_tests = %reldir%/check_page %reldir%/check_reader %reldir%/check_sample
 check_PROGRAMS += $(bench_tests)
 TESTS += $(bench_tests)
+tests_bench_check_page_SOURCES = %reldir%/check_page.c %reldir%/xml.c %reldir%/xml.h
+tests_bench_check_page_LDADD = bench/libpage.la $(TEST_LIBS)
+tests_bench_check_reader_SOURCES = %reldir%/check_reader.c
+tests_bench_check_reader_LDADD = bench/libpage.la $(TEST_LIBS)
 tests_bench_check_sample_SOURCES = %reldir%/check_sample.c
 tests_bench_check_sample_LDADD = bench/liboracle.la $(TEST_LIBS)
-TESTS += %reldir%/peers.sh
-EXTRA_DIST += %reldir%/peers.sh
+bench_scripts = %reldir%/peers.sh %reldir%/report.sh
+TESTS += $(bench_scripts)
+EXTRA_DIST += $(bench_scripts)

@@ -1,0 +1,236 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Figures of one device: the roofline, and speed against size. */
+#ifdef HAVE_CONFIG_H
+#include "config.h"
+#endif
+
+#include "bench/page/figures.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "bench/page/form.h"
+#include "bench/page/html.h"
+#include "bench/page/plot.h"
+#include "common/base/error.h"
+
+enum { MOST_SERIES = 24, TITLE = 224, SQUARE = -1 };
+
+void bench_figure_begin(lfuse__strbuf *b)
+{
+    lfuse__strbuf_add(b, "<figure>\n");
+}
+
+void bench_figure_end(lfuse__strbuf *b, const char *format, ...)
+{
+    lfuse__strbuf text = LFUSE__STRBUF_INIT;
+    va_list args;
+    va_start(args, format);
+    lfuse__strbuf_vformat(&text, format, args);
+    va_end(args);
+    lfuse__strbuf_add(b, "<figcaption>");
+    bench_html_text(b, text.data);
+    lfuse__strbuf_add(b, "</figcaption>\n</figure>\n");
+    if (text.failed) b->failed = true;
+    lfuse__strbuf_free(&text);
+}
+
+/* Points of a figure by variant; at most one for each result. */
+typedef struct collection {
+    int n;
+    bench_series series[MOST_SERIES];
+    bench_point *points[MOST_SERIES]; /* [most] each */
+    char (*titles)[TITLE];
+    int most, ntitles;
+} collection;
+
+static void collection_free(collection *c)
+{
+    for (int i = 0; i < c->n; i++) free(c->points[i]);
+    free(c->titles);
+    c->n = 0;
+}
+
+static lfuse_status collection_make(collection *c, int most)
+{
+    *c = (collection){.most = most, .titles = calloc((size_t)most + 1, TITLE)};
+    return c->titles ? LFUSE_OK : lfuse__error(LFUSE_ERR_MEMORY, "out of memory for a figure of %d points", most);
+}
+
+/* Variants beyond the last series are left out. */
+static lfuse_status collect(collection *c, const bench_result_record *r, double x, double y)
+{
+    int s = 0;
+    while (s < c->n && strcmp(c->series[s].name, r->variant)) s++;
+    if (s == MOST_SERIES) return LFUSE_OK;
+    if (s == c->n) {
+        c->points[s] = calloc((size_t)c->most, sizeof *c->points[s]);
+        if (!c->points[s]) return lfuse__error(LFUSE_ERR_MEMORY, "out of memory for a figure of %d points", c->most);
+        c->series[s] = (bench_series){.name = r->variant, .style = s, .marks = true, .points = c->points[s]};
+        c->n++;
+    }
+    char *title = c->titles[c->ntitles++];
+    snprintf(title, TITLE, "%.96s, %.24s: %.4g us, %.4g GFLOP/s", r->problem, r->variant, bench_device_us(r),
+             bench_gflops(r));
+    if (!(r->flops > 0)) snprintf(title, TITLE, "%.96s, %.24s: %.4g us", r->problem, r->variant, bench_device_us(r));
+    c->points[s][c->series[s].n++] = (bench_point){x, y, title};
+    return LFUSE_OK;
+}
+
+static int by_x(const void *a, const void *b)
+{
+    const double x = ((const bench_point *)a)->x, y = ((const bench_point *)b)->x;
+    return (x > y) - (x < y);
+}
+
+/* ---- roofline ---- */
+
+static void draw_roofline(lfuse__strbuf *b, const bench_device_record *d, collection *c)
+{
+    char title[TITLE];
+    bench_axis x = {NAN, NAN, 0, 0};
+    bench_series all[MOST_SERIES + 1];
+    for (int s = 0; s < c->n; s++)
+        for (int i = 0; i < c->series[s].n; i++) bench_axis_take(&x, c->points[s][i].x);
+    const double ridge = d->gemm_gflops / d->copy_gbs;
+    bench_axis_take(&x, ridge);
+    bench_axis_widen(&x, 2);
+    const bench_point roof[] = {{x.low, x.low * d->copy_gbs, NULL}, {ridge, d->gemm_gflops, NULL},
+                                {x.high, d->gemm_gflops, NULL}};
+    all[0] = (bench_series){.name = "limit: copy bandwidth, f32 product rate", .roof = true, .line = true, .n = 3,
+                            .points = roof};
+    memcpy(all + 1, c->series, (size_t)c->n * sizeof *all);
+    snprintf(title, sizeof title, "Roofline of %s", d->label);
+    const bench_labels labels = {title, "arithmetic intensity (flop/byte)", "performance (GFLOP/s)"};
+    bench_figure_begin(b);
+    bench_plot(b, &labels, all, c->n + 1, false);
+    bench_figure_end(b, "Roofline of %s: performance over arithmetic intensity, each tensor counted once. The limits "
+                     "were measured in the same runs: %.5g GB/s of a copy, %.5g GFLOP/s of the library's f32 product. "
+                     "Points above the slope stay in a cache.", d->label, d->copy_gbs, d->gemm_gflops);
+}
+
+lfuse_status bench_figure_roofline(lfuse__strbuf *b, const bench_records *r, int device)
+{
+    const bench_device_record *d = &r->devices[device];
+    collection c;
+    LFUSE__TRY(collection_make(&c, r->nresults));
+    lfuse_status status = LFUSE_OK;
+    for (int i = 0; i < r->nresults && !status; i++) {
+        const bench_result_record *x = &r->results[i];
+        if (x->device == device && x->ok && x->flops > 0 && x->bytes > 0 && bench_gflops(x) > 0)
+            status = collect(&c, x, x->flops / x->bytes, bench_gflops(x));
+    }
+    if (!status && c.n && d->copy_gbs > 0 && d->gemm_gflops > 0) draw_roofline(b, d, &c);
+    collection_free(&c);
+    return status;
+}
+
+/* ---- speed against size ---- */
+
+static bool all_equal(const bench_form *f)
+{
+    for (int i = 1; i < f->n; i++)
+        if (f->numbers[i] != f->numbers[0]) return false;
+    return true;
+}
+
+/* Whether two problems differ in nothing but what the axis counts. */
+static bool in_row(const bench_form *a, const bench_form *b, int axis)
+{
+    if (strcmp(a->text, b->text) || a->n != b->n) return false;
+    if (axis == SQUARE) return all_equal(a) && all_equal(b);
+    for (int i = 0; i < a->n; i++)
+        if (i != axis && a->numbers[i] != b->numbers[i]) return false;
+    return true;
+}
+
+static int distinct_x(const collection *c)
+{
+    double known[3];
+    int n = 0;
+    for (int s = 0; s < c->n; s++)
+        for (int i = 0; i < c->series[s].n; i++) {
+            int k = 0;
+            while (k < n && known[k] != c->points[s][i].x) k++;
+            if (k == n && n < 3) known[n++] = c->points[s][i].x;
+        }
+    return n;
+}
+
+/* The problem with an ellipsis for what differs: dense:L8:H...:B64. */
+static void describe_row(const bench_form *f, int axis, char *text, size_t size)
+{
+    size_t length = 0;
+    int i = 0;
+    for (const char *c = f->text; *c && length + 32 < size; c++) {
+        if (*c != '#' || i == f->n) text[length++] = *c;
+        else if (axis == SQUARE || i++ == axis) length += (size_t)sprintf(text + length, "\xe2\x80\xa6");
+        else length += (size_t)snprintf(text + length, 32, "%.15g", f->numbers[i - 1]);
+    }
+    text[length] = 0;
+}
+
+static void draw_sizes(lfuse__strbuf *b, const bench_device_record *d, collection *c, const bench_form *f, int axis,
+                       bool rate)
+{
+    char title[TITLE], row[160];
+    const char *of = axis == SQUARE ? "extent of square matrices, m = n = k" : bench_form_axis(f, axis);
+    const char *what = rate ? "performance (GFLOP/s)" : "device time (\xc2\xb5s), lower is better";
+    for (int s = 0; s < c->n; s++) {
+        qsort(c->points[s], (size_t)c->series[s].n, sizeof *c->points[s], by_x);
+        c->series[s].line = true;
+    }
+    describe_row(f, axis, row, sizeof row);
+    snprintf(title, sizeof title, "%.90s on %s", row, d->label);
+    const bench_labels labels = {title, of, what};
+    bench_figure_begin(b);
+    bench_plot(b, &labels, c->series, c->n, true);
+    bench_figure_end(b, "%s on %s: %s against %s.", row, d->label, rate ? "performance" : "device time", of);
+}
+
+/* The row that the result begins, unless one before it did. */
+static lfuse_status size_row(lfuse__strbuf *b, const bench_records *r, const bench_form *forms, int first, int axis)
+{
+    const int device = r->results[first].device;
+    bool rate = true;
+    collection c;
+    for (int i = 0; i < first; i++)
+        if (r->results[i].device == device && in_row(&forms[i], &forms[first], axis)) return LFUSE_OK;
+    LFUSE__TRY(collection_make(&c, r->nresults));
+    lfuse_status status = LFUSE_OK;
+    for (int i = first; i < r->nresults; i++)
+        if (r->results[i].device == device && in_row(&forms[i], &forms[first], axis))
+            rate = rate && r->results[i].flops > 0;
+    for (int i = first; i < r->nresults && !status; i++) {
+        const bench_result_record *x = &r->results[i];
+        const double us = bench_device_us(x);
+        if (x->device != device || !x->ok || !(us > 0) || !in_row(&forms[i], &forms[first], axis)) continue;
+        status = collect(&c, x, forms[i].numbers[axis == SQUARE ? 0 : axis], rate ? bench_gflops(x) : us);
+    }
+    if (!status && distinct_x(&c) == 3) draw_sizes(b, &r->devices[device], &c, &forms[first], axis, rate);
+    collection_free(&c);
+    return status;
+}
+
+/* Square is a word for products alone. */
+static bool may_be_square(const bench_form *f)
+{
+    return !strncmp(f->text, "gemm:", 5) && f->n == 3 && all_equal(f);
+}
+
+lfuse_status bench_figure_sizes(lfuse__strbuf *b, const bench_records *r, int device)
+{
+    bench_form *forms = calloc((size_t)r->nresults + 1, sizeof *forms);
+    lfuse_status status = LFUSE_OK;
+    if (!forms) return lfuse__error(LFUSE_ERR_MEMORY, "out of memory for %d problems", r->nresults);
+    for (int i = 0; i < r->nresults; i++) bench_form_of(r->results[i].problem, &forms[i]);
+    for (int i = 0; i < r->nresults && !status; i++) {
+        if (r->results[i].device != device) continue;
+        if (may_be_square(&forms[i])) status = size_row(b, r, forms, i, SQUARE);
+        for (int axis = 0; axis < forms[i].n && !status; axis++) status = size_row(b, r, forms, i, axis);
+    }
+    free(forms);
+    return status;
+}

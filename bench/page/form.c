@@ -1,0 +1,74 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#ifdef HAVE_CONFIG_H
+#include "config.h"
+#endif
+
+#include "bench/page/form.h"
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <string.h>
+
+static const struct {
+    const char *suite, *axes[BENCH_FORM_NUMBERS];
+} suites[] = {
+    {"gemm", {"rows m", "columns n", "inner extent k"}},
+    {"dense", {"layers", "width of the layers", "rows (batch)"}},
+    {"stack", {"slices", "rows of a slice", "elements of a row"}},
+    {"rows", {"rows", "elements of a row"}},
+    {"embed", {"look-ups", "rows of a look-up", "elements of a row"}},
+    {"foreach", {"tensors in the list", "elements of a tensor"}},
+    {"adamw", {"tensors in the list", "elements of a tensor"}},
+    {"sgd", {"tensors in the list", "elements of a tensor"}},
+    {"lamb", {"tensors in the list", "elements of a tensor"}},
+    {"clip+adamw", {"tensors in the list", "elements of a tensor"}},
+    {"pointwise", {"elements"}},
+    {"launch", {"kernels in a row"}},
+};
+
+static bool is_digit(char c)
+{
+    return c >= '0' && c <= '9';
+}
+
+/* Digits behind a colon, an x that follows a digit, or a capital letter: not those of f32, resnet50 or gpt2. */
+static bool is_size(const char *problem, size_t i)
+{
+    if (i == 0 || !is_digit(problem[i])) return false;
+    const char before = problem[i - 1];
+    return before == ':' || (before >= 'A' && before <= 'Z') || (before == 'x' && i > 1 && is_digit(problem[i - 2]));
+}
+
+void bench_form_of(const char *problem, bench_form *form)
+{
+    size_t length = 0;
+    form->n = 0;
+    for (size_t i = 0; problem[i] && length < sizeof form->text - 1;) {
+        if (form->n == BENCH_FORM_NUMBERS || !is_size(problem, i)) {
+            form->text[length++] = problem[i++];
+            continue;
+        }
+        double number = 0;
+        while (is_digit(problem[i])) number = 10 * number + (problem[i++] - '0');
+        form->numbers[form->n++] = number;
+        form->text[length++] = '#';
+    }
+    form->text[length] = 0;
+}
+
+void bench_form_suite(const char *problem, char *suite, int size)
+{
+    int length = 0;
+    while (problem[length] && problem[length] != ':' && length < size - 1) length++;
+    memcpy(suite, problem, (size_t)length);
+    suite[length] = 0;
+}
+
+const char *bench_form_axis(const bench_form *form, int i)
+{
+    char suite[32];
+    bench_form_suite(form->text, suite, (int)sizeof suite);
+    for (size_t s = 0; s < sizeof suites / sizeof *suites; s++)
+        if (!strcmp(suites[s].suite, suite) && i < BENCH_FORM_NUMBERS && suites[s].axes[i]) return suites[s].axes[i];
+    return "size";
+}

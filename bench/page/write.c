@@ -1,0 +1,70 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* From files to the page in its folder. */
+#ifdef HAVE_CONFIG_H
+#include "config.h"
+#endif
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "bench/page/page.h"
+#include "common/base/error.h"
+#include "common/base/file.h"
+
+static const char page[] = "index.html";
+
+static lfuse_status io_error(const char *folder)
+{
+    return lfuse__error(LFUSE_ERR_IO, "%s/%s: %s", folder, page, strerror(errno));
+}
+
+/* Readable by whom the user's mask lets read it, unlike other temporary files. */
+static lfuse_status fill(int file, const lfuse__strbuf *text)
+{
+    const mode_t mask = umask(0);
+    umask(mask);
+    return fchmod(file, 0666 & ~mask) == 0 && lfuse__write_all(file, text->data, text->length) && fsync(file) == 0
+               ? LFUSE_OK : LFUSE_ERR_IO;
+}
+
+static lfuse_status put(int folder, const char *path, const lfuse__strbuf *text)
+{
+    char name[64];
+    const int file = lfuse__temporary_file(folder, name, sizeof name);
+    if (file < 0) return io_error(path);
+    lfuse_status status = fill(file, text) ? io_error(path) : LFUSE_OK;
+    if (close(file) && !status) status = io_error(path);
+    if (!status && renameat(folder, name, folder, page)) status = io_error(path);
+    if (status) unlinkat(folder, name, 0);
+    return status;
+}
+
+static lfuse_status put_in_folder(const char *path, const lfuse__strbuf *text)
+{
+    if (mkdir(path, 0777) && errno != EEXIST) return lfuse__error(LFUSE_ERR_IO, "%s: %s", path, strerror(errno));
+    const int folder = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    if (folder < 0) return lfuse__error(LFUSE_ERR_IO, "%s: %s", path, strerror(errno));
+    lfuse_status status = put(folder, path, text);
+    close(folder);
+    return status;
+}
+
+lfuse_status bench_page_write(const char *folder, int nfiles, char *const *files)
+{
+    bench_records r = {0};
+    lfuse__strbuf text = LFUSE__STRBUF_INIT;
+    lfuse_status status = LFUSE_OK;
+    for (int i = 0; i < nfiles && !status; i++) status = bench_records_read(&r, files[i]);
+    if (!status) {
+        bench_records_label(&r);
+        status = bench_page_text(&text, &r);
+    }
+    if (!status) status = put_in_folder(folder, &text);
+    lfuse__strbuf_free(&text);
+    bench_records_free(&r);
+    return status;
+}
