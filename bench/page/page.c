@@ -72,7 +72,8 @@ static void machines(lfuse__strbuf *b, const bench_records *r)
 {
     heading(b, "Devices");
     lfuse__strbuf_add(b, "<div class=\"wide\"><table class=\"devices\">\n<tr><th class=\"t\">device</th>"
-                      "<th class=\"t\">name</th><th class=\"t\">driver</th><th class=\"t\">compiler</th><th class=\"t\">products</th>"
+                      "<th class=\"t\">name</th><th class=\"t\">driver</th><th class=\"t\">compiler</th>"
+                      "<th class=\"t\">products</th>"
                       "<th class=\"t\">library</th><th>copy GB/s</th><th>f32 product GFLOP/s</th>"
                       "<th>empty launch us</th></tr>\n");
     for (int i = 0; i < r->ndevices; i++) {
