@@ -22,6 +22,7 @@
     X(EFFORT, 0, "how choices are made: estimate (the default), measure")                                              \
     X(WISDOM, 1, "the file of choices that were measured: 0 (none), or its path (default: wisdom in the cache's "      \
       "folder)")                                                                                                       \
+    X(PROVIDER, 0, "who computes matrix products: native, vendor (default: native on CPUs)")                           \
     X(SYNC, 0, "1: wait after every launch, so that an error names its step")                                          \
     X(ADDRESSES, 0, "OpenCL drivers that are asked whether plain addresses work: never, nvidia (the default), all")    \
     X(OVERLAP, 0, "0: no kernel is brought up before the one in front of it has ended (CUDA)")
@@ -92,6 +93,7 @@ static void read_environment(void)
     env.fuse = values[LFUSE_FUSE_ROW];
     env.effort = values[LFUSE_EFFORT_ROW];
     env.wisdom = values[LFUSE_WISDOM_ROW];
+    env.provider = values[LFUSE_PROVIDER_ROW];
     env.sync = values[LFUSE_SYNC_ROW] && *values[LFUSE_SYNC_ROW] && strcmp(values[LFUSE_SYNC_ROW], "0") != 0;
     env.addresses = addresses_word(values[LFUSE_ADDRESSES_ROW]);
     env.overlap = !values[LFUSE_OVERLAP_ROW] || strcmp(values[LFUSE_OVERLAP_ROW], "0") != 0;

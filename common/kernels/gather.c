@@ -18,7 +18,7 @@ bool lfuse__kernel_gathers(const lfuse__kernel_class *k)
 int lfuse__kernel_buffers(const lfuse__kernel_class *k)
 {
     const bool staged = k->form == LFUSE__ROWS_PARTIAL || k->form == LFUSE__ROWS_FOLD;
-    return k->noperands + lfuse__kernel_gathers(k) + staged;
+    return k->noperands + lfuse__kernel_gathers(k) + (staged || k->product.form != LFUSE__PRODUCT_NONE);
 }
 
 bool lfuse__gather_steady(const lfuse__kernel_class *k, int at)

@@ -73,6 +73,26 @@ typedef enum lfuse__list_kind {
     LFUSE__WALK_COLUMNS   /* so of columns */
 } lfuse__list_kind;
 
+/* How a matrix product is computed: product.h. */
+typedef enum lfuse__product_form {
+    LFUSE__PRODUCT_NONE,
+    LFUSE__PRODUCT_PANELS, /* CPUs: packed panels, lanes along the columns, one work-item a group */
+    LFUSE__PRODUCT_TILES   /* GPUs: a work-group computes a tile of the result */
+} lfuse__product_form;
+
+/* The operands of a product's class: A, B, and the sum of its products as the epilogue's body loads it; then others. */
+enum { LFUSE__PRODUCT_A, LFUSE__PRODUCT_B, LFUSE__PRODUCT_SUM, LFUSE__PRODUCT_OWN };
+
+typedef struct lfuse__product_class {
+    lfuse__product_form form;
+    bool ta, tb;    /* A is stored as [k, m], B as [n, k] */
+    lfuse_type sum; /* in which products are added: f32, f64 */
+    int rows, columns, depth; /* of what a group computes at a time, depth along k; PANELS: rows and lanes, no depth */
+    int item_rows, item_columns; /* TILES: of a work-item */
+    int split;      /* TILES: parts of k that are summed by different groups; 0, 1: none */
+    int phase;      /* of lfuse__product_phases launches, from 0 on */
+} lfuse__product_class;
+
 /* The text class of a pointwise or row kernel. */
 typedef struct lfuse__kernel_class {
     const lfuse__body *body;
@@ -92,6 +112,7 @@ typedef struct lfuse__kernel_class {
     lfuse__list_kind walk; /* list kernels */
     bool columns; /* lines.c: along columns, not rows */
     int groups;   /* list kernels: of members, with numbers of their own, in one launch; 0: the same for all members */
+    lfuse__product_class product; /* product.h */
 } lfuse__kernel_class;
 
 /* Actual sizes. Strides in elements, [operand][axis]; offsets in bytes, of INDEX operands in elements. extents > 0. */
@@ -102,7 +123,7 @@ typedef struct lfuse__geometry {
     uint64_t addresses[LFUSE__MAX_OPERANDS]; /* device address of each operand's first byte, for the alignment class */
     int64_t gathered_extents[LFUSE__MAX_OPERANDS], gathered_strides[LFUSE__MAX_OPERANDS]; /* of gathered operands */
     uint64_t reporter, reports; /* where an operand is gathered: who reports, and the report buffer's offset in bytes */
-    uint64_t partials; /* PARTIAL, FOLD: byte offset in the last buffer, a multiple of 16 */
+    uint64_t partials; /* PARTIAL, FOLD, products: byte offset in the last buffer, a multiple of 16 (products: 64) */
     const double *numbers; /* [body->nnumbers], not yet rounded */
 } lfuse__geometry;
 
@@ -115,7 +136,8 @@ typedef struct lfuse__packed {
 
 /*
  * Buffers that a pointwise or row kernel takes: its operands, one for reports where it looks things up, and for PARTIAL
- * and FOLD one for what passes between them (rows_partials bytes, from geometry's `partials` on).
+ * and FOLD one for what passes between them (rows_partials bytes, from geometry's `partials` on); products one for
+ * their workspace.
  */
 bool lfuse__kernel_gathers(const lfuse__kernel_class *k);
 int lfuse__kernel_buffers(const lfuse__kernel_class *k);

@@ -26,6 +26,8 @@ struct lfuse__builder {
     bool overflow;
     lfuse_status status; /* of an allocation that failed */
     int depth;
+    int32_t sum; /* a matmul, -1 */
+    int sum_reg;
     int ninstr, noperands, nstores, nnumbers, nknown, ntotals;
     lfuse__instr instr[LFUSE__BODY_INSTRUCTIONS];
     lfuse__operand operands[LFUSE__BODY_OPERANDS];
@@ -44,6 +46,7 @@ lfuse_status lfuse__builder_create(lfuse__draft *d, int32_t region, int rank, co
     if (!b) return lfuse__error(LFUSE_ERR_MEMORY, "out of host memory while a plan was made (%zu bytes)", sizeof *b);
     b->d = d;
     b->region = region;
+    b->sum = -1;
     b->rank = rank > 0 ? rank : 0;
     b->extents = extents;
     b->loop.rank = b->rank;
@@ -359,6 +362,16 @@ void lfuse__builder_given(lfuse__builder *b, int32_t node, int reg)
     remember(b, node, &own, reg);
 }
 
+int lfuse__builder_sum(lfuse__builder *b, int32_t matmul)
+{
+    const lfuse__home home = { .set = true, .place = LFUSE__PLACE_SUM };
+
+    b->sum = matmul;
+    b->sum_reg = lfuse__builder_load_type(
+        b, &home, matmul, lfuse__register_type((lfuse_type)lfuse__draft_node(b->d, matmul)->type));
+    return b->sum_reg;
+}
+
 int lfuse__builder_value(lfuse__builder *b, int32_t node, const lfuse__view *walk)
 {
     const lfuse__draft *d = b->d;
@@ -368,6 +381,7 @@ int lfuse__builder_value(lfuse__builder *b, int32_t node, const lfuse__view *wal
     int i, reg;
 
     if (b->overflow || b->status) return 0;
+    if (node == b->sum) return b->sum_reg;
     if (member) {
         lfuse__draft_frame(d, node, &b->loop, &own);
         walk = &own;

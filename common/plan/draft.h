@@ -87,6 +87,7 @@ typedef struct lfuse__draft {
     const lfuse_graph *g;
     const lfuse__facts *facts;
     unsigned disable; /* LFUSE_NO_... */
+    lfuse_provider provider;
 
     /* Decisions that outlive a round. */
     bool *cut;        /* [nodes] lies in memory, and nothing is fused behind it */
@@ -304,6 +305,8 @@ int lfuse__builder_load_home(lfuse__builder *b, const lfuse__home *home, int32_t
 int lfuse__builder_load_type(lfuse__builder *b, const lfuse__home *home, int32_t like, lfuse_type type);
 /* The value of `node`, which is not computed here, is this register. */
 void lfuse__builder_given(lfuse__builder *b, int32_t node, int reg);
+/* So of a matmul, whoever asks: its sum, of f32 or f64, as the first operand. Returns the register. */
+int lfuse__builder_sum(lfuse__builder *b, int32_t matmul);
 int lfuse__builder_convert(lfuse__builder *b, int reg, lfuse_type from, lfuse_type to);
 /* Stores a register in a home that is `like` a node in type and span, which the loop walks so; NULL as above. */
 void lfuse__builder_store(lfuse__builder *b, int reg, const lfuse__home *home, int32_t like, const lfuse__view *walk);
@@ -329,6 +332,15 @@ lfuse_status lfuse__draft_operand_at(lfuse__draft *d, int32_t base, const lfuse_
                                      lfuse__operand *o);
 /* The region that can join the matmul's stage, or -1. */
 int32_t lfuse__product_tail(const lfuse__draft *d, int32_t matmul);
+/* Stores what has a home of the region's nodes. rows.c */
+void lfuse__region_stores(lfuse__draft *d, lfuse__builder *b, int32_t region, const lfuse__unit_loop *loop);
+
+/* ---- native.c: products by the library's own kernels ---- */
+/* Whether products of the plan are made so: the only alternative then. */
+bool lfuse__draft_native(const lfuse__draft *d);
+/* The region that such a product can compute behind its sums, or -1. */
+int32_t lfuse__native_tail(const lfuse__draft *d, int32_t matmul);
+lfuse_status lfuse__make_native(lfuse__draft *d, const lfuse__unit *u, lfuse__stage *stage);
 /* Another alternative for a row step that may be of few long rows; `like`: a node of its unit. phases.c */
 lfuse_status lfuse__draft_phases(lfuse__draft *d, int32_t like, lfuse__stage *stage);
 /* What a step owns. plan.c */

@@ -51,7 +51,7 @@ static bool plain(const lfuse__plan_body *plan, const lfuse__operand *o)
     if (o->gathered >= 0) return false;
     for (i = 0; i < LFUSE_MAX_RANK; i++)
         if (o->offset[i] != 0 || (o->axis[i] >= 0 && o->step[i] != 1)) return false;
-    if (o->place == LFUSE__PLACE_INDEX) return true;
+    if (o->place == LFUSE__PLACE_INDEX || o->place == LFUSE__PLACE_SUM) return true;
     lfuse__plan_memory(plan, o, &rank, &shape);
     for (i = 0; i < rank && i < o->rank; i++)
         if (shape[i] != o->shape[i]) return false;
@@ -90,6 +90,7 @@ void lfuse__operand_print(const lfuse__plan_body *plan, const lfuse__operand *o,
 
     if (o->place == LFUSE__PLACE_BOUND) lfuse__strbuf_add(out, names->names[o->index].text);
     else if (o->place == LFUSE__PLACE_INDEX) lfuse__strbuf_add(out, "index");
+    else if (o->place == LFUSE__PLACE_SUM) lfuse__strbuf_add(out, "acc");
     else if (o->place == LFUSE__PLACE_ELEMENTS) lfuse__strbuf_add(out, "elements");
     else if (o->place == LFUSE__PLACE_ROWS) lfuse__strbuf_add(out, "rows");
     else if (o->place == LFUSE__PLACE_COLUMNS) lfuse__strbuf_add(out, "columns");

@@ -10,7 +10,8 @@
  *     work      = "(pointwise " loop stores ")"
  *               | "(rows " loop N stores ")"                                       N: of the last axes, reduced
  *               | "(bundle" { " " work } ")"
- *               | "(gemm " size " x " size " x " size " " expr ")"                 m, n, k; `acc` is the product
+ *               | "(gemm " size " x " size " x " size (" " expr | stores) ")"      m, n, k; `acc` is the product;
+ *                                                                  stores: where there are several
  *               | "(scatter " loop " (" place " (scatter_add " place " " place " " size ")))"   loop: of the source
  *               | "(multi " list stores ")" | "(members " list stores ")"          list: whose members are walked
  *               | "(lines " list stores ")"
@@ -37,6 +38,7 @@ typedef enum lfuse__place {
     LFUSE__PLACE_SCRATCH,  /* buffers[index], in the stream's arena */
     LFUSE__PLACE_PREPARED, /* buffers[index], owned by the instance, filled by prepare steps */
     LFUSE__PLACE_INDEX,    /* no memory: a load gives the offset itself, in elements (i64) */
+    LFUSE__PLACE_SUM,      /* so of products with a body: what the product is before that, f32 or f64 */
     LFUSE__PLACE_ELEMENTS, /* of MEMBERS: how many elements each member of names[index] has (i64) */
     LFUSE__PLACE_ROWS,     /* so of rows, columns and axes, in lists of matrices */
     LFUSE__PLACE_COLUMNS,
@@ -98,14 +100,18 @@ typedef enum lfuse__step_kind {
 } lfuse__step_kind;
 
 /*
- * A product: operands[0] is A, [1] is B, [2] is D, [3] the bias when the epilogue has one. The operands' axes 0 and 1:
- * of A m and k, of B k and n, of D m and n; of the bias 1 is n. D = epilogue(alpha A B + beta D).
+ * A product: operands[0] is A, [1] is B; the operands' axes 0 and 1: of A m and k, of B k and n.
+ * For a vendor's library: [2] is D, [3] the bias when the epilogue has one. The axes of D are m and n; of the bias 1 is
+ * n. D = epilogue(alpha A B + beta D).
+ * `native`: [2] is of place SUM, and the step's body makes of it whatever the step stores in the others, which are
+ * walked by m and n.
  */
 typedef struct lfuse__product {
     lfuse_type type;
     lfuse_size m, n, k;
     int epilogue;    /* lfuse__epilogue, as the waist counts them */
     int alpha, beta; /* index in plan->numbers; -1: alpha is 1, beta 0 */
+    bool native;
 } lfuse__product;
 
 /*
@@ -129,7 +135,7 @@ typedef struct lfuse__step {
     lfuse_size extents[LFUSE_MAX_RANK]; /* of the loop */
     int noperands;
     lfuse__operand *operands;
-    lfuse__body body;       /* not for GEMM and SCATTER */
+    lfuse__body body;       /* not for SCATTER, nor for GEMM but of the native kind */
     int *numbers;           /* [body.nnumbers] index of each in plan->numbers */
     lfuse__product product; /* GEMM */
     lfuse__scattering scattering; /* SCATTER */
@@ -150,7 +156,8 @@ typedef struct lfuse__guard {
 typedef struct lfuse__alternative {
     int nsteps;
     lfuse__step *steps;
-    const char *name; /* "kernel", "vendor", "vendor-epilogue", "vendor+pointwise", "widened", "phases"; static */
+    const char *name; /* "kernel", "native", "vendor", "vendor-epilogue", "vendor+pointwise", "widened", "phases";
+                         static */
     lfuse__guard guard;
 } lfuse__alternative;
 typedef struct lfuse__stage {
@@ -170,7 +177,7 @@ typedef struct lfuse__plan_body {
 
 /*
  * plan.c: runs the passes. `canonical` is not kept. ERR_TYPE when the device lacks a type (f64), ERR_UNSUPPORTED when
- * `exact` is asked and lacking. Of the options `disable` and `exact` are read.
+ * `exact` is asked and lacking. Of the options `disable`, `exact` and `provider` are read.
  */
 lfuse_status lfuse__plan_make(const lfuse_graph *canonical, const lfuse__facts *facts,
                               const lfuse_plan_options *options, lfuse__plan_body **body);

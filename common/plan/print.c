@@ -96,8 +96,11 @@ static void count_uses(const lfuse__body *b, int *uses)
         for (k = lfuse__body_arguments(&b->instr[i], in) - 1; k >= 0; k--) uses[in[k]]++;
 }
 
-/* Stores of one value are one bracket: (y z expr) would be ambiguous, so the later ones refer to the first. */
-static void print_stores(const lfuse__plan_body *plan, const lfuse__step *step, const lfuse_graph *names,
+/*
+ * Stores of one value are one bracket: (y z expr) would be ambiguous, so the later ones refer to the first. `bare`: the
+ * values alone.
+ */
+static void print_stores(const lfuse__plan_body *plan, const lfuse__step *step, const lfuse_graph *names, bool bare,
                          lfuse__strbuf *out)
 {
     printer p = { plan, names, step, out, calloc((size_t)step->body.ninstr + 1, sizeof(int)), 0 };
@@ -110,11 +113,11 @@ static void print_stores(const lfuse__plan_body *plan, const lfuse__step *step, 
     count_uses(&step->body, p.uses);
     for (i = 0; i < step->body.nstores; i++) p.uses[step->body.stores[i].reg]++;
     for (i = 0; i < step->body.nstores; i++) {
-        lfuse__strbuf_add(out, " (");
-        lfuse__operand_print(plan, &step->operands[step->body.stores[i].operand], names, out);
-        lfuse__strbuf_add(out, " ");
+        lfuse__strbuf_add(out, bare ? " " : " (");
+        if (!bare) lfuse__operand_print(plan, &step->operands[step->body.stores[i].operand], names, out);
+        if (!bare) lfuse__strbuf_add(out, " ");
         print_expr(&p, step->body.stores[i].reg);
-        lfuse__strbuf_add(out, ")");
+        if (!bare) lfuse__strbuf_add(out, ")");
     }
     free(p.uses);
 }
@@ -149,6 +152,10 @@ static void print_gemm(const lfuse__plan_body *plan, const lfuse__step *s, const
     lfuse__size_print(names, p->n, out);
     lfuse__strbuf_add(out, " x ");
     lfuse__size_print(names, p->k, out);
+    if (p->native) {
+        print_stores(plan, s, names, s->body.nstores == 1, out);
+        return;
+    }
     lfuse__strbuf_format(out, " %s%s", e->before, p->beta >= 0 ? "(add " : "");
     lfuse__strbuf_add(out, p->alpha >= 0 ? "(mul acc " : "acc");
     if (p->alpha >= 0) {
@@ -215,7 +222,7 @@ static void print_work(const lfuse__plan_body *plan, const lfuse__step *step, co
         if (step->list >= 0) lfuse__strbuf_add(out, names->names[step->list].text);
         else print_loop(step, names, out);
         if (step->naxes) lfuse__strbuf_format(out, " %d", step->naxes);
-        print_stores(plan, step, names, out);
+        print_stores(plan, step, names, false, out);
     }
     lfuse__strbuf_add(out, ")");
 }

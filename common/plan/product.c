@@ -4,7 +4,8 @@
 #endif
 
 /*
- * Matrix products. The ways to compute one, in order of preference:
+ * Matrix products. Where the library's own kernels are taken, they are the only way (native.c); else, in order of
+ * preference:
  *
  *   vendor-epilogue   what follows is done by the vendor's product: alpha, beta times the updated input, a row vector,
  *                     relu or gelu_tanh; only where the whole region behind the product is just that
@@ -232,7 +233,7 @@ static lfuse_status gemm_step(lfuse__draft *d, int32_t matmul, const tail *t, co
     step->operands[2].written = true;
     if (bias) LFUSE__TRY(lfuse__draft_operand_at(d, t->bias, &d->home[t->bias], &t->bias_walk, &step->operands[3]));
     step->product = (lfuse__product){ (lfuse_type)n->type, n->shape[0], n->shape[1],
-                                      lfuse__draft_node(d, n->in[0])->shape[1], t ? t->epilogue : EP_NONE, -1, -1 };
+                                      lfuse__draft_node(d, n->in[0])->shape[1], t ? t->epilogue : EP_NONE, -1, -1, false };
     memcpy(step->extents, n->shape, sizeof step->extents);
     if (t && t->alpha >= 0) LFUSE__TRY(lfuse__draft_number(d, t->alpha, &step->product.alpha));
     if (t && t->beta >= 0) LFUSE__TRY(lfuse__draft_number(d, t->beta, &step->product.beta));
@@ -364,7 +365,9 @@ lfuse_status lfuse__make_product(lfuse__draft *d, const lfuse__unit *u, lfuse__s
 {
     int i, k;
 
-    LFUSE__TRY(u->tail < 0 ? make_bare(d, u, stage) : make_with_tail(d, u, stage));
+    LFUSE__TRY(lfuse__draft_native(d) ? lfuse__make_native(d, u, stage)
+               : u->tail < 0          ? make_bare(d, u, stage)
+                                      : make_with_tail(d, u, stage));
     for (i = 0; u->phase == LFUSE__PHASE_PREPARE && i < stage->nalternatives; i++)
         for (k = 0; k < stage->alternatives[i].nsteps; k++) stage->alternatives[i].steps[k].prepare = true;
     return LFUSE_OK;

@@ -30,6 +30,13 @@ static void store_all(lfuse__draft *d, lfuse__builder *b, int32_t node, const lf
     }
 }
 
+void lfuse__region_stores(lfuse__draft *d, lfuse__builder *b, int32_t region, const lfuse__unit_loop *loop)
+{
+    int32_t node;
+
+    for (node = region; node >= 0; node = d->next[node]) store_all(d, b, node, loop);
+}
+
 static lfuse_status split_region(lfuse__draft *d, int32_t region)
 {
     int32_t *roots, node;
@@ -121,7 +128,7 @@ static void loop_of(const lfuse__draft *d, int32_t over, lfuse__step_kind kind, 
 
 lfuse_status lfuse__make_region(lfuse__draft *d, const lfuse__unit *u, lfuse__stage *stage)
 {
-    int32_t over, node;
+    int32_t over;
     const lfuse__step_kind kind = kind_of(d, u->node, &over);
     lfuse__unit_loop loop;
     lfuse__step *step;
@@ -131,7 +138,7 @@ lfuse_status lfuse__make_region(lfuse__draft *d, const lfuse__unit *u, lfuse__st
     loop_of(d, over, kind, &loop);
     LFUSE__TRY(lfuse__builder_create(d, u->node, loop.rank, loop.extents, &b));
     lfuse__builder_loop(b, &loop);
-    for (node = u->node; node >= 0; node = d->next[node]) store_all(d, b, node, &loop);
+    lfuse__region_stores(d, b, u->node, &loop);
     if (kind == LFUSE__STEP_MULTI || kind == LFUSE__STEP_LINES)
         lfuse__builder_shape(b, kind, walked(d, kind, u->node), list_of(d, kind, u->node));
     if (lfuse__builder_overflow(b)) {

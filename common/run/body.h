@@ -13,6 +13,7 @@ typedef enum lfuse__family {
     LFUSE__FAMILY_PARTIAL,
     LFUSE__FAMILY_FOLD,
     LFUSE__FAMILY_SCATTER,
+    LFUSE__FAMILY_PRODUCT,
     LFUSE__FAMILY_LINES,
     LFUSE__FAMILY_LINES_FOLD,
     LFUSE__FAMILY_TABLE, /* of the class nothing */
@@ -65,6 +66,10 @@ int lfuse__list_carried(const lfuse__facts *facts, lfuse_transport transport, in
 enum { LFUSE__ROW_CLASSES = 2 * LFUSE__ROW_FORMS };
 int lfuse__row_classes(const lfuse__plan_body *plan, const lfuse__step *step, const lfuse__facts *facts,
                        const lfuse__kernel_class *k, lfuse__kernel_class classes[LFUSE__ROW_CLASSES]);
+/* GEMM of the native kind: so for the sizes of its product. */
+enum { LFUSE__PRODUCT_KERNELS = 32 };
+int lfuse__step_products(const lfuse__plan_body *plan, const lfuse__step *step, const lfuse__facts *facts,
+                         const lfuse__kernel_class *k, lfuse__kernel_class classes[LFUSE__PRODUCT_KERNELS]);
 /* Whether all rows of the step have one length, whatever the sizes are. */
 bool lfuse__row_length_fixed(const lfuse__plan_body *plan, const lfuse__step *step);
 /* Whether sizes within their bounds can need the variant for large, or for small sizes. */

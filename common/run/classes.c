@@ -6,6 +6,7 @@
 /* Text classes of kernels. */
 #include <string.h>
 
+#include "common/kernels/product.h"
 #include "common/run/body.h"
 
 /* Bytes, none of which may lie nowhere. */
@@ -22,6 +23,13 @@ static bool body_equal(const lfuse__body *x, const lfuse__body *y)
            same(x->number_types, y->number_types, x->nnumbers, sizeof *x->number_types);
 }
 
+static bool product_equal(const lfuse__product_class *x, const lfuse__product_class *y)
+{
+    return x->form == y->form && x->ta == y->ta && x->tb == y->tb && x->sum == y->sum && x->rows == y->rows &&
+           x->columns == y->columns && x->depth == y->depth && x->item_rows == y->item_rows &&
+           x->item_columns == y->item_columns && x->split == y->split && x->phase == y->phase;
+}
+
 bool lfuse__class_equal(const lfuse__kernel_class *a, const lfuse__kernel_class *b)
 {
     const lfuse__body *x = a->body, *y = b->body;
@@ -30,7 +38,7 @@ bool lfuse__class_equal(const lfuse__kernel_class *a, const lfuse__kernel_class 
     if (a->noperands != b->noperands || a->rank != b->rank || a->index64 != b->index64 || !x != !y ||
         a->form != b->form || a->naxes != b->naxes || a->team != b->team || a->held != b->held ||
         a->whole != b->whole || a->scatter != b->scatter || a->walk != b->walk || a->columns != b->columns ||
-        a->carried != b->carried || a->groups != b->groups)
+        a->carried != b->carried || a->groups != b->groups || !product_equal(&a->product, &b->product))
         return false;
     for (i = 0; i < a->noperands; i++)
         if (a->operands[i].type != b->operands[i].type || a->operands[i].written != b->operands[i].written ||
@@ -152,6 +160,35 @@ static void list_class(const lfuse__step *step, lfuse__kernel_class *k)
     }
 }
 
+/* Its form is chosen by sizes. */
+static void product_class(const lfuse__plan_body *plan, const lfuse__step *step, lfuse__kernel_class *k)
+{
+    const lfuse__operand *a = &step->operands[LFUSE__PRODUCT_A], *b = &step->operands[LFUSE__PRODUCT_B];
+    int i;
+
+    k->body = &step->body;
+    k->rank = 2;
+    k->noperands = step->noperands;
+    k->product.ta = lfuse__plan_stepping(plan, a, 1) != LFUSE__STEPPING_UNIT &&
+                    lfuse__plan_stepping(plan, a, 0) == LFUSE__STEPPING_UNIT;
+    k->product.tb = lfuse__plan_stepping(plan, b, 1) != LFUSE__STEPPING_UNIT &&
+                    lfuse__plan_stepping(plan, b, 0) == LFUSE__STEPPING_UNIT;
+    for (i = 0; i < step->noperands; i++) {
+        const lfuse__operand *o = &step->operands[i];
+        k->operands[i].type = o->type;
+        k->operands[i].written = o->written;
+        k->operands[i].index = o->place == LFUSE__PLACE_INDEX;
+        if (i < LFUSE__PRODUCT_OWN) continue;
+        k->operands[i].inner = LFUSE__STRIDE_UNIT; /* of one column: never stepped along */
+        if (step->extents[1] == 1) continue;
+        switch (lfuse__plan_stepping(plan, o, 1)) {
+        case LFUSE__STEPPING_NONE: k->operands[i].inner = LFUSE__STRIDE_REPEAT; break;
+        case LFUSE__STEPPING_UNIT: break;
+        case LFUSE__STEPPING_ANY: k->operands[i].inner = LFUSE__STRIDE_ANY; break;
+        }
+    }
+}
+
 /* All phases, in order. */
 static int scatter_classes(const lfuse__step *step, lfuse__wanted *wanted)
 {
@@ -189,6 +226,10 @@ int lfuse__step_classes(const lfuse__plan_body *plan, const lfuse__step *step, b
         return step->kind == LFUSE__STEP_MEMBERS && lfuse__members_reduces(&wanted[0].k) ? 3 : 2;
     case LFUSE__STEP_SCATTER: return scatter_classes(step, wanted);
     case LFUSE__STEP_GEMM:
+        if (!step->product.native) return 0;
+        wanted[0].family = LFUSE__FAMILY_PRODUCT;
+        product_class(plan, step, &wanted[0].k);
+        return 1;
     case LFUSE__STEP_BUNDLE: break;
     }
     return 0;
@@ -261,6 +302,25 @@ int lfuse__row_classes(const lfuse__plan_body *plan, const lfuse__step *step, co
         classes[all] = classes[i];
         classes[all++].form = LFUSE__ROWS_FOLD;
     }
+    return all;
+}
+
+int lfuse__step_products(const lfuse__plan_body *plan, const lfuse__step *step, const lfuse__facts *facts,
+                         const lfuse__kernel_class *k, lfuse__kernel_class classes[LFUSE__PRODUCT_KERNELS])
+{
+    const lfuse__product *p = &step->product;
+    int64_t m[2], n[2], l[2];
+    int i, j, all, count;
+
+    lfuse__size_bounds(plan->graph, p->m, &m[0], &m[1]);
+    lfuse__size_bounds(plan->graph, p->n, &n[0], &n[1]);
+    lfuse__size_bounds(plan->graph, p->k, &l[0], &l[1]);
+    all = count = lfuse__product_classes(facts, m, n, l, k, classes);
+    for (i = 0; i < count; i++)
+        for (j = 1; j < lfuse__product_phases(&classes[i]) && all < LFUSE__PRODUCT_KERNELS; j++) {
+            classes[all] = classes[i];
+            classes[all++].product.phase = j;
+        }
     return all;
 }
 

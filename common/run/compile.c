@@ -10,6 +10,7 @@
 
 #include "common/base/error.h"
 #include "common/base/log.h"
+#include "common/kernels/product.h"
 #include "common/run/bundle.h"
 #include "common/run/entry.h"
 
@@ -24,6 +25,7 @@ static lfuse_status emit(lfuse__strbuf *out, const lfuse__compiled *c, const lfu
     case LFUSE__FAMILY_LINES: return lfuse__lines_emit(out, c->name, &c->k, facts);
     case LFUSE__FAMILY_LINES_FOLD: return lfuse__lines_fold_emit(out, c->name, &c->k, facts);
     case LFUSE__FAMILY_SCATTER: return lfuse__scatter_emit(out, c->name, &c->k, facts);
+    case LFUSE__FAMILY_PRODUCT: return lfuse__product_emit(out, c->name, &c->k, facts);
     case LFUSE__FAMILY_BUNDLE: return lfuse__bundle_emit(out, c->name, c->bundle, facts);
     case LFUSE__FAMILY_TABLE: break;
     }

@@ -104,7 +104,8 @@ static lfuse_status furnish_step(lfuse_instance *in, const lfuse__step *step)
     switch (step->kind) {
     case LFUSE__STEP_POINTWISE:
     case LFUSE__STEP_ROWS: return lfuse__furnish_kernel(in, step);
-    case LFUSE__STEP_GEMM: return lfuse__furnish_gemm(in, step);
+    case LFUSE__STEP_GEMM:
+        return step->product.native ? lfuse__furnish_product(in, step) : lfuse__furnish_gemm(in, step);
     case LFUSE__STEP_SCATTER: return lfuse__furnish_scatter(in, step);
     case LFUSE__STEP_BUNDLE: return lfuse__furnish_bundle(in, step);
     case LFUSE__STEP_MULTI:

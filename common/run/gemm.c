@@ -12,79 +12,7 @@
 #include <string.h>
 
 #include "common/base/error.h"
-#include "common/base/log.h"
-#include "common/run/loop.h"
-
-/* A matrix of the product: where it lies and how it is walked. */
-typedef struct matrix {
-    lfuse__walk walk;
-    int64_t extents[2];
-    bool transposed;
-    int64_t ld;
-} matrix;
-
-static lfuse_status open_matrix(lfuse_instance *in, const lfuse__operand *o, int64_t rows, int64_t columns,
-                                lfuse__stand_ins *copies, matrix *m)
-{
-    memset(m, 0, sizeof *m);
-    m->extents[0] = rows;
-    m->extents[1] = columns;
-    return lfuse__walk_open(in, o, 2, m->extents, copies, &m->walk);
-}
-
-/* Whether axis `inner` has stride 1 and the other one is a leading dimension; strides along an extent of 1 are free. */
-static bool fits(const matrix *m, int outer, int inner, int64_t *ld)
-{
-    if (m->extents[inner] != 1 && m->walk.strides[inner] != 1) return false;
-    *ld = m->extents[outer] == 1 ? m->extents[inner] : m->walk.strides[outer];
-    return *ld >= m->extents[inner];
-}
-
-static bool is_matrix(matrix *m, bool may_transpose)
-{
-    m->transposed = false;
-    if (fits(m, 0, 1, &m->ld)) return true;
-    m->transposed = may_transpose && fits(m, 1, 0, &m->ld);
-    return m->transposed;
-}
-
-/* A plain matrix of the same extents in scratch. */
-static lfuse_status plain_like(lfuse_instance *in, const matrix *m, matrix *plain)
-{
-    uint64_t bytes;
-
-    if (__builtin_mul_overflow((uint64_t)m->extents[0], (uint64_t)m->extents[1], &bytes) ||
-        __builtin_mul_overflow(bytes, (uint64_t)lfuse_type_size(m->walk.type), &bytes))
-        return lfuse__error(LFUSE_ERR_OVERFLOW, "a copy of %" PRId64 " x %" PRId64 " elements is too large",
-                            m->extents[0], m->extents[1]);
-    *plain = *m;
-    plain->walk.memory.place = LFUSE__PLACE_SCRATCH;
-    plain->walk.offset = 0;
-    plain->walk.strides[0] = plain->ld = m->extents[1];
-    plain->walk.strides[1] = 1;
-    plain->transposed = false;
-    return lfuse__add_buffer(in, LFUSE__PLACE_SCRATCH, bytes, &plain->walk.memory.index);
-}
-
-static lfuse_status copy_matrix(lfuse_instance *in, const lfuse__step *step, const matrix *to, const matrix *from)
-{
-    lfuse__walk target = to->walk, source = from->walk;
-
-    target.written = true;
-    source.written = false;
-    return lfuse__furnish_copy(in, step, 2, to->extents, &target, &source);
-}
-
-static lfuse_status straighten(lfuse_instance *in, const lfuse__step *step, matrix *m)
-{
-    const matrix odd = *m;
-
-    if (is_matrix(m, true)) return LFUSE_OK;
-    lfuse__log(LFUSE_LOG_DEBUG, "a product's operand with strides %" PRId64 " and %" PRId64 " is copied first",
-               m->walk.strides[0], m->walk.strides[1]);
-    LFUSE__TRY(plain_like(in, &odd, m));
-    return copy_matrix(in, step, m, &odd);
-}
+#include "common/run/matrix.h"
 
 static lfuse_status open_bias(lfuse_instance *in, const lfuse__step *step, int64_t m, int64_t n,
                               lfuse__stand_ins *copies, lfuse__walk *bias)
@@ -95,7 +23,7 @@ static lfuse_status open_bias(lfuse_instance *in, const lfuse__step *step, int64
     return lfuse__error(LFUSE_ERR_UNSUPPORTED, "the bias has stride %" PRId64, bias->strides[1]);
 }
 
-static lfuse_status no_inner(lfuse_instance *in, const lfuse__step *step, const matrix *d)
+static lfuse_status no_inner(lfuse_instance *in, const lfuse__step *step, const lfuse__matrix *d)
 {
     if (step->product.epilogue != LFUSE__EP_NONE || step->product.beta >= 0)
         return lfuse__error(LFUSE_ERR_UNSUPPORTED, "k is 0: the product is zeros, a kernel does the rest");
@@ -103,7 +31,8 @@ static lfuse_status no_inner(lfuse_instance *in, const lfuse__step *step, const 
 }
 
 static lfuse_status add_product(lfuse_instance *in, const lfuse__step *step, const lfuse__gemm_desc *desc,
-                                const matrix *a, const matrix *b, const matrix *d, const lfuse__walk *bias)
+                                const lfuse__matrix *a, const lfuse__matrix *b, const lfuse__matrix *d,
+                                const lfuse__walk *bias)
 {
     const lfuse__product *p = &step->product;
     lfuse__gemm_candidate candidate;
@@ -139,7 +68,7 @@ static lfuse_status add_product(lfuse_instance *in, const lfuse__step *step, con
     return lfuse__gemm_prepare(in->plan->dev, desc, &candidate, &op->gemm);
 }
 
-static void describe(const lfuse__product *p, const matrix *a, const matrix *b, const matrix *d,
+static void describe(const lfuse__product *p, const lfuse__matrix *a, const lfuse__matrix *b, const lfuse__matrix *d,
                      lfuse__gemm_desc *desc)
 {
     memset(desc, 0, sizeof *desc); /* compared as bytes */
@@ -153,25 +82,25 @@ static void describe(const lfuse__product *p, const matrix *a, const matrix *b, 
 }
 
 /* The product of matrices that are all there; `target` is where the result belongs. */
-static lfuse_status furnish_product(lfuse_instance *in, const lfuse__step *step, matrix *a, matrix *b,
-                                    const matrix *target, const lfuse__walk *bias)
+static lfuse_status furnish_product(lfuse_instance *in, const lfuse__step *step, lfuse__matrix *a, lfuse__matrix *b,
+                                    const lfuse__matrix *target, const lfuse__walk *bias)
 {
     lfuse__gemm_desc desc;
-    matrix d = *target;
+    lfuse__matrix d = *target;
     bool direct;
 
-    LFUSE__TRY(straighten(in, step, a));
-    LFUSE__TRY(straighten(in, step, b));
-    direct = is_matrix(&d, false);
+    LFUSE__TRY(lfuse__matrix_straighten(in, step, false, a));
+    LFUSE__TRY(lfuse__matrix_straighten(in, step, false, b));
+    direct = lfuse__matrix_is_stored(&d, false, false);
     if (!direct) {
         if (step->product.beta >= 0)
             return lfuse__error(LFUSE_ERR_UNSUPPORTED, "what is added to has strides %" PRId64 " and %" PRId64,
                                 d.walk.strides[0], d.walk.strides[1]);
-        LFUSE__TRY(plain_like(in, target, &d));
+        LFUSE__TRY(lfuse__matrix_like(in, target, &d));
     }
     describe(&step->product, a, b, &d, &desc);
     LFUSE__TRY(add_product(in, step, &desc, a, b, &d, bias));
-    return direct ? LFUSE_OK : copy_matrix(in, step, target, &d);
+    return direct ? LFUSE_OK : lfuse__matrix_copy(in, step, target, &d);
 }
 
 lfuse_status lfuse__furnish_gemm(lfuse_instance *in, const lfuse__step *step)
@@ -180,7 +109,7 @@ lfuse_status lfuse__furnish_gemm(lfuse_instance *in, const lfuse__step *step)
     lfuse__stand_ins copies;
     lfuse__walk bias;
     int64_t m, n, k;
-    matrix a, b, d;
+    lfuse__matrix a, b, d;
     int i;
 
     LFUSE__TRY(lfuse__extent_of(in, p->m, &m));
@@ -188,12 +117,12 @@ lfuse_status lfuse__furnish_gemm(lfuse_instance *in, const lfuse__step *step)
     LFUSE__TRY(lfuse__extent_of(in, p->k, &k));
     if (!m || !n) return LFUSE_OK;
     copies.count = 0;
-    LFUSE__TRY(open_matrix(in, &step->operands[2], m, n, &copies, &d));
+    LFUSE__TRY(lfuse__matrix_open(in, &step->operands[2], m, n, &copies, &d));
     for (i = 0; i < copies.count && p->beta >= 0; i++) copies.of[i].in = true; /* it is read too */
     if (k) {
         LFUSE__TRY(open_bias(in, step, m, n, &copies, &bias));
-        LFUSE__TRY(open_matrix(in, &step->operands[0], m, k, &copies, &a));
-        LFUSE__TRY(open_matrix(in, &step->operands[1], k, n, &copies, &b));
+        LFUSE__TRY(lfuse__matrix_open(in, &step->operands[0], m, k, &copies, &a));
+        LFUSE__TRY(lfuse__matrix_open(in, &step->operands[1], k, n, &copies, &b));
     }
     LFUSE__TRY(lfuse__stand_ins_fill(in, step, &copies));
     LFUSE__TRY(k ? furnish_product(in, step, &a, &b, &d, &bias) : no_inner(in, step, &d));

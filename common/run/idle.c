@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "common/base/error.h"
+#include "common/kernels/product.h"
 #include "common/run/body.h"
 
 enum { NO_NUMBERS = 32 };
@@ -36,6 +37,7 @@ static lfuse_status pack(lfuse__family family, const lfuse__kernel_class *k, con
     case LFUSE__FAMILY_POINTWISE: return lfuse__pointwise_pack(k, facts, &g, packed);
     case LFUSE__FAMILY_ROWS: return pack_rows(k, facts, &g, packed);
     case LFUSE__FAMILY_SCATTER: lfuse__scatter_pack(k, facts, &g, packed); return LFUSE_OK;
+    case LFUSE__FAMILY_PRODUCT: return lfuse__product_pack(k, facts, &g, packed);
     case LFUSE__FAMILY_MULTI: return lfuse__multi_pack(k, facts, 1, 0, 1, numbers, packed);
     case LFUSE__FAMILY_PARTIAL: return lfuse__members_partial_pack(k, facts, &part, packed);
     case LFUSE__FAMILY_FOLD: return lfuse__members_fold_pack(k, facts, &part, packed);
@@ -54,6 +56,7 @@ static unsigned buffers(lfuse__family family, const lfuse__kernel_class *k, cons
     switch (family) {
     case LFUSE__FAMILY_POINTWISE:
     case LFUSE__FAMILY_SCATTER:
+    case LFUSE__FAMILY_PRODUCT:
     case LFUSE__FAMILY_ROWS: return (unsigned)lfuse__kernel_buffers(k);
     case LFUSE__FAMILY_MULTI: return 2 + blocks;
     case LFUSE__FAMILY_PARTIAL:

@@ -226,6 +226,10 @@ lfuse_status lfuse__kernel_op_reports(lfuse_instance *in, const lfuse__step *ste
 lfuse_status lfuse__furnish_gemm(lfuse_instance *in, const lfuse__step *step);
 void lfuse__gemm_op_place(lfuse_instance *in, lfuse__gemm_op *op);
 
+/* ---- product.c ---- */
+/* ERR_UNSUPPORTED where the library's own kernels decline. */
+lfuse_status lfuse__furnish_product(lfuse_instance *in, const lfuse__step *step);
+
 /* ---- choose.c: which algorithm of the provider ---- */
 lfuse_status lfuse__gemm_choose(lfuse_instance *in, const lfuse__gemm_desc *desc, lfuse__gemm_candidate *candidate);
 /* Forgets what was chosen, so that later instances are made with what is known by then. */

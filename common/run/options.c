@@ -57,12 +57,23 @@ static unsigned disabled_by_environment(const char *text)
     return bits;
 }
 
+static lfuse_provider provider_of_environment(const char *text)
+{
+    if (!text || !*text) return LFUSE_PROVIDER_DEFAULT;
+    if (!strcmp(text, "native")) return LFUSE_PROVIDER_NATIVE;
+    if (!strcmp(text, "vendor")) return LFUSE_PROVIDER_VENDOR;
+    lfuse__log(LFUSE_LOG_WARN, "LFUSE_PROVIDER: \"%s\" is none", text);
+    return LFUSE_PROVIDER_DEFAULT;
+}
+
 static lfuse_status check(const lfuse_plan_options *o)
 {
     if (o->effort > LFUSE_EFFORT_MEASURE || (int)o->effort < 0)
         return lfuse__error(LFUSE_ERR_INVALID, "effort %d is none", (int)o->effort);
     if (o->transport > LFUSE_TRANSPORT_UNIFIED || (int)o->transport < 0)
         return lfuse__error(LFUSE_ERR_INVALID, "transport %d is none", (int)o->transport);
+    if (o->provider > LFUSE_PROVIDER_VENDOR || (int)o->provider < 0)
+        return lfuse__error(LFUSE_ERR_INVALID, "provider %d is none", (int)o->provider);
     if (o->disable & ~all_passes())
         return lfuse__error(LFUSE_ERR_INVALID, "disable 0x%x names passes that are none (0x%x are)", o->disable,
                             all_passes());
@@ -86,5 +97,6 @@ lfuse_status lfuse__options_settle(const lfuse_plan_options *given, lfuse_plan_o
     if (given) *o = *given;
     o->disable |= disabled_by_environment(env->fuse);
     if (o->effort == LFUSE_EFFORT_DEFAULT) o->effort = effort_of_environment(env->effort);
+    if (o->provider == LFUSE_PROVIDER_DEFAULT) o->provider = provider_of_environment(env->provider);
     return LFUSE_OK;
 }

@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "common/base/error.h"
+#include "common/kernels/product.h"
 #include "common/run/loop.h"
 
 static bool as_declared(const lfuse_instance *in, const lfuse__step *step)
@@ -227,7 +228,10 @@ lfuse_status lfuse__kernel_op_place(lfuse_instance *in, lfuse__kernel_op *op)
 
     if (op->is_packed && !moved && !other) return LFUSE_OK;
     op->version++;
-    if (op->family == LFUSE__FAMILY_SCATTER) {
+    if (op->family == LFUSE__FAMILY_PRODUCT) {
+        LFUSE__TRY(lfuse__product_pack(&op->k, in->facts, &op->g, &op->packed));
+        op->is_packed = true;
+    } else if (op->family == LFUSE__FAMILY_SCATTER) {
         lfuse__scatter_pack(&op->k, in->facts, &op->g, &op->packed);
         op->is_packed = true;
     } else if (!op->is_packed) {

@@ -57,6 +57,17 @@ static lfuse_status want_rows(lfuse__body_entry *e, const lfuse__step *step, con
     return status;
 }
 
+static lfuse_status want_products(lfuse__body_entry *e, const lfuse__step *step, const lfuse__facts *facts,
+                                  const lfuse__kernel_class *k)
+{
+    lfuse__kernel_class classes[LFUSE__PRODUCT_KERNELS];
+    const int count = lfuse__step_products(e->plan, step, facts, k, classes);
+    int i;
+
+    for (i = 0; i < count; i++) LFUSE__TRY(want_once(e, LFUSE__FAMILY_PRODUCT, &classes[i]));
+    return LFUSE_OK;
+}
+
 /*
  * Kernels of the transport. Where the count of a list decides on it, a plan has none of its own: its first instance
  * compiles those of the one that it takes, which is half as much.
@@ -83,8 +94,9 @@ static lfuse_status want_step(lfuse__body_entry *e, const lfuse__step *step, con
     int i;
 
     for (i = 0; i < count; i++)
-        LFUSE__TRY(wanted[i].family == LFUSE__FAMILY_ROWS ? want_rows(e, step, facts, &wanted[i].k)
-                                                          : want_once(e, wanted[i].family, &wanted[i].k));
+        LFUSE__TRY(wanted[i].family == LFUSE__FAMILY_ROWS      ? want_rows(e, step, facts, &wanted[i].k)
+                   : wanted[i].family == LFUSE__FAMILY_PRODUCT ? want_products(e, step, facts, &wanted[i].k)
+                                                               : want_once(e, wanted[i].family, &wanted[i].k));
     return LFUSE_OK;
 }
 

@@ -71,12 +71,25 @@ typedef enum lfuse_transport {
     LFUSE_TRANSPORT_UNIFIED = 3
 } lfuse_transport;
 
+/**
+ * Who computes matrix products. The same bounds hold for all (lfuse(7)), not the same bits. Also by the environment:
+ * LFUSE_PROVIDER=native, vendor.
+ */
+typedef enum lfuse_provider {
+    LFUSE_PROVIDER_DEFAULT = 0, /**< LFUSE_PROVIDER of the environment, else native on CPUs, vendor on others */
+    /** The library's own kernels, which compute whatever follows element by element in the same launch. */
+    LFUSE_PROVIDER_NATIVE = 1,
+    /** The vendor's library, ERR_UNSUPPORTED where there is none: cuBLASLt, CLBlast. */
+    LFUSE_PROVIDER_VENDOR = 2
+} lfuse_provider;
+
 /** Zero it, then set what differs. */
 typedef struct lfuse_plan_options {
     lfuse_effort effort;
     unsigned disable; /**< LFUSE_NO_... or-ed */
     int exact;        /**< not 0: refuse (ERR_UNSUPPORTED) a device that lacks `exact` */
     lfuse_transport transport; /**< of lists */
+    lfuse_provider provider;   /**< of matrix products */
 } lfuse_plan_options;
 
 typedef enum lfuse_binding_kind {

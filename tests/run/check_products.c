@@ -11,9 +11,15 @@
 
 START_TEST(a_dense_layer_in_every_way)
 {
-    static const struct { unsigned disable; bool decline; uint64_t launches; } ways[] = {
-        { 0, true, 2 }, { 0, false, 1 }, { LFUSE_NO_EPILOGUE, false, 2 },
-        { LFUSE_NO_EPILOGUE | LFUSE_NO_POINTWISE_FUSION, false, 3 },
+    static const struct { lfuse_provider provider; unsigned disable; bool decline; uint64_t launches; } ways[] = {
+        { LFUSE_PROVIDER_VENDOR, 0, true, 2 },
+        { LFUSE_PROVIDER_VENDOR, 0, false, 1 },
+        { LFUSE_PROVIDER_VENDOR, LFUSE_NO_EPILOGUE, false, 2 },
+        { LFUSE_PROVIDER_VENDOR, LFUSE_NO_EPILOGUE | LFUSE_NO_POINTWISE_FUSION, false, 3 },
+        { LFUSE_PROVIDER_NATIVE, 0, true, 1 },
+        { LFUSE_PROVIDER_NATIVE, LFUSE_NO_EPILOGUE, true, 2 },
+        { LFUSE_PROVIDER_NATIVE, LFUSE_NO_EPILOGUE | LFUSE_NO_POINTWISE_FUSION, true, 3 },
+        { LFUSE_PROVIDER_DEFAULT, 0, true, 1 }, /* the stub says that it is a CPU */
     };
     lfuse_plan *plan;
     uint64_t compiled;
@@ -22,7 +28,7 @@ START_TEST(a_dense_layer_in_every_way)
     dense_graph();
     for (i = 0; i < sizeof ways / sizeof ways[0]; i++) {
         lfuse__stub.decline_epilogues = ways[i].decline ? ~1u : 0;
-        plan = plan_with(ways[i].disable);
+        plan = plan_by(ways[i].provider, ways[i].disable);
         compiled = compiles();
         check_dense(plan, 1, ways[i].launches);
         check_dense(plan, 360, ways[i].launches);

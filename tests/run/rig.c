@@ -138,7 +138,12 @@ const float *values(const lfuse_tensor *t)
 
 lfuse_plan *plan_with(unsigned disable)
 {
-    lfuse_plan_options o = { .disable = disable };
+    return plan_by(LFUSE_PROVIDER_DEFAULT, disable);
+}
+
+lfuse_plan *plan_by(lfuse_provider provider, unsigned disable)
+{
+    const lfuse_plan_options o = { .disable = disable, .provider = provider };
     lfuse_plan *plan;
 
     OK(lfuse_plan_create(dev, g, &o, &plan));

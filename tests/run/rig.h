@@ -46,6 +46,7 @@ lfuse_tensor *ramp(int rank, const int64_t *shape, float start, float step);
 /* Contents after what the stream has to do; static. */
 const float *values(const lfuse_tensor *t);
 lfuse_plan *plan_with(unsigned disable);
+lfuse_plan *plan_by(lfuse_provider provider, unsigned disable);
 
 /* g becomes "y" = relu("x" "w" + "b"), the last two frozen, for any number of rows ("batch"). */
 void dense_graph(void);

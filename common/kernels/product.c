@@ -1,0 +1,92 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Matrix products: what the forms share. */
+#ifdef HAVE_CONFIG_H
+#include "config.h"
+#endif
+
+#include "common/kernels/product.h"
+
+#include "common/base/error.h"
+
+static const lfuse__product_family *const families[] = {
+    [LFUSE__PRODUCT_PANELS] = &lfuse__product_panels,
+    [LFUSE__PRODUCT_TILES] = &lfuse__product_tiles,
+};
+
+static lfuse__product_form form_for(const lfuse__facts *facts)
+{
+    return facts->vector_lanes ? LFUSE__PRODUCT_PANELS : LFUSE__PRODUCT_TILES;
+}
+
+/* f16 and bf16 are stored; what they hold is multiplied and added as f32. */
+static void complete(const lfuse__facts *facts, lfuse__kernel_class *c)
+{
+    c->product.form = form_for(facts);
+    c->product.sum = lfuse__register_type(c->operands[LFUSE__PRODUCT_A].type);
+    c->rank = 2;
+}
+
+lfuse_status lfuse__product_choose(const lfuse__facts *facts, int64_t m, int64_t n, int64_t k, bool others,
+                                   lfuse__kernel_class *c)
+{
+    complete(facts, c);
+    return families[c->product.form]->choose(facts, m, n, k, others, c);
+}
+
+int lfuse__product_classes(const lfuse__facts *facts, const int64_t m[2], const int64_t n[2], const int64_t k[2],
+                           const lfuse__kernel_class *c, lfuse__kernel_class *classes)
+{
+    lfuse__kernel_class question = *c;
+
+    complete(facts, &question);
+    return families[question.product.form]->classes(facts, m, n, k, &question, classes);
+}
+
+int lfuse__product_phases(const lfuse__kernel_class *c)
+{
+    return families[c->product.form]->phases(c);
+}
+
+uint64_t lfuse__product_workspace(const lfuse__kernel_class *c, const lfuse__facts *facts, const lfuse__geometry *g)
+{
+    return families[c->product.form]->workspace(c, facts, g);
+}
+
+static lfuse_status check(const char *name, const lfuse__kernel_class *c, const lfuse__facts *facts)
+{
+    int j;
+
+    LFUSE__TRY(lfuse__class_check(name, c, facts));
+    if (c->noperands < LFUSE__PRODUCT_OWN || c->rank != 2 || c->naxes || c->index64)
+        return lfuse__error(LFUSE_ERR_INVALID, "a product of %d operands, rank %d, %d reduced axes", c->noperands,
+                            c->rank, c->naxes);
+    if (c->product.sum != LFUSE_F32 && c->product.sum != LFUSE_F64)
+        return lfuse__error(LFUSE_ERR_TYPE, "a product whose sums are of type %d", (int)c->product.sum);
+    for (j = 0; j < LFUSE__PRODUCT_SUM; j++)
+        if (lfuse__register_type(c->operands[j].type) != c->product.sum)
+            return lfuse__error(LFUSE_ERR_TYPE, "a product of %s with sums of %s",
+                                lfuse__memory_word(c->operands[j].type), lfuse__memory_word(c->product.sum));
+    if (c->operands[LFUSE__PRODUCT_SUM].type != c->product.sum || c->operands[LFUSE__PRODUCT_SUM].written)
+        return lfuse__error(LFUSE_ERR_TYPE, "the sums of a product are read as %s",
+                            lfuse__memory_word(c->operands[LFUSE__PRODUCT_SUM].type));
+    for (j = 0; j < c->noperands; j++)
+        if (c->operands[j].gathered)
+            return lfuse__error(LFUSE_ERR_UNSUPPORTED, "operand %d of a product is looked up in", j);
+    return LFUSE_OK;
+}
+
+lfuse_status lfuse__product_emit(lfuse__strbuf *out, const char *name, const lfuse__kernel_class *c,
+                                 const lfuse__facts *facts)
+{
+    if (c->product.form != form_for(facts))
+        return lfuse__error(LFUSE_ERR_UNSUPPORTED, "product form %d is none of this device", (int)c->product.form);
+    LFUSE__TRY(check(name, c, facts));
+    LFUSE__TRY(families[c->product.form]->emit(out, name, c, facts));
+    return lfuse__strbuf_check(out);
+}
+
+lfuse_status lfuse__product_pack(const lfuse__kernel_class *c, const lfuse__facts *facts, const lfuse__geometry *g,
+                                 lfuse__packed *packed)
+{
+    return families[c->product.form]->pack(c, facts, g, packed);
+}

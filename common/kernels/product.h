@@ -1,0 +1,82 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Matrix products in the dialect, with their epilogue: whatever a body makes of the sum of one element, stored wherever
+ * it stores. D[i, j] = body(sum over l of A[i, l] B[l, j]). Families of texts, as in kernel.h: product.c sees to what
+ * is common and calls the form's file.
+ *
+ * The class: `product`, and of the operands
+ *     [LFUSE__PRODUCT_A], [LFUSE__PRODUCT_B]   matrices, type alone; read, rows `lda`, `ldb` elements apart
+ *     [LFUSE__PRODUCT_SUM]                     no memory: a LOAD of it is the sum, of type product.sum
+ *     from LFUSE__PRODUCT_OWN on               the epilogue's, walked by rows and columns: `inner` is the class of the
+ *                                              column stride. INDEX is legal, gathered is not.
+ * rank 2, naxes 0. Sums are of products.sum, by fma; the order of the additions is the form's and depends on sizes
+ * alone, so that equal products of one class on one device are equal bit for bit.
+ *
+ * The geometry: extents m, n, k (k may be 0: sums are then 0, A and B are not touched); strides[A][0] is lda,
+ * strides[B][0] is ldb; strides[j][0], strides[j][1] of the others by row and column; offsets and addresses as always;
+ * `partials` the offset of the workspace in the last buffer. Of several launches all take the same geometry.
+ */
+#ifndef COMMON_KERNELS_PRODUCT_H
+#define COMMON_KERNELS_PRODUCT_H
+
+#include "common/kernels/emit.h"
+
+/*
+ * Completes a class (operands, body, ta, tb are there) for sizes: form, sum, tiles. `others`: there is another way to
+ * compute this, a vendor's. ERR_UNSUPPORTED where the device has no form, or where the other way is taken for faster.
+ */
+lfuse_status lfuse__product_choose(const lfuse__facts *facts, int64_t m, int64_t n, int64_t k, bool others,
+                                   lfuse__kernel_class *c);
+/* Whatever choose can answer for sizes within bounds (m, n, k: low, high); returns how many, 0: none. */
+enum { LFUSE__PRODUCT_CLASSES = 16 };
+int lfuse__product_classes(const lfuse__facts *facts, const int64_t m[2], const int64_t n[2], const int64_t k[2],
+                           const lfuse__kernel_class *c, lfuse__kernel_class *classes);
+/* Launches of a product of the class: one for each phase, in order. */
+int lfuse__product_phases(const lfuse__kernel_class *c);
+/* Bytes of the workspace, for extents and strides of the geometry; 0: none. Its contents need not be set. */
+uint64_t lfuse__product_workspace(const lfuse__kernel_class *c, const lfuse__facts *facts, const lfuse__geometry *g);
+
+lfuse_status lfuse__product_emit(lfuse__strbuf *out, const char *name, const lfuse__kernel_class *c,
+                                 const lfuse__facts *facts);
+/* Also for a later run of the same geometry at other addresses or with other numbers. */
+lfuse_status lfuse__product_pack(const lfuse__kernel_class *c, const lfuse__facts *facts, const lfuse__geometry *g,
+                                 lfuse__packed *packed);
+
+/* ---- one file a form: what product.c asks it for, the class being checked ---- */
+typedef struct lfuse__product_family {
+    lfuse_status (*choose)(const lfuse__facts *facts, int64_t m, int64_t n, int64_t k, bool others,
+                           lfuse__kernel_class *c);
+    int (*classes)(const lfuse__facts *facts, const int64_t m[2], const int64_t n[2], const int64_t k[2],
+                   const lfuse__kernel_class *c, lfuse__kernel_class *classes);
+    int (*phases)(const lfuse__kernel_class *c);
+    uint64_t (*workspace)(const lfuse__kernel_class *c, const lfuse__facts *facts, const lfuse__geometry *g);
+    lfuse_status (*emit)(lfuse__strbuf *out, const char *name, const lfuse__kernel_class *c,
+                         const lfuse__facts *facts);
+    lfuse_status (*pack)(const lfuse__kernel_class *c, const lfuse__facts *facts, const lfuse__geometry *g,
+                         lfuse__packed *packed);
+} lfuse__product_family;
+extern const lfuse__product_family lfuse__product_panels; /* product_panels.c */
+extern const lfuse__product_family lfuse__product_tiles;  /* product_tiles.c */
+
+/*
+ * product_words.c: argument words that every form begins with, of 64 bits: byte offsets of the operands, then these,
+ * then the strides of the epilogue's operands, then its numbers, then the form's own.
+ */
+typedef struct lfuse__product_layout {
+    int m, n, k, lda, ldb;
+    int workspace; /* byte offset in the last buffer */
+    int rows[LFUSE__MAX_OPERANDS], columns[LFUSE__MAX_OPERANDS]; /* of the stride; columns -1: REPEAT or UNIT */
+    int numbers;
+    int own;       /* the first of the form's own */
+} lfuse__product_layout;
+void lfuse__product_layout_make(const lfuse__kernel_class *c, lfuse__product_layout *layout);
+/* Fills all of these; ERR_UNSUPPORTED where they and `own` more do not fit the argument block. */
+lfuse_status lfuse__product_layout_pack(const lfuse__kernel_class *c, const lfuse__geometry *g, int own,
+                                        lfuse__packed *packed);
+/* Element offset (i64) of epilogue operand j at row and column, which are expressions, as an expression. */
+void lfuse__put_product_place(const lfuse__kernel_class *c, const lfuse__product_layout *layout, int j,
+                              const char *row, const char *column, char *text, size_t size);
+/* p<j> of every operand that has memory, but A and B. */
+void lfuse__put_product_memory(lfuse__strbuf *out, int indent, const lfuse__kernel_class *c);
+
+#endif

@@ -1,0 +1,400 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Products on CPUs. A group takes blocks of the result, up to BLOCK_ROWS x BLOCK_COLUMNS, one after the other. For each
+ * part of k it packs that part of B, in panels of `columns` columns, which then lies in the second-level cache, and for
+ * each `rows` rows that part of A, which lies in the first. rows x columns sums are registers; between parts of k, and
+ * on their way to the epilogue, they lie in the workspace.
+ */
+#ifdef HAVE_CONFIG_H
+#include "config.h"
+#endif
+
+#include <stdio.h>
+
+#include "common/base/error.h"
+#include "common/kernels/product.h"
+
+enum {
+    LANES = 16,
+    ROWS = 12, /* with two vectors of sums each, two of B and one of A: 27 of 32 registers */
+    PANEL_BYTES = 128,
+    BLOCK_DEPTH = 384,
+    BLOCK_ROWS = 480,
+    BLOCK_COLUMNS_BYTES = 2048, /* BLOCK_DEPTH of them: 3/4 MiB */
+    TRIED = 16
+};
+
+/* Words behind the common ones. */
+enum { OWN_ROWS, OWN_COLUMNS, OWN_DEPTH, OWN_SPACE, OWN_WORDS };
+
+typedef struct blocks {
+    int64_t rows, columns, depth; /* of one block: multiples of a panel's, but for depth */
+    int64_t down, across;         /* blocks */
+    int64_t groups;
+    uint64_t a_bytes, b_bytes, sum_bytes; /* of a group's workspace, multiples of 64 */
+} blocks;
+
+static int64_t ceil_to(int64_t x, int64_t unit)
+{
+    return (x + unit - 1) / unit * unit;
+}
+
+static int64_t parts(int64_t x, int64_t each)
+{
+    return (x + each - 1) / each;
+}
+
+static int64_t smaller(int64_t a, int64_t b)
+{
+    return a < b ? a : b;
+}
+
+/* Cycles of the group that has most to do, about: a vector of sums is 1/2, an element packed 1/4 (B) or 1 (A). */
+static double cost(const lfuse__product_class *p, int64_t groups, int64_t rows, int64_t columns, int64_t count)
+{
+    const double sums = (double)rows * (double)columns / (2 * LANES) * (p->sum == LFUSE_F64 ? 2 : 1);
+
+    return (double)parts(count, groups) * (sums + (double)columns / 4 + (double)rows);
+}
+
+/* As many blocks down and across as share out best, each within its bounds. */
+static void find_blocks(const lfuse__kernel_class *c, const lfuse__facts *facts, const int64_t *extents, blocks *b)
+{
+    const lfuse__product_class *p = &c->product;
+    const int64_t size = lfuse__type_bytes(p->sum), cores = facts->info.compute_units ? facts->info.compute_units : 1;
+    const int64_t widest = BLOCK_COLUMNS_BYTES / size, least_down = parts(extents[0], BLOCK_ROWS),
+                  least_across = parts(extents[1], widest);
+    double best = -1;
+
+    for (int64_t i = 0; i < TRIED + cores; i++)
+        for (int64_t j = 0; j < TRIED + cores; j++) {
+            const int64_t rows = ceil_to(parts(extents[0], least_down + i), p->rows),
+                          columns = ceil_to(parts(extents[1], least_across + j), p->columns),
+                          down = parts(extents[0], rows), across = parts(extents[1], columns);
+            const double found = cost(p, cores, rows, columns, down * across);
+            if (best >= 0 && found >= best) continue;
+            best = found;
+            b->rows = rows, b->columns = columns, b->down = down, b->across = across;
+        }
+    b->depth = smaller(extents[2], BLOCK_DEPTH);
+    b->groups = smaller(b->down * b->across, cores);
+    b->a_bytes = (uint64_t)ceil_to(p->rows * b->depth * size, 64);
+    b->b_bytes = (uint64_t)ceil_to(b->columns * b->depth * size, 64);
+    b->sum_bytes = (uint64_t)(p->rows * p->columns * size);
+    if (extents[2] > b->depth) b->sum_bytes *= (uint64_t)(b->rows / p->rows * (b->columns / p->columns));
+}
+
+static uint64_t space(const blocks *b)
+{
+    return b->a_bytes + b->b_bytes + b->sum_bytes;
+}
+
+/* ---- the texts ---- */
+
+/* Rows `rows` of A from row i on, `depth` of k from l on: [l][rows], the rest of the rows 0. */
+static void put_pack_a(lfuse__strbuf *out, const char *name, const lfuse__kernel_class *c)
+{
+    const char *from = lfuse__memory_word(c->operands[LFUSE__PRODUCT_A].type), *to = lfuse__memory_word(c->product.sum);
+
+    lfuse__put(out, 0, "FN_CALLED void %s_a(memory a, i64 lda, int rows, int depth, memory to)", name);
+    lfuse__put(out, 0, "{");
+    if (c->product.ta) {
+        lfuse__put(out, 1, "for (int l = 0; l < depth; l++)");
+        lfuse__put(out, 2, "for (int r = 0; r < %d; r++)", c->product.rows);
+        lfuse__put(out, 3, "STORE_%s(to, l * %d + r, r < rows ? LOAD_%s(a, l * lda + r) : ZERO_%s);", to,
+                   c->product.rows, from, to);
+    } else {
+        lfuse__put(out, 1, "for (int r = 0; r < %d; r++)", c->product.rows);
+        lfuse__put(out, 2, "for (int l = 0; l < depth; l++)");
+        lfuse__put(out, 3, "STORE_%s(to, l * %d + r, r < rows ? LOAD_%s(a, r * lda + l) : ZERO_%s);", to,
+                   c->product.rows, from, to);
+    }
+    lfuse__put(out, 0, "}");
+}
+
+/* A panel of B: [l][columns], what lies beyond `count` columns 0. */
+static void put_pack_b(lfuse__strbuf *out, const char *name, const lfuse__kernel_class *c)
+{
+    const char *from = lfuse__memory_word(c->operands[LFUSE__PRODUCT_B].type), *to = lfuse__memory_word(c->product.sum);
+    const int columns = c->product.columns;
+
+    lfuse__put(out, 0, "FN_CALLED void %s_b(memory b, i64 ldb, int count, int depth, memory to)", name);
+    lfuse__put(out, 0, "{");
+    if (!c->product.tb) {
+        lfuse__put(out, 1, "if (count >= %d) {", columns);
+        lfuse__put(out, 2, "for (int l = 0; l < depth; l++) {");
+        for (int v = 0; v < columns; v += LANES)
+            lfuse__put(out, 3, "STOREL_%s(to, l * %d + %d, LOADL_%s(b, l * ldb + %d));", to, columns, v, from, v);
+        lfuse__put(out, 2, "}");
+        lfuse__put(out, 2, "return;");
+        lfuse__put(out, 1, "}");
+    }
+    lfuse__put(out, 1, "for (int l = 0; l < depth; l++)");
+    lfuse__put(out, 2, "for (int j = 0; j < %d; j++)", columns);
+    lfuse__put(out, 3, "STORE_%s(to, l * %d + j, j < count ? LOAD_%s(b, %s) : ZERO_%s);", to, columns, from,
+               c->product.tb ? "j * ldb + l" : "l * ldb + j", to);
+    lfuse__put(out, 0, "}");
+}
+
+/* Sums of one panel of A with one of B, added to what lies in `to` but for the first part of k. */
+static void put_multiply(lfuse__strbuf *out, const char *name, const lfuse__product_class *p)
+{
+    const char *t = lfuse__memory_word(p->sum);
+    const int vectors = p->columns / LANES;
+
+    lfuse__put(out, 0, "FN_CALLED void %s_m(memory a, memory b, int depth, int first, memory to)", name);
+    lfuse__put(out, 0, "{");
+    for (int r = 0; r < p->rows; r++)
+        for (int v = 0; v < vectors; v++)
+            lfuse__put(out, 1, "L_%s c%d_%d = SPLAT_%s(ZERO_%s);", t, r, v, t, t);
+    lfuse__put(out, 1, "for (int l = 0; l < depth; l++) {");
+    for (int v = 0; v < vectors; v++)
+        lfuse__put(out, 2, "const L_%s b%d = LOADL_%s(b, %d);", t, v, t, v * LANES);
+    for (int r = 0; r < p->rows; r++) {
+        lfuse__put(out, 2, "const L_%s a%d = SPLAT_%s(LOAD_%s(a, %d));", t, r, t, t, r);
+        for (int v = 0; v < vectors; v++) lfuse__put(out, 2, "c%d_%d = FMA_%s(a%d, b%d, c%d_%d);", r, v, t, r, v, r, v);
+    }
+    lfuse__put(out, 2, "a += %u;", (unsigned)p->rows * lfuse__type_bytes(p->sum));
+    lfuse__put(out, 2, "b += %u;", (unsigned)p->columns * lfuse__type_bytes(p->sum));
+    lfuse__put(out, 1, "}");
+    lfuse__put(out, 1, "if (!first) {");
+    for (int r = 0; r < p->rows; r++)
+        for (int v = 0; v < vectors; v++)
+            lfuse__put(out, 2, "c%d_%d = ADD_%s(c%d_%d, LOADL_%s(to, %d));", r, v, t, r, v, t,
+                       r * p->columns + v * LANES);
+    lfuse__put(out, 1, "}");
+    for (int r = 0; r < p->rows; r++)
+        for (int v = 0; v < vectors; v++)
+            lfuse__put(out, 1, "STOREL_%s(to, %d, c%d_%d);", t, r * p->columns + v * LANES, r, v);
+    lfuse__put(out, 0, "}");
+}
+
+/* ---- the epilogue: over rows and vectors of sums that lie at `sums` ---- */
+
+static void put_load_whole(const lfuse__text *t, const lfuse__product_layout *l, int indent, int j)
+{
+    const lfuse__kernel_operand *o = &t->k->operands[j];
+    const char *memory = lfuse__memory_word(o->type), *reg = lfuse__register_word(o->type);
+    char at[128], load[192];
+
+    if (o->inner == LFUSE__STRIDE_UNIT && !o->index) {
+        lfuse__put_product_place(t->k, l, j, "i", "j", at, sizeof at);
+        lfuse__put(t->out, indent, "x%d = LOADL_%s(p%d, %s);", j, memory, j, at);
+        return;
+    }
+    lfuse__put_product_place(t->k, l, j, "i", o->inner == LFUSE__STRIDE_REPEAT ? "j" : "j + l", at, sizeof at);
+    lfuse__put_load(t, j, at, load, sizeof load);
+    if (o->inner == LFUSE__STRIDE_REPEAT) {
+        lfuse__put(t->out, indent, "x%d = SPLAT_%s(%s);", j, reg, load);
+        return;
+    }
+    lfuse__put(t->out, indent, "S_%s l%d[LANES];", reg, j);
+    lfuse__put(t->out, indent, "for (int l = 0; l < LANES; l++) l%d[l] = %s;", j, load);
+    lfuse__put(t->out, indent, "x%d = LANES_%s(l%d);", j, reg, j);
+}
+
+static void put_load_each(const lfuse__text *t, const lfuse__product_layout *l, int indent, int j)
+{
+    const char *reg = lfuse__register_word(t->k->operands[j].type);
+    char at[128], load[192];
+
+    lfuse__put_product_place(t->k, l, j, "i", "j + l", at, sizeof at);
+    lfuse__put_load(t, j, at, load, sizeof load);
+    lfuse__put(t->out, indent, "S_%s l%d[LANES];", reg, j);
+    lfuse__put(t->out, indent, "for (int l = 0; l < LANES; l++) l%d[l] = ZERO_%s;", j, reg);
+    lfuse__put(t->out, indent, "for (int l = 0; l < count; l++) l%d[l] = %s;", j, load);
+    lfuse__put(t->out, indent, "x%d = LANES_%s(l%d);", j, reg, j);
+}
+
+static void put_store(const lfuse__text *t, const lfuse__product_layout *l, int indent, int j, bool whole)
+{
+    const lfuse__kernel_operand *o = &t->k->operands[j];
+    const char *memory = lfuse__memory_word(o->type), *reg = lfuse__register_word(o->type);
+    char at[128];
+
+    if (whole && o->inner == LFUSE__STRIDE_UNIT) {
+        lfuse__put_product_place(t->k, l, j, "i", "j", at, sizeof at);
+        lfuse__put(t->out, indent, "STOREL_%s(p%d, %s, y%d);", memory, j, at, j);
+        return;
+    }
+    lfuse__put_product_place(t->k, l, j, "i", "j + l", at, sizeof at);
+    lfuse__put(t->out, indent, "S_%s l%d[LANES];", reg, j);
+    lfuse__put(t->out, indent, "SPREAD_%s(l%d, y%d);", reg, j, j);
+    lfuse__put(t->out, indent, "for (int l = 0; l < count; l++) STORE_%s(p%d, %s, l%d[l]);", memory, j, at, j);
+}
+
+/* In scope: row and column of the first sum, rows and columns that there are. */
+static void put_epilogue(const lfuse__text *t, const lfuse__product_layout *l, int indent)
+{
+    const lfuse__product_class *p = &t->k->product;
+    lfuse__strbuf *out = t->out;
+
+    lfuse__put(out, indent, "for (int r = 0; r < rows; r++)");
+    lfuse__put(out, indent + 1, "for (int v = 0; v < columns; v += LANES) {");
+    lfuse__put(out, indent + 2, "const i64 i = row + r, j = column + v;");
+    lfuse__put(out, indent + 2, "const int count = columns - v < LANES ? columns - v : LANES;");
+    for (int j = LFUSE__PRODUCT_SUM; j < t->k->noperands; j++) {
+        if (t->loaded[j]) lfuse__put(out, indent + 2, "L_%s x%d;", lfuse__register_word(t->k->operands[j].type), j);
+        if (t->stored[j]) lfuse__put(out, indent + 2, "L_%s y%d;", lfuse__register_word(t->k->operands[j].type), j);
+    }
+    if (t->loaded[LFUSE__PRODUCT_SUM])
+        lfuse__put(out, indent + 2, "x%d = LOADL_%s(sums, r * %d + v);", LFUSE__PRODUCT_SUM,
+                   lfuse__memory_word(p->sum), p->columns);
+    for (int whole = 1; whole >= 0; whole--) {
+        lfuse__put(out, indent + 2, whole ? "if (count == LANES) {" : "} else {");
+        for (int j = LFUSE__PRODUCT_OWN; j < t->k->noperands; j++) {
+            if (!t->loaded[j]) continue;
+            if (whole) put_load_whole(t, l, indent + 3, j);
+            else put_load_each(t, l, indent + 3, j);
+        }
+    }
+    lfuse__put(out, indent + 2, "}");
+    lfuse__put(out, indent + 2, "{");
+    lfuse__put_body(t, indent + 3, "");
+    lfuse__put(out, indent + 2, "}");
+    for (int whole = 1; whole >= 0; whole--) {
+        lfuse__put(out, indent + 2, whole ? "if (count == LANES) {" : "} else {");
+        for (int j = LFUSE__PRODUCT_OWN; j < t->k->noperands; j++)
+            if (t->stored[j]) put_store(t, l, indent + 3, j, whole);
+    }
+    lfuse__put(out, indent + 2, "}");
+    lfuse__put(out, indent + 1, "}");
+}
+
+static void put_block(const lfuse__text *t, const lfuse__product_layout *l, int indent, const char *name)
+{
+    const lfuse__product_class *p = &t->k->product;
+    const unsigned size = lfuse__type_bytes(p->sum), a_size = lfuse__type_bytes(t->k->operands[LFUSE__PRODUCT_A].type),
+                   b_size = lfuse__type_bytes(t->k->operands[LFUSE__PRODUCT_B].type);
+    lfuse__strbuf *out = t->out;
+
+    lfuse__put(out, indent, "for (i64 at = 0; at == 0 || at < k; at += block_depth) {");
+    lfuse__put(out, indent + 1, "const int depth = (int)(k - at < block_depth ? k - at : block_depth);");
+    lfuse__put(out, indent + 1, "memory sums = space;");
+    lfuse__put(out, indent + 1, "for (i64 j = 0; j < wide; j += %d)", p->columns);
+    lfuse__put(out, indent + 2, "%s_b(p1 + (%s) * %u, ldb, (int)(wide - j < %d ? wide - j : %d), depth,", name,
+               p->tb ? "(first_column + j) * ldb + at" : "at * ldb + first_column + j", b_size, p->columns, p->columns);
+    lfuse__put(out, indent + 3, "panels + j * depth * %u);", size);
+    lfuse__put(out, indent + 1, "for (i64 i = 0; i < high; i += %d) {", p->rows);
+    lfuse__put(out, indent + 2, "const i64 row = first_row + i;");
+    lfuse__put(out, indent + 2, "const int rows = (int)(high - i < %d ? high - i : %d);", p->rows, p->rows);
+    lfuse__put(out, indent + 2, "%s_a(p0 + (%s) * %u, lda, rows, depth, panel);", name,
+               p->ta ? "at * lda + row" : "row * lda + at", a_size);
+    lfuse__put(out, indent + 2, "for (i64 j = 0; j < wide; j += %d) {", p->columns);
+    lfuse__put(out, indent + 3, "const i64 column = first_column + j;");
+    lfuse__put(out, indent + 3, "const int columns = (int)(wide - j < %d ? wide - j : %d);", p->columns, p->columns);
+    lfuse__put(out, indent + 3, "%s_m(panel, panels + j * depth * %u, depth, at == 0, sums);", name, size);
+    lfuse__put(out, indent + 3, "if (at + depth >= k) {");
+    put_epilogue(t, l, indent + 4);
+    lfuse__put(out, indent + 3, "}");
+    lfuse__put(out, indent + 3, "if (block_depth < k) sums += %u;", (unsigned)(p->rows * p->columns) * size);
+    lfuse__put(out, indent + 2, "}");
+    lfuse__put(out, indent + 1, "}");
+    lfuse__put(out, indent, "}");
+}
+
+static void put_kernel(const lfuse__text *t, const lfuse__product_layout *l, const char *name)
+{
+    lfuse__strbuf *out = t->out;
+    const unsigned size = lfuse__type_bytes(t->k->product.sum);
+    const int own = l->own;
+
+    lfuse__put_kernel(out, name, 1, own + OWN_WORDS, lfuse__kernel_buffers(t->k));
+    lfuse__put(out, 1, "const i64 m = (i64)W(%d), n = (i64)W(%d), k = (i64)W(%d), lda = (i64)W(%d), ldb = (i64)W(%d);",
+               l->m, l->n, l->k, l->lda, l->ldb);
+    lfuse__put(out, 1, "const i64 block_rows = (i64)W(%d), block_columns = (i64)W(%d), block_depth = (i64)W(%d);",
+               own + OWN_ROWS, own + OWN_COLUMNS, own + OWN_DEPTH);
+    lfuse__put(out, 1, "if (m == 0) return;");
+    lfuse__put(out, 1, "memory p0 = BUFFER(0) + W(0), p1 = BUFFER(1) + W(1);");
+    lfuse__put_product_memory(out, 1, t->k);
+    lfuse__put(out, 1, "memory panels = BUFFER(%d) + W(%d) + GROUP() * W(%d);", lfuse__kernel_buffers(t->k) - 1,
+               l->workspace, own + OWN_SPACE);
+    lfuse__put(out, 1, "memory panel = panels + block_columns * block_depth * %u;", size);
+    lfuse__put(out, 1, "memory space = panel + (block_depth * %u + 63) / 64 * 64;", (unsigned)t->k->product.rows * size);
+    lfuse__put(out, 1, "const u64 down = (u64)((m + block_rows - 1) / block_rows);");
+    lfuse__put(out, 1, "const u64 blocks = down * (u64)((n + block_columns - 1) / block_columns);");
+    lfuse__put(out, 1, "for (u64 block = GROUP(); block < blocks; block += GROUPS()) {");
+    lfuse__put(out, 2, "const i64 first_row = (i64)(block %% down) * block_rows;");
+    lfuse__put(out, 2, "const i64 first_column = (i64)(block / down) * block_columns;");
+    lfuse__put(out, 2, "const i64 high = m - first_row < block_rows ? m - first_row : block_rows;");
+    lfuse__put(out, 2, "const i64 wide = n - first_column < block_columns ? n - first_column : block_columns;");
+    put_block(t, l, 2, name);
+    lfuse__put(out, 1, "}");
+    lfuse__put(out, 0, "}");
+}
+
+static lfuse_status emit(lfuse__strbuf *out, const char *name, const lfuse__kernel_class *c, const lfuse__facts *facts)
+{
+    lfuse__product_layout l;
+    lfuse__text t;
+
+    (void)facts;
+    lfuse__product_layout_make(c, &l);
+    lfuse__text_init(&t, out, c, NULL);
+    t.numbers = l.numbers;
+    lfuse__put_powers(out, c->body);
+    put_pack_a(out, name, c);
+    put_pack_b(out, name, c);
+    put_multiply(out, name, &c->product);
+    put_kernel(&t, &l, name);
+    return LFUSE_OK;
+}
+
+/* ---- sizes ---- */
+
+static void shape(lfuse__kernel_class *c)
+{
+    c->product.rows = ROWS;
+    c->product.columns = PANEL_BYTES / (int)lfuse__type_bytes(c->product.sum);
+}
+
+static lfuse_status choose(const lfuse__facts *facts, int64_t m, int64_t n, int64_t k, bool others,
+                           lfuse__kernel_class *c)
+{
+    (void)facts, (void)m, (void)n, (void)k, (void)others;
+    shape(c);
+    return LFUSE_OK;
+}
+
+static int classes(const lfuse__facts *facts, const int64_t m[2], const int64_t n[2], const int64_t k[2],
+                   const lfuse__kernel_class *c, lfuse__kernel_class *all)
+{
+    (void)facts, (void)m, (void)n, (void)k;
+    all[0] = *c;
+    shape(&all[0]);
+    return 1;
+}
+
+static int phases(const lfuse__kernel_class *c)
+{
+    (void)c;
+    return 1;
+}
+
+static uint64_t workspace(const lfuse__kernel_class *c, const lfuse__facts *facts, const lfuse__geometry *g)
+{
+    blocks b;
+
+    find_blocks(c, facts, g->extents, &b);
+    return (uint64_t)b.groups * space(&b);
+}
+
+static lfuse_status pack(const lfuse__kernel_class *c, const lfuse__facts *facts, const lfuse__geometry *g,
+                         lfuse__packed *packed)
+{
+    lfuse__product_layout l;
+    blocks b;
+
+    LFUSE__TRY(lfuse__product_layout_pack(c, g, OWN_WORDS, packed));
+    lfuse__product_layout_make(c, &l);
+    find_blocks(c, facts, g->extents, &b);
+    packed->words[l.own + OWN_ROWS] = (uint64_t)b.rows;
+    packed->words[l.own + OWN_COLUMNS] = (uint64_t)b.columns;
+    packed->words[l.own + OWN_DEPTH] = (uint64_t)b.depth;
+    packed->words[l.own + OWN_SPACE] = space(&b);
+    packed->group = 1;
+    packed->groups = (uint64_t)b.groups;
+    return LFUSE_OK;
+}
+
+const lfuse__product_family lfuse__product_panels = { choose, classes, phases, workspace, emit, pack };

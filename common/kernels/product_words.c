@@ -1,0 +1,78 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Argument words of products. */
+#ifdef HAVE_CONFIG_H
+#include "config.h"
+#endif
+
+#include <stdio.h>
+#include <string.h>
+
+#include "common/base/error.h"
+#include "common/kernels/product.h"
+
+void lfuse__product_layout_make(const lfuse__kernel_class *c, lfuse__product_layout *layout)
+{
+    int j, at = c->noperands;
+
+    layout->m = at++;
+    layout->n = at++;
+    layout->k = at++;
+    layout->lda = at++;
+    layout->ldb = at++;
+    layout->workspace = at++;
+    for (j = 0; j < LFUSE__MAX_OPERANDS; j++) layout->rows[j] = layout->columns[j] = -1;
+    for (j = LFUSE__PRODUCT_OWN; j < c->noperands; j++) {
+        layout->rows[j] = at++;
+        if (c->operands[j].inner == LFUSE__STRIDE_ANY) layout->columns[j] = at++;
+    }
+    layout->numbers = at;
+    layout->own = at + c->body->nnumbers;
+}
+
+lfuse_status lfuse__product_layout_pack(const lfuse__kernel_class *c, const lfuse__geometry *g, int own,
+                                        lfuse__packed *packed)
+{
+    const int most = LFUSE__ARGUMENT_BYTES / 8 - lfuse__kernel_buffers(c);
+    uint64_t *words = packed->words;
+    lfuse__product_layout l;
+    int j;
+
+    lfuse__product_layout_make(c, &l);
+    if (l.own + own > most)
+        return lfuse__error(LFUSE_ERR_UNSUPPORTED, "a product with %d operands and %d numbers needs %d argument words; "
+                            "a kernel takes %d", c->noperands, c->body->nnumbers, l.own + own, most);
+    packed->nwords = (unsigned)(l.own + own);
+    for (j = 0; j < c->noperands; j++) words[j] = g->offsets[j];
+    words[l.m] = (uint64_t)g->extents[0];
+    words[l.n] = (uint64_t)g->extents[1];
+    words[l.k] = (uint64_t)g->extents[2];
+    words[l.lda] = (uint64_t)g->strides[LFUSE__PRODUCT_A][0];
+    words[l.ldb] = (uint64_t)g->strides[LFUSE__PRODUCT_B][0];
+    words[l.workspace] = g->partials;
+    for (j = LFUSE__PRODUCT_OWN; j < c->noperands; j++) {
+        words[l.rows[j]] = (uint64_t)g->strides[j][0];
+        if (l.columns[j] >= 0) words[l.columns[j]] = (uint64_t)g->strides[j][1];
+    }
+    lfuse__numbers_pack(c->body, g->numbers, words + l.numbers);
+    return LFUSE_OK;
+}
+
+void lfuse__put_product_place(const lfuse__kernel_class *c, const lfuse__product_layout *layout, int j,
+                              const char *row, const char *column, char *text, size_t size)
+{
+    if (c->operands[j].inner == LFUSE__STRIDE_UNIT)
+        snprintf(text, size, "((i64)(%s) * (i64)W(%d) + (i64)(%s))", row, layout->rows[j], column);
+    else if (layout->columns[j] >= 0)
+        snprintf(text, size, "((i64)(%s) * (i64)W(%d) + (i64)(%s) * (i64)W(%d))", row, layout->rows[j], column,
+                 layout->columns[j]);
+    else
+        snprintf(text, size, "((i64)(%s) * (i64)W(%d))", row, layout->rows[j]);
+}
+
+void lfuse__put_product_memory(lfuse__strbuf *out, int indent, const lfuse__kernel_class *c)
+{
+    int j;
+
+    for (j = LFUSE__PRODUCT_OWN; j < c->noperands; j++)
+        if (!c->operands[j].index) lfuse__put(out, indent, "memory p%d = BUFFER(%d) + W(%d);", j, j, j);
+}

@@ -1,0 +1,150 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#ifdef HAVE_CONFIG_H
+#include "config.h"
+#endif
+
+/*
+ * Matrix products by the library's own kernels: one step, whose body is the whole region behind the product, with
+ * whatever that reads and stores beside it.
+ */
+#include "common/plan/draft.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "common/base/error.h"
+
+enum { OWN = 2 }; /* operands in front of those of the body: A, B */
+
+bool lfuse__draft_native(const lfuse__draft *d)
+{
+    if (d->provider != LFUSE_PROVIDER_DEFAULT) return d->provider == LFUSE_PROVIDER_NATIVE;
+    return d->facts->vector_lanes;
+}
+
+/* Whether a kernel over the elements of the product can hold the node. */
+static bool holds(const lfuse__draft *d, int32_t node, const lfuse__node *product)
+{
+    const lfuse__node *n = lfuse__draft_node(d, node);
+    lfuse__unit_loop loop;
+
+    if (n->list || n->rank != 2 || d->signatures[node].row || d->again[node] || !lfuse__draft_pointwise(d, node) ||
+        memcmp(n->shape, product->shape, 2 * sizeof *n->shape))
+        return false;
+    lfuse__draft_loop(d, node, &loop);
+    return loop.rank == 2 && !loop.naxes && !memcmp(loop.extents, product->shape, 2 * sizeof *loop.extents) &&
+           loop.axis[0] == 0 && loop.axis[1] == 1;
+}
+
+/* How many nodes of the region read the product, each where it stands itself. */
+static int readers(const lfuse__draft *d, int32_t matmul, int32_t region)
+{
+    lfuse__view walk;
+    int32_t node;
+    int i, count = 0;
+
+    for (node = region; node >= 0; node = d->next[node]) {
+        bool reads = false;
+        for (i = 0; i < lfuse__draft_node(d, node)->nin; i++) {
+            if (lfuse__draft_operand(d, node, i, &walk) != matmul) continue;
+            if (!lfuse__draft_same_index(d, node, &walk)) return -1;
+            reads = true;
+        }
+        count += reads;
+    }
+    return count;
+}
+
+int32_t lfuse__native_tail(const lfuse__draft *d, int32_t matmul)
+{
+    const lfuse__node *product = lfuse__draft_node(d, matmul);
+    const int32_t reader = d->reader[matmul], region = reader < 0 ? -1 : d->region[reader];
+    int32_t node;
+
+    if (d->disable & LFUSE_NO_EPILOGUE || region < 0 || d->cut[matmul] || d->prepared[reader] != d->prepared[matmul])
+        return -1;
+    for (node = region; node >= 0; node = d->next[node])
+        if (!holds(d, node, product)) return -1;
+    return readers(d, matmul, region) == d->reads[matmul] ? region : -1;
+}
+
+static void store_product(lfuse__draft *d, lfuse__builder *b, int32_t matmul, int reg)
+{
+    const lfuse__home *home = &d->home[matmul];
+    int32_t name;
+
+    if (!home->set) return;
+    lfuse__builder_store(b, reg, home, matmul, NULL);
+    for (name = d->target[matmul]; name >= 0; name = d->next_target[name]) {
+        const lfuse__home also = { .set = true, .place = LFUSE__PLACE_BOUND, .index = name };
+        if (home->place != LFUSE__PLACE_BOUND || home->index != name)
+            lfuse__builder_store(b, reg, &also, matmul, NULL);
+    }
+}
+
+/* A and B in front of the body's operands. */
+static lfuse_status add_matrices(lfuse__draft *d, int32_t matmul, lfuse__step *step)
+{
+    lfuse__operand *all = calloc((size_t)(step->noperands + OWN), sizeof *all);
+    lfuse__view walk;
+    int i;
+
+    if (!all) return lfuse__error(LFUSE_ERR_MEMORY, "out of host memory while a plan was made");
+    memcpy(all + OWN, step->operands, (size_t)step->noperands * sizeof *all);
+    free(step->operands);
+    step->operands = all;
+    step->noperands += OWN;
+    for (i = 0; i < step->body.ninstr; i++)
+        if (step->body.instr[i].kind == LFUSE__I_LOAD) step->body.instr[i].a += OWN;
+    for (i = 0; i < step->body.nstores; i++) step->body.stores[i].operand += OWN;
+    for (i = 0; i < OWN; i++) {
+        const int32_t base = lfuse__draft_operand(d, matmul, i, &walk);
+        LFUSE__TRY(lfuse__draft_operand_at(d, base, &d->home[base], &walk, &all[i]));
+    }
+    return LFUSE_OK;
+}
+
+/* A kernel of products looks nothing up, and has two operands fewer than others for its body. */
+static bool fits(const lfuse__step *step)
+{
+    int i;
+
+    for (i = 0; i < step->noperands; i++)
+        if (step->operands[i].gathered >= 0) return false;
+    return step->noperands + OWN <= LFUSE__BODY_OPERANDS;
+}
+
+static lfuse_status build(lfuse__draft *d, const lfuse__unit *u, lfuse__builder *b, lfuse__step *step)
+{
+    const lfuse__node *n = lfuse__draft_node(d, u->node);
+    lfuse__unit_loop loop;
+
+    if (u->tail >= 0) {
+        lfuse__draft_loop(d, u->tail, &loop);
+        lfuse__builder_loop(b, &loop);
+    }
+    store_product(d, b, u->node, lfuse__builder_sum(b, u->node));
+    if (u->tail >= 0) lfuse__region_stores(d, b, u->tail, &loop);
+    if (!lfuse__builder_overflow(b)) LFUSE__TRY(lfuse__builder_finish(b, LFUSE__STEP_GEMM, step));
+    if (lfuse__builder_overflow(b) || !fits(step)) { /* the region has a step of its own in the next round */
+        d->cut[u->node] = d->changed = true;
+        return LFUSE_OK;
+    }
+    step->product = (lfuse__product){ .native = true, .type = (lfuse_type)n->type, .m = n->shape[0], .n = n->shape[1],
+                                      .k = lfuse__draft_node(d, n->in[0])->shape[1], .alpha = -1, .beta = -1 };
+    return add_matrices(d, u->node, step);
+}
+
+lfuse_status lfuse__make_native(lfuse__draft *d, const lfuse__unit *u, lfuse__stage *stage)
+{
+    const lfuse__node *n = lfuse__draft_node(d, u->node);
+    lfuse__builder *b;
+    lfuse_status status;
+
+    LFUSE__TRY(lfuse__stage_create(stage, 1, (const int[]){ 1 }));
+    stage->alternatives[0].name = "native";
+    LFUSE__TRY(lfuse__builder_create(d, u->tail, n->rank, n->shape, &b));
+    status = build(d, u, b, stage->alternatives[0].steps);
+    lfuse__builder_destroy(b);
+    return status;
+}
