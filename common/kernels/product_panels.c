@@ -76,7 +76,7 @@ static void find_blocks(const lfuse__kernel_class *c, const lfuse__facts *facts,
             best = found;
             b->rows = rows, b->columns = columns, b->down = down, b->across = across;
         }
-    b->depth = smaller(extents[2], BLOCK_DEPTH);
+    b->depth = extents[2] ? smaller(extents[2], BLOCK_DEPTH) : 1;
     b->groups = smaller(b->down * b->across, cores);
     b->a_bytes = (uint64_t)ceil_to(p->rows * b->depth * size, 64);
     b->b_bytes = (uint64_t)ceil_to(b->columns * b->depth * size, 64);

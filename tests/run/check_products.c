@@ -111,7 +111,7 @@ START_TEST(widened_products)
     OK(lfuse_tensor_write(tx, NULL, one_two));
     OK(lfuse_tensor_write(tw, NULL, one_two));
     OK(lfuse_tensor_write(tb, NULL, one_two));
-    plan = plan_with(0);
+    plan = plan_by(LFUSE_PROVIDER_VENDOR, 0);
     {
         lfuse_binding bind[] = { lfuse_bind_tensor("x", tx), lfuse_bind_tensor("w", tw), lfuse_bind_tensor("b", tb),
                                  lfuse_bind_tensor("y", ty) };
@@ -162,7 +162,8 @@ static const struct {
     bool native_graph, elapsed;
 } clocks[] = { { true, true }, { true, false }, { false, true }, { false, false } };
 enum { CLOCKS = sizeof clocks / sizeof clocks[0] };
-static const lfuse_plan_options measuring = { .effort = LFUSE_EFFORT_MEASURE };
+static const lfuse_plan_options measuring = { .effort = LFUSE_EFFORT_MEASURE,
+                                              .provider = LFUSE_PROVIDER_VENDOR };
 
 /* The first run of a size times its algorithms; then runs of any plan on the device do the product alone. */
 START_TEST(products_are_measured_once)

@@ -54,6 +54,7 @@ static void make_base(void)
     size_t i;
 
     for (i = 0; i < sizeof names / sizeof *names; i++) unsetenv(names[i]);
+    setenv("LFUSE_PROVIDER", "vendor", 1); /* whose algorithms are chosen among; the stub is a CPU */
     snprintf(base, sizeof base, "%s/lfuse-wisdom-XXXXXX", where && *where == '/' ? where : "/tmp");
     ck_assert_ptr_nonnull(mkdtemp(base));
     lfuse_log_to(listen, NULL, LFUSE_LOG_DEBUG);
