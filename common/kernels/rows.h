@@ -31,6 +31,8 @@ typedef struct lfuse__rows {
     bool early[LFUSE__ROW_INSTR];      /* a row load that stands before the loop over rows */
     bool ahead[LFUSE__ROW_INSTR];      /* a row load for look-ups, of which i<i> is the value in the row looked up */
     bool across; /* a lane a row: registers of the row differ from lane to lane */
+    int kept, kept_in; /* register that the last sweep finds where it stores to that operand; -1: none */
+    bool asks;   /* rows come one after the other, from memory to the caches of a CPU */
 } lfuse__rows;
 
 /* Sizes, types and rates are checked here; `out` may be NULL. ERR_INVALID, ERR_UNSUPPORTED. */
@@ -112,8 +114,15 @@ void lfuse__rows_put_look_up_row(const lfuse__rows *r, int indent, int i);
 /* r<i> of a far load of the element. */
 void lfuse__rows_put_look_up_element(const lfuse__rows *r, int indent, int i, const char *place, const char *present);
 
+/* ---- rows_caches.c: of a work-item to which rows come one after the other ---- */
+/* r->kept and r->kept_in. */
+void lfuse__rows_find_kept(lfuse__rows *r);
+/* Where the row behind row `one` is, then, of the 16 elements from e on, what a sweep asks for; without r->asks none. */
+void lfuse__rows_put_next(const lfuse__rows *r, int indent);
+void lfuse__rows_put_prefetches(const lfuse__rows *r, int indent, int sweep);
+
 /* ---- forms ---- */
-void lfuse__rows_emit_single(const lfuse__rows *r, const char *name); /* TEAM where a team is one work-item */
+void lfuse__rows_emit_single(lfuse__rows *r, const char *name);       /* TEAM where a team is one work-item */
 void lfuse__rows_emit_team(lfuse__rows *r, const char *name);         /* TEAM and GROUP */
 void lfuse__rows_emit_item(const lfuse__rows *r, const char *name);   /* ITEM */
 void lfuse__rows_emit_fold(const lfuse__rows *r, const char *name);   /* FOLD; the others know PARTIAL */

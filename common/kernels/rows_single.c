@@ -65,14 +65,27 @@ static void put_store(const lfuse__rows *r, int indent, int j, int from, bool pa
     lfuse__put(r->t.out, indent, "}");
 }
 
+/* What the sweep before left. */
+static void put_kept(const lfuse__rows *r, int indent, bool partial)
+{
+    put_load(r, indent, r->kept_in, partial);
+    lfuse__put(r->t.out, indent, "const L_%s r%d = x%d;", lfuse__register_word(r->t.k->operands[r->kept_in].type),
+               r->kept, r->kept_in);
+}
+
 /* Elements e ... e + LANES - 1: loaded, computed, gathered in lane `to`, stored. */
 static void put_step(const lfuse__rows *r, int indent, int sweep, lfuse__lane to, bool partial)
 {
     const lfuse__body *body = r->t.k->body;
     bool needed[LFUSE__ROW_INSTR], loads[LFUSE__MAX_OPERANDS];
     lfuse__rows_needs(r, sweep, needed, loads);
+    if (!partial) lfuse__rows_put_prefetches(r, indent, sweep);
     for (int j = 0; j < r->t.k->noperands; j++)
         if (loads[j]) put_load(r, indent, j, partial);
+    if (r->kept >= 0 && sweep == r->nsweeps - 1) {
+        put_kept(r, indent, partial);
+        needed[r->kept] = false;
+    }
     lfuse__rows_put_elements(r, indent, needed, "e + l", partial ? "l < count" : NULL);
     for (int i = 0; i < body->ninstr; i++) {
         char index[96];
@@ -80,6 +93,7 @@ static void put_step(const lfuse__rows *r, int indent, int sweep, lfuse__lane to
         snprintf(index, sizeof index, "ADD_%s(SPLAT_%s((%s)e), IOTA_%s())", r->t.ix, r->t.ix, r->t.ix, r->t.ix);
         lfuse__rows_put_gather(r, indent, i, to, partial ? "BELOW(count)" : NULL, index);
     }
+    if (r->kept >= 0 && sweep == r->nsweeps - 2) put_store(r, indent, r->kept_in, r->kept, partial);
     if (!lfuse__rows_stores(r, sweep)) return;
     for (int i = 0; i < body->nstores; i++)
         if (!r->row[body->stores[i].operand])
@@ -187,6 +201,7 @@ static void put_rows(const lfuse__rows *r, int indent)
     lfuse__put(out, indent, "const u64 share = (rows + GROUPS() - 1) / GROUPS();");
     lfuse__put(out, indent, "for (u64 one = GROUP() * share; one < rows && one < (GROUP() + 1) * share; one++) {");
     lfuse__put(out, indent + 1, "const %s row = (%s)one;", r->t.ux, r->t.ux);
+    lfuse__rows_put_next(r, indent + 1);
     lfuse__rows_put_bases(r, indent + 1);
     for (int sweep = 0; sweep < r->nsweeps; sweep++) {
         lfuse__rows_put_phase(r, indent + 1, sweep, false);
@@ -207,13 +222,15 @@ void lfuse__rows_put_single_sweep(const lfuse__rows *r, int indent, int sweep)
     put_sweep(r, indent, sweep);
 }
 
-void lfuse__rows_emit_single(const lfuse__rows *r, const char *name)
+void lfuse__rows_emit_single(lfuse__rows *r, const char *name)
 {
     lfuse__rows_put_head(r, name, 1);
     if (r->t.k->form == LFUSE__ROWS_PARTIAL) {
         lfuse__rows_put_partials(r, 1);
         put_partial(r, 1);
     } else {
+        r->asks = r->facts->vector_lanes;
+        lfuse__rows_find_kept(r);
         put_rows(r, 1);
     }
     lfuse__put(r->t.out, 0, "}");

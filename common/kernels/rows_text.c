@@ -37,6 +37,7 @@ lfuse_status lfuse__rows_init(lfuse__rows *r, lfuse__strbuf *out, const lfuse__k
         return lfuse__error(LFUSE_ERR_UNSUPPORTED, "a row kernel of %d instructions; at most %d", body->ninstr,
                             LFUSE__ROW_INSTR);
     memset(r, 0, sizeof *r);
+    r->kept = -1;
     lfuse__text_init(&r->t, out, k, layout);
     r->t.vector = LFUSE__ROW_VECTOR;
     r->facts = facts;
@@ -75,13 +76,17 @@ bool lfuse__rows_stores(const lfuse__rows *r, int sweep)
 void lfuse__rows_needs(const lfuse__rows *r, int sweep, bool *needed, bool *loads)
 {
     const lfuse__body *body = r->t.k->body;
+    const bool last = sweep == r->nsweeps - 1;
+    bool stop[LFUSE__ROW_INSTR];
+    memcpy(stop, r->of_row, sizeof stop);
+    if (last && r->kept >= 0) stop[r->kept] = true;
     memset(needed, 0, (size_t)body->ninstr * sizeof *needed);
     memset(loads, 0, LFUSE__MAX_OPERANDS * sizeof *loads);
     for (int i = 0; i < body->ninstr; i++)
         if (lfuse__rows_reduces(r, i, sweep)) needed[body->instr[i].a] = true;
-    for (int i = 0; i < body->nstores && sweep == r->nsweeps - 1; i++)
+    for (int i = 0; i < body->nstores && last; i++)
         if (!r->row[body->stores[i].operand]) needed[body->stores[i].reg] = true;
-    lfuse__body_needs(body, r->of_row, needed);
+    lfuse__body_needs(body, stop, needed);
     for (int i = 0; i < body->ninstr; i++)
         if (needed[i] && !r->of_row[i] && body->instr[i].kind == LFUSE__I_LOAD && !lfuse__rows_is_far(r, i))
             loads[body->instr[i].a] = true;

@@ -1,8 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* How many work-groups rows are shared by, and what of them registers hold. */
+/* How many work-groups rows are shared by, and what of them registers hold, or caches. */
 #ifdef HAVE_CONFIG_H
 #include "config.h"
 #endif
+
+#include <string.h>
 
 #include "common/kernels/rows.h"
 #include "tests/kernels/classes.h"
@@ -94,6 +96,75 @@ START_TEST(no_such_kernel)
 }
 END_TEST
 
+/* A softmax, to which `also` adds something when it is done. */
+typedef enum also { NOTHING, SHIFT, ELEMENT, NORM } also; /* NORM: squares in place of exp */
+
+static void make_softmax(row_sample *s, also what, lfuse_type type)
+{
+    enum { X, Y, Z };
+    static const lfuse__kernel_operand unit = {.type = LFUSE_F32, .inner = LFUSE__STRIDE_UNIT};
+    const lfuse__instr body[] = {
+        {.kind = LFUSE__I_LOAD, .type = LFUSE_F32, .a = X, .b = -1},
+        {.kind = LFUSE__I_REDUCE, .op = LFUSE__REDUCE_MAX, .type = LFUSE_F32, .a = 0},
+        {.kind = LFUSE__I_APPLY, .op = LFUSE__OP_sub, .type = LFUSE_F32, .a = 0, .b = 1, .c = -1},
+        {.kind = LFUSE__I_APPLY, .op = what == NORM ? LFUSE__OP_square : LFUSE__OP_exp, .type = LFUSE_F32, .a = 2,
+         .b = -1, .c = -1},
+        {.kind = LFUSE__I_REDUCE, .op = LFUSE__REDUCE_SUM, .type = LFUSE_F32, .a = 3},
+        {.kind = LFUSE__I_APPLY, .op = LFUSE__OP_div, .type = LFUSE_F32, .a = 3, .b = 4, .c = -1},
+        {.kind = LFUSE__I_LOAD, .type = LFUSE_F32, .a = Z, .b = -1},
+        {.kind = LFUSE__I_APPLY, .op = LFUSE__OP_add, .type = LFUSE_F32, .a = 5, .b = 6, .c = -1}};
+    row_sample_make(s, ROW_SUM, LFUSE_F32);
+    memcpy(s->instr, body, sizeof body);
+    s->body.ninstr = sizeof body / sizeof *body;
+    s->body.nstores = 1;
+    s->stores[0] = (lfuse__store){.reg = what == SHIFT || what == ELEMENT ? 7 : 5, .operand = Y};
+    s->k.noperands = 3;
+    for (int j = 0; j < 3; j++) s->k.operands[j] = unit;
+    s->k.operands[Y].written = true;
+    s->k.operands[Y].type = type;
+    s->k.operands[Z].fixed = what == SHIFT;
+    s->k.form = LFUSE__ROWS_TEAM;
+    s->k.team = 1;
+}
+
+static int count_of(const char *text, const char *word)
+{
+    int n = 0;
+    for (const char *at = strstr(text, word); at; at = strstr(at + 1, word)) n++;
+    return n;
+}
+
+/*
+ * exp is computed in one sweep, of whole steps and of the last one, where nothing that the last sweep reads can lie
+ * where it waits and where what is stored has room for it.
+ */
+START_TEST(functions_are_computed_once)
+{
+    static const struct {
+        also what;
+        lfuse_type type;
+        int kept, times;
+    } wanted[] = {{NOTHING, LFUSE_F32, 3, 2}, {SHIFT, LFUSE_F32, 3, 2}, {ELEMENT, LFUSE_F32, -1, 4},
+                  {NORM, LFUSE_F32, -1, 0},   {NOTHING, LFUSE_F16, -1, 4}};
+    const lfuse__facts facts = facts_lanes(false);
+    for (int i = 0; i < (int)(sizeof wanted / sizeof *wanted); i++) {
+        lfuse__strbuf text = LFUSE__STRBUF_INIT;
+        lfuse__rows r;
+        row_sample s;
+        make_softmax(&s, wanted[i].what, wanted[i].type);
+        ck_assert_int_eq(lfuse__rows_init(&r, NULL, &s.k, NULL, &facts), LFUSE_OK);
+        lfuse__rows_find_kept(&r);
+        ck_assert_int_eq(r.kept, wanted[i].kept);
+        ck_assert_int_eq(lfuse__rows_emit(&text, "k", &s.k, &facts), LFUSE_OK);
+        ck_assert_int_eq(count_of(text.data, "EXP_f32("), wanted[i].times);
+        /* The next row and what is stored, but where exp has been stored already. */
+        ck_assert_int_eq(count_of(text.data, "PREFETCH(next0"), 1);
+        ck_assert_int_eq(count_of(text.data, "PREFETCH_STORE(p1"), wanted[i].kept < 0);
+        lfuse__strbuf_free(&text);
+    }
+}
+END_TEST
+
 static Suite *suite_rows_choose(void)
 {
     Suite *suite = suite_create("choice of row kernels");
@@ -102,6 +173,7 @@ static Suite *suite_rows_choose(void)
     tcase_add_test(tcase, short_rows_wait_in_registers);
     tcase_add_test(tcase, cpus_know_no_bound);
     tcase_add_test(tcase, no_such_kernel);
+    tcase_add_test(tcase, functions_are_computed_once);
     suite_add_tcase(suite, tcase);
     return suite;
 }

@@ -329,6 +329,40 @@ START_TEST(parts_of_a_turned_tensor)
 }
 END_TEST
 
+/* A tensor that becomes its softmax, or gets one added to it, has the bits of those into another one. */
+START_TEST(softmax_in_place)
+{
+    enum { R = 4, L = 300 };
+    lfuse_tensor *tx = (in_form(_i), waves(2, SHAPE(R, L))), *tz = ramp(2, SHAPE(R, L), 1, 0.25f);
+    lfuse_tensor *ty = tensor(2, SHAPE(R, L));
+    lfuse_plan *plan;
+    int added, update;
+
+    for (added = 1; added >= 0; added--) {
+        float wanted[R * L];
+        for (update = 0; update < 2; update++) {
+            lfuse_graph *graph = lfuse_graph_create();
+            const lfuse_value x = lfuse_input(graph, "x", LFUSE_F32, 2, LFUSE_DIMS(R, L));
+            const lfuse_value z = added ? lfuse_input(graph, "z", LFUSE_F32, 2, LFUSE_DIMS(R, L)) : x;
+            const lfuse_value softmax = lfuse_softmax(x, 1, (const int[]){ 1 });
+            const lfuse_value y = added ? lfuse_add(softmax, z) : softmax;
+            lfuse_binding b[3] = { lfuse_bind_tensor("x", tx) };
+            int n = 1;
+            if (added) b[n++] = lfuse_bind_tensor("z", tz);
+            if (update) lfuse_update(z, y);
+            else lfuse_output(graph, "y", y), b[n++] = lfuse_bind_tensor("y", ty);
+            OK(lfuse_plan_create(dev, graph, NULL, &plan));
+            OK(lfuse_plan_run(plan, stream, b, n));
+            if (update) ck_assert(!memcmp(wanted, values(added ? tz : tx), sizeof wanted));
+            else memcpy(wanted, values(ty), sizeof wanted);
+            lfuse_plan_destroy(plan);
+            lfuse_graph_destroy(graph);
+        }
+    }
+    lfuse_tensor_destroy(tx), lfuse_tensor_destroy(tz), lfuse_tensor_destroy(ty);
+}
+END_TEST
+
 static Suite *suite_rows(void)
 {
     Suite *s = suite_create("run");
@@ -343,6 +377,7 @@ static Suite *suite_rows(void)
     tcase_add_loop_test(c, parts_of_a_turned_tensor, 0, FORMS);
     tcase_add_loop_test(c, empty_rows, 0, FORMS);
     tcase_add_loop_test(c, recordings_of_rows, 0, FORMS);
+    tcase_add_loop_test(c, softmax_in_place, 0, FORMS);
     suite_add_tcase(s, c);
     return s;
 }
