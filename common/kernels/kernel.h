@@ -89,7 +89,7 @@ typedef struct lfuse__product_class {
     lfuse_type sum; /* in which products are added: f32, f64 */
     int rows, columns, depth; /* of what a group computes at a time, depth along k; PANELS: rows and lanes, no depth */
     int item_rows, item_columns; /* TILES: of a work-item */
-    int split;      /* TILES: parts of k that are summed by different groups; 0, 1: none */
+    int split;      /* TILES: 1: different groups sum parts of k, as many as suit the sizes; a phase adds those up */
     int phase;      /* of lfuse__product_phases launches, from 0 on */
 } lfuse__product_class;
 

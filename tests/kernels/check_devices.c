@@ -94,6 +94,16 @@ static void use_team_bundles(rig *r)
     if (as_teams(r, &teams)) case_bundles(&teams);
 }
 
+static void use_tiles(rig *r)
+{
+    rig teams;
+    test_without_optimisation(true);
+    if (!r->facts.vector_lanes && r->facts.simd > 1) teams = *r;
+    else if (!as_teams(r, &teams)) return;
+    for (int t = 0; t < 4; t++)
+        if (rig_has(r, floating[t])) case_tiles(&teams, floating[t]);
+}
+
 static void use_lists(rig *r)
 {
     rig teams;
@@ -125,7 +135,7 @@ static void use_bounds(rig *r)
 static const struct {
     const char *name;
     void (*use)(rig *r);
-} cases[] = {{"operators", use_operators}, {"places", use_places}, {"sums", use_sums}, {"lines", use_lines},
+} cases[] = {{"operators", use_operators}, {"places", use_places}, {"sums", use_sums}, {"lines", use_lines}, {"tiles", use_tiles},
              {"rows of f32", use_rows_f32}, {"rows of i64", use_rows_i64},
              {"rows by teams", use_team_rows}, {"row look-ups by teams", use_team_row_look_ups},
              {"bundles by teams", use_team_bundles}, {"lists", use_lists}, {"bounds", use_bounds},

@@ -256,6 +256,15 @@ START_TEST(rows)
 }
 END_TEST
 
+START_TEST(tiles)
+{
+    const bool shares = _i && !test_all();
+    writer w = {.text = LFUSE__STRBUF_INIT, .facts = facts_items(true)};
+    tiles_emit(&w.text, &w.facts, shares ? _i - 1 : 0, shares ? ARCHS - 1 : 1);
+    if (!compiles(&w, archs[_i])) TEST_SKIP("%s", lfuse__error_message());
+}
+END_TEST
+
 /* One kernel of each family and form, in f32. */
 static void write_families(writer *w)
 {
@@ -278,6 +287,7 @@ static void write_families(writer *w)
         wrote(lfuse__rows_emit(&w->text, next_name(w), &r.k, &w->facts));
     }
     row_look_ups_emit(&w->text, &w->facts, 0, 1);
+    tiles_emit(&w->text, &w->facts, 1, 7);
 }
 
 /* Up to the wait that every work-item comes to: no branch, no end, no memory but parameters. */
@@ -335,6 +345,10 @@ static Suite *suite_nvrtc(void)
     tcase_set_timeout(reductions, 300);
     tcase_add_loop_test(reductions, rows, 0, ARCHS);
     suite_add_tcase(suite, reductions);
+    TCase *products = tcase_create("tiles");
+    tcase_set_timeout(products, 300);
+    tcase_add_loop_test(products, tiles, 0, ARCHS);
+    suite_add_tcase(suite, products);
     return suite;
 }
 

@@ -1,0 +1,276 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * What becomes of the sums of a tile: the epilogue's body over vectors of them, straight from the registers; where the
+ * body is long, by way of local memory, so that there are few copies of it. Of a few vectors at a time all loads come
+ * before all stores, which a compiler cannot exchange.
+ */
+#ifdef HAVE_CONFIG_H
+#include "config.h"
+#endif
+
+#include <stdio.h>
+
+#include "common/kernels/product_tiles.h"
+
+enum {
+    SHORT = 24,        /* instructions of a body that every sum may have a copy of */
+    AT_A_TIME = 4      /* vectors */
+};
+
+static bool in_vectors(const lfuse__tiles *t, int j)
+{
+    return lfuse__in_blocks(&t->t.k->operands[j]);
+}
+
+/* Words of a vector in registers. */
+static int words_of(const lfuse__tiles *t, int j)
+{
+    return lfuse__block_words(&t->t, j);
+}
+
+static void put_arrays(const lfuse__tiles *t, int indent, int vectors)
+{
+    for (int j = LFUSE__PRODUCT_OWN; j < t->t.k->noperands; j++) {
+        const char *reg = lfuse__register_word(t->t.k->operands[j].type);
+        if (t->t.loaded[j] && in_vectors(t, j))
+            lfuse__put(t->t.out, indent, "u32 q%d[%d];", j, vectors * words_of(t, j));
+        else if (t->t.loaded[j])
+            lfuse__put(t->t.out, indent, "S_%s s%d[%d];", reg, j, vectors * t->vector);
+        if (t->t.stored[j]) lfuse__put(t->t.out, indent, "S_%s z%d[%d];", reg, j, vectors * t->vector);
+    }
+}
+
+static void put_blocks(const lfuse__tiles *t, int indent, int j, const char *word, const char *from)
+{
+    const unsigned size = lfuse__type_bytes(t->t.k->operands[j].type), bytes = size * (unsigned)t->vector;
+    char at[128];
+    lfuse__put_product_place(t->t.k, &t->l, j, "row", "column", at, sizeof at);
+    for (unsigned done = 0; done < bytes; done += 16)
+        if (*word == 'L')
+            lfuse__put(t->t.out, indent, "LOADB_%u(%s + %u, p%d + %s * %u + %u);", bytes < 16 ? bytes : 16, from,
+                       done / 4, j, at, size, done);
+        else
+            lfuse__put(t->t.out, indent, "STOREB_%u(p%d + %s * %u + %u, %s + %u);", bytes < 16 ? bytes : 16, j, at,
+                       size, done, from, done / 4);
+}
+
+/* Operand j at row and column ...: vector w of its array. */
+static void put_load(const lfuse__tiles *t, int indent, int j)
+{
+    const lfuse__kernel_operand *o = &t->t.k->operands[j];
+    const bool vectors = in_vectors(t, j);
+    lfuse__strbuf *out = t->t.out;
+    const int words = words_of(t, j);
+    char at[128], load[192], to[32];
+    lfuse__put_product_place(t->t.k, &t->l, j, "row", "(column + e)", at, sizeof at);
+    lfuse__put_load(&t->t, j, at, load, sizeof load);
+    if (vectors) {
+        for (int w = 0; w < words; w++) lfuse__put(out, indent, "q%d[w * %d + %d] = 0;", j, words, w);
+        snprintf(to, sizeof to, "q%d + w * %d", j, words);
+        lfuse__put(out, indent, "if (vectors) {");
+        lfuse__put(out, indent + 1, "if (row < m && column < n) {");
+        put_blocks(t, indent + 2, j, "L", to);
+        lfuse__put(out, indent + 1, "}");
+        lfuse__put(out, indent, "} else {");
+    } else {
+        lfuse__put(out, indent, "{");
+    }
+    lfuse__put(out, 0, "#pragma unroll");
+    lfuse__put(out, indent + 1, "for (int e = 0; e < %d; e++) {", t->vector);
+    if (!vectors)
+        lfuse__put(out, indent + 2, "s%d[w * %d + e] = ZERO_%s;", j, t->vector, lfuse__register_word(o->type));
+    lfuse__put(out, indent + 2, "if (row < m && column + e < n)");
+    if (vectors)
+        lfuse__put(out, indent + 3, "PACK_%s(q%d + w * %d, e, %s);", lfuse__memory_word(o->type), j, words, load);
+    else
+        lfuse__put(out, indent + 3, "s%d[w * %d + e] = %s;", j, t->vector, load);
+    lfuse__put(out, indent + 1, "}");
+    lfuse__put(out, indent, "}");
+}
+
+static void put_store(const lfuse__tiles *t, int indent, int j)
+{
+    const lfuse__kernel_operand *o = &t->t.k->operands[j];
+    lfuse__strbuf *out = t->t.out;
+    char at[128];
+    if (in_vectors(t, j)) {
+        lfuse__put(out, indent, "if (vectors) {");
+        lfuse__put(out, indent + 1, "u32 u_[%d];", words_of(t, j));
+        for (int w = 0; w < words_of(t, j); w++) lfuse__put(out, indent + 1, "u_[%d] = 0;", w);
+        lfuse__put(out, 0, "#pragma unroll");
+        lfuse__put(out, indent + 1, "for (int e = 0; e < %d; e++) PACK_%s(u_, e, z%d[w * %d + e]);", t->vector,
+                   lfuse__memory_word(o->type), j, t->vector);
+        lfuse__put(out, indent + 1, "if (row < m && column < n) {");
+        put_blocks(t, indent + 2, j, "S", "u_");
+        lfuse__put(out, indent + 1, "}");
+        lfuse__put(out, indent, "} else {");
+    } else {
+        lfuse__put(out, indent, "{");
+    }
+    lfuse__put_product_place(t->t.k, &t->l, j, "row", "(column + e)", at, sizeof at);
+    lfuse__put(out, 0, "#pragma unroll");
+    lfuse__put(out, indent + 1, "for (int e = 0; e < %d; e++)", t->vector);
+    lfuse__put(out, indent + 2, "if (row < m && column + e < n) STORE_%s(p%d, %s, z%d[w * %d + e]);",
+               lfuse__memory_word(o->type), j, at, j, t->vector);
+    lfuse__put(out, indent, "}");
+}
+
+static void put_body(const lfuse__tiles *t, int indent)
+{
+    lfuse__strbuf *out = t->t.out;
+    lfuse__put(out, 0, "#pragma unroll");
+    lfuse__put(out, indent, "for (int e = 0; e < %d; e++) {", t->vector);
+    if (t->t.loaded[LFUSE__PRODUCT_SUM])
+        lfuse__put(out, indent + 1, "const L_%s x%d = v_[e];", t->sum, LFUSE__PRODUCT_SUM);
+    for (int j = LFUSE__PRODUCT_OWN; j < t->t.k->noperands; j++) {
+        const char *reg = lfuse__register_word(t->t.k->operands[j].type);
+        if (t->t.loaded[j] && in_vectors(t, j))
+            lfuse__put(out, indent + 1, "const L_%s x%d = UNPACK_%s(q%d + w * %d, e);", reg, j,
+                       lfuse__memory_word(t->t.k->operands[j].type), j, words_of(t, j));
+        else if (t->t.loaded[j])
+            lfuse__put(out, indent + 1, "const L_%s x%d = s%d[w * %d + e];", reg, j, j, t->vector);
+        if (t->t.stored[j]) lfuse__put(out, indent + 1, "L_%s y%d;", reg, j);
+    }
+    lfuse__put_body(&t->t, indent + 1, "");
+    for (int j = LFUSE__PRODUCT_OWN; j < t->t.k->noperands; j++)
+        if (t->t.stored[j]) lfuse__put(out, indent + 1, "z%d[w * %d + e] = y%d;", j, t->vector, j);
+    lfuse__put(out, indent, "}");
+}
+
+/* `vectors` of them, w = 0 ...: `place` sets row and column, `sums` v_. */
+static void put_vectors(const lfuse__tiles *t, int indent, int vectors,
+                        void (*place)(const lfuse__tiles *t, int indent),
+                        void (*sums)(const lfuse__tiles *t, int indent))
+{
+    lfuse__strbuf *out = t->t.out;
+    put_arrays(t, indent, vectors);
+    for (int step = 0; step < 3; step++) {
+        lfuse__put(out, 0, "#pragma unroll");
+        lfuse__put(out, indent, "for (int w = 0; w < %d; w++) {", vectors);
+        if (step != 1) place(t, indent + 1);
+        if (step == 1) sums(t, indent + 1);
+        if (step == 1) put_body(t, indent + 1);
+        for (int j = LFUSE__PRODUCT_OWN; j < t->t.k->noperands; j++) {
+            if (step == 0 && t->t.loaded[j]) put_load(t, indent + 1, j);
+            if (step == 2 && t->t.stored[j]) put_store(t, indent + 1, j);
+        }
+        lfuse__put(out, indent, "}");
+    }
+}
+
+/* Row and column of vector g of a work-item's sums. */
+static void put_place_of(const lfuse__tiles *t, int indent, const char *g)
+{
+    const lfuse__product_class *p = t->p;
+    const int across = p->item_columns / t->vector;
+    lfuse__put(t->t.out, indent, "const u32 g = %s;", g);
+    lfuse__put(t->t.out, indent, "const u32 row = a0 + g / %d * %d + y + g / %d %% %d;", across * t->vector,
+               p->rows / p->item_rows * t->vector, across, t->vector);
+    lfuse__put(t->t.out, indent, "const u32 column = b0 + g %% %d * %d + x;", across,
+               p->columns / p->item_columns * t->vector);
+}
+
+static void place_in_tile(const lfuse__tiles *t, int indent)
+{
+    put_place_of(t, indent, "pass + done + w");
+}
+
+static void sums_in_registers(const lfuse__tiles *t, int indent)
+{
+    lfuse__put(t->t.out, indent, "S_%s v_[%d];", t->sum, t->vector);
+    lfuse__put(t->t.out, 0, "#pragma unroll");
+    lfuse__put(t->t.out, indent, "for (int e = 0; e < %d; e++) v_[e] = acc[(pass + w) * %d + e];", t->vector,
+               t->vector);
+}
+
+static void sums_in_local(const lfuse__tiles *t, int indent)
+{
+    lfuse__put(t->t.out, indent, "S_%s v_[%d];", t->sum, t->vector);
+    lfuse__put(t->t.out, indent, "GETV_%s(v_, tile, ((done + w) * %d + item) * %d);", t->sum, t->threads, t->vector);
+}
+
+/* Vectors of each work-item that local memory has room for: a part of all of them. */
+static int staged(const lfuse__tiles *t, int all)
+{
+    const int room = 2 * t->p->depth * (t->p->rows + t->p->columns) / t->vector / t->threads;
+    while (all > room) all /= 2;
+    return all;
+}
+
+void lfuse__tiles_put_epilogue(const lfuse__tiles *t)
+{
+    const int all = t->p->item_rows * t->p->item_columns / t->vector;
+    const bool is_short = t->t.k->body->ninstr <= SHORT;
+    const int pass = is_short ? (all < AT_A_TIME ? all : AT_A_TIME) : staged(t, all);
+    lfuse__strbuf *out = t->t.out;
+    lfuse__put(out, 1, "const int vectors = W(%d) >> 2 & 1;", t->l.own + LFUSE__TILES_VECTORS);
+    lfuse__put(out, 0, "#pragma unroll");
+    lfuse__put(out, 1, "for (int pass = 0; pass < %d; pass += %d) {", all, pass);
+    if (is_short) {
+        lfuse__put(out, 2, "const int done = 0;");
+        put_vectors(t, 2, pass, place_in_tile, sums_in_registers);
+    } else {
+        lfuse__put(out, 0, "#pragma unroll");
+        lfuse__put(out, 2, "for (int w = 0; w < %d; w++)", pass);
+        lfuse__put(out, 3, "PUTV_%s(tile, (w * %d + item) * %d, acc + (pass + w) * %d);", t->sum, t->threads, t->vector,
+                   t->vector);
+        lfuse__put(out, 0, "#pragma unroll 1");
+        lfuse__put(out, 2, "for (int done = 0; done < %d; done++) {", pass);
+        put_vectors(t, 3, 1, place_in_tile, sums_in_local);
+        lfuse__put(out, 2, "}");
+    }
+    lfuse__put(out, 1, "}");
+}
+
+/* ---- sums of parts of k: [part][row][vectors of a row] in the workspace ---- */
+
+void lfuse__tiles_put_partial(const lfuse__tiles *t)
+{
+    const int all = t->p->item_rows * t->p->item_columns / t->vector;
+    const char *type = lfuse__memory_word(t->p->sum);
+    lfuse__strbuf *out = t->t.out;
+    lfuse__put(out, 1, "const memory space = BUFFER(%d) + W(%d);", lfuse__kernel_buffers(t->t.k) - 1, t->l.workspace);
+    lfuse__put(out, 1, "const u64 wide = (n + %d) / %d;", t->vector - 1, t->vector);
+    lfuse__put(out, 0, "#pragma unroll");
+    lfuse__put(out, 1, "for (int w = 0; w < %d; w++) {", all);
+    put_place_of(t, 2, "w");
+    lfuse__put(out, 2, "u32 u_[4];");
+    lfuse__put(out, 0, "#pragma unroll");
+    lfuse__put(out, 2, "for (int e = 0; e < %d; e++) PACK_%s(u_, e, acc[w * %d + e]);", t->vector, type, t->vector);
+    lfuse__put(out, 2, "if (row < m && column < n)");
+    lfuse__put(out, 3, "STOREB_16(space + (((u64)part * m + row) * wide + column / %d) * 16, u_);", t->vector);
+    lfuse__put(out, 1, "}");
+}
+
+static void place_of_item(const lfuse__tiles *t, int indent)
+{
+    lfuse__put(t->t.out, indent, "const u32 row = (u32)(number / wide), column = (u32)(number %% wide) * %d;",
+               t->vector);
+}
+
+static void sums_of_parts(const lfuse__tiles *t, int indent)
+{
+    const char *type = lfuse__memory_word(t->p->sum);
+    lfuse__strbuf *out = t->t.out;
+    lfuse__put(out, indent, "S_%s v_[%d];", t->sum, t->vector);
+    for (int e = 0; e < t->vector; e++) lfuse__put(out, indent, "v_[%d] = ZERO_%s;", e, t->sum);
+    lfuse__put(out, 0, "#pragma unroll 4");
+    lfuse__put(out, indent, "for (u32 part = 0; part < parts; part++) {");
+    lfuse__put(out, indent + 1, "u32 u_[4];");
+    lfuse__put(out, indent + 1, "LOADB_16(u_, space + ((u64)part * m * wide + number) * 16);");
+    for (int e = 0; e < t->vector; e++)
+        lfuse__put(out, indent + 1, "v_[%d] = ADD_%s(v_[%d], UNPACK_%s(u_, %d));", e, t->sum, e, type, e);
+    lfuse__put(out, indent, "}");
+}
+
+void lfuse__tiles_put_fold(const lfuse__tiles *t)
+{
+    lfuse__strbuf *out = t->t.out;
+    lfuse__put(out, 1, "const int vectors = W(%d) >> 2 & 1;", t->l.own + LFUSE__TILES_VECTORS);
+    lfuse__put(out, 1, "const memory space = BUFFER(%d) + W(%d);", lfuse__kernel_buffers(t->t.k) - 1, t->l.workspace);
+    lfuse__put(out, 1, "const u32 parts = (u32)W(%d);", t->l.own + LFUSE__TILES_PARTS);
+    lfuse__put(out, 1, "const u64 wide = (n + %d) / %d, number = GROUP() * %d + ITEM();", t->vector - 1, t->vector,
+               LFUSE__GROUP);
+    lfuse__put(out, 1, "if (number >= wide * m) return;");
+    put_vectors(t, 1, 1, place_of_item, sums_of_parts);
+}

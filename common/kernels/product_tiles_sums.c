@@ -1,0 +1,197 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The sums of a tile. Slabs of `depth` along k pass through local memory, two in turn: while one is multiplied, the
+ * next is on its way from memory into registers, and is put into the other half before the one barrier of each slab. A
+ * work-item's rows and columns are vectors that lie apart, so that neighbours read neighbouring vectors of local
+ * memory. What is turned round is stored element by element, by work-items whose places differ in their vector of k and
+ * then in their row: within every BANKS bytes, elements change places by their vector of k, so that those stores fall
+ * on different banks.
+ */
+#ifdef HAVE_CONFIG_H
+#include "config.h"
+#endif
+
+#include <stdio.h>
+
+#include "common/kernels/product_tiles.h"
+
+enum { BANKS = 128 };
+
+typedef struct side {
+    int operand;
+    char letter;       /* of names: a or b */
+    const char *outer; /* m or n */
+    int width;         /* of the tile */
+    int base;          /* where it begins in local memory */
+    int moves;         /* elements that each vector of k moves those of its rows by, in XOR */
+    int loads;         /* vectors that a work-item loads of a slab */
+    int words;         /* u32 of such a vector */
+    unsigned size;     /* bytes of an element */
+    const char *memory;
+    bool turned;
+} side;
+
+static side side_of(const lfuse__tiles *t, int operand)
+{
+    const bool a = operand == LFUSE__PRODUCT_A;
+    const lfuse_type type = t->t.k->operands[operand].type;
+    side s = {.operand = operand, .letter = a ? 'a' : 'b', .outer = a ? "m" : "n",
+              .width = a ? t->p->rows : t->p->columns,
+              .size = lfuse__type_bytes(type), .memory = lfuse__memory_word(type),
+              .base = a ? 0 : 2 * t->p->depth * t->p->rows, .turned = lfuse__tiles_turned(t->p, operand)};
+    if (s.turned) s.moves = BANKS / (int)lfuse__type_bytes(t->p->sum) / (t->p->depth / t->vector);
+    s.loads = s.width * t->p->depth / t->vector / t->threads;
+    s.words = t->vector * (int)s.size / 4;
+    return s;
+}
+
+/* Where this work-item's vector i stands in the slab: r along the tile, q along k. */
+static void put_place(const lfuse__tiles *t, const side *s, int indent)
+{
+    const int along = s->turned ? t->p->depth : s->width;
+    lfuse__put(t->t.out, indent, "const u32 at = item + i * %d;", t->threads);
+    lfuse__put(t->t.out, indent, "const u32 %s = at / %d, %s = at %% %d * %d;", s->turned ? "r" : "q",
+               along / t->vector, s->turned ? "q" : "r", along / t->vector, t->vector);
+}
+
+/*
+ * Addresses of a work-item's vectors in the first slab. Rows beyond the end are the last one again: what is computed of
+ * them is not stored.
+ */
+static void put_addresses(const lfuse__tiles *t, const side *s)
+{
+    lfuse__strbuf *out = t->t.out;
+    const char c = s->letter;
+    lfuse__put(out, 1, "const memory %c_ = BUFFER(%d) + W(%d);", c, s->operand, s->operand);
+    lfuse__put(out, 1, "const u64 ld%c = W(%d);", c, s->operand == LFUSE__PRODUCT_A ? t->l.lda : t->l.ldb);
+    lfuse__put(out, 1, "const u32 %c0 = %s * %d, %c_last = %s - %d;", c, s->operand == LFUSE__PRODUCT_A ? "down" :
+               "across", s->width, c, s->outer, s->turned ? 1 : t->vector);
+    lfuse__put(out, 1, "memory %c_at[%d];", c, s->loads);
+    lfuse__put(out, 1, "u32 %c_raw[%d], %c_to[%d];", c, s->loads * s->words, c, s->loads);
+    lfuse__put(out, 0, "#pragma unroll");
+    lfuse__put(out, 1, "for (int i = 0; i < %d; i++) {", s->loads);
+    put_place(t, s, 2);
+    lfuse__put(out, 2, "const u32 x = %c0 + r < %c_last ? %c0 + r : %c_last;", c, c, c, c);
+    lfuse__put(out, 2, s->turned ? "%c_at[i] = %c_ + ((u64)x * ld%c + (u64)first * %d + q) * %u;"
+                                 : "%c_at[i] = %c_ + (((u64)first * %d + q) * ld%c + x) * %u;",
+               c, c, s->turned ? c : t->p->depth, s->turned ? t->p->depth : c, s->size);
+    if (s->turned) lfuse__put(out, 2, "%c_to[i] = q * %d + (r ^ q / %d * %d);", c, s->width, t->vector, s->moves);
+    else lfuse__put(out, 2, "%c_to[i] = q * %d + r;", c, s->width);
+    lfuse__put(out, 1, "}");
+}
+
+/* Slab `slab` into registers: whole slabs of aligned memory in vectors, else element by element, 0 beyond the ends. */
+static void put_fetch(const lfuse__tiles *t, const side *s, int indent, const char *slab)
+{
+    lfuse__strbuf *out = t->t.out;
+    const char c = s->letter;
+    const unsigned bytes = (unsigned)t->vector * s->size;
+    lfuse__put(out, indent, "if (%c_vectors && %s < whole) {", c, slab);
+    lfuse__put(out, 0, "#pragma unroll");
+    lfuse__put(out, indent + 1, "for (int i = 0; i < %d; i++) {", s->loads);
+    for (unsigned done = 0; done < bytes; done += 16)
+        lfuse__put(out, indent + 2, "LOADB_%u(%c_raw + i * %d + %u, %c_at[i] + %u);", bytes < 16 ? bytes : 16, c,
+                   s->words, done / 4, c, done);
+    if (s->turned)
+        lfuse__put(out, indent + 2, "%c_at[i] += %u;", c, (unsigned)t->p->depth * s->size);
+    else
+        lfuse__put(out, indent + 2, "%c_at[i] += ld%c * %u;", c, c, (unsigned)t->p->depth * s->size);
+    lfuse__put(out, indent + 1, "}");
+    lfuse__put(out, indent, "} else {");
+    lfuse__put(out, 0, "#pragma unroll");
+    lfuse__put(out, indent + 1, "for (int i = 0; i < %d; i++) {", s->loads);
+    put_place(t, s, indent + 2);
+    for (int w = 0; w < s->words; w++) lfuse__put(out, indent + 2, "%c_raw[i * %d + %d] = 0;", c, s->words, w);
+    lfuse__put(out, 0, "#pragma unroll");
+    lfuse__put(out, indent + 2, "for (int e = 0; e < %d; e++) {", t->vector);
+    lfuse__put(out, indent + 3, "const u32 x = %c0 + r%s, l = (%s) * %d + q%s;", c, s->turned ? "" : " + e", slab,
+               t->p->depth, s->turned ? " + e" : "");
+    lfuse__put(out, indent + 3, "if (x < %s && l < k)", s->outer);
+    lfuse__put(out, indent + 4, s->turned ? "PACK_%s(%c_raw + i * %d, e, LOAD_%s(%c_, (u64)x * ld%c + l));"
+                                          : "PACK_%s(%c_raw + i * %d, e, LOAD_%s(%c_, (u64)l * ld%c + x));",
+               s->memory, c, s->words, s->memory, c, c);
+    lfuse__put(out, indent + 2, "}");
+    lfuse__put(out, indent + 1, "}");
+    lfuse__put(out, indent, "}");
+}
+
+static void put_to_local(const lfuse__tiles *t, const side *s, int indent, const char *half)
+{
+    lfuse__strbuf *out = t->t.out;
+    const char c = s->letter;
+    const int slab = t->p->depth * s->width;
+    lfuse__put(out, 0, "#pragma unroll");
+    lfuse__put(out, indent, "for (int i = 0; i < %d; i++) {", s->loads);
+    if (!s->turned) lfuse__put(out, indent + 1, "S_%s v_[%d];", t->sum, t->vector);
+    lfuse__put(out, 0, "#pragma unroll");
+    lfuse__put(out, indent + 1, "for (int e = 0; e < %d; e++)", t->vector);
+    if (s->turned)
+        lfuse__put(out, indent + 2, "PUT_%s(tile, %d + %s * %d + %c_to[i] + e * %d, UNPACK_%s(%c_raw + i * %d, e));",
+                   t->sum, s->base, half, slab, c, s->width, s->memory, c, s->words);
+    else
+        lfuse__put(out, indent + 2, "v_[e] = UNPACK_%s(%c_raw + i * %d, e);", s->memory, c, s->words);
+    if (!s->turned)
+        lfuse__put(out, indent + 1, "PUTV_%s(tile, %d + %s * %d + %c_to[i], v_);", t->sum, s->base, half, slab, c);
+    lfuse__put(out, indent, "}");
+}
+
+/* A work-item's elements of one k, which is `l`. */
+static void put_elements(const lfuse__tiles *t, const side *s, int indent, char at, int each)
+{
+    const int slab = t->p->depth * s->width;
+    for (int i = 0; i < each; i += t->vector)
+        if (s->turned)
+            lfuse__put(t->t.out, indent, "GETV_%s(%c + %d, tile, %d + now * %d + l * %d + %d + (%c ^ l / %d * %d));",
+                       t->sum, s->letter, i, s->base, slab, s->width, i * (s->width / each), at, t->vector, s->moves);
+        else
+            lfuse__put(t->t.out, indent, "GETV_%s(%c + %d, tile, %d + now * %d + l * %d + %d + %c);", t->sum, s->letter,
+                       i, s->base, slab, s->width, i * (s->width / each), at);
+}
+
+/* The product of the slab in half `now`. */
+static void put_multiply(const lfuse__tiles *t, const side *sides, int indent)
+{
+    const lfuse__product_class *p = t->p;
+    lfuse__strbuf *out = t->t.out;
+    lfuse__put(out, 0, "#pragma unroll");
+    lfuse__put(out, indent, "for (u32 l = 0; l < %d; l++) {", p->depth);
+    lfuse__put(out, indent + 1, "S_%s a[%d], b[%d];", t->sum, p->item_rows, p->item_columns);
+    put_elements(t, &sides[0], indent + 1, 'y', p->item_rows);
+    put_elements(t, &sides[1], indent + 1, 'x', p->item_columns);
+    lfuse__put(out, 0, "#pragma unroll");
+    lfuse__put(out, indent + 1, "for (int i = 0; i < %d; i++)", p->item_rows);
+    lfuse__put(out, 0, "#pragma unroll");
+    lfuse__put(out, indent + 2, "for (int j = 0; j < %d; j++) acc[i * %d + j] = FMA_%s(a[i], b[j], acc[i * %d + j]);",
+               p->item_columns, p->item_columns, t->sum, p->item_columns);
+    lfuse__put(out, indent, "}");
+}
+
+void lfuse__tiles_put_sums(const lfuse__tiles *t)
+{
+    const side sides[2] = {side_of(t, LFUSE__PRODUCT_A), side_of(t, LFUSE__PRODUCT_B)};
+    const int sums = t->p->item_rows * t->p->item_columns;
+    lfuse__strbuf *out = t->t.out;
+    for (int s = 0; s < 2; s++) put_addresses(t, &sides[s]);
+    lfuse__put(out, 1, "const u32 whole = k / %d;", t->p->depth);
+    lfuse__put(out, 1, "const int a_vectors = W(%d) & 1, b_vectors = W(%d) >> 1 & 1;", t->l.own + LFUSE__TILES_VECTORS,
+               t->l.own + LFUSE__TILES_VECTORS);
+    lfuse__put(out, 1, "S_%s acc[%d];", t->sum, sums);
+    lfuse__put(out, 0, "#pragma unroll");
+    lfuse__put(out, 1, "for (int i = 0; i < %d; i++) acc[i] = ZERO_%s;", sums, t->sum);
+    lfuse__put(out, 1, "if (first < last) {");
+    for (int s = 0; s < 2; s++) put_fetch(t, &sides[s], 2, "first");
+    for (int s = 0; s < 2; s++) put_to_local(t, &sides[s], 2, "0");
+    lfuse__put(out, 1, "}");
+    lfuse__put(out, 1, "SYNC();");
+    lfuse__put(out, 1, "for (u32 slab = first; slab < last; slab++) {");
+    lfuse__put(out, 2, "const u32 now = (slab - first) & 1, next = now ^ 1;");
+    lfuse__put(out, 2, "if (slab + 1 < last) {");
+    for (int s = 0; s < 2; s++) put_fetch(t, &sides[s], 3, "slab + 1");
+    lfuse__put(out, 2, "}");
+    put_multiply(t, sides, 2);
+    lfuse__put(out, 2, "if (slab + 1 < last) {");
+    for (int s = 0; s < 2; s++) put_to_local(t, &sides[s], 3, "next");
+    lfuse__put(out, 2, "}");
+    lfuse__put(out, 2, "SYNC();");
+    lfuse__put(out, 1, "}");
+}

@@ -1,0 +1,206 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Which tiles a product gets, and what its kernels are told; the results are check_devices' (tiles.c). */
+#ifdef HAVE_CONFIG_H
+#include "config.h"
+#endif
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "common/base/error.h"
+#include "common/kernels/product.h"
+#include "common/kernels/product_tiles.h"
+#include "tests/kernels/classes.h"
+#include "tests/kernels/host.h"
+#include "tests/support/main.h"
+
+enum { UNITS = 132 };
+
+static lfuse__facts facts_of(const char *arch)
+{
+    lfuse__facts facts = facts_items(true);
+    facts.info.local_bytes = 48 * 1024, facts.info.max_group = 1024, facts.info.compute_units = UNITS;
+    memcpy(facts.arch, arch, strlen(arch) + 1);
+    return facts;
+}
+
+static void class_of(lfuse__kernel_class *c, lfuse_type type)
+{
+    static lfuse__instr load;
+    static lfuse__store store = {.operand = LFUSE__PRODUCT_OWN};
+    static lfuse__body body;
+    load = (lfuse__instr){.kind = LFUSE__I_LOAD, .type = (uint8_t)lfuse__register_type(type), .a = LFUSE__PRODUCT_SUM,
+                          .b = -1};
+    body = (lfuse__body){.ninstr = 1, .nstores = 1, .instr = &load, .stores = &store};
+    *c = (lfuse__kernel_class){.body = &body, .noperands = LFUSE__PRODUCT_OWN + 1, .rank = 2};
+    for (int j = 0; j < c->noperands; j++)
+        c->operands[j] = (lfuse__kernel_operand){.type = j == LFUSE__PRODUCT_SUM ? lfuse__register_type(type) : type,
+                                                 .written = j == LFUSE__PRODUCT_OWN, .inner = LFUSE__STRIDE_UNIT};
+}
+
+static void geometry_of(lfuse__geometry *g, int64_t m, int64_t n, int64_t k)
+{
+    memset(g, 0, sizeof *g);
+    g->extents[0] = m, g->extents[1] = n, g->extents[2] = k;
+    g->strides[LFUSE__PRODUCT_A][0] = k, g->strides[LFUSE__PRODUCT_B][0] = n;
+    g->strides[LFUSE__PRODUCT_OWN][0] = n, g->strides[LFUSE__PRODUCT_OWN][1] = 1;
+}
+
+static lfuse__product_class chosen(const lfuse__facts *facts, int64_t m, int64_t n, int64_t k)
+{
+    lfuse__kernel_class c;
+    class_of(&c, LFUSE_F32);
+    ck_assert_msg(!lfuse__product_choose(facts, m, n, k, true, &c), "%s", lfuse__error_message());
+    return c.product;
+}
+
+static uint64_t groups_of(const lfuse__facts *facts, int64_t m, int64_t n, int64_t k)
+{
+    lfuse__kernel_class c;
+    lfuse__geometry g;
+    lfuse__packed packed;
+    class_of(&c, LFUSE_F32);
+    ck_assert(!lfuse__product_choose(facts, m, n, k, true, &c));
+    geometry_of(&g, m, n, k);
+    ck_assert(!lfuse__product_pack(&c, facts, &g, &packed));
+    return packed.groups;
+}
+
+/* Large products have tiles of a whole; few tiles are shared out along k; a side of few rows is taken as a whole. */
+START_TEST(shapes)
+{
+    const lfuse__facts facts = facts_of("OpenCL C 1.2");
+    lfuse__product_class p = chosen(&facts, 4096, 4096, 4096);
+    ck_assert_int_eq(p.rows, 64);
+    ck_assert_int_eq(p.columns, 128);
+    ck_assert_int_eq(p.split, 0);
+    ck_assert_uint_eq(groups_of(&facts, 4096, 4096, 4096), 64 * 32);
+    ck_assert_int_eq(chosen(&facts, 100, 100, 50000).split, 1);
+    ck_assert_uint_gt(groups_of(&facts, 100, 100, 50000), UNITS / 2);
+    p = chosen(&facts, 3, 4096, 4096);
+    ck_assert_int_eq(p.rows, 4);
+    ck_assert_int_eq(p.item_rows, 4);
+    p = chosen(&facts, 4096, 16, 4096);
+    ck_assert_int_eq(p.columns, 16);
+    ck_assert_int_eq(p.item_columns, 16);
+}
+END_TEST
+
+static bool same(const lfuse__product_class *a, const lfuse__product_class *b)
+{
+    return a->rows == b->rows && a->columns == b->columns && a->depth == b->depth && a->item_rows == b->item_rows &&
+           a->item_columns == b->item_columns && a->split == b->split;
+}
+
+/* What is chosen for sizes within bounds is among the classes for the bounds, and has room for its workspace. */
+START_TEST(bounds)
+{
+    const lfuse__facts facts = facts_of("OpenCL C 1.2");
+    uint64_t state = 1;
+    for (int i = 0; i < 2000; i++) {
+        lfuse__kernel_class c, all[LFUSE__PRODUCT_CLASSES];
+        int64_t sides[3][2], sizes[3];
+        bool found = false;
+        for (int s = 0; s < 3; s++) {
+            const int64_t high = (int64_t)1 << host_random(&state) % 14;
+            sides[s][0] = 1 + (int64_t)(host_random(&state) % (uint64_t)high);
+            sides[s][1] = sides[s][0] + (int64_t)(host_random(&state) % (uint64_t)high);
+            sizes[s] = sides[s][0] + (int64_t)(host_random(&state) % (uint64_t)(sides[s][1] - sides[s][0] + 1));
+        }
+        class_of(&c, i % 2 ? LFUSE_F32 : LFUSE_F64);
+        c.product.ta = i & 2, c.product.tb = i & 4;
+        const int count = lfuse__product_classes(&facts, sides[0], sides[1], sides[2], &c, all);
+        ck_assert(!lfuse__product_choose(&facts, sizes[0], sizes[1], sizes[2], false, &c));
+        for (int a = 0; a < count; a++) found = found || same(&all[a].product, &c.product);
+        ck_assert_msg(found, "%lld x %lld x %lld: tiles of %d x %d, split %d, are none of %d classes",
+                      (long long)sizes[0], (long long)sizes[1], (long long)sizes[2], c.product.rows, c.product.columns,
+                      c.product.split, count);
+        lfuse__geometry g;
+        geometry_of(&g, sizes[0], sizes[1], sizes[2]);
+        const uint64_t bytes = lfuse__product_workspace(&c, &facts, &g);
+        ck_assert_int_eq(lfuse__product_phases(&c), bytes ? 2 : 1);
+        ck_assert_uint_ge(bytes, c.product.split ? (uint64_t)(sizes[0] * sizes[1]) * 4 : 0);
+    }
+}
+END_TEST
+
+/* Vectors only where leading dimension, address and what a tile may cut of a row allow them. */
+START_TEST(vectors)
+{
+    static const struct {
+        int64_t m, n, k, lda, ldb, ldc;
+        uint64_t address; /* of A */
+        bool ta;
+        uint64_t bits;
+    } cases[] = {{64, 64, 64, 64, 64, 64, 0, false, 7},   {64, 64, 63, 64, 64, 64, 0, false, 7},
+                 {63, 64, 64, 64, 64, 64, 0, false, 7},   {63, 64, 64, 64, 64, 64, 0, true, 6},
+                 {64, 63, 64, 64, 64, 64, 0, false, 1},   {64, 64, 64, 65, 64, 64, 0, false, 6},
+                 {64, 64, 64, 64, 66, 64, 0, false, 5},   {64, 64, 64, 64, 64, 67, 0, false, 3},
+                 {64, 64, 64, 64, 64, 64, 4, false, 6},   {64, 64, 64, 64, 64, 64, 8, true, 6}};
+    const lfuse__facts facts = facts_of("OpenCL C 1.2");
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        lfuse__kernel_class c;
+        lfuse__product_layout l;
+        lfuse__packed packed;
+        lfuse__geometry g;
+        class_of(&c, LFUSE_F32);
+        c.product.ta = cases[i].ta;
+        ck_assert(!lfuse__product_choose(&facts, cases[i].m, cases[i].n, cases[i].k, false, &c));
+        geometry_of(&g, cases[i].m, cases[i].n, cases[i].k);
+        g.strides[LFUSE__PRODUCT_A][0] = cases[i].lda, g.strides[LFUSE__PRODUCT_B][0] = cases[i].ldb;
+        g.strides[LFUSE__PRODUCT_OWN][0] = cases[i].ldc;
+        g.addresses[LFUSE__PRODUCT_A] = cases[i].address;
+        ck_assert(!lfuse__product_pack(&c, &facts, &g, &packed));
+        lfuse__product_layout_make(&c, &l);
+        ck_assert_msg(packed.words[l.own + LFUSE__TILES_VECTORS] == cases[i].bits, "case %zu: bits %llu", i,
+                      (unsigned long long)packed.words[l.own + LFUSE__TILES_VECTORS]);
+    }
+}
+END_TEST
+
+static void declined(const lfuse__facts *facts, int64_t side, bool others, lfuse_type type, const char *word)
+{
+    lfuse__kernel_class c;
+    class_of(&c, type);
+    ck_assert_int_eq(lfuse__product_choose(facts, side, 64, 64, others, &c), LFUSE_ERR_UNSUPPORTED);
+    ck_assert_msg(strstr(lfuse__error_message(), word), "%s", lfuse__error_message());
+}
+
+START_TEST(refusals)
+{
+    lfuse__facts cl = facts_of("OpenCL C 1.2"), cuda = facts_of("sm_90");
+    lfuse__kernel_class c, all[LFUSE__PRODUCT_CLASSES];
+    const int64_t side[2] = {1, 64};
+    declined(&cuda, 64, true, LFUSE_F32, "faster");
+    declined(&cl, 64, true, LFUSE_F64, "faster");
+    declined(&cl, (int64_t)1 << 31, false, LFUSE_F32, "2147483648");
+    class_of(&c, LFUSE_F32);
+    ck_assert(!lfuse__product_choose(&cuda, 64, 64, 64, false, &c));
+    cl.info.local_bytes = 16 * 1024;
+    declined(&cl, 64, false, LFUSE_F32, "16384 bytes of local memory");
+    cl = facts_of("OpenCL C 1.2");
+    cl.info.max_group = 128;
+    declined(&cl, 64, false, LFUSE_F32, "groups of 128");
+    ck_assert_int_eq(lfuse__product_classes(&cl, side, side, side, &c, all), 0);
+    lfuse__strbuf text = LFUSE__STRBUF_INIT;
+    ck_assert(!lfuse__product_choose(&cuda, 64, 64, 64, false, &c));
+    c.product.rows = 65;
+    ck_assert_int_eq(lfuse__product_emit(&text, "k", &c, &cuda), LFUSE_ERR_INVALID);
+    ck_assert(strstr(lfuse__error_message(), "65") != NULL);
+    lfuse__strbuf_free(&text);
+}
+END_TEST
+
+static Suite *suite_product_tiles(void)
+{
+    Suite *suite = suite_create("tiles of products");
+    TCase *tcase = tcase_create("choice");
+    tcase_add_test(tcase, shapes);
+    tcase_add_test(tcase, bounds);
+    tcase_add_test(tcase, vectors);
+    tcase_add_test(tcase, refusals);
+    suite_add_tcase(suite, tcase);
+    return suite;
+}
+
+TEST_MAIN(CK_NOFORK, suite_product_tiles)

@@ -1,0 +1,348 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Products by tiles: every shape, with parts and without, both transposes, sizes that no tile divides, leading
+ * dimensions that no vector divides, and epilogues. Small integers, so that results are compared by ==; and numbers of
+ * all sizes within the bound of DESIGN 11.
+ */
+#ifdef HAVE_CONFIG_H
+#include "config.h"
+#endif
+
+#include <check.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "common/base/error.h"
+#include "common/kernels/product.h"
+#include "tests/kernels/cases.h"
+#include "tests/kernels/host.h"
+#include "tests/support/main.h"
+
+enum { A, B, SUM, OUT, BEFORE, BIAS, RESIDUAL, OPERANDS, INSTR = 48, GUARD = 64 };
+
+/* What the epilogue is. */
+typedef enum ending {
+    PLAIN,  /* the sum */
+    FUSED,  /* number * sum + bias of the column, stored to BEFORE; plus the residual, relu, stored to OUT */
+    LONG,   /* the sum and 32 times the bias of the row: more than anybody copies for every sum */
+    ENDINGS
+} ending;
+
+typedef struct problem {
+    lfuse__kernel_class k;
+    lfuse__body body;
+    lfuse__instr instr[INSTR];
+    lfuse__store stores[2];
+    lfuse_type number_types[1];
+    lfuse__geometry g;
+    double numbers[1];
+    ending end;
+    unsigned char *memory[OPERANDS + 1], *expected[OPERANDS];
+    size_t bytes[OPERANDS + 1];
+} problem;
+
+static int16_t instr(problem *p, lfuse__instr in)
+{
+    p->instr[p->body.ninstr] = in;
+    return (int16_t)p->body.ninstr++;
+}
+
+static int16_t load(problem *p, int j)
+{
+    return instr(p, (lfuse__instr){.kind = LFUSE__I_LOAD, .type = (uint8_t)p->k.operands[j].type, .a = (int16_t)j,
+                                   .b = -1});
+}
+
+static int16_t apply(problem *p, int op, int16_t a, int16_t b)
+{
+    return instr(p, (lfuse__instr){.kind = LFUSE__I_APPLY, .op = (uint8_t)op, .type = (uint8_t)p->k.product.sum, .a = a,
+                                   .b = b});
+}
+
+static void body_of(problem *p)
+{
+    const lfuse_type sum = p->k.product.sum;
+    int16_t x, b;
+    p->body = (lfuse__body){.instr = p->instr, .stores = p->stores, .number_types = p->number_types};
+    p->k.body = &p->body;
+    x = load(p, SUM);
+    if (p->end == FUSED) {
+        p->number_types[0] = sum;
+        p->body.nnumbers = 1;
+        b = instr(p, (lfuse__instr){.kind = LFUSE__I_NUMBER, .type = (uint8_t)sum});
+        x = apply(p, LFUSE__OP_mul, x, b);
+        x = apply(p, LFUSE__OP_add, x, load(p, BIAS));
+        p->stores[p->body.nstores++] = (lfuse__store){.reg = x, .operand = BEFORE};
+        x = apply(p, LFUSE__OP_add, x, load(p, RESIDUAL));
+        b = instr(p, (lfuse__instr){.kind = LFUSE__I_CONST, .type = (uint8_t)sum, .number = 0});
+        x = apply(p, LFUSE__OP_max, x, b);
+    }
+    if (p->end == LONG) {
+        b = load(p, BIAS);
+        for (int i = 0; i < 32; i++) x = apply(p, LFUSE__OP_add, x, b);
+    }
+    p->stores[p->body.nstores++] = (lfuse__store){.reg = x, .operand = OUT};
+}
+
+static void class_of(problem *p, lfuse_type type, bool ta, bool tb, ending end)
+{
+    memset(p, 0, sizeof *p);
+    p->end = end;
+    p->k.noperands = OPERANDS;
+    p->k.rank = 2;
+    p->k.product.ta = ta, p->k.product.tb = tb;
+    p->k.product.form = LFUSE__PRODUCT_TILES;
+    p->k.product.sum = lfuse__register_type(type);
+    for (int j = 0; j < OPERANDS; j++)
+        p->k.operands[j] = (lfuse__kernel_operand){.type = j == SUM ? p->k.product.sum : type,
+                                                   .written = j == OUT || j == BEFORE, .inner = LFUSE__STRIDE_UNIT};
+    if (end == LONG) p->k.operands[BIAS].inner = LFUSE__STRIDE_REPEAT;
+    if (end == LONG) p->k.operands[OUT].inner = LFUSE__STRIDE_ANY;
+    body_of(p);
+}
+
+/* Rows and columns as they are stored; what is walked by rows and columns of the result. */
+static void sizes_of(problem *p, int64_t m, int64_t n, int64_t k, int pad, int offset)
+{
+    const bool ta = p->k.product.ta, tb = p->k.product.tb;
+    const int64_t rows[OPERANDS] = {ta ? k : m, tb ? n : k, 0, m, m, 1, m},
+                  columns[OPERANDS] = {ta ? m : k, tb ? k : n, 0, n, n, n, n};
+    p->g.extents[0] = m, p->g.extents[1] = n, p->g.extents[2] = k;
+    p->numbers[0] = 2;
+    p->g.numbers = p->numbers;
+    for (int j = 0; j < OPERANDS; j++) {
+        const size_t size = lfuse_type_size(p->k.operands[j].type);
+        int64_t high = rows[j], wide = columns[j];
+        if (j == BIAS && p->end == LONG) high = m, wide = 1;
+        if (j == OUT && p->end == LONG) high = n, wide = m; /* stored by columns */
+        p->g.strides[j][0] = j == BIAS && p->end != LONG ? 0 : wide + pad;
+        p->g.strides[j][1] = j == BIAS && p->end == LONG ? 0 : 1;
+        if (j == OUT && p->end == LONG) p->g.strides[j][0] = 1, p->g.strides[j][1] = wide + pad;
+        p->g.offsets[j] = p->g.addresses[j] = (uint64_t)(GUARD + offset) * size;
+        p->bytes[j] = (size_t)(2 * GUARD + offset + high * (wide + pad)) * size;
+    }
+}
+
+static int64_t at(const problem *p, int j, int64_t row, int64_t column)
+{
+    return (int64_t)(p->g.offsets[j] / lfuse_type_size(p->k.operands[j].type)) + row * p->g.strides[j][0] +
+           column * p->g.strides[j][1];
+}
+
+static int64_t at_a(const problem *p, int64_t i, int64_t l)
+{
+    return p->k.product.ta ? at(p, A, l, 0) + i : at(p, A, i, 0) + l;
+}
+
+static int64_t at_b(const problem *p, int64_t l, int64_t j)
+{
+    return p->k.product.tb ? at(p, B, j, 0) + l : at(p, B, l, 0) + j;
+}
+
+static double number(const problem *p, int j, int64_t element)
+{
+    const value v = host_load(p->memory[j], p->k.operands[j].type, element);
+    return p->k.product.sum == LFUSE_F64 ? v.f64 : (double)v.f32;
+}
+
+static void set(const problem *p, unsigned char *memory, int j, int64_t element, double x)
+{
+    value v = {.f64 = x};
+    if (p->k.product.sum != LFUSE_F64) v.f32 = (float)x;
+    host_store(memory, p->k.operands[j].type, element, v);
+}
+
+static double drawn(uint64_t *state, bool integers)
+{
+    const uint64_t r = host_random(state);
+    if (integers) return (double)(r >> 32 & 3) - 1;
+    return ldexp((double)(int64_t)(r >> 12) - 0x1p51, (int)(r & 7) - 54);
+}
+
+/* NaN wherever nothing belongs to the problem. */
+static void fill(problem *p, bool integers, uint64_t seed)
+{
+    uint64_t state = seed;
+    for (int j = 0; j < OPERANDS; j++) {
+        p->memory[j] = malloc(p->bytes[j]);
+        p->expected[j] = malloc(p->bytes[j]);
+        ck_assert(p->memory[j] && p->expected[j]);
+        memset(p->memory[j], 0xff, p->bytes[j]);
+    }
+    const int64_t *e = p->g.extents;
+    for (int64_t i = 0; i < e[0]; i++)
+        for (int64_t l = 0; l < e[2]; l++) set(p, p->memory[A], A, at_a(p, i, l), drawn(&state, integers));
+    for (int64_t l = 0; l < e[2]; l++)
+        for (int64_t j = 0; j < e[1]; j++) set(p, p->memory[B], B, at_b(p, l, j), drawn(&state, integers));
+    for (int64_t i = 0; i < e[0]; i++)
+        for (int64_t j = 0; j < e[1]; j++) {
+            set(p, p->memory[BIAS], BIAS, at(p, BIAS, i, j), drawn(&state, integers));
+            set(p, p->memory[RESIDUAL], RESIDUAL, at(p, RESIDUAL, i, j), drawn(&state, integers));
+        }
+    for (int j = 0; j < OPERANDS; j++) memcpy(p->expected[j], p->memory[j], p->bytes[j]);
+}
+
+/* The value that belongs at row and column; *error: how far off it may be. */
+static double expect(const problem *p, int64_t row, int64_t column, double *before, double *error)
+{
+    const double u = p->k.product.sum == LFUSE_F64 ? 0x1p-53 : 0x1p-24, k = (double)p->g.extents[2];
+    double sum = 0, size = 0;
+    for (int64_t l = 0; l < p->g.extents[2]; l++) {
+        const double x = number(p, A, at_a(p, row, l)) * number(p, B, at_b(p, l, column));
+        sum += x;
+        size += fabs(x);
+    }
+    *error = fmax(8, 4 * sqrt(k + 2)) * u * size;
+    if (p->end == FUSED) {
+        *before = 2 * sum + number(p, BIAS, at(p, BIAS, row, column));
+        sum = *before + number(p, RESIDUAL, at(p, RESIDUAL, row, column));
+        *error = 2 * *error + 4 * u * (fabs(*before) + fabs(sum));
+        sum = fmax(0, sum);
+    }
+    if (p->end == LONG) {
+        const double bias = number(p, BIAS, at(p, BIAS, row, column));
+        *error += 32 * u * (fabs(sum) + 32 * fabs(bias));
+        sum += 32 * bias;
+    }
+    return sum;
+}
+
+static void check_result(problem *p, bool integers, const char *what)
+{
+    for (int64_t i = 0; i < p->g.extents[0]; i++)
+        for (int64_t j = 0; j < p->g.extents[1]; j++) {
+            double before = 0, error;
+            const double x = expect(p, i, j, &before, &error);
+            if (integers) {
+                set(p, p->expected[OUT], OUT, at(p, OUT, i, j), x);
+                if (p->end == FUSED) set(p, p->expected[BEFORE], BEFORE, at(p, BEFORE, i, j), before);
+                continue;
+            }
+            const double got = number(p, OUT, at(p, OUT, i, j));
+            ck_assert_msg(fabs(got - x) <= error, "%s: %g at %lld, %lld, expected %g within %g", what, got,
+                          (long long)i, (long long)j, x, error);
+        }
+    for (int j = OUT; j < OPERANDS && integers; j++)
+        for (size_t b = 0; b < p->bytes[j]; b++)
+            if (p->memory[j][b] != p->expected[j][b])
+                ck_abort_msg("%s: operand %d differs at byte %zu of %zu: %02x, expected %02x", what, j, b, p->bytes[j],
+                             p->memory[j][b], p->expected[j][b]);
+}
+
+static void run_product(rig *r, problem *p, bool integers, uint64_t seed)
+{
+    const int phases = lfuse__product_phases(&p->k);
+    lfuse__strbuf text = LFUSE__STRBUF_INIT;
+    lfuse__bprogram *program;
+    rig_buffer buffers[OPERANDS + 1];
+    char what[200];
+    const lfuse__product_class *s = &p->k.product;
+    snprintf(what, sizeof what, "type %d, tile %d x %d, split %d, ta %d, tb %d, ending %d, %lld x %lld x %lld",
+             (int)p->k.operands[OUT].type, s->rows, s->columns, s->split, s->ta, s->tb, (int)p->end,
+             (long long)p->g.extents[0], (long long)p->g.extents[1], (long long)p->g.extents[2]);
+    fill(p, integers, seed);
+    p->bytes[OPERANDS] = (size_t)lfuse__product_workspace(&p->k, &r->facts, &p->g) + 64;
+    p->memory[OPERANDS] = malloc(p->bytes[OPERANDS]);
+    ck_assert(p->memory[OPERANDS] != NULL);
+    memset(p->memory[OPERANDS], 0xff, p->bytes[OPERANDS]);
+    for (int j = 0; j <= OPERANDS; j++)
+        buffers[j] = (rig_buffer){j == SUM ? NULL : p->memory[j], p->bytes[j],
+                                  j == OUT || j == BEFORE || j == OPERANDS};
+    for (int i = 0; i < phases; i++) {
+        char name[16];
+        lfuse__kernel_class k = p->k;
+        k.product.phase = i;
+        snprintf(name, sizeof name, "k%d", i);
+        ck_assert_msg(!lfuse__product_emit(&text, name, &k, &r->facts), "%s: %s", what, lfuse__error_message());
+    }
+    program = rig_program(r, &text);
+    for (int i = 0; i < phases; i++) {
+        lfuse__packed packed;
+        char name[16];
+        lfuse__kernel_class k = p->k;
+        k.product.phase = i;
+        snprintf(name, sizeof name, "k%d", i);
+        ck_assert_msg(!lfuse__product_pack(&k, &r->facts, &p->g, &packed), "%s: %s", what, lfuse__error_message());
+        rig_launch(r, program, name, &packed, OPERANDS + 1, buffers);
+    }
+    r->backend->program_destroy(program);
+    check_result(p, integers, what);
+    for (int j = 0; j <= OPERANDS; j++) free(p->memory[j]);
+    for (int j = 0; j < OPERANDS; j++) free(p->expected[j]);
+}
+
+/* Sizes number `at` for a class; false: there are no more. Where it serves few rows or columns, so many or one less. */
+static bool sizes_for(const lfuse__product_class *p, int at, int64_t *sizes)
+{
+    static const int64_t tiles[][3] = {{1, 1, 1}, {5, 7, 3}, {64, 64, 64}, {130, 129, 37}, {136, 200, 44},
+                                       {33, 260, 0}},
+                         thin[][3] = {{0, 200, 300}, {-1, 133, 150}, {0, 4, 1}, {0, 130, 1032}, {0, 7, 0}};
+    const bool rows = p->rows == p->item_rows, columns = p->columns == p->item_columns;
+    if (at >= (int)(rows || columns ? sizeof thin / sizeof *thin : sizeof tiles / sizeof *tiles)) return false;
+    memcpy(sizes, rows || columns ? thin[at] : tiles[at], 3 * sizeof *sizes);
+    if (!rows && !columns) return true;
+    sizes[0] += rows ? p->rows : p->columns;
+    if (sizes[0] == 0) sizes[0] = 1;
+    if (columns) {
+        const int64_t few = sizes[0];
+        sizes[0] = sizes[1], sizes[1] = few;
+    }
+    return true;
+}
+
+void case_tiles(rig *r, lfuse_type type)
+{
+    const int64_t any[2] = {1, 100000};
+    const int stride = test_all() ? 1 : type == LFUSE_F32 ? 4 : 23;
+    lfuse__kernel_class all[LFUSE__PRODUCT_CLASSES];
+    int64_t sizes[3];
+    problem p;
+    int turn = 0, thin = 0;
+    class_of(&p, type, false, false, PLAIN);
+    const int count = lfuse__product_classes(&r->facts, any, any, any, &p.k, all);
+    ck_assert_int_gt(count, 1);
+    for (int c = 0; c < count; c++)
+        for (int way = 0; way < 4; way++) {
+            lfuse__kernel_class found[LFUSE__PRODUCT_CLASSES];
+            class_of(&p, type, way & 1, way >> 1, PLAIN);
+            ck_assert_int_eq(lfuse__product_classes(&r->facts, any, any, any, &p.k, found), count);
+            thin += found[c].product.rows == found[c].product.item_rows;
+            for (int s = 0; sizes_for(&found[c].product, s, sizes); s++, turn++) {
+                const bool integers = turn % 4 != 3 || (type != LFUSE_F32 && type != LFUSE_F64);
+                if ((turn + turn / stride) % stride) continue;
+                class_of(&p, type, way & 1, way >> 1, (ending)(turn / 3 % ENDINGS));
+                p.k.product = found[c].product;
+                const int pad = turn % 3 ? 4 - (int)(sizes[turn % 2] % 4) : 1;
+                sizes_of(&p, sizes[0], sizes[1], sizes[2], pad, turn % 4 == 1);
+                run_product(r, &p, integers, (uint64_t)turn + 1);
+            }
+        }
+    ck_assert_int_gt(thin, 0);
+}
+
+void tiles_emit(lfuse__strbuf *out, const lfuse__facts *device, int turn, int turns)
+{
+    static const lfuse_type types[] = {LFUSE_F32, LFUSE_F16, LFUSE_BF16, LFUSE_F64};
+    const int64_t any[2] = {1, 100000};
+    lfuse__facts facts = *device;
+    int number = 0;
+    facts.info.local_bytes = 48 * 1024, facts.info.max_group = 1024, facts.info.compute_units = 16;
+    for (int t = 0; t < 4; t++)
+        for (int c = 0; c < LFUSE__PRODUCT_CLASSES; c++) {
+            lfuse__kernel_class found[LFUSE__PRODUCT_CLASSES];
+            problem p;
+            if (t && c % 3 != t - 1) continue;
+            class_of(&p, types[t], (c + t) & 1, (c + t) >> 1 & 1, (ending)(c % ENDINGS));
+            const int count = lfuse__product_classes(&facts, any, any, any, &p.k, found);
+            if (c >= count) break;
+            for (int phase = 0; phase < lfuse__product_phases(&found[c]); phase++, number++) {
+                char name[32];
+                if (number % turns != turn) continue;
+                snprintf(name, sizeof name, "tiles_%d", number);
+                found[c].product.phase = phase;
+                ck_assert_msg(!lfuse__product_emit(out, name, &found[c], &facts), "%s", lfuse__error_message());
+            }
+        }
+}
