@@ -67,6 +67,8 @@ lfuse_status fixture_variant(fixture *f, bench_case *c, const char *name, const 
 
 /* Plans the graph and makes an instance of it, which chooses, and lets both go again. */
 lfuse_status fixture_tune(fixture *f, const lfuse_plan_options *options);
+/* The same with products by the library's own kernels; nothing where the device does not have them. */
+lfuse_status fixture_native(fixture *f, bench_case *c, const char *name);
 
 /*
  * sequence.c: a variant that runs several plans, one after the other: what a framework does that launches each operator

@@ -82,7 +82,7 @@ static lfuse_status product(void *state)
 
 static lfuse_status product_rate(bench_device *d)
 {
-    int64_t n = d->info.kind != LFUSE_DEVICE_GPU ? 256 : d->quick ? 2048 : 4096;
+    int64_t n = d->info.kind != LFUSE_DEVICE_GPU ? 512 : d->quick ? 2048 : 4096;
     int64_t shape[2] = {n, n};
     double us;
     lfuse_value ignored;

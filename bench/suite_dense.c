@@ -3,8 +3,9 @@
  * dense:L<layers>:H<width>:B<batch>[:TYPE]: a dense network, layers of linear, bias and relu.
  *   unfused  three launches a layer: product, bias, relu
  *   fused    what the planner makes of it
+ *   native   the same with the library's own kernels, where the device has them
  *   vendor   bare calls of the vendor's library, by the backend's own means (f32)
- * All sides run the fastest of the algorithms that the vendor's heuristic lists, timed once when they are made.
+ * All sides run the fastest of their algorithms, timed once when they are made.
  */
 #ifdef HAVE_CONFIG_H
 #include "config.h"
@@ -150,6 +151,7 @@ static lfuse_status prepare(bench_device *d, const char *problem, bench_case *c)
     LFUSE__TRY(fixture_upload(f, c->nsets));
     LFUSE__TRY(fixture_variant(f, c, "unfused", &unfused));
     LFUSE__TRY(fixture_variant(f, c, "fused", &fused));
+    LFUSE__TRY(fixture_native(f, c, "native"));
     if (p.type == LFUSE_F32) LFUSE__TRY(add_vendor(f, &p, c));
     for (int i = 0; i < c->nvariants; i++) {
         c->variants[i].bytes = fixture_bytes(f);

@@ -2,6 +2,7 @@
 /*
  * gemm:<m>x<n>x<k>[:TYPE]: the product of a matrix [m, k] and one [k, n], both of which change from run to run.
  *   plan      what the planner makes of it, its algorithms timed once
+ *   native    the same with the library's own kernels, where the device has them
  *   vendor    bare calls of the vendor's library (f32): the fastest algorithm that its heuristic lists
  *   openblas  the system's OpenBLAS on the host, where there is one; on CPUs, f32 and f64
  * and each of the first ones with "+ep", the same with bias and relu: what the epilogue costs is the difference.
@@ -224,6 +225,8 @@ static lfuse_status add_variants(shared *s, const sizes *p, bench_case *c)
 {
     LFUSE__TRY(fixture_variant(s->bare, c, "plan", &options));
     LFUSE__TRY(fixture_variant(s->ep, c, "plan+ep", &options));
+    LFUSE__TRY(fixture_native(s->bare, c, "native"));
+    LFUSE__TRY(fixture_native(s->ep, c, "native+ep"));
     if (p->type == LFUSE_F32) LFUSE__TRY(add_vendor(s->bare, p, c, "vendor"));
     if (p->type == LFUSE_F32) LFUSE__TRY(add_vendor(s->ep, p, c, "vendor+ep"));
     return add_openblas(s->bare, p, c);

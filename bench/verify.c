@@ -50,6 +50,12 @@ static double elements_of(const lfuse__node *n)
     return elements;
 }
 
+static double product_work(const lfuse__node *nodes, const lfuse__node *n)
+{
+    const lfuse__node *left = &nodes[n->in[0]];
+    return elements_of(n) * (double)left->shape[left->rank - 1] * (n->type == LFUSE_F64 ? BENCH_WIDE_WORK : 1);
+}
+
 /* Multiplications of all products of the graph, and what stands for the elements that its other functions take. */
 static double oracle_work(const fixture *f)
 {
@@ -58,9 +64,7 @@ static double oracle_work(const fixture *f)
     for (int32_t i = 0; i < f->graph->nnodes; i++) {
         double most = nodes[i].nin > 0 ? elements_of(&nodes[i]) : 0;
         for (int k = 0; k < nodes[i].nin; k++) most = fmax(most, elements_of(&nodes[nodes[i].in[k]]));
-        work += nodes[i].kind == LFUSE__MATMUL
-                    ? elements_of(&nodes[i]) * (double)nodes[nodes[i].in[0]].shape[nodes[nodes[i].in[0]].rank - 1]
-                    : BENCH_ELEMENT_WORK * most;
+        work += nodes[i].kind == LFUSE__MATMUL ? product_work(nodes, &nodes[i]) : BENCH_ELEMENT_WORK * most;
     }
     return work;
 }
