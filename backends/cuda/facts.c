@@ -120,6 +120,7 @@ lfuse_status lfuse__cu_read_device(CUdevice id, lfuse__cu_device *device)
     lfuse__cu_arch(device->capability, f->arch, sizeof f->arch);
     f->addresses = true;
     f->capture = true;
+    f->concurrent_builds = true;
     f->simd = WARP;
     return LFUSE_OK;
 }

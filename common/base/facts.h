@@ -19,6 +19,7 @@ typedef struct lfuse__facts {
     bool vector_lanes;      /* bodies are written over 16 lanes (CPUs); else over one, in 16-byte accesses */
     bool compiles_at_launch; /* PoCL: a kernel is compiled at its first enqueue, so plans end with an empty one, and
                                 kept in the driver's own disk cache, so binaries are not asked for */
+    bool concurrent_builds; /* programs that several threads build at a time are done sooner than one by one */
     bool staged_arguments;  /* an index into the argument block copies it: kernels put it into local memory first */
     bool capture;           /* streams of the caller may be capturing (CUDA) */
     unsigned simd;          /* work-items that step together: 32 on NVIDIA, 1 on CPUs */

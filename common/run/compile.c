@@ -3,95 +3,15 @@
 #include "config.h"
 #endif
 
-/* Kernels of a plan body into programs: with the plan, or late. */
+/* Kernels that a plan body lacks are compiled: with the plan, or late. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "common/base/error.h"
 #include "common/base/log.h"
-#include "common/kernels/product.h"
 #include "common/run/bundle.h"
 #include "common/run/entry.h"
-
-static lfuse_status emit(lfuse__strbuf *out, const lfuse__compiled *c, const lfuse__facts *facts)
-{
-    switch (c->family) {
-    case LFUSE__FAMILY_POINTWISE: return lfuse__pointwise_emit(out, c->name, &c->k, facts);
-    case LFUSE__FAMILY_ROWS: return lfuse__rows_emit(out, c->name, &c->k, facts);
-    case LFUSE__FAMILY_MULTI: return lfuse__multi_emit(out, c->name, &c->k, facts);
-    case LFUSE__FAMILY_PARTIAL: return lfuse__members_partial_emit(out, c->name, &c->k, facts);
-    case LFUSE__FAMILY_FOLD: return lfuse__members_fold_emit(out, c->name, &c->k, facts);
-    case LFUSE__FAMILY_LINES: return lfuse__lines_emit(out, c->name, &c->k, facts);
-    case LFUSE__FAMILY_LINES_FOLD: return lfuse__lines_fold_emit(out, c->name, &c->k, facts);
-    case LFUSE__FAMILY_SCATTER: return lfuse__scatter_emit(out, c->name, &c->k, facts);
-    case LFUSE__FAMILY_PRODUCT: return lfuse__product_emit(out, c->name, &c->k, facts);
-    case LFUSE__FAMILY_BUNDLE: return lfuse__bundle_emit(out, c->name, c->bundle, facts);
-    case LFUSE__FAMILY_TABLE: break;
-    }
-    return lfuse__table_emit(out, c->name, facts);
-}
-
-/* Devices that compile at the first launch of a kernel (PoCL) do so now: a launch that does nothing. */
-static lfuse_status touch(lfuse_device *dev, const lfuse__compiled *c)
-{
-    static const uint64_t nothing[4096]; /* more than any argument block has */
-    lfuse__bmem *none[LFUSE__MAX_BUFFERS] = { NULL };
-    lfuse__launch_args args = { 0 };
-    lfuse__kernel *kernel;
-    lfuse_stream *s;
-    lfuse_status status;
-
-    LFUSE__TRY(c->bundle ? lfuse__bundle_idle(c->bundle, lfuse__device_facts(dev), &args)
-                         : lfuse__kernels_idle(c->family, &c->k, lfuse__device_facts(dev), &args));
-    args.words = nothing;
-    args.buffers = none;
-    LFUSE__TRY(lfuse__device_stream(dev, &s));
-    LFUSE__TRY(lfuse__kernel_create(c->program, c->name, &kernel));
-    lfuse__device_lock_sync(dev);
-    status = lfuse__launch(s, kernel, &args);
-    if (!status) status = lfuse__stream_sync(s);
-    lfuse__device_unlock_sync(dev);
-    lfuse__kernel_destroy(kernel);
-    return status;
-}
-
-static lfuse_status build_program(lfuse__body_entry *e, lfuse_device *dev, const char *text, lfuse__program **program)
-{
-    lfuse__owned_program *p = calloc(1, sizeof *p);
-    lfuse_status status;
-
-    if (!p) return lfuse__error(LFUSE_ERR_MEMORY, "out of host memory (%zu bytes)", sizeof *p);
-    status = lfuse__program_get(dev, text, &p->program);
-    if (status) {
-        free(p);
-        return status;
-    }
-    pthread_mutex_lock(&e->lock);
-    p->next = e->programs;
-    e->programs = p;
-    pthread_mutex_unlock(&e->lock);
-    *program = p->program;
-    return LFUSE_OK;
-}
-
-lfuse_status lfuse__entry_compile(lfuse__body_entry *e, lfuse_device *dev, lfuse__compiled *first,
-                                  const lfuse__compiled *end)
-{
-    const lfuse__facts *facts = lfuse__device_facts(dev);
-    lfuse__strbuf text = LFUSE__STRBUF_INIT;
-    lfuse__program *program = NULL;
-    lfuse_status status = LFUSE_OK;
-    lfuse__compiled *c;
-
-    for (c = first; c != end && !status; c = c->next) status = emit(&text, c, facts);
-    if (!status) status = lfuse__strbuf_check(&text);
-    if (!status) status = build_program(e, dev, text.data, &program);
-    for (c = first; c != end && !status; c = c->next) c->program = program;
-    for (c = first; c != end && !status && facts->compiles_at_launch; c = c->next) status = touch(dev, c);
-    lfuse__strbuf_free(&text);
-    return status;
-}
 
 /* A class that the plan did not foresee. Compiled without a lock; whoever comes second finds the program made. */
 static lfuse_status compile_late(lfuse__body_entry *e, lfuse_device *dev, lfuse__family family,

@@ -49,8 +49,8 @@ lfuse__compiled *lfuse__entry_find_bundle(const lfuse__body_entry *e, const lfus
 /* Puts all kernels that the plan can foresee in the list, not yet compiled. */
 lfuse_status lfuse__entry_want_all(lfuse__body_entry *e, const lfuse__facts *facts);
 
-/* ---- compile.c ---- */
-/* Puts the kernels from `first` to the end of the list into one program. */
+/* ---- programs.c ---- */
+/* Compiles the kernels from `first` to the end of the list, in as many programs as the device has a use for. */
 lfuse_status lfuse__entry_compile(lfuse__body_entry *e, lfuse_device *dev, lfuse__compiled *first,
                                   const lfuse__compiled *end);
 

@@ -9,7 +9,7 @@ libfuse_core_la_SOURCES += \
 	%reldir%/instance.h %reldir%/launch.c %reldir%/list_args.c %reldir%/list_groups.c %reldir%/list_lines.c %reldir%/list_members.c \
 	%reldir%/list_tables.c %reldir%/list_transport.c %reldir%/list_unified.c %reldir%/lists.c %reldir%/lists.h \
 	%reldir%/look_ups.c %reldir%/loop.c %reldir%/loop.h %reldir%/matrix.c %reldir%/matrix.h \
-	%reldir%/options.c %reldir%/overlap.c %reldir%/plan.c %reldir%/pointwise.c %reldir%/product.c \
+	%reldir%/options.c %reldir%/overlap.c %reldir%/plan.c %reldir%/pointwise.c %reldir%/product.c %reldir%/programs.c \
 	%reldir%/race.c %reldir%/rows.c \
 	%reldir%/run.h %reldir%/scatter.c %reldir%/share.c %reldir%/sizes.c %reldir%/walk.c %reldir%/wants.c \
 	%reldir%/wisdom.c %reldir%/wisdom.h %reldir%/wisdom_file.c %reldir%/wisdom_lines.c

@@ -30,7 +30,7 @@ tests_run_check_chunks_SOURCES = %reldir%/check_chunks.c tests/kernels/classes.c
 # Plans and instances on the stub.
 plan_run_tests = \
 	tests/run/check_failures tests/run/check_kept tests/run/check_lists tests/run/check_overlaps \
-	tests/run/check_products \
+	tests/run/check_products tests/run/check_programs \
 	tests/run/check_rows tests/run/check_run tests/run/check_transports tests/run/check_unified tests/run/check_walks
 check_PROGRAMS += $(plan_run_tests)
 TESTS += $(plan_run_tests)
@@ -40,6 +40,9 @@ tests_run_check_kept_SOURCES = %reldir%/check_kept.c %reldir%/rig.c %reldir%/rig
 tests_run_check_kept_LDADD = tests/stub/libstub.la $(LDADD) -lm
 tests_run_check_lists_SOURCES = %reldir%/check_lists.c %reldir%/rig.c %reldir%/rig.h
 tests_run_check_lists_LDADD = tests/stub/libstub.la $(LDADD) -lm
+tests_run_check_programs_SOURCES = %reldir%/check_programs.c %reldir%/rig.c %reldir%/rig.h
+tests_run_check_programs_LDADD = tests/stub/libstub.la $(LDADD) -lm
+thread_tests += tests/run/check_programs
 tests_run_check_overlaps_SOURCES = %reldir%/check_overlaps.c %reldir%/rig.c %reldir%/rig.h
 tests_run_check_overlaps_LDADD = tests/stub/libstub.la $(LDADD) -lm
 tests_run_check_products_SOURCES = %reldir%/check_products.c %reldir%/rig.c %reldir%/rig.h

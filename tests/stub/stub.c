@@ -209,6 +209,7 @@ static void state_facts(int index, lfuse__facts *facts)
     facts->addresses = s->addresses;
     facts->vector_lanes = s->vector_lanes;
     facts->compiles_at_launch = s->compiles_at_launch;
+    facts->concurrent_builds = s->concurrent_builds;
     facts->capture = true;
     facts->simd = s->simd;
     facts->elementwise_groups = s->elementwise_groups;

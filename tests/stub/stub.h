@@ -40,8 +40,8 @@ const char *lfuse__stub_slot_name(lfuse__stub_slot slot);
 
 typedef struct lfuse__stub_settings {
     int devices;            /* 2: stub:0 and stub:1 */
-    bool addresses, vector_lanes, f64, exact, svm, svm_concurrent, native_graph, compiles_at_launch;
-                            /* facts */
+    bool addresses, vector_lanes, f64, exact, svm, svm_concurrent, native_graph, compiles_at_launch,
+         concurrent_builds; /* facts */
     bool peer;              /* copy_peer works between the two devices */
     bool elapsed;           /* events tell times */
     bool lazy;              /* streams made from now on do their work late: see below */

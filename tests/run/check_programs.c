@@ -1,0 +1,149 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Kernels become several programs, compiled side by side, where the device's compiler can; which, and what fails. */
+#ifdef HAVE_CONFIG_H
+#include "config.h"
+#endif
+
+#include <math.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+#include "tests/run/rig.h"
+
+enum { ELEMENTS = 3000, LONG = 100 /* functions, that a program has enough of it */ };
+
+static lfuse_tensor *members[2];
+static lfuse_list *list;
+
+static bool one_cpu(void)
+{
+    return sysconf(_SC_NPROCESSORS_ONLN) < 2;
+}
+
+static void begin(bool concurrent)
+{
+    lfuse__stub.concurrent_builds = concurrent;
+    reopen_stub();
+    members[0] = ramp(1, SHAPE(ELEMENTS), 0, 1);
+    members[1] = ramp(1, SHAPE(7), 1, 0);
+    OK(lfuse_list_create(dev, LFUSE_F32, 2, members, &list));
+}
+
+static void end(void)
+{
+    lfuse_list_destroy(list);
+    lfuse_tensor_destroy(members[0]);
+    lfuse_tensor_destroy(members[1]);
+}
+
+/* "w" divided by its norm (a short kernel and two long ones), or doubled (one). */
+static lfuse_status make(bool norm, lfuse_plan **plan)
+{
+    const lfuse_plan_options options = { .transport = LFUSE_TRANSPORT_TABLE };
+    lfuse_graph *graph = lfuse_graph_create();
+    const lfuse_value w = lfuse_list_input(graph, "w", LFUSE_F32, LFUSE_RANK_ANY);
+    lfuse_value v = w;
+    lfuse_status status;
+    int i;
+
+    for (i = 0; i < LONG && norm; i++) v = lfuse_add(v, lfuse_constant(graph, i % 2 ? -i : i + 1)); /* adds 0 */
+    lfuse_update(w, norm ? lfuse_div(v, lfuse_list_norm_l2(v)) : lfuse_add(w, w));
+    status = lfuse_plan_create(dev, graph, &options, plan);
+    lfuse_graph_destroy(graph);
+    return status;
+}
+
+static lfuse_status run(lfuse_plan *plan)
+{
+    const lfuse_binding b[] = { lfuse_bind_list("w", list) };
+
+    return lfuse_plan_run(plan, stream, b, 1);
+}
+
+static void check(double factor)
+{
+    const double norm = sqrt((ELEMENTS - 1.0) * ELEMENTS * (2.0 * ELEMENTS - 1) / 6 + 7);
+
+    NEAR(values(members[0])[ELEMENTS - 1], factor * (ELEMENTS - 1) / norm);
+    NEAR(values(members[1])[6], factor / norm);
+}
+
+START_TEST(long_kernels_are_several_programs)
+{
+    lfuse_plan *norm, *twice;
+    uint64_t before;
+
+    if (one_cpu()) TEST_SKIP("one CPU: one program");
+    begin(true);
+    before = compiles();
+    OK(make(true, &norm));
+    OK(run(norm));
+    check(1);
+    ck_assert_uint_eq(compiles() - before, 3); /* fold and partial; elements; the table's */
+    OK(make(false, &twice));
+    OK(run(twice));
+    check(2);
+    ck_assert_uint_eq(compiles() - before, 4); /* a table is written by the same kernel */
+    lfuse_plan_destroy(norm);
+    lfuse_plan_destroy(twice);
+    end();
+}
+END_TEST
+
+START_TEST(others_are_one_program)
+{
+    lfuse_plan *norm;
+    uint64_t before;
+
+    begin(false);
+    before = compiles();
+    OK(make(true, &norm));
+    OK(run(norm));
+    check(1);
+    ck_assert_uint_eq(compiles() - before, 1);
+    lfuse_plan_destroy(norm);
+    end();
+}
+END_TEST
+
+/* Whichever fails, in whatever thread: its status and message, nothing launched, and the next try is as if nothing. */
+START_TEST(one_of_them_fails)
+{
+    int nth;
+
+    if (one_cpu()) TEST_SKIP("one CPU: one program");
+    for (nth = 1; nth <= 3; nth++) {
+        uint64_t before;
+        lfuse_plan *norm = NULL;
+        begin(true);
+        before = launches();
+        lfuse__stub_fail(LFUSE__STUB_program_build, (uint64_t)nth, false, LFUSE_ERR_COMPILE);
+        FAILS(LFUSE_ERR_COMPILE, make(true, &norm));
+        ck_assert_ptr_null(norm);
+        ck_assert_uint_eq(launches(), before);
+        lfuse__stub_no_failure();
+        OK(make(true, &norm));
+        OK(run(norm));
+        check(1);
+        lfuse_plan_destroy(norm);
+        end();
+    }
+}
+END_TEST
+
+static Suite *suite_programs(void)
+{
+    Suite *s = suite_create("run");
+    TCase *t = tcase_create("programs");
+
+    setenv("LFUSE_CACHE", "0", 1); /* nothing is found on disk */
+    tcase_add_checked_fixture(t, open_stub, close_stub);
+    tcase_add_test(t, long_kernels_are_several_programs);
+    tcase_add_test(t, others_are_one_program);
+    tcase_add_test(t, one_of_them_fails);
+    tcase_set_timeout(t, 120);
+    suite_add_tcase(s, t);
+    return s;
+}
+
+TEST_MAIN(CK_NOFORK, suite_programs)
