@@ -231,5 +231,6 @@ const lfuse__backend lfuse__backend_cuda = {
     .graph_begin = lfuse__cu_graph_begin,
     .graph_end = lfuse__cu_graph_end,
     .graph_launch = lfuse__cu_graph_launch,
+    .graph_patch = lfuse__cu_graph_patch,
     .graph_destroy = lfuse__cu_graph_destroy,
 };

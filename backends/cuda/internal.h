@@ -100,6 +100,9 @@ struct lfuse__bstream {
     lfuse__bdevice *dev;
     CUstream stream;
     bool own;
+    lfuse__bgraph *making; /* between graph_begin and graph_end */
+    bool replaced;         /* `stream` stands in for `behind`, which cannot be captured */
+    CUstream behind;
 };
 
 struct lfuse__bevent {
@@ -123,6 +126,9 @@ struct lfuse__bkernel {
 struct lfuse__bgraph {
     lfuse__bdevice *dev;
     CUgraphExec exec;
+    CUgraph graph;      /* that `exec` was made of: its nodes are the way to those of `exec` */
+    CUgraphNode *nodes; /* of our kernels, in the order of their launches; NULL: not known */
+    unsigned count, capacity;
 };
 
 /* ---- error.c ---- */
@@ -245,6 +251,14 @@ void lfuse__cu_gemm_destroy(lfuse__bgemm *gemm);
 lfuse_status lfuse__cu_graph_begin(lfuse__bstream *s);
 lfuse_status lfuse__cu_graph_end(lfuse__bstream *s, lfuse__bgraph **graph);
 lfuse_status lfuse__cu_graph_launch(lfuse__bstream *s, lfuse__bgraph *graph);
+lfuse_status lfuse__cu_graph_patch(lfuse__bgraph *graph, unsigned index, lfuse__bkernel *kernel,
+                                   const lfuse__launch_args *launch);
 void lfuse__cu_graph_destroy(lfuse__bgraph *graph);
+/* A kernel was launched while a graph is made: notes its node. Where the driver does not tell it, NULL stands there. */
+lfuse_status lfuse__cu_graph_note(lfuse__bstream *s);
+
+/* launch.c: the kernel's parameters as the driver takes them; they point into `addresses` and `launch`. */
+lfuse_status lfuse__cu_parameters(const lfuse__bkernel *kernel, const lfuse__launch_args *launch,
+                                  CUdeviceptr addresses[LFUSE__MAX_BUFFERS], void *parameters[LFUSE__MAX_BUFFERS + 1]);
 
 #endif

@@ -102,16 +102,11 @@ static CUresult submit(lfuse__bstream *s, CUfunction function, const lfuse__laun
     return lfuse__cu.LaunchKernelEx(&config, function, parameters, NULL);
 }
 
-/* The driver copies the parameters before it returns. */
-lfuse_status lfuse__cu_launch(lfuse__bstream *s, lfuse__bkernel *kernel, const lfuse__launch_args *launch)
+lfuse_status lfuse__cu_parameters(const lfuse__bkernel *kernel, const lfuse__launch_args *launch,
+                                  CUdeviceptr addresses[LFUSE__MAX_BUFFERS], void *parameters[LFUSE__MAX_BUFFERS + 1])
 {
-    CUdeviceptr addresses[LFUSE__MAX_BUFFERS];
-    void *parameters[LFUSE__MAX_BUFFERS + 1];
     unsigned n = launch->nbuffers;
-    CUresult result;
-    bool pushed;
 
-    if (launch->groups == 0) return LFUSE_OK;
     if (__builtin_expect(launch->groups > INT_MAX || n > LFUSE__MAX_BUFFERS, 0))
         return lfuse__error(LFUSE_ERR_OVERFLOW, "kernel %s: %llu groups of at most %d, %u buffers of at most %d",
                             kernel->name, (unsigned long long)launch->groups, INT_MAX, n, LFUSE__MAX_BUFFERS);
@@ -120,11 +115,24 @@ lfuse_status lfuse__cu_launch(lfuse__bstream *s, lfuse__bkernel *kernel, const l
         parameters[i] = &addresses[i];
     }
     if (launch->nwords) parameters[n] = (void *)(uintptr_t)launch->words;
+    return LFUSE_OK;
+}
+
+/* The driver copies the parameters before it returns. */
+lfuse_status lfuse__cu_launch(lfuse__bstream *s, lfuse__bkernel *kernel, const lfuse__launch_args *launch)
+{
+    CUdeviceptr addresses[LFUSE__MAX_BUFFERS];
+    void *parameters[LFUSE__MAX_BUFFERS + 1];
+    CUresult result;
+    bool pushed;
+
+    if (launch->groups == 0) return LFUSE_OK;
+    LFUSE__TRY(lfuse__cu_parameters(kernel, launch, addresses, parameters));
     LFUSE__TRY(lfuse__cu_enter(s->dev, &pushed));
     result = submit(s, kernel->function, launch, parameters);
     lfuse__cu_leave(pushed);
     if (__builtin_expect(result != CUDA_SUCCESS, 0))
         return lfuse__cu_error(s->dev, result, "cuLaunchKernel of %s, %llu groups of %u", kernel->name,
                                (unsigned long long)launch->groups, launch->group);
-    return LFUSE_OK;
+    return __builtin_expect(s->making != NULL, 0) ? lfuse__cu_graph_note(s) : LFUSE_OK;
 }

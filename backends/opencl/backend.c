@@ -337,5 +337,6 @@ const lfuse__backend lfuse__backend_opencl = {
     .graph_begin = lfuse__cl_graph_begin,
     .graph_end = lfuse__cl_graph_end,
     .graph_launch = lfuse__cl_graph_launch,
+    .graph_patch = lfuse__cl_graph_patch,
     .graph_destroy = lfuse__cl_graph_destroy,
 };

@@ -29,6 +29,13 @@ lfuse_status lfuse__cl_graph_launch(lfuse__bstream *s, lfuse__bgraph *graph)
     return declined();
 }
 
+lfuse_status lfuse__cl_graph_patch(lfuse__bgraph *graph, unsigned index, lfuse__bkernel *kernel,
+                                   const lfuse__launch_args *launch)
+{
+    (void)graph, (void)index, (void)kernel, (void)launch;
+    return declined();
+}
+
 void lfuse__cl_graph_destroy(lfuse__bgraph *graph)
 {
     (void)graph;

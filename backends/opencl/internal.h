@@ -228,6 +228,8 @@ void lfuse__cl_gemm_destroy(lfuse__bgemm *gemm);
 lfuse_status lfuse__cl_graph_begin(lfuse__bstream *s);
 lfuse_status lfuse__cl_graph_end(lfuse__bstream *s, lfuse__bgraph **graph);
 lfuse_status lfuse__cl_graph_launch(lfuse__bstream *s, lfuse__bgraph *graph);
+lfuse_status lfuse__cl_graph_patch(lfuse__bgraph *graph, unsigned index, lfuse__bkernel *kernel,
+                                   const lfuse__launch_args *launch);
 void lfuse__cl_graph_destroy(lfuse__bgraph *graph);
 
 #endif

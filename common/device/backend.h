@@ -189,6 +189,13 @@ typedef struct lfuse__backend {
     /* Ends the capture also on failure. With *graph not NULL updates that one in place if it can, else replaces it. */
     lfuse_status (*graph_end)(lfuse__bstream *s, lfuse__bgraph **graph);
     lfuse_status (*graph_launch)(lfuse__bstream *s, lfuse__bgraph *graph);
+    /*
+     * Gives a launch of the graph other arguments from the next graph_launch on; graphs on their way keep theirs. The
+     * launches are counted from 0 in the order in which they were submitted; `kernel` is what was launched there,
+     * `launch` has as many buffers and words as it had, and groups. ERR_UNSUPPORTED: it takes a new capture.
+     */
+    lfuse_status (*graph_patch)(lfuse__bgraph *graph, unsigned index, lfuse__bkernel *kernel,
+                                const lfuse__launch_args *launch);
     void (*graph_destroy)(lfuse__bgraph *graph);
 } lfuse__backend;
 

@@ -211,7 +211,19 @@ void lfuse__gemm_destroy(lfuse__gemm *gemm);
 
 typedef struct lfuse__native lfuse__native;
 lfuse_status lfuse__native_begin(lfuse_stream *s);
-lfuse_status lfuse__native_end(lfuse_stream *s, lfuse__native **graph); /* as the slot graph_end */
+/*
+ * As the slot graph_end. A graph that is there is updated in place where the same kernels, products, copies and fills
+ * were submitted in the same order, else replaced.
+ */
+lfuse_status lfuse__native_end(lfuse_stream *s, lfuse__native **graph);
+/*
+ * Between `follow` and `settle` nothing is submitted to `s`: launches, products, copies and fills are compared with
+ * what the graph holds. `fits`: the same in the same order, and other arguments of launches alone, which the graph has
+ * now. Where that is false, or an error, the graph is to be ended anew before it is launched again; ERR_UNSUPPORTED:
+ * it would fit, but takes no other arguments. No memory is allocated; nothing else may be done to the stream meanwhile.
+ */
+lfuse_status lfuse__native_follow(lfuse_stream *s, lfuse__native *graph);
+lfuse_status lfuse__native_settle(lfuse_stream *s, lfuse__native *graph, bool *fits);
 lfuse_status lfuse__native_launch(lfuse_stream *s, lfuse__native *graph);
 void lfuse__native_destroy(lfuse__native *graph);
 

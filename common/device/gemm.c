@@ -12,6 +12,7 @@
 struct lfuse__gemm {
     lfuse_device *dev;
     lfuse__bgemm *bgemm;
+    uint64_t serial;
     char what[64]; /* for messages */
 };
 
@@ -54,6 +55,7 @@ lfuse_status lfuse__gemm_prepare(lfuse_device *dev, const lfuse__gemm_desc *desc
         return status;
     }
     snprintf(g->what, sizeof g->what, "product by %s", candidate->identity);
+    g->serial = lfuse__serial();
     g->dev = dev;
     lfuse__device_retain(dev);
     *gemm = g;
@@ -63,6 +65,10 @@ lfuse_status lfuse__gemm_prepare(lfuse_device *dev, const lfuse__gemm_desc *desc
 lfuse_status lfuse__gemm_run(lfuse_stream *s, lfuse__gemm *gemm, const lfuse__gemm_args *args)
 {
     LFUSE__TRY(lfuse__stream_same_device(s, gemm->dev, "the product"));
+    if (__builtin_expect(s->noting.nodes != NULL, 0)) {
+        LFUSE__TRY(lfuse__note_gemm(s, gemm->serial, args));
+        if (s->noting.follows) return LFUSE_OK;
+    }
     LFUSE__TRY(lfuse__stream_enter(s));
     return lfuse__stream_leave_launch(s, s->dev->backend->gemm_run(s->bstream, gemm->bgemm, args), 1, gemm->what);
 }

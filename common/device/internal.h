@@ -172,6 +172,48 @@ typedef struct lfuse__watched {
     uint64_t words[LFUSE__REPORT_WORDS];
 } lfuse__watched;
 
+/* ---- nodes.c: what a native graph holds ---- */
+
+typedef enum lfuse__node_kind {
+    LFUSE__NODE_LAUNCH, LFUSE__NODE_GEMM, LFUSE__NODE_COPY, LFUSE__NODE_FILL
+} lfuse__node_kind;
+
+/* One command: what it runs, and all that is told of it as words, memory by handle and address. */
+typedef struct lfuse__node {
+    lfuse__node_kind kind;
+    bool stale;           /* the words are not what the graph holds */
+    uint64_t serial;      /* of the kernel or the product: addresses of freed ones come again */
+    lfuse__bkernel *kernel;
+    size_t first, nwords; /* in the words of all */
+} lfuse__node;
+
+typedef struct lfuse__nodes {
+    lfuse__node *at;
+    uint64_t *words;
+    size_t count, capacity, nwords, word_capacity;
+} lfuse__nodes;
+
+/* Adds to the list, or compares with its next node: new words of a launch are taken over, anything else is no fit. */
+typedef struct lfuse__noting {
+    lfuse__nodes *nodes; /* NULL: the stream does what is submitted */
+    size_t next;
+    bool follows, fits;
+} lfuse__noting;
+
+uint64_t lfuse__serial(void);
+void lfuse__nodes_free(lfuse__nodes *nodes);
+/* Whether both run the same in the same order, with as many words each. */
+bool lfuse__nodes_alike(const lfuse__nodes *a, const lfuse__nodes *b);
+/* Hands what is stale to the graph. */
+lfuse_status lfuse__nodes_patch(lfuse_device *dev, lfuse__bgraph *graph, lfuse__nodes *nodes);
+lfuse_status lfuse__note_launch(lfuse_stream *s, uint64_t serial, lfuse__bkernel *kernel,
+                                const lfuse__launch_args *launch);
+lfuse_status lfuse__note_gemm(lfuse_stream *s, uint64_t serial, const lfuse__gemm_args *args);
+lfuse_status lfuse__note_copy(lfuse_stream *s, const lfuse__range *to, uint64_t to_offset, const lfuse__range *from,
+                              uint64_t from_offset, uint64_t bytes);
+lfuse_status lfuse__note_fill(lfuse_stream *s, const lfuse__range *to, uint64_t offset, uint64_t pattern,
+                              unsigned pattern_bytes, uint64_t bytes);
+
 struct lfuse_stream {
     lfuse_device *dev;
     lfuse__bstream *bstream;
@@ -182,8 +224,9 @@ struct lfuse_stream {
     void *recording;
     lfuse__watched *watched; /* report.c */
     int nwatched, watched_capacity;
-    bool graph_open;         /* between native begin and end: launches are counted when the graph is launched */
+    lfuse__native *making;   /* between native begin and end: launches are counted when the graph is launched */
     uint64_t graph_launches;
+    lfuse__noting noting;    /* what happens to what is submitted meanwhile */
 };
 
 /* report.c: forgets the reports that may be written to no more, or all. */

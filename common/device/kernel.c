@@ -14,6 +14,7 @@ struct lfuse__kernel {
     lfuse__program *program;
     lfuse_device *dev;
     lfuse__bkernel *bkernel;
+    uint64_t serial;
     char what[80]; /* for messages */
 };
 
@@ -34,6 +35,7 @@ lfuse_status lfuse__kernel_create(lfuse__program *program, const char *name, lfu
     snprintf(k->what, sizeof k->what, "kernel %s", name);
     lfuse__program_retain(program);
     k->program = program;
+    k->serial = lfuse__serial();
     k->dev = dev;
     *kernel = k;
     return LFUSE_OK;
@@ -77,6 +79,10 @@ lfuse_status lfuse__launch(lfuse_stream *s, lfuse__kernel *kernel, const lfuse__
                          launch->local_bytes > info->local_bytes, 0))
         return too_much(kernel, launch, bytes);
     if (!launch->groups) return lfuse__stream_usable(s);
+    if (__builtin_expect(s->noting.nodes != NULL, 0)) {
+        LFUSE__TRY(lfuse__note_launch(s, kernel->serial, kernel->bkernel, launch));
+        if (s->noting.follows) return LFUSE_OK;
+    }
     LFUSE__TRY(lfuse__stream_enter(s));
     return lfuse__stream_leave_launch(s, kernel->dev->backend->launch(s->bstream, kernel->bkernel, launch), 1,
                                       kernel->what);

@@ -8,6 +8,7 @@ libfuse_core_la_SOURCES += \
 	%reldir%/event.c \
 	%reldir%/gemm.c \
 	%reldir%/graph.c \
+	%reldir%/nodes.c \
 	%reldir%/kernel.c %reldir%/kernel.h \
 	%reldir%/memory.c \
 	%reldir%/pending.c \

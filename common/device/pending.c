@@ -101,7 +101,7 @@ static void record_fence(lfuse_device *dev, lfuse__tail *t)
     bool capturing = false;
 
     if (t->held && atomic_load(&t->finished) >= t->held_submitted) t->held = false;
-    if (t->held) return;
+    if (t->held || t->stream->making) return; /* a graph of our own is soon done */
     if (dev->backend->stream_capturing(t->stream->bstream, &capturing)) return;
     if (capturing) {
         t->held = true;

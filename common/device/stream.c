@@ -60,7 +60,7 @@ lfuse_status lfuse__stream_leave_launch(lfuse_stream *s, lfuse_status status, ui
     lfuse__tail *t = s->tail;
     uint64_t counted = atomic_load_explicit(&t->launches, memory_order_relaxed);
 
-    if (!status && s->graph_open) s->graph_launches += launches;
+    if (!status && s->making) s->graph_launches += launches;
     else if (!status) atomic_store_explicit(&t->launches, counted + launches, memory_order_relaxed);
     status = lfuse__stream_leave(s, status);
     if (__builtin_expect(status != LFUSE_OK, 0)) return lfuse__error_prefix(status, "%s: ", what);

@@ -53,6 +53,10 @@ lfuse_status lfuse__copy(lfuse_stream *s, lfuse__range *to, uint64_t to_offset, 
     if (to->space == from->space && target < source + bytes && source < target + bytes)
         return lfuse__error(LFUSE_ERR_OVERLAP, "a copy of %" PRIu64 " bytes onto memory %" PRIu64 " bytes away", bytes,
                             target > source ? target - source : source - target);
+    if (s->noting.nodes) {
+        LFUSE__TRY(lfuse__note_copy(s, to, to_offset, from, from_offset, bytes));
+        if (s->noting.follows) return LFUSE_OK;
+    }
     LFUSE__TRY(lfuse__stream_enter(s));
     return lfuse__stream_leave(s, s->dev->backend->copy(s->bstream, to->mem, to->offset + to_offset, from->mem,
                                                         from->offset + from_offset, bytes));
@@ -69,6 +73,10 @@ lfuse_status lfuse__fill(lfuse_stream *s, lfuse__range *to, uint64_t offset, uin
         return lfuse__error(LFUSE_ERR_INVALID, "%" PRIu64 " bytes from offset %" PRIu64 " are no multiple of a pattern "
                             "of %u bytes", bytes, offset, pattern_bytes);
     if (!bytes) return LFUSE_OK;
+    if (s->noting.nodes) {
+        LFUSE__TRY(lfuse__note_fill(s, to, offset, pattern, pattern_bytes, bytes));
+        if (s->noting.follows) return LFUSE_OK;
+    }
     LFUSE__TRY(lfuse__stream_enter(s));
     return lfuse__stream_leave(s, s->dev->backend->fill(s->bstream, to->mem, to->offset + offset, pattern,
                                                         pattern_bytes, bytes));

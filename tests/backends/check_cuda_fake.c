@@ -504,6 +504,7 @@ static lfuse_status scenario(lfuse__bdevice *dev)
         if (!status) status = end;
     }
     if (!status) status = cuda->graph_launch(s, g);
+    if (!status) status = cuda->graph_patch(g, 0, k, &args);
     if (!status) status = cuda->event_record(e, s);
     if (!status) status = cuda->event_wait(e, s);
     if (!status) status = cuda->stream_sync(s);
@@ -521,8 +522,8 @@ START_TEST(test_every_failure)
     static const char *const functions[] = {
         "cuStreamCreate", "cuEventCreate", "cuMemAlloc", "cuMemHostAlloc", "cuMemAllocManaged", "cuMemcpyAsync",
         "cuMemsetD2D32Async", "cuModuleLoadDataEx", "cuModuleGetFunction", "cuFuncGetAttribute", "cuStreamBeginCapture",
-        "cuLaunchKernelEx", "cuStreamEndCapture", "cuGraphInstantiateWithFlags", "cuGraphLaunch", "cuEventRecord",
-        "cuStreamWaitEvent", "cuStreamSynchronize",
+        "cuLaunchKernelEx", "cuStreamEndCapture", "cuGraphInstantiateWithFlags", "cuGraphLaunch",
+        "cuGraphExecKernelNodeSetParams", "cuEventRecord", "cuStreamWaitEvent", "cuStreamSynchronize",
     };
     lfuse__bdevice *dev = open_device(0);
     for (size_t i = 0; i < sizeof functions / sizeof functions[0]; i++) {

@@ -18,6 +18,7 @@ static fakecuda_reset_function *fake_reset;
 static fakecuda_calls_function *fake_calls;
 static fakecuda_live_function *fake_live;
 static fakecuda_last_function *fake_last;
+static fakecuda_replayed_function *fake_replayed;
 
 #define OK(call) ck_assert_msg((call) == LFUSE_OK, "%s: %s", #call, lfuse__error_message())
 #define FAILS(call, status) ck_assert_int_eq(call, status)
@@ -40,6 +41,7 @@ static inline void load_fakes(void)
     bind_fake(driver, "fakecuda_calls", &fake_calls);
     bind_fake(driver, "fakecuda_live", &fake_live);
     bind_fake(driver, "fakecuda_last", &fake_last);
+    bind_fake(driver, "fakecuda_replayed", &fake_replayed);
     unsetenv("FAKECUDA_FAIL");
     unsetenv("FAKECUDA_VERSION");
     unsetenv("FAKECUDA_DEVICES");

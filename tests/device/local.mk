@@ -18,3 +18,8 @@ check_PROGRAMS += tests/device/check_report
 TESTS += tests/device/check_report
 tests_device_check_report_SOURCES = %reldir%/check_report.c
 tests_device_check_report_LDADD = tests/stub/libstub.la $(LDADD)
+
+check_PROGRAMS += tests/device/check_native
+TESTS += tests/device/check_native
+tests_device_check_native_SOURCES = %reldir%/check_native.c
+tests_device_check_native_LDADD = tests/stub/libstub.la $(LDADD)

@@ -11,7 +11,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { DEVICES = 4, BLOCKS = 256, FUNCTIONS = 64 };
+enum { DEVICES = 4, BLOCKS = 256, FUNCTIONS = 64, NODES = 64 };
 
 #define EXPORT __attribute__((visibility("default")))
 
@@ -19,18 +19,21 @@ fakecuda_reset_function fakecuda_reset EXPORT;
 fakecuda_calls_function fakecuda_calls EXPORT;
 fakecuda_live_function fakecuda_live EXPORT;
 fakecuda_last_function fakecuda_last EXPORT;
+fakecuda_replayed_function fakecuda_replayed EXPORT;
 CUresult cuGetProcAddress_v2(const char *symbol, void **function, int version, cuuint64_t flags,
                              CUdriverProcAddressQueryResult *found) EXPORT;
 
 /* ---- state; the tests use one thread ---- */
 
 struct CUctx_st { int device; };
-struct CUstream_st { CUcontext context; CUstreamCaptureStatus capturing; };
+struct CUstream_st { CUcontext context; CUstreamCaptureStatus capturing; CUgraph graph; };
 struct CUevent_st { int recorded; };
 struct CUmod_st { char start[8]; };
 struct CUfunc_st { unsigned nbuffers, nwords; };
-struct CUgraph_st { int unused; };
-struct CUgraphExec_st { int unused; };
+/* Of a graph only its kernels, one behind the other. */
+struct CUgraphNode_st { CUgraph graph; CUfunction function; fakecuda_launch launch; };
+struct CUgraph_st { unsigned count; struct CUgraphNode_st nodes[NODES]; };
+struct CUgraphExec_st { CUgraph of; unsigned count; CUfunction functions[NODES]; fakecuda_launch launches[NODES]; };
 
 typedef struct block {
     char *base;
@@ -46,7 +49,7 @@ static int depth;
 static block blocks[BLOCKS];
 static struct CUfunc_st functions[FUNCTIONS];
 static int nfunctions;
-static fakecuda_launch last;
+static fakecuda_launch last, replayed[NODES];
 static int64_t live;
 static int version = 13000, devices = 2, capability = 90;
 static char lacks[48];
@@ -90,6 +93,11 @@ int64_t fakecuda_live(void)
 const fakecuda_launch *fakecuda_last(void)
 {
     return &last;
+}
+
+const fakecuda_launch *fakecuda_replayed(unsigned i)
+{
+    return &replayed[i];
 }
 
 static CUresult enter(const char *name)
@@ -461,18 +469,40 @@ static CUresult fake_StreamBeginCapture(CUstream stream, CUstreamCaptureMode mod
     ENTER(StreamBeginCapture);
     if (is_default(stream)) return CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED;
     stream->capturing = CU_STREAM_CAPTURE_STATUS_ACTIVE;
+    stream->graph = calloc(1, sizeof *stream->graph);
+    live++;
+    return CUDA_SUCCESS;
+}
+
+static CUresult fake_StreamGetCaptureInfo(CUstream stream, CUstreamCaptureStatus *status, cuuint64_t *id,
+                                          CUgraph *graph, const CUgraphNode **nodes, size_t *count)
+{
+    static CUgraphNode node;
+    ENTER(StreamGetCaptureInfo);
+    *status = is_default(stream) ? CU_STREAM_CAPTURE_STATUS_NONE : stream->capturing;
+    if (!*status) return CUDA_SUCCESS;
+    *id = 1, *graph = stream->graph, *nodes = &node, *count = stream->graph->count > 0;
+    if (*count) node = &stream->graph->nodes[stream->graph->count - 1];
+    return CUDA_SUCCESS;
+}
+
+static CUresult destroy_graph(CUgraph graph)
+{
+    free(graph);
+    live--;
     return CUDA_SUCCESS;
 }
 
 static CUresult fake_StreamEndCapture(CUstream stream, CUgraph *graph)
 {
     if (is_default(stream) || !stream->capturing) return CUDA_ERROR_ILLEGAL_STATE;
+    CUgraph captured = stream->graph;
+    CUresult result = enter("cuStreamEndCapture");
     stream->capturing = CU_STREAM_CAPTURE_STATUS_NONE;
-    *graph = NULL;
-    ENTER(StreamEndCapture);
-    *graph = calloc(1, sizeof **graph);
-    live++;
-    return CUDA_SUCCESS;
+    stream->graph = NULL;
+    *graph = result ? NULL : captured;
+    if (result) destroy_graph(captured);
+    return result;
 }
 
 static CUresult fake_ThreadExchangeStreamCaptureMode(CUstreamCaptureMode *mode)
@@ -567,17 +597,30 @@ static CUresult fake_FuncGetAttribute(int *value, CUfunction_attribute attribute
     return CUDA_SUCCESS;
 }
 
-static CUresult remember(CUfunction f, unsigned gx, unsigned gy, unsigned gz, unsigned bx, unsigned by, unsigned bz,
-                         unsigned shared, CUstream stream, void **parameters, void **extra)
+static void keep_parameters(fakecuda_launch *l, CUfunction f, void **parameters)
 {
+    l->nbuffers = f->nbuffers, l->nwords = f->nwords;
+    for (unsigned i = 0; i < f->nbuffers; i++) memcpy(&l->buffers[i], parameters[i], sizeof l->buffers[i]);
+    if (f->nwords) memcpy(l->words, parameters[f->nbuffers], f->nwords * sizeof l->words[0]);
+}
+
+static CUresult remember(CUfunction f, unsigned gx, unsigned gy, unsigned gz, unsigned bx, unsigned by, unsigned bz,
+                         unsigned shared, CUstream stream, int overlap, void **parameters, void **extra)
+{
+    const int captures = !is_default(stream) && stream->capturing;
+    fakecuda_launch *l = &last;
     NEED_CONTEXT();
     if (gx == 0 || gy != 1 || gz != 1 || by != 1 || bz != 1 || bx > 1024 || extra) return CUDA_ERROR_INVALID_VALUE;
-    last.launches++;
-    last.grid = gx, last.block = bx, last.shared = shared, last.stream = stream;
-    last.nbuffers = f->nbuffers, last.nwords = f->nwords;
-    for (unsigned i = 0; i < f->nbuffers; i++) memcpy(&last.buffers[i], parameters[i], sizeof last.buffers[i]);
-    if (f->nwords) memcpy(last.words, parameters[f->nbuffers], f->nwords * sizeof last.words[0]);
-    last.overlap = 0;
+    if (captures) {
+        CUgraph g = stream->graph;
+        if (g->count == NODES) return CUDA_ERROR_OUT_OF_MEMORY;
+        g->nodes[g->count].graph = g;
+        g->nodes[g->count].function = f;
+        l = &g->nodes[g->count++].launch;
+    }
+    l->launches++;
+    l->grid = gx, l->block = bx, l->shared = shared, l->stream = stream, l->overlap = overlap;
+    keep_parameters(l, f, parameters);
     return CUDA_SUCCESS;
 }
 
@@ -585,54 +628,85 @@ static CUresult fake_LaunchKernel(CUfunction f, unsigned gx, unsigned gy, unsign
                                   unsigned bz, unsigned shared, CUstream stream, void **parameters, void **extra)
 {
     ENTER(LaunchKernel);
-    return remember(f, gx, gy, gz, bx, by, bz, shared, stream, parameters, extra);
+    return remember(f, gx, gy, gz, bx, by, bz, shared, stream, 0, parameters, extra);
 }
 
 static CUresult fake_LaunchKernelEx(const CUlaunchConfig *c, CUfunction f, void **parameters, void **extra)
 {
-    CUresult result;
+    int overlap = 0;
     ENTER(LaunchKernelEx);
-    result = remember(f, c->gridDimX, c->gridDimY, c->gridDimZ, c->blockDimX, c->blockDimY, c->blockDimZ,
-                      c->sharedMemBytes, c->hStream, parameters, extra);
-    for (unsigned i = 0; i < c->numAttrs && !result; i++) {
+    for (unsigned i = 0; i < c->numAttrs; i++) {
         if (c->attrs[i].id != CU_LAUNCH_ATTRIBUTE_PROGRAMMATIC_STREAM_SERIALIZATION) return CUDA_ERROR_INVALID_VALUE;
-        last.overlap = c->attrs[i].value.programmaticStreamSerializationAllowed;
+        overlap = c->attrs[i].value.programmaticStreamSerializationAllowed;
     }
-    return result;
+    return remember(f, c->gridDimX, c->gridDimY, c->gridDimZ, c->blockDimX, c->blockDimY, c->blockDimZ,
+                    c->sharedMemBytes, c->hStream, overlap, parameters, extra);
 }
 
 /* ---- graphs ---- */
 
+static void keep_nodes(CUgraphExec exec, CUgraph graph)
+{
+    exec->count = graph->count;
+    for (unsigned i = 0; i < graph->count; i++) {
+        exec->functions[i] = graph->nodes[i].function;
+        exec->launches[i] = graph->nodes[i].launch;
+    }
+}
+
 static CUresult fake_GraphInstantiateWithFlags(CUgraphExec *exec, CUgraph graph, unsigned long long flags)
 {
-    (void)graph, (void)flags;
+    (void)flags;
     ENTER(GraphInstantiateWithFlags);
     *exec = calloc(1, sizeof **exec);
+    (*exec)->of = graph;
+    keep_nodes(*exec, graph);
     live++;
     return CUDA_SUCCESS;
 }
 
 static CUresult fake_GraphExecUpdate(CUgraphExec exec, CUgraph graph, CUgraphExecUpdateResultInfo *info)
 {
-    (void)exec, (void)graph, (void)info;
+    (void)info;
     ENTER(GraphExecUpdate);
+    if (exec->count != graph->count) return CUDA_ERROR_GRAPH_EXEC_UPDATE_FAILURE;
+    keep_nodes(exec, graph);
+    return CUDA_SUCCESS;
+}
+
+/* A node is found by its place in the graph that was instantiated, which has to be there still. */
+static CUresult fake_GraphExecKernelNodeSetParams(CUgraphExec exec, CUgraphNode node,
+                                                  const CUDA_KERNEL_NODE_PARAMS_v2 *p)
+{
+    const size_t i = (size_t)(node - exec->of->nodes);
+    fakecuda_launch *l = &exec->launches[i];
+    ENTER(GraphExecKernelNodeSetParams);
+    NEED_CONTEXT();
+    if (node->graph != exec->of || i >= exec->count || p->func != exec->functions[i]) return CUDA_ERROR_INVALID_VALUE;
+    if (p->gridDimX == 0 || p->gridDimY != 1 || p->gridDimZ != 1 || p->blockDimY != 1 || p->blockDimZ != 1 || p->extra)
+        return CUDA_ERROR_INVALID_VALUE;
+    l->grid = p->gridDimX, l->block = p->blockDimX, l->shared = p->sharedMemBytes;
+    keep_parameters(l, p->func, p->kernelParams);
     return CUDA_SUCCESS;
 }
 
 static CUresult fake_GraphLaunch(CUgraphExec exec, CUstream stream)
 {
-    (void)exec, (void)stream;
     ENTER(GraphLaunch);
     NEED_CONTEXT();
+    if (!is_default(stream) && stream->capturing) return CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED;
+    for (unsigned i = 0; i < exec->count; i++) {
+        exec->launches[i].launches = last.launches + 1;
+        exec->launches[i].stream = stream;
+        last = replayed[i] = exec->launches[i];
+    }
     return CUDA_SUCCESS;
 }
 
 static CUresult fake_GraphDestroy(CUgraph graph)
 {
     ENTER(GraphDestroy);
-    free(graph);
-    live--;
-    return CUDA_SUCCESS;
+    return destroy_graph(graph);
 }
 
 static CUresult fake_GraphExecDestroy(CUgraphExec exec)

@@ -30,5 +30,10 @@ typedef uint64_t fakecuda_calls_function(const char *function);
 /* Contexts retained, memory, streams, events, modules and graphs that are alive. */
 typedef int64_t fakecuda_live_function(void);
 typedef const fakecuda_launch *fakecuda_last_function(void);
+/*
+ * Kernel i of the graph that was launched last. A graph holds its kernels, whose launches then count like others;
+ * copies and fills are done when they are captured.
+ */
+typedef const fakecuda_launch *fakecuda_replayed_function(unsigned i);
 
 #endif

@@ -129,6 +129,8 @@ lfuse_status lfuse__stub_stream_capturing(lfuse__bstream *s, bool *capturing);
 lfuse_status lfuse__stub_graph_begin(lfuse__bstream *s);
 lfuse_status lfuse__stub_graph_end(lfuse__bstream *s, lfuse__bgraph **graph);
 lfuse_status lfuse__stub_graph_launch(lfuse__bstream *s, lfuse__bgraph *graph);
+lfuse_status lfuse__stub_graph_patch(lfuse__bgraph *graph, unsigned index, lfuse__bkernel *kernel,
+                                     const lfuse__launch_args *launch);
 void lfuse__stub_graph_destroy(lfuse__bgraph *graph);
 
 lfuse_status lfuse__stub_event_create(lfuse__bdevice *dev, lfuse__bevent **e);

@@ -369,6 +369,32 @@ lfuse_status lfuse__stub_graph_launch(lfuse__bstream *s, lfuse__bgraph *graph)
     return submit_graph(s, graph);
 }
 
+static command *find_launch(lfuse__bgraph *g, unsigned index)
+{
+    for (size_t i = 0; i < g->list.count; i++)
+        if (g->list.items[i].kind == COMMAND_LAUNCH && !index--) return &g->list.items[i];
+    return NULL;
+}
+
+/* A lazy stream has copies of the commands: what was launched before keeps its own. */
+lfuse_status lfuse__stub_graph_patch(lfuse__bgraph *graph, unsigned index, lfuse__bkernel *kernel,
+                                     const lfuse__launch_args *launch)
+{
+    command *c = find_launch(graph, index);
+    ENTER(graph_patch);
+    if (!lfuse__stub.patches) return lfuse__error(LFUSE_ERR_UNSUPPORTED, "stub: it was told to patch no graphs");
+    if (!c || c->function != kernel->function || !launch->groups || launch->nwords > sizeof c->words / 8 ||
+        launch->nbuffers > LFUSE__MAX_BUFFERS) {
+        lfuse__stub_add(&lfuse__stub_count.misuse, 1);
+        return lfuse__error(LFUSE_ERR_INVALID, "stub: launch %u is not of kernel %s", index, kernel->name);
+    }
+    c->groups = launch->groups;
+    for (unsigned i = 0; i < launch->nbuffers; i++)
+        c->buffers[i] = launch->buffers[i] ? launch->buffers[i]->base : NULL;
+    if (launch->nwords) memcpy(c->words, launch->words, launch->nwords * sizeof c->words[0]);
+    return LFUSE_OK;
+}
+
 void lfuse__stub_graph_destroy(lfuse__bgraph *graph)
 {
     lfuse__stub_live_add(&lfuse__stub_alive.graphs, -1);

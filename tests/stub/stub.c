@@ -18,9 +18,9 @@ enum { LOG_CALLS = 64 };
 #define DEFAULTS                                                                                                       \
     {                                                                                                                  \
         .devices = 2, .addresses = true, .vector_lanes = true, .f64 = true, .exact = true, .svm = true,                \
-        .svm_concurrent = true, .native_graph = true, .peer = true, .elapsed = true, .max_argument_bytes = 1024,       \
-        .max_group = 1024, .simd = 1, .elementwise_groups = 4, .gemm_candidates = 2, .gemm_workspace = 4096,           \
-        .memory_bytes = (uint64_t)1 << 42, .sparse_bytes = 1 << 21, .driver = 1,                                       \
+        .svm_concurrent = true, .native_graph = true, .patches = true, .peer = true, .elapsed = true, .driver = 1,     \
+        .max_argument_bytes = 1024, .max_group = 1024, .simd = 1, .elementwise_groups = 4, .gemm_candidates = 2,       \
+        .gemm_workspace = 4096, .memory_bytes = (uint64_t)1 << 42, .sparse_bytes = 1 << 21,                            \
     }
 
 static const lfuse__stub_settings defaults = DEFAULTS;
@@ -341,5 +341,6 @@ const lfuse__backend lfuse__stub_backend = {
     .graph_begin = lfuse__stub_graph_begin,
     .graph_end = lfuse__stub_graph_end,
     .graph_launch = lfuse__stub_graph_launch,
+    .graph_patch = lfuse__stub_graph_patch,
     .graph_destroy = lfuse__stub_graph_destroy,
 };

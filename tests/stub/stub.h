@@ -26,7 +26,7 @@ extern const lfuse__backend lfuse__stub_backend;
     X(read) X(copy) X(copy_peer) X(fill) X(stream_create) X(stream_wrap) X(stream_flush) X(stream_query)               \
     X(stream_sync) X(stream_capturing) X(event_create) X(event_record) X(event_wait) X(event_query) X(event_elapsed)   \
     X(program_build) X(program_load) X(program_binary) X(kernel_create) X(kernel_info) X(launch) X(gemm_candidates)    \
-    X(gemm_prepare) X(gemm_run) X(graph_begin) X(graph_end) X(graph_launch)
+    X(gemm_prepare) X(gemm_run) X(graph_begin) X(graph_end) X(graph_launch) X(graph_patch)
 
 typedef enum lfuse__stub_slot {
     LFUSE__STUB_ANY, /* for failures: calls of all slots are counted together */
@@ -44,6 +44,7 @@ typedef struct lfuse__stub_settings {
          concurrent_builds; /* facts */
     bool peer;              /* copy_peer works between the two devices */
     bool elapsed;           /* events tell times */
+    bool patches;           /* native graphs take new arguments of their launches */
     bool lazy;              /* streams made from now on do their work late: see below */
     bool lost;              /* pending reports a lost device */
     unsigned max_argument_bytes, max_group, simd, elementwise_groups;

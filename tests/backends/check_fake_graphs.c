@@ -1,0 +1,192 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Native graphs of the CUDA backend over the driver of tests/fake-cuda: what their nodes hold. */
+#ifdef HAVE_CONFIG_H
+#include "config.h"
+#endif
+
+#include "tests/backends/fake_rig.h"
+
+typedef struct chain {
+    lfuse__bdevice *dev;
+    lfuse__bstream *s;
+    lfuse__bprogram *p;
+    lfuse__bkernel *k;
+    lfuse__bmem *m[2];
+} chain;
+
+/* Three launches of one kernel, the i-th with words first, first + i. */
+static void chain_launch(chain *c, lfuse__bmem *m, uint64_t first)
+{
+    for (uint64_t i = 0; i < 3; i++) {
+        const uint64_t words[] = { first, first + i };
+        lfuse__launch_args args = { .groups = 5 + i, .group = 96, .local_bytes = 64, .nbuffers = 1, .nwords = 2,
+                                    .buffers = &m, .words = words };
+        OK(cuda->launch(c->s, c->k, &args));
+    }
+}
+
+static void chain_open(chain *c, CUstream wrapped, bool own)
+{
+    c->dev = open_device(0);
+    if (own) OK(cuda->stream_create(c->dev, &c->s));
+    else OK(cuda->stream_wrap(c->dev, wrapped, &c->s));
+    OK(cuda->program_load(c->dev, "module", 6, &c->p));
+    OK(cuda->kernel_create(c->p, "k_1_2", &c->k));
+    for (int i = 0; i < 2; i++) OK(cuda->alloc(c->dev, LFUSE__ALLOC_DEVICE, 256, &c->m[i]));
+}
+
+static void chain_close(chain *c)
+{
+    for (int i = 0; i < 2; i++) cuda->free(c->m[i]);
+    cuda->kernel_destroy(c->k);
+    cuda->program_destroy(c->p);
+    cuda->stream_destroy(c->s);
+    close_device(c->dev);
+}
+
+static void check_replayed(unsigned i, unsigned grid, const lfuse__bmem *m, uint64_t first, uint64_t second)
+{
+    const fakecuda_launch *l = fake_replayed(i);
+    ck_assert_uint_eq(l->grid, grid);
+    ck_assert(l->block == 96 && l->shared == 64 && l->overlap == 1);
+    ck_assert_uint_eq(l->buffers[0], m->address);
+    ck_assert_uint_eq(l->words[0], first);
+    ck_assert_uint_eq(l->words[1], second);
+}
+
+/* One launch gets other arguments: the others keep theirs, all keep their overlap, also after an update. */
+START_TEST(test_patched_graph)
+{
+    static const uint64_t words[] = { 70, 71 };
+    lfuse__bgraph *g = NULL;
+    chain c;
+    chain_open(&c, NULL, true);
+    lfuse__launch_args args = { .groups = 9, .group = 96, .local_bytes = 64, .nbuffers = 1, .nwords = 2,
+                                .buffers = &c.m[1], .words = words };
+    OK(cuda->graph_begin(c.s));
+    chain_launch(&c, c.m[0], 20);
+    OK(cuda->graph_end(c.s, &g));
+    ck_assert_uint_eq(fake_last()->launches, 0);
+    OK(cuda->graph_patch(g, 1, c.k, &args));
+    OK(cuda->graph_launch(c.s, g));
+    ck_assert_uint_eq(fake_last()->launches, 3);
+    check_replayed(0, 5, c.m[0], 20, 20);
+    check_replayed(1, 9, c.m[1], 70, 71);
+    check_replayed(2, 7, c.m[0], 20, 22);
+    OK(cuda->graph_begin(c.s));
+    chain_launch(&c, c.m[1], 30);
+    OK(cuda->graph_end(c.s, &g));
+    ck_assert_uint_eq(fake_calls("cuGraphInstantiateWithFlags"), 1);
+    OK(cuda->graph_patch(g, 2, c.k, &args));
+    OK(cuda->graph_launch(c.s, g));
+    check_replayed(1, 6, c.m[1], 30, 31);
+    check_replayed(2, 9, c.m[1], 70, 71);
+    FAILS(cuda->graph_patch(g, 3, c.k, &args), LFUSE_ERR_UNSUPPORTED);
+    args.groups = (uint64_t)1 << 31;
+    FAILS(cuda->graph_patch(g, 0, c.k, &args), LFUSE_ERR_OVERFLOW);
+    args.groups = 1;
+    arrange("cuGraphExecKernelNodeSetParams:1:2");
+    FAILS(cuda->graph_patch(g, 0, c.k, &args), LFUSE_ERR_DEVICE_MEMORY);
+    SAYS("cuGraphExecKernelNodeSetParams of kernel k_1_2, 1 groups of 96");
+    arrange("");
+    OK(cuda->graph_launch(c.s, g));
+    check_replayed(0, 5, c.m[1], 30, 30);
+    cuda->graph_destroy(g);
+    chain_close(&c);
+}
+END_TEST
+
+/* Another number of launches is another graph, with nodes of its own. */
+START_TEST(test_replaced_graph)
+{
+    lfuse__bgraph *g = NULL;
+    chain c;
+    chain_open(&c, NULL, true);
+    OK(cuda->graph_begin(c.s));
+    chain_launch(&c, c.m[0], 20);
+    OK(cuda->graph_end(c.s, &g));
+    OK(cuda->graph_begin(c.s));
+    chain_launch(&c, c.m[0], 20);
+    chain_launch(&c, c.m[0], 40);
+    OK(cuda->graph_end(c.s, &g));
+    ck_assert_uint_eq(fake_calls("cuGraphInstantiateWithFlags"), 2);
+    ck_assert_uint_eq(fake_calls("cuGraphExecDestroy"), 1);
+    static const uint64_t words[] = { 1, 2 };
+    lfuse__launch_args args = { .groups = 2, .group = 96, .local_bytes = 64, .nbuffers = 1, .nwords = 2,
+                                .buffers = &c.m[1], .words = words };
+    OK(cuda->graph_patch(g, 4, c.k, &args));
+    OK(cuda->graph_launch(c.s, g));
+    check_replayed(3, 5, c.m[0], 40, 40);
+    check_replayed(4, 2, c.m[1], 1, 2);
+    cuda->graph_destroy(g);
+    chain_close(&c);
+}
+END_TEST
+
+/* Without the driver's word for a node there is nothing to patch. */
+START_TEST(test_unknown_nodes)
+{
+    static const uint64_t words[] = { 1, 2 };
+    lfuse__bgraph *g = NULL;
+    chain c;
+    chain_open(&c, NULL, true);
+    arrange("cuStreamGetCaptureInfo:2:909");
+    OK(cuda->graph_begin(c.s));
+    chain_launch(&c, c.m[0], 20);
+    OK(cuda->graph_end(c.s, &g));
+    lfuse__launch_args args = { .groups = 2, .group = 96, .local_bytes = 64, .nbuffers = 1, .nwords = 2,
+                                .buffers = &c.m[1], .words = words };
+    OK(cuda->graph_patch(g, 0, c.k, &args));
+    FAILS(cuda->graph_patch(g, 1, c.k, &args), LFUSE_ERR_UNSUPPORTED);
+    SAYS("k_1_2");
+    cuda->graph_destroy(g);
+    chain_close(&c);
+}
+END_TEST
+
+/* The legacy default stream cannot be captured: another one is, and the graph runs on the default stream. */
+START_TEST(test_graph_of_default_stream)
+{
+    CUstream defaults[] = { NULL, CU_STREAM_LEGACY };
+    lfuse__bgraph *g = NULL;
+    bool capturing = false;
+    chain c;
+    chain_open(&c, defaults[_i], false);
+    OK(cuda->graph_begin(c.s));
+    OK(cuda->stream_capturing(c.s, &capturing));
+    ck_assert(capturing);
+    chain_launch(&c, c.m[0], 20);
+    OK(cuda->graph_end(c.s, &g));
+    OK(cuda->stream_capturing(c.s, &capturing));
+    ck_assert(!capturing);
+    ck_assert_ptr_eq(cuda->stream_native(c.s), defaults[_i]);
+    ck_assert_uint_eq(fake_calls("cuStreamDestroy"), 1);
+    OK(cuda->graph_launch(c.s, g));
+    check_replayed(2, 7, c.m[0], 20, 22);
+    ck_assert_ptr_eq(fake_last()->stream, defaults[_i]);
+    arrange("cuStreamCreate:1:2");
+    FAILS(cuda->graph_begin(c.s), LFUSE_ERR_DEVICE_MEMORY);
+    arrange("cuStreamBeginCapture:1:2");
+    FAILS(cuda->graph_begin(c.s), LFUSE_ERR_DEVICE_MEMORY);
+    ck_assert_uint_eq(fake_calls("cuStreamDestroy"), 1);
+    ck_assert_ptr_eq(cuda->stream_native(c.s), defaults[_i]);
+    arrange("");
+    cuda->graph_destroy(g);
+    chain_close(&c);
+}
+END_TEST
+
+static Suite *suite_fake_graphs(void)
+{
+    Suite *s = suite_create("fake graphs");
+    TCase *tc = tcase_create("nodes");
+    tcase_add_checked_fixture(tc, load_fakes, NULL);
+    tcase_add_test(tc, test_patched_graph);
+    tcase_add_test(tc, test_replaced_graph);
+    tcase_add_test(tc, test_unknown_nodes);
+    tcase_add_loop_test(tc, test_graph_of_default_stream, 0, 2);
+    suite_add_tcase(s, tc);
+    return s;
+}
+
+TEST_MAIN(CK_FORK_GETENV, suite_fake_graphs)

@@ -1,0 +1,291 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Native graphs on the stub: what is followed, what of it is patched, and what is no fit. */
+#ifdef HAVE_CONFIG_H
+#include "config.h"
+#endif
+
+#include <string.h>
+
+#include "common/base/error.h"
+#include "common/device/device.h"
+#include "libfuse.h"
+#include "tests/stub/faults.h"
+#include "tests/support/main.h"
+#include "tests/support/status.h"
+
+enum { N = 16, BYTES = N * sizeof(float) };
+
+/* y = W(3) x over W(2) elements; W(0) and W(1) are byte offsets. */
+static const char scaling[] =
+    "KERNEL(scaling, 1, 4, PARAMS_2)\n"
+    "{\n"
+    "    memory x = BUFFER(0) + W(0), y = BUFFER(1) + W(1);\n"
+    "    for (u64 i = GROUP(); i < W(2); i += GROUPS()) STORE_f32(y, (i64)i, W(3) * LOAD_f32(x, (i64)i));\n"
+    "}\n";
+
+static lfuse_device *dev;
+static lfuse_stream *s;
+static lfuse__program *program;
+static lfuse__kernel *kernel, *second;
+static lfuse__gemm *gemm;
+static lfuse__range *x, *y, *z;
+
+/* What is submitted: two launches, a product, a copy and a fill, with one thing of each that may be another. */
+typedef struct work {
+    uint64_t factor, groups;
+    lfuse__range *of;
+    double alpha;
+    uint64_t copied, pattern;
+    bool swapped, without_copy, without_fill;
+} work;
+
+static const work usual = { .factor = 2, .groups = 3, .alpha = 1, .copied = 8, .pattern = 5 };
+
+static lfuse_status scale(lfuse__kernel *k, lfuse__range *from, lfuse__range *to, uint64_t factor, uint64_t groups)
+{
+    lfuse__bmem *buffers[] = { from->mem, to->mem };
+    const uint64_t words[] = { from->offset, to->offset, N, factor };
+    const lfuse__launch_args args = { .groups = groups, .group = 1, .nbuffers = 2, .nwords = 4, .buffers = buffers,
+                                      .words = words };
+
+    return lfuse__launch(s, k, &args);
+}
+
+static lfuse_status submit(const work *w)
+{
+    const lfuse__gemm_args product = { .alpha = w->alpha, .a = x->mem, .b = x->mem, .c = z->mem, .a_offset = x->offset,
+                                       .b_offset = x->offset, .c_offset = z->offset };
+
+    LFUSE__TRY(scale(w->swapped ? second : kernel, w->of ? w->of : x, y, w->factor, w->groups));
+    LFUSE__TRY(scale(w->swapped ? kernel : second, y, y, 3, 2));
+    LFUSE__TRY(lfuse__gemm_run(s, gemm, &product));
+    if (!w->without_copy) LFUSE__TRY(lfuse__copy(s, z, 32, x, 0, w->copied));
+    return w->without_fill ? LFUSE_OK : lfuse__fill(s, z, 48, w->pattern, 4, 8);
+}
+
+static void begin(void)
+{
+    const lfuse__gemm_desc desc = { .type = LFUSE_F32, .m = 2, .n = 2, .k = 2, .lda = 2, .ldb = 2, .ldc = 2 };
+    lfuse__gemm_candidate c;
+    float ones[N];
+    int count;
+
+    test_stub_begin();
+    lfuse__stub.gemm_workspace = 0;
+    ck_ok(lfuse_device_open("stub:0", &dev));
+    ck_ok(lfuse_stream_create(dev, &s));
+    ck_ok(lfuse__program_get(dev, scaling, &program));
+    ck_ok(lfuse__kernel_create(program, "scaling", &kernel));
+    ck_ok(lfuse__kernel_create(program, "scaling", &second));
+    ck_ok(lfuse__gemm_candidates(dev, &desc, 1, &c, &count));
+    ck_ok(lfuse__gemm_prepare(dev, &desc, &c, &gemm));
+    ck_ok(lfuse__range_create(dev, BYTES, &x));
+    ck_ok(lfuse__range_create(dev, BYTES, &y));
+    ck_ok(lfuse__range_create(dev, BYTES, &z));
+    for (int i = 0; i < N; i++) ones[i] = 1;
+    ck_ok(lfuse__write(s, x, 0, ones, sizeof ones));
+    ck_ok(lfuse__write(s, z, 0, ones, sizeof ones));
+    ck_ok(lfuse_stream_synchronize(s));
+}
+
+static void end(void)
+{
+    lfuse__range_release(x), lfuse__range_release(y), lfuse__range_release(z);
+    lfuse__gemm_destroy(gemm);
+    lfuse__kernel_destroy(kernel), lfuse__kernel_destroy(second);
+    lfuse__program_release(program);
+    lfuse_stream_destroy(s);
+    lfuse_device_close(dev);
+    test_stub_end();
+}
+
+static uint64_t calls(lfuse__stub_slot slot)
+{
+    lfuse__stub_counters c;
+
+    lfuse__stub_counters_get(&c);
+    return c.calls[slot];
+}
+
+static void capture(const work *w, lfuse__native **g)
+{
+    ck_ok(lfuse__native_begin(s));
+    ck_ok(submit(w));
+    ck_ok(lfuse__native_end(s, g));
+}
+
+static bool follow(const work *w, lfuse__native *g)
+{
+    const uint64_t submitted = calls(LFUSE__STUB_launch) + calls(LFUSE__STUB_gemm_run) + calls(LFUSE__STUB_copy);
+    bool fits;
+
+    ck_ok(lfuse__native_follow(s, g));
+    ck_ok(submit(w));
+    ck_ok(lfuse__native_settle(s, g, &fits));
+    ck_assert_uint_eq(calls(LFUSE__STUB_launch) + calls(LFUSE__STUB_gemm_run) + calls(LFUSE__STUB_copy), submitted);
+    return fits;
+}
+
+static float result(lfuse__native *g, lfuse__range *of, int i)
+{
+    float got[N];
+
+    ck_ok(lfuse__native_launch(s, g));
+    ck_ok(lfuse__read(s, of, 0, got, sizeof got));
+    ck_ok(lfuse_stream_synchronize(s));
+    return got[i];
+}
+
+START_TEST(test_patched)
+{
+    lfuse__native *g = NULL;
+    work w = usual;
+    begin();
+    capture(&w, &g);
+    ck_assert_float_eq(result(g, y, N - 1), 6);
+    ck_assert(follow(&w, g));
+    ck_assert_uint_eq(calls(LFUSE__STUB_graph_patch), 0);
+    w.factor = 5;
+    ck_assert(follow(&w, g));
+    ck_assert_uint_eq(calls(LFUSE__STUB_graph_patch), 1);
+    ck_assert_float_eq(result(g, y, N - 1), 15);
+    w.groups = 1, w.of = z;
+    ck_assert(follow(&w, g));
+    ck_assert_uint_eq(calls(LFUSE__STUB_graph_patch), 2);
+    ck_assert_float_eq(result(g, y, N - 1), 15); /* z's last ones are not written */
+    ck_assert_float_eq(result(g, y, 0), 30); /* of the product */
+    lfuse__native_destroy(g);
+    end();
+}
+END_TEST
+
+/* What is no fit changes nothing; captured anew it is an update where the commands are the same. */
+START_TEST(test_no_fit)
+{
+    static const struct {
+        work w;
+        bool same;
+    } cases[] = {
+        { { .factor = 7, .groups = 3, .alpha = 2, .copied = 8, .pattern = 5 }, true },
+        { { .factor = 7, .groups = 3, .alpha = 1, .copied = 4, .pattern = 5 }, true },
+        { { .factor = 7, .groups = 3, .alpha = 1, .copied = 8, .pattern = 6 }, true },
+        { { .factor = 7, .groups = 3, .alpha = 1, .copied = 8, .pattern = 5, .swapped = true }, false },
+        { { .factor = 7, .groups = 3, .alpha = 1, .pattern = 5, .without_copy = true }, false },
+        { { .factor = 7, .groups = 3, .alpha = 1, .copied = 8, .without_fill = true }, false },
+        { { .factor = 7, .groups = 0, .alpha = 1, .copied = 8, .pattern = 5 }, false },
+    };
+    lfuse__stub_counters before, after;
+    lfuse__native *g = NULL;
+    ck_assert_int_lt(_i, (int)(sizeof cases / sizeof cases[0]));
+    begin();
+    capture(&usual, &g);
+    ck_assert(!follow(&cases[_i].w, g));
+    ck_assert_uint_eq(calls(LFUSE__STUB_graph_patch), 0);
+    ck_assert(follow(&usual, g));
+    ck_assert_float_eq(result(g, y, N - 1), 6);
+    ck_assert(!follow(&cases[_i].w, g));
+    lfuse__stub_counters_get(&before);
+    capture(&cases[_i].w, &g);
+    lfuse__stub_counters_get(&after);
+    ck_assert_uint_eq(after.graph_updates - before.graph_updates, cases[_i].same);
+    ck_assert(follow(&cases[_i].w, g));
+    ck_assert_float_eq(result(g, y, N - 1), cases[_i].w.groups ? 21 : 18);
+    lfuse__native_destroy(g);
+    end();
+}
+END_TEST
+
+START_TEST(test_order)
+{
+    lfuse__native *g = NULL, *none = NULL;
+    bool fits = true;
+    begin();
+    capture(&usual, &g);
+    ck_refused(lfuse__native_settle(s, g, &fits), LFUSE_ERR_STATE);
+    ck_assert(!fits);
+    ck_refused(lfuse__native_end(s, &none), LFUSE_ERR_STATE);
+    ck_ok(lfuse__native_follow(s, g));
+    ck_refused(lfuse__native_begin(s), LFUSE_ERR_STATE);
+    ck_refused(lfuse__native_follow(s, g), LFUSE_ERR_STATE);
+    ck_ok(lfuse__native_settle(s, g, &fits)); /* fewer commands than it holds */
+    ck_assert(!fits);
+    ck_ok(lfuse__native_begin(s));
+    ck_refused(lfuse__native_begin(s), LFUSE_ERR_STATE);
+    ck_ok(lfuse__native_end(s, &none)); /* of nothing at all */
+    ck_ok(lfuse__native_launch(s, none));
+    lfuse__native_destroy(none);
+    lfuse__native_destroy(g);
+    end();
+}
+END_TEST
+
+START_TEST(test_patches_that_fail)
+{
+    lfuse__native *g = NULL;
+    bool fits = true;
+    work w = usual;
+    begin();
+    capture(&w, &g);
+    w.factor = 9;
+    lfuse__stub.patches = false;
+    ck_ok(lfuse__native_follow(s, g));
+    ck_ok(submit(&w));
+    ck_refused(lfuse__native_settle(s, g, &fits), LFUSE_ERR_UNSUPPORTED);
+    ck_assert(!fits);
+    lfuse__stub.patches = true;
+    lfuse__stub_fail(LFUSE__STUB_graph_patch, 1, false, LFUSE_ERR_DEVICE_MEMORY);
+    ck_ok(lfuse__native_follow(s, g));
+    ck_ok(submit(&w));
+    ck_refused(lfuse__native_settle(s, g, &fits), LFUSE_ERR_DEVICE_MEMORY);
+    ck_assert(!fits);
+    ck_assert(follow(&w, g)); /* what was not patched is still known */
+    ck_assert_float_eq(result(g, y, N - 1), 27);
+    lfuse__native_destroy(g);
+    end();
+}
+END_TEST
+
+static lfuse_status scenario(lfuse_device *device)
+{
+    lfuse__native *g = NULL;
+    lfuse__range *r = NULL;
+    lfuse_stream *own = NULL;
+    lfuse_status status = lfuse_stream_create(device, &own);
+
+    if (!status) status = lfuse__range_create(device, BYTES, &r);
+    for (int i = 0; i < 2 && !status; i++) {
+        status = lfuse__native_begin(own);
+        if (!status) {
+            status = lfuse__fill(own, r, 0, (uint64_t)i, 4, BYTES);
+            lfuse_status ended = lfuse__native_end(own, &g);
+            if (!status) status = ended;
+        }
+    }
+    if (!status) status = lfuse__native_launch(own, g);
+    lfuse__native_destroy(g);
+    lfuse__range_release(r);
+    lfuse_stream_destroy(own);
+    return status;
+}
+
+START_TEST(test_any_call_fails)
+{
+    test_faults(scenario, LFUSE_ERR_DEVICE, NULL);
+}
+END_TEST
+
+static Suite *suite_native(void)
+{
+    Suite *suite = suite_create("native");
+    TCase *c = tcase_create("graphs");
+    tcase_set_timeout(c, 0);
+    tcase_add_test(c, test_patched);
+    tcase_add_loop_test(c, test_no_fit, 0, 7);
+    tcase_add_test(c, test_order);
+    tcase_add_test(c, test_patches_that_fail);
+    tcase_add_test(c, test_any_call_fails);
+    suite_add_tcase(suite, c);
+    return suite;
+}
+
+TEST_MAIN(CK_NOFORK, suite_native)
