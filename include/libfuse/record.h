@@ -20,9 +20,11 @@ LFUSE_API LFUSE_MUST_CHECK lfuse_status lfuse_record_begin(lfuse_stream *stream)
 LFUSE_API LFUSE_MUST_CHECK lfuse_status lfuse_record_end(lfuse_stream *stream, lfuse_recording **recording);
 /**
  * Replays it on a stream of the same device, in stream order: as one native graph where the device has them, as a
- * prepared list of launches elsewhere. `bindings` (by name, may be none) replace tensors and numbers wherever a
- * recorded run used that name; tensors keep type and shape. The replacement stays for later replays. A recording
- * belongs to one thread at a time, and the caller orders its replays on different streams (by events).
+ * prepared list of launches elsewhere. A graph is patched where addresses and numbers of the library's own kernels have
+ * changed, and captured anew where a vendor's product has other operands. `bindings` (by name, may be none) replace
+ * tensors and numbers wherever a recorded run used that name; tensors keep type and shape. The replacement stays for
+ * later replays. A recording belongs to one thread at a time, and the caller orders its replays on different streams
+ * (by events).
  */
 LFUSE_API LFUSE_MUST_CHECK lfuse_status lfuse_recording_replay(lfuse_recording *recording, lfuse_stream *stream,
                                                                const lfuse_binding *bindings, int count);
