@@ -5,7 +5,8 @@
  *
  * The printed form, one line; `name` stands for what is bound, tN for buffer N:
  *
- *     plan      = step { " " step }            in order of execution, of each stage the preferred alternative
+ *     plan      = step { " " step }            in order of execution, of each stage the preferred alternative;
+ *                                              a device's plan adds what replay.c of common/run/ says
  *     step      = "(prepare " work ")" | work
  *     work      = "(pointwise " loop stores ")"
  *               | "(rows " loop N stores ")"                                       N: of the last axes, reduced

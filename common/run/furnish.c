@@ -279,6 +279,7 @@ void lfuse__unfurnish(lfuse_instance *in)
 {
     int i;
 
+    lfuse__replay_drop(in);
     drop_operations(in, 0);
     for (i = 0; i < in->nbuffers; i++) lfuse__range_release(in->buffers[i].prepared);
     in->nbuffers = 0;
@@ -300,5 +301,6 @@ lfuse_status lfuse__furnish(lfuse_instance *in)
     if (!status) status = prime_lists(in);
     if (status) lfuse__unfurnish(in);
     else in->furnished = true;
+    lfuse__replay_furnish(in);
     return status;
 }

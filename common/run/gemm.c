@@ -129,8 +129,9 @@ lfuse_status lfuse__furnish_gemm(lfuse_instance *in, const lfuse__step *step)
     return lfuse__stand_ins_empty(in, step, &copies);
 }
 
-void lfuse__gemm_op_place(lfuse_instance *in, lfuse__gemm_op *op)
+bool lfuse__gemm_op_place(lfuse_instance *in, lfuse__gemm_op *op)
 {
+    const lfuse__gemm_args before = op->args;
     lfuse__location at;
 
     lfuse__start_at(in, &op->a, &at);
@@ -149,4 +150,5 @@ void lfuse__gemm_op_place(lfuse_instance *in, lfuse__gemm_op *op)
     }
     if (op->alpha >= 0) op->args.alpha = in->numbers[op->alpha];
     if (op->beta >= 0) op->args.beta = in->numbers[op->beta];
+    return memcmp(&before, &op->args, sizeof before) != 0;
 }

@@ -129,6 +129,10 @@ struct lfuse_instance {
     bool bundling;        /* kernels are being furnished that may share a launch: they have none of their own yet */
     bool furnished;       /* operations fit `bound[].strides` */
     bool placed;          /* operations' arguments hold the last run's addresses */
+    lfuse__native *native; /* replay.c: the operations of a run as one graph, NULL: none; what follows is about it */
+    bool replays;         /* there may be one */
+    bool followed, held;  /* `held`: it holds the operations' present arguments; known where `followed` */
+    int steady;           /* runs since a product took other arguments than before */
     bool prepared;        /* the prepare operations have been submitted */
     lfuse_status status;  /* not OK: a submit failed half-way; nothing can be run any more */
     lfuse__saved_error error;
@@ -224,7 +228,8 @@ lfuse_status lfuse__kernel_op_reports(lfuse_instance *in, const lfuse__step *ste
 /* ---- gemm.c ---- */
 /* ERR_UNSUPPORTED where the provider declines: the next alternative is tried then. */
 lfuse_status lfuse__furnish_gemm(lfuse_instance *in, const lfuse__step *step);
-void lfuse__gemm_op_place(lfuse_instance *in, lfuse__gemm_op *op);
+/* True when the arguments are others than before. */
+bool lfuse__gemm_op_place(lfuse_instance *in, lfuse__gemm_op *op);
 
 /* ---- product.c ---- */
 /* ERR_UNSUPPORTED where the library's own kernels decline. */
@@ -266,6 +271,8 @@ lfuse_status lfuse__list_op_place(lfuse_instance *in, lfuse__list_op *op, const 
 lfuse_status lfuse__list_op_prime(lfuse_instance *in, lfuse__list_op *op);
 lfuse_status lfuse__list_op_run(lfuse_instance *in, lfuse__list_op *op, lfuse_stream *s);
 void lfuse__list_op_forget(lfuse__list_op *op);
+/* Whether a run launches what the last one did, and writes no table before. */
+bool lfuse__list_op_settled(const lfuse__list_op *op);
 /* Members of the list that a step or buffer refers to, and what the step's lists must agree on. */
 lfuse_status lfuse__lists_check(const lfuse_instance *in, const lfuse__slot *slots);
 /* Bytes of a buffer that is sized by a list. */
@@ -281,9 +288,23 @@ bool lfuse__locate(lfuse_instance *in, const lfuse__slot *slots);
 bool lfuse__use_scratch(lfuse_instance *in, const lfuse__range *scratch);
 /* Submits the prepare operations to the instance's stream. */
 lfuse_status lfuse__submit_prepare(lfuse_instance *in);
+/* Submits the operations of a run, which are placed; *failed: the one that could not be. */
+lfuse_status lfuse__submit_operations(lfuse_instance *in, bool prepare, lfuse_stream *s, int *failed);
+/* After such a failure: the instance is of no more use, and says why. `operation` -1: all of them. */
+lfuse_status lfuse__poison(lfuse_instance *in, int operation, lfuse_status status);
 /* Takes the strides of what is bound; true when the operations were made for others. */
 bool lfuse__take_strides(lfuse_instance *in, const lfuse__slot *slots);
 /* ERR_STATE when the stream is being captured, so that `what` cannot be done now. */
 lfuse_status lfuse__not_capturing(lfuse_stream *s, const char *what);
+
+/* ---- replay.c: the operations of a run as one native graph ---- */
+/* Of operations that have just been made: whether a graph pays for them. */
+void lfuse__replay_furnish(lfuse_instance *in);
+void lfuse__replay_drop(lfuse_instance *in);
+/*
+ * Of operations that are placed: true where the run has been submitted, or has failed, as a graph; else it is to be
+ * submitted one by one.
+ */
+bool lfuse__replay_run(lfuse_instance *in, lfuse_stream *s, lfuse_status *status);
 
 #endif

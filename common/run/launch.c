@@ -179,7 +179,9 @@ static lfuse_status place(lfuse_instance *in, bool prepare, const lfuse__slot *s
         if (op->prepare != prepare) continue;
         switch (op->kind) {
         case LFUSE__RUN_KERNEL: LFUSE__TRY(lfuse__kernel_op_place(in, op->as.kernel)); break;
-        case LFUSE__RUN_GEMM: lfuse__gemm_op_place(in, op->as.gemm); break;
+        case LFUSE__RUN_GEMM:
+            if (lfuse__gemm_op_place(in, op->as.gemm)) in->steady = 0;
+            break;
         case LFUSE__RUN_LISTS: LFUSE__TRY(lfuse__list_op_place(in, op->as.lists, slots)); break;
         case LFUSE__RUN_BUNDLE: LFUSE__TRY(lfuse__bundle_op_place(in, op->as.bundle)); break;
         }
@@ -204,20 +206,22 @@ static lfuse_status launch_operation(lfuse_instance *in, lfuse__operation *op, l
     return lfuse__list_op_run(in, op->as.lists, s);
 }
 
-/* What was launched before may have changed anything: the instance is of no more use, and says why. */
-static lfuse_status poison(lfuse_instance *in, int operation, lfuse_status status)
+/* What was launched before may have changed anything. */
+lfuse_status lfuse__poison(lfuse_instance *in, int operation, lfuse_status status)
 {
     lfuse__strbuf text = LFUSE__STRBUF_INIT;
 
-    lfuse__step_print(in->body, in->operations[operation].step, in->plan->graph, &text);
-    lfuse__error_prefix(status, "operation %d, %s: ", operation, text.data);
-    lfuse__strbuf_free(&text);
+    if (operation >= 0) {
+        lfuse__step_print(in->body, in->operations[operation].step, in->plan->graph, &text);
+        lfuse__error_prefix(status, "operation %d, %s: ", operation, text.data);
+        lfuse__strbuf_free(&text);
+    }
     in->status = status;
     lfuse__error_save(&in->error);
     return status;
 }
 
-static lfuse_status launch(lfuse_instance *in, bool prepare, lfuse_stream *s)
+lfuse_status lfuse__submit_operations(lfuse_instance *in, bool prepare, lfuse_stream *s, int *failed)
 {
     lfuse_status status;
     int i;
@@ -225,9 +229,19 @@ static lfuse_status launch(lfuse_instance *in, bool prepare, lfuse_stream *s)
     for (i = 0; i < in->noperations; i++) {
         if (in->operations[i].prepare != prepare) continue;
         status = launch_operation(in, &in->operations[i], s);
-        if (__builtin_expect(status != LFUSE_OK, 0)) return poison(in, i, status);
+        if (__builtin_expect(status == LFUSE_OK, 1)) continue;
+        *failed = i;
+        return status;
     }
     return LFUSE_OK;
+}
+
+static lfuse_status launch(lfuse_instance *in, bool prepare, lfuse_stream *s)
+{
+    int failed;
+    lfuse_status status = lfuse__submit_operations(in, prepare, s, &failed);
+
+    return __builtin_expect(status == LFUSE_OK, 1) ? LFUSE_OK : lfuse__poison(in, failed, status);
 }
 
 lfuse_status lfuse__submit_prepare(lfuse_instance *in)
@@ -276,6 +290,7 @@ lfuse_status lfuse__instance_submit(lfuse_instance *in, const lfuse__slot *slots
 {
     lfuse_stream *s = other ? other : in->stream;
     lfuse__range *scratch;
+    lfuse_status status;
     bool changed;
 
     LFUSE__TRY(lfuse__stream_usable(s));
@@ -286,10 +301,11 @@ lfuse_status lfuse__instance_submit(lfuse_instance *in, const lfuse__slot *slots
     changed = take_numbers(in, slots) || changed || !in->placed;
     changed = (scratch && lfuse__use_scratch(in, scratch)) || changed;
     if (changed) {
-        in->placed = false;
+        in->placed = in->followed = false;
         LFUSE__TRY(place(in, false, slots));
         remember_spots(in, slots);
         in->placed = true;
     }
+    if (in->replays && !other && !given && lfuse__replay_run(in, s, &status)) return status;
     return launch(in, false, s);
 }

@@ -257,6 +257,11 @@ void lfuse__list_op_forget(lfuse__list_op *op)
     op->moved = true;
 }
 
+bool lfuse__list_op_settled(const lfuse__list_op *op)
+{
+    return op->transport != LFUSE_TRANSPORT_TABLE || (op->valid && !op->moved);
+}
+
 /* ---- running ---- */
 
 /* The buffers of the tables, or the words of the batch. */

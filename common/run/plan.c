@@ -8,6 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "common/base/env.h"
 #include "common/base/error.h"
 #include "common/run/instance.h"
 
@@ -38,6 +39,7 @@ static lfuse_status print(lfuse_plan *plan)
     lfuse_status status;
 
     lfuse__plan_print(lfuse__body_plan(plan->body), plan->graph, &text);
+    lfuse__replay_print(plan, &text);
     status = lfuse__strbuf_check(&text);
     if (!status) {
         plan->text = malloc(text.length + 1);
@@ -75,6 +77,8 @@ lfuse_status lfuse__plan_create(lfuse_device *dev, const lfuse_graph *graph, con
     lfuse__device_retain(dev);
     p->measure = o.effort == LFUSE_EFFORT_MEASURE;
     p->transport = o.transport;
+    p->replays = lfuse__device_facts(dev)->info.native_graph && !(o.disable & LFUSE_NO_REPLAY) &&
+                 !lfuse__env_get()->sync; /* which is to name the step that fails */
     p->streams = calloc(1, sizeof *p->streams);
     if (!p->streams) {
         status = lfuse__error(LFUSE_ERR_MEMORY, "out of host memory (%zu bytes)", sizeof *p->streams);

@@ -26,6 +26,7 @@ struct lfuse_plan {
     char *text;
     bool measure; /* candidates of products are timed */
     lfuse_transport transport;
+    bool replays; /* runs of an instance may be one native graph */
     atomic_int references;
     struct lfuse__plan_streams *streams; /* the instance of each stream */
 };
@@ -49,6 +50,8 @@ lfuse_status lfuse__plan_match(lfuse_plan *plan, lfuse_stream *stream, const lfu
 lfuse_status lfuse__plan_run_matched(lfuse_plan *plan, lfuse_stream *stream);
 /* What the plan keeps for the stream, NULL: nothing ran there yet. */
 const lfuse_instance *lfuse__plan_instance(lfuse_plan *plan, lfuse_stream *stream);
+/* replay.c: what of the plan's runs a native graph takes, behind its steps. */
+void lfuse__replay_print(const lfuse_plan *plan, lfuse__strbuf *text);
 /* The user's handle goes, and the instances that the plan keeps. */
 void lfuse__plan_destroy(lfuse_plan *plan);
 void lfuse__plan_retain(lfuse_plan *plan);

@@ -33,12 +33,13 @@ enum {
     LFUSE_NO_SMALL_PRODUCTS = 16,  /**< products: those with few columns stay with the vendor's library */
     LFUSE_NO_GATHER_FUSION = 32,   /**< gathers: every look-up its own kernel */
     LFUSE_NO_BUNDLES = 64,         /**< bundles: independent kernels, and counters beside lists, keep their launches */
-    LFUSE_NO_RECOMPUTE = 128       /**< recompute: what several kernels read is stored, however cheap it is */
+    LFUSE_NO_RECOMPUTE = 128,      /**< recompute: what several kernels read is stored, however cheap it is */
+    LFUSE_NO_REPLAY = 256          /**< replay: runs of an instance are launched step by step, never as one graph */
 };
 /** All of them. */
 #define LFUSE_NO_FUSION                                                                                                \
     (LFUSE_NO_POINTWISE_FUSION | LFUSE_NO_EPILOGUE | LFUSE_NO_VIEW_FUSION | LFUSE_NO_ROW_FUSION |                      \
-     LFUSE_NO_SMALL_PRODUCTS | LFUSE_NO_GATHER_FUSION | LFUSE_NO_BUNDLES | LFUSE_NO_RECOMPUTE)
+     LFUSE_NO_SMALL_PRODUCTS | LFUSE_NO_GATHER_FUSION | LFUSE_NO_BUNDLES | LFUSE_NO_RECOMPUTE | LFUSE_NO_REPLAY)
 
 /**
  * How the addresses of a list's members reach the kernels. All of them give the same bits. Where one that is named here
@@ -165,7 +166,10 @@ LFUSE_API LFUSE_MUST_CHECK lfuse_status lfuse_plan_create(lfuse_device *device, 
                                                           const lfuse_plan_options *options, lfuse_plan **plan);
 /** Legal while runs of it are unfinished. */
 LFUSE_API void lfuse_plan_destroy(lfuse_plan *plan);
-/** The plan as one line of nested brackets, newline after it. */
+/**
+ * The plan as one line of nested brackets, newline after it. "(replay 2 patched 1 bound)" behind the steps: runs become
+ * one native graph, with so many steps whose arguments are patched and so many products that are bound to operands.
+ */
 LFUSE_API LFUSE_MUST_CHECK lfuse_status lfuse_plan_print(const lfuse_plan *plan, FILE *stream);
 /** The same line as a string; valid as long as the plan. */
 LFUSE_API const char *lfuse_plan_text(const lfuse_plan *plan);
@@ -192,6 +196,7 @@ LFUSE_API uint64_t lfuse_plan_scratch(lfuse_plan *plan, lfuse_stream *stream);
 /**
  * A plan bound to sizes, lists and frozen inputs on a stream; `bindings` must give these and may give the rest, which
  * is then only used to tell the sizes. A second run allocates nothing, compiles nothing and never waits for the device.
+ * Where the device has native graphs the third run of several steps makes one, and later runs launch that: lfuse(7).
  */
 LFUSE_API LFUSE_MUST_CHECK lfuse_status lfuse_instance_create(lfuse_plan *plan, lfuse_stream *stream,
                                                               const lfuse_binding *bindings, int count,

@@ -145,6 +145,108 @@ START_TEST(captured_run)
 }
 END_TEST
 
+/* y = relu(scale x + 1), a launch for each function. */
+static lfuse_plan *make_chain(void)
+{
+    const lfuse_plan_options apart = {.disable = LFUSE_NO_POINTWISE_FUSION};
+    lfuse_plan *made;
+    lfuse_graph *g = lfuse_graph_create();
+    lfuse_value v = lfuse_input(g, "x", LFUSE_F32, 1, LFUSE_DIMS(N));
+    lfuse_output(g, "y", lfuse_relu(lfuse_add(lfuse_mul(v, lfuse_scalar(g, "scale")), lfuse_constant(g, 1))));
+    OK(lfuse_plan_create(device, g, &apart, &made));
+    lfuse_graph_destroy(g);
+    return made;
+}
+
+static void run_chain(lfuse_plan *chain, lfuse_stream *on, float scale)
+{
+    lfuse_binding bindings[3] = {lfuse_bind_tensor("x", x), lfuse_bind_tensor("y", y),
+                                 lfuse_bind_number("scale", scale)};
+    OK(lfuse_plan_run(chain, on, bindings, 3));
+}
+
+static void expect_chain(float start, float scale)
+{
+    float host[N];
+    CU(MemcpyAsync((CUdeviceptr)(uintptr_t)host, out, sizeof host, stream));
+    CU(StreamSynchronize(stream));
+    for (int i = 0; i < N; i++) {
+        float v = scale * (start + (float)i) + 1;
+        ck_assert_float_eq(host[i], v > 0 ? v : 0);
+    }
+}
+
+static PFN_cuGraphLaunch_v10000 launch_graph;
+static uint64_t graphs;
+
+static CUresult CUDAAPI count_graph(CUgraphExec exec, CUstream s)
+{
+    graphs++;
+    return launch_graph(exec, s);
+}
+
+/* Runs become a graph, on the caller's stream and on the default streams; what he captures takes launches, no graph. */
+START_TEST(replayed_runs)
+{
+    SKIP_WITHOUT_CUDA();
+    void *natives[] = {stream, NULL, CU_STREAM_LEGACY, CU_STREAM_PER_THREAD};
+    lfuse_plan *chain = make_chain();
+    lfuse_stream *on;
+    CUgraph graph;
+    CUgraphExec exec;
+    OK(lfuse_stream_wrap(device, natives[_i], &on));
+    launch_graph = lfuse__cu.GraphLaunch;
+    lfuse__cu.GraphLaunch = count_graph;
+    graphs = 0;
+    for (int i = 0; i < 6; i++) {
+        upload((float)i);
+        run_chain(chain, on, (float)(i - 3));
+        OK(lfuse_stream_synchronize(on));
+        expect_chain((float)i, (float)(i - 3));
+        ck_assert_uint_eq(graphs, i < 2 ? 0 : i - 1);
+    }
+    if (natives[_i] == stream) {
+        CU(StreamBeginCapture(stream, CU_STREAM_CAPTURE_MODE_GLOBAL));
+        for (int i = 0; i < 4; i++) run_chain(chain, on, 7);
+        CU(StreamEndCapture(stream, &graph));
+        ck_assert_uint_eq(graphs, 4);
+        CU(GraphInstantiateWithFlags(&exec, graph, 0));
+        CU(GraphLaunch(exec, stream));
+        expect_chain(5, 7);
+        CU(GraphExecDestroy(exec));
+        CU(GraphDestroy(graph));
+        run_chain(chain, on, 8);
+        expect_chain(5, 8);
+    }
+    lfuse__cu.GraphLaunch = launch_graph;
+    lfuse_plan_destroy(chain);
+    lfuse_stream_destroy(on);
+}
+END_TEST
+
+/* Numbers that change are patched: no second capture, and the nodes overlap as the launches did. */
+START_TEST(patched_runs)
+{
+    SKIP_WITHOUT_CUDA();
+    lfuse_plan *chain = make_chain();
+    PFN_cuGraphInstantiateWithFlags_v11040 instantiate = lfuse__cu.GraphInstantiateWithFlags;
+    PFN_cuStreamBeginCapture_v10010 begin = lfuse__cu.StreamBeginCapture;
+    upload(1);
+    for (int i = 0; i < 3; i++) run_chain(chain, wrapped, 2);
+    lfuse__cu.GraphInstantiateWithFlags = NULL;
+    lfuse__cu.StreamBeginCapture = NULL;
+    for (int i = 0; i < 20; i++) {
+        run_chain(chain, wrapped, (float)i - 9);
+        expect_chain(1, (float)i - 9);
+    }
+    for (int i = 0; i < 20; i++) run_chain(chain, wrapped, (float)i); /* one behind the other: each its own number */
+    lfuse__cu.GraphInstantiateWithFlags = instantiate;
+    lfuse__cu.StreamBeginCapture = begin;
+    expect_chain(1, 19);
+    lfuse_plan_destroy(chain);
+}
+END_TEST
+
 /* What would have to allocate is refused, and the caller's capture goes on. */
 START_TEST(capture_survives_refusal)
 {
@@ -282,6 +384,8 @@ static Suite *suite_foreign_cuda(void)
     tcase_add_test(t, context_left_as_it_was);
     tcase_add_test(t, captured_run);
     tcase_add_test(t, capture_survives_refusal);
+    tcase_add_loop_test(t, replayed_runs, 0, 4);
+    tcase_add_test(t, patched_runs);
     tcase_add_test(t, launches_counted);
     tcase_add_test(t, adopted_context);
     tcase_add_test(t, managed_pointer);

@@ -14,7 +14,7 @@
 #include "tests/stub/faults.h"
 #include "tests/support/main.h"
 
-enum { THREADS = 8, TURNS = 4, N = 500 };
+enum { THREADS = 8, TURNS = 4, RUNS = 5, N = 500 };
 
 typedef struct worker {
     pthread_t thread;
@@ -29,12 +29,13 @@ typedef struct worker {
 static pthread_barrier_t start;
 
 /* y = scale x + addend; the addend is in the text, so that each one is another program. */
-static lfuse_status make_plan(lfuse_device *device, double addend, lfuse_plan **plan)
+static lfuse_status make_plan(lfuse_device *device, double addend, unsigned disable, lfuse_plan **plan)
 {
+    const lfuse_plan_options options = {.disable = disable};
     lfuse_graph *g = lfuse_graph_create();
     lfuse_value x = lfuse_input(g, "x", LFUSE_F32, 1, LFUSE_DIMS(lfuse_size_var(g, "n", 1, 1 << 20)));
     lfuse_output(g, "y", lfuse_add(lfuse_mul(x, lfuse_scalar(g, "scale")), lfuse_constant(g, addend)));
-    lfuse_status status = lfuse_plan_create(device, g, NULL, plan);
+    lfuse_status status = lfuse_plan_create(device, g, &options, plan);
     lfuse_graph_destroy(g);
     return status;
 }
@@ -63,8 +64,8 @@ static lfuse_status turn(worker *w, int number)
     lfuse_status status;
 
     for (int i = 0; i < N; i++) given[i] = (float)i;
-    if ((status = make_plan(w->device, addend, &common))) goto out; /* all threads make the same two */
-    if ((status = make_plan(w->device, 10 + w->index, &own))) goto out;
+    if ((status = make_plan(w->device, addend, 0, &common))) goto out; /* all threads make the same two */
+    if ((status = make_plan(w->device, 10 + w->index, 0, &own))) goto out;
     if ((status = lfuse_stream_create(w->device, &s))) goto out;
     if ((status = lfuse_tensor_create(w->device, LFUSE_F32, 1, shape, &x))) goto out;
     if ((status = lfuse_tensor_create(w->device, LFUSE_F32, 1, shape, &y))) goto out;
@@ -75,7 +76,9 @@ static lfuse_status turn(worker *w, int number)
     if ((status = run(own, s, x, y, scale)) || (status = lfuse_tensor_read(y, s, got))) goto out_wait;
     if ((status = lfuse_stream_synchronize(s))) goto out;
     w->wrong |= is_wrong(got, scale, 10 + w->index);
-    if ((status = run(w->shared, s, x, y, scale)) || (status = lfuse_tensor_read(y, s, got))) goto out_wait;
+    for (int i = 0; i < RUNS; i++) /* two kernels: a graph from the third run on, with another number each time */
+        if ((status = run(w->shared, s, x, y, scale + i % 2))) goto out_wait;
+    if ((status = lfuse_tensor_read(y, s, got))) goto out_wait;
 out_wait:
     if (lfuse_stream_synchronize(s) != LFUSE_OK) w->wrong = true;
     if (!status) w->wrong |= is_wrong(got, scale, 5);
@@ -105,7 +108,7 @@ START_TEST(test_threads)
     test_stub_begin();
     lfuse__stub.lazy = _i != 0;
     ck_assert_int_eq(lfuse_device_open("stub:0", &device), LFUSE_OK);
-    ck_assert_msg(make_plan(device, 5, &shared) == LFUSE_OK, "%s", lfuse_last_error());
+    ck_assert_msg(make_plan(device, 5, LFUSE_NO_POINTWISE_FUSION, &shared) == LFUSE_OK, "%s", lfuse_last_error());
     pthread_barrier_init(&start, NULL, THREADS);
     for (int i = 0; i < THREADS; i++) {
         workers[i] = (worker){.index = i, .device = device, .shared = shared};

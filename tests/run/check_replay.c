@@ -1,0 +1,310 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Runs of an instance as one native graph, on the stub: when it is made, and what is patched into it. */
+#ifdef HAVE_CONFIG_H
+#include "config.h"
+#endif
+
+#include <string.h>
+
+#include "tests/run/replays.h"
+
+START_TEST(the_third_run_makes_a_graph)
+{
+    lfuse_tensor *x = ramp(1, SHAPE(N), 0, 1), *y = tensor(1, SHAPE(N));
+    lfuse_plan *plan = chain(0);
+    uint64_t before, asked, kernels;
+
+    ck_assert_msg(strstr(lfuse_plan_text(plan), " (replay 3 patched 0 bound)") != NULL, "%s", lfuse_plan_text(plan));
+    chain_times(plan, x, y, 2, 2);
+    ck_assert_uint_eq(captures(), 0);
+    chain_times(plan, x, y, 2, 1);
+    ck_assert_uint_eq(captures(), 1);
+    ck_assert_uint_eq(replays(), 1);
+    before = launches(), kernels = calls(LFUSE__STUB_launch), asked = calls(LFUSE__STUB_ANY);
+    OK(run_chain(plan, stream, x, y, 2));
+    ck_assert_uint_eq(calls(LFUSE__STUB_ANY) - asked, 2); /* whether the stream is captured, and the launch */
+    ck_assert_uint_eq(launches() - before, 3);
+    ck_assert_uint_eq(calls(LFUSE__STUB_launch), kernels);
+    check_chain(y, 2);
+    lfuse_plan_destroy(plan);
+    lfuse_tensor_destroy(x), lfuse_tensor_destroy(y);
+}
+END_TEST
+
+START_TEST(one_kernel_is_launched)
+{
+    lfuse_tensor *x = ramp(1, SHAPE(N), 0, 1), *y = tensor(1, SHAPE(N));
+    const lfuse_binding b[] = { lfuse_bind_tensor("x", x), lfuse_bind_tensor("y", y) };
+    lfuse_plan *plan;
+    int i;
+
+    lfuse_output(g, "y", lfuse_neg(lfuse_input(g, "x", LFUSE_F32, 1, LFUSE_DIMS(N))));
+    plan = plan_with(ALONE);
+    ck_assert_ptr_null(strstr(lfuse_plan_text(plan), "replay"));
+    for (i = 0; i < 5; i++) OK(lfuse_plan_run(plan, stream, b, 2));
+    ck_assert_uint_eq(captures(), 0);
+    lfuse_plan_destroy(plan);
+    lfuse_tensor_destroy(x), lfuse_tensor_destroy(y);
+}
+END_TEST
+
+/* Where it was asked for, and where the device has no graphs. */
+START_TEST(no_graph)
+{
+    lfuse_tensor *x, *y;
+    lfuse_plan *plan;
+
+    lfuse__stub.native_graph = _i != 0;
+    reopen_stub();
+    x = ramp(1, SHAPE(N), 0, 1), y = tensor(1, SHAPE(N));
+    plan = chain(_i ? LFUSE_NO_REPLAY : 0);
+    ck_assert_ptr_null(strstr(lfuse_plan_text(plan), "replay"));
+    chain_times(plan, x, y, 2, 5);
+    ck_assert_uint_eq(captures(), 0);
+    lfuse_plan_destroy(plan);
+    lfuse_tensor_destroy(x), lfuse_tensor_destroy(y);
+}
+END_TEST
+
+/* Numbers change the launches that have them, addresses those that read or write them. */
+START_TEST(arguments_are_patched)
+{
+    lfuse_tensor *x = ramp(1, SHAPE(N), 0, 1), *y = tensor(1, SHAPE(N)), *x2 = ramp(1, SHAPE(N), 0, 1),
+        *y2 = tensor(1, SHAPE(N));
+    lfuse_plan *plan = chain(0);
+
+    chain_times(plan, x, y, 2, 3);
+    chain_times(plan, x, y, 3, 1);
+    ck_assert_uint_eq(calls(LFUSE__STUB_graph_patch), 1);
+    chain_times(plan, x2, y, 3, 1);
+    ck_assert_uint_eq(calls(LFUSE__STUB_graph_patch), 2);
+    chain_times(plan, x, y2, -0.25, 2);
+    ck_assert_uint_eq(calls(LFUSE__STUB_graph_patch), 4); /* the first has both a number and x */
+    ck_assert_uint_eq(captures(), 1);
+    ck_assert_uint_eq(replays(), 5);
+    lfuse_plan_destroy(plan);
+    lfuse_tensor_destroy(x), lfuse_tensor_destroy(y), lfuse_tensor_destroy(x2), lfuse_tensor_destroy(y2);
+}
+END_TEST
+
+/* Memory that is given back and comes again: the handle may be the same while the address is another. */
+START_TEST(memory_that_comes_again)
+{
+    lfuse_tensor *x = ramp(1, SHAPE(N), 0, 1), *y;
+    lfuse_plan *plan = chain(0);
+    int i;
+
+    for (i = 0; i < 12; i++) {
+        static float host[2 * N];
+        const int late = i % 3 * 4;
+        OK(lfuse_tensor_wrap(dev, LFUSE_MEMORY_NATIVE, (uint64_t)(uintptr_t)(host + late), sizeof host / 2, LFUSE_F32,
+                             1, SHAPE(N), NULL, 0, &y));
+        OK(run_chain(plan, stream, x, y, 2));
+        OK(lfuse_stream_synchronize(stream));
+        ck_assert_float_eq(host[late + N - 1], 2 * (N - 1) + 1);
+        memset(host, 0, sizeof host);
+        lfuse_tensor_destroy(y);
+    }
+    ck_assert_uint_eq(captures(), 1);
+    lfuse_plan_destroy(plan);
+    lfuse_tensor_destroy(x);
+}
+END_TEST
+
+/* A device whose graphs cannot be patched: new arguments are launched, and captured when they have come three times. */
+START_TEST(graphs_that_are_not_patched)
+{
+    lfuse_tensor *x = ramp(1, SHAPE(N), 0, 1), *y = tensor(1, SHAPE(N));
+    lfuse_plan *plan = chain(0);
+    lfuse__stub_counters c;
+
+    lfuse__stub.patches = false;
+    chain_times(plan, x, y, 2, 3);
+    chain_times(plan, x, y, 3, 2);
+    ck_assert_uint_eq(captures(), 1);
+    chain_times(plan, x, y, 3, 2);
+    ck_assert_uint_eq(captures(), 2);
+    ck_assert_uint_eq(replays(), 3);
+    lfuse__stub_counters_get(&c);
+    ck_assert_uint_eq(c.graph_updates, 1);
+    lfuse_plan_destroy(plan);
+    lfuse_tensor_destroy(x), lfuse_tensor_destroy(y);
+}
+END_TEST
+
+START_TEST(sizes_have_graphs_of_their_own)
+{
+    lfuse_tensor *x[2] = { ramp(1, SHAPE(N), 0, 1), ramp(1, SHAPE(7), 0, 1) };
+    lfuse_tensor *y[2] = { tensor(1, SHAPE(N)), tensor(1, SHAPE(7)) };
+    lfuse_plan *plan = chain(0);
+    int i;
+
+    for (i = 0; i < 10; i++) chain_times(plan, x[i % 2], y[i % 2], i, 1);
+    ck_assert_uint_eq(captures(), 2);
+    ck_assert_uint_eq(replays(), 6);
+    lfuse_plan_destroy(plan);
+    for (i = 0; i < 2; i++) lfuse_tensor_destroy(x[i]), lfuse_tensor_destroy(y[i]);
+}
+END_TEST
+
+/* Other strides take other kernels: the graph goes with the old ones. */
+START_TEST(other_strides)
+{
+    lfuse_tensor *x = ramp(1, SHAPE(N), 0, 1), *y = tensor(1, SHAPE(N)), *wide = ramp(1, SHAPE(2 * N), 0, 0.5f), *even;
+    lfuse_plan *plan = chain(0);
+    int i;
+
+    OK(lfuse_tensor_view(wide, 1, SHAPE(N), SHAPE(2), 0, &even));
+    chain_times(plan, x, y, 2, 4);
+    for (i = 0; i < 3; i++) {
+        chain_times(plan, even, y, 3, 4);
+        chain_times(plan, x, y, 2, 4);
+    }
+    ck_assert_uint_eq(captures(), 7);
+    lfuse_plan_destroy(plan);
+    lfuse_tensor_destroy(even), lfuse_tensor_destroy(wide);
+    lfuse_tensor_destroy(x), lfuse_tensor_destroy(y);
+}
+END_TEST
+
+/* ---- lists ---- */
+
+/* l -= lr l / sum(l l) of each member, from a table: its reduction and the update. */
+START_TEST(lists_whose_members_move)
+{
+    const lfuse_plan_options table = { .transport = LFUSE_TRANSPORT_TABLE };
+    const lfuse_value l = lfuse_list_input(g, "l", LFUSE_F32, LFUSE_RANK_ANY);
+    lfuse_tensor *m[3], *other = ramp(1, SHAPE(4), 1, 0);
+    lfuse_list *list;
+    lfuse_plan *plan;
+    uint64_t before;
+    int i;
+
+    for (i = 0; i < 3; i++) m[i] = ramp(1, SHAPE(4), 1, 0);
+    OK(lfuse_list_create(dev, LFUSE_F32, 3, m, &list));
+    lfuse_update(l, lfuse_sub(l, lfuse_mul(lfuse_div(l, lfuse_member_sum(lfuse_mul(l, l))), lfuse_scalar(g, "lr"))));
+    OK(lfuse_plan_create(dev, g, &table, &plan));
+    for (i = 0; i < 8; i++) {
+        const lfuse_binding b[] = { lfuse_bind_list("l", list), lfuse_bind_number("lr", 1 + i) };
+        const int moved = i == 5;
+        before = replays();
+        if (moved) OK(lfuse_list_replace(list, 1, 1, &other));
+        OK(lfuse_tensor_fill(m[1], NULL, 1));
+        OK(lfuse_tensor_fill(other, NULL, 1));
+        OK(lfuse_plan_run(plan, stream, b, 2));
+        NEAR(values(i < 5 ? m[1] : other)[0], 1 - (1 + i) / 4.0);
+        NEAR(values(i < 5 ? other : m[1])[0], 1);
+        ck_assert_uint_eq(replays() - before, i >= 2 && !moved);
+    }
+    ck_assert_uint_eq(captures(), 1);
+    lfuse_plan_destroy(plan);
+    lfuse_list_destroy(list);
+    for (i = 0; i < 3; i++) lfuse_tensor_destroy(m[i]);
+    lfuse_tensor_destroy(other);
+}
+END_TEST
+
+/* ---- beside others ---- */
+
+/* Into the caller's capture goes what would have been launched; the graph that is there stays for later. */
+START_TEST(the_callers_capture)
+{
+    lfuse_tensor *x = ramp(1, SHAPE(N), 0, 1), *y = tensor(1, SHAPE(N));
+    lfuse__stub_native native = { .capturing = false };
+    lfuse_plan *plan = chain(0);
+    lfuse_stream *wrapped;
+    uint64_t before, allocated;
+    int i;
+
+    OK(lfuse_stream_wrap(dev, &native, &wrapped));
+    for (i = 0; i < 2 + _i; i++) OK(run_chain(plan, wrapped, x, y, 2));
+    before = replays(), allocated = calls(LFUSE__STUB_alloc);
+    native.capturing = true;
+    for (i = 0; i < 4; i++) OK(run_chain(plan, wrapped, x, y, 3));
+    native.capturing = false;
+    ck_assert_uint_eq(replays(), before);
+    ck_assert_uint_eq(captures(), (uint64_t)_i);
+    ck_assert_uint_eq(calls(LFUSE__STUB_alloc), allocated);
+    OK(lfuse_tensor_fill(y, NULL, -7));
+    lfuse__stub_native_run(&native);
+    check_chain(y, 3);
+    OK(run_chain(plan, wrapped, x, y, 4));
+    ck_assert_uint_eq(replays(), before + 1);
+    OK(lfuse_stream_synchronize(wrapped));
+    check_chain(y, 4);
+    lfuse__stub_native_clear(&native);
+    lfuse_stream_destroy(wrapped);
+    lfuse_plan_destroy(plan);
+    lfuse_tensor_destroy(x), lfuse_tensor_destroy(y);
+}
+END_TEST
+
+/* A recording uses the same instance with other arguments: each has its own. */
+START_TEST(beside_a_recording)
+{
+    lfuse_tensor *x = ramp(1, SHAPE(N), 0, 1), *y = tensor(1, SHAPE(N)), *z = tensor(1, SHAPE(N));
+    lfuse_plan *plan = chain(0);
+    lfuse_recording *r;
+    int i;
+
+    chain_times(plan, x, y, 2, 3);
+    OK(lfuse_record_begin(stream));
+    OK(run_chain(plan, stream, x, z, 5));
+    OK(lfuse_record_end(stream, &r));
+    for (i = 0; i < 3; i++) {
+        OK(lfuse_recording_replay(r, stream, NULL, 0));
+        check_chain(z, 5);
+        chain_times(plan, x, y, 2, 2);
+        OK(lfuse_recording_replay(r, stream, NULL, 0));
+        chain_times(plan, x, z, 5, 1); /* the instance's arguments are these already */
+        chain_times(plan, x, y, 2, 1);
+    }
+    lfuse_recording_destroy(r);
+    lfuse_plan_destroy(plan);
+    lfuse_tensor_destroy(x), lfuse_tensor_destroy(y), lfuse_tensor_destroy(z);
+}
+END_TEST
+
+/* The work of a graph that is launched holds its memory like any other's. */
+START_TEST(work_that_is_late)
+{
+    lfuse_tensor *x, *y;
+    lfuse_plan *plan;
+    int i;
+
+    lfuse__stub.lazy = true;
+    reopen_stub();
+    x = ramp(1, SHAPE(N), 0, 1), y = tensor(1, SHAPE(N));
+    plan = chain(0);
+    for (i = 0; i < 4; i++) OK(run_chain(plan, stream, x, y, i));
+    lfuse_plan_destroy(plan);
+    lfuse_tensor_destroy(x);
+    x = ramp(1, SHAPE(N), 5, 5);
+    check_chain(y, 3);
+    lfuse_tensor_destroy(x), lfuse_tensor_destroy(y);
+}
+END_TEST
+
+static Suite *suite_replay(void)
+{
+    Suite *s = suite_create("replay");
+    TCase *c = tcase_create("stub");
+
+    tcase_add_checked_fixture(c, open_stub, close_stub);
+    tcase_add_test(c, the_third_run_makes_a_graph);
+    tcase_add_test(c, one_kernel_is_launched);
+    tcase_add_loop_test(c, no_graph, 0, 2);
+    tcase_add_test(c, arguments_are_patched);
+    tcase_add_test(c, memory_that_comes_again);
+    tcase_add_test(c, graphs_that_are_not_patched);
+    tcase_add_test(c, sizes_have_graphs_of_their_own);
+    tcase_add_test(c, other_strides);
+    tcase_add_test(c, lists_whose_members_move);
+    tcase_add_loop_test(c, the_callers_capture, 0, 2);
+    tcase_add_test(c, beside_a_recording);
+    tcase_add_test(c, work_that_is_late);
+    suite_add_tcase(s, c);
+    return s;
+}
+
+TEST_MAIN(CK_NOFORK, suite_replay)

@@ -1,0 +1,133 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Native graphs of runs that fail: to be made, patched or launched. */
+#ifdef HAVE_CONFIG_H
+#include "config.h"
+#endif
+
+#include <string.h>
+
+#include "common/base/error.h"
+#include "tests/run/replays.h"
+#include "tests/stub/faults.h"
+
+#define TRY LFUSE__TRY
+
+/* A graph that cannot be made or patched is done without, and the caller's last message stays. */
+START_TEST(graphs_that_fail)
+{
+    static const lfuse__stub_slot slots[] = { LFUSE__STUB_graph_begin, LFUSE__STUB_graph_end, LFUSE__STUB_graph_patch };
+    lfuse_tensor *x = ramp(1, SHAPE(N), 0, 1), *y = tensor(1, SHAPE(N));
+    lfuse_plan *plan = chain(0);
+    char message[1024];
+
+    FAILS(LFUSE_ERR_NAME, lfuse_plan_run(plan, stream, &(lfuse_binding){ .name = "none", .kind = LFUSE_BIND_NUMBER },
+                                         1));
+    snprintf(message, sizeof message, "%s", lfuse_last_error());
+    if (_i == 2) chain_times(plan, x, y, 2, 3);
+    lfuse__stub_fail(slots[_i], 1, false, LFUSE_ERR_DEVICE_MEMORY);
+    chain_times(plan, x, y, 3, 6);
+    ck_assert(lfuse__stub_fired());
+    ck_assert_str_eq(lfuse_last_error(), message);
+    ck_assert_uint_eq(replays(), _i == 2 ? 1 : 0);
+    lfuse_plan_destroy(plan);
+    lfuse_tensor_destroy(x), lfuse_tensor_destroy(y);
+}
+END_TEST
+
+START_TEST(a_launch_that_fails)
+{
+    lfuse_tensor *x = ramp(1, SHAPE(N), 0, 1), *y = tensor(1, SHAPE(N));
+    const lfuse_binding b[] = { lfuse_bind_tensor("x", x), lfuse_bind_tensor("y", y), lfuse_bind_number("scale", 2) };
+    lfuse_plan *plan = chain(0);
+    lfuse_instance *in;
+    int i;
+
+    OK(lfuse_instance_create(plan, stream, b, 3, &in));
+    for (i = 0; i < 3; i++) OK(lfuse_instance_run(in, b, 3));
+    lfuse__stub_fail(LFUSE__STUB_graph_launch, 1, false, LFUSE_ERR_DEVICE);
+    FAILS(LFUSE_ERR_DEVICE, lfuse_instance_run(in, b, 3));
+    ck_assert_msg(strstr(lfuse_last_error(), "native graph") != NULL, "%s", lfuse_last_error());
+    FAILS(LFUSE_ERR_STATE, lfuse_instance_run(in, b, 3)); /* parts of it may have run */
+    ck_assert_msg(strstr(lfuse_last_error(), "native graph") != NULL, "%s", lfuse_last_error());
+    lfuse_instance_destroy(in);
+    chain_times(plan, x, y, 2, 4);
+    lfuse_plan_destroy(plan);
+    lfuse_tensor_destroy(x), lfuse_tensor_destroy(y);
+}
+END_TEST
+
+typedef struct scene {
+    lfuse_stream *stream;
+    lfuse_tensor *x, *y;
+    lfuse_plan *plan;
+} scene;
+
+static lfuse_status make_scene(lfuse_device *on, scene *s)
+{
+    const lfuse_plan_options alone = { .disable = ALONE | LFUSE_NO_SMALL_PRODUCTS,
+                                       .provider = LFUSE_PROVIDER_VENDOR };
+    lfuse_graph *own = lfuse_graph_create();
+    const lfuse_value x = lfuse_input(own, "x", LFUSE_F32, 2, LFUSE_DIMS(4, 4));
+    lfuse_status status;
+
+    lfuse_output(own, "y", lfuse_exp(lfuse_mul(lfuse_matmul(x, x), lfuse_scalar(own, "scale"))));
+    status = lfuse_plan_create(on, own, &alone, &s->plan);
+    lfuse_graph_destroy(own);
+    TRY(status);
+    TRY(lfuse_stream_create(on, &s->stream));
+    TRY(lfuse_tensor_create(on, LFUSE_F32, 2, SHAPE(4, 4), &s->x));
+    TRY(lfuse_tensor_create(on, LFUSE_F32, 2, SHAPE(4, 4), &s->y));
+    return lfuse_tensor_fill(s->x, s->stream, 1);
+}
+
+static lfuse_status use_scene(scene *s)
+{
+    float got[16];
+    int i;
+
+    for (i = 0; i < 7; i++) {
+        const lfuse_binding b[] = { lfuse_bind_tensor("x", s->x), lfuse_bind_tensor("y", s->y),
+                                    lfuse_bind_number("scale", i / 4) };
+        TRY(lfuse_plan_run(s->plan, s->stream, b, 3));
+        TRY(lfuse_tensor_read(s->y, s->stream, got));
+        TRY(lfuse_stream_synchronize(s->stream));
+        NEAR(got[5], i < 4 ? 1 : exp(4));
+    }
+    return LFUSE_OK;
+}
+
+static lfuse_status scenario(lfuse_device *on)
+{
+    scene s = { 0 };
+    lfuse_status status = make_scene(on, &s);
+
+    if (!status) status = use_scene(&s);
+    lfuse_plan_destroy(s.plan);
+    lfuse_tensor_destroy(s.x), lfuse_tensor_destroy(s.y);
+    lfuse_stream_destroy(s.stream);
+    return status;
+}
+
+START_TEST(any_call_fails)
+{
+    test_faults(scenario, LFUSE_ERR_DEVICE, NULL);
+}
+END_TEST
+
+static Suite *suite_replay_failures(void)
+{
+    Suite *s = suite_create("replay failures");
+    TCase *c = tcase_create("stub");
+
+    tcase_add_checked_fixture(c, open_stub, close_stub);
+    tcase_add_loop_test(c, graphs_that_fail, 0, 3);
+    tcase_add_test(c, a_launch_that_fails);
+    suite_add_tcase(s, c);
+    c = tcase_create("faults");
+    tcase_set_timeout(c, 0);
+    tcase_add_test(c, any_call_fails);
+    suite_add_tcase(s, c);
+    return s;
+}
+
+TEST_MAIN(CK_NOFORK, suite_replay_failures)

@@ -1,0 +1,177 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Products in a native graph are bound to their operands: on the stub and on the devices of this machine. */
+#ifdef HAVE_CONFIG_H
+#include "config.h"
+#endif
+
+#include <string.h>
+
+#include "tests/run/replays.h"
+
+enum { ROWS = 4, INNER = 8, COLUMNS = 6 };
+
+/* y = relu(x w + b) scale, the bias and the rest by kernels of our own. */
+typedef struct product {
+    lfuse_plan *plan;
+    lfuse_tensor *x[3], *w, *b, *y[3];
+} product;
+
+static void open_product(product *p, lfuse_provider provider)
+{
+    const lfuse_value x = lfuse_input(g, "x", LFUSE_F32, 2, LFUSE_DIMS(ROWS, INNER));
+    const lfuse_value w = lfuse_frozen(g, "w", LFUSE_F32, 2, LFUSE_DIMS(INNER, COLUMNS));
+    const lfuse_value b = lfuse_frozen(g, "b", LFUSE_F32, 1, LFUSE_DIMS(COLUMNS));
+    int i;
+
+    lfuse_output(g, "y", lfuse_mul(lfuse_relu(lfuse_add(lfuse_matmul(x, w), b)), lfuse_scalar(g, "scale")));
+    p->plan = plan_by(provider, ALONE | LFUSE_NO_EPILOGUE | LFUSE_NO_SMALL_PRODUCTS);
+    for (i = 0; i < 3; i++) {
+        p->x[i] = ramp(2, SHAPE(ROWS, INNER), (float)i, 0);
+        p->y[i] = tensor(2, SHAPE(ROWS, COLUMNS));
+    }
+    p->w = ramp(2, SHAPE(INNER, COLUMNS), 1, 0);
+    p->b = ramp(1, SHAPE(COLUMNS), 3, 0);
+}
+
+static void close_product(product *p)
+{
+    int i;
+
+    lfuse_plan_destroy(p->plan);
+    for (i = 0; i < 3; i++) lfuse_tensor_destroy(p->x[i]), lfuse_tensor_destroy(p->y[i]);
+    lfuse_tensor_destroy(p->w), lfuse_tensor_destroy(p->b);
+}
+
+static void run_product(product *p, int x, int y, double scale)
+{
+    const lfuse_binding b[] = { lfuse_bind_tensor("x", p->x[x]), lfuse_bind_tensor("w", p->w),
+                                lfuse_bind_tensor("b", p->b), lfuse_bind_tensor("y", p->y[y]),
+                                lfuse_bind_number("scale", scale) };
+    const float *got;
+    int i;
+
+    OK(lfuse_plan_run(p->plan, stream, b, 5));
+    got = values(p->y[y]);
+    for (i = 0; i < ROWS * COLUMNS; i++) ck_assert_float_eq(got[i], (float)(scale * (INNER * x + 3)));
+    OK(lfuse_tensor_fill(p->y[y], NULL, -7));
+}
+
+/* What the product does not see is patched; of what it sees the graph holds what came three times in a row. */
+START_TEST(products_are_bound)
+{
+    lfuse__stub_counters c;
+    uint64_t before;
+    product p;
+    int i;
+
+    open_product(&p, LFUSE_PROVIDER_VENDOR);
+    ck_assert_msg(strstr(lfuse_plan_text(p.plan), " (replay 3 patched 1 bound)") != NULL, "%s",
+                  lfuse_plan_text(p.plan));
+    for (i = 0; i < 4; i++) run_product(&p, 1, 0, 2 + i);
+    ck_assert_uint_eq(captures(), 1);
+    run_product(&p, 1, 1, 9);
+    run_product(&p, 1, 2, -9);
+    ck_assert_uint_eq(replays(), 4);
+    run_product(&p, 2, 2, 1);
+    ck_assert_uint_eq(replays(), 4);
+    run_product(&p, 1, 2, 1);
+    ck_assert_uint_eq(replays(), 5); /* it still holds this one */
+    for (i = 0; i < 6; i++) run_product(&p, i % 2, 2, 1); /* never three times in a row */
+    ck_assert_uint_eq(captures(), 1);
+    before = replays();
+    for (i = 0; i < 5; i++) run_product(&p, 2, i % 3, 1);
+    ck_assert_uint_eq(captures(), 2);
+    ck_assert_uint_eq(replays() - before, 3);
+    lfuse__stub_counters_get(&c);
+    ck_assert_uint_eq(c.graph_updates, 1);
+    close_product(&p);
+}
+END_TEST
+
+START_TEST(products_with_other_operands_each_time)
+{
+    product p;
+    int i;
+
+    open_product(&p, LFUSE_PROVIDER_VENDOR);
+    for (i = 0; i < 9; i++) run_product(&p, i % 3, 0, 2);
+    ck_assert_uint_eq(captures(), 0);
+    close_product(&p);
+}
+END_TEST
+
+/* Scratch memory that has to grow for another plan lies elsewhere then: the product's result moves. */
+START_TEST(scratch_that_moves)
+{
+    lfuse_graph *own = lfuse_graph_create();
+    lfuse_tensor *x = ramp(1, SHAPE(1 << 14), 0, 0), *y = tensor(1, SHAPE(1 << 14));
+    const lfuse_binding b[] = { lfuse_bind_tensor("x", x), lfuse_bind_tensor("y", y) };
+    const lfuse_plan_options alone = { .disable = ALONE };
+    lfuse_plan *large;
+    product p;
+    int i;
+
+    lfuse_output(own, "y", lfuse_exp(lfuse_neg(lfuse_input(own, "x", LFUSE_F32, 1, LFUSE_DIMS(1 << 14)))));
+    OK(lfuse_plan_create(dev, own, &alone, &large));
+    open_product(&p, LFUSE_PROVIDER_VENDOR);
+    for (i = 0; i < 4; i++) run_product(&p, 1, 0, 2);
+    ck_assert_uint_eq(replays(), 2);
+    OK(lfuse_plan_run(large, stream, b, 2));
+    for (i = 0; i < 4; i++) run_product(&p, 1, 0, 2);
+    ck_assert_uint_eq(captures(), 2);
+    ck_assert_uint_eq(replays(), 4);
+    close_product(&p);
+    lfuse_plan_destroy(large);
+    lfuse_graph_destroy(own);
+    lfuse_tensor_destroy(x), lfuse_tensor_destroy(y);
+}
+END_TEST
+
+/* ---- on devices ---- */
+
+/* The bits that launches give, whatever has moved; the counter counts what a graph launches. */
+static void replay_on_a_device(void)
+{
+    lfuse_device_info info;
+    uint64_t before, each;
+    product p;
+    int i;
+
+    OK(lfuse_device_get_info(dev, &info));
+    g = lfuse_graph_create();
+    open_product(&p, LFUSE_PROVIDER_DEFAULT);
+    run_product(&p, 1, 0, 2);
+    before = launches();
+    run_product(&p, 1, 0, 2);
+    each = launches() - before;
+    for (i = 0; i < 4; i++) run_product(&p, 1, 0, 2 + i);
+    before = launches();
+    for (i = 0; i < 12; i++) run_product(&p, 1 + i / 6, i % 3, 3 - i);
+    ck_assert_uint_eq(launches() - before, 12 * each);
+    ck_assert(info.native_graph == (strstr(lfuse_plan_text(p.plan), "replay") != NULL));
+    close_product(&p);
+    lfuse_graph_destroy(g);
+    g = NULL;
+}
+
+START_TEST(devices)
+{
+    if (!on_each_device(replay_on_a_device)) TEST_SKIP("no device");
+}
+END_TEST
+
+static Suite *suite_replay_products(void)
+{
+    Suite *s = suite_create("replayed products");
+    TCase *c = tcase_create("stub");
+
+    tcase_add_checked_fixture(c, open_stub, close_stub);
+    tcase_add_test(c, products_are_bound);
+    tcase_add_test(c, products_with_other_operands_each_time);
+    tcase_add_test(c, scratch_that_moves);
+    tcase_add_test(c, devices);
+    suite_add_tcase(s, c);
+    return s;
+}
+
+TEST_MAIN(CK_NOFORK, suite_replay_products)
