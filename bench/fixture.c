@@ -210,3 +210,17 @@ lfuse_status fixture_native(fixture *f, bench_case *c, const char *name)
     lfuse_status status = fixture_variant(f, c, name, &options);
     return status == LFUSE_ERR_UNSUPPORTED ? LFUSE_OK : status;
 }
+
+lfuse_status fixture_replay(fixture *f, bench_case *c, const lfuse_plan_options *options)
+{
+    enum { RUNS = 4 };
+    if (!f->d->info.native_graph) return LFUSE_OK;
+    LFUSE__TRY(fixture_variant(f, c, "replay", options));
+    bench_variant *v = &c->variants[c->nvariants - 1];
+    for (int i = 0; i < RUNS * f->nsets; i++) {
+        if (i == (RUNS - 1) * f->nsets) LFUSE__TRY(fixture_poison(f));
+        LFUSE__TRY(planned_run(v->state, i % f->nsets));
+        LFUSE__TRY(lfuse_stream_synchronize(f->d->stream));
+    }
+    return fixture_verify(f, v);
+}

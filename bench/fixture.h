@@ -65,6 +65,12 @@ double fixture_bytes(const fixture *f);
 /* Adds the graph, planned with `options`, as a variant: made, verified, ready to be timed. */
 lfuse_status fixture_variant(fixture *f, bench_case *c, const char *name, const lfuse_plan_options *options);
 
+/*
+ * Where the device has native graphs: the variant "replay", of which every set has run so often that its runs are one
+ * graph; that is what is verified.
+ */
+lfuse_status fixture_replay(fixture *f, bench_case *c, const lfuse_plan_options *options);
+
 /* Plans the graph and makes an instance of it, which chooses, and lets both go again. */
 lfuse_status fixture_tune(fixture *f, const lfuse_plan_options *options);
 /* The same with products by the library's own kernels; nothing where the device does not have them. */

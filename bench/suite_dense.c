@@ -2,8 +2,9 @@
 /*
  * dense:L<layers>:H<width>:B<batch>[:TYPE]: a dense network, layers of linear, bias and relu.
  *   unfused  three launches a layer: product, bias, relu
- *   fused    what the planner makes of it
- *   native   the same with the library's own kernels, where the device has them
+ *   fused    what the planner makes of it, launched step by step
+ *   replay   the same as one native graph, where the device has these
+ *   native   fused with the library's own kernels, where the device has them
  *   vendor   bare calls of the vendor's library, by the backend's own means (f32)
  * All sides run the fastest of their algorithms, timed once when they are made.
  */
@@ -120,9 +121,10 @@ static lfuse_status add_vendor(fixture *f, const dense *p, bench_case *c)
     return fixture_verify(f, variant);
 }
 
-static const lfuse_plan_options fused = {.effort = LFUSE_EFFORT_MEASURE};
-static const lfuse_plan_options unfused = {.effort = LFUSE_EFFORT_MEASURE,
-                                           .disable = LFUSE_NO_EPILOGUE | LFUSE_NO_POINTWISE_FUSION};
+static const lfuse_plan_options fused = {.effort = LFUSE_EFFORT_MEASURE, .disable = LFUSE_NO_REPLAY};
+static const lfuse_plan_options replay = {.effort = LFUSE_EFFORT_MEASURE};
+static const lfuse_plan_options unfused = {
+    .effort = LFUSE_EFFORT_MEASURE, .disable = LFUSE_NO_EPILOGUE | LFUSE_NO_POINTWISE_FUSION | LFUSE_NO_REPLAY};
 
 static lfuse_status tune(bench_device *d, const char *problem)
 {
@@ -151,6 +153,7 @@ static lfuse_status prepare(bench_device *d, const char *problem, bench_case *c)
     LFUSE__TRY(fixture_upload(f, c->nsets));
     LFUSE__TRY(fixture_variant(f, c, "unfused", &unfused));
     LFUSE__TRY(fixture_variant(f, c, "fused", &fused));
+    LFUSE__TRY(fixture_replay(f, c, &replay));
     LFUSE__TRY(fixture_native(f, c, "native"));
     if (p.type == LFUSE_F32) LFUSE__TRY(add_vendor(f, &p, c));
     for (int i = 0; i < c->nvariants; i++) {

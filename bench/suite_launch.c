@@ -2,7 +2,7 @@
 /*
  * launch:K: what a run of K kernels of our own costs the host, beside K bare launches by the driver's own call: "bare"
  * of an empty kernel without parameters, "bare-worker" of one with the parameters and the work of ours. The K kernels
- * each add 1 to a tensor of 256 elements and depend on each other.
+ * each add 1 to a tensor of 256 elements and depend on each other; "replay" runs them as one native graph.
  */
 #ifdef HAVE_CONFIG_H
 #include "config.h"
@@ -57,7 +57,8 @@ static lfuse_status add_bare(bench_device *d, bench_case *c, const char *name, i
 static lfuse_status prepare(bench_device *d, const char *problem, bench_case *c)
 {
     static const int64_t shape[1] = {256};
-    lfuse_plan_options unfused = {.disable = LFUSE_NO_POINTWISE_FUSION};
+    const lfuse_plan_options unfused = {.disable = LFUSE_NO_POINTWISE_FUSION | LFUSE_NO_REPLAY};
+    const lfuse_plan_options replay = {.disable = LFUSE_NO_POINTWISE_FUSION};
     lfuse_value x = {NULL, -1};
     fixture *f;
     int launches;
@@ -73,6 +74,7 @@ static lfuse_status prepare(bench_device *d, const char *problem, bench_case *c)
     c->nsets = 2;
     LFUSE__TRY(fixture_upload(f, c->nsets));
     LFUSE__TRY(fixture_variant(f, c, "libfuse", &unfused));
+    if (launches > 1) LFUSE__TRY(fixture_replay(f, c, &replay));
     LFUSE__TRY(add_bare(d, c, "bare", launches));
     return add_bare(d, c, "bare-worker", launches);
 }
