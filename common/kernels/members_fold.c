@@ -13,8 +13,11 @@
 #include "common/base/error.h"
 #include "common/kernels/members.h"
 
-/* A team takes 256 segments at a time, 8 a work-item: a whole subtree. */
-enum { EACH = 8, TEAMS = LFUSE__GROUP / LFUSE__TEAM, BLOCK = EACH * LFUSE__TEAM, OWN_BUFFERS = 3, SEGMENT_TEXT = 80 };
+/*
+ * A team takes 1 024 segments at a time, 32 a work-item: a whole subtree. One team may have a member of tens of
+ * thousands, and every turn waits for its loads.
+ */
+enum { EACH = 32, TEAMS = LFUSE__GROUP / LFUSE__TEAM, BLOCK = EACH * LFUSE__TEAM, OWN_BUFFERS = 3, SEGMENT_TEXT = 80 };
 
 static int ninstr(const lfuse__rows *r)
 {
@@ -78,7 +81,7 @@ static void put_team(const lfuse__rows *r, int indent)
     lfuse__put(out, indent, "for (u64 at = 0; at < most; at += %d) {", BLOCK);
     for (int i = 0; i < ninstr(r); i++)
         if (lfuse__rows_reduces(r, i, 0))
-            lfuse__rows_put_eight(r, indent + 1, i, "at + rank", "from + number", "number < count");
+            lfuse__rows_put_subtree(r, indent + 1, i, EACH, "at + rank", "from + number", "number < count");
     lfuse__put(out, indent + 1, "if (at < count) {");
     lfuse__rows_put_counter_add(r, indent + 2, 0, "[0]");
     lfuse__put(out, indent + 1, "}");

@@ -146,11 +146,11 @@ void lfuse__rows_put_single_sweep(const lfuse__rows *r, int indent, int sweep);
 /* l<i>`at` = fold with what whoever differs in the bit `mask` of rank has there. */
 void lfuse__rows_put_exchange(const lfuse__rows *r, int indent, int i, const char *at, int mask);
 /*
- * l<i>[0] of a team's subtree of partial results, eight a work-item: `number` (an expression) times 8 is the first of
- * its own, cell `at` holds number `number`, where `there`.
+ * l<i>[0] of a team's subtree of partial results, `each` a work-item, a power of 2: number `first` (a sum that ends in
+ * the work-item) * each is the first of its own, cell `at` holds number `number`, where `there`.
  */
-void lfuse__rows_put_eight(const lfuse__rows *r, int indent, int i, const char *number, const char *at,
-                           const char *there);
+void lfuse__rows_put_subtree(const lfuse__rows *r, int indent, int i, int each, const char *first, const char *at,
+                             const char *there);
 /*
  * l<i>[0], the same for all: lanes by c^64 ... c^4, those of the `parts` chunks of a work-item and then of the others'
  * (`width` of them), then by c^2 and c^1. Work-item `rank` has lanes 4 rank ... 4 rank + 3 of chunk n in l<i>[4 n] ...

@@ -97,21 +97,24 @@ void lfuse__rows_put_team_fold(const lfuse__rows *r, int indent, int i, int widt
                                     (lfuse__lane){"ln", at[j + h]});
 }
 
-void lfuse__rows_put_eight(const lfuse__rows *r, int indent, int i, const char *number, const char *at,
-                           const char *there)
+void lfuse__rows_put_subtree(const lfuse__rows *r, int indent, int i, int each, const char *first, const char *at,
+                             const char *there)
 {
-    static const char *const lanes[] = {"[0]", "[1]", "[2]", "[3]", "[4]", "[5]", "[6]", "[7]"};
-    enum { EACH = sizeof lanes / sizeof *lanes };
     const lfuse__lane one = {"ln", "[v]"};
-    lfuse__rows_put_lanes(r, indent, i, "ln", "8");
+    char low[16], high[16];
+    snprintf(low, sizeof low, "%d", each);
+    lfuse__rows_put_lanes(r, indent, i, "ln", low);
     lfuse__put(r->t.out, 0, "#pragma unroll");
-    lfuse__put(r->t.out, indent, "for (u32 v = 0; v < %d; v++) {", EACH);
-    lfuse__put(r->t.out, indent + 1, "const u64 number = %s * %d + v;", number, EACH);
+    lfuse__put(r->t.out, indent, "for (u32 v = 0; v < %d; v++) {", each);
+    lfuse__put(r->t.out, indent + 1, "const u64 number = %s * %d + v;", first, each);
     lfuse__rows_put_fetch(r, indent + 1, i, one, at, there);
     lfuse__put(r->t.out, indent, "}");
-    for (int step = 1; step < EACH; step *= 2)
-        for (int j = 0; j < EACH; j += 2 * step)
-            lfuse__rows_put_combine(r, indent, i, (lfuse__lane){"ln", lanes[j]}, (lfuse__lane){"ln", lanes[j]},
-                                    (lfuse__lane){"ln", lanes[j + step]});
+    for (int step = 1; step < each; step *= 2)
+        for (int j = 0; j < each; j += 2 * step) {
+            snprintf(low, sizeof low, "[%d]", j);
+            snprintf(high, sizeof high, "[%d]", j + step);
+            lfuse__rows_put_combine(r, indent, i, (lfuse__lane){"ln", low}, (lfuse__lane){"ln", low},
+                                    (lfuse__lane){"ln", high});
+        }
     for (int mask = 1; mask < LFUSE__TEAM; mask *= 2) lfuse__rows_put_exchange(r, indent, i, "[0]", mask);
 }

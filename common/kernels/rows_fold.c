@@ -27,9 +27,9 @@ static void put_single(const lfuse__rows *r, int indent)
     lfuse__put(r->t.out, indent, "}");
 }
 
-static void put_eight(const lfuse__rows *r, int indent, int i)
+static void put_block(const lfuse__rows *r, int indent, int i)
 {
-    lfuse__rows_put_eight(r, indent, i, "block + ITEM()", "row * segments + number", "number < segments");
+    lfuse__rows_put_subtree(r, indent, i, EACH, "block + ITEM()", "row * segments + number", "number < segments");
     lfuse__put(r->t.out, indent, "if (rank == 0) part%d[team] = l%d[0];", i, i);
     if (lfuse__rows_indexed(r, i)) lfuse__put(r->t.out, indent, "if (rank == 0) spot%d[team] = n%d[0];", i, i);
 }
@@ -38,7 +38,7 @@ static void put_group(const lfuse__rows *r, int indent)
 {
     lfuse__put(r->t.out, indent, "for (u64 block = 0; block < segments; block += %d) {", EACH * LFUSE__GROUP);
     for (int i = 0; i < ninstr(r); i++)
-        if (lfuse__rows_reduces(r, i, 0)) put_eight(r, indent + 1, i);
+        if (lfuse__rows_reduces(r, i, 0)) put_block(r, indent + 1, i);
     lfuse__put(r->t.out, indent + 1, "SYNC();");
     for (int i = 0; i < ninstr(r); i++) {
         if (!lfuse__rows_reduces(r, i, 0)) continue;
