@@ -16,6 +16,8 @@
 
 /* ---- the choice ---- */
 
+enum { CHUNKS_A_UNIT = 8 }; /* about what a compute unit has at a time */
+
 static const char *const names[] = { "default", "args", "table", "unified" };
 
 static lfuse_status refuse_args(const lfuse_instance *in, const lfuse__list_op *op)
@@ -47,7 +49,27 @@ bool lfuse__list_needs_sizes(const lfuse__step *step)
     return false;
 }
 
-/* Of lists of different counts the answer may differ; `wanted` becomes the classes of what is chosen. */
+/*
+ * Whether a launch is short enough for its start to count: a work-item finds its member among arguments in a row of
+ * dependent reads, as many as the most members have bits, where a table tells it at once. That saves a launch of few
+ * chunks the tables' first reads, and costs one of many chunks a few per cent.
+ */
+static bool is_short(const lfuse_instance *in, const lfuse__step *step)
+{
+    const lfuse_list *l = lfuse__list_of(in, step->list);
+    const int64_t most = CHUNKS_A_UNIT * (int64_t)in->facts->info.compute_units * LFUSE__SEGMENT;
+    int64_t elements = 0, m;
+
+    for (m = 0; m < l->count && elements <= most; m++) elements += l->members[m].elements;
+    return elements <= most;
+}
+
+static bool prefers_arguments(const lfuse_instance *in, const lfuse__step *step, int most)
+{
+    return most && lfuse__list_of(in, step->list)->count <= most && is_short(in, step);
+}
+
+/* Of lists of different counts and sizes the answer may differ; `wanted` becomes the classes of what is chosen. */
 static lfuse_transport transport_of(const lfuse_instance *in, const lfuse__step *step, int count, lfuse__wanted *wanted,
                                     int *most)
 {
@@ -59,8 +81,7 @@ static lfuse_transport transport_of(const lfuse_instance *in, const lfuse__step 
     for (i = 0; i < count; i++) carried[i] = wanted[i];
     *most = lfuse__list_carried(in->facts, asked, count, carried);
     if (asked == LFUSE_TRANSPORT_DEFAULT)
-        transport = *most && lfuse__list_of(in, step->list)->count <= *most ? LFUSE_TRANSPORT_ARGS
-                                                                            : LFUSE_TRANSPORT_TABLE;
+        transport = prefers_arguments(in, step, *most) ? LFUSE_TRANSPORT_ARGS : LFUSE_TRANSPORT_TABLE;
     for (i = 0; i < count && transport == LFUSE_TRANSPORT_ARGS; i++) wanted[i] = carried[i];
     return transport;
 }
@@ -99,8 +120,9 @@ lfuse_status lfuse__list_choose(lfuse_instance *in, lfuse__list_op *op)
     log_choice(in, op, members,
                asked != LFUSE_TRANSPORT_DEFAULT ? "asked for"
                : !most                          ? "the device reads a table as fast as its arguments, in one launch"
-               : members <= most                ? "they fit the arguments of one launch"
-                                                : "more than the arguments of one launch hold");
+               : members > most                 ? "more than the arguments of one launch hold"
+               : op->transport == LFUSE_TRANSPORT_ARGS ? "they fit the arguments of one launch"
+                                                       : "they are large, a table costs nothing beside them");
     return LFUSE_OK;
 }
 

@@ -47,8 +47,9 @@ enum {
  */
 typedef enum lfuse_transport {
     /**
-     * Args on CUDA for lists that fit one block of 4 096 bytes, else table. Where lists of a plan can take either, the
-     * kernels of each are compiled with the first instance that takes it; otherwise with the plan.
+     * Args where tables hold addresses (CUDA, NVIDIA's OpenCL) for lists that fit one block of 4 096 bytes and are so
+     * few elements that a launch's start counts, else table. Where lists of a plan can take either, the kernels of each
+     * are compiled with the first instance that takes it; otherwise with the plan.
      */
     LFUSE_TRANSPORT_DEFAULT = 0,
     /**
