@@ -135,7 +135,7 @@ START_TEST(rows_list_every_variable)
         ck_assert_str_eq(value, "stub:0");
         devices++;
     }
-    ck_assert_int_eq(i, 11);
+    ck_assert_int_eq(i, 12);
     ck_assert_int_eq(devices, 1);
     ck_assert(!lfuse__env_row(-1, &name, &text, &value));
 }

@@ -67,7 +67,7 @@ static lfuse_list *list_in(float *memory, int64_t count, bool numbers)
     return l;
 }
 
-static lfuse_plan *plan_by(lfuse_transport transport)
+static lfuse_plan *plan_of(lfuse_transport transport)
 {
     lfuse_plan_options o = { .transport = transport };
     lfuse_plan *plan;
@@ -104,7 +104,7 @@ static uint64_t run_step(lfuse_transport transport, int64_t count)
     lfuse_list *lx = list_in(x, count, false), *ly = list_in(y, count, false), *ls = list_in(sums, count, true);
     lfuse_binding b[] = { lfuse_bind_list("x", lx), lfuse_bind_list("y", ly), lfuse_bind_list("sums", ls),
                           lfuse_bind_number("a", 0.3) };
-    lfuse_plan *plan = plan_by(transport);
+    lfuse_plan *plan = plan_of(transport);
     uint64_t before;
 
     fill();
@@ -212,7 +212,7 @@ START_TEST(one_way_in_is_compiled)
     open_form(&(struct form){ true, _i == TRANSPORTS + 1, true, 4096 }); /* with lanes: a table, whatever the count */
     graph_of(lfuse_constant(g, 5));
     compiled = compiles();
-    plan = plan_by(transport);
+    plan = plan_of(transport);
     if (_i != TRANSPORTS) compiled++;
     ck_assert_uint_eq(compiles(), compiled);
     for (i = 0; i < sizeof runs / sizeof *runs; i++) {
@@ -381,7 +381,7 @@ START_TEST(moves_with_runs_under_way)
     open_form(&forms[_i >= 2 * TRANSPORTS ? 2 : 0]);
     open_moving();
     lw = list_of_ones(weights), lg = list_of_ones(gradients[0]);
-    plan = plan_by(transport);
+    plan = plan_of(transport);
     for (s = 0; s <= STEPS; s++) {
         lfuse_binding b[] = { lfuse_bind_list("w", lw), lfuse_bind_list("g", lg) };
         if (s) move(lg, s);
@@ -404,7 +404,7 @@ START_TEST(versions_are_used_again)
 
     open_moving();
     lw = list_of_ones(weights), lg = list_of_ones(gradients[0]);
-    plan = plan_by(LFUSE_TRANSPORT_UNIFIED);
+    plan = plan_of(LFUSE_TRANSPORT_UNIFIED);
     for (s = 0; s <= STEPS; s++) {
         lfuse_binding b[] = { lfuse_bind_list("w", lw), lfuse_bind_list("g", lg) };
         if (s) move(lg, s);
@@ -433,7 +433,7 @@ START_TEST(what_a_move_costs)
     reopen_stub();
     open_moving();
     lw = list_of_ones(weights), lg = list_of_ones(gradients[0]);
-    plan = plan_by(all[_i]);
+    plan = plan_of(all[_i]);
     {
         lfuse_binding b[] = { lfuse_bind_list("w", lw), lfuse_bind_list("g", lg) };
         OK(lfuse_plan_run(plan, stream, b, 2));
@@ -464,7 +464,7 @@ START_TEST(replays)
     reopen_stub();
     open_moving();
     lw = list_of_ones(weights), lg = list_of_ones(gradients[0]);
-    plan = plan_by(transport);
+    plan = plan_of(transport);
     OK(lfuse_record_begin(stream));
     {
         lfuse_binding b[] = { lfuse_bind_list("w", lw), lfuse_bind_list("g", lg) };
@@ -496,7 +496,7 @@ START_TEST(in_the_callers_capture)
     open_moving();
     OK(lfuse_stream_wrap(dev, &native, &own));
     lw = list_of_ones(weights), lg = list_of_ones(gradients[0]);
-    plan = plan_by(_i ? LFUSE_TRANSPORT_UNIFIED : LFUSE_TRANSPORT_ARGS);
+    plan = plan_of(_i ? LFUSE_TRANSPORT_UNIFIED : LFUSE_TRANSPORT_ARGS);
     {
         lfuse_binding b[] = { lfuse_bind_list("w", lw), lfuse_bind_list("g", lg) };
         OK(lfuse_plan_run(plan, own, b, 2));
