@@ -181,6 +181,10 @@ static int parse(int argc, char **argv, options *o)
         usage(stderr);
         return -1;
     }
+    if (o->report && (o->suite || o->problem || o->variant || o->json_path || o->quick || o->list || o->tune)) {
+        fputs("lfuse-bench: --report measures nothing and takes no other option\n", stderr);
+        return -1;
+    }
     if (o->problem && !suite_of(o->problem)) {
         fprintf(stderr, "lfuse-bench: no suite makes the problem \"%s\"; --list shows some\n", o->problem);
         return -1;

@@ -36,5 +36,6 @@ ok "a truncated line is named" refused 1 "bad.jsonl:1: column 9: the line ends e
 ok "so is a file that is not there" refused 1 "none.jsonl: No such file" --report "$work/r" "$work/none.jsonl"
 ok "no files" refused 2 "usage" --report "$work/r"
 ok "files without a report" refused 2 "usage" "$work/bad.jsonl"
+ok "a report that is to measure" refused 2 "takes no other option" --report "$work/r" --quick "$work/bad.jsonl"
 ok "nothing was written" test ! -e "$work/r"
 done_testing
