@@ -310,7 +310,8 @@ static void put_kernel(const lfuse__text *t, const lfuse__product_layout *l, con
     lfuse__put(out, 1, "memory panels = BUFFER(%d) + W(%d) + GROUP() * W(%d);", lfuse__kernel_buffers(t->k) - 1,
                l->workspace, own + OWN_SPACE);
     lfuse__put(out, 1, "memory panel = panels + block_columns * block_depth * %u;", size);
-    lfuse__put(out, 1, "memory space = panel + (block_depth * %u + 63) / 64 * 64;", (unsigned)t->k->product.rows * size);
+    lfuse__put(out, 1, "memory space = panel + (block_depth * %u + 63) / 64 * 64;",
+               (unsigned)t->k->product.rows * size);
     lfuse__put(out, 1, "const u64 down = (u64)((m + block_rows - 1) / block_rows);");
     lfuse__put(out, 1, "const u64 blocks = down * (u64)((n + block_columns - 1) / block_columns);");
     lfuse__put(out, 1, "for (u64 block = GROUP(); block < blocks; block += GROUPS()) {");

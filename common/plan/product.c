@@ -233,7 +233,8 @@ static lfuse_status gemm_step(lfuse__draft *d, int32_t matmul, const tail *t, co
     step->operands[2].written = true;
     if (bias) LFUSE__TRY(lfuse__draft_operand_at(d, t->bias, &d->home[t->bias], &t->bias_walk, &step->operands[3]));
     step->product = (lfuse__product){ (lfuse_type)n->type, n->shape[0], n->shape[1],
-                                      lfuse__draft_node(d, n->in[0])->shape[1], t ? t->epilogue : EP_NONE, -1, -1, false };
+                                      lfuse__draft_node(d, n->in[0])->shape[1], t ? t->epilogue : EP_NONE, -1, -1,
+                                      false };
     memcpy(step->extents, n->shape, sizeof step->extents);
     if (t && t->alpha >= 0) LFUSE__TRY(lfuse__draft_number(d, t->alpha, &step->product.alpha));
     if (t && t->beta >= 0) LFUSE__TRY(lfuse__draft_number(d, t->beta, &step->product.beta));

@@ -125,6 +125,12 @@ static void use_look_ups(rig *r)
     case_look_ups(r, LFUSE_BOOL);
 }
 
+static void use_products(rig *r)
+{
+    for (int t = 0; t < 4; t++)
+        if (rig_has(r, floating[t])) case_products(r, floating[t]);
+}
+
 static void use_bounds(rig *r)
 {
     case_bounds(r, LFUSE_F32);
@@ -139,7 +145,7 @@ static const struct {
              {"rows of f32", use_rows_f32}, {"rows of i64", use_rows_i64},
              {"rows by teams", use_team_rows}, {"row look-ups by teams", use_team_row_look_ups},
              {"bundles by teams", use_team_bundles}, {"lists", use_lists}, {"bounds", use_bounds},
-             {"look-ups", use_look_ups}, {"row look-ups", case_row_look_ups}, {"bundles", case_bundles}};
+             {"look-ups", use_look_ups}, {"products", use_products}, {"row look-ups", case_row_look_ups}, {"bundles", case_bundles}};
 
 START_TEST(devices)
 {

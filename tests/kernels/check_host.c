@@ -104,6 +104,15 @@ START_TEST(bundles)
 }
 END_TEST
 
+START_TEST(products)
+{
+    rig r;
+    open_form(&r, _i);
+    for (int t = 0; t < 4; t++) case_products(&r, floating[t]);
+    rig_close(&r);
+}
+END_TEST
+
 START_TEST(bounds)
 {
     rig r;
@@ -134,6 +143,10 @@ static Suite *suite_host(void)
     tcase_add_loop_test(places_of, look_ups, 0, 2);
     tcase_add_loop_test(places_of, bundles, 0, 2);
     suite_add_tcase(suite, places_of);
+    TCase *of_products = tcase_create("products");
+    tcase_set_timeout(of_products, 300);
+    tcase_add_loop_test(of_products, products, 0, 2);
+    suite_add_tcase(suite, of_products);
     TCase *reductions = tcase_create("rows");
     tcase_set_timeout(reductions, 300);
     tcase_add_loop_test(reductions, rows, 0, 6);
