@@ -4,7 +4,10 @@
 #include "config.h"
 #endif
 
+#include "libfuse.h"
 #include "tests/backends/fake_rig.h"
+
+enum { LAYERS = 8, WIDTH = 16 };
 
 typedef struct chain {
     lfuse__bdevice *dev;
@@ -176,6 +179,66 @@ START_TEST(test_graph_of_default_stream)
 }
 END_TEST
 
+/* ---- through the library ---- */
+
+/* Layers of linear, bias and relu, each one product of cuBLASLt. */
+static lfuse_status dense_plan(lfuse_device *dev, lfuse_plan **plan)
+{
+    const lfuse_plan_options vendors = { .disable = LFUSE_NO_SMALL_PRODUCTS, .provider = LFUSE_PROVIDER_VENDOR };
+    const int64_t square[] = { WIDTH, WIDTH }, line[] = { WIDTH };
+    lfuse_graph *g = lfuse_graph_create();
+    lfuse_value x = lfuse_input(g, "x", LFUSE_F32, 2, square), w = lfuse_frozen(g, "w", LFUSE_F32, 2, square),
+        b = lfuse_frozen(g, "b", LFUSE_F32, 1, line);
+    lfuse_status status;
+    for (int l = 0; l < LAYERS; l++) x = lfuse_relu(lfuse_add(lfuse_matmul(x, w), b));
+    lfuse_output(g, "y", x);
+    status = lfuse_plan_create(dev, g, &vendors, plan);
+    lfuse_graph_destroy(g);
+    return status;
+}
+
+/* Eight products are one launch from the third run on; others of theirs are launched until they came three times. */
+START_TEST(test_dense_network)
+{
+    const int64_t square[] = { WIDTH, WIDTH }, line[] = { WIDTH };
+    lfuse_tensor *x[2], *w, *b, *y;
+    lfuse_device_counters before, after;
+    lfuse_device *dev;
+    lfuse_stream *s;
+    lfuse_plan *plan;
+    if (lfuse__cu_load_compiler()) TEST_SKIP("no NVRTC: %s", lfuse__cu_compiler.reason);
+    if (lfuse__cu_load_blas() || strcmp(lfuse__cu_blas.text, "13.0.0")) TEST_SKIP("cuBLASLt is not the fake one");
+    OK(lfuse_device_open("cuda:0", &dev));
+    OK(lfuse_stream_create(dev, &s));
+    OK(dense_plan(dev, &plan));
+    ck_assert_msg(strstr(lfuse_plan_text(plan), " (replay 0 patched 8 bound)") != NULL, "%s", lfuse_plan_text(plan));
+    for (int i = 0; i < 2; i++) OK(lfuse_tensor_create(dev, LFUSE_F32, 2, square, &x[i]));
+    OK(lfuse_tensor_create(dev, LFUSE_F32, 2, square, &w));
+    OK(lfuse_tensor_create(dev, LFUSE_F32, 1, line, &b));
+    OK(lfuse_tensor_create(dev, LFUSE_F32, 2, square, &y));
+    fake_reset();
+    OK(lfuse_device_get_counters(dev, &before));
+    for (int i = 0; i < 10; i++) {
+        static const uint64_t graphs[] = { 0, 0, 1, 2, 3, 3, 3, 4, 5, 6 };
+        static const uint64_t captures[] = { 0, 0, 1, 1, 1, 1, 1, 2, 2, 2 };
+        const lfuse_binding bind[] = { lfuse_bind_tensor("x", x[i >= 5]), lfuse_bind_tensor("w", w),
+                                       lfuse_bind_tensor("b", b), lfuse_bind_tensor("y", y) };
+        OK(lfuse_plan_run(plan, s, bind, 4));
+        ck_assert_uint_eq(fake_calls("cuGraphLaunch"), graphs[i]);
+        ck_assert_uint_eq(fake_calls("cuStreamBeginCapture"), captures[i]);
+    }
+    ck_assert_uint_eq(fake_calls("cuGraphExecUpdate"), 1);
+    OK(lfuse_device_get_counters(dev, &after));
+    ck_assert_uint_eq(after.launches - before.launches, 10 * LAYERS);
+    for (int i = 0; i < 2; i++) lfuse_tensor_destroy(x[i]);
+    lfuse_tensor_destroy(w), lfuse_tensor_destroy(b), lfuse_tensor_destroy(y);
+    lfuse_plan_destroy(plan);
+    lfuse_stream_destroy(s);
+    lfuse_device_close(dev);
+    ck_assert_int_eq(fake_live(), 0);
+}
+END_TEST
+
 static Suite *suite_fake_graphs(void)
 {
     Suite *s = suite_create("fake graphs");
@@ -184,6 +247,7 @@ static Suite *suite_fake_graphs(void)
     tcase_add_test(tc, test_patched_graph);
     tcase_add_test(tc, test_replaced_graph);
     tcase_add_test(tc, test_unknown_nodes);
+    tcase_add_test(tc, test_dense_network);
     tcase_add_loop_test(tc, test_graph_of_default_stream, 0, 2);
     suite_add_tcase(s, tc);
     return s;
