@@ -80,37 +80,49 @@ static void put_addresses(const lfuse__tiles *t, const side *s)
     lfuse__put(out, 1, "}");
 }
 
-/* Slab `slab` into registers: whole slabs of aligned memory in vectors, else element by element, 0 beyond the ends. */
-static void put_fetch(const lfuse__tiles *t, const side *s, int indent, const char *slab)
+/* The next slab into registers. */
+static void put_fetch(const lfuse__tiles *t, const side *s, int indent)
 {
     lfuse__strbuf *out = t->t.out;
     const char c = s->letter;
     const unsigned bytes = (unsigned)t->vector * s->size;
-    lfuse__put(out, indent, "if (%c_vectors && %s < whole) {", c, slab);
     lfuse__put(out, 0, "#pragma unroll");
-    lfuse__put(out, indent + 1, "for (int i = 0; i < %d; i++) {", s->loads);
+    lfuse__put(out, indent, "for (int i = 0; i < %d; i++) {", s->loads);
     for (unsigned done = 0; done < bytes; done += 16)
-        lfuse__put(out, indent + 2, "LOADB_%u(%c_raw + i * %d + %u, %c_at[i] + %u);", bytes < 16 ? bytes : 16, c,
+        lfuse__put(out, indent + 1, "LOADB_%u(%c_raw + i * %d + %u, %c_at[i] + %u);", bytes < 16 ? bytes : 16, c,
                    s->words, done / 4, c, done);
     if (s->turned)
-        lfuse__put(out, indent + 2, "%c_at[i] += %u;", c, (unsigned)t->p->depth * s->size);
+        lfuse__put(out, indent + 1, "%c_at[i] += %u;", c, (unsigned)t->p->depth * s->size);
     else
-        lfuse__put(out, indent + 2, "%c_at[i] += ld%c * %u;", c, c, (unsigned)t->p->depth * s->size);
-    lfuse__put(out, indent + 1, "}");
-    lfuse__put(out, indent, "} else {");
+        lfuse__put(out, indent + 1, "%c_at[i] += ld%c * %u;", c, c, (unsigned)t->p->depth * s->size);
+    lfuse__put(out, indent, "}");
+}
+
+/*
+ * Slab `slab` into half `half`, element by element, 0 beyond the ends. Not unrolled: what a compiler would compute of
+ * it ahead of the loop over slabs would take registers of that loop.
+ */
+static void put_slowly(const lfuse__tiles *t, const side *s, int indent, const char *slab, const char *half)
+{
+    lfuse__strbuf *out = t->t.out;
+    const char c = s->letter;
+    lfuse__put(out, 0, "#pragma unroll 1");
+    lfuse__put(out, indent, "for (int i = 0; i < %d; i++) {", s->loads);
+    put_place(t, s, indent + 1);
     lfuse__put(out, 0, "#pragma unroll");
-    lfuse__put(out, indent + 1, "for (int i = 0; i < %d; i++) {", s->loads);
-    put_place(t, s, indent + 2);
-    for (int w = 0; w < s->words; w++) lfuse__put(out, indent + 2, "%c_raw[i * %d + %d] = 0;", c, s->words, w);
-    lfuse__put(out, 0, "#pragma unroll");
-    lfuse__put(out, indent + 2, "for (int e = 0; e < %d; e++) {", t->vector);
-    lfuse__put(out, indent + 3, "const u32 x = %c0 + r%s, l = (%s) * %d + q%s;", c, s->turned ? "" : " + e", slab,
+    lfuse__put(out, indent + 1, "for (int e = 0; e < %d; e++) {", t->vector);
+    lfuse__put(out, indent + 2, "const u32 x = %c0 + r%s, l = (%s) * %d + q%s;", c, s->turned ? "" : " + e", slab,
                t->p->depth, s->turned ? " + e" : "");
-    lfuse__put(out, indent + 3, "if (x < %s && l < k)", s->outer);
-    lfuse__put(out, indent + 4, s->turned ? "PACK_%s(%c_raw + i * %d, e, LOAD_%s(%c_, (u64)x * ld%c + l));"
-                                          : "PACK_%s(%c_raw + i * %d, e, LOAD_%s(%c_, (u64)l * ld%c + x));",
-               s->memory, c, s->words, s->memory, c, c);
-    lfuse__put(out, indent + 2, "}");
+    lfuse__put(out, indent + 2, "S_%s v_ = ZERO_%s;", t->sum, t->sum);
+    lfuse__put(out, indent + 2, s->turned ? "if (x < %s && l < k) v_ = LOAD_%s(%c_, (u64)x * ld%c + l);"
+                                          : "if (x < %s && l < k) v_ = LOAD_%s(%c_, (u64)l * ld%c + x);",
+               s->outer, s->memory, c, c);
+    if (s->turned)
+        lfuse__put(out, indent + 2, "PUT_%s(tile, %d + %s * %d + (q + e) * %d + (r ^ q / %d * %d), v_);", t->sum,
+                   s->base, half, t->p->depth * s->width, s->width, t->vector, s->moves);
+    else
+        lfuse__put(out, indent + 2, "PUT_%s(tile, %d + %s * %d + q * %d + r + e, v_);", t->sum, s->base, half,
+                   t->p->depth * s->width, s->width);
     lfuse__put(out, indent + 1, "}");
     lfuse__put(out, indent, "}");
 }
@@ -172,25 +184,29 @@ void lfuse__tiles_put_sums(const lfuse__tiles *t)
     const int sums = t->p->item_rows * t->p->item_columns;
     lfuse__strbuf *out = t->t.out;
     for (int s = 0; s < 2; s++) put_addresses(t, &sides[s]);
-    lfuse__put(out, 1, "const u32 whole = k / %d;", t->p->depth);
-    lfuse__put(out, 1, "const int a_vectors = W(%d) & 1, b_vectors = W(%d) >> 1 & 1;", t->l.own + LFUSE__TILES_VECTORS,
-               t->l.own + LFUSE__TILES_VECTORS);
+    lfuse__put(out, 1, "const u32 quick = (W(%d) & 3) == 3 ? k / %d : 0; /* whole slabs of aligned memory */",
+               t->l.own + LFUSE__TILES_VECTORS, t->p->depth);
     lfuse__put(out, 1, "S_%s acc[%d];", t->sum, sums);
     lfuse__put(out, 0, "#pragma unroll");
     lfuse__put(out, 1, "for (int i = 0; i < %d; i++) acc[i] = ZERO_%s;", sums, t->sum);
-    lfuse__put(out, 1, "if (first < last) {");
-    for (int s = 0; s < 2; s++) put_fetch(t, &sides[s], 2, "first");
+    lfuse__put(out, 1, "if (first < last && first < quick) {");
+    for (int s = 0; s < 2; s++) put_fetch(t, &sides[s], 2);
     for (int s = 0; s < 2; s++) put_to_local(t, &sides[s], 2, "0");
+    lfuse__put(out, 1, "} else if (first < last) {");
+    for (int s = 0; s < 2; s++) put_slowly(t, &sides[s], 2, "first", "0");
     lfuse__put(out, 1, "}");
     lfuse__put(out, 1, "SYNC();");
     lfuse__put(out, 1, "for (u32 slab = first; slab < last; slab++) {");
     lfuse__put(out, 2, "const u32 now = (slab - first) & 1, next = now ^ 1;");
-    lfuse__put(out, 2, "if (slab + 1 < last) {");
-    for (int s = 0; s < 2; s++) put_fetch(t, &sides[s], 3, "slab + 1");
+    lfuse__put(out, 2, "const int more = slab + 1 < last, fast = more && slab + 1 < quick;");
+    lfuse__put(out, 2, "if (fast) {");
+    for (int s = 0; s < 2; s++) put_fetch(t, &sides[s], 3);
     lfuse__put(out, 2, "}");
     put_multiply(t, sides, 2);
-    lfuse__put(out, 2, "if (slab + 1 < last) {");
+    lfuse__put(out, 2, "if (fast) {");
     for (int s = 0; s < 2; s++) put_to_local(t, &sides[s], 3, "next");
+    lfuse__put(out, 2, "} else if (more) {");
+    for (int s = 0; s < 2; s++) put_slowly(t, &sides[s], 3, "slab + 1", "next");
     lfuse__put(out, 2, "}");
     lfuse__put(out, 2, "SYNC();");
     lfuse__put(out, 1, "}");
