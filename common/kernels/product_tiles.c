@@ -13,12 +13,12 @@
 
 #include "common/base/error.h"
 #include "common/kernels/product_tiles.h"
+#include "common/plan/provider.h"
 
 enum {
     VECTOR_BYTES = 16,
     TEAM_ROWS = 4,    /* of work-items in 32 of them */
     MOST_PARTS = 32,
-    THIN = 16,        /* rows or columns that a work-item may have as a whole */
     THIN_GROUPS = 4   /* of a compute unit, for its memory to be busy */
 };
 
@@ -35,10 +35,13 @@ typedef struct shape {
 
 static const shape shapes[] = {
     {64, 128, 16, 8, 8, {67, 77, 92, 92}}, /* 168 registers an item: three groups */
-    {64, 64, 16, 8, 4, {46, 67, 75, 80}},
     {32, 64, 16, 4, 4, {28, 45, 52, 56}},
 };
 enum { SHAPES = sizeof shapes / sizeof *shapes };
+
+/* Rows or columns that a work-item may have as a whole. Few, as a plan of unknown sizes compiles all the classes. */
+static const int fews[] = {4, 16};
+enum { FEWS = sizeof fews / sizeof *fews };
 
 static int64_t parts_of(int64_t x, int64_t each)
 {
@@ -148,8 +151,8 @@ static bool candidate(int at, lfuse__product_class *p)
         return true;
     }
     at -= 2 * SHAPES;
-    if (1 << at / 2 > THIN) return false;
-    thin_set(p, at % 2, 1 << at / 2);
+    if (at >= 2 * FEWS) return false;
+    thin_set(p, at % 2, fews[at / 2]);
     return true;
 }
 
@@ -158,7 +161,7 @@ static bool serves(const lfuse__product_class *p, const int64_t *least, const in
 {
     const int few = p->rows == p->item_rows ? p->rows : p->columns, side = p->rows != p->item_rows;
     if (!lfuse__is_thin(p)) return true;
-    return least[side] <= few && most[side] > few / 2;
+    return least[side] <= few && (few == fews[0] || most[side] > fews[0]);
 }
 
 /* The fastest by the clock of cut_for. */
@@ -176,30 +179,15 @@ static void find(const lfuse__facts *facts, const int64_t *extents, lfuse__produ
     }
 }
 
-/*
- * On an H200, f32: cuBLAS is a tenth faster than these tiles where products are large; CLBlast takes 1.4 to 2.5 times
- * as long as they do. In f64 nobody has measured them.
- */
-static bool other_is_faster(const lfuse__facts *facts, lfuse_type sum)
-{
-    return !strncmp(facts->arch, "sm_", 3) || sum == LFUSE_F64;
-}
-
-static bool device_can(const lfuse__facts *facts)
-{
-    enum { LOCAL = 40 * 1024, ITEMS = 256 };
-    return !lfuse__single(facts) && facts->info.local_bytes >= LOCAL && facts->info.max_group >= ITEMS;
-}
-
 static lfuse_status choose(const lfuse__facts *facts, int64_t m, int64_t n, int64_t k, bool others,
                            lfuse__kernel_class *c)
 {
     const int64_t extents[3] = {m, n, k};
-    if (!device_can(facts))
+    if (!lfuse__tiles_fit(facts))
         return lfuse__error(LFUSE_ERR_UNSUPPORTED, "tiles of a product do not fit the device: %llu bytes of local "
                             "memory, groups of %u, %u of them in step", (unsigned long long)facts->info.local_bytes,
                             facts->info.max_group, facts->simd);
-    if (others && other_is_faster(facts, c->product.sum))
+    if (others && lfuse__vendor_is_faster(facts, c->product.sum))
         return lfuse__error(LFUSE_ERR_UNSUPPORTED, "another product of %s is taken for faster on %s",
                             lfuse__memory_word(c->product.sum), facts->arch);
     if (m > INT32_MAX || n > INT32_MAX || k > INT32_MAX)
@@ -215,7 +203,7 @@ static int classes(const lfuse__facts *facts, const int64_t m[2], const int64_t 
     const int64_t low[2] = {m[0], n[0]}, high[2] = {m[1], n[1]};
     lfuse__kernel_class tried = *c;
     int count = 0;
-    if (!device_can(facts)) return 0;
+    if (!lfuse__tiles_fit(facts)) return 0;
     if (m[0] == m[1] && n[0] == n[1] && k[0] == k[1]) {
         all[0] = *c;
         return choose(facts, m[0], n[0], k[0], false, &all[0]) == LFUSE_OK;

@@ -336,8 +336,8 @@ int32_t lfuse__product_tail(const lfuse__draft *d, int32_t matmul);
 void lfuse__region_stores(lfuse__draft *d, lfuse__builder *b, int32_t region, const lfuse__unit_loop *loop);
 
 /* ---- native.c: products by the library's own kernels ---- */
-/* Whether products of the plan are made so: the only alternative then. */
-bool lfuse__draft_native(const lfuse__draft *d);
+/* Whether this product is made so: the only alternative then. */
+bool lfuse__draft_native(const lfuse__draft *d, int32_t matmul);
 /* The region that such a product can compute behind its sums, or -1. */
 int32_t lfuse__native_tail(const lfuse__draft *d, int32_t matmul);
 lfuse_status lfuse__make_native(lfuse__draft *d, const lfuse__unit *u, lfuse__stage *stage);

@@ -13,13 +13,14 @@
 #include <string.h>
 
 #include "common/base/error.h"
+#include "common/plan/provider.h"
 
 enum { OWN = 2 }; /* operands in front of those of the body: A, B */
 
-bool lfuse__draft_native(const lfuse__draft *d)
+bool lfuse__draft_native(const lfuse__draft *d, int32_t matmul)
 {
     if (d->provider != LFUSE_PROVIDER_DEFAULT) return d->provider == LFUSE_PROVIDER_NATIVE;
-    return d->facts->vector_lanes;
+    return lfuse__native_by_default(d->facts, (lfuse_type)lfuse__draft_node(d, matmul)->type);
 }
 
 /* Whether a kernel over the elements of the product can hold the node. */

@@ -70,12 +70,12 @@ static lfuse_status add_product(lfuse__draft *d, int32_t node, bool *taken)
     lfuse__unit u = { .kind = LFUSE__UNIT_PRODUCT, .level = d->level[node], .node = node,
                       .phase = d->prepared[node] ? LFUSE__PHASE_PREPARE : LFUSE__PHASE_MAIN };
 
-    u.tail = lfuse__draft_native(d) ? lfuse__native_tail(d, node) : lfuse__product_tail(d, node);
+    u.tail = lfuse__draft_native(d, node) ? lfuse__native_tail(d, node) : lfuse__product_tail(d, node);
     if (u.tail >= 0 && taken[u.tail]) u.tail = -1;
     if (u.tail >= 0) {
         taken[u.tail] = true;
         u.level = d->level[u.tail];
-        if (u.phase == LFUSE__PHASE_MAIN && lfuse__draft_native(d) && lfuse__draft_late(d, u.tail))
+        if (u.phase == LFUSE__PHASE_MAIN && lfuse__draft_native(d, node) && lfuse__draft_late(d, u.tail))
             u.phase = LFUSE__PHASE_LATE;
     } else {
         LFUSE__TRY(lfuse__draft_house(d, node));

@@ -366,7 +366,7 @@ lfuse_status lfuse__make_product(lfuse__draft *d, const lfuse__unit *u, lfuse__s
 {
     int i, k;
 
-    LFUSE__TRY(lfuse__draft_native(d) ? lfuse__make_native(d, u, stage)
+    LFUSE__TRY(lfuse__draft_native(d, u->node) ? lfuse__make_native(d, u, stage)
                : u->tail < 0          ? make_bare(d, u, stage)
                                       : make_with_tail(d, u, stage));
     for (i = 0; u->phase == LFUSE__PHASE_PREPARE && i < stage->nalternatives; i++)

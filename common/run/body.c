@@ -13,6 +13,7 @@
 
 #include "common/base/error.h"
 #include "common/base/hash.h"
+#include "common/plan/provider.h"
 #include "common/run/cache.h"
 #include "common/run/entry.h"
 #include "common/run/foreach.h"
@@ -148,11 +149,35 @@ static lfuse_status new_entry(lfuse__strbuf *key, lfuse__hash hash, lfuse__body_
     return LFUSE_OK;
 }
 
+static bool has_products(const lfuse_graph *graph)
+{
+    for (int i = 0; i < graph->nnodes; i++)
+        if (graph->nodes[i].kind == LFUSE__MATMUL) return true;
+    return false;
+}
+
+/* Who computes products depends on whether there is a vendor's library, which is known when it has been loaded. */
+static lfuse_status facts_for(lfuse_device *dev, const lfuse_graph *graph, const lfuse_plan_options *options,
+                              lfuse__facts *facts)
+{
+    lfuse_device_info info;
+
+    *facts = *lfuse__device_facts(dev);
+    if (!lfuse__tiles_fit(facts) || options->provider != LFUSE_PROVIDER_DEFAULT || !has_products(graph))
+        return LFUSE_OK;
+    LFUSE__TRY(lfuse__device_full_info(dev, &info));
+    memcpy(facts->info.gemm, info.gemm, sizeof info.gemm);
+    return LFUSE_OK;
+}
+
 static lfuse_status build(lfuse__body_entry *e, lfuse_device *dev, const lfuse_graph *graph,
                           const lfuse_plan_options *options)
 {
+    lfuse__facts facts;
+
     e->transport = options->transport;
-    LFUSE__TRY(lfuse__plan_make(graph, lfuse__device_facts(dev), options, &e->plan));
+    LFUSE__TRY(facts_for(dev, graph, options, &facts));
+    LFUSE__TRY(lfuse__plan_make(graph, &facts, options, &e->plan));
     LFUSE__TRY(lfuse__entry_want_all(e, lfuse__device_facts(dev)));
     return e->kernels ? lfuse__entry_compile(e, dev, e->kernels, NULL) : LFUSE_OK;
 }

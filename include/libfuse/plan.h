@@ -78,7 +78,11 @@ typedef enum lfuse_transport {
  * LFUSE_PROVIDER=native, vendor.
  */
 typedef enum lfuse_provider {
-    LFUSE_PROVIDER_DEFAULT = 0, /**< LFUSE_PROVIDER of the environment, else native on CPUs, vendor on others */
+    /**
+     * LFUSE_PROVIDER of the environment, else who is faster by measurement: native on CPUs and, but for f64, on GPUs by
+     * OpenCL; the vendor in f64 and by CUDA. Native where there is no vendor's library.
+     */
+    LFUSE_PROVIDER_DEFAULT = 0,
     /** The library's own kernels, which compute whatever follows element by element in the same launch. */
     LFUSE_PROVIDER_NATIVE = 1,
     /** The vendor's library, ERR_UNSUPPORTED where there is none: cuBLASLt, CLBlast. */
