@@ -24,7 +24,7 @@ SH_LOG_COMPILER = $(SHELL)
 # Nothing of the user's is read or written: caches lie in the build tree, layers and device choices are off.
 AM_TESTS_ENVIRONMENT = \
 	unset OPENCL_LAYERS OPENCL_LAYER_PATH LFUSE_DEVICE LFUSE_LOG LFUSE_CACHE LFUSE_DUMP LFUSE_FUSE LFUSE_EFFORT \
-	    LFUSE_SYNC LFUSE_ADDRESSES LFUSE_OVERLAP; \
+	    LFUSE_PROVIDER LFUSE_SYNC LFUSE_ADDRESSES LFUSE_OVERLAP; \
 	LFUSE_WISDOM=0; export LFUSE_WISDOM; \
 	LC_ALL=C; export LC_ALL; \
 	XDG_CACHE_HOME='$(abs_builddir)/tests/cache'; export XDG_CACHE_HOME; \

@@ -15,7 +15,7 @@ static void clear(void)
 {
     static const char *const names[] = {
         "LFUSE_DEVICE", "LFUSE_LOG", "LFUSE_CACHE", "LFUSE_CACHE_DIR", "LFUSE_DUMP", "LFUSE_FUSE", "LFUSE_EFFORT",
-        "LFUSE_WISDOM", "LFUSE_SYNC", "LFUSE_ADDRESSES", "LFUSE_OVERLAP", "XDG_CACHE_HOME", "HOME",
+        "LFUSE_WISDOM", "LFUSE_PROVIDER", "LFUSE_SYNC", "LFUSE_ADDRESSES", "LFUSE_OVERLAP", "XDG_CACHE_HOME", "HOME",
     };
     size_t i;
 
