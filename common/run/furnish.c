@@ -11,6 +11,7 @@
 #include "common/base/error.h"
 #include "common/base/log.h"
 #include "common/run/loop.h"
+#include "common/run/trial.h"
 
 enum { SCRATCH_ALIGNMENT = 256 };
 
@@ -115,7 +116,7 @@ static lfuse_status furnish_step(lfuse_instance *in, const lfuse__step *step)
     return lfuse__furnish_lists(in, step);
 }
 
-static void drop_operations(lfuse_instance *in, int count)
+void lfuse__drop_operations(lfuse_instance *in, int count)
 {
     while (in->noperations > count) {
         lfuse__operation *op = &in->operations[--in->noperations];
@@ -145,7 +146,7 @@ static void log_decline(const lfuse_instance *in, const lfuse__alternative *a)
     lfuse__strbuf_free(&text);
 }
 
-static lfuse_status furnish_alternative(lfuse_instance *in, const lfuse__alternative *a)
+lfuse_status lfuse__furnish_alternative(lfuse_instance *in, const lfuse__alternative *a)
 {
     int i;
 
@@ -199,6 +200,7 @@ static lfuse_status furnish_stage(lfuse_instance *in, const lfuse__stage *stage)
     lfuse__instance_buffer *before = malloc(((size_t)nbuffers + 1) * sizeof *before);
     lfuse_status status = LFUSE_ERR_MEMORY;
     const lfuse__alternative **order = malloc((size_t)stage->nalternatives * sizeof *order);
+    bool known = false;
     int i, count;
 
     if (!before || !order) {
@@ -207,11 +209,13 @@ static lfuse_status furnish_stage(lfuse_instance *in, const lfuse__stage *stage)
     }
     if (nbuffers) memcpy(before, in->buffers, (size_t)nbuffers * sizeof *before);
     count = ranked(in, stage, order);
+    status = lfuse__trial(in, order, count, &known);
+    if (status) goto err_free_all;
     for (i = 0; i < count; i++) {
-        in->more = i + 1 < count;
-        status = furnish_alternative(in, order[i]);
+        in->more = i + 1 < count && !(known && i == 0); /* what is known to be the best has no estimate to make */
+        status = lfuse__furnish_alternative(in, order[i]);
         if (!status) break;
-        drop_operations(in, noperations);
+        lfuse__drop_operations(in, noperations);
         in->nbuffers = nbuffers;
         if (nbuffers) memcpy(in->buffers, before, (size_t)nbuffers * sizeof *before);
         if (status != LFUSE_ERR_UNSUPPORTED) break;
@@ -280,7 +284,7 @@ void lfuse__unfurnish(lfuse_instance *in)
     int i;
 
     lfuse__replay_drop(in);
-    drop_operations(in, 0);
+    lfuse__drop_operations(in, 0);
     for (i = 0; i < in->nbuffers; i++) lfuse__range_release(in->buffers[i].prepared);
     in->nbuffers = 0;
     in->furnished = in->placed = in->prepared = false;

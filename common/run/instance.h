@@ -150,6 +150,9 @@ lfuse_status lfuse__instance_match(lfuse_instance *in, const lfuse_binding *bind
 lfuse_status lfuse__instance_run_matched(lfuse_instance *in);
 /* launch.c: of what is matched, what its launches ask for and may not get: kernels for the strides, scratch memory. */
 lfuse_status lfuse__instance_reserve(lfuse_instance *in);
+/* Operations `first` to `end` - 1 but those that prepare, at the places and with the numbers that `in` has now. */
+lfuse_status lfuse__operations_place(lfuse_instance *in, int first, int end);
+lfuse_status lfuse__operations_launch(lfuse_instance *in, int first, int end, lfuse_stream *s);
 
 /* ---- sizes.c ---- */
 #define LFUSE__SIZE_NONE INT64_MIN
@@ -183,6 +186,10 @@ lfuse_status lfuse__overlap_check(lfuse_instance *in, const lfuse__slot *slots);
 
 /* ---- furnish.c: steps into operations, for the strides in in->bound ---- */
 lfuse_status lfuse__furnish(lfuse_instance *in);
+/* Adds the operations of an alternative. ERR_UNSUPPORTED: it declines; some of them may be there. */
+lfuse_status lfuse__furnish_alternative(lfuse_instance *in, const lfuse__alternative *a);
+/* All but the first `count`. */
+void lfuse__drop_operations(lfuse_instance *in, int count);
 void lfuse__unfurnish(lfuse_instance *in);
 lfuse_status lfuse__add_operation(lfuse_instance *in, const lfuse__step *step, lfuse__op_kind kind,
                                   lfuse__operation **operation);
@@ -240,7 +247,7 @@ lfuse_status lfuse__gemm_choose(lfuse_instance *in, const lfuse__gemm_desc *desc
 /* Forgets what was chosen, so that later instances are made with what is known by then. */
 lfuse_status lfuse__gemm_choose_anew(lfuse_device *dev);
 
-/* ---- race.c ---- */
+/* ---- gemm_race.c ---- */
 enum { LFUSE__GEMM_CANDIDATES = 32 };
 /*
  * Index of the fastest of `count` (up to that many) candidates, and its time. Those that fail are left out; where none

@@ -170,22 +170,25 @@ static lfuse_status find_scratch(lfuse_instance *in, lfuse_stream *s, lfuse__ran
     return LFUSE_OK;
 }
 
+static lfuse_status place_operation(lfuse_instance *in, lfuse__operation *op, const lfuse__slot *slots)
+{
+    switch (op->kind) {
+    case LFUSE__RUN_KERNEL: return lfuse__kernel_op_place(in, op->as.kernel);
+    case LFUSE__RUN_GEMM:
+        if (lfuse__gemm_op_place(in, op->as.gemm)) in->steady = 0;
+        break;
+    case LFUSE__RUN_LISTS: return lfuse__list_op_place(in, op->as.lists, slots);
+    case LFUSE__RUN_BUNDLE: return lfuse__bundle_op_place(in, op->as.bundle);
+    }
+    return LFUSE_OK;
+}
+
 static lfuse_status place(lfuse_instance *in, bool prepare, const lfuse__slot *slots)
 {
     int i;
 
-    for (i = 0; i < in->noperations; i++) {
-        lfuse__operation *op = &in->operations[i];
-        if (op->prepare != prepare) continue;
-        switch (op->kind) {
-        case LFUSE__RUN_KERNEL: LFUSE__TRY(lfuse__kernel_op_place(in, op->as.kernel)); break;
-        case LFUSE__RUN_GEMM:
-            if (lfuse__gemm_op_place(in, op->as.gemm)) in->steady = 0;
-            break;
-        case LFUSE__RUN_LISTS: LFUSE__TRY(lfuse__list_op_place(in, op->as.lists, slots)); break;
-        case LFUSE__RUN_BUNDLE: LFUSE__TRY(lfuse__bundle_op_place(in, op->as.bundle)); break;
-        }
-    }
+    for (i = 0; i < in->noperations; i++)
+        if (in->operations[i].prepare == prepare) LFUSE__TRY(place_operation(in, &in->operations[i], slots));
     return LFUSE_OK;
 }
 
@@ -204,6 +207,24 @@ static lfuse_status launch_operation(lfuse_instance *in, lfuse__operation *op, l
     if (op->kind == LFUSE__RUN_BUNDLE) return lfuse__bundle_op_run(in, op->as.bundle, s);
     if (op->kind == LFUSE__RUN_GEMM) return lfuse__gemm_run(s, op->as.gemm->gemm, &op->as.gemm->args);
     return lfuse__list_op_run(in, op->as.lists, s);
+}
+
+lfuse_status lfuse__operations_place(lfuse_instance *in, int first, int end)
+{
+    int i;
+
+    for (i = first; i < end; i++)
+        if (!in->operations[i].prepare) LFUSE__TRY(place_operation(in, &in->operations[i], in->slots));
+    return LFUSE_OK;
+}
+
+lfuse_status lfuse__operations_launch(lfuse_instance *in, int first, int end, lfuse_stream *s)
+{
+    int i;
+
+    for (i = first; i < end; i++)
+        if (!in->operations[i].prepare) LFUSE__TRY(launch_operation(in, &in->operations[i], s));
+    return LFUSE_OK;
 }
 
 /* What was launched before may have changed anything. */

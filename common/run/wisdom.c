@@ -16,8 +16,8 @@
 #include "common/run/instance.h"
 
 typedef struct wise_device {
-    pthread_mutex_t lock;
-    lfuse__strbuf device; /* how its lines begin */
+    pthread_mutex_t lock, inside; /* `inside` is taken first */
+    lfuse__strbuf device; /* how its lines begin; "" as long as nobody needed it: a library may have to be loaded */
     lfuse__wisdom known;
 } wise_device;
 
@@ -27,18 +27,34 @@ static void destroy(void *data)
 
     lfuse__wisdom_clear(&d->known);
     lfuse__strbuf_free(&d->device);
+    pthread_mutex_destroy(&d->inside);
     pthread_mutex_destroy(&d->lock);
     free(d);
 }
 
+/* With d->lock. */
+static lfuse_status identify(wise_device *d, lfuse_device *dev)
+{
+    lfuse_device_info info;
+    lfuse_status status;
+
+    if (d->device.length) return LFUSE_OK;
+    LFUSE__TRY(lfuse__device_full_info(dev, &info));
+    lfuse__wisdom_device(&info, &d->device);
+    status = lfuse__strbuf_check(&d->device);
+    if (status) lfuse__strbuf_free(&d->device);
+    return status;
+}
+
 /* All that applies, or nothing. */
-static lfuse_status take(wise_device *d, const lfuse__wisdom *from, int64_t *count)
+static lfuse_status take(wise_device *d, lfuse_device *dev, const lfuse__wisdom *from, int64_t *count)
 {
     lfuse__wisdom both = { 0 }, old = { 0 };
     lfuse_status status;
 
     pthread_mutex_lock(&d->lock);
-    status = lfuse__wisdom_merge(&both, &d->known, NULL, NULL);
+    status = identify(d, dev);
+    if (!status) status = lfuse__wisdom_merge(&both, &d->known, NULL, NULL);
     if (!status) status = lfuse__wisdom_merge(&both, from, d->device.data, count);
     if (!status) {
         old = d->known;
@@ -52,7 +68,7 @@ static lfuse_status take(wise_device *d, const lfuse__wisdom *from, int64_t *cou
 }
 
 /* What is wrong with the default file is no failure of who makes a plan: it is logged, and the file not used. */
-static void read_default(wise_device *d)
+static void read_default(wise_device *d, lfuse_device *dev)
 {
     lfuse__strbuf reason = LFUSE__STRBUF_INIT;
     lfuse__wisdom_place place;
@@ -65,7 +81,7 @@ static void read_default(wise_device *d)
     status = lfuse__wisdom_place_default(&place, &reason);
     if (!status) {
         status = lfuse__wisdom_load(&place, &w);
-        if (!status) status = take(d, &w, &count);
+        if (!status && w.count) status = take(d, dev, &w, &count);
         if (!status) lfuse__log(LFUSE_LOG_INFO, "wisdom %s: %zu choices, %lld for this device", place.path.data,
                                 w.count, (long long)count);
         lfuse__wisdom_place_close(&place);
@@ -80,22 +96,13 @@ static void read_default(wise_device *d)
 
 static lfuse_status create(lfuse_device *dev, void **data)
 {
-    lfuse_device_info info;
-    wise_device *d;
-    lfuse_status status;
+    wise_device *d = calloc(1, sizeof *d);
 
-    LFUSE__TRY(lfuse__device_full_info(dev, &info));
-    d = calloc(1, sizeof *d);
     if (!d) return lfuse__error(LFUSE_ERR_MEMORY, "out of host memory (%zu bytes)", sizeof *d);
     pthread_mutex_init(&d->lock, NULL);
+    pthread_mutex_init(&d->inside, NULL);
     d->device = (lfuse__strbuf)LFUSE__STRBUF_INIT;
-    lfuse__wisdom_device(&info, &d->device);
-    status = lfuse__strbuf_check(&d->device);
-    if (status) {
-        destroy(d);
-        return status;
-    }
-    read_default(d);
+    read_default(d, dev);
     *data = d;
     return LFUSE_OK;
 }
@@ -107,6 +114,34 @@ static lfuse_status get(lfuse_device *dev, wise_device **d)
     LFUSE__TRY(lfuse__device_attachment(dev, LFUSE__ATTACH_WISDOM, create, destroy, &data));
     *d = data;
     return LFUSE_OK;
+}
+
+lfuse_status lfuse__wisdom_any(lfuse_device *dev, bool *any)
+{
+    wise_device *d;
+
+    LFUSE__TRY(get(dev, &d));
+    pthread_mutex_lock(&d->lock);
+    *any = d->known.count > 0;
+    pthread_mutex_unlock(&d->lock);
+    return LFUSE_OK;
+}
+
+lfuse_status lfuse__wisdom_enter(lfuse_device *dev, void **inside)
+{
+    wise_device *d;
+
+    LFUSE__TRY(get(dev, &d));
+    pthread_mutex_lock(&d->inside);
+    *inside = d;
+    return LFUSE_OK;
+}
+
+void lfuse__wisdom_leave(void *inside)
+{
+    wise_device *d = inside;
+
+    pthread_mutex_unlock(&d->inside);
 }
 
 lfuse_status lfuse__wisdom_ask(lfuse_device *dev, const char *what, lfuse__wise_choice *choice, bool *found)
@@ -146,6 +181,10 @@ static lfuse_status note(lfuse_device *dev, const char *what, const lfuse__wise_
     wise_device *d;
 
     LFUSE__TRY(get(dev, &d));
+    pthread_mutex_lock(&d->lock);
+    status = identify(d, dev);
+    pthread_mutex_unlock(&d->lock);
+    if (status) return status;
     lfuse__wisdom_compose(d->device.data, what, choice, &line);
     status = lfuse__strbuf_check(&line);
     if (!status) status = lfuse__wisdom_put(&alone, line.data, line.length);
@@ -196,7 +235,7 @@ lfuse_status lfuse__wisdom_import(lfuse_device *dev, const char *path, int64_t *
     status = lfuse__wisdom_load(&place, &w);
     if (status == LFUSE_NOT_READY)
         status = lfuse__error(LFUSE_ERR_IO, "wisdom %s: there is no such file", place.path.data);
-    if (!status) status = take(d, &w, &taken);
+    if (!status) status = take(d, dev, &w, &taken);
     if (!status) status = lfuse__gemm_choose_anew(dev);
     if (!status && count) *count = taken;
     lfuse__wisdom_clear(&w);

@@ -145,6 +145,58 @@ START_TEST(test_wisdom)
 }
 END_TEST
 
+/* The fake has no kernels, so one of the layer's alternatives cannot be tried: the estimate's first one stays. */
+START_TEST(test_trial)
+{
+    const int64_t left[] = { 4, 8 }, right[] = { 8, 16 }, result[] = { 4, 16 };
+    const lfuse_plan_options options = { .effort = LFUSE_EFFORT_MEASURE };
+    lfuse_graph *g = lfuse_graph_create();
+    lfuse_tensor *a, *b, *bias, *c;
+    lfuse_device *dev;
+    lfuse_stream *s;
+    lfuse_plan *plan;
+    float got[64];
+    char text[4096] = "";
+    FILE *f;
+
+    if (lfuse__cu_load_compiler()) TEST_SKIP("no NVRTC");
+    if (lfuse__cu_load_blas() || strcmp(lfuse__cu_blas.text, "13.0.0"))
+        TEST_SKIP("NVRTC %s goes with another cuBLASLt than the fake one", lfuse__cu_compiler.text);
+    OK(lfuse_device_open("cuda:0", &dev));
+    OK(lfuse_stream_create(dev, &s));
+    lfuse_output(g, "c", lfuse_relu(lfuse_add(lfuse_matmul(lfuse_input(g, "a", LFUSE_F32, 2, left),
+                                                           lfuse_input(g, "b", LFUSE_F32, 2, right)),
+                                              lfuse_input(g, "bias", LFUSE_F32, 1, &right[1]))));
+    OK(lfuse_plan_create(dev, g, &options, &plan));
+    OK(lfuse_tensor_create(dev, LFUSE_F32, 2, left, &a));
+    OK(lfuse_tensor_create(dev, LFUSE_F32, 2, right, &b));
+    OK(lfuse_tensor_create(dev, LFUSE_F32, 1, &right[1], &bias));
+    OK(lfuse_tensor_create(dev, LFUSE_F32, 2, result, &c));
+    OK(lfuse_tensor_fill(a, s, 2));
+    OK(lfuse_tensor_fill(b, s, 3));
+    OK(lfuse_tensor_fill(bias, s, 5));
+    {
+        const lfuse_binding bind[] = { lfuse_bind_tensor("a", a), lfuse_bind_tensor("b", b),
+                                       lfuse_bind_tensor("bias", bias), lfuse_bind_tensor("c", c) };
+        OK(lfuse_plan_run(plan, s, bind, 4));
+    }
+    OK(lfuse_stream_synchronize(s));
+    OK(lfuse_tensor_read(c, NULL, got));
+    for (int i = 0; i < 64; i++) ck_assert(got[i] == 53);
+    lfuse_tensor_destroy(a), lfuse_tensor_destroy(b), lfuse_tensor_destroy(bias), lfuse_tensor_destroy(c);
+    lfuse_plan_destroy(plan);
+    lfuse_graph_destroy(g);
+    lfuse_stream_destroy(s);
+    lfuse_device_close(dev);
+    ck_assert_int_eq(fake_live(), 0);
+    f = fopen(file, "r");
+    ck_assert_ptr_nonnull(f);
+    ck_assert_uint_gt(fread(text, 1, sizeof text - 1, f), 0);
+    fclose(f);
+    ck_assert_msg(strstr(text, "\tgemm:4x16x8:f32:") && !strstr(text, "\tstage:"), "%s", text);
+}
+END_TEST
+
 static Suite *suite_fake_wisdom(void)
 {
     Suite *s = suite_create("cuda-fake wisdom");
@@ -152,6 +204,7 @@ static Suite *suite_fake_wisdom(void)
 
     tcase_add_checked_fixture(c, setup, teardown);
     tcase_add_test(c, test_wisdom);
+    tcase_add_test(c, test_trial);
     suite_add_tcase(s, c);
     return s;
 }

@@ -142,7 +142,7 @@ lfuse_status lfuse__stub_gemm_run(lfuse__bstream *s, lfuse__bgemm *gemm, const l
 {
     const lfuse__gemm_desc *d = &gemm->desc;
     command c = {.kind = COMMAND_GEMM, .gemm = *d, .alpha = args->alpha, .beta = args->beta,
-                 .slow = lfuse__stub.gemm_slow >> gemm->candidate & 1};
+                 .slow = (lfuse__stub.gemm_slow >> gemm->candidate | lfuse__stub.epilogue_slow >> d->epilogue) & 1};
     lfuse__stub_call call = {.kernel = "gemm", .gemm = *d, .candidate = gemm->candidate};
     const bool biased = d->epilogue != LFUSE__EP_NONE && d->epilogue != LFUSE__EP_RELU;
     ENTER(gemm_run);

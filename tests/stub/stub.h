@@ -54,6 +54,7 @@ typedef struct lfuse__stub_settings {
     int gemm_candidates;
     unsigned driver;          /* facts: its number */
     unsigned gemm_slow, gemm_failing; /* bit i: runs of candidate i take longer, fail (ERR_UNSUPPORTED) */
+    unsigned epilogue_slow;   /* bit i: products with lfuse__epilogue i take longer */
     uint64_t gemm_workspace;  /* of every candidate but the last, which needs none */
     uint64_t foreign_low, foreign_high; /* addresses in [low, high) belong to another context */
     bool batched;           /* kernels are compiled late, many at once and each text once, without optimisation */

@@ -1,0 +1,316 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The alternatives of a stage, measured on the stub: a product with its epilogue, or a product and a kernel. */
+#ifdef HAVE_CONFIG_H
+#include "config.h"
+#endif
+
+#include <pthread.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "common/run/wisdom.h"
+#include "tests/run/wisdom_rig.h"
+
+static void open_few(void)
+{
+    open_with_file();
+    lfuse__stub.gemm_candidates = 1; /* so that alternatives alone are a choice */
+}
+
+static void slow_epilogue(void)
+{
+    lfuse__stub.epilogue_slow = ~(1u << LFUSE__EP_NONE);
+}
+
+static lfuse_plan *plan_of(lfuse_effort effort)
+{
+    const lfuse_plan_options options = { .effort = effort };
+    lfuse_plan *plan;
+
+    OK(lfuse_plan_create(dev, g, &options, &plan));
+    return plan;
+}
+
+/* A new plan of the dense layer has so many launches, and whether there was more than that. */
+static void check_launches(lfuse_effort effort, int64_t rows, uint64_t count, bool measured)
+{
+    lfuse_plan *plan = plan_of(effort);
+    const uint64_t before = calls(LFUSE__STUB_gemm_run), graphs = calls(LFUSE__STUB_graph_begin);
+
+    check_dense(plan, rows, measured ? ANY : count);
+    ck_assert(measured == (calls(LFUSE__STUB_gemm_run) - before + calls(LFUSE__STUB_graph_begin) - graphs > 1));
+    check_dense(plan, rows, count);
+    lfuse_plan_destroy(plan);
+}
+
+START_TEST(the_faster_way_is_taken)
+{
+    int i;
+
+    dense_graph();
+    for (i = 0; i < 4; i++) {
+        lfuse__stub.native_graph = i & 1;
+        lfuse__stub.elapsed = i & 2;
+        lfuse__stub.gemm_workspace = i == 3 ? 4096 : 0;
+        lfuse__stub.epilogue_slow = 0;
+        unlink(file);
+        reopen();
+        check_launches(LFUSE_EFFORT_ESTIMATE, 4, 1, false);
+        slow_epilogue();
+        check_launches(LFUSE_EFFORT_MEASURE, 4, 2, true);
+        check_lines(file, 1);
+        lfuse__stub.epilogue_slow = 1u << LFUSE__EP_NONE; /* which nobody will notice */
+        reopen();
+        check_launches(LFUSE_EFFORT_ESTIMATE, 4, 2, false);
+        check_launches(LFUSE_EFFORT_MEASURE, 4, 2, false);
+        check_launches(LFUSE_EFFORT_MEASURE, 5, 1, true);
+        check_launches(LFUSE_EFFORT_MEASURE, 0, 0, false);
+        check_lines(file, 2);
+        ck_assert_ptr_null(strstr(heard, "not measured"));
+        ck_assert_ptr_null(strstr(heard, "warning"));
+    }
+}
+END_TEST
+
+/* Layers that differ in names alone are one choice. */
+START_TEST(names_do_not_count)
+{
+    lfuse_value x = lfuse_input(g, "x", LFUSE_F32, 2, LFUSE_DIMS(4, 32));
+    char name[2][8];
+    lfuse_tensor *tx = ramp(2, SHAPE(4, 32), 0, 1), *tw = ramp(2, SHAPE(32, 32), -1, 0.1f);
+    lfuse_tensor *tb = ramp(1, SHAPE(32), 1, 1), *ty = tensor(2, SHAPE(4, 32));
+    lfuse_binding bind[12];
+    lfuse_plan *plan;
+    int i, n = 0;
+
+    slow_epilogue();
+    bind[n++] = lfuse_bind_tensor(NULL, tx);
+    for (i = 0; i < 5; i++) {
+        lfuse_value w, b;
+        snprintf(name[0], sizeof name[0], "w%d", i);
+        snprintf(name[1], sizeof name[1], "b%d", i);
+        w = lfuse_input(g, name[0], LFUSE_F32, 2, LFUSE_DIMS(32, 32));
+        b = lfuse_input(g, name[1], LFUSE_F32, 1, LFUSE_DIMS(32));
+        x = lfuse_relu(lfuse_add(lfuse_matmul(x, w), b));
+        bind[n++] = lfuse_bind_tensor(NULL, tw);
+        bind[n++] = lfuse_bind_tensor(NULL, tb);
+    }
+    lfuse_output(g, "y", x);
+    bind[n++] = lfuse_bind_tensor(NULL, ty);
+    plan = plan_of(LFUSE_EFFORT_MEASURE);
+    OK(lfuse_plan_run(plan, stream, bind, n));
+    /* The first layer reads and the last one writes what is bound; the three between, buffers. */
+    check_lines(file, 3);
+    lfuse_plan_destroy(plan);
+    lfuse_tensor_destroy(tx), lfuse_tensor_destroy(tw), lfuse_tensor_destroy(tb), lfuse_tensor_destroy(ty);
+}
+END_TEST
+
+/* What is updated, and read, is the user's once: a trial has memory of its own. */
+START_TEST(an_update_happens_once)
+{
+    lfuse_tensor *a = ramp(2, SHAPE(4, 8), 0, 1), *b = ramp(2, SHAPE(8, 6), 0, 1), *c;
+    lfuse_tensor *wide = ramp(2, SHAPE(4, 12), 0, 1);
+    lfuse_value vc = lfuse_input(g, "c", LFUSE_F32, 2, LFUSE_DIMS(4, 6));
+    const float *v;
+    lfuse_plan *plan;
+    int i, j, k;
+
+    lfuse_update(vc, lfuse_relu(lfuse_add(vc, lfuse_matmul(lfuse_input(g, "a", LFUSE_F32, 2, LFUSE_DIMS(4, 8)),
+                                                            lfuse_input(g, "b", LFUSE_F32, 2, LFUSE_DIMS(8, 6))))));
+    OK(lfuse_tensor_view(wide, 2, SHAPE(4, 6), SHAPE(-12, 2), 36, &c)); /* from the last row up */
+    plan = plan_of(LFUSE_EFFORT_MEASURE);
+    {
+        const lfuse_binding bind[] = { lfuse_bind_tensor("a", a), lfuse_bind_tensor("b", b),
+                                       lfuse_bind_tensor("c", c) };
+        OK(lfuse_plan_run(plan, stream, bind, 3));
+    }
+    ck_assert_ptr_null(strstr(heard, "not measured"));
+    v = values(wide);
+    for (i = 0; i < 4; i++)
+        for (j = 0; j < 6; j++) {
+            const int at = 36 - 12 * i + 2 * j;
+            double sum = at;
+            for (k = 0; k < 8; k++) sum += (8 * i + k) * (6 * k + j);
+            NEAR(v[at], sum);
+            NEAR(v[at + 1], at + 1);
+        }
+    lfuse_plan_destroy(plan);
+    lfuse_tensor_destroy(c), lfuse_tensor_destroy(a), lfuse_tensor_destroy(b), lfuse_tensor_destroy(wide);
+}
+END_TEST
+
+/* A way that there is no more: the estimate, or another measurement. */
+START_TEST(a_way_that_is_gone)
+{
+    char text[4096] = "", *at;
+    FILE *f;
+
+    dense_graph();
+    check_launches(LFUSE_EFFORT_MEASURE, 4, 1, true);
+    f = fopen(file, "r");
+    ck_assert_ptr_nonnull(f);
+    ck_assert_uint_gt(fread(text, 1, sizeof text - 1, f), 0);
+    fclose(f);
+    at = strstr(text, "\tvendor-epilogue\t");
+    ck_assert_msg(at != NULL, "%s", text);
+    memcpy(at, "\tvendor-epilogux\t", 17);
+    {
+        lfuse__wisdom w = { 0 };
+        lfuse__wisdom_place place;
+        at = strchr(text, '\n') + 1;
+        OK(lfuse__wisdom_put(&w, at, strcspn(at, "\n")));
+        OK(lfuse__wisdom_place_at(file, &place));
+        OK(lfuse__wisdom_save(&place, &w));
+        lfuse__wisdom_place_close(&place);
+        lfuse__wisdom_clear(&w);
+    }
+    reopen();
+    check_launches(LFUSE_EFFORT_ESTIMATE, 4, 1, false);
+    ck_assert_ptr_nonnull(strstr(heard, "wisdom names vendor-epilogux, which is no way to do it any more"));
+    slow_epilogue();
+    check_launches(LFUSE_EFFORT_MEASURE, 4, 2, true);
+    check_lines(file, 1);
+}
+END_TEST
+
+/* Without memory for it there is no trial, and the plan works as the estimate has it. */
+START_TEST(no_memory_for_a_trial)
+{
+    dense_graph();
+    slow_epilogue();
+    lfuse_tensor_destroy(ramp(1, SHAPE(1), 0, 1)); /* which makes the device's own stream */
+    {
+        lfuse_plan *plan = plan_of(LFUSE_EFFORT_MEASURE);
+        lfuse__stub_fail(LFUSE__STUB_stream_create, 1, false, LFUSE_ERR_DEVICE_MEMORY);
+        check_dense(plan, 4, 1);
+        ck_assert(lfuse__stub_fired());
+        lfuse__stub_no_failure();
+        lfuse_plan_destroy(plan);
+    }
+    ck_assert_ptr_nonnull(strstr(heard, ": not measured: "));
+    ck_assert_str_eq(lfuse_last_error(), "");
+    check_launches(LFUSE_EFFORT_MEASURE, 4, 2, true);
+}
+END_TEST
+
+/* Where all but one decline there is nothing to measure. */
+START_TEST(one_way_alone)
+{
+    dense_graph();
+    lfuse__stub.decline_epilogues = ~(1u << LFUSE__EP_NONE);
+    check_launches(LFUSE_EFFORT_MEASURE, 4, 2, false);
+    ck_assert_int_ne(access(file, F_OK), 0);
+    ck_assert_ptr_null(strstr(heard, "not measured"));
+}
+END_TEST
+
+/* Every call fails once: the run succeeds, or fails with a message; the next one is right, and nothing leaks. */
+START_TEST(failing_calls)
+{
+    static const lfuse__stub_slot slots[] = {
+        LFUSE__STUB_gemm_candidates, LFUSE__STUB_gemm_prepare, LFUSE__STUB_gemm_run, LFUSE__STUB_launch,
+        LFUSE__STUB_kernel_create, LFUSE__STUB_graph_begin, LFUSE__STUB_graph_end, LFUSE__STUB_graph_launch,
+        LFUSE__STUB_event_create, LFUSE__STUB_event_record, LFUSE__STUB_event_elapsed, LFUSE__STUB_stream_create,
+        LFUSE__STUB_stream_sync, LFUSE__STUB_write, LFUSE__STUB_copy, LFUSE__STUB_alloc, LFUSE__STUB_facts,
+    };
+    lfuse_plan *plan;
+    lfuse_status status;
+    uint64_t n;
+    size_t i;
+
+    dense_graph();
+    for (i = 0; i < sizeof slots / sizeof slots[0]; i++)
+        for (n = 1; n < 20; n += 1 + n / 4) {
+            lfuse_tensor *tx = ramp(2, SHAPE(4, 8), -1, 0.01f), *tw = ramp(2, SHAPE(8, 6), -2, 0.1f);
+            lfuse_tensor *tb = ramp(1, SHAPE(6), 1, -0.5f), *ty = tensor(2, SHAPE(4, 6));
+            const lfuse_binding b[] = { lfuse_bind_tensor("x", tx), lfuse_bind_tensor("w", tw),
+                                        lfuse_bind_tensor("b", tb), lfuse_bind_tensor("y", ty) };
+            unlink(file);
+            plan = plan_of(LFUSE_EFFORT_MEASURE);
+            lfuse__stub_fail(slots[i], n, false, LFUSE_ERR_DEVICE);
+            status = lfuse_plan_run(plan, stream, b, 4);
+            lfuse__stub_no_failure();
+            if (status) ck_assert_str_ne(lfuse_last_error(), "");
+            lfuse_tensor_destroy(tx), lfuse_tensor_destroy(tw), lfuse_tensor_destroy(tb), lfuse_tensor_destroy(ty);
+            check_dense(plan, 5, ANY);
+            lfuse_plan_destroy(plan);
+            reopen();
+            if (!status && !lfuse__stub_fired()) break;
+        }
+}
+END_TEST
+
+enum { THREADS = 8 };
+
+typedef struct job {
+    pthread_t thread;
+    lfuse_plan *plan;
+    bool good;
+} job;
+
+static void *work(void *data)
+{
+    static const int64_t shapes[4][2] = { { 4, 8 }, { 8, 6 }, { 6, 0 }, { 4, 6 } };
+    job *j = data;
+    lfuse_stream *s = NULL;
+    lfuse_tensor *t[4] = { NULL, NULL, NULL, NULL };
+    int i;
+
+    j->good = !lfuse_stream_create(dev, &s);
+    for (i = 0; i < 4 && j->good; i++)
+        j->good = !lfuse_tensor_create(dev, LFUSE_F32, i == 2 ? 1 : 2, shapes[i], &t[i]) &&
+                  !lfuse_tensor_fill(t[i], s, 1);
+    if (j->good) {
+        const lfuse_binding b[] = { lfuse_bind_tensor("x", t[0]), lfuse_bind_tensor("w", t[1]),
+                                    lfuse_bind_tensor("b", t[2]), lfuse_bind_tensor("y", t[3]) };
+        j->good = !lfuse_plan_run(j->plan, s, b, 4) && !lfuse_stream_synchronize(s);
+    }
+    for (i = 0; i < 4; i++) lfuse_tensor_destroy(t[i]);
+    lfuse_stream_destroy(s);
+    return NULL;
+}
+
+/* Whoever comes while it is measured waits, and takes what was found. */
+START_TEST(threads_share_a_trial)
+{
+    job jobs[THREADS];
+    int i;
+
+    dense_graph();
+    slow_epilogue();
+    for (i = 0; i < THREADS; i++) jobs[i].plan = plan_of(LFUSE_EFFORT_MEASURE);
+    for (i = 0; i < THREADS; i++) ck_assert(!pthread_create(&jobs[i].thread, NULL, work, &jobs[i]));
+    for (i = 0; i < THREADS; i++) {
+        ck_assert(!pthread_join(jobs[i].thread, NULL));
+        ck_assert(jobs[i].good);
+        lfuse_plan_destroy(jobs[i].plan);
+    }
+    check_lines(file, 1);
+    ck_assert_ptr_nonnull(strstr(heard, ": vendor-epilogue takes "));
+    ck_assert_ptr_null(strstr(strstr(heard, ": vendor-epilogue takes ") + 1, ": vendor-epilogue takes "));
+    check_launches(LFUSE_EFFORT_ESTIMATE, 4, 2, false);
+}
+END_TEST
+
+static Suite *suite_trial(void)
+{
+    Suite *s = suite_create("run");
+    TCase *c = tcase_create("trial");
+
+    tcase_add_checked_fixture(c, open_few, close_and_remove);
+    tcase_set_timeout(c, 120);
+    tcase_add_test(c, the_faster_way_is_taken);
+    tcase_add_test(c, names_do_not_count);
+    tcase_add_test(c, an_update_happens_once);
+    tcase_add_test(c, a_way_that_is_gone);
+    tcase_add_test(c, no_memory_for_a_trial);
+    tcase_add_test(c, one_way_alone);
+    tcase_add_test(c, failing_calls);
+    tcase_add_test(c, threads_share_a_trial);
+    suite_add_tcase(s, c);
+    return s;
+}
+
+TEST_MAIN(CK_FORK_GETENV, suite_trial)

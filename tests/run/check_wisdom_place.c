@@ -1,0 +1,164 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Where the file of wisdom is, and which effort plans have, by the environment: the tests set it. */
+#ifdef HAVE_CONFIG_H
+#include "config.h"
+#endif
+
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "tests/run/wisdom_rig.h"
+
+static void open_as(const char *variable, const char *value)
+{
+    setenv(variable, value, 1);
+    open_stub();
+    lfuse__stub.gemm_candidates = 7;
+    lfuse__stub.gemm_workspace = 0;
+    fastest(3);
+}
+
+static void open_in_cache(void)
+{
+    char dir[PATH_MAX + 16];
+
+    snprintf(dir, sizeof dir, "%s/cache", base);
+    snprintf(file, sizeof file, "%s/cache/wisdom", base);
+    setenv("LFUSE_WISDOM", "", 1); /* as if it were not set, which open_stub would change */
+    open_as("LFUSE_CACHE_DIR", dir);
+}
+
+START_TEST(in_the_folder_of_the_cache)
+{
+    open_in_cache();
+    check_chosen(LFUSE_EFFORT_MEASURE, 4, 3, true);
+    check_lines(file, 1);
+    fastest(5);
+    reopen();
+    check_chosen(LFUSE_EFFORT_DEFAULT, 4, 3, false);
+}
+END_TEST
+
+/* It may be removed at any time, and so it is replaced; but what a newer library wrote is not. */
+START_TEST(damaged_in_the_folder_of_the_cache)
+{
+    open_in_cache();
+    check_chosen(LFUSE_EFFORT_MEASURE, 4, 3, true);
+    write_text(file, "libfuse wisdom 1\nx\n");
+    reopen();
+    check_chosen(LFUSE_EFFORT_MEASURE, 5, 3, true);
+    ck_assert_ptr_nonnull(strstr(heard, "warning: wisdom "));
+    ck_assert_ptr_nonnull(strstr(heard, "is cut short: it is replaced"));
+    check_lines(file, 1);
+    write_text(file, "libfuse wisdom 2\n");
+    reopen();
+    check_chosen(LFUSE_EFFORT_MEASURE, 5, 3, true);
+    check_text(file, "libfuse wisdom 2\n");
+}
+END_TEST
+
+START_TEST(import_from_the_cache)
+{
+    int64_t count;
+
+    open_in_cache();
+    check_chosen(LFUSE_EFFORT_MEASURE, 4, 3, true);
+    OK(lfuse_wisdom_import(dev, NULL, &count));
+    ck_assert_int_eq(count, 1);
+}
+END_TEST
+
+START_TEST(a_read_only_cache)
+{
+    char dir[PATH_MAX + 16];
+
+    snprintf(dir, sizeof dir, "%s/cache", base);
+    ck_assert_int_eq(mkdir(dir, 0700), 0);
+    setenv("LFUSE_CACHE", "ro", 1);
+    open_in_cache();
+    check_chosen(LFUSE_EFFORT_MEASURE, 4, 3, true);
+    ck_assert_int_ne(access(file, F_OK), 0);
+    ck_assert_ptr_nonnull(strstr(heard, "the cache is read only"));
+    ck_assert_ptr_null(strstr(heard, "warning"));
+    FAILS(LFUSE_ERR_IO, lfuse_wisdom_export(dev, NULL));
+}
+END_TEST
+
+static void check_none(const char *words)
+{
+    int64_t count;
+
+    check_chosen(LFUSE_EFFORT_MEASURE, 4, 3, true);
+    check_chosen(LFUSE_EFFORT_MEASURE, 4, 3, false);
+    reopen();
+    check_chosen(LFUSE_EFFORT_MEASURE, 4, 3, true);
+    FAILS(LFUSE_ERR_IO, lfuse_wisdom_import(dev, NULL, &count));
+    ck_assert_msg(strstr(lfuse_last_error(), words) != NULL, "%s", lfuse_last_error());
+    FAILS(LFUSE_ERR_IO, lfuse_wisdom_export(dev, NULL));
+    ck_assert_msg(strstr(lfuse_last_error(), words) != NULL, "%s", lfuse_last_error());
+}
+
+START_TEST(off)
+{
+    open_as("LFUSE_WISDOM", "0");
+    check_none("off (LFUSE_WISDOM=0)");
+}
+END_TEST
+
+START_TEST(no_cache)
+{
+    setenv("LFUSE_CACHE", "0", 1);
+    open_as("LFUSE_WISDOM", "");
+    check_none("LFUSE_CACHE=0");
+}
+END_TEST
+
+START_TEST(a_relative_path)
+{
+    open_as("LFUSE_WISDOM", "file");
+    check_none("\"file\" is no absolute path");
+}
+END_TEST
+
+START_TEST(effort_by_environment)
+{
+    setenv("LFUSE_EFFORT", "measure", 1);
+    open_as("LFUSE_WISDOM", "0");
+    check_chosen(LFUSE_EFFORT_ESTIMATE, 4, 0, false);
+    check_chosen(LFUSE_EFFORT_DEFAULT, 4, 3, true);
+    ck_assert_ptr_null(strstr(heard, "warning"));
+}
+END_TEST
+
+START_TEST(no_such_effort)
+{
+    setenv("LFUSE_EFFORT", "Measure", 1);
+    open_as("LFUSE_WISDOM", "0");
+    check_chosen(LFUSE_EFFORT_DEFAULT, 4, 0, false);
+    ck_assert_ptr_nonnull(strstr(heard, "warning: LFUSE_EFFORT takes estimate or measure, not \"Measure\""));
+}
+END_TEST
+
+static Suite *suite_wisdom_place(void)
+{
+    Suite *s = suite_create("run");
+    TCase *c = tcase_create("wisdom place");
+
+    tcase_add_checked_fixture(c, make_base, close_and_remove);
+    tcase_set_timeout(c, 120);
+    tcase_add_test(c, in_the_folder_of_the_cache);
+    tcase_add_test(c, damaged_in_the_folder_of_the_cache);
+    tcase_add_test(c, import_from_the_cache);
+    tcase_add_test(c, a_read_only_cache);
+    tcase_add_test(c, off);
+    tcase_add_test(c, no_cache);
+    tcase_add_test(c, a_relative_path);
+    tcase_add_test(c, effort_by_environment);
+    tcase_add_test(c, no_such_effort);
+    suite_add_tcase(s, c);
+    return s;
+}
+
+TEST_MAIN(CK_FORK_GETENV, suite_wisdom_place)
