@@ -167,6 +167,7 @@ typedef enum lfuse__hold {
     LFUSE__HOLD_FIXED, /* the same for all rows: loaded once */
     LFUSE__HOLD_NEXT,  /* loaded while the row before is computed */
     LFUSE__HOLD_TOP,   /* loaded when the row begins */
+    LFUSE__HOLD_AHEAD, /* a chunk is loaded while the one before it is computed, the first before the last fold */
     LFUSE__HOLD_LATE   /* loaded where they are used */
 } lfuse__hold;
 /* holds[noperands]; `chunks` of LFUSE__ROW_VECTOR elements are a work-item's. */

@@ -12,9 +12,14 @@
  */
 enum { FIXED_WORDS = 48, NEXT_WORDS = 40, MOST_WORDS = 80, TOP_WORDS = 96 };
 
+/* Registers of a compute unit, and what a work-item of a group takes beside elements. */
+enum { UNIT_WORDS = 65536, OTHER_WORDS = 8 };
+
 typedef struct words {
     int fixed, varying; /* of all chunks of a work-item: what is the same for all rows, and the rest */
+    int again, late;    /* of all chunks: what several sweeps read; of one: what the last one alone reads */
     int sweeps[LFUSE__MAX_OPERANDS];
+    bool last[LFUSE__MAX_OPERANDS]; /* the last sweep alone, which comes after another */
 } words;
 
 /* 32-bit registers of one chunk of an operand. */
@@ -31,11 +36,29 @@ static words count_words(const lfuse__rows *r, int chunks)
     for (int s = 0; s < r->nsweeps; s++) {
         bool needed[LFUSE__ROW_INSTR], loads[LFUSE__MAX_OPERANDS];
         lfuse__rows_needs(r, s, needed, loads);
-        for (int j = 0; j < r->t.k->noperands; j++) w.sweeps[j] += loads[j];
+        for (int j = 0; j < r->t.k->noperands; j++) {
+            w.sweeps[j] += loads[j];
+            w.last[j] = s && loads[j] && w.sweeps[j] == 1;
+        }
     }
-    for (int j = 0; j < r->t.k->noperands; j++)
-        if (w.sweeps[j]) *(r->t.k->operands[j].fixed ? &w.fixed : &w.varying) += chunks * chunk_words(r, j);
+    for (int j = 0; j < r->t.k->noperands; j++) {
+        const int one = w.sweeps[j] ? chunk_words(r, j) : 0;
+        *(r->t.k->operands[j].fixed ? &w.fixed : &w.varying) += chunks * one;
+        if (w.sweeps[j] > 1) w.again += chunks * one;
+        if (w.last[j]) w.late += one;
+    }
     return w;
+}
+
+/*
+ * Where a group has a compute unit to itself nobody else computes while it waits, so that the last sweep should not
+ * wait for each chunk of what it loads: stores keep compilers from loading early by themselves. 8192 layernorms of
+ * 32768 on an H200: 627 us without, 560 with; two chunks ahead are no better.
+ */
+static bool loads_ahead(const lfuse__rows *r, const words *w)
+{
+    const int room = UNIT_WORDS / r->t.k->team;
+    return 2 * w->again >= room && w->again + 2 * w->late <= room - OTHER_WORDS;
 }
 
 static bool holds_fixed(const words *w)
@@ -51,6 +74,12 @@ static int ahead_words(const words *w)
     return all <= (fixed && w->fixed ? MOST_WORDS : NEXT_WORDS) ? all : 0;
 }
 
+static bool is_ahead(const lfuse__rows *r, const words *w, int j)
+{
+    const lfuse__kernel_operand *o = &r->t.k->operands[j];
+    return w->last[j] && lfuse__in_blocks(o) && !o->gathered && loads_ahead(r, w);
+}
+
 void lfuse__rows_hold(const lfuse__rows *r, int chunks, lfuse__hold *holds)
 {
     const lfuse__kernel_class *k = r->t.k;
@@ -63,7 +92,7 @@ void lfuse__rows_hold(const lfuse__rows *r, int chunks, lfuse__hold *holds)
         else if (k->form == LFUSE__ROWS_PARTIAL || (group && !k->held))
             holds[j] = LFUSE__HOLD_LATE;
         else if (group)
-            holds[j] = again ? LFUSE__HOLD_TOP : LFUSE__HOLD_LATE;
+            holds[j] = again ? LFUSE__HOLD_TOP : is_ahead(r, &w, j) ? LFUSE__HOLD_AHEAD : LFUSE__HOLD_LATE;
         else if (k->operands[j].fixed)
             holds[j] = holds_fixed(&w) ? LFUSE__HOLD_FIXED : LFUSE__HOLD_LATE;
         else if (ahead_words(&w))

@@ -111,10 +111,15 @@ static void put_loads(const team *t, int indent, lfuse__hold which, char letter)
     lfuse__put(t->r->t.out, indent, "}");
 }
 
-static void put_arrays(const team *t, int indent, lfuse__hold which, char letter)
+static void put_arrays_of(const team *t, int indent, lfuse__hold which, char letter, int chunks)
 {
     for (int j = 0; j < t->r->t.k->noperands; j++)
-        if (t->holds[j] == which) put_array(t, indent, letter, j, t->chunks);
+        if (t->holds[j] == which) put_array(t, indent, letter, j, chunks);
+}
+
+static void put_arrays(const team *t, int indent, lfuse__hold which, char letter)
+{
+    put_arrays_of(t, indent, which, letter, t->chunks);
 }
 
 static bool holds_any(const team *t, lfuse__hold which)
@@ -156,13 +161,18 @@ static void put_store(const team *t, int indent, int j)
     lfuse__put(text->out, indent, "}");
 }
 
+static bool by_chunks(const team *t, int j)
+{
+    return t->holds[j] == LFUSE__HOLD_LATE || t->holds[j] == LFUSE__HOLD_AHEAD;
+}
+
 /* x<j> of element v of chunk u, for the operands that the sweep takes. */
 static void put_elements(const team *t, int indent, const bool *needed, const bool *loads)
 {
     const lfuse__text *text = &t->r->t;
     for (int j = 0; j < text->k->noperands; j++) {
         const lfuse__kernel_operand *o = &text->k->operands[j];
-        const char *chunk = t->holds[j] == LFUSE__HOLD_LATE ? "0" : "u";
+        const char *chunk = by_chunks(t, j) ? "0" : "u";
         if (!loads[j]) continue;
         if (in_vectors(o))
             lfuse__put(text->out, indent, "const L_%s x%d = UNPACK_%s(h%d + %s * %d, v);",
@@ -173,6 +183,35 @@ static void put_elements(const team *t, int indent, const bool *needed, const bo
                        chunk, VECTOR);
     }
     lfuse__rows_put_elements(t->r, indent, needed, "e + v", t->whole ? NULL : "e + v < length");
+}
+
+static void put_chunk_ahead(const team *t, int indent, int j, const char *chunk)
+{
+    lfuse__put(t->r->t.out, indent, "if (%s < %d) {", chunk, t->chunks);
+    lfuse__put(t->r->t.out, indent + 1, "const %s e = seg * %d + (%s) * %d + rank * %d;", t->r->t.ux, LFUSE__SEGMENT,
+               chunk, LFUSE__ROW_LANES, VECTOR);
+    put_chunk(t, indent + 1, 'q', j, "0");
+    lfuse__put(t->r->t.out, indent, "}");
+}
+
+/* The first chunk of what is loaded so: before the fold that the last sweep waits for. */
+static void put_ahead(const team *t, int indent)
+{
+    put_arrays_of(t, indent, LFUSE__HOLD_AHEAD, 'q', 1);
+    for (int j = 0; j < t->r->t.k->noperands; j++)
+        if (t->holds[j] == LFUSE__HOLD_AHEAD) put_chunk_ahead(t, indent, j, "0");
+}
+
+/* What was loaded of the chunk, or is. */
+static void put_one_chunk(const team *t, int indent, int j)
+{
+    put_array(t, indent, 'h', j, 1);
+    if (t->holds[j] == LFUSE__HOLD_LATE) {
+        put_chunk(t, indent, 'h', j, "0");
+        return;
+    }
+    for (int w = 0; w < lfuse__block_words(&t->r->t, j); w++)
+        lfuse__put(t->r->t.out, indent, "h%d[%d] = q%d[%d];", j, w, j, w);
 }
 
 /* The sweep over a segment: l<i>[0 ... 3] are this work-item's lanes at its end. */
@@ -188,17 +227,14 @@ static void put_segment(const team *t, int indent, int sweep)
     if (t->parts > 1) snprintf(place, sizeof place, "[c * %d + v]", VECTOR);
     lfuse__rows_needs(r, sweep, needed, loads);
     /* Single elements are not many at a time, for the registers that they would take of the loop for vectors. */
-    lfuse__put(out, 0, t->access == ACCESS_SINGLE ? "#pragma unroll 1" : "#pragma unroll");
+    lfuse__put(out, 0, t->access == ACCESS_SINGLE && !t->group ? "#pragma unroll 1" : "#pragma unroll");
     lfuse__put(out, indent++, "for (u32 turn = 0; turn < %d; turn++) {", t->chunks / t->parts);
     lfuse__put(out, 0, "#pragma unroll");
     lfuse__put(out, indent, "for (u32 c = 0; c < %d; c++) {", t->parts);
     lfuse__put(out, indent + 1, "const u32 u = turn * %d + c;", t->parts);
     put_place(t, indent + 1);
     for (int j = 0; j < r->t.k->noperands; j++)
-        if (loads[j] && t->holds[j] == LFUSE__HOLD_LATE) {
-            put_array(t, indent + 1, 'h', j, 1);
-            put_chunk(t, indent + 1, 'h', j, "0");
-        }
+        if (loads[j] && by_chunks(t, j)) put_one_chunk(t, indent + 1, j);
     for (int j = 0; j < r->t.k->noperands && stores; j++)
         if (r->t.stored[j] && !r->row[j])
             lfuse__put(out, indent + 1, "S_%s y%d[%d];", lfuse__register_word(r->t.k->operands[j].type), j, VECTOR);
@@ -215,6 +251,8 @@ static void put_segment(const team *t, int indent, int sweep)
         if (!r->row[body->stores[i].operand])
             lfuse__put(out, indent + 2, "y%d[v] = r%d;", body->stores[i].operand, body->stores[i].reg);
     lfuse__put(out, indent + 1, "}");
+    for (int j = 0; j < r->t.k->noperands; j++)
+        if (loads[j] && t->holds[j] == LFUSE__HOLD_AHEAD) put_chunk_ahead(t, indent + 1, j, "u + 1");
     if (stores) lfuse__put(out, indent + 1, t->group ? "{" : "if (active) {");
     for (int j = 0; j < r->t.k->noperands && stores; j++)
         if (r->t.stored[j] && !r->row[j]) put_store(t, indent + 2, j);
@@ -465,6 +503,7 @@ static void put_row(const team *t, int indent)
     for (int sweep = 0; sweep < r->nsweeps; sweep++) {
         lfuse__rows_put_phase(r, indent, sweep, false);
         if (sweep == r->nsweeps - 1 && holds_any(t, LFUSE__HOLD_NEXT)) put_next(t, indent);
+        if (sweep == r->nsweeps - 2) put_ahead(t, indent);
         put_sweep(t, indent, sweep);
         reducing += lfuse__rows_any_reduce(r, sweep);
     }
@@ -518,7 +557,6 @@ static void put_partial(const team *t, int indent)
 static void put_rows_of_groups(const team *t, int indent)
 {
     const lfuse__text *text = &t->r->t;
-    if (!t->streams) lfuse__put(text->out, indent, "const %s seg = team;", text->ux);
     lfuse__put(text->out, indent, "for (u64 first = GROUP(); first < rows; first += GROUPS()) {");
     lfuse__put(text->out, indent + 1, "const %s row = (%s)first;", text->ux, text->ux);
     put_row(t, indent + 1);
@@ -537,24 +575,36 @@ static void put_rows_of_teams(const team *t, int indent)
     lfuse__put(text->out, indent, "}");
 }
 
-/*
- * A loop for vectors, and one for single elements that holds nothing: a question inside would cost its answers an
- * instruction each for every row.
- */
-static void put_rows_by_access(team *t, int indent)
+/* What teams of a group step by over the rows. */
+static void put_steps(const team *t, int indent)
 {
     const lfuse__text *text = &t->r->t;
     lfuse__put(text->out, indent, "const %s total = (%s)rows, step = (%s)GROUPS() * %d;", text->ux, text->ux, text->ux,
                t->each);
     find_early(t->r);
+}
+
+static void put_rows(const team *t, int indent)
+{
+    if (t->group) put_rows_of_groups(t, indent);
+    else put_rows_of_teams(t, indent);
+}
+
+/*
+ * A loop for vectors, and one for single elements that holds nothing but rows of groups: a question inside would cost
+ * its answers an instruction each for every row, and what is loaded ahead the registers for both.
+ */
+static void put_rows_by_access(team *t, int indent)
+{
+    const lfuse__text *text = &t->r->t;
     t->access = ACCESS_VECTORS;
     lfuse__put(text->out, indent, "if (vectors) {");
-    put_rows_of_teams(t, indent + 1);
+    put_rows(t, indent + 1);
     lfuse__put(text->out, indent, "} else {");
     t->access = ACCESS_SINGLE;
     for (int j = 0; j < text->k->noperands; j++)
-        if (t->holds[j]) t->holds[j] = LFUSE__HOLD_LATE;
-    put_rows_of_teams(t, indent + 1);
+        if (t->holds[j] && !(t->group && t->holds[j] == LFUSE__HOLD_TOP)) t->holds[j] = LFUSE__HOLD_LATE;
+    put_rows(t, indent + 1);
     lfuse__put(text->out, indent, "}");
 }
 
@@ -595,10 +645,11 @@ void lfuse__rows_emit_team(lfuse__rows *r, const char *name)
     if (t.partial) {
         lfuse__rows_put_partials(r, 1);
         put_partial(&t, 1);
-    } else if (t.group) {
-        put_rows_of_groups(&t, 1);
     } else {
-        put_rows_by_access(&t, 1);
+        if (t.group && !t.streams) lfuse__put(text->out, 1, "const %s seg = team;", text->ux);
+        if (!t.group) put_steps(&t, 1);
+        if (t.group && !holds_any(&t, LFUSE__HOLD_AHEAD)) put_rows_of_groups(&t, 1);
+        else put_rows_by_access(&t, 1);
     }
     lfuse__put(text->out, 0, "}");
 }

@@ -70,6 +70,28 @@ START_TEST(short_rows_wait_in_registers)
 }
 END_TEST
 
+/* Where groups share a compute unit they wait for each other's loads; a group that has it alone loads ahead. */
+START_TEST(long_rows_are_scaled_ahead)
+{
+    static const struct {
+        lfuse_type type;
+        uint64_t length;
+        lfuse__hold scale;
+    } wanted[] = {{LFUSE_F32, 4096, LFUSE__HOLD_LATE},  {LFUSE_F32, 16384, LFUSE__HOLD_LATE},
+                  {LFUSE_F32, 32768, LFUSE__HOLD_AHEAD}, {LFUSE_F16, 32768, LFUSE__HOLD_LATE},
+                  {LFUSE_F64, 16384, LFUSE__HOLD_AHEAD}, {LFUSE_F32, 40000, LFUSE__HOLD_LATE}};
+    const lfuse__facts facts = gpu();
+    for (int i = 0; i < (int)(sizeof wanted / sizeof *wanted); i++) {
+        row_sample s;
+        row_sample_make(&s, ROW_NORM, wanted[i].type);
+        lfuse__rows_choose(&facts, 100000, wanted[i].length, &s.k);
+        ck_assert_int_eq(s.k.form, LFUSE__ROWS_GROUP);
+        ck_assert_msg(hold_of(&s.k, &facts, 1) == wanted[i].scale, "rows of %d: scale %d", (int)wanted[i].length,
+                      (int)hold_of(&s.k, &facts, 1));
+    }
+}
+END_TEST
+
 START_TEST(cpus_know_no_bound)
 {
     const lfuse__facts facts = facts_lanes(true);
@@ -171,6 +193,7 @@ static Suite *suite_rows_choose(void)
     TCase *tcase = tcase_create("choice");
     tcase_add_test(tcase, groups_take_equally_many);
     tcase_add_test(tcase, short_rows_wait_in_registers);
+    tcase_add_test(tcase, long_rows_are_scaled_ahead);
     tcase_add_test(tcase, cpus_know_no_bound);
     tcase_add_test(tcase, no_such_kernel);
     tcase_add_test(tcase, functions_are_computed_once);

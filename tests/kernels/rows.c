@@ -287,7 +287,7 @@ typedef struct lie {
 static const lie lies[] = {
     {LFUSE__STRIDE_UNIT, 2, 1, false}, {LFUSE__STRIDE_UNIT, 3, 1, true}, {LFUSE__STRIDE_ANY, 2, 1, false},
     {LFUSE__STRIDE_SPLIT, 4, 2, false}, {LFUSE__STRIDE_UNIT, 1, 1, false}, {LFUSE__STRIDE_SPLIT, 3, 2, true}};
-enum { LIES = sizeof lies / sizeof *lies, FORMS = 16, KERNELS = FORMS * LIES * ROW_BODIES };
+enum { LIES = sizeof lies / sizeof *lies, FORMS = 17, KERNELS = FORMS * LIES * ROW_BODIES };
 
 static const form single[] = {{LFUSE__ROWS_TEAM, 1, 0, false}, {LFUSE__ROWS_ITEM, 1, 0, false},
                               {LFUSE__ROWS_PARTIAL, 0, 0, false}, {LFUSE__ROWS_PARTIAL, 1, 0, false}};
@@ -296,7 +296,7 @@ static const form teams[] = {
     {LFUSE__ROWS_TEAM, 8, 8, false},   {LFUSE__ROWS_TEAM, 16, 4, false},  {LFUSE__ROWS_TEAM, 16, 16, true},
     {LFUSE__ROWS_TEAM, 16, 16, false}, {LFUSE__ROWS_TEAM, 32, 16, false}, {LFUSE__ROWS_TEAM, 32, 32, false},
     {LFUSE__ROWS_GROUP, 64, 32, false},
-    {LFUSE__ROWS_GROUP, 256, 32, false}, {LFUSE__ROWS_GROUP, 128, 0, false},
+    {LFUSE__ROWS_GROUP, 256, 32, false}, {LFUSE__ROWS_GROUP, 1024, 32, false}, {LFUSE__ROWS_GROUP, 128, 0, false},
     {LFUSE__ROWS_ITEM, 1, 0, false},  {LFUSE__ROWS_ITEM, 8, 0, false}, {LFUSE__ROWS_PARTIAL, 0, 0, false},
     {LFUSE__ROWS_PARTIAL, 32, 0, false}};
 
@@ -338,7 +338,7 @@ static void run_lengths(rig *r, lfuse__bprogram *program, const char *name, cons
         for (int shift = 0; shift < (n > 2000 ? 1 : 3); shift++)
             run_case(r, program, name, s, rows, n, shift, shift == 1);
     }
-    if (most < INT64_MAX) run_case(r, program, name, s, 70, most, 0, false);
+    if (most < INT64_MAX) run_case(r, program, name, s, most > 4000 ? 5 : 70, most, 0, false);
 }
 
 static void run_forms(rig *r, lfuse_type type, const form *forms, int count)
