@@ -14,6 +14,7 @@ enum {
     ITEM_STAGED = 4096,
     TEAM_STAGED = 65536,
     LINE_TEAM = 8,       /* work-items whose vectors of four are a line of memory */
+    LOOK_UP_TEAM = 4,    /* half of them for rows that are looked up: more rows are under way, for fewer instructions */
     TEAM_ITEMS = 1024    /* that a compute unit should have */
 };
 
@@ -88,10 +89,11 @@ static void choose_team(const lfuse__facts *facts, const traits *of, uint64_t ro
     const uint64_t units = facts->info.compute_units ? facts->info.compute_units : 16;
     k->form = LFUSE__ROWS_TEAM;
     const int most = of->varying <= LFUSE__ROW_VECTOR ? 4 * LFUSE__ROW_VECTOR : LFUSE__ROW_VECTOR;
+    const int line = lfuse__kernel_gathers(k) ? LOOK_UP_TEAM : LINE_TEAM;
     k->team = 1;
     k->held = LFUSE__ROW_VECTOR;
     /* First a line of memory, then what registers take beside the row that is loaded ahead, then more work-items. */
-    while (k->team < LINE_TEAM && (uint64_t)(k->team * k->held) < length) k->team *= 2;
+    while (k->team < line && (uint64_t)(k->team * k->held) < length) k->team *= 2;
     while (k->held < most && (uint64_t)(k->team * k->held) < length) k->held *= 2;
     while (k->team < LFUSE__TEAM && (uint64_t)(k->team * k->held) < length) k->team *= 2;
     while (k->held < HELD && (uint64_t)(k->team * k->held) < length) k->held *= 2;

@@ -20,6 +20,7 @@ typedef struct words {
     int again, late;    /* of all chunks: what several sweeps read; of one: what the last one alone reads */
     int sweeps[LFUSE__MAX_OPERANDS];
     bool last[LFUSE__MAX_OPERANDS]; /* the last sweep alone, which comes after another */
+    bool looks_up;
 } words;
 
 /* 32-bit registers of one chunk of an operand. */
@@ -32,7 +33,7 @@ static int chunk_words(const lfuse__rows *r, int j)
 
 static words count_words(const lfuse__rows *r, int chunks)
 {
-    words w = {0};
+    words w = {.looks_up = lfuse__kernel_gathers(r->t.k)};
     for (int s = 0; s < r->nsweeps; s++) {
         bool needed[LFUSE__ROW_INSTR], loads[LFUSE__MAX_OPERANDS];
         lfuse__rows_needs(r, s, needed, loads);
@@ -61,9 +62,10 @@ static bool loads_ahead(const lfuse__rows *r, const words *w)
     return 2 * w->again >= room && w->again + 2 * w->late <= room - OTHER_WORDS;
 }
 
+/* Rows that are looked up wait for an index first: more groups at a time are worth more than fewer loads. */
 static bool holds_fixed(const words *w)
 {
-    return w->fixed <= FIXED_WORDS;
+    return w->fixed <= FIXED_WORDS && !w->looks_up;
 }
 
 /* Words of two rows and what they share, or 0 where the next row is not loaded ahead. */
@@ -105,5 +107,5 @@ void lfuse__rows_hold(const lfuse__rows *r, int chunks, lfuse__hold *holds)
 int lfuse__rows_residents(const lfuse__rows *r, int chunks)
 {
     const words w = count_words(r, chunks);
-    return ahead_words(&w) > NEXT_WORDS ? 2 : 4;
+    return ahead_words(&w) > NEXT_WORDS ? 2 : w.looks_up ? 3 : 4;
 }

@@ -315,11 +315,13 @@ static double bound_of(const lfuse_instance *in, const lfuse__kernel_op *m)
 }
 
 /*
- * Members share what one of them alone would have as its bound, by their sizes; each gets one group at least, and no
- * more than leave all of them with as many rows.
+ * Members share what one of them alone would have as its bound, by their sizes; each gets one group at least. On CPUs
+ * no more than leave all of them with as many rows. Several groups share a compute unit of a GPU, which has some with a
+ * round more and some with a round less: all that there is room for keep units more alike than groups.
  */
 static void share_groups(const lfuse_instance *in, lfuse__bundle_op *op)
 {
+    const bool even = in->facts->elementwise_groups != 0;
     double all = 0;
     int i;
 
@@ -330,8 +332,9 @@ static void share_groups(const lfuse_instance *in, lfuse__bundle_op *op)
     for (i = 0; i < op->nmembers; i++) {
         const double bound = op->groups[i] ? bound_of(in, op->members[i]) : 0;
         if (!(bound > 0)) continue;
-        const uint64_t part = (uint64_t)(bound * (double)work(op->members[i]) / all + 0.5);
-        if (part < op->groups[i]) op->groups[i] = lfuse__rows_even(op->groups[i], part ? part : 1);
+        const uint64_t part = (uint64_t)(bound * (double)work(op->members[i]) / all + (even ? 0.5 : 0));
+        if (part >= op->groups[i]) continue;
+        op->groups[i] = !part ? 1 : even ? lfuse__rows_even(op->groups[i], part) : part;
     }
 }
 

@@ -92,6 +92,39 @@ START_TEST(long_rows_are_scaled_ahead)
 }
 END_TEST
 
+/* Rows that are looked up: as many of them at a time as there is room for, on few groups. */
+START_TEST(looked_up_rows_are_many)
+{
+    enum { INDEX, X, SCALE, Y };
+    static const lfuse__instr body[] = {
+        {.kind = LFUSE__I_LOAD, .type = LFUSE_I32, .a = INDEX, .b = -1},
+        {.kind = LFUSE__I_LOAD, .type = LFUSE_F32, .a = X, .b = 0},
+        {.kind = LFUSE__I_REDUCE, .op = LFUSE__REDUCE_SUM, .type = LFUSE_F32, .a = 1},
+        {.kind = LFUSE__I_APPLY, .op = LFUSE__OP_sub, .type = LFUSE_F32, .a = 1, .b = 2, .c = -1},
+        {.kind = LFUSE__I_LOAD, .type = LFUSE_F32, .a = SCALE, .b = -1},
+        {.kind = LFUSE__I_APPLY, .op = LFUSE__OP_mul, .type = LFUSE_F32, .a = 3, .b = 4, .c = -1}};
+    const lfuse__facts facts = gpu();
+    row_sample s;
+    row_sample_make(&s, ROW_SUM, LFUSE_F32);
+    memcpy(s.instr, body, sizeof body);
+    s.body.ninstr = sizeof body / sizeof *body;
+    s.body.nstores = 1;
+    s.stores[0] = (lfuse__store){.reg = 5, .operand = Y};
+    s.k.noperands = 4;
+    for (int j = 0; j < 4; j++)
+        s.k.operands[j] = (lfuse__kernel_operand){.type = j == INDEX ? LFUSE_I32 : LFUSE_F32, .written = j == Y,
+                                                  .inner = j == INDEX ? LFUSE__STRIDE_REPEAT : LFUSE__STRIDE_UNIT,
+                                                  .fixed = j == SCALE, .gathered = j == X};
+    lfuse__rows_choose(&facts, 100000, 64, &s.k);
+    ck_assert_int_eq(s.k.form, LFUSE__ROWS_TEAM);
+    ck_assert_int_eq(s.k.team, 4);
+    ck_assert_int_eq(s.k.held, 16);
+    ck_assert_int_eq(s.k.residents, 3);
+    ck_assert_int_eq(hold_of(&s.k, &facts, X), LFUSE__HOLD_NEXT);
+    ck_assert_int_eq(hold_of(&s.k, &facts, SCALE), LFUSE__HOLD_LATE);
+}
+END_TEST
+
 START_TEST(cpus_know_no_bound)
 {
     const lfuse__facts facts = facts_lanes(true);
@@ -194,6 +227,7 @@ static Suite *suite_rows_choose(void)
     tcase_add_test(tcase, groups_take_equally_many);
     tcase_add_test(tcase, short_rows_wait_in_registers);
     tcase_add_test(tcase, long_rows_are_scaled_ahead);
+    tcase_add_test(tcase, looked_up_rows_are_many);
     tcase_add_test(tcase, cpus_know_no_bound);
     tcase_add_test(tcase, no_such_kernel);
     tcase_add_test(tcase, functions_are_computed_once);
