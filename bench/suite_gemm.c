@@ -24,8 +24,11 @@
 #include "common/base/error.h"
 
 enum { MOST_SETS = 8, A = 0, B };
-/* Multiplications that a problem of the list has on a CPU at most: a tenth of a second to several. */
-static const double most_on_cpu = 0x1p34;
+/*
+ * Multiplications that a problem of the list has on a CPU at most: a tenth of a second; and with a vendor's library,
+ * whose kernels are made for GPUs: half a second.
+ */
+static const double most_on_cpu = 0x1p34, most_of_vendor = 0x1p31;
 
 typedef struct sizes {
     int64_t m, n, k;
@@ -54,6 +57,11 @@ static lfuse_status parse(const char *problem, sizes *p)
 static double multiplications(const sizes *p)
 {
     return (double)p->m * (double)p->n * (double)p->k;
+}
+
+static bool is_too_large(const bench_device *d, const sizes *p, double most)
+{
+    return d->info.kind == LFUSE_DEVICE_CPU && !d->named && multiplications(p) > most;
 }
 
 static void shared_destroy(void *pointer)
@@ -152,6 +160,7 @@ static lfuse_status vendor_set(const fixture *f, const sizes *p, vendor *v, int 
 static lfuse_status add_vendor(fixture *f, const sizes *p, bench_case *c, const char *name)
 {
     double start = bench_now_us();
+    if (is_too_large(f->d, p, most_of_vendor)) return LFUSE_OK;
     vendor *v = calloc(1, sizeof *v);
     if (!v) return lfuse__error(LFUSE_ERR_MEMORY, "out of memory for the vendor's product");
     v->nsets = f->nsets;
@@ -262,7 +271,7 @@ static lfuse_status add_variants(shared *s, const sizes *p, bench_case *c)
 static lfuse_status read_problem(const bench_device *d, const char *problem, sizes *p)
 {
     LFUSE__TRY(parse(problem, p));
-    if (d->info.kind != LFUSE_DEVICE_CPU || d->named || multiplications(p) <= most_on_cpu) return LFUSE_OK;
+    if (!is_too_large(d, p, most_on_cpu)) return LFUSE_OK;
     return lfuse__error(LFUSE_ERR_UNSUPPORTED, "%.3g multiplications are many for a CPU; --case runs it anyway",
                         multiplications(p));
 }

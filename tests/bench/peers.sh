@@ -1,7 +1,7 @@
 #!/bin/sh
 # SPDX-License-Identifier: Apache-2.0
-# The peers of lfuse-bench are Python, and their default problems are ones that lfuse-bench takes. PyTorch and JAX are not
-# needed for that.
+# The peers of lfuse-bench are Python, and their default problems are ones that lfuse-bench takes. PyTorch and JAX are
+# not needed for that.
 . "$top_srcdir/tests/tree/tap.sh"
 
 compiles()

@@ -32,7 +32,8 @@ else
     skip "xmllint finds nothing" "no xmllint, or no report"
 fi
 echo '{"type":' > "$work/bad.jsonl"
-ok "a truncated line is named" refused 1 "bad.jsonl:1: column 9: the line ends early" --report "$work/r" "$work/bad.jsonl"
+ok "a truncated line is named" \
+    refused 1 "bad.jsonl:1: column 9: the line ends early" --report "$work/r" "$work/bad.jsonl"
 ok "so is a file that is not there" refused 1 "none.jsonl: No such file" --report "$work/r" "$work/none.jsonl"
 ok "no files" refused 2 "usage" --report "$work/r"
 ok "files without a report" refused 2 "usage" "$work/bad.jsonl"
