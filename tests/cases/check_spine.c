@@ -389,6 +389,7 @@ END_TEST
 static void recorded(lfuse_device *device)
 {
     static float x[64], w[64], want[64], want2[64];
+    const lfuse_plan_options apart = {.disable = LFUSE_NO_EPILOGUE};
     lfuse_stream *s = stream_of(device), *t = stream_of(device);
     lfuse_graph *g = lfuse_graph_create();
     lfuse_plan *plan;
@@ -396,7 +397,7 @@ static void recorded(lfuse_device *device)
     lfuse_value vx = lfuse_input(g, "x", LFUSE_F32, 2, LFUSE_DIMS(8, 8)), vw = lfuse_input(g, "w", LFUSE_F32, 2,
                                                                                            LFUSE_DIMS(8, 8));
     lfuse_output(g, "y", lfuse_add(lfuse_mul(lfuse_matmul(vx, vw), lfuse_scalar(g, "scale")), vx));
-    OK(lfuse_plan_create(device, g, NULL, &plan));
+    OK(lfuse_plan_create(device, g, &apart, &plan));
     lfuse__data_integers(LFUSE_F32, x, 64, 4, 3);
     lfuse__data_integers(LFUSE_F32, w, 64, 4, 4);
     for (int i = 0; i < 8; i++)
