@@ -21,6 +21,7 @@ static lfuse__oracle_node *const evaluators[] = {
     [LFUSE__REDUCE] = lfuse__oracle_node_reduce,
     [LFUSE__MEMBER_REDUCE] = lfuse__oracle_node_member_reduce,
     [LFUSE__LIST_REDUCE] = lfuse__oracle_node_list_reduce,
+    [LFUSE__LINE_REDUCE] = lfuse__oracle_node_line_reduce,
     [LFUSE__MEMBER_ELEMENTS] = lfuse__oracle_node_member_elements,
     [LFUSE__MATMUL] = lfuse__oracle_node_matmul,
     [LFUSE__RESHAPE] = lfuse__oracle_node_reshape,
@@ -87,9 +88,6 @@ static lfuse_status evaluate(lfuse__oracle *s)
     for (i = 0; i < s->g->nnodes; i++) {
         const lfuse__node *n = &s->g->nodes[i];
         if (s->last[i] < 0 || n->type == LFUSE_TYPE_NONE) continue;
-        /* Rows and columns of lists: inputs are flat here. tests/run/check_lines.c has them against host C. */
-        if (n->list && n->rank < LFUSE_RANK_ANY)
-            return lfuse__error(LFUSE_ERR_UNSUPPORTED, "oracle: lists of matrices");
         LFUSE__TRY(evaluators[n->kind](s, n, &s->arrays[i]));
         for (k = 0; k < n->nin; k++) {
             if (s->last[n->in[k]] != i) continue;
@@ -118,6 +116,10 @@ static void free_state(lfuse__oracle *s)
 
     for (i = 0; s->arrays && i < s->g->nnodes; i++) free(s->arrays[i].x);
     for (i = 0; s->ends && i < s->g->nnames; i++) free(s->ends[i]);
+    for (i = 0; s->matrices && i < s->g->nnames; i++) free(s->matrices[i]);
+    for (i = 0; s->lines && i < s->g->nnodes; i++) free(s->lines[i]);
+    free(s->lines);
+    free(s->matrices);
     free(s->last);
     free(s->arrays);
     free(s->scalars);
@@ -140,12 +142,15 @@ lfuse_status lfuse__oracle_run_graph(const lfuse_graph *g, const lfuse__oracle_i
     s.options = options ? options : &none;
     s.bound = calloc((size_t)g->nnames + 1, sizeof *s.bound);
     s.ends = calloc((size_t)g->nnames + 1, sizeof *s.ends);
+    s.matrices = calloc((size_t)g->nnames + 1, sizeof *s.matrices);
+    s.lines = calloc((size_t)g->nnodes + 1, sizeof *s.lines);
     s.sizes = calloc((size_t)g->nsizes + 1, sizeof *s.sizes);
     s.scalars = calloc((size_t)g->nnames + 1, sizeof *s.scalars);
     s.arrays = calloc((size_t)g->nnodes + 1, sizeof *s.arrays);
     s.last = calloc((size_t)g->nnodes + 1, sizeof *s.last);
     made.results = calloc(2 * (size_t)g->nnames + 1, sizeof *made.results);
-    if (!s.bound || !s.ends || !s.sizes || !s.scalars || !s.arrays || !s.last || !made.results)
+    if (!s.bound || !s.ends || !s.matrices || !s.lines || !s.sizes || !s.scalars || !s.arrays || !s.last ||
+        !made.results)
         status = lfuse__error(LFUSE_ERR_MEMORY, "oracle: no memory for %d values", (int)g->nnodes);
     else if (!(status = lfuse__oracle_bind(&s, inputs, ninputs)) && !(status = evaluate(&s)))
         status = collect(&s, &made);

@@ -21,6 +21,11 @@
 #include "libfuse/graph.h"
 #include "libfuse/types.h"
 
+/* A member of a list of rank LFUSE_RANK_MATRIX: so many matrices, rows and columns, and the axes that it has. */
+typedef struct lfuse__matrices {
+    int64_t count, rows, columns, rank;
+} lfuse__matrices;
+
 /* What stands for one name of the graph: an input, a frozen input, a list, a scalar, or a size variable. */
 typedef struct lfuse__oracle_input {
     const char *name;
@@ -29,6 +34,7 @@ typedef struct lfuse__oracle_input {
     const void *const *members;   /* list: `count` contiguous members of `elements[i]` elements */
     const int64_t *elements;
     int64_t count;
+    const lfuse__matrices *matrices; /* list of rank MATRIX: [count], NULL: each member is one row */
     double number;                /* scalar, or value of a size variable that no shape tells */
     bool rows;                    /* tensor: its leading axis is the one that `rows` of the options selects from */
 } lfuse__oracle_input;

@@ -111,6 +111,26 @@ lfuse_status lfuse__oracle_node_input(lfuse__oracle *s, const lfuse__node *n, lf
     return LFUSE_OK;
 }
 
+/* What the members of a list of matrices are. */
+static lfuse_status find_matrices(lfuse__oracle *s, const lfuse__node *n, lfuse__values *a)
+{
+    const lfuse__oracle_input *in = s->bound[n->name];
+    lfuse__matrices *made;
+    int64_t i;
+
+    a->matrices = in->matrices;
+    for (i = 0; in->matrices && i < in->count; i++)
+        if (in->matrices[i].count * in->matrices[i].rows * in->matrices[i].columns != in->elements[i])
+            return lfuse__error(LFUSE_ERR_SHAPE, "oracle: %s: member %lld has %lld elements", in->name, (long long)i,
+                                (long long)in->elements[i]);
+    if (in->matrices) return LFUSE_OK;
+    made = malloc((size_t)(in->count + 1) * sizeof *made);
+    if (!made) return lfuse__error(LFUSE_ERR_MEMORY, "oracle: no memory for %lld members", (long long)in->count);
+    for (i = 0; i < in->count; i++) made[i] = (lfuse__matrices){1, 1, in->elements[i], 1};
+    a->matrices = s->matrices[n->name] = made;
+    return LFUSE_OK;
+}
+
 lfuse_status lfuse__oracle_node_list(lfuse__oracle *s, const lfuse__node *n, lfuse__values *a)
 {
     const lfuse__oracle_input *in = s->bound[n->name];
@@ -122,6 +142,7 @@ lfuse_status lfuse__oracle_node_list(lfuse__oracle *s, const lfuse__node *n, lfu
     a->members = in->count;
     a->ends = ends;
     for (i = 0; i < in->count; i++) ends[i] = a->count += in->elements[i];
+    if (n->rank == LFUSE_RANK_MATRIX) LFUSE__TRY(find_matrices(s, n, a));
     LFUSE__TRY(lfuse__oracle_allocate(a));
     for (i = 0; i < in->count; i++)
         for (k = 0; k < in->elements[i]; k++)

@@ -25,7 +25,8 @@ typedef struct lfuse__values {
     int64_t shape[LFUSE_MAX_RANK];
     bool rows;             /* the leading axis is the selected one */
     int64_t members;       /* of a list */
-    const int64_t *ends;   /* of a list of tensors; the input's */
+    const int64_t *ends;   /* of a list of tensors; the input's, or in `lines` */
+    const lfuse__matrices *matrices; /* [members] that a list's members are, or its numbers are of; NULL: not known */
 } lfuse__values;
 
 /* An evaluation. */
@@ -34,6 +35,8 @@ typedef struct lfuse__oracle {
     const lfuse__oracle_options *options;
     const lfuse__oracle_input **bound; /* [nnames] */
     int64_t **ends;                    /* [nnames] of lists */
+    lfuse__matrices **matrices;        /* [nnames] of lists of matrices; NULL: the caller's */
+    int64_t **lines;                   /* [nnodes] ends of lists of lines */
     int64_t *sizes;                    /* [nsizes] values; -1: not known */
     double *scalars;                   /* [nnames] */
     lfuse__values *arrays;             /* [nnodes] */
@@ -59,6 +62,15 @@ lfuse__oracle_node lfuse__oracle_node_permute, lfuse__oracle_node_broadcast, lfu
 lfuse__oracle_node lfuse__oracle_node_reduce, lfuse__oracle_node_scatter_add; /* oracle_reduce.c */
 lfuse__oracle_node lfuse__oracle_node_member_reduce, lfuse__oracle_node_list_reduce,
     lfuse__oracle_node_member_elements; /* oracle_members.c */
+
+/* oracle_lines.c */
+lfuse__oracle_node lfuse__oracle_node_line_reduce;
+/* A function of elements, `at` being where each operand stands. */
+typedef lfuse__pair lfuse__oracle_apply(const lfuse__oracle *s, const lfuse__node *n, const int64_t *at);
+/* Whether numbers of lines repeat beside others; then a function of lists is evaluated by point_lines. */
+bool lfuse__oracle_repeats(const lfuse__oracle *s, const lfuse__node *n);
+lfuse_status lfuse__oracle_point_lines(lfuse__oracle *s, const lfuse__node *n, lfuse__oracle_apply *apply,
+                                       lfuse__values *a);
 
 /* oracle_shape.c */
 lfuse_status lfuse__oracle_allocate(lfuse__values *a);

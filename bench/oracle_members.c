@@ -65,6 +65,13 @@ lfuse_status lfuse__oracle_node_member_elements(lfuse__oracle *s, const lfuse__n
 
     a->count = a->members = o->members;
     LFUSE__TRY(lfuse__oracle_allocate(a));
-    for (i = 0; i < a->members; i++) a->x[i] = (lfuse__pair){(long double)(o->ends[i] - (i ? o->ends[i - 1] : 0)), 0};
+    for (i = 0; i < a->members; i++) {
+        const lfuse__matrices *m = n->naxes ? &o->matrices[i] : NULL;
+        const int64_t count = !m                  ? o->ends[i] - (i ? o->ends[i - 1] : 0)
+                              : n->axes[0] == 0   ? m->rows
+                              : n->axes[0] == 1   ? m->columns
+                                                  : m->rank;
+        a->x[i] = (lfuse__pair){(long double)count, 0};
+    }
     return LFUSE_OK;
 }

@@ -45,6 +45,7 @@ static lfuse_status point_list(lfuse__oracle *s, const lfuse__node *n, lfuse__va
         if (!s->g->nodes[n->in[k]].list) continue;
         if (a->members < 0) a->members = o->members;
         if (!a->ends) a->ends = o->ends;
+        if (!a->matrices) a->matrices = o->matrices;
         if (!same_members(a, o)) return lfuse__error(LFUSE_ERR_SHAPE, "oracle: lists differ");
     }
     a->count = !a->members ? 0 : a->ends ? a->ends[a->members - 1] : a->members;
@@ -86,6 +87,7 @@ static lfuse_status point_tensor(lfuse__oracle *s, const lfuse__node *n, lfuse__
 
 lfuse_status lfuse__oracle_node_pointwise(lfuse__oracle *s, const lfuse__node *n, lfuse__values *a)
 {
+    if (n->list && lfuse__oracle_repeats(s, n)) return lfuse__oracle_point_lines(s, n, apply, a);
     return n->list ? point_list(s, n, a) : point_tensor(s, n, a);
 }
 
