@@ -8,6 +8,6 @@ tests_bench_check_reader_SOURCES = %reldir%/check_reader.c
 tests_bench_check_reader_LDADD = bench/libpage.la $(TEST_LIBS)
 tests_bench_check_sample_SOURCES = %reldir%/check_sample.c
 tests_bench_check_sample_LDADD = bench/liboracle.la $(TEST_LIBS)
-bench_scripts = %reldir%/peers.sh %reldir%/report.sh
+bench_scripts = %reldir%/peers.sh %reldir%/report.sh %reldir%/tune.sh
 TESTS += $(bench_scripts)
 EXTRA_DIST += $(bench_scripts)
