@@ -85,14 +85,37 @@ lfuse_value h_scalar(harness *h, const char *name, double number)
     return lfuse_scalar(h->trial.graph, name);
 }
 
-lfuse_value h_list(harness *h, const char *name, lfuse_type type, int count, const int64_t *elements,
-                   harness_data data)
+static lfuse_value list(harness *h, trial_io *x, int rank, harness_data data)
 {
-    trial_io *x = trial_add_list(&h->trial, name, TRIAL_LIST, type, count, elements);
-    lfuse_value value = lfuse_list_input(h->trial.graph, name, type, LFUSE_RANK_ANY);
+    lfuse_value value = lfuse_list_input(h->trial.graph, x->name, x->type, rank);
     x->id = value.id;
     trial_fill(x, data, seed(h));
     return value;
+}
+
+lfuse_value h_lines(harness *h, const char *name, lfuse_type type, int rank, int count, const int64_t *elements,
+                    harness_data data)
+{
+    return list(h, trial_add_list(&h->trial, name, TRIAL_LIST, type, count, elements), rank, data);
+}
+
+lfuse_value h_list(harness *h, const char *name, lfuse_type type, int count, const int64_t *elements,
+                   harness_data data)
+{
+    return h_lines(h, name, type, LFUSE_RANK_ANY, count, elements, data);
+}
+
+lfuse_value h_matrices(harness *h, const char *name, lfuse_type type, int count, const int64_t (*shapes)[3],
+                       harness_data data)
+{
+    return list(h, trial_add_matrices(&h->trial, name, TRIAL_LIST, type, count, shapes), LFUSE_RANK_MATRIX, data);
+}
+
+void h_matrices_output(harness *h, const char *name, lfuse_value value, lfuse_type type, int count,
+                       const int64_t (*shapes)[3])
+{
+    trial_add_matrices(&h->trial, name, TRIAL_LIST_OUTPUT, type, count, shapes);
+    lfuse_output(h->trial.graph, name, value);
 }
 
 void h_output(harness *h, const char *name, lfuse_value value, lfuse_type type, int rank, const lfuse_size *shape,

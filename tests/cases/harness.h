@@ -44,6 +44,13 @@ lfuse_value h_scalar(harness *h, const char *name, double number);
 /* A list of `count` members with these numbers of elements. */
 lfuse_value h_list(harness *h, const char *name, lfuse_type type, int count, const int64_t *elements,
                    harness_data data);
+/* The same of matrices (LFUSE_RANK_MATRIX); and of a rank that numbers of their lines have. */
+lfuse_value h_matrices(harness *h, const char *name, lfuse_type type, int count, const int64_t (*shapes)[3],
+                       harness_data data);
+lfuse_value h_lines(harness *h, const char *name, lfuse_type type, int rank, int count, const int64_t *elements,
+                    harness_data data);
+void h_matrices_output(harness *h, const char *name, lfuse_value value, lfuse_type type, int count,
+                       const int64_t (*shapes)[3]);
 void h_output(harness *h, const char *name, lfuse_value value, lfuse_type type, int rank, const lfuse_size *shape,
               harness_layout layout);
 void h_list_output(harness *h, const char *name, lfuse_value value, lfuse_type type, int count,

@@ -94,6 +94,17 @@ trial_io *trial_add_list(trial *t, const char *name, trial_role role, lfuse_type
     return x;
 }
 
+trial_io *trial_add_matrices(trial *t, const char *name, trial_role role, lfuse_type type, int count,
+                             const int64_t (*shapes)[3])
+{
+    trial_io *x = add(t, name, role, type, count);
+    for (int i = 0; i < count; i++) {
+        lay_out(&x->tensors[i], 3, shapes[i], i % 3 == 1 ? OFFSET : PLAIN);
+        make_host(&x->tensors[i], type);
+    }
+    return x;
+}
+
 trial_io *trial_add_scalar(trial *t, const char *name, double number)
 {
     trial_io *x = add(t, name, TRIAL_SCALAR, LFUSE_F64, 0);
@@ -312,8 +323,16 @@ lfuse_status trial_judge(trial *t, const char *what, const char *all)
     return LFUSE_OK;
 }
 
+/* A vector is one row, as it is in a list. */
+static lfuse__matrices matrices_of(const trial_tensor *t)
+{
+    if (t->rank < 2) return (lfuse__matrices){1, 1, t->elements, t->rank};
+    return (lfuse__matrices){t->rank > 2 ? t->shape[0] : 1, t->shape[t->rank - 2], t->shape[t->rank - 1], t->rank};
+}
+
 static lfuse_status oracle(trial *t)
 {
+    static lfuse__matrices matrices[HARNESS_MAX_IO][HARNESS_MAX_MEMBERS];
     static const void *members[HARNESS_MAX_IO][HARNESS_MAX_MEMBERS];
     static int64_t elements[HARNESS_MAX_IO][HARNESS_MAX_MEMBERS];
     lfuse__oracle_input inputs[HARNESS_MAX_IO + HARNESS_MAX_SIZES] = {{NULL}};
@@ -329,9 +348,12 @@ static lfuse_status oracle(trial *t)
         for (int k = 0; k < x->count && k < HARNESS_MAX_MEMBERS; k++) {
             members[i][k] = x->tensors[k].packed;
             elements[i][k] = x->tensors[k].elements;
+            matrices[i][k] = matrices_of(&x->tensors[k]);
         }
-        if (x->role == TRIAL_LIST) in->members = members[i], in->elements = elements[i], in->count = x->count;
-        else {
+        if (x->role == TRIAL_LIST) {
+            in->members = members[i], in->elements = elements[i], in->count = x->count;
+            in->matrices = matrices[i];
+        } else {
             in->data = x->tensors[0].packed;
             memcpy(in->shape, x->tensors[0].shape, sizeof in->shape);
         }
