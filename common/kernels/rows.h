@@ -117,7 +117,7 @@ void lfuse__rows_put_look_up_element(const lfuse__rows *r, int indent, int i, co
 /* ---- rows_caches.c: of a work-item to which rows come one after the other ---- */
 /* r->kept and r->kept_in. */
 void lfuse__rows_find_kept(lfuse__rows *r);
-/* Where the row behind row `one` is, then, of the 16 elements from e on, what a sweep asks for; without r->asks none. */
+/* Where the row behind row `one` is; of the 16 elements from e on, what a sweep asks for. Nothing without r->asks. */
 void lfuse__rows_put_next(const lfuse__rows *r, int indent);
 void lfuse__rows_put_prefetches(const lfuse__rows *r, int indent, int sweep);
 

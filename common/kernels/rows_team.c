@@ -14,252 +14,9 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "common/kernels/rows.h"
+#include "common/kernels/rows_team.h"
 
 enum { VECTOR = LFUSE__ROW_VECTOR, CHUNKS = LFUSE__SEGMENT / LFUSE__ROW_LANES, BLOCK = 32 };
-
-/* Whether elements that are neighbours in memory are loaded and stored four at a time. */
-typedef enum access {
-    ACCESS_ASK,    /* as the word `vectors` says */
-    ACCESS_VECTORS,
-    ACCESS_SINGLE
-} access;
-
-typedef struct team {
-    lfuse__rows *r;
-    access access;
-    bool group, whole, streams, partial; /* streams: GROUP that holds nothing */
-    int size, width, each;      /* of the group; work-items that exchange values; rows of a group at a time */
-    int chunks, parts;          /* of a row or segment; until the lanes begin again */
-    lfuse__hold holds[LFUSE__MAX_OPERANDS];
-} team;
-
-static bool in_vectors(const lfuse__kernel_operand *o)
-{
-    return lfuse__in_blocks(o);
-}
-
-static void put_array(const team *t, int indent, char letter, int j, int chunks)
-{
-    const lfuse__kernel_operand *o = &t->r->t.k->operands[j];
-    if (in_vectors(o))
-        lfuse__put(t->r->t.out, indent, "u32 %c%d[%d];", letter, j, chunks * lfuse__block_words(&t->r->t, j));
-    else
-        lfuse__put(t->r->t.out, indent, "S_%s %c%d[%d];", lfuse__register_word(o->type), letter, j, chunks * VECTOR);
-}
-
-/* Chunk number `chunk` of the array takes the elements from e on. */
-static void put_chunk(const team *t, int indent, char letter, int j, const char *chunk)
-{
-    const lfuse__text *text = &t->r->t;
-    const lfuse__kernel_operand *o = &text->k->operands[j];
-    const unsigned size = lfuse__type_bytes(o->type), bytes = size * VECTOR;
-    const int words = lfuse__block_words(text, j);
-    const bool vectors = in_vectors(o);
-    const char *memory = lfuse__memory_word(o->type), *reg = lfuse__register_word(o->type);
-    if (vectors && t->access != ACCESS_SINGLE) {
-        lfuse__put(text->out, indent, t->access == ACCESS_ASK ? "if (vectors) {" : "{");
-        if (text->k->operands[j].gathered)
-            for (int w = 0; w < words; w++)
-                lfuse__put(text->out, indent + 1, "%c%d[(%s) * %d + %d] = 0;", letter, j, chunk, words, w);
-        if (text->k->operands[j].gathered) lfuse__put(text->out, indent + 1, "if (k%d) {", j);
-        for (unsigned done = 0; done < bytes; done += 16)
-            lfuse__put(text->out, indent + 1, "%sLOADB_%u(%c%d + (%s) * %d + %u, p%d + (i64)(b%d + (%s)e) * %u + %u);",
-                       t->whole ? "" : "if (e < length) ", bytes < 16 ? bytes : 16, letter, j, chunk, words, done / 4,
-                       j, j, text->ix, size, done);
-        if (text->k->operands[j].gathered) lfuse__put(text->out, indent + 1, "}");
-        lfuse__put(text->out, indent, t->access == ACCESS_ASK ? "} else {" : "}");
-        if (t->access == ACCESS_VECTORS) return;
-    } else {
-        lfuse__put(text->out, indent, "{");
-    }
-    for (int w = 0; w < words && vectors; w++)
-        lfuse__put(text->out, indent + 1, "%c%d[(%s) * %d + %d] = 0;", letter, j, chunk, words, w);
-    lfuse__put(text->out, 0, "#pragma unroll");
-    lfuse__put(text->out, indent + 1, "for (int v = 0; v < %d; v++) {", VECTOR);
-    lfuse__put(text->out, indent + 2, "S_%s v_ = ZERO_%s;", reg, reg);
-    if (!t->whole) lfuse__put(text->out, indent + 2, "if (e + v < length)");
-    lfuse__rows_put_load(t->r, indent + 2, j, "v_", "e + v");
-    if (vectors)
-        lfuse__put(text->out, indent + 2, "PACK_%s(%c%d + (%s) * %d, v, v_);", memory, letter, j, chunk, words);
-    else
-        lfuse__put(text->out, indent + 2, "%c%d[(%s) * %d + v] = v_;", letter, j, chunk, VECTOR);
-    lfuse__put(text->out, indent + 1, "}");
-    lfuse__put(text->out, indent, "}");
-}
-
-/* Element index of this work-item in chunk u of segment `seg` (GROUP), or of the row. */
-static void put_place(const team *t, int indent)
-{
-    if (t->group || t->partial)
-        lfuse__put(t->r->t.out, indent, "const %s e = seg * %d + u * %d + rank * %d;", t->r->t.ux, LFUSE__SEGMENT,
-                   LFUSE__ROW_LANES, VECTOR);
-    else
-        lfuse__put(t->r->t.out, indent, "const %s e = u * %d + rank * %d;", t->r->t.ux, t->width * VECTOR, VECTOR);
-}
-
-static void put_loads(const team *t, int indent, lfuse__hold which, char letter)
-{
-    bool any = false;
-    for (int j = 0; j < t->r->t.k->noperands; j++) any = any || t->holds[j] == which;
-    if (!any) return;
-    lfuse__put(t->r->t.out, 0, "#pragma unroll");
-    lfuse__put(t->r->t.out, indent, "for (u32 u = 0; u < %d; u++) {", t->chunks);
-    put_place(t, indent + 1);
-    for (int j = 0; j < t->r->t.k->noperands; j++)
-        if (t->holds[j] == which) put_chunk(t, indent + 1, letter, j, "u");
-    lfuse__put(t->r->t.out, indent, "}");
-}
-
-static void put_arrays_of(const team *t, int indent, lfuse__hold which, char letter, int chunks)
-{
-    for (int j = 0; j < t->r->t.k->noperands; j++)
-        if (t->holds[j] == which) put_array(t, indent, letter, j, chunks);
-}
-
-static void put_arrays(const team *t, int indent, lfuse__hold which, char letter)
-{
-    put_arrays_of(t, indent, which, letter, t->chunks);
-}
-
-static bool holds_any(const team *t, lfuse__hold which)
-{
-    for (int j = 0; j < t->r->t.k->noperands; j++)
-        if (t->holds[j] == which) return true;
-    return false;
-}
-
-static void put_store(const team *t, int indent, int j)
-{
-    const lfuse__text *text = &t->r->t;
-    const lfuse__kernel_operand *o = &text->k->operands[j];
-    const unsigned size = lfuse__type_bytes(o->type), bytes = size * VECTOR;
-    const int words = lfuse__block_words(text, j);
-    char value[32];
-    if (o->inner == LFUSE__STRIDE_UNIT && t->access != ACCESS_SINGLE) {
-        lfuse__put(text->out, indent, t->access == ACCESS_ASK ? "if (vectors) {" : "{");
-        lfuse__put(text->out, indent + 1, "u32 w%d[%d];", j, words);
-        for (int w = 0; w < words; w++) lfuse__put(text->out, indent + 1, "w%d[%d] = 0;", j, w);
-        lfuse__put(text->out, 0, "#pragma unroll");
-        lfuse__put(text->out, indent + 1, "for (int v = 0; v < %d; v++) PACK_%s(w%d, v, y%d[v]);", VECTOR,
-                   lfuse__memory_word(o->type), j, j);
-        for (unsigned done = 0; done < bytes; done += 16)
-            lfuse__put(text->out, indent + 1, "%sSTOREB_%u(p%d + (i64)(b%d + (%s)e) * %u + %u, w%d + %u);",
-                       t->whole ? "" : "if (e < length) ", bytes < 16 ? bytes : 16, j, j, text->ix, size, done, j,
-                       done / 4);
-        lfuse__put(text->out, indent, t->access == ACCESS_ASK ? "} else {" : "}");
-        if (t->access == ACCESS_VECTORS) return;
-    } else {
-        lfuse__put(text->out, indent, "{");
-    }
-    lfuse__put(text->out, 0, "#pragma unroll");
-    lfuse__put(text->out, indent + 1, "for (int v = 0; v < %d; v++) {", VECTOR);
-    snprintf(value, sizeof value, "y%d[v]", j);
-    if (!t->whole) lfuse__put(text->out, indent + 2, "if (e + v < length)");
-    lfuse__rows_put_store(t->r, indent + 2, j, "e + v", value);
-    lfuse__put(text->out, indent + 1, "}");
-    lfuse__put(text->out, indent, "}");
-}
-
-static bool by_chunks(const team *t, int j)
-{
-    return t->holds[j] == LFUSE__HOLD_LATE || t->holds[j] == LFUSE__HOLD_AHEAD;
-}
-
-/* x<j> of element v of chunk u, for the operands that the sweep takes. */
-static void put_elements(const team *t, int indent, const bool *needed, const bool *loads)
-{
-    const lfuse__text *text = &t->r->t;
-    for (int j = 0; j < text->k->noperands; j++) {
-        const lfuse__kernel_operand *o = &text->k->operands[j];
-        const char *chunk = by_chunks(t, j) ? "0" : "u";
-        if (!loads[j]) continue;
-        if (in_vectors(o))
-            lfuse__put(text->out, indent, "const L_%s x%d = UNPACK_%s(h%d + %s * %d, v);",
-                       lfuse__register_word(o->type), j, lfuse__memory_word(o->type), j, chunk,
-                       lfuse__block_words(text, j));
-        else
-            lfuse__put(text->out, indent, "const L_%s x%d = h%d[%s * %d + v];", lfuse__register_word(o->type), j, j,
-                       chunk, VECTOR);
-    }
-    lfuse__rows_put_elements(t->r, indent, needed, "e + v", t->whole ? NULL : "e + v < length");
-}
-
-static void put_chunk_ahead(const team *t, int indent, int j, const char *chunk)
-{
-    lfuse__put(t->r->t.out, indent, "if (%s < %d) {", chunk, t->chunks);
-    lfuse__put(t->r->t.out, indent + 1, "const %s e = seg * %d + (%s) * %d + rank * %d;", t->r->t.ux, LFUSE__SEGMENT,
-               chunk, LFUSE__ROW_LANES, VECTOR);
-    put_chunk(t, indent + 1, 'q', j, "0");
-    lfuse__put(t->r->t.out, indent, "}");
-}
-
-/* The first chunk of what is loaded so: before the fold that the last sweep waits for. */
-static void put_ahead(const team *t, int indent)
-{
-    put_arrays_of(t, indent, LFUSE__HOLD_AHEAD, 'q', 1);
-    for (int j = 0; j < t->r->t.k->noperands; j++)
-        if (t->holds[j] == LFUSE__HOLD_AHEAD) put_chunk_ahead(t, indent, j, "0");
-}
-
-/* What was loaded of the chunk, or is. */
-static void put_one_chunk(const team *t, int indent, int j)
-{
-    put_array(t, indent, 'h', j, 1);
-    if (t->holds[j] == LFUSE__HOLD_LATE) {
-        put_chunk(t, indent, 'h', j, "0");
-        return;
-    }
-    for (int w = 0; w < lfuse__block_words(&t->r->t, j); w++)
-        lfuse__put(t->r->t.out, indent, "h%d[%d] = q%d[%d];", j, w, j, w);
-}
-
-/* The sweep over a segment: l<i>[0 ... 3] are this work-item's lanes at its end. */
-static void put_segment(const team *t, int indent, int sweep)
-{
-    const lfuse__rows *r = t->r;
-    const lfuse__body *body = r->t.k->body;
-    char place[32] = "[v]";
-    const lfuse__lane lane = {"ln", place};
-    const bool stores = lfuse__rows_stores(r, sweep);
-    lfuse__strbuf *out = r->t.out;
-    bool needed[LFUSE__ROW_INSTR], loads[LFUSE__MAX_OPERANDS];
-    if (t->parts > 1) snprintf(place, sizeof place, "[c * %d + v]", VECTOR);
-    lfuse__rows_needs(r, sweep, needed, loads);
-    /* Single elements are not many at a time, for the registers that they would take of the loop for vectors. */
-    lfuse__put(out, 0, t->access == ACCESS_SINGLE && !t->group ? "#pragma unroll 1" : "#pragma unroll");
-    lfuse__put(out, indent++, "for (u32 turn = 0; turn < %d; turn++) {", t->chunks / t->parts);
-    lfuse__put(out, 0, "#pragma unroll");
-    lfuse__put(out, indent, "for (u32 c = 0; c < %d; c++) {", t->parts);
-    lfuse__put(out, indent + 1, "const u32 u = turn * %d + c;", t->parts);
-    put_place(t, indent + 1);
-    for (int j = 0; j < r->t.k->noperands; j++)
-        if (loads[j] && by_chunks(t, j)) put_one_chunk(t, indent + 1, j);
-    for (int j = 0; j < r->t.k->noperands && stores; j++)
-        if (r->t.stored[j] && !r->row[j])
-            lfuse__put(out, indent + 1, "S_%s y%d[%d];", lfuse__register_word(r->t.k->operands[j].type), j, VECTOR);
-    lfuse__put(out, 0, "#pragma unroll");
-    lfuse__put(out, indent + 1, "for (int v = 0; v < %d; v++) {", VECTOR);
-    put_elements(t, indent + 2, needed, loads);
-    for (int i = 0; i < body->ninstr; i++) {
-        char index[64];
-        snprintf(index, sizeof index, "(%s)(e + v)", r->t.ix);
-        if (lfuse__rows_reduces(r, i, sweep))
-            lfuse__rows_put_gather(r, indent + 2, i, lane, t->whole ? NULL : "(e + v < length)", index);
-    }
-    for (int i = 0; i < body->nstores && stores; i++)
-        if (!r->row[body->stores[i].operand])
-            lfuse__put(out, indent + 2, "y%d[v] = r%d;", body->stores[i].operand, body->stores[i].reg);
-    lfuse__put(out, indent + 1, "}");
-    for (int j = 0; j < r->t.k->noperands; j++)
-        if (loads[j] && t->holds[j] == LFUSE__HOLD_AHEAD) put_chunk_ahead(t, indent + 1, j, "u + 1");
-    if (stores) lfuse__put(out, indent + 1, t->group ? "{" : "if (active) {");
-    for (int j = 0; j < r->t.k->noperands && stores; j++)
-        if (r->t.stored[j] && !r->row[j]) put_store(t, indent + 2, j);
-    if (stores) lfuse__put(out, indent + 1, "}");
-    lfuse__put(out, indent, "}");
-    lfuse__put(out, indent - 1, "}");
-}
 
 static void put_total(const lfuse__rows *r, int indent, int i)
 {
@@ -272,7 +29,7 @@ static void put_total(const lfuse__rows *r, int indent, int i)
 }
 
 /* What every team of the group found of its segment, to local memory, and the fold of up to 32 of them. */
-static void put_block(const team *t, int indent, int sweep, int segments)
+static void put_block(const lfuse__team *t, int indent, int sweep, int segments)
 {
     const lfuse__rows *r = t->r;
     const int ninstr = r->t.k->body->ninstr;
@@ -285,7 +42,7 @@ static void put_block(const team *t, int indent, int sweep, int segments)
     }
 }
 
-static void put_part(const team *t, int indent, int sweep, const char *place)
+static void put_part(const lfuse__team *t, int indent, int sweep, const char *place)
 {
     const lfuse__rows *r = t->r;
     for (int i = 0; i < r->t.k->body->ninstr; i++) {
@@ -296,7 +53,7 @@ static void put_part(const team *t, int indent, int sweep, const char *place)
     }
 }
 
-static void put_lanes(const team *t, int indent, int sweep)
+static void put_lanes(const lfuse__team *t, int indent, int sweep)
 {
     char count[16];
     snprintf(count, sizeof count, "%d", t->parts * VECTOR);
@@ -305,11 +62,11 @@ static void put_lanes(const team *t, int indent, int sweep)
 }
 
 /* A row that the group holds: a segment a team. */
-static void put_held(const team *t, int indent, int sweep, bool any)
+static void put_held(const lfuse__team *t, int indent, int sweep, bool any)
 {
     const lfuse__rows *r = t->r;
     put_lanes(t, indent, sweep);
-    put_segment(t, indent, sweep);
+    lfuse__team_put_segment(t, indent, sweep);
     if (t->group && any) {
         put_part(t, indent, sweep, "seg");
         put_block(t, indent, sweep, t->size / t->width);
@@ -322,7 +79,7 @@ static void put_held(const team *t, int indent, int sweep, bool any)
 }
 
 /* Any row: blocks of 32 segments, then the counter. */
-static void put_streamed(const team *t, int indent, int sweep, bool any)
+static void put_streamed(const lfuse__team *t, int indent, int sweep, bool any)
 {
     const lfuse__rows *r = t->r;
     const int teams = t->size / t->width;
@@ -332,7 +89,7 @@ static void put_streamed(const team *t, int indent, int sweep, bool any)
     lfuse__put(out, indent + 1, "for (u32 turn = 0; turn < %d; turn += %d) {", BLOCK, teams);
     lfuse__put(out, indent + 2, "const %s seg = block + turn + team;", r->t.ux);
     put_lanes(t, indent + 2, sweep);
-    put_segment(t, indent + 2, sweep);
+    lfuse__team_put_segment(t, indent + 2, sweep);
     if (any) put_part(t, indent + 2, sweep, "turn + team");
     lfuse__put(out, indent + 1, "}");
     if (any) {
@@ -345,7 +102,7 @@ static void put_streamed(const team *t, int indent, int sweep, bool any)
     if (any) lfuse__rows_put_counter_end(r, indent, sweep);
 }
 
-static void put_sweep(const team *t, int indent, int sweep)
+static void put_sweep(const lfuse__team *t, int indent, int sweep)
 {
     const lfuse__rows *r = t->r;
     const bool any = lfuse__rows_any_reduce(r, sweep);
@@ -361,7 +118,7 @@ static void put_sweep(const team *t, int indent, int sweep)
         if (lfuse__rows_reduces(r, i, sweep)) lfuse__rows_put_result(r, indent, i);
 }
 
-static void put_local(const team *t)
+static void put_local(const lfuse__team *t)
 {
     const lfuse__rows *r = t->r;
     for (int i = 0; i < r->t.k->body->ninstr && t->group; i++) {
@@ -372,7 +129,7 @@ static void put_local(const team *t)
 }
 
 /* Where the row's elements are. What is looked up ahead, for the first row or the next, is not looked up again. */
-static void put_bases(const team *t, int indent, bool ahead)
+static void put_bases(const lfuse__team *t, int indent, bool ahead)
 {
     lfuse__rows_put_offsets(t->r, indent);
     for (int j = 0; j < t->r->t.k->noperands; j++)
@@ -381,26 +138,13 @@ static void put_bases(const team *t, int indent, bool ahead)
 }
 
 /* Row `at` of each team, or the last one where there are no more: teams of a group keep step. */
-static void put_row_number(const team *t, int indent, const char *at)
+static void put_row_number(const lfuse__team *t, int indent, const char *at)
 {
     lfuse__put(t->r->t.out, indent, "const %s row = %s + team < total ? %s + team : total - 1;", t->r->t.ux, at, at);
 }
 
-/* What was loaded ahead is what there is now. */
-static void put_now(const team *t, int indent)
-{
-    const lfuse__text *text = &t->r->t;
-    for (int j = 0; j < text->k->noperands; j++) {
-        if (t->holds[j] != LFUSE__HOLD_NEXT) continue;
-        const int count = t->chunks * (in_vectors(&text->k->operands[j]) ? lfuse__block_words(text, j) : VECTOR);
-        put_array(t, indent, 'h', j, t->chunks);
-        lfuse__put(text->out, 0, "#pragma unroll");
-        lfuse__put(text->out, indent, "for (int w = 0; w < %d; w++) h%d[w] = q%d[w];", count, j, j);
-    }
-}
-
 /* i<i> of row `at`. */
-static void put_indices(const team *t, int indent, const bool *indices, const char *at)
+static void put_indices(const lfuse__team *t, int indent, const bool *indices, const char *at)
 {
     const lfuse__text *text = &t->r->t;
     bool any = false;
@@ -420,7 +164,7 @@ static void put_indices(const team *t, int indent, const bool *indices, const ch
     lfuse__put(text->out, indent, "}");
 }
 
-static void find_indices(const team *t, bool indices[LFUSE__ROW_INSTR])
+static void find_indices(const lfuse__team *t, bool indices[LFUSE__ROW_INSTR])
 {
     memset(indices, 0, LFUSE__ROW_INSTR * sizeof *indices);
     for (int j = 0; j < t->r->t.k->noperands; j++)
@@ -431,7 +175,7 @@ static void find_indices(const team *t, bool indices[LFUSE__ROW_INSTR])
  * The next row is loaded when the last sweep begins, which is most of the work where it matters: what earlier sweeps
  * alone took of this row has left its registers to it. Where it is looked up, its index has come a row earlier.
  */
-static void put_next(const team *t, int indent)
+static void put_next(const lfuse__team *t, int indent)
 {
     const lfuse__text *text = &t->r->t;
     bool indices[LFUSE__ROW_INSTR];
@@ -442,7 +186,7 @@ static void put_next(const team *t, int indent)
     memcpy(t->r->ahead, indices, sizeof indices);
     put_bases(t, indent + 1, true);
     memset(t->r->ahead, 0, sizeof t->r->ahead);
-    put_loads(t, indent + 1, LFUSE__HOLD_NEXT, 'q');
+    lfuse__team_put_loads(t, indent + 1, LFUSE__HOLD_NEXT, 'q');
     put_indices(t, indent + 1, indices, "next + step");
     lfuse__put(text->out, indent, "}");
 }
@@ -459,14 +203,15 @@ static void find_early(lfuse__rows *r)
 }
 
 /* Before the loop over rows: what is the same for all of them, and the first row. */
-static void put_first(const team *t, int indent)
+static void put_first(const lfuse__team *t, int indent)
 {
     const lfuse__text *text = &t->r->t;
     const lfuse__body *body = text->k->body;
-    bool any = holds_any(t, LFUSE__HOLD_NEXT) || holds_any(t, LFUSE__HOLD_FIXED), indices[LFUSE__ROW_INSTR];
+    bool any = lfuse__team_holds(t, LFUSE__HOLD_NEXT) || lfuse__team_holds(t, LFUSE__HOLD_FIXED);
+    bool indices[LFUSE__ROW_INSTR];
     find_indices(t, indices);
-    put_arrays(t, indent, LFUSE__HOLD_FIXED, 'h');
-    put_arrays(t, indent, LFUSE__HOLD_NEXT, 'q');
+    lfuse__team_put_arrays(t, indent, LFUSE__HOLD_FIXED, 'h');
+    lfuse__team_put_arrays(t, indent, LFUSE__HOLD_NEXT, 'q');
     for (int i = 0; i < body->ninstr; i++) {
         const char *word = lfuse__register_word(body->instr[i].type);
         if (!t->r->early[i]) continue;
@@ -487,23 +232,23 @@ static void put_first(const team *t, int indent)
                        lfuse__memory_word(text->k->operands[body->instr[i].a].type), body->instr[i].a,
                        body->instr[i].a);
     put_indices(t, indent + 1, indices, "first + step");
-    put_loads(t, indent + 1, LFUSE__HOLD_FIXED, 'h');
-    put_loads(t, indent + 1, LFUSE__HOLD_NEXT, 'q');
+    lfuse__team_put_loads(t, indent + 1, LFUSE__HOLD_FIXED, 'h');
+    lfuse__team_put_loads(t, indent + 1, LFUSE__HOLD_NEXT, 'q');
     lfuse__put(text->out, indent, "}");
 }
 
-static void put_row(const team *t, int indent)
+static void put_row(const lfuse__team *t, int indent)
 {
     const lfuse__rows *r = t->r;
     int reducing = 0;
     put_bases(t, indent, false);
-    put_arrays(t, indent, LFUSE__HOLD_TOP, 'h');
-    put_loads(t, indent, LFUSE__HOLD_TOP, 'h');
-    put_now(t, indent);
+    lfuse__team_put_arrays(t, indent, LFUSE__HOLD_TOP, 'h');
+    lfuse__team_put_loads(t, indent, LFUSE__HOLD_TOP, 'h');
+    lfuse__team_put_now(t, indent);
     for (int sweep = 0; sweep < r->nsweeps; sweep++) {
         lfuse__rows_put_phase(r, indent, sweep, false);
-        if (sweep == r->nsweeps - 1 && holds_any(t, LFUSE__HOLD_NEXT)) put_next(t, indent);
-        if (sweep == r->nsweeps - 2) put_ahead(t, indent);
+        if (sweep == r->nsweeps - 1 && lfuse__team_holds(t, LFUSE__HOLD_NEXT)) put_next(t, indent);
+        if (sweep == r->nsweeps - 2) lfuse__team_put_ahead(t, indent);
         put_sweep(t, indent, sweep);
         reducing += lfuse__rows_any_reduce(r, sweep);
     }
@@ -515,10 +260,10 @@ static void put_row(const team *t, int indent)
     if (t->group && !t->streams && reducing < 2) lfuse__put(r->t.out, indent, "SYNC();");
 }
 
-static void team_init(team *t, lfuse__rows *r)
+static void team_init(lfuse__team *t, lfuse__rows *r)
 {
     const lfuse__kernel_class *k = r->t.k;
-    *t = (team){.r = r, .group = k->form == LFUSE__ROWS_GROUP, .partial = k->form == LFUSE__ROWS_PARTIAL,
+    *t = (lfuse__team){.r = r, .group = k->form == LFUSE__ROWS_GROUP, .partial = k->form == LFUSE__ROWS_PARTIAL,
                 .whole = k->whole};
     t->streams = t->group && k->held == 0;
     t->size = t->group ? k->team : LFUSE__GROUP;
@@ -530,7 +275,7 @@ static void team_init(team *t, lfuse__rows *r)
 }
 
 /* A segment a team. */
-static void put_partial(const team *t, int indent)
+static void put_partial(const lfuse__team *t, int indent)
 {
     const lfuse__rows *r = t->r;
     const lfuse__text *text = &r->t;
@@ -544,7 +289,7 @@ static void put_partial(const team *t, int indent)
     lfuse__rows_put_bases(r, indent + 1);
     lfuse__rows_put_phase(r, indent + 1, 0, false);
     put_lanes(t, indent + 1, 0);
-    put_segment(t, indent + 1, 0);
+    lfuse__team_put_segment(t, indent + 1, 0);
     for (int i = 0; i < text->k->body->ninstr; i++)
         if (lfuse__rows_reduces(r, i, 0)) lfuse__rows_put_team_fold(r, indent + 1, i, t->width, t->parts);
     lfuse__put(text->out, indent + 1, "if (active && rank == 0) {");
@@ -554,7 +299,7 @@ static void put_partial(const team *t, int indent)
 }
 
 /* A group a row, or one row after the other. */
-static void put_rows_of_groups(const team *t, int indent)
+static void put_rows_of_groups(const lfuse__team *t, int indent)
 {
     const lfuse__text *text = &t->r->t;
     lfuse__put(text->out, indent, "for (u64 first = GROUP(); first < rows; first += GROUPS()) {");
@@ -563,7 +308,7 @@ static void put_rows_of_groups(const team *t, int indent)
     lfuse__put(text->out, indent, "}");
 }
 
-static void put_rows_of_teams(const team *t, int indent)
+static void put_rows_of_teams(const lfuse__team *t, int indent)
 {
     const lfuse__text *text = &t->r->t;
     lfuse__put(text->out, indent, "%s first = (%s)GROUP() * %d;", text->ux, text->ux, t->each);
@@ -576,7 +321,7 @@ static void put_rows_of_teams(const team *t, int indent)
 }
 
 /* What teams of a group step by over the rows. */
-static void put_steps(const team *t, int indent)
+static void put_steps(const lfuse__team *t, int indent)
 {
     const lfuse__text *text = &t->r->t;
     lfuse__put(text->out, indent, "const %s total = (%s)rows, step = (%s)GROUPS() * %d;", text->ux, text->ux, text->ux,
@@ -584,7 +329,7 @@ static void put_steps(const team *t, int indent)
     find_early(t->r);
 }
 
-static void put_rows(const team *t, int indent)
+static void put_rows(const lfuse__team *t, int indent)
 {
     if (t->group) put_rows_of_groups(t, indent);
     else put_rows_of_teams(t, indent);
@@ -594,14 +339,14 @@ static void put_rows(const team *t, int indent)
  * A loop for vectors, and one for single elements that holds nothing but rows of groups: a question inside would cost
  * its answers an instruction each for every row, and what is loaded ahead the registers for both.
  */
-static void put_rows_by_access(team *t, int indent)
+static void put_rows_by_access(lfuse__team *t, int indent)
 {
     const lfuse__text *text = &t->r->t;
-    t->access = ACCESS_VECTORS;
+    t->access = LFUSE__ACCESS_VECTORS;
     lfuse__put(text->out, indent, "if (vectors) {");
     put_rows(t, indent + 1);
     lfuse__put(text->out, indent, "} else {");
-    t->access = ACCESS_SINGLE;
+    t->access = LFUSE__ACCESS_SINGLE;
     for (int j = 0; j < text->k->noperands; j++)
         if (t->holds[j] && !(t->group && t->holds[j] == LFUSE__HOLD_TOP)) t->holds[j] = LFUSE__HOLD_LATE;
     put_rows(t, indent + 1);
@@ -610,24 +355,24 @@ static void put_rows_by_access(team *t, int indent)
 
 void lfuse__rows_put_team_segment(lfuse__rows *r, int indent)
 {
-    team t;
+    lfuse__team t;
     team_init(&t, r);
     put_lanes(&t, indent, 0);
-    put_segment(&t, indent, 0);
+    lfuse__team_put_segment(&t, indent, 0);
     for (int i = 0; i < r->t.k->body->ninstr; i++)
         if (lfuse__rows_reduces(r, i, 0)) lfuse__rows_put_team_fold(r, indent, i, t.width, t.parts);
 }
 
 void lfuse__rows_put_team_local(lfuse__rows *r)
 {
-    team t;
+    lfuse__team t;
     team_init(&t, r);
     put_local(&t);
 }
 
 void lfuse__rows_put_team_sweep(lfuse__rows *r, int indent, int sweep)
 {
-    team t;
+    lfuse__team t;
     team_init(&t, r);
     put_sweep(&t, indent, sweep);
 }
@@ -635,7 +380,7 @@ void lfuse__rows_put_team_sweep(lfuse__rows *r, int indent, int sweep)
 void lfuse__rows_emit_team(lfuse__rows *r, const char *name)
 {
     const lfuse__text *text = &r->t;
-    team t;
+    lfuse__team t;
     team_init(&t, r);
     lfuse__rows_put_head(r, name, t.size);
     lfuse__put(text->out, 1, "TEAM(%d)", t.size);
@@ -648,7 +393,7 @@ void lfuse__rows_emit_team(lfuse__rows *r, const char *name)
     } else {
         if (t.group && !t.streams) lfuse__put(text->out, 1, "const %s seg = team;", text->ux);
         if (!t.group) put_steps(&t, 1);
-        if (t.group && !holds_any(&t, LFUSE__HOLD_AHEAD)) put_rows_of_groups(&t, 1);
+        if (t.group && !lfuse__team_holds(&t, LFUSE__HOLD_AHEAD)) put_rows_of_groups(&t, 1);
         else put_rows_by_access(&t, 1);
     }
     lfuse__put(text->out, 0, "}");
