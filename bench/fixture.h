@@ -33,14 +33,16 @@ typedef struct fixture_io {
     double *bound;
 } fixture_io;
 
-typedef struct fixture {
+typedef struct fixture fixture;
+struct fixture {
     bench_device *d;
     lfuse_graph *graph; /* the fixture's */
     int nio, nsets;
     bool judged; /* truth and bound of every output are there */
     bool whole;  /* the leading axis is not one of independent rows: verified as one piece */
+    lfuse_status (*verify)(fixture *f, bench_variant *v); /* instead of what verify.c does; NULL: that */
     fixture_io io[FIXTURE_MAX_IO];
-} fixture;
+};
 
 /* An empty fixture with an empty graph. */
 lfuse_status fixture_create(bench_device *d, fixture **f);

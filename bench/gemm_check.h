@@ -1,0 +1,27 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Large products: where the right operand has more elements than the oracle reads in a second, or there are more
+ * multiplications than are all verified (bench/sample.h), the rows of the sample are verified in BENCH_CHECKED_COLUMNS
+ * columns, sampled alike, and all rows of a bare product are held to a random vector.
+ */
+#ifndef BENCH_GEMM_CHECK_H
+#define BENCH_GEMM_CHECK_H
+
+#include "bench/fixture.h"
+
+enum { BENCH_CHECKED_COLUMNS = 256 };
+
+/* c = a b, or c = relu(a b + bias), of a [m, k], b [k, n] and bias [n]. */
+typedef struct bench_product {
+    int64_t m, n, k;
+    lfuse_type type;
+    bool epilogue;
+} bench_product;
+
+bool bench_product_is_large(const bench_product *p);
+/* The verdict on what lies in set 0 of the fixture's tensors a, b, (bias,) c; its `verify`. */
+lfuse_status bench_product_verify(fixture *f, bench_variant *v);
+/* Runs the variant once more and holds all of its bare product to a random vector. */
+lfuse_status bench_product_check_whole(fixture *f, bench_variant *v);
+
+#endif
