@@ -12,11 +12,13 @@
 #include <stdio.h>
 
 #include "common/base/error.h"
-#include "common/kernels/product.h"
+#include "common/kernels/product_panels.h"
 
 enum {
-    LANES = 16,
+    LANES = LFUSE__PANEL_LANES,
     ROWS = 12, /* with two vectors of sums each, two of B and one of A: 27 of 32 registers */
+    FEW_ROWS = 4,  /* for which there is a form of its own */
+    DIRECT_ROWS = 24, /* up to which B is not packed: what that takes is more than what it saves */
     PANEL_BYTES = 128,
     BLOCK_DEPTH = 384,
     BLOCK_ROWS = 480,
@@ -78,7 +80,7 @@ static void find_blocks(const lfuse__kernel_class *c, const lfuse__facts *facts,
         }
     b->depth = extents[2] ? smaller(extents[2], BLOCK_DEPTH) : 1;
     b->groups = smaller(b->down * b->across, cores);
-    b->a_bytes = (uint64_t)ceil_to(p->rows * b->depth * size, 64);
+    b->a_bytes = (uint64_t)ceil_to(p->rows * b->depth * size + 64, 64);
     b->b_bytes = (uint64_t)ceil_to(b->columns * b->depth * size, 64);
     b->sum_bytes = (uint64_t)(p->rows * p->columns * size);
     if (extents[2] > b->depth) b->sum_bytes *= (uint64_t)(b->rows / p->rows * (b->columns / p->columns));
@@ -87,86 +89,6 @@ static void find_blocks(const lfuse__kernel_class *c, const lfuse__facts *facts,
 static uint64_t space(const blocks *b)
 {
     return b->a_bytes + b->b_bytes + b->sum_bytes;
-}
-
-/* ---- the texts ---- */
-
-/* Rows `rows` of A from row i on, `depth` of k from l on: [l][rows], the rest of the rows 0. */
-static void put_pack_a(lfuse__strbuf *out, const char *name, const lfuse__kernel_class *c)
-{
-    const char *from = lfuse__memory_word(c->operands[LFUSE__PRODUCT_A].type), *to = lfuse__memory_word(c->product.sum);
-
-    lfuse__put(out, 0, "FN_CALLED void %s_a(memory a, i64 lda, int rows, int depth, memory to)", name);
-    lfuse__put(out, 0, "{");
-    if (c->product.ta) {
-        lfuse__put(out, 1, "for (int l = 0; l < depth; l++)");
-        lfuse__put(out, 2, "for (int r = 0; r < %d; r++)", c->product.rows);
-        lfuse__put(out, 3, "STORE_%s(to, l * %d + r, r < rows ? LOAD_%s(a, l * lda + r) : ZERO_%s);", to,
-                   c->product.rows, from, to);
-    } else {
-        lfuse__put(out, 1, "for (int r = 0; r < %d; r++)", c->product.rows);
-        lfuse__put(out, 2, "for (int l = 0; l < depth; l++)");
-        lfuse__put(out, 3, "STORE_%s(to, l * %d + r, r < rows ? LOAD_%s(a, r * lda + l) : ZERO_%s);", to,
-                   c->product.rows, from, to);
-    }
-    lfuse__put(out, 0, "}");
-}
-
-/* A panel of B: [l][columns], what lies beyond `count` columns 0. */
-static void put_pack_b(lfuse__strbuf *out, const char *name, const lfuse__kernel_class *c)
-{
-    const char *from = lfuse__memory_word(c->operands[LFUSE__PRODUCT_B].type), *to = lfuse__memory_word(c->product.sum);
-    const int columns = c->product.columns;
-
-    lfuse__put(out, 0, "FN_CALLED void %s_b(memory b, i64 ldb, int count, int depth, memory to)", name);
-    lfuse__put(out, 0, "{");
-    if (!c->product.tb) {
-        lfuse__put(out, 1, "if (count >= %d) {", columns);
-        lfuse__put(out, 2, "for (int l = 0; l < depth; l++) {");
-        for (int v = 0; v < columns; v += LANES)
-            lfuse__put(out, 3, "STOREL_%s(to, l * %d + %d, LOADL_%s(b, l * ldb + %d));", to, columns, v, from, v);
-        lfuse__put(out, 2, "}");
-        lfuse__put(out, 2, "return;");
-        lfuse__put(out, 1, "}");
-    }
-    lfuse__put(out, 1, "for (int l = 0; l < depth; l++)");
-    lfuse__put(out, 2, "for (int j = 0; j < %d; j++)", columns);
-    lfuse__put(out, 3, "STORE_%s(to, l * %d + j, j < count ? LOAD_%s(b, %s) : ZERO_%s);", to, columns, from,
-               c->product.tb ? "j * ldb + l" : "l * ldb + j", to);
-    lfuse__put(out, 0, "}");
-}
-
-/* Sums of one panel of A with one of B, added to what lies in `to` but for the first part of k. */
-static void put_multiply(lfuse__strbuf *out, const char *name, const lfuse__product_class *p)
-{
-    const char *t = lfuse__memory_word(p->sum);
-    const int vectors = p->columns / LANES;
-
-    lfuse__put(out, 0, "FN_CALLED void %s_m(memory a, memory b, int depth, int first, memory to)", name);
-    lfuse__put(out, 0, "{");
-    for (int r = 0; r < p->rows; r++)
-        for (int v = 0; v < vectors; v++)
-            lfuse__put(out, 1, "L_%s c%d_%d = SPLAT_%s(ZERO_%s);", t, r, v, t, t);
-    lfuse__put(out, 1, "for (int l = 0; l < depth; l++) {");
-    for (int v = 0; v < vectors; v++)
-        lfuse__put(out, 2, "const L_%s b%d = LOADL_%s(b, %d);", t, v, t, v * LANES);
-    for (int r = 0; r < p->rows; r++) {
-        lfuse__put(out, 2, "const L_%s a%d = SPLAT_%s(LOAD_%s(a, %d));", t, r, t, t, r);
-        for (int v = 0; v < vectors; v++) lfuse__put(out, 2, "c%d_%d = FMA_%s(a%d, b%d, c%d_%d);", r, v, t, r, v, r, v);
-    }
-    lfuse__put(out, 2, "a += %u;", (unsigned)p->rows * lfuse__type_bytes(p->sum));
-    lfuse__put(out, 2, "b += %u;", (unsigned)p->columns * lfuse__type_bytes(p->sum));
-    lfuse__put(out, 1, "}");
-    lfuse__put(out, 1, "if (!first) {");
-    for (int r = 0; r < p->rows; r++)
-        for (int v = 0; v < vectors; v++)
-            lfuse__put(out, 2, "c%d_%d = ADD_%s(c%d_%d, LOADL_%s(to, %d));", r, v, t, r, v, t,
-                       r * p->columns + v * LANES);
-    lfuse__put(out, 1, "}");
-    for (int r = 0; r < p->rows; r++)
-        for (int v = 0; v < vectors; v++)
-            lfuse__put(out, 1, "STOREL_%s(to, %d, c%d_%d);", t, r * p->columns + v * LANES, r, v);
-    lfuse__put(out, 0, "}");
 }
 
 /* ---- the epilogue: over rows and vectors of sums that lie at `sums` ---- */
@@ -271,7 +193,8 @@ static void put_block(const lfuse__text *t, const lfuse__product_layout *l, int 
     lfuse__put(out, indent, "for (i64 at = 0; at == 0 || at < k; at += block_depth) {");
     lfuse__put(out, indent + 1, "const int depth = (int)(k - at < block_depth ? k - at : block_depth);");
     lfuse__put(out, indent + 1, "memory sums = space;");
-    lfuse__put(out, indent + 1, "for (i64 j = 0; j < wide; j += %d)", p->columns);
+    lfuse__put(out, indent + 1, "for (i64 j = direct ? wide / %d * %d : 0; j < wide; j += %d)", p->columns, p->columns,
+               p->columns);
     lfuse__put(out, indent + 2, "%s_b(p1 + (%s) * %u, ldb, (int)(wide - j < %d ? wide - j : %d), depth,", name,
                p->tb ? "(first_column + j) * ldb + at" : "at * ldb + first_column + j", b_size, p->columns, p->columns);
     lfuse__put(out, indent + 3, "panels + j * depth * %u);", size);
@@ -283,7 +206,12 @@ static void put_block(const lfuse__text *t, const lfuse__product_layout *l, int 
     lfuse__put(out, indent + 2, "for (i64 j = 0; j < wide; j += %d) {", p->columns);
     lfuse__put(out, indent + 3, "const i64 column = first_column + j;");
     lfuse__put(out, indent + 3, "const int columns = (int)(wide - j < %d ? wide - j : %d);", p->columns, p->columns);
-    lfuse__put(out, indent + 3, "%s_m(panel, panels + j * depth * %u, depth, at == 0, sums);", name, size);
+    lfuse__put(out, indent + 3, "const int as_it_lies = direct && columns == %d;", p->columns);
+    lfuse__put(out, indent + 3, "memory b = as_it_lies ? p1 + (at * ldb + column) * %u : panels + j * depth * %u;",
+               size, size);
+    lfuse__put(out, indent + 3, "const i64 step = (as_it_lies ? ldb : %d) * %u;", p->columns, size);
+    lfuse__put(out, indent + 3, "if (rows <= %d) %s_s(panel, b, step, depth, at == 0, sums);", FEW_ROWS, name);
+    lfuse__put(out, indent + 3, "else %s_m(panel, b, step, depth, at == 0, sums);", name);
     lfuse__put(out, indent + 3, "if (at + depth >= k) {");
     put_epilogue(t, l, indent + 4);
     lfuse__put(out, indent + 3, "}");
@@ -310,7 +238,7 @@ static void put_kernel(const lfuse__text *t, const lfuse__product_layout *l, con
     lfuse__put(out, 1, "memory panels = BUFFER(%d) + W(%d) + GROUP() * W(%d);", lfuse__kernel_buffers(t->k) - 1,
                l->workspace, own + OWN_SPACE);
     lfuse__put(out, 1, "memory panel = panels + block_columns * block_depth * %u;", size);
-    lfuse__put(out, 1, "memory space = panel + (block_depth * %u + 63) / 64 * 64;",
+    lfuse__put(out, 1, "memory space = panel + (block_depth * %u + 127) / 64 * 64;",
                (unsigned)t->k->product.rows * size);
     lfuse__put(out, 1, "const u64 down = (u64)((m + block_rows - 1) / block_rows);");
     lfuse__put(out, 1, "const u64 blocks = down * (u64)((n + block_columns - 1) / block_columns);");
@@ -319,6 +247,10 @@ static void put_kernel(const lfuse__text *t, const lfuse__product_layout *l, con
     lfuse__put(out, 2, "const i64 first_column = (i64)(block / down) * block_columns;");
     lfuse__put(out, 2, "const i64 high = m - first_row < block_rows ? m - first_row : block_rows;");
     lfuse__put(out, 2, "const i64 wide = n - first_column < block_columns ? n - first_column : block_columns;");
+    if (t->k->product.tb || t->k->operands[LFUSE__PRODUCT_B].type != t->k->product.sum)
+        lfuse__put(out, 2, "const int direct = 0;");
+    else
+        lfuse__put(out, 2, "const int direct = high <= %d;", DIRECT_ROWS);
     put_block(t, l, 2, name);
     lfuse__put(out, 1, "}");
     lfuse__put(out, 0, "}");
@@ -334,9 +266,10 @@ static lfuse_status emit(lfuse__strbuf *out, const char *name, const lfuse__kern
     lfuse__text_init(&t, out, c, NULL);
     t.numbers = l.numbers;
     lfuse__put_powers(out, c->body);
-    put_pack_a(out, name, c);
-    put_pack_b(out, name, c);
-    put_multiply(out, name, &c->product);
+    lfuse__put_pack_a(out, name, c);
+    lfuse__put_pack_b(out, name, c);
+    lfuse__put_multiply(out, name, "m", c->product.rows, &c->product);
+    lfuse__put_multiply(out, name, "s", FEW_ROWS, &c->product);
     put_kernel(&t, &l, name);
     return LFUSE_OK;
 }

@@ -1,0 +1,122 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Functions of the texts of product_panels.c: panels are packed and multiplied. */
+#ifdef HAVE_CONFIG_H
+#include "config.h"
+#endif
+
+#include "common/kernels/product_panels.h"
+
+enum { LANES = LFUSE__PANEL_LANES };
+
+/*
+ * Sixteen elements of each of sixteen rows, turned: lane r of vector l, which goes to `pitch` * l, is element l of row
+ * r. Where there are fewer rows the last one stands for the others; what is made of it is not stored.
+ */
+static void put_turn(lfuse__strbuf *out, const char *name, const char *suffix, const char *from, const char *to)
+{
+    lfuse__put(out, 0, "FN_CALLED void %s_%s(memory from, i64 stride, int rows, memory to, int pitch)", name, suffix);
+    lfuse__put(out, 0, "{");
+    for (int r = 0; r < LANES; r++)
+        lfuse__put(out, 1, "const L_%s r0_%d = LOADL_%s(from, (i64)(rows > %d ? %d : rows - 1) * stride);", to, r, from,
+                   r, r);
+    for (int stage = 0; stage < 4; stage++)
+        for (int r = 0; r < LANES / 2; r++) {
+            const int s = stage, next = stage + 1, other = r + LANES / 2;
+            lfuse__put(out, 1, "const L_%s r%d_%d = ZIPL_%s(r%d_%d, r%d_%d);", to, next, 2 * r, to, s, r, s, other);
+            lfuse__put(out, 1, "const L_%s r%d_%d = ZIPH_%s(r%d_%d, r%d_%d);", to, next, 2 * r + 1, to, s, r, s, other);
+        }
+    for (int l = 0; l < LANES; l++) lfuse__put(out, 1, "STOREL_%s(to, %d * pitch, r4_%d);", to, l, l);
+    lfuse__put(out, 0, "}");
+}
+
+/*
+ * Rows `rows` of A, `depth` of k: [l][rows of a panel]. Vectors that are turned reach into the next place of l, which
+ * is filled later; behind the last there is room.
+ */
+void lfuse__put_pack_a(lfuse__strbuf *out, const char *name, const lfuse__kernel_class *c)
+{
+    const char *from = lfuse__memory_word(c->operands[LFUSE__PRODUCT_A].type), *to = lfuse__memory_word(c->product.sum);
+    const unsigned size = lfuse__type_bytes(c->operands[LFUSE__PRODUCT_A].type);
+    const int pitch = c->product.rows;
+
+    if (!c->product.ta) put_turn(out, name, "ta", from, to);
+    lfuse__put(out, 0, "FN_CALLED void %s_a(memory a, i64 lda, int rows, int depth, memory to)", name);
+    lfuse__put(out, 0, "{");
+    lfuse__put(out, 1, "int l = 0;");
+    if (!c->product.ta)
+        lfuse__put(out, 1, "for (; l + LANES <= depth; l += LANES) %s_ta(a + l * %u, lda, rows, to + l * %u, %d);",
+                   name, size, (unsigned)pitch * lfuse__type_bytes(c->product.sum), pitch);
+    lfuse__put(out, 1, "for (; l < depth; l++)");
+    lfuse__put(out, 2, "for (int r = 0; r < rows; r++)");
+    lfuse__put(out, 3, "STORE_%s(to, l * %d + r, LOAD_%s(a, %s));", to, pitch, from,
+               c->product.ta ? "l * lda + r" : "r * lda + l");
+    lfuse__put(out, 0, "}");
+}
+
+/* A panel of B, of which `count` columns are stored at the end: [l][columns of a panel]. */
+void lfuse__put_pack_b(lfuse__strbuf *out, const char *name, const lfuse__kernel_class *c)
+{
+    const char *from = lfuse__memory_word(c->operands[LFUSE__PRODUCT_B].type), *to = lfuse__memory_word(c->product.sum);
+    const unsigned size = lfuse__type_bytes(c->operands[LFUSE__PRODUCT_B].type),
+                   wide = lfuse__type_bytes(c->product.sum);
+    const int columns = c->product.columns;
+
+    if (c->product.tb) put_turn(out, name, "tb", from, to);
+    lfuse__put(out, 0, "FN_CALLED void %s_b(memory b, i64 ldb, int count, int depth, memory to)", name);
+    lfuse__put(out, 0, "{");
+    lfuse__put(out, 1, "int l = 0;");
+    if (c->product.tb) {
+        lfuse__put(out, 1, "for (; l + LANES <= depth; l += LANES)");
+        lfuse__put(out, 2, "for (int j = 0; j < count; j += LANES)");
+        lfuse__put(out, 3, "%s_tb(b + (j * ldb + l) * %u, ldb, count - j, to + (l * %d + j) * %u, %d);", name, size,
+                   columns, wide, columns);
+    } else {
+        lfuse__put(out, 1, "for (; count >= %d && l < depth; l++) {", columns);
+        for (int v = 0; v < columns; v += LANES)
+            lfuse__put(out, 2, "STOREL_%s(to, l * %d + %d, LOADL_%s(b, l * ldb + %d));", to, columns, v, from, v);
+        lfuse__put(out, 1, "}");
+    }
+    lfuse__put(out, 1, "for (; l < depth; l++)");
+    lfuse__put(out, 2, "for (int j = 0; j < %d; j++)", columns);
+    lfuse__put(out, 3, "STORE_%s(to, l * %d + j, LOAD_%s(b, %s));", to, columns, from,
+               c->product.tb ? "(i64)(j < count ? j : count - 1) * ldb + l" : "l * ldb + (j < count ? j : count - 1)");
+    lfuse__put(out, 0, "}");
+}
+
+/*
+ * Sums of `rows` rows of a panel of A with a panel of B, whose rows are `step` bytes apart, added to what lies in `to`
+ * but for the first part of k.
+ */
+void lfuse__put_multiply(lfuse__strbuf *out, const char *name, const char *suffix, int rows,
+                          const lfuse__product_class *p)
+{
+    const char *t = lfuse__memory_word(p->sum);
+    const int vectors = p->columns / LANES;
+
+    lfuse__put(out, 0, "FN_CALLED void %s_%s(memory a, memory b, i64 step, int depth, int first, memory to)", name,
+               suffix);
+    lfuse__put(out, 0, "{");
+    for (int r = 0; r < rows; r++)
+        for (int v = 0; v < vectors; v++)
+            lfuse__put(out, 1, "L_%s c%d_%d = SPLAT_%s(ZERO_%s);", t, r, v, t, t);
+    lfuse__put(out, 1, "for (int l = 0; l < depth; l++) {");
+    for (int v = 0; v < vectors; v++)
+        lfuse__put(out, 2, "const L_%s b%d = LOADL_%s(b, %d);", t, v, t, v * LANES);
+    for (int r = 0; r < rows; r++) {
+        lfuse__put(out, 2, "const L_%s a%d = SPLAT_%s(LOAD_%s(a, %d));", t, r, t, t, r);
+        for (int v = 0; v < vectors; v++) lfuse__put(out, 2, "c%d_%d = FMA_%s(a%d, b%d, c%d_%d);", r, v, t, r, v, r, v);
+    }
+    lfuse__put(out, 2, "a += %u;", (unsigned)p->rows * lfuse__type_bytes(p->sum));
+    lfuse__put(out, 2, "b += step;");
+    lfuse__put(out, 1, "}");
+    lfuse__put(out, 1, "if (!first) {");
+    for (int r = 0; r < rows; r++)
+        for (int v = 0; v < vectors; v++)
+            lfuse__put(out, 2, "c%d_%d = ADD_%s(c%d_%d, LOADL_%s(to, %d));", r, v, t, r, v, t,
+                       r * p->columns + v * LANES);
+    lfuse__put(out, 1, "}");
+    for (int r = 0; r < rows; r++)
+        for (int v = 0; v < vectors; v++)
+            lfuse__put(out, 1, "STOREL_%s(to, %d, c%d_%d);", t, r * p->columns + v * LANES, r, v);
+    lfuse__put(out, 0, "}");
+}
