@@ -18,6 +18,7 @@ enum {
     LANES = LFUSE__PANEL_LANES,
     ROWS = 12, /* with two vectors of sums each, two of B and one of A: 27 of 32 registers */
     FEW_ROWS = 4,  /* for which there is a form of its own */
+    DOT_ROWS = 12, /* so where B is transposed */
     DIRECT_ROWS = 24, /* up to which B is not packed: what that takes is more than what it saves */
     PANEL_BYTES = 128,
     BLOCK_DEPTH = 384,
@@ -183,6 +184,19 @@ static void put_epilogue(const lfuse__text *t, const lfuse__product_layout *l, i
     lfuse__put(out, indent + 1, "}");
 }
 
+/* Both operands lie along k and need no conversion. */
+static bool along(const lfuse__kernel_class *c)
+{
+    return !c->product.ta && c->product.tb && c->operands[LFUSE__PRODUCT_A].type == c->product.sum &&
+           c->operands[LFUSE__PRODUCT_B].type == c->product.sum;
+}
+
+static int direct_rows(const lfuse__kernel_class *c)
+{
+    if (c->product.tb) return along(c) ? DOT_ROWS : 0;
+    return c->operands[LFUSE__PRODUCT_B].type == c->product.sum ? DIRECT_ROWS : 0;
+}
+
 static void put_block(const lfuse__text *t, const lfuse__product_layout *l, int indent, const char *name)
 {
     const lfuse__product_class *p = &t->k->product;
@@ -193,25 +207,34 @@ static void put_block(const lfuse__text *t, const lfuse__product_layout *l, int 
     lfuse__put(out, indent, "for (i64 at = 0; at == 0 || at < k; at += block_depth) {");
     lfuse__put(out, indent + 1, "const int depth = (int)(k - at < block_depth ? k - at : block_depth);");
     lfuse__put(out, indent + 1, "memory sums = space;");
-    lfuse__put(out, indent + 1, "for (i64 j = direct ? wide / %d * %d : 0; j < wide; j += %d)", p->columns, p->columns,
-               p->columns);
+    if (p->tb) lfuse__put(out, indent + 1, "for (i64 j = direct ? wide : 0; j < wide; j += %d)", p->columns);
+    else
+        lfuse__put(out, indent + 1, "for (i64 j = direct ? wide / %d * %d : 0; j < wide; j += %d)", p->columns,
+                   p->columns, p->columns);
     lfuse__put(out, indent + 2, "%s_b(p1 + (%s) * %u, ldb, (int)(wide - j < %d ? wide - j : %d), depth,", name,
                p->tb ? "(first_column + j) * ldb + at" : "at * ldb + first_column + j", b_size, p->columns, p->columns);
     lfuse__put(out, indent + 3, "panels + j * depth * %u);", size);
     lfuse__put(out, indent + 1, "for (i64 i = 0; i < high; i += %d) {", p->rows);
     lfuse__put(out, indent + 2, "const i64 row = first_row + i;");
     lfuse__put(out, indent + 2, "const int rows = (int)(high - i < %d ? high - i : %d);", p->rows, p->rows);
-    lfuse__put(out, indent + 2, "%s_a(p0 + (%s) * %u, lda, rows, depth, panel);", name,
+    lfuse__put(out, indent + 2, "%s%s_a(p0 + (%s) * %u, lda, rows, depth, panel);",
+               along(t->k) ? "if (!direct) " : "", name,
                p->ta ? "at * lda + row" : "row * lda + at", a_size);
     lfuse__put(out, indent + 2, "for (i64 j = 0; j < wide; j += %d) {", p->columns);
     lfuse__put(out, indent + 3, "const i64 column = first_column + j;");
     lfuse__put(out, indent + 3, "const int columns = (int)(wide - j < %d ? wide - j : %d);", p->columns, p->columns);
-    lfuse__put(out, indent + 3, "const int as_it_lies = direct && columns == %d;", p->columns);
+    if (along(t->k))
+        lfuse__put(out, indent + 3, "if (direct) %s_d(p0 + (row * lda + at) * %u, lda, p1 + (column * ldb + at) * %u, "
+                   "ldb, rows, columns, depth, at == 0, sums);", name, size, size);
+    if (along(t->k)) lfuse__put(out, indent + 3, "else {");
+    if (p->tb) lfuse__put(out, indent + 3, "const int as_it_lies = 0;");
+    else lfuse__put(out, indent + 3, "const int as_it_lies = direct && columns == %d;", p->columns);
     lfuse__put(out, indent + 3, "memory b = as_it_lies ? p1 + (at * ldb + column) * %u : panels + j * depth * %u;",
                size, size);
     lfuse__put(out, indent + 3, "const i64 step = (as_it_lies ? ldb : %d) * %u;", p->columns, size);
     lfuse__put(out, indent + 3, "if (rows <= %d) %s_s(panel, b, step, depth, at == 0, sums);", FEW_ROWS, name);
     lfuse__put(out, indent + 3, "else %s_m(panel, b, step, depth, at == 0, sums);", name);
+    if (along(t->k)) lfuse__put(out, indent + 3, "}");
     lfuse__put(out, indent + 3, "if (at + depth >= k) {");
     put_epilogue(t, l, indent + 4);
     lfuse__put(out, indent + 3, "}");
@@ -247,10 +270,8 @@ static void put_kernel(const lfuse__text *t, const lfuse__product_layout *l, con
     lfuse__put(out, 2, "const i64 first_column = (i64)(block / down) * block_columns;");
     lfuse__put(out, 2, "const i64 high = m - first_row < block_rows ? m - first_row : block_rows;");
     lfuse__put(out, 2, "const i64 wide = n - first_column < block_columns ? n - first_column : block_columns;");
-    if (t->k->product.tb || t->k->operands[LFUSE__PRODUCT_B].type != t->k->product.sum)
-        lfuse__put(out, 2, "const int direct = 0;");
-    else
-        lfuse__put(out, 2, "const int direct = high <= %d;", DIRECT_ROWS);
+    if (direct_rows(t->k)) lfuse__put(out, 2, "const int direct = high <= %d;", direct_rows(t->k));
+    else lfuse__put(out, 2, "const int direct = 0;");
     put_block(t, l, 2, name);
     lfuse__put(out, 1, "}");
     lfuse__put(out, 0, "}");
@@ -268,6 +289,7 @@ static lfuse_status emit(lfuse__strbuf *out, const char *name, const lfuse__kern
     lfuse__put_powers(out, c->body);
     lfuse__put_pack_a(out, name, c);
     lfuse__put_pack_b(out, name, c);
+    if (along(c)) lfuse__put_dots(out, name, &c->product);
     lfuse__put_multiply(out, name, "m", c->product.rows, &c->product);
     lfuse__put_multiply(out, name, "s", FEW_ROWS, &c->product);
     put_kernel(&t, &l, name);

@@ -13,5 +13,7 @@ void lfuse__put_pack_b(lfuse__strbuf *out, const char *name, const lfuse__kernel
 /* name_suffix(a, b, step, depth, first, to) */
 void lfuse__put_multiply(lfuse__strbuf *out, const char *name, const char *suffix, int rows,
                          const lfuse__product_class *p);
+/* name_d(a, lda, b, ldb, rows, count, depth, first, to) */
+void lfuse__put_dots(lfuse__strbuf *out, const char *name, const lfuse__product_class *p);
 
 #endif

@@ -84,6 +84,49 @@ void lfuse__put_pack_b(lfuse__strbuf *out, const char *name, const lfuse__kernel
 }
 
 /*
+ * Sums of rows of A with `count` rows of B that is stored transposed, both as they lie: lanes along k. Four columns at
+ * a time, so that four sums are under way.
+ */
+void lfuse__put_dots(lfuse__strbuf *out, const char *name, const lfuse__product_class *p)
+{
+    enum { COLUMNS = 4 };
+    const char *t = lfuse__memory_word(p->sum);
+
+    lfuse__put(out, 0, "FN_CALLED void %s_d(memory a, i64 lda, memory b, i64 ldb, int rows, int count, int depth, "
+               "int first, memory to)", name);
+    lfuse__put(out, 0, "{");
+    lfuse__put(out, 1, "for (int j = 0; j < count; j += %d)", COLUMNS);
+    lfuse__put(out, 2, "for (int r = 0; r < rows; r++) {");
+    for (int q = 0; q < COLUMNS; q++) {
+        lfuse__put(out, 3, "const i64 b%d = (i64)(j + %d < count ? j + %d : count - 1) * ldb;", q, q, q);
+        lfuse__put(out, 3, "L_%s c%d = SPLAT_%s(ZERO_%s);", t, q, t, t);
+    }
+    lfuse__put(out, 3, "const i64 from = r * lda;");
+    lfuse__put(out, 3, "int l = 0;");
+    lfuse__put(out, 3, "for (; l + LANES <= depth; l += LANES) {");
+    lfuse__put(out, 4, "const L_%s x = LOADL_%s(a, from + l);", t, t);
+    for (int q = 0; q < COLUMNS; q++)
+        lfuse__put(out, 4, "c%d = FMA_%s(x, LOADL_%s(b, b%d + l), c%d);", q, t, t, q, q);
+    lfuse__put(out, 3, "}");
+    for (int q = 0; q < COLUMNS; q++) {
+        for (int half = LANES / 2; half; half /= 2)
+            lfuse__put(out, 3, "c%d = ADD_%s(c%d, HALF%d_%s(c%d));", q, t, q, half, t, q);
+        lfuse__put(out, 3, "S_%s s%d = FIRST_%s(c%d);", t, q, t, q);
+    }
+    lfuse__put(out, 3, "for (; l < depth; l++) {");
+    for (int q = 0; q < COLUMNS; q++)
+        lfuse__put(out, 4, "s%d += LOAD_%s(a, from + l) * LOAD_%s(b, b%d + l);", q, t, t, q);
+    lfuse__put(out, 3, "}");
+    for (int q = 0; q < COLUMNS; q++) {
+        const int at = q;
+        lfuse__put(out, 3, "if (j + %d < count) STORE_%s(to, r * %d + j + %d, first ? s%d : s%d + LOAD_%s(to, r * %d + "
+                   "j + %d));", at, t, p->columns, at, q, q, t, p->columns, at);
+    }
+    lfuse__put(out, 2, "}");
+    lfuse__put(out, 0, "}");
+}
+
+/*
  * Sums of `rows` rows of a panel of A with a panel of B, whose rows are `step` bytes apart, added to what lies in `to`
  * but for the first part of k.
  */
