@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-bench_tests = %reldir%/check_page %reldir%/check_reader %reldir%/check_sample
+bench_tests = %reldir%/check_openblas %reldir%/check_page %reldir%/check_reader %reldir%/check_sample
 check_PROGRAMS += $(bench_tests)
 TESTS += $(bench_tests)
+tests_bench_check_openblas_SOURCES = %reldir%/check_openblas.c bench/openblas.c bench/openblas.h
 tests_bench_check_page_SOURCES = %reldir%/check_page.c %reldir%/xml.c %reldir%/xml.h
 tests_bench_check_page_LDADD = bench/libpage.la $(TEST_LIBS)
 tests_bench_check_reader_SOURCES = %reldir%/check_reader.c

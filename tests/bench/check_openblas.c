@@ -1,0 +1,66 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The system's OpenBLAS, where there is one. */
+#ifdef HAVE_CONFIG_H
+#include "config.h"
+#endif
+
+#include "bench/openblas.h"
+
+#include <string.h>
+
+#include "common/base/error.h"
+#include "tests/support/main.h"
+
+START_TEST(a_missing_library_is_named)
+{
+    if (!bench_openblas_load()) TEST_SKIP("%s", bench_openblas_note());
+    ck_assert_int_eq(bench_openblas_load(), LFUSE_ERR_LIBRARY);
+    ck_assert_ptr_nonnull(strstr(lfuse_last_error(), "libopenblas.so.0"));
+}
+END_TEST
+
+START_TEST(products_are_row_major)
+{
+    static const float a[] = {1, 2, 3, 4, 5, 6}, b[] = {1, 0, 2, 1, 1, 0, 3, 2, 0, 1, 1, 5};
+    static const double wide_a[] = {1, 2, 3, 4, 5, 6}, wide_b[] = {1, 0, 2, 1, 1, 0, 3, 2, 0, 1, 1, 5};
+    static const float want[] = {3, 3, 11, 20, 9, 6, 29, 44};
+    float c[8];
+    double wide_c[8];
+
+    if (bench_openblas_load()) TEST_SKIP("%s", lfuse_last_error());
+    ck_assert(strstr(bench_openblas_note(), "core ") == bench_openblas_note());
+    memset(c, 0xff, sizeof c); /* NaN: c is not read */
+    memset(wide_c, 0xff, sizeof wide_c);
+    ck_assert_int_eq(bench_openblas_multiply(LFUSE_F32, 2, 4, 3, a, b, c), 0);
+    ck_assert_int_eq(bench_openblas_multiply(LFUSE_F64, 2, 4, 3, wide_a, wide_b, wide_c), 0);
+    for (int i = 0; i < 8; i++) {
+        ck_assert(c[i] == want[i]);
+        ck_assert(wide_c[i] == (double)want[i]);
+    }
+}
+END_TEST
+
+START_TEST(what_it_does_not_take)
+{
+    float x = 0;
+
+    if (bench_openblas_load()) TEST_SKIP("%s", lfuse_last_error());
+    ck_assert_int_eq(bench_openblas_multiply(LFUSE_F16, 1, 1, 1, &x, &x, &x), LFUSE_ERR_TYPE);
+    ck_assert_int_eq(bench_openblas_multiply(LFUSE_F32, (int64_t)1 << 31, 1, 1, &x, &x, &x), LFUSE_ERR_SHAPE);
+    ck_assert_int_eq(bench_openblas_multiply(LFUSE_F32, 1, 1, (int64_t)1 << 31, &x, &x, &x), LFUSE_ERR_SHAPE);
+}
+END_TEST
+
+static Suite *suite_openblas(void)
+{
+    Suite *s = suite_create("openblas");
+    TCase *t = tcase_create("openblas");
+
+    tcase_add_test(t, a_missing_library_is_named);
+    tcase_add_test(t, products_are_row_major);
+    tcase_add_test(t, what_it_does_not_take);
+    suite_add_tcase(s, t);
+    return s;
+}
+
+TEST_MAIN(CK_FORK_GETENV, suite_openblas)
