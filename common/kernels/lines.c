@@ -268,7 +268,8 @@ static void put_team_folds(const lines *l, int indent)
     lfuse__put(out, indent + 2, "for (u64 at = 0; at < count; at += %d) {", BLOCK);
     for (int i = 0; i < ninstr(l->r); i++)
         if (lfuse__rows_reduces(l->r, i, 0))
-            lfuse__rows_put_subtree(l->r, indent + 3, i, EACH, "at + rank", "own + number * lines + cell_", "number < count");
+            lfuse__rows_put_subtree(l->r, indent + 3, i, EACH, "at + rank", "own + number * lines + cell_",
+                                    "number < count");
     lfuse__rows_put_counter_add(l->r, indent + 3, 0, "[0]");
     lfuse__put(out, indent + 2, "}");
     put_end(l, indent + 1);
