@@ -116,8 +116,9 @@ static int by_item(const void *a, const void *b)
 
 static users *users_of(const lfuse__plan_body *p, const lfuse__operand *o, users *all)
 {
-    if (o->place == LFUSE__PLACE_INDEX) return NULL;
-    return &all[o->place == LFUSE__PLACE_BOUND ? o->index : p->graph->nnames + o->index];
+    if (o->place == LFUSE__PLACE_BOUND) return &all[o->index];
+    if (o->place != LFUSE__PLACE_SCRATCH && o->place != LFUSE__PLACE_PREPARED) return NULL; /* nobody writes those */
+    return &all[p->graph->nnames + o->index];
 }
 
 static void note(int *who, int stage)

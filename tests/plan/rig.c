@@ -79,8 +79,9 @@ typedef struct storing {
 
 static storing *of(storing *all, const lfuse__operand *o)
 {
-    if (o->place == LFUSE__PLACE_INDEX) return NULL;
-    return &all[o->place == LFUSE__PLACE_BOUND ? o->index : plan->graph->nnames + o->index];
+    if (o->place == LFUSE__PLACE_BOUND) return &all[o->index];
+    if (o->place != LFUSE__PLACE_SCRATCH && o->place != LFUSE__PLACE_PREPARED) return NULL;
+    return &all[plan->graph->nnames + o->index];
 }
 
 static void check_reads(storing *all, const lfuse__step *s, int step, int child)
