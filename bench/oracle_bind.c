@@ -140,7 +140,7 @@ lfuse_status lfuse__oracle_node_list(lfuse__oracle *s, const lfuse__node *n, lfu
     s->ends[n->name] = ends;
     a->rank = n->rank;
     a->members = in->count;
-    a->ends = ends;
+    a->ends = n->rank ? ends : NULL; /* a number each */
     for (i = 0; i < in->count; i++) ends[i] = a->count += in->elements[i];
     if (n->rank == LFUSE_RANK_MATRIX) LFUSE__TRY(find_matrices(s, n, a));
     LFUSE__TRY(lfuse__oracle_allocate(a));

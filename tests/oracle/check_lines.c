@@ -96,6 +96,31 @@ START_TEST(lines_as_inputs)
 }
 END_TEST
 
+/* One number a member, bound as it is, beside matrices, lines and flat lists. */
+START_TEST(numbers_as_inputs)
+{
+    static const float a[] = { 2 }, b[] = { 3 }, c[] = { 5 };
+    static const void *const of[] = { a, b, c };
+    static const int64_t ones[] = { 1, 1, 1 };
+    const lfuse_value m = list(), n = lfuse_list_input(g, "n", LFUSE_F32, 0);
+    const lfuse_value f = lfuse_list_input(g, "f", LFUSE_F32, LFUSE_RANK_ANY);
+    const lfuse__oracle_input inputs[] = {
+        w, { .name = "n", .members = of, .elements = ones, .count = 3 },
+        { .name = "f", .members = members, .elements = elements, .count = 3 }
+    };
+
+    lfuse_output(g, "matrices", lfuse_mul(m, n));
+    lfuse_output(g, "rows", lfuse_mul(lfuse_member_row_sum(m), n));
+    lfuse_output(g, "flat", lfuse_mul(n, f));
+    lfuse_update(n, lfuse_add(n, n));
+    evaluate(inputs, 3, NULL);
+    EXPECT(0, 4, 6, 10);
+    EXPECT(1, 2, 4, 6, 8, 10, 12, 20, 40, 60, 80, 100, 120, -3, -6, -9, -12);
+    EXPECT(2, 12, 30, 120, 300, -30);
+    EXPECT(3, 2, 4, 6, 8, 10, 12, 20, 40, 60, 80, 100, 120, -3, -6, -9, -12);
+}
+END_TEST
+
 START_TEST(matrices_of_other_sizes)
 {
     static const lfuse__matrices wrong[] = { { 2, 2, 3, 3 }, { 1, 1, 5, 1 }, { 1, 0, 5, 2 } };
@@ -141,6 +166,7 @@ static Suite *suite_lines(void)
     tcase_add_test(t, sums_of_lines);
     tcase_add_test(t, lines_repeat);
     tcase_add_test(t, lines_as_inputs);
+    tcase_add_test(t, numbers_as_inputs);
     tcase_add_test(t, matrices_of_other_sizes);
     tcase_add_test(t, bits_of_an_axis);
     suite_add_tcase(s, t);
