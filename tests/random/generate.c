@@ -21,6 +21,9 @@ static maker *const makers[] = {
     make_product,   make_product,   make_twins,     make_index,     make_extent,
 };
 
+/* One graph in so many is of lists; what the others are does not depend on it. */
+enum { LISTS_EACH = 16 };
+
 static void make_sizes(gen *s)
 {
     const int count = chance(s, 3) ? 1 + below(s, 2) : 0;
@@ -56,11 +59,11 @@ static void make_updates(gen *s)
 {
     for (int i = 0; i < s->count; i++) {
         const lfuse__node n = s->g->nodes[s->pool[i]];
-        if (n.kind != LFUSE__INPUT || s->g->names[n.name].update >= 0 || !chance(s, 5)) continue;
+        if ((n.kind != LFUSE__INPUT && n.kind != LFUSE__LIST) || s->g->names[n.name].update >= 0 || !chance(s, 5)) continue;
         for (int k = s->count - 1; k > i; k--) {
             const lfuse__node *m = &s->g->nodes[s->pool[k]];
-            if (m->type != n.type || m->rank != n.rank ||
-                memcmp(m->shape, n.shape, (size_t)n.rank * sizeof *n.shape) || chance(s, 3))
+            if (m->type != n.type || m->rank != n.rank || m->list != n.list ||
+                memcmp(m->shape, n.shape, (size_t)(n.rank > 0 ? n.rank : 0) * sizeof *n.shape) || chance(s, 3))
                 continue;
             lfuse_update(value(s, s->pool[i]), value(s, s->pool[k]));
             break;
@@ -76,6 +79,11 @@ void problem_generate(uint64_t seed, problem *p)
     lfuse__random_seed(&s->r, seed);
     s->g = p->graph;
     s->p = p;
+    if (seed % LISTS_EACH == LISTS_EACH / 2) {
+        s->most = MOST_ELEMENTS;
+        make_lists(s);
+        goto results;
+    }
     s->most = chance(s, 12) ? MOST_LONG : MOST_ELEMENTS;
     s->type = any_type(s);
     s->frozen = chance(s, 6);
@@ -84,6 +92,7 @@ void problem_generate(uint64_t seed, problem *p)
     for (int i = 0; i < inputs; i++) keep(s, any_input(s));
     if (!s->count) keep(s, new_input(s, s->type, 0, NULL));
     for (int i = 0; i < depth && !lfuse_graph_check(s->g); i++) PICK(s, makers)(s);
+results:
     if (!lfuse_graph_check(s->g)) {
         make_outputs(s);
         make_updates(s);

@@ -69,4 +69,7 @@ maker make_permute, make_slice, make_split, make_reshape, make_broadcast, make_c
 maker make_reduction, make_row_work, make_norm, make_gather, make_scatter, make_product, make_twins, make_index,
     make_extent;
 
+/* ---- generate_lists.c: all of a graph but its results ---- */
+maker make_lists;
+
 #endif

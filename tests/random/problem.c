@@ -122,6 +122,42 @@ static harness_layout layout_of(uint64_t seed)
     return pick == 0 ? STRIDED : pick < 4 ? OFFSET : PLAIN;
 }
 
+/* ---- lists ---- */
+
+enum { MOST_MEMBERS = 6 };
+
+/* The members of all lists of a problem: matrices, rows, columns. */
+static int members_of(uint64_t seed, int64_t shapes[MOST_MEMBERS][3])
+{
+    static const int rows[] = {0, 1, 1, 2, 3, 17, 40, 1030}, columns[] = {1, 2, 3, 5, 33, 130, 1025};
+    const int count = 1 + (int)(mix(seed, 2000) % MOST_MEMBERS);
+    for (int i = 0; i < count; i++) {
+        const uint64_t pick = mix(seed, 2001 + (uint64_t)i);
+        shapes[i][0] = pick % 5 ? 1 : 1 + (int64_t)(pick / 5 % 3);
+        shapes[i][1] = rows[pick / 16 % 8];
+        shapes[i][2] = shapes[i][1] > 40 ? 1 + (int64_t)(pick / 128 % 3) : columns[pick / 128 % 7];
+    }
+    return count;
+}
+
+static trial_io *bind_list(const problem *p, const lfuse__name *name, const lfuse__node *n, trial *t)
+{
+    const trial_role role = name->kind == LFUSE__NAME_OUTPUT ? TRIAL_LIST_OUTPUT : TRIAL_LIST;
+    int64_t shapes[MOST_MEMBERS][3], elements[MOST_MEMBERS];
+    const int count = members_of(p->seed, shapes);
+    if (n->rank == LFUSE_RANK_MATRIX)
+        return trial_add_matrices(t, name->text, role, (lfuse_type)n->type, count, (const int64_t (*)[3])shapes);
+    for (int i = 0; i < count; i++) {
+        const int64_t *m = shapes[i];
+        elements[i] = n->rank == LFUSE_RANK_ROWS       ? m[0] * m[1]
+                      : n->rank == LFUSE_RANK_COLUMNS  ? m[0] * m[2]
+                      : n->rank == LFUSE_RANK_MATRICES ? m[0]
+                      : n->rank == LFUSE_RANK_ANY      ? m[0] * m[1] * m[2]
+                                                       : 1;
+    }
+    return trial_add_list(t, name->text, role, (lfuse_type)n->type, count, elements);
+}
+
 static lfuse_status bind_name(const problem *p, int32_t i, const int64_t *sizes, trial *t)
 {
     static const trial_role roles[] = {
@@ -138,7 +174,13 @@ static lfuse_status bind_name(const problem *p, int32_t i, const int64_t *sizes,
         trial_add_scalar(t, name->text, (double)(int64_t)(seed % 17) / 4 - 1.75);
         return LFUSE_OK;
     }
-    if (n->list) return trial_say(t, LFUSE_ERR_UNSUPPORTED, "%s: lists are not bound", name->text);
+    if (n->list) {
+        trial_io *l = bind_list(p, name, n, t);
+        l->id = name->node;
+        l->updated = name->update >= 0;
+        if (name->kind != LFUSE__NAME_OUTPUT) trial_fill(l, data_of(p->seed), seed);
+        return LFUSE_OK;
+    }
     for (int axis = 0; axis < n->rank; axis++) {
         lfuse_status status = lfuse__size_evaluate(p->graph, n->shape[axis], sizes, &shape[axis]);
         if (status) return trial_blame(t, status, name->text);

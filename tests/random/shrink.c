@@ -61,12 +61,13 @@ static int32_t copy_node(const change *c, const lfuse_graph *g, int32_t i, const
     for (int k = 0; k < n.rank && c->extent >= 0; k++)
         if (n.shape[k] == c->extent) n.shape[k] = c->smaller;
     if (i == c->node) {
-        lfuse__node input = lfuse__build_node(LFUSE__INPUT, (lfuse_type)n.type);
+        lfuse__node input = lfuse__build_node(n.list ? LFUSE__LIST : LFUSE__INPUT, (lfuse_type)n.type);
         snprintf(name, sizeof name, "x%d", (int)i);
         input.rank = n.rank;
+        input.list = n.list;
         memcpy(input.shape, n.shape, sizeof input.shape);
         n = input;
-        n.name = lfuse__build_name(to, "shrink", name, LFUSE__NAME_INPUT, to->nnodes);
+        n.name = lfuse__build_name(to, "shrink", name, n.list ? LFUSE__NAME_LIST : LFUSE__NAME_INPUT, to->nnodes);
     } else if (n.name >= 0) {
         const lfuse__name *own = &g->names[n.name];
         n.name = lfuse__build_name(to, "shrink", own->text, own->kind, to->nnodes);
@@ -166,7 +167,8 @@ static bool fewer_nodes(search *s)
         }
         for (int k = 0; i < s->p->graph->nnodes && k < s->p->graph->nodes[i].nin; k++) {
             const lfuse__node *n = &s->p->graph->nodes[i], *o = &s->p->graph->nodes[n->in[k]];
-            if (n->type != o->type || n->rank != o->rank || memcmp(n->shape, o->shape, sizeof n->shape)) continue;
+            if (n->type != o->type || n->rank != o->rank || n->list != o->list ||
+                memcmp(n->shape, o->shape, sizeof n->shape)) continue;
             c.operand = k;
             if (!attempt(s, &c)) continue;
             any = true;

@@ -1,0 +1,100 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Graphs of lists: flat ones or matrices, numbers of lines and of members, all of one set of members (problem.c). */
+#ifdef HAVE_CONFIG_H
+#include "config.h"
+#endif
+
+#include "tests/random/generate.h"
+
+enum { LEAST_DEPTH = 2, DEPTH = 9, TRIES = 12 };
+
+/* The same, or one that repeats beside it. */
+static bool beside(int rank, const lfuse__node *n)
+{
+    if (!n->list) return n->rank == 0;
+    if (n->rank == rank || n->rank == 0) return true;
+    if (rank == LFUSE_RANK_MATRIX) return n->rank != LFUSE_RANK_ANY;
+    return (rank == LFUSE_RANK_ROWS || rank == LFUSE_RANK_COLUMNS) && n->rank == LFUSE_RANK_MATRICES;
+}
+
+static lfuse_value new_list(gen *s, int rank)
+{
+    char name[NAME];
+    return lfuse_list_input(s->g, fresh(s, name, 'l'), s->type, rank);
+}
+
+/* Sums widen: everything is of one type. */
+static void keep_typed(gen *s, lfuse_value v)
+{
+    if (v.id >= 0) keep(s, type_of(s, v) == s->type ? v : lfuse_cast(v, s->type));
+}
+
+static void make_unary(gen *s)
+{
+    const lfuse_value v = any(s);
+    switch (below(s, 4)) {
+    case 0: keep(s, lfuse_neg(v)); break;
+    case 1: keep(s, lfuse_abs(v)); break;
+    case 2: keep(s, lfuse_mul(v, number(s, 0.5))); break;
+    default: keep(s, lfuse_max(v, number(s, 0))); break;
+    }
+}
+
+static void make_binary(gen *s)
+{
+    const lfuse_value x = any(s);
+    for (int i = 0; i < TRIES; i++) {
+        const lfuse_value y = any(s), a = chance(s, 2) ? x : y, b = a.id == x.id ? y : x;
+        if (!node(s, x)->list || !beside(node(s, x)->rank, node(s, y))) continue;
+        switch (below(s, 5)) {
+        case 0: keep(s, lfuse_add(a, b)); break;
+        case 1: keep(s, lfuse_sub(a, b)); break;
+        case 2: keep(s, lfuse_mul(tame(s, a), tame(s, b))); break;
+        case 3: keep(s, lfuse_min(a, b)); break;
+        default: keep(s, lfuse_where(lfuse_gt(a, b), a, b)); break;
+        }
+        return;
+    }
+}
+
+static void make_sum(gen *s)
+{
+    const lfuse_value v = any(s);
+    const lfuse__node *n = node(s, v);
+    if (!n->list) return;
+    if (n->rank == 0) keep_typed(s, lfuse_list_sum(v));
+    else if (n->rank == LFUSE_RANK_MATRIX && chance(s, 3)) keep_typed(s, lfuse_member_column_sum(v));
+    else if (n->rank < LFUSE_RANK_ANY && n->rank != LFUSE_RANK_MATRICES && !chance(s, 3))
+        keep_typed(s, lfuse_member_row_sum(v));
+    else if (n->rank >= LFUSE_RANK_MATRIX) keep_typed(s, lfuse_member_sum(v));
+}
+
+static void make_total(gen *s)
+{
+    const lfuse_value v = any(s);
+    const lfuse__node *n = node(s, v);
+    if (n->list && (n->rank == LFUSE_RANK_ANY || n->rank == LFUSE_RANK_MATRIX || n->rank == 0))
+        keep_typed(s, chance(s, 2) ? lfuse_list_sum(v) : lfuse_list_any(v));
+}
+
+static void make_count(gen *s)
+{
+    const lfuse_value v = value(s, s->pool[0]);
+    if (node(s, v)->rank != LFUSE_RANK_MATRIX) keep_typed(s, lfuse_member_elements(v));
+    else keep_typed(s, chance(s, 2) ? lfuse_member_rows(v) : lfuse_member_columns(v));
+}
+
+void make_lists(gen *s)
+{
+    static const lfuse_type types[] = {LFUSE_F32, LFUSE_F32, LFUSE_F16, LFUSE_BF16, LFUSE_F64, LFUSE_I32};
+    static const int lines[] = {LFUSE_RANK_ROWS, LFUSE_RANK_COLUMNS, LFUSE_RANK_MATRICES, LFUSE_RANK_MATRIX, 0};
+    static maker *const makers[] = {make_unary, make_binary, make_binary, make_binary, make_binary,
+                                    make_sum,   make_sum,    make_sum,    make_total,  make_count};
+    const bool matrices = !chance(s, 3);
+    const int depth = LEAST_DEPTH + below(s, DEPTH);
+    s->type = PICK(s, types);
+    keep(s, new_list(s, matrices ? LFUSE_RANK_MATRIX : LFUSE_RANK_ANY));
+    for (int i = below(s, 3); i > 0; i--)
+        keep(s, new_list(s, matrices ? PICK(s, lines) : chance(s, 3) ? 0 : LFUSE_RANK_ANY));
+    for (int i = 0; i < depth && !lfuse_graph_check(s->g); i++) PICK(s, makers)(s);
+}
