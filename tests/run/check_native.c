@@ -1,0 +1,106 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Products by the library's own kernels and by the vendor's, on the stub. */
+#ifdef HAVE_CONFIG_H
+#include "config.h"
+#endif
+
+#include <string.h>
+
+#include "tests/run/rig.h"
+
+/* The kernels take what a vendor's library is given in copies; and a provider that is none. */
+START_TEST(providers_of_odd_strides)
+{
+    const lfuse_plan_options none = { .provider = (lfuse_provider)3 };
+    lfuse_provider provider;
+    lfuse_tensor *big = ramp(1, SHAPE(400), 0, 1), *a, *b, *c, *out;
+    lfuse_plan *plan;
+    int i, j, l;
+
+    lfuse_output(g, "c", lfuse_matmul(lfuse_input(g, "a", LFUSE_F32, 2, LFUSE_DIMS(3, 4)),
+                                      lfuse_input(g, "b", LFUSE_F32, 2, LFUSE_DIMS(4, 5))));
+    FAILS(LFUSE_ERR_INVALID, lfuse_plan_create(dev, g, &none, &plan));
+    OK(lfuse_tensor_view(big, 2, SHAPE(3, 4), SHAPE(10, 2), 1, &a));
+    OK(lfuse_tensor_view(big, 2, SHAPE(4, 5), SHAPE(0, -1), 9, &b));
+    for (provider = LFUSE_PROVIDER_NATIVE; provider <= LFUSE_PROVIDER_VENDOR; provider++) {
+        const float *v;
+        out = tensor(1, SHAPE(100));
+        OK(lfuse_tensor_view(out, 2, SHAPE(3, 5), SHAPE(20, 3), 0, &c));
+        plan = plan_by(provider, 0);
+        {
+            const lfuse_binding bind[] = { lfuse_bind_tensor("a", a), lfuse_bind_tensor("b", b),
+                                           lfuse_bind_tensor("c", c) };
+            OK(lfuse_plan_run(plan, stream, bind, 3));
+        }
+        v = values(out);
+        for (i = 0; i < 3; i++)
+            for (j = 0; j < 5; j++) {
+                double sum = 0;
+                for (l = 0; l < 4; l++) sum += (1 + 10 * i + 2 * l) * (9 - j);
+                NEAR(v[20 * i + 3 * j], sum);
+            }
+        lfuse_plan_destroy(plan);
+        lfuse_tensor_destroy(c), lfuse_tensor_destroy(out);
+    }
+    lfuse_tensor_destroy(a), lfuse_tensor_destroy(b), lfuse_tensor_destroy(big);
+}
+END_TEST
+
+/* What a layer keeps for its backward pass is stored beside its result: sum, silu of it, and that with a residual. */
+START_TEST(several_results_in_one_launch)
+{
+    const lfuse_value z = lfuse_matmul(lfuse_input(g, "x", LFUSE_F32, 2, LFUSE_DIMS(5, 3)),
+                                       lfuse_transpose(lfuse_input(g, "w", LFUSE_F32, 2, LFUSE_DIMS(7, 3))));
+    const lfuse_value h = lfuse_silu(z), r = lfuse_input(g, "r", LFUSE_F32, 2, LFUSE_DIMS(5, 7));
+    lfuse_tensor *x = ramp(2, SHAPE(5, 3), -1, 0.1f), *w = ramp(2, SHAPE(7, 3), 1, -0.2f);
+    lfuse_tensor *tr = ramp(2, SHAPE(5, 7), 0, 1);
+    lfuse_tensor *results[3] = { tensor(2, SHAPE(5, 7)), tensor(2, SHAPE(5, 7)), tensor(2, SHAPE(5, 7)) };
+    float found[3][35];
+    uint64_t before;
+    lfuse_plan *plan;
+    int i, j, l;
+
+    lfuse_output(g, "z", z);
+    lfuse_output(g, "h", h);
+    lfuse_output(g, "y", lfuse_add(h, r));
+    plan = plan_by(LFUSE_PROVIDER_NATIVE, 0);
+    ck_assert_msg(strncmp(lfuse_plan_text(plan), "(gemm 5 x 7 x 3 (z acc) (h ", 26) == 0, "%s", lfuse_plan_text(plan));
+    {
+        const lfuse_binding bind[] = {
+            lfuse_bind_tensor("x", x),          lfuse_bind_tensor("w", w),          lfuse_bind_tensor("r", tr),
+            lfuse_bind_tensor("z", results[0]), lfuse_bind_tensor("h", results[1]), lfuse_bind_tensor("y", results[2]),
+        };
+        before = launches();
+        OK(lfuse_plan_run(plan, stream, bind, 6));
+        ck_assert_uint_eq(launches() - before, 1);
+    }
+    for (i = 0; i < 3; i++) memcpy(found[i], values(results[i]), sizeof found[i]);
+    for (i = 0; i < 5; i++)
+        for (j = 0; j < 7; j++) {
+            double sum = 0, silu;
+            for (l = 0; l < 3; l++) sum += (-1 + 0.1 * (3 * i + l)) * (1 - 0.2 * (3 * j + l));
+            silu = sum / (1 + exp(-sum));
+            NEAR(found[0][7 * i + j], sum);
+            NEAR(found[1][7 * i + j], silu);
+            NEAR(found[2][7 * i + j], silu + 7 * i + j);
+        }
+    lfuse_plan_destroy(plan);
+    for (i = 0; i < 3; i++) lfuse_tensor_destroy(results[i]);
+    lfuse_tensor_destroy(x), lfuse_tensor_destroy(w), lfuse_tensor_destroy(tr);
+}
+END_TEST
+
+static Suite *suite_native(void)
+{
+    Suite *s = suite_create("run");
+    TCase *c = tcase_create("native products");
+
+    tcase_add_checked_fixture(c, open_stub, close_stub);
+    tcase_set_timeout(c, 0);
+    tcase_add_test(c, providers_of_odd_strides);
+    tcase_add_test(c, several_results_in_one_launch);
+    suite_add_tcase(s, c);
+    return s;
+}
+
+TEST_MAIN(CK_NOFORK, suite_native)
