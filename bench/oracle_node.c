@@ -125,16 +125,22 @@ lfuse_status lfuse__oracle_node_matmul(lfuse__oracle *s, const lfuse__node *n, l
 {
     const lfuse_type type = (lfuse_type)n->type;
     const lfuse__values *left = &s->arrays[n->in[0]], *right = &s->arrays[n->in[1]];
+    const int row = n->rank - 2, column = n->rank - 1;
+    lfuse_status status = LFUSE_OK;
     lfuse__pair *x, *y;
-    lfuse_status status;
+    int64_t i, m, k, count = 1;
 
-    if (right->rows) return lfuse__oracle_not_by_rows("the right side of a product");
+    if (row ? left->rows != right->rows : right->rows)
+        return lfuse__oracle_not_by_rows("one side of a product");
     LFUSE__TRY(lfuse__oracle_shape(s, n, left->rows, a));
+    m = left->shape[row], k = left->shape[column];
+    for (i = 0; i < row; i++) count *= left->shape[i];
     x = read_all(left, type);
     y = read_all(right, type);
-    if (x && y)
-        status = lfuse__oracle_matmul(type, left->shape[0], right->shape[1], left->shape[1], x, y, a->x);
-    else
+    for (i = 0; x && y && i < count && !status; i++)
+        status = lfuse__oracle_matmul(type, m, right->shape[column], k, x + i * m * k,
+                                      y + i * k * right->shape[column], a->x + i * m * right->shape[column]);
+    if (!x || !y)
         status = lfuse__error(LFUSE_ERR_MEMORY, "oracle: no memory for a product");
     free(y);
     free(x);

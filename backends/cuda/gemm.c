@@ -152,29 +152,44 @@ static lfuse_status describe_operation(lfuse__bgemm *g, const lfuse__gemm_desc *
     return code ? blas_error(code, "cublasLtMatmulDescSetAttribute") : LFUSE_OK;
 }
 
+/* A matrix of each product, `stride` elements apart. */
+static lfuse_status set_batch(cublasLtMatrixLayout_t layout, int64_t batch, int64_t stride)
+{
+    const int32_t count = (int32_t)batch;
+    cublasStatus_t code =
+        lfuse__lt.MatrixLayoutSetAttribute(layout, CUBLASLT_MATRIX_LAYOUT_BATCH_COUNT, &count, sizeof count);
+
+    if (!code)
+        code = lfuse__lt.MatrixLayoutSetAttribute(layout, CUBLASLT_MATRIX_LAYOUT_STRIDED_BATCH_OFFSET, &stride,
+                                                  sizeof stride);
+    return code ? blas_error(code, "cublasLtMatrixLayoutSetAttribute") : LFUSE_OK;
+}
+
 static lfuse_status describe_layouts(lfuse__bgemm *g, const lfuse__gemm_desc *d)
 {
     const struct {
         cublasLtMatrixLayout_t *layout;
-        int64_t rows, columns, ld;
+        int64_t rows, columns, ld, stride;
     } rows[] = {
-        { &g->first, d->tb ? d->k : d->n, d->tb ? d->n : d->k, d->ldb },
-        { &g->second, d->ta ? d->m : d->k, d->ta ? d->k : d->m, d->lda },
-        { &g->result, d->n, d->m, d->ldc },
+        { &g->first, d->tb ? d->k : d->n, d->tb ? d->n : d->k, d->ldb, d->stride_b },
+        { &g->second, d->ta ? d->m : d->k, d->ta ? d->k : d->m, d->lda, d->stride_a },
+        { &g->result, d->n, d->m, d->ldc, d->stride_c },
     };
 
     for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
         cublasStatus_t code = lfuse__lt.MatrixLayoutCreate(rows[i].layout, g->type->data, (uint64_t)rows[i].rows,
                                                            (uint64_t)rows[i].columns, rows[i].ld);
         if (code) return blas_error(code, "cublasLtMatrixLayoutCreate");
+        if (d->batch) LFUSE__TRY(set_batch(*rows[i].layout, d->batch, rows[i].stride));
     }
     return LFUSE_OK;
 }
 
-/* The strictest alignment that rows keep when the first one has it. */
+/* The strictest alignment that all rows keep when the first one has it. */
 static unsigned row_alignment(const lfuse__gemm_desc *d, unsigned bytes)
 {
-    uint64_t all = ((uint64_t)d->lda | (uint64_t)d->ldb | (uint64_t)d->ldc) * bytes | ALIGNED;
+    uint64_t strides = (uint64_t)d->stride_a | (uint64_t)d->stride_b | (uint64_t)d->stride_c;
+    uint64_t all = ((uint64_t)d->lda | (uint64_t)d->ldb | (uint64_t)d->ldc | strides) * bytes | ALIGNED;
 
     return (unsigned)(all & -all);
 }
@@ -191,6 +206,8 @@ static lfuse_status describe(lfuse__bdevice *dev, const lfuse__gemm_desc *d, lfu
         return lfuse__error(LFUSE_ERR_UNSUPPORTED, "cuBLASLt: no product of %s", lfuse_type_name(d->type));
     if ((size_t)d->epilogue >= sizeof epilogues / sizeof epilogues[0])
         return lfuse__error(LFUSE_ERR_UNSUPPORTED, "cuBLASLt: its gelu is less exact than ours");
+    if (d->batch > INT32_MAX)
+        return lfuse__error(LFUSE_ERR_UNSUPPORTED, "cuBLASLt: %lld products in one call", (long long)d->batch);
     g->bias = has_bias(d->epilogue);
     g->alignment = row_alignment(d, g->type->bytes);
     LFUSE__TRY(get_handle(dev, &g->handle));

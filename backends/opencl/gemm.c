@@ -20,6 +20,8 @@ static lfuse_status bind(lfuse__library *library)
 #define LFUSE__CLBLAST(name)                                                                                           \
     *(void **)&lfuse__clblast.name = lfuse__library_symbol(library, "CLBlast" #name);                                  \
     if (lfuse__clblast.name == NULL) return lfuse__cl_library_lacks(library, "CLBlast" #name);
+#define LFUSE__CLBLAST_OPTIONAL(name)                                                                                  \
+    *(void **)&lfuse__clblast.name = lfuse__library_symbol(library, "CLBlast" #name);
 #include "backends/opencl/functions.def"
     return LFUSE_OK;
 }
@@ -87,6 +89,9 @@ static lfuse_status check(lfuse__bdevice *dev, const lfuse__gemm_desc *desc)
         return lfuse__error(LFUSE_ERR_UNSUPPORTED, "%s: CLBlast has no %s products", name, lfuse_type_name(desc->type));
     if (desc->type == LFUSE_F64 && !dev->device.facts.info.f64)
         return lfuse__error(LFUSE_ERR_UNSUPPORTED, "%s has no double precision", name);
+    if (desc->batch && !(desc->type == LFUSE_F64 ? (void *)lfuse__clblast.DgemmStridedBatched
+                                                 : (void *)lfuse__clblast.SgemmStridedBatched))
+        return lfuse__error(LFUSE_ERR_UNSUPPORTED, "%s: this CLBlast has no batches of products", name);
     if (desc->epilogue != LFUSE__EP_NONE)
         return lfuse__error(LFUSE_ERR_UNSUPPORTED, "%s: CLBlast has no epilogues", name);
     return LFUSE_OK;
@@ -109,6 +114,24 @@ typedef struct product {
     size_t a_offset, b_offset, c_offset;
 } product;
 
+static CLBlastStatusCode call_batch(const product *p, cl_command_queue queue)
+{
+    const lfuse__gemm_desc *d = p->desc;
+    CLBlastTranspose ta = d->ta ? CLBlastTransposeYes : CLBlastTransposeNo;
+    CLBlastTranspose tb = d->tb ? CLBlastTransposeYes : CLBlastTransposeNo;
+    size_t m = (size_t)d->m, n = (size_t)d->n, k = (size_t)d->k, batch = (size_t)d->batch;
+    size_t lda = (size_t)d->lda, ldb = (size_t)d->ldb, ldc = (size_t)d->ldc;
+    size_t a = (size_t)d->stride_a, b = (size_t)d->stride_b, c = (size_t)d->stride_c;
+
+    if (d->type == LFUSE_F64)
+        return lfuse__clblast.DgemmStridedBatched(CLBlastLayoutRowMajor, ta, tb, m, n, k, p->alpha, p->a, p->a_offset,
+                                                  lda, a, p->b, p->b_offset, ldb, b, p->beta, p->c, p->c_offset, ldc, c,
+                                                  batch, &queue, NULL);
+    return lfuse__clblast.SgemmStridedBatched(CLBlastLayoutRowMajor, ta, tb, m, n, k, (float)p->alpha, p->a,
+                                              p->a_offset, lda, a, p->b, p->b_offset, ldb, b, (float)p->beta, p->c,
+                                              p->c_offset, ldc, c, batch, &queue, NULL);
+}
+
 static CLBlastStatusCode call(const product *p, cl_command_queue queue)
 {
     const lfuse__gemm_desc *d = p->desc;
@@ -117,6 +140,7 @@ static CLBlastStatusCode call(const product *p, cl_command_queue queue)
     size_t m = (size_t)d->m, n = (size_t)d->n, k = (size_t)d->k;
     size_t lda = (size_t)d->lda, ldb = (size_t)d->ldb, ldc = (size_t)d->ldc;
 
+    if (d->batch) return call_batch(p, queue);
     if (d->type == LFUSE_F64)
         return lfuse__clblast.Dgemm(CLBlastLayoutRowMajor, ta, tb, m, n, k, p->alpha, p->a, p->a_offset, lda, p->b,
                                     p->b_offset, ldb, p->beta, p->c, p->c_offset, ldc, &queue, NULL);
@@ -124,9 +148,15 @@ static CLBlastStatusCode call(const product *p, cl_command_queue queue)
                                 p->b_offset, ldb, (float)p->beta, p->c, p->c_offset, ldc, &queue, NULL);
 }
 
+/* Of dev->gemm_ready. */
+static unsigned ready_bit(const lfuse__gemm_desc *desc)
+{
+    return 1u << ((unsigned)desc->type + (desc->batch ? 16 : 0));
+}
+
 static lfuse_status run(lfuse__bdevice *dev, const product *p, cl_command_queue queue)
 {
-    unsigned bit = 1u << (unsigned)p->desc->type;
+    unsigned bit = ready_bit(p->desc);
     bool ready = (atomic_load(&dev->gemm_ready) & bit) != 0;
     CLBlastStatusCode code;
 
@@ -139,11 +169,15 @@ static lfuse_status run(lfuse__bdevice *dev, const product *p, cl_command_queue 
     return LFUSE_OK;
 }
 
-/* The first product of a precision makes CLBlast compile, which takes about a second: a product of one element. */
-static lfuse_status warm_up(lfuse__bdevice *dev, lfuse_type type)
+/*
+ * The first product of a precision, and the first batch, makes CLBlast compile, which takes about a second: products of
+ * one element.
+ */
+static lfuse_status warm_up(lfuse__bdevice *dev, lfuse_type type, bool batch)
 {
     enum { ELEMENTS = 48 };
-    const lfuse__gemm_desc desc = { .type = type, .m = 1, .n = 1, .k = 1, .lda = 1, .ldb = 1, .ldc = 1 };
+    const lfuse__gemm_desc desc = { .type = type, .m = 1, .n = 1, .k = 1, .lda = 1, .ldb = 1, .ldc = 1,
+                                    .batch = 2 * batch, .stride_a = batch, .stride_b = batch, .stride_c = batch };
     product p = { .desc = &desc, .alpha = 1, .a_offset = 0, .b_offset = 16, .c_offset = 32 };
     const char *name = dev->device.facts.info.name;
     cl_command_queue queue;
@@ -151,7 +185,7 @@ static lfuse_status warm_up(lfuse__bdevice *dev, lfuse_type type)
     lfuse_status status;
     cl_int code;
 
-    if ((atomic_load(&dev->gemm_ready) & 1u << (unsigned)type) != 0) return LFUSE_OK;
+    if ((atomic_load(&dev->gemm_ready) & ready_bit(&desc)) != 0) return LFUSE_OK;
     queue = lfuse__cl.CreateCommandQueue(dev->context, dev->device.id, 0, &code);
     if (queue == NULL) return lfuse__cl_error(code, "%s: clCreateCommandQueue", name);
     buffer = lfuse__cl.CreateBuffer(dev->context, CL_MEM_READ_WRITE, ELEMENTS * lfuse_type_size(type), NULL, &code);
@@ -179,7 +213,7 @@ lfuse_status lfuse__cl_gemm_prepare(lfuse__bdevice *dev, const lfuse__gemm_desc 
     if (strcmp(candidate->identity, "clblast") != 0)
         return lfuse__error(LFUSE_ERR_UNSUPPORTED, "%s: no algorithm \"%s\"", dev->device.facts.info.name,
                             candidate->identity);
-    LFUSE__TRY(warm_up(dev, desc->type));
+    LFUSE__TRY(warm_up(dev, desc->type, desc->batch != 0));
     g = calloc(1, sizeof *g);
     if (g == NULL) return lfuse__error(LFUSE_ERR_MEMORY, "no memory for a product");
     g->dev = dev, g->desc = *desc;

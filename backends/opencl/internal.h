@@ -51,6 +51,7 @@ lfuse_status lfuse__clblast_load(void);
 #ifdef HAVE_CLBLAST
 typedef struct lfuse__clblast_functions {
 #define LFUSE__CLBLAST(name) __typeof__(CLBlast##name) *name;
+#define LFUSE__CLBLAST_OPTIONAL(name) LFUSE__CLBLAST(name)
 #include "backends/opencl/functions.def"
 } lfuse__clblast_functions;
 /* Filled by lfuse__clblast_load. */
@@ -89,7 +90,7 @@ struct lfuse__bdevice {
     atomic_int lost;          /* the code that killed the device, 0 while it lives */
     atomic_uint_fast64_t held; /* bytes of our own allocations */
     lfuse__cl_addresser *addresser; /* NULL: kernels reach buffers through arguments alone */
-    atomic_uint gemm_ready;   /* bit of each precision whose CLBlast kernels are compiled */
+    atomic_uint gemm_ready;   /* bit of each precision whose CLBlast kernels are compiled; 16 further: of batches */
 };
 
 typedef enum lfuse__cl_storage {

@@ -75,7 +75,8 @@ typedef enum lfuse__epilogue {
 /*
  * A matrix product, row-major: D[m, n] = epilogue(alpha op(A) op(B) + beta C), C and D the same memory. op(A) is
  * [m, k]: stored [m, k] with leading dimension lda, or [k, m] when ta. m, n, k > 0 (degenerate sizes never reach a
- * backend).
+ * backend). Of a batch, `batch` such products, of which each takes the matrices `stride` elements behind those of the
+ * one before; the bias is the same for all.
  */
 typedef struct lfuse__gemm_desc {
     lfuse_type type;    /* of A, B, C, D and bias; f16 and bf16 accumulate in f32 */
@@ -83,6 +84,8 @@ typedef struct lfuse__gemm_desc {
     bool has_beta;      /* beta may be other than 0 */
     lfuse__epilogue epilogue;
     int64_t m, n, k, lda, ldb, ldc;
+    int64_t batch;      /* 0: one product, no batch; else 2 or more */
+    int64_t stride_a, stride_b, stride_c; /* of a batch; those of A and B may be 0: the same matrix for all */
 } lfuse__gemm_desc;
 
 typedef struct lfuse__gemm_candidate {

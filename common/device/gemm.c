@@ -18,10 +18,15 @@ struct lfuse__gemm {
 
 static lfuse_status checked(const lfuse__gemm_desc *d)
 {
-    bool fits = d->m > 0 && d->n > 0 && d->k > 0 && d->lda >= (d->ta ? d->m : d->k) &&
+    const bool strides = d->batch ? d->batch > 1 && d->stride_a >= 0 && d->stride_b >= 0 && d->stride_c > 0
+                                  : !d->stride_a && !d->stride_b && !d->stride_c;
+    const bool fits = d->m > 0 && d->n > 0 && d->k > 0 && d->lda >= (d->ta ? d->m : d->k) &&
                 d->ldb >= (d->tb ? d->k : d->n) && d->ldc >= d->n;
 
-    if (fits) return LFUSE_OK;
+    if (fits && strides) return LFUSE_OK;
+    if (fits)
+        return lfuse__error(LFUSE_ERR_SHAPE, "%" PRId64 " products of matrices %" PRId64 ", %" PRId64 ", %" PRId64
+                            " elements apart", d->batch, d->stride_a, d->stride_b, d->stride_c);
     return lfuse__error(LFUSE_ERR_SHAPE, "product of %" PRId64 " x %" PRId64 " x %" PRId64 " with leading dimensions %"
                         PRId64 ", %" PRId64 ", %" PRId64, d->m, d->n, d->k, d->lda, d->ldb, d->ldc);
 }

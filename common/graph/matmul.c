@@ -9,31 +9,54 @@
 #include "common/graph/build.h"
 #include "libfuse/ops.h"
 
-lfuse_value lfuse__build_matmul(lfuse_graph *g, const char *call, int32_t a, int32_t b)
+/* All but the last two extents. */
+static bool same_batch(const lfuse__node *x, const lfuse__node *y)
+{
+    return x->rank == y->rank && !memcmp(x->shape, y->shape, (size_t)(x->rank - 2) * sizeof *x->shape);
+}
+
+/* Whether a product of these can be formed, up to their batches; records what is wrong with them. */
+static bool fit(lfuse_graph *g, const char *call, int32_t a, int32_t b)
 {
     const lfuse__node *x = &g->nodes[a], *y = &g->nodes[b];
     char of_a[LFUSE__DESCRIPTION], of_b[LFUSE__DESCRIPTION];
-    lfuse__node n;
 
     lfuse__build_describe(g, a, of_a, sizeof of_a);
     lfuse__build_describe(g, b, of_b, sizeof of_b);
-    if (x->list || y->list || x->rank != 2 || y->rank != 2)
-        return lfuse__graph_poison(g, LFUSE_ERR_RANK, "%s: operands of rank 2 are needed: a is %s, b is %s", call, of_a,
-                                   of_b);
-    if (x->type != y->type)
-        return lfuse__graph_poison(g, LFUSE_ERR_TYPE, "%s: types differ: a is %s, b is %s", call, of_a, of_b);
-    if (!lfuse__is_floating((lfuse_type)x->type))
-        return lfuse__graph_poison(g, LFUSE_ERR_UNSUPPORTED, "%s: products of type %s are not supported", call,
-                                   lfuse_type_name((lfuse_type)x->type));
-    if (x->shape[1] != y->shape[0])
-        return lfuse__graph_poison(g, LFUSE_ERR_SHAPE, "%s: inner extents differ: a is %s, b is %s", call, of_a, of_b);
+    if (x->list || y->list || x->rank < 2 || y->rank < 2)
+        lfuse__graph_poison(g, LFUSE_ERR_RANK, "%s: operands of rank 2 or more are needed: a is %s, b is %s", call,
+                            of_a, of_b);
+    else if (x->type != y->type)
+        lfuse__graph_poison(g, LFUSE_ERR_TYPE, "%s: types differ: a is %s, b is %s", call, of_a, of_b);
+    else if (!lfuse__is_floating((lfuse_type)x->type))
+        lfuse__graph_poison(g, LFUSE_ERR_UNSUPPORTED, "%s: products of type %s are not supported", call,
+                            lfuse_type_name((lfuse_type)x->type));
+    else if (x->shape[x->rank - 1] != y->shape[y->rank - 2])
+        lfuse__graph_poison(g, LFUSE_ERR_SHAPE, "%s: inner extents differ: a is %s, b is %s", call, of_a, of_b);
+    else
+        return true;
+    return false;
+}
+
+lfuse_value lfuse__build_matmul(lfuse_graph *g, const char *call, int32_t a, int32_t b)
+{
+    const lfuse__node *x = &g->nodes[a], *y = &g->nodes[b];
+    lfuse__node n;
+
+    if (!fit(g, call, a, b)) return LFUSE__POISONED(g);
+    if (!same_batch(x, y)) {
+        char of_a[LFUSE__DESCRIPTION], of_b[LFUSE__DESCRIPTION];
+        lfuse__build_describe(g, a, of_a, sizeof of_a);
+        lfuse__build_describe(g, b, of_b, sizeof of_b);
+        return lfuse__graph_poison(g, LFUSE_ERR_SHAPE, "%s: batch extents differ: a is %s, b is %s", call, of_a, of_b);
+    }
     n = lfuse__build_node(LFUSE__MATMUL, (lfuse_type)x->type);
     n.nin = 2;
     n.in[0] = a;
     n.in[1] = b;
-    n.rank = 2;
-    n.shape[0] = x->shape[0];
-    n.shape[1] = y->shape[1];
+    n.rank = x->rank;
+    memcpy(n.shape, x->shape, sizeof n.shape);
+    n.shape[n.rank - 1] = y->shape[n.rank - 1];
     return lfuse__build_append(g, call, &n);
 }
 
@@ -61,14 +84,61 @@ static lfuse_value stacked(lfuse_graph *g, const char *call, int32_t a, int32_t 
     return lfuse__build_reshape(g, call, v.id, rank, shape);
 }
 
+/* The extents of both batches, from the last on: equal, or 1 in one of them, as where it has no such axis. */
+static bool batch_of(lfuse_graph *g, const char *call, int32_t a, int32_t b, int rank, lfuse_size *shape)
+{
+    const lfuse__node *x = &g->nodes[a], *y = &g->nodes[b];
+    char of_a[LFUSE__DESCRIPTION], of_b[LFUSE__DESCRIPTION];
+    int i;
+
+    for (i = 0; i < rank - 2; i++) {
+        const int in_x = i - (rank - x->rank), in_y = i - (rank - y->rank);
+        const lfuse_size of_x = in_x < 0 ? 1 : x->shape[in_x], of_y = in_y < 0 ? 1 : y->shape[in_y];
+        shape[i] = of_x == 1 ? of_y : of_x;
+        if (of_x == of_y || of_x == 1 || of_y == 1) continue;
+        lfuse__build_describe(g, a, of_a, sizeof of_a);
+        lfuse__build_describe(g, b, of_b, sizeof of_b);
+        lfuse__graph_poison(g, LFUSE_ERR_SHAPE, "%s: batch extents differ, axis %d of a, axis %d of b: a is %s, b is "
+                            "%s", call, in_x, in_y, of_a, of_b);
+        return false;
+    }
+    return true;
+}
+
+/* The operand with the batch of all; itself where it has that. */
+static lfuse_value spread(lfuse_graph *g, const char *call, int32_t node, int rank, lfuse_size *shape)
+{
+    const lfuse__node *n = &g->nodes[node];
+
+    memcpy(shape + rank - 2, n->shape + n->rank - 2, 2 * sizeof *shape);
+    if (n->rank == rank && !memcmp(n->shape, shape, (size_t)rank * sizeof *shape)) return (lfuse_value){g, node};
+    return lfuse__build_broadcast(g, call, node, rank, shape);
+}
+
+static lfuse_value batched(lfuse_graph *g, const char *call, int32_t a, int32_t b)
+{
+    const int rank = g->nodes[a].rank > g->nodes[b].rank ? g->nodes[a].rank : g->nodes[b].rank;
+    lfuse_size shape[LFUSE_MAX_RANK];
+    lfuse_value x, y;
+
+    if (!fit(g, call, a, b) || !batch_of(g, call, a, b, rank, shape)) return LFUSE__POISONED(g);
+    x = spread(g, call, a, rank, shape);
+    if (x.id < 0) return x;
+    y = spread(g, call, b, rank, shape);
+    return y.id < 0 ? y : lfuse__build_matmul(g, call, x.id, y.id);
+}
+
 lfuse_value lfuse_matmul(lfuse_value a, lfuse_value b)
 {
     static const char call[] = "lfuse_matmul";
     const lfuse_value operands[] = {a, b};
     lfuse_graph *where, *g = lfuse__build_operands(call, 2, operands, &where);
+    const lfuse__node *x, *y;
 
     if (!g) return LFUSE__POISONED(where);
-    if (!g->nodes[a.id].list && g->nodes[a.id].rank > 2 && !g->nodes[b.id].list && g->nodes[b.id].rank == 2)
-        return stacked(g, call, a.id, b.id);
+    x = &g->nodes[a.id];
+    y = &g->nodes[b.id];
+    if (!x->list && x->rank > 2 && !y->list && y->rank == 2) return stacked(g, call, a.id, b.id);
+    if (!x->list && x->rank >= 2 && !y->list && y->rank > 2) return batched(g, call, a.id, b.id);
     return lfuse__build_matmul(g, call, a.id, b.id);
 }

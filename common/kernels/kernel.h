@@ -91,6 +91,7 @@ typedef struct lfuse__product_class {
     int item_rows, item_columns; /* TILES: of a work-item */
     int split;      /* TILES: 1: different groups sum parts of k, as many as suit the sizes; a phase adds those up */
     int phase;      /* of lfuse__product_phases launches, from 0 on */
+    bool batched;   /* several products in one launch */
 } lfuse__product_class;
 
 /* The text class of a pointwise or row kernel. */

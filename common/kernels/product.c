@@ -70,8 +70,9 @@ static lfuse_status check(const char *name, const lfuse__kernel_class *c, const 
         return lfuse__error(LFUSE_ERR_TYPE, "the sums of a product are read as %s",
                             lfuse__memory_word(c->operands[LFUSE__PRODUCT_SUM].type));
     for (j = 0; j < c->noperands; j++)
-        if (c->operands[j].gathered)
-            return lfuse__error(LFUSE_ERR_UNSUPPORTED, "operand %d of a product is looked up in", j);
+        if (c->operands[j].gathered || (c->operands[j].index && c->product.batched))
+            return lfuse__error(LFUSE_ERR_UNSUPPORTED, "operand %d of a product is looked up in, or is an index in a "
+                                "batch", j);
     return LFUSE_OK;
 }
 

@@ -12,6 +12,9 @@
  * rank 2, naxes 0. Sums are of products.sum, by fma; the order of the additions is the form's and depends on sizes
  * alone, so that equal products of one class on one device are equal bit for bit.
  *
+ * `product.batched`: as many such products as extents[LFUSE__PRODUCT_BATCH] says, each with the matrices of every
+ * operand that lie strides[j][LFUSE__PRODUCT_BATCH] elements behind those of the one before; INDEX is not legal then.
+ *
  * The geometry: extents m, n, k (k may be 0: sums are then 0, A and B are not touched); strides[A][0] is lda,
  * strides[B][0] is ldb; strides[j][0], strides[j][1] of the others by row and column; offsets and addresses as always;
  * `partials` the offset of the workspace in the last buffer. Of several launches all take the same geometry.
@@ -20,6 +23,13 @@
 #define COMMON_KERNELS_PRODUCT_H
 
 #include "common/kernels/emit.h"
+
+enum { LFUSE__PRODUCT_BATCH = 3 }; /* of extents and strides */
+/* Products of a launch. */
+static inline int64_t lfuse__product_batch(const lfuse__kernel_class *c, const lfuse__geometry *g)
+{
+    return c->product.batched ? g->extents[LFUSE__PRODUCT_BATCH] : 1;
+}
 
 /*
  * Completes a class (operands, body, ta, tb are there) for sizes: form, sum, tiles. `others`: there is another way to
@@ -65,6 +75,8 @@ extern const lfuse__product_family lfuse__product_tiles;  /* product_tiles.c */
 typedef struct lfuse__product_layout {
     int m, n, k, lda, ldb;
     int workspace; /* byte offset in the last buffer */
+    int batch;     /* how many products; -1: not batched */
+    int apart[LFUSE__MAX_OPERANDS]; /* of a batch: bytes from one matrix to the next; -1: none, or no memory */
     int rows[LFUSE__MAX_OPERANDS], columns[LFUSE__MAX_OPERANDS]; /* of the stride; columns -1: REPEAT or UNIT */
     int numbers;
     int own;       /* the first of the form's own */
@@ -76,7 +88,10 @@ lfuse_status lfuse__product_layout_pack(const lfuse__kernel_class *c, const lfus
 /* Element offset (i64) of epilogue operand j at row and column, which are expressions, as an expression. */
 void lfuse__put_product_place(const lfuse__kernel_class *c, const lfuse__product_layout *layout, int j,
                               const char *row, const char *column, char *text, size_t size);
+/* Where operand j begins, as an expression; of a batch for product number `matrix`, a u64 in scope. */
+void lfuse__put_product_first(const lfuse__product_layout *layout, int j, char *text, size_t size);
 /* p<j> of every operand that has memory, but A and B. */
-void lfuse__put_product_memory(lfuse__strbuf *out, int indent, const lfuse__kernel_class *c);
+void lfuse__put_product_memory(lfuse__strbuf *out, int indent, const lfuse__kernel_class *c,
+                               const lfuse__product_layout *layout);
 
 #endif

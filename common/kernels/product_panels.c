@@ -60,9 +60,10 @@ static double cost(const lfuse__product_class *p, int64_t groups, int64_t rows, 
     return (double)parts(count, groups) * (sums + (double)columns / 4 + (double)rows);
 }
 
-/* As many blocks down and across as share out best, each within its bounds. */
-static void find_blocks(const lfuse__kernel_class *c, const lfuse__facts *facts, const int64_t *extents, blocks *b)
+/* As many blocks down and across as share out best, each within its bounds; of a batch, so many in every product. */
+static void find_blocks(const lfuse__kernel_class *c, const lfuse__facts *facts, const lfuse__geometry *g, blocks *b)
 {
+    const int64_t *extents = g->extents, batch = lfuse__product_batch(c, g);
     const lfuse__product_class *p = &c->product;
     const int64_t size = lfuse__type_bytes(p->sum), cores = facts->info.compute_units ? facts->info.compute_units : 1;
     const int64_t widest = BLOCK_COLUMNS_BYTES / size, least_down = parts(extents[0], BLOCK_ROWS),
@@ -74,13 +75,13 @@ static void find_blocks(const lfuse__kernel_class *c, const lfuse__facts *facts,
             const int64_t rows = ceil_to(parts(extents[0], least_down + i), p->rows),
                           columns = ceil_to(parts(extents[1], least_across + j), p->columns),
                           down = parts(extents[0], rows), across = parts(extents[1], columns);
-            const double found = cost(p, cores, rows, columns, down * across);
+            const double found = cost(p, cores, rows, columns, batch * down * across);
             if (best >= 0 && found >= best) continue;
             best = found;
             b->rows = rows, b->columns = columns, b->down = down, b->across = across;
         }
     b->depth = extents[2] ? smaller(extents[2], BLOCK_DEPTH) : 1;
-    b->groups = smaller(b->down * b->across, cores);
+    b->groups = smaller(batch * b->down * b->across, cores);
     b->a_bytes = (uint64_t)ceil_to(p->rows * b->depth * size + 64, 64);
     b->b_bytes = (uint64_t)ceil_to(b->columns * b->depth * size, 64);
     b->sum_bytes = (uint64_t)(p->rows * p->columns * size);
@@ -244,8 +245,19 @@ static void put_block(const lfuse__text *t, const lfuse__product_layout *l, int 
     lfuse__put(out, indent, "}");
 }
 
+static void put_memory(const lfuse__text *t, const lfuse__product_layout *l, int indent)
+{
+    char a[96], b[96];
+
+    lfuse__put_product_first(l, LFUSE__PRODUCT_A, a, sizeof a);
+    lfuse__put_product_first(l, LFUSE__PRODUCT_B, b, sizeof b);
+    lfuse__put(t->out, indent, "memory p0 = %s, p1 = %s;", a, b);
+    lfuse__put_product_memory(t->out, indent, t->k, l);
+}
+
 static void put_kernel(const lfuse__text *t, const lfuse__product_layout *l, const char *name)
 {
+    const bool batched = l->batch >= 0;
     lfuse__strbuf *out = t->out;
     const unsigned size = lfuse__type_bytes(t->k->product.sum);
     const int own = l->own;
@@ -256,18 +268,23 @@ static void put_kernel(const lfuse__text *t, const lfuse__product_layout *l, con
     lfuse__put(out, 1, "const i64 block_rows = (i64)W(%d), block_columns = (i64)W(%d), block_depth = (i64)W(%d);",
                own + OWN_ROWS, own + OWN_COLUMNS, own + OWN_DEPTH);
     lfuse__put(out, 1, "if (m == 0) return;");
-    lfuse__put(out, 1, "memory p0 = BUFFER(0) + W(0), p1 = BUFFER(1) + W(1);");
-    lfuse__put_product_memory(out, 1, t->k);
+    if (!batched) put_memory(t, l, 1);
     lfuse__put(out, 1, "memory panels = BUFFER(%d) + W(%d) + GROUP() * W(%d);", lfuse__kernel_buffers(t->k) - 1,
                l->workspace, own + OWN_SPACE);
     lfuse__put(out, 1, "memory panel = panels + block_columns * block_depth * %u;", size);
     lfuse__put(out, 1, "memory space = panel + (block_depth * %u + 127) / 64 * 64;",
                (unsigned)t->k->product.rows * size);
     lfuse__put(out, 1, "const u64 down = (u64)((m + block_rows - 1) / block_rows);");
-    lfuse__put(out, 1, "const u64 blocks = down * (u64)((n + block_columns - 1) / block_columns);");
+    lfuse__put(out, 1, "const u64 %s = down * (u64)((n + block_columns - 1) / block_columns);",
+               batched ? "each" : "blocks");
+    if (batched) lfuse__put(out, 1, "const u64 blocks = each * W(%d);", l->batch);
     lfuse__put(out, 1, "for (u64 block = GROUP(); block < blocks; block += GROUPS()) {");
+    if (batched) {
+        lfuse__put(out, 2, "const u64 matrix = block / each;");
+        put_memory(t, l, 2);
+    }
     lfuse__put(out, 2, "const i64 first_row = (i64)(block %% down) * block_rows;");
-    lfuse__put(out, 2, "const i64 first_column = (i64)(block / down) * block_columns;");
+    lfuse__put(out, 2, "const i64 first_column = (i64)(block%s / down) * block_columns;", batched ? " % each" : "");
     lfuse__put(out, 2, "const i64 high = m - first_row < block_rows ? m - first_row : block_rows;");
     lfuse__put(out, 2, "const i64 wide = n - first_column < block_columns ? n - first_column : block_columns;");
     if (direct_rows(t->k)) lfuse__put(out, 2, "const int direct = high <= %d;", direct_rows(t->k));
@@ -331,7 +348,7 @@ static uint64_t workspace(const lfuse__kernel_class *c, const lfuse__facts *fact
 {
     blocks b;
 
-    find_blocks(c, facts, g->extents, &b);
+    find_blocks(c, facts, g, &b);
     return (uint64_t)b.groups * space(&b);
 }
 
@@ -343,7 +360,7 @@ static lfuse_status pack(const lfuse__kernel_class *c, const lfuse__facts *facts
 
     LFUSE__TRY(lfuse__product_layout_pack(c, g, OWN_WORDS, packed));
     lfuse__product_layout_make(c, &l);
-    find_blocks(c, facts, g->extents, &b);
+    find_blocks(c, facts, g, &b);
     packed->words[l.own + OWN_ROWS] = (uint64_t)b.rows;
     packed->words[l.own + OWN_COLUMNS] = (uint64_t)b.columns;
     packed->words[l.own + OWN_DEPTH] = (uint64_t)b.depth;

@@ -10,6 +10,8 @@
 #include "config.h"
 #endif
 
+#include <stdio.h>
+
 #include "common/kernels/product_tiles.h"
 
 enum { TEAM = LFUSE__TEAM, TEAMS = LFUSE__GROUP / TEAM, ROWS_AT_A_TIME = 4 };
@@ -203,23 +205,25 @@ static void put_start(const thin *s)
 {
     const int own = s->t->l.own, v = s->v;
     const bool b = s->wide == LFUSE__PRODUCT_B;
+    char wide[96], other[96], groups[96];
+    snprintf(groups, sizeof groups, "(u32)(W(%d) * W(%d)) * parts", own + LFUSE__TILES_DOWN, own + LFUSE__TILES_ACROSS);
     lfuse__put(s->out, 1, "const u32 m = (u32)W(%d), n = (u32)W(%d), k = (u32)W(%d), parts = (u32)W(%d);", s->t->l.m,
                s->t->l.n, s->t->l.k, own + LFUSE__TILES_PARTS);
-    lfuse__put(s->out, 1, "const u32 item = ITEM(), lane = item %% %d, team = item / %d, group = (u32)GROUP();", TEAM,
-               TEAM);
+    lfuse__tiles_put_group(s->t, groups);
+    lfuse__put(s->out, 1, "const u32 lane = item %% %d, team = item / %d;", TEAM, TEAM);
     lfuse__put(s->out, 1, "const u32 part = group %% parts, number = group / parts;");
     lfuse__put(s->out, 1, "const u32 slabs = k / %d + (k %% %d != 0);", s->t->p->depth, s->t->p->depth);
     lfuse__put(s->out, 1, "const u32 first = (u32)((u64)slabs * part / parts), last = (u32)((u64)slabs * (part + 1) / "
                "parts);");
-    lfuse__put(s->out, 1, "const memory wide = BUFFER(%d) + W(%d), other = BUFFER(%d) + W(%d);", s->wide, s->wide,
-               s->other, s->other);
+    lfuse__put_product_first(&s->t->l, s->wide, wide, sizeof wide);
+    lfuse__put_product_first(&s->t->l, s->other, other, sizeof other);
+    lfuse__put(s->out, 1, "const memory wide = %s, other = %s;", wide, other);
     lfuse__put(s->out, 1, "const u64 ld_wide = W(%d), ld_other = W(%d);", b ? s->t->l.ldb : s->t->l.lda,
                b ? s->t->l.lda : s->t->l.ldb);
     lfuse__put(s->out, 1, "const int wide_vectors = W(%d) >> %d & 1, other_vectors = W(%d) >> %d & 1;",
                own + LFUSE__TILES_VECTORS, s->wide, own + LFUSE__TILES_VECTORS, s->other);
-    lfuse__put(s->out, 1, "const memory space = BUFFER(%d) + W(%d);", lfuse__kernel_buffers(s->t->t.k) - 1,
-               s->t->l.workspace);
     lfuse__put(s->out, 1, "const u64 row_vectors = (n + %d) / %d;", v - 1, v);
+    lfuse__tiles_put_space(s->t, "row_vectors");
     if (s->wide_turned)
         lfuse__put(s->out, 1, "const u32 at = (number * %d + team) * %d, turn = lane * %d;", TEAMS, v, v);
     else

@@ -98,15 +98,17 @@ static double time_of(const shape *s, int by, const lfuse__facts *facts, const i
 static void cut_thin(const lfuse__product_class *p, const lfuse__facts *facts, const int64_t *extents, cut *c)
 {
     const int64_t units = facts->info.compute_units ? facts->info.compute_units : 1;
-    const double wide = (double)(p->rows == p->item_rows ? extents[1] : extents[0]) * (double)extents[2];
+    const int64_t batch = p->batched ? extents[LFUSE__PRODUCT_BATCH] : 1;
+    const int64_t length = p->rows == p->item_rows ? extents[1] : extents[0];
+    const double wide = (double)length * (double)extents[2] * (double)batch;
     const double few = p->rows == p->item_rows ? p->rows : p->columns;
     c->down = parts_of(extents[0], p->rows), c->across = parts_of(extents[1], p->columns);
     c->slabs = parts_of(extents[2], p->depth);
-    c->parts = parts_of(THIN_GROUPS * units, c->down * c->across);
+    c->parts = parts_of(THIN_GROUPS * units, batch * c->down * c->across);
     if (c->parts > c->slabs) c->parts = c->slabs ? c->slabs : 1;
     if (c->parts > MOST_PARTS) c->parts = MOST_PARTS;
     const double products = wide * few / 60, bytes = wide * VECTOR_BYTES / 4 * scale(p) / bytes_a_cycle;
-    const double groups = (double)(c->down * c->across * c->parts);
+    const double groups = (double)(batch * c->down * c->across * c->parts);
     c->time = launch + start + (products > bytes ? products : bytes) / fmin(groups, (double)units);
 }
 
@@ -160,7 +162,7 @@ static bool candidate(int at, lfuse__product_class *p)
 static bool serves(const lfuse__product_class *p, const int64_t *least, const int64_t *most)
 {
     const int few = p->rows == p->item_rows ? p->rows : p->columns, side = p->rows != p->item_rows;
-    if (!lfuse__is_thin(p)) return true;
+    if (!lfuse__is_thin(p)) return !p->batched || !p->split; /* a batch has tiles enough */
     return least[side] <= few && (few == fews[0] || most[side] > fews[0]);
 }
 
@@ -182,7 +184,7 @@ static void find(const lfuse__facts *facts, const int64_t *extents, lfuse__produ
 static lfuse_status choose(const lfuse__facts *facts, int64_t m, int64_t n, int64_t k, bool others,
                            lfuse__kernel_class *c)
 {
-    const int64_t extents[3] = {m, n, k};
+    const int64_t extents[] = {m, n, k, 1};
     if (!lfuse__tiles_fit(facts))
         return lfuse__error(LFUSE_ERR_UNSUPPORTED, "tiles of a product do not fit the device: %llu bytes of local "
                             "memory, groups of %u, %u of them in step", (unsigned long long)facts->info.local_bytes,
@@ -223,7 +225,7 @@ static uint64_t workspace(const lfuse__kernel_class *c, const lfuse__facts *fact
     cut found;
     if (!c->product.split) return 0;
     cut_for(&c->product, facts, g->extents, &found);
-    return (uint64_t)found.parts * (uint64_t)g->extents[0] *
+    return (uint64_t)lfuse__product_batch(c, g) * (uint64_t)found.parts * (uint64_t)g->extents[0] *
            (uint64_t)parts_of(g->extents[1], vector_of(&c->product)) * VECTOR_BYTES;
 }
 
@@ -232,6 +234,17 @@ static uint64_t workspace(const lfuse__kernel_class *c, const lfuse__facts *fact
 static int threads_of(const lfuse__product_class *p)
 {
     return lfuse__is_thin(p) ? LFUSE__GROUP : p->rows / p->item_rows * (p->columns / p->item_columns);
+}
+
+void lfuse__tiles_put_group(const lfuse__tiles *t, const char *each)
+{
+    lfuse__put(t->t.out, 1, "const u32 item = ITEM();");
+    if (t->l.batch < 0) {
+        lfuse__put(t->t.out, 1, "const u32 group = (u32)GROUP();");
+        return;
+    }
+    lfuse__put(t->t.out, 1, "const u32 each = %s, group = (u32)(GROUP() %% each);", each);
+    lfuse__put(t->t.out, 1, "const u64 matrix = GROUP() / each;");
 }
 
 static void put_tile(const lfuse__tiles *t, const char *name)
@@ -245,7 +258,7 @@ static void put_tile(const lfuse__tiles *t, const char *name)
     lfuse__put(out, 1, "const u32 m = (u32)W(%d), n = (u32)W(%d), k = (u32)W(%d);", t->l.m, t->l.n, t->l.k);
     lfuse__put(out, 1, "const u32 tiles_down = (u32)W(%d), tiles_across = (u32)W(%d), parts = (u32)W(%d);",
                own + LFUSE__TILES_DOWN, own + LFUSE__TILES_ACROSS, own + LFUSE__TILES_PARTS);
-    lfuse__put(out, 1, "const u32 item = ITEM(), group = (u32)GROUP();");
+    lfuse__tiles_put_group(t, "tiles_down * tiles_across * parts");
     lfuse__put(out, 1, "const u32 part = group %% parts, number = group / parts;");
     /* A band of some tiles down goes all the way across before the next begins. */
     lfuse__put(out, 1, "const u32 band = number / (tiles_across * %d), begin = band * %d, in_band = number - begin * "
@@ -260,7 +273,7 @@ static void put_tile(const lfuse__tiles *t, const char *name)
                32 / TEAM_ROWS, v);
     lfuse__put(out, 1, "const u32 x = (item / 32 %% %d * %d + item %% %d) * %d;", across, 32 / TEAM_ROWS,
                32 / TEAM_ROWS, v);
-    lfuse__put_product_memory(out, 1, t->t.k);
+    lfuse__put_product_memory(out, 1, t->t.k, &t->l);
     lfuse__tiles_put_sums(t);
     if (p->split) lfuse__tiles_put_partial(t);
     else lfuse__tiles_put_epilogue(t);
@@ -272,7 +285,6 @@ static void put_fold(const lfuse__tiles *t, const char *name)
     lfuse__strbuf *out = t->t.out;
     lfuse__put_kernel(out, name, LFUSE__GROUP, t->l.own + LFUSE__TILES_OWN, lfuse__kernel_buffers(t->t.k));
     lfuse__put(out, 1, "const u32 m = (u32)W(%d), n = (u32)W(%d);", t->l.m, t->l.n);
-    lfuse__put_product_memory(out, 1, t->t.k);
     lfuse__tiles_put_fold(t);
     lfuse__put(out, 0, "}");
 }
@@ -308,10 +320,13 @@ static lfuse_status emit(lfuse__strbuf *out, const char *name, const lfuse__kern
 
 /* ---- sizes ---- */
 
-static bool aligned(const lfuse__geometry *g, int j, int64_t stride, uint64_t size, int vector)
+static bool aligned(const lfuse__kernel_class *c, const lfuse__geometry *g, int j)
 {
+    const uint64_t size = lfuse__type_bytes(c->operands[j].type);
+    const int64_t apart = c->product.batched ? g->strides[j][LFUSE__PRODUCT_BATCH] : 0;
+    const int vector = vector_of(&c->product);
     const uint64_t bytes = size * (unsigned)vector < VECTOR_BYTES ? size * (unsigned)vector : VECTOR_BYTES;
-    return stride % vector == 0 && g->addresses[j] % bytes == 0;
+    return g->strides[j][0] % vector == 0 && apart % vector == 0 && g->addresses[j] % bytes == 0;
 }
 
 /* Rows of vectors; along an axis that a tile may cut, of nothing else. */
@@ -319,7 +334,7 @@ static bool matrix_aligned(const lfuse__kernel_class *c, const lfuse__geometry *
 {
     const int vector = vector_of(&c->product);
     if (!lfuse__tiles_turned(&c->product, j) && g->extents[j] % vector) return false;
-    return aligned(g, j, g->strides[j][0], lfuse__type_bytes(c->operands[j].type), vector);
+    return aligned(c, g, j);
 }
 
 static bool others_aligned(const lfuse__kernel_class *c, const lfuse__geometry *g)
@@ -327,9 +342,7 @@ static bool others_aligned(const lfuse__kernel_class *c, const lfuse__geometry *
     const int vector = vector_of(&c->product);
     if (g->extents[1] % vector) return false;
     for (int j = LFUSE__PRODUCT_OWN; j < c->noperands; j++)
-        if (lfuse__in_blocks(&c->operands[j]) &&
-            !aligned(g, j, g->strides[j][0], lfuse__type_bytes(c->operands[j].type), vector))
-            return false;
+        if (lfuse__in_blocks(&c->operands[j]) && !aligned(c, g, j)) return false;
     return true;
 }
 
@@ -337,6 +350,7 @@ static lfuse_status pack(const lfuse__kernel_class *c, const lfuse__facts *facts
                          lfuse__packed *packed)
 {
     const lfuse__product_class *p = &c->product;
+    const int64_t batch = lfuse__product_batch(c, g);
     lfuse__product_layout l;
     uint64_t groups, *own;
     cut found;
@@ -350,15 +364,16 @@ static lfuse_status pack(const lfuse__kernel_class *c, const lfuse__facts *facts
     own[LFUSE__TILES_VECTORS] = (uint64_t)matrix_aligned(c, g, LFUSE__PRODUCT_A) |
                                 (uint64_t)matrix_aligned(c, g, LFUSE__PRODUCT_B) << 1 |
                                 (uint64_t)others_aligned(c, g) << 2;
-    groups = (uint64_t)found.down * (uint64_t)found.across * (uint64_t)found.parts;
+    groups = (uint64_t)found.down * (uint64_t)found.across * (uint64_t)found.parts * (uint64_t)batch;
     packed->group = (unsigned)threads_of(p);
     if (p->phase) {
         packed->group = LFUSE__GROUP;
-        groups = (uint64_t)parts_of(g->extents[0] * parts_of(g->extents[1], vector_of(&c->product)), LFUSE__GROUP);
+        groups = (uint64_t)parts_of(batch * g->extents[0] * parts_of(g->extents[1], vector_of(p)), LFUSE__GROUP);
     }
     if (groups > LFUSE__GROUP_BOUND)
-        return lfuse__error(LFUSE_ERR_UNSUPPORTED, "a product of %lld x %lld takes %llu work-groups",
-                            (long long)g->extents[0], (long long)g->extents[1], (unsigned long long)groups);
+        return lfuse__error(LFUSE_ERR_UNSUPPORTED, "%lld products of %lld x %lld take %llu work-groups",
+                            (long long)batch, (long long)g->extents[0], (long long)g->extents[1],
+                            (unsigned long long)groups);
     packed->groups = groups;
     return LFUSE_OK;
 }

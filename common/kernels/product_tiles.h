@@ -32,6 +32,9 @@ static inline bool lfuse__tiles_turned(const lfuse__product_class *p, int operan
     return operand == LFUSE__PRODUCT_A ? !p->ta : p->tb;
 }
 
+/* product_tiles.c: `item`, and of a batch `matrix`, of which groups have `each` (an expression); `group` in that. */
+void lfuse__tiles_put_group(const lfuse__tiles *t, const char *each);
+
 /* product_tiles_sums.c: the sums acc[row * item_columns + column] of a work-item; in scope afterwards. */
 void lfuse__tiles_put_sums(const lfuse__tiles *t);
 
@@ -40,6 +43,8 @@ void lfuse__tiles_put_sums(const lfuse__tiles *t);
  * kernel that adds up the parts' sums of V elements, and goes through the epilogue.
  */
 void lfuse__tiles_put_partial(const lfuse__tiles *t);
+/* `space`: the sums of the product's parts in the workspace; `wide`: the name of the vectors of a row. */
+void lfuse__tiles_put_space(const lfuse__tiles *t, const char *wide);
 void lfuse__tiles_put_epilogue(const lfuse__tiles *t);
 void lfuse__tiles_put_fold(const lfuse__tiles *t);
 

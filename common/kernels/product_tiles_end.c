@@ -224,13 +224,21 @@ void lfuse__tiles_put_epilogue(const lfuse__tiles *t)
 
 /* ---- sums of parts of k: [part][row][vectors of a row] in the workspace ---- */
 
+void lfuse__tiles_put_space(const lfuse__tiles *t, const char *wide)
+{
+    char first[96] = "";
+    if (t->l.batch >= 0) snprintf(first, sizeof first, " + matrix * parts * m * %s * 16", wide);
+    lfuse__put(t->t.out, 1, "const memory space = BUFFER(%d) + W(%d)%s;", lfuse__kernel_buffers(t->t.k) - 1,
+               t->l.workspace, first);
+}
+
 void lfuse__tiles_put_partial(const lfuse__tiles *t)
 {
     const int all = t->p->item_rows * t->p->item_columns / t->vector;
     const char *type = lfuse__memory_word(t->p->sum);
     lfuse__strbuf *out = t->t.out;
-    lfuse__put(out, 1, "const memory space = BUFFER(%d) + W(%d);", lfuse__kernel_buffers(t->t.k) - 1, t->l.workspace);
     lfuse__put(out, 1, "const u64 wide = (n + %d) / %d;", t->vector - 1, t->vector);
+    lfuse__tiles_put_space(t, "wide");
     lfuse__put(out, 0, "#pragma unroll");
     lfuse__put(out, 1, "for (int w = 0; w < %d; w++) {", all);
     put_place_of(t, 2, "w");
@@ -267,10 +275,17 @@ void lfuse__tiles_put_fold(const lfuse__tiles *t)
 {
     lfuse__strbuf *out = t->t.out;
     lfuse__put(out, 1, "const int vectors = W(%d) >> 2 & 1;", t->l.own + LFUSE__TILES_VECTORS);
-    lfuse__put(out, 1, "const memory space = BUFFER(%d) + W(%d);", lfuse__kernel_buffers(t->t.k) - 1, t->l.workspace);
     lfuse__put(out, 1, "const u32 parts = (u32)W(%d);", t->l.own + LFUSE__TILES_PARTS);
-    lfuse__put(out, 1, "const u64 wide = (n + %d) / %d, number = GROUP() * %d + ITEM();", t->vector - 1, t->vector,
-               LFUSE__GROUP);
-    lfuse__put(out, 1, "if (number >= wide * m) return;");
+    lfuse__put(out, 1, "const u64 wide = (n + %d) / %d, of_one = wide * m, at = GROUP() * %d + ITEM();", t->vector - 1,
+               t->vector, LFUSE__GROUP);
+    if (t->l.batch < 0) {
+        lfuse__put(out, 1, "if (at >= of_one) return;");
+        lfuse__put(out, 1, "const u64 number = at;");
+    } else {
+        lfuse__put(out, 1, "if (at >= of_one * W(%d)) return;", t->l.batch);
+        lfuse__put(out, 1, "const u64 matrix = at / of_one, number = at %% of_one;");
+    }
+    lfuse__put_product_memory(out, 1, t->t.k, &t->l);
+    lfuse__tiles_put_space(t, "wide");
     put_vectors(t, 1, 1, place_of_item, sums_of_parts);
 }

@@ -62,7 +62,9 @@ static void put_addresses(const lfuse__tiles *t, const side *s)
 {
     lfuse__strbuf *out = t->t.out;
     const char c = s->letter;
-    lfuse__put(out, 1, "const memory %c_ = BUFFER(%d) + W(%d);", c, s->operand, s->operand);
+    char first[96];
+    lfuse__put_product_first(&t->l, s->operand, first, sizeof first);
+    lfuse__put(out, 1, "const memory %c_ = %s;", c, first);
     lfuse__put(out, 1, "const u64 ld%c = W(%d);", c, s->operand == LFUSE__PRODUCT_A ? t->l.lda : t->l.ldb);
     lfuse__put(out, 1, "const u32 %c0 = %s * %d, %c_last = %s - %d;", c, s->operand == LFUSE__PRODUCT_A ? "down" :
                "across", s->width, c, s->outer, s->turned ? 1 : t->vector);

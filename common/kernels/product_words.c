@@ -20,7 +20,10 @@ void lfuse__product_layout_make(const lfuse__kernel_class *c, lfuse__product_lay
     layout->lda = at++;
     layout->ldb = at++;
     layout->workspace = at++;
-    for (j = 0; j < LFUSE__MAX_OPERANDS; j++) layout->rows[j] = layout->columns[j] = -1;
+    layout->batch = c->product.batched ? at++ : -1;
+    for (j = 0; j < LFUSE__MAX_OPERANDS; j++) layout->rows[j] = layout->columns[j] = layout->apart[j] = -1;
+    for (j = 0; j < c->noperands && c->product.batched; j++)
+        if (j != LFUSE__PRODUCT_SUM) layout->apart[j] = at++;
     for (j = LFUSE__PRODUCT_OWN; j < c->noperands; j++) {
         layout->rows[j] = at++;
         if (c->operands[j].inner == LFUSE__STRIDE_ANY) layout->columns[j] = at++;
@@ -49,6 +52,10 @@ lfuse_status lfuse__product_layout_pack(const lfuse__kernel_class *c, const lfus
     words[l.lda] = (uint64_t)g->strides[LFUSE__PRODUCT_A][0];
     words[l.ldb] = (uint64_t)g->strides[LFUSE__PRODUCT_B][0];
     words[l.workspace] = g->partials;
+    if (l.batch >= 0) words[l.batch] = (uint64_t)g->extents[LFUSE__PRODUCT_BATCH];
+    for (j = 0; j < c->noperands; j++)
+        if (l.apart[j] >= 0)
+            words[l.apart[j]] = (uint64_t)g->strides[j][LFUSE__PRODUCT_BATCH] * lfuse__type_bytes(c->operands[j].type);
     for (j = LFUSE__PRODUCT_OWN; j < c->noperands; j++) {
         words[l.rows[j]] = (uint64_t)g->strides[j][0];
         if (l.columns[j] >= 0) words[l.columns[j]] = (uint64_t)g->strides[j][1];
@@ -69,10 +76,20 @@ void lfuse__put_product_place(const lfuse__kernel_class *c, const lfuse__product
         snprintf(text, size, "((i64)(%s) * (i64)W(%d))", row, layout->rows[j]);
 }
 
-void lfuse__put_product_memory(lfuse__strbuf *out, int indent, const lfuse__kernel_class *c)
+void lfuse__put_product_first(const lfuse__product_layout *layout, int j, char *text, size_t size)
 {
+    if (layout->apart[j] >= 0) snprintf(text, size, "BUFFER(%d) + W(%d) + matrix * W(%d)", j, j, layout->apart[j]);
+    else snprintf(text, size, "BUFFER(%d) + W(%d)", j, j);
+}
+
+void lfuse__put_product_memory(lfuse__strbuf *out, int indent, const lfuse__kernel_class *c,
+                               const lfuse__product_layout *layout)
+{
+    char first[96];
     int j;
 
-    for (j = LFUSE__PRODUCT_OWN; j < c->noperands; j++)
-        if (!c->operands[j].index) lfuse__put(out, indent, "memory p%d = BUFFER(%d) + W(%d);", j, j, j);
+    for (j = LFUSE__PRODUCT_OWN; j < c->noperands; j++) {
+        lfuse__put_product_first(layout, j, first, sizeof first);
+        if (!c->operands[j].index) lfuse__put(out, indent, "memory p%d = %s;", j, first);
+    }
 }

@@ -12,8 +12,8 @@ enum { MOST_COLUMNS = 8 };
 
 bool lfuse__lower_is_small(const lfuse__lowering *l, const lfuse__node *matmul, const int32_t *in)
 {
-    return !(l->disable & LFUSE_NO_SMALL_PRODUCTS) && matmul->shape[1] >= 1 && matmul->shape[1] <= MOST_COLUMNS &&
-           lfuse__lower_computed(l, in[0]);
+    return !(l->disable & LFUSE_NO_SMALL_PRODUCTS) && matmul->rank == 2 && matmul->shape[1] >= 1 &&
+           matmul->shape[1] <= MOST_COLUMNS && lfuse__lower_computed(l, in[0]);
 }
 
 /* In the type in which sums are formed. */

@@ -31,7 +31,7 @@ static void find_forced(lfuse__lowering *l)
     }
     for (i = 0; i < g->nnodes; i++) {
         const lfuse__node *n = &g->nodes[i];
-        axis[i] = n->kind == LFUSE__CONCAT ? n->axes[0] : n->kind == LFUSE__MATMUL ? 1 : -1;
+        axis[i] = n->kind == LFUSE__CONCAT ? n->axes[0] : n->kind == LFUSE__MATMUL && n->rank == 2 ? 1 : -1;
         for (k = 0; k < n->nin && axis[i] < 0; k++)
             if (axis[n->in[k]] >= 0) axis[i] = lfuse__lower_behind(l->g, n, &g->nodes[n->in[k]], k, axis[n->in[k]]);
     }

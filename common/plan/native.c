@@ -29,12 +29,17 @@ static bool holds(const lfuse__draft *d, int32_t node, const lfuse__node *produc
     const lfuse__node *n = lfuse__draft_node(d, node);
     lfuse__unit_loop loop;
 
-    if (n->list || n->rank != 2 || d->signatures[node].row || d->again[node] || !lfuse__draft_pointwise(d, node) ||
-        memcmp(n->shape, product->shape, 2 * sizeof *n->shape))
+    const size_t shape = (size_t)product->rank * sizeof *n->shape;
+    int i;
+
+    if (n->list || n->rank != product->rank || memcmp(n->shape, product->shape, shape) || d->signatures[node].row ||
+        d->again[node] || !lfuse__draft_pointwise(d, node))
         return false;
     lfuse__draft_loop(d, node, &loop);
-    return loop.rank == 2 && !loop.naxes && !memcmp(loop.extents, product->shape, 2 * sizeof *loop.extents) &&
-           loop.axis[0] == 0 && loop.axis[1] == 1;
+    if (loop.rank != product->rank || loop.naxes || memcmp(loop.extents, product->shape, shape)) return false;
+    for (i = 0; i < loop.rank; i++)
+        if (loop.axis[i] != i) return false;
+    return true;
 }
 
 /* How many nodes of the region read the product, each where it stands itself. */
@@ -105,13 +110,14 @@ static lfuse_status add_matrices(lfuse__draft *d, int32_t matmul, lfuse__step *s
     return LFUSE_OK;
 }
 
-/* A kernel of products looks nothing up, and has two operands fewer than others for its body. */
+/* A kernel of products looks nothing up, has two operands fewer than others for its body, and counts in no batch. */
 static bool fits(const lfuse__step *step)
 {
     int i;
 
     for (i = 0; i < step->noperands; i++)
-        if (step->operands[i].gathered >= 0) return false;
+        if (step->operands[i].gathered >= 0 || (step->rank > 2 && step->operands[i].place == LFUSE__PLACE_INDEX))
+            return false;
     return step->noperands + OWN <= LFUSE__BODY_OPERANDS;
 }
 
@@ -131,8 +137,10 @@ static lfuse_status build(lfuse__draft *d, const lfuse__unit *u, lfuse__builder 
         d->cut[u->node] = d->changed = true;
         return LFUSE_OK;
     }
-    step->product = (lfuse__product){ .native = true, .type = (lfuse_type)n->type, .m = n->shape[0], .n = n->shape[1],
-                                      .k = lfuse__draft_node(d, n->in[0])->shape[1], .alpha = -1, .beta = -1 };
+    step->product = (lfuse__product){ .native = true, .type = (lfuse_type)n->type, .m = n->shape[n->rank - 2],
+                                      .n = n->shape[n->rank - 1],
+                                      .k = lfuse__draft_node(d, n->in[0])->shape[n->rank - 1],
+                                      .alpha = -1, .beta = -1 };
     return add_matrices(d, u->node, step);
 }
 

@@ -11,7 +11,8 @@
  *     work      = "(pointwise " loop stores ")"
  *               | "(rows " loop N stores ")"                                       N: of the last axes, reduced
  *               | "(bundle" { " " work } ")"
- *               | "(gemm " size " x " size " x " size (" " expr | stores) ")"      m, n, k; `acc` is the product;
+ *               | "(gemm " [ { size " x " } size " of " ] size " x " size " x " size (" " expr | stores) ")"
+ *                                                                  of a batch, m, n, k; `acc` is the product;
  *                                                                  stores: where there are several
  *               | "(scatter " loop " (" place " (scatter_add " place " " place " " size ")))"   loop: of the source
  *               | "(multi " list stores ")" | "(members " list stores ")"          list: whose members are walked
@@ -101,11 +102,12 @@ typedef enum lfuse__step_kind {
 } lfuse__step_kind;
 
 /*
- * A product: operands[0] is A, [1] is B; the operands' axes 0 and 1: of A m and k, of B k and n.
- * For a vendor's library: [2] is D, [3] the bias when the epilogue has one. The axes of D are m and n; of the bias 1 is
- * n. D = epilogue(alpha A B + beta D).
+ * A product: operands[0] is A, [1] is B; the last two axes of the step are m and n; so those of A's walk are m and k,
+ * of B's k and n. Those before are the batch's, the same for all operands.
+ * For a vendor's library: [2] is D, [3] the bias when the epilogue has one, which walks the last axis alone.
+ * D = epilogue(alpha A B + beta D).
  * `native`: [2] is of place SUM, and the step's body makes of it whatever the step stores in the others, which are
- * walked by m and n.
+ * walked by the step's axes.
  */
 typedef struct lfuse__product {
     lfuse_type type;

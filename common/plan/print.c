@@ -146,7 +146,12 @@ static void print_gemm(const lfuse__plan_body *plan, const lfuse__step *s, const
 {
     const lfuse__product *p = &s->product;
     const struct epilogue *e = &epilogues[p->epilogue];
+    int i;
 
+    for (i = 0; i < s->rank - 2; i++) {
+        lfuse__size_print(names, s->extents[i], out);
+        lfuse__strbuf_add(out, i < s->rank - 3 ? " x " : " of ");
+    }
     lfuse__size_print(names, p->m, out);
     lfuse__strbuf_add(out, " x ");
     lfuse__size_print(names, p->n, out);

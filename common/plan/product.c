@@ -110,6 +110,7 @@ static bool takes_bias(const lfuse__draft *d, tail *t, int32_t node)
 {
     const int i = other_operand(d, node, t->end);
     const lfuse__node *n = lfuse__draft_node(d, node), *b;
+    const int column = n->rank - 1;
     lfuse__view walk;
     int32_t base;
     int k;
@@ -117,11 +118,13 @@ static bool takes_bias(const lfuse__draft *d, tail *t, int32_t node)
     if (i < 0 || !is_op(d, node, LFUSE__OP_add) || t->alpha >= 0 || t->epilogue != EP_NONE) return false;
     base = lfuse__draft_operand(d, node, i, &walk);
     b = lfuse__draft_node(d, base);
-    if (d->inlined[base] || d->region[base] == d->region[node] || b->type != n->type || walk.axis[0] >= 0 ||
-        walk.axis[1] < 0 || walk.step[1] != 1)
+    if (d->inlined[base] || d->region[base] == d->region[node] || b->type != n->type || walk.axis[column] < 0 ||
+        walk.step[column] != 1)
         return false;
+    for (k = 0; k < column; k++)
+        if (walk.axis[k] >= 0) return false;
     for (k = 0; k < walk.rank; k++) /* a row vector, all of it: vendors take no other */
-        if (walk.offset[k] != 0 || (k != walk.axis[1] && walk.shape[k] != 1)) return false;
+        if (walk.offset[k] != 0 || (k != walk.axis[column] && walk.shape[k] != 1)) return false;
     t->bias = base;
     t->bias_walk = walk;
     t->epilogue = EP_BIAS;
@@ -220,7 +223,7 @@ static lfuse_status gemm_step(lfuse__draft *d, int32_t matmul, const tail *t, co
 
     step->kind = LFUSE__STEP_GEMM;
     step->list = -1;
-    step->rank = 2;
+    step->rank = n->rank;
     step->operands = calloc((size_t)(3 + bias), sizeof *step->operands);
     if (!step->operands) return lfuse__error(LFUSE_ERR_MEMORY, "out of host memory while a plan was made");
     step->noperands = 3 + bias;
@@ -232,9 +235,9 @@ static lfuse_status gemm_step(lfuse__draft *d, int32_t matmul, const tail *t, co
     LFUSE__TRY(lfuse__draft_operand_at(d, matmul, to, &walk, &step->operands[2]));
     step->operands[2].written = true;
     if (bias) LFUSE__TRY(lfuse__draft_operand_at(d, t->bias, &d->home[t->bias], &t->bias_walk, &step->operands[3]));
-    step->product = (lfuse__product){ (lfuse_type)n->type, n->shape[0], n->shape[1],
-                                      lfuse__draft_node(d, n->in[0])->shape[1], t ? t->epilogue : EP_NONE, -1, -1,
-                                      false };
+    step->product = (lfuse__product){ (lfuse_type)n->type, n->shape[n->rank - 2], n->shape[n->rank - 1],
+                                      lfuse__draft_node(d, n->in[0])->shape[n->rank - 1], t ? t->epilogue : EP_NONE, -1,
+                                      -1, false };
     memcpy(step->extents, n->shape, sizeof step->extents);
     if (t && t->alpha >= 0) LFUSE__TRY(lfuse__draft_number(d, t->alpha, &step->product.alpha));
     if (t && t->beta >= 0) LFUSE__TRY(lfuse__draft_number(d, t->beta, &step->product.beta));

@@ -27,7 +27,8 @@ static bool product_equal(const lfuse__product_class *x, const lfuse__product_cl
 {
     return x->form == y->form && x->ta == y->ta && x->tb == y->tb && x->sum == y->sum && x->rows == y->rows &&
            x->columns == y->columns && x->depth == y->depth && x->item_rows == y->item_rows &&
-           x->item_columns == y->item_columns && x->split == y->split && x->phase == y->phase;
+           x->item_columns == y->item_columns && x->split == y->split && x->phase == y->phase &&
+           x->batched == y->batched;
 }
 
 bool lfuse__class_equal(const lfuse__kernel_class *a, const lfuse__kernel_class *b)
@@ -164,15 +165,17 @@ static void list_class(const lfuse__step *step, lfuse__kernel_class *k)
 static void product_class(const lfuse__plan_body *plan, const lfuse__step *step, lfuse__kernel_class *k)
 {
     const lfuse__operand *a = &step->operands[LFUSE__PRODUCT_A], *b = &step->operands[LFUSE__PRODUCT_B];
+    const int row = step->rank - 2, column = step->rank - 1;
     int i;
 
     k->body = &step->body;
     k->rank = 2;
     k->noperands = step->noperands;
-    k->product.ta = lfuse__plan_stepping(plan, a, 1) != LFUSE__STEPPING_UNIT &&
-                    lfuse__plan_stepping(plan, a, 0) == LFUSE__STEPPING_UNIT;
-    k->product.tb = lfuse__plan_stepping(plan, b, 1) != LFUSE__STEPPING_UNIT &&
-                    lfuse__plan_stepping(plan, b, 0) == LFUSE__STEPPING_UNIT;
+    k->product.batched = step->rank > 2;
+    k->product.ta = lfuse__plan_stepping(plan, a, column) != LFUSE__STEPPING_UNIT &&
+                    lfuse__plan_stepping(plan, a, row) == LFUSE__STEPPING_UNIT;
+    k->product.tb = lfuse__plan_stepping(plan, b, column) != LFUSE__STEPPING_UNIT &&
+                    lfuse__plan_stepping(plan, b, row) == LFUSE__STEPPING_UNIT;
     for (i = 0; i < step->noperands; i++) {
         const lfuse__operand *o = &step->operands[i];
         k->operands[i].type = o->type;
@@ -180,8 +183,8 @@ static void product_class(const lfuse__plan_body *plan, const lfuse__step *step,
         k->operands[i].index = o->place == LFUSE__PLACE_INDEX;
         if (i < LFUSE__PRODUCT_OWN) continue;
         k->operands[i].inner = LFUSE__STRIDE_UNIT; /* of one column: never stepped along */
-        if (step->extents[1] == 1) continue;
-        switch (lfuse__plan_stepping(plan, o, 1)) {
+        if (step->extents[column] == 1) continue;
+        switch (lfuse__plan_stepping(plan, o, column)) {
         case LFUSE__STEPPING_NONE: k->operands[i].inner = LFUSE__STRIDE_REPEAT; break;
         case LFUSE__STEPPING_UNIT: break;
         case LFUSE__STEPPING_ANY: k->operands[i].inner = LFUSE__STRIDE_ANY; break;

@@ -14,20 +14,22 @@
 #include "common/base/error.h"
 #include "common/run/matrix.h"
 
-static lfuse_status open_bias(lfuse_instance *in, const lfuse__step *step, int64_t m, int64_t n,
+static lfuse_status open_bias(lfuse_instance *in, const lfuse__step *step, const int64_t *extents,
                               lfuse__stand_ins *copies, lfuse__walk *bias)
 {
+    const int column = step->rank - 1;
+
     if (step->noperands < 4) return LFUSE_OK;
-    LFUSE__TRY(lfuse__walk_open(in, &step->operands[3], 2, (const int64_t[]){ m, n }, copies, bias));
-    if (n == 1 || bias->strides[1] == 1) return LFUSE_OK;
-    return lfuse__error(LFUSE_ERR_UNSUPPORTED, "the bias has stride %" PRId64, bias->strides[1]);
+    LFUSE__TRY(lfuse__walk_open(in, &step->operands[3], step->rank, extents, copies, bias));
+    if (extents[column] == 1 || bias->strides[column] == 1) return LFUSE_OK;
+    return lfuse__error(LFUSE_ERR_UNSUPPORTED, "the bias has stride %" PRId64, bias->strides[column]);
 }
 
 static lfuse_status no_inner(lfuse_instance *in, const lfuse__step *step, const lfuse__matrix *d)
 {
     if (step->product.epilogue != LFUSE__EP_NONE || step->product.beta >= 0)
         return lfuse__error(LFUSE_ERR_UNSUPPORTED, "k is 0: the product is zeros, a kernel does the rest");
-    return lfuse__furnish_copy(in, step, 2, d->extents, &d->walk, NULL);
+    return lfuse__furnish_copy(in, step, d->rank, d->extents, &d->walk, NULL);
 }
 
 static lfuse_status add_product(lfuse_instance *in, const lfuse__step *step, const lfuse__gemm_desc *desc,
@@ -68,22 +70,27 @@ static lfuse_status add_product(lfuse_instance *in, const lfuse__step *step, con
     return lfuse__gemm_prepare(in->plan->dev, desc, &candidate, &op->gemm);
 }
 
-static void describe(const lfuse__product *p, const lfuse__matrix *a, const lfuse__matrix *b, const lfuse__matrix *d,
-                     lfuse__gemm_desc *desc)
+static void describe(const lfuse__product *p, int64_t count, const lfuse__matrix *a, const lfuse__matrix *b,
+                     const lfuse__matrix *d, lfuse__gemm_desc *desc)
 {
+    const int row = d->rank - 2, column = d->rank - 1;
+
     memset(desc, 0, sizeof *desc); /* compared as bytes */
     desc->type = p->type;
     desc->ta = a->transposed;
     desc->tb = b->transposed;
     desc->has_beta = p->beta >= 0;
     desc->epilogue = (lfuse__epilogue)p->epilogue;
-    desc->m = a->extents[0], desc->n = b->extents[1], desc->k = a->extents[1];
+    desc->m = a->extents[row], desc->n = b->extents[column], desc->k = a->extents[column];
     desc->lda = a->ld, desc->ldb = b->ld, desc->ldc = d->ld;
+    if (count == 1) return; /* the same as one that is no batch */
+    desc->batch = count;
+    desc->stride_a = a->stride, desc->stride_b = b->stride, desc->stride_c = d->stride;
 }
 
-/* The product of matrices that are all there; `target` is where the result belongs. */
-static lfuse_status furnish_product(lfuse_instance *in, const lfuse__step *step, lfuse__matrix *a, lfuse__matrix *b,
-                                    const lfuse__matrix *target, const lfuse__walk *bias)
+/* The products of matrices that are all there; `target` is where the results belong. */
+static lfuse_status furnish_product(lfuse_instance *in, const lfuse__step *step, int64_t count, lfuse__matrix *a,
+                                    lfuse__matrix *b, const lfuse__matrix *target, const lfuse__walk *bias)
 {
     lfuse__gemm_desc desc;
     lfuse__matrix d = *target;
@@ -95,10 +102,10 @@ static lfuse_status furnish_product(lfuse_instance *in, const lfuse__step *step,
     if (!direct) {
         if (step->product.beta >= 0)
             return lfuse__error(LFUSE_ERR_UNSUPPORTED, "what is added to has strides %" PRId64 " and %" PRId64,
-                                d.walk.strides[0], d.walk.strides[1]);
+                                lfuse__matrix_strides(&d)[0], lfuse__matrix_strides(&d)[1]);
         LFUSE__TRY(lfuse__matrix_like(in, target, &d));
     }
-    describe(&step->product, a, b, &d, &desc);
+    describe(&step->product, count, a, b, &d, &desc);
     LFUSE__TRY(add_product(in, step, &desc, a, b, &d, bias));
     return direct ? LFUSE_OK : lfuse__matrix_copy(in, step, target, &d);
 }
@@ -106,26 +113,27 @@ static lfuse_status furnish_product(lfuse_instance *in, const lfuse__step *step,
 lfuse_status lfuse__furnish_gemm(lfuse_instance *in, const lfuse__step *step)
 {
     const lfuse__product *p = &step->product;
+    const int rank = step->rank;
+    int64_t e[LFUSE_MAX_RANK], k, count;
     lfuse__stand_ins copies;
     lfuse__walk bias;
-    int64_t m, n, k;
     lfuse__matrix a, b, d;
     int i;
 
-    LFUSE__TRY(lfuse__extent_of(in, p->m, &m));
-    LFUSE__TRY(lfuse__extent_of(in, p->n, &n));
+    for (i = 0; i < rank; i++) LFUSE__TRY(lfuse__extent_of(in, step->extents[i], &e[i]));
     LFUSE__TRY(lfuse__extent_of(in, p->k, &k));
-    if (!m || !n) return LFUSE_OK;
+    LFUSE__TRY(lfuse__matrix_count(rank, e, &count));
+    if (!count || !e[rank - 2] || !e[rank - 1]) return LFUSE_OK;
     copies.count = 0;
-    LFUSE__TRY(lfuse__matrix_open(in, &step->operands[2], m, n, &copies, &d));
+    LFUSE__TRY(lfuse__matrix_open(in, &step->operands[2], rank, e, e[rank - 2], e[rank - 1], &copies, &d));
     for (i = 0; i < copies.count && p->beta >= 0; i++) copies.of[i].in = true; /* it is read too */
     if (k) {
-        LFUSE__TRY(open_bias(in, step, m, n, &copies, &bias));
-        LFUSE__TRY(lfuse__matrix_open(in, &step->operands[0], m, k, &copies, &a));
-        LFUSE__TRY(lfuse__matrix_open(in, &step->operands[1], k, n, &copies, &b));
+        LFUSE__TRY(open_bias(in, step, e, &copies, &bias));
+        LFUSE__TRY(lfuse__matrix_open(in, &step->operands[0], rank, e, e[rank - 2], k, &copies, &a));
+        LFUSE__TRY(lfuse__matrix_open(in, &step->operands[1], rank, e, k, e[rank - 1], &copies, &b));
     }
     LFUSE__TRY(lfuse__stand_ins_fill(in, step, &copies));
-    LFUSE__TRY(k ? furnish_product(in, step, &a, &b, &d, &bias) : no_inner(in, step, &d));
+    LFUSE__TRY(k ? furnish_product(in, step, count, &a, &b, &d, &bias) : no_inner(in, step, &d));
     return lfuse__stand_ins_empty(in, step, &copies);
 }
 

@@ -71,14 +71,22 @@ lfuse_status lfuse__race_fill(lfuse_stream *s, lfuse__range *to, uint64_t offset
     return status;
 }
 
+/* Of the matrices of one operand, each of `one` elements. */
+static uint64_t span(const lfuse__gemm_desc *d, int64_t one, int64_t stride)
+{
+    const int64_t more = d->batch ? (d->batch - 1) * stride : 0;
+
+    return aligned((uint64_t)(one + more) * (uint64_t)lfuse_type_size(d->type));
+}
+
 static lfuse_status make_operands(lfuse_device *dev, uint64_t workspace, products *r)
 {
     const lfuse__gemm_desc *d = r->desc;
-    const uint64_t size = lfuse_type_size(d->type);
-    const uint64_t a_bytes = aligned((uint64_t)(d->ta ? d->k : d->m) * (uint64_t)d->lda * size);
-    const uint64_t b_bytes = aligned((uint64_t)(d->tb ? d->n : d->k) * (uint64_t)d->ldb * size);
-    const uint64_t c_bytes = aligned((uint64_t)d->m * (uint64_t)d->ldc * size);
-    const uint64_t bias = aligned((uint64_t)d->n * size), all = a_bytes + b_bytes + c_bytes + bias;
+    const uint64_t a_bytes = span(d, (d->ta ? d->k : d->m) * d->lda, d->stride_a);
+    const uint64_t b_bytes = span(d, (d->tb ? d->n : d->k) * d->ldb, d->stride_b);
+    const uint64_t c_bytes = span(d, d->m * d->ldc, d->stride_c);
+    const uint64_t bias = aligned((uint64_t)d->n * (uint64_t)lfuse_type_size(d->type));
+    const uint64_t all = a_bytes + b_bytes + c_bytes + bias;
 
     LFUSE__TRY(lfuse__range_create(dev, all + workspace, &r->memory));
     r->args.alpha = 1;

@@ -7,38 +7,67 @@
 #include <string.h>
 
 #include "common/base/error.h"
+#include "common/base/log.h"
 #include "common/kernels/product.h"
 #include "common/run/matrix.h"
 
 typedef struct product {
-    int64_t extents[3]; /* m, n, k */
-    lfuse__matrix matrices[2];
-    lfuse__walk walks[LFUSE__MAX_OPERANDS];
+    int rank;
+    int64_t extents[LFUSE_MAX_RANK]; /* of the result: the batch, m, n */
+    int64_t k, count;                /* of a batch; else 1 */
+    lfuse__matrix matrices[LFUSE__MAX_OPERANDS];
+    lfuse__matrix odd[LFUSE__MAX_OPERANDS]; /* what those that are copies stand for */
     lfuse__stand_ins copies;
 } product;
 
+static lfuse_status open_one(lfuse_instance *in, const lfuse__step *step, int i, product *p)
+{
+    const int64_t m = p->extents[p->rank - 2], n = p->extents[p->rank - 1];
+
+    if (i == LFUSE__PRODUCT_SUM || (i < LFUSE__PRODUCT_OWN && !p->k)) return LFUSE_OK;
+    return lfuse__matrix_open(in, &step->operands[i], p->rank, p->extents, i == LFUSE__PRODUCT_B ? p->k : m,
+                              i == LFUSE__PRODUCT_A ? p->k : n, &p->copies, &p->matrices[i]);
+}
+
+/* What the epilogue takes may have any strides but several of a batch. */
+static lfuse_status even_out(lfuse_instance *in, const lfuse__step *step, int i, product *p)
+{
+    lfuse__matrix *m = &p->matrices[i];
+
+    p->odd[i] = *m;
+    if (m->even) return LFUSE_OK;
+    lfuse__log(LFUSE_LOG_DEBUG, "what a batch of products %s has no single stride there: it goes through a copy",
+               m->walk.written ? "stores" : "takes");
+    LFUSE__TRY(lfuse__matrix_like(in, &p->odd[i], m));
+    return m->walk.written ? LFUSE_OK : lfuse__matrix_copy(in, step, m, &p->odd[i]);
+}
+
 static lfuse_status open(lfuse_instance *in, const lfuse__step *step, const bool transposed[2], product *p)
 {
-    const int64_t *e = p->extents;
+    int i;
+
+    for (i = 0; i < step->noperands; i++) LFUSE__TRY(open_one(in, step, i, p));
+    LFUSE__TRY(lfuse__stand_ins_fill(in, step, &p->copies));
+    for (i = LFUSE__PRODUCT_OWN; i < step->noperands; i++) LFUSE__TRY(even_out(in, step, i, p));
+    for (i = 0; i < LFUSE__PRODUCT_OWN; i++) {
+        lfuse__matrix *m = &p->matrices[i];
+        if (i < LFUSE__PRODUCT_SUM && p->k) LFUSE__TRY(lfuse__matrix_straighten(in, step, transposed[i], m));
+        else m->walk.memory.place = LFUSE__PLACE_INDEX; /* nothing is read */
+        if (i < LFUSE__PRODUCT_SUM && !p->k) m->transposed = transposed[i];
+        m->walk.type = step->operands[i].type;
+    }
+    return LFUSE_OK;
+}
+
+/* What was stored to copies, to where it belongs. */
+static lfuse_status close(lfuse_instance *in, const lfuse__step *step, const product *p)
+{
     int i;
 
     for (i = LFUSE__PRODUCT_OWN; i < step->noperands; i++)
-        LFUSE__TRY(lfuse__walk_open(in, &step->operands[i], 2, e, &p->copies, &p->walks[i]));
-    if (e[2]) {
-        LFUSE__TRY(lfuse__matrix_open(in, &step->operands[0], e[0], e[2], &p->copies, &p->matrices[0]));
-        LFUSE__TRY(lfuse__matrix_open(in, &step->operands[1], e[2], e[1], &p->copies, &p->matrices[1]));
-    }
-    LFUSE__TRY(lfuse__stand_ins_fill(in, step, &p->copies));
-    for (i = 0; i < 2; i++) {
-        if (e[2]) LFUSE__TRY(lfuse__matrix_straighten(in, step, transposed[i], &p->matrices[i]));
-        else p->matrices[i].transposed = transposed[i];
-        p->walks[i] = p->matrices[i].walk;
-        p->walks[i].type = step->operands[i].type;
-        if (!e[2]) p->walks[i].memory.place = LFUSE__PLACE_INDEX; /* nothing of them is read */
-    }
-    p->walks[LFUSE__PRODUCT_SUM].memory.place = LFUSE__PLACE_INDEX;
-    p->walks[LFUSE__PRODUCT_SUM].type = step->operands[LFUSE__PRODUCT_SUM].type;
-    return LFUSE_OK;
+        if (p->odd[i].walk.written && !p->odd[i].even)
+            LFUSE__TRY(lfuse__matrix_copy(in, step, &p->odd[i], &p->matrices[i]));
+    return lfuse__stand_ins_empty(in, step, &p->copies);
 }
 
 /* The class for these strides. As the plan foresees it where a column is one element wide. */
@@ -49,12 +78,20 @@ static void classify(const lfuse__step *step, const product *p, lfuse__kernel_cl
     c->product.ta = p->matrices[0].transposed;
     c->product.tb = p->matrices[1].transposed;
     for (i = LFUSE__PRODUCT_OWN; i < step->noperands; i++) {
-        const int64_t stride = p->walks[i].strides[1];
-        if (p->extents[1] == 1) continue;
+        const int64_t stride = p->matrices[i].walk.strides[p->rank - 1];
+        if (p->extents[p->rank - 1] == 1) continue;
         c->operands[i].inner = stride == 1   ? LFUSE__STRIDE_UNIT
                                : stride == 0 ? LFUSE__STRIDE_REPEAT
                                              : LFUSE__STRIDE_ANY;
     }
+}
+
+static void set_extents(const product *p, int64_t *extents)
+{
+    extents[0] = p->extents[p->rank - 2];
+    extents[1] = p->extents[p->rank - 1];
+    extents[2] = p->k;
+    extents[LFUSE__PRODUCT_BATCH] = p->count;
 }
 
 static lfuse_status add_phase(lfuse_instance *in, const lfuse__step *step, const lfuse__kernel_class *c, int phase,
@@ -66,11 +103,14 @@ static lfuse_status add_phase(lfuse_instance *in, const lfuse__step *step, const
     LFUSE__TRY(lfuse__kernel_op_new(in, step, LFUSE__FAMILY_PRODUCT, &step->body, step->numbers, &op));
     op->k = *c;
     op->k.product.phase = phase;
-    memcpy(op->g.extents, p->extents, sizeof p->extents);
+    set_extents(p, op->g.extents);
     for (i = 0; i < step->noperands; i++) {
-        op->starts[i] = lfuse__start_of(&p->walks[i]);
-        op->g.strides[i][0] = i < 2 ? p->matrices[i].ld : p->walks[i].strides[0];
-        op->g.strides[i][1] = i < 2 ? 1 : p->walks[i].strides[1];
+        const lfuse__matrix *m = &p->matrices[i];
+        const bool own = i == LFUSE__PRODUCT_A || i == LFUSE__PRODUCT_B;
+        op->starts[i] = lfuse__start_of(&m->walk);
+        op->g.strides[i][0] = own ? m->ld : m->walk.strides[p->rank - 2];
+        op->g.strides[i][1] = own ? 1 : m->walk.strides[p->rank - 1];
+        op->g.strides[i][LFUSE__PRODUCT_BATCH] = m->stride;
         lfuse__use_memory(in, &op->starts[i].memory);
     }
     if (workspace >= 0) {
@@ -89,7 +129,7 @@ static lfuse_status add_phases(lfuse_instance *in, const lfuse__step *step, cons
     int i, workspace = -1;
 
     memset(&g, 0, sizeof g);
-    memcpy(g.extents, p->extents, sizeof p->extents);
+    set_extents(p, g.extents);
     bytes = lfuse__product_workspace(c, in->facts, &g);
     if (bytes) LFUSE__TRY(lfuse__add_buffer(in, LFUSE__PLACE_SCRATCH, bytes, &workspace));
     for (i = 0; i < lfuse__product_phases(c); i++) LFUSE__TRY(add_phase(in, step, c, i, p, workspace));
@@ -98,20 +138,24 @@ static lfuse_status add_phases(lfuse_instance *in, const lfuse__step *step, cons
 
 lfuse_status lfuse__furnish_product(lfuse_instance *in, const lfuse__step *step)
 {
-    const lfuse__product *s = &step->product;
     lfuse__wanted wanted[LFUSE__WANTED_MAX];
     lfuse__kernel_class *c = &wanted[0].k;
+    int64_t m, n;
     product p;
+    int i;
 
     memset(&p, 0, sizeof p);
-    LFUSE__TRY(lfuse__extent_of(in, s->m, &p.extents[0]));
-    LFUSE__TRY(lfuse__extent_of(in, s->n, &p.extents[1]));
-    LFUSE__TRY(lfuse__extent_of(in, s->k, &p.extents[2]));
-    if (!p.extents[0] || !p.extents[1]) return LFUSE_OK;
+    p.rank = step->rank;
+    for (i = 0; i < p.rank; i++) LFUSE__TRY(lfuse__extent_of(in, step->extents[i], &p.extents[i]));
+    LFUSE__TRY(lfuse__extent_of(in, step->product.k, &p.k));
+    LFUSE__TRY(lfuse__matrix_count(p.rank, p.extents, &p.count));
+    m = p.extents[p.rank - 2];
+    n = p.extents[p.rank - 1];
+    if (!p.count || !m || !n) return LFUSE_OK;
     lfuse__step_classes(in->body, step, false, wanted);
     LFUSE__TRY(open(in, step, (const bool[]){ c->product.ta, c->product.tb }, &p));
     classify(step, &p, c);
-    LFUSE__TRY(lfuse__product_choose(in->facts, p.extents[0], p.extents[1], p.extents[2], in->more, c));
+    LFUSE__TRY(lfuse__product_choose(in->facts, m, n, p.k, in->more, c));
     LFUSE__TRY(add_phases(in, step, c, &p));
-    return lfuse__stand_ins_empty(in, step, &p.copies);
+    return close(in, step, &p);
 }

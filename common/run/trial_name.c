@@ -116,8 +116,9 @@ lfuse_status lfuse__trial_name(const lfuse_instance *in, const lfuse__alternativ
                                char name[LFUSE__TRIAL_NAME])
 {
     writer w = { .in = in, .text = LFUSE__STRBUF_INIT };
-    const lfuse__product *p = &product_of(order, count)->product;
-    int64_t m, n, l;
+    const lfuse__step *product = product_of(order, count);
+    const lfuse__product *p = &product->product;
+    int64_t m, n, l, batch;
     lfuse__hash hash;
     lfuse_status status;
     int i, k;
@@ -126,6 +127,10 @@ lfuse_status lfuse__trial_name(const lfuse_instance *in, const lfuse__alternativ
     LFUSE__TRY(lfuse__extent_of(in, p->n, &n));
     LFUSE__TRY(lfuse__extent_of(in, p->k, &l));
     name[0] = '\0';
+    for (i = 0; i < product->rank - 2; i++) {
+        LFUSE__TRY(lfuse__extent_of(in, product->extents[i], &batch));
+        if (!batch) return LFUSE_OK;
+    }
     if (!m || !n || !l) return LFUSE_OK;
     for (i = 0; i < count; i++) {
         lfuse__strbuf_format(&w.text, "\n%s", order[i]->name);

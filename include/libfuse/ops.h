@@ -205,8 +205,13 @@ LFUSE_API lfuse_value lfuse_shr(lfuse_value a, lfuse_value count);
 LFUSE_API lfuse_value lfuse_cast(lfuse_value a, lfuse_type type);
 
 /**
- * Matrix product of [m, k] and [k, n]; leading axes of a beyond these stay as they are: [b, m, k] gives [b, m, n]. f32
- * stays f32: no TF32. f16 and bf16 accumulate in f32 and round once. Integer types are declined with ERR_UNSUPPORTED.
+ * Matrix product of the last two axes, [m, k] and [k, n]. The axes before them, if any, are batches of matrices, which
+ * are paired as operands of pointwise functions are: from the last on, extents of 1 and missing axes repeat. So
+ * [b, m, k] and [k, n] give [b, m, n], as do [b, m, k] and [b, k, n]; [h, 1, m, k] and [b, k, n] give [h, b, m, n]. All
+ * products of a batch are one launch, or one call of the vendor's library. Batch axes of an operand that are no single
+ * stride in memory (permuted, or repeated between others) make it be copied first.
+ * f32 stays f32: no TF32. f16 and bf16 accumulate in f32 and round once.
+ * ERR_RANK below rank 2, ERR_SHAPE where k or batches differ, ERR_UNSUPPORTED for integer types.
  */
 LFUSE_API lfuse_value lfuse_matmul(lfuse_value a, lfuse_value b);
 

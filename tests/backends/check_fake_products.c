@@ -21,14 +21,15 @@ static double at(const double *x, int64_t row, int64_t column, int64_t ld, bool 
     return transposed ? x[column * ld + row] : x[row * ld + column];
 }
 
-/* Row-major, straight from the contract's words. */
-static double expected(const product *p, int64_t i, int64_t j)
+/* Row-major, straight from the contract's words; of product x of a batch. */
+static double expected(const product *p, int64_t x, int64_t i, int64_t j)
 {
     const lfuse__gemm_desc *d = &p->d;
+    const double *a = data[0] + x * d->stride_a, *b = data[1] + x * d->stride_b, *c = data[2] + x * d->stride_c;
     lfuse__epilogue e = d->epilogue;
     double sum = 0;
-    for (int64_t k = 0; k < d->k; k++) sum += at(data[0], i, k, d->lda, d->ta) * at(data[1], k, j, d->ldb, d->tb);
-    sum = p->alpha * sum + p->beta * data[2][i * d->ldc + j];
+    for (int64_t k = 0; k < d->k; k++) sum += at(a, i, k, d->lda, d->ta) * at(b, k, j, d->ldb, d->tb);
+    sum = p->alpha * sum + p->beta * c[i * d->ldc + j];
     if (e == LFUSE__EP_BIAS || e == LFUSE__EP_BIAS_RELU) sum += data[3][j];
     if (e == LFUSE__EP_RELU || e == LFUSE__EP_BIAS_RELU) sum = sum > 0 ? sum : 0;
     return sum;
@@ -61,12 +62,14 @@ static void check_product(lfuse__bdevice *dev, lfuse__bstream *s, const product 
                               .workspace = workspace, .a_offset = offset, .b_offset = offset, .c_offset = offset,
                               .bias_offset = offset };
     OK(cuda->gemm_run(s, gemm, &args));
-    for (int64_t i = 0; i < p->d.m; i++)
-        for (int64_t j = 0; j < p->d.n; j++) {
-            double want = expected(p, i, j), got = get(m[2], p->d.type, p->shift + i * p->d.ldc + j);
-            ck_assert_msg(fabs(got - want) < 1e-4 * (1 + fabs(want)), "[%d, %d]: %g, not %g", (int)i, (int)j, got,
-                          want);
-        }
+    for (int64_t x = 0; x < (p->d.batch ? p->d.batch : 1); x++)
+        for (int64_t i = 0; i < p->d.m; i++)
+            for (int64_t j = 0; j < p->d.n; j++) {
+                double want = expected(p, x, i, j);
+                double got = get(m[2], p->d.type, p->shift + x * p->d.stride_c + i * p->d.ldc + j);
+                ck_assert_msg(fabs(got - want) < 1e-4 * (1 + fabs(want)), "[%d, %d, %d]: %g, not %g", (int)x, (int)i,
+                              (int)j, got, want);
+            }
     cuda->gemm_destroy(gemm);
     cuda->free(workspace);
     for (int i = 0; i < 4; i++) cuda->free(m[i]);
@@ -108,11 +111,19 @@ START_TEST(test_gemm)
                                          .lda = pad, .ldb = pad + (odd & 2 ? 2 : 4), .ldc = pad },
                                   .alpha = 1.5, .beta = odd ? 0.5 : 0, .shift = odd & 1 };
                     check_shape(dev, s, &p);
+                    /* The same matrix on the right, or on the left, for all of three. */
+                    p.d.batch = 3, p.d.stride_a = e & 1 ? 0 : 96 + odd, p.d.stride_b = e & 1 ? 105 : 0;
+                    p.d.stride_c = 72 + odd;
+                    check_shape(dev, s, &p);
                 }
     lfuse__gemm_desc d = { .type = LFUSE_I32, .m = 4, .n = 4, .k = 4, .lda = 4, .ldb = 4, .ldc = 4 };
     FAILS(cuda->gemm_candidates(dev, &d, 1, &c, &n), LFUSE_ERR_UNSUPPORTED);
     SAYS("i32");
     d.type = LFUSE_F32;
+    d.batch = (int64_t)1 << 31, d.stride_c = 16;
+    FAILS(cuda->gemm_candidates(dev, &d, 1, &c, &n), LFUSE_ERR_UNSUPPORTED);
+    SAYS("2147483648");
+    d.batch = d.stride_c = 0;
     d.epilogue = LFUSE__EP_BIAS_GELU_TANH;
     FAILS(cuda->gemm_candidates(dev, &d, 1, &c, &n), LFUSE_ERR_UNSUPPORTED);
     SAYS("gelu");

@@ -8,7 +8,7 @@
 
 #include "tests/backends/opencl_rig.h"
 
-static double entry(int64_t row, int64_t column, int salt)
+static double entry(int64_t row, int64_t column, int64_t salt)
 {
     return (double)((row * 7 + column * 3 + salt) % 11 - 5);
 }
@@ -24,7 +24,21 @@ static double get(const void *data, lfuse_type type, int64_t i)
     return type == LFUSE_F64 ? ((const double *)data)[i] : (double)((const float *)data)[i];
 }
 
-/* Offsets of 3, 5 and 7 elements, every leading dimension 2 larger than it must be. */
+static int64_t count_of(const lfuse__gemm_desc *d)
+{
+    return d->batch ? d->batch : 1;
+}
+
+/* What the caller says of a batch: whether A, whether B are the same for all; the matrices lie one element apart. */
+static void set_strides(lfuse__gemm_desc *d)
+{
+    if (!d->batch) return;
+    d->stride_a = d->stride_a ? (d->ta ? d->k : d->m) * d->lda + 1 : 0;
+    d->stride_b = d->stride_b ? (d->tb ? d->n : d->k) * d->ldb + 1 : 0;
+    d->stride_c = d->m * d->ldc + 1;
+}
+
+/* Offsets of 3, 5 and 7 elements, every leading dimension 2 larger than it must be. Matrices of a batch differ. */
 static void check_gemm(bench *t, lfuse__bstream *s, lfuse__gemm_desc d, double beta)
 {
     enum { WORDS = 20000 };
@@ -37,12 +51,18 @@ static void check_gemm(bench *t, lfuse__bstream *s, lfuse__gemm_desc d, double b
     int count = 0;
 
     d.lda = (d.ta ? d.m : d.k) + 2, d.ldb = (d.tb ? d.k : d.n) + 2, d.ldc = d.n + 2;
+    set_strides(&d);
     for (int64_t i = 0; i < WORDS * 8 / (int64_t)size; i++)
         put(a, d.type, i, NAN), put(bb, d.type, i, NAN), put(c, d.type, i, beta == 0 ? NAN : -1);
-    for (int64_t i = 0; i < d.m; i++)
-        for (int64_t l = 0; l < d.k; l++) put(a, d.type, 3 + (d.ta ? l * d.lda + i : i * d.lda + l), entry(i, l, 1));
-    for (int64_t l = 0; l < d.k; l++)
-        for (int64_t j = 0; j < d.n; j++) put(bb, d.type, 5 + (d.tb ? j * d.ldb + l : l * d.ldb + j), entry(l, j, 4));
+    for (int64_t x = 0; x < count_of(&d); x++) {
+        const int64_t in_a = 3 + x * d.stride_a, in_b = 5 + x * d.stride_b;
+        for (int64_t i = 0; i < d.m; i++)
+            for (int64_t l = 0; l < d.k; l++)
+                put(a, d.type, in_a + (d.ta ? l * d.lda + i : i * d.lda + l), entry(i, l, d.stride_a ? x + 1 : 1));
+        for (int64_t l = 0; l < d.k; l++)
+            for (int64_t j = 0; j < d.n; j++)
+                put(bb, d.type, in_b + (d.tb ? j * d.ldb + l : l * d.ldb + j), entry(l, j, d.stride_b ? x + 4 : 4));
+    }
     OK(b->gemm_candidates(t->dev, &d, 1, &candidate, &count));
     ck_assert_int_eq(count, 1);
     OK(b->gemm_prepare(t->dev, &d, &candidate, &g));
@@ -54,15 +74,16 @@ static void check_gemm(bench *t, lfuse__bstream *s, lfuse__gemm_desc d, double b
     OK(b->write(s, args.c, 0, c, sizeof c));
     OK(b->gemm_run(s, g, &args));
     read_all(s, args.c, 0, in, sizeof in);
-    for (int64_t i = 0; i < d.m; i++)
-        for (int64_t j = 0; j < d.n; j++) {
-            double sum = 0;
-            for (int64_t l = 0; l < d.k; l++) sum += entry(i, l, 1) * entry(l, j, 4);
-            sum = 2 * sum - beta;
-            ck_assert_msg(get(in, d.type, 7 + i * d.ldc + j) == sum, "[%d, %d]: %g, not %g", (int)i, (int)j,
-                          get(in, d.type, 7 + i * d.ldc + j), sum);
-            put(in, d.type, 7 + i * d.ldc + j, get(c, d.type, 7 + i * d.ldc + j));
-        }
+    for (int64_t e = 0; e < count_of(&d) * d.m * d.n; e++) {
+        const int64_t x = e / (d.m * d.n), i = e / d.n % d.m, j = e % d.n, at = 7 + x * d.stride_c + i * d.ldc + j;
+        double sum = 0;
+        for (int64_t l = 0; l < d.k; l++)
+            sum += entry(i, l, d.stride_a ? x + 1 : 1) * entry(l, j, d.stride_b ? x + 4 : 4);
+        sum = 2 * sum - beta;
+        ck_assert_msg(get(in, d.type, at) == sum, "[%d, %d, %d]: %g, not %g", (int)x, (int)i, (int)j,
+                      get(in, d.type, at), sum);
+        put(in, d.type, at, get(c, d.type, at));
+    }
     ck_assert_mem_eq(in, c, sizeof in); /* nothing else was written */
     args.a_offset++;
     REFUSED(LFUSE_ERR_UNSUPPORTED, b->gemm_run(s, g, &args));
@@ -108,6 +129,11 @@ START_TEST(test_gemm)
         check_gemm(&t, t.s, d, 0);
         check_gemm(&t, t.s, d, 3);
     }
+    for (int form = 0; form < 4; form++) {
+        d.ta = form & 1, d.tb = form & 2, d.batch = 3, d.stride_a = form != 1, d.stride_b = form != 2;
+        check_gemm(&t, t.s, d, form & 1 ? 3 : 0);
+    }
+    d.batch = d.stride_a = d.stride_b = 0;
     queue = queue_of(t.dev, CL_QUEUE_OUT_OF_ORDER_EXEC_MODE_ENABLE);
     if (queue != NULL) {
         OK(b->stream_wrap(t.dev, queue, &s));

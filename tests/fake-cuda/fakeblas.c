@@ -28,6 +28,8 @@ typedef struct layout {
     cudaDataType_t type;
     uint64_t rows, columns;
     int64_t ld;
+    int32_t batch;
+    int64_t stride;
 } layout;
 
 typedef struct preference {
@@ -105,9 +107,21 @@ EXPORT cublasStatus_t cublasLtMatrixLayoutCreate(cublasLtMatrixLayout_t *d, cuda
 {
     layout *l = calloc(1, sizeof *l);
     if (!l) return CUBLAS_STATUS_ALLOC_FAILED;
-    *l = (layout){ type, rows, columns, ld };
+    *l = (layout){ type, rows, columns, ld, 1, 0 };
     *d = (void *)l;
     return CUBLAS_STATUS_SUCCESS;
+}
+
+EXPORT cublasStatus_t cublasLtMatrixLayoutSetAttribute(cublasLtMatrixLayout_t d,
+                                                       cublasLtMatrixLayoutAttribute_t attribute, const void *value,
+                                                       size_t size)
+{
+    layout *l = LAYOUT(d);
+    switch ((int)attribute) {
+    case CUBLASLT_MATRIX_LAYOUT_BATCH_COUNT: return set(&l->batch, sizeof l->batch, value, size);
+    case CUBLASLT_MATRIX_LAYOUT_STRIDED_BATCH_OFFSET: return set(&l->stride, sizeof l->stride, value, size);
+    default: return CUBLAS_STATUS_INVALID_VALUE;
+    }
 }
 
 EXPORT cublasStatus_t cublasLtMatrixLayoutDestroy(cublasLtMatrixLayout_t d)
@@ -163,6 +177,8 @@ static cublasStatus_t check(const operation *o, const layout *a, const layout *b
     if (op_columns(a, o->a) != op_rows(b, o->b) || op_rows(a, o->a) != d->rows || op_columns(b, o->b) != d->columns)
         return CUBLAS_STATUS_INVALID_VALUE;
     if (c->rows != d->rows || c->columns != d->columns) return CUBLAS_STATUS_INVALID_VALUE;
+    if (d->batch < 1 || a->batch != d->batch || b->batch != d->batch || c->batch != d->batch || c->stride != d->stride)
+        return CUBLAS_STATUS_INVALID_VALUE;
     return d->type == CUDA_R_32F || d->type == CUDA_R_64F ? CUBLAS_STATUS_SUCCESS : CUBLAS_STATUS_NOT_SUPPORTED;
 }
 
@@ -212,9 +228,12 @@ static double get(const void *base, cudaDataType_t type, uint64_t i)
     return type == CUDA_R_64F ? ((const double *)base)[i] : (double)((const float *)base)[i];
 }
 
-static double element(const void *base, const layout *l, cublasOperation_t op, uint64_t row, uint64_t column)
+static double element(const void *base, const layout *l, cublasOperation_t op, int32_t matrix, uint64_t row,
+                      uint64_t column)
 {
-    return get(base, l->type, op == CUBLAS_OP_N ? column * (uint64_t)l->ld + row : row * (uint64_t)l->ld + column);
+    const uint64_t first = (uint64_t)(matrix * l->stride);
+    return get(base, l->type,
+               first + (op == CUBLAS_OP_N ? column * (uint64_t)l->ld + row : row * (uint64_t)l->ld + column));
 }
 
 static double finish(const operation *o, cudaDataType_t type, uint64_t row, double v)
@@ -239,17 +258,18 @@ EXPORT cublasStatus_t cublasLtMatmul(cublasLtHandle_t handle, cublasLtMatmulDesc
     if (status) return status;
     if (algorithm->data[0] == 7 && (addresses % 16 || workspace_bytes < WORKSPACE || !workspace))
         return CUBLAS_STATUS_INVALID_VALUE;
-    for (uint64_t column = 0; column < ld->columns; column++)
-        for (uint64_t row = 0; row < ld->rows; row++) {
-            uint64_t at = column * (uint64_t)ld->ld + row;
-            double sum = 0, by = get(beta, o->scale, 0);
-            for (uint64_t k = 0; k < op_columns(la, o->a); k++)
-                sum += element(a, la, o->a, row, k) * element(b, lb, o->b, k, column);
-            sum *= get(alpha, o->scale, 0);
-            if (by != 0) sum += by * get(c, ld->type, at);
-            sum = finish(o, ld->type, row, sum);
-            if (ld->type == CUDA_R_64F) ((double *)d)[at] = sum;
-            else ((float *)d)[at] = (float)sum;
-        }
+    for (uint64_t i = 0; i < (uint64_t)ld->batch * ld->columns * ld->rows; i++) {
+        const uint64_t row = i % ld->rows, column = i / ld->rows % ld->columns;
+        const int32_t matrix = (int32_t)(i / ld->rows / ld->columns);
+        const uint64_t at = (uint64_t)(matrix * ld->stride) + column * (uint64_t)ld->ld + row;
+        double sum = 0, by = get(beta, o->scale, 0);
+        for (uint64_t k = 0; k < op_columns(la, o->a); k++)
+            sum += element(a, la, o->a, matrix, row, k) * element(b, lb, o->b, matrix, k, column);
+        sum *= get(alpha, o->scale, 0);
+        if (by != 0) sum += by * get(c, ld->type, at);
+        sum = finish(o, ld->type, row, sum);
+        if (ld->type == CUDA_R_64F) ((double *)d)[at] = sum;
+        else ((float *)d)[at] = (float)sum;
+    }
     return CUBLAS_STATUS_SUCCESS;
 }

@@ -143,8 +143,17 @@ static const lfuse_size HUGE_SHAPE[] = {INT64_C(1) << 40, INT64_C(1) << 40};
                                 lfuse_input(v.g, "q", LFUSE_BOOL, 2, LFUSE_DIMS(2, 2))), UNSUPPORTED, "bool")          \
     X(matmul_stacked_shape, lfuse_matmul(lfuse_input(v.g, "y", LFUSE_F32, 3, LFUSE_DIMS(2, 3, 5)), v.w), SHAPE,        \
       "inner extents differ: a is f32 [2, 3, 5], b is f32 [64, 10]")                                                   \
-    X(matmul_stacked_right, lfuse_matmul(v.w, lfuse_input(v.g, "y", LFUSE_F32, 3, LFUSE_DIMS(2, 10, 5))), RANK,        \
-      "b is f32 [2, 10, 5]")                                                                                           \
+    X(matmul_batched_shape, lfuse_matmul(v.w, lfuse_input(v.g, "y", LFUSE_F32, 3, LFUSE_DIMS(2, 9, 5))), SHAPE,        \
+      "lfuse_matmul: inner extents differ: a is f32 [64, 10], b is f32 [2, 9, 5]")                                     \
+    X(matmul_batches, lfuse_matmul(lfuse_input(v.g, "y", LFUSE_F32, 4, LFUSE_DIMS(2, 4, 3, 5)),                        \
+                                   lfuse_input(v.g, "z", LFUSE_F32, 3, LFUSE_DIMS(3, 5, 6))), SHAPE,                   \
+      "batch extents differ, axis 1 of a, axis 0 of b: a is f32 [2, 4, 3, 5], b is f32 [3, 5, 6]")                     \
+    X(matmul_batched_rank, lfuse_matmul(v.h, lfuse_input(v.g, "y", LFUSE_F16, 3, LFUSE_DIMS(2, 64, 6))), RANK,         \
+      "operands of rank 2 or more are needed: a is f16 [64]")                                                          \
+    X(matmul_batched_types, lfuse_matmul(v.w, lfuse_input(v.g, "y", LFUSE_F16, 3, LFUSE_DIMS(2, 10, 6))), TYPE,        \
+      "types differ")                                                                                                  \
+    X(matmul_batched_list, lfuse_matmul(v.list, lfuse_input(v.g, "y", LFUSE_F32, 3, LFUSE_DIMS(2, 10, 6))), RANK,      \
+      "a is a list of f32")                                                                                            \
     X(reduce_range, lfuse_amax(v.x, 1, ((const int[]){2}), 0), SHAPE, "lfuse_amax: axis 2 of rank 2")                  \
     X(reduce_twice, lfuse_mean(v.x, 2, ((const int[]){-1, 1}), 0), SHAPE, "lfuse_mean: axis 1 is named twice")         \
     X(reduce_list, lfuse_prod(v.list, 1, ((const int[]){0}), 0), RANK, "members of a list are flat")                   \

@@ -100,6 +100,20 @@ START_TEST(stacked_products)
 }
 END_TEST
 
+START_TEST(batched_products)
+{
+    const lfuse_value a = lfuse_input(g, "a", LFUSE_F32, 4, LFUSE_DIMS(n, 1, m, 5));
+    const lfuse_value b = lfuse_input(g, "b", LFUSE_F32, 3, LFUSE_DIMS(3, 5, 7));
+    const lfuse_value c = lfuse_input(g, "c", LFUSE_F32, 4, LFUSE_DIMS(n, 3, 5, 2));
+    const lfuse_value w = lfuse_input(g, "w", LFUSE_F32, 2, LFUSE_DIMS(2, m));
+
+    ck_shape(lfuse_matmul(a, b), "f32 [n, 3, m, 7]");
+    ck_shape(lfuse_matmul(a, c), "f32 [n, 3, m, 2]");
+    ck_shape(lfuse_matmul(lfuse_transpose(b), c), "f32 [n, 3, 7, 2]");
+    ck_shape(lfuse_matmul(w, a), "f32 [n, 1, 2, 5]");
+}
+END_TEST
+
 static lfuse_type type_of(lfuse_value v)
 {
     ck_assert_msg(v.id >= 0, "%s", g->message);
@@ -412,6 +426,7 @@ static Suite *suite_shape(void)
     tcase_add_test(t, views_and_sums);
     tcase_add_test(t, products);
     tcase_add_test(t, stacked_products);
+    tcase_add_test(t, batched_products);
     tcase_add_test(t, reductions);
     tcase_add_test(t, normalisations);
     tcase_add_test(t, reshapes);

@@ -39,6 +39,7 @@ typedef struct problem {
     lfuse__geometry g;
     double numbers[1];
     ending end;
+    int64_t matrix; /* of a batch, the one that `at` speaks of */
     unsigned char *memory[OPERANDS + 1], *expected[OPERANDS];
     size_t bytes[OPERANDS + 1];
 } problem;
@@ -125,10 +126,23 @@ static void sizes_of(problem *p, int64_t m, int64_t n, int64_t k, int pad, int o
     }
 }
 
+/* So many products, one element apart and more; one B and one bias for all. */
+static void batch_of(problem *p, int64_t count, int apart)
+{
+    p->k.product.batched = true;
+    p->g.extents[LFUSE__PRODUCT_BATCH] = count;
+    for (int j = 0; j < OPERANDS; j++) {
+        const int64_t size = (int64_t)lfuse_type_size(p->k.operands[j].type);
+        const int64_t stride = j == B || j == BIAS ? 0 : (int64_t)p->bytes[j] / size - 2 * GUARD + apart;
+        p->g.strides[j][LFUSE__PRODUCT_BATCH] = stride;
+        p->bytes[j] += (size_t)((count - 1) * stride * size);
+    }
+}
+
 static int64_t at(const problem *p, int j, int64_t row, int64_t column)
 {
     return (int64_t)(p->g.offsets[j] / lfuse_type_size(p->k.operands[j].type)) + row * p->g.strides[j][0] +
-           column * p->g.strides[j][1];
+           column * p->g.strides[j][1] + p->matrix * p->g.strides[j][LFUSE__PRODUCT_BATCH];
 }
 
 static int64_t at_a(const problem *p, int64_t i, int64_t l)
@@ -161,16 +175,8 @@ static double drawn(uint64_t *state, bool integers)
     return ldexp((double)(int64_t)(r >> 12) - 0x1p51, (int)(r & 7) - 54);
 }
 
-/* NaN wherever nothing belongs to the problem. */
-static void fill(problem *p, bool integers, uint64_t seed)
+static void fill_matrix(problem *p, bool integers, uint64_t state)
 {
-    uint64_t state = seed;
-    for (int j = 0; j < OPERANDS; j++) {
-        p->memory[j] = malloc(p->bytes[j]);
-        p->expected[j] = malloc(p->bytes[j]);
-        ck_assert(p->memory[j] && p->expected[j]);
-        memset(p->memory[j], 0xff, p->bytes[j]);
-    }
     const int64_t *e = p->g.extents;
     for (int64_t i = 0; i < e[0]; i++)
         for (int64_t l = 0; l < e[2]; l++) set(p, p->memory[A], A, at_a(p, i, l), drawn(&state, integers));
@@ -181,6 +187,19 @@ static void fill(problem *p, bool integers, uint64_t seed)
             set(p, p->memory[BIAS], BIAS, at(p, BIAS, i, j), drawn(&state, integers));
             set(p, p->memory[RESIDUAL], RESIDUAL, at(p, RESIDUAL, i, j), drawn(&state, integers));
         }
+}
+
+/* NaN wherever nothing belongs to the problem. */
+static void fill(problem *p, bool integers, uint64_t seed)
+{
+    const int64_t count = lfuse__product_batch(&p->k, &p->g);
+    for (int j = 0; j < OPERANDS; j++) {
+        p->memory[j] = malloc(p->bytes[j]);
+        p->expected[j] = malloc(p->bytes[j]);
+        ck_assert(p->memory[j] && p->expected[j]);
+        memset(p->memory[j], 0xff, p->bytes[j]);
+    }
+    for (p->matrix = 0; p->matrix < count; p->matrix++) fill_matrix(p, integers, seed + 1000 * (uint64_t)p->matrix);
     for (int j = 0; j < OPERANDS; j++) memcpy(p->expected[j], p->memory[j], p->bytes[j]);
 }
 
@@ -209,7 +228,7 @@ static double expect(const problem *p, int64_t row, int64_t column, double *befo
     return sum;
 }
 
-static void check_result(problem *p, bool integers, const char *what)
+static void check_matrix(problem *p, bool integers, const char *what)
 {
     for (int64_t i = 0; i < p->g.extents[0]; i++)
         for (int64_t j = 0; j < p->g.extents[1]; j++) {
@@ -224,6 +243,12 @@ static void check_result(problem *p, bool integers, const char *what)
             ck_assert_msg(fabs(got - x) <= error, "%s: %g at %lld, %lld, expected %g within %g", what, got,
                           (long long)i, (long long)j, x, error);
         }
+}
+
+static void check_result(problem *p, bool integers, const char *what)
+{
+    const int64_t count = lfuse__product_batch(&p->k, &p->g);
+    for (p->matrix = 0; p->matrix < count; p->matrix++) check_matrix(p, integers, what);
     for (int j = OUT; j < OPERANDS && integers; j++)
         for (size_t b = 0; b < p->bytes[j]; b++)
             if (p->memory[j][b] != p->expected[j][b])
@@ -239,8 +264,9 @@ static void run_product(rig *r, problem *p, bool integers, uint64_t seed)
     rig_buffer buffers[OPERANDS + 1];
     char what[200];
     const lfuse__product_class *s = &p->k.product;
-    snprintf(what, sizeof what, "type %d, tile %d x %d, split %d, ta %d, tb %d, ending %d, %lld x %lld x %lld",
-             (int)p->k.operands[OUT].type, s->rows, s->columns, s->split, s->ta, s->tb, (int)p->end,
+    snprintf(what, sizeof what, "type %d, %sbatched, tile %d x %d, split %d, ta %d, tb %d, ending %d, %lld x %lld "
+             "x %lld", (int)p->k.operands[OUT].type, s->batched ? "" : "not ", s->rows, s->columns, s->split, s->ta,
+             s->tb, (int)p->end,
              (long long)p->g.extents[0], (long long)p->g.extents[1], (long long)p->g.extents[2]);
     fill(p, integers, seed);
     p->bytes[OPERANDS] = (size_t)lfuse__product_workspace(&p->k, &r->facts, &p->g) + 64;
@@ -292,6 +318,33 @@ static bool sizes_for(const lfuse__product_class *p, int at, int64_t *sizes)
     return true;
 }
 
+static void case_batches(rig *r, lfuse_type type)
+{
+    const int64_t any[2] = {1, 100000};
+    const int stride = test_all() ? 1 : type == LFUSE_F32 ? 5 : 17;
+    lfuse__kernel_class all[LFUSE__PRODUCT_CLASSES];
+    int64_t sizes[3];
+    problem p;
+    int turn = 0;
+    class_of(&p, type, false, false, PLAIN);
+    p.k.product.batched = true;
+    const int count = lfuse__product_classes(&r->facts, any, any, any, &p.k, all);
+    ck_assert_int_gt(count, 1);
+    for (int c = 0; c < count; c++)
+        for (int s = 0; sizes_for(&all[c].product, s, sizes); s++, turn++) {
+            const int way = turn / stride;
+            lfuse__kernel_class found[LFUSE__PRODUCT_CLASSES];
+            if (turn % stride) continue;
+            class_of(&p, type, way & 1, way >> 1 & 1, (ending)(way % ENDINGS));
+            p.k.product.batched = true;
+            ck_assert_int_eq(lfuse__product_classes(&r->facts, any, any, any, &p.k, found), count);
+            p.k.product = found[c].product;
+            sizes_of(&p, sizes[0], sizes[1], sizes[2], 4 - (int)(sizes[turn % 2] % 4), 0);
+            batch_of(&p, 3, turn % 3 * 2);
+            run_product(r, &p, true, (uint64_t)turn + 1);
+        }
+}
+
 void case_tiles(rig *r, lfuse_type type)
 {
     const int64_t any[2] = {1, 100000};
@@ -320,21 +373,23 @@ void case_tiles(rig *r, lfuse_type type)
             }
         }
     ck_assert_int_gt(thin, 0);
+    case_batches(r, type);
 }
 
 void tiles_emit(lfuse__strbuf *out, const lfuse__facts *device, int turn, int turns)
 {
-    static const lfuse_type types[] = {LFUSE_F32, LFUSE_F16, LFUSE_BF16, LFUSE_F64};
+    static const lfuse_type types[] = {LFUSE_F32, LFUSE_F16, LFUSE_BF16, LFUSE_F64, LFUSE_F32}; /* the last: batches */
     const int64_t any[2] = {1, 100000};
     lfuse__facts facts = *device;
     int number = 0;
     facts.info.local_bytes = 48 * 1024, facts.info.max_group = 1024, facts.info.compute_units = 16;
-    for (int t = 0; t < 4; t++)
+    for (int t = 0; t < 5; t++)
         for (int c = 0; c < LFUSE__PRODUCT_CLASSES; c++) {
             lfuse__kernel_class found[LFUSE__PRODUCT_CLASSES];
             problem p;
-            if (t && c % 3 != t - 1) continue;
+            if (t && c % 3 != (t - 1) % 3) continue;
             class_of(&p, types[t], (c + t) & 1, (c + t) >> 1 & 1, (ending)(c % ENDINGS));
+            p.k.product.batched = t == 4;
             const int count = lfuse__product_classes(&facts, any, any, any, &p.k, found);
             if (c >= count) break;
             for (int phase = 0; phase < lfuse__product_phases(&found[c]); phase++, number++) {

@@ -254,6 +254,20 @@ START_TEST(a_dense_layer)
 }
 END_TEST
 
+START_TEST(a_batch_of_products)
+{
+    const lfuse_size n = lfuse_size_var(g, "n", 1, 64);
+    const lfuse_value x = lfuse_input(g, "x", LFUSE_F32, 4, LFUSE_DIMS(n, 3, 4, 5));
+    const lfuse_value w = lfuse_input(g, "w", LFUSE_F32, 3, LFUSE_DIMS(3, 5, 6));
+    const lfuse_value b = lfuse_input(g, "b", LFUSE_F32, 1, LFUSE_DIMS(6));
+
+    lfuse_output(g, "y", lfuse_relu(lfuse_add(lfuse_matmul(x, w), b)));
+    expect("(gemm n x 3 of 4 x 6 x 5 (relu (add acc b)))");
+    ck_assert_str_eq(alternative(0, 1), "vendor+pointwise: (gemm n x 3 of 4 x 6 x 5 acc) "
+                                        "(pointwise n x 3 x 4 x 6 (y (relu (add y b))))");
+}
+END_TEST
+
 START_TEST(an_activation_outside_the_list)
 {
     dense(LFUSE_F32, lfuse_gelu);
@@ -456,6 +470,7 @@ static Suite *suite_plan(void)
     tcase_add_test(c, long_chains_are_split);
     tcase_add_test(c, many_results_are_split);
     tcase_add_test(c, a_dense_layer);
+    tcase_add_test(c, a_batch_of_products);
     tcase_add_test(c, an_activation_outside_the_list);
     tcase_add_test(c, gelu_tanh_is_in_the_list);
     tcase_add_test(c, narrow_products_can_be_widened);

@@ -169,6 +169,39 @@ void make_product(gen *s)
     keep(s, tame(s, y));
 }
 
+/*
+ * A batch of products: with a right side of as many matrices, of fewer (its axes repeat, or are not there), or x itself
+ * on both sides.
+ */
+void make_batch(gen *s)
+{
+    lfuse_value x = any_of_rank(s, 3, true);
+    lfuse_size shape[LFUSE_MAX_RANK];
+    lfuse_value w, y;
+    if (x.id < 0) return;
+    const lfuse__node n = *node(s, x);
+    const int skip = chance(s, 4) && n.rank > 3 ? 1 : 0, rank = n.rank - skip;
+    for (int i = 0; i < rank - 2; i++) shape[i] = chance(s, 4) ? 1 : given(s, n.shape[i + skip]);
+    shape[rank - 2] = given(s, n.shape[n.rank - 1]);
+    shape[rank - 1] = 1 + below(s, 8);
+    if (!affordable(s, n.rank, n.shape)) return;
+    switch (below(s, 4)) {
+    case 0: y = lfuse_matmul(x, lfuse_transpose(x)); break;
+    case 1:
+        w = new_input(s, n.type, 2, (const lfuse_size[]){1 + below(s, 5), given(s, n.shape[n.rank - 2])});
+        if (w.id < 0) return;
+        y = lfuse_matmul(w, x);
+        break;
+    default:
+        w = new_input(s, n.type, rank, shape);
+        if (w.id < 0) return;
+        y = lfuse_matmul(x, w);
+        if (chance(s, 2)) y = lfuse_add(y, new_input(s, n.type, 1, &shape[rank - 1]));
+    }
+    if (chance(s, 3)) y = lfuse_relu(y);
+    keep(s, tame(s, y));
+}
+
 /* The same work several times over, on inputs of one or of many shapes, joined or not: what bundles are made of. */
 void make_twins(gen *s)
 {

@@ -59,13 +59,14 @@ static double finish(const command *c, double value, int64_t column)
     return value;
 }
 
-static double product(const command *c, int64_t row, int64_t column)
+static double product(const command *c, int64_t matrix, int64_t row, int64_t column)
 {
     const lfuse__gemm_desc *d = &c->gemm;
+    const int64_t in_a = matrix * d->stride_a, in_b = matrix * d->stride_b;
     double sum = 0;
     for (int64_t k = 0; k < d->k; k++) {
-        const double a = load(c->a, d->type, d->ta ? k * d->lda + row : row * d->lda + k);
-        const double b = load(c->b, d->type, d->tb ? column * d->ldb + k : k * d->ldb + column);
+        const double a = load(c->a, d->type, in_a + (d->ta ? k * d->lda + row : row * d->lda + k));
+        const double b = load(c->b, d->type, in_b + (d->tb ? column * d->ldb + k : k * d->ldb + column));
         sum = rounded(d, sum + rounded(d, a * b));
     }
     return sum;
@@ -77,19 +78,29 @@ static void be_slow(void)
     nanosleep(&t, NULL);
 }
 
-void lfuse__stub_gemm_do(const command *c)
+static void do_matrix(const command *c, int64_t matrix)
 {
     const lfuse__gemm_desc *d = &c->gemm;
-    if (c->slow) be_slow();
-    if (c->workspace) memset(c->workspace, JUNK_BYTE, c->workspace_bytes);
     for (int64_t row = 0; row < d->m; row++)
         for (int64_t column = 0; column < d->n; column++) {
-            const int64_t at = row * d->ldc + column;
-            double value = rounded(d, rounded(d, c->alpha) * product(c, row, column));
+            const int64_t at = matrix * d->stride_c + row * d->ldc + column;
+            double value = rounded(d, rounded(d, c->alpha) * product(c, matrix, row, column));
             if (d->has_beta && c->beta != 0)
                 value = rounded(d, value + rounded(d, rounded(d, c->beta) * load(c->c, d->type, at)));
             store(c->c, d->type, at, finish(c, value, column));
         }
+}
+
+static int64_t count(const lfuse__gemm_desc *d)
+{
+    return d->batch ? d->batch : 1;
+}
+
+void lfuse__stub_gemm_do(const command *c)
+{
+    if (c->slow) be_slow();
+    if (c->workspace) memset(c->workspace, JUNK_BYTE, c->workspace_bytes);
+    for (int64_t matrix = 0; matrix < count(&c->gemm); matrix++) do_matrix(c, matrix);
 }
 
 lfuse_status lfuse__stub_gemm_candidates(lfuse__bdevice *dev, const lfuse__gemm_desc *desc, int max,
@@ -131,11 +142,11 @@ lfuse_status lfuse__stub_gemm_prepare(lfuse__bdevice *dev, const lfuse__gemm_des
     return LFUSE_OK;
 }
 
-/* Bytes that a stored [rows, columns] with this leading dimension spans. */
-static uint64_t span(const lfuse__gemm_desc *d, int64_t rows, int64_t columns, int64_t leading)
+/* Bytes that stored [rows, columns] with this leading dimension span, one for each product of a batch. */
+static uint64_t span(const lfuse__gemm_desc *d, int64_t rows, int64_t columns, int64_t leading, int64_t stride)
 {
     const uint64_t size = d->type == LFUSE_F64 ? 8 : d->type == LFUSE_F32 ? 4 : 2;
-    return (uint64_t)((rows - 1) * leading + columns) * size;
+    return (uint64_t)((count(d) - 1) * stride + (rows - 1) * leading + columns) * size;
 }
 
 lfuse_status lfuse__stub_gemm_run(lfuse__bstream *s, lfuse__bgemm *gemm, const lfuse__gemm_args *args)
@@ -149,12 +160,12 @@ lfuse_status lfuse__stub_gemm_run(lfuse__bstream *s, lfuse__bgemm *gemm, const l
     if (lfuse__stub.gemm_failing >> gemm->candidate & 1)
         return lfuse__error(LFUSE_ERR_UNSUPPORTED, "stub: candidate %d was told to fail", gemm->candidate);
     if (gemm->workspace && !args->workspace) return lfuse__error(LFUSE_ERR_INVALID, "stub: no workspace was given");
-    LFUSE__TRY(lfuse__stub_address(args->a, args->a_offset, span(d, d->ta ? d->k : d->m, d->ta ? d->m : d->k, d->lda),
-                                   &c.a));
-    LFUSE__TRY(lfuse__stub_address(args->b, args->b_offset, span(d, d->tb ? d->n : d->k, d->tb ? d->k : d->n, d->ldb),
-                                   &c.b));
-    LFUSE__TRY(lfuse__stub_address(args->c, args->c_offset, span(d, d->m, d->n, d->ldc), &c.c));
-    if (biased) LFUSE__TRY(lfuse__stub_address(args->bias, args->bias_offset, span(d, 1, d->n, d->n), &c.bias));
+    LFUSE__TRY(lfuse__stub_address(args->a, args->a_offset, span(d, d->ta ? d->k : d->m, d->ta ? d->m : d->k, d->lda,
+                                                                 d->stride_a), &c.a));
+    LFUSE__TRY(lfuse__stub_address(args->b, args->b_offset, span(d, d->tb ? d->n : d->k, d->tb ? d->k : d->n, d->ldb,
+                                                                 d->stride_b), &c.b));
+    LFUSE__TRY(lfuse__stub_address(args->c, args->c_offset, span(d, d->m, d->n, d->ldc, d->stride_c), &c.c));
+    if (biased) LFUSE__TRY(lfuse__stub_address(args->bias, args->bias_offset, span(d, 1, d->n, d->n, 0), &c.bias));
     if (gemm->workspace) {
         LFUSE__TRY(lfuse__stub_address(args->workspace, args->workspace_offset, gemm->workspace, &c.workspace));
         c.workspace_bytes = gemm->workspace;

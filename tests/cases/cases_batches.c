@@ -1,0 +1,193 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Batches of matrix products. */
+#ifdef HAVE_CONFIG_H
+#include "config.h"
+#endif
+
+#include "tests/cases/cases.h"
+
+static void batch_of(harness *h, lfuse_type type, harness_data data)
+{
+    lfuse_value a = h_input(h, "a", type, 3, LFUSE_DIMS(5, 19, 33), PLAIN, data);
+    lfuse_value b = h_input(h, "b", type, 3, LFUSE_DIMS(5, 33, 40), PLAIN, data);
+    h_output(h, "c", lfuse_matmul(a, b), type, 3, LFUSE_DIMS(5, 19, 40), PLAIN);
+    h_expect_launches(h, 1);
+}
+
+static void batch_f32(harness *h) { batch_of(h, LFUSE_F32, NORMAL); }
+static void batch_f64(harness *h) { batch_of(h, LFUSE_F64, NORMAL); }
+static void batch_exact(harness *h) { batch_of(h, LFUSE_F32, INTEGERS); }
+
+static void batch_narrow(harness *h, lfuse_type type)
+{
+    lfuse_value a = h_input(h, "a", type, 3, LFUSE_DIMS(3, 16, 32), PLAIN, NORMAL);
+    lfuse_value b = h_input(h, "b", type, 3, LFUSE_DIMS(3, 32, 24), PLAIN, NORMAL);
+    lfuse_value v = h_input(h, "v", type, 1, LFUSE_DIMS(24), PLAIN, NORMAL);
+    h_output(h, "c", lfuse_matmul(a, b), type, 3, LFUSE_DIMS(3, 16, 24), PLAIN);
+    h_output(h, "y", lfuse_relu(lfuse_add(lfuse_matmul(lfuse_neg(a), b), v)), type, 3, LFUSE_DIMS(3, 16, 24), PLAIN);
+}
+
+static void batch_f16(harness *h) { batch_narrow(h, LFUSE_F16); }
+static void batch_bf16(harness *h) { batch_narrow(h, LFUSE_BF16); }
+
+/* One matrix for all, on either side, whichever rank it has. */
+static void batch_shared(harness *h)
+{
+    lfuse_value a = h_input(h, "a", LFUSE_F32, 3, LFUSE_DIMS(4, 9, 20), PLAIN, INTEGERS);
+    lfuse_value b = h_input(h, "b", LFUSE_F32, 3, LFUSE_DIMS(1, 20, 17), PLAIN, INTEGERS);
+    lfuse_value l = h_input(h, "l", LFUSE_F32, 2, LFUSE_DIMS(7, 9), PLAIN, INTEGERS);
+    h_output(h, "right", lfuse_matmul(a, b), LFUSE_F32, 3, LFUSE_DIMS(4, 9, 17), PLAIN);
+    h_output(h, "left", lfuse_matmul(l, a), LFUSE_F32, 3, LFUSE_DIMS(4, 7, 20), PLAIN);
+    h_expect_launches(h, 2);
+    h_expect_same_bits(h);
+}
+
+/* Axes that one operand lacks, or repeats: before the others, behind them, between them. */
+static void batch_broadcast(harness *h)
+{
+    lfuse_value a = h_input(h, "a", LFUSE_F32, 5, LFUSE_DIMS(2, 1, 3, 6, 10), PLAIN, INTEGERS);
+    lfuse_value b = h_input(h, "b", LFUSE_F32, 4, LFUSE_DIMS(4, 1, 10, 7), PLAIN, INTEGERS);
+    lfuse_value c = h_input(h, "c", LFUSE_F32, 5, LFUSE_DIMS(2, 4, 3, 10, 7), PLAIN, INTEGERS);
+    h_output(h, "ab", lfuse_matmul(a, b), LFUSE_F32, 5, LFUSE_DIMS(2, 4, 3, 6, 7), PLAIN);
+    h_output(h, "ac", lfuse_matmul(a, c), LFUSE_F32, 5, LFUSE_DIMS(2, 4, 3, 6, 7), PLAIN);
+    h_expect_same_bits(h);
+}
+
+static void batch_transposed(harness *h)
+{
+    lfuse_value a = h_input(h, "a", LFUSE_F32, 4, LFUSE_DIMS(2, 3, 24, 31), PLAIN, INTEGERS);
+    lfuse_value b = h_input(h, "b", LFUSE_F32, 4, LFUSE_DIMS(2, 3, 22, 24), PLAIN, INTEGERS);
+    const lfuse_value at = lfuse_transpose(a), bt = lfuse_transpose(b);
+    h_output(h, "tt", lfuse_matmul(at, bt), LFUSE_F32, 4, LFUSE_DIMS(2, 3, 31, 22), PLAIN);
+    h_output(h, "nn", lfuse_matmul(b, a), LFUSE_F32, 4, LFUSE_DIMS(2, 3, 22, 31), PLAIN);
+    h_output(h, "nt", lfuse_matmul(b, lfuse_add(bt, bt)), LFUSE_F32, 4, LFUSE_DIMS(2, 3, 22, 22), PLAIN);
+    h_expect_same_bits(h);
+}
+
+/* Tensors with gaps along every axis, and heads that lie between the rows of their matrices. */
+static void batch_strided(harness *h)
+{
+    lfuse_value a = h_input(h, "a", LFUSE_F32, 4, LFUSE_DIMS(2, 3, 11, 20), STRIDED, INTEGERS);
+    lfuse_value b = h_input(h, "b", LFUSE_F32, 4, LFUSE_DIMS(2, 3, 20, 13), OFFSET, INTEGERS);
+    h_output(h, "c", lfuse_matmul(a, b), LFUSE_F32, 4, LFUSE_DIMS(2, 3, 11, 13), STRIDED);
+    h_expect_same_bits(h);
+}
+
+static void batch_heads(harness *h)
+{
+    static const int heads[] = {0, 2, 1, 3};
+    lfuse_value q = h_input(h, "q", LFUSE_F32, 4, LFUSE_DIMS(2, 9, 3, 16), PLAIN, INTEGERS);
+    lfuse_value k = h_input(h, "k", LFUSE_F32, 4, LFUSE_DIMS(2, 12, 3, 16), PLAIN, INTEGERS);
+    const lfuse_value s = lfuse_matmul(lfuse_permute(q, heads), lfuse_transpose(lfuse_permute(k, heads)));
+    h_output(h, "s", s, LFUSE_F32, 4, LFUSE_DIMS(2, 3, 9, 12), PLAIN);
+    h_output(h, "o", lfuse_permute(lfuse_matmul(lfuse_mul(s, s), lfuse_permute(k, heads)), heads), LFUSE_F32, 4,
+             LFUSE_DIMS(2, 9, 3, 16), PLAIN);
+    h_expect_same_bits(h);
+}
+
+static void batch_flipped(harness *h)
+{
+    lfuse_value a = h_input(h, "a", LFUSE_F32, 3, LFUSE_DIMS(4, 9, 10), PLAIN, INTEGERS);
+    lfuse_value b = h_input(h, "b", LFUSE_F32, 3, LFUSE_DIMS(4, 10, 11), PLAIN, INTEGERS);
+    const lfuse_value c = lfuse_matmul(lfuse_flip(a, 1, (const int[]){0}), b);
+    h_output(h, "c", lfuse_flip(c, 1, (const int[]){0}), LFUSE_F32, 3, LFUSE_DIMS(4, 9, 11), PLAIN);
+    h_expect_same_bits(h);
+}
+
+/* ---- what follows ---- */
+
+static void batch_dense(harness *h)
+{
+    lfuse_value x = h_input(h, "x", LFUSE_F32, 3, LFUSE_DIMS(3, 14, 48), PLAIN, INTEGERS);
+    lfuse_value w = h_input(h, "w", LFUSE_F32, 3, LFUSE_DIMS(3, 48, 20), PLAIN, INTEGERS);
+    lfuse_value b = h_input(h, "b", LFUSE_F32, 1, LFUSE_DIMS(20), PLAIN, INTEGERS);
+    h_output(h, "y", lfuse_relu(lfuse_add(lfuse_matmul(x, w), b)), LFUSE_F32, 3, LFUSE_DIMS(3, 14, 20), PLAIN);
+    h_expect_same_bits(h);
+}
+
+/* A bias for each product is no row vector of a vendor's. */
+static void batch_biases(harness *h)
+{
+    lfuse_value x = h_input(h, "x", LFUSE_F32, 3, LFUSE_DIMS(3, 14, 18), PLAIN, INTEGERS);
+    lfuse_value w = h_input(h, "w", LFUSE_F32, 3, LFUSE_DIMS(3, 18, 20), PLAIN, INTEGERS);
+    lfuse_value b = h_input(h, "b", LFUSE_F32, 3, LFUSE_DIMS(3, 1, 20), PLAIN, INTEGERS);
+    lfuse_value c = h_input(h, "c", LFUSE_F32, 3, LFUSE_DIMS(3, 14, 1), PLAIN, INTEGERS);
+    const lfuse_value y = lfuse_add(lfuse_matmul(x, w), b);
+    h_output(h, "y", lfuse_relu(y), LFUSE_F32, 3, LFUSE_DIMS(3, 14, 20), PLAIN);
+    h_output(h, "z", lfuse_mul(y, c), LFUSE_F32, 3, LFUSE_DIMS(3, 14, 20), STRIDED);
+    h_expect_same_bits(h);
+}
+
+/* Scores with a mask that repeats between the axes of the batch, and their softmax. */
+static void batch_scores(harness *h)
+{
+    static const int last[] = {-1};
+    lfuse_value q = h_input(h, "q", LFUSE_F32, 4, LFUSE_DIMS(2, 3, 10, 16), PLAIN, NORMAL);
+    lfuse_value k = h_input(h, "k", LFUSE_F32, 4, LFUSE_DIMS(2, 3, 12, 16), PLAIN, NORMAL);
+    lfuse_value v = h_input(h, "v", LFUSE_F32, 4, LFUSE_DIMS(2, 3, 12, 16), PLAIN, NORMAL);
+    lfuse_value mask = h_input(h, "mask", LFUSE_F32, 4, LFUSE_DIMS(2, 1, 10, 12), PLAIN, NORMAL);
+    lfuse_value s = lfuse_mul(lfuse_matmul(q, lfuse_transpose(k)), lfuse_constant(h_graph(h), 0.25));
+    s = lfuse_add(s, mask);
+    h_output(h, "s", s, LFUSE_F32, 4, LFUSE_DIMS(2, 3, 10, 12), PLAIN);
+    h_output(h, "o", lfuse_matmul(lfuse_softmax(s, 1, last), v), LFUSE_F32, 4, LFUSE_DIMS(2, 3, 10, 16), PLAIN);
+}
+
+static void batch_update(harness *h)
+{
+    lfuse_value a = h_input(h, "a", LFUSE_F32, 3, LFUSE_DIMS(3, 8, 12), PLAIN, INTEGERS);
+    lfuse_value b = h_input(h, "b", LFUSE_F32, 3, LFUSE_DIMS(3, 12, 16), PLAIN, INTEGERS);
+    lfuse_value c = h_input(h, "c", LFUSE_F32, 3, LFUSE_DIMS(3, 8, 16), STRIDED, INTEGERS);
+    const lfuse_value scaled = lfuse_mul(lfuse_matmul(a, b), h_scalar(h, "alpha", 2));
+    h_update(h, c, lfuse_add(scaled, lfuse_mul(c, h_scalar(h, "beta", -3))));
+    h_expect_same_bits(h);
+}
+
+/* An index among what follows the product. */
+static void batch_index(harness *h)
+{
+    lfuse_value a = h_input(h, "a", LFUSE_F32, 3, LFUSE_DIMS(3, 6, 12), PLAIN, INTEGERS);
+    lfuse_value b = h_input(h, "b", LFUSE_F32, 3, LFUSE_DIMS(3, 12, 9), PLAIN, INTEGERS);
+    const lfuse_value i = lfuse_cast(lfuse_index(h_graph(h), 3, LFUSE_DIMS(3, 6, 9)), LFUSE_F32);
+    h_output(h, "c", lfuse_add(lfuse_matmul(a, b), i), LFUSE_F32, 3, LFUSE_DIMS(3, 6, 9), PLAIN);
+    h_expect_same_bits(h);
+}
+
+/* ---- sizes ---- */
+
+static void batch_sizes(harness *h)
+{
+    const lfuse_size n = h_size(h, "n", 0, 64, 6), m = h_size(h, "m", 1, 64, 23);
+    lfuse_value a = h_input(h, "a", LFUSE_F32, 3, LFUSE_DIMS(n, m, 30), PLAIN, NORMAL);
+    lfuse_value b = h_input(h, "b", LFUSE_F32, 3, LFUSE_DIMS(n, 30, m), PLAIN, NORMAL);
+    lfuse_value w = h_frozen(h, "w", LFUSE_F32, 3, LFUSE_DIMS(1, 30, 18), NORMAL);
+    h_output(h, "ab", lfuse_tanh(lfuse_matmul(a, b)), LFUSE_F32, 3, LFUSE_DIMS(n, m, m), PLAIN);
+    h_output(h, "aw", lfuse_relu(lfuse_matmul(a, w)), LFUSE_F32, 3, LFUSE_DIMS(n, m, 18), PLAIN);
+}
+
+static void batch_sized(harness *h, int64_t batch, int64_t m, int64_t k, int64_t n)
+{
+    lfuse_value a = h_input(h, "a", LFUSE_F32, 3, LFUSE_DIMS(batch, m, k), PLAIN, INTEGERS);
+    lfuse_value b = h_input(h, "b", LFUSE_F32, 3, LFUSE_DIMS(batch, k, n), PLAIN, INTEGERS);
+    h_output(h, "c", lfuse_neg(lfuse_matmul(a, b)), LFUSE_F32, 3, LFUSE_DIMS(batch, m, n), PLAIN);
+    h_expect_same_bits(h);
+}
+
+static void batch_of_none(harness *h) { batch_sized(h, 0, 8, 9, 10); }
+static void batch_of_one(harness *h) { batch_sized(h, 1, 8, 9, 10); }
+static void batch_no_inner(harness *h) { batch_sized(h, 3, 5, 0, 7); }
+static void batch_no_rows(harness *h) { batch_sized(h, 3, 0, 4, 7); }
+static void batch_rows(harness *h) { batch_sized(h, 7, 1, 130, 90); }
+static void batch_columns(harness *h) { batch_sized(h, 7, 90, 130, 1); }
+static void batch_deep(harness *h) { batch_sized(h, 2, 30, 900, 40); }
+static void batch_large(harness *h) { batch_sized(h, 2, 130, 64, 700); }
+static void batch_many(harness *h) { batch_sized(h, 300, 4, 5, 6); }
+
+const harness_case harness_batch_cases[] = {
+    CASE(batch_f32, 0),        CASE(batch_f64, 0),         CASE(batch_exact, 0),   CASE(batch_f16, 0),
+    CASE(batch_bf16, 0),       CASE(batch_shared, 0),      CASE(batch_broadcast, 0), CASE(batch_transposed, 0),
+    CASE(batch_strided, 0),    CASE(batch_heads, 0),       CASE(batch_flipped, 0), CASE(batch_dense, EVERY_WAY),
+    CASE(batch_biases, 0),     CASE(batch_scores, EVERY_WAY), CASE(batch_update, 0), CASE(batch_index, 0),
+    CASE(batch_sizes, 0),      CASE(batch_of_none, 0),     CASE(batch_of_one, 0),  CASE(batch_no_inner, 0),
+    CASE(batch_no_rows, 0),    CASE(batch_rows, 0),        CASE(batch_columns, 0), CASE(batch_deep, 0),
+    CASE(batch_large, 0),      CASE(batch_many, 0),        {NULL, NULL, 0},
+};
