@@ -184,7 +184,7 @@ static void find(const lfuse__facts *facts, const int64_t *extents, lfuse__produ
 static lfuse_status choose(const lfuse__facts *facts, int64_t m, int64_t n, int64_t k, bool others,
                            lfuse__kernel_class *c)
 {
-    const int64_t extents[] = {m, n, k, 1};
+    const int64_t extents[] = {m > 0 ? m : 1, n > 0 ? n : 1, k > 0 ? k : 1, 1}; /* of none, nothing is launched */
     if (!lfuse__tiles_fit(facts))
         return lfuse__error(LFUSE_ERR_UNSUPPORTED, "tiles of a product do not fit the device: %llu bytes of local "
                             "memory, groups of %u, %u of them in step", (unsigned long long)facts->info.local_bytes,

@@ -66,6 +66,23 @@ static uint64_t groups_of(const lfuse__facts *facts, int64_t m, int64_t n, int64
     return packed.groups;
 }
 
+/* A plan asks for products that have no elements too; what it gets is never launched. */
+START_TEST(of_nothing)
+{
+    const lfuse__facts facts = facts_of("OpenCL C 1.2");
+    for (int i = 1; i < 8; i++) {
+        const int64_t m[] = {i & 1 ? 0 : 5, 5}, n[] = {i & 2 ? 0 : 7, 7}, k[] = {i & 4 ? 0 : 9, 9};
+        const int64_t least[] = {m[0], m[0]}, fewest[] = {n[0], n[0]}, shortest[] = {k[0], k[0]};
+        lfuse__kernel_class c, all[LFUSE__PRODUCT_CLASSES];
+        class_of(&c, LFUSE_F32);
+        ck_assert(!lfuse__product_choose(&facts, m[0], n[0], k[0], true, &c));
+        ck_assert(c.product.rows > 0 && c.product.columns > 0);
+        ck_assert_int_eq(lfuse__product_classes(&facts, least, fewest, shortest, &c, all), 1);
+        ck_assert_int_ge(lfuse__product_classes(&facts, m, n, k, &c, all), 1);
+    }
+}
+END_TEST
+
 /* Large products have tiles of a whole; few tiles are shared out along k; a side of few rows is taken as a whole. */
 START_TEST(shapes)
 {
@@ -195,6 +212,7 @@ static Suite *suite_product_tiles(void)
 {
     Suite *suite = suite_create("tiles of products");
     TCase *tcase = tcase_create("choice");
+    tcase_add_test(tcase, of_nothing);
     tcase_add_test(tcase, shapes);
     tcase_add_test(tcase, bounds);
     tcase_add_test(tcase, vectors);

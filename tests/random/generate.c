@@ -59,7 +59,8 @@ static void make_updates(gen *s)
 {
     for (int i = 0; i < s->count; i++) {
         const lfuse__node n = s->g->nodes[s->pool[i]];
-        if ((n.kind != LFUSE__INPUT && n.kind != LFUSE__LIST) || s->g->names[n.name].update >= 0 || !chance(s, 5)) continue;
+        if (n.kind != LFUSE__INPUT && n.kind != LFUSE__LIST) continue;
+        if (s->g->names[n.name].update >= 0 || !chance(s, 5)) continue;
         for (int k = s->count - 1; k > i; k--) {
             const lfuse__node *m = &s->g->nodes[s->pool[k]];
             if (m->type != n.type || m->rank != n.rank || m->list != n.list ||

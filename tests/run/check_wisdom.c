@@ -261,7 +261,7 @@ START_TEST(survey)
     lfuse__wisdom w = { 0 };
     lfuse_device_info info;
 
-    OK(lfuse_device_describe(0, &info));
+    OK(lfuse_device_get_info(dev, &info)); /* the machine may have devices of its own, in front of the stub */
     lfuse__wisdom_device(&info, &device);
     lfuse__wisdom_survey(&w, &text);
     ck_assert_msg(strstr(text.data, "(not there yet)") != NULL, "%s", text.data);
