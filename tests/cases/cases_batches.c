@@ -183,11 +183,14 @@ static void batch_large(harness *h) { batch_sized(h, 2, 130, 64, 700); }
 static void batch_many(harness *h) { batch_sized(h, 300, 4, 5, 6); }
 
 const harness_case harness_batch_cases[] = {
-    CASE(batch_f32, 0),        CASE(batch_f64, 0),         CASE(batch_exact, 0),   CASE(batch_f16, 0),
-    CASE(batch_bf16, 0),       CASE(batch_shared, 0),      CASE(batch_broadcast, 0), CASE(batch_transposed, 0),
-    CASE(batch_strided, 0),    CASE(batch_heads, 0),       CASE(batch_flipped, 0), CASE(batch_dense, EVERY_WAY),
-    CASE(batch_biases, 0),     CASE(batch_scores, EVERY_WAY), CASE(batch_update, 0), CASE(batch_index, 0),
-    CASE(batch_sizes, 0),      CASE(batch_of_none, 0),     CASE(batch_of_one, 0),  CASE(batch_no_inner, 0),
-    CASE(batch_no_rows, 0),    CASE(batch_rows, 0),        CASE(batch_columns, 0), CASE(batch_deep, 0),
-    CASE(batch_large, 0),      CASE(batch_many, 0),        {NULL, NULL, 0},
+    CASE(batch_f32, TWO_WAYS), CASE(batch_f64, TWO_WAYS), CASE(batch_exact, TWO_WAYS),
+    CASE(batch_f16, TWO_WAYS), CASE(batch_bf16, TWO_WAYS), CASE(batch_shared, TWO_WAYS),
+    CASE(batch_broadcast, TWO_WAYS), CASE(batch_transposed, TWO_WAYS), CASE(batch_strided, TWO_WAYS),
+    CASE(batch_heads, TWO_WAYS), CASE(batch_flipped, TWO_WAYS), CASE(batch_dense, EVERY_WAY),
+    CASE(batch_biases, TWO_WAYS), CASE(batch_scores, EVERY_WAY), CASE(batch_update, TWO_WAYS),
+    CASE(batch_index, TWO_WAYS), CASE(batch_sizes, TWO_WAYS), CASE(batch_of_none, TWO_WAYS),
+    CASE(batch_of_one, TWO_WAYS), CASE(batch_no_inner, TWO_WAYS), CASE(batch_no_rows, TWO_WAYS),
+    CASE(batch_rows, TWO_WAYS), CASE(batch_columns, TWO_WAYS), CASE(batch_deep, TWO_WAYS),
+    CASE(batch_large, TWO_WAYS), CASE(batch_many, TWO_WAYS),
+    {NULL, NULL, 0},
 };

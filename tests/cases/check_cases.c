@@ -86,8 +86,9 @@ enum { SANITIZED = 0 };
 /* A driver that takes a tenth of a second for a kernel plans without fusion what is marked alone. */
 static harness_ways ways_on(const harness_case *c, const struct opened *o)
 {
-    if (!strncmp(o->name, "stub", 4) && !SANITIZED) return AND_EACH;
-    if (lfuse__device_facts(o->device)->compiles_at_launch) return c->flags ? AND_UNFUSED : FUSED;
+    if (!strncmp(o->name, "stub", 4) && !SANITIZED) return c->flags & TWO_WAYS ? AND_UNFUSED : AND_EACH;
+    if (lfuse__device_facts(o->device)->compiles_at_launch)
+        return c->flags & (EVERY_WAY | EXACT) ? AND_UNFUSED : FUSED;
     return c->flags & EVERY_WAY ? AND_EACH : AND_UNFUSED;
 }
 

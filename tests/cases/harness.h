@@ -68,7 +68,8 @@ void h_expect_launches_within(harness *h, int launches, uint32_t argument_bytes)
 /* Of a case. */
 enum {
     EVERY_WAY = 1, /* with each pass alone switched off on GPUs too, not on the stub alone; see harness_ways */
-    EXACT = 2      /* the same bits on all devices that are exact (D3) */
+    EXACT = 2,     /* the same bits on all devices that are exact (D3) */
+    TWO_WAYS = 4   /* one of many like cases: on the stub too only fused and unfused */
 };
 
 typedef struct harness_case {

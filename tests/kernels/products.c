@@ -249,7 +249,7 @@ void case_products(rig *r, lfuse_type type)
     for (int way = 0; way < ways; way++) {
         for (int i = 0; i < SIZES; i++) {
             const bool ta = ways == 4 ? way & 1 : way, tb = ways == 4 ? way >> 1 : way;
-            if (!test_all() && !r->facts.vector_lanes && (way + i) % 2) continue;
+            if (!test_all() && (!r->facts.vector_lanes || type != LFUSE_F32) && (way + i) % 2) continue;
             run(r, type, ta, tb, &sizes[i], i % 2, &m);
             if (i < 4) run(r, type, ta, tb, &sizes[i], i % 2 == 0, &m);
         }

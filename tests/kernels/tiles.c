@@ -321,7 +321,7 @@ static bool sizes_for(const lfuse__product_class *p, int at, int64_t *sizes)
 static void case_batches(rig *r, lfuse_type type)
 {
     const int64_t any[2] = {1, 100000};
-    const int stride = test_all() ? 1 : type == LFUSE_F32 ? 5 : 17;
+    const int stride = test_all() ? 1 : (type == LFUSE_F32 ? 5 : 17) * (r->facts.compiles_at_launch ? 3 : 1);
     lfuse__kernel_class all[LFUSE__PRODUCT_CLASSES];
     int64_t sizes[3];
     problem p;
@@ -348,7 +348,7 @@ static void case_batches(rig *r, lfuse_type type)
 void case_tiles(rig *r, lfuse_type type)
 {
     const int64_t any[2] = {1, 100000};
-    const int stride = test_all() ? 1 : type == LFUSE_F32 ? 4 : 23;
+    const int stride = test_all() ? 1 : (type == LFUSE_F32 ? 4 : 23) * (r->facts.compiles_at_launch ? 3 : 1);
     lfuse__kernel_class all[LFUSE__PRODUCT_CLASSES];
     int64_t sizes[3];
     problem p;
