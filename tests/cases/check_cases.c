@@ -89,6 +89,7 @@ static harness_ways ways_on(const harness_case *c, const struct opened *o)
     if (!strncmp(o->name, "stub", 4) && !SANITIZED) return c->flags & TWO_WAYS ? AND_UNFUSED : AND_EACH;
     if (lfuse__device_facts(o->device)->compiles_at_launch)
         return c->flags & (EVERY_WAY | EXACT) ? AND_UNFUSED : FUSED;
+    if (SANITIZED && c->flags & TWO_WAYS) return FUSED;
     return c->flags & EVERY_WAY ? AND_EACH : AND_UNFUSED;
 }
 

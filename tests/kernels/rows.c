@@ -300,11 +300,14 @@ static const form teams[] = {
     {LFUSE__ROWS_ITEM, 1, 0, false},  {LFUSE__ROWS_ITEM, 8, 0, false}, {LFUSE__ROWS_PARTIAL, 0, 0, false},
     {LFUSE__ROWS_PARTIAL, 32, 0, false}};
 
-/* Of a form and the strides some body, by turns; in one of three forms for strides that are not the plain ones. */
-static bool in_turn(int form_index, int lie_index, row_body body)
+/*
+ * Of a form and the strides some body, by turns; in one of three forms for strides that are not the plain ones, of
+ * teams none: what compiles at launch are CPUs, which are never offered any.
+ */
+static bool in_turn(const form *f, int form_index, int lie_index, row_body body)
 {
-    return (form_index + lie_index + (int)body) % ROW_BODIES == 0 && (lie_index == 0 ||
-                                                                      (form_index + lie_index) % 3 == 0);
+    return (form_index + lie_index + (int)body) % ROW_BODIES == 0 &&
+           (lie_index == 0 || (f->team <= 1 && (form_index + lie_index) % 3 == 0));
 }
 
 static bool chosen(const form *f, int lie_index, row_body body, lfuse_type type)
@@ -352,7 +355,7 @@ static void run_forms(rig *r, lfuse_type type, const form *forms, int count)
             for (row_body b = 0; b < ROW_BODIES; b++) {
                 row_sample *s = &samples[n];
                 if (!row_body_fits(b, type) || !chosen(&forms[f], l, b, type)) continue;
-                if (r->facts.compiles_at_launch && !test_all() && !in_turn(f, l, b)) continue;
+                if (r->facts.compiles_at_launch && !test_all() && !in_turn(&forms[f], f, l, b)) continue;
                 row_sample_make(s, b, type);
                 row_sample_inner(s, lies[l].inner);
                 s->k.rank = lies[l].rank, s->k.naxes = lies[l].naxes, s->k.index64 = lies[l].index64;
