@@ -22,12 +22,12 @@ lfuse_status bench_tune_end(bench_device *d)
 {
     lfuse__strbuf file = LFUSE__STRBUF_INIT, device = LFUSE__STRBUF_INIT;
     lfuse__wisdom w = {0};
-    lfuse_device_info info;
+    lfuse__facts full;
     size_t n = 0;
     LFUSE__TRY(lfuse_wisdom_export(d->dev, NULL));
-    LFUSE__TRY(lfuse__device_full_info(d->dev, &info));
+    LFUSE__TRY(lfuse__device_full_facts(d->dev, &full));
     lfuse__wisdom_survey(&w, &file);
-    lfuse__wisdom_device(&info, &device);
+    lfuse__wisdom_device(&full.info, &device);
     for (size_t i = 0; i < w.count; i++) n += lfuse__wisdom_applies(&w.lines[i], device.data);
     printf("%zu choices for %s in %s\n", n, d->info.name, file.data);
     lfuse__wisdom_clear(&w);

@@ -151,7 +151,7 @@ lfuse_status lfuse__cu_push(lfuse__bdevice *dev)
 static lfuse_status cu_facts(lfuse__bdevice *dev, lfuse__facts *facts)
 {
     *facts = dev->device.facts;
-    lfuse__cu_name_blas(&facts->info);
+    lfuse__cu_name_blas(facts);
     return LFUSE_OK;
 }
 

@@ -63,14 +63,19 @@ static void name_compiler(lfuse_device_info *info)
 }
 
 /* cuBLASLt is half a gigabyte: it is not loaded to learn its version. */
-void lfuse__cu_name_blas(lfuse_device_info *info)
+void lfuse__cu_name_blas(lfuse__facts *facts)
 {
-    if (!atomic_load_explicit(&lfuse__cu_blas.tried, memory_order_acquire))
+    lfuse_device_info *info = &facts->info;
+
+    facts->products = LFUSE__PRODUCTS_TUNED;
+    if (!atomic_load_explicit(&lfuse__cu_blas.tried, memory_order_acquire)) {
         snprintf(info->gemm, sizeof info->gemm, "cuBLASLt, loaded at the first product");
-    else if (lfuse__cu_blas.status == LFUSE_OK)
+    } else if (lfuse__cu_blas.status == LFUSE_OK) {
         snprintf(info->gemm, sizeof info->gemm, "cuBLASLt %s", lfuse__cu_blas.text);
-    else
+    } else {
         snprintf(info->gemm, sizeof info->gemm, "none: %.120s", lfuse__cu_blas.reason);
+        facts->products = LFUSE__PRODUCTS_NONE;
+    }
 }
 
 lfuse_status lfuse__cu_read_device(CUdevice id, lfuse__cu_device *device)
@@ -96,7 +101,7 @@ lfuse_status lfuse__cu_read_device(CUdevice id, lfuse__cu_device *device)
                       && lfuse__cu.LaunchKernelEx != NULL && lfuse__env_get()->overlap;
 
     name_compiler(info);
-    lfuse__cu_name_blas(info);
+    lfuse__cu_name_blas(f);
     snprintf(info->name, sizeof info->name, "cuda:%d", (int)id);
     snprintf(info->backend, sizeof info->backend, "cuda");
     snprintf(info->driver, sizeof info->driver, "%s", lfuse__cu_driver.text);

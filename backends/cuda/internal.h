@@ -67,8 +67,8 @@ typedef struct lfuse__cu_device {
 } lfuse__cu_device;
 
 lfuse_status lfuse__cu_read_device(CUdevice id, lfuse__cu_device *device);
-/* info->gemm, as far as is known by now. */
-void lfuse__cu_name_blas(lfuse_device_info *info);
+/* info.gemm and `products`, as far as is known by now. */
+void lfuse__cu_name_blas(lfuse__facts *facts);
 
 /* ---- objects ---- */
 

@@ -148,6 +148,7 @@ static void fill_facts(const raw_facts *raw, lfuse__cl_device *device)
     snprintf(info->driver, sizeof info->driver, "%.70s, driver %.40s", device->version, device->driver_version);
     snprintf(info->compiler, sizeof info->compiler, "%s", device->c_version);
     lfuse__clblast_describe(info->gemm, sizeof info->gemm);
+    f->products = lfuse__clblast_load() == LFUSE_OK ? LFUSE__PRODUCTS_PORTABLE : LFUSE__PRODUCTS_NONE;
     info->kind = gpu ? LFUSE_DEVICE_GPU : cpu ? LFUSE_DEVICE_CPU : LFUSE_DEVICE_OTHER;
     info->compute_units = raw->units;
     info->max_group = raw->max_group > UINT32_MAX ? UINT32_MAX : (uint32_t)raw->max_group;

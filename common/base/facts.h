@@ -12,6 +12,13 @@
 /* Blocks that the entries of an address table may name where addresses are (slot, offset). */
 #define LFUSE__MAX_SLOTS 8
 
+/* The vendor's library of matrix products, which info.gemm names. */
+typedef enum lfuse__products {
+    LFUSE__PRODUCTS_NONE,
+    LFUSE__PRODUCTS_PORTABLE, /* one for devices of any maker */
+    LFUSE__PRODUCTS_TUNED     /* of the device's own maker */
+} lfuse__products;
+
 typedef struct lfuse__facts {
     lfuse_device_info info; /* name is filled by the registry */
     char arch[32];          /* what kernels are compiled for: "sm_90", "OpenCL C 1.2", "host" */
@@ -22,6 +29,7 @@ typedef struct lfuse__facts {
     bool concurrent_builds; /* programs that several threads build at a time are done sooner than one by one */
     bool staged_arguments;  /* an index into the argument block copies it: kernels put it into local memory first */
     bool capture;           /* streams of the caller may be capturing (CUDA) */
+    lfuse__products products; /* as far as is known by now, like info.gemm: one that is loaded late counts as there */
     unsigned simd;          /* work-items that step together: 32 on NVIDIA, 1 on CPUs */
     unsigned elementwise_groups; /* work-groups of a grid-stride loop at most: fixed and small on CPUs, 0 = no bound */
 } lfuse__facts;

@@ -124,7 +124,7 @@ typedef struct lfuse__backend {
     lfuse_status (*open)(int i, lfuse__bdevice **dev);
     lfuse_status (*adopt)(void *context, void *native_device, lfuse__bdevice **dev);
     void (*close)(lfuse__bdevice *dev);
-    /* As describe, of an open or adopted device; info.gemm as far as is known by now. */
+    /* As describe, of an open or adopted device; info.gemm and `products` as far as is known by now. */
     lfuse_status (*facts)(lfuse__bdevice *dev, lfuse__facts *facts);
     lfuse_status (*memory)(lfuse__bdevice *dev, uint64_t *free_bytes, uint64_t *total_bytes);
     /* Everything beside the source that selects a binary: device, driver, compiler, options. */

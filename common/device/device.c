@@ -196,16 +196,16 @@ void lfuse__device_close(lfuse_device *dev)
     lfuse__device_release(dev);
 }
 
-lfuse_status lfuse__device_full_info(lfuse_device *dev, lfuse_device_info *info)
+lfuse_status lfuse__device_full_facts(lfuse_device *dev, lfuse__facts *facts)
 {
     enum { MOST_PARTS = 8 };
     lfuse__part parts[MOST_PARTS];
-    lfuse__facts facts;
+    lfuse__facts full;
 
     LFUSE__TRY(lfuse__device_usable(dev));
     dev->backend->parts(parts, MOST_PARTS); /* for what it loads */
-    LFUSE__TRY(lfuse__device_note(dev, dev->backend->facts(dev->bdev, &facts)));
-    *info = facts.info;
+    LFUSE__TRY(lfuse__device_note(dev, dev->backend->facts(dev->bdev, &full)));
+    *facts = full;
     return LFUSE_OK;
 }
 

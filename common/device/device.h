@@ -48,8 +48,8 @@ typedef struct lfuse__attachment {
 enum { LFUSE__ATTACH_PLANS, LFUSE__ATTACH_GEMMS, LFUSE__ATTACH_WISDOM, LFUSE__ATTACH_COUNT };
 
 const lfuse__facts *lfuse__device_facts(const lfuse_device *dev);
-/* As facts.info, with every library loaded that products take, so that info.gemm names its version. */
-lfuse_status lfuse__device_full_info(lfuse_device *dev, lfuse_device_info *info);
+/* With every library loaded that products take: info.gemm names its version, `products` is what there is. */
+lfuse_status lfuse__device_full_facts(lfuse_device *dev, lfuse__facts *facts);
 /* ERR_CLOSED, ERR_FORKED, ERR_DEVICE_LOST or LFUSE_OK: asked first by every operation. */
 lfuse_status lfuse__device_usable(lfuse_device *dev);
 void lfuse__device_retain(lfuse_device *dev);

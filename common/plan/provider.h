@@ -4,7 +4,6 @@
 #define COMMON_PLAN_PROVIDER_H
 
 #include <stdbool.h>
-#include <string.h>
 
 #include "common/base/facts.h"
 #include "common/plan/body.h"
@@ -24,13 +23,14 @@ static inline bool lfuse__tiles_fit(const lfuse__facts *facts)
  */
 static inline bool lfuse__vendor_is_faster(const lfuse__facts *facts, lfuse_type type)
 {
-    return !strncmp(facts->arch, "sm_", 3) || lfuse__register_type(type) == LFUSE_F64;
+    return facts->products == LFUSE__PRODUCTS_TUNED || lfuse__register_type(type) == LFUSE_F64;
 }
 
 static inline bool lfuse__native_by_default(const lfuse__facts *facts, lfuse_type type)
 {
     if (facts->vector_lanes) return true;
-    return lfuse__tiles_fit(facts) && (!lfuse__vendor_is_faster(facts, type) || !strncmp(facts->info.gemm, "none", 4));
+    return lfuse__tiles_fit(facts) &&
+           (facts->products == LFUSE__PRODUCTS_NONE || !lfuse__vendor_is_faster(facts, type));
 }
 
 #endif

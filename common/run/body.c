@@ -160,13 +160,13 @@ static bool has_products(const lfuse_graph *graph)
 static lfuse_status facts_for(lfuse_device *dev, const lfuse_graph *graph, const lfuse_plan_options *options,
                               lfuse__facts *facts)
 {
-    lfuse_device_info info;
+    lfuse__facts full;
 
     *facts = *lfuse__device_facts(dev);
     if (!lfuse__tiles_fit(facts) || options->provider != LFUSE_PROVIDER_DEFAULT || !has_products(graph))
         return LFUSE_OK;
-    LFUSE__TRY(lfuse__device_full_info(dev, &info));
-    memcpy(facts->info.gemm, info.gemm, sizeof info.gemm);
+    LFUSE__TRY(lfuse__device_full_facts(dev, &full));
+    facts->products = full.products;
     return LFUSE_OK;
 }
 

@@ -35,12 +35,12 @@ static void destroy(void *data)
 /* With d->lock. */
 static lfuse_status identify(wise_device *d, lfuse_device *dev)
 {
-    lfuse_device_info info;
+    lfuse__facts full;
     lfuse_status status;
 
     if (d->device.length) return LFUSE_OK;
-    LFUSE__TRY(lfuse__device_full_info(dev, &info));
-    lfuse__wisdom_device(&info, &d->device);
+    LFUSE__TRY(lfuse__device_full_facts(dev, &full));
+    lfuse__wisdom_device(&full.info, &d->device);
     status = lfuse__strbuf_check(&d->device);
     if (status) lfuse__strbuf_free(&d->device);
     return status;

@@ -40,7 +40,7 @@ typedef struct lfuse__wise_choice {
 } lfuse__wise_choice;
 
 void lfuse__wisdom_clear(lfuse__wisdom *w);
-/* The first seven fields of a device's lines; `info` as lfuse__device_full_info gives it. */
+/* The first seven fields of a device's lines; `info` as lfuse__device_full_facts gives it. */
 void lfuse__wisdom_device(const lfuse_device_info *info, lfuse__strbuf *text);
 /* A line, of such a text; `what` has neither tab nor control character. */
 void lfuse__wisdom_compose(const char *device, const char *what, const lfuse__wise_choice *choice, lfuse__strbuf *line);

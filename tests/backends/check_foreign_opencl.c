@@ -9,29 +9,13 @@
 
 #include "backends/opencl/internal.h"
 #include "libfuse.h"
+#include "tests/backends/opencl_devices.h"
 #include "tests/support/main.h"
 
-enum { N = 1000, MOST_DEVICES = 8 };
+enum { N = 1000 };
 
 #define OK(call) ck_assert_msg((call) == LFUSE_OK, "%s: %s", #call, lfuse_last_error())
 #define CL(call) ck_assert_int_eq(lfuse__cl.call, CL_SUCCESS)
-
-static cl_device_id ids[MOST_DEVICES];
-static int devices;
-
-static void find_devices(void)
-{
-    cl_platform_id platforms[MOST_DEVICES];
-    cl_uint nplatforms = 0;
-    if (lfuse__cl_load() || lfuse__cl.GetPlatformIDs(MOST_DEVICES, platforms, &nplatforms)) return;
-    for (cl_uint p = 0; p < nplatforms && p < MOST_DEVICES; p++) {
-        cl_uint n = 0;
-        if (lfuse__cl.GetDeviceIDs(platforms[p], CL_DEVICE_TYPE_ALL, (cl_uint)(MOST_DEVICES - devices), ids + devices,
-                                   &n) == CL_SUCCESS)
-            devices += (int)n;
-        if (devices >= MOST_DEVICES) break;
-    }
-}
 
 static cl_context make_context(cl_device_id id)
 {

@@ -33,8 +33,9 @@ if HAVE_OPENCL
 foreign_opencl_tests = tests/backends/check_foreign_opencl tests/backends/check_foreign_lists
 check_PROGRAMS += $(foreign_opencl_tests)
 TESTS += $(foreign_opencl_tests)
-tests_backends_check_foreign_opencl_SOURCES = %reldir%/check_foreign_opencl.c
-tests_backends_check_foreign_lists_SOURCES = %reldir%/check_foreign_lists.c %reldir%/sub_buffer.h
+tests_backends_check_foreign_opencl_SOURCES = %reldir%/check_foreign_opencl.c %reldir%/opencl_devices.h
+tests_backends_check_foreign_lists_SOURCES = %reldir%/check_foreign_lists.c %reldir%/opencl_devices.h \
+	%reldir%/sub_buffer.h
 check_PROGRAMS += tests/backends/check_launches_opencl
 TESTS += tests/backends/check_launches_opencl
 tests_backends_check_launches_opencl_SOURCES = %reldir%/check_launches_opencl.c

@@ -76,14 +76,6 @@ static uint64_t held(void)
     return c.bytes;
 }
 
-static uint64_t calls(lfuse__stub_slot slot)
-{
-    lfuse__stub_counters c;
-
-    lfuse__stub_counters_get(&c);
-    return c.calls[slot];
-}
-
 /* ---- blocks ---- */
 
 START_TEST(ranges_are_apart_and_aligned)
@@ -198,7 +190,7 @@ START_TEST(idle_memory_is_reused)
     r = take(1000);
     ck_assert_uint_eq(r->address, address);
     lfuse__range_release(r);
-    ck_assert_uint_eq(calls(LFUSE__STUB_event_record), 0);
+    ck_assert_uint_eq(lfuse__stub_calls(LFUSE__STUB_event_record), 0);
 }
 END_TEST
 
@@ -209,7 +201,7 @@ START_TEST(busy_memory_waits)
 
     work(r);
     lfuse__range_release(r);
-    ck_assert_uint_eq(calls(LFUSE__STUB_event_record), 1);
+    ck_assert_uint_eq(lfuse__stub_calls(LFUSE__STUB_event_record), 1);
     other = take(1000);
     ck_assert_uint_ne(other->address, address);
     done = true;
@@ -230,7 +222,7 @@ START_TEST(synchronising_is_enough)
     lfuse__range_release(r);
     r = take(1000);
     ck_assert_uint_eq(r->address, address);
-    ck_assert_uint_eq(calls(LFUSE__STUB_event_record), 0);
+    ck_assert_uint_eq(lfuse__stub_calls(LFUSE__STUB_event_record), 0);
     lfuse__range_release(r);
 }
 END_TEST
@@ -244,7 +236,7 @@ START_TEST(one_fence_for_many)
     for (i = 0; i < 1000; i++) r[i] = take(256);
     work(r[0]);
     for (i = 0; i < 1000; i++) lfuse__range_release(r[i]);
-    ck_assert_uint_eq(calls(LFUSE__STUB_event_record), 1);
+    ck_assert_uint_eq(lfuse__stub_calls(LFUSE__STUB_event_record), 1);
 }
 END_TEST
 
@@ -262,7 +254,7 @@ START_TEST(fence_covers_what_was_before)
     probe = take(64); /* the first fence is seen done; the second is recorded */
     done = false;
     lfuse__range_release(probe);
-    ck_assert_uint_eq(calls(LFUSE__STUB_event_record), 2);
+    ck_assert_uint_eq(lfuse__stub_calls(LFUSE__STUB_event_record), 2);
     probe = take(2000);
     ck_assert_uint_ne(probe->address, address);
     lfuse__range_release(probe);
@@ -301,7 +293,7 @@ START_TEST(capturing_stream_is_left_alone)
     lfuse__range_release(r);
     other = take(1000);
     ck_assert_uint_ne(other->address, address);
-    ck_assert_uint_eq(calls(LFUSE__STUB_event_record), 0);
+    ck_assert_uint_eq(lfuse__stub_calls(LFUSE__STUB_event_record), 0);
     native.capturing = false;
     lfuse__stub_native_clear(&native);
     lfuse__range_release(other);

@@ -99,12 +99,10 @@ static void end(void)
     test_stub_end();
 }
 
-static uint64_t calls(lfuse__stub_slot slot)
+static uint64_t submissions(void)
 {
-    lfuse__stub_counters c;
-
-    lfuse__stub_counters_get(&c);
-    return c.calls[slot];
+    return lfuse__stub_calls(LFUSE__STUB_launch) + lfuse__stub_calls(LFUSE__STUB_gemm_run) +
+           lfuse__stub_calls(LFUSE__STUB_copy);
 }
 
 static void capture(const work *w, lfuse__native **g)
@@ -116,13 +114,13 @@ static void capture(const work *w, lfuse__native **g)
 
 static bool follow(const work *w, lfuse__native *g)
 {
-    const uint64_t submitted = calls(LFUSE__STUB_launch) + calls(LFUSE__STUB_gemm_run) + calls(LFUSE__STUB_copy);
+    const uint64_t submitted = submissions();
     bool fits;
 
     ck_ok(lfuse__native_follow(s, g));
     ck_ok(submit(w));
     ck_ok(lfuse__native_settle(s, g, &fits));
-    ck_assert_uint_eq(calls(LFUSE__STUB_launch) + calls(LFUSE__STUB_gemm_run) + calls(LFUSE__STUB_copy), submitted);
+    ck_assert_uint_eq(submissions(), submitted);
     return fits;
 }
 
@@ -144,14 +142,14 @@ START_TEST(test_patched)
     capture(&w, &g);
     ck_assert_float_eq(result(g, y, N - 1), 6);
     ck_assert(follow(&w, g));
-    ck_assert_uint_eq(calls(LFUSE__STUB_graph_patch), 0);
+    ck_assert_uint_eq(lfuse__stub_calls(LFUSE__STUB_graph_patch), 0);
     w.factor = 5;
     ck_assert(follow(&w, g));
-    ck_assert_uint_eq(calls(LFUSE__STUB_graph_patch), 1);
+    ck_assert_uint_eq(lfuse__stub_calls(LFUSE__STUB_graph_patch), 1);
     ck_assert_float_eq(result(g, y, N - 1), 15);
     w.groups = 1, w.of = z;
     ck_assert(follow(&w, g));
-    ck_assert_uint_eq(calls(LFUSE__STUB_graph_patch), 2);
+    ck_assert_uint_eq(lfuse__stub_calls(LFUSE__STUB_graph_patch), 2);
     ck_assert_float_eq(result(g, y, N - 1), 15); /* z's last ones are not written */
     ck_assert_float_eq(result(g, y, 0), 30); /* of the product */
     lfuse__native_destroy(g);
@@ -180,7 +178,7 @@ START_TEST(test_no_fit)
     begin();
     capture(&usual, &g);
     ck_assert(!follow(&cases[_i].w, g));
-    ck_assert_uint_eq(calls(LFUSE__STUB_graph_patch), 0);
+    ck_assert_uint_eq(lfuse__stub_calls(LFUSE__STUB_graph_patch), 0);
     ck_assert(follow(&usual, g));
     ck_assert_float_eq(result(g, y, N - 1), 6);
     ck_assert(!follow(&cases[_i].w, g));

@@ -63,13 +63,6 @@ static void end(void)
     test_stub_end();
 }
 
-static uint64_t calls(lfuse__stub_slot slot)
-{
-    lfuse__stub_counters c;
-    lfuse__stub_counters_get(&c);
-    return c.calls[slot];
-}
-
 static lfuse_status look(lfuse_stream *s, int which, uint64_t from, uint64_t count, uint64_t reporter)
 {
     const lfuse__range *range = lfuse__reports_range(reports[which]);
@@ -111,14 +104,14 @@ END_TEST
 START_TEST(nothing_is_read_without_look_ups)
 {
     begin();
-    const uint64_t reads = calls(LFUSE__STUB_read);
+    const uint64_t reads = lfuse__stub_calls(LFUSE__STUB_read);
     ck_ok(lfuse_stream_synchronize(stream));
     ck_ok(lfuse_stream_check(stream));
-    ck_assert_uint_eq(calls(LFUSE__STUB_read), reads);
+    ck_assert_uint_eq(lfuse__stub_calls(LFUSE__STUB_read), reads);
     ck_ok(look(stream, 0, 0, 10, 3));
     ck_ok(lfuse_stream_synchronize(stream));
     ck_ok(lfuse_stream_synchronize(stream));
-    ck_assert_uint_eq(calls(LFUSE__STUB_read), reads + 1);
+    ck_assert_uint_eq(lfuse__stub_calls(LFUSE__STUB_read), reads + 1);
     end();
 }
 END_TEST
@@ -133,10 +126,10 @@ START_TEST(asking_does_not_wait)
     ck_ok(look(lazy, 0, 0, 10, 1));
     ck_ok(look(lazy, 0, 5, 10, 2));
     ck_ok(look(lazy, 1, 5, 10, 3));
-    const uint64_t syncs = calls(LFUSE__STUB_stream_sync);
+    const uint64_t syncs = lfuse__stub_calls(LFUSE__STUB_stream_sync);
     int asked = 0;
     while ((status = lfuse_stream_check(lazy)) == LFUSE_NOT_READY) {
-        ck_assert_uint_eq(calls(LFUSE__STUB_stream_sync), syncs);
+        ck_assert_uint_eq(lfuse__stub_calls(LFUSE__STUB_stream_sync), syncs);
         asked++;
     }
     ck_assert_int_ge(asked, 2);

@@ -16,11 +16,11 @@
 
 enum { UNITS = 132 };
 
-static lfuse__facts facts_of(const char *arch)
+static lfuse__facts facts_of(lfuse__products products)
 {
     lfuse__facts facts = facts_items(true);
     facts.info.local_bytes = 48 * 1024, facts.info.max_group = 1024, facts.info.compute_units = UNITS;
-    memcpy(facts.arch, arch, strlen(arch) + 1);
+    facts.products = products;
     return facts;
 }
 
@@ -69,7 +69,7 @@ static uint64_t groups_of(const lfuse__facts *facts, int64_t m, int64_t n, int64
 /* A plan asks for products that have no elements too; what it gets is never launched. */
 START_TEST(of_nothing)
 {
-    const lfuse__facts facts = facts_of("OpenCL C 1.2");
+    const lfuse__facts facts = facts_of(LFUSE__PRODUCTS_PORTABLE);
     for (int i = 1; i < 8; i++) {
         const int64_t m[] = {i & 1 ? 0 : 5, 5}, n[] = {i & 2 ? 0 : 7, 7}, k[] = {i & 4 ? 0 : 9, 9};
         const int64_t least[] = {m[0], m[0]}, fewest[] = {n[0], n[0]}, shortest[] = {k[0], k[0]};
@@ -86,7 +86,7 @@ END_TEST
 /* Large products have tiles of a whole; few tiles are shared out along k; a side of few rows is taken as a whole. */
 START_TEST(shapes)
 {
-    const lfuse__facts facts = facts_of("OpenCL C 1.2");
+    const lfuse__facts facts = facts_of(LFUSE__PRODUCTS_PORTABLE);
     lfuse__product_class p = chosen(&facts, 4096, 4096, 4096);
     ck_assert_int_eq(p.rows, 64);
     ck_assert_int_eq(p.columns, 128);
@@ -112,7 +112,7 @@ static bool same(const lfuse__product_class *a, const lfuse__product_class *b)
 /* What is chosen for sizes within bounds is among the classes for the bounds, and has room for its workspace. */
 START_TEST(bounds)
 {
-    const lfuse__facts facts = facts_of("OpenCL C 1.2");
+    const lfuse__facts facts = facts_of(LFUSE__PRODUCTS_PORTABLE);
     uint64_t state = 1;
     for (int i = 0; i < 2000; i++) {
         lfuse__kernel_class c, all[LFUSE__PRODUCT_CLASSES];
@@ -154,7 +154,7 @@ START_TEST(vectors)
                  {64, 63, 64, 64, 64, 64, 0, false, 1},   {64, 64, 64, 65, 64, 64, 0, false, 6},
                  {64, 64, 64, 64, 66, 64, 0, false, 5},   {64, 64, 64, 64, 64, 67, 0, false, 3},
                  {64, 64, 64, 64, 64, 64, 4, false, 6},   {64, 64, 64, 64, 64, 64, 8, true, 6}};
-    const lfuse__facts facts = facts_of("OpenCL C 1.2");
+    const lfuse__facts facts = facts_of(LFUSE__PRODUCTS_PORTABLE);
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         lfuse__kernel_class c;
         lfuse__product_layout l;
@@ -185,7 +185,7 @@ static void declined(const lfuse__facts *facts, int64_t side, bool others, lfuse
 
 START_TEST(refusals)
 {
-    lfuse__facts cl = facts_of("OpenCL C 1.2"), cuda = facts_of("sm_90");
+    lfuse__facts cl = facts_of(LFUSE__PRODUCTS_PORTABLE), cuda = facts_of(LFUSE__PRODUCTS_TUNED);
     lfuse__kernel_class c, all[LFUSE__PRODUCT_CLASSES];
     const int64_t side[2] = {1, 64};
     declined(&cuda, 64, true, LFUSE_F32, "faster");
@@ -195,7 +195,7 @@ START_TEST(refusals)
     ck_assert(!lfuse__product_choose(&cuda, 64, 64, 64, false, &c));
     cl.info.local_bytes = 16 * 1024;
     declined(&cl, 64, false, LFUSE_F32, "16384 bytes of local memory");
-    cl = facts_of("OpenCL C 1.2");
+    cl = facts_of(LFUSE__PRODUCTS_PORTABLE);
     cl.info.max_group = 128;
     declined(&cl, 64, false, LFUSE_F32, "groups of 128");
     ck_assert_int_eq(lfuse__product_classes(&cl, side, side, side, &c, all), 0);

@@ -12,15 +12,14 @@
 
 enum { M = 200, K = 96, N = 72 };
 
-static void gpu(const char *arch, const char *gemm)
+static void gpu(lfuse__products products)
 {
     memset(&rig_facts, 0, sizeof rig_facts);
     rig_facts.info.f64 = 1;
     rig_facts.simd = 32;
     rig_facts.info.local_bytes = 48 * 1024;
     rig_facts.info.max_group = 1024;
-    memcpy(rig_facts.arch, arch, strlen(arch) + 1);
-    memcpy(rig_facts.info.gemm, gemm, strlen(gemm) + 1);
+    rig_facts.products = products;
 }
 
 static void dense(lfuse_type type)
@@ -37,9 +36,9 @@ static void check_first(bool native)
     ck_assert_int_eq(plan->stages[0].alternatives[0].steps[0].product.native, native);
 }
 
-START_TEST(by_opencl)
+START_TEST(beside_a_portable_library)
 {
-    gpu("OpenCL C 1.2", "CLBlast 1.6");
+    gpu(LFUSE__PRODUCTS_PORTABLE);
     dense(LFUSE_F32);
     check_first(true);
     ck_assert_int_eq(plan->stages[0].nalternatives, 1);
@@ -47,41 +46,41 @@ START_TEST(by_opencl)
 }
 END_TEST
 
-START_TEST(halves_by_opencl)
+START_TEST(halves_beside_a_portable_library)
 {
-    gpu("OpenCL C 1.2", "CLBlast 1.6");
+    gpu(LFUSE__PRODUCTS_PORTABLE);
     dense(LFUSE_BF16);
     check_first(true);
 }
 END_TEST
 
-START_TEST(f64_by_opencl)
+START_TEST(f64_beside_a_portable_library)
 {
-    gpu("OpenCL C 1.2", "CLBlast 1.6");
+    gpu(LFUSE__PRODUCTS_PORTABLE);
     dense(LFUSE_F64);
     check_first(false);
 }
 END_TEST
 
-START_TEST(f64_without_clblast)
+START_TEST(f64_without_a_library)
 {
-    gpu("OpenCL C 1.2", "none: libclblast.so.1 was not found");
+    gpu(LFUSE__PRODUCTS_NONE);
     dense(LFUSE_F64);
     check_first(true);
 }
 END_TEST
 
-START_TEST(by_cuda)
+START_TEST(beside_a_tuned_library)
 {
-    gpu("sm_90", "cuBLASLt 13.1");
+    gpu(LFUSE__PRODUCTS_TUNED);
     dense(LFUSE_F32);
     check_first(false);
 }
 END_TEST
 
-START_TEST(by_cuda_without_cublas)
+START_TEST(without_a_library)
 {
-    gpu("sm_90", "none: libcublasLt.so.13 was not found");
+    gpu(LFUSE__PRODUCTS_NONE);
     dense(LFUSE_F32);
     check_first(true);
 }
@@ -90,7 +89,7 @@ END_TEST
 /* Where tiles do not fit, the vendor is asked, and says itself that it is not there. */
 START_TEST(tiles_that_do_not_fit)
 {
-    gpu("OpenCL C 1.2", "none: libclblast.so.1 was not found");
+    gpu(LFUSE__PRODUCTS_NONE);
     rig_facts.info.local_bytes = 16 * 1024;
     dense(LFUSE_F32);
     check_first(false);
@@ -109,12 +108,12 @@ static Suite *suite_provider(void)
     Suite *suite = suite_create("providers");
     TCase *c = tcase_create("default");
     tcase_add_checked_fixture(c, rig_setup, rig_teardown);
-    tcase_add_test(c, by_opencl);
-    tcase_add_test(c, halves_by_opencl);
-    tcase_add_test(c, f64_by_opencl);
-    tcase_add_test(c, f64_without_clblast);
-    tcase_add_test(c, by_cuda);
-    tcase_add_test(c, by_cuda_without_cublas);
+    tcase_add_test(c, beside_a_portable_library);
+    tcase_add_test(c, halves_beside_a_portable_library);
+    tcase_add_test(c, f64_beside_a_portable_library);
+    tcase_add_test(c, f64_without_a_library);
+    tcase_add_test(c, beside_a_tuned_library);
+    tcase_add_test(c, without_a_library);
     tcase_add_test(c, tiles_that_do_not_fit);
     suite_add_tcase(suite, c);
     return suite;

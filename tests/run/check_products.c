@@ -128,18 +128,8 @@ END_TEST
 
 typedef struct job {
     lfuse_plan *plan;
-    float start;
     bool good;
 } job;
-
-/* Runs of a product's algorithms, and how often they are asked for. */
-static uint64_t stub_calls(lfuse__stub_slot slot)
-{
-    lfuse__stub_counters c;
-
-    lfuse__stub_counters_get(&c);
-    return c.calls[slot];
-}
 
 static int chosen_algorithm(void)
 {
@@ -182,18 +172,18 @@ START_TEST(products_are_measured_once)
         lfuse__stub.lazy = i % 2;
         reopen();
         OK(lfuse_plan_create(dev, g, &measuring, &plan));
-        asked = stub_calls(LFUSE__STUB_gemm_candidates);
-        captured = stub_calls(LFUSE__STUB_graph_begin);
+        asked = lfuse__stub_calls(LFUSE__STUB_gemm_candidates);
+        captured = lfuse__stub_calls(LFUSE__STUB_graph_begin);
         check_dense(plan, 4, ANY);
         check_dense(plan, 9, ANY);
-        ck_assert_uint_eq(stub_calls(LFUSE__STUB_gemm_candidates) - asked, 2);
-        ck_assert_uint_eq(stub_calls(LFUSE__STUB_graph_begin) - captured, clocks[i].native_graph ? 6 : 0);
+        ck_assert_uint_eq(lfuse__stub_calls(LFUSE__STUB_gemm_candidates) - asked, 2);
+        ck_assert_uint_eq(lfuse__stub_calls(LFUSE__STUB_graph_begin) - captured, clocks[i].native_graph ? 6 : 0);
         check_dense(plan, 4, 2);
         check_dense(plan, 9, 2);
         lfuse_plan_destroy(plan);
         OK(lfuse_plan_create(dev, g, &measuring, &plan));
         check_dense(plan, 4, 2);
-        ck_assert_uint_eq(stub_calls(LFUSE__STUB_gemm_candidates) - asked, 2);
+        ck_assert_uint_eq(lfuse__stub_calls(LFUSE__STUB_gemm_candidates) - asked, 2);
         lfuse_plan_destroy(plan);
     }
     lfuse__stub_counters_get(&c);
@@ -307,29 +297,15 @@ END_TEST
 
 static void *measure_a_product(void *p)
 {
-    lfuse_stream *s = NULL;
-    lfuse_tensor *t[4] = { NULL, NULL, NULL, NULL };
-    const int64_t shapes[4][2] = { { 4, 8 }, { 8, 6 }, { 6, 0 }, { 4, 6 } };
     job *j = p;
-    int i;
 
-    j->good = !lfuse_stream_create(dev, &s);
-    for (i = 0; i < 4 && j->good; i++)
-        j->good = !lfuse_tensor_create(dev, LFUSE_F32, i == 2 ? 1 : 2, shapes[i], &t[i]) &&
-                  !lfuse_tensor_fill(t[i], s, 1);
-    if (j->good) {
-        const lfuse_binding b[] = { lfuse_bind_tensor("x", t[0]), lfuse_bind_tensor("w", t[1]),
-                                    lfuse_bind_tensor("b", t[2]), lfuse_bind_tensor("y", t[3]) };
-        j->good = !lfuse_plan_run(j->plan, s, b, 4) && !lfuse_stream_synchronize(s);
-    }
-    for (i = 0; i < 4; i++) lfuse_tensor_destroy(t[i]);
-    lfuse_stream_destroy(s);
+    j->good = run_dense(j->plan);
     return NULL;
 }
 
 START_TEST(threads_share_a_choice)
 {
-    uint64_t asked = stub_calls(LFUSE__STUB_gemm_candidates);
+    uint64_t asked = lfuse__stub_calls(LFUSE__STUB_gemm_candidates);
     pthread_t threads[4];
     job jobs[4];
     int i;
@@ -343,7 +319,7 @@ START_TEST(threads_share_a_choice)
         ck_assert(jobs[i].good);
         lfuse_plan_destroy(jobs[i].plan);
     }
-    ck_assert_uint_eq(stub_calls(LFUSE__STUB_gemm_candidates) - asked, 1);
+    ck_assert_uint_eq(lfuse__stub_calls(LFUSE__STUB_gemm_candidates) - asked, 1);
 }
 END_TEST
 

@@ -252,23 +252,9 @@ typedef struct job {
 
 static void *work(void *data)
 {
-    static const int64_t shapes[4][2] = { { 4, 8 }, { 8, 6 }, { 6, 0 }, { 4, 6 } };
     job *j = data;
-    lfuse_stream *s = NULL;
-    lfuse_tensor *t[4] = { NULL, NULL, NULL, NULL };
-    int i;
 
-    j->good = !lfuse_stream_create(dev, &s);
-    for (i = 0; i < 4 && j->good; i++)
-        j->good = !lfuse_tensor_create(dev, LFUSE_F32, i == 2 ? 1 : 2, shapes[i], &t[i]) &&
-                  !lfuse_tensor_fill(t[i], s, 1);
-    if (j->good) {
-        const lfuse_binding b[] = { lfuse_bind_tensor("x", t[0]), lfuse_bind_tensor("w", t[1]),
-                                    lfuse_bind_tensor("b", t[2]), lfuse_bind_tensor("y", t[3]) };
-        j->good = !lfuse_plan_run(j->plan, s, b, 4) && !lfuse_stream_synchronize(s);
-    }
-    for (i = 0; i < 4; i++) lfuse_tensor_destroy(t[i]);
-    lfuse_stream_destroy(s);
+    j->good = run_dense(j->plan);
     return NULL;
 }
 

@@ -181,3 +181,23 @@ void check_dense(lfuse_plan *plan, int64_t batch, uint64_t count)
         }
     lfuse_tensor_destroy(tx), lfuse_tensor_destroy(tw), lfuse_tensor_destroy(tb), lfuse_tensor_destroy(ty);
 }
+
+bool run_dense(lfuse_plan *plan)
+{
+    static const int64_t shapes[4][2] = { { 4, 8 }, { 8, 6 }, { 6, 0 }, { 4, 6 } };
+    lfuse_stream *s = NULL;
+    lfuse_tensor *t[4] = { NULL, NULL, NULL, NULL };
+    bool good = !lfuse_stream_create(dev, &s);
+    int i;
+
+    for (i = 0; i < 4 && good; i++)
+        good = !lfuse_tensor_create(dev, LFUSE_F32, i == 2 ? 1 : 2, shapes[i], &t[i]) && !lfuse_tensor_fill(t[i], s, 1);
+    if (good) {
+        const lfuse_binding b[] = { lfuse_bind_tensor("x", t[0]), lfuse_bind_tensor("w", t[1]),
+                                    lfuse_bind_tensor("b", t[2]), lfuse_bind_tensor("y", t[3]) };
+        good = !lfuse_plan_run(plan, s, b, 4) && !lfuse_stream_synchronize(s);
+    }
+    for (i = 0; i < 4; i++) lfuse_tensor_destroy(t[i]);
+    lfuse_stream_destroy(s);
+    return good;
+}

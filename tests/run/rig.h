@@ -53,5 +53,7 @@ void dense_graph(void);
 /* A run of it with so many rows is right, and has so many launches. */
 #define ANY UINT64_MAX
 void check_dense(lfuse_plan *plan, int64_t batch, uint64_t count);
+/* A run of it over ones, on a stream of its own: for threads, which must not assert. */
+bool run_dense(lfuse_plan *plan);
 
 #endif

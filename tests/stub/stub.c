@@ -139,6 +139,14 @@ void lfuse__stub_counters_get(lfuse__stub_counters *counters)
     pthread_mutex_unlock(&lock);
 }
 
+uint64_t lfuse__stub_calls(lfuse__stub_slot slot)
+{
+    lfuse__stub_counters c;
+
+    lfuse__stub_counters_get(&c);
+    return c.calls[slot];
+}
+
 void lfuse__stub_live_get(lfuse__stub_live *live)
 {
     pthread_mutex_lock(&lock);
@@ -206,6 +214,7 @@ static void state_facts(int index, lfuse__facts *facts)
     info->exact = s->exact;
     info->native_graph = s->native_graph;
     snprintf(facts->arch, sizeof facts->arch, "host");
+    facts->products = LFUSE__PRODUCTS_PORTABLE;
     facts->addresses = s->addresses;
     facts->vector_lanes = s->vector_lanes;
     facts->compiles_at_launch = s->compiles_at_launch;

@@ -85,6 +85,8 @@ typedef struct lfuse__stub_counters {
     uint64_t misuse;                   /* calls that the contract forbids, such as waiting for a stream under capture */
 } lfuse__stub_counters;
 void lfuse__stub_counters_get(lfuse__stub_counters *counters);
+/* How often a slot was called. */
+uint64_t lfuse__stub_calls(lfuse__stub_slot slot);
 
 typedef struct lfuse__stub_live {
     int64_t devices, memories, streams, events, programs, kernels, gemms, graphs;
