@@ -42,7 +42,6 @@ typedef struct bench_variant {
     bool ok;
     int nsets;            /* buffer sets that it has, the case's first ones; 0: all */
     const char *note;     /* what a reader of the figures must know of it, or NULL; lives as long as the variant */
-    double settle_us;     /* how long after a round threads of it may keep cores busy; under a second */
 } bench_variant;
 
 typedef struct bench_case {

@@ -9,6 +9,10 @@
  * Host time: of a run that finds the device idle and, unless runs are slow, the host's caches as a run of its own has
  * left them: what was timed between (another variant's thousands of launches) is not this variant's cost.
  *
+ * On CPUs threads of a variant may go on asking for work after its runs: OpenBLAS's do for 2^28 cycles, a tenth of a
+ * second, and the next variant would have a core less. Which variants' do is found when they warm up, from the process's
+ * CPU time; after each round of theirs nothing is measured until it stands still. Their own rounds are left as they are.
+ *
  * A variant's time is bounded: the rounds by a budget, and where one run is long (long_us) each of its few rounds is
  * one run that all figures are taken from, over three buffer sets at most.
  */
@@ -19,7 +23,6 @@
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 
 #include "bench/bench.h"
 #include "bench/native.h"
@@ -32,7 +35,7 @@ enum { MOST_ROUNDS = 31, LEAST_ROUNDS = 3, MOST_RUNS = 256, MOST_REPEATS = 4, MO
 
 /* Microseconds: what one variant's rounds may take; a run that is too slow to be repeated within a round. */
 static const double budget_us = 300e3, quick_budget_us = 60e3, slow_us = 4e3, short_us = 300;
-static const double long_us = 30e3;
+static const double long_us = 30e3, most_settle_us = 1e6;
 static const double first_hold_us = 500, most_hold_us = 40e3;
 
 typedef struct timed {
@@ -42,6 +45,7 @@ typedef struct timed {
     double hold_us;             /* the device is held while a batch is enqueued; < 0: that does not last */
     int repeats;                /* of host times in a round */
     bool whole;                 /* a run is long: each gives all figures */
+    bool spins;                 /* threads of it keep cores busy after its runs */
     int rounds, done, samples;  /* that it takes part in, that it has, host times that it has */
     double gpu[MOST_ROUNDS], colds[MOST_ROUNDS];
     double wall[MOST_ROUNDS * MOST_REPEATS], enqueue[MOST_ROUNDS * MOST_REPEATS];
@@ -265,16 +269,10 @@ static lfuse_status short_round(const session *s, timed *t)
     return time_host(s, t);
 }
 
-static void settle(const bench_variant *v)
-{
-    const struct timespec time = {0, (long)(1e3 * v->settle_us)};
-    if (v->settle_us > 0) nanosleep(&time, NULL);
-}
-
 static lfuse_status round_of(const session *s, timed *t)
 {
     lfuse_status status = t->whole ? long_round(s, t) : short_round(s, t);
-    settle(t->variant);
+    if (t->spins) bench_settle(most_settle_us);
     return status;
 }
 
@@ -296,9 +294,11 @@ static double floor_us(const bench_device *d, const bench_variant *v)
 
 static lfuse_status measure(session *s, timed *t, int n, bench_figures *figures)
 {
+    const bool shared = s->d->info.kind == LFUSE_DEVICE_CPU; /* the cores are those of every variant */
+    if (shared) bench_settle(most_settle_us);
     for (int i = 0; i < n; i++) {
         LFUSE__TRY(warm_up(s, &t[i], &figures[i].launches));
-        settle(t[i].variant);
+        t[i].spins = shared && bench_settle(most_settle_us);
     }
     LFUSE__TRY(run_rounds(s, t, n));
     for (int i = 0; i < n; i++) {

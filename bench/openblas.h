@@ -11,9 +11,6 @@
 #include "libfuse/status.h"
 #include "libfuse/types.h"
 
-/* Microseconds that its threads go on asking for work after a call: nothing else is measured meanwhile. */
-#define BENCH_OPENBLAS_SETTLE_US 60e3
-
 /* Loads it once in the process. ERR_LIBRARY: there is none; the message lists what was tried. */
 lfuse_status bench_openblas_load(void);
 /* Of a loaded one: its configuration, the core whose kernels it runs, and its threads, in words. */

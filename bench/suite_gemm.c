@@ -195,7 +195,6 @@ static lfuse_status prove_host(fixture *f, host_product *h, bench_variant *v)
     LFUSE__TRY(host_run(h, 0));
     v->first_us = bench_now_us() - start;
     v->note = bench_openblas_note();
-    v->settle_us = BENCH_OPENBLAS_SETTLE_US;
     LFUSE__TRY(lfuse_tensor_write(result_of(f, 0), NULL, h->operands[0][2]));
     return fixture_verify(f, v);
 }

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-bench_tests = %reldir%/check_openblas %reldir%/check_page %reldir%/check_reader %reldir%/check_sample
+bench_tests = %reldir%/check_openblas %reldir%/check_page %reldir%/check_reader %reldir%/check_sample \
+	%reldir%/check_timer
 check_PROGRAMS += $(bench_tests)
 TESTS += $(bench_tests)
 tests_bench_check_openblas_SOURCES = %reldir%/check_openblas.c bench/openblas.c bench/openblas.h
@@ -9,6 +10,7 @@ tests_bench_check_reader_SOURCES = %reldir%/check_reader.c
 tests_bench_check_reader_LDADD = bench/libpage.la $(TEST_LIBS)
 tests_bench_check_sample_SOURCES = %reldir%/check_sample.c
 tests_bench_check_sample_LDADD = bench/liboracle.la $(TEST_LIBS)
+tests_bench_check_timer_SOURCES = %reldir%/check_timer.c bench/timer.c bench/timer.h
 bench_scripts = %reldir%/peers.sh %reldir%/report.sh %reldir%/tune.sh
 TESTS += $(bench_scripts)
 EXTRA_DIST += $(bench_scripts)
