@@ -10,8 +10,9 @@
  * left them: what was timed between (another variant's thousands of launches) is not this variant's cost.
  *
  * On CPUs threads of a variant may go on asking for work after its runs: OpenBLAS's do for 2^28 cycles, a tenth of a
- * second, and the next variant would have a core less. Which variants' do is found when they warm up, from the process's
- * CPU time; after each round of theirs nothing is measured until it stands still. Their own rounds are left as they are.
+ * second, and the next variant would have a core less. Which variants' do is found when they warm up, from the
+ * process's CPU time; after each round of theirs nothing is measured until it stands still. Their own rounds are left
+ * as they are.
  *
  * A variant's time is bounded: the rounds by a budget, and where one run is long (long_us) each of its few rounds is
  * one run that all figures are taken from, over three buffer sets at most.
