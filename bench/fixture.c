@@ -6,8 +6,11 @@
 #include "bench/fixture.h"
 
 #include <math.h>
+#include <pthread.h>
+#include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "bench/data.h"
 #include "bench/timer.h"
@@ -55,12 +58,37 @@ static fixture_io *next_io(fixture *f, const char *name, fixture_role role)
     return io;
 }
 
-static lfuse_status fill_host(fixture_io *io, double scale, uint64_t seed)
+/* Weights of a network are hundreds of millions of random numbers: tensors are filled side by side. */
+typedef struct filling {
+    fixture *f;
+    atomic_int next;
+} filling;
+
+static void *fill(void *pointer)
 {
-    io->host = malloc((size_t)io->elements * lfuse_type_size(io->type) + 1);
-    if (!io->host) return lfuse__error(LFUSE_ERR_MEMORY, "out of memory for %s", io->name);
-    lfuse__data_uniform(io->type, io->host, io->elements, -scale, scale, seed);
-    return LFUSE_OK;
+    filling *work = pointer;
+    for (;;) {
+        const int i = atomic_fetch_add(&work->next, 1);
+        if (i >= work->f->nio) return NULL;
+        fixture_io *io = &work->f->io[i];
+        if (io->scale > 0)
+            lfuse__data_uniform(io->type, io->host, io->elements, -io->scale, io->scale, (uint64_t)i + 1);
+        io->scale = 0;
+    }
+}
+
+static void fill_hosts(fixture *f)
+{
+    enum { MOST_THREADS = 16 };
+    pthread_t threads[MOST_THREADS];
+    filling work = {.f = f};
+    const long cores = sysconf(_SC_NPROCESSORS_ONLN);
+    int started = 0;
+    while (started < MOST_THREADS && started + 1 < cores && started + 1 < f->nio &&
+           !pthread_create(&threads[started], NULL, fill, &work))
+        started++;
+    fill(&work);
+    for (int i = 0; i < started; i++) pthread_join(threads[i], NULL);
 }
 
 lfuse_status fixture_tensor(fixture *f, const char *name, fixture_role role, lfuse_type type, int rank,
@@ -75,7 +103,9 @@ lfuse_status fixture_tensor(fixture *f, const char *name, fixture_role role, lfu
     if (role == FIXTURE_OUTPUT || role == FIXTURE_SCRATCH) return LFUSE_OK;
     *value = role == FIXTURE_FROZEN ? lfuse_frozen(f->graph, name, type, rank, shape)
                                     : lfuse_input(f->graph, name, type, rank, shape);
-    return fill_host(io, scale, (uint64_t)f->nio);
+    io->scale = scale;
+    io->host = malloc((size_t)io->elements * lfuse_type_size(io->type) + 1);
+    return io->host ? LFUSE_OK : lfuse__error(LFUSE_ERR_MEMORY, "out of memory for %s", name);
 }
 
 lfuse_status fixture_indices(fixture *f, const char *name, lfuse_type type, int64_t count, int64_t limit,
@@ -83,7 +113,8 @@ lfuse_status fixture_indices(fixture *f, const char *name, lfuse_type type, int6
 {
     lfuse__random r;
     LFUSE__TRY(fixture_tensor(f, name, FIXTURE_INPUT, type, 1, &count, 1, value));
-    const fixture_io *io = &f->io[f->nio - 1];
+    fixture_io *io = &f->io[f->nio - 1];
+    io->scale = 0;
     lfuse__random_seed(&r, (uint64_t)f->nio);
     for (int64_t i = 0; i < count; i++)
         lfuse__data_put(type, io->host, i, (double)lfuse__random_below(&r, (uint64_t)limit));
@@ -111,6 +142,7 @@ double fixture_bytes(const fixture *f)
 lfuse_status fixture_upload(fixture *f, int nsets)
 {
     f->nsets = nsets;
+    fill_hosts(f);
     for (int s = 0; s < nsets; s++) {
         for (int i = 0; i < f->nio; i++) {
             fixture_io *io = &f->io[i];

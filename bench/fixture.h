@@ -25,7 +25,8 @@ typedef struct fixture_io {
     lfuse_type type;
     int rank;
     int64_t shape[LFUSE_MAX_RANK], elements;
-    void *host;    /* contents of an input; NULL for others */
+    void *host;    /* contents of an input, there when the fixture was uploaded; NULL for others */
+    double scale;  /* of contents that are still to be made: 0 when they are there */
     double number; /* FIXTURE_NUMBER */
     lfuse_tensor *tensors[FIXTURE_MAX_SETS];
     /* What the oracle said of an output, kept for the next variant where it is small (verify.c). */
@@ -40,6 +41,7 @@ struct fixture {
     int nio, nsets;
     bool judged; /* truth and bound of every output are there */
     bool whole;  /* the leading axis is not one of independent rows: verified as one piece */
+    int levels, judged_levels; /* of Strassen's products in the variant to be verified; that truth and bound are for */
     lfuse_status (*verify)(fixture *f, bench_variant *v); /* instead of what verify.c does; NULL: that */
     fixture_io io[FIXTURE_MAX_IO];
 };
@@ -48,7 +50,7 @@ struct fixture {
 lfuse_status fixture_create(bench_device *d, fixture **f);
 void fixture_destroy(void *f);
 /*
- * Declares a tensor of the problem: makes its host data (uniform in [-scale, scale], reproducible). Inputs and frozen
+ * Declares a tensor of the problem and its host data (uniform in [-scale, scale], reproducible). Inputs and frozen
  * inputs are added to the graph and their value is returned in *value (may be NULL for outputs).
  */
 lfuse_status fixture_tensor(fixture *f, const char *name, fixture_role role, lfuse_type type, int rank,
@@ -57,7 +59,7 @@ lfuse_status fixture_tensor(fixture *f, const char *name, fixture_role role, lfu
 lfuse_status fixture_indices(fixture *f, const char *name, lfuse_type type, int64_t count, int64_t limit,
                              lfuse_value *value);
 lfuse_status fixture_number(fixture *f, const char *name, double number, lfuse_value *value);
-/* Makes and fills the device tensors of all sets; called once, after the declarations. */
+/* Makes the host data and, filled with it, the device tensors of all sets; called once, after the declarations. */
 lfuse_status fixture_upload(fixture *f, int nsets);
 /* Fills what set 0 writes with NaN: what a variant leaves unwritten must not pass for the last one's result. */
 lfuse_status fixture_poison(const fixture *f);

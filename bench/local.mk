@@ -4,7 +4,8 @@ noinst_LTLIBRARIES += bench/liboracle.la
 bench_liboracle_la_SOURCES = %reldir%/data.c %reldir%/data.h %reldir%/oracle.c %reldir%/oracle.h \
 	%reldir%/oracle_bind.c %reldir%/oracle_compare.c %reldir%/oracle_fold.c %reldir%/oracle_internal.h \
 	%reldir%/oracle_matmul.c %reldir%/oracle_node.c %reldir%/oracle_point.c %reldir%/oracle_product.c \
-	%reldir%/oracle_lines.c %reldir%/oracle_members.c %reldir%/oracle_reach.c %reldir%/oracle_reduce.c %reldir%/oracle_round.c \
+	%reldir%/oracle_lines.c %reldir%/oracle_members.c %reldir%/oracle_network.c \
+	%reldir%/oracle_reach.c %reldir%/oracle_reduce.c %reldir%/oracle_round.c \
 	%reldir%/oracle_shape.c %reldir%/oracle_view.c %reldir%/sample.c %reldir%/sample.h
 bench_liboracle_la_CFLAGS = $(AM_CFLAGS) -ffp-contract=off
 
@@ -20,7 +21,8 @@ bench_lfuse_bench_SOURCES = %reldir%/main.c %reldir%/bench.h %reldir%/case.c %re
 	%reldir%/report.c %reldir%/json.c %reldir%/json.h %reldir%/timer.c %reldir%/timer.h %reldir%/copier.c \
 	%reldir%/copier.h %reldir%/fixture.c %reldir%/fixture.h %reldir%/sequence.c %reldir%/verify.c \
 	%reldir%/native.c %reldir%/native.h %reldir%/suite_launch.c %reldir%/suite_pointwise.c \
-	%reldir%/suite_dense.c %reldir%/suite_gemm.c %reldir%/gemm_check.c %reldir%/gemm_check.h %reldir%/openblas.c \
+	%reldir%/suite_dense.c %reldir%/network_check.c %reldir%/network_check.h %reldir%/suite_gemm.c \
+	%reldir%/gemm_check.c %reldir%/gemm_check.h %reldir%/openblas.c \
 	%reldir%/openblas.h %reldir%/suite_stack.c %reldir%/suite_rows.c %reldir%/suite_embed.c \
 	%reldir%/tune.c %reldir%/suite_foreach.c %reldir%/suite_optim.c %reldir%/models.c %reldir%/models.h \
 	%reldir%/optim_truth.c %reldir%/optim_truth.h %reldir%/accumulation.c

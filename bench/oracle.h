@@ -105,4 +105,26 @@ lfuse_status lfuse__oracle_product(lfuse_type type, int64_t m, int64_t n, int64_
                                    bool transpose_b, const void *a, const void *b, const void *c, uint64_t seed,
                                    lfuse__oracle_report *report);
 
+/*
+ * Layers of relu(x w + b), w [width, width] and b [width] of `type`: f32, f16 or bf16, the weights in memory of the
+ * caller's. levels: the products are Strassen's with so many, 0: plain ones.
+ */
+typedef struct lfuse__oracle_network {
+    lfuse_type type;
+    int layers, levels;
+    int64_t width;
+    const void *const *w, *const *b; /* [layers] */
+} lfuse__oracle_network;
+
+/*
+ * What `rows` rows of x become, in double, and how far a correct device may be from it: 8 standard deviations of the
+ * roundings, taken to be independent of each other. Those of a sum of k products of random signs, in any order, are of
+ * partial sums that are as large as R, the root of the sum of the products' squares, so their deviation is at most
+ * u sqrt(k + 2) R (and k u R / 8 in matrix units, which cut off); a layer's error goes through the next layer's weights
+ * as their squares take its variance. With levels each layer adds 3^levels k^1.5 u max|x| max|w|.
+ * Uses all cores. ERR_TYPE, ERR_MEMORY.
+ */
+lfuse_status lfuse__oracle_network_rows(const lfuse__oracle_network *net, int64_t rows, const void *x,
+                                        long double *value, double *bound);
+
 #endif

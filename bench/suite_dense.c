@@ -18,6 +18,7 @@
 
 #include "bench/fixture.h"
 #include "bench/native.h"
+#include "bench/network_check.h"
 #include "common/base/error.h"
 
 enum { MOST_LAYERS = 16, MOST_SETS = 8 };
@@ -44,6 +45,22 @@ static lfuse_status parse(const char *problem, dense *p)
     return LFUSE_OK;
 }
 
+/* Multiplications that a problem has on a CPU at most: a tenth of a second; and with a vendor's library. */
+static const double most_on_cpu = 0x1p34, most_of_vendor = 0x1p31;
+
+static bool is_too_large(const bench_device *d, const dense *p, double most)
+{
+    const double width = (double)p->width;
+    return d->info.kind == LFUSE_DEVICE_CPU && !d->named && p->layers * (double)p->batch * width * width > most;
+}
+
+static lfuse_status read_problem(const bench_device *d, const char *problem, dense *p)
+{
+    LFUSE__TRY(parse(problem, p));
+    if (!is_too_large(d, p, most_on_cpu)) return LFUSE_OK;
+    return lfuse__error(LFUSE_ERR_UNSUPPORTED, "these are many multiplications for a CPU; --case runs it anyway");
+}
+
 /* Inputs in the order x, w0, b0, w1, b1, ..., then y. */
 static lfuse_status build(fixture *f, const dense *p)
 {
@@ -61,6 +78,7 @@ static lfuse_status build(fixture *f, const dense *p)
     }
     LFUSE__TRY(fixture_tensor(f, "y", FIXTURE_OUTPUT, p->type, 2, rows, 1, NULL));
     lfuse_output(f->graph, "y", x);
+    if (p->type != LFUSE_F64) f->verify = bench_network_verify;
     return LFUSE_OK;
 }
 
@@ -130,7 +148,7 @@ static lfuse_status tune(bench_device *d, const char *problem)
 {
     dense p;
     fixture *f;
-    LFUSE__TRY(parse(problem, &p));
+    LFUSE__TRY(read_problem(d, problem, &p));
     LFUSE__TRY(fixture_create(d, &f));
     lfuse_status status = build(f, &p);
     if (!status) status = fixture_upload(f, 1);
@@ -144,7 +162,7 @@ static lfuse_status prepare(bench_device *d, const char *problem, bench_case *c)
 {
     dense p;
     fixture *f;
-    LFUSE__TRY(parse(problem, &p));
+    LFUSE__TRY(read_problem(d, problem, &p));
     LFUSE__TRY(fixture_create(d, &f));
     c->shared = f;
     c->destroy = fixture_destroy;
@@ -155,7 +173,7 @@ static lfuse_status prepare(bench_device *d, const char *problem, bench_case *c)
     LFUSE__TRY(fixture_variant(f, c, "fused", &fused));
     LFUSE__TRY(fixture_replay(f, c, &replay));
     LFUSE__TRY(fixture_native(f, c, "native"));
-    if (p.type == LFUSE_F32) LFUSE__TRY(add_vendor(f, &p, c));
+    if (p.type == LFUSE_F32 && !is_too_large(d, &p, most_of_vendor)) LFUSE__TRY(add_vendor(f, &p, c));
     for (int i = 0; i < c->nvariants; i++) {
         c->variants[i].bytes = fixture_bytes(f);
         c->variants[i].flops = 2.0 * p.layers * (double)p.batch * (double)p.width * (double)p.width;

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-oracle_tests = %reldir%/check_data %reldir%/check_lines %reldir%/check_nodes %reldir%/check_oracle %reldir%/check_sums
+oracle_tests = %reldir%/check_data %reldir%/check_lines %reldir%/check_network %reldir%/check_nodes \
+	%reldir%/check_oracle %reldir%/check_sums
 check_PROGRAMS += $(oracle_tests)
 TESTS += $(oracle_tests)
 tests_oracle_check_data_SOURCES = %reldir%/check_data.c
@@ -12,3 +13,5 @@ tests_oracle_check_nodes_SOURCES = %reldir%/check_nodes.c
 tests_oracle_check_nodes_LDADD = bench/liboracle.la $(TEST_LIBS)
 tests_oracle_check_lines_SOURCES = %reldir%/check_lines.c %reldir%/rig.h
 tests_oracle_check_lines_LDADD = bench/liboracle.la $(TEST_LIBS)
+tests_oracle_check_network_SOURCES = %reldir%/check_network.c
+tests_oracle_check_network_LDADD = bench/liboracle.la $(TEST_LIBS)

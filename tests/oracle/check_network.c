@@ -1,0 +1,166 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#ifdef HAVE_CONFIG_H
+#include "config.h"
+#endif
+
+#include <math.h>
+#include <stdlib.h>
+
+#include "bench/data.h"
+#include "bench/oracle.h"
+#include "libfuse.h"
+#include "tests/support/main.h"
+
+enum { LAYERS = 4, WIDTH = 70, BATCH = 5, ELEMENTS = BATCH * WIDTH }; /* neither is a multiple of a block */
+
+typedef struct problem {
+    float x[ELEMENTS], w[LAYERS][WIDTH * WIDTH], b[LAYERS][WIDTH];
+    const void *ws[LAYERS], *bs[LAYERS];
+    lfuse__oracle_network net;
+    long double value[ELEMENTS];
+    double bound[ELEMENTS];
+} problem;
+
+static problem *make(int levels)
+{
+    problem *p = calloc(1, sizeof *p);
+    ck_assert_ptr_nonnull(p);
+    lfuse__data_uniform(LFUSE_F32, p->x, ELEMENTS, -1, 1, 1);
+    for (int l = 0; l < LAYERS; l++) {
+        lfuse__data_uniform(LFUSE_F32, p->w[l], WIDTH * WIDTH, -0.3, 0.3, 2 + (uint64_t)l);
+        lfuse__data_uniform(LFUSE_F32, p->b[l], WIDTH, -0.1, 0.1, 20 + (uint64_t)l);
+        p->ws[l] = p->w[l];
+        p->bs[l] = p->b[l];
+    }
+    p->net = (lfuse__oracle_network){LFUSE_F32, LAYERS, levels, WIDTH, p->ws, p->bs};
+    ck_assert_int_eq(lfuse__oracle_network_rows(&p->net, BATCH, p->x, p->value, p->bound), LFUSE_OK);
+    return p;
+}
+
+/* A device of f32, with sums in order. */
+static void compute(const problem *p, float *y)
+{
+    float x[ELEMENTS];
+    for (int i = 0; i < ELEMENTS; i++) x[i] = p->x[i];
+    for (int l = 0; l < LAYERS; l++) {
+        for (int r = 0; r < BATCH; r++)
+            for (int c = 0; c < WIDTH; c++) {
+                float sum = 0;
+                for (int k = 0; k < WIDTH; k++) sum += x[r * WIDTH + k] * p->w[l][k * WIDTH + c];
+                y[r * WIDTH + c] = fmaxf(sum + p->b[l][c], 0);
+            }
+        for (int i = 0; i < ELEMENTS; i++) x[i] = y[i];
+    }
+}
+
+START_TEST(values_are_those_of_the_graph)
+{
+    static const char *const names[] = {"w0", "b0", "w1", "b1", "w2", "b2", "w3", "b3"};
+    problem *p = make(0);
+    lfuse_graph *g = lfuse_graph_create();
+    lfuse__oracle_input inputs[1 + 2 * LAYERS] = {{.name = "x", .data = p->x, .shape = {BATCH, WIDTH}}};
+    lfuse__oracle_run run;
+    lfuse_value y = lfuse_input(g, "x", LFUSE_F32, 2, LFUSE_DIMS(BATCH, WIDTH));
+    for (int l = 0; l < LAYERS; l++) {
+        const lfuse_value w = lfuse_input(g, names[2 * l], LFUSE_F32, 2, LFUSE_DIMS(WIDTH, WIDTH));
+        const lfuse_value b = lfuse_input(g, names[2 * l + 1], LFUSE_F32, 1, LFUSE_DIMS(WIDTH));
+        y = lfuse_relu(lfuse_add(lfuse_matmul(y, w), b));
+        inputs[1 + 2 * l] = (lfuse__oracle_input){.name = names[2 * l], .data = p->w[l], .shape = {WIDTH, WIDTH}};
+        inputs[2 + 2 * l] = (lfuse__oracle_input){.name = names[2 * l + 1], .data = p->b[l], .shape = {WIDTH}};
+    }
+    lfuse_output(g, "y", y);
+    ck_assert_int_eq(lfuse__oracle_run_graph(g, inputs, 1 + 2 * LAYERS, NULL, &run), LFUSE_OK);
+    for (int i = 0; i < ELEMENTS; i++) {
+        ck_assert_ldouble_eq_tol(p->value[i], run.results[0].value[i], 1e-12L);
+        if (p->value[i] > 0) ck_assert_double_lt(p->bound[i], run.results[0].bound[i]);
+    }
+    lfuse__oracle_free(&run);
+    lfuse_graph_destroy(g);
+    free(p);
+}
+END_TEST
+
+START_TEST(a_device_of_f32_is_within_the_bounds)
+{
+    float y[ELEMENTS];
+    problem *p = make(0);
+    lfuse__oracle_report report;
+    compute(p, y);
+    ck_assert(lfuse__oracle_compare(LFUSE_F32, ELEMENTS, y, p->value, p->bound, &report));
+    ck_assert_double_gt(report.max_ratio, 0.005); /* they are not so wide that nothing could fall out of them */
+    free(p);
+}
+END_TEST
+
+/* What is wrong in one weight of the first layer, by a thousandth, shows in the last. */
+START_TEST(a_wrong_weight_is_found)
+{
+    float y[ELEMENTS];
+    problem *p = make(0);
+    lfuse__oracle_report report;
+    for (int r = 0; r < WIDTH; r++) p->w[0][r * WIDTH + 3] *= 1.001f;
+    compute(p, y);
+    ck_assert(!lfuse__oracle_compare(LFUSE_F32, ELEMENTS, y, p->value, p->bound, &report));
+    free(p);
+}
+END_TEST
+
+START_TEST(half_types_round_every_layer)
+{
+    uint16_t x[ELEMENTS], w[WIDTH * WIDTH], b[WIDTH];
+    const void *ws[] = {w}, *bs[] = {b};
+    const lfuse__oracle_network net = {LFUSE_F16, 1, 0, WIDTH, ws, bs};
+    long double value[ELEMENTS];
+    double bound[ELEMENTS];
+    lfuse__oracle_report report;
+    uint16_t y[ELEMENTS];
+    lfuse__data_uniform(LFUSE_F16, x, ELEMENTS, -1, 1, 1);
+    lfuse__data_uniform(LFUSE_F16, w, WIDTH * WIDTH, -0.3, 0.3, 2);
+    lfuse__data_uniform(LFUSE_F16, b, WIDTH, -0.1, 0.1, 3);
+    ck_assert_int_eq(lfuse__oracle_network_rows(&net, BATCH, x, value, bound), LFUSE_OK);
+    for (int i = 0; i < ELEMENTS; i++) lfuse__data_put(LFUSE_F16, y, i, (double)value[i]);
+    ck_assert(lfuse__oracle_compare(LFUSE_F16, ELEMENTS, y, value, bound, &report));
+    ck_assert_double_gt(report.max_ratio, 0.01);
+}
+END_TEST
+
+START_TEST(levels_add_the_normwise_bound)
+{
+    problem *plain = make(0), *one = make(1), *two = make(2);
+    for (int i = 0; i < ELEMENTS; i++) {
+        ck_assert_ldouble_eq(one->value[i], plain->value[i]);
+        ck_assert_double_gt(one->bound[i], plain->bound[i]);
+        ck_assert_double_gt(two->bound[i], 2 * one->bound[i]);
+        ck_assert_double_lt(two->bound[i], 0.1); /* of what is about 1 */
+    }
+    free(two);
+    free(one);
+    free(plain);
+}
+END_TEST
+
+START_TEST(f64_is_refused)
+{
+    problem *p = make(0);
+    p->net.type = LFUSE_F64;
+    ck_assert_int_eq(lfuse__oracle_network_rows(&p->net, BATCH, p->x, p->value, p->bound), LFUSE_ERR_TYPE);
+    free(p);
+}
+END_TEST
+
+static Suite *suite_network(void)
+{
+    Suite *s = suite_create("network");
+    TCase *t = tcase_create("network");
+
+    tcase_add_test(t, values_are_those_of_the_graph);
+    tcase_add_test(t, a_device_of_f32_is_within_the_bounds);
+    tcase_add_test(t, a_wrong_weight_is_found);
+    tcase_add_test(t, half_types_round_every_layer);
+    tcase_add_test(t, levels_add_the_normwise_bound);
+    tcase_add_test(t, f64_is_refused);
+    suite_add_tcase(s, t);
+    return s;
+}
+
+TEST_MAIN(CK_FORK_GETENV, suite_network)
