@@ -94,6 +94,13 @@ typedef struct lfuse__product_class {
     bool batched;   /* several products in one launch */
 } lfuse__product_class;
 
+/* What a kernel between the small products of Strassen's algorithm reads and writes: strassen.h. */
+typedef struct lfuse__strassen_class {
+    int levels_in, levels_out; /* of the products that it takes in, and of those whose factors it makes; 0: plain */
+    bool right;                /* the factors are of a product's right operand */
+    bool turned;               /* the factors' matrix is stored transposed */
+} lfuse__strassen_class;
+
 /* The text class of a pointwise or row kernel. */
 typedef struct lfuse__kernel_class {
     const lfuse__body *body;
@@ -114,6 +121,7 @@ typedef struct lfuse__kernel_class {
     bool columns; /* lines.c: along columns, not rows */
     int groups;   /* list kernels: of members, with numbers of their own, in one launch; 0: the same for all members */
     lfuse__product_class product; /* product.h */
+    lfuse__strassen_class strassen; /* strassen.h */
 } lfuse__kernel_class;
 
 /* Actual sizes. Strides in elements, [operand][axis]; offsets in bytes, of INDEX operands in elements. extents > 0. */

@@ -8,5 +8,7 @@ libfuse_core_la_SOURCES += \
 	%reldir%/product_tiles_end.c %reldir%/product_tiles_sums.c %reldir%/product_words.c %reldir%/rows.c %reldir%/rows.h \
 	%reldir%/rows_caches.c %reldir%/rows_choose.c %reldir%/rows_chunks.c %reldir%/rows_exchange.c %reldir%/rows_fold.c \
 	%reldir%/rows_hold.c %reldir%/rows_item.c %reldir%/rows_look_up.c %reldir%/rows_single.c %reldir%/rows_team.c \
-	%reldir%/rows_team.h %reldir%/rows_text.c %reldir%/scatter.c %reldir%/scatter_sizes.c %reldir%/table.c \
+	%reldir%/rows_team.h %reldir%/rows_text.c %reldir%/scatter.c %reldir%/scatter_sizes.c \
+	%reldir%/strassen.c %reldir%/strassen.h %reldir%/strassen_items.c %reldir%/strassen_lanes.c \
+	%reldir%/strassen_sums.c %reldir%/table.c \
 	%reldir%/text.c %reldir%/uniform.c

@@ -1,11 +1,13 @@
 # SPDX-License-Identifier: Apache-2.0
 kernel_cases = %reldir%/arrive.c %reldir%/bounds.c %reldir%/bundles.c %reldir%/cases.c %reldir%/cases.h %reldir%/classes.c \
 	%reldir%/classes.h %reldir%/host.c %reldir%/host.h %reldir%/lines.c %reldir%/look_ups.c %reldir%/members.c %reldir%/products.c %reldir%/row_look_ups.c %reldir%/rig.c %reldir%/rig.h \
-	%reldir%/row_classes.c %reldir%/row_classes.h %reldir%/rows.c %reldir%/tiles.c
+	%reldir%/row_classes.c %reldir%/row_classes.h %reldir%/rows.c %reldir%/strassen.c \
+	%reldir%/tiles.c
 
 check_PROGRAMS += %reldir%/check_emit %reldir%/check_product_tiles %reldir%/check_rows_choose %reldir%/check_host %reldir%/check_devices \
-	%reldir%/probe-d3
-TESTS += %reldir%/check_emit %reldir%/check_product_tiles %reldir%/check_rows_choose %reldir%/check_host %reldir%/check_devices
+	%reldir%/check_strassen %reldir%/probe-d3
+TESTS += %reldir%/check_emit %reldir%/check_product_tiles %reldir%/check_rows_choose %reldir%/check_host %reldir%/check_devices \
+	%reldir%/check_strassen
 tests_kernels_check_emit_SOURCES = %reldir%/check_emit.c %reldir%/classes.c %reldir%/classes.h
 tests_kernels_check_product_tiles_SOURCES = %reldir%/check_product_tiles.c $(kernel_cases)
 tests_kernels_check_product_tiles_LDADD = $(LDADD) -lm
@@ -15,6 +17,9 @@ tests_kernels_check_host_SOURCES = %reldir%/check_host.c $(kernel_cases)
 tests_kernels_check_host_LDADD = tests/stub/libstub.la $(LDADD) -lm
 tests_kernels_check_devices_SOURCES = %reldir%/check_devices.c $(kernel_cases)
 tests_kernels_check_devices_LDADD = $(LDADD) -lm
+
+tests_kernels_check_strassen_SOURCES = %reldir%/check_strassen.c $(kernel_cases)
+tests_kernels_check_strassen_LDADD = tests/stub/libstub.la $(LDADD) -lm
 
 # Run by hand: counts of differing bits on every device.
 tests_kernels_probe_d3_SOURCES = %reldir%/probe_d3.c $(kernel_cases)

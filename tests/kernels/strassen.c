@@ -1,0 +1,349 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Two products by Strassen's algorithm: t = x w, y = s (relu(t + b) v) + residual + c, where t is a result too. The
+ * kernels make the factors of x, w and v, a host multiplies them, a kernel between the layers takes in one's products
+ * and makes the other's factors, a last one makes y. Small integers, so that results are compared by ==; numbers of all
+ * sizes within the normwise bound 3^L k^1.5 u max|x| max|w|.
+ */
+#ifdef HAVE_CONFIG_H
+#include "config.h"
+#endif
+
+#include <check.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "common/base/error.h"
+#include "common/kernels/strassen.h"
+#include "tests/kernels/cases.h"
+#include "tests/kernels/host.h"
+#include "tests/support/main.h"
+
+enum { GUARD = 64, OPERANDS = 6, INSTR = 8 };
+enum { PRODUCTS, FACTORS, SUM, FIRST, SECOND, THIRD };
+
+/* What a kernel computes. */
+typedef enum part {
+    MAKE,    /* FACTORS of FIRST */
+    BETWEEN, /* THIRD: the sum; FACTORS of relu(sum + FIRST), which is a row */
+    LAST     /* THIRD = number * sum + FIRST, stored by columns, + SECOND, a column */
+} part;
+
+typedef struct matrix {
+    lfuse_type type;
+    int64_t rows, columns, strides[2], count;
+    unsigned char *bytes;
+} matrix;
+
+typedef struct kernel {
+    lfuse__kernel_class k;
+    lfuse__body body;
+    lfuse__instr instr[INSTR];
+    lfuse__store stores[2];
+    lfuse_type number_type;
+} kernel;
+
+typedef struct problem {
+    rig *r;
+    lfuse_type type, wide;
+    int levels[2];
+    bool turned; /* v is stored transposed */
+    int64_t sizes[4]; /* rows of x, its columns, those of w, those of v */
+    int gap;          /* elements between rows */
+} problem;
+
+/* ---- matrices ---- */
+
+/* NaN everywhere. `gap` -1: stored by columns. */
+static matrix matrix_of(lfuse_type type, int64_t rows, int64_t columns, int gap)
+{
+    matrix m = {.type = type, .rows = rows, .columns = columns, .strides = {columns + gap, 1}};
+    if (gap < 0) m.strides[0] = 1, m.strides[1] = rows;
+    m.count = 2 * GUARD + (gap < 0 ? rows * columns : rows * m.strides[0]);
+    m.bytes = malloc((size_t)m.count * lfuse_type_size(type));
+    ck_assert_ptr_nonnull(m.bytes);
+    memset(m.bytes, 0xff, (size_t)m.count * lfuse_type_size(type));
+    return m;
+}
+
+static double get(const matrix *m, int64_t row, int64_t column)
+{
+    const value v = host_load(m->bytes, m->type, GUARD + row * m->strides[0] + column * m->strides[1]);
+    return m->type == LFUSE_F64 ? v.f64 : (double)v.f32;
+}
+
+static void set(const matrix *m, int64_t row, int64_t column, double x)
+{
+    value v = {.f64 = x};
+    if (m->type != LFUSE_F64) v.f32 = (float)x;
+    host_store(m->bytes, m->type, GUARD + row * m->strides[0] + column * m->strides[1], v);
+}
+
+static matrix drawn(lfuse_type type, int64_t rows, int64_t columns, int gap, bool integers, uint64_t *state)
+{
+    const matrix m = matrix_of(type, rows, columns, gap);
+    for (int64_t i = 0; i < rows; i++)
+        for (int64_t j = 0; j < columns; j++) {
+            const uint64_t bits = host_random(state);
+            set(&m, i, j, integers ? (double)(bits >> 33 & 1) - (double)(bits >> 40 & 1)
+                                   : ldexp((double)(int64_t)(bits >> 12) - 0x1p51, (int)(bits & 7) - 54));
+        }
+    return m;
+}
+
+static double largest(const matrix *m)
+{
+    double most = 0;
+    for (int64_t i = 0; i < m->rows; i++)
+        for (int64_t j = 0; j < m->columns; j++) most = fmax(most, fabs(get(m, i, j)));
+    return most;
+}
+
+/* Nothing but the matrix is written. */
+static void check_guards(const matrix *m)
+{
+    const size_t size = lfuse_type_size(m->type);
+    for (int64_t e = 0; e < m->count; e++) {
+        const int64_t at = e - GUARD, row = m->strides[1] == 1 ? at / m->strides[0] : 0;
+        if (at >= 0 && e < m->count - GUARD && (m->strides[1] != 1 || at - row * m->strides[0] < m->columns)) continue;
+        for (size_t b = 0; b < size; b++) ck_assert_int_eq(m->bytes[(size_t)e * size + b], 0xff);
+    }
+}
+
+/* ---- kernels ---- */
+
+static int16_t put(kernel *k, int kind, int op, lfuse_type type, int a, int b)
+{
+    k->instr[k->body.ninstr] = (lfuse__instr){.kind = (uint8_t)kind, .op = (uint8_t)op, .type = (uint8_t)type,
+                                              .a = (int16_t)a, .b = (int16_t)b};
+    return (int16_t)k->body.ninstr++;
+}
+
+static void store(kernel *k, int reg, int operand)
+{
+    k->stores[k->body.nstores++] = (lfuse__store){(int16_t)reg, (int16_t)operand};
+    k->k.operands[operand].written = true;
+}
+
+static void kernel_of(kernel *k, part what, lfuse_type type)
+{
+    const lfuse_type wide = lfuse__register_type(type);
+    int16_t x;
+    memset(k, 0, sizeof *k);
+    k->body = (lfuse__body){.instr = k->instr, .stores = k->stores, .number_types = &k->number_type};
+    k->k = (lfuse__kernel_class){.body = &k->body, .rank = 2, .noperands = what == MAKE ? FIRST + 1 : OPERANDS};
+    for (int j = 0; j < k->k.noperands; j++)
+        k->k.operands[j] = (lfuse__kernel_operand){.type = j == SUM ? wide : type, .written = j == FACTORS,
+                                                   .inner = LFUSE__STRIDE_UNIT};
+    x = put(k, LFUSE__I_LOAD, 0, what == MAKE ? type : wide, what == MAKE ? FIRST : SUM, -1);
+    if (what == BETWEEN) {
+        store(k, x, THIRD);
+        x = put(k, LFUSE__I_APPLY, LFUSE__OP_add, wide, x, put(k, LFUSE__I_LOAD, 0, type, FIRST, -1));
+        x = put(k, LFUSE__I_APPLY, LFUSE__OP_relu, wide, x, -1);
+    }
+    if (what != LAST) {
+        store(k, x, FACTORS);
+        return;
+    }
+    k->number_type = wide;
+    k->body.nnumbers = 1;
+    k->k.operands[FIRST].inner = LFUSE__STRIDE_ANY;
+    k->k.operands[SECOND].inner = LFUSE__STRIDE_REPEAT;
+    x = put(k, LFUSE__I_APPLY, LFUSE__OP_mul, wide, x, put(k, LFUSE__I_NUMBER, 0, wide, 0, -1));
+    x = put(k, LFUSE__I_APPLY, LFUSE__OP_add, wide, x, put(k, LFUSE__I_LOAD, 0, type, FIRST, -1));
+    x = put(k, LFUSE__I_APPLY, LFUSE__OP_add, wide, x, put(k, LFUSE__I_LOAD, 0, type, SECOND, -1));
+    store(k, x, THIRD);
+}
+
+/* Sizes of one axis as all kernels take it. */
+static int64_t padded(const problem *p, int axis)
+{
+    const int levels = p->levels[0] > p->levels[1] ? p->levels[0] : p->levels[1];
+    return lfuse__strassen_padded(&p->r->facts, p->type, levels, axis > 0 || p->turned, p->sizes[axis]);
+}
+
+/* Runs a kernel over rows x columns; m[j]: what operand j is, NULL where it has no memory. */
+static void run(const problem *p, kernel *k, const int64_t *extents, matrix *const *m)
+{
+    static const double number = 2;
+    lfuse__geometry g = {.numbers = &number};
+    lfuse__packed packed;
+    lfuse__strbuf text = LFUSE__STRBUF_INIT;
+    lfuse__bprogram *program;
+    rig_buffer buffers[OPERANDS] = {{NULL, 0, false}};
+    memcpy(g.extents, extents, 4 * sizeof *extents);
+    for (int j = 0; j < k->k.noperands; j++) {
+        if (!m[j]) continue;
+        const size_t size = lfuse_type_size(m[j]->type);
+        buffers[j] = (rig_buffer){m[j]->bytes, (size_t)m[j]->count * size, k->k.operands[j].written};
+        g.offsets[j] = g.addresses[j] = GUARD * size;
+        memcpy(g.strides[j], m[j]->strides, sizeof m[j]->strides);
+        if (m[j]->rows == 1 && j >= FIRST) g.strides[j][0] = 0;
+        if (k->k.operands[j].inner == LFUSE__STRIDE_REPEAT) g.strides[j][1] = 0;
+    }
+    ck_assert_msg(!lfuse__strassen_emit(&text, "k0", &k->k, &p->r->facts), "%s", lfuse__error_message());
+    ck_assert_msg(!lfuse__strassen_pack(&k->k, &p->r->facts, &g, &packed), "%s", lfuse__error_message());
+    program = rig_program(p->r, &text);
+    rig_launch(p->r, program, "k0", &packed, k->k.noperands, buffers);
+    p->r->backend->program_destroy(program);
+}
+
+/* Memory for the factors or products of a padded matrix, in as many rows. */
+static matrix stack(const problem *p, int levels, int64_t rows, int64_t columns)
+{
+    return matrix_of(p->type, lfuse__strassen_count(levels) * (rows >> levels), columns >> levels, 0);
+}
+
+static matrix factors(const problem *p, matrix *of, int64_t rows, int64_t columns, int levels, bool right, bool turned)
+{
+    const int64_t extents[] = {of->rows, of->columns, rows, columns};
+    matrix made = stack(p, levels, rows, columns);
+    matrix *const all[] = {NULL, &made, NULL, of};
+    kernel k;
+    kernel_of(&k, MAKE, p->type);
+    k.k.strassen = (lfuse__strassen_class){.levels_out = levels, .right = right, .turned = turned};
+    run(p, &k, extents, all);
+    check_guards(&made);
+    return made;
+}
+
+/* All small products of factors of m x k and k x n (or n x k). */
+static matrix multiplied(const problem *p, const matrix *a, const matrix *b, int levels, bool turned)
+{
+    const int64_t count = lfuse__strassen_count(levels), m = a->rows / count, k = a->columns,
+                  n = turned ? b->rows / count : b->columns;
+    const matrix c = matrix_of(p->type, count * m, n, 0);
+    for (int64_t o = 0; o < count; o++)
+        for (int64_t i = 0; i < m; i++)
+            for (int64_t j = 0; j < n; j++) {
+                double sum = 0;
+                for (int64_t l = 0; l < k; l++)
+                    sum += get(a, o * m + i, l) * (turned ? get(b, o * n + j, l) : get(b, o * k + l, j));
+                set(&c, o * m + i, j, sum);
+            }
+    return c;
+}
+
+/* ---- the network ---- */
+
+/* Whatever is not an integer is compared with t's bound; y is not looked at then. */
+static void check_elements(const problem *p, const matrix *expected, const matrix *found, double tolerance)
+{
+    for (int64_t i = 0; i < expected->rows; i++)
+        for (int64_t j = 0; j < expected->columns; j++)
+            ck_assert_msg(fabs(get(expected, i, j) - get(found, i, j)) <= tolerance,
+                          "%s, levels %d and %d, %lld x %lld x %lld x %lld, turned %d, gap %d: %g at %lld, %lld, "
+                          "expected %g within %g", lfuse_type_name(p->type), p->levels[0], p->levels[1],
+                          (long long)p->sizes[0], (long long)p->sizes[1], (long long)p->sizes[2],
+                          (long long)p->sizes[3], p->turned, p->gap, get(found, i, j), (long long)i, (long long)j,
+                          get(expected, i, j), tolerance);
+    check_guards(found);
+}
+
+static matrix plain(const problem *p, const matrix *a, const matrix *b, bool turned)
+{
+    const int64_t n = turned ? b->rows : b->columns;
+    const matrix c = matrix_of(LFUSE_F64, a->rows, n, 0);
+    (void)p;
+    for (int64_t i = 0; i < a->rows; i++)
+        for (int64_t j = 0; j < n; j++) {
+            double sum = 0;
+            for (int64_t l = 0; l < a->columns; l++) sum += get(a, i, l) * (turned ? get(b, j, l) : get(b, l, j));
+            set(&c, i, j, sum);
+        }
+    return c;
+}
+
+static void run_network(problem *p, bool integers, uint64_t state)
+{
+    const int64_t *s = p->sizes, wide[4] = {padded(p, 0), padded(p, 1), padded(p, 2), padded(p, 3)};
+    const int64_t between[] = {s[0], s[2], wide[0], wide[2]}, last[] = {s[0], s[3], wide[0], wide[3]};
+    const double u = p->wide == LFUSE_F64 ? 0x1p-53 : 0x1p-24;
+    matrix x = drawn(p->type, s[0], s[1], p->gap, integers, &state), w = drawn(p->type, s[1], s[2], p->gap, integers,
+                                                                               &state),
+           v = p->turned ? drawn(p->type, s[3], s[2], p->gap, integers, &state)
+                         : drawn(p->type, s[2], s[3], p->gap, integers, &state),
+           b = drawn(p->type, 1, s[2], p->gap, integers, &state), c = drawn(p->type, s[0], 1, 0, integers, &state),
+           residual = drawn(p->type, s[0], s[3], -1, integers, &state),
+           t = matrix_of(p->type, s[0], s[2], p->gap), y = matrix_of(p->type, s[0], s[3], p->gap);
+    matrix fx = factors(p, &x, wide[0], wide[1], p->levels[0], false, false),
+           fw = factors(p, &w, wide[1], wide[2], p->levels[0], true, false),
+           fv = p->turned ? factors(p, &v, wide[3], wide[2], p->levels[1], true, true)
+                          : factors(p, &v, wide[2], wide[3], p->levels[1], true, false);
+    matrix pt = multiplied(p, &fx, &fw, p->levels[0], false), ft = stack(p, p->levels[1], wide[0], wide[2]);
+    matrix *const in_between[] = {&pt, &ft, NULL, &b, NULL, &t};
+    kernel k;
+    kernel_of(&k, BETWEEN, p->type);
+    k.k.strassen = (lfuse__strassen_class){.levels_in = p->levels[0], .levels_out = p->levels[1]};
+    run(p, &k, between, in_between);
+    check_guards(&ft);
+    matrix py = multiplied(p, &ft, &fv, p->levels[1], p->turned);
+    matrix *const at_end[] = {&py, NULL, NULL, &residual, &c, &y};
+    kernel_of(&k, LAST, p->type);
+    k.k.strassen = (lfuse__strassen_class){.levels_in = p->levels[1]};
+    run(p, &k, last, at_end);
+
+    matrix sums = plain(p, &x, &w, false);
+    check_elements(p, &sums, &t, integers ? 0 : pow(3, p->levels[0]) * pow((double)s[1], 1.5) * u * largest(&x) *
+                                                    largest(&w));
+    for (int64_t i = 0; i < s[0]; i++)
+        for (int64_t j = 0; j < s[2]; j++) set(&sums, i, j, fmax(0, get(&sums, i, j) + get(&b, 0, j)));
+    matrix results = plain(p, &sums, &v, p->turned);
+    for (int64_t i = 0; i < s[0]; i++)
+        for (int64_t j = 0; j < s[3]; j++)
+            set(&results, i, j, 2 * get(&results, i, j) + get(&residual, i, j) + get(&c, i, 0));
+    if (integers) check_elements(p, &results, &y, 0);
+    matrix *const all[] = {&x, &w, &v, &b, &c, &residual, &t, &y, &fx, &fw, &fv, &pt, &ft, &py, &sums, &results};
+    for (size_t i = 0; i < sizeof all / sizeof *all; i++) free(all[i]->bytes);
+}
+
+void case_strassen(rig *r, lfuse_type type)
+{
+    static const struct {
+        int levels[2];
+        bool turned;
+        int64_t sizes[4];
+        int gap;
+        bool integers;
+    } trials[] = {
+        {{2, 1}, true, {5, 4, 35, 3}, 1, true},   {{1, 2}, false, {4, 3, 128, 17}, 0, true},
+        {{2, 2}, false, {9, 5, 70, 9}, 4, false}, {{1, 1}, true, {1, 1, 1, 1}, 0, true},
+        {{1, 1}, false, {6, 5, 8, 33}, 3, false}, {{2, 2}, true, {3, 3, 64, 64}, 0, true},
+    };
+    const int count = sizeof trials / sizeof *trials;
+    for (int i = 0; i < count; i++) {
+        const bool all = !r->facts.compiles_at_launch || test_all();
+        if (type != LFUSE_F32 && i % 3 != (int)type % 3 && !test_all()) continue;
+        if (!all && (type == LFUSE_F32 ? i > 2 : i > 3)) continue;
+        problem p = {.r = r, .type = type, .wide = lfuse__register_type(type), .turned = trials[i].turned,
+                     .gap = trials[i].gap};
+        memcpy(p.levels, trials[i].levels, sizeof p.levels);
+        memcpy(p.sizes, trials[i].sizes, sizeof p.sizes);
+        run_network(&p, trials[i].integers || p.type != p.wide, (uint64_t)i + 1);
+    }
+    if (type == LFUSE_F32 && !r->facts.compiles_at_launch) {
+        problem p = {.r = r, .type = type, .wide = type, .levels = {3, 2}, .sizes = {9, 7, 20, 5}, .gap = 1};
+        run_network(&p, true, 7);
+    }
+}
+
+void strassen_emit(lfuse__strbuf *out, const lfuse__facts *facts, int turn, int turns)
+{
+    static const int levels[][2] = {{1, 1}, {2, 2}, {1, 2}, {2, 1}};
+    static const lfuse_type types[] = {LFUSE_F32, LFUSE_F16, LFUSE_F64};
+    int number = 0;
+    for (int t = 0; t < 3; t++)
+        for (int l = 0; l < 4; l++)
+            for (int what = MAKE; what <= LAST; what++, number++) {
+                char name[32];
+                kernel k;
+                if (number % turns != turn || (l > 1 && what != BETWEEN)) continue;
+                snprintf(name, sizeof name, "strassen_%d", number);
+                kernel_of(&k, (part)what, types[t]);
+                if (what != MAKE) k.k.strassen.levels_in = levels[l][0];
+                if (what != LAST) k.k.strassen.levels_out = levels[l][1];
+                ck_assert_msg(!lfuse__strassen_emit(out, name, &k.k, facts), "%s", lfuse__error_message());
+            }
+}
