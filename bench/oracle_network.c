@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Networks of linear layers with bias and relu, too wide and too deep for the graph's oracle: of a bound that takes every
- * rounding at its worst nothing is left after a few layers (of 4096 inputs each, it grows 80 times in every one). Here
- * the variance of the errors is carried along instead: see oracle.h.
+ * Networks of linear layers with bias and relu, too wide and too deep for the graph's oracle: of a bound that takes
+ * every rounding at its worst nothing is left after a few layers (of 4096 inputs each, it grows 80 times in every one).
+ * Here the variance of the errors is carried along instead: see oracle.h.
  */
 #ifdef HAVE_CONFIG_H
 #include "config.h"
@@ -124,7 +124,7 @@ static void *work(void *pointer)
     return NULL;
 }
 
-/* Strassen's bound is of the largest elements; those of x among all rows, of which these are a sample: twice as large. */
+/* Strassen's bound is of the largest elements, those of x among all rows, of which these are a sample: doubled. */
 static void add_normwise(layer *l)
 {
     const int64_t count = l->rows * l->net->width;
