@@ -17,8 +17,12 @@ static const bench_suite *const suites[] = {
     &bench_suite_rows,   &bench_suite_embed,     &bench_suite_foreach, &bench_suite_optim};
 enum { SUITES = sizeof suites / sizeof *suites };
 
+enum { MOST_NAMED = 256 };
+
 typedef struct options {
-    const char *device, *suite, *problem, *variant, *json_path, *report;
+    const char *device, *suite, *variant, *json_path, *report;
+    const char *named[MOST_NAMED]; /* problems, in the order given */
+    int nnamed;
     bool quick, list, tune;
     FILE *json;
 } options;
@@ -29,9 +33,9 @@ typedef struct totals {
 
 static void usage(FILE *to)
 {
-    fputs("usage: lfuse-bench [--device all|NAME] [--suite NAME] [--case PROBLEM] [--variant NAME]\n"
+    fputs("usage: lfuse-bench [--device all|NAME] [--suite NAME] [--case PROBLEM]... [--variant NAME]\n"
           "                   [--quick] [--json FILE] [--list] [--help] [--version]\n"
-          "       lfuse-bench --tune [--device all|NAME] [--suite NAME] [--case PROBLEM] [--quick]\n"
+          "       lfuse-bench --tune [--device all|NAME] [--suite NAME] [--case PROBLEM]... [--quick]\n"
           "       lfuse-bench --report FOLDER FILE...\n", to);
 }
 
@@ -83,11 +87,8 @@ static void run_problem(const options *o, bench_device *d, const bench_suite *su
 
 static void run_suites(const options *o, bench_device *d, totals *t)
 {
-    if (o->problem) {
-        run_problem(o, d, suite_of(o->problem), o->problem, t);
-        return;
-    }
-    for (int i = 0; i < SUITES; i++) {
+    for (int i = 0; i < o->nnamed; i++) run_problem(o, d, suite_of(o->named[i]), o->named[i], t);
+    for (int i = 0; i < SUITES && !o->nnamed; i++) {
         if (o->suite && strcmp(o->suite, suites[i]->name)) continue;
         for (const char *const *p = problems_of(o, suites[i]); *p; p++) run_problem(o, d, suites[i], *p, t);
     }
@@ -95,10 +96,12 @@ static void run_suites(const options *o, bench_device *d, totals *t)
 
 static int tune_suites(const options *o, bench_device *d)
 {
-    const char *const one[] = {o->problem, NULL};
     int failed = 0;
-    if (o->problem) return bench_tune(d, suite_of(o->problem), one);
-    for (int i = 0; i < SUITES; i++)
+    for (int i = 0; i < o->nnamed; i++) {
+        const char *const one[] = {o->named[i], NULL};
+        failed += bench_tune(d, suite_of(o->named[i]), one);
+    }
+    for (int i = 0; i < SUITES && !o->nnamed; i++)
         if (!o->suite || !strcmp(o->suite, suites[i]->name))
             failed += bench_tune(d, suites[i], problems_of(o, suites[i]));
     return failed;
@@ -119,7 +122,7 @@ static int tune_device(const options *o, bench_device *d, totals *t)
 
 static int run_device(const options *o, const char *name, totals *t)
 {
-    bench_device d = {.quick = o->quick, .named = o->problem != NULL};
+    bench_device d = {.quick = o->quick, .named = o->nnamed > 0};
     int result = 0;
     if (lfuse_device_open(name, &d.dev)) return fail(name ? name : "default device");
     if (lfuse_device_get_info(d.dev, &d.info) || lfuse_stream_create(d.dev, &d.stream)) {
@@ -151,6 +154,20 @@ static int run_all(const options *o, totals *t)
     return result;
 }
 
+static int add_case(options *o, const char *problem)
+{
+    if (!suite_of(problem)) {
+        fprintf(stderr, "lfuse-bench: no suite makes the problem \"%s\"; --list shows some\n", problem);
+        return -1;
+    }
+    if (o->nnamed == MOST_NAMED) {
+        fprintf(stderr, "lfuse-bench: more than %d problems\n", MOST_NAMED);
+        return -1;
+    }
+    o->named[o->nnamed++] = problem;
+    return 0;
+}
+
 static int parse(int argc, char **argv, options *o)
 {
     enum { DEVICE = 1, SUITE, CASE, VARIANT, QUICK, JSON, LIST, TUNE, REPORT, HELP, VERSION };
@@ -165,7 +182,9 @@ static int parse(int argc, char **argv, options *o)
         switch (c) {
         case DEVICE: o->device = optarg; break;
         case SUITE: o->suite = optarg; break;
-        case CASE: o->problem = optarg; break;
+        case CASE:
+            if (add_case(o, optarg)) return -1;
+            break;
         case VARIANT: o->variant = optarg; break;
         case QUICK: o->quick = true; break;
         case JSON: o->json_path = optarg; break;
@@ -181,20 +200,17 @@ static int parse(int argc, char **argv, options *o)
         usage(stderr);
         return -1;
     }
-    if (o->report && (o->suite || o->problem || o->variant || o->json_path || o->quick || o->list || o->tune)) {
+    if (o->report && (o->suite || o->nnamed || o->variant || o->json_path || o->quick || o->list || o->tune)) {
         fputs("lfuse-bench: --report measures nothing and takes no other option\n", stderr);
-        return -1;
-    }
-    if (o->problem && !suite_of(o->problem)) {
-        fprintf(stderr, "lfuse-bench: no suite makes the problem \"%s\"; --list shows some\n", o->problem);
         return -1;
     }
     if (o->tune && (o->variant || o->json_path)) {
         fputs("lfuse-bench: --tune measures choices, not variants, and writes no figures\n", stderr);
         return -1;
     }
-    if (o->tune && o->problem && !suite_of(o->problem)->tune) {
-        fprintf(stderr, "lfuse-bench: there is nothing to tune in the problem \"%s\"\n", o->problem);
+    for (int i = 0; i < o->nnamed && o->tune; i++) {
+        if (suite_of(o->named[i])->tune) continue;
+        fprintf(stderr, "lfuse-bench: there is nothing to tune in the problem \"%s\"\n", o->named[i]);
         return -1;
     }
     for (int i = 0; o->suite; i++) {

@@ -116,7 +116,7 @@ class Peer:
 
         def result(y, epilogue):
             a, b, bias = (double(x) for x in (inputs[0][0][chosen], *inputs[0][1:]))
-            return (double(y[chosen]), *problems.dense(a, [b], [bias] if epilogue else None, problem))
+            return (double(y[chosen]), *problems.gemm(a, b, bias if epilogue else None, problem))
 
         yield self.way("jax", lambda a, b, bias: a @ b, inputs, lambda y: result(y, False))
         yield self.way("jax+ep", lambda a, b, bias: jax.nn.relu(a @ b + bias), inputs, lambda y: result(y, True))
@@ -136,8 +136,8 @@ class Peer:
 
         def result(y):
             x, weights, biases = inputs[0]
-            return (double(y[chosen]), *problems.dense(double(x[chosen]), [double(w) for w in weights],
-                                                      [double(b) for b in biases], problem))
+            return (double(y[chosen]), *problems.dense(double(x[chosen]), map(double, weights), map(double, biases),
+                                                      problem))
 
         yield self.way("jax", network, inputs, result)
 
