@@ -42,6 +42,8 @@ typedef struct lfuse__oracle_input {
 /* Zero it, then set what differs. */
 typedef struct lfuse__oracle_options {
     bool inexact; /* the device is not `exact`: correctly rounded operators may err by one ulp */
+    /* Products of rank 2 may be made by so many levels of Strassen's algorithm: 3^levels k^1.5 u max|A| max|B|. */
+    int levels;
     /*
      * Only these rows of the marked inputs, in this order: the results then have `nrows` rows. The leading axis of what
      * depends on a marked input must be that axis (ERR_UNSUPPORTED otherwise).

@@ -132,6 +132,13 @@ lfuse_status lfuse__oracle_fold(lfuse__reduce op, lfuse_type type, bool exact, c
 /* oracle_matmul.c: row-major a [m, k], b [k, n], c [m, n]. ERR_MEMORY. */
 lfuse_status lfuse__oracle_matmul(lfuse_type type, int64_t m, int64_t n, int64_t k, const lfuse__pair *a,
                                   const lfuse__pair *b, lfuse__pair *c);
+/*
+ * oracle_strassen.c: widens the bounds of that product to those of Strassen's algorithm with so many levels, which the
+ * largest elements of both operands make; and that bound.
+ */
+void lfuse__oracle_strassen(lfuse_type type, int levels, int64_t m, int64_t n, int64_t k, const lfuse__pair *a,
+                            const lfuse__pair *b, lfuse__pair *c);
+double lfuse__oracle_strassen_bound(lfuse_type type, int levels, int64_t k, double a, double b);
 /* Factor of |A||B| in the bound of a product of inner extent k. */
 double lfuse__oracle_matmul_factor(lfuse_type type, int64_t k);
 

@@ -142,6 +142,8 @@ lfuse_status lfuse__oracle_node_matmul(lfuse__oracle *s, const lfuse__node *n, l
                                       y + i * k * right->shape[column], a->x + i * m * right->shape[column]);
     if (!x || !y)
         status = lfuse__error(LFUSE_ERR_MEMORY, "oracle: no memory for a product");
+    if (!status && n->rank == 2 && s->options && s->options->levels)
+        lfuse__oracle_strassen(type, s->options->levels, m, right->shape[column], k, x, y, a->x);
     free(y);
     free(x);
     return status;

@@ -23,6 +23,7 @@
     X(WISDOM, 1, "the file of choices that were measured: 0 (none), or its path (default: wisdom in the cache's "      \
       "folder)")                                                                                                       \
     X(PROVIDER, 0, "who computes matrix products: native, vendor (default: native on CPUs)")                           \
+    X(STRASSEN, 0, "matrix products by Strassen's algorithm: off (the default), auto, 1, 2 (levels)")                  \
     X(SYNC, 0, "1: wait after every launch, so that an error names its step")                                          \
     X(ADDRESSES, 0, "OpenCL drivers that are asked whether plain addresses work: never, nvidia (the default), all")    \
     X(OVERLAP, 0, "0: no kernel is brought up before the one in front of it has ended (CUDA)")
@@ -94,6 +95,7 @@ static void read_environment(void)
     env.effort = values[LFUSE_EFFORT_ROW];
     env.wisdom = values[LFUSE_WISDOM_ROW];
     env.provider = values[LFUSE_PROVIDER_ROW];
+    env.strassen = values[LFUSE_STRASSEN_ROW];
     env.sync = values[LFUSE_SYNC_ROW] && *values[LFUSE_SYNC_ROW] && strcmp(values[LFUSE_SYNC_ROW], "0") != 0;
     env.addresses = addresses_word(values[LFUSE_ADDRESSES_ROW]);
     env.overlap = !values[LFUSE_OVERLAP_ROW] || strcmp(values[LFUSE_OVERLAP_ROW], "0") != 0;

@@ -30,6 +30,9 @@ typedef struct lfuse__facts {
     bool staged_arguments;  /* an index into the argument block copies it: kernels put it into local memory first */
     bool capture;           /* streams of the caller may be capturing (CUDA) */
     lfuse__products products; /* as far as is known by now, like info.gemm: one that is loaded late counts as there */
+    /* What it can reach, by its clocks and widths, less what is lost on the way; 0: not known. */
+    double product_rate, product_rate64; /* f32 and f64 products, in operations a second */
+    double copy_rate;       /* copies in memory, bytes read and written a second */
     unsigned simd;          /* work-items that step together: 32 on NVIDIA, 1 on CPUs */
     unsigned elementwise_groups; /* work-groups of a grid-stride loop at most: fixed and small on CPUs, 0 = no bound */
 } lfuse__facts;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Symbolic extents: variables, and sums and products of them, each expression once. */
+/* Symbolic extents: variables, and sums, products and quotients of them, each expression once. */
 #ifdef HAVE_CONFIG_H
 #include "config.h"
 #endif
@@ -58,6 +58,10 @@ lfuse_size lfuse_size_var(lfuse_graph *g, const char *name, int64_t low, int64_t
 
 static bool combine(lfuse__size_kind kind, int64_t a, int64_t b, int64_t *result)
 {
+    if (kind == LFUSE__SIZE_QUOTIENT) {
+        *result = a / b + (a % b > 0);
+        return true;
+    }
     return kind == LFUSE__SIZE_SUM ? !__builtin_add_overflow(a, b, result) : !__builtin_mul_overflow(a, b, result);
 }
 
@@ -147,6 +151,28 @@ bool lfuse__size_add(lfuse_graph *g, const char *call, lfuse_size a, lfuse_size 
 bool lfuse__size_multiply(lfuse_graph *g, const char *call, lfuse_size a, lfuse_size b, lfuse_size *product)
 {
     return expression(g, call, LFUSE__SIZE_PRODUCT, a, b, product);
+}
+
+bool lfuse__size_divide(lfuse_graph *g, const char *call, lfuse_size a, int64_t by, lfuse_size *pieces)
+{
+    lfuse__size_expr e;
+    int32_t i;
+
+    if (lfuse__size_is_number(a)) return combine(LFUSE__SIZE_QUOTIENT, a, by, pieces);
+    for (i = 0; i < g->nsizes; i++)
+        if (g->sizes[i].kind == LFUSE__SIZE_QUOTIENT && g->sizes[i].a == a && g->sizes[i].b == by) {
+            *pieces = LFUSE__SIZE_BASE + i;
+            return true;
+        }
+    memset(&e, 0, sizeof e);
+    e.kind = LFUSE__SIZE_QUOTIENT;
+    e.a = a;
+    e.b = by;
+    lfuse__size_bounds(g, a, &e.low, &e.high);
+    combine(e.kind, e.low, by, &e.low);
+    combine(e.kind, e.high, by, &e.high);
+    lfuse__form_unknown(g->nsizes, &e.form);
+    return append(g, call, &e, pieces);
 }
 
 bool lfuse__size_of_form(lfuse_graph *g, const char *call, const lfuse__size_form *f, lfuse_size *size)
@@ -262,7 +288,7 @@ static void print(const lfuse_graph *g, lfuse_size s, int depth, lfuse__strbuf *
     } else {
         if (depth < 4) lfuse__strbuf_add(out, "(");
         print(g, e->a, depth - 1, out);
-        lfuse__strbuf_add(out, e->kind == LFUSE__SIZE_SUM ? " + " : " * ");
+        lfuse__strbuf_add(out, e->kind == LFUSE__SIZE_SUM ? " + " : e->kind == LFUSE__SIZE_PRODUCT ? " * " : " / ");
         print(g, e->b, depth - 1, out);
         if (depth < 4) lfuse__strbuf_add(out, ")");
     }

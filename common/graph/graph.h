@@ -69,7 +69,12 @@ typedef struct lfuse__node {
  */
 #define LFUSE__SIZE_BASE (INT64_MIN + 1)
 enum { LFUSE__SIZE_INDEX_BITS = 20 };
-typedef enum lfuse__size_kind { LFUSE__SIZE_VAR, LFUSE__SIZE_SUM, LFUSE__SIZE_PRODUCT } lfuse__size_kind;
+typedef enum lfuse__size_kind {
+    LFUSE__SIZE_VAR,
+    LFUSE__SIZE_SUM,
+    LFUSE__SIZE_PRODUCT,
+    LFUSE__SIZE_QUOTIENT /* of plans alone: a by the number b, which is positive, rounded up */
+} lfuse__size_kind;
 
 /*
  * What an expression comes to: a sum of products, in one order, so that equal ones have equal bytes. What does not fit
@@ -131,6 +136,8 @@ static inline int32_t lfuse__size_index(lfuse_size s)
  */
 bool lfuse__size_add(lfuse_graph *g, const char *call, lfuse_size a, lfuse_size b, lfuse_size *sum);
 bool lfuse__size_multiply(lfuse_graph *g, const char *call, lfuse_size a, lfuse_size b, lfuse_size *product);
+/* How many pieces of `by` elements cover the size, which is not negative. */
+bool lfuse__size_divide(lfuse_graph *g, const char *call, lfuse_size a, int64_t by, lfuse_size *pieces);
 /* The size that a form stands for. */
 bool lfuse__size_of_form(lfuse_graph *g, const char *call, const lfuse__size_form *f, lfuse_size *size);
 /* Lowest and highest value within the variables' bounds. */

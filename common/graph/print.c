@@ -167,7 +167,9 @@ static void print_size(const lfuse__size_expr *e, bool names, lfuse__strbuf *out
         lfuse__strbuf_format(out, " %" PRId64 " %" PRId64 ")", e->low, e->high);
         return;
     }
-    lfuse__strbuf_add(out, e->kind == LFUSE__SIZE_SUM ? "(size+" : "(size*");
+    lfuse__strbuf_add(out, e->kind == LFUSE__SIZE_SUM       ? "(size+"
+                           : e->kind == LFUSE__SIZE_PRODUCT ? "(size*"
+                                                            : "(size/");
     print_extent(e->a, out);
     print_extent(e->b, out);
     lfuse__strbuf_add(out, ")");

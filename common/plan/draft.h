@@ -95,6 +95,7 @@ typedef struct lfuse__draft {
     bool *solid;      /* [nodes] a view that is copied: a node that computes the identity of its operand */
     bool *apart;      /* [nodes] joins no sibling: together they did not fit */
     bool *again;      /* [nodes] computed anew by the kernels that read it but its own: see reuse.c */
+    lfuse_strassen strassen;
     bool any_again, weighed; /* weighed: that has been decided */
     bool changed;     /* another round is needed */
 
@@ -121,6 +122,12 @@ typedef struct lfuse__draft {
     bool *grouped;    /* [lowest nodes of regions] holds siblings */
     int32_t *number;  /* index in out->numbers, -1 */
     lfuse__home *home;
+    /* Products by Strassen's algorithm: strassen.c. */
+    int8_t *levels;     /* of matmuls; 0: another way */
+    int most_levels;    /* of any: what is padded is padded for that */
+    int32_t *onward;    /* of matmuls: the node whose left factors are made with what it comes to; -1 */
+    int32_t *factors;   /* buffer of the node's left factors, once a step has made them; -1 */
+    int8_t *factor_levels;
 
     int nunits, unit_capacity;
     lfuse__unit *units;
@@ -156,6 +163,8 @@ lfuse_status lfuse__draft_grow(void **array, int count, int *capacity, size_t el
 bool lfuse__size_literal(lfuse_size s);
 lfuse_size lfuse__size_sum(lfuse_graph *g, lfuse_size a, lfuse_size b);
 lfuse_size lfuse__size_product(lfuse_graph *g, lfuse_size a, lfuse_size b);
+/* How many pieces of `by` elements cover it; sizes that are not negative alone. */
+lfuse_size lfuse__size_pieces(lfuse_graph *g, lfuse_size s, int64_t by);
 /* Whether they have the same value whatever the sizes are; false where that is not known. */
 bool lfuse__size_same(const lfuse_graph *g, lfuse_size a, lfuse_size b);
 /* A product as a number and symbolic sizes that are no products, ascending. */
@@ -341,6 +350,18 @@ bool lfuse__draft_native(const lfuse__draft *d, int32_t matmul);
 /* The region that such a product can compute behind its sums, or -1. */
 int32_t lfuse__native_tail(const lfuse__draft *d, int32_t matmul);
 lfuse_status lfuse__make_native(lfuse__draft *d, const lfuse__unit *u, lfuse__stage *stage);
+/* How such a product's value is stored, under all its names, from the register. */
+void lfuse__native_store(lfuse__draft *d, lfuse__builder *b, int32_t matmul, int reg);
+
+/* ---- strassen.c: which products are made of seven smaller ones; strassen_step.c: their steps ---- */
+/* Fills `levels`, and the plan's choices; behind the views and what is frozen. */
+lfuse_status lfuse__draft_strassen(lfuse__draft *d);
+/* Which node's factors are made together with what the product comes to; that may need no other memory then. */
+void lfuse__draft_onward(lfuse__draft *d, int32_t matmul, int32_t tail);
+/* Whether operand i of the product is all of one node as that is. */
+bool lfuse__draft_whole_operand(const lfuse__draft *d, int32_t matmul, int i, int32_t *base);
+lfuse_status lfuse__make_strassen(lfuse__draft *d, const lfuse__unit *u, lfuse__stage *stage);
+
 /* Another alternative for a row step that may be of few long rows; `like`: a node of its unit. phases.c */
 lfuse_status lfuse__draft_phases(lfuse__draft *d, int32_t like, lfuse__stage *stage);
 /* What a step owns. plan.c */

@@ -74,7 +74,7 @@ int32_t lfuse__native_tail(const lfuse__draft *d, int32_t matmul)
     return readers(d, matmul, region) == d->reads[matmul] ? region : -1;
 }
 
-static void store_product(lfuse__draft *d, lfuse__builder *b, int32_t matmul, int reg)
+void lfuse__native_store(lfuse__draft *d, lfuse__builder *b, int32_t matmul, int reg)
 {
     const lfuse__home *home = &d->home[matmul];
     int32_t name;
@@ -130,7 +130,7 @@ static lfuse_status build(lfuse__draft *d, const lfuse__unit *u, lfuse__builder 
         lfuse__draft_loop(d, u->tail, &loop);
         lfuse__builder_loop(b, &loop);
     }
-    store_product(d, b, u->node, lfuse__builder_sum(b, u->node));
+    lfuse__native_store(d, b, u->node, lfuse__builder_sum(b, u->node));
     if (u->tail >= 0) lfuse__region_stores(d, b, u->tail, &loop);
     if (!lfuse__builder_overflow(b)) LFUSE__TRY(lfuse__builder_finish(b, LFUSE__STEP_GEMM, step));
     if (lfuse__builder_overflow(b) || !fits(step)) { /* the region has a step of its own in the next round */

@@ -39,6 +39,7 @@ static void free_contents(lfuse__plan_body *p)
     free(p->stages);
     free(p->buffers);
     free(p->numbers);
+    free(p->choices);
     memset(p, 0, sizeof *p);
 }
 
@@ -69,17 +70,19 @@ static lfuse_status add_product(lfuse__draft *d, int32_t node, bool *taken)
 {
     lfuse__unit u = { .kind = LFUSE__UNIT_PRODUCT, .level = d->level[node], .node = node,
                       .phase = d->prepared[node] ? LFUSE__PHASE_PREPARE : LFUSE__PHASE_MAIN };
+    const bool whole = d->levels[node] || lfuse__draft_native(d, node); /* the region is computed in one kernel */
 
-    u.tail = lfuse__draft_native(d, node) ? lfuse__native_tail(d, node) : lfuse__product_tail(d, node);
+    u.tail = whole ? lfuse__native_tail(d, node) : lfuse__product_tail(d, node);
     if (u.tail >= 0 && taken[u.tail]) u.tail = -1;
     if (u.tail >= 0) {
         taken[u.tail] = true;
         u.level = d->level[u.tail];
-        if (u.phase == LFUSE__PHASE_MAIN && lfuse__draft_native(d, node) && lfuse__draft_late(d, u.tail))
+        if (u.phase == LFUSE__PHASE_MAIN && whole && lfuse__draft_late(d, u.tail))
             u.phase = LFUSE__PHASE_LATE;
     } else {
         LFUSE__TRY(lfuse__draft_house(d, node));
     }
+    if (d->levels[node]) lfuse__draft_onward(d, node, u.tail);
     return lfuse__draft_unit(d, &u);
 }
 
@@ -173,6 +176,9 @@ static void reset(lfuse__draft *d)
     memset(d->inlined, 0, n * sizeof *d->inlined);
     memset(d->number, 0xff, n * sizeof *d->number);
     memset(d->home, 0, n * sizeof *d->home);
+    memset(d->levels, 0, n * sizeof *d->levels);
+    memset(d->onward, 0xff, n * sizeof *d->onward);
+    memset(d->factors, 0xff, n * sizeof *d->factors);
 }
 
 static lfuse_status round_of_passes(lfuse__draft *d)
@@ -182,6 +188,7 @@ static lfuse_status round_of_passes(lfuse__draft *d)
     lfuse__draft_lists(d);
     LFUSE__TRY(lfuse__draft_parts(d));
     lfuse__draft_frozen(d);
+    LFUSE__TRY(lfuse__draft_strassen(d));
     lfuse__draft_reads(d);
     LFUSE__TRY(lfuse__draft_signatures(d));
     lfuse__draft_inline(d);
@@ -241,16 +248,25 @@ static bool allocate(lfuse__draft *d)
     d->grouped = calloc(n, sizeof *d->grouped);
     d->number = calloc(n, sizeof *d->number);
     d->home = calloc(n, sizeof *d->home);
+    d->levels = calloc(n, sizeof *d->levels);
+    d->onward = calloc(n, sizeof *d->onward);
+    d->factors = calloc(n, sizeof *d->factors);
+    d->factor_levels = calloc(n, sizeof *d->factor_levels);
     return d->cut && d->indirect && d->solid && d->apart && d->again && d->views && d->at && d->list &&
            d->part && d->kin && d->reads &&
            d->reader && d->reshaped && d->ready &&
            d->results && d->needed && d->outside && d->target && d->next_target && d->prepared && d->inlined &&
-           d->signatures && d->level && d->region && d->next && d->grouped && d->number && d->home;
+           d->signatures && d->level && d->region && d->next && d->grouped && d->number && d->home &&
+           d->levels && d->onward && d->factors && d->factor_levels;
 }
 
 static void release(lfuse__draft *d)
 {
     free(d->units);
+    free(d->factor_levels);
+    free(d->factors);
+    free(d->onward);
+    free(d->levels);
     free(d->home);
     free(d->number);
     free(d->grouped);
@@ -303,6 +319,7 @@ lfuse_status lfuse__plan_make(const lfuse_graph *canonical, const lfuse__facts *
     d.facts = facts;
     d.disable = options ? options->disable : 0;
     d.provider = options ? options->provider : LFUSE_PROVIDER_DEFAULT;
+    d.strassen = options ? options->strassen : LFUSE_STRASSEN_OFF;
     d.out = calloc(1, sizeof *d.out);
     if (!d.out) return lfuse__error(LFUSE_ERR_MEMORY, "out of host memory (%zu bytes)", sizeof *d.out);
     status = lfuse__graph_lower(canonical, d.disable, &d.out->graph);

@@ -5,8 +5,9 @@
  *
  * The printed form, one line; `name` stands for what is bound, tN for buffer N:
  *
- *     plan      = step { " " step }            in order of execution, of each stage the preferred alternative;
+ *     plan      = step { " " step } { choice } in order of execution, of each stage the preferred alternative;
  *                                              a device's plan adds what replay.c of common/run/ says
+ *     choice    = " (levels " N " " size " x " size " x " size " " why ")"     of a product's m, n, k
  *     step      = "(prepare " work ")" | work
  *     work      = "(pointwise " loop stores ")"
  *               | "(rows " loop N stores ")"                                       N: of the last axes, reduced
@@ -14,6 +15,8 @@
  *               | "(gemm " [ { size " x " } size " of " ] size " x " size " x " size (" " expr | stores) ")"
  *                                                                  of a batch, m, n, k; `acc` is the product;
  *                                                                  stores: where there are several
+ *               | "(strassen " size " x " size [ " of " levels ] [ " to " [ "right " ] levels ] stores ")"
+ *                                                                  of products, to factors
  *               | "(scatter " loop " (" place " (scatter_add " place " " place " " size ")))"   loop: of the source
  *               | "(multi " list stores ")" | "(members " list stores ")"          list: whose members are walked
  *               | "(lines " list stores ")"
@@ -97,6 +100,8 @@ typedef enum lfuse__step_kind {
                                what is stored is MEMBERS, made of the former, or TENSOR, made of the latter alone */
     LFUSE__STEP_LINES,      /* the body's one REDUCE runs along each row, or column, of each member of a list of
                                matrices; what is stored is of span ROWS, COLUMNS or MATRICES */
+    LFUSE__STEP_STRASSEN,   /* pointwise over a matrix that is read as what seven products for one come to, or stored
+                               as what such are made of, or both */
     LFUSE__STEP_ROWS,       /* the body's REDUCEs run over the last naxes loop axes; always at least one of each */
     LFUSE__STEP_BUNDLE      /* independent steps in one launch: children[], each POINTWISE or ROWS */
 } lfuse__step_kind;
@@ -127,6 +132,27 @@ typedef struct lfuse__scattering {
     lfuse_size shape[LFUSE_MAX_RANK];
 } lfuse__scattering;
 
+/*
+ * Products by Strassen's algorithm. A matrix that is padded to `rows` x `columns` falls into 2^L x 2^L blocks; for L
+ * levels there are 7^L matrices of a block's size behind each other. operands[0] is the 7^in products, [2] of place
+ * SUM: a LOAD of it is the element that they come to. What is stored to operands[1] is combined to the 7^out left
+ * factors, or `right` ones, of the next product: zeros where the matrix is padded. Where `in` or `out` is 0 that
+ * operand is of place SUM too. The others are walked by the step's axes.
+ */
+typedef struct lfuse__strassening {
+    int8_t in, out;
+    bool right;
+    lfuse_size rows, columns;
+} lfuse__strassening;
+
+/* What was decided for a product, where the plan may use Strassen's algorithm. */
+typedef struct lfuse__strassen_choice {
+    lfuse_size m, n, k;
+    int levels;
+    const char *why; /* static */
+    double gain;     /* the time without it by the time with it, as predicted; 0: nobody did */
+} lfuse__strassen_choice;
+
 typedef struct lfuse__step {
     lfuse__step_kind kind;
     bool prepare;       /* of the prepare phase: depends on frozen inputs and constants alone */
@@ -142,6 +168,7 @@ typedef struct lfuse__step {
     int *numbers;           /* [body.nnumbers] index of each in plan->numbers */
     lfuse__product product; /* GEMM */
     lfuse__scattering scattering; /* SCATTER */
+    lfuse__strassening strassen;  /* STRASSEN */
     int nchildren;          /* BUNDLE */
     struct lfuse__step *children;
 } lfuse__step;
@@ -159,8 +186,8 @@ typedef struct lfuse__guard {
 typedef struct lfuse__alternative {
     int nsteps;
     lfuse__step *steps;
-    const char *name; /* "kernel", "native", "vendor", "vendor-epilogue", "vendor+pointwise", "widened", "phases";
-                         static */
+    const char *name; /* "kernel", "native", "vendor", "vendor-epilogue", "vendor+pointwise", "widened", "phases",
+                         "strassen"; static */
     lfuse__guard guard;
 } lfuse__alternative;
 typedef struct lfuse__stage {
@@ -176,11 +203,13 @@ typedef struct lfuse__plan_body {
     lfuse__buffer *buffers;
     int nnumbers;
     int32_t *numbers; /* graph nodes of type NONE whose values kernels and products take */
+    int nchoices;
+    lfuse__strassen_choice *choices; /* in the order of the graph; none where the plan may not */
 } lfuse__plan_body;
 
 /*
  * plan.c: runs the passes. `canonical` is not kept. ERR_TYPE when the device lacks a type (f64), ERR_UNSUPPORTED when
- * `exact` is asked and lacking. Of the options `disable`, `exact` and `provider` are read.
+ * `exact` is asked and lacking. Of the options `disable`, `exact`, `provider` and `strassen` are read.
  */
 lfuse_status lfuse__plan_make(const lfuse_graph *canonical, const lfuse__facts *facts,
                               const lfuse_plan_options *options, lfuse__plan_body **body);

@@ -203,6 +203,15 @@ static void print_scatter(const lfuse__plan_body *plan, const lfuse__step *s, co
     lfuse__strbuf_add(out, "))");
 }
 
+static void print_strassen(const lfuse__plan_body *plan, const lfuse__step *s, const lfuse_graph *names,
+                           lfuse__strbuf *out)
+{
+    print_loop(s, names, out);
+    if (s->strassen.in) lfuse__strbuf_format(out, " of %d", s->strassen.in);
+    if (s->strassen.out) lfuse__strbuf_format(out, " to %s%d", s->strassen.right ? "right " : "", s->strassen.out);
+    print_stores(plan, s, names, false, out);
+}
+
 static void print_work(const lfuse__plan_body *plan, const lfuse__step *step, const lfuse_graph *names,
                        lfuse__strbuf *out)
 {
@@ -210,12 +219,15 @@ static void print_work(const lfuse__plan_body *plan, const lfuse__step *step, co
         [LFUSE__STEP_POINTWISE] = "pointwise", [LFUSE__STEP_ROWS] = "rows",   [LFUSE__STEP_GEMM] = "gemm",
         [LFUSE__STEP_MEMBERS] = "members",     [LFUSE__STEP_MULTI] = "multi", [LFUSE__STEP_LINES] = "lines",
         [LFUSE__STEP_BUNDLE] = "bundle",       [LFUSE__STEP_SCATTER] = "scatter",
+        [LFUSE__STEP_STRASSEN] = "strassen",
     };
     int i;
 
     lfuse__strbuf_format(out, "(%s ", words[step->kind]);
     if (step->kind == LFUSE__STEP_GEMM) {
         print_gemm(plan, step, names, out);
+    } else if (step->kind == LFUSE__STEP_STRASSEN) {
+        print_strassen(plan, step, names, out);
     } else if (step->kind == LFUSE__STEP_SCATTER) {
         print_scatter(plan, step, names, out);
     } else if (step->kind == LFUSE__STEP_BUNDLE) {
@@ -250,6 +262,19 @@ void lfuse__step_print(const lfuse__plan_body *plan, const lfuse__step *step, co
     lfuse__plan_undress(dressed);
 }
 
+static void print_choice(const lfuse__strassen_choice *c, const lfuse_graph *names, lfuse__strbuf *out)
+{
+    lfuse__strbuf_format(out, " (levels %d ", c->levels);
+    lfuse__size_print(names, c->m, out);
+    lfuse__strbuf_add(out, " x ");
+    lfuse__size_print(names, c->n, out);
+    lfuse__strbuf_add(out, " x ");
+    lfuse__size_print(names, c->k, out);
+    lfuse__strbuf_format(out, " %s", c->why);
+    if (c->gain > 0) lfuse__strbuf_format(out, " %.3f", c->gain);
+    lfuse__strbuf_add(out, ")");
+}
+
 void lfuse__plan_print(const lfuse__plan_body *plan, const lfuse_graph *names, lfuse__strbuf *out)
 {
     lfuse_graph *dressed = lfuse__plan_dress(plan, names);
@@ -261,5 +286,6 @@ void lfuse__plan_print(const lfuse__plan_body *plan, const lfuse_graph *names, l
             if (i || k) lfuse__strbuf_add(out, " ");
             print_step(plan, &plan->stages[i].alternatives[0].steps[k], dressed, out);
         }
+    for (i = 0; dressed && i < plan->nchoices; i++) print_choice(&plan->choices[i], dressed, out);
     lfuse__plan_undress(dressed);
 }

@@ -369,6 +369,7 @@ lfuse_status lfuse__make_product(lfuse__draft *d, const lfuse__unit *u, lfuse__s
 {
     int i, k;
 
+    if (d->levels[u->node]) return lfuse__make_strassen(d, u, stage);
     LFUSE__TRY(lfuse__draft_native(d, u->node) ? lfuse__make_native(d, u, stage)
                : u->tail < 0          ? make_bare(d, u, stage)
                                       : make_with_tail(d, u, stage));

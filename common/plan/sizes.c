@@ -34,6 +34,14 @@ lfuse_size lfuse__size_product(lfuse_graph *g, lfuse_size a, lfuse_size b)
     return product;
 }
 
+lfuse_size lfuse__size_pieces(lfuse_graph *g, lfuse_size s, int64_t by)
+{
+    lfuse_size pieces = 0;
+
+    lfuse__size_divide(g, "sizes of a plan", s, by, &pieces);
+    return pieces;
+}
+
 /* ---- comparing products ---- */
 
 void lfuse__factors_of(const lfuse_graph *g, lfuse_size s, lfuse__factors *f)

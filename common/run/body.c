@@ -91,8 +91,8 @@ lfuse_status lfuse__plan_cache_get(lfuse_device *dev, lfuse__plan_cache **cache)
 
 static lfuse_status make_key(const lfuse_graph *graph, const lfuse_plan_options *options, lfuse__strbuf *key)
 {
-    lfuse__strbuf_format(key, "%u %d %d %d\n", options->disable & ~(unsigned)LFUSE_NO_REPLAY, options->exact != 0,
-                         (int)options->transport, (int)options->provider);
+    lfuse__strbuf_format(key, "%u %d %d %d %d\n", options->disable & ~(unsigned)LFUSE_NO_REPLAY, options->exact != 0,
+                         (int)options->transport, (int)options->provider, (int)options->strassen);
     lfuse__graph_print(graph, key);
     return lfuse__strbuf_check(key);
 }

@@ -14,6 +14,7 @@ typedef enum lfuse__family {
     LFUSE__FAMILY_FOLD,
     LFUSE__FAMILY_SCATTER,
     LFUSE__FAMILY_PRODUCT,
+    LFUSE__FAMILY_STRASSEN,
     LFUSE__FAMILY_LINES,
     LFUSE__FAMILY_LINES_FOLD,
     LFUSE__FAMILY_TABLE, /* of the class nothing */

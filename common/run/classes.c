@@ -31,6 +31,12 @@ static bool product_equal(const lfuse__product_class *x, const lfuse__product_cl
            x->batched == y->batched;
 }
 
+static bool strassen_equal(const lfuse__strassen_class *x, const lfuse__strassen_class *y)
+{
+    return x->levels_in == y->levels_in && x->levels_out == y->levels_out && x->right == y->right &&
+           x->turned == y->turned;
+}
+
 bool lfuse__class_equal(const lfuse__kernel_class *a, const lfuse__kernel_class *b)
 {
     const lfuse__body *x = a->body, *y = b->body;
@@ -39,7 +45,8 @@ bool lfuse__class_equal(const lfuse__kernel_class *a, const lfuse__kernel_class 
     if (a->noperands != b->noperands || a->rank != b->rank || a->index64 != b->index64 || !x != !y ||
         a->form != b->form || a->naxes != b->naxes || a->team != b->team || a->held != b->held ||
         a->whole != b->whole || a->scatter != b->scatter || a->walk != b->walk || a->columns != b->columns ||
-        a->carried != b->carried || a->groups != b->groups || !product_equal(&a->product, &b->product))
+        a->carried != b->carried || a->groups != b->groups || !product_equal(&a->product, &b->product) ||
+        !strassen_equal(&a->strassen, &b->strassen))
         return false;
     for (i = 0; i < a->noperands; i++)
         if (a->operands[i].type != b->operands[i].type || a->operands[i].written != b->operands[i].written ||
@@ -192,6 +199,15 @@ static void product_class(const lfuse__plan_body *plan, const lfuse__step *step,
     }
 }
 
+static void strassen_class(const lfuse__plan_body *plan, const lfuse__step *step, lfuse__kernel_class *k)
+{
+    const lfuse__strassening *s = &step->strassen;
+
+    product_class(plan, step, k);
+    k->product.ta = k->product.tb = false;
+    k->strassen = (lfuse__strassen_class){ .levels_in = s->in, .levels_out = s->out, .right = s->right };
+}
+
 /* All phases, in order. */
 static int scatter_classes(const lfuse__step *step, lfuse__wanted *wanted)
 {
@@ -232,6 +248,10 @@ int lfuse__step_classes(const lfuse__plan_body *plan, const lfuse__step *step, b
         if (!step->product.native) return 0;
         wanted[0].family = LFUSE__FAMILY_PRODUCT;
         product_class(plan, step, &wanted[0].k);
+        return 1;
+    case LFUSE__STEP_STRASSEN:
+        wanted[0].family = LFUSE__FAMILY_STRASSEN;
+        strassen_class(plan, step, &wanted[0].k);
         return 1;
     case LFUSE__STEP_BUNDLE: break;
     }

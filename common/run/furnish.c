@@ -108,6 +108,7 @@ static lfuse_status furnish_step(lfuse_instance *in, const lfuse__step *step)
     case LFUSE__STEP_GEMM:
         return step->product.native ? lfuse__furnish_product(in, step) : lfuse__furnish_gemm(in, step);
     case LFUSE__STEP_SCATTER: return lfuse__furnish_scatter(in, step);
+    case LFUSE__STEP_STRASSEN: return lfuse__furnish_strassen(in, step);
     case LFUSE__STEP_BUNDLE: return lfuse__furnish_bundle(in, step);
     case LFUSE__STEP_MULTI:
     case LFUSE__STEP_LINES:

@@ -7,7 +7,7 @@
 #include <string.h>
 
 #include "common/base/error.h"
-#include "common/kernels/product.h"
+#include "common/kernels/strassen.h"
 #include "common/run/body.h"
 
 enum { NO_NUMBERS = 32 };
@@ -18,6 +18,18 @@ static lfuse_status pack_rows(const lfuse__kernel_class *k, const lfuse__facts *
 {
     if (k->whole) g->extents[k->rank - 1] = (int64_t)k->team * k->held;
     return lfuse__rows_pack(k, facts, g, packed);
+}
+
+/* Padded sizes are whole blocks: these are, of every class. */
+static lfuse_status pack_strassen(const lfuse__kernel_class *k, const lfuse__facts *facts, lfuse__geometry *g,
+                                  lfuse__packed *packed)
+{
+    const int levels = k->strassen.levels_in > k->strassen.levels_out ? k->strassen.levels_in : k->strassen.levels_out;
+    int i;
+
+    for (i = 0; i < 2; i++)
+        g->extents[2 + i] = lfuse__strassen_padded(facts, k->operands[LFUSE__PRODUCT_SUM].type, levels, true, 1);
+    return lfuse__strassen_pack(k, facts, g, packed);
 }
 
 static lfuse_status pack(lfuse__family family, const lfuse__kernel_class *k, const lfuse__facts *facts,
@@ -38,6 +50,7 @@ static lfuse_status pack(lfuse__family family, const lfuse__kernel_class *k, con
     case LFUSE__FAMILY_ROWS: return pack_rows(k, facts, &g, packed);
     case LFUSE__FAMILY_SCATTER: lfuse__scatter_pack(k, facts, &g, packed); return LFUSE_OK;
     case LFUSE__FAMILY_PRODUCT: return lfuse__product_pack(k, facts, &g, packed);
+    case LFUSE__FAMILY_STRASSEN: return pack_strassen(k, facts, &g, packed);
     case LFUSE__FAMILY_MULTI: return lfuse__multi_pack(k, facts, 1, 0, 1, numbers, packed);
     case LFUSE__FAMILY_PARTIAL: return lfuse__members_partial_pack(k, facts, &part, packed);
     case LFUSE__FAMILY_FOLD: return lfuse__members_fold_pack(k, facts, &part, packed);
@@ -57,6 +70,7 @@ static unsigned buffers(lfuse__family family, const lfuse__kernel_class *k, cons
     case LFUSE__FAMILY_POINTWISE:
     case LFUSE__FAMILY_SCATTER:
     case LFUSE__FAMILY_PRODUCT:
+    case LFUSE__FAMILY_STRASSEN:
     case LFUSE__FAMILY_ROWS: return (unsigned)lfuse__kernel_buffers(k);
     case LFUSE__FAMILY_MULTI: return 2 + blocks;
     case LFUSE__FAMILY_PARTIAL:

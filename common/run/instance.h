@@ -242,6 +242,9 @@ bool lfuse__gemm_op_place(lfuse_instance *in, lfuse__gemm_op *op);
 /* ERR_UNSUPPORTED where the library's own kernels decline. */
 lfuse_status lfuse__furnish_product(lfuse_instance *in, const lfuse__step *step);
 
+/* ---- strassen.c ---- */
+lfuse_status lfuse__furnish_strassen(lfuse_instance *in, const lfuse__step *step);
+
 /* ---- choose.c: which algorithm of the provider ---- */
 lfuse_status lfuse__gemm_choose(lfuse_instance *in, const lfuse__gemm_desc *desc, lfuse__gemm_candidate *candidate);
 /* Forgets what was chosen, so that later instances are made with what is known by then. */

@@ -67,6 +67,22 @@ static lfuse_provider provider_of_environment(const char *text)
     return LFUSE_PROVIDER_DEFAULT;
 }
 
+static lfuse_strassen strassen_of_environment(const char *text)
+{
+    static const struct {
+        const char *word;
+        lfuse_strassen means;
+    } words[] = { { "off", LFUSE_STRASSEN_OFF }, { "auto", LFUSE_STRASSEN_AUTO }, { "1", LFUSE_STRASSEN_ONE },
+                  { "2", LFUSE_STRASSEN_TWO } };
+    size_t i;
+
+    if (!text || !*text) return LFUSE_STRASSEN_OFF;
+    for (i = 0; i < sizeof words / sizeof *words; i++)
+        if (!strcmp(text, words[i].word)) return words[i].means;
+    lfuse__log(LFUSE_LOG_WARN, "LFUSE_STRASSEN takes off, auto, 1 or 2, not \"%s\"", text);
+    return LFUSE_STRASSEN_OFF;
+}
+
 static lfuse_status check(const lfuse_plan_options *o)
 {
     if (o->effort > LFUSE_EFFORT_MEASURE || (int)o->effort < 0)
@@ -75,6 +91,8 @@ static lfuse_status check(const lfuse_plan_options *o)
         return lfuse__error(LFUSE_ERR_INVALID, "transport %d is none", (int)o->transport);
     if (o->provider > LFUSE_PROVIDER_VENDOR || (int)o->provider < 0)
         return lfuse__error(LFUSE_ERR_INVALID, "provider %d is none", (int)o->provider);
+    if (o->strassen > LFUSE_STRASSEN_TWO || (int)o->strassen < 0)
+        return lfuse__error(LFUSE_ERR_INVALID, "strassen %d is none", (int)o->strassen);
     if (o->disable & ~all_passes())
         return lfuse__error(LFUSE_ERR_INVALID, "disable 0x%x names passes that are none (0x%x are)", o->disable,
                             all_passes());
@@ -98,6 +116,7 @@ lfuse_status lfuse__options_settle(const lfuse_plan_options *given, lfuse_plan_o
     if (given) *o = *given;
     o->disable |= disabled_by_environment(env->fuse);
     if (o->effort == LFUSE_EFFORT_DEFAULT) o->effort = effort_of_environment(env->effort);
+    if (o->strassen == LFUSE_STRASSEN_DEFAULT) o->strassen = strassen_of_environment(env->strassen);
     if (o->provider == LFUSE_PROVIDER_DEFAULT) o->provider = provider_of_environment(env->provider);
     return LFUSE_OK;
 }

@@ -8,7 +8,7 @@
 #include <string.h>
 
 #include "common/base/error.h"
-#include "common/kernels/product.h"
+#include "common/kernels/strassen.h"
 #include "common/run/loop.h"
 
 static bool as_declared(const lfuse_instance *in, const lfuse__step *step)
@@ -230,6 +230,9 @@ lfuse_status lfuse__kernel_op_place(lfuse_instance *in, lfuse__kernel_op *op)
     op->version++;
     if (op->family == LFUSE__FAMILY_PRODUCT) {
         LFUSE__TRY(lfuse__product_pack(&op->k, in->facts, &op->g, &op->packed));
+        op->is_packed = true;
+    } else if (op->family == LFUSE__FAMILY_STRASSEN) {
+        LFUSE__TRY(lfuse__strassen_pack(&op->k, in->facts, &op->g, &op->packed));
         op->is_packed = true;
     } else if (op->family == LFUSE__FAMILY_SCATTER) {
         lfuse__scatter_pack(&op->k, in->facts, &op->g, &op->packed);

@@ -31,6 +31,7 @@ static int launches_of(const lfuse__step *step)
     case LFUSE__STEP_MEMBERS:
     case LFUSE__STEP_LINES: return 2;
     case LFUSE__STEP_POINTWISE:
+    case LFUSE__STEP_STRASSEN:
     case LFUSE__STEP_SCATTER:
     case LFUSE__STEP_MULTI:
     case LFUSE__STEP_ROWS:

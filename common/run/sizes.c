@@ -112,9 +112,13 @@ static void fill_expressions(const lfuse_graph *g, int64_t *values)
         if (e->kind == LFUSE__SIZE_VAR) continue;
         a = operand(e->a, values);
         b = operand(e->b, values);
-        if (a == LFUSE__SIZE_NONE || b == LFUSE__SIZE_NONE ||
-            (e->kind == LFUSE__SIZE_SUM ? __builtin_add_overflow(a, b, &values[i])
-                                        : __builtin_mul_overflow(a, b, &values[i])))
+        if (a == LFUSE__SIZE_NONE || b == LFUSE__SIZE_NONE) {
+            values[i] = LFUSE__SIZE_NONE;
+            continue;
+        }
+        if (e->kind == LFUSE__SIZE_QUOTIENT) values[i] = a / b + (a % b > 0);
+        else if (e->kind == LFUSE__SIZE_SUM ? __builtin_add_overflow(a, b, &values[i])
+                                            : __builtin_mul_overflow(a, b, &values[i]))
             values[i] = LFUSE__SIZE_NONE;
     }
 }

@@ -89,6 +89,28 @@ typedef enum lfuse_provider {
     LFUSE_PROVIDER_VENDOR = 2
 } lfuse_provider;
 
+/**
+ * Matrix products by Strassen's algorithm: seven products of half the size for eight, once or twice over. What it is,
+ * when it pays and what it costs in accuracy: lfuse(7). f32 and f64, no batches; other products stay as they are, and
+ * the plan's text says why. Also by the environment: LFUSE_STRASSEN=off, auto, 1, 2.
+ *
+ * The error is bounded by norms alone: with L levels no element of A B, with inner extent k, is off by more than
+ * 3^L k^1.5 u max|A| max|B| (u: 2^-24 for f32, 2^-53 for f64), or than what other products may be off by where that is
+ * more. A small element beside large ones may have no correct digit. Frozen operands take 7/4 or 49/16 of their memory
+ * once more.
+ */
+typedef enum lfuse_strassen {
+    LFUSE_STRASSEN_DEFAULT = 0, /**< LFUSE_STRASSEN of the environment, else off */
+    LFUSE_STRASSEN_OFF = 1,
+    /**
+     * 0, 1 or 2 levels for each product, as a model of the device predicts: none where less than 2 % would be won. Of
+     * sizes that vary the least counts.
+     */
+    LFUSE_STRASSEN_AUTO = 2,
+    LFUSE_STRASSEN_ONE = 3,     /**< one level wherever it can be */
+    LFUSE_STRASSEN_TWO = 4      /**< two */
+} lfuse_strassen;
+
 /** Zero it, then set what differs. */
 typedef struct lfuse_plan_options {
     lfuse_effort effort;
@@ -96,6 +118,7 @@ typedef struct lfuse_plan_options {
     int exact;        /**< not 0: refuse (ERR_UNSUPPORTED) a device that lacks `exact` */
     lfuse_transport transport; /**< of lists */
     lfuse_provider provider;   /**< of matrix products */
+    lfuse_strassen strassen;   /**< fewer multiplications, a weaker bound */
 } lfuse_plan_options;
 
 typedef enum lfuse_binding_kind {

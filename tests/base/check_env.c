@@ -15,7 +15,8 @@ static void clear(void)
 {
     static const char *const names[] = {
         "LFUSE_DEVICE", "LFUSE_LOG", "LFUSE_CACHE", "LFUSE_CACHE_DIR", "LFUSE_DUMP", "LFUSE_FUSE", "LFUSE_EFFORT",
-        "LFUSE_WISDOM", "LFUSE_PROVIDER", "LFUSE_SYNC", "LFUSE_ADDRESSES", "LFUSE_OVERLAP", "XDG_CACHE_HOME", "HOME",
+        "LFUSE_WISDOM", "LFUSE_PROVIDER", "LFUSE_STRASSEN", "LFUSE_SYNC", "LFUSE_ADDRESSES", "LFUSE_OVERLAP",
+        "XDG_CACHE_HOME", "HOME",
     };
     size_t i;
 
@@ -135,7 +136,7 @@ START_TEST(rows_list_every_variable)
         ck_assert_str_eq(value, "stub:0");
         devices++;
     }
-    ck_assert_int_eq(i, 12);
+    ck_assert_int_eq(i, 13);
     ck_assert_int_eq(devices, 1);
     ck_assert(!lfuse__env_row(-1, &name, &text, &value));
 }

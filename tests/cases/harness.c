@@ -19,6 +19,7 @@ struct harness {
     int launches;
     uint32_t argument_bytes; /* that the promise needs */
     bool same_bits;
+    const char *word; /* of the fused plan */
     const char *first; /* results of the first way */
     lfuse_size sizes[HARNESS_MAX_SIZES]; /* as trial.sizes */
 };
@@ -151,6 +152,9 @@ void h_expect_launches_within(harness *h, int launches, uint32_t argument_bytes)
     h->argument_bytes = argument_bytes;
 }
 
+void h_strassen(harness *h, int levels) { h->trial.levels = levels; }
+void h_expect_text(harness *h, const char *word) { h->word = word; }
+
 /* ---- running ---- */
 
 /* The ways to plan: all passes, none, and all but one. The last ones are for cases and devices that ask for them. */
@@ -180,9 +184,13 @@ typedef struct planned {
 
 static lfuse_status make_planned(harness *h, const struct way *way, const planned *first, planned *made)
 {
-    const lfuse_plan_options options = {.effort = LFUSE_EFFORT_ESTIMATE, .disable = way->disable};
+    static const lfuse_strassen levels[] = {LFUSE_STRASSEN_OFF, LFUSE_STRASSEN_ONE, LFUSE_STRASSEN_TWO};
     trial *t = &h->trial;
+    const lfuse_plan_options options = {
+        .effort = LFUSE_EFFORT_ESTIMATE, .disable = way->disable, .strassen = levels[t->levels]};
     LFUSE__TRY(trial_blame(t, lfuse_plan_create(t->device, t->graph, &options, &made->plan), way->name));
+    if (h->word && !way->disable && !strstr(lfuse_plan_text(made->plan), h->word))
+        return trial_say(t, LFUSE_ERR_STATE, "no \"%s\" in %s", h->word, lfuse_plan_text(made->plan));
     made->as_first = way > &ways[1] && !strcmp(lfuse_plan_text(first->plan), lfuse_plan_text(made->plan));
     return made->as_first ? LFUSE_OK : trial_instance(t, made->plan, way->name, &made->instance);
 }

@@ -65,6 +65,11 @@ void h_expect_launches(harness *h, int launches);
 /* The same on devices alone whose argument block takes so many bytes. */
 void h_expect_launches_within(harness *h, int launches, uint32_t argument_bytes);
 
+/* Products by so many levels of Strassen's algorithm, in all ways; elements are held to its bound. */
+void h_strassen(harness *h, int levels);
+/* A word that the fused plan's text must have. */
+void h_expect_text(harness *h, const char *word);
+
 /* Of a case. */
 enum {
     EVERY_WAY = 1, /* with each pass alone switched off on GPUs too, not on the stub alone; see harness_ways */

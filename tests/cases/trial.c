@@ -336,7 +336,7 @@ static lfuse_status oracle(trial *t)
     static const void *members[HARNESS_MAX_IO][HARNESS_MAX_MEMBERS];
     static int64_t elements[HARNESS_MAX_IO][HARNESS_MAX_MEMBERS];
     lfuse__oracle_input inputs[HARNESS_MAX_IO + HARNESS_MAX_SIZES] = {{NULL}};
-    lfuse__oracle_options options = {.inexact = !t->exact};
+    lfuse__oracle_options options = {.inexact = !t->exact, .levels = t->levels};
     int n = 0;
     for (int i = 0; i < t->nio; i++) {
         const trial_io *x = &t->io[i];

@@ -41,6 +41,7 @@ typedef struct trial {
     int nio, nsizes;
     trial_io io[HARNESS_MAX_IO];
     struct { char name[32]; int64_t actual; } sizes[HARNESS_MAX_SIZES];
+    int levels;       /* products may be made by so many levels of Strassen's algorithm */
     bool lenient;     /* a result may have more open elements than judged ones */
     char *words;      /* what differed */
     size_t words_size;

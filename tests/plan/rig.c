@@ -17,6 +17,7 @@ lfuse_graph *canonical;
 lfuse__plan_body *plan;
 lfuse__strbuf text;
 lfuse__facts rig_facts;
+lfuse_strassen rig_strassen;
 
 void rig_setup(void)
 {
@@ -24,6 +25,7 @@ void rig_setup(void)
     text = (lfuse__strbuf)LFUSE__STRBUF_INIT;
     memset(&rig_facts, 0, sizeof rig_facts);
     rig_facts.info.f64 = 1;
+    rig_strassen = LFUSE_STRASSEN_DEFAULT;
 }
 
 static void drop(void)
@@ -42,7 +44,7 @@ void rig_teardown(void)
 
 void rig_make(unsigned disable)
 {
-    const lfuse_plan_options options = { .disable = disable };
+    const lfuse_plan_options options = { .disable = disable, .strassen = rig_strassen };
 
     drop();
     ck_assert_msg(!lfuse__graph_canonical(g, &canonical), "%s", lfuse__error_message());
@@ -104,23 +106,30 @@ static void note_stores(storing *all, const lfuse__step *s, int step, int child)
     int i;
 
     for (i = 0; i < s->noperands; i++)
-        if (s->operands[i].written) *of(all, &s->operands[i]) = (storing){ step, child };
+        if (s->operands[i].written && of(all, &s->operands[i]))
+            *of(all, &s->operands[i]) = (storing){ step, child };
+}
+
+static void check_step(storing *all, const lfuse__step *s, int at)
+{
+    int k;
+
+    if (s->kind != LFUSE__STEP_BUNDLE) check_reads(all, s, at, -1);
+    note_stores(all, s, at, -1);
+    for (k = 0; k < s->nchildren; k++) note_stores(all, &s->children[k], at, k);
+    for (k = 0; k < s->nchildren; k++) check_reads(all, &s->children[k], at, k);
 }
 
 void rig_check_order(void)
 {
     storing *all = malloc(((size_t)plan->graph->nnames + (size_t)plan->nbuffers + 1) * sizeof *all);
-    int i, k;
+    int i, k, at = 0;
 
     ck_assert(all);
     for (i = 0; i < plan->graph->nnames + plan->nbuffers; i++) all[i] = (storing){ -1, -1 };
-    for (i = 0; i < plan->nstages; i++) {
-        const lfuse__step *s = plan->stages[i].alternatives[0].steps;
-        if (s->kind != LFUSE__STEP_BUNDLE) check_reads(all, s, i, -1);
-        note_stores(all, s, i, -1);
-        for (k = 0; k < s->nchildren; k++) note_stores(all, &s->children[k], i, k);
-        for (k = 0; k < s->nchildren; k++) check_reads(all, &s->children[k], i, k);
-    }
+    for (i = 0; i < plan->nstages; i++)
+        for (k = 0; k < plan->stages[i].alternatives[0].nsteps; k++)
+            check_step(all, &plan->stages[i].alternatives[0].steps[k], at++);
     free(all);
 }
 

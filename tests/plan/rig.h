@@ -12,6 +12,7 @@ extern lfuse_graph *g;              /* of this test; made and destroyed by the f
 extern lfuse_graph *canonical;      /* of the last plan */
 extern lfuse__plan_body *plan;
 extern lfuse__strbuf text;
+extern lfuse_strassen rig_strassen; /* of the next plans; the fixture sets it to 0 */
 extern lfuse__facts rig_facts;      /* everything the device has: f64 */
 
 void rig_setup(void);

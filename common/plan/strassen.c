@@ -1,0 +1,161 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#ifdef HAVE_CONFIG_H
+#include "config.h"
+#endif
+
+/*
+ * Strassen's algorithm: which products are made of seven of half the size, or of 49 of a quarter. Asked for by the
+ * caller, with a number of levels or with a model that chooses it (strassen_cost.c). Sizes that vary must allow it, and
+ * pay, at their least.
+ */
+#include "common/plan/draft.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "common/base/error.h"
+#include "common/plan/strassen_cost.h"
+
+typedef struct question {
+    int64_t m, n, k; /* at the least */
+    bool frozen[2];  /* the operands */
+} question;
+
+static bool frozen_operand(const lfuse__draft *d, int32_t matmul, int i)
+{
+    lfuse__view walk;
+    const int32_t base = lfuse__draft_operand(d, matmul, i, &walk);
+
+    return lfuse__draft_node(d, base)->kind == LFUSE__FROZEN || d->prepared[base];
+}
+
+static void ask(const lfuse__draft *d, const lfuse__strassen_choice *c, int32_t matmul, question *q)
+{
+    int64_t high;
+    int i;
+
+    lfuse__size_bounds(d->g, c->m, &q->m, &high);
+    lfuse__size_bounds(d->g, c->n, &q->n, &high);
+    lfuse__size_bounds(d->g, c->k, &q->k, &high);
+    for (i = 0; i < 2; i++) q->frozen[i] = frozen_operand(d, matmul, i);
+}
+
+/* NULL: it can be. */
+static const char *obstacle(const lfuse__draft *d, int32_t matmul, const question *q, int levels)
+{
+    const lfuse__node *n = lfuse__draft_node(d, matmul);
+    const int64_t least = INT64_C(1) << levels;
+
+    if (n->rank != 2) return "a batch";
+    if (n->type != LFUSE_F32 && n->type != LFUSE_F64) return "neither f32 nor f64";
+    if (d->prepared[matmul]) return "computed once";
+    if (q->m < least) return "too few rows";
+    if (q->n < least) return "too few columns";
+    if (q->k < least) return "k too small";
+    return NULL;
+}
+
+static void estimate(const lfuse__draft *d, int32_t matmul, const question *q, lfuse__strassen_choice *c)
+{
+    const lfuse__strassen_problem p = { .type = (lfuse_type)lfuse__draft_node(d, matmul)->type, .m = q->m, .n = q->n,
+                                        .k = q->k, .variable_left = !q->frozen[0], .variable_right = !q->frozen[1] };
+
+    c->levels = lfuse__strassen_levels(d->facts, &p, &c->gain);
+    c->why = c->gain > 0 ? "by estimate" : "unknown device";
+}
+
+static void choose(const lfuse__draft *d, int32_t matmul, lfuse__strassen_choice *c)
+{
+    const bool asked = d->strassen != LFUSE_STRASSEN_AUTO;
+    const int levels = d->strassen == LFUSE_STRASSEN_TWO ? 2 : 1;
+    question q;
+
+    ask(d, c, matmul, &q);
+    c->why = obstacle(d, matmul, &q, levels);
+    if (c->why) return;
+    if (!asked) {
+        estimate(d, matmul, &q, c);
+        return;
+    }
+    c->levels = levels;
+    c->why = "as asked";
+}
+
+static int count_products(const lfuse__draft *d)
+{
+    int32_t i;
+    int count = 0;
+
+    for (i = 0; i < d->g->nnodes; i++) count += lfuse__draft_node(d, i)->kind == LFUSE__MATMUL;
+    return count;
+}
+
+lfuse_status lfuse__draft_strassen(lfuse__draft *d)
+{
+    int32_t i;
+
+    d->most_levels = 0;
+    if (d->strassen == LFUSE_STRASSEN_OFF || d->strassen == LFUSE_STRASSEN_DEFAULT) return LFUSE_OK;
+    d->out->choices = calloc((size_t)count_products(d) + 1, sizeof *d->out->choices);
+    if (!d->out->choices)
+        return lfuse__error(LFUSE_ERR_MEMORY, "out of host memory while a plan was made (%d nodes)",
+                            (int)d->g->nnodes);
+    for (i = 0; i < d->g->nnodes; i++) {
+        const lfuse__node *n = lfuse__draft_node(d, i);
+        lfuse__strassen_choice *c = &d->out->choices[d->out->nchoices];
+        if (n->kind != LFUSE__MATMUL) continue;
+        d->out->nchoices++;
+        c->m = n->shape[n->rank - 2];
+        c->n = n->shape[n->rank - 1];
+        c->k = lfuse__draft_node(d, n->in[0])->shape[n->rank - 1];
+        choose(d, i, c);
+        d->levels[i] = (int8_t)c->levels;
+        if (c->levels > d->most_levels) d->most_levels = c->levels;
+    }
+    return LFUSE_OK;
+}
+
+bool lfuse__draft_whole_operand(const lfuse__draft *d, int32_t matmul, int i, int32_t *base)
+{
+    lfuse__view walk, own;
+
+    *base = lfuse__draft_operand(d, matmul, i, &walk);
+    lfuse__view_identity(d, *base, &own);
+    return lfuse__view_equal(&walk, &own);
+}
+
+/* How many products take all of `node` on their left, by as many levels as the first of them, which is *first; -1. */
+static int takers(const lfuse__draft *d, int32_t node, int32_t *first)
+{
+    int32_t i, base;
+    int count = 0;
+
+    *first = -1;
+    for (i = node + 1; i < d->g->nnodes; i++) {
+        if (!d->levels[i] || !lfuse__draft_whole_operand(d, i, 0, &base) || base != node) continue;
+        if (*first < 0) *first = i;
+        count += d->levels[i] == d->levels[*first];
+    }
+    return count;
+}
+
+static bool goes_on(lfuse__draft *d, int32_t matmul, int32_t node)
+{
+    int32_t first;
+    const int count = takers(d, node, &first);
+
+    if (!count) return false;
+    d->onward[matmul] = node;
+    d->factor_levels[node] = d->levels[first];
+    if (count == d->reads[node] && !d->results[node] && d->target[node] < 0) d->home[node].set = false;
+    return true;
+}
+
+void lfuse__draft_onward(lfuse__draft *d, int32_t matmul, int32_t tail)
+{
+    int32_t node;
+
+    if (goes_on(d, matmul, matmul)) return;
+    for (node = tail; node >= 0; node = d->next[node])
+        if (goes_on(d, matmul, node)) return;
+}

@@ -1,0 +1,104 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#ifdef HAVE_CONFIG_H
+#include "config.h"
+#endif
+
+/*
+ * A model, in seconds. One product of m x n x k takes 2 m n k over the device's rate, or its bytes over the device's
+ * bandwidth where that is more. L levels are 7^L products of 1/8^L of the work, whose operands have grown to
+ * (7/4)^L of the bytes, and a kernel between two products that reads the 7^L products and writes the 7^L factors of the
+ * next: once each, as the weights' factors are there before. Four things make the products slower than their count
+ * says: their tiles fill the device's last wave less well, their shorter k has more of what begins and ends a sum, what
+ * is padded is multiplied too, and there is one launch more.
+ */
+#include "common/plan/strassen_cost.h"
+
+#include "common/plan/body.h"
+
+/* Below this nothing is changed: estimates are no better. */
+#define WORTH 1.02
+/* A sum of k terms takes as long as one of so many more. An H200's products of 2048 run at 0.96 of the rate of 8192. */
+#define ENDS 64.0
+/* Of the bandwidth of copies, what a kernel reaches that reads and writes 7^L matrices. */
+static const double streaming[] = { 1, 0.85, 0.75 };
+/* Seconds from one kernel to the next. */
+#define LAUNCH 2e-6
+enum { TILES = 3, MOST_LEVELS = 2, SPLITS = 3 };
+
+static double product_rate(const lfuse__facts *f, lfuse_type type)
+{
+    return type == LFUSE_F64 ? f->product_rate64 : f->product_rate;
+}
+
+static double whole(double x)
+{
+    const double below = (double)(int64_t)x;
+
+    return below < x ? below + 1 : below;
+}
+
+/* How much of the device a launch of so many equal tiles keeps busy; large tiles are faster, small ones fit better. */
+static double occupation(const lfuse__facts *f, double count, double m, double n)
+{
+    static const struct {
+        double rows, columns, rate;
+    } tiles[TILES] = { { 128, 128, 1 }, { 64, 128, 0.85 }, { 64, 64, 0.7 } };
+    const double units = f->info.compute_units ? (double)f->info.compute_units : 1;
+    double best = 0;
+    int i, split;
+
+    if (f->vector_lanes) return 1; /* panels are dealt out one by one */
+    for (i = 0; i < TILES; i++)
+        for (split = 0; split < SPLITS; split++) {
+            const double rows = whole(m / tiles[i].rows), columns = whole(n / tiles[i].columns);
+            const double groups = count * rows * columns * (double)(1 << split);
+            const double used = m * n / (rows * tiles[i].rows * columns * tiles[i].columns);
+            const double busy = groups / (whole(groups / units) * units) * used * tiles[i].rate / (1 + 0.02 * split);
+            if (busy > best) best = busy;
+        }
+    return best;
+}
+
+static double padded(const lfuse__facts *f, int64_t extent, bool inner, int levels)
+{
+    const double each = (double)((!inner ? 1 : f->vector_lanes ? 16 : 4) << levels);
+
+    return levels ? whole((double)extent / each) * each : (double)extent;
+}
+
+double lfuse__strassen_time(const lfuse__facts *f, const lfuse__strassen_problem *p, int levels)
+{
+    const double size = p->type == LFUSE_F64 ? 8 : 4, parts = (double)(1 << levels);
+    const double m = padded(f, p->m, false, levels), n = padded(f, p->n, true, levels);
+    const double k = padded(f, p->k, true, levels), count = levels == 2 ? 49 : levels == 1 ? 7 : 1;
+    const double bm = m / parts, bn = n / parts, bk = k / parts, grown = count / (parts * parts);
+    const double multiply = 2 * count * bm * bn * (bk + ENDS) /
+                            (product_rate(f, p->type) * occupation(f, count, bm, bn));
+    const double move = count * (bm * bk + bk * bn + bm * bn) * size / f->copy_rate;
+    double bytes = 0;
+
+    if (!levels) return multiply > move ? multiply : move;
+    bytes += grown * m * n;
+    if (p->variable_left) bytes += grown * m * k;
+    if (p->variable_right) bytes += (1 + grown) * k * n;
+    return (multiply > move ? multiply : move) + bytes * size / (f->copy_rate * streaming[levels]) + LAUNCH;
+}
+
+int lfuse__strassen_levels(const lfuse__facts *f, const lfuse__strassen_problem *p, double *gain)
+{
+    double plain, best = 0;
+    int levels, chosen = 0;
+
+    *gain = 0;
+    if (!(product_rate(f, p->type) > 0) || !(f->copy_rate > 0)) return 0;
+    plain = lfuse__strassen_time(f, p, 0);
+    for (levels = 1; levels <= MOST_LEVELS; levels++) {
+        const int64_t least = INT64_C(1) << levels;
+        const double won = plain / lfuse__strassen_time(f, p, levels);
+        if (p->m < least || p->n < least || p->k < least || won <= best) continue;
+        best = won;
+        chosen = levels;
+    }
+    *gain = best;
+    return best < WORTH ? 0 : chosen;
+}

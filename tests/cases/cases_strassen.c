@@ -1,0 +1,118 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Matrix products by Strassen's algorithm. Whole numbers are exact in it too, so that all ways have the same bits. */
+#ifdef HAVE_CONFIG_H
+#include "config.h"
+#endif
+
+#include "tests/cases/cases.h"
+
+static void product_of(harness *h, int levels, lfuse_type type, int64_t m, int64_t k, int64_t n, harness_data data)
+{
+    lfuse_value x = h_input(h, "x", type, 2, LFUSE_DIMS(m, k), PLAIN, data);
+    lfuse_value w = h_frozen(h, "w", type, 2, LFUSE_DIMS(k, n), data);
+    h_output(h, "y", lfuse_matmul(x, w), type, 2, LFUSE_DIMS(m, n), PLAIN);
+    h_strassen(h, levels);
+    if (data == INTEGERS) h_expect_same_bits(h);
+}
+
+static void strassen_one(harness *h) { product_of(h, 1, LFUSE_F32, 16, 32, 64, INTEGERS); }
+static void strassen_two(harness *h) { product_of(h, 2, LFUSE_F32, 16, 64, 128, INTEGERS); }
+static void strassen_odd(harness *h) { product_of(h, 1, LFUSE_F32, 19, 37, 23, NORMAL); }
+static void strassen_two_odd(harness *h) { product_of(h, 2, LFUSE_F32, 13, 70, 67, NORMAL); }
+static void strassen_least(harness *h) { product_of(h, 2, LFUSE_F32, 4, 4, 4, INTEGERS); }
+static void strassen_f64(harness *h) { product_of(h, 2, LFUSE_F64, 11, 41, 18, NORMAL); }
+
+/* Without rows enough the product is what it is without the option. */
+static void strassen_few_rows(harness *h)
+{
+    product_of(h, 2, LFUSE_F32, 3, 40, 40, INTEGERS);
+    h_expect_text(h, "(levels 0 3 x 40 x 40 too few rows)");
+    h_expect_launches(h, 1);
+}
+
+static void strassen_few_columns(harness *h)
+{
+    product_of(h, 1, LFUSE_F32, 30, 40, 1, INTEGERS);
+}
+
+/* Layers of any sizes: bias by column, pre-activations kept, a residual; one batch and one kernel for each. */
+static void network(harness *h, int levels, harness_data data)
+{
+    lfuse_value x = h_input(h, "x", LFUSE_F32, 2, LFUSE_DIMS(21, 18), PLAIN, data);
+    lfuse_value w0 = h_frozen(h, "w0", LFUSE_F32, 2, LFUSE_DIMS(18, 35), data);
+    lfuse_value w1 = h_frozen(h, "w1", LFUSE_F32, 2, LFUSE_DIMS(35, 35), data);
+    lfuse_value w2 = h_frozen(h, "w2", LFUSE_F32, 2, LFUSE_DIMS(35, 9), data);
+    lfuse_value b0 = h_frozen(h, "b0", LFUSE_F32, 1, LFUSE_DIMS(35), data);
+    lfuse_value b1 = h_frozen(h, "b1", LFUSE_F32, 2, LFUSE_DIMS(21, 1), data);
+    const lfuse_value p0 = lfuse_add(lfuse_matmul(x, w0), b0), a0 = lfuse_relu(p0);
+    const lfuse_value a1 = lfuse_relu(lfuse_add(lfuse_add(lfuse_matmul(a0, w1), b1), a0));
+    h_output(h, "p0", p0, LFUSE_F32, 2, LFUSE_DIMS(21, 35), STRIDED);
+    h_output(h, "y", lfuse_matmul(a1, w2), LFUSE_F32, 2, LFUSE_DIMS(21, 9), PLAIN);
+    h_strassen(h, levels);
+    h_expect_launches(h, 7); /* factors of x, then a batch and what is behind it, three times */
+}
+
+static void strassen_network(harness *h) { network(h, 1, NORMAL); }
+static void strassen_two_network(harness *h) { network(h, 2, NORMAL); }
+static void strassen_network_exact(harness *h)
+{
+    network(h, 1, INTEGERS);
+    h_expect_same_bits(h);
+}
+
+/* One value for two products, which share its factors, beside a sum of both; and both operands variable. */
+static void strassen_gate(harness *h)
+{
+    lfuse_value x = h_input(h, "x", LFUSE_F32, 2, LFUSE_DIMS(14, 24), OFFSET, INTEGERS);
+    lfuse_value u = h_frozen(h, "u", LFUSE_F32, 2, LFUSE_DIMS(24, 22), INTEGERS);
+    lfuse_value v = h_input(h, "v", LFUSE_F32, 2, LFUSE_DIMS(24, 22), STRIDED, INTEGERS);
+    h_output(h, "y", lfuse_mul(lfuse_relu(lfuse_matmul(x, u)), lfuse_matmul(x, v)), LFUSE_F32, 2, LFUSE_DIMS(14, 22),
+             PLAIN);
+    h_strassen(h, 1);
+    h_expect_same_bits(h);
+}
+
+/* Transposed operands, on both sides, frozen and not. */
+static void strassen_transposed(harness *h)
+{
+    lfuse_value a = h_input(h, "a", LFUSE_F32, 2, LFUSE_DIMS(26, 15), PLAIN, INTEGERS);
+    lfuse_value w = h_frozen(h, "w", LFUSE_F32, 2, LFUSE_DIMS(20, 26), INTEGERS);
+    h_output(h, "y", lfuse_matmul(lfuse_transpose(a), lfuse_transpose(w)), LFUSE_F32, 2, LFUSE_DIMS(15, 20), STRIDED);
+    h_output(h, "z", lfuse_matmul(w, lfuse_neg(a)), LFUSE_F32, 2, LFUSE_DIMS(20, 15), PLAIN);
+    h_strassen(h, 1);
+    h_expect_same_bits(h);
+}
+
+/* What is updated in place by what follows the product, with numbers. */
+static void strassen_update(harness *h)
+{
+    lfuse_value a = h_input(h, "a", LFUSE_F32, 2, LFUSE_DIMS(17, 20), PLAIN, INTEGERS);
+    lfuse_value w = h_frozen(h, "w", LFUSE_F32, 2, LFUSE_DIMS(20, 20), INTEGERS);
+    lfuse_value c = h_input(h, "c", LFUSE_F32, 2, LFUSE_DIMS(17, 20), STRIDED, INTEGERS);
+    const lfuse_value scaled = lfuse_mul(lfuse_matmul(a, w), h_scalar(h, "alpha", 2));
+    h_update(h, c, lfuse_add(scaled, lfuse_mul(c, h_scalar(h, "beta", -3))));
+    h_update(h, a, lfuse_matmul(a, w));
+    h_strassen(h, 1);
+    h_expect_same_bits(h);
+}
+
+/* Sizes that vary are padded when they are known. */
+static void strassen_sizes(harness *h)
+{
+    const lfuse_size m = h_size(h, "m", 4, 64, 27), k = h_size(h, "k", 4, 64, 33);
+    lfuse_value x = h_input(h, "x", LFUSE_F32, 2, LFUSE_DIMS(m, k), PLAIN, INTEGERS);
+    lfuse_value w = h_frozen(h, "w", LFUSE_F32, 2, LFUSE_DIMS(k, m), INTEGERS);
+    h_output(h, "y", lfuse_relu(lfuse_matmul(lfuse_relu(lfuse_matmul(x, w)), x)), LFUSE_F32, 2, LFUSE_DIMS(m, k),
+             PLAIN);
+    h_strassen(h, 2);
+    h_expect_same_bits(h);
+}
+
+const harness_case harness_strassen_cases[] = {
+    CASE(strassen_one, TWO_WAYS), CASE(strassen_two, TWO_WAYS), CASE(strassen_odd, TWO_WAYS),
+    CASE(strassen_two_odd, TWO_WAYS), CASE(strassen_least, TWO_WAYS), CASE(strassen_f64, TWO_WAYS),
+    CASE(strassen_few_rows, TWO_WAYS), CASE(strassen_few_columns, TWO_WAYS), CASE(strassen_network, TWO_WAYS),
+    CASE(strassen_two_network, TWO_WAYS), CASE(strassen_network_exact, TWO_WAYS), CASE(strassen_gate, TWO_WAYS),
+    CASE(strassen_transposed, TWO_WAYS), CASE(strassen_update, TWO_WAYS), CASE(strassen_sizes, TWO_WAYS),
+    {NULL, NULL, 0},
+};

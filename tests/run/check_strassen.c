@@ -1,0 +1,170 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Products by Strassen's algorithm on the stub. In this program the environment asks for one level. */
+#ifdef HAVE_CONFIG_H
+#include "config.h"
+#endif
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "tests/run/rig.h"
+
+enum { K = 20, N = 24 };
+
+static lfuse_plan *plan_of(lfuse_strassen strassen, lfuse_provider provider)
+{
+    const lfuse_plan_options o = { .strassen = strassen, .provider = provider };
+    lfuse_plan *plan;
+
+    OK(lfuse_plan_create(dev, g, &o, &plan));
+    return plan;
+}
+
+static void layer(lfuse_size m)
+{
+    lfuse_output(g, "y", lfuse_relu(lfuse_matmul(lfuse_input(g, "x", LFUSE_F32, 2, LFUSE_DIMS(m, K)),
+                                                 lfuse_frozen(g, "w", LFUSE_F32, 2, LFUSE_DIMS(K, N)))));
+}
+
+START_TEST(options)
+{
+    const lfuse_plan_options none = { .strassen = (lfuse_strassen)5 };
+    lfuse_plan *plan;
+
+    layer(16);
+    FAILS(LFUSE_ERR_INVALID, lfuse_plan_create(dev, g, &none, &plan));
+    plan = plan_of(LFUSE_STRASSEN_OFF, LFUSE_PROVIDER_DEFAULT);
+    ck_assert(!strstr(lfuse_plan_text(plan), "levels"));
+    lfuse_plan_destroy(plan);
+    plan = plan_of(LFUSE_STRASSEN_TWO, LFUSE_PROVIDER_DEFAULT);
+    ck_assert(strstr(lfuse_plan_text(plan), "(levels 2 16 x 24 x 20 as asked)"));
+    lfuse_plan_destroy(plan);
+    plan = plan_of(LFUSE_STRASSEN_DEFAULT, LFUSE_PROVIDER_DEFAULT);
+    ck_assert(strstr(lfuse_plan_text(plan), "(levels 1 16 x 24 x 20 as asked)"));
+    lfuse_plan_destroy(plan);
+}
+END_TEST
+
+/* Whole numbers, which the algorithm adds up without error. */
+static void check(lfuse_tensor *y, int64_t m, float from)
+{
+    const float *v = values(y);
+    int64_t i, j, l;
+
+    for (i = 0; i < m; i++)
+        for (j = 0; j < N; j++) {
+            double sum = 0;
+            for (l = 0; l < K; l++) sum += (double)((i * K + l) % 7 - 3) * (double)((l * N + j) % 5 - 2 + (int)from);
+            ck_assert_msg(v[i * N + j] == (float)(sum > 0 ? sum : 0), "%d, %d: %g, not %g", (int)i, (int)j,
+                          (double)v[i * N + j], sum);
+        }
+}
+
+static lfuse_tensor *matrix(int64_t rows, int64_t columns, int modulus, float from)
+{
+    lfuse_tensor *t = tensor(2, SHAPE(rows, columns));
+    float *host = malloc((size_t)(rows * columns) * sizeof *host);
+    int64_t i;
+
+    ck_assert(host != NULL);
+    for (i = 0; i < rows * columns; i++) host[i] = (float)(i % modulus) + from;
+    OK(lfuse_tensor_write(t, NULL, host));
+    free(host);
+    return t;
+}
+
+static void write_weights(lfuse_tensor *w, float from)
+{
+    float host[K * N];
+    int i;
+
+    for (i = 0; i < K * N; i++) host[i] = (float)(i % 5) - 2 + from;
+    OK(lfuse_tensor_write(w, NULL, host));
+}
+
+/* Other sizes compile nothing; new weights are taken by a refresh; both kinds of products. */
+static void run_sizes(lfuse_provider provider)
+{
+    static const int64_t sizes[] = { 16, 2, 33, 7 };
+    const lfuse_size m = lfuse_size_var(g, "m", 2, 100);
+    lfuse_tensor *w = matrix(K, N, 5, -2);
+    lfuse_device_counters before, after;
+    lfuse_plan *plan;
+    size_t i;
+
+    layer(m);
+    plan = plan_of(LFUSE_STRASSEN_ONE, provider);
+    OK(lfuse_device_get_counters(dev, &before));
+    for (i = 0; i < sizeof sizes / sizeof *sizes; i++) {
+        lfuse_tensor *x = matrix(sizes[i], K, 7, -3), *y = tensor(2, SHAPE(sizes[i], N));
+        const lfuse_binding bind[] = { lfuse_bind_tensor("x", x), lfuse_bind_tensor("w", w),
+                                       lfuse_bind_tensor("y", y) };
+        lfuse_instance *instance;
+        uint64_t first;
+        write_weights(w, 0);
+        OK(lfuse_instance_create(plan, stream, bind, 3, &instance));
+        OK(lfuse_instance_run(instance, bind, 3));
+        check(y, sizes[i], 0);
+        first = launches();
+        OK(lfuse_instance_run(instance, bind, 3));
+        ck_assert_uint_eq(launches() - first, 3);
+        write_weights(w, 1);
+        OK(lfuse_instance_refresh(instance));
+        OK(lfuse_instance_run(instance, bind, 3));
+        check(y, sizes[i], 1);
+        lfuse_instance_destroy(instance);
+        lfuse_tensor_destroy(y), lfuse_tensor_destroy(x);
+    }
+    OK(lfuse_device_get_counters(dev, &after));
+    ck_assert_uint_eq(after.compiles, before.compiles);
+    lfuse_plan_destroy(plan);
+    lfuse_tensor_destroy(w);
+}
+
+START_TEST(sizes_natively) { run_sizes(LFUSE_PROVIDER_NATIVE); }
+END_TEST
+START_TEST(sizes_by_a_vendor) { run_sizes(LFUSE_PROVIDER_VENDOR); }
+END_TEST
+
+/* What the instance owns: 7 or 49 blocks of the weights, padded to whole vectors of a CPU. */
+START_TEST(memory)
+{
+    static const lfuse_strassen levels[] = { LFUSE_STRASSEN_ONE, LFUSE_STRASSEN_TWO };
+    static const uint64_t blocks[] = { 7 * 16 * 16, 49 * 16 * 16 };
+    lfuse_tensor *x = matrix(16, K, 7, -3), *w = matrix(K, N, 5, -2), *y = tensor(2, SHAPE(16, N));
+    const lfuse_binding bind[] = { lfuse_bind_tensor("x", x), lfuse_bind_tensor("w", w), lfuse_bind_tensor("y", y) };
+    int i;
+
+    layer(16);
+    for (i = 0; i < 2; i++) {
+        lfuse_plan *plan = plan_of(levels[i], LFUSE_PROVIDER_NATIVE);
+        lfuse_instance *instance;
+        OK(lfuse_instance_create(plan, stream, bind, 3, &instance));
+        ck_assert_uint_ge(lfuse_instance_prepared(instance), 4 * blocks[i]);
+        ck_assert_uint_lt(lfuse_instance_prepared(instance), 4 * blocks[i] + 1024);
+        OK(lfuse_instance_run(instance, bind, 3));
+        check(y, 16, 0);
+        lfuse_instance_destroy(instance);
+        lfuse_plan_destroy(plan);
+    }
+    lfuse_tensor_destroy(y), lfuse_tensor_destroy(w), lfuse_tensor_destroy(x);
+}
+END_TEST
+
+static Suite *suite_strassen(void)
+{
+    Suite *s = suite_create("run");
+    TCase *c = tcase_create("strassen");
+
+    setenv("LFUSE_STRASSEN", "1", 1);
+    tcase_add_checked_fixture(c, open_stub, close_stub);
+    tcase_set_timeout(c, 0);
+    tcase_add_test(c, options);
+    tcase_add_test(c, sizes_natively);
+    tcase_add_test(c, sizes_by_a_vendor);
+    tcase_add_test(c, memory);
+    suite_add_tcase(s, c);
+    return s;
+}
+
+TEST_MAIN(CK_NOFORK, suite_strassen)
