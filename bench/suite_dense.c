@@ -5,6 +5,8 @@
  *   fused    what the planner makes of it, launched step by step
  *   replay   the same as one native graph, where the device has these
  *   native   fused with the library's own kernels, where the device has them
+ *   strassen1, strassen2   fused, each product by so many levels of Strassen's algorithm (f32)
+ *   auto     so many as the planner takes for the fastest, up to two
  *   vendor   bare calls of the vendor's library, by the backend's own means (f32)
  * All sides run the fastest of their algorithms, timed once when they are made.
  */
@@ -144,6 +146,28 @@ static const lfuse_plan_options replay = {.effort = LFUSE_EFFORT_MEASURE};
 static const lfuse_plan_options unfused = {
     .effort = LFUSE_EFFORT_MEASURE, .disable = LFUSE_NO_EPILOGUE | LFUSE_NO_POINTWISE_FUSION | LFUSE_NO_REPLAY};
 
+static const struct {
+    const char *name;
+    lfuse_strassen option;
+    int levels; /* at most: what results are held to */
+} strassens[] = {{"strassen1", LFUSE_STRASSEN_ONE, 1}, {"strassen2", LFUSE_STRASSEN_TWO, 2},
+                 {"auto", LFUSE_STRASSEN_AUTO, 2}};
+enum { STRASSENS = sizeof strassens / sizeof *strassens, LEAST = 4 /* rows and columns: two levels halve them */ };
+
+static lfuse_status add_strassens(fixture *f, const dense *p, bench_case *c)
+{
+    lfuse_status status = LFUSE_OK;
+    if (p->type != LFUSE_F32 || p->batch < LEAST || p->width < LEAST) return LFUSE_OK;
+    for (int i = 0; i < STRASSENS && !status; i++) {
+        lfuse_plan_options options = fused;
+        options.strassen = strassens[i].option;
+        f->levels = strassens[i].levels;
+        status = fixture_variant(f, c, strassens[i].name, &options);
+    }
+    f->levels = 0;
+    return status;
+}
+
 static lfuse_status tune(bench_device *d, const char *problem)
 {
     dense p;
@@ -173,6 +197,7 @@ static lfuse_status prepare(bench_device *d, const char *problem, bench_case *c)
     LFUSE__TRY(fixture_variant(f, c, "fused", &fused));
     LFUSE__TRY(fixture_replay(f, c, &replay));
     LFUSE__TRY(fixture_native(f, c, "native"));
+    LFUSE__TRY(add_strassens(f, &p, c));
     if (p.type == LFUSE_F32 && !is_too_large(d, &p, most_of_vendor)) LFUSE__TRY(add_vendor(f, &p, c));
     for (int i = 0; i < c->nvariants; i++) {
         c->variants[i].bytes = fixture_bytes(f);
