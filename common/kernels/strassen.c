@@ -14,7 +14,8 @@ enum {
     GROUP = 128,
     WIDE_GROUP = 512, /* bounds the registers of an item: compilers would have all products read at once */
     REGISTERS = 32,   /* of a work-item for the elements of all blocks */
-    LANES = 16
+    LANES = 16,
+    NEAR = 8192 /* bytes of all blocks' runs: a quarter of the nearest cache of a core */
 };
 
 int64_t lfuse__strassen_count(int levels)
@@ -67,6 +68,7 @@ static void describe(lfuse__strassen *s, lfuse__strbuf *out, const lfuse__kernel
     s->side = 1 << s->levels;
     s->blocks = s->side * s->side;
     s->lanes = facts->vector_lanes;
+    s->run = NEAR / LANES / (int)lfuse__type_bytes(c->operands[LFUSE__PRODUCT_SUM].type) / s->blocks;
     s->vector = s->t.vector = s->lanes ? LANES : vector_of(c);
     s->sum = lfuse__register_word(c->operands[LFUSE__PRODUCT_SUM].type);
 }
@@ -157,11 +159,13 @@ static void put_items(const lfuse__strassen *s)
 static void put_lanes(const lfuse__strassen *s)
 {
     lfuse__strbuf *out = s->t.out;
-    lfuse__put(out, 1, "const u64 all = (u64)high * across, share = (all + GROUPS() - 1) / GROUPS();");
+    lfuse__put(out, 1, "const u32 runs = (across + %d) / %d;", s->run - 1, s->run);
+    lfuse__put(out, 1, "const u64 all = (u64)high * runs, share = (all + GROUPS() - 1) / GROUPS();");
     lfuse__put(out, 1, "const u64 first = GROUP() * share, last = first + share < all ? first + share : all;");
     lfuse__put(out, 1, "for (u64 number = first; number < last; number++) {");
-    lfuse__put(out, 2, "const u32 i = (u32)(number / across), j = (u32)(number %% across) * LANES;");
-    lfuse__put(out, 2, "L_%s e[%d];", s->sum, s->blocks);
+    lfuse__put(out, 2, "const u32 i = (u32)(number / runs), at = (u32)(number %% runs) * %d, j = at * LANES;", s->run);
+    lfuse__put(out, 2, "const int run = across - at < %d ? (int)(across - at) : %d;", s->run, s->run);
+    lfuse__put(out, 2, "L_%s e[%d][%d];", s->sum, s->blocks, s->run);
     if (s->s->levels_in) lfuse__strassen_put_sums(s, 2);
     lfuse__strassen_put_lanes(s, 2);
     if (s->s->levels_out) lfuse__strassen_put_factors(s, 2);
@@ -219,7 +223,7 @@ static lfuse_status sizes_check(const lfuse__strassen *s, const lfuse__geometry 
 lfuse_status lfuse__strassen_pack(const lfuse__kernel_class *c, const lfuse__facts *facts, const lfuse__geometry *g,
                                   lfuse__packed *packed)
 {
-    enum { EACH = 16 }; /* places that are worth a group in the lanes form */
+    enum { EACH = 2 }; /* runs that are worth a group in the lanes form */
     lfuse__strassen s;
     describe(&s, NULL, c, facts);
     LFUSE__TRY(sizes_check(&s, g));
@@ -227,7 +231,8 @@ lfuse_status lfuse__strassen_pack(const lfuse__kernel_class *c, const lfuse__fac
     packed->words[s.l.own + LFUSE__STRASSEN_HIGH] = (uint64_t)(g->extents[2] / s.side);
     packed->words[s.l.own + LFUSE__STRASSEN_WIDE] = (uint64_t)(g->extents[3] / s.side);
     packed->words[s.l.own + LFUSE__STRASSEN_VECTORS] = aligned(&s, g);
-    const uint64_t places = (uint64_t)(g->extents[2] / s.side) * (uint64_t)(g->extents[3] / s.side / s.vector);
+    const uint64_t across = (uint64_t)(g->extents[3] / s.side / s.vector), run = s.lanes ? (uint64_t)s.run : 1;
+    const uint64_t places = (uint64_t)(g->extents[2] / s.side) * ((across + run - 1) / run);
     packed->group = (unsigned)group_of(&s);
     packed->groups = lfuse__groups(facts, s.lanes, places, s.lanes ? EACH : packed->group);
     return LFUSE_OK;

@@ -65,8 +65,9 @@ enum {
 
 /*
  * A text being written. The padded matrix is cut into side x side blocks, as deep as the deeper of products and
- * factors; a work-item has the same place in all of them: `vector` elements, or LANES. Names: `i`, `j` of that place
- * in a block, element of block b: e<b>[v], or e[b] in lanes.
+ * factors; a work-item has the same place in all of them: `vector` elements, or in lanes a run of so many vectors that
+ * all blocks' lie in the nearest cache, and each matrix is walked along for a while. Names: `i`, `j` of that place in a
+ * block, element v of block b: e<b>[v], and vector v of the run, which has `run` of them: e[b][v].
  */
 typedef struct lfuse__strassen {
     lfuse__text t;
@@ -74,7 +75,7 @@ typedef struct lfuse__strassen {
     const lfuse__strassen_class *s;
     int levels, side, blocks;
     bool lanes;
-    int vector;
+    int vector, run; /* elements; vectors, at most */
     const char *sum; /* word of the register type */
 } lfuse__strassen;
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The body of a Strassen kernel on CPUs: over LANES elements of one block after the other. */
+/* The body of a Strassen kernel on CPUs: over the run of one block after the other. */
 #ifdef HAVE_CONFIG_H
 #include "config.h"
 #endif
@@ -73,7 +73,7 @@ static void put_loads(const lfuse__strassen *s, int indent)
         any = any || s->t.loaded[j];
     }
     if (s->t.loaded[LFUSE__PRODUCT_SUM])
-        lfuse__put(out, indent, "const L_%s x%d = e[b];", s->sum, LFUSE__PRODUCT_SUM);
+        lfuse__put(out, indent, "const L_%s x%d = e[b][v];", s->sum, LFUSE__PRODUCT_SUM);
     if (!any) return;
     for (int whole = 1; whole >= 0; whole--) {
         lfuse__put(out, indent, whole ? "if (count == LANES) {" : "} else {");
@@ -99,16 +99,17 @@ static void put_stores(const lfuse__strassen *s, int indent)
     }
     if (any) lfuse__put(out, indent, "}");
     if (s->t.stored[LFUSE__STRASSEN_FACTORS])
-        lfuse__put(out, indent, "e[b] = SEL_%s(BELOW(count), y%d, SPLAT_%s(ZERO_%s));", s->sum, LFUSE__STRASSEN_FACTORS,
+        lfuse__put(out, indent, "e[b][v] = SEL_%s(BELOW(count), y%d, SPLAT_%s(ZERO_%s));", s->sum, LFUSE__STRASSEN_FACTORS,
                    s->sum, s->sum);
 }
 
 void lfuse__strassen_put_lanes(const lfuse__strassen *s, int indent)
 {
     lfuse__strbuf *out = s->t.out;
-    lfuse__put(out, indent, "for (int b = 0; b < %d; b++) {", s->blocks);
-    lfuse__put(out, indent + 1, "const u32 row = i + (u32)(b / %d) * high, column = j + (u32)(b %% %d) * wide;",
-               s->side, s->side);
+    lfuse__put(out, indent, "for (int b = 0; b < %d; b++)", s->blocks);
+    lfuse__put(out, indent, "for (int v = 0; v < run; v++) {");
+    lfuse__put(out, indent + 1, "const u32 row = i + (u32)(b / %d) * high, column = j + (u32)(b %% %d) * wide + (u32)v "
+               "* LANES;", s->side, s->side);
     lfuse__put(out, indent + 1, "const int left = row < m && column < n ? (int)(n - column) : 0;");
     lfuse__put(out, indent + 1, "const int count = left < LANES ? left : LANES;");
     put_loads(s, indent + 1);

@@ -53,27 +53,15 @@ static int block_of(const place *p, int q)
 
 static void value(const place *p, char letter, int level, int q, char *text, size_t size)
 {
-    const char *lane = p->s->lanes ? "" : "[v]";
-    if (level > 0) snprintf(text, size, "%c%d_%d%s", letter, level, q, lane);
-    else if (p->s->lanes) snprintf(text, size, "e[%d]", block_of(p, q));
-    else snprintf(text, size, "e%d[v]", block_of(p, q));
+    if (level > 0) snprintf(text, size, p->s->lanes && letter == 'f' ? "%c%d_%d" : "%c%d_%d[v]", letter, level, q);
+    else snprintf(text, size, p->s->lanes ? "e[%d][v]" : "e%d[v]", block_of(p, q));
 }
 
 static void put_each(const lfuse__strassen *s, int indent)
 {
-    if (s->lanes) {
-        lfuse__put(s->t.out, indent, "{");
-        return;
-    }
-    lfuse__put(s->t.out, 0, "#pragma unroll");
-    lfuse__put(s->t.out, indent, "for (int v = 0; v < %d; v++) {", s->vector);
-}
-
-static void put_values(const lfuse__strassen *s, int indent, char letter, int level, int count)
-{
-    for (int q = 0; q < count; q++)
-        if (s->lanes) lfuse__put(s->t.out, indent, "L_%s %c%d_%d;", s->sum, letter, level, q);
-        else lfuse__put(s->t.out, indent, "S_%s %c%d_%d[%d];", s->sum, letter, level, q, s->vector);
+    if (!s->lanes) lfuse__put(s->t.out, 0, "#pragma unroll");
+    if (s->lanes) lfuse__put(s->t.out, indent, "for (int v = 0; v < run; v++) {");
+    else lfuse__put(s->t.out, indent, "for (int v = 0; v < %d; v++) {", s->vector);
 }
 
 /* `pointer`: the place in the first matrix; `step`: bytes from one to the next. */
@@ -89,19 +77,25 @@ static void put_walk(const place *p, int indent, int operand, const char *pointe
 
 /* ---- sums ---- */
 
+/* Items: the vector of product `o`; lanes: where its run begins. */
 static void put_product(const lfuse__strassen *s, int indent, int o)
 {
-    const lfuse_type type = s->t.k->operands[LFUSE__STRASSEN_PRODUCTS].type;
-    const char *word = lfuse__memory_word(type);
-    const unsigned bytes = lfuse__type_bytes(type) * (unsigned)s->vector;
+    const unsigned bytes = lfuse__type_bytes(s->t.k->operands[LFUSE__STRASSEN_PRODUCTS].type) * (unsigned)s->vector;
     lfuse__strbuf *out = s->t.out;
     if (s->lanes) {
-        lfuse__put(out, indent, "const L_%s a%d = LOADL_%s(from, 0);", s->sum, o, word);
+        lfuse__put(out, indent, "memory a%d = from;", o);
     } else {
         lfuse__put(out, indent, "u32 a%d[%d];", o, bytes < 4 ? 1 : bytes / 4);
         lfuse__put(out, indent, "LOADB_%u(a%d, from);", bytes, o);
     }
     lfuse__put(out, indent, "from += step;");
+}
+
+static void put_values(const lfuse__strassen *s, int indent, int level, int count)
+{
+    for (int q = 0; q < count; q++)
+        lfuse__put(s->t.out, indent, "%c_%s s%d_%d[%d];", s->lanes ? 'L' : 'S', s->sum, level, q,
+                   s->lanes ? s->run : s->vector);
 }
 
 /* Adds product `o` of a level, or the sums within it, to the quarters' sums. */
@@ -124,15 +118,16 @@ static void put_last_level(const place *p, int indent, int level)
 {
     const lfuse__strassen *s = p->s;
     const char *word = lfuse__memory_word(s->t.k->operands[LFUSE__STRASSEN_PRODUCTS].type);
-    char what[64];
+    char what[16];
     for (int o = 0; o < PRODUCTS; o++) put_product(s, indent, o);
     put_each(s, indent);
     for (int o = 0; o < PRODUCTS; o++)
-        for (int q = 0; q < QUARTERS; q++) {
-            if (s->lanes) snprintf(what, sizeof what, "a%d", o);
-            else snprintf(what, sizeof what, "UNPACK_%s(a%d, v)", word, o);
-            put_add(p, indent + 1, level, q, o, what);
-        }
+        if (s->lanes) lfuse__put(s->t.out, indent + 1, "const L_%s m%d = LOADL_%s(a%d, v * LANES);", s->sum, o, word, o);
+        else lfuse__put(s->t.out, indent + 1, "const S_%s m%d = UNPACK_%s(a%d, v);", s->sum, o, word, o);
+    for (int o = 0; o < PRODUCTS; o++) {
+        snprintf(what, sizeof what, "m%d", o);
+        for (int q = 0; q < QUARTERS; q++) put_add(p, indent + 1, level, q, o, what);
+    }
     lfuse__put(s->t.out, indent, "}");
 }
 
@@ -147,7 +142,7 @@ static void put_level(const place *p, int indent, int level)
     }
     for (int o = 0; o < PRODUCTS; o++) {
         lfuse__put(s->t.out, indent, "{");
-        put_values(s, indent + 1, 's', level + 1, within);
+        put_values(s, indent + 1, level + 1, within);
         put_level(p, indent + 1, level + 1);
         put_each(s, indent + 1);
         for (int q = 0; q < QUARTERS * within; q++) {
@@ -178,41 +173,39 @@ static int quarter_of(const lfuse__strassen *s, int quarter)
     return s->s->turned && (quarter == 1 || quarter == 2) ? 3 - quarter : quarter;
 }
 
-/* Block `q` of factor `o`. */
-static void put_factor(const place *p, int indent, int level, int q, int o)
+/* Block `q` of factor `o`, as an expression. */
+static void factor_of(const place *p, int level, int q, int o, char *text, size_t size)
 {
     const lfuse__strassen *s = p->s;
     const factor *f = (s->s->right ? right : left) + o;
     const int within = power(QUARTERS, p->levels - level - 1);
-    char to[32], a[32], b[32];
-    value(p, 'f', level + 1, q, to, sizeof to);
+    char a[32], b[32];
     value(p, 'f', level, quarter_of(s, f->a) * within + q, a, sizeof a);
     value(p, 'f', level, quarter_of(s, f->b) * within + q, b, sizeof b);
-    if (f->sign)
-        lfuse__put(s->t.out, indent, "%s = %s_%s(%s, %s);", to, f->sign > 0 ? "ADD" : "SUB", s->sum, a, b);
-    else
-        lfuse__put(s->t.out, indent, "%s = %s;", to, a);
+    if (f->sign) snprintf(text, size, "%s_%s(%s, %s)", f->sign > 0 ? "ADD" : "SUB", s->sum, a, b);
+    else snprintf(text, size, "%s", a);
 }
 
-static void put_store(const place *p, int indent)
+static void put_store(const place *p, int indent, int o)
 {
     const lfuse__strassen *s = p->s;
     const lfuse_type type = s->t.k->operands[LFUSE__STRASSEN_FACTORS].type;
     const char *word = lfuse__memory_word(type);
-    const unsigned bytes = lfuse__type_bytes(type) * (unsigned)s->vector;
+    const unsigned bytes = lfuse__type_bytes(type) * (unsigned)s->vector, words = bytes < 4 ? 1 : bytes / 4;
     lfuse__strbuf *out = s->t.out;
-    char from[32];
-    value(p, 'f', p->levels, 0, from, sizeof from);
+    char from[96];
+    factor_of(p, p->levels - 1, 0, o, from, sizeof from);
     if (s->lanes) {
-        lfuse__put(out, indent, "STOREL_%s(to, 0, %s);", word, from);
+        lfuse__put(out, indent, "STOREL_%s(to, v * LANES, %s);", word, from);
     } else {
-        const unsigned words = bytes < 4 ? 1 : bytes / 4;
-        lfuse__put(out, indent, "u32 u_[%u];", words);
-        for (unsigned w = 0; w < words; w++) lfuse__put(out, indent, "u_[%u] = 0;", w);
-        put_each(s, indent);
-        lfuse__put(out, indent + 1, "PACK_%s(u_, v, %s);", word, from);
+        lfuse__put(out, indent, "{");
+        lfuse__put(out, indent + 1, "u32 u_[%u];", words);
+        for (unsigned w = 0; w < words; w++) lfuse__put(out, indent + 1, "u_[%u] = 0;", w);
+        put_each(s, indent + 1);
+        lfuse__put(out, indent + 2, "PACK_%s(u_, v, %s);", word, from);
+        lfuse__put(out, indent + 1, "}");
+        lfuse__put(out, indent + 1, "STOREB_%u(to, u_);", bytes);
         lfuse__put(out, indent, "}");
-        lfuse__put(out, indent, "STOREB_%u(to, u_);", bytes);
     }
     lfuse__put(out, indent, "to += step;");
 }
@@ -221,16 +214,23 @@ static void put_factors(const place *p, int indent, int level)
 {
     const lfuse__strassen *s = p->s;
     const int within = power(QUARTERS, p->levels - level - 1);
-    if (level == p->levels) {
-        put_store(p, indent);
-        return;
-    }
+    char to[32], from[96];
     for (int o = 0; o < PRODUCTS; o++) {
+        if (level == p->levels - 1) {
+            put_store(p, indent, o);
+            continue;
+        }
         lfuse__put(s->t.out, indent, "{");
-        put_values(s, indent + 1, 'f', level + 1, within);
-        put_each(s, indent + 1);
-        for (int q = 0; q < within; q++) put_factor(p, indent + 2, level, q, o);
-        lfuse__put(s->t.out, indent + 1, "}");
+        for (int q = 0; q < within && !s->lanes; q++)
+            lfuse__put(s->t.out, indent + 1, "S_%s f%d_%d[%d];", s->sum, level + 1, q, s->vector);
+        if (!s->lanes) put_each(s, indent + 1);
+        for (int q = 0; q < within; q++) {
+            value(p, 'f', level + 1, q, to, sizeof to);
+            factor_of(p, level, q, o, from, sizeof from);
+            if (s->lanes) lfuse__put(s->t.out, indent + 1, "const L_%s %s = %s;", s->sum, to, from);
+            else lfuse__put(s->t.out, indent + 2, "%s = %s;", to, from);
+        }
+        if (!s->lanes) lfuse__put(s->t.out, indent + 1, "}");
         put_factors(p, indent + 1, level + 1);
         lfuse__put(s->t.out, indent, "}");
     }
@@ -241,7 +241,8 @@ void lfuse__strassen_put_factors(const lfuse__strassen *s, int indent)
     place p = {.s = s, .levels = s->s->levels_out, .rest = s->levels - s->s->levels_out};
     for (p.row = 0; p.row < 1 << p.rest; p.row++)
         for (p.column = 0; p.column < 1 << p.rest; p.column++) {
-            lfuse__put(s->t.out, indent, "{");
+            if (s->lanes) lfuse__put(s->t.out, indent, "for (int v = 0; v < run; v++) {");
+            else lfuse__put(s->t.out, indent, "{");
             put_walk(&p, indent + 1, LFUSE__STRASSEN_FACTORS, "to");
             put_factors(&p, indent + 1, 0);
             lfuse__put(s->t.out, indent, "}");

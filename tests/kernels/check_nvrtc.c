@@ -265,6 +265,37 @@ START_TEST(tiles)
 }
 END_TEST
 
+/* Bytes of the frames of all kernels: attributes of their code, 04 11 08 00, which kernel, how many bytes. */
+static uint32_t frames(const lfuse__strbuf *binary, int *kernels)
+{
+    static const unsigned char attribute[] = {0x04, 0x11, 0x08, 0x00};
+    uint32_t sum = 0, bytes;
+    *kernels = 0;
+    for (size_t i = 0; i + 12 <= binary->length; i += 4) {
+        if (memcmp(binary->data + i, attribute, sizeof attribute)) continue;
+        memcpy(&bytes, binary->data + i + 8, sizeof bytes);
+        sum += bytes;
+        ++*kernels;
+    }
+    return sum;
+}
+
+/* Nothing that a Strassen kernel holds is put aside into memory, which is what bounds its speed. */
+START_TEST(strassen)
+{
+    writer w = {.text = LFUSE__STRBUF_INIT, .facts = facts_items(true)};
+    lfuse__strbuf binary = LFUSE__STRBUF_INIT;
+    int kernels;
+    w.kernels = strassen_emit(&w.text, &w.facts);
+    const bool done = compile(&w, "sm_90", &binary);
+    lfuse__strbuf_free(&w.text);
+    if (!done) TEST_SKIP("%s", lfuse__error_message());
+    ck_assert_uint_eq(frames(&binary, &kernels), 0);
+    ck_assert_int_eq(kernels, w.kernels);
+    lfuse__strbuf_free(&binary);
+}
+END_TEST
+
 /* One kernel of each family and form, in f32. */
 static void write_families(writer *w)
 {
@@ -348,6 +379,7 @@ static Suite *suite_nvrtc(void)
     TCase *products = tcase_create("tiles");
     tcase_set_timeout(products, 300);
     tcase_add_loop_test(products, tiles, 0, ARCHS);
+    tcase_add_test(products, strassen);
     suite_add_tcase(suite, products);
     return suite;
 }
