@@ -99,8 +99,8 @@ static void put_stores(const lfuse__strassen *s, int indent)
     }
     if (any) lfuse__put(out, indent, "}");
     if (s->t.stored[LFUSE__STRASSEN_FACTORS])
-        lfuse__put(out, indent, "e[b][v] = SEL_%s(BELOW(count), y%d, SPLAT_%s(ZERO_%s));", s->sum, LFUSE__STRASSEN_FACTORS,
-                   s->sum, s->sum);
+        lfuse__put(out, indent, "e[b][v] = SEL_%s(BELOW(count), y%d, SPLAT_%s(ZERO_%s));", s->sum,
+                   LFUSE__STRASSEN_FACTORS, s->sum, s->sum);
 }
 
 void lfuse__strassen_put_lanes(const lfuse__strassen *s, int indent)

@@ -122,8 +122,8 @@ static void put_last_level(const place *p, int indent, int level)
     for (int o = 0; o < PRODUCTS; o++) put_product(s, indent, o);
     put_each(s, indent);
     for (int o = 0; o < PRODUCTS; o++)
-        if (s->lanes) lfuse__put(s->t.out, indent + 1, "const L_%s m%d = LOADL_%s(a%d, v * LANES);", s->sum, o, word, o);
-        else lfuse__put(s->t.out, indent + 1, "const S_%s m%d = UNPACK_%s(a%d, v);", s->sum, o, word, o);
+        lfuse__put(s->t.out, indent + 1, s->lanes ? "const L_%s m%d = LOADL_%s(a%d, v * LANES);"
+                                                  : "const S_%s m%d = UNPACK_%s(a%d, v);", s->sum, o, word, o);
     for (int o = 0; o < PRODUCTS; o++) {
         snprintf(what, sizeof what, "m%d", o);
         for (int q = 0; q < QUARTERS; q++) put_add(p, indent + 1, level, q, o, what);
