@@ -11,7 +11,7 @@
 
 #include "libfuse.h"
 
-enum { BENCH_MAX_VARIANTS = 12, BENCH_MAX_PROBLEM = 96 };
+enum { BENCH_MAX_VARIANTS = 16, BENCH_MAX_PROBLEM = 96 };
 
 /* Ceilings of a device, measured in the same process. */
 typedef struct bench_machine {

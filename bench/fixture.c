@@ -41,10 +41,12 @@ void fixture_destroy(void *pointer)
     if (!f) return;
     for (int i = 0; i < f->nio; i++) {
         for (int s = 0; s < f->nsets; s++) lfuse_tensor_destroy(f->io[i].tensors[s]);
+        free(f->io[i].image);
         free(f->io[i].host);
         free(f->io[i].truth);
         free(f->io[i].bound);
     }
+    lfuse_graph_destroy(f->stored);
     lfuse_graph_destroy(f->graph);
     free(f);
 }
@@ -139,18 +141,42 @@ double fixture_bytes(const fixture *f)
     return bytes;
 }
 
+/* The last two axes of every matrix swapped. */
+static lfuse_status turn(fixture_io *io)
+{
+    const int64_t rows = io->shape[io->rank - 2], columns = io->shape[io->rank - 1], each = rows * columns;
+    const size_t size = lfuse_type_size(io->type);
+    if (!(io->image = malloc((size_t)io->elements * size + 1)))
+        return lfuse__error(LFUSE_ERR_MEMORY, "out of memory for %s", io->name);
+    for (int64_t at = 0; at < io->elements; at++) {
+        const int64_t row = at % each / columns, column = at % columns;
+        memcpy((char *)io->image + (size_t)(at / each * each + column * rows + row) * size,
+               (const char *)io->host + (size_t)at * size, size);
+    }
+    return LFUSE_OK;
+}
+
+static lfuse_status upload(fixture *f, fixture_io *io, int set)
+{
+    int64_t shape[LFUSE_MAX_RANK];
+    memcpy(shape, io->shape, sizeof shape);
+    if (io->turned) {
+        shape[io->rank - 2] = io->shape[io->rank - 1];
+        shape[io->rank - 1] = io->shape[io->rank - 2];
+    }
+    if (io->turned && !io->image) LFUSE__TRY(turn(io));
+    LFUSE__TRY(lfuse_tensor_create(f->d->dev, io->type, io->rank, shape, &io->tensors[set]));
+    if (!io->host) return LFUSE_OK;
+    return lfuse_tensor_write(io->tensors[set], NULL, io->turned ? io->image : io->host);
+}
+
 lfuse_status fixture_upload(fixture *f, int nsets)
 {
     f->nsets = nsets;
     fill_hosts(f);
-    for (int s = 0; s < nsets; s++) {
-        for (int i = 0; i < f->nio; i++) {
-            fixture_io *io = &f->io[i];
-            if (io->role == FIXTURE_NUMBER) continue;
-            LFUSE__TRY(lfuse_tensor_create(f->d->dev, io->type, io->rank, io->shape, &io->tensors[s]));
-            if (io->host) LFUSE__TRY(lfuse_tensor_write(io->tensors[s], NULL, io->host));
-        }
-    }
+    for (int s = 0; s < nsets; s++)
+        for (int i = 0; i < f->nio; i++)
+            if (f->io[i].role != FIXTURE_NUMBER) LFUSE__TRY(upload(f, &f->io[i], s));
     return LFUSE_OK;
 }
 
@@ -192,7 +218,7 @@ static lfuse_status plan_and_run(planned *p, const lfuse_plan_options *options, 
     for (int s = 0; s < f->nsets; s++) bind_set(p, s);
     LFUSE__TRY(fixture_poison(f));
     double start = bench_now_us();
-    LFUSE__TRY(lfuse_plan_create(f->d->dev, f->graph, options, &p->plan));
+    LFUSE__TRY(lfuse_plan_create(f->d->dev, f->stored ? f->stored : f->graph, options, &p->plan));
     LFUSE__TRY(lfuse_instance_create(p->plan, f->d->stream, p->bindings[0], p->nbindings[0], &p->instances[0]));
     LFUSE__TRY(planned_run(p, 0));
     LFUSE__TRY(lfuse_stream_synchronize(f->d->stream));
@@ -209,7 +235,7 @@ lfuse_status fixture_tune(fixture *f, const lfuse_plan_options *options)
     if (!p) return lfuse__error(LFUSE_ERR_MEMORY, "out of memory for a plan");
     p->f = f;
     bind_set(p, 0);
-    lfuse_status status = lfuse_plan_create(f->d->dev, f->graph, options, &p->plan);
+    lfuse_status status = lfuse_plan_create(f->d->dev, f->stored ? f->stored : f->graph, options, &p->plan);
     if (!status)
         status = lfuse_instance_create(p->plan, f->d->stream, p->bindings[0], p->nbindings[0], &p->instances[0]);
     planned_destroy(p);

@@ -26,6 +26,8 @@ typedef struct fixture_io {
     int rank;
     int64_t shape[LFUSE_MAX_RANK], elements;
     void *host;    /* contents of an input, there when the fixture was uploaded; NULL for others */
+    bool turned;   /* a tensor holds it with its last two axes swapped: shape and host are as `graph` has it */
+    void *image;   /* what a turned one's tensors hold */
     double scale;  /* of contents that are still to be made: 0 when they are there */
     double number; /* FIXTURE_NUMBER */
     lfuse_tensor *tensors[FIXTURE_MAX_SETS];
@@ -37,7 +39,8 @@ typedef struct fixture_io {
 typedef struct fixture fixture;
 struct fixture {
     bench_device *d;
-    lfuse_graph *graph; /* the fixture's */
+    lfuse_graph *graph;  /* what the oracle evaluates; the fixture's */
+    lfuse_graph *stored; /* what devices plan, where tensors are turned; NULL: the same */
     int nio, nsets;
     bool judged; /* truth and bound of every output are there */
     bool whole;  /* the leading axis is not one of independent rows: verified as one piece */

@@ -17,13 +17,15 @@ enum { SEED = 64, A = 0, B, BIAS, MOST_SHARED = 1 << 23 };
 bool bench_product_is_large(const bench_product *p)
 {
     const double work = (double)p->n * (double)p->k * (p->type == LFUSE_F64 ? BENCH_WIDE_WORK : 1);
-    return (double)p->n * (double)p->k > MOST_SHARED || (double)p->m * work > BENCH_VERIFIED_WORK;
+    return (double)p->n * (double)p->k > MOST_SHARED || (double)p->count * (double)p->m * work > BENCH_VERIFIED_WORK;
 }
 
 static bench_product product_of(const fixture *f)
 {
     const fixture_io *a = &f->io[A], *b = &f->io[B];
-    return (bench_product){a->shape[0], b->shape[1], a->shape[1], a->type, f->io[BIAS].role != FIXTURE_OUTPUT};
+    const int row = a->rank - 2;
+    return (bench_product){row ? a->shape[0] : 1, a->shape[row], b->shape[row + 1], a->shape[row + 1], a->type,
+                           f->io[BIAS].role != FIXTURE_OUTPUT};
 }
 
 static void *read_result(const fixture *f, lfuse_status *status)
@@ -38,7 +40,7 @@ static void *read_result(const fixture *f, lfuse_status *status)
     return NULL;
 }
 
-/* The rows and columns that are verified, and what of the operands and of the result they are. */
+/* The rows and columns that are verified of one product, and what of the operands and of the result they are. */
 typedef struct part {
     bench_product whole;
     int64_t m, n, *rows, *columns;
@@ -55,11 +57,19 @@ static void part_free(part *p)
     free(p->c);
 }
 
-static lfuse_status part_make(const bench_product *whole, part *p)
+/* The rows that are verified of all products together, shared among `members` of them. */
+static int64_t rows_each(const bench_product *p, int64_t members)
+{
+    const int64_t all = bench_sample_count(p->count * p->m, (double)p->n * (double)p->k);
+    const int64_t each = (all + members - 1) / members;
+    return each < p->m ? each : p->m;
+}
+
+static lfuse_status part_make(const bench_product *whole, int64_t members, part *p)
 {
     const size_t size = lfuse_type_size(whole->type);
     *p = (part){.whole = *whole};
-    p->m = bench_sample_count(whole->m, (double)whole->n * (double)whole->k);
+    p->m = rows_each(whole, members);
     p->n = whole->n < BENCH_CHECKED_COLUMNS ? whole->n : BENCH_CHECKED_COLUMNS;
     p->rows = malloc((size_t)p->m * sizeof *p->rows);
     p->columns = malloc((size_t)p->n * sizeof *p->columns);
@@ -87,14 +97,20 @@ static void gather(void *to, const void *from, int64_t width, size_t size, const
         }
 }
 
-static void gather_part(const fixture *f, const void *result, part *p)
+/* A matrix of a batch. */
+static const void *member_of(const void *batch, int64_t member, int64_t elements, size_t size)
+{
+    return (const char *)batch + (size_t)(member * elements) * size;
+}
+
+static void gather_part(const fixture *f, const void *result, int64_t member, part *p)
 {
     const size_t size = lfuse_type_size(p->whole.type);
-    const int64_t k = p->whole.k, n = p->whole.n;
-    gather(p->a, f->io[A].host, k, size, p->rows, p->m, NULL, k);
-    gather(p->b, f->io[B].host, n, size, NULL, k, p->columns, p->n);
+    const int64_t m = p->whole.m, k = p->whole.k, n = p->whole.n;
+    gather(p->a, member_of(f->io[A].host, member, m * k, size), k, size, p->rows, p->m, NULL, k);
+    gather(p->b, member_of(f->io[B].host, member, k * n, size), n, size, NULL, k, p->columns, p->n);
     if (p->whole.epilogue) gather(p->bias, f->io[BIAS].host, n, size, NULL, 1, p->columns, p->n);
-    gather(p->c, result, n, size, p->rows, p->m, p->columns, p->n);
+    gather(p->c, member_of(result, member, m * n, size), n, size, p->rows, p->m, p->columns, p->n);
 }
 
 static lfuse_graph *describe(const part *p)
@@ -120,13 +136,33 @@ static lfuse_status judge(const fixture *f, const part *p, bench_variant *v)
     lfuse_status status = lfuse__oracle_run_graph(g, inputs, 2 + p->whole.epilogue, &options, &truth);
     if (status) goto destroy_graph;
     const lfuse__oracle_result *r = &truth.results[0];
-    v->ok = lfuse__oracle_compare(p->whole.type, r->count, p->c, r->value, r->bound, &report);
-    v->max_err = report.max_error;
-    v->tol = report.max_ratio > 0 ? report.max_error / report.max_ratio : 1;
-    if (!v->ok) fprintf(stderr, "lfuse-bench: %s: c: %s\n", v->name, report.text);
+    if (!lfuse__oracle_compare(p->whole.type, r->count, p->c, r->value, r->bound, &report)) {
+        if (v->ok) fprintf(stderr, "lfuse-bench: %s: c: %s\n", v->name, report.text);
+        v->ok = false;
+    }
+    if (v->tol < 0 || report.max_ratio > v->max_err / v->tol) {
+        v->max_err = report.max_error;
+        v->tol = report.max_ratio > 0 ? report.max_error / report.max_ratio : 1;
+    }
     lfuse__oracle_free(&truth);
 destroy_graph:
     lfuse_graph_destroy(g);
+    return status;
+}
+
+static lfuse_status judge_members(const fixture *f, const bench_product *whole, const void *result, bench_variant *v)
+{
+    const int64_t members = whole->count < BENCH_CHECKED_MEMBERS ? whole->count : BENCH_CHECKED_MEMBERS;
+    int64_t chosen[BENCH_CHECKED_MEMBERS];
+    lfuse_status status = LFUSE_OK;
+    part p;
+    LFUSE__TRY(part_make(whole, members, &p));
+    bench_sample_rows(whole->count, members, SEED + 2, chosen);
+    for (int64_t i = 0; i < members && !status; i++) {
+        gather_part(f, result, chosen[i], &p);
+        status = judge(f, &p, v);
+    }
+    part_free(&p);
     return status;
 }
 
@@ -134,33 +170,37 @@ lfuse_status bench_product_verify(fixture *f, bench_variant *v)
 {
     const bench_product whole = product_of(f);
     lfuse_status status;
-    part p;
     void *result = read_result(f, &status);
     if (status) return status;
-    status = part_make(&whole, &p);
-    if (!status) {
-        gather_part(f, result, &p);
-        status = judge(f, &p, v);
-        part_free(&p);
-    }
+    v->tol = v->max_err = -1;
+    status = judge_members(f, &whole, result, v);
     free(result);
     return status;
+}
+
+static lfuse_status check_member(const fixture *f, const bench_product *p, const void *result, int64_t member,
+                                 bench_variant *v)
+{
+    const size_t size = lfuse_type_size(p->type);
+    lfuse__oracle_report report = {.bad = 0};
+    LFUSE__TRY(lfuse__oracle_product(p->type, p->m, p->n, p->k, false, false,
+                                     member_of(f->io[A].host, member, p->m * p->k, size),
+                                     member_of(f->io[B].host, member, p->k * p->n, size),
+                                     member_of(result, member, p->m * p->n, size), SEED, &report));
+    if (!report.bad) return LFUSE_OK;
+    if (v->ok) fprintf(stderr, "lfuse-bench: %s: product %lld: %s\n", v->name, (long long)member, report.text);
+    v->ok = false;
+    return LFUSE_OK;
 }
 
 lfuse_status bench_product_check_whole(fixture *f, bench_variant *v)
 {
     const bench_product p = product_of(f);
-    lfuse__oracle_report report = {.bad = 0};
     LFUSE__TRY(fixture_poison(f));
     LFUSE__TRY(v->run(v->state, 0));
     lfuse_status status;
     void *result = read_result(f, &status);
-    if (status) return status;
-    status = lfuse__oracle_product(p.type, p.m, p.n, p.k, false, false, f->io[A].host, f->io[B].host, result, SEED,
-                                   &report);
+    for (int64_t i = 0; i < p.count && !status; i++) status = check_member(f, &p, result, i, v);
     free(result);
-    if (status || !report.bad) return status;
-    v->ok = false;
-    fprintf(stderr, "lfuse-bench: %s: %s\n", v->name, report.text);
-    return LFUSE_OK;
+    return status;
 }

@@ -2,18 +2,19 @@
 /*
  * Large products: where the right operand has more elements than the oracle reads in a second, or there are more
  * multiplications than are all verified (bench/sample.h), the rows of the sample are verified in BENCH_CHECKED_COLUMNS
- * columns, sampled alike, and all rows of a bare product are held to a random vector.
+ * columns, sampled alike, and all rows of a bare product are held to a random vector. Of a batch the rows are those of
+ * up to BENCH_CHECKED_MEMBERS of its products, sampled alike too; the random vector is multiplied by all of them.
  */
 #ifndef BENCH_GEMM_CHECK_H
 #define BENCH_GEMM_CHECK_H
 
 #include "bench/fixture.h"
 
-enum { BENCH_CHECKED_COLUMNS = 256 };
+enum { BENCH_CHECKED_COLUMNS = 256, BENCH_CHECKED_MEMBERS = 16 };
 
-/* c = a b, or c = relu(a b + bias), of a [m, k], b [k, n] and bias [n]. */
+/* `count` products c = a b, or c = relu(a b + bias), of a [m, k], b [k, n] and the same bias [n]. */
 typedef struct bench_product {
-    int64_t m, n, k;
+    int64_t count, m, n, k;
     lfuse_type type;
     bool epilogue;
 } bench_product;

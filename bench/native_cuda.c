@@ -118,6 +118,7 @@ typedef struct network {
     cublasLtHandle_t lt;
     cublasLtMatmulDesc_t layer[MOST_LAYERS]; /* each with its bias */
     cublasLtMatrixLayout_t weights, from, to;
+    bool turn_x, turn_w;
     cublasLtMatmulAlgo_t algorithm;
     CUdeviceptr workspace, w[MOST_LAYERS], in[MOST_LAYERS], out[MOST_LAYERS];
     int layers;
@@ -155,7 +156,13 @@ static cublasStatus_t multiply(network *n, int l, const cublasLtMatmulAlgo_t *al
 static lfuse_status describe_layer(network *n, int l, const lfuse_tensor *bias)
 {
     const cublasLtEpilogue_t epilogue = CUBLASLT_EPILOGUE_RELU_BIAS;
+    const cublasOperation_t first = n->turn_w ? CUBLAS_OP_T : CUBLAS_OP_N;
+    const cublasOperation_t second = n->turn_x ? CUBLAS_OP_T : CUBLAS_OP_N;
     LFUSE__TRY(check_lt(lfuse__lt.MatmulDescCreate(&n->layer[l], CUBLAS_COMPUTE_32F, CUDA_R_32F), "descriptor"));
+    LFUSE__TRY(check_lt(lfuse__lt.MatmulDescSetAttribute(n->layer[l], CUBLASLT_MATMUL_DESC_TRANSA, &first,
+                                                         sizeof first), "transpose"));
+    LFUSE__TRY(check_lt(lfuse__lt.MatmulDescSetAttribute(n->layer[l], CUBLASLT_MATMUL_DESC_TRANSB, &second,
+                                                         sizeof second), "transpose"));
     if (!bias) return LFUSE_OK;
     const CUdeviceptr address = address_of(bias);
     LFUSE__TRY(check_lt(lfuse__lt.MatmulDescSetAttribute(n->layer[l], CUBLASLT_MATMUL_DESC_EPILOGUE, &epilogue,
@@ -164,17 +171,27 @@ static lfuse_status describe_layer(network *n, int l, const lfuse_tensor *bias)
                                                      sizeof address), "bias");
 }
 
-static lfuse_status layout(cublasLtMatrixLayout_t *made, int64_t columns, int64_t rows)
+/* A row-major matrix, and `count` of them one after the other. */
+static lfuse_status layout(cublasLtMatrixLayout_t *made, int64_t rows, int64_t columns, bool turned, int64_t count)
 {
-    return check_lt(lfuse__lt.MatrixLayoutCreate(made, CUDA_R_32F, (uint64_t)columns, (uint64_t)rows, columns),
-                    "layout");
+    const uint64_t inner = (uint64_t)(turned ? rows : columns), outer = (uint64_t)(turned ? columns : rows);
+    const int32_t batch = (int32_t)count;
+    const int64_t stride = rows * columns;
+    LFUSE__TRY(check_lt(lfuse__lt.MatrixLayoutCreate(made, CUDA_R_32F, inner, outer, (int64_t)inner), "layout"));
+    if (!count) return LFUSE_OK;
+    LFUSE__TRY(check_lt(lfuse__lt.MatrixLayoutSetAttribute(*made, CUBLASLT_MATRIX_LAYOUT_BATCH_COUNT, &batch,
+                                                           sizeof batch), "batch"));
+    return check_lt(lfuse__lt.MatrixLayoutSetAttribute(*made, CUBLASLT_MATRIX_LAYOUT_STRIDED_BATCH_OFFSET, &stride,
+                                                       sizeof stride), "batch");
 }
 
 static lfuse_status describe(network *n, const bench_dense_buffers *b)
 {
-    LFUSE__TRY(layout(&n->weights, b->width, b->inner));
-    LFUSE__TRY(layout(&n->from, b->inner, b->batch));
-    LFUSE__TRY(layout(&n->to, b->width, b->batch));
+    n->turn_x = b->turn_x;
+    n->turn_w = b->turn_w;
+    LFUSE__TRY(layout(&n->weights, b->inner, b->width, b->turn_w, b->count));
+    LFUSE__TRY(layout(&n->from, b->batch, b->inner, b->turn_x, b->count));
+    LFUSE__TRY(layout(&n->to, b->batch, b->width, false, b->count));
     for (int l = 0; l < n->layers; l++) {
         LFUSE__TRY(describe_layer(n, l, b->b ? b->b[l] : NULL));
         n->w[l] = address_of(b->w[l]);

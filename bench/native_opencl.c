@@ -89,7 +89,8 @@ typedef struct network {
     cl_kernel bias_relu[MOST_LAYERS];
     bool rows;
     int layers;
-    size_t batch, inner, width;
+    size_t batch, inner, width, count;
+    CLBlastTranspose turn_x, turn_w;
     place w[MOST_LAYERS], in[MOST_LAYERS], out[MOST_LAYERS];
 } network;
 
@@ -121,12 +122,17 @@ static lfuse_status bias_kernel(network *n, int l, const lfuse_tensor *bias)
 static lfuse_status dense_create(bench_device *d, const bench_dense_buffers *buffers, void **dense)
 {
     LFUSE__TRY(lfuse__clblast_load());
+    if (buffers->count && !lfuse__clblast.SgemmStridedBatched)
+        return lfuse__error(LFUSE_ERR_UNSUPPORTED, "this CLBlast has no batches");
     network *n = calloc(1, sizeof *n);
     if (!n) return lfuse__error(LFUSE_ERR_MEMORY, "out of memory for the vendor's network");
     n->layers = buffers->layers;
     n->batch = (size_t)buffers->batch;
     n->inner = (size_t)buffers->inner;
     n->width = (size_t)buffers->width;
+    n->count = (size_t)buffers->count;
+    n->turn_x = buffers->turn_x ? CLBlastTransposeYes : CLBlastTransposeNo;
+    n->turn_w = buffers->turn_w ? CLBlastTransposeYes : CLBlastTransposeNo;
     n->rows = d->info.kind == LFUSE_DEVICE_CPU;
     lfuse_status status = bench_opencl_build(d, source, "", &n->queue, &n->program);
     for (int l = 0; l < n->layers && !status; l++) {
@@ -140,13 +146,26 @@ static lfuse_status dense_create(bench_device *d, const bench_dense_buffers *buf
     return status;
 }
 
+static CLBlastStatusCode multiply(network *n, int l)
+{
+    const place x = n->in[l], w = n->w[l], y = n->out[l];
+    const size_t of_x = n->turn_x == CLBlastTransposeYes ? n->batch : n->inner;
+    const size_t of_w = n->turn_w == CLBlastTransposeYes ? n->inner : n->width;
+    if (!n->count)
+        return lfuse__clblast.Sgemm(CLBlastLayoutRowMajor, n->turn_x, n->turn_w, n->batch, n->width, n->inner, 1,
+                                    x.buffer, x.element, of_x, w.buffer, w.element, of_w, 0, y.buffer, y.element,
+                                    n->width, &n->queue, NULL);
+    return lfuse__clblast.SgemmStridedBatched(
+        CLBlastLayoutRowMajor, n->turn_x, n->turn_w, n->batch, n->width, n->inner, 1, x.buffer, x.element, of_x,
+        n->batch * n->inner, w.buffer, w.element, of_w, n->inner * n->width, 0, y.buffer, y.element, n->width,
+        n->batch * n->width, n->count, &n->queue, NULL);
+}
+
 static lfuse_status layer(network *n, int l)
 {
-    size_t rows = n->batch, elements[2] = {(n->width + 63) / 64 * 64, n->batch}, one = 1, group[2] = {64, 1};
-    CLBlastStatusCode code = lfuse__clblast.Sgemm(
-        CLBlastLayoutRowMajor, CLBlastTransposeNo, CLBlastTransposeNo, n->batch, n->width, n->inner, 1,
-        n->in[l].buffer, n->in[l].element, n->inner, n->w[l].buffer, n->w[l].element, n->width, 0, n->out[l].buffer,
-        n->out[l].element, n->width, &n->queue, NULL);
+    size_t rows = n->batch * (n->count ? n->count : 1), elements[2] = {(n->width + 63) / 64 * 64, rows}, one = 1;
+    size_t group[2] = {64, 1};
+    CLBlastStatusCode code = multiply(n, l);
     if (code) return lfuse__error(LFUSE_ERR_DEVICE, "CLBlastSgemm returned %d", (int)code);
     if (!n->bias_relu[l]) return LFUSE_OK;
     return check(n->rows ? lfuse__cl.EnqueueNDRangeKernel(n->queue, n->bias_relu[l], 1, NULL, &rows, &one, 0, NULL,

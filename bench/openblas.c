@@ -12,7 +12,7 @@
 #include "common/base/library.h"
 
 /* cblas.h's numbers. */
-enum { ROW_MAJOR = 101, NOT_TRANSPOSED = 111 };
+enum { ROW_MAJOR = 101, NOT_TRANSPOSED = 111, TRANSPOSED = 112 };
 
 typedef void single_product(int, int, int, int, int, int, float, const float *, int, const float *, int, float, float *,
                             int);
@@ -63,18 +63,16 @@ const char *bench_openblas_note(void)
     return blas.note;
 }
 
-lfuse_status bench_openblas_multiply(lfuse_type type, int64_t m, int64_t n, int64_t k, const void *a, const void *b,
-                                     void *c)
+lfuse_status bench_openblas_multiply(lfuse_type type, bool turn_a, bool turn_b, int64_t m, int64_t n, int64_t k,
+                                     const void *a, const void *b, void *c)
 {
-    const int im = (int)m, in = (int)n, ik = (int)k;
+    const int im = (int)m, in = (int)n, ik = (int)k, lda = turn_a ? im : ik, ldb = turn_b ? ik : in;
+    const int ta = turn_a ? TRANSPOSED : NOT_TRANSPOSED, tb = turn_b ? TRANSPOSED : NOT_TRANSPOSED;
     if (m > INT_MAX || n > INT_MAX || k > INT_MAX)
         return lfuse__error(LFUSE_ERR_SHAPE, "%lld x %lld x %lld is too large for OpenBLAS", (long long)m, (long long)n,
                             (long long)k);
-    if (type == LFUSE_F32)
-        blas.sgemm(ROW_MAJOR, NOT_TRANSPOSED, NOT_TRANSPOSED, im, in, ik, 1, a, ik, b, in, 0, c, in);
-    else if (type == LFUSE_F64)
-        blas.dgemm(ROW_MAJOR, NOT_TRANSPOSED, NOT_TRANSPOSED, im, in, ik, 1, a, ik, b, in, 0, c, in);
-    else
-        return lfuse__error(LFUSE_ERR_TYPE, "OpenBLAS multiplies f32 and f64, not %s", lfuse_type_name(type));
+    if (type == LFUSE_F32) blas.sgemm(ROW_MAJOR, ta, tb, im, in, ik, 1, a, lda, b, ldb, 0, c, in);
+    else if (type == LFUSE_F64) blas.dgemm(ROW_MAJOR, ta, tb, im, in, ik, 1, a, lda, b, ldb, 0, c, in);
+    else return lfuse__error(LFUSE_ERR_TYPE, "OpenBLAS multiplies f32 and f64, not %s", lfuse_type_name(type));
     return LFUSE_OK;
 }

@@ -8,6 +8,8 @@
 #ifndef BENCH_OPENBLAS_H
 #define BENCH_OPENBLAS_H
 
+#include <stdbool.h>
+
 #include "libfuse/status.h"
 #include "libfuse/types.h"
 
@@ -15,8 +17,11 @@
 lfuse_status bench_openblas_load(void);
 /* Of a loaded one: its configuration, the core whose kernels it runs, and its threads, in words. */
 const char *bench_openblas_note(void);
-/* c = a b, row-major and contiguous, of f32 or f64 (others: ERR_TYPE). Extents fit in 32 bits (else ERR_SHAPE). */
-lfuse_status bench_openblas_multiply(lfuse_type type, int64_t m, int64_t n, int64_t k, const void *a, const void *b,
-                                     void *c);
+/*
+ * c = a b, row-major and contiguous, of f32 or f64 (others: ERR_TYPE); turned operands are stored [k, m] and [n, k].
+ * Extents fit in 32 bits (else ERR_SHAPE).
+ */
+lfuse_status bench_openblas_multiply(lfuse_type type, bool turn_a, bool turn_b, int64_t m, int64_t n, int64_t k,
+                                     const void *a, const void *b, void *c);
 
 #endif

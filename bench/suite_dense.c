@@ -118,8 +118,10 @@ static lfuse_status vendor_set(fixture *f, const dense *p, vendor *v, int set)
         b[l] = f->io[2 + 2 * l].tensors[set];
     }
     for (int i = 0; i < 2; i++) LFUSE__TRY(lfuse_tensor_create(f->d->dev, p->type, 2, rows, &v->scratch[set][i]));
-    bench_dense_buffers buffers = {p->layers, p->batch, p->width, p->width, w, b, f->io[0].tensors[set],
-                                   {v->scratch[set][0], v->scratch[set][1]}, f->io[f->nio - 1].tensors[set]};
+    const bench_dense_buffers buffers = {
+        .layers = p->layers, .batch = p->batch, .inner = p->width, .width = p->width, .w = w, .b = b,
+        .x = f->io[0].tensors[set], .scratch = {v->scratch[set][0], v->scratch[set][1]},
+        .y = f->io[f->nio - 1].tensors[set]};
     return v->kind->dense_create(f->d, &buffers, &v->networks[set]);
 }
 

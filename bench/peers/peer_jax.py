@@ -109,17 +109,30 @@ class Peer:
 
     def gemm(self, problem):
         m, n, k = problem.sizes
-        t = problem.type
-        inputs = [(self.uniform((m, k), t, 1), self.uniform((k, n), t, 1), self.uniform((n,), t, k**0.5))
+        t, batch = problem.type, (problem.batch,) if problem.batch else ()
+        turn_a, turn_b = (x == "t" for x in problem.turns)
+        inputs = [(self.uniform(batch + ((k, m) if turn_a else (m, k)), t, 1),
+                   self.uniform(batch + ((n, k) if turn_b else (k, n)), t, 1), self.uniform((n,), t, k**0.5))
                   for _ in range(harness.choose_sets(problem.bytes))]
         chosen = problems.sample(m)
 
-        def result(y, epilogue):
-            a, b, bias = (double(x) for x in (inputs[0][0][chosen], *inputs[0][1:]))
-            return (double(y[chosen]), *problems.gemm(a, b, bias if epilogue else None, problem))
+        def stored(a, b):
+            return a.mT if turn_a else a, b.mT if turn_b else b
 
-        yield self.way("jax", lambda a, b, bias: a @ b, inputs, lambda y: result(y, False))
-        yield self.way("jax+ep", lambda a, b, bias: jax.nn.relu(a @ b + bias), inputs, lambda y: result(y, True))
+        def result(y, epilogue):
+            a, b = stored(*inputs[0][:2])
+            if batch:  # the last product of the batch
+                a, b, y = a[-1], b[-1], y[-1]
+            bias = double(inputs[0][2]) if epilogue else None
+            return (double(y[chosen]), *problems.gemm(double(a[chosen]), double(b), bias, problem))
+
+        def product(a, b, bias):
+            a, b = stored(a, b)
+            return a @ b
+
+        yield self.way("jax", product, inputs, lambda y: result(y, False))
+        yield self.way("jax+ep", lambda a, b, bias: jax.nn.relu(product(a, b, bias) + bias), inputs,
+                       lambda y: result(y, True))
 
     def dense(self, problem):
         layers, width, batch = problem.sizes

@@ -135,19 +135,31 @@ class Peer:
 
     def gemm(self, problem):
         m, n, k = problem.sizes
-        inputs = []
-        for _ in range(harness.choose_sets(problem.bytes)):
-            t = problem.type
-            inputs.append((self.uniform((m, k), t, 1), self.uniform((k, n), t, 1), self.uniform((n,), t, k**0.5)))
+        t, batch = problem.type, (problem.batch,) if problem.batch else ()
+        turn_a, turn_b = (x == "t" for x in problem.turns)
+        inputs = [(self.uniform(batch + ((k, m) if turn_a else (m, k)), t, 1),
+                   self.uniform(batch + ((n, k) if turn_b else (k, n)), t, 1), self.uniform((n,), t, k**0.5))
+                  for _ in range(harness.choose_sets(problem.bytes))]
         chosen = problems.sample(m)
 
-        def result(y, epilogue):
-            a, b, bias = (double(x) for x in (inputs[0][0][chosen], *inputs[0][1:]))
-            return (double(y[chosen]), *problems.gemm(a, b, bias if epilogue else None, problem))
+        def stored(a, b):
+            return a.mT if turn_a else a, b.mT if turn_b else b
 
-        yield from self.ways(problem, "pytorch", lambda a, b, bias: torch.mm(a, b), inputs, lambda y: result(y, False))
-        yield from self.ways(problem, "pytorch+ep", lambda a, b, bias: torch.addmm(bias, a, b).relu_(), inputs,
-                             lambda y: result(y, True))
+        def result(y, epilogue):
+            a, b = stored(*inputs[0][:2])
+            if batch:  # the last product of the batch
+                a, b, y = a[-1], b[-1], y[-1]
+            bias = double(inputs[0][2]) if epilogue else None
+            return (double(y[chosen]), *problems.gemm(double(a[chosen]), double(b), bias, problem))
+
+        def with_epilogue(a, b, bias):
+            a, b = stored(a, b)
+            y = torch.baddbmm(bias, a, b) if batch else torch.addmm(bias, a, b)
+            return y.relu_()
+
+        yield from self.ways(problem, "pytorch", lambda a, b, bias: torch.matmul(*stored(a, b)), inputs,
+                             lambda y: result(y, False))
+        yield from self.ways(problem, "pytorch+ep", with_epilogue, inputs, lambda y: result(y, True))
 
     def dense(self, problem):
         layers, width, batch = problem.sizes

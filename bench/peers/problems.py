@@ -16,6 +16,7 @@ ADAMW = {"lr": 1e-3, "beta1": 0.9, "beta2": 0.999, "eps": 1e-8, "weight_decay": 
 DEFAULT = (
     [f"gemm:{n}x{n}x{n}" for n in (256, 512, 1024, 2048, 4096, 8192)]
     + [f"gemm:{m}x4096x4096" for m in (1, 2, 4, 8, 16)]
+    + ["gemm:1024x1024x1024:tn", "gemm:1024x1024x1024:nt", "gemm:256x256x256:b64", "gemm:64x64x64:b512"]
     + [f"dense:L8:H{h}:B{b}" for h, b in ((128, 64), (512, 1), (512, 64), (1024, 64), (2048, 64), (4096, 64))]
     + ["stack:16x1024x256", "rows:softmax:16384x4096", "rows:layernorm:16384x4096", "rows:rmsnorm:16384x4096"]
     + ["rows:logsumexp:16384x4096", "rows:layernorm_gelu_residual:16384x4096"]
@@ -34,6 +35,8 @@ class Problem:
     type: str = "f32"
     sizes: tuple = ()
     function: str = ""
+    turns: str = "nn"  # of a product: t where an operand is stored transposed
+    batch: int = 0  # of products; 0: no batch axis
     members: list = field(default_factory=list)  # elements of each tensor of a list
 
     @property
@@ -42,7 +45,7 @@ class Problem:
         each = SIZES[self.type]
         if self.suite == "gemm":
             m, n, k = self.sizes
-            return each * (m * k + k * n + m * n)
+            return each * max(1, self.batch) * (m * k + k * n + m * n)
         if self.suite == "dense":
             layers, width, batch = self.sizes
             return each * (layers * (width + 1) * width + 2 * batch * width)
@@ -58,7 +61,7 @@ class Problem:
     @property
     def flops(self):
         if self.suite == "gemm":
-            return 2 * math.prod(self.sizes)
+            return 2 * max(1, self.batch) * math.prod(self.sizes)
         if self.suite == "dense":
             layers, width, batch = self.sizes
             return 2 * layers * batch * width * width
@@ -91,11 +94,30 @@ def gpt2_small():
     return [50257 * w, 1024 * w] + 12 * layer + [w, w]
 
 
+def parse_gemm(text):
+    """gemm:<m>x<n>x<k> and, in any order, the type, nt, tn or tt, and b<count>."""
+    problem = Problem(text, "gemm")
+    for word in text.split(":")[1:]:
+        if match := re.fullmatch(r"(\d+)x(\d+)x(\d+)", word):
+            problem.sizes = tuple(int(x) for x in match.groups())
+        elif re.fullmatch("[nt]{2}", word):
+            problem.turns = word
+        elif re.fullmatch(r"b\d+", word):
+            problem.batch = int(word[1:])
+        elif word in UNITS:
+            problem.type = word
+        else:
+            raise Unknown(f"{text}: no product of the peers")
+    if not problem.sizes:
+        raise Unknown(f"{text}: a product without sizes")
+    return problem
+
+
 def parse(text):
     """A Problem; Unknown where the peers have no such one."""
     kind = "(?::(f32|f16|bf16|f64))?"
-    if match := re.fullmatch(r"gemm:(\d+)x(\d+)x(\d+)" + kind, text):
-        return Problem(text, "gemm", match[4] or "f32", tuple(int(match[i]) for i in (1, 2, 3)))
+    if text.startswith("gemm:"):
+        return parse_gemm(text)
     if match := re.fullmatch(r"dense:L(\d+):H(\d+):B(\d+)" + kind, text):
         return Problem(text, "dense", match[4] or "f32", tuple(int(match[i]) for i in (1, 2, 3)))
     if match := re.fullmatch(r"stack:(\d+)x(\d+)x(\d+)", text):
@@ -134,9 +156,9 @@ def gemm(a, b, bias, problem):
     """A product, with bias and relu where there is a bias."""
     unit = UNITS["f32" if problem.type in ("f16", "bf16") else problem.type]
     y, error = product(a, np.zeros_like(a), b, unit)
-    if bias is not None:
+    if bias is not None:  # the product, and the sum before relu, may have been stored
+        error = error + UNITS[problem.type] * (2 * np.abs(y) + np.abs(bias))
         y = np.maximum(y + bias, 0)
-        error = error + 2 * unit * (np.abs(y) + error)
     return y, error + 2 * UNITS[problem.type] * (np.abs(y) + error)
 
 
