@@ -18,7 +18,8 @@
 /* Below this nothing is changed: estimates are no better. */
 #define WORTH 1.02
 /* A sum of k terms takes as long as one of so many more. An H200's products of 2048 run at 0.96 of the rate of 8192. */
-#define ENDS 64.0
+#define GPU_ENDS 64.0
+#define CPU_ENDS 16.0
 /* Of the bandwidth of copies, what a kernel reaches that reads and writes 7^L matrices. */
 static const double streaming[] = { 1, 0.85, 0.75 };
 /* Seconds from one kernel to the next. */
@@ -72,7 +73,7 @@ double lfuse__strassen_time(const lfuse__facts *f, const lfuse__strassen_problem
     const double m = padded(f, p->m, false, levels), n = padded(f, p->n, true, levels);
     const double k = padded(f, p->k, true, levels), count = levels == 2 ? 49 : levels == 1 ? 7 : 1;
     const double bm = m / parts, bn = n / parts, bk = k / parts, grown = count / (parts * parts);
-    const double multiply = 2 * count * bm * bn * (bk + ENDS) /
+    const double multiply = 2 * count * bm * bn * (bk + (f->vector_lanes ? CPU_ENDS : GPU_ENDS)) /
                             (product_rate(f, p->type) * occupation(f, count, bm, bn));
     const double move = count * (bm * bk + bk * bn + bm * bn) * size / f->copy_rate;
     double bytes = 0;

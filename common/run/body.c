@@ -17,6 +17,7 @@
 #include "common/run/cache.h"
 #include "common/run/entry.h"
 #include "common/run/foreach.h"
+#include "common/run/rates.h"
 
 enum { CACHED_BODIES = 256 };
 
@@ -89,10 +90,14 @@ lfuse_status lfuse__plan_cache_get(lfuse_device *dev, lfuse__plan_cache **cache)
     return LFUSE_OK;
 }
 
-static lfuse_status make_key(const lfuse_graph *graph, const lfuse_plan_options *options, lfuse__strbuf *key)
+/* What a model decided by is part of the key: it may be known better the next time. */
+static lfuse_status make_key(const lfuse_graph *graph, const lfuse_plan_options *options, const lfuse__facts *facts,
+                             lfuse__strbuf *key)
 {
     lfuse__strbuf_format(key, "%u %d %d %d %d\n", options->disable & ~(unsigned)LFUSE_NO_REPLAY, options->exact != 0,
                          (int)options->transport, (int)options->provider, (int)options->strassen);
+    if (options->strassen == LFUSE_STRASSEN_AUTO)
+        lfuse__strbuf_format(key, "%a %a %a\n", facts->product_rate, facts->product_rate64, facts->copy_rate);
     lfuse__graph_print(graph, key);
     return lfuse__strbuf_check(key);
 }
@@ -149,21 +154,36 @@ static lfuse_status new_entry(lfuse__strbuf *key, lfuse__hash hash, lfuse__body_
     return LFUSE_OK;
 }
 
-static bool has_products(const lfuse_graph *graph)
+static bool has_products(const lfuse_graph *graph, lfuse_type type)
 {
     for (int i = 0; i < graph->nnodes; i++)
-        if (graph->nodes[i].kind == LFUSE__MATMUL) return true;
+        if (graph->nodes[i].kind == LFUSE__MATMUL && (type == LFUSE_TYPE_NONE || graph->nodes[i].type == type))
+            return true;
     return false;
 }
 
-/* Who computes products depends on whether there is a vendor's library, which is known when it has been loaded. */
-static lfuse_status facts_for(lfuse_device *dev, const lfuse_graph *graph, const lfuse_plan_options *options,
+/* What a model of products by Strassen's algorithm decides by. */
+static lfuse_status rates_for(lfuse_device *dev, const lfuse_graph *graph, const lfuse_plan_options *options,
                               lfuse__facts *facts)
+{
+    static const lfuse_type types[] = { LFUSE_F32, LFUSE_F64 };
+    int i;
+
+    *facts = *lfuse__device_facts(dev);
+    for (i = 0; i < 2 && options->strassen == LFUSE_STRASSEN_AUTO; i++)
+        if (has_products(graph, types[i]) && (types[i] == LFUSE_F32 || facts->info.f64))
+            LFUSE__TRY(lfuse__rates_find(dev, types[i], options->effort == LFUSE_EFFORT_MEASURE, facts));
+    return LFUSE_OK;
+}
+
+/* Who computes products depends on whether there is a vendor's library, which is known when it has been loaded. */
+static lfuse_status products_for(lfuse_device *dev, const lfuse_graph *graph, const lfuse_plan_options *options,
+                                 lfuse__facts *facts)
 {
     lfuse__facts full;
 
-    *facts = *lfuse__device_facts(dev);
-    if (!lfuse__tiles_fit(facts) || options->provider != LFUSE_PROVIDER_DEFAULT || !has_products(graph))
+    if (!lfuse__tiles_fit(facts) || options->provider != LFUSE_PROVIDER_DEFAULT ||
+        !has_products(graph, LFUSE_TYPE_NONE))
         return LFUSE_OK;
     LFUSE__TRY(lfuse__device_full_facts(dev, &full));
     facts->products = full.products;
@@ -171,21 +191,19 @@ static lfuse_status facts_for(lfuse_device *dev, const lfuse_graph *graph, const
 }
 
 static lfuse_status build(lfuse__body_entry *e, lfuse_device *dev, const lfuse_graph *graph,
-                          const lfuse_plan_options *options)
+                          const lfuse_plan_options *options, lfuse__facts *facts)
 {
-    lfuse__facts facts;
-
     e->transport = options->transport;
-    LFUSE__TRY(facts_for(dev, graph, options, &facts));
-    LFUSE__TRY(lfuse__plan_make(graph, &facts, options, &e->plan));
+    LFUSE__TRY(products_for(dev, graph, options, facts));
+    LFUSE__TRY(lfuse__plan_make(graph, facts, options, &e->plan));
     LFUSE__TRY(lfuse__entry_want_all(e, lfuse__device_facts(dev)));
     return e->kernels ? lfuse__entry_compile(e, dev, e->kernels, NULL) : LFUSE_OK;
 }
 
 /* Called with the lock, which is free while the body is made. */
 static lfuse_status make_entry(lfuse__plan_cache *cache, lfuse_device *dev, const lfuse_graph *graph,
-                               const lfuse_plan_options *options, lfuse__strbuf *key, lfuse__hash hash,
-                               lfuse__body_entry **entry)
+                               const lfuse_plan_options *options, lfuse__facts *facts, lfuse__strbuf *key,
+                               lfuse__hash hash, lfuse__body_entry **entry)
 {
     lfuse__body_entry *e = NULL, *old = NULL;
     lfuse_status status;
@@ -195,7 +213,7 @@ static lfuse_status make_entry(lfuse__plan_cache *cache, lfuse_device *dev, cons
     cache->bodies = e;
     cache->nbodies++;
     pthread_mutex_unlock(&cache->lock);
-    status = build(e, dev, graph, options);
+    status = build(e, dev, graph, options, facts);
     pthread_mutex_lock(&cache->lock);
     e->building = false;
     e->used = ++cache->clock;
@@ -216,11 +234,13 @@ lfuse_status lfuse__body_get(lfuse_device *dev, const lfuse_graph *graph, const 
     lfuse__strbuf key = LFUSE__STRBUF_INIT;
     lfuse__plan_cache *cache;
     lfuse__body_entry *e;
+    lfuse__facts facts;
     lfuse__hash hash;
     lfuse_status status;
 
     LFUSE__TRY(lfuse__plan_cache_get(dev, &cache));
-    status = make_key(graph, options, &key);
+    LFUSE__TRY(rates_for(dev, graph, options, &facts));
+    status = make_key(graph, options, &facts, &key);
     if (status) goto err_free_key;
     hash = lfuse__hash_bytes(key.data, key.length);
     pthread_mutex_lock(&cache->lock);
@@ -230,7 +250,7 @@ lfuse_status lfuse__body_get(lfuse_device *dev, const lfuse_graph *graph, const 
         e->used = ++cache->clock;
         *entry = e;
     } else {
-        status = make_entry(cache, dev, graph, options, &key, hash, entry);
+        status = make_entry(cache, dev, graph, options, &facts, &key, hash, entry);
     }
     pthread_mutex_unlock(&cache->lock);
 

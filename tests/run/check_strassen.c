@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "common/run/wisdom.h"
 #include "tests/run/rig.h"
 
 enum { K = 20, N = 24 };
@@ -151,6 +152,66 @@ START_TEST(memory)
 }
 END_TEST
 
+static void know(const char *what, double us)
+{
+    lfuse__wise_choice choice = { .provider = "plan", .identity = "rates", .us = us };
+
+    lfuse__wisdom_note(dev, what, &choice);
+}
+
+/* What the device can is looked up in its wisdom; what is known better makes another plan of the same graph. */
+START_TEST(rates_of_wisdom)
+{
+    lfuse_plan *plan, *better;
+
+    lfuse_output(g, "y", lfuse_matmul(lfuse_input(g, "x", LFUSE_F32, 2, LFUSE_DIMS(512, 512)),
+                                      lfuse_frozen(g, "w", LFUSE_F32, 2, LFUSE_DIMS(512, 512))));
+    plan = plan_of(LFUSE_STRASSEN_AUTO, LFUSE_PROVIDER_DEFAULT);
+    ck_assert(strstr(lfuse_plan_text(plan), "(levels 0 512 x 512 x 512 unknown device)"));
+    know("rate:copy:16777216", 5e3);
+    know("rate:product:1024:f32", 5e4);
+    better = plan_of(LFUSE_STRASSEN_AUTO, LFUSE_PROVIDER_DEFAULT);
+    ck_assert_msg(strstr(lfuse_plan_text(better), "(levels 2 512 x 512 x 512 by estimate 1."), "%s",
+                  lfuse_plan_text(better));
+    lfuse_plan_destroy(better);
+    know("rate:product:1024:f32", 50);
+    better = plan_of(LFUSE_STRASSEN_AUTO, LFUSE_PROVIDER_DEFAULT);
+    ck_assert_msg(strstr(lfuse_plan_text(better), "(levels 0 512 x 512 x 512 by estimate 0."), "%s",
+                  lfuse_plan_text(better));
+    lfuse_plan_destroy(better);
+    lfuse_plan_destroy(plan);
+}
+END_TEST
+
+/* Timed once, where effort and device allow it; the second plan finds what the first one measured. */
+static void measure_rates(void)
+{
+    const lfuse_plan_options o = { .strassen = LFUSE_STRASSEN_AUTO, .effort = LFUSE_EFFORT_MEASURE };
+    lfuse_graph *graph = lfuse_graph_create();
+    lfuse_device_counters before, after;
+    lfuse_plan *plan;
+    int i;
+
+    lfuse_output(graph, "y", lfuse_matmul(lfuse_input(graph, "x", LFUSE_F32, 2, LFUSE_DIMS(8, 8)),
+                                          lfuse_input(graph, "w", LFUSE_F32, 2, LFUSE_DIMS(8, 8))));
+    for (i = 0; i < 2; i++) {
+        OK(lfuse_device_get_counters(dev, &before));
+        OK(lfuse_plan_create(dev, graph, &o, &plan));
+        OK(lfuse_device_get_counters(dev, &after));
+        ck_assert_msg(strstr(lfuse_plan_text(plan), "(levels 0 8 x 8 x 8 by estimate 0."), "%s",
+                      lfuse_plan_text(plan));
+        ck_assert(i ? after.launches == before.launches : after.launches > before.launches);
+        lfuse_plan_destroy(plan);
+    }
+    lfuse_graph_destroy(graph);
+}
+
+START_TEST(rates_that_are_measured)
+{
+    if (!on_each_device(measure_rates)) TEST_SKIP("no device but the stub");
+}
+END_TEST
+
 static Suite *suite_strassen(void)
 {
     Suite *s = suite_create("run");
@@ -163,6 +224,8 @@ static Suite *suite_strassen(void)
     tcase_add_test(c, sizes_natively);
     tcase_add_test(c, sizes_by_a_vendor);
     tcase_add_test(c, memory);
+    tcase_add_test(c, rates_of_wisdom);
+    tcase_add_test(c, rates_that_are_measured);
     suite_add_tcase(s, c);
     return s;
 }

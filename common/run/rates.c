@@ -1,0 +1,156 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#ifdef HAVE_CONFIG_H
+#include "config.h"
+#endif
+
+/*
+ * How fast a device multiplies and copies: one square product by its fastest way, and one array that is negated, both
+ * too large for any cache. They are timed once and kept as wisdom, under names of their own.
+ */
+#include "common/run/rates.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+
+#include "common/base/error.h"
+#include "common/base/log.h"
+#include "common/run/race.h"
+#include "common/run/wisdom.h"
+#include "libfuse/ops.h"
+
+enum { GPU_WIDTH = 4096, CPU_WIDTH = 1024, NAME_BYTES = 64 };
+static const int64_t gpu_elements = INT64_C(1) << 25, cpu_elements = INT64_C(1) << 24;
+#define BY "rates"
+
+/* A plan with its operands, to be run on a stream of its own. */
+typedef struct rated {
+    lfuse_device *dev;
+    lfuse_stream *stream;
+    lfuse_graph *graph;
+    lfuse_plan *plan;
+    int count;
+    lfuse_tensor *tensors[3];
+    lfuse_binding bindings[3];
+} rated;
+
+static const char *name(void *data, int i)
+{
+    (void)data, (void)i;
+    return BY;
+}
+
+static lfuse_status prepare(void *data, int i)
+{
+    (void)data, (void)i;
+    return LFUSE_OK;
+}
+
+static void release(void *data, int i)
+{
+    (void)data, (void)i;
+}
+
+static lfuse_status run(void *data, int i, lfuse_stream *s)
+{
+    const rated *r = data;
+
+    (void)i;
+    return lfuse__plan_run(r->plan, s, r->bindings, r->count);
+}
+
+static lfuse_status add_tensor(rated *r, const char *text, lfuse_type type, int rank, const int64_t *shape)
+{
+    lfuse_tensor **t = &r->tensors[r->count];
+
+    LFUSE__TRY(lfuse__tensor_create(r->dev, type, rank, shape, t));
+    r->bindings[r->count++] = lfuse_bind_tensor(text, *t);
+    return lfuse__race_fill(r->stream, (*t)->range, 0, (uint64_t)(*t)->elements * lfuse_type_size(type), type);
+}
+
+/* c = a b, or c = -a. */
+static lfuse_status make(rated *r, lfuse_type type, int64_t width, int64_t elements)
+{
+    const lfuse_plan_options o = { .effort = width ? LFUSE_EFFORT_MEASURE : LFUSE_EFFORT_ESTIMATE,
+                                   .strassen = LFUSE_STRASSEN_OFF, .disable = LFUSE_NO_REPLAY };
+    const int rank = width ? 2 : 1;
+    const int64_t shape[2] = { width ? width : elements, width };
+    lfuse_value a, b;
+
+    LFUSE__TRY(lfuse__stream_create(r->dev, &r->stream));
+    r->graph = lfuse_graph_create();
+    a = lfuse_input(r->graph, "a", type, rank, shape);
+    LFUSE__TRY(add_tensor(r, "a", type, rank, shape));
+    if (width) {
+        b = lfuse_input(r->graph, "b", type, rank, shape);
+        LFUSE__TRY(add_tensor(r, "b", type, rank, shape));
+    }
+    lfuse_output(r->graph, "c", width ? lfuse_matmul(a, b) : lfuse_neg(a));
+    LFUSE__TRY(add_tensor(r, "c", type, rank, shape));
+    return lfuse__plan_create(r->dev, r->graph, &o, &r->plan);
+}
+
+static void drop(rated *r)
+{
+    lfuse__plan_destroy(r->plan);
+    while (r->count) lfuse__tensor_release(r->tensors[--r->count]);
+    lfuse_graph_destroy(r->graph);
+    lfuse__stream_destroy(r->stream);
+}
+
+static lfuse_status measure(lfuse_device *dev, const char *what, lfuse_type type, int64_t width, int64_t elements,
+                            double *us)
+{
+    rated r = { .dev = dev };
+    const lfuse__contest contest = { .what = what, .count = 1, .data = &r, .name = name, .prepare = prepare,
+                                     .run = run, .release = release };
+    lfuse_status status = make(&r, type, width, elements);
+    int best = 0;
+
+    if (!status) status = run(&r, 0, r.stream); /* instances are made before anything is captured */
+    if (!status) status = lfuse__race(&contest, r.stream, &best, us);
+    drop(&r);
+    return status;
+}
+
+/* *us 0: not known. */
+static lfuse_status time_of(lfuse_device *dev, const char *what, bool may_measure, lfuse_type type, int64_t width,
+                            int64_t elements, double *us)
+{
+    lfuse__wise_choice wise = { .us = 0 };
+    lfuse__saved_error before;
+    bool known;
+
+    *us = 0;
+    LFUSE__TRY(lfuse__wisdom_ask(dev, what, &wise, &known));
+    if (known) *us = wise.us;
+    if (known || !may_measure) return LFUSE_OK;
+    lfuse__error_save(&before);
+    if (measure(dev, what, type, width, elements, us)) {
+        lfuse__log(LFUSE_LOG_INFO, "%s could not be measured: %s", what, lfuse__error_message());
+        lfuse__error_restore(&before);
+        *us = 0;
+        return LFUSE_OK;
+    }
+    snprintf(wise.provider, sizeof wise.provider, "plan");
+    snprintf(wise.identity, sizeof wise.identity, BY);
+    wise.us = *us;
+    lfuse__wisdom_note(dev, what, &wise);
+    return LFUSE_OK;
+}
+
+lfuse_status lfuse__rates_find(lfuse_device *dev, lfuse_type type, bool may_measure, lfuse__facts *facts)
+{
+    const bool cpu = facts->info.kind == LFUSE_DEVICE_CPU;
+    const int64_t width = cpu ? CPU_WIDTH : GPU_WIDTH, elements = cpu ? cpu_elements : gpu_elements;
+    const double work = 2 * (double)width * (double)width * (double)width;
+    char what[NAME_BYTES];
+    double us;
+
+    snprintf(what, sizeof what, "rate:copy:%" PRId64, elements);
+    LFUSE__TRY(time_of(dev, what, may_measure, LFUSE_F32, 0, elements, &us));
+    if (us > 0) facts->copy_rate = 8 * (double)elements / (us * 1e-6);
+    snprintf(what, sizeof what, "rate:product:%" PRId64 ":%s", width, lfuse_type_name(type));
+    LFUSE__TRY(time_of(dev, what, may_measure, type, width, 0, &us));
+    if (us > 0) *(type == LFUSE_F64 ? &facts->product_rate64 : &facts->product_rate) = work / (us * 1e-6);
+    return LFUSE_OK;
+}
