@@ -118,6 +118,8 @@ static void free_state(lfuse__oracle *s)
     for (i = 0; s->ends && i < s->g->nnames; i++) free(s->ends[i]);
     for (i = 0; s->matrices && i < s->g->nnames; i++) free(s->matrices[i]);
     for (i = 0; s->lines && i < s->g->nnodes; i++) free(s->lines[i]);
+    for (i = 0; s->products && i < s->g->nnodes; i++) free(s->products[i]);
+    free(s->products);
     free(s->lines);
     free(s->matrices);
     free(s->last);
@@ -144,13 +146,14 @@ lfuse_status lfuse__oracle_run_graph(const lfuse_graph *g, const lfuse__oracle_i
     s.ends = calloc((size_t)g->nnames + 1, sizeof *s.ends);
     s.matrices = calloc((size_t)g->nnames + 1, sizeof *s.matrices);
     s.lines = calloc((size_t)g->nnodes + 1, sizeof *s.lines);
+    s.products = calloc((size_t)g->nnodes + 1, sizeof *s.products);
     s.sizes = calloc((size_t)g->nsizes + 1, sizeof *s.sizes);
     s.scalars = calloc((size_t)g->nnames + 1, sizeof *s.scalars);
     s.arrays = calloc((size_t)g->nnodes + 1, sizeof *s.arrays);
     s.last = calloc((size_t)g->nnodes + 1, sizeof *s.last);
     made.results = calloc(2 * (size_t)g->nnames + 1, sizeof *made.results);
-    if (!s.bound || !s.ends || !s.matrices || !s.lines || !s.sizes || !s.scalars || !s.arrays || !s.last ||
-        !made.results)
+    if (!s.bound || !s.ends || !s.matrices || !s.lines || !s.products || !s.sizes || !s.scalars || !s.arrays ||
+        !s.last || !made.results)
         status = lfuse__error(LFUSE_ERR_MEMORY, "oracle: no memory for %d values", (int)g->nnodes);
     else if (!(status = lfuse__oracle_bind(&s, inputs, ninputs)) && !(status = evaluate(&s)))
         status = collect(&s, &made);

@@ -36,7 +36,8 @@ typedef struct lfuse__oracle {
     const lfuse__oracle_input **bound; /* [nnames] */
     int64_t **ends;                    /* [nnames] of lists */
     lfuse__matrices **matrices;        /* [nnames] of lists of matrices; NULL: the caller's */
-    int64_t **lines;                   /* [nnodes] ends of lists of lines */
+    int64_t **lines;                   /* [nnodes] ends of lists of lines, and of products */
+    lfuse__matrices **products;        /* [nnodes] what the members of lists of products are */
     int64_t *sizes;                    /* [nsizes] values; -1: not known */
     double *scalars;                   /* [nnames] */
     lfuse__values *arrays;             /* [nnodes] */
@@ -140,6 +141,8 @@ void lfuse__oracle_strassen(lfuse_type type, int levels, int64_t m, int64_t n, i
                             const lfuse__pair *b, lfuse__pair *c);
 double lfuse__oracle_strassen_bound(lfuse_type type, int levels, int64_t k, double a, double b);
 /* Factor of |A||B| in the bound of a product of inner extent k. */
+/* oracle_lines.c: of lists of matrices. */
+lfuse__oracle_node lfuse__oracle_member_matmul;
 double lfuse__oracle_matmul_factor(lfuse_type type, int64_t k);
 
 #endif

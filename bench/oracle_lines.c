@@ -143,3 +143,76 @@ lfuse_status lfuse__oracle_node_line_reduce(lfuse__oracle *s, const lfuse__node 
     free(room);
     return status;
 }
+
+/* ---- products of members ---- */
+
+/* A matrix of a member, turned round where the product takes it transposed: row-major. */
+static void take_matrix(const lfuse__values *o, lfuse_type type, int64_t first, int64_t rows, int64_t columns,
+                        bool transposed, lfuse__pair *to)
+{
+    int64_t i, j;
+
+    for (i = 0; i < rows; i++)
+        for (j = 0; j < columns; j++)
+            to[transposed ? j * rows + i : i * columns + j] = lfuse__oracle_read(type, o->x[first + i * columns + j]);
+}
+
+static lfuse_status multiply_member(const lfuse__node *n, const lfuse__values *const *o, const bool *transposed,
+                                    int64_t member, lfuse__values *a)
+{
+    const lfuse_type type = (lfuse_type)n->type;
+    const lfuse__matrices *x = &o[0]->matrices[member], *y = &o[1]->matrices[member], *z = &a->matrices[member];
+    const int64_t k = transposed[0] ? x->rows : x->columns;
+    lfuse__pair *left = malloc((size_t)(x->rows * x->columns + 1) * sizeof *left);
+    lfuse__pair *right = malloc((size_t)(y->rows * y->columns + 1) * sizeof *right);
+    lfuse_status status = LFUSE_OK;
+    int64_t i;
+
+    if (!left || !right) status = lfuse__error(LFUSE_ERR_MEMORY, "oracle: no memory for a product");
+    for (i = 0; i < z->count && !status; i++) {
+        take_matrix(o[0], type, begin_of(o[0], member) + i * x->rows * x->columns, x->rows, x->columns, transposed[0],
+                    left);
+        take_matrix(o[1], type, begin_of(o[1], member) + i * y->rows * y->columns, y->rows, y->columns, transposed[1],
+                    right);
+        status = lfuse__oracle_matmul(type, z->rows, z->columns, k, left, right,
+                                      a->x + begin_of(a, member) + i * z->rows * z->columns);
+    }
+    free(right);
+    free(left);
+    return status;
+}
+
+lfuse_status lfuse__oracle_member_matmul(lfuse__oracle *s, const lfuse__node *n, lfuse__values *a)
+{
+    const lfuse__values *o[2] = {&s->arrays[n->in[0]], &s->arrays[n->in[1]]};
+    const int32_t node = (int32_t)(n - s->g->nodes);
+    bool transposed[2] = {false, false};
+    lfuse__matrices *made;
+    lfuse_status status = LFUSE_OK;
+    int64_t i;
+    int k;
+
+    for (k = 0; k < n->naxes; k++) transposed[n->axes[k]] = true;
+    if (!o[0]->matrices || !o[1]->matrices || o[0]->members != o[1]->members)
+        return lfuse__error(LFUSE_ERR_SHAPE, "oracle: lists that cannot be multiplied");
+    a->rank = n->rank;
+    a->members = o[0]->members;
+    made = s->products[node] = malloc((size_t)(a->members + 1) * sizeof *made);
+    s->lines[node] = malloc((size_t)(a->members + 1) * sizeof *s->lines[node]);
+    if (!made || !s->lines[node])
+        return lfuse__error(LFUSE_ERR_MEMORY, "oracle: no memory for %lld members", (long long)a->members);
+    a->matrices = made;
+    a->ends = s->lines[node];
+    for (i = 0; i < a->members; i++) {
+        const lfuse__matrices *x = &o[0]->matrices[i], *y = &o[1]->matrices[i];
+        made[i] = (lfuse__matrices){x->count, transposed[0] ? x->columns : x->rows,
+                                    transposed[1] ? y->rows : y->columns, 2};
+        if (x->count != y->count ||
+            (transposed[0] ? x->rows : x->columns) != (transposed[1] ? y->columns : y->rows))
+            return lfuse__error(LFUSE_ERR_SHAPE, "oracle: member %lld cannot be multiplied", (long long)i);
+        s->lines[node][i] = a->count += made[i].count * made[i].rows * made[i].columns;
+    }
+    LFUSE__TRY(lfuse__oracle_allocate(a));
+    for (i = 0; i < a->members && !status; i++) status = multiply_member(n, o, transposed, i, a);
+    return status;
+}

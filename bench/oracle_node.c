@@ -130,6 +130,7 @@ lfuse_status lfuse__oracle_node_matmul(lfuse__oracle *s, const lfuse__node *n, l
     lfuse__pair *x, *y;
     int64_t i, m, k, count = 1;
 
+    if (n->list) return lfuse__oracle_member_matmul(s, n, a);
     if (row ? left->rows != right->rows : right->rows)
         return lfuse__oracle_not_by_rows("one side of a product");
     LFUSE__TRY(lfuse__oracle_shape(s, n, left->rows, a));

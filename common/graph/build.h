@@ -68,12 +68,16 @@ lfuse_value lfuse__build_member_reduce(lfuse_graph *g, const char *call, lfuse__
 lfuse_value lfuse__build_list_reduce(lfuse_graph *g, const char *call, lfuse__reduce op, int32_t numbers);
 /* Of an input. */
 lfuse_value lfuse__build_member_elements(lfuse_graph *g, const char *call, int32_t list);
-/* The input of the list's rank that a list of matrices, or a flat one, is computed from first. */
+/* The input of the list's rank that a list of matrices, or a flat one, is computed from first; -1: it is a product. */
 int32_t lfuse__build_input_of(const lfuse_graph *g, int32_t list);
+lfuse_value lfuse__build_untold(lfuse_graph *g, const char *call); /* the error then */
 /* lines.c: along axis 0, each row, or 1, each column; rows (0), columns (1), rank (2) of the members of an input. */
 lfuse_value lfuse__build_line_reduce(lfuse_graph *g, const char *call, lfuse__reduce op, int32_t list, int axis);
 lfuse_value lfuse__build_member_extent(lfuse_graph *g, const char *call, int32_t list, int axis);
+/* Of tensors with equal batches, or of lists of matrices. */
 lfuse_value lfuse__build_matmul(lfuse_graph *g, const char *call, int32_t a, int32_t b);
+/* Of lists; bit i: operand i is taken transposed. */
+lfuse_value lfuse__build_member_matmul(lfuse_graph *g, const char *call, int32_t a, int32_t b, unsigned transposed);
 
 /* "f32 [batch, 64]", "list of f32", "a number" ... */
 void lfuse__build_describe(const lfuse_graph *g, int32_t node, char *text, size_t size);

@@ -35,7 +35,8 @@ typedef enum lfuse__node_kind {
                              Types as of REDUCE */
     LFUSE__MEMBER_ELEMENTS, /* of a LIST: the number of elements of each member, i64; with axes[0] the rows (0) or
                              columns (1) of its matrices, or its rank (2) */
-    LFUSE__MATMUL,     /* in[0] [..., m, k], in[1] [..., k, n], the batch axes before them equal */
+    LFUSE__MATMUL,     /* in[0] [..., m, k], in[1] [..., k, n], the batch axes before them equal; or lists of rank
+                          MATRIX, member by member, where axes are the operands (0, 1) that are taken transposed */
     LFUSE__RESHAPE,    /* the elements of in[0] in row-major order, in this shape */
     LFUSE__SLICE,      /* along axes[0]: element i is element `start` + i `step` of in[0] */
     LFUSE__CONCAT,     /* in[0], then in[1], along axes[0]; longer ones are chains of these */

@@ -67,6 +67,7 @@ static lfuse_value extent(const char *call, lfuse_value list, int axis)
 
     if (!g) return LFUSE__POISONED(where);
     if (!g->nodes[list.id].list || g->nodes[list.id].rank != LFUSE_RANK_MATRIX) return no_lines(g, call, list.id);
+    if (lfuse__build_input_of(g, list.id) < 0) return lfuse__build_untold(g, call);
     return lfuse__build_member_extent(g, call, lfuse__build_input_of(g, list.id), axis);
 }
 
@@ -97,6 +98,7 @@ static lfuse_value mean(const char *call, lfuse_value list, int axis)
     if (!g->nodes[list.id].list || g->nodes[list.id].rank != LFUSE_RANK_MATRIX) return no_lines(g, call, list.id);
     if (!lfuse__is_floating(type))
         return lfuse__graph_poison(g, LFUSE_ERR_TYPE, "%s: does not take type %s", call, lfuse_type_name(type));
+    if (lfuse__build_input_of(g, list.id) < 0) return lfuse__build_untold(g, call);
     list = lfuse__widen(call, list);
     if (list.id < 0) return list;
     v = lfuse__build_line_reduce(g, call, LFUSE__REDUCE_SUM, list.id, axis);

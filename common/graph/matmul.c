@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "common/graph/build.h"
+#include "libfuse/members.h"
 #include "libfuse/ops.h"
 
 /* All but the last two extents. */
@@ -23,19 +24,38 @@ static bool fit(lfuse_graph *g, const char *call, int32_t a, int32_t b)
 
     lfuse__build_describe(g, a, of_a, sizeof of_a);
     lfuse__build_describe(g, b, of_b, sizeof of_b);
-    if (x->list || y->list || x->rank < 2 || y->rank < 2)
-        lfuse__graph_poison(g, LFUSE_ERR_RANK, "%s: operands of rank 2 or more are needed: a is %s, b is %s", call,
-                            of_a, of_b);
+    if (x->list || y->list ? x->rank != LFUSE_RANK_MATRIX || y->rank != LFUSE_RANK_MATRIX : x->rank < 2 || y->rank < 2)
+        lfuse__graph_poison(g, LFUSE_ERR_RANK, x->list || y->list
+                            ? "%s: a list of matrices (LFUSE_RANK_MATRIX) goes with another one: a is %s, b is %s"
+                            : "%s: operands of rank 2 or more are needed: a is %s, b is %s", call, of_a, of_b);
     else if (x->type != y->type)
         lfuse__graph_poison(g, LFUSE_ERR_TYPE, "%s: types differ: a is %s, b is %s", call, of_a, of_b);
     else if (!lfuse__is_floating((lfuse_type)x->type))
         lfuse__graph_poison(g, LFUSE_ERR_UNSUPPORTED, "%s: products of type %s are not supported", call,
                             lfuse_type_name((lfuse_type)x->type));
-    else if (x->shape[x->rank - 1] != y->shape[y->rank - 2])
+    else if (!x->list && x->shape[x->rank - 1] != y->shape[y->rank - 2])
         lfuse__graph_poison(g, LFUSE_ERR_SHAPE, "%s: inner extents differ: a is %s, b is %s", call, of_a, of_b);
     else
         return true;
     return false;
+}
+
+/* The sizes of members are known when they are bound: they are checked there. */
+lfuse_value lfuse__build_member_matmul(lfuse_graph *g, const char *call, int32_t a, int32_t b, unsigned transposed)
+{
+    lfuse__node n;
+    int i;
+
+    if (!fit(g, call, a, b)) return LFUSE__POISONED(g);
+    n = lfuse__build_node(LFUSE__MATMUL, (lfuse_type)g->nodes[a].type);
+    n.list = true;
+    n.rank = LFUSE_RANK_MATRIX;
+    n.nin = 2;
+    n.in[0] = a;
+    n.in[1] = b;
+    for (i = 0; i < 2; i++)
+        if (transposed & 1u << i) n.axes[n.naxes++] = (int8_t)i;
+    return lfuse__build_append(g, call, &n);
 }
 
 lfuse_value lfuse__build_matmul(lfuse_graph *g, const char *call, int32_t a, int32_t b)
@@ -43,6 +63,7 @@ lfuse_value lfuse__build_matmul(lfuse_graph *g, const char *call, int32_t a, int
     const lfuse__node *x = &g->nodes[a], *y = &g->nodes[b];
     lfuse__node n;
 
+    if (x->list || y->list) return lfuse__build_member_matmul(g, call, a, b, 0);
     if (!fit(g, call, a, b)) return LFUSE__POISONED(g);
     if (!same_batch(x, y)) {
         char of_a[LFUSE__DESCRIPTION], of_b[LFUSE__DESCRIPTION];
@@ -141,4 +162,16 @@ lfuse_value lfuse_matmul(lfuse_value a, lfuse_value b)
     if (!x->list && x->rank > 2 && !y->list && y->rank == 2) return stacked(g, call, a.id, b.id);
     if (!x->list && x->rank >= 2 && !y->list && y->rank > 2) return batched(g, call, a.id, b.id);
     return lfuse__build_matmul(g, call, a.id, b.id);
+}
+
+lfuse_value lfuse_member_matmul(lfuse_value a, int transpose_a, lfuse_value b, int transpose_b)
+{
+    static const char call[] = "lfuse_member_matmul";
+    const lfuse_value operands[] = {a, b};
+    lfuse_graph *where, *g = lfuse__build_operands(call, 2, operands, &where);
+
+    if (!g) return LFUSE__POISONED(where);
+    if (!g->nodes[a.id].list && !g->nodes[b.id].list)
+        return lfuse__graph_poison(g, LFUSE_ERR_RANK, "%s: the operands are no lists", call);
+    return lfuse__build_member_matmul(g, call, a.id, b.id, (transpose_a ? 1u : 0u) | (transpose_b ? 2u : 0u));
 }

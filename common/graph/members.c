@@ -67,17 +67,25 @@ int32_t lfuse__build_input_of(const lfuse_graph *g, int32_t list)
     while (g->nodes[list].kind != LFUSE__LIST) {
         const lfuse__node *n = &g->nodes[list];
         int i = 0;
+        if (n->kind == LFUSE__MATMUL) return -1;
         while (!g->nodes[n->in[i]].list || g->nodes[n->in[i]].rank != n->rank) i++;
         list = n->in[i];
     }
     return list;
 }
 
+lfuse_value lfuse__build_untold(lfuse_graph *g, const char *call)
+{
+    return lfuse__graph_poison(g, LFUSE_ERR_UNSUPPORTED, "%s: of products no list tells the sizes: where the operand "
+                               "is made of others too, let a list come first", call);
+}
+
 /* Whether the members have elements of their own: of lines no input tells how many. */
 static bool counts_elements(lfuse_graph *g, const char *call, int32_t list)
 {
-    if (g->nodes[list].rank >= LFUSE_RANK_MATRIX) return true;
-    not_a_list(g, call, list);
+    if (g->nodes[list].rank < LFUSE_RANK_MATRIX) not_a_list(g, call, list);
+    else if (lfuse__build_input_of(g, list) < 0) lfuse__build_untold(g, call);
+    else return true;
     return false;
 }
 

@@ -175,6 +175,11 @@ static lfuse_status check_operands(lfuse__reader *r, const lfuse__node *n)
         return n->naxes == 1 && n->axes[0] < 2 ? LFUSE_OK : lfuse__read_failed(r, "lines along no axis, 0 or 1");
     case LFUSE__MEMBER_ELEMENTS:
         return n->naxes < 2 && n->axes[0] < 3 ? LFUSE_OK : lfuse__read_failed(r, "an extent of members that is none");
+    case LFUSE__MATMUL:
+        for (i = 0; i < n->naxes; i++)
+            if (!in->list || n->axes[i] > 1 || (i && n->axes[i] == n->axes[0]))
+                return lfuse__read_failed(r, "operand %d of a product transposed", n->axes[i]);
+        return LFUSE_OK;
     case LFUSE__BROADCAST:
     case LFUSE__RESHAPE:
     case LFUSE__GATHER:
@@ -217,7 +222,9 @@ static lfuse_value build(lfuse_graph *g, const lfuse__node *n)
     case LFUSE__MEMBER_ELEMENTS:
         return n->naxes ? lfuse__build_member_extent(g, call, n->in[0], n->axes[0])
                         : lfuse__build_member_elements(g, call, n->in[0]);
-    case LFUSE__MATMUL: return lfuse__build_matmul(g, call, n->in[0], n->in[1]);
+    case LFUSE__MATMUL:
+        return n->naxes ? lfuse__build_member_matmul(g, call, n->in[0], n->in[1], set)
+                        : lfuse__build_matmul(g, call, n->in[0], n->in[1]);
     case LFUSE__EXTENT: return lfuse__build_extent_number(g, call, n->shape[0]);
     case LFUSE__INDEX: return lfuse__build_index(g, call, n->rank, n->shape);
     case LFUSE__INPUT:

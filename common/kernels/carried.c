@@ -139,12 +139,12 @@ void lfuse__put_carried_chunk(const lfuse__text *t, int indent, const lfuse__fac
     lfuse__strbuf *out = t->out;
     const int firsts = first_word(t->k, carry);
     put_search(out, indent, facts, firsts, t->k->carried, c);
-    lfuse__strbuf_format(out, "%*sconst u64 place = ", 4 * indent, "");
+    lfuse__strbuf_format(out, "%*sconst u64 placed_ = ", 4 * indent, "");
     lfuse__put_argument(out, facts, firsts, "member");
-    lfuse__strbuf_format(out, ", start_ = (%s - (u32)place) * W(%d);\n", c, LFUSE__MULTI_LENGTH);
+    lfuse__strbuf_format(out, ", start_ = (%s - (u32)placed_) * W(%d);\n", c, LFUSE__MULTI_LENGTH);
     lfuse__strbuf_format(out, "%*sconst u32 length = (u32)", 4 * indent, "");
     lfuse__put_argument(out, facts, firsts + 1, "member");
-    lfuse__strbuf_format(out, " - (u32)%s == 1 ? (u32)(place >> 32) : (u32)W(%d);\n", c, LFUSE__MULTI_LENGTH);
+    lfuse__strbuf_format(out, " - (u32)%s == 1 ? (u32)(placed_ >> 32) : (u32)W(%d);\n", c, LFUSE__MULTI_LENGTH);
 }
 
 int lfuse__carried_first(const lfuse__kernel_class *k, lfuse__carry carry, int operand)

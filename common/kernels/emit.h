@@ -130,6 +130,9 @@ int lfuse__list_buffers(const lfuse__facts *facts, int own);
  */
 void lfuse__put_chunk(const lfuse__text *t, int indent, const lfuse__facts *facts, int slots, const char *c,
                       int vector);
+/* Parts of it: member, start_ and length; p<j> where the member begins. `slots`: 3 of kernels with a scratch buffer. */
+void lfuse__put_chunk_place(const lfuse__text *t, int indent, const lfuse__facts *facts, int slots, const char *c);
+void lfuse__put_member(const lfuse__text *t, int indent, const lfuse__facts *facts, int slots, int j);
 /* rows_, columns_ of a matrix of the member and matrices_, from p<j> of the shape; functions that need them. */
 void lfuse__put_shape(const lfuse__text *t, int indent);
 void lfuse__put_line_functions(lfuse__strbuf *out, const lfuse__kernel_class *k);

@@ -92,6 +92,7 @@ typedef struct lfuse__product_class {
     int split;      /* TILES: 1: different groups sum parts of k, as many as suit the sizes; a phase adds those up */
     int phase;      /* of lfuse__product_phases launches, from 0 on */
     bool batched;   /* several products in one launch */
+    bool grouped;   /* so of the members of lists: product_grouped.c */
 } lfuse__product_class;
 
 /* What a kernel between the small products of Strassen's algorithm reads and writes: strassen.h. */

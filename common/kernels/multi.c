@@ -165,8 +165,7 @@ static lfuse__carry kernel_of(int slots)
     return slots > 2 ? LFUSE__CARRY_PARTIAL : LFUSE__CARRY_CHUNKS;
 }
 
-/* p<j> where member `member` starts, from the address table or the argument block. */
-static void put_member(const lfuse__text *t, int indent, const lfuse__facts *facts, int slots, int j)
+void lfuse__put_member(const lfuse__text *t, int indent, const lfuse__facts *facts, int slots, int j)
 {
     if (t->k->carried) {
         lfuse__put_carried_entry(t->out, indent, facts, slots, j, lfuse__carried_first(t->k, kernel_of(slots), j),
@@ -193,7 +192,7 @@ void lfuse__put_shape(const lfuse__text *t, int indent)
 static void put_place_of_chunk(const lfuse__text *t, int indent, const lfuse__facts *facts, int slots)
 {
     if (shape_operand(t->k) < 0) return;
-    put_member(t, indent, facts, slots, shape_operand(t->k));
+    lfuse__put_member(t, indent, facts, slots, shape_operand(t->k));
     lfuse__put_shape(t, indent);
     if (t->still) return;
     lfuse__put(t->out, indent, "const u64 line_ = start_ / columns_, column_ = start_ %% columns_;");
@@ -240,11 +239,16 @@ void lfuse__put_line_functions(lfuse__strbuf *out, const lfuse__kernel_class *k)
         "#endif\n");
 }
 
+void lfuse__put_chunk_place(const lfuse__text *t, int indent, const lfuse__facts *facts, int slots, const char *c)
+{
+    if (t->k->carried) lfuse__put_carried_chunk(t, indent, facts, kernel_of(slots), c);
+    else put_tabled_chunk(t->out, indent, c);
+}
+
 void lfuse__put_chunk(const lfuse__text *t, int indent, const lfuse__facts *facts, int slots, const char *c, int vector)
 {
     lfuse__strbuf *out = t->out;
-    if (t->k->carried) lfuse__put_carried_chunk(t, indent, facts, kernel_of(slots), c);
-    else put_tabled_chunk(out, indent, c);
+    lfuse__put_chunk_place(t, indent, facts, slots, c);
     if (vector > 1)
         lfuse__put(out, indent, "u32 bits = length %% %d;", vector);
     else
@@ -255,7 +259,7 @@ void lfuse__put_chunk(const lfuse__text *t, int indent, const lfuse__facts *fact
         const unsigned run = size * (unsigned)t->vector;
         const bool unit = t->k->operands[j].inner == LFUSE__STRIDE_UNIT;
         if (!t->loaded[j] && !t->stored[j] && !t->steady[j]) continue;
-        put_member(t, indent, facts, slots, j);
+        lfuse__put_member(t, indent, facts, slots, j);
         if (lfuse__repeats_lines(&t->k->operands[j])) put_line_start(t, indent, j);
         if (!unit) continue;
         if (!t->still) lfuse__put(out, indent, "p%d += start_ * %u;", j, size);
@@ -297,7 +301,7 @@ static void put_last(const lfuse__text *t, const lfuse__facts *facts)
                word + LAST_ARRIVALS);
     lfuse__put(t->out, 2, "const u32 member = (u32)W(%d);", word + LAST_MEMBER);
     for (int j = 0; j < k->noperands; j++)
-        if (reached[j] || counted(&k->operands[j])) put_member(t, 2, facts, 2, j);
+        if (reached[j] || counted(&k->operands[j])) lfuse__put_member(t, 2, facts, 2, j);
     for (int j = 0; j < k->noperands; j++)
         if (reached[j])
             lfuse__put(t->out, 2, "const L_%s x%d = SPLAT_%s(LOAD_%s(p%d, 0));",

@@ -73,6 +73,7 @@ extern const lfuse__product_family lfuse__product_tiles;  /* product_tiles.c */
  * then the strides of the epilogue's operands, then its numbers, then the form's own.
  */
 typedef struct lfuse__product_layout {
+    const char *word; /* "W", argument words; "OF_": variables of_<number>, of GROUPED kernels */
     int m, n, k, lda, ldb;
     int workspace; /* byte offset in the last buffer */
     int batch;     /* how many products; -1: not batched */
@@ -88,7 +89,10 @@ lfuse_status lfuse__product_layout_pack(const lfuse__kernel_class *c, const lfus
 /* Element offset (i64) of epilogue operand j at row and column, which are expressions, as an expression. */
 void lfuse__put_product_place(const lfuse__kernel_class *c, const lfuse__product_layout *layout, int j,
                               const char *row, const char *column, char *text, size_t size);
-/* Where operand j begins, as an expression; of a batch for product number `matrix`, a u64 in scope. */
+/*
+ * Where operand j begins, as an expression; of a batch for product number `matrix`, a u64 in scope; GROUPED: p<j>,
+ * which is in scope.
+ */
 void lfuse__put_product_first(const lfuse__product_layout *layout, int j, char *text, size_t size);
 /* p<j> of every operand that has memory, but A and B. */
 void lfuse__put_product_memory(lfuse__strbuf *out, int indent, const lfuse__kernel_class *c,

@@ -21,9 +21,9 @@ enum {
     DOT_ROWS = 12, /* so where B is transposed */
     DIRECT_ROWS = 24, /* up to which B is not packed: what that takes is more than what it saves */
     PANEL_BYTES = 128,
-    BLOCK_DEPTH = 384,
-    BLOCK_ROWS = 480,
-    BLOCK_COLUMNS_BYTES = 2048, /* BLOCK_DEPTH of them: 3/4 MiB */
+    BLOCK_DEPTH = LFUSE__PANEL_BLOCK_DEPTH,
+    BLOCK_ROWS = LFUSE__PANEL_BLOCK_ROWS,
+    BLOCK_COLUMNS_BYTES = LFUSE__PANEL_BLOCK_BYTES,
     TRIED = 16
 };
 
@@ -198,7 +198,7 @@ static int direct_rows(const lfuse__kernel_class *c)
     return c->operands[LFUSE__PRODUCT_B].type == c->product.sum ? DIRECT_ROWS : 0;
 }
 
-static void put_block(const lfuse__text *t, const lfuse__product_layout *l, int indent, const char *name)
+void lfuse__panels_put_block(const lfuse__text *t, const lfuse__product_layout *l, int indent, const char *name)
 {
     const lfuse__product_class *p = &t->k->product;
     const unsigned size = lfuse__type_bytes(p->sum), a_size = lfuse__type_bytes(t->k->operands[LFUSE__PRODUCT_A].type),
@@ -255,6 +255,14 @@ static void put_memory(const lfuse__text *t, const lfuse__product_layout *l, int
     lfuse__put_product_memory(t->out, indent, t->k, l);
 }
 
+void lfuse__panels_put_bounds(const lfuse__text *t, int indent)
+{
+    lfuse__put(t->out, indent, "const i64 high = m - first_row < block_rows ? m - first_row : block_rows;");
+    lfuse__put(t->out, indent, "const i64 wide = n - first_column < block_columns ? n - first_column : block_columns;");
+    if (direct_rows(t->k)) lfuse__put(t->out, indent, "const int direct = high <= %d;", direct_rows(t->k));
+    else lfuse__put(t->out, indent, "const int direct = 0;");
+}
+
 static void put_kernel(const lfuse__text *t, const lfuse__product_layout *l, const char *name)
 {
     const bool batched = l->batch >= 0;
@@ -285,13 +293,26 @@ static void put_kernel(const lfuse__text *t, const lfuse__product_layout *l, con
     }
     lfuse__put(out, 2, "const i64 first_row = (i64)(block %% down) * block_rows;");
     lfuse__put(out, 2, "const i64 first_column = (i64)(block%s / down) * block_columns;", batched ? " % each" : "");
-    lfuse__put(out, 2, "const i64 high = m - first_row < block_rows ? m - first_row : block_rows;");
-    lfuse__put(out, 2, "const i64 wide = n - first_column < block_columns ? n - first_column : block_columns;");
-    if (direct_rows(t->k)) lfuse__put(out, 2, "const int direct = high <= %d;", direct_rows(t->k));
-    else lfuse__put(out, 2, "const int direct = 0;");
-    put_block(t, l, 2, name);
+    lfuse__panels_put_bounds(t, 2);
+    lfuse__panels_put_block(t, l, 2, name);
     lfuse__put(out, 1, "}");
     lfuse__put(out, 0, "}");
+}
+
+void lfuse__panels_put_parts(lfuse__strbuf *out, const char *name, const lfuse__kernel_class *c)
+{
+    lfuse__put_pack_a(out, name, c);
+    lfuse__put_pack_b(out, name, c);
+    if (along(c)) lfuse__put_dots(out, name, &c->product);
+    lfuse__put_multiply(out, name, "m", c->product.rows, &c->product);
+    lfuse__put_multiply(out, name, "s", FEW_ROWS, &c->product);
+}
+
+void lfuse__panels_begin(lfuse__strbuf *out, const lfuse__kernel_class *c, lfuse__text *t, lfuse__product_layout *l)
+{
+    lfuse__product_layout_make(c, l);
+    lfuse__text_init(t, out, c, NULL);
+    t->numbers = l->numbers;
 }
 
 static lfuse_status emit(lfuse__strbuf *out, const char *name, const lfuse__kernel_class *c, const lfuse__facts *facts)
@@ -300,22 +321,16 @@ static lfuse_status emit(lfuse__strbuf *out, const char *name, const lfuse__kern
     lfuse__text t;
 
     (void)facts;
-    lfuse__product_layout_make(c, &l);
-    lfuse__text_init(&t, out, c, NULL);
-    t.numbers = l.numbers;
+    lfuse__panels_begin(out, c, &t, &l);
     lfuse__put_powers(out, c->body);
-    lfuse__put_pack_a(out, name, c);
-    lfuse__put_pack_b(out, name, c);
-    if (along(c)) lfuse__put_dots(out, name, &c->product);
-    lfuse__put_multiply(out, name, "m", c->product.rows, &c->product);
-    lfuse__put_multiply(out, name, "s", FEW_ROWS, &c->product);
+    lfuse__panels_put_parts(out, name, c);
     put_kernel(&t, &l, name);
     return LFUSE_OK;
 }
 
 /* ---- sizes ---- */
 
-static void shape(lfuse__kernel_class *c)
+void lfuse__panels_shape(lfuse__kernel_class *c)
 {
     c->product.rows = ROWS;
     c->product.columns = PANEL_BYTES / (int)lfuse__type_bytes(c->product.sum);
@@ -325,7 +340,7 @@ static lfuse_status choose(const lfuse__facts *facts, int64_t m, int64_t n, int6
                            lfuse__kernel_class *c)
 {
     (void)facts, (void)m, (void)n, (void)k, (void)others;
-    shape(c);
+    lfuse__panels_shape(c);
     return LFUSE_OK;
 }
 
@@ -334,7 +349,7 @@ static int classes(const lfuse__facts *facts, const int64_t m[2], const int64_t 
 {
     (void)facts, (void)m, (void)n, (void)k;
     all[0] = *c;
-    shape(&all[0]);
+    lfuse__panels_shape(&all[0]);
     return 1;
 }
 

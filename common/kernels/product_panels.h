@@ -5,7 +5,19 @@
 
 #include "common/kernels/product.h"
 
-enum { LFUSE__PANEL_LANES = 16 };
+enum {
+    LFUSE__PANEL_LANES = 16,
+    LFUSE__PANEL_BLOCK_DEPTH = 384, /* of a block at most, as rows and bytes of columns */
+    LFUSE__PANEL_BLOCK_ROWS = 480,
+    LFUSE__PANEL_BLOCK_BYTES = 2048 /* BLOCK_DEPTH of them: 3/4 MiB */
+};
+
+/* product_panels.c: rows and lanes; what texts begin with; the functions; bounds and work of a block in a kernel. */
+void lfuse__panels_shape(lfuse__kernel_class *c);
+void lfuse__panels_begin(lfuse__strbuf *out, const lfuse__kernel_class *c, lfuse__text *t, lfuse__product_layout *l);
+void lfuse__panels_put_parts(lfuse__strbuf *out, const char *name, const lfuse__kernel_class *c);
+void lfuse__panels_put_bounds(const lfuse__text *t, int indent);
+void lfuse__panels_put_block(const lfuse__text *t, const lfuse__product_layout *l, int indent, const char *name);
 
 /* name_a(a, lda, rows, depth, to) and name_b(b, ldb, count, depth, to) */
 void lfuse__put_pack_a(lfuse__strbuf *out, const char *name, const lfuse__kernel_class *c);

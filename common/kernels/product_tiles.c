@@ -12,6 +12,7 @@
 #include <string.h>
 
 #include "common/base/error.h"
+#include "common/kernels/product_grouped.h"
 #include "common/kernels/product_tiles.h"
 #include "common/plan/provider.h"
 
@@ -123,6 +124,11 @@ static void cut_tiles(const shape *s, int by, const lfuse__facts *facts, const i
     }
 }
 
+static int threads_of(const lfuse__product_class *p)
+{
+    return lfuse__is_thin(p) ? LFUSE__GROUP : p->rows / p->item_rows * (p->columns / p->item_columns);
+}
+
 static int vector_of(const lfuse__product_class *p)
 {
     return VECTOR_BYTES / (int)lfuse__type_bytes(p->sum);
@@ -181,14 +187,19 @@ static void find(const lfuse__facts *facts, const int64_t *extents, lfuse__produ
     }
 }
 
+static lfuse_status fit(const lfuse__facts *facts)
+{
+    if (lfuse__tiles_fit(facts)) return LFUSE_OK;
+    return lfuse__error(LFUSE_ERR_UNSUPPORTED, "tiles of a product do not fit the device: %llu bytes of local "
+                        "memory, groups of %u, %u of them in step", (unsigned long long)facts->info.local_bytes,
+                        facts->info.max_group, facts->simd);
+}
+
 static lfuse_status choose(const lfuse__facts *facts, int64_t m, int64_t n, int64_t k, bool others,
                            lfuse__kernel_class *c)
 {
     const int64_t extents[] = {m > 0 ? m : 1, n > 0 ? n : 1, k > 0 ? k : 1, 1}; /* of none, nothing is launched */
-    if (!lfuse__tiles_fit(facts))
-        return lfuse__error(LFUSE_ERR_UNSUPPORTED, "tiles of a product do not fit the device: %llu bytes of local "
-                            "memory, groups of %u, %u of them in step", (unsigned long long)facts->info.local_bytes,
-                            facts->info.max_group, facts->simd);
+    LFUSE__TRY(fit(facts));
     if (others && lfuse__vendor_is_faster(facts, c->product.sum))
         return lfuse__error(LFUSE_ERR_UNSUPPORTED, "another product of %s is taken for faster on %s",
                             lfuse__memory_word(c->product.sum), facts->arch);
@@ -229,12 +240,46 @@ static uint64_t workspace(const lfuse__kernel_class *c, const lfuse__facts *fact
            (uint64_t)parts_of(g->extents[1], vector_of(&c->product)) * VECTOR_BYTES;
 }
 
-/* ---- the text ---- */
+/* ---- of the members of lists ---- */
 
-static int threads_of(const lfuse__product_class *p)
+/* All tiles of a shape take equally long for each k, whatever of them there is. */
+static double grouped_time(const shape *s, int by, const lfuse__facts *facts, int64_t members,
+                           const lfuse__member_product *sizes)
 {
-    return lfuse__is_thin(p) ? LFUSE__GROUP : p->rows / p->item_rows * (p->columns / p->item_columns);
+    const double units = facts->info.compute_units ? facts->info.compute_units : 1;
+    double tiles = 0, work = 0;
+    for (int64_t i = 0; i < members; i++) {
+        const double of_one = (double)parts_of(sizes[i].m, s->rows / by) * (double)sizes[i].matrices *
+                              (double)parts_of(sizes[i].n, s->columns / by);
+        tiles += of_one;
+        work += of_one * (double)(s->rows / by) * (double)(s->columns / by) * (double)(sizes[i].k + s->depth);
+    }
+    const int beside = tiles >= BESIDE * units ? BESIDE : 1 + (int)(tiles / units);
+    return work / (s->rates[(beside < BESIDE ? beside : BESIDE) - 1] * (tiles < units ? tiles + 1 : units));
 }
+
+lfuse_status lfuse__tiles_choose_grouped(const lfuse__facts *facts, int64_t members,
+                                         const lfuse__member_product *sizes, lfuse__kernel_class *c)
+{
+    double best = -1;
+    LFUSE__TRY(fit(facts));
+    for (int i = 0; i < SHAPES; i++) {
+        const double time = grouped_time(&shapes[i], scale(&c->product), facts, members, sizes);
+        if (best >= 0 && time >= best) continue;
+        best = time;
+        shape_set(&c->product, &shapes[i]);
+    }
+    return LFUSE_OK;
+}
+
+void lfuse__tiles_cut_grouped(const lfuse__kernel_class *c, lfuse__grouped_cut *made)
+{
+    made->rows = c->product.rows;
+    made->columns = c->product.columns;
+    made->group = (unsigned)threads_of(&c->product);
+}
+
+/* ---- the text ---- */
 
 void lfuse__tiles_put_group(const lfuse__tiles *t, const char *each)
 {
@@ -247,32 +292,48 @@ void lfuse__tiles_put_group(const lfuse__tiles *t, const char *each)
     lfuse__put(t->t.out, 1, "const u64 matrix = GROUP() / each;");
 }
 
+void lfuse__tiles_put_local(const lfuse__tiles *t)
+{
+    lfuse__put(t->t.out, 1, "TILE_%s(tile, %d)", t->sum, 2 * t->p->depth * (t->p->rows + t->p->columns));
+}
+
+void lfuse__tiles_put_items(const lfuse__tiles *t)
+{
+    const int across = t->p->columns / t->p->item_columns / (32 / TEAM_ROWS); /* teams of 32, side by side */
+    lfuse__put(t->t.out, 1, "const u32 y = (item / %d * %d + item %% 32 / %d) * %d;", 32 * across, TEAM_ROWS,
+               32 / TEAM_ROWS, t->vector);
+    lfuse__put(t->t.out, 1, "const u32 x = (item / 32 %% %d * %d + item %% %d) * %d;", across, 32 / TEAM_ROWS,
+               32 / TEAM_ROWS, t->vector);
+}
+
+/* A band of some tiles down goes all the way across before the next begins. */
+void lfuse__tiles_put_band(const lfuse__tiles *t, int indent, const char *number, const char *tiles_down,
+                           const char *tiles_across)
+{
+    lfuse__put(t->t.out, indent, "const u32 band = %s / (%s * %d), begin = band * %d, in_band = %s - begin * %s;",
+               number, tiles_across, LFUSE__TILES_BAND, LFUSE__TILES_BAND, number, tiles_across);
+    lfuse__put(t->t.out, indent, "const u32 high = %s - begin < %d ? %s - begin : %d;", tiles_down, LFUSE__TILES_BAND,
+               tiles_down, LFUSE__TILES_BAND);
+    lfuse__put(t->t.out, indent, "const u32 down = begin + in_band %% high, across = in_band / high;");
+}
+
 static void put_tile(const lfuse__tiles *t, const char *name)
 {
     const lfuse__product_class *p = t->p;
-    const int across = p->columns / p->item_columns / (32 / TEAM_ROWS); /* teams of 32, side by side */
-    const int own = t->l.own, v = t->vector;
+    const int own = t->l.own;
     lfuse__strbuf *out = t->t.out;
     lfuse__put_kernel(out, name, t->threads, own + LFUSE__TILES_OWN, lfuse__kernel_buffers(t->t.k));
-    lfuse__put(out, 1, "TILE_%s(tile, %d)", t->sum, 2 * p->depth * (p->rows + p->columns));
+    lfuse__tiles_put_local(t);
     lfuse__put(out, 1, "const u32 m = (u32)W(%d), n = (u32)W(%d), k = (u32)W(%d);", t->l.m, t->l.n, t->l.k);
     lfuse__put(out, 1, "const u32 tiles_down = (u32)W(%d), tiles_across = (u32)W(%d), parts = (u32)W(%d);",
                own + LFUSE__TILES_DOWN, own + LFUSE__TILES_ACROSS, own + LFUSE__TILES_PARTS);
     lfuse__tiles_put_group(t, "tiles_down * tiles_across * parts");
     lfuse__put(out, 1, "const u32 part = group %% parts, number = group / parts;");
-    /* A band of some tiles down goes all the way across before the next begins. */
-    lfuse__put(out, 1, "const u32 band = number / (tiles_across * %d), begin = band * %d, in_band = number - begin * "
-               "tiles_across;", LFUSE__TILES_BAND, LFUSE__TILES_BAND);
-    lfuse__put(out, 1, "const u32 high = tiles_down - begin < %d ? tiles_down - begin : %d;", LFUSE__TILES_BAND,
-               LFUSE__TILES_BAND);
-    lfuse__put(out, 1, "const u32 down = begin + in_band %% high, across = in_band / high;");
+    lfuse__tiles_put_band(t, 1, "number", "tiles_down", "tiles_across");
     lfuse__put(out, 1, "const u32 slabs = k / %d + (k %% %d != 0);", p->depth, p->depth);
     lfuse__put(out, 1, "const u32 first = (u32)((u64)slabs * part / parts), last = (u32)((u64)slabs * (part + 1) / "
                "parts);");
-    lfuse__put(out, 1, "const u32 y = (item / %d * %d + item %% 32 / %d) * %d;", 32 * across, TEAM_ROWS,
-               32 / TEAM_ROWS, v);
-    lfuse__put(out, 1, "const u32 x = (item / 32 %% %d * %d + item %% %d) * %d;", across, 32 / TEAM_ROWS,
-               32 / TEAM_ROWS, v);
+    lfuse__tiles_put_items(t);
     lfuse__put_product_memory(out, 1, t->t.k, &t->l);
     lfuse__tiles_put_sums(t);
     if (p->split) lfuse__tiles_put_partial(t);
@@ -289,7 +350,7 @@ static void put_fold(const lfuse__tiles *t, const char *name)
     lfuse__put(out, 0, "}");
 }
 
-static void describe(lfuse__tiles *t, lfuse__strbuf *out, const lfuse__kernel_class *c)
+void lfuse__tiles_describe(lfuse__tiles *t, lfuse__strbuf *out, const lfuse__kernel_class *c)
 {
     const lfuse__product_class *p = &c->product;
     memset(t, 0, sizeof *t);
@@ -310,7 +371,7 @@ static lfuse_status emit(lfuse__strbuf *out, const char *name, const lfuse__kern
     if (!known || c->product.phase < 0 || c->product.phase >= phases(c))
         return lfuse__error(LFUSE_ERR_INVALID, "a product by tiles of %d x %d x %d, phase %d", c->product.rows,
                             c->product.columns, c->product.depth, c->product.phase);
-    describe(&t, out, c);
+    lfuse__tiles_describe(&t, out, c);
     lfuse__put_powers(out, c->body);
     if (c->product.phase) put_fold(&t, name);
     else if (lfuse__is_thin(&c->product)) lfuse__thin_put(&t, name);

@@ -32,7 +32,13 @@ static inline bool lfuse__tiles_turned(const lfuse__product_class *p, int operan
     return operand == LFUSE__PRODUCT_A ? !p->ta : p->tb;
 }
 
-/* product_tiles.c: `item`, and of a batch `matrix`, of which groups have `each` (an expression); `group` in that. */
+/* product_tiles.c: all of it but the text; local memory; x and y of `item`; down and across of tile `number`. */
+void lfuse__tiles_describe(lfuse__tiles *t, lfuse__strbuf *out, const lfuse__kernel_class *c);
+void lfuse__tiles_put_local(const lfuse__tiles *t);
+void lfuse__tiles_put_items(const lfuse__tiles *t);
+void lfuse__tiles_put_band(const lfuse__tiles *t, int indent, const char *number, const char *tiles_down,
+                           const char *tiles_across);
+/* `item`, and of a batch `matrix`, of which groups have `each` (an expression); `group` in that. */
 void lfuse__tiles_put_group(const lfuse__tiles *t, const char *each);
 
 /* product_tiles_sums.c: the sums acc[row * item_columns + column] of a work-item; in scope afterwards. */

@@ -203,7 +203,7 @@ void lfuse__tiles_put_epilogue(const lfuse__tiles *t)
     const bool is_short = t->t.k->body->ninstr <= SHORT;
     const int pass = is_short ? (all < AT_A_TIME ? all : AT_A_TIME) : staged(t, all);
     lfuse__strbuf *out = t->t.out;
-    lfuse__put(out, 1, "const int vectors = W(%d) >> 2 & 1;", t->l.own + LFUSE__TILES_VECTORS);
+    lfuse__put(out, 1, "const int vectors = %s(%d) >> 2 & 1;", t->l.word, t->l.own + LFUSE__TILES_VECTORS);
     lfuse__put(out, 0, "#pragma unroll");
     lfuse__put(out, 1, "for (int pass = 0; pass < %d; pass += %d) {", all, pass);
     if (is_short) {

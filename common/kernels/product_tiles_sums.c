@@ -65,7 +65,7 @@ static void put_addresses(const lfuse__tiles *t, const side *s)
     char first[96];
     lfuse__put_product_first(&t->l, s->operand, first, sizeof first);
     lfuse__put(out, 1, "const memory %c_ = %s;", c, first);
-    lfuse__put(out, 1, "const u64 ld%c = W(%d);", c, s->operand == LFUSE__PRODUCT_A ? t->l.lda : t->l.ldb);
+    lfuse__put(out, 1, "const u64 ld%c = %s(%d);", c, t->l.word, s->operand == LFUSE__PRODUCT_A ? t->l.lda : t->l.ldb);
     lfuse__put(out, 1, "const u32 %c0 = %s * %d, %c_last = %s - %d;", c, s->operand == LFUSE__PRODUCT_A ? "down" :
                "across", s->width, c, s->outer, s->turned ? 1 : t->vector);
     lfuse__put(out, 1, "memory %c_at[%d];", c, s->loads);
@@ -186,8 +186,8 @@ void lfuse__tiles_put_sums(const lfuse__tiles *t)
     const int sums = t->p->item_rows * t->p->item_columns;
     lfuse__strbuf *out = t->t.out;
     for (int s = 0; s < 2; s++) put_addresses(t, &sides[s]);
-    lfuse__put(out, 1, "const u32 quick = (W(%d) & 3) == 3 ? k / %d : 0; /* whole slabs of aligned memory */",
-               t->l.own + LFUSE__TILES_VECTORS, t->p->depth);
+    lfuse__put(out, 1, "const u32 quick = (%s(%d) & 3) == 3 ? k / %d : 0; /* whole slabs of aligned memory */",
+               t->l.word, t->l.own + LFUSE__TILES_VECTORS, t->p->depth);
     lfuse__put(out, 1, "S_%s acc[%d];", t->sum, sums);
     lfuse__put(out, 0, "#pragma unroll");
     lfuse__put(out, 1, "for (int i = 0; i < %d; i++) acc[i] = ZERO_%s;", sums, t->sum);

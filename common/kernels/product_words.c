@@ -8,12 +8,35 @@
 #include <string.h>
 
 #include "common/base/error.h"
-#include "common/kernels/product.h"
+#include "common/kernels/product_grouped.h"
+
+/* Of the members of lists what follows are variables, which the kernel makes of each member's sizes. */
+static void make_variables(const lfuse__kernel_class *c, lfuse__product_layout *layout)
+{
+    int j, at = 0;
+
+    layout->word = "OF_";
+    layout->m = at++;
+    layout->n = at++;
+    layout->k = at++;
+    layout->lda = at++;
+    layout->ldb = at++;
+    layout->workspace = layout->batch = -1;
+    for (j = 0; j < LFUSE__MAX_OPERANDS; j++) layout->rows[j] = layout->columns[j] = layout->apart[j] = -1;
+    for (j = LFUSE__PRODUCT_OWN; j < c->noperands; j++) layout->rows[j] = at++;
+    layout->own = at;
+    layout->numbers = LFUSE__GROUPED_NUMBERS; /* of the words */
+}
 
 void lfuse__product_layout_make(const lfuse__kernel_class *c, lfuse__product_layout *layout)
 {
     int j, at = c->noperands;
 
+    if (c->product.grouped) {
+        make_variables(c, layout);
+        return;
+    }
+    layout->word = "W";
     layout->m = at++;
     layout->n = at++;
     layout->k = at++;
@@ -68,17 +91,19 @@ void lfuse__put_product_place(const lfuse__kernel_class *c, const lfuse__product
                               const char *row, const char *column, char *text, size_t size)
 {
     if (c->operands[j].inner == LFUSE__STRIDE_UNIT)
-        snprintf(text, size, "((i64)(%s) * (i64)W(%d) + (i64)(%s))", row, layout->rows[j], column);
+        snprintf(text, size, "((i64)(%s) * (i64)%s(%d) + (i64)(%s))", row, layout->word, layout->rows[j],
+                 column);
     else if (layout->columns[j] >= 0)
-        snprintf(text, size, "((i64)(%s) * (i64)W(%d) + (i64)(%s) * (i64)W(%d))", row, layout->rows[j], column,
-                 layout->columns[j]);
+        snprintf(text, size, "((i64)(%s) * (i64)%s(%d) + (i64)(%s) * (i64)%s(%d))", row, layout->word,
+                 layout->rows[j], column, layout->word, layout->columns[j]);
     else
-        snprintf(text, size, "((i64)(%s) * (i64)W(%d))", row, layout->rows[j]);
+        snprintf(text, size, "((i64)(%s) * (i64)%s(%d))", row, layout->word, layout->rows[j]);
 }
 
 void lfuse__put_product_first(const lfuse__product_layout *layout, int j, char *text, size_t size)
 {
-    if (layout->apart[j] >= 0) snprintf(text, size, "BUFFER(%d) + W(%d) + matrix * W(%d)", j, j, layout->apart[j]);
+    if (*layout->word != 'W') snprintf(text, size, "p%d", j);
+    else if (layout->apart[j] >= 0) snprintf(text, size, "BUFFER(%d) + W(%d) + matrix * W(%d)", j, j, layout->apart[j]);
     else snprintf(text, size, "BUFFER(%d) + W(%d)", j, j);
 }
 

@@ -236,13 +236,13 @@ static void add_shape(lfuse__builder *b, int list)
 
 void lfuse__builder_shape(lfuse__builder *b, lfuse__step_kind kind, lfuse__span walked, int list)
 {
-    bool needed = kind == LFUSE__STEP_LINES;
+    bool needed = kind == LFUSE__STEP_LINES || kind == LFUSE__STEP_GROUPED;
     int i;
 
     for (i = 0; i < b->noperands && kind == LFUSE__STEP_MULTI; i++)
         needed = needed || (b->operands[i].span > LFUSE__SPAN_MEMBERS && b->operands[i].span != walked);
     if (!needed) return;
-    if (lfuse__draft_node(b->d, b->d->g->names[list].node)->rank == LFUSE_RANK_MATRIX) add_shape(b, list);
+    if (lfuse__draft_list_rank(b->d, list) == LFUSE_RANK_MATRIX) add_shape(b, list);
     else
         b->status = lfuse__error(LFUSE_ERR_UNSUPPORTED,
                                  "rows or columns of matrices that no list tells: \"%s\" has but "

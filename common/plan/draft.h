@@ -101,7 +101,7 @@ typedef struct lfuse__draft {
 
     lfuse__view *views;
     lfuse__view *at;  /* of what is inlined in one place: how the loop of the kernel walks it */
-    int32_t *list;    /* name of a list that a list value is congruent with, -1 for tensors */
+    int32_t *list;    /* a list that a list value is congruent with, -1 for tensors */
     lfuse__part *part;
     int32_t *kin;     /* of parts: what reductions of congruent lists have in common */
     int32_t *reads;   /* how often computing nodes read the node's memory or value, through views too */
@@ -148,7 +148,8 @@ bool lfuse__draft_computes(const lfuse__draft *d, int32_t node);
 bool lfuse__draft_immediate(const lfuse__draft *d, int32_t node);
 /* What an operand that is such a node spans. */
 lfuse__span lfuse__draft_span(const lfuse__node *n);
-/* The one of two names of lists (-1: none) that tells more of the members' sizes. lists.c */
+/* lists.c: the one of two lists (-1: none) that tells more of the members' sizes; the rank that one has. */
+int lfuse__draft_list_rank(const lfuse__draft *d, int list);
 int lfuse__draft_better_list(const lfuse__draft *d, int a, int b);
 /* A function of lists of which some repeat in what it gives: they are read from memory, by list kernels alone. */
 bool lfuse__draft_repeats(const lfuse__draft *d, int32_t node);
@@ -222,7 +223,7 @@ bool lfuse__draft_once(const lfuse__draft *d, int32_t node, const lfuse__view *w
 bool lfuse__draft_reaches(const lfuse__draft *d, int32_t node, const lfuse__view *walk);
 
 /* ---- lists.c ---- */
-void lfuse__draft_lists(lfuse__draft *d);
+lfuse_status lfuse__draft_lists(lfuse__draft *d);
 
 /* ---- members.c: which nodes are computed in steps that reduce lists, and which of those share one ---- */
 static inline bool lfuse__draft_reduces_list(const lfuse__draft *d, int32_t node)

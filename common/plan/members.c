@@ -23,7 +23,8 @@ typedef struct depths {
     int32_t *of;
     bool *elsewhere; /* read by others than reductions of members at `wanted`, or a result */
     int32_t *wanted; /* depth of the reductions that the node's elements feed, -1: none yet */
-    int32_t *same;   /* [names] a list that the list is congruent with, as what is computed of both says; or itself */
+    int32_t *same;   /* [names, then products] a list that the list is congruent with, as what is computed of both
+                        says; or itself */
 } depths;
 
 static int32_t find(int32_t *parent, int32_t i)
@@ -36,10 +37,10 @@ static void find_congruent(const lfuse__draft *d, int32_t *same)
 {
     int32_t i, k;
 
-    for (i = 0; i < d->g->nnames; i++) same[i] = i;
+    for (i = 0; i < d->g->nnames + d->out->nlists; i++) same[i] = i;
     for (i = 0; i < d->g->nnodes; i++) {
         const lfuse__node *n = lfuse__draft_node(d, i);
-        for (k = 0; n->list && n->rank && k < n->nin; k++)
+        for (k = 0; n->list && n->rank && n->kind != LFUSE__MATMUL && k < n->nin; k++)
             if (lfuse__draft_node(d, n->in[k])->list && lfuse__draft_node(d, n->in[k])->rank == n->rank)
                 same[find(same, d->list[n->in[k]])] = find(same, d->list[i]);
     }
@@ -125,7 +126,7 @@ lfuse_status lfuse__draft_parts(lfuse__draft *d)
 {
     const size_t n = (size_t)d->g->nnodes;
     depths x = { calloc(n + 1, sizeof *x.of), calloc(n + 1, sizeof *x.elsewhere), malloc((n + 1) * sizeof *x.wanted),
-                 calloc((size_t)d->g->nnames + 1, sizeof *x.same) };
+                 calloc((size_t)(d->g->nnames + d->out->nlists) + 1, sizeof *x.same) };
     lfuse_status status = LFUSE_OK;
     int32_t i;
 

@@ -5,7 +5,7 @@
 
 /*
  * Matrix products by the library's own kernels: one step, whose body is the whole region behind the product, with
- * whatever that reads and stores beside it.
+ * whatever that reads and stores beside it. Products of lists have no other way.
  */
 #include "common/plan/draft.h"
 
@@ -19,8 +19,17 @@ enum { OWN = 2 }; /* operands in front of those of the body: A, B */
 
 bool lfuse__draft_native(const lfuse__draft *d, int32_t matmul)
 {
+    if (lfuse__draft_node(d, matmul)->list) return true;
     if (d->provider != LFUSE_PROVIDER_DEFAULT) return d->provider == LFUSE_PROVIDER_NATIVE;
     return lfuse__native_by_default(d->facts, (lfuse_type)lfuse__draft_node(d, matmul)->type);
+}
+
+static bool holds_list(const lfuse__draft *d, int32_t node)
+{
+    const lfuse__node *n = lfuse__draft_node(d, node);
+
+    return n->list && n->rank == LFUSE_RANK_MATRIX && d->part[node] == LFUSE__PART_NONE && !d->again[node] &&
+           lfuse__draft_pointwise(d, node);
 }
 
 /* Whether a kernel over the elements of the product can hold the node. */
@@ -28,10 +37,11 @@ static bool holds(const lfuse__draft *d, int32_t node, const lfuse__node *produc
 {
     const lfuse__node *n = lfuse__draft_node(d, node);
     lfuse__unit_loop loop;
-
-    const size_t shape = (size_t)product->rank * sizeof *n->shape;
+    size_t shape;
     int i;
 
+    if (product->list) return holds_list(d, node);
+    shape = (size_t)product->rank * sizeof *n->shape;
     if (n->list || n->rank != product->rank || memcmp(n->shape, product->shape, shape) || d->signatures[node].row ||
         d->again[node] || !lfuse__draft_pointwise(d, node))
         return false;
@@ -110,15 +120,30 @@ static lfuse_status add_matrices(lfuse__draft *d, int32_t matmul, lfuse__step *s
     return LFUSE_OK;
 }
 
-/* A kernel of products looks nothing up, has two operands fewer than others for its body, and counts in no batch. */
+/*
+ * A kernel of products looks nothing up, has two operands fewer than others for its body, and counts in no batch. What
+ * a kernel of lists reads of members' sizes are those of its products.
+ */
 static bool fits(const lfuse__step *step)
 {
     int i;
 
     for (i = 0; i < step->noperands; i++)
-        if (step->operands[i].gathered >= 0 || (step->rank > 2 && step->operands[i].place == LFUSE__PLACE_INDEX))
+        if ((step->operands[i].place >= LFUSE__PLACE_ELEMENTS && step->operands[i].place < LFUSE__PLACE_SHAPE) ||
+            step->operands[i].gathered >= 0 || (step->rank > 2 && step->operands[i].place == LFUSE__PLACE_INDEX))
             return false;
     return step->noperands + OWN <= LFUSE__BODY_OPERANDS;
+}
+
+static void describe_list(const lfuse__draft *d, int32_t matmul, lfuse__step *step)
+{
+    const lfuse__node *n = lfuse__draft_node(d, matmul);
+    int i;
+
+    step->list = d->list[matmul];
+    step->walked = LFUSE__SPAN_LIST;
+    step->product = (lfuse__product){ .native = true, .type = (lfuse_type)n->type, .alpha = -1, .beta = -1 };
+    for (i = 0; i < n->naxes; i++) step->product.transposed[n->axes[i]] = true;
 }
 
 static lfuse_status build(lfuse__draft *d, const lfuse__unit *u, lfuse__builder *b, lfuse__step *step)
@@ -132,10 +157,16 @@ static lfuse_status build(lfuse__draft *d, const lfuse__unit *u, lfuse__builder 
     }
     lfuse__native_store(d, b, u->node, lfuse__builder_sum(b, u->node));
     if (u->tail >= 0) lfuse__region_stores(d, b, u->tail, &loop);
-    if (!lfuse__builder_overflow(b)) LFUSE__TRY(lfuse__builder_finish(b, LFUSE__STEP_GEMM, step));
+    if (n->list) lfuse__builder_shape(b, LFUSE__STEP_GROUPED, LFUSE__SPAN_LIST, d->list[u->node]);
+    if (!lfuse__builder_overflow(b))
+        LFUSE__TRY(lfuse__builder_finish(b, n->list ? LFUSE__STEP_GROUPED : LFUSE__STEP_GEMM, step));
     if (lfuse__builder_overflow(b) || !fits(step)) { /* the region has a step of its own in the next round */
         d->cut[u->node] = d->changed = true;
         return LFUSE_OK;
+    }
+    if (n->list) {
+        describe_list(d, u->node, step);
+        return add_matrices(d, u->node, step);
     }
     step->product = (lfuse__product){ .native = true, .type = (lfuse_type)n->type, .m = n->shape[n->rank - 2],
                                       .n = n->shape[n->rank - 1],

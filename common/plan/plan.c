@@ -40,6 +40,7 @@ static void free_contents(lfuse__plan_body *p)
     free(p->buffers);
     free(p->numbers);
     free(p->choices);
+    free(p->lists);
     memset(p, 0, sizeof *p);
 }
 
@@ -185,7 +186,7 @@ static lfuse_status round_of_passes(lfuse__draft *d)
 {
     reset(d);
     lfuse__draft_views(d);
-    lfuse__draft_lists(d);
+    LFUSE__TRY(lfuse__draft_lists(d));
     LFUSE__TRY(lfuse__draft_parts(d));
     lfuse__draft_frozen(d);
     LFUSE__TRY(lfuse__draft_strassen(d));

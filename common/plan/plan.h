@@ -20,6 +20,9 @@
  *               | "(scatter " loop " (" place " (scatter_add " place " " place " " size ")))"   loop: of the source
  *               | "(multi " list stores ")" | "(members " list stores ")"          list: whose members are walked
  *               | "(lines " list stores ")"
+ *               | "(grouped " factor " x " factor stores ")"                       `acc` as above, of each member
+ *     list      = name | "(" factor " x " factor ")"                               what nobody binds: products
+ *     factor    = ( list | place ) [ "^T" ]
  *     loop      = { size " x " } size | "1"
  *     stores    = { " (" place " " expr ")" }
  *     place     = name [ "[" { coordinate "," } coordinate "]" ]   where the walk is more than by axes: of each axis of
@@ -81,6 +84,15 @@ typedef struct lfuse__operand {
     lfuse_size step[LFUSE_MAX_RANK];   /* [loop axis]; numbers may be negative, 0 where axis is -1 */
 } lfuse__operand;
 
+/*
+ * A list that nobody binds: products of the members of two others, which are names, or lists before this one. Lists of
+ * a plan are counted so, behind the names: list i of these is number nnames + i.
+ */
+typedef struct lfuse__product_list {
+    int factors[2];
+    bool transposed[2];
+} lfuse__product_list;
+
 /* Memory between steps: contiguous. */
 typedef struct lfuse__buffer {
     lfuse__place place;
@@ -98,6 +110,7 @@ typedef enum lfuse__step_kind {
     LFUSE__STEP_MULTI,      /* pointwise over lists */
     LFUSE__STEP_MEMBERS,    /* the body's REDUCEs run over the elements of each member, its TOTALs over the members;
                                what is stored is MEMBERS, made of the former, or TENSOR, made of the latter alone */
+    LFUSE__STEP_GROUPED,    /* products of the members of two lists, by the library's own kernels */
     LFUSE__STEP_LINES,      /* the body's one REDUCE runs along each row, or column, of each member of a list of
                                matrices; what is stored is of span ROWS, COLUMNS or MATRICES */
     LFUSE__STEP_STRASSEN,   /* pointwise over a matrix that is read as what seven products for one come to, or stored
@@ -112,7 +125,8 @@ typedef enum lfuse__step_kind {
  * For a vendor's library: [2] is D, [3] the bias when the epilogue has one, which walks the last axis alone.
  * D = epilogue(alpha A B + beta D).
  * `native`: [2] is of place SUM, and the step's body makes of it whatever the step stores in the others, which are
- * walked by the step's axes.
+ * walked by the step's axes. GROUPED is so too, its operands being lists; the last one is the SHAPE: matrices, m, n and
+ * k of each member.
  */
 typedef struct lfuse__product {
     lfuse_type type;
@@ -120,6 +134,7 @@ typedef struct lfuse__product {
     int epilogue;    /* lfuse__epilogue, as the waist counts them */
     int alpha, beta; /* index in plan->numbers; -1: alpha is 1, beta 0 */
     bool native;
+    bool transposed[2]; /* GROUPED: A and B; of others the walks tell */
 } lfuse__product;
 
 /*
@@ -159,7 +174,8 @@ typedef struct lfuse__step {
     bool each_member;   /* MULTI: the loop is one element a member, not the members' elements */
     lfuse__span walked; /* of steps over lists: what the loop is of; LINES: what is reduced, LIST, ROWS or COLUMNS */
     bool columns;       /* LINES: along columns, not rows */
-    int list;           /* MULTI, MEMBERS: the name of a list that every list of the step must be congruent with */
+    int list;           /* of steps over lists: one that every other of the step must be congruent with; -1: none.
+                           GROUPED: that of the products */
     int rank, naxes;
     lfuse_size extents[LFUSE_MAX_RANK]; /* of the loop */
     int noperands;
@@ -205,6 +221,8 @@ typedef struct lfuse__plan_body {
     int32_t *numbers; /* graph nodes of type NONE whose values kernels and products take */
     int nchoices;
     lfuse__strassen_choice *choices; /* in the order of the graph; none where the plan may not */
+    int nlists;
+    lfuse__product_list *lists; /* lists behind the names */
 } lfuse__plan_body;
 
 /*
@@ -255,6 +273,8 @@ lfuse_graph *lfuse__plan_dress(const lfuse__plan_body *plan, const lfuse_graph *
 void lfuse__plan_undress(lfuse_graph *dressed);
 void lfuse__operand_print(const lfuse__plan_body *plan, const lfuse__operand *o, const lfuse_graph *names,
                           lfuse__strbuf *out);
+/* The list by its number: the name, or what it is the product of. */
+void lfuse__list_print(const lfuse__plan_body *plan, int list, const lfuse_graph *names, lfuse__strbuf *out);
 /* print.c; `names` is the graph whose names are printed: equal to the plan's but for them. */
 void lfuse__plan_print(const lfuse__plan_body *plan, const lfuse_graph *names, lfuse__strbuf *out);
 void lfuse__step_print(const lfuse__plan_body *plan, const lfuse__step *step, const lfuse_graph *names,

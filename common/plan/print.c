@@ -182,6 +182,37 @@ static void print_gemm(const lfuse__plan_body *plan, const lfuse__step *s, const
     lfuse__strbuf_add(out, e->after);
 }
 
+void lfuse__list_print(const lfuse__plan_body *plan, int list, const lfuse_graph *names, lfuse__strbuf *out)
+{
+    const lfuse__product_list *p;
+    int i;
+
+    if (list < names->nnames) {
+        lfuse__strbuf_add(out, names->names[list].text);
+        return;
+    }
+    p = &plan->lists[list - names->nnames];
+    for (i = 0; i < 2; i++) {
+        lfuse__strbuf_add(out, i ? " x " : "(");
+        lfuse__list_print(plan, p->factors[i], names, out);
+        if (p->transposed[i]) lfuse__strbuf_add(out, "^T");
+    }
+    lfuse__strbuf_add(out, ")");
+}
+
+static void print_grouped(const lfuse__plan_body *plan, const lfuse__step *s, const lfuse_graph *names,
+                          lfuse__strbuf *out)
+{
+    int i;
+
+    for (i = 0; i < 2; i++) {
+        if (i) lfuse__strbuf_add(out, " x ");
+        lfuse__operand_print(plan, &s->operands[i], names, out);
+        if (s->product.transposed[i]) lfuse__strbuf_add(out, "^T");
+    }
+    print_stores(plan, s, names, false, out);
+}
+
 static void print_scatter(const lfuse__plan_body *plan, const lfuse__step *s, const lfuse_graph *names,
                           lfuse__strbuf *out)
 {
@@ -220,6 +251,7 @@ static void print_work(const lfuse__plan_body *plan, const lfuse__step *step, co
         [LFUSE__STEP_MEMBERS] = "members",     [LFUSE__STEP_MULTI] = "multi", [LFUSE__STEP_LINES] = "lines",
         [LFUSE__STEP_BUNDLE] = "bundle",       [LFUSE__STEP_SCATTER] = "scatter",
         [LFUSE__STEP_STRASSEN] = "strassen",
+        [LFUSE__STEP_GROUPED] = "grouped",
     };
     int i;
 
@@ -228,6 +260,8 @@ static void print_work(const lfuse__plan_body *plan, const lfuse__step *step, co
         print_gemm(plan, step, names, out);
     } else if (step->kind == LFUSE__STEP_STRASSEN) {
         print_strassen(plan, step, names, out);
+    } else if (step->kind == LFUSE__STEP_GROUPED) {
+        print_grouped(plan, step, names, out);
     } else if (step->kind == LFUSE__STEP_SCATTER) {
         print_scatter(plan, step, names, out);
     } else if (step->kind == LFUSE__STEP_BUNDLE) {
@@ -236,7 +270,7 @@ static void print_work(const lfuse__plan_body *plan, const lfuse__step *step, co
             print_work(plan, &step->children[i], names, out);
         }
     } else {
-        if (step->list >= 0) lfuse__strbuf_add(out, names->names[step->list].text);
+        if (step->list >= 0) lfuse__list_print(plan, step->list, names, out);
         else print_loop(step, names, out);
         if (step->naxes) lfuse__strbuf_format(out, " %d", step->naxes);
         print_stores(plan, step, names, false, out);

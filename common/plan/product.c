@@ -210,6 +210,7 @@ lfuse_status lfuse__draft_operand_at(lfuse__draft *d, int32_t base, const lfuse_
         return lfuse__error(LFUSE_ERR_UNSUPPORTED, "value %d of a plan is walked in a way that no step can",
                             (int)base);
     place_at(n->name >= 0 ? &bound : home, (lfuse_type)n->type, &v, o);
+    o->span = lfuse__draft_span(n);
     return LFUSE_OK;
 }
 
@@ -237,7 +238,7 @@ static lfuse_status gemm_step(lfuse__draft *d, int32_t matmul, const tail *t, co
     if (bias) LFUSE__TRY(lfuse__draft_operand_at(d, t->bias, &d->home[t->bias], &t->bias_walk, &step->operands[3]));
     step->product = (lfuse__product){ (lfuse_type)n->type, n->shape[n->rank - 2], n->shape[n->rank - 1],
                                       lfuse__draft_node(d, n->in[0])->shape[n->rank - 1], t ? t->epilogue : EP_NONE, -1,
-                                      -1, false };
+                                      -1, false, { false, false } };
     memcpy(step->extents, n->shape, sizeof step->extents);
     if (t && t->alpha >= 0) LFUSE__TRY(lfuse__draft_number(d, t->alpha, &step->product.alpha));
     if (t && t->beta >= 0) LFUSE__TRY(lfuse__draft_number(d, t->beta, &step->product.beta));

@@ -103,7 +103,7 @@ lfuse_status lfuse__draft_strassen(lfuse__draft *d)
     for (i = 0; i < d->g->nnodes; i++) {
         const lfuse__node *n = lfuse__draft_node(d, i);
         lfuse__strassen_choice *c = &d->out->choices[d->out->nchoices];
-        if (n->kind != LFUSE__MATMUL) continue;
+        if (n->kind != LFUSE__MATMUL || n->list) continue; /* lists have their own kernels */
         d->out->nchoices++;
         c->m = n->shape[n->rank - 2];
         c->n = n->shape[n->rank - 1];

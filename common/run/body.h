@@ -15,6 +15,7 @@ typedef enum lfuse__family {
     LFUSE__FAMILY_SCATTER,
     LFUSE__FAMILY_PRODUCT,
     LFUSE__FAMILY_STRASSEN,
+    LFUSE__FAMILY_GROUPED,
     LFUSE__FAMILY_LINES,
     LFUSE__FAMILY_LINES_FOLD,
     LFUSE__FAMILY_TABLE, /* of the class nothing */

@@ -28,7 +28,7 @@ static bool product_equal(const lfuse__product_class *x, const lfuse__product_cl
     return x->form == y->form && x->ta == y->ta && x->tb == y->tb && x->sum == y->sum && x->rows == y->rows &&
            x->columns == y->columns && x->depth == y->depth && x->item_rows == y->item_rows &&
            x->item_columns == y->item_columns && x->split == y->split && x->phase == y->phase &&
-           x->batched == y->batched;
+           x->batched == y->batched && x->grouped == y->grouped;
 }
 
 static bool strassen_equal(const lfuse__strassen_class *x, const lfuse__strassen_class *y)
@@ -168,6 +168,15 @@ static void list_class(const lfuse__step *step, lfuse__kernel_class *k)
     }
 }
 
+/* Its form is chosen by the lists of an instance. */
+static void grouped_class(const lfuse__step *step, lfuse__kernel_class *k)
+{
+    list_class(step, k);
+    k->product.grouped = true;
+    k->product.ta = step->product.transposed[LFUSE__PRODUCT_A];
+    k->product.tb = step->product.transposed[LFUSE__PRODUCT_B];
+}
+
 /* Its form is chosen by sizes. */
 static void product_class(const lfuse__plan_body *plan, const lfuse__step *step, lfuse__kernel_class *k)
 {
@@ -243,6 +252,11 @@ int lfuse__step_classes(const lfuse__plan_body *plan, const lfuse__step *step, b
         wanted[2].k = wanted[0].k;
         if (step->kind == LFUSE__STEP_LINES) return 3;
         return step->kind == LFUSE__STEP_MEMBERS && lfuse__members_reduces(&wanted[0].k) ? 3 : 2;
+    case LFUSE__STEP_GROUPED:
+        wanted[0].family = LFUSE__FAMILY_GROUPED;
+        grouped_class(step, &wanted[0].k);
+        wanted[1].family = LFUSE__FAMILY_TABLE;
+        return 2;
     case LFUSE__STEP_SCATTER: return scatter_classes(step, wanted);
     case LFUSE__STEP_GEMM:
         if (!step->product.native) return 0;

@@ -111,6 +111,7 @@ static lfuse_status furnish_step(lfuse_instance *in, const lfuse__step *step)
     case LFUSE__STEP_STRASSEN: return lfuse__furnish_strassen(in, step);
     case LFUSE__STEP_BUNDLE: return lfuse__furnish_bundle(in, step);
     case LFUSE__STEP_MULTI:
+    case LFUSE__STEP_GROUPED:
     case LFUSE__STEP_LINES:
     case LFUSE__STEP_MEMBERS: break;
     }

@@ -13,8 +13,10 @@
 
 enum { ANY = -1 };
 
+/* Lists that nobody binds have none. */
 static const lfuse_list *list_of(const lfuse_instance *in, int name)
 {
+    if (name >= in->plan->nnames) return NULL;
     return in->kept[name].list && in->kept[name].list->groups ? in->kept[name].list : NULL;
 }
 
@@ -32,8 +34,7 @@ const lfuse_list *lfuse__step_groups(const lfuse_instance *in, const lfuse__step
     const lfuse_list *l = NULL;
     int i;
 
-    if (step->kind != LFUSE__STEP_MULTI && step->kind != LFUSE__STEP_MEMBERS && step->kind != LFUSE__STEP_LINES)
-        return NULL;
+    if (step->list < 0) return NULL;
     for (i = 0; i < step->body.ninstr; i++) /* what all members give together has one number of each scalar */
         if (step->body.instr[i].kind == LFUSE__I_TOTAL) return NULL;
     for (i = 0; i <= step->noperands && !l; i++)

@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "common/base/error.h"
+#include "common/kernels/product_grouped.h"
 #include "common/kernels/strassen.h"
 #include "common/run/body.h"
 
@@ -32,6 +33,17 @@ static lfuse_status pack_strassen(const lfuse__kernel_class *k, const lfuse__fac
     return lfuse__strassen_pack(k, facts, g, packed);
 }
 
+static lfuse_status pack_grouped(const lfuse__kernel_class *k, const lfuse__facts *facts, const double *numbers,
+                                 lfuse__packed *packed)
+{
+    const lfuse__grouped_part part = { .members = 1, .chunks = 1, .numbers = numbers };
+    const lfuse__member_product one = { 1, 1, 1, 1 };
+    lfuse__grouped_cut cut;
+
+    lfuse__grouped_cut_make(k, facts, 1, &one, &cut);
+    return lfuse__grouped_pack(k, facts, &cut, &part, packed);
+}
+
 static lfuse_status pack(lfuse__family family, const lfuse__kernel_class *k, const lfuse__facts *facts,
                          lfuse__packed *packed)
 {
@@ -51,6 +63,7 @@ static lfuse_status pack(lfuse__family family, const lfuse__kernel_class *k, con
     case LFUSE__FAMILY_SCATTER: lfuse__scatter_pack(k, facts, &g, packed); return LFUSE_OK;
     case LFUSE__FAMILY_PRODUCT: return lfuse__product_pack(k, facts, &g, packed);
     case LFUSE__FAMILY_STRASSEN: return pack_strassen(k, facts, &g, packed);
+    case LFUSE__FAMILY_GROUPED: return pack_grouped(k, facts, numbers, packed);
     case LFUSE__FAMILY_MULTI: return lfuse__multi_pack(k, facts, 1, 0, 1, numbers, packed);
     case LFUSE__FAMILY_PARTIAL: return lfuse__members_partial_pack(k, facts, &part, packed);
     case LFUSE__FAMILY_FOLD: return lfuse__members_fold_pack(k, facts, &part, packed);
@@ -74,6 +87,7 @@ static unsigned buffers(lfuse__family family, const lfuse__kernel_class *k, cons
     case LFUSE__FAMILY_ROWS: return (unsigned)lfuse__kernel_buffers(k);
     case LFUSE__FAMILY_MULTI: return 2 + blocks;
     case LFUSE__FAMILY_PARTIAL:
+    case LFUSE__FAMILY_GROUPED:
     case LFUSE__FAMILY_LINES:
     case LFUSE__FAMILY_LINES_FOLD:
     case LFUSE__FAMILY_FOLD: return 3 + blocks;

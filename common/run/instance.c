@@ -28,6 +28,7 @@ static void destroy(lfuse_instance *in)
         else lfuse__list_release(in->kept[i].list);
     }
     lfuse__groups_free(in);
+    lfuse__list_products_free(in);
     free(in->operations);
     free(in->buffers);
     free(in->numbers);

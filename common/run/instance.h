@@ -114,6 +114,7 @@ struct lfuse_instance {
     double *numbers;      /* [body->nnumbers] */
     bool numbered;        /* `scalars` and `numbers` hold a run's */
     struct lfuse__overlaps *overlaps; /* overlap.c: what the last check found; NULL: no lists */
+    lfuse_list *products; /* [body->nlists] lists.c: of the plan's lists that nobody binds, sizes without memory */
     int64_t groups;       /* the most that any of its steps has; 0: no list has any */
     double *group_scalars; /* [groups][nnames] of the last run */
     int64_t *group_counts; /* [nnames] how many numbers a scalar may have but one; 0: no more, -1: any number */
@@ -272,6 +273,9 @@ bool lfuse__groups_take(lfuse_instance *in, const lfuse__slot *slots);
 
 /* ---- lists.c ---- */
 lfuse_status lfuse__furnish_lists(lfuse_instance *in, const lfuse__step *step);
+/* list_products.c: the sizes of the lists that nobody binds. ERR_SHAPE where two cannot be multiplied. */
+lfuse_status lfuse__list_products_size(lfuse_instance *in);
+void lfuse__list_products_free(lfuse_instance *in);
 /* What steps over lists need for these lists and the plan lacks, compiled together. */
 lfuse_status lfuse__lists_compile(lfuse_instance *in);
 void lfuse__list_op_destroy(lfuse__list_op *op);
@@ -284,7 +288,7 @@ void lfuse__list_op_forget(lfuse__list_op *op);
 /* Whether a run launches what the last one did, and writes no table before. */
 bool lfuse__list_op_settled(const lfuse__list_op *op);
 /* Members of the list that a step or buffer refers to, and what the step's lists must agree on. */
-lfuse_status lfuse__lists_check(const lfuse_instance *in, const lfuse__slot *slots);
+lfuse_status lfuse__lists_check(lfuse_instance *in, const lfuse__slot *slots);
 /* Bytes of a buffer that is sized by a list. */
 uint64_t lfuse__list_buffer_bytes(const lfuse_instance *in, const lfuse__buffer *b);
 

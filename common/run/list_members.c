@@ -9,10 +9,27 @@
 #include "common/base/error.h"
 #include "common/run/lists.h"
 
+/* Of the list, or of its member. */
+static lfuse_status nothing(const lfuse_instance *in, int list, int64_t member)
+{
+    lfuse__strbuf name = LFUSE__STRBUF_INIT;
+    lfuse_status status;
+
+    lfuse__list_print(in->body, list, in->plan->graph, &name);
+    status = lfuse__strbuf_check(&name);
+    if (!status && member < 0)
+        status = lfuse__error(LFUSE_ERR_SHAPE, "list \"%s\" has no members: there is nothing to choose from",
+                              name.data);
+    else if (!status)
+        status = lfuse__error(LFUSE_ERR_SHAPE, "member %" PRId64 " of list \"%s\" has no elements: there is nothing "
+                              "to choose from", member, name.data);
+    lfuse__strbuf_free(&name);
+    return status;
+}
+
 lfuse_status lfuse__list_check_members(const lfuse_instance *in, const lfuse__step *step)
 {
     const lfuse_list *l = lfuse__list_of(in, step->list);
-    const char *name = in->plan->names[step->list].text;
     int64_t m;
     int i;
 
@@ -20,11 +37,10 @@ lfuse_status lfuse__list_check_members(const lfuse_instance *in, const lfuse__st
         const lfuse__instr *instr = &step->body.instr[i];
         if (!lfuse__reduce_needs_elements((lfuse__reduce)instr->op)) continue;
         if (instr->kind == LFUSE__I_TOTAL && !l->count)
-            return lfuse__error(LFUSE_ERR_SHAPE, "list \"%s\" has no members: there is nothing to choose from", name);
+            return nothing(in, step->list, -1);
         for (m = 0; m < l->count && instr->kind == LFUSE__I_REDUCE; m++)
             if (!l->members[m].elements)
-                return lfuse__error(LFUSE_ERR_SHAPE, "member %" PRId64 " of list \"%s\" has no elements: there is "
-                                    "nothing to choose from", m, name);
+                return nothing(in, step->list, m);
     }
     return LFUSE_OK;
 }
@@ -34,6 +50,13 @@ lfuse_status lfuse__list_make_scratch(lfuse_instance *in, lfuse__list_op *op)
     uint64_t totals, bytes;
 
     op->scratch = -1;
+    if (lfuse__list_multiplies(op)) {
+        bytes = op->cut.space * (uint64_t)op->cut.groups;
+        if (!op->cut.space || !op->chunks) return LFUSE_OK;
+        LFUSE__TRY(lfuse__add_buffer(in, LFUSE__PLACE_SCRATCH, bytes, &op->scratch));
+        lfuse__use_memory(in, &(lfuse__memory){ LFUSE__PLACE_SCRATCH, op->scratch });
+        return LFUSE_OK;
+    }
     if (!lfuse__list_reduces(op)) return LFUSE_OK;
     bytes = lfuse__list_lines(op) ? lfuse__lines_scratch(&op->k, op->chunks, op->length)
                                   : lfuse__members_scratch(&op->k, op->members, op->chunks, &totals);

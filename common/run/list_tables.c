@@ -60,24 +60,33 @@ static const lfuse_list *shapes_of(const lfuse_instance *in, const lfuse__list_o
     return lfuse__list_of(in, op->step->list);
 }
 
+static lfuse_status no_memory(const lfuse__list_op *op)
+{
+    return lfuse__error(LFUSE_ERR_MEMORY, "out of host memory (a list of %" PRId64 " members)", op->members);
+}
+
 /* Sizes of the members as this step walks them. */
-static int64_t *walked_sizes(const lfuse_instance *in, const lfuse__list_op *op, int64_t *all)
+static lfuse_status walked_sizes(const lfuse_instance *in, lfuse__list_op *op, int64_t **found, int64_t *all)
 {
     const lfuse_list *shapes = shapes_of(in, op);
     int64_t *sizes = malloc(((size_t)shapes->count + 1) * sizeof *sizes), m;
 
     *all = 0;
-    for (m = 0; sizes && m < shapes->count; m++) {
+    *found = sizes;
+    if (!sizes) return no_memory(op);
+    if (lfuse__list_multiplies(op)) return lfuse__list_cut_products(in, op, sizes, all);
+    for (m = 0; m < shapes->count; m++) {
         const lfuse__member *x = &shapes->members[m];
         sizes[m] = lfuse__list_lines(op) ? lfuse__lines_cells(&op->k, x->matrices, x->rows, x->columns)
                                          : lfuse__list_span_size(in, op->step->list, op->step->walked, m);
         *all += sizes[m];
     }
-    return sizes;
+    return LFUSE_OK;
 }
 
 static int64_t chunk_length(const lfuse_instance *in, const lfuse__list_op *op, int64_t all)
 {
+    if (lfuse__list_multiplies(op)) return 1; /* a block */
     if (lfuse__list_lines(op)) return lfuse__chunk_cells(all, in->facts->info.compute_units);
     if (lfuse__list_reduces(op)) return LFUSE__SEGMENT;
     return lfuse__chunk_length(all, lfuse__multi_chunk(&op->k, in->facts), in->facts->info.compute_units);
@@ -130,7 +139,8 @@ static lfuse_status make_device_tables(lfuse_instance *in, lfuse__list_op *op, c
     memcpy(host + op->firsts_at, op->first, firsts);
     for (m = 0; m < op->members && lfuse__list_needs_sizes(op->step); m++) {
         const lfuse__member *x = &l->members[m];
-        const lfuse__list_shape shape = { x->matrices, x->rows, x->columns, x->elements, x->rank };
+        const int64_t fourth = lfuse__list_multiplies(op) ? lfuse__list_inner(in, op->step, m) : x->elements;
+        const lfuse__list_shape shape = { x->matrices, x->rows, x->columns, fourth, x->rank };
         memcpy(host + op->elements_at + sizeof shape * (uint64_t)m, &shape, sizeof shape);
     }
     status = unified ? lfuse__range_create_unified(dev, bytes, &op->device)
@@ -155,25 +165,22 @@ static lfuse_status make_transport(lfuse_instance *in, lfuse__list_op *op, const
     return op->transport == LFUSE_TRANSPORT_UNIFIED ? lfuse__list_version_add(in, op) : LFUSE_OK;
 }
 
-static lfuse_status no_memory(const lfuse__list_op *op)
-{
-    return lfuse__error(LFUSE_ERR_MEMORY, "out of host memory (a list of %" PRId64 " members)", op->members);
-}
-
 lfuse_status lfuse__list_make_tables(lfuse_instance *in, lfuse__list_op *op, const lfuse_list *l)
 {
     const size_t n = (size_t)l->count, places = n ? n : 1, table = 2 * places * (size_t)op->step->noperands;
-    int64_t all, m, *sizes = walked_sizes(in, op, &all);
-    lfuse_status status = LFUSE_OK;
+    int64_t all, m, *sizes;
+    lfuse_status status;
     int i;
 
     op->members = l->count;
+    status = walked_sizes(in, op, &sizes, &all);
+    if (status) goto err_free_sizes;
     op->places = (int64_t)places;
     op->first = malloc((n + 1) * sizeof *op->first);
     op->tails = calloc(n + 1, sizeof *op->tails);
     op->entries = op->transport == LFUSE_TRANSPORT_TABLE ? calloc(table + 1, sizeof *op->entries) : NULL;
     op->fresh = calloc(table + 1, sizeof *op->fresh);
-    if (!sizes || !op->first || !op->tails || !op->fresh ||
+    if (!op->first || !op->tails || !op->fresh ||
         (op->transport == LFUSE_TRANSPORT_TABLE && !op->entries)) {
         status = no_memory(op);
         goto err_free_sizes;
@@ -274,6 +281,7 @@ static bool take_slots(lfuse_instance *in, lfuse__list_op *op, int64_t m, lfuse_
 
     for (i = 0; i < op->step->noperands; i++) {
         uint64_t *entry = op->fresh + 2 * (i * op->places + m);
+        if (op->step->operands[i].place == LFUSE__PLACE_SUM) continue; /* no memory */
         if (m >= op->members && op->step->operands[i].span != LFUSE__SPAN_TENSOR) continue;
         if (in->facts->addresses) {
             lfuse__list_make_entry(op, i, m);

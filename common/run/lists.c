@@ -11,15 +11,15 @@
 #include "common/base/error.h"
 #include "common/run/lists.h"
 
-static const lfuse__node *declared(const lfuse_instance *in, int name)
+static int declared_rank(const lfuse_instance *in, int list)
 {
-    return &in->plan->graph->nodes[in->plan->names[name].node];
+    return list < in->plan->nnames ? in->plan->graph->nodes[in->plan->names[list].node].rank : LFUSE_RANK_MATRIX;
 }
 
 int64_t lfuse__list_span_size(const lfuse_instance *in, int name, lfuse__span span, int64_t m)
 {
     const lfuse__member *x = &lfuse__list_of(in, name)->members[m];
-    const int rank = declared(in, name)->rank;
+    const int rank = declared_rank(in, name);
 
     switch (span) {
     case LFUSE__SPAN_ROWS: return rank == LFUSE_RANK_MATRIX ? x->matrices * x->rows : x->elements;
@@ -52,27 +52,29 @@ uint64_t lfuse__list_buffer_bytes(const lfuse_instance *in, const lfuse__buffer 
 static const char *const span_words[] = { "", " as of ", ": one for each member of ", ": one for each row of ",
                                           ": one for each column of ", ": one for each matrix of " };
 
-static lfuse_status check_matrix(const lfuse_instance *in, int first, int other, int64_t m)
+static bool same_matrices(const lfuse__member *a, const lfuse__member *b)
 {
-    const lfuse__member *a = &lfuse__list_of(in, first)->members[m], *b = &lfuse__list_of(in, other)->members[m];
+    return a->matrices == b->matrices && a->rows == b->rows && a->columns == b->columns;
+}
 
-    if (a->matrices == b->matrices && a->rows == b->rows && a->columns == b->columns) return LFUSE_OK;
+static lfuse_status matrices_differ(const lfuse__member *a, const lfuse__member *b, int64_t m, const char *x,
+                                    const char *y)
+{
     return lfuse__error(LFUSE_ERR_SHAPE, "member %" PRId64 " of list \"%s\" is %" PRId64 " matrices of %" PRId64 " x %"
-                        PRId64 ", of \"%s\" %" PRId64 " of %" PRId64 " x %" PRId64, m, in->plan->names[first].text,
-                        a->matrices, a->rows, a->columns, in->plan->names[other].text, b->matrices, b->rows,
-                        b->columns);
+                        PRId64 ", of \"%s\" %" PRId64 " of %" PRId64 " x %" PRId64, m, x, a->matrices, a->rows,
+                        a->columns, y, b->matrices, b->rows, b->columns);
 }
 
 static bool is_matrix(const lfuse_instance *in, int name)
 {
-    return declared(in, name)->rank == LFUSE_RANK_MATRIX;
+    return declared_rank(in, name) == LFUSE_RANK_MATRIX;
 }
 
-static lfuse_status check_pair(const lfuse_instance *in, int first, int other, lfuse__span span)
+static lfuse_status check_members(const lfuse_instance *in, int first, int other, lfuse__span span, const char *x,
+                                  const char *y)
 {
     const bool matrix = is_matrix(in, first) && is_matrix(in, other);
     const lfuse_list *a = lfuse__list_of(in, first), *b = lfuse__list_of(in, other);
-    const char *x = in->plan->names[first].text, *y = in->plan->names[other].text;
     int64_t m;
 
     if (a->count != b->count)
@@ -85,16 +87,33 @@ static lfuse_status check_pair(const lfuse_instance *in, int first, int other, l
                                 PRId64 "%s%s", m, y, b->members[m].elements, wanted,
                                 span == LFUSE__SPAN_MEMBERS ? "" : span_words[span],
                                 span == LFUSE__SPAN_MEMBERS ? "" : x);
-        if (matrix) LFUSE__TRY(check_matrix(in, first, other, m));
+        if (matrix && !same_matrices(&a->members[m], &b->members[m]))
+            return matrices_differ(&a->members[m], &b->members[m], m, x, y);
     }
     return LFUSE_OK;
+}
+
+static lfuse_status check_pair(const lfuse_instance *in, int first, int other, lfuse__span span)
+{
+    lfuse__strbuf x = LFUSE__STRBUF_INIT, y = LFUSE__STRBUF_INIT;
+    lfuse_status status;
+
+    lfuse__list_print(in->body, first, in->plan->graph, &x);
+    lfuse__list_print(in->body, other, in->plan->graph, &y);
+    status = lfuse__strbuf_check(&x);
+    if (!status) status = lfuse__strbuf_check(&y);
+    if (!status) status = check_members(in, first, other, span, x.data, y.data);
+    lfuse__strbuf_free(&y);
+    lfuse__strbuf_free(&x);
+    return status;
 }
 
 static lfuse_status check_step(const lfuse_instance *in, const lfuse__step *step)
 {
     int i;
 
-    for (i = 0; step->list >= 0 && i < step->noperands; i++) {
+    /* Factors have been compared where the sizes of their products were found. */
+    for (i = step->kind == LFUSE__STEP_GROUPED ? LFUSE__PRODUCT_OWN : 0; step->list >= 0 && i < step->noperands; i++) {
         const lfuse__operand *o = &step->operands[i];
         if (o->place >= LFUSE__PLACE_ELEMENTS && o->index != step->list && is_matrix(in, o->index))
             LFUSE__TRY(check_pair(in, o->index, step->list,
@@ -106,7 +125,7 @@ static lfuse_status check_step(const lfuse_instance *in, const lfuse__step *step
     return LFUSE_OK;
 }
 
-lfuse_status lfuse__lists_check(const lfuse_instance *in, const lfuse__slot *slots)
+lfuse_status lfuse__lists_check(lfuse_instance *in, const lfuse__slot *slots)
 {
     int i, k;
 
@@ -114,6 +133,7 @@ lfuse_status lfuse__lists_check(const lfuse_instance *in, const lfuse__slot *slo
         if (slots[i].list && slots[i].list->count > UINT32_MAX)
             return lfuse__error(LFUSE_ERR_OVERFLOW, "list \"%s\" has %" PRId64 " members, more than 2^32 - 1",
                                 in->plan->names[i].text, slots[i].list->count);
+    LFUSE__TRY(lfuse__list_products_size(in));
     for (i = 0; i < in->body->nstages; i++)
         for (k = 0; k < in->body->stages[i].alternatives[0].nsteps; k++)
             LFUSE__TRY(check_step(in, &in->body->stages[i].alternatives[0].steps[k]));
@@ -197,7 +217,9 @@ lfuse_status lfuse__lists_compile(lfuse_instance *in)
     for (i = 0; i < in->body->nstages; i++)
         for (k = 0; k < in->body->stages[i].alternatives[0].nsteps; k++) {
             const lfuse__step *step = &in->body->stages[i].alternatives[0].steps[k];
-            if (step->kind != LFUSE__STEP_MULTI && step->kind != LFUSE__STEP_MEMBERS) continue;
+            if (step->kind != LFUSE__STEP_MULTI && step->kind != LFUSE__STEP_MEMBERS &&
+                step->kind != LFUSE__STEP_GROUPED)
+                continue;
             if (!is_needed(in, step)) continue;
             grown = realloc(wanted, (size_t)(count + LFUSE__WANTED_MAX) * sizeof *wanted);
             if (!grown) {
@@ -205,6 +227,11 @@ lfuse_status lfuse__lists_compile(lfuse_instance *in)
                 goto out;
             }
             wanted = grown;
+            if (step->kind == LFUSE__STEP_GROUPED) { /* what cannot be is said here, once */
+                lfuse__step_classes(in->body, step, true, wanted + count);
+                status = lfuse__list_choose_product(in, step, &wanted[count].k);
+                if (status) goto out;
+            }
             count += lfuse__list_classes(in, step, wanted + count);
         }
     if (count) status = lfuse__body_want(in->plan->body, in->plan->dev, count, wanted);
@@ -356,6 +383,7 @@ lfuse_status lfuse__list_op_run(lfuse_instance *in, lfuse__list_op *op, lfuse_st
         LFUSE__TRY(lfuse__list_update_table(in, op, s));
     op->moved = false;
     if (lfuse__list_lines(op)) return lfuse__list_run_lines(in, op, s);
+    if (lfuse__list_multiplies(op)) return lfuse__list_run_products(in, op, s);
     if (lfuse__list_reduces(op)) return lfuse__list_run_members(in, op, s);
     for (i = 0; i < op->nbatches; i++)
         if (op->batches[i].chunks || lfuse__list_counts(op->step)) LFUSE__TRY(launch_batch(in, op, s, i));

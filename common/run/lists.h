@@ -3,6 +3,7 @@
 #ifndef COMMON_RUN_LISTS_H
 #define COMMON_RUN_LISTS_H
 
+#include "common/kernels/product_grouped.h"
 #include "common/run/instance.h"
 
 /*
@@ -45,7 +46,8 @@ struct lfuse__list_op {
     int64_t *offsets[LFUSE__MAX_OPERANDS]; /* [members] of each member in a buffer of the whole list, in elements */
     lfuse__range *device;     /* chunk table, first chunks, sizes, ticket of the last group, addresses; NULL: ARGS */
     uint64_t firsts_at, elements_at, ticket_at, addresses_at; /* bytes in `device` */
-    int scratch;              /* between the kernels of MEMBERS: a buffer, -1: none */
+    lfuse__grouped_cut cut;   /* GROUPED */
+    int scratch;              /* between the kernels of MEMBERS, the workspace of GROUPED: a buffer, -1: none */
     uint64_t *entries;        /* TABLE: [noperands][members][2] what the device's table holds, or will */
     uint64_t *fresh;          /* the same, being made */
     bool made;                /* `fresh` and the batches are of the traces */
@@ -67,9 +69,10 @@ struct lfuse__list_op {
     lfuse__packed packed;
 };
 
-static inline const lfuse_list *lfuse__list_of(const lfuse_instance *in, int name)
+/* By its number in the plan: a name's, or one that nobody binds. */
+static inline const lfuse_list *lfuse__list_of(const lfuse_instance *in, int list)
 {
-    return in->kept[name].list;
+    return list < in->plan->nnames ? in->kept[list].list : &in->products[list - in->plan->nnames];
 }
 
 static inline bool lfuse__list_reduces(const lfuse__list_op *op)
@@ -80,6 +83,11 @@ static inline bool lfuse__list_reduces(const lfuse__list_op *op)
 static inline bool lfuse__list_lines(const lfuse__list_op *op)
 {
     return op->step->kind == LFUSE__STEP_LINES;
+}
+
+static inline bool lfuse__list_multiplies(const lfuse__list_op *op)
+{
+    return op->step->kind == LFUSE__STEP_GROUPED;
 }
 
 /* Elements of a value of this span that goes with member m of a list; -1: the list does not tell. */
@@ -102,7 +110,7 @@ bool lfuse__list_counts(const lfuse__step *step);
 /* What its first kernel finds in the arguments. */
 static inline lfuse__carry lfuse__list_carry(const lfuse__list_op *op)
 {
-    return lfuse__list_reduces(op) ? LFUSE__CARRY_PARTIAL : LFUSE__CARRY_CHUNKS;
+    return lfuse__list_reduces(op) || lfuse__list_multiplies(op) ? LFUSE__CARRY_PARTIAL : LFUSE__CARRY_CHUNKS;
 }
 
 /* Elements of a member in a buffer of the whole list: members are apart by whole lines. */
@@ -156,5 +164,14 @@ lfuse_status lfuse__list_make_scratch(lfuse_instance *in, lfuse__list_op *op);
 lfuse_status lfuse__list_run_members(lfuse_instance *in, lfuse__list_op *op, lfuse_stream *s);
 /* list_lines.c: the same of steps along rows or columns. */
 lfuse_status lfuse__list_run_lines(lfuse_instance *in, lfuse__list_op *op, lfuse_stream *s);
+
+/* ---- list_products.c ---- */
+/* Completes the class for the step's lists. */
+lfuse_status lfuse__list_choose_product(const lfuse_instance *in, const lfuse__step *step, lfuse__kernel_class *k);
+/* How the lists are cut; blocks of each member into sizes, which has room for all; returns how many. */
+lfuse_status lfuse__list_cut_products(const lfuse_instance *in, lfuse__list_op *op, int64_t *sizes, int64_t *all);
+/* Columns of A's matrices, or rows where they are transposed. */
+int64_t lfuse__list_inner(const lfuse_instance *in, const lfuse__step *step, int64_t m);
+lfuse_status lfuse__list_run_products(lfuse_instance *in, lfuse__list_op *op, lfuse_stream *s);
 
 #endif

@@ -34,6 +34,7 @@ static int launches_of(const lfuse__step *step)
     case LFUSE__STEP_STRASSEN:
     case LFUSE__STEP_SCATTER:
     case LFUSE__STEP_MULTI:
+    case LFUSE__STEP_GROUPED:
     case LFUSE__STEP_ROWS:
     case LFUSE__STEP_BUNDLE: break;
     }

@@ -210,6 +210,7 @@ lfuse_status lfuse__entry_want_all(lfuse__body_entry *e, const lfuse__facts *fac
                     LFUSE__TRY(want_bundle(e, step, facts));
                     continue;
                 }
+                if (step->kind == LFUSE__STEP_GROUPED) continue; /* instances choose */
                 if (step->kind == LFUSE__STEP_MULTI || step->kind == LFUSE__STEP_MEMBERS ||
                     step->kind == LFUSE__STEP_LINES) {
                     LFUSE__TRY(want_lists(e, step, facts));

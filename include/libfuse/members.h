@@ -66,6 +66,25 @@ LFUSE_API lfuse_value lfuse_member_rows(lfuse_value list);
 LFUSE_API lfuse_value lfuse_member_columns(lfuse_value list);
 LFUSE_API lfuse_value lfuse_member_rank(lfuse_value list);
 
+/*
+ * ---- products of members ----
+ * Member by member, the matrix product of two lists of rank LFUSE_RANK_MATRIX: every member has its own m, k and n (a
+ * batch by a list of pointers where they are equal, a grouped product where they are not). Members that are several
+ * matrices one behind the other are multiplied matrix by matrix; both have equally many. Transposed: the member's
+ * matrices are stored as [k, m], or [n, k]. Where one matrix goes with all members, it is in its list as often.
+ * The result is a list of matrices: what follows member by member (a list of LFUSE_RANK_COLUMNS as bias, an activation,
+ * a list of matrices as residual) is computed by the same kernel. All members are one launch, whatever their number and
+ * sizes, by the library's own kernels, whichever provider a plan asks for, as vendors have no such product with what
+ * follows; the plan's printed form says so: (grouped ...). A sum is added up from k = 0 on by fma: the bits depend on
+ * the member alone, not on the others, and on GPUs may differ from those of one lfuse_matmul, whose sums are split for
+ * few tiles.
+ * f32, f64, f16 and bf16, which accumulate in f32. Members without elements, and k = 0 (which gives zeros), are legal.
+ * ERR_RANK, ERR_TYPE, ERR_UNSUPPORTED as lfuse_matmul. When an instance is made, ERR_SHAPE names the member whose inner
+ * sizes, or numbers of matrices, differ, or the lists whose counts do. Results may lie in no operand's memory but that
+ * of a residual of the same list (lfuse_update).
+ */
+LFUSE_API lfuse_value lfuse_member_matmul(lfuse_value a, int transpose_a, lfuse_value b, int transpose_b);
+
 /* ---- of the whole list: tensors of rank 0. As above for all elements of all members ---- */
 
 LFUSE_API lfuse_value lfuse_list_sum(lfuse_value list);

@@ -211,6 +211,7 @@ LFUSE_API lfuse_value lfuse_cast(lfuse_value a, lfuse_type type);
  * products of a batch are one launch, or one call of the vendor's library. Batch axes of an operand that are no single
  * stride in memory (permuted, or repeated between others) make it be copied first.
  * f32 stays f32: no TF32. f16 and bf16 accumulate in f32 and round once.
+ * Two lists of matrices (LFUSE_RANK_MATRIX) give the list of their members' products: lfuse_member_matmul.
  * ERR_RANK below rank 2, ERR_SHAPE where k or batches differ, ERR_UNSUPPORTED for integer types.
  */
 LFUSE_API lfuse_value lfuse_matmul(lfuse_value a, lfuse_value b);

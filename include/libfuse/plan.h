@@ -85,7 +85,10 @@ typedef enum lfuse_provider {
     LFUSE_PROVIDER_DEFAULT = 0,
     /** The library's own kernels, which compute whatever follows element by element in the same launch. */
     LFUSE_PROVIDER_NATIVE = 1,
-    /** The vendor's library, ERR_UNSUPPORTED where there is none: cuBLASLt, CLBlast. */
+    /**
+     * The vendor's library, ERR_UNSUPPORTED where there is none: cuBLASLt, CLBlast. Products of lists are native all
+     * the same (lfuse_member_matmul).
+     */
     LFUSE_PROVIDER_VENDOR = 2
 } lfuse_provider;
 

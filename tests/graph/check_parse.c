@@ -153,6 +153,8 @@ START_TEST(everything_else)
     lfuse_update(columns, lfuse_add(columns, lfuse_member_column_mean(matrix)));
     lfuse_output(g, "matrices", lfuse_member_row_sum(lfuse_mul(columns,
                                                                lfuse_cast(lfuse_member_rank(matrix), LFUSE_F32))));
+    lfuse_output(g, "products", lfuse_matmul(matrix, lfuse_member_matmul(matrix, 1, matrix, 0)));
+    lfuse_output(g, "turned", lfuse_member_matmul(matrix, 1, matrix, 1));
     lfuse_output(g, "norm", lfuse_list_norm(list, 3));
     lfuse_output(g, "most", lfuse_list_amax(lfuse_member_norm_inf(list)));
     lfuse_output(g, "nan", lfuse_add(x, lfuse_mul(lfuse_constant(g, -NAN), lfuse_sqrt(s))));

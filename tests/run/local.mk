@@ -93,6 +93,11 @@ tests_run_check_foreach_numbers_SOURCES = %reldir%/check_foreach_numbers.c %reld
 tests_run_check_foreach_numbers_LDADD = tests/stub/libstub.la $(LDADD) -lm
 
 # Rows and columns of lists on the stub and on every device found.
+check_PROGRAMS += tests/run/check_grouped
+TESTS += tests/run/check_grouped
+tests_run_check_grouped_SOURCES = %reldir%/check_grouped.c %reldir%/rig.c %reldir%/rig.h
+tests_run_check_grouped_LDADD = tests/stub/libstub.la $(LDADD) -lm
+
 check_PROGRAMS += tests/run/check_lines
 TESTS += tests/run/check_lines
 tests_run_check_lines_SOURCES = %reldir%/check_lines.c tests/optim/rig.c tests/optim/rig.h

@@ -1,0 +1,171 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Products of the members of lists: the texts and cuts of the forms, over blocks that a chunk table tells. What the
+ * argument words of a product hold are variables here, made of the member's sizes.
+ */
+#ifdef HAVE_CONFIG_H
+#include "config.h"
+#endif
+
+#include "common/base/error.h"
+#include "common/kernels/product_grouped.h"
+
+enum { SLOTS = 3, SUM = LFUSE__PRODUCT_SUM };
+
+static bool by_panels(const lfuse__facts *facts)
+{
+    return facts->vector_lanes;
+}
+
+lfuse_status lfuse__grouped_choose(const lfuse__facts *facts, int64_t members, const lfuse__member_product *sizes,
+                                   lfuse__kernel_class *c)
+{
+    int64_t i;
+
+    for (i = 0; i < members; i++)
+        if (sizes[i].m > INT32_MAX || sizes[i].n > INT32_MAX || sizes[i].k > INT32_MAX)
+            return lfuse__error(LFUSE_ERR_UNSUPPORTED, "member %lld is a product of %lld x %lld x %lld: sides are "
+                                "below 2^31", (long long)i, (long long)sizes[i].m, (long long)sizes[i].n,
+                                (long long)sizes[i].k);
+    c->product.grouped = true;
+    c->product.form = by_panels(facts) ? LFUSE__PRODUCT_PANELS : LFUSE__PRODUCT_TILES;
+    c->product.sum = lfuse__register_type(c->operands[LFUSE__PRODUCT_A].type);
+    if (!by_panels(facts)) return lfuse__tiles_choose_grouped(facts, members, sizes, c);
+    lfuse__panels_choose_grouped(c);
+    return LFUSE_OK;
+}
+
+void lfuse__grouped_cut_make(const lfuse__kernel_class *c, const lfuse__facts *facts, int64_t members,
+                             const lfuse__member_product *sizes, lfuse__grouped_cut *cut)
+{
+    *cut = (lfuse__grouped_cut){ .groups = LFUSE__GROUP_BOUND };
+    if (c->product.form == LFUSE__PRODUCT_PANELS) lfuse__panels_cut_grouped(c, facts, members, sizes, cut);
+    else lfuse__tiles_cut_grouped(c, cut);
+}
+
+/* ---- the text ---- */
+
+/* Elements that matrix `matrix` of operand j lies behind the member's first, as an expression; NULL: none. */
+static const char *apart(const lfuse__kernel_class *c, int j)
+{
+    if (j == LFUSE__PRODUCT_A) return "matrix * OF_(0) * OF_(2)";
+    if (j == LFUSE__PRODUCT_B) return "matrix * OF_(2) * OF_(1)";
+    switch (c->operands[j].inner) {
+    case LFUSE__STRIDE_UNIT: return "matrix * OF_(0) * OF_(1)";
+    case LFUSE__STRIDE_ROW: return "matrix * OF_(0)";
+    case LFUSE__STRIDE_COLUMN: return "matrix * OF_(1)";
+    case LFUSE__STRIDE_MATRIX: return "matrix";
+    default: return NULL;
+    }
+}
+
+static const char *row_stride(const lfuse__kernel_class *c, int j)
+{
+    if (c->operands[j].inner == LFUSE__STRIDE_UNIT) return "OF_(1)";
+    return c->operands[j].inner == LFUSE__STRIDE_ROW ? "1" : "0";
+}
+
+void lfuse__grouped_put_head(const lfuse__text *t, const lfuse__product_layout *l, const lfuse__kernel_class *c,
+                             const lfuse__facts *facts, const char *rows, const char *columns)
+{
+    const int shape = c->noperands - 1;
+    lfuse__strbuf *out = t->out;
+    const char *behind;
+    int j;
+
+    lfuse__put_chunk_place(t, 2, facts, SLOTS, "c");
+    lfuse__put_member(t, 2, facts, SLOTS, shape);
+    lfuse__put(out, 2, "const u64 of_%d = (u64)LOAD_i64(p%d, 1), of_%d = (u64)LOAD_i64(p%d, 2);", l->m, shape, l->n,
+               shape);
+    lfuse__put(out, 2, "const u64 of_%d = (u64)LOAD_i64(p%d, 3);", l->k, shape);
+    lfuse__put(out, 2, "const u64 of_%d = of_%d, of_%d = of_%d;", l->lda, c->product.ta ? l->m : l->k, l->ldb,
+               c->product.tb ? l->k : l->n);
+    lfuse__put(out, 2, "const u64 blocks_down = (of_%d + %s - 1) / %s;", l->m, rows, rows);
+    lfuse__put(out, 2, "const u64 blocks_across = (of_%d + %s - 1) / %s;", l->n, columns, columns);
+    lfuse__put(out, 2, "const u64 blocks = blocks_down * blocks_across;");
+    lfuse__put(out, 2, "const u64 matrix = start_ / blocks, number = start_ %% blocks;");
+    for (j = 0; j < shape; j++) {
+        if (j == SUM) continue;
+        lfuse__put_member(t, 2, facts, SLOTS, j);
+        behind = apart(c, j);
+        if (behind) lfuse__put(out, 2, "p%d += %s * %u;", j, behind, lfuse__type_bytes(c->operands[j].type));
+        if (j >= LFUSE__PRODUCT_OWN) lfuse__put(out, 2, "const u64 of_%d = %s;", l->rows[j], row_stride(c, j));
+    }
+}
+
+void lfuse__grouped_put_kernel(const lfuse__text *t, const char *name, const lfuse__facts *facts, int group)
+{
+    const lfuse__kernel_class *k = t->k;
+    const int words = k->carried ? (int)lfuse__carried_words(k, LFUSE__CARRY_PARTIAL)
+                                 : LFUSE__GROUPED_NUMBERS + k->body->nnumbers;
+
+    lfuse__put_kernel(t->out, name, group, words, lfuse__list_buffers(facts, SLOTS));
+    if (k->carried) lfuse__put_arguments(t->out, facts, words, (unsigned)group);
+    lfuse__put(t->out, 1, "const u64 chunks = W(%d);", LFUSE__MULTI_CHUNKS);
+}
+
+/* Operands as a product of one launch has them: by rows and columns. */
+static void make_plain(const lfuse__kernel_class *c, lfuse__kernel_class *plain)
+{
+    int j;
+
+    *plain = *c;
+    for (j = LFUSE__PRODUCT_OWN; j < c->noperands; j++) {
+        lfuse__stride_class *inner = &plain->operands[j].inner;
+        *inner = *inner == LFUSE__STRIDE_UNIT || *inner == LFUSE__STRIDE_COLUMN ? LFUSE__STRIDE_UNIT
+                                                                                 : LFUSE__STRIDE_REPEAT;
+    }
+}
+
+static lfuse_status check(const char *name, const lfuse__kernel_class *c, const lfuse__facts *facts)
+{
+    const lfuse__product_class *p = &c->product;
+    int j;
+
+    LFUSE__TRY(lfuse__list_check(name, c, facts));
+    if (!p->grouped || c->noperands <= LFUSE__PRODUCT_OWN || !c->operands[c->noperands - 1].shape || c->groups)
+        return lfuse__error(LFUSE_ERR_INVALID, "a product of the members of lists: %d operands, %d groups of numbers",
+                            c->noperands, c->groups);
+    if ((p->form == LFUSE__PRODUCT_PANELS) != by_panels(facts) || !p->form)
+        return lfuse__error(LFUSE_ERR_UNSUPPORTED, "product form %d is none of this device", (int)p->form);
+    if (p->sum != LFUSE_F32 && p->sum != LFUSE_F64)
+        return lfuse__error(LFUSE_ERR_TYPE, "a product whose sums are of type %d", (int)p->sum);
+    for (j = 0; j < SUM; j++)
+        if (lfuse__register_type(c->operands[j].type) != p->sum || c->operands[j].written)
+            return lfuse__error(LFUSE_ERR_TYPE, "a product of %s with sums of %s",
+                                lfuse__memory_word(c->operands[j].type), lfuse__memory_word(p->sum));
+    if (c->operands[SUM].type != p->sum || c->operands[SUM].written)
+        return lfuse__error(LFUSE_ERR_TYPE, "the sums of a product are read as %s",
+                            lfuse__memory_word(c->operands[SUM].type));
+    return LFUSE_OK;
+}
+
+lfuse_status lfuse__grouped_emit(lfuse__strbuf *out, const char *name, const lfuse__kernel_class *c,
+                                 const lfuse__facts *facts)
+{
+    lfuse__kernel_class plain;
+
+    LFUSE__TRY(check(name, c, facts));
+    make_plain(c, &plain);
+    lfuse__put_powers(out, c->body);
+    lfuse__strbuf_add(out, "#ifndef OF_\n#define OF_(i) of_##i\n#endif\n");
+    LFUSE__TRY(c->product.form == LFUSE__PRODUCT_PANELS ? lfuse__panels_put_grouped(out, name, &plain, c, facts)
+                                                        : lfuse__tiles_put_grouped(out, name, &plain, c, facts));
+    return lfuse__strbuf_check(out);
+}
+
+/* ---- words ---- */
+
+lfuse_status lfuse__grouped_pack(const lfuse__kernel_class *c, const lfuse__facts *facts,
+                                 const lfuse__grouped_cut *cut, const lfuse__grouped_part *part,
+                                 lfuse__packed *packed)
+{
+    LFUSE__TRY(lfuse__list_pack(c, facts, by_panels(facts), 1, LFUSE__GROUPED_NUMBERS, part->members,
+                                part->first_chunk, part->chunks, part->numbers, packed));
+    packed->words[LFUSE__MULTI_PARTIALS_OFFSET] = part->workspace;
+    packed->words[LFUSE__GROUPED_BLOCKS] = (uint64_t)cut->rows | (uint64_t)cut->columns << 16 |
+                                           (uint64_t)cut->depth << 32;
+    packed->group = cut->group;
+    packed->groups = (uint64_t)(part->chunks < cut->groups ? part->chunks : cut->groups);
+    return LFUSE_OK;
+}

@@ -1,0 +1,73 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The products of the members of two lists: list kernels (kernel.h: tables, carried places, buffers as `partial`, of
+ * which 2 is the workspace), whose chunks are blocks of one member's result, of length 1: `start` is the number of the
+ * block in its member. The class: `product.grouped`, and of the operands A, B and the sum as in product.h, the members
+ * of A and B being contiguous; the epilogue's are UNIT (elements), ROW, COLUMN, MATRIX, or REPEAT; the last is the
+ * shape: matrices, m, n, k of each member.
+ */
+#ifndef COMMON_KERNELS_PRODUCT_GROUPED_H
+#define COMMON_KERNELS_PRODUCT_GROUPED_H
+
+#include "common/kernels/product.h"
+
+typedef struct lfuse__member_product {
+    int64_t matrices, m, n, k;
+} lfuse__member_product;
+typedef struct lfuse__grouped_cut {
+    int64_t rows, columns; /* of a block */
+    int64_t depth;         /* PANELS: of what is packed at a time */
+    uint64_t space;        /* bytes of workspace of a group, 0: none */
+    int64_t groups;        /* at most */
+    unsigned group;        /* work-items of one */
+} lfuse__grouped_cut;
+enum {
+    LFUSE__GROUPED_BLOCKS = 6, /* word: rows, columns << 16, depth << 32, of a block */
+    LFUSE__GROUPED_NUMBERS
+};
+/* Completes a class (operands, body, ta, tb are there): form, sum, tiles. ERR_UNSUPPORTED names the member. */
+lfuse_status lfuse__grouped_choose(const lfuse__facts *facts, int64_t members, const lfuse__member_product *sizes,
+                                   lfuse__kernel_class *c);
+void lfuse__grouped_cut_make(const lfuse__kernel_class *c, const lfuse__facts *facts, int64_t members,
+                             const lfuse__member_product *sizes, lfuse__grouped_cut *cut);
+/* Blocks of a member: 0 where there is nothing to store. */
+static inline int64_t lfuse__grouped_blocks(const lfuse__grouped_cut *cut, const lfuse__member_product *p)
+{
+    const int64_t down = p->m / cut->rows + (p->m % cut->rows != 0), across = p->n / cut->columns +
+                                                                             (p->n % cut->columns != 0);
+    return p->matrices * down * across;
+}
+lfuse_status lfuse__grouped_emit(lfuse__strbuf *out, const char *name, const lfuse__kernel_class *c,
+                                 const lfuse__facts *facts);
+typedef struct lfuse__grouped_part { /* one launch */
+    int64_t members; /* of the list */
+    int64_t first_chunk, chunks;
+    uint64_t workspace; /* byte offset in buffer 2, a multiple of 64 */
+    const double *numbers;
+} lfuse__grouped_part;
+lfuse_status lfuse__grouped_pack(const lfuse__kernel_class *c, const lfuse__facts *facts,
+                                 const lfuse__grouped_cut *cut, const lfuse__grouped_part *part,
+                                 lfuse__packed *packed);
+
+/* ---- what the forms' files are asked for; `plain`: the class with operands as the forms know them ---- */
+lfuse_status lfuse__panels_put_grouped(lfuse__strbuf *out, const char *name, const lfuse__kernel_class *plain,
+                                       const lfuse__kernel_class *c, const lfuse__facts *facts);
+lfuse_status lfuse__tiles_put_grouped(lfuse__strbuf *out, const char *name, const lfuse__kernel_class *plain,
+                                      const lfuse__kernel_class *c, const lfuse__facts *facts);
+/* The tile, or the panel's rows and lanes; and how the list is cut. */
+lfuse_status lfuse__tiles_choose_grouped(const lfuse__facts *facts, int64_t members,
+                                         const lfuse__member_product *sizes, lfuse__kernel_class *c);
+void lfuse__tiles_cut_grouped(const lfuse__kernel_class *c, lfuse__grouped_cut *cut);
+void lfuse__panels_choose_grouped(lfuse__kernel_class *c);
+void lfuse__panels_cut_grouped(const lfuse__kernel_class *c, const lfuse__facts *facts, int64_t members,
+                               const lfuse__member_product *sizes, lfuse__grouped_cut *cut);
+/*
+ * Of chunk `c`: its member's sizes as of_<number>, blocks of `rows` and `columns` (expressions) as blocks_down and
+ * blocks_across, `matrix`, `number` (the block in that), p<j>.
+ */
+void lfuse__grouped_put_head(const lfuse__text *t, const lfuse__product_layout *l, const lfuse__kernel_class *c,
+                             const lfuse__facts *facts, const char *rows, const char *columns);
+/* The kernel's beginning: `chunks`. */
+void lfuse__grouped_put_kernel(const lfuse__text *t, const char *name, const lfuse__facts *facts, int group);
+
+#endif

@@ -1,0 +1,59 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Tiles of the members of lists: a work-group computes one tile of one member's product, or several one by one. */
+#ifdef HAVE_CONFIG_H
+#include "config.h"
+#endif
+
+#include <stdio.h>
+
+#include "common/kernels/product_grouped.h"
+#include "common/kernels/product_tiles.h"
+
+/* Where all that lies in vectors is aligned: the bits of LFUSE__TILES_VECTORS, for the member. */
+static void put_vectors(const lfuse__tiles *t)
+{
+    const lfuse__kernel_class *k = t->t.k;
+    lfuse__strbuf *out = t->t.out;
+    int j;
+
+    lfuse__put(out, 2, "u64 of_%d = of_%d %% %d ? 0 : 4;", t->l.own + LFUSE__TILES_VECTORS, t->l.n, t->vector);
+    for (j = 0; j < k->noperands - 1; j++) {
+        const unsigned all = lfuse__type_bytes(k->operands[j].type) * (unsigned)t->vector, bytes = all < 16 ? all : 16;
+        const bool own = j == LFUSE__PRODUCT_A || j == LFUSE__PRODUCT_B;
+        if (own)
+            lfuse__put(out, 2, "if (of_%d %% %d == 0 && (POINTER_BITS(p%d) & %u) == 0) of_%d |= %d;",
+                       j == LFUSE__PRODUCT_A ? t->l.lda : t->l.ldb, t->vector, j, bytes - 1,
+                       t->l.own + LFUSE__TILES_VECTORS, 1 << j);
+        else if (j >= LFUSE__PRODUCT_OWN && lfuse__in_blocks(&k->operands[j]))
+            lfuse__put(out, 2, "if (POINTER_BITS(p%d) & %u) of_%d &= 3;", j, bytes - 1,
+                       t->l.own + LFUSE__TILES_VECTORS);
+    }
+}
+
+lfuse_status lfuse__tiles_put_grouped(lfuse__strbuf *out, const char *name, const lfuse__kernel_class *plain,
+                                      const lfuse__kernel_class *c, const lfuse__facts *facts)
+{
+    const lfuse__product_class *p = &c->product;
+    char rows[16], columns[16];
+    lfuse__tiles t;
+
+    lfuse__tiles_describe(&t, out, plain);
+    snprintf(rows, sizeof rows, "%d", p->rows);
+    snprintf(columns, sizeof columns, "%d", p->columns);
+    lfuse__grouped_put_kernel(&t.t, name, facts, t.threads);
+    lfuse__tiles_put_local(&t);
+    lfuse__put(out, 1, "const u32 item = ITEM();");
+    lfuse__tiles_put_items(&t);
+    lfuse__put(out, 1, "for (u64 c = GROUP(); c < chunks; c += GROUPS()) {");
+    lfuse__grouped_put_head(&t.t, &t.l, c, facts, rows, columns);
+    put_vectors(&t);
+    lfuse__put(out, 2, "const u32 m = (u32)OF_(%d), n = (u32)OF_(%d), k = (u32)OF_(%d);", t.l.m, t.l.n, t.l.k);
+    lfuse__tiles_put_band(&t, 2, "(u32)number", "(u32)blocks_down", "(u32)blocks_across");
+    lfuse__put(out, 2, "const u32 first = 0, last = k / %d + (k %% %d != 0);", p->depth, p->depth);
+    lfuse__put(out, 2, "SYNC(); /* the tile before may still be read */");
+    lfuse__tiles_put_sums(&t);
+    lfuse__tiles_put_epilogue(&t);
+    lfuse__put(out, 1, "}");
+    lfuse__put(out, 0, "}");
+    return LFUSE_OK;
+}

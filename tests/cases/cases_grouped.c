@@ -1,0 +1,64 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Products of the members of lists: every member its own sizes, and what follows in the same kernel. */
+#ifdef HAVE_CONFIG_H
+#include "config.h"
+#endif
+
+#include "tests/cases/cases.h"
+
+/* One of several blocks, several matrices, no rows, no columns, nothing to add up, one element. */
+#define SOME 7
+static const int64_t left[SOME][3] = {{1, 70, 33}, {2, 5, 9}, {1, 0, 4}, {1, 3, 4}, {1, 4, 0}, {1, 1, 1}, {1, 13, 64}};
+static const int64_t right[SOME][3] = {{1, 33, 140}, {2, 9, 7}, {1, 4, 5}, {1, 4, 0}, {1, 0, 6}, {1, 1, 1},
+                                       {1, 64, 36}};
+static const int64_t both[SOME][3] = {{1, 70, 140}, {2, 5, 7}, {1, 0, 5}, {1, 3, 0}, {1, 4, 6}, {1, 1, 1},
+                                      {1, 13, 36}};
+static const int64_t rows[SOME] = {70, 10, 0, 3, 4, 1, 13}, columns[SOME] = {140, 14, 5, 0, 6, 1, 36};
+
+static void grouped_of(harness *h, lfuse_type type, harness_data data)
+{
+    lfuse_value a = h_matrices(h, "a", type, SOME, left, data), b = h_matrices(h, "b", type, SOME, right, data);
+    h_matrices_output(h, "c", lfuse_matmul(a, b), type, SOME, both);
+    h_expect_launches(h, 1);
+}
+
+static void grouped_f32(harness *h) { grouped_of(h, LFUSE_F32, NORMAL); }
+static void grouped_f64(harness *h) { grouped_of(h, LFUSE_F64, NORMAL); }
+
+/* Bias by column and by row, a residual that is updated, a number of each member, the sums beside the result. */
+static void grouped_epilogue(harness *h)
+{
+    lfuse_value a = h_matrices(h, "a", LFUSE_F32, SOME, left, INTEGERS);
+    lfuse_value b = h_matrices(h, "b", LFUSE_F32, SOME, right, INTEGERS);
+    lfuse_value bias = h_lines(h, "bias", LFUSE_F32, LFUSE_RANK_COLUMNS, SOME, columns, INTEGERS);
+    lfuse_value shift = h_lines(h, "shift", LFUSE_F32, LFUSE_RANK_ROWS, SOME, rows, INTEGERS);
+    lfuse_value r = h_matrices(h, "r", LFUSE_F32, SOME, both, INTEGERS), c = lfuse_matmul(a, b);
+    h_matrices_output(h, "sums", c, LFUSE_F32, SOME, both);
+    h_update(h, r, lfuse_add(lfuse_relu(lfuse_add(lfuse_mul(c, h_scalar(h, "scale", 0.5)), bias)),
+                             lfuse_mul(shift, r)));
+    h_expect_same_bits(h);
+    h_expect_launches(h, 1);
+}
+
+static void grouped_f16(harness *h)
+{
+    lfuse_value a = h_matrices(h, "a", LFUSE_F16, SOME, left, NORMAL);
+    lfuse_value b = h_matrices(h, "b", LFUSE_F16, SOME, right, NORMAL);
+    lfuse_value bias = h_lines(h, "bias", LFUSE_F16, LFUSE_RANK_COLUMNS, SOME, columns, NORMAL);
+    h_matrices_output(h, "y", lfuse_relu(lfuse_add(lfuse_matmul(a, b), bias)), LFUSE_F16, SOME, both);
+}
+
+/* The products of a backward pass, of what is computed on the way, and reduced: sizes that no list tells. */
+static void grouped_turned(harness *h)
+{
+    lfuse_value a = h_matrices(h, "a", LFUSE_F32, SOME, left, INTEGERS);
+    lfuse_value b = h_matrices(h, "b", LFUSE_F32, SOME, right, INTEGERS), c = lfuse_relu(lfuse_matmul(lfuse_neg(a), b));
+    h_matrices_output(h, "da", lfuse_member_matmul(c, 0, b, 1), LFUSE_F32, SOME, left);
+    h_matrices_output(h, "db", lfuse_member_matmul(a, 1, c, 0), LFUSE_F32, SOME, right);
+    h_list_output(h, "dbias", lfuse_member_column_sum(c), LFUSE_F32, SOME, columns);
+    h_expect_same_bits(h);
+}
+
+const harness_case harness_grouped_cases[] = {
+    CASE(grouped_f32, 0), CASE(grouped_f64, TWO_WAYS), CASE(grouped_epilogue, EXACT | EVERY_WAY),
+    CASE(grouped_f16, TWO_WAYS), CASE(grouped_turned, EXACT), {NULL, NULL, 0}};

@@ -1,0 +1,421 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Products of the members of lists: on every device by each transport, with replaced members and members without
+ * elements; the bits of a member whatever stands beside it; updates; what is refused, and by which words.
+ */
+#ifdef HAVE_CONFIG_H
+#include "config.h"
+#endif
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "tests/run/rig.h"
+
+enum { MOST = 8 };
+
+typedef struct shape {
+    int rank;
+    int64_t extents[3];
+} shape;
+
+typedef struct set {
+    int count;
+    lfuse_tensor *t[MOST];
+    lfuse_list *list;
+} set;
+
+/* Numbers that are whole and small, so that sums are exact; with `odd`, fractions that round. */
+static set make_set(int count, const shape *shapes, int start, bool odd)
+{
+    set s = { .count = count };
+    int64_t i;
+    int m;
+
+    for (m = 0; m < count; m++) {
+        float host[4096];
+        s.t[m] = tensor(shapes[m].rank, shapes[m].extents);
+        ck_assert_int_le(lfuse_tensor_elements(s.t[m]), 4096);
+        for (i = 0; i < lfuse_tensor_elements(s.t[m]); i++) {
+            const float whole = (float)((i * 7 + m + start) % 11 - 5);
+            host[i] = odd ? whole / 3 : whole;
+        }
+        OK(lfuse_tensor_write(s.t[m], NULL, host));
+    }
+    OK(lfuse_list_create(dev, LFUSE_F32, count, s.t, &s.list));
+    return s;
+}
+
+static void drop_set(set *s)
+{
+    int m;
+
+    lfuse_list_destroy(s->list);
+    for (m = 0; m < s->count; m++) lfuse_tensor_destroy(s->t[m]);
+}
+
+/* a b, row-major, k first to last, as a member's product is. */
+static void check_product(const lfuse_tensor *a, const lfuse_tensor *b, const lfuse_tensor *c, int64_t m, int64_t n,
+                          int64_t k)
+{
+    float *x = malloc(((size_t)(m * k) + 1) * sizeof *x), *y = malloc(((size_t)(k * n) + 1) * sizeof *y);
+    const float *z;
+    int64_t i, j, l;
+
+    memcpy(x, values(a), (size_t)(m * k) * sizeof *x);
+    memcpy(y, values(b), (size_t)(k * n) * sizeof *y);
+    z = values(c);
+    for (i = 0; i < m; i++)
+        for (j = 0; j < n; j++) {
+            float sum = 0;
+            for (l = 0; l < k; l++) sum = fmaf(x[i * k + l], y[l * n + j], sum);
+            ck_assert_msg(z[i * n + j] == sum, "%lld x %lld x %lld: %.9g at %lld, %lld, not %.9g", (long long)m,
+                          (long long)n, (long long)k, (double)z[i * n + j], (long long)i, (long long)j, (double)sum);
+        }
+    free(y);
+    free(x);
+}
+
+static lfuse_graph *product_graph(void)
+{
+    lfuse_graph *graph = lfuse_graph_create();
+
+    lfuse_output(graph, "c", lfuse_matmul(lfuse_list_input(graph, "a", LFUSE_F32, LFUSE_RANK_MATRIX),
+                                          lfuse_list_input(graph, "b", LFUSE_F32, LFUSE_RANK_MATRIX)));
+    return graph;
+}
+
+static lfuse_plan *plan_by_transport(lfuse_graph *graph, lfuse_transport transport)
+{
+    const lfuse_plan_options options = { .transport = transport };
+    lfuse_plan *plan;
+
+    OK(lfuse_plan_create(dev, graph, &options, &plan));
+    return plan;
+}
+
+static const int64_t sides[][3] = { { 5, 3, 4 }, { 0, 3, 2 }, { 20, 33, 17 }, { 3, 0, 2 }, { 3, 2, 0 }, { 1, 1, 1 } };
+enum { SIDES = sizeof sides / sizeof *sides };
+
+static void shapes_of(shape *a, shape *b, shape *c)
+{
+    int i;
+
+    for (i = 0; i < SIDES; i++) {
+        const int64_t m = sides[i][0], n = sides[i][1], k = sides[i][2];
+        a[i] = (shape){ 2, { m, k } };
+        b[i] = (shape){ 2, { k, n } };
+        c[i] = (shape){ 2, { m, n } };
+    }
+}
+
+static void run_by(lfuse_transport transport)
+{
+    lfuse_graph *graph = product_graph();
+    lfuse_plan *plan = plan_by_transport(graph, transport);
+    shape shapes[3][SIDES];
+    lfuse_binding b[3];
+    set s[3], other;
+    int i;
+
+    shapes_of(shapes[0], shapes[1], shapes[2]);
+    for (i = 0; i < 3; i++) s[i] = make_set(SIDES, shapes[i], i, false);
+    other = make_set(1, &shapes[0][2], 5, false);
+    for (i = 0; i < SIDES; i++) OK(lfuse_tensor_fill(s[2].t[i], stream, NAN));
+    for (i = 0; i < 3; i++) b[i] = lfuse_bind_list((const char *[]){ "a", "b", "c" }[i], s[i].list);
+    OK(lfuse_plan_run(plan, stream, b, 3));
+    for (i = 0; i < SIDES; i++) check_product(s[0].t[i], s[1].t[i], s[2].t[i], sides[i][0], sides[i][1], sides[i][2]);
+    OK(lfuse_list_replace(s[0].list, 2, 1, other.t));
+    OK(lfuse_plan_run(plan, stream, b, 3));
+    check_product(other.t[0], s[1].t[2], s[2].t[2], sides[2][0], sides[2][1], sides[2][2]);
+    drop_set(&other);
+    for (i = 0; i < 3; i++) drop_set(&s[i]);
+    lfuse_plan_destroy(plan);
+    lfuse_graph_destroy(graph);
+}
+
+static void by_each_transport(void)
+{
+    lfuse_device_info info;
+
+    OK(lfuse_device_get_info(dev, &info));
+    run_by(LFUSE_TRANSPORT_DEFAULT);
+    run_by(LFUSE_TRANSPORT_ARGS);
+    run_by(LFUSE_TRANSPORT_TABLE);
+    if (info.svm) run_by(LFUSE_TRANSPORT_UNIFIED);
+}
+
+START_TEST(every_device_multiplies)
+{
+    if (on_each_device(by_each_transport) == 0) TEST_SKIP("no device on this machine");
+}
+END_TEST
+
+START_TEST(the_stub_multiplies)
+{
+    int form;
+
+    for (form = 0; form < 2; form++) {
+        reopen_stub_as(form);
+        if (form) by_each_transport(); /* lanes; tiles need barriers, which the stub has none of */
+    }
+    g = lfuse_graph_create();
+}
+END_TEST
+
+/* ---- what a member's bits depend on ---- */
+
+static void run_lists(const set *a, const set *b, const set *c)
+{
+    lfuse_graph *graph = product_graph();
+    lfuse_plan *plan = plan_by_transport(graph, LFUSE_TRANSPORT_DEFAULT);
+    const lfuse_binding all[] = { lfuse_bind_list("a", a->list), lfuse_bind_list("b", b->list),
+                                  lfuse_bind_list("c", c->list) };
+
+    OK(lfuse_plan_run(plan, stream, all, 3));
+    OK(lfuse_stream_synchronize(stream));
+    lfuse_plan_destroy(plan);
+    lfuse_graph_destroy(graph);
+}
+
+/* Another block size for it alone, the same sums: as a chain of fma. */
+static void alone_and_beside(void)
+{
+    static const shape a[] = { { 2, { 30, 120 } }, { 2, { 3, 2 } } }, b[] = { { 2, { 120, 33 } }, { 2, { 2, 5 } } },
+                       c[] = { { 2, { 30, 33 } }, { 2, { 3, 5 } } };
+    int count;
+
+    for (count = 1; count <= 2; count++) {
+        set s[3] = { make_set(count, a, 0, true), make_set(count, b, 1, true), make_set(count, c, 2, true) };
+        int i;
+        run_lists(&s[0], &s[1], &s[2]);
+        check_product(s[0].t[0], s[1].t[0], s[2].t[0], 30, 33, 120);
+        for (i = 0; i < 3; i++) drop_set(&s[i]);
+    }
+}
+
+START_TEST(bits_are_the_members)
+{
+    if (on_each_device(alone_and_beside) == 0) TEST_SKIP("no device on this machine");
+}
+END_TEST
+
+/* ---- lists of nothing, updates, one tensor for all ---- */
+
+START_TEST(no_members)
+{
+    set s[3];
+    int i;
+
+    for (i = 0; i < 3; i++) s[i] = make_set(0, NULL, 0, false);
+    run_lists(&s[0], &s[1], &s[2]);
+    ck_assert_uint_eq(launches(), 0);
+    for (i = 0; i < 3; i++) drop_set(&s[i]);
+}
+END_TEST
+
+/* The factor that is updated is copied first: other elements are read when it is stored. */
+START_TEST(a_factor_is_updated)
+{
+    static const shape square[] = { { 2, { 4, 4 } }, { 2, { 7, 7 } } };
+    set a = make_set(2, square, 0, false), b = make_set(2, square, 3, false), before = make_set(2, square, 0, false);
+    const lfuse_value x = lfuse_list_input(g, "a", LFUSE_F32, LFUSE_RANK_MATRIX);
+    lfuse_plan *plan;
+
+    lfuse_update(x, lfuse_matmul(x, lfuse_list_input(g, "b", LFUSE_F32, LFUSE_RANK_MATRIX)));
+    OK(lfuse_plan_create(dev, g, NULL, &plan));
+    OK(lfuse_plan_run(plan, stream, (lfuse_binding[]){ lfuse_bind_list("a", a.list), lfuse_bind_list("b", b.list) },
+                      2));
+    check_product(before.t[0], b.t[0], a.t[0], 4, 4, 4);
+    check_product(before.t[1], b.t[1], a.t[1], 7, 7, 7);
+    lfuse_plan_destroy(plan);
+    drop_set(&before);
+    drop_set(&b);
+    drop_set(&a);
+}
+END_TEST
+
+START_TEST(one_matrix_for_all)
+{
+    static const shape each[] = { { 2, { 2, 3 } }, { 2, { 5, 3 } } }, shared[] = { { 2, { 3, 4 } } },
+                       result[] = { { 2, { 2, 4 } }, { 2, { 5, 4 } } };
+    set a = make_set(2, each, 0, false), b = make_set(1, shared, 1, false), c = make_set(2, result, 0, false), twice;
+
+    twice = (set){ .count = 0 };
+    OK(lfuse_list_create(dev, LFUSE_F32, 2, (lfuse_tensor *[]){ b.t[0], b.t[0] }, &twice.list));
+    run_lists(&a, &twice, &c);
+    check_product(a.t[0], b.t[0], c.t[0], 2, 4, 3);
+    check_product(a.t[1], b.t[0], c.t[1], 5, 4, 3);
+    drop_set(&twice);
+    drop_set(&c);
+    drop_set(&b);
+    drop_set(&a);
+}
+END_TEST
+
+/* ---- plans ---- */
+
+static void check_text(lfuse_graph *graph, unsigned disable, const char *wanted)
+{
+    const lfuse_plan_options options = { .disable = disable, .provider = LFUSE_PROVIDER_VENDOR };
+    lfuse_plan *plan;
+
+    OK(lfuse_plan_create(dev, graph, &options, &plan));
+    ck_assert_msg(strstr(lfuse_plan_text(plan), wanted), "%s has no %s", lfuse_plan_text(plan), wanted);
+    lfuse_plan_destroy(plan);
+}
+
+/* Native, even where the vendor is asked for, and said so. */
+START_TEST(plans_say_what_is_grouped)
+{
+    const lfuse_value a = lfuse_list_input(g, "a", LFUSE_F32, LFUSE_RANK_MATRIX);
+    const lfuse_value b = lfuse_list_input(g, "b", LFUSE_F32, LFUSE_RANK_MATRIX);
+    const lfuse_value bias = lfuse_list_input(g, "bias", LFUSE_F32, LFUSE_RANK_COLUMNS);
+    const lfuse_value y = lfuse_relu(lfuse_add(lfuse_matmul(a, b), bias));
+
+    lfuse_output(g, "y", y);
+    check_text(g, 0, "(grouped a x b (y (relu (add acc bias))))");
+    check_text(g, LFUSE_NO_EPILOGUE, "(multi (a x b) (y (relu (add t0 bias))))");
+    lfuse_output(g, "da", lfuse_member_matmul(y, 0, b, 1));
+    check_text(g, 0, "(grouped y x b^T (da acc))");
+}
+END_TEST
+
+/* ---- what is refused ---- */
+
+static void graph_fails(lfuse_graph *graph, lfuse_value v, lfuse_status status, const char *words)
+{
+    lfuse_output(graph, "y", v);
+    FAILS(status, lfuse_graph_check(graph));
+    ck_assert_msg(strstr(lfuse_last_error(), words), "%s has no %s", lfuse_last_error(), words);
+    lfuse_graph_destroy(graph);
+}
+
+START_TEST(graphs_that_cannot_be)
+{
+    static const struct {
+        lfuse_type a, b;
+        int rank_a, rank_b; /* 2: a tensor */
+        lfuse_status status;
+        const char *words;
+    } cases[] = { { LFUSE_F32, LFUSE_F64, LFUSE_RANK_MATRIX, LFUSE_RANK_MATRIX, LFUSE_ERR_TYPE, "types differ" },
+                  { LFUSE_I32, LFUSE_I32, LFUSE_RANK_MATRIX, LFUSE_RANK_MATRIX, LFUSE_ERR_UNSUPPORTED, "i32" },
+                  { LFUSE_F32, LFUSE_F32, LFUSE_RANK_ANY, LFUSE_RANK_MATRIX, LFUSE_ERR_RANK, "LFUSE_RANK_MATRIX" },
+                  { LFUSE_F32, LFUSE_F32, LFUSE_RANK_MATRIX, 2, LFUSE_ERR_RANK, "goes with another one" },
+                  { LFUSE_F32, LFUSE_F32, 2, LFUSE_RANK_ROWS, LFUSE_ERR_RANK, "goes with another one" } };
+    size_t i;
+
+    for (i = 0; i < sizeof cases / sizeof *cases; i++) {
+        lfuse_graph *graph = lfuse_graph_create();
+        lfuse_value v[2];
+        int k;
+        for (k = 0; k < 2; k++) {
+            const int rank = k ? cases[i].rank_b : cases[i].rank_a;
+            const lfuse_type type = k ? cases[i].b : cases[i].a;
+            v[k] = rank > 0 ? lfuse_input(graph, k ? "b" : "a", type, rank, SHAPE(3, 3))
+                            : lfuse_list_input(graph, k ? "b" : "a", type, rank);
+        }
+        graph_fails(graph, lfuse_matmul(v[0], v[1]), cases[i].status, cases[i].words);
+    }
+}
+END_TEST
+
+START_TEST(sizes_that_no_list_tells)
+{
+    lfuse_value (*const of[])(lfuse_value) = { lfuse_member_mean, lfuse_member_rows, lfuse_member_row_mean,
+                                               lfuse_member_elements };
+    size_t i;
+
+    for (i = 0; i < sizeof of / sizeof *of; i++) {
+        lfuse_graph *graph = lfuse_graph_create();
+        const lfuse_value a = lfuse_list_input(graph, "a", LFUSE_F32, LFUSE_RANK_MATRIX);
+        graph_fails(graph, of[i](lfuse_relu(lfuse_matmul(a, a))), LFUSE_ERR_UNSUPPORTED, "no list tells");
+    }
+}
+END_TEST
+
+static void instance_fails(const set *a, const set *b, lfuse_list *c, lfuse_status status, const char *words)
+{
+    lfuse_graph *graph = product_graph();
+    lfuse_plan *plan = plan_by_transport(graph, LFUSE_TRANSPORT_DEFAULT);
+    const lfuse_binding all[] = { lfuse_bind_list("a", a->list), lfuse_bind_list("b", b->list),
+                                  lfuse_bind_list("c", c) };
+
+    FAILS(status, lfuse_plan_run(plan, stream, all, 3));
+    ck_assert_msg(strstr(lfuse_last_error(), words), "%s has no %s", lfuse_last_error(), words);
+    lfuse_plan_destroy(plan);
+    lfuse_graph_destroy(graph);
+}
+
+START_TEST(lists_that_do_not_go_together)
+{
+    static const shape a[] = { { 2, { 2, 3 } }, { 3, { 2, 5, 3 } } }, b[] = { { 2, { 3, 4 } }, { 3, { 2, 3, 4 } } },
+                       c[] = { { 2, { 2, 4 } }, { 3, { 2, 5, 4 } } }, inner[] = { { 2, { 3, 4 } }, { 3, { 2, 4, 3 } } },
+                       matrices[] = { { 2, { 3, 4 } }, { 2, { 3, 4 } } },
+                       turned[] = { { 2, { 2, 4 } }, { 3, { 2, 4, 5 } } };
+    set left = make_set(2, a, 0, false), right = make_set(2, b, 0, false), result = make_set(2, c, 0, false),
+        wrong = make_set(2, inner, 0, false), few = make_set(2, matrices, 0, false), one = make_set(1, b, 0, false),
+        other = make_set(2, turned, 0, false), square;
+    static const shape squares[] = { { 2, { 3, 3 } }, { 2, { 4, 4 } } };
+
+    instance_fails(&left, &wrong, result.list, LFUSE_ERR_SHAPE,
+                   "member 1: inner sizes differ: \"a\" is 5 x 3, \"b\" 4 x 3");
+    instance_fails(&left, &few, result.list, LFUSE_ERR_SHAPE, "member 1 of \"a\" is 2 matrices, of \"b\" 1");
+    instance_fails(&left, &one, result.list, LFUSE_ERR_SHAPE, "list \"a\" has 2 members, \"b\" 1");
+    instance_fails(&left, &right, other.list, LFUSE_ERR_SHAPE,
+                   "member 1 of list \"(a x b)\" is 2 matrices of 5 x 4, of \"c\" 2 of 4 x 5");
+    instance_fails(&left, &right, one.list, LFUSE_ERR_SHAPE, "list \"(a x b)\" has 2 members, \"c\" 1");
+    square = make_set(2, squares, 0, false);
+    instance_fails(&square, &square, square.list, LFUSE_ERR_OVERLAP, "\"c\" member 0");
+    drop_set(&square);
+    drop_set(&other);
+    drop_set(&one);
+    drop_set(&few);
+    drop_set(&wrong);
+    drop_set(&result);
+    drop_set(&right);
+    drop_set(&left);
+}
+END_TEST
+
+/* One member of the result in the memory of another member of a factor. */
+START_TEST(results_in_a_factors_memory)
+{
+    static const shape squares[] = { { 2, { 3, 3 } }, { 2, { 3, 3 } } };
+    set a = make_set(2, squares, 0, false), b = make_set(2, squares, 0, false), c = make_set(2, squares, 0, false);
+    lfuse_list *mixed;
+
+    OK(lfuse_list_create(dev, LFUSE_F32, 2, (lfuse_tensor *[]){ c.t[0], b.t[0] }, &mixed));
+    instance_fails(&a, &b, mixed, LFUSE_ERR_OVERLAP, "\"c\" member 1");
+    lfuse_list_destroy(mixed);
+    FAILS(LFUSE_ERR_INVALID, lfuse_list_create(dev, LFUSE_F32, 2, (lfuse_tensor *[]){ c.t[0], NULL }, &mixed));
+    ck_assert_str_eq(lfuse_last_error(), "member 1 is NULL");
+    drop_set(&c);
+    drop_set(&b);
+    drop_set(&a);
+}
+END_TEST
+
+static Suite *suite_grouped(void)
+{
+    Suite *suite = suite_create("products of lists");
+    TCase *tcase = tcase_create("grouped");
+
+    tcase_set_timeout(tcase, 120);
+    tcase_add_checked_fixture(tcase, open_stub, close_stub);
+    tcase_add_test(tcase, every_device_multiplies);
+    tcase_add_test(tcase, the_stub_multiplies);
+    tcase_add_test(tcase, bits_are_the_members);
+    tcase_add_test(tcase, no_members);
+    tcase_add_test(tcase, a_factor_is_updated);
+    tcase_add_test(tcase, one_matrix_for_all);
+    tcase_add_test(tcase, plans_say_what_is_grouped);
+    tcase_add_test(tcase, graphs_that_cannot_be);
+    tcase_add_test(tcase, sizes_that_no_list_tells);
+    tcase_add_test(tcase, lists_that_do_not_go_together);
+    tcase_add_test(tcase, results_in_a_factors_memory);
+    suite_add_tcase(suite, tcase);
+    return suite;
+}
+
+TEST_MAIN(CK_NOFORK, suite_grouped)
