@@ -125,6 +125,7 @@ typedef struct lfuse__draft {
     /* Products by Strassen's algorithm: strassen.c. */
     int8_t *levels;     /* of matmuls; 0: another way */
     int most_levels;    /* of any: what is padded is padded for that */
+    bool wide_rows;     /* so are rows of left operands, as columns are: some of them are stored transposed */
     int32_t *onward;    /* of matmuls: the node whose left factors are made with what it comes to; -1 */
     int32_t *factors;   /* buffer of the node's left factors, once a step has made them; -1 */
     int8_t *factor_levels;
@@ -361,6 +362,8 @@ lfuse_status lfuse__draft_strassen(lfuse__draft *d);
 void lfuse__draft_onward(lfuse__draft *d, int32_t matmul, int32_t tail);
 /* Whether operand i of the product is all of one node as that is. */
 bool lfuse__draft_whole_operand(const lfuse__draft *d, int32_t matmul, int i, int32_t *base);
+/* Whether neighbours along its first axis are neighbours in memory. */
+bool lfuse__draft_turned(const lfuse__draft *d, int32_t matmul, int i);
 lfuse_status lfuse__make_strassen(lfuse__draft *d, const lfuse__unit *u, lfuse__stage *stage);
 
 /* Another alternative for a row step that may be of few long rows; `like`: a node of its unit. phases.c */

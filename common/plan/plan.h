@@ -15,7 +15,7 @@
  *               | "(gemm " [ { size " x " } size " of " ] size " x " size " x " size (" " expr | stores) ")"
  *                                                                  of a batch, m, n, k; `acc` is the product;
  *                                                                  stores: where there are several
- *               | "(strassen " size " x " size [ " of " levels ] [ " to " [ "right " ] levels ] stores ")"
+ *               | "(strassen " size " x " size [ " of " levels ] [ " to " [ "turned " ] [ "right " ] levels ] stores ")"
  *                                                                  of products, to factors
  *               | "(scatter " loop " (" place " (scatter_add " place " " place " " size ")))"   loop: of the source
  *               | "(multi " list stores ")" | "(members " list stores ")"          list: whose members are walked
@@ -151,12 +151,13 @@ typedef struct lfuse__scattering {
  * Products by Strassen's algorithm. A matrix that is padded to `rows` x `columns` falls into 2^L x 2^L blocks; for L
  * levels there are 7^L matrices of a block's size behind each other. operands[0] is the 7^in products, [2] of place
  * SUM: a LOAD of it is the element that they come to. What is stored to operands[1] is combined to the 7^out left
- * factors, or `right` ones, of the next product: zeros where the matrix is padded. Where `in` or `out` is 0 that
+ * factors, or `right` ones, of the next product: zeros where the matrix is padded; `turned`: the step is over the
+ * matrix as it is stored, which is the operand transposed, and so are its factors. Where `in` or `out` is 0 that
  * operand is of place SUM too. The others are walked by the step's axes.
  */
 typedef struct lfuse__strassening {
     int8_t in, out;
-    bool right;
+    bool right, turned;
     lfuse_size rows, columns;
 } lfuse__strassening;
 

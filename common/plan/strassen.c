@@ -16,6 +16,8 @@
 #include "common/base/error.h"
 #include "common/plan/strassen_cost.h"
 
+enum { LEAST_K = 4 }; /* shorter sums may err by more than the bound allows */
+
 typedef struct question {
     int64_t m, n, k; /* at the least */
     bool frozen[2];  /* the operands */
@@ -51,7 +53,7 @@ static const char *obstacle(const lfuse__draft *d, int32_t matmul, const questio
     if (d->prepared[matmul]) return "computed once";
     if (q->m < least) return "too few rows";
     if (q->n < least) return "too few columns";
-    if (q->k < least) return "k too small";
+    if (q->k < LEAST_K) return "k too small";
     return NULL;
 }
 
@@ -95,6 +97,7 @@ lfuse_status lfuse__draft_strassen(lfuse__draft *d)
     int32_t i;
 
     d->most_levels = 0;
+    d->wide_rows = false;
     if (d->strassen == LFUSE_STRASSEN_OFF || d->strassen == LFUSE_STRASSEN_DEFAULT) return LFUSE_OK;
     d->out->choices = calloc((size_t)count_products(d) + 1, sizeof *d->out->choices);
     if (!d->out->choices)
@@ -110,6 +113,7 @@ lfuse_status lfuse__draft_strassen(lfuse__draft *d)
         c->k = lfuse__draft_node(d, n->in[0])->shape[n->rank - 1];
         choose(d, i, c);
         d->levels[i] = (int8_t)c->levels;
+        d->wide_rows = d->wide_rows || (c->levels && lfuse__draft_turned(d, i, 0));
         if (c->levels > d->most_levels) d->most_levels = c->levels;
     }
     return LFUSE_OK;
@@ -122,6 +126,14 @@ bool lfuse__draft_whole_operand(const lfuse__draft *d, int32_t matmul, int i, in
     *base = lfuse__draft_operand(d, matmul, i, &walk);
     lfuse__view_identity(d, *base, &own);
     return lfuse__view_equal(&walk, &own);
+}
+
+bool lfuse__draft_turned(const lfuse__draft *d, int32_t matmul, int i)
+{
+    lfuse__view walk;
+
+    lfuse__draft_operand(d, matmul, i, &walk);
+    return walk.rank > 1 && walk.axis[0] == walk.rank - 1 && walk.step[0] == 1 && walk.axis[1] >= 0;
 }
 
 /* How many products take all of `node` on their left, by as many levels as the first of them, which is *first; -1. */

@@ -15,7 +15,7 @@
 
 #include "common/base/error.h"
 
-/* Elements: of CPUs what kernels take at a time, of others 16 bytes. Both operands of a product see k alike. */
+/* Elements: of CPUs what kernels take at a time, of others 16 bytes. */
 enum { CPU_LANES = 16, GPU_VECTOR = 4 };
 enum { OWN = 3 }; /* operands in front of the body's own: products, factors, the sum */
 
@@ -24,21 +24,41 @@ static lfuse_status out_of_memory(void)
     return lfuse__error(LFUSE_ERR_MEMORY, "out of host memory while a plan was made");
 }
 
-/* An extent of a block; where rows of the block run along it, they are whole vectors of the device. */
-static lfuse_size block_extent(lfuse__draft *d, lfuse_size extent, bool inner, int levels)
+/* What a step is over: an operand of a product, or what it comes to, as it is stored. */
+typedef struct matrix {
+    lfuse_size extents[2];
+    bool wide[2]; /* padded to whole vectors: rows of blocks run along it here or where it meets another matrix */
+} matrix;
+
+static matrix left_matrix(const lfuse__draft *d, const lfuse_size *shape)
 {
-    const int64_t each = !inner ? 1 : d->facts->vector_lanes ? CPU_LANES : GPU_VECTOR;
+    return (matrix){ { shape[0], shape[1] }, { d->wide_rows, true } };
+}
+
+static matrix right_matrix(const lfuse_size *shape)
+{
+    return (matrix){ { shape[0], shape[1] }, { true, true } };
+}
+
+static matrix turn(matrix m)
+{
+    return (matrix){ { m.extents[1], m.extents[0] }, { m.wide[1], m.wide[0] } };
+}
+
+/* An extent of a block of so many levels, padded for the most of the plan, so that steps of one level meet others. */
+static lfuse_size block_extent(lfuse__draft *d, const matrix *m, int axis, int levels)
+{
+    const int64_t each = !m->wide[axis] ? 1 : d->facts->vector_lanes ? CPU_LANES : GPU_VECTOR;
     lfuse_graph *g = d->out->graph;
 
-    /* For the most levels of the plan, so that steps of one level meet those of two. */
-    return lfuse__size_product(g, lfuse__size_pieces(g, extent, each << d->most_levels),
+    return lfuse__size_product(g, lfuse__size_pieces(g, m->extents[axis], each << d->most_levels),
                                each << (d->most_levels - levels));
 }
 
-static void pad(lfuse__draft *d, const lfuse_size *shape, lfuse__strassening *s)
+static void pad(lfuse__draft *d, const matrix *m, lfuse__strassening *s)
 {
-    s->rows = block_extent(d, shape[0], s->right, 0);
-    s->columns = block_extent(d, shape[1], true, 0);
+    s->rows = block_extent(d, m, 0, 0);
+    s->columns = block_extent(d, m, 1, 0);
 }
 
 static int64_t count_of(int levels)
@@ -46,12 +66,11 @@ static int64_t count_of(int levels)
     return levels == 2 ? 49 : 7;
 }
 
-/* Memory for the 7^levels matrices that a matrix of this shape is made into. */
-static lfuse_status block_buffer(lfuse__draft *d, int32_t like, lfuse__place place, const lfuse_size *shape,
-                                 bool right, int levels, int *index)
+/* Memory for the 7^levels matrices that a matrix is made into. */
+static lfuse_status block_buffer(lfuse__draft *d, int32_t like, lfuse__place place, const matrix *m, int levels,
+                                 int *index)
 {
-    const lfuse_size rows = block_extent(d, shape[0], right, levels);
-    const lfuse_size columns = block_extent(d, shape[1], true, levels);
+    const lfuse_size rows = block_extent(d, m, 0, levels), columns = block_extent(d, m, 1, levels);
     lfuse__buffer *b;
 
     LFUSE__TRY(lfuse__draft_buffer(d, like, place, index));
@@ -121,7 +140,16 @@ static void nowhere(lfuse_type type, bool written, lfuse__operand *o)
     memset(o->axis, -1, sizeof o->axis);
 }
 
-/* The factors of operand i of the product, into memory of their own. */
+static void swap_axes(lfuse__operand *o, int i, int k)
+{
+    const int8_t axis = o->axis[i];
+    const lfuse_size step = o->step[i];
+
+    o->axis[i] = o->axis[k], o->step[i] = o->step[k];
+    o->axis[k] = axis, o->step[k] = step;
+}
+
+/* The factors of operand i of the product, into memory of their own, in the order in which it is stored. */
 static lfuse_status factor_step(lfuse__draft *d, int32_t matmul, int i, int *index, lfuse__step *step)
 {
     const int levels = d->levels[matmul];
@@ -129,19 +157,22 @@ static lfuse_status factor_step(lfuse__draft *d, int32_t matmul, int i, int *ind
     lfuse__view walk;
     const int32_t base = lfuse__draft_operand(d, matmul, i, &walk);
     const bool frozen = lfuse__draft_node(d, base)->kind == LFUSE__FROZEN || d->prepared[base];
+    const bool turned = lfuse__draft_turned(d, matmul, i);
     const lfuse_type type = (lfuse_type)lfuse__draft_node(d, matmul)->type;
+    matrix m = i ? right_matrix(shape) : left_matrix(d, shape);
 
-    LFUSE__TRY(block_buffer(d, matmul, frozen ? LFUSE__PLACE_PREPARED : LFUSE__PLACE_SCRATCH, shape, i == 1, levels,
-                            index));
+    if (turned) m = turn(m);
+    LFUSE__TRY(block_buffer(d, matmul, frozen ? LFUSE__PLACE_PREPARED : LFUSE__PLACE_SCRATCH, &m, levels, index));
     LFUSE__TRY(start_step(step, LFUSE__STEP_STRASSEN, 2, OWN + 1));
     nowhere(type, false, &step->operands[0]);
     block_operand(d, *index, true, &step->operands[1]);
     nowhere(type, false, &step->operands[2]);
     LFUSE__TRY(lfuse__draft_operand_at(d, base, &d->home[base], &walk, &step->operands[OWN]));
-    memcpy(step->extents, shape, 2 * sizeof *shape);
+    if (turned) swap_axes(&step->operands[OWN], 0, 1);
+    memcpy(step->extents, m.extents, sizeof m.extents);
     step->prepare = frozen;
-    step->strassen = (lfuse__strassening){ .out = (int8_t)levels, .right = i == 1 };
-    pad(d, shape, &step->strassen);
+    step->strassen = (lfuse__strassening){ .out = (int8_t)levels, .right = i == 1, .turned = turned };
+    pad(d, &m, &step->strassen);
     return copying_body(step, OWN, 1, type);
 }
 
@@ -150,15 +181,19 @@ static lfuse_status product_step(lfuse__draft *d, int32_t matmul, int left, int 
 {
     const bool native = lfuse__draft_native(d, matmul);
     const lfuse_type type = (lfuse_type)lfuse__draft_node(d, matmul)->type;
-    const lfuse_size *a = d->out->buffers[left].shape, *b = d->out->buffers[right].shape;
+    const bool turned[2] = { lfuse__draft_turned(d, matmul, 0), lfuse__draft_turned(d, matmul, 1) };
+    const lfuse_size *a = d->out->buffers[left].shape, *c = d->out->buffers[result].shape;
+    int i;
 
     LFUSE__TRY(start_step(step, LFUSE__STEP_GEMM, 3, 3 + native));
     block_operand(d, left, false, &step->operands[0]);
     block_operand(d, right, false, &step->operands[1]);
     block_operand(d, result, true, &step->operands[2 + native]);
+    for (i = 0; i < 2; i++)
+        if (turned[i]) swap_axes(&step->operands[i], 1, 2);
     memcpy(step->extents, d->out->buffers[result].shape, sizeof step->extents);
-    step->product = (lfuse__product){ .type = type, .m = a[1], .n = b[2], .k = a[2], .alpha = -1, .beta = -1,
-                                      .native = native };
+    step->product = (lfuse__product){ .type = type, .m = c[1], .n = c[2], .k = a[turned[0] ? 1 : 2], .alpha = -1,
+                                      .beta = -1, .native = native };
     if (!native) return LFUSE_OK;
     block_operand(d, result, false, &step->operands[2]);
     step->operands[2].place = LFUSE__PLACE_SUM;
@@ -174,6 +209,7 @@ static lfuse_status settle(lfuse__draft *d, int32_t matmul, int result, int fact
 {
     const lfuse_type type = step->operands[0].type;
     const int last = step->noperands - 1, own = OWN - 1;
+    const matrix m = left_matrix(d, lfuse__draft_node(d, matmul)->shape);
     lfuse__operand *all = calloc((size_t)(step->noperands + own), sizeof *all);
     int i;
 
@@ -192,7 +228,7 @@ static lfuse_status settle(lfuse__draft *d, int32_t matmul, int result, int fact
     else nowhere(type, true, &all[1]);
     step->strassen = (lfuse__strassening){ .in = d->levels[matmul] };
     if (factors >= 0) step->strassen.out = d->factor_levels[d->onward[matmul]];
-    pad(d, lfuse__draft_node(d, matmul)->shape, &step->strassen);
+    pad(d, &m, &step->strassen);
     return LFUSE_OK;
 }
 
@@ -248,13 +284,13 @@ static lfuse_status end_step(lfuse__draft *d, const lfuse__unit *u, int result, 
 {
     const lfuse__node *n = lfuse__draft_node(d, u->node);
     const int32_t onward = d->onward[u->node];
+    const matrix m = left_matrix(d, n->shape);
     int factors = -1;
     lfuse__builder *b;
     lfuse_status status;
 
     if (onward >= 0)
-        LFUSE__TRY(block_buffer(d, onward, LFUSE__PLACE_SCRATCH, n->shape, false, d->factor_levels[onward],
-                                &factors));
+        LFUSE__TRY(block_buffer(d, onward, LFUSE__PLACE_SCRATCH, &m, d->factor_levels[onward], &factors));
     LFUSE__TRY(lfuse__builder_create(d, u->tail, 2, n->shape, &b));
     status = build(d, u, b, result, factors, step);
     lfuse__builder_destroy(b);
@@ -283,7 +319,7 @@ static lfuse_status left_factors(lfuse__draft *d, int32_t matmul, int *index, lf
 
 lfuse_status lfuse__make_strassen(lfuse__draft *d, const lfuse__unit *u, lfuse__stage *stage)
 {
-    const lfuse__node *n = lfuse__draft_node(d, u->node);
+    const matrix m = left_matrix(d, lfuse__draft_node(d, u->node)->shape);
     int left, right, result, at = 0;
     lfuse__step *steps;
     int32_t base;
@@ -295,7 +331,7 @@ lfuse_status lfuse__make_strassen(lfuse__draft *d, const lfuse__unit *u, lfuse__
     LFUSE__TRY(factor_step(d, u->node, 1, &right, &steps[at++]));
     if (made) left = d->factors[base];
     else LFUSE__TRY(left_factors(d, u->node, &left, &steps[at++]));
-    LFUSE__TRY(block_buffer(d, u->node, LFUSE__PLACE_SCRATCH, n->shape, false, d->levels[u->node], &result));
+    LFUSE__TRY(block_buffer(d, u->node, LFUSE__PLACE_SCRATCH, &m, d->levels[u->node], &result));
     LFUSE__TRY(product_step(d, u->node, left, right, result, &steps[at++]));
     return end_step(d, u, result, &steps[at]);
 }
