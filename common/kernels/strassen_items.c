@@ -71,7 +71,7 @@ static void put_vector(const lfuse__strassen *s, int indent, int j, int b, bool 
 static void put_elements(const lfuse__strassen *s, int indent, int j, int b, bool load)
 {
     const lfuse__kernel_operand *o = &s->t.k->operands[j];
-    const bool repeats = load && o->inner == LFUSE__STRIDE_REPEAT && !o->index;
+    const bool repeats = load && o->inner == LFUSE__STRIDE_REPEAT;
     lfuse__strbuf *out = s->t.out;
     char at[128], text[192];
     place_of(s, j, b, " + v", at, sizeof at);
@@ -149,9 +149,8 @@ static void put_body(const lfuse__strassen *s, int indent, int b)
 
 void lfuse__strassen_put_items(const lfuse__strassen *s, int indent)
 {
-    for (int r = 0; r < s->side; r++) {
+    for (int r = 0; r < s->side; r++)
         lfuse__put(s->t.out, indent, "const u32 row%d = i + %d * high, column%d = j + %d * wide;", r, r, r, r);
-    }
     for (int first = 0; first < s->blocks; first += AT_A_TIME) {
         lfuse__put(s->t.out, indent, "{");
         for (int b = first; b < first + AT_A_TIME; b++)

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Two products by Strassen's algorithm: t = x w, y = s (relu(t + b) v) + residual + c, where t is a result too. The
- * kernels make the factors of x, w and v, a host multiplies them, a kernel between the layers takes in one's products
- * and makes the other's factors, a last one makes y. Small integers, so that results are compared by ==; numbers of all
- * sizes within the normwise bound 3^L k^1.5 u max|x| max|w|.
+ * Two products by Strassen's algorithm: t = x w, y = s (relu(t + b) v) + residual + c + row, where t is a result too.
+ * The kernels make the factors of x, w and v, a host multiplies them, a kernel between the layers takes in one's
+ * products and makes the other's factors, a last one makes y. Small integers, so that results are compared by ==;
+ * numbers of all sizes within the normwise bound 3^L k^1.5 u max|x| max|w|.
  */
 #ifdef HAVE_CONFIG_H
 #include "config.h"
@@ -21,14 +21,14 @@
 #include "tests/kernels/host.h"
 #include "tests/support/main.h"
 
-enum { GUARD = 64, OPERANDS = 6, INSTR = 8 };
-enum { PRODUCTS, FACTORS, SUM, FIRST, SECOND, THIRD };
+enum { GUARD = 64, OPERANDS = 7, INSTR = 12 };
+enum { PRODUCTS, FACTORS, SUM, FIRST, SECOND, THIRD, INDEX };
 
 /* What a kernel computes. */
 typedef enum part {
     MAKE,    /* FACTORS of FIRST */
     BETWEEN, /* THIRD: the sum; FACTORS of relu(sum + FIRST), which is a row */
-    LAST     /* THIRD = number * sum + FIRST, stored by columns, + SECOND, a column */
+    LAST     /* THIRD = number * sum + FIRST, stored by columns, + SECOND, a column, + the number of the row */
 } part;
 
 typedef struct matrix {
@@ -116,8 +116,9 @@ static void check_guards(const matrix *m)
 
 static int16_t put(kernel *k, int kind, int op, lfuse_type type, int a, int b)
 {
+    const uint8_t from = kind == LFUSE__I_CONVERT ? k->instr[a].type : 0;
     k->instr[k->body.ninstr] = (lfuse__instr){.kind = (uint8_t)kind, .op = (uint8_t)op, .type = (uint8_t)type,
-                                              .a = (int16_t)a, .b = (int16_t)b};
+                                              .from = from, .a = (int16_t)a, .b = (int16_t)b};
     return (int16_t)k->body.ninstr++;
 }
 
@@ -129,11 +130,12 @@ static void store(kernel *k, int reg, int operand)
 
 static void kernel_of(kernel *k, part what, lfuse_type type)
 {
+    static const int operands[] = {[MAKE] = FIRST + 1, [BETWEEN] = THIRD + 1, [LAST] = OPERANDS};
     const lfuse_type wide = lfuse__register_type(type);
-    int16_t x;
+    int16_t x, row;
     memset(k, 0, sizeof *k);
     k->body = (lfuse__body){.instr = k->instr, .stores = k->stores, .number_types = &k->number_type};
-    k->k = (lfuse__kernel_class){.body = &k->body, .rank = 2, .noperands = what == MAKE ? FIRST + 1 : OPERANDS};
+    k->k = (lfuse__kernel_class){.body = &k->body, .rank = 2, .noperands = operands[what]};
     for (int j = 0; j < k->k.noperands; j++)
         k->k.operands[j] = (lfuse__kernel_operand){.type = j == SUM ? wide : type, .written = j == FACTORS,
                                                    .inner = LFUSE__STRIDE_UNIT};
@@ -154,6 +156,9 @@ static void kernel_of(kernel *k, part what, lfuse_type type)
     x = put(k, LFUSE__I_APPLY, LFUSE__OP_mul, wide, x, put(k, LFUSE__I_NUMBER, 0, wide, 0, -1));
     x = put(k, LFUSE__I_APPLY, LFUSE__OP_add, wide, x, put(k, LFUSE__I_LOAD, 0, type, FIRST, -1));
     x = put(k, LFUSE__I_APPLY, LFUSE__OP_add, wide, x, put(k, LFUSE__I_LOAD, 0, type, SECOND, -1));
+    k->k.operands[INDEX] = (lfuse__kernel_operand){.type = LFUSE_I64, .index = true, .inner = LFUSE__STRIDE_REPEAT};
+    row = put(k, LFUSE__I_CONVERT, 0, wide, put(k, LFUSE__I_LOAD, 0, LFUSE_I64, INDEX, -1), -1);
+    x = put(k, LFUSE__I_APPLY, LFUSE__OP_add, wide, x, row);
     store(k, x, THIRD);
 }
 
@@ -174,6 +179,7 @@ static void run(const problem *p, kernel *k, const int64_t *extents, matrix *con
     lfuse__bprogram *program;
     rig_buffer buffers[OPERANDS] = {{NULL, 0, false}};
     memcpy(g.extents, extents, 4 * sizeof *extents);
+    g.strides[INDEX][0] = 1;
     for (int j = 0; j < k->k.noperands; j++) {
         if (!m[j]) continue;
         const size_t size = lfuse_type_size(m[j]->type);
@@ -280,7 +286,7 @@ static void run_network(problem *p, bool integers, uint64_t state)
     run(p, &k, between, in_between);
     check_guards(&ft);
     matrix py = multiplied(p, &ft, &fv, p->levels[1], p->turned);
-    matrix *const at_end[] = {&py, NULL, NULL, &residual, &c, &y};
+    matrix *const at_end[] = {&py, NULL, NULL, &residual, &c, &y, NULL};
     kernel_of(&k, LAST, p->type);
     k.k.strassen = (lfuse__strassen_class){.levels_in = p->levels[1]};
     run(p, &k, last, at_end);
@@ -293,7 +299,7 @@ static void run_network(problem *p, bool integers, uint64_t state)
     matrix results = plain(p, &sums, &v, p->turned);
     for (int64_t i = 0; i < s[0]; i++)
         for (int64_t j = 0; j < s[3]; j++)
-            set(&results, i, j, 2 * get(&results, i, j) + get(&residual, i, j) + get(&c, i, 0));
+            set(&results, i, j, 2 * get(&results, i, j) + get(&residual, i, j) + get(&c, i, 0) + (double)i);
     if (integers) check_elements(p, &results, &y, 0);
     matrix *const all[] = {&x, &w, &v, &b, &c, &residual, &t, &y, &fx, &fw, &fv, &pt, &ft, &py, &sums, &results};
     for (size_t i = 0; i < sizeof all / sizeof *all; i++) free(all[i]->bytes);
