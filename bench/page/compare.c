@@ -16,10 +16,12 @@
 
 enum { LABEL = 160, TITLE = 320, SUITE = 32 };
 
-/* Variants of which one does the work of the other with fewer passes over memory. */
-static const struct {
+typedef struct pair {
     const char *slow, *fast, *label;
-} pairs[] = {
+} pair;
+
+/* Variants of which one does the work of the other with fewer passes over memory. */
+static const pair fusions[] = {
     {"unfused", "fused", ""},
     {"split-unfused", "split-fused", ", split"},
     {"combined-unfused", "combined-fused", ", combined"},
@@ -27,11 +29,15 @@ static const struct {
     {"foreach", "fused", ", foreach \xe2\x86\x92 fused"},
     {"loop", "foreach", ", loop \xe2\x86\x92 foreach"},
 };
-enum { PAIRS = sizeof pairs / sizeof *pairs };
+/* And with fewer multiplications. */
+static const pair strassens[] = {
+    {"fused", "strassen1", ", one level"}, {"fused", "strassen2", ", two levels"}, {"fused", "auto", ", auto"}};
+enum { FUSIONS = sizeof fusions / sizeof *fusions, STRASSENS = sizeof strassens / sizeof *strassens };
 static const char epilogue[] = "+ep";
 
-/* Variants beside the work: limits, and work that is not the same. */
-static const char *const besides[] = {"kernel-copy", "api-copy", "add", "resident", "bare", "bare-worker", "tensor"};
+/* Variants beside the library's own: limits, other libraries' bare calls, work that is not the same or less exact. */
+static const char *const besides[] = {"kernel-copy", "api-copy", "add", "resident", "bare", "bare-worker", "tensor",
+                                      "vendor", "openblas", "strassen1", "strassen2", "auto"};
 
 static bool is_beside(const char *variant)
 {
@@ -95,42 +101,42 @@ static void add_ratio(ratios *t, const bench_result_record *slow, const bench_re
     t->rows[i] = (bench_row){t->labels[i], &t->values[i], &t->title_of[i]};
 }
 
-static void draw_fused(lfuse__strbuf *b, const bench_device_record *d, const ratios *t)
+static void draw_ratios(lfuse__strbuf *b, const ratios *t, const char *title, const char *axis, const char *caption)
 {
-    char title[TITLE];
-    snprintf(title, sizeof title, "Fused against unfused on %s", d->label);
-    const bench_labels labels = {title, "speed-up: device time unfused / fused", ""};
+    const bench_labels labels = {title, axis, ""};
     if (!t->n) return;
     bench_figure_begin(b);
     bench_bars(b, &labels, t->rows, t->n);
-    bench_figure_end(b, "Fused against unfused on %s: device time of the unfused variant over that of the fused one.",
-                     d->label);
+    bench_figure_end(b, "%s: %s", title, caption);
 }
 
-static void draw_epilogues(lfuse__strbuf *b, const bench_device_record *d, const ratios *t)
+static lfuse_status find_ratios(ratios *t, const bench_records *r, int device, const pair *pairs, int n)
 {
-    char title[TITLE];
-    snprintf(title, sizeof title, "Epilogues on %s", d->label);
-    const bench_labels labels = {title, "device time of the bare product / with bias and relu", ""};
-    if (!t->n) return;
-    bench_figure_begin(b);
-    bench_bars(b, &labels, t->rows, t->n);
-    bench_figure_end(b, "Products with bias and relu on %s, against the same without: 1 where the epilogue is free.",
-                     d->label);
+    LFUSE__TRY(ratios_make(t, n * r->nresults));
+    for (int i = 0; i < r->nresults; i++)
+        for (int p = 0; p < n; p++) {
+            const bench_result_record *slow = &r->results[i];
+            if (slow->device != device || !is_timed(slow) || strcmp(slow->variant, pairs[p].slow)) continue;
+            const bench_result_record *fast = find(r, device, slow->problem, pairs[p].fast);
+            if (fast) add_ratio(t, slow, fast, pairs[p].label);
+        }
+    return LFUSE_OK;
 }
 
 static lfuse_status fused_rows(lfuse__strbuf *b, const bench_records *r, int device)
 {
+    char title[TITLE];
     ratios t;
-    LFUSE__TRY(ratios_make(&t, PAIRS * r->nresults));
-    for (int i = 0; i < r->nresults; i++)
-        for (int p = 0; p < PAIRS; p++) {
-            const bench_result_record *slow = &r->results[i];
-            if (slow->device != device || !is_timed(slow) || strcmp(slow->variant, pairs[p].slow)) continue;
-            const bench_result_record *fast = find(r, device, slow->problem, pairs[p].fast);
-            if (fast) add_ratio(&t, slow, fast, pairs[p].label);
-        }
-    draw_fused(b, &r->devices[device], &t);
+    LFUSE__TRY(find_ratios(&t, r, device, fusions, FUSIONS));
+    snprintf(title, sizeof title, "Fused against unfused on %s", r->devices[device].label);
+    draw_ratios(b, &t, title, "speed-up: device time unfused / fused",
+                "device time of the unfused variant over that of the fused one.");
+    ratios_free(&t);
+    LFUSE__TRY(find_ratios(&t, r, device, strassens, STRASSENS));
+    snprintf(title, sizeof title, "Strassen's algorithm on %s", r->devices[device].label);
+    draw_ratios(b, &t, title, "speed-up: device time fused / by Strassen's algorithm",
+                "device time of the fused variant with plain products over that with Strassen's, whose errors are "
+                "larger; auto chooses by a cost model.");
     ratios_free(&t);
     return LFUSE_OK;
 }
@@ -148,7 +154,9 @@ static lfuse_status epilogue_rows(lfuse__strbuf *b, const bench_records *r, int 
         const bench_result_record *with = find(r, device, bare->problem, name);
         if (with) add_ratio(&t, bare, with, label);
     }
-    draw_epilogues(b, &r->devices[device], &t);
+    snprintf(label, sizeof label, "Products with bias and relu on %.100s", r->devices[device].label);
+    draw_ratios(b, &t, label, "device time of the bare product / with bias and relu",
+                "against the same without: 1 where the epilogue is free.");
     ratios_free(&t);
     return LFUSE_OK;
 }
@@ -161,15 +169,19 @@ lfuse_status bench_figure_fused(lfuse__strbuf *b, const bench_records *r, int de
 
 /* ---- devices ---- */
 
-/* The fastest variant that does the problem's work: that of a product without its epilogue. */
-static const bench_result_record *fastest(const bench_records *r, int device, const char *problem)
+bool bench_has_epilogue(const bench_result_record *x)
+{
+    const size_t length = strlen(x->variant), end = sizeof epilogue - 1;
+    return length > end && !strcmp(x->variant + length - end, epilogue);
+}
+
+const bench_result_record *bench_fastest(const bench_records *r, int device, const char *problem)
 {
     const bench_result_record *best = NULL;
     for (int i = 0; i < r->nresults; i++) {
         const bench_result_record *x = &r->results[i];
-        const size_t length = strlen(x->variant), end = sizeof epilogue - 1;
         if (x->device != device || !is_timed(x) || is_beside(x->variant) || strcmp(x->problem, problem)) continue;
-        if (length > end && !strcmp(x->variant + length - end, epilogue)) continue;
+        if (bench_has_epilogue(x)) continue;
         if (!best || bench_device_us(x) < bench_device_us(best)) best = x;
     }
     return best;
@@ -207,7 +219,7 @@ static void add_problem(table *t, const bench_records *r, const char *problem)
     const size_t at = (size_t)t->n * (size_t)r->ndevices;
     int have = 0;
     for (int d = 0; d < r->ndevices; d++) {
-        const bench_result_record *x = fastest(r, d, problem);
+        const bench_result_record *x = bench_fastest(r, d, problem);
         t->values[at + (size_t)d] = x ? bench_device_us(x) : NAN;
         t->titles[at + (size_t)d] = NULL;
         have += x != NULL;
@@ -245,7 +257,8 @@ static lfuse_status draw_suite(lfuse__strbuf *b, const bench_records *r, const c
     if (t.n) {
         bench_figure_begin(b);
         bench_dots(b, &labels, t.rows, t.n, names, r->ndevices);
-        bench_figure_end(b, "Device against device, %s: device time of the fastest verified variant on each.", suite);
+        bench_figure_end(b, "Device against device, %s: device time of the fastest verified variant on each, but for "
+                         "bare calls of a vendor's library and Strassen's products.", suite);
     }
     table_free(&t);
     return LFUSE_OK;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Figures of one device: the roofline, and speed against size. */
+/* The roofline of a device, and speed against size, on one device or on all. */
 #ifdef HAVE_CONFIG_H
 #include "config.h"
 #endif
@@ -16,7 +16,7 @@
 #include "bench/page/plot.h"
 #include "common/base/error.h"
 
-enum { MOST_SERIES = 24, TITLE = 224, SQUARE = -1 };
+enum { MOST_SERIES = 24, TITLE = 224, NAME = 48, SQUARE = -1 };
 
 void bench_figure_begin(lfuse__strbuf *b)
 {
@@ -37,10 +37,11 @@ void bench_figure_end(lfuse__strbuf *b, const char *format, ...)
     lfuse__strbuf_free(&text);
 }
 
-/* Points of a figure by variant; at most one for each result. */
+/* Points of a figure by series; at most one for each result. */
 typedef struct collection {
     int n;
     bench_series series[MOST_SERIES];
+    char names[MOST_SERIES][128];
     bench_point *points[MOST_SERIES]; /* [most] each */
     char (*titles)[TITLE];
     int most, ntitles;
@@ -59,16 +60,19 @@ static lfuse_status collection_make(collection *c, int most)
     return c->titles ? LFUSE_OK : lfuse__error(LFUSE_ERR_MEMORY, "out of memory for a figure of %d points", most);
 }
 
-/* Variants beyond the last series are left out. */
-static lfuse_status collect(collection *c, const bench_result_record *r, double x, double y)
+/* Series beyond the last one are left out. style < 0: the next one. */
+static lfuse_status collect(collection *c, const bench_result_record *r, const char *name, int style, double x,
+                            double y)
 {
     int s = 0;
-    while (s < c->n && strcmp(c->series[s].name, r->variant)) s++;
+    while (s < c->n && strcmp(c->names[s], name)) s++;
     if (s == MOST_SERIES) return LFUSE_OK;
     if (s == c->n) {
         c->points[s] = calloc((size_t)c->most, sizeof *c->points[s]);
         if (!c->points[s]) return lfuse__error(LFUSE_ERR_MEMORY, "out of memory for a figure of %d points", c->most);
-        c->series[s] = (bench_series){.name = r->variant, .style = s, .marks = true, .points = c->points[s]};
+        snprintf(c->names[s], sizeof c->names[s], "%s", name);
+        c->series[s] = (bench_series){.name = c->names[s], .style = style < 0 ? s : style, .marks = true,
+                                        .points = c->points[s]};
         c->n++;
     }
     char *title = c->titles[c->ntitles++];
@@ -106,9 +110,24 @@ static void draw_roofline(lfuse__strbuf *b, const bench_device_record *d, collec
     const bench_labels labels = {title, "arithmetic intensity (flop/byte)", "performance (GFLOP/s)"};
     bench_figure_begin(b);
     bench_plot(b, &labels, all, c->n + 1, false);
-    bench_figure_end(b, "Roofline of %s: performance over arithmetic intensity, each tensor counted once. The limits "
-                     "were measured in the same runs: %.5g GB/s of a copy, %.5g GFLOP/s of the library's f32 product. "
-                     "Points above the slope stay in a cache.", d->label, d->copy_gbs, d->gemm_gflops);
+    bench_figure_end(b, "Roofline of %s: performance of the fastest variant of each problem over arithmetic intensity, "
+                     "each tensor counted once. The limits were measured in the same runs: %.5g GB/s of a copy, %.5g "
+                     "GFLOP/s of the library's f32 product. Points above the slope stay in a cache.", d->label,
+                     d->copy_gbs, d->gemm_gflops);
+}
+
+/* The suite, with the type where it is not f32. */
+static void kind_of(const char *problem, char *name, int size)
+{
+    static const char *const types[] = {"f16", "bf16", "f64"};
+    bench_form_suite(problem, name, size);
+    const size_t length = strlen(name);
+    for (size_t i = 0; i < sizeof types / sizeof *types; i++) {
+        const char *at = strstr(problem, types[i]);
+        const char after = at ? at[strlen(types[i])] : 'x';
+        if (at && at > problem && at[-1] == ':' && (!after || after == ':'))
+            snprintf(name + length, (size_t)size - length, ", %s", types[i]);
+    }
 }
 
 lfuse_status bench_figure_roofline(lfuse__strbuf *b, const bench_records *r, int device)
@@ -119,8 +138,10 @@ lfuse_status bench_figure_roofline(lfuse__strbuf *b, const bench_records *r, int
     lfuse_status status = LFUSE_OK;
     for (int i = 0; i < r->nresults && !status; i++) {
         const bench_result_record *x = &r->results[i];
-        if (x->device == device && x->ok && x->flops > 0 && x->bytes > 0 && bench_gflops(x) > 0)
-            status = collect(&c, x, x->flops / x->bytes, bench_gflops(x));
+        char kind[NAME];
+        if (x->device != device || x != bench_fastest(r, device, x->problem)) continue;
+        kind_of(x->problem, kind, (int)sizeof kind);
+        if (x->flops > 0 && x->bytes > 0) status = collect(&c, x, kind, -1, x->flops / x->bytes, bench_gflops(x));
     }
     if (!status && c.n && d->copy_gbs > 0 && d->gemm_gflops > 0) draw_roofline(b, d, &c);
     collection_free(&c);
@@ -159,6 +180,14 @@ static int distinct_x(const collection *c)
     return n;
 }
 
+/* Series that are more than a point. */
+static int lines(const collection *c)
+{
+    int n = 0;
+    for (int s = 0; s < c->n; s++) n += c->series[s].n > 1;
+    return n;
+}
+
 /* The problem with an ellipsis for what differs: dense:L8:H...:B64. */
 static void describe_row(const bench_form *f, int axis, char *text, size_t size)
 {
@@ -172,8 +201,7 @@ static void describe_row(const bench_form *f, int axis, char *text, size_t size)
     text[length] = 0;
 }
 
-static void draw_sizes(lfuse__strbuf *b, const bench_device_record *d, collection *c, const bench_form *f, int axis,
-                       bool rate)
+static void draw_sizes(lfuse__strbuf *b, const char *where, collection *c, const bench_form *f, int axis, bool rate)
 {
     char title[TITLE], row[160];
     const char *of = axis == SQUARE ? "extent of square matrices, m = n = k" : bench_form_axis(f, axis);
@@ -183,33 +211,56 @@ static void draw_sizes(lfuse__strbuf *b, const bench_device_record *d, collectio
         c->series[s].line = true;
     }
     describe_row(f, axis, row, sizeof row);
-    snprintf(title, sizeof title, "%.90s on %s", row, d->label);
+    snprintf(title, sizeof title, "%.90s on %.120s", row, where);
     const bench_labels labels = {title, of, what};
     bench_figure_begin(b);
     bench_plot(b, &labels, c->series, c->n, true);
-    bench_figure_end(b, "%s on %s: %s against %s.", row, d->label, rate ? "performance" : "device time", of);
+    bench_figure_end(b, "%s on %s: %s against %s.", row, where, rate ? "performance" : "device time", of);
 }
 
-/* The row that the result begins, unless one before it did. */
-static lfuse_status size_row(lfuse__strbuf *b, const bench_records *r, const bench_form *forms, int first, int axis)
+/* Whether the figure of a device, or of all, shows the result. */
+static bool takes(const bench_records *r, int device, const bench_result_record *x)
 {
-    const int device = r->results[first].device;
+    if (device == BENCH_ALL_DEVICES) return x == bench_fastest(r, x->device, x->problem);
+    return x->device == device && x->ok && bench_device_us(x) > 0 && !bench_has_epilogue(x);
+}
+
+static bool is_of(int device, const bench_result_record *x)
+{
+    return device == BENCH_ALL_DEVICES || x->device == device;
+}
+
+static lfuse_status collect_row(collection *c, const bench_records *r, const bench_form *forms, int first, int axis,
+                                int device, bool rate)
+{
+    for (int i = first; i < r->nresults; i++) {
+        const bench_result_record *x = &r->results[i];
+        if (!in_row(&forms[i], &forms[first], axis) || !takes(r, device, x)) continue;
+        const char *name = device == BENCH_ALL_DEVICES ? r->devices[x->device].label : x->variant;
+        const double size = forms[i].numbers[axis == SQUARE ? 0 : axis];
+        LFUSE__TRY(collect(c, x, name, device == BENCH_ALL_DEVICES ? x->device : -1, size,
+                           rate ? bench_gflops(x) : bench_device_us(x)));
+    }
+    return LFUSE_OK;
+}
+
+/* The row that the result begins, unless one before it did; of all devices where two have it. */
+static lfuse_status size_row(lfuse__strbuf *b, const bench_records *r, const bench_form *forms, int first, int axis,
+                             int device)
+{
+    const bool all = device == BENCH_ALL_DEVICES;
     bool rate = true;
     collection c;
     for (int i = 0; i < first; i++)
-        if (r->results[i].device == device && in_row(&forms[i], &forms[first], axis)) return LFUSE_OK;
+        if (is_of(device, &r->results[i]) && in_row(&forms[i], &forms[first], axis)) return LFUSE_OK;
     LFUSE__TRY(collection_make(&c, r->nresults));
-    lfuse_status status = LFUSE_OK;
     for (int i = first; i < r->nresults; i++)
-        if (r->results[i].device == device && in_row(&forms[i], &forms[first], axis))
+        if (is_of(device, &r->results[i]) && in_row(&forms[i], &forms[first], axis))
             rate = rate && r->results[i].flops > 0;
-    for (int i = first; i < r->nresults && !status; i++) {
-        const bench_result_record *x = &r->results[i];
-        const double us = bench_device_us(x);
-        if (x->device != device || !x->ok || !(us > 0) || !in_row(&forms[i], &forms[first], axis)) continue;
-        status = collect(&c, x, forms[i].numbers[axis == SQUARE ? 0 : axis], rate ? bench_gflops(x) : us);
-    }
-    if (!status && distinct_x(&c) == 3) draw_sizes(b, &r->devices[device], &c, &forms[first], axis, rate);
+    lfuse_status status = collect_row(&c, r, forms, first, axis, device, rate);
+    if (!status && distinct_x(&c) == 3 && (!all || lines(&c) > 1))
+        draw_sizes(b, all ? "all devices, the fastest variant of each" : r->devices[device].label, &c, &forms[first],
+                   axis, rate);
     collection_free(&c);
     return status;
 }
@@ -227,9 +278,9 @@ lfuse_status bench_figure_sizes(lfuse__strbuf *b, const bench_records *r, int de
     if (!forms) return lfuse__error(LFUSE_ERR_MEMORY, "out of memory for %d problems", r->nresults);
     for (int i = 0; i < r->nresults; i++) bench_form_of(r->results[i].problem, &forms[i]);
     for (int i = 0; i < r->nresults && !status; i++) {
-        if (r->results[i].device != device) continue;
-        if (may_be_square(&forms[i])) status = size_row(b, r, forms, i, SQUARE);
-        for (int axis = 0; axis < forms[i].n && !status; axis++) status = size_row(b, r, forms, i, axis);
+        if (!is_of(device, &r->results[i])) continue;
+        if (may_be_square(&forms[i])) status = size_row(b, r, forms, i, SQUARE, device);
+        for (int axis = 0; axis < forms[i].n && !status; axis++) status = size_row(b, r, forms, i, axis, device);
     }
     free(forms);
     return status;

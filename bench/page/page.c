@@ -40,7 +40,8 @@ static const char head[] =
     ".wide { overflow-x: auto; } table { border-collapse: collapse; font-size: 0.85rem; }\n"
     "th, td { padding: 0.15rem 0.6rem; text-align: right; border-bottom: 1px solid var(--rule); white-space: nowrap;\n"
     "  font-variant-numeric: tabular-nums; } th.t, td.t { text-align: left; }\n"
-    ".devices td.t, td.n { white-space: normal; min-width: 9rem; }\n"
+    ".devices { width: 100%; } .devices td, .devices th { white-space: normal; padding: 0.15rem 0.4rem; }\n"
+    "td.n { white-space: normal; min-width: 9rem; }\n"
     ".bad { color: var(--bad); font-weight: bold; } summary { cursor: pointer; margin: 0.5rem 0; }\n"
     "</style>\n</head>\n<body>\n<h1>lfuse-bench report</h1>\n"
     "<p>Every figure is of a result that was verified on the host first. Times are medians in microseconds. Device\n"
@@ -184,6 +185,7 @@ lfuse_status bench_page_text(lfuse__strbuf *b, const bench_records *r)
     lfuse__strbuf_add(b, head);
     machines(b, r);
     lfuse_status status = bench_figure_devices(&compared, r);
+    if (!status && r->ndevices > 1) status = bench_figure_sizes(&compared, r, BENCH_ALL_DEVICES);
     if (compared.length) heading(b, "Device against device");
     lfuse__strbuf_add(b, compared.data);
     if (compared.failed) b->failed = true;

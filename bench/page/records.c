@@ -149,6 +149,7 @@ static lfuse_status add_result(bench_records *r, const bench_json_line *line, co
     }
     if (r->nresults == MOST_RESULTS) return lfuse__error(LFUSE_ERR_INVALID, "more than %d results", MOST_RESULTS);
     LFUSE__TRY(grow(&r->results, r->nresults, sizeof x));
+    x.order = r->nresults;
     r->results[r->nresults++] = x;
     return LFUSE_OK;
 }
@@ -262,6 +263,37 @@ void bench_records_label(bench_records *r)
         if (clones > 1 && n > 0 && (size_t)n < sizeof d->label)
             snprintf(d->label + n, sizeof d->label - (size_t)n, " (%d)", i + 1);
     }
+}
+
+static int digits(const char *text)
+{
+    return (int)strspn(text, "0123456789");
+}
+
+/* As names are, but numbers within by their value. */
+static int compare_names(const char *a, const char *b)
+{
+    while (*a && *b) {
+        const int m = digits(a), n = digits(b);
+        if (m && n && m != n) return m - n;
+        const int order = m && n ? strncmp(a, b, (size_t)m) : (*a > *b) - (*a < *b);
+        if (order) return order;
+        a += m && n ? m : 1;
+        b += m && n ? n : 1;
+    }
+    return (*a != 0) - (*b != 0);
+}
+
+static int by_problem(const void *a, const void *b)
+{
+    const bench_result_record *x = a, *y = b;
+    const int order = compare_names(x->problem, y->problem);
+    return order ? order : x->order - y->order;
+}
+
+void bench_records_sort(bench_records *r)
+{
+    if (r->nresults) qsort(r->results, (size_t)r->nresults, sizeof *r->results, by_problem);
 }
 
 void bench_records_free(bench_records *r)

@@ -19,6 +19,7 @@ typedef struct bench_device_record {
 /* Of figures NAN stands for what was not measured. */
 typedef struct bench_result_record {
     int device; /* index */
+    int order;  /* in the files */
     const char *problem, *variant, *note;
     double wall_us, gpu_us, cold_us, enqueue_us, first_us, floor_us, launches, bytes, flops, max_err, tol;
     bool ok;
@@ -50,8 +51,9 @@ typedef struct bench_records {
  * device that has no line of the type machine before it: the message begins with file and line.
  */
 lfuse_status bench_records_read(bench_records *r, const char *path);
-/* After the last file: tells devices apart by their labels. */
+/* After the last file: tells devices apart by their labels; problems by name and size, variants as they were. */
 void bench_records_label(bench_records *r);
+void bench_records_sort(bench_records *r);
 void bench_records_free(bench_records *r);
 
 /* "Device time": with rotating buffers where that was measured, else over the same ones. */

@@ -102,7 +102,7 @@ static void draw_bar(lfuse__strbuf *b, const bench_row *row, const bench_axis *x
 void bench_bars(lfuse__strbuf *b, const bench_labels *labels, const bench_row *rows, int nrows)
 {
     const double top = 8;
-    bench_axis x = {1, 2, label_width(rows, nrows), WIDTH - RIGHT - 44};
+    bench_axis x = {1, 1.1, label_width(rows, nrows), WIDTH - RIGHT - 44};
     for (int r = 0; r < nrows; r++) bench_axis_take(&x, rows[r].values[0]);
     bench_axis_widen(&x, 1.05);
     bench_svg_begin(b, WIDTH, top + ROW * nrows + 52, labels->title);

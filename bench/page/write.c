@@ -61,6 +61,7 @@ lfuse_status bench_page_write(const char *folder, int nfiles, char *const *files
     for (int i = 0; i < nfiles && !status; i++) status = bench_records_read(&r, files[i]);
     if (!status) {
         bench_records_label(&r);
+        bench_records_sort(&r);
         status = bench_page_text(&text, &r);
     }
     if (!status) status = put_in_folder(folder, &text);

@@ -115,7 +115,9 @@ static const char full[] =
     RESULT("cuda:0", "embed:1x2x3", "fused", "10", ",\"note\":\"a note\"")
     "{\"type\":\"first\",\"case\":\"empty-cache\",\"device\":\"cuda:0\",\"first_us\":90000,\"build_us\":1}\n"
     "{\"type\":\"skipped\",\"case\":\"gemm:9x9x9\",\"device\":\"cuda:0\",\"reason\":\"too large\"}\n"
-    MACHINE("cuda:1", "GPU B") RESULT("cuda:1", "gemm:256x256x256", "plan", "3", "");
+    MACHINE("cuda:1", "GPU B") RESULT("cuda:1", "gemm:512x512x512", "plan", "6", "")
+    RESULT("cuda:1", "gemm:256x256x256", "plan", "3", "") RESULT("cuda:1", "dense:L8:H32:B1", "fused", "9", "")
+    RESULT("cuda:1", "dense:L8:H32:B1", "strassen1", "6", "");
 
 START_TEST(a_page_with_every_figure)
 {
@@ -129,12 +131,15 @@ START_TEST(a_page_with_every_figure)
     ck_assert_ptr_nonnull(strstr(text, "Fused against unfused on GPU A"));
     ck_assert_ptr_nonnull(strstr(text, "1 where the epilogue is free"));
     ck_assert_ptr_nonnull(strstr(text, "Device against device, gemm"));
+    ck_assert_ptr_nonnull(strstr(text, "on all devices, the fastest variant of each: performance"));
+    ck_assert_ptr_nonnull(strstr(text, "Strassen&#39;s algorithm on GPU B"));
+    ck_assert_ptr_nonnull(strstr(text, ">1.50</text>")); /* 9 us over 6 */
     ck_assert_ptr_nonnull(strstr(text, "too large"));
     ck_assert_ptr_nonnull(strstr(text, "a note"));
     ck_assert_ptr_nonnull(strstr(text, ">4.00</text>")); /* 40 us over 10 */
     ck_assert_ptr_nonnull(strstr(text, ">0.80</text>")); /* 2 us over 2.5 */
     ck_assert_int_eq(count(text, "<svg "), count(text, "</svg>"));
-    ck_assert_int_eq(count(text, "<svg "), 6); /* two rooflines, one of sizes, fused, epilogues, devices */
+    ck_assert_int_eq(count(text, "<svg "), 8); /* two rooflines, two of sizes, fused, epilogues, Strassen, devices */
     ck_assert_int_eq(entries(), 1);
     free(text);
 }
@@ -228,6 +233,24 @@ START_TEST(devices_of_several_files)
 }
 END_TEST
 
+START_TEST(problems_by_name_and_size)
+{
+    static const char *const want[] = {"a:2 v", "a:2 u", "a:10 v", "a:10:f16 v", "b:1 v"};
+    bench_records r = {0};
+    put(path, MACHINE("x", "A") RESULT("x", "b:1", "v", "1", "") RESULT("x", "a:10:f16", "v", "1", "")
+        RESULT("x", "a:10", "v", "1", "") RESULT("x", "a:2", "v", "1", "") RESULT("x", "a:2", "u", "1", ""));
+    ck_assert_int_eq(bench_records_read(&r, path), 0);
+    bench_records_sort(&r);
+    ck_assert_int_eq(r.nresults, 5);
+    for (int i = 0; i < 5; i++) {
+        char name[64];
+        snprintf(name, sizeof name, "%s %s", r.results[i].problem, r.results[i].variant);
+        ck_assert_str_eq(name, want[i]);
+    }
+    bench_records_free(&r);
+}
+END_TEST
+
 START_TEST(sizes_of_problems)
 {
     bench_form f;
@@ -274,6 +297,7 @@ static Suite *suite_page(void)
     tcase_add_test(t, lines_that_are_wrong);
     tcase_add_test(t, files_and_folders_that_are_not_there);
     tcase_add_test(t, devices_of_several_files);
+    tcase_add_test(t, problems_by_name_and_size);
     tcase_add_test(t, sizes_of_problems);
     tcase_add_test(t, the_check_of_xml_is_strict);
     suite_add_tcase(s, t);
