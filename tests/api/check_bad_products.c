@@ -1,0 +1,158 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Matrices that a product cannot take: rows of C that lie in each other, C in an operand, types. Rows of A and B may
+ * lie in each other: they are only read. With the library's own products and with the vendor's, on the stub.
+ */
+#ifdef HAVE_CONFIG_H
+#include "config.h"
+#endif
+
+#include "tests/api/rig.h"
+
+enum { M = 4, K = 6, N = 10 };
+
+static lfuse_tensor *memory; /* 0, 1, 2 ... */
+
+static lfuse_tensor *view(int64_t rows, int64_t columns, int64_t row, int64_t column, int64_t offset)
+{
+    lfuse_tensor *t;
+    OK(lfuse_tensor_view(memory, 2, LFUSE_DIMS(rows, columns), LFUSE_DIMS(row, column), offset, &t));
+    return t;
+}
+
+static void fill(void)
+{
+    float host[400];
+    for (int i = 0; i < 400; i++) host[i] = (float)i;
+    if (!memory) memory = tensor(LFUSE_F32, 1, LFUSE_DIMS(400));
+    OK(lfuse_tensor_write(memory, NULL, host));
+}
+
+static void empty(void)
+{
+    lfuse_tensor_destroy(memory);
+    memory = NULL;
+}
+
+static lfuse_plan *product_by(lfuse_provider provider)
+{
+    const lfuse_plan_options options = {.provider = provider};
+    lfuse_graph *g = lfuse_graph_create();
+    lfuse_plan *p;
+    lfuse_value a = lfuse_input(g, "a", LFUSE_F32, 2, LFUSE_DIMS(M, K));
+    lfuse_value b = lfuse_input(g, "b", LFUSE_F32, 2, LFUSE_DIMS(K, N));
+    lfuse_value bias = lfuse_input(g, "bias", LFUSE_F32, 1, LFUSE_DIMS(N));
+    lfuse_output(g, "c", lfuse_relu(lfuse_add(lfuse_matmul(a, b), bias)));
+    OK(lfuse_plan_create(device, g, &options, &p));
+    lfuse_graph_destroy(g);
+    return p;
+}
+
+static lfuse_status run(lfuse_plan *p, lfuse_tensor *a, lfuse_tensor *b, lfuse_tensor *bias, lfuse_tensor *c)
+{
+    lfuse_binding all[4] = {lfuse_bind_tensor("a", a), lfuse_bind_tensor("b", b), lfuse_bind_tensor("bias", bias),
+                            lfuse_bind_tensor("c", c)};
+    return lfuse_plan_run(p, stream, all, 4);
+}
+
+static const lfuse_provider providers[] = {LFUSE_PROVIDER_NATIVE, LFUSE_PROVIDER_VENDOR};
+
+/* Leading dimensions of 0, 1, and one less than a row; and rows that run backwards. */
+START_TEST(rows_of_operands_in_each_other)
+{
+    static const int64_t steps[][2] = {{K - 1, N - 1}, {1, 1}, {0, 0}, {K, 0}, {-1, N}, {K, -1}};
+    lfuse_plan *p = product_by(providers[_i]);
+    lfuse_tensor *bias = tensor(LFUSE_F32, 1, LFUSE_DIMS(N)), *c = tensor(LFUSE_F32, 2, LFUSE_DIMS(M, N));
+    float host[M * N];
+    fill();
+    OK(lfuse_tensor_fill(bias, NULL, 0));
+    for (size_t s = 0; s < sizeof steps / sizeof *steps; s++) {
+        lfuse_tensor *a = view(M, K, steps[s][0], 1, 50), *b = view(K, N, steps[s][1], 1, 90);
+        OK(run(p, a, b, bias, c));
+        OK(lfuse_stream_synchronize(stream));
+        OK(lfuse_tensor_read(c, NULL, host));
+        for (int i = 0; i < M; i++)
+            for (int j = 0; j < N; j++) {
+                double sum = 0;
+                for (int l = 0; l < K; l++)
+                    sum += (double)(50 + i * steps[s][0] + l) * (double)(90 + l * steps[s][1] + j);
+                ck_assert_msg(host[i * N + j] == sum, "[%d, %d] of case %d: %g, not %g", i, j, (int)s,
+                              (double)host[i * N + j], sum);
+            }
+        lfuse_tensor_destroy(a);
+        lfuse_tensor_destroy(b);
+    }
+    lfuse_tensor_destroy(bias);
+    lfuse_tensor_destroy(c);
+    lfuse_plan_destroy(p);
+    empty();
+}
+END_TEST
+
+START_TEST(rows_of_results_in_each_other)
+{
+    static const int64_t steps[][2] = {{N - 1, 1}, {1, 1}, {0, 1}, {N, 0}, {1, M - 1}, {-1, 1}, {N - 1, -1}};
+    lfuse_plan *p = product_by(providers[_i]);
+    lfuse_tensor *a = tensor(LFUSE_F32, 2, LFUSE_DIMS(M, K)), *b = tensor(LFUSE_F32, 2, LFUSE_DIMS(K, N));
+    lfuse_tensor *bias = tensor(LFUSE_F32, 1, LFUSE_DIMS(N));
+    fill();
+    for (size_t s = 0; s < sizeof steps / sizeof *steps; s++) {
+        lfuse_tensor *c = view(M, N, steps[s][0], steps[s][1], 100);
+        const uint64_t before = launches();
+        REFUSED(run(p, a, b, bias, c), LFUSE_ERR_OVERLAP);
+        ck_assert_msg(strstr(lfuse_last_error(), "\"c\"") != NULL, "%s", lfuse_last_error());
+        REFUSED(lfuse_gemm(stream, 0, 0, 1, a, b, 1, c), LFUSE_ERR_OVERLAP);
+        ck_assert_uint_eq(launches(), before);
+        lfuse_tensor_destroy(c);
+    }
+    lfuse_tensor_destroy(a);
+    lfuse_tensor_destroy(b);
+    lfuse_tensor_destroy(bias);
+    lfuse_plan_destroy(p);
+    empty();
+}
+END_TEST
+
+/* C shares one element with A, with B, with the bias; beside them it is taken, and between the rows of one. */
+START_TEST(results_in_operands)
+{
+    lfuse_plan *p = product_by(providers[_i]);
+    fill();
+    lfuse_tensor *c = view(M, N, N, 1, 100), *a = view(M, K, K, 1, 0), *b = view(K, N, N, 1, 200), *bias;
+    lfuse_tensor *last_of_a = view(M, K, K, 1, 100 - M * K + 1), *first_of_b = view(K, N, N, 1, 100 + M * N - 1);
+    lfuse_tensor *wide = view(M, K, N + K, 1, 300), *between = view(M, N, N + K, 1, 300 + K), *in_it;
+    OK(lfuse_tensor_view(memory, 1, LFUSE_DIMS(N), NULL, 30, &bias));
+    OK(lfuse_tensor_view(memory, 1, LFUSE_DIMS(N), NULL, 100 + M * N - 1, &in_it));
+    const uint64_t before = launches();
+    REFUSED(run(p, last_of_a, b, bias, c), LFUSE_ERR_OVERLAP);
+    ck_assert_msg(strstr(lfuse_last_error(), "\"c\", which is written, overlaps \"a\"") != NULL, "%s",
+                  lfuse_last_error());
+    REFUSED(run(p, a, first_of_b, bias, c), LFUSE_ERR_OVERLAP);
+    REFUSED(run(p, a, b, in_it, c), LFUSE_ERR_OVERLAP);
+    REFUSED(lfuse_gemm(stream, 0, 0, 1, last_of_a, b, 0, c), LFUSE_ERR_OVERLAP);
+    REFUSED(lfuse_gemm(stream, 0, 0, 1, a, first_of_b, 2, c), LFUSE_ERR_OVERLAP);
+    ck_assert_uint_eq(launches(), before);
+    OK(run(p, a, b, bias, c));
+    OK(run(p, wide, b, bias, between)); /* columns beside those of A, in the same rows */
+    OK(lfuse_stream_synchronize(stream));
+    lfuse_tensor *all[] = {a, b, c, bias, last_of_a, first_of_b, wide, between, in_it};
+    for (size_t t = 0; t < sizeof all / sizeof *all; t++) lfuse_tensor_destroy(all[t]);
+    lfuse_plan_destroy(p);
+    empty();
+}
+END_TEST
+
+static Suite *suite_bad_products(void)
+{
+    Suite *s = suite_create("bad products");
+    TCase *t = tcase_create("bad products");
+    tcase_add_checked_fixture(t, setup, teardown);
+    tcase_set_timeout(t, 60);
+    tcase_add_loop_test(t, rows_of_operands_in_each_other, 0, 2);
+    tcase_add_loop_test(t, rows_of_results_in_each_other, 0, 2);
+    tcase_add_loop_test(t, results_in_operands, 0, 2);
+    suite_add_tcase(s, t);
+    return s;
+}
+
+TEST_MAIN(CK_NOFORK, suite_bad_products)
