@@ -53,8 +53,9 @@ static void print_device(const lfuse_device_info *d)
            (double)d->cache_bytes / (1 << 20), (double)d->local_bytes / 1024);
     printf("    limits       %u compute units, groups of %u, %u bytes of arguments\n", d->compute_units, d->max_group,
            d->max_argument_bytes);
-    printf("    capabilities f64 %s, shared pointers %s, exact %s, native graphs %s\n", yes(d->f64),
-           d->svm_concurrent ? "yes, at any time" : yes(d->svm), yes(d->exact), yes(d->native_graph));
+    printf("    capabilities f64 %s, shared pointers %s, exact %s, native graphs %s, tf32 %s\n", yes(d->f64),
+           d->svm_concurrent ? "yes, at any time" : yes(d->svm), yes(d->exact), yes(d->native_graph),
+           yes(d->tf32));
 }
 
 /* How many lines apply to the device. */
@@ -153,9 +154,10 @@ static void json_device(const lfuse_device_info *d)
     printf(",\"memory_bytes\":%llu,\"max_alloc_bytes\":%llu,\"local_bytes\":%llu,\"cache_bytes\":%llu",
            (unsigned long long)d->memory_bytes, (unsigned long long)d->max_alloc_bytes,
            (unsigned long long)d->local_bytes, (unsigned long long)d->cache_bytes);
-    printf(",\"f64\":%s,\"svm\":%s,\"svm_concurrent\":%s,\"exact\":%s,\"native_graph\":%s}",
+    printf(",\"f64\":%s,\"svm\":%s,\"svm_concurrent\":%s,\"exact\":%s,\"native_graph\":%s,\"tf32\":%s}",
            d->f64 ? "true" : "false", d->svm ? "true" : "false", d->svm_concurrent ? "true" : "false",
-           d->exact ? "true" : "false", d->native_graph ? "true" : "false");
+           d->exact ? "true" : "false", d->native_graph ? "true" : "false",
+           d->tf32 ? "true" : "false");
 }
 
 static void json_wisdom(int devices)

@@ -130,8 +130,8 @@ lfuse__pair lfuse__oracle_cast(lfuse_type from, lfuse_type to, lfuse__pair x);
 lfuse_status lfuse__oracle_fold(lfuse__reduce op, lfuse_type type, bool exact, const lfuse__pair *x, int64_t count,
                                 lfuse__pair *result);
 
-/* oracle_matmul.c: row-major a [m, k], b [k, n], c [m, n]. ERR_MEMORY. */
-lfuse_status lfuse__oracle_matmul(lfuse_type type, int64_t m, int64_t n, int64_t k, const lfuse__pair *a,
+/* oracle_matmul.c: row-major a [m, k], b [k, n], c [m, n]. `tf32`: of f32, whose elements may be cut. ERR_MEMORY. */
+lfuse_status lfuse__oracle_matmul(lfuse_type type, bool tf32, int64_t m, int64_t n, int64_t k, const lfuse__pair *a,
                                   const lfuse__pair *b, lfuse__pair *c);
 /*
  * oracle_strassen.c: widens the bounds of that product to those of Strassen's algorithm with so many levels, which the

@@ -174,7 +174,7 @@ static lfuse_status multiply_member(const lfuse__node *n, const lfuse__values *c
                     left);
         take_matrix(o[1], type, begin_of(o[1], member) + i * y->rows * y->columns, y->rows, y->columns, transposed[1],
                     right);
-        status = lfuse__oracle_matmul(type, z->rows, z->columns, k, left, right,
+        status = lfuse__oracle_matmul(type, false, z->rows, z->columns, k, left, right,
                                       a->x + begin_of(a, member) + i * z->rows * z->columns);
     }
     free(right);

@@ -21,6 +21,16 @@ double lfuse__oracle_matmul_factor(lfuse_type type, int64_t k)
     return growth * lfuse__oracle_unit(type);
 }
 
+/*
+ * What it adds that each operand is cut to 10 bits behind the point, which is what matrix units do, and more than to
+ * round them would.
+ */
+#define TF32_CUT 0x1p-10
+static double tf32_factor(int64_t k)
+{
+    return lfuse__oracle_matmul_factor(LFUSE_F16, k) + 2 * TF32_CUT + TF32_CUT * TF32_CUT;
+}
+
 typedef double two __attribute__((vector_size(16)));
 enum { ROWS = 4, COLUMNS = 4 };
 
@@ -147,13 +157,14 @@ static lfuse__pair element(const bounds *b, long double v, double sizes, double 
     return lfuse__oracle_overflow(in, x);
 }
 
-lfuse_status lfuse__oracle_matmul(lfuse_type type, int64_t m, int64_t n, int64_t k, const lfuse__pair *a,
+lfuse_status lfuse__oracle_matmul(lfuse_type type, bool tf32, int64_t m, int64_t n, int64_t k, const lfuse__pair *a,
                                   const lfuse__pair *b, lfuse__pair *c)
 {
     const lfuse_type in = lfuse__oracle_register(type);
     const facts of_a = look(a, m * k), of_b = look(b, k * n);
-    const bounds limits = {type, lfuse__oracle_matmul_factor(type, k), (double)k * lfuse__oracle_ulp(in, 0, 0),
-                           of_a.integers && of_b.integers,
+    const bool whole = !tf32 || (largest(a, m * k) <= 1 / TF32_CUT && largest(b, k * n) <= 1 / TF32_CUT);
+    const bounds limits = {type, tf32 ? tf32_factor(k) : lfuse__oracle_matmul_factor(type, k),
+                           (double)k * lfuse__oracle_ulp(in, 0, 0), of_a.integers && of_b.integers && whole,
                            isinf(lfuse__oracle_overflow(in, (lfuse__pair){k * largest(a, m * k) * largest(b, k * n),
                                                                           0}).v)};
     const bool errors = of_a.errors || of_b.errors;

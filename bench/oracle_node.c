@@ -123,8 +123,10 @@ static lfuse__pair *read_all(const lfuse__values *a, lfuse_type type)
 
 lfuse_status lfuse__oracle_node_matmul(lfuse__oracle *s, const lfuse__node *n, lfuse__values *a)
 {
-    const lfuse_type type = (lfuse_type)n->type;
+    const lfuse_type of_a = lfuse__oracle_type(s, n->in[0]), of_b = lfuse__oracle_type(s, n->in[1]);
     const lfuse__values *left = &s->arrays[n->in[0]], *right = &s->arrays[n->in[1]];
+    const lfuse_type type = of_a == of_b ? of_a : LFUSE_F32;
+    const bool tf32 = n->op == LFUSE_PRECISION_TF32;
     const int row = n->rank - 2, column = n->rank - 1;
     lfuse_status status = LFUSE_OK;
     lfuse__pair *x, *y;
@@ -136,10 +138,10 @@ lfuse_status lfuse__oracle_node_matmul(lfuse__oracle *s, const lfuse__node *n, l
     LFUSE__TRY(lfuse__oracle_shape(s, n, left->rows, a));
     m = left->shape[row], k = left->shape[column];
     for (i = 0; i < row; i++) count *= left->shape[i];
-    x = read_all(left, type);
-    y = read_all(right, type);
+    x = read_all(left, of_a);
+    y = read_all(right, of_b);
     for (i = 0; x && y && i < count && !status; i++)
-        status = lfuse__oracle_matmul(type, m, right->shape[column], k, x + i * m * k,
+        status = lfuse__oracle_matmul(type, tf32, m, right->shape[column], k, x + i * m * k,
                                       y + i * k * right->shape[column], a->x + i * m * right->shape[column]);
     if (!x || !y)
         status = lfuse__error(LFUSE_ERR_MEMORY, "oracle: no memory for a product");

@@ -15,6 +15,7 @@ enum {
     ARGUMENT_BYTES = 4096,
     LARGE_ARGUMENT_BYTES = 32764, /* from Volta on, where driver and compiler are of CUDA 12.1 or newer */
     LARGE_ARGUMENT_CAPABILITY = 70,
+    TF32_CAPABILITY = 80,
     LARGE_ARGUMENT_VERSION = 12010,
     OVERLAP_CAPABILITY = 90,
     OVERLAP_VERSION = 12030 /* older drivers cannot capture such launches, and a launch does not ask who captures */
@@ -152,6 +153,7 @@ lfuse_status lfuse__cu_read_device(CUdevice id, lfuse__cu_device *device)
     info->svm_concurrent = device->managed && n.concurrent;
     info->exact = 1;
     info->native_graph = 1;
+    info->tf32 = device->capability >= TF32_CAPABILITY;
 
     lfuse__cu_arch(device->capability, f->arch, sizeof f->arch);
     f->addresses = true;

@@ -24,18 +24,23 @@ _Static_assert(sizeof(cublasLtMatmulAlgo_t) <= sizeof ((lfuse__gemm_candidate *)
 
 typedef struct type_row {
     lfuse_type type;
-    cudaDataType_t data, scale;
+    bool wide, tf32; /* as in lfuse__gemm_desc */
+    cudaDataType_t data, result, scale;
     cublasComputeType_t compute; /* named one by one: f32 is never TF32 */
     uint32_t reductions;         /* of split products: in a fixed order, and never rounded to a narrow type between */
-    unsigned bytes;
+    unsigned bytes;              /* of an element of A or B */
 } type_row;
 
 #define WIDE_REDUCTIONS (CUBLASLT_REDUCTION_SCHEME_COMPUTE_TYPE | CUBLASLT_REDUCTION_SCHEME_OUTPUT_TYPE)
+#define NARROW_REDUCTIONS CUBLASLT_REDUCTION_SCHEME_COMPUTE_TYPE
 static const type_row types[] = {
-    { LFUSE_F32, CUDA_R_32F, CUDA_R_32F, CUBLAS_COMPUTE_32F, WIDE_REDUCTIONS, 4 },
-    { LFUSE_F64, CUDA_R_64F, CUDA_R_64F, CUBLAS_COMPUTE_64F, WIDE_REDUCTIONS, 8 },
-    { LFUSE_F16, CUDA_R_16F, CUDA_R_32F, CUBLAS_COMPUTE_32F, CUBLASLT_REDUCTION_SCHEME_COMPUTE_TYPE, 2 },
-    { LFUSE_BF16, CUDA_R_16BF, CUDA_R_32F, CUBLAS_COMPUTE_32F, CUBLASLT_REDUCTION_SCHEME_COMPUTE_TYPE, 2 },
+    { LFUSE_F32, false, false, CUDA_R_32F, CUDA_R_32F, CUDA_R_32F, CUBLAS_COMPUTE_32F, WIDE_REDUCTIONS, 4 },
+    { LFUSE_F32, false, true, CUDA_R_32F, CUDA_R_32F, CUDA_R_32F, CUBLAS_COMPUTE_32F_FAST_TF32, WIDE_REDUCTIONS, 4 },
+    { LFUSE_F64, false, false, CUDA_R_64F, CUDA_R_64F, CUDA_R_64F, CUBLAS_COMPUTE_64F, WIDE_REDUCTIONS, 8 },
+    { LFUSE_F16, false, false, CUDA_R_16F, CUDA_R_16F, CUDA_R_32F, CUBLAS_COMPUTE_32F, NARROW_REDUCTIONS, 2 },
+    { LFUSE_BF16, false, false, CUDA_R_16BF, CUDA_R_16BF, CUDA_R_32F, CUBLAS_COMPUTE_32F, NARROW_REDUCTIONS, 2 },
+    { LFUSE_F16, true, false, CUDA_R_16F, CUDA_R_32F, CUDA_R_32F, CUBLAS_COMPUTE_32F, WIDE_REDUCTIONS, 2 },
+    { LFUSE_BF16, true, false, CUDA_R_16BF, CUDA_R_32F, CUDA_R_32F, CUBLAS_COMPUTE_32F, WIDE_REDUCTIONS, 2 },
 };
 
 /* Without gelu: cuBLASLt's loses all digits of small results to cancellation, which the contract's form does not. */
@@ -51,10 +56,10 @@ static bool has_bias(lfuse__epilogue e)
     return e == LFUSE__EP_BIAS || e == LFUSE__EP_BIAS_RELU;
 }
 
-static const type_row *find_type(lfuse_type type)
+static const type_row *find_type(const lfuse__gemm_desc *d)
 {
     for (size_t i = 0; i < sizeof types / sizeof types[0]; i++)
-        if (types[i].type == type) return &types[i];
+        if (types[i].type == d->type && types[i].wide == d->wide && types[i].tf32 == d->tf32) return &types[i];
     return NULL;
 }
 
@@ -169,15 +174,16 @@ static lfuse_status describe_layouts(lfuse__bgemm *g, const lfuse__gemm_desc *d)
 {
     const struct {
         cublasLtMatrixLayout_t *layout;
+        cudaDataType_t type;
         int64_t rows, columns, ld, stride;
     } rows[] = {
-        { &g->first, d->tb ? d->k : d->n, d->tb ? d->n : d->k, d->ldb, d->stride_b },
-        { &g->second, d->ta ? d->m : d->k, d->ta ? d->k : d->m, d->lda, d->stride_a },
-        { &g->result, d->n, d->m, d->ldc, d->stride_c },
+        { &g->first, g->type->data, d->tb ? d->k : d->n, d->tb ? d->n : d->k, d->ldb, d->stride_b },
+        { &g->second, g->type->data, d->ta ? d->m : d->k, d->ta ? d->k : d->m, d->lda, d->stride_a },
+        { &g->result, g->type->result, d->n, d->m, d->ldc, d->stride_c },
     };
 
     for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
-        cublasStatus_t code = lfuse__lt.MatrixLayoutCreate(rows[i].layout, g->type->data, (uint64_t)rows[i].rows,
+        cublasStatus_t code = lfuse__lt.MatrixLayoutCreate(rows[i].layout, rows[i].type, (uint64_t)rows[i].rows,
                                                            (uint64_t)rows[i].columns, rows[i].ld);
         if (code) return blas_error(code, "cublasLtMatrixLayoutCreate");
         if (d->batch) LFUSE__TRY(set_batch(*rows[i].layout, d->batch, rows[i].stride));
@@ -188,8 +194,9 @@ static lfuse_status describe_layouts(lfuse__bgemm *g, const lfuse__gemm_desc *d)
 /* The strictest alignment that all rows keep when the first one has it. */
 static unsigned row_alignment(const lfuse__gemm_desc *d, unsigned bytes)
 {
-    uint64_t strides = (uint64_t)d->stride_a | (uint64_t)d->stride_b | (uint64_t)d->stride_c;
-    uint64_t all = ((uint64_t)d->lda | (uint64_t)d->ldb | (uint64_t)d->ldc | strides) * bytes | ALIGNED;
+    const uint64_t operands = (uint64_t)d->stride_a | (uint64_t)d->stride_b | (uint64_t)d->lda | (uint64_t)d->ldb;
+    const uint64_t result = (uint64_t)d->stride_c | (uint64_t)d->ldc;
+    const uint64_t all = operands * bytes | result * lfuse_type_size(lfuse__gemm_result(d)) | ALIGNED;
 
     return (unsigned)(all & -all);
 }
@@ -201,7 +208,7 @@ static lfuse_status describe(lfuse__bdevice *dev, const lfuse__gemm_desc *d, lfu
 
     memset(g, 0, sizeof *g);
     g->dev = dev;
-    g->type = find_type(d->type);
+    g->type = find_type(d);
     if (g->type == NULL)
         return lfuse__error(LFUSE_ERR_UNSUPPORTED, "cuBLASLt: no product of %s", lfuse_type_name(d->type));
     if ((size_t)d->epilogue >= sizeof epilogues / sizeof epilogues[0])

@@ -87,6 +87,7 @@ static lfuse_status check(lfuse__bdevice *dev, const lfuse__gemm_desc *desc)
         return lfuse__error(LFUSE_ERR_UNSUPPORTED, "%s: CLBlast adds f16 products up in f16", name);
     if (desc->type != LFUSE_F32 && desc->type != LFUSE_F64)
         return lfuse__error(LFUSE_ERR_UNSUPPORTED, "%s: CLBlast has no %s products", name, lfuse_type_name(desc->type));
+    if (desc->tf32) return lfuse__error(LFUSE_ERR_UNSUPPORTED, "%s: CLBlast has no tf32 products", name);
     if (desc->type == LFUSE_F64 && !dev->device.facts.info.f64)
         return lfuse__error(LFUSE_ERR_UNSUPPORTED, "%s has no double precision", name);
     if (desc->batch && !(desc->type == LFUSE_F64 ? (void *)lfuse__clblast.DgemmStridedBatched

@@ -80,6 +80,8 @@ typedef enum lfuse__epilogue {
  */
 typedef struct lfuse__gemm_desc {
     lfuse_type type;    /* of A, B, C, D and bias; f16 and bf16 accumulate in f32 */
+    bool wide;          /* of f16 and bf16: C, D and bias are f32 */
+    bool tf32;          /* of f32: A and B may be rounded to tf32 */
     bool ta, tb;
     bool has_beta;      /* beta may be other than 0 */
     lfuse__epilogue epilogue;
@@ -87,6 +89,11 @@ typedef struct lfuse__gemm_desc {
     int64_t batch;      /* 0: one product, no batch; else 2 or more */
     int64_t stride_a, stride_b, stride_c; /* of a batch; those of A and B may be 0: the same matrix for all */
 } lfuse__gemm_desc;
+
+static inline lfuse_type lfuse__gemm_result(const lfuse__gemm_desc *desc)
+{
+    return desc->wide ? LFUSE_F32 : desc->type;
+}
 
 typedef struct lfuse__gemm_candidate {
     uint64_t workspace;

@@ -35,7 +35,8 @@ typedef enum lfuse__node_kind {
                              Types as of REDUCE */
     LFUSE__MEMBER_ELEMENTS, /* of a LIST: the number of elements of each member, i64; with axes[0] the rows (0) or
                              columns (1) of its matrices, or its rank (2) */
-    LFUSE__MATMUL,     /* in[0] [..., m, k], in[1] [..., k, n], the batch axes before them equal; or lists of rank
+    LFUSE__MATMUL,     /* in[0] [..., m, k], in[1] [..., k, n], the batch axes before them equal; `op` is the
+                          lfuse_precision, FULL or TF32; of f16 and bf16 the type is theirs or f32. Or lists of rank
                           MATRIX, member by member, where axes are the operands (0, 1) that are taken transposed */
     LFUSE__RESHAPE,    /* the elements of in[0] in row-major order, in this shape */
     LFUSE__SLICE,      /* along axes[0]: element i is element `start` + i `step` of in[0] */
@@ -48,7 +49,7 @@ typedef enum lfuse__node_kind {
 
 typedef struct lfuse__node {
     uint8_t kind; /* lfuse__node_kind */
-    uint8_t op;   /* lfuse__op, of the REDUCEs lfuse__reduce */
+    uint8_t op;   /* lfuse__op, of the REDUCEs lfuse__reduce, of MATMUL lfuse_precision */
     uint8_t type; /* lfuse_type; LFUSE_TYPE_NONE: a number in f64 (constants, scalars and functions of them alone) */
     bool list;    /* list value: rank is one of LFUSE_RANK_..., or 0 for one number a member */
     bool keepdims;
@@ -179,7 +180,7 @@ double lfuse__op_value(lfuse__op op, double a, double b, double c);
 /* print.c: one value, or the whole graph, in brackets; the whole, nameless, is the key of the plan cache. */
 void lfuse__graph_print_value(const lfuse_graph *g, int32_t node, lfuse__strbuf *out);
 void lfuse__graph_print(const lfuse_graph *g, lfuse__strbuf *out);
-/* The words of the text; `op` of POINTWISE and the REDUCEs. Static. */
+/* The words of the text; `op` of POINTWISE, the REDUCEs and MATMUL. Static. */
 const char *lfuse__node_word(lfuse__node_kind kind, int op);
 const char *lfuse__name_word(lfuse__name_kind kind);
 /* Of a list's rank; NULL where no list has it. */

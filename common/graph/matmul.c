@@ -16,8 +16,19 @@ static bool same_batch(const lfuse__node *x, const lfuse__node *y)
     return x->rank == y->rank && !memcmp(x->shape, y->shape, (size_t)(x->rank - 2) * sizeof *x->shape);
 }
 
+static bool narrow(lfuse_type type)
+{
+    return type == LFUSE_F16 || type == LFUSE_BF16;
+}
+
+/* Different types that are both multiplied as f32. */
+static bool mixed(lfuse_type a, lfuse_type b)
+{
+    return a != b && (narrow(a) || a == LFUSE_F32) && (narrow(b) || b == LFUSE_F32);
+}
+
 /* Whether a product of these can be formed, up to their batches; records what is wrong with them. */
-static bool fit(lfuse_graph *g, const char *call, int32_t a, int32_t b)
+static bool fit(lfuse_graph *g, const char *call, int32_t a, int32_t b, bool may_mix)
 {
     const lfuse__node *x = &g->nodes[a], *y = &g->nodes[b];
     char of_a[LFUSE__DESCRIPTION], of_b[LFUSE__DESCRIPTION];
@@ -28,7 +39,7 @@ static bool fit(lfuse_graph *g, const char *call, int32_t a, int32_t b)
         lfuse__graph_poison(g, LFUSE_ERR_RANK, x->list || y->list
                             ? "%s: a list of matrices (LFUSE_RANK_MATRIX) goes with another one: a is %s, b is %s"
                             : "%s: operands of rank 2 or more are needed: a is %s, b is %s", call, of_a, of_b);
-    else if (x->type != y->type)
+    else if (x->type != y->type && !(may_mix && mixed((lfuse_type)x->type, (lfuse_type)y->type)))
         lfuse__graph_poison(g, LFUSE_ERR_TYPE, "%s: types differ: a is %s, b is %s", call, of_a, of_b);
     else if (!lfuse__is_floating((lfuse_type)x->type))
         lfuse__graph_poison(g, LFUSE_ERR_UNSUPPORTED, "%s: products of type %s are not supported", call,
@@ -46,7 +57,7 @@ lfuse_value lfuse__build_member_matmul(lfuse_graph *g, const char *call, int32_t
     lfuse__node n;
     int i;
 
-    if (!fit(g, call, a, b)) return LFUSE__POISONED(g);
+    if (!fit(g, call, a, b, false)) return LFUSE__POISONED(g);
     n = lfuse__build_node(LFUSE__MATMUL, (lfuse_type)g->nodes[a].type);
     n.list = true;
     n.rank = LFUSE_RANK_MATRIX;
@@ -58,20 +69,39 @@ lfuse_value lfuse__build_member_matmul(lfuse_graph *g, const char *call, int32_t
     return lfuse__build_append(g, call, &n);
 }
 
-lfuse_value lfuse__build_matmul(lfuse_graph *g, const char *call, int32_t a, int32_t b)
+/* Whether there are such products of these operands. */
+static bool has_form(lfuse_graph *g, const char *call, const lfuse__node *x, const lfuse__node *y, lfuse_type type,
+                     lfuse_precision precision)
+{
+    const lfuse_type in = (lfuse_type)x->type;
+
+    if (type != in ? !narrow(in) || type != LFUSE_F32 : x->type != y->type && type != LFUSE_F32)
+        lfuse__graph_poison(g, LFUSE_ERR_TYPE, "%s: a product of %s and %s whose sums are %s", call,
+                            lfuse_type_name(in), lfuse_type_name((lfuse_type)y->type), lfuse_type_name(type));
+    else if (precision != LFUSE_PRECISION_FULL &&
+             (precision != LFUSE_PRECISION_TF32 || in != LFUSE_F32 || y->type != LFUSE_F32))
+        lfuse__graph_poison(g, LFUSE_ERR_TYPE, "%s: precision %d of a product of %s and %s", call, (int)precision,
+                            lfuse_type_name(in), lfuse_type_name((lfuse_type)y->type));
+    else
+        return true;
+    return false;
+}
+
+lfuse_value lfuse__build_matmul_as(lfuse_graph *g, const char *call, int32_t a, int32_t b, lfuse_type type,
+                                   lfuse_precision precision)
 {
     const lfuse__node *x = &g->nodes[a], *y = &g->nodes[b];
     lfuse__node n;
 
-    if (x->list || y->list) return lfuse__build_member_matmul(g, call, a, b, 0);
-    if (!fit(g, call, a, b)) return LFUSE__POISONED(g);
+    if (!fit(g, call, a, b, true) || !has_form(g, call, x, y, type, precision)) return LFUSE__POISONED(g);
     if (!same_batch(x, y)) {
         char of_a[LFUSE__DESCRIPTION], of_b[LFUSE__DESCRIPTION];
         lfuse__build_describe(g, a, of_a, sizeof of_a);
         lfuse__build_describe(g, b, of_b, sizeof of_b);
         return lfuse__graph_poison(g, LFUSE_ERR_SHAPE, "%s: batch extents differ: a is %s, b is %s", call, of_a, of_b);
     }
-    n = lfuse__build_node(LFUSE__MATMUL, (lfuse_type)x->type);
+    n = lfuse__build_node(LFUSE__MATMUL, type);
+    n.op = (uint8_t)precision;
     n.nin = 2;
     n.in[0] = a;
     n.in[1] = b;
@@ -82,7 +112,7 @@ lfuse_value lfuse__build_matmul(lfuse_graph *g, const char *call, int32_t a, int
 }
 
 /* The axes before the last as one, multiplied, and as they were. */
-static lfuse_value stacked(lfuse_graph *g, const char *call, int32_t a, int32_t b)
+static lfuse_value stacked(lfuse_graph *g, const char *call, int32_t a, int32_t b, lfuse__product_form f)
 {
     const int rank = g->nodes[a].rank;
     lfuse_size flat[2] = {1, g->nodes[a].shape[rank - 1]}, shape[LFUSE_MAX_RANK];
@@ -90,16 +120,10 @@ static lfuse_value stacked(lfuse_graph *g, const char *call, int32_t a, int32_t 
     int i;
 
     memcpy(shape, g->nodes[a].shape, sizeof shape);
-    if (shape[rank - 1] != g->nodes[b].shape[0]) { /* said with the shapes that the user knows */
-        char of_a[LFUSE__DESCRIPTION], of_b[LFUSE__DESCRIPTION];
-        lfuse__build_describe(g, a, of_a, sizeof of_a);
-        lfuse__build_describe(g, b, of_b, sizeof of_b);
-        return lfuse__graph_poison(g, LFUSE_ERR_SHAPE, "%s: inner extents differ: a is %s, b is %s", call, of_a, of_b);
-    }
     for (i = 0; i < rank - 1; i++)
         if (!lfuse__size_multiply(g, call, flat[0], shape[i], &flat[0])) return LFUSE__POISONED(g);
     v = lfuse__build_reshape(g, call, a, 2, flat);
-    if (v.id >= 0) v = lfuse__build_matmul(g, call, v.id, b);
+    if (v.id >= 0) v = lfuse__build_matmul_as(g, call, v.id, b, f.type, f.precision);
     if (v.id < 0) return v;
     shape[rank - 1] = g->nodes[b].shape[1];
     return lfuse__build_reshape(g, call, v.id, rank, shape);
@@ -136,17 +160,30 @@ static lfuse_value spread(lfuse_graph *g, const char *call, int32_t node, int ra
     return lfuse__build_broadcast(g, call, node, rank, shape);
 }
 
-static lfuse_value batched(lfuse_graph *g, const char *call, int32_t a, int32_t b)
+static lfuse_value batched(lfuse_graph *g, const char *call, int32_t a, int32_t b, lfuse__product_form f)
 {
     const int rank = g->nodes[a].rank > g->nodes[b].rank ? g->nodes[a].rank : g->nodes[b].rank;
     lfuse_size shape[LFUSE_MAX_RANK];
     lfuse_value x, y;
 
-    if (!fit(g, call, a, b) || !batch_of(g, call, a, b, rank, shape)) return LFUSE__POISONED(g);
+    if (!batch_of(g, call, a, b, rank, shape)) return LFUSE__POISONED(g);
     x = spread(g, call, a, rank, shape);
     if (x.id < 0) return x;
     y = spread(g, call, b, rank, shape);
-    return y.id < 0 ? y : lfuse__build_matmul(g, call, x.id, y.id);
+    return y.id < 0 ? y : lfuse__build_matmul_as(g, call, x.id, y.id, f.type, f.precision);
+}
+
+lfuse_value lfuse__build_product(lfuse_graph *g, const char *call, int32_t a, int32_t b, lfuse__product_form f)
+{
+    const lfuse__node *x = &g->nodes[a], *y = &g->nodes[b];
+
+    if (!fit(g, call, a, b, f.mixed)) return LFUSE__POISONED(g); /* said of the shapes that the user knows */
+    if (x->list && (x->type != f.type || y->type != f.type || f.precision != LFUSE_PRECISION_FULL))
+        return lfuse__graph_poison(g, LFUSE_ERR_UNSUPPORTED, "%s: products of lists are of their one type", call);
+    if (x->list) return lfuse__build_member_matmul(g, call, a, b, 0);
+    if (x->rank > 2 && y->rank == 2) return stacked(g, call, a, b, f);
+    if (y->rank > 2) return batched(g, call, a, b, f);
+    return lfuse__build_matmul_as(g, call, a, b, f.type, f.precision);
 }
 
 lfuse_value lfuse_matmul(lfuse_value a, lfuse_value b)
@@ -154,14 +191,11 @@ lfuse_value lfuse_matmul(lfuse_value a, lfuse_value b)
     static const char call[] = "lfuse_matmul";
     const lfuse_value operands[] = {a, b};
     lfuse_graph *where, *g = lfuse__build_operands(call, 2, operands, &where);
-    const lfuse__node *x, *y;
+    lfuse__product_form f = {LFUSE_TYPE_NONE, LFUSE_PRECISION_FULL, false};
 
     if (!g) return LFUSE__POISONED(where);
-    x = &g->nodes[a.id];
-    y = &g->nodes[b.id];
-    if (!x->list && x->rank > 2 && !y->list && y->rank == 2) return stacked(g, call, a.id, b.id);
-    if (!x->list && x->rank >= 2 && !y->list && y->rank > 2) return batched(g, call, a.id, b.id);
-    return lfuse__build_matmul(g, call, a.id, b.id);
+    f.type = (lfuse_type)g->nodes[a.id].type;
+    return lfuse__build_product(g, call, a.id, b.id, f);
 }
 
 lfuse_value lfuse_member_matmul(lfuse_value a, int transpose_a, lfuse_value b, int transpose_b)

@@ -59,7 +59,10 @@ static bool find_kind(const char *word, lfuse__node *n)
     for (kind = LFUSE__INPUT; kind <= LFUSE__INDEX; kind++) {
         const bool reduces = kind == LFUSE__REDUCE || kind == LFUSE__MEMBER_REDUCE ||
                              kind == LFUSE__LIST_REDUCE || kind == LFUSE__LINE_REDUCE;
-        const int count = kind == LFUSE__POINTWISE ? (int)LFUSE__OP_COUNT : reduces ? (int)LFUSE__REDUCE_COUNT : 1;
+        const int count = kind == LFUSE__POINTWISE ? (int)LFUSE__OP_COUNT
+                          : reduces                ? (int)LFUSE__REDUCE_COUNT
+                          : kind == LFUSE__MATMUL  ? LFUSE_PRECISION_TF32 + 1
+                                                   : 1;
         for (op = 0; op < count; op++)
             if (!strcmp(word, lfuse__node_word((lfuse__node_kind)kind, op))) {
                 *n = lfuse__build_node((lfuse__node_kind)kind, LFUSE_TYPE_NONE);
@@ -223,8 +226,9 @@ static lfuse_value build(lfuse_graph *g, const lfuse__node *n)
         return n->naxes ? lfuse__build_member_extent(g, call, n->in[0], n->axes[0])
                         : lfuse__build_member_elements(g, call, n->in[0]);
     case LFUSE__MATMUL:
-        return n->naxes ? lfuse__build_member_matmul(g, call, n->in[0], n->in[1], set)
-                        : lfuse__build_matmul(g, call, n->in[0], n->in[1]);
+        if (g->nodes[n->in[0]].list || g->nodes[n->in[1]].list)
+            return lfuse__build_member_matmul(g, call, n->in[0], n->in[1], set);
+        return lfuse__build_matmul_as(g, call, n->in[0], n->in[1], (lfuse_type)n->type, (lfuse_precision)n->op);
     case LFUSE__EXTENT: return lfuse__build_extent_number(g, call, n->shape[0]);
     case LFUSE__INDEX: return lfuse__build_index(g, call, n->rank, n->shape);
     case LFUSE__INPUT:

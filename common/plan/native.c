@@ -20,6 +20,7 @@ enum { OWN = 2 }; /* operands in front of those of the body: A, B */
 bool lfuse__draft_native(const lfuse__draft *d, int32_t matmul)
 {
     if (lfuse__draft_node(d, matmul)->list) return true;
+    if (lfuse__draft_node(d, matmul)->op == LFUSE_PRECISION_TF32) return false;
     if (d->provider != LFUSE_PROVIDER_DEFAULT) return d->provider == LFUSE_PROVIDER_NATIVE;
     return lfuse__native_by_default(d->facts, (lfuse_type)lfuse__draft_node(d, matmul)->type);
 }
@@ -168,7 +169,9 @@ static lfuse_status build(lfuse__draft *d, const lfuse__unit *u, lfuse__builder 
         describe_list(d, u->node, step);
         return add_matrices(d, u->node, step);
     }
-    step->product = (lfuse__product){ .native = true, .type = (lfuse_type)n->type, .m = n->shape[n->rank - 2],
+    step->product = (lfuse__product){ .native = true, .type = (lfuse_type)lfuse__draft_node(d, n->in[0])->type,
+                                      .wide = n->type != lfuse__draft_node(d, n->in[0])->type,
+                                      .m = n->shape[n->rank - 2],
                                       .n = n->shape[n->rank - 1],
                                       .k = lfuse__draft_node(d, n->in[0])->shape[n->rank - 1],
                                       .alpha = -1, .beta = -1 };

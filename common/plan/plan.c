@@ -216,6 +216,21 @@ static lfuse_status check_types(const lfuse_graph *g, const lfuse__facts *facts)
     return LFUSE_OK;
 }
 
+static lfuse_status check_precision(const lfuse_graph *g, const lfuse__facts *facts, lfuse_provider provider)
+{
+    int32_t i;
+
+    for (i = 0; i < g->nnodes; i++)
+        if (g->nodes[i].kind == LFUSE__MATMUL && g->nodes[i].op == LFUSE_PRECISION_TF32) break;
+    if (i == g->nnodes) return LFUSE_OK;
+    if (provider == LFUSE_PROVIDER_NATIVE)
+        return lfuse__error(LFUSE_ERR_UNSUPPORTED, "value %d of the graph is a product in tf32; the library's own "
+                            "products, which are asked for, have none", (int)i);
+    if (facts->info.tf32 && facts->products != LFUSE__PRODUCTS_NONE) return LFUSE_OK;
+    return lfuse__error(LFUSE_ERR_UNSUPPORTED, "value %d of the graph is a product in tf32, which %s (%s) does not "
+                        "have; its products: %s", (int)i, facts->info.name, facts->info.product, facts->info.gemm);
+}
+
 /* One block a pass array; freed in reverse. */
 static bool allocate(lfuse__draft *d)
 {
@@ -316,6 +331,7 @@ lfuse_status lfuse__plan_make(const lfuse_graph *canonical, const lfuse__facts *
         return lfuse__error(LFUSE_ERR_UNSUPPORTED, "an exact plan is asked for, and %s (%s) does not compute exactly",
                             facts->info.name, facts->info.product);
     LFUSE__TRY(check_types(canonical, facts));
+    LFUSE__TRY(check_precision(canonical, facts, options ? options->provider : LFUSE_PROVIDER_DEFAULT));
     memset(&d, 0, sizeof d);
     d.facts = facts;
     d.disable = options ? options->disable : 0;

@@ -129,7 +129,9 @@ typedef enum lfuse__step_kind {
  * k of each member.
  */
 typedef struct lfuse__product {
-    lfuse_type type;
+    lfuse_type type;   /* of the operands; native ones have each their own */
+    bool wide;         /* of f16 and bf16: the result is f32, the sums as they are */
+    bool tf32;         /* the operands are rounded so; never native */
     lfuse_size m, n, k;
     int epilogue;    /* lfuse__epilogue, as the waist counts them */
     int alpha, beta; /* index in plan->numbers; -1: alpha is 1, beta 0 */

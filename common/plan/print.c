@@ -157,6 +157,8 @@ static void print_gemm(const lfuse__plan_body *plan, const lfuse__step *s, const
     lfuse__size_print(names, p->n, out);
     lfuse__strbuf_add(out, " x ");
     lfuse__size_print(names, p->k, out);
+    if (p->tf32) lfuse__strbuf_add(out, " in tf32");
+    if (p->wide) lfuse__strbuf_format(out, " of %s in f32", lfuse_type_name(p->type));
     if (p->native) {
         print_stores(plan, s, names, s->body.nstores == 1, out);
         return;

@@ -11,7 +11,8 @@
  *                     relu or gelu_tanh; only where the whole region behind the product is just that
  *   vendor+pointwise  the same region as a kernel behind the product
  *   vendor            nothing follows
- *   widened           f16 and bf16 where the vendor has no such product: operands cast to f32, the rest as above
+ *   widened           f16 and bf16 where the vendor has no such product: operands cast to f32, the rest as above. The
+ *                     only way of operands of two types
  */
 #include "common/plan/draft.h"
 
@@ -214,6 +215,27 @@ lfuse_status lfuse__draft_operand_at(lfuse__draft *d, int32_t base, const lfuse_
     return LFUSE_OK;
 }
 
+static lfuse_type operand_type(const lfuse__draft *d, int32_t matmul, int i)
+{
+    return (lfuse_type)lfuse__draft_node(d, lfuse__draft_node(d, matmul)->in[i])->type;
+}
+
+static bool narrow(lfuse_type type)
+{
+    return type == LFUSE_F16 || type == LFUSE_BF16;
+}
+
+/* Operands that are to be cast for a product of f32. */
+static int narrow_operands(const lfuse__draft *d, int32_t matmul)
+{
+    return narrow(operand_type(d, matmul, 0)) + narrow(operand_type(d, matmul, 1));
+}
+
+static bool mixed(const lfuse__draft *d, int32_t matmul)
+{
+    return operand_type(d, matmul, 0) != operand_type(d, matmul, 1);
+}
+
 /* A gemm step of the matmul's operands into `to`; `t` (may be NULL) becomes its epilogue. */
 static lfuse_status gemm_step(lfuse__draft *d, int32_t matmul, const tail *t, const lfuse__home *to, lfuse__step *step)
 {
@@ -236,9 +258,11 @@ static lfuse_status gemm_step(lfuse__draft *d, int32_t matmul, const tail *t, co
     LFUSE__TRY(lfuse__draft_operand_at(d, matmul, to, &walk, &step->operands[2]));
     step->operands[2].written = true;
     if (bias) LFUSE__TRY(lfuse__draft_operand_at(d, t->bias, &d->home[t->bias], &t->bias_walk, &step->operands[3]));
-    step->product = (lfuse__product){ (lfuse_type)n->type, n->shape[n->rank - 2], n->shape[n->rank - 1],
-                                      lfuse__draft_node(d, n->in[0])->shape[n->rank - 1], t ? t->epilogue : EP_NONE, -1,
-                                      -1, false, { false, false } };
+    step->product = (lfuse__product){ .type = operand_type(d, matmul, 0), .wide = n->type != operand_type(d, matmul, 0),
+                                      .tf32 = n->op == LFUSE_PRECISION_TF32, .m = n->shape[n->rank - 2],
+                                      .n = n->shape[n->rank - 1],
+                                      .k = lfuse__draft_node(d, n->in[0])->shape[n->rank - 1],
+                                      .epilogue = t ? t->epilogue : EP_NONE, .alpha = -1, .beta = -1 };
     memcpy(step->extents, n->shape, sizeof step->extents);
     if (t && t->alpha >= 0) LFUSE__TRY(lfuse__draft_number(d, t->alpha, &step->product.alpha));
     if (t && t->beta >= 0) LFUSE__TRY(lfuse__draft_number(d, t->beta, &step->product.beta));
@@ -303,18 +327,36 @@ static lfuse_status widen_operand(lfuse__draft *d, int32_t matmul, int i, lfuse_
     return status;
 }
 
-/* steps: cast, cast, gemm, what follows with the cast back. */
-static lfuse_status widened(lfuse__draft *d, const lfuse__unit *u, int32_t end, lfuse__step *steps)
+/* Whether a kernel follows the product of f32: the region behind it, or the cast back. */
+static bool follows_wide(const lfuse__draft *d, const lfuse__unit *u)
+{
+    return u->tail >= 0 || lfuse__draft_node(d, u->node)->type != LFUSE_F32;
+}
+
+static int widened_steps(const lfuse__draft *d, const lfuse__unit *u)
+{
+    return narrow_operands(d, u->node) + 1 + follows_wide(d, u);
+}
+
+/* steps: casts, gemm, what follows. */
+static lfuse_status widened(lfuse__draft *d, const lfuse__unit *u, int32_t end, lfuse__alternative *a)
 {
     const int32_t matmul = u->node;
-    lfuse__home acc;
-    int i;
+    const bool follows = follows_wide(d, u);
+    lfuse__step *steps = a->steps, *gemm = &steps[narrow_operands(d, matmul)];
+    lfuse__home acc = d->home[matmul];
+    int i, casts = 0;
 
-    LFUSE__TRY(wide_buffer(d, matmul, d->prepared[matmul] ? LFUSE__PLACE_PREPARED : LFUSE__PLACE_SCRATCH, &acc));
-    LFUSE__TRY(gemm_step(d, matmul, NULL, &acc, &steps[2]));
-    steps[2].product.type = steps[2].operands[2].type = LFUSE_F32;
-    for (i = 0; i < 2; i++) LFUSE__TRY(widen_operand(d, matmul, i, &steps[2].operands[i], &steps[i]));
-    return tail_step(d, matmul, u->tail, end, &acc, LFUSE_F32, &steps[3]);
+    a->name = "widened";
+    if (follows)
+        LFUSE__TRY(wide_buffer(d, matmul, d->prepared[matmul] ? LFUSE__PLACE_PREPARED : LFUSE__PLACE_SCRATCH, &acc));
+    LFUSE__TRY(gemm_step(d, matmul, NULL, &acc, gemm));
+    gemm->product.type = gemm->operands[2].type = LFUSE_F32;
+    gemm->product.wide = false;
+    for (i = 0; i < 2; i++)
+        if (narrow(operand_type(d, matmul, i)))
+            LFUSE__TRY(widen_operand(d, matmul, i, &gemm->operands[i], &steps[casts++]));
+    return follows ? tail_step(d, matmul, u->tail, end, &acc, LFUSE_F32, &gemm[1]) : LFUSE_OK;
 }
 
 /* Where the bare product goes when a kernel follows: to the result's place, unless the kernel reads that place too. */
@@ -330,40 +372,43 @@ static lfuse_status product_home(lfuse__draft *d, int32_t matmul, int32_t end, l
     return lfuse__draft_buffer(d, matmul, acc->place, &acc->index);
 }
 
-static bool narrow(const lfuse__draft *d, int32_t matmul)
+/* The vendor's own ways, of operands of one type; none of two. */
+static int vendor_ways(const lfuse__draft *d, const lfuse__unit *u)
 {
-    const lfuse_type type = (lfuse_type)lfuse__draft_node(d, matmul)->type;
-
-    return type == LFUSE_F16 || type == LFUSE_BF16;
+    if (mixed(d, u->node)) return 0;
+    return u->tail < 0 ? 1 : 2;
 }
 
 static lfuse_status make_bare(lfuse__draft *d, const lfuse__unit *u, lfuse__stage *stage)
 {
-    LFUSE__TRY(lfuse__stage_create(stage, 1 + narrow(d, u->node), (const int[]){ 1, 4 }));
     stage->alternatives[0].name = "vendor";
-    LFUSE__TRY(gemm_step(d, u->node, NULL, &d->home[u->node], stage->alternatives[0].steps));
-    if (!narrow(d, u->node)) return LFUSE_OK;
-    stage->alternatives[1].name = "widened";
-    return widened(d, u, u->node, stage->alternatives[1].steps);
+    return gemm_step(d, u->node, NULL, &d->home[u->node], stage->alternatives[0].steps);
 }
 
-static lfuse_status make_with_tail(lfuse__draft *d, const lfuse__unit *u, lfuse__stage *stage)
+static lfuse_status make_with_tail(lfuse__draft *d, const lfuse__unit *u, const tail *t, lfuse__stage *stage)
 {
     lfuse__home acc;
-    tail t;
 
-    match(d, u->node, u->tail, &t);
-    LFUSE__TRY(lfuse__stage_create(stage, 2 + narrow(d, u->node), (const int[]){ 1, 2, 4 }));
     stage->alternatives[0].name = "vendor-epilogue";
-    LFUSE__TRY(gemm_step(d, u->node, &t, &d->home[t.end], stage->alternatives[0].steps));
+    LFUSE__TRY(gemm_step(d, u->node, t, &d->home[t->end], stage->alternatives[0].steps));
     stage->alternatives[1].name = "vendor+pointwise";
-    LFUSE__TRY(product_home(d, u->node, t.end, &acc));
+    LFUSE__TRY(product_home(d, u->node, t->end, &acc));
     LFUSE__TRY(gemm_step(d, u->node, NULL, &acc, &stage->alternatives[1].steps[0]));
-    LFUSE__TRY(tail_step(d, u->node, u->tail, t.end, &acc, (lfuse_type)lfuse__draft_node(d, u->node)->type,
-                         &stage->alternatives[1].steps[1]));
-    if (!narrow(d, u->node)) return LFUSE_OK;
-    stage->alternatives[2].name = "widened";
-    return widened(d, u, t.end, stage->alternatives[2].steps);
+    return tail_step(d, u->node, u->tail, t->end, &acc, (lfuse_type)lfuse__draft_node(d, u->node)->type,
+                     &stage->alternatives[1].steps[1]);
+}
+
+static lfuse_status make_vendor(lfuse__draft *d, const lfuse__unit *u, lfuse__stage *stage)
+{
+    const int own = vendor_ways(d, u), wide = narrow_operands(d, u->node) > 0;
+    int steps[3] = { 1, 2 };
+    tail t = { .end = u->node };
+
+    if (u->tail >= 0) match(d, u->node, u->tail, &t);
+    steps[own] = widened_steps(d, u);
+    LFUSE__TRY(lfuse__stage_create(stage, own + wide, steps));
+    if (own) LFUSE__TRY(own == 1 ? make_bare(d, u, stage) : make_with_tail(d, u, &t, stage));
+    return wide ? widened(d, u, t.end, &stage->alternatives[own]) : LFUSE_OK;
 }
 
 lfuse_status lfuse__make_product(lfuse__draft *d, const lfuse__unit *u, lfuse__stage *stage)
@@ -371,9 +416,7 @@ lfuse_status lfuse__make_product(lfuse__draft *d, const lfuse__unit *u, lfuse__s
     int i, k;
 
     if (d->levels[u->node]) return lfuse__make_strassen(d, u, stage);
-    LFUSE__TRY(lfuse__draft_native(d, u->node) ? lfuse__make_native(d, u, stage)
-               : u->tail < 0          ? make_bare(d, u, stage)
-                                      : make_with_tail(d, u, stage));
+    LFUSE__TRY(lfuse__draft_native(d, u->node) ? lfuse__make_native(d, u, stage) : make_vendor(d, u, stage));
     for (i = 0; u->phase == LFUSE__PHASE_PREPARE && i < stage->nalternatives; i++)
         for (k = 0; k < stage->alternatives[i].nsteps; k++) stage->alternatives[i].steps[k].prepare = true;
     return LFUSE_OK;

@@ -50,6 +50,9 @@ static const char *obstacle(const lfuse__draft *d, int32_t matmul, const questio
 
     if (n->rank != 2) return "a batch";
     if (n->type != LFUSE_F32 && n->type != LFUSE_F64) return "neither f32 nor f64";
+    if (n->op != LFUSE_PRECISION_FULL) return "in tf32";
+    if (lfuse__draft_node(d, n->in[0])->type != n->type || lfuse__draft_node(d, n->in[1])->type != n->type)
+        return "of narrower operands";
     if (d->prepared[matmul]) return "computed once";
     if (q->m < least) return "too few rows";
     if (q->n < least) return "too few columns";

@@ -9,7 +9,7 @@
 #include "common/run/run.h"
 
 /* Types, transposes of both operands, beta. */
-enum { LFUSE__GEMM_PLANS = 16 * 2 * 2 * 2 };
+enum { LFUSE__GEMM_PLANS = 16 * 2 * 2 * 2 * 2 };
 
 /* The plan of a graph that was evaluated. */
 enum { LFUSE__EVALUATED = 64 };

@@ -78,8 +78,9 @@ static void name_product(const lfuse__gemm_desc *d, char name[NAME_BYTES])
 
     const int length = snprintf(
         name, NAME_BYTES, "gemm:%" PRId64 "x%" PRId64 "x%" PRId64 ":%s:%c%c:ld%" PRId64 ",%" PRId64 ",%" PRId64
-        "%s%s", d->m, d->n, d->k, lfuse_type_name(d->type), d->ta ? 't' : 'n', d->tb ? 't' : 'n', d->lda, d->ldb,
-        d->ldc, d->has_beta ? ":beta" : "", epilogues[d->epilogue]);
+        "%s%s%s%s", d->m, d->n, d->k, lfuse_type_name(d->type), d->ta ? 't' : 'n', d->tb ? 't' : 'n', d->lda, d->ldb,
+        d->ldc, d->has_beta ? ":beta" : "", epilogues[d->epilogue], d->wide ? ":to=f32" : "",
+        d->tf32 ? ":tf32" : "");
 
     if (d->batch)
         snprintf(name + length, (size_t)(NAME_BYTES - length), ":batch%" PRId64 ":stride%" PRId64 ",%" PRId64 ",%"
@@ -125,10 +126,35 @@ static lfuse_status choose(lfuse_instance *in, const lfuse__gemm_desc *desc, lfu
                    wise.identity, in->plan->measure ? "it is measured anew" : "the estimate is taken");
     if (best < 0) {
         best = 0;
-        if (in->plan->measure && count > 1) LFUSE__TRY(measure(in, desc, name, all, count, &best));
+        if (in->plan->measure && count > 1) {
+            lfuse_status status = measure(in, desc, name, all, count, &best);
+            if (status == LFUSE_ERR_DEVICE_MEMORY) {
+                lfuse__log(LFUSE_LOG_WARN, "%s is not measured, the estimate is taken: %s", name, lfuse_last_error());
+                status = LFUSE_OK;
+            }
+            LFUSE__TRY(status);
+        }
     }
     *candidate = all[best];
     return LFUSE_OK;
+}
+
+/* The vendor's favourite of those that need no workspace; whatever wisdom says. */
+static lfuse_status choose_lean(lfuse_instance *in, const lfuse__gemm_desc *desc, lfuse__gemm_candidate *candidate)
+{
+    lfuse__gemm_candidate all[LFUSE__GEMM_CANDIDATES];
+    char name[NAME_BYTES];
+    int count, i;
+
+    LFUSE__TRY(lfuse__gemm_candidates(in->plan->dev, desc, LFUSE__GEMM_CANDIDATES, all, &count));
+    for (i = 0; i < count && all[i].workspace; i++) continue;
+    if (i < count) {
+        *candidate = all[i];
+        return LFUSE_OK;
+    }
+    name_product(desc, name);
+    return lfuse__error(LFUSE_ERR_DEVICE_MEMORY, "%s: no algorithm of %d does without workspace, for which there is no "
+                        "memory", name, count);
 }
 
 static choice *find(choices *all, const lfuse__gemm_desc *desc, bool measured)
@@ -167,6 +193,7 @@ lfuse_status lfuse__gemm_choose(lfuse_instance *in, const lfuse__gemm_desc *desc
     choice *c;
     lfuse_status status;
 
+    if (in->lean) return choose_lean(in, desc, candidate);
     LFUSE__TRY(get(in->plan->dev, &all));
     pthread_mutex_lock(&all->lock);
     while (all->busy) pthread_cond_wait(&all->done, &all->lock);

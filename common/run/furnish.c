@@ -289,22 +289,36 @@ void lfuse__unfurnish(lfuse_instance *in)
     lfuse__drop_operations(in, 0);
     for (i = 0; i < in->nbuffers; i++) lfuse__range_release(in->buffers[i].prepared);
     in->nbuffers = 0;
-    in->furnished = in->placed = in->prepared = false;
+    in->furnished = in->placed = in->prepared = in->workspaces = false;
 }
 
-lfuse_status lfuse__furnish(lfuse_instance *in)
+static lfuse_status furnish(lfuse_instance *in)
 {
-    lfuse_status status;
+    lfuse_status status = add_plan_buffers(in);
     int i;
 
-    lfuse__unfurnish(in);
-    status = add_plan_buffers(in);
     if (!status) status = lfuse__lists_compile(in);
     for (i = 0; i < in->body->nstages && !status; i++) status = furnish_stage(in, &in->body->stages[i]);
     if (!status) status = lay_out_scratch(in);
     if (!status) status = allocate_prepared(in);
     if (!status) status = lfuse__stream_reserve(in->stream, in->scratch_bytes);
-    if (!status) status = prime_lists(in);
+    return status ? status : prime_lists(in);
+}
+
+lfuse_status lfuse__furnish(lfuse_instance *in)
+{
+    lfuse_status status;
+
+    lfuse__unfurnish(in);
+    in->lean = false;
+    status = furnish(in);
+    if (status == LFUSE_ERR_DEVICE_MEMORY && in->workspaces) {
+        lfuse__log(LFUSE_LOG_WARN, "products do without the vendor's workspace, as there is no memory for %" PRIu64
+                   " bytes of scratch: %s", in->scratch_bytes, lfuse_last_error());
+        lfuse__unfurnish(in);
+        in->lean = true;
+        status = furnish(in);
+    }
     if (status) lfuse__unfurnish(in);
     else in->furnished = true;
     lfuse__replay_furnish(in);

@@ -60,6 +60,7 @@ static lfuse_status add_product(lfuse_instance *in, const lfuse__step *step, con
     op->beta = p->beta;
     op->workspace = -1;
     op->args.alpha = 1;
+    in->workspaces |= candidate.workspace > 0;
     if (candidate.workspace)
         LFUSE__TRY(lfuse__add_buffer(in, LFUSE__PLACE_SCRATCH, candidate.workspace, &op->workspace));
     lfuse__use_memory(in, &op->a.memory);
@@ -77,6 +78,8 @@ static void describe(const lfuse__product *p, int64_t count, const lfuse__matrix
 
     memset(desc, 0, sizeof *desc); /* compared as bytes */
     desc->type = p->type;
+    desc->wide = p->wide;
+    desc->tf32 = p->tf32;
     desc->ta = a->transposed;
     desc->tb = b->transposed;
     desc->has_beta = p->beta >= 0;

@@ -72,20 +72,20 @@ lfuse_status lfuse__race_fill(lfuse_stream *s, lfuse__range *to, uint64_t offset
 }
 
 /* Of the matrices of one operand, each of `one` elements. */
-static uint64_t span(const lfuse__gemm_desc *d, int64_t one, int64_t stride)
+static uint64_t span(const lfuse__gemm_desc *d, lfuse_type type, int64_t one, int64_t stride)
 {
     const int64_t more = d->batch ? (d->batch - 1) * stride : 0;
 
-    return aligned((uint64_t)(one + more) * (uint64_t)lfuse_type_size(d->type));
+    return aligned((uint64_t)(one + more) * (uint64_t)lfuse_type_size(type));
 }
 
 static lfuse_status make_operands(lfuse_device *dev, uint64_t workspace, products *r)
 {
     const lfuse__gemm_desc *d = r->desc;
-    const uint64_t a_bytes = span(d, (d->ta ? d->k : d->m) * d->lda, d->stride_a);
-    const uint64_t b_bytes = span(d, (d->tb ? d->n : d->k) * d->ldb, d->stride_b);
-    const uint64_t c_bytes = span(d, d->m * d->ldc, d->stride_c);
-    const uint64_t bias = aligned((uint64_t)d->n * (uint64_t)lfuse_type_size(d->type));
+    const uint64_t a_bytes = span(d, d->type, (d->ta ? d->k : d->m) * d->lda, d->stride_a);
+    const uint64_t b_bytes = span(d, d->type, (d->tb ? d->n : d->k) * d->ldb, d->stride_b);
+    const uint64_t c_bytes = span(d, lfuse__gemm_result(d), d->m * d->ldc, d->stride_c);
+    const uint64_t bias = aligned((uint64_t)d->n * (uint64_t)lfuse_type_size(lfuse__gemm_result(d)));
     const uint64_t all = a_bytes + b_bytes + c_bytes + bias;
 
     LFUSE__TRY(lfuse__range_create(dev, all + workspace, &r->memory));
@@ -97,7 +97,8 @@ static lfuse_status make_operands(lfuse_device *dev, uint64_t workspace, product
     r->args.c_offset = r->args.b_offset + b_bytes;
     r->args.bias_offset = r->args.c_offset + c_bytes;
     r->args.workspace_offset = r->args.bias_offset + bias;
-    return lfuse__race_fill(r->stream, r->memory, 0, all, d->type);
+    LFUSE__TRY(lfuse__race_fill(r->stream, r->memory, 0, a_bytes + b_bytes, d->type));
+    return lfuse__race_fill(r->stream, r->memory, a_bytes + b_bytes, c_bytes + bias, lfuse__gemm_result(d));
 }
 
 /* ---- the contest ---- */

@@ -126,6 +126,8 @@ struct lfuse_instance {
     uint64_t scratch_bytes;
     lfuse__reports *reports; /* of its kernels' look-ups; NULL: none */
     lfuse__location scratch; /* that the operations' arguments name */
+    bool lean;            /* products are to do without workspace: the device had no memory for it */
+    bool workspaces;      /* some product has one */
     bool more;            /* the alternative that is being furnished has another one behind it */
     bool bundling;        /* kernels are being furnished that may share a launch: they have none of their own yet */
     bool furnished;       /* operations fit `bound[].strides` */

@@ -100,6 +100,8 @@ static void add_step(writer *w, const lfuse__step *s)
     add_size(w, s->product.k);
     lfuse__strbuf_format(&w->text, "\n%d %d %d %d", (int)s->product.type, s->product.epilogue, s->product.alpha >= 0,
                          s->product.beta >= 0);
+    if (s->product.wide || s->product.tf32)
+        lfuse__strbuf_format(&w->text, " %d %d", s->product.wide, s->product.tf32);
 }
 
 static const lfuse__step *product_of(const lfuse__alternative *const *order, int count)

@@ -210,11 +210,24 @@ LFUSE_API lfuse_value lfuse_cast(lfuse_value a, lfuse_type type);
  * [b, m, k] and [k, n] give [b, m, n], as do [b, m, k] and [b, k, n]; [h, 1, m, k] and [b, k, n] give [h, b, m, n]. All
  * products of a batch are one launch, or one call of the vendor's library. Batch axes of an operand that are no single
  * stride in memory (permuted, or repeated between others) make it be copied first.
- * f32 stays f32: no TF32. f16 and bf16 accumulate in f32 and round once.
+ * f32 stays f32: no TF32. f16 and bf16 accumulate in f32 and round once. What else there is, lfuse_matmul_as has.
  * Two lists of matrices (LFUSE_RANK_MATRIX) give the list of their members' products: lfuse_member_matmul.
  * ERR_RANK below rank 2, ERR_SHAPE where k or batches differ, ERR_UNSUPPORTED for integer types.
  */
 LFUSE_API lfuse_value lfuse_matmul(lfuse_value a, lfuse_value b);
+/**
+ * As lfuse_matmul, with the type of the result, and with a precision that may be less than the operands'. These may be
+ * of two floating types, and are multiplied in the wider one, f16 with bf16 in f32. `type`: any floating type;
+ * LFUSE_TYPE_NONE is that of the operands, the wider one. Where f32 is asked for, products of f16 and bf16 are the sums
+ * as they are formed: nothing is rounded to 16 bits between. Any other type is a cast behind the product, done by the
+ * kernel that follows, or that forms the sums.
+ *
+ * `precision` rounds the operands first. F16 and BF16 are casts of them, and hold on every device and with every
+ * provider; of f64 they are ERR_TYPE. TF32 is for operands that are multiplied in f32 (else ERR_TYPE), and for devices
+ * and providers that have it: see lfuse_precision. A product with few columns that joins the kernel of its left operand
+ * keeps its bits. lfuse(7) has the bounds. ERR_INVALID for a precision that is none; the others as lfuse_matmul.
+ */
+LFUSE_API lfuse_value lfuse_matmul_as(lfuse_value a, lfuse_value b, lfuse_type type, lfuse_precision precision);
 
 LFUSE_END_DECLS
 #endif

@@ -26,6 +26,22 @@ typedef enum lfuse_type {
 #undef LFUSE_TYPE_ENUM
 } lfuse_type;
 
+/**
+ * What the operands of a matrix product are rounded to before they are multiplied (lfuse_matmul_as). Sums are formed in
+ * f32 with all of them, and of f64 in f64.
+ */
+typedef enum lfuse_precision {
+    LFUSE_PRECISION_FULL = 0, /**< nothing is rounded: f32 is f32 */
+    /**
+     * f32 operands keep 10 bits behind the point: what NVIDIA's tensor cores take. Only vendors' libraries compute so:
+     * cuBLASLt, on devices of compute capability 8.0 and above (lfuse_device_info.tf32). Elsewhere, and with
+     * LFUSE_PROVIDER_NATIVE, making a plan is ERR_UNSUPPORTED.
+     */
+    LFUSE_PRECISION_TF32 = 1,
+    LFUSE_PRECISION_F16 = 2,  /**< operands are cast to f16 (10 bits, up to 65 504), those that are frozen once */
+    LFUSE_PRECISION_BF16 = 3  /**< operands are cast to bf16 (7 bits, the range of f32) */
+} lfuse_precision;
+
 LFUSE_BEGIN_DECLS
 
 /** "f32" and the like; "?" for a number that is no type. Static. */

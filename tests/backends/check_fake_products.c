@@ -4,6 +4,7 @@
 #include "config.h"
 #endif
 
+#include "common/base/half.h"
 #include "tests/backends/fake_rig.h"
 
 typedef struct product {
@@ -15,6 +16,12 @@ typedef struct product {
 enum { ELEMENTS = 512 };
 
 static double data[4][ELEMENTS]; /* a, b, c, bias */
+static bool cut; /* the products are of tf32 */
+
+static double multiplied(double x)
+{
+    return cut ? trunc(x * 1024) / 1024 : x; /* of what is between 1 and 2, or a multiple of that */
+}
 
 static double at(const double *x, int64_t row, int64_t column, int64_t ld, bool transposed)
 {
@@ -28,7 +35,7 @@ static double expected(const product *p, int64_t x, int64_t i, int64_t j)
     const double *a = data[0] + x * d->stride_a, *b = data[1] + x * d->stride_b, *c = data[2] + x * d->stride_c;
     lfuse__epilogue e = d->epilogue;
     double sum = 0;
-    for (int64_t k = 0; k < d->k; k++) sum += at(a, i, k, d->lda, d->ta) * at(b, k, j, d->ldb, d->tb);
+    for (int64_t k = 0; k < d->k; k++) sum += multiplied(at(a, i, k, d->lda, d->ta)) * at(b, k, j, d->ldb, d->tb);
     sum = p->alpha * sum + p->beta * c[i * d->ldc + j];
     if (e == LFUSE__EP_BIAS || e == LFUSE__EP_BIAS_RELU) sum += data[3][j];
     if (e == LFUSE__EP_RELU || e == LFUSE__EP_BIAS_RELU) sum = sum > 0 ? sum : 0;
@@ -38,7 +45,8 @@ static double expected(const product *p, int64_t x, int64_t i, int64_t j)
 static void put(lfuse__bmem *mem, lfuse_type type, unsigned shift, const double *values)
 {
     for (unsigned i = 0; i < ELEMENTS; i++)
-        if (type == LFUSE_F64) ((double *)(uintptr_t)mem->address)[shift + i] = values[i];
+        if (type == LFUSE_F16) ((uint16_t *)(uintptr_t)mem->address)[shift + i] = lfuse__double_to_f16(values[i]);
+        else if (type == LFUSE_F64) ((double *)(uintptr_t)mem->address)[shift + i] = values[i];
         else ((float *)(uintptr_t)mem->address)[shift + i] = (float)values[i];
 }
 
@@ -49,26 +57,27 @@ static double get(const lfuse__bmem *mem, lfuse_type type, int64_t i)
 
 static void check_product(lfuse__bdevice *dev, lfuse__bstream *s, const product *p, const lfuse__gemm_candidate *c)
 {
-    uint64_t bytes = lfuse_type_size(p->d.type), offset = p->shift * bytes;
+    const lfuse_type result = lfuse__gemm_result(&p->d);
+    const uint64_t offset = p->shift * lfuse_type_size(p->d.type), in_c = p->shift * lfuse_type_size(result);
     lfuse__bmem *m[4], *workspace;
     lfuse__bgemm *gemm;
     for (int i = 0; i < 4; i++) {
-        OK(cuda->alloc(dev, LFUSE__ALLOC_DEVICE, (ELEMENTS + 16) * bytes, &m[i]));
-        put(m[i], p->d.type, p->shift, data[i]);
+        OK(cuda->alloc(dev, LFUSE__ALLOC_DEVICE, (ELEMENTS + 16) * sizeof(double), &m[i]));
+        put(m[i], i < 2 ? p->d.type : result, p->shift, data[i]);
     }
     OK(cuda->alloc(dev, LFUSE__ALLOC_DEVICE, 4096, &workspace));
     OK(cuda->gemm_prepare(dev, &p->d, c, &gemm));
     lfuse__gemm_args args = { .alpha = p->alpha, .beta = p->beta, .a = m[0], .b = m[1], .c = m[2], .bias = m[3],
-                              .workspace = workspace, .a_offset = offset, .b_offset = offset, .c_offset = offset,
-                              .bias_offset = offset };
+                              .workspace = workspace, .a_offset = offset, .b_offset = offset, .c_offset = in_c,
+                              .bias_offset = in_c };
     OK(cuda->gemm_run(s, gemm, &args));
     for (int64_t x = 0; x < (p->d.batch ? p->d.batch : 1); x++)
         for (int64_t i = 0; i < p->d.m; i++)
             for (int64_t j = 0; j < p->d.n; j++) {
                 double want = expected(p, x, i, j);
-                double got = get(m[2], p->d.type, p->shift + x * p->d.stride_c + i * p->d.ldc + j);
-                ck_assert_msg(fabs(got - want) < 1e-4 * (1 + fabs(want)), "[%d, %d, %d]: %g, not %g", (int)x, (int)i,
-                              (int)j, got, want);
+                double got = get(m[2], result, p->shift + x * p->d.stride_c + i * p->d.ldc + j);
+                ck_assert_msg(fabs(got - want) < (p->d.wide ? 1e-4 : 1e-6) * (1 + fabs(want)),
+                              "[%d, %d, %d]: %g, not %g", (int)x, (int)i, (int)j, got, want);
             }
     cuda->gemm_destroy(gemm);
     cuda->free(workspace);
@@ -85,6 +94,29 @@ static void check_shape(lfuse__bdevice *dev, lfuse__bstream *s, const product *p
         for (int j = 0; j < i; j++) ck_assert_str_ne(c[i].identity, c[j].identity);
         check_product(dev, s, p, &c[i]);
     }
+}
+
+/* A bit that tf32 does not have is lost, and only where it is asked for. */
+static void check_tf32(lfuse__bdevice *dev, lfuse__bstream *s)
+{
+    product p = { .d = { .type = LFUSE_F32, .m = 4, .n = 4, .k = 4, .lda = 4, .ldb = 4, .ldc = 4 }, .alpha = 1 };
+    const double fine = 1 + 0x1p-12, before = data[0][5];
+    lfuse__facts facts;
+    lfuse__gemm_candidate c;
+    int n;
+    OK(cuda->facts(dev, &facts));
+    ck_assert(facts.info.tf32);
+    data[0][5] = fine;
+    check_shape(dev, s, &p);
+    p.d.tf32 = true;
+    data[0][5] = fine;
+    OK(cuda->gemm_candidates(dev, &p.d, 1, &c, &n));
+    cut = true;
+    check_product(dev, s, &p, &c);
+    cut = false;
+    data[0][5] = before;
+    p.d.type = LFUSE_F64;
+    FAILS(cuda->gemm_candidates(dev, &p.d, 1, &c, &n), LFUSE_ERR_UNSUPPORTED);
 }
 
 START_TEST(test_gemm)
@@ -116,6 +148,14 @@ START_TEST(test_gemm)
                     p.d.stride_c = 72 + odd;
                     check_shape(dev, s, &p);
                 }
+    /* Sums of f16 as they are: aligned, and with rows of C alone that are. */
+    for (int odd = 0; odd < 3; odd++) {
+        product p = { .d = { .type = LFUSE_F16, .wide = true, .has_beta = true, .epilogue = LFUSE__EP_BIAS_RELU, .m = 5,
+                             .n = 7, .k = 6, .lda = 16, .ldb = odd & 2 ? 13 : 16, .ldc = 12 },
+                      .alpha = 1.5, .beta = 0.5, .shift = odd & 1 };
+        check_shape(dev, s, &p);
+    }
+    check_tf32(dev, s);
     lfuse__gemm_desc d = { .type = LFUSE_I32, .m = 4, .n = 4, .k = 4, .lda = 4, .ldb = 4, .ldc = 4 };
     FAILS(cuda->gemm_candidates(dev, &d, 1, &c, &n), LFUSE_ERR_UNSUPPORTED);
     SAYS("i32");
@@ -128,8 +168,10 @@ START_TEST(test_gemm)
     FAILS(cuda->gemm_candidates(dev, &d, 1, &c, &n), LFUSE_ERR_UNSUPPORTED);
     SAYS("gelu");
     d.epilogue = LFUSE__EP_NONE;
-    d.type = LFUSE_F16;
-    FAILS(cuda->gemm_candidates(dev, &d, 1, &c, &n), LFUSE_ERR_UNSUPPORTED); /* the fake knows no f16 */
+    d.type = LFUSE_BF16;
+    FAILS(cuda->gemm_candidates(dev, &d, 1, &c, &n), LFUSE_ERR_UNSUPPORTED); /* the fake knows no bf16 */
+    d.type = LFUSE_F32, d.wide = true;
+    FAILS(cuda->gemm_candidates(dev, &d, 1, &c, &n), LFUSE_ERR_UNSUPPORTED);
     cuda->gemm_destroy(NULL);
     cuda->stream_destroy(s);
     close_device(dev);

@@ -26,8 +26,9 @@ static struct opened {
 static int devices;
 
 static const harness_case *const tables[] = {harness_basic_cases, harness_view_cases, harness_row_cases,
-                                             harness_join_cases, harness_batch_cases, harness_strassen_cases,
-                                             harness_grouped_cases, harness_member_cases, harness_line_cases};
+                                             harness_join_cases, harness_batch_cases, harness_product_cases,
+                                             harness_strassen_cases, harness_grouped_cases, harness_member_cases,
+                                             harness_line_cases};
 
 /* Whether the name begins like what the environment asks for, if it does. */
 static bool wanted(const char *name, const char *variable)
@@ -58,7 +59,7 @@ static void open_devices(void)
     lfuse_device_info info;
     if (devices) return; /* the programs of the cases serve the exact ones again */
     lfuse__stub_reset();
-    lfuse__stub.batched = true;
+    lfuse__stub.batched = lfuse__stub.tf32 = true;
     lfuse__registry_extra(&lfuse__stub_backend);
     ck_assert_int_eq(lfuse_device_count(&count), LFUSE_OK);
     for (int i = 0; i < count && devices < MOST_DEVICES; i++) {

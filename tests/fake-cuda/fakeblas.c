@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * cuBLASLt over host memory, f32 and f64: columns first, as the real one counts, every product done in double. It lists
- * two algorithms: 7 wants its operands aligned to 16 bytes, 8 takes any; both check what they were promised.
+ * cuBLASLt over host memory, f32 and f64, f16 with results of f32, and tf32: columns first, as the real one counts,
+ * every product done in double. It lists two algorithms: 7 wants its operands aligned to 16 bytes, 8 takes any; both
+ * check what they were promised.
  */
 #ifdef HAVE_CONFIG_H
 #include "config.h"
@@ -12,6 +13,8 @@
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
+
+#include "common/base/half.h"
 
 #define EXPORT __attribute__((visibility("default")))
 #define WORKSPACE 512
@@ -172,14 +175,19 @@ static uint64_t op_columns(const layout *l, cublasOperation_t op)
 
 static cublasStatus_t check(const operation *o, const layout *a, const layout *b, const layout *c, const layout *d)
 {
-    if (o->scale != d->type || (uint64_t)a->ld < a->rows || (uint64_t)b->ld < b->rows || (uint64_t)d->ld < d->rows)
+    const int f64 = a->type == CUDA_R_64F;
+    if (o->scale != d->type || a->type != b->type || c->type != d->type || f64 != (d->type == CUDA_R_64F) ||
+        (uint64_t)a->ld < a->rows || (uint64_t)b->ld < b->rows || (uint64_t)d->ld < d->rows)
         return CUBLAS_STATUS_INVALID_VALUE;
     if (op_columns(a, o->a) != op_rows(b, o->b) || op_rows(a, o->a) != d->rows || op_columns(b, o->b) != d->columns)
         return CUBLAS_STATUS_INVALID_VALUE;
     if (c->rows != d->rows || c->columns != d->columns) return CUBLAS_STATUS_INVALID_VALUE;
     if (d->batch < 1 || a->batch != d->batch || b->batch != d->batch || c->batch != d->batch || c->stride != d->stride)
         return CUBLAS_STATUS_INVALID_VALUE;
-    return d->type == CUDA_R_32F || d->type == CUDA_R_64F ? CUBLAS_STATUS_SUCCESS : CUBLAS_STATUS_NOT_SUPPORTED;
+    if (o->compute == CUBLAS_COMPUTE_32F_FAST_TF32) return a->type == CUDA_R_32F ? CUBLAS_STATUS_SUCCESS
+                                                                               : CUBLAS_STATUS_INVALID_VALUE;
+    if (o->compute != (f64 ? CUBLAS_COMPUTE_64F : CUBLAS_COMPUTE_32F)) return CUBLAS_STATUS_INVALID_VALUE;
+    return f64 || a->type == CUDA_R_32F || a->type == CUDA_R_16F ? CUBLAS_STATUS_SUCCESS : CUBLAS_STATUS_NOT_SUPPORTED;
 }
 
 static void answer(cublasLtMatmulHeuristicResult_t *r, uint64_t id)
@@ -225,7 +233,20 @@ EXPORT cublasStatus_t cublasLtMatmulAlgoConfigGetAttribute(const cublasLtMatmulA
 
 static double get(const void *base, cudaDataType_t type, uint64_t i)
 {
+    if (type == CUDA_R_16F) return lfuse__f16_to_float(((const uint16_t *)base)[i]);
     return type == CUDA_R_64F ? ((const double *)base)[i] : (double)((const float *)base)[i];
+}
+
+/* As the units multiply it: of tf32 the last 13 bits are cut off. */
+static double multiplied(const operation *o, double x)
+{
+    float f = (float)x;
+    uint32_t bits;
+    if (o->compute != CUBLAS_COMPUTE_32F_FAST_TF32) return x;
+    memcpy(&bits, &f, sizeof bits);
+    bits &= ~UINT32_C(0x1FFF);
+    memcpy(&f, &bits, sizeof f);
+    return f;
 }
 
 static double element(const void *base, const layout *l, cublasOperation_t op, int32_t matrix, uint64_t row,
@@ -264,7 +285,8 @@ EXPORT cublasStatus_t cublasLtMatmul(cublasLtHandle_t handle, cublasLtMatmulDesc
         const uint64_t at = (uint64_t)(matrix * ld->stride) + column * (uint64_t)ld->ld + row;
         double sum = 0, by = get(beta, o->scale, 0);
         for (uint64_t k = 0; k < op_columns(la, o->a); k++)
-            sum += element(a, la, o->a, matrix, row, k) * element(b, lb, o->b, matrix, k, column);
+            sum += multiplied(o, element(a, la, o->a, matrix, row, k)) *
+                   multiplied(o, element(b, lb, o->b, matrix, k, column));
         sum *= get(alpha, o->scale, 0);
         if (by != 0) sum += by * get(c, ld->type, at);
         sum = finish(o, ld->type, row, sum);

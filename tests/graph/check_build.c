@@ -154,6 +154,20 @@ static const lfuse_size HUGE_SHAPE[] = {INT64_C(1) << 40, INT64_C(1) << 40};
       "types differ")                                                                                                  \
     X(matmul_batched_list, lfuse_matmul(v.list, lfuse_input(v.g, "y", LFUSE_F32, 3, LFUSE_DIMS(2, 10, 6))), RANK,      \
       "a is a list of f32")                                                                                            \
+    X(matmul_as_list, lfuse_matmul_as(v.list, v.w, LFUSE_F32, LFUSE_PRECISION_FULL), RANK, "a is a list of f32")       \
+    X(matmul_as_integers, lfuse_matmul_as(v.i, v.w, LFUSE_F32, LFUSE_PRECISION_FULL), UNSUPPORTED,                     \
+      "an operand of type i32")                                                                                        \
+    X(matmul_as_result, lfuse_matmul_as(v.x, v.w, LFUSE_I64, LFUSE_PRECISION_FULL), UNSUPPORTED,                       \
+      "a result of type i64")                                                                                          \
+    X(matmul_as_no_type, lfuse_matmul_as(v.x, v.w, (lfuse_type)77, LFUSE_PRECISION_FULL), UNSUPPORTED, "a result of")  \
+    X(matmul_as_precision, lfuse_matmul_as(v.x, v.w, LFUSE_F32, (lfuse_precision)4), INVALID, "precision 4 is none")   \
+    X(matmul_as_negative, lfuse_matmul_as(v.x, v.w, LFUSE_F32, (lfuse_precision)-1), INVALID, "precision -1 is none")  \
+    X(matmul_as_tf32, lfuse_matmul_as(lfuse_cast(v.x, LFUSE_F16), lfuse_cast(v.w, LFUSE_F16), LFUSE_F32,          \
+      LFUSE_PRECISION_TF32), TYPE, "tf32 is a precision of f32 operands, these are f16")                               \
+    X(matmul_as_f64, lfuse_matmul_as(lfuse_cast(v.x, LFUSE_F64), v.w, LFUSE_F32, LFUSE_PRECISION_BF16), TYPE,          \
+      "operands of f64 are not rounded")                                                                               \
+    X(matmul_as_shape, lfuse_matmul_as(v.x, v.x, LFUSE_F16, LFUSE_PRECISION_F16), SHAPE,                               \
+      "lfuse_matmul_as: inner extents differ: a is f16 [batch, 64]")                                                   \
     X(reduce_range, lfuse_amax(v.x, 1, ((const int[]){2}), 0), SHAPE, "lfuse_amax: axis 2 of rank 2")                  \
     X(reduce_twice, lfuse_mean(v.x, 2, ((const int[]){-1, 1}), 0), SHAPE, "lfuse_mean: axis 1 is named twice")         \
     X(reduce_list, lfuse_prod(v.list, 1, ((const int[]){0}), 0), RANK, "members of a list are flat")                   \

@@ -142,6 +142,9 @@ START_TEST(everything_else)
     const lfuse_value s = lfuse_scalar(g, "s");
 
     lfuse_output(g, "product", lfuse_matmul(x, w));
+    lfuse_output(g, "tf32", lfuse_matmul_as(x, w, LFUSE_F32, LFUSE_PRECISION_TF32));
+    lfuse_output(g, "rounded", lfuse_matmul_as(x, w, LFUSE_F32, LFUSE_PRECISION_F16));
+    lfuse_output(g, "mixed", lfuse_matmul_as(x, lfuse_cast(w, LFUSE_BF16), LFUSE_F32, LFUSE_PRECISION_FULL));
     lfuse_update(list, lfuse_mul(list, lfuse_member_sum(list)));
     lfuse_output(g, "numbers", lfuse_mul(lfuse_member_sum(list), lfuse_list_input(g, "rates", LFUSE_F16, 0)));
     lfuse_output(g, "least", lfuse_member_amin(list));

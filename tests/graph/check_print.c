@@ -123,6 +123,15 @@ static void make_other_product(lfuse_graph *g)
     lfuse_output(g, "y", lfuse_matmul(b, a));
 }
 
+static void product_as(lfuse_graph *g, lfuse_type in, lfuse_type type, lfuse_precision precision)
+{
+    lfuse_value a = lfuse_input(g, "a", in, 2, LFUSE_DIMS(4, 4)), b = lfuse_input(g, "b", in, 2, LFUSE_DIMS(4, 4));
+    lfuse_output(g, "y", lfuse_matmul_as(a, b, type, precision));
+}
+static void make_tf32_product(lfuse_graph *g) { product_as(g, LFUSE_F32, LFUSE_F32, LFUSE_PRECISION_TF32); }
+static void make_f16_product(lfuse_graph *g) { product_as(g, LFUSE_F16, LFUSE_F16, LFUSE_PRECISION_FULL); }
+static void make_wide_product(lfuse_graph *g) { product_as(g, LFUSE_F16, LFUSE_F32, LFUSE_PRECISION_FULL); }
+
 /* Everything that a view, a look-up or a reduction holds is in the text. */
 static lfuse_value cube(lfuse_graph *g)
 {
@@ -187,6 +196,7 @@ static maker *const graphs[] = {
     make_rank, make_rank_zero, make_variable, make_bounds, make_equal_sizes, make_unequal_sizes, make_size_sum,
     make_size_product, make_list, make_constant, make_other_constant, make_zero, make_minus_zero, make_scalar,
     make_sum, make_sum_keep, make_permute, make_other_permute, make_product, make_other_product,
+    make_tf32_product, make_f16_product, make_wide_product,
 };
 enum { GRAPHS = sizeof graphs / sizeof graphs[0] };
 

@@ -90,6 +90,44 @@ START_TEST(products)
 }
 END_TEST
 
+/* The type of the result, and the value as it is made: what is a cast and what is the product's own. */
+START_TEST(products_of_named_types)
+{
+    static const struct { lfuse_type a, b, type; lfuse_precision precision; const char *shape, *text; } rows[] = {
+        { LFUSE_F32, LFUSE_F32, LFUSE_TYPE_NONE, LFUSE_PRECISION_FULL, "f32 [n, 5]", "(matmul a b)" },
+        { LFUSE_F16, LFUSE_F16, LFUSE_F32, LFUSE_PRECISION_FULL, "f32 [n, 5]", "(matmul a b)" },
+        { LFUSE_F16, LFUSE_F16, LFUSE_BF16, LFUSE_PRECISION_FULL, "bf16 [n, 5]", "(bf16 (matmul a b))" },
+        { LFUSE_F32, LFUSE_F32, LFUSE_F16, LFUSE_PRECISION_FULL, "f16 [n, 5]", "(f16 (matmul a b))" },
+        { LFUSE_F16, LFUSE_F32, LFUSE_TYPE_NONE, LFUSE_PRECISION_FULL, "f32 [n, 5]", "(matmul a b)" },
+        { LFUSE_F16, LFUSE_BF16, LFUSE_TYPE_NONE, LFUSE_PRECISION_FULL, "f32 [n, 5]", "(matmul a b)" },
+        { LFUSE_F16, LFUSE_F64, LFUSE_TYPE_NONE, LFUSE_PRECISION_FULL, "f64 [n, 5]", "(matmul (f64 a) b)" },
+        { LFUSE_F64, LFUSE_F64, LFUSE_F32, LFUSE_PRECISION_FULL, "f32 [n, 5]", "(f32 (matmul a b))" },
+        { LFUSE_F32, LFUSE_F32, LFUSE_TYPE_NONE, LFUSE_PRECISION_TF32, "f32 [n, 5]", "(matmul_tf32 a b)" },
+        { LFUSE_BF16, LFUSE_F32, LFUSE_BF16, LFUSE_PRECISION_TF32, "bf16 [n, 5]", "(bf16 (matmul_tf32 (f32 a) b))" },
+        { LFUSE_F32, LFUSE_F32, LFUSE_TYPE_NONE, LFUSE_PRECISION_BF16, "f32 [n, 5]", "(matmul (bf16 a) (bf16 b))" },
+        { LFUSE_F32, LFUSE_F16, LFUSE_F16, LFUSE_PRECISION_F16, "f16 [n, 5]", "(matmul (f16 a) b)" },
+    };
+    size_t i;
+
+    for (i = 0; i < sizeof rows / sizeof *rows; i++) {
+        lfuse_graph *one = lfuse_graph_create();
+        const lfuse_size rows_of_a = lfuse_size_var(one, "n", 1, 64);
+        const lfuse_value a = lfuse_input(one, "a", rows[i].a, 2, LFUSE_DIMS(rows_of_a, 3));
+        const lfuse_value b = lfuse_input(one, "b", rows[i].b, 2, LFUSE_DIMS(3, 5));
+        const lfuse_value c = lfuse_matmul_as(a, b, rows[i].type, rows[i].precision);
+        lfuse__strbuf text = LFUSE__STRBUF_INIT;
+        char shape[LFUSE__DESCRIPTION];
+        ck_assert_msg(c.id >= 0, "%d: %s", (int)i, one->message);
+        lfuse__build_describe(one, c.id, shape, sizeof shape);
+        ck_assert_str_eq(shape, rows[i].shape);
+        lfuse__graph_print_value(one, c.id, &text);
+        ck_assert_str_eq(text.data, rows[i].text);
+        lfuse__strbuf_free(&text);
+        lfuse_graph_destroy(one);
+    }
+}
+END_TEST
+
 START_TEST(stacked_products)
 {
     const lfuse_value a = lfuse_input(g, "a", LFUSE_F32, 4, LFUSE_DIMS(n, 3, m, 5));
@@ -425,6 +463,7 @@ static Suite *suite_shape(void)
     tcase_add_test(t, broadcasting);
     tcase_add_test(t, views_and_sums);
     tcase_add_test(t, products);
+    tcase_add_test(t, products_of_named_types);
     tcase_add_test(t, stacked_products);
     tcase_add_test(t, batched_products);
     tcase_add_test(t, reductions);

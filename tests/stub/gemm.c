@@ -53,10 +53,23 @@ static double finish(const command *c, double value, int64_t column)
     const lfuse__gemm_desc *d = &c->gemm;
     const lfuse__epilogue ep = d->epilogue;
     if (ep == LFUSE__EP_BIAS || ep == LFUSE__EP_BIAS_RELU || ep == LFUSE__EP_BIAS_GELU_TANH)
-        value = rounded(d, value + load(c->bias, d->type, column));
+        value = rounded(d, value + load(c->bias, lfuse__gemm_result(d), column));
     if (ep == LFUSE__EP_RELU || ep == LFUSE__EP_BIAS_RELU) value = value > 0 || value != value ? value : 0;
     if (ep == LFUSE__EP_BIAS_GELU_TANH) value = rounded(d, gelu_tanh(value));
     return value;
+}
+
+/* As the device multiplies it: of tf32 the last 13 bits are cut off. */
+static double operand(const lfuse__gemm_desc *d, const void *base, int64_t i)
+{
+    const double x = load(base, d->type, i);
+    float f = (float)x;
+    uint32_t bits;
+    if (!d->tf32) return x;
+    memcpy(&bits, &f, sizeof bits);
+    bits &= ~UINT32_C(0x1FFF);
+    memcpy(&f, &bits, sizeof f);
+    return f;
 }
 
 static double product(const command *c, int64_t matrix, int64_t row, int64_t column)
@@ -65,8 +78,8 @@ static double product(const command *c, int64_t matrix, int64_t row, int64_t col
     const int64_t in_a = matrix * d->stride_a, in_b = matrix * d->stride_b;
     double sum = 0;
     for (int64_t k = 0; k < d->k; k++) {
-        const double a = load(c->a, d->type, in_a + (d->ta ? k * d->lda + row : row * d->lda + k));
-        const double b = load(c->b, d->type, in_b + (d->tb ? column * d->ldb + k : k * d->ldb + column));
+        const double a = operand(d, c->a, in_a + (d->ta ? k * d->lda + row : row * d->lda + k));
+        const double b = operand(d, c->b, in_b + (d->tb ? column * d->ldb + k : k * d->ldb + column));
         sum = rounded(d, sum + rounded(d, a * b));
     }
     return sum;
@@ -86,8 +99,8 @@ static void do_matrix(const command *c, int64_t matrix)
             const int64_t at = matrix * d->stride_c + row * d->ldc + column;
             double value = rounded(d, rounded(d, c->alpha) * product(c, matrix, row, column));
             if (d->has_beta && c->beta != 0)
-                value = rounded(d, value + rounded(d, rounded(d, c->beta) * load(c->c, d->type, at)));
-            store(c->c, d->type, at, finish(c, value, column));
+                value = rounded(d, value + rounded(d, rounded(d, c->beta) * load(c->c, lfuse__gemm_result(d), at)));
+            store(c->c, lfuse__gemm_result(d), at, finish(c, value, column));
         }
 }
 
@@ -110,7 +123,8 @@ lfuse_status lfuse__stub_gemm_candidates(lfuse__bdevice *dev, const lfuse__gemm_
     ENTER(gemm_candidates);
     const bool floating = desc->type == LFUSE_F32 || desc->type == LFUSE_F64 || desc->type == LFUSE_F16 ||
                           desc->type == LFUSE_BF16;
-    if (!floating || lfuse__stub.decline_types >> desc->type & 1)
+    if (!floating || lfuse__stub.decline_types >> desc->type & 1 ||
+        (desc->wide && lfuse__stub.decline_mixed))
         return lfuse__error(LFUSE_ERR_UNSUPPORTED, "stub: no product of this type (%d)", (int)desc->type);
     if (lfuse__stub.decline_epilogues >> desc->epilogue & 1)
         return lfuse__error(LFUSE_ERR_UNSUPPORTED, "stub: no product with epilogue %d", (int)desc->epilogue);
@@ -143,9 +157,10 @@ lfuse_status lfuse__stub_gemm_prepare(lfuse__bdevice *dev, const lfuse__gemm_des
 }
 
 /* Bytes that stored [rows, columns] with this leading dimension span, one for each product of a batch. */
-static uint64_t span(const lfuse__gemm_desc *d, int64_t rows, int64_t columns, int64_t leading, int64_t stride)
+static uint64_t span(const lfuse__gemm_desc *d, lfuse_type type, int64_t rows, int64_t columns, int64_t leading,
+                     int64_t stride)
 {
-    const uint64_t size = d->type == LFUSE_F64 ? 8 : d->type == LFUSE_F32 ? 4 : 2;
+    const uint64_t size = type == LFUSE_F64 ? 8 : type == LFUSE_F32 ? 4 : 2;
     return (uint64_t)((count(d) - 1) * stride + (rows - 1) * leading + columns) * size;
 }
 
@@ -160,12 +175,15 @@ lfuse_status lfuse__stub_gemm_run(lfuse__bstream *s, lfuse__bgemm *gemm, const l
     if (lfuse__stub.gemm_failing >> gemm->candidate & 1)
         return lfuse__error(LFUSE_ERR_UNSUPPORTED, "stub: candidate %d was told to fail", gemm->candidate);
     if (gemm->workspace && !args->workspace) return lfuse__error(LFUSE_ERR_INVALID, "stub: no workspace was given");
-    LFUSE__TRY(lfuse__stub_address(args->a, args->a_offset, span(d, d->ta ? d->k : d->m, d->ta ? d->m : d->k, d->lda,
-                                                                 d->stride_a), &c.a));
-    LFUSE__TRY(lfuse__stub_address(args->b, args->b_offset, span(d, d->tb ? d->n : d->k, d->tb ? d->k : d->n, d->ldb,
-                                                                 d->stride_b), &c.b));
-    LFUSE__TRY(lfuse__stub_address(args->c, args->c_offset, span(d, d->m, d->n, d->ldc, d->stride_c), &c.c));
-    if (biased) LFUSE__TRY(lfuse__stub_address(args->bias, args->bias_offset, span(d, 1, d->n, d->n, 0), &c.bias));
+    LFUSE__TRY(lfuse__stub_address(args->a, args->a_offset, span(d, d->type, d->ta ? d->k : d->m, d->ta ? d->m : d->k,
+                                                                 d->lda, d->stride_a), &c.a));
+    LFUSE__TRY(lfuse__stub_address(args->b, args->b_offset, span(d, d->type, d->tb ? d->n : d->k, d->tb ? d->k : d->n,
+                                                                 d->ldb, d->stride_b), &c.b));
+    LFUSE__TRY(lfuse__stub_address(args->c, args->c_offset, span(d, lfuse__gemm_result(d), d->m, d->n, d->ldc,
+                                                                 d->stride_c), &c.c));
+    if (biased)
+        LFUSE__TRY(lfuse__stub_address(args->bias, args->bias_offset,
+                                       span(d, lfuse__gemm_result(d), 1, d->n, d->n, 0), &c.bias));
     if (gemm->workspace) {
         LFUSE__TRY(lfuse__stub_address(args->workspace, args->workspace_offset, gemm->workspace, &c.workspace));
         c.workspace_bytes = gemm->workspace;

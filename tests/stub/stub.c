@@ -213,6 +213,7 @@ static void state_facts(int index, lfuse__facts *facts)
     info->svm_concurrent = s->svm && s->svm_concurrent;
     info->exact = s->exact;
     info->native_graph = s->native_graph;
+    info->tf32 = s->tf32;
     snprintf(facts->arch, sizeof facts->arch, "host");
     facts->products = LFUSE__PRODUCTS_PORTABLE;
     facts->addresses = s->addresses;

@@ -43,6 +43,8 @@ typedef struct lfuse__stub_settings {
     bool addresses, vector_lanes, f64, exact, svm, svm_concurrent, native_graph, compiles_at_launch,
          concurrent_builds; /* facts */
     bool peer;              /* copy_peer works between the two devices */
+    bool tf32;              /* fact; products then cut the last 13 bits of operands off */
+    bool decline_mixed;     /* gemm declines products of f16 and bf16 whose result is f32 */
     bool elapsed;           /* events tell times */
     bool patches;           /* native graphs take new arguments of their launches */
     bool lazy;              /* streams made from now on do their work late: see below */

@@ -1,0 +1,75 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Matrix products whose types and precision are named. */
+#ifdef HAVE_CONFIG_H
+#include "config.h"
+#endif
+
+#include "common/graph/build.h"
+#include "libfuse/ops.h"
+
+static lfuse_type wider(lfuse_type a, lfuse_type b)
+{
+    if (a == b) return a;
+    return a == LFUSE_F64 || b == LFUSE_F64 ? LFUSE_F64 : LFUSE_F32;
+}
+
+/* Whether operands of types whose wider one is `wide` can be rounded so. */
+static bool roundable(lfuse_graph *g, const char *call, lfuse_type wide, lfuse_precision precision)
+{
+    if ((int)precision < LFUSE_PRECISION_FULL || precision > LFUSE_PRECISION_BF16)
+        lfuse__graph_poison(g, LFUSE_ERR_INVALID, "%s: precision %d is none", call, (int)precision);
+    else if (precision == LFUSE_PRECISION_TF32 && wide != LFUSE_F32)
+        lfuse__graph_poison(g, LFUSE_ERR_TYPE, "%s: tf32 is a precision of f32 operands, these are %s", call,
+                            lfuse_type_name(wide));
+    else if (precision != LFUSE_PRECISION_FULL && wide == LFUSE_F64)
+        lfuse__graph_poison(g, LFUSE_ERR_TYPE, "%s: operands of f64 are not rounded to 16 bits; cast them", call);
+    else
+        return true;
+    return false;
+}
+
+/* The type in which an operand of `type` is read. */
+static lfuse_type read_as(lfuse_type type, lfuse_type wide, lfuse_precision precision)
+{
+    switch (precision) {
+    case LFUSE_PRECISION_F16: return LFUSE_F16;
+    case LFUSE_PRECISION_BF16: return LFUSE_BF16;
+    case LFUSE_PRECISION_TF32: return LFUSE_F32;
+    default: return wide == LFUSE_F64 ? wide : type;
+    }
+}
+
+static bool floating(lfuse_graph *g, const char *call, const char *what, lfuse_type type)
+{
+    if (lfuse__is_floating(type)) return true;
+    lfuse__graph_poison(g, LFUSE_ERR_UNSUPPORTED, "%s: %s of type %s: a floating one is needed", call, what,
+                        lfuse_type_name(type));
+    return false;
+}
+
+lfuse_value lfuse_matmul_as(lfuse_value a, lfuse_value b, lfuse_type type, lfuse_precision precision)
+{
+    static const char call[] = "lfuse_matmul_as";
+    const lfuse_value operands[] = {a, b};
+    lfuse_graph *where, *g = lfuse__build_operands(call, 2, operands, &where);
+    lfuse_type of_a, of_b, wide;
+    lfuse__product_form f = {LFUSE_TYPE_NONE, LFUSE_PRECISION_FULL, true};
+
+    if (!g) return LFUSE__POISONED(where);
+    of_a = (lfuse_type)g->nodes[a.id].type;
+    of_b = (lfuse_type)g->nodes[b.id].type;
+    wide = wider(of_a, of_b);
+    if (type == LFUSE_TYPE_NONE) type = wide;
+    if (!floating(g, call, "an operand", of_a) || !floating(g, call, "an operand", of_b) ||
+        !floating(g, call, "a result", type) || !roundable(g, call, wide, precision))
+        return LFUSE__POISONED(g);
+    of_a = read_as(of_a, wide, precision);
+    of_b = read_as(of_b, wide, precision);
+    a = lfuse__build_cast(g, call, a.id, of_a);
+    b = a.id < 0 ? a : lfuse__build_cast(g, call, b.id, of_b);
+    if (b.id < 0) return b;
+    if (precision == LFUSE_PRECISION_TF32) f.precision = precision; /* of the others the casts are all */
+    f.type = wide == LFUSE_F64 || (of_a == of_b && type == of_a) ? of_a : LFUSE_F32;
+    a = lfuse__build_product(g, call, a.id, b.id, f);
+    return a.id < 0 ? a : lfuse__build_cast(g, call, a.id, type);
+}

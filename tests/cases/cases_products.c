@@ -1,0 +1,132 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What a product's descriptor has beside its shapes: types, precisions, scalars, and what follows its sums. */
+#ifdef HAVE_CONFIG_H
+#include "config.h"
+#endif
+
+#include "tests/cases/cases.h"
+
+/* ---- types ---- */
+
+/* Sums of 16-bit operands as they are, with a tail of f32 behind them. */
+static void product_widened(harness *h, lfuse_type type)
+{
+    lfuse_value a = h_input(h, "a", type, 2, LFUSE_DIMS(33, 48), PLAIN, NORMAL);
+    lfuse_value b = h_input(h, "b", type, 2, LFUSE_DIMS(48, 24), OFFSET, NORMAL);
+    lfuse_value v = h_input(h, "v", LFUSE_F32, 1, LFUSE_DIMS(24), PLAIN, NORMAL);
+    const lfuse_value c = lfuse_matmul_as(a, b, LFUSE_F32, LFUSE_PRECISION_FULL);
+    h_output(h, "y", lfuse_relu(lfuse_add(c, v)), LFUSE_F32, 2, LFUSE_DIMS(33, 24), PLAIN);
+}
+
+static void product_f16_to_f32(harness *h) { product_widened(h, LFUSE_F16); }
+static void product_bf16_to_f32(harness *h) { product_widened(h, LFUSE_BF16); }
+
+/* 4096 + 1/4 is an f32 and no f16: what is rounded between is seen. Both transposed; added to what is there. */
+static void product_wide_update(harness *h)
+{
+    lfuse_value a = h_input(h, "a", LFUSE_F16, 3, LFUSE_DIMS(2, 40, 18), PLAIN, INTEGERS);
+    lfuse_value b = h_input(h, "b", LFUSE_F16, 3, LFUSE_DIMS(2, 20, 40), PLAIN, INTEGERS);
+    lfuse_value c = h_input(h, "c", LFUSE_F32, 3, LFUSE_DIMS(2, 18, 20), STRIDED, INTEGERS);
+    lfuse_value r = h_input(h, "r", LFUSE_F32, 0, LFUSE_DIMS(0), PLAIN, INTEGERS);
+    const lfuse_value d = lfuse_matmul_as(lfuse_transpose(a), lfuse_transpose(b), LFUSE_F32, LFUSE_PRECISION_FULL);
+    const lfuse_value large = lfuse_add(lfuse_mul(d, h_scalar(h, "alpha", 4096)), r);
+    h_update(h, c, lfuse_add(large, lfuse_mul(c, h_scalar(h, "beta", 0.25))));
+    h_expect_same_bits(h);
+}
+
+static void product_f32_to_f16(harness *h)
+{
+    lfuse_value a = h_input(h, "a", LFUSE_F32, 2, LFUSE_DIMS(21, 40), PLAIN, NORMAL);
+    lfuse_value b = h_input(h, "b", LFUSE_F32, 2, LFUSE_DIMS(40, 32), PLAIN, NORMAL);
+    h_output(h, "c", lfuse_matmul_as(a, b, LFUSE_F16, LFUSE_PRECISION_FULL), LFUSE_F16, 2, LFUSE_DIMS(21, 32), PLAIN);
+}
+
+/* Operands of two types, each way round and either transposed; one of them frozen. */
+static void product_mixed(harness *h)
+{
+    lfuse_value a = h_input(h, "a", LFUSE_F32, 2, LFUSE_DIMS(18, 40), PLAIN, INTEGERS);
+    lfuse_value w = h_frozen(h, "w", LFUSE_F16, 2, LFUSE_DIMS(40, 32), INTEGERS);
+    lfuse_value b = h_input(h, "b", LFUSE_BF16, 2, LFUSE_DIMS(26, 32), PLAIN, INTEGERS);
+    const lfuse_value y = lfuse_matmul_as(a, w, LFUSE_TYPE_NONE, LFUSE_PRECISION_FULL);
+    h_output(h, "y", y, LFUSE_F32, 2, LFUSE_DIMS(18, 32), PLAIN);
+    h_output(h, "z", lfuse_matmul_as(w, lfuse_transpose(b), LFUSE_BF16, LFUSE_PRECISION_FULL), LFUSE_BF16, 2,
+             LFUSE_DIMS(40, 26), PLAIN);
+    h_expect_same_bits(h);
+}
+
+static void product_mixed_turned(harness *h)
+{
+    lfuse_value a = h_input(h, "a", LFUSE_BF16, 2, LFUSE_DIMS(40, 18), PLAIN, NORMAL);
+    lfuse_value b = h_input(h, "b", LFUSE_F32, 2, LFUSE_DIMS(40, 26), OFFSET, NORMAL);
+    h_output(h, "c", lfuse_matmul_as(lfuse_transpose(a), b, LFUSE_F32, LFUSE_PRECISION_FULL), LFUSE_F32, 2,
+             LFUSE_DIMS(18, 26), PLAIN);
+}
+
+/* ---- precisions ---- */
+
+static void product_rounded(harness *h, lfuse_precision precision)
+{
+    lfuse_value x = h_input(h, "x", LFUSE_F32, 2, LFUSE_DIMS(19, 44), PLAIN, NORMAL);
+    lfuse_value w = h_frozen(h, "w", LFUSE_F32, 2, LFUSE_DIMS(44, 24), NORMAL);
+    lfuse_value b = h_input(h, "b", LFUSE_F32, 1, LFUSE_DIMS(24), PLAIN, NORMAL);
+    const lfuse_value y = lfuse_matmul_as(x, w, LFUSE_TYPE_NONE, precision);
+    h_output(h, "y", lfuse_relu(lfuse_add(y, b)), LFUSE_F32, 2, LFUSE_DIMS(19, 24), PLAIN);
+}
+
+static void product_in_f16(harness *h) { product_rounded(h, LFUSE_PRECISION_F16); }
+static void product_in_bf16(harness *h) { product_rounded(h, LFUSE_PRECISION_BF16); }
+static void product_in_tf32(harness *h) { product_rounded(h, LFUSE_PRECISION_TF32); }
+
+/* ---- what follows ---- */
+
+/* alpha and beta in the device's memory. */
+static void product_device_scalars(harness *h)
+{
+    lfuse_value a = h_input(h, "a", LFUSE_F32, 2, LFUSE_DIMS(18, 40), PLAIN, INTEGERS);
+    lfuse_value b = h_input(h, "b", LFUSE_F32, 2, LFUSE_DIMS(26, 40), PLAIN, INTEGERS);
+    lfuse_value c = h_input(h, "c", LFUSE_F32, 2, LFUSE_DIMS(18, 26), STRIDED, INTEGERS);
+    lfuse_value alpha = h_input(h, "alpha", LFUSE_F32, 0, LFUSE_DIMS(0), PLAIN, INTEGERS);
+    lfuse_value beta = h_input(h, "beta", LFUSE_F32, 0, LFUSE_DIMS(0), PLAIN, INTEGERS);
+    h_update(h, c, lfuse_add(lfuse_mul(lfuse_matmul(a, lfuse_transpose(b)), alpha), lfuse_mul(c, beta)));
+    h_expect_same_bits(h);
+}
+
+/* Biases by row and by column, a residual, the value before the activation and another one beside the result. */
+static void product_auxiliary(harness *h)
+{
+    lfuse_value x = h_input(h, "x", LFUSE_F32, 2, LFUSE_DIMS(22, 40), PLAIN, INTEGERS);
+    lfuse_value w = h_input(h, "w", LFUSE_F32, 2, LFUSE_DIMS(40, 28), PLAIN, INTEGERS);
+    lfuse_value column = h_input(h, "column", LFUSE_F32, 1, LFUSE_DIMS(28), PLAIN, INTEGERS);
+    lfuse_value row = h_input(h, "row", LFUSE_F32, 2, LFUSE_DIMS(22, 1), PLAIN, INTEGERS);
+    lfuse_value residual = h_input(h, "residual", LFUSE_F32, 2, LFUSE_DIMS(22, 28), STRIDED, INTEGERS);
+    const lfuse_value before = lfuse_add(lfuse_add(lfuse_matmul(x, w), column), row), y = lfuse_relu(before);
+    h_output(h, "before", before, LFUSE_F32, 2, LFUSE_DIMS(22, 28), PLAIN);
+    h_output(h, "sign", lfuse_cast(lfuse_gt(before, lfuse_constant(h_graph(h), 0)), LFUSE_U8), LFUSE_U8, 2,
+             LFUSE_DIMS(22, 28), PLAIN);
+    h_output(h, "y", lfuse_add(y, residual), LFUSE_F32, 2, LFUSE_DIMS(22, 28), PLAIN);
+    h_expect_same_bits(h);
+}
+
+/* The gradient of a dense layer: what goes on to the layer before, and that of its bias. */
+static void product_bias_gradient(harness *h)
+{
+    static const int rows[] = {0}, columns[] = {1};
+    lfuse_value dy = h_input(h, "dy", LFUSE_F32, 2, LFUSE_DIMS(150, 20), PLAIN, INTEGERS);
+    lfuse_value w = h_input(h, "w", LFUSE_F32, 2, LFUSE_DIMS(36, 20), PLAIN, INTEGERS);
+    lfuse_value z = h_input(h, "z", LFUSE_F32, 2, LFUSE_DIMS(150, 36), PLAIN, INTEGERS);
+    const lfuse_value d = lfuse_matmul(dy, lfuse_transpose(w)), zero = lfuse_constant(h_graph(h), 0);
+    const lfuse_value dz = lfuse_where(lfuse_gt(z, zero), d, zero);
+    h_output(h, "dz", dz, LFUSE_F32, 2, LFUSE_DIMS(150, 36), PLAIN);
+    h_output(h, "db", lfuse_sum(dz, 1, rows, false), LFUSE_F32, 1, LFUSE_DIMS(36), PLAIN);
+    h_output(h, "by_row", lfuse_sum(dz, 1, columns, false), LFUSE_F32, 1, LFUSE_DIMS(150), PLAIN);
+    h_expect_same_bits(h);
+}
+
+const harness_case harness_product_cases[] = {
+    CASE(product_f16_to_f32, TWO_WAYS), CASE(product_bf16_to_f32, TWO_WAYS), CASE(product_wide_update, TWO_WAYS),
+    CASE(product_f32_to_f16, TWO_WAYS), CASE(product_mixed, TWO_WAYS), CASE(product_mixed_turned, TWO_WAYS),
+    CASE(product_in_f16, TWO_WAYS), CASE(product_in_bf16, TWO_WAYS), CASE(product_in_tf32, TWO_WAYS),
+    CASE(product_device_scalars, TWO_WAYS), CASE(product_auxiliary, EVERY_WAY),
+    CASE(product_bias_gradient, EVERY_WAY),
+    {NULL, NULL, 0},
+};

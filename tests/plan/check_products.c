@@ -1,0 +1,155 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Plans of products whose types and precision are named. */
+#ifdef HAVE_CONFIG_H
+#include "config.h"
+#endif
+
+#include <string.h>
+
+#include "tests/plan/rig.h"
+#include "tests/support/main.h"
+
+static void product(lfuse_type a, lfuse_type b, lfuse_type type, lfuse_precision precision)
+{
+    const lfuse_value x = lfuse_input(g, "x", a, 2, LFUSE_DIMS(4, 8));
+    const lfuse_value w = lfuse_frozen(g, "w", b, 2, LFUSE_DIMS(8, 16));
+
+    lfuse_output(g, "y", lfuse_matmul_as(x, w, type, precision));
+}
+
+START_TEST(sums_as_they_are)
+{
+    product(LFUSE_F16, LFUSE_F16, LFUSE_F32, LFUSE_PRECISION_FULL);
+    rig_expect("(gemm 4 x 16 x 8 of f16 in f32 acc)");
+    ck_assert_int_eq(plan->stages[0].nalternatives, 2);
+    ck_assert_str_eq(rig_alternative(0, 1), "widened: (pointwise 4 x 8 (t0 (f32 x))) "
+                                            "(prepare (pointwise 8 x 16 (t1 (f32 w)))) (gemm 4 x 16 x 8 acc)");
+}
+END_TEST
+
+START_TEST(sums_and_what_follows)
+{
+    const lfuse_value x = lfuse_input(g, "x", LFUSE_BF16, 2, LFUSE_DIMS(4, 8));
+    const lfuse_value w = lfuse_input(g, "w", LFUSE_BF16, 2, LFUSE_DIMS(8, 16));
+    const lfuse_value b = lfuse_input(g, "b", LFUSE_F32, 1, LFUSE_DIMS(16));
+
+    lfuse_output(g, "y", lfuse_relu(lfuse_add(lfuse_matmul_as(x, w, LFUSE_F32, LFUSE_PRECISION_FULL), b)));
+    rig_expect("(gemm 4 x 16 x 8 of bf16 in f32 (relu (add acc b)))");
+    ck_assert_int_eq(plan->stages[0].nalternatives, 3);
+    ck_assert_str_eq(rig_alternative(0, 1), "vendor+pointwise: (gemm 4 x 16 x 8 of bf16 in f32 acc) "
+                                            "(pointwise 4 x 16 (y (relu (add y b))))");
+}
+END_TEST
+
+/* No vendor multiplies these: the narrow one is cast, where it is frozen once. */
+START_TEST(operands_of_two_types)
+{
+    product(LFUSE_F32, LFUSE_F16, LFUSE_F32, LFUSE_PRECISION_FULL);
+    rig_expect("(prepare (pointwise 8 x 16 (t0 (f32 w)))) (gemm 4 x 16 x 8 acc)");
+    ck_assert_int_eq(plan->stages[0].nalternatives, 1);
+    ck_assert_str_eq(plan->stages[0].alternatives[0].name, "widened");
+}
+END_TEST
+
+/* The library's own kernels read each operand as it is. */
+START_TEST(operands_of_two_types_by_its_own_kernels)
+{
+    rig_facts.vector_lanes = true;
+    product(LFUSE_F32, LFUSE_F16, LFUSE_F32, LFUSE_PRECISION_FULL);
+    rig_expect("(gemm 4 x 16 x 8 acc)");
+}
+END_TEST
+
+START_TEST(another_type_behind)
+{
+    product(LFUSE_F32, LFUSE_F32, LFUSE_F16, LFUSE_PRECISION_FULL);
+    rig_expect("(gemm 4 x 16 x 8 acc) (pointwise 4 x 16 (y (f16 t0)))");
+}
+END_TEST
+
+START_TEST(operands_that_are_rounded)
+{
+    product(LFUSE_F32, LFUSE_F32, LFUSE_TYPE_NONE, LFUSE_PRECISION_BF16);
+    rig_expect("(prepare (pointwise 8 x 16 (t1 (bf16 w)))) (pointwise 4 x 8 (t0 (bf16 x))) "
+               "(gemm 4 x 16 x 8 of bf16 in f32 acc)");
+}
+END_TEST
+
+START_TEST(tf32_by_the_vendor)
+{
+    rig_facts.info.tf32 = 1;
+    rig_facts.products = LFUSE__PRODUCTS_TUNED;
+    product(LFUSE_F32, LFUSE_F32, LFUSE_TYPE_NONE, LFUSE_PRECISION_TF32);
+    rig_expect("(gemm 4 x 16 x 8 in tf32 acc)");
+    rig_facts.vector_lanes = true; /* also where other products are the library's own */
+    rig_expect("(gemm 4 x 16 x 8 in tf32 acc)");
+}
+END_TEST
+
+static void refused(lfuse_provider provider, const char *words)
+{
+    const lfuse_plan_options options = { .provider = provider };
+    lfuse__plan_body *none = NULL;
+
+    ck_assert_int_eq(lfuse__plan_make(g, &rig_facts, &options, &none), LFUSE_ERR_UNSUPPORTED);
+    ck_assert_msg(strstr(lfuse_last_error(), words), "%s", lfuse_last_error());
+    ck_assert_ptr_null(none);
+}
+
+START_TEST(tf32_refused)
+{
+    product(LFUSE_F32, LFUSE_F32, LFUSE_TYPE_NONE, LFUSE_PRECISION_TF32);
+    rig_facts.info.tf32 = 1;
+    rig_facts.products = LFUSE__PRODUCTS_TUNED;
+    refused(LFUSE_PROVIDER_NATIVE, "value 2 of the graph is a product in tf32; the library's own");
+    rig_facts.info.tf32 = 0;
+    refused(LFUSE_PROVIDER_DEFAULT, "value 2 of the graph is a product in tf32, which");
+    refused(LFUSE_PROVIDER_VENDOR, "does not have");
+    rig_facts.info.tf32 = 1;
+    rig_facts.products = LFUSE__PRODUCTS_NONE;
+    refused(LFUSE_PROVIDER_DEFAULT, "its products: ");
+}
+END_TEST
+
+/* Strassen's algorithm is for products of f32 throughout. */
+START_TEST(none_by_strassen)
+{
+    rig_strassen = LFUSE_STRASSEN_ONE;
+    rig_facts.info.tf32 = 1;
+    rig_facts.products = LFUSE__PRODUCTS_TUNED;
+    product(LFUSE_F32, LFUSE_F32, LFUSE_TYPE_NONE, LFUSE_PRECISION_TF32);
+    rig_make(0);
+    ck_assert_msg(strstr(text.data, "(levels 0 4 x 16 x 8 in tf32)"), "%s", text.data);
+    ck_assert(strstr(text.data, "(gemm 4 x 16 x 8 in tf32 acc)"));
+}
+END_TEST
+
+START_TEST(none_of_halves_by_strassen)
+{
+    rig_strassen = LFUSE_STRASSEN_ONE;
+    product(LFUSE_F32, LFUSE_BF16, LFUSE_F32, LFUSE_PRECISION_FULL);
+    rig_make(0);
+    ck_assert_msg(strstr(text.data, "(levels 0 4 x 16 x 8 of narrower operands)"), "%s", text.data);
+}
+END_TEST
+
+static Suite *suite_products(void)
+{
+    Suite *suite = suite_create("products");
+    TCase *c = tcase_create("types");
+    tcase_add_checked_fixture(c, rig_setup, rig_teardown);
+    tcase_add_test(c, sums_as_they_are);
+    tcase_add_test(c, sums_and_what_follows);
+    tcase_add_test(c, operands_of_two_types);
+    tcase_add_test(c, operands_of_two_types_by_its_own_kernels);
+    tcase_add_test(c, another_type_behind);
+    tcase_add_test(c, operands_that_are_rounded);
+    tcase_add_test(c, tf32_by_the_vendor);
+    tcase_add_test(c, tf32_refused);
+    tcase_add_test(c, none_by_strassen);
+    tcase_add_test(c, none_of_halves_by_strassen);
+    suite_add_tcase(suite, c);
+    return suite;
+}
+
+TEST_MAIN(CK_NOFORK, suite_products)

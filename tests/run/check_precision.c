@@ -1,0 +1,171 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Products on the stub whose types and precision are named, and those that have no memory for a workspace. */
+#ifdef HAVE_CONFIG_H
+#include "config.h"
+#endif
+
+#include <string.h>
+
+#include "common/base/half.h"
+#include "tests/run/rig.h"
+
+static char logged[1024];
+
+static void keep_message(void *context, lfuse_log_level level, const char *message)
+{
+    (void)context, (void)level;
+    snprintf(logged, sizeof logged, "%s", message);
+}
+
+/* f16 tensors of these numbers, `rows` by 2. */
+static lfuse_tensor *halves(int64_t rows, double a, double b)
+{
+    uint16_t host[64];
+    lfuse_tensor *t;
+    int64_t i;
+
+    OK(lfuse_tensor_create(dev, LFUSE_F16, 2, SHAPE(rows, 2), &t));
+    for (i = 0; i < 2 * rows; i++) host[i] = lfuse__double_to_f16(i % 2 ? b : a);
+    OK(lfuse_tensor_write(t, NULL, host));
+    return t;
+}
+
+/* 200 200 + 300 300 is more than f16 has, and 130001 more than it tells apart. */
+START_TEST(gemm_of_halves_in_f32)
+{
+    static const lfuse_provider providers[] = { LFUSE_PROVIDER_NATIVE, LFUSE_PROVIDER_VENDOR };
+    lfuse_tensor *a = halves(3, 200, 300), *b = halves(4, 200, 300), *c = ramp(2, SHAPE(3, 4), 1, 0);
+    const float *v;
+    int i, p;
+
+    OK(lfuse_gemm(stream, 0, 1, 1, a, b, 1, c));
+    OK(lfuse_gemm(stream, 0, 1, 2, a, b, 0.5, c));
+    v = values(c);
+    for (i = 0; i < 12; i++) ck_assert_float_eq(v[i], 260000 + 65000.5f);
+    lfuse_output(g, "y", lfuse_matmul_as(lfuse_input(g, "a", LFUSE_F16, 2, LFUSE_DIMS(3, 2)),
+                                         lfuse_transpose(lfuse_input(g, "b", LFUSE_F16, 2, LFUSE_DIMS(4, 2))),
+                                         LFUSE_F32, LFUSE_PRECISION_FULL));
+    for (p = 0; p < 3; p++) {
+        lfuse_binding bind[] = { lfuse_bind_tensor("a", a), lfuse_bind_tensor("b", b), lfuse_bind_tensor("y", c) };
+        const uint64_t before = launches();
+        lfuse_plan *plan;
+        lfuse__stub.decline_mixed = p == 1; /* then both are cast first; what is taken once is kept */
+        plan = plan_by(providers[p > 0], LFUSE_NO_SMALL_PRODUCTS);
+        OK(lfuse_plan_run(plan, stream, bind, 3));
+        v = values(c);
+        for (i = 0; i < 12; i++) ck_assert_float_eq(v[i], 130000);
+        ck_assert_uint_eq(launches() - before, p == 1 ? 3 : 1);
+        lfuse_plan_destroy(plan);
+    }
+    lfuse_tensor_destroy(a), lfuse_tensor_destroy(b), lfuse_tensor_destroy(c);
+}
+END_TEST
+
+START_TEST(gemm_of_wrong_types)
+{
+    lfuse_tensor *a = halves(2, 1, 2), *b = ramp(2, SHAPE(2, 2), 1, 1), *c;
+
+    OK(lfuse_tensor_create(dev, LFUSE_F64, 2, SHAPE(2, 2), &c));
+    FAILS(LFUSE_ERR_TYPE, lfuse_gemm(stream, 0, 0, 1, a, b, 0, b));
+    FAILS(LFUSE_ERR_TYPE, lfuse_gemm(stream, 0, 0, 1, a, a, 0, c));
+    FAILS(LFUSE_ERR_TYPE, lfuse_gemm(stream, 0, 0, 1, b, b, 0, a));
+    FAILS(LFUSE_ERR_TYPE, lfuse_gemm(stream, 0, 0, 1, b, b, 0, c));
+    lfuse_tensor_destroy(a), lfuse_tensor_destroy(b), lfuse_tensor_destroy(c);
+}
+END_TEST
+
+/* f32 is f32, tf32 where it is asked for alone, in one plan. */
+START_TEST(tf32_where_it_is_asked_for)
+{
+    const float fine = 1 + 0x1p-12f;
+    lfuse_value a = lfuse_input(g, "a", LFUSE_F32, 2, LFUSE_DIMS(2, 1)), b = lfuse_input(g, "b", LFUSE_F32, 2,
+        LFUSE_DIMS(1, 16));
+    lfuse_tensor *ta = ramp(2, SHAPE(2, 1), fine, 0), *tb = ramp(2, SHAPE(1, 16), 1, 0);
+    lfuse_tensor *full = tensor(2, SHAPE(2, 16)), *tf32 = tensor(2, SHAPE(2, 16));
+    lfuse_plan *plan = NULL;
+
+    lfuse_output(g, "full", lfuse_matmul(a, b));
+    lfuse_output(g, "tf32", lfuse_matmul_as(a, b, LFUSE_F32, LFUSE_PRECISION_TF32));
+    FAILS(LFUSE_ERR_UNSUPPORTED, lfuse_plan_create(dev, g, NULL, &plan)); /* the stub has no tf32 */
+    ck_assert_msg(strstr(lfuse_last_error(), "is a product in tf32, which stub:0"), "%s", lfuse_last_error());
+    lfuse__stub.tf32 = true;
+    lfuse_stream_destroy(stream);
+    lfuse_tensor_destroy(ta), lfuse_tensor_destroy(tb), lfuse_tensor_destroy(full), lfuse_tensor_destroy(tf32);
+    lfuse_device_close(dev);
+    OK(lfuse_device_open("stub:0", &dev));
+    OK(lfuse_stream_create(dev, &stream));
+    ta = ramp(2, SHAPE(2, 1), fine, 0), tb = ramp(2, SHAPE(1, 16), 1, 0);
+    full = tensor(2, SHAPE(2, 16)), tf32 = tensor(2, SHAPE(2, 16));
+    plan = plan_with(0);
+    ck_assert_msg(strstr(lfuse_plan_text(plan), "in tf32"), "%s", lfuse_plan_text(plan));
+    {
+        lfuse_binding bind[] = { lfuse_bind_tensor("a", ta), lfuse_bind_tensor("b", tb),
+                                 lfuse_bind_tensor("full", full), lfuse_bind_tensor("tf32", tf32) };
+        OK(lfuse_plan_run(plan, stream, bind, 4));
+    }
+    ck_assert_float_eq(values(full)[31], fine);
+    ck_assert_float_eq(values(tf32)[31], 1);
+    lfuse_plan_destroy(plan);
+    lfuse_tensor_destroy(ta), lfuse_tensor_destroy(tb), lfuse_tensor_destroy(full), lfuse_tensor_destroy(tf32);
+}
+END_TEST
+
+/* The vendor's favourite wants more than there is: it is said, and another one is taken. */
+START_TEST(a_workspace_that_is_refused)
+{
+    lfuse__stub_call call;
+    lfuse_plan *plan;
+
+    lfuse__stub.gemm_workspace = lfuse__stub.memory_bytes;
+    dense_graph();
+    plan = plan_by(LFUSE_PROVIDER_VENDOR, 0);
+    lfuse_log_to(keep_message, NULL, LFUSE_LOG_WARN);
+    check_dense(plan, 5, 1);
+    lfuse_log_to(NULL, NULL, LFUSE_LOG_WARN);
+    ck_assert_msg(strstr(logged, "products do without the vendor's workspace"), "%s", logged);
+    ck_assert(lfuse__stub_call_get(0, &call));
+    ck_assert_int_eq(call.candidate, lfuse__stub.gemm_candidates - 1);
+    lfuse__stub.gemm_workspace = 4096; /* other sizes ask again */
+    logged[0] = 0;
+    check_dense(plan, 6, 1);
+    ck_assert_str_eq(logged, "");
+    ck_assert(lfuse__stub_call_get(0, &call));
+    ck_assert_int_eq(call.candidate, 0);
+    lfuse_plan_destroy(plan);
+}
+END_TEST
+
+/* Nor is it measured then. */
+START_TEST(a_race_without_memory)
+{
+    const lfuse_plan_options measuring = { .effort = LFUSE_EFFORT_MEASURE, .disable = LFUSE_NO_EPILOGUE,
+                                           .provider = LFUSE_PROVIDER_VENDOR };
+    lfuse_plan *plan;
+
+    lfuse__stub.gemm_workspace = lfuse__stub.memory_bytes;
+    dense_graph();
+    OK(lfuse_plan_create(dev, g, &measuring, &plan));
+    lfuse_log_to(keep_message, NULL, LFUSE_LOG_WARN);
+    check_dense(plan, 5, ANY);
+    lfuse_log_to(NULL, NULL, LFUSE_LOG_WARN);
+    ck_assert_msg(strstr(logged, "products do without"), "%s", logged);
+    lfuse_plan_destroy(plan);
+}
+END_TEST
+
+static Suite *suite_precision(void)
+{
+    Suite *s = suite_create("precision");
+    TCase *t = tcase_create("products");
+    tcase_add_checked_fixture(t, open_stub, close_stub);
+    tcase_set_timeout(t, 60);
+    tcase_add_test(t, gemm_of_halves_in_f32);
+    tcase_add_test(t, gemm_of_wrong_types);
+    tcase_add_test(t, tf32_where_it_is_asked_for);
+    tcase_add_test(t, a_workspace_that_is_refused);
+    tcase_add_test(t, a_race_without_memory);
+    suite_add_tcase(s, t);
+    return s;
+}
+
+TEST_MAIN(CK_NOFORK, suite_precision)
