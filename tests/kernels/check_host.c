@@ -88,7 +88,9 @@ START_TEST(look_ups)
 {
     rig r;
     open_form(&r, _i);
-    for (lfuse_type type = LFUSE_F32; type < LFUSE__TYPES; type++) case_look_ups(&r, type);
+    /* What is looked up is moved as it is: types of one width are one text but for its words. */
+    for (lfuse_type type = LFUSE_F32; type < LFUSE__TYPES; type++)
+        if (test_all() || type == LFUSE_F32 || ((int)type + _i) % 4 == 0) case_look_ups(&r, type);
     rig_close(&r);
 }
 END_TEST

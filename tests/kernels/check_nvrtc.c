@@ -71,14 +71,13 @@ static void write_operators(writer *w, lfuse_type type, int arch)
 /*
  * Whether class number `c` of rank, inner stride and index width is compiled. For the first architecture: every rank
  * with both widths and every inner stride up to rank 2, above it one after the other; other types than f32, whose texts
- * differ in the words of loads and stores alone, at rank 2. Later architectures share the ranks above 2 between them,
- * and take one width of the other types.
+ * differ in the words of loads and stores alone, at rank 2. Later architectures share these between them.
  */
 static bool class_chosen(lfuse_type type, int c, int arch)
 {
     const int rank = c / 6 + 1, inner = c / 2 % 3, wide = c % 2;
-    if (type != LFUSE_F32) return rank == 2 && (arch == 0 || wide == (inner + arch) % 2);
-    if (rank <= 2) return true;
+    if (type != LFUSE_F32) return rank == 2 && in_turn(arch, c + (int)type);
+    if (rank <= 2) return in_turn(arch, c);
     return inner == (rank + wide) % 3 && in_turn(arch, rank);
 }
 
@@ -168,11 +167,11 @@ static void write_skeletons(writer *w, lfuse_type type, int arch)
     for (int wide = 0; wide < 2; wide++) {
         sample_look_up(&s, type, wide);
         s.k.index64 = wide;
-        wrote(lfuse__pointwise_emit(&w->text, next_name(w), &s.k, &w->facts));
+        if (in_turn(arch, 2 * (int)type + wide)) wrote(lfuse__pointwise_emit(&w->text, next_name(w), &s.k, &w->facts));
     }
     if (in_turn(arch, (int)type)) write_bundle(w, type);
-    if (type == LFUSE_F32 || in_turn(arch, (int)type)) write_lists(w, type);
-    write_scatter(w, type);
+    if (in_turn(arch, (int)type)) write_lists(w, type);
+    if (in_turn(arch, (int)type + 1)) write_scatter(w, type);
 }
 
 /* False when there is no NVRTC here, with the reason as this thread's message. */
