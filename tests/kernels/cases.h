@@ -23,7 +23,7 @@ void case_bundles(rig *r);
 void case_tiles(rig *r, lfuse_type type);    /* products on GPUs */
 void tiles_emit(lfuse__strbuf *out, const lfuse__facts *facts, int turn, int turns);
 void case_products(rig *r, lfuse_type type);  /* both transposed or not, odd sizes, an epilogue with two results */
-void case_strassen(rig *r, lfuse_type type);  /* two layers, levels 1 to 3 */
+void case_strassen(rig *r, lfuse_type type);  /* two layers, levels 1, 2 */
 int strassen_emit(lfuse__strbuf *out, const lfuse__facts *facts); /* returns how many kernels */
 void case_row_look_ups(rig *r);
 /* The texts of its kernels, for compilers without a device: those whose turn it is of `turns`. */

@@ -37,6 +37,9 @@ typedef struct matrix {
     unsigned char *bytes;
 } matrix;
 
+/* The kernels of a network, all in one program. */
+enum { OF_X, OF_W, OF_V, AFTER_T, AFTER_Y, KERNELS };
+
 typedef struct kernel {
     lfuse__kernel_class k;
     lfuse__body body;
@@ -52,6 +55,8 @@ typedef struct problem {
     bool turned; /* v is stored transposed */
     int64_t sizes[4]; /* rows of x, its columns, those of w, those of v */
     int gap;          /* elements between rows */
+    kernel kernels[KERNELS];
+    lfuse__bprogram *program;
 } problem;
 
 /* ---- matrices ---- */
@@ -169,14 +174,37 @@ static int64_t padded(const problem *p, int axis)
     return lfuse__strassen_padded(&p->r->facts, p->type, levels, axis > 0 || p->turned, p->sizes[axis]);
 }
 
+static const char *name_of(int which)
+{
+    static const char *const names[] = {"k0", "k1", "k2", "k3", "k4"};
+    return names[which];
+}
+
+static void make_kernels(problem *p)
+{
+    const lfuse__strassen_class classes[] = {
+        [OF_X] = {.levels_out = p->levels[0]},
+        [OF_W] = {.levels_out = p->levels[0], .right = true},
+        [OF_V] = {.levels_out = p->levels[1], .right = true, .turned = p->turned},
+        [AFTER_T] = {.levels_in = p->levels[0], .levels_out = p->levels[1]},
+        [AFTER_Y] = {.levels_in = p->levels[1]}};
+    lfuse__strbuf text = LFUSE__STRBUF_INIT;
+    for (int i = 0; i < KERNELS; i++) {
+        kernel *k = &p->kernels[i];
+        kernel_of(k, i == AFTER_Y ? LAST : i == AFTER_T ? BETWEEN : MAKE, p->type);
+        k->k.strassen = classes[i];
+        ck_assert_msg(!lfuse__strassen_emit(&text, name_of(i), &k->k, &p->r->facts), "%s", lfuse__error_message());
+    }
+    p->program = rig_program(p->r, &text);
+}
+
 /* Runs a kernel over rows x columns; m[j]: what operand j is, NULL where it has no memory. */
-static void run(const problem *p, kernel *k, const int64_t *extents, matrix *const *m)
+static void run(const problem *p, int which, const int64_t *extents, matrix *const *m)
 {
     static const double number = 2;
+    const kernel *k = &p->kernels[which];
     lfuse__geometry g = {.numbers = &number};
     lfuse__packed packed;
-    lfuse__strbuf text = LFUSE__STRBUF_INIT;
-    lfuse__bprogram *program;
     rig_buffer buffers[OPERANDS] = {{NULL, 0, false}};
     memcpy(g.extents, extents, 4 * sizeof *extents);
     g.strides[INDEX][0] = 1;
@@ -189,11 +217,8 @@ static void run(const problem *p, kernel *k, const int64_t *extents, matrix *con
         if (m[j]->rows == 1 && j >= FIRST) g.strides[j][0] = 0;
         if (k->k.operands[j].inner == LFUSE__STRIDE_REPEAT) g.strides[j][1] = 0;
     }
-    ck_assert_msg(!lfuse__strassen_emit(&text, "k0", &k->k, &p->r->facts), "%s", lfuse__error_message());
     ck_assert_msg(!lfuse__strassen_pack(&k->k, &p->r->facts, &g, &packed), "%s", lfuse__error_message());
-    program = rig_program(p->r, &text);
-    rig_launch(p->r, program, "k0", &packed, k->k.noperands, buffers);
-    p->r->backend->program_destroy(program);
+    rig_launch(p->r, p->program, name_of(which), &packed, k->k.noperands, buffers);
 }
 
 /* Memory for the factors or products of a padded matrix, in as many rows. */
@@ -202,15 +227,12 @@ static matrix stack(const problem *p, int levels, int64_t rows, int64_t columns)
     return matrix_of(p->type, lfuse__strassen_count(levels) * (rows >> levels), columns >> levels, 0);
 }
 
-static matrix factors(const problem *p, matrix *of, int64_t rows, int64_t columns, int levels, bool right, bool turned)
+static matrix factors(const problem *p, int which, matrix *of, int64_t rows, int64_t columns)
 {
     const int64_t extents[] = {of->rows, of->columns, rows, columns};
-    matrix made = stack(p, levels, rows, columns);
+    matrix made = stack(p, p->kernels[which].k.strassen.levels_out, rows, columns);
     matrix *const all[] = {NULL, &made, NULL, of};
-    kernel k;
-    kernel_of(&k, MAKE, p->type);
-    k.k.strassen = (lfuse__strassen_class){.levels_out = levels, .right = right, .turned = turned};
-    run(p, &k, extents, all);
+    run(p, which, extents, all);
     check_guards(&made);
     return made;
 }
@@ -274,22 +296,17 @@ static void run_network(problem *p, bool integers, uint64_t state)
            b = drawn(p->type, 1, s[2], p->gap, integers, &state), c = drawn(p->type, s[0], 1, 0, integers, &state),
            residual = drawn(p->type, s[0], s[3], -1, integers, &state),
            t = matrix_of(p->type, s[0], s[2], p->gap), y = matrix_of(p->type, s[0], s[3], p->gap);
-    matrix fx = factors(p, &x, wide[0], wide[1], p->levels[0], false, false),
-           fw = factors(p, &w, wide[1], wide[2], p->levels[0], true, false),
-           fv = p->turned ? factors(p, &v, wide[3], wide[2], p->levels[1], true, true)
-                          : factors(p, &v, wide[2], wide[3], p->levels[1], true, false);
+    make_kernels(p);
+    matrix fx = factors(p, OF_X, &x, wide[0], wide[1]), fw = factors(p, OF_W, &w, wide[1], wide[2]),
+           fv = p->turned ? factors(p, OF_V, &v, wide[3], wide[2]) : factors(p, OF_V, &v, wide[2], wide[3]);
     matrix pt = multiplied(p, &fx, &fw, p->levels[0], false), ft = stack(p, p->levels[1], wide[0], wide[2]);
-    matrix *const in_between[] = {&pt, &ft, NULL, &b, NULL, &t};
-    kernel k;
-    kernel_of(&k, BETWEEN, p->type);
-    k.k.strassen = (lfuse__strassen_class){.levels_in = p->levels[0], .levels_out = p->levels[1]};
-    run(p, &k, between, in_between);
+    matrix *const behind_t[] = {&pt, &ft, NULL, &b, NULL, &t};
+    run(p, AFTER_T, between, behind_t);
     check_guards(&ft);
     matrix py = multiplied(p, &ft, &fv, p->levels[1], p->turned);
-    matrix *const at_end[] = {&py, NULL, NULL, &residual, &c, &y, NULL};
-    kernel_of(&k, LAST, p->type);
-    k.k.strassen = (lfuse__strassen_class){.levels_in = p->levels[1]};
-    run(p, &k, last, at_end);
+    matrix *const behind_y[] = {&py, NULL, NULL, &residual, &c, &y, NULL};
+    run(p, AFTER_Y, last, behind_y);
+    p->r->backend->program_destroy(p->program);
 
     matrix sums = plain(p, &x, &w, false);
     check_elements(p, &sums, &t, integers ? 0 : pow(3, p->levels[0]) * pow((double)s[1], 1.5) * u * largest(&x) *
@@ -329,7 +346,7 @@ void case_strassen(rig *r, lfuse_type type)
         memcpy(p.sizes, trials[i].sizes, sizeof p.sizes);
         run_network(&p, trials[i].integers || p.type != p.wide, (uint64_t)i + 1);
     }
-    if (type == LFUSE_F32 && !r->facts.compiles_at_launch) {
+    if (type == LFUSE_F32 && test_all()) {
         problem p = {.r = r, .type = type, .wide = type, .levels = {3, 2}, .sizes = {9, 7, 20, 5}, .gap = 1};
         run_network(&p, true, 7);
     }
