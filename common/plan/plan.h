@@ -12,15 +12,16 @@
  *     work      = "(pointwise " loop stores ")"
  *               | "(rows " loop N stores ")"                                       N: of the last axes, reduced
  *               | "(bundle" { " " work } ")"
- *               | "(gemm " [ { size " x " } size " of " ] size " x " size " x " size (" " expr | stores) ")"
+ *               | "(gemm " [ { size " x " } size " of " ] size " x " size " x " size [ how ] (" " expr | stores) ")"
  *                                                                  of a batch, m, n, k; `acc` is the product;
  *                                                                  stores: where there are several
- *               | "(strassen " size " x " size [ " of " levels ] [ " to " [ "turned " ] [ "right " ] levels ] stores ")"
- *                                                                  of products, to factors
+ *               | "(strassen " size " x " size [ " of " levels ] [ " to " [ "turned " ] [ "right " ] levels ]
+ *                 stores ")"                                       of products, to factors
  *               | "(scatter " loop " (" place " (scatter_add " place " " place " " size ")))"   loop: of the source
  *               | "(multi " list stores ")" | "(members " list stores ")"          list: whose members are walked
  *               | "(lines " list stores ")"
  *               | "(grouped " factor " x " factor stores ")"                       `acc` as above, of each member
+ *     how       = " in tf32" | " of " type " in f32"               operands rounded, or narrower than their sums
  *     list      = name | "(" factor " x " factor ")"                               what nobody binds: products
  *     factor    = ( list | place ) [ "^T" ]
  *     loop      = { size " x " } size | "1"

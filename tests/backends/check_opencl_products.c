@@ -148,6 +148,11 @@ START_TEST(test_gemm)
     REFUSED(LFUSE_ERR_UNSUPPORTED, try_gemm(&t, d));
     d.type = LFUSE_BF16;
     REFUSED(LFUSE_ERR_UNSUPPORTED, try_gemm(&t, d));
+    d.wide = true;
+    REFUSED(LFUSE_ERR_UNSUPPORTED, try_gemm(&t, d));
+    d = base, d.tf32 = true;
+    ck_assert(!f.info.tf32);
+    REFUSED(LFUSE_ERR_UNSUPPORTED, try_gemm(&t, d));
     d = base, d.epilogue = LFUSE__EP_RELU;
     REFUSED(LFUSE_ERR_UNSUPPORTED, try_gemm(&t, d));
     if (f.info.svm) {
