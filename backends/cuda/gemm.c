@@ -226,9 +226,18 @@ static lfuse_status describe(lfuse__bdevice *dev, const lfuse__gemm_desc *d, lfu
 
 /* ---- asking the heuristic ---- */
 
+/* What is stored is aligned to its own elements at least, which may be larger than those of the operands. */
+static uint32_t alignment_of_result(const type_row *type, uint32_t alignment)
+{
+    const uint32_t least = type->result == CUDA_R_32F ? sizeof(float) : type->bytes;
+
+    return alignment > least ? alignment : least;
+}
+
 static lfuse_status set_preference(cublasLtMatmulPreference_t preference, const type_row *type, uint32_t alignment,
                                    uint64_t workspace)
 {
+    const uint32_t of_result = alignment_of_result(type, alignment);
     const struct {
         cublasLtMatmulPreferenceAttributes_t attribute;
         const void *value;
@@ -238,8 +247,8 @@ static lfuse_status set_preference(cublasLtMatmulPreference_t preference, const 
         { CUBLASLT_MATMUL_PREF_REDUCTION_SCHEME_MASK, &type->reductions, sizeof type->reductions },
         { CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_A_BYTES, &alignment, sizeof alignment },
         { CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_B_BYTES, &alignment, sizeof alignment },
-        { CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_C_BYTES, &alignment, sizeof alignment },
-        { CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_D_BYTES, &alignment, sizeof alignment },
+        { CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_C_BYTES, &of_result, sizeof of_result },
+        { CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_D_BYTES, &of_result, sizeof of_result },
     };
 
     for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
@@ -266,7 +275,7 @@ static lfuse_status ask(lfuse__bgemm *g, uint32_t alignment, uint64_t workspace,
     if (code) return blas_error(code, "cublasLtMatmulPreferenceCreate");
     status = set_preference(preference, g->type, alignment, workspace);
     if (status == LFUSE_OK && g->bias) {
-        code = set_bias(g, alignment);
+        code = set_bias(g, alignment_of_result(g->type, alignment));
         if (code) status = blas_error(code, "cublasLtMatmulDescSetAttribute of the bias");
     }
     if (status == LFUSE_OK) status = lfuse__cu_enter(g->dev, &pushed);

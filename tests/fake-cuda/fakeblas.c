@@ -213,6 +213,10 @@ EXPORT cublasStatus_t cublasLtMatmulAlgoGetHeuristic(cublasLtHandle_t handle, cu
         || (wish->reductions & CUBLASLT_REDUCTION_SCHEME_INPLACE))
         return CUBLAS_STATUS_INVALID_VALUE;
     if ((o->epilogue & CUBLASLT_EPILOGUE_BIAS) && !o->bias) return CUBLAS_STATUS_NOT_SUPPORTED;
+    /* Nothing takes results, or a bias, that are not aligned to their elements. */
+    const uint64_t least = LAYOUT(d)->type == CUDA_R_64F ? 8 : 4, at = (uint64_t)(uintptr_t)o->bias;
+    if (wish->alignment[2] % least || wish->alignment[3] % least) return CUBLAS_STATUS_NOT_SUPPORTED;
+    if ((o->epilogue & CUBLASLT_EPILOGUE_BIAS) && at % least) return CUBLAS_STATUS_NOT_SUPPORTED;
     for (int i = 0; i < 4; i++) aligned &= wish->alignment[i] % 16 == 0;
     if (aligned && wish->workspace >= WORKSPACE && n < max) answer(&results[n++], 7);
     if (n < max) answer(&results[n++], 8);
