@@ -186,31 +186,28 @@ static void factor_of(const place *p, int level, int q, int o, char *text, size_
     else snprintf(text, size, "%s", a);
 }
 
+/* ---- factors, items ---- */
+
 static void put_store(const place *p, int indent, int o)
 {
     const lfuse__strassen *s = p->s;
     const lfuse_type type = s->t.k->operands[LFUSE__STRASSEN_FACTORS].type;
-    const char *word = lfuse__memory_word(type);
     const unsigned bytes = lfuse__type_bytes(type) * (unsigned)s->vector, words = bytes < 4 ? 1 : bytes / 4;
     lfuse__strbuf *out = s->t.out;
     char from[96];
     factor_of(p, p->levels - 1, 0, o, from, sizeof from);
-    if (s->lanes) {
-        lfuse__put(out, indent, "STOREL_%s(to, v * LANES, %s);", word, from);
-    } else {
-        lfuse__put(out, indent, "{");
-        lfuse__put(out, indent + 1, "u32 u_[%u];", words);
-        for (unsigned w = 0; w < words; w++) lfuse__put(out, indent + 1, "u_[%u] = 0;", w);
-        put_each(s, indent + 1);
-        lfuse__put(out, indent + 2, "PACK_%s(u_, v, %s);", word, from);
-        lfuse__put(out, indent + 1, "}");
-        lfuse__put(out, indent + 1, "STOREB_%u(to, u_);", bytes);
-        lfuse__put(out, indent, "}");
-    }
-    lfuse__put(out, indent, "to += step;");
+    lfuse__put(out, indent, "{");
+    lfuse__put(out, indent + 1, "u32 u_[%u];", words);
+    for (unsigned w = 0; w < words; w++) lfuse__put(out, indent + 1, "u_[%u] = 0;", w);
+    put_each(s, indent + 1);
+    lfuse__put(out, indent + 2, "PACK_%s(u_, v, %s);", lfuse__memory_word(type), from);
+    lfuse__put(out, indent + 1, "}");
+    lfuse__put(out, indent + 1, "STOREB_%u(to, u_);", bytes);
+    lfuse__put(out, indent + 1, "to += step;");
+    lfuse__put(out, indent, "}");
 }
 
-static void put_factors(const place *p, int indent, int level)
+static void put_items_factors(const place *p, int indent, int level)
 {
     const lfuse__strassen *s = p->s;
     const int within = power(QUARTERS, p->levels - level - 1);
@@ -221,18 +218,50 @@ static void put_factors(const place *p, int indent, int level)
             continue;
         }
         lfuse__put(s->t.out, indent, "{");
-        for (int q = 0; q < within && !s->lanes; q++)
+        for (int q = 0; q < within; q++)
             lfuse__put(s->t.out, indent + 1, "S_%s f%d_%d[%d];", s->sum, level + 1, q, s->vector);
-        if (!s->lanes) put_each(s, indent + 1);
+        put_each(s, indent + 1);
         for (int q = 0; q < within; q++) {
             value(p, 'f', level + 1, q, to, sizeof to);
             factor_of(p, level, q, o, from, sizeof from);
-            if (s->lanes) lfuse__put(s->t.out, indent + 1, "const L_%s %s = %s;", s->sum, to, from);
-            else lfuse__put(s->t.out, indent + 2, "%s = %s;", to, from);
+            lfuse__put(s->t.out, indent + 2, "%s = %s;", to, from);
         }
-        if (!s->lanes) lfuse__put(s->t.out, indent + 1, "}");
-        put_factors(p, indent + 1, level + 1);
+        lfuse__put(s->t.out, indent + 1, "}");
+        put_items_factors(p, indent + 1, level + 1);
         lfuse__put(s->t.out, indent, "}");
+    }
+}
+
+/* ---- factors, lanes: runs of seven at a time, as lines of so many matrices have room in the nearest cache ---- */
+
+/* Within the factors path[0], path[1] ... of the levels before the last. */
+static void put_seven(const place *p, int indent, const int *path)
+{
+    const lfuse__strassen *s = p->s;
+    const char *word = lfuse__memory_word(s->t.k->operands[LFUSE__STRASSEN_FACTORS].type);
+    char to[32], from[96];
+    put_each(s, indent);
+    for (int level = 0; level < p->levels - 1; level++)
+        for (int q = 0; q < power(QUARTERS, p->levels - level - 1); q++) {
+            value(p, 'f', level + 1, q, to, sizeof to);
+            factor_of(p, level, q, path[level], from, sizeof from);
+            lfuse__put(s->t.out, indent + 1, "const L_%s %s = %s;", s->sum, to, from);
+        }
+    for (int o = 0; o < PRODUCTS; o++) {
+        factor_of(p, p->levels - 1, 0, o, from, sizeof from);
+        lfuse__put(s->t.out, indent + 1, "STOREL_%s(to + %d * step, v * LANES, %s);", word, o, from);
+    }
+    lfuse__put(s->t.out, indent, "}");
+    lfuse__put(s->t.out, indent, "to += %d * step;", PRODUCTS);
+}
+
+static void put_lanes_factors(const place *p, int indent)
+{
+    int path[LFUSE__STRASSEN_LEVELS];
+    for (int number = 0; number < power(PRODUCTS, p->levels - 1); number++) {
+        for (int level = 0; level < p->levels - 1; level++)
+            path[level] = number / power(PRODUCTS, p->levels - 2 - level) % PRODUCTS;
+        put_seven(p, indent, path);
     }
 }
 
@@ -241,10 +270,10 @@ void lfuse__strassen_put_factors(const lfuse__strassen *s, int indent)
     place p = {.s = s, .levels = s->s->levels_out, .rest = s->levels - s->s->levels_out};
     for (p.row = 0; p.row < 1 << p.rest; p.row++)
         for (p.column = 0; p.column < 1 << p.rest; p.column++) {
-            if (s->lanes) lfuse__put(s->t.out, indent, "for (int v = 0; v < run; v++) {");
-            else lfuse__put(s->t.out, indent, "{");
+            lfuse__put(s->t.out, indent, "{");
             put_walk(&p, indent + 1, LFUSE__STRASSEN_FACTORS, "to");
-            put_factors(&p, indent + 1, 0);
+            if (s->lanes) put_lanes_factors(&p, indent + 1);
+            else put_items_factors(&p, indent + 1, 0);
             lfuse__put(s->t.out, indent, "}");
         }
 }

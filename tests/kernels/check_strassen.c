@@ -145,11 +145,14 @@ static Suite *suite_strassen(void)
     tcase_add_test(texts, bad_classes);
     tcase_add_test(texts, bad_sizes);
     suite_add_tcase(suite, texts);
-    TCase *results = tcase_create("results");
-    tcase_set_timeout(results, 300);
-    tcase_add_loop_test(results, host, 0, 2);
-    tcase_add_test(results, devices);
-    suite_add_tcase(suite, results);
+    TCase *on_host = tcase_create("host");
+    tcase_set_timeout(on_host, 300);
+    tcase_add_loop_test(on_host, host, 0, 2);
+    suite_add_tcase(suite, on_host);
+    TCase *on_devices = tcase_create("devices");
+    tcase_set_timeout(on_devices, 300);
+    tcase_add_test(on_devices, devices);
+    suite_add_tcase(suite, on_devices);
     return suite;
 }
 
