@@ -5,8 +5,8 @@
 
 /*
  * Strassen's algorithm: which products are made of seven of half the size, or of 49 of a quarter. Asked for by the
- * caller, with a number of levels or with a model that chooses it (strassen_cost.c). Sizes that vary must allow it, and
- * pay, at their least.
+ * caller, with a number of levels or with a model that chooses it (strassen_cost.c). Where sizes vary, there must be
+ * rows and columns enough at their most (what is missing is padded), and a model looks at their least.
  */
 #include "common/plan/draft.h"
 
@@ -19,7 +19,8 @@
 enum { LEAST_K = 4 }; /* shorter sums may err by more than the bound allows */
 
 typedef struct question {
-    int64_t m, n, k; /* at the least */
+    int64_t m, n, k;           /* at the least */
+    int64_t most_m, most_n;
     bool frozen[2];  /* the operands */
 } question;
 
@@ -33,12 +34,12 @@ static bool frozen_operand(const lfuse__draft *d, int32_t matmul, int i)
 
 static void ask(const lfuse__draft *d, const lfuse__strassen_choice *c, int32_t matmul, question *q)
 {
-    int64_t high;
+    int64_t most_k;
     int i;
 
-    lfuse__size_bounds(d->g, c->m, &q->m, &high);
-    lfuse__size_bounds(d->g, c->n, &q->n, &high);
-    lfuse__size_bounds(d->g, c->k, &q->k, &high);
+    lfuse__size_bounds(d->g, c->m, &q->m, &q->most_m);
+    lfuse__size_bounds(d->g, c->n, &q->n, &q->most_n);
+    lfuse__size_bounds(d->g, c->k, &q->k, &most_k);
     for (i = 0; i < 2; i++) q->frozen[i] = frozen_operand(d, matmul, i);
 }
 
@@ -54,8 +55,8 @@ static const char *obstacle(const lfuse__draft *d, int32_t matmul, const questio
     if (lfuse__draft_node(d, n->in[0])->type != n->type || lfuse__draft_node(d, n->in[1])->type != n->type)
         return "of narrower operands";
     if (d->prepared[matmul]) return "computed once";
-    if (q->m < least) return "too few rows";
-    if (q->n < least) return "too few columns";
+    if (q->most_m < least) return "too few rows";
+    if (q->most_n < least) return "too few columns";
     if (q->k < LEAST_K) return "k too small";
     return NULL;
 }

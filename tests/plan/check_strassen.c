@@ -182,6 +182,27 @@ START_TEST(few_columns) { declined(LFUSE_F32, 2, 8, 8, 3, "too few columns"); }
 END_TEST
 START_TEST(small_k) { declined(LFUSE_F32, 2, 8, 3, 8, "k too small"); }
 END_TEST
+START_TEST(sizes_that_vary)
+{
+    two_layers(lfuse_size_var(g, "m", 0, 1), 32, 32);
+    rig_strassen = LFUSE_STRASSEN_ONE;
+    rig_make(NATIVE_FREE);
+    ck_assert(strstr(text.data, "(levels 0 m x 32 x 32 too few rows)"));
+    rig_teardown();
+    rig_setup();
+    two_layers(lfuse_size_var(g, "m", 0, 2), 32, 32);
+    rig_strassen = LFUSE_STRASSEN_ONE;
+    rig_make(NATIVE_FREE);
+    ck_assert(strstr(text.data, "(levels 1 m x 32 x 32 as asked)"));
+    rig_teardown();
+    rig_setup();
+    lfuse_size k = lfuse_size_var(g, "k", 3, 99);
+    lfuse_output(g, "y", lfuse_matmul(lfuse_input(g, "x", LFUSE_F32, 2, LFUSE_DIMS(32, k)), frozen("w", k, 32)));
+    rig_strassen = LFUSE_STRASSEN_ONE;
+    rig_make(NATIVE_FREE);
+    ck_assert(strstr(text.data, "(levels 0 32 x 32 x k k too small)"));
+}
+END_TEST
 START_TEST(narrow_type) { declined(LFUSE_F16, 2, 8, 8, 8, "neither f32 nor f64"); }
 END_TEST
 START_TEST(batch) { declined(LFUSE_F32, 3, 8, 8, 8, "a batch"); }
@@ -344,6 +365,7 @@ static Suite *suite_strassen(void)
     tcase_add_test(refused, few_rows);
     tcase_add_test(refused, few_columns);
     tcase_add_test(refused, small_k);
+    tcase_add_test(refused, sizes_that_vary);
     tcase_add_test(refused, narrow_type);
     tcase_add_test(refused, batch);
     tcase_add_test(refused, prepared);

@@ -86,8 +86,8 @@ static void write_weights(lfuse_tensor *w, float from)
 /* Other sizes compile nothing; new weights are taken by a refresh; both kinds of products. */
 static void run_sizes(lfuse_provider provider)
 {
-    static const int64_t sizes[] = { 16, 2, 33, 7 };
-    const lfuse_size m = lfuse_size_var(g, "m", 2, 100);
+    static const int64_t sizes[] = { 16, 2, 33, 7, 1, 0 };
+    const lfuse_size m = lfuse_size_var(g, "m", 0, 100);
     lfuse_tensor *w = matrix(K, N, 5, -2);
     lfuse_device_counters before, after;
     lfuse_plan *plan;
@@ -108,7 +108,7 @@ static void run_sizes(lfuse_provider provider)
         check(y, sizes[i], 0);
         first = launches();
         OK(lfuse_instance_run(instance, bind, 3));
-        ck_assert_uint_eq(launches() - first, 3);
+        ck_assert_uint_eq(launches() - first, sizes[i] ? 3 : 0);
         write_weights(w, 1);
         OK(lfuse_instance_refresh(instance));
         OK(lfuse_instance_run(instance, bind, 3));
@@ -149,6 +149,18 @@ START_TEST(memory)
         lfuse_plan_destroy(plan);
     }
     lfuse_tensor_destroy(y), lfuse_tensor_destroy(w), lfuse_tensor_destroy(x);
+}
+END_TEST
+
+/* All sizes of an immediate call vary, k too, which may be too short for the bound: it is what it is without. */
+START_TEST(immediate_product)
+{
+    lfuse_tensor *a = matrix(18, K, 7, -3), *b = matrix(K, N, 5, -2), *c = tensor(2, SHAPE(18, N));
+    const uint64_t before = launches();
+
+    OK(lfuse_gemm(stream, 0, 0, 1, a, b, 0, c));
+    ck_assert_uint_eq(launches() - before, 1);
+    lfuse_tensor_destroy(c), lfuse_tensor_destroy(b), lfuse_tensor_destroy(a);
 }
 END_TEST
 
@@ -218,12 +230,14 @@ static Suite *suite_strassen(void)
     TCase *c = tcase_create("strassen");
 
     setenv("LFUSE_STRASSEN", "1", 1);
+    setenv("LFUSE_WISDOM", "0", 1);
     tcase_add_checked_fixture(c, open_stub, close_stub);
     tcase_set_timeout(c, 0);
     tcase_add_test(c, options);
     tcase_add_test(c, sizes_natively);
     tcase_add_test(c, sizes_by_a_vendor);
     tcase_add_test(c, memory);
+    tcase_add_test(c, immediate_product);
     tcase_add_test(c, rates_of_wisdom);
     tcase_add_test(c, rates_that_are_measured);
     suite_add_tcase(s, c);
