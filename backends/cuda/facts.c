@@ -18,11 +18,13 @@ enum {
     TF32_CAPABILITY = 80,
     LARGE_ARGUMENT_VERSION = 12010,
     OVERLAP_CAPABILITY = 90,
+    RESIDENT_VERSION = 12000, /* older drivers do not capture such launches as kernels of a graph */
     OVERLAP_VERSION = 12030 /* older drivers cannot capture such launches, and a launch does not ask who captures */
 };
 
 typedef struct numbers {
-    int major, minor, units, group, local, cache, managed, concurrent, pageable, clock, memory_clock, memory_bits;
+    int major, minor, units, group, local, cache, managed, concurrent, pageable, clock, memory_clock, memory_bits,
+        cooperative;
 } numbers;
 
 static lfuse_status read_numbers(CUdevice id, numbers *n)
@@ -45,6 +47,7 @@ static lfuse_status read_numbers(CUdevice id, numbers *n)
         { CU_DEVICE_ATTRIBUTE_CLOCK_RATE, "CLOCK_RATE", &n->clock, true },
         { CU_DEVICE_ATTRIBUTE_MEMORY_CLOCK_RATE, "MEMORY_CLOCK_RATE", &n->memory_clock, true },
         { CU_DEVICE_ATTRIBUTE_GLOBAL_MEMORY_BUS_WIDTH, "GLOBAL_MEMORY_BUS_WIDTH", &n->memory_bits, true },
+        { CU_DEVICE_ATTRIBUTE_COOPERATIVE_LAUNCH, "COOPERATIVE_LAUNCH", &n->cooperative, false },
     };
 
     for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
@@ -161,5 +164,8 @@ lfuse_status lfuse__cu_read_device(CUdevice id, lfuse__cu_device *device)
     f->concurrent_builds = true;
     f->simd = WARP;
     state_rates(&n, f);
+    /* 256 work-items with 255 registers each fit a multiprocessor, and so does the static local memory of one group. */
+    if (n.cooperative && lfuse__cu_driver.version >= RESIDENT_VERSION && lfuse__cu.LaunchKernelEx != NULL)
+        f->resident_groups = (unsigned)n.units;
     return LFUSE_OK;
 }

@@ -89,15 +89,19 @@ static CUlaunchAttribute overlap = {
     .value.programmaticStreamSerializationAllowed = 1,
 };
 
+/* The driver launches all groups at the same time, or refuses; others' launches cannot come between them. */
+static CUlaunchAttribute resident = { .id = CU_LAUNCH_ATTRIBUTE_COOPERATIVE, .value.cooperative = 1 };
+
 static CUresult submit(lfuse__bstream *s, CUfunction function, const lfuse__launch_args *launch, void **parameters)
 {
-    if (!s->dev->device.overlap)
+    if (!s->dev->device.overlap && !launch->resident)
         return lfuse__cu.LaunchKernel(function, (unsigned)launch->groups, 1, 1, launch->group, 1, 1,
                                       launch->local_bytes, s->stream, parameters, NULL);
     const CUlaunchConfig config = {
         .gridDimX = (unsigned)launch->groups, .gridDimY = 1, .gridDimZ = 1,
         .blockDimX = launch->group, .blockDimY = 1, .blockDimZ = 1,
-        .sharedMemBytes = launch->local_bytes, .hStream = s->stream, .attrs = &overlap, .numAttrs = 1,
+        .sharedMemBytes = launch->local_bytes, .hStream = s->stream,
+        .attrs = launch->resident ? &resident : &overlap, .numAttrs = 1,
     };
     return lfuse__cu.LaunchKernelEx(&config, function, parameters, NULL);
 }
@@ -127,6 +131,10 @@ lfuse_status lfuse__cu_launch(lfuse__bstream *s, lfuse__bkernel *kernel, const l
     bool pushed;
 
     if (launch->groups == 0) return LFUSE_OK;
+    if (launch->resident && launch->groups > s->dev->device.facts.resident_groups)
+        return lfuse__error(LFUSE_ERR_UNSUPPORTED, "kernel %s: %llu groups that run at the same time, of at most %u",
+                            kernel->name, (unsigned long long)launch->groups,
+                            s->dev->device.facts.resident_groups);
     LFUSE__TRY(lfuse__cu_parameters(kernel, launch, addresses, parameters));
     LFUSE__TRY(lfuse__cu_enter(s->dev, &pushed));
     result = submit(s, kernel->function, launch, parameters);

@@ -155,6 +155,9 @@ lfuse_status lfuse__cl_launch(lfuse__bstream *s, lfuse__bkernel *kernel, const l
     if (launch->local_bytes != 0)
         return lfuse__error(LFUSE_ERR_UNSUPPORTED, "%s: %u bytes of dynamic local memory", kernel->name,
                             launch->local_bytes);
+    if (launch->resident)
+        return lfuse__error(LFUSE_ERR_UNSUPPORTED, "%s: OpenCL does not say which groups run at the same time",
+                            kernel->name);
     if (launch->nbuffers > LFUSE__MAX_BUFFERS)
         return lfuse__error(LFUSE_ERR_INVALID, "%s: %u buffers, at most %d", kernel->name, launch->nbuffers,
                             LFUSE__MAX_BUFFERS);

@@ -34,6 +34,8 @@ typedef struct lfuse__facts {
     double product_rate, product_rate64; /* f32 and f64 products, in operations a second */
     double copy_rate;       /* copies in memory, bytes read and written a second */
     unsigned simd;          /* work-items that step together: 32 on NVIDIA, 1 on CPUs */
+    unsigned resident_groups; /* of 256 work-items with whatever registers they take, and all static local memory: so
+                                 many of a launch that asks for it are running at the same time; 0: none that asks */
     unsigned elementwise_groups; /* work-groups of a grid-stride loop at most: fixed and small on CPUs, 0 = no bound */
 } lfuse__facts;
 

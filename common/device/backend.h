@@ -61,6 +61,7 @@ typedef struct lfuse__launch_args {
     unsigned nbuffers, nwords;
     lfuse__bmem *const *buffers; /* NULL entries are legal where the kernel does not use them */
     const uint64_t *words;
+    bool resident; /* all groups are running at the same time: at most facts.resident_groups, or ERR_UNSUPPORTED */
 } lfuse__launch_args;
 
 /* What a product computes at its end, over the accumulator of one element in column j. The closed list. */

@@ -78,6 +78,10 @@ lfuse_status lfuse__launch(lfuse_stream *s, lfuse__kernel *kernel, const lfuse__
     if (__builtin_expect(!launch->group || launch->group > info->max_group || bytes > info->max_argument_bytes ||
                          launch->local_bytes > info->local_bytes, 0))
         return too_much(kernel, launch, bytes);
+    if (__builtin_expect(launch->resident && launch->groups > kernel->dev->facts.resident_groups, 0))
+        return lfuse__error(LFUSE_ERR_UNSUPPORTED, "%s: %llu groups that run at the same time; %s has room for %u",
+                            kernel->what, (unsigned long long)launch->groups, info->name,
+                            kernel->dev->facts.resident_groups);
     if (!launch->groups) return lfuse__stream_usable(s);
     if (__builtin_expect(s->noting.nodes != NULL, 0)) {
         LFUSE__TRY(lfuse__note_launch(s, kernel->serial, kernel->bkernel, launch));

@@ -77,7 +77,8 @@ typedef enum lfuse__list_kind {
 typedef enum lfuse__product_form {
     LFUSE__PRODUCT_NONE,
     LFUSE__PRODUCT_PANELS, /* CPUs: packed panels, lanes along the columns, one work-item a group */
-    LFUSE__PRODUCT_TILES   /* GPUs: a work-group computes a tile of the result */
+    LFUSE__PRODUCT_TILES,  /* GPUs: a work-group computes a tile of the result */
+    LFUSE__PRODUCT_NETWORK /* a chain of them in one launch: network.h */
 } lfuse__product_form;
 
 /* The operands of a product's class: A, B, and the sum of its products as the epilogue's body loads it; then others. */
@@ -93,6 +94,7 @@ typedef struct lfuse__product_class {
     int phase;      /* of lfuse__product_phases launches, from 0 on */
     bool batched;   /* several products in one launch */
     bool grouped;   /* so of the members of lists: product_grouped.c */
+    bool counted;   /* NETWORK: results are handed on behind counters, not in tagged words */
 } lfuse__product_class;
 
 /* What a kernel between the small products of Strassen's algorithm reads and writes: strassen.h. */

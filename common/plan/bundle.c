@@ -171,7 +171,7 @@ static bool can_be_child(const lfuse__plan_body *p, int stage)
 {
     const lfuse__stage *s = &p->stages[stage];
 
-    return s->nalternatives == 1 && s->alternatives[0].nsteps == 1 &&
+    return !s->covered && s->nalternatives == 1 && s->alternatives[0].nsteps == 1 &&
            (s->alternatives[0].steps->kind == LFUSE__STEP_POINTWISE ||
             s->alternatives[0].steps->kind == LFUSE__STEP_ROWS);
 }
@@ -216,7 +216,7 @@ static lfuse_status make(lfuse__draft *d, item *items, int count)
         if (!i) continue;
         free(step);
         free(p->stages[items[i].stage].alternatives);
-        p->stages[items[i].stage] = (lfuse__stage){ 0, NULL };
+        p->stages[items[i].stage] = (lfuse__stage){ .nalternatives = 0 };
     }
     step = step_of(p, items[0].stage);
     step->kind = LFUSE__STEP_BUNDLE;

@@ -298,6 +298,9 @@ bool lfuse__draft_late(const lfuse__draft *d, int32_t region);
 /* ---- counts.c: steps of one number join list steps; before the bundles ---- */
 lfuse_status lfuse__draft_counts(lfuse__draft *d);
 
+/* ---- network.c: products that follow each other, in one launch; before the bundles ---- */
+lfuse_status lfuse__draft_networks(lfuse__draft *d);
+
 /* ---- bundle.c: stages of one level into one launch; the last pass ---- */
 lfuse_status lfuse__draft_bundles(lfuse__draft *d);
 
@@ -366,6 +369,9 @@ bool lfuse__draft_whole_operand(const lfuse__draft *d, int32_t matmul, int i, in
 bool lfuse__draft_turned(const lfuse__draft *d, int32_t matmul, int i);
 lfuse_status lfuse__make_strassen(lfuse__draft *d, const lfuse__unit *u, lfuse__stage *stage);
 
+/* The same step beside the unit's stage, which stores the product itself for nobody else than its tail: *fits false and
+ * no step where there is none. */
+lfuse_status lfuse__native_step(lfuse__draft *d, const lfuse__unit *u, lfuse__step *step, bool *fits);
 /* Another alternative for a row step that may be of few long rows; `like`: a node of its unit. phases.c */
 lfuse_status lfuse__draft_phases(lfuse__draft *d, int32_t like, lfuse__stage *stage);
 /* What a step owns. plan.c */

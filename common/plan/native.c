@@ -147,24 +147,26 @@ static void describe_list(const lfuse__draft *d, int32_t matmul, lfuse__step *st
     for (i = 0; i < n->naxes; i++) step->product.transposed[n->axes[i]] = true;
 }
 
-static lfuse_status build(lfuse__draft *d, const lfuse__unit *u, lfuse__builder *b, lfuse__step *step)
+/* `alone`: the product is stored where it has a place. */
+static lfuse_status build(lfuse__draft *d, const lfuse__unit *u, lfuse__builder *b, bool alone, lfuse__step *step,
+                          bool *fitting)
 {
     const lfuse__node *n = lfuse__draft_node(d, u->node);
     lfuse__unit_loop loop;
+    int sum;
 
     if (u->tail >= 0) {
         lfuse__draft_loop(d, u->tail, &loop);
         lfuse__builder_loop(b, &loop);
     }
-    lfuse__native_store(d, b, u->node, lfuse__builder_sum(b, u->node));
+    sum = lfuse__builder_sum(b, u->node);
+    if (alone) lfuse__native_store(d, b, u->node, sum);
     if (u->tail >= 0) lfuse__region_stores(d, b, u->tail, &loop);
     if (n->list) lfuse__builder_shape(b, LFUSE__STEP_GROUPED, LFUSE__SPAN_LIST, d->list[u->node]);
     if (!lfuse__builder_overflow(b))
         LFUSE__TRY(lfuse__builder_finish(b, n->list ? LFUSE__STEP_GROUPED : LFUSE__STEP_GEMM, step));
-    if (lfuse__builder_overflow(b) || !fits(step)) { /* the region has a step of its own in the next round */
-        d->cut[u->node] = d->changed = true;
-        return LFUSE_OK;
-    }
+    *fitting = !lfuse__builder_overflow(b) && fits(step);
+    if (!*fitting) return LFUSE_OK;
     if (n->list) {
         describe_list(d, u->node, step);
         return add_matrices(d, u->node, step);
@@ -183,11 +185,29 @@ lfuse_status lfuse__make_native(lfuse__draft *d, const lfuse__unit *u, lfuse__st
     const lfuse__node *n = lfuse__draft_node(d, u->node);
     lfuse__builder *b;
     lfuse_status status;
+    bool fitting = false;
 
     LFUSE__TRY(lfuse__stage_create(stage, 1, (const int[]){ 1 }));
     stage->alternatives[0].name = "native";
     LFUSE__TRY(lfuse__builder_create(d, u->tail, n->rank, n->shape, &b));
-    status = build(d, u, b, stage->alternatives[0].steps);
+    status = build(d, u, b, true, stage->alternatives[0].steps, &fitting);
     lfuse__builder_destroy(b);
+    if (!status && !fitting) d->cut[u->node] = d->changed = true; /* the region has a step of its own the next time */
+    return status;
+}
+
+lfuse_status lfuse__native_step(lfuse__draft *d, const lfuse__unit *u, lfuse__step *step, bool *fits)
+{
+    const lfuse__node *n = lfuse__draft_node(d, u->node);
+    lfuse__builder *b;
+    lfuse_status status;
+
+    memset(step, 0, sizeof *step);
+    LFUSE__TRY(lfuse__builder_create(d, u->tail, n->rank, n->shape, &b));
+    status = build(d, u, b, u->tail < 0, step, fits);
+    lfuse__builder_destroy(b);
+    if (!status && *fits) return LFUSE_OK;
+    lfuse__step_free(step);
+    memset(step, 0, sizeof *step);
     return status;
 }

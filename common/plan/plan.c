@@ -35,6 +35,8 @@ static void free_contents(lfuse__plan_body *p)
             free(p->stages[i].alternatives[j].steps);
         }
         free(p->stages[i].alternatives);
+        if (p->stages[i].network) lfuse__step_free(p->stages[i].network);
+        free(p->stages[i].network);
     }
     free(p->stages);
     free(p->buffers);
@@ -318,6 +320,7 @@ static lfuse_status run_passes(lfuse__draft *d)
     do LFUSE__TRY(round_of_passes(d));
     while (d->changed); /* each round cuts a node or turns an update that was not so before */
     LFUSE__TRY(lfuse__draft_counts(d));
+    LFUSE__TRY(lfuse__draft_networks(d));
     return lfuse__draft_bundles(d);
 }
 

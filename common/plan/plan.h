@@ -12,6 +12,7 @@
  *     work      = "(pointwise " loop stores ")"
  *               | "(rows " loop N stores ")"                                       N: of the last axes, reduced
  *               | "(bundle" { " " work } ")"
+ *               | "(network" { " " work } ")"    products, each of what the one before stores, in one launch
  *               | "(gemm " [ { size " x " } size " of " ] size " x " size " x " size [ how ] (" " expr | stores) ")"
  *                                                                  of a batch, m, n, k; `acc` is the product;
  *                                                                  stores: where there are several
@@ -117,7 +118,9 @@ typedef enum lfuse__step_kind {
     LFUSE__STEP_STRASSEN,   /* pointwise over a matrix that is read as what seven products for one come to, or stored
                                as what such are made of, or both */
     LFUSE__STEP_ROWS,       /* the body's REDUCEs run over the last naxes loop axes; always at least one of each */
-    LFUSE__STEP_BUNDLE      /* independent steps in one launch: children[], each POINTWISE or ROWS */
+    LFUSE__STEP_BUNDLE,     /* independent steps in one launch: children[], each POINTWISE or ROWS */
+    LFUSE__STEP_NETWORK     /* products in one launch, each of which multiplies what the one before stores: children[],
+                               each GEMM of the native kind, of equal bodies */
 } lfuse__step_kind;
 
 /*
@@ -189,7 +192,7 @@ typedef struct lfuse__step {
     lfuse__product product; /* GEMM */
     lfuse__scattering scattering; /* SCATTER */
     lfuse__strassening strassen;  /* STRASSEN */
-    int nchildren;          /* BUNDLE */
+    int nchildren;          /* BUNDLE, NETWORK */
     struct lfuse__step *children;
 } lfuse__step;
 
@@ -210,9 +213,16 @@ typedef struct lfuse__alternative {
                          "strassen"; static */
     lfuse__guard guard;
 } lfuse__alternative;
+/* Rows that a network is for, at most: with more, products have work enough of their own. */
+enum { LFUSE__NETWORK_ROWS_MOST = 64 };
+
 typedef struct lfuse__stage {
     int nalternatives;
     lfuse__alternative *alternatives;
+    struct lfuse__step *network; /* of kind NETWORK: stands for this stage and those behind it, `covers` together, where
+                                    it can be furnished; NULL: none */
+    int covers;
+    bool covered;                /* by a network, of this stage or of one before */
 } lfuse__stage;
 
 typedef struct lfuse__plan_body {

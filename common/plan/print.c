@@ -256,6 +256,7 @@ static void print_work(const lfuse__plan_body *plan, const lfuse__step *step, co
         [LFUSE__STEP_BUNDLE] = "bundle",       [LFUSE__STEP_SCATTER] = "scatter",
         [LFUSE__STEP_STRASSEN] = "strassen",
         [LFUSE__STEP_GROUPED] = "grouped",
+        [LFUSE__STEP_NETWORK] = "network",
     };
     int i;
 
@@ -268,7 +269,7 @@ static void print_work(const lfuse__plan_body *plan, const lfuse__step *step, co
         print_grouped(plan, step, names, out);
     } else if (step->kind == LFUSE__STEP_SCATTER) {
         print_scatter(plan, step, names, out);
-    } else if (step->kind == LFUSE__STEP_BUNDLE) {
+    } else if (step->nchildren) {
         for (i = 0; i < step->nchildren; i++) {
             if (i) lfuse__strbuf_add(out, " ");
             print_work(plan, &step->children[i], names, out);
@@ -319,11 +320,19 @@ void lfuse__plan_print(const lfuse__plan_body *plan, const lfuse_graph *names, l
     int i, k;
 
     if (!dressed) out->failed = true;
-    for (i = 0; dressed && i < plan->nstages; i++)
-        for (k = 0; k < plan->stages[i].alternatives[0].nsteps; k++) {
-            if (i || k) lfuse__strbuf_add(out, " ");
-            print_step(plan, &plan->stages[i].alternatives[0].steps[k], dressed, out);
+    for (i = 0; dressed && i < plan->nstages; i++) {
+        const lfuse__stage *stage = &plan->stages[i];
+        if (stage->network) {
+            if (i) lfuse__strbuf_add(out, " ");
+            print_step(plan, stage->network, dressed, out);
+            i += stage->covers - 1;
+            continue;
         }
+        for (k = 0; k < stage->alternatives[0].nsteps; k++) {
+            if (i || k) lfuse__strbuf_add(out, " ");
+            print_step(plan, &stage->alternatives[0].steps[k], dressed, out);
+        }
+    }
     for (i = 0; dressed && i < plan->nchoices; i++) print_choice(&plan->choices[i], dressed, out);
     lfuse__plan_undress(dressed);
 }

@@ -18,6 +18,7 @@ typedef enum lfuse__family {
     LFUSE__FAMILY_GROUPED,
     LFUSE__FAMILY_LINES,
     LFUSE__FAMILY_LINES_FOLD,
+    LFUSE__FAMILY_NETWORK,
     LFUSE__FAMILY_TABLE, /* of the class nothing */
     LFUSE__FAMILY_BUNDLE /* of the class nothing; it has its own */
 } lfuse__family;
@@ -72,6 +73,14 @@ int lfuse__row_classes(const lfuse__plan_body *plan, const lfuse__step *step, co
 enum { LFUSE__PRODUCT_KERNELS = 32 };
 int lfuse__step_products(const lfuse__plan_body *plan, const lfuse__step *step, const lfuse__facts *facts,
                          const lfuse__kernel_class *k, lfuse__kernel_class classes[LFUSE__PRODUCT_KERNELS]);
+/*
+ * network.c: NETWORK: the class that all of its layers have, but for its shape; and so for sizes within bounds, with
+ * shapes. Returns how many there are.
+ */
+enum { LFUSE__NETWORK_CLASSES = 16 };
+void lfuse__network_class(const lfuse__step *step, lfuse__kernel_class *k);
+int lfuse__network_classes(const lfuse__plan_body *plan, const lfuse__step *step, const lfuse__facts *facts,
+                           lfuse__kernel_class classes[LFUSE__NETWORK_CLASSES]);
 /* Whether all rows of the step have one length, whatever the sizes are. */
 bool lfuse__row_length_fixed(const lfuse__plan_body *plan, const lfuse__step *step);
 /* Whether sizes within their bounds can need the variant for large, or for small sizes. */

@@ -28,7 +28,7 @@ static bool product_equal(const lfuse__product_class *x, const lfuse__product_cl
     return x->form == y->form && x->ta == y->ta && x->tb == y->tb && x->sum == y->sum && x->rows == y->rows &&
            x->columns == y->columns && x->depth == y->depth && x->item_rows == y->item_rows &&
            x->item_columns == y->item_columns && x->split == y->split && x->phase == y->phase &&
-           x->batched == y->batched && x->grouped == y->grouped;
+           x->batched == y->batched && x->grouped == y->grouped && x->counted == y->counted;
 }
 
 static bool strassen_equal(const lfuse__strassen_class *x, const lfuse__strassen_class *y)
@@ -268,6 +268,7 @@ int lfuse__step_classes(const lfuse__plan_body *plan, const lfuse__step *step, b
         wanted[0].family = LFUSE__FAMILY_STRASSEN;
         strassen_class(plan, step, &wanted[0].k);
         return 1;
+    case LFUSE__STEP_NETWORK:
     case LFUSE__STEP_BUNDLE: break;
     }
     return 0;

@@ -110,6 +110,7 @@ static lfuse_status furnish_step(lfuse_instance *in, const lfuse__step *step)
     case LFUSE__STEP_SCATTER: return lfuse__furnish_scatter(in, step);
     case LFUSE__STEP_STRASSEN: return lfuse__furnish_strassen(in, step);
     case LFUSE__STEP_BUNDLE: return lfuse__furnish_bundle(in, step);
+    case LFUSE__STEP_NETWORK: return lfuse__furnish_network(in, step);
     case LFUSE__STEP_MULTI:
     case LFUSE__STEP_GROUPED:
     case LFUSE__STEP_LINES:
@@ -133,17 +134,18 @@ void lfuse__drop_operations(lfuse_instance *in, int count)
             break;
         case LFUSE__RUN_LISTS: lfuse__list_op_destroy(op->as.lists); break;
         case LFUSE__RUN_BUNDLE: lfuse__bundle_op_destroy(op->as.bundle); break;
+        case LFUSE__RUN_NETWORK: lfuse__network_op_destroy(op->as.network); break;
         }
     }
 }
 
-static void log_decline(const lfuse_instance *in, const lfuse__alternative *a)
+static void log_decline(const lfuse_instance *in, const char *name, const lfuse__step *step)
 {
     lfuse__strbuf text = LFUSE__STRBUF_INIT;
 
     if (!lfuse__log_on(LFUSE_LOG_DEBUG)) return;
-    lfuse__step_print(in->body, &a->steps[0], in->plan->graph, &text);
-    lfuse__log(LFUSE_LOG_DEBUG, "%s: \"%s\" declines %s: %s", in->facts->info.name, a->name, text.data,
+    lfuse__step_print(in->body, step, in->plan->graph, &text);
+    lfuse__log(LFUSE_LOG_DEBUG, "%s: \"%s\" declines %s: %s", in->facts->info.name, name, text.data,
                lfuse__error_message());
     lfuse__strbuf_free(&text);
 }
@@ -221,13 +223,35 @@ static lfuse_status furnish_stage(lfuse_instance *in, const lfuse__stage *stage)
         in->nbuffers = nbuffers;
         if (nbuffers) memcpy(in->buffers, before, (size_t)nbuffers * sizeof *before);
         if (status != LFUSE_ERR_UNSUPPORTED) break;
-        log_decline(in, order[i]);
+        log_decline(in, order[i]->name, &order[i]->steps[0]);
     }
 
 err_free_all:
     free(order);
     free(before);
     return status;
+}
+
+/* The network that begins with a stage, in its place and that of those behind it; else the stage alone. */
+static lfuse_status furnish_from(lfuse_instance *in, const lfuse__stage *stage, int *taken)
+{
+    const int noperations = in->noperations, nbuffers = in->nbuffers;
+    lfuse__saved_error before;
+    lfuse_status status;
+
+    *taken = 1;
+    if (!stage->network) return furnish_stage(in, stage);
+    lfuse__error_save(&before);
+    status = lfuse__furnish_network(in, stage->network);
+    if (status) {
+        lfuse__drop_operations(in, noperations);
+        in->nbuffers = nbuffers;
+    }
+    if (!status) *taken = stage->covers;
+    if (status != LFUSE_ERR_UNSUPPORTED) return status;
+    log_decline(in, "network", stage->network);
+    lfuse__error_restore(&before);
+    return furnish_stage(in, stage);
 }
 
 static lfuse_status lay_out_scratch(lfuse_instance *in)
@@ -295,10 +319,11 @@ void lfuse__unfurnish(lfuse_instance *in)
 static lfuse_status furnish(lfuse_instance *in)
 {
     lfuse_status status = add_plan_buffers(in);
-    int i;
+    int i, taken;
 
     if (!status) status = lfuse__lists_compile(in);
-    for (i = 0; i < in->body->nstages && !status; i++) status = furnish_stage(in, &in->body->stages[i]);
+    for (i = 0; i < in->body->nstages && !status; i += taken)
+        status = furnish_from(in, &in->body->stages[i], &taken);
     if (!status) status = lay_out_scratch(in);
     if (!status) status = allocate_prepared(in);
     if (!status) status = lfuse__stream_reserve(in->stream, in->scratch_bytes);

@@ -69,6 +69,7 @@ static lfuse_status pack(lfuse__family family, const lfuse__kernel_class *k, con
     case LFUSE__FAMILY_FOLD: return lfuse__members_fold_pack(k, facts, &part, packed);
     case LFUSE__FAMILY_LINES:
     case LFUSE__FAMILY_LINES_FOLD: return lfuse__lines_pack(k, facts, &lines, packed);
+    case LFUSE__FAMILY_NETWORK: /* of devices that compile when they are asked to */
     case LFUSE__FAMILY_BUNDLE:
     case LFUSE__FAMILY_TABLE: break;
     }
@@ -91,6 +92,7 @@ static unsigned buffers(lfuse__family family, const lfuse__kernel_class *k, cons
     case LFUSE__FAMILY_LINES:
     case LFUSE__FAMILY_LINES_FOLD:
     case LFUSE__FAMILY_FOLD: return 3 + blocks;
+    case LFUSE__FAMILY_NETWORK:
     case LFUSE__FAMILY_BUNDLE:
     case LFUSE__FAMILY_TABLE: break;
     }

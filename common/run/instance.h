@@ -52,7 +52,7 @@ typedef struct lfuse__bound {
 } lfuse__bound;
 
 typedef enum lfuse__op_kind {
-    LFUSE__RUN_KERNEL, LFUSE__RUN_GEMM, LFUSE__RUN_LISTS, LFUSE__RUN_BUNDLE
+    LFUSE__RUN_KERNEL, LFUSE__RUN_GEMM, LFUSE__RUN_LISTS, LFUSE__RUN_BUNDLE, LFUSE__RUN_NETWORK
 } lfuse__op_kind;
 
 /* A pointwise or row kernel. */
@@ -82,6 +82,7 @@ typedef struct lfuse__gemm_op {
 
 typedef struct lfuse__list_op lfuse__list_op; /* lists.c */
 typedef struct lfuse__bundle_op lfuse__bundle_op; /* bundle.c */
+typedef struct lfuse__network_op lfuse__network_op; /* network.c */
 
 typedef struct lfuse__operation {
     lfuse__op_kind kind;
@@ -92,6 +93,7 @@ typedef struct lfuse__operation {
         lfuse__gemm_op *gemm;
         lfuse__list_op *lists;
         lfuse__bundle_op *bundle;
+        lfuse__network_op *network;
     } as;
 } lfuse__operation;
 
@@ -125,6 +127,7 @@ struct lfuse_instance {
     lfuse__instance_buffer *buffers;
     uint64_t scratch_bytes;
     lfuse__reports *reports; /* of its kernels' look-ups; NULL: none */
+    lfuse__range *lent;   /* the run's scratch, where that is a recording's own and not the stream's */
     lfuse__location scratch; /* that the operations' arguments name */
     bool lean;            /* products are to do without workspace: the device had no memory for it */
     bool workspaces;      /* some product has one */
@@ -227,6 +230,13 @@ lfuse_status lfuse__furnish_bundle(lfuse_instance *in, const lfuse__step *step);
 lfuse_status lfuse__bundle_op_place(lfuse_instance *in, lfuse__bundle_op *op);
 lfuse_status lfuse__bundle_op_run(lfuse_instance *in, const lfuse__bundle_op *op, lfuse_stream *s);
 void lfuse__bundle_op_destroy(lfuse__bundle_op *op);
+
+/* ---- network.c: products that follow each other, in one launch ---- */
+/* ERR_UNSUPPORTED where the sizes or strides are none for it: the stages that it stands for are furnished then. */
+lfuse_status lfuse__furnish_network(lfuse_instance *in, const lfuse__step *step);
+void lfuse__network_op_place(lfuse_instance *in, lfuse__network_op *op);
+lfuse_status lfuse__network_op_run(lfuse_instance *in, const lfuse__network_op *op, lfuse_stream *s);
+void lfuse__network_op_destroy(lfuse__network_op *op);
 
 /* ---- scatter.c ---- */
 lfuse_status lfuse__furnish_scatter(lfuse_instance *in, const lfuse__step *step);

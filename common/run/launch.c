@@ -179,6 +179,7 @@ static lfuse_status place_operation(lfuse_instance *in, lfuse__operation *op, co
         break;
     case LFUSE__RUN_LISTS: return lfuse__list_op_place(in, op->as.lists, slots);
     case LFUSE__RUN_BUNDLE: return lfuse__bundle_op_place(in, op->as.bundle);
+    case LFUSE__RUN_NETWORK: lfuse__network_op_place(in, op->as.network); break;
     }
     return LFUSE_OK;
 }
@@ -205,6 +206,7 @@ static lfuse_status launch_operation(lfuse_instance *in, lfuse__operation *op, l
 {
     if (op->kind == LFUSE__RUN_KERNEL) return launch_kernel(s, op->as.kernel);
     if (op->kind == LFUSE__RUN_BUNDLE) return lfuse__bundle_op_run(in, op->as.bundle, s);
+    if (op->kind == LFUSE__RUN_NETWORK) return lfuse__network_op_run(in, op->as.network, s);
     if (op->kind == LFUSE__RUN_GEMM) return lfuse__gemm_run(s, op->as.gemm->gemm, &op->as.gemm->args);
     return lfuse__list_op_run(in, op->as.lists, s);
 }
@@ -320,7 +322,8 @@ lfuse_status lfuse__instance_submit(lfuse_instance *in, const lfuse__slot *slots
     LFUSE__TRY(lfuse__instance_watch(in, s));
     changed = lfuse__locate(in, slots);
     changed = take_numbers(in, slots) || changed || !in->placed;
-    changed = (scratch && lfuse__use_scratch(in, scratch)) || changed;
+    changed = (scratch && lfuse__use_scratch(in, scratch)) || in->lent != given || changed;
+    in->lent = given;
     if (changed) {
         in->placed = in->followed = false;
         LFUSE__TRY(place(in, false, slots));

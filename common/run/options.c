@@ -19,7 +19,7 @@ static const struct pass {
     { "views", LFUSE_NO_VIEW_FUSION },          { "rows", LFUSE_NO_ROW_FUSION },
     { "products", LFUSE_NO_SMALL_PRODUCTS },    { "gathers", LFUSE_NO_GATHER_FUSION },
     { "bundles", LFUSE_NO_BUNDLES },           { "recompute", LFUSE_NO_RECOMPUTE },
-    { "replay", LFUSE_NO_REPLAY },
+    { "replay", LFUSE_NO_REPLAY },             { "network", LFUSE_NO_NETWORK },
 };
 enum { PASSES = sizeof passes / sizeof passes[0] };
 

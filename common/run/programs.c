@@ -15,6 +15,7 @@
 #include <unistd.h>
 
 #include "common/base/error.h"
+#include "common/kernels/network.h"
 #include "common/kernels/product_grouped.h"
 #include "common/kernels/strassen.h"
 #include "common/run/bundle.h"
@@ -48,6 +49,7 @@ static lfuse_status emit(lfuse__strbuf *out, const lfuse__compiled *c, const lfu
     case LFUSE__FAMILY_PRODUCT: return lfuse__product_emit(out, c->name, &c->k, facts);
     case LFUSE__FAMILY_STRASSEN: return lfuse__strassen_emit(out, c->name, &c->k, facts);
     case LFUSE__FAMILY_GROUPED: return lfuse__grouped_emit(out, c->name, &c->k, facts);
+    case LFUSE__FAMILY_NETWORK: return lfuse__network_emit(out, c->name, &c->k, facts);
     case LFUSE__FAMILY_BUNDLE: return lfuse__bundle_emit(out, c->name, c->bundle, facts);
     case LFUSE__FAMILY_TABLE: break;
     }

@@ -36,6 +36,7 @@ static int launches_of(const lfuse__step *step)
     case LFUSE__STEP_MULTI:
     case LFUSE__STEP_GROUPED:
     case LFUSE__STEP_ROWS:
+    case LFUSE__STEP_NETWORK:
     case LFUSE__STEP_BUNDLE: break;
     }
     return 1;
@@ -46,7 +47,13 @@ void lfuse__replay_print(const lfuse_plan *plan, lfuse__strbuf *text)
     const lfuse__plan_body *body = lfuse__body_plan(plan->body);
     int launches = 0, bound = 0, patched = 0, i, k;
 
-    for (i = 0; i < body->nstages; i++)
+    for (i = 0; i < body->nstages; i++) {
+        if (body->stages[i].network) {
+            i += body->stages[i].covers - 1;
+            launches++;
+            patched++;
+            continue;
+        }
         for (k = 0; k < body->stages[i].alternatives[0].nsteps; k++) {
             const lfuse__step *step = &body->stages[i].alternatives[0].steps[k];
             if (step->prepare) continue;
@@ -54,6 +61,7 @@ void lfuse__replay_print(const lfuse_plan *plan, lfuse__strbuf *text)
             if (is_vendors(step)) bound++;
             else patched++;
         }
+    }
     if (plan->replays && launches >= LEAST_LAUNCHES)
         lfuse__strbuf_format(text, " (replay %d patched %d bound)", patched, bound);
 }

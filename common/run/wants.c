@@ -87,6 +87,16 @@ static lfuse_status want_lists(lfuse__body_entry *e, const lfuse__step *step, co
     return LFUSE_OK;
 }
 
+static lfuse_status want_network(lfuse__body_entry *e, const lfuse__step *step, const lfuse__facts *facts)
+{
+    lfuse__kernel_class classes[LFUSE__NETWORK_CLASSES];
+    const int count = lfuse__network_classes(e->plan, step, facts, classes);
+    int i;
+
+    for (i = 0; i < count; i++) LFUSE__TRY(want_once(e, LFUSE__FAMILY_NETWORK, &classes[i]));
+    return LFUSE_OK;
+}
+
 static lfuse_status want_step(lfuse__body_entry *e, const lfuse__step *step, const lfuse__facts *facts, bool index64)
 {
     lfuse__wanted wanted[LFUSE__WANTED_MAX];
@@ -202,7 +212,8 @@ lfuse_status lfuse__entry_want_all(lfuse__body_entry *e, const lfuse__facts *fac
     bool small, large;
     int i, j, k;
 
-    for (i = 0; i < e->plan->nstages; i++)
+    for (i = 0; i < e->plan->nstages; i++) {
+        if (e->plan->stages[i].network) LFUSE__TRY(want_network(e, e->plan->stages[i].network, facts));
         for (j = 0; j < e->plan->stages[i].nalternatives; j++)
             for (k = 0; k < e->plan->stages[i].alternatives[j].nsteps; k++) {
                 const lfuse__step *step = &e->plan->stages[i].alternatives[j].steps[k];
@@ -220,5 +231,6 @@ lfuse_status lfuse__entry_want_all(lfuse__body_entry *e, const lfuse__facts *fac
                 if (small) LFUSE__TRY(want_step(e, step, facts, false));
                 if (large) LFUSE__TRY(want_step(e, step, facts, true));
             }
+    }
     return LFUSE_OK;
 }

@@ -386,6 +386,24 @@ END_TEST
 
 /* ---- faults ---- */
 
+/* All groups at the same time: a cooperative launch, as many as there are multiprocessors, or none. */
+static void check_resident(lfuse__bdevice *dev, lfuse__bstream *s, lfuse__bkernel *k)
+{
+    static const uint64_t words[] = { 3, 2, 1 };
+    const unsigned most = dev->device.facts.resident_groups;
+    lfuse__launch_args args = { .groups = 132, .group = 256, .nwords = 3, .words = words, .resident = true };
+    if (lfuse__cu.LaunchKernelEx) ck_assert_uint_eq(most, 132);
+    else ck_assert_uint_eq(most, 0);
+    if (most) {
+        OK(cuda->launch(s, k, &args));
+        ck_assert(fake_last()->resident == 1 && fake_last()->grid == 132);
+        ck_assert_mem_eq(fake_last()->words, words, sizeof words);
+        args.groups = 133;
+    }
+    FAILS(cuda->launch(s, k, &args), LFUSE_ERR_UNSUPPORTED);
+    SAYS("same time");
+}
+
 /* Two launches of five groups, given back as the driver saw the second: with the attribute, or by the older call. */
 static void check_overlap(bool expected)
 {
@@ -403,9 +421,10 @@ static void check_overlap(bool expected)
     ck_assert_uint_eq(fake_calls(expected ? "cuLaunchKernelEx" : "cuLaunchKernel"), 2);
     ck_assert_uint_eq(fake_calls(expected ? "cuLaunchKernel" : "cuLaunchKernelEx"), 0);
     ck_assert_int_eq(l->overlap, expected);
-    ck_assert(l->grid == 5 && l->block == 96 && l->shared == 64);
+    ck_assert(l->grid == 5 && l->block == 96 && l->shared == 64 && !l->resident);
     ck_assert_ptr_eq(l->stream, cuda->stream_native(s));
     ck_assert_mem_eq(l->words, words, sizeof words);
+    check_resident(dev, s, k);
     cuda->kernel_destroy(k);
     cuda->program_destroy(p);
     cuda->stream_destroy(s);

@@ -183,6 +183,7 @@ static CUresult fake_DeviceGetAttribute(int *value, CUdevice_attribute attribute
     case CU_DEVICE_ATTRIBUTE_CLOCK_RATE: *value = 1980000; break;
     case CU_DEVICE_ATTRIBUTE_MEMORY_CLOCK_RATE: *value = 3201000; break;
     case CU_DEVICE_ATTRIBUTE_GLOBAL_MEMORY_BUS_WIDTH: *value = 6144; break;
+    case CU_DEVICE_ATTRIBUTE_COOPERATIVE_LAUNCH: *value = 1; break;
     default: *value = 0;
     }
     return CUDA_SUCCESS;
@@ -608,7 +609,7 @@ static void keep_parameters(fakecuda_launch *l, CUfunction f, void **parameters)
 }
 
 static CUresult remember(CUfunction f, unsigned gx, unsigned gy, unsigned gz, unsigned bx, unsigned by, unsigned bz,
-                         unsigned shared, CUstream stream, int overlap, void **parameters, void **extra)
+                         unsigned shared, CUstream stream, int overlap, int resident, void **parameters, void **extra)
 {
     const int captures = !is_default(stream) && stream->capturing;
     fakecuda_launch *l = &last;
@@ -622,7 +623,7 @@ static CUresult remember(CUfunction f, unsigned gx, unsigned gy, unsigned gz, un
         l = &g->nodes[g->count++].launch;
     }
     l->launches++;
-    l->grid = gx, l->block = bx, l->shared = shared, l->stream = stream, l->overlap = overlap;
+    l->grid = gx, l->block = bx, l->shared = shared, l->stream = stream, l->overlap = overlap, l->resident = resident;
     keep_parameters(l, f, parameters);
     return CUDA_SUCCESS;
 }
@@ -631,19 +632,24 @@ static CUresult fake_LaunchKernel(CUfunction f, unsigned gx, unsigned gy, unsign
                                   unsigned bz, unsigned shared, CUstream stream, void **parameters, void **extra)
 {
     ENTER(LaunchKernel);
-    return remember(f, gx, gy, gz, bx, by, bz, shared, stream, 0, parameters, extra);
+    return remember(f, gx, gy, gz, bx, by, bz, shared, stream, 0, 0, parameters, extra);
 }
 
 static CUresult fake_LaunchKernelEx(const CUlaunchConfig *c, CUfunction f, void **parameters, void **extra)
 {
-    int overlap = 0;
+    int overlap = 0, resident = 0;
     ENTER(LaunchKernelEx);
     for (unsigned i = 0; i < c->numAttrs; i++) {
-        if (c->attrs[i].id != CU_LAUNCH_ATTRIBUTE_PROGRAMMATIC_STREAM_SERIALIZATION) return CUDA_ERROR_INVALID_VALUE;
-        overlap = c->attrs[i].value.programmaticStreamSerializationAllowed;
+        switch ((int)c->attrs[i].id) {
+        case CU_LAUNCH_ATTRIBUTE_PROGRAMMATIC_STREAM_SERIALIZATION:
+            overlap = c->attrs[i].value.programmaticStreamSerializationAllowed;
+            break;
+        case CU_LAUNCH_ATTRIBUTE_COOPERATIVE: resident = c->attrs[i].value.cooperative; break;
+        default: return CUDA_ERROR_INVALID_VALUE;
+        }
     }
     return remember(f, c->gridDimX, c->gridDimY, c->gridDimZ, c->blockDimX, c->blockDimY, c->blockDimZ,
-                    c->sharedMemBytes, c->hStream, overlap, parameters, extra);
+                    c->sharedMemBytes, c->hStream, overlap, resident, parameters, extra);
 }
 
 /* ---- graphs ---- */

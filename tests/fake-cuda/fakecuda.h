@@ -16,6 +16,7 @@ typedef struct fakecuda_launch {
     uint64_t launches;
     unsigned grid, block, shared, nbuffers, nwords;
     int overlap; /* programmatic stream serialization, as the launch's attribute says */
+    int resident; /* cooperative: so too */
     uint64_t buffers[16], words[64];
     void *stream;
 } fakecuda_launch;

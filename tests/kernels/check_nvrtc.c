@@ -12,6 +12,7 @@
 #include "common/base/error.h"
 #include "tests/kernels/cases.h"
 #include "tests/kernels/classes.h"
+#include "tests/kernels/networks.h"
 #include "tests/kernels/row_classes.h"
 #include "tests/support/main.h"
 
@@ -295,6 +296,22 @@ START_TEST(strassen)
 }
 END_TEST
 
+/* Chains of products, which keep everything in registers. */
+START_TEST(networks)
+{
+    lfuse__strbuf binary = LFUSE__STRBUF_INIT;
+    writer w = {.text = LFUSE__STRBUF_INIT, .facts = facts_items(true)};
+    int kernels;
+    networks_emit(&w.text, name_of, &w);
+    const bool done = compile(&w, archs[_i], &binary);
+    lfuse__strbuf_free(&w.text);
+    if (!done) TEST_SKIP("%s", lfuse__error_message());
+    ck_assert_uint_eq(frames(&binary, &kernels), 0);
+    ck_assert_int_ge(kernels, w.kernels);
+    lfuse__strbuf_free(&binary);
+}
+END_TEST
+
 /* One kernel of each family and form, in f32. */
 static void write_families(writer *w)
 {
@@ -379,6 +396,7 @@ static Suite *suite_nvrtc(void)
     tcase_set_timeout(products, 300);
     tcase_add_loop_test(products, tiles, 0, ARCHS);
     tcase_add_test(products, strassen);
+    tcase_add_loop_test(products, networks, 0, ARCHS);
     suite_add_tcase(suite, products);
     return suite;
 }

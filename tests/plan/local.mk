@@ -23,3 +23,7 @@ tests_plan_check_strassen_SOURCES = %reldir%/check_strassen.c %reldir%/rig.c %re
 tests_plan_check_provider_SOURCES = %reldir%/check_provider.c %reldir%/rig.c %reldir%/rig.h
 tests_plan_check_products_SOURCES = %reldir%/check_products.c %reldir%/rig.c %reldir%/rig.h
 tests_plan_check_counts_SOURCES = %reldir%/check_counts.c %reldir%/rig.c %reldir%/rig.h
+
+check_PROGRAMS += tests/plan/check_network
+TESTS += tests/plan/check_network
+tests_plan_check_network_SOURCES = %reldir%/check_network.c %reldir%/rig.c %reldir%/rig.h

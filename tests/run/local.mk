@@ -121,3 +121,8 @@ tests_run_check_wisdom_lines_SOURCES = %reldir%/check_wisdom_lines.c
 tests_run_check_wisdom_place_SOURCES = %reldir%/check_wisdom_place.c $(wisdom_rig)
 tests_run_check_wisdom_place_LDADD = tests/stub/libstub.la $(LDADD) -lm
 thread_tests += tests/run/check_trial tests/run/check_wisdom tests/run/check_wisdom_file
+
+check_PROGRAMS += tests/run/check_network
+TESTS += tests/run/check_network
+tests_run_check_network_SOURCES = %reldir%/check_network.c %reldir%/rig.c %reldir%/rig.h
+tests_run_check_network_LDADD = tests/stub/libstub.la $(LDADD) -lm

@@ -260,6 +260,9 @@ lfuse_status lfuse__stub_launch(lfuse__bstream *s, lfuse__bkernel *kernel, const
     lfuse__stub_call call = {.groups = launch->groups, .group = launch->group, .nbuffers = launch->nbuffers,
                              .nwords = launch->nwords};
     ENTER(launch);
+    if (launch->resident && (launch->groups > lfuse__stub.resident_groups || lfuse__stub.vector_lanes))
+        return lfuse__error(LFUSE_ERR_UNSUPPORTED, "stub: kernel %s: %llu groups at the same time, of at most %u",
+                            kernel->name, (unsigned long long)launch->groups, lfuse__stub.resident_groups);
     if (!kernel->function) LFUSE__TRY(lfuse__stub_text_function(kernel->text, &kernel->function));
     c.function = kernel->function;
     uint64_t bytes = 8 * ((uint64_t)launch->nbuffers + launch->nwords);

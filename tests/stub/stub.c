@@ -223,6 +223,8 @@ static void state_facts(int index, lfuse__facts *facts)
     facts->capture = true;
     facts->simd = s->simd;
     facts->elementwise_groups = s->elementwise_groups;
+    facts->resident_groups = s->resident_groups;
+    if (s->resident_groups) info->cache_bytes = 1 << 24;
 }
 
 static lfuse_status describe(int i, lfuse__facts *facts)

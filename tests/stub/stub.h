@@ -50,6 +50,7 @@ typedef struct lfuse__stub_settings {
     bool lazy;              /* streams made from now on do their work late: see below */
     bool lost;              /* pending reports a lost device */
     unsigned max_argument_bytes, max_group, simd, elementwise_groups;
+    unsigned resident_groups; /* facts; for kernels of work-items: those of lanes have no words for it */
     uint64_t memory_bytes;  /* more is refused with ERR_DEVICE_MEMORY */
     uint64_t sparse_bytes;  /* allocations from here on are sparse pages, poisoned at their start alone */
     unsigned decline_epilogues, decline_types; /* bit i: gemm declines lfuse__epilogue i, lfuse_type i */

@@ -1,0 +1,226 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Chains of products in one launch: shapes for sizes, argument words. The text is in network_text.c. */
+#ifdef HAVE_CONFIG_H
+#include "config.h"
+#endif
+
+#include <string.h>
+
+#include "common/base/error.h"
+#include "common/kernels/network.h"
+
+enum {
+    DEEPEST = 16,           /* vectors of weights that a work-item holds: 64 registers */
+    MOST_TAGGED = 1024,     /* values of a block of rows that are handed on in tagged words: 8 KB */
+    READERS = 16,           /* groups that read the same tagged words, at most */
+    LOCAL_BYTES = 46 << 10, /* of the 48 KB that every such device has */
+    VECTOR = 4,
+    TEAMS = LFUSE__GROUP / 32
+};
+
+int lfuse__network_slot(const lfuse__kernel_class *c, int j)
+{
+    int i, at = LFUSE__NETWORK_OWN;
+
+    for (i = LFUSE__PRODUCT_OWN; i < j; i++)
+        if (!c->operands[i].written) at += 3;
+    return at;
+}
+
+int lfuse__network_record(const lfuse__kernel_class *c)
+{
+    return lfuse__network_slot(c, c->noperands);
+}
+
+bool lfuse__network_fits(const lfuse__kernel_class *c, int nlayers)
+{
+    return nlayers <= LFUSE__NETWORK_LAYERS &&
+           LFUSE__NETWORK_HEAD + nlayers * lfuse__network_record(c) <= LFUSE__MAX_WORDS;
+}
+
+static int64_t parts_of(int64_t whole, int64_t part)
+{
+    return whole / part + (whole % part != 0);
+}
+
+static int64_t most_columns(const lfuse__network *w)
+{
+    int64_t most = 0;
+    int i;
+
+    for (i = 0; i < w->nlayers; i++)
+        if (w->layers[i].n > most) most = w->layers[i].n;
+    return most;
+}
+
+static int64_t most_deep(const lfuse__network *w)
+{
+    int64_t most = 0;
+    int i;
+
+    for (i = 0; i < w->nlayers; i++)
+        if (w->layers[i].k > most) most = w->layers[i].k;
+    return most;
+}
+
+static int64_t groups_of(const lfuse__product_class *p, const lfuse__network *w)
+{
+    return parts_of(w->m, p->rows) * parts_of(most_columns(w), p->columns);
+}
+
+/* Local memory: sums of each team, and the rows of A, turned round, where there are several. */
+static int64_t local_bytes(const lfuse__product_class *p)
+{
+    const int64_t deep = (int64_t)LFUSE__GROUP / (p->columns / VECTOR) * p->depth;
+
+    return 4 * ((int64_t)TEAMS * p->rows * p->columns * (p->rows == 1 ? 2 : 1) + (p->rows > 1 ? deep * p->rows : 0));
+}
+
+/* How often a team exchanges sums (network_text.c). */
+static int exchanges(const lfuse__product_class *p)
+{
+    int count = VECTOR * p->rows, distance, all = 0;
+
+    for (distance = 16; distance >= p->columns / VECTOR; distance /= 2) {
+        if (count > 1) count /= 2;
+        all += count;
+    }
+    return all;
+}
+
+/*
+ * What a layer takes of a group, in clocks: fma of four to a work-item's vector, eight teams on four schedulers; values
+ * that are handed on, and weights, at what a compute unit gets from the cache; folding of the sums. The factors are
+ * those that put shapes measured on an H200 (128 x 64, 512 x 1, 16, 64) in their order.
+ */
+static double cost(const lfuse__product_class *p, int64_t k)
+{
+    const double fma = 2.0 * VECTOR * p->rows * p->depth;
+    const double bytes = (p->counted ? 4.0 : 8.0) * (double)k * p->rows + 6.0 * (double)k * p->columns;
+
+    return fma + bytes / 40 + 24.0 * exchanges(p);
+}
+
+static bool shape(const lfuse__facts *facts, const lfuse__network *w, int rows, int columns, lfuse__product_class *p)
+{
+    const int64_t each = LFUSE__GROUP / (columns / VECTOR);
+    const int64_t deep = parts_of(most_deep(w), each);
+    int depth = 1;
+
+    if (deep > DEEPEST) return false;
+    while (depth < deep) depth *= 2;
+    p->form = LFUSE__PRODUCT_NETWORK;
+    p->sum = LFUSE_F32;
+    p->rows = rows;
+    p->columns = columns;
+    p->depth = depth;
+    p->counted = rows > 1 && rows * most_deep(w) > MOST_TAGGED;
+    return groups_of(p, w) <= (int64_t)facts->resident_groups && local_bytes(p) <= LOCAL_BYTES;
+}
+
+lfuse_status lfuse__network_choose(const lfuse__facts *facts, const lfuse__network *w, lfuse__kernel_class *c)
+{
+    static const int rows[] = { 1, 4, 8, 16 };
+    lfuse__product_class tried = c->product, best = tried;
+    bool found = false;
+    size_t i;
+    int columns;
+
+    if (!facts->resident_groups || !facts->addresses || facts->vector_lanes)
+        return lfuse__error(LFUSE_ERR_UNSUPPORTED, "%s does not say which work-groups run at the same time",
+                            facts->info.name);
+    if (!lfuse__network_fits(c, w->nlayers))
+        return lfuse__error(LFUSE_ERR_UNSUPPORTED, "%d layers take more argument words than a launch has", w->nlayers);
+    for (i = 0; i < sizeof rows / sizeof *rows; i++)
+        for (columns = VECTOR; columns <= 8 * VECTOR; columns *= 2) {
+            if (!shape(facts, w, rows[i], columns, &tried)) continue;
+            if (found && cost(&tried, most_deep(w)) >= cost(&best, most_deep(w))) continue;
+            best = tried;
+            found = true;
+        }
+    if (!found)
+        return lfuse__error(LFUSE_ERR_UNSUPPORTED, "%lld rows of layers of up to %lld x %lld are more than the %u "
+                            "work-groups hold that run at the same time", (long long)w->m, (long long)most_deep(w),
+                            (long long)most_columns(w), facts->resident_groups);
+    c->rank = 2;
+    c->product = best;
+    return LFUSE_OK;
+}
+
+static uint64_t counters_bytes(const lfuse__kernel_class *c, const lfuse__network *w)
+{
+    return (uint64_t)parts_of(w->m, c->product.rows) * LFUSE__NETWORK_APART;
+}
+
+/* Of one copy of the values of a block of rows: vectors of 16 bytes. */
+static uint64_t block_bytes(const lfuse__kernel_class *c, const lfuse__network *w)
+{
+    const int64_t values = most_columns(w) * c->product.rows;
+
+    return (uint64_t)parts_of(values, VECTOR) * VECTOR * (c->product.counted ? 4 : 8);
+}
+
+static uint64_t half_bytes(const lfuse__kernel_class *c, const lfuse__network *w)
+{
+    return (uint64_t)parts_of(w->m, c->product.rows) * block_bytes(c, w);
+}
+
+static int64_t across(const lfuse__kernel_class *c, const lfuse__network *w)
+{
+    return parts_of(most_columns(w), c->product.columns);
+}
+
+static uint64_t copies(const lfuse__kernel_class *c, const lfuse__network *w)
+{
+    return c->product.counted ? 1 : (uint64_t)parts_of(across(c, w), READERS);
+}
+
+uint64_t lfuse__network_workspace(const lfuse__kernel_class *c, const lfuse__network *w)
+{
+    return counters_bytes(c, w) + 2 * half_bytes(c, w) * copies(c, w);
+}
+
+static void put_place(const lfuse__network_place *from, uint64_t *words)
+{
+    words[0] = from->address;
+    words[1] = (uint64_t)from->row;
+    words[2] = (uint64_t)from->column;
+}
+
+static void pack_layer(const lfuse__kernel_class *c, const lfuse__network_layer *layer, uint64_t *words)
+{
+    const lfuse__network_place *b = &layer->operands[LFUSE__PRODUCT_B];
+    const bool vectors = b->address % 16 == 0 && b->row % VECTOR == 0 && layer->n % VECTOR == 0;
+    int j;
+
+    words[LFUSE__NETWORK_B] = b->address;
+    words[LFUSE__NETWORK_SIZES] = (uint64_t)layer->n | (uint64_t)layer->k << 32;
+    words[LFUSE__NETWORK_LD] = (uint64_t)b->row << 1 | (uint64_t)vectors;
+    for (j = LFUSE__PRODUCT_OWN; j < c->noperands; j++)
+        if (!c->operands[j].written) put_place(&layer->operands[j], words + lfuse__network_slot(c, j));
+}
+
+void lfuse__network_pack(const lfuse__kernel_class *c, const lfuse__network *w, lfuse__packed *packed)
+{
+    const lfuse__network_layer *last = &w->layers[w->nlayers - 1];
+    uint64_t *words = packed->words;
+    int i, j;
+
+    packed->groups = (uint64_t)groups_of(&c->product, w);
+    packed->group = LFUSE__GROUP;
+    packed->nwords = (unsigned)(LFUSE__NETWORK_HEAD + w->nlayers * lfuse__network_record(c));
+    words[LFUSE__NETWORK_ROWS] = (uint64_t)w->m;
+    words[LFUSE__NETWORK_ACROSS] = (uint64_t)across(c, w);
+    words[LFUSE__NETWORK_COUNT] = (uint64_t)w->nlayers;
+    words[LFUSE__NETWORK_SPACE] = w->workspace;
+    words[LFUSE__NETWORK_DATA] = counters_bytes(c, w);
+    words[LFUSE__NETWORK_BLOCK] = block_bytes(c, w);
+    words[LFUSE__NETWORK_HALF] = half_bytes(c, w);
+    words[LFUSE__NETWORK_COPY] = 2 * half_bytes(c, w);
+    words[LFUSE__NETWORK_COPIES] = copies(c, w);
+    put_place(&w->layers[0].operands[LFUSE__PRODUCT_A], words + LFUSE__NETWORK_A);
+    for (j = LFUSE__PRODUCT_OWN; j < c->noperands; j++)
+        if (c->operands[j].written) put_place(&last->operands[j], words + LFUSE__NETWORK_OUT);
+    for (i = 0; i < w->nlayers; i++)
+        pack_layer(c, &w->layers[i], words + LFUSE__NETWORK_HEAD + i * lfuse__network_record(c));
+}

@@ -1,0 +1,481 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The text of a chain of products. Work-item `item` has vector q of the group's columns and every S-th row of B from s
+ * on. Sums are acc[column * R + row]; what is handed on lies by columns, the R rows of a block behind each other, so
+ * that a group's results are one stretch. Whatever is not made by the launch is loaded before anything is waited for:
+ * the weights of a layer while the sums of the one before are folded, operands of its epilogue at its beginning.
+ * (Sending for all weights ahead, from memory to the cache, cost 2.7 us of 16 where they were there already.)
+ */
+#ifdef HAVE_CONFIG_H
+#include "config.h"
+#endif
+
+#include <stdio.h>
+#include <string.h>
+
+#include "common/base/error.h"
+#include "common/kernels/network.h"
+
+enum { VECTOR = 4, TEAMS = LFUSE__GROUP / 32, AT_A_TIME = 8 /* loads of two handed words */ };
+
+typedef struct text {
+    lfuse__text t;
+    int rows, columns, depth, vectors, sharers; /* R, C, D, Q, S */
+    int stored, results;                        /* operand; results of a work-item */
+} text;
+
+static void put_constants(const text *x)
+{
+    lfuse__strbuf *out = x->t.out;
+
+    lfuse__put(out, 1, "const u32 item = ITEM(), lane = item %% 32, team = item / 32;");
+    lfuse__put(out, 1, "const u32 q = item %% %d, s = item / %d;", x->vectors, x->vectors);
+    lfuse__put(out, 1, "const u32 m = (u32)W(%d), across = (u32)W(%d), layers = (u32)W(%d);", LFUSE__NETWORK_ROWS,
+               LFUSE__NETWORK_ACROSS, LFUSE__NETWORK_COUNT);
+    lfuse__put(out, 1, "const u32 down = (u32)GROUP() / across, part = (u32)GROUP() %% across;");
+    lfuse__put(out, 1, "const u32 first = part * %d + q * %d;", x->columns, VECTOR);
+}
+
+/* at, n and k of a layer; k is 0 in groups that have no column of it. */
+static void put_layer(const text *x, int indent, const char *layer)
+{
+    lfuse__strbuf *out = x->t.out;
+
+    lfuse__put(out, indent, "const u32 at = %d + (%s) * %d;", LFUSE__NETWORK_HEAD, layer,
+               lfuse__network_record(x->t.k));
+    lfuse__put(out, indent, "const u64 sizes = W(at + %d);", LFUSE__NETWORK_SIZES);
+    lfuse__put(out, indent, "const u32 n = (u32)sizes, k = part * %d < n ? (u32)(sizes >> 32) : 0;", x->columns);
+}
+
+/* Each row of weights that this work-item multiplies, `l`, for which `what` is done; b_ and ld_ are in scope. */
+static void put_weight_rows(const text *x, int indent, const char *what)
+{
+    lfuse__strbuf *out = x->t.out;
+
+    lfuse__put(out, 0, "#pragma unroll");
+    lfuse__put(out, indent, "for (int i = 0; i < %d; i++) {", x->depth);
+    lfuse__put(out, indent + 1, "const u32 l = s + i * %d;", x->sharers);
+    lfuse__put(out, indent + 1, "if (l < k && first < n) {");
+    lfuse__put(out, indent + 2, "%s", what);
+    lfuse__put(out, indent + 1, "}");
+    lfuse__put(out, indent, "}");
+}
+
+static void put_weights(const text *x, int indent, const char *layer)
+{
+    lfuse__strbuf *out = x->t.out;
+
+    lfuse__put(out, indent, "{");
+    put_layer(x, indent + 1, layer);
+    lfuse__put(out, indent + 1, "const memory b_ = ADDRESS(W(at + %d));", LFUSE__NETWORK_B);
+    lfuse__put(out, indent + 1, "const u64 ld_ = W(at + %d) >> 1;", LFUSE__NETWORK_LD);
+    lfuse__put(out, 0, "#pragma unroll");
+    lfuse__put(out, indent + 1, "for (int i = 0; i < %d; i++) w[i] = ZERO_f32;", VECTOR * x->depth);
+    lfuse__put(out, indent + 1, "if (W(at + %d) & 1) {", LFUSE__NETWORK_LD);
+    put_weight_rows(x, indent + 2, "u32 u_[4]; LOADB_16(u_, b_ + (l * ld_ + first) * 4); w[i * 4] = UNPACK_f32(u_, 0); "
+                    "w[i * 4 + 1] = UNPACK_f32(u_, 1); w[i * 4 + 2] = UNPACK_f32(u_, 2); "
+                    "w[i * 4 + 3] = UNPACK_f32(u_, 3);");
+    lfuse__put(out, indent + 1, "} else {");
+    put_weight_rows(x, indent + 2, "for (u32 e = 0; e < 4; e++) if (first + e < n) "
+                    "w[i * 4 + e] = LOAD_f32(b_, l * ld_ + first + e);");
+    lfuse__put(out, indent + 1, "}");
+    lfuse__put(out, indent, "}");
+}
+
+/* ---- what is multiplied ---- */
+
+/* Where element (l, r) of the block's A lies in local memory: vectors of rows change places so that banks differ. */
+static void put_turned(const text *x, const char *l, const char *r, char *place, size_t size)
+{
+    const int units = x->rows / VECTOR;
+
+    if (units < 2) snprintf(place, size, "((%s) * %d + (%s))", l, x->rows, r);
+    else
+        snprintf(place, size, "((%s) * %d + (((%s) / 4 + (%s) / %d & %d) * 4 + (%s) %% 4))", l, x->rows, r, l,
+                 8 / units, units - 1, r);
+}
+
+static void put_fma(const text *x, int indent, const char *value, const char *row)
+{
+    lfuse__put(x->t.out, indent, "for (int c = 0; c < %d; c++)", VECTOR);
+    lfuse__put(x->t.out, indent + 1, "acc[c * %d + %s] = FMA_f32(%s, w[i * 4 + c], acc[c * %d + %s]);", x->rows, row,
+               value, x->rows, row);
+}
+
+static void put_wait(lfuse__strbuf *out, int indent, const char *unless, const char *again)
+{
+    lfuse__put(out, indent, "while (%s) %s;", unless, again);
+}
+
+/* One row: every work-item takes the elements that it multiplies. */
+static void put_one_row(const text *x)
+{
+    lfuse__strbuf *out = x->t.out;
+
+    lfuse__put(out, 2, "S_f32 x[%d];", x->depth);
+    lfuse__put(out, 2, "if (layer == 0) {");
+    lfuse__put(out, 0, "#pragma unroll");
+    lfuse__put(out, 3, "for (int i = 0; i < %d; i++) {", x->depth);
+    lfuse__put(out, 4, "const u32 l = s + i * %d;", x->sharers);
+    lfuse__put(out, 4, "x[i] = ZERO_f32;");
+    lfuse__put(out, 4, "if (l < k) x[i] = LOAD_f32(a, (i64)down * (i64)W(%d) + (i64)l * (i64)W(%d));",
+               LFUSE__NETWORK_A + 1, LFUSE__NETWORK_A + 2);
+    lfuse__put(out, 3, "}");
+    lfuse__put(out, 2, "} else {");
+    lfuse__put(out, 3, "u64 v[%d];", x->depth);
+    for (int again = 0; again < 2; again++) {
+        lfuse__put(out, 0, "#pragma unroll");
+        lfuse__put(out, 3, "for (int i = 0; i < %d; i++) {", x->depth);
+        lfuse__put(out, 4, "const u32 l = s + i * %d;", x->sharers);
+        if (!again) {
+            lfuse__put(out, 4, "v[i] = (u64)tag << 32;");
+            lfuse__put(out, 4, "if (l < k) v[i] = PEEK64(from, l);");
+        } else {
+            put_wait(out, 4, "(u32)(v[i] >> 32) != tag", "v[i] = PEEK64(from, l)");
+            lfuse__put(out, 4, "x[i] = K_f32((u32)v[i]);");
+        }
+        lfuse__put(out, 3, "}");
+    }
+    lfuse__put(out, 2, "}");
+    lfuse__put(out, 0, "#pragma unroll");
+    lfuse__put(out, 2, "for (int i = 0; i < %d; i++)", x->depth);
+    lfuse__put(out, 0, "#pragma unroll");
+    put_fma(x, 3, "x[i]", "0");
+}
+
+static void put_given_rows(const text *x)
+{
+    lfuse__strbuf *out = x->t.out;
+    char place[160];
+
+    put_turned(x, "l", "r", place, sizeof place);
+    lfuse__put(out, 3, "for (u32 i = item; i < k * %d; i += %d) {", x->rows, LFUSE__GROUP);
+    lfuse__put(out, 4, "const u32 r = i / k, l = i %% k, row = down * %d + r;", x->rows);
+    lfuse__put(out, 4, "S_f32 v = ZERO_f32;");
+    lfuse__put(out, 4, "if (row < m) v = LOAD_f32(a, (i64)row * (i64)W(%d) + (i64)l * (i64)W(%d));",
+               LFUSE__NETWORK_A + 1, LFUSE__NETWORK_A + 2);
+    lfuse__put(out, 4, "PUT_f32(tile, %s, v);", place);
+    lfuse__put(out, 3, "}");
+}
+
+/* Vectors of values of one column, once all groups have stored theirs. */
+static void put_counted_rows(const text *x)
+{
+    lfuse__strbuf *out = x->t.out;
+    char place[160];
+
+    put_turned(x, "(4 * i / R_)", "(4 * i % R_)", place, sizeof place);
+    lfuse__put(out, 3, "const u64 awaited = (turn[0] * (layers - 1) + layer) * across;");
+    lfuse__put(out, 3, "const u32 vectors = k * %d;", x->rows / VECTOR);
+    lfuse__put(out, 3, "if (item == 0) while (k && (i64)(ACQUIRE64(stored) - awaited) < 0) { }");
+    lfuse__put(out, 3, "SYNC();");
+    lfuse__put(out, 3, "for (u32 begin = item; begin < vectors; begin += %d) {", LFUSE__GROUP * AT_A_TIME);
+    lfuse__put(out, 4, "u32 v[%d];", VECTOR * AT_A_TIME);
+    for (int again = 0; again < 2; again++) {
+        lfuse__put(out, 0, "#pragma unroll");
+        lfuse__put(out, 4, "for (u32 j = 0; j < %d; j++) {", AT_A_TIME);
+        lfuse__put(out, 5, "const u32 i = begin + j * %d, R_ = %d;", LFUSE__GROUP, x->rows);
+        lfuse__put(out, 5, "if (i < vectors) {");
+        if (again) {
+            lfuse__put(out, 6, "const S_f32 t_[4] = {K_f32(v[4 * j]), K_f32(v[4 * j + 1]), K_f32(v[4 * j + 2]), "
+                       "K_f32(v[4 * j + 3])};");
+            lfuse__put(out, 6, "PUTV_f32(tile, %s, t_);", place);
+        } else {
+            lfuse__put(out, 6, "FRESH_16(v + 4 * j, from + (u64)i * 16);");
+        }
+        lfuse__put(out, 5, "}");
+        lfuse__put(out, 4, "}");
+    }
+    lfuse__put(out, 3, "}");
+}
+
+static void put_handed_rows(const text *x)
+{
+    lfuse__strbuf *out = x->t.out;
+    char place[160];
+
+    put_turned(x, "(2 * i / R_)", "(2 * i % R_)", place, sizeof place);
+    lfuse__put(out, 3, "const u32 pairs = k * %d;", x->rows / 2);
+    lfuse__put(out, 3, "for (u32 begin = item; begin < pairs; begin += %d) {", LFUSE__GROUP * AT_A_TIME);
+    lfuse__put(out, 4, "u64 v[%d];", 2 * AT_A_TIME);
+    for (int again = 0; again < 2; again++) {
+        lfuse__put(out, 0, "#pragma unroll");
+        lfuse__put(out, 4, "for (u32 j = 0; j < %d; j++) {", AT_A_TIME);
+        lfuse__put(out, 5, "const u32 i = begin + j * %d, R_ = %d;", LFUSE__GROUP, x->rows);
+        lfuse__put(out, 5, "if (i < pairs) {");
+        if (again) {
+            put_wait(out, 6, "(u32)(v[2 * j] >> 32) != tag || (u32)(v[2 * j + 1] >> 32) != tag",
+                     "PEEK64_2(v + 2 * j, from, 2 * i)");
+            lfuse__put(out, 6, "const u32 place = %s;", place);
+            lfuse__put(out, 6, "PUT_f32(tile, place, K_f32((u32)v[2 * j]));");
+            lfuse__put(out, 6, "PUT_f32(tile, place + 1, K_f32((u32)v[2 * j + 1]));");
+        } else {
+            lfuse__put(out, 6, "PEEK64_2(v + 2 * j, from, 2 * i);");
+        }
+        lfuse__put(out, 5, "}");
+        lfuse__put(out, 4, "}");
+    }
+    lfuse__put(out, 3, "}");
+}
+
+/* Several rows: the group's A goes through local memory. */
+static void put_rows(const text *x)
+{
+    lfuse__strbuf *out = x->t.out;
+    char place[160];
+
+    put_turned(x, "l", "r", place, sizeof place);
+    lfuse__put(out, 2, "if (layer == 0) {");
+    put_given_rows(x);
+    lfuse__put(out, 2, "} else {");
+    if (x->t.k->product.counted) put_counted_rows(x);
+    else put_handed_rows(x);
+    lfuse__put(out, 2, "}");
+    lfuse__put(out, 2, "SYNC();");
+    lfuse__put(out, 0, "#pragma unroll");
+    lfuse__put(out, 2, "for (int i = 0; i < %d; i++) {", x->depth);
+    lfuse__put(out, 3, "const u32 l = s + i * %d;", x->sharers);
+    lfuse__put(out, 3, "if (l < k) {");
+    lfuse__put(out, 0, "#pragma unroll");
+    lfuse__put(out, 4, "for (u32 r = 0; r < %d; r += 4) {", x->rows);
+    lfuse__put(out, 5, "S_f32 x[4];");
+    lfuse__put(out, 5, "GETV_f32(x, tile, %s);", place);
+    lfuse__put(out, 0, "#pragma unroll");
+    lfuse__put(out, 5, "for (int e = 0; e < 4; e++)");
+    lfuse__put(out, 0, "#pragma unroll");
+    put_fma(x, 6, "x[e]", "(r + e)");
+    lfuse__put(out, 4, "}");
+    lfuse__put(out, 3, "}");
+    lfuse__put(out, 2, "}");
+}
+
+/* ---- what becomes of the sums ---- */
+
+/* Within a team, by halves: each step hands one half of the sums over and keeps the other; base: where it begins. */
+static void put_team_sums(const text *x)
+{
+    lfuse__strbuf *out = x->t.out;
+    int count = VECTOR * x->rows, distance;
+
+    lfuse__put(out, 2, "u32 base = 0;");
+    for (distance = 16; distance >= x->vectors; distance /= 2) {
+        if (count == 1) {
+            lfuse__put(out, 2, "acc[0] = ADD_f32(acc[0], SHUFFLE_f32(acc[0], %d));", distance);
+            continue;
+        }
+        count /= 2;
+        lfuse__put(out, 2, "{");
+        lfuse__put(out, 3, "const int up = (lane & %d) != 0;", distance);
+        lfuse__put(out, 0, "#pragma unroll");
+        lfuse__put(out, 3, "for (int i = 0; i < %d; i++) {", count);
+        lfuse__put(out, 4, "const S_f32 given = up ? acc[i] : acc[i + %d], kept = up ? acc[i + %d] : acc[i];", count,
+                   count);
+        lfuse__put(out, 4, "acc[i] = ADD_f32(kept, SHUFFLE_f32(given, %d));", distance);
+        lfuse__put(out, 3, "}");
+        lfuse__put(out, 3, "if (up) base += %d;", count);
+        lfuse__put(out, 2, "}");
+    }
+    lfuse__put(out, 0, "#pragma unroll");
+    lfuse__put(out, 2, "for (int i = 0; i < %d; i++)", count);
+    lfuse__put(out, 3, "sums[%steam * %d + q * %d + base + i] = acc[i];",
+               x->rows == 1 ? "(layer & 1) * TEAM_SUMS_ + " : "", x->rows * x->columns, VECTOR * x->rows);
+}
+
+/* Row and column of result number `u` of this work-item, and whether there is one. */
+static void put_result(const text *x, int indent)
+{
+    lfuse__strbuf *out = x->t.out;
+
+    lfuse__put(out, indent, "const u32 o = item + u * %d;", LFUSE__GROUP);
+    lfuse__put(out, indent, "const u32 row = down * %d + o %% %d, column = part * %d + o / %d;", x->rows, x->rows,
+               x->columns, x->rows);
+    lfuse__put(out, indent, "const int there = o < %d && column < n;", x->rows * x->columns);
+}
+
+/* Operands of the epilogue, of all results of this work-item. */
+static void put_operands(const text *x)
+{
+    const lfuse__kernel_class *c = x->t.k;
+    lfuse__strbuf *out = x->t.out;
+    char load[160], place[96];
+    int j;
+
+    for (j = LFUSE__PRODUCT_OWN; j < c->noperands; j++)
+        if (x->t.loaded[j])
+            lfuse__put(out, 2, "S_%s s%d[%d];", lfuse__register_word(c->operands[j].type), j, x->results);
+    lfuse__put(out, 0, "#pragma unroll");
+    lfuse__put(out, 2, "for (int u = 0; u < %d; u++) {", x->results);
+    put_result(x, 3);
+    for (j = LFUSE__PRODUCT_OWN; j < c->noperands; j++) {
+        const int slot = lfuse__network_slot(c, j);
+        if (!x->t.loaded[j]) continue;
+        lfuse__put(out, 3, "const memory p%d = ADDRESS(W(at + %d));", j, slot);
+        snprintf(place, sizeof place, "((i64)row * (i64)W(at + %d) + (i64)column * (i64)W(at + %d))", slot + 1,
+                 slot + 2);
+        lfuse__put_load(&x->t, j, place, load, sizeof load);
+        lfuse__put(out, 3, "s%d[u] = ZERO_%s;", j, lfuse__register_word(c->operands[j].type));
+        lfuse__put(out, 3, "if (there && row < m) s%d[u] = %s;", j, load);
+    }
+    lfuse__put(out, 2, "}");
+}
+
+static void put_hand_over(const text *x)
+{
+    lfuse__strbuf *out = x->t.out;
+
+    if (x->t.k->product.counted) {
+        lfuse__put(out, 4, "STORE_f32(to, part * %d + o, y%d);", x->rows * x->columns, x->stored);
+        return;
+    }
+    lfuse__put(out, 4, "u32 bits[1];");
+    lfuse__put(out, 4, "PACK_f32(bits, 0, y%d);", x->stored);
+    lfuse__put(out, 4, "for (u32 copy = 0; copy < copies; copy++)");
+    lfuse__put(out, 5, "POKE64(to + copy * W(%d), part * %d + o, (u64)(tag + 1) << 32 | bits[0]);",
+               LFUSE__NETWORK_COPY, x->rows * x->columns);
+}
+
+static void put_epilogue(const text *x)
+{
+    const lfuse__kernel_class *c = x->t.k;
+    const char *type = lfuse__memory_word(c->operands[x->stored].type);
+    lfuse__strbuf *out = x->t.out;
+    int j;
+
+    lfuse__put(out, 0, "#pragma unroll");
+    lfuse__put(out, 2, "for (int u = 0; u < %d; u++) {", x->results);
+    put_result(x, 3);
+    lfuse__put(out, 3, "if (!there) continue;");
+    lfuse__put(out, 3, "S_f32 sum = sums[%so];", x->rows == 1 ? "(layer & 1) * TEAM_SUMS_ + " : "");
+    lfuse__put(out, 0, "#pragma unroll");
+    lfuse__put(out, 3, "for (int i = 1; i < %d; i++) sum = ADD_f32(sum, sums[%si * %d + o]);", TEAMS,
+               x->rows == 1 ? "(layer & 1) * TEAM_SUMS_ + " : "", x->rows * x->columns);
+    lfuse__put(out, 3, "const L_f32 x%d = sum;", LFUSE__PRODUCT_SUM);
+    for (j = LFUSE__PRODUCT_OWN; j < c->noperands; j++)
+        if (x->t.loaded[j])
+            lfuse__put(out, 3, "const L_%s x%d = s%d[u];", lfuse__register_word(c->operands[j].type), j, j);
+    lfuse__put(out, 3, "L_%s y%d;", lfuse__register_word(c->operands[x->stored].type), x->stored);
+    lfuse__put_body(&x->t, 3, "");
+    lfuse__put(out, 3, "if (layer + 1 < layers) {");
+    put_hand_over(x);
+    lfuse__put(out, 3, "} else if (row < m) {");
+    lfuse__put(out, 4, "const memory p%d = ADDRESS(W(%d));", x->stored, LFUSE__NETWORK_OUT);
+    lfuse__put(out, 4, "STORE_%s(p%d, (i64)row * (i64)W(%d) + (i64)column * (i64)W(%d), y%d);", type, x->stored,
+               LFUSE__NETWORK_OUT + 1, LFUSE__NETWORK_OUT + 2, x->stored);
+    lfuse__put(out, 3, "}");
+    lfuse__put(out, 2, "}");
+}
+
+/* ---- the kernel ---- */
+
+static void put_layers(const text *x)
+{
+    lfuse__strbuf *out = x->t.out;
+
+    lfuse__put(out, 1, "const memory space = BUFFER(0) + W(%d);", LFUSE__NETWORK_SPACE);
+    lfuse__put(out, 1, "const memory a = ADDRESS(W(%d));", LFUSE__NETWORK_A);
+    lfuse__put(out, 1, "const memory data = space + W(%d) + (u64)down * W(%d);", LFUSE__NETWORK_DATA,
+               LFUSE__NETWORK_BLOCK);
+    lfuse__put(out, 1, "const u32 copies = (u32)W(%d);", LFUSE__NETWORK_COPIES);
+    lfuse__put(out, 1, "const u64 own_copy = part %% copies * W(%d);", LFUSE__NETWORK_COPY);
+    lfuse__put(out, 1, "const memory stored = space + (u64)down * %d + %d;", LFUSE__NETWORK_APART,
+               LFUSE__NETWORK_SECOND);
+    lfuse__put(out, 1, "const u64 half = W(%d);", LFUSE__NETWORK_HALF);
+    lfuse__put(out, 1, "S_f32 w[%d];", VECTOR * x->depth);
+    /* Launches are told apart by how often the groups of a block of rows have come here before, all of them each. */
+    lfuse__put(out, 1, "if (item == 0) turn[0] = NEXT64(space + (u64)down * %d) / across;",
+               LFUSE__NETWORK_APART);
+    put_weights(x, 1, "0");
+    lfuse__put(out, 1, "SYNC();");
+    lfuse__put(out, 0, "#pragma unroll 1");
+    lfuse__put(out, 1, "for (u32 layer = 0; layer < layers; layer++) {");
+    put_layer(x, 2, "layer");
+    if (!x->t.k->product.counted)
+        lfuse__put(out, 2, "const u32 tag = (u32)turn[0] * %d + layer;", 2 * LFUSE__NETWORK_LAYERS);
+    lfuse__put(out, 2, "const memory from = data + (layer & 1 ? 0 : half) + own_copy;");
+    lfuse__put(out, 2, "const memory to = data + (layer & 1 ? half : 0);");
+    put_operands(x);
+    lfuse__put(out, 2, "S_f32 acc[%d];", VECTOR * x->rows);
+    lfuse__put(out, 0, "#pragma unroll");
+    lfuse__put(out, 2, "for (int i = 0; i < %d; i++) acc[i] = ZERO_f32;", VECTOR * x->rows);
+    if (x->rows == 1) put_one_row(x);
+    else put_rows(x);
+    lfuse__put(out, 2, "if (layer + 1 < layers)");
+    put_weights(x, 2, "layer + 1");
+    put_team_sums(x);
+    lfuse__put(out, 2, "SYNC();");
+    put_epilogue(x);
+    if (x->t.k->product.counted) {
+        lfuse__put(out, 2, "SYNC();");
+        lfuse__put(out, 2, "if (item == 0 && layer + 1 < layers) RELEASE64(stored);");
+    }
+    lfuse__put(out, 1, "}");
+}
+
+static void put_kernel(const text *x, const char *name)
+{
+    const int most = LFUSE__NETWORK_HEAD + LFUSE__NETWORK_LAYERS * lfuse__network_record(x->t.k);
+    const int words = most < LFUSE__MAX_WORDS ? most : LFUSE__MAX_WORDS;
+    lfuse__strbuf *out = x->t.out;
+
+    lfuse__put(out, 0, "RESIDENT(%s, %d, %d, PARAMS_1)", name, LFUSE__GROUP, words);
+    lfuse__put(out, 0, "{");
+    if (x->rows == 1) lfuse__put(out, 1, "enum { TEAM_SUMS_ = %d };", TEAMS * x->columns);
+    lfuse__put(out, 1, "LOCAL(S_f32, sums, %d)", TEAMS * x->rows * x->columns * (x->rows == 1 ? 2 : 1));
+    lfuse__put(out, 1, "LOCAL(u64, turn, 1)");
+    if (x->rows > 1) lfuse__put(out, 1, "TILE_f32(tile, %d)", x->sharers * x->depth * x->rows);
+    put_constants(x);
+    lfuse__put(out, 1, LFUSE__BEGIN);
+    put_layers(x);
+    lfuse__put(out, 0, "}");
+}
+
+static lfuse_status check(const char *name, const lfuse__kernel_class *c, const lfuse__facts *facts)
+{
+    const lfuse__product_class *p = &c->product;
+    int j, stored = 0;
+
+    LFUSE__TRY(lfuse__class_check(name, c, facts));
+    for (j = 0; j < c->noperands; j++) {
+        stored += c->operands[j].written;
+        if (c->operands[j].gathered || c->operands[j].index)
+            return lfuse__error(LFUSE_ERR_UNSUPPORTED, "operand %d of a chain of products is looked up in, or is an "
+                                "index", j);
+    }
+    if (c->noperands < LFUSE__PRODUCT_OWN || c->body->nnumbers || c->body->nstores != 1 || stored != 1 ||
+        c->operands[LFUSE__PRODUCT_A].type != LFUSE_F32 || c->operands[LFUSE__PRODUCT_B].type != LFUSE_F32)
+        return lfuse__error(LFUSE_ERR_UNSUPPORTED, "a chain of products of %d operands, %d numbers, %d results",
+                            c->noperands, c->body->nnumbers, c->body->nstores);
+    if (c->operands[c->body->stores[0].operand].type != LFUSE_F32)
+        return lfuse__error(LFUSE_ERR_TYPE, "a chain of products that hands on %s",
+                            lfuse__memory_word(c->operands[c->body->stores[0].operand].type));
+    if (p->form != LFUSE__PRODUCT_NETWORK || p->rows < 1 || (p->rows > 1 && p->rows % VECTOR) || p->depth < 1 ||
+        p->columns < VECTOR || p->columns > 32 * VECTOR || (p->counted && p->rows == 1) ||
+        LFUSE__GROUP % (p->columns / VECTOR))
+        return lfuse__error(LFUSE_ERR_INVALID, "a chain of products by %d x %d, %d deep", p->rows, p->columns,
+                            p->depth);
+    return LFUSE_OK;
+}
+
+lfuse_status lfuse__network_emit(lfuse__strbuf *out, const char *name, const lfuse__kernel_class *c,
+                                 const lfuse__facts *facts)
+{
+    const lfuse__product_class *p = &c->product;
+    text x;
+
+    if (!facts->resident_groups || !facts->addresses || facts->vector_lanes)
+        return lfuse__error(LFUSE_ERR_UNSUPPORTED, "%s has no launch whose groups all run at the same time",
+                            facts->info.name);
+    LFUSE__TRY(check(name, c, facts));
+    memset(&x, 0, sizeof x);
+    lfuse__text_init(&x.t, out, c, NULL);
+    x.rows = p->rows;
+    x.columns = p->columns;
+    x.depth = p->depth;
+    x.vectors = p->columns / VECTOR;
+    x.sharers = LFUSE__GROUP / x.vectors;
+    x.stored = c->body->stores[0].operand;
+    x.results = (p->rows * p->columns + LFUSE__GROUP - 1) / LFUSE__GROUP;
+    lfuse__put_powers(out, c->body);
+    put_kernel(&x, name);
+    return lfuse__strbuf_check(out);
+}

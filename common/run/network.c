@@ -1,0 +1,227 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#ifdef HAVE_CONFIG_H
+#include "config.h"
+#endif
+
+/*
+ * Products that follow each other, in one launch. Its workspace is zeroed when the instance is furnished and then kept
+ * by the kernel itself. It is the instance's own, whose runs follow each other on its stream. A recording is replayed
+ * on any stream, beside those: its runs have a workspace in the recording's scratch, where others leave things too, so
+ * that it is zeroed before each of them.
+ */
+#include <stdlib.h>
+#include <string.h>
+
+#include "common/base/error.h"
+#include "common/kernels/network.h"
+#include "common/run/loop.h"
+
+struct lfuse__network_op {
+    lfuse__kernel *kernel;
+    lfuse__kernel_class k;
+    lfuse__network network;
+    lfuse__network_layer *layers;
+    lfuse__start (*starts)[LFUSE__MAX_OPERANDS]; /* [nlayers] */
+    lfuse__range *workspace;
+    uint64_t bytes;
+    int lent;          /* buffer: the workspace in scratch that is lent */
+    lfuse__bmem *buffer;
+    lfuse__packed packed;
+};
+
+void lfuse__network_op_destroy(lfuse__network_op *op)
+{
+    if (!op) return;
+    lfuse__kernel_destroy(op->kernel);
+    lfuse__range_release(op->workspace);
+    free(op->starts);
+    free(op->layers);
+    free(op);
+}
+
+/* ---- classes ---- */
+
+void lfuse__network_class(const lfuse__step *step, lfuse__kernel_class *k)
+{
+    const lfuse__step *layer = &step->children[0];
+    int i;
+
+    memset(k, 0, sizeof *k);
+    k->body = &layer->body;
+    k->rank = 2;
+    k->noperands = layer->noperands;
+    for (i = 0; i < layer->noperands; i++) {
+        k->operands[i].type = layer->operands[i].type;
+        k->operands[i].written = layer->operands[i].written;
+        k->operands[i].inner = LFUSE__STRIDE_ANY;
+    }
+}
+
+static bool known(const lfuse__kernel_class *all, int count, const lfuse__kernel_class *k)
+{
+    int i;
+
+    for (i = 0; i < count; i++)
+        if (lfuse__class_equal(&all[i], k)) return true;
+    return false;
+}
+
+int lfuse__network_classes(const lfuse__plan_body *plan, const lfuse__step *step, const lfuse__facts *facts,
+                           lfuse__kernel_class classes[LFUSE__NETWORK_CLASSES])
+{
+    lfuse__network_layer layers[LFUSE__NETWORK_LAYERS];
+    lfuse__network network = { .nlayers = step->nchildren, .layers = layers };
+    lfuse__saved_error before;
+    lfuse__kernel_class k;
+    int64_t low, high;
+    int i, count = 0;
+
+    if (step->nchildren > LFUSE__NETWORK_LAYERS) return 0;
+    memset(layers, 0, sizeof layers);
+    for (i = 0; i < step->nchildren; i++) {
+        layers[i].n = step->children[i].product.n; /* numbers: network.c of common/plan/ */
+        layers[i].k = step->children[i].product.k;
+    }
+    lfuse__size_bounds(plan->graph, step->children[0].product.m, &low, &high);
+    lfuse__network_class(step, &k);
+    lfuse__error_save(&before);
+    for (network.m = low < 1 ? 1 : low; network.m <= high && network.m <= LFUSE__NETWORK_ROWS_MOST; network.m++)
+        if (!lfuse__network_choose(facts, &network, &k) && !known(classes, count, &k) &&
+            count < LFUSE__NETWORK_CLASSES)
+            classes[count++] = k;
+    lfuse__error_restore(&before);
+    return count;
+}
+
+/* ---- furnishing ---- */
+
+static lfuse_status new_op(int nlayers, lfuse__network_op **made)
+{
+    lfuse__network_op *op = calloc(1, sizeof *op);
+
+    if (op) {
+        op->layers = calloc((size_t)nlayers, sizeof *op->layers);
+        op->starts = calloc((size_t)nlayers, sizeof *op->starts);
+        op->network = (lfuse__network){ .nlayers = nlayers, .layers = op->layers };
+        if (op->layers && op->starts) {
+            *made = op;
+            return LFUSE_OK;
+        }
+    }
+    lfuse__network_op_destroy(op);
+    return lfuse__error(LFUSE_ERR_MEMORY, "out of host memory (%d layers in one launch)", nlayers);
+}
+
+/* What a layer hands on has no memory of its own. */
+static bool is_handed(const lfuse__network_op *op, const lfuse__step *step, int layer, int operand)
+{
+    if (operand == LFUSE__PRODUCT_A) return layer > 0;
+    return step->operands[operand].written && layer + 1 < op->network.nlayers;
+}
+
+static lfuse_status open_operand(lfuse_instance *in, lfuse__network_op *op, const lfuse__step *step, int layer,
+                                 int operand)
+{
+    lfuse__network_layer *l = &op->layers[layer];
+    const int64_t extents[2] = { operand == LFUSE__PRODUCT_B ? l->k : op->network.m,
+                                 operand == LFUSE__PRODUCT_A ? l->k : l->n };
+    lfuse__stand_ins copies = { 0 };
+    lfuse__walk w;
+
+    op->starts[layer][operand].memory.place = LFUSE__PLACE_INDEX; /* nowhere */
+    if (operand == LFUSE__PRODUCT_SUM || is_handed(op, step, layer, operand)) return LFUSE_OK;
+    LFUSE__TRY(lfuse__walk_open(in, &step->operands[operand], 2, extents, &copies, &w));
+    if (copies.count)
+        return lfuse__error(LFUSE_ERR_UNSUPPORTED, "operand %d of layer %d would go through a copy", operand, layer);
+    if (operand == LFUSE__PRODUCT_B && ((w.strides[1] != 1 && l->n > 1) || w.strides[0] < 0))
+        return lfuse__error(LFUSE_ERR_UNSUPPORTED, "the weights of layer %d lie along k", layer);
+    op->starts[layer][operand] = lfuse__start_of(&w);
+    l->operands[operand].row = w.strides[0];
+    l->operands[operand].column = w.strides[1];
+    return LFUSE_OK;
+}
+
+static lfuse_status open_layer(lfuse_instance *in, lfuse__network_op *op, const lfuse__step *step, int layer)
+{
+    int i;
+
+    LFUSE__TRY(lfuse__extent_of(in, step->product.n, &op->layers[layer].n));
+    LFUSE__TRY(lfuse__extent_of(in, step->product.k, &op->layers[layer].k));
+    for (i = 0; i < step->noperands; i++) LFUSE__TRY(open_operand(in, op, step, layer, i));
+    return LFUSE_OK;
+}
+
+static void use_memory(lfuse_instance *in, const lfuse__network_op *op)
+{
+    const lfuse__memory lent = { LFUSE__PLACE_SCRATCH, op->lent };
+    int i, j;
+
+    for (i = 0; i < op->network.nlayers; i++)
+        for (j = 0; j < op->k.noperands; j++) lfuse__use_memory(in, &op->starts[i][j].memory);
+    lfuse__use_memory(in, &lent);
+}
+
+static lfuse_status complete(lfuse_instance *in, const lfuse__step *step, lfuse__network_op *op)
+{
+    int i;
+
+    LFUSE__TRY(lfuse__extent_of(in, step->children[0].product.m, &op->network.m));
+    if (op->network.m < 1 || op->network.m > LFUSE__NETWORK_ROWS_MOST)
+        return lfuse__error(LFUSE_ERR_UNSUPPORTED, "%lld rows; products of 1 to %d share a launch",
+                            (long long)op->network.m, LFUSE__NETWORK_ROWS_MOST);
+    for (i = 0; i < step->nchildren; i++) LFUSE__TRY(open_layer(in, op, &step->children[i], i));
+    lfuse__network_class(step, &op->k);
+    LFUSE__TRY(lfuse__network_choose(in->facts, &op->network, &op->k));
+    LFUSE__TRY(lfuse__body_kernel(in->plan->body, in->plan->dev, LFUSE__FAMILY_NETWORK, &op->k, &op->kernel));
+    op->bytes = (lfuse__network_workspace(&op->k, &op->network) + 255) / 256 * 256;
+    LFUSE__TRY(lfuse__range_create(in->plan->dev, op->bytes, &op->workspace));
+    LFUSE__TRY(lfuse__fill(in->stream, op->workspace, 0, 0, 8, op->bytes));
+    return lfuse__add_buffer(in, LFUSE__PLACE_SCRATCH, op->bytes, &op->lent);
+}
+
+lfuse_status lfuse__furnish_network(lfuse_instance *in, const lfuse__step *step)
+{
+    lfuse__network_op *op;
+    lfuse__operation *operation;
+    lfuse_status status;
+
+    LFUSE__TRY(new_op(step->nchildren, &op));
+    status = complete(in, step, op);
+    if (!status) status = lfuse__add_operation(in, step, LFUSE__RUN_NETWORK, &operation);
+    if (status) {
+        lfuse__network_op_destroy(op);
+        return status;
+    }
+    operation->as.network = op;
+    use_memory(in, op);
+    return LFUSE_OK;
+}
+
+/* ---- runs ---- */
+
+void lfuse__network_op_place(lfuse_instance *in, lfuse__network_op *op)
+{
+    lfuse__location at;
+    int i, j;
+
+    for (i = 0; i < op->network.nlayers; i++)
+        for (j = 0; j < op->k.noperands; j++) {
+            lfuse__start_at(in, &op->starts[i][j], &at);
+            op->layers[i].operands[j].address = at.address;
+        }
+    at = (lfuse__location){ op->workspace->mem, op->workspace->offset, op->workspace->address };
+    if (in->lent) lfuse__memory_at(in, &(lfuse__memory){ LFUSE__PLACE_SCRATCH, op->lent }, &at);
+    op->buffer = at.mem;
+    op->network.workspace = at.offset;
+    lfuse__network_pack(&op->k, &op->network, &op->packed);
+}
+
+lfuse_status lfuse__network_op_run(lfuse_instance *in, const lfuse__network_op *op, lfuse_stream *s)
+{
+    const lfuse__launch_args args = { .groups = op->packed.groups, .group = op->packed.group, .nbuffers = 1,
+                                      .nwords = op->packed.nwords, .buffers = &op->buffer, .words = op->packed.words,
+                                      .resident = true };
+
+    if (in->lent) LFUSE__TRY(lfuse__fill(s, in->lent, in->buffers[op->lent].offset, 0, 8, op->bytes));
+    return lfuse__launch(s, op->kernel, &args);
+}

@@ -1,0 +1,19 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Chains of products for the tests: layers of bias and relu. */
+#ifndef TESTS_KERNELS_NETWORKS_H
+#define TESTS_KERNELS_NETWORKS_H
+
+#include "common/kernels/network.h"
+
+enum { NETWORK_BIAS = LFUSE__PRODUCT_OWN, NETWORK_RESULT, NETWORK_OPERANDS };
+
+/* relu(sum + bias); the body is static. */
+void network_class(lfuse__kernel_class *c);
+/* Facts of a device with so many resident groups. */
+lfuse__facts network_facts(unsigned resident);
+/* Layers of width x width; `layers` is filled. */
+void network_square(lfuse__network *w, lfuse__network_layer *layers, int count, int64_t rows, int64_t width);
+/* The texts of some shapes, named by `name`. */
+void networks_emit(lfuse__strbuf *out, const char *(*name)(void *data), void *data);
+
+#endif

@@ -1,0 +1,262 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Which products share a launch, on a device that says how many groups run at the same time. */
+#ifdef HAVE_CONFIG_H
+#include "config.h"
+#endif
+
+#include <stdio.h>
+#include <string.h>
+
+#include "tests/plan/rig.h"
+#include "tests/support/main.h"
+
+enum { WIDTH = 96 };
+
+static void gpu(void)
+{
+    memset(&rig_facts, 0, sizeof rig_facts);
+    rig_facts.info.f64 = 1;
+    rig_facts.simd = 32;
+    rig_facts.addresses = true;
+    rig_facts.info.local_bytes = 48 * 1024;
+    rig_facts.info.max_group = 1024;
+    rig_facts.info.cache_bytes = 1 << 20;
+    rig_facts.products = LFUSE__PRODUCTS_TUNED;
+    rig_facts.resident_groups = 132;
+}
+
+static lfuse_value frozen(const char *letter, int i, lfuse_type type, int rank, const lfuse_size *shape)
+{
+    char name[16];
+    snprintf(name, sizeof name, "%s%d", letter, i);
+    return lfuse_frozen(g, name, type, rank, shape);
+}
+
+/* relu(x w + b) */
+static lfuse_value layer(lfuse_value x, int i, lfuse_size k, lfuse_size n)
+{
+    lfuse_value w = frozen("w", i, LFUSE_F32, 2, LFUSE_DIMS(k, n)), b = frozen("b", i, LFUSE_F32, 1, LFUSE_DIMS(n));
+    return lfuse_relu(lfuse_add(lfuse_matmul(x, w), b));
+}
+
+static lfuse_value chain(lfuse_value x, int first, int count)
+{
+    for (int i = first; i < first + count; i++) x = layer(x, i, WIDTH, WIDTH);
+    return x;
+}
+
+static int networks(int *layers)
+{
+    int count = 0;
+    *layers = 0;
+    for (int i = 0; i < plan->nstages; i++) {
+        if (!plan->stages[i].network) continue;
+        count++;
+        *layers += plan->stages[i].network->nchildren;
+        for (int k = 0; k < plan->stages[i].covers; k++) ck_assert(plan->stages[i + k].covered);
+    }
+    return count;
+}
+
+static void expect(int count, int layers)
+{
+    int found, all;
+    rig_make(0);
+    found = networks(&all);
+    ck_assert_msg(found == count && all == layers, "%d networks of %d layers: %s", found, all, text.data);
+}
+
+static lfuse_value input(lfuse_size rows)
+{
+    return rig_input("x", 2, LFUSE_DIMS(rows, WIDTH));
+}
+
+START_TEST(text_of_two)
+{
+    gpu();
+    lfuse_output(g, "y", chain(input(4), 0, 2));
+    rig_make(0);
+    ck_assert_str_eq(text.data,
+                     "(network (gemm 4 x 96 x 96 (relu (add acc b0))) (gemm 4 x 96 x 96 (relu (add acc b1))))");
+    rig_make(LFUSE_NO_NETWORK);
+    ck_assert_str_eq(text.data, "(gemm 4 x 96 x 96 (relu (add acc b0))) (gemm 4 x 96 x 96 (relu (add acc b1)))");
+}
+END_TEST
+
+START_TEST(any_rows)
+{
+    gpu();
+    lfuse_output(g, "y", chain(input(lfuse_size_var(g, "batch", 1, 4096)), 0, 8));
+    expect(1, 8);
+    ck_assert_int_eq(plan->nstages, 8); /* for batches that are too large */
+    rig_facts.products = LFUSE__PRODUCTS_NONE;
+    expect(1, 8);
+}
+END_TEST
+
+/* What a vendor's product leaves to a kernel of its own is part of the layer. */
+START_TEST(other_epilogues)
+{
+    lfuse_value x;
+    gpu();
+    x = input(8);
+    for (int i = 0; i < 3; i++)
+        x = lfuse_gelu(lfuse_mul(lfuse_matmul(x, frozen("w", i, LFUSE_F32, 2, LFUSE_DIMS(WIDTH, WIDTH))),
+                                 frozen("s", i, LFUSE_F32, 1, LFUSE_DIMS(WIDTH))));
+    lfuse_output(g, "y", x);
+    expect(1, 3);
+    ck_assert_int_eq(plan->stages[0].covers, plan->nstages);
+    rig_check_order();
+}
+END_TEST
+
+START_TEST(widths)
+{
+    gpu();
+    lfuse_output(g, "y", layer(layer(layer(input(2), 0, WIDTH, 200), 1, 200, 17), 2, 17, 40));
+    expect(1, 3);
+}
+END_TEST
+
+/* The last one has another epilogue, or none: it keeps its launch. */
+START_TEST(unlike_end)
+{
+    gpu();
+    lfuse_output(g, "y", lfuse_matmul(chain(input(2), 0, 3), frozen("w", 3, LFUSE_F32, 2, LFUSE_DIMS(WIDTH, WIDTH))));
+    expect(1, 3);
+}
+END_TEST
+
+/* What is handed on is somebody else's too: an output, or a later layer's. */
+START_TEST(seen_between)
+{
+    lfuse_value h;
+    gpu();
+    h = chain(input(2), 0, 2);
+    lfuse_output(g, "h", h);
+    lfuse_output(g, "y", chain(h, 2, 2));
+    expect(2, 4);
+}
+END_TEST
+
+START_TEST(skipped_over)
+{
+    lfuse_value h, last;
+    gpu();
+    h = chain(input(2), 0, 2);
+    last = chain(h, 2, 2);
+    lfuse_output(g, "y", lfuse_add(last, h));
+    expect(1, 2);
+}
+END_TEST
+
+START_TEST(alone)
+{
+    gpu();
+    lfuse_output(g, "y", chain(input(4), 0, 1));
+    expect(0, 0);
+}
+END_TEST
+
+/* The result goes where x was: nothing of its launch may read that. */
+START_TEST(updates)
+{
+    lfuse_value x;
+    gpu();
+    x = input(4);
+    lfuse_update(x, chain(x, 0, 3));
+    expect(1, 2);
+    ck_assert(!plan->stages[0].network);
+}
+END_TEST
+
+START_TEST(many_rows)
+{
+    gpu();
+    lfuse_output(g, "y", chain(input(LFUSE__NETWORK_ROWS_MOST + 1), 0, 3));
+    expect(0, 0);
+}
+END_TEST
+
+START_TEST(other_devices)
+{
+    gpu();
+    lfuse_output(g, "y", chain(input(4), 0, 3));
+    rig_facts.resident_groups = 0;
+    expect(0, 0);
+    gpu();
+    rig_facts.addresses = false;
+    expect(0, 0);
+    gpu();
+    rig_facts.vector_lanes = true;
+    expect(0, 0);
+    gpu();
+    rig_facts.info.cache_bytes = 2 * 3 * WIDTH * WIDTH * 4 - 8; /* half of it is a little less than the weights */
+    expect(0, 0);
+    rig_facts.info.cache_bytes += 8;
+    expect(1, 3);
+}
+END_TEST
+
+START_TEST(of_the_vendor)
+{
+    const lfuse_plan_options options = { .provider = LFUSE_PROVIDER_VENDOR };
+    lfuse__plan_body *body;
+    gpu();
+    lfuse_output(g, "y", chain(input(4), 0, 3));
+    expect(1, 3);
+    ck_assert(!lfuse__plan_make(canonical, &rig_facts, &options, &body));
+    ck_assert(!body->stages[0].network);
+    lfuse__plan_free(body);
+}
+END_TEST
+
+START_TEST(narrow_types)
+{
+    lfuse_value x;
+    gpu();
+    x = lfuse_input(g, "x", LFUSE_F16, 2, LFUSE_DIMS(4, WIDTH));
+    for (int i = 0; i < 3; i++)
+        x = lfuse_relu(lfuse_matmul(x, frozen("w", i, LFUSE_F16, 2, LFUSE_DIMS(WIDTH, WIDTH))));
+    lfuse_output(g, "y", x);
+    expect(0, 0);
+}
+END_TEST
+
+/* Bundles leave what a network covers where it is. */
+START_TEST(beside_bundles)
+{
+    gpu();
+    lfuse_output(g, "y", chain(input(4), 0, 3));
+    lfuse_output(g, "z", lfuse_exp(rig_input("u", 1, LFUSE_DIMS(7))));
+    lfuse_output(g, "v", lfuse_exp(rig_input("t", 1, LFUSE_DIMS(9))));
+    expect(1, 3);
+    ck_assert(strstr(text.data, "(bundle ") != NULL);
+    rig_check_order();
+}
+END_TEST
+
+static Suite *suite_network(void)
+{
+    Suite *suite = suite_create("networks");
+    TCase *c = tcase_create("chains");
+    tcase_add_checked_fixture(c, rig_setup, rig_teardown);
+    tcase_add_test(c, text_of_two);
+    tcase_add_test(c, any_rows);
+    tcase_add_test(c, other_epilogues);
+    tcase_add_test(c, widths);
+    tcase_add_test(c, unlike_end);
+    tcase_add_test(c, seen_between);
+    tcase_add_test(c, skipped_over);
+    tcase_add_test(c, alone);
+    tcase_add_test(c, updates);
+    tcase_add_test(c, many_rows);
+    tcase_add_test(c, other_devices);
+    tcase_add_test(c, of_the_vendor);
+    tcase_add_test(c, narrow_types);
+    tcase_add_test(c, beside_bundles);
+    suite_add_tcase(suite, c);
+    return suite;
+}
+
+TEST_MAIN(CK_NOFORK, suite_network)
