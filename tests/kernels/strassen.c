@@ -332,8 +332,8 @@ void case_strassen(rig *r, lfuse_type type)
         bool integers;
     } trials[] = {
         {{2, 1}, true, {5, 4, 35, 3}, 1, true},   {{1, 2}, false, {4, 3, 128, 17}, 0, true},
-        {{2, 2}, false, {9, 5, 70, 9}, 4, false}, {{1, 1}, true, {1, 1, 1, 1}, 0, true},
-        {{1, 1}, false, {6, 5, 8, 33}, 3, false}, {{2, 2}, true, {3, 3, 64, 64}, 0, true},
+        {{2, 2}, false, {9, 4, 70, 9}, 4, false}, {{1, 1}, true, {1, 1, 1, 1}, 0, true},
+        {{1, 1}, false, {6, 4, 8, 33}, 3, false}, {{2, 2}, true, {3, 3, 64, 64}, 0, true},
     };
     const int count = sizeof trials / sizeof *trials;
     for (int i = 0; i < count; i++) {
