@@ -23,7 +23,8 @@ bench_lfuse_bench_SOURCES = %reldir%/main.c %reldir%/bench.h %reldir%/case.c %re
 	%reldir%/native.c %reldir%/native.h %reldir%/suite_launch.c %reldir%/suite_pointwise.c \
 	%reldir%/suite_dense.c %reldir%/network_check.c %reldir%/network_check.h %reldir%/suite_gemm.c \
 	%reldir%/gemm_check.c %reldir%/gemm_check.h %reldir%/gemm_problem.c %reldir%/gemm_problem.h \
-	%reldir%/gemm_vendor.c %reldir%/gemm_host.c %reldir%/openblas.c \
+	%reldir%/gemm_vendor.c %reldir%/gemm_host.c %reldir%/gemm_group.c %reldir%/gemm_group.h \
+	%reldir%/openblas.c \
 	%reldir%/openblas.h %reldir%/suite_stack.c %reldir%/suite_rows.c %reldir%/suite_embed.c \
 	%reldir%/tune.c %reldir%/suite_foreach.c %reldir%/suite_optim.c %reldir%/models.c %reldir%/models.h \
 	%reldir%/optim_truth.c %reldir%/optim_truth.h %reldir%/accumulation.c

@@ -8,6 +8,7 @@
  *   vendor       bare calls of that library (f32): the fastest algorithm that its heuristic lists
  *   openblas     the system's OpenBLAS on the host, where there is one; on CPUs, f32 and f64; of a batch, call by call
  * and plan, native and vendor with "+ep", the same with bias and relu: what the epilogue costs is the difference.
+ * gemm:<m>x<n>x<k>:g<count>: a group, see gemm_group.h.
  */
 #ifdef HAVE_CONFIG_H
 #include "config.h"
@@ -17,6 +18,7 @@
 #include <string.h>
 
 #include "bench/gemm_check.h"
+#include "bench/gemm_group.h"
 #include "bench/gemm_problem.h"
 #include "common/base/error.h"
 
@@ -84,6 +86,7 @@ static lfuse_status read_problem(const bench_device *d, const char *problem, gem
 static lfuse_status tune(bench_device *d, const char *problem)
 {
     gemm_problem p;
+    if (gemm_group_is(problem)) return LFUSE_OK; /* one launch of one form: there is nothing to choose */
     LFUSE__TRY(read_problem(d, problem, &p));
     for (int epilogue = 0; epilogue < 2; epilogue++) {
         fixture *f;
@@ -100,6 +103,7 @@ static lfuse_status tune(bench_device *d, const char *problem)
 static lfuse_status prepare(bench_device *d, const char *problem, bench_case *c)
 {
     gemm_problem p;
+    if (gemm_group_is(problem)) return gemm_group_prepare(d, problem, c);
     LFUSE__TRY(read_problem(d, problem, &p));
     shared *s = calloc(1, sizeof *s);
     if (!s) return lfuse__error(LFUSE_ERR_MEMORY, "out of memory for %s", problem);
@@ -122,6 +126,7 @@ static const char *const problems[] = {
     "gemm:2x4096x4096",   "gemm:4x4096x4096",   "gemm:8x4096x4096",    "gemm:16x4096x4096",   "gemm:256x256x16384",
     "gemm:1024x1024x1024:tn", "gemm:1024x1024x1024:nt", "gemm:1024x1024x1024:tt", "gemm:64x64x64:b512",
     "gemm:256x256x256:b64", "gemm:256x256x256:nt:b64", "gemm:1024x1024x1024:b16",
+    "gemm:256x256x256:g64", "gemm:1024x1024x1024:g16",
     "gemm:4096x4096x4096", "gemm:4096x4096x4096:f16", "gemm:4096x4096x4096:bf16", "gemm:8192x8192x8192", NULL};
-static const char *const quick[] = {"gemm:256x256x256", "gemm:8x512x512", "gemm:128x64x96:tn:b3", NULL};
+static const char *const quick[] = {"gemm:256x256x256", "gemm:8x512x512", "gemm:128x64x96:tn:b3", "gemm:64x96x80:g5", NULL};
 const bench_suite bench_suite_gemm = {"gemm", problems, quick, prepare, tune};
