@@ -128,5 +128,6 @@ static const char *const problems[] = {
     "gemm:256x256x256:b64", "gemm:256x256x256:nt:b64", "gemm:1024x1024x1024:b16",
     "gemm:256x256x256:g64", "gemm:1024x1024x1024:g16",
     "gemm:4096x4096x4096", "gemm:4096x4096x4096:f16", "gemm:4096x4096x4096:bf16", "gemm:8192x8192x8192", NULL};
-static const char *const quick[] = {"gemm:256x256x256", "gemm:8x512x512", "gemm:128x64x96:tn:b3", "gemm:64x96x80:g5", NULL};
+static const char *const quick[] = {"gemm:256x256x256", "gemm:8x512x512", "gemm:128x64x96:tn:b3", "gemm:64x96x80:g5",
+                                    NULL};
 const bench_suite bench_suite_gemm = {"gemm", problems, quick, prepare, tune};
