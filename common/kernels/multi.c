@@ -165,8 +165,28 @@ static lfuse__carry kernel_of(int slots)
     return slots > 2 ? LFUSE__CARRY_PARTIAL : LFUSE__CARRY_CHUNKS;
 }
 
+/*
+ * NVRTC 13 comes to no end with a product whose pointers are made of nothing but numbers: they are made of a buffer's
+ * and the way from there.
+ */
+static void put_product_member(const lfuse__text *t, int indent, const lfuse__facts *facts, int slots, int j)
+{
+    if (t->k->carried) {
+        lfuse__strbuf_format(t->out, "%*smemory p%d = BUFFER(0) + (", 4 * indent, "", j);
+        lfuse__put_argument(t->out, facts, lfuse__carried_first(t->k, kernel_of(slots), j), "member");
+    } else {
+        lfuse__strbuf_format(t->out, "%*smemory p%d = BUFFER(0) + (WORD64(BUFFER(1) + W(%d) + (W(%d) * %d + member) * "
+                             "16, 0)", 4 * indent, "", j, LFUSE__MULTI_ADDRESSES_OFFSET, MEMBERS, j);
+    }
+    lfuse__strbuf_add(t->out, " - (u64)BUFFER(0));\n");
+}
+
 void lfuse__put_member(const lfuse__text *t, int indent, const lfuse__facts *facts, int slots, int j)
 {
+    if (t->k->product.grouped && facts->addresses) {
+        put_product_member(t, indent, facts, slots, j);
+        return;
+    }
     if (t->k->carried) {
         lfuse__put_carried_entry(t->out, indent, facts, slots, j, lfuse__carried_first(t->k, kernel_of(slots), j),
                                  "member");

@@ -165,6 +165,9 @@ lfuse_status lfuse__grouped_pack(const lfuse__kernel_class *c, const lfuse__fact
     packed->words[LFUSE__MULTI_PARTIALS_OFFSET] = part->workspace;
     packed->words[LFUSE__GROUPED_BLOCKS] = (uint64_t)cut->rows | (uint64_t)cut->columns << 16 |
                                            (uint64_t)cut->depth << 32;
+    if (c->product.form == LFUSE__PRODUCT_TILES && part->chunks > cut->groups)
+        return lfuse__error(LFUSE_ERR_UNSUPPORTED, "a launch over products of %lld tiles; at most %lld",
+                            (long long)part->chunks, (long long)cut->groups);
     packed->group = cut->group;
     packed->groups = (uint64_t)(part->chunks < cut->groups ? part->chunks : cut->groups);
     return LFUSE_OK;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Tiles of the members of lists: a work-group computes one tile of one member's product, or several one by one. */
+/* Tiles of the members of lists: a work-group computes one tile of one member's product. */
 #ifdef HAVE_CONFIG_H
 #include "config.h"
 #endif
@@ -44,16 +44,15 @@ lfuse_status lfuse__tiles_put_grouped(lfuse__strbuf *out, const char *name, cons
     lfuse__tiles_put_local(&t);
     lfuse__put(out, 1, "const u32 item = ITEM();");
     lfuse__tiles_put_items(&t);
-    lfuse__put(out, 1, "for (u64 c = GROUP(); c < chunks; c += GROUPS()) {");
+    lfuse__put(out, 1, "const u64 c = GROUP();");
+    lfuse__put(out, 1, "if (c >= chunks) return;");
     lfuse__grouped_put_head(&t.t, &t.l, c, facts, rows, columns);
     put_vectors(&t);
     lfuse__put(out, 2, "const u32 m = (u32)OF_(%d), n = (u32)OF_(%d), k = (u32)OF_(%d);", t.l.m, t.l.n, t.l.k);
     lfuse__tiles_put_band(&t, 2, "(u32)number", "(u32)blocks_down", "(u32)blocks_across");
     lfuse__put(out, 2, "const u32 first = 0, last = k / %d + (k %% %d != 0);", p->depth, p->depth);
-    lfuse__put(out, 2, "SYNC(); /* the tile before may still be read */");
     lfuse__tiles_put_sums(&t);
     lfuse__tiles_put_epilogue(&t);
-    lfuse__put(out, 1, "}");
     lfuse__put(out, 0, "}");
     return LFUSE_OK;
 }

@@ -18,6 +18,9 @@ void members_emit(lfuse__strbuf *out, const char *partial, const char *last, lfu
 void case_lines(rig *r, lfuse_type type);     /* rows and columns of members, and what repeats along them */
 void lines_emit(lfuse__strbuf *out, const char *(*name)(void *context), void *context, lfuse_type type,
                 const lfuse__facts *facts, uint32_t bytes);
+void case_grouped(rig *r, lfuse_type type);   /* products of members, by whatever form the device has */
+void case_grouped_refusals(const lfuse__facts *facts);
+void grouped_emit(lfuse__strbuf *out, const char *name, lfuse_type type, const lfuse__facts *facts, uint32_t bytes);
 void case_look_ups(rig *r, lfuse_type type);
 void case_bundles(rig *r);
 void case_tiles(rig *r, lfuse_type type);    /* products on GPUs */

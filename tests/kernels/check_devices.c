@@ -107,6 +107,17 @@ static void use_tiles(rig *r)
         if (rig_has(r, floating[t])) case_tiles(&teams, floating[t]);
 }
 
+static void use_grouped(rig *r)
+{
+    rig teams;
+    test_without_optimisation(true);
+    case_grouped_refusals(&r->facts);
+    case_grouped(r, LFUSE_F32);
+    if (!r->facts.vector_lanes || !as_teams(r, &teams)) teams = *r;
+    for (int t = 0; t < 4; t++)
+        if (rig_has(r, floating[t])) case_grouped(&teams, floating[t]);
+}
+
 static void use_lists(rig *r)
 {
     rig teams;
@@ -145,7 +156,8 @@ static const struct {
     const char *name;
     void (*use)(rig *r);
 } cases[] = {{"operators", use_operators}, {"places", use_places}, {"sums", use_sums}, {"lines", use_lines},
-             {"tiles", use_tiles}, {"rows of f32", use_rows_f32}, {"rows of i64", use_rows_i64},
+             {"tiles", use_tiles},
+             {"grouped", use_grouped}, {"rows of f32", use_rows_f32}, {"rows of i64", use_rows_i64},
              {"rows by teams", use_team_rows}, {"row look-ups by teams", use_team_row_look_ups},
              {"bundles by teams", use_team_bundles}, {"lists", use_lists}, {"bounds", use_bounds},
              {"look-ups", use_look_ups}, {"products", use_products}, {"row look-ups", case_row_look_ups},

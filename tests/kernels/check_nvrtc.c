@@ -140,6 +140,7 @@ static void write_lists(writer *w, lfuse_type type)
         snprintf(last, sizeof last, "%s", next_name(w));
         members_emit(&w->text, partial, last, type, &facts, bytes[i]);
         lines_emit(&w->text, name_of, w, type, &facts, bytes[i]);
+        if (type <= LFUSE_F64) grouped_emit(&w->text, next_name(w), type, &facts, bytes[i]);
     }
 }
 

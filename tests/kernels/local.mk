@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 kernel_cases = %reldir%/arrive.c %reldir%/bounds.c %reldir%/bundles.c %reldir%/cases.c %reldir%/cases.h %reldir%/classes.c \
-	%reldir%/classes.h %reldir%/host.c %reldir%/host.h %reldir%/lines.c %reldir%/look_ups.c %reldir%/members.c %reldir%/networks.c %reldir%/networks.h %reldir%/products.c %reldir%/row_look_ups.c %reldir%/rig.c %reldir%/rig.h \
+	%reldir%/classes.h %reldir%/grouped.c %reldir%/host.c %reldir%/host.h %reldir%/lines.c %reldir%/look_ups.c %reldir%/members.c %reldir%/networks.c %reldir%/networks.h %reldir%/products.c %reldir%/row_look_ups.c %reldir%/rig.c %reldir%/rig.h \
 	%reldir%/row_classes.c %reldir%/row_classes.h %reldir%/rows.c %reldir%/strassen.c \
 	%reldir%/tiles.c
 

@@ -1,0 +1,244 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Products of the members of lists, by panels and by tiles: sizes that no block divides, several matrices, nothing;
+ * what follows with numbers of columns, rows, matrices and elements. Small integers: results are compared by ==.
+ */
+#ifdef HAVE_CONFIG_H
+#include "config.h"
+#endif
+
+#include <check.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "common/base/error.h"
+#include "common/kernels/product_grouped.h"
+#include "tests/kernels/cases.h"
+#include "tests/kernels/host.h"
+
+enum { A, B, SUM, COLUMN, ROW, MATRIX, RESIDUAL, OUT, SHAPE, OPERANDS, INSTR = 48, GUARD = 64, MEMBERS = 9,
+       MORE = 32 /* additions of a body that is too long for a copy at every sum */ };
+
+typedef struct grouped {
+    lfuse__kernel_class k;
+    lfuse__body body;
+    lfuse__instr instr[INSTR];
+    lfuse__store stores[1];
+    lfuse_type type;
+    bool more;
+    lfuse__grouped_cut cut;
+    int64_t starts[OPERANDS][MEMBERS], chunks;
+    lfuse__chunk *table;
+    uint64_t *entries;
+    void *memory[OPERANDS], *expected;
+    size_t bytes[OPERANDS];
+} grouped;
+
+static const lfuse__member_product sizes[MEMBERS] = {
+    {1, 70, 140, 33}, {2, 5, 7, 9}, {1, 0, 5, 4}, {1, 3, 0, 4}, {1, 4, 6, 0}, {1, 1, 1, 1}, {1, 13, 36, 64},
+    {3, 2, 8, 4}, {1, 128, 64, 16}};
+
+static void *allocate(size_t bytes)
+{
+    void *p = calloc(1, bytes + 16);
+    ck_assert_ptr_nonnull(p);
+    return p;
+}
+
+static void add(grouped *g, lfuse__instr in)
+{
+    g->instr[g->body.ninstr++] = in;
+}
+
+static void make_class(grouped *g, lfuse_type type, bool ta, bool tb, bool more)
+{
+    static const lfuse__stride_class inner[] = {
+        LFUSE__STRIDE_UNIT,   LFUSE__STRIDE_UNIT, LFUSE__STRIDE_UNIT, LFUSE__STRIDE_COLUMN, LFUSE__STRIDE_ROW,
+        LFUSE__STRIDE_MATRIX, LFUSE__STRIDE_UNIT, LFUSE__STRIDE_UNIT, LFUSE__STRIDE_REPEAT};
+    const lfuse_type wide = lfuse__register_type(type);
+    memset(g, 0, sizeof *g);
+    g->type = type, g->more = more;
+    g->body = (lfuse__body){.nstores = 1, .instr = g->instr, .stores = g->stores};
+    g->k = (lfuse__kernel_class){.body = &g->body, .noperands = OPERANDS, .rank = 1,
+                                 .product = {.grouped = true, .ta = ta, .tb = tb}};
+    for (int j = 0; j < OPERANDS; j++)
+        g->k.operands[j] = (lfuse__kernel_operand){.type = j == SHAPE ? LFUSE_I64 : j == SUM ? wide : type,
+                                                   .written = j == OUT, .shape = j == SHAPE, .inner = inner[j]};
+    for (int16_t j = SUM; j <= RESIDUAL; j++) {
+        const int16_t sum = (int16_t)(g->body.ninstr - 1);
+        add(g, (lfuse__instr){.kind = LFUSE__I_LOAD, .type = (uint8_t)g->k.operands[j].type, .a = j, .b = -1});
+        if (j > SUM)
+            add(g, (lfuse__instr){.kind = LFUSE__I_APPLY, .op = j == RESIDUAL ? LFUSE__OP_max : LFUSE__OP_add,
+                                  .type = (uint8_t)wide, .a = sum, .b = (int16_t)(sum + 1), .c = -1});
+    }
+    for (int i = 0; i < MORE && more; i++)
+        add(g, (lfuse__instr){.kind = LFUSE__I_APPLY, .op = LFUSE__OP_add, .type = (uint8_t)wide,
+                              .a = (int16_t)(g->body.ninstr - 1), .b = 1, .c = -1});
+    g->stores[0] = (lfuse__store){(int16_t)(g->body.ninstr - 1), OUT};
+}
+
+static int64_t size_of(int operand, int m)
+{
+    const lfuse__member_product *s = &sizes[m];
+    switch (operand) {
+    case A: return s->matrices * s->m * s->k;
+    case B: return s->matrices * s->k * s->n;
+    case COLUMN: return s->matrices * s->n;
+    case ROW: return s->matrices * s->m;
+    case MATRIX: return s->matrices;
+    case SHAPE: return 4;
+    default: return s->matrices * s->m * s->n;
+    }
+}
+
+static void make_lists(grouped *g)
+{
+    int64_t chunk = 0;
+    uint64_t slot = 0, seed = 5;
+    g->entries = allocate(2 * OPERANDS * MEMBERS * sizeof *g->entries);
+    for (int j = 0; j < OPERANDS; j++) {
+        const size_t size = lfuse_type_size(g->k.operands[j].type);
+        int64_t at = GUARD;
+        if (j == SUM) continue;
+        for (int m = 0; m < MEMBERS; m++) {
+            g->starts[j][m] = at;
+            g->entries[2 * (j * MEMBERS + m)] = (uint64_t)at * size;
+            g->entries[2 * (j * MEMBERS + m) + 1] = slot;
+            at += (size_of(j, m) + 15) / 8 * 8 + (m % 3 == 1);
+        }
+        slot++;
+        g->bytes[j] = ((size_t)(at + GUARD) * size + 7) / 8 * 8;
+        g->memory[j] = allocate(g->bytes[j]);
+        for (int64_t i = 0; i < at && j != SHAPE; i++)
+            host_store(g->memory[j], g->type, i,
+                       host_convert((value){.f64 = (double)(host_random(&seed) >> 32 & 3) - 1}, LFUSE_F64, g->type));
+    }
+    for (int m = 0; m < MEMBERS; m++) {
+        memcpy((int64_t *)g->memory[SHAPE] + g->starts[SHAPE][m], &sizes[m], sizeof sizes[m]);
+        g->chunks += lfuse__grouped_blocks(&g->cut, &sizes[m]);
+    }
+    g->table = allocate((size_t)g->chunks * sizeof *g->table);
+    for (int m = 0; m < MEMBERS; m++)
+        for (int64_t i = 0; i < lfuse__grouped_blocks(&g->cut, &sizes[m]); i++)
+            g->table[chunk++] = (lfuse__chunk){(uint32_t)m, 1, (uint64_t)i};
+    g->expected = allocate(g->bytes[OUT]);
+    memcpy(g->expected, g->memory[OUT], g->bytes[OUT]);
+}
+
+static double number(const grouped *g, int operand, int m, int64_t i)
+{
+    return host_convert(host_load(g->memory[operand], g->type, g->starts[operand][m] + i), g->type, LFUSE_F64).f64;
+}
+
+static void expect(grouped *g, int m)
+{
+    const lfuse__member_product *s = &sizes[m];
+    for (int64_t e = 0; e < size_of(OUT, m); e++) {
+        const int64_t matrix = e / (s->m * s->n), i = e / s->n % s->m, j = e % s->n;
+        const double column = number(g, COLUMN, m, matrix * s->n + j);
+        double sum = 0;
+        for (int64_t l = 0; l < s->k; l++)
+            sum += number(g, A, m, matrix * s->m * s->k + (g->k.product.ta ? l * s->m + i : i * s->k + l)) *
+                   number(g, B, m, matrix * s->k * s->n + (g->k.product.tb ? j * s->k + l : l * s->n + j));
+        sum += column + number(g, ROW, m, matrix * s->m + i) + number(g, MATRIX, m, matrix);
+        if (sum < number(g, RESIDUAL, m, e)) sum = number(g, RESIDUAL, m, e);
+        if (g->more) sum += MORE * column;
+        host_store(g->expected, g->type, g->starts[OUT][m] + e,
+                   host_convert((value){.f64 = sum}, LFUSE_F64, g->type));
+    }
+}
+
+/* In two launches, as lists in many blocks have them. */
+static void launch(rig *r, lfuse__bprogram *program, grouped *g, const lfuse__facts *facts)
+{
+    const int64_t groups = g->cut.groups < g->chunks ? g->cut.groups : g->chunks;
+    const size_t space = (size_t)g->cut.space * (size_t)groups;
+    unsigned char *workspace = allocate(space + 512);
+    rig_buffer buffers[LFUSE__MAX_BUFFERS];
+    lfuse__packed packed;
+    for (int part = 0; part < 2; part++) {
+        const int64_t first = part ? g->chunks / 2 : 0, chunks = part ? g->chunks - first : g->chunks / 2;
+        const lfuse__grouped_part p = {.members = MEMBERS, .first_chunk = first, .chunks = chunks, .workspace = 256};
+        int slot = 3;
+        ck_assert_msg(!lfuse__grouped_pack(&g->k, facts, &g->cut, &p, &packed), "%s", lfuse__error_message());
+        buffers[0] = (rig_buffer){g->table, (size_t)g->chunks * sizeof *g->table, false};
+        buffers[1] = (rig_buffer){g->entries, 2 * OPERANDS * MEMBERS * sizeof *g->entries, false};
+        buffers[2] = (rig_buffer){workspace, space + 512, true};
+        for (int j = 0; j < OPERANDS; j++)
+            if (j != SUM) buffers[slot++] = (rig_buffer){g->memory[j], g->bytes[j], g->k.operands[j].written};
+        ck_assert_int_eq(slot, 3 + LFUSE__MAX_SLOTS);
+        rig_launch(r, program, "grouped", &packed, slot, buffers);
+    }
+    free(workspace);
+}
+
+static void check(const grouped *g)
+{
+    const int64_t wrong = host_compare(g->memory[OUT], g->expected, g->type, g->bytes[OUT]);
+    int m = 0;
+    while (m + 1 < MEMBERS && g->starts[OUT][m + 1] <= wrong) m++;
+    ck_assert_msg(wrong < 0, "%s, blocks of %lld x %lld, ta %d, tb %d: element %lld of member %d differs",
+                  lfuse_type_name(g->type), (long long)g->cut.rows, (long long)g->cut.columns, g->k.product.ta,
+                  g->k.product.tb, (long long)(wrong - g->starts[OUT][m]), m);
+}
+
+/* Tiles of f32 as few units have them, of other types as many have. */
+void case_grouped(rig *r, lfuse_type type)
+{
+    lfuse__strbuf text = LFUSE__STRBUF_INIT;
+    lfuse__facts facts = r->facts; /* tables of slots and offsets work on every device */
+    grouped g;
+    facts.addresses = false;
+    if (!facts.vector_lanes) facts.info.compute_units = type == LFUSE_F32 ? 1 : 1000;
+    make_class(&g, type, type != LFUSE_F32, type == LFUSE_F32 || type == LFUSE_F64, type == LFUSE_BF16);
+    ck_assert_msg(!lfuse__grouped_choose(&facts, MEMBERS, sizes, &g.k), "%s", lfuse__error_message());
+    lfuse__grouped_cut_make(&g.k, &facts, MEMBERS, sizes, &g.cut);
+    make_lists(&g);
+    for (int m = 0; m < MEMBERS; m++) expect(&g, m);
+    ck_assert_msg(!lfuse__grouped_emit(&text, "grouped", &g.k, &facts), "%s", lfuse__error_message());
+    lfuse__bprogram *program = rig_program(r, &text);
+    launch(r, program, &g, &facts);
+    r->backend->program_destroy(program);
+    check(&g);
+    for (int j = 0; j < OPERANDS; j++) free(g.memory[j]);
+    free(g.expected);
+    free(g.entries);
+    free(g.table);
+}
+
+void grouped_emit(lfuse__strbuf *out, const char *name, lfuse_type type, const lfuse__facts *device, uint32_t bytes)
+{
+    lfuse__facts facts = *device;
+    grouped g;
+    facts.info.local_bytes = 48 * 1024, facts.info.max_group = 1024, facts.info.compute_units = bytes ? 1 : 1000;
+    make_class(&g, type, bytes, !bytes, type == LFUSE_F64);
+    ck_assert_msg(!lfuse__grouped_choose(&facts, MEMBERS, sizes, &g.k), "%s", lfuse__error_message());
+    if (bytes) g.k.carried = lfuse__carried_most(&g.k, LFUSE__CARRY_PARTIAL, &facts, bytes);
+    ck_assert_msg(!lfuse__grouped_emit(out, name, &g.k, &facts), "%s", lfuse__error_message());
+}
+
+/* What the emitter takes for granted is refused where it is not so. */
+void case_grouped_refusals(const lfuse__facts *device)
+{
+    const lfuse__member_product large = {1, (int64_t)1 << 31, 1, 1};
+    lfuse__strbuf text = LFUSE__STRBUF_INIT;
+    lfuse__facts facts = *device;
+    grouped g;
+    make_class(&g, LFUSE_F32, false, false, false);
+    ck_assert_int_eq(lfuse__grouped_choose(&facts, 1, &large, &g.k), LFUSE_ERR_UNSUPPORTED);
+    ck_assert(strstr(lfuse__error_message(), "member 0 is a product of 2147483648 x 1 x 1") != NULL);
+    facts.info.local_bytes = 48 * 1024, facts.info.max_group = 1024, facts.info.compute_units = 4;
+    for (int i = 0; i < 4; i++) {
+        static const lfuse_status wanted[] = {LFUSE_ERR_INVALID, LFUSE_ERR_TYPE, LFUSE_ERR_TYPE, LFUSE_ERR_UNSUPPORTED};
+        make_class(&g, LFUSE_F32, false, false, false);
+        ck_assert_int_eq(lfuse__grouped_choose(&facts, MEMBERS, sizes, &g.k), LFUSE_OK);
+        if (i == 0) g.k.operands[SHAPE].shape = false, g.k.operands[SHAPE].type = LFUSE_F32;
+        if (i == 1) g.k.operands[B].type = LFUSE_F64;
+        if (i == 2) g.k.operands[A].written = true;
+        if (i == 3) g.k.product.form = LFUSE__PRODUCT_NONE;
+        if (i == 0)
+            for (int j = COLUMN; j <= MATRIX; j++) g.k.operands[j].inner = LFUSE__STRIDE_UNIT;
+        ck_assert_int_eq(lfuse__grouped_emit(&text, "k", &g.k, &facts), wanted[i]);
+    }
+    lfuse__strbuf_free(&text);
+}
