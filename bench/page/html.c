@@ -56,6 +56,28 @@ void bench_html_short(lfuse__strbuf *b, const char *text, int most)
     if (shown < length) lfuse__strbuf_add(b, "\xe2\x80\xa6");
 }
 
+static bool ends_with(const char *text, size_t length, const char *end)
+{
+    const size_t n = strlen(end);
+    return length >= n && !memcmp(text + length - n, end, n);
+}
+
+void bench_html_wrap(lfuse__strbuf *b, const char *markup)
+{
+    enum { ENOUGH = 90 };
+    size_t from = 0, i = 0;
+    for (; markup[i]; i++) {
+        const bool space = markup[i] == ' ', long_enough = i - from >= ENOUGH;
+        if (markup[i] != '\n' && !(long_enough && (space || ends_with(markup, i, "</td>") ||
+                                                   ends_with(markup, i, "</th>") || ends_with(markup, i, "</title>"))))
+            continue;
+        lfuse__strbuf_bytes(b, markup + from, i - from);
+        lfuse__strbuf_add(b, "\n");
+        from = space || markup[i] == '\n' ? i + 1 : i;
+    }
+    lfuse__strbuf_bytes(b, markup + from, i - from);
+}
+
 void bench_html_text(lfuse__strbuf *b, const char *text)
 {
     bench_html_short(b, text, INT_MAX);

@@ -11,6 +11,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "bench/page/html.h"
 #include "bench/page/page.h"
 #include "common/base/error.h"
 #include "common/base/file.h"
@@ -56,7 +57,7 @@ static lfuse_status put_in_folder(const char *path, const lfuse__strbuf *text)
 lfuse_status bench_page_write(const char *folder, int nfiles, char *const *files)
 {
     bench_records r = {0};
-    lfuse__strbuf text = LFUSE__STRBUF_INIT;
+    lfuse__strbuf text = LFUSE__STRBUF_INIT, lines = LFUSE__STRBUF_INIT;
     lfuse_status status = LFUSE_OK;
     for (int i = 0; i < nfiles && !status; i++) status = bench_records_read(&r, files[i]);
     if (!status) {
@@ -64,7 +65,12 @@ lfuse_status bench_page_write(const char *folder, int nfiles, char *const *files
         bench_records_sort(&r);
         status = bench_page_text(&text, &r);
     }
-    if (!status) status = put_in_folder(folder, &text);
+    if (!status) {
+        bench_html_wrap(&lines, text.data);
+        status = lfuse__strbuf_check(&lines);
+    }
+    if (!status) status = put_in_folder(folder, &lines);
+    lfuse__strbuf_free(&lines);
     lfuse__strbuf_free(&text);
     bench_records_free(&r);
     return status;

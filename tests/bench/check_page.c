@@ -19,6 +19,7 @@
 #include "tests/bench/xml.h"
 #include "tests/support/main.h"
 
+static long longest; /* line of the page that was got last */
 static char folder[64], path[96], second[96], out[96], page[128];
 
 #define MACHINE(name, product)                                                                                         \
@@ -57,7 +58,7 @@ static void put(const char *name, const char *text)
     ck_assert_int_eq(fclose(file), 0);
 }
 
-/* Of the page; the caller frees it. */
+/* Of the page, with spaces for line ends within it; the caller frees it. */
 static char *get(void)
 {
     FILE *file = fopen(page, "r");
@@ -66,6 +67,11 @@ static char *get(void)
     ck_assert_ptr_nonnull(text);
     ck_assert_int_lt(fread(text, 1, (1 << 20) - 1, file), (1 << 20) - 1);
     fclose(file);
+    longest = 0;
+    for (char *line = text, *end; (end = strchr(line, '\n')) != NULL; line = end + 1) {
+        if (end - line > longest) longest = end - line;
+        if (end[1]) *end = ' ';
+    }
     return text;
 }
 
@@ -126,6 +132,7 @@ START_TEST(a_page_with_every_figure)
     char *text = get();
     check_well_formed(text);
     check_self_contained(text);
+    ck_assert_int_le(longest, 120);
     ck_assert_ptr_nonnull(strstr(text, "Roofline of GPU A, cuda"));
     ck_assert_ptr_nonnull(strstr(text, "extent of square matrices, m = n = k"));
     ck_assert_ptr_nonnull(strstr(text, "Fused against unfused on GPU A"));
