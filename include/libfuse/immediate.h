@@ -13,6 +13,7 @@ LFUSE_BEGIN_DECLS
  * C = alpha op(A) op(B) + beta C, op the transpose where asked. A is [m, k] (or [k, m] transposed), B [k, n] (or
  * [n, k]), C [m, n], one type; of f16 and bf16 C may also be f32, the sums as they are. Where beta is 0, C is not read.
  * m, n or k may be 0. C overlaps neither A nor B (ERR_OVERLAP). Leading dimensions are the tensors' strides.
+ * Factors in device memory, biases and all that follows a product are what graphs are for.
  */
 LFUSE_API LFUSE_MUST_CHECK lfuse_status lfuse_gemm(lfuse_stream *stream, int transpose_a, int transpose_b, double alpha,
                                                    const lfuse_tensor *a, const lfuse_tensor *b, double beta,

@@ -155,6 +155,9 @@ static const lfuse_size HUGE_SHAPE[] = {INT64_C(1) << 40, INT64_C(1) << 40};
     X(matmul_batched_list, lfuse_matmul(v.list, lfuse_input(v.g, "y", LFUSE_F32, 3, LFUSE_DIMS(2, 10, 6))), RANK,      \
       "a is a list of f32")                                                                                            \
     X(matmul_as_list, lfuse_matmul_as(v.list, v.w, LFUSE_F32, LFUSE_PRECISION_FULL), RANK, "a is a list of f32")       \
+    X(matmul_as_lists, lfuse_matmul_as(lfuse_list_input(v.g, "m", LFUSE_F16, LFUSE_RANK_MATRIX),                       \
+                                       lfuse_list_input(v.g, "n", LFUSE_F16, LFUSE_RANK_MATRIX), LFUSE_F32,            \
+                                       LFUSE_PRECISION_FULL), UNSUPPORTED, "products of lists are of their one type")  \
     X(matmul_as_integers, lfuse_matmul_as(v.i, v.w, LFUSE_F32, LFUSE_PRECISION_FULL), UNSUPPORTED,                     \
       "an operand of type i32")                                                                                        \
     X(matmul_as_result, lfuse_matmul_as(v.x, v.w, LFUSE_I64, LFUSE_PRECISION_FULL), UNSUPPORTED,                       \

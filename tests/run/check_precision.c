@@ -61,6 +61,22 @@ START_TEST(gemm_of_halves_in_f32)
 }
 END_TEST
 
+/* Products of nothing: zeros, and what is added to. */
+START_TEST(gemm_of_halves_of_no_depth)
+{
+    lfuse_tensor *a, *b, *c = ramp(2, SHAPE(2, 3), 8, 0);
+    int i;
+
+    OK(lfuse_tensor_create(dev, LFUSE_F16, 2, SHAPE(2, 0), &a));
+    OK(lfuse_tensor_create(dev, LFUSE_F16, 2, SHAPE(0, 3), &b));
+    OK(lfuse_gemm(stream, 0, 0, 1, a, b, 0.5, c));
+    for (i = 0; i < 6; i++) ck_assert_float_eq(values(c)[i], 4);
+    OK(lfuse_gemm(stream, 0, 0, 1, a, b, 0, c));
+    for (i = 0; i < 6; i++) ck_assert_float_eq(values(c)[i], 0);
+    lfuse_tensor_destroy(a), lfuse_tensor_destroy(b), lfuse_tensor_destroy(c);
+}
+END_TEST
+
 START_TEST(gemm_of_wrong_types)
 {
     lfuse_tensor *a = halves(2, 1, 2), *b = ramp(2, SHAPE(2, 2), 1, 1), *c;
@@ -160,6 +176,7 @@ static Suite *suite_precision(void)
     tcase_add_checked_fixture(t, open_stub, close_stub);
     tcase_set_timeout(t, 60);
     tcase_add_test(t, gemm_of_halves_in_f32);
+    tcase_add_test(t, gemm_of_halves_of_no_depth);
     tcase_add_test(t, gemm_of_wrong_types);
     tcase_add_test(t, tf32_where_it_is_asked_for);
     tcase_add_test(t, a_workspace_that_is_refused);
