@@ -344,7 +344,7 @@ lfuse_status lfuse__make_scatter(lfuse__draft *d, const lfuse__unit *u, lfuse__s
 /* The operand of a step that is no kernel of a builder: the value `base` in its home, walked so. product.c */
 lfuse_status lfuse__draft_operand_at(lfuse__draft *d, int32_t base, const lfuse__home *home, const lfuse__view *walk,
                                      lfuse__operand *o);
-/* The region that can join the matmul's stage, or -1. */
+/* The region that can join the matmul's stage, or -1. tail.c */
 int32_t lfuse__product_tail(const lfuse__draft *d, int32_t matmul);
 /* Stores what has a home of the region's nodes. rows.c */
 void lfuse__region_stores(lfuse__draft *d, lfuse__builder *b, int32_t region, const lfuse__unit_loop *loop);

@@ -1,0 +1,159 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#ifdef HAVE_CONFIG_H
+#include "config.h"
+#endif
+
+/* What a vendor's product can do behind its sums: which regions are just that. */
+#include "common/plan/tail.h"
+
+/* The operand of `node` that is not `value`; -1 when both are, or when value is read at other indices. */
+static int other_operand(const lfuse__draft *d, int32_t node, int32_t value)
+{
+    lfuse__view walk;
+    int i, found = -1;
+
+    if (lfuse__draft_node(d, node)->nin != 2) return -1;
+    for (i = 0; i < 2; i++) {
+        if (lfuse__draft_operand(d, node, i, &walk) != value) continue;
+        if (found >= 0 || !lfuse__draft_same_index(d, node, &walk)) return -1;
+        found = 1 - i;
+    }
+    return found;
+}
+
+/* The number that a node is multiplied by: the number node of its operand i, or -1. */
+static int32_t factor(const lfuse__draft *d, int32_t node, int i)
+{
+    const int32_t in = d->views[lfuse__draft_node(d, node)->in[i]].base;
+
+    if (!d->inlined[in] || !lfuse__draft_immediate(d, in)) return -1;
+    return lfuse__draft_node(d, in)->in[0];
+}
+
+static bool is_op(const lfuse__draft *d, int32_t node, lfuse__op op)
+{
+    return lfuse__draft_node(d, node)->kind == LFUSE__POINTWISE && lfuse__draft_node(d, node)->op == op;
+}
+
+/* The one node of the region that reads the value, which nothing else needs; -1. */
+static int32_t follower(const lfuse__draft *d, int32_t value, int32_t region)
+{
+    const int32_t reader = d->reader[value];
+
+    if (d->reads[value] != 1 || d->results[value] || d->cut[value] || reader < 0) return -1;
+    return d->region[reader] == region ? reader : -1;
+}
+
+static bool takes_alpha(const lfuse__draft *d, lfuse__tail *t, int32_t node)
+{
+    const int i = other_operand(d, node, t->end);
+
+    if (i < 0 || !is_op(d, node, LFUSE__OP_mul) || t->nodes) return false;
+    t->alpha = factor(d, node, i);
+    return t->alpha >= 0;
+}
+
+/* node = end + number * x, x the input that node updates. */
+static bool takes_beta(const lfuse__draft *d, lfuse__tail *t, int32_t node)
+{
+    const int i = other_operand(d, node, t->end);
+    lfuse__view walk;
+    int32_t scaled, x;
+    int k;
+
+    if (i < 0 || !is_op(d, node, LFUSE__OP_add) || !d->results[node]) return false;
+    scaled = lfuse__draft_operand(d, node, i, &walk);
+    if (!is_op(d, scaled, LFUSE__OP_mul) || d->region[scaled] != d->region[node] || d->reads[scaled] != 1 ||
+        d->results[scaled] || !lfuse__draft_same_index(d, node, &walk))
+        return false;
+    for (k = 0; k < 2; k++) {
+        t->beta = factor(d, scaled, k);
+        x = lfuse__draft_operand(d, scaled, 1 - k, &walk);
+        if (t->beta < 0 || lfuse__draft_node(d, x)->kind != LFUSE__INPUT) continue;
+        if (!lfuse__draft_same_index(d, scaled, &walk) || !d->home[node].set ||
+            d->home[node].place != LFUSE__PLACE_BOUND || d->home[node].index != lfuse__draft_node(d, x)->name)
+            continue;
+        t->nodes++; /* `scaled`, beside node itself */
+        return true;
+    }
+    t->beta = -1;
+    return false;
+}
+
+static bool takes_bias(const lfuse__draft *d, lfuse__tail *t, int32_t node)
+{
+    const int i = other_operand(d, node, t->end);
+    const lfuse__node *n = lfuse__draft_node(d, node), *b;
+    const int column = n->rank - 1;
+    lfuse__view walk;
+    int32_t base;
+    int k;
+
+    if (i < 0 || !is_op(d, node, LFUSE__OP_add) || t->alpha >= 0 || t->epilogue != LFUSE__TAIL_NONE) return false;
+    base = lfuse__draft_operand(d, node, i, &walk);
+    b = lfuse__draft_node(d, base);
+    if (d->inlined[base] || d->region[base] == d->region[node] || b->type != n->type || walk.axis[column] < 0 ||
+        walk.step[column] != 1)
+        return false;
+    for (k = 0; k < column; k++)
+        if (walk.axis[k] >= 0) return false;
+    for (k = 0; k < walk.rank; k++) /* a row vector, all of it: vendors take no other */
+        if (walk.offset[k] != 0 || (k != walk.axis[column] && walk.shape[k] != 1)) return false;
+    t->bias = base;
+    t->bias_walk = walk;
+    t->epilogue = LFUSE__TAIL_BIAS;
+    return true;
+}
+
+static bool takes_activation(const lfuse__draft *d, lfuse__tail *t, int32_t node)
+{
+    lfuse__view walk;
+
+    if (t->alpha >= 0 || t->beta >= 0 || t->epilogue > LFUSE__TAIL_BIAS) return false;
+    if (lfuse__draft_operand(d, node, 0, &walk) != t->end || !lfuse__draft_same_index(d, node, &walk))
+        return false;
+    if (is_op(d, node, LFUSE__OP_relu)) {
+        t->epilogue = t->epilogue == LFUSE__TAIL_BIAS ? LFUSE__TAIL_BIAS_RELU : LFUSE__TAIL_RELU;
+        return true;
+    }
+    if (!is_op(d, node, LFUSE__OP_gelu_tanh) || t->epilogue != LFUSE__TAIL_BIAS) return false;
+    t->epilogue = LFUSE__TAIL_BIAS_GELU_TANH;
+    return true;
+}
+
+static int region_size(const lfuse__draft *d, int32_t region)
+{
+    int32_t node;
+    int count = 0;
+
+    for (node = region; node >= 0; node = d->next[node]) count++;
+    return count;
+}
+
+bool lfuse__tail_match(const lfuse__draft *d, int32_t matmul, int32_t region, lfuse__tail *t)
+{
+    int32_t node;
+
+    *t = (lfuse__tail){ .alpha = -1, .beta = -1, .bias = -1, .epilogue = LFUSE__TAIL_NONE, .end = matmul };
+    while ((node = follower(d, t->end, region)) >= 0) {
+        if (lfuse__draft_node(d, node)->type != lfuse__draft_node(d, matmul)->type) return false;
+        if (!takes_alpha(d, t, node) && !takes_beta(d, t, node) && !takes_bias(d, t, node) &&
+            !takes_activation(d, t, node))
+            return false;
+        t->end = node;
+        t->nodes++;
+    }
+    return t->nodes == region_size(d, region);
+}
+
+int32_t lfuse__product_tail(const lfuse__draft *d, int32_t matmul)
+{
+    const int32_t reader = d->reader[matmul];
+    int32_t region;
+    lfuse__tail t;
+
+    if (d->disable & LFUSE_NO_EPILOGUE || reader < 0 || d->prepared[reader] != d->prepared[matmul]) return -1;
+    region = d->region[reader];
+    if (region < 0 || !lfuse__tail_match(d, matmul, region, &t)) return -1;
+    return d->target[t.end] >= 0 && d->next_target[d->target[t.end]] >= 0 ? -1 : region; /* a product has one result */
+}

@@ -1,0 +1,23 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Tails of vendors' products, for product.c and tail.c alone. */
+#ifndef COMMON_PLAN_TAIL_H
+#define COMMON_PLAN_TAIL_H
+
+#include "common/plan/draft.h"
+
+/* Numbered as the waist numbers lfuse__epilogue; plan/ does not see the waist. */
+enum { LFUSE__TAIL_NONE, LFUSE__TAIL_BIAS, LFUSE__TAIL_RELU, LFUSE__TAIL_BIAS_RELU, LFUSE__TAIL_BIAS_GELU_TANH };
+
+typedef struct lfuse__tail {
+    int32_t alpha, beta; /* number nodes, -1 */
+    int32_t bias;        /* base of the row vector, -1 */
+    lfuse__view bias_walk;
+    int epilogue;
+    int32_t end;         /* the last node */
+    int nodes;
+} lfuse__tail;
+
+/* Whether the whole region is a tail of the product. */
+bool lfuse__tail_match(const lfuse__draft *d, int32_t matmul, int32_t region, lfuse__tail *t);
+
+#endif
