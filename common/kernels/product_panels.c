@@ -185,10 +185,13 @@ static void put_epilogue(const lfuse__text *t, const lfuse__product_layout *l, i
     lfuse__put(out, indent + 1, "}");
 }
 
-/* Both operands lie along k and need no conversion. */
+/*
+ * Both operands lie along k and need no conversion. Of a list nowhere: which rows are few depends on the other members,
+ * and lanes along k add up in another order.
+ */
 static bool along(const lfuse__kernel_class *c)
 {
-    return !c->product.ta && c->product.tb && c->operands[LFUSE__PRODUCT_A].type == c->product.sum &&
+    return !c->product.grouped && !c->product.ta && c->product.tb && c->operands[LFUSE__PRODUCT_A].type == c->product.sum &&
            c->operands[LFUSE__PRODUCT_B].type == c->product.sum;
 }
 

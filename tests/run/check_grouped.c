@@ -54,9 +54,9 @@ static void drop_set(set *s)
     for (m = 0; m < s->count; m++) lfuse_tensor_destroy(s->t[m]);
 }
 
-/* a b, row-major, k first to last, as a member's product is. */
-static void check_product(const lfuse_tensor *a, const lfuse_tensor *b, const lfuse_tensor *c, int64_t m, int64_t n,
-                          int64_t k)
+/* a b, row-major, or b stored [n, k]; k first to last, as a member's product is. */
+static void check_turned(const lfuse_tensor *a, const lfuse_tensor *b, bool turned, const lfuse_tensor *c, int64_t m,
+                         int64_t n, int64_t k)
 {
     float *x = malloc(((size_t)(m * k) + 1) * sizeof *x), *y = malloc(((size_t)(k * n) + 1) * sizeof *y);
     const float *z;
@@ -68,7 +68,7 @@ static void check_product(const lfuse_tensor *a, const lfuse_tensor *b, const lf
     for (i = 0; i < m; i++)
         for (j = 0; j < n; j++) {
             float sum = 0;
-            for (l = 0; l < k; l++) sum = fmaf(x[i * k + l], y[l * n + j], sum);
+            for (l = 0; l < k; l++) sum = fmaf(x[i * k + l], y[turned ? j * k + l : l * n + j], sum);
             ck_assert_msg(z[i * n + j] == sum, "%lld x %lld x %lld: %.9g at %lld, %lld, not %.9g", (long long)m,
                           (long long)n, (long long)k, (double)z[i * n + j], (long long)i, (long long)j, (double)sum);
         }
@@ -76,13 +76,24 @@ static void check_product(const lfuse_tensor *a, const lfuse_tensor *b, const lf
     free(x);
 }
 
-static lfuse_graph *product_graph(void)
+static void check_product(const lfuse_tensor *a, const lfuse_tensor *b, const lfuse_tensor *c, int64_t m, int64_t n,
+                          int64_t k)
+{
+    check_turned(a, b, false, c, m, n, k);
+}
+
+static lfuse_graph *turned_graph(bool turned)
 {
     lfuse_graph *graph = lfuse_graph_create();
 
-    lfuse_output(graph, "c", lfuse_matmul(lfuse_list_input(graph, "a", LFUSE_F32, LFUSE_RANK_MATRIX),
-                                          lfuse_list_input(graph, "b", LFUSE_F32, LFUSE_RANK_MATRIX)));
+    lfuse_output(graph, "c", lfuse_member_matmul(lfuse_list_input(graph, "a", LFUSE_F32, LFUSE_RANK_MATRIX), 0,
+                                                 lfuse_list_input(graph, "b", LFUSE_F32, LFUSE_RANK_MATRIX), turned));
     return graph;
+}
+
+static lfuse_graph *product_graph(void)
+{
+    return turned_graph(false);
 }
 
 static lfuse_plan *plan_by_transport(lfuse_graph *graph, lfuse_transport transport)
@@ -165,9 +176,9 @@ END_TEST
 
 /* ---- what a member's bits depend on ---- */
 
-static void run_lists(const set *a, const set *b, const set *c)
+static void run_turned(const set *a, const set *b, bool turned, const set *c)
 {
-    lfuse_graph *graph = product_graph();
+    lfuse_graph *graph = turned_graph(turned);
     lfuse_plan *plan = plan_by_transport(graph, LFUSE_TRANSPORT_DEFAULT);
     const lfuse_binding all[] = { lfuse_bind_list("a", a->list), lfuse_bind_list("b", b->list),
                                   lfuse_bind_list("c", c->list) };
@@ -178,19 +189,26 @@ static void run_lists(const set *a, const set *b, const set *c)
     lfuse_graph_destroy(graph);
 }
 
-/* Another block size for it alone, the same sums: as a chain of fma. */
+static void run_lists(const set *a, const set *b, const set *c)
+{
+    run_turned(a, b, false, c);
+}
+
+/* Blocks of other sizes for it alone, of which one then has few rows; the same sums: as a chain of fma. */
 static void alone_and_beside(void)
 {
-    static const shape a[] = { { 2, { 30, 120 } }, { 2, { 3, 2 } } }, b[] = { { 2, { 120, 33 } }, { 2, { 2, 5 } } },
-                       c[] = { { 2, { 30, 33 } }, { 2, { 3, 5 } } };
-    int count;
+    static const shape a[] = { { 2, { 90, 40 } }, { 2, { 160, 2 } } }, c[] = { { 2, { 90, 33 } }, { 2, { 160, 5 } } },
+                       b[2][2] = { { { 2, { 40, 33 } }, { 2, { 2, 5 } } }, { { 2, { 33, 40 } }, { 2, { 5, 2 } } } };
+    int i;
 
-    for (count = 1; count <= 2; count++) {
-        set s[3] = { make_set(count, a, 0, true), make_set(count, b, 1, true), make_set(count, c, 2, true) };
-        int i;
-        run_lists(&s[0], &s[1], &s[2]);
-        check_product(s[0].t[0], s[1].t[0], s[2].t[0], 30, 33, 120);
-        for (i = 0; i < 3; i++) drop_set(&s[i]);
+    for (i = 0; i < 4; i++) {
+        const int count = 1 + i % 2, turned = i / 2;
+        set x = make_set(count, a, 0, true), y = make_set(count, b[turned], 1, true), z = make_set(count, c, 2, true);
+        run_turned(&x, &y, turned, &z);
+        check_turned(x.t[0], y.t[0], turned, z.t[0], 90, 33, 40);
+        drop_set(&z);
+        drop_set(&y);
+        drop_set(&x);
     }
 }
 
