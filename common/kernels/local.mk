@@ -3,7 +3,7 @@ libfuse_core_la_SOURCES += \
 	%reldir%/access.c %reldir%/body.c %reldir%/bundle.c %reldir%/carried.c %reldir%/check.c %reldir%/emit.h \
 	%reldir%/gather.c %reldir%/items.c %reldir%/kernel.h %reldir%/lanes.c %reldir%/layout.c %reldir%/lines.c %reldir%/members.c \
 	%reldir%/members.h %reldir%/members_fold.c %reldir%/members_partial.c \
-	%reldir%/multi.c %reldir%/network.c %reldir%/network.h %reldir%/network_text.c %reldir%/number.c %reldir%/pointwise.c %reldir%/product.c %reldir%/product.h \
+	%reldir%/multi.c %reldir%/network.c %reldir%/network.h %reldir%/network_rows.c %reldir%/network_text.c %reldir%/number.c %reldir%/pointwise.c %reldir%/product.c %reldir%/product.h \
 	%reldir%/product_grouped.c %reldir%/product_grouped.h %reldir%/product_panels_grouped.c %reldir%/product_tiles_grouped.c \
 	%reldir%/product_panels.c %reldir%/product_panels.h %reldir%/product_panels_parts.c %reldir%/product_thin.c %reldir%/product_tiles.c %reldir%/product_tiles.h \
 	%reldir%/product_tiles_end.c %reldir%/product_tiles_sums.c %reldir%/product_words.c %reldir%/rows.c %reldir%/rows.h \

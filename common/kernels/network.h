@@ -80,8 +80,18 @@ enum {
     LFUSE__NETWORK_APART = 256, /* bytes from the counters of a block to those of the next, */
     LFUSE__NETWORK_SECOND = 128 /* and to the second: of results, where the first counts groups that have begun */
 };
+enum { LFUSE__NETWORK_VECTOR = 4 /* columns of a work-item */ };
 /* Words of a layer, and its word for operand j. */
 int lfuse__network_record(const lfuse__kernel_class *c);
 int lfuse__network_slot(const lfuse__kernel_class *c, int j);
+
+/* ---- what network_text.c and network_rows.c share ---- */
+typedef struct lfuse__network_text {
+    lfuse__text t;
+    int rows, columns, depth, vectors, sharers; /* R, C, D, Q, S */
+    int stored, results;                        /* operand; results of a work-item */
+} lfuse__network_text;
+/* Adds to acc, sums by column and row, w times the layer's A: layer, k, tag, from and the like are in scope. */
+void lfuse__network_put_products(const lfuse__network_text *x);
 
 #endif

@@ -16,13 +16,9 @@
 #include "common/base/error.h"
 #include "common/kernels/network.h"
 
-enum { VECTOR = 4, TEAMS = LFUSE__GROUP / 32, AT_A_TIME = 8 /* loads of two handed words */ };
+enum { VECTOR = LFUSE__NETWORK_VECTOR, TEAMS = LFUSE__GROUP / 32 };
 
-typedef struct text {
-    lfuse__text t;
-    int rows, columns, depth, vectors, sharers; /* R, C, D, Q, S */
-    int stored, results;                        /* operand; results of a work-item */
-} text;
+typedef lfuse__network_text text;
 
 static void put_constants(const text *x)
 {
@@ -80,173 +76,6 @@ static void put_weights(const text *x, int indent, const char *layer)
                     "w[i * 4 + e] = LOAD_f32(b_, l * ld_ + first + e);");
     lfuse__put(out, indent + 1, "}");
     lfuse__put(out, indent, "}");
-}
-
-/* ---- what is multiplied ---- */
-
-/* Where element (l, r) of the block's A lies in local memory: vectors of rows change places so that banks differ. */
-static void put_turned(const text *x, const char *l, const char *r, char *place, size_t size)
-{
-    const int units = x->rows / VECTOR;
-
-    if (units < 2) snprintf(place, size, "((%s) * %d + (%s))", l, x->rows, r);
-    else
-        snprintf(place, size, "((%s) * %d + (((%s) / 4 + (%s) / %d & %d) * 4 + (%s) %% 4))", l, x->rows, r, l,
-                 8 / units, units - 1, r);
-}
-
-static void put_fma(const text *x, int indent, const char *value, const char *row)
-{
-    lfuse__put(x->t.out, indent, "for (int c = 0; c < %d; c++)", VECTOR);
-    lfuse__put(x->t.out, indent + 1, "acc[c * %d + %s] = FMA_f32(%s, w[i * 4 + c], acc[c * %d + %s]);", x->rows, row,
-               value, x->rows, row);
-}
-
-static void put_wait(lfuse__strbuf *out, int indent, const char *unless, const char *again)
-{
-    lfuse__put(out, indent, "while (%s) %s;", unless, again);
-}
-
-/* One row: every work-item takes the elements that it multiplies. */
-static void put_one_row(const text *x)
-{
-    lfuse__strbuf *out = x->t.out;
-
-    lfuse__put(out, 2, "S_f32 x[%d];", x->depth);
-    lfuse__put(out, 2, "if (layer == 0) {");
-    lfuse__put(out, 0, "#pragma unroll");
-    lfuse__put(out, 3, "for (int i = 0; i < %d; i++) {", x->depth);
-    lfuse__put(out, 4, "const u32 l = s + i * %d;", x->sharers);
-    lfuse__put(out, 4, "x[i] = ZERO_f32;");
-    lfuse__put(out, 4, "if (l < k) x[i] = LOAD_f32(a, (i64)down * (i64)W(%d) + (i64)l * (i64)W(%d));",
-               LFUSE__NETWORK_A + 1, LFUSE__NETWORK_A + 2);
-    lfuse__put(out, 3, "}");
-    lfuse__put(out, 2, "} else {");
-    lfuse__put(out, 3, "u64 v[%d];", x->depth);
-    for (int again = 0; again < 2; again++) {
-        lfuse__put(out, 0, "#pragma unroll");
-        lfuse__put(out, 3, "for (int i = 0; i < %d; i++) {", x->depth);
-        lfuse__put(out, 4, "const u32 l = s + i * %d;", x->sharers);
-        if (!again) {
-            lfuse__put(out, 4, "v[i] = (u64)tag << 32;");
-            lfuse__put(out, 4, "if (l < k) v[i] = PEEK64(from, l);");
-        } else {
-            put_wait(out, 4, "(u32)(v[i] >> 32) != tag", "v[i] = PEEK64(from, l)");
-            lfuse__put(out, 4, "x[i] = K_f32((u32)v[i]);");
-        }
-        lfuse__put(out, 3, "}");
-    }
-    lfuse__put(out, 2, "}");
-    lfuse__put(out, 0, "#pragma unroll");
-    lfuse__put(out, 2, "for (int i = 0; i < %d; i++)", x->depth);
-    lfuse__put(out, 0, "#pragma unroll");
-    put_fma(x, 3, "x[i]", "0");
-}
-
-static void put_given_rows(const text *x)
-{
-    lfuse__strbuf *out = x->t.out;
-    char place[160];
-
-    put_turned(x, "l", "r", place, sizeof place);
-    lfuse__put(out, 3, "for (u32 i = item; i < k * %d; i += %d) {", x->rows, LFUSE__GROUP);
-    lfuse__put(out, 4, "const u32 r = i / k, l = i %% k, row = down * %d + r;", x->rows);
-    lfuse__put(out, 4, "S_f32 v = ZERO_f32;");
-    lfuse__put(out, 4, "if (row < m) v = LOAD_f32(a, (i64)row * (i64)W(%d) + (i64)l * (i64)W(%d));",
-               LFUSE__NETWORK_A + 1, LFUSE__NETWORK_A + 2);
-    lfuse__put(out, 4, "PUT_f32(tile, %s, v);", place);
-    lfuse__put(out, 3, "}");
-}
-
-/* Vectors of values of one column, once all groups have stored theirs. */
-static void put_counted_rows(const text *x)
-{
-    lfuse__strbuf *out = x->t.out;
-    char place[160];
-
-    put_turned(x, "(4 * i / R_)", "(4 * i % R_)", place, sizeof place);
-    lfuse__put(out, 3, "const u64 awaited = (turn[0] * (layers - 1) + layer) * across;");
-    lfuse__put(out, 3, "const u32 vectors = k * %d;", x->rows / VECTOR);
-    lfuse__put(out, 3, "if (item == 0) while (k && (i64)(ACQUIRE64(stored) - awaited) < 0) { }");
-    lfuse__put(out, 3, "SYNC();");
-    lfuse__put(out, 3, "for (u32 begin = item; begin < vectors; begin += %d) {", LFUSE__GROUP * AT_A_TIME);
-    lfuse__put(out, 4, "u32 v[%d];", VECTOR * AT_A_TIME);
-    for (int again = 0; again < 2; again++) {
-        lfuse__put(out, 0, "#pragma unroll");
-        lfuse__put(out, 4, "for (u32 j = 0; j < %d; j++) {", AT_A_TIME);
-        lfuse__put(out, 5, "const u32 i = begin + j * %d, R_ = %d;", LFUSE__GROUP, x->rows);
-        lfuse__put(out, 5, "if (i < vectors) {");
-        if (again) {
-            lfuse__put(out, 6, "const S_f32 t_[4] = {K_f32(v[4 * j]), K_f32(v[4 * j + 1]), K_f32(v[4 * j + 2]), "
-                       "K_f32(v[4 * j + 3])};");
-            lfuse__put(out, 6, "PUTV_f32(tile, %s, t_);", place);
-        } else {
-            lfuse__put(out, 6, "FRESH_16(v + 4 * j, from + (u64)i * 16);");
-        }
-        lfuse__put(out, 5, "}");
-        lfuse__put(out, 4, "}");
-    }
-    lfuse__put(out, 3, "}");
-}
-
-static void put_handed_rows(const text *x)
-{
-    lfuse__strbuf *out = x->t.out;
-    char place[160];
-
-    put_turned(x, "(2 * i / R_)", "(2 * i % R_)", place, sizeof place);
-    lfuse__put(out, 3, "const u32 pairs = k * %d;", x->rows / 2);
-    lfuse__put(out, 3, "for (u32 begin = item; begin < pairs; begin += %d) {", LFUSE__GROUP * AT_A_TIME);
-    lfuse__put(out, 4, "u64 v[%d];", 2 * AT_A_TIME);
-    for (int again = 0; again < 2; again++) {
-        lfuse__put(out, 0, "#pragma unroll");
-        lfuse__put(out, 4, "for (u32 j = 0; j < %d; j++) {", AT_A_TIME);
-        lfuse__put(out, 5, "const u32 i = begin + j * %d, R_ = %d;", LFUSE__GROUP, x->rows);
-        lfuse__put(out, 5, "if (i < pairs) {");
-        if (again) {
-            put_wait(out, 6, "(u32)(v[2 * j] >> 32) != tag || (u32)(v[2 * j + 1] >> 32) != tag",
-                     "PEEK64_2(v + 2 * j, from, 2 * i)");
-            lfuse__put(out, 6, "const u32 place = %s;", place);
-            lfuse__put(out, 6, "PUT_f32(tile, place, K_f32((u32)v[2 * j]));");
-            lfuse__put(out, 6, "PUT_f32(tile, place + 1, K_f32((u32)v[2 * j + 1]));");
-        } else {
-            lfuse__put(out, 6, "PEEK64_2(v + 2 * j, from, 2 * i);");
-        }
-        lfuse__put(out, 5, "}");
-        lfuse__put(out, 4, "}");
-    }
-    lfuse__put(out, 3, "}");
-}
-
-/* Several rows: the group's A goes through local memory. */
-static void put_rows(const text *x)
-{
-    lfuse__strbuf *out = x->t.out;
-    char place[160];
-
-    put_turned(x, "l", "r", place, sizeof place);
-    lfuse__put(out, 2, "if (layer == 0) {");
-    put_given_rows(x);
-    lfuse__put(out, 2, "} else {");
-    if (x->t.k->product.counted) put_counted_rows(x);
-    else put_handed_rows(x);
-    lfuse__put(out, 2, "}");
-    lfuse__put(out, 2, "SYNC();");
-    lfuse__put(out, 0, "#pragma unroll");
-    lfuse__put(out, 2, "for (int i = 0; i < %d; i++) {", x->depth);
-    lfuse__put(out, 3, "const u32 l = s + i * %d;", x->sharers);
-    lfuse__put(out, 3, "if (l < k) {");
-    lfuse__put(out, 0, "#pragma unroll");
-    lfuse__put(out, 4, "for (u32 r = 0; r < %d; r += 4) {", x->rows);
-    lfuse__put(out, 5, "S_f32 x[4];");
-    lfuse__put(out, 5, "GETV_f32(x, tile, %s);", place);
-    lfuse__put(out, 0, "#pragma unroll");
-    lfuse__put(out, 5, "for (int e = 0; e < 4; e++)");
-    lfuse__put(out, 0, "#pragma unroll");
-    put_fma(x, 6, "x[e]", "(r + e)");
-    lfuse__put(out, 4, "}");
-    lfuse__put(out, 3, "}");
-    lfuse__put(out, 2, "}");
 }
 
 /* ---- what becomes of the sums ---- */
@@ -397,8 +226,7 @@ static void put_layers(const text *x)
     lfuse__put(out, 2, "S_f32 acc[%d];", VECTOR * x->rows);
     lfuse__put(out, 0, "#pragma unroll");
     lfuse__put(out, 2, "for (int i = 0; i < %d; i++) acc[i] = ZERO_f32;", VECTOR * x->rows);
-    if (x->rows == 1) put_one_row(x);
-    else put_rows(x);
+    lfuse__network_put_products(x);
     lfuse__put(out, 2, "if (layer + 1 < layers)");
     put_weights(x, 2, "layer + 1");
     put_team_sums(x);
