@@ -39,8 +39,18 @@ static void put_wait(lfuse__strbuf *out, int indent, const char *unless, const c
 }
 
 /* One row: every work-item takes the elements that it multiplies. */
+static void put_counted_wait(const text *x, int indent)
+{
+    lfuse__strbuf *out = x->t.out;
+
+    lfuse__put(out, indent, "const u64 awaited = (turn[0] * (layers - 1) + layer) * across;");
+    lfuse__put(out, indent, "if (item == 0) while (k && (i64)(ACQUIRE64(stored) - awaited) < 0) { }");
+    lfuse__put(out, indent, "SYNC();");
+}
+
 static void put_one_row(const text *x)
 {
+    const bool counted = x->t.k->product.counted;
     lfuse__strbuf *out = x->t.out;
 
     lfuse__put(out, 2, "S_f32 x[%d];", x->depth);
@@ -53,8 +63,19 @@ static void put_one_row(const text *x)
                LFUSE__NETWORK_A + 1, LFUSE__NETWORK_A + 2);
     lfuse__put(out, 3, "}");
     lfuse__put(out, 2, "} else {");
-    lfuse__put(out, 3, "u64 v[%d];", x->depth);
-    for (int again = 0; again < 2; again++) {
+    if (counted) {
+        put_counted_wait(x, 3);
+        lfuse__put(out, 0, "#pragma unroll");
+        lfuse__put(out, 3, "for (int i = 0; i < %d; i++) {", x->depth);
+        lfuse__put(out, 4, "const u32 l = s + i * %d;", x->sharers);
+        lfuse__put(out, 4, "u32 v = 0;");
+        lfuse__put(out, 4, "if (l < k) FRESH_4(v, from + (u64)l * 4);");
+        lfuse__put(out, 4, "x[i] = K_f32(v);");
+        lfuse__put(out, 3, "}");
+    } else {
+        lfuse__put(out, 3, "u64 v[%d];", x->depth);
+    }
+    for (int again = 0; again < 2 && !counted; again++) {
         lfuse__put(out, 0, "#pragma unroll");
         lfuse__put(out, 3, "for (int i = 0; i < %d; i++) {", x->depth);
         lfuse__put(out, 4, "const u32 l = s + i * %d;", x->sharers);
@@ -96,10 +117,8 @@ static void put_counted_rows(const text *x)
     char place[160];
 
     put_turned(x, "(4 * i / R_)", "(4 * i % R_)", place, sizeof place);
-    lfuse__put(out, 3, "const u64 awaited = (turn[0] * (layers - 1) + layer) * across;");
+    put_counted_wait(x, 3);
     lfuse__put(out, 3, "const u32 vectors = k * %d;", x->rows / VECTOR);
-    lfuse__put(out, 3, "if (item == 0) while (k && (i64)(ACQUIRE64(stored) - awaited) < 0) { }");
-    lfuse__put(out, 3, "SYNC();");
     lfuse__put(out, 3, "for (u32 begin = item; begin < vectors; begin += %d) {", LFUSE__GROUP * AT_A_TIME);
     lfuse__put(out, 4, "u32 v[%d];", VECTOR * AT_A_TIME);
     for (int again = 0; again < 2; again++) {

@@ -277,8 +277,7 @@ static lfuse_status check(const char *name, const lfuse__kernel_class *c, const 
         return lfuse__error(LFUSE_ERR_TYPE, "a chain of products that hands on %s",
                             lfuse__memory_word(c->operands[c->body->stores[0].operand].type));
     if (p->form != LFUSE__PRODUCT_NETWORK || p->rows < 1 || (p->rows > 1 && p->rows % VECTOR) || p->depth < 1 ||
-        p->columns < VECTOR || p->columns > 32 * VECTOR || (p->counted && p->rows == 1) ||
-        LFUSE__GROUP % (p->columns / VECTOR))
+        p->columns < VECTOR || p->columns > 32 * VECTOR || LFUSE__GROUP % (p->columns / VECTOR))
         return lfuse__error(LFUSE_ERR_INVALID, "a chain of products by %d x %d, %d deep", p->rows, p->columns,
                             p->depth);
     return LFUSE_OK;

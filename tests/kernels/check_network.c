@@ -53,7 +53,8 @@ START_TEST(covers)
     ck_assert_int_eq(chosen(1, 512, UNITS).product.rows, 1);
     ck_assert_int_gt(chosen(64, 512, UNITS).product.rows, 4);
     ck_assert(chosen(64, 512, UNITS).product.counted);
-    ck_assert(!chosen(1, 512, UNITS).product.counted);
+    ck_assert(chosen(1, 512, UNITS).product.counted);
+    ck_assert(!chosen(64, 128, UNITS).product.counted);
 }
 END_TEST
 

@@ -50,7 +50,7 @@ void networks_emit(lfuse__strbuf *out, const char *(*name)(void *data), void *da
         int rows, columns, depth;
         bool counted;
     } shapes[] = {{1, 4, 2, false}, {1, 8, 8, false}, {4, 16, 1, false}, {8, 8, 4, false},
-                  {8, 32, 16, true}, {16, 16, 8, true}, {16, 32, 1, false}};
+                  {8, 32, 16, true}, {1, 4, 2, true}, {16, 16, 8, true}, {16, 32, 1, false}};
     const lfuse__facts facts = network_facts(132);
     lfuse__kernel_class c;
     network_class(&c);

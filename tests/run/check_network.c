@@ -151,7 +151,7 @@ START_TEST(shapes)
     static const struct { int layers; int64_t rows, widths[MOST_LAYERS + 1]; bool gelu; } cases[] = {
         { 3, 1, { 12, 20, 37, 29 }, false }, { 2, 4, { 33, 38, 22 }, true }, { 4, 9, { 5, 56, 56, 56, 23 }, false },
         { 8, 1, { 28, 28, 28, 28, 28, 28, 28, 28, 28 }, false }, { 3, 17, { 40, 24, 61, 30 }, false },
-        { 2, 5, { 300, 24, 30 }, false }, { 3, 16, { 272, 40, 40, 24 }, true },
+        { 2, 5, { 300, 24, 30 }, false }, { 3, 1, { 1100, 40, 40, 30 }, false }, { 3, 16, { 272, 40, 40, 24 }, true },
     };
 
     begin();
