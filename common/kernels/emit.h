@@ -65,6 +65,8 @@ void lfuse__put(lfuse__strbuf *out, int indent, const char *format, ...) LFUSE_P
  */
 #define LFUSE__BEGIN "BEGIN"
 void lfuse__put_kernel(lfuse__strbuf *out, const char *name, int group, int words, int buffers);
+/* `beside`: so many groups are to fit a compute unit's registers; 0: as many as do. */
+void lfuse__put_kernel_beside(lfuse__strbuf *out, const char *name, int group, int beside, int words, int buffers);
 
 /* "f32" ... "bool" of memory; "f32", "f64", "i32", "b" of registers. */
 const char *lfuse__memory_word(lfuse_type type);

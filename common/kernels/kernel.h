@@ -90,6 +90,9 @@ typedef struct lfuse__product_class {
     lfuse_type sum; /* in which products are added: f32, f64 */
     int rows, columns, depth; /* of what a group computes at a time, depth along k; PANELS: rows and lanes, no depth */
     int item_rows, item_columns; /* TILES: of a work-item */
+    int slices;     /* TILES: of the depth, each summed by work-items of its own */
+    int ahead;      /* TILES: slabs that are on their way from memory while one is multiplied */
+    int beside;     /* TILES: groups of a compute unit that its registers have to suffice for; 0: as they do */
     int split;      /* TILES: 1: different groups sum parts of k, as many as suit the sizes; a phase adds those up */
     int phase;      /* of lfuse__product_phases launches, from 0 on */
     bool batched;   /* several products in one launch */
@@ -135,6 +138,7 @@ typedef struct lfuse__geometry {
     uint64_t addresses[LFUSE__MAX_OPERANDS]; /* device address of each operand's first byte, for the alignment class */
     int64_t gathered_extents[LFUSE__MAX_OPERANDS], gathered_strides[LFUSE__MAX_OPERANDS]; /* of gathered operands */
     uint64_t reporter, reports; /* where an operand is gathered: who reports, and the report buffer's offset in bytes */
+    int parts;         /* products by tiles: of k; 0: as the sizes suggest */
     uint64_t partials; /* PARTIAL, FOLD, products: byte offset in the last buffer, a multiple of 16 (products: 64) */
     const double *numbers; /* [body->nnumbers], not yet rounded */
 } lfuse__geometry;

@@ -6,6 +6,9 @@
 
 #include "common/kernels/product.h"
 
+#include <stdio.h>
+#include <string.h>
+
 #include "common/base/error.h"
 
 static const lfuse__product_family *const families[] = {
@@ -42,9 +45,49 @@ int lfuse__product_classes(const lfuse__facts *facts, const int64_t m[2], const 
     return families[question.product.form]->classes(facts, m, n, k, &question, classes);
 }
 
+int lfuse__product_tilings(const lfuse__facts *facts, int64_t m, int64_t n, int64_t k, const lfuse__kernel_class *c,
+                           lfuse__product_tiling *all)
+{
+    lfuse__kernel_class question = *c;
+
+    complete(facts, &question);
+    return families[question.product.form]->tilings(facts, m, n, k, &question, all);
+}
+
+lfuse_status lfuse__product_take(const lfuse__facts *facts, int64_t m, int64_t n, int64_t k,
+                                 const lfuse__product_tiling *tiling, lfuse__kernel_class *c)
+{
+    complete(facts, c);
+    return families[c->product.form]->take(facts, m, n, k, tiling, c);
+}
+
+void lfuse__product_tiling_print(const lfuse__product_tiling *t, char name[LFUSE__TILING_NAME])
+{
+    snprintf(name, LFUSE__TILING_NAME, "%dx%dx%d:%dx%d:%d:%d", t->rows, t->columns, t->depth, t->item_rows,
+             t->item_columns, t->slices, t->parts);
+}
+
+bool lfuse__product_tiling_parse(const char *name, lfuse__product_tiling *t)
+{
+    char again[LFUSE__TILING_NAME];
+
+    memset(t, 0, sizeof *t);
+    if (strlen(name) >= sizeof again) return false; /* so that no number overflows unseen */
+    if (sscanf(name, "%9dx%9dx%9d:%9dx%9d:%9d:%9d", &t->rows, &t->columns, &t->depth, &t->item_rows, &t->item_columns,
+               &t->slices, &t->parts) != 7)
+        return false;
+    lfuse__product_tiling_print(t, again);
+    return !strcmp(name, again);
+}
+
 int lfuse__product_phases(const lfuse__kernel_class *c)
 {
     return families[c->product.form]->phases(c);
+}
+
+uint64_t lfuse__product_tickets(const lfuse__kernel_class *c)
+{
+    return families[c->product.form]->tickets(c);
 }
 
 uint64_t lfuse__product_workspace(const lfuse__kernel_class *c, const lfuse__facts *facts, const lfuse__geometry *g)

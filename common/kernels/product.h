@@ -41,9 +41,32 @@ lfuse_status lfuse__product_choose(const lfuse__facts *facts, int64_t m, int64_t
 enum { LFUSE__PRODUCT_CLASSES = 16 };
 int lfuse__product_classes(const lfuse__facts *facts, const int64_t m[2], const int64_t n[2], const int64_t k[2],
                            const lfuse__kernel_class *c, lfuse__kernel_class *classes);
+/*
+ * Ways to compute one product of these sizes, by tiles: which, and how many parts of k (0: one whole; else geometry's
+ * `parts`). The likely ones, the fastest first by the clock of `choose`; 0 where there is one way alone.
+ */
+typedef struct lfuse__product_tiling {
+    int rows, columns, depth, item_rows, item_columns, slices, parts;
+    double time;
+} lfuse__product_tiling;
+enum { LFUSE__PRODUCT_TILINGS = 8, LFUSE__TILING_NAME = 48 };
+int lfuse__product_tilings(const lfuse__facts *facts, int64_t m, int64_t n, int64_t k, const lfuse__kernel_class *c,
+                           lfuse__product_tiling *all);
+/* As choose, of that tiling; ERR_UNSUPPORTED where it is none for such sizes. `time` does not count. */
+lfuse_status lfuse__product_take(const lfuse__facts *facts, int64_t m, int64_t n, int64_t k,
+                                 const lfuse__product_tiling *tiling, lfuse__kernel_class *c);
+/* "64x128x16:8x8:1:0": rows, columns, depth, those of a work-item, slices, parts. False: it is no such name. */
+void lfuse__product_tiling_print(const lfuse__product_tiling *tiling, char name[LFUSE__TILING_NAME]);
+bool lfuse__product_tiling_parse(const char *name, lfuse__product_tiling *tiling);
+
 /* Launches of a product of the class: one for each phase, in order. */
 int lfuse__product_phases(const lfuse__kernel_class *c);
-/* Bytes of the workspace, for extents and strides of the geometry; 0: none. Its contents need not be set. */
+/*
+ * Bytes at the beginning of the workspace that are 0 before the first launch, and again after each: tickets of groups
+ * that meet. Products that follow each other may share them.
+ */
+uint64_t lfuse__product_tickets(const lfuse__kernel_class *c);
+/* Bytes of the workspace, for extents and strides of the geometry; 0: none. But for tickets it need not be set. */
 uint64_t lfuse__product_workspace(const lfuse__kernel_class *c, const lfuse__facts *facts, const lfuse__geometry *g);
 
 lfuse_status lfuse__product_emit(lfuse__strbuf *out, const char *name, const lfuse__kernel_class *c,
@@ -58,7 +81,12 @@ typedef struct lfuse__product_family {
                            lfuse__kernel_class *c);
     int (*classes)(const lfuse__facts *facts, const int64_t m[2], const int64_t n[2], const int64_t k[2],
                    const lfuse__kernel_class *c, lfuse__kernel_class *classes);
+    int (*tilings)(const lfuse__facts *facts, int64_t m, int64_t n, int64_t k, const lfuse__kernel_class *c,
+                   lfuse__product_tiling *all);
+    lfuse_status (*take)(const lfuse__facts *facts, int64_t m, int64_t n, int64_t k,
+                         const lfuse__product_tiling *tiling, lfuse__kernel_class *c);
     int (*phases)(const lfuse__kernel_class *c);
+    uint64_t (*tickets)(const lfuse__kernel_class *c);
     uint64_t (*workspace)(const lfuse__kernel_class *c, const lfuse__facts *facts, const lfuse__geometry *g);
     lfuse_status (*emit)(lfuse__strbuf *out, const char *name, const lfuse__kernel_class *c,
                          const lfuse__facts *facts);

@@ -362,6 +362,27 @@ static int phases(const lfuse__kernel_class *c)
     return 1;
 }
 
+/* There is one way for each number of rows. */
+static int tilings(const lfuse__facts *facts, int64_t m, int64_t n, int64_t k, const lfuse__kernel_class *c,
+                   lfuse__product_tiling *all)
+{
+    (void)facts, (void)m, (void)n, (void)k, (void)c, (void)all;
+    return 0;
+}
+
+static lfuse_status take(const lfuse__facts *facts, int64_t m, int64_t n, int64_t k,
+                         const lfuse__product_tiling *tiling, lfuse__kernel_class *c)
+{
+    (void)m, (void)n, (void)k, (void)tiling, (void)c;
+    return lfuse__error(LFUSE_ERR_UNSUPPORTED, "%s computes no products by tiles", facts->arch);
+}
+
+static uint64_t tickets(const lfuse__kernel_class *c)
+{
+    (void)c;
+    return 0;
+}
+
 static uint64_t workspace(const lfuse__kernel_class *c, const lfuse__facts *facts, const lfuse__geometry *g)
 {
     blocks b;
@@ -388,4 +409,5 @@ static lfuse_status pack(const lfuse__kernel_class *c, const lfuse__facts *facts
     return LFUSE_OK;
 }
 
-const lfuse__product_family lfuse__product_panels = { choose, classes, phases, workspace, emit, pack };
+const lfuse__product_family lfuse__product_panels = { choose, classes, tilings, take, phases, tickets, workspace, emit,
+                                                       pack };

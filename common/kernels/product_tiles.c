@@ -1,285 +1,50 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Products on GPUs: a work-group computes a tile of the result, a work-item some vectors of its rows and columns. Where
- * there are fewer tiles than a device has room for, several groups take a part of k each, and a second launch adds up
- * what they found, in the order of the parts, and goes through the epilogue.
+ * Products on GPUs: a work-group computes a tile of the result, a work-item some vectors of its rows and columns; of
+ * small tiles, slices of work-items have a share of k each. Where there are fewer tiles than a device has room for,
+ * several groups take a part of k each, and the last of a tile to come adds up what they found, in the order of the
+ * parts, and goes through the epilogue (product_tiles_meet.c). Of a side of few it is a second launch that does so.
  */
 #ifdef HAVE_CONFIG_H
 #include "config.h"
 #endif
 
-#include <math.h>
 #include <string.h>
 
 #include "common/base/error.h"
 #include "common/kernels/product_grouped.h"
 #include "common/kernels/product_tiles.h"
-#include "common/plan/provider.h"
 
-enum {
-    VECTOR_BYTES = 16,
-    TEAM_ROWS = 4,    /* of work-items in 32 of them */
-    MOST_PARTS = 32,
-    THIN_GROUPS = 4   /* of a compute unit, for its memory to be busy */
-};
-
-enum { BESIDE = 4 };
-
-/*
- * Tiles of f32 sums; those of f64 are half as wide and high. `rates`: products a cycle of a compute unit of an H200 on
- * which 1, 2 ... groups run, through OpenCL; other devices differ by a factor that is about the same for all.
- */
-typedef struct shape {
-    int rows, columns, depth, item_rows, item_columns;
-    double rates[BESIDE];
-} shape;
-
-static const shape shapes[] = {
-    {64, 128, 16, 8, 8, {67, 77, 92, 92}}, /* 168 registers an item: three groups */
-    {32, 64, 16, 4, 4, {28, 45, 52, 56}},
-};
-enum { SHAPES = sizeof shapes / sizeof *shapes };
-
-/* Rows or columns that a work-item may have as a whole. Few, as a plan of unknown sizes compiles all the classes. */
-static const int fews[] = {4, 16};
-enum { FEWS = sizeof fews / sizeof *fews };
-
-static int64_t parts_of(int64_t x, int64_t each)
-{
-    return x / each + (x % each != 0);
-}
-
-/* How a product is cut up. */
-typedef struct cut {
-    int64_t down, across, slabs, parts;
-    double time; /* cycles, about */
-} cut;
-
-static int scale(const lfuse__product_class *p)
-{
-    return p->sum == LFUSE_F64 ? 2 : 1;
-}
-
-static void shape_set(lfuse__product_class *p, const shape *s)
-{
-    p->rows = s->rows / scale(p);
-    p->columns = s->columns / scale(p);
-    p->depth = s->depth;
-    p->item_rows = s->item_rows / scale(p);
-    p->item_columns = s->item_columns / scale(p);
-}
-
-static const shape *shape_of(const lfuse__product_class *p)
-{
-    for (int i = 0; i < SHAPES; i++)
-        if (shapes[i].rows == p->rows * scale(p) && shapes[i].columns == p->columns * scale(p) &&
-            shapes[i].depth == p->depth)
-            return &shapes[i];
-    return NULL;
-}
-
-/*
- * Cycles: of a second launch, of a group beside its products; bytes that a unit moves in one. Parts are taken where
- * they gain a tenth: what they write costs more than what is counted here.
- */
-static const double launch = 5000, start = 3000, bytes_a_cycle = 15, worth = 1.1;
-
-static double time_of(const shape *s, int by, const lfuse__facts *facts, const int64_t *extents, const cut *c)
-{
-    const double units = facts->info.compute_units ? facts->info.compute_units : 1;
-    const double rounds = (double)parts_of(c->down * c->across * c->parts, (int64_t)units);
-    const double work = (double)(s->rows / by) * (s->columns / by) * s->depth * (double)parts_of(c->slabs, c->parts);
-    const double sums = (double)extents[0] * (double)extents[1] * VECTOR_BYTES / 4 * by;
-    double time = rounds * (start + work / s->rates[rounds < BESIDE ? (int)rounds - 1 : BESIDE - 1]);
-    if (c->parts > 1) time = worth * (time + launch + 2 * sums * (double)c->parts / units / bytes_a_cycle);
-    return time;
-}
-
-/* As many parts as keep all units reading. */
-static void cut_thin(const lfuse__product_class *p, const lfuse__facts *facts, const int64_t *extents, cut *c)
-{
-    const int64_t units = facts->info.compute_units ? facts->info.compute_units : 1;
-    const int64_t batch = p->batched ? extents[LFUSE__PRODUCT_BATCH] : 1;
-    const int64_t length = p->rows == p->item_rows ? extents[1] : extents[0];
-    const double wide = (double)length * (double)extents[2] * (double)batch;
-    const double few = p->rows == p->item_rows ? p->rows : p->columns;
-    c->down = parts_of(extents[0], p->rows), c->across = parts_of(extents[1], p->columns);
-    c->slabs = parts_of(extents[2], p->depth);
-    c->parts = parts_of(THIN_GROUPS * units, batch * c->down * c->across);
-    if (c->parts > c->slabs) c->parts = c->slabs ? c->slabs : 1;
-    if (c->parts > MOST_PARTS) c->parts = MOST_PARTS;
-    const double products = wide * few / 60, bytes = wide * VECTOR_BYTES / 4 * scale(p) / bytes_a_cycle;
-    const double groups = (double)(batch * c->down * c->across * c->parts);
-    c->time = launch + start + (products > bytes ? products : bytes) / fmin(groups, (double)units);
-}
-
-static void cut_tiles(const shape *s, int by, const lfuse__facts *facts, const int64_t *extents, bool split, cut *best)
-{
-    cut c = {.down = parts_of(extents[0], s->rows / by), .across = parts_of(extents[1], s->columns / by),
-             .slabs = parts_of(extents[2], s->depth)};
-    best->time = -1;
-    for (c.parts = split ? 2 : 1; c.parts <= (split ? MOST_PARTS : 1); c.parts++) {
-        c.time = time_of(s, by, facts, extents, &c);
-        if (best->time < 0 || c.time < best->time) *best = c;
-    }
-}
-
-static int threads_of(const lfuse__product_class *p)
-{
-    return lfuse__is_thin(p) ? LFUSE__GROUP : p->rows / p->item_rows * (p->columns / p->item_columns);
-}
-
-static int vector_of(const lfuse__product_class *p)
-{
-    return VECTOR_BYTES / (int)lfuse__type_bytes(p->sum);
-}
-
-/* One side is `few`, in whole. */
-static void thin_set(lfuse__product_class *p, bool rows, int few)
-{
-    const int wide = rows ? LFUSE__PRODUCT_B : LFUSE__PRODUCT_A, width = lfuse__thin_width(p, wide, vector_of(p));
-    p->rows = rows ? few : width, p->columns = rows ? width : few;
-    p->item_rows = rows ? few : vector_of(p), p->item_columns = rows ? vector_of(p) : few;
-    p->depth = lfuse__thin_depth(p, wide, vector_of(p));
-    p->split = 1;
-}
-
-static void cut_for(const lfuse__product_class *p, const lfuse__facts *facts, const int64_t *extents, cut *c)
-{
-    if (lfuse__is_thin(p)) cut_thin(p, facts, extents, c);
-    else cut_tiles(shape_of(p), scale(p), facts, extents, p->split, c);
-}
-
-/* Candidate number `at` of a type and transposes; false: there is none so far. */
-static bool candidate(int at, lfuse__product_class *p)
-{
-    if (at < 2 * SHAPES) {
-        shape_set(p, &shapes[at / 2]);
-        p->split = at % 2;
-        return true;
-    }
-    at -= 2 * SHAPES;
-    if (at >= 2 * FEWS) return false;
-    thin_set(p, at % 2, fews[at / 2]);
-    return true;
-}
-
-/* Whether products of these sizes, or of some within the bounds, may be computed so. */
-static bool serves(const lfuse__product_class *p, const int64_t *least, const int64_t *most)
-{
-    const int few = p->rows == p->item_rows ? p->rows : p->columns, side = p->rows != p->item_rows;
-    if (!lfuse__is_thin(p)) return !p->batched || !p->split; /* a batch has tiles enough */
-    return least[side] <= few && (few == fews[0] || most[side] > fews[0]);
-}
-
-/* The fastest by the clock of cut_for. */
-static void find(const lfuse__facts *facts, const int64_t *extents, lfuse__product_class *p)
-{
-    lfuse__product_class tried = *p;
-    double best = -1;
-    for (int i = 0; candidate(i, &tried); i++) {
-        cut c;
-        if (!serves(&tried, extents, extents)) continue;
-        cut_for(&tried, facts, extents, &c);
-        if (best >= 0 && c.time >= best) continue;
-        best = c.time;
-        *p = tried;
-    }
-}
-
-static lfuse_status fit(const lfuse__facts *facts)
-{
-    if (lfuse__tiles_fit(facts)) return LFUSE_OK;
-    return lfuse__error(LFUSE_ERR_UNSUPPORTED, "tiles of a product do not fit the device: %llu bytes of local "
-                        "memory, groups of %u, %u of them in step", (unsigned long long)facts->info.local_bytes,
-                        facts->info.max_group, facts->simd);
-}
-
-static lfuse_status choose(const lfuse__facts *facts, int64_t m, int64_t n, int64_t k, bool others,
-                           lfuse__kernel_class *c)
-{
-    const int64_t extents[] = {m > 0 ? m : 1, n > 0 ? n : 1, k > 0 ? k : 1, 1}; /* of none, nothing is launched */
-    LFUSE__TRY(fit(facts));
-    if (others && lfuse__vendor_is_faster(facts, c->product.sum))
-        return lfuse__error(LFUSE_ERR_UNSUPPORTED, "another product of %s is taken for faster on %s",
-                            lfuse__memory_word(c->product.sum), facts->arch);
-    if (m > INT32_MAX || n > INT32_MAX || k > INT32_MAX)
-        return lfuse__error(LFUSE_ERR_UNSUPPORTED, "a product of %lld x %lld x %lld: sides are below 2^31",
-                            (long long)m, (long long)n, (long long)k);
-    find(facts, extents, &c->product);
-    return LFUSE_OK;
-}
-
-static int classes(const lfuse__facts *facts, const int64_t m[2], const int64_t n[2], const int64_t k[2],
-                   const lfuse__kernel_class *c, lfuse__kernel_class *all)
-{
-    const int64_t low[2] = {m[0], n[0]}, high[2] = {m[1], n[1]};
-    lfuse__kernel_class tried = *c;
-    int count = 0;
-    if (!lfuse__tiles_fit(facts)) return 0;
-    if (m[0] == m[1] && n[0] == n[1] && k[0] == k[1]) {
-        all[0] = *c;
-        return choose(facts, m[0], n[0], k[0], false, &all[0]) == LFUSE_OK;
-    }
-    for (int i = 0; candidate(i, &tried.product) && count < LFUSE__PRODUCT_CLASSES; i++)
-        if (serves(&tried.product, low, high)) all[count++] = tried;
-    return count;
-}
+enum { TEAM_ROWS = 4 /* of work-items in 32 of them */ };
 
 static int phases(const lfuse__kernel_class *c)
 {
-    return c->product.split ? 2 : 1;
+    return lfuse__is_thin(&c->product) ? 2 : 1;
+}
+
+static uint64_t tickets(const lfuse__kernel_class *c)
+{
+    return c->product.split && !lfuse__is_thin(&c->product) ? LFUSE__TILES_TICKETS * 4 : 0;
 }
 
 static uint64_t workspace(const lfuse__kernel_class *c, const lfuse__facts *facts, const lfuse__geometry *g)
 {
-    cut found;
+    lfuse__cut found;
     if (!c->product.split) return 0;
-    cut_for(&c->product, facts, g->extents, &found);
+    lfuse__tiles_cut(&c->product, facts, g, &found);
+    if (!lfuse__is_thin(&c->product))
+        return tickets(c) + (uint64_t)(found.down * found.across * found.parts * c->product.rows *
+                                                     c->product.columns) * lfuse__type_bytes(c->product.sum);
     return (uint64_t)lfuse__product_batch(c, g) * (uint64_t)found.parts * (uint64_t)g->extents[0] *
-           (uint64_t)parts_of(g->extents[1], vector_of(&c->product)) * VECTOR_BYTES;
-}
-
-/* ---- of the members of lists ---- */
-
-/* All tiles of a shape take equally long for each k, whatever of them there is. */
-static double grouped_time(const shape *s, int by, const lfuse__facts *facts, int64_t members,
-                           const lfuse__member_product *sizes)
-{
-    const double units = facts->info.compute_units ? facts->info.compute_units : 1;
-    double tiles = 0, work = 0;
-    for (int64_t i = 0; i < members; i++) {
-        const double of_one = (double)parts_of(sizes[i].m, s->rows / by) * (double)sizes[i].matrices *
-                              (double)parts_of(sizes[i].n, s->columns / by);
-        tiles += of_one;
-        work += of_one * (double)(s->rows / by) * (double)(s->columns / by) * (double)(sizes[i].k + s->depth);
-    }
-    const int beside = tiles >= BESIDE * units ? BESIDE : 1 + (int)(tiles / units);
-    return work / (s->rates[(beside < BESIDE ? beside : BESIDE) - 1] * (tiles < units ? tiles + 1 : units));
-}
-
-lfuse_status lfuse__tiles_choose_grouped(const lfuse__facts *facts, int64_t members,
-                                         const lfuse__member_product *sizes, lfuse__kernel_class *c)
-{
-    double best = -1;
-    LFUSE__TRY(fit(facts));
-    for (int i = 0; i < SHAPES; i++) {
-        const double time = grouped_time(&shapes[i], scale(&c->product), facts, members, sizes);
-        if (best >= 0 && time >= best) continue;
-        best = time;
-        shape_set(&c->product, &shapes[i]);
-    }
-    return LFUSE_OK;
-}
-
-void lfuse__tiles_cut_grouped(const lfuse__kernel_class *c, lfuse__grouped_cut *made)
-{
-    made->rows = c->product.rows;
-    made->columns = c->product.columns;
-    made->group = (unsigned)threads_of(&c->product);
+           (uint64_t)lfuse__tiles_parts(g->extents[1], lfuse__tiles_vector(&c->product)) * LFUSE__TILES_VECTOR;
 }
 
 /* ---- the text ---- */
+
+int lfuse__tiles_threads(const lfuse__product_class *p)
+{
+    return lfuse__is_thin(p) ? LFUSE__GROUP : p->rows / p->item_rows * (p->columns / p->item_columns) * p->slices;
+}
 
 void lfuse__tiles_put_group(const lfuse__tiles *t, const char *each)
 {
@@ -292,18 +57,25 @@ void lfuse__tiles_put_group(const lfuse__tiles *t, const char *each)
     lfuse__put(t->t.out, 1, "const u64 matrix = GROUP() / each;");
 }
 
+void lfuse__tiles_put_corner(const lfuse__tiles *t, int indent, const char *place)
+{
+    const int across = t->p->columns / t->p->item_columns / (32 / TEAM_ROWS); /* teams of 32, side by side */
+    /* Neighbours differ in y first: each 16 of them read 2 vectors of A and 8 of B. */
+    lfuse__put(t->t.out, indent, "const u32 y = (%s / %d * %d + %s %% 2 + %s %% 32 / 16 * 2) * %d;", place,
+               32 * across, TEAM_ROWS, place, place, t->vector);
+    lfuse__put(t->t.out, indent, "const u32 x = (%s / 32 %% %d * %d + %s %% 16 / 2) * %d;", place, across,
+               32 / TEAM_ROWS, place, t->vector);
+}
+
 void lfuse__tiles_put_local(const lfuse__tiles *t)
 {
-    lfuse__put(t->t.out, 1, "TILE_%s(tile, %d)", t->sum, 2 * t->p->depth * (t->p->rows + t->p->columns));
+    lfuse__put(t->t.out, 1, "TILE_%s(tile, %d)", t->sum, lfuse__tiles_local(t->p));
 }
 
 void lfuse__tiles_put_items(const lfuse__tiles *t)
 {
-    const int across = t->p->columns / t->p->item_columns / (32 / TEAM_ROWS); /* teams of 32, side by side */
-    lfuse__put(t->t.out, 1, "const u32 y = (item / %d * %d + item %% 32 / %d) * %d;", 32 * across, TEAM_ROWS,
-               32 / TEAM_ROWS, t->vector);
-    lfuse__put(t->t.out, 1, "const u32 x = (item / 32 %% %d * %d + item %% %d) * %d;", across, 32 / TEAM_ROWS,
-               32 / TEAM_ROWS, t->vector);
+    lfuse__put(t->t.out, 1, "const u32 place = item %% %d, slice = item / %d;", t->places, t->places);
+    lfuse__tiles_put_corner(t, 1, "place");
 }
 
 /* A band of some tiles down goes all the way across before the next begins. */
@@ -322,8 +94,9 @@ static void put_tile(const lfuse__tiles *t, const char *name)
     const lfuse__product_class *p = t->p;
     const int own = t->l.own;
     lfuse__strbuf *out = t->t.out;
-    lfuse__put_kernel(out, name, t->threads, own + LFUSE__TILES_OWN, lfuse__kernel_buffers(t->t.k));
+    lfuse__put_kernel_beside(out, name, t->threads, p->beside, own + LFUSE__TILES_OWN, lfuse__kernel_buffers(t->t.k));
     lfuse__tiles_put_local(t);
+    if (p->split) lfuse__put(out, 1, "TICKET");
     lfuse__put(out, 1, "const u32 m = (u32)W(%d), n = (u32)W(%d), k = (u32)W(%d);", t->l.m, t->l.n, t->l.k);
     lfuse__put(out, 1, "const u32 tiles_down = (u32)W(%d), tiles_across = (u32)W(%d), parts = (u32)W(%d);",
                own + LFUSE__TILES_DOWN, own + LFUSE__TILES_ACROSS, own + LFUSE__TILES_PARTS);
@@ -336,8 +109,7 @@ static void put_tile(const lfuse__tiles *t, const char *name)
     lfuse__tiles_put_items(t);
     lfuse__put_product_memory(out, 1, t->t.k, &t->l);
     lfuse__tiles_put_sums(t);
-    if (p->split) lfuse__tiles_put_partial(t);
-    else lfuse__tiles_put_epilogue(t);
+    lfuse__tiles_put_end(t);
     lfuse__put(out, 0, "}");
 }
 
@@ -359,15 +131,17 @@ void lfuse__tiles_describe(lfuse__tiles *t, lfuse__strbuf *out, const lfuse__ker
     t->t.numbers = t->l.numbers;
     t->p = p;
     t->sum = lfuse__register_word(p->sum);
-    t->vector = t->t.vector = vector_of(&c->product);
-    t->threads = threads_of(p);
+    t->vector = t->t.vector = lfuse__tiles_vector(&c->product);
+    t->threads = lfuse__tiles_threads(p);
+    t->places = t->threads / p->slices;
+    t->vectors = p->rows * p->columns / t->vector;
 }
 
 static lfuse_status emit(lfuse__strbuf *out, const char *name, const lfuse__kernel_class *c, const lfuse__facts *facts)
 {
     lfuse__tiles t;
     (void)facts;
-    const bool known = lfuse__is_thin(&c->product) || shape_of(&c->product);
+    const bool known = lfuse__is_thin(&c->product) || lfuse__tiles_known(&c->product);
     if (!known || c->product.phase < 0 || c->product.phase >= phases(c))
         return lfuse__error(LFUSE_ERR_INVALID, "a product by tiles of %d x %d x %d, phase %d", c->product.rows,
                             c->product.columns, c->product.depth, c->product.phase);
@@ -385,22 +159,22 @@ static bool aligned(const lfuse__kernel_class *c, const lfuse__geometry *g, int 
 {
     const uint64_t size = lfuse__type_bytes(c->operands[j].type);
     const int64_t apart = c->product.batched ? g->strides[j][LFUSE__PRODUCT_BATCH] : 0;
-    const int vector = vector_of(&c->product);
-    const uint64_t bytes = size * (unsigned)vector < VECTOR_BYTES ? size * (unsigned)vector : VECTOR_BYTES;
+    const int vector = lfuse__tiles_vector(&c->product);
+    const uint64_t all = size * (unsigned)vector, bytes = all < LFUSE__TILES_VECTOR ? all : LFUSE__TILES_VECTOR;
     return g->strides[j][0] % vector == 0 && apart % vector == 0 && g->addresses[j] % bytes == 0;
 }
 
 /* Rows of vectors; along an axis that a tile may cut, of nothing else. */
 static bool matrix_aligned(const lfuse__kernel_class *c, const lfuse__geometry *g, int j)
 {
-    const int vector = vector_of(&c->product);
+    const int vector = lfuse__tiles_vector(&c->product);
     if (!lfuse__tiles_turned(&c->product, j) && g->extents[j] % vector) return false;
     return aligned(c, g, j);
 }
 
 static bool others_aligned(const lfuse__kernel_class *c, const lfuse__geometry *g)
 {
-    const int vector = vector_of(&c->product);
+    const int vector = lfuse__tiles_vector(&c->product);
     if (g->extents[1] % vector) return false;
     for (int j = LFUSE__PRODUCT_OWN; j < c->noperands; j++)
         if (lfuse__in_blocks(&c->operands[j]) && !aligned(c, g, j)) return false;
@@ -414,11 +188,11 @@ static lfuse_status pack(const lfuse__kernel_class *c, const lfuse__facts *facts
     const int64_t batch = lfuse__product_batch(c, g);
     lfuse__product_layout l;
     uint64_t groups, *own;
-    cut found;
+    lfuse__cut found;
     LFUSE__TRY(lfuse__product_layout_pack(c, g, LFUSE__TILES_OWN, packed));
     lfuse__product_layout_make(c, &l);
     own = packed->words + l.own;
-    cut_for(p, facts, g->extents, &found);
+    lfuse__tiles_cut(p, facts, g, &found);
     own[LFUSE__TILES_DOWN] = (uint64_t)found.down;
     own[LFUSE__TILES_ACROSS] = (uint64_t)found.across;
     own[LFUSE__TILES_PARTS] = (uint64_t)found.parts;
@@ -426,10 +200,11 @@ static lfuse_status pack(const lfuse__kernel_class *c, const lfuse__facts *facts
                                 (uint64_t)matrix_aligned(c, g, LFUSE__PRODUCT_B) << 1 |
                                 (uint64_t)others_aligned(c, g) << 2;
     groups = (uint64_t)found.down * (uint64_t)found.across * (uint64_t)found.parts * (uint64_t)batch;
-    packed->group = (unsigned)threads_of(p);
+    packed->group = (unsigned)lfuse__tiles_threads(p);
     if (p->phase) {
         packed->group = LFUSE__GROUP;
-        groups = (uint64_t)parts_of(batch * g->extents[0] * parts_of(g->extents[1], vector_of(p)), LFUSE__GROUP);
+        const int64_t vectors = lfuse__tiles_parts(g->extents[1], lfuse__tiles_vector(p));
+        groups = (uint64_t)lfuse__tiles_parts(batch * g->extents[0] * vectors, LFUSE__GROUP);
     }
     if (groups > LFUSE__GROUP_BOUND)
         return lfuse__error(LFUSE_ERR_UNSUPPORTED, "%lld products of %lld x %lld take %llu work-groups",
@@ -439,4 +214,5 @@ static lfuse_status pack(const lfuse__kernel_class *c, const lfuse__facts *facts
     return LFUSE_OK;
 }
 
-const lfuse__product_family lfuse__product_tiles = { choose, classes, phases, workspace, emit, pack };
+const lfuse__product_family lfuse__product_tiles = { lfuse__tiles_choose, lfuse__tiles_classes, lfuse__tiles_tilings,
+                                                      lfuse__tiles_take, phases, tickets, workspace, emit, pack };

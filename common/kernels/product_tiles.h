@@ -16,13 +16,51 @@ enum {
     LFUSE__TILES_VECTORS, /* bits: A, B, and all of the epilogue's that lie in vectors, can be accessed so */
     LFUSE__TILES_OWN
 };
-enum { LFUSE__TILES_BAND = 8 /* tiles down that are neighbours in time, for the cache */ };
+enum {
+    LFUSE__TILES_BAND = 8, /* tiles down that are neighbours in time, for the cache */
+    LFUSE__TILES_TICKETS = 1024 /* tiles whose parts meet in one launch */
+};
+
+enum { LFUSE__TILES_VECTOR = 16 /* bytes */ };
+
+static inline int lfuse__tiles_vector(const lfuse__product_class *p)
+{
+    return LFUSE__TILES_VECTOR / (int)lfuse__type_bytes(p->sum);
+}
+
+static inline int64_t lfuse__tiles_parts(int64_t x, int64_t each)
+{
+    return x / each + (x % each != 0);
+}
+
+/* How a product is cut up. */
+typedef struct lfuse__cut {
+    int64_t down, across, slabs, parts;
+    double time; /* cycles, about */
+} lfuse__cut;
+
+/* product_tiles_choose.c; what the family's functions do, and: */
+lfuse_status lfuse__tiles_choose(const lfuse__facts *facts, int64_t m, int64_t n, int64_t k, bool others,
+                                 lfuse__kernel_class *c);
+int lfuse__tiles_classes(const lfuse__facts *facts, const int64_t m[2], const int64_t n[2], const int64_t k[2],
+                         const lfuse__kernel_class *c, lfuse__kernel_class *classes);
+int lfuse__tiles_tilings(const lfuse__facts *facts, int64_t m, int64_t n, int64_t k, const lfuse__kernel_class *c,
+                         lfuse__product_tiling *all);
+lfuse_status lfuse__tiles_take(const lfuse__facts *facts, int64_t m, int64_t n, int64_t k,
+                               const lfuse__product_tiling *tiling, lfuse__kernel_class *c);
+bool lfuse__tiles_known(const lfuse__product_class *p); /* of those that are not thin */
+void lfuse__tiles_cut(const lfuse__product_class *p, const lfuse__facts *facts, const lfuse__geometry *g,
+                      lfuse__cut *cut);
+
+int lfuse__tiles_threads(const lfuse__product_class *p); /* product_tiles.c: work-items of a group */
 
 typedef struct lfuse__tiles {
     lfuse__text t;
     lfuse__product_layout l;
     const lfuse__product_class *p;
     int vector, threads;
+    int places;           /* work-items of a slice: threads is so many times slices */
+    int vectors;          /* of the sums of a tile */
     const char *sum;      /* word of the type */
 } lfuse__tiles;
 
@@ -41,18 +79,41 @@ void lfuse__tiles_put_band(const lfuse__tiles *t, int indent, const char *number
 /* `item`, and of a batch `matrix`, of which groups have `each` (an expression); `group` in that. */
 void lfuse__tiles_put_group(const lfuse__tiles *t, const char *each);
 
-/* product_tiles_sums.c: the sums acc[row * item_columns + column] of a work-item; in scope afterwards. */
-void lfuse__tiles_put_sums(const lfuse__tiles *t);
+/* product_tiles.c: where work-item `place` (a u32 in scope) of a slice stands in the tile: y, x. */
+void lfuse__tiles_put_corner(const lfuse__tiles *t, int indent, const char *place);
 
 /*
- * product_tiles_end.c: what becomes of sums. `to_workspace`: they are stored as they are; else the epilogue. `fold`: a
- * kernel that adds up the parts' sums of V elements, and goes through the epilogue.
+ * product_tiles_sums.c: the sums acc[row * item_columns + column] of a work-item, of its slice; in scope afterwards,
+ * when nobody reads local memory any more. Elements of the TILE that it takes.
  */
-void lfuse__tiles_put_partial(const lfuse__tiles *t);
+void lfuse__tiles_put_sums(const lfuse__tiles *t);
+static inline int lfuse__tiles_local(const lfuse__product_class *p)
+{
+    const int slabs = 2 * p->depth * (p->rows + p->columns), sums = p->slices > 1 ? p->rows * p->columns : 0;
+    return slabs > sums ? slabs : sums;
+}
+
+/*
+ * product_tiles_end.c: what becomes of the sums of a tile. `vectors` of them, w = 0 ...: `place` sets row and column,
+ * `sums` v_; row and column of vector `g` (an expression) of a work-item, whose corner is y, x; the epilogue of a
+ * work-item's registers; and a kernel that adds up the parts' sums of V elements, and goes through the epilogue.
+ */
+enum {
+    LFUSE__TILES_SHORT = 24,    /* instructions of a body that every sum may have a copy of */
+    LFUSE__TILES_AT_A_TIME = 4  /* vectors */
+};
+void lfuse__tiles_put_vectors(const lfuse__tiles *t, int indent, int vectors,
+                              void (*place)(const lfuse__tiles *t, int indent),
+                              void (*sums)(const lfuse__tiles *t, int indent));
+void lfuse__tiles_put_place(const lfuse__tiles *t, int indent, const char *g);
+void lfuse__tiles_put_epilogue(const lfuse__tiles *t, int indent);
+void lfuse__tiles_put_fold(const lfuse__tiles *t);
+
+/* product_tiles_meet.c: the sums of slices and parts are added, and go through the epilogue. */
+void lfuse__tiles_put_end(const lfuse__tiles *t);
+
 /* `space`: the sums of the product's parts in the workspace; `wide`: the name of the vectors of a row. */
 void lfuse__tiles_put_space(const lfuse__tiles *t, const char *wide);
-void lfuse__tiles_put_epilogue(const lfuse__tiles *t);
-void lfuse__tiles_put_fold(const lfuse__tiles *t);
 
 /*
  * product_thin.c: phase 0 of a product one of whose sides a work-item has as a whole; all of it goes through the

@@ -12,11 +12,6 @@
 
 #include "common/kernels/product_tiles.h"
 
-enum {
-    SHORT = 24,        /* instructions of a body that every sum may have a copy of */
-    AT_A_TIME = 4      /* vectors */
-};
-
 static bool in_vectors(const lfuse__tiles *t, int j)
 {
     return lfuse__in_blocks(&t->t.k->operands[j]);
@@ -137,10 +132,9 @@ static void put_body(const lfuse__tiles *t, int indent)
     lfuse__put(out, indent, "}");
 }
 
-/* `vectors` of them, w = 0 ...: `place` sets row and column, `sums` v_. */
-static void put_vectors(const lfuse__tiles *t, int indent, int vectors,
-                        void (*place)(const lfuse__tiles *t, int indent),
-                        void (*sums)(const lfuse__tiles *t, int indent))
+void lfuse__tiles_put_vectors(const lfuse__tiles *t, int indent, int vectors,
+                              void (*place)(const lfuse__tiles *t, int indent),
+                              void (*sums)(const lfuse__tiles *t, int indent))
 {
     lfuse__strbuf *out = t->t.out;
     put_arrays(t, indent, vectors);
@@ -158,8 +152,7 @@ static void put_vectors(const lfuse__tiles *t, int indent, int vectors,
     }
 }
 
-/* Row and column of vector g of a work-item's sums. */
-static void put_place_of(const lfuse__tiles *t, int indent, const char *g)
+void lfuse__tiles_put_place(const lfuse__tiles *t, int indent, const char *g)
 {
     const lfuse__product_class *p = t->p;
     const int across = p->item_columns / t->vector;
@@ -170,9 +163,11 @@ static void put_place_of(const lfuse__tiles *t, int indent, const char *g)
                p->columns / p->item_columns * t->vector);
 }
 
+/* ---- sums that are in the registers of their work-items ---- */
+
 static void place_in_tile(const lfuse__tiles *t, int indent)
 {
-    put_place_of(t, indent, "pass + done + w");
+    lfuse__tiles_put_place(t, indent, "pass + done + w");
 }
 
 static void sums_in_registers(const lfuse__tiles *t, int indent)
@@ -186,43 +181,42 @@ static void sums_in_registers(const lfuse__tiles *t, int indent)
 static void sums_in_local(const lfuse__tiles *t, int indent)
 {
     lfuse__put(t->t.out, indent, "S_%s v_[%d];", t->sum, t->vector);
-    lfuse__put(t->t.out, indent, "GETV_%s(v_, tile, ((done + w) * %d + item) * %d);", t->sum, t->threads, t->vector);
+    lfuse__put(t->t.out, indent, "GETV_%s(v_, tile, ((done + w) * %d + place) * %d);", t->sum, t->places, t->vector);
 }
 
 /* Vectors of each work-item that local memory has room for: a part of all of them. */
 static int staged(const lfuse__tiles *t, int all)
 {
-    const int room = 2 * t->p->depth * (t->p->rows + t->p->columns) / t->vector / t->threads;
+    const int room = lfuse__tiles_local(t->p) / t->vector / t->places;
     while (all > room) all /= 2;
     return all;
 }
 
-void lfuse__tiles_put_epilogue(const lfuse__tiles *t)
+void lfuse__tiles_put_epilogue(const lfuse__tiles *t, int indent)
 {
     const int all = t->p->item_rows * t->p->item_columns / t->vector;
-    const bool is_short = t->t.k->body->ninstr <= SHORT;
-    const int pass = is_short ? (all < AT_A_TIME ? all : AT_A_TIME) : staged(t, all);
+    const bool is_short = t->t.k->body->ninstr <= LFUSE__TILES_SHORT;
+    const int pass = is_short ? (all < LFUSE__TILES_AT_A_TIME ? all : LFUSE__TILES_AT_A_TIME) : staged(t, all);
     lfuse__strbuf *out = t->t.out;
-    lfuse__put(out, 1, "const int vectors = %s(%d) >> 2 & 1;", t->l.word, t->l.own + LFUSE__TILES_VECTORS);
     lfuse__put(out, 0, "#pragma unroll");
-    lfuse__put(out, 1, "for (int pass = 0; pass < %d; pass += %d) {", all, pass);
+    lfuse__put(out, indent, "for (int pass = 0; pass < %d; pass += %d) {", all, pass);
     if (is_short) {
-        lfuse__put(out, 2, "const int done = 0;");
-        put_vectors(t, 2, pass, place_in_tile, sums_in_registers);
+        lfuse__put(out, indent + 1, "const int done = 0;");
+        lfuse__tiles_put_vectors(t, indent + 1, pass, place_in_tile, sums_in_registers);
     } else {
         lfuse__put(out, 0, "#pragma unroll");
-        lfuse__put(out, 2, "for (int w = 0; w < %d; w++)", pass);
-        lfuse__put(out, 3, "PUTV_%s(tile, (w * %d + item) * %d, acc + (pass + w) * %d);", t->sum, t->threads, t->vector,
-                   t->vector);
+        lfuse__put(out, indent + 1, "for (int w = 0; w < %d; w++)", pass);
+        lfuse__put(out, indent + 2, "PUTV_%s(tile, (w * %d + place) * %d, acc + (pass + w) * %d);", t->sum, t->places,
+                   t->vector, t->vector);
         lfuse__put(out, 0, "#pragma unroll 1");
-        lfuse__put(out, 2, "for (int done = 0; done < %d; done++) {", pass);
-        put_vectors(t, 3, 1, place_in_tile, sums_in_local);
-        lfuse__put(out, 2, "}");
+        lfuse__put(out, indent + 1, "for (int done = 0; done < %d; done++) {", pass);
+        lfuse__tiles_put_vectors(t, indent + 2, 1, place_in_tile, sums_in_local);
+        lfuse__put(out, indent + 1, "}");
     }
-    lfuse__put(out, 1, "}");
+    lfuse__put(out, indent, "}");
 }
 
-/* ---- sums of parts of k: [part][row][vectors of a row] in the workspace ---- */
+/* ---- of a side of few: sums of parts of k, [part][row][vectors of a row] in the workspace ---- */
 
 void lfuse__tiles_put_space(const lfuse__tiles *t, const char *wide)
 {
@@ -232,43 +226,34 @@ void lfuse__tiles_put_space(const lfuse__tiles *t, const char *wide)
                t->l.workspace, first);
 }
 
-void lfuse__tiles_put_partial(const lfuse__tiles *t)
-{
-    const int all = t->p->item_rows * t->p->item_columns / t->vector;
-    const char *type = lfuse__memory_word(t->p->sum);
-    lfuse__strbuf *out = t->t.out;
-    lfuse__put(out, 1, "const u64 wide = (n + %d) / %d;", t->vector - 1, t->vector);
-    lfuse__tiles_put_space(t, "wide");
-    lfuse__put(out, 0, "#pragma unroll");
-    lfuse__put(out, 1, "for (int w = 0; w < %d; w++) {", all);
-    put_place_of(t, 2, "w");
-    lfuse__put(out, 2, "u32 u_[4];");
-    lfuse__put(out, 0, "#pragma unroll");
-    lfuse__put(out, 2, "for (int e = 0; e < %d; e++) PACK_%s(u_, e, acc[w * %d + e]);", t->vector, type, t->vector);
-    lfuse__put(out, 2, "if (row < m && column < n)");
-    lfuse__put(out, 3, "STOREB_16(space + (((u64)part * m + row) * wide + column / %d) * 16, u_);", t->vector);
-    lfuse__put(out, 1, "}");
-}
-
 static void place_of_item(const lfuse__tiles *t, int indent)
 {
     lfuse__put(t->t.out, indent, "const u32 row = (u32)(number / wide), column = (u32)(number %% wide) * %d;",
                t->vector);
 }
 
-static void sums_of_parts(const lfuse__tiles *t, int indent)
+static void put_from(const lfuse__tiles *t, int indent, const char *from)
 {
     const char *type = lfuse__memory_word(t->p->sum);
-    lfuse__strbuf *out = t->t.out;
-    lfuse__put(out, indent, "S_%s v_[%d];", t->sum, t->vector);
-    for (int e = 0; e < t->vector; e++) lfuse__put(out, indent, "v_[%d] = ZERO_%s;", e, t->sum);
-    lfuse__put(out, 0, "#pragma unroll 4");
-    lfuse__put(out, indent, "for (u32 part = 0; part < parts; part++) {");
-    lfuse__put(out, indent + 1, "u32 u_[4];");
-    lfuse__put(out, indent + 1, "LOADB_16(u_, space + ((u64)part * m * wide + number) * 16);");
+    lfuse__put(t->t.out, indent, "LOADB_16(u_, %s);", from);
     for (int e = 0; e < t->vector; e++)
-        lfuse__put(out, indent + 1, "v_[%d] = ADD_%s(v_[%d], UNPACK_%s(u_, %d));", e, t->sum, e, type, e);
-    lfuse__put(out, indent, "}");
+        lfuse__put(t->t.out, indent, "v_[%d] = ADD_%s(v_[%d], UNPACK_%s(u_, %d));", e, t->sum, e, type, e);
+}
+
+static void put_zeros(const lfuse__tiles *t, int indent)
+{
+    lfuse__put(t->t.out, indent, "S_%s v_[%d];", t->sum, t->vector);
+    for (int e = 0; e < t->vector; e++) lfuse__put(t->t.out, indent, "v_[%d] = ZERO_%s;", e, t->sum);
+}
+
+static void sums_of_parts(const lfuse__tiles *t, int indent)
+{
+    put_zeros(t, indent);
+    lfuse__put(t->t.out, 0, "#pragma unroll 4");
+    lfuse__put(t->t.out, indent, "for (u32 part = 0; part < parts; part++) {");
+    lfuse__put(t->t.out, indent + 1, "u32 u_[4];");
+    put_from(t, indent + 1, "space + ((u64)part * m * wide + number) * 16");
+    lfuse__put(t->t.out, indent, "}");
 }
 
 void lfuse__tiles_put_fold(const lfuse__tiles *t)
@@ -287,5 +272,5 @@ void lfuse__tiles_put_fold(const lfuse__tiles *t)
     }
     lfuse__put_product_memory(out, 1, t->t.k, &t->l);
     lfuse__tiles_put_space(t, "wide");
-    put_vectors(t, 1, 1, place_of_item, sums_of_parts);
+    lfuse__tiles_put_vectors(t, 1, 1, place_of_item, sums_of_parts);
 }

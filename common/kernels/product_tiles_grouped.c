@@ -52,7 +52,8 @@ lfuse_status lfuse__tiles_put_grouped(lfuse__strbuf *out, const char *name, cons
     lfuse__tiles_put_band(&t, 2, "(u32)number", "(u32)blocks_down", "(u32)blocks_across");
     lfuse__put(out, 2, "const u32 first = 0, last = k / %d + (k %% %d != 0);", p->depth, p->depth);
     lfuse__tiles_put_sums(&t);
-    lfuse__tiles_put_epilogue(&t);
+    lfuse__put(out, 2, "const int vectors = %s(%d) >> 2 & 1;", t.l.word, t.l.own + LFUSE__TILES_VECTORS);
+    lfuse__tiles_put_epilogue(&t, 2);
     lfuse__put(out, 0, "}");
     return LFUSE_OK;
 }

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * The sums of a tile. Slabs of `depth` along k pass through local memory, two in turn: while one is multiplied, the
- * next is on its way from memory into registers, and is put into the other half before the one barrier of each slab. A
+ * next ones (`ahead` of them) are on their way from memory into registers, of which the first is put into the other
+ * half before the one barrier of each slab. Each slice of the work-items multiplies its share of the slab. A
  * work-item's rows and columns are vectors that lie apart, so that neighbours read neighbouring vectors of local
  * memory. What is turned round is stored element by element, by work-items whose places differ in their vector of k and
  * then in their row: within every BANKS bytes, elements change places by their vector of k, so that those stores fall
@@ -23,7 +24,7 @@ typedef struct side {
     const char *outer; /* m or n */
     int width;         /* of the tile */
     int base;          /* where it begins in local memory */
-    int moves;         /* elements that each vector of k moves those of its rows by, in XOR */
+    int moves, turns;  /* elements that each vector of k moves those of its rows by, in XOR; after `turns`, 0 again */
     int loads;         /* vectors that a work-item loads of a slab */
     int words;         /* u32 of such a vector */
     unsigned size;     /* bytes of an element */
@@ -39,7 +40,14 @@ static side side_of(const lfuse__tiles *t, int operand)
               .width = a ? t->p->rows : t->p->columns,
               .size = lfuse__type_bytes(type), .memory = lfuse__memory_word(type),
               .base = a ? 0 : 2 * t->p->depth * t->p->rows, .turned = lfuse__tiles_turned(t->p, operand)};
-    if (s.turned) s.moves = BANKS / (int)lfuse__type_bytes(t->p->sum) / (t->p->depth / t->vector);
+    if (s.turned) {
+        const int banks = BANKS / (int)lfuse__type_bytes(t->p->sum);
+        const int chunk = s.width * t->vector / (a ? t->p->item_rows : t->p->item_columns);
+        const int span = banks < chunk ? banks : chunk; /* so that a work-item's vectors stay apart as they are */
+        s.moves = span / (t->p->depth / t->vector);
+        if (s.moves < t->vector) s.moves = t->vector;
+        s.turns = span / s.moves;
+    }
     s.loads = s.width * t->p->depth / t->vector / t->threads;
     s.words = t->vector * (int)s.size / 4;
     return s;
@@ -69,7 +77,8 @@ static void put_addresses(const lfuse__tiles *t, const side *s)
     lfuse__put(out, 1, "const u32 %c0 = %s * %d, %c_last = %s - %d;", c, s->operand == LFUSE__PRODUCT_A ? "down" :
                "across", s->width, c, s->outer, s->turned ? 1 : t->vector);
     lfuse__put(out, 1, "memory %c_at[%d];", c, s->loads);
-    lfuse__put(out, 1, "u32 %c_raw[%d], %c_to[%d];", c, s->loads * s->words, c, s->loads);
+    for (int i = 0; i < t->p->ahead; i++) lfuse__put(out, 1, "u32 %c_raw%d[%d];", c, i, s->loads * s->words);
+    lfuse__put(out, 1, "u32 %c_to[%d];", c, s->loads);
     lfuse__put(out, 0, "#pragma unroll");
     lfuse__put(out, 1, "for (int i = 0; i < %d; i++) {", s->loads);
     put_place(t, s, 2);
@@ -77,13 +86,14 @@ static void put_addresses(const lfuse__tiles *t, const side *s)
     lfuse__put(out, 2, s->turned ? "%c_at[i] = %c_ + ((u64)x * ld%c + (u64)first * %d + q) * %u;"
                                  : "%c_at[i] = %c_ + (((u64)first * %d + q) * ld%c + x) * %u;",
                c, c, s->turned ? c : t->p->depth, s->turned ? t->p->depth : c, s->size);
-    if (s->turned) lfuse__put(out, 2, "%c_to[i] = q * %d + (r ^ q / %d * %d);", c, s->width, t->vector, s->moves);
+    if (s->turned) lfuse__put(out, 2, "%c_to[i] = q * %d + (r ^ q / %d %% %d * %d);", c, s->width, t->vector,
+                              s->turns, s->moves);
     else lfuse__put(out, 2, "%c_to[i] = q * %d + r;", c, s->width);
     lfuse__put(out, 1, "}");
 }
 
 /* The next slab into registers. */
-static void put_fetch(const lfuse__tiles *t, const side *s, int indent)
+static void put_fetch(const lfuse__tiles *t, const side *s, int indent, int into)
 {
     lfuse__strbuf *out = t->t.out;
     const char c = s->letter;
@@ -91,8 +101,8 @@ static void put_fetch(const lfuse__tiles *t, const side *s, int indent)
     lfuse__put(out, 0, "#pragma unroll");
     lfuse__put(out, indent, "for (int i = 0; i < %d; i++) {", s->loads);
     for (unsigned done = 0; done < bytes; done += 16)
-        lfuse__put(out, indent + 1, "LOADB_%u(%c_raw + i * %d + %u, %c_at[i] + %u);", bytes < 16 ? bytes : 16, c,
-                   s->words, done / 4, c, done);
+        lfuse__put(out, indent + 1, "LOADB_%u(%c_raw%d + i * %d + %u, %c_at[i] + %u);", bytes < 16 ? bytes : 16, c,
+                   into, s->words, done / 4, c, done);
     if (s->turned)
         lfuse__put(out, indent + 1, "%c_at[i] += %u;", c, (unsigned)t->p->depth * s->size);
     else
@@ -120,8 +130,8 @@ static void put_slowly(const lfuse__tiles *t, const side *s, int indent, const c
                                           : "if (x < %s && l < k) v_ = LOAD_%s(%c_, (u64)l * ld%c + x);",
                s->outer, s->memory, c, c);
     if (s->turned)
-        lfuse__put(out, indent + 2, "PUT_%s(tile, %d + %s * %d + (q + e) * %d + (r ^ q / %d * %d), v_);", t->sum,
-                   s->base, half, t->p->depth * s->width, s->width, t->vector, s->moves);
+        lfuse__put(out, indent + 2, "PUT_%s(tile, %d + %s * %d + (q + e) * %d + (r ^ q / %d %% %d * %d), v_);", t->sum,
+                   s->base, half, t->p->depth * s->width, s->width, t->vector, s->turns, s->moves);
     else
         lfuse__put(out, indent + 2, "PUT_%s(tile, %d + %s * %d + q * %d + r + e, v_);", t->sum, s->base, half,
                    t->p->depth * s->width, s->width);
@@ -129,7 +139,7 @@ static void put_slowly(const lfuse__tiles *t, const side *s, int indent, const c
     lfuse__put(out, indent, "}");
 }
 
-static void put_to_local(const lfuse__tiles *t, const side *s, int indent, const char *half)
+static void put_to_local(const lfuse__tiles *t, const side *s, int indent, const char *half, int from)
 {
     lfuse__strbuf *out = t->t.out;
     const char c = s->letter;
@@ -140,10 +150,10 @@ static void put_to_local(const lfuse__tiles *t, const side *s, int indent, const
     lfuse__put(out, 0, "#pragma unroll");
     lfuse__put(out, indent + 1, "for (int e = 0; e < %d; e++)", t->vector);
     if (s->turned)
-        lfuse__put(out, indent + 2, "PUT_%s(tile, %d + %s * %d + %c_to[i] + e * %d, UNPACK_%s(%c_raw + i * %d, e));",
-                   t->sum, s->base, half, slab, c, s->width, s->memory, c, s->words);
+        lfuse__put(out, indent + 2, "PUT_%s(tile, %d + %s * %d + %c_to[i] + e * %d, UNPACK_%s(%c_raw%d + i * %d, e));",
+                   t->sum, s->base, half, slab, c, s->width, s->memory, c, from, s->words);
     else
-        lfuse__put(out, indent + 2, "v_[e] = UNPACK_%s(%c_raw + i * %d, e);", s->memory, c, s->words);
+        lfuse__put(out, indent + 2, "v_[e] = UNPACK_%s(%c_raw%d + i * %d, e);", s->memory, c, from, s->words);
     if (!s->turned)
         lfuse__put(out, indent + 1, "PUTV_%s(tile, %d + %s * %d + %c_to[i], v_);", t->sum, s->base, half, slab, c);
     lfuse__put(out, indent, "}");
@@ -155,8 +165,9 @@ static void put_elements(const lfuse__tiles *t, const side *s, int indent, char 
     const int slab = t->p->depth * s->width;
     for (int i = 0; i < each; i += t->vector)
         if (s->turned)
-            lfuse__put(t->t.out, indent, "GETV_%s(%c + %d, tile, %d + now * %d + l * %d + %d + (%c ^ l / %d * %d));",
-                       t->sum, s->letter, i, s->base, slab, s->width, i * (s->width / each), at, t->vector, s->moves);
+            lfuse__put(t->t.out, indent, "GETV_%s(%c + %d, tile, %d + now * %d + l * %d + %d + (%c ^ l / %d %% %d * "
+                       "%d));", t->sum, s->letter, i, s->base, slab, s->width, i * (s->width / each), at, t->vector,
+                       s->turns, s->moves);
         else
             lfuse__put(t->t.out, indent, "GETV_%s(%c + %d, tile, %d + now * %d + l * %d + %d + %c);", t->sum, s->letter,
                        i, s->base, slab, s->width, i * (s->width / each), at);
@@ -167,8 +178,11 @@ static void put_multiply(const lfuse__tiles *t, const side *sides, int indent)
 {
     const lfuse__product_class *p = t->p;
     lfuse__strbuf *out = t->t.out;
+    const int each = p->depth / p->slices;
     lfuse__put(out, 0, "#pragma unroll");
-    lfuse__put(out, indent, "for (u32 l = 0; l < %d; l++) {", p->depth);
+    lfuse__put(out, indent, "for (u32 l_ = 0; l_ < %d; l_++) {", each);
+    if (p->slices > 1) lfuse__put(out, indent + 1, "const u32 l = slice * %d + l_;", each);
+    else lfuse__put(out, indent + 1, "const u32 l = l_;");
     lfuse__put(out, indent + 1, "S_%s a[%d], b[%d];", t->sum, p->item_rows, p->item_columns);
     put_elements(t, &sides[0], indent + 1, 'y', p->item_rows);
     put_elements(t, &sides[1], indent + 1, 'x', p->item_columns);
@@ -178,6 +192,33 @@ static void put_multiply(const lfuse__tiles *t, const side *sides, int indent)
     lfuse__put(out, indent + 2, "for (int j = 0; j < %d; j++) acc[i * %d + j] = FMA_%s(a[i], b[j], acc[i * %d + j]);",
                p->item_columns, p->item_columns, t->sum, p->item_columns);
     lfuse__put(out, indent, "}");
+}
+
+/* Slab `slab` into half `half`: what was fetched of it, or element by element. */
+static void put_half(const lfuse__tiles *t, const side *sides, int indent, const char *slab, const char *half, int from)
+{
+    lfuse__strbuf *out = t->t.out;
+    lfuse__put(out, indent, "if (%s < fetched) {", slab);
+    for (int s = 0; s < 2; s++) put_to_local(t, &sides[s], indent + 1, half, from);
+    lfuse__put(out, indent, "} else if (%s < last) {", slab);
+    for (int s = 0; s < 2; s++) put_slowly(t, &sides[s], indent + 1, slab, half);
+    lfuse__put(out, indent, "}");
+}
+
+/* Slab `begin_` + i: what is fetched has the registers of what was put into local memory last. */
+static void put_slab(const lfuse__tiles *t, const side *sides, int i)
+{
+    const int ahead = t->p->ahead;
+    lfuse__strbuf *out = t->t.out;
+    lfuse__put(out, 2, ahead > 1 ? "if (begin_ + %d < last) {" : "{", i);
+    lfuse__put(out, 3, "const u32 slab = begin_ + %d, now = (slab - first) & 1, next = now ^ 1;", i);
+    lfuse__put(out, 3, "if (slab + %d < fetched) {", ahead);
+    for (int s = 0; s < 2; s++) put_fetch(t, &sides[s], 4, i);
+    lfuse__put(out, 3, "}");
+    put_multiply(t, sides, 3);
+    put_half(t, sides, 3, "slab + 1", "next", (i + 1) % ahead);
+    lfuse__put(out, 3, "SYNC();");
+    lfuse__put(out, 2, "}");
 }
 
 void lfuse__tiles_put_sums(const lfuse__tiles *t)
@@ -191,25 +232,15 @@ void lfuse__tiles_put_sums(const lfuse__tiles *t)
     lfuse__put(out, 1, "S_%s acc[%d];", t->sum, sums);
     lfuse__put(out, 0, "#pragma unroll");
     lfuse__put(out, 1, "for (int i = 0; i < %d; i++) acc[i] = ZERO_%s;", sums, t->sum);
-    lfuse__put(out, 1, "if (first < last && first < quick) {");
-    for (int s = 0; s < 2; s++) put_fetch(t, &sides[s], 2);
-    for (int s = 0; s < 2; s++) put_to_local(t, &sides[s], 2, "0");
-    lfuse__put(out, 1, "} else if (first < last) {");
-    for (int s = 0; s < 2; s++) put_slowly(t, &sides[s], 2, "first", "0");
-    lfuse__put(out, 1, "}");
+    lfuse__put(out, 1, "const u32 fetched = last < quick ? last : quick;");
+    for (int i = 0; i < t->p->ahead; i++) {
+        lfuse__put(out, 1, "if (first + %d < fetched) {", i);
+        for (int s = 0; s < 2; s++) put_fetch(t, &sides[s], 2, i);
+        lfuse__put(out, 1, "}");
+    }
+    put_half(t, sides, 1, "first", "0", 0);
     lfuse__put(out, 1, "SYNC();");
-    lfuse__put(out, 1, "for (u32 slab = first; slab < last; slab++) {");
-    lfuse__put(out, 2, "const u32 now = (slab - first) & 1, next = now ^ 1;");
-    lfuse__put(out, 2, "const int more = slab + 1 < last, fast = more && slab + 1 < quick;");
-    lfuse__put(out, 2, "if (fast) {");
-    for (int s = 0; s < 2; s++) put_fetch(t, &sides[s], 3);
-    lfuse__put(out, 2, "}");
-    put_multiply(t, sides, 2);
-    lfuse__put(out, 2, "if (fast) {");
-    for (int s = 0; s < 2; s++) put_to_local(t, &sides[s], 3, "next");
-    lfuse__put(out, 2, "} else if (more) {");
-    for (int s = 0; s < 2; s++) put_slowly(t, &sides[s], 3, "slab + 1", "next");
-    lfuse__put(out, 2, "}");
-    lfuse__put(out, 2, "SYNC();");
+    lfuse__put(out, 1, "for (u32 begin_ = first; begin_ < last; begin_ += %d) {", t->p->ahead);
+    for (int i = 0; i < t->p->ahead; i++) put_slab(t, sides, i);
     lfuse__put(out, 1, "}");
 }

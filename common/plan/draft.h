@@ -88,6 +88,7 @@ typedef struct lfuse__draft {
     const lfuse__facts *facts;
     unsigned disable; /* LFUSE_NO_... */
     lfuse_provider provider;
+    bool both; /* providers of products are alternatives: measurement or wisdom is to choose */
 
     /* Decisions that outlive a round. */
     bool *cut;        /* [nodes] lies in memory, and nothing is fused behind it */
@@ -350,7 +351,9 @@ int32_t lfuse__product_tail(const lfuse__draft *d, int32_t matmul);
 void lfuse__region_stores(lfuse__draft *d, lfuse__builder *b, int32_t region, const lfuse__unit_loop *loop);
 
 /* ---- native.c: products by the library's own kernels ---- */
-/* Whether this product is made so: the only alternative then. */
+/* Whether both providers' ways are alternatives: then it is made as the library's own, which is the first of them. */
+bool lfuse__draft_both(const lfuse__draft *d, int32_t matmul);
+/* Whether this product is made so: the only alternative then, or the first of them. */
 bool lfuse__draft_native(const lfuse__draft *d, int32_t matmul);
 /* The region that such a product can compute behind its sums, or -1. */
 int32_t lfuse__native_tail(const lfuse__draft *d, int32_t matmul);
@@ -376,6 +379,7 @@ lfuse_status lfuse__native_step(lfuse__draft *d, const lfuse__unit *u, lfuse__st
 lfuse_status lfuse__draft_phases(lfuse__draft *d, int32_t like, lfuse__stage *stage);
 /* What a step owns. plan.c */
 void lfuse__step_free(lfuse__step *step);
+void lfuse__stage_free(lfuse__stage *stage); /* zeroed afterwards */
 /* A stage of `count` alternatives, each with `steps[i]` empty steps. */
 lfuse_status lfuse__stage_create(lfuse__stage *stage, int count, const int *steps);
 

@@ -17,12 +17,29 @@
 
 enum { OWN = 2 }; /* operands in front of those of the body: A, B */
 
+static int64_t known(lfuse_size s)
+{
+    return lfuse__size_literal(s) ? s : INT64_MAX;
+}
+
+bool lfuse__draft_both(const lfuse__draft *d, int32_t matmul)
+{
+    const lfuse__node *n = lfuse__draft_node(d, matmul);
+
+    return d->both && !n->list && n->op != LFUSE_PRECISION_TF32 && !d->levels[matmul] &&
+           lfuse__draft_node(d, n->in[0])->type == n->type && lfuse__draft_node(d, n->in[1])->type == n->type;
+}
+
 bool lfuse__draft_native(const lfuse__draft *d, int32_t matmul)
 {
-    if (lfuse__draft_node(d, matmul)->list) return true;
-    if (lfuse__draft_node(d, matmul)->op == LFUSE_PRECISION_TF32) return false;
+    const lfuse__node *n = lfuse__draft_node(d, matmul), *a = lfuse__draft_node(d, n->in[0]);
+
+    if (n->list) return true;
+    if (n->op == LFUSE_PRECISION_TF32) return false;
+    if (lfuse__draft_both(d, matmul)) return true;
     if (d->provider != LFUSE_PROVIDER_DEFAULT) return d->provider == LFUSE_PROVIDER_NATIVE;
-    return lfuse__native_by_default(d->facts, (lfuse_type)lfuse__draft_node(d, matmul)->type);
+    return lfuse__native_by_default(d->facts, (lfuse_type)n->type, known(n->shape[n->rank - 2]),
+                                    known(n->shape[n->rank - 1]), known(a->shape[a->rank - 1]));
 }
 
 static bool holds_list(const lfuse__draft *d, int32_t node)

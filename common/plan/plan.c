@@ -10,6 +10,7 @@
 #include <string.h>
 
 #include "common/base/error.h"
+#include "common/plan/provider.h"
 
 void lfuse__step_free(lfuse__step *s)
 {
@@ -24,20 +25,25 @@ void lfuse__step_free(lfuse__step *s)
     free(s->numbers);
 }
 
+void lfuse__stage_free(lfuse__stage *s)
+{
+    int j, k;
+
+    for (j = 0; j < s->nalternatives; j++) {
+        for (k = 0; k < s->alternatives[j].nsteps; k++) lfuse__step_free(&s->alternatives[j].steps[k]);
+        free(s->alternatives[j].steps);
+    }
+    free(s->alternatives);
+    if (s->network) lfuse__step_free(s->network);
+    free(s->network);
+    *s = (lfuse__stage){ 0 };
+}
+
 static void free_contents(lfuse__plan_body *p)
 {
-    int i, j, k;
+    int i;
 
-    for (i = 0; i < p->nstages; i++) {
-        for (j = 0; j < p->stages[i].nalternatives; j++) {
-            for (k = 0; k < p->stages[i].alternatives[j].nsteps; k++)
-                lfuse__step_free(&p->stages[i].alternatives[j].steps[k]);
-            free(p->stages[i].alternatives[j].steps);
-        }
-        free(p->stages[i].alternatives);
-        if (p->stages[i].network) lfuse__step_free(p->stages[i].network);
-        free(p->stages[i].network);
-    }
+    for (i = 0; i < p->nstages; i++) lfuse__stage_free(&p->stages[i]);
     free(p->stages);
     free(p->buffers);
     free(p->numbers);
@@ -340,6 +346,8 @@ lfuse_status lfuse__plan_make(const lfuse_graph *canonical, const lfuse__facts *
     d.disable = options ? options->disable : 0;
     d.provider = options ? options->provider : LFUSE_PROVIDER_DEFAULT;
     d.strassen = options ? options->strassen : LFUSE_STRASSEN_OFF;
+    d.both = options && options->effort == LFUSE_EFFORT_MEASURE && d.provider == LFUSE_PROVIDER_DEFAULT &&
+             lfuse__products_compete(facts);
     d.out = calloc(1, sizeof *d.out);
     if (!d.out) return lfuse__error(LFUSE_ERR_MEMORY, "out of host memory (%zu bytes)", sizeof *d.out);
     status = lfuse__graph_lower(canonical, d.disable, &d.out->graph);

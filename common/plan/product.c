@@ -13,6 +13,9 @@
  *   vendor            nothing follows
  *   widened           f16 and bf16 where the vendor has no such product: operands cast to f32, the rest as above. The
  *                     only way of operands of two types
+ *
+ * Where measurement or wisdom is to choose between providers, the library's own kernels are the first, and what they
+ * take behind the product is a kernel behind the vendor's, be it a tail that the vendor's epilogue knows or not.
  */
 #include "common/plan/tail.h"
 
@@ -247,12 +250,79 @@ static lfuse_status make_vendor(lfuse__draft *d, const lfuse__unit *u, lfuse__st
     return wide ? widened(d, u, t.end, &stage->alternatives[own]) : LFUSE_OK;
 }
 
+/* Any region that the library's own kernels take, as a kernel behind the product. No step: it does not fit one. */
+static lfuse_status region_step(lfuse__draft *d, const lfuse__unit *u, const lfuse__home *acc, lfuse__step *step,
+                                bool *made)
+{
+    const lfuse__node *n = lfuse__draft_node(d, u->node);
+    lfuse_status status = LFUSE_OK;
+    lfuse__unit_loop loop;
+    lfuse__builder *b;
+
+    LFUSE__TRY(lfuse__builder_create(d, u->tail, n->rank, n->shape, &b));
+    lfuse__draft_loop(d, u->tail, &loop);
+    lfuse__builder_loop(b, &loop);
+    lfuse__builder_given(b, u->node, lfuse__builder_load_type(b, acc, u->node, (lfuse_type)n->type));
+    lfuse__region_stores(d, b, u->tail, &loop);
+    *made = !lfuse__builder_overflow(b);
+    if (*made) status = lfuse__builder_finish(b, LFUSE__STEP_POINTWISE, step);
+    lfuse__builder_destroy(b);
+    return status;
+}
+
+static lfuse_status make_with_region(lfuse__draft *d, const lfuse__unit *u, lfuse__stage *stage)
+{
+    lfuse__home acc = d->home[u->node];
+    bool made;
+
+    if (acc.set && d->target[u->node] >= 0 && d->next_target[d->target[u->node]] >= 0) return LFUSE_OK;
+    if (!acc.set) {
+        acc.place = d->prepared[u->node] ? LFUSE__PLACE_PREPARED : LFUSE__PLACE_SCRATCH;
+        acc.set = true;
+        LFUSE__TRY(lfuse__draft_buffer(d, u->node, acc.place, &acc.index));
+    }
+    LFUSE__TRY(lfuse__stage_create(stage, 1, (const int[]){ 2 }));
+    stage->alternatives[0].name = "vendor+pointwise";
+    LFUSE__TRY(gemm_step(d, u->node, NULL, &acc, &stage->alternatives[0].steps[0]));
+    LFUSE__TRY(region_step(d, u, &acc, &stage->alternatives[0].steps[1], &made));
+    if (!made) lfuse__stage_free(stage);
+    return LFUSE_OK;
+}
+
+/* The vendor's behind the library's own. */
+static lfuse_status make_both(lfuse__draft *d, const lfuse__unit *u, lfuse__stage *stage)
+{
+    lfuse__stage vendor = { 0 };
+    lfuse__alternative *all;
+    lfuse_status status;
+    int i;
+
+    LFUSE__TRY(lfuse__make_native(d, u, stage));
+    if (d->changed) return LFUSE_OK; /* there is another round */
+    status = u->tail < 0 || (lfuse__product_tail(d, u->node) == u->tail && !d->home[u->node].set)
+                 ? make_vendor(d, u, &vendor)
+                 : make_with_region(d, u, &vendor);
+    all = status ? NULL : realloc(stage->alternatives, (1 + (size_t)vendor.nalternatives) * sizeof *all);
+    if (!status && !all) status = lfuse__error(LFUSE_ERR_MEMORY, "out of host memory while a plan was made");
+    if (status) {
+        lfuse__stage_free(&vendor);
+        return status;
+    }
+    for (i = 0; i < vendor.nalternatives; i++) all[1 + i] = vendor.alternatives[i];
+    stage->alternatives = all;
+    stage->nalternatives += vendor.nalternatives;
+    free(vendor.alternatives);
+    return LFUSE_OK;
+}
+
 lfuse_status lfuse__make_product(lfuse__draft *d, const lfuse__unit *u, lfuse__stage *stage)
 {
     int i, k;
 
     if (d->levels[u->node]) return lfuse__make_strassen(d, u, stage);
-    LFUSE__TRY(lfuse__draft_native(d, u->node) ? lfuse__make_native(d, u, stage) : make_vendor(d, u, stage));
+    LFUSE__TRY(lfuse__draft_both(d, u->node)     ? make_both(d, u, stage)
+               : lfuse__draft_native(d, u->node) ? lfuse__make_native(d, u, stage)
+                                                 : make_vendor(d, u, stage));
     for (i = 0; u->phase == LFUSE__PHASE_PREPARE && i < stage->nalternatives; i++)
         for (k = 0; k < stage->alternatives[i].nsteps; k++) stage->alternatives[i].steps[k].prepare = true;
     return LFUSE_OK;

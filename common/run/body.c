@@ -18,6 +18,7 @@
 #include "common/run/entry.h"
 #include "common/run/foreach.h"
 #include "common/run/rates.h"
+#include "common/run/wisdom.h"
 
 enum { CACHED_BODIES = 256 };
 
@@ -90,12 +91,36 @@ lfuse_status lfuse__plan_cache_get(lfuse_device *dev, lfuse__plan_cache **cache)
     return LFUSE_OK;
 }
 
+static bool has_products(const lfuse_graph *graph, lfuse_type type)
+{
+    for (int i = 0; i < graph->nnodes; i++)
+        if (graph->nodes[i].kind == LFUSE__MATMUL && (type == LFUSE_TYPE_NONE || graph->nodes[i].type == type))
+            return true;
+    return false;
+}
+
+/* Where somebody is to choose between providers of products, by measurement or by what is known, there is a choice. */
+static lfuse_status effort_of(lfuse_device *dev, const lfuse_graph *graph, lfuse_plan_options *o)
+{
+    bool any = o->effort == LFUSE_EFFORT_MEASURE;
+
+    if (o->provider == LFUSE_PROVIDER_DEFAULT && lfuse__tiles_fit(lfuse__device_facts(dev)) &&
+        has_products(graph, LFUSE_TYPE_NONE)) {
+        if (!any) LFUSE__TRY(lfuse__wisdom_any(dev, &any));
+    } else {
+        any = false;
+    }
+    o->effort = any ? LFUSE_EFFORT_MEASURE : LFUSE_EFFORT_ESTIMATE;
+    return LFUSE_OK;
+}
+
 /* What a model decided by is part of the key: it may be known better the next time. */
 static lfuse_status make_key(const lfuse_graph *graph, const lfuse_plan_options *options, const lfuse__facts *facts,
                              lfuse__strbuf *key)
 {
-    lfuse__strbuf_format(key, "%u %d %d %d %d\n", options->disable & ~(unsigned)LFUSE_NO_REPLAY, options->exact != 0,
-                         (int)options->transport, (int)options->provider, (int)options->strassen);
+    lfuse__strbuf_format(key, "%u %d %d %d %d %d\n", options->disable & ~(unsigned)LFUSE_NO_REPLAY, options->exact != 0,
+                         (int)options->transport, (int)options->provider, (int)options->strassen,
+                         (int)options->effort);
     if (options->strassen == LFUSE_STRASSEN_AUTO)
         lfuse__strbuf_format(key, "%a %a %a\n", facts->product_rate, facts->product_rate64, facts->copy_rate);
     lfuse__graph_print(graph, key);
@@ -152,14 +177,6 @@ static lfuse_status new_entry(lfuse__strbuf *key, lfuse__hash hash, lfuse__body_
     atomic_init(&e->references, 2); /* the cache's and the caller's */
     *entry = e;
     return LFUSE_OK;
-}
-
-static bool has_products(const lfuse_graph *graph, lfuse_type type)
-{
-    for (int i = 0; i < graph->nnodes; i++)
-        if (graph->nodes[i].kind == LFUSE__MATMUL && (type == LFUSE_TYPE_NONE || graph->nodes[i].type == type))
-            return true;
-    return false;
 }
 
 /* What a model of products by Strassen's algorithm decides by. */
@@ -228,9 +245,10 @@ static lfuse_status make_entry(lfuse__plan_cache *cache, lfuse_device *dev, cons
     return status;
 }
 
-lfuse_status lfuse__body_get(lfuse_device *dev, const lfuse_graph *graph, const lfuse_plan_options *options,
+lfuse_status lfuse__body_get(lfuse_device *dev, const lfuse_graph *graph, const lfuse_plan_options *wanted,
                              lfuse__body_entry **entry)
 {
+    lfuse_plan_options o = *wanted;
     lfuse__strbuf key = LFUSE__STRBUF_INIT;
     lfuse__plan_cache *cache;
     lfuse__body_entry *e;
@@ -239,8 +257,9 @@ lfuse_status lfuse__body_get(lfuse_device *dev, const lfuse_graph *graph, const 
     lfuse_status status;
 
     LFUSE__TRY(lfuse__plan_cache_get(dev, &cache));
-    LFUSE__TRY(rates_for(dev, graph, options, &facts));
-    status = make_key(graph, options, &facts, &key);
+    LFUSE__TRY(rates_for(dev, graph, wanted, &facts));
+    LFUSE__TRY(effort_of(dev, graph, &o));
+    status = make_key(graph, &o, &facts, &key);
     if (status) goto err_free_key;
     hash = lfuse__hash_bytes(key.data, key.length);
     pthread_mutex_lock(&cache->lock);
@@ -250,7 +269,7 @@ lfuse_status lfuse__body_get(lfuse_device *dev, const lfuse_graph *graph, const 
         e->used = ++cache->clock;
         *entry = e;
     } else {
-        status = make_entry(cache, dev, graph, options, &facts, &key, hash, entry);
+        status = make_entry(cache, dev, graph, &o, &facts, &key, hash, entry);
     }
     pthread_mutex_unlock(&cache->lock);
 

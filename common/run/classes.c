@@ -27,7 +27,8 @@ static bool product_equal(const lfuse__product_class *x, const lfuse__product_cl
 {
     return x->form == y->form && x->ta == y->ta && x->tb == y->tb && x->sum == y->sum && x->rows == y->rows &&
            x->columns == y->columns && x->depth == y->depth && x->item_rows == y->item_rows &&
-           x->item_columns == y->item_columns && x->split == y->split && x->phase == y->phase &&
+           x->item_columns == y->item_columns && x->slices == y->slices && x->ahead == y->ahead &&
+           x->beside == y->beside && x->split == y->split && x->phase == y->phase &&
            x->batched == y->batched && x->grouped == y->grouped && x->counted == y->counted;
 }
 

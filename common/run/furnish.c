@@ -204,7 +204,7 @@ static lfuse_status furnish_stage(lfuse_instance *in, const lfuse__stage *stage)
     lfuse__instance_buffer *before = malloc(((size_t)nbuffers + 1) * sizeof *before);
     lfuse_status status = LFUSE_ERR_MEMORY;
     const lfuse__alternative **order = malloc((size_t)stage->nalternatives * sizeof *order);
-    bool known = false;
+    lfuse__known known;
     int i, count;
 
     if (!before || !order) {
@@ -216,8 +216,10 @@ static lfuse_status furnish_stage(lfuse_instance *in, const lfuse__stage *stage)
     status = lfuse__trial(in, order, count, &known);
     if (status) goto err_free_all;
     for (i = 0; i < count; i++) {
-        in->more = i + 1 < count && !(known && i == 0); /* what is known to be the best has no estimate to make */
+        in->more = i + 1 < count && !(known.known && i == 0); /* what is known to be the best has no estimate to make */
+        in->tiling = known.tiled && i == 0 ? &known.tiling : NULL;
         status = lfuse__furnish_alternative(in, order[i]);
+        in->tiling = NULL;
         if (!status) break;
         lfuse__drop_operations(in, noperations);
         in->nbuffers = nbuffers;
@@ -289,6 +291,7 @@ static lfuse_status allocate_prepared(lfuse_instance *in)
         lfuse__instance_buffer *b = &in->buffers[i];
         if (b->place != LFUSE__PLACE_PREPARED || b->last < b->first || b->prepared) continue;
         LFUSE__TRY(lfuse__range_create(in->plan->dev, b->bytes, &b->prepared));
+        if (b->tickets) LFUSE__TRY(lfuse__fill(in->stream, b->prepared, 0, 0, 4, b->bytes));
     }
     return LFUSE_OK;
 }

@@ -32,6 +32,7 @@ typedef struct lfuse__instance_buffer {
     uint64_t bytes, offset; /* offset in the scratch */
     int first, last;        /* operations that use it; last < first: none */
     lfuse__range *prepared; /* PREPARED */
+    bool tickets;           /* PREPARED: of products whose parts meet; zeros before the first run */
 } lfuse__instance_buffer;
 
 /* Where a name's memory was at the last run. */
@@ -131,6 +132,7 @@ struct lfuse_instance {
     lfuse__location scratch; /* that the operations' arguments name */
     bool lean;            /* products are to do without workspace: the device had no memory for it */
     bool workspaces;      /* some product has one */
+    const struct lfuse__product_tiling *tiling; /* of the own product that is furnished; NULL: the estimate's */
     bool more;            /* the alternative that is being furnished has another one behind it */
     bool bundling;        /* kernels are being furnished that may share a launch: they have none of their own yet */
     bool furnished;       /* operations fit `bound[].strides` */

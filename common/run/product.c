@@ -104,6 +104,7 @@ static lfuse_status add_phase(lfuse_instance *in, const lfuse__step *step, const
     op->k = *c;
     op->k.product.phase = phase;
     set_extents(p, op->g.extents);
+    op->g.parts = in->tiling ? in->tiling->parts : 0;
     for (i = 0; i < step->noperands; i++) {
         const lfuse__matrix *m = &p->matrices[i];
         const bool own = i == LFUSE__PRODUCT_A || i == LFUSE__PRODUCT_B;
@@ -114,11 +115,25 @@ static lfuse_status add_phase(lfuse_instance *in, const lfuse__step *step, const
         lfuse__use_memory(in, &op->starts[i].memory);
     }
     if (workspace >= 0) {
-        op->partials = (lfuse__memory){ LFUSE__PLACE_SCRATCH, workspace };
+        op->partials = (lfuse__memory){ in->buffers[workspace].place, workspace };
         lfuse__use_memory(in, &op->partials);
     }
     LFUSE__TRY(lfuse__kernel_op_reports(in, step, op));
     return lfuse__body_kernel(in->plan->body, in->plan->dev, op->family, &op->k, &op->kernel);
+}
+
+/* One for all: an instance's operations run one after the other. */
+static lfuse_status add_tickets(lfuse_instance *in, uint64_t bytes, int *workspace)
+{
+    int i;
+
+    for (i = 0; i < in->nbuffers; i++)
+        if (in->buffers[i].tickets) break;
+    if (i == in->nbuffers) LFUSE__TRY(lfuse__add_buffer(in, LFUSE__PLACE_PREPARED, bytes, &i));
+    in->buffers[i].tickets = true;
+    if (bytes > in->buffers[i].bytes) in->buffers[i].bytes = bytes;
+    *workspace = i;
+    return LFUSE_OK;
 }
 
 static lfuse_status add_phases(lfuse_instance *in, const lfuse__step *step, const lfuse__kernel_class *c,
@@ -130,8 +145,10 @@ static lfuse_status add_phases(lfuse_instance *in, const lfuse__step *step, cons
 
     memset(&g, 0, sizeof g);
     set_extents(p, g.extents);
+    g.parts = in->tiling ? in->tiling->parts : 0;
     bytes = lfuse__product_workspace(c, in->facts, &g);
-    if (bytes) LFUSE__TRY(lfuse__add_buffer(in, LFUSE__PLACE_SCRATCH, bytes, &workspace));
+    if (lfuse__product_tickets(c)) LFUSE__TRY(add_tickets(in, bytes, &workspace));
+    else if (bytes) LFUSE__TRY(lfuse__add_buffer(in, LFUSE__PLACE_SCRATCH, bytes, &workspace));
     for (i = 0; i < lfuse__product_phases(c); i++) LFUSE__TRY(add_phase(in, step, c, i, p, workspace));
     return LFUSE_OK;
 }
@@ -155,7 +172,8 @@ lfuse_status lfuse__furnish_product(lfuse_instance *in, const lfuse__step *step)
     lfuse__step_classes(in->body, step, false, wanted);
     LFUSE__TRY(open(in, step, (const bool[]){ c->product.ta, c->product.tb }, &p));
     classify(step, &p, c);
-    LFUSE__TRY(lfuse__product_choose(in->facts, m, n, p.k, in->more, c));
+    LFUSE__TRY(in->tiling ? lfuse__product_take(in->facts, m, n, p.k, in->tiling, c)
+                          : lfuse__product_choose(in->facts, m, n, p.k, in->more, c));
     LFUSE__TRY(add_phases(in, step, c, &p));
     return close(in, step, &p);
 }

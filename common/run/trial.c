@@ -27,7 +27,7 @@
 
 typedef struct trial {
     lfuse_instance *in;
-    const lfuse__alternative *const *order;
+    const lfuse__way *ways;
     int count;
     int first[LFUSE__CONTESTANTS], end[LFUSE__CONTESTANTS]; /* operations */
     bool declined[LFUSE__CONTESTANTS];
@@ -66,7 +66,7 @@ static bool worth_a_trial(const lfuse_instance *in, const lfuse__alternative *co
     bool product = false;
     int i, k;
 
-    if (count < 2 || count > LFUSE__CONTESTANTS || in->groups) return false;
+    if (count > LFUSE__CONTESTANTS || in->groups) return false;
     for (i = 0; i < count; i++)
         for (k = 0; k < order[i]->nsteps; k++) {
             const lfuse__step *s = &order[i]->steps[k];
@@ -134,8 +134,11 @@ static lfuse_status furnish(trial *t)
     in->more = false; /* no estimate: all that can shall */
     for (i = 0; i < t->count; i++) {
         t->first[i] = in->noperations;
-        status = lfuse__furnish_alternative(in, t->order[i]);
-        if (status && status != LFUSE_ERR_UNSUPPORTED) return status;
+        in->tiling = t->ways[i].tiled ? &t->ways[i].tiling : NULL;
+        status = lfuse__furnish_alternative(in, t->ways[i].alternative);
+        in->tiling = NULL;
+        if (status && status != LFUSE_ERR_UNSUPPORTED && !t->ways[i].tiled) return status;
+        if (status) lfuse__log(LFUSE_LOG_DEBUG, "%s declines: %s", t->ways[i].name, lfuse__error_message());
         t->declined[i] = status != LFUSE_OK;
         if (status) lfuse__drop_operations(in, t->first[i]);
         t->end[i] = in->noperations;
@@ -180,9 +183,9 @@ static void place_tensors(trial *t, bool *done)
     int i, k, j;
 
     for (i = 0; i < t->count; i++)
-        for (k = 0; k < t->order[i]->nsteps; k++)
-            for (j = 0; j < t->order[i]->steps[k].noperands; j++) {
-                const lfuse__operand *o = &t->order[i]->steps[k].operands[j];
+        for (k = 0; k < t->ways[i].alternative->nsteps; k++)
+            for (j = 0; j < t->ways[i].alternative->steps[k].noperands; j++) {
+                const lfuse__operand *o = &t->ways[i].alternative->steps[k].operands[j];
                 if (o->place != LFUSE__PLACE_BOUND || done[o->index]) continue;
                 done[o->index] = true;
                 place_tensor(t, o->index);
@@ -221,7 +224,8 @@ static lfuse_status place_buffers(trial *t)
         if (b->place == LFUSE__PLACE_SCRATCH) b->offset = claim(t, b->bytes);
         else if (!b->prepared) {
             LFUSE__TRY(lfuse__range_create(in->plan->dev, b->bytes, &b->prepared));
-            LFUSE__TRY(lfuse__race_fill(t->stream, b->prepared, 0, b->bytes, t->type));
+            LFUSE__TRY(b->tickets ? lfuse__fill(t->stream, b->prepared, 0, 0, 4, b->bytes)
+                                  : lfuse__race_fill(t->stream, b->prepared, 0, b->bytes, t->type));
         }
     }
     return LFUSE_OK;
@@ -247,7 +251,7 @@ static lfuse_status place(trial *t)
 
 static const char *name(void *data, int i)
 {
-    return ((trial *)data)->order[i]->name;
+    return ((trial *)data)->ways[i].name;
 }
 
 static lfuse_status prepare(void *data, int i)
@@ -286,24 +290,26 @@ static lfuse_status hold(trial *t, const char *what, lfuse__wise_choice *wise)
     if (us[best] > us[first] * WORTH) best = first;
     wise->us = us[best];
     snprintf(wise->provider, sizeof wise->provider, PROVIDER);
-    snprintf(wise->identity, sizeof wise->identity, "%s", t->order[best]->name);
+    snprintf(wise->identity, sizeof wise->identity, "%s", t->ways[best].name);
     return LFUSE_OK;
 }
 
-static lfuse_type type_of(const lfuse__alternative *const *order, int count)
+static lfuse_type type_of(const lfuse__way *ways, int count)
 {
     int i, k;
 
     for (i = 0; i < count; i++)
-        for (k = 0; k < order[i]->nsteps; k++)
-            if (order[i]->steps[k].kind == LFUSE__STEP_GEMM) return order[i]->steps[k].product.type;
+        for (k = 0; k < ways[i].alternative->nsteps; k++) {
+            const lfuse__step *s = &ways[i].alternative->steps[k];
+            if (s->kind == LFUSE__STEP_GEMM) return s->product.type;
+        }
     return LFUSE_F32;
 }
 
-static lfuse_status measure(lfuse_instance *in, const lfuse__alternative *const *order, int count, const char *what,
+static lfuse_status measure(lfuse_instance *in, const lfuse__way *ways, int count, const char *what,
                             lfuse__wise_choice *wise)
 {
-    trial t = { .in = in, .order = order, .count = count, .type = type_of(order, count) };
+    trial t = { .in = in, .ways = ways, .count = count, .type = type_of(ways, count) };
     lfuse_status status = keep(&t);
 
     if (!status) status = hold(&t, what, wise);
@@ -315,37 +321,48 @@ static lfuse_status measure(lfuse_instance *in, const lfuse__alternative *const 
 
 /* ---- the choice ---- */
 
-static bool put_first(const lfuse__alternative **order, int count, const lfuse__wise_choice *wise)
+/* What wisdom names, in front; no message where it is no way. */
+static bool put_first(lfuse_instance *in, const lfuse__alternative **order, int count, const lfuse__wise_choice *wise,
+                      lfuse__known *known)
 {
-    const lfuse__alternative *chosen;
+    lfuse__saved_error before;
+    lfuse__way way;
     int i;
 
-    for (i = 0; i < count; i++)
-        if (!strcmp(wise->provider, PROVIDER) && !strcmp(order[i]->name, wise->identity)) break;
-    if (i == count) return false;
-    chosen = order[i];
+    if (strcmp(wise->provider, PROVIDER)) return false;
+    lfuse__error_save(&before);
+    if (lfuse__way_of(in, order, count, wise->identity, &way)) {
+        lfuse__error_restore(&before);
+        return false;
+    }
+    for (i = 0; order[i] != way.alternative; i++) continue;
     memmove(order + 1, order, (size_t)i * sizeof *order);
-    order[0] = chosen;
+    order[0] = way.alternative;
+    *known = (lfuse__known){ .known = true, .tiled = way.tiled, .tiling = way.tiling };
     return true;
 }
 
-static void try_all(lfuse_instance *in, const lfuse__alternative **order, int count, const char *what, bool *known)
+static void try_all(lfuse_instance *in, const lfuse__alternative **order, int count, const char *what,
+                    lfuse__known *known)
 {
+    lfuse__way ways[LFUSE__CONTESTANTS];
     lfuse__wise_choice wise;
     lfuse__saved_error before;
     lfuse_status status;
+    int found;
 
     lfuse__error_save(&before);
-    status = measure(in, order, count, what, &wise);
+    status = lfuse__ways(in, order, count, ways, LFUSE__CONTESTANTS, &found);
+    if (!status) status = found > 1 ? measure(in, ways, found, what, &wise) : LFUSE_NOT_READY;
     if (status && status != LFUSE_NOT_READY)
         lfuse__log(LFUSE_LOG_DEBUG, "%s: not measured: %s", what, lfuse__error_message());
     lfuse__error_restore(&before); /* also that of who declined */
     if (status) return;
     lfuse__wisdom_note(in->plan->dev, what, &wise);
-    *known = put_first(order, count, &wise);
+    put_first(in, order, count, &wise, known);
 }
 
-lfuse_status lfuse__trial(lfuse_instance *in, const lfuse__alternative **order, int count, bool *known)
+lfuse_status lfuse__trial(lfuse_instance *in, const lfuse__alternative **order, int count, lfuse__known *known)
 {
     lfuse_device *dev = in->plan->dev;
     char what[LFUSE__TRIAL_NAME];
@@ -354,7 +371,7 @@ lfuse_status lfuse__trial(lfuse_instance *in, const lfuse__alternative **order, 
     lfuse_status status;
     void *inside;
 
-    *known = false;
+    memset(known, 0, sizeof *known);
     if (!worth_a_trial(in, order, count)) return LFUSE_OK;
     if (!any) LFUSE__TRY(lfuse__wisdom_any(dev, &any));
     if (!any) return LFUSE_OK;
@@ -363,10 +380,10 @@ lfuse_status lfuse__trial(lfuse_instance *in, const lfuse__alternative **order, 
     LFUSE__TRY(lfuse__wisdom_enter(dev, &inside)); /* equal stages are not tried side by side */
     status = lfuse__wisdom_ask(dev, what, &wise, &found);
     if (status) goto leave;
-    if (found) *known = put_first(order, count, &wise);
-    if (found && !*known)
+    if (found) put_first(in, order, count, &wise, known);
+    if (found && !known->known)
         lfuse__log(LFUSE_LOG_DEBUG, "%s: wisdom names %s, which is no way to do it any more", what, wise.identity);
-    if (!*known && in->plan->measure) try_all(in, order, count, what, known);
+    if (!known->known && in->plan->measure) try_all(in, order, count, what, known);
 leave:
     lfuse__wisdom_leave(inside);
     return status;

@@ -4,14 +4,34 @@
 #define COMMON_RUN_TRIAL_H
 
 #include "common/base/error.h"
+#include "common/kernels/product.h"
 #include "common/run/instance.h"
 
 /*
  * Puts the alternative first that wisdom names, or, with effort measure, that is the fastest, which becomes wisdom;
- * then *known. Stages with products are tried, where there is more than one way: `order` are those whose guards hold,
- * as the estimate ranks them. A trial that fails is logged, and the order stays.
+ * then known->known. Stages with products are tried, where there is more than one way: `order` are those whose guards
+ * hold, as the estimate ranks them, and of the library's own products several tilings. A trial that fails is logged,
+ * and the order stays.
  */
-lfuse_status lfuse__trial(lfuse_instance *in, const lfuse__alternative **order, int count, bool *known);
+typedef struct lfuse__known {
+    bool known;
+    bool tiled; /* it is the library's own product, by this tiling */
+    lfuse__product_tiling tiling;
+} lfuse__known;
+lfuse_status lfuse__trial(lfuse_instance *in, const lfuse__alternative **order, int count, lfuse__known *known);
+
+/* ways.c: what there is to try: alternatives, and of the library's own product each likely tiling. */
+typedef struct lfuse__way {
+    const lfuse__alternative *alternative;
+    bool tiled;
+    lfuse__product_tiling tiling;
+    char name[64]; /* of the alternative, and the tiling behind a blank */
+} lfuse__way;
+lfuse_status lfuse__ways(lfuse_instance *in, const lfuse__alternative *const *order, int count, lfuse__way *ways,
+                         int most, int *found);
+/* The way of that name; ERR_UNSUPPORTED where it is none, or none any more. */
+lfuse_status lfuse__way_of(lfuse_instance *in, const lfuse__alternative *const *order, int count, const char *name,
+                           lfuse__way *way);
 
 /*
  * trial_name.c: what is done, in which sizes and strides, whatever it is called: "stage:4x8x16:f32:" and a hash. "" of

@@ -91,10 +91,8 @@ static void add_step(writer *w, const lfuse__step *s)
     lfuse__strbuf_format(&w->text, "\n%d %d", (int)s->kind, s->naxes);
     for (i = 0; i < s->rank; i++) add_size(w, s->extents[i]);
     for (i = 0; i < s->noperands; i++) add_operand(w, &s->operands[i]);
-    if (s->kind != LFUSE__STEP_GEMM) {
-        add_body(w, &s->body);
-        return;
-    }
+    if (s->kind != LFUSE__STEP_GEMM || s->product.native) add_body(w, &s->body);
+    if (s->kind != LFUSE__STEP_GEMM) return;
     add_size(w, s->product.m);
     add_size(w, s->product.n);
     add_size(w, s->product.k);

@@ -4,8 +4,9 @@
  *
  * A plan with LFUSE_EFFORT_MEASURE times what applies when an instance meets a product of a new type, shape, leading
  * dimensions and epilogue: the algorithms of the vendor's library, and then the alternatives that the plan has for the
- * product and what follows it, over memory of their own; the estimate's first stays unless another one is at least 2 %
- * faster. The winner is known to the device from then on and is written to the default file: the one
+ * product and what follows it, over memory of their own: the vendor's and, on GPUs, the library's own in up to eight
+ * tilings, of which each is compiled for that. The estimate's first stays unless another one is at least 2 % faster.
+ * The winner is known to the device from then on and is written to the default file: the one
  * that LFUSE_WISDOM names, else the file "wisdom" in the folder of the kernel cache (lfuse(7)); with LFUSE_WISDOM=0, or
  * without a cache, there is none. Every device reads that file with its first product. Where it has a choice, plans of
  * either effort take that, and nothing is timed. A choice that is not there any more, after an update of a library that

@@ -36,7 +36,7 @@ static void teardown(void)
 static void multiply(lfuse_effort effort, uint64_t *scratch, uint64_t *timed)
 {
     const int64_t left[] = { 4, 8 }, right[] = { 8, 16 }, result[] = { 4, 16 };
-    const lfuse_plan_options options = { .effort = effort };
+    const lfuse_plan_options options = { .effort = effort, .provider = LFUSE_PROVIDER_VENDOR };
     const uint64_t before = fake_calls("cuEventElapsedTime");
     lfuse_graph *g = lfuse_graph_create();
     lfuse_tensor *a, *b, *c;
@@ -149,7 +149,7 @@ END_TEST
 START_TEST(test_trial)
 {
     const int64_t left[] = { 4, 8 }, right[] = { 8, 16 }, result[] = { 4, 16 };
-    const lfuse_plan_options options = { .effort = LFUSE_EFFORT_MEASURE };
+    const lfuse_plan_options options = { .effort = LFUSE_EFFORT_MEASURE, .provider = LFUSE_PROVIDER_VENDOR };
     lfuse_graph *g = lfuse_graph_create();
     lfuse_tensor *a, *b, *bias, *c;
     lfuse_device *dev;
@@ -197,14 +197,97 @@ START_TEST(test_trial)
 }
 END_TEST
 
+/*
+ * A product of 64 x 128, or a layer, by the given provider, launches of `quick` groups being fast; the name of the
+ * choice, and the work-groups of the last launch by what is known then.
+ */
+static void tile(lfuse_provider provider, bool layer, const char *quick, char *choice, size_t size, unsigned *groups)
+{
+    const int64_t left[] = { 64, 128 }, right[] = { 128, 128 };
+    lfuse_graph *g = lfuse_graph_create();
+    lfuse_tensor *a, *b, *bias, *c;
+    char text[4096] = "", *at;
+    lfuse_device *dev;
+    lfuse_stream *s;
+    FILE *f;
+
+    lfuse_value v = lfuse_matmul(lfuse_input(g, "a", LFUSE_F32, 2, left), lfuse_input(g, "b", LFUSE_F32, 2, right));
+    const lfuse_value by = lfuse_input(g, "by", LFUSE_F32, 2, left);
+    v = lfuse_add(v, lfuse_input(g, "bias", LFUSE_F32, 1, &right[1]));
+    lfuse_output(g, "c", layer ? lfuse_mul(v, by) : v);
+    for (lfuse_effort effort = LFUSE_EFFORT_MEASURE; effort >= LFUSE_EFFORT_ESTIMATE; effort--) {
+        const lfuse_plan_options options = { .effort = effort, .provider = provider };
+        uint64_t timed;
+        lfuse_plan *plan;
+        setenv("FAKECUDA_QUICK", quick, 1);
+        OK(lfuse_device_open("cuda:0", &dev));
+        OK(lfuse_stream_create(dev, &s));
+        OK(lfuse_tensor_create(dev, LFUSE_F32, 2, left, &a));
+        OK(lfuse_tensor_create(dev, LFUSE_F32, 2, right, &b));
+        OK(lfuse_tensor_create(dev, LFUSE_F32, 1, &right[1], &bias));
+        OK(lfuse_tensor_create(dev, LFUSE_F32, 2, left, &c));
+        const lfuse_binding bind[] = { lfuse_bind_tensor("a", a), lfuse_bind_tensor("b", b),
+                                       lfuse_bind_tensor("bias", bias), lfuse_bind_tensor("by", a),
+                                       lfuse_bind_tensor("c", c) };
+        OK(lfuse_plan_create(dev, g, &options, &plan));
+        timed = fake_calls("cuEventElapsedTime");
+        OK(lfuse_plan_run(plan, s, bind, 5));
+        OK(lfuse_stream_synchronize(s));
+        timed = fake_calls("cuEventElapsedTime") - timed;
+        ck_assert_msg((timed > 0) == (effort == LFUSE_EFFORT_MEASURE), "effort %d: %d times", (int)effort, (int)timed);
+        lfuse_tensor_destroy(a), lfuse_tensor_destroy(b), lfuse_tensor_destroy(bias), lfuse_tensor_destroy(c);
+        lfuse_plan_destroy(plan);
+        lfuse_stream_destroy(s);
+        lfuse_device_close(dev);
+        unsetenv("FAKECUDA_QUICK");
+    }
+    lfuse_graph_destroy(g);
+    *groups = fake_last()->grid;
+    f = fopen(file, "r");
+    ck_assert_ptr_nonnull(f);
+    ck_assert_uint_gt(fread(text, 1, sizeof text - 1, f), 0);
+    fclose(f);
+    at = strstr(text, "\tplan\t");
+    ck_assert_msg(at != NULL, "%s", text);
+    snprintf(choice, size, "%.*s", (int)strcspn(at + 6, "\t"), at + 6);
+    unlink(file);
+}
+
+/* Of the library's own product each likely tiling is timed, and beside the vendor's where nobody says whose it is. */
+START_TEST(test_tilings)
+{
+    static const struct {
+        lfuse_provider provider;
+        bool layer;
+        const char *quick, *choice;
+        unsigned groups;
+    } cases[] = { { LFUSE_PROVIDER_NATIVE, true, "8", "native 32x32x", 8 },
+                  { LFUSE_PROVIDER_DEFAULT, true, "16", "native 16x32x", 16 },
+                  { LFUSE_PROVIDER_DEFAULT, false, "0", "vendor-epilogue", 0 } };
+    char choice[64];
+    unsigned groups;
+
+    if (lfuse__cu_load_compiler()) TEST_SKIP("no NVRTC");
+    if (lfuse__cu_load_blas() || strcmp(lfuse__cu_blas.text, "13.0.0"))
+        TEST_SKIP("NVRTC %s goes with another cuBLASLt than the fake one", lfuse__cu_compiler.text);
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        tile(cases[i].provider, cases[i].layer, cases[i].quick, choice, sizeof choice, &groups);
+        ck_assert_msg(!strncmp(choice, cases[i].choice, strlen(cases[i].choice)), "case %zu: %s", i, choice);
+        if (cases[i].groups) ck_assert_uint_eq(groups, cases[i].groups);
+    }
+}
+END_TEST
+
 static Suite *suite_fake_wisdom(void)
 {
     Suite *s = suite_create("cuda-fake wisdom");
     TCase *c = tcase_create("wisdom");
 
     tcase_add_checked_fixture(c, setup, teardown);
+    tcase_set_timeout(c, 120); /* kernels are compiled */
     tcase_add_test(c, test_wisdom);
     tcase_add_test(c, test_trial);
+    tcase_add_test(c, test_tilings);
     suite_add_tcase(s, c);
     return s;
 }

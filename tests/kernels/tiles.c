@@ -273,6 +273,7 @@ static void run_product(rig *r, problem *p, bool integers, uint64_t seed)
     p->memory[OPERANDS] = malloc(p->bytes[OPERANDS]);
     ck_assert(p->memory[OPERANDS] != NULL);
     memset(p->memory[OPERANDS], 0xff, p->bytes[OPERANDS]);
+    memset(p->memory[OPERANDS], 0, lfuse__product_tickets(&p->k));
     for (int j = 0; j <= OPERANDS; j++)
         buffers[j] = (rig_buffer){j == SUM ? NULL : p->memory[j], p->bytes[j],
                                   j == OUT || j == BEFORE || j == OPERANDS};
@@ -295,6 +296,8 @@ static void run_product(rig *r, problem *p, bool integers, uint64_t seed)
     }
     r->backend->program_destroy(program);
     check_result(p, integers, what);
+    for (uint64_t b = 0; b < lfuse__product_tickets(&p->k); b++)
+        ck_assert_msg(!p->memory[OPERANDS][b], "%s: a ticket stays", what);
     for (int j = 0; j <= OPERANDS; j++) free(p->memory[j]);
     for (int j = 0; j < OPERANDS; j++) free(p->expected[j]);
 }
@@ -345,6 +348,35 @@ static void case_batches(rig *r, lfuse_type type)
         }
 }
 
+/*
+ * Every tiling that a product can get by name, those of slices, of slabs ahead and of parts that meet too; the ways of
+ * storing the operands and the endings by turns.
+ */
+static void case_tilings(rig *r, lfuse_type type)
+{
+    static const char *const names[] = {"32x64x16:4x4:1:", "32x32x32:4x4:4:", "16x32x64:4x4:8:", "16x32x32:4x4:4:",
+                                        "32x64x32:8x4:4:", "32x64x32:8x8:4:", "64x64x16:8x8:2:", "128x128x8:8x16:1:"};
+    static const int64_t sizes[][3] = {{136, 200, 300}, {131, 97, 203}, {40, 64, 77}};
+    const bool all = test_all() || !r->facts.compiles_at_launch;
+    for (int i = 0; i < (int)(sizeof names / sizeof *names); i++)
+        for (int parts = 0; parts <= 3; parts += 3) {
+            const int64_t *z = sizes[(i + parts) % 3];
+            char name[LFUSE__TILING_NAME], again[LFUSE__TILING_NAME];
+            lfuse__product_tiling t;
+            problem p;
+            if (!all && (i + parts) % 2) continue;
+            snprintf(name, sizeof name, "%s%d", names[i], parts);
+            ck_assert(lfuse__product_tiling_parse(name, &t));
+            lfuse__product_tiling_print(&t, again);
+            ck_assert_str_eq(name, again);
+            class_of(&p, type, i & 1, i >> 1 & 1, (ending)((i + parts) % ENDINGS));
+            ck_assert_msg(!lfuse__product_take(&r->facts, z[0], z[1], z[2], &t, &p.k), "%s", lfuse__error_message());
+            sizes_of(&p, z[0], z[1], z[2], 4 - (int)(z[1] % 4), 0);
+            p.g.parts = parts;
+            run_product(r, &p, true, (uint64_t)i + 1);
+        }
+}
+
 void case_tiles(rig *r, lfuse_type type)
 {
     const int64_t any[2] = {1, 100000};
@@ -374,6 +406,7 @@ void case_tiles(rig *r, lfuse_type type)
         }
     ck_assert_int_gt(thin, 0);
     case_batches(r, type);
+    if (type == LFUSE_F32) case_tilings(r, type);
 }
 
 void tiles_emit(lfuse__strbuf *out, const lfuse__facts *device, int turn, int turns)

@@ -1,0 +1,349 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Which tiles a product gets, and how it is cut up: by a clock that was set on one device, or by the caller's word. */
+#ifdef HAVE_CONFIG_H
+#include "config.h"
+#endif
+
+#include <inttypes.h>
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "common/base/error.h"
+#include "common/kernels/product_grouped.h"
+#include "common/kernels/product_tiles.h"
+#include "common/plan/provider.h"
+
+enum {
+    MOST_PARTS = 32,
+    THIN_GROUPS = 4   /* of a compute unit, for its memory to be busy */
+};
+
+/*
+ * Tiles of f32 sums; those of f64 are half as wide and high. `residents`: groups that a compute unit of an H200 has
+ * registers and local memory for; `wait`: cycles of a slab that pass beside its products where nobody else has any to
+ * do; `rate`: products a cycle of a full unit. Other devices differ by factors that are about the same for all.
+ */
+typedef struct shape {
+    int rows, columns, depth, item_rows, item_columns, slices, ahead, beside;
+    int residents;
+    double wait, rate;
+} shape;
+
+/* The first ones are those that a plan of unknown sizes has compiled ahead. */
+static const shape shapes[] = {
+    {64, 128, 16, 8, 8, 1, 1, 0, 3, 700, 92},
+    {32, 64, 16, 4, 4, 1, 1, 0, 5, 700, 60},
+    {16, 32, 64, 4, 4, 8, 2, 0, 2, 1200, 60},
+    {16, 32, 32, 4, 4, 4, 2, 3, 7, 1200, 60},
+    {32, 32, 32, 4, 4, 4, 2, 3, 3, 1200, 60},
+    {32, 64, 32, 8, 4, 4, 1, 0, 2, 800, 75},
+    {32, 64, 32, 8, 8, 4, 1, 0, 3, 800, 85},
+    {64, 64, 16, 8, 8, 2, 2, 3, 3, 900, 90},
+    {128, 128, 8, 8, 16, 1, 1, 0, 2, 700, 97},
+};
+enum { SHAPES = sizeof shapes / sizeof *shapes, AHEAD_OF_SIZES = 2 };
+
+/* Rows or columns that a work-item may have as a whole. Few, as a plan of unknown sizes compiles all the classes. */
+static const int fews[] = {4, 16};
+enum { FEWS = sizeof fews / sizeof *fews };
+
+static int scale(const lfuse__product_class *p)
+{
+    return p->sum == LFUSE_F64 ? 2 : 1;
+}
+
+static void shape_set(lfuse__product_class *p, const shape *s)
+{
+    p->rows = s->rows / scale(p);
+    p->columns = s->columns / scale(p);
+    p->depth = s->depth;
+    p->item_rows = s->item_rows / scale(p);
+    p->item_columns = s->item_columns / scale(p);
+    p->slices = s->slices;
+    p->ahead = s->ahead;
+    p->beside = s->beside;
+}
+
+static const shape *shape_of(const lfuse__product_class *p)
+{
+    for (int i = 0; i < SHAPES; i++)
+        if (shapes[i].rows == p->rows * scale(p) && shapes[i].columns == p->columns * scale(p) &&
+            shapes[i].depth == p->depth && shapes[i].item_rows == p->item_rows * scale(p) &&
+            shapes[i].item_columns == p->item_columns * scale(p) && shapes[i].slices == p->slices)
+            return &shapes[i];
+    return NULL;
+}
+
+/*
+ * Cycles: of a second launch, of a launch beside its groups' products, of groups that meet, and of the way from memory;
+ * bytes that a unit moves in one, vectors that a work-item has on their way. Parts are taken where they gain
+ * a tenth: what they write costs more than what is counted here.
+ */
+static const double launch = 5000, start = 3000, meeting = 2500, latency = 800, bytes_a_cycle = 15, on_the_way = 16,
+                    worth = 1.1;
+
+static double time_of(const shape *s, int by, const lfuse__facts *facts, const lfuse__cut *c)
+{
+    const int64_t units = facts->info.compute_units ? facts->info.compute_units : 1;
+    const int64_t all = lfuse__tiles_parts(c->down * c->across * c->parts, units);
+    const double beside = (double)(all < s->residents ? all : s->residents);
+    const double rounds = (double)lfuse__tiles_parts(all, s->residents);
+    const double tile = (double)(s->rows / by) * (s->columns / by), work = tile * s->depth / s->rate;
+    const double slab = fmax(s->wait / s->ahead + work, beside * work);
+    const double items = tile * by * by / s->item_rows / s->item_columns * s->slices;
+    const double vectors = tile * by / 4 / items * (double)c->parts; /* that each adds up in the end */
+    const double end = c->parts > 1 ? meeting + latency * ceil(vectors / on_the_way) : 0;
+    const double time = start + rounds * (double)lfuse__tiles_parts(c->slabs, c->parts) * slab + end;
+    return c->parts > 1 ? worth * time : time;
+}
+
+/* As many parts as keep all units reading. */
+static void cut_thin(const lfuse__product_class *p, const lfuse__facts *facts, const int64_t *extents, lfuse__cut *c)
+{
+    const int64_t units = facts->info.compute_units ? facts->info.compute_units : 1;
+    const int64_t batch = p->batched ? extents[LFUSE__PRODUCT_BATCH] : 1;
+    const int64_t length = p->rows == p->item_rows ? extents[1] : extents[0];
+    const double wide = (double)length * (double)extents[2] * (double)batch;
+    const double few = p->rows == p->item_rows ? p->rows : p->columns;
+    c->down = lfuse__tiles_parts(extents[0], p->rows), c->across = lfuse__tiles_parts(extents[1], p->columns);
+    c->slabs = lfuse__tiles_parts(extents[2], p->depth);
+    c->parts = lfuse__tiles_parts(THIN_GROUPS * units, batch * c->down * c->across);
+    if (c->parts > c->slabs) c->parts = c->slabs ? c->slabs : 1;
+    if (c->parts > MOST_PARTS) c->parts = MOST_PARTS;
+    const double products = wide * few / 60, bytes = wide * LFUSE__TILES_VECTOR / 4 * scale(p) / bytes_a_cycle;
+    const double groups = (double)(batch * c->down * c->across * c->parts);
+    c->time = launch + start + (products > bytes ? products : bytes) / fmin(groups, (double)units);
+}
+
+static void cut_tiles(const shape *s, int by, const lfuse__facts *facts, const int64_t *extents, bool split,
+                      lfuse__cut *best)
+{
+    lfuse__cut c = {.down = lfuse__tiles_parts(extents[0], s->rows / by),
+                    .across = lfuse__tiles_parts(extents[1], s->columns / by),
+                    .slabs = lfuse__tiles_parts(extents[2], s->depth)};
+    best->time = -1;
+    for (c.parts = split ? 2 : 1; c.parts <= (split ? MOST_PARTS : 1); c.parts++) {
+        c.time = time_of(s, by, facts, &c);
+        if (best->time < 0 || c.time < best->time) *best = c;
+    }
+}
+
+/* One side is `few`, in whole. */
+static void thin_set(lfuse__product_class *p, bool rows, int few)
+{
+    const int wide = rows ? LFUSE__PRODUCT_B : LFUSE__PRODUCT_A;
+    const int width = lfuse__thin_width(p, wide, lfuse__tiles_vector(p));
+    p->rows = rows ? few : width, p->columns = rows ? width : few;
+    p->item_rows = rows ? few : lfuse__tiles_vector(p), p->item_columns = rows ? lfuse__tiles_vector(p) : few;
+    p->depth = lfuse__thin_depth(p, wide, lfuse__tiles_vector(p));
+    p->slices = p->split = p->ahead = 1;
+    p->beside = 0;
+}
+
+static void cut_for(const lfuse__product_class *p, const lfuse__facts *facts, const int64_t *extents, lfuse__cut *c)
+{
+    if (lfuse__is_thin(p)) cut_thin(p, facts, extents, c);
+    else cut_tiles(shape_of(p), scale(p), facts, extents, p->split, c);
+}
+
+void lfuse__tiles_cut(const lfuse__product_class *p, const lfuse__facts *facts, const lfuse__geometry *g,
+                      lfuse__cut *cut)
+{
+    cut_for(p, facts, g->extents, cut);
+    if (g->parts > 0) cut->parts = g->parts;
+}
+
+bool lfuse__tiles_known(const lfuse__product_class *p)
+{
+    return shape_of(p) != NULL;
+}
+
+/* Candidate number `at` of a type and transposes; false: there is none so far. */
+static bool candidate(int at, lfuse__product_class *p)
+{
+    if (at < 2 * SHAPES) {
+        shape_set(p, &shapes[at / 2]);
+        p->split = at % 2;
+        return true;
+    }
+    at -= 2 * SHAPES;
+    if (at >= 2 * FEWS) return false;
+    thin_set(p, at % 2, fews[at / 2]);
+    return true;
+}
+
+/* Whether products of these sizes, or of some within the bounds, may be computed so. */
+static bool serves(const lfuse__product_class *p, const int64_t *least, const int64_t *most)
+{
+    const int few = p->rows == p->item_rows ? p->rows : p->columns, side = p->rows != p->item_rows;
+    if (!lfuse__is_thin(p)) return !p->batched || !p->split; /* a batch has tiles enough */
+    return least[side] <= few && (few == fews[0] || most[side] > fews[0]);
+}
+
+/* Whether there are tickets for all tiles whose parts meet. */
+static bool meets(const lfuse__product_class *p, const lfuse__cut *c)
+{
+    return !p->split || lfuse__is_thin(p) || c->down * c->across <= LFUSE__TILES_TICKETS;
+}
+
+/* The fastest by the clock of cut_for. */
+static void find(const lfuse__facts *facts, const int64_t *extents, lfuse__product_class *p)
+{
+    lfuse__product_class tried = *p;
+    double best = -1;
+    for (int i = 0; candidate(i, &tried); i++) {
+        lfuse__cut c;
+        if (!serves(&tried, extents, extents)) continue;
+        cut_for(&tried, facts, extents, &c);
+        if (!meets(&tried, &c)) continue;
+        if (best >= 0 && c.time >= best) continue;
+        best = c.time;
+        *p = tried;
+    }
+}
+
+static lfuse_status fit(const lfuse__facts *facts)
+{
+    if (lfuse__tiles_fit(facts)) return LFUSE_OK;
+    return lfuse__error(LFUSE_ERR_UNSUPPORTED, "tiles of a product do not fit the device: %llu bytes of local "
+                        "memory, groups of %u, %u of them in step", (unsigned long long)facts->info.local_bytes,
+                        facts->info.max_group, facts->simd);
+}
+
+lfuse_status lfuse__tiles_choose(const lfuse__facts *facts, int64_t m, int64_t n, int64_t k, bool others,
+                                 lfuse__kernel_class *c)
+{
+    const int64_t extents[] = {m > 0 ? m : 1, n > 0 ? n : 1, k > 0 ? k : 1, 1}; /* of none, nothing is launched */
+    LFUSE__TRY(fit(facts));
+    if (others && lfuse__vendor_is_faster(facts, c->product.sum, m, n, k))
+        return lfuse__error(LFUSE_ERR_UNSUPPORTED, "another product of %s is taken for faster on %s",
+                            lfuse__memory_word(c->product.sum), facts->arch);
+    if (m > INT32_MAX || n > INT32_MAX || k > INT32_MAX)
+        return lfuse__error(LFUSE_ERR_UNSUPPORTED, "a product of %lld x %lld x %lld: sides are below 2^31",
+                            (long long)m, (long long)n, (long long)k);
+    find(facts, extents, &c->product);
+    return LFUSE_OK;
+}
+
+int lfuse__tiles_classes(const lfuse__facts *facts, const int64_t m[2], const int64_t n[2], const int64_t k[2],
+                         const lfuse__kernel_class *c, lfuse__kernel_class *all)
+{
+    const int64_t low[2] = {m[0], n[0]}, high[2] = {m[1], n[1]};
+    lfuse__kernel_class tried = *c;
+    int count = 0;
+    if (!lfuse__tiles_fit(facts)) return 0;
+    if (m[0] == m[1] && n[0] == n[1] && k[0] == k[1]) {
+        all[0] = *c;
+        return lfuse__tiles_choose(facts, m[0], n[0], k[0], false, &all[0]) == LFUSE_OK;
+    }
+    for (int i = 0; candidate(i, &tried.product) && count < LFUSE__PRODUCT_CLASSES; i++)
+        if (serves(&tried.product, low, high) && (i < 2 * AHEAD_OF_SIZES || i >= 2 * SHAPES)) all[count++] = tried;
+    return count;
+}
+
+
+/* ---- all that may be the fastest: the clock is wrong by up to a half ---- */
+
+#define LIKELY 1.6
+
+static lfuse__product_tiling tiling_of(const lfuse__product_class *p, const lfuse__cut *c)
+{
+    return (lfuse__product_tiling){.rows = p->rows, .columns = p->columns, .depth = p->depth,
+                                   .item_rows = p->item_rows, .item_columns = p->item_columns, .slices = p->slices,
+                                   .parts = p->split ? c->parts : 0, .time = c->time};
+}
+
+/* Into the list by time; what has no room any more goes. */
+static int enter(lfuse__product_tiling *all, int count, const lfuse__product_tiling *t)
+{
+    int at = count;
+    while (at > 0 && all[at - 1].time > t->time) at--;
+    if (at == LFUSE__PRODUCT_TILINGS) return count;
+    if (count == LFUSE__PRODUCT_TILINGS) count--;
+    memmove(&all[at + 1], &all[at], (size_t)(count - at) * sizeof *all);
+    all[at] = *t;
+    return count + 1;
+}
+
+int lfuse__tiles_tilings(const lfuse__facts *facts, int64_t m, int64_t n, int64_t k, const lfuse__kernel_class *c,
+                         lfuse__product_tiling *all)
+{
+    lfuse__kernel_class chosen = *c;
+    lfuse__product_class tried = c->product;
+    const int64_t extents[] = {m, n, k, 1};
+    int count = 0;
+    if (m < 1 || n < 1 || k < 1 || lfuse__tiles_choose(facts, m, n, k, false, &chosen)) return 0;
+    for (int i = 0; candidate(i, &tried); i++) {
+        lfuse__product_tiling t;
+        lfuse__cut cut;
+        if (!serves(&tried, extents, extents)) continue;
+        cut_for(&tried, facts, extents, &cut);
+        if (!meets(&tried, &cut)) continue;
+        t = tiling_of(&tried, &cut);
+        count = enter(all, count, &t);
+    }
+    while (all[count - 1].time > LIKELY * all[0].time) count--;
+    return count;
+}
+
+lfuse_status lfuse__tiles_take(const lfuse__facts *facts, int64_t m, int64_t n, int64_t k,
+                               const lfuse__product_tiling *tiling, lfuse__kernel_class *c)
+{
+    lfuse__product_class tried = c->product;
+    const int64_t extents[] = {m, n, k, 1};
+    LFUSE__TRY(lfuse__tiles_choose(facts, m, n, k, false, c));
+    for (int i = 0; candidate(i, &tried); i++) {
+        const lfuse__cut cut = {.down = lfuse__tiles_parts(m, tried.rows),
+                                .across = lfuse__tiles_parts(n, tried.columns), .parts = tiling->parts};
+        if (!serves(&tried, extents, extents) || !meets(&tried, &cut) || tried.rows != tiling->rows ||
+            tried.columns != tiling->columns || tried.depth != tiling->depth || tried.item_rows != tiling->item_rows ||
+            tried.item_columns != tiling->item_columns || tried.slices != tiling->slices ||
+            tried.split != (tiling->parts > 0))
+            continue;
+        c->product = tried;
+        return tiling->parts <= MOST_PARTS ? LFUSE_OK : lfuse__error(LFUSE_ERR_UNSUPPORTED, "%d parts", tiling->parts);
+    }
+    return lfuse__error(LFUSE_ERR_UNSUPPORTED, "tiles of %d x %d x %d with %d parts do not serve %" PRId64 " x %" PRId64
+                        " x %" PRId64, tiling->rows, tiling->columns, tiling->depth, tiling->parts, m, n, k);
+}
+
+/* ---- of the members of lists ---- */
+
+/* All tiles of a shape take equally long for each k, whatever of them there is. */
+static double grouped_time(const shape *s, int by, const lfuse__facts *facts, int64_t members,
+                           const lfuse__member_product *sizes)
+{
+    const double units = facts->info.compute_units ? facts->info.compute_units : 1;
+    double tiles = 0, slabs = 0;
+    for (int64_t i = 0; i < members; i++) {
+        const double of_one = (double)lfuse__tiles_parts(sizes[i].m, s->rows / by) * (double)sizes[i].matrices *
+                              (double)lfuse__tiles_parts(sizes[i].n, s->columns / by);
+        tiles += of_one;
+        slabs += of_one * (double)(sizes[i].k + s->depth) / s->depth;
+    }
+    const double all = ceil(tiles / units), beside = all < s->residents ? all : s->residents;
+    const double work = (double)(s->rows / by) * (s->columns / by) * s->depth / s->rate;
+    return slabs / (tiles < units ? tiles + 1 : units) * fmax(s->wait + work, beside * work) / fmax(beside, 1);
+}
+
+lfuse_status lfuse__tiles_choose_grouped(const lfuse__facts *facts, int64_t members,
+                                         const lfuse__member_product *sizes, lfuse__kernel_class *c)
+{
+    double best = -1;
+    LFUSE__TRY(fit(facts));
+    for (int i = 0; i < AHEAD_OF_SIZES; i++) { /* those without slices: local memory is one tile's at a time */
+        const double time = grouped_time(&shapes[i], scale(&c->product), facts, members, sizes);
+        if (best >= 0 && time >= best) continue;
+        best = time;
+        shape_set(&c->product, &shapes[i]);
+    }
+    return LFUSE_OK;
+}
+
+void lfuse__tiles_cut_grouped(const lfuse__kernel_class *c, lfuse__grouped_cut *made)
+{
+    made->rows = c->product.rows;
+    made->columns = c->product.columns;
+    made->group = (unsigned)lfuse__tiles_threads(&c->product);
+}
