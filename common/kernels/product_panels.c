@@ -191,8 +191,8 @@ static void put_epilogue(const lfuse__text *t, const lfuse__product_layout *l, i
  */
 static bool along(const lfuse__kernel_class *c)
 {
-    return !c->product.grouped && !c->product.ta && c->product.tb && c->operands[LFUSE__PRODUCT_A].type == c->product.sum &&
-           c->operands[LFUSE__PRODUCT_B].type == c->product.sum;
+    return !c->product.grouped && !c->product.ta && c->product.tb &&
+           c->operands[LFUSE__PRODUCT_A].type == c->product.sum && c->operands[LFUSE__PRODUCT_B].type == c->product.sum;
 }
 
 static int direct_rows(const lfuse__kernel_class *c)
