@@ -14,10 +14,10 @@
 #include "common/run/instance.h"
 
 /*
- * Launches for which a graph is the shorter way: an H200's host takes 3 us for a kernel of ours, 7 for a product of
- * cuBLASLt and 1.6 for a graph, whatever it holds.
+ * Launches for which a graph is the shorter way: an H200's host takes 3 us for a kernel of ours, 6 for one whose
+ * groups all run at the same time, 7 for a product of cuBLASLt and 1.6 for a graph, whatever it holds.
  */
-enum { LEAST_LAUNCHES = 2, PRODUCT_LAUNCHES = 2, STEADY_RUNS = 2 };
+enum { LEAST_LAUNCHES = 2, PRODUCT_LAUNCHES = 2, RESIDENT_LAUNCHES = 2, STEADY_RUNS = 2 };
 
 static bool is_vendors(const lfuse__step *step)
 {
@@ -28,6 +28,7 @@ static int launches_of(const lfuse__step *step)
 {
     switch (step->kind) {
     case LFUSE__STEP_GEMM: return is_vendors(step) ? PRODUCT_LAUNCHES : 1;
+    case LFUSE__STEP_NETWORK: return RESIDENT_LAUNCHES;
     case LFUSE__STEP_MEMBERS:
     case LFUSE__STEP_LINES: return 2;
     case LFUSE__STEP_POINTWISE:
@@ -36,7 +37,6 @@ static int launches_of(const lfuse__step *step)
     case LFUSE__STEP_MULTI:
     case LFUSE__STEP_GROUPED:
     case LFUSE__STEP_ROWS:
-    case LFUSE__STEP_NETWORK:
     case LFUSE__STEP_BUNDLE: break;
     }
     return 1;
@@ -50,7 +50,7 @@ void lfuse__replay_print(const lfuse_plan *plan, lfuse__strbuf *text)
     for (i = 0; i < body->nstages; i++) {
         if (body->stages[i].network) {
             i += body->stages[i].covers - 1;
-            launches++;
+            launches += RESIDENT_LAUNCHES;
             patched++;
             continue;
         }
@@ -82,7 +82,10 @@ void lfuse__replay_furnish(lfuse_instance *in)
         const lfuse__operation *op = &in->operations[i];
         if (op->prepare) continue;
         if (op->kind == LFUSE__RUN_LISTS) launches += launches_of(op->step);
-        else launches += op->kind == LFUSE__RUN_GEMM ? PRODUCT_LAUNCHES : 1;
+        else
+            launches += op->kind == LFUSE__RUN_GEMM      ? PRODUCT_LAUNCHES
+                        : op->kind == LFUSE__RUN_NETWORK ? RESIDENT_LAUNCHES
+                                                         : 1;
     }
     in->replays = in->plan->replays && launches >= LEAST_LAUNCHES && !lfuse__instance_unified(in);
 }
