@@ -216,7 +216,7 @@ lfuse_status lfuse__tiles_choose(const lfuse__facts *facts, int64_t m, int64_t n
 {
     const int64_t extents[] = {m > 0 ? m : 1, n > 0 ? n : 1, k > 0 ? k : 1, 1}; /* of none, nothing is launched */
     LFUSE__TRY(fit(facts));
-    if (others && lfuse__vendor_is_faster(facts, c->product.sum, m, n, k))
+    if (others && lfuse__vendor_is_faster(facts, c->operands[LFUSE__PRODUCT_A].type, m, n, k))
         return lfuse__error(LFUSE_ERR_UNSUPPORTED, "another product of %s is taken for faster on %s",
                             lfuse__memory_word(c->product.sum), facts->arch);
     if (m > INT32_MAX || n > INT32_MAX || k > INT32_MAX)

@@ -21,15 +21,16 @@ static inline bool lfuse__tiles_fit(const lfuse__facts *facts)
 /*
  * f32 on an H200, networks of eight layers of 64 rows: with tiles they take 0.6, 0.7 and 0.95 of the time that the
  * library of the device's maker takes for layers of 128, 512 and 1024, and more from 2048 on; so do cubes from 512 on,
- * and one row at any width. The portable library takes 1.4 to 2.5 times as long as tiles. In f64 nobody has measured
- * them. `type`: of the operands; a size that is not known: INT64_MAX.
+ * and one row at any width. For f16 and bf16 the maker's has the device's units for matrices. The portable library
+ * takes 1.4 to 2.5 times as long as tiles. In f64 nobody has measured them. `type`: of the operands; a size that is not
+ * known: INT64_MAX.
  */
 enum { LFUSE__TILES_FEWEST = 32, LFUSE__TILES_PRODUCTS = 1 << 26 };
 static inline bool lfuse__vendor_is_faster(const lfuse__facts *facts, lfuse_type type, int64_t m, int64_t n, int64_t k)
 {
     if (lfuse__register_type(type) == LFUSE_F64) return true;
     if (facts->products != LFUSE__PRODUCTS_TUNED) return false;
-    return m < LFUSE__TILES_FEWEST || n < LFUSE__TILES_FEWEST ||
+    return type != LFUSE_F32 || m < LFUSE__TILES_FEWEST || n < LFUSE__TILES_FEWEST ||
            (double)m * (double)n * (double)k > LFUSE__TILES_PRODUCTS;
 }
 

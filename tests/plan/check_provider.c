@@ -6,6 +6,7 @@
 
 #include <string.h>
 
+#include "common/base/error.h"
 #include "common/plan/provider.h"
 #include "tests/plan/rig.h"
 #include "tests/support/main.h"
@@ -22,11 +23,16 @@ static void gpu(lfuse__products products)
     rig_facts.products = products;
 }
 
-static void dense(lfuse_type type)
+static void dense_of(lfuse_type type, lfuse_size m, lfuse_size k)
 {
-    lfuse_value x = lfuse_input(g, "x", type, 2, LFUSE_DIMS(M, K)), w = lfuse_input(g, "w", type, 2, LFUSE_DIMS(K, N));
+    lfuse_value x = lfuse_input(g, "x", type, 2, LFUSE_DIMS(m, k)), w = lfuse_input(g, "w", type, 2, LFUSE_DIMS(k, N));
     lfuse_value b = lfuse_input(g, "b", type, 1, LFUSE_DIMS(N));
     lfuse_output(g, "y", lfuse_relu(lfuse_add(lfuse_matmul(x, w), b)));
+}
+
+static void dense(lfuse_type type)
+{
+    dense_of(type, M, K);
 }
 
 static void check_first(bool native)
@@ -74,7 +80,69 @@ START_TEST(beside_a_tuned_library)
 {
     gpu(LFUSE__PRODUCTS_TUNED);
     dense(LFUSE_F32);
+    check_first(true);
+}
+END_TEST
+
+START_TEST(more_than_few_multiplications)
+{
+    gpu(LFUSE__PRODUCTS_TUNED);
+    dense_of(LFUSE_F32, M, (1 << 26) / M / N + 1);
     check_first(false);
+}
+END_TEST
+
+START_TEST(few_rows)
+{
+    gpu(LFUSE__PRODUCTS_TUNED);
+    dense_of(LFUSE_F32, 31, K);
+    check_first(false);
+}
+END_TEST
+
+START_TEST(rows_of_unknown_number)
+{
+    gpu(LFUSE__PRODUCTS_TUNED);
+    dense_of(LFUSE_F32, lfuse_size_var(g, "rows", 1, 1 << 20), K);
+    check_first(false);
+}
+END_TEST
+
+START_TEST(halves_beside_a_tuned_library)
+{
+    gpu(LFUSE__PRODUCTS_TUNED);
+    dense(LFUSE_F16);
+    check_first(false);
+}
+END_TEST
+
+/* Where somebody measures, both providers' ways are there, whatever region the library's own kernels take. */
+START_TEST(both_where_they_are_measured)
+{
+    static const char *const names[2][3] = { { "native", "vendor-epilogue", "vendor+pointwise" },
+                                             { "native", "vendor+pointwise", NULL } };
+    const lfuse_plan_options measured = { .effort = LFUSE_EFFORT_MEASURE };
+    lfuse__plan_body *made;
+    int i, k, m;
+
+    for (i = 0; i < 4; i++) {
+        gpu(i & 1 ? LFUSE__PRODUCTS_TUNED : LFUSE__PRODUCTS_PORTABLE);
+        lfuse_graph_destroy(g);
+        g = lfuse_graph_create();
+        if (i < 2) dense(LFUSE_F32);
+        else
+            lfuse_output(g, "y", lfuse_mul(lfuse_input(g, "r", LFUSE_F32, 2, LFUSE_DIMS(M, N)),
+                                           lfuse_matmul(lfuse_input(g, "x", LFUSE_F32, 2, LFUSE_DIMS(M, K)),
+                                                        lfuse_input(g, "w", LFUSE_F32, 2, LFUSE_DIMS(K, N)))));
+        rig_make(0);
+        ck_assert_int_eq(plan->stages[0].nalternatives, 1);
+        ck_assert_msg(!lfuse__plan_make(canonical, &rig_facts, &measured, &made), "%s", lfuse__error_message());
+        ck_assert_int_eq(made->nstages, 1);
+        m = i < 2 ? 3 : 2;
+        ck_assert_int_eq(made->stages[0].nalternatives, m);
+        for (k = 0; k < m; k++) ck_assert_str_eq(made->stages[0].alternatives[k].name, names[i / 2][k]);
+        lfuse__plan_free(made);
+    }
 }
 END_TEST
 
@@ -113,6 +181,11 @@ static Suite *suite_provider(void)
     tcase_add_test(c, f64_beside_a_portable_library);
     tcase_add_test(c, f64_without_a_library);
     tcase_add_test(c, beside_a_tuned_library);
+    tcase_add_test(c, more_than_few_multiplications);
+    tcase_add_test(c, both_where_they_are_measured);
+    tcase_add_test(c, few_rows);
+    tcase_add_test(c, rows_of_unknown_number);
+    tcase_add_test(c, halves_beside_a_tuned_library);
     tcase_add_test(c, without_a_library);
     tcase_add_test(c, tiles_that_do_not_fit);
     suite_add_tcase(suite, c);
