@@ -135,6 +135,8 @@ static lfuse_status time_of(lfuse_device *dev, const char *what, bool may_measur
     snprintf(wise.identity, sizeof wise.identity, BY);
     wise.us = *us;
     lfuse__wisdom_note(dev, what, &wise);
+    LFUSE__TRY(lfuse__wisdom_ask(dev, what, &wise, &known)); /* as it is written, so that later plans are the same */
+    if (known) *us = wise.us;
     return LFUSE_OK;
 }
 

@@ -212,7 +212,8 @@ static void measure_rates(void)
         OK(lfuse_device_get_counters(dev, &after));
         ck_assert_msg(strstr(lfuse_plan_text(plan), "(levels 0 8 x 8 x 8 by estimate 0."), "%s",
                       lfuse_plan_text(plan));
-        ck_assert(i ? after.launches == before.launches : after.launches > before.launches);
+        ck_assert_msg(i ? after.launches == before.launches : after.launches > before.launches, "%d: %llu, %llu", i,
+                      (unsigned long long)before.launches, (unsigned long long)after.launches);
         lfuse_plan_destroy(plan);
     }
     lfuse_graph_destroy(graph);
