@@ -96,6 +96,7 @@ typedef struct lfuse__product_class {
     int split;      /* TILES: 1: different groups sum parts of k, as many as suit the sizes; a phase adds those up */
     int phase;      /* of lfuse__product_phases launches, from 0 on */
     bool batched;   /* several products in one launch */
+    bool unsized;   /* asks for one of those that a plan has compiled which does not know sizes; false in a class */
     bool grouped;   /* so of the members of lists: product_grouped.c */
     bool counted;   /* NETWORK: results are handed on behind counters, not in tagged words */
 } lfuse__product_class;

@@ -32,8 +32,12 @@ static void complete(const lfuse__facts *facts, lfuse__kernel_class *c)
 lfuse_status lfuse__product_choose(const lfuse__facts *facts, int64_t m, int64_t n, int64_t k, bool others,
                                    lfuse__kernel_class *c)
 {
+    lfuse_status status;
+
     complete(facts, c);
-    return families[c->product.form]->choose(facts, m, n, k, others, c);
+    status = families[c->product.form]->choose(facts, m, n, k, others, c);
+    c->product.unsized = false;
+    return status;
 }
 
 int lfuse__product_classes(const lfuse__facts *facts, const int64_t m[2], const int64_t n[2], const int64_t k[2],

@@ -33,11 +33,15 @@ static inline int64_t lfuse__product_batch(const lfuse__kernel_class *c, const l
 
 /*
  * Completes a class (operands, body, ta, tb are there) for sizes: form, sum, tiles. `others`: there is another way to
- * compute this, a vendor's. ERR_UNSUPPORTED where the device has no form, or where the other way is taken for faster.
+ * compute this, a vendor's. `product.unsized`: one of what lfuse__product_classes answers for bounds that are apart.
+ * ERR_UNSUPPORTED where the device has no form, or where the other way is taken for faster.
  */
 lfuse_status lfuse__product_choose(const lfuse__facts *facts, int64_t m, int64_t n, int64_t k, bool others,
                                    lfuse__kernel_class *c);
-/* Whatever choose can answer for sizes within bounds (m, n, k: low, high); returns how many, 0: none. */
+/*
+ * What choose answers for sizes within bounds (m, n, k: low, high), `unsized` where those are apart; returns how many,
+ * 0: none.
+ */
 enum { LFUSE__PRODUCT_CLASSES = 16 };
 int lfuse__product_classes(const lfuse__facts *facts, const int64_t m[2], const int64_t n[2], const int64_t k[2],
                            const lfuse__kernel_class *c, lfuse__kernel_class *classes);

@@ -187,14 +187,22 @@ static bool meets(const lfuse__product_class *p, const lfuse__cut *c)
     return !p->split || lfuse__is_thin(p) || c->down * c->across <= LFUSE__TILES_TICKETS;
 }
 
+/* Whether a plan of unknown sizes has candidate number `at`. */
+static bool ahead_of_sizes(int at)
+{
+    return at < 2 * AHEAD_OF_SIZES || at >= 2 * SHAPES;
+}
+
 /* The fastest by the clock of cut_for. */
 static void find(const lfuse__facts *facts, const int64_t *extents, lfuse__product_class *p)
 {
+    const bool unsized = p->unsized;
     lfuse__product_class tried = *p;
     double best = -1;
+    tried.unsized = false;
     for (int i = 0; candidate(i, &tried); i++) {
         lfuse__cut c;
-        if (!serves(&tried, extents, extents)) continue;
+        if (!serves(&tried, extents, extents) || (unsized && !ahead_of_sizes(i))) continue;
         cut_for(&tried, facts, extents, &c);
         if (!meets(&tried, &c)) continue;
         if (best >= 0 && c.time >= best) continue;
@@ -238,7 +246,7 @@ int lfuse__tiles_classes(const lfuse__facts *facts, const int64_t m[2], const in
         return lfuse__tiles_choose(facts, m[0], n[0], k[0], false, &all[0]) == LFUSE_OK;
     }
     for (int i = 0; candidate(i, &tried.product) && count < LFUSE__PRODUCT_CLASSES; i++)
-        if (serves(&tried.product, low, high) && (i < 2 * AHEAD_OF_SIZES || i >= 2 * SHAPES)) all[count++] = tried;
+        if (serves(&tried.product, low, high) && ahead_of_sizes(i)) all[count++] = tried;
     return count;
 }
 

@@ -81,6 +81,8 @@ enum { LFUSE__NETWORK_CLASSES = 16 };
 void lfuse__network_class(const lfuse__step *step, lfuse__kernel_class *k);
 int lfuse__network_classes(const lfuse__plan_body *plan, const lfuse__step *step, const lfuse__facts *facts,
                            lfuse__kernel_class classes[LFUSE__NETWORK_CLASSES]);
+/* Whether a product of the native kind has these sizes alone. */
+bool lfuse__product_sizes_fixed(const lfuse__plan_body *plan, const lfuse__step *step);
 /* Whether all rows of the step have one length, whatever the sizes are. */
 bool lfuse__row_length_fixed(const lfuse__plan_body *plan, const lfuse__step *step);
 /* Whether sizes within their bounds can need the variant for large, or for small sizes. */

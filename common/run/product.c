@@ -172,6 +172,7 @@ lfuse_status lfuse__furnish_product(lfuse_instance *in, const lfuse__step *step)
     lfuse__step_classes(in->body, step, false, wanted);
     LFUSE__TRY(open(in, step, (const bool[]){ c->product.ta, c->product.tb }, &p));
     classify(step, &p, c);
+    c->product.unsized = !lfuse__product_sizes_fixed(in->body, step);
     LFUSE__TRY(in->tiling ? lfuse__product_take(in->facts, m, n, p.k, in->tiling, c)
                           : lfuse__product_choose(in->facts, m, n, p.k, in->more, c));
     LFUSE__TRY(add_phases(in, step, c, &p));

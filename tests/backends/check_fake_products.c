@@ -5,6 +5,7 @@
 #endif
 
 #include "common/base/half.h"
+#include "libfuse.h"
 #include "tests/backends/fake_rig.h"
 
 typedef struct product {
@@ -178,6 +179,61 @@ START_TEST(test_gemm)
 }
 END_TEST
 
+static uint64_t compiles(lfuse_device *dev)
+{
+    lfuse_device_counters c;
+    OK(lfuse_device_get_counters(dev, &c));
+    return c.compiles;
+}
+
+static void run_rows(lfuse_device *dev, lfuse_stream *s, lfuse_plan *plan, lfuse_tensor *weights, int64_t rows)
+{
+    const int64_t in[] = { rows, 100 }, out[] = { rows, 130 };
+    lfuse_tensor *a, *c;
+    OK(lfuse_tensor_create(dev, LFUSE_F32, 2, in, &a));
+    OK(lfuse_tensor_create(dev, LFUSE_F32, 2, out, &c));
+    const lfuse_binding bind[] = { lfuse_bind_tensor("a", a), lfuse_bind_tensor("b", weights),
+                                   lfuse_bind_tensor("c", c) };
+    OK(lfuse_plan_run(plan, s, bind, 3));
+    OK(lfuse_stream_synchronize(s));
+    lfuse_tensor_destroy(a), lfuse_tensor_destroy(c);
+}
+
+/* A plan of the library's own products for any number of rows compiles nothing when it meets one. */
+START_TEST(test_sizes)
+{
+    static const int64_t rows[] = { 1, 4, 5, 16, 17, 64, 100, 513, 3000, 20000 };
+    const lfuse_plan_options options = { .provider = LFUSE_PROVIDER_NATIVE };
+    const int64_t shape[] = { 100, 130 };
+    lfuse_graph *g = lfuse_graph_create();
+    lfuse_device *dev;
+    lfuse_stream *s;
+    lfuse_tensor *weights;
+    lfuse_plan *plan;
+    if (lfuse__cu_load_compiler()) TEST_SKIP("no NVRTC");
+    setenv("FAKECUDA_QUICK", "0", 1); /* kernels of any name, which do nothing */
+    OK(lfuse_device_open("cuda:0", &dev));
+    OK(lfuse_stream_create(dev, &s));
+    const lfuse_size n = lfuse_size_var(g, "n", 1, 100000), left[] = { n, 100 };
+    lfuse_output(g, "c", lfuse_matmul(lfuse_input(g, "a", LFUSE_F32, 2, left),
+                                      lfuse_input(g, "b", LFUSE_F32, 2, shape)));
+    OK(lfuse_tensor_create(dev, LFUSE_F32, 2, shape, &weights));
+    OK(lfuse_plan_create(dev, g, &options, &plan));
+    const uint64_t before = compiles(dev);
+    ck_assert_uint_gt(before, 0);
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        run_rows(dev, s, plan, weights, rows[i]);
+        ck_assert_msg(compiles(dev) == before, "%d rows compiled", (int)rows[i]);
+    }
+    lfuse_plan_destroy(plan);
+    lfuse_tensor_destroy(weights);
+    lfuse_graph_destroy(g);
+    lfuse_stream_destroy(s);
+    lfuse_device_close(dev);
+    unsetenv("FAKECUDA_QUICK");
+}
+END_TEST
+
 static Suite *suite_fake_products(void)
 {
     Suite *s = suite_create("cuda-fake products");
@@ -185,6 +241,7 @@ static Suite *suite_fake_products(void)
 
     tcase_add_checked_fixture(c, load_fakes, NULL);
     tcase_add_test(c, test_gemm);
+    tcase_add_test(c, test_sizes);
     suite_add_tcase(s, c);
     return s;
 }

@@ -216,6 +216,7 @@ static void launch(rig *r, trial *t, made *m)
         if (j != SUM) buffers[j] = (rig_buffer){t->host[j], (size_t)(t->count[j] + 2 * GUARD) *
                                                 lfuse_type_size(t->type), j >= Y};
     if (bytes) memset(workspace, 0xff, bytes);
+    memset(workspace, 0, lfuse__product_tickets(&t->k));
     if (bytes) buffers[OPERANDS] = (rig_buffer){workspace, bytes, true};
     t->g.numbers = &t->number;
     for (int phase = 0; phase < lfuse__product_phases(&t->k); phase++) {
