@@ -8,9 +8,9 @@
 # They are linked with tests/support, the library's objects and Check unless they name other libraries (_LDADD).
 
 # check-host runs the programs that need no driver of this machine, or find none, and check-threads those that start
-# threads: for builds with sanitizers, which drivers are not made for. check_host and check_strassen of kernels, and transports, stay out as
-# well: with sanitizers the compiler takes minutes for theirs, and cases and random graphs run kernels of all families. So
-# do three programs that look at many results of calls which others make too.
+# threads: for builds with sanitizers, which drivers are not made for. check_host and check_strassen of kernels, and
+# check_transports, stay out as well: with sanitizers the compiler takes minutes for theirs, and cases and random graphs
+# run kernels of all families. So do three programs that look at many results of calls which others make too.
 driver_tests = tests/kernels/check_host tests/run/check_foreach tests/optim/check_trajectories tests/run/check_rows \
 	tests/backends/check_opencl% tests/backends/check_foreign_% \
 	tests/backends/check_launches_% tests/cases/check_large tests/kernels/check_nvrtc tests/kernels/check_devices \
