@@ -17,6 +17,8 @@
 
 /* Below this nothing is changed: estimates are no better. */
 #define WORTH 1.02
+/* What takes less at the device's rate is bound by latencies, which the model does not know. */
+#define LEAST_TIME 20e-6
 /* A sum of k terms takes as long as one of so many more. An H200's products of 2048 run at 0.96 of the rate of 8192. */
 #define GPU_ENDS 64.0
 #define CPU_ENDS 16.0
@@ -92,6 +94,7 @@ int lfuse__strassen_levels(const lfuse__facts *f, const lfuse__strassen_problem 
 
     *gain = 0;
     if (!(product_rate(f, p->type) > 0) || !(f->copy_rate > 0)) return 0;
+    if (2 * (double)p->m * (double)p->n * (double)p->k < LEAST_TIME * product_rate(f, p->type)) return 0;
     plain = lfuse__strassen_time(f, p, 0);
     for (levels = 1; levels <= MOST_LEVELS; levels++) {
         const int64_t least = INT64_C(1) << levels;
