@@ -94,7 +94,6 @@ int lfuse__strassen_levels(const lfuse__facts *f, const lfuse__strassen_problem 
 
     *gain = 0;
     if (!(product_rate(f, p->type) > 0) || !(f->copy_rate > 0)) return 0;
-    if (2 * (double)p->m * (double)p->n * (double)p->k < LEAST_TIME * product_rate(f, p->type)) return 0;
     plain = lfuse__strassen_time(f, p, 0);
     for (levels = 1; levels <= MOST_LEVELS; levels++) {
         const int64_t least = INT64_C(1) << levels;
@@ -103,6 +102,7 @@ int lfuse__strassen_levels(const lfuse__facts *f, const lfuse__strassen_problem 
         best = won;
         chosen = levels;
     }
+    if (best > 1 && 2 * (double)p->m * (double)p->n * (double)p->k < LEAST_TIME * product_rate(f, p->type)) best = 1;
     *gain = best;
     return best < WORTH ? 0 : chosen;
 }
