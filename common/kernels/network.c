@@ -33,7 +33,8 @@ int lfuse__network_record(const lfuse__kernel_class *c)
     return lfuse__network_slot(c, c->noperands);
 }
 
-bool lfuse__network_fits(const lfuse__kernel_class *c, int nlayers)
+/* Whether the argument words of so many layers fit. */
+static bool fits(const lfuse__kernel_class *c, int nlayers)
 {
     return nlayers <= LFUSE__NETWORK_LAYERS &&
            LFUSE__NETWORK_HEAD + nlayers * lfuse__network_record(c) <= LFUSE__MAX_WORDS;
@@ -130,7 +131,7 @@ lfuse_status lfuse__network_choose(const lfuse__facts *facts, const lfuse__netwo
     if (!facts->resident_groups || !facts->addresses || facts->vector_lanes)
         return lfuse__error(LFUSE_ERR_UNSUPPORTED, "%s does not say which work-groups run at the same time",
                             facts->info.name);
-    if (!lfuse__network_fits(c, w->nlayers))
+    if (!fits(c, w->nlayers))
         return lfuse__error(LFUSE_ERR_UNSUPPORTED, "%d layers take more argument words than a launch has", w->nlayers);
     for (i = 0; i < sizeof rows / sizeof *rows; i++)
         for (columns = VECTOR; columns <= 8 * VECTOR; columns *= 2) {

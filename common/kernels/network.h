@@ -51,8 +51,6 @@ typedef struct lfuse__network {
 lfuse_status lfuse__network_choose(const lfuse__facts *facts, const lfuse__network *network, lfuse__kernel_class *c);
 /* Bytes of the workspace, which holds zeros before the first launch and is left alone between launches. */
 uint64_t lfuse__network_workspace(const lfuse__kernel_class *c, const lfuse__network *network);
-/* Whether the argument words of so many layers fit. */
-bool lfuse__network_fits(const lfuse__kernel_class *c, int nlayers);
 
 lfuse_status lfuse__network_emit(lfuse__strbuf *out, const char *name, const lfuse__kernel_class *c,
                                  const lfuse__facts *facts);

@@ -78,7 +78,6 @@ int lfuse__step_products(const lfuse__plan_body *plan, const lfuse__step *step, 
  * shapes. Returns how many there are.
  */
 enum { LFUSE__NETWORK_CLASSES = 16 };
-void lfuse__network_class(const lfuse__step *step, lfuse__kernel_class *k);
 int lfuse__network_classes(const lfuse__plan_body *plan, const lfuse__step *step, const lfuse__facts *facts,
                            lfuse__kernel_class classes[LFUSE__NETWORK_CLASSES]);
 /* Whether a product of the native kind has these sizes alone. */

@@ -66,12 +66,6 @@ lfuse_status lfuse__list_make_scratch(lfuse_instance *in, lfuse__list_op *op)
     return LFUSE_OK;
 }
 
-/* Each group of members has launches of its own. */
-static const double *numbers_of(const lfuse__list_op *op, const lfuse__list_batch *b)
-{
-    return op->groups ? op->group_numbers + b->group * op->step->body.nnumbers : op->numbers;
-}
-
 /* What both kernels of all batches have in common. */
 static lfuse__bmem *describe(const lfuse_instance *in, const lfuse__list_op *op, lfuse__members_part *part)
 {
@@ -97,23 +91,11 @@ static lfuse_status launch(lfuse_stream *s, lfuse__kernel *kernel, const lfuse__
 static lfuse_status launch_partial(lfuse_instance *in, lfuse__list_op *op, lfuse_stream *s, int batch,
                                    lfuse__members_part *part, lfuse__bmem *scratch)
 {
-    const lfuse__list_batch *b = &op->batches[batch];
-    lfuse__bmem *buffers[3 + LFUSE__MAX_SLOTS] = { NULL, NULL, scratch };
-    const unsigned nbuffers = 3 + lfuse__list_blocks(in, b, buffers + 3);
-    lfuse__packed *p = &op->packed;
-    uint64_t addresses;
-
-    part->numbers = numbers_of(op, b);
-    part->first_chunk = b->first_chunk;
-    part->chunks = b->chunks;
-    LFUSE__TRY(lfuse__members_partial_pack(&op->k, in->facts, part, p));
-    if (op->transport == LFUSE_TRANSPORT_ARGS)
-        return launch(s, op->partial, p, nbuffers, buffers, op->nwords, lfuse__list_args_words(op, batch, p));
-    buffers[0] = op->device->mem;
-    buffers[1] = lfuse__list_addresses(op, &addresses)->mem;
-    p->words[LFUSE__MULTI_CHUNKS_OFFSET] = op->device->offset;
-    p->words[LFUSE__MULTI_ADDRESSES_OFFSET] = addresses;
-    return launch(s, op->partial, p, nbuffers, buffers, p->nwords, p->words);
+    part->numbers = lfuse__list_numbers(op, batch);
+    part->first_chunk = op->batches[batch].first_chunk;
+    part->chunks = op->batches[batch].chunks;
+    LFUSE__TRY(lfuse__members_partial_pack(&op->k, in->facts, part, &op->packed));
+    return lfuse__list_launch(in, op, s, op->partial, batch, LFUSE__LIST_WORKSPACE, scratch);
 }
 
 static lfuse_status launch_fold(lfuse_instance *in, lfuse__list_op *op, lfuse_stream *s, int batch,
@@ -125,7 +107,7 @@ static lfuse_status launch_fold(lfuse_instance *in, lfuse__list_op *op, lfuse_st
     lfuse__packed *p = &op->packed;
     uint64_t addresses;
 
-    part->numbers = numbers_of(op, b);
+    part->numbers = lfuse__list_numbers(op, batch);
     part->members = b->members;
     part->first_member = b->first_member;
     part->table = (uint64_t)b->first_chunk;

@@ -153,33 +153,12 @@ static lfuse_status launch(lfuse_instance *in, lfuse__list_op *op, lfuse_stream 
 {
     const lfuse__list_batch *b = &op->batches[batch];
     lfuse__location workspace = { NULL, 0, 0 };
-    lfuse__bmem *buffers[3 + LFUSE__MAX_SLOTS] = { NULL };
-    const unsigned nbuffers = 3 + lfuse__list_blocks(in, b, buffers + 3);
-    lfuse__packed *p = &op->packed;
-    lfuse__launch_args args = { .nbuffers = nbuffers, .buffers = buffers };
-    uint64_t addresses;
 
     if (op->scratch >= 0) lfuse__memory_at(in, &(lfuse__memory){ LFUSE__PLACE_SCRATCH, op->scratch }, &workspace);
     LFUSE__TRY(lfuse__grouped_pack(&op->k, in->facts, &op->cut,
                                    &(lfuse__grouped_part){ op->members, b->first_chunk, b->chunks, workspace.offset,
-                                                           op->groups ? op->group_numbers +
-                                                                        b->group * op->step->body.nnumbers
-                                                                      : op->numbers }, p));
-    buffers[2] = workspace.mem;
-    args.nwords = p->nwords;
-    args.words = p->words;
-    if (op->transport == LFUSE_TRANSPORT_ARGS) {
-        args.words = lfuse__list_args_words(op, batch, p);
-        args.nwords = op->nwords;
-    } else {
-        buffers[0] = op->device->mem;
-        buffers[1] = lfuse__list_addresses(op, &addresses)->mem;
-        p->words[LFUSE__MULTI_CHUNKS_OFFSET] = op->device->offset;
-        p->words[LFUSE__MULTI_ADDRESSES_OFFSET] = addresses;
-    }
-    args.groups = p->groups;
-    args.group = p->group;
-    return lfuse__launch(s, op->kernel, &args);
+                                                           lfuse__list_numbers(op, batch) }, &op->packed));
+    return lfuse__list_launch(in, op, s, op->kernel, batch, LFUSE__LIST_WORKSPACE, workspace.mem);
 }
 
 lfuse_status lfuse__list_run_products(lfuse_instance *in, lfuse__list_op *op, lfuse_stream *s)

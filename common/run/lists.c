@@ -291,36 +291,11 @@ bool lfuse__list_op_settled(const lfuse__list_op *op)
 
 /* ---- running ---- */
 
-/* The buffers of the tables, or the words of the batch. */
-static void place_tables(lfuse__list_op *op, int batch, lfuse__bmem **buffers, lfuse__launch_args *args)
-{
-    lfuse__packed *p = &op->packed;
-    const lfuse__range *addresses;
-    uint64_t offset;
-
-    args->nwords = p->nwords;
-    args->words = p->words;
-    if (op->transport == LFUSE_TRANSPORT_ARGS) {
-        if (op->device) buffers[0] = op->device->mem;
-        args->words = lfuse__list_args_words(op, batch, p);
-        args->nwords = op->nwords;
-        return;
-    }
-    addresses = lfuse__list_addresses(op, &offset);
-    buffers[0] = op->device->mem;
-    buffers[1] = addresses->mem;
-    p->words[LFUSE__MULTI_CHUNKS_OFFSET] = op->device->offset;
-    p->words[LFUSE__MULTI_ADDRESSES_OFFSET] = offset;
-}
-
 static lfuse_status launch_batch(lfuse_instance *in, lfuse__list_op *op, lfuse_stream *s, int batch)
 {
     const lfuse__list_batch *b = &op->batches[batch];
-    const double *numbers = op->groups ? op->group_numbers + b->group * op->step->body.nnumbers : op->numbers;
-    lfuse__bmem *buffers[2 + LFUSE__MAX_SLOTS] = { NULL };
-    lfuse__launch_args args = { 0 };
+    const double *numbers = lfuse__list_numbers(op, batch);
     lfuse__packed *p = &op->packed;
-    unsigned n = 2;
 
     LFUSE__TRY(lfuse__multi_pack(&op->k, in->facts, op->places, b->first_chunk, b->chunks, numbers, p));
     if (op->k.groups)
@@ -329,13 +304,7 @@ static lfuse_status launch_batch(lfuse_instance *in, lfuse__list_op *op, lfuse_s
     if (batch == op->nbatches - 1 && lfuse__multi_counts(&op->k))
         lfuse__multi_pack_last(&op->k, op->device->offset + op->ticket_at,
                                op->k.carried ? 0 : (uint64_t)b->first_member, p);
-    place_tables(op, batch, buffers, &args);
-    n += lfuse__list_blocks(in, b, buffers + n);
-    args.groups = p->groups;
-    args.group = p->group;
-    args.nbuffers = n;
-    args.buffers = buffers;
-    return lfuse__launch(s, op->kernel, &args);
+    return lfuse__list_launch(in, op, s, op->kernel, batch, LFUSE__LIST_TABLES, NULL);
 }
 
 /* Of the run that is being made: all that the step needs, where it has groups for each of them. */

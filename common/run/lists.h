@@ -156,6 +156,15 @@ lfuse_status lfuse__list_update_table(lfuse_instance *in, lfuse__list_op *op, lf
 /* The batch's blocks as buffers; returns how many the kernel has for them. */
 unsigned lfuse__list_blocks(const lfuse_instance *in, const lfuse__list_batch *b, lfuse__bmem **buffers);
 
+/* ---- list_launch.c ---- */
+/* Those of the batch's group, or of all. */
+const double *lfuse__list_numbers(const lfuse__list_op *op, int batch);
+/* Buffers of a kernel in front of the blocks: those of the tables, and one more. */
+typedef enum lfuse__list_own { LFUSE__LIST_TABLES = 2, LFUSE__LIST_WORKSPACE = 3 } lfuse__list_own;
+/* A kernel over the chunks of a batch, packed in op->packed but for its tables. */
+lfuse_status lfuse__list_launch(const lfuse_instance *in, lfuse__list_op *op, lfuse_stream *s, lfuse__kernel *kernel,
+                                int batch, lfuse__list_own own, lfuse__bmem *workspace);
+
 /* ---- list_members.c ---- */
 /* What a step that reduces asks of its list: elements where there is no identity. ERR_SHAPE. */
 lfuse_status lfuse__list_check_members(const lfuse_instance *in, const lfuse__step *step);

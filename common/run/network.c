@@ -41,7 +41,7 @@ void lfuse__network_op_destroy(lfuse__network_op *op)
 
 /* ---- classes ---- */
 
-void lfuse__network_class(const lfuse__step *step, lfuse__kernel_class *k)
+static void class_of(const lfuse__step *step, lfuse__kernel_class *k)
 {
     const lfuse__step *layer = &step->children[0];
     int i;
@@ -83,7 +83,7 @@ int lfuse__network_classes(const lfuse__plan_body *plan, const lfuse__step *step
         layers[i].k = step->children[i].product.k;
     }
     lfuse__size_bounds(plan->graph, step->children[0].product.m, &low, &high);
-    lfuse__network_class(step, &k);
+    class_of(step, &k);
     lfuse__error_save(&before);
     for (network.m = low < 1 ? 1 : low; network.m <= high && network.m <= LFUSE__NETWORK_ROWS_MOST; network.m++)
         if (!lfuse__network_choose(facts, &network, &k) && !known(classes, count, &k) &&
@@ -170,7 +170,7 @@ static lfuse_status complete(lfuse_instance *in, const lfuse__step *step, lfuse_
         return lfuse__error(LFUSE_ERR_UNSUPPORTED, "%lld rows; products of 1 to %d share a launch",
                             (long long)op->network.m, LFUSE__NETWORK_ROWS_MOST);
     for (i = 0; i < step->nchildren; i++) LFUSE__TRY(open_layer(in, op, &step->children[i], i));
-    lfuse__network_class(step, &op->k);
+    class_of(step, &op->k);
     LFUSE__TRY(lfuse__network_choose(in->facts, &op->network, &op->k));
     LFUSE__TRY(lfuse__body_kernel(in->plan->body, in->plan->dev, LFUSE__FAMILY_NETWORK, &op->k, &op->kernel));
     op->bytes = (lfuse__network_workspace(&op->k, &op->network) + 255) / 256 * 256;
