@@ -11,7 +11,7 @@
 
 #include "libfuse.h"
 
-enum { BENCH_MAX_VARIANTS = 16, BENCH_MAX_PROBLEM = 96 };
+enum { BENCH_MAX_VARIANTS = 16, BENCH_MAX_PROBLEM = 96, BENCH_MAX_REASON = 160 };
 
 /* Ceilings of a device, measured in the same process. */
 typedef struct bench_machine {
@@ -44,12 +44,20 @@ typedef struct bench_variant {
     const char *note;     /* what a reader of the figures must know of it, or NULL; lives as long as the variant */
 } bench_variant;
 
+/* A variant that the suite knows and the problem or the device does not have. */
+typedef struct bench_left_out {
+    const char *name;
+    char reason[BENCH_MAX_REASON];
+} bench_left_out;
+
 typedef struct bench_case {
     char problem[BENCH_MAX_PROBLEM];
     int nsets;            /* buffer sets, which variants have unless they say how many */
     double set_bytes;     /* of one of them: cold_us is measured where all together exceed three times the cache */
     int nvariants;
     bench_variant variants[BENCH_MAX_VARIANTS];
+    int nleft;
+    bench_left_out left[BENCH_MAX_VARIANTS];
     void *shared;         /* the suite's own, freed after the variants */
     void (*destroy)(void *shared);
 } bench_case;
@@ -103,6 +111,8 @@ bool bench_is_cold(const bench_device *d, const bench_case *c, int sets);
 /* A variant of the suite; fills the fields that are common. NULL when the case is full. */
 bench_variant *bench_add(bench_case *c, const char *name, void *state, lfuse_status (*run)(void *, int),
                          void (*destroy)(void *));
+/* Says why the case is without that variant, in the report and its JSON. `name` stays the caller's. */
+void bench_leave_out(bench_case *c, const char *name, const char *reason);
 void bench_case_destroy(bench_case *c);
 
 /*

@@ -42,6 +42,14 @@ bench_variant *bench_add(bench_case *c, const char *name, void *state, lfuse_sta
     return v;
 }
 
+void bench_leave_out(bench_case *c, const char *name, const char *reason)
+{
+    if (c->nleft == BENCH_MAX_VARIANTS) return;
+    bench_left_out *l = &c->left[c->nleft++];
+    l->name = name;
+    snprintf(l->reason, sizeof l->reason, "%s", reason);
+}
+
 void bench_case_destroy(bench_case *c)
 {
     for (int i = c->nvariants - 1; i >= 0; i--)

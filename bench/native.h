@@ -11,10 +11,10 @@
 typedef struct bench_native bench_native;
 
 /*
- * A dense network by bare vendor calls: layers of x = relu(x w + b), buffers given as device tensors of f32. x is
- * [batch, inner] and each w [inner, width]: the same where there is more than one layer. Of one layer there may be
- * `count` products in one call, of matrices that follow each other in x, w and y, and turned operands, which are stored
- * [inner, batch] and [width, inner].
+ * A dense network by bare vendor calls: layers of x = relu(x w + b), buffers given as device tensors of one type: f32,
+ * f16 or bf16, with sums of f32. x is [batch, inner] and each w [inner, width]: the same where there is more than one
+ * layer. Of one layer there may be `count` products in one call, of matrices that follow each other in x, w and y, and
+ * turned operands, which are stored [inner, batch] and [width, inner].
  */
 typedef struct bench_dense_buffers {
     int layers;
@@ -36,7 +36,10 @@ typedef struct bench_native_kind {
      * work: adds 1 to 256 elements of f32 in memory of its own. NULL where there is none.
      */
     lfuse_status (*worker)(bench_native *native);
-    /* Each product with the fastest algorithm that the vendor's heuristic lists. ERR_UNSUPPORTED: no vendor library. */
+    /*
+     * Each product with the fastest algorithm that the vendor's heuristic lists. ERR_UNSUPPORTED, ERR_LIBRARY: no
+     * vendor library, or it has no such products.
+     */
     lfuse_status (*dense_create)(bench_device *d, const bench_dense_buffers *buffers, void **dense);
     lfuse_status (*dense_run)(void *dense);
     void (*dense_destroy)(void *dense);

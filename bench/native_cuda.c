@@ -120,6 +120,7 @@ typedef struct network {
     cublasLtMatrixLayout_t weights, from, to;
     bool turn_x, turn_w;
     cublasLtMatmulAlgo_t algorithm;
+    cudaDataType_t type; /* of all matrices; sums are of f32 */
     CUdeviceptr workspace, w[MOST_LAYERS], in[MOST_LAYERS], out[MOST_LAYERS];
     int layers;
     bool entered;
@@ -172,12 +173,13 @@ static lfuse_status describe_layer(network *n, int l, const lfuse_tensor *bias)
 }
 
 /* A row-major matrix, and `count` of them one after the other. */
-static lfuse_status layout(cublasLtMatrixLayout_t *made, int64_t rows, int64_t columns, bool turned, int64_t count)
+static lfuse_status layout(const network *n, cublasLtMatrixLayout_t *made, int64_t rows, int64_t columns, bool turned,
+                           int64_t count)
 {
     const uint64_t inner = (uint64_t)(turned ? rows : columns), outer = (uint64_t)(turned ? columns : rows);
     const int32_t batch = (int32_t)count;
     const int64_t stride = rows * columns;
-    LFUSE__TRY(check_lt(lfuse__lt.MatrixLayoutCreate(made, CUDA_R_32F, inner, outer, (int64_t)inner), "layout"));
+    LFUSE__TRY(check_lt(lfuse__lt.MatrixLayoutCreate(made, n->type, inner, outer, (int64_t)inner), "layout"));
     if (!count) return LFUSE_OK;
     LFUSE__TRY(check_lt(lfuse__lt.MatrixLayoutSetAttribute(*made, CUBLASLT_MATRIX_LAYOUT_BATCH_COUNT, &batch,
                                                            sizeof batch), "batch"));
@@ -185,13 +187,25 @@ static lfuse_status layout(cublasLtMatrixLayout_t *made, int64_t rows, int64_t c
                                                        sizeof stride), "batch");
 }
 
+static lfuse_status type_of(lfuse_type type, cudaDataType_t *data)
+{
+    switch (type) {
+    case LFUSE_F32: *data = CUDA_R_32F; return LFUSE_OK;
+    case LFUSE_F16: *data = CUDA_R_16F; return LFUSE_OK;
+    case LFUSE_BF16: *data = CUDA_R_16BF; return LFUSE_OK;
+    default:
+        return lfuse__error(LFUSE_ERR_UNSUPPORTED, "bare products of %s are not measured", lfuse_type_name(type));
+    }
+}
+
 static lfuse_status describe(network *n, const bench_dense_buffers *b)
 {
+    LFUSE__TRY(type_of(b->x->type, &n->type));
     n->turn_x = b->turn_x;
     n->turn_w = b->turn_w;
-    LFUSE__TRY(layout(&n->weights, b->inner, b->width, b->turn_w, b->count));
-    LFUSE__TRY(layout(&n->from, b->batch, b->inner, b->turn_x, b->count));
-    LFUSE__TRY(layout(&n->to, b->batch, b->width, false, b->count));
+    LFUSE__TRY(layout(n, &n->weights, b->inner, b->width, b->turn_w, b->count));
+    LFUSE__TRY(layout(n, &n->from, b->batch, b->inner, b->turn_x, b->count));
+    LFUSE__TRY(layout(n, &n->to, b->batch, b->width, false, b->count));
     for (int l = 0; l < n->layers; l++) {
         LFUSE__TRY(describe_layer(n, l, b->b ? b->b[l] : NULL));
         n->w[l] = address_of(b->w[l]);
@@ -203,12 +217,19 @@ static lfuse_status describe(network *n, const bench_dense_buffers *b)
 
 static lfuse_status heuristic(network *n, cublasLtMatmulHeuristicResult_t *found, int *count)
 {
+    /* Sums of parts are never rounded to a narrow type: it is the same function that the other variants compute. */
+    const uint32_t reductions = n->type == CUDA_R_32F ? CUBLASLT_REDUCTION_SCHEME_MASK
+                                                      : CUBLASLT_REDUCTION_SCHEME_COMPUTE_TYPE;
     cublasLtMatmulPreference_t preference;
     LFUSE__TRY(check_lt(lfuse__lt.MatmulPreferenceCreate(&preference), "preference"));
     lfuse_status status = check_lt(lfuse__lt.MatmulPreferenceSetAttribute(preference,
                                                                           CUBLASLT_MATMUL_PREF_MAX_WORKSPACE_BYTES,
                                                                           &workspace_bytes, sizeof workspace_bytes),
                                    "preference");
+    if (!status)
+        status = check_lt(lfuse__lt.MatmulPreferenceSetAttribute(preference,
+                                                                 CUBLASLT_MATMUL_PREF_REDUCTION_SCHEME_MASK,
+                                                                 &reductions, sizeof reductions), "preference");
     if (!status)
         status = check_lt(lfuse__lt.MatmulAlgoGetHeuristic(n->lt, n->layer[0], n->weights, n->from, n->to, n->to,
                                                            preference, MOST_CANDIDATES, found, count),

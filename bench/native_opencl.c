@@ -122,6 +122,9 @@ static lfuse_status bias_kernel(network *n, int l, const lfuse_tensor *bias)
 static lfuse_status dense_create(bench_device *d, const bench_dense_buffers *buffers, void **dense)
 {
     LFUSE__TRY(lfuse__clblast_load());
+    if (buffers->x->type != LFUSE_F32)
+        return lfuse__error(LFUSE_ERR_UNSUPPORTED, "CLBlast adds f16 products up in f16 and has none of bf16; these "
+                            "are sums of f32");
     if (buffers->count && !lfuse__clblast.SgemmStridedBatched)
         return lfuse__error(LFUSE_ERR_UNSUPPORTED, "this CLBlast has no batches");
     network *n = calloc(1, sizeof *n);

@@ -122,8 +122,9 @@ typedef struct lfuse__oracle_network {
  * What `rows` rows of x become, in double, and how far a correct device may be from it: 8 standard deviations of the
  * roundings, taken to be independent of each other. Those of a sum of k products of random signs, in any order, are of
  * partial sums that are as large as R, the root of the sum of the products' squares, so their deviation is at most
- * u sqrt(k + 2) R (and k u R / 8 in matrix units, which cut off); a layer's error goes through the next layer's weights
- * as their squares take its variance. With levels each layer adds 3^levels k^1.5 u max|x| max|w|.
+ * u sqrt(k + 2) R (and k u R / 8 in matrix units, which cut off). Product, sum and result may each be rounded to the
+ * type. A layer's error goes through the next layer's weights as their squares take its variance. With levels each
+ * layer adds 3^levels k^1.5 u max|x| max|w|.
  * Uses all cores. ERR_TYPE, ERR_MEMORY.
  */
 lfuse_status lfuse__oracle_network_rows(const lfuse__oracle_network *net, int64_t rows, const void *x,

@@ -83,14 +83,17 @@ static void multiply(const layer *l, int64_t row, const double *panel, double (*
     memcpy(v, squares, sizeof squares);
 }
 
-/* Product, sum and result may each be rounded to the type; in f32 the product's own rounding is among its sums'. */
+/*
+ * Product, sum and result may each be rounded to the type; in f32 the product's own rounding is among its sums'. The
+ * error of one is anywhere between -u and u of what is rounded, so its variance is a third of that squared.
+ */
 static void finish(const layer *l, int64_t row, int64_t column, double y, double v)
 {
     const double unit = lfuse__oracle_unit(l->net->type), b = lfuse__data_get(l->net->type, l->b, column);
     const double rounded = unit * (fabs(y) + fabs(b));
     const int64_t at = row * l->net->width + column;
     l->y[at] = fmax(y + b, 0);
-    l->variance[at] = v + 3 * rounded * rounded;
+    l->variance[at] = v + rounded * rounded;
 }
 
 static void work_on(const layer *l, int64_t column, const double *panel)

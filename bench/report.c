@@ -84,6 +84,18 @@ static void line(const bench_device *d, const bench_case *c, const bench_variant
     fprintf(json, ",\"ok\":%s}\n", v->ok ? "true" : "false");
 }
 
+static void left_out(const bench_device *d, const bench_case *c, const bench_left_out *l, FILE *json)
+{
+    printf("  %-28s %-12s left out: %s\n", c->problem, l->name, l->reason);
+    if (!json) return;
+    fputs("{\"type\":\"skipped\"", json);
+    json_text(json, "case", c->problem);
+    json_text(json, "variant", l->name);
+    json_text(json, "device", d->info.name);
+    json_text(json, "reason", l->reason);
+    fputs("}\n", json);
+}
+
 void bench_report_case(const bench_device *d, const bench_case *c, const char *only, const bench_figures *figures,
                        FILE *json)
 {
@@ -93,6 +105,8 @@ void bench_report_case(const bench_device *d, const bench_case *c, const char *o
         row(c, v, &figures[i]);
         if (json) line(d, c, v, &figures[i], json);
     }
+    for (int i = 0; i < c->nleft; i++)
+        if (!only || !strcmp(only, c->left[i].name)) left_out(d, c, &c->left[i], json);
     fflush(stdout);
     if (json) fflush(json);
 }

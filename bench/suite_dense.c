@@ -5,10 +5,11 @@
  *   fused    what the planner makes of it, launched step by step
  *   replay   the same as one native graph, where the device has these
  *   native   fused with the library's own kernels, where the device has them
- *   strassen1, strassen2   fused, each product by so many levels of Strassen's algorithm (f32)
+ *   strassen1, strassen2   fused, each product by so many levels of Strassen's algorithm
  *   auto     so many as the planner takes for the fastest, up to two
- *   vendor   bare calls of the vendor's library, by the backend's own means (f32)
- * All sides run the fastest of their algorithms, timed once when they are made.
+ *   vendor   bare calls of the vendor's library, by the backend's own means
+ * All sides run the fastest of their algorithms, timed once when they are made. f16 and bf16 are what tensors hold:
+ * products are summed in f32. What declines the type or the sizes is left out with its own words.
  */
 #ifdef HAVE_CONFIG_H
 #include "config.h"
@@ -127,15 +128,21 @@ static lfuse_status vendor_set(fixture *f, const dense *p, vendor *v, int set)
 
 static lfuse_status add_vendor(fixture *f, const dense *p, bench_case *c)
 {
+    if (is_too_large(f->d, p, most_of_vendor)) {
+        bench_leave_out(c, "vendor", "these are many multiplications for its kernels on a CPU; --case runs it anyway");
+        return LFUSE_OK;
+    }
     vendor *v = calloc(1, sizeof *v);
     if (!v) return lfuse__error(LFUSE_ERR_MEMORY, "out of memory for the vendor's network");
     v->nsets = f->nsets;
     lfuse_status status = bench_native_find(f->d, &v->kind);
     for (int s = 0; s < f->nsets && !status; s++) status = vendor_set(f, p, v, s);
-    if (status) {
-        vendor_destroy(v);
-        return status;
+    if (status) vendor_destroy(v);
+    if (status == LFUSE_ERR_UNSUPPORTED || status == LFUSE_ERR_LIBRARY) {
+        bench_leave_out(c, "vendor", lfuse_last_error());
+        return LFUSE_OK;
     }
+    if (status) return status;
     bench_variant *variant = bench_add(c, "vendor", v, vendor_run, vendor_destroy);
     LFUSE__TRY(lfuse_tensor_fill(f->io[f->nio - 1].tensors[0], NULL, NAN));
     LFUSE__TRY(vendor_run(v, 0));
@@ -154,20 +161,43 @@ static const struct {
     int levels; /* at most: what results are held to */
 } strassens[] = {{"strassen1", LFUSE_STRASSEN_ONE, 1}, {"strassen2", LFUSE_STRASSEN_TWO, 2},
                  {"auto", LFUSE_STRASSEN_AUTO, 2}};
-enum { STRASSENS = sizeof strassens / sizeof *strassens, LEAST = 4 /* rows and columns: two levels halve them */ };
+enum { STRASSENS = sizeof strassens / sizeof *strassens };
+
+/* What a plan's text says of a product that could not be made with levels: "(levels 0 ... why)"; else "". */
+static lfuse_status ask_plan(const fixture *f, const lfuse_plan_options *options, char why[BENCH_MAX_REASON])
+{
+    lfuse_plan *plan;
+    *why = 0;
+    LFUSE__TRY(lfuse_plan_create(f->d->dev, f->graph, options, &plan));
+    const char *found = strstr(lfuse_plan_text(plan), "(levels 0 ");
+    if (found) snprintf(why, BENCH_MAX_REASON, "the plan says: %.*s)", (int)strcspn(found, ")"), found);
+    lfuse_plan_destroy(plan);
+    return LFUSE_OK;
+}
+
+/* The planner may find no level worth it, where it can make them: that is a variant too. */
+static lfuse_status add_strassen(fixture *f, bench_case *c, int which)
+{
+    char why[BENCH_MAX_REASON];
+    lfuse_plan_options options = fused;
+    const bool free_choice = strassens[which].option == LFUSE_STRASSEN_AUTO;
+    options.strassen = free_choice ? LFUSE_STRASSEN_ONE : strassens[which].option;
+    LFUSE__TRY(ask_plan(f, &options, why));
+    if (*why) {
+        bench_leave_out(c, strassens[which].name, why);
+        return LFUSE_OK;
+    }
+    options.strassen = strassens[which].option;
+    f->levels = strassens[which].levels;
+    lfuse_status status = fixture_variant(f, c, strassens[which].name, &options);
+    f->levels = 0;
+    return status;
+}
 
 static lfuse_status add_strassens(fixture *f, const dense *p, bench_case *c)
 {
-    lfuse_status status = LFUSE_OK;
-    if (p->type != LFUSE_F32 || p->batch < LEAST || p->width < LEAST) return LFUSE_OK;
-    for (int i = 0; i < STRASSENS && !status; i++) {
-        lfuse_plan_options options = fused;
-        options.strassen = strassens[i].option;
-        f->levels = strassens[i].levels;
-        status = fixture_variant(f, c, strassens[i].name, &options);
-    }
-    f->levels = 0;
-    return status;
+    for (int i = 0; i < STRASSENS && p->type != LFUSE_F64; i++) LFUSE__TRY(add_strassen(f, c, i));
+    return LFUSE_OK;
 }
 
 static lfuse_status tune(bench_device *d, const char *problem)
@@ -200,7 +230,7 @@ static lfuse_status prepare(bench_device *d, const char *problem, bench_case *c)
     LFUSE__TRY(fixture_replay(f, c, &replay));
     LFUSE__TRY(fixture_native(f, c, "native"));
     LFUSE__TRY(add_strassens(f, &p, c));
-    if (p.type == LFUSE_F32 && !is_too_large(d, &p, most_of_vendor)) LFUSE__TRY(add_vendor(f, &p, c));
+    if (p.type != LFUSE_F64) LFUSE__TRY(add_vendor(f, &p, c));
     for (int i = 0; i < c->nvariants; i++) {
         c->variants[i].bytes = fixture_bytes(f);
         c->variants[i].flops = 2.0 * p.layers * (double)p.batch * (double)p.width * (double)p.width;
@@ -210,6 +240,8 @@ static lfuse_status prepare(bench_device *d, const char *problem, bench_case *c)
 
 static const char *const problems[] = {
     "dense:L8:H128:B64",  "dense:L8:H512:B1",    "dense:L8:H512:B64",    "dense:L8:H1024:B64", "dense:L8:H2048:B64",
-    "dense:L8:H4096:B64", "dense:L8:H1024:B1024", "dense:L8:H4096:B1024", "dense:L8:H4096:B4096", NULL};
-static const char *const quick[] = {"dense:L8:H128:B64", NULL};
+    "dense:L8:H4096:B64", "dense:L8:H1024:B1024", "dense:L8:H4096:B1024", "dense:L8:H4096:B4096",
+    "dense:L8:H128:B64:f16", "dense:L8:H512:B64:f16", "dense:L8:H4096:B64:f16", "dense:L8:H4096:B4096:f16",
+    "dense:L8:H128:B64:bf16", "dense:L8:H512:B64:bf16", "dense:L8:H4096:B64:bf16", NULL};
+static const char *const quick[] = {"dense:L8:H128:B64", "dense:L4:H64:B8:f16", "dense:L4:H64:B8:bf16", NULL};
 const bench_suite bench_suite_dense = {"dense", problems, quick, prepare, tune};

@@ -5,7 +5,7 @@
  *   plan         what the planner makes of it, its algorithms timed once
  *   native       the same with the library's own kernels, where the device has them
  *   vendor-plan  the same with the vendor's library, where there is one
- *   vendor       bare calls of that library (f32): the fastest algorithm that its heuristic lists
+ *   vendor       bare calls of that library (not in f64): the fastest algorithm that its heuristic lists
  *   openblas     the system's OpenBLAS on the host, where there is one; on CPUs, f32 and f64; of a batch, call by call
  * and plan, native and vendor with "+ep", the same with bias and relu: what the epilogue costs is the difference.
  * gemm:<m>x<n>x<k>:g<count>: a group, see gemm_group.h.
@@ -58,7 +58,7 @@ static lfuse_status add_vendors(shared *s, const gemm_problem *p, bench_case *c)
     if (gemm_problem_is_large(s->bare->d, p, most_of_vendor)) return LFUSE_OK;
     lfuse_status status = fixture_variant(s->bare, c, "vendor-plan", &vendor);
     if (status && status != LFUSE_ERR_UNSUPPORTED) return status;
-    if (p->type != LFUSE_F32) return LFUSE_OK;
+    if (p->type == LFUSE_F64) return LFUSE_OK;
     LFUSE__TRY(gemm_add_vendor(s->bare, p, c, "vendor"));
     return gemm_add_vendor(s->ep, p, c, "vendor+ep");
 }

@@ -141,6 +141,10 @@ static void skipped(lfuse__strbuf *b, const bench_records *r, int device)
         any = true;
         lfuse__strbuf_add(b, "<li>");
         bench_html_text(b, r->skipped[i].problem);
+        if (*r->skipped[i].variant) {
+            lfuse__strbuf_add(b, " ");
+            bench_html_text(b, r->skipped[i].variant);
+        }
         lfuse__strbuf_add(b, ": ");
         bench_html_text(b, r->skipped[i].reason);
         lfuse__strbuf_add(b, "</li>\n");

@@ -159,6 +159,7 @@ static lfuse_status add_skipped(bench_records *r, const bench_json_line *line, c
     bench_skipped_record x = {.device = 0};
     LFUSE__TRY(device_of(r, line, from, &x.device));
     LFUSE__TRY(text_of(line, "case", true, &x.problem));
+    LFUSE__TRY(text_of(line, "variant", false, &x.variant));
     LFUSE__TRY(text_of(line, "reason", true, &x.reason));
     LFUSE__TRY(grow(&r->skipped, r->nskipped, sizeof x));
     r->skipped[r->nskipped++] = x;

@@ -27,7 +27,7 @@ typedef struct bench_result_record {
 
 typedef struct bench_skipped_record {
     int device;
-    const char *problem, *reason;
+    const char *problem, *variant, *reason; /* variant: the one that is missing; "": all of them */
 } bench_skipped_record;
 
 /* What the program first-run says: the first use of a plan in a process. */

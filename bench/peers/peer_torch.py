@@ -25,6 +25,9 @@ class Peer:
         self.graphs = self.kind == "cuda"
         torch.backends.cuda.matmul.allow_tf32 = False
         torch.backends.cudnn.allow_tf32 = False
+        # Products of f16 and bf16 are sums of f32 here and there, in all of their parts.
+        torch.backends.cuda.matmul.allow_fp16_reduced_precision_reduction = False
+        torch.backends.cuda.matmul.allow_bf16_reduced_precision_reduction = False
         self.random = torch.Generator(device=self.kind)
         self.random.manual_seed(1)
 

@@ -18,6 +18,7 @@ DEFAULT = (
     + [f"gemm:{m}x4096x4096" for m in (1, 2, 4, 8, 16)]
     + ["gemm:1024x1024x1024:tn", "gemm:1024x1024x1024:nt", "gemm:256x256x256:b64", "gemm:64x64x64:b512"]
     + [f"dense:L8:H{h}:B{b}" for h, b in ((128, 64), (512, 1), (512, 64), (1024, 64), (2048, 64), (4096, 64))]
+    + [f"dense:L8:H{h}:B64:{t}" for h in (128, 512, 4096) for t in ("f16", "bf16")] + ["dense:L8:H4096:B4096:f16"]
     + ["stack:16x1024x256", "rows:softmax:16384x4096", "rows:layernorm:16384x4096", "rows:rmsnorm:16384x4096"]
     + ["rows:logsumexp:16384x4096", "rows:layernorm_gelu_residual:16384x4096"]
     + ["adamw:1000x1024", "adamw:resnet50", "adamw:gpt2-small"]
@@ -173,7 +174,7 @@ def dense(x, weights, biases, problem):
         each = unit * (math.sqrt(k + 2) + (k / 8 if half else 0))
         variance = (variance + (each * x) ** 2) @ (w * w)
         x = x @ w
-        variance = variance + 3 * (stored * (np.abs(x) + np.abs(b))) ** 2
+        variance = variance + (stored * (np.abs(x) + np.abs(b))) ** 2  # three roundings, a third each
         x = np.maximum(x + b, 0)
     return x, 8 * np.sqrt(variance)
 

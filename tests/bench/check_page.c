@@ -121,6 +121,8 @@ static const char full[] =
     RESULT("cuda:0", "embed:1x2x3", "fused", "10", ",\"note\":\"a note\"")
     "{\"type\":\"first\",\"case\":\"empty-cache\",\"device\":\"cuda:0\",\"first_us\":90000,\"build_us\":1}\n"
     "{\"type\":\"skipped\",\"case\":\"gemm:9x9x9\",\"device\":\"cuda:0\",\"reason\":\"too large\"}\n"
+    "{\"type\":\"skipped\",\"case\":\"dense:L1:H4:B4:f16\",\"variant\":\"strassen1\",\"device\":\"cuda:0\","
+    "\"reason\":\"it is <declined>\"}\n"
     MACHINE("cuda:1", "GPU B") RESULT("cuda:1", "gemm:512x512x512", "plan", "6", "")
     RESULT("cuda:1", "gemm:256x256x256", "plan", "3", "") RESULT("cuda:1", "dense:L8:H32:B1", "fused", "9", "")
     RESULT("cuda:1", "dense:L8:H32:B1", "strassen1", "6", "");
@@ -141,7 +143,8 @@ START_TEST(a_page_with_every_figure)
     ck_assert_ptr_nonnull(strstr(text, "on all devices, the fastest variant of each: performance"));
     ck_assert_ptr_nonnull(strstr(text, "Strassen&#39;s algorithm on GPU B"));
     ck_assert_ptr_nonnull(strstr(text, ">1.50</text>")); /* 9 us over 6 */
-    ck_assert_ptr_nonnull(strstr(text, "too large"));
+    ck_assert_ptr_nonnull(strstr(text, "<li>gemm:9x9x9: too large</li>"));
+    ck_assert_ptr_nonnull(strstr(text, "<li>dense:L1:H4:B4:f16 strassen1: it is &lt;declined&gt;</li>"));
     ck_assert_ptr_nonnull(strstr(text, "a note"));
     ck_assert_ptr_nonnull(strstr(text, ">4.00</text>")); /* 40 us over 10 */
     ck_assert_ptr_nonnull(strstr(text, ">0.80</text>")); /* 2 us over 2.5 */

@@ -5,6 +5,7 @@
 
 #include <math.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "bench/data.h"
 #include "bench/oracle.h"
@@ -105,6 +106,117 @@ START_TEST(a_wrong_weight_is_found)
 }
 END_TEST
 
+/* ---- f16 and bf16 in memory, sums of f32 ---- */
+
+typedef struct narrow {
+    lfuse_type type;
+    uint16_t x[ELEMENTS], w[LAYERS][WIDTH * WIDTH], b[LAYERS][WIDTH];
+    long double value[ELEMENTS];
+    double bound[ELEMENTS];
+} narrow;
+
+static narrow *make_narrow(lfuse_type type, int layers)
+{
+    const void *ws[LAYERS], *bs[LAYERS];
+    narrow *p = calloc(1, sizeof *p);
+    ck_assert_ptr_nonnull(p);
+    p->type = type;
+    lfuse__data_uniform(type, p->x, ELEMENTS, -1, 1, 1);
+    for (int l = 0; l < LAYERS; l++) {
+        lfuse__data_uniform(type, p->w[l], WIDTH * WIDTH, -0.3, 0.3, 2 + (uint64_t)l);
+        lfuse__data_uniform(type, p->b[l], WIDTH, -0.1, 0.1, 20 + (uint64_t)l);
+        ws[l] = p->w[l];
+        bs[l] = p->b[l];
+    }
+    const lfuse__oracle_network net = {type, layers, 0, WIDTH, ws, bs};
+    ck_assert_int_eq(lfuse__oracle_network_rows(&net, BATCH, p->x, p->value, p->bound), LFUSE_OK);
+    return p;
+}
+
+/* What a device stores and loads again. */
+static float stored(lfuse_type type, double value)
+{
+    uint16_t bits;
+    lfuse__data_put(type, &bits, 0, value);
+    return (float)lfuse__data_get(type, &bits, 0);
+}
+
+/* What devices may do. */
+typedef enum manner { FUSED, STEPS /* product and sum stored too */, NARROW_SUMS /* which they may not */ } manner;
+
+static float sum_of(const narrow *p, const float *x, int layer, int column, manner how)
+{
+    float sum = 0;
+    for (int k = 0; k < WIDTH; k++) {
+        sum += x[k] * (float)lfuse__data_get(p->type, p->w[layer], k * WIDTH + column);
+        if (how == NARROW_SUMS) sum = stored(p->type, sum);
+    }
+    return how == STEPS ? stored(p->type, sum) : sum;
+}
+
+static bool within(const narrow *p, int layers, manner how, double *ratio)
+{
+    float x[ELEMENTS], y[ELEMENTS];
+    uint16_t result[ELEMENTS];
+    lfuse__oracle_report report;
+    for (int i = 0; i < ELEMENTS; i++) x[i] = (float)lfuse__data_get(p->type, p->x, i);
+    for (int l = 0; l < layers; l++) {
+        for (int i = 0; i < ELEMENTS; i++) {
+            const float b = (float)lfuse__data_get(p->type, p->b[l], i % WIDTH);
+            const float sum = sum_of(p, x + i / WIDTH * WIDTH, l, i % WIDTH, how) + b;
+            y[i] = stored(p->type, fmaxf(how == STEPS ? stored(p->type, sum) : sum, 0));
+        }
+        for (int i = 0; i < ELEMENTS; i++) x[i] = y[i];
+    }
+    for (int i = 0; i < ELEMENTS; i++) lfuse__data_put(p->type, result, i, x[i]);
+    const bool good = lfuse__oracle_compare(p->type, ELEMENTS, result, p->value, p->bound, &report);
+    *ratio = report.max_ratio;
+    return good;
+}
+
+static const lfuse_type narrow_types[] = {LFUSE_F16, LFUSE_BF16};
+
+START_TEST(narrow_devices_are_within_the_bounds)
+{
+    narrow *p = make_narrow(narrow_types[_i], LAYERS);
+    double ratio;
+    for (manner how = FUSED; how <= STEPS; how++) {
+        ck_assert(within(p, LAYERS, how, &ratio));
+        ck_assert_double_gt(ratio, 0.03); /* errors thirty times as large would be found */
+    }
+    free(p);
+}
+END_TEST
+
+/* Small parts of a network of four layers, seen through the bounds of the last one. */
+START_TEST(what_is_wrong_in_narrow_types_is_found)
+{
+    narrow *p = make_narrow(narrow_types[_i], LAYERS), *other = make_narrow(narrow_types[_i], LAYERS);
+    double ratio;
+    for (int r = 0; r < WIDTH; r++) p->w[0][r * WIDTH + 3] = 0; /* one of 70 columns of the first layer */
+    ck_assert(!within(p, LAYERS, FUSED, &ratio));
+    memcpy(p->w[0], other->w[0], sizeof p->w[0]);
+    ck_assert(within(p, LAYERS, FUSED, &ratio));
+    for (int c = 0; c < WIDTH; c++) lfuse__data_put(p->type, p->b[LAYERS - 1], c, 0); /* the last bias is forgotten */
+    ck_assert(!within(p, LAYERS, FUSED, &ratio));
+    memcpy(p->b, other->b, sizeof p->b);
+    memset(&p->w[1][(WIDTH - 1) * WIDTH], 0, WIDTH * sizeof p->w[1][0]); /* k is one too short in the second layer */
+    ck_assert(!within(p, LAYERS, FUSED, &ratio));
+    free(other);
+    free(p);
+}
+END_TEST
+
+START_TEST(narrow_sums_are_found)
+{
+    narrow *p = make_narrow(narrow_types[_i], 1);
+    double ratio;
+    ck_assert(within(p, 1, FUSED, &ratio));
+    ck_assert(!within(p, 1, NARROW_SUMS, &ratio));
+    free(p);
+}
+END_TEST
+
 START_TEST(half_types_round_every_layer)
 {
     uint16_t x[ELEMENTS], w[WIDTH * WIDTH], b[WIDTH];
@@ -157,6 +269,9 @@ static Suite *suite_network(void)
     tcase_add_test(t, a_device_of_f32_is_within_the_bounds);
     tcase_add_test(t, a_wrong_weight_is_found);
     tcase_add_test(t, half_types_round_every_layer);
+    tcase_add_loop_test(t, narrow_devices_are_within_the_bounds, 0, 2);
+    tcase_add_loop_test(t, what_is_wrong_in_narrow_types_is_found, 0, 2);
+    tcase_add_loop_test(t, narrow_sums_are_found, 0, 2);
     tcase_add_test(t, levels_add_the_normwise_bound);
     tcase_add_test(t, f64_is_refused);
     suite_add_tcase(s, t);
