@@ -43,7 +43,8 @@ uint64_t lfuse__random_bits(lfuse__random *r)
     return result;
 }
 
-double lfuse__random_unit(lfuse__random *r)
+/* In [0, 1), a multiple of 2^-53. */
+static double random_unit(lfuse__random *r)
 {
     return (double)(lfuse__random_bits(r) >> 11) * 0x1p-53;
 }
@@ -57,7 +58,7 @@ uint64_t lfuse__random_below(lfuse__random *r, uint64_t count)
 /* Two uniform numbers make a normal one, by Box and Muller. */
 static double random_normal(lfuse__random *r)
 {
-    const double u = 1 - lfuse__random_unit(r), v = lfuse__random_unit(r);
+    const double u = 1 - random_unit(r), v = random_unit(r);
     const double radius = sqrt(-2 * log(u));
 
     return (radius < 8 ? radius : 8) * cos(6.283185307179586 * v);
@@ -113,7 +114,7 @@ void lfuse__data_uniform(lfuse_type type, void *data, int64_t count, double low,
 
     lfuse__random_seed(&r, seed);
     for (i = 0; i < count; i++) {
-        const double u = lfuse__random_unit(&r);
+        const double u = random_unit(&r);
         lfuse__data_put(type, data, i, type == LFUSE_BOOL ? u < 0.5 : low + (high - low) * u);
     }
 }

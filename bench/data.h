@@ -9,8 +9,6 @@
 typedef struct lfuse__random { uint64_t state[4]; } lfuse__random;
 void lfuse__random_seed(lfuse__random *r, uint64_t seed);
 uint64_t lfuse__random_bits(lfuse__random *r);
-/* In [0, 1), a multiple of 2^-53. */
-double lfuse__random_unit(lfuse__random *r);
 /* In 0 ... count-1; count > 0. */
 uint64_t lfuse__random_below(lfuse__random *r, uint64_t count);
 

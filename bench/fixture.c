@@ -123,20 +123,11 @@ lfuse_status fixture_indices(fixture *f, const char *name, lfuse_type type, int6
     return LFUSE_OK;
 }
 
-lfuse_status fixture_number(fixture *f, const char *name, double number, lfuse_value *value)
-{
-    fixture_io *io = next_io(f, name, FIXTURE_NUMBER);
-    if (!io) return lfuse__error(LFUSE_ERR_INVALID, "a problem has at most %d tensors", FIXTURE_MAX_IO);
-    io->number = number;
-    *value = lfuse_scalar(f->graph, name);
-    return LFUSE_OK;
-}
-
 double fixture_bytes(const fixture *f)
 {
     double bytes = 0;
     for (int i = 0; i < f->nio; i++)
-        if (f->io[i].role != FIXTURE_NUMBER && f->io[i].role != FIXTURE_SCRATCH)
+        if (f->io[i].role != FIXTURE_SCRATCH)
             bytes += (double)f->io[i].elements * (double)lfuse_type_size(f->io[i].type);
     return bytes;
 }
@@ -176,7 +167,7 @@ lfuse_status fixture_upload(fixture *f, int nsets)
     fill_hosts(f);
     for (int s = 0; s < nsets; s++)
         for (int i = 0; i < f->nio; i++)
-            if (f->io[i].role != FIXTURE_NUMBER) LFUSE__TRY(upload(f, &f->io[i], s));
+            LFUSE__TRY(upload(f, &f->io[i], s));
     return LFUSE_OK;
 }
 
@@ -199,8 +190,7 @@ static void bind_set(planned *p, int set)
     for (int i = 0; i < p->f->nio; i++) {
         const fixture_io *io = &p->f->io[i];
         if (io->role == FIXTURE_SCRATCH) continue;
-        p->bindings[set][p->nbindings[set]++] = io->role == FIXTURE_NUMBER ? lfuse_bind_number(io->name, io->number)
-                                                         : lfuse_bind_tensor(io->name, io->tensors[set]);
+        p->bindings[set][p->nbindings[set]++] = lfuse_bind_tensor(io->name, io->tensors[set]);
     }
 }
 

@@ -15,7 +15,6 @@ typedef enum fixture_role {
     FIXTURE_SHARED, /* an input that every row reads all of */
     FIXTURE_FROZEN, /* the same, frozen */
     FIXTURE_OUTPUT,
-    FIXTURE_NUMBER,
     FIXTURE_SCRATCH /* memory between the plans of a sequence: no part of the graph */
 } fixture_role;
 
@@ -29,7 +28,6 @@ typedef struct fixture_io {
     bool turned;   /* a tensor holds it with its last two axes swapped: shape and host are as `graph` has it */
     void *image;   /* what a turned one's tensors hold */
     double scale;  /* of contents that are still to be made: 0 when they are there */
-    double number; /* FIXTURE_NUMBER */
     lfuse_tensor *tensors[FIXTURE_MAX_SETS];
     /* What the oracle said of an output, kept for the next variant where it is small (verify.c). */
     long double *truth;
@@ -61,7 +59,6 @@ lfuse_status fixture_tensor(fixture *f, const char *name, fixture_role role, lfu
 /* An input of i32 or i64 with random indices from 0 to limit - 1. */
 lfuse_status fixture_indices(fixture *f, const char *name, lfuse_type type, int64_t count, int64_t limit,
                              lfuse_value *value);
-lfuse_status fixture_number(fixture *f, const char *name, double number, lfuse_value *value);
 /* Makes the host data and, filled with it, the device tensors of all sets; called once, after the declarations. */
 lfuse_status fixture_upload(fixture *f, int nsets);
 /* Fills what set 0 writes with NaN: what a variant leaves unwritten must not pass for the last one's result. */

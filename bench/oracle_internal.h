@@ -90,8 +90,6 @@ bool lfuse__oracle_floating(lfuse_type type);
 double lfuse__oracle_unit(lfuse_type type);
 /* The unit in the last place of a number of this size; `guard` more binades count as subnormal. */
 double lfuse__oracle_ulp(lfuse_type type, double size, int guard);
-/* The nearest number of the type: overflow gives infinity. Floating types. */
-long double lfuse__oracle_round(lfuse_type type, long double v);
 /* What arithmetic on the type is done in. */
 lfuse_type lfuse__oracle_register(lfuse_type type);
 /* What is certainly rounded to the type (stored or cast). */
@@ -139,7 +137,6 @@ lfuse_status lfuse__oracle_matmul(lfuse_type type, bool tf32, int64_t m, int64_t
  */
 void lfuse__oracle_strassen(lfuse_type type, int levels, int64_t m, int64_t n, int64_t k, const lfuse__pair *a,
                             const lfuse__pair *b, lfuse__pair *c);
-double lfuse__oracle_strassen_bound(lfuse_type type, int levels, int64_t k, double a, double b);
 /* Factor of |A||B| in the bound of a product of inner extent k. */
 /* oracle_lines.c: of lists of matrices. */
 lfuse__oracle_node lfuse__oracle_member_matmul;

@@ -47,7 +47,8 @@ double lfuse__oracle_ulp(lfuse_type type, double size, int guard)
     return ldexp(1, (exponent > lowest ? exponent : lowest) - formats[type].bits);
 }
 
-long double lfuse__oracle_round(lfuse_type type, long double v)
+/* The nearest number of the type: overflow gives infinity. Floating types. */
+static long double nearest(lfuse_type type, long double v)
 {
     switch (type) {
     case LFUSE_F32: return (float)v;
@@ -73,7 +74,7 @@ lfuse__pair lfuse__oracle_overflow(lfuse_type type, lfuse__pair x)
 lfuse__pair lfuse__oracle_store(lfuse_type type, lfuse__pair x)
 {
     if (!lfuse__oracle_floating(type) || isnan(x.v) || isinf(x.v) || isinf(x.e)) return x;
-    if (x.e == 0) return (lfuse__pair){lfuse__oracle_round(type, x.v), 0};
+    if (x.e == 0) return (lfuse__pair){nearest(type, x.v), 0};
     x = lfuse__oracle_overflow(type, x);
     if (x.e > 0) x.e = 1.01 * (x.e + lfuse__oracle_ulp(type, (double)fabsl(x.v) + x.e, 0) / 2);
     return x;
@@ -85,7 +86,7 @@ lfuse__pair lfuse__oracle_read(lfuse_type type, lfuse__pair x)
 
     if ((type != LFUSE_F16 && type != LFUSE_BF16) || isnan(x.v) || isinf(x.v) || isinf(x.e)) return x;
     if (x.e == 0) {
-        rounded = lfuse__oracle_round(type, x.v);
+        rounded = nearest(type, x.v);
         x.e = (double)fabsl(rounded - x.v);
         return x;
     }

@@ -75,7 +75,7 @@ static void gather_inputs(verification *v)
         const fixture_io *io = &v->f->io[i];
         if (io->role == FIXTURE_OUTPUT || io->role == FIXTURE_SCRATCH) continue;
         lfuse__oracle_input *in = &v->inputs[v->ninputs++];
-        *in = (lfuse__oracle_input){.name = io->name, .data = io->host, .number = io->number,
+        *in = (lfuse__oracle_input){.name = io->name, .data = io->host,
                                     .rows = io->role == FIXTURE_INPUT && !v->f->whole};
         memcpy(in->shape, io->shape, sizeof in->shape);
     }

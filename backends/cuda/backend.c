@@ -221,7 +221,6 @@ const lfuse__backend lfuse__backend_cuda = {
     .program_binary = lfuse__cu_program_binary,
     .program_destroy = lfuse__cu_program_destroy,
     .kernel_create = lfuse__cu_kernel_create,
-    .kernel_info = lfuse__cu_kernel_info,
     .kernel_destroy = lfuse__cu_kernel_destroy,
     .launch = lfuse__cu_launch,
     .gemm_candidates = lfuse__cu_gemm_candidates,

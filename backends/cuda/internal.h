@@ -119,7 +119,6 @@ struct lfuse__bprogram {
 struct lfuse__bkernel {
     lfuse__bdevice *dev;
     CUfunction function;
-    lfuse__kernel_info info;
     char name[64];
 };
 
@@ -237,7 +236,6 @@ lfuse_status lfuse__cu_program_binary(lfuse__bprogram *program, lfuse__strbuf *b
 void lfuse__cu_program_destroy(lfuse__bprogram *program);
 
 lfuse_status lfuse__cu_kernel_create(lfuse__bprogram *program, const char *name, lfuse__bkernel **kernel);
-lfuse_status lfuse__cu_kernel_info(lfuse__bkernel *kernel, lfuse__kernel_info *info);
 void lfuse__cu_kernel_destroy(lfuse__bkernel *kernel);
 lfuse_status lfuse__cu_launch(lfuse__bstream *s, lfuse__bkernel *kernel, const lfuse__launch_args *launch);
 

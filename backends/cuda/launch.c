@@ -10,26 +10,13 @@
 
 #include "backends/cuda/internal.h"
 
-/* Asking for the attributes loads the kernel now; a first launch that did so could fail while the caller captures. */
-static lfuse_status read_info(lfuse__bkernel *k)
+/* Asking for an attribute loads the kernel now; a first launch that did so could fail while the caller captures. */
+static lfuse_status load(const lfuse__bkernel *k)
 {
-    int group = 0, registers = 0, spill = 0;
-    const struct {
-        CUfunction_attribute attribute;
-        int *value;
-    } rows[] = {
-        { CU_FUNC_ATTRIBUTE_MAX_THREADS_PER_BLOCK, &group },
-        { CU_FUNC_ATTRIBUTE_NUM_REGS, &registers },
-        { CU_FUNC_ATTRIBUTE_LOCAL_SIZE_BYTES, &spill },
-    };
+    int group;
+    CUresult result = lfuse__cu.FuncGetAttribute(&group, CU_FUNC_ATTRIBUTE_MAX_THREADS_PER_BLOCK, k->function);
 
-    for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
-        CUresult result = lfuse__cu.FuncGetAttribute(rows[i].value, rows[i].attribute, k->function);
-        if (result != CUDA_SUCCESS) return lfuse__cu_error(k->dev, result, "cuFuncGetAttribute of kernel %s", k->name);
-    }
-    k->info = (lfuse__kernel_info){
-        .max_group = (unsigned)group, .registers = (unsigned)registers, .spill_bytes = (unsigned)spill
-    };
+    if (result != CUDA_SUCCESS) return lfuse__cu_error(k->dev, result, "cuFuncGetAttribute of kernel %s", k->name);
     return LFUSE_OK;
 }
 
@@ -38,7 +25,7 @@ static lfuse_status find(lfuse__bprogram *program, const char *name, lfuse__bker
     CUresult result = lfuse__cu.ModuleGetFunction(&k->function, program->module, name);
 
     if (result != CUDA_SUCCESS) return lfuse__cu_error(k->dev, result, "cuModuleGetFunction of kernel %.64s", name);
-    return read_info(k);
+    return load(k);
 }
 
 lfuse_status lfuse__cu_kernel_create(lfuse__bprogram *program, const char *name, lfuse__bkernel **kernel)
@@ -64,12 +51,6 @@ lfuse_status lfuse__cu_kernel_create(lfuse__bprogram *program, const char *name,
 err_free:
     free(made);
     return status;
-}
-
-lfuse_status lfuse__cu_kernel_info(lfuse__bkernel *kernel, lfuse__kernel_info *info)
-{
-    *info = kernel->info;
-    return LFUSE_OK;
 }
 
 /* The function belongs to the module. */

@@ -327,7 +327,6 @@ const lfuse__backend lfuse__backend_opencl = {
     .program_binary = lfuse__cl_program_binary,
     .program_destroy = lfuse__cl_program_destroy,
     .kernel_create = lfuse__cl_kernel_create,
-    .kernel_info = lfuse__cl_kernel_info,
     .kernel_destroy = lfuse__cl_kernel_destroy,
     .launch = lfuse__cl_launch,
     .gemm_candidates = lfuse__cl_gemm_candidates,

@@ -40,7 +40,6 @@ typedef struct lfuse__cl_library {
     bool tried;
     char reason[256];
 } lfuse__cl_library;
-lfuse_status lfuse__cl_library_load(lfuse__cl_library *v);
 /* ERR_LIBRARY: the library lacks a function. For `bind`. */
 lfuse_status lfuse__cl_library_lacks(lfuse__library *library, const char *name);
 
@@ -215,7 +214,6 @@ lfuse_status lfuse__cl_program_binary(lfuse__bprogram *program, lfuse__strbuf *b
 void lfuse__cl_program_destroy(lfuse__bprogram *program);
 
 lfuse_status lfuse__cl_kernel_create(lfuse__bprogram *program, const char *name, lfuse__bkernel **kernel);
-lfuse_status lfuse__cl_kernel_info(lfuse__bkernel *kernel, lfuse__kernel_info *info);
 void lfuse__cl_kernel_destroy(lfuse__bkernel *kernel);
 lfuse_status lfuse__cl_launch(lfuse__bstream *s, lfuse__bkernel *kernel, const lfuse__launch_args *launch);
 

@@ -45,26 +45,6 @@ lfuse_status lfuse__cl_kernel_create(lfuse__bprogram *program, const char *name,
     return LFUSE_OK;
 }
 
-lfuse_status lfuse__cl_kernel_info(lfuse__bkernel *kernel, lfuse__kernel_info *info)
-{
-    const lfuse__cl_device *d = &kernel->dev->device;
-    size_t group = 0;
-    cl_ulong spill = 0;
-    cl_int code = lfuse__cl.GetKernelWorkGroupInfo(kernel->kernel, d->id, CL_KERNEL_WORK_GROUP_SIZE, sizeof group,
-                                                   &group, NULL);
-
-    /* Private memory is what did not fit registers on GPUs; a CPU keeps all of it on the stack. */
-    if (code == CL_SUCCESS && d->facts.info.kind == LFUSE_DEVICE_GPU)
-        code = lfuse__cl.GetKernelWorkGroupInfo(kernel->kernel, d->id, CL_KERNEL_PRIVATE_MEM_SIZE, sizeof spill, &spill,
-                                                NULL);
-    if (code != CL_SUCCESS)
-        return lfuse__cl_error(code, "%s: clGetKernelWorkGroupInfo(%s)", d->facts.info.name, kernel->name);
-    info->max_group = group > UINT32_MAX ? UINT32_MAX : (unsigned)group;
-    info->registers = 0;
-    info->spill_bytes = (unsigned)spill;
-    return LFUSE_OK;
-}
-
 void lfuse__cl_kernel_destroy(lfuse__bkernel *kernel)
 {
     lfuse__cl.ReleaseKernel(kernel->kernel);

@@ -55,7 +55,7 @@ static lfuse_status load_locked(lfuse__cl_library *v)
     return status;
 }
 
-lfuse_status lfuse__cl_library_load(lfuse__cl_library *v)
+static lfuse_status load(lfuse__cl_library *v)
 {
     lfuse_status status;
 
@@ -67,12 +67,12 @@ lfuse_status lfuse__cl_library_load(lfuse__cl_library *v)
 
 lfuse_status lfuse__cl_load(void)
 {
-    return lfuse__cl_library_load(&opencl);
+    return load(&opencl);
 }
 
 lfuse_status lfuse__clblast_load(void)
 {
-    return lfuse__cl_library_load(&lfuse__clblast_library);
+    return load(&lfuse__clblast_library);
 }
 
 /* Neither library tells its version; the name of the file behind the versioned link does. */
@@ -99,7 +99,7 @@ static void fill_part(lfuse__cl_library *v, lfuse__part *part)
 {
     memset(part, 0, sizeof *part);
     part->name = v->title;
-    if (lfuse__cl_library_load(v) != LFUSE_OK) {
+    if (load(v) != LFUSE_OK) {
         snprintf(part->reason, sizeof part->reason, "%s", v->reason);
         return;
     }

@@ -44,12 +44,6 @@ typedef struct lfuse__mem_info {
     void *host;       /* host pointer of pinned and unified memory, else NULL */
 } lfuse__mem_info;
 
-typedef struct lfuse__kernel_info {
-    unsigned max_group;
-    unsigned registers;    /* 0 where the driver does not tell */
-    unsigned spill_bytes;
-} lfuse__kernel_info;
-
 /*
  * One launch. A kernel's parameters are, in this order: nbuffers memory arguments (a plain base pointer each; offsets
  * travel in the words) and one struct of nwords 64-bit words by value (none when nwords is 0).
@@ -183,7 +177,6 @@ typedef struct lfuse__backend {
     void (*program_destroy)(lfuse__bprogram *program);
     /* A kernel object of its own: it remembers its arguments, so an unchanged one costs nothing to set again. */
     lfuse_status (*kernel_create)(lfuse__bprogram *program, const char *name, lfuse__bkernel **kernel);
-    lfuse_status (*kernel_info)(lfuse__bkernel *kernel, lfuse__kernel_info *info);
     void (*kernel_destroy)(lfuse__bkernel *kernel);
     lfuse_status (*launch)(lfuse__bstream *s, lfuse__bkernel *kernel, const lfuse__launch_args *launch);
 

@@ -101,14 +101,12 @@ lfuse_status lfuse__stream_wrap(lfuse_device *dev, void *native, lfuse_stream **
 void lfuse__stream_destroy(lfuse_stream *s);
 lfuse_status lfuse__stream_sync(lfuse_stream *s);
 lfuse_status lfuse__stream_query(lfuse_stream *s);
-lfuse_status lfuse__stream_flush(lfuse_stream *s);
 void *lfuse__stream_native(const lfuse_stream *s); /* NULL when closed */
 
 lfuse_device *lfuse__stream_device(const lfuse_stream *s);
 /* ERR_CONTEXT unless the object, which `what` names, is of the stream's device. */
 lfuse_status lfuse__stream_same_device(const lfuse_stream *s, const lfuse_device *dev, const char *what);
 /* Backend object, for the wrappers below. */
-lfuse__bstream *lfuse__stream_backend(const lfuse_stream *s);
 lfuse_status lfuse__stream_usable(lfuse_stream *s); /* closed device, destroyed stream, fork */
 void lfuse__stream_retain(lfuse_stream *s);
 void lfuse__stream_release(lfuse_stream *s);
@@ -180,7 +178,6 @@ lfuse_status lfuse__program_get(lfuse_device *dev, const char *body, lfuse__prog
 void lfuse__program_release(lfuse__program *program);
 lfuse_status lfuse__kernel_create(lfuse__program *program, const char *name, lfuse__kernel **kernel);
 void lfuse__kernel_destroy(lfuse__kernel *kernel);
-lfuse_status lfuse__kernel_info_get(lfuse__kernel *kernel, lfuse__kernel_info *info);
 /* Counts, logs, refuses what exceeds the facts (group, argument bytes), launches; LFUSE_SYNC waits. */
 lfuse_status lfuse__launch(lfuse_stream *s, lfuse__kernel *kernel, const lfuse__launch_args *launch);
 

@@ -49,16 +49,6 @@ void lfuse__kernel_destroy(lfuse__kernel *kernel)
     free(kernel);
 }
 
-lfuse_status lfuse__kernel_info_get(lfuse__kernel *kernel, lfuse__kernel_info *info)
-{
-    lfuse__kernel_info found = { 0, 0, 0 };
-
-    LFUSE__TRY(lfuse__device_usable(kernel->dev));
-    LFUSE__TRY(lfuse__device_note(kernel->dev, kernel->dev->backend->kernel_info(kernel->bkernel, &found)));
-    *info = found;
-    return LFUSE_OK;
-}
-
 static lfuse_status too_much(const lfuse__kernel *kernel, const lfuse__launch_args *launch, uint64_t bytes)
 {
     const lfuse_device_info *info = &kernel->dev->facts.info;

@@ -117,7 +117,8 @@ static int by_preference(const void *a, const void *b)
     return x->index - y->index;
 }
 
-lfuse_status lfuse__registry_list(const lfuse__backend *only, lfuse__found **list, int *count, lfuse__strbuf *reasons)
+/* `reasons` receives why backends have no device. The list is freed by the caller. `only` NULL: every backend. */
+static lfuse_status list_all(const lfuse__backend *only, lfuse__found **list, int *count, lfuse__strbuf *reasons)
 {
     const lfuse__backend *backend;
     lfuse__found *found = NULL;
@@ -152,7 +153,7 @@ lfuse_status lfuse__device_count(int *count)
     int n = 0;
 
     LFUSE__TRY(lfuse__check_fork());
-    status = lfuse__registry_list(NULL, &list, &n, &reasons);
+    status = list_all(NULL, &list, &n, &reasons);
     if (!status) {
         if (!n) no_device(&reasons);
         *count = n;
@@ -170,7 +171,7 @@ lfuse_status lfuse__device_describe(int index, lfuse_device_info *info)
     int n = 0;
 
     LFUSE__TRY(lfuse__check_fork());
-    status = lfuse__registry_list(NULL, &list, &n, &reasons);
+    status = list_all(NULL, &list, &n, &reasons);
     if (!status && !n) status = no_device(&reasons);
     else if (!status && (index < 0 || index >= n))
         status = lfuse__error(LFUSE_ERR_INVALID, "device index %d is not in 0 ... %d", index, n - 1);
@@ -223,7 +224,7 @@ lfuse_status lfuse__registry_choose(const char *name, lfuse__found *found)
         origin = " (from LFUSE_DEVICE)";
     }
     if (name && !*name) name = NULL;
-    status = lfuse__registry_list(name ? backend_of(name) : NULL, &list, &n, &reasons);
+    status = list_all(name ? backend_of(name) : NULL, &list, &n, &reasons);
     if (status) goto out;
     if (!n && !name) {
         status = no_device(&reasons);

@@ -11,9 +11,6 @@ typedef struct lfuse__found {
     lfuse__facts facts;
 } lfuse__found;
 
-/* `reasons` receives why backends have no device. The list is freed by the caller. `only` NULL: every backend. */
-lfuse_status lfuse__registry_list(const lfuse__backend *only, lfuse__found **list, int *count,
-                                  lfuse__strbuf *reasons);
 /* Loads the backend's libraries; `reason` is filled when there is no device. */
 lfuse_status lfuse__registry_enumerate(const lfuse__backend *backend, int *count, lfuse__strbuf *reason);
 /* The device of that name; NULL or "": LFUSE_DEVICE, else the best one. */

@@ -148,11 +148,6 @@ lfuse_device *lfuse__stream_device(const lfuse_stream *s)
     return s->dev;
 }
 
-lfuse__bstream *lfuse__stream_backend(const lfuse_stream *s)
-{
-    return s->bstream;
-}
-
 void *lfuse__stream_native(const lfuse_stream *s)
 {
     if (lfuse__forked() || atomic_load(&s->closed) || lfuse__device_open_still(s->dev)) return NULL;
@@ -183,16 +178,6 @@ lfuse_status lfuse__stream_sync(lfuse_stream *s)
 lfuse_status lfuse__stream_query(lfuse_stream *s)
 {
     return idle_now(s, s->dev->backend->stream_query);
-}
-
-lfuse_status lfuse__stream_flush(lfuse_stream *s)
-{
-    lfuse_status status;
-
-    LFUSE__TRY(lfuse__stream_enter(s));
-    status = s->dev->backend->stream_flush(s->bstream);
-    lfuse__tail_unlock(s->tail);
-    return lfuse__device_note(s->dev, status);
 }
 
 lfuse_status lfuse__stream_capturing(lfuse_stream *s, bool *capturing)

@@ -145,7 +145,8 @@ int lfuse__bundle_buffers(const lfuse__bundle *b, const lfuse__facts *facts)
     return lfuse__bundle_slots(b, facts) + 1;
 }
 
-bool lfuse__bundle_fits(const lfuse__bundle *b, const lfuse__facts *facts)
+/* Whether words and buffers fit the device's argument block. */
+static bool fits(const lfuse__bundle *b, const lfuse__facts *facts)
 {
     const uint64_t bytes = 8 * (uint64_t)(lfuse__bundle_words(b) + lfuse__bundle_buffers(b, facts));
     return bytes <= facts->info.max_argument_bytes;
@@ -396,7 +397,7 @@ static lfuse_status emit(lfuse__strbuf *out, const char *name, const lfuse__bund
 lfuse_status lfuse__bundle_emit(lfuse__strbuf *out, const char *name, const lfuse__bundle *b,
                                 const lfuse__facts *facts)
 {
-    if (!lfuse__bundle_fits(b, facts))
+    if (!fits(b, facts))
         return lfuse__error(LFUSE_ERR_UNSUPPORTED, "a bundle of %d argument words and %d buffers; %s takes %u bytes",
                             b->words, lfuse__bundle_buffers(b, facts), facts->info.name,
                             facts->info.max_argument_bytes);

@@ -135,9 +135,6 @@ void lfuse__put_chunk(const lfuse__text *t, int indent, const lfuse__facts *fact
 /* Parts of it: member, start_ and length; p<j> where the member begins. `slots`: 3 of kernels with a scratch buffer. */
 void lfuse__put_chunk_place(const lfuse__text *t, int indent, const lfuse__facts *facts, int slots, const char *c);
 void lfuse__put_member(const lfuse__text *t, int indent, const lfuse__facts *facts, int slots, int j);
-/* rows_, columns_ of a matrix of the member and matrices_, from p<j> of the shape; functions that need them. */
-void lfuse__put_shape(const lfuse__text *t, int indent);
-void lfuse__put_line_functions(lfuse__strbuf *out, const lfuse__kernel_class *k);
 /* Words of kernels that walk chunks; the numbers stand from `first_number` on. */
 lfuse_status lfuse__list_pack(const lfuse__kernel_class *k, const lfuse__facts *facts, bool single, uint64_t each,
                               int first_number, int64_t members, int64_t first_chunk, int64_t chunks,

@@ -258,8 +258,6 @@ typedef struct lfuse__bundle_launch {
 int lfuse__bundle_slots(const lfuse__bundle *b, const lfuse__facts *facts);
 int lfuse__bundle_buffers(const lfuse__bundle *b, const lfuse__facts *facts);
 int lfuse__bundle_words(const lfuse__bundle *b);
-/* Whether words and buffers fit the device's argument block. */
-bool lfuse__bundle_fits(const lfuse__bundle *b, const lfuse__facts *facts);
 /* ERR_UNSUPPORTED: the parts share no launch, or the words exceed what fits. */
 lfuse_status lfuse__bundle_emit(lfuse__strbuf *out, const char *name, const lfuse__bundle *b,
                                 const lfuse__facts *facts);
@@ -359,7 +357,6 @@ typedef struct lfuse__members_part {
 } lfuse__members_part;
 /* Whether the body has REDUCEs (else `partial` is not needed), and TOTALs. */
 bool lfuse__members_reduces(const lfuse__kernel_class *k);
-bool lfuse__members_totals(const lfuse__kernel_class *k);
 /* Bytes between the kernels; *totals: where those for the TOTALs begin. */
 uint64_t lfuse__members_scratch(const lfuse__kernel_class *k, int64_t members, int64_t chunks, uint64_t *totals);
 /* Work-groups of one fold. */

@@ -182,7 +182,7 @@ bool lfuse__members_reduces(const lfuse__kernel_class *k)
     return false;
 }
 
-bool lfuse__members_totals(const lfuse__kernel_class *k)
+static bool has_totals(const lfuse__kernel_class *k)
 {
     for (int i = 0; i < k->body->ninstr; i++)
         if (k->body->instr[i].kind == LFUSE__I_TOTAL) return true;
@@ -244,7 +244,7 @@ lfuse_status lfuse__members_fold_pack(const lfuse__kernel_class *k, const lfuse_
     packed->words[LFUSE__FOLD_STRIDE] = (uint64_t)part->stride;
     packed->words[LFUSE__FOLD_ALL] = (uint64_t)part->all;
     packed->words[LFUSE__FOLD_CELLS] = rounded(part->all_chunks, 16);
-    packed->words[LFUSE__FOLD_ARRIVALS] = lfuse__members_totals(k) ? part->arrivals : 0;
+    packed->words[LFUSE__FOLD_ARRIVALS] = has_totals(k) ? part->arrivals : 0;
     lfuse__numbers_pack(k->body, part->numbers, packed->words + LFUSE__FOLD_NUMBERS);
     packed->nwords = (unsigned)(LFUSE__FOLD_NUMBERS + k->body->nnumbers);
     packed->group = lfuse__single(facts) ? 1 : LFUSE__GROUP;

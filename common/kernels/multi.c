@@ -197,8 +197,11 @@ void lfuse__put_member(const lfuse__text *t, int indent, const lfuse__facts *fac
     lfuse__put_entry(t->out, indent, facts, slots, j);
 }
 
-/* A number of a row, among those of the rows of a matrix, is as an element in a row. */
-void lfuse__put_shape(const lfuse__text *t, int indent)
+/*
+ * rows_, columns_ of a matrix of the member and matrices_, from p<j> of the shape. A number of a row, among those of the
+ * rows of a matrix, is as an element in a row.
+ */
+static void put_shape(const lfuse__text *t, int indent)
 {
     const int j = shape_operand(t->k);
     const lfuse__list_kind walk = t->k->walk;
@@ -213,7 +216,7 @@ static void put_place_of_chunk(const lfuse__text *t, int indent, const lfuse__fa
 {
     if (shape_operand(t->k) < 0) return;
     lfuse__put_member(t, indent, facts, slots, shape_operand(t->k));
-    lfuse__put_shape(t, indent);
+    put_shape(t, indent);
     if (t->still) return;
     lfuse__put(t->out, indent, "const u64 line_ = start_ / columns_, column_ = start_ %% columns_;");
     lfuse__put(t->out, indent, "const u64 matrix_ = line_ / rows_, row_ = line_ %% rows_;");
@@ -233,7 +236,7 @@ static void put_line_start(const lfuse__text *t, int indent, int j)
  * Places relative to those of a chunk's first element, which is in row_ and column_ of its matrix: a chunk is short, so
  * that 32 bits count what comes behind.
  */
-void lfuse__put_line_functions(lfuse__strbuf *out, const lfuse__kernel_class *k)
+static void put_line_functions(lfuse__strbuf *out, const lfuse__kernel_class *k)
 {
     if (shape_operand(k) < 0) return;
     lfuse__strbuf_add(out,
@@ -299,7 +302,7 @@ static void put_head(const lfuse__text *t, const char *name, const lfuse__facts 
 {
     const int words = t->k->carried ? (int)lfuse__carried_words(t->k, LFUSE__CARRY_CHUNKS) : lfuse__multi_words(t->k);
     lfuse__put_powers(t->out, t->k->body);
-    lfuse__put_line_functions(t->out, t->k);
+    put_line_functions(t->out, t->k);
     lfuse__put_kernel(t->out, name, group, words, lfuse__list_buffers(facts, 2));
     if (t->k->carried) lfuse__put_arguments(t->out, facts, words, LFUSE__GROUP);
     if (lfuse__multi_counts(t->k)) lfuse__put(t->out, 1, "TICKET");

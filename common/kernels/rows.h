@@ -50,7 +50,6 @@ bool lfuse__rows_stores(const lfuse__rows *r, int sweep);
 /* What REDUCE i gathers in: its value, and for ARGMAX and ARGMIN the index. */
 bool lfuse__rows_indexed(const lfuse__rows *r, int i);
 const char *lfuse__rows_word(const lfuse__rows *r, int i);
-const char *lfuse__rows_index_word(const lfuse__rows *r);
 void lfuse__rows_identity(const lfuse__rows *r, int i, char *text, size_t size);
 /* Of the index of an absent element. */
 const char *lfuse__rows_no_index(const lfuse__rows *r);
@@ -110,7 +109,6 @@ bool lfuse__rows_is_far(const lfuse__rows *r, int i);
 void lfuse__rows_put_look_up(const lfuse__rows *r, int indent, int j);
 /* r<i> of a load of the row, looked up or not. */
 void lfuse__rows_put_row_load(const lfuse__rows *r, int indent, int i);
-void lfuse__rows_put_look_up_row(const lfuse__rows *r, int indent, int i);
 /* r<i> of a far load of the element. */
 void lfuse__rows_put_look_up_element(const lfuse__rows *r, int indent, int i, const char *place, const char *present);
 

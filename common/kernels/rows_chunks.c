@@ -10,7 +10,8 @@
 
 enum { VECTOR = LFUSE__ROW_VECTOR };
 
-void lfuse__team_put_array(const lfuse__team *t, int indent, char letter, int j, int chunks)
+/* Registers for so many chunks of operand j. */
+static void put_array(const lfuse__team *t, int indent, char letter, int j, int chunks)
 {
     const lfuse__kernel_operand *o = &t->r->t.k->operands[j];
     if (lfuse__in_blocks(o))
@@ -85,7 +86,7 @@ void lfuse__team_put_loads(const lfuse__team *t, int indent, lfuse__hold which, 
 static void put_arrays_of(const lfuse__team *t, int indent, lfuse__hold which, char letter, int chunks)
 {
     for (int j = 0; j < t->r->t.k->noperands; j++)
-        if (t->holds[j] == which) lfuse__team_put_array(t, indent, letter, j, chunks);
+        if (t->holds[j] == which) put_array(t, indent, letter, j, chunks);
 }
 
 void lfuse__team_put_arrays(const lfuse__team *t, int indent, lfuse__hold which, char letter)
@@ -106,7 +107,7 @@ void lfuse__team_put_now(const lfuse__team *t, int indent)
     for (int j = 0; j < text->k->noperands; j++) {
         if (t->holds[j] != LFUSE__HOLD_NEXT) continue;
         const int count = t->chunks * (lfuse__in_blocks(&text->k->operands[j]) ? lfuse__block_words(text, j) : VECTOR);
-        lfuse__team_put_array(t, indent, 'h', j, t->chunks);
+        put_array(t, indent, 'h', j, t->chunks);
         lfuse__put(text->out, 0, "#pragma unroll");
         lfuse__put(text->out, indent, "for (int w = 0; w < %d; w++) h%d[w] = q%d[w];", count, j, j);
     }
@@ -187,7 +188,7 @@ void lfuse__team_put_ahead(const lfuse__team *t, int indent)
 /* What was loaded of the chunk, or is. */
 static void put_one_chunk(const lfuse__team *t, int indent, int j)
 {
-    lfuse__team_put_array(t, indent, 'h', j, 1);
+    put_array(t, indent, 'h', j, 1);
     if (t->holds[j] == LFUSE__HOLD_LATE) {
         put_chunk(t, indent, 'h', j, "0");
         return;

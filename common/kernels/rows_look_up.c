@@ -56,7 +56,7 @@ static const char *index_word(const lfuse__rows *r, int i)
     return lfuse__register_word(r->t.k->body->instr[r->t.k->body->instr[i].b].type);
 }
 
-void lfuse__rows_put_look_up_row(const lfuse__rows *r, int indent, int i)
+static void put_look_up_row(const lfuse__rows *r, int indent, int i)
 {
     const lfuse__instr *instr = &r->t.k->body->instr[i];
     const lfuse_type type = r->t.k->operands[instr->a].type;
@@ -75,7 +75,7 @@ void lfuse__rows_put_row_load(const lfuse__rows *r, int indent, int i)
     const char *word = lfuse__register_word(r->t.k->operands[j].type);
     char at[16], load[96];
     if (lfuse__is_gather(r->t.k, &r->t.k->body->instr[i])) {
-        lfuse__rows_put_look_up_row(r, indent, i);
+        put_look_up_row(r, indent, i);
         return;
     }
     snprintf(at, sizeof at, "b%d", j);

@@ -21,8 +21,7 @@ typedef struct lfuse__team {
     lfuse__hold holds[LFUSE__MAX_OPERANDS];
 } lfuse__team;
 
-/* Registers for so many chunks of operand j, and for all of each operand that is held so. */
-void lfuse__team_put_array(const lfuse__team *t, int indent, char letter, int j, int chunks);
+/* Registers for all of each operand that is held so. */
 void lfuse__team_put_arrays(const lfuse__team *t, int indent, lfuse__hold which, char letter);
 bool lfuse__team_holds(const lfuse__team *t, lfuse__hold which);
 /* All chunks of the operands that are held so, of the row that b<j> and p<j> are of. */

@@ -108,11 +108,6 @@ const char *lfuse__rows_word(const lfuse__rows *r, int i)
     return lfuse__register_word(gathered_type(r, i));
 }
 
-const char *lfuse__rows_index_word(const lfuse__rows *r)
-{
-    return r->t.ix;
-}
-
 void lfuse__rows_identity(const lfuse__rows *r, int i, char *text, size_t size)
 {
     static const struct {

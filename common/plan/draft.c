@@ -58,7 +58,8 @@ bool lfuse__draft_repeats(const lfuse__draft *d, int32_t node)
     return false;
 }
 
-lfuse_status lfuse__draft_grow(void **array, int count, int *capacity, size_t element)
+/* Enlarges an array to hold one element more, and clears the new ones. ERR_MEMORY. */
+static lfuse_status grow(void **array, int count, int *capacity, size_t element)
 {
     const int more = *capacity ? 2 * *capacity : 16;
     void *p;
@@ -74,7 +75,7 @@ lfuse_status lfuse__draft_grow(void **array, int count, int *capacity, size_t el
 
 lfuse_status lfuse__draft_unit(lfuse__draft *d, const lfuse__unit *unit)
 {
-    LFUSE__TRY(lfuse__draft_grow((void **)&d->units, d->nunits, &d->unit_capacity, sizeof *d->units));
+    LFUSE__TRY(grow((void **)&d->units, d->nunits, &d->unit_capacity, sizeof *d->units));
     d->units[d->nunits++] = *unit;
     return LFUSE_OK;
 }
@@ -84,7 +85,7 @@ lfuse_status lfuse__draft_buffer(lfuse__draft *d, int32_t like, lfuse__place pla
     const lfuse__node *n = lfuse__draft_node(d, like);
     lfuse__buffer *b;
 
-    LFUSE__TRY(lfuse__draft_grow((void **)&d->out->buffers, d->out->nbuffers, &d->buffer_capacity,
+    LFUSE__TRY(grow((void **)&d->out->buffers, d->out->nbuffers, &d->buffer_capacity,
                                  sizeof *d->out->buffers));
     *index = d->out->nbuffers++;
     b = &d->out->buffers[*index];

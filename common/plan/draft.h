@@ -159,8 +159,6 @@ lfuse_status lfuse__draft_unit(lfuse__draft *d, const lfuse__unit *unit);
 lfuse_status lfuse__draft_buffer(lfuse__draft *d, int32_t like, lfuse__place place, int *index);
 /* Gives the node memory of its own unless it has a home. */
 lfuse_status lfuse__draft_house(lfuse__draft *d, int32_t node);
-/* Enlarges an array to hold one element more, and clears the new ones. ERR_MEMORY. */
-lfuse_status lfuse__draft_grow(void **array, int count, int *capacity, size_t element);
 
 /* ---- sizes.c: numbers may be negative; expressions that are new go into the graph (poisoned without room) ---- */
 bool lfuse__size_literal(lfuse_size s);
@@ -208,8 +206,6 @@ bool lfuse__view_linear(const lfuse__draft *d, int32_t node, const lfuse__view *
 
 /* ---- views.c ---- */
 void lfuse__draft_views(lfuse__draft *d);
-/* A node that is no node of its own but a walk over its base. */
-bool lfuse__draft_is_view(const lfuse__draft *d, int32_t node);
 /* By a pass that is left out: what keeps a kernel of its own, from memory to memory. */
 bool lfuse__draft_alone(const lfuse__draft *d, int32_t node);
 /*
@@ -280,8 +276,6 @@ lfuse_status lfuse__draft_levels(lfuse__draft *d);
 lfuse_status lfuse__draft_regions(lfuse__draft *d);
 /* siblings.c: joins regions that read the same memory; a region's parent is a lower node of it, or itself. */
 lfuse_status lfuse__draft_siblings(lfuse__draft *d, int32_t *parent);
-/* plan.c: the units in order of execution */
-lfuse_status lfuse__draft_units(lfuse__draft *d);
 
 /* ---- update.c: where results lie; copies ---- */
 lfuse_status lfuse__draft_results(lfuse__draft *d);

@@ -124,7 +124,7 @@ static bool stores(const lfuse__draft *d, int32_t region)
     return false;
 }
 
-lfuse_status lfuse__draft_units(lfuse__draft *d)
+static lfuse_status make_units(lfuse__draft *d)
 {
     const int32_t n = d->g->nnodes;
     bool *taken = calloc((size_t)n + 1, sizeof *taken);
@@ -206,7 +206,7 @@ static lfuse_status round_of_passes(lfuse__draft *d)
     LFUSE__TRY(lfuse__draft_results(d));
     if (d->weighed) LFUSE__TRY(lfuse__draft_reuse(d));
     if (d->changed) return LFUSE_OK;
-    LFUSE__TRY(lfuse__draft_units(d));
+    LFUSE__TRY(make_units(d));
     LFUSE__TRY(make_stages(d));
     LFUSE__TRY(lfuse_graph_check(d->out->graph)); /* there was room for new sizes */
     if (!d->changed) LFUSE__TRY(lfuse__draft_check_updates(d));

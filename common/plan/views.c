@@ -82,7 +82,8 @@ static void step_back(const lfuse__draft *d, int32_t node, int i, lfuse__view *v
     }
 }
 
-bool lfuse__draft_is_view(const lfuse__draft *d, int32_t node)
+/* A node that is no node of its own but a walk over its base. */
+static bool is_view(const lfuse__draft *d, int32_t node)
 {
     const lfuse__node_kind kind = (lfuse__node_kind)lfuse__draft_node(d, node)->kind;
 
@@ -136,12 +137,12 @@ void lfuse__draft_views(lfuse__draft *d)
     for (node = 0; node < d->g->nnodes; node++) {
         lfuse__view *v = &d->views[node];
         solid = obstacle(d, node);
-        if (solid < 0 && (lfuse__draft_is_view(d, node) || d->solid[node]) && lfuse__draft_node(d, node)->nin) {
+        if (solid < 0 && (is_view(d, node) || d->solid[node]) && lfuse__draft_node(d, node)->nin) {
             in = lfuse__draft_node(d, node)->in[0];
             step_back(d, node, 0, &back);
             if (!lfuse__view_compose(d, &back, in, &d->views[in], v)) solid = in;
         }
-        if (solid < 0 && !lfuse__draft_is_view(d, node)) lfuse__view_identity(d, node, v);
+        if (solid < 0 && !is_view(d, node)) lfuse__view_identity(d, node, v);
         if (solid < 0) continue;
         d->solid[solid] = true;
         node = solid - 1; /* everything from there on anew */

@@ -205,7 +205,6 @@ lfuse_status lfuse__add_operation(lfuse_instance *in, const lfuse__step *step, l
 lfuse_status lfuse__add_buffer(lfuse_instance *in, lfuse__place place, uint64_t bytes, int *index);
 /* Notes that the operation that is being added uses the memory. */
 void lfuse__use_memory(lfuse_instance *in, const lfuse__memory *m);
-uint64_t lfuse__buffer_bytes(const lfuse_instance *in, int index);
 
 /* ---- pointwise.c: kernels over tensors ---- */
 typedef struct lfuse__walk { /* an operand along the loop axes; all in elements */

@@ -27,8 +27,6 @@ typedef struct lfuse__tensor_loop {
 } lfuse__tensor_loop;
 
 /* ---- walk.c ---- */
-/* The value of a size, which may be negative inside an expression. ERR_OVERFLOW. */
-lfuse_status lfuse__size_of(const lfuse_instance *in, lfuse_size s, int64_t *value);
 /* A size that has to be one: ERR_BOUNDS when it is negative. */
 lfuse_status lfuse__extent_of(const lfuse_instance *in, lfuse_size s, int64_t *extent);
 /*

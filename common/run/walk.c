@@ -11,7 +11,8 @@
 #include "common/base/log.h"
 #include "common/run/loop.h"
 
-lfuse_status lfuse__size_of(const lfuse_instance *in, lfuse_size s, int64_t *value)
+/* The value of a size, which may be negative inside an expression. ERR_OVERFLOW. */
+static lfuse_status size_of(const lfuse_instance *in, lfuse_size s, int64_t *value)
 {
     if (s >= INT64_MIN / 2) { /* a number; symbolic sizes lie far below */
         *value = s;
@@ -26,7 +27,7 @@ lfuse_status lfuse__extent_of(const lfuse_instance *in, lfuse_size s, int64_t *e
     lfuse__strbuf text = LFUSE__STRBUF_INIT;
     lfuse_status status;
 
-    LFUSE__TRY(lfuse__size_of(in, s, extent));
+    LFUSE__TRY(size_of(in, s, extent));
     if (*extent >= 0) return LFUSE_OK;
     if (s == *extent) return lfuse__error(LFUSE_ERR_BOUNDS, "an extent would be %" PRId64, s);
     lfuse__size_print(in->body->graph, s, &text);
@@ -207,7 +208,7 @@ static lfuse_status step_along(const lfuse_instance *in, const lfuse__operand *o
     int i, m;
 
     for (m = 0; m < o->rank; m++) {
-        LFUSE__TRY(lfuse__size_of(in, o->offset[m], &low[m]));
+        LFUSE__TRY(size_of(in, o->offset[m], &low[m]));
         high[m] = low[m];
         w->offset += low[m] * strides[m];
     }
@@ -215,7 +216,7 @@ static lfuse_status step_along(const lfuse_instance *in, const lfuse__operand *o
         empty = empty || !extents[i];
         m = o->axis[i];
         if (m < 0) continue;
-        LFUSE__TRY(lfuse__size_of(in, o->step[i], &step));
+        LFUSE__TRY(size_of(in, o->step[i], &step));
         if (__builtin_mul_overflow(step, strides[m], &w->strides[i]) ||
             __builtin_mul_overflow(step, extents[i] ? extents[i] - 1 : 0, &reach) ||
             __builtin_add_overflow(reach < 0 ? low[m] : high[m], reach, reach < 0 ? &low[m] : &high[m]))

@@ -15,7 +15,7 @@
 #include "common/base/real.h"
 #include "libfuse/version.h"
 
-enum { DEVICE_FIELDS = 7, PROVIDER = 8, IDENTITY = 9, TIME = 10, FIELDS = 11, SUM_DIGITS = 32 };
+enum { DEVICE_FIELDS = 7, PROVIDER = 8, IDENTITY = 9, TIME = 10, FIELDS = 11 };
 #define MAGIC "libfuse wisdom "
 #define VERSION "1"
 #define LONGEST_US 1e12

@@ -23,9 +23,9 @@
     X(clEnqueueReadBuffer) X(clEnqueueWriteBuffer) X(clEnqueueCopyBuffer) X(clEnqueueFillBuffer) X(clEnqueueMapBuffer) \
     X(clEnqueueUnmapMemObject) X(clEnqueueMarkerWithWaitList) X(clEnqueueBarrierWithWaitList) X(clGetEventInfo)        \
     X(clGetEventProfilingInfo) X(clCreateProgramWithSource) X(clCreateProgramWithBinary) X(clBuildProgram)             \
-    X(clGetProgramBuildInfo) X(clGetProgramInfo) X(clCreateKernel) X(clGetKernelWorkGroupInfo) X(clSetKernelArg)       \
-    X(clEnqueueNDRangeKernel) X(clSVMAlloc) X(clSetKernelArgSVMPointer) X(clEnqueueSVMMemcpy) X(clEnqueueSVMMemFill)   \
-    X(clEnqueueSVMMap) X(clEnqueueSVMUnmap)
+    X(clGetProgramBuildInfo) X(clGetProgramInfo) X(clCreateKernel) X(clSetKernelArg) X(clEnqueueNDRangeKernel)         \
+    X(clSVMAlloc) X(clSetKernelArgSVMPointer) X(clEnqueueSVMMemcpy) X(clEnqueueSVMMemFill) X(clEnqueueSVMMap)          \
+    X(clEnqueueSVMUnmap)
 #define COUNTED(X)                                                                                                     \
     X(clReleaseDevice) X(clReleaseContext) X(clReleaseCommandQueue) X(clReleaseMemObject) X(clReleaseProgram)          \
     X(clReleaseKernel) X(clReleaseEvent) X(clRetainEvent) X(clRetainProgram) X(clRetainKernel) X(clSVMFree)
@@ -287,9 +287,6 @@ CALL(clGetProgramInfo, (cl_program p, cl_program_info what, size_t size, void *v
      (p, what, size, value, need))
 REFERENCE(clRetainKernel, cl_kernel, KERNEL, 1)
 REFERENCE(clReleaseKernel, cl_kernel, KERNEL, -1)
-CALL(clGetKernelWorkGroupInfo,
-     (cl_kernel k, cl_device_id d, cl_kernel_work_group_info what, size_t size, void *value, size_t *need),
-     (k, d, what, size, value, need))
 COMMAND(clEnqueueSVMMemcpy, (cl_command_queue q, cl_bool wait, void *to, const void *from, size_t size),
         (q, wait, to, from, size))
 COMMAND(clEnqueueSVMMemFill, (cl_command_queue q, void *to, const void *pattern, size_t pattern_size, size_t size),

@@ -148,7 +148,6 @@ lfuse_status lfuse__stub_program_load(lfuse__bdevice *dev, const void *binary, s
 lfuse_status lfuse__stub_program_binary(lfuse__bprogram *program, lfuse__strbuf *binary);
 void lfuse__stub_program_destroy(lfuse__bprogram *program);
 lfuse_status lfuse__stub_kernel_create(lfuse__bprogram *program, const char *name, lfuse__bkernel **kernel);
-lfuse_status lfuse__stub_kernel_info(lfuse__bkernel *kernel, lfuse__kernel_info *info);
 void lfuse__stub_kernel_destroy(lfuse__bkernel *kernel);
 lfuse_status lfuse__stub_launch(lfuse__bstream *s, lfuse__bkernel *kernel, const lfuse__launch_args *launch);
 

@@ -239,14 +239,6 @@ lfuse_status lfuse__stub_kernel_create(lfuse__bprogram *program, const char *nam
     return LFUSE_OK;
 }
 
-lfuse_status lfuse__stub_kernel_info(lfuse__bkernel *kernel, lfuse__kernel_info *info)
-{
-    (void)kernel;
-    ENTER(kernel_info);
-    *info = (lfuse__kernel_info){.max_group = lfuse__stub.max_group};
-    return LFUSE_OK;
-}
-
 void lfuse__stub_kernel_destroy(lfuse__bkernel *kernel)
 {
     lfuse__stub_live_add(&lfuse__stub_alive.kernels, -1);

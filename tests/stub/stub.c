@@ -343,7 +343,6 @@ const lfuse__backend lfuse__stub_backend = {
     .program_binary = lfuse__stub_program_binary,
     .program_destroy = lfuse__stub_program_destroy,
     .kernel_create = lfuse__stub_kernel_create,
-    .kernel_info = lfuse__stub_kernel_info,
     .kernel_destroy = lfuse__stub_kernel_destroy,
     .launch = lfuse__stub_launch,
     .gemm_candidates = lfuse__stub_gemm_candidates,

@@ -25,8 +25,8 @@ extern const lfuse__backend lfuse__stub_backend;
     X(enumerate) X(describe) X(open) X(adopt) X(facts) X(memory) X(program_key) X(pending) X(alloc) X(wrap) X(write)   \
     X(read) X(copy) X(copy_peer) X(fill) X(stream_create) X(stream_wrap) X(stream_flush) X(stream_query)               \
     X(stream_sync) X(stream_capturing) X(event_create) X(event_record) X(event_wait) X(event_query) X(event_elapsed)   \
-    X(program_build) X(program_load) X(program_binary) X(kernel_create) X(kernel_info) X(launch) X(gemm_candidates)    \
-    X(gemm_prepare) X(gemm_run) X(graph_begin) X(graph_end) X(graph_launch) X(graph_patch)
+    X(program_build) X(program_load) X(program_binary) X(kernel_create) X(launch) X(gemm_candidates) X(gemm_prepare)   \
+    X(gemm_run) X(graph_begin) X(graph_end) X(graph_launch) X(graph_patch)
 
 typedef enum lfuse__stub_slot {
     LFUSE__STUB_ANY, /* for failures: calls of all slots are counted together */
