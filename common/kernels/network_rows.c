@@ -110,58 +110,45 @@ static void put_given_rows(const text *x)
     lfuse__put(out, 3, "}");
 }
 
-/* Vectors of values of one column, once all groups have stored theirs. */
-static void put_counted_rows(const text *x)
+static void put_counted_vector(const text *x, const char *place)
 {
-    lfuse__strbuf *out = x->t.out;
-    char place[160];
-
-    put_turned(x, "(4 * i / R_)", "(4 * i % R_)", place, sizeof place);
-    put_counted_wait(x, 3);
-    lfuse__put(out, 3, "const u32 vectors = k * %d;", x->rows / VECTOR);
-    lfuse__put(out, 3, "for (u32 begin = item; begin < vectors; begin += %d) {", LFUSE__GROUP * AT_A_TIME);
-    lfuse__put(out, 4, "u32 v[%d];", VECTOR * AT_A_TIME);
-    for (int again = 0; again < 2; again++) {
-        lfuse__put(out, 0, "#pragma unroll");
-        lfuse__put(out, 4, "for (u32 j = 0; j < %d; j++) {", AT_A_TIME);
-        lfuse__put(out, 5, "const u32 i = begin + j * %d, R_ = %d;", LFUSE__GROUP, x->rows);
-        lfuse__put(out, 5, "if (i < vectors) {");
-        if (again) {
-            lfuse__put(out, 6, "const S_f32 t_[4] = {K_f32(v[4 * j]), K_f32(v[4 * j + 1]), K_f32(v[4 * j + 2]), "
-                       "K_f32(v[4 * j + 3])};");
-            lfuse__put(out, 6, "PUTV_f32(tile, %s, t_);", place);
-        } else {
-            lfuse__put(out, 6, "FRESH_16(v + 4 * j, from + (u64)i * 16);");
-        }
-        lfuse__put(out, 5, "}");
-        lfuse__put(out, 4, "}");
-    }
-    lfuse__put(out, 3, "}");
+    lfuse__put(x->t.out, 6, "const S_f32 t_[4] = {K_f32(v[4 * j]), K_f32(v[4 * j + 1]), K_f32(v[4 * j + 2]), "
+               "K_f32(v[4 * j + 3])};");
+    lfuse__put(x->t.out, 6, "PUTV_f32(tile, %s, t_);", place);
 }
 
+static void put_tagged_pair(const text *x, const char *place)
+{
+    put_wait(x->t.out, 6, "(u32)(v[2 * j] >> 32) != tag || (u32)(v[2 * j + 1] >> 32) != tag",
+             "PEEK64_2(v + 2 * j, from, 2 * i)");
+    lfuse__put(x->t.out, 6, "const u32 place = %s;", place);
+    lfuse__put(x->t.out, 6, "PUT_f32(tile, place, K_f32((u32)v[2 * j]));");
+    lfuse__put(x->t.out, 6, "PUT_f32(tile, place + 1, K_f32((u32)v[2 * j + 1]));");
+}
+
+/* 16 bytes of one column at a time: a vector of values once all groups have stored theirs, or two values and tags. */
 static void put_handed_rows(const text *x)
 {
+    const bool counted = x->t.k->product.counted;
+    const int each = counted ? VECTOR : 2;
     lfuse__strbuf *out = x->t.out;
     char place[160];
 
-    put_turned(x, "(2 * i / R_)", "(2 * i % R_)", place, sizeof place);
-    lfuse__put(out, 3, "const u32 pairs = k * %d;", x->rows / 2);
-    lfuse__put(out, 3, "for (u32 begin = item; begin < pairs; begin += %d) {", LFUSE__GROUP * AT_A_TIME);
-    lfuse__put(out, 4, "u64 v[%d];", 2 * AT_A_TIME);
+    put_turned(x, counted ? "(4 * i / R_)" : "(2 * i / R_)", counted ? "(4 * i % R_)" : "(2 * i % R_)", place,
+               sizeof place);
+    if (counted) put_counted_wait(x, 3);
+    lfuse__put(out, 3, "const u32 loads = k * %d;", x->rows / each);
+    lfuse__put(out, 3, "for (u32 begin = item; begin < loads; begin += %d) {", LFUSE__GROUP * AT_A_TIME);
+    lfuse__put(out, 4, "%s v[%d];", counted ? "u32" : "u64", each * AT_A_TIME);
     for (int again = 0; again < 2; again++) {
         lfuse__put(out, 0, "#pragma unroll");
         lfuse__put(out, 4, "for (u32 j = 0; j < %d; j++) {", AT_A_TIME);
         lfuse__put(out, 5, "const u32 i = begin + j * %d, R_ = %d;", LFUSE__GROUP, x->rows);
-        lfuse__put(out, 5, "if (i < pairs) {");
-        if (again) {
-            put_wait(out, 6, "(u32)(v[2 * j] >> 32) != tag || (u32)(v[2 * j + 1] >> 32) != tag",
-                     "PEEK64_2(v + 2 * j, from, 2 * i)");
-            lfuse__put(out, 6, "const u32 place = %s;", place);
-            lfuse__put(out, 6, "PUT_f32(tile, place, K_f32((u32)v[2 * j]));");
-            lfuse__put(out, 6, "PUT_f32(tile, place + 1, K_f32((u32)v[2 * j + 1]));");
-        } else {
-            lfuse__put(out, 6, "PEEK64_2(v + 2 * j, from, 2 * i);");
-        }
+        lfuse__put(out, 5, "if (i < loads) {");
+        if (!again) lfuse__put(out, 6, counted ? "FRESH_16(v + 4 * j, from + (u64)i * 16);"
+                                               : "PEEK64_2(v + 2 * j, from, 2 * i);");
+        else if (counted) put_counted_vector(x, place);
+        else put_tagged_pair(x, place);
         lfuse__put(out, 5, "}");
         lfuse__put(out, 4, "}");
     }
@@ -178,8 +165,7 @@ static void put_rows(const text *x)
     lfuse__put(out, 2, "if (layer == 0) {");
     put_given_rows(x);
     lfuse__put(out, 2, "} else {");
-    if (x->t.k->product.counted) put_counted_rows(x);
-    else put_handed_rows(x);
+    put_handed_rows(x);
     lfuse__put(out, 2, "}");
     lfuse__put(out, 2, "SYNC();");
     lfuse__put(out, 0, "#pragma unroll");

@@ -291,26 +291,6 @@ static void put_segment(const lfuse__rows *r, int indent, int sweep)
     if (n > 1 && any) put_share(r, indent, sweep);
 }
 
-static void put_sweep(const lfuse__rows *r, int indent, int sweep)
-{
-    const bool any = lfuse__rows_any_reduce(r, sweep);
-    lfuse__strbuf *out = r->t.out;
-    for (int i = 0; i < ninstr(r); i++)
-        if (lfuse__rows_reduces(r, i, sweep)) lfuse__rows_put_empty(r, indent, i);
-    lfuse__put(out, indent, "{");
-    if (any) lfuse__rows_put_counter_begin(r, indent + 1, sweep);
-    lfuse__put(out, indent + 1, "for (%s seg = 0; seg < length; seg += %d) {", r->t.ux, LFUSE__SEGMENT);
-    lfuse__put(out, indent + 2, "const u32 left = length - seg < %d ? (u32)(length - seg) : %d;", LFUSE__SEGMENT,
-               LFUSE__SEGMENT);
-    put_segment(r, indent + 2, sweep);
-    if (any) lfuse__rows_put_counter_add(r, indent + 2, sweep, "[0]");
-    lfuse__put(out, indent + 1, "}");
-    if (any) lfuse__rows_put_counter_end(r, indent + 1, sweep);
-    lfuse__put(out, indent, "}");
-    for (int i = 0; i < ninstr(r); i++)
-        if (lfuse__rows_reduces(r, i, sweep)) lfuse__rows_put_result(r, indent, i);
-}
-
 /* A loop over blocks of rows, or of rows and segments: `at` is the first row, of which there are `count`. */
 static void put_loop(const lfuse__rows *r, const char *width)
 {
@@ -352,7 +332,7 @@ static void put_rows(const lfuse__rows *r, int indent)
 {
     for (int sweep = 0; sweep < r->nsweeps; sweep++) {
         lfuse__rows_put_phase(r, indent, sweep, false);
-        put_sweep(r, indent, sweep);
+        lfuse__rows_put_segments(r, indent, sweep, "u32", put_segment);
     }
     lfuse__rows_put_phase(r, indent, r->nsweeps, true);
     lfuse__put(r->t.out, indent, sharers(r) > 1 ? "if (number == 0) {" : "{");

@@ -159,26 +159,6 @@ static void put_segment(const lfuse__rows *r, int indent, int sweep)
         if (lfuse__rows_reduces(r, i, sweep)) put_fold(r, indent, i);
 }
 
-static void put_sweep(const lfuse__rows *r, int indent, int sweep)
-{
-    const bool any = lfuse__rows_any_reduce(r, sweep);
-    lfuse__strbuf *out = r->t.out;
-    for (int i = 0; i < r->t.k->body->ninstr; i++)
-        if (lfuse__rows_reduces(r, i, sweep)) lfuse__rows_put_empty(r, indent, i);
-    lfuse__put(out, indent, "{");
-    if (any) lfuse__rows_put_counter_begin(r, indent + 1, sweep);
-    lfuse__put(out, indent + 1, "for (%s seg = 0; seg < length; seg += %d) {", r->t.ux, LFUSE__SEGMENT);
-    lfuse__put(out, indent + 2, "const int left = length - seg < %d ? (int)(length - seg) : %d;", LFUSE__SEGMENT,
-               LFUSE__SEGMENT);
-    put_segment(r, indent + 2, sweep);
-    if (any) lfuse__rows_put_counter_add(r, indent + 2, sweep, "[0]");
-    lfuse__put(out, indent + 1, "}");
-    if (any) lfuse__rows_put_counter_end(r, indent + 1, sweep);
-    lfuse__put(out, indent, "}");
-    for (int i = 0; i < r->t.k->body->ninstr; i++)
-        if (lfuse__rows_reduces(r, i, sweep)) lfuse__rows_put_result(r, indent, i);
-}
-
 static void put_partial(const lfuse__rows *r, int indent)
 {
     lfuse__strbuf *out = r->t.out;
@@ -205,7 +185,7 @@ static void put_rows(const lfuse__rows *r, int indent)
     lfuse__rows_put_bases(r, indent + 1);
     for (int sweep = 0; sweep < r->nsweeps; sweep++) {
         lfuse__rows_put_phase(r, indent + 1, sweep, false);
-        put_sweep(r, indent + 1, sweep);
+        lfuse__rows_put_segments(r, indent + 1, sweep, "int", put_segment);
     }
     lfuse__rows_put_phase(r, indent + 1, r->nsweeps, true);
     lfuse__rows_put_row_stores(r, indent + 1);
@@ -219,7 +199,7 @@ void lfuse__rows_put_single_segment(const lfuse__rows *r, int indent)
 
 void lfuse__rows_put_single_sweep(const lfuse__rows *r, int indent, int sweep)
 {
-    put_sweep(r, indent, sweep);
+    lfuse__rows_put_segments(r, indent, sweep, "int", put_segment);
 }
 
 void lfuse__rows_emit_single(lfuse__rows *r, const char *name)

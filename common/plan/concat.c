@@ -28,19 +28,6 @@ static lfuse_status part_of(const lfuse__draft *d, int32_t concat, int i, lfuse_
     return LFUSE_OK;
 }
 
-/* Whether two shapes differ in axes of one element at most. */
-static bool alike(const lfuse__node *a, const lfuse__node *b)
-{
-    int i = 0, k = 0;
-
-    for (;;) {
-        while (i < a->rank && a->shape[i] == 1) i++;
-        while (k < b->rank && b->shape[k] == 1) k++;
-        if (i == a->rank || k == b->rank) return i == a->rank && k == b->rank;
-        if (a->shape[i++] != b->shape[k++]) return false;
-    }
-}
-
 bool lfuse__draft_is_part(const lfuse__draft *d, int32_t base, int32_t concat)
 {
     const lfuse__node *n = lfuse__draft_node(d, concat);
@@ -51,7 +38,7 @@ bool lfuse__draft_is_part(const lfuse__draft *d, int32_t base, int32_t concat)
         return false;
     piece = d->views[n->in[0]].base == base ? n->in[0] : n->in[1];
     return lfuse__view_linear(d, piece, &d->views[piece]) &&
-           alike(lfuse__draft_node(d, piece), lfuse__draft_node(d, base));
+           lfuse__draft_alike(lfuse__draft_node(d, piece), lfuse__draft_node(d, base));
 }
 
 /* Whether who computes the piece stores it in its part, and by which walk of its own. */

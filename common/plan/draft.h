@@ -206,6 +206,8 @@ bool lfuse__view_linear(const lfuse__draft *d, int32_t node, const lfuse__view *
 
 /* ---- views.c ---- */
 void lfuse__draft_views(lfuse__draft *d);
+/* Whether two shapes differ in axes of one element at most. */
+bool lfuse__draft_alike(const lfuse__node *a, const lfuse__node *b);
 /* By a pass that is left out: what keeps a kernel of its own, from memory to memory. */
 bool lfuse__draft_alone(const lfuse__draft *d, int32_t node);
 /*

@@ -31,19 +31,6 @@ static bool same_shape(const lfuse__node *a, const lfuse__node *b)
     return a->rank == b->rank && !memcmp(a->shape, b->shape, (size_t)a->rank * sizeof *a->shape);
 }
 
-/* Whether they differ in axes of one element alone: such reshapes keep nobody apart. */
-static bool alike(const lfuse__node *a, const lfuse__node *b)
-{
-    int i = 0, k = 0;
-
-    for (;;) {
-        while (i < a->rank && a->shape[i] == 1) i++;
-        while (k < b->rank && b->shape[k] == 1) k++;
-        if (i == a->rank || k == b->rank) return i == a->rank && k == b->rank;
-        if (a->shape[i++] != b->shape[k++]) return false;
-    }
-}
-
 /* Sets the axes of a group in the new shape: those of `to`, or ones where the operand repeats along all of them. */
 static bool see_group(const lfuse__node *form, const lfuse__node *x, const lfuse__node *to, const lfuse__group *at,
                       lfuse_size *shape)
@@ -96,7 +83,7 @@ static int sinking(const lfuse__lowering *l, const lfuse__node *form, const int3
     for (i = 0; i < form->nin; i++) {
         const int32_t node = source(l, form, in[i]);
         if (node >= 0 && l->value_of[node] >= 0 && l->values[l->value_of[node]].rows &&
-            !alike(&l->g->nodes[node], form))
+            !lfuse__draft_alike(&l->g->nodes[node], form))
             return i;
     }
     return -1;

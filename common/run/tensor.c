@@ -109,11 +109,36 @@ static lfuse_status set_place(lfuse_tensor *t, int64_t offset, const lfuse__rang
     return LFUSE_OK;
 }
 
-static lfuse_status new_tensor(lfuse_tensor **tensor)
+/* A tensor without memory, of a shape that has been checked. */
+static lfuse_status make(lfuse_type type, int rank, const int64_t *shape, const int64_t *strides, lfuse_tensor **tensor)
 {
     lfuse_tensor *t = calloc(1, sizeof *t);
+    lfuse_status status;
+
     if (!t) return lfuse__error(LFUSE_ERR_MEMORY, "no memory for a tensor");
     atomic_init(&t->references, 1);
+    status = set_shape(t, type, rank, shape);
+    if (status != LFUSE_OK) {
+        free(t);
+        return status;
+    }
+    if (strides && rank > 0) memcpy(t->strides, strides, (size_t)rank * sizeof *strides);
+    *tensor = t;
+    return LFUSE_OK;
+}
+
+/* Lays `t` into its memory, unless `status` says that there is none; on errors both go. */
+static lfuse_status lay(lfuse_tensor *t, lfuse_status status, lfuse__range *range, int64_t offset,
+                        lfuse_tensor **tensor)
+{
+    if (status == LFUSE_OK) status = set_place(t, offset, range);
+    if (status != LFUSE_OK) {
+        lfuse__range_release(range);
+        free(t);
+        return status;
+    }
+    t->range = range;
+    set_contiguous(t);
     *tensor = t;
     return LFUSE_OK;
 }
@@ -121,26 +146,14 @@ static lfuse_status new_tensor(lfuse_tensor **tensor)
 static lfuse_status create(lfuse_device *dev, lfuse_type type, int rank, const int64_t *shape,
                            lfuse_status (*take)(lfuse_device *, uint64_t, lfuse__range **), lfuse_tensor **tensor)
 {
+    lfuse__range *range = NULL;
     lfuse_tensor *t = NULL;
     lfuse_status status;
 
     LFUSE__TRY(lfuse__device_usable(dev));
-    LFUSE__TRY(new_tensor(&t));
-    status = set_shape(t, type, rank, shape);
-    if (status != LFUSE_OK) goto err_free_tensor;
-    status = take(dev, (uint64_t)t->elements * lfuse_type_size(type), &t->range);
-    if (status != LFUSE_OK) goto err_free_tensor;
-    status = set_place(t, 0, t->range);
-    if (status != LFUSE_OK) goto err_release_range;
-    set_contiguous(t);
-    *tensor = t;
-    return LFUSE_OK;
-
-err_release_range:
-    lfuse__range_release(t->range);
-err_free_tensor:
-    free(t);
-    return status;
+    LFUSE__TRY(make(type, rank, shape, NULL, &t));
+    status = take(dev, (uint64_t)t->elements * lfuse_type_size(type), &range);
+    return lay(t, status, range, 0, tensor);
 }
 
 lfuse_status lfuse__tensor_create(lfuse_device *dev, lfuse_type type, int rank, const int64_t *shape,
@@ -159,56 +172,30 @@ lfuse_status lfuse__tensor_wrap(lfuse_device *dev, lfuse_memory_kind kind, uint6
                                 lfuse_type type, int rank, const int64_t *shape, const int64_t *strides,
                                 int64_t offset, lfuse_tensor **tensor)
 {
+    lfuse__range *range = NULL;
     lfuse_tensor *t = NULL;
     lfuse_status status;
 
     LFUSE__TRY(lfuse__device_usable(dev));
-    LFUSE__TRY(new_tensor(&t));
-    status = set_shape(t, type, rank, shape);
-    if (status != LFUSE_OK) goto err_free_tensor;
-    if (strides && rank > 0) memcpy(t->strides, strides, (size_t)rank * sizeof *strides);
+    LFUSE__TRY(make(type, rank, shape, strides, &t));
     /* Frameworks give empty tensors a null address. */
-    status = handle == 0 && t->elements == 0 ? lfuse__range_create(dev, 0, &t->range)
-                                             : lfuse__range_wrap(dev, kind, handle, bytes, &t->range);
-    if (status != LFUSE_OK) goto err_free_tensor;
-    status = set_place(t, offset, t->range);
-    if (status != LFUSE_OK) goto err_release_range;
-    set_contiguous(t);
-    *tensor = t;
-    return LFUSE_OK;
-
-err_release_range:
-    lfuse__range_release(t->range);
-err_free_tensor:
-    free(t);
-    return status;
+    status = handle == 0 && t->elements == 0 ? lfuse__range_create(dev, 0, &range)
+                                             : lfuse__range_wrap(dev, kind, handle, bytes, &range);
+    return lay(t, status, range, offset, tensor);
 }
 
 lfuse_status lfuse__tensor_view(const lfuse_tensor *parent, int rank, const int64_t *shape, const int64_t *strides,
                                 int64_t offset, lfuse_tensor **tensor)
 {
     lfuse_tensor *t = NULL;
-    lfuse_status status;
     int64_t start;
 
     LFUSE__TRY(lfuse__device_usable(parent->range->dev));
     if (__builtin_add_overflow(parent->offset, offset, &start))
         return lfuse__error(LFUSE_ERR_OVERFLOW, "offset %" PRId64 " reaches further than 2^63 elements", offset);
-    LFUSE__TRY(new_tensor(&t));
-    status = set_shape(t, parent->type, rank, shape);
-    if (status != LFUSE_OK) goto err_free_tensor;
-    if (strides && rank > 0) memcpy(t->strides, strides, (size_t)rank * sizeof *strides);
-    status = set_place(t, start, parent->range);
-    if (status != LFUSE_OK) goto err_free_tensor;
-    set_contiguous(t);
-    t->range = parent->range;
-    lfuse__range_retain(t->range);
-    *tensor = t;
-    return LFUSE_OK;
-
-err_free_tensor:
-    free(t);
-    return status;
+    LFUSE__TRY(make(parent->type, rank, shape, strides, &t));
+    lfuse__range_retain(parent->range);
+    return lay(t, LFUSE_OK, parent->range, start, tensor);
 }
 
 /* Axes sorted by stride: each must step over all that the smaller ones reach. */
