@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * The sums of a tile. Slabs of `depth` along k pass through local memory, two in turn: while one is multiplied, the
- * next ones (`ahead` of them) are on their way from memory into registers, of which the first is put into the other
- * half before the one barrier of each slab. Each slice of the work-items multiplies its share of the slab. A
- * work-item's rows and columns are vectors that lie apart, so that neighbours read neighbouring vectors of local
- * memory. What is turned round is stored element by element, by work-items whose places differ in their vector of k and
- * then in their row: within every BANKS bytes, elements change places by their vector of k, so that those stores fall
- * on different banks.
+ * next ones (`ahead` of them) are on their way from memory into registers. The first of those is put into the other
+ * half, and its registers take the one behind them, before the one barrier of each slab. Each slice of the work-items
+ * multiplies its share of the slab. A work-item's rows and columns are vectors that lie apart, so that neighbours read
+ * neighbouring vectors of local memory. What is turned round is stored element by element, by work-items whose places
+ * differ in their vector of k and then in their row: within every BANKS bytes, elements change places by their vector
+ * of k, so that those stores fall on different banks.
  */
 #ifdef HAVE_CONFIG_H
 #include "config.h"
@@ -150,27 +150,32 @@ static void put_to_local(const lfuse__tiles *t, const side *s, int indent, const
     lfuse__put(out, 0, "#pragma unroll");
     lfuse__put(out, indent + 1, "for (int e = 0; e < %d; e++)", t->vector);
     if (s->turned)
-        lfuse__put(out, indent + 2, "PUT_%s(tile, %d + %s * %d + %c_to[i] + e * %d, UNPACK_%s(%c_raw%d + i * %d, e));",
-                   t->sum, s->base, half, slab, c, s->width, s->memory, c, from, s->words);
+        lfuse__put(out, indent + 2, "PUT_%s(FROM_%s(tile, %s * %d + %c_to[i]), %d + e * %d, UNPACK_%s(%c_raw%d + i * "
+                   "%d, e));", t->sum, t->sum, half, slab, c, s->base, s->width, s->memory, c, from, s->words);
     else
         lfuse__put(out, indent + 2, "v_[e] = UNPACK_%s(%c_raw%d + i * %d, e);", s->memory, c, from, s->words);
     if (!s->turned)
-        lfuse__put(out, indent + 1, "PUTV_%s(tile, %d + %s * %d + %c_to[i], v_);", t->sum, s->base, half, slab, c);
+        lfuse__put(out, indent + 1, "PUTV_%s(FROM_%s(tile, %s * %d + %c_to[i]), %d, v_);", t->sum, t->sum, half, slab,
+                   c, s->base);
     lfuse__put(out, indent, "}");
 }
 
-/* A work-item's elements of one k, which is `l`. */
+/*
+ * A work-item's elements of one k, which is `l`, number `l_` of its slice. What is known when the kernel is compiled
+ * stands behind FROM: so it is a part of each load, where a sum of indices would be computed for each.
+ */
 static void put_elements(const lfuse__tiles *t, const side *s, int indent, char at, int each)
 {
-    const int slab = t->p->depth * s->width;
+    const int depth = t->p->depth / t->p->slices, slab = t->p->depth * s->width;
+    char from[128];
+    int n = snprintf(from, sizeof from, "now * %d + ", slab);
+    if (t->p->slices > 1) n += snprintf(from + n, sizeof from - (size_t)n, "slice * %d + ", depth * s->width);
+    if (s->turned) snprintf(from + n, sizeof from - (size_t)n, "(%c ^ l / %d %% %d * %d)", at, t->vector, s->turns,
+                            s->moves);
+    else snprintf(from + n, sizeof from - (size_t)n, "%c", at);
     for (int i = 0; i < each; i += t->vector)
-        if (s->turned)
-            lfuse__put(t->t.out, indent, "GETV_%s(%c + %d, tile, %d + now * %d + l * %d + %d + (%c ^ l / %d %% %d * "
-                       "%d));", t->sum, s->letter, i, s->base, slab, s->width, i * (s->width / each), at, t->vector,
-                       s->turns, s->moves);
-        else
-            lfuse__put(t->t.out, indent, "GETV_%s(%c + %d, tile, %d + now * %d + l * %d + %d + %c);", t->sum, s->letter,
-                       i, s->base, slab, s->width, i * (s->width / each), at);
+        lfuse__put(t->t.out, indent, "GETV_%s(%c + %d, FROM_%s(tile, %s), %d + l_ * %d);", t->sum, s->letter, i, t->sum,
+                   from, s->base + i * (s->width / each), s->width);
 }
 
 /* The product of the slab in half `now`. */
@@ -205,20 +210,56 @@ static void put_half(const lfuse__tiles *t, const side *sides, int indent, const
     lfuse__put(out, indent, "}");
 }
 
-/* Slab `begin_` + i: what is fetched has the registers of what was put into local memory last. */
+/* Slab `slab` into half `half`; the registers that it comes from take slab `later`, if there is one. */
+static void put_next(const lfuse__tiles *t, const side *sides, int indent, const char *slab, const char *half,
+                     const char *later, int raw)
+{
+    put_half(t, sides, indent, slab, half, raw);
+    lfuse__put(t->t.out, indent, "if (%s < fetched) {", later);
+    for (int s = 0; s < 2; s++) put_fetch(t, &sides[s], indent + 1, raw);
+    lfuse__put(t->t.out, indent, "}");
+    lfuse__put(t->t.out, indent, "SYNC();");
+}
+
+/*
+ * Slab `begin_` + i. What is fetched is fetched before all work-items meet: compilers move loads as far down as to
+ * where their values are used, but across no barrier, and behind it is all of the product of a slab to wait for them.
+ */
 static void put_slab(const lfuse__tiles *t, const side *sides, int i)
 {
     const int ahead = t->p->ahead;
     lfuse__strbuf *out = t->t.out;
+    char later[32];
+    snprintf(later, sizeof later, "slab + %d", ahead + 1);
     lfuse__put(out, 2, ahead > 1 ? "if (begin_ + %d < last) {" : "{", i);
     lfuse__put(out, 3, "const u32 slab = begin_ + %d, now = (slab - first) & 1, next = now ^ 1;", i);
-    lfuse__put(out, 3, "if (slab + %d < fetched) {", ahead);
-    for (int s = 0; s < 2; s++) put_fetch(t, &sides[s], 4, i);
-    lfuse__put(out, 3, "}");
     put_multiply(t, sides, 3);
-    put_half(t, sides, 3, "slab + 1", "next", (i + 1) % ahead);
-    lfuse__put(out, 3, "SYNC();");
+    put_next(t, sides, 3, "slab + 1", "next", later, (i + 1) % ahead);
     lfuse__put(out, 2, "}");
+}
+
+/* Whether sums are stored, to wherever, with nothing computed of them before. */
+static bool as_they_are(const lfuse__tiles *t)
+{
+    const lfuse__body *body = t->t.k->body;
+    if (t->p->slices > 1 || t->p->split || body->ninstr > LFUSE__TILES_SHORT) return true;
+    for (int i = 0; i < body->nstores; i++)
+        if (body->instr[body->stores[i].reg].kind == LFUSE__I_LOAD) return true;
+    return false;
+}
+
+/*
+ * The sums times 1, which no compiler knows to be 1: what is stored is in other registers then than what is added up. A
+ * vector that is loaded or stored has registers that follow each other. Were those of the sums the stored ones, a sum
+ * and its factor of B would always lie in the same bank of registers, of which an H200 reads one at a time: a plain
+ * product took 14 % longer than one with an epilogue.
+ */
+static void put_other_registers(const lfuse__tiles *t, int sums)
+{
+    if (t->p->sum != LFUSE_F32) return;
+    lfuse__put(t->t.out, 1, "const S_f32 one = m ? K_f32(0x3f800000) : ZERO_f32;");
+    lfuse__put(t->t.out, 0, "#pragma unroll");
+    lfuse__put(t->t.out, 1, "for (int i = 0; i < %d; i++) acc[i] = MUL_f32(acc[i], one);", sums);
 }
 
 void lfuse__tiles_put_sums(const lfuse__tiles *t)
@@ -226,6 +267,7 @@ void lfuse__tiles_put_sums(const lfuse__tiles *t)
     const side sides[2] = {side_of(t, LFUSE__PRODUCT_A), side_of(t, LFUSE__PRODUCT_B)};
     const int sums = t->p->item_rows * t->p->item_columns;
     lfuse__strbuf *out = t->t.out;
+    char later[32];
     for (int s = 0; s < 2; s++) put_addresses(t, &sides[s]);
     lfuse__put(out, 1, "const u32 quick = (%s(%d) & 3) == 3 ? k / %d : 0; /* whole slabs of aligned memory */",
                t->l.word, t->l.own + LFUSE__TILES_VECTORS, t->p->depth);
@@ -238,9 +280,10 @@ void lfuse__tiles_put_sums(const lfuse__tiles *t)
         for (int s = 0; s < 2; s++) put_fetch(t, &sides[s], 2, i);
         lfuse__put(out, 1, "}");
     }
-    put_half(t, sides, 1, "first", "0", 0);
-    lfuse__put(out, 1, "SYNC();");
+    snprintf(later, sizeof later, "first + %d", t->p->ahead);
+    put_next(t, sides, 1, "first", "0", later, 0);
     lfuse__put(out, 1, "for (u32 begin_ = first; begin_ < last; begin_ += %d) {", t->p->ahead);
     for (int i = 0; i < t->p->ahead; i++) put_slab(t, sides, i);
     lfuse__put(out, 1, "}");
+    if (as_they_are(t)) put_other_registers(t, sums);
 }
