@@ -198,8 +198,8 @@ void lfuse__put_member(const lfuse__text *t, int indent, const lfuse__facts *fac
 }
 
 /*
- * rows_, columns_ of a matrix of the member and matrices_, from p<j> of the shape. A number of a row, among those of the
- * rows of a matrix, is as an element in a row.
+ * rows_, columns_ of a matrix of the member and matrices_, from p<j> of the shape. A number of a row, among those of
+ * the rows of a matrix, is as an element in a row.
  */
 static void put_shape(const lfuse__text *t, int indent)
 {
