@@ -239,6 +239,7 @@ static Suite *suite_fake_products(void)
     Suite *s = suite_create("cuda-fake products");
     TCase *c = tcase_create("products");
 
+    tcase_set_timeout(c, 120); /* kernels are compiled */
     tcase_add_checked_fixture(c, load_fakes, NULL);
     tcase_add_test(c, test_gemm);
     tcase_add_test(c, test_sizes);

@@ -278,6 +278,29 @@ START_TEST(test_tilings)
 }
 END_TEST
 
+/* Who wins by less than a tenth does not win: timed by themselves, products say that little of a network. */
+START_TEST(test_margin)
+{
+    static const struct {
+        const char *quick;
+        bool taken;
+    } cases[] = { { "8:95:100", false }, { "8:91:100", false }, { "8:89:100", true }, { "8:85:100", true } };
+    char first[64], choice[64];
+    unsigned groups;
+
+    if (lfuse__cu_load_compiler()) TEST_SKIP("no NVRTC");
+    if (lfuse__cu_load_blas() || strcmp(lfuse__cu_blas.text, "13.0.0"))
+        TEST_SKIP("NVRTC %s goes with another cuBLASLt than the fake one", lfuse__cu_compiler.text);
+    tile(LFUSE_PROVIDER_NATIVE, true, "7:100:100", first, sizeof first, &groups);
+    ck_assert_uint_ne(groups, 8);
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        tile(LFUSE_PROVIDER_NATIVE, true, cases[i].quick, choice, sizeof choice, &groups);
+        ck_assert_msg((groups == 8) == cases[i].taken && !strcmp(choice, first) != cases[i].taken, "%s: %s, not %s",
+                      cases[i].quick, choice, first);
+    }
+}
+END_TEST
+
 static Suite *suite_fake_wisdom(void)
 {
     Suite *s = suite_create("cuda-fake wisdom");
@@ -288,6 +311,7 @@ static Suite *suite_fake_wisdom(void)
     tcase_add_test(c, test_wisdom);
     tcase_add_test(c, test_trial);
     tcase_add_test(c, test_tilings);
+    tcase_add_test(c, test_margin);
     suite_add_tcase(s, c);
     return s;
 }

@@ -6,9 +6,9 @@
  * FAKECUDA_FAIL=function:N:code (read at each call of fakecuda_reset): the N-th call of that function and all later
  * ones return the code.
  * A kernel is found when its name ends with _<buffers>_<words>, which says how its parameters are recorded.
- * FAKECUDA_QUICK=grid, read at each use: kernels of any name are found, whose parameters are not recorded, and events
- * tell the time, by a clock that a launch of that grid (0: a product of the fake cuBLASLt) advances by 1 us, any other
- * by 10 us.
+ * FAKECUDA_QUICK=grid[:us:others], read at each use: kernels of any name are found, whose parameters are not recorded,
+ * and events tell the time, by a clock that a launch of that grid (0: a product of the fake cuBLASLt) advances by `us`
+ * (1 us), any other by `others` (10 us).
  */
 #ifndef TESTS_FAKE_CUDA_FAKECUDA_H
 #define TESTS_FAKE_CUDA_FAKECUDA_H
@@ -33,8 +33,8 @@ typedef void fakecuda_reset_function(void);
 typedef uint64_t fakecuda_calls_function(const char *function);
 /* Contexts retained, memory, streams, events, modules and graphs that are alive. */
 typedef int64_t fakecuda_live_function(void);
-/* What somebody else does on the stream, or puts into its graph, takes so long. */
-typedef void fakecuda_spend_function(void *stream, double us);
+/* A launch of a grid by somebody else on the stream, or into its graph, takes its time. */
+typedef void fakecuda_spend_function(void *stream, unsigned grid);
 typedef const fakecuda_launch *fakecuda_last_function(void);
 /*
  * Kernel i of the graph that was launched last. A graph holds its kernels, whose launches then count like others;
