@@ -234,15 +234,25 @@ err_free_all:
     return status;
 }
 
+lfuse_status lfuse__furnish_stages(lfuse_instance *in, const lfuse__stage *stages, int count)
+{
+    int i;
+
+    for (i = 0; i < count; i++) LFUSE__TRY(furnish_stage(in, &stages[i]));
+    return LFUSE_OK;
+}
+
 /* The network that begins with a stage, in its place and that of those behind it; else the stage alone. */
 static lfuse_status furnish_from(lfuse_instance *in, const lfuse__stage *stage, int *taken)
 {
     const int noperations = in->noperations, nbuffers = in->nbuffers;
     lfuse__saved_error before;
     lfuse_status status;
+    bool apart = false;
 
     *taken = 1;
-    if (!stage->network) return furnish_stage(in, stage);
+    if (stage->network) LFUSE__TRY(lfuse__trial_network(in, stage, &apart));
+    if (!stage->network || apart) return furnish_stage(in, stage);
     lfuse__error_save(&before);
     status = lfuse__furnish_network(in, stage->network);
     if (status) {

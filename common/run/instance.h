@@ -196,6 +196,8 @@ lfuse_status lfuse__overlap_check(lfuse_instance *in, const lfuse__slot *slots);
 lfuse_status lfuse__furnish(lfuse_instance *in);
 /* Adds the operations of an alternative. ERR_UNSUPPORTED: it declines; some of them may be there. */
 lfuse_status lfuse__furnish_alternative(lfuse_instance *in, const lfuse__alternative *a);
+/* So many stages, each in the best way that there is for it. */
+lfuse_status lfuse__furnish_stages(lfuse_instance *in, const lfuse__stage *stages, int count);
 /* All but the first `count`. */
 void lfuse__drop_operations(lfuse_instance *in, int count);
 void lfuse__unfurnish(lfuse_instance *in);

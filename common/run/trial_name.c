@@ -112,8 +112,8 @@ static const lfuse__step *product_of(const lfuse__alternative *const *order, int
     return NULL;
 }
 
-lfuse_status lfuse__trial_name(const lfuse_instance *in, const lfuse__alternative *const *order, int count,
-                               char name[LFUSE__TRIAL_NAME])
+lfuse_status lfuse__trial_name(const lfuse_instance *in, const char *kind, const lfuse__alternative *const *order,
+                               int count, char name[LFUSE__TRIAL_NAME])
 {
     writer w = { .in = in, .text = LFUSE__STRBUF_INIT };
     const lfuse__step *product = product_of(order, count);
@@ -139,7 +139,7 @@ lfuse_status lfuse__trial_name(const lfuse_instance *in, const lfuse__alternativ
     status = lfuse__strbuf_check(&w.text);
     hash = lfuse__hash_bytes(w.text.data, w.text.length);
     lfuse__strbuf_free(&w.text);
-    snprintf(name, LFUSE__TRIAL_NAME, "stage:%" PRId64 "x%" PRId64 "x%" PRId64 ":%s:%016" PRIx64 "%016" PRIx64, m, n, l,
-             lfuse_type_name(p->type), hash.high, hash.low);
+    snprintf(name, LFUSE__TRIAL_NAME, "%s:%" PRId64 "x%" PRId64 "x%" PRId64 ":%s:%016" PRIx64 "%016" PRIx64, kind, m, n,
+             l, lfuse_type_name(p->type), hash.high, hash.low);
     return status;
 }

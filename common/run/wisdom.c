@@ -97,10 +97,14 @@ static void read_default(wise_device *d, lfuse_device *dev)
 static lfuse_status create(lfuse_device *dev, void **data)
 {
     wise_device *d = calloc(1, sizeof *d);
+    pthread_mutexattr_t again;
 
     if (!d) return lfuse__error(LFUSE_ERR_MEMORY, "out of host memory (%zu bytes)", sizeof *d);
     pthread_mutex_init(&d->lock, NULL);
-    pthread_mutex_init(&d->inside, NULL);
+    pthread_mutexattr_init(&again);
+    pthread_mutexattr_settype(&again, PTHREAD_MUTEX_RECURSIVE); /* stages are tried within the trial of a network */
+    pthread_mutex_init(&d->inside, &again);
+    pthread_mutexattr_destroy(&again);
     d->device = (lfuse__strbuf)LFUSE__STRBUF_INIT;
     read_default(d, dev);
     *data = d;

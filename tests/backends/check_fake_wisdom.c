@@ -301,6 +301,79 @@ START_TEST(test_margin)
 }
 END_TEST
 
+/* A network of three layers, of which one run may be timed; its last launch. */
+static const fakecuda_launch *run_network(lfuse_effort effort, uint64_t disable, bool *timed)
+{
+    const lfuse_plan_options options = { .effort = effort, .provider = LFUSE_PROVIDER_NATIVE, .disable = disable };
+    const int64_t row[] = { 1, 128 }, square[] = { 128, 128 };
+    lfuse_graph *g = lfuse_graph_create();
+    lfuse_value v = lfuse_input(g, "x", LFUSE_F32, 2, row);
+    lfuse_tensor *x, *w, *y;
+    lfuse_device *dev;
+    lfuse_stream *s;
+    lfuse_plan *plan;
+    uint64_t before;
+
+    for (int i = 0; i < 3; i++)
+        v = lfuse_relu(lfuse_matmul(v, lfuse_input(g, (const char *[]){ "w0", "w1", "w2" }[i], LFUSE_F32, 2, square)));
+    lfuse_output(g, "y", v);
+    OK(lfuse_device_open("cuda:0", &dev));
+    OK(lfuse_stream_create(dev, &s));
+    OK(lfuse_tensor_create(dev, LFUSE_F32, 2, row, &x));
+    OK(lfuse_tensor_create(dev, LFUSE_F32, 2, square, &w));
+    OK(lfuse_tensor_create(dev, LFUSE_F32, 2, row, &y));
+    const lfuse_binding bind[] = { lfuse_bind_tensor("x", x), lfuse_bind_tensor("w0", w), lfuse_bind_tensor("w1", w),
+                                   lfuse_bind_tensor("w2", w), lfuse_bind_tensor("y", y) };
+    OK(lfuse_plan_create(dev, g, &options, &plan));
+    before = fake_calls("cuEventElapsedTime");
+    OK(lfuse_plan_run(plan, s, bind, 5));
+    OK(lfuse_stream_synchronize(s));
+    *timed = fake_calls("cuEventElapsedTime") > before;
+    lfuse_tensor_destroy(x), lfuse_tensor_destroy(w), lfuse_tensor_destroy(y);
+    lfuse_plan_destroy(plan);
+    lfuse_graph_destroy(g);
+    lfuse_stream_destroy(s);
+    lfuse_device_close(dev);
+    ck_assert_int_eq(fake_live(), 0);
+    return fake_last();
+}
+
+/* One launch for a network races its layers one by one, each of those in its fastest tiling. */
+START_TEST(test_network)
+{
+    char quick[32], text[8192];
+    unsigned layers;
+    bool timed;
+    FILE *f;
+
+    if (lfuse__cu_load_compiler()) TEST_SKIP("no NVRTC");
+    setenv("FAKECUDA_QUICK", "0", 1);
+    layers = run_network(LFUSE_EFFORT_ESTIMATE, LFUSE_NO_NETWORK, &timed)->grid;
+    ck_assert(!timed && !fake_last()->resident);
+    for (int apart = 0; apart < 2; apart++) {
+        unlink(file);
+        ck_assert(run_network(LFUSE_EFFORT_ESTIMATE, 0, &timed)->resident && !timed);
+        ck_assert_uint_ne(fake_last()->grid, layers);
+        /* Three launches of 93 us against one of 100: less than a tenth; then of 87. */
+        snprintf(quick, sizeof quick, "%u:%d:100", layers, apart ? 29 : 31);
+        setenv("FAKECUDA_QUICK", quick, 1);
+        ck_assert_int_eq(!run_network(LFUSE_EFFORT_MEASURE, 0, &timed)->resident, apart);
+        ck_assert(timed);
+        for (lfuse_effort effort = LFUSE_EFFORT_ESTIMATE; effort <= LFUSE_EFFORT_MEASURE; effort++) {
+            ck_assert_int_eq(!run_network(effort, 0, &timed)->resident, apart);
+            ck_assert(!timed);
+        }
+        f = fopen(file, "r");
+        ck_assert_ptr_nonnull(f);
+        text[fread(text, 1, sizeof text - 1, f)] = '\0';
+        fclose(f);
+        ck_assert_msg(strstr(text, "\tnetwork:1x128x128:f32:") && strstr(text, "\tstage:1x128x128:f32:") &&
+                      strstr(text, apart ? "\tplan\tstages\t" : "\tplan\tnetwork\t"), "%s", text);
+    }
+    unsetenv("FAKECUDA_QUICK");
+}
+END_TEST
+
 static Suite *suite_fake_wisdom(void)
 {
     Suite *s = suite_create("cuda-fake wisdom");
@@ -312,6 +385,7 @@ static Suite *suite_fake_wisdom(void)
     tcase_add_test(c, test_trial);
     tcase_add_test(c, test_tilings);
     tcase_add_test(c, test_margin);
+    tcase_add_test(c, test_network);
     suite_add_tcase(s, c);
     return s;
 }

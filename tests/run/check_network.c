@@ -210,6 +210,35 @@ START_TEST(declined)
 }
 END_TEST
 
+/* Timed against its layers, whichever of the two it is then; the race leaves no trace in what is computed. */
+START_TEST(measured)
+{
+    const lfuse_plan_options options = { .effort = LFUSE_EFFORT_MEASURE };
+    static const int64_t rows[] = { 3, 65 };
+
+    begin();
+    for (int c = 0; c < 2; c++) {
+        network n = { .layers = 3, .rows = rows[c], .widths = { 36, 36, 36, 36 } };
+        lfuse_plan *plan;
+        uint64_t before;
+        graph_of(&n, true);
+        tensors_of(&n);
+        OK(lfuse_plan_create(dev, g, &options, &plan));
+        for (int i = 0; i < 3; i++) {
+            OK(lfuse_tensor_fill(n.y, NULL, NAN));
+            before = launches();
+            run_on(&n, plan, stream);
+            before = launches() - before;
+            if (!i) ck_assert_uint_gt(before, 20);
+            else ck_assert_msg(before == 3 || (before == 1 && !c), "%d launches", (int)before);
+            check(&n);
+        }
+        lfuse_plan_destroy(plan);
+        free_tensors(&n);
+    }
+}
+END_TEST
+
 /* Rows of x, y and the weights begin anywhere; weights that lie along k are for others. */
 START_TEST(strides)
 {
@@ -365,6 +394,7 @@ static Suite *suite_network(void)
     tcase_set_timeout(c, 0);
     tcase_add_test(c, shapes);
     tcase_add_test(c, declined);
+    tcase_add_test(c, measured);
     tcase_add_test(c, strides);
     tcase_add_loop_test(c, many_ways, 0, 2);
     tcase_add_test(c, many_ways_on_devices);
