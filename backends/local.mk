@@ -15,7 +15,7 @@ libfuse_core_la_SOURCES += \
 	%reldir%/opencl/program.c \
 	%reldir%/opencl/stream.c
 if HAVE_CLBLAST
-libfuse_core_la_SOURCES += %reldir%/opencl/gemm.c
+libfuse_core_la_SOURCES += %reldir%/opencl/gemm.c %reldir%/opencl/gemm_paths.c %reldir%/opencl/gemm_paths.h
 else
 libfuse_core_la_SOURCES += %reldir%/opencl/gemm_none.c
 endif

@@ -1,17 +1,23 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Matrix products by CLBlast: f32 and f64, without epilogues. Halves are declined: CLBlast adds them up in half
- * precision, and the contract asks for f32.
+ * Matrix products by CLBlast: f32 and f64, without epilogues, in the two ways of gemm_paths.c, each a candidate of its
+ * own. Halves are declined: CLBlast adds them up in half precision, and the contract asks for f32.
+ *
+ * Threads: products that go the way that CLBlast goes at present are submitted side by side. One that wants the other
+ * waits for those that are being submitted, changes CLBlast's parameter (0.3 ms) and is submitted alone; so two threads
+ * with unlike wishes get what they want, one after the other. As estimated nothing ever changes; a program that calls
+ * CLBlast beside this library may find the parameter of a product that was measured to be faster the other way.
  */
 #ifdef HAVE_CONFIG_H
 #include "config.h"
 #endif
 
 #include <pthread.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "backends/opencl/internal.h"
+#include "backends/opencl/gemm_paths.h"
 
 lfuse__clblast_functions lfuse__clblast;
 
@@ -29,14 +35,22 @@ static lfuse_status bind(lfuse__library *library)
 static const char *const names[] = { "libclblast.so.1", NULL };
 lfuse__cl_library lfuse__clblast_library = { "CLBlast", names, bind, NULL, false, "" };
 
+/* How a product is submitted. */
+typedef struct way {
+    lfuse__cl_threshold *threshold; /* NULL: CLBlast does not let us choose */
+    lfuse__cl_path path;
+    size_t value;                   /* that the threshold has to have */
+} way;
+
 struct lfuse__bgemm {
     lfuse__bdevice *dev;
     lfuse__gemm_desc desc;
+    way way;
 };
 
 /*
  * Before 1.6.1 storing a compiled routine races with other users of CLBlast's one cache. A routine is stored at the
- * first use of a precision in a context: that use runs alone.
+ * first use of a precision and of a threshold in a context: that use runs alone. So does one that changes a threshold.
  */
 static pthread_rwlock_t cache_lock = PTHREAD_RWLOCK_INITIALIZER;
 
@@ -64,6 +78,7 @@ static const struct {
     { CLBlastInvalidVectorScalar, LFUSE_ERR_DEVICE, "a scalar is no valid buffer" },
     { CLBlastInsufficientMemoryScalar, LFUSE_ERR_DEVICE, "a scalar's buffer is too small" },
     { CLBlastDatabaseError, LFUSE_ERR_UNSUPPORTED, "its database has no entry for the device" },
+    { CLBlastMissingOverrideParameter, LFUSE_ERR_UNSUPPORTED, "it has other parameters than are known here" },
     { CLBlastUnknownError, LFUSE_ERR_DEVICE, "unknown error" },
     { CLBlastUnexpectedError, LFUSE_ERR_DEVICE, "unexpected error" },
 };
@@ -98,12 +113,54 @@ static lfuse_status check(lfuse__bdevice *dev, const lfuse__gemm_desc *desc)
     return LFUSE_OK;
 }
 
+/* Names of the ways, and of the only one where there is no choice. */
+static const char *const identities[] = {
+    [LFUSE__CL_DIRECT] = "clblast-direct", [LFUSE__CL_INDIRECT] = "clblast-indirect",
+};
+static const char either[] = "clblast";
+
+static lfuse__gemm_candidate named(const char *identity)
+{
+    lfuse__gemm_candidate c = { .provider = "clblast" };
+
+    snprintf(c.identity, sizeof c.identity, "%s", identity);
+    return c;
+}
+
 lfuse_status lfuse__cl_gemm_candidates(lfuse__bdevice *dev, const lfuse__gemm_desc *desc, int max,
                                        lfuse__gemm_candidate *candidates, int *count)
 {
+    lfuse__cl_threshold *threshold;
+    lfuse__cl_path own;
+
     LFUSE__TRY(check(dev, desc));
-    if (max > 0) candidates[0] = (lfuse__gemm_candidate){ .provider = "clblast", .identity = "clblast" };
-    *count = max > 0 ? 1 : 0;
+    LFUSE__TRY(lfuse__cl_threshold_find(dev, desc->type, &threshold));
+    if (threshold == NULL) {
+        if (max > 0) candidates[0] = named(either);
+        *count = max > 0;
+        return LFUSE_OK;
+    }
+    own = lfuse__cl_path_own(threshold, desc);
+    if (max > 0) candidates[0] = named(identities[own]);
+    if (max > 1) candidates[1] = named(identities[!own]);
+    *count = max < 2 ? max : 2;
+    return LFUSE_OK;
+}
+
+static lfuse_status find_way(lfuse__bdevice *dev, const lfuse__gemm_desc *desc, const char *identity, way *found)
+{
+    way w = { .path = LFUSE__CL_DIRECT };
+
+    LFUSE__TRY(lfuse__cl_threshold_find(dev, desc->type, &w.threshold));
+    if (w.threshold == NULL ? strcmp(identity, either) != 0
+                            : strcmp(identity, identities[LFUSE__CL_DIRECT]) != 0 &&
+                                  strcmp(identity, identities[LFUSE__CL_INDIRECT]) != 0)
+        return lfuse__error(LFUSE_ERR_UNSUPPORTED, "%s: no algorithm \"%s\"", dev->device.facts.info.name, identity);
+    if (w.threshold != NULL) {
+        if (strcmp(identity, identities[LFUSE__CL_INDIRECT]) == 0) w.path = LFUSE__CL_INDIRECT;
+        w.value = lfuse__cl_path_threshold(w.threshold, desc, w.path);
+    }
+    *found = w;
     return LFUSE_OK;
 }
 
@@ -149,53 +206,74 @@ static CLBlastStatusCode call(const product *p, cl_command_queue queue)
                                 p->b_offset, ldb, (float)p->beta, p->c, p->c_offset, ldc, &queue, NULL);
 }
 
-/* Of dev->gemm_ready. */
-static unsigned ready_bit(const lfuse__gemm_desc *desc)
+/* Of dev->gemm_ready: what CLBlast compiles, and some drivers at the first launch. */
+static unsigned ready_bit(const lfuse__gemm_desc *desc, const way *w)
 {
-    return 1u << ((unsigned)desc->type + (desc->batch ? 16 : 0));
+    const unsigned own = w->threshold == NULL || w->value == w->threshold->own;
+
+    return 1u << ((desc->type == LFUSE_F64) + (desc->batch ? 2 : 0) + 4 * (unsigned)w->path + 8 * own);
 }
 
-static lfuse_status run(lfuse__bdevice *dev, const product *p, cl_command_queue queue)
+/* Locked for the product, alone or beside others. */
+static CLBlastStatusCode lock_for(const way *w, bool ready)
 {
-    unsigned bit = ready_bit(p->desc);
-    bool ready = (atomic_load(&dev->gemm_ready) & bit) != 0;
-    CLBlastStatusCode code;
+    if (ready) {
+        pthread_rwlock_rdlock(&cache_lock);
+        if (w->threshold == NULL || w->threshold->now == w->value) return CLBlastSuccess;
+        pthread_rwlock_unlock(&cache_lock);
+    }
+    pthread_rwlock_wrlock(&cache_lock);
+    return w->threshold == NULL ? CLBlastSuccess : lfuse__cl_threshold_set(w->threshold, w->value);
+}
 
-    if (ready) pthread_rwlock_rdlock(&cache_lock);
-    else pthread_rwlock_wrlock(&cache_lock);
-    code = call(p, queue);
+static lfuse_status run(lfuse__bdevice *dev, const product *p, const way *w, cl_command_queue queue)
+{
+    unsigned bit = ready_bit(p->desc, w);
+    bool ready = (atomic_load(&dev->gemm_ready) & bit) != 0;
+    CLBlastStatusCode code = lock_for(w, ready);
+
+    if (code == CLBlastSuccess) code = call(p, queue);
     pthread_rwlock_unlock(&cache_lock);
     if (code != CLBlastSuccess) return blas_error(dev, queue, code);
     if (!ready) atomic_fetch_or(&dev->gemm_ready, bit);
     return LFUSE_OK;
 }
 
-/*
- * The first product of a precision, and the first batch, makes CLBlast compile, which takes about a second: products of
- * one element.
- */
-static lfuse_status warm_up(lfuse__bdevice *dev, lfuse_type type, bool batch)
+/* A size that goes the way: of one element, unless that takes the threshold for which CLBlast is itself. */
+static int64_t warm_size(const way *w)
 {
-    enum { ELEMENTS = 48 };
-    const lfuse__gemm_desc desc = { .type = type, .m = 1, .n = 1, .k = 1, .lda = 1, .ldb = 1, .ldc = 1,
-                                    .batch = 2 * batch, .stride_a = batch, .stride_b = batch, .stride_c = batch };
-    product p = { .desc = &desc, .alpha = 1, .a_offset = 0, .b_offset = 16, .c_offset = 32 };
+    return w->path == LFUSE__CL_INDIRECT && w->value > 1 ? (int64_t)w->value : 1;
+}
+
+/*
+ * The first product of a precision, of a way and of a batch makes CLBlast compile, which takes about a second: a small
+ * product. It is no larger than the one that asks for it, unless that is one of a batch.
+ */
+static lfuse_status warm_up(lfuse__bdevice *dev, const lfuse__gemm_desc *asked, const way *w)
+{
+    const int64_t size = warm_size(w), batch = asked->batch ? 2 : 0, matrix = (size * size + 15) / 16 * 16;
+    const lfuse__gemm_desc desc = { .type = asked->type, .m = size, .n = size, .k = size, .lda = size, .ldb = size,
+                                    .ldc = size, .batch = batch, .stride_a = 0, .stride_b = 0,
+                                    .stride_c = batch ? size * size : 0 };
+    product p = { .desc = &desc, .alpha = 1, .a_offset = 0, .b_offset = (size_t)matrix,
+                  .c_offset = (size_t)(2 * matrix) };
+    const size_t bytes = (size_t)((batch ? 4 : 3) * matrix) * lfuse_type_size(desc.type);
     const char *name = dev->device.facts.info.name;
     cl_command_queue queue;
     cl_mem buffer;
     lfuse_status status;
     cl_int code;
 
-    if ((atomic_load(&dev->gemm_ready) & ready_bit(&desc)) != 0) return LFUSE_OK;
+    if ((atomic_load(&dev->gemm_ready) & ready_bit(&desc, w)) != 0) return LFUSE_OK;
     queue = lfuse__cl.CreateCommandQueue(dev->context, dev->device.id, 0, &code);
     if (queue == NULL) return lfuse__cl_error(code, "%s: clCreateCommandQueue", name);
-    buffer = lfuse__cl.CreateBuffer(dev->context, CL_MEM_READ_WRITE, ELEMENTS * lfuse_type_size(type), NULL, &code);
+    buffer = lfuse__cl.CreateBuffer(dev->context, CL_MEM_READ_WRITE, bytes, NULL, &code);
     if (buffer == NULL) {
-        status = lfuse__cl_error(code, "%s: a buffer of %d elements", name, ELEMENTS);
+        status = lfuse__cl_error(code, "%s: a buffer of %zu bytes", name, bytes);
         goto release_queue;
     }
     p.a = p.b = p.c = buffer;
-    status = run(dev, &p, queue);
+    status = run(dev, &p, w, queue);
     code = lfuse__cl.Finish(queue);
     if (status == LFUSE_OK && code != CL_SUCCESS)
         status = lfuse__cl_queue_error(dev, queue, code, "%s: CLBlast's first product", name);
@@ -209,15 +287,14 @@ lfuse_status lfuse__cl_gemm_prepare(lfuse__bdevice *dev, const lfuse__gemm_desc 
                                     const lfuse__gemm_candidate *candidate, lfuse__bgemm **gemm)
 {
     lfuse__bgemm *g;
+    way w;
 
     LFUSE__TRY(check(dev, desc));
-    if (strcmp(candidate->identity, "clblast") != 0)
-        return lfuse__error(LFUSE_ERR_UNSUPPORTED, "%s: no algorithm \"%s\"", dev->device.facts.info.name,
-                            candidate->identity);
-    LFUSE__TRY(warm_up(dev, desc->type, desc->batch != 0));
+    LFUSE__TRY(find_way(dev, desc, candidate->identity, &w));
+    LFUSE__TRY(warm_up(dev, desc, &w));
     g = calloc(1, sizeof *g);
     if (g == NULL) return lfuse__error(LFUSE_ERR_MEMORY, "no memory for a product");
-    g->dev = dev, g->desc = *desc;
+    g->dev = dev, g->desc = *desc, g->way = w;
     *gemm = g;
     return LFUSE_OK;
 }
@@ -245,7 +322,7 @@ lfuse_status lfuse__cl_gemm_run(lfuse__bstream *s, lfuse__bgemm *gemm, const lfu
     LFUSE__TRY(operand(args->b, args->b_offset, size, "B", &p.b, &p.b_offset));
     LFUSE__TRY(operand(args->c, args->c_offset, size, "C", &p.c, &p.c_offset));
     LFUSE__TRY(lfuse__cl_before(s));
-    LFUSE__TRY(run(gemm->dev, &p, s->queue));
+    LFUSE__TRY(run(gemm->dev, &p, &gemm->way, s->queue));
     return lfuse__cl_after(s);
 }
 

@@ -89,7 +89,7 @@ struct lfuse__bdevice {
     atomic_int lost;          /* the code that killed the device, 0 while it lives */
     atomic_uint_fast64_t held; /* bytes of our own allocations */
     lfuse__cl_addresser *addresser; /* NULL: kernels reach buffers through arguments alone */
-    atomic_uint gemm_ready;   /* bit of each precision whose CLBlast kernels are compiled; 16 further: of batches */
+    atomic_uint gemm_ready;   /* gemm.c: bits of what CLBlast has compiled */
 };
 
 typedef enum lfuse__cl_storage {

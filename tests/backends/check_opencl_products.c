@@ -5,6 +5,7 @@
 #endif
 
 #include <math.h>
+#include <pthread.h>
 
 #include "tests/backends/opencl_rig.h"
 
@@ -39,12 +40,12 @@ static void set_strides(lfuse__gemm_desc *d)
 }
 
 /* Offsets of 3, 5 and 7 elements, every leading dimension 2 larger than it must be. Matrices of a batch differ. */
-static void check_gemm(bench *t, lfuse__bstream *s, lfuse__gemm_desc d, double beta)
+static void check_way(bench *t, lfuse__bstream *s, lfuse__gemm_desc d, double beta, int way)
 {
     enum { WORDS = 20000 };
     static double a[WORDS], bb[WORDS], c[WORDS], in[WORDS];
     size_t size = lfuse_type_size(d.type);
-    lfuse__gemm_candidate candidate;
+    lfuse__gemm_candidate candidates[3];
     lfuse__gemm_args args = { .alpha = 2, .beta = beta, .a_offset = 3 * size, .b_offset = 5 * size,
                               .c_offset = 7 * size };
     lfuse__bgemm *g;
@@ -63,9 +64,9 @@ static void check_gemm(bench *t, lfuse__bstream *s, lfuse__gemm_desc d, double b
             for (int64_t j = 0; j < d.n; j++)
                 put(bb, d.type, in_b + (d.tb ? j * d.ldb + l : l * d.ldb + j), entry(l, j, d.stride_b ? x + 4 : 4));
     }
-    OK(b->gemm_candidates(t->dev, &d, 1, &candidate, &count));
-    ck_assert_int_eq(count, 1);
-    OK(b->gemm_prepare(t->dev, &d, &candidate, &g));
+    OK(b->gemm_candidates(t->dev, &d, 3, candidates, &count));
+    ck_assert_int_gt(count, way);
+    OK(b->gemm_prepare(t->dev, &d, &candidates[way], &g));
     OK(b->alloc(t->dev, LFUSE__ALLOC_DEVICE, sizeof a, &args.a));
     OK(b->alloc(t->dev, LFUSE__ALLOC_DEVICE, sizeof bb, &args.b));
     OK(b->alloc(t->dev, LFUSE__ALLOC_DEVICE, sizeof c, &args.c));
@@ -93,6 +94,11 @@ static void check_gemm(bench *t, lfuse__bstream *s, lfuse__gemm_desc d, double b
     b->gemm_destroy(g);
 }
 
+static void check_gemm(bench *t, lfuse__bstream *s, lfuse__gemm_desc d, double beta)
+{
+    check_way(t, s, d, beta, 0);
+}
+
 static lfuse_status try_gemm(bench *t, lfuse__gemm_desc desc)
 {
     lfuse__gemm_candidate candidate;
@@ -104,11 +110,13 @@ START_TEST(test_gemm)
 {
     const lfuse__gemm_desc base = { .type = LFUSE_F32, .m = 17, .n = 33, .k = 29, .lda = 29, .ldb = 33, .ldc = 33 };
     lfuse__gemm_desc d = base;
+    lfuse__gemm_candidate first;
     lfuse__facts f;
     lfuse__bstream *s;
     cl_command_queue queue;
     long programs;
     bench t;
+    int count = 0;
 
     test_without_optimisation(true); /* all kernels are CLBlast's */
     set_up(&t, _i);
@@ -119,8 +127,9 @@ START_TEST(test_gemm)
         TEST_SKIP("%s", lfuse__error_message());
     }
     layer.arm("clBuildProgram", 1, 0, CL_OUT_OF_RESOURCES);
-    REFUSED(LFUSE_ERR_DEVICE_MEMORY, b->gemm_prepare(t.dev, &base, &(lfuse__gemm_candidate){ .identity = "clblast" },
-                                                     &(lfuse__bgemm *){ NULL }));
+    OK(b->gemm_candidates(t.dev, &base, 1, &first, &count));
+    ck_assert_int_eq(count, 1);
+    REFUSED(LFUSE_ERR_DEVICE_MEMORY, b->gemm_prepare(t.dev, &base, &first, &(lfuse__bgemm *){ NULL }));
     layer.arm(NULL, 0, 0, 0);
     REFUSED(LFUSE_ERR_UNSUPPORTED, b->gemm_prepare(t.dev, &base, &(lfuse__gemm_candidate){ .identity = "other" },
                                                    &(lfuse__bgemm *){ NULL }));
@@ -159,7 +168,6 @@ START_TEST(test_gemm)
         lfuse__gemm_candidate c;
         lfuse__gemm_args args = { .alpha = 1 };
         lfuse__bgemm *g;
-        int count;
         OK(b->gemm_candidates(t.dev, &base, 1, &c, &count));
         OK(b->gemm_prepare(t.dev, &base, &c, &g));
         OK(b->alloc(t.dev, LFUSE__ALLOC_UNIFIED, 8192, &args.a));
@@ -174,6 +182,103 @@ START_TEST(test_gemm)
 }
 END_TEST
 
+/* Products of matrices of ones, submitted by a thread of its own. */
+typedef struct errand {
+    bench *t;
+    lfuse__bstream *s;
+    lfuse__bgemm *g;
+    lfuse__bmem *in, *out;
+    lfuse_status status;
+} errand;
+
+enum { EDGE = 64, TURNS = 40 };
+
+static void *run_errand(void *data)
+{
+    errand *e = data;
+    const lfuse__gemm_args args = { .alpha = 1, .a = e->in, .b = e->in, .c = e->out };
+
+    for (int i = 0; i < TURNS && e->status == LFUSE_OK; i++) e->status = b->gemm_run(e->s, e->g, &args);
+    if (e->status == LFUSE_OK) e->status = b->stream_sync(e->s);
+    return NULL;
+}
+
+static long launches_of(bench *t, lfuse__bgemm *g, lfuse__bmem *in, lfuse__bmem *out)
+{
+    const long before = layer.calls("clEnqueueNDRangeKernel");
+    const lfuse__gemm_args args = { .alpha = 1, .a = in, .b = in, .c = out };
+
+    OK(b->gemm_run(t->s, g, &args));
+    OK(b->stream_sync(t->s));
+    return layer.calls("clEnqueueNDRangeKernel") - before;
+}
+
+START_TEST(test_two_ways)
+{
+    static float ones[EDGE * EDGE], in[EDGE * EDGE];
+    const lfuse__gemm_desc d = { .type = LFUSE_F32, .m = EDGE, .n = EDGE, .k = EDGE, .lda = EDGE, .ldb = EDGE,
+                                 .ldc = EDGE };
+    const lfuse__gemm_desc odd = { .type = LFUSE_F32, .m = 17, .n = 33, .k = 29 };
+    lfuse__gemm_desc large = d, batch = odd;
+    lfuse__gemm_candidate c[3], other[3];
+    errand errands[2];
+    pthread_t threads[2];
+    long programs, launches[2], before, expected = 0;
+    int count = 0;
+    bench t;
+
+    test_without_optimisation(true);
+    set_up(&t, _i);
+    programs = layer.live("program");
+    if (b->gemm_candidates(t.dev, &d, 3, c, &count) != LFUSE_OK || count < 2) {
+        tear_down(&t);
+        TEST_SKIP("%s", count ? "this CLBlast does not let its caller choose" : lfuse__error_message());
+    }
+    ck_assert_str_eq(c[0].identity, "clblast-direct");
+    ck_assert_str_eq(c[1].identity, "clblast-indirect");
+    large.m = large.n = large.k = large.lda = large.ldb = large.ldc = 1 << 17;
+    OK(b->gemm_candidates(t.dev, &large, 3, other, &count));
+    ck_assert_int_eq(count, 2); /* CLBlast's own choice comes first */
+    ck_assert_str_eq(other[0].identity, "clblast-indirect");
+    ck_assert_str_eq(other[1].identity, "clblast-direct");
+    REFUSED(LFUSE_ERR_UNSUPPORTED, b->gemm_prepare(t.dev, &d, &(lfuse__gemm_candidate){ .identity = "clblast" },
+                                                   &(lfuse__bgemm *){ NULL }));
+    check_way(&t, t.s, odd, 0, 1);
+    check_way(&t, t.s, odd, 3, 0);
+    check_way(&t, t.s, odd, 3, 1);
+    batch.batch = 3, batch.stride_a = batch.stride_b = 1, batch.tb = true;
+    check_way(&t, t.s, batch, 3, 1);
+    for (int i = 0; i < EDGE * EDGE; i++) ones[i] = 1;
+    for (int i = 0; i < 2; i++) {
+        errands[i] = (errand){ .t = &t };
+        OK(b->stream_create(t.dev, &errands[i].s));
+        OK(b->gemm_prepare(t.dev, &d, &c[i], &errands[i].g));
+        OK(b->alloc(t.dev, LFUSE__ALLOC_DEVICE, sizeof ones, &errands[i].in));
+        OK(b->alloc(t.dev, LFUSE__ALLOC_DEVICE, sizeof ones, &errands[i].out));
+        OK(b->write(t.s, errands[i].in, 0, ones, sizeof ones));
+        launches[i] = launches_of(&t, errands[i].g, errands[i].in, errands[i].out);
+        expected += TURNS * launches[i];
+    }
+    ck_assert_int_eq(launches[0], 1); /* the kernel; the other way makes copies before */
+    ck_assert_int_gt(launches[1], 1);
+    before = layer.calls("clEnqueueNDRangeKernel");
+    for (int i = 0; i < 2; i++) ck_assert_int_eq(pthread_create(&threads[i], NULL, run_errand, &errands[i]), 0);
+    for (int i = 0; i < 2; i++) ck_assert_int_eq(pthread_join(threads[i], NULL), 0);
+    ck_assert_int_eq(layer.calls("clEnqueueNDRangeKernel") - before, expected); /* each went its own way each time */
+    for (int i = 0; i < 2; i++) {
+        ck_assert_int_eq(errands[i].status, LFUSE_OK);
+        read_all(t.s, errands[i].out, 0, in, sizeof in);
+        for (int e = 0; e < EDGE * EDGE; e++) ck_assert(in[e] == EDGE);
+        b->free(errands[i].out);
+        b->free(errands[i].in);
+        b->gemm_destroy(errands[i].g);
+        b->stream_destroy(errands[i].s);
+    }
+    t.live += layer.live("program") - programs;
+    tear_down(&t);
+}
+END_TEST
+
 static Suite *suite_products(void)
 {
     Suite *suite;
@@ -182,6 +287,7 @@ static Suite *suite_products(void)
     if (!opencl_suite("opencl products", &suite, &c)) return suite;
     tcase_add_unchecked_fixture(c, enumerate, NULL);
     tcase_add_loop_test(c, test_gemm, 0, device_count);
+    tcase_add_loop_test(c, test_two_ways, 0, device_count);
     return suite;
 }
 
