@@ -15,6 +15,7 @@ enum {
     READERS = 16,           /* groups that read the same tagged words, at most */
     MOST_READERS = 32,      /* of all copies: with 128, counters took 15.5 us where tagged words took 21 */
     LOCAL_BYTES = 46 << 10, /* of the 48 KB that every such device has */
+    NARROW_PRODUCTS = 1 << 21, /* of a layer of f16 or bf16 beside a library with units for matrices, at most */
     VECTOR = 4,
     TEAMS = LFUSE__GROUP / 32
 };
@@ -92,13 +93,13 @@ static int exchanges(const lfuse__product_class *p)
 
 /*
  * What a layer takes of a group, in clocks: fma of four to a work-item's vector, eight teams on four schedulers; values
- * that are handed on, and weights, at what a compute unit gets from the cache; folding of the sums. The factors are
- * those that put shapes measured on an H200 (128 x 64, 512 x 1, 16, 64) in their order.
+ * that are handed on, and weights, of `size` bytes each, at what a compute unit gets from the cache; folding of the
+ * sums. The factors are those that put shapes measured on an H200 (f32, 128 x 64, 512 x 1, 16, 64) in their order.
  */
-static double cost(const lfuse__product_class *p, int64_t k)
+static double cost(const lfuse__product_class *p, unsigned size, int64_t k)
 {
     const double fma = 2.0 * VECTOR * p->rows * p->depth;
-    const double bytes = (p->counted ? 4.0 : 8.0) * (double)k * p->rows + 6.0 * (double)k * p->columns;
+    const double bytes = (p->counted ? 4.0 : 8.0) * (double)k * p->rows + 1.5 * size * (double)k * p->columns;
 
     return fma + bytes / 40 + 24.0 * exchanges(p);
 }
@@ -120,9 +121,22 @@ static bool shape(const lfuse__facts *facts, const lfuse__network *w, int rows, 
     return groups_of(p, w) <= (int64_t)facts->resident_groups && local_bytes(p) <= LOCAL_BYTES;
 }
 
+/* Of the largest layer. */
+static double products_of(const lfuse__network *w)
+{
+    return (double)w->m * (double)most_deep(w) * (double)most_columns(w);
+}
+
+/* Those of the device's maker multiply f16 and bf16 by them; this kernel does not. */
+static bool has_matrix_units(const lfuse__facts *facts)
+{
+    return facts->products == LFUSE__PRODUCTS_TUNED;
+}
+
 lfuse_status lfuse__network_choose(const lfuse__facts *facts, const lfuse__network *w, lfuse__kernel_class *c)
 {
     static const int rows[] = { 1, 4, 8, 16 };
+    const unsigned size = lfuse__type_bytes(c->operands[LFUSE__PRODUCT_B].type);
     lfuse__product_class tried = c->product, best = tried;
     bool found = false;
     size_t i;
@@ -133,10 +147,13 @@ lfuse_status lfuse__network_choose(const lfuse__facts *facts, const lfuse__netwo
                             facts->info.name);
     if (!fits(c, w->nlayers))
         return lfuse__error(LFUSE_ERR_UNSUPPORTED, "%d layers take more argument words than a launch has", w->nlayers);
+    if (size < sizeof(float) && has_matrix_units(facts) && products_of(w) > NARROW_PRODUCTS)
+        return lfuse__error(LFUSE_ERR_UNSUPPORTED, "%lld rows of layers of up to %lld x %lld: units for matrices are "
+                            "taken for faster", (long long)w->m, (long long)most_deep(w), (long long)most_columns(w));
     for (i = 0; i < sizeof rows / sizeof *rows; i++)
         for (columns = VECTOR; columns <= 8 * VECTOR; columns *= 2) {
             if (!shape(facts, w, rows[i], columns, &tried)) continue;
-            if (found && cost(&tried, most_deep(w)) >= cost(&best, most_deep(w))) continue;
+            if (found && cost(&tried, size, most_deep(w)) >= cost(&best, size, most_deep(w))) continue;
             best = tried;
             found = true;
         }
@@ -192,7 +209,8 @@ static void put_place(const lfuse__network_place *from, uint64_t *words)
 static void pack_layer(const lfuse__kernel_class *c, const lfuse__network_layer *layer, uint64_t *words)
 {
     const lfuse__network_place *b = &layer->operands[LFUSE__PRODUCT_B];
-    const bool vectors = b->address % 16 == 0 && b->row % VECTOR == 0 && layer->n % VECTOR == 0;
+    const unsigned bytes = VECTOR * lfuse__type_bytes(c->operands[LFUSE__PRODUCT_B].type);
+    const bool vectors = b->address % bytes == 0 && b->row % VECTOR == 0 && layer->n % VECTOR == 0;
     int j;
 
     words[LFUSE__NETWORK_B] = b->address;

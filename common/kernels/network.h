@@ -12,8 +12,9 @@
  *
  * The class is a product's (product.h), the same for all layers but for sizes: A, B, SUM, then the operands of the
  * epilogue, of which one is stored. product.form is LFUSE__PRODUCT_NETWORK; `rows` and `columns` are a group's, `depth`
- * how many rows of B a work-item holds in registers: 256 / (columns / 4) work-items share the rows of B. All is f32.
- * Neither numbers nor indices occur in the body.
+ * how many rows of B a work-item holds in registers: 256 / (columns / 4) work-items share the rows of B. Matrices are
+ * f32, f16 or bf16, all of the same type; what is handed on is f32 and not rounded to it, as within any kernel. Neither
+ * numbers nor indices occur in the body.
  *
  * Sums are by fma over the rows of B that a work-item has, then by halves within a team of 32, then over teams, all in
  * a fixed order that depends on the class alone.
@@ -73,7 +74,7 @@ enum {
     /* of each layer */
     LFUSE__NETWORK_B = 0,  /* address */
     LFUSE__NETWORK_SIZES,  /* n, and k above it */
-    LFUSE__NETWORK_LD,     /* 1: B can be loaded in vectors; twice the elements from row to row */
+    LFUSE__NETWORK_LD,     /* 1: B can be loaded in vectors of four; twice the elements from row to row */
     LFUSE__NETWORK_OWN,    /* address, row, column of each operand of the epilogue that is loaded */
     LFUSE__NETWORK_APART = 256, /* bytes from the counters of a block to those of the next, */
     LFUSE__NETWORK_SECOND = 128 /* and to the second: of results, where the first counts groups that have begun */
@@ -88,6 +89,7 @@ typedef struct lfuse__network_text {
     lfuse__text t;
     int rows, columns, depth, vectors, sharers; /* R, C, D, Q, S */
     int stored, results;                        /* operand; results of a work-item */
+    const char *type;                           /* of the matrices */
 } lfuse__network_text;
 /* Adds to acc, sums by column and row, w times the layer's A: layer, k, tag, from and the like are in scope. */
 void lfuse__network_put_products(const lfuse__network_text *x);

@@ -59,7 +59,7 @@ static void put_one_row(const text *x)
     lfuse__put(out, 3, "for (int i = 0; i < %d; i++) {", x->depth);
     lfuse__put(out, 4, "const u32 l = s + i * %d;", x->sharers);
     lfuse__put(out, 4, "x[i] = ZERO_f32;");
-    lfuse__put(out, 4, "if (l < k) x[i] = LOAD_f32(a, (i64)down * (i64)W(%d) + (i64)l * (i64)W(%d));",
+    lfuse__put(out, 4, "if (l < k) x[i] = LOAD_%s(a, (i64)down * (i64)W(%d) + (i64)l * (i64)W(%d));", x->type,
                LFUSE__NETWORK_A + 1, LFUSE__NETWORK_A + 2);
     lfuse__put(out, 3, "}");
     lfuse__put(out, 2, "} else {");
@@ -104,7 +104,7 @@ static void put_given_rows(const text *x)
     lfuse__put(out, 3, "for (u32 i = item; i < k * %d; i += %d) {", x->rows, LFUSE__GROUP);
     lfuse__put(out, 4, "const u32 r = i / k, l = i %% k, row = down * %d + r;", x->rows);
     lfuse__put(out, 4, "S_f32 v = ZERO_f32;");
-    lfuse__put(out, 4, "if (row < m) v = LOAD_f32(a, (i64)row * (i64)W(%d) + (i64)l * (i64)W(%d));",
+    lfuse__put(out, 4, "if (row < m) v = LOAD_%s(a, (i64)row * (i64)W(%d) + (i64)l * (i64)W(%d));", x->type,
                LFUSE__NETWORK_A + 1, LFUSE__NETWORK_A + 2);
     lfuse__put(out, 4, "PUT_f32(tile, %s, v);", place);
     lfuse__put(out, 3, "}");

@@ -59,8 +59,15 @@ static void put_weight_rows(const text *x, int indent, const char *what)
 
 static void put_weights(const text *x, int indent, const char *layer)
 {
+    const unsigned bytes = lfuse__type_bytes(x->t.k->operands[LFUSE__PRODUCT_B].type);
     lfuse__strbuf *out = x->t.out;
+    char vector[240], element[120];
 
+    snprintf(vector, sizeof vector, "u32 u_[4]; LOADB_%u(u_, b_ + (l * ld_ + first) * %u); "
+             "w[i * 4] = UNPACK_%s(u_, 0); w[i * 4 + 1] = UNPACK_%s(u_, 1); w[i * 4 + 2] = UNPACK_%s(u_, 2); "
+             "w[i * 4 + 3] = UNPACK_%s(u_, 3);", VECTOR * bytes, bytes, x->type, x->type, x->type, x->type);
+    snprintf(element, sizeof element, "for (u32 e = 0; e < 4; e++) if (first + e < n) "
+             "w[i * 4 + e] = LOAD_%s(b_, l * ld_ + first + e);", x->type);
     lfuse__put(out, indent, "{");
     put_layer(x, indent + 1, layer);
     lfuse__put(out, indent + 1, "const memory b_ = ADDRESS(W(at + %d));", LFUSE__NETWORK_B);
@@ -68,12 +75,9 @@ static void put_weights(const text *x, int indent, const char *layer)
     lfuse__put(out, 0, "#pragma unroll");
     lfuse__put(out, indent + 1, "for (int i = 0; i < %d; i++) w[i] = ZERO_f32;", VECTOR * x->depth);
     lfuse__put(out, indent + 1, "if (W(at + %d) & 1) {", LFUSE__NETWORK_LD);
-    put_weight_rows(x, indent + 2, "u32 u_[4]; LOADB_16(u_, b_ + (l * ld_ + first) * 4); w[i * 4] = UNPACK_f32(u_, 0); "
-                    "w[i * 4 + 1] = UNPACK_f32(u_, 1); w[i * 4 + 2] = UNPACK_f32(u_, 2); "
-                    "w[i * 4 + 3] = UNPACK_f32(u_, 3);");
+    put_weight_rows(x, indent + 2, vector);
     lfuse__put(out, indent + 1, "} else {");
-    put_weight_rows(x, indent + 2, "for (u32 e = 0; e < 4; e++) if (first + e < n) "
-                    "w[i * 4 + e] = LOAD_f32(b_, l * ld_ + first + e);");
+    put_weight_rows(x, indent + 2, element);
     lfuse__put(out, indent + 1, "}");
     lfuse__put(out, indent, "}");
 }
@@ -260,6 +264,7 @@ static void put_kernel(const text *x, const char *name)
 static lfuse_status check(const char *name, const lfuse__kernel_class *c, const lfuse__facts *facts)
 {
     const lfuse__product_class *p = &c->product;
+    const lfuse_type type = c->operands[LFUSE__PRODUCT_B].type;
     int j, stored = 0;
 
     LFUSE__TRY(lfuse__class_check(name, c, facts));
@@ -270,10 +275,11 @@ static lfuse_status check(const char *name, const lfuse__kernel_class *c, const 
                                 "index", j);
     }
     if (c->noperands < LFUSE__PRODUCT_OWN || c->body->nnumbers || c->body->nstores != 1 || stored != 1 ||
-        c->operands[LFUSE__PRODUCT_A].type != LFUSE_F32 || c->operands[LFUSE__PRODUCT_B].type != LFUSE_F32)
+        c->operands[LFUSE__PRODUCT_A].type != type || c->operands[LFUSE__PRODUCT_SUM].type != LFUSE_F32 ||
+        (type != LFUSE_F32 && type != LFUSE_F16 && type != LFUSE_BF16))
         return lfuse__error(LFUSE_ERR_UNSUPPORTED, "a chain of products of %d operands, %d numbers, %d results",
                             c->noperands, c->body->nnumbers, c->body->nstores);
-    if (c->operands[c->body->stores[0].operand].type != LFUSE_F32)
+    if (c->operands[c->body->stores[0].operand].type != type)
         return lfuse__error(LFUSE_ERR_TYPE, "a chain of products that hands on %s",
                             lfuse__memory_word(c->operands[c->body->stores[0].operand].type));
     if (p->form != LFUSE__PRODUCT_NETWORK || p->rows < 1 || (p->rows > 1 && p->rows % VECTOR) || p->depth < 1 ||
@@ -301,6 +307,7 @@ lfuse_status lfuse__network_emit(lfuse__strbuf *out, const char *name, const lfu
     x.vectors = p->columns / VECTOR;
     x.sharers = LFUSE__GROUP / x.vectors;
     x.stored = c->body->stores[0].operand;
+    x.type = lfuse__memory_word(c->operands[LFUSE__PRODUCT_B].type);
     x.results = (p->rows * p->columns + LFUSE__GROUP - 1) / LFUSE__GROUP;
     lfuse__put_powers(out, c->body);
     put_kernel(&x, name);

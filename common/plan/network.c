@@ -8,8 +8,8 @@
  * product takes less time than what lies between two launches. Taken where
  *   - the device says how many work-groups run at the same time (facts.resident_groups), and nobody asks for the
  *     vendor's products;
- *   - two products or more follow each other, of the same epilogue, which takes no numbers, in f32; nobody else reads
- *     what they hand on;
+ *   - two products or more follow each other, of the same epilogue, which takes no numbers, in f32, f16 or bf16, whose
+ *     sums are f32; nobody else reads what they hand on;
  *   - their weights together fill no more than HALF of the device's cache: what is sent for early must stay;
  *   - there can be as few as MOST_ROWS rows: which there are is known to an instance, which takes the stages as they
  *     were where there are more (lfuse__network_choose).
@@ -31,13 +31,16 @@ typedef struct layer {
 
 /* ---- one product ---- */
 
-static bool is_f32(const lfuse__step *s)
+/* Matrices of one type, of sums that are f32. */
+static bool types_suit(const lfuse__step *s)
 {
+    const lfuse_type type = s->product.type;
     int i;
 
-    if (s->product.type != LFUSE_F32) return false;
+    if ((type != LFUSE_F32 && type != LFUSE_F16 && type != LFUSE_BF16) || s->operands[SUM].type != LFUSE_F32)
+        return false;
     for (i = 0; i < s->noperands; i++)
-        if ((i < OWN || s->operands[i].written) && s->operands[i].type != LFUSE_F32) return false;
+        if ((i < SUM || s->operands[i].written) && s->operands[i].type != type) return false;
     return true;
 }
 
@@ -51,7 +54,7 @@ static bool suits(const lfuse__step *s)
 {
     int i, written = 0;
 
-    if (s->rank != 2 || s->prepare || s->body.nstores != 1 || s->body.nnumbers || !is_f32(s)) return false;
+    if (s->rank != 2 || s->prepare || s->body.nstores != 1 || s->body.nnumbers || !types_suit(s)) return false;
     if (!lfuse__size_literal(s->product.n) || !lfuse__size_literal(s->product.k) || s->product.n < 1 ||
         s->product.k < 1)
         return false;
@@ -164,7 +167,7 @@ static bool follows(const lfuse__draft *d, int at, const layer *l, const layer *
 
 static bool fits_cache(const lfuse__draft *d, const layer *layers, int count)
 {
-    const uint64_t most = d->facts->info.cache_bytes / HALF / sizeof(float);
+    const uint64_t most = d->facts->info.cache_bytes / HALF / lfuse_type_size(layers[0].step.product.type);
     uint64_t elements = 0, more;
     int i;
 

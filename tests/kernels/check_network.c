@@ -128,8 +128,43 @@ START_TEST(refusals)
     c = chosen(1, 64, UNITS);
     c.operands[LFUSE__PRODUCT_B].type = LFUSE_F16;
     ck_assert_int_eq(lfuse__network_emit(&text, "k", &c, &facts), LFUSE_ERR_UNSUPPORTED);
+    network_type(&c, LFUSE_F16);
+    c.operands[NETWORK_RESULT].type = LFUSE_BF16;
+    ck_assert_msg(lfuse__network_emit(&text, "k", &c, &facts) == LFUSE_ERR_TYPE, "%s", lfuse__error_message());
+    c = chosen(1, 64, UNITS);
+    c.operands[LFUSE__PRODUCT_A].type = c.operands[LFUSE__PRODUCT_B].type = LFUSE_F64;
+    ck_assert_int_eq(lfuse__network_emit(&text, "k", &c, &facts), LFUSE_ERR_UNSUPPORTED);
     ck_assert_uint_eq(text.length, 0);
     lfuse__strbuf_free(&text);
+}
+END_TEST
+
+/* Where the device's maker has units for matrices of f16 and bf16, they are left what is large. */
+START_TEST(narrow_types)
+{
+    lfuse__facts facts = network_facts(UNITS);
+    lfuse__network w;
+    lfuse__kernel_class c;
+    lfuse__packed packed;
+    network_square(&w, layers, LAYERS, 64, 512);
+    network_class(&c);
+    network_type(&c, LFUSE_BF16);
+    facts.products = LFUSE__PRODUCTS_TUNED;
+    ck_assert_int_eq(lfuse__network_choose(&facts, &w, &c), LFUSE_ERR_UNSUPPORTED);
+    ck_assert(strstr(lfuse__error_message(), "units for matrices") != NULL);
+    facts.products = LFUSE__PRODUCTS_PORTABLE;
+    ck_assert_int_eq(lfuse__network_choose(&facts, &w, &c), LFUSE_OK);
+    facts.products = LFUSE__PRODUCTS_TUNED;
+    network_square(&w, layers, LAYERS, 64, 128);
+    ck_assert_int_eq(lfuse__network_choose(&facts, &w, &c), LFUSE_OK);
+    for (int i = 0; i < LAYERS; i++)
+        layers[i].operands[LFUSE__PRODUCT_B] = (lfuse__network_place){0x1000u + 4u * (unsigned)i, 128, 1};
+    memset(&packed, 0, sizeof packed);
+    lfuse__network_pack(&c, &w, &packed);
+    for (int i = 0; i < LAYERS; i++) { /* four of them are 8 bytes */
+        const uint64_t *at = packed.words + LFUSE__NETWORK_HEAD + i * lfuse__network_record(&c);
+        ck_assert_uint_eq(at[LFUSE__NETWORK_LD] & 1, i % 2 == 0);
+    }
 }
 END_TEST
 
@@ -140,6 +175,7 @@ static Suite *suite_network(void)
     tcase_add_test(tcase, covers);
     tcase_add_test(tcase, words);
     tcase_add_test(tcase, refusals);
+    tcase_add_test(tcase, narrow_types);
     suite_add_tcase(suite, tcase);
     return suite;
 }

@@ -29,6 +29,19 @@ void network_class(lfuse__kernel_class *c)
                                                  .inner = LFUSE__STRIDE_ANY};
 }
 
+void network_type(lfuse__kernel_class *c, lfuse_type type)
+{
+    static lfuse__instr instr[4];
+    static lfuse__body body;
+    memmove(instr, c->body->instr, sizeof instr);
+    body = *c->body;
+    body.instr = instr;
+    instr[1].type = type;
+    c->body = &body;
+    for (int j = 0; j < NETWORK_OPERANDS; j++)
+        if (j != LFUSE__PRODUCT_SUM) c->operands[j].type = type;
+}
+
 lfuse__facts network_facts(unsigned resident)
 {
     lfuse__facts facts = facts_items(true);
@@ -49,8 +62,11 @@ void networks_emit(lfuse__strbuf *out, const char *(*name)(void *data), void *da
     static const struct {
         int rows, columns, depth;
         bool counted;
-    } shapes[] = {{1, 4, 2, false}, {1, 8, 8, false}, {4, 16, 1, false}, {8, 8, 4, false},
-                  {8, 32, 16, true}, {1, 4, 2, true}, {16, 16, 8, true}, {16, 32, 1, false}};
+        lfuse_type type;
+    } shapes[] = {{1, 4, 2, false, LFUSE_F32},  {1, 8, 8, false, LFUSE_F32},  {4, 16, 1, false, LFUSE_F32},
+                  {8, 8, 4, false, LFUSE_F32},  {8, 32, 16, true, LFUSE_F32}, {1, 4, 2, true, LFUSE_F32},
+                  {16, 16, 8, true, LFUSE_F32}, {16, 32, 1, false, LFUSE_F32}, {1, 8, 8, true, LFUSE_F16},
+                  {8, 16, 4, false, LFUSE_BF16}};
     const lfuse__facts facts = network_facts(132);
     lfuse__kernel_class c;
     network_class(&c);
@@ -59,6 +75,7 @@ void networks_emit(lfuse__strbuf *out, const char *(*name)(void *data), void *da
     for (size_t i = 0; i < sizeof shapes / sizeof *shapes; i++) {
         c.product.rows = shapes[i].rows, c.product.columns = shapes[i].columns, c.product.depth = shapes[i].depth;
         c.product.counted = shapes[i].counted;
+        network_type(&c, shapes[i].type);
         ck_assert_msg(!lfuse__network_emit(out, name(data), &c, &facts), "%s", lfuse__error_message());
     }
 }

@@ -9,6 +9,8 @@ enum { NETWORK_BIAS = LFUSE__PRODUCT_OWN, NETWORK_RESULT, NETWORK_OPERANDS };
 
 /* relu(sum + bias); the body is static. */
 void network_class(lfuse__kernel_class *c);
+/* What it multiplies, adds and stores; the body is static, of the last call. */
+void network_type(lfuse__kernel_class *c, lfuse_type type);
 /* Facts of a device with so many resident groups. */
 lfuse__facts network_facts(unsigned resident);
 /* Layers of width x width; `layers` is filled. */

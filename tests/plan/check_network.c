@@ -219,6 +219,23 @@ START_TEST(narrow_types)
     for (int i = 0; i < 3; i++)
         x = lfuse_relu(lfuse_matmul(x, frozen("w", i, LFUSE_F16, 2, LFUSE_DIMS(WIDTH, WIDTH))));
     lfuse_output(g, "y", x);
+    expect(1, 3);
+    rig_facts.info.cache_bytes = 2 * 3 * WIDTH * WIDTH * 2 - 8; /* of half the size */
+    expect(0, 0);
+    rig_facts.info.cache_bytes += 8;
+    expect(1, 3);
+}
+END_TEST
+
+/* Of operands of two types there are no such kernels, nor of what is stored as another one. */
+START_TEST(mixed_types)
+{
+    lfuse_value x, w[3];
+    gpu();
+    x = lfuse_input(g, "x", LFUSE_F16, 2, LFUSE_DIMS(4, WIDTH));
+    for (int i = 0; i < 3; i++) w[i] = frozen("w", i, LFUSE_BF16, 2, LFUSE_DIMS(WIDTH, WIDTH));
+    for (int i = 0; i < 3; i++) x = lfuse_relu(lfuse_matmul_as(x, w[i], LFUSE_F16, LFUSE_PRECISION_FULL));
+    lfuse_output(g, "y", x);
     expect(0, 0);
 }
 END_TEST
@@ -254,6 +271,7 @@ static Suite *suite_network(void)
     tcase_add_test(c, other_devices);
     tcase_add_test(c, of_the_vendor);
     tcase_add_test(c, narrow_types);
+    tcase_add_test(c, mixed_types);
     tcase_add_test(c, beside_bundles);
     suite_add_tcase(suite, c);
     return suite;

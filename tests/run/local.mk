@@ -126,3 +126,7 @@ check_PROGRAMS += tests/run/check_network
 TESTS += tests/run/check_network
 tests_run_check_network_SOURCES = %reldir%/check_network.c %reldir%/rig.c %reldir%/rig.h
 tests_run_check_network_LDADD = tests/stub/libstub.la $(LDADD) -lm
+check_PROGRAMS += tests/run/check_narrow
+TESTS += tests/run/check_narrow
+tests_run_check_narrow_SOURCES = %reldir%/check_narrow.c %reldir%/rig.c %reldir%/rig.h
+tests_run_check_narrow_LDADD = bench/liboracle.la tests/stub/libstub.la $(LDADD) -lm
