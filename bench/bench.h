@@ -113,6 +113,11 @@ bench_variant *bench_add(bench_case *c, const char *name, void *state, lfuse_sta
                          void (*destroy)(void *));
 /* Says why the case is without that variant, in the report and its JSON. `name` stays the caller's. */
 void bench_leave_out(bench_case *c, const char *name, const char *reason);
+/*
+ * What becomes of a case when a variant could not be made: where the device or the machine lacks what it takes
+ * (ERR_UNSUPPORTED, ERR_LIBRARY) it is left out, with the last error's message, and LFUSE_OK returned; else the status.
+ */
+lfuse_status bench_omit(bench_case *c, const char *name, lfuse_status status);
 void bench_case_destroy(bench_case *c);
 
 /*

@@ -3,6 +3,8 @@
 #include "config.h"
 #endif
 
+#include <string.h>
+
 #include "bench/bench.h"
 
 /* Where the driver does not tell the last-level cache's size: OpenCL's answer may be that of another level. */
@@ -48,6 +50,14 @@ void bench_leave_out(bench_case *c, const char *name, const char *reason)
     bench_left_out *l = &c->left[c->nleft++];
     l->name = name;
     snprintf(l->reason, sizeof l->reason, "%s", reason);
+}
+
+lfuse_status bench_omit(bench_case *c, const char *name, lfuse_status status)
+{
+    const bool made = c->nvariants && !strcmp(c->variants[c->nvariants - 1].name, name); /* but not verified */
+    if ((status != LFUSE_ERR_UNSUPPORTED && status != LFUSE_ERR_LIBRARY) || made) return status;
+    bench_leave_out(c, name, lfuse_last_error());
+    return LFUSE_OK;
 }
 
 void bench_case_destroy(bench_case *c)

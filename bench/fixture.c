@@ -255,8 +255,7 @@ lfuse_status fixture_variant(fixture *f, bench_case *c, const char *name, const 
 lfuse_status fixture_native(fixture *f, bench_case *c, const char *name)
 {
     const lfuse_plan_options options = {.effort = LFUSE_EFFORT_MEASURE, .provider = LFUSE_PROVIDER_NATIVE};
-    lfuse_status status = fixture_variant(f, c, name, &options);
-    return status == LFUSE_ERR_UNSUPPORTED ? LFUSE_OK : status;
+    return bench_omit(c, name, fixture_variant(f, c, name, &options));
 }
 
 lfuse_status fixture_replay(fixture *f, bench_case *c, const lfuse_plan_options *options)

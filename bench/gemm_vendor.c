@@ -57,11 +57,9 @@ lfuse_status gemm_add_vendor(fixture *f, const gemm_problem *p, bench_case *c, c
     v->nsets = f->nsets;
     lfuse_status status = bench_native_find(f->d, &v->kind);
     for (int s = 0; s < f->nsets && !status; s++) status = vendor_set(f, p, v, s);
-    if (status) vendor_destroy(v);
-    if (status == LFUSE_ERR_UNSUPPORTED || status == LFUSE_ERR_LIBRARY) {
-        bench_leave_out(c, name, lfuse_last_error());
-        return LFUSE_OK;
+    if (status) {
+        vendor_destroy(v);
+        return bench_omit(c, name, status);
     }
-    if (status) return status;
     return prove(f, bench_add(c, name, v, vendor_run, vendor_destroy), start);
 }

@@ -137,12 +137,10 @@ static lfuse_status add_vendor(fixture *f, const dense *p, bench_case *c)
     v->nsets = f->nsets;
     lfuse_status status = bench_native_find(f->d, &v->kind);
     for (int s = 0; s < f->nsets && !status; s++) status = vendor_set(f, p, v, s);
-    if (status) vendor_destroy(v);
-    if (status == LFUSE_ERR_UNSUPPORTED || status == LFUSE_ERR_LIBRARY) {
-        bench_leave_out(c, "vendor", lfuse_last_error());
-        return LFUSE_OK;
+    if (status) {
+        vendor_destroy(v);
+        return bench_omit(c, "vendor", status);
     }
-    if (status) return status;
     bench_variant *variant = bench_add(c, "vendor", v, vendor_run, vendor_destroy);
     LFUSE__TRY(lfuse_tensor_fill(f->io[f->nio - 1].tensors[0], NULL, NAN));
     LFUSE__TRY(vendor_run(v, 0));

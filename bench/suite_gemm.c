@@ -56,8 +56,7 @@ static lfuse_status add_vendors(shared *s, const gemm_problem *p, bench_case *c)
 {
     const lfuse_plan_options vendor = {.effort = LFUSE_EFFORT_MEASURE, .provider = LFUSE_PROVIDER_VENDOR};
     if (gemm_problem_is_large(s->bare->d, p, most_of_vendor)) return LFUSE_OK;
-    lfuse_status status = fixture_variant(s->bare, c, "vendor-plan", &vendor);
-    if (status && status != LFUSE_ERR_UNSUPPORTED) return status;
+    LFUSE__TRY(bench_omit(c, "vendor-plan", fixture_variant(s->bare, c, "vendor-plan", &vendor)));
     if (p->type == LFUSE_F64) return LFUSE_OK;
     LFUSE__TRY(gemm_add_vendor(s->bare, p, c, "vendor"));
     return gemm_add_vendor(s->ep, p, c, "vendor+ep");
