@@ -11,11 +11,11 @@
 #include "bench/json.h"
 #include "common/base/env.h"
 #include "common/device/device.h"
+#include "common/device/registry.h"
 #include "common/run/wisdom.h"
 #include "libfuse.h"
 
 enum { MOST_PARTS = 8 };
-
 
 static const char *kind_name(lfuse_device_kind kind)
 {
@@ -56,6 +56,26 @@ static void print_device(const lfuse_device_info *d)
     printf("    capabilities f64 %s, shared pointers %s, exact %s, native graphs %s, tf32 %s\n", yes(d->f64),
            d->svm_concurrent ? "yes, at any time" : yes(d->svm), yes(d->exact), yes(d->native_graph),
            yes(d->tf32));
+}
+
+/* Calls `print` for each device that no work can be done on, in the order of preference. */
+static void each_unfit(void (*print)(const lfuse__facts *, int))
+{
+    lfuse__strbuf reasons = LFUSE__STRBUF_INIT;
+    lfuse__found *list = NULL;
+    int count = 0, printed = 0;
+    if (!lfuse__registry_list(NULL, &list, &count, &reasons))
+        for (int i = 0; i < count; i++)
+            if (list[i].facts.unfit[0]) print(&list[i].facts, printed++);
+    free(list);
+    lfuse__strbuf_free(&reasons);
+}
+
+static void print_unfit(const lfuse__facts *f, int printed)
+{
+    if (!printed) printf("\ndevices that cannot be used\n");
+    printf("  %-12s %s (%s)\n    driver       %s\n    why not      %s\n", f->info.name, f->info.product,
+           kind_name(f->info.kind), f->info.driver, f->unfit);
 }
 
 /* How many lines apply to the device. */
@@ -102,6 +122,7 @@ static int print_text(void)
         } else print_device(&info);
     }
     if (count == 0) printf("  none: %s\n", lfuse_last_error());
+    each_unfit(print_unfit);
     lfuse__cache_describe(&cache, &entries, &bytes);
     printf("\nkernel cache\n  %s: %llu entries, %.1f MiB\n", cache.data, (unsigned long long)entries,
            (double)bytes / (1 << 20));
@@ -160,6 +181,17 @@ static void json_device(const lfuse_device_info *d)
            d->tf32 ? "true" : "false");
 }
 
+static void json_unfit(const lfuse__facts *f, int printed)
+{
+    json_member("name", f->info.name, printed ? ",{" : "{");
+    json_member("backend", f->info.backend, ",");
+    json_member("product", f->info.product, ",");
+    json_member("kind", kind_name(f->info.kind), ",");
+    json_member("driver", f->info.driver, ",");
+    json_member("reason", f->unfit, ",");
+    putchar('}');
+}
+
 static void json_wisdom(int devices)
 {
     lfuse__strbuf text = LFUSE__STRBUF_INIT;
@@ -204,6 +236,8 @@ static int print_json(void)
         if (printed++) putchar(',');
         json_device(&info);
     }
+    printf("],\"unusable\":[");
+    each_unfit(json_unfit);
     lfuse__cache_describe(&cache, &entries, &bytes);
     json_member("cache", cache.data, "],");
     lfuse__strbuf_free(&cache);

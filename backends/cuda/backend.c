@@ -182,7 +182,8 @@ static lfuse_status cu_pending(lfuse__bdevice *dev)
 const lfuse__backend lfuse__backend_cuda = {
     .name = "cuda",
     .prelude = lfuse__text_prelude,
-    .hint = "for an NVIDIA GPU: its driver, version 525 or newer (Debian: nvidia-driver and libcuda1)",
+    .hint = "for an NVIDIA GPU: its driver, version 525 or newer (Debian: nvidia-driver and libcuda1), and "
+            "CUDA's NVRTC of at most that version (Debian: libnvrtc12)",
     .enumerate = cu_enumerate,
     .describe = cu_describe,
     .parts = lfuse__cu_parts,

@@ -58,15 +58,20 @@ static lfuse_status read_numbers(CUdevice id, numbers *n)
     return LFUSE_OK;
 }
 
-static void name_compiler(lfuse_device_info *info)
+/* Binaries of an NVRTC are taken by that NVRTC alone: without one there are no kernels at all. */
+static void name_compiler(lfuse__facts *f)
 {
+    lfuse_device_info *info = &f->info;
     lfuse__saved_error before;
 
     lfuse__error_save(&before);
-    if (lfuse__cu_load_compiler() == LFUSE_OK)
+    if (lfuse__cu_load_compiler() == LFUSE_OK) {
         snprintf(info->compiler, sizeof info->compiler, "NVRTC %s", lfuse__cu_compiler.text);
-    else
+    } else {
         snprintf(info->compiler, sizeof info->compiler, "none: %.120s", lfuse__cu_compiler.reason);
+        snprintf(f->unfit, sizeof f->unfit, "there is no NVRTC, which compiles kernels: %.120s",
+                 lfuse__cu_compiler.reason);
+    }
     lfuse__error_restore(&before);
 }
 
@@ -135,7 +140,7 @@ lfuse_status lfuse__cu_read_device(CUdevice id, lfuse__cu_device *device)
     device->overlap = device->capability >= OVERLAP_CAPABILITY && lfuse__cu_driver.version >= OVERLAP_VERSION
                       && lfuse__cu.LaunchKernelEx != NULL && lfuse__env_get()->overlap;
 
-    name_compiler(info);
+    name_compiler(f);
     lfuse__cu_name_blas(f);
     snprintf(info->name, sizeof info->name, "cuda:%d", (int)id);
     snprintf(info->backend, sizeof info->backend, "cuda");

@@ -145,10 +145,9 @@ static lfuse_status create_device(const lfuse__cl_device *device, lfuse__bdevice
 {
     lfuse__bdevice *d;
 
-    if (!device->usable)
-        return lfuse__error(LFUSE_ERR_UNSUPPORTED,
-                            "%s (%s): not available, without a compiler, or older than OpenCL 1.2 (it says \"%s\")",
-                            device->facts.info.name, device->facts.info.product, device->version);
+    if (device->facts.unfit[0])
+        return lfuse__error(LFUSE_ERR_UNSUPPORTED, "%s cannot be used: %s", device->facts.info.product,
+                            device->facts.unfit);
     d = calloc(1, sizeof *d);
     if (d == NULL) return lfuse__error(LFUSE_ERR_MEMORY, "no memory for a device");
     d->device = *device;

@@ -177,6 +177,14 @@ static void fill_options(const raw_facts *raw, lfuse__cl_device *device)
              f->vector_lanes ? 16 : 1, f->info.f64 ? " -DLFUSE_F64=1" : "");
 }
 
+static void find_unfit(const raw_facts *raw, const char *version, char *text, size_t size)
+{
+    if (!raw->available) snprintf(text, size, "its driver says that it is not available");
+    else if (!raw->compiler) snprintf(text, size, "its driver has no compiler");
+    else if (version_number(version, "OpenCL ") < 102)
+        snprintf(text, size, "OpenCL 1.2 is needed, it has \"%.100s\"", version);
+}
+
 lfuse_status lfuse__cl_read_device(cl_platform_id platform, cl_device_id id, const char *name,
                                    lfuse__cl_device *device)
 {
@@ -196,7 +204,7 @@ lfuse_status lfuse__cl_read_device(cl_platform_id platform, cl_device_id id, con
     LFUSE__TRY(read_text(NULL, id, CL_DEVICE_OPENCL_C_VERSION, d.c_version, sizeof d.c_version));
     snprintf(d.facts.info.name, sizeof d.facts.info.name, "%s", name);
     d.c_minor = version_number(d.c_version, "OpenCL C ") >= 102 ? 2 : 1;
-    d.usable = raw.available && raw.compiler && version_number(d.version, "OpenCL ") >= 102;
+    find_unfit(&raw, d.version, d.facts.unfit, sizeof d.facts.unfit);
     d.fine_svm = (raw.svm & CL_DEVICE_SVM_FINE_GRAIN_BUFFER) != 0;
     d.nvidia = strstr(platform_name, "NVIDIA") != NULL;
     fill_facts(&raw, &d);

@@ -71,7 +71,6 @@ typedef struct lfuse__cl_device {
     char vendor[128], driver_version[128], version[128], c_version[128], platform_version[256];
     char options[160]; /* of every build */
     unsigned c_minor;  /* OpenCL C 1.x: x at most 2 */
-    bool usable;       /* available, has a compiler, OpenCL 1.2 */
     bool nvidia;       /* error codes mean more there */
     bool fine_svm;     /* the host reads and writes shared virtual memory without mapping it */
 } lfuse__cl_device;

@@ -21,6 +21,7 @@ typedef enum lfuse__products {
 
 typedef struct lfuse__facts {
     lfuse_device_info info; /* name is filled by the registry */
+    char unfit[192];        /* why no work can be done on it ("no compiler of kernels"), "" where it can */
     char arch[32];          /* what kernels are compiled for: "sm_90", "OpenCL C 1.2", "host" */
     bool addresses;         /* a table entry in memory can be a plain address; else it is (slot, offset) */
     bool vector_lanes;      /* bodies are written over 16 lanes (CPUs); else over one, in 16-byte accesses */

@@ -49,10 +49,11 @@ lfuse_status lfuse__registry_enumerate(const lfuse__backend *backend, int *count
     return LFUSE_OK;
 }
 
-static void why_not(lfuse__strbuf *reasons, const lfuse__backend *backend, const char *reason)
+/* `what`: the backend's name or a device's. */
+static void why_not(lfuse__strbuf *reasons, const lfuse__backend *backend, const char *what, const char *reason)
 {
     if (reasons->length) lfuse__strbuf_add(reasons, "; ");
-    lfuse__strbuf_format(reasons, "%s: %s", backend->name, reason);
+    lfuse__strbuf_format(reasons, "%s: %s", what, reason);
     if (backend->hint && *backend->hint) lfuse__strbuf_format(reasons, " (%s)", backend->hint);
 }
 
@@ -70,7 +71,7 @@ static lfuse_status add_backend(lfuse__found **list, int *count, const lfuse__ba
     status = lfuse__registry_enumerate(backend, &n, &reason);
     if (status == LFUSE_ERR_MEMORY) goto out;
     if (status || n <= 0) {
-        why_not(reasons, backend, status ? lfuse__error_message() : reason.data);
+        why_not(reasons, backend, backend->name, status ? lfuse__error_message() : reason.data);
         lfuse__error_restore(&before);
         status = LFUSE_OK;
         goto out;
@@ -85,13 +86,14 @@ static lfuse_status add_backend(lfuse__found **list, int *count, const lfuse__ba
         lfuse__found *found = &grown[*count];
         memset(found, 0, sizeof *found);
         if (backend->describe(i, &found->facts)) {
-            why_not(reasons, backend, lfuse__error_message());
+            why_not(reasons, backend, backend->name, lfuse__error_message());
             lfuse__log(LFUSE_LOG_WARN, "%s device %d is left out: %s", backend->name, i, lfuse__error_message());
             continue;
         }
         found->backend = backend;
         found->index = i;
         found->order = order;
+        if (found->facts.unfit[0]) why_not(reasons, backend, found->facts.info.name, found->facts.unfit);
         ++*count;
     }
     lfuse__error_restore(&before); /* what a backend looked for in vain is no failure of this call */
@@ -105,20 +107,25 @@ static int rank(lfuse_device_kind kind)
     return kind == LFUSE_DEVICE_GPU ? 0 : kind == LFUSE_DEVICE_CPU ? 2 : 1;
 }
 
-/* The rule of libfuse/device.h: kind, backend, compute units, index. */
+static bool is_unfit(const lfuse__found *found)
+{
+    return found->facts.unfit[0] != '\0';
+}
+
+/* The rule of libfuse/device.h: whether it is of use, kind, backend, compute units, index. */
 static int by_preference(const void *a, const void *b)
 {
     const lfuse__found *x = a, *y = b;
     const lfuse_device_info *p = &x->facts.info, *q = &y->facts.info;
 
+    if (is_unfit(x) != is_unfit(y)) return is_unfit(x) - is_unfit(y);
     if (rank(p->kind) != rank(q->kind)) return rank(p->kind) - rank(q->kind);
     if (x->order != y->order) return x->order - y->order;
     if (p->compute_units != q->compute_units) return p->compute_units > q->compute_units ? -1 : 1;
     return x->index - y->index;
 }
 
-/* `reasons` receives why backends have no device. The list is freed by the caller. `only` NULL: every backend. */
-static lfuse_status list_all(const lfuse__backend *only, lfuse__found **list, int *count, lfuse__strbuf *reasons)
+lfuse_status lfuse__registry_list(const lfuse__backend *only, lfuse__found **list, int *count, lfuse__strbuf *reasons)
 {
     const lfuse__backend *backend;
     lfuse__found *found = NULL;
@@ -139,6 +146,12 @@ static lfuse_status list_all(const lfuse__backend *only, lfuse__found **list, in
     return LFUSE_OK;
 }
 
+static int count_fit(const lfuse__found *list, int count)
+{
+    while (count > 0 && is_unfit(&list[count - 1])) count--;
+    return count;
+}
+
 static lfuse_status no_device(const lfuse__strbuf *reasons)
 {
     return lfuse__error(LFUSE_ERR_NO_DEVICE, "no device: %s",
@@ -153,10 +166,10 @@ lfuse_status lfuse__device_count(int *count)
     int n = 0;
 
     LFUSE__TRY(lfuse__check_fork());
-    status = list_all(NULL, &list, &n, &reasons);
+    status = lfuse__registry_list(NULL, &list, &n, &reasons);
     if (!status) {
-        if (!n) no_device(&reasons);
-        *count = n;
+        *count = count_fit(list, n);
+        if (!*count) no_device(&reasons);
     }
     free(list);
     lfuse__strbuf_free(&reasons);
@@ -171,7 +184,8 @@ lfuse_status lfuse__device_describe(int index, lfuse_device_info *info)
     int n = 0;
 
     LFUSE__TRY(lfuse__check_fork());
-    status = list_all(NULL, &list, &n, &reasons);
+    status = lfuse__registry_list(NULL, &list, &n, &reasons);
+    n = count_fit(list, n);
     if (!status && !n) status = no_device(&reasons);
     else if (!status && (index < 0 || index >= n))
         status = lfuse__error(LFUSE_ERR_INVALID, "device index %d is not in 0 ... %d", index, n - 1);
@@ -211,6 +225,12 @@ static lfuse_status unknown_name(const char *name, const char *origin, const lfu
     return status;
 }
 
+static lfuse_status unfit_name(const lfuse__found *found, const char *origin)
+{
+    return lfuse__error(LFUSE_ERR_UNSUPPORTED, "device %s%s, %s, cannot be used: %s", found->facts.info.name, origin,
+                        found->facts.info.product, found->facts.unfit);
+}
+
 lfuse_status lfuse__registry_choose(const char *name, lfuse__found *found)
 {
     lfuse__strbuf reasons = LFUSE__STRBUF_INIT;
@@ -224,14 +244,16 @@ lfuse_status lfuse__registry_choose(const char *name, lfuse__found *found)
         origin = " (from LFUSE_DEVICE)";
     }
     if (name && !*name) name = NULL;
-    status = list_all(name ? backend_of(name) : NULL, &list, &n, &reasons);
+    status = lfuse__registry_list(name ? backend_of(name) : NULL, &list, &n, &reasons);
     if (status) goto out;
-    if (!n && !name) {
-        status = no_device(&reasons);
+    if (!name) {
+        if (count_fit(list, n)) *found = list[0];
+        else status = no_device(&reasons);
         goto out;
     }
-    for (i = 0; i < n && name && strcmp(list[i].facts.info.name, name) != 0; i++) continue;
-    if (i < n) *found = list[i];
+    for (i = 0; i < n && strcmp(list[i].facts.info.name, name) != 0; i++) continue;
+    if (i < n && is_unfit(&list[i])) status = unfit_name(&list[i], origin);
+    else if (i < n) *found = list[i];
     else status = unknown_name(name, origin, list, n, &reasons);
 out:
     free(list);

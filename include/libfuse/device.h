@@ -49,8 +49,9 @@ typedef struct lfuse_device_counters {
 LFUSE_BEGIN_DECLS
 
 /**
- * Number of devices of all backends. 0 with LFUSE_OK means that the machine has none; lfuse_last_error() then tells
- * for each backend why.
+ * Number of devices of all backends that work can be done on: not counted are those that cannot compile kernels, are
+ * not available or older than OpenCL 1.2 (lfuse-info lists them with the reason). 0 with LFUSE_OK means that the
+ * machine has none; lfuse_last_error() then tells for each backend why.
  */
 LFUSE_API LFUSE_MUST_CHECK lfuse_status lfuse_device_count(int *count);
 /** Describes device `index` (0 ... count-1, best first, see lfuse_device_open) without opening it for work. */
@@ -59,11 +60,13 @@ LFUSE_API LFUSE_MUST_CHECK lfuse_status lfuse_device_describe(int index, lfuse_d
 /**
  * Opens a device by name. NULL or "" takes LFUSE_DEVICE from the environment, else the best device there is: GPUs
  * before other accelerators before CPUs; among equals the backend listed first (cuda, opencl), then more compute
- * units, then the lower index. Opening a device twice gives two handles with caches of their own.
+ * units, then the lower index. Opening a device twice gives two handles with caches of their own. A device that no
+ * work can be done on is never the default; by its name it gives ERR_UNSUPPORTED with the reason.
  *
  * On CUDA the device's primary context is used, which the CUDA runtime and frameworks share.
  *
- * Errors: ERR_NO_DEVICE (the message names packages or drivers that would give one), ERR_LIBRARY, ERR_DEVICE.
+ * Errors: ERR_NO_DEVICE (the message names packages or drivers that would give one), ERR_UNSUPPORTED, ERR_LIBRARY,
+ * ERR_DEVICE.
  */
 LFUSE_API LFUSE_MUST_CHECK lfuse_status lfuse_device_open(const char *name, lfuse_device **device);
 /**

@@ -4,6 +4,7 @@
 #include "config.h"
 #endif
 
+#include "common/device/device.h"
 #include "tests/backends/fake_rig.h"
 
 /* ---- loading ---- */
@@ -53,6 +54,29 @@ START_TEST(test_missing_function)
     OK(cuda->enumerate(&count, reason, sizeof reason));
     ck_assert_int_eq(count, 0);
     ck_assert_msg(strstr(reason, "cuDeviceGetCount") != NULL, "%s", reason);
+}
+END_TEST
+
+/* No kernel can be had: the device is no default, and its name gives the reason. */
+START_TEST(test_no_compiler)
+{
+    lfuse__facts facts;
+    lfuse_device *device = NULL;
+    int count = -1;
+    NEED_OWN_PROCESS();
+    setenv("OCL_ICD_VENDORS", "/nonexistent", 1);
+    ck_assert_msg(dlopen(LFUSE_TEST_FAKE "/libnvrtc.so.13", RTLD_NOW | RTLD_LOCAL) != NULL, "%s", dlerror());
+    OK(cuda->describe(0, &facts));
+    ck_assert_msg(strstr(facts.unfit, "NVRTC") && strstr(facts.unfit, "libnvrtc.so.13"), "\"%s\"", facts.unfit);
+    OK(lfuse__device_count(&count));
+    ck_assert_int_eq(count, 0);
+    SAYS("cuda:1: there is no NVRTC");
+    SAYS("libnvrtc12"); /* a package that has one */
+    FAILS(lfuse__device_open(NULL, &device), LFUSE_ERR_NO_DEVICE);
+    SAYS("cuda:0: there is no NVRTC");
+    FAILS(lfuse__device_open("cuda:1", &device), LFUSE_ERR_UNSUPPORTED);
+    SAYS("device cuda:1, Fake 1, cannot be used: there is no NVRTC");
+    ck_assert_ptr_null(device);
 }
 END_TEST
 
@@ -586,9 +610,9 @@ END_TEST
 static Suite *suite_cuda_fake(void)
 {
     const TTest *const tests[] = {
-        test_old_driver, test_init_fails, test_missing_function, test_facts, test_adopt, test_copies, test_fill,
-        test_wrap, test_streams, test_events, test_graphs, test_program, test_launch, test_lost, test_after_shutdown,
-        test_every_failure, test_open_failures,
+        test_old_driver, test_init_fails, test_missing_function, test_no_compiler, test_facts, test_adopt, test_copies,
+        test_fill, test_wrap, test_streams, test_events, test_graphs, test_program, test_launch, test_lost,
+        test_after_shutdown, test_every_failure, test_open_failures,
     };
     Suite *s = suite_create("cuda-fake");
     TCase *tc = tcase_create("slots");

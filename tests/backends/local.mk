@@ -19,6 +19,12 @@ tests_backends_check_opencl_products_SOURCES = %reldir%/check_opencl_products.c 
 tests_backends_check_opencl_products_CPPFLAGS = $(slot_flags)
 EXTRA_tests_backends_check_opencl_products_DEPENDENCIES = tests/layer/opencl_layer.la
 
+check_PROGRAMS += tests/backends/check_unfit_opencl
+TESTS += tests/backends/check_unfit_opencl
+tests_backends_check_unfit_opencl_SOURCES = %reldir%/check_unfit_opencl.c
+tests_backends_check_unfit_opencl_CPPFLAGS = $(layer_flags)
+EXTRA_tests_backends_check_unfit_opencl_DEPENDENCIES = tests/layer/opencl_layer.la
+
 # The same where kernels reach buffers by their addresses, on every driver that lets them.
 tests_backends_check_opencl_addresses_SOURCES = $(tests_backends_check_opencl_SOURCES)
 tests_backends_check_opencl_addresses_CPPFLAGS = $(address_flags)
@@ -61,7 +67,8 @@ fake_flags = $(AM_CPPFLAGS) -DLFUSE_TEST_FAKE='"$(abs_top_builddir)/tests/fake-c
 tests_backends_check_cuda_fake_SOURCES = %reldir%/check_cuda_fake.c %reldir%/fake_rig.h
 tests_backends_check_cuda_fake_CPPFLAGS = $(fake_flags)
 tests_backends_check_cuda_fake_LDADD = $(LDADD) -lm
-EXTRA_tests_backends_check_cuda_fake_DEPENDENCIES = tests/fake-cuda/libcuda.la tests/fake-cuda/libcublasLt.la
+EXTRA_tests_backends_check_cuda_fake_DEPENDENCIES = tests/fake-cuda/libcuda.la tests/fake-cuda/libcublasLt.la \
+	tests/fake-cuda/libnvrtc.la
 tests_backends_check_fake_graphs_SOURCES = %reldir%/check_fake_graphs.c %reldir%/fake_rig.h
 tests_backends_check_fake_graphs_CPPFLAGS = $(fake_flags)
 tests_backends_check_fake_graphs_LDADD = $(LDADD) -lm

@@ -23,3 +23,8 @@ check_PROGRAMS += tests/device/check_native
 TESTS += tests/device/check_native
 tests_device_check_native_SOURCES = %reldir%/check_native.c
 tests_device_check_native_LDADD = tests/stub/libstub.la $(LDADD)
+
+check_PROGRAMS += tests/device/check_registry
+TESTS += tests/device/check_registry
+tests_device_check_registry_SOURCES = %reldir%/check_registry.c
+tests_device_check_registry_LDADD = tests/stub/libstub.la $(LDADD)

@@ -11,6 +11,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "tests/layer/answers.h"
 #include "tests/layer/layer.h"
 
 #define EXPORT __attribute__((visibility("default")))
@@ -217,8 +218,15 @@ CALL(clGetPlatformInfo, (cl_platform_id p, cl_platform_info what, size_t size, v
      (p, what, size, value, need))
 CALL(clGetDeviceIDs, (cl_platform_id p, cl_device_type type, cl_uint n, cl_device_id *ids, cl_uint *count),
      (p, type, n, ids, count))
-CALL(clGetDeviceInfo, (cl_device_id d, cl_device_info what, size_t size, void *value, size_t *need),
-     (d, what, size, value, need))
+static cl_int CL_API_CALL layer_clGetDeviceInfo(cl_device_id d, cl_device_info what, size_t size, void *value,
+                                                size_t *need)
+{
+    cl_int code = enter(INDEX_clGetDeviceInfo);
+
+    if (code == CL_SUCCESS) code = next->clGetDeviceInfo(d, what, size, value, need);
+    if (code == CL_SUCCESS) lfuse_layer_answer(d, what, size, value);
+    return code;
+}
 CALL(clRetainDevice, (cl_device_id d), (d))
 CALL(clReleaseDevice, (cl_device_id d), (d))
 CREATE(clCreateContext, cl_context, CONTEXT,

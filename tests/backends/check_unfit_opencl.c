@@ -1,0 +1,108 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* A device that says that nothing can be run on it, among others: answers changed by the layer of tests/layer. */
+#ifdef HAVE_CONFIG_H
+#include "config.h"
+#endif
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "backends/opencl/backend.h"
+#include "common/device/device.h"
+#include "tests/support/main.h"
+#include "tests/support/status.h"
+
+#define SAYS(text) ck_assert_msg(strstr(lfuse_last_error(), text) != NULL, "%s", lfuse_last_error())
+
+static const struct {
+    const char *flaw, *reason;
+} flaws[] = {{"available", "not available"}, {"compiler", "no compiler"}, {"version", "OpenCL 1.2 is needed"}};
+enum { FLAWS = sizeof flaws / sizeof *flaws };
+
+static bool own_process(void)
+{
+    const char *fork_status = getenv("CK_FORK");
+    return !fork_status || strcmp(fork_status, "no");
+}
+
+static bool is_listed(const char *name)
+{
+    lfuse_device_info info;
+    int count = 0;
+    ck_ok(lfuse_device_count(&count));
+    for (int i = 0; i < count; i++) {
+        ck_ok(lfuse_device_describe(i, &info));
+        if (!strcmp(info.name, name)) return true;
+    }
+    ck_refused(lfuse_device_describe(count, &info), LFUSE_ERR_INVALID);
+    return false;
+}
+
+/* The first device is the flawed one; *count of the backend's devices in all. */
+static void flaw_the_first(int i, lfuse__facts *facts, int *count)
+{
+    char reason[256], text[32];
+    snprintf(text, sizeof text, "0:%s", flaws[i].flaw);
+    setenv("OPENCL_LAYERS", LFUSE_TEST_LAYER, 1);
+    setenv("LFUSE_LAYER_UNFIT", text, 1);
+    setenv("POCL_DEVICES", "basic basic", 1); /* PoCL has two */
+    ck_ok(lfuse__backend_opencl.enumerate(count, reason, sizeof reason));
+    if (*count) ck_ok(lfuse__backend_opencl.describe(0, facts));
+}
+
+static void check_others(const char *unfit)
+{
+    lfuse_device *device;
+    lfuse_device_info info;
+    ck_ok(lfuse_device_open(NULL, &device));
+    ck_ok(lfuse_device_get_info(device, &info));
+    ck_assert_str_ne(info.name, unfit);
+    lfuse_device_close(device);
+}
+
+START_TEST(test_flaw)
+{
+    lfuse__facts facts = {.simd = 0};
+    lfuse_device *device = NULL;
+    int count = 0;
+    if (!own_process()) TEST_SKIP("CK_FORK=no: a flaw stays with the process");
+    flaw_the_first(_i, &facts, &count);
+    if (count < 2) TEST_SKIP("%d OpenCL devices behind the test layer, two are needed", count);
+    ck_assert_msg(strstr(facts.unfit, flaws[_i].reason) != NULL, "\"%s\"", facts.unfit);
+    ck_assert_msg(!is_listed(facts.info.name), "%s is listed", facts.info.name);
+    ck_refused(lfuse_device_open(facts.info.name, &device), LFUSE_ERR_UNSUPPORTED);
+    SAYS(facts.info.name);
+    SAYS(facts.info.product);
+    SAYS(flaws[_i].reason);
+    ck_assert_ptr_null(device);
+    check_others(facts.info.name);
+}
+END_TEST
+
+START_TEST(test_flaw_of_the_chosen)
+{
+    lfuse__facts facts = {.simd = 0};
+    lfuse_device *device = NULL;
+    int count = 0;
+    if (!own_process()) TEST_SKIP("CK_FORK=no: a flaw stays with the process");
+    flaw_the_first(0, &facts, &count);
+    if (!count) TEST_SKIP("no OpenCL device behind the test layer");
+    setenv("LFUSE_DEVICE", facts.info.name, 1);
+    ck_refused(lfuse_device_open(NULL, &device), LFUSE_ERR_UNSUPPORTED);
+    SAYS("LFUSE_DEVICE");
+    SAYS(flaws[0].reason);
+}
+END_TEST
+
+static Suite *suite_unfit(void)
+{
+    Suite *s = suite_create("unfit");
+    TCase *c = tcase_create("opencl");
+    tcase_add_loop_test(c, test_flaw, 0, FLAWS);
+    tcase_add_test(c, test_flaw_of_the_chosen);
+    suite_add_tcase(s, c);
+    return s;
+}
+
+TEST_MAIN(CK_FORK_GETENV, suite_unfit)

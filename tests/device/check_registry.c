@@ -1,0 +1,196 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Which device is the default, which are counted, and what is said where there is none. */
+#ifdef HAVE_CONFIG_H
+#include "config.h"
+#endif
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "common/device/device.h"
+#include "tests/stub/stub.h"
+#include "tests/support/main.h"
+#include "tests/support/status.h"
+
+#define SAYS(text) ck_assert_msg(strstr(lfuse_last_error(), text) != NULL, "%s", lfuse_last_error())
+
+typedef struct row {
+    lfuse_device_kind kind;
+    uint32_t units;
+    const char *unfit;
+} row;
+
+static const row *rows;
+static int nrows;
+
+static lfuse_status enumerate_rows(int *count, char *reason, size_t size)
+{
+    *count = nrows;
+    if (!nrows) snprintf(reason, size, "none was made");
+    return LFUSE_OK;
+}
+
+static lfuse_status describe_row(int i, lfuse__facts *facts)
+{
+    lfuse_status status = lfuse__stub_backend.describe(0, facts);
+    if (status) return status;
+    snprintf(facts->info.name, sizeof facts->info.name, "made:%d", i);
+    facts->info.kind = rows[i].kind;
+    facts->info.compute_units = rows[i].units;
+    snprintf(facts->unfit, sizeof facts->unfit, "%s", rows[i].unfit);
+    return LFUSE_OK;
+}
+
+static int opened;
+
+static lfuse_status open_row(int i, lfuse__bdevice **dev)
+{
+    opened = i;
+    return lfuse__stub_backend.open(0, dev);
+}
+
+static lfuse__backend made;
+
+/* A process of its own with no driver: what there is are the rows. */
+static void setup(void)
+{
+    setenv("OCL_ICD_VENDORS", "/nonexistent", 1);
+    setenv("OCL_ICD_FILENAMES", "", 1);
+    setenv("CUDA_VISIBLE_DEVICES", "", 1);
+    unsetenv("LFUSE_DEVICE");
+    made = lfuse__stub_backend;
+    made.name = "made";
+    made.hint = "the package made-driver";
+    made.enumerate = enumerate_rows;
+    made.describe = describe_row;
+    made.open = open_row;
+    lfuse__registry_extra(&made);
+}
+
+static void make(const row *of, int count)
+{
+    rows = of;
+    nrows = count;
+}
+
+static const row mixed[] = {{LFUSE_DEVICE_GPU, 500, "it is out of order"},
+                            {LFUSE_DEVICE_CPU, 900, ""},
+                            {LFUSE_DEVICE_GPU, 10, ""},
+                            {LFUSE_DEVICE_OTHER, 900, ""},
+                            {LFUSE_DEVICE_GPU, 20, ""},
+                            {LFUSE_DEVICE_GPU, 20, ""},
+                            {LFUSE_DEVICE_CPU, 901, "it has no compiler"}};
+enum { MIXED = sizeof mixed / sizeof *mixed };
+
+static void check_order(void)
+{
+    static const char *const expected[] = {"made:4", "made:5", "made:2", "made:3", "made:1"};
+    enum { FIT = sizeof expected / sizeof *expected };
+    lfuse_device_info info;
+    int count = -1;
+    ck_ok(lfuse_device_count(&count));
+    ck_assert_int_eq(count, FIT);
+    for (int i = 0; i < FIT; i++) {
+        ck_ok(lfuse_device_describe(i, &info));
+        ck_assert_str_eq(info.name, expected[i]);
+    }
+    ck_refused(lfuse_device_describe(FIT, &info), LFUSE_ERR_INVALID);
+    SAYS("device index 5 is not in 0 ... 4");
+}
+
+START_TEST(test_order)
+{
+    lfuse_device *device;
+    make(mixed, MIXED);
+    check_order();
+    ck_ok(lfuse_device_open(NULL, &device));
+    ck_assert_int_eq(opened, 4);
+    lfuse_device_close(device);
+    ck_ok(lfuse_device_open("made:1", &device));
+    ck_assert_int_eq(opened, 1);
+    lfuse_device_close(device);
+}
+END_TEST
+
+START_TEST(test_unfit_by_name)
+{
+    lfuse_device *device = NULL;
+    make(mixed, MIXED);
+    opened = -1;
+    ck_refused(lfuse_device_open("made:6", &device), LFUSE_ERR_UNSUPPORTED);
+    SAYS("device made:6");
+    SAYS("it has no compiler");
+    ck_assert_int_eq(opened, -1);
+    ck_assert_ptr_null(device);
+    ck_refused(lfuse_device_open("made:7", &device), LFUSE_ERR_NO_DEVICE);
+    SAYS("no device \"made:7\"");
+    SAYS("made:0: it is out of order");
+}
+END_TEST
+
+START_TEST(test_all_unfit)
+{
+    static const row all[] = {{LFUSE_DEVICE_GPU, 1, "it is out of order"}, {LFUSE_DEVICE_CPU, 1, "it has no compiler"}};
+    lfuse_device_info info;
+    lfuse_device *device;
+    int count = -1;
+    make(all, 2);
+    ck_ok(lfuse_device_count(&count));
+    ck_assert_int_eq(count, 0);
+    SAYS("made:1: it has no compiler (the package made-driver)");
+    ck_refused(lfuse_device_describe(0, &info), LFUSE_ERR_NO_DEVICE);
+    ck_refused(lfuse_device_open(NULL, &device), LFUSE_ERR_NO_DEVICE);
+    SAYS("made:0: it is out of order (the package made-driver)");
+}
+END_TEST
+
+/* Every backend of this build says what would give a device. */
+static void check_hints(void)
+{
+    SAYS("no device: ");
+    SAYS("made: none was made (the package made-driver)");
+#ifdef HAVE_CUDA
+    SAYS("cuda: ");
+    SAYS("nvidia-driver");
+#endif
+#ifdef HAVE_OPENCL
+    SAYS("opencl: ");
+    SAYS("ocl-icd-libopencl1");
+    SAYS("pocl-opencl-icd");
+#endif
+}
+
+START_TEST(test_no_device)
+{
+    lfuse_device_info info;
+    lfuse_device *device = NULL;
+    int count = -1;
+    make(NULL, 0);
+    ck_ok(lfuse_device_count(&count));
+    ck_assert_int_eq(count, 0);
+    check_hints();
+    ck_refused(lfuse_device_describe(0, &info), LFUSE_ERR_NO_DEVICE);
+    check_hints();
+    ck_refused(lfuse_device_open(NULL, &device), LFUSE_ERR_NO_DEVICE);
+    check_hints();
+    ck_assert_ptr_null(device);
+    ck_refused(lfuse_device_open("cloud:0", &device), LFUSE_ERR_NO_DEVICE);
+    SAYS("no device \"cloud:0\"; there are: none; this build has no backend of that name");
+}
+END_TEST
+
+static Suite *suite_registry(void)
+{
+    Suite *s = suite_create("registry");
+    TCase *c = tcase_create("devices");
+    tcase_add_checked_fixture(c, setup, NULL);
+    tcase_add_test(c, test_order);
+    tcase_add_test(c, test_unfit_by_name);
+    tcase_add_test(c, test_all_unfit);
+    tcase_add_test(c, test_no_device);
+    suite_add_tcase(s, c);
+    return s;
+}
+
+TEST_MAIN(CK_FORK_GETENV, suite_registry)

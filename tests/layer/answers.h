@@ -1,0 +1,13 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#ifndef TESTS_LAYER_ANSWERS_H
+#define TESTS_LAYER_ANSWERS_H
+
+#include <CL/cl.h>
+
+/*
+ * Changes what a driver has answered of a device where LFUSE_LAYER_UNFIT=NUMBER:FLAW says so: of the device that is
+ * asked for as the NUMBER-th (from 0), FLAW is "available", "compiler" (it has none), or "version" (it is OpenCL 1.1).
+ */
+void lfuse_layer_answer(cl_device_id d, cl_device_info what, size_t size, void *value);
+
+#endif
