@@ -44,5 +44,5 @@ bench_first_run_SOURCES = %reldir%/first_run.c %reldir%/timer.c %reldir%/timer.h
 bench_first_run_LDADD = libfuse_core.la
 
 # The same problems in other people's libraries; nothing of it is installed.
-EXTRA_DIST += %reldir%/peers/harness.py %reldir%/peers/peer_jax.py %reldir%/peers/peer_torch.py \
+EXTRA_DIST += %reldir%/table.awk %reldir%/peers/harness.py %reldir%/peers/peer_jax.py %reldir%/peers/peer_torch.py \
 	%reldir%/peers/problems.py
