@@ -98,6 +98,7 @@ typedef struct lfuse__product_class {
     bool batched;   /* several products in one launch */
     bool unsized;   /* asks for one of those that a plan has compiled which does not know sizes; false in a class */
     bool grouped;   /* so of the members of lists: product_grouped.c */
+    int made[2];    /* 1 + the register that is the element of A or B, which then has no memory; 0: it lies there */
     bool counted;   /* NETWORK: results are handed on behind counters, not in tagged words */
 } lfuse__product_class;
 

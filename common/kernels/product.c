@@ -99,6 +99,33 @@ uint64_t lfuse__product_workspace(const lfuse__kernel_class *c, const lfuse__fac
     return families[c->product.form]->workspace(c, facts, g);
 }
 
+/* What A or B is made of. */
+static lfuse_status check_made(const lfuse__kernel_class *c, int i)
+{
+    const lfuse__body *body = c->body;
+    const int made = c->product.made[i];
+    bool needed[LFUSE__MAX_INSTRUCTIONS] = {false}, loaded[LFUSE__MAX_OPERANDS] = {false};
+    int8_t sides[LFUSE__MAX_OPERANDS];
+    int k;
+
+    if (!made) return LFUSE_OK;
+    if (made < 0 || made > body->ninstr || c->product.batched || c->product.grouped ||
+        lfuse__register_type(body->instr[made - 1].type) != c->product.sum)
+        return lfuse__error(LFUSE_ERR_INVALID, "operand %d of a product is register %d of %d, or of another type", i,
+                            made - 1, body->ninstr);
+    for (k = 0; k < body->nstores; k++) needed[body->stores[k].reg] = true;
+    if (c->product.made[1 - i]) needed[c->product.made[1 - i] - 1] = true;
+    lfuse__body_needs(body, NULL, needed);
+    for (k = 0; k < body->ninstr; k++)
+        if (needed[k] && body->instr[k].kind == LFUSE__I_LOAD) loaded[body->instr[k].a] = true;
+    lfuse__product_sides(c, sides);
+    for (k = 0; k < c->noperands; k++)
+        if (sides[k] == i && (loaded[k] || k < LFUSE__PRODUCT_OWN))
+            return lfuse__error(LFUSE_ERR_INVALID, "operand %d of a product is made of operand %d, which is somebody "
+                                "else's", i, k);
+    return LFUSE_OK;
+}
+
 static lfuse_status check(const char *name, const lfuse__kernel_class *c, const lfuse__facts *facts)
 {
     int j;
@@ -116,6 +143,7 @@ static lfuse_status check(const char *name, const lfuse__kernel_class *c, const 
     if (c->operands[LFUSE__PRODUCT_SUM].type != c->product.sum || c->operands[LFUSE__PRODUCT_SUM].written)
         return lfuse__error(LFUSE_ERR_TYPE, "the sums of a product are read as %s",
                             lfuse__memory_word(c->operands[LFUSE__PRODUCT_SUM].type));
+    for (j = 0; j < LFUSE__PRODUCT_SUM; j++) LFUSE__TRY(check_made(c, j));
     for (j = 0; j < c->noperands; j++)
         if (c->operands[j].gathered || (c->operands[j].index && c->product.batched))
             return lfuse__error(LFUSE_ERR_UNSUPPORTED, "operand %d of a product is looked up in, or is an index in a "

@@ -12,6 +12,11 @@
  * rank 2, naxes 0. Sums are of products.sum, by fma; the order of the additions is the form's and depends on sizes
  * alone, so that equal products of one class on one device are equal bit for bit.
  *
+ * `product.made[i]`: A, B or both lie nowhere: their elements are what the body makes in register made[i] - 1, of the
+ * type of that operand, rounded to it. What such a register loads is walked by the rows and columns of A, or B, as
+ * `ta`, `tb` say they are stored: strides[j][0] leads from one stored row to the next, `inner` is the class of the
+ * other one; by nobody else. Not of batches.
+ *
  * `product.batched`: as many such products as extents[LFUSE__PRODUCT_BATCH] says, each with the matrices of every
  * operand that lie strides[j][LFUSE__PRODUCT_BATCH] elements behind those of the one before; INDEX is not legal then.
  *
@@ -62,6 +67,15 @@ lfuse_status lfuse__product_take(const lfuse__facts *facts, int64_t m, int64_t n
 /* "64x128x16:8x8:1:0": rows, columns, depth, those of a work-item, slices, parts. False: it is no such name. */
 void lfuse__product_tiling_print(const lfuse__product_tiling *tiling, char name[LFUSE__TILING_NAME]);
 bool lfuse__product_tiling_parse(const char *name, lfuse__product_tiling *tiling);
+
+/* sides[noperands]: PRODUCT_A, PRODUCT_B: whose register loads it; -1. */
+void lfuse__product_sides(const lfuse__kernel_class *c, int8_t *sides);
+/*
+ * The text of a body without what makes A and B, and (`i`: A, B) of that alone: operands that are loaded, registers
+ * that are computed.
+ */
+void lfuse__product_text_own(lfuse__text *t);
+void lfuse__product_text_made(const lfuse__text *t, int i, lfuse__text *made);
 
 /* Launches of a product of the class: one for each phase, in order. */
 int lfuse__product_phases(const lfuse__kernel_class *c);

@@ -83,6 +83,8 @@ static void find_blocks(const lfuse__kernel_class *c, const lfuse__facts *facts,
     b->depth = extents[2] ? smaller(extents[2], BLOCK_DEPTH) : 1;
     b->groups = smaller(batch * b->down * b->across, cores);
     b->a_bytes = (uint64_t)ceil_to(p->rows * b->depth * size + 64, 64);
+    for (int i = 0; i < 2; i++)
+        if (p->made[i]) b->a_bytes += (uint64_t)(b->depth + LANES) * PANEL_BYTES;
     b->b_bytes = (uint64_t)ceil_to(b->columns * b->depth * size, 64);
     b->sum_bytes = (uint64_t)(p->rows * p->columns * size);
     if (extents[2] > b->depth) b->sum_bytes *= (uint64_t)(b->rows / p->rows * (b->columns / p->columns));
@@ -93,101 +95,9 @@ static uint64_t space(const blocks *b)
     return b->a_bytes + b->b_bytes + b->sum_bytes;
 }
 
-/* ---- the epilogue: over rows and vectors of sums that lie at `sums` ---- */
-
-static void put_load_whole(const lfuse__text *t, const lfuse__product_layout *l, int indent, int j)
-{
-    const lfuse__kernel_operand *o = &t->k->operands[j];
-    const char *memory = lfuse__memory_word(o->type), *reg = lfuse__register_word(o->type);
-    char at[128], load[192];
-
-    if (o->inner == LFUSE__STRIDE_UNIT && !o->index) {
-        lfuse__put_product_place(t->k, l, j, "i", "j", at, sizeof at);
-        lfuse__put(t->out, indent, "x%d = LOADL_%s(p%d, %s);", j, memory, j, at);
-        return;
-    }
-    lfuse__put_product_place(t->k, l, j, "i", o->inner == LFUSE__STRIDE_REPEAT ? "j" : "j + l", at, sizeof at);
-    lfuse__put_load(t, j, at, load, sizeof load);
-    if (o->inner == LFUSE__STRIDE_REPEAT) {
-        lfuse__put(t->out, indent, "x%d = SPLAT_%s(%s);", j, reg, load);
-        return;
-    }
-    lfuse__put(t->out, indent, "S_%s l%d[LANES];", reg, j);
-    lfuse__put(t->out, indent, "for (int l = 0; l < LANES; l++) l%d[l] = %s;", j, load);
-    lfuse__put(t->out, indent, "x%d = LANES_%s(l%d);", j, reg, j);
-}
-
-static void put_load_each(const lfuse__text *t, const lfuse__product_layout *l, int indent, int j)
-{
-    const char *reg = lfuse__register_word(t->k->operands[j].type);
-    char at[128], load[192];
-
-    lfuse__put_product_place(t->k, l, j, "i", "j + l", at, sizeof at);
-    lfuse__put_load(t, j, at, load, sizeof load);
-    lfuse__put(t->out, indent, "S_%s l%d[LANES];", reg, j);
-    lfuse__put(t->out, indent, "for (int l = 0; l < LANES; l++) l%d[l] = ZERO_%s;", j, reg);
-    lfuse__put(t->out, indent, "for (int l = 0; l < count; l++) l%d[l] = %s;", j, load);
-    lfuse__put(t->out, indent, "x%d = LANES_%s(l%d);", j, reg, j);
-}
-
-static void put_store(const lfuse__text *t, const lfuse__product_layout *l, int indent, int j, bool whole)
-{
-    const lfuse__kernel_operand *o = &t->k->operands[j];
-    const char *memory = lfuse__memory_word(o->type), *reg = lfuse__register_word(o->type);
-    char at[128];
-
-    if (whole && o->inner == LFUSE__STRIDE_UNIT) {
-        lfuse__put_product_place(t->k, l, j, "i", "j", at, sizeof at);
-        lfuse__put(t->out, indent, "STOREL_%s(p%d, %s, y%d);", memory, j, at, j);
-        return;
-    }
-    lfuse__put_product_place(t->k, l, j, "i", "j + l", at, sizeof at);
-    lfuse__put(t->out, indent, "S_%s l%d[LANES];", reg, j);
-    lfuse__put(t->out, indent, "SPREAD_%s(l%d, y%d);", reg, j, j);
-    lfuse__put(t->out, indent, "for (int l = 0; l < count; l++) STORE_%s(p%d, %s, l%d[l]);", memory, j, at, j);
-}
-
-/* In scope: row and column of the first sum, rows and columns that there are. */
-static void put_epilogue(const lfuse__text *t, const lfuse__product_layout *l, int indent)
-{
-    const lfuse__product_class *p = &t->k->product;
-    lfuse__strbuf *out = t->out;
-
-    lfuse__put(out, indent, "for (int r = 0; r < rows; r++)");
-    lfuse__put(out, indent + 1, "for (int v = 0; v < columns; v += LANES) {");
-    lfuse__put(out, indent + 2, "const i64 i = row + r, j = column + v;");
-    lfuse__put(out, indent + 2, "const int count = columns - v < LANES ? columns - v : LANES;");
-    for (int j = LFUSE__PRODUCT_SUM; j < t->k->noperands; j++) {
-        if (t->loaded[j]) lfuse__put(out, indent + 2, "L_%s x%d;", lfuse__register_word(t->k->operands[j].type), j);
-        if (t->stored[j]) lfuse__put(out, indent + 2, "L_%s y%d;", lfuse__register_word(t->k->operands[j].type), j);
-    }
-    if (t->loaded[LFUSE__PRODUCT_SUM])
-        lfuse__put(out, indent + 2, "x%d = LOADL_%s(sums, r * %d + v);", LFUSE__PRODUCT_SUM,
-                   lfuse__memory_word(p->sum), p->columns);
-    for (int whole = 1; whole >= 0; whole--) {
-        lfuse__put(out, indent + 2, whole ? "if (count == LANES) {" : "} else {");
-        for (int j = LFUSE__PRODUCT_OWN; j < t->k->noperands; j++) {
-            if (!t->loaded[j]) continue;
-            if (whole) put_load_whole(t, l, indent + 3, j);
-            else put_load_each(t, l, indent + 3, j);
-        }
-    }
-    lfuse__put(out, indent + 2, "}");
-    lfuse__put(out, indent + 2, "{");
-    lfuse__put_body(t, indent + 3, "");
-    lfuse__put(out, indent + 2, "}");
-    for (int whole = 1; whole >= 0; whole--) {
-        lfuse__put(out, indent + 2, whole ? "if (count == LANES) {" : "} else {");
-        for (int j = LFUSE__PRODUCT_OWN; j < t->k->noperands; j++)
-            if (t->stored[j]) put_store(t, l, indent + 3, j, whole);
-    }
-    lfuse__put(out, indent + 2, "}");
-    lfuse__put(out, indent + 1, "}");
-}
-
 /*
- * Both operands lie along k and need no conversion. Of a list nowhere: which rows are few depends on the other members,
- * and lanes along k add up in another order.
+ * Both operands lie along k and need no conversion; what is made does as it is made. Of a list nowhere: which rows are
+ * few depends on the other members, and lanes along k add up in another order.
  */
 static bool along(const lfuse__kernel_class *c)
 {
@@ -195,42 +105,90 @@ static bool along(const lfuse__kernel_class *c)
            c->operands[LFUSE__PRODUCT_A].type == c->product.sum && c->operands[LFUSE__PRODUCT_B].type == c->product.sum;
 }
 
+/* Up to which B is taken as it lies; with lanes along k both are, what is made too, from where it then is. */
 static int direct_rows(const lfuse__kernel_class *c)
 {
     if (c->product.tb) return along(c) ? DOT_ROWS : 0;
+    if (c->product.made[LFUSE__PRODUCT_B]) return 0;
     return c->operands[LFUSE__PRODUCT_B].type == c->product.sum ? DIRECT_ROWS : 0;
+}
+
+/* B's panels of the part of k that begins at `at`. */
+static void put_panels(const lfuse__text *t, const lfuse__product_layout *l, int indent, const char *name)
+{
+    const lfuse__product_class *p = &t->k->product;
+    const unsigned size = lfuse__type_bytes(p->sum), b_size = lfuse__type_bytes(t->k->operands[LFUSE__PRODUCT_B].type);
+    const bool made = p->made[LFUSE__PRODUCT_B];
+    lfuse__strbuf *out = t->out;
+
+    if (p->tb) lfuse__put(out, indent, "for (i64 j = direct ? wide : 0; j < wide; j += %d) {", p->columns);
+    else
+        lfuse__put(out, indent, "for (i64 j = direct ? wide / %d * %d : 0; j < wide; j += %d) {", p->columns,
+                   p->columns, p->columns);
+    if (made) lfuse__panels_put_b(t, l, indent + 1);
+    if (made && p->tb)
+        lfuse__put(out, indent + 1, "%s_b(made_b, pitch_b, (int)(wide - j < %d ? wide - j : %d), depth, panels + j * "
+                   "depth * %u);", name, p->columns, p->columns, size);
+    if (!made)
+        lfuse__put(out, indent + 1, "%s_b(p1 + (%s) * %u, ldb, (int)(wide - j < %d ? wide - j : %d), depth, panels + "
+                   "j * depth * %u);", name,
+                   p->tb ? "(first_column + j) * ldb + at" : "at * ldb + first_column + j", b_size, p->columns,
+                   p->columns, size);
+    lfuse__put(out, indent, "}");
+}
+
+/* A's panel of the rows from `row` on. */
+static void put_panel(const lfuse__text *t, const lfuse__product_layout *l, int indent, const char *name)
+{
+    const lfuse__product_class *p = &t->k->product;
+    const unsigned a_size = lfuse__type_bytes(t->k->operands[LFUSE__PRODUCT_A].type);
+    const char *direct = along(t->k) ? "if (!direct) " : "";
+
+    if (p->made[LFUSE__PRODUCT_A]) {
+        lfuse__panels_put_a(t, l, indent);
+        lfuse__put(t->out, indent, "%s%s_a(made_a, pitch_a, rows, depth, panel);", direct, name);
+        return;
+    }
+    lfuse__put(t->out, indent, "%s%s_a(p0 + (%s) * %u, lda, rows, depth, panel);", direct, name,
+               p->ta ? "at * lda + row" : "row * lda + at", a_size);
+}
+
+/* Of few rows and lanes along k: sums of what both operands are as they lie. */
+static void put_direct(const lfuse__text *t, const lfuse__product_layout *l, int indent, const char *name)
+{
+    const lfuse__product_class *p = &t->k->product;
+    const unsigned size = lfuse__type_bytes(p->sum);
+    char a[64], b[64];
+
+    snprintf(a, sizeof a, p->made[0] ? "made_a, pitch_a" : "p0 + (row * lda + at) * %u, lda", size);
+    snprintf(b, sizeof b, p->made[1] ? "made_b, pitch_b" : "p1 + (column * ldb + at) * %u, ldb", size);
+    lfuse__put(t->out, indent, "if (direct) {");
+    if (p->made[1]) lfuse__panels_put_b(t, l, indent + 1);
+    lfuse__put(t->out, indent + 1, "%s_d(%s, %s, rows, columns, depth, at == 0, sums);", name, a, b);
+    lfuse__put(t->out, indent, "} else {");
 }
 
 void lfuse__panels_put_block(const lfuse__text *t, const lfuse__product_layout *l, int indent, const char *name)
 {
     const lfuse__product_class *p = &t->k->product;
-    const unsigned size = lfuse__type_bytes(p->sum), a_size = lfuse__type_bytes(t->k->operands[LFUSE__PRODUCT_A].type),
-                   b_size = lfuse__type_bytes(t->k->operands[LFUSE__PRODUCT_B].type);
+    const unsigned size = lfuse__type_bytes(p->sum);
     lfuse__strbuf *out = t->out;
 
     lfuse__put(out, indent, "for (i64 at = 0; at == 0 || at < k; at += block_depth) {");
     lfuse__put(out, indent + 1, "const int depth = (int)(k - at < block_depth ? k - at : block_depth);");
+    if (p->made[0])
+        lfuse__put(out, indent + 1, "const int pitch_a = %s;", p->ta ? "LANES" : "(depth + LANES - 1) / LANES * LANES");
+    if (p->made[1] && p->tb) lfuse__put(out, indent + 1, "const int pitch_b = (depth + LANES - 1) / LANES * LANES;");
     lfuse__put(out, indent + 1, "memory sums = space;");
-    if (p->tb) lfuse__put(out, indent + 1, "for (i64 j = direct ? wide : 0; j < wide; j += %d)", p->columns);
-    else
-        lfuse__put(out, indent + 1, "for (i64 j = direct ? wide / %d * %d : 0; j < wide; j += %d)", p->columns,
-                   p->columns, p->columns);
-    lfuse__put(out, indent + 2, "%s_b(p1 + (%s) * %u, ldb, (int)(wide - j < %d ? wide - j : %d), depth,", name,
-               p->tb ? "(first_column + j) * ldb + at" : "at * ldb + first_column + j", b_size, p->columns, p->columns);
-    lfuse__put(out, indent + 3, "panels + j * depth * %u);", size);
+    put_panels(t, l, indent + 1, name);
     lfuse__put(out, indent + 1, "for (i64 i = 0; i < high; i += %d) {", p->rows);
     lfuse__put(out, indent + 2, "const i64 row = first_row + i;");
     lfuse__put(out, indent + 2, "const int rows = (int)(high - i < %d ? high - i : %d);", p->rows, p->rows);
-    lfuse__put(out, indent + 2, "%s%s_a(p0 + (%s) * %u, lda, rows, depth, panel);",
-               along(t->k) ? "if (!direct) " : "", name,
-               p->ta ? "at * lda + row" : "row * lda + at", a_size);
+    put_panel(t, l, indent + 2, name);
     lfuse__put(out, indent + 2, "for (i64 j = 0; j < wide; j += %d) {", p->columns);
     lfuse__put(out, indent + 3, "const i64 column = first_column + j;");
     lfuse__put(out, indent + 3, "const int columns = (int)(wide - j < %d ? wide - j : %d);", p->columns, p->columns);
-    if (along(t->k))
-        lfuse__put(out, indent + 3, "if (direct) %s_d(p0 + (row * lda + at) * %u, lda, p1 + (column * ldb + at) * %u, "
-                   "ldb, rows, columns, depth, at == 0, sums);", name, size, size);
-    if (along(t->k)) lfuse__put(out, indent + 3, "else {");
+    if (along(t->k)) put_direct(t, l, indent + 3, name);
     if (p->tb) lfuse__put(out, indent + 3, "const int as_it_lies = 0;");
     else lfuse__put(out, indent + 3, "const int as_it_lies = direct && columns == %d;", p->columns);
     lfuse__put(out, indent + 3, "memory b = as_it_lies ? p1 + (at * ldb + column) * %u : panels + j * depth * %u;",
@@ -240,7 +198,7 @@ void lfuse__panels_put_block(const lfuse__text *t, const lfuse__product_layout *
     lfuse__put(out, indent + 3, "else %s_m(panel, b, step, depth, at == 0, sums);", name);
     if (along(t->k)) lfuse__put(out, indent + 3, "}");
     lfuse__put(out, indent + 3, "if (at + depth >= k) {");
-    put_epilogue(t, l, indent + 4);
+    lfuse__panels_put_epilogue(t, l, indent + 4);
     lfuse__put(out, indent + 3, "}");
     lfuse__put(out, indent + 3, "if (block_depth < k) sums += %u;", (unsigned)(p->rows * p->columns) * size);
     lfuse__put(out, indent + 2, "}");
@@ -285,6 +243,11 @@ static void put_kernel(const lfuse__text *t, const lfuse__product_layout *l, con
     lfuse__put(out, 1, "memory panel = panels + block_columns * block_depth * %u;", size);
     lfuse__put(out, 1, "memory space = panel + (block_depth * %u + 127) / 64 * 64;",
                (unsigned)t->k->product.rows * size);
+    for (int i = 0; i < 2; i++) {
+        if (!t->k->product.made[i]) continue;
+        lfuse__put(out, 1, "memory made_%c = space;", 'a' + i);
+        lfuse__put(out, 1, "space += (block_depth + LANES) * %d;", PANEL_BYTES);
+    }
     lfuse__put(out, 1, "const u64 down = (u64)((m + block_rows - 1) / block_rows);");
     lfuse__put(out, 1, "const u64 %s = down * (u64)((n + block_columns - 1) / block_columns);",
                batched ? "each" : "blocks");
@@ -315,6 +278,7 @@ void lfuse__panels_begin(lfuse__strbuf *out, const lfuse__kernel_class *c, lfuse
 {
     lfuse__product_layout_make(c, l);
     lfuse__text_init(t, out, c, NULL);
+    lfuse__product_text_own(t);
     t->numbers = l->numbers;
 }
 

@@ -35,8 +35,9 @@ static void put_turn(lfuse__strbuf *out, const char *name, const char *suffix, c
  */
 void lfuse__put_pack_a(lfuse__strbuf *out, const char *name, const lfuse__kernel_class *c)
 {
-    const char *from = lfuse__memory_word(c->operands[LFUSE__PRODUCT_A].type), *to = lfuse__memory_word(c->product.sum);
-    const unsigned size = lfuse__type_bytes(c->operands[LFUSE__PRODUCT_A].type);
+    const char *from = lfuse__memory_word(lfuse__panels_type(c, LFUSE__PRODUCT_A));
+    const char *to = lfuse__memory_word(c->product.sum);
+    const unsigned size = lfuse__type_bytes(lfuse__panels_type(c, LFUSE__PRODUCT_A));
     const int pitch = c->product.rows;
 
     if (!c->product.ta) put_turn(out, name, "ta", from, to);
@@ -56,8 +57,9 @@ void lfuse__put_pack_a(lfuse__strbuf *out, const char *name, const lfuse__kernel
 /* A panel of B, of which `count` columns are stored at the end: [l][columns of a panel]. */
 void lfuse__put_pack_b(lfuse__strbuf *out, const char *name, const lfuse__kernel_class *c)
 {
-    const char *from = lfuse__memory_word(c->operands[LFUSE__PRODUCT_B].type), *to = lfuse__memory_word(c->product.sum);
-    const unsigned size = lfuse__type_bytes(c->operands[LFUSE__PRODUCT_B].type),
+    const char *from = lfuse__memory_word(lfuse__panels_type(c, LFUSE__PRODUCT_B));
+    const char *to = lfuse__memory_word(c->product.sum);
+    const unsigned size = lfuse__type_bytes(lfuse__panels_type(c, LFUSE__PRODUCT_B)),
                    wide = lfuse__type_bytes(c->product.sum);
     const int columns = c->product.columns;
 

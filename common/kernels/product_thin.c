@@ -12,48 +12,40 @@
 
 #include <stdio.h>
 
-#include "common/kernels/product_tiles.h"
+#include "common/kernels/product_thin.h"
 
 enum { TEAM = LFUSE__TEAM, TEAMS = LFUSE__GROUP / TEAM, ROWS_AT_A_TIME = 4 };
 
-typedef struct thin {
-    const lfuse__tiles *t;
-    lfuse__strbuf *out;
-    int wide, other;      /* operands */
-    const char *length;   /* of the wide side: m or n */
-    const char *count;    /* of the other */
-    bool wide_turned, other_turned; /* memory runs along k */
-    int few, v;
-} thin;
-
-static thin describe(const lfuse__tiles *t)
+static lfuse__thin describe(const lfuse__tiles *t)
 {
     const bool rows = t->p->rows == t->p->item_rows;
-    thin s = {.t = t, .out = t->t.out, .wide = rows ? LFUSE__PRODUCT_B : LFUSE__PRODUCT_A,
+    lfuse__thin s = {.t = t, .out = t->t.out, .wide = rows ? LFUSE__PRODUCT_B : LFUSE__PRODUCT_A,
               .other = rows ? LFUSE__PRODUCT_A : LFUSE__PRODUCT_B, .length = rows ? "n" : "m",
               .count = rows ? "m" : "n", .few = rows ? t->p->rows : t->p->columns, .v = t->vector};
+    s.wide_made = t->p->made[s.wide];
+    s.other_made = t->p->made[s.other];
     s.wide_turned = lfuse__tiles_turned(t->p, s.wide);
     s.other_turned = lfuse__tiles_turned(t->p, s.other);
     return s;
 }
 
-static const char *memory_of(const thin *s, int operand)
+static const char *memory_of(const lfuse__thin *s, int operand)
 {
     return lfuse__memory_word(s->t->t.k->operands[operand].type);
 }
 
-static unsigned size_of(const thin *s, int operand)
+static unsigned size_of(const lfuse__thin *s, int operand)
 {
     return lfuse__type_bytes(s->t->t.k->operands[operand].type);
 }
 
-static int words_of(const thin *s, int operand)
+static int words_of(const lfuse__thin *s, int operand)
 {
     return s->v * (int)size_of(s, operand) / 4;
 }
 
 /* V vectors of the wide operand, at l along k and `at` along the other axis. */
-static void put_wide(const thin *s, int indent)
+static void put_wide(const lfuse__thin *s, int indent)
 {
     const int words = words_of(s, s->wide);
     const unsigned size = size_of(s, s->wide), bytes = (unsigned)s->v * size;
@@ -89,12 +81,16 @@ static void put_wide(const thin *s, int indent)
 }
 
 /* f[i * V + u]: row i of the other operand at l + u. Rows beyond the last are the last again. */
-static void put_other(const thin *s, int indent)
+static void put_other(const lfuse__thin *s, int indent)
 {
     const int words = words_of(s, s->other);
     const unsigned size = size_of(s, s->other), bytes = (unsigned)s->v * size;
     const char *memory = memory_of(s, s->other);
     lfuse__put(s->out, indent, "S_%s f[%d];", s->t->sum, s->few * s->v);
+    if (s->other_made) {
+        lfuse__thin_put_other(s, indent);
+        return;
+    }
     if (s->other_turned) {
         lfuse__put(s->out, indent, "if (other_vectors && l + %d <= k) {", s->v);
         lfuse__put(s->out, 0, "#pragma unroll");
@@ -123,7 +119,7 @@ static void put_other(const thin *s, int indent)
     lfuse__put(s->out, indent, "}");
 }
 
-static void put_products(const thin *s, int indent)
+static void put_products(const lfuse__thin *s, int indent)
 {
     const int v = s->v, words = words_of(s, s->wide);
     const char *memory = memory_of(s, s->wide), *sum = s->t->sum;
@@ -131,8 +127,13 @@ static void put_products(const thin *s, int indent)
     lfuse__put(s->out, indent, "for (int u = 0; u < %d; u++) {", v);
     lfuse__put(s->out, 0, "#pragma unroll");
     lfuse__put(s->out, indent + 1, "for (int e = 0; e < %d; e++) {", v);
-    lfuse__put(s->out, indent + 2, s->wide_turned ? "const S_%s x = UNPACK_%s(raw + e * %d, u);"
-                                                  : "const S_%s x = UNPACK_%s(raw + u * %d, e);", sum, memory, words);
+    if (s->wide_made)
+        lfuse__put(s->out, indent + 2, s->wide_turned ? "const S_%s x = made_[e * %d + u];"
+                                                      : "const S_%s x = made_[u * %d + e];", sum, v);
+    else
+        lfuse__put(s->out, indent + 2, s->wide_turned ? "const S_%s x = UNPACK_%s(raw + e * %d, u);"
+                                                      : "const S_%s x = UNPACK_%s(raw + u * %d, e);", sum, memory,
+                   words);
     lfuse__put(s->out, 0, "#pragma unroll");
     lfuse__put(s->out, indent + 2, "for (int i = 0; i < %d; i++) acc[i * %d + e] = FMA_%s(f[i * %d + u], x, "
                "acc[i * %d + e]);", s->few, v, sum, v, v);
@@ -141,7 +142,7 @@ static void put_products(const thin *s, int indent)
 }
 
 /* v_: the sums of row `i` (an expression) of the few, at `at` and behind it. */
-static void put_result(const thin *s, int indent, const char *i)
+static void put_result(const lfuse__thin *s, int indent, const char *i)
 {
     const char *type = lfuse__memory_word(s->t->p->sum);
     if (s->wide == LFUSE__PRODUCT_B) {
@@ -157,7 +158,7 @@ static void put_result(const thin *s, int indent, const char *i)
 }
 
 /* Teams have parts of the same sums: they meet in local memory, some rows at a time. */
-static void put_meeting(const thin *s)
+static void put_meeting(const lfuse__thin *s)
 {
     const char *sum = s->t->sum;
     const int rows = s->few < ROWS_AT_A_TIME ? s->few : ROWS_AT_A_TIME;
@@ -183,7 +184,7 @@ static void put_meeting(const thin *s)
 }
 
 /* Work-items of a team have parts of the same sums. */
-static void put_exchange(const thin *s)
+static void put_exchange(const lfuse__thin *s)
 {
     const char *sum = s->t->sum;
     lfuse__put(s->out, 0, "#pragma unroll");
@@ -201,7 +202,7 @@ static void put_exchange(const thin *s)
     lfuse__put(s->out, 1, "}");
 }
 
-static void put_start(const thin *s)
+static void put_start(const lfuse__thin *s)
 {
     const int own = s->t->l.own, v = s->v;
     const bool b = s->wide == LFUSE__PRODUCT_B;
@@ -217,9 +218,13 @@ static void put_start(const thin *s)
                "parts);");
     lfuse__put_product_first(&s->t->l, s->wide, wide, sizeof wide);
     lfuse__put_product_first(&s->t->l, s->other, other, sizeof other);
-    lfuse__put(s->out, 1, "const memory wide = %s, other = %s;", wide, other);
-    lfuse__put(s->out, 1, "const u64 ld_wide = W(%d), ld_other = W(%d);", b ? s->t->l.ldb : s->t->l.lda,
-               b ? s->t->l.lda : s->t->l.ldb);
+    if (!s->wide_made)
+        lfuse__put(s->out, 1, "const memory wide = %s; const u64 ld_wide = W(%d);", wide,
+                   b ? s->t->l.ldb : s->t->l.lda);
+    if (!s->other_made)
+        lfuse__put(s->out, 1, "const memory other = %s; const u64 ld_other = W(%d);", other,
+                   b ? s->t->l.lda : s->t->l.ldb);
+    if (s->wide_made || s->other_made) lfuse__put_product_memory(s->out, 1, s->t->t.k, &s->t->l);
     lfuse__put(s->out, 1, "const int wide_vectors = W(%d) >> %d & 1, other_vectors = W(%d) >> %d & 1;",
                own + LFUSE__TILES_VECTORS, s->wide, own + LFUSE__TILES_VECTORS, s->other);
     lfuse__put(s->out, 1, "const u64 row_vectors = (n + %d) / %d;", v - 1, v);
@@ -242,7 +247,7 @@ int lfuse__thin_depth(const lfuse__product_class *p, int wide, int vector)
 
 void lfuse__thin_put(const lfuse__tiles *t, const char *name)
 {
-    const thin s = describe(t);
+    const lfuse__thin s = describe(t);
     const int rows = s.few < ROWS_AT_A_TIME ? s.few : ROWS_AT_A_TIME;
     lfuse__put_kernel(s.out, name, LFUSE__GROUP, t->l.own + LFUSE__TILES_OWN, lfuse__kernel_buffers(t->t.k));
     if (s.wide_turned) lfuse__put(s.out, 1, "TEAM(%d)", LFUSE__GROUP);
@@ -253,7 +258,8 @@ void lfuse__thin_put(const lfuse__tiles *t, const char *name)
     lfuse__put(s.out, 1, "for (int i = 0; i < %d; i++) acc[i] = ZERO_%s;", s.few * s.v, t->sum);
     lfuse__put(s.out, 1, "for (u32 slab = first; slab < last; slab++) {");
     lfuse__put(s.out, 2, "const u32 l = slab * %d + turn;", t->p->depth);
-    put_wide(&s, 2);
+    if (s.wide_made) lfuse__thin_put_wide(&s, 2);
+    else put_wide(&s, 2);
     put_other(&s, 2);
     put_products(&s, 2);
     lfuse__put(s.out, 1, "}");

@@ -128,6 +128,7 @@ void lfuse__tiles_describe(lfuse__tiles *t, lfuse__strbuf *out, const lfuse__ker
     memset(t, 0, sizeof *t);
     lfuse__product_layout_make(c, &t->l);
     lfuse__text_init(&t->t, out, c, NULL);
+    lfuse__product_text_own(&t->t);
     t->t.numbers = t->l.numbers;
     t->p = p;
     t->sum = lfuse__register_word(p->sum);
@@ -164,20 +165,22 @@ static bool aligned(const lfuse__kernel_class *c, const lfuse__geometry *g, int 
     return g->strides[j][0] % vector == 0 && apart % vector == 0 && g->addresses[j] % bytes == 0;
 }
 
-/* Rows of vectors; along an axis that a tile may cut, of nothing else. */
-static bool matrix_aligned(const lfuse__kernel_class *c, const lfuse__geometry *g, int j)
+/* Rows of vectors; along an axis that a tile may cut, of nothing else. So of all that an operand is made of. */
+static bool matrix_aligned(const lfuse__kernel_class *c, const lfuse__geometry *g, const int8_t *sides, int i)
 {
     const int vector = lfuse__tiles_vector(&c->product);
-    if (!lfuse__tiles_turned(&c->product, j) && g->extents[j] % vector) return false;
-    return aligned(c, g, j);
+    if (!lfuse__tiles_turned(&c->product, i) && g->extents[i] % vector) return false;
+    for (int j = LFUSE__PRODUCT_OWN; j < c->noperands; j++)
+        if (sides[j] == i && lfuse__in_blocks(&c->operands[j]) && !aligned(c, g, j)) return false;
+    return c->product.made[i] || aligned(c, g, i);
 }
 
-static bool others_aligned(const lfuse__kernel_class *c, const lfuse__geometry *g)
+static bool others_aligned(const lfuse__kernel_class *c, const lfuse__geometry *g, const int8_t *sides)
 {
     const int vector = lfuse__tiles_vector(&c->product);
     if (g->extents[1] % vector) return false;
     for (int j = LFUSE__PRODUCT_OWN; j < c->noperands; j++)
-        if (lfuse__in_blocks(&c->operands[j]) && !aligned(c, g, j)) return false;
+        if (sides[j] < 0 && lfuse__in_blocks(&c->operands[j]) && !aligned(c, g, j)) return false;
     return true;
 }
 
@@ -186,6 +189,7 @@ static lfuse_status pack(const lfuse__kernel_class *c, const lfuse__facts *facts
 {
     const lfuse__product_class *p = &c->product;
     const int64_t batch = lfuse__product_batch(c, g);
+    int8_t sides[LFUSE__MAX_OPERANDS];
     lfuse__product_layout l;
     uint64_t groups, *own;
     lfuse__cut found;
@@ -196,9 +200,10 @@ static lfuse_status pack(const lfuse__kernel_class *c, const lfuse__facts *facts
     own[LFUSE__TILES_DOWN] = (uint64_t)found.down;
     own[LFUSE__TILES_ACROSS] = (uint64_t)found.across;
     own[LFUSE__TILES_PARTS] = (uint64_t)found.parts;
-    own[LFUSE__TILES_VECTORS] = (uint64_t)matrix_aligned(c, g, LFUSE__PRODUCT_A) |
-                                (uint64_t)matrix_aligned(c, g, LFUSE__PRODUCT_B) << 1 |
-                                (uint64_t)others_aligned(c, g) << 2;
+    lfuse__product_sides(c, sides);
+    own[LFUSE__TILES_VECTORS] = (uint64_t)matrix_aligned(c, g, sides, LFUSE__PRODUCT_A) |
+                                (uint64_t)matrix_aligned(c, g, sides, LFUSE__PRODUCT_B) << 1 |
+                                (uint64_t)others_aligned(c, g, sides) << 2;
     groups = (uint64_t)found.down * (uint64_t)found.across * (uint64_t)found.parts * (uint64_t)batch;
     packed->group = (unsigned)lfuse__tiles_threads(p);
     if (p->phase) {

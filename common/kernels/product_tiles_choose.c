@@ -177,7 +177,8 @@ static bool candidate(int at, lfuse__product_class *p)
 static bool serves(const lfuse__product_class *p, const int64_t *least, const int64_t *most)
 {
     const int few = p->rows == p->item_rows ? p->rows : p->columns, side = p->rows != p->item_rows;
-    if (!lfuse__is_thin(p)) return !p->batched || !p->split; /* a batch has tiles enough */
+    if (!lfuse__is_thin(p)) /* a batch has tiles enough; what operands are made of is not put into local memory */
+        return (!p->batched || !p->split) && !p->made[0] && !p->made[1];
     return least[side] <= few && (few == fews[0] || most[side] > fews[0]);
 }
 

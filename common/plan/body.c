@@ -6,6 +6,8 @@
 /* What registers of a body depend on. Instructions stand behind what they take in, so one walk does. */
 #include "common/plan/body.h"
 
+#include <stddef.h>
+
 int lfuse__body_arguments(const lfuse__instr *in, int16_t registers[3])
 {
     int count = 0;
@@ -65,6 +67,16 @@ void lfuse__body_needs(const lfuse__body *body, const bool *stop, bool *needed)
         if (!needed[i] || (stop && stop[i])) continue;
         for (k = lfuse__body_arguments(&body->instr[i], in) - 1; k >= 0; k--) needed[in[k]] = true;
     }
+}
+
+void lfuse__body_loads(const lfuse__body *body, int reg, bool *needed, bool *loaded)
+{
+    int i;
+
+    needed[reg] = true;
+    lfuse__body_needs(body, NULL, needed);
+    for (i = 0; i <= reg; i++)
+        if (needed[i] && body->instr[i].kind == LFUSE__I_LOAD) loaded[body->instr[i].a] = true;
 }
 
 int lfuse__body_keep(const lfuse__body *body, const bool *keep, lfuse__instr *out, int16_t *place)

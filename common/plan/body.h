@@ -75,6 +75,9 @@ int lfuse__body_arguments(const lfuse__instr *in, int16_t registers[3]);
  */
 void lfuse__body_needs(const lfuse__body *body, const bool *stop, bool *needed);
 
+/* loaded[operand]: adds those that register `reg` is made of; needed[ninstr] as above, none marked before. */
+void lfuse__body_loads(const lfuse__body *body, int reg, bool *needed, bool *loaded);
+
 /*
  * The instructions marked in `keep`, renumbered in order; place[ninstr] tells where each went, -1: left out. Arguments
  * must have been kept. `out` has room for them and may be `body->instr` itself. Returns how many there are.

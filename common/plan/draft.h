@@ -354,8 +354,20 @@ bool lfuse__draft_native(const lfuse__draft *d, int32_t matmul);
 /* The region that such a product can compute behind its sums, or -1. */
 int32_t lfuse__native_tail(const lfuse__draft *d, int32_t matmul);
 lfuse_status lfuse__make_native(lfuse__draft *d, const lfuse__unit *u, lfuse__stage *stage);
+/* Whether a kernel over the elements of `like` can hold the node. */
+bool lfuse__native_holds(const lfuse__draft *d, int32_t node, const lfuse__node *like);
 /* How such a product's value is stored, under all its names, from the register. */
 void lfuse__native_store(lfuse__draft *d, lfuse__builder *b, int32_t matmul, int reg);
+
+/* ---- prologue.c: pointwise work on operands of such a product, done where it reads them ---- */
+/* The region that makes operand i, and has no step of its own then; or -1. */
+int32_t lfuse__prologue(const lfuse__draft *d, int32_t matmul, int i);
+/* Whether one would be worth more than what a vendor's product gains. */
+bool lfuse__prologue_pays(const lfuse__draft *d, int32_t matmul);
+/* Behind the body of a step whose operands are those of that body alone; *fits false: there is no room. */
+lfuse_status lfuse__prologue_add(lfuse__draft *d, int32_t matmul, lfuse__step *step, bool *fits);
+/* Those of the product lie in memory from the next round on; false: it has none. */
+bool lfuse__prologue_cut(lfuse__draft *d, int32_t matmul);
 
 /* ---- strassen.c: which products are made of seven smaller ones; strassen_step.c: their steps ---- */
 /* Fills `levels`, and the plan's choices; behind the views and what is frozen. */

@@ -5,7 +5,8 @@
 
 /*
  * Matrix products by the library's own kernels: one step, whose body is the whole region behind the product, with
- * whatever that reads and stores beside it. Products of lists have no other way.
+ * whatever that reads and stores beside it, and those that make its operands (prologue.c). Products of lists have no
+ * other way.
  */
 #include "common/plan/draft.h"
 
@@ -38,8 +39,11 @@ bool lfuse__draft_native(const lfuse__draft *d, int32_t matmul)
     if (n->op == LFUSE_PRECISION_TF32) return false;
     if (lfuse__draft_both(d, matmul)) return true;
     if (d->provider != LFUSE_PROVIDER_DEFAULT) return d->provider == LFUSE_PROVIDER_NATIVE;
-    return lfuse__native_by_default(d->facts, (lfuse_type)n->type, known(n->shape[n->rank - 2]),
-                                    known(n->shape[n->rank - 1]), known(a->shape[a->rank - 1]));
+    if (lfuse__native_by_default(d->facts, (lfuse_type)n->type, known(n->shape[n->rank - 2]),
+                                 known(n->shape[n->rank - 1]), known(a->shape[a->rank - 1])))
+        return true;
+    /* To read what a matrix is made of is less than to write the matrix, which a vendor's product would read again. */
+    return lfuse__tiles_fit(d->facts) && a->type != LFUSE_F64 && lfuse__prologue_pays(d, matmul);
 }
 
 static bool holds_list(const lfuse__draft *d, int32_t node)
@@ -50,8 +54,7 @@ static bool holds_list(const lfuse__draft *d, int32_t node)
            lfuse__draft_pointwise(d, node);
 }
 
-/* Whether a kernel over the elements of the product can hold the node. */
-static bool holds(const lfuse__draft *d, int32_t node, const lfuse__node *product)
+bool lfuse__native_holds(const lfuse__draft *d, int32_t node, const lfuse__node *product)
 {
     const lfuse__node *n = lfuse__draft_node(d, node);
     lfuse__unit_loop loop;
@@ -98,7 +101,7 @@ int32_t lfuse__native_tail(const lfuse__draft *d, int32_t matmul)
     if (d->disable & LFUSE_NO_EPILOGUE || region < 0 || d->cut[matmul] || d->prepared[reader] != d->prepared[matmul])
         return -1;
     for (node = region; node >= 0; node = d->next[node])
-        if (!holds(d, node, product)) return -1;
+        if (!lfuse__native_holds(d, node, product)) return -1;
     return readers(d, matmul, region) == d->reads[matmul] ? region : -1;
 }
 
@@ -134,6 +137,9 @@ static lfuse_status add_matrices(lfuse__draft *d, int32_t matmul, lfuse__step *s
     for (i = 0; i < OWN; i++) {
         const int32_t base = lfuse__draft_operand(d, matmul, i, &walk);
         LFUSE__TRY(lfuse__draft_operand_at(d, base, &d->home[base], &walk, &all[i]));
+        if (!step->product.made[i]) continue;
+        all[i].place = LFUSE__PLACE_SUM;
+        all[i].index = 0;
     }
     return LFUSE_OK;
 }
@@ -194,7 +200,16 @@ static lfuse_status build(lfuse__draft *d, const lfuse__unit *u, lfuse__builder 
                                       .n = n->shape[n->rank - 1],
                                       .k = lfuse__draft_node(d, n->in[0])->shape[n->rank - 1],
                                       .alpha = -1, .beta = -1 };
-    return add_matrices(d, u->node, step);
+    LFUSE__TRY(lfuse__prologue_add(d, u->node, step, fitting));
+    *fitting = *fitting && fits(step);
+    return *fitting ? add_matrices(d, u->node, step) : LFUSE_OK;
+}
+
+/* What does not fit has steps of its own the next time. */
+static void cut(lfuse__draft *d, int32_t matmul)
+{
+    if (!lfuse__prologue_cut(d, matmul)) d->cut[matmul] = true;
+    d->changed = true;
 }
 
 lfuse_status lfuse__make_native(lfuse__draft *d, const lfuse__unit *u, lfuse__stage *stage)
@@ -209,7 +224,7 @@ lfuse_status lfuse__make_native(lfuse__draft *d, const lfuse__unit *u, lfuse__st
     LFUSE__TRY(lfuse__builder_create(d, u->tail, n->rank, n->shape, &b));
     status = build(d, u, b, true, stage->alternatives[0].steps, &fitting);
     lfuse__builder_destroy(b);
-    if (!status && !fitting) d->cut[u->node] = d->changed = true; /* the region has a step of its own the next time */
+    if (!status && !fitting) cut(d, u->node);
     return status;
 }
 

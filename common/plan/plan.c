@@ -74,12 +74,13 @@ static lfuse_status add_region(lfuse__draft *d, int32_t region)
     return lfuse__draft_unit(d, &u);
 }
 
-/* A region is taken by one product at most: as its tail it holds nothing else. */
+/* A region is taken by one product at most: as its tail it holds nothing else, and as its prologue it is read once. */
 static lfuse_status add_product(lfuse__draft *d, int32_t node, bool *taken)
 {
     lfuse__unit u = { .kind = LFUSE__UNIT_PRODUCT, .level = d->level[node], .node = node,
                       .phase = d->prepared[node] ? LFUSE__PHASE_PREPARE : LFUSE__PHASE_MAIN };
     const bool whole = d->levels[node] || lfuse__draft_native(d, node); /* the region is computed in one kernel */
+    int i;
 
     u.tail = whole ? lfuse__native_tail(d, node) : lfuse__product_tail(d, node);
     if (u.tail >= 0 && taken[u.tail]) u.tail = -1;
@@ -92,6 +93,8 @@ static lfuse_status add_product(lfuse__draft *d, int32_t node, bool *taken)
         LFUSE__TRY(lfuse__draft_house(d, node));
     }
     if (d->levels[node]) lfuse__draft_onward(d, node, u.tail);
+    for (i = 0; i < 2; i++)
+        if (lfuse__prologue(d, node, i) >= 0) taken[lfuse__prologue(d, node, i)] = true;
     return lfuse__draft_unit(d, &u);
 }
 

@@ -13,7 +13,8 @@
  *               | "(rows " loop N stores ")"                                       N: of the last axes, reduced
  *               | "(bundle" { " " work } ")"
  *               | "(network" { " " work } ")"    products, each of what the one before stores, in one launch
- *               | "(gemm " [ { size " x " } size " of " ] size " x " size " x " size [ how ] (" " expr | stores) ")"
+ *               | "(gemm " [ { size " x " } size " of " ] size " x " size " x " size [ how ] made
+ *                 (" " expr | stores) ")"
  *                                                                  of a batch, m, n, k; `acc` is the product;
  *                                                                  stores: where there are several
  *               | "(strassen " size " x " size [ " of " levels ] [ " to " [ "turned " ] [ "right " ] levels ]
@@ -22,6 +23,7 @@
  *               | "(multi " list stores ")" | "(members " list stores ")"          list: whose members are walked
  *               | "(lines " list stores ")"
  *               | "(grouped " factor " x " factor stores ")"                       `acc` as above, of each member
+ *     made      = [ " (left " expr ")" ] [ " (right " expr ")" ]    what its operands are made of
  *     how       = " in tf32" | " of " type " in f32"               operands rounded, or narrower than their sums
  *     list      = name | "(" factor " x " factor ")"                               what nobody binds: products
  *     factor    = ( list | place ) [ "^T" ]
@@ -48,7 +50,7 @@ typedef enum lfuse__place {
     LFUSE__PLACE_SCRATCH,  /* buffers[index], in the stream's arena */
     LFUSE__PLACE_PREPARED, /* buffers[index], owned by the instance, filled by prepare steps */
     LFUSE__PLACE_INDEX,    /* no memory: a load gives the offset itself, in elements (i64) */
-    LFUSE__PLACE_SUM,      /* so of products with a body: what the product is before that, f32 or f64 */
+    LFUSE__PLACE_SUM,      /* so of products with a body: what the product is before that, f32 or f64; A or B, made */
     LFUSE__PLACE_ELEMENTS, /* of MEMBERS: how many elements each member of names[index] has (i64) */
     LFUSE__PLACE_ROWS,     /* so of rows, columns and axes, in lists of matrices */
     LFUSE__PLACE_COLUMNS,
@@ -141,6 +143,9 @@ typedef struct lfuse__product {
     int alpha, beta; /* index in plan->numbers; -1: alpha is 1, beta 0 */
     bool native;
     bool transposed[2]; /* GROUPED: A and B; of others the walks tell */
+    int made[2];        /* native: 1 + the register that is an element of A or B, which is of place SUM then and lies
+                           nowhere; 0: it lies in memory. What such a register is made of is walked by A's, or B's, rows
+                           and columns, and by nobody else in the body */
 } lfuse__product;
 
 /*

@@ -96,6 +96,18 @@ static void count_uses(const lfuse__body *b, int *uses)
         for (k = lfuse__body_arguments(&b->instr[i], in) - 1; k >= 0; k--) uses[in[k]]++;
 }
 
+/* What an operand of a product is made of. */
+static void print_made(printer *p, int i)
+{
+    const int made = p->step->product.made[i];
+
+    if (!made) return;
+    p->uses[made - 1]++;
+    lfuse__strbuf_add(p->out, i ? " (right " : " (left ");
+    print_expr(p, made - 1);
+    lfuse__strbuf_add(p->out, ")");
+}
+
 /*
  * Stores of one value are one bracket: (y z expr) would be ambiguous, so the later ones refer to the first. `bare`: the
  * values alone.
@@ -112,6 +124,7 @@ static void print_stores(const lfuse__plan_body *plan, const lfuse__step *step, 
     }
     count_uses(&step->body, p.uses);
     for (i = 0; i < step->body.nstores; i++) p.uses[step->body.stores[i].reg]++;
+    for (i = 0; i < 2 && step->kind == LFUSE__STEP_GEMM; i++) print_made(&p, i);
     for (i = 0; i < step->body.nstores; i++) {
         lfuse__strbuf_add(out, bare ? " " : " (");
         if (!bare) lfuse__operand_print(plan, &step->operands[step->body.stores[i].operand], names, out);

@@ -177,6 +177,19 @@ static bool same_walk(const lfuse__step *s, const lfuse__operand *a, const lfuse
            !memcmp(a->shape, b->shape, sizeof a->shape) && !memcmp(a->offset, b->offset, sizeof a->offset);
 }
 
+/* What a product's own operands are made of is read as they would be: all along. */
+static bool makes_operand(const lfuse__step *s, int operand)
+{
+    bool loaded[LFUSE__BODY_OPERANDS] = { false };
+    int i;
+
+    for (i = 0; i < 2; i++) {
+        bool needed[LFUSE__BODY_INSTRUCTIONS] = { false };
+        if (s->product.made[i]) lfuse__body_loads(&s->body, s->product.made[i] - 1, needed, loaded);
+    }
+    return loaded[operand];
+}
+
 /*
  * Whether a kernel that stores where it reads has read before. Row kernels store elements in their last sweep, each by
  * whom has read it; values of a row may be read by others than the one that stores.
@@ -185,6 +198,7 @@ static bool in_order(const lfuse__step *s, const lfuse__operand *o)
 {
     int i;
 
+    if (s->kind == LFUSE__STEP_GEMM && makes_operand(s, (int)(o - s->operands))) return false;
     if (s->kind != LFUSE__STEP_ROWS)
         return s->kind == LFUSE__STEP_POINTWISE || s->kind == LFUSE__STEP_STRASSEN || s->kind == LFUSE__STEP_MULTI ||
                s->kind == LFUSE__STEP_MEMBERS ||

@@ -29,7 +29,8 @@ static bool product_equal(const lfuse__product_class *x, const lfuse__product_cl
            x->columns == y->columns && x->depth == y->depth && x->item_rows == y->item_rows &&
            x->item_columns == y->item_columns && x->slices == y->slices && x->ahead == y->ahead &&
            x->beside == y->beside && x->split == y->split && x->phase == y->phase &&
-           x->batched == y->batched && x->grouped == y->grouped && x->counted == y->counted;
+           x->batched == y->batched && x->grouped == y->grouped && x->counted == y->counted &&
+           x->made[0] == y->made[0] && x->made[1] == y->made[1];
 }
 
 static bool strassen_equal(const lfuse__strassen_class *x, const lfuse__strassen_class *y)
@@ -178,34 +179,68 @@ static void grouped_class(const lfuse__step *step, lfuse__kernel_class *k)
     k->product.tb = step->product.transposed[LFUSE__PRODUCT_B];
 }
 
+static bool runs_along(const lfuse__plan_body *plan, const lfuse__operand *o, int axis)
+{
+    return lfuse__plan_stepping(plan, o, axis) == LFUSE__STEPPING_UNIT;
+}
+
+/* Which axis the memory of operand i of a product runs along: of what is made, that of the first matrix it takes. */
+static bool transposed(const lfuse__plan_body *plan, const lfuse__step *step, int i, const int8_t *sides)
+{
+    const int row = step->rank - 2, column = step->rank - 1;
+    const lfuse__operand *o = step->product.made[i] ? NULL : &step->operands[i];
+    int j;
+
+    for (j = LFUSE__PRODUCT_OWN; j < step->noperands && !o; j++) {
+        const lfuse__operand *p = &step->operands[j];
+        if (sides[j] == i && p->place != LFUSE__PLACE_INDEX && p->axis[row] >= 0 && p->axis[column] >= 0) o = p;
+    }
+    return o && !runs_along(plan, o, column) && runs_along(plan, o, row);
+}
+
+/* How far what the step takes is walked along its last axis, as that lies in memory. */
+static lfuse_size extent_along(const lfuse__step *step, int side, bool turned)
+{
+    if (side == LFUSE__PRODUCT_A) return turned ? step->product.m : step->product.k;
+    return side == LFUSE__PRODUCT_B && turned ? step->product.k : step->extents[step->rank - 1];
+}
+
+static lfuse__stride_class stride_along(const lfuse__plan_body *plan, const lfuse__operand *o, int axis)
+{
+    switch (lfuse__plan_stepping(plan, o, axis)) {
+    case LFUSE__STEPPING_NONE: return LFUSE__STRIDE_REPEAT;
+    case LFUSE__STEPPING_UNIT: return LFUSE__STRIDE_UNIT;
+    case LFUSE__STEPPING_ANY: break;
+    }
+    return LFUSE__STRIDE_ANY;
+}
+
 /* Its form is chosen by sizes. */
 static void product_class(const lfuse__plan_body *plan, const lfuse__step *step, lfuse__kernel_class *k)
 {
-    const lfuse__operand *a = &step->operands[LFUSE__PRODUCT_A], *b = &step->operands[LFUSE__PRODUCT_B];
     const int row = step->rank - 2, column = step->rank - 1;
+    int8_t sides[LFUSE__MAX_OPERANDS];
     int i;
 
     k->body = &step->body;
     k->rank = 2;
     k->noperands = step->noperands;
     k->product.batched = step->rank > 2;
-    k->product.ta = lfuse__plan_stepping(plan, a, column) != LFUSE__STEPPING_UNIT &&
-                    lfuse__plan_stepping(plan, a, row) == LFUSE__STEPPING_UNIT;
-    k->product.tb = lfuse__plan_stepping(plan, b, column) != LFUSE__STEPPING_UNIT &&
-                    lfuse__plan_stepping(plan, b, row) == LFUSE__STEPPING_UNIT;
+    memcpy(k->product.made, step->product.made, sizeof k->product.made);
+    lfuse__product_sides(k, sides);
+    k->product.ta = transposed(plan, step, LFUSE__PRODUCT_A, sides);
+    k->product.tb = transposed(plan, step, LFUSE__PRODUCT_B, sides);
     for (i = 0; i < step->noperands; i++) {
         const lfuse__operand *o = &step->operands[i];
+        const bool turned = (sides[i] == LFUSE__PRODUCT_A && k->product.ta) ||
+                            (sides[i] == LFUSE__PRODUCT_B && k->product.tb);
         k->operands[i].type = o->type;
         k->operands[i].written = o->written;
         k->operands[i].index = o->place == LFUSE__PLACE_INDEX;
         if (i < LFUSE__PRODUCT_OWN) continue;
         k->operands[i].inner = LFUSE__STRIDE_UNIT; /* of one column: never stepped along */
-        if (step->extents[column] == 1) continue;
-        switch (lfuse__plan_stepping(plan, o, column)) {
-        case LFUSE__STEPPING_NONE: k->operands[i].inner = LFUSE__STRIDE_REPEAT; break;
-        case LFUSE__STEPPING_UNIT: break;
-        case LFUSE__STEPPING_ANY: k->operands[i].inner = LFUSE__STRIDE_ANY; break;
-        }
+        if (extent_along(step, sides[i], turned) != 1)
+            k->operands[i].inner = stride_along(plan, o, turned ? row : column);
     }
 }
 

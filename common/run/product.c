@@ -4,6 +4,7 @@
 #endif
 
 /* Products by the library's own kernels, for actual sizes and strides. */
+#include <inttypes.h>
 #include <string.h>
 
 #include "common/base/error.h"
@@ -18,15 +19,25 @@ typedef struct product {
     lfuse__matrix matrices[LFUSE__MAX_OPERANDS];
     lfuse__matrix odd[LFUSE__MAX_OPERANDS]; /* what those that are copies stand for */
     lfuse__stand_ins copies;
+    int8_t sides[LFUSE__MAX_OPERANDS]; /* whose work each is part of: A's, B's; -1 */
+    bool turned[2];                    /* A, B: made of what is stored transposed */
 } product;
+
+/* Which of the operands lies nowhere, or is not read. */
+static bool absent(const lfuse__step *step, const product *p, int i)
+{
+    if (i == LFUSE__PRODUCT_SUM || (i < LFUSE__PRODUCT_OWN && step->product.made[i])) return true;
+    return !p->k && (i < LFUSE__PRODUCT_OWN || p->sides[i] >= 0);
+}
 
 static lfuse_status open_one(lfuse_instance *in, const lfuse__step *step, int i, product *p)
 {
     const int64_t m = p->extents[p->rank - 2], n = p->extents[p->rank - 1];
+    const int side = i < LFUSE__PRODUCT_OWN ? i : p->sides[i];
 
-    if (i == LFUSE__PRODUCT_SUM || (i < LFUSE__PRODUCT_OWN && !p->k)) return LFUSE_OK;
-    return lfuse__matrix_open(in, &step->operands[i], p->rank, p->extents, i == LFUSE__PRODUCT_B ? p->k : m,
-                              i == LFUSE__PRODUCT_A ? p->k : n, &p->copies, &p->matrices[i]);
+    if (absent(step, p, i)) return LFUSE_OK;
+    return lfuse__matrix_open(in, &step->operands[i], p->rank, p->extents, side == LFUSE__PRODUCT_B ? p->k : m,
+                              side == LFUSE__PRODUCT_A ? p->k : n, &p->copies, &p->matrices[i]);
 }
 
 /* What the epilogue takes may have any strides but several of a batch. */
@@ -48,13 +59,15 @@ static lfuse_status open(lfuse_instance *in, const lfuse__step *step, const bool
 
     for (i = 0; i < step->noperands; i++) LFUSE__TRY(open_one(in, step, i, p));
     LFUSE__TRY(lfuse__stand_ins_fill(in, step, &p->copies));
-    for (i = LFUSE__PRODUCT_OWN; i < step->noperands; i++) LFUSE__TRY(even_out(in, step, i, p));
-    for (i = 0; i < LFUSE__PRODUCT_OWN; i++) {
+    for (i = LFUSE__PRODUCT_OWN; i < step->noperands; i++)
+        if (!absent(step, p, i)) LFUSE__TRY(even_out(in, step, i, p));
+    for (i = 0; i < step->noperands; i++) {
         lfuse__matrix *m = &p->matrices[i];
-        if (i < LFUSE__PRODUCT_SUM && p->k) LFUSE__TRY(lfuse__matrix_straighten(in, step, transposed[i], m));
-        else m->walk.memory.place = LFUSE__PLACE_INDEX; /* nothing is read */
-        if (i < LFUSE__PRODUCT_SUM && !p->k) m->transposed = transposed[i];
-        m->walk.type = step->operands[i].type;
+        const bool none = absent(step, p, i);
+        if (none) m->walk.memory.place = LFUSE__PLACE_INDEX; /* nothing is read */
+        else if (i < LFUSE__PRODUCT_SUM) LFUSE__TRY(lfuse__matrix_straighten(in, step, transposed[i], m));
+        if (none && i < LFUSE__PRODUCT_SUM) m->transposed = transposed[i];
+        if (none || i < LFUSE__PRODUCT_SUM) m->walk.type = step->operands[i].type;
     }
     return LFUSE_OK;
 }
@@ -70,16 +83,28 @@ static lfuse_status close(lfuse_instance *in, const lfuse__step *step, const pro
     return lfuse__stand_ins_empty(in, step, &p->copies);
 }
 
+/* The axis that operand i is walked along in memory order: 0 rows, 1 columns; how far. */
+static int along(const product *p, int i, int64_t *extent)
+{
+    const int side = p->sides[i];
+    const bool turned = side >= 0 && p->turned[side];
+    const int64_t outer[] = { p->extents[p->rank - 2], p->k }, inner[] = { p->k, p->extents[p->rank - 1] };
+
+    *extent = side < 0 ? p->extents[p->rank - 1] : turned ? outer[side] : inner[side];
+    return !turned;
+}
+
 /* The class for these strides. As the plan foresees it where a column is one element wide. */
 static void classify(const lfuse__step *step, const product *p, lfuse__kernel_class *c)
 {
+    int64_t extent;
     int i;
 
     c->product.ta = p->matrices[0].transposed;
     c->product.tb = p->matrices[1].transposed;
     for (i = LFUSE__PRODUCT_OWN; i < step->noperands; i++) {
-        const int64_t stride = p->matrices[i].walk.strides[p->rank - 1];
-        if (p->extents[p->rank - 1] == 1) continue;
+        const int64_t stride = p->matrices[i].walk.strides[p->rank - 2 + along(p, i, &extent)];
+        if (extent == 1 || absent(step, p, i)) continue;
         c->operands[i].inner = stride == 1   ? LFUSE__STRIDE_UNIT
                                : stride == 0 ? LFUSE__STRIDE_REPEAT
                                              : LFUSE__STRIDE_ANY;
@@ -98,6 +123,7 @@ static lfuse_status add_phase(lfuse_instance *in, const lfuse__step *step, const
                               const product *p, int workspace)
 {
     lfuse__kernel_op *op;
+    int64_t extent;
     int i;
 
     LFUSE__TRY(lfuse__kernel_op_new(in, step, LFUSE__FAMILY_PRODUCT, &step->body, step->numbers, &op));
@@ -108,9 +134,10 @@ static lfuse_status add_phase(lfuse_instance *in, const lfuse__step *step, const
     for (i = 0; i < step->noperands; i++) {
         const lfuse__matrix *m = &p->matrices[i];
         const bool own = i == LFUSE__PRODUCT_A || i == LFUSE__PRODUCT_B;
+        const int inner = own ? 1 : along(p, i, &extent);
         op->starts[i] = lfuse__start_of(&m->walk);
-        op->g.strides[i][0] = own ? m->ld : m->walk.strides[p->rank - 2];
-        op->g.strides[i][1] = own ? 1 : m->walk.strides[p->rank - 1];
+        op->g.strides[i][0] = own ? m->ld : m->walk.strides[p->rank - 1 - inner];
+        op->g.strides[i][1] = own ? 1 : m->walk.strides[p->rank - 2 + inner];
         op->g.strides[i][LFUSE__PRODUCT_BATCH] = m->stride;
         lfuse__use_memory(in, &op->starts[i].memory);
     }
@@ -170,6 +197,13 @@ lfuse_status lfuse__furnish_product(lfuse_instance *in, const lfuse__step *step)
     n = p.extents[p.rank - 1];
     if (!p.count || !m || !n) return LFUSE_OK;
     lfuse__step_classes(in->body, step, false, wanted);
+    lfuse__product_sides(c, p.sides);
+    p.turned[0] = c->product.ta;
+    p.turned[1] = c->product.tb;
+    for (i = 0; i < 2; i++)
+        if (step->product.made[i])
+            lfuse__log(LFUSE_LOG_DEBUG, "the %s operand of a product of %" PRId64 " x %" PRId64 " x %" PRId64
+                       " is computed where it is read", i ? "right" : "left", m, n, p.k);
     LFUSE__TRY(open(in, step, (const bool[]){ c->product.ta, c->product.tb }, &p));
     classify(step, &p, c);
     c->product.unsized = !lfuse__product_sizes_fixed(in->body, step);

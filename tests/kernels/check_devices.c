@@ -115,6 +115,15 @@ static void use_tiles(rig *r)
         if (rig_has(r, floating[t])) case_tiles(&teams, floating[t]);
 }
 
+static void use_made(rig *r)
+{
+    rig teams;
+    test_without_optimisation(true);
+    case_made_refusals(&r->facts);
+    case_made(r);
+    if (r->facts.vector_lanes && as_teams(r, &teams)) case_made(&teams);
+}
+
 static void use_grouped(rig *r)
 {
     rig teams;
@@ -164,7 +173,7 @@ static const struct {
     const char *name;
     void (*use)(rig *r);
 } cases[] = {{"operators", use_operators}, {"places", use_places}, {"sums", use_sums}, {"lines", use_lines},
-             {"tiles", use_tiles},
+             {"tiles", use_tiles}, {"made operands", use_made},
              {"grouped", use_grouped}, {"rows of f32", use_rows_f32}, {"rows of i64", use_rows_i64},
              {"rows by teams", use_team_rows}, {"row look-ups by teams", use_team_row_look_ups},
              {"bundles by teams", use_team_bundles}, {"lists", use_lists}, {"bounds", use_bounds},

@@ -111,6 +111,8 @@ START_TEST(products)
     rig r;
     open_form(&r, _i);
     for (int t = 0; t < 4; t++) case_products(&r, floating[t]);
+    if (r.facts.vector_lanes) case_made(&r); /* tiles need barriers */
+    if (r.facts.vector_lanes) case_made_refusals(&r.facts);
     rig_close(&r);
 }
 END_TEST

@@ -1,0 +1,257 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#ifdef HAVE_CONFIG_H
+#include "config.h"
+#endif
+
+/*
+ * Prologues: pointwise work on an operand, which the library's own product computes where it reads the operand, so that
+ * its value never lies in memory. Taken where
+ *   - the product is plain, of tensors, by the library's own kernels and nobody else's;
+ *   - it is thin: one side of its result is THIN at most whatever the sizes are, so that each element of the operand
+ *     that lies along the other side is read once, and few of the other one;
+ *   - nobody else wants the operand's value, which is not made of frozen inputs alone (that is computed once), and the
+ *     kernel that computes it would store nothing else and follows no product (whose epilogue it is, or may be);
+ *   - it is not the left operand of few columns on a CPU: to pack that is most of the product there, and what it is
+ *     made of has more rows to walk at a time than the cache likes (PoCL: 0.84 to 0.96 of the speed);
+ *   - it is light: WORK simple operations an element at most where the operand is read once. The other operand is
+ *     computed anew by every work-group: there the elements of a column count together; and the result is not what
+ *     another product multiplies, with which this one may share a launch.
+ * The value is rounded to its type before it is multiplied, as if it had been stored.
+ */
+#include "common/plan/draft.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "common/base/error.h"
+
+enum { THIN = 16, WORK = 64 };
+
+static int64_t most(const lfuse__draft *d, lfuse_size s)
+{
+    int64_t low, high;
+
+    lfuse__size_bounds(d->g, s, &low, &high);
+    return high;
+}
+
+/* What the region's operators come to; negative: it is no prologue. */
+static double work_of(const lfuse__draft *d, int32_t region, int32_t base)
+{
+    const lfuse__node *like = lfuse__draft_node(d, base);
+    double work = 0;
+    lfuse__view walk;
+    int32_t node;
+    int i;
+
+    for (node = region; node >= 0; node = d->next[node]) {
+        const lfuse__node *n = lfuse__draft_node(d, node);
+        if (!lfuse__native_holds(d, node, like) || d->results[node] || d->target[node] >= 0) return -1;
+        if (node != base && (d->home[node].set || d->outside[node])) return -1;
+        for (i = 0; i < n->nin; i++)
+            if (lfuse__draft_node(d, lfuse__draft_operand(d, node, i, &walk))->kind == LFUSE__MATMUL) return -1;
+        work += n->kind == LFUSE__POINTWISE ? lfuse__op_weight((lfuse__op)n->op) : 1;
+    }
+    return work;
+}
+
+/* All of the base, in order or transposed. */
+static bool whole(const lfuse__draft *d, int32_t base, const lfuse__view *walk)
+{
+    const lfuse__node *n = lfuse__draft_node(d, base);
+    int i;
+
+    if (walk->rank != 2 || walk->gathered >= 0 || memcmp(walk->shape, n->shape, 2 * sizeof *n->shape)) return false;
+    for (i = 0; i < 2; i++)
+        if (walk->axis[i] < 0 || walk->offset[i] != 0 || walk->step[i] != 1) return false;
+    return walk->axis[0] != walk->axis[1];
+}
+
+static bool another_product_follows(const lfuse__draft *d, int32_t matmul)
+{
+    const int32_t reader = d->reader[matmul];
+    int32_t node;
+
+    if (d->needed[matmul]) return true;
+    for (node = reader < 0 ? -1 : d->region[reader]; node >= 0; node = d->next[node])
+        if (d->needed[node]) return true;
+    return false;
+}
+
+static bool light(const lfuse__draft *d, int32_t matmul, int i, double work)
+{
+    const lfuse__node *n = lfuse__draft_node(d, matmul);
+    const int64_t side = most(d, n->shape[i]), other = most(d, n->shape[1 - i]);
+
+    if (other <= THIN && (i || !d->facts->vector_lanes)) return work <= WORK;
+    return side <= THIN && work * (double)side <= WORK && !another_product_follows(d, matmul);
+}
+
+static bool plain(const lfuse__draft *d, int32_t matmul)
+{
+    const lfuse__node *n = lfuse__draft_node(d, matmul);
+
+    return !(d->disable & LFUSE_NO_PROLOGUE) && !n->list && n->rank == 2 && n->op != LFUSE_PRECISION_TF32 &&
+           !d->levels[matmul] && !lfuse__draft_both(d, matmul);
+}
+
+/* The prologue, whoever computes the product. */
+static int32_t region_of(const lfuse__draft *d, int32_t matmul, int i)
+{
+    lfuse__view walk, other;
+    int32_t base;
+    double work;
+
+    if (!plain(d, matmul)) return -1;
+    base = lfuse__draft_operand(d, matmul, i, &walk);
+    if (d->region[base] < 0 || d->reads[base] != 1 || d->cut[base] || d->prepared[base] != d->prepared[matmul] ||
+        lfuse__draft_operand(d, matmul, 1 - i, &other) == base || !whole(d, base, &walk))
+        return -1;
+    work = work_of(d, d->region[base], base);
+    return work >= 0 && light(d, matmul, i, work) ? d->region[base] : -1;
+}
+
+bool lfuse__prologue_pays(const lfuse__draft *d, int32_t matmul)
+{
+    const lfuse__node *n = lfuse__draft_node(d, matmul);
+    int i;
+
+    if (n->list || n->rank != 2) return false;
+    for (i = 0; i < 2; i++)
+        if (most(d, n->shape[1 - i]) <= THIN && region_of(d, matmul, i) >= 0) return true;
+    return false;
+}
+
+int32_t lfuse__prologue(const lfuse__draft *d, int32_t matmul, int i)
+{
+    return lfuse__draft_native(d, matmul) ? region_of(d, matmul, i) : -1;
+}
+
+bool lfuse__prologue_cut(lfuse__draft *d, int32_t matmul)
+{
+    bool any = false;
+    lfuse__view walk;
+    int i;
+
+    for (i = 0; i < 2; i++) {
+        if (lfuse__prologue(d, matmul, i) < 0) continue;
+        d->cut[lfuse__draft_operand(d, matmul, i, &walk)] = any = true;
+    }
+    return any;
+}
+
+/* ---- the step ---- */
+
+static void *longer(void *array, int count, int more, size_t element)
+{
+    void *p = realloc(array, (size_t)(count + more + 1) * element);
+
+    if (p) memset((char *)p + (size_t)count * element, 0, (size_t)more * element);
+    return p;
+}
+
+/* The prologue's axes are those of its own value: the product may have it transposed. */
+static void turn(lfuse__operand *o)
+{
+    const int8_t axis = o->axis[0];
+    const lfuse_size step = o->step[0];
+
+    o->axis[0] = o->axis[1];
+    o->step[0] = o->step[1];
+    o->axis[1] = axis;
+    o->step[1] = step;
+}
+
+static void shift(int16_t *reg, int by)
+{
+    if (*reg >= 0) *reg = (int16_t)(*reg + by);
+}
+
+/* One instruction behind those of the step, whose registers, operands and numbers are counted on. */
+static lfuse__instr moved(const lfuse__instr *in, const lfuse__step *step)
+{
+    lfuse__instr to = *in;
+
+    if (in->kind == LFUSE__I_LOAD) to.a = (int16_t)(in->a + step->noperands);
+    else if (in->kind == LFUSE__I_NUMBER) to.a = (int16_t)(in->a + step->body.nnumbers);
+    else shift(&to.a, step->body.ninstr);
+    shift(&to.b, step->body.ninstr);
+    shift(&to.c, step->body.ninstr);
+    return to;
+}
+
+static lfuse_status append(lfuse__step *step, const lfuse__step *part, bool turned)
+{
+    lfuse__body *body = &step->body;
+    const int numbers = part->body.nnumbers, registers = part->body.ninstr;
+    lfuse__operand *operands = longer(step->operands, step->noperands, part->noperands, sizeof *operands);
+    lfuse__instr *instr = longer(body->instr, body->ninstr, registers, sizeof *instr);
+    lfuse_type *types = longer(body->number_types, body->nnumbers, numbers, sizeof *types);
+    int *slots = longer(step->numbers, body->nnumbers, numbers, sizeof *slots), i;
+
+    if (operands) step->operands = operands;
+    if (instr) body->instr = instr;
+    if (types) body->number_types = types;
+    if (slots) step->numbers = slots;
+    if (!operands || !instr || !types || !slots)
+        return lfuse__error(LFUSE_ERR_MEMORY, "out of host memory while a plan was made");
+    for (i = 0; i < registers; i++) instr[body->ninstr + i] = moved(&part->body.instr[i], step);
+    for (i = 0; i < part->noperands; i++) {
+        operands[step->noperands + i] = part->operands[i];
+        if (turned) turn(&operands[step->noperands + i]);
+    }
+    for (i = 0; i < numbers; i++) {
+        types[body->nnumbers + i] = part->body.number_types[i];
+        slots[body->nnumbers + i] = part->numbers[i];
+    }
+    step->noperands += part->noperands;
+    body->ninstr += registers;
+    body->nnumbers += numbers;
+    return LFUSE_OK;
+}
+
+static bool has_room(const lfuse__step *step, const lfuse__step *part)
+{
+    return step->noperands + part->noperands <= LFUSE__BODY_OPERANDS &&
+           step->body.ninstr + part->body.ninstr <= LFUSE__BODY_INSTRUCTIONS &&
+           step->body.nnumbers + part->body.nnumbers <= LFUSE__BODY_NUMBERS;
+}
+
+static lfuse_status add_one(lfuse__draft *d, int32_t matmul, int i, int32_t region, lfuse__step *step, bool *fits)
+{
+    lfuse__step part = { 0 };
+    lfuse__unit_loop loop;
+    lfuse__builder *b;
+    lfuse__view walk;
+    const int32_t base = lfuse__draft_operand(d, matmul, i, &walk);
+    const lfuse_type type = (lfuse_type)lfuse__draft_node(d, base)->type;
+    const int before = step->body.ninstr;
+    lfuse_status status;
+    int reg;
+
+    lfuse__draft_loop(d, base, &loop);
+    LFUSE__TRY(lfuse__builder_create(d, region, loop.rank, loop.extents, &b));
+    lfuse__builder_loop(b, &loop);
+    reg = lfuse__builder_value(b, base, NULL);
+    if (lfuse__register_type(type) != type) reg = lfuse__builder_convert(b, reg, lfuse__register_type(type), type);
+    *fits = !lfuse__builder_overflow(b);
+    status = *fits ? lfuse__builder_finish(b, LFUSE__STEP_POINTWISE, &part) : LFUSE_OK;
+    *fits = *fits && has_room(step, &part);
+    if (!status && *fits) status = append(step, &part, walk.axis[0] > walk.axis[1]);
+    if (!status && *fits) step->product.made[i] = before + reg + 1;
+    lfuse__builder_destroy(b);
+    lfuse__step_free(&part);
+    return status;
+}
+
+lfuse_status lfuse__prologue_add(lfuse__draft *d, int32_t matmul, lfuse__step *step, bool *fits)
+{
+    int i;
+
+    *fits = true;
+    for (i = 0; i < 2 && *fits; i++) {
+        const int32_t region = lfuse__prologue(d, matmul, i);
+        if (region >= 0) LFUSE__TRY(add_one(d, matmul, i, region, step, fits));
+    }
+    return LFUSE_OK;
+}

@@ -1,0 +1,249 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Thin products whose operands are made where they are read: A of 2x, B of bytes and a scale that repeats, runs along
+ * or leaps. Small integers, so that results are compared by ==; NaN wherever nobody may read.
+ */
+#ifdef HAVE_CONFIG_H
+#include "config.h"
+#endif
+
+#include <check.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "common/base/error.h"
+#include "common/kernels/product.h"
+#include "tests/kernels/cases.h"
+#include "tests/kernels/host.h"
+#include "tests/support/main.h"
+
+enum { A, B, SUM, OUT, X, W, S, OPERANDS, GUARD = 16, INSTR = 10 };
+
+typedef struct problem {
+    lfuse__kernel_class k;
+    lfuse__body body;
+    lfuse__instr instr[INSTR];
+    lfuse__store stores[1];
+    lfuse__geometry g;
+    float *memory[OPERANDS]; /* of A, B, X, S and the result, GUARD elements before and behind */
+    int8_t *bytes;           /* of W */
+    size_t count[OPERANDS];
+} problem;
+
+static int16_t instr(problem *p, lfuse__instr in)
+{
+    p->instr[p->body.ninstr] = in;
+    return (int16_t)p->body.ninstr++;
+}
+
+static int16_t load(problem *p, int j)
+{
+    return instr(p, (lfuse__instr){.kind = LFUSE__I_LOAD, .type = (uint8_t)p->k.operands[j].type, .a = (int16_t)j,
+                                   .b = -1});
+}
+
+static int16_t apply(problem *p, int op, int16_t a, int16_t b)
+{
+    return instr(p, (lfuse__instr){.kind = LFUSE__I_APPLY, .op = (uint8_t)op, .type = LFUSE_F32, .a = a, .b = b,
+                                   .c = -1});
+}
+
+/* `made`: bits of A and B. */
+static void class_of(problem *p, int made, bool ta, bool tb, lfuse__stride_class scale)
+{
+    int16_t x;
+    memset(p, 0, sizeof *p);
+    p->k.noperands = OPERANDS;
+    p->k.rank = 2;
+    p->k.body = &p->body;
+    p->body = (lfuse__body){.instr = p->instr, .stores = p->stores, .nstores = 1};
+    p->k.product.ta = ta, p->k.product.tb = tb;
+    for (int j = 0; j < OPERANDS; j++)
+        p->k.operands[j] = (lfuse__kernel_operand){.type = j == W ? LFUSE_I8 : LFUSE_F32, .written = j == OUT,
+                                                   .inner = j == S ? scale : LFUSE__STRIDE_UNIT};
+    p->stores[0] = (lfuse__store){.reg = load(p, SUM), .operand = OUT};
+    if (made & 1) {
+        x = load(p, X);
+        p->k.product.made[A] = apply(p, LFUSE__OP_add, x, x) + 1;
+    }
+    if (made & 2) {
+        x = instr(p, (lfuse__instr){.kind = LFUSE__I_CONVERT, .type = LFUSE_F32, .from = LFUSE_I8, .a = load(p, W),
+                                    .b = -1, .c = -1});
+        p->k.product.made[B] = apply(p, LFUSE__OP_mul, x, load(p, S)) + 1;
+    }
+}
+
+static void sizes_of(problem *p, const int64_t *sizes, int pad)
+{
+    const int64_t m = sizes[0], n = sizes[1], k = sizes[2], across = p->k.product.tb ? k : n,
+                  down = p->k.product.tb ? n : k, wide = p->k.product.ta ? m : k, high = p->k.product.ta ? k : m;
+    const bool repeats = p->k.operands[S].inner == LFUSE__STRIDE_REPEAT, leaps = p->k.operands[S].inner ==
+                         LFUSE__STRIDE_ANY;
+    const int64_t strides[OPERANDS][2] = {[A] = {wide + pad, 1}, [B] = {across + pad, 1}, [OUT] = {n + pad, 1},
+                                          [X] = {wide + pad, 1}, [W] = {across + pad, 1},
+                                          [S] = {repeats, repeats ? 0 : leaps ? 2 : 1}};
+    const int64_t rows[OPERANDS] = {high, down, 0, m, high, down, repeats ? down : leaps ? 2 * across : across};
+    memcpy(p->g.extents, sizes, 3 * sizeof *sizes);
+    for (int j = 0; j < OPERANDS; j++) {
+        const size_t size = lfuse_type_size(p->k.operands[j].type);
+        memcpy(p->g.strides[j], strides[j], sizeof strides[j]);
+        p->g.offsets[j] = p->g.addresses[j] = GUARD * size;
+        p->count[j] = 2 * GUARD + (size_t)(j == S ? rows[j] : rows[j] * strides[j][0]);
+    }
+}
+
+/* Place of the element at a row and a column of A or B, in whatever of them. */
+static int64_t at(const problem *p, int j, int64_t row, int64_t column)
+{
+    const bool turned = j == A || j == X ? p->k.product.ta : p->k.product.tb && j != OUT;
+    return GUARD + (turned ? column : row) * p->g.strides[j][0] + (turned ? row : column) * p->g.strides[j][1];
+}
+
+static double left(const problem *p, int64_t i, int64_t l)
+{
+    return p->k.product.made[A] ? 2. * p->memory[X][at(p, X, i, l)] : p->memory[A][at(p, A, i, l)];
+}
+
+static double right(const problem *p, int64_t l, int64_t j)
+{
+    if (!p->k.product.made[B]) return p->memory[B][at(p, B, l, j)];
+    return (double)p->bytes[at(p, W, l, j)] * p->memory[S][at(p, S, l, j)];
+}
+
+static void fill(problem *p)
+{
+    uint64_t state = 5;
+    const int64_t *e = p->g.extents;
+    for (int j = 0; j < OPERANDS; j++) {
+        p->memory[j] = malloc((p->count[j] + 1) * sizeof *p->memory[j]);
+        ck_assert_ptr_nonnull(p->memory[j]);
+        memset(p->memory[j], 0xff, (p->count[j] + 1) * sizeof *p->memory[j]);
+    }
+    p->bytes = calloc(p->count[W] + 1, 1);
+    ck_assert_ptr_nonnull(p->bytes);
+    for (int64_t l = 0; l < e[2]; l++) {
+        for (int64_t i = 0; i < e[0]; i++)
+            p->memory[A][at(p, A, i, l)] = p->memory[X][at(p, X, i, l)] = (float)(host_random(&state) >> 62) - 1;
+        for (int64_t j = 0; j < e[1]; j++) {
+            p->memory[B][at(p, B, l, j)] = (float)(host_random(&state) >> 62) - 1;
+            p->bytes[at(p, W, l, j)] = (int8_t)((host_random(&state) >> 61) - 4);
+            p->memory[S][at(p, S, l, j)] = (float)(at(p, S, l, j) % 5) - 2;
+        }
+    }
+}
+
+static void check(const problem *p, const char *what)
+{
+    size_t written = 0, changed = 0;
+    for (int64_t i = 0; i < p->g.extents[0]; i++)
+        for (int64_t j = 0; j < p->g.extents[1]; j++, written++) {
+            double sum = 0;
+            for (int64_t l = 0; l < p->g.extents[2]; l++) sum += left(p, i, l) * right(p, l, j);
+            ck_assert_msg(p->memory[OUT][at(p, OUT, i, j)] == sum, "%s: %g at %lld, %lld, expected %g", what,
+                          (double)p->memory[OUT][at(p, OUT, i, j)], (long long)i, (long long)j, sum);
+        }
+    for (size_t i = 0; i < p->count[OUT]; i++) changed += !isnan(p->memory[OUT][i]);
+    ck_assert_msg(changed == written, "%s: %zu elements instead of %zu", what, changed, written);
+}
+
+static void launch(rig *r, problem *p, const char *what)
+{
+    const size_t bytes = (size_t)lfuse__product_workspace(&p->k, &r->facts, &p->g) + 64;
+    const int phases = lfuse__product_phases(&p->k);
+    lfuse__strbuf text = LFUSE__STRBUF_INIT;
+    void *workspace = malloc(bytes);
+    rig_buffer buffers[OPERANDS + 1];
+    lfuse__bprogram *program;
+    lfuse__packed packed;
+    char name[16];
+    ck_assert_ptr_nonnull(workspace);
+    memset(workspace, 0xff, bytes);
+    for (int j = 0; j < OPERANDS; j++)
+        buffers[j] = j == W ? (rig_buffer){p->bytes, p->count[j], false}
+                            : (rig_buffer){p->memory[j], p->count[j] * sizeof(float), j == OUT};
+    for (int j = 0; j < 2; j++)
+        if (p->k.product.made[j]) buffers[j] = (rig_buffer){NULL, 0, false};
+    buffers[SUM] = (rig_buffer){NULL, 0, false};
+    buffers[OPERANDS] = (rig_buffer){workspace, bytes, true};
+    for (int i = 0; i < phases; i++) {
+        p->k.product.phase = i;
+        snprintf(name, sizeof name, "k%d", i);
+        ck_assert_msg(!lfuse__product_emit(&text, name, &p->k, &r->facts), "%s: %s", what, lfuse__error_message());
+    }
+    program = rig_program(r, &text);
+    for (int i = 0; i < phases; i++) {
+        p->k.product.phase = i;
+        snprintf(name, sizeof name, "k%d", i);
+        ck_assert_msg(!lfuse__product_pack(&p->k, &r->facts, &p->g, &packed), "%s: %s", what, lfuse__error_message());
+        rig_launch(r, program, name, &packed, OPERANDS + 1, buffers);
+    }
+    r->backend->program_destroy(program);
+    free(workspace);
+}
+
+static const int64_t sizes[][3] = {{3, 132, 260}, {16, 70, 133}, {90, 12, 64}, {203, 4, 517}, {1, 33, 1}, {13, 9, 40}};
+enum { SIZES = sizeof sizes / sizeof *sizes, WAYS = 12 };
+
+/* Number `turn` of SIZES * WAYS. */
+static void problem_of(problem *p, int turn)
+{
+    static const lfuse__stride_class scales[] = {LFUSE__STRIDE_REPEAT, LFUSE__STRIDE_UNIT, LFUSE__STRIDE_ANY};
+    const int way = turn % WAYS;
+    class_of(p, turn % 3 + 1, way & 1, way >> 1 & 1, scales[way / 4]);
+    sizes_of(p, sizes[turn % SIZES], turn % 2 ? 3 : 4 - (int)(sizes[turn % SIZES][2] % 4));
+}
+
+void case_made(rig *r)
+{
+    const int step = test_all() ? 1 : r->facts.compiles_at_launch ? 13 : 5;
+    for (int turn = 0; turn < SIZES * WAYS; turn += step) {
+        problem p;
+        char what[100];
+        problem_of(&p, turn);
+        const int64_t *e = p.g.extents;
+        snprintf(what, sizeof what, "turn %d, %lld x %lld x %lld, ta %d, tb %d, made %d %d", turn, (long long)e[0],
+                 (long long)e[1], (long long)e[2], p.k.product.ta, p.k.product.tb, p.k.product.made[0],
+                 p.k.product.made[1]);
+        ck_assert_msg(!lfuse__product_choose(&r->facts, e[0], e[1], e[2], false, &p.k), "%s: %s", what,
+                      lfuse__error_message());
+        fill(&p);
+        launch(r, &p, what);
+        check(&p, what);
+        for (int j = 0; j < OPERANDS; j++) free(p.memory[j]);
+        free(p.bytes);
+    }
+}
+
+void made_emit(lfuse__strbuf *out, const lfuse__facts *device)
+{
+    lfuse__facts facts = *device;
+    facts.info.local_bytes = 48 * 1024, facts.info.max_group = 1024, facts.info.compute_units = 16;
+    for (int turn = 0; turn < SIZES * WAYS; turn += 5) {
+        problem p;
+        char name[32];
+        problem_of(&p, turn);
+        const int64_t *e = p.g.extents;
+        ck_assert_msg(!lfuse__product_choose(&facts, e[0], e[1], e[2], false, &p.k), "%s", lfuse__error_message());
+        snprintf(name, sizeof name, "made_%d", turn);
+        ck_assert_msg(!lfuse__product_emit(out, name, &p.k, &facts), "%s", lfuse__error_message());
+    }
+}
+
+/* What is somebody else's too, is of another type or is of a batch is no operand. */
+void case_made_refusals(const lfuse__facts *facts)
+{
+    lfuse__strbuf text = LFUSE__STRBUF_INIT;
+    for (int wrong = 0; wrong < 4; wrong++) {
+        problem p;
+        problem_of(&p, 2);
+        ck_assert_int_eq(lfuse__product_choose(facts, 3, 132, 260, false, &p.k), LFUSE_OK);
+        if (wrong == 0) p.stores[0].reg = (int16_t)(p.k.product.made[B] - 1);
+        if (wrong == 1) p.k.product.made[A] = p.body.ninstr + 1;
+        if (wrong == 2) p.k.product.batched = true;
+        if (wrong == 3) p.k.product.made[B] = p.k.product.made[A];
+        ck_assert_int_eq(lfuse__product_emit(&text, "p0", &p.k, facts), LFUSE_ERR_INVALID);
+    }
+    lfuse__strbuf_free(&text);
+}
