@@ -43,7 +43,13 @@ static const type_row types[] = {
     { LFUSE_BF16, true, false, CUDA_R_16BF, CUDA_R_32F, CUDA_R_32F, CUBLAS_COMPUTE_32F, WIDE_REDUCTIONS, 2 },
 };
 
-/* Without gelu: cuBLASLt's loses all digits of small results to cancellation, which the contract's form does not. */
+/*
+ * Without gelu: cuBLASLt's loses all digits of small results to cancellation, which the contract's form does not.
+ * Without what it can store beside the result, which is left to the library's own kernels: with relu that is a mask of
+ * bits where graphs want the value before it, with gelu the same loss; and its sums of columns, the gradient of a bias
+ * (BGRADA, BGRADB), are added up in an order of its own, which changes with the algorithm, where a sum has the same
+ * bits on every device and in every plan.
+ */
 static const cublasLtEpilogue_t epilogues[] = {
     [LFUSE__EP_NONE] = CUBLASLT_EPILOGUE_DEFAULT,
     [LFUSE__EP_BIAS] = CUBLASLT_EPILOGUE_BIAS,
@@ -110,8 +116,9 @@ struct lfuse__bgemm {
     cublasLtHandle_t handle;
     cublasLtMatmulDesc_t operation;
     cublasLtMatrixLayout_t first, second, result; /* our B, A, D */
+    cublasLtMatrixLayout_t addend;                /* our C where it lies apart, else `result` */
     const type_row *type;
-    bool bias;
+    bool bias, apart;
     bool loose;              /* there is an algorithm for addresses that are not ALIGNED */
     unsigned alignment;      /* of the addresses that `algorithm` takes */
     uint64_t workspace, loose_workspace;
@@ -121,6 +128,7 @@ struct lfuse__bgemm {
 
 static void release(lfuse__bgemm *g)
 {
+    if (g->addend && g->apart) lfuse__lt.MatrixLayoutDestroy(g->addend);
     if (g->result) lfuse__lt.MatrixLayoutDestroy(g->result);
     if (g->second) lfuse__lt.MatrixLayoutDestroy(g->second);
     if (g->first) lfuse__lt.MatrixLayoutDestroy(g->first);
@@ -180,14 +188,16 @@ static lfuse_status describe_layouts(lfuse__bgemm *g, const lfuse__gemm_desc *d)
         { &g->first, g->type->data, d->tb ? d->k : d->n, d->tb ? d->n : d->k, d->ldb, d->stride_b },
         { &g->second, g->type->data, d->ta ? d->m : d->k, d->ta ? d->k : d->m, d->lda, d->stride_a },
         { &g->result, g->type->result, d->n, d->m, d->ldc, d->stride_c },
+        { &g->addend, g->type->result, d->n, d->m, d->ld_add, d->stride_add },
     };
 
-    for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
+    for (size_t i = 0; i < sizeof rows / sizeof rows[0] - !g->apart; i++) {
         cublasStatus_t code = lfuse__lt.MatrixLayoutCreate(rows[i].layout, rows[i].type, (uint64_t)rows[i].rows,
                                                            (uint64_t)rows[i].columns, rows[i].ld);
         if (code) return blas_error(code, "cublasLtMatrixLayoutCreate");
         if (d->batch) LFUSE__TRY(set_batch(*rows[i].layout, d->batch, rows[i].stride));
     }
+    if (!g->apart) g->addend = g->result;
     return LFUSE_OK;
 }
 
@@ -195,7 +205,7 @@ static lfuse_status describe_layouts(lfuse__bgemm *g, const lfuse__gemm_desc *d)
 static unsigned row_alignment(const lfuse__gemm_desc *d, unsigned bytes)
 {
     const uint64_t operands = (uint64_t)d->stride_a | (uint64_t)d->stride_b | (uint64_t)d->lda | (uint64_t)d->ldb;
-    const uint64_t result = (uint64_t)d->stride_c | (uint64_t)d->ldc;
+    const uint64_t result = (uint64_t)d->stride_c | (uint64_t)d->ldc | (uint64_t)d->stride_add | (uint64_t)d->ld_add;
     const uint64_t all = operands * bytes | result * lfuse_type_size(lfuse__gemm_result(d)) | ALIGNED;
 
     return (unsigned)(all & -all);
@@ -216,6 +226,7 @@ static lfuse_status describe(lfuse__bdevice *dev, const lfuse__gemm_desc *d, lfu
     if (d->batch > INT32_MAX)
         return lfuse__error(LFUSE_ERR_UNSUPPORTED, "cuBLASLt: %lld products in one call", (long long)d->batch);
     g->bias = has_bias(d->epilogue);
+    g->apart = d->apart;
     g->alignment = row_alignment(d, g->type->bytes);
     LFUSE__TRY(get_handle(dev, &g->handle));
     status = describe_operation(g, d);
@@ -280,7 +291,7 @@ static lfuse_status ask(lfuse__bgemm *g, uint32_t alignment, uint64_t workspace,
     }
     if (status == LFUSE_OK) status = lfuse__cu_enter(g->dev, &pushed);
     if (status == LFUSE_OK) {
-        code = lfuse__lt.MatmulAlgoGetHeuristic(g->handle, g->operation, g->first, g->second, g->result, g->result,
+        code = lfuse__lt.MatmulAlgoGetHeuristic(g->handle, g->operation, g->first, g->second, g->addend, g->result,
                                                 preference, max, results, count);
         lfuse__cu_leave(pushed);
         if (code == CUBLAS_STATUS_INVALID_VALUE) code = CUBLAS_STATUS_NOT_SUPPORTED; /* as it says of some types */
@@ -430,6 +441,7 @@ lfuse_status lfuse__cu_gemm_run(lfuse__bstream *s, lfuse__bgemm *gemm, const lfu
 {
     CUdeviceptr a = address(args->a, args->a_offset), b = address(args->b, args->b_offset);
     CUdeviceptr c = address(args->c, args->c_offset);
+    CUdeviceptr addend = gemm->apart ? address(args->add, args->add_offset) : c;
     CUdeviceptr bias = gemm->bias ? address(args->bias, args->bias_offset) : 0;
     CUdeviceptr workspace = address(args->workspace, args->workspace_offset);
     const cublasLtMatmulAlgo_t *algorithm = &gemm->algorithm;
@@ -442,7 +454,7 @@ lfuse_status lfuse__cu_gemm_run(lfuse__bstream *s, lfuse__bgemm *gemm, const lfu
     lfuse_status status = LFUSE_OK;
     bool pushed;
 
-    if (__builtin_expect(((a | b | c | bias) & (gemm->alignment - 1)) != 0, 0)) {
+    if (__builtin_expect(((a | b | c | addend | bias) & (gemm->alignment - 1)) != 0, 0)) {
         if (!gemm->loose) return misaligned(gemm);
         algorithm = &gemm->loose_algorithm;
         workspace_bytes = gemm->loose_workspace;
@@ -451,8 +463,8 @@ lfuse_status lfuse__cu_gemm_run(lfuse__bstream *s, lfuse__bgemm *gemm, const lfu
     if (bias != gemm->bias_set && gemm->bias) code = set_bias(gemm, bias);
     if (code == CUBLAS_STATUS_SUCCESS)
         code = lfuse__lt.Matmul(gemm->handle, gemm->operation, scale_a, (const void *)(uintptr_t)b, gemm->first,
-                                (const void *)(uintptr_t)a, gemm->second, scale_b, (const void *)(uintptr_t)c,
-                                gemm->result, (void *)(uintptr_t)c, gemm->result, algorithm,
+                                (const void *)(uintptr_t)a, gemm->second, scale_b, (const void *)(uintptr_t)addend,
+                                gemm->addend, (void *)(uintptr_t)c, gemm->result, algorithm,
                                 (void *)(uintptr_t)workspace, workspace_bytes, s->stream);
     if (__builtin_expect(code != CUBLAS_STATUS_SUCCESS, 0)) status = run_error(s, code);
     lfuse__cu_leave(pushed);

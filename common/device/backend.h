@@ -60,7 +60,7 @@ typedef struct lfuse__launch_args {
 
 /* What a product computes at its end, over the accumulator of one element in column j. The closed list. */
 typedef enum lfuse__epilogue {
-    LFUSE__EP_NONE,      /* alpha * acc + beta * c */
+    LFUSE__EP_NONE,      /* alpha * acc + beta * c; where beta is 0, c is not read */
     LFUSE__EP_BIAS,      /* alpha * acc + beta * c + bias[j] */
     LFUSE__EP_RELU,      /* max(..., 0) */
     LFUSE__EP_BIAS_RELU, /* max(... + bias[j], 0) */
@@ -68,10 +68,10 @@ typedef enum lfuse__epilogue {
 } lfuse__epilogue;
 
 /*
- * A matrix product, row-major: D[m, n] = epilogue(alpha op(A) op(B) + beta C), C and D the same memory. op(A) is
- * [m, k]: stored [m, k] with leading dimension lda, or [k, m] when ta. m, n, k > 0 (degenerate sizes never reach a
- * backend). Of a batch, `batch` such products, of which each takes the matrices `stride` elements behind those of the
- * one before; the bias is the same for all.
+ * A matrix product, row-major: D[m, n] = epilogue(alpha op(A) op(B) + beta C), C and D the same memory, unless C lies
+ * apart: then they have nothing in common. op(A) is [m, k]: stored [m, k] with leading dimension lda, or [k, m] when
+ * ta. m, n, k > 0 (degenerate sizes never reach a backend). Of a batch, `batch` such products, of which each takes the
+ * matrices `stride` elements behind those of the one before; the bias is the same for all.
  */
 typedef struct lfuse__gemm_desc {
     lfuse_type type;    /* of A, B, C, D and bias; f16 and bf16 accumulate in f32 */
@@ -79,10 +79,11 @@ typedef struct lfuse__gemm_desc {
     bool tf32;          /* of f32: A and B may be rounded to tf32 */
     bool ta, tb;
     bool has_beta;      /* beta may be other than 0 */
+    bool apart;         /* with has_beta: C is args.add, laid out by ld_add and stride_add, and not D */
     lfuse__epilogue epilogue;
-    int64_t m, n, k, lda, ldb, ldc;
+    int64_t m, n, k, lda, ldb, ldc, ld_add; /* ldc: of D; ld_add: 0 unless apart */
     int64_t batch;      /* 0: one product, no batch; else 2 or more */
-    int64_t stride_a, stride_b, stride_c; /* of a batch; those of A and B may be 0: the same matrix for all */
+    int64_t stride_a, stride_b, stride_c, stride_add; /* of a batch; but that of D they may be 0: one matrix for all */
 } lfuse__gemm_desc;
 
 static inline lfuse_type lfuse__gemm_result(const lfuse__gemm_desc *desc)
@@ -99,8 +100,8 @@ typedef struct lfuse__gemm_candidate {
 
 typedef struct lfuse__gemm_args {
     double alpha, beta;
-    lfuse__bmem *a, *b, *c, *bias, *workspace;                 /* bias and workspace may be NULL */
-    uint64_t a_offset, b_offset, c_offset, bias_offset, workspace_offset; /* bytes */
+    lfuse__bmem *a, *b, *c, *bias, *workspace, *add; /* c: D; bias, workspace and add may be NULL */
+    uint64_t a_offset, b_offset, c_offset, bias_offset, workspace_offset, add_offset; /* bytes */
 } lfuse__gemm_args;
 
 /* One library or part that a backend looks for at run time, for lfuse-info. */

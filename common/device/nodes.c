@@ -145,6 +145,7 @@ lfuse_status lfuse__note_gemm(lfuse_stream *s, uint64_t serial, const lfuse__gem
         address_of(s, args->a) + args->a_offset, address_of(s, args->b) + args->b_offset,
         address_of(s, args->c) + args->c_offset, address_of(s, args->bias) + args->bias_offset,
         address_of(s, args->workspace) + args->workspace_offset, args->workspace != NULL, args->bias != NULL,
+        address_of(s, args->add) + args->add_offset, args->add != NULL,
     };
 
     return note_fixed(s, LFUSE__NODE_GEMM, serial, words, sizeof words / sizeof words[0]);

@@ -129,7 +129,7 @@ typedef enum lfuse__step_kind {
  * A product: operands[0] is A, [1] is B; the last two axes of the step are m and n; so those of A's walk are m and k,
  * of B's k and n. Those before are the batch's, the same for all operands.
  * For a vendor's library: [2] is D, [3] the bias when the epilogue has one, which walks the last axis alone.
- * D = epilogue(alpha A B + beta D).
+ * D = epilogue(alpha A B + beta C), C being D or an operand of its own.
  * `native`: [2] is of place SUM, and the step's body makes of it whatever the step stores in the others, which are
  * walked by the step's axes. GROUPED is so too, its operands being lists; the last one is the SHAPE: matrices, m, n and
  * k of each member.
@@ -140,7 +140,9 @@ typedef struct lfuse__product {
     bool tf32;         /* the operands are rounded so; never native */
     lfuse_size m, n, k;
     int epilogue;    /* lfuse__epilogue, as the waist counts them */
-    int alpha, beta; /* index in plan->numbers; -1: alpha is 1, beta 0 */
+    int alpha, beta; /* index in plan->numbers; -1: alpha is 1, beta 1 where C is added and else 0 */
+    bool adds;       /* the vendor's: C is added */
+    int bias, addend; /* the vendor's: index in operands; 0: no bias, C is D */
     bool native;
     bool transposed[2]; /* GROUPED: A and B; of others the walks tell */
     int made[2];        /* native: 1 + the register that is an element of A or B, which is of place SUM then and lies

@@ -176,22 +176,25 @@ static void print_gemm(const lfuse__plan_body *plan, const lfuse__step *s, const
         print_stores(plan, s, names, s->body.nstores == 1, out);
         return;
     }
-    lfuse__strbuf_format(out, " %s%s", e->before, p->beta >= 0 ? "(add " : "");
+    lfuse__strbuf_format(out, " %s%s", e->before, p->adds ? "(add " : "");
     lfuse__strbuf_add(out, p->alpha >= 0 ? "(mul acc " : "acc");
     if (p->alpha >= 0) {
         lfuse__graph_print_value(names, plan->numbers[p->alpha], out);
         lfuse__strbuf_add(out, ")");
     }
-    if (p->beta >= 0) {
-        lfuse__strbuf_add(out, " (mul ");
-        lfuse__operand_print(plan, &s->operands[2], names, out);
-        lfuse__strbuf_add(out, " ");
-        lfuse__graph_print_value(names, plan->numbers[p->beta], out);
-        lfuse__strbuf_add(out, "))");
+    if (p->adds) {
+        lfuse__strbuf_add(out, p->beta >= 0 ? " (mul " : " ");
+        lfuse__operand_print(plan, &s->operands[p->addend ? p->addend : 2], names, out);
+        if (p->beta >= 0) {
+            lfuse__strbuf_add(out, " ");
+            lfuse__graph_print_value(names, plan->numbers[p->beta], out);
+            lfuse__strbuf_add(out, ")");
+        }
+        lfuse__strbuf_add(out, ")");
     }
     if (e->bias) {
         lfuse__strbuf_add(out, " ");
-        lfuse__operand_print(plan, &s->operands[3], names, out);
+        lfuse__operand_print(plan, &s->operands[p->bias], names, out);
         lfuse__strbuf_add(out, ")");
     }
     lfuse__strbuf_add(out, e->after);

@@ -7,8 +7,9 @@
  * Matrix products. Where the library's own kernels are taken, they are the only way (native.c); else, in order of
  * preference:
  *
- *   vendor-epilogue   what follows is done by the vendor's product: alpha, beta times the updated input, a row vector,
- *                     relu or gelu_tanh; only where the whole region behind the product is just that
+ *   vendor-epilogue   what follows is done by the vendor's product: alpha, a matrix or beta times one (the updated
+ *                     input or another), a row vector, relu or gelu_tanh; only where the whole region behind the
+ *                     product is just that, in this order, in which the vendors add
  *   vendor+pointwise  the same region as a kernel behind the product
  *   vendor            nothing follows
  *   widened           f16 and bf16 where the vendor has no such product: operands cast to f32, the rest as above. The
@@ -79,16 +80,16 @@ static lfuse_status gemm_step(lfuse__draft *d, int32_t matmul, const lfuse__tail
                               lfuse__step *step)
 {
     const lfuse__node *n = lfuse__draft_node(d, matmul);
-    const bool bias = t && t->bias >= 0;
+    const bool bias = t && t->bias >= 0, addend = t && t->addend >= 0;
     lfuse__view walk;
     int i;
 
     step->kind = LFUSE__STEP_GEMM;
     step->list = -1;
     step->rank = n->rank;
-    step->operands = calloc((size_t)(3 + bias), sizeof *step->operands);
+    step->operands = calloc((size_t)(3 + bias + addend), sizeof *step->operands);
     if (!step->operands) return lfuse__error(LFUSE_ERR_MEMORY, "out of host memory while a plan was made");
-    step->noperands = 3 + bias;
+    step->noperands = 3 + bias + addend;
     for (i = 0; i < 2; i++) {
         const int32_t base = lfuse__draft_operand(d, matmul, i, &walk);
         LFUSE__TRY(lfuse__draft_operand_at(d, base, &d->home[base], &walk, &step->operands[i]));
@@ -96,12 +97,15 @@ static lfuse_status gemm_step(lfuse__draft *d, int32_t matmul, const lfuse__tail
     lfuse__view_identity(d, matmul, &walk);
     LFUSE__TRY(lfuse__draft_operand_at(d, matmul, to, &walk, &step->operands[2]));
     step->operands[2].written = true;
+    if (addend)
+        LFUSE__TRY(lfuse__draft_operand_at(d, t->addend, &d->home[t->addend], &walk, &step->operands[3 + bias]));
     if (bias) LFUSE__TRY(lfuse__draft_operand_at(d, t->bias, &d->home[t->bias], &t->bias_walk, &step->operands[3]));
     step->product = (lfuse__product){ .type = operand_type(d, matmul, 0), .wide = n->type != operand_type(d, matmul, 0),
                                       .tf32 = n->op == LFUSE_PRECISION_TF32, .m = n->shape[n->rank - 2],
                                       .n = n->shape[n->rank - 1],
                                       .k = lfuse__draft_node(d, n->in[0])->shape[n->rank - 1],
-                                      .epilogue = t ? t->epilogue : LFUSE__TAIL_NONE, .alpha = -1, .beta = -1 };
+                                      .epilogue = t ? t->epilogue : LFUSE__TAIL_NONE, .alpha = -1, .beta = -1,
+                                      .adds = t && t->adds, .bias = bias ? 3 : 0, .addend = addend ? 3 + bias : 0 };
     memcpy(step->extents, n->shape, sizeof step->extents);
     if (t && t->alpha >= 0) LFUSE__TRY(lfuse__draft_number(d, t->alpha, &step->product.alpha));
     if (t && t->beta >= 0) LFUSE__TRY(lfuse__draft_number(d, t->beta, &step->product.beta));

@@ -6,6 +6,8 @@
 /* What a vendor's product can do behind its sums: which regions are just that. */
 #include "common/plan/tail.h"
 
+#include <string.h>
+
 /* The operand of `node` that is not `value`; -1 when both are, or when value is read at other indices. */
 static int other_operand(const lfuse__draft *d, int32_t node, int32_t value)
 {
@@ -53,7 +55,18 @@ static bool takes_alpha(const lfuse__draft *d, lfuse__tail *t, int32_t node)
     return t->alpha >= 0;
 }
 
-/* node = end + number * x, x the input that node updates. */
+/* Whether the vendor can read the value of `base`, which `node` walks so, beside what it computes. */
+static bool may_add(const lfuse__draft *d, const lfuse__tail *t, int32_t node, int32_t base, const lfuse__view *walk)
+{
+    const lfuse__node *n = lfuse__draft_node(d, node), *x = lfuse__draft_node(d, base);
+
+    if (t->adds || t->epilogue != LFUSE__TAIL_NONE) return false; /* sums are in the contract's order */
+    return x->type == n->type && !x->list && x->rank == n->rank &&
+           !memcmp(x->shape, n->shape, (size_t)n->rank * sizeof *n->shape) && !d->inlined[base] && !d->again[base] &&
+           (d->region[base] < 0 || d->region[base] != d->region[node]) && lfuse__draft_same_index(d, node, walk);
+}
+
+/* node = end + number * x. */
 static bool takes_beta(const lfuse__draft *d, lfuse__tail *t, int32_t node)
 {
     const int i = other_operand(d, node, t->end);
@@ -61,23 +74,36 @@ static bool takes_beta(const lfuse__draft *d, lfuse__tail *t, int32_t node)
     int32_t scaled, x;
     int k;
 
-    if (i < 0 || !is_op(d, node, LFUSE__OP_add) || !d->results[node]) return false;
+    if (i < 0 || !is_op(d, node, LFUSE__OP_add)) return false;
     scaled = lfuse__draft_operand(d, node, i, &walk);
     if (!is_op(d, scaled, LFUSE__OP_mul) || d->region[scaled] != d->region[node] || d->reads[scaled] != 1 ||
         d->results[scaled] || !lfuse__draft_same_index(d, node, &walk))
         return false;
     for (k = 0; k < 2; k++) {
-        t->beta = factor(d, scaled, k);
+        const int32_t beta = factor(d, scaled, k);
         x = lfuse__draft_operand(d, scaled, 1 - k, &walk);
-        if (t->beta < 0 || lfuse__draft_node(d, x)->kind != LFUSE__INPUT) continue;
-        if (!lfuse__draft_same_index(d, scaled, &walk) || !d->home[node].set ||
-            d->home[node].place != LFUSE__PLACE_BOUND || d->home[node].index != lfuse__draft_node(d, x)->name)
-            continue;
+        if (beta < 0 || !may_add(d, t, scaled, x, &walk)) continue;
+        t->beta = beta;
+        t->addend = x;
+        t->adds = true;
         t->nodes++; /* `scaled`, beside node itself */
         return true;
     }
-    t->beta = -1;
     return false;
+}
+
+/* node = end + x. */
+static bool takes_residual(const lfuse__draft *d, lfuse__tail *t, int32_t node)
+{
+    const int i = other_operand(d, node, t->end);
+    lfuse__view walk;
+    int32_t x;
+
+    if (i < 0 || !is_op(d, node, LFUSE__OP_add)) return false;
+    x = lfuse__draft_operand(d, node, i, &walk);
+    if (!may_add(d, t, node, x, &walk)) return false;
+    t->addend = x;
+    return t->adds = true;
 }
 
 static bool takes_bias(const lfuse__draft *d, lfuse__tail *t, int32_t node)
@@ -89,7 +115,7 @@ static bool takes_bias(const lfuse__draft *d, lfuse__tail *t, int32_t node)
     int32_t base;
     int k;
 
-    if (i < 0 || !is_op(d, node, LFUSE__OP_add) || t->alpha >= 0 || t->epilogue != LFUSE__TAIL_NONE) return false;
+    if (i < 0 || !is_op(d, node, LFUSE__OP_add) || t->epilogue != LFUSE__TAIL_NONE) return false;
     base = lfuse__draft_operand(d, node, i, &walk);
     b = lfuse__draft_node(d, base);
     if (d->inlined[base] || d->region[base] == d->region[node] || b->type != n->type || walk.axis[column] < 0 ||
@@ -109,7 +135,7 @@ static bool takes_activation(const lfuse__draft *d, lfuse__tail *t, int32_t node
 {
     lfuse__view walk;
 
-    if (t->alpha >= 0 || t->beta >= 0 || t->epilogue > LFUSE__TAIL_BIAS) return false;
+    if (t->epilogue > LFUSE__TAIL_BIAS) return false;
     if (lfuse__draft_operand(d, node, 0, &walk) != t->end || !lfuse__draft_same_index(d, node, &walk))
         return false;
     if (is_op(d, node, LFUSE__OP_relu)) {
@@ -130,19 +156,30 @@ static int region_size(const lfuse__draft *d, int32_t region)
     return count;
 }
 
+/* Whether the value of `end` replaces that of the input x. */
+static bool is_stored_in(const lfuse__draft *d, int32_t end, int32_t x)
+{
+    const lfuse__home *home = &d->home[end];
+
+    return lfuse__draft_node(d, x)->name >= 0 && home->set && home->place == LFUSE__PLACE_BOUND &&
+           home->index == lfuse__draft_node(d, x)->name;
+}
+
 bool lfuse__tail_match(const lfuse__draft *d, int32_t matmul, int32_t region, lfuse__tail *t)
 {
     int32_t node;
 
-    *t = (lfuse__tail){ .alpha = -1, .beta = -1, .bias = -1, .epilogue = LFUSE__TAIL_NONE, .end = matmul };
+    *t = (lfuse__tail){ .alpha = -1, .beta = -1, .addend = -1, .bias = -1, .epilogue = LFUSE__TAIL_NONE,
+                        .end = matmul };
     while ((node = follower(d, t->end, region)) >= 0) {
         if (lfuse__draft_node(d, node)->type != lfuse__draft_node(d, matmul)->type) return false;
         if (!takes_alpha(d, t, node) && !takes_beta(d, t, node) && !takes_bias(d, t, node) &&
-            !takes_activation(d, t, node))
+            !takes_residual(d, t, node) && !takes_activation(d, t, node))
             return false;
         t->end = node;
         t->nodes++;
     }
+    if (t->adds && is_stored_in(d, t->end, t->addend)) t->addend = -1;
     return t->nodes == region_size(d, region);
 }
 

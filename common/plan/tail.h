@@ -10,6 +10,8 @@ enum { LFUSE__TAIL_NONE, LFUSE__TAIL_BIAS, LFUSE__TAIL_RELU, LFUSE__TAIL_BIAS_RE
 
 typedef struct lfuse__tail {
     int32_t alpha, beta; /* number nodes, -1 */
+    bool adds;           /* a matrix is added, `beta` times where that is set */
+    int32_t addend;      /* its base; -1: it is the input that the tail updates */
     int32_t bias;        /* base of the row vector, -1 */
     lfuse__view bias_walk;
     int epilogue;

@@ -76,15 +76,17 @@ static void name_product(const lfuse__gemm_desc *d, char name[NAME_BYTES])
         [LFUSE__EP_BIAS_RELU] = ":ep=bias+relu", [LFUSE__EP_BIAS_GELU_TANH] = ":ep=bias+gelu_tanh",
     };
 
-    const int length = snprintf(
+    int length = snprintf(
         name, NAME_BYTES, "gemm:%" PRId64 "x%" PRId64 "x%" PRId64 ":%s:%c%c:ld%" PRId64 ",%" PRId64 ",%" PRId64
-        "%s%s%s%s", d->m, d->n, d->k, lfuse_type_name(d->type), d->ta ? 't' : 'n', d->tb ? 't' : 'n', d->lda, d->ldb,
-        d->ldc, d->has_beta ? ":beta" : "", epilogues[d->epilogue], d->wide ? ":to=f32" : "",
+        "%s%s%s%s%s", d->m, d->n, d->k, lfuse_type_name(d->type), d->ta ? 't' : 'n', d->tb ? 't' : 'n', d->lda, d->ldb,
+        d->ldc, d->has_beta ? ":beta" : "", d->apart ? ":apart" : "", epilogues[d->epilogue], d->wide ? ":to=f32" : "",
         d->tf32 ? ":tf32" : "");
 
     if (d->batch)
-        snprintf(name + length, (size_t)(NAME_BYTES - length), ":batch%" PRId64 ":stride%" PRId64 ",%" PRId64 ",%"
-                 PRId64, d->batch, d->stride_a, d->stride_b, d->stride_c);
+        length += snprintf(name + length, (size_t)(NAME_BYTES - length), ":batch%" PRId64 ":stride%" PRId64 ",%" PRId64
+                           ",%" PRId64, d->batch, d->stride_a, d->stride_b, d->stride_c);
+    if (d->apart)
+        snprintf(name + length, (size_t)(NAME_BYTES - length), ":add%" PRId64 ",%" PRId64, d->ld_add, d->stride_add);
 }
 
 static int find_candidate(const lfuse__gemm_candidate *all, int count, const lfuse__wise_choice *wise)

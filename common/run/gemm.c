@@ -19,22 +19,36 @@ static lfuse_status open_bias(lfuse_instance *in, const lfuse__step *step, const
 {
     const int column = step->rank - 1;
 
-    if (step->noperands < 4) return LFUSE_OK;
-    LFUSE__TRY(lfuse__walk_open(in, &step->operands[3], step->rank, extents, copies, bias));
+    if (!step->product.bias) return LFUSE_OK;
+    LFUSE__TRY(lfuse__walk_open(in, &step->operands[step->product.bias], step->rank, extents, copies, bias));
     if (extents[column] == 1 || bias->strides[column] == 1) return LFUSE_OK;
     return lfuse__error(LFUSE_ERR_UNSUPPORTED, "the bias has stride %" PRId64, bias->strides[column]);
 }
 
+/* What is added and lies apart; vendors take it plain. */
+static lfuse_status check_addend(const lfuse__step *step, lfuse__matrix *addend)
+{
+    if (!step->product.addend || lfuse__matrix_is_stored(addend, false, false)) return LFUSE_OK;
+    return lfuse__error(LFUSE_ERR_UNSUPPORTED, "what is added has strides %" PRId64 " and %" PRId64 "%s",
+                        lfuse__matrix_strides(addend)[0], lfuse__matrix_strides(addend)[1],
+                        addend->even ? "" : ", in a batch of no single stride");
+}
+
 static lfuse_status no_inner(lfuse_instance *in, const lfuse__step *step, const lfuse__matrix *d)
 {
-    if (step->product.epilogue != LFUSE__EP_NONE || step->product.beta >= 0)
+    if (step->product.epilogue != LFUSE__EP_NONE || step->product.adds)
         return lfuse__error(LFUSE_ERR_UNSUPPORTED, "k is 0: the product is zeros, a kernel does the rest");
     return lfuse__furnish_copy(in, step, d->rank, d->extents, &d->walk, NULL);
 }
 
+/* The matrices of one product. */
+typedef struct matrices {
+    lfuse__matrix a, b, d, addend;
+    lfuse__walk bias;
+} matrices;
+
 static lfuse_status add_product(lfuse_instance *in, const lfuse__step *step, const lfuse__gemm_desc *desc,
-                                const lfuse__matrix *a, const lfuse__matrix *b, const lfuse__matrix *d,
-                                const lfuse__walk *bias)
+                                const matrices *m, const lfuse__matrix *d)
 {
     const lfuse__product *p = &step->product;
     lfuse__gemm_candidate candidate;
@@ -51,15 +65,17 @@ static lfuse_status add_product(lfuse_instance *in, const lfuse__step *step, con
         return status;
     }
     operation->as.gemm = op;
-    op->a = lfuse__start_of(&a->walk);
-    op->b = lfuse__start_of(&b->walk);
+    op->a = lfuse__start_of(&m->a.walk);
+    op->b = lfuse__start_of(&m->b.walk);
     op->d = lfuse__start_of(&d->walk);
-    op->bias.memory.index = -1;
-    if (step->noperands > 3) op->bias = lfuse__start_of(bias);
+    op->bias.memory.index = op->addend.memory.index = -1;
+    if (p->bias) op->bias = lfuse__start_of(&m->bias);
+    if (p->addend) op->addend = lfuse__start_of(&m->addend.walk);
     op->alpha = p->alpha;
     op->beta = p->beta;
     op->workspace = -1;
     op->args.alpha = 1;
+    op->args.beta = p->adds;
     in->workspaces |= candidate.workspace > 0;
     if (candidate.workspace)
         LFUSE__TRY(lfuse__add_buffer(in, LFUSE__PLACE_SCRATCH, candidate.workspace, &op->workspace));
@@ -67,13 +83,15 @@ static lfuse_status add_product(lfuse_instance *in, const lfuse__step *step, con
     lfuse__use_memory(in, &op->b.memory);
     lfuse__use_memory(in, &op->d.memory);
     if (op->bias.memory.index >= 0) lfuse__use_memory(in, &op->bias.memory);
+    if (op->addend.memory.index >= 0) lfuse__use_memory(in, &op->addend.memory);
     if (op->workspace >= 0) lfuse__use_memory(in, &(lfuse__memory){ LFUSE__PLACE_SCRATCH, op->workspace });
     return lfuse__gemm_prepare(in->plan->dev, desc, &candidate, &op->gemm);
 }
 
-static void describe(const lfuse__product *p, int64_t count, const lfuse__matrix *a, const lfuse__matrix *b,
-                     const lfuse__matrix *d, lfuse__gemm_desc *desc)
+static void describe(const lfuse__product *p, int64_t count, const matrices *m, const lfuse__matrix *d,
+                     lfuse__gemm_desc *desc)
 {
+    const lfuse__matrix *a = &m->a, *b = &m->b;
     const int row = d->rank - 2, column = d->rank - 1;
 
     memset(desc, 0, sizeof *desc); /* compared as bytes */
@@ -82,35 +100,37 @@ static void describe(const lfuse__product *p, int64_t count, const lfuse__matrix
     desc->tf32 = p->tf32;
     desc->ta = a->transposed;
     desc->tb = b->transposed;
-    desc->has_beta = p->beta >= 0;
+    desc->has_beta = p->adds;
+    desc->apart = p->addend > 0;
     desc->epilogue = (lfuse__epilogue)p->epilogue;
     desc->m = a->extents[row], desc->n = b->extents[column], desc->k = a->extents[column];
-    desc->lda = a->ld, desc->ldb = b->ld, desc->ldc = d->ld;
+    desc->lda = a->ld, desc->ldb = b->ld, desc->ldc = d->ld, desc->ld_add = p->addend ? m->addend.ld : 0;
     if (count == 1) return; /* the same as one that is no batch */
     desc->batch = count;
     desc->stride_a = a->stride, desc->stride_b = b->stride, desc->stride_c = d->stride;
+    desc->stride_add = p->addend ? m->addend.stride : 0;
 }
 
-/* The products of matrices that are all there; `target` is where the results belong. */
-static lfuse_status furnish_product(lfuse_instance *in, const lfuse__step *step, int64_t count, lfuse__matrix *a,
-                                    lfuse__matrix *b, const lfuse__matrix *target, const lfuse__walk *bias)
+/* The products of matrices that are all there; m->d is where the results belong. */
+static lfuse_status furnish_product(lfuse_instance *in, const lfuse__step *step, int64_t count, matrices *m)
 {
     lfuse__gemm_desc desc;
-    lfuse__matrix d = *target;
+    lfuse__matrix d = m->d;
     bool direct;
 
-    LFUSE__TRY(lfuse__matrix_straighten(in, step, false, a));
-    LFUSE__TRY(lfuse__matrix_straighten(in, step, false, b));
+    LFUSE__TRY(check_addend(step, &m->addend));
+    LFUSE__TRY(lfuse__matrix_straighten(in, step, false, &m->a));
+    LFUSE__TRY(lfuse__matrix_straighten(in, step, false, &m->b));
     direct = lfuse__matrix_is_stored(&d, false, false);
     if (!direct) {
-        if (step->product.beta >= 0)
+        if (step->product.adds && !step->product.addend)
             return lfuse__error(LFUSE_ERR_UNSUPPORTED, "what is added to has strides %" PRId64 " and %" PRId64,
                                 lfuse__matrix_strides(&d)[0], lfuse__matrix_strides(&d)[1]);
-        LFUSE__TRY(lfuse__matrix_like(in, target, &d));
+        LFUSE__TRY(lfuse__matrix_like(in, &m->d, &d));
     }
-    describe(&step->product, count, a, b, &d, &desc);
-    LFUSE__TRY(add_product(in, step, &desc, a, b, &d, bias));
-    return direct ? LFUSE_OK : lfuse__matrix_copy(in, step, target, &d);
+    describe(&step->product, count, m, &d, &desc);
+    LFUSE__TRY(add_product(in, step, &desc, m, &d));
+    return direct ? LFUSE_OK : lfuse__matrix_copy(in, step, &m->d, &d);
 }
 
 lfuse_status lfuse__furnish_gemm(lfuse_instance *in, const lfuse__step *step)
@@ -119,24 +139,27 @@ lfuse_status lfuse__furnish_gemm(lfuse_instance *in, const lfuse__step *step)
     const int rank = step->rank;
     int64_t e[LFUSE_MAX_RANK], k, count;
     lfuse__stand_ins copies;
-    lfuse__walk bias;
-    lfuse__matrix a, b, d;
+    matrices m;
     int i;
 
+    memset(&m, 0, sizeof m);
     for (i = 0; i < rank; i++) LFUSE__TRY(lfuse__extent_of(in, step->extents[i], &e[i]));
     LFUSE__TRY(lfuse__extent_of(in, p->k, &k));
     LFUSE__TRY(lfuse__matrix_count(rank, e, &count));
     if (!count || !e[rank - 2] || !e[rank - 1]) return LFUSE_OK;
     copies.count = 0;
-    LFUSE__TRY(lfuse__matrix_open(in, &step->operands[2], rank, e, e[rank - 2], e[rank - 1], &copies, &d));
-    for (i = 0; i < copies.count && p->beta >= 0; i++) copies.of[i].in = true; /* it is read too */
+    LFUSE__TRY(lfuse__matrix_open(in, &step->operands[2], rank, e, e[rank - 2], e[rank - 1], &copies, &m.d));
+    for (i = 0; i < copies.count && p->adds && !p->addend; i++) copies.of[i].in = true; /* it is read too */
     if (k) {
-        LFUSE__TRY(open_bias(in, step, e, &copies, &bias));
-        LFUSE__TRY(lfuse__matrix_open(in, &step->operands[0], rank, e, e[rank - 2], k, &copies, &a));
-        LFUSE__TRY(lfuse__matrix_open(in, &step->operands[1], rank, e, k, e[rank - 1], &copies, &b));
+        LFUSE__TRY(open_bias(in, step, e, &copies, &m.bias));
+        LFUSE__TRY(lfuse__matrix_open(in, &step->operands[0], rank, e, e[rank - 2], k, &copies, &m.a));
+        LFUSE__TRY(lfuse__matrix_open(in, &step->operands[1], rank, e, k, e[rank - 1], &copies, &m.b));
+        if (p->addend)
+            LFUSE__TRY(lfuse__matrix_open(in, &step->operands[p->addend], rank, e, e[rank - 2], e[rank - 1], &copies,
+                                          &m.addend));
     }
     LFUSE__TRY(lfuse__stand_ins_fill(in, step, &copies));
-    LFUSE__TRY(k ? furnish_product(in, step, count, &a, &b, &d, &bias) : no_inner(in, step, &d));
+    LFUSE__TRY(k ? furnish_product(in, step, count, &m) : no_inner(in, step, &m.d));
     return lfuse__stand_ins_empty(in, step, &copies);
 }
 
@@ -154,6 +177,10 @@ bool lfuse__gemm_op_place(lfuse_instance *in, lfuse__gemm_op *op)
     if (op->bias.memory.index >= 0) {
         lfuse__start_at(in, &op->bias, &at);
         op->args.bias = at.mem, op->args.bias_offset = at.offset;
+    }
+    if (op->addend.memory.index >= 0) {
+        lfuse__start_at(in, &op->addend, &at);
+        op->args.add = at.mem, op->args.add_offset = at.offset;
     }
     if (op->workspace >= 0) {
         lfuse__memory_at(in, &(lfuse__memory){ LFUSE__PLACE_SCRATCH, op->workspace }, &at);

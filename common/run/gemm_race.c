@@ -19,7 +19,7 @@
 typedef struct products {
     const lfuse__gemm_desc *desc;
     lfuse_stream *stream; /* of its own: the user's may be one that cannot be captured */
-    lfuse__range *memory; /* a, b, c, bias, workspace behind each other */
+    lfuse__range *memory; /* a, b, c, bias, add, workspace behind each other */
     lfuse__gemm_args args;
     const lfuse__gemm_candidate *candidates;
     lfuse__gemm *gemms[LFUSE__GEMM_CANDIDATES];
@@ -86,19 +86,23 @@ static lfuse_status make_operands(lfuse_device *dev, uint64_t workspace, product
     const uint64_t b_bytes = span(d, d->type, (d->tb ? d->n : d->k) * d->ldb, d->stride_b);
     const uint64_t c_bytes = span(d, lfuse__gemm_result(d), d->m * d->ldc, d->stride_c);
     const uint64_t bias = aligned((uint64_t)d->n * (uint64_t)lfuse_type_size(lfuse__gemm_result(d)));
-    const uint64_t all = a_bytes + b_bytes + c_bytes + bias;
+    const uint64_t add_bytes = d->apart ? span(d, lfuse__gemm_result(d), d->m * d->ld_add, d->stride_add) : 0;
+    const uint64_t all = a_bytes + b_bytes + c_bytes + bias + add_bytes;
 
     LFUSE__TRY(lfuse__range_create(dev, all + workspace, &r->memory));
     r->args.alpha = 1;
     r->args.beta = d->has_beta ? 0.5 : 0; /* what is added to stays small */
     r->args.a = r->args.b = r->args.c = r->args.bias = r->args.workspace = r->memory->mem;
+    if (d->apart) r->args.add = r->memory->mem;
     r->args.a_offset = r->memory->offset;
     r->args.b_offset = r->args.a_offset + a_bytes;
     r->args.c_offset = r->args.b_offset + b_bytes;
     r->args.bias_offset = r->args.c_offset + c_bytes;
-    r->args.workspace_offset = r->args.bias_offset + bias;
+    r->args.add_offset = r->args.bias_offset + bias;
+    r->args.workspace_offset = r->args.add_offset + add_bytes;
     LFUSE__TRY(lfuse__race_fill(r->stream, r->memory, 0, a_bytes + b_bytes, d->type));
-    return lfuse__race_fill(r->stream, r->memory, a_bytes + b_bytes, c_bytes + bias, lfuse__gemm_result(d));
+    return lfuse__race_fill(r->stream, r->memory, a_bytes + b_bytes, c_bytes + bias + add_bytes,
+                            lfuse__gemm_result(d));
 }
 
 /* ---- the contest ---- */

@@ -100,6 +100,7 @@ static void add_step(writer *w, const lfuse__step *s)
                          s->product.beta >= 0);
     if (s->product.made[0] || s->product.made[1])
         lfuse__strbuf_format(&w->text, " made %d %d", s->product.made[0], s->product.made[1]);
+    if (s->product.adds) lfuse__strbuf_format(&w->text, " adds %d", s->product.addend);
     if (s->product.wide || s->product.tf32)
         lfuse__strbuf_format(&w->text, " %d %d", s->product.wide, s->product.tf32);
 }

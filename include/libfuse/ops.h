@@ -210,6 +210,8 @@ LFUSE_API lfuse_value lfuse_cast(lfuse_value a, lfuse_type type);
  * [b, m, k] and [k, n] give [b, m, n], as do [b, m, k] and [b, k, n]; [h, 1, m, k] and [b, k, n] give [h, b, m, n]. All
  * products of a batch are one launch, or one call of the vendor's library. Batch axes of an operand that are no single
  * stride in memory (permuted, or repeated between others) make it be copied first.
+ * Of what is added to a product by a number (alpha A B + beta C), nothing may be read where the number is 0: a NaN
+ * there is then seen by some providers and not by others.
  * f32 stays f32: no TF32. f16 and bf16 accumulate in f32 and round once. What else there is, lfuse_matmul_as has.
  * Two lists of matrices (LFUSE_RANK_MATRIX) give the list of their members' products: lfuse_member_matmul.
  * ERR_RANK below rank 2, ERR_SHAPE where k or batches differ, ERR_UNSUPPORTED for integer types.

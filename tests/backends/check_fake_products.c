@@ -16,7 +16,7 @@ typedef struct product {
 
 enum { ELEMENTS = 512 };
 
-static double data[4][ELEMENTS]; /* a, b, c, bias */
+static double data[5][ELEMENTS]; /* a, b, c, bias, add */
 static bool cut; /* the products are of tf32 */
 
 static double multiplied(double x)
@@ -37,7 +37,8 @@ static double expected(const product *p, int64_t x, int64_t i, int64_t j)
     lfuse__epilogue e = d->epilogue;
     double sum = 0;
     for (int64_t k = 0; k < d->k; k++) sum += multiplied(at(a, i, k, d->lda, d->ta)) * at(b, k, j, d->ldb, d->tb);
-    sum = p->alpha * sum + p->beta * c[i * d->ldc + j];
+    if (d->apart) c = data[4] + x * d->stride_add - i * d->ldc + i * d->ld_add;
+    sum = p->alpha * sum + (p->beta != 0 ? p->beta * c[i * d->ldc + j] : 0);
     if (e == LFUSE__EP_BIAS || e == LFUSE__EP_BIAS_RELU) sum += data[3][j];
     if (e == LFUSE__EP_RELU || e == LFUSE__EP_BIAS_RELU) sum = sum > 0 ? sum : 0;
     return sum;
@@ -60,9 +61,9 @@ static void check_product(lfuse__bdevice *dev, lfuse__bstream *s, const product 
 {
     const lfuse_type result = lfuse__gemm_result(&p->d);
     const uint64_t offset = p->shift * lfuse_type_size(p->d.type), in_c = p->shift * lfuse_type_size(result);
-    lfuse__bmem *m[4], *workspace;
+    lfuse__bmem *m[5], *workspace;
     lfuse__bgemm *gemm;
-    for (int i = 0; i < 4; i++) {
+    for (int i = 0; i < 5; i++) {
         OK(cuda->alloc(dev, LFUSE__ALLOC_DEVICE, (ELEMENTS + 16) * sizeof(double), &m[i]));
         put(m[i], i < 2 ? p->d.type : result, p->shift, data[i]);
     }
@@ -70,7 +71,7 @@ static void check_product(lfuse__bdevice *dev, lfuse__bstream *s, const product 
     OK(cuda->gemm_prepare(dev, &p->d, c, &gemm));
     lfuse__gemm_args args = { .alpha = p->alpha, .beta = p->beta, .a = m[0], .b = m[1], .c = m[2], .bias = m[3],
                               .workspace = workspace, .a_offset = offset, .b_offset = offset, .c_offset = in_c,
-                              .bias_offset = in_c };
+                              .bias_offset = in_c, .add = p->d.apart ? m[4] : NULL, .add_offset = in_c };
     OK(cuda->gemm_run(s, gemm, &args));
     for (int64_t x = 0; x < (p->d.batch ? p->d.batch : 1); x++)
         for (int64_t i = 0; i < p->d.m; i++)
@@ -82,7 +83,7 @@ static void check_product(lfuse__bdevice *dev, lfuse__bstream *s, const product 
             }
     cuda->gemm_destroy(gemm);
     cuda->free(workspace);
-    for (int i = 0; i < 4; i++) cuda->free(m[i]);
+    for (int i = 0; i < 5; i++) cuda->free(m[i]);
 }
 
 static void check_shape(lfuse__bdevice *dev, lfuse__bstream *s, const product *p)
@@ -130,7 +131,7 @@ START_TEST(test_gemm)
         close_device(dev);
         TEST_SKIP("NVRTC %s goes with another cuBLASLt than the fake one", lfuse__cu_compiler.text);
     }
-    for (int i = 0; i < 4; i++)
+    for (int i = 0; i < 5; i++)
         for (int j = 0; j < ELEMENTS; j++) data[i][j] = (double)((i * 131 + j * 37) % 19 - 9) / 4;
     OK(cuda->stream_create(dev, &s));
     for (int t = 0; t < 2; t++)
@@ -147,6 +148,12 @@ START_TEST(test_gemm)
                     /* The same matrix on the right, or on the left, for all of three. */
                     p.d.batch = 3, p.d.stride_a = e & 1 ? 0 : 96 + odd, p.d.stride_b = e & 1 ? 105 : 0;
                     p.d.stride_c = 72 + odd;
+                    check_shape(dev, s, &p);
+                    /* What is added lies elsewhere, in rows of its own; once it is the same for all. */
+                    p.d.apart = true, p.d.ld_add = pad + 4, p.d.stride_add = e & 1 ? 0 : 96 + odd;
+                    for (int x = 0; x < ELEMENTS; x++) data[4][x] = p.beta != 0 ? (x * 41 % 19 - 9) / 4.0 : NAN;
+                    check_shape(dev, s, &p);
+                    p.d.batch = p.d.stride_a = p.d.stride_b = p.d.stride_c = p.d.stride_add = 0;
                     check_shape(dev, s, &p);
                 }
     /* Sums of f16 as they are: aligned, and with rows of C alone that are. */

@@ -91,6 +91,19 @@ static void product_device_scalars(harness *h)
     h_expect_same_bits(h);
 }
 
+/* A matrix that is added once and one that is added by a number, neither where the result goes; in batches too. */
+static void product_residual(harness *h)
+{
+    lfuse_value x = h_input(h, "x", LFUSE_F32, 3, LFUSE_DIMS(2, 18, 24), PLAIN, INTEGERS);
+    lfuse_value w = h_input(h, "w", LFUSE_F32, 2, LFUSE_DIMS(24, 20), PLAIN, INTEGERS);
+    lfuse_value r = h_input(h, "r", LFUSE_F32, 3, LFUSE_DIMS(2, 18, 20), OFFSET, INTEGERS);
+    lfuse_value v = h_input(h, "v", LFUSE_F32, 1, LFUSE_DIMS(20), PLAIN, INTEGERS);
+    const lfuse_value y = lfuse_mul(lfuse_matmul(x, w), h_scalar(h, "alpha", 3));
+    const lfuse_value z = lfuse_add(y, lfuse_mul(r, h_scalar(h, "beta", -2)));
+    h_output(h, "z", lfuse_relu(lfuse_add(z, v)), LFUSE_F32, 3, LFUSE_DIMS(2, 18, 20), PLAIN);
+    h_expect_same_bits(h);
+}
+
 /* Biases by row and by column, a residual, the value before the activation and another one beside the result. */
 static void product_auxiliary(harness *h)
 {
@@ -126,7 +139,7 @@ const harness_case harness_product_cases[] = {
     CASE(product_f16_to_f32, TWO_WAYS), CASE(product_bf16_to_f32, TWO_WAYS), CASE(product_wide_update, TWO_WAYS),
     CASE(product_f32_to_f16, TWO_WAYS), CASE(product_mixed, TWO_WAYS), CASE(product_mixed_turned, TWO_WAYS),
     CASE(product_in_f16, TWO_WAYS), CASE(product_in_bf16, TWO_WAYS), CASE(product_in_tf32, TWO_WAYS),
-    CASE(product_device_scalars, TWO_WAYS), CASE(product_auxiliary, EVERY_WAY),
+    CASE(product_device_scalars, TWO_WAYS), CASE(product_residual, TWO_WAYS), CASE(product_auxiliary, EVERY_WAY),
     CASE(product_bias_gradient, EVERY_WAY),
     {NULL, NULL, 0},
 };

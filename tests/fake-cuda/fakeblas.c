@@ -183,7 +183,8 @@ static cublasStatus_t check(const operation *o, const layout *a, const layout *b
     if (op_columns(a, o->a) != op_rows(b, o->b) || op_rows(a, o->a) != d->rows || op_columns(b, o->b) != d->columns)
         return CUBLAS_STATUS_INVALID_VALUE;
     if (c->rows != d->rows || c->columns != d->columns) return CUBLAS_STATUS_INVALID_VALUE;
-    if (d->batch < 1 || a->batch != d->batch || b->batch != d->batch || c->batch != d->batch || c->stride != d->stride)
+    if (d->batch < 1 || a->batch != d->batch || b->batch != d->batch || c->batch != d->batch ||
+        (uint64_t)c->ld < c->rows)
         return CUBLAS_STATUS_INVALID_VALUE;
     if (o->compute == CUBLAS_COMPUTE_32F_FAST_TF32) return a->type == CUDA_R_32F ? CUBLAS_STATUS_SUCCESS
                                                                                : CUBLAS_STATUS_INVALID_VALUE;
@@ -288,11 +289,13 @@ EXPORT cublasStatus_t cublasLtMatmul(cublasLtHandle_t handle, cublasLtMatmulDesc
                                      cudaStream_t stream)
 {
     const operation *o = OPERATION(operation_d);
-    const layout *la = LAYOUT(a_d), *lb = LAYOUT(b_d), *ld = LAYOUT(d_d);
-    cublasStatus_t status = check(o, la, lb, LAYOUT(c_d), ld);
-    uint64_t addresses = (uint64_t)(uintptr_t)a | (uint64_t)(uintptr_t)b | (uint64_t)(uintptr_t)d;
+    const layout *la = LAYOUT(a_d), *lb = LAYOUT(b_d), *lc = LAYOUT(c_d), *ld = LAYOUT(d_d);
+    cublasStatus_t status = check(o, la, lb, lc, ld);
+    uint64_t addresses = (uint64_t)(uintptr_t)a | (uint64_t)(uintptr_t)b | (uint64_t)(uintptr_t)c |
+                         (uint64_t)(uintptr_t)d;
     (void)handle;
     if (status) return status;
+    if (c == d && (lc->ld != ld->ld || lc->stride != ld->stride)) return CUBLAS_STATUS_INVALID_VALUE;
     spend(stream);
     if (algorithm->data[0] == 7 && (addresses % 16 || workspace_bytes < WORKSPACE || !workspace))
         return CUBLAS_STATUS_INVALID_VALUE;
@@ -300,12 +303,13 @@ EXPORT cublasStatus_t cublasLtMatmul(cublasLtHandle_t handle, cublasLtMatmulDesc
         const uint64_t row = i % ld->rows, column = i / ld->rows % ld->columns;
         const int32_t matrix = (int32_t)(i / ld->rows / ld->columns);
         const uint64_t at = (uint64_t)(matrix * ld->stride) + column * (uint64_t)ld->ld + row;
+        const uint64_t from = (uint64_t)(matrix * lc->stride) + column * (uint64_t)lc->ld + row;
         double sum = 0, by = get(beta, o->scale, 0);
         for (uint64_t k = 0; k < op_columns(la, o->a); k++)
             sum += multiplied(o, element(a, la, o->a, matrix, row, k)) *
                    multiplied(o, element(b, lb, o->b, matrix, k, column));
         sum *= get(alpha, o->scale, 0);
-        if (by != 0) sum += by * get(c, ld->type, at);
+        if (by != 0) sum += by * get(c, ld->type, from);
         sum = finish(o, ld->type, row, sum);
         if (ld->type == CUDA_R_64F) ((double *)d)[at] = sum;
         else ((float *)d)[at] = (float)sum;

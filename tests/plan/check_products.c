@@ -133,6 +133,110 @@ START_TEST(none_of_halves_by_strassen)
 }
 END_TEST
 
+/* ---- what the vendor's product takes behind its sums ---- */
+
+static lfuse_value m, r, row;
+
+static void operands(void)
+{
+    const lfuse_value x = lfuse_input(g, "x", LFUSE_F32, 2, LFUSE_DIMS(4, 8));
+
+    m = lfuse_matmul(x, lfuse_input(g, "w", LFUSE_F32, 2, LFUSE_DIMS(8, 16)));
+    r = lfuse_input(g, "r", LFUSE_F32, 2, LFUSE_DIMS(4, 16));
+    row = lfuse_input(g, "b", LFUSE_F32, 1, LFUSE_DIMS(16));
+}
+
+static lfuse_value by(lfuse_value x, const char *number)
+{
+    return lfuse_mul(x, lfuse_scalar(g, number));
+}
+
+START_TEST(alpha_and_a_bias)
+{
+    operands();
+    lfuse_output(g, "y", lfuse_relu(lfuse_add(by(m, "alpha"), row)));
+    rig_expect("(gemm 4 x 16 x 8 (relu (add (mul acc alpha) b)))");
+}
+END_TEST
+
+START_TEST(a_residual)
+{
+    operands();
+    lfuse_output(g, "y", lfuse_relu(lfuse_add(lfuse_add(r, m), row)));
+    rig_expect("(gemm 4 x 16 x 8 (relu (add (add acc r) b)))");
+    ck_assert_int_eq(plan->stages[0].nalternatives, 2);
+    ck_assert_str_eq(rig_alternative(0, 1), "vendor+pointwise: (gemm 4 x 16 x 8 acc) "
+                                            "(pointwise 4 x 16 (y (relu (add (add r y) b))))");
+}
+END_TEST
+
+START_TEST(beta_of_another_matrix)
+{
+    operands();
+    lfuse_output(g, "y", lfuse_add(lfuse_add(by(m, "alpha"), by(r, "beta")), row));
+    rig_expect("(gemm 4 x 16 x 8 (add (add (mul acc alpha) (mul r beta)) b))");
+}
+END_TEST
+
+/* C and D are the same memory, with and without a number. */
+START_TEST(a_residual_that_is_replaced)
+{
+    operands();
+    lfuse_update(r, lfuse_add(m, r));
+    rig_expect("(gemm 4 x 16 x 8 (add acc r))");
+    ck_assert_int_eq(plan->stages[0].alternatives[0].steps[0].noperands, 3);
+}
+END_TEST
+
+START_TEST(another_product_as_residual)
+{
+    const lfuse_value v = lfuse_input(g, "v", LFUSE_F32, 2, LFUSE_DIMS(4, 3));
+
+    operands();
+    lfuse_output(g, "y", lfuse_add(m, lfuse_matmul(v, lfuse_input(g, "z", LFUSE_F32, 2, LFUSE_DIMS(3, 16)))));
+    rig_expect("(gemm 4 x 16 x 3 acc) (gemm 4 x 16 x 8 (add acc t0))");
+    rig_check_order();
+}
+END_TEST
+
+static void behind(lfuse_value y, const char *wanted)
+{
+    lfuse_output(g, "y", y);
+    rig_expect(wanted);
+}
+
+/* Vendors add the matrix first, then the row, and are done: in another order other bits come out, or another value. */
+START_TEST(in_another_order)
+{
+    operands();
+    behind(lfuse_add(lfuse_add(m, row), r), "(gemm 4 x 16 x 8 acc) (pointwise 4 x 16 (y (add (add t0 b) r)))");
+}
+END_TEST
+
+START_TEST(behind_an_activation)
+{
+    operands();
+    lfuse_update(r, lfuse_add(lfuse_relu(m), by(r, "beta")));
+    rig_expect("(gemm 4 x 16 x 8 acc) (pointwise 4 x 16 (r (add (relu t0) (mul r beta))))");
+}
+END_TEST
+
+START_TEST(two_matrices)
+{
+    operands();
+    behind(lfuse_add(lfuse_add(m, r), lfuse_input(g, "q", LFUSE_F32, 2, LFUSE_DIMS(4, 16))),
+           "(gemm 4 x 16 x 8 acc) (pointwise 4 x 16 (y (add (add t0 r) q)))");
+}
+END_TEST
+
+START_TEST(a_residual_of_one_column)
+{
+    operands();
+    behind(lfuse_add(m, lfuse_input(g, "q", LFUSE_F32, 2, LFUSE_DIMS(4, 1))),
+           "(gemm 4 x 16 x 8 acc) (pointwise 4 x 16 (y (add t0 q)))");
+}
+END_TEST
+
 static Suite *suite_products(void)
 {
     Suite *suite = suite_create("products");
@@ -148,6 +252,18 @@ static Suite *suite_products(void)
     tcase_add_test(c, tf32_refused);
     tcase_add_test(c, none_by_strassen);
     tcase_add_test(c, none_of_halves_by_strassen);
+    suite_add_tcase(suite, c);
+    c = tcase_create("epilogues");
+    tcase_add_checked_fixture(c, rig_setup, rig_teardown);
+    tcase_add_test(c, alpha_and_a_bias);
+    tcase_add_test(c, a_residual);
+    tcase_add_test(c, beta_of_another_matrix);
+    tcase_add_test(c, a_residual_that_is_replaced);
+    tcase_add_test(c, another_product_as_residual);
+    tcase_add_test(c, in_another_order);
+    tcase_add_test(c, behind_an_activation);
+    tcase_add_test(c, two_matrices);
+    tcase_add_test(c, a_residual_of_one_column);
     suite_add_tcase(suite, c);
     return suite;
 }

@@ -4,6 +4,7 @@
 #include "config.h"
 #endif
 
+#include <math.h>
 #include <pthread.h>
 #include <string.h>
 
@@ -89,6 +90,80 @@ START_TEST(gemm_of_odd_strides)
         }
     lfuse_tensor_destroy(a), lfuse_tensor_destroy(b), lfuse_tensor_destroy(c), lfuse_tensor_destroy(big),
         lfuse_tensor_destroy(out);
+}
+END_TEST
+
+enum { ROWS = 5, COLUMNS = 6, DEPTH = 3 };
+
+/* One form of what follows a product, and what comes of it. */
+typedef struct form {
+    bool alpha, beta, bias, relu, replaces;
+    double scale;  /* beta's */
+    bool transposed; /* what is added is bound so: vendors do not take it */
+    uint64_t launches;
+} form;
+
+static void check_form(const form *f)
+{
+    lfuse_tensor *x = ramp(2, SHAPE(ROWS, DEPTH), -2, 1), *w = ramp(2, SHAPE(DEPTH, COLUMNS), -4, 1);
+    lfuse_tensor *b = ramp(1, SHAPE(COLUMNS), 3, -2), *y = tensor(2, SHAPE(ROWS, COLUMNS)), *r, *plain;
+    const lfuse_value m = lfuse_matmul(lfuse_input(g, "x", LFUSE_F32, 2, LFUSE_DIMS(ROWS, DEPTH)),
+                                       lfuse_input(g, "w", LFUSE_F32, 2, LFUSE_DIMS(DEPTH, COLUMNS)));
+    lfuse_value added = lfuse_input(g, "r", LFUSE_F32, 2, LFUSE_DIMS(ROWS, COLUMNS)), v = m;
+    const bool unread = f->beta && f->scale == 0;
+    lfuse_binding bind[7];
+    lfuse_plan *plan;
+    const float *got;
+    uint64_t before;
+    int count = 0;
+
+    plain = ramp(2, SHAPE(ROWS, COLUMNS), unread ? (float)NAN : -7, 2);
+    r = plain;
+    if (f->transposed) {
+        OK(lfuse_tensor_view(plain, 2, SHAPE(ROWS, COLUMNS), SHAPE(1, ROWS), 0, &r));
+    }
+    if (f->alpha) v = lfuse_mul(v, lfuse_scalar(g, "alpha"));
+    v = lfuse_add(v, f->beta ? lfuse_mul(added, lfuse_scalar(g, "beta")) : added);
+    if (f->bias) v = lfuse_add(v, lfuse_input(g, "b", LFUSE_F32, 1, LFUSE_DIMS(COLUMNS)));
+    if (f->relu) v = lfuse_relu(v);
+    if (f->replaces) lfuse_update(added, v);
+    else lfuse_output(g, "y", v);
+    bind[count++] = lfuse_bind_tensor("x", x), bind[count++] = lfuse_bind_tensor("w", w);
+    bind[count++] = lfuse_bind_tensor("r", r);
+    if (!f->replaces) bind[count++] = lfuse_bind_tensor("y", y);
+    if (f->bias) bind[count++] = lfuse_bind_tensor("b", b);
+    if (f->alpha) bind[count++] = lfuse_bind_number("alpha", 2);
+    if (f->beta) bind[count++] = lfuse_bind_number("beta", f->scale);
+    plan = plan_by(LFUSE_PROVIDER_VENDOR, 0);
+    before = launches();
+    OK(lfuse_plan_run(plan, stream, bind, count));
+    ck_assert_uint_eq(launches() - before, f->launches);
+    got = values(f->replaces ? r : y);
+    for (int i = 0; i < ROWS; i++)
+        for (int j = 0; j < COLUMNS; j++) {
+            double sum = 0, add = -7 + 2 * (f->transposed ? i + j * ROWS : i * COLUMNS + j);
+            for (int k = 0; k < DEPTH; k++) sum += (double)(-2 + i * DEPTH + k) * (-4 + k * COLUMNS + j);
+            sum = (f->alpha ? 2 : 1) * sum + (unread ? 0 : (f->beta ? f->scale : 1) * add) + (f->bias ? 3 - 2 * j : 0);
+            NEAR(got[i * COLUMNS + j], f->relu && sum < 0 ? 0 : sum);
+        }
+    lfuse_plan_destroy(plan);
+    if (f->transposed) lfuse_tensor_destroy(r);
+    lfuse_tensor_destroy(plain);
+    lfuse_tensor_destroy(x), lfuse_tensor_destroy(w), lfuse_tensor_destroy(b), lfuse_tensor_destroy(y);
+}
+
+static const form forms[] = {
+    { .launches = 1 }, { .bias = true, .launches = 1 }, { .alpha = true, .bias = true, .relu = true, .launches = 1 },
+    { .beta = true, .scale = -3, .alpha = true, .bias = true, .relu = true, .launches = 1 },
+    { .beta = true, .scale = 0, .launches = 1 }, { .beta = true, .scale = 0, .bias = true, .launches = 1 },
+    { .replaces = true, .bias = true, .launches = 1 }, { .replaces = true, .beta = true, .scale = 0.5, .launches = 1 },
+    { .replaces = true, .beta = true, .scale = 0, .relu = true, .launches = 1 },
+    { .transposed = true, .launches = 2 }, { .transposed = true, .bias = true, .relu = true, .launches = 2 },
+};
+
+START_TEST(what_a_product_adds)
+{
+    check_form(&forms[_i]);
 }
 END_TEST
 
@@ -333,6 +408,7 @@ static Suite *suite_products(void)
     tcase_add_test(c, a_dense_layer_in_every_way);
     tcase_add_test(c, gemm_now);
     tcase_add_test(c, gemm_of_odd_strides);
+    tcase_add_loop_test(c, what_a_product_adds, 0, (int)(sizeof forms / sizeof forms[0]));
     tcase_add_test(c, widened_products);
     tcase_add_test(c, products_are_measured_once);
     tcase_add_test(c, the_fastest_algorithm_is_chosen);

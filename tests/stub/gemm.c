@@ -98,8 +98,11 @@ static void do_matrix(const command *c, int64_t matrix)
         for (int64_t column = 0; column < d->n; column++) {
             const int64_t at = matrix * d->stride_c + row * d->ldc + column;
             double value = rounded(d, rounded(d, c->alpha) * product(c, matrix, row, column));
-            if (d->has_beta && c->beta != 0)
-                value = rounded(d, value + rounded(d, rounded(d, c->beta) * load(c->c, lfuse__gemm_result(d), at)));
+            if (d->has_beta && c->beta != 0) {
+                const int64_t from = d->apart ? matrix * d->stride_add + row * d->ld_add + column : at;
+                const double x = load(d->apart ? c->add : c->c, lfuse__gemm_result(d), from);
+                value = rounded(d, value + rounded(d, rounded(d, c->beta) * x));
+            }
             store(c->c, lfuse__gemm_result(d), at, finish(c, value, column));
         }
 }
@@ -181,6 +184,9 @@ lfuse_status lfuse__stub_gemm_run(lfuse__bstream *s, lfuse__bgemm *gemm, const l
                                                                  d->ldb, d->stride_b), &c.b));
     LFUSE__TRY(lfuse__stub_address(args->c, args->c_offset, span(d, lfuse__gemm_result(d), d->m, d->n, d->ldc,
                                                                  d->stride_c), &c.c));
+    if (d->apart)
+        LFUSE__TRY(lfuse__stub_address(args->add, args->add_offset,
+                                       span(d, lfuse__gemm_result(d), d->m, d->n, d->ld_add, d->stride_add), &c.add));
     if (biased)
         LFUSE__TRY(lfuse__stub_address(args->bias, args->bias_offset,
                                        span(d, lfuse__gemm_result(d), 1, d->n, d->n, 0), &c.bias));

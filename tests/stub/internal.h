@@ -89,7 +89,7 @@ typedef struct command {
     lfuse__gemm_desc gemm;
     bool slow;
     double alpha, beta;
-    void *a, *b, *c, *bias;
+    void *a, *b, *c, *bias, *add;
     void *workspace;
     uint64_t workspace_bytes;
     queue *awaited; /* holds a reference */
