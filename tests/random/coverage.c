@@ -78,6 +78,7 @@ void coverage_plan(coverage *c, lfuse_device *device, const lfuse_graph *g)
     for (int32_t i = 0; i < canonical->nnodes; i++) {
         const lfuse__node *n = &canonical->nodes[i];
         c->kinds[n->kind]++;
+        c->member_products += n->kind == LFUSE__MATMUL && n->list;
         if (n->kind == LFUSE__REDUCE) c->reductions[n->op]++;
         if (n->kind == LFUSE__POINTWISE && n->type != LFUSE_TYPE_NONE) c->ops[n->op]++;
     }
@@ -111,6 +112,7 @@ const char *coverage_missing(const coverage *c, bool all)
         if (!c->kinds[i] && i != LFUSE__MEMBER_REDUCE && i != LFUSE__LIST_REDUCE && i != LFUSE__LINE_REDUCE &&
             i != LFUSE__MEMBER_ELEMENTS)
             miss(text, sizeof text, i == LFUSE__POINTWISE ? "pointwise" : lfuse__node_word((lfuse__node_kind)i, 0));
+    if (all && !c->member_products) miss(text, sizeof text, "products of lists");
     for (int i = 0; all && i < PASSES; i++)
         if (!c->passes[i]) miss(text, sizeof text, passes[i]);
     for (int i = LFUSE__ROWS_ITEM; i <= LFUSE__ROWS_FOLD; i++)

@@ -9,7 +9,7 @@
 
 typedef struct coverage {
     int64_t ops[LFUSE__OP_COUNT];
-    int64_t kinds[32];
+    int64_t kinds[32], member_products;
     int64_t reductions[LFUSE__REDUCE_COUNT];
     int64_t passes[8]; /* graphs whose plan is another one without the pass: by its bit */
     unsigned forms, forms_there_are; /* bit of each lfuse__row_form */

@@ -23,6 +23,18 @@ static lfuse_value new_list(gen *s, int rank)
     return lfuse_list_input(s->g, fresh(s, name, 'l'), s->type, rank);
 }
 
+/* Members of as many rows and columns as the others have rows: problem.c knows them by the letter. */
+static lfuse_value new_squares(gen *s)
+{
+    char name[NAME];
+    return lfuse_list_input(s->g, fresh(s, name, PROBLEM_SQUARES), s->type, LFUSE_RANK_MATRIX);
+}
+
+static bool is_matrices(const gen *s, lfuse_value v)
+{
+    return node(s, v)->list && node(s, v)->rank == LFUSE_RANK_MATRIX && floating(s, v);
+}
+
 /* Sums widen: everything is of one type. */
 static void keep_typed(gen *s, lfuse_value v)
 {
@@ -69,6 +81,22 @@ static void make_sum(gen *s)
     else if (n->rank >= LFUSE_RANK_MATRIX) keep_typed(s, lfuse_member_sum(v));
 }
 
+/*
+ * Products whose members have the shapes of the others again: of x y^T and z, or of a list of square ones and x. What
+ * is between has other shapes and stays out of the pool.
+ */
+static void make_multiply(gen *s)
+{
+    lfuse_value x[3];
+    for (int i = 0; i < 3; i++) {
+        x[i] = any(s);
+        for (int tries = 0; tries < TRIES && !is_matrices(s, x[i]); tries++) x[i] = any(s);
+        if (!is_matrices(s, x[i])) return;
+    }
+    const lfuse_value left = chance(s, 2) ? new_squares(s) : lfuse_member_matmul(tame(s, x[0]), 0, tame(s, x[1]), 1);
+    keep(s, chance(s, 2) ? lfuse_matmul(left, tame(s, x[2])) : lfuse_member_matmul(left, 1, x[2], 0));
+}
+
 static void make_total(gen *s)
 {
     const lfuse_value v = any(s);
@@ -89,7 +117,8 @@ void make_lists(gen *s)
     static const lfuse_type types[] = {LFUSE_F32, LFUSE_F32, LFUSE_F16, LFUSE_BF16, LFUSE_F64, LFUSE_I32};
     static const int lines[] = {LFUSE_RANK_ROWS, LFUSE_RANK_COLUMNS, LFUSE_RANK_MATRICES, LFUSE_RANK_MATRIX, 0};
     static maker *const makers[] = {make_unary, make_binary, make_binary, make_binary, make_binary,
-                                    make_sum,   make_sum,    make_sum,    make_total,  make_count};
+                                    make_sum,   make_sum,    make_sum,    make_total,  make_count,
+                                    make_multiply};
     const bool matrices = !chance(s, 3);
     const int depth = LEAST_DEPTH + below(s, DEPTH);
     s->type = PICK(s, types);

@@ -145,6 +145,7 @@ static trial_io *bind_list(const problem *p, const lfuse__name *name, const lfus
     const trial_role role = name->kind == LFUSE__NAME_OUTPUT ? TRIAL_LIST_OUTPUT : TRIAL_LIST;
     int64_t shapes[MOST_MEMBERS][3], elements[MOST_MEMBERS];
     const int count = members_of(p->seed, shapes);
+    for (int i = 0; i < count && *name->text == PROBLEM_SQUARES; i++) shapes[i][2] = shapes[i][1];
     if (n->rank == LFUSE_RANK_MATRIX)
         return trial_add_matrices(t, name->text, role, (lfuse_type)n->type, count, (const int64_t (*)[3])shapes);
     for (int i = 0; i < count; i++) {

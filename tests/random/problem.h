@@ -16,6 +16,9 @@
 
 enum { PROBLEM_MAX_SIZES = 4 };
 
+/* Lists whose names begin so have square members, of as many rows and columns as those of other lists have rows. */
+enum { PROBLEM_SQUARES = 'q' };
+
 typedef struct problem {
     lfuse_graph *graph;
     uint64_t seed;
