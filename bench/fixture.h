@@ -42,6 +42,7 @@ struct fixture {
     int nio, nsets;
     bool judged; /* truth and bound of every output are there */
     bool whole;  /* the leading axis is not one of independent rows: verified as one piece */
+    bool tf32; /* of one product: see bench/gemm_check.h */
     int levels, judged_levels; /* of Strassen's products in the variant to be verified; that truth and bound are for */
     lfuse_status (*verify)(fixture *f, bench_variant *v); /* instead of what verify.c does; NULL: that */
     fixture_io io[FIXTURE_MAX_IO];
@@ -79,6 +80,18 @@ lfuse_status fixture_replay(fixture *f, bench_case *c, const lfuse_plan_options 
 lfuse_status fixture_tune(fixture *f, const lfuse_plan_options *options);
 /* The same with products by the library's own kernels; nothing where the device does not have them. */
 lfuse_status fixture_native(fixture *f, bench_case *c, const char *name);
+
+/*
+ * strassen.c: the variants strassen1, strassen2 and auto: products by so many levels, or by as many as the planner
+ * takes for the fastest. Left out with the planner's reason where it makes none.
+ */
+typedef enum fixture_levels {
+    FIXTURE_ONE_LEVEL,
+    FIXTURE_TWO_LEVELS,
+    FIXTURE_AUTO_LEVELS,
+    FIXTURE_STRASSENS
+} fixture_levels;
+lfuse_status fixture_strassen(fixture *f, bench_case *c, fixture_levels which, const lfuse_plan_options *options);
 
 /*
  * sequence.c: a variant that runs several plans, one after the other: what a framework does that launches each operator

@@ -20,12 +20,18 @@ bool bench_product_is_large(const bench_product *p)
     return (double)p->n * (double)p->k > MOST_SHARED || (double)p->count * (double)p->m * work > BENCH_VERIFIED_WORK;
 }
 
+lfuse_value bench_product_of(const bench_product *p, lfuse_value a, lfuse_value b)
+{
+    if (p->type == p->result && !p->tf32) return lfuse_matmul(a, b);
+    return lfuse_matmul_as(a, b, p->result, p->tf32 ? LFUSE_PRECISION_TF32 : LFUSE_PRECISION_FULL);
+}
+
 static bench_product product_of(const fixture *f)
 {
     const fixture_io *a = &f->io[A], *b = &f->io[B];
     const int row = a->rank - 2;
     return (bench_product){row ? a->shape[0] : 1, a->shape[row], b->shape[row + 1], a->shape[row + 1], a->type,
-                           f->io[BIAS].role != FIXTURE_OUTPUT};
+                           f->io[f->nio - 1].type, f->tf32, f->io[BIAS].role != FIXTURE_OUTPUT};
 }
 
 static void *read_result(const fixture *f, lfuse_status *status)
@@ -67,7 +73,7 @@ static int64_t rows_each(const bench_product *p, int64_t members)
 
 static lfuse_status part_make(const bench_product *whole, int64_t members, part *p)
 {
-    const size_t size = lfuse_type_size(whole->type);
+    const size_t size = lfuse_type_size(whole->type), stored = lfuse_type_size(whole->result);
     *p = (part){.whole = *whole};
     p->m = rows_each(whole, members);
     p->n = whole->n < BENCH_CHECKED_COLUMNS ? whole->n : BENCH_CHECKED_COLUMNS;
@@ -75,8 +81,8 @@ static lfuse_status part_make(const bench_product *whole, int64_t members, part 
     p->columns = malloc((size_t)p->n * sizeof *p->columns);
     p->a = malloc((size_t)(p->m * whole->k) * size);
     p->b = malloc((size_t)(whole->k * p->n) * size);
-    p->bias = malloc((size_t)p->n * size);
-    p->c = malloc((size_t)(p->m * p->n) * size);
+    p->bias = malloc((size_t)p->n * stored);
+    p->c = malloc((size_t)(p->m * p->n) * stored);
     if (p->rows && p->columns && p->a && p->b && p->bias && p->c) {
         bench_sample_rows(whole->m, p->m, SEED, p->rows);
         bench_sample_rows(whole->n, p->n, SEED + 1, p->columns);
@@ -105,12 +111,12 @@ static const void *member_of(const void *batch, int64_t member, int64_t elements
 
 static void gather_part(const fixture *f, const void *result, int64_t member, part *p)
 {
-    const size_t size = lfuse_type_size(p->whole.type);
+    const size_t size = lfuse_type_size(p->whole.type), stored = lfuse_type_size(p->whole.result);
     const int64_t m = p->whole.m, k = p->whole.k, n = p->whole.n;
     gather(p->a, member_of(f->io[A].host, member, m * k, size), k, size, p->rows, p->m, NULL, k);
     gather(p->b, member_of(f->io[B].host, member, k * n, size), n, size, NULL, k, p->columns, p->n);
-    if (p->whole.epilogue) gather(p->bias, f->io[BIAS].host, n, size, NULL, 1, p->columns, p->n);
-    gather(p->c, member_of(result, member, m * n, size), n, size, p->rows, p->m, p->columns, p->n);
+    if (p->whole.epilogue) gather(p->bias, f->io[BIAS].host, n, stored, NULL, 1, p->columns, p->n);
+    gather(p->c, member_of(result, member, m * n, stored), n, stored, p->rows, p->m, p->columns, p->n);
 }
 
 static lfuse_graph *describe(const part *p)
@@ -118,15 +124,15 @@ static lfuse_graph *describe(const part *p)
     lfuse_graph *g = lfuse_graph_create();
     const lfuse_value a = lfuse_input(g, "a", p->whole.type, 2, LFUSE_DIMS(p->m, p->whole.k));
     const lfuse_value b = lfuse_input(g, "b", p->whole.type, 2, LFUSE_DIMS(p->whole.k, p->n));
-    lfuse_value c = lfuse_matmul(a, b);
-    if (p->whole.epilogue) c = lfuse_relu(lfuse_add(c, lfuse_input(g, "bias", p->whole.type, 1, LFUSE_DIMS(p->n))));
+    lfuse_value c = bench_product_of(&p->whole, a, b);
+    if (p->whole.epilogue) c = lfuse_relu(lfuse_add(c, lfuse_input(g, "bias", p->whole.result, 1, LFUSE_DIMS(p->n))));
     lfuse_output(g, "c", c);
     return g;
 }
 
 static lfuse_status judge(const fixture *f, const part *p, bench_variant *v)
 {
-    const lfuse__oracle_options options = {.inexact = !f->d->info.exact};
+    const lfuse__oracle_options options = {.inexact = !f->d->info.exact, .levels = f->levels};
     const lfuse__oracle_input inputs[] = {{.name = "a", .data = p->a, .shape = {p->m, p->whole.k}},
                                           {.name = "b", .data = p->b, .shape = {p->whole.k, p->n}},
                                           {.name = "bias", .data = p->bias, .shape = {p->n}}};
@@ -136,7 +142,7 @@ static lfuse_status judge(const fixture *f, const part *p, bench_variant *v)
     lfuse_status status = lfuse__oracle_run_graph(g, inputs, 2 + p->whole.epilogue, &options, &truth);
     if (status) goto destroy_graph;
     const lfuse__oracle_result *r = &truth.results[0];
-    if (!lfuse__oracle_compare(p->whole.type, r->count, p->c, r->value, r->bound, &report)) {
+    if (!lfuse__oracle_compare(p->whole.result, r->count, p->c, r->value, r->bound, &report)) {
         if (v->ok) fprintf(stderr, "lfuse-bench: %s: c: %s\n", v->name, report.text);
         v->ok = false;
     }
@@ -181,12 +187,13 @@ lfuse_status bench_product_verify(fixture *f, bench_variant *v)
 static lfuse_status check_member(const fixture *f, const bench_product *p, const void *result, int64_t member,
                                  bench_variant *v)
 {
-    const size_t size = lfuse_type_size(p->type);
+    const size_t size = lfuse_type_size(p->type), stored = lfuse_type_size(p->result);
+    const lfuse__oracle_whole whole = {.m = p->m, .n = p->n, .k = p->k, .type = p->type, .result = p->result,
+                                       .tf32 = p->tf32, .levels = f->levels};
     lfuse__oracle_report report = {.bad = 0};
-    LFUSE__TRY(lfuse__oracle_product(p->type, p->m, p->n, p->k, false, false,
-                                     member_of(f->io[A].host, member, p->m * p->k, size),
+    LFUSE__TRY(lfuse__oracle_product(&whole, member_of(f->io[A].host, member, p->m * p->k, size),
                                      member_of(f->io[B].host, member, p->k * p->n, size),
-                                     member_of(result, member, p->m * p->n, size), SEED, &report));
+                                     member_of(result, member, p->m * p->n, stored), SEED, &report));
     if (!report.bad) return LFUSE_OK;
     if (v->ok) fprintf(stderr, "lfuse-bench: %s: product %lld: %s\n", v->name, (long long)member, report.text);
     v->ok = false;

@@ -12,12 +12,17 @@
 
 enum { BENCH_CHECKED_COLUMNS = 256, BENCH_CHECKED_MEMBERS = 16 };
 
-/* `count` products c = a b, or c = relu(a b + bias), of a [m, k], b [k, n] and the same bias [n]. */
+/*
+ * `count` products c = a b, or c = relu(a b + bias), of a [m, k], b [k, n] of `type`, c and the same bias [n] of
+ * `result`; by the fixture's `levels` of Strassen's algorithm.
+ */
 typedef struct bench_product {
     int64_t count, m, n, k;
-    lfuse_type type;
-    bool epilogue;
+    lfuse_type type, result;
+    bool tf32, epilogue;
 } bench_product;
+/* The product of two values in its types and precision. */
+lfuse_value bench_product_of(const bench_product *p, lfuse_value a, lfuse_value b);
 
 bool bench_product_is_large(const bench_product *p);
 /* The verdict on what lies in set 0 of the fixture's tensors a, b, (bias,) c; its `verify`. */

@@ -69,7 +69,9 @@ static lfuse_status prove_host(fixture *f, host_product *h, bench_variant *v)
 
 lfuse_status gemm_add_openblas(fixture *f, const gemm_problem *p, bench_case *c)
 {
-    if (f->d->info.kind != LFUSE_DEVICE_CPU || (p->type != LFUSE_F32 && p->type != LFUSE_F64)) return LFUSE_OK;
+    if (f->d->info.kind != LFUSE_DEVICE_CPU || (p->type != LFUSE_F32 && p->type != LFUSE_F64) ||
+        p->to != p->type || p->tf32)
+        return LFUSE_OK;
     static bool told;
     if (bench_openblas_load()) {
         if (!told) fprintf(stderr, "lfuse-bench: no variant openblas: %s\n", lfuse_last_error());

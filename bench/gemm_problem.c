@@ -41,14 +41,21 @@ static bool take_turns(const char *word, gemm_problem *p)
     return true;
 }
 
-static bool take_type(const char *word, gemm_problem *p)
+static bool take_type(const char *word, lfuse_type *type)
 {
     for (int t = LFUSE_F32; t <= LFUSE_F64; t++) {
-        if (p->type != LFUSE_TYPE_NONE || strcmp(word, lfuse_type_name((lfuse_type)t))) continue;
-        p->type = (lfuse_type)t;
+        if (*type != LFUSE_TYPE_NONE || strcmp(word, lfuse_type_name((lfuse_type)t))) continue;
+        *type = (lfuse_type)t;
         return true;
     }
     return false;
+}
+
+static bool take_types(const char *word, gemm_problem *p)
+{
+    if (!strncmp(word, "to=", 3)) return take_type(word + 3, &p->to);
+    if (strcmp(word, "tf32") || p->tf32) return take_type(word, &p->type);
+    return p->tf32 = true;
 }
 
 static bool take_words(const char *text, gemm_problem *p)
@@ -57,19 +64,23 @@ static bool take_words(const char *text, gemm_problem *p)
     if (strlen(text) >= sizeof words || strncmp(text, "gemm:", 5)) return false;
     snprintf(words, sizeof words, "%s", text + 5);
     for (char *word = strtok_r(words, ":", &next); word; word = strtok_r(NULL, ":", &next))
-        if (!take_type(word, p) && !take_turns(word, p) && !take_batch(word, p) && !take_sizes(word, p)) return false;
+        if (!take_types(word, p) && !take_turns(word, p) && !take_batch(word, p) && !take_sizes(word, p)) return false;
     return p->m > 0;
 }
 
 lfuse_status gemm_problem_parse(const char *text, gemm_problem *p)
 {
-    *p = (gemm_problem){.type = LFUSE_TYPE_NONE};
+    *p = (gemm_problem){.type = LFUSE_TYPE_NONE, .to = LFUSE_TYPE_NONE};
     const bool taken = take_words(text, p);
     const double each = fmax((double)p->m * (double)p->n, fmax((double)p->m * (double)p->k,
                                                                (double)p->k * (double)p->n));
     if (!taken || each * (double)gemm_problem_count(p) > most_elements)
-        return lfuse__error(LFUSE_ERR_INVALID, "%s: expected gemm:<m>x<n>x<k>[:TYPE][:nt|tn|tt][:b<count>]", text);
+        return lfuse__error(LFUSE_ERR_INVALID, "%s: expected gemm:<m>x<n>x<k>[:TYPE][:to=TYPE][:tf32][:nt|tn|tt]"
+                            "[:b<count>]", text);
     if (p->type == LFUSE_TYPE_NONE) p->type = LFUSE_F32;
+    if (p->to == LFUSE_TYPE_NONE) p->to = p->type;
+    if (p->tf32 && p->type != LFUSE_F32)
+        return lfuse__error(LFUSE_ERR_INVALID, "%s: tf32 is of f32 operands", text);
     return LFUSE_OK;
 }
 
@@ -88,8 +99,15 @@ bool gemm_problem_is_large(const bench_device *d, const gemm_problem *p, double 
     return d->info.kind == LFUSE_DEVICE_CPU && !d->named && gemm_problem_work(p) > most;
 }
 
-static lfuse_value finish(lfuse_value c, const lfuse_value *bias)
+static bench_product product_of(const gemm_problem *p, bool epilogue)
 {
+    return (bench_product){gemm_problem_count(p), p->m, p->n, p->k, p->type, p->to, p->tf32, epilogue};
+}
+
+static lfuse_value finish(const gemm_problem *p, lfuse_value a, lfuse_value b, const lfuse_value *bias)
+{
+    const bench_product product = product_of(p, bias != NULL);
+    const lfuse_value c = bench_product_of(&product, a, b);
     return bias ? lfuse_relu(lfuse_add(c, *bias)) : c;
 }
 
@@ -102,10 +120,10 @@ static void describe_stored(fixture *f, const gemm_problem *p, bool epilogue)
     f->stored = lfuse_graph_create();
     lfuse_value a = lfuse_input(f->stored, "a", p->type, 3 - skipped, left + skipped);
     lfuse_value b = lfuse_input(f->stored, "b", p->type, 3 - skipped, right + skipped), bias;
-    if (epilogue) bias = lfuse_input(f->stored, "bias", p->type, 1, &p->n);
+    if (epilogue) bias = lfuse_input(f->stored, "bias", p->to, 1, &p->n);
     if (p->turn_a) a = lfuse_transpose(a);
     if (p->turn_b) b = lfuse_transpose(b);
-    lfuse_output(f->stored, "c", finish(lfuse_matmul(a, b), epilogue ? &bias : NULL));
+    lfuse_output(f->stored, "c", finish(p, a, b, epilogue ? &bias : NULL));
 }
 
 lfuse_status gemm_problem_build(fixture *f, const gemm_problem *p, bool epilogue)
@@ -119,11 +137,12 @@ lfuse_status gemm_problem_build(fixture *f, const gemm_problem *p, bool epilogue
     LFUSE__TRY(fixture_tensor(f, "b", role, p->type, rank, right + skipped, 1, &b));
     f->io[GEMM_A].turned = p->turn_a;
     f->io[GEMM_B].turned = p->turn_b;
-    if (epilogue) LFUSE__TRY(fixture_tensor(f, "bias", FIXTURE_SHARED, p->type, 1, &p->n, sqrt((double)p->k), &bias));
-    LFUSE__TRY(fixture_tensor(f, "c", FIXTURE_OUTPUT, p->type, rank, result + skipped, 1, NULL));
-    lfuse_output(f->graph, "c", finish(lfuse_matmul(a, b), epilogue ? &bias : NULL));
+    if (epilogue) LFUSE__TRY(fixture_tensor(f, "bias", FIXTURE_SHARED, p->to, 1, &p->n, sqrt((double)p->k), &bias));
+    LFUSE__TRY(fixture_tensor(f, "c", FIXTURE_OUTPUT, p->to, rank, result + skipped, 1, NULL));
+    lfuse_output(f->graph, "c", finish(p, a, b, epilogue ? &bias : NULL));
     if (p->turn_a || p->turn_b) describe_stored(f, p, epilogue);
-    const bench_product product = {gemm_problem_count(p), p->m, p->n, p->k, p->type, epilogue};
+    const bench_product product = product_of(p, epilogue);
+    f->tf32 = p->tf32;
     if (bench_product_is_large(&product)) f->verify = bench_product_verify;
     return LFUSE_OK;
 }

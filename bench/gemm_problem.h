@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * The problems of suite gemm: gemm:<m>x<n>x<k>, with suffixes in any order: the type; whether the operands are stored
- * transposed (nt: the right one, tn: the left one, tt: both); b<count>: so many products of one shape in one batch.
+ * transposed (nt: the right one, tn: the left one, tt: both); b<count>: so many products of one shape in one batch;
+ * to=TYPE: that of the result and the bias; tf32: f32 operands rounded to it, where the device has that.
  */
 #ifndef BENCH_GEMM_PROBLEM_H
 #define BENCH_GEMM_PROBLEM_H
@@ -11,7 +12,8 @@
 typedef struct gemm_problem {
     int64_t m, n, k, batch; /* batch 0: two matrices, no batch axis */
     bool turn_a, turn_b;    /* stored [k, m], [n, k] */
-    lfuse_type type;
+    lfuse_type type, to; /* of the operands, of the result */
+    bool tf32;
 } gemm_problem;
 
 lfuse_status gemm_problem_parse(const char *text, gemm_problem *p);

@@ -19,7 +19,7 @@ bench_libpage_la_SOURCES = %reldir%/page/compare.c %reldir%/page/figures.c %reld
 bin_PROGRAMS += bench/lfuse-bench bench/lfuse-info
 bench_lfuse_bench_SOURCES = %reldir%/main.c %reldir%/bench.h %reldir%/case.c %reldir%/measure.c %reldir%/machine.c \
 	%reldir%/report.c %reldir%/json.c %reldir%/json.h %reldir%/timer.c %reldir%/timer.h %reldir%/copier.c \
-	%reldir%/copier.h %reldir%/fixture.c %reldir%/fixture.h %reldir%/sequence.c %reldir%/verify.c \
+	%reldir%/copier.h %reldir%/fixture.c %reldir%/fixture.h %reldir%/sequence.c %reldir%/strassen.c %reldir%/verify.c \
 	%reldir%/native.c %reldir%/native.h %reldir%/suite_launch.c %reldir%/suite_pointwise.c \
 	%reldir%/suite_dense.c %reldir%/network_check.c %reldir%/network_check.h %reldir%/suite_gemm.c \
 	%reldir%/gemm_check.c %reldir%/gemm_check.h %reldir%/gemm_problem.c %reldir%/gemm_problem.h \

@@ -97,15 +97,22 @@ typedef struct lfuse__oracle_report {
 bool lfuse__oracle_compare(lfuse_type type, int64_t count, const void *got, const long double *value,
                            const double *bound, lfuse__oracle_report *report);
 
+/* A product of A and B, both of `type`; of Strassen's algorithm with so many levels, 0: a plain one. */
+typedef struct lfuse__oracle_whole {
+    int64_t m, n, k;
+    lfuse_type type, result; /* of C */
+    bool transpose_a, transpose_b, tf32;
+    int levels;
+} lfuse__oracle_whole;
+
 /*
  * A whole product too large to be recomputed: C t against A (B t) for a random vector t of +1 and -1, row by row, in
- * double. C is [m, n], A [m, k] (stored [k, m] where transpose_a), B [k, n] (stored [n, k] where transpose_b), all of
- * `type`, contiguous. A row's error is a random walk over the errors of its elements, each within the bound of a
- * product (8 deviations are allowed: a correct product fails once in 10^13 rows). report->first_bad is a row.
+ * double. C is [m, n], A [m, k] (stored [k, m] where transpose_a), B [k, n] (stored [n, k] where transpose_b),
+ * contiguous. A row's error is a random walk over the errors of its elements, each within the bound of a product
+ * (8 deviations are allowed: a correct product fails once in 10^13 rows). report->first_bad is a row.
  */
-lfuse_status lfuse__oracle_product(lfuse_type type, int64_t m, int64_t n, int64_t k, bool transpose_a,
-                                   bool transpose_b, const void *a, const void *b, const void *c, uint64_t seed,
-                                   lfuse__oracle_report *report);
+lfuse_status lfuse__oracle_product(const lfuse__oracle_whole *whole, const void *a, const void *b, const void *c,
+                                   uint64_t seed, lfuse__oracle_report *report);
 
 /*
  * Layers of relu(x w + b), w [width, width] and b [width] of `type`: f32, f16 or bf16, the weights in memory of the

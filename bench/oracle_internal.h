@@ -132,14 +132,16 @@ lfuse_status lfuse__oracle_fold(lfuse__reduce op, lfuse_type type, bool exact, c
 lfuse_status lfuse__oracle_matmul(lfuse_type type, bool tf32, int64_t m, int64_t n, int64_t k, const lfuse__pair *a,
                                   const lfuse__pair *b, lfuse__pair *c);
 /*
- * oracle_strassen.c: widens the bounds of that product to those of Strassen's algorithm with so many levels, which the
- * largest elements of both operands make; and that bound.
+ * oracle_strassen.c: what any element of a product by so many levels of Strassen's algorithm may be off by, a and b
+ * being the operands' largest elements; and widens the bounds of the product above to that.
  */
+double lfuse__oracle_strassen_bound(lfuse_type type, int levels, int64_t k, double a, double b);
 void lfuse__oracle_strassen(lfuse_type type, int levels, int64_t m, int64_t n, int64_t k, const lfuse__pair *a,
                             const lfuse__pair *b, lfuse__pair *c);
-/* Factor of |A||B| in the bound of a product of inner extent k. */
 /* oracle_lines.c: of lists of matrices. */
 lfuse__oracle_node lfuse__oracle_member_matmul;
+/* Factor of |A||B| in the bound of a product of inner extent k. */
 double lfuse__oracle_matmul_factor(lfuse_type type, int64_t k);
+double lfuse__oracle_tf32_factor(int64_t k); /* of f32 operands cut to tf32 */
 
 #endif

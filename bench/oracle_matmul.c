@@ -26,7 +26,7 @@ double lfuse__oracle_matmul_factor(lfuse_type type, int64_t k)
  * round them would.
  */
 #define TF32_CUT 0x1p-10
-static double tf32_factor(int64_t k)
+double lfuse__oracle_tf32_factor(int64_t k)
 {
     return lfuse__oracle_matmul_factor(LFUSE_F16, k) + 2 * TF32_CUT + TF32_CUT * TF32_CUT;
 }
@@ -163,7 +163,7 @@ lfuse_status lfuse__oracle_matmul(lfuse_type type, bool tf32, int64_t m, int64_t
     const lfuse_type in = lfuse__oracle_register(type);
     const facts of_a = look(a, m * k), of_b = look(b, k * n);
     const bool whole = !tf32 || (largest(a, m * k) <= 1 / TF32_CUT && largest(b, k * n) <= 1 / TF32_CUT);
-    const bounds limits = {type, tf32 ? tf32_factor(k) : lfuse__oracle_matmul_factor(type, k),
+    const bounds limits = {type, tf32 ? lfuse__oracle_tf32_factor(k) : lfuse__oracle_matmul_factor(type, k),
                            (double)k * lfuse__oracle_ulp(in, 0, 0), of_a.integers && of_b.integers && whole,
                            isinf(lfuse__oracle_overflow(in, (lfuse__pair){k * largest(a, m * k) * largest(b, k * n),
                                                                           0}).v)};

@@ -25,9 +25,10 @@ static double get(const matrix *x, int64_t row, int64_t column)
     return lfuse__data_get(x->type, x->data, x->transpose ? column * x->rows + row : row * x->columns + column);
 }
 
-/* Row by row: the product with `t`, and the length of the row. */
-static void apply(const matrix *x, const double *t, double *product, double *length)
+/* Row by row: the product with `t`, and the length of the row. Returns the largest element. */
+static double apply(const matrix *x, const double *t, double *product, double *length)
 {
+    double most = 0;
     int64_t i, j;
 
     memset(product, 0, (size_t)x->rows * sizeof *product);
@@ -38,14 +39,19 @@ static void apply(const matrix *x, const double *t, double *product, double *len
             const double value = get(x, row, column);
             product[row] += value * t[column];
             length[row] += value * value;
+            most = fmax(most, fabs(value));
         }
     for (i = 0; i < x->rows; i++) length[i] = sqrt(length[i]);
+    return most;
 }
 
-static void judge(lfuse_type type, int64_t m, int64_t k, const double *got, const double *got_length,
-                  const double *expected, const double *length, double length_b, lfuse__oracle_report *r)
+/* `normwise`: the deviation of a whole row by Strassen's algorithm, 0: it has none of its own. */
+static void judge(const lfuse__oracle_whole *w, const double *got, const double *got_length, const double *expected,
+                  const double *length, double length_b, double normwise, lfuse__oracle_report *r)
 {
-    const double factor = lfuse__oracle_matmul_factor(type, k), unit = lfuse__oracle_unit(type);
+    const int64_t m = w->m, k = w->k;
+    const double factor = w->tf32 ? lfuse__oracle_tf32_factor(k) : lfuse__oracle_matmul_factor(w->type, k);
+    const double unit = lfuse__oracle_unit(w->result);
     int64_t i;
 
     memset(r, 0, sizeof *r);
@@ -53,7 +59,7 @@ static void judge(lfuse_type type, int64_t m, int64_t k, const double *got, cons
     r->first_bad = -1;
     for (i = 0; i < m; i++) {
         /* (|A||B|)_ij is at most the product of the lengths of row i and column j, by Cauchy and Schwarz. */
-        const double deviation = factor * length[i] * length_b + unit * got_length[i];
+        const double deviation = fmax(factor * length[i] * length_b, normwise) + unit * got_length[i];
         const double bound = 8 * deviation + 1e-15 * (double)k * length[i] * length_b;
         const double error = fabs(got[i] - expected[i]), ratio = error == 0 ? 0 : bound > 0 ? error / bound : INFINITY;
         if (error > r->max_error) r->max_error = error;
@@ -72,12 +78,18 @@ static void judge(lfuse_type type, int64_t m, int64_t k, const double *got, cons
                  (long long)r->bad, (long long)m, (long long)r->first_bad, r->got, r->expected, r->bound);
 }
 
-lfuse_status lfuse__oracle_product(lfuse_type type, int64_t m, int64_t n, int64_t k, bool transpose_a,
-                                   bool transpose_b, const void *a, const void *b, const void *c, uint64_t seed,
-                                   lfuse__oracle_report *report)
+static double normwise_of(const lfuse__oracle_whole *w, double of_a, double of_b)
 {
-    const matrix left = {type, a, m, k, transpose_a}, right = {type, b, k, n, transpose_b};
-    const matrix whole = {type, c, m, n, false};
+    const lfuse_type in = lfuse__oracle_register(w->type);
+    return w->levels ? lfuse__oracle_strassen_bound(in, w->levels, w->k, of_a, of_b) * sqrt((double)w->n) : 0;
+}
+
+lfuse_status lfuse__oracle_product(const lfuse__oracle_whole *w, const void *a, const void *b, const void *c,
+                                   uint64_t seed, lfuse__oracle_report *report)
+{
+    const int64_t m = w->m, n = w->n, k = w->k;
+    const matrix left = {w->type, a, m, k, w->transpose_a}, right = {w->type, b, k, n, w->transpose_b};
+    const matrix whole = {w->result, c, m, n, false};
     double *t = malloc((size_t)(n + 1) * sizeof *t), *bt = malloc((size_t)(k + 1) * sizeof *bt);
     double *of_b = malloc((size_t)(k + 1) * sizeof *of_b), *expected = malloc((size_t)(m + 1) * sizeof *expected);
     double *of_a = malloc((size_t)(m + 1) * sizeof *of_a), *got = malloc((size_t)(m + 1) * sizeof *got);
@@ -89,11 +101,10 @@ lfuse_status lfuse__oracle_product(lfuse_type type, int64_t m, int64_t n, int64_
     if (t && bt && of_b && expected && of_a && got && of_c) {
         lfuse__random_seed(&random, seed);
         for (i = 0; i < n; i++) t[i] = lfuse__random_bits(&random) >> 63 ? 1 : -1;
-        apply(&right, t, bt, of_b);
-        apply(&left, bt, expected, of_a);
+        const double most_b = apply(&right, t, bt, of_b), most_a = apply(&left, bt, expected, of_a);
         apply(&whole, t, got, of_c);
         for (i = 0; i < k; i++) length_b += of_b[i] * of_b[i];
-        judge(type, m, k, got, of_c, expected, of_a, sqrt(length_b), report);
+        judge(w, got, of_c, expected, of_a, sqrt(length_b), normwise_of(w, most_a, most_b), report);
     } else {
         status = lfuse__error(LFUSE_ERR_MEMORY, "oracle: no memory for the vectors of a product of %lld x %lld x %lld",
                               (long long)m, (long long)n, (long long)k);

@@ -24,7 +24,7 @@ static double largest(const lfuse__pair *x, int64_t count, bool *integers)
     return most;
 }
 
-static double normwise_bound(lfuse_type type, int levels, int64_t k, double a, double b)
+double lfuse__oracle_strassen_bound(lfuse_type type, int levels, int64_t k, double a, double b)
 {
     return pow(3, levels) * pow((double)k, 1.5) * lfuse__oracle_unit(type) * a * b;
 }
@@ -35,7 +35,7 @@ void lfuse__oracle_strassen(lfuse_type type, int levels, int64_t m, int64_t n, i
     const lfuse_type in = lfuse__oracle_register(type);
     bool integers = true;
     const double of_a = largest(a, m * k, &integers), of_b = largest(b, k * n, &integers);
-    const double bound = normwise_bound(in, levels, k, of_a, of_b);
+    const double bound = lfuse__oracle_strassen_bound(in, levels, k, of_a, of_b);
 
     /* A factor has 2 terms a level on each side, a result 4: integers up to there are added without error. */
     if (integers && pow(8, levels) * (double)k * of_a * of_b <= 1 / lfuse__oracle_unit(in)) return;

@@ -153,48 +153,10 @@ static const lfuse_plan_options replay = {.effort = LFUSE_EFFORT_MEASURE};
 static const lfuse_plan_options unfused = {
     .effort = LFUSE_EFFORT_MEASURE, .disable = LFUSE_NO_EPILOGUE | LFUSE_NO_POINTWISE_FUSION | LFUSE_NO_REPLAY};
 
-static const struct {
-    const char *name;
-    lfuse_strassen option;
-    int levels; /* at most: what results are held to */
-} strassens[] = {{"strassen1", LFUSE_STRASSEN_ONE, 1}, {"strassen2", LFUSE_STRASSEN_TWO, 2},
-                 {"auto", LFUSE_STRASSEN_AUTO, 2}};
-enum { STRASSENS = sizeof strassens / sizeof *strassens };
-
-/* What a plan's text says of a product that could not be made with levels: "(levels 0 ... why)"; else "". */
-static lfuse_status ask_plan(const fixture *f, const lfuse_plan_options *options, char why[BENCH_MAX_REASON])
-{
-    lfuse_plan *plan;
-    *why = 0;
-    LFUSE__TRY(lfuse_plan_create(f->d->dev, f->graph, options, &plan));
-    const char *found = strstr(lfuse_plan_text(plan), "(levels 0 ");
-    if (found) snprintf(why, BENCH_MAX_REASON, "the plan says: %.*s)", (int)strcspn(found, ")"), found);
-    lfuse_plan_destroy(plan);
-    return LFUSE_OK;
-}
-
-/* The planner may find no level worth it, where it can make them: that is a variant too. */
-static lfuse_status add_strassen(fixture *f, bench_case *c, int which)
-{
-    char why[BENCH_MAX_REASON];
-    lfuse_plan_options options = fused;
-    const bool free_choice = strassens[which].option == LFUSE_STRASSEN_AUTO;
-    options.strassen = free_choice ? LFUSE_STRASSEN_ONE : strassens[which].option;
-    LFUSE__TRY(ask_plan(f, &options, why));
-    if (*why) {
-        bench_leave_out(c, strassens[which].name, why);
-        return LFUSE_OK;
-    }
-    options.strassen = strassens[which].option;
-    f->levels = strassens[which].levels;
-    lfuse_status status = fixture_variant(f, c, strassens[which].name, &options);
-    f->levels = 0;
-    return status;
-}
-
 static lfuse_status add_strassens(fixture *f, const dense *p, bench_case *c)
 {
-    for (int i = 0; i < STRASSENS && p->type != LFUSE_F64; i++) LFUSE__TRY(add_strassen(f, c, i));
+    for (int i = 0; i < FIXTURE_STRASSENS && p->type != LFUSE_F64; i++)
+        LFUSE__TRY(fixture_strassen(f, c, (fixture_levels)i, &fused));
     return LFUSE_OK;
 }
 

@@ -1,12 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * gemm:<m>x<n>x<k>[:TYPE][:nt|tn|tt][:b<count>]: the product of a matrix [m, k] and one [k, n], both of which change
- * from run to run; stored transposed where there is a t; or a batch of so many.
+ * gemm:<m>x<n>x<k>[:TYPE][:to=TYPE][:tf32][:nt|tn|tt][:b<count>]: the product of a matrix [m, k] and one [k, n], both
+ * of which change from run to run; with a result of another type; of f32 rounded to tf32; stored transposed where there
+ * is a t; or a batch of so many.
  *   plan         what the planner makes of it, its algorithms timed once
  *   native       the same with the library's own kernels, where the device has them
  *   vendor-plan  the same with the vendor's library, where there is one
  *   vendor       bare calls of that library (not in f64): the fastest algorithm that its heuristic lists
  *   openblas     the system's OpenBLAS on the host, where there is one; on CPUs, f32 and f64; of a batch, call by call
+ *   strassen1, strassen2  of squares: by so many levels of Strassen's algorithm, both operands being new in every run
  * and plan, native and vendor with "+ep", the same with bias and relu: what the epilogue costs is the difference.
  * gemm:<m>x<n>x<k>:g<count>: a group, see gemm_group.h.
  */
@@ -57,9 +59,27 @@ static lfuse_status add_vendors(shared *s, const gemm_problem *p, bench_case *c)
     const lfuse_plan_options vendor = {.effort = LFUSE_EFFORT_MEASURE, .provider = LFUSE_PROVIDER_VENDOR};
     if (gemm_problem_is_large(s->bare->d, p, most_of_vendor)) return LFUSE_OK;
     LFUSE__TRY(bench_omit(c, "vendor-plan", fixture_variant(s->bare, c, "vendor-plan", &vendor)));
-    if (p->type == LFUSE_F64) return LFUSE_OK;
+    if (p->type == LFUSE_F64 || p->to != p->type || p->tf32) return LFUSE_OK; /* what the bare calls are written for */
     LFUSE__TRY(gemm_add_vendor(s->bare, p, c, "vendor"));
     return gemm_add_vendor(s->ep, p, c, "vendor+ep");
+}
+
+static lfuse_status add_strassen(fixture *f, bench_case *c, fixture_levels which)
+{
+    const int before = c->nvariants;
+    LFUSE__TRY(fixture_strassen(f, c, which, &options));
+    if (!f->verify || c->nvariants == before) return LFUSE_OK;
+    f->levels = which == FIXTURE_ONE_LEVEL ? 1 : 2;
+    lfuse_status status = bench_product_check_whole(f, &c->variants[before]);
+    f->levels = 0;
+    return status;
+}
+
+static lfuse_status add_strassens(fixture *f, const gemm_problem *p, bench_case *c)
+{
+    if (p->m != p->n || p->m != p->k || p->batch || p->tf32 || p->type == LFUSE_F64) return LFUSE_OK;
+    LFUSE__TRY(add_strassen(f, c, FIXTURE_ONE_LEVEL));
+    return add_strassen(f, c, FIXTURE_TWO_LEVELS);
 }
 
 static lfuse_status add_variants(shared *s, const gemm_problem *p, bench_case *c)
@@ -71,7 +91,8 @@ static lfuse_status add_variants(shared *s, const gemm_problem *p, bench_case *c
     LFUSE__TRY(add_vendors(s, p, c));
     for (int i = 0; s->bare->verify && i < c->nvariants; i++)
         if (!strstr(c->variants[i].name, "+ep")) LFUSE__TRY(bench_product_check_whole(s->bare, &c->variants[i]));
-    return gemm_add_openblas(s->bare, p, c);
+    LFUSE__TRY(gemm_add_openblas(s->bare, p, c));
+    return add_strassens(s->bare, p, c);
 }
 
 static lfuse_status read_problem(const bench_device *d, const char *problem, gemm_problem *p)
@@ -126,7 +147,8 @@ static const char *const problems[] = {
     "gemm:1024x1024x1024:tn", "gemm:1024x1024x1024:nt", "gemm:1024x1024x1024:tt", "gemm:64x64x64:b512",
     "gemm:256x256x256:b64", "gemm:256x256x256:nt:b64", "gemm:1024x1024x1024:b16",
     "gemm:256x256x256:g64", "gemm:1024x1024x1024:g16",
-    "gemm:4096x4096x4096", "gemm:4096x4096x4096:f16", "gemm:4096x4096x4096:bf16", "gemm:8192x8192x8192", NULL};
+    "gemm:4096x4096x4096", "gemm:4096x4096x4096:f16", "gemm:4096x4096x4096:bf16", "gemm:4096x4096x4096:f16:to=f32",
+    "gemm:4096x4096x4096:tf32", "gemm:8192x8192x8192", NULL};
 static const char *const quick[] = {"gemm:256x256x256", "gemm:8x512x512", "gemm:128x64x96:tn:b3", "gemm:64x96x80:g5",
                                     NULL};
 const bench_suite bench_suite_gemm = {"gemm", problems, quick, prepare, tune};

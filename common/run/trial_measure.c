@@ -293,16 +293,17 @@ static lfuse_status hold(trial *t, const char *what, lfuse__wise_choice *wise)
     return LFUSE_OK;
 }
 
-/* A network's is f32. */
 static lfuse_type type_of(const lfuse__way *ways, int count)
 {
     int i, k;
 
-    for (i = 0; i < count; i++)
+    for (i = 0; i < count; i++) {
+        if (ways[i].network) return ways[i].network->children[0].product.type;
         for (k = 0; ways[i].alternative && k < ways[i].alternative->nsteps; k++) {
             const lfuse__step *s = &ways[i].alternative->steps[k];
             if (s->kind == LFUSE__STEP_GEMM) return s->product.type;
         }
+    }
     return LFUSE_F32;
 }
 

@@ -249,7 +249,10 @@ END_TEST
 
 static lfuse_status check_product(int transposed, const float *a, const float *b, const float *c)
 {
-    return lfuse__oracle_product(LFUSE_F32, M, N, K, transposed & 1, transposed & 2, a, b, c, 99, &report);
+    const lfuse__oracle_whole whole = { .m = M, .n = N, .k = K, .type = LFUSE_F32, .result = LFUSE_F32,
+                                        .transpose_a = transposed & 1, .transpose_b = transposed & 2 };
+
+    return lfuse__oracle_product(&whole, a, b, c, 99, &report);
 }
 
 START_TEST(random_vector_finds_wrong_products)
@@ -275,6 +278,34 @@ START_TEST(random_vector_finds_wrong_products)
 }
 END_TEST
 
+/* What a product of tf32, by Strassen's algorithm or rounded to f16 may be off by, one of f32 may not. */
+START_TEST(random_vector_knows_wider_bounds)
+{
+    static const struct { lfuse_type result; bool tf32; int levels; double scale; } cases[] = {
+        { LFUSE_F32, true, 0, 5e-4 }, { LFUSE_F32, false, 2, 1e-3 }, { LFUSE_F16, false, 0, 1e-3 },
+    };
+    static float c[M * N], off[M * N];
+    static uint16_t narrow[M * N];
+    int i;
+
+    lfuse__data_normal(LFUSE_F32, left, M * K, 1, 1);
+    lfuse__data_normal(LFUSE_F32, right, K * N, 1, 2);
+    naive(M, N, K, left, right, c);
+    for (size_t n = 0; n < sizeof cases / sizeof *cases; n++) {
+        lfuse__oracle_whole whole = { .m = M, .n = N, .k = K, .type = LFUSE_F32, .result = cases[n].result,
+                                      .tf32 = cases[n].tf32, .levels = cases[n].levels };
+        for (i = 0; i < M * N; i++) off[i] = c[i] * (float)(1 + cases[n].scale * (i % 2 ? 1 : -1));
+        for (i = 0; i < M * N; i++) lfuse__data_put(LFUSE_F16, narrow, i, off[i]);
+        ck_assert_int_eq(lfuse__oracle_product(&whole, left, right, cases[n].result == LFUSE_F16 ? (void *)narrow : off,
+                                               99, &report), LFUSE_OK);
+        ck_assert_msg(!report.bad, "case %zu: %s", n, report.text);
+        whole = (lfuse__oracle_whole){ .m = M, .n = N, .k = K, .type = LFUSE_F32, .result = LFUSE_F32 };
+        ck_assert_int_eq(lfuse__oracle_product(&whole, left, right, off, 99, &report), LFUSE_OK);
+        ck_assert_msg(report.bad > 0, "case %zu", n);
+    }
+}
+END_TEST
+
 static Suite *suite_sums(void)
 {
     Suite *s = suite_create("sums");
@@ -290,6 +321,7 @@ static Suite *suite_sums(void)
     tcase_add_test(c, chains_of_products);
     tcase_add_test(c, rows_are_rows_of_the_whole);
     tcase_add_test(c, random_vector_finds_wrong_products);
+    tcase_add_test(c, random_vector_knows_wider_bounds);
     suite_add_tcase(s, c);
     return s;
 }

@@ -1,0 +1,63 @@
+#!/bin/sh
+# SPDX-License-Identifier: Apache-2.0
+# Products whose result has another type, of less precision, and by Strassen's algorithm: all that is run is verified.
+. "$top_srcdir/tests/tree/tap.sh"
+
+bench=$top_builddir/bench/lfuse-bench
+export LFUSE_WISDOM="$work/wisdom"
+runs()
+{
+    "$bench" --device all --quick --json "$work/figures" --case gemm:40x24x33:f16:to=f32 --case gemm:48x48x48 \
+        --case gemm:24x20x28:tf32
+}
+all() # of a type of lines, of a case, of a variant
+{
+    grep "^{\"type\":\"$1\",\"case\":\"$2\",\"variant\":\"$3\"" "$work/figures"
+}
+devices()
+{
+    grep -c '^{"type":"machine"' "$work/figures"
+}
+verified() # case, variants
+{
+    case=$1
+    shift
+    for variant; do
+        test "$(all result "$case" "$variant" | grep -c '"tol":[0-9.e-]*,.*"ok":true')" = "$(devices)" || return 1
+    done
+}
+# The bound of Strassen's algorithm is wider than that of the plain product.
+wider()
+{
+    plain=$(all result gemm:48x48x48 plan | head -1 | sed 's/.*"tol":\([^,]*\),.*/\1/')
+    normwise=$(all result gemm:48x48x48 strassen2 | head -1 | sed 's/.*"tol":\([^,]*\),.*/\1/')
+    awk "BEGIN { exit !($normwise > $plain) }"
+}
+tf32_is_there_or_refused()
+{
+    test "$(grep -c '"case":"gemm:24x20x28:tf32","variant":"plan"' "$work/figures")" = "$(devices)" ||
+        grep '"type":"skipped","case":"gemm:24x20x28:tf32"' "$work/figures" | grep -i tf32
+}
+bytes() # 40 x 33 and 33 x 24 elements of 2 bytes, 40 x 24 of 4
+{
+    all result gemm:40x24x33:f16:to=f32 plan | grep '"bytes":8064,'
+}
+refused()
+{
+    ! "$bench" --quick --case gemm:8x8x8:to=f31 --case gemm:8x8x8:to=f32:to=f16 --case gemm:8x8x8:f16:tf32 \
+        > "$work/said" 2>&1 && grep 'to=f31: expected gemm:' "$work/said" &&
+        grep 'to=f32:to=f16: expected gemm:' "$work/said" && grep 'f16:tf32: tf32 is of f32 operands' "$work/said"
+}
+
+if "$top_builddir/bench/lfuse-info" --json | grep -q '"devices":\[\]'; then
+    skip "products of mixed types" "no device"
+else
+    ok "all that is run is right" runs
+    ok "f16 gives f32 that is verified" verified gemm:40x24x33:f16:to=f32 plan plan+ep native native+ep
+    ok "each tensor counts in its type" bytes
+    ok "squares by Strassen's algorithm are verified" verified gemm:48x48x48 plan strassen1 strassen2
+    ok "within its bound" wider
+    ok "tf32 is there, or refused with the reason" tf32_is_there_or_refused
+    ok "an unknown type, a second one of the result and tf32 of f16 are refused" refused
+fi
+done_testing
