@@ -215,7 +215,8 @@ static void pack_layer(const lfuse__kernel_class *c, const lfuse__network_layer 
 
     words[LFUSE__NETWORK_B] = b->address;
     words[LFUSE__NETWORK_SIZES] = (uint64_t)layer->n | (uint64_t)layer->k << 32;
-    words[LFUSE__NETWORK_LD] = (uint64_t)b->row << 1 | (uint64_t)vectors;
+    words[LFUSE__NETWORK_LD] = (uint64_t)b->row << LFUSE__NETWORK_STEP | (uint64_t)layer->kind << LFUSE__NETWORK_KIND |
+                               (uint64_t)vectors << LFUSE__NETWORK_VECTORS;
     for (j = LFUSE__PRODUCT_OWN; j < c->noperands; j++)
         if (!c->operands[j].written) put_place(&layer->operands[j], words + lfuse__network_slot(c, j));
 }

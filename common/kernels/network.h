@@ -11,10 +11,11 @@
  * time: lfuse__launch_args.resident, facts.resident_groups.
  *
  * The class is a product's (product.h), the same for all layers but for sizes: A, B, SUM, then the operands of the
- * epilogue, of which one is stored. product.form is LFUSE__PRODUCT_NETWORK; `rows` and `columns` are a group's, `depth`
- * how many rows of B a work-item holds in registers: 256 / (columns / 4) work-items share the rows of B. Matrices are
- * f32, f16 or bf16, all of the same type; what is handed on is f32 and not rounded to it, as within any kernel. Neither
- * numbers nor indices occur in the body.
+ * epilogues, of which one is stored. The body holds a few epilogues, each a store to that operand; a layer has one of
+ * them, and memory for the operands that this one loads. product.form is LFUSE__PRODUCT_NETWORK; `rows` and `columns`
+ * are a group's, `depth` how many rows of B a work-item holds in registers: 256 / (columns / 4) work-items share the
+ * rows of B. Matrices are f32, f16 or bf16, all of the same type; what is handed on is f32 and not rounded to it, as
+ * within any kernel. Neither numbers nor indices occur in the body.
  *
  * Sums are by fma over the rows of B that a work-item has, then by halves within a team of 32, then over teams, all in
  * a fixed order that depends on the class alone.
@@ -24,7 +25,7 @@
 
 #include "common/kernels/product.h"
 
-enum { LFUSE__NETWORK_LAYERS = 16 }; /* at most */
+enum { LFUSE__NETWORK_LAYERS = 16, LFUSE__NETWORK_KINDS = 4 }; /* at most */
 
 /* Where an operand lies: an address on the device, and elements from row to row and from column to column. */
 typedef struct lfuse__network_place {
@@ -34,7 +35,9 @@ typedef struct lfuse__network_place {
 
 typedef struct lfuse__network_layer {
     int64_t n, k;
-    lfuse__network_place operands[LFUSE__MAX_OPERANDS]; /* as the class has them; B's columns are neighbours */
+    int kind; /* its epilogue: the body's store of that number */
+    lfuse__network_place operands[LFUSE__MAX_OPERANDS]; /* as the class has them; B's columns are neighbours; address 0
+                                                           of those that its epilogue does not load */
 } lfuse__network_layer;
 
 /* A and what is stored are those of the first and the last layer; the workspace is the launch's one buffer. */
@@ -74,12 +77,18 @@ enum {
     /* of each layer */
     LFUSE__NETWORK_B = 0,  /* address */
     LFUSE__NETWORK_SIZES,  /* n, and k above it */
-    LFUSE__NETWORK_LD,     /* 1: B can be loaded in vectors of four; twice the elements from row to row */
+    LFUSE__NETWORK_LD,     /* the elements of B from row to row, above VECTORS and KIND */
     LFUSE__NETWORK_OWN,    /* address, row, column of each operand of the epilogue that is loaded */
     LFUSE__NETWORK_APART = 256, /* bytes from the counters of a block to those of the next, */
     LFUSE__NETWORK_SECOND = 128 /* and to the second: of results, where the first counts groups that have begun */
 };
-enum { LFUSE__NETWORK_VECTOR = 4 /* columns of a work-item */ };
+enum {
+    LFUSE__NETWORK_VECTOR = 4, /* columns of a work-item */
+    /* bits of a layer's word LD */
+    LFUSE__NETWORK_VECTORS = 0, /* B can be loaded in vectors */
+    LFUSE__NETWORK_KIND = 1,
+    LFUSE__NETWORK_STEP = 8
+};
 /* Words of a layer, and its word for operand j. */
 int lfuse__network_record(const lfuse__kernel_class *c);
 int lfuse__network_slot(const lfuse__kernel_class *c, int j);
@@ -90,6 +99,7 @@ typedef struct lfuse__network_text {
     int rows, columns, depth, vectors, sharers; /* R, C, D, Q, S */
     int stored, results;                        /* operand; results of a work-item */
     const char *type;                           /* of the matrices */
+    bool sparse[LFUSE__MAX_OPERANDS];           /* not all epilogues load it */
 } lfuse__network_text;
 /* Adds to acc, sums by column and row, w times the layer's A: layer, k, tag, from and the like are in scope. */
 void lfuse__network_put_products(const lfuse__network_text *x);

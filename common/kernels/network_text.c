@@ -71,10 +71,10 @@ static void put_weights(const text *x, int indent, const char *layer)
     lfuse__put(out, indent, "{");
     put_layer(x, indent + 1, layer);
     lfuse__put(out, indent + 1, "const memory b_ = ADDRESS(W(at + %d));", LFUSE__NETWORK_B);
-    lfuse__put(out, indent + 1, "const u64 ld_ = W(at + %d) >> 1;", LFUSE__NETWORK_LD);
+    lfuse__put(out, indent + 1, "const u64 ld_ = W(at + %d) >> %d;", LFUSE__NETWORK_LD, LFUSE__NETWORK_STEP);
     lfuse__put(out, 0, "#pragma unroll");
     lfuse__put(out, indent + 1, "for (int i = 0; i < %d; i++) w[i] = ZERO_f32;", VECTOR * x->depth);
-    lfuse__put(out, indent + 1, "if (W(at + %d) & 1) {", LFUSE__NETWORK_LD);
+    lfuse__put(out, indent + 1, "if (W(at + %d) >> %d & 1) {", LFUSE__NETWORK_LD, LFUSE__NETWORK_VECTORS);
     put_weight_rows(x, indent + 2, vector);
     lfuse__put(out, indent + 1, "} else {");
     put_weight_rows(x, indent + 2, element);
@@ -130,7 +130,7 @@ static void put_operands(const text *x)
 {
     const lfuse__kernel_class *c = x->t.k;
     lfuse__strbuf *out = x->t.out;
-    char load[160], place[96];
+    char load[160], place[96], given[48];
     int j;
 
     for (j = LFUSE__PRODUCT_OWN; j < c->noperands; j++)
@@ -147,7 +147,8 @@ static void put_operands(const text *x)
                  slot + 2);
         lfuse__put_load(&x->t, j, place, load, sizeof load);
         lfuse__put(out, 3, "s%d[u] = ZERO_%s;", j, lfuse__register_word(c->operands[j].type));
-        lfuse__put(out, 3, "if (there && row < m) s%d[u] = %s;", j, load);
+        snprintf(given, sizeof given, " && W(at + %d)", slot);
+        lfuse__put(out, 3, "if (there && row < m%s) s%d[u] = %s;", x->sparse[j] ? given : "", j, load);
     }
     lfuse__put(out, 2, "}");
 }
@@ -165,6 +166,28 @@ static void put_hand_over(const text *x)
     lfuse__put(out, 4, "for (u32 copy = 0; copy < copies; copy++)");
     lfuse__put(out, 5, "POKE64(to + copy * W(%d), part * %d + o, (u64)(tag + 1) << 32 | bits[0]);",
                LFUSE__NETWORK_COPY, x->rows * x->columns);
+}
+
+/* The sum's result, y, by the layer's epilogue. */
+static void put_kinds(const text *x)
+{
+    const lfuse__body *body = x->t.k->body;
+    lfuse__strbuf *out = x->t.out;
+    int i;
+
+    if (body->nstores == 1) {
+        lfuse__put_body(&x->t, 3, "");
+        return;
+    }
+    lfuse__put(out, 3, "const u32 kind = (u32)W(at + %d) >> %d & %d;", LFUSE__NETWORK_LD, LFUSE__NETWORK_KIND,
+               LFUSE__NETWORK_KINDS - 1);
+    for (i = 0; i < body->nstores; i++) {
+        if (i + 1 == body->nstores) lfuse__put(out, 3, "else {");
+        else lfuse__put(out, 3, "%sif (kind == %d) {", i ? "else " : "", i);
+        lfuse__put_slice(&x->t, 4, body->stores[i].reg, "");
+        lfuse__put(out, 4, "y%d = r%d;", x->stored, body->stores[i].reg);
+        lfuse__put(out, 3, "}");
+    }
 }
 
 static void put_epilogue(const text *x)
@@ -187,7 +210,7 @@ static void put_epilogue(const text *x)
         if (x->t.loaded[j])
             lfuse__put(out, 3, "const L_%s x%d = s%d[u];", lfuse__register_word(c->operands[j].type), j, j);
     lfuse__put(out, 3, "L_%s y%d;", lfuse__register_word(c->operands[x->stored].type), x->stored);
-    lfuse__put_body(&x->t, 3, "");
+    put_kinds(x);
     lfuse__put(out, 3, "if (layer + 1 < layers) {");
     put_hand_over(x);
     lfuse__put(out, 3, "} else if (row < m) {");
@@ -274,10 +297,11 @@ static lfuse_status check(const char *name, const lfuse__kernel_class *c, const 
             return lfuse__error(LFUSE_ERR_UNSUPPORTED, "operand %d of a chain of products is looked up in, or is an "
                                 "index", j);
     }
-    if (c->noperands < LFUSE__PRODUCT_OWN || c->body->nnumbers || c->body->nstores != 1 || stored != 1 ||
-        c->operands[LFUSE__PRODUCT_A].type != type || c->operands[LFUSE__PRODUCT_SUM].type != LFUSE_F32 ||
+    if (c->noperands < LFUSE__PRODUCT_OWN || c->body->nnumbers || c->body->nstores < 1 ||
+        c->body->nstores > LFUSE__NETWORK_KINDS || stored != 1 || c->operands[LFUSE__PRODUCT_A].type != type ||
+        c->operands[LFUSE__PRODUCT_SUM].type != LFUSE_F32 ||
         (type != LFUSE_F32 && type != LFUSE_F16 && type != LFUSE_BF16))
-        return lfuse__error(LFUSE_ERR_UNSUPPORTED, "a chain of products of %d operands, %d numbers, %d results",
+        return lfuse__error(LFUSE_ERR_UNSUPPORTED, "a chain of products of %d operands, %d numbers, %d epilogues",
                             c->noperands, c->body->nnumbers, c->body->nstores);
     if (c->operands[c->body->stores[0].operand].type != type)
         return lfuse__error(LFUSE_ERR_TYPE, "a chain of products that hands on %s",
@@ -287,6 +311,25 @@ static lfuse_status check(const char *name, const lfuse__kernel_class *c, const 
         return lfuse__error(LFUSE_ERR_INVALID, "a chain of products by %d x %d, %d deep", p->rows, p->columns,
                             p->depth);
     return LFUSE_OK;
+}
+
+/* Operands that some epilogue does without. */
+static void find_sparse(text *x)
+{
+    const lfuse__body *body = x->t.k->body;
+    bool needed[LFUSE__MAX_INSTRUCTIONS], loads[LFUSE__MAX_OPERANDS];
+    int i, j;
+
+    for (i = 0; i < body->nstores; i++) {
+        memset(needed, 0, sizeof needed);
+        memset(loads, 0, sizeof loads);
+        needed[body->stores[i].reg] = true;
+        lfuse__body_needs(body, NULL, needed);
+        for (j = 0; j < body->ninstr; j++)
+            if (needed[j] && body->instr[j].kind == LFUSE__I_LOAD) loads[body->instr[j].a] = true;
+        for (j = LFUSE__PRODUCT_OWN; j < x->t.k->noperands; j++)
+            if (!loads[j]) x->sparse[j] = true;
+    }
 }
 
 lfuse_status lfuse__network_emit(lfuse__strbuf *out, const char *name, const lfuse__kernel_class *c,
@@ -309,6 +352,7 @@ lfuse_status lfuse__network_emit(lfuse__strbuf *out, const char *name, const lfu
     x.stored = c->body->stores[0].operand;
     x.type = lfuse__memory_word(c->operands[LFUSE__PRODUCT_B].type);
     x.results = (p->rows * p->columns + LFUSE__GROUP - 1) / LFUSE__GROUP;
+    find_sparse(&x);
     lfuse__put_powers(out, c->body);
     put_kernel(&x, name);
     return lfuse__strbuf_check(out);

@@ -297,6 +297,11 @@ lfuse_status lfuse__draft_counts(lfuse__draft *d);
 
 /* ---- network.c: products that follow each other, in one launch; before the bundles ---- */
 lfuse_status lfuse__draft_networks(lfuse__draft *d);
+/*
+ * network_kinds.c: puts a layer, which it then owns, behind those of the network, whose children have room; *joined
+ * false: its epilogue would be one too many.
+ */
+lfuse_status lfuse__network_join(lfuse__step *network, lfuse__step *layer, bool *joined);
 
 /* ---- bundle.c: stages of one level into one launch; the last pass ---- */
 lfuse_status lfuse__draft_bundles(lfuse__draft *d);

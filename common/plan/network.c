@@ -8,11 +8,11 @@
  * product takes less time than what lies between two launches. Taken where
  *   - the device says how many work-groups run at the same time (facts.resident_groups), and nobody asks for the
  *     vendor's products;
- *   - two products or more follow each other, of the same epilogue, which takes no numbers, in f32, f16 or bf16, whose
+ *   - two products or more follow each other, of a few epilogues, which take no numbers, in f32, f16 or bf16, whose
  *     sums are f32; nobody else reads what they hand on;
  *   - their weights together fill no more than HALF of the device's cache: what is sent for early must stay;
- *   - there can be as few as MOST_ROWS rows: which there are is known to an instance, which takes the stages as they
- *     were where there are more (lfuse__network_choose).
+ *   - there can be as few as LFUSE__NETWORK_ROWS_MOST rows: which there are is known to an instance, which takes the
+ *     stages as they were where there are more, or for the layers that a launch cannot hold (lfuse__network_choose).
  */
 #include "common/plan/draft.h"
 
@@ -21,13 +21,8 @@
 
 #include "common/base/error.h"
 
-enum { MOST_ROWS = LFUSE__NETWORK_ROWS_MOST, MOST_LAYERS = 16, HALF = 2 };
+enum { HALF = 2 };
 enum { A, B, SUM, OWN }; /* operands of a product of the native kind */
-
-typedef struct layer {
-    lfuse__step step;
-    int stages; /* that it stands for */
-} layer;
 
 /* ---- one product ---- */
 
@@ -68,56 +63,36 @@ static bool suits(const lfuse__step *s)
 }
 
 /*
- * The unit's product as such a step; *count 0: it is none. A vendor's product may have left the region behind it a
+ * The unit's product as such a step; of no stages: it is none. A vendor's product may have left the region behind it a
  * stage of its own, the next.
  */
-static lfuse_status open_layer(lfuse__draft *d, int at, layer *l)
+static lfuse_status open_layer(lfuse__draft *d, int at, lfuse__step *layer)
 {
     lfuse__unit u = d->units[at];
     bool fits = false;
+    int stages = 1;
 
-    memset(l, 0, sizeof *l);
+    memset(layer, 0, sizeof *layer);
     if (u.kind != LFUSE__UNIT_PRODUCT || u.phase != LFUSE__PHASE_MAIN || d->levels[u.node]) return LFUSE_OK;
     if (lfuse__draft_node(d, u.node)->list || lfuse__draft_node(d, u.node)->op == LFUSE_PRECISION_TF32)
         return LFUSE_OK;
-    l->stages = 1;
     if (u.tail < 0) u.tail = lfuse__native_tail(d, u.node);
     if (u.tail >= 0 && d->units[at].tail < 0) {
-        l->stages = 2;
+        stages = 2;
         if (at + 1 == d->nunits || d->units[at + 1].kind != LFUSE__UNIT_REGION || d->units[at + 1].node != u.tail ||
             d->units[at + 1].phase != LFUSE__PHASE_MAIN)
             u.tail = -1;
     }
-    if (u.tail < 0) l->stages = 1;
-    LFUSE__TRY(lfuse__native_step(d, &u, &l->step, &fits));
-    if (fits && suits(&l->step)) return LFUSE_OK;
-    if (fits) lfuse__step_free(&l->step);
-    memset(l, 0, sizeof *l);
+    if (u.tail < 0) stages = 1;
+    LFUSE__TRY(lfuse__native_step(d, &u, layer, &fits));
+    layer->layer.stages = stages;
+    if (fits && suits(layer)) return LFUSE_OK;
+    if (fits) lfuse__step_free(layer);
+    memset(layer, 0, sizeof *layer);
     return LFUSE_OK;
 }
 
 /* ---- two of them ---- */
-
-static bool same_instr(const lfuse__instr *a, const lfuse__instr *b)
-{
-    return a->kind == b->kind && a->op == b->op && a->type == b->type && a->from == b->from && a->a == b->a &&
-           a->b == b->b && a->c == b->c && !memcmp(&a->number, &b->number, sizeof a->number);
-}
-
-static bool same_code(const lfuse__step *x, const lfuse__step *y)
-{
-    int i;
-
-    if (x->noperands != y->noperands || x->body.ninstr != y->body.ninstr || stored_at(x) != stored_at(y) ||
-        x->body.stores[0].reg != y->body.stores[0].reg)
-        return false;
-    for (i = 0; i < x->noperands; i++)
-        if (x->operands[i].type != y->operands[i].type || x->operands[i].written != y->operands[i].written)
-            return false;
-    for (i = 0; i < x->body.ninstr; i++)
-        if (!same_instr(&x->body.instr[i], &y->body.instr[i])) return false;
-    return true;
-}
 
 /* A matrix from its first element to its last, as it lies in memory. */
 static bool whole(const lfuse__operand *o)
@@ -152,27 +127,28 @@ static bool used_elsewhere(const lfuse__plan_body *p, int first, int count, int 
     return false;
 }
 
-/* Whether `next` multiplies what `l` stores, and nobody else has it. */
-static bool follows(const lfuse__draft *d, int at, const layer *l, const layer *next)
+/* Whether `next`, of unit number `at`, multiplies what the layer before it stores, and nobody else has it. */
+static bool follows(const lfuse__draft *d, int at, const lfuse__step *before, const lfuse__step *next)
 {
-    const lfuse__operand *from = &l->step.operands[stored_at(&l->step)], *to = &next->step.operands[A];
+    const lfuse__operand *from = &before->operands[stored_at(before)], *to = &next->operands[A];
+    const int stages = before->layer.stages;
 
     if (from->place != LFUSE__PLACE_SCRATCH || !is_buffer(to, from->index) || !whole(from) || !whole(to)) return false;
-    if (uses_of(&l->step, from->index) != 1 || uses_of(&next->step, from->index) != 1) return false;
-    return l->step.product.m == next->step.product.m && l->step.product.n == next->step.product.k &&
-           same_code(&l->step, &next->step) && !used_elsewhere(d->out, at, l->stages + next->stages, from->index);
+    if (uses_of(before, from->index) != 1 || uses_of(next, from->index) != 1) return false;
+    return before->product.m == next->product.m && before->product.n == next->product.k &&
+           !used_elsewhere(d->out, at - stages, stages + next->layer.stages, from->index);
 }
 
 /* ---- all of them ---- */
 
-static bool fits_cache(const lfuse__draft *d, const layer *layers, int count)
+static bool fits_cache(const lfuse__draft *d, const lfuse__step *network)
 {
-    const uint64_t most = d->facts->info.cache_bytes / HALF / lfuse_type_size(layers[0].step.product.type);
+    const uint64_t most = d->facts->info.cache_bytes / HALF / lfuse_type_size(network->children[0].product.type);
     uint64_t elements = 0, more;
     int i;
 
-    for (i = 0; i < count; i++) {
-        const lfuse__product *p = &layers[i].step.product;
+    for (i = 0; i < network->nchildren; i++) {
+        const lfuse__product *p = &network->children[i].product;
         if (__builtin_mul_overflow((uint64_t)p->n, (uint64_t)p->k, &more) ||
             __builtin_add_overflow(elements, more, &elements))
             return false;
@@ -181,77 +157,86 @@ static bool fits_cache(const lfuse__draft *d, const layer *layers, int count)
 }
 
 /* What is stored at last is nothing that is read on the way: an input that is updated. */
-static bool reads_result(const layer *layers, int count)
+static bool reads_result(const lfuse__step *network)
 {
-    const lfuse__operand *o = &layers[count - 1].step.operands[stored_at(&layers[count - 1].step)];
+    const lfuse__step *last = &network->children[network->nchildren - 1];
+    const lfuse__operand *o = &last->operands[stored_at(last)];
     int i, k;
 
-    for (i = 0; i < count; i++)
-        for (k = 0; k < layers[i].step.noperands; k++) {
-            const lfuse__operand *read = &layers[i].step.operands[k];
+    for (i = 0; i < network->nchildren; i++)
+        for (k = 0; k < network->children[i].noperands; k++) {
+            const lfuse__operand *read = &network->children[i].operands[k];
             if (!read->written && read->place == o->place && read->index == o->index) return true;
         }
     return false;
 }
 
-static bool worth(const lfuse__draft *d, const layer *layers, int count)
+static bool worth(const lfuse__draft *d, const lfuse__step *network)
 {
     int64_t low, high;
 
-    if (count < 2) return false;
-    lfuse__size_bounds(d->g, layers[0].step.product.m, &low, &high);
-    return low <= MOST_ROWS && high >= 1 && !reads_result(layers, count);
+    if (network->nchildren < 2) return false;
+    lfuse__size_bounds(d->g, network->children[0].product.m, &low, &high);
+    return low <= LFUSE__NETWORK_ROWS_MOST && high >= 1 && !reads_result(network);
 }
 
-/* Takes the steps of the layers. */
-static lfuse_status make(lfuse__draft *d, int first, layer *layers, int count)
+/* Takes what the network holds. */
+static lfuse_status make(lfuse__draft *d, int first, lfuse__step *network)
 {
     lfuse__stage *stages = d->out->stages;
-    lfuse__step *network = calloc(1, sizeof *network), *children = calloc((size_t)count, sizeof *children);
+    lfuse__step *made = malloc(sizeof *made);
     int i, covers = 0;
 
-    if (!network || !children) {
-        free(children);
-        free(network);
-        return lfuse__error(LFUSE_ERR_MEMORY, "out of host memory while a plan was made (%d layers)", count);
-    }
-    for (i = 0; i < count; i++) {
-        children[i] = layers[i].step;
-        memset(&layers[i].step, 0, sizeof layers[i].step);
-        covers += layers[i].stages;
-    }
-    *network = (lfuse__step){ .kind = LFUSE__STEP_NETWORK, .list = -1, .nchildren = count, .children = children };
-    stages[first].network = network;
+    if (!made)
+        return lfuse__error(LFUSE_ERR_MEMORY, "out of host memory while a plan was made (%d layers)",
+                            network->nchildren);
+    for (i = 0; i < network->nchildren; i++) covers += network->children[i].layer.stages;
+    *made = *network;
+    memset(network, 0, sizeof *network);
+    stages[first].network = made;
     stages[first].covers = covers;
     for (i = first; i < first + covers; i++) stages[i].covered = true;
     return LFUSE_OK;
 }
 
+/* Layers from unit `first` on, as many as follow each other; *end: the unit behind them. */
+static lfuse_status collect(lfuse__draft *d, int first, lfuse__step *network, int *end)
+{
+    lfuse_status status = LFUSE_OK;
+    bool joined = true;
+
+    *end = first;
+    while (joined && !status && *end < d->nunits) {
+        lfuse__step next;
+        int stages;
+        joined = false;
+        LFUSE__TRY(open_layer(d, *end, &next));
+        stages = next.layer.stages;
+        if (!stages) break;
+        if (!network->nchildren || follows(d, *end, &network->children[network->nchildren - 1], &next))
+            status = lfuse__network_join(network, &next, &joined);
+        if (joined) *end += stages;
+        else lfuse__step_free(&next);
+    }
+    return status;
+}
+
 /* The chain that begins with unit `first`; *end: the first unit behind it that may begin another. */
 static lfuse_status chain(lfuse__draft *d, int first, int *end)
 {
-    layer layers[MOST_LAYERS];
+    lfuse__step network = { .kind = LFUSE__STEP_NETWORK, .list = -1 };
     lfuse_status status;
-    int count = 0, at = first, last = first, i;
+    int behind;
 
-    memset(layers, 0, sizeof layers);
     *end = first + 1;
-    for (;;) {
-        status = open_layer(d, at, &layers[count]);
-        if (status || !layers[count].stages) break;
-        if (count && !follows(d, last, &layers[count - 1], &layers[count])) {
-            lfuse__step_free(&layers[count].step);
-            break;
-        }
-        last = at;
-        at += layers[count++].stages;
-        if (count == MOST_LAYERS || at >= d->nunits) break;
+    network.children = calloc(LFUSE__NETWORK_LAYERS_MOST, sizeof *network.children);
+    if (!network.children) return lfuse__error(LFUSE_ERR_MEMORY, "out of host memory while a plan was made");
+    status = collect(d, first, &network, &behind);
+    if (!status && worth(d, &network)) { /* else what is left of it may be one */
+        *end = behind;
+        if (fits_cache(d, &network)) status = make(d, first, &network);
     }
-    if (!status && worth(d, layers, count)) { /* else what is left of it may be one */
-        if (fits_cache(d, layers, count)) status = make(d, first, layers, count);
-        *end = at;
-    }
-    for (i = 0; i < count; i++) lfuse__step_free(&layers[i].step);
+    lfuse__step_free(&network);
     return status;
 }
 

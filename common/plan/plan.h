@@ -122,7 +122,7 @@ typedef enum lfuse__step_kind {
     LFUSE__STEP_ROWS,       /* the body's REDUCEs run over the last naxes loop axes; always at least one of each */
     LFUSE__STEP_BUNDLE,     /* independent steps in one launch: children[], each POINTWISE or ROWS */
     LFUSE__STEP_NETWORK     /* products in one launch, each of which multiplies what the one before stores: children[],
-                               each GEMM of the native kind, of equal bodies */
+                               each GEMM of the native kind; operands and body: as network_kinds.c says */
 } lfuse__step_kind;
 
 /*
@@ -182,6 +182,26 @@ typedef struct lfuse__strassen_choice {
     double gain;     /* the time without it by the time with it, as predicted; 0: nobody did */
 } lfuse__strassen_choice;
 
+/*
+ * Networks: layers and different epilogues of one, rows that they are for (with more, products have work enough of
+ * their own), operands of all epilogues together with what is in front of them, and the places in memory that a launch
+ * is told: of each layer its weights' and as many as all epilogues load from.
+ */
+enum {
+    LFUSE__NETWORK_LAYERS_MOST = 16,
+    LFUSE__NETWORK_KINDS_MOST = 4,
+    LFUSE__NETWORK_ROWS_MOST = 64,
+    LFUSE__NETWORK_OPERANDS_MOST = 12,
+    LFUSE__NETWORK_PLACES_MOST = 37
+};
+
+/* Of a network's children: the stages that it stands for, its epilogue, and what its operands are of the network's. */
+typedef struct lfuse__layer {
+    int stages;
+    int kind; /* it stores the register of the network's stores[kind] */
+    int8_t slots[LFUSE__NETWORK_OPERANDS_MOST];
+} lfuse__layer;
+
 typedef struct lfuse__step {
     lfuse__step_kind kind;
     bool prepare;       /* of the prepare phase: depends on frozen inputs and constants alone */
@@ -199,6 +219,7 @@ typedef struct lfuse__step {
     lfuse__product product; /* GEMM */
     lfuse__scattering scattering; /* SCATTER */
     lfuse__strassening strassen;  /* STRASSEN */
+    lfuse__layer layer;           /* of the children of a NETWORK */
     int nchildren;          /* BUNDLE, NETWORK */
     struct lfuse__step *children;
 } lfuse__step;
@@ -220,14 +241,11 @@ typedef struct lfuse__alternative {
                          "strassen"; static */
     lfuse__guard guard;
 } lfuse__alternative;
-/* Rows that a network is for, at most: with more, products have work enough of their own. */
-enum { LFUSE__NETWORK_ROWS_MOST = 64 };
-
 typedef struct lfuse__stage {
     int nalternatives;
     lfuse__alternative *alternatives;
-    struct lfuse__step *network; /* of kind NETWORK: stands for this stage and those behind it, `covers` together, where
-                                    it can be furnished; NULL: none */
+    struct lfuse__step *network; /* of kind NETWORK: stands for this stage and those behind it, `covers` together; for
+                                    those of as many of its layers as can be furnished; NULL: none */
     int covers;
     bool covered;                /* by a network, of this stage or of one before */
 } lfuse__stage;

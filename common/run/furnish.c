@@ -110,7 +110,8 @@ static lfuse_status furnish_step(lfuse_instance *in, const lfuse__step *step)
     case LFUSE__STEP_SCATTER: return lfuse__furnish_scatter(in, step);
     case LFUSE__STEP_STRASSEN: return lfuse__furnish_strassen(in, step);
     case LFUSE__STEP_BUNDLE: return lfuse__furnish_bundle(in, step);
-    case LFUSE__STEP_NETWORK: return lfuse__furnish_network(in, step);
+    case LFUSE__STEP_NETWORK: /* stands for stages, and is in none */
+        return lfuse__error(LFUSE_ERR_INVALID, "a network of %d layers in a stage", step->nchildren);
     case LFUSE__STEP_MULTI:
     case LFUSE__STEP_GROUPED:
     case LFUSE__STEP_LINES:
@@ -242,6 +243,37 @@ lfuse_status lfuse__furnish_stages(lfuse_instance *in, const lfuse__stage *stage
     return LFUSE_OK;
 }
 
+/* counts[i]: layers from number i on that share a launch, or 0; of those behind the first of such, nothing is said. */
+static lfuse_status divide(lfuse_instance *in, const lfuse__step *network, int *counts)
+{
+    lfuse_status status = LFUSE_OK;
+    bool any = false;
+    int i;
+
+    memset(counts, 0, (size_t)network->nchildren * sizeof *counts);
+    for (i = 0; i + 1 < network->nchildren; i += counts[i] ? counts[i] : 1) {
+        status = lfuse__network_part(in, network, i, &counts[i]);
+        if (status && status != LFUSE_ERR_UNSUPPORTED) return status;
+        if (!status) any = true;
+    }
+    return any ? LFUSE_OK : status;
+}
+
+lfuse_status lfuse__furnish_covered(lfuse_instance *in, const lfuse__stage *stage)
+{
+    const lfuse__step *network = stage->network;
+    int counts[LFUSE__NETWORK_LAYERS_MOST], layer = 0, end;
+
+    LFUSE__TRY(divide(in, network, counts));
+    while (layer < network->nchildren) {
+        if (counts[layer]) LFUSE__TRY(lfuse__furnish_network(in, network, layer, counts[layer]));
+        else LFUSE__TRY(lfuse__furnish_stages(in, stage, network->children[layer].layer.stages));
+        end = layer + (counts[layer] ? counts[layer] : 1);
+        while (layer < end) stage += network->children[layer++].layer.stages;
+    }
+    return LFUSE_OK;
+}
+
 /* The network that begins with a stage, in its place and that of those behind it; else the stage alone. */
 static lfuse_status furnish_from(lfuse_instance *in, const lfuse__stage *stage, int *taken)
 {
@@ -254,7 +286,7 @@ static lfuse_status furnish_from(lfuse_instance *in, const lfuse__stage *stage, 
     if (stage->network) LFUSE__TRY(lfuse__trial_network(in, stage, &apart));
     if (!stage->network || apart) return furnish_stage(in, stage);
     lfuse__error_save(&before);
-    status = lfuse__furnish_network(in, stage->network);
+    status = lfuse__furnish_covered(in, stage);
     if (status) {
         lfuse__drop_operations(in, noperations);
         in->nbuffers = nbuffers;

@@ -198,6 +198,8 @@ lfuse_status lfuse__furnish(lfuse_instance *in);
 lfuse_status lfuse__furnish_alternative(lfuse_instance *in, const lfuse__alternative *a);
 /* So many stages, each in the best way that there is for it. */
 lfuse_status lfuse__furnish_stages(lfuse_instance *in, const lfuse__stage *stages, int count);
+/* The stages that a network covers, as many of its layers at a time as share a launch; ERR_UNSUPPORTED: no two do. */
+lfuse_status lfuse__furnish_covered(lfuse_instance *in, const lfuse__stage *stage);
 /* All but the first `count`. */
 void lfuse__drop_operations(lfuse_instance *in, int count);
 void lfuse__unfurnish(lfuse_instance *in);
@@ -235,8 +237,9 @@ lfuse_status lfuse__bundle_op_run(lfuse_instance *in, const lfuse__bundle_op *op
 void lfuse__bundle_op_destroy(lfuse__bundle_op *op);
 
 /* ---- network.c: products that follow each other, in one launch ---- */
-/* ERR_UNSUPPORTED where the sizes or strides are none for it: the stages that it stands for are furnished then. */
-lfuse_status lfuse__furnish_network(lfuse_instance *in, const lfuse__step *step);
+/* How many of its layers, from number `first` on, a launch holds; ERR_UNSUPPORTED: by sizes or strides not even two. */
+lfuse_status lfuse__network_part(lfuse_instance *in, const lfuse__step *step, int first, int *count);
+lfuse_status lfuse__furnish_network(lfuse_instance *in, const lfuse__step *step, int first, int count);
 void lfuse__network_op_place(lfuse_instance *in, lfuse__network_op *op);
 lfuse_status lfuse__network_op_run(lfuse_instance *in, const lfuse__network_op *op, lfuse_stream *s);
 void lfuse__network_op_destroy(lfuse__network_op *op);

@@ -16,6 +16,10 @@
 #include "common/kernels/network.h"
 #include "common/run/loop.h"
 
+_Static_assert(LFUSE__NETWORK_HEAD + LFUSE__NETWORK_OWN * LFUSE__NETWORK_PLACES_MOST <= LFUSE__MAX_WORDS, "words");
+_Static_assert((int)LFUSE__NETWORK_KINDS_MOST == (int)LFUSE__NETWORK_KINDS &&
+               (int)LFUSE__NETWORK_LAYERS_MOST == (int)LFUSE__NETWORK_LAYERS, "what plans make is what kernels take");
+
 struct lfuse__network_op {
     lfuse__kernel *kernel;
     lfuse__kernel_class k;
@@ -43,18 +47,29 @@ void lfuse__network_op_destroy(lfuse__network_op *op)
 
 static void class_of(const lfuse__step *step, lfuse__kernel_class *k)
 {
-    const lfuse__step *layer = &step->children[0];
     int i;
 
     memset(k, 0, sizeof *k);
-    k->body = &layer->body;
+    k->body = &step->body;
     k->rank = 2;
-    k->noperands = layer->noperands;
-    for (i = 0; i < layer->noperands; i++) {
-        k->operands[i].type = layer->operands[i].type;
-        k->operands[i].written = layer->operands[i].written;
+    k->noperands = step->noperands;
+    for (i = 0; i < step->noperands; i++) {
+        k->operands[i].type = step->operands[i].type;
+        k->operands[i].written = step->operands[i].written;
         k->operands[i].inner = LFUSE__STRIDE_ANY;
     }
+}
+
+/* A shape for as many layers, from the first on, as a launch can hold: two at least. */
+static lfuse_status choose(const lfuse__facts *facts, lfuse__network *network, lfuse__kernel_class *k)
+{
+    lfuse_status status;
+
+    if (network->nlayers < 2)
+        return lfuse__error(LFUSE_ERR_UNSUPPORTED, "no two layers of which a launch can hold both");
+    do status = lfuse__network_choose(facts, network, k);
+    while (status == LFUSE_ERR_UNSUPPORTED && network->nlayers-- > 2);
+    return status;
 }
 
 static bool known(const lfuse__kernel_class *all, int count, const lfuse__kernel_class *k)
@@ -85,10 +100,11 @@ int lfuse__network_classes(const lfuse__plan_body *plan, const lfuse__step *step
     lfuse__size_bounds(plan->graph, step->children[0].product.m, &low, &high);
     class_of(step, &k);
     lfuse__error_save(&before);
-    for (network.m = low < 1 ? 1 : low; network.m <= high && network.m <= LFUSE__NETWORK_ROWS_MOST; network.m++)
-        if (!lfuse__network_choose(facts, &network, &k) && !known(classes, count, &k) &&
-            count < LFUSE__NETWORK_CLASSES)
+    for (network.m = low < 1 ? 1 : low; network.m <= high && network.m <= LFUSE__NETWORK_ROWS_MOST; network.m++) {
+        network.nlayers = step->nchildren;
+        if (!choose(facts, &network, &k) && !known(classes, count, &k) && count < LFUSE__NETWORK_CLASSES)
             classes[count++] = k;
+    }
     lfuse__error_restore(&before);
     return count;
 }
@@ -112,43 +128,62 @@ static lfuse_status new_op(int nlayers, lfuse__network_op **made)
     return lfuse__error(LFUSE_ERR_MEMORY, "out of host memory (%d layers in one launch)", nlayers);
 }
 
-/* What a layer hands on has no memory of its own. */
-static bool is_handed(const lfuse__network_op *op, const lfuse__step *step, int layer, int operand)
-{
-    if (operand == LFUSE__PRODUCT_A) return layer > 0;
-    return step->operands[operand].written && layer + 1 < op->network.nlayers;
-}
-
 static lfuse_status open_operand(lfuse_instance *in, lfuse__network_op *op, const lfuse__step *step, int layer,
                                  int operand)
 {
     lfuse__network_layer *l = &op->layers[layer];
     const int64_t extents[2] = { operand == LFUSE__PRODUCT_B ? l->k : op->network.m,
                                  operand == LFUSE__PRODUCT_A ? l->k : l->n };
+    const int slot = step->layer.slots[operand];
     lfuse__stand_ins copies = { 0 };
     lfuse__walk w;
 
-    op->starts[layer][operand].memory.place = LFUSE__PLACE_INDEX; /* nowhere */
-    if (operand == LFUSE__PRODUCT_SUM || is_handed(op, step, layer, operand)) return LFUSE_OK;
     LFUSE__TRY(lfuse__walk_open(in, &step->operands[operand], 2, extents, &copies, &w));
     if (copies.count)
         return lfuse__error(LFUSE_ERR_UNSUPPORTED, "operand %d of layer %d would go through a copy", operand, layer);
     if (operand == LFUSE__PRODUCT_B && ((w.strides[1] != 1 && l->n > 1) || w.strides[0] < 0))
         return lfuse__error(LFUSE_ERR_UNSUPPORTED, "the weights of layer %d lie along k", layer);
-    op->starts[layer][operand] = lfuse__start_of(&w);
-    l->operands[operand].row = w.strides[0];
-    l->operands[operand].column = w.strides[1];
+    op->starts[layer][slot] = lfuse__start_of(&w);
+    l->operands[slot].row = w.strides[0];
+    l->operands[slot].column = w.strides[1];
     return LFUSE_OK;
 }
 
+/* What it reads; what layers hand on has no memory of its own. */
 static lfuse_status open_layer(lfuse_instance *in, lfuse__network_op *op, const lfuse__step *step, int layer)
 {
     int i;
 
+    op->layers[layer].kind = step->layer.kind;
     LFUSE__TRY(lfuse__extent_of(in, step->product.n, &op->layers[layer].n));
     LFUSE__TRY(lfuse__extent_of(in, step->product.k, &op->layers[layer].k));
-    for (i = 0; i < step->noperands; i++) LFUSE__TRY(open_operand(in, op, step, layer, i));
+    for (i = 0; i < op->k.noperands; i++)
+        op->starts[layer][i].memory.place = LFUSE__PLACE_INDEX; /* nowhere */
+    for (i = 0; i < step->noperands; i++) {
+        if (i == LFUSE__PRODUCT_SUM || step->operands[i].written || (i == LFUSE__PRODUCT_A && layer > 0)) continue;
+        LFUSE__TRY(open_operand(in, op, step, layer, i));
+    }
     return LFUSE_OK;
+}
+
+/* The layers whose operands a launch can read, from the first on: so many of the network's. */
+static lfuse_status open_layers(lfuse_instance *in, lfuse__network_op *op, const lfuse__step *children)
+{
+    lfuse_status status = LFUSE_OK;
+    int i;
+
+    for (i = 0; i < op->network.nlayers && !status; i++) status = open_layer(in, op, &children[i], i);
+    if (status != LFUSE_ERR_UNSUPPORTED || i < 3) return status;
+    op->network.nlayers = i - 1;
+    return LFUSE_OK;
+}
+
+static lfuse_status open_result(lfuse_instance *in, lfuse__network_op *op, const lfuse__step *children)
+{
+    const int last = op->network.nlayers - 1;
+    const lfuse__step *step = &children[last];
+
+    return open_operand(in, op, step, last, step->body.stores[0].operand);
 }
 
 static void use_memory(lfuse_instance *in, const lfuse__network_op *op)
@@ -161,17 +196,39 @@ static void use_memory(lfuse_instance *in, const lfuse__network_op *op)
     lfuse__use_memory(in, &lent);
 }
 
-static lfuse_status complete(lfuse_instance *in, const lfuse__step *step, lfuse__network_op *op)
+/* Sizes and what is read: the layers from number `first` on, `count` or as many less as it takes. */
+static lfuse_status prepare(lfuse_instance *in, const lfuse__step *step, int first, int count, lfuse__network_op **made)
 {
-    int i;
+    const lfuse__step *children = step->children + first;
+    lfuse__network_op *op;
+    lfuse_status status;
 
-    LFUSE__TRY(lfuse__extent_of(in, step->children[0].product.m, &op->network.m));
-    if (op->network.m < 1 || op->network.m > LFUSE__NETWORK_ROWS_MOST)
-        return lfuse__error(LFUSE_ERR_UNSUPPORTED, "%lld rows; products of 1 to %d share a launch",
-                            (long long)op->network.m, LFUSE__NETWORK_ROWS_MOST);
-    for (i = 0; i < step->nchildren; i++) LFUSE__TRY(open_layer(in, op, &step->children[i], i));
+    LFUSE__TRY(new_op(count, &op));
+    status = lfuse__extent_of(in, children[0].product.m, &op->network.m);
+    if (!status && (op->network.m < 1 || op->network.m > LFUSE__NETWORK_ROWS_MOST))
+        status = lfuse__error(LFUSE_ERR_UNSUPPORTED, "%lld rows; products of 1 to %d share a launch",
+                              (long long)op->network.m, LFUSE__NETWORK_ROWS_MOST);
     class_of(step, &op->k);
-    LFUSE__TRY(lfuse__network_choose(in->facts, &op->network, &op->k));
+    if (!status) status = open_layers(in, op, children);
+    if (!status) status = choose(in->facts, &op->network, &op->k);
+    if (!status) status = open_result(in, op, children);
+    if (status) lfuse__network_op_destroy(op);
+    else *made = op;
+    return status;
+}
+
+lfuse_status lfuse__network_part(lfuse_instance *in, const lfuse__step *step, int first, int *count)
+{
+    lfuse__network_op *op;
+
+    LFUSE__TRY(prepare(in, step, first, step->nchildren - first, &op));
+    *count = op->network.nlayers;
+    lfuse__network_op_destroy(op);
+    return LFUSE_OK;
+}
+
+static lfuse_status complete(lfuse_instance *in, lfuse__network_op *op)
+{
     LFUSE__TRY(lfuse__body_kernel(in->plan->body, in->plan->dev, LFUSE__FAMILY_NETWORK, &op->k, &op->kernel));
     op->bytes = (lfuse__network_workspace(&op->k, &op->network) + 255) / 256 * 256;
     LFUSE__TRY(lfuse__range_create(in->plan->dev, op->bytes, &op->workspace));
@@ -179,14 +236,14 @@ static lfuse_status complete(lfuse_instance *in, const lfuse__step *step, lfuse_
     return lfuse__add_buffer(in, LFUSE__PLACE_SCRATCH, op->bytes, &op->lent);
 }
 
-lfuse_status lfuse__furnish_network(lfuse_instance *in, const lfuse__step *step)
+lfuse_status lfuse__furnish_network(lfuse_instance *in, const lfuse__step *step, int first, int count)
 {
     lfuse__network_op *op;
     lfuse__operation *operation;
     lfuse_status status;
 
-    LFUSE__TRY(new_op(step->nchildren, &op));
-    status = complete(in, step, op);
+    LFUSE__TRY(prepare(in, step, first, count, &op));
+    status = complete(in, op);
     if (!status) status = lfuse__add_operation(in, step, LFUSE__RUN_NETWORK, &operation);
     if (status) {
         lfuse__network_op_destroy(op);

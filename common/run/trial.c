@@ -173,7 +173,7 @@ static lfuse_status name_network(const lfuse_instance *in, const lfuse__stage *s
 
 static bool race_network(lfuse_instance *in, const lfuse__stage *stage, const char *what, lfuse__wise_choice *wise)
 {
-    lfuse__way ways[2] = { { .network = stage->network }, { .stages = stage, .nstages = stage->covers } };
+    lfuse__way ways[2] = { { .network = stage }, { .stages = stage, .nstages = stage->covers } };
     lfuse__saved_error before;
     bool raced;
     int i;

@@ -32,7 +32,7 @@ typedef struct lfuse__way {
     const lfuse__alternative *alternative;
     bool tiled;
     lfuse__product_tiling tiling;
-    const lfuse__step *network;
+    const lfuse__stage *network; /* the stage that it begins with */
     const lfuse__stage *stages;
     int nstages;
     char name[64]; /* of the alternative, and the tiling behind a blank */

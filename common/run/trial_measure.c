@@ -104,7 +104,7 @@ static lfuse_status furnish_way(lfuse_instance *in, const lfuse__way *w)
     lfuse_status status;
 
     in->more = false; /* no estimate: all that can shall */
-    if (w->network) return lfuse__furnish_network(in, w->network);
+    if (w->network) return lfuse__furnish_covered(in, w->network);
     if (w->stages) return lfuse__furnish_stages(in, w->stages, w->nstages);
     in->tiling = w->tiled ? &w->tiling : NULL;
     status = lfuse__furnish_alternative(in, w->alternative);
@@ -184,7 +184,7 @@ static void place_tensors(trial *t, bool *done)
     for (i = 0; i < t->count; i++) {
         const lfuse__way *w = &t->ways[i];
         if (w->alternative) place_steps(t, w->alternative->steps, w->alternative->nsteps, done);
-        if (w->network) place_steps(t, w->network->children, w->network->nchildren, done);
+        if (w->network) place_steps(t, w->network->network->children, w->network->network->nchildren, done);
         for (k = 0; k < w->nstages; k++)
             for (j = 0; j < w->stages[k].nalternatives; j++)
                 place_steps(t, w->stages[k].alternatives[j].steps, w->stages[k].alternatives[j].nsteps, done);

@@ -72,6 +72,7 @@ START_TEST(words)
         layers[i].operands[NETWORK_BIAS] = (lfuse__network_place){0x10u * (unsigned)(i + 1), 0, 1};
         layers[i].operands[NETWORK_RESULT] = (lfuse__network_place){0x77, 97, 1};
     }
+    layers[5].kind = 3;
     layers[2].operands[LFUSE__PRODUCT_B].address += 4;
     layers[3].operands[LFUSE__PRODUCT_B].row = 98;
     lfuse__network_pack(&c, &w, &packed);
@@ -89,8 +90,9 @@ START_TEST(words)
     ck_assert_uint_eq(packed.words[LFUSE__NETWORK_OUT + 1], 97);
     for (int i = 0; i < LAYERS; i++) {
         const uint64_t *at = packed.words + LFUSE__NETWORK_HEAD + i * lfuse__network_record(&c);
-        ck_assert_uint_eq(at[LFUSE__NETWORK_LD] & 1, i != 2 && i != 3); /* vectors */
-        ck_assert_uint_eq(at[LFUSE__NETWORK_LD] >> 1, i == 3 ? 98 : 96);
+        ck_assert_uint_eq(at[LFUSE__NETWORK_LD] >> LFUSE__NETWORK_VECTORS & 1, i != 2 && i != 3);
+        ck_assert_uint_eq(at[LFUSE__NETWORK_LD] >> LFUSE__NETWORK_KIND & 127, i == 5 ? 3 : 0);
+        ck_assert_uint_eq(at[LFUSE__NETWORK_LD] >> LFUSE__NETWORK_STEP, i == 3 ? 98 : 96);
         ck_assert_uint_eq(at[LFUSE__NETWORK_OWN], 0x10u * (unsigned)(i + 1));
         ck_assert_uint_eq(at[LFUSE__NETWORK_SIZES], 96ul << 32 | 96);
     }

@@ -42,6 +42,26 @@ void network_type(lfuse__kernel_class *c, lfuse_type type)
         if (j != LFUSE__PRODUCT_SUM) c->operands[j].type = type;
 }
 
+void network_class_of_three(lfuse__kernel_class *c)
+{
+    static lfuse__instr instr[] = {
+        {.kind = LFUSE__I_LOAD, .type = LFUSE_F32, .a = LFUSE__PRODUCT_SUM, .b = -1, .c = -1},
+        {.kind = LFUSE__I_LOAD, .type = LFUSE_F32, .a = NETWORK_BIAS, .b = -1, .c = -1},
+        {.kind = LFUSE__I_APPLY, .op = LFUSE__OP_add, .type = LFUSE_F32, .a = 0, .b = 1, .c = -1},
+        {.kind = LFUSE__I_APPLY, .op = LFUSE__OP_relu, .type = LFUSE_F32, .a = 2, .b = -1, .c = -1},
+        {.kind = LFUSE__I_LOAD, .type = LFUSE_F32, .a = LFUSE__PRODUCT_SUM, .b = -1, .c = -1},
+        {.kind = LFUSE__I_LOAD, .type = LFUSE_F32, .a = LFUSE__PRODUCT_SUM, .b = -1, .c = -1},
+        {.kind = LFUSE__I_LOAD, .type = LFUSE_F32, .a = NETWORK_FACTOR, .b = -1, .c = -1},
+        {.kind = LFUSE__I_APPLY, .op = LFUSE__OP_mul, .type = LFUSE_F32, .a = 5, .b = 6, .c = -1},
+        {.kind = LFUSE__I_APPLY, .op = LFUSE__OP_tanh, .type = LFUSE_F32, .a = 7, .b = -1, .c = -1},
+    };
+    static lfuse__store stores[] = {{3, NETWORK_RESULT}, {4, NETWORK_RESULT}, {8, NETWORK_RESULT}};
+    static lfuse__body body = {.ninstr = 9, .nstores = 3, .instr = instr, .stores = stores};
+    network_class(c);
+    c->body = &body;
+    c->operands[c->noperands++] = (lfuse__kernel_operand){.type = LFUSE_F32, .inner = LFUSE__STRIDE_ANY};
+}
+
 lfuse__facts network_facts(unsigned resident)
 {
     lfuse__facts facts = facts_items(true);
@@ -61,21 +81,23 @@ void networks_emit(lfuse__strbuf *out, const char *(*name)(void *data), void *da
 {
     static const struct {
         int rows, columns, depth;
-        bool counted;
+        bool counted, three;
         lfuse_type type;
-    } shapes[] = {{1, 4, 2, false, LFUSE_F32},  {1, 8, 8, false, LFUSE_F32},  {4, 16, 1, false, LFUSE_F32},
-                  {8, 8, 4, false, LFUSE_F32},  {8, 32, 16, true, LFUSE_F32}, {1, 4, 2, true, LFUSE_F32},
-                  {16, 16, 8, true, LFUSE_F32}, {16, 32, 1, false, LFUSE_F32}, {1, 8, 8, true, LFUSE_F16},
-                  {8, 16, 4, false, LFUSE_BF16}};
+    } shapes[] = {
+        {1, 4, 2, false, true, LFUSE_F32},   {1, 8, 8, false, false, LFUSE_F32}, {4, 16, 1, false, false, LFUSE_F32},
+        {8, 8, 4, false, false, LFUSE_F32},  {8, 32, 16, true, true, LFUSE_F32}, {1, 4, 2, true, false, LFUSE_F32},
+        {16, 16, 8, true, true, LFUSE_F32},  {16, 32, 1, false, false, LFUSE_F32}, {1, 8, 8, true, false, LFUSE_F16},
+        {8, 16, 4, false, false, LFUSE_BF16},
+    };
     const lfuse__facts facts = network_facts(132);
     lfuse__kernel_class c;
-    network_class(&c);
-    c.product.form = LFUSE__PRODUCT_NETWORK;
-    c.product.sum = LFUSE_F32;
     for (size_t i = 0; i < sizeof shapes / sizeof *shapes; i++) {
+        if (shapes[i].three) network_class_of_three(&c);
+        else network_class(&c), network_type(&c, shapes[i].type);
+        c.product.form = LFUSE__PRODUCT_NETWORK;
+        c.product.sum = LFUSE_F32;
         c.product.rows = shapes[i].rows, c.product.columns = shapes[i].columns, c.product.depth = shapes[i].depth;
         c.product.counted = shapes[i].counted;
-        network_type(&c, shapes[i].type);
         ck_assert_msg(!lfuse__network_emit(out, name(data), &c, &facts), "%s", lfuse__error_message());
     }
 }

@@ -5,10 +5,11 @@
 
 #include "common/kernels/network.h"
 
-enum { NETWORK_BIAS = LFUSE__PRODUCT_OWN, NETWORK_RESULT, NETWORK_OPERANDS };
+enum { NETWORK_BIAS = LFUSE__PRODUCT_OWN, NETWORK_RESULT, NETWORK_OPERANDS, NETWORK_FACTOR = NETWORK_OPERANDS };
 
-/* relu(sum + bias); the body is static. */
+/* relu(sum + bias); the body is static. And so, of three: that, the sum, tanh(sum times another operand). */
 void network_class(lfuse__kernel_class *c);
+void network_class_of_three(lfuse__kernel_class *c);
 /* What it multiplies, adds and stores; the body is static, of the last call. */
 void network_type(lfuse__kernel_class *c, lfuse_type type);
 /* Facts of a device with so many resident groups. */

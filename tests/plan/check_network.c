@@ -118,12 +118,93 @@ START_TEST(widths)
 }
 END_TEST
 
-/* The last one has another epilogue, or none: it keeps its launch. */
+static const lfuse__step *only_network(void)
+{
+    const lfuse__step *found = NULL;
+    for (int i = 0; i < plan->nstages; i++)
+        if (plan->stages[i].network) found = plan->stages[i].network;
+    ck_assert_ptr_nonnull(found);
+    return found;
+}
+
+/* The last one has another epilogue, or none, of operands that the others have. */
 START_TEST(unlike_end)
 {
+    const lfuse__step *network;
     gpu();
-    lfuse_output(g, "y", lfuse_matmul(chain(input(2), 0, 3), frozen("w", 3, LFUSE_F32, 2, LFUSE_DIMS(WIDTH, WIDTH))));
-    expect(1, 3);
+    lfuse_output(g, "y", lfuse_matmul(chain(input(2), 0, 3), frozen("w", 3, LFUSE_F32, 2, LFUSE_DIMS(WIDTH, 10))));
+    expect(1, 4);
+    network = only_network();
+    ck_assert_int_eq(network->body.nstores, 2);
+    ck_assert_int_eq(network->noperands, 5); /* a, b, the sum, bias, result */
+    ck_assert_int_eq(network->body.stores[0].operand, network->body.stores[1].operand);
+    ck_assert_int_ne(network->body.stores[0].reg, network->body.stores[1].reg);
+    for (int i = 0; i < 4; i++) ck_assert_int_eq(network->children[i].layer.kind, i == 3);
+}
+END_TEST
+
+/* x w s + b, which has an operand more than relu(x w + b), in front of it and behind it. */
+static lfuse_value scaled(lfuse_value x, int i)
+{
+    lfuse_value w = frozen("w", i, LFUSE_F32, 2, LFUSE_DIMS(WIDTH, WIDTH));
+    lfuse_value s = frozen("s", i, LFUSE_F32, 1, LFUSE_DIMS(WIDTH));
+    lfuse_value b = frozen("b", i, LFUSE_F32, 1, LFUSE_DIMS(WIDTH));
+    return lfuse_add(lfuse_mul(lfuse_matmul(x, w), s), b);
+}
+
+START_TEST(operands_in_common)
+{
+    for (int first = 0; first < 2; first++) {
+        const lfuse__step *network;
+        gpu();
+        lfuse_value x = input(2);
+        for (int i = 0; i < 4; i++) x = i % 2 == first ? scaled(x, i) : layer(x, i, WIDTH, WIDTH);
+        lfuse_output(g, "y", x);
+        expect(1, 4);
+        network = only_network();
+        ck_assert_int_eq(network->body.nstores, 2);
+        ck_assert_int_eq(network->noperands, 6);
+        for (int i = 0; i < 4; i++) {
+            const lfuse__step *child = &network->children[i];
+            int seen = 0;
+            ck_assert_int_eq(child->layer.kind, i % 2);
+            for (int j = 0; j < child->noperands; j++) {
+                const int slot = child->layer.slots[j];
+                ck_assert(network->operands[slot].written == child->operands[j].written);
+                ck_assert(!(seen & 1 << slot));
+                seen |= 1 << slot;
+            }
+        }
+        rig_teardown();
+        rig_setup();
+    }
+}
+END_TEST
+
+/* A fifth epilogue begins another launch. */
+START_TEST(many_epilogues)
+{
+    lfuse_value x;
+    gpu();
+    x = layer(input(2), 0, WIDTH, WIDTH);
+    x = scaled(x, 1);
+    x = lfuse_tanh(scaled(x, 2));
+    x = lfuse_matmul(x, frozen("w", 3, LFUSE_F32, 2, LFUSE_DIMS(WIDTH, WIDTH)));
+    x = lfuse_exp(scaled(x, 4));
+    lfuse_output(g, "y", layer(x, 5, WIDTH, WIDTH));
+    expect(2, 6);
+}
+END_TEST
+
+/* As many places as a launch has argument words for: of twelve layers with two operands, and three. */
+START_TEST(many_places)
+{
+    lfuse_value x;
+    gpu();
+    x = input(2);
+    for (int i = 0; i < 12; i++) x = scaled(x, i);
+    lfuse_output(g, "y", lfuse_matmul(x, frozen("w", 12, LFUSE_F32, 2, LFUSE_DIMS(WIDTH, WIDTH))));
+    expect(1, 12);
 }
 END_TEST
 
@@ -146,7 +227,7 @@ START_TEST(skipped_over)
     h = chain(input(2), 0, 2);
     last = chain(h, 2, 2);
     lfuse_output(g, "y", lfuse_add(last, h));
-    expect(1, 2);
+    expect(2, 4); /* the last adds what the first two came to */
 }
 END_TEST
 
@@ -263,6 +344,9 @@ static Suite *suite_network(void)
     tcase_add_test(c, other_epilogues);
     tcase_add_test(c, widths);
     tcase_add_test(c, unlike_end);
+    tcase_add_test(c, operands_in_common);
+    tcase_add_test(c, many_epilogues);
+    tcase_add_test(c, many_places);
     tcase_add_test(c, seen_between);
     tcase_add_test(c, skipped_over);
     tcase_add_test(c, alone);
