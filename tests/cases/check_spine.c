@@ -541,11 +541,23 @@ START_TEST(copies_between_devices)
 }
 END_TEST
 
+START_TEST(cuda_device_found)
+{
+    lfuse_device_info info;
+    for (int i = 0; i < ndevices; i++) {
+        OK(lfuse_device_get_info(devices[i], &info));
+        if (!strcmp(info.backend, "cuda")) return;
+    }
+    TEST_SKIP("no CUDA device: nothing of this ran on one");
+}
+END_TEST
+
 static Suite *suite_spine(void)
 {
     Suite *s = suite_create("spine");
     TCase *t = tcase_create("every device");
     tcase_add_unchecked_fixture(t, open_devices, close_devices);
+    tcase_add_test(t, cuda_device_found);
     tcase_add_test(t, one_plan_any_batch);
     tcase_add_test(t, frozen_and_refreshed);
     tcase_add_test(t, lists_equal_loops);
