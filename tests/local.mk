@@ -13,7 +13,7 @@
 # run kernels of all families. So do three programs that look at many results of calls which others make too.
 driver_tests = tests/kernels/check_host tests/run/check_foreach tests/optim/check_trajectories tests/run/check_rows \
 	tests/backends/check_opencl% tests/backends/check_foreign_% \
-	tests/backends/check_launches_% tests/backends/check_unfit_% tests/cases/check_large tests/kernels/check_nvrtc tests/kernels/check_devices \
+	tests/backends/check_launches_% tests/backends/check_unfit_% tests/backends/check_other_% tests/cases/check_large tests/kernels/check_nvrtc tests/kernels/check_devices \
 	tests/kernels/check_strassen tests/run/check_transports
 thread_tests = tests/run/check_threads
 

@@ -131,10 +131,14 @@ static bool has_svm(const raw_facts *raw)
            lfuse__cl.EnqueueSVMMap != NULL && lfuse__cl.EnqueueSVMUnmap != NULL;
 }
 
+/* Drivers of other makers do not tell: their GPUs step in eights at least. What is none may be anything. */
 static unsigned step_width(const raw_facts *raw)
 {
+    enum { UNTOLD = 8 };
+
     if (raw->warp > 0) return raw->warp;
-    return raw->wavefront > 0 ? raw->wavefront : 1;
+    if (raw->wavefront > 0) return raw->wavefront;
+    return raw->type & CL_DEVICE_TYPE_GPU ? UNTOLD : 1;
 }
 
 static void fill_facts(const raw_facts *raw, lfuse__cl_device *device)

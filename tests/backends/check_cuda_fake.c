@@ -65,6 +65,7 @@ START_TEST(test_no_compiler)
     int count = -1;
     NEED_OWN_PROCESS();
     setenv("OCL_ICD_VENDORS", "/nonexistent", 1);
+    setenv("OCL_ICD_FILENAMES", "", 1);
     ck_assert_msg(dlopen(LFUSE_TEST_FAKE "/libnvrtc.so.13", RTLD_NOW | RTLD_LOCAL) != NULL, "%s", dlerror());
     OK(cuda->describe(0, &facts));
     ck_assert_msg(strstr(facts.unfit, "NVRTC") && strstr(facts.unfit, "libnvrtc.so.13"), "\"%s\"", facts.unfit);

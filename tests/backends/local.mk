@@ -25,6 +25,12 @@ tests_backends_check_unfit_opencl_SOURCES = %reldir%/check_unfit_opencl.c
 tests_backends_check_unfit_opencl_CPPFLAGS = $(layer_flags)
 EXTRA_tests_backends_check_unfit_opencl_DEPENDENCIES = tests/layer/opencl_layer.la
 
+check_PROGRAMS += tests/backends/check_other_gpu
+TESTS += tests/backends/check_other_gpu
+tests_backends_check_other_gpu_SOURCES = %reldir%/check_other_gpu.c
+tests_backends_check_other_gpu_CPPFLAGS = $(layer_flags)
+EXTRA_tests_backends_check_other_gpu_DEPENDENCIES = tests/layer/opencl_layer.la
+
 # The same where kernels reach buffers by their addresses, on every driver that lets them.
 tests_backends_check_opencl_addresses_SOURCES = $(tests_backends_check_opencl_SOURCES)
 tests_backends_check_opencl_addresses_CPPFLAGS = $(address_flags)

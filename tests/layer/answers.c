@@ -40,15 +40,23 @@ static void answer_old(size_t size, char *value)
     if (value != NULL && size > at + 3) memcpy(value + at, "1.1", 3);
 }
 
+static void answer_gpu(size_t size, void *value)
+{
+    const cl_device_type gpu = CL_DEVICE_TYPE_GPU;
+
+    if (value != NULL && size >= sizeof gpu) memcpy(value, &gpu, sizeof gpu);
+}
+
 void lfuse_layer_answer(cl_device_id d, cl_device_info what, size_t size, void *value)
 {
-    const char *text = getenv("LFUSE_LAYER_UNFIT");
+    const char *text = getenv("LFUSE_LAYER_SAYS");
     const int number = number_of(d);
-    char flaw[16];
+    char word[16];
     int device;
 
-    if (text == NULL || sscanf(text, "%d:%15s", &device, flaw) != 2 || device != number) return;
-    if (what == CL_DEVICE_AVAILABLE && strcmp(flaw, "available") == 0) answer_no(size, value);
-    if (what == CL_DEVICE_COMPILER_AVAILABLE && strcmp(flaw, "compiler") == 0) answer_no(size, value);
-    if (what == CL_DEVICE_VERSION && strcmp(flaw, "version") == 0) answer_old(size, value);
+    if (text == NULL || sscanf(text, "%d:%15s", &device, word) != 2 || device != number) return;
+    if (what == CL_DEVICE_AVAILABLE && strcmp(word, "available") == 0) answer_no(size, value);
+    if (what == CL_DEVICE_COMPILER_AVAILABLE && strcmp(word, "compiler") == 0) answer_no(size, value);
+    if (what == CL_DEVICE_TYPE && strcmp(word, "gpu") == 0) answer_gpu(size, value);
+    if (what == CL_DEVICE_VERSION && strcmp(word, "version") == 0) answer_old(size, value);
 }

@@ -7,7 +7,7 @@
  *                                                    from then on, returns CODE
  *     LFUSE_LAYER_COUNTS=FILE                        at the end: a line for each function called, "clFinish 3", and for
  *                                                    each kind of object, "live mem 0"
- *     LFUSE_LAYER_UNFIT=NUMBER:FLAW                  of a device another answer (answers.h)
+ *     LFUSE_LAYER_SAYS=NUMBER:WORD                   of a device another answer (answers.h)
  *
  * or from inside by the functions below, found by dlsym in the layer's library. Any thread may call them.
  *

@@ -1,0 +1,116 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * A GPU of another maker: its driver does not tell how many work-items step together. PoCL's device says through the
+ * layer of tests/layer that it is one, and multiplies matrices by the kernels of GPUs.
+ */
+#ifdef HAVE_CONFIG_H
+#include "config.h"
+#endif
+
+#include <dlfcn.h>
+#include <stdlib.h>
+
+#include "backends/opencl/backend.h"
+#include "common/device/device.h"
+#include "tests/support/main.h"
+#include "tests/support/status.h"
+
+enum { M = 37, K = 21, N = 50 };
+static float a[M * K], b[K * N], y[M * N];
+
+/* Small whole numbers: sums are exact in any order. */
+static void make_operands(void)
+{
+    for (int i = 0; i < M * K; i++) a[i] = (float)(i * 7 % 9 - 4);
+    for (int i = 0; i < K * N; i++) b[i] = (float)(i * 5 % 11 - 5);
+}
+
+static void check_result(void)
+{
+    for (int i = 0; i < M; i++)
+        for (int j = 0; j < N; j++) {
+            float sum = 0;
+            for (int k = 0; k < K; k++) sum += a[i * K + k] * b[k * N + j];
+            sum = sum > 0 ? sum : 0;
+            ck_assert_msg(y[i * N + j] == sum, "element %d %d: %g, not %g", i, j, (double)y[i * N + j], (double)sum);
+        }
+}
+
+static lfuse_plan *plan_product(lfuse_device *device)
+{
+    lfuse_plan *plan;
+    lfuse_graph *g = lfuse_graph_create();
+    lfuse_value x = lfuse_input(g, "a", LFUSE_F32, 2, LFUSE_DIMS(M, K));
+    lfuse_value w = lfuse_input(g, "b", LFUSE_F32, 2, LFUSE_DIMS(K, N));
+    lfuse_output(g, "y", lfuse_relu(lfuse_matmul(x, w)));
+    ck_ok(lfuse_plan_create(device, g, NULL, &plan));
+    lfuse_graph_destroy(g);
+    return plan;
+}
+
+static void multiply(lfuse_device *device, const lfuse_plan *plan)
+{
+    lfuse_stream *s;
+    lfuse_tensor *ta, *tb, *ty;
+    ck_ok(lfuse_stream_create(device, &s));
+    ck_ok(lfuse_tensor_create(device, LFUSE_F32, 2, LFUSE_DIMS(M, K), &ta));
+    ck_ok(lfuse_tensor_create(device, LFUSE_F32, 2, LFUSE_DIMS(K, N), &tb));
+    ck_ok(lfuse_tensor_create(device, LFUSE_F32, 2, LFUSE_DIMS(M, N), &ty));
+    ck_ok(lfuse_tensor_write(ta, NULL, a));
+    ck_ok(lfuse_tensor_write(tb, NULL, b));
+    const lfuse_binding bindings[] = {lfuse_bind_tensor("a", ta), lfuse_bind_tensor("b", tb),
+                                      lfuse_bind_tensor("y", ty)};
+    ck_ok(lfuse_plan_run((lfuse_plan *)plan, s, bindings, 3));
+    ck_ok(lfuse_tensor_read(ty, s, y));
+    ck_ok(lfuse_stream_synchronize(s));
+    lfuse_tensor_destroy(ta);
+    lfuse_tensor_destroy(tb);
+    lfuse_tensor_destroy(ty);
+    lfuse_stream_destroy(s);
+}
+
+static void pose_as_gpu(void)
+{
+    setenv("OPENCL_LAYERS", LFUSE_TEST_LAYER, 1);
+    setenv("LFUSE_LAYER_SAYS", "0:gpu", 1);
+    test_without_optimisation(true);
+}
+
+START_TEST(test_product)
+{
+    lfuse_device *device;
+    lfuse_device_counters before, after;
+    lfuse__facts facts;
+    char reason[256];
+    int count = 0;
+    pose_as_gpu();
+    ck_ok(lfuse__backend_opencl.enumerate(&count, reason, sizeof reason));
+    if (!count || !dlopen(LFUSE_TEST_LAYER, RTLD_NOW | RTLD_NOLOAD)) TEST_SKIP("no OpenCL device behind the test layer");
+    ck_ok(lfuse__backend_opencl.describe(0, &facts));
+    if (!facts.compiles_at_launch) TEST_SKIP("%s is not PoCL's", facts.info.name);
+    ck_assert_int_eq(facts.info.kind, LFUSE_DEVICE_GPU);
+    ck_assert(!facts.vector_lanes && facts.simd > 1);
+    ck_ok(lfuse_device_open(facts.info.name, &device));
+    lfuse_plan *plan = plan_product(device);
+    make_operands();
+    ck_ok(lfuse_device_get_counters(device, &before));
+    multiply(device, plan);
+    ck_ok(lfuse_device_get_counters(device, &after));
+    ck_assert_uint_eq(after.launches - before.launches, 1); /* relu too: no library's product */
+    check_result();
+    lfuse_plan_destroy(plan);
+    lfuse_device_close(device);
+}
+END_TEST
+
+static Suite *suite_other_gpu(void)
+{
+    Suite *s = suite_create("other-gpu");
+    TCase *c = tcase_create("opencl");
+    tcase_set_timeout(c, 0);
+    tcase_add_test(c, test_product);
+    suite_add_tcase(s, c);
+    return s;
+}
+
+TEST_MAIN(CK_NOFORK, suite_other_gpu)
