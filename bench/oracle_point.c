@@ -7,6 +7,7 @@
 #include <stdint.h>
 #include <tgmath.h>
 
+#include "bench/derivative_words.h"
 #include "bench/oracle_internal.h"
 #include "common/base/philox.h"
 #include "common/base/whole.h"
@@ -49,37 +50,12 @@ typedef whole value_whole(whole a, whole b, whole c, int bits);
 #include "common/graph/ops.def"
 #undef LFUSE__OP
 
-/* Derivatives: the words of ops.def as arithmetic. */
+/* Derivatives, in double. */
 #define A a
 #define B b
 #define C c
 #define Y y
-#define D_NONE 0
-#define D_CONST(k) ((double)(k))
-#define D_NEG(x) (-(x))
-#define D_ADD(x, y) ((x) + (y))
-#define D_SUB(x, y) ((x) - (y))
-#define D_MUL(x, y) ((x) * (y))
-#define D_DIV(x, y) ((x) / (y))
-#define D_EXP(x) exp(x)
-#define D_LOG(x) log(x)
-#define D_SIN(x) sin(x)
-#define D_COS(x) cos(x)
-#define D_ERF(x) erf(x)
-#define D_POW(x, y) pow(x, y)
-#define D_SIGMOID(x) (1 / (1 + exp(-(x))))
-#define D_SQRT(x) sqrt(x)
-#define D_EXPM1(x) expm1(x)
-#define D_SINH(x) sinh(x)
-#define D_COSH(x) cosh(x)
-#define D_TANH(x) tanh(x)
-#define D_SOFTPLUS(x) (log1p(exp(-fabs(x))) + ((x) > 0 ? (x) : 0))
-#define D_ABS(x) fabs(x)
-#define D_TRUNC(x) trunc(x)
-#define D_FLOOR(x) floor(x)
-#define D_WHERE(m, x, y) ((m) ? (x) : (y))
-#define D_LT(x, y) ((x) < (y))
-#define D_GT(x, y) ((x) > (y))
+#define R double
 
 typedef void derivatives(double a, double b, double c, double y, double *d);
 
@@ -91,6 +67,7 @@ typedef void derivatives(double a, double b, double c, double y, double *d);
     }
 #include "common/graph/ops.def"
 #undef LFUSE__OP
+#undef R
 #undef A
 #undef B
 #undef C

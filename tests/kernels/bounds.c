@@ -11,6 +11,7 @@
 #include <stdlib.h>
 #include <tgmath.h>
 
+#include "bench/derivative_words.h"
 #include "common/base/error.h"
 #include "common/base/power.h"
 #include "tests/kernels/cases.h"
@@ -28,33 +29,6 @@ typedef long double R;
 #include "common/graph/ops.def"
 #undef LFUSE__OP
 
-/* The derivatives, in the words of ops.def, as arithmetic. */
-#define D_NONE 0
-#define D_CONST(k) ((R)(k))
-#define D_NEG(x) (-(x))
-#define D_ADD(x, y) ((x) + (y))
-#define D_SUB(x, y) ((x) - (y))
-#define D_MUL(x, y) ((x) * (y))
-#define D_DIV(x, y) ((x) / (y))
-#define D_EXP(x) exp((R)(x))
-#define D_LOG(x) log((R)(x))
-#define D_SIN(x) sin((R)(x))
-#define D_COS(x) cos((R)(x))
-#define D_ERF(x) erf((R)(x))
-#define D_POW(x, y) pow((R)(x), (R)(y))
-#define D_SIGMOID(x) (1 / (1 + exp(-(R)(x))))
-#define D_SQRT(x) sqrt((R)(x))
-#define D_EXPM1(x) expm1((R)(x))
-#define D_SINH(x) sinh((R)(x))
-#define D_COSH(x) cosh((R)(x))
-#define D_TANH(x) tanh((R)(x))
-#define D_SOFTPLUS(x) (log1p(exp(-fabs((R)(x)))) + ((x) > 0 ? (x) : 0))
-#define D_ABS(x) fabs((R)(x))
-#define D_TRUNC(x) trunc((R)(x))
-#define D_FLOOR(x) floor((R)(x))
-#define D_WHERE(m, x, y) ((m) ? (R)(x) : (R)(y))
-#define D_LT(x, y) ((x) < (y))
-#define D_GT(x, y) ((x) > (y))
 #define LFUSE__OP(name, arity, klass, dialect, reference, ulp_f32, ulp_f64, da, db, dc, backward, ...)                 \
     static void derivative_##name(R A, R B, R C, R Y, R *d)                                                            \
     {                                                                                                                  \

@@ -1,0 +1,35 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The words of derivatives of ops.def as arithmetic of a floating type R, which who includes it defines; by tgmath.h. */
+#ifndef BENCH_DERIVATIVE_WORDS_H
+#define BENCH_DERIVATIVE_WORDS_H
+
+#include <tgmath.h>
+
+#define D_NONE 0
+#define D_CONST(k) ((R)(k))
+#define D_NEG(x) (-(x))
+#define D_ADD(x, y) ((x) + (y))
+#define D_SUB(x, y) ((x) - (y))
+#define D_MUL(x, y) ((x) * (y))
+#define D_DIV(x, y) ((x) / (y))
+#define D_EXP(x) exp((R)(x))
+#define D_LOG(x) log((R)(x))
+#define D_SIN(x) sin((R)(x))
+#define D_COS(x) cos((R)(x))
+#define D_ERF(x) erf((R)(x))
+#define D_POW(x, y) pow((R)(x), (R)(y))
+#define D_SIGMOID(x) (1 / (1 + exp(-(R)(x))))
+#define D_SQRT(x) sqrt((R)(x))
+#define D_EXPM1(x) expm1((R)(x))
+#define D_SINH(x) sinh((R)(x))
+#define D_COSH(x) cosh((R)(x))
+#define D_TANH(x) tanh((R)(x))
+#define D_SOFTPLUS(x) (log1p(exp(-fabs((R)(x)))) + ((x) > 0 ? (x) : 0))
+#define D_ABS(x) fabs((R)(x))
+#define D_TRUNC(x) trunc((R)(x))
+#define D_FLOOR(x) floor((R)(x))
+#define D_WHERE(m, x, y) ((m) ? (R)(x) : (R)(y))
+#define D_LT(x, y) ((x) < (y))
+#define D_GT(x, y) ((x) > (y))
+
+#endif
