@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The words of derivatives of ops.def as arithmetic of a floating type R, which who includes it defines; by tgmath.h. */
+/* The words of ops.def for derivatives, as arithmetic of the floating type R of who includes this; by tgmath.h. */
 #ifndef BENCH_DERIVATIVE_WORDS_H
 #define BENCH_DERIVATIVE_WORDS_H
 

@@ -85,7 +85,8 @@ START_TEST(test_product)
     int count = 0;
     pose_as_gpu();
     ck_ok(lfuse__backend_opencl.enumerate(&count, reason, sizeof reason));
-    if (!count || !dlopen(LFUSE_TEST_LAYER, RTLD_NOW | RTLD_NOLOAD)) TEST_SKIP("no OpenCL device behind the test layer");
+    if (!count || !dlopen(LFUSE_TEST_LAYER, RTLD_NOW | RTLD_NOLOAD))
+        TEST_SKIP("no OpenCL device behind the test layer");
     ck_ok(lfuse__backend_opencl.describe(0, &facts));
     if (!facts.compiles_at_launch) TEST_SKIP("%s is not PoCL's", facts.info.name);
     ck_assert_int_eq(facts.info.kind, LFUSE_DEVICE_GPU);

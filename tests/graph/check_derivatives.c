@@ -75,13 +75,15 @@ typedef struct tally {
 
 /*
  * Three steps tell how far the differences are from their limit: by h^4 a finer one has a fifteenth of what separates
- * it from the one before; the whole of that is the tolerance, with what rounding of values and of the text's constants (double) makes. Next to a kink, a
- * jump or a pole they differ by as much as it makes: such points say little, and are not sharp.
+ * it from the one before; the whole of that is the tolerance, with what rounding of values and of the text's constants
+ * (double) makes. Next to a kink, a jump or a pole they differ by as much as it makes: such points say little, and are
+ * not sharp.
  */
 static void check_point(int op, const R *x, int i, tally *t)
 {
     R largest = 0, d[3];
-    const R coarse = difference(op, x, i, step, &largest), middle = difference(op, x, i, step / 2, &largest);
+    const R coarse = difference(op, x, i, step, &largest);
+    const R middle = difference(op, x, i, step / 2, &largest);
     const R fine = difference(op, x, i, step / 4, &largest);
     const R y = functions[op].reference(x[0], x[1], x[2]);
     if (!isfinite(coarse) || !isfinite(middle) || !isfinite(fine) || !isfinite(y)) return;
