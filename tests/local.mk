@@ -13,7 +13,8 @@
 # run kernels of all families. So do three programs that look at many results of calls which others make too.
 driver_tests = tests/kernels/check_host tests/run/check_foreach tests/optim/check_trajectories tests/run/check_rows \
 	tests/backends/check_opencl% tests/backends/check_foreign_% \
-	tests/backends/check_launches_% tests/backends/check_unfit_% tests/backends/check_other_% tests/cases/check_large tests/kernels/check_nvrtc tests/kernels/check_devices \
+	tests/backends/check_launches_% tests/backends/check_unfit_% tests/backends/check_other_% \
+	tests/cases/check_large tests/kernels/check_nvrtc tests/kernels/check_devices \
 	tests/kernels/check_strassen tests/run/check_transports
 thread_tests = tests/run/check_threads
 
@@ -77,6 +78,13 @@ check-host:
 check-threads:
 	@$(MAKE) $(AM_MAKEFLAGS) $(BUILT_SOURCES)
 	@$(without_drivers) $(MAKE) $(AM_MAKEFLAGS) check-TESTS check_PROGRAMS= TESTS='$(thread_tests)'
+
+# A short run on the first CUDA device under compute-sanitizer; skipped where one of the two is missing.
+.PHONY: check-memcheck
+check-memcheck: all
+	@$(MAKE) $(AM_MAKEFLAGS) tests/cases/check_cases
+	@$(MAKE) $(AM_MAKEFLAGS) check-TESTS check_PROGRAMS= TESTS=tests/memcheck.sh
+EXTRA_DIST += tests/memcheck.sh
 
 clean-local: clean-test-cache
 .PHONY: clean-test-cache

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Every case on every device of the machine, and on the stub; LFUSE_TEST_CASE and LFUSE_TEST_DEVICE leave those whose
- * names begin like that.
+ * names begin like that, or like one of several words with commas between.
  */
 #ifdef HAVE_CONFIG_H
 #include "config.h"
@@ -32,11 +32,15 @@ static const harness_case *const tables[] = {harness_basic_cases, harness_view_c
                                              harness_prologue_cases, harness_strassen_cases, harness_grouped_cases,
                                              harness_member_cases, harness_line_cases};
 
-/* Whether the name begins like what the environment asks for, if it does. */
+/* Whether the name begins like one of the words that the environment asks for, if it does. */
 static bool wanted(const char *name, const char *variable)
 {
-    const char *prefix = getenv(variable);
-    return !prefix || !strncmp(name, prefix, strlen(prefix));
+    const char *word = getenv(variable);
+    while (word && strncmp(name, word, strcspn(word, ","))) {
+        word += strcspn(word, ",");
+        if (!*word++) return false;
+    }
+    return true;
 }
 
 /* With a sanitizer kernels take long to compile: it is given every second case, and all that are marked. */
