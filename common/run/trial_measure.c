@@ -298,7 +298,7 @@ static lfuse_type type_of(const lfuse__way *ways, int count)
     int i, k;
 
     for (i = 0; i < count; i++) {
-        if (ways[i].network) return ways[i].network->children[0].product.type;
+        if (ways[i].network) return ways[i].network->network->children[0].product.type;
         for (k = 0; ways[i].alternative && k < ways[i].alternative->nsteps; k++) {
             const lfuse__step *s = &ways[i].alternative->steps[k];
             if (s->kind == LFUSE__STEP_GEMM) return s->product.type;
