@@ -151,7 +151,8 @@ static lfuse_status add_vendor(fixture *f, const dense *p, bench_case *c)
 static const lfuse_plan_options fused = {.effort = LFUSE_EFFORT_MEASURE, .disable = LFUSE_NO_REPLAY};
 static const lfuse_plan_options replay = {.effort = LFUSE_EFFORT_MEASURE};
 static const lfuse_plan_options unfused = {
-    .effort = LFUSE_EFFORT_MEASURE, .disable = LFUSE_NO_EPILOGUE | LFUSE_NO_POINTWISE_FUSION | LFUSE_NO_REPLAY};
+    .effort = LFUSE_EFFORT_MEASURE,
+    .disable = LFUSE_NO_EPILOGUE | LFUSE_NO_POINTWISE_FUSION | LFUSE_NO_PROLOGUE | LFUSE_NO_REPLAY};
 
 static lfuse_status add_strassens(fixture *f, const dense *p, bench_case *c)
 {

@@ -127,7 +127,11 @@ static double products_of(const lfuse__network *w)
     return (double)w->m * (double)most_deep(w) * (double)most_columns(w);
 }
 
-/* Those of the device's maker multiply f16 and bf16 by them; this kernel does not. */
+/*
+ * Those of the device's maker multiply f16 and bf16 by them; this kernel does not. Eight layers of f16 on an H200, one
+ * launch against the stages in their fastest ways, by products of a layer: up to 2^21 0.66 (8 x 256) to 0.93 (1 x 128),
+ * at 2^22 0.87 (64 x 256) to 1.04 (16 x 512, 4 x 1024), at 2^24 1.67.
+ */
 static bool has_matrix_units(const lfuse__facts *facts)
 {
     return facts->products == LFUSE__PRODUCTS_TUNED;

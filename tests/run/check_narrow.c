@@ -113,7 +113,7 @@ START_TEST(one_launch_a_layer)
     const lfuse_plan_options vendor = { .provider = LFUSE_PROVIDER_VENDOR };
     const lfuse_plan_options native = { .provider = LFUSE_PROVIDER_NATIVE };
     const lfuse_plan_options steps = { .provider = LFUSE_PROVIDER_NATIVE,
-                                       .disable = LFUSE_NO_EPILOGUE | LFUSE_NO_POINTWISE_FUSION };
+                                       .disable = LFUSE_NO_EPILOGUE | LFUSE_NO_POINTWISE_FUSION | LFUSE_NO_PROLOGUE };
 
     for (int lanes = 0; lanes < 2; lanes++) {
         reopen_stub_as(lanes);
