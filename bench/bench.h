@@ -67,8 +67,8 @@ typedef struct bench_suite {
     const char *const *problems; /* NULL at the end */
     const char *const *quick;
     /*
-     * Builds and verifies the variants. ERR_UNSUPPORTED: skipped on this device, the message says why. On failure
-     * nothing is left behind.
+     * Builds and verifies the variants. ERR_UNSUPPORTED, ERR_LIBRARY: skipped on this device, the message says why. On
+     * failure nothing is left behind.
      */
     lfuse_status (*prepare)(bench_device *d, const char *problem, bench_case *c);
     /* Makes instances of the problem's plans with effort measure, so that their choices are wisdom. NULL: has none. */
@@ -113,9 +113,11 @@ bench_variant *bench_add(bench_case *c, const char *name, void *state, lfuse_sta
                          void (*destroy)(void *));
 /* Says why the case is without that variant, in the report and its JSON. `name` stays the caller's. */
 void bench_leave_out(bench_case *c, const char *name, const char *reason);
+/* Whether the device or the machine lacks what is asked for: ERR_UNSUPPORTED, ERR_LIBRARY. */
+bool bench_is_missing(lfuse_status status);
 /*
- * What becomes of a case when a variant could not be made: where the device or the machine lacks what it takes
- * (ERR_UNSUPPORTED, ERR_LIBRARY) it is left out, with the last error's message, and LFUSE_OK returned; else the status.
+ * What becomes of a case when a variant could not be made: where something is missing it is left out, with the last
+ * error's message, and LFUSE_OK returned; else the status.
  */
 lfuse_status bench_omit(bench_case *c, const char *name, lfuse_status status);
 void bench_case_destroy(bench_case *c);

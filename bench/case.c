@@ -52,10 +52,15 @@ void bench_leave_out(bench_case *c, const char *name, const char *reason)
     snprintf(l->reason, sizeof l->reason, "%s", reason);
 }
 
+bool bench_is_missing(lfuse_status status)
+{
+    return status == LFUSE_ERR_UNSUPPORTED || status == LFUSE_ERR_LIBRARY;
+}
+
 lfuse_status bench_omit(bench_case *c, const char *name, lfuse_status status)
 {
     const bool made = c->nvariants && !strcmp(c->variants[c->nvariants - 1].name, name); /* but not verified */
-    if ((status != LFUSE_ERR_UNSUPPORTED && status != LFUSE_ERR_LIBRARY) || made) return status;
+    if (!bench_is_missing(status) || made) return status;
     bench_leave_out(c, name, lfuse_last_error());
     return LFUSE_OK;
 }

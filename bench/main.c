@@ -75,7 +75,7 @@ static void run_problem(const options *o, bench_device *d, const bench_suite *su
     if (!status) {
         bench_report_case(d, &c, o->variant, figures, o->json);
         for (int i = 0; i < c.nvariants; i++) c.variants[i].ok ? t->good++ : t->wrong++;
-    } else if (status == LFUSE_ERR_UNSUPPORTED || status == LFUSE_ERR_DEVICE_MEMORY || status == LFUSE_ERR_TYPE) {
+    } else if (bench_is_missing(status) || status == LFUSE_ERR_DEVICE_MEMORY || status == LFUSE_ERR_TYPE) {
         bench_report_skipped(d, problem, lfuse_last_error(), o->json);
         t->skipped++;
     } else {

@@ -41,7 +41,7 @@ static int tune_problem(bench_device *d, const bench_suite *suite, const char *p
     const double start = bench_now_us();
     lfuse_status status = suite->tune(d, problem);
     if (!status) printf("  %-28s %8.2f s\n", problem, (bench_now_us() - start) * 1e-6);
-    else if (status == LFUSE_ERR_UNSUPPORTED || status == LFUSE_ERR_DEVICE_MEMORY || status == LFUSE_ERR_TYPE)
+    else if (bench_is_missing(status) || status == LFUSE_ERR_DEVICE_MEMORY || status == LFUSE_ERR_TYPE)
         printf("  %-28s skipped: %s\n", problem, lfuse_last_error());
     else {
         printf("  %-28s FAILED: %s: %s\n", problem, lfuse_status_name(status), lfuse_last_error());

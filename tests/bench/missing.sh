@@ -24,6 +24,15 @@ has_result() # variant, case
     grep "\"type\":\"result\",\"case\":\"$2\",\"variant\":\"$1\".*\"ok\":true" "$work/figures"
 }
 
+# A device that is neither CPU nor GPU has no products of the library's own either: they are skipped, the rest is not.
+skips_products()
+{
+    OPENCL_LAYERS=$top_builddir/tests/layer/.libs/opencl_layer.so LFUSE_LAYER_SAYS=0:other \
+        LFUSE_LAYER_COUNTS=$work/counts "$top_builddir/bench/lfuse-bench" --device opencl:0:0 --quick \
+        --case gemm:8x16x16 --case pointwise:add:4096 >"$work/said" 2>&1 || { cat "$work/said"; return 1; }
+    grep '^  gemm:8x16x16 *skipped: .*libclblast' "$work/said" && grep '^  pointwise:add:4096 *fused .*ok' "$work/said"
+}
+
 device=$("$top_builddir/bench/lfuse-info" --json | sed -n 's/.*"devices":\[.*"name":"\(opencl:[0-9:]*\)".*/\1/p')
 if test -z "$device"; then
     skip "lfuse-bench without CLBlast" "no OpenCL device"
@@ -37,5 +46,13 @@ else
     ok "so is the product" has_result plan gemm:8x16x16
     ok "a page is made of it" "$top_builddir/bench/lfuse-bench" --report "$work/page" "$work/figures"
     ok "which tells the reason" grep -q "dense:L2:H16:B4 vendor: .*libclblast" "$work/page/index.html"
+fi
+OPENCL_LAYERS=$top_builddir/tests/layer/.libs/opencl_layer.so LFUSE_LAYER_COUNTS=$work/counts \
+    "$top_builddir/bench/lfuse-info" --json >"$work/info"
+if test -s "$work/counts" && grep -q '"name":"opencl:0:0","backend":"opencl","product":"[^"]*","kind":"CPU"' "$work/info"
+then
+    ok "a device without any product" skips_products
+else
+    skip "a device without any product" "no CPU opencl:0:0 behind the test layer"
 fi
 done_testing

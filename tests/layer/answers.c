@@ -40,11 +40,9 @@ static void answer_old(size_t size, char *value)
     if (value != NULL && size > at + 3) memcpy(value + at, "1.1", 3);
 }
 
-static void answer_gpu(size_t size, void *value)
+static void answer_type(cl_device_type type, size_t size, void *value)
 {
-    const cl_device_type gpu = CL_DEVICE_TYPE_GPU;
-
-    if (value != NULL && size >= sizeof gpu) memcpy(value, &gpu, sizeof gpu);
+    if (value != NULL && size >= sizeof type) memcpy(value, &type, sizeof type);
 }
 
 void lfuse_layer_answer(cl_device_id d, cl_device_info what, size_t size, void *value)
@@ -57,6 +55,7 @@ void lfuse_layer_answer(cl_device_id d, cl_device_info what, size_t size, void *
     if (text == NULL || sscanf(text, "%d:%15s", &device, word) != 2 || device != number) return;
     if (what == CL_DEVICE_AVAILABLE && strcmp(word, "available") == 0) answer_no(size, value);
     if (what == CL_DEVICE_COMPILER_AVAILABLE && strcmp(word, "compiler") == 0) answer_no(size, value);
-    if (what == CL_DEVICE_TYPE && strcmp(word, "gpu") == 0) answer_gpu(size, value);
+    if (what == CL_DEVICE_TYPE && strcmp(word, "gpu") == 0) answer_type(CL_DEVICE_TYPE_GPU, size, value);
+    if (what == CL_DEVICE_TYPE && strcmp(word, "other") == 0) answer_type(CL_DEVICE_TYPE_ACCELERATOR, size, value);
     if (what == CL_DEVICE_VERSION && strcmp(word, "version") == 0) answer_old(size, value);
 }
