@@ -18,17 +18,25 @@
 
 enum { OWN = 2 }; /* operands in front of those of the body: A, B */
 
-static int64_t known(lfuse_size s)
+static lfuse__computes by_default(const lfuse__draft *d, int32_t matmul)
 {
-    return lfuse__size_literal(s) ? s : INT64_MAX;
+    const lfuse__node *n = lfuse__draft_node(d, matmul), *a = lfuse__draft_node(d, n->in[0]);
+    const lfuse_size sizes[] = { n->shape[n->rank - 2], n->shape[n->rank - 1], a->shape[a->rank - 1] };
+    int64_t low[3], high[3];
+    int i;
+
+    for (i = 0; i < 3; i++) lfuse__size_bounds(d->g, sizes[i], &low[i], &high[i]);
+    return lfuse__computes_by_default(d->facts, (lfuse_type)n->type, low, high);
 }
 
 bool lfuse__draft_both(const lfuse__draft *d, int32_t matmul)
 {
     const lfuse__node *n = lfuse__draft_node(d, matmul);
 
-    return d->both && !n->list && n->op != LFUSE_PRECISION_TF32 && !d->levels[matmul] &&
-           lfuse__draft_node(d, n->in[0])->type == n->type && lfuse__draft_node(d, n->in[1])->type == n->type;
+    if (n->list || n->op == LFUSE_PRECISION_TF32 || d->levels[matmul] ||
+        lfuse__draft_node(d, n->in[0])->type != n->type || lfuse__draft_node(d, n->in[1])->type != n->type)
+        return false;
+    return d->both || (d->provider == LFUSE_PROVIDER_DEFAULT && by_default(d, matmul) == LFUSE__COMPUTES_EITHER);
 }
 
 bool lfuse__draft_native(const lfuse__draft *d, int32_t matmul)
@@ -39,9 +47,7 @@ bool lfuse__draft_native(const lfuse__draft *d, int32_t matmul)
     if (n->op == LFUSE_PRECISION_TF32) return false;
     if (lfuse__draft_both(d, matmul)) return true;
     if (d->provider != LFUSE_PROVIDER_DEFAULT) return d->provider == LFUSE_PROVIDER_NATIVE;
-    if (lfuse__native_by_default(d->facts, (lfuse_type)n->type, known(n->shape[n->rank - 2]),
-                                 known(n->shape[n->rank - 1]), known(a->shape[a->rank - 1])))
-        return true;
+    if (by_default(d, matmul) == LFUSE__COMPUTES_NATIVE) return true;
     /* To read what a matrix is made of is less than to write the matrix, which a vendor's product would read again. */
     return lfuse__tiles_fit(d->facts) && a->type != LFUSE_F64 && lfuse__prologue_pays(d, matmul);
 }

@@ -144,6 +144,7 @@ typedef struct lfuse__product {
     bool adds;       /* the vendor's: C is added */
     int bias, addend; /* the vendor's: index in operands; 0: no bias, C is D */
     bool native;
+    bool ahead;      /* native, with others behind it: sizes of runs decide, so it is compiled with the plan */
     bool transposed[2]; /* GROUPED: A and B; of others the walks tell */
     int made[2];        /* native: 1 + the register that is an element of A or B, which is of place SUM then and lies
                            nowhere; 0: it lies in memory. What such a register is made of is walked by A's, or B's, rows

@@ -15,8 +15,9 @@
  *   widened           f16 and bf16 where the vendor has no such product: operands cast to f32, the rest as above. The
  *                     only way of operands of two types
  *
- * Where measurement or wisdom is to choose between providers, the library's own kernels are the first, and what they
- * take behind the product is a kernel behind the vendor's, be it a tail that the vendor's epilogue knows or not.
+ * Where measurement or wisdom is to choose between providers, or sizes that are given at run time, the library's own
+ * kernels are the first, and what they take behind the product is a kernel behind the vendor's, be it a tail that the
+ * vendor's epilogue knows or not.
  */
 #include "common/plan/tail.h"
 
@@ -303,6 +304,7 @@ static lfuse_status make_both(lfuse__draft *d, const lfuse__unit *u, lfuse__stag
 
     LFUSE__TRY(lfuse__make_native(d, u, stage));
     if (d->changed) return LFUSE_OK; /* there is another round */
+    stage->alternatives[0].steps[0].product.ahead = !d->both;
     status = u->tail < 0 || (lfuse__product_tail(d, u->node) == u->tail && !d->home[u->node].set)
                  ? make_vendor(d, u, &vendor)
                  : make_with_region(d, u, &vendor);

@@ -48,4 +48,26 @@ static inline bool lfuse__native_by_default(const lfuse__facts *facts, lfuse_typ
            (facts->products == LFUSE__PRODUCTS_NONE || !lfuse__vendor_is_faster(facts, type, m, n, k));
 }
 
+/*
+ * The same of sizes within bounds: m, n, k. EITHER: it depends on the sizes, and the library's own kernels decline
+ * where the vendor is faster (product_tiles_choose.c).
+ */
+typedef enum lfuse__computes { LFUSE__COMPUTES_VENDOR, LFUSE__COMPUTES_NATIVE, LFUSE__COMPUTES_EITHER } lfuse__computes;
+static inline lfuse__computes lfuse__computes_by_default(const lfuse__facts *facts, lfuse_type type,
+                                                         const int64_t low[3], const int64_t high[3])
+{
+    int64_t best[3];
+    int i;
+
+    for (i = 0; i < 3; i++) { /* as few products as there may be, on sides that are not too short */
+        best[i] = low[i] > LFUSE__TILES_FEWEST || i == 2 ? low[i] : LFUSE__TILES_FEWEST;
+        if (best[i] > high[i]) best[i] = high[i];
+    }
+    if (lfuse__native_by_default(facts, type, low[0], low[1], low[2]) &&
+        lfuse__native_by_default(facts, type, high[0], high[1], high[2]))
+        return LFUSE__COMPUTES_NATIVE;
+    return lfuse__native_by_default(facts, type, best[0], best[1], best[2]) ? LFUSE__COMPUTES_EITHER
+                                                                            : LFUSE__COMPUTES_VENDOR;
+}
+
 #endif

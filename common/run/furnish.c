@@ -198,6 +198,12 @@ static int ranked(const lfuse_instance *in, const lfuse__stage *stage, const lfu
     return count;
 }
 
+/* Whether it may decline for another one that is taken for faster: where none does the work, it is asked again. */
+static bool has_estimate(const lfuse__alternative *a)
+{
+    return a->steps[0].kind == LFUSE__STEP_GEMM && a->steps[0].product.native;
+}
+
 /* The buffers' lifetimes as they were: a declined alternative has used some. */
 static lfuse_status furnish_stage(lfuse_instance *in, const lfuse__stage *stage)
 {
@@ -206,6 +212,7 @@ static lfuse_status furnish_stage(lfuse_instance *in, const lfuse__stage *stage)
     lfuse_status status = LFUSE_ERR_MEMORY;
     const lfuse__alternative **order = malloc((size_t)stage->nalternatives * sizeof *order);
     lfuse__known known;
+    const lfuse__alternative *a;
     int i, count;
 
     if (!before || !order) {
@@ -216,17 +223,19 @@ static lfuse_status furnish_stage(lfuse_instance *in, const lfuse__stage *stage)
     count = ranked(in, stage, order);
     status = lfuse__trial(in, order, count, &known);
     if (status) goto err_free_all;
-    for (i = 0; i < count; i++) {
+    for (i = 0; i < 2 * count; i++) {
+        a = order[i % count];
+        if (i >= count && !has_estimate(a)) continue;
         in->more = i + 1 < count && !(known.known && i == 0); /* what is known to be the best has no estimate to make */
         in->tiling = known.tiled && i == 0 ? &known.tiling : NULL;
-        status = lfuse__furnish_alternative(in, order[i]);
+        status = lfuse__furnish_alternative(in, a);
         in->tiling = NULL;
         if (!status) break;
         lfuse__drop_operations(in, noperations);
         in->nbuffers = nbuffers;
         if (nbuffers) memcpy(in->buffers, before, (size_t)nbuffers * sizeof *before);
         if (status != LFUSE_ERR_UNSUPPORTED) break;
-        log_decline(in, order[i]->name, &order[i]->steps[0]);
+        log_decline(in, a->name, &a->steps[0]);
     }
 
 err_free_all:

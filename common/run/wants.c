@@ -217,7 +217,8 @@ lfuse_status lfuse__entry_want_all(lfuse__body_entry *e, const lfuse__facts *fac
         for (j = 0; j < e->plan->stages[i].nalternatives; j++)
             for (k = 0; k < e->plan->stages[i].alternatives[j].nsteps; k++) {
                 const lfuse__step *step = &e->plan->stages[i].alternatives[j].steps[k];
-                if (step->kind == LFUSE__STEP_GEMM && step->product.native && e->plan->stages[i].nalternatives > 1)
+                if (step->kind == LFUSE__STEP_GEMM && step->product.native && !step->product.ahead &&
+                    e->plan->stages[i].nalternatives > 1)
                     continue; /* compiled when it is chosen */
                 if (step->kind == LFUSE__STEP_BUNDLE) {
                     LFUSE__TRY(want_bundle(e, step, facts));

@@ -241,6 +241,51 @@ START_TEST(test_sizes)
 }
 END_TEST
 
+/*
+ * By default the actual sizes say who computes: from 32 rows to 2^26 multiplications the library's own kernels, below
+ * and above cuBLASLt. Nothing is compiled for a new size, on either side of a border.
+ */
+START_TEST(test_sizes_by_default)
+{
+    static const struct { int64_t rows; bool native; } sizes[] = {
+        { 64, true }, { 1, false }, { 31, false }, { 32, true }, { 5162, true }, { 5163, false }, { 20000, false },
+        { 513, true },
+    };
+    const int64_t shape[] = { 100, 130 };
+    lfuse_graph *g = lfuse_graph_create();
+    lfuse_device *dev;
+    lfuse_stream *s;
+    lfuse_tensor *weights;
+    lfuse_plan *plan;
+    if (lfuse__cu_load_compiler()) TEST_SKIP("no NVRTC");
+    if (lfuse__cu_load_blas() || strcmp(lfuse__cu_blas.text, "13.0.0"))
+        TEST_SKIP("NVRTC %s goes with another cuBLASLt than the fake one", lfuse__cu_compiler.text);
+    setenv("FAKECUDA_QUICK", "0", 1);
+    OK(lfuse_device_open("cuda:0", &dev));
+    OK(lfuse_stream_create(dev, &s));
+    const lfuse_size n = lfuse_size_var(g, "n", 1, 100000), left[] = { n, 100 };
+    lfuse_output(g, "c", lfuse_matmul(lfuse_input(g, "a", LFUSE_F32, 2, left),
+                                      lfuse_input(g, "b", LFUSE_F32, 2, shape)));
+    OK(lfuse_tensor_create(dev, LFUSE_F32, 2, shape, &weights));
+    OK(lfuse_plan_create(dev, g, NULL, &plan));
+    const uint64_t before = compiles(dev);
+    ck_assert_uint_gt(before, 0);
+    for (size_t i = 0; i < sizeof sizes / sizeof *sizes; i++) {
+        const uint64_t kernels = fake_last()->launches;
+        run_rows(dev, s, plan, weights, sizes[i].rows);
+        ck_assert_msg((fake_last()->launches > kernels) == sizes[i].native, "%d rows: %d kernels", (int)sizes[i].rows,
+                      (int)(fake_last()->launches - kernels));
+        ck_assert_msg(compiles(dev) == before, "%d rows compiled", (int)sizes[i].rows);
+    }
+    lfuse_plan_destroy(plan);
+    lfuse_tensor_destroy(weights);
+    lfuse_graph_destroy(g);
+    lfuse_stream_destroy(s);
+    lfuse_device_close(dev);
+    unsetenv("FAKECUDA_QUICK");
+}
+END_TEST
+
 static Suite *suite_fake_products(void)
 {
     Suite *s = suite_create("cuda-fake products");
@@ -250,6 +295,7 @@ static Suite *suite_fake_products(void)
     tcase_add_checked_fixture(c, load_fakes, NULL);
     tcase_add_test(c, test_gemm);
     tcase_add_test(c, test_sizes);
+    tcase_add_test(c, test_sizes_by_default);
     suite_add_tcase(s, c);
     return s;
 }

@@ -100,11 +100,26 @@ START_TEST(few_rows)
 }
 END_TEST
 
+/* By the bounds where they say it; else both are there, and the actual sizes decide. */
 START_TEST(rows_of_unknown_number)
 {
-    gpu(LFUSE__PRODUCTS_TUNED);
-    dense_of(LFUSE_F32, lfuse_size_var(g, "rows", 1, 1 << 20), K);
-    check_first(false);
+    static const struct { lfuse_type type; int64_t low, high; int alternatives; bool native; } bounds[] = {
+        { LFUSE_F32, 32, 9000, 1, true }, { LFUSE_F32, 1, 31, 2, false }, { LFUSE_F32, 9800, 20000, 2, false },
+        { LFUSE_F32, 1, 1 << 20, 3, true }, { LFUSE_F32, 1, 200, 3, true }, { LFUSE_F32, 31, 32, 3, true },
+        { LFUSE_F32, 9000, 9800, 3, true }, { LFUSE_F32, 0, 32, 3, true }, { LFUSE_F64, 1, 1 << 20, 2, false },
+    };
+
+    for (size_t i = 0; i < sizeof bounds / sizeof *bounds; i++) {
+        gpu(LFUSE__PRODUCTS_TUNED);
+        lfuse_graph_destroy(g);
+        g = lfuse_graph_create();
+        dense_of(bounds[i].type, lfuse_size_var(g, "rows", bounds[i].low, bounds[i].high), K);
+        check_first(bounds[i].native);
+        ck_assert_msg(plan->stages[0].nalternatives == bounds[i].alternatives, "bounds %d: %d alternatives", (int)i,
+                      plan->stages[0].nalternatives);
+    }
+    gpu(LFUSE__PRODUCTS_PORTABLE);
+    check_first(false); /* the last one: f64 */
 }
 END_TEST
 
