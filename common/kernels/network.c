@@ -74,7 +74,7 @@ static int64_t groups_of(const lfuse__product_class *p, const lfuse__network *w)
 /* Local memory: sums of each team, and the rows of A, turned round, where there are several. */
 static int64_t local_bytes(const lfuse__product_class *p)
 {
-    const int64_t deep = (int64_t)LFUSE__GROUP / (p->columns / VECTOR) * p->depth;
+    const int64_t deep = (int64_t)lfuse__network_pitch(p) * p->depth;
 
     return 4 * ((int64_t)TEAMS * p->rows * p->columns * (p->rows == 1 ? 2 : 1) + (p->rows > 1 ? deep * p->rows : 0));
 }
@@ -213,13 +213,15 @@ static void put_place(const lfuse__network_place *from, uint64_t *words)
 static void pack_layer(const lfuse__kernel_class *c, const lfuse__network_layer *layer, uint64_t *words)
 {
     const lfuse__network_place *b = &layer->operands[LFUSE__PRODUCT_B];
-    const unsigned bytes = VECTOR * lfuse__type_bytes(c->operands[LFUSE__PRODUCT_B].type);
-    const bool vectors = b->address % bytes == 0 && b->row % VECTOR == 0 && layer->n % VECTOR == 0;
+    const int64_t vector = c->product.tb ? lfuse__network_along(&c->product) : VECTOR;
+    const int64_t apart = c->product.tb ? b->column : b->row, length = c->product.tb ? layer->k : layer->n;
+    const uint64_t bytes = (uint64_t)vector * lfuse__type_bytes(c->operands[LFUSE__PRODUCT_B].type);
+    const bool vectors = b->address % bytes == 0 && apart % vector == 0 && length % vector == 0;
     int j;
 
     words[LFUSE__NETWORK_B] = b->address;
     words[LFUSE__NETWORK_SIZES] = (uint64_t)layer->n | (uint64_t)layer->k << 32;
-    words[LFUSE__NETWORK_LD] = (uint64_t)b->row << LFUSE__NETWORK_STEP | (uint64_t)layer->kind << LFUSE__NETWORK_KIND |
+    words[LFUSE__NETWORK_LD] = (uint64_t)apart << LFUSE__NETWORK_STEP | (uint64_t)layer->kind << LFUSE__NETWORK_KIND |
                                (uint64_t)vectors << LFUSE__NETWORK_VECTORS;
     for (j = LFUSE__PRODUCT_OWN; j < c->noperands; j++)
         if (!c->operands[j].written) put_place(&layer->operands[j], words + lfuse__network_slot(c, j));

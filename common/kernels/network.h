@@ -14,8 +14,9 @@
  * epilogues, of which one is stored. The body holds a few epilogues, each a store to that operand; a layer has one of
  * them, and memory for the operands that this one loads. product.form is LFUSE__PRODUCT_NETWORK; `rows` and `columns`
  * are a group's, `depth` how many rows of B a work-item holds in registers: 256 / (columns / 4) work-items share the
- * rows of B. Matrices are f32, f16 or bf16, all of the same type; what is handed on is f32 and not rounded to it, as
- * within any kernel. Neither numbers nor indices occur in the body.
+ * rows of B. All B are stored row by row, or all column by column (product.tb): a work-item then has `along` rows of B
+ * that are neighbours in memory, in place of neighbouring columns. Matrices are f32, f16 or bf16, all of the same type;
+ * what is handed on is f32 and not rounded to it, as within any kernel. Neither numbers nor indices occur in the body.
  *
  * Sums are by fma over the rows of B that a work-item has, then by halves within a team of 32, then over teams, all in
  * a fixed order that depends on the class alone.
@@ -36,8 +37,9 @@ typedef struct lfuse__network_place {
 typedef struct lfuse__network_layer {
     int64_t n, k;
     int kind; /* its epilogue: the body's store of that number */
-    lfuse__network_place operands[LFUSE__MAX_OPERANDS]; /* as the class has them; B's columns are neighbours; address 0
-                                                           of those that its epilogue does not load */
+    lfuse__network_place operands[LFUSE__MAX_OPERANDS]; /* as the class has them; B's columns are neighbours, where
+                                                           product.tb is set its rows; address 0 of those that its
+                                                           epilogue does not load */
 } lfuse__network_layer;
 
 /* A and what is stored are those of the first and the last layer; the workspace is the launch's one buffer. */
@@ -77,7 +79,7 @@ enum {
     /* of each layer */
     LFUSE__NETWORK_B = 0,  /* address */
     LFUSE__NETWORK_SIZES,  /* n, and k above it */
-    LFUSE__NETWORK_LD,     /* the elements of B from row to row, above VECTORS and KIND */
+    LFUSE__NETWORK_LD,     /* the elements of B from row to row, or column to column, above VECTORS and KIND */
     LFUSE__NETWORK_OWN,    /* address, row, column of each operand of the epilogue that is loaded */
     LFUSE__NETWORK_APART = 256, /* bytes from the counters of a block to those of the next, */
     LFUSE__NETWORK_SECOND = 128 /* and to the second: of results, where the first counts groups that have begun */
@@ -89,6 +91,18 @@ enum {
     LFUSE__NETWORK_KIND = 1,
     LFUSE__NETWORK_STEP = 8
 };
+/* Rows of B that a work-item loads together where they are neighbours; 1 where columns are. */
+static inline int lfuse__network_along(const lfuse__product_class *p)
+{
+    return !p->tb ? 1 : p->depth < LFUSE__NETWORK_VECTOR ? p->depth : LFUSE__NETWORK_VECTOR;
+}
+/* Rows of local memory between those of a work-item, so that stores of neighbouring rows of B fall on other banks. */
+static inline int lfuse__network_pitch(const lfuse__product_class *p)
+{
+    const int sharers = LFUSE__GROUP / (p->columns / LFUSE__NETWORK_VECTOR);
+
+    return sharers + (lfuse__network_along(p) > 1);
+}
 /* Words of a layer, and its word for operand j. */
 int lfuse__network_record(const lfuse__kernel_class *c);
 int lfuse__network_slot(const lfuse__kernel_class *c, int j);
@@ -97,10 +111,13 @@ int lfuse__network_slot(const lfuse__kernel_class *c, int j);
 typedef struct lfuse__network_text {
     lfuse__text t;
     int rows, columns, depth, vectors, sharers; /* R, C, D, Q, S */
+    int along, pitch;                           /* V, P */
     int stored, results;                        /* operand; results of a work-item */
     const char *type;                           /* of the matrices */
     bool sparse[LFUSE__MAX_OPERANDS];           /* not all epilogues load it */
 } lfuse__network_text;
+/* The row of B that is number i of a work-item, as an expression. */
+void lfuse__network_row(const lfuse__network_text *x, char *row, size_t size);
 /* Adds to acc, sums by column and row, w times the layer's A: layer, k, tag, from and the like are in scope. */
 void lfuse__network_put_products(const lfuse__network_text *x);
 

@@ -15,7 +15,22 @@ enum { VECTOR = LFUSE__NETWORK_VECTOR, AT_A_TIME = 8 /* loads of 16 bytes */ };
 
 typedef lfuse__network_text text;
 
-/* Where element (l, r) of the block's A lies in local memory: vectors of rows change places so that banks differ. */
+void lfuse__network_row(const text *x, char *row, size_t size)
+{
+    if (x->along == 1) snprintf(row, size, "s + i * %d", x->sharers);
+    else snprintf(row, size, "(i / %d * %d + s) * %d + i %% %d", x->along, x->sharers, x->along, x->along);
+}
+
+/* The row of local memory of row l of B: those of a work-item lie a pitch apart, those of neighbours side by side. */
+static void put_place(const text *x, const char *l, char *place, size_t size)
+{
+    if (x->along == 1) snprintf(place, size, "%s", l);
+    else
+        snprintf(place, size, "((%s / %d * %d + %s %% %d) * %d + %s / %d %% %d)", l, x->along * x->sharers, x->along, l,
+                 x->along, x->pitch, l, x->along, x->sharers);
+}
+
+/* Where row l, column r of it lies: vectors of columns change places so that banks differ. */
 static void put_turned(const text *x, const char *l, const char *r, char *place, size_t size)
 {
     const int units = x->rows / VECTOR;
@@ -52,12 +67,14 @@ static void put_one_row(const text *x)
 {
     const bool counted = x->t.k->product.counted;
     lfuse__strbuf *out = x->t.out;
+    char of[64];
 
+    lfuse__network_row(x, of, sizeof of);
     lfuse__put(out, 2, "S_f32 x[%d];", x->depth);
     lfuse__put(out, 2, "if (layer == 0) {");
     lfuse__put(out, 0, "#pragma unroll");
     lfuse__put(out, 3, "for (int i = 0; i < %d; i++) {", x->depth);
-    lfuse__put(out, 4, "const u32 l = s + i * %d;", x->sharers);
+    lfuse__put(out, 4, "const u32 l = %s;", of);
     lfuse__put(out, 4, "x[i] = ZERO_f32;");
     lfuse__put(out, 4, "if (l < k) x[i] = LOAD_%s(a, (i64)down * (i64)W(%d) + (i64)l * (i64)W(%d));", x->type,
                LFUSE__NETWORK_A + 1, LFUSE__NETWORK_A + 2);
@@ -67,7 +84,7 @@ static void put_one_row(const text *x)
         put_counted_wait(x, 3);
         lfuse__put(out, 0, "#pragma unroll");
         lfuse__put(out, 3, "for (int i = 0; i < %d; i++) {", x->depth);
-        lfuse__put(out, 4, "const u32 l = s + i * %d;", x->sharers);
+        lfuse__put(out, 4, "const u32 l = %s;", of);
         lfuse__put(out, 4, "u32 v = 0;");
         lfuse__put(out, 4, "if (l < k) FRESH_4(v, from + (u64)l * 4);");
         lfuse__put(out, 4, "x[i] = K_f32(v);");
@@ -78,7 +95,7 @@ static void put_one_row(const text *x)
     for (int again = 0; again < 2 && !counted; again++) {
         lfuse__put(out, 0, "#pragma unroll");
         lfuse__put(out, 3, "for (int i = 0; i < %d; i++) {", x->depth);
-        lfuse__put(out, 4, "const u32 l = s + i * %d;", x->sharers);
+        lfuse__put(out, 4, "const u32 l = %s;", of);
         if (!again) {
             lfuse__put(out, 4, "v[i] = (u64)tag << 32;");
             lfuse__put(out, 4, "if (l < k) v[i] = PEEK64(from, l);");
@@ -98,9 +115,10 @@ static void put_one_row(const text *x)
 static void put_given_rows(const text *x)
 {
     lfuse__strbuf *out = x->t.out;
-    char place[160];
+    char place[400], row[120];
 
-    put_turned(x, "l", "r", place, sizeof place);
+    put_place(x, "l", row, sizeof row);
+    put_turned(x, row, "r", place, sizeof place);
     lfuse__put(out, 3, "for (u32 i = item; i < k * %d; i += %d) {", x->rows, LFUSE__GROUP);
     lfuse__put(out, 4, "const u32 r = i / k, l = i %% k, row = down * %d + r;", x->rows);
     lfuse__put(out, 4, "S_f32 v = ZERO_f32;");
@@ -132,10 +150,10 @@ static void put_handed_rows(const text *x)
     const bool counted = x->t.k->product.counted;
     const int each = counted ? VECTOR : 2;
     lfuse__strbuf *out = x->t.out;
-    char place[160];
+    char place[400], row[120];
 
-    put_turned(x, counted ? "(4 * i / R_)" : "(2 * i / R_)", counted ? "(4 * i % R_)" : "(2 * i % R_)", place,
-               sizeof place);
+    put_place(x, counted ? "(4 * i / R_)" : "(2 * i / R_)", row, sizeof row);
+    put_turned(x, row, counted ? "(4 * i % R_)" : "(2 * i % R_)", place, sizeof place);
     if (counted) put_counted_wait(x, 3);
     lfuse__put(out, 3, "const u32 loads = k * %d;", x->rows / each);
     lfuse__put(out, 3, "for (u32 begin = item; begin < loads; begin += %d) {", LFUSE__GROUP * AT_A_TIME);
@@ -159,9 +177,11 @@ static void put_handed_rows(const text *x)
 static void put_rows(const text *x)
 {
     lfuse__strbuf *out = x->t.out;
-    char place[160];
+    char place[400], of[64], row[64];
 
-    put_turned(x, "l", "r", place, sizeof place);
+    snprintf(row, sizeof row, x->along == 1 ? "l" : "(s + i * %d)", x->pitch);
+    put_turned(x, row, "r", place, sizeof place);
+    lfuse__network_row(x, of, sizeof of);
     lfuse__put(out, 2, "if (layer == 0) {");
     put_given_rows(x);
     lfuse__put(out, 2, "} else {");
@@ -170,7 +190,7 @@ static void put_rows(const text *x)
     lfuse__put(out, 2, "SYNC();");
     lfuse__put(out, 0, "#pragma unroll");
     lfuse__put(out, 2, "for (int i = 0; i < %d; i++) {", x->depth);
-    lfuse__put(out, 3, "const u32 l = s + i * %d;", x->sharers);
+    lfuse__put(out, 3, "const u32 l = %s;", of);
     lfuse__put(out, 3, "if (l < k) {");
     lfuse__put(out, 0, "#pragma unroll");
     lfuse__put(out, 4, "for (u32 r = 0; r < %d; r += 4) {", x->rows);

@@ -47,19 +47,48 @@ static void put_layer(const text *x, int indent, const char *layer)
 static void put_weight_rows(const text *x, int indent, const char *what)
 {
     lfuse__strbuf *out = x->t.out;
+    char row[64];
 
+    lfuse__network_row(x, row, sizeof row);
     lfuse__put(out, 0, "#pragma unroll");
-    lfuse__put(out, indent, "for (int i = 0; i < %d; i++) {", x->depth);
-    lfuse__put(out, indent + 1, "const u32 l = s + i * %d;", x->sharers);
+    lfuse__put(out, indent, "for (int i = 0; i < %d; i += %d) {", x->depth, x->along);
+    lfuse__put(out, indent + 1, "const u32 l = %s;", row);
     lfuse__put(out, indent + 1, "if (l < k && first < n) {");
     lfuse__put(out, indent + 2, "%s", what);
     lfuse__put(out, indent + 1, "}");
     lfuse__put(out, indent, "}");
 }
 
+/* Columns of B that lie behind each other: `along` elements of each at a time, or element by element. */
+static void put_weight_columns(const text *x, int indent, bool vector)
+{
+    const unsigned bytes = lfuse__type_bytes(x->t.k->operands[LFUSE__PRODUCT_B].type);
+    lfuse__strbuf *out = x->t.out;
+    char row[64];
+
+    lfuse__network_row(x, row, sizeof row);
+    lfuse__put(out, 0, "#pragma unroll");
+    lfuse__put(out, indent, "for (int i = 0; i < %d; i += %d) {", x->depth, x->along);
+    lfuse__put(out, indent + 1, "const u32 l = %s;", row);
+    lfuse__put(out, 0, "#pragma unroll");
+    lfuse__put(out, indent + 1, "for (u32 c = 0; c < %d; c++)", VECTOR);
+    lfuse__put(out, indent + 2, "if (l < k && first + c < n) {");
+    if (vector)
+        lfuse__put(out, indent + 3, "u32 u_[4]; LOADB_%u(u_, b_ + ((first + c) * ld_ + l) * %u);",
+                   (unsigned)x->along * bytes, bytes);
+    lfuse__put(out, 0, "#pragma unroll");
+    lfuse__put(out, indent + 3, "for (u32 e = 0; e < %d; e++)", x->along);
+    if (vector) lfuse__put(out, indent + 4, "w[(i + e) * 4 + c] = UNPACK_%s(u_, e);", x->type);
+    else lfuse__put(out, indent + 4, "if (l + e < k) w[(i + e) * 4 + c] = LOAD_%s(b_, (first + c) * ld_ + l + e);",
+                    x->type);
+    lfuse__put(out, indent + 2, "}");
+    lfuse__put(out, indent, "}");
+}
+
 static void put_weights(const text *x, int indent, const char *layer)
 {
     const unsigned bytes = lfuse__type_bytes(x->t.k->operands[LFUSE__PRODUCT_B].type);
+    const bool columns = x->t.k->product.tb;
     lfuse__strbuf *out = x->t.out;
     char vector[240], element[120];
 
@@ -75,9 +104,11 @@ static void put_weights(const text *x, int indent, const char *layer)
     lfuse__put(out, 0, "#pragma unroll");
     lfuse__put(out, indent + 1, "for (int i = 0; i < %d; i++) w[i] = ZERO_f32;", VECTOR * x->depth);
     lfuse__put(out, indent + 1, "if (W(at + %d) >> %d & 1) {", LFUSE__NETWORK_LD, LFUSE__NETWORK_VECTORS);
-    put_weight_rows(x, indent + 2, vector);
+    if (columns) put_weight_columns(x, indent + 2, true);
+    else put_weight_rows(x, indent + 2, vector);
     lfuse__put(out, indent + 1, "} else {");
-    put_weight_rows(x, indent + 2, element);
+    if (columns) put_weight_columns(x, indent + 2, false);
+    else put_weight_rows(x, indent + 2, element);
     lfuse__put(out, indent + 1, "}");
     lfuse__put(out, indent, "}");
 }
@@ -277,7 +308,7 @@ static void put_kernel(const text *x, const char *name)
     if (x->rows == 1) lfuse__put(out, 1, "enum { TEAM_SUMS_ = %d };", TEAMS * x->columns);
     lfuse__put(out, 1, "LOCAL(S_f32, sums, %d)", TEAMS * x->rows * x->columns * (x->rows == 1 ? 2 : 1));
     lfuse__put(out, 1, "LOCAL(u64, turn, 1)");
-    if (x->rows > 1) lfuse__put(out, 1, "TILE_f32(tile, %d)", x->sharers * x->depth * x->rows);
+    if (x->rows > 1) lfuse__put(out, 1, "TILE_f32(tile, %d)", x->pitch * x->depth * x->rows);
     put_constants(x);
     lfuse__put(out, 1, LFUSE__BEGIN);
     put_layers(x);
@@ -349,6 +380,8 @@ lfuse_status lfuse__network_emit(lfuse__strbuf *out, const char *name, const lfu
     x.depth = p->depth;
     x.vectors = p->columns / VECTOR;
     x.sharers = LFUSE__GROUP / x.vectors;
+    x.along = lfuse__network_along(p);
+    x.pitch = lfuse__network_pitch(p);
     x.stored = c->body->stores[0].operand;
     x.type = lfuse__memory_word(c->operands[LFUSE__PRODUCT_B].type);
     x.results = (p->rows * p->columns + LFUSE__GROUP - 1) / LFUSE__GROUP;

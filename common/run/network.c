@@ -81,6 +81,20 @@ static bool known(const lfuse__kernel_class *all, int count, const lfuse__kernel
     return false;
 }
 
+/* Whether the weights lie so, where tensors are contiguous as declared. */
+static bool by_columns(const lfuse__plan_body *plan, const lfuse__step *step)
+{
+    int i;
+
+    for (i = 0; i < step->nchildren; i++) {
+        const lfuse__step *layer = &step->children[i];
+        const lfuse__operand *b = &layer->operands[LFUSE__PRODUCT_B];
+        if (lfuse__plan_stepping(plan, b, 1) != LFUSE__STEPPING_UNIT && layer->product.n != 1)
+            return lfuse__plan_stepping(plan, b, 0) == LFUSE__STEPPING_UNIT;
+    }
+    return false;
+}
+
 int lfuse__network_classes(const lfuse__plan_body *plan, const lfuse__step *step, const lfuse__facts *facts,
                            lfuse__kernel_class classes[LFUSE__NETWORK_CLASSES])
 {
@@ -99,6 +113,7 @@ int lfuse__network_classes(const lfuse__plan_body *plan, const lfuse__step *step
     }
     lfuse__size_bounds(plan->graph, step->children[0].product.m, &low, &high);
     class_of(step, &k);
+    k.product.tb = by_columns(plan, step);
     lfuse__error_save(&before);
     for (network.m = low < 1 ? 1 : low; network.m <= high && network.m <= LFUSE__NETWORK_ROWS_MOST; network.m++) {
         network.nlayers = step->nchildren;
@@ -141,8 +156,6 @@ static lfuse_status open_operand(lfuse_instance *in, lfuse__network_op *op, cons
     LFUSE__TRY(lfuse__walk_open(in, &step->operands[operand], 2, extents, &copies, &w));
     if (copies.count)
         return lfuse__error(LFUSE_ERR_UNSUPPORTED, "operand %d of layer %d would go through a copy", operand, layer);
-    if (operand == LFUSE__PRODUCT_B && ((w.strides[1] != 1 && l->n > 1) || w.strides[0] < 0))
-        return lfuse__error(LFUSE_ERR_UNSUPPORTED, "the weights of layer %d lie along k", layer);
     op->starts[layer][slot] = lfuse__start_of(&w);
     l->operands[slot].row = w.strides[0];
     l->operands[slot].column = w.strides[1];
@@ -178,6 +191,31 @@ static lfuse_status open_layers(lfuse_instance *in, lfuse__network_op *op, const
     return LFUSE_OK;
 }
 
+/* Weights lie row by row or column by column, in all layers alike: in as many as are taken. */
+static lfuse_status find_order(lfuse__network_op *op)
+{
+    bool rows = true, columns = true;
+    int i;
+
+    for (i = 0; i < op->network.nlayers; i++) {
+        const lfuse__network_layer *l = &op->layers[i];
+        const lfuse__network_place *b = &l->operands[LFUSE__PRODUCT_B];
+        const bool was = rows;
+        rows = rows && b->row >= 0 && (b->column == 1 || l->n == 1);
+        columns = columns && b->column >= 0 && (b->row == 1 || l->k == 1);
+        if (!rows && !columns) {
+            rows = was;
+            break;
+        }
+    }
+    if (i < 2)
+        return lfuse__error(LFUSE_ERR_UNSUPPORTED, "the weights of layer %d lie otherwise than those before it, or "
+                            "neither rows nor columns are contiguous", i);
+    op->network.nlayers = i;
+    op->k.product.tb = !rows;
+    return LFUSE_OK;
+}
+
 static lfuse_status open_result(lfuse_instance *in, lfuse__network_op *op, const lfuse__step *children)
 {
     const int last = op->network.nlayers - 1;
@@ -210,6 +248,7 @@ static lfuse_status prepare(lfuse_instance *in, const lfuse__step *step, int fir
                               (long long)op->network.m, LFUSE__NETWORK_ROWS_MOST);
     class_of(step, &op->k);
     if (!status) status = open_layers(in, op, children);
+    if (!status) status = find_order(op);
     if (!status) status = choose(in->facts, &op->network, &op->k);
     if (!status) status = open_result(in, op, children);
     if (status) lfuse__network_op_destroy(op);

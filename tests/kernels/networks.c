@@ -83,11 +83,15 @@ void networks_emit(lfuse__strbuf *out, const char *(*name)(void *data), void *da
         int rows, columns, depth;
         bool counted, three;
         lfuse_type type;
+        bool tb;
     } shapes[] = {
-        {1, 4, 2, false, true, LFUSE_F32},   {1, 8, 8, false, false, LFUSE_F32}, {4, 16, 1, false, false, LFUSE_F32},
-        {8, 8, 4, false, false, LFUSE_F32},  {8, 32, 16, true, true, LFUSE_F32}, {1, 4, 2, true, false, LFUSE_F32},
-        {16, 16, 8, true, true, LFUSE_F32},  {16, 32, 1, false, false, LFUSE_F32}, {1, 8, 8, true, false, LFUSE_F16},
-        {8, 16, 4, false, false, LFUSE_BF16},
+        {1, 4, 2, false, true, LFUSE_F32, false},    {1, 8, 8, false, false, LFUSE_F32, false},
+        {4, 16, 1, false, false, LFUSE_F32, false},  {8, 8, 4, false, false, LFUSE_F32, false},
+        {8, 32, 16, true, true, LFUSE_F32, false},   {1, 4, 2, true, false, LFUSE_F32, false},
+        {16, 16, 8, true, true, LFUSE_F32, false},   {16, 32, 1, false, false, LFUSE_F32, false},
+        {1, 8, 8, true, false, LFUSE_F16, false},    {8, 16, 4, false, false, LFUSE_BF16, false},
+        {1, 4, 2, true, false, LFUSE_F32, true},     {8, 32, 16, true, false, LFUSE_F32, true},
+        {8, 8, 2, false, false, LFUSE_F16, true},
     };
     const lfuse__facts facts = network_facts(132);
     lfuse__kernel_class c;
@@ -97,7 +101,7 @@ void networks_emit(lfuse__strbuf *out, const char *(*name)(void *data), void *da
         c.product.form = LFUSE__PRODUCT_NETWORK;
         c.product.sum = LFUSE_F32;
         c.product.rows = shapes[i].rows, c.product.columns = shapes[i].columns, c.product.depth = shapes[i].depth;
-        c.product.counted = shapes[i].counted;
+        c.product.counted = shapes[i].counted, c.product.tb = shapes[i].tb;
         ck_assert_msg(!lfuse__network_emit(out, name(data), &c, &facts), "%s", lfuse__error_message());
     }
 }

@@ -20,6 +20,7 @@ typedef struct network {
     int layers;
     int64_t rows, widths[MOST_LAYERS + 1];
     const char *ends;
+    bool turned; /* weights are stored [out, in] */
     lfuse_tensor *x, *y, *w[MOST_LAYERS], *b[MOST_LAYERS], *s[MOST_LAYERS];
 } network;
 
@@ -83,11 +84,12 @@ static void graph_of(const network *n, bool frozen)
     g = lfuse_graph_create();
     x = lfuse_input(g, "x", LFUSE_F32, 2, LFUSE_DIMS(lfuse_size_var(g, "batch", 0, 4096), n->widths[0]));
     for (int i = 0; i < n->layers; i++) {
-        const lfuse_size *shape = LFUSE_DIMS(n->widths[i], n->widths[i + 1]);
+        const lfuse_size *shape = LFUSE_DIMS(n->widths[i + n->turned], n->widths[i + !n->turned]);
+        lfuse_value weights;
         char w[8];
         snprintf(w, sizeof w, "w%d", i);
-        x = add_end(n, i, lfuse_matmul(x, frozen ? lfuse_frozen(g, w, LFUSE_F32, 2, shape)
-                                                 : lfuse_input(g, w, LFUSE_F32, 2, shape)));
+        weights = frozen ? lfuse_frozen(g, w, LFUSE_F32, 2, shape) : lfuse_input(g, w, LFUSE_F32, 2, shape);
+        x = add_end(n, i, lfuse_matmul(x, n->turned ? lfuse_transpose(weights) : weights));
     }
     lfuse_output(g, "y", x);
 }
@@ -97,7 +99,7 @@ static void tensors_of(network *n)
     n->x = noise(2, SHAPE(n->rows, n->widths[0]), 1);
     n->y = tensor(2, SHAPE(n->rows, n->widths[n->layers]));
     for (int i = 0; i < n->layers; i++) {
-        n->w[i] = noise(2, SHAPE(n->widths[i], n->widths[i + 1]), sqrt(6 / (double)n->widths[i]));
+        n->w[i] = noise(2, SHAPE(n->widths[i + n->turned], n->widths[i + !n->turned]), sqrt(6 / (double)n->widths[i]));
         n->b[i] = noise(1, SHAPE(n->widths[i + 1]), 0.1);
         n->s[i] = noise(1, SHAPE(n->widths[i + 1]), 1);
     }
@@ -160,7 +162,7 @@ static void check(const network *n)
         for (int64_t i = 0; i < n->rows; i++)
             for (int64_t j = 0; j < m; j++) {
                 double sum = 0;
-                for (int64_t e = 0; e < k; e++) sum += now[i * k + e] * w[e * m + j];
+                for (int64_t e = 0; e < k; e++) sum += now[i * k + e] * w[n->turned ? j * k + e : e * m + j];
                 next_one[i * m + j] = end_at(n, l, sum, b[j], s[j]);
             }
         memcpy(now, next_one, (size_t)(n->rows * m) * sizeof *now);
@@ -190,7 +192,7 @@ START_TEST(shapes)
 
     begin();
     for (size_t c = 0; c < sizeof cases / sizeof *cases; c++) {
-        network n = { .layers = cases[c].layers, .rows = cases[c].rows, .ends = cases[c].ends };
+        network n = { .layers = cases[c].layers, .rows = cases[c].rows, .ends = cases[c].ends, .turned = _i };
         uint64_t before;
         lfuse_plan *plan;
         memcpy(n.widths, cases[c].widths, sizeof n.widths);
@@ -304,11 +306,11 @@ START_TEST(parts)
 }
 END_TEST
 
-/* Rows of x, y and the weights begin anywhere; weights that lie along k are for others. */
+/* Rows of x, y and the weights begin anywhere; weights of some layers that lie otherwise are for others. */
 START_TEST(strides)
 {
     network n = { .layers = 2, .rows = 3, .widths = { 10, 32, 29 }, .ends = "rl" }, odd;
-    lfuse_tensor *big[3], *along;
+    lfuse_tensor *big[4], *along;
     uint64_t before;
     lfuse_plan *plan;
 
@@ -317,7 +319,8 @@ START_TEST(strides)
     tensors_of(&n);
     plan = plan_with(0);
     odd = n;
-    for (int i = 0; i < 3; i++) big[i] = noise(1, SHAPE(400), 1);
+    for (int i = 0; i < 4; i++) big[i] = noise(1, SHAPE(i == 3 ? 1100 : 400), 1);
+    odd.w[1] = noise(2, SHAPE(32, 29), 0.4);
     OK(lfuse_tensor_view(big[0], 2, SHAPE(3, 10), SHAPE(-21, 2), 60, &odd.x));
     OK(lfuse_tensor_view(big[1], 2, SHAPE(10, 32), SHAPE(33, 1), 3, &odd.w[0]));
     OK(lfuse_tensor_view(big[2], 2, SHAPE(3, 29), SHAPE(90, 2), 1, &odd.y));
@@ -334,9 +337,17 @@ START_TEST(strides)
     run_on(&odd, plan, stream);
     ck_assert_uint_gt(launches() - before, 1);
     check(&odd);
+    lfuse_tensor_destroy(odd.w[1]);
+    OK(lfuse_tensor_view(big[3], 2, SHAPE(32, 29), SHAPE(1, 35), 7, &odd.w[1]));
+    run_on(&odd, plan, stream);
+    before = launches();
+    run_on(&odd, plan, stream);
+    ck_assert_uint_eq(launches() - before, 1);
+    check(&odd);
     lfuse_plan_destroy(plan);
-    lfuse_tensor_destroy(odd.x), lfuse_tensor_destroy(odd.w[0]), lfuse_tensor_destroy(odd.y);
-    for (int i = 0; i < 3; i++) lfuse_tensor_destroy(big[i]);
+    lfuse_tensor_destroy(odd.x), lfuse_tensor_destroy(odd.w[0]), lfuse_tensor_destroy(odd.w[1]);
+    lfuse_tensor_destroy(odd.y);
+    for (int i = 0; i < 4; i++) lfuse_tensor_destroy(big[i]);
     free_tensors(&n);
 }
 END_TEST
@@ -416,13 +427,15 @@ END_TEST
 /* Wider than one launch of the stub can hold, on devices that say which groups run at the same time. */
 static void check_wide(void)
 {
-    static const struct { int64_t rows, width; } cases[] = {
-        { 1, 256 }, { 7, 100 }, { 33, 64 }, { 64, 128 }, { 2, 250 }, { 40, 256 },
+    static const struct { int64_t rows, width; bool turned; } cases[] = {
+        { 1, 256, false }, { 7, 100, false }, { 33, 64, true }, { 64, 128, false }, { 2, 250, false },
+        { 40, 256, false }, { 1, 256, true }, { 7, 250, true }, { 40, 256, true },
     };
     const unsigned resident = lfuse__device_facts(dev)->resident_groups;
 
     for (size_t c = 0; c < sizeof cases / sizeof *cases && resident; c++) {
-        network n = { .layers = 3, .rows = cases[c].rows, .ends = c & 1 ? "rrl" : "r" };
+        network n = { .layers = 3, .rows = cases[c].rows, .turned = cases[c].turned,
+                      .ends = c & 1 ? "rrl" : "r" };
         uint64_t before;
         lfuse_plan *plan;
         for (int i = 0; i <= n.layers; i++) n.widths[i] = cases[c].width;
@@ -457,7 +470,7 @@ static Suite *suite_network(void)
 
     tcase_add_checked_fixture(c, open_stub, close_stub);
     tcase_set_timeout(c, 0);
-    tcase_add_test(c, shapes);
+    tcase_add_loop_test(c, shapes, 0, 2);
     tcase_add_test(c, declined);
     tcase_add_test(c, measured);
     tcase_add_test(c, parts);
