@@ -37,7 +37,7 @@ AM_TESTS_ENVIRONMENT = \
 	top_srcdir='$(abs_top_srcdir)'; export top_srcdir; \
 	top_builddir='$(abs_top_builddir)'; export top_builddir; \
 	CC='$(CC)'; export CC; CXX17='$(CXX17)'; export CXX17; \
-	CFLAGS='$(SANITIZER_FLAGS)'; export CFLAGS; \
+	CFLAGS="$${LFUSE_TEST_ALL+$(SANITIZER_FLAGS)}"; : $${CFLAGS:='$(KERNEL_SANITIZER_FLAGS)'}; export CFLAGS; \
 	PKG_CONFIG='$(PKG_CONFIG)'; export PKG_CONFIG; NM='$(NM)'; export NM; MANDOC='$(MANDOC)'; export MANDOC;
 
 # Programs that take long come first: two cores are then busy to the end.

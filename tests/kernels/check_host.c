@@ -12,6 +12,12 @@ static const lfuse_type floating[] = {LFUSE_F32, LFUSE_F16, LFUSE_BF16, LFUSE_F6
 static const lfuse_type stored[] = {LFUSE_F32, LFUSE_F16, LFUSE_BF16, LFUSE_F64, LFUSE_I64, LFUSE_I8, LFUSE_U8};
 enum { STORED = sizeof stored / sizeof *stored };
 
+/* Of types whose kernels are one text but for some words: f32 in both forms, the others in turns. */
+static bool in_turn(int form, int type)
+{
+    return type == 0 || (type + form) % 2 == 0 || test_all();
+}
+
 static void open_form(rig *r, int lanes)
 {
     lfuse__stub_reset();
@@ -36,7 +42,8 @@ START_TEST(places)
 {
     rig r;
     open_form(&r, _i);
-    for (int t = 0; t < STORED; t++) case_tails(&r, stored[t]);
+    for (int t = 0; t < STORED; t++)
+        if (in_turn(_i, t)) case_tails(&r, stored[t]);
     case_strides(&r, LFUSE_F32);
     case_strides(&r, LFUSE_F16);
     rig_close(&r);
@@ -47,7 +54,8 @@ START_TEST(sums)
 {
     rig r;
     open_form(&r, _i);
-    for (int t = 0; t < 4; t++) case_members(&r, floating[t]);
+    for (int t = 0; t < 4; t++)
+        if (in_turn(_i, t)) case_members(&r, floating[t]);
     rig_close(&r);
 }
 END_TEST
@@ -56,7 +64,8 @@ START_TEST(lines)
 {
     rig r;
     open_form(&r, _i);
-    for (int t = 0; t < 4; t++) case_lines(&r, floating[t]);
+    for (int t = 0; t < 4; t++)
+        if (in_turn(_i, t)) case_lines(&r, floating[t]);
     rig_close(&r);
 }
 END_TEST
@@ -76,7 +85,8 @@ START_TEST(lists)
 {
     rig r;
     open_form(&r, _i);
-    for (int t = 0; t < 4; t++) case_lists(&r, floating[t]);
+    for (int t = 0; t < 4; t++)
+        if (in_turn(_i, t)) case_lists(&r, floating[t]);
     case_carried_lists(&r, LFUSE_F16);
     case_table(&r);
     case_arrive(&r);
@@ -110,7 +120,8 @@ START_TEST(products)
 {
     rig r;
     open_form(&r, _i);
-    for (int t = 0; t < 4; t++) case_products(&r, floating[t]);
+    for (int t = 0; t < 4; t++)
+        if (in_turn(_i, t)) case_products(&r, floating[t]);
     if (r.facts.vector_lanes) case_made(&r); /* tiles need barriers */
     if (r.facts.vector_lanes) case_made_refusals(&r.facts);
     rig_close(&r);

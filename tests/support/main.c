@@ -60,6 +60,7 @@ void test_without_optimisation(bool without)
 static void run_suites(enum fork_status fork_status, test_suite_maker *const *makers)
 {
     SRunner *runner = srunner_create(NULL);
+    test_without_optimisation(true);
     for (; *makers; makers++)
         srunner_add_suite(runner, (*makers)());
     srunner_set_fork_status(runner, fork_status);

@@ -44,8 +44,9 @@ int test_all(void);
 
 /*
  * true: from here on PoCL compiles without the optimisation of LLVM, in a fifth of the time; false: as users have it.
- * For kernels of which like ones are compiled as users have them. Other drivers do not notice; with LFUSE_TEST_ALL nor
- * does PoCL. No kernel may run meanwhile: this changes the environment.
+ * Every program begins with true; the suites of kernels, cases and random graphs have some of each family as users have
+ * them. Other drivers do not notice; with LFUSE_TEST_ALL nor does PoCL. No kernel may run meanwhile: this changes the
+ * environment.
  */
 void test_without_optimisation(bool without);
 
