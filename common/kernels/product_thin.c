@@ -214,8 +214,9 @@ static void put_start(const lfuse__thin *s)
     lfuse__put(s->out, 1, "const u32 lane = item %% %d, team = item / %d;", TEAM, TEAM);
     lfuse__put(s->out, 1, "const u32 part = group %% parts, number = group / parts;");
     lfuse__put(s->out, 1, "const u32 slabs = k / %d + (k %% %d != 0);", s->t->p->depth, s->t->p->depth);
-    lfuse__put(s->out, 1, "const u32 first = (u32)((u64)slabs * part / parts), last = (u32)((u64)slabs * (part + 1) / "
-               "parts);");
+    lfuse__put(s->out, 1, "const u32 each_part = slabs / parts, more = slabs %% parts; /* have one more */");
+    lfuse__put(s->out, 1, "const u32 first = part * each_part + (part < more ? part : more);");
+    lfuse__put(s->out, 1, "const u32 last = first + each_part + (part < more);");
     lfuse__put_product_first(&s->t->l, s->wide, wide, sizeof wide);
     lfuse__put_product_first(&s->t->l, s->other, other, sizeof other);
     if (!s->wide_made)

@@ -104,8 +104,9 @@ static void put_tile(const lfuse__tiles *t, const char *name)
     lfuse__put(out, 1, "const u32 part = group %% parts, number = group / parts;");
     lfuse__tiles_put_band(t, 1, "number", "tiles_down", "tiles_across");
     lfuse__put(out, 1, "const u32 slabs = k / %d + (k %% %d != 0);", p->depth, p->depth);
-    lfuse__put(out, 1, "const u32 first = (u32)((u64)slabs * part / parts), last = (u32)((u64)slabs * (part + 1) / "
-               "parts);");
+    lfuse__put(out, 1, "const u32 each_part = slabs / parts, more = slabs %% parts; /* have one more */");
+    lfuse__put(out, 1, "const u32 first = part * each_part + (part < more ? part : more);");
+    lfuse__put(out, 1, "const u32 last = first + each_part + (part < more);");
     lfuse__tiles_put_items(t);
     lfuse__put_product_memory(out, 1, t->t.k, &t->l);
     lfuse__tiles_put_sums(t);

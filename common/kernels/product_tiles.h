@@ -109,6 +109,19 @@ void lfuse__tiles_put_place(const lfuse__tiles *t, int indent, const char *g);
 void lfuse__tiles_put_epilogue(const lfuse__tiles *t, int indent);
 void lfuse__tiles_put_fold(const lfuse__tiles *t);
 
+/*
+ * Where element e of a vector of sums stands that is put down, to be read again, in local memory or the workspace: its
+ * neighbours change places. A vector that is loaded or stored has registers that follow each other; so have the sums,
+ * where they are put down, and the elements of B that they are computed from. This way a sum and its factor lie in
+ * different banks of registers, of which an H200 reads one register each at a time. The text's down_ is vector `w` of
+ * acc, put so.
+ */
+static inline int lfuse__tiles_put_down(int e)
+{
+    return e ^ 1;
+}
+void lfuse__tiles_put_acc(const lfuse__tiles *t, int indent, const char *w);
+
 /* product_tiles_meet.c: the sums of slices and parts are added, and go through the epilogue. */
 void lfuse__tiles_put_end(const lfuse__tiles *t);
 

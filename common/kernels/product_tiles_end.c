@@ -180,8 +180,17 @@ static void sums_in_registers(const lfuse__tiles *t, int indent)
 
 static void sums_in_local(const lfuse__tiles *t, int indent)
 {
-    lfuse__put(t->t.out, indent, "S_%s v_[%d];", t->sum, t->vector);
-    lfuse__put(t->t.out, indent, "GETV_%s(v_, tile, ((done + w) * %d + place) * %d);", t->sum, t->places, t->vector);
+    lfuse__put(t->t.out, indent, "S_%s v_[%d], s_[%d];", t->sum, t->vector, t->vector);
+    lfuse__put(t->t.out, indent, "GETV_%s(s_, tile, ((done + w) * %d + place) * %d);", t->sum, t->places, t->vector);
+    for (int e = 0; e < t->vector; e++)
+        lfuse__put(t->t.out, indent, "v_[%d] = s_[%d];", e, lfuse__tiles_put_down(e));
+}
+
+void lfuse__tiles_put_acc(const lfuse__tiles *t, int indent, const char *w)
+{
+    lfuse__put(t->t.out, indent, "S_%s down_[%d];", t->sum, t->vector);
+    for (int e = 0; e < t->vector; e++)
+        lfuse__put(t->t.out, indent, "down_[%d] = acc[%s * %d + %d];", lfuse__tiles_put_down(e), w, t->vector, e);
 }
 
 /* Vectors of each work-item that local memory has room for: a part of all of them. */
@@ -205,9 +214,10 @@ void lfuse__tiles_put_epilogue(const lfuse__tiles *t, int indent)
         lfuse__tiles_put_vectors(t, indent + 1, pass, place_in_tile, sums_in_registers);
     } else {
         lfuse__put(out, 0, "#pragma unroll");
-        lfuse__put(out, indent + 1, "for (int w = 0; w < %d; w++)", pass);
-        lfuse__put(out, indent + 2, "PUTV_%s(tile, (w * %d + place) * %d, acc + (pass + w) * %d);", t->sum, t->places,
-                   t->vector, t->vector);
+        lfuse__put(out, indent + 1, "for (int w = 0; w < %d; w++) {", pass);
+        lfuse__tiles_put_acc(t, indent + 2, "(pass + w)");
+        lfuse__put(out, indent + 2, "PUTV_%s(tile, (w * %d + place) * %d, down_);", t->sum, t->places, t->vector);
+        lfuse__put(out, indent + 1, "}");
         lfuse__put(out, 0, "#pragma unroll 1");
         lfuse__put(out, indent + 1, "for (int done = 0; done < %d; done++) {", pass);
         lfuse__tiles_put_vectors(t, indent + 2, 1, place_in_tile, sums_in_local);

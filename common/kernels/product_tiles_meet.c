@@ -32,14 +32,16 @@ static void place_by_number(const lfuse__tiles *t, int indent)
 
 static void sums_of_slices(const lfuse__tiles *t, int indent, int slices)
 {
-    lfuse__put(t->t.out, indent, "S_%s v_[%d], w_[%d];", t->sum, t->vector, t->vector);
+    lfuse__put(t->t.out, indent, "S_%s v_[%d], s_[%d], w_[%d];", t->sum, t->vector, t->vector, t->vector);
     lfuse__put(t->t.out, indent, "const u32 index_ = item + (u32)(pass + w) * %d;", t->threads);
-    lfuse__put(t->t.out, indent, "GETV_%s(v_, tile, index_ * %d);", t->sum, t->vector);
+    lfuse__put(t->t.out, indent, "GETV_%s(s_, tile, index_ * %d);", t->sum, t->vector);
     for (int s = 1; s < slices; s++) {
         lfuse__put(t->t.out, indent, "GETV_%s(w_, tile, (index_ + %d) * %d);", t->sum, s * t->vectors, t->vector);
         for (int e = 0; e < t->vector; e++)
-            lfuse__put(t->t.out, indent, "v_[%d] = ADD_%s(v_[%d], w_[%d]);", e, t->sum, e, e);
+            lfuse__put(t->t.out, indent, "s_[%d] = ADD_%s(s_[%d], w_[%d]);", e, t->sum, e, e);
     }
+    for (int e = 0; e < t->vector; e++)
+        lfuse__put(t->t.out, indent, "v_[%d] = s_[%d];", e, lfuse__tiles_put_down(e));
 }
 
 /* Slices that are left when others have been added to them: local memory has room for those. */
@@ -83,7 +85,7 @@ static void sums_of_groups(const lfuse__tiles *t, int indent)
 {
     lfuse__put(t->t.out, indent, "S_%s v_[%d];", t->sum, t->vector);
     for (int e = 0; e < t->vector; e++)
-        lfuse__put(t->t.out, indent, "v_[%d] = all_[w * %d + %d];", e, t->vector, e);
+        lfuse__put(t->t.out, indent, "v_[%d] = all_[w * %d + %d];", e, t->vector, lfuse__tiles_put_down(e));
 }
 
 /* All vectors of the tile, by all work-items. */
@@ -110,9 +112,11 @@ static void put_halve(const lfuse__tiles *t, int half)
     lfuse__strbuf *out = t->t.out;
     lfuse__put(out, 1, "if (slice >= %d && slice < %d) {", half, 2 * half);
     lfuse__put(out, 0, "#pragma unroll");
-    lfuse__put(out, 2, "for (int w = 0; w < %d; w++)", all);
-    lfuse__put(out, 3, "PUTV_%s(tile, ((slice - %d) * %d + w * %d + place) * %d, acc + w * %d);", t->sum, half,
-               t->vectors, t->places, t->vector, t->vector);
+    lfuse__put(out, 2, "for (int w = 0; w < %d; w++) {", all);
+    lfuse__tiles_put_acc(t, 3, "w");
+    lfuse__put(out, 3, "PUTV_%s(tile, ((slice - %d) * %d + w * %d + place) * %d, down_);", t->sum, half, t->vectors,
+               t->places, t->vector);
+    lfuse__put(out, 2, "}");
     lfuse__put(out, 1, "}");
     lfuse__put(out, 1, "SYNC();");
     lfuse__put(out, 1, "if (slice < %d) {", half);
@@ -123,7 +127,7 @@ static void put_halve(const lfuse__tiles *t, int half)
                t->vector);
     for (int e = 0; e < t->vector; e++)
         lfuse__put(out, 3, "acc[w * %d + %d] = ADD_%s(acc[w * %d + %d], w_[%d]);", t->vector, e, t->sum, t->vector, e,
-                   e);
+                   lfuse__tiles_put_down(e));
     lfuse__put(out, 2, "}");
     lfuse__put(out, 1, "}");
     lfuse__put(out, 1, "SYNC();");
@@ -136,9 +140,11 @@ static void put_slices(const lfuse__tiles *t)
     if (left == 1) return;
     lfuse__put(t->t.out, 1, "if (slice < %d) {", left);
     lfuse__put(t->t.out, 0, "#pragma unroll");
-    lfuse__put(t->t.out, 2, "for (int w = 0; w < %d; w++)", all);
-    lfuse__put(t->t.out, 3, "PUTV_%s(tile, (slice * %d + w * %d + place) * %d, acc + w * %d);", t->sum, t->vectors,
-               t->places, t->vector, t->vector);
+    lfuse__put(t->t.out, 2, "for (int w = 0; w < %d; w++) {", all);
+    lfuse__tiles_put_acc(t, 3, "w");
+    lfuse__put(t->t.out, 3, "PUTV_%s(tile, (slice * %d + w * %d + place) * %d, down_);", t->sum, t->vectors, t->places,
+               t->vector);
+    lfuse__put(t->t.out, 2, "}");
     lfuse__put(t->t.out, 1, "}");
     lfuse__put(t->t.out, 1, "SYNC();");
 }
@@ -149,7 +155,8 @@ static void put_sums(const lfuse__tiles *t, int indent, const char *from, const 
 {
     const char *type = lfuse__memory_word(t->p->sum);
     lfuse__put(t->t.out, indent, "u32 u_[4];");
-    for (int e = 0; e < t->vector; e++) lfuse__put(t->t.out, indent, "PACK_%s(u_, %d, %s[%d]);", type, e, from, e);
+    for (int e = 0; e < t->vector; e++) lfuse__put(t->t.out, indent, "PACK_%s(u_, %d, %s[%d]);", type, e, from,
+                                                      lfuse__tiles_put_down(e));
     lfuse__put(t->t.out, indent, "STOREB_16(space + (part * %d + %s) * 16, u_);", t->vectors, index);
 }
 

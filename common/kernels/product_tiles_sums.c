@@ -30,6 +30,7 @@ typedef struct side {
     unsigned size;     /* bytes of an element */
     const char *memory;
     bool turned;
+    bool walks;        /* a work-item's vectors have the same place in rows equally far apart */
 } side;
 
 static side side_of(const lfuse__tiles *t, int operand)
@@ -48,6 +49,7 @@ static side side_of(const lfuse__tiles *t, int operand)
         if (s.moves < t->vector) s.moves = t->vector;
         s.turns = span / s.moves;
     }
+    s.walks = !s.turned && t->threads * t->vector % s.width == 0;
     s.loads = s.width * t->p->depth / t->vector / t->threads;
     s.words = t->vector * (int)s.size / 4;
     return s;
@@ -64,28 +66,30 @@ static void put_place(const lfuse__tiles *t, const side *s, int indent)
 
 /*
  * Addresses of a work-item's vectors in the first slab. Rows beyond the end are the last one again: what is computed of
- * them is not stored.
+ * them is not stored. Vectors below each other have one address, which walks: registers are what there is too few of.
  */
 static void put_addresses(const lfuse__tiles *t, const side *s)
 {
     lfuse__strbuf *out = t->t.out;
-    const char c = s->letter;
+    const char c = s->letter, *const at = s->walks ? "" : "[i]";
     char first[96];
     lfuse__put_product_first(&t->l, s->operand, first, sizeof first);
     lfuse__put(out, 1, "const memory %c_ = %s;", c, first);
     lfuse__put(out, 1, "const u64 ld%c = %s(%d);", c, t->l.word, s->operand == LFUSE__PRODUCT_A ? t->l.lda : t->l.ldb);
     lfuse__put(out, 1, "const u32 %c0 = %s * %d, %c_last = %s - %d;", c, s->operand == LFUSE__PRODUCT_A ? "down" :
                "across", s->width, c, s->outer, s->turned ? 1 : t->vector);
-    lfuse__put(out, 1, "memory %c_at[%d];", c, s->loads);
+    if (s->walks) lfuse__put(out, 1, "memory %c_at = 0;", c);
+    else lfuse__put(out, 1, "memory %c_at[%d];", c, s->loads);
     for (int i = 0; i < t->p->ahead; i++) lfuse__put(out, 1, "u32 %c_raw%d[%d];", c, i, s->loads * s->words);
     lfuse__put(out, 1, "u32 %c_to[%d];", c, s->loads);
     lfuse__put(out, 0, "#pragma unroll");
     lfuse__put(out, 1, "for (int i = 0; i < %d; i++) {", s->loads);
     put_place(t, s, 2);
     lfuse__put(out, 2, "const u32 x = %c0 + r < %c_last ? %c0 + r : %c_last;", c, c, c, c);
-    lfuse__put(out, 2, s->turned ? "%c_at[i] = %c_ + ((u64)x * ld%c + (u64)first * %d + q) * %u;"
-                                 : "%c_at[i] = %c_ + (((u64)first * %d + q) * ld%c + x) * %u;",
-               c, c, s->turned ? c : t->p->depth, s->turned ? t->p->depth : c, s->size);
+    lfuse__put(out, 2, s->turned ? "%s%c_at%s = %c_ + ((u64)x * ld%c + (u64)first * %d + q) * %u;"
+                                 : "%s%c_at%s = %c_ + (((u64)first * %d + q) * ld%c + x) * %u;",
+               s->walks ? "if (i == 0) " : "", c, at, c, s->turned ? c : t->p->depth, s->turned ? t->p->depth : c,
+               s->size);
     if (s->turned) lfuse__put(out, 2, "%c_to[i] = q * %d + (r ^ q / %d %% %d * %d);", c, s->width, t->vector,
                               s->turns, s->moves);
     else lfuse__put(out, 2, "%c_to[i] = q * %d + r;", c, s->width);
@@ -96,17 +100,18 @@ static void put_addresses(const lfuse__tiles *t, const side *s)
 static void put_fetch(const lfuse__tiles *t, const side *s, int indent, int into)
 {
     lfuse__strbuf *out = t->t.out;
-    const char c = s->letter;
+    const char c = s->letter, *const at = s->walks ? "" : "[i]";
     const unsigned bytes = (unsigned)t->vector * s->size;
+    const unsigned rows = (unsigned)(s->walks ? t->threads * t->vector / s->width : t->p->depth);
     lfuse__put(out, 0, "#pragma unroll");
     lfuse__put(out, indent, "for (int i = 0; i < %d; i++) {", s->loads);
     for (unsigned done = 0; done < bytes; done += 16)
-        lfuse__put(out, indent + 1, "LOADB_%u(%c_raw%d + i * %d + %u, %c_at[i] + %u);", bytes < 16 ? bytes : 16, c,
-                   into, s->words, done / 4, c, done);
+        lfuse__put(out, indent + 1, "LOADB_%u(%c_raw%d + i * %d + %u, %c_at%s + %u);", bytes < 16 ? bytes : 16, c,
+                   into, s->words, done / 4, c, at, done);
     if (s->turned)
-        lfuse__put(out, indent + 1, "%c_at[i] += %u;", c, (unsigned)t->p->depth * s->size);
+        lfuse__put(out, indent + 1, "%c_at%s += %u;", c, at, (unsigned)t->p->depth * s->size);
     else
-        lfuse__put(out, indent + 1, "%c_at[i] += ld%c * %u;", c, c, (unsigned)t->p->depth * s->size);
+        lfuse__put(out, indent + 1, "%c_at%s += ld%c * %u;", c, at, c, rows * s->size);
     lfuse__put(out, indent, "}");
 }
 
@@ -139,47 +144,59 @@ static void put_slowly(const lfuse__tiles *t, const side *s, int indent, const c
     lfuse__put(out, indent, "}");
 }
 
+/*
+ * `place` in half `half` of a side's local memory, as arguments of PUT, PUTV and GETV. What is known when the kernel is
+ * compiled stands behind FROM: so it is a part of each access, where a sum of indices would be computed for each.
+ */
+enum { SPOT = 160 };
+static const char *spot(const lfuse__tiles *t, const side *s, const char *half, const char *place, char text[SPOT])
+{
+    const int slab = t->p->depth * s->width;
+    if (*half == '0' || *half == '1')
+        snprintf(text, SPOT, "FROM_%s(tile, %s), %d", t->sum, place, s->base + (*half - '0') * slab);
+    else
+        snprintf(text, SPOT, "FROM_%s(tile, %s * %d + %s), %d", t->sum, half, slab, place, s->base);
+    return text;
+}
+
 static void put_to_local(const lfuse__tiles *t, const side *s, int indent, const char *half, int from)
 {
     lfuse__strbuf *out = t->t.out;
-    const char c = s->letter;
-    const int slab = t->p->depth * s->width;
+    const char c = s->letter, to[] = {c, '_', 't', 'o', '[', 'i', ']', 0};
+    char text[SPOT];
+    spot(t, s, half, to, text);
     lfuse__put(out, 0, "#pragma unroll");
     lfuse__put(out, indent, "for (int i = 0; i < %d; i++) {", s->loads);
     if (!s->turned) lfuse__put(out, indent + 1, "S_%s v_[%d];", t->sum, t->vector);
     lfuse__put(out, 0, "#pragma unroll");
     lfuse__put(out, indent + 1, "for (int e = 0; e < %d; e++)", t->vector);
     if (s->turned)
-        lfuse__put(out, indent + 2, "PUT_%s(FROM_%s(tile, %s * %d + %c_to[i]), %d + e * %d, UNPACK_%s(%c_raw%d + i * "
-                   "%d, e));", t->sum, t->sum, half, slab, c, s->base, s->width, s->memory, c, from, s->words);
+        lfuse__put(out, indent + 2, "PUT_%s(%s + e * %d, UNPACK_%s(%c_raw%d + i * %d, e));", t->sum, text, s->width,
+                   s->memory, c, from, s->words);
     else
         lfuse__put(out, indent + 2, "v_[e] = UNPACK_%s(%c_raw%d + i * %d, e);", s->memory, c, from, s->words);
-    if (!s->turned)
-        lfuse__put(out, indent + 1, "PUTV_%s(FROM_%s(tile, %s * %d + %c_to[i]), %d, v_);", t->sum, t->sum, half, slab,
-                   c, s->base);
+    if (!s->turned) lfuse__put(out, indent + 1, "PUTV_%s(%s, v_);", t->sum, text);
     lfuse__put(out, indent, "}");
 }
 
-/*
- * A work-item's elements of one k, which is `l`, number `l_` of its slice. What is known when the kernel is compiled
- * stands behind FROM: so it is a part of each load, where a sum of indices would be computed for each.
- */
-static void put_elements(const lfuse__tiles *t, const side *s, int indent, char at, int each)
+/* A work-item's elements of one k, which is `l`, number `l_` of its slice. */
+static void put_elements(const lfuse__tiles *t, const side *s, int indent, const char *half, char at, int each)
 {
-    const int depth = t->p->depth / t->p->slices, slab = t->p->depth * s->width;
-    char from[128];
-    int n = snprintf(from, sizeof from, "now * %d + ", slab);
-    if (t->p->slices > 1) n += snprintf(from + n, sizeof from - (size_t)n, "slice * %d + ", depth * s->width);
-    if (s->turned) snprintf(from + n, sizeof from - (size_t)n, "(%c ^ l / %d %% %d * %d)", at, t->vector, s->turns,
+    const int depth = t->p->depth / t->p->slices;
+    char place[96], text[SPOT];
+    int n = 0;
+    if (t->p->slices > 1) n = snprintf(place, sizeof place, "slice * %d + ", depth * s->width);
+    if (s->turned) snprintf(place + n, sizeof place - (size_t)n, "(%c ^ l / %d %% %d * %d)", at, t->vector, s->turns,
                             s->moves);
-    else snprintf(from + n, sizeof from - (size_t)n, "%c", at);
+    else snprintf(place + n, sizeof place - (size_t)n, "%c", at);
+    spot(t, s, half, place, text);
     for (int i = 0; i < each; i += t->vector)
-        lfuse__put(t->t.out, indent, "GETV_%s(%c + %d, FROM_%s(tile, %s), %d + l_ * %d);", t->sum, s->letter, i, t->sum,
-                   from, s->base + i * (s->width / each), s->width);
+        lfuse__put(t->t.out, indent, "GETV_%s(%c + %d, %s + %d + l_ * %d);", t->sum, s->letter, i, text,
+                   i * (s->width / each), s->width);
 }
 
-/* The product of the slab in half `now`. */
-static void put_multiply(const lfuse__tiles *t, const side *sides, int indent)
+/* The product of the slab in half `half`. */
+static void put_multiply(const lfuse__tiles *t, const side *sides, int indent, const char *half)
 {
     const lfuse__product_class *p = t->p;
     lfuse__strbuf *out = t->t.out;
@@ -189,8 +206,8 @@ static void put_multiply(const lfuse__tiles *t, const side *sides, int indent)
     if (p->slices > 1) lfuse__put(out, indent + 1, "const u32 l = slice * %d + l_;", each);
     else lfuse__put(out, indent + 1, "const u32 l = l_;");
     lfuse__put(out, indent + 1, "S_%s a[%d], b[%d];", t->sum, p->item_rows, p->item_columns);
-    put_elements(t, &sides[0], indent + 1, 'y', p->item_rows);
-    put_elements(t, &sides[1], indent + 1, 'x', p->item_columns);
+    put_elements(t, &sides[0], indent + 1, half, 'y', p->item_rows);
+    put_elements(t, &sides[1], indent + 1, half, 'x', p->item_columns);
     lfuse__put(out, 0, "#pragma unroll");
     lfuse__put(out, indent + 1, "for (int i = 0; i < %d; i++)", p->item_rows);
     lfuse__put(out, 0, "#pragma unroll");
@@ -222,37 +239,48 @@ static void put_next(const lfuse__tiles *t, const side *sides, int indent, const
 }
 
 /*
+ * Slabs of a round of the loop. Where there are two, the half that each has is known when the kernel is compiled; what
+ * has much to do for a slab gains nothing by it that its longer text would not lose.
+ */
+enum { MUCH = 512 /* products of a work-item in a slab */ };
+static int slabs_of_round(const lfuse__product_class *p)
+{
+    return p->ahead > 1 || p->depth / p->slices * p->item_rows * p->item_columns <= MUCH ? 2 : 1;
+}
+
+/*
  * Slab `begin_` + i. What is fetched is fetched before all work-items meet: compilers move loads as far down as to
  * where their values are used, but across no barrier, and behind it is all of the product of a slab to wait for them.
  */
 static void put_slab(const lfuse__tiles *t, const side *sides, int i)
 {
     const int ahead = t->p->ahead;
+    const bool both = slabs_of_round(t->p) == 2;
     lfuse__strbuf *out = t->t.out;
     char later[32];
     snprintf(later, sizeof later, "slab + %d", ahead + 1);
-    lfuse__put(out, 2, ahead > 1 ? "if (begin_ + %d < last) {" : "{", i);
-    lfuse__put(out, 3, "const u32 slab = begin_ + %d, now = (slab - first) & 1, next = now ^ 1;", i);
-    put_multiply(t, sides, 3);
-    put_next(t, sides, 3, "slab + 1", "next", later, (i + 1) % ahead);
+    lfuse__put(out, 2, i ? "if (begin_ + %d < last) {" : "{", i);
+    lfuse__put(out, 3, "const u32 slab = begin_ + %d;", i);
+    if (!both) lfuse__put(out, 3, "const u32 now = (slab - first) & 1, next = now ^ 1;");
+    put_multiply(t, sides, 3, both ? i ? "1" : "0" : "now");
+    put_next(t, sides, 3, "slab + 1", both ? i ? "0" : "1" : "next", later, (i + 1) % ahead);
     lfuse__put(out, 2, "}");
 }
 
-/* Whether sums are stored, to wherever, with nothing computed of them before. */
+/* Whether sums are stored in the result with nothing computed of them before. */
 static bool as_they_are(const lfuse__tiles *t)
 {
     const lfuse__body *body = t->t.k->body;
-    if (t->p->slices > 1 || t->p->split || body->ninstr > LFUSE__TILES_SHORT) return true;
+    if (t->p->slices > 1 || t->p->split || body->ninstr > LFUSE__TILES_SHORT) return false; /* they are put down */
     for (int i = 0; i < body->nstores; i++)
         if (body->instr[body->stores[i].reg].kind == LFUSE__I_LOAD) return true;
     return false;
 }
 
 /*
- * The sums times 1, which no compiler knows to be 1: what is stored is in other registers then than what is added up. A
- * vector that is loaded or stored has registers that follow each other. Were those of the sums the stored ones, a sum
- * and its factor of B would always lie in the same bank of registers, of which an H200 reads one at a time: a plain
- * product took 14 % longer than one with an epilogue.
+ * The sums times 1, which no compiler knows to be 1: what is stored is in other registers then than what is added up,
+ * which would otherwise follow each other like those of B (see lfuse__tiles_put_down): a plain product took 14 % longer
+ * than one with an epilogue.
  */
 static void put_other_registers(const lfuse__tiles *t, int sums)
 {
@@ -282,8 +310,8 @@ void lfuse__tiles_put_sums(const lfuse__tiles *t)
     }
     snprintf(later, sizeof later, "first + %d", t->p->ahead);
     put_next(t, sides, 1, "first", "0", later, 0);
-    lfuse__put(out, 1, "for (u32 begin_ = first; begin_ < last; begin_ += %d) {", t->p->ahead);
-    for (int i = 0; i < t->p->ahead; i++) put_slab(t, sides, i);
+    lfuse__put(out, 1, "for (u32 begin_ = first; begin_ < last; begin_ += %d) {", slabs_of_round(t->p));
+    for (int i = 0; i < slabs_of_round(t->p); i++) put_slab(t, sides, i);
     lfuse__put(out, 1, "}");
     if (as_they_are(t)) put_other_registers(t, sums);
 }

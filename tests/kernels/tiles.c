@@ -355,7 +355,8 @@ static void case_batches(rig *r, lfuse_type type)
 static void case_tilings(rig *r, lfuse_type type)
 {
     static const char *const names[] = {"32x64x16:4x4:1:", "32x32x32:4x4:4:", "16x32x64:4x4:8:", "16x32x32:4x4:4:",
-                                        "32x64x32:8x4:4:", "32x64x32:8x8:4:", "64x64x16:8x8:2:", "128x128x8:8x16:1:"};
+                                        "32x64x32:8x4:4:", "32x64x32:8x8:4:", "64x64x16:8x8:2:",
+                                        "64x128x16:8x8:2:", "128x128x16:8x16:1:"};
     static const int64_t sizes[][3] = {{136, 200, 300}, {131, 97, 203}, {40, 64, 77}};
     const bool all = test_all() || !r->facts.compiles_at_launch;
     for (int i = 0; i < (int)(sizeof names / sizeof *names); i++)
