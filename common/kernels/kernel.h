@@ -119,7 +119,8 @@ typedef struct lfuse__kernel_class {
     lfuse__row_form form;
     int naxes;    /* of the loop, the last ones, that a row kernel reduces; 0 in others */
     int team;     /* TEAM, GROUP: work-items a row; PARTIAL, FOLD: 0 where neighbours take neighbouring rows */
-    int held;     /* TEAM, GROUP: elements of the row that a work-item has; 0: rows of any length, read every sweep */
+    int held;     /* TEAM, GROUP: elements of the row that a work-item has; 0: rows of any length, read every sweep.
+                     PARTIAL, FOLD of team 0 on GPUs: work-items that share a segment */
     bool whole;   /* TEAM, GROUP: all rows have exactly team * held elements (so, may be set: rows_choose clears it) */
     int residents; /* TEAM: work-groups that a compute unit has registers for; 0: rows_choose was not asked */
     bool staged;  /* a question to rows_choose, which clears it */

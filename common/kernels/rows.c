@@ -32,8 +32,10 @@ static lfuse_status form_check(const lfuse__kernel_class *k, const lfuse__facts 
         good = k->held == 0 && (lfuse__single(facts) ? k->team == 1 : power(k->team) && k->team <= LFUSE__TEAM);
         break;
     case LFUSE__ROWS_PARTIAL:
-    case LFUSE__ROWS_FOLD: good = k->held == 0 && (k->team == 0 ||
-                                                   k->team == (lfuse__single(facts) ? 1 : LFUSE__TEAM)); break;
+    case LFUSE__ROWS_FOLD:
+        good = k->team == 0 && !lfuse__single(facts) ? !k->held || (power(k->held) && k->held <= LFUSE__TEAM)
+               : k->held == 0 && (k->team == 0 || k->team == (lfuse__single(facts) ? 1 : LFUSE__TEAM));
+        break;
     case LFUSE__ROWS_NONE: break;
     }
     return good ? LFUSE_OK
@@ -103,7 +105,7 @@ lfuse_status lfuse__rows_pack(const lfuse__kernel_class *k, const lfuse__facts *
     lfuse__rows_rebind(k, facts, g, packed);
     const uint64_t rows = packed->words[layout.count], length = packed->words[layout.length];
     const uint64_t most = (uint64_t)k->team * (uint64_t)k->held;
-    if (!single && k->held && (length > most || (k->whole && length != most)))
+    if (!single && k->held && !staged(k) && (length > most || (k->whole && length != most)))
         return lfuse__error(LFUSE_ERR_INVALID, "rows of %llu elements in a kernel that holds %llu",
                             (unsigned long long)length, (unsigned long long)most);
     if (staged(k)) packed->words[layout.segments] = (length + LFUSE__SEGMENT - 1) / LFUSE__SEGMENT;

@@ -176,6 +176,8 @@ void lfuse__rows_hold(const lfuse__rows *r, int chunks, lfuse__hold *holds);
 /* Work-groups of a TEAM kernel that a compute unit has registers for. */
 int lfuse__rows_residents(const lfuse__rows *r, int chunks);
 
+/* Segments up to which FOLD has a row of team 0 folded by a work-item. */
+enum { LFUSE__FOLD_FEW = 64 };
 /* rows_choose.c: work-groups of a launch over so many rows. */
 uint64_t lfuse__rows_groups(const lfuse__facts *facts, const lfuse__kernel_class *k, uint64_t rows,
                             uint64_t length);

@@ -13,6 +13,8 @@ enum {
     SINGLE_STAGED = 32768,
     ITEM_STAGED = 4096,
     TEAM_STAGED = 65536,
+    FEW_SHARE = 8,       /* work-items that share a strided row or segment: each 32 neighbours read a line, */
+    MOST_SHARE = 32,     /* and where they would be too few, 8 neighbours a sector */
     LINE_TEAM = 8,       /* work-items whose vectors of four are a line of memory */
     LOOK_UP_TEAM = 4,    /* half of them for rows that are looked up: more rows are under way, for fewer instructions */
     TEAM_ITEMS = 1024    /* that a compute unit should have */
@@ -71,16 +73,26 @@ static void choose_single(const lfuse__facts *facts, const traits *of, uint64_t 
     k->team = of->strided ? 0 : 1;
 }
 
+static uint64_t segments_of(uint64_t length)
+{
+    return length / LFUSE__SEGMENT + (length % LFUSE__SEGMENT != 0);
+}
+
 static void choose_strided(const lfuse__facts *facts, const traits *of, uint64_t rows, uint64_t length,
                            lfuse__kernel_class *k)
 {
     const uint64_t units = facts->info.compute_units ? facts->info.compute_units : 16;
     k->form = LFUSE__ROWS_ITEM;
     k->team = 1;
-    while (k->team < LFUSE__TEAM / 4 && rows * (uint64_t)k->team < units * TEAM_ITEMS) k->team *= 2;
-    if (!k->staged || !of->stages || length < ITEM_STAGED || rows * (uint64_t)k->team >= units * TEAM_ITEMS) return;
+    while (k->team < FEW_SHARE && rows * (uint64_t)k->team < units * TEAM_ITEMS) k->team *= 2;
+    if (rows * (uint64_t)k->team >= units * TEAM_ITEMS) return;
+    if (!k->staged || !of->stages || length < ITEM_STAGED) {
+        if (length >= 2 * MOST_SHARE) k->team = MOST_SHARE;
+        return;
+    }
     k->form = LFUSE__ROWS_PARTIAL;
     k->team = 0;
+    k->held = rows * segments_of(length) * FEW_SHARE < units * TEAM_ITEMS / 2 ? MOST_SHARE : FEW_SHARE;
 }
 
 static void choose_team(const lfuse__facts *facts, const traits *of, uint64_t rows, uint64_t length,
@@ -203,7 +215,7 @@ uint64_t lfuse__rows_even(uint64_t units, uint64_t bound)
 
 uint64_t lfuse__rows_groups(const lfuse__facts *facts, const lfuse__kernel_class *k, uint64_t rows, uint64_t length)
 {
-    const uint64_t segments = (length + LFUSE__SEGMENT - 1) / LFUSE__SEGMENT;
+    const uint64_t segments = segments_of(length);
     const bool single = lfuse__single(facts);
     const uint64_t lanes = facts->vector_lanes ? 16 : 1, columns = single ? lanes : (uint64_t)LFUSE__GROUP;
     const uint64_t most = lfuse__rows_bound(facts, k), bound = most ? most : LFUSE__GROUP_BOUND;
@@ -217,10 +229,14 @@ uint64_t lfuse__rows_groups(const lfuse__facts *facts, const lfuse__kernel_class
         break;
     case LFUSE__ROWS_GROUP: groups = share(rows, 1, LFUSE__GROUP_BOUND); break;
     case LFUSE__ROWS_PARTIAL:
-        groups = k->team == 0 ? share(rows, columns, LFUSE__GROUP_BOUND) * segments : rows * segments;
+        groups = rows * segments;
+        if (k->team == 0)
+            groups = share(rows, k->held ? columns / (uint64_t)k->held : columns, LFUSE__GROUP_BOUND) * segments;
         groups = share(groups, k->team > 1 ? LFUSE__GROUP / LFUSE__TEAM : 1, LFUSE__GROUP_BOUND);
         break;
-    case LFUSE__ROWS_FOLD: groups = share(rows, 1, bound); break;
+    case LFUSE__ROWS_FOLD:
+        groups = share(rows, k->team == 0 && !single && segments <= LFUSE__FOLD_FEW ? LFUSE__GROUP : 1, bound);
+        break;
     case LFUSE__ROWS_NONE: break;
     }
     if (single) groups = lfuse__groups(facts, true, groups, 1);

@@ -34,6 +34,34 @@ static void put_block(const lfuse__rows *r, int indent, int i)
     if (lfuse__rows_indexed(r, i)) lfuse__put(r->t.out, indent, "if (rank == 0) spot%d[team] = n%d[0];", i, i);
 }
 
+/* Whole subtrees of EACH segments, all of which are fetched before any is folded. */
+static void put_item(const lfuse__rows *r, int indent)
+{
+    const lfuse__lane one = {"wk", "[q]"}, low = {"wk", "[q]"}, high = {"wk", "[q + h]"};
+    lfuse__strbuf *out = r->t.out;
+    lfuse__put(out, indent, "for (u64 block = 0; block < segments; block += %d) {", EACH);
+    for (int i = 0; i < ninstr(r); i++) {
+        if (!lfuse__rows_reduces(r, i, 0)) continue;
+        lfuse__rows_put_lanes(r, indent + 1, i, "ln", "1");
+        lfuse__rows_put_lanes(r, indent + 1, i, "wk", "8");
+        lfuse__put(out, 0, "#pragma unroll");
+        lfuse__put(out, indent + 1, "for (int q = 0; q < %d; q++) {", EACH);
+        lfuse__rows_put_fetch(r, indent + 2, i, one, "row * segments + block + q", "block + q < segments");
+        lfuse__put(out, indent + 1, "}");
+        lfuse__put(out, 0, "#pragma unroll");
+        lfuse__put(out, indent + 1, "for (int h = 1; h < %d; h *= 2) {", EACH);
+        lfuse__put(out, 0, "#pragma unroll");
+        lfuse__put(out, indent + 2, "for (int q = 0; q < %d; q += 2 * h) {", EACH);
+        lfuse__rows_put_combine(r, indent + 3, i, low, low, high);
+        lfuse__put(out, indent + 2, "}");
+        lfuse__put(out, indent + 1, "}");
+        lfuse__put(out, indent + 1, "l%d[0] = w%d[0];", i, i);
+        if (lfuse__rows_indexed(r, i)) lfuse__put(out, indent + 1, "n%d[0] = k%d[0];", i, i);
+    }
+    lfuse__rows_put_counter_add(r, indent + 1, 0, "[0]");
+    lfuse__put(out, indent, "}");
+}
+
 static void put_group(const lfuse__rows *r, int indent)
 {
     lfuse__put(r->t.out, indent, "for (u64 block = 0; block < segments; block += %d) {", EACH * LFUSE__GROUP);
@@ -51,9 +79,30 @@ static void put_group(const lfuse__rows *r, int indent)
     lfuse__put(r->t.out, indent, "}");
 }
 
+/* `how` puts the row's segments into the counter; by a group, all of whose work-items then know, or by an item. */
+static void put_rows(const lfuse__rows *r, int indent, void (*how)(const lfuse__rows *r, int indent), bool group)
+{
+    lfuse__strbuf *out = r->t.out;
+    lfuse__put(out, indent, "const %s row = (%s)one;", r->t.ux, r->t.ux);
+    for (int i = 0; i < ninstr(r); i++)
+        if (lfuse__rows_reduces(r, i, 0)) lfuse__rows_put_empty(r, indent, i);
+    lfuse__rows_put_bases(r, indent);
+    lfuse__put(out, indent, "{");
+    lfuse__rows_put_counter_begin(r, indent + 1, 0);
+    how(r, indent + 1);
+    lfuse__rows_put_counter_end(r, indent + 1, 0);
+    lfuse__put(out, indent, "}");
+    for (int i = 0; i < ninstr(r); i++)
+        if (lfuse__rows_reduces(r, i, 0)) lfuse__rows_put_result(r, indent, i);
+    lfuse__rows_put_phase(r, indent, 0, true);
+    if (group) lfuse__put(out, indent, "if (ITEM() == 0) {");
+    lfuse__rows_put_row_stores(r, indent + group);
+    if (group) lfuse__put(out, indent, "}");
+}
+
 void lfuse__rows_emit_fold(const lfuse__rows *r, const char *name)
 {
-    const bool single = lfuse__single(r->facts);
+    const bool single = lfuse__single(r->facts), strided = r->t.k->team == 0 && !single;
     lfuse__strbuf *out = r->t.out;
     lfuse__rows_put_head(r, name, single ? 1 : LFUSE__GROUP);
     lfuse__rows_put_partials(r, 1);
@@ -66,25 +115,17 @@ void lfuse__rows_emit_fold(const lfuse__rows *r, const char *name)
         }
         lfuse__put(out, 1, "const u32 team = ITEM() / %d, rank = ITEM() %% %d;", LFUSE__TEAM, LFUSE__TEAM);
     }
+    if (strided) {
+        lfuse__put(out, 1, "if (segments <= %d) {", LFUSE__FOLD_FEW);
+        lfuse__put(out, 2, "for (u64 one = GROUP() * %d + ITEM(); one < rows; one += GROUPS() * %d) {", LFUSE__GROUP,
+                   LFUSE__GROUP);
+        put_rows(r, 3, put_item, false);
+        lfuse__put(out, 2, "}");
+        lfuse__put(out, 2, "return;");
+        lfuse__put(out, 1, "}");
+    }
     lfuse__put(out, 1, "for (u64 one = GROUP(); one < rows; one += GROUPS()) {");
-    lfuse__put(out, 2, "const %s row = (%s)one;", r->t.ux, r->t.ux);
-    for (int i = 0; i < ninstr(r); i++)
-        if (lfuse__rows_reduces(r, i, 0)) lfuse__rows_put_empty(r, 2, i);
-    lfuse__rows_put_bases(r, 2);
-    lfuse__put(out, 2, "{");
-    lfuse__rows_put_counter_begin(r, 3, 0);
-    if (single)
-        put_single(r, 3);
-    else
-        put_group(r, 3);
-    lfuse__rows_put_counter_end(r, 3, 0);
-    lfuse__put(out, 2, "}");
-    for (int i = 0; i < ninstr(r); i++)
-        if (lfuse__rows_reduces(r, i, 0)) lfuse__rows_put_result(r, 2, i);
-    lfuse__rows_put_phase(r, 2, 0, true);
-    if (!single) lfuse__put(out, 2, "if (ITEM() == 0) {");
-    lfuse__rows_put_row_stores(r, 2 + !single);
-    if (!single) lfuse__put(out, 2, "}");
+    put_rows(r, 2, single ? put_single : put_group, !single);
     lfuse__put(out, 1, "}");
     lfuse__put(out, 0, "}");
 }

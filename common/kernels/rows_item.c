@@ -27,7 +27,9 @@ static bool partial(const lfuse__rows *r)
 
 static int sharers(const lfuse__rows *r)
 {
-    return lfuse__single(r->facts) || partial(r) ? 1 : r->t.k->team;
+    if (lfuse__single(r->facts)) return 1;
+    if (partial(r)) return r->t.k->held ? r->t.k->held : 1; /* lists' rows are shared by nobody */
+    return r->t.k->team;
 }
 
 /* Whether operand j is touched at all. */
@@ -223,7 +225,7 @@ static void put_leaf(const lfuse__rows *r, int indent, int sweep)
 static void put_share(const lfuse__rows *r, int indent, int sweep)
 {
     const int n = sharers(r), columns = LFUSE__GROUP / n;
-    const lfuse__lane low = {"wk", "[q]"}, high = {"wk", "[q + h]"};
+    const lfuse__lane low = {"wk", "[q]"};
     lfuse__strbuf *out = r->t.out;
     for (int i = 0; i < ninstr(r); i++) {
         if (!lfuse__rows_reduces(r, i, sweep)) continue;
@@ -241,13 +243,15 @@ static void put_share(const lfuse__rows *r, int indent, int sweep)
         lfuse__put(out, indent + 2, "w%d[q] = part%d[q * %d + column];", i, i, columns);
         if (lfuse__rows_indexed(r, i)) lfuse__put(out, indent + 2, "k%d[q] = spot%d[q * %d + column];", i, i, columns);
         lfuse__put(out, indent + 1, "}");
-        lfuse__put(out, 0, "#pragma unroll");
-        lfuse__put(out, indent + 1, "for (int h = %d; h > 0; h /= 2) {", n / 2);
-        lfuse__put(out, 0, "#pragma unroll");
-        lfuse__put(out, indent + 2, "for (int q = 0; q < h; q++) {");
-        lfuse__rows_put_combine(r, indent + 3, i, low, low, high);
-        lfuse__put(out, indent + 2, "}");
-        lfuse__put(out, indent + 1, "}");
+        for (int h = n / 2; h > 0; h /= 2) { /* a loop over h of 32 is not unrolled, and its array is in memory */
+            char behind[24];
+            const lfuse__lane high = {"wk", behind};
+            snprintf(behind, sizeof behind, "[q + %d]", h);
+            lfuse__put(out, 0, "#pragma unroll");
+            lfuse__put(out, indent + 1, "for (int q = 0; q < %d; q++) {", h);
+            lfuse__rows_put_combine(r, indent + 2, i, low, low, high);
+            lfuse__put(out, indent + 1, "}");
+        }
         lfuse__put(out, indent + 1, "l%d[0] = w%d[0];", i, i);
         if (lfuse__rows_indexed(r, i)) lfuse__put(out, indent + 1, "n%d[0] = k%d[0];", i, i);
         lfuse__put(out, indent, "}");
@@ -321,7 +325,7 @@ static void put_partial(const lfuse__rows *r, int indent)
                LFUSE__SEGMENT);
     lfuse__rows_put_phase(r, indent, 0, false);
     put_segment(r, indent, 0);
-    lfuse__put(out, indent, single ? "{" : "if (active) {");
+    lfuse__put(out, indent, single ? "{" : sharers(r) > 1 ? "if (active && number == 0) {" : "if (active) {");
     lfuse__put(out, indent + 1, "const u64 cell = %s * segments + unit / blocks;",
                r->facts->vector_lanes ? "at" : "row");
     lfuse__rows_put_keep(r, indent + 1, "cell");

@@ -233,8 +233,8 @@ START_TEST(rows)
                  {LFUSE__ROWS_TEAM, 32, 32, false}, {LFUSE__ROWS_GROUP, 128, 32, true},
                  {LFUSE__ROWS_GROUP, 512, 0, false}, {LFUSE__ROWS_GROUP, 1024, 32, false},
                  {LFUSE__ROWS_ITEM, 1, 0, false},    {LFUSE__ROWS_ITEM, 8, 0, false},
-                 {LFUSE__ROWS_PARTIAL, 0, 0, false}, {LFUSE__ROWS_PARTIAL, 32, 0, false},
-                 {LFUSE__ROWS_FOLD, 0, 0, false}};
+                 {LFUSE__ROWS_PARTIAL, 0, 8, false}, {LFUSE__ROWS_PARTIAL, 32, 0, false},
+                 {LFUSE__ROWS_FOLD, 0, 8, false}};
     const bool shares = _i && !test_all();
     writer w = {.text = LFUSE__STRBUF_INIT, .facts = facts_items(true)};
     for (lfuse_type type = LFUSE_F32; type < LFUSE__TYPES; type++)

@@ -220,6 +220,39 @@ START_TEST(functions_are_computed_once)
 }
 END_TEST
 
+/* Sums of columns on 100 compute units: enough work-items for the device, first as neighbours that read one line. */
+START_TEST(columns_are_shared)
+{
+    static const struct {
+        uint64_t columns, length;
+        lfuse__row_form form;
+        int team, held;
+        uint64_t groups, folding;
+    } wanted[] = {{4096, 4096, LFUSE__ROWS_PARTIAL, 0, 8, 128 * 4, 16},
+                  {512, 8192, LFUSE__ROWS_PARTIAL, 0, 32, 64 * 8, 2},
+                  {64, 1 << 20, LFUSE__ROWS_PARTIAL, 0, 8, 2 * 1024, 64},
+                  {4096, 1000, LFUSE__ROWS_ITEM, 32, 0, 512, 0},
+                  {50000, 4096, LFUSE__ROWS_ITEM, 4, 0, 782, 0},
+                  {200000, 4096, LFUSE__ROWS_ITEM, 1, 0, 782, 0},
+                  {100, 20, LFUSE__ROWS_ITEM, 8, 0, 4, 0}};
+    const lfuse__facts facts = gpu();
+    for (int i = 0; i < (int)(sizeof wanted / sizeof *wanted); i++) {
+        row_sample s;
+        row_sample_make(&s, ROW_SUM, LFUSE_F32);
+        row_sample_inner(&s, LFUSE__STRIDE_ANY);
+        s.k.staged = true;
+        lfuse__rows_choose(&facts, wanted[i].columns, wanted[i].length, &s.k);
+        ck_assert_msg(s.k.form == wanted[i].form && s.k.team == wanted[i].team && s.k.held == wanted[i].held,
+                      "%llu columns of %llu: form %d, team %d, held %d", (unsigned long long)wanted[i].columns,
+                      (unsigned long long)wanted[i].length, (int)s.k.form, s.k.team, s.k.held);
+        ck_assert_uint_eq(lfuse__rows_groups(&facts, &s.k, wanted[i].columns, wanted[i].length), wanted[i].groups);
+        if (s.k.form != LFUSE__ROWS_PARTIAL) continue;
+        s.k.form = LFUSE__ROWS_FOLD;
+        ck_assert_uint_eq(lfuse__rows_groups(&facts, &s.k, wanted[i].columns, wanted[i].length), wanted[i].folding);
+    }
+}
+END_TEST
+
 static Suite *suite_rows_choose(void)
 {
     Suite *suite = suite_create("choice of row kernels");
@@ -229,6 +262,7 @@ static Suite *suite_rows_choose(void)
     tcase_add_test(tcase, long_rows_are_scaled_ahead);
     tcase_add_test(tcase, looked_up_rows_are_many);
     tcase_add_test(tcase, cpus_know_no_bound);
+    tcase_add_test(tcase, columns_are_shared);
     tcase_add_test(tcase, no_such_kernel);
     tcase_add_test(tcase, functions_are_computed_once);
     suite_add_tcase(suite, tcase);

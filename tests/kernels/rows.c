@@ -287,7 +287,7 @@ typedef struct lie {
 static const lie lies[] = {
     {LFUSE__STRIDE_UNIT, 2, 1, false}, {LFUSE__STRIDE_UNIT, 3, 1, true}, {LFUSE__STRIDE_ANY, 2, 1, false},
     {LFUSE__STRIDE_SPLIT, 4, 2, false}, {LFUSE__STRIDE_UNIT, 1, 1, false}, {LFUSE__STRIDE_SPLIT, 3, 2, true}};
-enum { LIES = sizeof lies / sizeof *lies, FORMS = 17, KERNELS = FORMS * LIES * ROW_BODIES };
+enum { LIES = sizeof lies / sizeof *lies, FORMS = 19, KERNELS = FORMS * LIES * ROW_BODIES };
 
 static const form single[] = {{LFUSE__ROWS_TEAM, 1, 0, false}, {LFUSE__ROWS_ITEM, 1, 0, false},
                               {LFUSE__ROWS_PARTIAL, 0, 0, false}, {LFUSE__ROWS_PARTIAL, 1, 0, false}};
@@ -297,8 +297,8 @@ static const form teams[] = {
     {LFUSE__ROWS_TEAM, 16, 16, false}, {LFUSE__ROWS_TEAM, 32, 16, false}, {LFUSE__ROWS_TEAM, 32, 32, false},
     {LFUSE__ROWS_GROUP, 64, 32, false},
     {LFUSE__ROWS_GROUP, 256, 32, false}, {LFUSE__ROWS_GROUP, 1024, 32, false}, {LFUSE__ROWS_GROUP, 128, 0, false},
-    {LFUSE__ROWS_ITEM, 1, 0, false},  {LFUSE__ROWS_ITEM, 8, 0, false}, {LFUSE__ROWS_PARTIAL, 0, 0, false},
-    {LFUSE__ROWS_PARTIAL, 32, 0, false}};
+    {LFUSE__ROWS_ITEM, 1, 0, false},  {LFUSE__ROWS_ITEM, 8, 0, false}, {LFUSE__ROWS_PARTIAL, 0, 8, false},
+    {LFUSE__ROWS_PARTIAL, 32, 0, false}, {LFUSE__ROWS_ITEM, 32, 0, false}, {LFUSE__ROWS_PARTIAL, 0, 32, false}};
 
 /*
  * Of a form and the strides some body, by turns; in one of three forms for strides that are not the plain ones, of
