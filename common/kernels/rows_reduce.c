@@ -1,0 +1,327 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * REDUCEs of row kernels: lanes that gather and fold, the counter of segments, and segments whose results wait in
+ * memory for a kernel of their own.
+ */
+#ifdef HAVE_CONFIG_H
+#include "config.h"
+#endif
+
+#include <stdio.h>
+#include <string.h>
+
+#include "common/kernels/rows.h"
+
+static bool indexed(int op)
+{
+    return op == LFUSE__REDUCE_ARGMAX || op == LFUSE__REDUCE_ARGMIN;
+}
+
+bool lfuse__rows_indexed(const lfuse__rows *r, int i)
+{
+    return indexed(r->t.k->body->instr[i].op);
+}
+
+static lfuse_type gathered_type(const lfuse__rows *r, int i)
+{
+    const lfuse__instr *instr = &r->t.k->body->instr[i];
+    return lfuse__register_type(indexed(instr->op) ? r->t.k->body->instr[instr->a].type : instr->type);
+}
+
+const char *lfuse__rows_word(const lfuse__rows *r, int i)
+{
+    return lfuse__register_word(gathered_type(r, i));
+}
+
+void lfuse__rows_identity(const lfuse__rows *r, int i, char *text, size_t size)
+{
+    static const struct {
+        const char *word, *bits[4]; /* of a sum, a product, a maximum, a minimum */
+    } rows[] = {
+        {"f32", {"0x80000000u", "0x3f800000u", "0xff800000u", "0x7f800000u"}},
+        {"f64", {"0x8000000000000000ul", "0x3ff0000000000000ul", "0xfff0000000000000ul", "0x7ff0000000000000ul"}},
+        {"i32", {"0u", "1u", "0x80000000u", "0x7fffffffu"}},
+        {"i64", {"0ul", "1ul", "0x8000000000000000ul", "0x7ffffffffffffffful"}},
+        {"b", {"0u", "1u", "0u", "1u"}},
+    };
+    static const int column[LFUSE__REDUCE_COUNT] = {
+        [LFUSE__REDUCE_SUM] = 0, [LFUSE__REDUCE_PROD] = 1, [LFUSE__REDUCE_MAX] = 2, [LFUSE__REDUCE_MIN] = 3,
+        [LFUSE__REDUCE_ARGMAX] = 2, [LFUSE__REDUCE_ARGMIN] = 3};
+    const char *word = lfuse__rows_word(r, i);
+    size_t n = 0;
+    while (strcmp(rows[n].word, word)) n++;
+    snprintf(text, size, "K_%s(%s)", word, rows[n].bits[column[r->t.k->body->instr[i].op]]);
+}
+
+const char *lfuse__rows_no_index(const lfuse__rows *r)
+{
+    return r->t.k->index64 ? "K_i64(0x7ffffffffffffffful)" : "K_i32(0x7fffffffu)";
+}
+
+/* The value, or the index, of a lane of REDUCE i. */
+static const char *lane(char text[64], lfuse__lane at, int i, bool index)
+{
+    snprintf(text, 64, "%c%d%s", at.letter[index], i, at.behind);
+    return text;
+}
+
+static const char *const operators[LFUSE__REDUCE_COUNT] = {
+    [LFUSE__REDUCE_SUM] = "ADD", [LFUSE__REDUCE_PROD] = "MUL", [LFUSE__REDUCE_MAX] = "MAX",
+    [LFUSE__REDUCE_MIN] = "MIN", [LFUSE__REDUCE_ARGMAX] = "GT", [LFUSE__REDUCE_ARGMIN] = "LT"};
+
+/* The better value, a NaN being the best; of equal ones the first. */
+static void put_better(const lfuse__rows *r, int indent, int i, lfuse__lane to, const char *low, const char *low_index,
+                       const char *high, const char *high_index)
+{
+    const char *w = lfuse__rows_word(r, i), *op = operators[r->t.k->body->instr[i].op], *x = r->t.ix;
+    char value[64], index[64];
+    lfuse__put(r->t.out, indent, "const L_b none_ = NE_%s(%s, %s), other_ = NE_%s(%s, %s);", w, low, low, w, high,
+               high);
+    lfuse__put(r->t.out, indent, "const L_b same_ = EQ_%s(%s, %s) | (none_ & other_);", w, low, high);
+    lfuse__put(r->t.out, indent,
+               "const L_b take_ = %s_%s(%s, %s) | (other_ & EQ_%s(%s, %s)) | (same_ & LT_%s(%s, %s));",
+               op, w, high, low, w, low, low, x, high_index, low_index);
+    lfuse__put(r->t.out, indent, "%s = SEL_%s(take_, %s, %s);", lane(value, to, i, false), w, high, low);
+    lfuse__put(r->t.out, indent, "%s = SEL_%s(take_, %s, %s);", lane(index, to, i, true), x, high_index, low_index);
+}
+
+void lfuse__rows_put_combine(const lfuse__rows *r, int indent, int i, lfuse__lane to, lfuse__lane low,
+                             lfuse__lane high)
+{
+    char a[64], b[64], c[64], d[64], e[64];
+    if (lfuse__rows_indexed(r, i)) {
+        lfuse__put(r->t.out, indent, "{");
+        put_better(r, indent + 1, i, to, lane(a, low, i, false), lane(b, low, i, true), lane(c, high, i, false),
+                   lane(d, high, i, true));
+        lfuse__put(r->t.out, indent, "}");
+    } else {
+        lfuse__put(r->t.out, indent, "%s = %s_%s(%s, %s);", lane(e, to, i, false), operators[r->t.k->body->instr[i].op],
+                   lfuse__rows_word(r, i), lane(a, low, i, false), lane(c, high, i, false));
+    }
+}
+
+void lfuse__rows_put_gather(const lfuse__rows *r, int indent, int i, lfuse__lane to, const char *present,
+                            const char *index)
+{
+    const lfuse__instr *instr = &r->t.k->body->instr[i];
+    const char *w = lfuse__rows_word(r, i), *from = lfuse__register_word(r->t.k->body->instr[instr->a].type);
+    char value[160], identity[64], a[64], b[64];
+    lfuse__rows_identity(r, i, identity, sizeof identity);
+    if (strcmp(w, from))
+        snprintf(value, sizeof value, "CAST_%s_%s(r%d)", from, w, instr->a);
+    else
+        snprintf(value, sizeof value, "r%d", instr->a);
+    lfuse__put(r->t.out, indent, "{");
+    if (present)
+        lfuse__put(r->t.out, indent + 1, "const L_%s v_ = SEL_%s(%s, %s, %s);", w, w, present, value, identity);
+    else
+        lfuse__put(r->t.out, indent + 1, "const L_%s v_ = %s;", w, value);
+    if (lfuse__rows_indexed(r, i)) {
+        if (present)
+            lfuse__put(r->t.out, indent + 1, "const L_%s w_ = SEL_%s(%s, %s, %s);", r->t.ix, r->t.ix, present, index,
+                       lfuse__rows_no_index(r));
+        else
+            lfuse__put(r->t.out, indent + 1, "const L_%s w_ = %s;", r->t.ix, index);
+        put_better(r, indent + 1, i, to, lane(a, to, i, false), lane(b, to, i, true), "v_", "w_");
+    } else {
+        lfuse__put(r->t.out, indent + 1, "%s = %s_%s(%s, v_);", lane(a, to, i, false), operators[instr->op], w,
+                   lane(b, to, i, false));
+    }
+    lfuse__put(r->t.out, indent, "}");
+}
+
+void lfuse__rows_put_lanes(const lfuse__rows *r, int indent, int i, const char *letter, const char *count)
+{
+    const char *w = lfuse__rows_word(r, i);
+    char identity[64];
+    lfuse__rows_identity(r, i, identity, sizeof identity);
+    const bool pair = lfuse__rows_indexed(r, i);
+    if (!count) {
+        lfuse__put(r->t.out, indent, "L_%s %c%d = %s;", w, letter[0], i, identity);
+        if (pair) lfuse__put(r->t.out, indent, "L_%s %c%d = %s;", r->t.ix, letter[1], i, lfuse__rows_no_index(r));
+        return;
+    }
+    lfuse__put(r->t.out, indent, "L_%s %c%d[%s];", w, letter[0], i, count);
+    if (pair) lfuse__put(r->t.out, indent, "L_%s %c%d[%s];", r->t.ix, letter[1], i, count);
+    lfuse__put(r->t.out, 0, "#pragma unroll");
+    lfuse__put(r->t.out, indent, "for (int a = 0; a < %s; a++) {", count);
+    lfuse__put(r->t.out, indent + 1, "%c%d[a] = %s;", letter[0], i, identity);
+    if (pair) lfuse__put(r->t.out, indent + 1, "%c%d[a] = %s;", letter[1], i, lfuse__rows_no_index(r));
+    lfuse__put(r->t.out, indent, "}");
+}
+
+void lfuse__rows_put_result(const lfuse__rows *r, int indent, int i)
+{
+    const char *w = lfuse__rows_word(r, i), *x = r->t.ix;
+    const char *type = lfuse__register_word(r->t.k->body->instr[i].type);
+    if (r->across && lfuse__rows_indexed(r, i))
+        lfuse__put(r->t.out, indent, "const L_%s r%d = CAST_%s_%s(m%d);", type, i, x, type, i);
+    else if (r->across)
+        lfuse__put(r->t.out, indent, "const L_%s r%d = a%d;", w, i, i);
+    else if (lfuse__rows_indexed(r, i))
+        lfuse__put(r->t.out, indent, "const L_%s r%d = CAST_%s_%s(SPLAT_%s(FIRST_%s(m%d)));", type, i, x, type, x, x,
+                   i);
+    else
+        lfuse__put(r->t.out, indent, "const L_%s r%d = SPLAT_%s(FIRST_%s(a%d));", w, i, w, w, i);
+}
+
+void lfuse__rows_put_empty(const lfuse__rows *r, int indent, int i)
+{
+    const char *w = lfuse__rows_word(r, i);
+    char identity[64];
+    lfuse__rows_identity(r, i, identity, sizeof identity);
+    if (r->t.k->body->instr[i].op == LFUSE__REDUCE_SUM) snprintf(identity, sizeof identity, "SPLAT_%s(ZERO_%s)", w, w);
+    lfuse__put(r->t.out, indent, "L_%s a%d = %s;", w, i, identity);
+    if (lfuse__rows_indexed(r, i)) lfuse__put(r->t.out, indent, "L_%s m%d = SPLAT_%s(0);", r->t.ix, i, r->t.ix);
+}
+
+void lfuse__rows_put_counter_begin(const lfuse__rows *r, int indent, int sweep)
+{
+    for (int i = 0; i < r->t.k->body->ninstr; i++) {
+        if (!lfuse__rows_reduces(r, i, sweep)) continue;
+        lfuse__put(r->t.out, indent, "L_%s s%d[%d];", lfuse__rows_word(r, i), i, LFUSE__ROW_DEPTH);
+        if (lfuse__rows_indexed(r, i)) lfuse__put(r->t.out, indent, "L_%s t%d[%d];", r->t.ix, i, LFUSE__ROW_DEPTH);
+    }
+    lfuse__put(r->t.out, indent, "int depth = 0;");
+    lfuse__put(r->t.out, indent, "u64 done = 0;");
+}
+
+static void put_each(const lfuse__rows *r, int indent, int sweep, lfuse__lane to, lfuse__lane low, lfuse__lane high)
+{
+    for (int i = 0; i < r->t.k->body->ninstr; i++)
+        if (lfuse__rows_reduces(r, i, sweep)) lfuse__rows_put_combine(r, indent, i, to, low, high);
+}
+
+static void put_copy(const lfuse__rows *r, int indent, int sweep, lfuse__lane to, lfuse__lane from)
+{
+    char a[64], b[64];
+    for (int i = 0; i < r->t.k->body->ninstr; i++) {
+        if (!lfuse__rows_reduces(r, i, sweep)) continue;
+        lfuse__put(r->t.out, indent, "%s = %s;", lane(a, to, i, false), lane(b, from, i, false));
+        if (lfuse__rows_indexed(r, i))
+            lfuse__put(r->t.out, indent, "%s = %s;", lane(a, to, i, true), lane(b, from, i, true));
+    }
+}
+
+void lfuse__rows_put_counter_add(const lfuse__rows *r, int indent, int sweep, const char *behind)
+{
+    const lfuse__lane one = {"ln", behind}, stack = {"st", "[depth]"};
+    lfuse__put(r->t.out, indent, "done++;");
+    lfuse__put(r->t.out, indent, "for (u64 t = done; !(t & 1); t >>= 1) {");
+    lfuse__put(r->t.out, indent + 1, "depth--;");
+    put_each(r, indent + 1, sweep, one, stack, one);
+    lfuse__put(r->t.out, indent, "}");
+    put_copy(r, indent, sweep, stack, one);
+    lfuse__put(r->t.out, indent, "depth++;");
+}
+
+void lfuse__rows_put_counter_end(const lfuse__rows *r, int indent, int sweep)
+{
+    const lfuse__lane total = {"am", ""}, stack = {"st", "[depth]"};
+    lfuse__put(r->t.out, indent, "if (depth) {");
+    lfuse__put(r->t.out, indent + 1, "depth--;");
+    put_copy(r, indent + 1, sweep, total, stack);
+    lfuse__put(r->t.out, indent, "}");
+    lfuse__put(r->t.out, indent, "while (depth) {");
+    lfuse__put(r->t.out, indent + 1, "depth--;");
+    put_each(r, indent + 1, sweep, total, stack, total);
+    lfuse__put(r->t.out, indent, "}");
+}
+
+void lfuse__rows_put_segments(const lfuse__rows *r, int indent, int sweep, const char *type,
+                              void (*put_segment)(const lfuse__rows *r, int indent, int sweep))
+{
+    const bool any = lfuse__rows_any_reduce(r, sweep);
+    lfuse__strbuf *out = r->t.out;
+    for (int i = 0; i < r->t.k->body->ninstr; i++)
+        if (lfuse__rows_reduces(r, i, sweep)) lfuse__rows_put_empty(r, indent, i);
+    lfuse__put(out, indent, "{");
+    if (any) lfuse__rows_put_counter_begin(r, indent + 1, sweep);
+    lfuse__put(out, indent + 1, "for (%s seg = 0; seg < length; seg += %d) {", r->t.ux, LFUSE__SEGMENT);
+    lfuse__put(out, indent + 2, "const %s left = length - seg < %d ? (%s)(length - seg) : %d;", type, LFUSE__SEGMENT,
+               type, LFUSE__SEGMENT);
+    put_segment(r, indent + 2, sweep);
+    if (any) lfuse__rows_put_counter_add(r, indent + 2, sweep, "[0]");
+    lfuse__put(out, indent + 1, "}");
+    if (any) lfuse__rows_put_counter_end(r, indent + 1, sweep);
+    lfuse__put(out, indent, "}");
+    for (int i = 0; i < r->t.k->body->ninstr; i++)
+        if (lfuse__rows_reduces(r, i, sweep)) lfuse__rows_put_result(r, indent, i);
+}
+
+/* Bytes a segment of what stands before REDUCE i's results, values and then indices; of all where i is ninstr. */
+static unsigned partial_bytes(const lfuse__rows *r, int i)
+{
+    unsigned bytes = 0;
+    for (int n = 0; n < i; n++)
+        if (lfuse__rows_reduces(r, n, 0))
+            bytes += lfuse__type_bytes(gathered_type(r, n)) +
+                     (lfuse__rows_indexed(r, n) ? r->t.k->index64 ? 8u : 4u : 0u);
+    return bytes;
+}
+
+uint64_t lfuse__rows_partials(const lfuse__kernel_class *k, const lfuse__facts *facts, uint64_t rows, uint64_t length)
+{
+    lfuse__rows r;
+    const uint64_t segments = (length + LFUSE__SEGMENT - 1) / LFUSE__SEGMENT;
+    if (lfuse__rows_init(&r, NULL, k, NULL, facts)) return 0;
+    return (rows * segments + 15) / 16 * 16 * partial_bytes(&r, k->body->ninstr);
+}
+
+void lfuse__rows_put_partials(const lfuse__rows *r, int indent)
+{
+    const lfuse__text *t = &r->t;
+    lfuse__put(t->out, indent, "const u64 segments = W(%d), cells = (rows * segments + 15) / 16 * 16;",
+               t->layout->segments);
+    lfuse__put(t->out, indent, "memory z = BUFFER(%d) + W(%d);", lfuse__kernel_buffers(t->k) - 1, t->layout->partials);
+}
+
+void lfuse__rows_put_keep(const lfuse__rows *r, int indent, const char *cell)
+{
+    for (int i = 0; i < r->t.k->body->ninstr; i++) {
+        const char *w = lfuse__rows_word(r, i);
+        const unsigned before = lfuse__rows_reduces(r, i, 0) ? partial_bytes(r, i) : 0;
+        if (!lfuse__rows_reduces(r, i, 0)) continue;
+        if (r->across && r->facts->vector_lanes) {
+            lfuse__put(r->t.out, indent, "{");
+            lfuse__put(r->t.out, indent + 1, "S_%s e%d[LANES];", w, i);
+            lfuse__put(r->t.out, indent + 1, "SPREAD_%s(e%d, l%d[0]);", w, i, i);
+            lfuse__put(r->t.out, indent + 1,
+                       "for (int l = 0; l < count; l++) STORE_%s(z + cells * %u, %s + l * segments, e%d[l]);",
+                       w, before, cell, i);
+            if (lfuse__rows_indexed(r, i)) {
+                lfuse__put(r->t.out, indent + 1, "S_%s k%d[LANES];", r->t.ix, i);
+                lfuse__put(r->t.out, indent + 1, "SPREAD_%s(k%d, n%d[0]);", r->t.ix, i, i);
+                lfuse__put(r->t.out, indent + 1,
+                           "for (int l = 0; l < count; l++) STORE_%s(z + cells * %u, %s + l * segments, k%d[l]);",
+                           r->t.ix, before + lfuse__type_bytes(gathered_type(r, i)), cell, i);
+            }
+            lfuse__put(r->t.out, indent, "}");
+            continue;
+        }
+        lfuse__put(r->t.out, indent, "STORE_%s(z + cells * %u, %s, FIRST_%s(l%d[0]));", w, before, cell, w, i);
+        if (lfuse__rows_indexed(r, i))
+            lfuse__put(r->t.out, indent, "STORE_%s(z + cells * %u, %s, FIRST_%s(n%d[0]));", r->t.ix,
+                       before + lfuse__type_bytes(gathered_type(r, i)), cell, r->t.ix, i);
+    }
+}
+
+void lfuse__rows_put_fetch(const lfuse__rows *r, int indent, int i, lfuse__lane to, const char *cell, const char *guard)
+{
+    const char *w = lfuse__rows_word(r, i), *x = r->t.ix;
+    const unsigned before = partial_bytes(r, i);
+    char a[64], identity[64];
+    lfuse__rows_identity(r, i, identity, sizeof identity);
+    if (guard) {
+        lfuse__put(r->t.out, indent, "%s = %s;", lane(a, to, i, false), identity);
+        if (lfuse__rows_indexed(r, i))
+            lfuse__put(r->t.out, indent, "%s = %s;", lane(a, to, i, true), lfuse__rows_no_index(r));
+        lfuse__put(r->t.out, indent, "if (%s) {", guard);
+    }
+    lfuse__put(r->t.out, indent + (guard != NULL), "%s = SPLAT_%s(LOAD_%s(z + cells * %u, %s));", lane(a, to, i, false),
+               w, w, before, cell);
+    if (lfuse__rows_indexed(r, i))
+        lfuse__put(r->t.out, indent + (guard != NULL), "%s = SPLAT_%s(LOAD_%s(z + cells * %u, %s));",
+                   lane(a, to, i, true), x, x, before + lfuse__type_bytes(gathered_type(r, i)), cell);
+    if (guard) lfuse__put(r->t.out, indent, "}");
+}
