@@ -7,12 +7,13 @@
 #include <check.h>
 #include <dlfcn.h>
 #include <stdbool.h>
+#include <string.h>
 
 #include "backends/cuda/internal.h"
 #include "libfuse.h"
 #include "tests/support/main.h"
 
-enum { N = 1000 };
+enum { N = 1000, ROWS = 5, WIDTH = N / ROWS, HIDDEN = 24 };
 
 static lfuse_device *device;
 static CUcontext context;
@@ -142,6 +143,92 @@ START_TEST(captured_run)
     CU(GraphExecDestroy(exec));
     CU(GraphDestroy(graph));
     lfuse_instance_destroy(instance);
+}
+END_TEST
+
+/* Integers whose sums are exact. */
+static double weight(int layer, int k, int column)
+{
+    return (k * (layer + 2) + column) % 3 - 1;
+}
+
+static lfuse_tensor *make_weights(int layer)
+{
+    const int64_t shape[2] = {layer ? HIDDEN : WIDTH, layer ? WIDTH : HIDDEN};
+    float host[WIDTH * HIDDEN];
+    lfuse_tensor *t;
+    for (int k = 0; k < shape[0]; k++)
+        for (int j = 0; j < shape[1]; j++) host[k * shape[1] + j] = (float)weight(layer, k, j);
+    OK(lfuse_tensor_create(device, LFUSE_F32, 2, shape, &t));
+    OK(lfuse_tensor_write(t, NULL, host));
+    return t;
+}
+
+/* y = relu(x v) w, in one launch. */
+static lfuse_plan *make_network(void)
+{
+    lfuse_plan *made;
+    lfuse_graph *g = lfuse_graph_create();
+    lfuse_value v = lfuse_input(g, "x", LFUSE_F32, 2, LFUSE_DIMS(ROWS, WIDTH));
+    v = lfuse_relu(lfuse_matmul(v, lfuse_frozen(g, "v", LFUSE_F32, 2, LFUSE_DIMS(WIDTH, HIDDEN))));
+    lfuse_output(g, "y", lfuse_matmul(v, lfuse_frozen(g, "w", LFUSE_F32, 2, LFUSE_DIMS(HIDDEN, WIDTH))));
+    OK(lfuse_plan_create(device, g, NULL, &made));
+    lfuse_graph_destroy(g);
+    return made;
+}
+
+static void expect_network(float start)
+{
+    float host[N];
+    CU(MemcpyAsync((CUdeviceptr)(uintptr_t)host, out, sizeof host, stream));
+    CU(StreamSynchronize(stream));
+    for (int r = 0; r < ROWS; r++) {
+        double hidden[HIDDEN];
+        for (int j = 0; j < HIDDEN; j++) {
+            double sum = 0;
+            for (int k = 0; k < WIDTH; k++) sum += (start + r * WIDTH + k) * weight(0, k, j);
+            hidden[j] = sum > 0 ? sum : 0;
+        }
+        for (int j = 0; j < WIDTH; j++) {
+            double sum = 0;
+            for (int k = 0; k < HIDDEN; k++) sum += hidden[k] * weight(1, k, j);
+            ck_assert_double_eq(host[r * WIDTH + j], sum);
+        }
+    }
+}
+
+/* Groups that wait for each other are a node of his graph as others are, also between runs that are none. */
+START_TEST(captured_network)
+{
+    SKIP_WITHOUT_CUDA();
+    const int64_t shape[2] = {ROWS, WIDTH};
+    lfuse_tensor *v = make_weights(0), *w = make_weights(1), *x2, *y2;
+    lfuse_plan *network = make_network();
+    lfuse_instance *instance;
+    CUgraph graph;
+    CUgraphExec exec;
+    OK(lfuse_tensor_wrap(device, LFUSE_MEMORY_NATIVE, in, N * sizeof(float), LFUSE_F32, 2, shape, NULL, 0, &x2));
+    OK(lfuse_tensor_wrap(device, LFUSE_MEMORY_NATIVE, out, N * sizeof(float), LFUSE_F32, 2, shape, NULL, 0, &y2));
+    const lfuse_binding bindings[4] = {lfuse_bind_tensor("x", x2), lfuse_bind_tensor("v", v),
+                                       lfuse_bind_tensor("w", w), lfuse_bind_tensor("y", y2)};
+    ck_assert_msg(!strncmp(lfuse_plan_text(network), "(network ", 9), "%s", lfuse_plan_text(network));
+    OK(lfuse_instance_create(network, wrapped, bindings, 4, &instance));
+    CU(StreamBeginCapture(stream, CU_STREAM_CAPTURE_MODE_GLOBAL));
+    lfuse_status status = lfuse_instance_run(instance, bindings, 4);
+    CU(StreamEndCapture(stream, &graph));
+    ck_assert_msg(!status, "%s", lfuse_last_error());
+    CU(GraphInstantiateWithFlags(&exec, graph, 0));
+    for (int i = 0; i < 6; i++) {
+        upload((float)i);
+        if (i % 3 == 1) OK(lfuse_instance_run(instance, bindings, 4));
+        else CU(GraphLaunch(exec, stream));
+        expect_network((float)i);
+    }
+    CU(GraphExecDestroy(exec));
+    CU(GraphDestroy(graph));
+    lfuse_instance_destroy(instance);
+    lfuse_plan_destroy(network);
+    lfuse_tensor_destroy(v), lfuse_tensor_destroy(w), lfuse_tensor_destroy(x2), lfuse_tensor_destroy(y2);
 }
 END_TEST
 
@@ -383,6 +470,7 @@ static Suite *suite_foreign_cuda(void)
     tcase_add_test(t, memory_and_stream);
     tcase_add_test(t, context_left_as_it_was);
     tcase_add_test(t, captured_run);
+    tcase_add_test(t, captured_network);
     tcase_add_test(t, capture_survives_refusal);
     tcase_add_loop_test(t, replayed_runs, 0, 4);
     tcase_add_test(t, patched_runs);

@@ -21,6 +21,7 @@ typedef struct network {
     int64_t rows, widths[MOST_LAYERS + 1];
     const char *ends;
     bool turned; /* weights are stored [out, in] */
+    bool halved; /* half of them is multiplied with, which is computed once where they are frozen */
     lfuse_tensor *x, *y, *w[MOST_LAYERS], *b[MOST_LAYERS], *s[MOST_LAYERS];
 } network;
 
@@ -89,6 +90,7 @@ static void graph_of(const network *n, bool frozen)
         char w[8];
         snprintf(w, sizeof w, "w%d", i);
         weights = frozen ? lfuse_frozen(g, w, LFUSE_F32, 2, shape) : lfuse_input(g, w, LFUSE_F32, 2, shape);
+        if (n->halved) weights = lfuse_mul(weights, lfuse_constant(g, 0.5));
         x = add_end(n, i, lfuse_matmul(x, n->turned ? lfuse_transpose(weights) : weights));
     }
     lfuse_output(g, "y", x);
@@ -163,7 +165,7 @@ static void check(const network *n)
             for (int64_t j = 0; j < m; j++) {
                 double sum = 0;
                 for (int64_t e = 0; e < k; e++) sum += now[i * k + e] * w[n->turned ? j * k + e : e * m + j];
-                next_one[i * m + j] = end_at(n, l, sum, b[j], s[j]);
+                next_one[i * m + j] = end_at(n, l, n->halved ? sum / 2 : sum, b[j], s[j]);
             }
         memcpy(now, next_one, (size_t)(n->rows * m) * sizeof *now);
         free(w), free(b), free(s);
@@ -410,6 +412,69 @@ static void check_many_ways(void)
     g = NULL;
 }
 
+/* Weights that change: read as they are, or when the instance is told, where something is made of them once. */
+static void check_refresh(bool turned, bool halved)
+{
+    network n = { .layers = 3, .rows = 4, .widths = { 20, 32, 24, 12 }, .ends = "rrl", .turned = turned,
+                  .halved = halved };
+    lfuse_binding bind[3 * MOST_LAYERS + 2];
+    lfuse_instance *instance;
+    lfuse_plan *plan;
+    int count;
+
+    g = g ? g : lfuse_graph_create();
+    graph_of(&n, true);
+    tensors_of(&n);
+    count = bind_all(&n, bind);
+    plan = plan_with(0);
+    OK(lfuse_instance_create(plan, stream, bind, count, &instance));
+    ck_assert((lfuse_instance_prepared(instance) != 0) == halved);
+    for (int i = 0; i < 5; i++) { /* as a launch, and as a graph of one */
+        float weights[32 * 24], *first, *again;
+        OK(lfuse_instance_run(instance, bind, count));
+        OK(lfuse_stream_synchronize(stream));
+        check(&n);
+        first = copy_of(n.y, 4 * 12);
+        for (int k = 0; k < 32 * 24; k++) weights[k] = (float)(next() * 0.4);
+        OK(lfuse_tensor_write(n.w[1], stream, weights));
+        if (halved) {
+            OK(lfuse_instance_run(instance, bind, count));
+            OK(lfuse_stream_synchronize(stream));
+            again = copy_of(n.y, 4 * 12);
+            ck_assert(!memcmp(first, again, 4 * 12 * sizeof *first));
+            free(again);
+        }
+        OK(lfuse_instance_refresh(instance));
+        free(first);
+    }
+    OK(lfuse_instance_run(instance, bind, count));
+    OK(lfuse_stream_synchronize(stream));
+    check(&n);
+    lfuse_instance_destroy(instance);
+    lfuse_plan_destroy(plan);
+    free_tensors(&n);
+    lfuse_graph_destroy(g);
+    g = NULL;
+}
+
+START_TEST(refreshed)
+{
+    begin();
+    check_refresh(_i & 1, _i & 2);
+}
+END_TEST
+
+static void check_refreshes(void)
+{
+    check_refresh(true, true);
+}
+
+START_TEST(refreshed_on_devices)
+{
+    if (!on_each_device(check_refreshes)) TEST_SKIP("no device");
+}
+END_TEST
+
 START_TEST(many_ways)
 {
     lfuse__stub.native_graph = _i;
@@ -475,6 +540,8 @@ static Suite *suite_network(void)
     tcase_add_test(c, measured);
     tcase_add_test(c, parts);
     tcase_add_test(c, strides);
+    tcase_add_loop_test(c, refreshed, 0, 4);
+    tcase_add_test(c, refreshed_on_devices);
     tcase_add_loop_test(c, many_ways, 0, 2);
     tcase_add_test(c, many_ways_on_devices);
     tcase_add_test(c, wide_on_devices);
