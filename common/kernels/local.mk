@@ -5,7 +5,7 @@ libfuse_core_la_SOURCES += \
 	%reldir%/members.h %reldir%/members_fold.c %reldir%/members_partial.c \
 	%reldir%/multi.c %reldir%/network.c %reldir%/network.h %reldir%/network_rows.c %reldir%/network_text.c %reldir%/number.c %reldir%/pointwise.c %reldir%/product.c %reldir%/product.h \
 	%reldir%/product_grouped.c %reldir%/product_grouped.h %reldir%/product_panels_grouped.c %reldir%/product_tiles_grouped.c \
-	%reldir%/product_panels.c %reldir%/product_panels.h %reldir%/product_panels_parts.c \
+	%reldir%/product_panels.c %reldir%/product_panels_block.c %reldir%/product_panels.h %reldir%/product_panels_parts.c \
 	%reldir%/product_panels_end.c %reldir%/product_panels_made.c %reldir%/product_thin.c %reldir%/product_thin.h \
 	%reldir%/product_thin_made.c %reldir%/product_tiles.c %reldir%/product_tiles.h \
 	%reldir%/product_tiles_choose.c %reldir%/product_tiles_end.c %reldir%/product_tiles_meet.c %reldir%/product_tiles_sums.c %reldir%/product_words.c %reldir%/rows.c %reldir%/rows.h \

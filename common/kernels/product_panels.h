@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Texts of products on CPUs, for product_panels.c and product_panels_parts.c alone. `name` begins the names. */
+/* Texts of products on CPUs, for the files product_panels*.c alone. `name` begins the names. */
 #ifndef COMMON_KERNELS_PRODUCT_PANELS_H
 #define COMMON_KERNELS_PRODUCT_PANELS_H
 
@@ -17,7 +17,8 @@ static inline lfuse_type lfuse__panels_type(const lfuse__kernel_class *c, int op
     return c->product.made[operand] ? c->product.sum : c->operands[operand].type;
 }
 
-/* product_panels.c: rows and lanes; what texts begin with; the functions; bounds and work of a block in a kernel. */
+/* product_panels.c: rows and lanes; what texts begin with. product_panels_block.c: the functions; bounds and work of a
+ * block in a kernel. */
 void lfuse__panels_shape(lfuse__kernel_class *c);
 void lfuse__panels_begin(lfuse__strbuf *out, const lfuse__kernel_class *c, lfuse__text *t, lfuse__product_layout *l);
 void lfuse__panels_put_parts(lfuse__strbuf *out, const char *name, const lfuse__kernel_class *c);
@@ -39,7 +40,7 @@ void lfuse__panels_put_b(const lfuse__text *t, const lfuse__product_layout *l, i
 /* name_a(a, lda, rows, depth, to) and name_b(b, ldb, count, depth, to) */
 void lfuse__put_pack_a(lfuse__strbuf *out, const char *name, const lfuse__kernel_class *c);
 void lfuse__put_pack_b(lfuse__strbuf *out, const char *name, const lfuse__kernel_class *c);
-/* name_suffix(a, b, step, depth, first, to) */
+/* name_suffix(a, row, next, b, step, depth, first, to) */
 void lfuse__put_multiply(lfuse__strbuf *out, const char *name, const char *suffix, int rows,
                          const lfuse__product_class *p);
 /* name_d(a, lda, b, ldb, rows, count, depth, first, to) */

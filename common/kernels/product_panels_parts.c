@@ -129,18 +129,22 @@ void lfuse__put_dots(lfuse__strbuf *out, const char *name, const lfuse__product_
 }
 
 /*
- * Sums of `rows` rows of a panel of A with a panel of B, whose rows are `step` bytes apart, added to what lies in `to`
- * but for the first part of k.
+ * Sums of `rows` rows of A, which are `row` bytes apart, as their elements along k are `next`, with a panel of B, whose
+ * rows are `step` bytes apart, added to what lies in `to` but for the first part of k. Every third row has a pointer
+ * of its own: so many registers there are.
  */
 void lfuse__put_multiply(lfuse__strbuf *out, const char *name, const char *suffix, int rows,
                           const lfuse__product_class *p)
 {
+    enum { OF_POINTER = 3 };
     const char *t = lfuse__memory_word(p->sum);
     const int vectors = p->columns / LANES;
 
-    lfuse__put(out, 0, "FN_CALLED void %s_%s(memory a, memory b, i64 step, int depth, int first, memory to)", name,
-               suffix);
+    lfuse__put(out, 0, "FN_CALLED void %s_%s(memory a, i64 row, i64 next, memory b, i64 step, int depth, int first,",
+               name, suffix);
+    lfuse__put(out, 1, "memory to)");
     lfuse__put(out, 0, "{");
+    for (int r = 0; r < rows; r += OF_POINTER) lfuse__put(out, 1, "memory q%d = a + %d * row;", r, r);
     for (int r = 0; r < rows; r++)
         for (int v = 0; v < vectors; v++)
             lfuse__put(out, 1, "L_%s c%d_%d = SPLAT_%s(ZERO_%s);", t, r, v, t, t);
@@ -148,10 +152,11 @@ void lfuse__put_multiply(lfuse__strbuf *out, const char *name, const char *suffi
     for (int v = 0; v < vectors; v++)
         lfuse__put(out, 2, "const L_%s b%d = LOADL_%s(b, %d);", t, v, t, v * LANES);
     for (int r = 0; r < rows; r++) {
-        lfuse__put(out, 2, "const L_%s a%d = SPLAT_%s(LOAD_%s(a, %d));", t, r, t, t, r);
+        lfuse__put(out, 2, "const L_%s a%d = SPLAT_%s(LOAD_%s(q%d + %d * row, 0));", t, r, t, t,
+                   r / OF_POINTER * OF_POINTER, r % OF_POINTER);
         for (int v = 0; v < vectors; v++) lfuse__put(out, 2, "c%d_%d = FMA_%s(a%d, b%d, c%d_%d);", r, v, t, r, v, r, v);
     }
-    lfuse__put(out, 2, "a += %u;", (unsigned)p->rows * lfuse__type_bytes(p->sum));
+    for (int r = 0; r < rows; r += OF_POINTER) lfuse__put(out, 2, "q%d += next;", r);
     lfuse__put(out, 2, "b += step;");
     lfuse__put(out, 1, "}");
     lfuse__put(out, 1, "if (!first) {");
