@@ -239,6 +239,63 @@ START_TEST(test_dense_network)
 }
 END_TEST
 
+/* x w w in one launch, which is a cooperative one in the caller's graph too; nothing else is asked of the driver. */
+START_TEST(test_captured_network)
+{
+    const int64_t square[] = { WIDTH, WIDTH };
+    lfuse_tensor *x, *w, *y;
+    lfuse_instance *instance;
+    lfuse_device *dev;
+    lfuse_stream *s;
+    lfuse_plan *plan;
+    lfuse_graph *g;
+    lfuse_value v, weights;
+    CUcontext context, popped;
+    CUstream stream;
+    CUgraph graph;
+    CUgraphExec exec;
+    if (lfuse__cu_load_compiler()) TEST_SKIP("no NVRTC: %s", lfuse__cu_compiler.reason);
+    setenv("FAKECUDA_QUICK", "0", 1); /* kernels by any name */
+    OK(lfuse_device_open("cuda:0", &dev));
+    ck_assert_int_eq(lfuse__cu.DevicePrimaryCtxRetain(&context, 0), CUDA_SUCCESS);
+    ck_assert_int_eq(lfuse__cu.CtxPushCurrent(context), CUDA_SUCCESS);
+    ck_assert_int_eq(lfuse__cu.StreamCreate(&stream, CU_STREAM_NON_BLOCKING), CUDA_SUCCESS);
+    OK(lfuse_stream_wrap(dev, stream, &s));
+    g = lfuse_graph_create();
+    v = lfuse_input(g, "x", LFUSE_F32, 2, square), weights = lfuse_frozen(g, "w", LFUSE_F32, 2, square);
+    lfuse_output(g, "y", lfuse_matmul(lfuse_relu(lfuse_matmul(v, weights)), weights));
+    OK(lfuse_plan_create(dev, g, &(lfuse_plan_options){ .disable = LFUSE_NO_SMALL_PRODUCTS }, &plan));
+    lfuse_graph_destroy(g);
+    ck_assert_msg(!strncmp(lfuse_plan_text(plan), "(network ", 9), "%s", lfuse_plan_text(plan));
+    OK(lfuse_tensor_create(dev, LFUSE_F32, 2, square, &x));
+    OK(lfuse_tensor_create(dev, LFUSE_F32, 2, square, &w));
+    OK(lfuse_tensor_create(dev, LFUSE_F32, 2, square, &y));
+    const lfuse_binding bind[] = { lfuse_bind_tensor("x", x), lfuse_bind_tensor("w", w), lfuse_bind_tensor("y", y) };
+    OK(lfuse_instance_create(plan, s, bind, 3, &instance));
+    fake_reset();
+    ck_assert_int_eq(lfuse__cu.StreamBeginCapture(stream, CU_STREAM_CAPTURE_MODE_GLOBAL), CUDA_SUCCESS);
+    OK(lfuse_instance_run(instance, bind, 3));
+    ck_assert_int_eq(lfuse__cu.StreamEndCapture(stream, &graph), CUDA_SUCCESS);
+    ck_assert_uint_eq(fake_calls("cuMemAlloc") + fake_calls("cuGraphLaunch") + fake_calls("cuStreamSynchronize"), 0);
+    ck_assert_uint_eq(fake_calls("cuMemsetD32Async") + fake_calls("cuMemsetD8Async"), 0);
+    ck_assert_int_eq(lfuse__cu.GraphInstantiateWithFlags(&exec, graph, 0), CUDA_SUCCESS);
+    ck_assert_int_eq(lfuse__cu.GraphLaunch(exec, stream), CUDA_SUCCESS);
+    ck_assert(fake_replayed(0)->resident && !fake_replayed(0)->overlap);
+    ck_assert_uint_eq(fake_calls("cuLaunchKernelEx") + fake_calls("cuLaunchKernel"), 1);
+    unsetenv("FAKECUDA_QUICK");
+    ck_assert_int_eq(lfuse__cu.GraphExecDestroy(exec), CUDA_SUCCESS);
+    ck_assert_int_eq(lfuse__cu.GraphDestroy(graph), CUDA_SUCCESS);
+    lfuse_instance_destroy(instance);
+    lfuse_tensor_destroy(x), lfuse_tensor_destroy(w), lfuse_tensor_destroy(y);
+    lfuse_plan_destroy(plan);
+    lfuse_stream_destroy(s);
+    ck_assert_int_eq(lfuse__cu.StreamDestroy(stream), CUDA_SUCCESS);
+    ck_assert_int_eq(lfuse__cu.CtxPopCurrent(&popped), CUDA_SUCCESS);
+    lfuse_device_close(dev);
+    ck_assert_int_eq(lfuse__cu.DevicePrimaryCtxRelease(0), CUDA_SUCCESS);
+}
+END_TEST
+
 static Suite *suite_fake_graphs(void)
 {
     Suite *s = suite_create("fake graphs");
@@ -248,6 +305,7 @@ static Suite *suite_fake_graphs(void)
     tcase_add_test(tc, test_replaced_graph);
     tcase_add_test(tc, test_unknown_nodes);
     tcase_add_test(tc, test_dense_network);
+    tcase_add_test(tc, test_captured_network);
     tcase_add_loop_test(tc, test_graph_of_default_stream, 0, 2);
     suite_add_tcase(s, tc);
     return s;
