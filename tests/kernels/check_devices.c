@@ -172,8 +172,8 @@ static const struct {
              {"tiles", use_tiles}, {"made operands", use_made},
              {"grouped", use_grouped}, {"rows of f32", use_rows_f32}, {"rows of i64", use_rows_i64},
              {"rows by teams", use_team_rows}, {"bundles by teams", use_team_bundles}, {"lists", use_lists},
-             {"bounds", use_bounds}, {"look-ups", use_look_ups}, {"products", use_products}, {"row look-ups", case_row_look_ups},
-             {"bundles", case_bundles}};
+             {"bounds", use_bounds}, {"look-ups", use_look_ups}, {"products", use_products},
+             {"row look-ups", case_row_look_ups}, {"bundles", case_bundles}};
 
 START_TEST(devices)
 {
