@@ -124,8 +124,14 @@ thread_tests += tests/run/check_trial tests/run/check_wisdom tests/run/check_wis
 
 check_PROGRAMS += tests/run/check_network
 TESTS += tests/run/check_network
-tests_run_check_network_SOURCES = %reldir%/check_network.c %reldir%/rig.c %reldir%/rig.h
+tests_run_check_network_SOURCES = %reldir%/check_network.c %reldir%/networks.c %reldir%/networks.h %reldir%/rig.c \
+	%reldir%/rig.h
 tests_run_check_network_LDADD = tests/stub/libstub.la $(LDADD) -lm
+check_PROGRAMS += tests/run/check_network_runs
+TESTS += tests/run/check_network_runs
+tests_run_check_network_runs_SOURCES = %reldir%/check_network_runs.c %reldir%/networks.c %reldir%/networks.h \
+	%reldir%/rig.c %reldir%/rig.h
+tests_run_check_network_runs_LDADD = tests/stub/libstub.la $(LDADD) -lm
 check_PROGRAMS += tests/run/check_narrow
 TESTS += tests/run/check_narrow
 tests_run_check_narrow_SOURCES = %reldir%/check_narrow.c %reldir%/rig.c %reldir%/rig.h

@@ -1,0 +1,202 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Runs of networks in one launch in many ways, with weights that change: on the stub, and on every device. */
+#ifdef HAVE_CONFIG_H
+#include "config.h"
+#endif
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "tests/run/networks.h"
+
+static float *run_and_copy(const network *n, lfuse_plan *plan, lfuse_stream *s)
+{
+    network_run(n, plan, s);
+    OK(lfuse_stream_synchronize(s));
+    return network_copy(n->y, n->rows * n->widths[n->layers]);
+}
+
+/*
+ * Of one plan: runs on two streams, of other tensors, of a recording that is replayed on one stream between runs on
+ * another; equal inputs give equal bits.
+ */
+static void check_many_ways(void)
+{
+    network n = { .layers = 4, .rows = 5, .widths = { 24, 32, 32, 40, 28 }, .ends = "rrgl" }, other;
+    const size_t bytes = 5 * 28 * sizeof(float);
+    lfuse_stream *second;
+    lfuse_recording *recording;
+    float *first, *again;
+    lfuse_plan *plan;
+
+    g = g ? g : lfuse_graph_create();
+    network_graph(&n, false);
+    network_tensors(&n);
+    other = n;
+    other.x = network_noise(2, SHAPE(5, 24), 1), other.y = tensor(2, SHAPE(5, 28));
+    other.w[1] = network_noise(2, SHAPE(32, 32), 0.4);
+    OK(lfuse_stream_create(dev, &second));
+    plan = plan_with(0);
+    first = run_and_copy(&n, plan, stream);
+    network_check(&n);
+    OK(lfuse_record_begin(stream));
+    network_run(&n, plan, stream);
+    network_run(&other, plan, stream);
+    OK(lfuse_record_end(stream, &recording));
+    for (int i = 0; i < 6; i++) {
+        OK(lfuse_tensor_fill(n.y, NULL, NAN));
+        again = run_and_copy(i & 1 ? &other : &n, plan, i & 2 ? second : stream);
+        ck_assert((memcmp(first, again, bytes) != 0) == (i & 1));
+        free(again);
+        network_check(i & 1 ? &other : &n);
+        OK(lfuse_tensor_fill(n.y, NULL, NAN));
+        OK(lfuse_recording_replay(recording, i & 1 ? second : stream, NULL, 0));
+        OK(lfuse_stream_synchronize(i & 1 ? second : stream));
+        again = network_copy(n.y, 5 * 28);
+        ck_assert(!memcmp(first, again, bytes));
+        free(again);
+        network_check(&other);
+    }
+    free(first);
+    lfuse_recording_destroy(recording);
+    lfuse_plan_destroy(plan);
+    lfuse_stream_destroy(second);
+    lfuse_tensor_destroy(other.x), lfuse_tensor_destroy(other.y), lfuse_tensor_destroy(other.w[1]);
+    network_free(&n);
+    lfuse_graph_destroy(g);
+    g = NULL;
+}
+
+/* Weights that change: read as they are, or when the instance is told, where something is made of them once. */
+static void check_refresh(bool turned, bool halved)
+{
+    network n = { .layers = 3, .rows = 4, .widths = { 20, 32, 24, 12 }, .ends = "rrl", .turned = turned,
+                  .halved = halved };
+    lfuse_binding bind[3 * MOST_LAYERS + 2];
+    lfuse_instance *instance;
+    lfuse_plan *plan;
+    int count;
+
+    g = g ? g : lfuse_graph_create();
+    network_graph(&n, true);
+    network_tensors(&n);
+    count = network_bind(&n, bind);
+    plan = plan_with(0);
+    OK(lfuse_instance_create(plan, stream, bind, count, &instance));
+    ck_assert((lfuse_instance_prepared(instance) != 0) == halved);
+    for (int i = 0; i < 5; i++) { /* as a launch, and as a graph of one */
+        float weights[32 * 24], *first, *again;
+        OK(lfuse_instance_run(instance, bind, count));
+        OK(lfuse_stream_synchronize(stream));
+        network_check(&n);
+        first = network_copy(n.y, 4 * 12);
+        for (int k = 0; k < 32 * 24; k++) weights[k] = (float)(network_next() * 0.4);
+        OK(lfuse_tensor_write(n.w[1], stream, weights));
+        if (halved) {
+            OK(lfuse_instance_run(instance, bind, count));
+            OK(lfuse_stream_synchronize(stream));
+            again = network_copy(n.y, 4 * 12);
+            ck_assert(!memcmp(first, again, 4 * 12 * sizeof *first));
+            free(again);
+        }
+        OK(lfuse_instance_refresh(instance));
+        free(first);
+    }
+    OK(lfuse_instance_run(instance, bind, count));
+    OK(lfuse_stream_synchronize(stream));
+    network_check(&n);
+    lfuse_instance_destroy(instance);
+    lfuse_plan_destroy(plan);
+    network_free(&n);
+    lfuse_graph_destroy(g);
+    g = NULL;
+}
+
+START_TEST(refreshed)
+{
+    network_begin();
+    check_refresh(_i & 1, _i & 2);
+}
+END_TEST
+
+static void check_refreshes(void)
+{
+    check_refresh(true, true);
+}
+
+START_TEST(refreshed_on_devices)
+{
+    if (!on_each_device(check_refreshes)) TEST_SKIP("no device");
+}
+END_TEST
+
+START_TEST(many_ways)
+{
+    lfuse__stub.native_graph = _i;
+    network_begin();
+    check_many_ways();
+}
+END_TEST
+
+START_TEST(many_ways_on_devices)
+{
+    if (!on_each_device(check_many_ways)) TEST_SKIP("no device");
+}
+END_TEST
+
+/* Wider than one launch of the stub can hold, on devices that say which groups run at the same time. */
+static void check_wide(void)
+{
+    static const struct { int64_t rows, width; bool turned; } cases[] = {
+        { 1, 256, false }, { 7, 100, false }, { 33, 64, true }, { 64, 128, false }, { 2, 250, false },
+        { 40, 256, false }, { 1, 256, true }, { 7, 250, true }, { 40, 256, true },
+    };
+    const unsigned resident = lfuse__device_facts(dev)->resident_groups;
+
+    for (size_t c = 0; c < sizeof cases / sizeof *cases && resident; c++) {
+        network n = { .layers = 3, .rows = cases[c].rows, .turned = cases[c].turned,
+                      .ends = c & 1 ? "rrl" : "r" };
+        uint64_t before;
+        lfuse_plan *plan;
+        for (int i = 0; i <= n.layers; i++) n.widths[i] = cases[c].width;
+        g = g ? g : lfuse_graph_create();
+        network_graph(&n, true);
+        network_tensors(&n);
+        plan = plan_with(0);
+        network_run(&n, plan, stream);
+        for (int i = 0; i < 200; i++) {
+            before = launches();
+            network_run(&n, plan, stream);
+            ck_assert_uint_eq(launches() - before, 1);
+        }
+        network_check(&n);
+        lfuse_plan_destroy(plan);
+        network_free(&n);
+    }
+    lfuse_graph_destroy(g);
+    g = NULL;
+}
+
+START_TEST(wide_on_devices)
+{
+    if (!on_each_device(check_wide)) TEST_SKIP("no device");
+}
+END_TEST
+
+static Suite *suite_network(void)
+{
+    Suite *s = suite_create("run");
+    TCase *c = tcase_create("runs of networks");
+
+    tcase_add_checked_fixture(c, open_stub, close_stub);
+    tcase_set_timeout(c, 0);
+    tcase_add_loop_test(c, refreshed, 0, 4);
+    tcase_add_test(c, refreshed_on_devices);
+    tcase_add_loop_test(c, many_ways, 0, 2);
+    tcase_add_test(c, many_ways_on_devices);
+    tcase_add_test(c, wide_on_devices);
+    suite_add_tcase(s, c);
+    return s;
+}
+
+TEST_MAIN(CK_NOFORK, suite_network)
