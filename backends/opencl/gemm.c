@@ -129,6 +129,15 @@ static lfuse__gemm_candidate named(const char *identity)
     return c;
 }
 
+/*
+ * CLBlast 1.5.3 reads an operand of a batch that its indirect way need not copy, as it has the right turn and no gaps,
+ * from the start of the buffer, whatever its offset.
+ */
+static bool must_go_direct(const lfuse__gemm_desc *d)
+{
+    return d->batch && ((d->ta && d->lda == d->m) || (!d->tb && d->ldb == d->n));
+}
+
 lfuse_status lfuse__cl_gemm_candidates(lfuse__bdevice *dev, const lfuse__gemm_desc *desc, int max,
                                        lfuse__gemm_candidate *candidates, int *count)
 {
@@ -139,6 +148,11 @@ lfuse_status lfuse__cl_gemm_candidates(lfuse__bdevice *dev, const lfuse__gemm_de
     LFUSE__TRY(lfuse__cl_threshold_find(dev, desc->type, &threshold));
     if (threshold == NULL) {
         if (max > 0) candidates[0] = named(either);
+        *count = max > 0;
+        return LFUSE_OK;
+    }
+    if (must_go_direct(desc)) {
+        if (max > 0) candidates[0] = named(identities[LFUSE__CL_DIRECT]);
         *count = max > 0;
         return LFUSE_OK;
     }
@@ -156,7 +170,7 @@ static lfuse_status find_way(lfuse__bdevice *dev, const lfuse__gemm_desc *desc, 
     LFUSE__TRY(lfuse__cl_threshold_find(dev, desc->type, &w.threshold));
     if (w.threshold == NULL ? strcmp(identity, either) != 0
                             : strcmp(identity, identities[LFUSE__CL_DIRECT]) != 0 &&
-                                  strcmp(identity, identities[LFUSE__CL_INDIRECT]) != 0)
+                                  (strcmp(identity, identities[LFUSE__CL_INDIRECT]) != 0 || must_go_direct(desc)))
         return lfuse__error(LFUSE_ERR_UNSUPPORTED, "%s: no algorithm \"%s\"", dev->device.facts.info.name, identity);
     if (w.threshold != NULL) {
         if (strcmp(identity, identities[LFUSE__CL_INDIRECT]) == 0) w.path = LFUSE__CL_INDIRECT;

@@ -39,7 +39,9 @@ static void set_strides(lfuse__gemm_desc *d)
     d->stride_c = d->m * d->ldc + 1;
 }
 
-/* Offsets of 3, 5 and 7 elements, every leading dimension 2 larger than it must be. Matrices of a batch differ. */
+static int gap = 2;
+
+/* Offsets of 3, 5 and 7 elements, leading dimensions larger by a gap than they must be. Matrices of a batch differ. */
 static void check_way(bench *t, lfuse__bstream *s, lfuse__gemm_desc d, double beta, int way)
 {
     enum { WORDS = 20000 };
@@ -51,7 +53,7 @@ static void check_way(bench *t, lfuse__bstream *s, lfuse__gemm_desc d, double be
     lfuse__bgemm *g;
     int count = 0;
 
-    d.lda = (d.ta ? d.m : d.k) + 2, d.ldb = (d.tb ? d.k : d.n) + 2, d.ldc = d.n + 2;
+    d.lda = (d.ta ? d.m : d.k) + gap, d.ldb = (d.tb ? d.k : d.n) + gap, d.ldc = d.n + gap;
     set_strides(&d);
     for (int64_t i = 0; i < WORDS * 8 / (int64_t)size; i++)
         put(a, d.type, i, NAN), put(bb, d.type, i, NAN), put(c, d.type, i, beta == 0 ? NAN : -1);
@@ -99,6 +101,20 @@ static void check_gemm(bench *t, lfuse__bstream *s, lfuse__gemm_desc d, double b
     check_way(t, s, d, beta, 0);
 }
 
+/* A batch of whole tiles without gaps by all ways that are offered: operands that CLBlast need not copy. */
+static void check_tight_batch(bench *t, bool ta)
+{
+    lfuse__gemm_candidate candidates[3];
+    lfuse__gemm_desc d = { .type = LFUSE_F32, .m = 128, .n = 64, .k = 96, .ta = ta, .batch = 2, .stride_a = 1,
+                           .stride_b = 1, .lda = ta ? 128 : 96, .ldb = 64, .ldc = 64 };
+    int count = 0;
+
+    OK(b->gemm_candidates(t->dev, &d, 3, candidates, &count));
+    gap = 0;
+    for (int way = 0; way < count; way++) check_way(t, t->s, d, 0, way);
+    gap = 2;
+}
+
 static lfuse_status try_gemm(bench *t, lfuse__gemm_desc desc)
 {
     lfuse__gemm_candidate candidate;
@@ -143,6 +159,8 @@ START_TEST(test_gemm)
         check_gemm(&t, t.s, d, form & 1 ? 3 : 0);
     }
     d.batch = d.stride_a = d.stride_b = 0;
+    check_tight_batch(&t, true);
+    check_tight_batch(&t, false);
     queue = queue_of(t.dev, CL_QUEUE_OUT_OF_ORDER_EXEC_MODE_ENABLE);
     if (queue != NULL) {
         OK(b->stream_wrap(t.dev, queue, &s));
