@@ -5,6 +5,7 @@
 #endif
 
 #include "common/kernels/product.h"
+#include "common/kernels/product_tiles.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -56,6 +57,18 @@ int lfuse__product_tilings(const lfuse__facts *facts, int64_t m, int64_t n, int6
 
     complete(facts, &question);
     return families[question.product.form]->tilings(facts, m, n, k, &question, all);
+}
+
+lfuse_status lfuse__product_lean(const lfuse__facts *facts, int64_t m, int64_t n, int64_t k, lfuse__kernel_class *c)
+{
+    const bool unsized = c->product.unsized;
+
+    LFUSE__TRY(lfuse__product_choose(facts, m, n, k, false, c));
+    if (families[c->product.form] != &lfuse__product_tiles) return LFUSE_OK;
+    c->product.unsized = unsized;
+    lfuse__tiles_lean(facts, m, n, k, c);
+    c->product.unsized = false;
+    return LFUSE_OK;
 }
 
 lfuse_status lfuse__product_take(const lfuse__facts *facts, int64_t m, int64_t n, int64_t k,

@@ -44,6 +44,11 @@ static inline int64_t lfuse__product_batch(const lfuse__kernel_class *c, const l
 lfuse_status lfuse__product_choose(const lfuse__facts *facts, int64_t m, int64_t n, int64_t k, bool others,
                                    lfuse__kernel_class *c);
 /*
+ * As choose, for a device that has no memory left: tiles that are not split, where there are such, which need no
+ * workspace; and with `parts` 1 in the geometry, every form with the least that it can do with.
+ */
+lfuse_status lfuse__product_lean(const lfuse__facts *facts, int64_t m, int64_t n, int64_t k, lfuse__kernel_class *c);
+/*
  * What choose answers for sizes within bounds (m, n, k: low, high), `unsized` where those are apart; returns how many,
  * 0: none.
  */

@@ -77,6 +77,7 @@ static void find_blocks(const lfuse__kernel_class *c, const lfuse__facts *facts,
         }
     b->depth = extents[2] ? smaller(extents[2], BLOCK_DEPTH) : 1;
     b->groups = smaller(batch * b->down * b->across, cores);
+    if (g->parts > 0) b->groups = smaller(b->groups, g->parts); /* less workspace; sums are of blocks */
     b->a_bytes = (uint64_t)ceil_to(p->rows * b->depth * size + 64, 64);
     for (int i = 0; i < 2; i++)
         if (p->made[i]) b->a_bytes += (uint64_t)(b->depth + LANES) * PANEL_BYTES;

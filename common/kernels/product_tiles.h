@@ -40,6 +40,8 @@ typedef struct lfuse__cut {
 } lfuse__cut;
 
 /* product_tiles_choose.c; what the family's functions do, and: */
+/* Of a class that is chosen: another one that is not split, where there is any. */
+void lfuse__tiles_lean(const lfuse__facts *facts, int64_t m, int64_t n, int64_t k, lfuse__kernel_class *c);
 lfuse_status lfuse__tiles_choose(const lfuse__facts *facts, int64_t m, int64_t n, int64_t k, bool others,
                                  lfuse__kernel_class *c);
 int lfuse__tiles_classes(const lfuse__facts *facts, const int64_t m[2], const int64_t n[2], const int64_t k[2],

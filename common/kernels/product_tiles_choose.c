@@ -195,8 +195,8 @@ static bool ahead_of_sizes(int at)
     return at < 2 * AHEAD_OF_SIZES || at >= 2 * SHAPES;
 }
 
-/* The fastest by the clock of cut_for. */
-static void find(const lfuse__facts *facts, const int64_t *extents, lfuse__product_class *p)
+/* The fastest by the clock of cut_for; `whole`: of those that are not split. Where there is none, it stays as it is. */
+static void find(const lfuse__facts *facts, const int64_t *extents, bool whole, lfuse__product_class *p)
 {
     const bool unsized = p->unsized;
     lfuse__product_class tried = *p;
@@ -204,7 +204,7 @@ static void find(const lfuse__facts *facts, const int64_t *extents, lfuse__produ
     tried.unsized = false;
     for (int i = 0; candidate(i, &tried); i++) {
         lfuse__cut c;
-        if (!serves(&tried, extents, extents) || (unsized && !ahead_of_sizes(i))) continue;
+        if (!serves(&tried, extents, extents) || (unsized && !ahead_of_sizes(i)) || (whole && tried.split)) continue;
         cut_for(&tried, facts, extents, &c);
         if (!meets(&tried, &c)) continue;
         if (best >= 0 && c.time >= best) continue;
@@ -232,8 +232,14 @@ lfuse_status lfuse__tiles_choose(const lfuse__facts *facts, int64_t m, int64_t n
     if (m > INT32_MAX || n > INT32_MAX || k > INT32_MAX)
         return lfuse__error(LFUSE_ERR_UNSUPPORTED, "a product of %lld x %lld x %lld: sides are below 2^31",
                             (long long)m, (long long)n, (long long)k);
-    find(facts, extents, &c->product);
+    find(facts, extents, false, &c->product);
     return LFUSE_OK;
+}
+
+void lfuse__tiles_lean(const lfuse__facts *facts, int64_t m, int64_t n, int64_t k, lfuse__kernel_class *c)
+{
+    const int64_t extents[] = {m > 0 ? m : 1, n > 0 ? n : 1, k > 0 ? k : 1, 1};
+    find(facts, extents, true, &c->product);
 }
 
 int lfuse__tiles_classes(const lfuse__facts *facts, const int64_t m[2], const int64_t n[2], const int64_t k[2],

@@ -25,6 +25,7 @@
 #include <string.h>
 
 #include "common/base/error.h"
+#include "common/plan/provider.h"
 
 static void place_at(const lfuse__home *home, lfuse_type type, const lfuse__view *walk, lfuse__operand *o)
 {
@@ -321,6 +322,38 @@ static lfuse_status make_both(lfuse__draft *d, const lfuse__unit *u, lfuse__stag
     return LFUSE_OK;
 }
 
+/*
+ * The library's own kernels behind the vendor's ways, for the vendor that declines at run time or finds no memory for
+ * its workspace. What they need is compiled only then.
+ */
+static lfuse_status add_reserve(lfuse__draft *d, const lfuse__unit *u, lfuse__stage *stage)
+{
+    lfuse__alternative *all, *last;
+    bool fits = false;
+
+    if (d->provider != LFUSE_PROVIDER_DEFAULT || !lfuse__tiles_fit(d->facts) ||
+        lfuse__draft_node(d, u->node)->op == LFUSE_PRECISION_TF32)
+        return LFUSE_OK;
+    all = realloc(stage->alternatives, ((size_t)stage->nalternatives + 1) * sizeof *all);
+    if (!all) return lfuse__error(LFUSE_ERR_MEMORY, "out of host memory while a plan was made");
+    stage->alternatives = all;
+    last = &all[stage->nalternatives];
+    *last = (lfuse__alternative){ .name = "native", .nsteps = 1, .steps = calloc(1, sizeof *last->steps) };
+    if (!last->steps) return lfuse__error(LFUSE_ERR_MEMORY, "out of host memory while a plan was made");
+    stage->nalternatives++;
+    LFUSE__TRY(lfuse__native_step(d, u, last->steps, &fits));
+    if (fits) return LFUSE_OK;
+    stage->nalternatives--;
+    free(last->steps);
+    return LFUSE_OK;
+}
+
+static lfuse_status make_vendor_first(lfuse__draft *d, const lfuse__unit *u, lfuse__stage *stage)
+{
+    LFUSE__TRY(make_vendor(d, u, stage));
+    return add_reserve(d, u, stage);
+}
+
 lfuse_status lfuse__make_product(lfuse__draft *d, const lfuse__unit *u, lfuse__stage *stage)
 {
     int i, k;
@@ -328,7 +361,7 @@ lfuse_status lfuse__make_product(lfuse__draft *d, const lfuse__unit *u, lfuse__s
     if (d->levels[u->node]) return lfuse__make_strassen(d, u, stage);
     LFUSE__TRY(lfuse__draft_both(d, u->node)     ? make_both(d, u, stage)
                : lfuse__draft_native(d, u->node) ? lfuse__make_native(d, u, stage)
-                                                 : make_vendor(d, u, stage));
+                                                 : make_vendor_first(d, u, stage));
     for (i = 0; u->phase == LFUSE__PHASE_PREPARE && i < stage->nalternatives; i++)
         for (k = 0; k < stage->alternatives[i].nsteps; k++) stage->alternatives[i].steps[k].prepare = true;
     return LFUSE_OK;

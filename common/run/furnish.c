@@ -234,7 +234,7 @@ static lfuse_status furnish_stage(lfuse_instance *in, const lfuse__stage *stage)
         lfuse__drop_operations(in, noperations);
         in->nbuffers = nbuffers;
         if (nbuffers) memcpy(in->buffers, before, (size_t)nbuffers * sizeof *before);
-        if (status != LFUSE_ERR_UNSUPPORTED) break;
+        if (status != LFUSE_ERR_UNSUPPORTED && !(in->lean && status == LFUSE_ERR_DEVICE_MEMORY)) break;
         log_decline(in, a->name, &a->steps[0]);
     }
 
@@ -384,6 +384,16 @@ static lfuse_status furnish(lfuse_instance *in)
     return status ? status : prime_lists(in);
 }
 
+static bool has_levels(const lfuse__plan_body *body)
+{
+    int i, k;
+
+    for (i = 0; i < body->nstages; i++)
+        for (k = 0; k < body->stages[i].nalternatives; k++)
+            if (body->stages[i].alternatives[k].steps[0].kind == LFUSE__STEP_STRASSEN) return true;
+    return false;
+}
+
 lfuse_status lfuse__furnish(lfuse_instance *in)
 {
     lfuse_status status;
@@ -392,12 +402,15 @@ lfuse_status lfuse__furnish(lfuse_instance *in)
     in->lean = false;
     status = furnish(in);
     if (status == LFUSE_ERR_DEVICE_MEMORY && in->workspaces) {
-        lfuse__log(LFUSE_LOG_WARN, "products do without the vendor's workspace, as there is no memory for %" PRIu64
+        lfuse__log(LFUSE_LOG_WARN, "products do without workspace, or with less, as there is no memory for %" PRIu64
                    " bytes of scratch: %s", in->scratch_bytes, lfuse_last_error());
         lfuse__unfurnish(in);
         in->lean = true;
         status = furnish(in);
     }
+    if (status == LFUSE_ERR_DEVICE_MEMORY && has_levels(in->body))
+        status = lfuse__error_prefix(status, "Strassen's algorithm keeps factors and products between its steps; with "
+                                     "the plan's option strassen off they are not needed: ");
     if (status) lfuse__unfurnish(in);
     else in->furnished = true;
     lfuse__replay_furnish(in);

@@ -130,7 +130,7 @@ struct lfuse_instance {
     lfuse__reports *reports; /* of its kernels' look-ups; NULL: none */
     lfuse__range *lent;   /* the run's scratch, where that is a recording's own and not the stream's */
     lfuse__location scratch; /* that the operations' arguments name */
-    bool lean;            /* products are to do without workspace: the device had no memory for it */
+    bool lean;            /* products are to do without workspace, or with the least: the device had no memory */
     bool workspaces;      /* some product has one */
     const struct lfuse__product_tiling *tiling; /* of the own product that is furnished; NULL: the estimate's */
     bool more;            /* the alternative that is being furnished has another one behind it */

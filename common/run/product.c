@@ -119,6 +119,13 @@ static void set_extents(const product *p, int64_t *extents)
     extents[LFUSE__PRODUCT_BATCH] = p->count;
 }
 
+/* Of the geometry: those of the tiling that was measured, or as few as need the least workspace; 0: the estimate's. */
+static int parts_of(const lfuse_instance *in)
+{
+    if (in->lean) return 1;
+    return in->tiling ? in->tiling->parts : 0;
+}
+
 static lfuse_status add_phase(lfuse_instance *in, const lfuse__step *step, const lfuse__kernel_class *c, int phase,
                               const product *p, int workspace)
 {
@@ -130,7 +137,7 @@ static lfuse_status add_phase(lfuse_instance *in, const lfuse__step *step, const
     op->k = *c;
     op->k.product.phase = phase;
     set_extents(p, op->g.extents);
-    op->g.parts = in->tiling ? in->tiling->parts : 0;
+    op->g.parts = parts_of(in);
     for (i = 0; i < step->noperands; i++) {
         const lfuse__matrix *m = &p->matrices[i];
         const bool own = i == LFUSE__PRODUCT_A || i == LFUSE__PRODUCT_B;
@@ -172,8 +179,9 @@ static lfuse_status add_phases(lfuse_instance *in, const lfuse__step *step, cons
 
     memset(&g, 0, sizeof g);
     set_extents(p, g.extents);
-    g.parts = in->tiling ? in->tiling->parts : 0;
+    g.parts = parts_of(in);
     bytes = lfuse__product_workspace(c, in->facts, &g);
+    in->workspaces |= bytes > 0;
     if (lfuse__product_tickets(c)) LFUSE__TRY(add_tickets(in, bytes, &workspace));
     else if (bytes) LFUSE__TRY(lfuse__add_buffer(in, LFUSE__PLACE_SCRATCH, bytes, &workspace));
     for (i = 0; i < lfuse__product_phases(c); i++) LFUSE__TRY(add_phase(in, step, c, i, p, workspace));
@@ -207,8 +215,9 @@ lfuse_status lfuse__furnish_product(lfuse_instance *in, const lfuse__step *step)
     LFUSE__TRY(open(in, step, (const bool[]){ c->product.ta, c->product.tb }, &p));
     classify(step, &p, c);
     c->product.unsized = !lfuse__product_sizes_fixed(in->body, step);
-    LFUSE__TRY(in->tiling ? lfuse__product_take(in->facts, m, n, p.k, in->tiling, c)
-                          : lfuse__product_choose(in->facts, m, n, p.k, in->more, c));
+    LFUSE__TRY(in->lean     ? lfuse__product_lean(in->facts, m, n, p.k, c)
+               : in->tiling ? lfuse__product_take(in->facts, m, n, p.k, in->tiling, c)
+                            : lfuse__product_choose(in->facts, m, n, p.k, in->more, c));
     LFUSE__TRY(add_phases(in, step, c, &p));
     return close(in, step, &p);
 }

@@ -286,6 +286,79 @@ START_TEST(test_sizes_by_default)
 }
 END_TEST
 
+/* ---- no memory ---- */
+
+static char warned[512];
+
+static void keep_warning(void *context, lfuse_log_level level, const char *message)
+{
+    (void)context, (void)level;
+    snprintf(warned, sizeof warned, "%s", message);
+}
+
+/* All memory that the library has, after which the driver has none. */
+static int take_all(lfuse_device *dev, lfuse_tensor **all, int most)
+{
+    int n = 0;
+    arrange("cuMemAlloc:1:2");
+    for (int64_t piece = 1 << 25; piece >= 256 && n < most;)
+        if (lfuse_tensor_create(dev, LFUSE_U8, 1, &piece, &all[n])) piece /= 2;
+        else n++;
+    return n;
+}
+
+/* Tiles are not split then; where every algorithm of the vendor's wants workspace, the own kernels are taken. */
+START_TEST(test_no_memory)
+{
+    static const struct { lfuse_type type; int64_t m, k; const char *greedy; } products[] = {
+        { LFUSE_F32, 40, 3000, NULL }, { LFUSE_F64, 9, 16, "1" },
+    };
+    lfuse_tensor *taken[256];
+    if (lfuse__cu_load_compiler()) TEST_SKIP("no NVRTC");
+    if (lfuse__cu_load_blas() || strcmp(lfuse__cu_blas.text, "13.0.0"))
+        TEST_SKIP("NVRTC %s goes with another cuBLASLt than the fake one", lfuse__cu_compiler.text);
+    setenv("FAKECUDA_QUICK", "0", 1);
+    for (size_t i = 0; i < sizeof products / sizeof *products; i++) {
+        const int64_t m = products[i].m, k = products[i].k, a[] = { m, k }, b[] = { k, 40 }, c[] = { m, 40 };
+        lfuse_graph *g = lfuse_graph_create();
+        lfuse_tensor *t[3];
+        lfuse_device *dev;
+        lfuse_stream *s;
+        lfuse_plan *plan;
+        if (products[i].greedy) setenv("FAKECUDA_GREEDY", products[i].greedy, 1);
+        arrange("");
+        OK(lfuse_device_open("cuda:0", &dev));
+        OK(lfuse_stream_create(dev, &s));
+        lfuse_output(g, "c", lfuse_matmul(lfuse_input(g, "a", products[i].type, 2, a),
+                                          lfuse_input(g, "b", products[i].type, 2, b)));
+        OK(lfuse_plan_create(dev, g, NULL, &plan));
+        OK(lfuse_tensor_create(dev, products[i].type, 2, a, &t[0]));
+        OK(lfuse_tensor_create(dev, products[i].type, 2, b, &t[1]));
+        OK(lfuse_tensor_create(dev, products[i].type, 2, c, &t[2]));
+        const int n = take_all(dev, taken, 256);
+        const uint64_t kernels = fake_last()->launches;
+        const lfuse_binding bind[] = { lfuse_bind_tensor("a", t[0]), lfuse_bind_tensor("b", t[1]),
+                                       lfuse_bind_tensor("c", t[2]) };
+        warned[0] = 0;
+        lfuse_log_to(keep_warning, NULL, LFUSE_LOG_WARN);
+        OK(lfuse_plan_run(plan, s, bind, 3));
+        lfuse_log_to(NULL, NULL, LFUSE_LOG_WARN);
+        OK(lfuse_stream_synchronize(s));
+        ck_assert_msg(strstr(warned, "products do without workspace") != NULL, "product %d: %s", (int)i, warned);
+        ck_assert_uint_eq(fake_last()->launches, kernels + 1); /* a kernel, and in one phase */
+        for (int j = 0; j < n; j++) lfuse_tensor_destroy(taken[j]);
+        for (int j = 0; j < 3; j++) lfuse_tensor_destroy(t[j]);
+        lfuse_plan_destroy(plan);
+        lfuse_graph_destroy(g);
+        lfuse_stream_destroy(s);
+        lfuse_device_close(dev);
+    }
+    unsetenv("FAKECUDA_GREEDY");
+    unsetenv("FAKECUDA_QUICK");
+    arrange("");
+}
+END_TEST
+
 static Suite *suite_fake_products(void)
 {
     Suite *s = suite_create("cuda-fake products");
@@ -296,6 +369,7 @@ static Suite *suite_fake_products(void)
     tcase_add_test(c, test_gemm);
     tcase_add_test(c, test_sizes);
     tcase_add_test(c, test_sizes_by_default);
+    tcase_add_test(c, test_no_memory);
     suite_add_tcase(s, c);
     return s;
 }

@@ -104,9 +104,9 @@ END_TEST
 START_TEST(rows_of_unknown_number)
 {
     static const struct { lfuse_type type; int64_t low, high; int alternatives; bool native; } bounds[] = {
-        { LFUSE_F32, 32, 9000, 1, true }, { LFUSE_F32, 1, 31, 2, false }, { LFUSE_F32, 9800, 20000, 2, false },
+        { LFUSE_F32, 32, 9000, 1, true }, { LFUSE_F32, 1, 31, 3, false }, { LFUSE_F32, 9800, 20000, 3, false },
         { LFUSE_F32, 1, 1 << 20, 3, true }, { LFUSE_F32, 1, 200, 3, true }, { LFUSE_F32, 31, 32, 3, true },
-        { LFUSE_F32, 9000, 9800, 3, true }, { LFUSE_F32, 0, 32, 3, true }, { LFUSE_F64, 1, 1 << 20, 2, false },
+        { LFUSE_F32, 9000, 9800, 3, true }, { LFUSE_F32, 0, 32, 3, true }, { LFUSE_F64, 1, 1 << 20, 3, false },
     };
 
     for (size_t i = 0; i < sizeof bounds / sizeof *bounds; i++) {

@@ -4,6 +4,7 @@
 #include "config.h"
 #endif
 
+#include <stdlib.h>
 #include <string.h>
 
 #include "common/base/half.h"
@@ -138,7 +139,7 @@ START_TEST(a_workspace_that_is_refused)
     lfuse_log_to(keep_message, NULL, LFUSE_LOG_WARN);
     check_dense(plan, 5, 1);
     lfuse_log_to(NULL, NULL, LFUSE_LOG_WARN);
-    ck_assert_msg(strstr(logged, "products do without the vendor's workspace"), "%s", logged);
+    ck_assert_msg(strstr(logged, "products do without workspace"), "%s", logged);
     ck_assert(lfuse__stub_call_get(0, &call));
     ck_assert_int_eq(call.candidate, lfuse__stub.gemm_candidates - 1);
     lfuse__stub.gemm_workspace = 4096; /* other sizes ask again */
@@ -169,6 +170,88 @@ START_TEST(a_race_without_memory)
 }
 END_TEST
 
+/* ---- the library's own ---- */
+
+static lfuse_tensor *fillers[64];
+
+/* Takes all memory that there is, but for one piece of so many bytes, 0: none. */
+static void leave(uint64_t bytes)
+{
+    lfuse__stub_live live;
+    lfuse_tensor *kept = NULL;
+    int n = 0;
+
+    if (bytes) OK(lfuse_tensor_create(dev, LFUSE_U8, 1, SHAPE((int64_t)bytes), &kept));
+    lfuse__stub_live_get(&live);
+    lfuse__stub.memory_bytes = live.bytes;
+    for (int64_t piece = 1 << 24; piece >= 256;)
+        if (n == 64 || lfuse_tensor_create(dev, LFUSE_U8, 1, SHAPE(piece), &fillers[n])) piece /= 2;
+        else n++;
+    lfuse_tensor_destroy(kept);
+}
+
+static void restore(void)
+{
+    for (int i = 0; i < 64; i++) {
+        lfuse_tensor_destroy(fillers[i]);
+        fillers[i] = NULL;
+    }
+    lfuse__stub.memory_bytes = (uint64_t)1 << 42;
+}
+
+/* A product of ones, with so much memory left; the result is right or the run fails. */
+static lfuse_status product_of_ones(lfuse_type type, int64_t m, int64_t n, int64_t k, uint64_t left)
+{
+    lfuse_tensor *a, *b, *c;
+    lfuse_plan *plan;
+    lfuse_stream *s; /* that has no scratch yet */
+    lfuse_status status;
+    double *got = malloc((size_t)(m * n) * sizeof *got);
+
+    lfuse_graph_destroy(g);
+    g = lfuse_graph_create();
+    lfuse_output(g, "c", lfuse_matmul(lfuse_input(g, "a", type, 2, LFUSE_DIMS(m, k)),
+                                      lfuse_input(g, "b", type, 2, LFUSE_DIMS(k, n))));
+    OK(lfuse_stream_create(dev, &s));
+    OK(lfuse_plan_create(dev, g, NULL, &plan));
+    OK(lfuse_tensor_create(dev, type, 2, SHAPE(m, k), &a));
+    OK(lfuse_tensor_create(dev, type, 2, SHAPE(k, n), &b));
+    OK(lfuse_tensor_create(dev, type, 2, SHAPE(m, n), &c));
+    OK(lfuse_tensor_fill(a, s, 1));
+    OK(lfuse_tensor_fill(b, s, 1));
+    OK(lfuse_stream_synchronize(s));
+    {
+        const lfuse_binding bind[] = { lfuse_bind_tensor("a", a), lfuse_bind_tensor("b", b),
+                                       lfuse_bind_tensor("c", c) };
+        leave(left);
+        logged[0] = 0;
+        lfuse_log_to(keep_message, NULL, LFUSE_LOG_WARN);
+        status = lfuse_plan_run(plan, s, bind, 3);
+        lfuse_log_to(NULL, NULL, LFUSE_LOG_WARN);
+    }
+    if (!status) {
+        OK(lfuse_stream_synchronize(s));
+        OK(lfuse_tensor_read(c, NULL, got));
+        for (int64_t i = 0; i < m * n; i++)
+            ck_assert((type == LFUSE_F64 ? got[i] : (double)((const float *)got)[i]) == (double)k);
+    }
+    restore();
+    free(got);
+    lfuse_plan_destroy(plan);
+    lfuse_stream_destroy(s);
+    lfuse_tensor_destroy(a), lfuse_tensor_destroy(b), lfuse_tensor_destroy(c);
+    return status;
+}
+
+/* CPUs pack panels: in no memory they cannot, which is said. */
+START_TEST(panels_without_memory)
+{
+    FAILS(LFUSE_ERR_DEVICE_MEMORY, product_of_ones(LFUSE_F32, 64, 64, 64, 0));
+    ck_assert_msg(strstr(logged, "products do without workspace"), "%s", logged);
+    ck_assert_str_ne(lfuse_last_error(), "");
+}
+END_TEST
+
 static Suite *suite_precision(void)
 {
     Suite *s = suite_create("precision");
@@ -181,6 +264,7 @@ static Suite *suite_precision(void)
     tcase_add_test(t, tf32_where_it_is_asked_for);
     tcase_add_test(t, a_workspace_that_is_refused);
     tcase_add_test(t, a_race_without_memory);
+    tcase_add_test(t, panels_without_memory);
     suite_add_tcase(s, t);
     return s;
 }
