@@ -31,17 +31,17 @@ clean() # program, arguments
 all_cases() { LFUSE_TEST_DEVICE=cuda:0 LFUSE_TEST_CASE=$cases clean "$top_builddir/tests/cases/check_cases"; }
 digits() { clean "$top_builddir/examples/digits/digits" --data "$top_srcdir/examples/digits" --device cuda:0; }
 
-title="memcheck on cuda:0"
+what="memcheck on cuda:0"
 if ! tool=$(find_tool); then
-    skip "$title" "no compute-sanitizer in PATH or CUDA_PATH"
+    skip "$what" "no compute-sanitizer in PATH or CUDA_PATH"
 elif ! "$top_builddir/bench/lfuse-info" --json | grep -q '"devices":\[.*"name":"cuda:0".*"unusable"'; then
-    skip "$title" "no CUDA device"
+    skip "$what" "no CUDA device"
 else
-    ok "$title: cases" all_cases
+    ok "$what: cases" all_cases
     if test -e "$top_builddir/examples/digits/digits"; then
-        ok "$title: digits" digits
+        ok "$what: digits" digits
     else
-        skip "$title: digits" "built without zlib"
+        skip "$what: digits" "built without zlib"
     fi
 fi
 done_testing
