@@ -32,16 +32,16 @@ typedef struct shape {
 
 /* The first ones are those that a plan of unknown sizes has compiled ahead. */
 static const shape shapes[] = {
-    {64, 128, 16, 8, 8, 1, 1, 3, 3, 300, 92},
-    {32, 64, 16, 4, 4, 1, 1, 0, 5, 500, 60},
-    {16, 32, 64, 4, 4, 8, 2, 0, 2, 1000, 60},
-    {16, 32, 32, 4, 4, 4, 2, 3, 7, 1000, 60},
-    {32, 32, 32, 4, 4, 4, 2, 3, 3, 600, 60},
-    {32, 64, 32, 8, 4, 4, 1, 2, 2, 400, 70},
-    {32, 64, 32, 8, 8, 4, 1, 3, 3, 500, 85},
-    {64, 64, 16, 8, 8, 2, 1, 3, 3, 500, 88},
-    {64, 128, 16, 8, 8, 2, 1, 2, 2, 400, 92},
-    {128, 128, 16, 8, 16, 1, 1, 0, 2, 300, 98},
+    {64, 128, 16, 8, 8, 1, 1, 3, 3, 450, 90},
+    {32, 64, 16, 4, 4, 1, 1, 0, 5, 700, 60},
+    {16, 32, 64, 4, 4, 8, 2, 0, 3, 500, 49},
+    {16, 32, 32, 4, 4, 4, 2, 3, 5, 250, 49},
+    {32, 32, 32, 4, 4, 4, 2, 3, 3, 150, 60},
+    {32, 64, 32, 8, 4, 4, 1, 2, 2, 100, 67},
+    {32, 64, 32, 8, 8, 4, 1, 3, 3, 350, 76},
+    {64, 64, 16, 8, 8, 2, 1, 3, 3, 300, 84},
+    {64, 128, 16, 8, 8, 2, 1, 2, 2, 250, 86},
+    {128, 128, 16, 8, 16, 1, 1, 0, 2, 2000, 93},
 };
 enum { SHAPES = sizeof shapes / sizeof *shapes, AHEAD_OF_SIZES = 2 };
 
@@ -81,7 +81,7 @@ static const shape *shape_of(const lfuse__product_class *p)
  * bytes that a unit moves in one, vectors that a work-item has on their way. Parts are taken where they gain
  * a tenth: what they write costs more than what is counted here.
  */
-static const double launch = 5000, start = 4000, meeting = 4000, latency = 1200, bytes_a_cycle = 15, on_the_way = 16,
+static const double launch = 5000, start = 4000, meeting = 2500, latency = 1600, bytes_a_cycle = 15, on_the_way = 16,
                     worth = 1.1;
 
 static double time_of(const shape *s, int by, const lfuse__facts *facts, const lfuse__cut *c)
