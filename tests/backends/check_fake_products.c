@@ -261,6 +261,7 @@ START_TEST(test_sizes_by_default)
     if (lfuse__cu_load_blas() || strcmp(lfuse__cu_blas.text, "13.0.0"))
         TEST_SKIP("NVRTC %s goes with another cuBLASLt than the fake one", lfuse__cu_compiler.text);
     setenv("FAKECUDA_QUICK", "0", 1);
+    setenv("LFUSE_CACHE", "0", 1); /* another program's kernels would be found, and nothing compiled */
     OK(lfuse_device_open("cuda:0", &dev));
     OK(lfuse_stream_create(dev, &s));
     const lfuse_size n = lfuse_size_var(g, "n", 1, 100000), left[] = { n, 100 };
@@ -282,6 +283,7 @@ START_TEST(test_sizes_by_default)
     lfuse_graph_destroy(g);
     lfuse_stream_destroy(s);
     lfuse_device_close(dev);
+    unsetenv("LFUSE_CACHE");
     unsetenv("FAKECUDA_QUICK");
 }
 END_TEST

@@ -26,13 +26,6 @@ verified() # case, variants
         test "$(all result "$case" "$variant" | grep -c '"tol":[0-9.e-]*,.*"ok":true')" = "$(devices)" || return 1
     done
 }
-# The bound of Strassen's algorithm is wider than that of the plain product.
-wider()
-{
-    plain=$(all result gemm:48x48x48 plan | head -1 | sed 's/.*"tol":\([^,]*\),.*/\1/')
-    normwise=$(all result gemm:48x48x48 strassen2 | head -1 | sed 's/.*"tol":\([^,]*\),.*/\1/')
-    awk "BEGIN { exit !($normwise > $plain) }"
-}
 tf32_is_there_or_refused()
 {
     test "$(grep -c '"case":"gemm:24x20x28:tf32","variant":"plan"' "$work/figures")" = "$(devices)" ||
@@ -56,7 +49,6 @@ else
     ok "f16 gives f32 that is verified" verified gemm:40x24x33:f16:to=f32 plan plan+ep native native+ep
     ok "each tensor counts in its type" bytes
     ok "squares by Strassen's algorithm are verified" verified gemm:48x48x48 plan strassen1 strassen2
-    ok "within its bound" wider
     ok "tf32 is there, or refused with the reason" tf32_is_there_or_refused
     ok "an unknown type, a second one of the result and tf32 of f16 are refused" refused
 fi

@@ -333,7 +333,8 @@ static void run_lengths(rig *r, lfuse__bprogram *program, const char *name, cons
 {
     static const int64_t lengths[] = {0,    1,    3,    31,   127,  128,   129,   1000,
                                       1023, 1024, 1025, 4096, 5000, 16384, 20000, 100000};
-    const int64_t most = s->k.held ? (int64_t)s->k.team * s->k.held : INT64_MAX;
+    /* What a team holds; of parts of columns `held` says how many share a segment. */
+    const int64_t most = s->k.held && s->k.team ? (int64_t)s->k.team * s->k.held : INT64_MAX;
     for (size_t i = 0; i < sizeof lengths / sizeof *lengths; i++) {
         const int64_t n = lengths[i], rows = n > 4000 ? 3 : n > 1000 ? 5 : n > 200 ? 18 : 70;
         if (n == 0 && s->k.form == LFUSE__ROWS_PARTIAL) continue;
