@@ -19,19 +19,36 @@ static inline bool lfuse__tiles_fit(const lfuse__facts *facts)
 }
 
 /*
- * f32 on an H200, networks of eight layers of 64 rows: with tiles they take 0.6, 0.7 and 0.95 of the time that the
- * library of the device's maker takes for layers of 128, 512 and 1024, and more from 2048 on; so do cubes from 512 on,
- * and one row at any width. For f16 and bf16 the maker's has the device's units for matrices. The portable library
- * takes 1.4 to 2.5 times as long as tiles. In f64 nobody has measured them. `type`: of the operands; a size that is not
- * known: INT64_MAX.
+ * f32 on an H200 beside the library of the device's maker. Tiles take 0.5 to 0.95 of its time for layers of 64 rows up
+ * to 2048 wide, cubes of up to 512 and 256 x 1024 x 1024, more for 64 x 4096 x 4096 and cubes from 2048 on; with 16
+ * rows 0.5 and 0.8 of it for widths of 128 and 256, as much at 512, more above (and the maker's first choice is ten
+ * times its best for few rows of small matrices); with one row more at any width. For f16 and bf16 the maker's has the
+ * device's units for matrices. The portable library takes 1.4 to 2.5 times as long as tiles. In f64 nobody has measured
+ * them.
  */
-enum { LFUSE__TILES_FEWEST = 32, LFUSE__TILES_PRODUCTS = 1 << 26 };
+enum {
+    LFUSE__TILES_FEWEST = 32, /* rows, and columns */
+    LFUSE__TILES_PRODUCTS = 1 << 28,
+    LFUSE__THIN_FEWEST = 8,
+    LFUSE__THIN_PRODUCTS = 1 << 22
+};
+
+/* The multiplications up to which a product with so few rows or columns is for tiles. */
+static inline double lfuse__most_for_tiles(int64_t m, int64_t n)
+{
+    const int64_t least = m < n ? m : n;
+    if (least >= LFUSE__TILES_FEWEST) return LFUSE__TILES_PRODUCTS;
+    return least >= LFUSE__THIN_FEWEST ? LFUSE__THIN_PRODUCTS : 0;
+}
+
+/* `type`: of the operands; a size that is not known: INT64_MAX. */
 static inline bool lfuse__vendor_is_faster(const lfuse__facts *facts, lfuse_type type, int64_t m, int64_t n, int64_t k)
 {
+    const double most = lfuse__most_for_tiles(m, n);
+
     if (lfuse__register_type(type) == LFUSE_F64) return true;
     if (facts->products != LFUSE__PRODUCTS_TUNED) return false;
-    return type != LFUSE_F32 || m < LFUSE__TILES_FEWEST || n < LFUSE__TILES_FEWEST ||
-           (double)m * (double)n * (double)k > LFUSE__TILES_PRODUCTS;
+    return type != LFUSE_F32 || most == 0 || (double)m * (double)n * (double)k > most;
 }
 
 /* Whether there are two who compute products on GPUs, of which one may be faster here and the other there. */
@@ -53,21 +70,34 @@ static inline bool lfuse__native_by_default(const lfuse__facts *facts, lfuse_typ
  * where the vendor is faster (product_tiles_choose.c).
  */
 typedef enum lfuse__computes { LFUSE__COMPUTES_VENDOR, LFUSE__COMPUTES_NATIVE, LFUSE__COMPUTES_EITHER } lfuse__computes;
+
+/* Whether the least product within bounds is native whose sides are, where they can be, not shorter than `fewest`. */
+static inline bool lfuse__native_somewhere(const lfuse__facts *facts, lfuse_type type, const int64_t low[3],
+                                           const int64_t high[3], int64_t fewest)
+{
+    int64_t least[3];
+    int i;
+
+    for (i = 0; i < 3; i++) {
+        least[i] = low[i] > fewest || i == 2 ? low[i] : fewest;
+        if (least[i] > high[i]) least[i] = high[i];
+    }
+    return lfuse__native_by_default(facts, type, least[0], least[1], least[2]);
+}
+
 static inline lfuse__computes lfuse__computes_by_default(const lfuse__facts *facts, lfuse_type type,
                                                          const int64_t low[3], const int64_t high[3])
 {
-    int64_t best[3];
-    int i;
+    const bool tuned = facts->products == LFUSE__PRODUCTS_TUNED;
 
-    for (i = 0; i < 3; i++) { /* as few products as there may be, on sides that are not too short */
-        best[i] = low[i] > LFUSE__TILES_FEWEST || i == 2 ? low[i] : LFUSE__TILES_FEWEST;
-        if (best[i] > high[i]) best[i] = high[i];
-    }
     if (lfuse__native_by_default(facts, type, low[0], low[1], low[2]) &&
-        lfuse__native_by_default(facts, type, high[0], high[1], high[2]))
+        lfuse__native_by_default(facts, type, high[0], high[1], high[2]) &&
+        (!tuned || (double)high[0] * (double)high[1] * (double)high[2] <= lfuse__most_for_tiles(low[0], low[1])))
         return LFUSE__COMPUTES_NATIVE;
-    return lfuse__native_by_default(facts, type, best[0], best[1], best[2]) ? LFUSE__COMPUTES_EITHER
-                                                                            : LFUSE__COMPUTES_VENDOR;
+    return lfuse__native_somewhere(facts, type, low, high, LFUSE__TILES_FEWEST) ||
+                   lfuse__native_somewhere(facts, type, low, high, LFUSE__THIN_FEWEST)
+               ? LFUSE__COMPUTES_EITHER
+               : LFUSE__COMPUTES_VENDOR;
 }
 
 #endif

@@ -242,13 +242,13 @@ START_TEST(test_sizes)
 END_TEST
 
 /*
- * By default the actual sizes say who computes: from 32 rows to 2^26 multiplications the library's own kernels, below
+ * By default the actual sizes say who computes: from 8 rows to 2^28 multiplications the library's own kernels, below
  * and above cuBLASLt. Nothing is compiled for a new size, on either side of a border.
  */
 START_TEST(test_sizes_by_default)
 {
     static const struct { int64_t rows; bool native; } sizes[] = {
-        { 64, true }, { 1, false }, { 31, false }, { 32, true }, { 5162, true }, { 5163, false }, { 20000, false },
+        { 64, true }, { 1, false }, { 7, false }, { 8, true }, { 20648, true }, { 20649, false }, { 90000, false },
         { 513, true },
     };
     const int64_t shape[] = { 100, 130 };
@@ -261,7 +261,6 @@ START_TEST(test_sizes_by_default)
     if (lfuse__cu_load_blas() || strcmp(lfuse__cu_blas.text, "13.0.0"))
         TEST_SKIP("NVRTC %s goes with another cuBLASLt than the fake one", lfuse__cu_compiler.text);
     setenv("FAKECUDA_QUICK", "0", 1);
-    setenv("LFUSE_CACHE", "0", 1); /* another program's kernels would be found, and nothing compiled */
     OK(lfuse_device_open("cuda:0", &dev));
     OK(lfuse_stream_create(dev, &s));
     const lfuse_size n = lfuse_size_var(g, "n", 1, 100000), left[] = { n, 100 };
@@ -283,7 +282,6 @@ START_TEST(test_sizes_by_default)
     lfuse_graph_destroy(g);
     lfuse_stream_destroy(s);
     lfuse_device_close(dev);
-    unsetenv("LFUSE_CACHE");
     unsetenv("FAKECUDA_QUICK");
 }
 END_TEST
@@ -364,6 +362,7 @@ END_TEST
 static Suite *suite_fake_products(void)
 {
     Suite *s = suite_create("cuda-fake products");
+    setenv("LFUSE_CACHE", "0", 1); /* kernels of another program would be found, and nothing compiled */
     TCase *c = tcase_create("products");
 
     tcase_set_timeout(c, 120); /* kernels are compiled */

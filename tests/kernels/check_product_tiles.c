@@ -195,7 +195,7 @@ START_TEST(refusals)
     lfuse__kernel_class c, all[LFUSE__PRODUCT_CLASSES];
     const int64_t side[2] = {1, 64};
     declined(&cuda, 1 << 20, true, LFUSE_F32, "faster");
-    declined(&cuda, 31, true, LFUSE_F32, "faster");
+    declined(&cuda, 7, true, LFUSE_F32, "faster");
     class_of(&c, LFUSE_F32);
     ck_assert(!lfuse__product_choose(&cuda, 64, 64, 64, true, &c));
     declined(&cl, 64, true, LFUSE_F64, "faster");

@@ -87,7 +87,7 @@ END_TEST
 START_TEST(more_than_few_multiplications)
 {
     gpu(LFUSE__PRODUCTS_TUNED);
-    dense_of(LFUSE_F32, M, (1 << 26) / M / N + 1);
+    dense_of(LFUSE_F32, M, (1 << 28) / M / N + 1);
     check_first(false);
 }
 END_TEST
@@ -95,7 +95,23 @@ END_TEST
 START_TEST(few_rows)
 {
     gpu(LFUSE__PRODUCTS_TUNED);
-    dense_of(LFUSE_F32, 31, K);
+    dense_of(LFUSE_F32, 7, K);
+    check_first(false);
+}
+END_TEST
+
+START_TEST(few_rows_of_little)
+{
+    gpu(LFUSE__PRODUCTS_TUNED);
+    dense_of(LFUSE_F32, 8, (1 << 22) / 8 / N);
+    check_first(true);
+}
+END_TEST
+
+START_TEST(few_rows_of_much)
+{
+    gpu(LFUSE__PRODUCTS_TUNED);
+    dense_of(LFUSE_F32, 31, (1 << 22) / 31 / N + 1);
     check_first(false);
 }
 END_TEST
@@ -104,9 +120,10 @@ END_TEST
 START_TEST(rows_of_unknown_number)
 {
     static const struct { lfuse_type type; int64_t low, high; int alternatives; bool native; } bounds[] = {
-        { LFUSE_F32, 32, 9000, 1, true }, { LFUSE_F32, 1, 31, 3, false }, { LFUSE_F32, 9800, 20000, 3, false },
-        { LFUSE_F32, 1, 1 << 20, 3, true }, { LFUSE_F32, 1, 200, 3, true }, { LFUSE_F32, 31, 32, 3, true },
-        { LFUSE_F32, 9000, 9800, 3, true }, { LFUSE_F32, 0, 32, 3, true }, { LFUSE_F64, 1, 1 << 20, 3, false },
+        { LFUSE_F32, 32, 38000, 1, true }, { LFUSE_F32, 1, 7, 3, false }, { LFUSE_F32, 39000, 80000, 3, false },
+        { LFUSE_F32, 1, 1 << 20, 3, true }, { LFUSE_F32, 1, 31, 3, true }, { LFUSE_F32, 8, 32, 1, true },
+        { LFUSE_F32, 8, 600, 1, true }, { LFUSE_F32, 8, 610, 3, true }, { LFUSE_F32, 31, 38000, 3, true },
+        { LFUSE_F32, 38000, 39000, 3, true }, { LFUSE_F32, 0, 32, 3, true }, { LFUSE_F64, 1, 1 << 20, 3, false },
     };
 
     for (size_t i = 0; i < sizeof bounds / sizeof *bounds; i++) {
@@ -199,6 +216,8 @@ static Suite *suite_provider(void)
     tcase_add_test(c, more_than_few_multiplications);
     tcase_add_test(c, both_where_they_are_measured);
     tcase_add_test(c, few_rows);
+    tcase_add_test(c, few_rows_of_little);
+    tcase_add_test(c, few_rows_of_much);
     tcase_add_test(c, rows_of_unknown_number);
     tcase_add_test(c, halves_beside_a_tuned_library);
     tcase_add_test(c, without_a_library);
