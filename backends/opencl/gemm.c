@@ -130,12 +130,13 @@ static lfuse__gemm_candidate named(const char *identity)
 }
 
 /*
- * CLBlast 1.5.3 reads an operand of a batch that its indirect way need not copy, as it has the right turn and no gaps,
- * from the start of the buffer, whatever its offset.
+ * What CLBlast 1.5.3's indirect way need not copy of a batch, as it has the right turn and no gaps, it reads, and
+ * writes, from the start of the buffer, whatever its offset. Which turn is right depends on which of its two kernels
+ * the device is tuned for, which nothing tells: of A either, and of C one.
  */
 static bool must_go_direct(const lfuse__gemm_desc *d)
 {
-    return d->batch && ((d->ta && d->lda == d->m) || (!d->tb && d->ldb == d->n));
+    return d->batch && (d->lda == (d->ta ? d->m : d->k) || (!d->tb && d->ldb == d->n) || d->ldc == d->n);
 }
 
 lfuse_status lfuse__cl_gemm_candidates(lfuse__bdevice *dev, const lfuse__gemm_desc *desc, int max,

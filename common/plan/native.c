@@ -26,7 +26,7 @@ static lfuse__computes by_default(const lfuse__draft *d, int32_t matmul)
     int i;
 
     for (i = 0; i < 3; i++) lfuse__size_bounds(d->g, sizes[i], &low[i], &high[i]);
-    return lfuse__computes_by_default(d->facts, (lfuse_type)n->type, low, high);
+    return lfuse__computes_by_default(d->facts, (lfuse_type)a->type, low, high);
 }
 
 bool lfuse__draft_both(const lfuse__draft *d, int32_t matmul)

@@ -66,7 +66,7 @@ static void destroy(void *data)
 
 /* ---- the choice ---- */
 
-enum { NAME_BYTES = 256 };
+enum { NAME_BYTES = 512 }; /* twelve numbers of any size and the words */
 
 /* All of the description, in the words of lfuse-bench: what differs in the least is another product. */
 static void name_product(const lfuse__gemm_desc *d, char name[NAME_BYTES])

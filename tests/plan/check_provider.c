@@ -92,6 +92,17 @@ START_TEST(more_than_few_multiplications)
 }
 END_TEST
 
+/* The operands' type says who has the units for it, not the sums'. */
+START_TEST(sums_of_a_wider_type)
+{
+    gpu(LFUSE__PRODUCTS_TUNED);
+    const lfuse_value x = lfuse_input(g, "x", LFUSE_F16, 2, LFUSE_DIMS(M, K));
+    const lfuse_value w = lfuse_input(g, "w", LFUSE_F16, 2, LFUSE_DIMS(K, N));
+    lfuse_output(g, "y", lfuse_matmul_as(x, w, LFUSE_F32, LFUSE_PRECISION_FULL));
+    check_first(false);
+}
+END_TEST
+
 START_TEST(few_rows)
 {
     gpu(LFUSE__PRODUCTS_TUNED);
@@ -215,6 +226,7 @@ static Suite *suite_provider(void)
     tcase_add_test(c, beside_a_tuned_library);
     tcase_add_test(c, more_than_few_multiplications);
     tcase_add_test(c, both_where_they_are_measured);
+    tcase_add_test(c, sums_of_a_wider_type);
     tcase_add_test(c, few_rows);
     tcase_add_test(c, few_rows_of_little);
     tcase_add_test(c, few_rows_of_much);
