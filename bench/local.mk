@@ -2,7 +2,8 @@
 # The oracle and the test data, which the tests use too; lfuse-bench and lfuse-info.
 noinst_LTLIBRARIES += bench/liboracle.la
 bench_liboracle_la_SOURCES = %reldir%/data.c %reldir%/data.h %reldir%/derivative_words.h \
-	%reldir%/oracle.c %reldir%/oracle.h %reldir%/oracle_bind.c %reldir%/oracle_compare.c %reldir%/oracle_fold.c %reldir%/oracle_internal.h \
+	%reldir%/oracle.c %reldir%/oracle.h %reldir%/oracle_bind.c %reldir%/oracle_compare.c %reldir%/oracle_fold.c \
+	%reldir%/oracle_internal.h \
 	%reldir%/oracle_matmul.c %reldir%/oracle_node.c %reldir%/oracle_point.c %reldir%/oracle_product.c \
 	%reldir%/oracle_lines.c %reldir%/oracle_members.c %reldir%/oracle_network.c \
 	%reldir%/oracle_reach.c %reldir%/oracle_reduce.c %reldir%/oracle_round.c \

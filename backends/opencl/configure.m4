@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 # --with-opencl, --with-clblast: headers alone; the OpenCL loader and CLBlast are loaded at run time.
 AC_ARG_WITH([opencl],
-    [AS_HELP_STRING([--with-opencl@<:@=DIR@:>@], [build the OpenCL backend, headers in DIR/include (default: if found)])],
+    [AS_HELP_STRING([--with-opencl@<:@=DIR@:>@], [build the OpenCL backend, headers in DIR/include
+                     (default: if found)])],
     [], [with_opencl=auto])
 AC_ARG_WITH([clblast],
     [AS_HELP_STRING([--with-clblast@<:@=DIR@:>@], [use CLBlast for products on OpenCL, headers in DIR/include

@@ -4,7 +4,8 @@ libfuse_core_la_SOURCES += \
 	%reldir%/replay.c %reldir%/tensor.c %reldir%/tensor.h %reldir%/transfer.c
 libfuse_core_la_SOURCES += \
 	%reldir%/bind.c %reldir%/body.c %reldir%/body.h %reldir%/bundle.c %reldir%/bundle.h %reldir%/cache.h \
-	%reldir%/choose.c %reldir%/chunks.c %reldir%/chunks.h %reldir%/classes.c %reldir%/compile.c %reldir%/copies.c %reldir%/entry.h \
+	%reldir%/choose.c %reldir%/chunks.c %reldir%/chunks.h %reldir%/classes.c %reldir%/compile.c \
+	%reldir%/copies.c %reldir%/entry.h \
 	%reldir%/evaluate.c \
 	%reldir%/foreach.c %reldir%/foreach.def %reldir%/foreach.h %reldir%/foreach_numbers.c \
 	%reldir%/furnish.c %reldir%/gemm.c %reldir%/groups.c %reldir%/idle.c %reldir%/immediate.c %reldir%/instance.c \

@@ -9,15 +9,6 @@
 
 /* ---- loading ---- */
 
-static bool own_process(void)
-{
-    const char *fork_status = getenv("CK_FORK");
-    return fork_status == NULL || strcmp(fork_status, "no") != 0;
-}
-
-#define NEED_OWN_PROCESS()                                                                                             \
-    if (!own_process()) TEST_SKIP("CK_FORK=no: what this test breaks would stay broken")
-
 START_TEST(test_old_driver)
 {
     char reason[256] = "";
@@ -406,8 +397,6 @@ START_TEST(test_launch)
 }
 END_TEST
 
-/* ---- faults ---- */
-
 /* All groups at the same time: a cooperative launch, as many as there are multiprocessors, or none. */
 static void check_resident(lfuse__bdevice *dev, lfuse__bstream *s, lfuse__bkernel *k)
 {
@@ -474,146 +463,11 @@ START_TEST(test_overlap)
 }
 END_TEST
 
-START_TEST(test_lost)
-{
-    lfuse__bdevice *dev = open_device(0);
-    lfuse__bstream *s;
-    lfuse__bmem *m;
-    OK(cuda->stream_create(dev, &s));
-    OK(cuda->alloc(dev, LFUSE__ALLOC_DEVICE, 256, &m));
-    OK(cuda->pending(dev));
-    arrange("cuStreamSynchronize:1:700");
-    FAILS(cuda->stream_sync(s), LFUSE_ERR_DEVICE_LOST);
-    SAYS("cuStreamSynchronize");
-    SAYS("(700)");
-    arrange("");
-    FAILS(cuda->pending(dev), LFUSE_ERR_DEVICE_LOST);
-    SAYS("(700)");
-    cuda->free(m);
-    cuda->stream_destroy(s);
-    close_device(dev);
-}
-END_TEST
-
-START_TEST(test_after_shutdown)
-{
-    lfuse__bdevice *dev;
-    lfuse__bstream *s;
-    lfuse__bmem *m;
-    void *native;
-    NEED_OWN_PROCESS();
-    dev = open_device(0);
-    OK(cuda->stream_create(dev, &s));
-    native = cuda->stream_native(s);
-    OK(cuda->alloc(dev, LFUSE__ALLOC_DEVICE, 256, &m));
-    (void)lfuse__error(LFUSE_ERR_INVALID, "before");
-    arrange("cuCtxPushCurrent:1:4");
-    cuda->stream_destroy(s);
-    cuda->free(m);
-    arrange("cuDevicePrimaryCtxRelease:1:4");
-    cuda->close(dev);
-    ck_assert_str_eq(lfuse__error_message(), "before");
-    free(native); /* what a driver that shuts down takes along */
-}
-END_TEST
-
-/* Every slot that makes something, each thing destroyed again. */
-static lfuse_status scenario(lfuse__bdevice *dev)
-{
-    static const uint64_t words[] = { 1 };
-    lfuse__bstream *s = NULL;
-    lfuse__bevent *e = NULL;
-    lfuse__bmem *m = NULL;
-    lfuse__bprogram *p = NULL;
-    lfuse__bkernel *k = NULL;
-    lfuse__bgraph *g = NULL;
-    lfuse__launch_args args = { .groups = 1, .group = 32, .nwords = 1, .words = words };
-    char byte = 1;
-    lfuse_status status = cuda->stream_create(dev, &s);
-    if (!status) status = cuda->event_create(dev, &e);
-    for (int kind = 0; kind < 3 && !status; kind++) {
-        cuda->free(m);
-        m = NULL;
-        status = cuda->alloc(dev, (lfuse__alloc_kind)kind, 64, &m);
-        if (!status) status = cuda->write(s, m, 0, &byte, 1);
-        if (!status) status = cuda->fill(s, m, 0, 0x0102030405060708, 8, 64);
-    }
-    if (!status) status = cuda->program_load(dev, "module", 6, &p);
-    if (!status) status = cuda->kernel_create(p, "k_0_1", &k);
-    if (!status) status = cuda->graph_begin(s);
-    if (!status) {
-        status = cuda->launch(s, k, &args);
-        lfuse_status end = cuda->graph_end(s, &g);
-        if (!status) status = end;
-    }
-    if (!status) status = cuda->graph_launch(s, g);
-    if (!status) status = cuda->graph_patch(g, 0, k, &args);
-    if (!status) status = cuda->event_record(e, s);
-    if (!status) status = cuda->event_wait(e, s);
-    if (!status) status = cuda->stream_sync(s);
-    cuda->graph_destroy(g);
-    cuda->kernel_destroy(k);
-    cuda->program_destroy(p);
-    cuda->free(m);
-    cuda->event_destroy(e);
-    cuda->stream_destroy(s);
-    return status;
-}
-
-START_TEST(test_every_failure)
-{
-    static const char *const functions[] = {
-        "cuStreamCreate", "cuEventCreate", "cuMemAlloc", "cuMemHostAlloc", "cuMemAllocManaged", "cuMemcpyAsync",
-        "cuMemsetD2D32Async", "cuModuleLoadDataEx", "cuModuleGetFunction", "cuFuncGetAttribute", "cuStreamBeginCapture",
-        "cuLaunchKernelEx", "cuStreamEndCapture", "cuGraphInstantiateWithFlags", "cuGraphLaunch",
-        "cuGraphExecKernelNodeSetParams", "cuEventRecord", "cuStreamWaitEvent", "cuStreamSynchronize",
-    };
-    lfuse__bdevice *dev = open_device(0);
-    for (size_t i = 0; i < sizeof functions / sizeof functions[0]; i++) {
-        lfuse_status status = LFUSE_ERR_DEVICE;
-        for (int n = 1; status; n++) {
-            char what[64];
-            snprintf(what, sizeof what, "%s:%d:1", functions[i], n);
-            arrange(what);
-            status = scenario(dev);
-            ck_assert_msg(status == LFUSE_OK || status == LFUSE_ERR_DEVICE, "%s: %d", what, status);
-            if (n == 1) ck_assert_msg(status == LFUSE_ERR_DEVICE, "%s was not called", functions[i]);
-            ck_assert_msg(fake_live() == 1, "%s: %ld alive", what, (long)fake_live());
-        }
-        arrange("");
-        OK(scenario(dev));
-    }
-    close_device(dev);
-}
-END_TEST
-
-START_TEST(test_open_failures)
-{
-    static const char *const functions[] = {
-        "cuDeviceGet", "cuDeviceGetAttribute", "cuDeviceGetName", "cuDeviceTotalMem", "cuDevicePrimaryCtxRetain",
-    };
-    lfuse__bdevice *dev = open_device(0), *none = NULL;
-    close_device(dev);
-    for (size_t i = 0; i < sizeof functions / sizeof functions[0]; i++) {
-        char what[64];
-        snprintf(what, sizeof what, "%s:1:2", functions[i]);
-        arrange(what);
-        FAILS(cuda->open(0, &none), LFUSE_ERR_DEVICE_MEMORY);
-        SAYS(functions[i]);
-        ck_assert_ptr_null(none);
-        ck_assert_int_eq(fake_live(), 0);
-    }
-    arrange("");
-    close_device(open_device(0));
-}
-END_TEST
-
 static Suite *suite_cuda_fake(void)
 {
     const TTest *const tests[] = {
         test_old_driver, test_init_fails, test_missing_function, test_no_compiler, test_facts, test_adopt, test_copies,
-        test_fill, test_wrap, test_streams, test_events, test_graphs, test_program, test_launch, test_lost,
-        test_after_shutdown, test_every_failure, test_open_failures,
+        test_fill, test_wrap, test_streams, test_events, test_graphs, test_program, test_launch,
     };
     Suite *s = suite_create("cuda-fake");
     TCase *tc = tcase_create("slots");

@@ -206,38 +206,61 @@ static void run_rows(lfuse_device *dev, lfuse_stream *s, lfuse_plan *plan, lfuse
     lfuse_tensor_destroy(a), lfuse_tensor_destroy(c);
 }
 
+/* A plan of a product of any number of rows with 100 x 130 weights, and how many kernels were compiled for it. */
+typedef struct any_rows {
+    lfuse_device *dev;
+    lfuse_stream *s;
+    lfuse_tensor *weights;
+    lfuse_graph *g;
+    lfuse_plan *plan;
+    uint64_t compiled;
+} any_rows;
+
+static void any_rows_open(any_rows *a, const lfuse_plan_options *options)
+{
+    const int64_t shape[] = { 100, 130 };
+    setenv("FAKECUDA_QUICK", "0", 1); /* kernels of any name, which do nothing */
+    OK(lfuse_device_open("cuda:0", &a->dev));
+    OK(lfuse_stream_create(a->dev, &a->s));
+    a->g = lfuse_graph_create();
+    const lfuse_size n = lfuse_size_var(a->g, "n", 1, 100000), left[] = { n, 100 };
+    lfuse_output(a->g, "c", lfuse_matmul(lfuse_input(a->g, "a", LFUSE_F32, 2, left),
+                                         lfuse_input(a->g, "b", LFUSE_F32, 2, shape)));
+    OK(lfuse_tensor_create(a->dev, LFUSE_F32, 2, shape, &a->weights));
+    OK(lfuse_plan_create(a->dev, a->g, options, &a->plan));
+    a->compiled = compiles(a->dev);
+    ck_assert_uint_gt(a->compiled, 0);
+}
+
+/* Returns the kernels launched; none is compiled. */
+static int any_rows_run(any_rows *a, int64_t rows)
+{
+    const uint64_t before = fake_last()->launches;
+    run_rows(a->dev, a->s, a->plan, a->weights, rows);
+    ck_assert_msg(compiles(a->dev) == a->compiled, "%d rows compiled", (int)rows);
+    return (int)(fake_last()->launches - before);
+}
+
+static void any_rows_close(any_rows *a)
+{
+    lfuse_plan_destroy(a->plan);
+    lfuse_tensor_destroy(a->weights);
+    lfuse_graph_destroy(a->g);
+    lfuse_stream_destroy(a->s);
+    lfuse_device_close(a->dev);
+    unsetenv("FAKECUDA_QUICK");
+}
+
 /* A plan of the library's own products for any number of rows compiles nothing when it meets one. */
 START_TEST(test_sizes)
 {
     static const int64_t rows[] = { 1, 4, 5, 16, 17, 64, 100, 513, 3000, 20000 };
     const lfuse_plan_options options = { .provider = LFUSE_PROVIDER_NATIVE };
-    const int64_t shape[] = { 100, 130 };
-    lfuse_graph *g = lfuse_graph_create();
-    lfuse_device *dev;
-    lfuse_stream *s;
-    lfuse_tensor *weights;
-    lfuse_plan *plan;
+    any_rows a;
     if (lfuse__cu_load_compiler()) TEST_SKIP("no NVRTC");
-    setenv("FAKECUDA_QUICK", "0", 1); /* kernels of any name, which do nothing */
-    OK(lfuse_device_open("cuda:0", &dev));
-    OK(lfuse_stream_create(dev, &s));
-    const lfuse_size n = lfuse_size_var(g, "n", 1, 100000), left[] = { n, 100 };
-    lfuse_output(g, "c", lfuse_matmul(lfuse_input(g, "a", LFUSE_F32, 2, left),
-                                      lfuse_input(g, "b", LFUSE_F32, 2, shape)));
-    OK(lfuse_tensor_create(dev, LFUSE_F32, 2, shape, &weights));
-    OK(lfuse_plan_create(dev, g, &options, &plan));
-    const uint64_t before = compiles(dev);
-    ck_assert_uint_gt(before, 0);
-    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
-        run_rows(dev, s, plan, weights, rows[i]);
-        ck_assert_msg(compiles(dev) == before, "%d rows compiled", (int)rows[i]);
-    }
-    lfuse_plan_destroy(plan);
-    lfuse_tensor_destroy(weights);
-    lfuse_graph_destroy(g);
-    lfuse_stream_destroy(s);
-    lfuse_device_close(dev);
-    unsetenv("FAKECUDA_QUICK");
+    any_rows_open(&a, &options);
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) ck_assert_int_gt(any_rows_run(&a, rows[i]), 0);
+    any_rows_close(&a);
 }
 END_TEST
 
@@ -251,38 +274,16 @@ START_TEST(test_sizes_by_default)
         { 64, true }, { 1, false }, { 7, false }, { 8, true }, { 20648, true }, { 20649, false }, { 90000, false },
         { 513, true },
     };
-    const int64_t shape[] = { 100, 130 };
-    lfuse_graph *g = lfuse_graph_create();
-    lfuse_device *dev;
-    lfuse_stream *s;
-    lfuse_tensor *weights;
-    lfuse_plan *plan;
+    any_rows a;
     if (lfuse__cu_load_compiler()) TEST_SKIP("no NVRTC");
     if (lfuse__cu_load_blas() || strcmp(lfuse__cu_blas.text, "13.0.0"))
         TEST_SKIP("NVRTC %s goes with another cuBLASLt than the fake one", lfuse__cu_compiler.text);
-    setenv("FAKECUDA_QUICK", "0", 1);
-    OK(lfuse_device_open("cuda:0", &dev));
-    OK(lfuse_stream_create(dev, &s));
-    const lfuse_size n = lfuse_size_var(g, "n", 1, 100000), left[] = { n, 100 };
-    lfuse_output(g, "c", lfuse_matmul(lfuse_input(g, "a", LFUSE_F32, 2, left),
-                                      lfuse_input(g, "b", LFUSE_F32, 2, shape)));
-    OK(lfuse_tensor_create(dev, LFUSE_F32, 2, shape, &weights));
-    OK(lfuse_plan_create(dev, g, NULL, &plan));
-    const uint64_t before = compiles(dev);
-    ck_assert_uint_gt(before, 0);
+    any_rows_open(&a, NULL);
     for (size_t i = 0; i < sizeof sizes / sizeof *sizes; i++) {
-        const uint64_t kernels = fake_last()->launches;
-        run_rows(dev, s, plan, weights, sizes[i].rows);
-        ck_assert_msg((fake_last()->launches > kernels) == sizes[i].native, "%d rows: %d kernels", (int)sizes[i].rows,
-                      (int)(fake_last()->launches - kernels));
-        ck_assert_msg(compiles(dev) == before, "%d rows compiled", (int)sizes[i].rows);
+        const int kernels = any_rows_run(&a, sizes[i].rows);
+        ck_assert_msg((kernels > 0) == sizes[i].native, "%d rows: %d kernels", (int)sizes[i].rows, kernels);
     }
-    lfuse_plan_destroy(plan);
-    lfuse_tensor_destroy(weights);
-    lfuse_graph_destroy(g);
-    lfuse_stream_destroy(s);
-    lfuse_device_close(dev);
-    unsetenv("FAKECUDA_QUICK");
+    any_rows_close(&a);
 }
 END_TEST
 

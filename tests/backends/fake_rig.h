@@ -78,4 +78,13 @@ static inline void close_device(lfuse__bdevice *dev)
     ck_assert_ptr_null(current);
 }
 
+static inline bool own_process(void)
+{
+    const char *fork_status = getenv("CK_FORK");
+    return fork_status == NULL || strcmp(fork_status, "no") != 0;
+}
+
+#define NEED_OWN_PROCESS()                                                                                             \
+    if (!own_process()) TEST_SKIP("CK_FORK=no: what this test breaks would stay broken")
+
 #endif

@@ -65,8 +65,8 @@ endif
 
 # CUDA over a driver in host memory, which the program loads before the library looks for the real one.
 if HAVE_CUDA
-fake_tests = tests/backends/check_cuda_fake tests/backends/check_fake_graphs tests/backends/check_fake_products \
-	tests/backends/check_fake_wisdom
+fake_tests = tests/backends/check_cuda_fake tests/backends/check_fake_faults tests/backends/check_fake_graphs \
+	tests/backends/check_fake_products tests/backends/check_fake_wisdom
 check_PROGRAMS += $(fake_tests)
 TESTS += $(fake_tests)
 fake_flags = $(AM_CPPFLAGS) -DLFUSE_TEST_FAKE='"$(abs_top_builddir)/tests/fake-cuda/.libs"'
@@ -75,6 +75,10 @@ tests_backends_check_cuda_fake_CPPFLAGS = $(fake_flags)
 tests_backends_check_cuda_fake_LDADD = $(LDADD) -lm
 EXTRA_tests_backends_check_cuda_fake_DEPENDENCIES = tests/fake-cuda/libcuda.la tests/fake-cuda/libcublasLt.la \
 	tests/fake-cuda/libnvrtc.la
+tests_backends_check_fake_faults_SOURCES = %reldir%/check_fake_faults.c %reldir%/fake_rig.h
+tests_backends_check_fake_faults_CPPFLAGS = $(fake_flags)
+tests_backends_check_fake_faults_LDADD = $(LDADD) -lm
+EXTRA_tests_backends_check_fake_faults_DEPENDENCIES = tests/fake-cuda/libcuda.la tests/fake-cuda/libcublasLt.la
 tests_backends_check_fake_graphs_SOURCES = %reldir%/check_fake_graphs.c %reldir%/fake_rig.h
 tests_backends_check_fake_graphs_CPPFLAGS = $(fake_flags)
 tests_backends_check_fake_graphs_LDADD = $(LDADD) -lm

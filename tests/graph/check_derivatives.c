@@ -7,41 +7,10 @@
 #include <float.h>
 #include <math.h>
 #include <stdint.h>
-#include <tgmath.h>
 
-#include "bench/derivative_words.h"
 #include "common/base/philox.h"
-#include "common/graph/op.h"
 #include "tests/support/main.h"
-
-typedef long double R;
-
-#define LFUSE__OP(name, arity, klass, dialect, reference, ...)                                                         \
-    static R reference_##name(R a, R b, R c)                                                                           \
-    {                                                                                                                  \
-        (void)a, (void)b, (void)c;                                                                                     \
-        return reference;                                                                                              \
-    }
-#include "common/graph/ops.def"
-#undef LFUSE__OP
-
-#define LFUSE__OP(name, arity, klass, dialect, reference, ulp_f32, ulp_f64, da, db, dc, backward, ...)                 \
-    static void derivative_##name(R A, R B, R C, R Y, R *d)                                                            \
-    {                                                                                                                  \
-        (void)A, (void)B, (void)C, (void)Y;                                                                            \
-        d[0] = da, d[1] = db, d[2] = dc;                                                                               \
-    }
-#include "common/graph/ops.def"
-#undef LFUSE__OP
-
-static const struct {
-    R (*reference)(R, R, R);
-    void (*derivative)(R, R, R, R, R *);
-} functions[LFUSE__OP_COUNT] = {
-#define LFUSE__OP(name, ...) [LFUSE__OP_##name] = {reference_##name, derivative_##name},
-#include "common/graph/ops.def"
-#undef LFUSE__OP
-};
+#include "tests/support/operators.h"
 
 enum { POINTS = 400 };
 static const R step = 0x1p-13L, sharp = 1e-6L;
@@ -62,7 +31,7 @@ static R difference(int op, const R *x, int i, R h, R *largest)
     for (int k = 0; k < 4; k++) {
         R p[3] = {x[0], x[1], x[2]};
         p[i] += at[k] * h;
-        const R y = functions[op].reference(p[0], p[1], p[2]);
+        const R y = operators[op].reference(p[0], p[1], p[2]);
         sum += weight[k] * y;
         if (fabs(y) > *largest) *largest = fabs(y);
     }
@@ -85,9 +54,9 @@ static void check_point(int op, const R *x, int i, tally *t)
     const R coarse = difference(op, x, i, step, &largest);
     const R middle = difference(op, x, i, step / 2, &largest);
     const R fine = difference(op, x, i, step / 4, &largest);
-    const R y = functions[op].reference(x[0], x[1], x[2]);
+    const R y = operators[op].reference(x[0], x[1], x[2]);
     if (!isfinite(coarse) || !isfinite(middle) || !isfinite(fine) || !isfinite(y)) return;
-    functions[op].derivative(x[0], x[1], x[2], y, d);
+    operators[op].derivative(x[0], x[1], x[2], y, d);
     const R tolerance = fabs(coarse - middle) + fabs(middle - fine) + 128 * LDBL_EPSILON * largest / step +
                         16 * DBL_EPSILON * (fabs(d[i]) + 1);
     t->defined++;

@@ -9,43 +9,13 @@
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <tgmath.h>
 
-#include "bench/derivative_words.h"
 #include "common/base/error.h"
 #include "common/base/power.h"
 #include "tests/kernels/cases.h"
 #include "tests/kernels/classes.h"
 #include "tests/kernels/host.h"
-
-typedef long double R;
-
-#define LFUSE__OP(name, arity, klass, dialect, reference, ...)                                                         \
-    static R reference_##name(R a, R b, R c)                                                                           \
-    {                                                                                                                  \
-        (void)a, (void)b, (void)c;                                                                                     \
-        return reference;                                                                                              \
-    }
-#include "common/graph/ops.def"
-#undef LFUSE__OP
-
-#define LFUSE__OP(name, arity, klass, dialect, reference, ulp_f32, ulp_f64, da, db, dc, backward, ...)                 \
-    static void derivative_##name(R A, R B, R C, R Y, R *d)                                                            \
-    {                                                                                                                  \
-        (void)A, (void)B, (void)C, (void)Y;                                                                            \
-        d[0] = da, d[1] = db, d[2] = dc;                                                                               \
-    }
-#include "common/graph/ops.def"
-#undef LFUSE__OP
-
-static const struct {
-    R (*reference)(R, R, R);
-    void (*derivative)(R, R, R, R, R *);
-} functions[] = {
-#define LFUSE__OP(name, ...) {reference_##name, derivative_##name},
-#include "common/graph/ops.def"
-#undef LFUSE__OP
-};
+#include "tests/support/operators.h"
 
 /* One unit of y, not below that of 128 times the smallest normal number. */
 static R unit(R y, bool wide)
@@ -60,7 +30,7 @@ static R bound(int op, R a, R b, R c, R y, bool wide)
     const R u = wide ? 0x1p-53L : 0x1p-24L;
     R d[3], e = (wide ? row->ulp_f64 : row->ulp_f32) * unit(y, wide);
     if (row->backward == 0) return e;
-    functions[op].derivative(a, b, c, y, d);
+    operators[op].derivative(a, b, c, y, d);
     e += row->backward * u * fabs(d[0] * a);
     if (row->arity > 1 && b != 0) e += row->backward * u * fabs(d[1] * b);
     if (row->arity > 2) e += row->backward * u * fabs(d[2] * c);
@@ -109,7 +79,7 @@ static R worst_of(int op, const double *results, lfuse_type type, R *at)
         const value x = host_load(inputs[0], type, i), z = host_load(inputs[1], type, i),
             w = host_load(inputs[2], type, i), v = host_load(results, type, i);
         const R a = wide ? x.f64 : x.f32, b = arity < 2 ? 0 : wide ? z.f64 : z.f32,
-            c = arity < 3 ? 0 : wide ? w.f64 : w.f32, y = functions[op].reference(a, b, c);
+            c = arity < 3 ? 0 : wide ? w.f64 : w.f32, y = operators[op].reference(a, b, c);
         const R got = wide ? v.f64 : v.f32, most = wide ? (R)DBL_MAX : (R)FLT_MAX;
         R share = fabs(got - y) / bound(op, a, b, c, y, wide), same;
         if (host_power(op, a, b, wide, &same) && got != same && (got == got || same == same)) return INFINITY;

@@ -1,10 +1,14 @@
 # SPDX-License-Identifier: Apache-2.0
 check_PROGRAMS += tests/plan/check_body tests/plan/check_plan tests/plan/check_views tests/plan/check_lower \
-	tests/plan/check_rows tests/plan/check_phases tests/plan/check_bundles tests/plan/check_time tests/plan/check_layout \
-	tests/plan/check_reuse tests/plan/check_sink tests/plan/check_members tests/plan/check_counts tests/plan/check_provider \
+	tests/plan/check_rows tests/plan/check_phases tests/plan/check_bundles tests/plan/check_time \
+	tests/plan/check_layout \
+	tests/plan/check_reuse tests/plan/check_sink tests/plan/check_members tests/plan/check_counts \
+	tests/plan/check_provider \
 	tests/plan/check_strassen tests/plan/check_products tests/plan/check_prologue
-TESTS += tests/plan/check_body tests/plan/check_plan tests/plan/check_views tests/plan/check_lower tests/plan/check_rows \
-	tests/plan/check_phases tests/plan/check_bundles tests/plan/check_time tests/plan/check_layout tests/plan/check_reuse \
+TESTS += tests/plan/check_body tests/plan/check_plan tests/plan/check_views tests/plan/check_lower \
+	tests/plan/check_rows \
+	tests/plan/check_phases tests/plan/check_bundles tests/plan/check_time tests/plan/check_layout \
+	tests/plan/check_reuse \
 	tests/plan/check_sink tests/plan/check_members tests/plan/check_counts tests/plan/check_provider \
 	tests/plan/check_strassen tests/plan/check_products tests/plan/check_prologue
 tests_plan_check_body_SOURCES = %reldir%/check_body.c

@@ -14,7 +14,7 @@ licensed()
 }
 narrow()
 {
-    sources | grep '\.[chk]$' | while read -r file; do
+    sources | grep -E '\.([chk]|mk|m4)$' | while read -r file; do
         LC_ALL=C.UTF-8 awk -v file="$file" 'length > 120 { print file ":" NR }' "$file"
     done | { ! grep .; }
 }
