@@ -157,10 +157,10 @@ static void take_matrix(const lfuse__values *o, lfuse_type type, int64_t first, 
             to[transposed ? j * rows + i : i * columns + j] = lfuse__oracle_read(type, o->x[first + i * columns + j]);
 }
 
-static lfuse_status multiply_member(const lfuse__node *n, const lfuse__values *const *o, const bool *transposed,
+static lfuse_status multiply_member(const lfuse_type *types, const lfuse__values *const *o, const bool *transposed,
                                     int64_t member, lfuse__values *a)
 {
-    const lfuse_type type = (lfuse_type)n->type;
+    const lfuse_type type = types[0] == types[1] ? types[0] : LFUSE_F32;
     const lfuse__matrices *x = &o[0]->matrices[member], *y = &o[1]->matrices[member], *z = &a->matrices[member];
     const int64_t k = transposed[0] ? x->rows : x->columns;
     lfuse__pair *left = malloc((size_t)(x->rows * x->columns + 1) * sizeof *left);
@@ -170,10 +170,10 @@ static lfuse_status multiply_member(const lfuse__node *n, const lfuse__values *c
 
     if (!left || !right) status = lfuse__error(LFUSE_ERR_MEMORY, "oracle: no memory for a product");
     for (i = 0; i < z->count && !status; i++) {
-        take_matrix(o[0], type, begin_of(o[0], member) + i * x->rows * x->columns, x->rows, x->columns, transposed[0],
-                    left);
-        take_matrix(o[1], type, begin_of(o[1], member) + i * y->rows * y->columns, y->rows, y->columns, transposed[1],
-                    right);
+        take_matrix(o[0], types[0], begin_of(o[0], member) + i * x->rows * x->columns, x->rows, x->columns,
+                    transposed[0], left);
+        take_matrix(o[1], types[1], begin_of(o[1], member) + i * y->rows * y->columns, y->rows, y->columns,
+                    transposed[1], right);
         status = lfuse__oracle_matmul(type, false, z->rows, z->columns, k, left, right,
                                       a->x + begin_of(a, member) + i * z->rows * z->columns);
     }
@@ -185,6 +185,7 @@ static lfuse_status multiply_member(const lfuse__node *n, const lfuse__values *c
 lfuse_status lfuse__oracle_member_matmul(lfuse__oracle *s, const lfuse__node *n, lfuse__values *a)
 {
     const lfuse__values *o[2] = {&s->arrays[n->in[0]], &s->arrays[n->in[1]]};
+    const lfuse_type types[] = {lfuse__oracle_type(s, n->in[0]), lfuse__oracle_type(s, n->in[1])};
     const int32_t node = (int32_t)(n - s->g->nodes);
     bool transposed[2] = {false, false};
     lfuse__matrices *made;
@@ -213,6 +214,6 @@ lfuse_status lfuse__oracle_member_matmul(lfuse__oracle *s, const lfuse__node *n,
         s->lines[node][i] = a->count += made[i].count * made[i].rows * made[i].columns;
     }
     LFUSE__TRY(lfuse__oracle_allocate(a));
-    for (i = 0; i < a->members && !status; i++) status = multiply_member(n, o, transposed, i, a);
+    for (i = 0; i < a->members && !status; i++) status = multiply_member(types, o, transposed, i, a);
     return status;
 }

@@ -74,21 +74,22 @@ lfuse_value lfuse__build_untold(lfuse_graph *g, const char *call); /* the error 
 /* lines.c: along axis 0, each row, or 1, each column; rows (0), columns (1), rank (2) of the members of an input. */
 lfuse_value lfuse__build_line_reduce(lfuse_graph *g, const char *call, lfuse__reduce op, int32_t list, int axis);
 lfuse_value lfuse__build_member_extent(lfuse_graph *g, const char *call, int32_t list, int axis);
-/* Of lists; bit i: operand i is taken transposed. */
-lfuse_value lfuse__build_member_matmul(lfuse_graph *g, const char *call, int32_t a, int32_t b, unsigned transposed);
 /*
  * One node: of operands of one type a result of that type or, of f16 and bf16, of f32; of two that are both multiplied
  * in f32 one of f32. Precision FULL or, of f32, TF32.
  */
 lfuse_value lfuse__build_matmul_as(lfuse_graph *g, const char *call, int32_t a, int32_t b, lfuse_type type,
                                    lfuse_precision precision);
-/* That with operands of any ranks. */
+/* That with operands of any ranks, or two lists. */
 typedef struct lfuse__product_form {
     lfuse_type type; /* of the node */
     lfuse_precision precision;
     bool mixed;      /* operands may be of two types */
+    unsigned transposed; /* of lists; bit i: operand i is taken so */
 } lfuse__product_form;
 lfuse_value lfuse__build_product(lfuse_graph *g, const char *call, int32_t a, int32_t b, lfuse__product_form form);
+/* Whether one is a list, which the other then has to be too: of functions that take no tensors. Records it if not. */
+bool lfuse__build_lists_only(lfuse_graph *g, const char *call, int32_t a, int32_t b);
 
 /* "f32 [batch, 64]", "list of f32", "a number" ... */
 void lfuse__build_describe(const lfuse_graph *g, int32_t node, char *text, size_t size);

@@ -51,24 +51,6 @@ static bool fit(lfuse_graph *g, const char *call, int32_t a, int32_t b, bool may
     return false;
 }
 
-/* The sizes of members are known when they are bound: they are checked there. */
-lfuse_value lfuse__build_member_matmul(lfuse_graph *g, const char *call, int32_t a, int32_t b, unsigned transposed)
-{
-    lfuse__node n;
-    int i;
-
-    if (!fit(g, call, a, b, false)) return LFUSE__POISONED(g);
-    n = lfuse__build_node(LFUSE__MATMUL, (lfuse_type)g->nodes[a].type);
-    n.list = true;
-    n.rank = LFUSE_RANK_MATRIX;
-    n.nin = 2;
-    n.in[0] = a;
-    n.in[1] = b;
-    for (i = 0; i < 2; i++)
-        if (transposed & 1u << i) n.axes[n.naxes++] = (int8_t)i;
-    return lfuse__build_append(g, call, &n);
-}
-
 /* Whether there are such products of these operands. */
 static bool has_form(lfuse_graph *g, const char *call, const lfuse__node *x, const lfuse__node *y, lfuse_type type,
                      lfuse_precision precision)
@@ -85,6 +67,26 @@ static bool has_form(lfuse_graph *g, const char *call, const lfuse__node *x, con
     else
         return true;
     return false;
+}
+
+/* The sizes of members are known when they are bound: they are checked there. */
+static lfuse_value member_matmul(lfuse_graph *g, const char *call, int32_t a, int32_t b, lfuse__product_form f)
+{
+    lfuse__node n;
+    int i;
+
+    if (f.precision == LFUSE_PRECISION_TF32)
+        return lfuse__graph_poison(g, LFUSE_ERR_UNSUPPORTED, "%s: products of lists have no tf32", call);
+    if (!has_form(g, call, &g->nodes[a], &g->nodes[b], f.type, f.precision)) return LFUSE__POISONED(g);
+    n = lfuse__build_node(LFUSE__MATMUL, f.type);
+    n.list = true;
+    n.rank = LFUSE_RANK_MATRIX;
+    n.nin = 2;
+    n.in[0] = a;
+    n.in[1] = b;
+    for (i = 0; i < 2; i++)
+        if (f.transposed & 1u << i) n.axes[n.naxes++] = (int8_t)i;
+    return lfuse__build_append(g, call, &n);
 }
 
 lfuse_value lfuse__build_matmul_as(lfuse_graph *g, const char *call, int32_t a, int32_t b, lfuse_type type,
@@ -178,9 +180,7 @@ lfuse_value lfuse__build_product(lfuse_graph *g, const char *call, int32_t a, in
     const lfuse__node *x = &g->nodes[a], *y = &g->nodes[b];
 
     if (!fit(g, call, a, b, f.mixed)) return LFUSE__POISONED(g); /* said of the shapes that the user knows */
-    if (x->list && (x->type != f.type || y->type != f.type || f.precision != LFUSE_PRECISION_FULL))
-        return lfuse__graph_poison(g, LFUSE_ERR_UNSUPPORTED, "%s: products of lists are of their one type", call);
-    if (x->list) return lfuse__build_member_matmul(g, call, a, b, 0);
+    if (x->list) return member_matmul(g, call, a, b, f);
     if (x->rank > 2 && y->rank == 2) return stacked(g, call, a, b, f);
     if (y->rank > 2) return batched(g, call, a, b, f);
     return lfuse__build_matmul_as(g, call, a, b, f.type, f.precision);
@@ -191,11 +191,18 @@ lfuse_value lfuse_matmul(lfuse_value a, lfuse_value b)
     static const char call[] = "lfuse_matmul";
     const lfuse_value operands[] = {a, b};
     lfuse_graph *where, *g = lfuse__build_operands(call, 2, operands, &where);
-    lfuse__product_form f = {LFUSE_TYPE_NONE, LFUSE_PRECISION_FULL, false};
+    lfuse__product_form f = {LFUSE_TYPE_NONE, LFUSE_PRECISION_FULL, false, 0};
 
     if (!g) return LFUSE__POISONED(where);
     f.type = (lfuse_type)g->nodes[a.id].type;
     return lfuse__build_product(g, call, a.id, b.id, f);
+}
+
+bool lfuse__build_lists_only(lfuse_graph *g, const char *call, int32_t a, int32_t b)
+{
+    if (g->nodes[a].list || g->nodes[b].list) return true;
+    lfuse__graph_poison(g, LFUSE_ERR_RANK, "%s: the operands are no lists", call);
+    return false;
 }
 
 lfuse_value lfuse_member_matmul(lfuse_value a, int transpose_a, lfuse_value b, int transpose_b)
@@ -203,9 +210,11 @@ lfuse_value lfuse_member_matmul(lfuse_value a, int transpose_a, lfuse_value b, i
     static const char call[] = "lfuse_member_matmul";
     const lfuse_value operands[] = {a, b};
     lfuse_graph *where, *g = lfuse__build_operands(call, 2, operands, &where);
+    lfuse__product_form f = {LFUSE_TYPE_NONE, LFUSE_PRECISION_FULL, false,
+                             (transpose_a ? 1u : 0u) | (transpose_b ? 2u : 0u)};
 
     if (!g) return LFUSE__POISONED(where);
-    if (!g->nodes[a.id].list && !g->nodes[b.id].list)
-        return lfuse__graph_poison(g, LFUSE_ERR_RANK, "%s: the operands are no lists", call);
-    return lfuse__build_member_matmul(g, call, a.id, b.id, (transpose_a ? 1u : 0u) | (transpose_b ? 2u : 0u));
+    if (!lfuse__build_lists_only(g, call, a.id, b.id)) return LFUSE__POISONED(g);
+    f.type = (lfuse_type)g->nodes[a.id].type;
+    return lfuse__build_product(g, call, a.id, b.id, f);
 }

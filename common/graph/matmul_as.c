@@ -5,6 +5,7 @@
 #endif
 
 #include "common/graph/build.h"
+#include "libfuse/members.h"
 #include "libfuse/ops.h"
 
 static lfuse_type wider(lfuse_type a, lfuse_type b)
@@ -47,18 +48,14 @@ static bool floating(lfuse_graph *g, const char *call, const char *what, lfuse_t
     return false;
 }
 
-lfuse_value lfuse_matmul_as(lfuse_value a, lfuse_value b, lfuse_type type, lfuse_precision precision)
+/* Of tensors, or of lists, which may be taken transposed. */
+static lfuse_value product(lfuse_graph *g, const char *call, lfuse_value a, lfuse_value b, unsigned transposed,
+                           lfuse_type type, lfuse_precision precision)
 {
-    static const char call[] = "lfuse_matmul_as";
-    const lfuse_value operands[] = {a, b};
-    lfuse_graph *where, *g = lfuse__build_operands(call, 2, operands, &where);
-    lfuse_type of_a, of_b, wide;
-    lfuse__product_form f = {LFUSE_TYPE_NONE, LFUSE_PRECISION_FULL, true};
+    lfuse_type of_a = (lfuse_type)g->nodes[a.id].type, of_b = (lfuse_type)g->nodes[b.id].type;
+    const lfuse_type wide = wider(of_a, of_b);
+    lfuse__product_form f = {LFUSE_TYPE_NONE, LFUSE_PRECISION_FULL, true, transposed};
 
-    if (!g) return LFUSE__POISONED(where);
-    of_a = (lfuse_type)g->nodes[a.id].type;
-    of_b = (lfuse_type)g->nodes[b.id].type;
-    wide = wider(of_a, of_b);
     if (type == LFUSE_TYPE_NONE) type = wide;
     if (!floating(g, call, "an operand", of_a) || !floating(g, call, "an operand", of_b) ||
         !floating(g, call, "a result", type) || !roundable(g, call, wide, precision))
@@ -72,4 +69,25 @@ lfuse_value lfuse_matmul_as(lfuse_value a, lfuse_value b, lfuse_type type, lfuse
     f.type = wide == LFUSE_F64 || (of_a == of_b && type == of_a) ? of_a : LFUSE_F32;
     a = lfuse__build_product(g, call, a.id, b.id, f);
     return a.id < 0 ? a : lfuse__build_cast(g, call, a.id, type);
+}
+
+lfuse_value lfuse_matmul_as(lfuse_value a, lfuse_value b, lfuse_type type, lfuse_precision precision)
+{
+    static const char call[] = "lfuse_matmul_as";
+    const lfuse_value operands[] = {a, b};
+    lfuse_graph *where, *g = lfuse__build_operands(call, 2, operands, &where);
+
+    return g ? product(g, call, a, b, 0, type, precision) : LFUSE__POISONED(where);
+}
+
+lfuse_value lfuse_member_matmul_as(lfuse_value a, int transpose_a, lfuse_value b, int transpose_b, lfuse_type type,
+                                   lfuse_precision precision)
+{
+    static const char call[] = "lfuse_member_matmul_as";
+    const lfuse_value operands[] = {a, b};
+    lfuse_graph *where, *g = lfuse__build_operands(call, 2, operands, &where);
+
+    if (!g) return LFUSE__POISONED(where);
+    if (!lfuse__build_lists_only(g, call, a.id, b.id)) return LFUSE__POISONED(g);
+    return product(g, call, a, b, (transpose_a ? 1u : 0u) | (transpose_b ? 2u : 0u), type, precision);
 }

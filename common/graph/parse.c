@@ -227,7 +227,8 @@ static lfuse_value build(lfuse_graph *g, const lfuse__node *n)
                         : lfuse__build_member_elements(g, call, n->in[0]);
     case LFUSE__MATMUL:
         if (g->nodes[n->in[0]].list || g->nodes[n->in[1]].list)
-            return lfuse__build_member_matmul(g, call, n->in[0], n->in[1], set);
+            return lfuse__build_product(g, call, n->in[0], n->in[1],
+                                        (lfuse__product_form){(lfuse_type)n->type, (lfuse_precision)n->op, true, set});
         return lfuse__build_matmul_as(g, call, n->in[0], n->in[1], (lfuse_type)n->type, (lfuse_precision)n->op);
     case LFUSE__EXTENT: return lfuse__build_extent_number(g, call, n->shape[0]);
     case LFUSE__INDEX: return lfuse__build_index(g, call, n->rank, n->shape);

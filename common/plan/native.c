@@ -168,11 +168,12 @@ static bool fits(const lfuse__step *step)
 static void describe_list(const lfuse__draft *d, int32_t matmul, lfuse__step *step)
 {
     const lfuse__node *n = lfuse__draft_node(d, matmul);
+    const lfuse_type type = (lfuse_type)lfuse__draft_node(d, n->in[0])->type;
     int i;
 
     step->list = d->list[matmul];
     step->walked = LFUSE__SPAN_LIST;
-    step->product = (lfuse__product){ .native = true, .type = (lfuse_type)n->type, .alpha = -1, .beta = -1 };
+    step->product = (lfuse__product){ .native = true, .type = type, .wide = n->type != type, .alpha = -1, .beta = -1 };
     for (i = 0; i < n->naxes; i++) step->product.transposed[n->axes[i]] = true;
 }
 

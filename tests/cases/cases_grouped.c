@@ -48,6 +48,26 @@ static void grouped_f16(harness *h)
     h_matrices_output(h, "y", lfuse_relu(lfuse_add(lfuse_matmul(a, b), bias)), LFUSE_F16, SOME, both);
 }
 
+/* The sums as they are formed, with what follows in f32; and of two types, the second one's matrices as [n, k]. */
+static void grouped_wide(harness *h)
+{
+    lfuse_value a = h_matrices(h, "a", LFUSE_F16, SOME, left, NORMAL);
+    lfuse_value b = h_matrices(h, "b", LFUSE_F16, SOME, right, NORMAL);
+    lfuse_value bias = h_lines(h, "bias", LFUSE_F32, LFUSE_RANK_COLUMNS, SOME, columns, NORMAL);
+    lfuse_value c = lfuse_matmul_as(a, b, LFUSE_F32, LFUSE_PRECISION_FULL);
+    h_matrices_output(h, "y", lfuse_relu(lfuse_add(c, bias)), LFUSE_F32, SOME, both);
+    h_expect_launches(h, 1);
+}
+
+static void grouped_mixed(harness *h)
+{
+    lfuse_value a = h_matrices(h, "a", LFUSE_F32, SOME, both, NORMAL);
+    lfuse_value b = h_matrices(h, "b", LFUSE_BF16, SOME, right, NORMAL);
+    h_matrices_output(h, "c", lfuse_member_matmul_as(a, 0, b, 1, LFUSE_F16, LFUSE_PRECISION_FULL), LFUSE_F16, SOME,
+                      left);
+    h_expect_launches(h, 1);
+}
+
 /* The products of a backward pass, of what is computed on the way, and reduced: sizes that no list tells. */
 static void grouped_turned(harness *h)
 {
@@ -61,4 +81,5 @@ static void grouped_turned(harness *h)
 
 const harness_case harness_grouped_cases[] = {
     CASE(grouped_f32, 0), CASE(grouped_f64, TWO_WAYS), CASE(grouped_epilogue, EXACT | EVERY_WAY),
-    CASE(grouped_f16, TWO_WAYS), CASE(grouped_turned, EXACT), {NULL, NULL, 0}};
+    CASE(grouped_f16, TWO_WAYS), CASE(grouped_wide, TWO_WAYS), CASE(grouped_mixed, TWO_WAYS),
+    CASE(grouped_turned, EXACT), {NULL, NULL, 0}};

@@ -156,8 +156,20 @@ static const lfuse_size HUGE_SHAPE[] = {INT64_C(1) << 40, INT64_C(1) << 40};
       "a is a list of f32")                                                                                            \
     X(matmul_as_list, lfuse_matmul_as(v.list, v.w, LFUSE_F32, LFUSE_PRECISION_FULL), RANK, "a is a list of f32")       \
     X(matmul_as_lists, lfuse_matmul_as(lfuse_list_input(v.g, "m", LFUSE_F16, LFUSE_RANK_MATRIX),                       \
-                                       lfuse_list_input(v.g, "n", LFUSE_F16, LFUSE_RANK_MATRIX), LFUSE_F32,            \
-                                       LFUSE_PRECISION_FULL), UNSUPPORTED, "products of lists are of their one type")  \
+                                       lfuse_list_input(v.g, "n", LFUSE_F32, LFUSE_RANK_MATRIX), LFUSE_F32,            \
+                                       LFUSE_PRECISION_TF32), UNSUPPORTED, "products of lists have no tf32")           \
+    X(member_matmul_as_no_lists, lfuse_member_matmul_as(v.x, 0, v.w, 0, LFUSE_F32, LFUSE_PRECISION_FULL), RANK,        \
+      "lfuse_member_matmul_as: the operands are no lists")                                                             \
+    X(member_matmul_as_tensor, lfuse_member_matmul_as(lfuse_list_input(v.g, "m", LFUSE_F16, LFUSE_RANK_MATRIX), 0,     \
+                                                      v.w, 1, LFUSE_F32, LFUSE_PRECISION_FULL), RANK,                  \
+      "goes with another one")                                                                                         \
+    X(member_matmul_as_integers, lfuse_member_matmul_as(lfuse_list_input(v.g, "m", LFUSE_I32, LFUSE_RANK_MATRIX), 0,   \
+                                                        lfuse_list_input(v.g, "n", LFUSE_F32, LFUSE_RANK_MATRIX), 0,   \
+                                                        LFUSE_F32, LFUSE_PRECISION_FULL), UNSUPPORTED,                 \
+      "an operand of type i32")                                                                                        \
+    X(member_matmul_as_precision, lfuse_member_matmul_as(lfuse_list_input(v.g, "m", LFUSE_F64, LFUSE_RANK_MATRIX), 0,  \
+                                                         lfuse_list_input(v.g, "n", LFUSE_F32, LFUSE_RANK_MATRIX), 0,  \
+                                                         LFUSE_F32, LFUSE_PRECISION_F16), TYPE, "cast them")           \
     X(matmul_as_integers, lfuse_matmul_as(v.i, v.w, LFUSE_F32, LFUSE_PRECISION_FULL), UNSUPPORTED,                     \
       "an operand of type i32")                                                                                        \
     X(matmul_as_result, lfuse_matmul_as(v.x, v.w, LFUSE_I64, LFUSE_PRECISION_FULL), UNSUPPORTED,                       \

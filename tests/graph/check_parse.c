@@ -158,6 +158,8 @@ START_TEST(everything_else)
                                                                lfuse_cast(lfuse_member_rank(matrix), LFUSE_F32))));
     lfuse_output(g, "products", lfuse_matmul(matrix, lfuse_member_matmul(matrix, 1, matrix, 0)));
     lfuse_output(g, "turned", lfuse_member_matmul(matrix, 1, matrix, 1));
+    lfuse_output(g, "typed", lfuse_member_matmul_as(lfuse_cast(matrix, LFUSE_F16), 0, lfuse_cast(matrix, LFUSE_BF16), 1,
+                                                    LFUSE_F32, LFUSE_PRECISION_FULL));
     lfuse_output(g, "norm", lfuse_list_norm(list, 3));
     lfuse_output(g, "most", lfuse_list_amax(lfuse_member_norm_inf(list)));
     lfuse_output(g, "nan", lfuse_add(x, lfuse_mul(lfuse_constant(g, -NAN), lfuse_sqrt(s))));

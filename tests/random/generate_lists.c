@@ -83,7 +83,7 @@ static void make_sum(gen *s)
 
 /*
  * Products whose members have the shapes of the others again: of x y^T and z, or of a list of square ones and x. What
- * is between has other shapes and stays out of the pool.
+ * is between has other shapes, of narrow types also sums of f32, and stays out of the pool.
  */
 static void make_multiply(gen *s)
 {
@@ -93,8 +93,13 @@ static void make_multiply(gen *s)
         for (int tries = 0; tries < TRIES && !is_matrices(s, x[i]); tries++) x[i] = any(s);
         if (!is_matrices(s, x[i])) return;
     }
-    const lfuse_value left = chance(s, 2) ? new_squares(s) : lfuse_member_matmul(tame(s, x[0]), 0, tame(s, x[1]), 1);
-    keep(s, chance(s, 2) ? lfuse_matmul(left, tame(s, x[2])) : lfuse_member_matmul(left, 1, x[2], 0));
+    const bool narrow = s->type == LFUSE_F16 || s->type == LFUSE_BF16;
+    const lfuse_type between = narrow && chance(s, 2) ? LFUSE_F32 : s->type;
+    const lfuse_value left = chance(s, 2) ? new_squares(s)
+                                          : lfuse_member_matmul_as(tame(s, x[0]), 0, tame(s, x[1]), 1, between,
+                                                                   LFUSE_PRECISION_FULL);
+    keep_typed(s, chance(s, 2) ? lfuse_matmul_as(left, tame(s, x[2]), LFUSE_TYPE_NONE, LFUSE_PRECISION_FULL)
+                               : lfuse_member_matmul_as(left, 1, x[2], 0, LFUSE_TYPE_NONE, LFUSE_PRECISION_FULL));
 }
 
 static void make_total(gen *s)
