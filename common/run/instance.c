@@ -263,6 +263,14 @@ lfuse_status lfuse__instance_resolve(lfuse_instance *in, const lfuse_binding *bi
     return check(in, slots);
 }
 
+lfuse_status lfuse__instance_suits(lfuse_instance *in, const lfuse_binding *bindings, int count, lfuse__slot *slots,
+                                   bool *suits)
+{
+    LFUSE__TRY(lfuse__bind_match(in->plan, bindings, count, slots, in->bound_mark, ++in->mark));
+    *suits = !in->status && lfuse__bind_fits(in, slots, bindings, count);
+    return LFUSE_OK;
+}
+
 /* Submits what is resolved, or records it. */
 static lfuse_status submit(lfuse_instance *in)
 {

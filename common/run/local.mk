@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 libfuse_core_la_SOURCES += \
-	%reldir%/list.c %reldir%/rebind.c %reldir%/record.c %reldir%/record_replay.c %reldir%/recording.h \
+	%reldir%/list.c %reldir%/rebind.c %reldir%/record.c %reldir%/record_forms.c %reldir%/record_replay.c \
+	%reldir%/recording.h \
 	%reldir%/replay.c %reldir%/tensor.c %reldir%/tensor.h %reldir%/transfer.c
 libfuse_core_la_SOURCES += \
 	%reldir%/bind.c %reldir%/body.c %reldir%/body.h %reldir%/bundle.c %reldir%/bundle.h %reldir%/cache.h \

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* New bindings of a recording. */
+/* New bindings of a recording: tensors, numbers, and with them sizes. */
 #ifdef HAVE_CONFIG_H
 #include "config.h"
 #endif
@@ -15,12 +15,27 @@ static int find_name(const lfuse_plan *plan, const char *name)
     return -1;
 }
 
-static bool is_used(const lfuse_recording *r, const char *name)
+static bool has_size(const lfuse_plan *plan, const char *name)
 {
-    for (size_t i = 0; i < r->count; i++)
-        if (r->commands[i].is_run && find_name(lfuse__instance_plan(r->commands[i].as.run.instance), name) >= 0)
-            return true;
+    for (int i = 0; i < plan->graph->nsizes; i++)
+        if (plan->graph->sizes[i].kind == LFUSE__SIZE_VAR && !strcmp(plan->graph->sizes[i].name, name)) return true;
     return false;
+}
+
+static bool is_used(const lfuse_recording *r, const lfuse_binding *b)
+{
+    for (size_t i = 0; i < r->count; i++) {
+        if (!r->commands[i].is_run) continue;
+        const lfuse_plan *plan = lfuse__instance_plan(r->commands[i].as.run.instance);
+        if (b->kind == LFUSE_BIND_SIZE ? has_size(plan, b->name) : find_name(plan, b->name) >= 0) return true;
+    }
+    return false;
+}
+
+/* A size may be called like a tensor. */
+static bool same_name(const lfuse_binding *a, const lfuse_binding *b)
+{
+    return (a->kind == LFUSE_BIND_SIZE) == (b->kind == LFUSE_BIND_SIZE) && !strcmp(a->name, b->name);
 }
 
 static bool binds_numbers(const lfuse_binding *b)
@@ -34,15 +49,17 @@ static lfuse_status check_bindings(const lfuse_recording *r, const lfuse_binding
     for (int i = 0; i < count; i++) {
         const lfuse_binding *b = &bindings[i];
         if (!b->name) return lfuse__error(LFUSE_ERR_BINDING, "binding %d has no name: a replay binds by name", i);
-        if (b->kind != LFUSE_BIND_TENSOR && !binds_numbers(b))
-            return lfuse__error(LFUSE_ERR_BINDING, "\"%s\": a replay can bind tensors and numbers anew, nothing else",
-                                b->name);
+        if (b->kind != LFUSE_BIND_TENSOR && b->kind != LFUSE_BIND_SIZE && !binds_numbers(b))
+            return lfuse__error(LFUSE_ERR_BINDING, "\"%s\": a replay can bind tensors, numbers and sizes anew, nothing "
+                                "else", b->name);
         if (b->kind == LFUSE_BIND_TENSOR && !b->as.tensor)
             return lfuse__error(LFUSE_ERR_BINDING, "\"%s\" is bound to no tensor (NULL)", b->name);
         for (int j = 0; j < i; j++)
-            if (!strcmp(bindings[j].name, b->name))
+            if (same_name(&bindings[j], b))
                 return lfuse__error(LFUSE_ERR_BINDING, "\"%s\" is bound twice, by bindings %d and %d", b->name, j, i);
-        if (!is_used(r, b->name)) return lfuse__error(LFUSE_ERR_NAME, "no recorded run has the name \"%s\"", b->name);
+        if (!is_used(r, b))
+            return lfuse__error(LFUSE_ERR_NAME, "no recorded run has the %s \"%s\"",
+                                b->kind == LFUSE_BIND_SIZE ? "size" : "name", b->name);
     }
     return LFUSE_OK;
 }
@@ -59,27 +76,45 @@ static lfuse_status check_replaced(const lfuse__name *name, const lfuse__slot *s
     return LFUSE_OK;
 }
 
-/* Resolves the run with what is bound anew, into the other half of its slots; all checks are the run's own. */
-static lfuse_status rebind_run(lfuse_recording *r, lfuse__recorded_run *run, const lfuse_binding *bindings, int count)
+/* The binding of the name that is given, or NULL. */
+static const lfuse_binding *given(const lfuse_binding *bindings, int count, const char *name)
+{
+    for (int i = 0; i < count; i++)
+        if (bindings[i].kind != LFUSE_BIND_SIZE && !strcmp(bindings[i].name, name)) return &bindings[i];
+    return NULL;
+}
+
+/* All that the run is bound to now, into r->bindings. `replaced`: some of it is given. */
+static lfuse_status gather(lfuse_recording *r, const lfuse__recorded_run *run, const lfuse_binding *bindings, int count,
+                           int *n, bool *replaced)
 {
     const lfuse_plan *plan = lfuse__instance_plan(run->instance);
-    int n = 0, replaced = 0;
 
+    *replaced = false;
     for (int i = 0; i < plan->nnames; i++) {
-        const lfuse__name *name = &plan->names[i];
-        const lfuse_binding *b = NULL;
-        for (int j = 0; j < count && !b; j++)
-            if (!strcmp(bindings[j].name, name->text)) b = &bindings[j];
-        if (b) {
-            LFUSE__TRY(check_replaced(name, &run->slots[i], b));
-            r->bindings[n++] = *b;
-            replaced++;
-        } else if (name->kind != LFUSE__NAME_FROZEN) {
-            r->bindings[n++] = lfuse__recorded_binding(name, &run->slots[i]);
-        }
+        const lfuse_binding *b = given(bindings, count, plan->names[i].text);
+        if (b) LFUSE__TRY(check_replaced(&plan->names[i], &run->slots[i], b));
+        r->bindings[i] = b ? *b : lfuse__recorded_binding(&plan->names[i], &run->slots[i]);
+        *replaced = *replaced || b;
     }
+    for (int i = 0; i < count; i++)
+        *replaced = *replaced || (bindings[i].kind == LFUSE_BIND_SIZE && has_size(plan, bindings[i].name));
+    *n = plan->nnames + lfuse__sizes_repeat(run->instance, run->slots, bindings, count, r->bindings + plan->nnames);
+    return LFUSE_OK;
+}
+
+/* Resolves the run with what is bound anew, into the other half of its slots; all checks are the run's own. */
+static lfuse_status rebind_run(lfuse_recording *r, lfuse_stream *s, size_t at, const lfuse_binding *bindings, int count)
+{
+    lfuse__recorded_run *run = &r->commands[at].as.run;
+    bool replaced;
+    int n;
+
+    LFUSE__TRY(gather(r, run, bindings, count, &n, &replaced));
     if (!replaced) return LFUSE_OK;
-    LFUSE__TRY(lfuse__instance_resolve(run->instance, r->bindings, n, run->slots + run->nnames));
+    LFUSE__TRY(lfuse__forms_find(r, s, at, n));
+    lfuse_instance *instance = run->next ? run->next : run->instance;
+    LFUSE__TRY(lfuse__instance_resolve(instance, r->bindings, n, run->slots + run->nnames));
     run->rebound = true;
     return LFUSE_OK;
 }
@@ -105,15 +140,17 @@ static void take_rebound(lfuse_recording *r, lfuse__recorded_run *run)
     run->rebound = false;
 }
 
-lfuse_status lfuse__recording_rebind(lfuse_recording *r, const lfuse_binding *bindings, int count)
+lfuse_status lfuse__recording_rebind(lfuse_recording *r, lfuse_stream *s, const lfuse_binding *bindings, int count)
 {
     lfuse_status status = check_bindings(r, bindings, count);
 
     for (size_t i = 0; i < r->count && status == LFUSE_OK; i++) {
         if (!r->commands[i].is_run) continue;
-        status = rebind_run(r, &r->commands[i].as.run, bindings, count);
+        status = rebind_run(r, s, i, bindings, count);
         if (status != LFUSE_OK) status = lfuse__error_prefix(status, "recorded command %zu: ", i);
     }
+    if (status == LFUSE_OK) status = lfuse__forms_take(r);
+    if (status != LFUSE_OK) lfuse__forms_forget(r);
     for (size_t i = 0; i < r->count; i++) {
         lfuse__recorded_run *run = &r->commands[i].as.run;
         if (!r->commands[i].is_run || !run->rebound) continue;

@@ -48,6 +48,7 @@ static void free_command(lfuse__command *c)
 void lfuse__recording_destroy(lfuse_recording *r)
 {
     if (!r || lfuse__forked()) return;
+    lfuse__forms_free(r);
     lfuse__native_destroy(r->native);
     for (size_t i = 0; i < r->count; i++) free_command(&r->commands[i]);
     lfuse__range_release(r->scratch);
@@ -209,7 +210,8 @@ static lfuse_status separate(lfuse_recording *r, lfuse_stream *s, size_t at)
         odd = r->commands[i].is_run && at_odds(&r->commands[i].as.run, run);
     if (!odd) return LFUSE_OK;
     for (int i = 0; i < run->nnames; i++) r->bindings[i] = lfuse__recorded_binding(&plan->names[i], &run->slots[i]);
-    LFUSE__TRY(lfuse__instance_create(lfuse__instance_plan(run->instance), s, r->bindings, run->nnames, &own));
+    const int sizes = lfuse__sizes_repeat(run->instance, run->slots, NULL, 0, r->bindings + run->nnames);
+    LFUSE__TRY(lfuse__instance_create(lfuse__instance_plan(run->instance), s, r->bindings, run->nnames + sizes, &own));
     lfuse__instance_release(run->instance);
     run->instance = own;
     return LFUSE_OK;
@@ -240,12 +242,15 @@ lfuse_status lfuse__recording_ready(lfuse_recording *r, lfuse_stream *s)
 /* Room for the bindings of any run, so that a replay allocates nothing. */
 static lfuse_status furnish(lfuse_recording *r, lfuse_stream *s)
 {
-    int names = 0;
+    int most = 0;
 
-    for (size_t i = 0; i < r->count; i++)
-        if (r->commands[i].is_run && r->commands[i].as.run.nnames > names) names = r->commands[i].as.run.nnames;
-    r->bindings = calloc((size_t)names + 1, sizeof *r->bindings);
-    if (!r->bindings) return lfuse__error(LFUSE_ERR_MEMORY, "no memory for a recording's %d bindings", names);
+    for (size_t i = 0; i < r->count; i++) {
+        if (!r->commands[i].is_run) continue;
+        const lfuse_plan *plan = lfuse__instance_plan(r->commands[i].as.run.instance);
+        if (plan->nnames + plan->nsizes > most) most = plan->nnames + plan->nsizes;
+    }
+    r->bindings = calloc((size_t)most + 1, sizeof *r->bindings);
+    if (!r->bindings) return lfuse__error(LFUSE_ERR_MEMORY, "no memory for a recording's %d bindings", most);
     return lfuse__recording_ready(r, s);
 }
 

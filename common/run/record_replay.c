@@ -178,7 +178,7 @@ lfuse_status lfuse__recording_replay(lfuse_recording *r, lfuse_stream *s, const 
     bool capturing = false;
 
     LFUSE__TRY(check_replay(r, s));
-    if (count) LFUSE__TRY(lfuse__recording_rebind(r, bindings, count));
+    if (count) LFUSE__TRY(lfuse__recording_rebind(r, s, bindings, count));
     if (!r->count) return LFUSE_OK;
     LFUSE__TRY(lfuse__recording_ready(r, s));
     const lfuse__facts *facts = lfuse__device_facts(r->dev);

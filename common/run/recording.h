@@ -13,6 +13,7 @@ typedef struct lfuse__recorded_run {
     double *numbers;    /* [nnames][groups] of scalars with a number for each group, where there are groups */
     uint64_t *versions; /* [nnames] of the lists, when the native graph was made */
     bool rebound;       /* the other half is filled */
+    lfuse_instance *next; /* of other sizes, for the other half; NULL: the instance that is there does */
 } lfuse__recorded_run;
 
 typedef struct lfuse__recorded_bytes {
@@ -29,6 +30,14 @@ typedef struct lfuse__command {
     } as;
 } lfuse__command;
 
+enum { LFUSE__FORMS = 7 /* and the present one: as many as a plan keeps instances of a stream */ };
+
+/* What replays with other sizes have left: the recording as it was then. */
+typedef struct lfuse__recorded_form {
+    lfuse_instance **instances; /* [count] of the commands, one reference each; NULL where a command is no run */
+    lfuse__native *native;
+} lfuse__recorded_form;
+
 struct lfuse_recording {
     lfuse_device *dev; /* one reference */
     lfuse__command *commands;
@@ -36,10 +45,12 @@ struct lfuse_recording {
     lfuse_status status; /* of the first refused run, or of what made the recording useless */
     lfuse__saved_error error;
     lfuse__range *scratch; /* NULL when no run needs any */
-    lfuse_binding *bindings; /* room for those of the run with most names */
+    lfuse_binding *bindings; /* room for those of the run with most names and sizes */
     lfuse__native *native;   /* NULL until first replayed that way */
     bool changed;            /* the native graph does not hold the present slots */
     bool settled;            /* no instance has to serve two sets of strides */
+    lfuse__recorded_form forms[LFUSE__FORMS]; /* the last one left comes first */
+    int nforms;
 };
 
 /* ---- record.c ---- */
@@ -58,7 +69,19 @@ lfuse_status lfuse__recording_spoil(lfuse_recording *r, lfuse_status status);
 lfuse_status lfuse__recording_ready(lfuse_recording *r, lfuse_stream *s);
 
 /* ---- rebind.c ---- */
-/* All runs take the new bindings, or none does. */
-lfuse_status lfuse__recording_rebind(lfuse_recording *r, const lfuse_binding *bindings, int count);
+/* All runs take the new bindings, or none does. Instances of sizes that are new are made for the stream. */
+lfuse_status lfuse__recording_rebind(lfuse_recording *r, lfuse_stream *s, const lfuse_binding *bindings, int count);
+
+/* ---- record_forms.c ---- */
+/*
+ * Finds or makes an instance for r->bindings[0 ... n - 1] of the command `at`: the one that it has, one that a form or
+ * another run of the same plan has, or a new one. run.next is what is not the run's own, with a reference.
+ */
+lfuse_status lfuse__forms_find(lfuse_recording *r, lfuse_stream *s, size_t at, int n);
+/* Drops what forms_find has found. */
+void lfuse__forms_forget(lfuse_recording *r);
+/* Runs take what was found for them, and the recording the graph of those instances, if it has one. All or nothing. */
+lfuse_status lfuse__forms_take(lfuse_recording *r);
+void lfuse__forms_free(lfuse_recording *r);
 
 #endif

@@ -83,6 +83,18 @@ typedef struct lfuse__slot { /* what stands for names[i] in one run; references 
 lfuse_status lfuse__instance_resolve(lfuse_instance *instance, const lfuse_binding *bindings, int count,
                                      lfuse__slot *slots);
 /*
+ * Fills `slots` with what the bindings say, and tells whether the instance has the sizes, lists and frozen tensors that
+ * they ask for: where it has not, another instance would resolve them, or tell why not.
+ */
+lfuse_status lfuse__instance_suits(lfuse_instance *instance, const lfuse_binding *bindings, int count,
+                                   lfuse__slot *slots, bool *suits);
+/*
+ * Bindings of sizes for another run: those of `given` that the plan has, and what no tensor of the slots tells. Writes
+ * as many as the plan has sizes at most and returns how many. Their names are those of the plan.
+ */
+int lfuse__sizes_repeat(const lfuse_instance *instance, const lfuse__slot *slots, const lfuse_binding *given, int count,
+                        lfuse_binding *bindings);
+/*
  * Submits to the instance's stream, or to `other` when it is not NULL (a replay), with `scratch` instead of the
  * stream's arena when that is not NULL (a recording owns its scratch).
  */

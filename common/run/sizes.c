@@ -151,6 +151,35 @@ err_free_all:
     return status;
 }
 
+static bool is_told(const lfuse_plan *plan, const lfuse__slot *slots, int32_t size)
+{
+    int i, k;
+
+    for (i = 0; i < plan->nnames; i++) {
+        const lfuse__node *n = &plan->graph->nodes[plan->names[i].node];
+        for (k = 0; slots[i].tensor && k < n->rank; k++)
+            if (!lfuse__size_is_number(n->shape[k]) && lfuse__size_index(n->shape[k]) == size) return true;
+    }
+    return false;
+}
+
+int lfuse__sizes_repeat(const lfuse_instance *in, const lfuse__slot *slots, const lfuse_binding *given, int count,
+                        lfuse_binding *bindings)
+{
+    const lfuse_graph *g = in->plan->graph;
+    int32_t i;
+    int j, n = 0;
+
+    for (i = 0; i < g->nsizes; i++) {
+        if (g->sizes[i].kind != LFUSE__SIZE_VAR) continue;
+        for (j = 0; j < count; j++)
+            if (given[j].kind == LFUSE_BIND_SIZE && !strcmp(given[j].name, g->sizes[i].name)) break;
+        if (j < count) bindings[n++] = given[j];
+        else if (!is_told(in->plan, slots, i)) bindings[n++] = lfuse_bind_size(g->sizes[i].name, in->sizes[i]);
+    }
+    return n;
+}
+
 lfuse_status lfuse__sizes_shape(const lfuse_plan *plan, int name, const int64_t *sizes, int64_t *shape)
 {
     const lfuse__node *n = &plan->graph->nodes[plan->names[name].node];

@@ -22,9 +22,17 @@ LFUSE_API LFUSE_MUST_CHECK lfuse_status lfuse_record_end(lfuse_stream *stream, l
  * Replays it on a stream of the same device, in stream order: as one native graph where the device has them, as a
  * prepared list of launches elsewhere. A graph is patched where addresses and numbers of the library's own kernels have
  * changed, and captured anew where a vendor's product has other operands. `bindings` (by name, may be none) replace
- * tensors and numbers wherever a recorded run used that name; tensors keep type and shape. The replacement stays for
- * later replays. A recording belongs to one thread at a time, and the caller orders its replays on different streams
- * (by events).
+ * tensors and numbers wherever a recorded run used that name. The replacement stays for later replays, and of a refused
+ * replay (ERR_NAME, ERR_BINDING, ERR_SHAPE, ... as of a run) nothing stays.
+ *
+ * Tensors keep type and rank. They may have other sizes where the graph has size variables: all tensors of a run that
+ * tell such a size are then to be bound anew together, and a size that no tensor tells (lfuse_bind_size) keeps its
+ * value unless it is bound too. What other sizes need is made by the first replay that has them, and kept for the last
+ * eight combinations of sizes: a replay with one of these makes nothing and is one launch of the graph it had. While a
+ * stream is being captured only such sizes can be had (ERR_STATE). Recorded copies and fills are of tensors, not of
+ * names: they keep addresses and bytes.
+ *
+ * A recording belongs to one thread at a time, and the caller orders its replays on different streams (by events).
  */
 LFUSE_API LFUSE_MUST_CHECK lfuse_status lfuse_recording_replay(lfuse_recording *recording, lfuse_stream *stream,
                                                                const lfuse_binding *bindings, int count);

@@ -70,7 +70,7 @@ START_TEST(test_bad_bindings)
         {1, {lfuse_bind_number("in", 1)}, LFUSE_ERR_BINDING},
         {1, {lfuse_bind_tensor("scale", x)}, LFUSE_ERR_BINDING},
         {1, {lfuse_bind_tensor("in", NULL)}, LFUSE_ERR_BINDING},
-        {1, {lfuse_bind_size("in", 5)}, LFUSE_ERR_BINDING},
+        {1, {lfuse_bind_size("in", 5)}, LFUSE_ERR_NAME},
         {1, {lfuse_bind_tensor("in", shorter)}, LFUSE_ERR_SHAPE},
         {1, {lfuse_bind_tensor("in", flat)}, LFUSE_ERR_RANK},
         {1, {lfuse_bind_tensor("in", half)}, LFUSE_ERR_TYPE},
@@ -128,9 +128,9 @@ END_TEST
 static lfuse_status recording_scenario(lfuse_device *device)
 {
     static float given[N], got[N];
-    const int64_t shape[] = {N};
+    const int64_t shape[] = {N}, shorter[] = {N - 1};
     lfuse_stream *s = NULL;
-    lfuse_tensor *in = NULL, *middle = NULL, *out = NULL;
+    lfuse_tensor *in = NULL, *middle = NULL, *out = NULL, *brief[3] = {NULL, NULL, NULL};
     lfuse_plan *scaling = NULL, *relu = NULL;
     lfuse_recording *r = NULL;
     lfuse_status status, ended;
@@ -141,7 +141,10 @@ static lfuse_status recording_scenario(lfuse_device *device)
     if ((status = lfuse_tensor_create(device, LFUSE_F32, 1, shape, &in))) goto out;
     if ((status = lfuse_tensor_create(device, LFUSE_F32, 1, shape, &middle))) goto out;
     if ((status = lfuse_tensor_create(device, LFUSE_F32, 1, shape, &out))) goto out;
+    for (int i = 0; i < 3; i++)
+        if ((status = lfuse_tensor_create(device, LFUSE_F32, 1, shorter, &brief[i]))) goto out;
     if ((status = lfuse_tensor_write(in, NULL, given))) goto out;
+    if ((status = lfuse_tensor_write(brief[0], NULL, given))) goto out;
     if ((status = scaling_plan(device, &scaling))) goto out;
     if ((status = relu_plan(device, &relu))) goto out;
     if ((status = lfuse_record_begin(s))) goto out;
@@ -155,10 +158,20 @@ static lfuse_status recording_scenario(lfuse_device *device)
     if ((status = lfuse_tensor_read(out, s, got))) goto out;
     if ((status = lfuse_stream_synchronize(s))) goto out;
     for (int i = 0; i < N; i++) ck_assert_float_eq(got[i], relu_of(-4 * given[i] + 1));
+    const lfuse_binding other[] = {lfuse_bind_tensor("in", brief[0]), lfuse_bind_tensor("out", brief[1]),
+                                   lfuse_bind_tensor("operand", brief[1]), lfuse_bind_tensor("result", brief[2])};
+    const lfuse_binding back[] = {lfuse_bind_tensor("in", in), lfuse_bind_tensor("out", middle),
+                                  lfuse_bind_tensor("operand", middle), lfuse_bind_tensor("result", out)};
+    if ((status = lfuse_recording_replay(r, s, other, 4))) goto out; /* other sizes */
+    if ((status = lfuse_recording_replay(r, s, back, 4))) goto out;
+    if ((status = lfuse_tensor_read(brief[2], s, got))) goto out;
+    if ((status = lfuse_stream_synchronize(s))) goto out;
+    for (int i = 0; i < N - 1; i++) ck_assert_float_eq(got[i], relu_of(-4 * given[i] + 1));
 out:
     lfuse_recording_destroy(r);
     lfuse_plan_destroy(relu);
     lfuse_plan_destroy(scaling);
+    for (int i = 0; i < 3; i++) lfuse_tensor_destroy(brief[i]);
     lfuse_tensor_destroy(out);
     lfuse_tensor_destroy(middle);
     lfuse_tensor_destroy(in);

@@ -30,8 +30,8 @@ tests_run_check_chunks_SOURCES = %reldir%/check_chunks.c tests/kernels/classes.c
 # Plans and instances on the stub.
 plan_run_tests = \
 	tests/run/check_failures tests/run/check_kept tests/run/check_lists tests/run/check_overlaps \
-	tests/run/check_native tests/run/check_products tests/run/check_programs tests/run/check_replay \
-	tests/run/check_replay_failures \
+	tests/run/check_native tests/run/check_products tests/run/check_programs tests/run/check_record_sizes \
+	tests/run/check_replay tests/run/check_replay_failures \
 	tests/run/check_strassen tests/run/check_precision \
 	tests/run/check_replay_products \
 	tests/run/check_rows tests/run/check_run tests/run/check_transports tests/run/check_unified tests/run/check_walks
@@ -56,6 +56,8 @@ tests_run_check_precision_SOURCES = %reldir%/check_precision.c %reldir%/rig.c %r
 tests_run_check_precision_LDADD = tests/stub/libstub.la $(LDADD) -lm
 tests_run_check_products_SOURCES = %reldir%/check_products.c %reldir%/rig.c %reldir%/rig.h
 tests_run_check_products_LDADD = tests/stub/libstub.la $(LDADD) -lm
+tests_run_check_record_sizes_SOURCES = %reldir%/check_record_sizes.c %reldir%/rig.c %reldir%/rig.h
+tests_run_check_record_sizes_LDADD = tests/stub/libstub.la $(LDADD) -lm
 tests_run_check_replay_SOURCES = %reldir%/check_replay.c %reldir%/replays.h %reldir%/rig.c %reldir%/rig.h
 tests_run_check_replay_LDADD = tests/stub/libstub.la $(LDADD) -lm
 tests_run_check_replay_failures_SOURCES = %reldir%/check_replay_failures.c %reldir%/replays.h %reldir%/rig.c \

@@ -1,0 +1,429 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Recordings replayed with other sizes. A step of a training, made small: "y" = relu("x" "w" + "b") for any number of
+ * rows, "total" = the sums of its columns, a list of parameters less half of another one, and a copy of the sums.
+ */
+#ifdef HAVE_CONFIG_H
+#include "config.h"
+#endif
+
+#include "tests/run/rig.h"
+
+enum { IN = 8, OUT = 6, MEMBERS = 2, LENGTH = 5, KEPT = 8 };
+
+typedef struct step {
+    lfuse_recording *recording;
+    lfuse_plan *dense, *sum, *update;
+    lfuse_tensor *w, *b, *total, *log, *p[MEMBERS], *d[MEMBERS];
+    lfuse_list *params, *grads;
+    int updates; /* replays so far */
+} step;
+
+/* What changes with the number of rows. */
+typedef struct rows {
+    int64_t count;
+    lfuse_tensor *x, *y;
+} rows;
+
+static rows rows_of(int64_t count)
+{
+    return (rows){ count, ramp(2, SHAPE(count, IN), -1, 0.01f), tensor(2, SHAPE(count, OUT)) };
+}
+
+static void drop_rows(rows *r)
+{
+    lfuse_tensor_destroy(r->x), lfuse_tensor_destroy(r->y);
+}
+
+static lfuse_plan *plan_of(lfuse_graph *graph)
+{
+    lfuse_plan *plan;
+
+    OK(lfuse_plan_create(dev, graph, NULL, &plan));
+    lfuse_graph_destroy(graph);
+    return plan;
+}
+
+static lfuse_plan *sum_plan(void)
+{
+    static const int first = 0;
+    lfuse_graph *graph = lfuse_graph_create();
+    lfuse_size n = lfuse_size_var(graph, "n", 0, 400);
+
+    lfuse_output(graph, "total", lfuse_sum(lfuse_input(graph, "y", LFUSE_F32, 2, LFUSE_DIMS(n, OUT)), 1, &first,
+                                           false));
+    return plan_of(graph);
+}
+
+static lfuse_plan *update_plan(void)
+{
+    lfuse_graph *graph = lfuse_graph_create();
+    lfuse_value p = lfuse_list_input(graph, "p", LFUSE_F32, LFUSE_RANK_ANY);
+    lfuse_value d = lfuse_list_input(graph, "d", LFUSE_F32, LFUSE_RANK_ANY);
+
+    lfuse_update(p, lfuse_sub(p, lfuse_mul(d, lfuse_constant(graph, 0.5))));
+    return plan_of(graph);
+}
+
+static void record(step *s, const rows *r)
+{
+    const lfuse_binding dense[] = { lfuse_bind_tensor("x", r->x), lfuse_bind_tensor("w", s->w),
+                                    lfuse_bind_tensor("b", s->b), lfuse_bind_tensor("y", r->y) };
+    const lfuse_binding sum[] = { lfuse_bind_tensor("y", r->y), lfuse_bind_tensor("total", s->total) };
+    const lfuse_binding update[] = { lfuse_bind_list("p", s->params), lfuse_bind_list("d", s->grads) };
+
+    OK(lfuse_record_begin(stream));
+    OK(lfuse_plan_run(s->dense, stream, dense, 4));
+    OK(lfuse_plan_run(s->sum, stream, sum, 2));
+    OK(lfuse_plan_run(s->update, stream, update, 2));
+    OK(lfuse_tensor_copy(s->log, s->total, stream));
+    OK(lfuse_record_end(stream, &s->recording));
+}
+
+static step make_step(const rows *r)
+{
+    step s = { .w = ramp(2, SHAPE(IN, OUT), -2, 0.1f), .b = ramp(1, SHAPE(OUT), 1, -0.5f),
+               .total = tensor(1, SHAPE(OUT)), .log = tensor(1, SHAPE(OUT)) };
+
+    if (g) lfuse_graph_destroy(g);
+    g = lfuse_graph_create();
+    dense_graph();
+    s.dense = plan_with(0);
+    s.sum = sum_plan();
+    s.update = update_plan();
+    for (int i = 0; i < MEMBERS; i++) {
+        s.p[i] = ramp(1, SHAPE(LENGTH + i), 100, 1);
+        s.d[i] = ramp(1, SHAPE(LENGTH + i), 2, 0);
+    }
+    OK(lfuse_list_create(dev, LFUSE_F32, MEMBERS, s.p, &s.params));
+    OK(lfuse_list_create(dev, LFUSE_F32, MEMBERS, s.d, &s.grads));
+    record(&s, r);
+    return s;
+}
+
+static void drop_step(step *s)
+{
+    lfuse_recording_destroy(s->recording);
+    lfuse_plan_destroy(s->dense), lfuse_plan_destroy(s->sum), lfuse_plan_destroy(s->update);
+    lfuse_list_destroy(s->params), lfuse_list_destroy(s->grads);
+    for (int i = 0; i < MEMBERS; i++) lfuse_tensor_destroy(s->p[i]), lfuse_tensor_destroy(s->d[i]);
+    lfuse_tensor_destroy(s->w), lfuse_tensor_destroy(s->b);
+    lfuse_tensor_destroy(s->total), lfuse_tensor_destroy(s->log);
+}
+
+static lfuse_status replay(step *s, const rows *r)
+{
+    const lfuse_binding b[] = { lfuse_bind_tensor("x", r->x), lfuse_bind_tensor("y", r->y) };
+    const lfuse_status status = lfuse_recording_replay(s->recording, stream, b, 2);
+
+    s->updates += status == LFUSE_OK;
+    return status;
+}
+
+static double element(int64_t i, int64_t j)
+{
+    double sum = 1 - 0.5 * (double)j;
+
+    for (int64_t k = 0; k < IN; k++)
+        sum += (-1 + 0.01 * (double)(IN * i + k)) * (-2 + 0.1 * (double)(OUT * k + j));
+    return sum > 0 ? sum : 0;
+}
+
+static void check(const step *s, const rows *r)
+{
+    double totals[OUT] = { 0 };
+    const float *got = values(r->y);
+
+    for (int64_t i = 0; i < r->count; i++)
+        for (int64_t j = 0; j < OUT; j++) {
+            NEAR(got[OUT * i + j], element(i, j));
+            totals[j] += element(i, j);
+        }
+    got = values(s->log);
+    for (int64_t j = 0; j < OUT; j++) NEAR(got[j], totals[j]);
+    for (int m = 0; m < MEMBERS; m++) {
+        got = values(s->p[m]);
+        for (int64_t i = 0; i < LENGTH + m; i++) NEAR(got[i], 100 + (double)i - s->updates);
+    }
+    OK(lfuse_tensor_fill(r->y, NULL, -7));
+    OK(lfuse_tensor_fill(s->log, NULL, -7));
+}
+
+static uint64_t captures(void)
+{
+    return lfuse__stub_calls(LFUSE__STUB_graph_begin);
+}
+
+/* Loop index of the tests: a native graph, or a list of launches. */
+static void begin(int native)
+{
+    lfuse__stub.native_graph = native;
+    reopen_stub();
+}
+
+/* ---- sizes that come again ---- */
+
+START_TEST(sizes_in_turn)
+{
+    static const int64_t counts[] = { 40, 3, 17 };
+    lfuse_device_counters before, after;
+    rows r[3];
+    step s;
+
+    begin(_i);
+    for (int i = 0; i < 3; i++) r[i] = rows_of(counts[i]);
+    s = make_step(&r[0]);
+    for (int i = 0; i < 3; i++) {
+        OK(replay(&s, &r[i]));
+        check(&s, &r[i]);
+    }
+    ck_assert_uint_eq(captures(), _i ? 3 : 0);
+    OK(lfuse_device_get_counters(dev, &before));
+    for (int i = 0; i < 9; i++) {
+        OK(replay(&s, &r[i * 2 % 3]));
+        check(&s, &r[i * 2 % 3]);
+    }
+    OK(lfuse_device_get_counters(dev, &after));
+    ck_assert_uint_eq(captures(), _i ? 3 : 0);
+    ck_assert_uint_eq(lfuse__stub_calls(LFUSE__STUB_graph_launch), _i ? 12 : 0);
+    ck_assert_uint_eq(after.compiles, before.compiles);
+    ck_assert_uint_eq(after.allocations, before.allocations);
+    OK(lfuse_recording_replay(s.recording, stream, NULL, 0)); /* the last sizes stay */
+    s.updates++;
+    check(&s, &r[16 % 3]);
+    drop_step(&s);
+    for (int i = 0; i < 3; i++) drop_rows(&r[i]);
+}
+END_TEST
+
+/* Other tensors of sizes that were there before are patched in, as without new sizes. */
+START_TEST(other_tensors_of_known_sizes)
+{
+    rows r[] = { rows_of(5), rows_of(9), rows_of(5), rows_of(9) };
+    step s = make_step(&r[0]);
+
+    for (int turn = 0; turn < 2; turn++)
+        for (int i = 0; i < 4; i++) {
+            OK(replay(&s, &r[i]));
+            check(&s, &r[i]);
+        }
+    ck_assert_uint_eq(captures(), 2);
+    drop_step(&s);
+    for (int i = 0; i < 4; i++) drop_rows(&r[i]);
+}
+END_TEST
+
+START_TEST(more_sizes_than_are_kept)
+{
+    enum { MORE = KEPT + 3 };
+    lfuse__stub_live live;
+    rows r[MORE];
+    step s;
+
+    begin(_i);
+    for (int i = 0; i < MORE; i++) r[i] = rows_of(i + 1);
+    s = make_step(&r[0]);
+    for (int turn = 0; turn < 2; turn++)
+        for (int i = 0; i < MORE; i++) {
+            OK(replay(&s, &r[i]));
+            check(&s, &r[i]);
+        }
+    lfuse__stub_live_get(&live);
+    ck_assert_int_eq(live.graphs, _i ? KEPT : 0);
+    ck_assert_uint_eq(captures(), _i ? 2 * MORE : 0);
+    for (int i = 0; i < KEPT; i++) { /* the last ones are there */
+        OK(replay(&s, &r[MORE - 1 - i]));
+        check(&s, &r[MORE - 1 - i]);
+    }
+    ck_assert_uint_eq(captures(), _i ? 2 * MORE : 0);
+    drop_step(&s);
+    for (int i = 0; i < MORE; i++) drop_rows(&r[i]);
+}
+END_TEST
+
+/* What replays of other sizes have left goes while their work is still to be done. */
+START_TEST(destroyed_while_it_runs)
+{
+    rows r[2];
+    step s;
+
+    lfuse__stub.lazy = true;
+    begin(_i);
+    for (int i = 0; i < 2; i++) r[i] = rows_of(4 + 7 * i);
+    s = make_step(&r[0]);
+    OK(lfuse_stream_synchronize(stream));
+    for (int i = 0; i < 3; i++) OK(replay(&s, &r[i % 2]));
+    lfuse_recording_destroy(s.recording);
+    s.recording = NULL;
+    lfuse_plan_destroy(s.dense), lfuse_plan_destroy(s.sum), lfuse_plan_destroy(s.update);
+    s.dense = s.sum = s.update = NULL;
+    check(&s, &r[0]);
+    for (int64_t i = 0; i < r[1].count; i++)
+        for (int64_t j = 0; j < OUT; j++) NEAR(values(r[1].y)[OUT * i + j], element(i, j));
+    drop_step(&s);
+    for (int i = 0; i < 2; i++) drop_rows(&r[i]);
+}
+END_TEST
+
+/* ---- sizes that no tensor tells ---- */
+
+/* "out" = four elements of "in" from element "at" on, which may be read backwards. */
+static lfuse_plan *window_plan(void)
+{
+    lfuse_graph *graph = lfuse_graph_create();
+    lfuse_value in = lfuse_input(graph, "in", LFUSE_F32, 1, LFUSE_DIMS(20));
+
+    lfuse_output(graph, "out", lfuse_slice(in, 0, lfuse_size_var(graph, "at", 0, 16), 4, 1));
+    return plan_of(graph);
+}
+
+START_TEST(sizes_by_name)
+{
+    static const int64_t places[] = { 3, 16, 3, 0, 16 };
+    lfuse_tensor *in, *out, *second, *backwards;
+    lfuse_recording *recording;
+    lfuse_plan *plan;
+
+    begin(_i);
+    in = ramp(1, SHAPE(20), 0, 1), out = tensor(1, SHAPE(4)), second = tensor(1, SHAPE(4));
+    OK(lfuse_tensor_view(in, 1, SHAPE(20), SHAPE(-1), 19, &backwards));
+    plan = window_plan();
+    lfuse_binding b[] = { lfuse_bind_tensor("in", in), lfuse_bind_tensor("out", out), lfuse_bind_size("at", 7) };
+    OK(lfuse_record_begin(stream));
+    OK(lfuse_plan_run(plan, stream, b, 3));
+    b[0] = lfuse_bind_tensor("in", backwards), b[1] = lfuse_bind_tensor("out", second);
+    OK(lfuse_plan_run(plan, stream, b, 3)); /* other strides: an instance of its own, of the same sizes */
+    OK(lfuse_record_end(stream, &recording));
+    OK(lfuse_recording_replay(recording, stream, NULL, 0));
+    for (int i = 0; i < 4; i++) NEAR(values(out)[i], 7 + i);
+    for (int i = 0; i < 4; i++) NEAR(values(second)[i], 19 - 7 - i);
+    for (int turn = 0; turn < 5; turn++) {
+        lfuse_binding at = lfuse_bind_size("at", places[turn]);
+        OK(lfuse_recording_replay(recording, stream, &at, 1));
+        for (int i = 0; i < 4; i++) NEAR(values(out)[i], places[turn] + i);
+        for (int i = 0; i < 4; i++) NEAR(values(second)[i], 19 - places[turn] - i);
+    }
+    b[0] = lfuse_bind_size("at", 17), b[1] = lfuse_bind_size("under", 1);
+    FAILS(LFUSE_ERR_BOUNDS, lfuse_recording_replay(recording, stream, b, 1));
+    FAILS(LFUSE_ERR_NAME, lfuse_recording_replay(recording, stream, b + 1, 1));
+    b[1] = lfuse_bind_size("at", 2);
+    FAILS(LFUSE_ERR_BINDING, lfuse_recording_replay(recording, stream, b, 2)); /* twice */
+    OK(lfuse_recording_replay(recording, stream, NULL, 0));
+    for (int i = 0; i < 4; i++) NEAR(values(out)[i], 16 + i);
+    lfuse_recording_destroy(recording);
+    lfuse_plan_destroy(plan);
+    lfuse_tensor_destroy(in), lfuse_tensor_destroy(out), lfuse_tensor_destroy(second), lfuse_tensor_destroy(backwards);
+}
+END_TEST
+
+/* ---- what is refused ---- */
+
+START_TEST(sizes_at_odds)
+{
+    rows r, other;
+    lfuse_tensor *wide;
+    step s;
+
+    begin(_i);
+    r = rows_of(12), other = rows_of(5), wide = tensor(2, SHAPE(5, IN + 1));
+    s = make_step(&r);
+    const struct {
+        lfuse_status status;
+        int count;
+        lfuse_binding b[3];
+    } cases[] = {
+        { LFUSE_ERR_SHAPE, 1, { lfuse_bind_tensor("x", other.x) } }, /* "y" has 12 rows */
+        { LFUSE_ERR_SHAPE, 1, { lfuse_bind_tensor("y", other.y) } },
+        { LFUSE_ERR_SHAPE, 2, { lfuse_bind_tensor("x", wide), lfuse_bind_tensor("y", other.y) } },
+        { LFUSE_ERR_SHAPE, 3, { lfuse_bind_tensor("x", other.x), lfuse_bind_tensor("y", other.y),
+                                lfuse_bind_size("batch", 6) } },
+        { LFUSE_ERR_SHAPE, 3, { lfuse_bind_tensor("x", other.x), lfuse_bind_tensor("y", other.y),
+                                lfuse_bind_size("n", 6) } }, /* known to the second run alone */
+        { LFUSE_ERR_SHAPE, 1, { lfuse_bind_size("batch", 5) } },
+        { LFUSE_ERR_SHAPE, 1, { lfuse_bind_tensor("total", s.p[0]) } }, /* never any other size */
+        { LFUSE_ERR_BINDING, 2, { lfuse_bind_tensor("x", other.x), lfuse_bind_tensor("w", other.y) } }, /* frozen */
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        FAILS(cases[i].status, lfuse_recording_replay(s.recording, stream, cases[i].b, cases[i].count));
+        OK(lfuse_recording_replay(s.recording, stream, NULL, 0)); /* nothing of it stays */
+        s.updates++;
+        check(&s, &r);
+    }
+    OK(replay(&s, &other));
+    check(&s, &other);
+    drop_step(&s);
+    drop_rows(&r), drop_rows(&other), lfuse_tensor_destroy(wide);
+}
+END_TEST
+
+/* Nothing is made while a stream is being captured. */
+START_TEST(sizes_under_capture)
+{
+    lfuse__stub_native native = { .capturing = false };
+    rows r = rows_of(6), known = rows_of(9), fresh = rows_of(2);
+    step s = make_step(&r);
+    lfuse_stream *wrapped, *own = stream;
+
+    OK(replay(&s, &known));
+    check(&s, &known);
+    OK(lfuse_stream_wrap(dev, &native, &wrapped));
+    stream = wrapped;
+    native.capturing = true;
+    FAILS(LFUSE_ERR_STATE, replay(&s, &fresh));
+    OK(replay(&s, &r));
+    OK(replay(&s, &known));
+    native.capturing = false;
+    lfuse__stub_native_run(&native);
+    for (int i = 0; i < 6; i++) NEAR(values(r.y)[i], element(0, i));
+    check(&s, &known);
+    lfuse__stub_native_clear(&native);
+    stream = own;
+    lfuse_stream_destroy(wrapped);
+    drop_step(&s);
+    drop_rows(&r), drop_rows(&known), drop_rows(&fresh);
+}
+END_TEST
+
+/* ---- on the devices of this machine ---- */
+
+static void on_a_device(void)
+{
+    rows r[] = { rows_of(7), rows_of(30) };
+    step s = make_step(&r[0]);
+
+    for (int i = 0; i < 5; i++) {
+        OK(replay(&s, &r[i % 2]));
+        check(&s, &r[i % 2]);
+    }
+    drop_step(&s);
+    lfuse_graph_destroy(g);
+    g = NULL;
+    drop_rows(&r[0]), drop_rows(&r[1]);
+}
+
+START_TEST(on_devices)
+{
+    if (!on_each_device(on_a_device)) TEST_SKIP("no device");
+}
+END_TEST
+
+static Suite *suite_record_sizes(void)
+{
+    Suite *s = suite_create("record sizes");
+    TCase *c = tcase_create("sizes");
+
+    tcase_add_checked_fixture(c, open_stub, close_stub);
+    tcase_set_timeout(c, 120);
+    tcase_add_loop_test(c, sizes_in_turn, 0, 2);
+    tcase_add_test(c, other_tensors_of_known_sizes);
+    tcase_add_loop_test(c, more_sizes_than_are_kept, 0, 2);
+    tcase_add_loop_test(c, destroyed_while_it_runs, 0, 2);
+    tcase_add_loop_test(c, sizes_by_name, 0, 2);
+    tcase_add_loop_test(c, sizes_at_odds, 0, 2);
+    tcase_add_test(c, sizes_under_capture);
+    tcase_add_test(c, on_devices);
+    suite_add_tcase(s, c);
+    return s;
+}
+
+TEST_MAIN(CK_NOFORK, suite_record_sizes)
