@@ -21,6 +21,7 @@ typedef struct planned {
     const fixture *f;
     lfuse_plan *plan;
     lfuse_instance *instances[FIXTURE_MAX_SETS];
+    lfuse_recording *recordings[FIXTURE_MAX_SETS]; /* of a run each, where that is what the variant repeats */
     int nbindings[FIXTURE_MAX_SETS];
     lfuse_binding bindings[FIXTURE_MAX_SETS][FIXTURE_MAX_IO];
 } planned;
@@ -180,7 +181,10 @@ static lfuse_status planned_run(void *state, int set)
 static void planned_destroy(void *state)
 {
     planned *p = state;
-    for (int s = 0; s < p->f->nsets; s++) lfuse_instance_destroy(p->instances[s]);
+    for (int s = 0; s < p->f->nsets; s++) {
+        lfuse_recording_destroy(p->recordings[s]);
+        lfuse_instance_destroy(p->instances[s]);
+    }
     lfuse_plan_destroy(p->plan);
     free(p);
 }
@@ -258,12 +262,38 @@ lfuse_status fixture_native(fixture *f, bench_case *c, const char *name)
     return bench_omit(c, name, fixture_variant(f, c, name, &options));
 }
 
+static lfuse_status recorded_run(void *state, int set)
+{
+    planned *p = state;
+    return lfuse_recording_replay(p->recordings[set], p->f->d->stream, NULL, 0);
+}
+
+/* The recording ends whatever the run says. */
+static lfuse_status record_set(planned *p, int set)
+{
+    lfuse_stream *s = p->f->d->stream;
+    LFUSE__TRY(lfuse_record_begin(s));
+    lfuse_status status = planned_run(p, set);
+    lfuse_status ended = lfuse_record_end(s, &p->recordings[set]);
+    return ended ? ended : status;
+}
+
+static lfuse_status replay_lists(fixture *f, bench_variant *v)
+{
+    for (int s = 0; s < f->nsets; s++) LFUSE__TRY(record_set(v->state, s));
+    v->run = recorded_run;
+    LFUSE__TRY(fixture_poison(f));
+    LFUSE__TRY(recorded_run(v->state, 0));
+    LFUSE__TRY(lfuse_stream_synchronize(f->d->stream));
+    return fixture_verify(f, v);
+}
+
 lfuse_status fixture_replay(fixture *f, bench_case *c, const lfuse_plan_options *options)
 {
     enum { RUNS = 4 };
-    if (!f->d->info.native_graph) return LFUSE_OK;
     LFUSE__TRY(fixture_variant(f, c, "replay", options));
     bench_variant *v = &c->variants[c->nvariants - 1];
+    if (!f->d->info.native_graph) return replay_lists(f, v);
     for (int i = 0; i < RUNS * f->nsets; i++) {
         if (i == (RUNS - 1) * f->nsets) LFUSE__TRY(fixture_poison(f));
         LFUSE__TRY(planned_run(v->state, i % f->nsets));

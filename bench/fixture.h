@@ -71,8 +71,8 @@ double fixture_bytes(const fixture *f);
 lfuse_status fixture_variant(fixture *f, bench_case *c, const char *name, const lfuse_plan_options *options);
 
 /*
- * Where the device has native graphs: the variant "replay", of which every set has run so often that its runs are one
- * graph; that is what is verified.
+ * The variant "replay". Where the device has native graphs, every set has run so often that its runs are one graph;
+ * elsewhere it is a recording of a run, replayed as a list of launches. That is what is verified.
  */
 lfuse_status fixture_replay(fixture *f, bench_case *c, const lfuse_plan_options *options);
 

@@ -3,7 +3,7 @@
  * dense:L<layers>:H<width>:B<batch>[:TYPE]: a dense network, layers of linear, bias and relu.
  *   unfused  three launches a layer: product, bias, relu
  *   fused    what the planner makes of it, launched step by step
- *   replay   the same as one native graph, where the device has these
+ *   replay   the same as one native graph, or as a recorded list of launches where the device has none
  *   native   fused with the library's own kernels, where the device has them
  *   strassen1, strassen2   fused, each product by so many levels of Strassen's algorithm
  *   auto     so many as the planner takes for the fastest, up to two

@@ -2,7 +2,8 @@
 /*
  * launch:K: what a run of K kernels of our own costs the host, beside K bare launches by the driver's own call: "bare"
  * of an empty kernel without parameters, "bare-worker" of one with the parameters and the work of ours. The K kernels
- * each add 1 to a tensor of 256 elements and depend on each other; "replay" runs them as one native graph.
+ * each add 1 to a tensor of 256 elements and depend on each other; "replay" runs them as one native graph, or as a
+ * recorded list of launches where the device has none.
  */
 #ifdef HAVE_CONFIG_H
 #include "config.h"

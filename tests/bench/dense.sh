@@ -22,7 +22,7 @@ verified()
 {
     for device in $(devices); do
         for type in $types; do
-            for variant in unfused fused native; do
+            for variant in unfused fused replay native; do
                 all result | grep "\"case\":\"dense:L2:H48:B5:$type\",\"variant\":\"$variant\",\"device\":\"$device\"" |
                     grep '"tol":[0-9.e-]*,.*"ok":true' || return 1
             done
@@ -63,7 +63,7 @@ if "$top_builddir/bench/lfuse-info" --json | grep -q '"devices":\[\]'; then
     skip "dense networks of narrow types" "no device"
 else
     ok "all that is run is right" runs
-    ok "unfused, fused and native are verified" verified
+    ok "unfused, fused, replay and native are verified" verified
     ok "fused is one launch a layer at most" fused
     for variant in strassen1 strassen2 auto; do
         ok "$variant is declined by the plan" left_out "$variant" "neither f32 nor f64"
