@@ -42,7 +42,10 @@ typedef struct lfuse__oracle_input {
 /* Zero it, then set what differs. */
 typedef struct lfuse__oracle_options {
     bool inexact; /* the device is not `exact`: correctly rounded operators may err by one ulp */
-    /* Products of rank 2 may be made by so many levels of Strassen's algorithm: 3^levels k^1.5 u max|A| max|B|. */
+    /*
+     * Products of rank 2 may be made by so many levels of Strassen's algorithm: 3^levels k^1.5 u max|A| max|B|, and of
+     * f16 and bf16, whose factors are rounded to h, 8 sqrt(2 20^levels k) h max|A| max|B| more.
+     */
     int levels;
     /*
      * Only these rows of the marked inputs, in this order: the results then have `nrows` rows. The leading axis of what
@@ -131,7 +134,8 @@ typedef struct lfuse__oracle_network {
  * partial sums that are as large as R, the root of the sum of the products' squares, so their deviation is at most
  * u sqrt(k + 2) R (and k u R / 8 in matrix units, which cut off). Product, sum and result may each be rounded to the
  * type. A layer's error goes through the next layer's weights as their squares take its variance. With levels each
- * layer adds 3^levels k^1.5 u max|x| max|w|.
+ * layer adds 3^levels k^1.5 u max|x| max|w|; of f16 and bf16 (2 h^2 / 3 + (u sqrt(k + 2) + k u / 8)^2) 20^levels k to
+ * the variance, by the mean squares of a row of x and of a column of w that are largest.
  * Uses all cores. ERR_TYPE, ERR_MEMORY.
  */
 lfuse_status lfuse__oracle_network_rows(const lfuse__oracle_network *net, int64_t rows, const void *x,

@@ -133,9 +133,11 @@ lfuse_status lfuse__oracle_matmul(lfuse_type type, bool tf32, int64_t m, int64_t
                                   const lfuse__pair *b, lfuse__pair *c);
 /*
  * oracle_strassen.c: what any element of a product by so many levels of Strassen's algorithm may be off by, a and b
- * being the operands' largest elements; and widens the bounds of the product above to that.
+ * being the operands' largest elements, `type` theirs; and widens the bounds of the product above to that.
  */
 double lfuse__oracle_strassen_bound(lfuse_type type, int levels, int64_t k, double a, double b);
+/* By a and b: the standard deviation, at most, of what it adds that factors are stored in f16 or bf16. */
+double lfuse__oracle_strassen_storage(lfuse_type type, int levels, int64_t k);
 void lfuse__oracle_strassen(lfuse_type type, int levels, int64_t m, int64_t n, int64_t k, const lfuse__pair *a,
                             const lfuse__pair *b, lfuse__pair *c);
 /* oracle_lines.c: of lists of matrices. */

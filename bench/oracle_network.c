@@ -33,15 +33,15 @@ typedef struct layer {
     atomic_llong next;  /* column */
     atomic_bool failed; /* no memory */
     pthread_mutex_t lock;
-    double largest; /* |w|, under the lock */
+    double largest, square; /* |w|, and a column's sum of squares, under the lock */
 } layer;
 
 /* `BLOCK` columns of the weights from `column` on, zeros where there are none. */
-static double fill_panel(const layer *l, int64_t column, double *panel)
+static void fill_panel(const layer *l, int64_t column, double *panel, double *most, double *most_square)
 {
     const int64_t width = l->net->width;
     const bool single = l->net->type == LFUSE_F32;
-    double largest = 0;
+    double largest = *most, squares[BLOCK] = {0};
     for (int64_t p = 0; p < width; p++)
         for (int64_t s = 0; s < BLOCK; s++) {
             const int64_t at = p * width + column + s;
@@ -49,9 +49,11 @@ static double fill_panel(const layer *l, int64_t column, double *panel)
                              : single            ? (double)((const float *)l->w)[at]
                                                  : lfuse__data_get(l->net->type, l->w, at);
             panel[p * BLOCK + s] = w;
+            squares[s] += w * w;
             largest = fmax(largest, fabs(w));
         }
-    return largest;
+    *most = largest;
+    for (int s = 0; s < BLOCK; s++) *most_square = fmax(*most_square, squares[s]);
 }
 
 /* ROWS rows by COLUMNS columns stay in registers over all of the width. */
@@ -111,20 +113,48 @@ static void work_on(const layer *l, int64_t column, const double *panel)
 static void *work(void *pointer)
 {
     layer *l = pointer;
-    double largest = 0;
+    double largest = 0, square = 0;
     double *panel = malloc((size_t)l->net->width * BLOCK * sizeof *panel);
     for (;;) {
         const int64_t column = panel ? atomic_fetch_add(&l->next, BLOCK) : l->net->width;
         if (column >= l->net->width) break;
-        largest = fmax(largest, fill_panel(l, column, panel));
+        fill_panel(l, column, panel, &largest, &square);
         work_on(l, column, panel);
     }
     if (!panel) atomic_store(&l->failed, true);
     pthread_mutex_lock(&l->lock);
     l->largest = fmax(l->largest, largest);
+    l->square = fmax(l->square, square);
     pthread_mutex_unlock(&l->lock);
     free(panel);
     return NULL;
+}
+
+static double square_of(const double *x, int64_t count)
+{
+    double sum = 0;
+    for (int64_t i = 0; i < count; i++) sum += x[i] * x[i];
+    return sum;
+}
+
+/* u, of each term of the sums in f32. Matrix units cut off what they align, with one sign. */
+static double each_term(const lfuse__oracle_network *net)
+{
+    const double k = (double)net->width, unit = lfuse__oracle_unit(lfuse__oracle_register(net->type));
+    return unit * (sqrt(k + 2) + (net->type != LFUSE_F32 ? k / 8 : 0));
+}
+
+/* What is rounded to narrow factors, each error anywhere between -h and h of it; rows are a sample: doubled. */
+static void add_storage(layer *l)
+{
+    const int64_t width = l->net->width, count = l->rows * width;
+    const double storage = lfuse__oracle_strassen_storage(l->net->type, l->net->levels, width);
+    const double each = each_term(l->net);
+    const double sums = each * each * pow(20, l->net->levels) * (double)width;
+    double row = 0;
+    for (int64_t r = 0; r < l->rows; r++) row = fmax(row, square_of(l->x + r * width, width));
+    const double squares = 2 * row / (double)width * l->square / (double)width;
+    for (int64_t i = 0; i < count; i++) l->variance[i] += (storage * storage / 3 + sums) * squares;
 }
 
 /* Strassen's bound is of the largest elements, those of x among all rows, of which these are a sample: doubled. */
@@ -149,16 +179,14 @@ static lfuse_status run_layer(layer *l)
     work(l);
     for (int i = 0; i < started; i++) pthread_join(threads[i], NULL);
     if (atomic_load(&l->failed)) return lfuse__error(LFUSE_ERR_MEMORY, "oracle: no memory for a layer");
-    if (l->net->levels > 0) add_normwise(l);
+    if (l->net->levels > 0) (l->net->type == LFUSE_F32 ? add_normwise : add_storage)(l);
     return LFUSE_OK;
 }
 
 /* What multiplies w^2: the variance of x, and that of the roundings of each of its products' sums. */
 static void prepare_load(const lfuse__oracle_network *net, int64_t count, const double *x, double *variance)
 {
-    const double k = (double)net->width, unit = lfuse__oracle_unit(lfuse__oracle_register(net->type));
-    const bool cut = net->type != LFUSE_F32; /* matrix units cut off what they align, with one sign */
-    const double each = unit * (sqrt(k + 2) + (cut ? k / 8 : 0));
+    const double each = each_term(net);
     for (int64_t i = 0; i < count; i++) variance[i] += each * each * x[i] * x[i];
 }
 

@@ -172,7 +172,8 @@ static void compare_kept(verification *v)
 
 static lfuse_status verify_piece(verification *v, int64_t first, int64_t rows)
 {
-    lfuse__oracle_options options = {.inexact = v->inexact, .rows = v->rows + first, .nrows = rows};
+    lfuse__oracle_options options = {.inexact = v->inexact, .levels = v->f->levels, .rows = v->rows + first,
+                                     .nrows = rows};
     if (v->f->whole) options.rows = NULL, options.nrows = 0;
     lfuse__oracle_run truth;
     lfuse_status status = LFUSE_OK;
@@ -262,9 +263,10 @@ lfuse_status fixture_verify(fixture *f, bench_variant *variant)
     lfuse_status status = choose_rows(&v);
     if (!status) status = read_outputs(&v);
     if (!status) status = make_room(&v);
-    if (!status && v.keep && f->judged) compare_kept(&v);
+    if (!status && v.keep && f->judged && f->judged_levels == f->levels) compare_kept(&v);
     else if (!status) status = work_in_threads(&v);
     f->judged = !status && v.keep;
+    f->judged_levels = f->levels;
     for (int i = 0; i < f->nio; i++) free(v.got[i]);
     free(v.rows);
     return status;

@@ -33,6 +33,7 @@ typedef struct lfuse__facts {
     lfuse__products products; /* as far as is known by now, like info.gemm: one that is loaded late counts as there */
     /* What it can reach, by its clocks and widths, less what is lost on the way; 0: not known. */
     double product_rate, product_rate64; /* f32 and f64 products, in operations a second */
+    double product_rate16[2];            /* f16, bf16; sums in f32 */
     double copy_rate;       /* copies in memory, bytes read and written a second */
     unsigned simd;          /* work-items that step together: 32 on NVIDIA, 1 on CPUs */
     unsigned resident_groups; /* of 256 work-items with whatever registers they take, and all static local memory: so

@@ -24,7 +24,8 @@
  *     [LFUSE__STRASSEN_FACTORS]    written; memory where levels_out is not 0. The body's value for it goes on
  *     [LFUSE__PRODUCT_SUM]         no memory: a LOAD of it is the result of the products, where levels_in is not 0
  *     from LFUSE__PRODUCT_OWN on   plain, as in products
- * Products and factors are of one register type, f32 or f64, which is SUM's type.
+ * Products and factors are of one register type, f32 or f64, which is SUM's type. Sums are made in it: a factor of f16
+ * or bf16 is rounded once, when it is stored.
  *
  * The geometry: extents m, n, and both padded; strides of the plain operands by row and column; offsets and addresses
  * as always, those of products and factors multiples of 16.

@@ -127,6 +127,7 @@ typedef struct lfuse__draft {
     int8_t *levels;     /* of matmuls; 0: another way */
     int most_levels;    /* of any: what is padded is padded for that */
     bool wide_rows;     /* so are rows of left operands, as columns are: some of them are stored transposed */
+    bool narrow_factors; /* some are of two bytes: 16 bytes are twice as many elements */
     int32_t *onward;    /* of matmuls: the node whose left factors are made with what it comes to; -1 */
     int32_t *factors;   /* buffer of the node's left factors, once a step has made them; -1 */
     int8_t *factor_levels;

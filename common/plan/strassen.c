@@ -14,6 +14,7 @@
 #include <string.h>
 
 #include "common/base/error.h"
+#include "common/plan/provider.h"
 #include "common/plan/strassen_cost.h"
 
 enum { LEAST_K = 4 }; /* shorter sums may err by more than the bound allows */
@@ -43,17 +44,40 @@ static void ask(const lfuse__draft *d, const lfuse__strassen_choice *c, int32_t 
     for (i = 0; i < 2; i++) q->frozen[i] = frozen_operand(d, matmul, i);
 }
 
+static lfuse_type operand_type(const lfuse__draft *d, int32_t matmul, int i)
+{
+    return (lfuse_type)lfuse__draft_node(d, lfuse__draft_node(d, matmul)->in[i])->type;
+}
+
+/* Of f16 and bf16: whoever multiplies them has to give f32, and the portable library does not. */
+static bool sums_are_wide(const lfuse__draft *d)
+{
+    if (d->provider == LFUSE_PROVIDER_NATIVE || d->facts->products == LFUSE__PRODUCTS_TUNED) return true;
+    return d->provider == LFUSE_PROVIDER_DEFAULT && (d->facts->vector_lanes || lfuse__tiles_fit(d->facts));
+}
+
+static const char *obstacle_of_types(const lfuse__draft *d, int32_t matmul)
+{
+    const lfuse_type type = operand_type(d, matmul, 0), sum = lfuse__register_type(type);
+    const lfuse_type result = (lfuse_type)lfuse__draft_node(d, matmul)->type;
+
+    if (operand_type(d, matmul, 1) != type) return "operands of two types";
+    if (sum != LFUSE_F32 && sum != LFUSE_F64) return "of integers";
+    if (result != type && result != sum) return "a result of another type";
+    if (type != sum && !sums_are_wide(d)) return "nobody adds narrow products up in f32";
+    return NULL;
+}
+
 /* NULL: it can be. */
 static const char *obstacle(const lfuse__draft *d, int32_t matmul, const question *q, int levels)
 {
     const lfuse__node *n = lfuse__draft_node(d, matmul);
+    const char *types = obstacle_of_types(d, matmul);
     const int64_t least = INT64_C(1) << levels;
 
     if (n->rank != 2) return "a batch";
-    if (n->type != LFUSE_F32 && n->type != LFUSE_F64) return "neither f32 nor f64";
     if (n->op != LFUSE_PRECISION_FULL) return "in tf32";
-    if (lfuse__draft_node(d, n->in[0])->type != n->type || lfuse__draft_node(d, n->in[1])->type != n->type)
-        return "of narrower operands";
+    if (types) return types;
     if (d->prepared[matmul]) return "computed once";
     if (q->most_m < least) return "too few rows";
     if (q->most_n < least) return "too few columns";
@@ -63,8 +87,10 @@ static const char *obstacle(const lfuse__draft *d, int32_t matmul, const questio
 
 static void estimate(const lfuse__draft *d, int32_t matmul, const question *q, lfuse__strassen_choice *c)
 {
-    const lfuse__strassen_problem p = { .type = (lfuse_type)lfuse__draft_node(d, matmul)->type, .m = q->m, .n = q->n,
-                                        .k = q->k, .variable_left = !q->frozen[0], .variable_right = !q->frozen[1] };
+    const lfuse__strassen_problem p = { .type = operand_type(d, matmul, 0),
+                                        .result = (lfuse_type)lfuse__draft_node(d, matmul)->type,
+                                        .m = q->m, .n = q->n, .k = q->k,
+                                        .variable_left = !q->frozen[0], .variable_right = !q->frozen[1] };
 
     c->levels = lfuse__strassen_levels(d->facts, &p, &c->gain);
     c->why = c->gain > 0 ? "by estimate" : "unknown device";
@@ -101,6 +127,7 @@ lfuse_status lfuse__draft_strassen(lfuse__draft *d)
     int32_t i;
 
     d->most_levels = 0;
+    d->narrow_factors = false;
     d->wide_rows = false;
     if (d->strassen == LFUSE_STRASSEN_OFF || d->strassen == LFUSE_STRASSEN_DEFAULT) return LFUSE_OK;
     d->out->choices = calloc((size_t)count_products(d) + 1, sizeof *d->out->choices);
@@ -118,6 +145,7 @@ lfuse_status lfuse__draft_strassen(lfuse__draft *d)
         choose(d, i, c);
         d->levels[i] = (int8_t)c->levels;
         d->wide_rows = d->wide_rows || (c->levels && lfuse__draft_turned(d, i, 0));
+        d->narrow_factors = d->narrow_factors || (c->levels && lfuse_type_size(operand_type(d, i, 0)) == 2);
         if (c->levels > d->most_levels) d->most_levels = c->levels;
     }
     return LFUSE_OK;

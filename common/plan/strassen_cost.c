@@ -22,6 +22,8 @@
 /* A sum of k terms takes as long as one of so many more. An H200's products of 2048 run at 0.96 of the rate of 8192. */
 #define GPU_ENDS 64.0
 #define CPU_ENDS 16.0
+/* Units for matrices are done with as many terms in a tenth of the time, and what begins and ends a sum is the same. */
+#define NARROW_ENDS 256.0
 /* Of the bandwidth of copies, what a kernel reaches that reads and writes 7^L matrices (an H200: 0.97 and 0.93). */
 static const double streaming[] = { 1, 0.95, 0.9 };
 /* Seconds from one kernel to the next. */
@@ -30,6 +32,7 @@ enum { TILES = 3, MOST_LEVELS = 2, SPLITS = 3 };
 
 static double product_rate(const lfuse__facts *f, lfuse_type type)
 {
+    if (type == LFUSE_F16 || type == LFUSE_BF16) return f->product_rate16[type == LFUSE_BF16];
     return type == LFUSE_F64 ? f->product_rate64 : f->product_rate;
 }
 
@@ -62,29 +65,37 @@ static double occupation(const lfuse__facts *f, double count, double m, double n
     return best;
 }
 
-static double padded(const lfuse__facts *f, int64_t extent, bool inner, int levels)
+/* As strassen_step.c pads: `vector` elements are neighbours. */
+static double padded(int64_t extent, int vector, int levels)
 {
-    const double each = (double)((!inner ? 1 : f->vector_lanes ? 16 : 4) << levels);
+    const double each = (double)(vector << levels);
 
     return levels ? whole((double)extent / each) * each : (double)extent;
 }
 
+static double ends(const lfuse__facts *f, lfuse_type type)
+{
+    return f->vector_lanes ? CPU_ENDS : lfuse_type_size(type) == 2 ? NARROW_ENDS : GPU_ENDS;
+}
+
 double lfuse__strassen_time(const lfuse__facts *f, const lfuse__strassen_problem *p, int levels)
 {
-    const double size = p->type == LFUSE_F64 ? 8 : 4, parts = (double)(1 << levels);
-    const double m = padded(f, p->m, false, levels), n = padded(f, p->n, true, levels);
-    const double k = padded(f, p->k, true, levels), count = levels == 2 ? 49 : levels == 1 ? 7 : 1;
+    const double size = (double)lfuse_type_size(p->type), parts = (double)(1 << levels);
+    const double stored = (double)lfuse_type_size(levels ? lfuse__register_type(p->type) : p->result);
+    const int vector = f->vector_lanes ? 16 : size < 4 ? 8 : 4;
+    const double m = padded(p->m, 1, levels), n = padded(p->n, vector, levels);
+    const double k = padded(p->k, vector, levels), count = levels == 2 ? 49 : levels == 1 ? 7 : 1;
     const double bm = m / parts, bn = n / parts, bk = k / parts, grown = count / (parts * parts);
-    const double multiply = 2 * count * bm * bn * (bk + (f->vector_lanes ? CPU_ENDS : GPU_ENDS)) /
+    const double multiply = 2 * count * bm * bn * (bk + ends(f, p->type)) /
                             (product_rate(f, p->type) * occupation(f, count, bm, bn));
-    const double move = count * (bm * bk + bk * bn + bm * bn) * size / f->copy_rate;
+    const double move = count * ((bm * bk + bk * bn) * size + bm * bn * stored) / f->copy_rate;
     double bytes = 0;
 
     if (!levels) return multiply > move ? multiply : move;
-    bytes += grown * m * n;
-    if (p->variable_left) bytes += grown * m * k;
-    if (p->variable_right) bytes += (1 + grown) * k * n;
-    return (multiply > move ? multiply : move) + bytes * size / (f->copy_rate * streaming[levels]) + LAUNCH;
+    bytes += grown * m * n * stored;
+    if (p->variable_left) bytes += grown * m * k * size;
+    if (p->variable_right) bytes += (1 + grown) * k * n * size;
+    return (multiply > move ? multiply : move) + bytes / (f->copy_rate * streaming[levels]) + LAUNCH;
 }
 
 int lfuse__strassen_levels(const lfuse__facts *f, const lfuse__strassen_problem *p, double *gain)

@@ -7,7 +7,7 @@
 #include "libfuse/types.h"
 
 typedef struct lfuse__strassen_problem {
-    lfuse_type type; /* f32 or f64 */
+    lfuse_type type, result; /* of the operands; of what is stored. Small products are stored as they are added up */
     int64_t m, n, k;
     bool variable_left, variable_right; /* factors are made at each run */
 } lfuse__strassen_problem;

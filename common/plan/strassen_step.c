@@ -15,8 +15,8 @@
 
 #include "common/base/error.h"
 
-/* Elements: of CPUs what kernels take at a time, of others 16 bytes. */
-enum { CPU_LANES = 16, GPU_VECTOR = 4 };
+/* Elements: of CPUs what kernels take at a time, of others 16 bytes of f32, or of what is narrower. */
+enum { CPU_LANES = 16, GPU_VECTOR = 4, NARROW_VECTOR = 8 };
 enum { OWN = 3 }; /* operands in front of the body's own: products, factors, the sum */
 
 static lfuse_status out_of_memory(void)
@@ -48,7 +48,8 @@ static matrix turn(matrix m)
 /* An extent of a block of so many levels, padded for the most of the plan, so that steps of one level meet others. */
 static lfuse_size block_extent(lfuse__draft *d, const matrix *m, int axis, int levels)
 {
-    const int64_t each = !m->wide[axis] ? 1 : d->facts->vector_lanes ? CPU_LANES : GPU_VECTOR;
+    const int64_t vector = d->facts->vector_lanes ? CPU_LANES : d->narrow_factors ? NARROW_VECTOR : GPU_VECTOR;
+    const int64_t each = m->wide[axis] ? vector : 1;
     lfuse_graph *g = d->out->graph;
 
     return lfuse__size_product(g, lfuse__size_pieces(g, m->extents[axis], each << d->most_levels),
@@ -66,15 +67,27 @@ static int64_t count_of(int levels)
     return levels == 2 ? 49 : 7;
 }
 
+/* Factors are stored as the operands are; products, which the sums are made of, as wide as they are added up. */
+static lfuse_type factor_type(const lfuse__draft *d, int32_t matmul)
+{
+    return (lfuse_type)lfuse__draft_node(d, lfuse__draft_node(d, matmul)->in[0])->type;
+}
+
+static lfuse_type sum_type(const lfuse__draft *d, int32_t matmul)
+{
+    return lfuse__register_type(factor_type(d, matmul));
+}
+
 /* Memory for the 7^levels matrices that a matrix is made into. */
-static lfuse_status block_buffer(lfuse__draft *d, int32_t like, lfuse__place place, const matrix *m, int levels,
-                                 int *index)
+static lfuse_status block_buffer(lfuse__draft *d, int32_t like, lfuse_type type, lfuse__place place, const matrix *m,
+                                 int levels, int *index)
 {
     const lfuse_size rows = block_extent(d, m, 0, levels), columns = block_extent(d, m, 1, levels);
     lfuse__buffer *b;
 
     LFUSE__TRY(lfuse__draft_buffer(d, like, place, index));
     b = &d->out->buffers[*index];
+    b->type = type;
     memset(b->shape, 0, sizeof b->shape);
     b->rank = 3;
     b->shape[0] = count_of(levels);
@@ -158,15 +171,16 @@ static lfuse_status factor_step(lfuse__draft *d, int32_t matmul, int i, int *ind
     const int32_t base = lfuse__draft_operand(d, matmul, i, &walk);
     const bool frozen = lfuse__draft_node(d, base)->kind == LFUSE__FROZEN || d->prepared[base];
     const bool turned = lfuse__draft_turned(d, matmul, i);
-    const lfuse_type type = (lfuse_type)lfuse__draft_node(d, matmul)->type;
+    const lfuse_type type = factor_type(d, matmul), sum = sum_type(d, matmul);
     matrix m = i ? right_matrix(shape) : left_matrix(d, shape);
 
     if (turned) m = turn(m);
-    LFUSE__TRY(block_buffer(d, matmul, frozen ? LFUSE__PLACE_PREPARED : LFUSE__PLACE_SCRATCH, &m, levels, index));
+    LFUSE__TRY(block_buffer(d, matmul, type, frozen ? LFUSE__PLACE_PREPARED : LFUSE__PLACE_SCRATCH, &m, levels,
+                            index));
     LFUSE__TRY(start_step(step, LFUSE__STEP_STRASSEN, 2, OWN + 1));
-    nowhere(type, false, &step->operands[0]);
+    nowhere(sum, false, &step->operands[0]);
     block_operand(d, *index, true, &step->operands[1]);
-    nowhere(type, false, &step->operands[2]);
+    nowhere(sum, false, &step->operands[2]);
     LFUSE__TRY(lfuse__draft_operand_at(d, base, &d->home[base], &walk, &step->operands[OWN]));
     if (turned) swap_axes(&step->operands[OWN], 0, 1);
     memcpy(step->extents, m.extents, sizeof m.extents);
@@ -180,7 +194,7 @@ static lfuse_status factor_step(lfuse__draft *d, int32_t matmul, int i, int *ind
 static lfuse_status product_step(lfuse__draft *d, int32_t matmul, int left, int right, int result, lfuse__step *step)
 {
     const bool native = lfuse__draft_native(d, matmul);
-    const lfuse_type type = (lfuse_type)lfuse__draft_node(d, matmul)->type;
+    const lfuse_type type = factor_type(d, matmul), sum = sum_type(d, matmul);
     const bool turned[2] = { lfuse__draft_turned(d, matmul, 0), lfuse__draft_turned(d, matmul, 1) };
     const lfuse_size *a = d->out->buffers[left].shape, *c = d->out->buffers[result].shape;
     int i;
@@ -192,13 +206,13 @@ static lfuse_status product_step(lfuse__draft *d, int32_t matmul, int left, int 
     for (i = 0; i < 2; i++)
         if (turned[i]) swap_axes(&step->operands[i], 1, 2);
     memcpy(step->extents, d->out->buffers[result].shape, sizeof step->extents);
-    step->product = (lfuse__product){ .type = type, .m = c[1], .n = c[2], .k = a[turned[0] ? 1 : 2], .alpha = -1,
-                                      .beta = -1, .native = native };
+    step->product = (lfuse__product){ .type = type, .wide = type != sum, .m = c[1], .n = c[2],
+                                      .k = a[turned[0] ? 1 : 2], .alpha = -1, .beta = -1, .native = native };
     if (!native) return LFUSE_OK;
     block_operand(d, result, false, &step->operands[2]);
     step->operands[2].place = LFUSE__PLACE_SUM;
     step->operands[2].index = 0;
-    return copying_body(step, 2, 3, type);
+    return copying_body(step, 2, 3, sum);
 }
 
 /*
@@ -290,7 +304,8 @@ static lfuse_status end_step(lfuse__draft *d, const lfuse__unit *u, int result, 
     lfuse_status status;
 
     if (onward >= 0)
-        LFUSE__TRY(block_buffer(d, onward, LFUSE__PLACE_SCRATCH, &m, d->factor_levels[onward], &factors));
+        LFUSE__TRY(block_buffer(d, onward, (lfuse_type)lfuse__draft_node(d, onward)->type, LFUSE__PLACE_SCRATCH, &m,
+                                d->factor_levels[onward], &factors));
     LFUSE__TRY(lfuse__builder_create(d, u->tail, 2, n->shape, &b));
     status = build(d, u, b, result, factors, step);
     lfuse__builder_destroy(b);
@@ -331,7 +346,7 @@ lfuse_status lfuse__make_strassen(lfuse__draft *d, const lfuse__unit *u, lfuse__
     LFUSE__TRY(factor_step(d, u->node, 1, &right, &steps[at++]));
     if (made) left = d->factors[base];
     else LFUSE__TRY(left_factors(d, u->node, &left, &steps[at++]));
-    LFUSE__TRY(block_buffer(d, u->node, LFUSE__PLACE_SCRATCH, &m, d->levels[u->node], &result));
+    LFUSE__TRY(block_buffer(d, u->node, sum_type(d, u->node), LFUSE__PLACE_SCRATCH, &m, d->levels[u->node], &result));
     LFUSE__TRY(product_step(d, u->node, left, right, result, &steps[at++]));
     return end_step(d, u, result, &steps[at]);
 }

@@ -91,11 +91,13 @@ lfuse_status lfuse__plan_cache_get(lfuse_device *dev, lfuse__plan_cache **cache)
     return LFUSE_OK;
 }
 
+/* Of operands of this type. */
 static bool has_products(const lfuse_graph *graph, lfuse_type type)
 {
-    for (int i = 0; i < graph->nnodes; i++)
-        if (graph->nodes[i].kind == LFUSE__MATMUL && (type == LFUSE_TYPE_NONE || graph->nodes[i].type == type))
-            return true;
+    for (int i = 0; i < graph->nnodes; i++) {
+        const lfuse__node *n = &graph->nodes[i];
+        if (n->kind == LFUSE__MATMUL && (type == LFUSE_TYPE_NONE || graph->nodes[n->in[0]].type == type)) return true;
+    }
     return false;
 }
 
@@ -122,7 +124,8 @@ static lfuse_status make_key(const lfuse_graph *graph, const lfuse_plan_options 
                          (int)options->transport, (int)options->provider, (int)options->strassen,
                          (int)options->effort);
     if (options->strassen == LFUSE_STRASSEN_AUTO)
-        lfuse__strbuf_format(key, "%a %a %a\n", facts->product_rate, facts->product_rate64, facts->copy_rate);
+        lfuse__strbuf_format(key, "%a %a %a %a %a\n", facts->product_rate, facts->product_rate64,
+                             facts->product_rate16[0], facts->product_rate16[1], facts->copy_rate);
     lfuse__graph_print(graph, key);
     return lfuse__strbuf_check(key);
 }
@@ -183,12 +186,12 @@ static lfuse_status new_entry(lfuse__strbuf *key, lfuse__hash hash, lfuse__body_
 static lfuse_status rates_for(lfuse_device *dev, const lfuse_graph *graph, const lfuse_plan_options *options,
                               lfuse__facts *facts)
 {
-    static const lfuse_type types[] = { LFUSE_F32, LFUSE_F64 };
+    static const lfuse_type types[] = { LFUSE_F32, LFUSE_F16, LFUSE_BF16, LFUSE_F64 };
     int i;
 
     *facts = *lfuse__device_facts(dev);
-    for (i = 0; i < 2 && options->strassen == LFUSE_STRASSEN_AUTO; i++)
-        if (has_products(graph, types[i]) && (types[i] == LFUSE_F32 || facts->info.f64))
+    for (i = 0; i < 4 && options->strassen == LFUSE_STRASSEN_AUTO; i++)
+        if (has_products(graph, types[i]) && (types[i] != LFUSE_F64 || facts->info.f64))
             LFUSE__TRY(lfuse__rates_find(dev, types[i], options->effort == LFUSE_EFFORT_MEASURE, facts));
     return LFUSE_OK;
 }

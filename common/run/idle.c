@@ -26,10 +26,12 @@ static lfuse_status pack_strassen(const lfuse__kernel_class *k, const lfuse__fac
                                   lfuse__packed *packed)
 {
     const int levels = k->strassen.levels_in > k->strassen.levels_out ? k->strassen.levels_in : k->strassen.levels_out;
+    const lfuse_type products = k->operands[LFUSE__STRASSEN_PRODUCTS].type;
+    const lfuse_type factors = k->operands[LFUSE__STRASSEN_FACTORS].type;
+    const lfuse_type narrower = lfuse__type_bytes(factors) < lfuse__type_bytes(products) ? factors : products;
     int i;
 
-    for (i = 0; i < 2; i++)
-        g->extents[2 + i] = lfuse__strassen_padded(facts, k->operands[LFUSE__PRODUCT_SUM].type, levels, true, 1);
+    for (i = 0; i < 2; i++) g->extents[2 + i] = lfuse__strassen_padded(facts, narrower, levels, true, 1);
     return lfuse__strassen_pack(k, facts, g, packed);
 }
 

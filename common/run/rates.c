@@ -140,6 +140,12 @@ static lfuse_status time_of(lfuse_device *dev, const char *what, bool may_measur
     return LFUSE_OK;
 }
 
+static double *rate_of(lfuse__facts *f, lfuse_type type)
+{
+    if (type == LFUSE_F16 || type == LFUSE_BF16) return &f->product_rate16[type == LFUSE_BF16];
+    return type == LFUSE_F64 ? &f->product_rate64 : &f->product_rate;
+}
+
 lfuse_status lfuse__rates_find(lfuse_device *dev, lfuse_type type, bool may_measure, lfuse__facts *facts)
 {
     const bool cpu = facts->info.kind == LFUSE_DEVICE_CPU;
@@ -153,6 +159,6 @@ lfuse_status lfuse__rates_find(lfuse_device *dev, lfuse_type type, bool may_meas
     if (us > 0) facts->copy_rate = 8 * (double)elements / (us * 1e-6);
     snprintf(what, sizeof what, "rate:product:%" PRId64 ":%s", width, lfuse_type_name(type));
     LFUSE__TRY(time_of(dev, what, may_measure, type, width, 0, &us));
-    if (us > 0) *(type == LFUSE_F64 ? &facts->product_rate64 : &facts->product_rate) = work / (us * 1e-6);
+    if (us > 0) *rate_of(facts, type) = work / (us * 1e-6);
     return LFUSE_OK;
 }

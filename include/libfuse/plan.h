@@ -100,13 +100,20 @@ typedef enum lfuse_provider {
 
 /**
  * Matrix products by Strassen's algorithm: seven products of half the size for eight, once or twice over. What it is,
- * when it pays and what it costs in accuracy: lfuse(7). f32 and f64, no batches; other products stay as they are, and
- * the plan's text says why. Also by the environment: LFUSE_STRASSEN=off, auto, 1, 2.
+ * when it pays and what it costs in accuracy: lfuse(7). Both operands f32, f64, f16 or bf16, with a result of that type
+ * or of f32; no batches, not tf32; other products stay as they are, and the plan's text says why. Also by the
+ * environment: LFUSE_STRASSEN=off, auto, 1, 2.
  *
  * The error is bounded by norms alone: with L levels no element of A B, with inner extent k, is off by more than
  * 3^L k^1.5 u max|A| max|B| (u: 2^-24 for f32, 2^-53 for f64), or than what other products may be off by where that is
  * more. A small element beside large ones may have no correct digit. Frozen operands take 7/4 or 49/16 of their memory
  * once more.
+ *
+ * Of f16 and bf16 the small products and their sums are f32, u that of f32, but what is multiplied is sums of up to 2^L
+ * elements, made in f32 and rounded to the type, of unit roundoff h (2^-11, 2^-8): that adds at most
+ * 6^L k (2 h + h^2) max|A| max|B|, and what matrix units cut off, 3^L k^2 u / 8 max|A| max|B|; where roundings are
+ * independent of each other hardly ever more than 8 (2 20^L k)^0.5 h max|A| max|B|. In f16 elements of A and B above
+ * 65504 / 2^L may overflow.
  */
 typedef enum lfuse_strassen {
     LFUSE_STRASSEN_DEFAULT = 0, /**< LFUSE_STRASSEN of the environment, else off */

@@ -22,6 +22,23 @@ static void strassen_two_odd(harness *h) { product_of(h, 2, LFUSE_F32, 13, 70, 6
 static void strassen_least(harness *h) { product_of(h, 2, LFUSE_F32, 4, 4, 4, INTEGERS); }
 static void strassen_f64(harness *h) { product_of(h, 2, LFUSE_F64, 11, 41, 18, NORMAL); }
 
+/* Whole numbers up to 256 are exact in bf16, whose factors are sums of up to four. */
+static void strassen_bf16(harness *h) { product_of(h, 2, LFUSE_BF16, 13, 22, 19, INTEGERS); }
+
+/* Layers of narrow weights, a pre-activation that is kept, and a result as wide as it is added up. */
+static void strassen_f16_network(harness *h)
+{
+    lfuse_value x = h_input(h, "x", LFUSE_F16, 2, LFUSE_DIMS(11, 18), OFFSET, NORMAL);
+    lfuse_value u = h_frozen(h, "u", LFUSE_F16, 2, LFUSE_DIMS(18, 25), NORMAL);
+    lfuse_value v = h_input(h, "v", LFUSE_F16, 2, LFUSE_DIMS(25, 9), STRIDED, NORMAL);
+    const lfuse_value p = lfuse_add(lfuse_matmul(x, u), h_frozen(h, "b", LFUSE_F16, 1, LFUSE_DIMS(25), NORMAL));
+    const lfuse_value y = lfuse_matmul_as(lfuse_relu(p), v, LFUSE_F32, LFUSE_PRECISION_FULL);
+    h_output(h, "p", p, LFUSE_F16, 2, LFUSE_DIMS(11, 25), STRIDED);
+    h_output(h, "y", y, LFUSE_F32, 2, LFUSE_DIMS(11, 9), PLAIN);
+    h_strassen(h, 1);
+    h_expect_text(h, "of f16 in f32 acc");
+}
+
 /* Without rows enough the product is what it is without the option. */
 static void strassen_few_rows(harness *h)
 {
@@ -110,6 +127,7 @@ static void strassen_sizes(harness *h)
 
 const harness_case harness_strassen_cases[] = {
     CASE(strassen_one, TWO_WAYS), CASE(strassen_two, TWO_WAYS), CASE(strassen_odd, TWO_WAYS),
+    CASE(strassen_bf16, TWO_WAYS), CASE(strassen_f16_network, TWO_WAYS),
     CASE(strassen_two_odd, TWO_WAYS), CASE(strassen_least, TWO_WAYS), CASE(strassen_f64, TWO_WAYS),
     CASE(strassen_few_rows, TWO_WAYS), CASE(strassen_few_columns, TWO_WAYS), CASE(strassen_network, TWO_WAYS),
     CASE(strassen_two_network, TWO_WAYS), CASE(strassen_network_exact, TWO_WAYS), CASE(strassen_gate, TWO_WAYS),

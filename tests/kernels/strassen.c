@@ -3,7 +3,8 @@
  * Two products by Strassen's algorithm: t = x w, y = s (relu(t + b) v) + residual + c + row, where t is a result too.
  * The kernels make the factors of x, w and v, a host multiplies them, a kernel between the layers takes in one's
  * products and makes the other's factors, a last one makes y. Small integers, so that results are compared by ==;
- * numbers of all sizes within the normwise bound 3^L k^1.5 u max|x| max|w|.
+ * numbers of all sizes within the normwise bound 3^L k^1.5 u max|x| max|w|, and of f16 and bf16, whose factors are
+ * rounded to h while products and sums are of f32, 6^L k (2 h + h^2) max|x| max|w| more.
  */
 #ifdef HAVE_CONFIG_H
 #include "config.h"
@@ -142,8 +143,8 @@ static void kernel_of(kernel *k, part what, lfuse_type type)
     k->body = (lfuse__body){.instr = k->instr, .stores = k->stores, .number_types = &k->number_type};
     k->k = (lfuse__kernel_class){.body = &k->body, .rank = 2, .noperands = operands[what]};
     for (int j = 0; j < k->k.noperands; j++)
-        k->k.operands[j] = (lfuse__kernel_operand){.type = j == SUM ? wide : type, .written = j == FACTORS,
-                                                   .inner = LFUSE__STRIDE_UNIT};
+        k->k.operands[j] = (lfuse__kernel_operand){.type = j == SUM || j == PRODUCTS ? wide : type,
+                                                   .written = j == FACTORS, .inner = LFUSE__STRIDE_UNIT};
     x = put(k, LFUSE__I_LOAD, 0, what == MAKE ? type : wide, what == MAKE ? FIRST : SUM, -1);
     if (what == BETWEEN) {
         store(k, x, THIRD);
@@ -242,7 +243,7 @@ static matrix multiplied(const problem *p, const matrix *a, const matrix *b, int
 {
     const int64_t count = lfuse__strassen_count(levels), m = a->rows / count, k = a->columns,
                   n = turned ? b->rows / count : b->columns;
-    const matrix c = matrix_of(p->type, count * m, n, 0);
+    const matrix c = matrix_of(p->wide, count * m, n, 0);
     for (int64_t o = 0; o < count; o++)
         for (int64_t i = 0; i < m; i++)
             for (int64_t j = 0; j < n; j++) {
@@ -284,11 +285,20 @@ static matrix plain(const problem *p, const matrix *a, const matrix *b, bool tur
     return c;
 }
 
+/* Of t, which is stored as narrow as it is. */
+static double tolerance(const problem *p, const matrix *x, const matrix *w, const matrix *t)
+{
+    const double u = p->wide == LFUSE_F64 ? 0x1p-53 : 0x1p-24, k = (double)p->sizes[1];
+    const double h = p->type == LFUSE_F16 ? 0x1p-11 : p->type == LFUSE_BF16 ? 0x1p-8 : 0;
+    const double factor = pow(3, p->levels[0]) * pow(k, 1.5) * u + pow(6, p->levels[0]) * k * (2 * h + h * h);
+    const double error = factor * largest(x) * largest(w);
+    return error + h * (largest(t) + error);
+}
+
 static void run_network(problem *p, bool integers, uint64_t state)
 {
     const int64_t *s = p->sizes, wide[4] = {padded(p, 0), padded(p, 1), padded(p, 2), padded(p, 3)};
     const int64_t between[] = {s[0], s[2], wide[0], wide[2]}, last[] = {s[0], s[3], wide[0], wide[3]};
-    const double u = p->wide == LFUSE_F64 ? 0x1p-53 : 0x1p-24;
     matrix x = drawn(p->type, s[0], s[1], p->gap, integers, &state), w = drawn(p->type, s[1], s[2], p->gap, integers,
                                                                                &state),
            v = p->turned ? drawn(p->type, s[3], s[2], p->gap, integers, &state)
@@ -309,8 +319,7 @@ static void run_network(problem *p, bool integers, uint64_t state)
     p->r->backend->program_destroy(p->program);
 
     matrix sums = plain(p, &x, &w, false);
-    check_elements(p, &sums, &t, integers ? 0 : pow(3, p->levels[0]) * pow((double)s[1], 1.5) * u * largest(&x) *
-                                                    largest(&w));
+    check_elements(p, &sums, &t, integers ? 0 : tolerance(p, &x, &w, &sums));
     for (int64_t i = 0; i < s[0]; i++)
         for (int64_t j = 0; j < s[2]; j++) set(&sums, i, j, fmax(0, get(&sums, i, j) + get(&b, 0, j)));
     matrix results = plain(p, &sums, &v, p->turned);
@@ -344,7 +353,7 @@ void case_strassen(rig *r, lfuse_type type)
                      .gap = trials[i].gap};
         memcpy(p.levels, trials[i].levels, sizeof p.levels);
         memcpy(p.sizes, trials[i].sizes, sizeof p.sizes);
-        run_network(&p, trials[i].integers || p.type != p.wide, (uint64_t)i + 1);
+        run_network(&p, trials[i].integers, (uint64_t)i + 1);
     }
     if (type == LFUSE_F32 && test_all()) {
         problem p = {.r = r, .type = type, .wide = type, .levels = {3, 2}, .sizes = {9, 7, 20, 5}, .gap = 1};

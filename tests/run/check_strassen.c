@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "bench/data.h"
 #include "common/run/wisdom.h"
 #include "tests/run/rig.h"
 
@@ -152,6 +153,50 @@ START_TEST(memory)
 }
 END_TEST
 
+static lfuse_tensor *narrow_matrix(lfuse_type type, int64_t rows, int64_t columns, int modulus, int from)
+{
+    const int64_t shape[2] = { rows, columns };
+    uint16_t host[K * N];
+    lfuse_tensor *t;
+    int i;
+
+    ck_assert_int_le(rows * columns, K * N);
+    for (i = 0; i < rows * columns; i++) lfuse__data_put(type, host, i, i % modulus + from);
+    OK(lfuse_tensor_create(dev, type, 2, shape, &t));
+    OK(lfuse_tensor_write(t, NULL, host));
+    return t;
+}
+
+/* Of f16 and bf16: factors take half as much, and whole numbers are exact there too. By both kinds of products. */
+START_TEST(narrow_factors)
+{
+    const lfuse_type type = _i & 1 ? LFUSE_BF16 : LFUSE_F16;
+    lfuse_tensor *x, *w, *y;
+    lfuse_instance *instance;
+    lfuse_binding bind[3];
+    lfuse_plan *plan;
+
+    lfuse__stub.tuned = true;
+    reopen_stub();
+    x = narrow_matrix(type, 16, K, 7, -3), w = narrow_matrix(type, K, N, 5, -2), y = tensor(2, SHAPE(16, N));
+    bind[0] = lfuse_bind_tensor("x", x), bind[1] = lfuse_bind_tensor("w", w), bind[2] = lfuse_bind_tensor("y", y);
+
+    lfuse_output(g, "y", lfuse_relu(lfuse_matmul_as(lfuse_input(g, "x", type, 2, LFUSE_DIMS(16, K)),
+                                                    lfuse_frozen(g, "w", type, 2, LFUSE_DIMS(K, N)), LFUSE_F32,
+                                                    LFUSE_PRECISION_FULL)));
+    plan = plan_of(LFUSE_STRASSEN_TWO, _i & 2 ? LFUSE_PROVIDER_VENDOR : LFUSE_PROVIDER_NATIVE);
+    ck_assert_msg(strstr(lfuse_plan_text(plan), "(levels 2 16 x 24 x 20 as asked)"), "%s", lfuse_plan_text(plan));
+    OK(lfuse_instance_create(plan, stream, bind, 3, &instance));
+    ck_assert_uint_ge(lfuse_instance_prepared(instance), 2 * 49 * 16 * 16);
+    ck_assert_uint_lt(lfuse_instance_prepared(instance), 2 * 49 * 16 * 16 + 1024);
+    OK(lfuse_instance_run(instance, bind, 3));
+    check(y, 16, 0);
+    lfuse_instance_destroy(instance);
+    lfuse_plan_destroy(plan);
+    lfuse_tensor_destroy(y), lfuse_tensor_destroy(w), lfuse_tensor_destroy(x);
+}
+END_TEST
+
 /* All sizes of an immediate call vary, k too, which may be too short for the bound: it is what it is without. */
 START_TEST(immediate_product)
 {
@@ -191,6 +236,30 @@ START_TEST(rates_of_wisdom)
     ck_assert_msg(strstr(lfuse_plan_text(better), "(levels 0 512 x 512 x 512 by estimate 0."), "%s",
                   lfuse_plan_text(better));
     lfuse_plan_destroy(better);
+    lfuse_plan_destroy(plan);
+}
+END_TEST
+
+/* Of each type by itself. */
+START_TEST(rates_of_narrow_types)
+{
+    const int64_t shape[2] = { 512, 512 };
+    lfuse_plan *plan;
+
+    lfuse__stub.tuned = true;
+    reopen_stub();
+    lfuse_output(g, "y", lfuse_matmul(lfuse_input(g, "x", LFUSE_BF16, 2, shape),
+                                      lfuse_frozen(g, "w", LFUSE_BF16, 2, shape)));
+    know("rate:copy:16777216", 5e3);
+    know("rate:product:1024:f32", 5e4);
+    know("rate:product:1024:f16", 5e4);
+    plan = plan_of(LFUSE_STRASSEN_AUTO, LFUSE_PROVIDER_DEFAULT);
+    ck_assert(strstr(lfuse_plan_text(plan), "(levels 0 512 x 512 x 512 unknown device)"));
+    lfuse_plan_destroy(plan);
+    know("rate:product:1024:bf16", 5e4);
+    plan = plan_of(LFUSE_STRASSEN_AUTO, LFUSE_PROVIDER_DEFAULT);
+    ck_assert_msg(strstr(lfuse_plan_text(plan), "(levels 2 512 x 512 x 512 by estimate 1."), "%s",
+                  lfuse_plan_text(plan));
     lfuse_plan_destroy(plan);
 }
 END_TEST
@@ -238,8 +307,10 @@ static Suite *suite_strassen(void)
     tcase_add_test(c, sizes_natively);
     tcase_add_test(c, sizes_by_a_vendor);
     tcase_add_test(c, memory);
+    tcase_add_loop_test(c, narrow_factors, 0, 4);
     tcase_add_test(c, immediate_product);
     tcase_add_test(c, rates_of_wisdom);
+    tcase_add_test(c, rates_of_narrow_types);
     tcase_add_test(c, rates_that_are_measured);
     suite_add_tcase(s, c);
     return s;

@@ -215,7 +215,7 @@ static void state_facts(int index, lfuse__facts *facts)
     info->native_graph = s->native_graph;
     info->tf32 = s->tf32;
     snprintf(facts->arch, sizeof facts->arch, "host");
-    facts->products = LFUSE__PRODUCTS_PORTABLE;
+    facts->products = s->tuned ? LFUSE__PRODUCTS_TUNED : LFUSE__PRODUCTS_PORTABLE;
     facts->addresses = s->addresses;
     facts->vector_lanes = s->vector_lanes;
     facts->compiles_at_launch = s->compiles_at_launch;
