@@ -69,19 +69,22 @@ int lfuse__list_carried(const lfuse__facts *facts, lfuse_transport transport, in
 enum { LFUSE__ROW_CLASSES = 2 * LFUSE__ROW_FORMS };
 int lfuse__row_classes(const lfuse__plan_body *plan, const lfuse__step *step, const lfuse__facts *facts,
                        const lfuse__kernel_class *k, lfuse__kernel_class classes[LFUSE__ROW_CLASSES]);
-/* GEMM of the native kind: so for the sizes of its product. */
+/*
+ * product_classes.c: GEMM of the native kind: those that are compiled with the plan. 0 where the sizes of instances are
+ * to decide.
+ */
 enum { LFUSE__PRODUCT_KERNELS = 32 };
 int lfuse__step_products(const lfuse__plan_body *plan, const lfuse__step *step, const lfuse__facts *facts,
                          const lfuse__kernel_class *k, lfuse__kernel_class classes[LFUSE__PRODUCT_KERNELS]);
 /*
  * network.c: NETWORK: the class that all of its layers have, but for its shape; and so for sizes within bounds, with
- * shapes. Returns how many there are.
+ * shapes. Returns how many there are. *whole: there is one size, whose launch holds all of the layers.
  */
 enum { LFUSE__NETWORK_CLASSES = 16 };
 int lfuse__network_classes(const lfuse__plan_body *plan, const lfuse__step *step, const lfuse__facts *facts,
-                           lfuse__kernel_class classes[LFUSE__NETWORK_CLASSES]);
-/* Whether a product of the native kind has these sizes alone. */
-bool lfuse__product_sizes_fixed(const lfuse__plan_body *plan, const lfuse__step *step);
+                           lfuse__kernel_class classes[LFUSE__NETWORK_CLASSES], bool *whole);
+/* How many of m, n and k of a product are told by runs. */
+int lfuse__product_open(const lfuse__plan_body *plan, const lfuse__step *step);
 /* Whether all rows of the step have one length, whatever the sizes are. */
 bool lfuse__row_length_fixed(const lfuse__plan_body *plan, const lfuse__step *step);
 /* Whether sizes within their bounds can need the variant for large, or for small sizes. */

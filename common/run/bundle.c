@@ -84,11 +84,6 @@ static lfuse_status furnish_children(lfuse_instance *in, const lfuse__step *step
     return status;
 }
 
-static lfuse_status own_kernel(lfuse_instance *in, lfuse__kernel_op *op)
-{
-    return op->kernel ? LFUSE_OK : lfuse__body_kernel(in->plan->body, in->plan->dev, op->family, &op->k, &op->kernel);
-}
-
 /* The class of an empty child is the first that its step was compiled for, so that the bundle is the one there is. */
 static void empty_class(const lfuse_instance *in, const lfuse__step *step, lfuse__sharer *s, lfuse__kernel_class *k)
 {
@@ -157,7 +152,7 @@ static lfuse_status make_launch(lfuse_instance *in, lfuse__sharer *sharers, cons
     if (!wanted) {
         for (i = 0; i < count; i++)
             if (sharers[i].launch == launch && children[i].main >= 0)
-                LFUSE__TRY(own_kernel(in, in->operations[children[i].main].as.kernel));
+                LFUSE__TRY(lfuse__kernel_op_take(in, in->operations[children[i].main].as.kernel));
         return LFUSE_OK;
     }
     status = new_bundle_op(members_of(wanted), made);
@@ -243,7 +238,7 @@ static lfuse_status share(lfuse_instance *in, const lfuse__step *step, const chi
         status = make_launch(in, sharers, children, step->nchildren, i, &bundles[i]);
     for (i = first; i < in->noperations && !status; i++)
         if (in->operations[i].kind == LFUSE__RUN_KERNEL && in->operations[i].as.kernel)
-            status = own_kernel(in, in->operations[i].as.kernel);
+            status = lfuse__kernel_op_take(in, in->operations[i].as.kernel);
     if (!status) put_in_order(in, step, children, first, bundles, launches, list);
     else
         for (i = 0; i < made; i++) lfuse__bundle_op_destroy(bundles[i]);

@@ -380,38 +380,6 @@ int lfuse__row_classes(const lfuse__plan_body *plan, const lfuse__step *step, co
     return all;
 }
 
-static void product_bounds(const lfuse__plan_body *plan, const lfuse__product *p, int64_t m[2], int64_t n[2],
-                           int64_t k[2])
-{
-    lfuse__size_bounds(plan->graph, p->m, &m[0], &m[1]);
-    lfuse__size_bounds(plan->graph, p->n, &n[0], &n[1]);
-    lfuse__size_bounds(plan->graph, p->k, &k[0], &k[1]);
-}
-
-bool lfuse__product_sizes_fixed(const lfuse__plan_body *plan, const lfuse__step *step)
-{
-    int64_t m[2], n[2], k[2];
-
-    product_bounds(plan, &step->product, m, n, k);
-    return m[0] == m[1] && n[0] == n[1] && k[0] == k[1];
-}
-
-int lfuse__step_products(const lfuse__plan_body *plan, const lfuse__step *step, const lfuse__facts *facts,
-                         const lfuse__kernel_class *k, lfuse__kernel_class classes[LFUSE__PRODUCT_KERNELS])
-{
-    int64_t m[2], n[2], l[2];
-    int i, j, all, count;
-
-    product_bounds(plan, &step->product, m, n, l);
-    all = count = lfuse__product_classes(facts, m, n, l, k, classes);
-    for (i = 0; i < count; i++)
-        for (j = 1; j < lfuse__product_phases(&classes[i]) && all < LFUSE__PRODUCT_KERNELS; j++) {
-            classes[all] = classes[i];
-            classes[all++].product.phase = j;
-        }
-    return all;
-}
-
 bool lfuse__row_length_fixed(const lfuse__plan_body *plan, const lfuse__step *step)
 {
     uint64_t length[2];

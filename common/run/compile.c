@@ -88,6 +88,8 @@ lfuse_status lfuse__body_want(lfuse__body_entry *e, lfuse_device *dev, int count
 
     LFUSE__TRY(lacking(e, count, wanted, &list));
     if (!list) return LFUSE_OK;
+    lfuse__log(LFUSE_LOG_INFO, "%s: compiling what an instance takes and the plan has not",
+               lfuse__device_facts(dev)->info.name);
     status = lfuse__entry_compile(e, dev, list, NULL);
     if (status) {
         free_list(list);

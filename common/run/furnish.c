@@ -378,10 +378,26 @@ static lfuse_status furnish(lfuse_instance *in)
     if (!status) status = lfuse__lists_compile(in);
     for (i = 0; i < in->body->nstages && !status; i += taken)
         status = furnish_from(in, &in->body->stages[i], &taken);
+    if (!status) status = lfuse__operations_compile(in);
     if (!status) status = lay_out_scratch(in);
     if (!status) status = allocate_prepared(in);
     if (!status) status = lfuse__stream_reserve(in->stream, in->scratch_bytes);
     return status ? status : prime_lists(in);
+}
+
+/* Where one of the kernels does not suit the device, its alternative declines, which is told one by one. */
+static lfuse_status furnish_together(lfuse_instance *in)
+{
+    lfuse_status status;
+
+    in->together = true;
+    status = furnish(in);
+    if (status != LFUSE_ERR_UNSUPPORTED || in->together) {
+        in->together = false;
+        return status;
+    }
+    lfuse__unfurnish(in);
+    return furnish(in);
 }
 
 static bool has_levels(const lfuse__plan_body *body)
@@ -400,7 +416,7 @@ lfuse_status lfuse__furnish(lfuse_instance *in)
 
     lfuse__unfurnish(in);
     in->lean = false;
-    status = furnish(in);
+    status = furnish_together(in);
     if (status == LFUSE_ERR_DEVICE_MEMORY && in->workspaces) {
         lfuse__log(LFUSE_LOG_WARN, "products do without workspace, or with less, as there is no memory for %" PRIu64
                    " bytes of scratch: %s", in->scratch_bytes, lfuse_last_error());

@@ -134,6 +134,7 @@ struct lfuse_instance {
     bool workspaces;      /* some product has one */
     const struct lfuse__product_tiling *tiling; /* of the own product that is furnished; NULL: the estimate's */
     bool more;            /* the alternative that is being furnished has another one behind it */
+    bool together;        /* kernels that operations lack are compiled when all of these are furnished */
     bool bundling;        /* kernels are being furnished that may share a launch: they have none of their own yet */
     bool furnished;       /* operations fit `bound[].strides` */
     bool placed;          /* operations' arguments hold the last run's addresses */
@@ -227,6 +228,13 @@ lfuse_status lfuse__furnish_copy(lfuse_instance *in, const lfuse__step *step, in
 /* An operation whose class and geometry the caller completes. */
 lfuse_status lfuse__kernel_op_new(lfuse_instance *in, const lfuse__step *step, lfuse__family family,
                                   const lfuse__body *body, const int *number_index, lfuse__kernel_op **made);
+/* The kernel of an operation that is complete: now, or, where in->together, for lfuse__operations_compile. */
+lfuse_status lfuse__kernel_op_take(lfuse_instance *in, lfuse__kernel_op *op);
+/*
+ * together.c: what the operations lack, compiled side by side. Afterwards in->together is false. ERR_UNSUPPORTED: some
+ * operation should have declined, which one is told where each has its kernel at once.
+ */
+lfuse_status lfuse__operations_compile(lfuse_instance *in);
 /* Puts this run's addresses and numbers into the arguments. */
 lfuse_status lfuse__kernel_op_place(lfuse_instance *in, lfuse__kernel_op *op);
 

@@ -96,7 +96,7 @@ static bool by_columns(const lfuse__plan_body *plan, const lfuse__step *step)
 }
 
 int lfuse__network_classes(const lfuse__plan_body *plan, const lfuse__step *step, const lfuse__facts *facts,
-                           lfuse__kernel_class classes[LFUSE__NETWORK_CLASSES])
+                           lfuse__kernel_class classes[LFUSE__NETWORK_CLASSES], bool *whole)
 {
     lfuse__network_layer layers[LFUSE__NETWORK_LAYERS];
     lfuse__network network = { .nlayers = step->nchildren, .layers = layers };
@@ -105,6 +105,7 @@ int lfuse__network_classes(const lfuse__plan_body *plan, const lfuse__step *step
     int64_t low, high;
     int i, count = 0;
 
+    *whole = false;
     if (step->nchildren > LFUSE__NETWORK_LAYERS) return 0;
     memset(layers, 0, sizeof layers);
     for (i = 0; i < step->nchildren; i++) {
@@ -121,6 +122,7 @@ int lfuse__network_classes(const lfuse__plan_body *plan, const lfuse__step *step
             classes[count++] = k;
     }
     lfuse__error_restore(&before);
+    *whole = low == high && count && network.nlayers == step->nchildren;
     return count;
 }
 

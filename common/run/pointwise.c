@@ -58,7 +58,7 @@ static lfuse_status finish_op(lfuse_instance *in, const lfuse__step *step, lfuse
     if (op->partials.index >= 0) lfuse__use_memory(in, &op->partials);
     LFUSE__TRY(lfuse__kernel_op_reports(in, step, op));
     if (in->bundling && op->partials.index < 0) return LFUSE_OK;
-    return lfuse__body_kernel(in->plan->body, in->plan->dev, op->family, &op->k, &op->kernel);
+    return lfuse__kernel_op_take(in, op);
 }
 
 /* The kernel that makes the row's results of what `op` will leave of its segments. */

@@ -153,7 +153,7 @@ static lfuse_status add_phase(lfuse_instance *in, const lfuse__step *step, const
         lfuse__use_memory(in, &op->partials);
     }
     LFUSE__TRY(lfuse__kernel_op_reports(in, step, op));
-    return lfuse__body_kernel(in->plan->body, in->plan->dev, op->family, &op->k, &op->kernel);
+    return lfuse__kernel_op_take(in, op);
 }
 
 /* One for all: an instance's operations run one after the other. */
@@ -214,7 +214,7 @@ lfuse_status lfuse__furnish_product(lfuse_instance *in, const lfuse__step *step)
                        " is computed where it is read", i ? "right" : "left", m, n, p.k);
     LFUSE__TRY(open(in, step, (const bool[]){ c->product.ta, c->product.tb }, &p));
     classify(step, &p, c);
-    c->product.unsized = !lfuse__product_sizes_fixed(in->body, step);
+    c->product.unsized = lfuse__product_open(in->body, step) > 0;
     LFUSE__TRY(in->lean     ? lfuse__product_lean(in->facts, m, n, p.k, c)
                : in->tiling ? lfuse__product_take(in->facts, m, n, p.k, in->tiling, c)
                             : lfuse__product_choose(in->facts, m, n, p.k, in->more, c));

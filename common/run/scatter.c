@@ -107,7 +107,7 @@ static lfuse_status add_phase(lfuse_instance *in, const scattering *s, lfuse__sc
         lfuse__use_memory(in, &op->starts[i].memory);
     }
     LFUSE__TRY(lfuse__kernel_op_reports(in, s->step, op));
-    return lfuse__body_kernel(in->plan->body, in->plan->dev, op->family, &op->k, &op->kernel);
+    return lfuse__kernel_op_take(in, op);
 }
 
 /* The words end up in words[0] or [1]: the answer. */

@@ -73,7 +73,7 @@ static lfuse_status add_kernel(lfuse_instance *in, const lfuse__step *step, cons
         if (i >= LFUSE__PRODUCT_OWN || is_blocks(step, i)) lfuse__use_memory(in, &op->starts[i].memory);
     }
     LFUSE__TRY(lfuse__kernel_op_reports(in, step, op));
-    return lfuse__body_kernel(in->plan->body, in->plan->dev, op->family, &op->k, &op->kernel);
+    return lfuse__kernel_op_take(in, op);
 }
 
 lfuse_status lfuse__furnish_strassen(lfuse_instance *in, const lfuse__step *step)

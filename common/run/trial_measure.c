@@ -43,7 +43,7 @@ typedef struct trial {
     lfuse__spot *spots;
     double *numbers;
     lfuse__location scratch;
-    bool more;
+    bool more, together;
     /* In its place. */
     lfuse_stream *stream;
     lfuse__range *memory;
@@ -69,6 +69,7 @@ static lfuse_status keep(trial *t)
     t->nbuffers = in->nbuffers;
     t->scratch = in->scratch;
     t->more = in->more;
+    t->together = in->together;
     t->buffers = copy_of(in->buffers, in->nbuffers, sizeof *in->buffers);
     t->spots = copy_of(in->spots, in->plan->nnames, sizeof *in->spots);
     t->numbers = copy_of(in->numbers, in->body->nnumbers, sizeof *in->numbers);
@@ -90,6 +91,7 @@ static void restore(trial *t)
         in->nbuffers = t->nbuffers;
         in->scratch = t->scratch;
         in->more = t->more;
+        in->together = t->together;
         if (t->nbuffers) memcpy(in->buffers, t->buffers, (size_t)t->nbuffers * sizeof *t->buffers);
         memcpy(in->spots, t->spots, (size_t)in->plan->nnames * sizeof *t->spots);
         if (in->body->nnumbers) memcpy(in->numbers, t->numbers, (size_t)in->body->nnumbers * sizeof *t->numbers);
@@ -104,6 +106,7 @@ static lfuse_status furnish_way(lfuse_instance *in, const lfuse__way *w)
     lfuse_status status;
 
     in->more = false; /* no estimate: all that can shall */
+    in->together = false; /* whose kernel fails is out of the race */
     if (w->network) return lfuse__furnish_covered(in, w->network);
     if (w->stages) return lfuse__furnish_stages(in, w->stages, w->nstages);
     in->tiling = w->tiled ? &w->tiling : NULL;

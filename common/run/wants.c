@@ -87,10 +87,10 @@ static lfuse_status want_lists(lfuse__body_entry *e, const lfuse__step *step, co
     return LFUSE_OK;
 }
 
-static lfuse_status want_network(lfuse__body_entry *e, const lfuse__step *step, const lfuse__facts *facts)
+static lfuse_status want_network(lfuse__body_entry *e, const lfuse__step *step, const lfuse__facts *facts, bool *whole)
 {
     lfuse__kernel_class classes[LFUSE__NETWORK_CLASSES];
-    const int count = lfuse__network_classes(e->plan, step, facts, classes);
+    const int count = lfuse__network_classes(e->plan, step, facts, classes, whole);
     int i;
 
     for (i = 0; i < count; i++) LFUSE__TRY(want_once(e, LFUSE__FAMILY_NETWORK, &classes[i]));
@@ -207,33 +207,66 @@ static lfuse_status want_bundle(lfuse__body_entry *e, const lfuse__step *step, c
     return status;
 }
 
-lfuse_status lfuse__entry_want_all(lfuse__body_entry *e, const lfuse__facts *facts)
+static bool by_vendor_alone(const lfuse__alternative *a)
+{
+    return a->nsteps == 1 && a->steps[0].kind == LFUSE__STEP_GEMM && !a->steps[0].product.native;
+}
+
+/*
+ * What is compiled when an instance takes it: the library's own product where others are in front of it, or a race is
+ * to tell; all ways of a product of which more sides are open than that of a batch; and what is behind a product that
+ * the library of the device's maker does with all that follows, which it hardly ever declines.
+ */
+static bool is_spare(const lfuse__body_entry *e, const lfuse__stage *stage, int alternative, const lfuse__facts *facts)
+{
+    const lfuse__step *first = &stage->alternatives[0].steps[0], *step = &stage->alternatives[alternative].steps[0];
+    int i;
+
+    if (step->kind == LFUSE__STEP_GEMM && step->product.native && !step->product.ahead && stage->nalternatives > 1)
+        return true;
+    if (first->kind == LFUSE__STEP_GEMM && first->product.ahead && lfuse__product_open(e->plan, first) > 1) return true;
+    for (i = 0; i < alternative; i++)
+        if (facts->products == LFUSE__PRODUCTS_TUNED && by_vendor_alone(&stage->alternatives[i])) return true;
+    return false;
+}
+
+static lfuse_status want_one(lfuse__body_entry *e, const lfuse__step *step, const lfuse__facts *facts)
 {
     bool small, large;
-    int i, j, k;
 
-    for (i = 0; i < e->plan->nstages; i++) {
-        if (e->plan->stages[i].network) LFUSE__TRY(want_network(e, e->plan->stages[i].network, facts));
-        for (j = 0; j < e->plan->stages[i].nalternatives; j++)
-            for (k = 0; k < e->plan->stages[i].alternatives[j].nsteps; k++) {
-                const lfuse__step *step = &e->plan->stages[i].alternatives[j].steps[k];
-                if (step->kind == LFUSE__STEP_GEMM && step->product.native && !step->product.ahead &&
-                    e->plan->stages[i].nalternatives > 1)
-                    continue; /* compiled when it is chosen */
-                if (step->kind == LFUSE__STEP_BUNDLE) {
-                    LFUSE__TRY(want_bundle(e, step, facts));
-                    continue;
-                }
-                if (step->kind == LFUSE__STEP_GROUPED) continue; /* instances choose */
-                if (step->kind == LFUSE__STEP_MULTI || step->kind == LFUSE__STEP_MEMBERS ||
-                    step->kind == LFUSE__STEP_LINES) {
-                    LFUSE__TRY(want_lists(e, step, facts));
-                    continue;
-                }
-                lfuse__step_indexing(e->plan, step, &small, &large);
-                if (small) LFUSE__TRY(want_step(e, step, facts, false));
-                if (large) LFUSE__TRY(want_step(e, step, facts, true));
-            }
+    switch (step->kind) {
+    case LFUSE__STEP_BUNDLE: return want_bundle(e, step, facts);
+    case LFUSE__STEP_GROUPED: return LFUSE_OK; /* instances choose */
+    case LFUSE__STEP_MULTI:
+    case LFUSE__STEP_MEMBERS:
+    case LFUSE__STEP_LINES: return want_lists(e, step, facts);
+    default: break;
+    }
+    lfuse__step_indexing(e->plan, step, &small, &large);
+    if (small) LFUSE__TRY(want_step(e, step, facts, false));
+    return large ? want_step(e, step, facts, true) : LFUSE_OK;
+}
+
+static lfuse_status want_stage(lfuse__body_entry *e, const lfuse__stage *stage, const lfuse__facts *facts)
+{
+    int j, k;
+
+    for (j = 0; j < stage->nalternatives; j++)
+        for (k = 0; k < stage->alternatives[j].nsteps && !is_spare(e, stage, j, facts); k++)
+            LFUSE__TRY(want_one(e, &stage->alternatives[j].steps[k], facts));
+    return LFUSE_OK;
+}
+
+lfuse_status lfuse__entry_want_all(lfuse__body_entry *e, const lfuse__facts *facts)
+{
+    int i, covered = 0;
+
+    for (i = 0; i < e->plan->nstages; i++, covered--) {
+        const lfuse__stage *stage = &e->plan->stages[i];
+        bool whole = false;
+        if (stage->network) LFUSE__TRY(want_network(e, stage->network, facts, &whole));
+        if (whole) covered = stage->covers;
+        if (covered <= 0) LFUSE__TRY(want_stage(e, stage, facts));
     }
     return LFUSE_OK;
 }

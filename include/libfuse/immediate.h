@@ -14,6 +14,8 @@ LFUSE_BEGIN_DECLS
  * [n, k]), C [m, n], one type; of f16 and bf16 C may also be f32, the sums as they are. Where beta is 0, C is not read.
  * m, n or k may be 0. C overlaps neither A nor B (ERR_OVERLAP). Leading dimensions are the tensors' strides.
  * Factors in device memory, biases and all that follows a product are what graphs are for.
+ * On GPUs the first call of sizes that take another kernel than those before compiles it, once; there are a few for
+ * each type, transposes and kind of beta. Sizes that the vendor's library is taken for compile nothing: lfuse(7).
  */
 LFUSE_API LFUSE_MUST_CHECK lfuse_status lfuse_gemm(lfuse_stream *stream, int transpose_a, int transpose_b, double alpha,
                                                    const lfuse_tensor *a, const lfuse_tensor *b, double beta,

@@ -85,8 +85,8 @@ typedef enum lfuse_provider {
      * LFUSE_PROVIDER of the environment, else who is faster: by wisdom, or where LFUSE_EFFORT_MEASURE times both on a
      * GPU; else by a rule: native on CPUs and, but for f64, on GPUs by OpenCL, and by CUDA for f32 with up to 2^28
      * multiplications and no side of the result below 32, or 2^22 and 8; else the vendor. Where the bounds of sizes
-     * that runs give leave that open, each instance goes by its own, and both are compiled with the plan. Native where
-     * there is no vendor's library.
+     * that runs give leave that open, each instance goes by its own, and both are compiled with the plan where one of
+     * m, n and k is open (lfuse_plan_create). Native where there is no vendor's library.
      */
     LFUSE_PROVIDER_DEFAULT = 0,
     /** The library's own kernels, which compute whatever follows element by element in the same launch. */
@@ -205,6 +205,9 @@ LFUSE_BEGIN_DECLS
 /**
  * Plans a graph for a device: fuses, compiles, prepares. Every mistake made while the graph was built is reported here.
  * options may be NULL. The graph may be destroyed afterwards. Equal graphs share one body on a device.
+ * Compiled are the kernels of all sizes within the bounds, so that no later batch compiles any. Of GPUs' products two
+ * or three of whose m, n and k are given by runs, whose ways are many, each instance compiles those that it takes; so
+ * what a product needs that the library of the device's maker declines, and what effort measure races.
  */
 LFUSE_API LFUSE_MUST_CHECK lfuse_status lfuse_plan_create(lfuse_device *device, const lfuse_graph *graph,
                                                           const lfuse_plan_options *options, lfuse_plan **plan);
@@ -221,7 +224,8 @@ LFUSE_API const char *lfuse_plan_text(const lfuse_plan *plan);
 /**
  * Runs the plan on a stream, in stream order, without waiting. Keeps up to 8 instances for each stream, of the sizes
  * and lists that ran there last, so that changing between a few of them costs nothing; a run with others makes an
- * instance (no compiling for contiguous tensors, but of a transport that no list of the plan had before). Instances for
+ * instance (no compiling for contiguous tensors, but of what lfuse_plan_create leaves to instances, and of a
+ * transport that no list of the plan had before). Instances for
  * other frozen tensors than the present ones are not kept, nor a second one that owns memory made of these. The plan
  * does not keep the memory of lists that the caller has destroyed.
  * All checks are made before anything is launched:

@@ -164,6 +164,14 @@ static lfuse_status build_later(const char *source, lfuse__bprogram **program)
     return LFUSE_OK;
 }
 
+static uint64_t kernels_of(const char *source)
+{
+    uint64_t count = 0;
+    for (const char *at = source; (at = strchr(at, '\n')); at++)
+        count += !strncmp(at + 1, "KERNEL(", 7) || !strncmp(at + 1, "KERNEL_BESIDE(", 14);
+    return count;
+}
+
 lfuse_status lfuse__stub_program_build(lfuse__bdevice *dev, const char *source, lfuse__strbuf *log,
                                        lfuse__bprogram **program)
 {
@@ -171,6 +179,7 @@ lfuse_status lfuse__stub_program_build(lfuse__bdevice *dev, const char *source, 
     bool compiled = false;
     (void)dev;
     ENTER(program_build);
+    lfuse__stub_add(&lfuse__stub_count.kernels, kernels_of(source));
     if (lfuse__stub.batched) return build_later(source, program);
     LFUSE__TRY(lfuse__stub_folder_create(&f));
     lfuse_status status = lfuse__stub_write_file(f.source, source, strlen(source));

@@ -43,6 +43,7 @@ typedef struct lfuse__stub_settings {
     bool addresses, vector_lanes, f64, exact, svm, svm_concurrent, native_graph, compiles_at_launch,
          concurrent_builds; /* facts */
     bool peer;              /* copy_peer works between the two devices */
+    bool tuned;             /* fact: the library of products is of the device's own maker */
     bool tf32;              /* fact; products then cut the last 13 bits of operands off */
     bool tuned;             /* fact: its library of products is its maker's */
     bool decline_mixed;     /* gemm declines products of f16 and bf16 whose result is f32 */
@@ -84,6 +85,7 @@ bool lfuse__stub_fired(void);
 typedef struct lfuse__stub_counters {
     uint64_t calls[LFUSE__STUB_SLOTS]; /* ANY: all together */
     uint64_t groups;                   /* work-groups run */
+    uint64_t kernels;                  /* in the texts of programs that were built */
     uint64_t graph_captures, graph_updates, graph_commands; /* made, updated in place, replayed */
     uint64_t guard_faults;             /* writes outside an allocation, found when it was freed */
     uint64_t misuse;                   /* calls that the contract forbids, such as waiting for a stream under capture */

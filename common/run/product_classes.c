@@ -1,0 +1,110 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#ifdef HAVE_CONFIG_H
+#include "config.h"
+#endif
+
+/*
+ * Which kernels a plan compiles for a product of the library's own. Of fixed sizes, that of these. Where one of m, n
+ * and k is open, as that of a batch, those of all sizes within its bounds, so that the next batch compiles nothing:
+ * what no such size is given, because another tiling is always the faster one or a vendor's product is, is left out.
+ * Where two are open, each instance compiles what it is given.
+ */
+#include <string.h>
+
+#include "common/base/error.h"
+#include "common/kernels/product.h"
+#include "common/plan/provider.h"
+#include "common/run/body.h"
+
+/* Sizes that are tried: each up to EVERY, then every STEP-th, tiles being whole numbers of such; MOST at most. */
+enum { EVERY = 64, STEP = 8, MOST = 8192 };
+
+typedef struct sides {
+    int64_t low[3], high[3]; /* m, n, k */
+    int open, last;          /* how many are, and one of these */
+} sides;
+
+static void find_sides(const lfuse__plan_body *plan, const lfuse__product *p, sides *s)
+{
+    const lfuse_size all[3] = { p->m, p->n, p->k };
+    int i;
+
+    s->open = 0;
+    s->last = -1;
+    for (i = 0; i < 3; i++) {
+        lfuse__size_bounds(plan->graph, all[i], &s->low[i], &s->high[i]);
+        if (s->low[i] == s->high[i]) continue;
+        s->open++;
+        s->last = i;
+    }
+}
+
+int lfuse__product_open(const lfuse__plan_body *plan, const lfuse__step *step)
+{
+    sides s;
+
+    find_sides(plan, &step->product, &s);
+    return s.open;
+}
+
+/* Whether another one computes all larger products: where the open side is the longer one, the rule has but one end. */
+static bool all_by_others(const lfuse__facts *facts, const sides *s, bool others, lfuse_type type)
+{
+    int64_t size[3];
+
+    memcpy(size, s->low, sizeof size);
+    size[s->last] = MOST;
+    return others && lfuse__vendor_is_faster(facts, type, size[0], size[1], size[2]);
+}
+
+/* Of all classes those that some size is given. */
+static int that_occur(const lfuse__facts *facts, const sides *s, bool others, const lfuse__kernel_class *k,
+                      lfuse__kernel_class *classes, int count)
+{
+    const int64_t end = s->high[s->last] < MOST ? s->high[s->last] : MOST;
+    bool occurs[LFUSE__PRODUCT_CLASSES] = { false };
+    lfuse__saved_error before;
+    int64_t size[3], *open = &size[s->last];
+    int i, kept = 0;
+
+    if (s->high[s->last] > MOST && !all_by_others(facts, s, others, classes[0].operands[LFUSE__PRODUCT_A].type))
+        return count;
+    lfuse__error_save(&before);
+    memcpy(size, s->low, sizeof size);
+    for (; *open <= end; *open = *open < EVERY ? *open + 1 : (*open - 1) / STEP * STEP + STEP + 1) {
+        lfuse__kernel_class c = *k;
+        c.product.unsized = true;
+        if (lfuse__product_choose(facts, size[0], size[1], size[2], others, &c)) continue;
+        for (i = 0; i < count; i++) occurs[i] = occurs[i] || lfuse__class_equal(&classes[i], &c);
+    }
+    lfuse__error_restore(&before);
+    for (i = 0; i < count; i++)
+        if (occurs[i]) classes[kept++] = classes[i];
+    return kept;
+}
+
+static int with_phases(lfuse__kernel_class *classes, int count)
+{
+    int i, j, all = count;
+
+    for (i = 0; i < count; i++)
+        for (j = 1; j < lfuse__product_phases(&classes[i]) && all < LFUSE__PRODUCT_KERNELS; j++) {
+            classes[all] = classes[i];
+            classes[all++].product.phase = j;
+        }
+    return all;
+}
+
+int lfuse__step_products(const lfuse__plan_body *plan, const lfuse__step *step, const lfuse__facts *facts,
+                         const lfuse__kernel_class *k, lfuse__kernel_class classes[LFUSE__PRODUCT_KERNELS])
+{
+    sides s;
+    int count;
+
+    find_sides(plan, &step->product, &s);
+    count = lfuse__product_classes(facts, (int64_t[]){ s.low[0], s.high[0] }, (int64_t[]){ s.low[1], s.high[1] },
+                                   (int64_t[]){ s.low[2], s.high[2] }, k, classes);
+    if (s.open > 1 && count > 1) return 0;
+    if (s.open && count > 1) count = that_occur(facts, &s, step->product.ahead, k, classes, count);
+    return with_phases(classes, count);
+}

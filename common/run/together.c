@@ -1,0 +1,60 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#ifdef HAVE_CONFIG_H
+#include "config.h"
+#endif
+
+/*
+ * The kernels of an instance's operations. Most were compiled with the plan; the others (of products whose sizes decide
+ * between kernels, of strides that are not the declared ones) are compiled side by side, when all are known.
+ */
+#include <stdlib.h>
+
+#include "common/base/error.h"
+#include "common/run/instance.h"
+
+lfuse_status lfuse__kernel_op_take(lfuse_instance *in, lfuse__kernel_op *op)
+{
+    if (in->together || op->kernel) return LFUSE_OK;
+    return lfuse__body_kernel(in->plan->body, in->plan->dev, op->family, &op->k, &op->kernel);
+}
+
+static lfuse__kernel_op *lacking(const lfuse__operation *o)
+{
+    return o->kind == LFUSE__RUN_KERNEL && o->as.kernel && !o->as.kernel->kernel ? o->as.kernel : NULL;
+}
+
+static int want(const lfuse_instance *in, lfuse__wanted *wanted)
+{
+    lfuse__kernel_op *op;
+    int i, count = 0;
+
+    for (i = 0; i < in->noperations; i++)
+        if ((op = lacking(&in->operations[i])))
+            wanted[count++] = (lfuse__wanted){ .family = op->family, .k = op->k };
+    return count;
+}
+
+static lfuse_status take(lfuse_instance *in)
+{
+    lfuse__kernel_op *op;
+    int i;
+
+    in->together = false;
+    for (i = 0; i < in->noperations; i++)
+        if ((op = lacking(&in->operations[i]))) LFUSE__TRY(lfuse__kernel_op_take(in, op));
+    return LFUSE_OK;
+}
+
+lfuse_status lfuse__operations_compile(lfuse_instance *in)
+{
+    lfuse__wanted *wanted = malloc(((size_t)in->noperations + 1) * sizeof *wanted);
+    lfuse_status status = LFUSE_OK;
+    int count;
+
+    if (!wanted) return lfuse__error(LFUSE_ERR_MEMORY, "out of host memory (%d operations)", in->noperations);
+    count = want(in, wanted);
+    if (count) status = lfuse__body_want(in->plan->body, in->plan->dev, count, wanted);
+    free(wanted);
+    if (status) in->together = false;
+    return status ? status : take(in);
+}

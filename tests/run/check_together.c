@@ -1,0 +1,208 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * When kernels of products by tiles are compiled: with the plan, or by the instance whose sizes take them. The stub
+ * has no words for tiles, so that instances are made, and nothing is run.
+ */
+#ifdef HAVE_CONFIG_H
+#include "config.h"
+#endif
+
+#include <stdlib.h>
+
+#include "tests/run/rig.h"
+
+/* A GPU of the stub's; `tuned`: beside whose maker's library products of less than 8 rows lose. */
+static void begin(bool tuned)
+{
+    lfuse__stub.simd = 8;
+    lfuse__stub.tuned = tuned;
+    lfuse__stub.batched = true; /* a program is text until it is launched */
+    reopen_stub_as(0);
+    g = lfuse_graph_create();
+}
+
+static lfuse_plan *plan_of(lfuse_graph *graph)
+{
+    const lfuse_plan_options options = { .effort = LFUSE_EFFORT_ESTIMATE };
+    lfuse_plan *plan;
+
+    OK(lfuse_plan_create(dev, graph, &options, &plan));
+    return plan;
+}
+
+static uint64_t kernels(void)
+{
+    lfuse__stub_counters c;
+
+    lfuse__stub_counters_get(&c);
+    return c.kernels;
+}
+
+/* "y" = "x" "v" and "z" = relu("x" "w"). */
+static lfuse_plan *pair(lfuse_size m, lfuse_size n, lfuse_size k)
+{
+    lfuse_value x = lfuse_input(g, "x", LFUSE_F32, 2, LFUSE_DIMS(m, k));
+    lfuse_value v = lfuse_input(g, "v", LFUSE_F32, 2, LFUSE_DIMS(k, n));
+    lfuse_value w = lfuse_input(g, "w", LFUSE_F32, 2, LFUSE_DIMS(k, n));
+
+    lfuse_output(g, "y", lfuse_matmul(x, v));
+    lfuse_output(g, "z", lfuse_relu(lfuse_matmul(x, w)));
+    return plan_of(g);
+}
+
+static lfuse_plan *open_pair(void)
+{
+    return pair(lfuse_size_var(g, "m", 0, 1 << 20), lfuse_size_var(g, "n", 0, 1 << 20),
+                lfuse_size_var(g, "k", 0, 1 << 20));
+}
+
+static lfuse_status instance_of(lfuse_plan *plan, int64_t m, int64_t n, int64_t k)
+{
+    lfuse_tensor *x = tensor(2, SHAPE(m, k)), *v = tensor(2, SHAPE(k, n)), *w = tensor(2, SHAPE(k, n));
+    lfuse_tensor *y = tensor(2, SHAPE(m, n)), *z = tensor(2, SHAPE(m, n));
+    const lfuse_binding b[] = { lfuse_bind_tensor("x", x), lfuse_bind_tensor("v", v), lfuse_bind_tensor("w", w),
+                                lfuse_bind_tensor("y", y), lfuse_bind_tensor("z", z) };
+    lfuse_instance *instance = NULL;
+    const lfuse_status status = lfuse_instance_create(plan, stream, b, 5, &instance);
+
+    lfuse_instance_destroy(instance);
+    lfuse_tensor_destroy(x), lfuse_tensor_destroy(v), lfuse_tensor_destroy(w);
+    lfuse_tensor_destroy(y), lfuse_tensor_destroy(z);
+    return status;
+}
+
+/* An instance of these sizes brings so many programs, of so many kernels. */
+static void brings(lfuse_plan *plan, int64_t m, int64_t n, int64_t k, uint64_t programs, uint64_t texts)
+{
+    const uint64_t before = compiles(), there = kernels();
+
+    OK(instance_of(plan, m, n, k));
+    ck_assert_msg(compiles() - before == programs && kernels() - there == texts,
+                  "%d x %d x %d: %d programs of %d kernels instead of %d of %d", (int)m, (int)n, (int)k,
+                  (int)(compiles() - before), (int)(kernels() - there), (int)programs, (int)texts);
+}
+
+/* Of open sizes: what they take, all that one instance lacks in one program, and once for all that take the same. */
+START_TEST(as_sizes_take_them)
+{
+    lfuse_plan *plan;
+
+    begin(false);
+    plan = open_pair();
+    ck_assert_uint_eq(kernels(), 0);
+    brings(plan, 40, 60, 20, 1, 2);
+    brings(plan, 41, 57, 33, 0, 0);
+    brings(plan, 40, 60, 20, 0, 0);
+    brings(plan, 3, 3000, 520, 1, 4); /* each of two phases */
+    brings(plan, 2, 2800, 510, 0, 0);
+    brings(plan, 0, 60, 20, 0, 0);
+    lfuse_plan_destroy(plan);
+}
+END_TEST
+
+/* What the maker's library does needs no compiler, nor what would follow it if it declined. */
+START_TEST(none_for_the_vendor)
+{
+    lfuse_plan *plan;
+
+    begin(true);
+    plan = open_pair();
+    ck_assert_uint_eq(kernels(), 0);
+    brings(plan, 5, 60, 20, 0, 0);
+    brings(plan, 40, 60, 20, 1, 2);
+    brings(plan, 1, 1, 1, 0, 0);
+    lfuse__stub.decline_epilogues = ~1u; /* from now on it is followed by a kernel */
+    brings(plan, 5, 61, 20, 1, 1);
+    lfuse_plan_destroy(plan);
+}
+END_TEST
+
+/* The next batch compiles nothing, whichever kernels it takes. */
+START_TEST(a_batch_finds_all_of_them)
+{
+    static const int64_t rows[] = { 1, 3, 4, 5, 7, 8, 16, 17, 31, 32, 33, 65, 100, 255, 300, 999, 1000, 3000, 4000 };
+    static const int64_t widths[] = { 48, 600, 10 };
+    size_t i;
+
+    begin(_i / 3);
+    lfuse_plan *plan = pair(lfuse_size_var(g, "batch", 1, 4000), (lfuse_size)widths[_i % 3], 520);
+    for (i = 0; i < sizeof rows / sizeof *rows; i++) brings(plan, rows[i], widths[_i % 3], 520, 0, 0);
+    lfuse_plan_destroy(plan);
+}
+END_TEST
+
+static int kernels_of_plan(int64_t least_rows, int64_t most_rows, bool tuned)
+{
+    const bool one = least_rows == most_rows;
+    uint64_t before;
+    lfuse_plan *plan;
+
+    begin(tuned);
+    before = kernels();
+    plan = pair(one ? (lfuse_size)least_rows : lfuse_size_var(g, "batch", least_rows, most_rows), 300, 520);
+    lfuse_plan_destroy(plan);
+    return (int)(kernels() - before);
+}
+
+/* And what no size takes is not there. */
+START_TEST(no_more_than_occur)
+{
+    ck_assert_int_eq(kernels_of_plan(1, 7, true), 0);   /* the library's alone */
+    ck_assert_int_eq(kernels_of_plan(40, 40, true), 2); /* one size */
+    ck_assert_int_ge(kernels_of_plan(1, 4, false), 4);  /* thin ones, of two phases each */
+    ck_assert_int_lt(kernels_of_plan(1, 100, true), kernels_of_plan(1, 100, false));
+    ck_assert_int_lt(kernels_of_plan(20, 100, false), kernels_of_plan(1, 100, false));
+}
+END_TEST
+
+/* It says so, and the next try is as if nothing had been. */
+START_TEST(a_compiler_that_fails)
+{
+    lfuse_plan *plan;
+
+    begin(false);
+    plan = open_pair();
+    lfuse__stub_fail(LFUSE__STUB_program_build, 1, false, LFUSE_ERR_COMPILE);
+    FAILS(LFUSE_ERR_COMPILE, instance_of(plan, 40, 50, 60));
+    lfuse__stub_no_failure();
+    brings(plan, 40, 50, 60, 1, 2);
+    lfuse_plan_destroy(plan);
+}
+END_TEST
+
+/* Kernels that the device cannot have: each is told by itself, and its product computed in another way. */
+START_TEST(a_kernel_that_declines)
+{
+    lfuse_plan *plan;
+    int i;
+
+    for (i = 0; i < 2; i++) {
+        begin(true);
+        plan = open_pair();
+        lfuse__stub_fail(LFUSE__STUB_program_build, 1, i, LFUSE_ERR_UNSUPPORTED);
+        OK(instance_of(plan, 40, 50, 60));
+        ck_assert(lfuse__stub_fired());
+        lfuse__stub_no_failure();
+        lfuse_plan_destroy(plan);
+    }
+}
+END_TEST
+
+static Suite *suite_together(void)
+{
+    Suite *s = suite_create("run");
+    TCase *t = tcase_create("together");
+
+    setenv("LFUSE_CACHE", "0", 1); /* nothing is found on disk */
+    tcase_add_checked_fixture(t, open_stub, close_stub);
+    tcase_add_test(t, as_sizes_take_them);
+    tcase_add_test(t, none_for_the_vendor);
+    tcase_add_loop_test(t, a_batch_finds_all_of_them, 0, 6);
+    tcase_add_test(t, no_more_than_occur);
+    tcase_add_test(t, a_compiler_that_fails);
+    tcase_add_test(t, a_kernel_that_declines);
+    suite_add_tcase(s, t);
+    return s;
+}
+
+TEST_MAIN(CK_NOFORK, suite_together)
