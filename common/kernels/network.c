@@ -15,6 +15,9 @@ enum {
     READERS = 16,           /* groups that read the same tagged words, at most */
     MOST_READERS = 32,      /* of all copies: with 128, counters took 15.5 us where tagged words took 21 */
     LOCAL_BYTES = 46 << 10, /* of the 48 KB that every such device has */
+    MANY_CLOCKS = 5000,     /* of a layer by cost(): a launch of its own takes no longer, */
+    MANY_LAYERS = 4,        /* and fewer of them save less than a launch of all waits for its start: with those of 512
+                               and 10 columns in one, 784-512-512-10 for 64 rows took 20.6 us, without 17.5 */
     NARROW_PRODUCTS = 1 << 21, /* of a layer of f16 or bf16 beside a library with units for matrices, at most */
     VECTOR = 4,
     TEAMS = LFUSE__GROUP / 32
@@ -94,14 +97,18 @@ static int exchanges(const lfuse__product_class *p)
 /*
  * What a layer takes of a group, in clocks: fma of four to a work-item's vector, eight teams on four schedulers; values
  * that are handed on, and weights, of `size` bytes each, at what a compute unit gets from the cache; folding of the
- * sums. The factors are those that put shapes measured on an H200 (f32, 128 x 64, 512 x 1, 16, 64) in their order.
+ * sums; and that each group of a block of rows waits for all others of it, in tagged words, which all of them read, or
+ * behind a counter, whose way there and back is longer, whatever they are. The factors are those that found the
+ * fastest of 3 to 16 shapes of each of six networks on an H200 (f32, 1, 16 and 64 rows of 128 and 512, 16 of 784, 512,
+ * 512, 10): eight layers of 1 x 128 in 32 groups take 18.0 us, in 16 14.0, in 8 9.6, in 4 11.5.
  */
-static double cost(const lfuse__product_class *p, unsigned size, int64_t k)
+static double cost(const lfuse__product_class *p, const lfuse__network *w, unsigned size)
 {
+    const double k = (double)most_deep(w), groups = (double)parts_of(most_columns(w), p->columns);
     const double fma = 2.0 * VECTOR * p->rows * p->depth;
-    const double bytes = (p->counted ? 4.0 : 8.0) * (double)k * p->rows + 1.5 * size * (double)k * p->columns;
+    const double bytes = (p->counted ? 4.0 : 8.0) * k * p->rows + 1.5 * size * k * p->columns;
 
-    return fma + bytes / 40 + 24.0 * exchanges(p);
+    return fma + bytes / 40 + 24.0 * exchanges(p) + (p->counted ? 1000 + 4 * groups : 40 * groups);
 }
 
 static bool shape(const lfuse__facts *facts, const lfuse__network *w, int rows, int columns, lfuse__product_class *p)
@@ -157,7 +164,7 @@ lfuse_status lfuse__network_choose(const lfuse__facts *facts, const lfuse__netwo
     for (i = 0; i < sizeof rows / sizeof *rows; i++)
         for (columns = VECTOR; columns <= 8 * VECTOR; columns *= 2) {
             if (!shape(facts, w, rows[i], columns, &tried)) continue;
-            if (found && cost(&tried, size, most_deep(w)) >= cost(&best, size, most_deep(w))) continue;
+            if (found && cost(&tried, w, size) >= cost(&best, w, size)) continue;
             best = tried;
             found = true;
         }
@@ -165,6 +172,10 @@ lfuse_status lfuse__network_choose(const lfuse__facts *facts, const lfuse__netwo
         return lfuse__error(LFUSE_ERR_UNSUPPORTED, "%lld rows of layers of up to %lld x %lld are more than the %u "
                             "work-groups hold that run at the same time", (long long)w->m, (long long)most_deep(w),
                             (long long)most_columns(w), facts->resident_groups);
+    if (w->nlayers < MANY_LAYERS && cost(&best, w, size) > MANY_CLOCKS)
+        return lfuse__error(LFUSE_ERR_UNSUPPORTED, "%d layers of %lld rows, up to %lld x %lld: launches of their own are "
+                            "taken for faster", w->nlayers, (long long)w->m, (long long)most_deep(w),
+                            (long long)most_columns(w));
     c->rank = 2;
     c->product = best;
     return LFUSE_OK;

@@ -51,6 +51,9 @@ START_TEST(covers)
     check_cover(1, 1024, UNITS);
     check_cover(4, 16, 2);
     ck_assert_int_eq(chosen(1, 512, UNITS).product.rows, 1);
+    ck_assert_int_eq(chosen(1, 512, UNITS).product.columns, 4);
+    ck_assert_int_eq(chosen(1, 128, UNITS).product.columns, 16); /* few that wait for each other */
+    ck_assert_int_eq(chosen(16, 512, UNITS).product.rows, 4);
     ck_assert_int_gt(chosen(64, 512, UNITS).product.rows, 4);
     ck_assert(chosen(64, 512, UNITS).product.counted);
     ck_assert(chosen(1, 512, UNITS).product.counted);
@@ -116,6 +119,7 @@ START_TEST(refusals)
     lfuse__strbuf text = LFUSE__STRBUF_INIT;
     declined(&facts, LAYERS, 64, 4096, "132 work-groups");
     declined(&facts, LFUSE__NETWORK_LAYERS + 1, 1, 64, "argument words");
+    declined(&facts, 3, 64, 512, "3 layers of 64 rows, up to 512 x 512: launches of their own");
     facts.resident_groups = 1;
     declined(&facts, LAYERS, 1, 512, "1 work-groups");
     facts.resident_groups = 0;
