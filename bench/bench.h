@@ -78,9 +78,15 @@ typedef struct bench_suite {
 extern const bench_suite bench_suite_launch, bench_suite_pointwise, bench_suite_gemm, bench_suite_dense,
     bench_suite_stack, bench_suite_rows, bench_suite_embed, bench_suite_foreach, bench_suite_optim;
 
-/* Figures of one variant; < 0: not measured. Medians, with 20 and 80 percentiles of gpu_us. */
+/* The median of what was measured, with its 20 and 80 percentiles; < 0: not measured. */
+typedef struct bench_time {
+    double us, low, high;
+} bench_time;
+
+/* Figures of one variant. */
 typedef struct bench_figures {
-    double wall_us, gpu_us, gpu_low, gpu_high, cold_us, enqueue_us, floor_us;
+    bench_time wall, gpu, cold, enqueue;
+    double floor_us; /* < 0: not known */
     unsigned long long launches;
 } bench_figures;
 

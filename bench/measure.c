@@ -293,6 +293,13 @@ static double floor_us(const bench_device *d, const bench_variant *v)
     return move > compute ? move : compute;
 }
 
+static const bench_time not_measured = {-1, -1, -1};
+
+static bench_time time_of(double *us, int count)
+{
+    return (bench_time){bench_quantile(us, count, 0.5), bench_quantile(us, count, 0.2), bench_quantile(us, count, 0.8)};
+}
+
 static lfuse_status measure(session *s, timed *t, int n, bench_figures *figures)
 {
     const bool shared = s->d->info.kind == LFUSE_DEVICE_CPU; /* the cores are those of every variant */
@@ -304,12 +311,10 @@ static lfuse_status measure(session *s, timed *t, int n, bench_figures *figures)
     LFUSE__TRY(run_rounds(s, t, n));
     for (int i = 0; i < n; i++) {
         bench_figures *f = &figures[i];
-        f->gpu_us = bench_quantile(t[i].gpu, t[i].done, 0.5);
-        f->gpu_low = bench_quantile(t[i].gpu, t[i].done, 0.2);
-        f->gpu_high = bench_quantile(t[i].gpu, t[i].done, 0.8);
-        f->cold_us = t[i].cold_runs ? bench_quantile(t[i].colds, t[i].done, 0.5) : -1;
-        f->wall_us = bench_quantile(t[i].wall, t[i].samples, 0.5);
-        f->enqueue_us = bench_quantile(t[i].enqueue, t[i].samples, 0.5);
+        f->gpu = time_of(t[i].gpu, t[i].done);
+        f->cold = t[i].cold_runs ? time_of(t[i].colds, t[i].done) : not_measured;
+        f->wall = time_of(t[i].wall, t[i].samples);
+        f->enqueue = time_of(t[i].enqueue, t[i].samples);
         f->floor_us = floor_us(s->d, t[i].variant);
     }
     return LFUSE_OK;
@@ -331,7 +336,7 @@ lfuse_status bench_measure(bench_device *d, bench_case *c, const char *only, ben
     if (s.events && !s.graphs && s.kind->hold_create) status = s.kind->hold_create(d, &s.hold);
     if (status) goto destroy_second;
     for (int i = 0; i < c->nvariants; i++) {
-        figures[i] = (bench_figures){.wall_us = -1, .gpu_us = -1, .cold_us = -1, .enqueue_us = -1};
+        figures[i] = (bench_figures){not_measured, not_measured, not_measured, not_measured, 0, 0};
         if ((only && strcmp(only, c->variants[i].name)) || !c->variants[i].ok) continue;
         index[n] = i;
         t[n++].variant = &c->variants[i];

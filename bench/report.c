@@ -46,18 +46,29 @@ static void figure(double value)
 
 static void row(const bench_case *c, const bench_variant *v, const bench_figures *f)
 {
-    const double us = f->cold_us > 0 ? f->cold_us : f->gpu_us;
+    const double us = f->cold.us > 0 ? f->cold.us : f->gpu.us;
     printf("  %-28s %-12s", c->problem, v->name);
-    figure(f->wall_us);
-    figure(f->gpu_us);
-    figure(f->cold_us);
-    figure(f->enqueue_us);
+    figure(f->wall.us);
+    figure(f->gpu.us);
+    figure(f->cold.us);
+    figure(f->enqueue.us);
     printf(" %9.2f %8llu", f->floor_us, f->launches);
     if (v->flops > 0 && us > 0) printf(" %9.*f", us * 1e5 > v->flops ? 1 : 0, 1e-3 * v->flops / us);
     else printf(" %9s", "-");
     if (v->tol > 0) printf(" %9.2f", v->max_err / v->tol);
     else printf(" %9s", "-");
     printf("  %s%s%s%s\n", v->ok ? "ok" : "WRONG", v->note ? " (" : "", v->note ? v->note : "", v->note ? ")" : "");
+}
+
+/* "wall_us", "wall_us_20" and "wall_us_80". */
+static void spread(FILE *json, const char *key, const bench_time *t)
+{
+    char text[24];
+    number(json, key, t->us);
+    snprintf(text, sizeof text, "%s_20", key);
+    number(json, text, t->low);
+    snprintf(text, sizeof text, "%s_80", key);
+    number(json, text, t->high);
 }
 
 static void line(const bench_device *d, const bench_case *c, const bench_variant *v, const bench_figures *f, FILE *json)
@@ -67,12 +78,10 @@ static void line(const bench_device *d, const bench_case *c, const bench_variant
     json_text(json, "variant", v->name);
     json_text(json, "device", d->info.name);
     json_text(json, "backend", d->info.backend);
-    number(json, "wall_us", f->wall_us);
-    number(json, "gpu_us", f->gpu_us);
-    number(json, "gpu_us_20", f->gpu_low);
-    number(json, "gpu_us_80", f->gpu_high);
-    number(json, "cold_us", f->cold_us);
-    number(json, "enqueue_us", f->enqueue_us);
+    spread(json, "wall_us", &f->wall);
+    spread(json, "gpu_us", &f->gpu);
+    spread(json, "cold_us", &f->cold);
+    spread(json, "enqueue_us", &f->enqueue);
     number(json, "first_us", v->first_us);
     number(json, "floor_us", f->floor_us);
     fprintf(json, ",\"launches\":%llu", f->launches);

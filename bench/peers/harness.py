@@ -17,7 +17,7 @@ ROUNDS = 15
 BATCH_US = 8000.0
 LONG_US = 30e3
 MOST_RUNS = 256
-TIMES = ("wall_us", "gpu_us", "gpu_us_20", "gpu_us_80", "cold_us", "enqueue_us")
+TIMES = tuple(f"{time}_us{spread}" for time in ("wall", "gpu", "cold", "enqueue") for spread in ("", "_20", "_80"))
 
 
 class Skipped(Exception):
@@ -68,6 +68,11 @@ def time_host(peer, variant, rounds):
     return wall, enqueue
 
 
+def spread(key, us):
+    """The median, and the 20 and 80 percentiles; of nothing None."""
+    return {key + name: quantile(us, q) if us else None for name, q in (("", 0.5), ("_20", 0.2), ("_80", 0.8))}
+
+
 def measure(peer, problem, variant):
     """Figures of a variant that was verified: lfuse-bench(1) says what they are."""
     for s in range(variant.sets):
@@ -82,9 +87,8 @@ def measure(peer, problem, variant):
     cold_runs = -(-runs // variant.sets) * variant.sets
     cold_us = peer.time_device(variant, cold_runs, variant.sets, rounds)[0] if cold else []
     return {
-        "wall_us": median(wall), "gpu_us": median(warm_us), "gpu_us_20": quantile(warm_us, 0.2),
-        "gpu_us_80": quantile(warm_us, 0.8), "cold_us": median(cold_us) if cold_us else None,
-        "enqueue_us": median(enqueue), "note": "; ".join(x for x in (how, variant.note) if x),
+        **spread("wall_us", wall), **spread("gpu_us", warm_us), **spread("cold_us", cold_us),
+        **spread("enqueue_us", enqueue), "note": "; ".join(x for x in (how, variant.note) if x),
     }
 
 

@@ -34,6 +34,16 @@ fused()
 {
     all result | grep '"variant":"fused"' > "$work/fused" && ! grep -v '"launches":[12],' "$work/fused"
 }
+# 20 and 80 percentiles are on either side of the median, of each time that was measured.
+spread()
+{
+    for time in wall_us gpu_us cold_us enqueue_us; do
+        all result | grep -v "\"$time\":null" |
+            sed "s/.*\"$time\":\([^,]*\),\"${time}_20\":\([^,]*\),\"${time}_80\":\([^,]*\),.*/\2 \1 \3/" > "$work/spread"
+        awk 'NF != 3 || !($1 + 0 > 0 && $1 + 0 <= $2 + 0 && $2 + 0 <= $3 + 0) { exit 1 }' "$work/spread" || return 1
+    done
+    all result | grep -q '"enqueue_us_80":[0-9]'
+}
 left_out() # variant, problem, reason
 {
     all skipped | grep "\"case\":\"$2\",\"variant\":\"$1\"" > "$work/left" && ! grep -v "$3" "$work/left"
@@ -65,6 +75,7 @@ else
     ok "two levels of three rows are declined by the plan" left_out strassen2 dense:L2:H48:B3:bf16 "too few rows"
     ok "the vendor's is there, or left out" vendor_is_there_or_said_to_be_missing
     ok "a report has what is left out" is_reported
+    ok "times come with their spread" spread
     ok "an unknown type is refused" refused
 fi
 done_testing
