@@ -33,7 +33,8 @@ if HAVE_CUDA
 bench_lfuse_bench_SOURCES += %reldir%/native_cuda.c
 endif
 if HAVE_OPENCL
-bench_lfuse_bench_SOURCES += %reldir%/native_opencl.c %reldir%/native_opencl.h %reldir%/native_opencl_times.c
+bench_lfuse_bench_SOURCES += %reldir%/native_opencl.c %reldir%/native_opencl.h \
+	%reldir%/native_opencl_buffer.c %reldir%/native_opencl_times.c
 endif
 bench_lfuse_bench_LDADD = bench/liboracle.la bench/libpage.la libfuse_core.la
 bench_lfuse_info_SOURCES = %reldir%/info.c %reldir%/json.c %reldir%/json.h

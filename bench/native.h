@@ -59,6 +59,13 @@ typedef struct bench_native_kind {
                                     const lfuse_tensor *y, void **resident);
     lfuse_status (*resident_run)(void *resident);
     void (*resident_destroy)(void *resident);
+    /*
+     * So many launches of the empty kernel, recorded by the driver and enqueued by one call: what `empty` so many times
+     * is beside. ERR_UNSUPPORTED: it has no such thing. NULL where native graphs are that.
+     */
+    lfuse_status (*buffer_create)(bench_device *d, int launches, void **buffer);
+    lfuse_status (*buffer_run)(void *buffer);
+    void (*buffer_destroy)(void *buffer);
 } bench_native_kind;
 
 #ifdef HAVE_CUDA

@@ -362,4 +362,4 @@ static lfuse_status dense_run(void *dense)
 }
 
 const bench_native_kind bench_native_cuda = {"cuda", create, destroy, empty, worker, dense_create, dense_run,
-                                             dense_destroy, NULL, NULL, NULL, NULL, NULL, NULL};
+                                             dense_destroy, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL};

@@ -305,4 +305,5 @@ static lfuse_status resident_run(void *state)
 const bench_native_kind bench_native_opencl = {"opencl", create, destroy, empty, NULL, dense_create, dense_run,
                                                dense_destroy, bench_opencl_hold_create, bench_opencl_hold,
                                                bench_opencl_hold_destroy, resident_create, resident_run,
-                                               resident_destroy};
+                                               resident_destroy, bench_opencl_buffer_create,
+                                               bench_opencl_buffer_run, bench_opencl_buffer_destroy};

@@ -19,5 +19,8 @@ lfuse_status bench_opencl_build(const bench_device *d, const char *text, const c
 lfuse_status bench_opencl_hold_create(bench_device *d, void **hold);
 lfuse_status bench_opencl_hold(void *hold, double us);
 void bench_opencl_hold_destroy(void *hold);
+lfuse_status bench_opencl_buffer_create(bench_device *d, int launches, void **buffer);
+lfuse_status bench_opencl_buffer_run(void *buffer);
+void bench_opencl_buffer_destroy(void *buffer);
 
 #endif

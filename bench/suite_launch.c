@@ -3,7 +3,8 @@
  * launch:K: what a run of K kernels of our own costs the host, beside K bare launches by the driver's own call: "bare"
  * of an empty kernel without parameters, "bare-worker" of one with the parameters and the work of ours. The K kernels
  * each add 1 to a tensor of 256 elements and depend on each other; "replay" runs them as one native graph, or as a
- * recorded list of launches where the device has none.
+ * recorded list of launches where the device has none. "bare-buffer" are the launches of "bare" as one command buffer
+ * of the driver's, where OpenCL drivers have these (cl_khr_command_buffer).
  */
 #ifdef HAVE_CONFIG_H
 #include "config.h"
@@ -55,6 +56,42 @@ static lfuse_status add_bare(bench_device *d, bench_case *c, const char *name, i
     return LFUSE_OK;
 }
 
+typedef struct buffer {
+    const bench_native_kind *kind;
+    void *native;
+} buffer;
+
+static lfuse_status buffer_run(void *state, int set)
+{
+    buffer *b = state;
+    (void)set;
+    return b->kind->buffer_run(b->native);
+}
+
+static void buffer_destroy(void *state)
+{
+    buffer *b = state;
+    b->kind->buffer_destroy(b->native);
+    free(b);
+}
+
+static lfuse_status add_buffer(bench_device *d, bench_case *c, int launches)
+{
+    const bench_native_kind *kind;
+    LFUSE__TRY(bench_native_find(d, &kind));
+    if (!kind->buffer_create) return LFUSE_OK;
+    buffer *b = calloc(1, sizeof *b);
+    if (!b) return lfuse__error(LFUSE_ERR_MEMORY, "out of memory for the recorded launches");
+    b->kind = kind;
+    lfuse_status status = kind->buffer_create(d, launches, &b->native);
+    if (status) {
+        free(b);
+        return bench_omit(c, "bare-buffer", status);
+    }
+    bench_add(c, "bare-buffer", b, buffer_run, buffer_destroy);
+    return LFUSE_OK;
+}
+
 static lfuse_status prepare(bench_device *d, const char *problem, bench_case *c)
 {
     static const int64_t shape[1] = {256};
@@ -77,7 +114,8 @@ static lfuse_status prepare(bench_device *d, const char *problem, bench_case *c)
     LFUSE__TRY(fixture_variant(f, c, "libfuse", &unfused));
     if (launches > 1) LFUSE__TRY(fixture_replay(f, c, &replay));
     LFUSE__TRY(add_bare(d, c, "bare", launches));
-    return add_bare(d, c, "bare-worker", launches);
+    LFUSE__TRY(add_bare(d, c, "bare-worker", launches));
+    return add_buffer(d, c, launches);
 }
 
 static const char *const problems[] = {"launch:1", "launch:8", "launch:32", NULL};

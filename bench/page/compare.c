@@ -36,8 +36,8 @@ enum { FUSIONS = sizeof fusions / sizeof *fusions, STRASSENS = sizeof strassens 
 static const char epilogue[] = "+ep";
 
 /* Variants beside the library's own: limits, other libraries' bare calls, work that is not the same or less exact. */
-static const char *const besides[] = {"kernel-copy", "api-copy", "add", "resident", "bare", "bare-worker", "tensor",
-                                      "vendor", "openblas", "strassen1", "strassen2", "auto"};
+static const char *const besides[] = {"kernel-copy", "api-copy", "add", "resident", "bare", "bare-worker",
+                                      "bare-buffer", "tensor", "vendor", "openblas", "strassen1", "strassen2", "auto"};
 
 static bool is_beside(const char *variant)
 {
