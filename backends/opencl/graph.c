@@ -4,7 +4,8 @@
  * calls cost (on PoCL 0.8 us of the host for each launch).
  *
  * Command buffers (cl_khr_command_buffer) could stand behind these functions, and do not, because they are slower where
- * they exist. PoCL makes each recorded command a command of the queue again, with an event of its own, and one more for them all:
+ * they exist. PoCL makes each recorded command a command of the queue again, with an event of its own, and one more for
+ * all of them:
  *
  *     us to enqueue (and until finished)    list          buffer
  *     PoCL 3.1 (0.9.0),  8 launches         4.7 (60.6)    5.1 (61.5)
