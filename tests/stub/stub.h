@@ -45,7 +45,6 @@ typedef struct lfuse__stub_settings {
     bool peer;              /* copy_peer works between the two devices */
     bool tuned;             /* fact: the library of products is of the device's own maker */
     bool tf32;              /* fact; products then cut the last 13 bits of operands off */
-    bool tuned;             /* fact: its library of products is its maker's */
     bool decline_mixed;     /* gemm declines products of f16 and bf16 whose result is f32 */
     bool elapsed;           /* events tell times */
     bool patches;           /* native graphs take new arguments of their launches */
