@@ -173,8 +173,8 @@ lfuse_status lfuse__network_choose(const lfuse__facts *facts, const lfuse__netwo
                             "work-groups hold that run at the same time", (long long)w->m, (long long)most_deep(w),
                             (long long)most_columns(w), facts->resident_groups);
     if (w->nlayers < MANY_LAYERS && cost(&best, w, size) > MANY_CLOCKS)
-        return lfuse__error(LFUSE_ERR_UNSUPPORTED, "%d layers of %lld rows, up to %lld x %lld: launches of their own are "
-                            "taken for faster", w->nlayers, (long long)w->m, (long long)most_deep(w),
+        return lfuse__error(LFUSE_ERR_UNSUPPORTED, "%d layers of %lld rows, up to %lld x %lld: launches of their own "
+                            "are taken for faster", w->nlayers, (long long)w->m, (long long)most_deep(w),
                             (long long)most_columns(w));
     c->rank = 2;
     c->product = best;
