@@ -50,6 +50,8 @@ static lfuse_status parse(const char *problem, dense *p)
 
 /* Multiplications that a problem has on a CPU at most: a tenth of a second; and with a vendor's library. */
 static const double most_on_cpu = 0x1p34, most_of_vendor = 0x1p31;
+/* Weights that it has there at most: variants hold up to 49/16 of them once more, for each of two buffer sets. */
+static const double most_weights_on_cpu = 0x1p27;
 
 static bool is_too_large(const bench_device *d, const dense *p, double most)
 {
@@ -60,6 +62,10 @@ static bool is_too_large(const bench_device *d, const dense *p, double most)
 static lfuse_status read_problem(const bench_device *d, const char *problem, dense *p)
 {
     LFUSE__TRY(parse(problem, p));
+    const double weights = p->layers * (double)p->width * (double)p->width;
+    if (d->info.kind == LFUSE_DEVICE_CPU && !d->named && weights > most_weights_on_cpu)
+        return lfuse__error(LFUSE_ERR_UNSUPPORTED, "%.3g weights are many for a CPU's memory; --case runs it anyway",
+                            weights);
     if (!is_too_large(d, p, most_on_cpu)) return LFUSE_OK;
     return lfuse__error(LFUSE_ERR_UNSUPPORTED, "these are many multiplications for a CPU; --case runs it anyway");
 }
@@ -200,9 +206,13 @@ static lfuse_status prepare(bench_device *d, const char *problem, bench_case *c)
 }
 
 static const char *const problems[] = {
-    "dense:L8:H128:B64",  "dense:L8:H512:B1",    "dense:L8:H512:B64",    "dense:L8:H1024:B64", "dense:L8:H2048:B64",
-    "dense:L8:H4096:B64", "dense:L8:H1024:B1024", "dense:L8:H4096:B1024", "dense:L8:H4096:B4096",
-    "dense:L8:H128:B64:f16", "dense:L8:H512:B64:f16", "dense:L8:H4096:B64:f16", "dense:L8:H4096:B4096:f16",
-    "dense:L8:H128:B64:bf16", "dense:L8:H512:B64:bf16", "dense:L8:H4096:B64:bf16", NULL};
+    "dense:L1:H32:B1", "dense:L8:H32:B1", "dense:L8:H32:B64", "dense:L1:H512:B64", "dense:L1:H4096:B1",
+    "dense:L1:H8192:B8192",
+    "dense:L8:H128:B64", "dense:L8:H512:B1", "dense:L8:H512:B64", "dense:L8:H1024:B64", "dense:L8:H2048:B64",
+    "dense:L8:H4096:B64", "dense:L8:H8192:B1", "dense:L8:H8192:B64", "dense:L8:H1024:B1024", "dense:L8:H512:B8192",
+    "dense:L8:H4096:B1024", "dense:L8:H4096:B4096", "dense:L8:H8192:B8192",
+    "dense:L1:H32:B1:f16", "dense:L8:H128:B64:f16", "dense:L8:H512:B64:f16", "dense:L8:H4096:B64:f16",
+    "dense:L8:H4096:B4096:f16", "dense:L8:H8192:B8192:f16",
+    "dense:L8:H128:B64:bf16", "dense:L8:H512:B64:bf16", "dense:L8:H4096:B64:bf16", "dense:L8:H4096:B4096:bf16", NULL};
 static const char *const quick[] = {"dense:L8:H128:B64", "dense:L4:H64:B8:f16", "dense:L4:H64:B8:bf16", NULL};
 const bench_suite bench_suite_dense = {"dense", problems, quick, prepare, tune};

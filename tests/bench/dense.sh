@@ -60,12 +60,22 @@ is_reported()
     "$bench" --report "$work/page" "$work/figures" &&
         grep "dense:L2:H48:B3:bf16 strassen2: the plan says" "$work/page/index.html"
 }
+# The corners of what the suite is of.
+listed()
+{
+    "$bench" --list > "$work/list" || return 1
+    for problem in dense:L1:H32:B1 dense:L8:H32:B1 dense:L1:H8192:B8192 dense:L8:H8192:B1 dense:L8:H8192:B8192 \
+        dense:L8:H8192:B8192:f16; do
+        grep -qx "$problem" "$work/list" || return 1
+    done
+}
 refused()
 {
     ! LFUSE_WISDOM=$work/wisdom "$bench" --tune --case dense:L2:H48:B5:f17 > "$work/said" 2>&1 &&
         grep 'expected dense:L' "$work/said"
 }
 
+ok "the suite has the smallest and the largest networks" listed
 if "$top_builddir/bench/lfuse-info" --json | grep -q '"devices":\[\]'; then
     skip "dense networks of narrow types" "no device"
 else
