@@ -258,21 +258,6 @@ START_TEST(narrow_sums)
     ck_assert(step_at(0, 2)->product.native);
 }
 END_TEST
-static void declined_as(lfuse_type right, lfuse_type result, lfuse_precision precision, const char *why)
-{
-    lfuse_value x = lfuse_input(g, "x", LFUSE_F32, 2, LFUSE_DIMS(8, 8));
-
-    lfuse_output(g, "y", lfuse_matmul_as(x, lfuse_frozen(g, "w", right, 2, LFUSE_DIMS(8, 8)), result, precision));
-    rig_strassen = LFUSE_STRASSEN_ONE;
-    rig_facts.products = LFUSE__PRODUCTS_TUNED;
-    rig_facts.info.tf32 = 1;
-    rig_make(NATIVE_FREE);
-    ck_assert_msg(strstr(text.data, why) != NULL, "%s", text.data);
-}
-START_TEST(two_types) { declined_as(LFUSE_F16, LFUSE_F32, LFUSE_PRECISION_FULL, "operands of two types"); }
-END_TEST
-START_TEST(tf32) { declined_as(LFUSE_F32, LFUSE_F32, LFUSE_PRECISION_TF32, "in tf32"); }
-END_TEST
 START_TEST(batch) { declined(LFUSE_F32, 3, 8, 8, 8, "a batch"); }
 END_TEST
 
@@ -361,8 +346,6 @@ static Suite *suite_strassen(void)
     tcase_add_test(refused, small_k);
     tcase_add_test(refused, sizes_that_vary);
     tcase_add_test(refused, narrow_sums);
-    tcase_add_test(refused, two_types);
-    tcase_add_test(refused, tf32);
     tcase_add_test(refused, batch);
     tcase_add_test(refused, prepared);
     tcase_add_test(model, unknown_device);
