@@ -3,7 +3,8 @@
  * Recordings that are replayed with other sizes. Each combination of sizes is a form: instances of its own for the runs
  * whose sizes they are, the common ones for all others, and a native graph. The last forms are kept, so that a replay
  * with sizes that came before makes nothing and launches the graph that is there; what addresses and numbers have
- * become meanwhile is patched into it as ever.
+ * become meanwhile is patched into it as ever. Where instances hold frozen tensors in another form (packed, with
+ * Strassen's sums), one form is kept beside the present one.
  */
 #ifdef HAVE_CONFIG_H
 #include "config.h"
@@ -13,6 +14,8 @@
 #include <string.h>
 
 #include "common/run/recording.h"
+
+enum { LITTLE = 1 << 16 /* bytes that instances prepare: counters of products whose parts meet, small weights */ };
 
 static void free_form(const lfuse_recording *r, lfuse__recorded_form *f)
 {
@@ -75,6 +78,12 @@ static bool is_present(const lfuse_recording *r, const lfuse__recorded_form *f)
     return true;
 }
 
+static void drop(lfuse_recording *r, int f)
+{
+    free_form(r, &r->forms[f]);
+    memmove(&r->forms[f], &r->forms[f + 1], (size_t)(--r->nforms - f) * sizeof r->forms[0]);
+}
+
 /* The graph of the present instances, out of the form that has them. */
 static lfuse__native *take_native(lfuse_recording *r)
 {
@@ -82,18 +91,31 @@ static lfuse__native *take_native(lfuse_recording *r)
         lfuse__native *native = r->forms[f].native;
         if (!is_present(r, &r->forms[f])) continue;
         r->forms[f].native = NULL;
-        free_form(r, &r->forms[f]);
-        memmove(&r->forms[f], &r->forms[f + 1], (size_t)(--r->nforms - f) * sizeof r->forms[0]);
+        drop(r, f);
         return native;
     }
     return NULL;
 }
 
+/* Whether the form alone holds what was made of frozen tensors, which may be as large as these. */
+static bool is_large(const lfuse_recording *r, const lfuse__recorded_form *f)
+{
+    uint64_t bytes = 0;
+
+    for (size_t i = 0; i < r->count; i++)
+        if (f->instances[i] && f->instances[i] != r->commands[i].as.run.instance)
+            bytes += lfuse__instance_prepared_bytes(f->instances[i]);
+    return bytes > LITTLE;
+}
+
+/* Of the large ones the last that was left: a batch of full size and a last one take turns. */
 static void keep(lfuse_recording *r, const lfuse__recorded_form *left)
 {
-    if (r->nforms == LFUSE__FORMS) free_form(r, &r->forms[--r->nforms]);
+    if (r->nforms == LFUSE__FORMS) drop(r, r->nforms - 1);
     memmove(&r->forms[1], &r->forms[0], (size_t)r->nforms++ * sizeof r->forms[0]);
     r->forms[0] = *left;
+    for (int f = r->nforms - 1; f > 0; f--)
+        if (is_large(r, &r->forms[f])) drop(r, f);
 }
 
 lfuse_status lfuse__forms_take(lfuse_recording *r)

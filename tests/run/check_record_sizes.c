@@ -241,6 +241,48 @@ START_TEST(more_sizes_than_are_kept)
 }
 END_TEST
 
+/* y = x exp(w), of which the second factor is made once for an instance and takes 80 kB. */
+static lfuse_plan *prepared_plan(void)
+{
+    lfuse_graph *graph = lfuse_graph_create();
+    lfuse_size n = lfuse_size_var(graph, "n", 1, 3);
+    lfuse_value x = lfuse_input(graph, "x", LFUSE_F32, 2, LFUSE_DIMS(n, 20000));
+
+    lfuse_output(graph, "y", lfuse_mul(x, lfuse_exp(lfuse_frozen(graph, "w", LFUSE_F32, 1, LFUSE_DIMS(20000)))));
+    return plan_of(graph);
+}
+
+/* Of sizes for each of which weights are prepared, two are kept. */
+START_TEST(sizes_of_large_weights)
+{
+    static const struct {
+        int rows;
+        uint64_t captures;
+    } turns[] = { { 1, 1 }, { 2, 2 }, { 1, 2 }, { 2, 2 }, { 3, 3 }, { 2, 3 }, { 3, 3 }, { 1, 4 }, { 3, 4 }, { 2, 5 } };
+    lfuse_tensor *x[3], *y[3], *w = ramp(1, SHAPE(20000), 0, 1e-4f);
+    lfuse_plan *plan = prepared_plan();
+    lfuse_recording *recording;
+
+    for (int i = 0; i < 3; i++) x[i] = ramp(2, SHAPE(i + 1, 20000), 0, 1e-3f), y[i] = tensor(2, SHAPE(i + 1, 20000));
+    const lfuse_binding b[] = { lfuse_bind_tensor("x", x[0]), lfuse_bind_tensor("y", y[0]), lfuse_bind_tensor("w", w) };
+    OK(lfuse_record_begin(stream));
+    OK(lfuse_plan_run(plan, stream, b, 3));
+    OK(lfuse_record_end(stream, &recording));
+    lfuse_plan_destroy(plan);
+    for (size_t t = 0; t < sizeof turns / sizeof *turns; t++) {
+        const int at = turns[t].rows - 1, last = 20000 * turns[t].rows - 1;
+        const lfuse_binding other[] = { lfuse_bind_tensor("x", x[at]), lfuse_bind_tensor("y", y[at]) };
+        OK(lfuse_recording_replay(recording, stream, other, 2));
+        NEAR(values(y[at])[last], 1e-3 * last * exp(1e-4 * 19999));
+        OK(lfuse_tensor_fill(y[at], NULL, -7));
+        ck_assert_uint_eq(captures(), turns[t].captures);
+    }
+    lfuse_recording_destroy(recording);
+    for (int i = 0; i < 3; i++) lfuse_tensor_destroy(x[i]), lfuse_tensor_destroy(y[i]);
+    lfuse_tensor_destroy(w);
+}
+END_TEST
+
 /* What replays of other sizes have left goes while their work is still to be done. */
 START_TEST(destroyed_while_it_runs)
 {
@@ -417,6 +459,7 @@ static Suite *suite_record_sizes(void)
     tcase_add_loop_test(c, sizes_in_turn, 0, 2);
     tcase_add_test(c, other_tensors_of_known_sizes);
     tcase_add_loop_test(c, more_sizes_than_are_kept, 0, 2);
+    tcase_add_test(c, sizes_of_large_weights);
     tcase_add_loop_test(c, destroyed_while_it_runs, 0, 2);
     tcase_add_loop_test(c, sizes_by_name, 0, 2);
     tcase_add_loop_test(c, sizes_at_odds, 0, 2);
