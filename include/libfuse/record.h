@@ -29,9 +29,8 @@ LFUSE_API LFUSE_MUST_CHECK lfuse_status lfuse_record_end(lfuse_stream *stream, l
  * tell such a size are then to be bound anew together, and a size that no tensor tells (lfuse_bind_size) keeps its
  * value unless it is bound too. What other sizes need is made by the first replay that has them, and kept for the last
  * eight combinations of sizes (the last two, where more than 64 KiB are made of frozen tensors for each): a replay with
- * one of these makes nothing and is one launch of the graph it had. While a stream is being captured only such sizes can
- * be had (ERR_STATE). Recorded copies and fills are of tensors, not of
- * names: they keep addresses and bytes.
+ * one of these makes nothing and is one launch of the graph it had. While a stream is being captured only such sizes
+ * can be had (ERR_STATE). Recorded copies and fills are of tensors, not of names: they keep addresses and bytes.
  *
  * A recording belongs to one thread at a time, and the caller orders its replays on different streams (by events).
  */
