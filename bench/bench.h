@@ -18,6 +18,7 @@ typedef struct bench_machine {
     double empty_us;  /* launch of an empty kernel and synchronisation */
     double copy_gbs;  /* bytes read + written, the faster of the API's copy and our copy kernel */
     double gemm_gflops; /* f32 product, 0 where the device has none */
+    double product_gflops[LFUSE_F64 + 1]; /* by operands' type, where a case asked for it; 0: not yet, < 0: none */
     double timer_us;  /* resolution of the host's clock */
 } bench_machine;
 
@@ -38,6 +39,7 @@ typedef struct bench_variant {
     void (*destroy)(void *state);
     double first_us;      /* plan making and first run with an empty cache; < 0: not measured */
     double bytes, flops;  /* of one run */
+    lfuse_type operands;  /* of the products that are most of the flops; NONE: the traffic alone is its floor */
     double max_err, tol;  /* largest error over its bound as error and bound; < 0: nothing to verify (copies) */
     bool ok;
     int nsets;            /* buffer sets that it has, the case's first ones; 0: all */
@@ -101,6 +103,8 @@ lfuse_status bench_tune_end(bench_device *d);
 
 /* machine.c */
 lfuse_status bench_machine_measure(bench_device *d);
+/* GFLOP/s of products of operands of a type, measured at the first call for it; 0: the device has none. */
+lfuse_status bench_machine_product_rate(bench_device *d, lfuse_type operands, double *gflops);
 
 /* report.c: a table on stdout, JSON lines in `json` (may be NULL). */
 void bench_report_machine(const bench_device *d, FILE *json);

@@ -296,6 +296,7 @@ lfuse_status gemm_group_prepare(bench_device *d, const char *text, bench_case *c
     for (int i = 0; i < c->nvariants; i++) {
         c->variants[i].bytes = bytes_of(g);
         c->variants[i].flops = 2 * work_of(g);
+        c->variants[i].operands = g->type;
     }
     return LFUSE_OK;
 }

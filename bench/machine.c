@@ -80,7 +80,7 @@ static lfuse_status product(void *state)
     return lfuse_gemm(s->stream, 0, 0, 1, s->a, s->b, 0, s->c);
 }
 
-static lfuse_status product_rate(bench_device *d)
+static lfuse_status product_rate(bench_device *d, lfuse_type type, double *gflops)
 {
     int64_t n = d->info.kind != LFUSE_DEVICE_GPU ? 512 : d->quick ? 2048 : 4096;
     int64_t shape[2] = {n, n};
@@ -88,17 +88,29 @@ static lfuse_status product_rate(bench_device *d)
     lfuse_value ignored;
     fixture *f;
     LFUSE__TRY(fixture_create(d, &f));
-    lfuse_status status = fixture_tensor(f, "a", FIXTURE_INPUT, LFUSE_F32, 2, shape, 1, &ignored);
-    if (!status) status = fixture_tensor(f, "b", FIXTURE_INPUT, LFUSE_F32, 2, shape, 1, &ignored);
-    if (!status) status = fixture_tensor(f, "c", FIXTURE_OUTPUT, LFUSE_F32, 2, shape, 1, NULL);
+    lfuse_status status = fixture_tensor(f, "a", FIXTURE_INPUT, type, 2, shape, 1, &ignored);
+    if (!status) status = fixture_tensor(f, "b", FIXTURE_INPUT, type, 2, shape, 1, &ignored);
+    if (!status) status = fixture_tensor(f, "c", FIXTURE_OUTPUT, type, 2, shape, 1, NULL);
     if (!status) status = fixture_upload(f, 1);
     if (!status) {
         product_state s = {d->stream, f->io[0].tensors[0], f->io[1].tensors[0], f->io[2].tensors[0]};
         status = time_runs(d, product, &s, 3, &us);
     }
-    if (!status) d->machine.gemm_gflops = 2e-3 * (double)n * (double)n * (double)n / us;
+    if (!status) *gflops = 2e-3 * (double)n * (double)n * (double)n / us;
     fixture_destroy(f);
     return bench_is_missing(status) ? LFUSE_OK : status;
+}
+
+lfuse_status bench_machine_product_rate(bench_device *d, lfuse_type operands, double *gflops)
+{
+    double *known = &d->machine.product_gflops[operands];
+    if (!*known) {
+        double rate = -1;
+        LFUSE__TRY(product_rate(d, operands, &rate));
+        *known = rate;
+    }
+    *gflops = *known > 0 ? *known : 0;
+    return LFUSE_OK;
 }
 
 typedef struct empty_state {
@@ -127,5 +139,5 @@ lfuse_status bench_machine_measure(bench_device *d)
     d->machine.timer_us = bench_timer_resolution();
     LFUSE__TRY(empty_launch(d));
     LFUSE__TRY(copy_rate(d));
-    return product_rate(d);
+    return bench_machine_product_rate(d, LFUSE_F32, &d->machine.gemm_gflops);
 }

@@ -286,11 +286,13 @@ static lfuse_status run_rounds(const session *s, timed *t, int n)
     return LFUSE_OK;
 }
 
-static double floor_us(const bench_device *d, const bench_variant *v)
+static lfuse_status floor_us(bench_device *d, const bench_variant *v, double *us)
 {
-    double move = d->machine.copy_gbs > 0 ? v->bytes / (1e3 * d->machine.copy_gbs) : 0;
-    double compute = d->machine.gemm_gflops > 0 ? v->flops / (1e3 * d->machine.gemm_gflops) : 0;
-    return move > compute ? move : compute;
+    double move = d->machine.copy_gbs > 0 ? v->bytes / (1e3 * d->machine.copy_gbs) : 0, rate = 0;
+    if (v->operands) LFUSE__TRY(bench_machine_product_rate(d, v->operands, &rate));
+    double compute = rate > 0 ? v->flops / (1e3 * rate) : 0;
+    *us = move > compute ? move : compute;
+    return LFUSE_OK;
 }
 
 static const bench_time not_measured = {-1, -1, -1};
@@ -315,7 +317,7 @@ static lfuse_status measure(session *s, timed *t, int n, bench_figures *figures)
         f->cold = t[i].cold_runs ? time_of(t[i].colds, t[i].done) : not_measured;
         f->wall = time_of(t[i].wall, t[i].samples);
         f->enqueue = time_of(t[i].enqueue, t[i].samples);
-        f->floor_us = floor_us(s->d, t[i].variant);
+        LFUSE__TRY(floor_us(s->d, t[i].variant, &f->floor_us));
     }
     return LFUSE_OK;
 }

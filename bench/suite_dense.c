@@ -201,6 +201,7 @@ static lfuse_status prepare(bench_device *d, const char *problem, bench_case *c)
     for (int i = 0; i < c->nvariants; i++) {
         c->variants[i].bytes = fixture_bytes(f);
         c->variants[i].flops = 2.0 * p.layers * (double)p.batch * (double)p.width * (double)p.width;
+        c->variants[i].operands = p.type;
     }
     return LFUSE_OK;
 }

@@ -136,6 +136,7 @@ static lfuse_status prepare(bench_device *d, const char *problem, bench_case *c)
         bench_variant *v = &c->variants[i];
         v->bytes = fixture_bytes(strstr(v->name, "+ep") ? s->ep : s->bare);
         v->flops = 2 * gemm_problem_work(&p);
+        v->operands = p.tf32 ? LFUSE_TYPE_NONE : p.type;
     }
     return LFUSE_OK;
 }

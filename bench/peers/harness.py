@@ -94,7 +94,8 @@ def measure(peer, problem, variant):
 
 def floor_us(machine, problem):
     move = problem.bytes / (1e3 * machine["copy_gbs"]) if machine["copy_gbs"] else 0
-    compute = problem.flops / (1e3 * machine["gemm_gflops"]) if machine["gemm_gflops"] else 0
+    rate = machine["gemm_gflops"] if problem.type == "f32" else 0
+    compute = problem.flops / (1e3 * rate) if rate else 0
     return max(move, compute)
 
 
