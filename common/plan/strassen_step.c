@@ -14,6 +14,7 @@
 #include <string.h>
 
 #include "common/base/error.h"
+#include "common/plan/provider.h"
 
 /* Elements: of CPUs what kernels take at a time, of others 16 bytes of f32, or of what is narrower. */
 enum { CPU_LANES = 16, GPU_VECTOR = 4, NARROW_VECTOR = 8 };
@@ -162,38 +163,58 @@ static void swap_axes(lfuse__operand *o, int i, int k)
     o->axis[k] = axis, o->step[k] = step;
 }
 
-/* The factors of operand i of the product, into memory of their own, in the order in which it is stored. */
-static lfuse_status factor_step(lfuse__draft *d, int32_t matmul, int i, int *index, lfuse__step *step)
+static bool is_frozen(const lfuse__draft *d, int32_t matmul, int i)
 {
-    const int levels = d->levels[matmul];
-    const lfuse_size *shape = lfuse__draft_node(d, lfuse__draft_node(d, matmul)->in[i])->shape;
     lfuse__view walk;
     const int32_t base = lfuse__draft_operand(d, matmul, i, &walk);
-    const bool frozen = lfuse__draft_node(d, base)->kind == LFUSE__FROZEN || d->prepared[base];
+
+    return lfuse__draft_node(d, base)->kind == LFUSE__FROZEN || d->prepared[base];
+}
+
+/* Operand i of the product, in the order in which it is stored. */
+static matrix operand_matrix(const lfuse__draft *d, int32_t matmul, int i)
+{
+    const lfuse_size *shape = lfuse__draft_node(d, lfuse__draft_node(d, matmul)->in[i])->shape;
+    const matrix m = i ? right_matrix(shape) : left_matrix(d, shape);
+
+    return lfuse__draft_turned(d, matmul, i) ? turn(m) : m;
+}
+
+static lfuse_status factor_buffer(lfuse__draft *d, int32_t matmul, int i, int *index)
+{
+    const matrix m = operand_matrix(d, matmul, i);
+
+    return block_buffer(d, matmul, factor_type(d, matmul),
+                        is_frozen(d, matmul, i) ? LFUSE__PLACE_PREPARED : LFUSE__PLACE_SCRATCH, &m, d->levels[matmul],
+                        index);
+}
+
+/* The factors of operand i of the product, into a buffer of their own. */
+static lfuse_status factor_step(lfuse__draft *d, int32_t matmul, int i, int index, lfuse__step *step)
+{
+    lfuse__view walk;
+    const int32_t base = lfuse__draft_operand(d, matmul, i, &walk);
     const bool turned = lfuse__draft_turned(d, matmul, i);
     const lfuse_type type = factor_type(d, matmul), sum = sum_type(d, matmul);
-    matrix m = i ? right_matrix(shape) : left_matrix(d, shape);
+    const matrix m = operand_matrix(d, matmul, i);
 
-    if (turned) m = turn(m);
-    LFUSE__TRY(block_buffer(d, matmul, type, frozen ? LFUSE__PLACE_PREPARED : LFUSE__PLACE_SCRATCH, &m, levels,
-                            index));
     LFUSE__TRY(start_step(step, LFUSE__STEP_STRASSEN, 2, OWN + 1));
     nowhere(sum, false, &step->operands[0]);
-    block_operand(d, *index, true, &step->operands[1]);
+    block_operand(d, index, true, &step->operands[1]);
     nowhere(sum, false, &step->operands[2]);
     LFUSE__TRY(lfuse__draft_operand_at(d, base, &d->home[base], &walk, &step->operands[OWN]));
     if (turned) swap_axes(&step->operands[OWN], 0, 1);
     memcpy(step->extents, m.extents, sizeof m.extents);
-    step->prepare = frozen;
-    step->strassen = (lfuse__strassening){ .out = (int8_t)levels, .right = i == 1, .turned = turned };
+    step->prepare = is_frozen(d, matmul, i);
+    step->strassen = (lfuse__strassening){ .out = d->levels[matmul], .right = i == 1, .turned = turned };
     pad(d, &m, &step->strassen);
     return copying_body(step, OWN, 1, type);
 }
 
 /* All products in one launch: as the vendor's library takes them, or our own kernels. */
-static lfuse_status product_step(lfuse__draft *d, int32_t matmul, int left, int right, int result, lfuse__step *step)
+static lfuse_status product_step(lfuse__draft *d, int32_t matmul, bool native, int left, int right, int result,
+                                 lfuse__step *step)
 {
-    const bool native = lfuse__draft_native(d, matmul);
     const lfuse_type type = factor_type(d, matmul), sum = sum_type(d, matmul);
     const bool turned[2] = { lfuse__draft_turned(d, matmul, 0), lfuse__draft_turned(d, matmul, 1) };
     const lfuse_size *a = d->out->buffers[left].shape, *c = d->out->buffers[result].shape;
@@ -293,60 +314,86 @@ static lfuse_status build(lfuse__draft *d, const lfuse__unit *u, lfuse__builder 
     return settle(d, u->node, result, factors, step);
 }
 
-/* Behind the products; what goes on has its factors then. */
-static lfuse_status end_step(lfuse__draft *d, const lfuse__unit *u, int result, lfuse__step *step)
+/* Behind the products. */
+static lfuse_status end_step(lfuse__draft *d, const lfuse__unit *u, int result, int factors, lfuse__step *step)
 {
-    const lfuse__node *n = lfuse__draft_node(d, u->node);
-    const int32_t onward = d->onward[u->node];
-    const matrix m = left_matrix(d, n->shape);
-    int factors = -1;
     lfuse__builder *b;
     lfuse_status status;
 
-    if (onward >= 0)
-        LFUSE__TRY(block_buffer(d, onward, (lfuse_type)lfuse__draft_node(d, onward)->type, LFUSE__PLACE_SCRATCH, &m,
-                                d->factor_levels[onward], &factors));
-    LFUSE__TRY(lfuse__builder_create(d, u->tail, 2, n->shape, &b));
+    LFUSE__TRY(lfuse__builder_create(d, u->tail, 2, lfuse__draft_node(d, u->node)->shape, &b));
     status = build(d, u, b, result, factors, step);
     lfuse__builder_destroy(b);
-    if (onward >= 0) d->factors[onward] = factors;
     return status;
 }
 
-static bool has_factors(const lfuse__draft *d, int32_t matmul, int32_t *base)
-{
-    return lfuse__draft_whole_operand(d, matmul, 0, base) && d->factors[*base] >= 0 &&
-           d->factor_levels[*base] == d->levels[matmul];
-}
+/* The buffers of a product; factors: those of the product that it goes on to, -1. */
+typedef struct buffers {
+    int right, left, result, factors;
+    bool made; /* the left factors, by an earlier step */
+} buffers;
 
 /* Left factors, where nobody has made them; later products of the same operand find them. */
-static lfuse_status left_factors(lfuse__draft *d, int32_t matmul, int *index, lfuse__step *step)
+static lfuse_status left_factors(lfuse__draft *d, int32_t matmul, buffers *to)
 {
     int32_t base;
     const bool whole = lfuse__draft_whole_operand(d, matmul, 0, &base);
 
-    LFUSE__TRY(factor_step(d, matmul, 0, index, step));
+    to->made = whole && d->factors[base] >= 0 && d->factor_levels[base] == d->levels[matmul];
+    if (to->made) {
+        to->left = d->factors[base];
+        return LFUSE_OK;
+    }
+    LFUSE__TRY(factor_buffer(d, matmul, 0, &to->left));
     if (!whole || d->factors[base] >= 0) return LFUSE_OK;
-    d->factors[base] = *index;
+    d->factors[base] = to->left;
     d->factor_levels[base] = d->levels[matmul];
     return LFUSE_OK;
 }
 
+static lfuse_status make_buffers(lfuse__draft *d, int32_t matmul, buffers *to)
+{
+    const matrix m = left_matrix(d, lfuse__draft_node(d, matmul)->shape);
+    const int32_t onward = d->onward[matmul];
+
+    to->factors = -1;
+    LFUSE__TRY(factor_buffer(d, matmul, 1, &to->right));
+    LFUSE__TRY(left_factors(d, matmul, to));
+    LFUSE__TRY(block_buffer(d, matmul, sum_type(d, matmul), LFUSE__PLACE_SCRATCH, &m, d->levels[matmul],
+                            &to->result));
+    if (onward < 0) return LFUSE_OK;
+    LFUSE__TRY(block_buffer(d, onward, (lfuse_type)lfuse__draft_node(d, onward)->type, LFUSE__PLACE_SCRATCH, &m,
+                            d->factor_levels[onward], &to->factors));
+    d->factors[onward] = to->factors;
+    return LFUSE_OK;
+}
+
+static lfuse_status make_steps(lfuse__draft *d, const lfuse__unit *u, bool native, const buffers *at,
+                               lfuse__step *steps)
+{
+    LFUSE__TRY(factor_step(d, u->node, 1, at->right, steps++));
+    if (!at->made) LFUSE__TRY(factor_step(d, u->node, 0, at->left, steps++));
+    LFUSE__TRY(product_step(d, u->node, native, at->left, at->right, at->result, steps++));
+    return end_step(d, u, at->result, at->factors, steps);
+}
+
+/* As add_reserve() in product.c: for the vendor that declines at run time. */
+static bool has_reserve(const lfuse__draft *d, bool native)
+{
+    return !native && d->provider == LFUSE_PROVIDER_DEFAULT && lfuse__tiles_fit(d->facts);
+}
+
 lfuse_status lfuse__make_strassen(lfuse__draft *d, const lfuse__unit *u, lfuse__stage *stage)
 {
-    const matrix m = left_matrix(d, lfuse__draft_node(d, u->node)->shape);
-    int left, right, result, at = 0;
-    lfuse__step *steps;
-    int32_t base;
-    const bool made = has_factors(d, u->node, &base);
+    const bool native = lfuse__draft_native(d, u->node);
+    buffers at;
+    int nsteps;
 
-    LFUSE__TRY(lfuse__stage_create(stage, 1, (const int[]){ 4 - made }));
+    LFUSE__TRY(make_buffers(d, u->node, &at));
+    nsteps = 4 - at.made;
+    LFUSE__TRY(lfuse__stage_create(stage, 1 + has_reserve(d, native), (const int[]){ nsteps, nsteps }));
     stage->alternatives[0].name = "strassen";
-    steps = stage->alternatives[0].steps;
-    LFUSE__TRY(factor_step(d, u->node, 1, &right, &steps[at++]));
-    if (made) left = d->factors[base];
-    else LFUSE__TRY(left_factors(d, u->node, &left, &steps[at++]));
-    LFUSE__TRY(block_buffer(d, u->node, sum_type(d, u->node), LFUSE__PLACE_SCRATCH, &m, d->levels[u->node], &result));
-    LFUSE__TRY(product_step(d, u->node, left, right, result, &steps[at++]));
-    return end_step(d, u, result, &steps[at]);
+    LFUSE__TRY(make_steps(d, u, native, &at, stage->alternatives[0].steps));
+    if (stage->nalternatives == 1 || d->changed) return LFUSE_OK; /* changed: there is another round */
+    stage->alternatives[1].name = "strassen-native";
+    return make_steps(d, u, true, &at, stage->alternatives[1].steps);
 }

@@ -186,6 +186,26 @@ START_TEST(narrow_operands)
 }
 END_TEST
 
+/* Behind a vendor that may decline, or find no workspace, the library's own kernels, over the same buffers. */
+START_TEST(a_reserve)
+{
+    const lfuse_value x = lfuse_input(g, "x", LFUSE_F16, 2, LFUSE_DIMS(16, 20));
+
+    lfuse_output(g, "y", lfuse_relu(lfuse_matmul(x, lfuse_frozen(g, "w", LFUSE_F16, 2, LFUSE_DIMS(20, 32)))));
+    rig_strassen = LFUSE_STRASSEN_ONE;
+    rig_facts.products = LFUSE__PRODUCTS_TUNED;
+    rig_facts.simd = 32;
+    rig_facts.info.local_bytes = 48 * 1024;
+    rig_facts.info.max_group = 1024;
+    rig_make(NATIVE_FREE);
+    ck_assert_int_eq(plan->stages[0].nalternatives, 2);
+    ck_assert(!step_at(0, 2)->product.native && plan->stages[0].alternatives[1].steps[2].product.native);
+    ck_assert_str_eq(rig_alternative(0, 1),
+                     "strassen-native: (prepare (strassen 20 x 32 to right 1 (t0 w))) (strassen 16 x 20 to 1 (t1 x)) "
+                     "(gemm 7 of 8 x 16 x 16 of f16 in f32 acc) (strassen 16 x 32 of 1 (y (relu acc)))");
+}
+END_TEST
+
 /* Without epilogues the kernel behind the products adds them up and makes factors no more. */
 START_TEST(without_epilogues)
 {
@@ -340,6 +360,7 @@ static Suite *suite_strassen(void)
     tcase_add_test(steps, variable_operands);
     tcase_add_test(steps, turned_operands);
     tcase_add_test(steps, narrow_operands);
+    tcase_add_test(steps, a_reserve);
     tcase_add_test(steps, without_epilogues);
     tcase_add_test(refused, few_rows);
     tcase_add_test(refused, few_columns);
