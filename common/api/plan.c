@@ -46,6 +46,12 @@ uint64_t lfuse_plan_scratch(lfuse_plan *plan, lfuse_stream *stream)
     return plan && stream ? lfuse_instance_scratch(lfuse__plan_instance(plan, stream)) : 0;
 }
 
+lfuse_status lfuse_stream_set_scratch(lfuse_stream *stream, const lfuse_tensor *memory)
+{
+    NEED(stream);
+    return lfuse__scratch_set(stream, memory);
+}
+
 lfuse_status lfuse_instance_create(lfuse_plan *plan, lfuse_stream *stream, const lfuse_binding *bindings, int count,
                                    lfuse_instance **instance)
 {

@@ -118,6 +118,17 @@ lfuse_status lfuse__stream_capturing(lfuse_stream *s, bool *capturing);
 lfuse_status lfuse__stream_reserve(lfuse_stream *s, uint64_t bytes);
 lfuse__range *lfuse__stream_scratch(lfuse_stream *s);
 /*
+ * Instead of that, `bytes` of a range of the caller's from `offset` on (retained), which `reserve` does not replace:
+ * ERR_SHAPE where they are too few. NULL: memory of the stream's own again. ERR_INVALID: not aligned. What `scratch`
+ * answers then is no range of its own: not to be retained.
+ */
+enum {
+    LFUSE__SCRATCH_ALIGNMENT = 256,
+    LFUSE__LANES_ALIGNMENT = 128 /* of kernels over lanes: as drivers of CPUs give it */
+};
+lfuse_status lfuse__stream_lend(lfuse_stream *s, lfuse__range *range, uint64_t offset, uint64_t bytes);
+bool lfuse__stream_is_lent(const lfuse_stream *s);
+/*
  * report.c: errors that depend on data, as kernels report them: a buffer of LFUSE__REPORT_WORDS words, which the first
  * one claims. `describe` says in words who `reporter` is; `release` is called when nobody can ask any more.
  */

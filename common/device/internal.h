@@ -220,7 +220,9 @@ struct lfuse_stream {
     lfuse__tail *tail;
     atomic_int references;
     atomic_bool closed;
-    lfuse__range *scratch;
+    lfuse__range *scratch;   /* its own; NULL while it has the caller's */
+    lfuse__range *lent;      /* the caller's range, one reference; and the part of it that is scratch */
+    lfuse__range lent_part;
     void *recording;
     lfuse__watched *watched; /* report.c */
     int nwatched, watched_capacity;

@@ -5,6 +5,7 @@
 
 #include "common/device/internal.h"
 
+#include <inttypes.h>
 #include <stdlib.h>
 
 static lfuse_status stream_error(const lfuse_stream *s)
@@ -127,6 +128,7 @@ void lfuse__stream_release(lfuse_stream *s)
     if (s->tail) lfuse__tail_retire(dev, s->tail);
     dev->backend->stream_destroy(s->bstream);
     lfuse__range_release(s->scratch);
+    lfuse__range_release(s->lent);
     lfuse__stream_unwatch(s, true);
     free(s->watched);
     free(s);
@@ -198,7 +200,10 @@ lfuse_status lfuse__stream_reserve(lfuse_stream *s, uint64_t bytes)
     lfuse__range *larger;
 
     LFUSE__TRY(lfuse__stream_usable(s));
-    if (!bytes || (s->scratch && s->scratch->bytes >= bytes)) return LFUSE_OK;
+    if (!bytes || (lfuse__stream_scratch(s) && lfuse__stream_scratch(s)->bytes >= bytes)) return LFUSE_OK;
+    if (s->lent)
+        return lfuse__error(LFUSE_ERR_SHAPE, "the scratch memory that the stream was given has %" PRIu64 " bytes, %"
+                            PRIu64 " are needed", s->lent_part.bytes, bytes);
     LFUSE__TRY(lfuse__range_create(s->dev, bytes, &larger));
     lfuse__range_release(s->scratch);
     s->scratch = larger;
@@ -207,7 +212,47 @@ lfuse_status lfuse__stream_reserve(lfuse_stream *s, uint64_t bytes)
 
 lfuse__range *lfuse__stream_scratch(lfuse_stream *s)
 {
-    return s->scratch;
+    return s->lent ? &s->lent_part : s->scratch;
+}
+
+static void lend(lfuse_stream *s, lfuse__range *range, uint64_t offset, uint64_t bytes)
+{
+    lfuse__range *part = &s->lent_part;
+
+    lfuse__range_retain(range);
+    lfuse__range_release(s->lent);
+    lfuse__range_release(s->scratch);
+    s->scratch = NULL;
+    s->lent = range;
+    part->dev = range->dev;
+    part->mem = range->mem;
+    part->offset = range->offset + offset;
+    part->bytes = bytes;
+    part->space = range->space;
+    part->address = range->address + offset;
+}
+
+lfuse_status lfuse__stream_lend(lfuse_stream *s, lfuse__range *range, uint64_t offset, uint64_t bytes)
+{
+    const uint64_t address = range ? range->address + offset : 0;
+    const unsigned alignment = s->dev->facts.vector_lanes ? LFUSE__LANES_ALIGNMENT : LFUSE__SCRATCH_ALIGNMENT;
+
+    LFUSE__TRY(lfuse__stream_usable(s));
+    if (bytes && address % alignment)
+        return lfuse__error(LFUSE_ERR_INVALID, "scratch memory from 0x%" PRIx64 " on: %u bytes behind a multiple of %u",
+                            address, (unsigned)(address % alignment), alignment);
+    if (range) {
+        lend(s, range, offset, bytes);
+    } else {
+        lfuse__range_release(s->lent);
+        s->lent = NULL;
+    }
+    return LFUSE_OK;
+}
+
+bool lfuse__stream_is_lent(const lfuse_stream *s)
+{
+    return s->lent != NULL;
 }
 
 void *lfuse__stream_recording(const lfuse_stream *s)

@@ -13,8 +13,6 @@
 #include "common/run/loop.h"
 #include "common/run/trial.h"
 
-enum { SCRATCH_ALIGNMENT = 256 };
-
 static lfuse_status grow(void **array, int count, int *capacity, size_t element)
 {
     const int more = *capacity ? 2 * *capacity : 16;
@@ -323,8 +321,13 @@ static lfuse_status lay_out_scratch(lfuse_instance *in)
         last[i] = in->buffers[i].last;
         if (in->buffers[i].place == LFUSE__PLACE_SCRATCH && last[i] >= first[i]) bytes[i] = in->buffers[i].bytes;
     }
-    in->scratch_bytes = lfuse__plan_layout(in->nbuffers, bytes, first, last, SCRATCH_ALIGNMENT, offsets);
-    for (i = 0; i < in->nbuffers; i++) in->buffers[i].offset = offsets[i];
+    in->scratch_bytes = lfuse__plan_layout(in->nbuffers, bytes, first, last, LFUSE__SCRATCH_ALIGNMENT, offsets);
+    in->prepare_bytes = 0;
+    for (i = 0; i < in->nbuffers; i++) {
+        in->buffers[i].offset = offsets[i];
+        if (bytes[i] && in->operations[first[i]].prepare && offsets[i] + bytes[i] > in->prepare_bytes)
+            in->prepare_bytes = offsets[i] + bytes[i];
+    }
 
 err_free_all:
     free(last);
@@ -381,7 +384,8 @@ static lfuse_status furnish(lfuse_instance *in)
     if (!status) status = lfuse__operations_compile(in);
     if (!status) status = lay_out_scratch(in);
     if (!status) status = allocate_prepared(in);
-    if (!status) status = lfuse__stream_reserve(in->stream, in->scratch_bytes);
+    if (!status && !lfuse__stream_is_lent(in->stream)) /* which may be given more before a run asks for it */
+        status = lfuse__stream_reserve(in->stream, in->scratch_bytes);
     return status ? status : prime_lists(in);
 }
 

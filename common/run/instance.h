@@ -126,7 +126,7 @@ struct lfuse_instance {
     lfuse__operation *operations;
     int nbuffers, buffer_capacity;
     lfuse__instance_buffer *buffers;
-    uint64_t scratch_bytes;
+    uint64_t scratch_bytes, prepare_bytes; /* `prepare_bytes`: what the operations that prepare need of that */
     lfuse__reports *reports; /* of its kernels' look-ups; NULL: none */
     lfuse__range *lent;   /* the run's scratch, where that is a recording's own and not the stream's */
     lfuse__location scratch; /* that the operations' arguments name */
@@ -192,6 +192,9 @@ bool lfuse__bind_fits(const lfuse_instance *in, const lfuse__slot *slots, const 
 lfuse_status lfuse__overlap_create(lfuse_instance *in);
 void lfuse__overlap_destroy(lfuse_instance *in);
 lfuse_status lfuse__overlap_check(lfuse_instance *in, const lfuse__slot *slots);
+/* That many bytes of a stream's scratch, where it is the caller's, against all that is bound. */
+lfuse_status lfuse__overlap_scratch(const lfuse_instance *in, const lfuse__slot *slots, const lfuse__range *scratch,
+                                    uint64_t bytes);
 
 /* ---- furnish.c: steps into operations, for the strides in in->bound ---- */
 lfuse_status lfuse__furnish(lfuse_instance *in);

@@ -43,13 +43,15 @@ void lfuse__start_at(const lfuse_instance *in, const lfuse__start *p, lfuse__loc
     at->address += p->first;
 }
 
+static bool is_scratch(const lfuse_instance *in, const lfuse__range *r)
+{
+    return r->mem == in->scratch.mem && r->offset == in->scratch.offset && r->address == in->scratch.address;
+}
+
 bool lfuse__use_scratch(lfuse_instance *in, const lfuse__range *scratch)
 {
-    const lfuse__location now = { scratch->mem, scratch->offset, scratch->address };
-
-    if (now.mem == in->scratch.mem && now.offset == in->scratch.offset && now.address == in->scratch.address)
-        return false;
-    in->scratch = now;
+    if (is_scratch(in, scratch)) return false;
+    in->scratch = (lfuse__location){ scratch->mem, scratch->offset, scratch->address };
     return true;
 }
 
@@ -157,15 +159,15 @@ lfuse_status lfuse__not_capturing(lfuse_stream *s, const char *what)
                         "before the capture", what);
 }
 
-static lfuse_status find_scratch(lfuse_instance *in, lfuse_stream *s, lfuse__range *given, lfuse__range **scratch)
+static lfuse_status find_scratch(lfuse_stream *s, uint64_t bytes, lfuse__range *given, lfuse__range **scratch)
 {
     *scratch = given ? given : lfuse__stream_scratch(s);
-    if (!in->scratch_bytes || (*scratch && (*scratch)->bytes >= in->scratch_bytes)) return LFUSE_OK;
+    if (!bytes || (*scratch && (*scratch)->bytes >= bytes)) return LFUSE_OK;
     if (given)
         return lfuse__error(LFUSE_ERR_INVALID, "the scratch given has %" PRIu64 " bytes, %" PRIu64 " are needed",
-                            given->bytes, in->scratch_bytes);
-    LFUSE__TRY(lfuse__not_capturing(s, "scratch memory would have to grow"));
-    LFUSE__TRY(lfuse__stream_reserve(s, in->scratch_bytes));
+                            given->bytes, bytes);
+    if (!lfuse__stream_is_lent(s)) LFUSE__TRY(lfuse__not_capturing(s, "scratch memory would have to grow"));
+    LFUSE__TRY(lfuse__stream_reserve(s, bytes));
     *scratch = lfuse__stream_scratch(s);
     return LFUSE_OK;
 }
@@ -271,9 +273,10 @@ lfuse_status lfuse__submit_prepare(lfuse_instance *in)
 {
     lfuse__range *scratch;
 
-    LFUSE__TRY(find_scratch(in, in->stream, NULL, &scratch));
+    LFUSE__TRY(find_scratch(in->stream, in->prepare_bytes, NULL, &scratch));
     LFUSE__TRY(lfuse__instance_watch(in, in->stream));
     lfuse__locate(in, in->kept);
+    LFUSE__TRY(lfuse__overlap_scratch(in, in->kept, scratch, in->prepare_bytes));
     if (scratch && lfuse__use_scratch(in, scratch)) in->placed = false;
     LFUSE__TRY(place(in, true, in->kept));
     LFUSE__TRY(launch(in, true, in->stream));
@@ -305,7 +308,8 @@ lfuse_status lfuse__instance_reserve(lfuse_instance *in)
     lfuse__range *scratch;
 
     LFUSE__TRY(lfuse__instance_ready(in, in->slots, in->stream));
-    return find_scratch(in, in->stream, NULL, &scratch);
+    LFUSE__TRY(find_scratch(in->stream, in->scratch_bytes, NULL, &scratch));
+    return lfuse__overlap_scratch(in, in->slots, scratch, in->scratch_bytes);
 }
 
 lfuse_status lfuse__instance_submit(lfuse_instance *in, const lfuse__slot *slots, lfuse_stream *other,
@@ -318,9 +322,11 @@ lfuse_status lfuse__instance_submit(lfuse_instance *in, const lfuse__slot *slots
 
     LFUSE__TRY(lfuse__stream_usable(s));
     LFUSE__TRY(lfuse__instance_ready(in, slots, s));
-    LFUSE__TRY(find_scratch(in, s, given, &scratch));
+    LFUSE__TRY(find_scratch(s, in->scratch_bytes, given, &scratch));
     LFUSE__TRY(lfuse__instance_watch(in, s));
     changed = lfuse__locate(in, slots);
+    if (!given && lfuse__stream_is_lent(s) && (changed || !is_scratch(in, scratch)))
+        LFUSE__TRY(lfuse__overlap_scratch(in, slots, scratch, in->scratch_bytes));
     changed = take_numbers(in, slots) || changed || !in->placed;
     changed = (scratch && lfuse__use_scratch(in, scratch)) || in->lent != given || changed;
     in->lent = given;

@@ -309,3 +309,35 @@ lfuse_status lfuse__overlap_check(lfuse_instance *in, const lfuse__slot *slots)
     if (!in->overlaps) return LFUSE_OK;
     return in->overlaps->known && only_reads_moved(in, slots) ? check_moved(in, slots) : check_all(in, slots);
 }
+
+static lfuse_status in_scratch(const lfuse_instance *in, const interval *scratch, const interval *v)
+{
+    char of[32] = "";
+
+    if (!meet(scratch, v) || v->low == v->high) return LFUSE_OK;
+    if (v->member >= 0) snprintf(of, sizeof of, " member %" PRId64, v->member);
+    return lfuse__error(LFUSE_ERR_OVERLAP, "\"%s\"%s overlaps the scratch memory that the stream was given: bytes 0x%"
+                        PRIx64 " ... 0x%" PRIx64 " and 0x%" PRIx64 " ... 0x%" PRIx64, in->plan->names[v->name].text, of,
+                        v->low, v->high, scratch->low, scratch->high);
+}
+
+lfuse_status lfuse__overlap_scratch(const lfuse_instance *in, const lfuse__slot *slots, const lfuse__range *scratch,
+                                    uint64_t bytes)
+{
+    interval all, v;
+    int64_t m;
+    int i;
+
+    if (!bytes || !lfuse__stream_is_lent(in->stream)) return LFUSE_OK;
+    all = (interval){ .space = scratch->space, .low = scratch->address, .high = scratch->address + bytes };
+    for (i = 0; i < in->plan->nnames; i++) {
+        const lfuse_list *l = slots[i].list;
+        v = of_tensor(in, i);
+        if (slots[i].tensor) LFUSE__TRY(in_scratch(in, &all, &v));
+        for (m = 0; l && m < l->count; m++) {
+            v = of_member(in, i, l, m);
+            LFUSE__TRY(in_scratch(in, &all, &v));
+        }
+    }
+    return LFUSE_OK;
+}

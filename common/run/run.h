@@ -102,6 +102,8 @@ lfuse_status lfuse__instance_submit(lfuse_instance *instance, const lfuse__slot 
                                     lfuse__range *scratch);
 /* Makes what the strides of the slots need, which a submit does too, but not while the stream `s` captures. */
 lfuse_status lfuse__instance_ready(lfuse_instance *instance, const lfuse__slot *slots, lfuse_stream *s);
+/* scratch.c: lfuse_stream_set_scratch. */
+lfuse_status lfuse__scratch_set(lfuse_stream *stream, const lfuse_tensor *memory);
 uint64_t lfuse__instance_scratch_bytes(const lfuse_instance *instance);
 uint64_t lfuse__instance_prepared_bytes(const lfuse_instance *instance);
 lfuse_plan *lfuse__instance_plan(const lfuse_instance *instance);

@@ -242,6 +242,25 @@ LFUSE_API LFUSE_MUST_CHECK lfuse_status lfuse_plan_run(lfuse_plan *plan, lfuse_s
 LFUSE_API uint64_t lfuse_plan_scratch(lfuse_plan *plan, lfuse_stream *stream);
 
 /**
+ * Gives a stream memory to use as scratch, for all that runs on it from now on: plans, instances, optimizers, immediate
+ * calls. `memory` is a contiguous tensor of any type on the stream's device that begins at a multiple of 256 bytes (on
+ * CPUs of 128): the library's own or the caller's (lfuse_tensor_wrap: a CUdeviceptr, a cl_mem from some offset on, a
+ * pointer of shared memory). Its contents are undefined afterwards. The stream then allocates no scratch, and gives
+ * back what it had when the work that uses it has finished. NULL: memory of the stream's own again. An empty tensor:
+ * none at all.
+ * A run that needs more than there is (lfuse_instance_scratch) is refused with ERR_SHAPE, which names both sizes,
+ * before anything is launched; it never takes other memory. An instance is made nevertheless, and can be asked, unless
+ * what it makes of frozen inputs needs some at once.
+ * The memory is never freed: that of the caller stays alive until the stream has been given other memory, or destroyed,
+ * and the last run has finished. The tensor itself may be destroyed at once. It serves one stream at a time, or several
+ * that the caller orders. What a run binds must not overlap as much of it as the run needs (ERR_OVERLAP). Recordings
+ * own their scratch: replays on this stream do not use it. Races of effort measure allocate memory for themselves.
+ * Called by the thread that the stream belongs to. ERR_CONTEXT: memory of another device; ERR_INVALID: not contiguous,
+ * not aligned; ERR_STATE: the stream records or is being captured.
+ */
+LFUSE_API LFUSE_MUST_CHECK lfuse_status lfuse_stream_set_scratch(lfuse_stream *stream, const lfuse_tensor *memory);
+
+/**
  * A plan bound to sizes, lists and frozen inputs on a stream; `bindings` must give these and may give the rest, which
  * is then only used to tell the sizes. A second run allocates nothing, compiles nothing and never waits for the device.
  * Where the device has native graphs the third run of several steps makes one, and later runs launch that: lfuse(7).

@@ -1,0 +1,365 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The caller's memory as a stream's scratch: on the stub, and what is right on every device. */
+#ifdef HAVE_CONFIG_H
+#include "config.h"
+#endif
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "common/device/device.h"
+#include "tests/run/rig.h"
+
+enum { N = 1000, NEED = 4096 + 4000 /* two values at a time, in pages of 256 */, PAGE = 256, ROOM = 16384, GUARD = 9,
+       LONG = 10000000 /* elements: as scratch, most of a block */ };
+
+/* y = ((x + 1) 2 - 3) 5, each function a kernel. */
+typedef struct chain {
+    lfuse_graph *graph;
+    lfuse_plan *plan;
+    lfuse_tensor *x, *y;
+    lfuse_binding bindings[2];
+} chain;
+
+static void chain_make(chain *c)
+{
+    const lfuse_plan_options options = { .disable = LFUSE_NO_POINTWISE_FUSION };
+    lfuse_graph *h = c->graph = lfuse_graph_create();
+    const lfuse_value x = lfuse_input(h, "x", LFUSE_F32, 1, LFUSE_DIMS(N));
+    const lfuse_value doubled = lfuse_mul(lfuse_add(x, lfuse_constant(h, 1)), lfuse_constant(h, 2));
+
+    lfuse_output(h, "y", lfuse_mul(lfuse_sub(doubled, lfuse_constant(h, 3)), lfuse_constant(h, 5)));
+    OK(lfuse_plan_create(dev, h, &options, &c->plan));
+    c->x = ramp(1, SHAPE(N), 0, 1);
+    c->y = tensor(1, SHAPE(N));
+    c->bindings[0] = lfuse_bind_tensor("x", c->x);
+    c->bindings[1] = lfuse_bind_tensor("y", c->y);
+}
+
+static void chain_free(chain *c)
+{
+    lfuse_tensor_destroy(c->x), lfuse_tensor_destroy(c->y);
+    lfuse_plan_destroy(c->plan);
+    lfuse_graph_destroy(c->graph);
+}
+
+static lfuse_status chain_run(const chain *c)
+{
+    return lfuse_plan_run(c->plan, stream, c->bindings, 2);
+}
+
+static void chain_check(const chain *c)
+{
+    const float *y = values(c->y);
+
+    for (int i = 0; i < N; i++) ck_assert_msg(y[i] == ((float)i * 2 - 1) * 5, "%d: %g", i, (double)y[i]);
+    OK(lfuse_tensor_fill(c->y, NULL, NAN));
+}
+
+static lfuse_tensor *bytes_of(const lfuse_tensor *all, int64_t offset, int64_t count)
+{
+    lfuse_tensor *t;
+
+    OK(lfuse_tensor_view(all, 1, SHAPE(count), NULL, offset, &t));
+    return t;
+}
+
+static uint64_t held(void)
+{
+    lfuse_device_counters c;
+
+    OK(lfuse_device_get_counters(dev, &c));
+    return c.bytes;
+}
+
+/* Bytes that are no guard any more: [from, end) of all alone. */
+static int written(const lfuse_tensor *all, int from, int end)
+{
+    static uint8_t host[ROOM];
+    int i, count = 0;
+
+    OK(lfuse_tensor_read(all, NULL, host));
+    for (i = 0; i < ROOM; i++) {
+        ck_assert_msg(host[i] == GUARD || (i >= from && i < end), "byte %d is not in %d ... %d", i, from, end);
+        count += host[i] != GUARD;
+    }
+    return count;
+}
+
+static void set_and_forget(lfuse_tensor *t)
+{
+    OK(lfuse_stream_set_scratch(stream, t));
+    lfuse_tensor_destroy(t);
+}
+
+/* As often as it takes to be one native graph, where the device has such; that is what it needs of the memory. */
+static void runs_within(const chain *c, lfuse_tensor *all, int from)
+{
+    uint64_t before;
+
+    OK(lfuse_tensor_fill(all, NULL, GUARD));
+    set_and_forget(bytes_of(all, from, NEED));
+    before = held();
+    for (int i = 0; i < 5; i++) {
+        OK(chain_run(c));
+        chain_check(c);
+    }
+    ck_assert_uint_le(held(), before);
+    ck_assert_int_gt(written(all, from, from + NEED), NEED / 2);
+}
+
+/* Replays leave it alone. */
+static void check_recording(const chain *c, lfuse_tensor *all)
+{
+    lfuse_recording *r;
+
+    set_and_forget(bytes_of(all, PAGE, NEED));
+    OK(lfuse_tensor_fill(all, NULL, GUARD));
+    OK(lfuse_record_begin(stream));
+    OK(chain_run(c));
+    FAILS(LFUSE_ERR_STATE, lfuse_stream_set_scratch(stream, NULL));
+    OK(lfuse_record_end(stream, &r));
+    OK(lfuse_recording_replay(r, stream, NULL, 0));
+    chain_check(c);
+    ck_assert_int_eq(written(all, 0, 0), 0);
+    lfuse_recording_destroy(r);
+}
+
+static lfuse_tensor *room(bool unified)
+{
+    lfuse_tensor *t;
+
+    if (unified) OK(lfuse_tensor_create_unified(dev, LFUSE_U8, 1, SHAPE(ROOM), &t));
+    else OK(lfuse_tensor_create(dev, LFUSE_U8, 1, SHAPE(ROOM), &t));
+    return t;
+}
+
+static void in_callers_memory(void)
+{
+    lfuse_device_info info;
+    lfuse_tensor *all;
+    chain c;
+
+    OK(lfuse_device_get_info(dev, &info));
+    chain_make(&c);
+    for (int unified = 0; unified <= (info.svm != 0); unified++) {
+        all = room(unified);
+        runs_within(&c, all, 0);
+        runs_within(&c, all, 3 * PAGE);
+        check_recording(&c, all);
+        OK(lfuse_stream_set_scratch(stream, NULL));
+        OK(lfuse_tensor_fill(all, NULL, GUARD));
+        OK(chain_run(&c));
+        chain_check(&c);
+        ck_assert_int_eq(written(all, 0, 0), 0);
+        lfuse_tensor_destroy(all);
+    }
+    chain_free(&c);
+}
+
+START_TEST(on_the_stub)
+{
+    lfuse__stub.vector_lanes = lfuse__stub.addresses = _i;
+    reopen_stub();
+    in_callers_memory();
+}
+END_TEST
+
+START_TEST(on_devices)
+{
+    if (!on_each_device(in_callers_memory)) TEST_SKIP("no device");
+}
+END_TEST
+
+/* The stream's own memory is given back, and is not made while there is the caller's. */
+START_TEST(own_memory_goes)
+{
+    lfuse_tensor *all = room(false), *empty = bytes_of(all, 0, 0);
+    uint64_t before;
+    lfuse_plan *plan;
+    lfuse_size n = lfuse_size_var(g, "n", 1, LONG);
+    lfuse_value x = lfuse_input(g, "x", LFUSE_F32, 1, LFUSE_DIMS(n));
+    lfuse_tensor *tx = tensor(1, SHAPE(LONG)), *ty = tensor(1, SHAPE(LONG)), *again;
+    const lfuse_binding b[] = { lfuse_bind_tensor("x", tx), lfuse_bind_tensor("y", ty) };
+
+    lfuse_output(g, "y", lfuse_neg(lfuse_abs(lfuse_neg(x))));
+    plan = plan_with(LFUSE_NO_POINTWISE_FUSION);
+    OK(lfuse_plan_run(plan, stream, b, 2));
+    before = held();
+    OK(lfuse_stream_set_scratch(stream, empty));
+    OK(lfuse_stream_synchronize(stream));
+    FAILS(LFUSE_ERR_SHAPE, lfuse_plan_run(plan, stream, b, 2));
+    again = tensor(1, SHAPE(2 * LONG)); /* where it was: there is no other place of that size */
+    ck_assert_uint_eq(held(), before);
+    lfuse_plan_destroy(plan);
+    lfuse_tensor_destroy(tx), lfuse_tensor_destroy(ty), lfuse_tensor_destroy(all);
+    lfuse_tensor_destroy(empty), lfuse_tensor_destroy(again);
+}
+END_TEST
+
+/* Both numbers are told, nothing is launched, and the next try with enough is as if nothing had been. */
+START_TEST(too_small)
+{
+    lfuse_tensor *all = room(false), *little = bytes_of(all, 0, NEED - 1), *none = bytes_of(all, 0, 0);
+    lfuse_instance *in;
+    uint64_t before;
+    chain c;
+
+    chain_make(&c);
+    OK(lfuse_stream_set_scratch(stream, none));
+    OK(lfuse_instance_create(c.plan, stream, c.bindings, 2, &in)); /* which can be asked */
+    ck_assert_uint_eq(lfuse_instance_scratch(in), NEED);
+    before = launches();
+    FAILS(LFUSE_ERR_SHAPE, lfuse_instance_run(in, c.bindings, 2));
+    OK(lfuse_stream_set_scratch(stream, little));
+    FAILS(LFUSE_ERR_SHAPE, lfuse_instance_run(in, c.bindings, 2));
+    ck_assert_ptr_nonnull(strstr(lfuse_last_error(), " 8095 bytes, 8096 are needed"));
+    FAILS(LFUSE_ERR_SHAPE, chain_run(&c));
+    ck_assert_uint_eq(launches(), before);
+    OK(lfuse_stream_set_scratch(stream, all));
+    OK(lfuse_instance_run(in, c.bindings, 2));
+    chain_check(&c);
+    lfuse_instance_destroy(in);
+    chain_free(&c);
+    lfuse_tensor_destroy(all), lfuse_tensor_destroy(little), lfuse_tensor_destroy(none);
+}
+END_TEST
+
+/* What is made of frozen inputs lies elsewhere: such an instance is made, too. */
+START_TEST(of_frozen_inputs)
+{
+    lfuse_tensor *all = room(false), *none = bytes_of(all, 0, 0);
+    lfuse_value w = lfuse_frozen(g, "w", LFUSE_F32, 1, LFUSE_DIMS(64));
+    lfuse_value x = lfuse_input(g, "x", LFUSE_F32, 1, LFUSE_DIMS(N));
+    lfuse_tensor *tw = ramp(1, SHAPE(64), 1, 1), *tx = ramp(1, SHAPE(N), 1, 1), *ty = tensor(1, SHAPE(N));
+    lfuse_tensor *tz = tensor(1, SHAPE(64));
+    const lfuse_binding b[] = { lfuse_bind_tensor("w", tw), lfuse_bind_tensor("x", tx), lfuse_bind_tensor("y", ty),
+                                lfuse_bind_tensor("z", tz) };
+    lfuse_instance *in;
+    lfuse_plan *plan;
+
+    lfuse_output(g, "y", lfuse_neg(lfuse_neg(lfuse_abs(lfuse_neg(x)))));
+    lfuse_output(g, "z", lfuse_neg(lfuse_abs(w)));
+    plan = plan_with(LFUSE_NO_POINTWISE_FUSION);
+    OK(lfuse_stream_set_scratch(stream, none));
+    OK(lfuse_instance_create(plan, stream, b, 4, &in));
+    ck_assert_uint_gt(lfuse_instance_prepared(in), 0);
+    FAILS(LFUSE_ERR_SHAPE, lfuse_instance_run(in, b, 4));
+    OK(lfuse_stream_set_scratch(stream, all));
+    OK(lfuse_instance_run(in, b, 4));
+    NEAR(values(ty)[N - 1], N);
+    NEAR(values(tz)[63], -64);
+    lfuse_instance_destroy(in);
+    lfuse_plan_destroy(plan);
+    lfuse_tensor_destroy(tw), lfuse_tensor_destroy(tx), lfuse_tensor_destroy(ty), lfuse_tensor_destroy(tz);
+    lfuse_tensor_destroy(all), lfuse_tensor_destroy(none);
+}
+END_TEST
+
+START_TEST(refused)
+{
+    static _Alignas(PAGE) char host[2 * PAGE];
+    lfuse__stub_native native = { .capturing = true };
+    const lfuse_status bad = LFUSE_ERR_INVALID;
+    lfuse_tensor *all, *odd, *turned, *other, *late;
+    lfuse_stream *captured;
+    lfuse_device *second;
+
+    reopen_stub_as(0); /* kernels of work-items */
+    all = room(false);
+    FAILS(bad, lfuse_stream_set_scratch(NULL, all));
+    odd = bytes_of(all, 16, NEED);
+    FAILS(bad, lfuse_stream_set_scratch(stream, odd));
+    ck_assert_ptr_nonnull(strstr(lfuse_last_error(), "16 bytes behind a multiple of 256"));
+    OK(lfuse_tensor_view(all, 1, SHAPE(10), SHAPE(2), 0, &turned));
+    FAILS(bad, lfuse_stream_set_scratch(stream, turned));
+    OK(lfuse_tensor_wrap(dev, LFUSE_MEMORY_NATIVE, (uintptr_t)(host + 8), PAGE, LFUSE_U8, 1, SHAPE(PAGE), NULL, 0,
+                         &late));
+    FAILS(bad, lfuse_stream_set_scratch(stream, late));
+    OK(lfuse_device_open("stub:1", &second));
+    OK(lfuse_tensor_create(second, LFUSE_U8, 1, SHAPE(ROOM), &other));
+    FAILS(LFUSE_ERR_CONTEXT, lfuse_stream_set_scratch(stream, other));
+    OK(lfuse_stream_wrap(dev, &native, &captured));
+    FAILS(LFUSE_ERR_STATE, lfuse_stream_set_scratch(captured, all));
+    native.capturing = false;
+    OK(lfuse_stream_set_scratch(captured, all));
+    lfuse_stream_destroy(captured);
+    lfuse_tensor_destroy(all), lfuse_tensor_destroy(odd), lfuse_tensor_destroy(turned);
+    lfuse_tensor_destroy(late), lfuse_tensor_destroy(other);
+    lfuse_device_close(second);
+}
+END_TEST
+
+/* As much of it as a run needs, against what is bound: also where nothing but the scratch has changed. */
+START_TEST(overlaps)
+{
+    lfuse_tensor *all = room(false), *beside;
+    chain c;
+
+    chain_make(&c);
+    OK(lfuse_tensor_create(dev, LFUSE_F32, 1, SHAPE(3 * N), &beside));
+    lfuse_tensor_destroy(c.x);
+    OK(lfuse_tensor_view(beside, 1, SHAPE(N), NULL, 2 * N, &c.x)); /* from byte 8000 on */
+    OK(lfuse_tensor_fill(c.x, NULL, 1));
+    c.bindings[0] = lfuse_bind_tensor("x", c.x);
+    OK(chain_run(&c));
+    OK(lfuse_stream_set_scratch(stream, beside));
+    FAILS(LFUSE_ERR_OVERLAP, chain_run(&c)); /* 8096 bytes of it */
+    ck_assert_ptr_nonnull(strstr(lfuse_last_error(), "\"x\" overlaps the scratch memory"));
+    OK(lfuse_stream_set_scratch(stream, all));
+    OK(chain_run(&c));
+    lfuse_tensor_destroy(beside), lfuse_tensor_destroy(all);
+    chain_free(&c);
+}
+END_TEST
+
+/* Of a list the member is named. */
+START_TEST(overlaps_members)
+{
+    lfuse_tensor *all, *members[2];
+    lfuse_list *list;
+    lfuse_plan *plan;
+    lfuse_value w = lfuse_list_input(g, "w", LFUSE_F32, LFUSE_RANK_ANY);
+    lfuse_binding b;
+
+    OK(lfuse_tensor_create(dev, LFUSE_F32, 1, SHAPE(ROOM), &all));
+    OK(lfuse_tensor_fill(all, NULL, 1));
+    OK(lfuse_tensor_view(all, 1, SHAPE(N), NULL, 12000, &members[0]));
+    OK(lfuse_tensor_view(all, 1, SHAPE(N), NULL, 1, &members[1]));
+    OK(lfuse_list_create(dev, LFUSE_F32, 2, members, &list));
+    b = lfuse_bind_list("w", list);
+    lfuse_update(w, lfuse_div(w, lfuse_list_norm_l2(w)));
+    plan = plan_with(0);
+    OK(lfuse_plan_run(plan, stream, &b, 1));
+    ck_assert_uint_gt(lfuse_plan_scratch(plan, stream), 4);
+    OK(lfuse_stream_set_scratch(stream, all));
+    FAILS(LFUSE_ERR_OVERLAP, lfuse_plan_run(plan, stream, &b, 1));
+    ck_assert_ptr_nonnull(strstr(lfuse_last_error(), "\"w\" member 1 overlaps the scratch memory"));
+    OK(lfuse_stream_set_scratch(stream, NULL));
+    OK(lfuse_plan_run(plan, stream, &b, 1));
+    lfuse_plan_destroy(plan);
+    lfuse_list_destroy(list);
+    lfuse_tensor_destroy(all), lfuse_tensor_destroy(members[0]), lfuse_tensor_destroy(members[1]);
+}
+END_TEST
+
+static Suite *suite_scratch(void)
+{
+    Suite *s = suite_create("run");
+    TCase *t = tcase_create("scratch");
+
+    tcase_add_checked_fixture(t, open_stub, close_stub);
+    tcase_add_loop_test(t, on_the_stub, 0, 2);
+    tcase_add_test(t, on_devices);
+    tcase_add_test(t, own_memory_goes);
+    tcase_add_test(t, too_small);
+    tcase_add_test(t, of_frozen_inputs);
+    tcase_add_test(t, refused);
+    tcase_add_test(t, overlaps);
+    tcase_add_test(t, overlaps_members);
+    tcase_set_timeout(t, 120);
+    suite_add_tcase(s, t);
+    return s;
+}
+
+TEST_MAIN(CK_NOFORK, suite_scratch)
