@@ -65,16 +65,21 @@ static void find_blocks(const lfuse__kernel_class *c, const lfuse__facts *facts,
                   least_across = parts(extents[1], widest);
     double best = -1;
 
-    for (int64_t i = 0; i < TRIED + cores; i++)
-        for (int64_t j = 0; j < TRIED + cores; j++) {
-            const int64_t rows = ceil_to(parts(extents[0], least_down + i), p->rows),
-                          columns = ceil_to(parts(extents[1], least_across + j), p->columns),
-                          down = parts(extents[0], rows), across = parts(extents[1], columns);
+    for (int64_t i = 0, before = -1; i < TRIED + cores; i++) {
+        const int64_t rows = ceil_to(parts(extents[0], least_down + i), p->rows), down = parts(extents[0], rows);
+        if (rows == before) continue; /* addresses that change bring a run here */
+        before = rows;
+        for (int64_t j = 0, last = -1; j < TRIED + cores; j++) {
+            const int64_t columns = ceil_to(parts(extents[1], least_across + j), p->columns);
+            if (columns == last) continue;
+            last = columns;
+            const int64_t across = parts(extents[1], columns);
             const double found = cost(p, cores, rows, columns, batch * down * across);
             if (best >= 0 && found >= best) continue;
             best = found;
             b->rows = rows, b->columns = columns, b->down = down, b->across = across;
         }
+    }
     b->depth = extents[2] ? smaller(extents[2], BLOCK_DEPTH) : 1;
     b->groups = smaller(batch * b->down * b->across, cores);
     if (g->parts > 0) b->groups = smaller(b->groups, g->parts); /* less workspace; sums are of blocks */
