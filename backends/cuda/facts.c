@@ -16,6 +16,7 @@ enum {
     LARGE_ARGUMENT_BYTES = 32764, /* from Volta on, where driver and compiler are of CUDA 12.1 or newer */
     LARGE_ARGUMENT_CAPABILITY = 70,
     TF32_CAPABILITY = 80,
+    UNITS_CAPABILITY = 80, /* mma of 16 x 8 x 16, cp.async */
     LARGE_ARGUMENT_VERSION = 12010,
     OVERLAP_CAPABILITY = 90,
     RESIDENT_VERSION = 12000, /* older drivers do not capture such launches as kernels of a graph */
@@ -168,6 +169,7 @@ lfuse_status lfuse__cu_read_device(CUdevice id, lfuse__cu_device *device)
     f->capture = true;
     f->concurrent_builds = true;
     f->simd = WARP;
+    f->matrix_units = device->capability >= UNITS_CAPABILITY;
     state_rates(&n, f);
     /* 256 work-items with 255 registers each fit a multiprocessor, and so does the static local memory of one group. */
     if (n.cooperative && lfuse__cu_driver.version >= RESIDENT_VERSION && lfuse__cu.LaunchKernelEx != NULL)

@@ -11,7 +11,7 @@
 #include "backends/opencl/internal.h"
 
 /* Of extensions that the Khronos headers may lack. */
-enum { DEVICE_WARP_SIZE_NV = 0x4003, DEVICE_WAVEFRONT_WIDTH_AMD = 0x4043 };
+enum { DEVICE_CAPABILITY_NV = 0x4000, DEVICE_WARP_SIZE_NV = 0x4003, DEVICE_WAVEFRONT_WIDTH_AMD = 0x4043 };
 enum { GROUPS_PER_CORE = 4 /* of an element-wise loop on CPUs: few enough to cost nothing, enough to even out */ };
 
 /* Answers as OpenCL gives them. */
@@ -23,7 +23,7 @@ typedef struct raw_facts {
     cl_ulong memory, max_alloc, local, cache;
     cl_device_fp_config f32, f64;
     cl_bitfield svm;
-    cl_uint warp, wavefront;
+    cl_uint capability, warp, wavefront;
 } raw_facts;
 
 typedef struct query_row {
@@ -48,6 +48,7 @@ static const query_row queries[] = {
     ROW(CL_DEVICE_SINGLE_FP_CONFIG, f32, false),
     ROW(CL_DEVICE_DOUBLE_FP_CONFIG, f64, true),
     ROW(CL_DEVICE_SVM_CAPABILITIES, svm, true),
+    ROW(DEVICE_CAPABILITY_NV, capability, true),
     ROW(DEVICE_WARP_SIZE_NV, warp, true),
     ROW(DEVICE_WAVEFRONT_WIDTH_AMD, wavefront, true),
 };
@@ -211,6 +212,7 @@ lfuse_status lfuse__cl_read_device(cl_platform_id platform, cl_device_id id, con
     find_unfit(&raw, d.version, d.facts.unfit, sizeof d.facts.unfit);
     d.fine_svm = (raw.svm & CL_DEVICE_SVM_FINE_GRAIN_BUFFER) != 0;
     d.nvidia = strstr(platform_name, "NVIDIA") != NULL;
+    d.capability = d.nvidia ? raw.capability : 0;
     fill_facts(&raw, &d);
     /*
      * NVIDIA's compiler reads the argument block at an index as it reads any constant; PTX of such kernels has no copy.

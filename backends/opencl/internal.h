@@ -72,6 +72,7 @@ typedef struct lfuse__cl_device {
     char options[160]; /* of every build */
     unsigned c_minor;  /* OpenCL C 1.x: x at most 2 */
     bool nvidia;       /* error codes mean more there */
+    unsigned capability; /* NVIDIA's: the first number of its architecture; 0: not known */
     bool fine_svm;     /* the host reads and writes shared virtual memory without mapping it */
 } lfuse__cl_device;
 

@@ -15,30 +15,49 @@ static const char *name_of(const lfuse__bdevice *dev)
     return dev->device.facts.info.name;
 }
 
-/*
- * NVIDIA's OpenCL has no sub-groups; shuffles are reached through inline PTX, which must never come before another
- * vendor's compiler (PoCL's ends the process).
- */
-void lfuse__cl_probe_compiler(lfuse__bdevice *dev)
+static bool compiles(lfuse__bdevice *dev, const char *source)
 {
-    const char *source =
-        "__kernel void probe(__global float *x)\n"
-        "{\n"
-        "    float y;\n"
-        "    __asm__ volatile(\"shfl.sync.bfly.b32 %0, %1, %2, 31, -1;\" : \"=f\"(y) : \"f\"(x[0]), \"r\"(16));\n"
-        "    x[0] = y;\n"
-        "}\n";
-    char *options = dev->device.options;
-    size_t length = strlen(options);
     cl_program program;
     cl_int code;
 
-    if (!dev->device.nvidia || dev->device.facts.simd != 32) return;
     program = lfuse__cl.CreateProgramWithSource(dev->context, 1, &source, NULL, &code);
-    if (program == NULL) return;
-    code = lfuse__cl.BuildProgram(program, 1, &dev->device.id, options, NULL, NULL);
-    if (code == CL_SUCCESS) snprintf(options + length, sizeof dev->device.options - length, " -DLFUSE_PTX=1");
+    if (program == NULL) return false;
+    code = lfuse__cl.BuildProgram(program, 1, &dev->device.id, dev->device.options, NULL, NULL);
     lfuse__cl.ReleaseProgram(program);
+    return code == CL_SUCCESS;
+}
+
+#define SHUFFLE "__asm__ volatile(\"shfl.sync.bfly.b32 %0, %1, %2, 31, -1;\" : \"=f\"(y) : \"f\"(x[0]), \"r\"(16));\n"
+#define UNITS                                                                                                          \
+    "__local uint4 t[32];\n"                                                                                           \
+    "uint a[4], at = (uint)(size_t)t + (uint)get_local_id(0) % 32 * 16;\n"                                             \
+    "__asm__ volatile(\"cp.async.cg.shared.global [%0], [%1], 16, %2;\" : : \"r\"(at), \"l\"((ulong)x), \"r\"(16) : "  \
+    "\"memory\");\n"                                                                                                   \
+    "__asm__ volatile(\"cp.async.commit_group; cp.async.wait_group %0;\" : : \"n\"(0) : \"memory\");\n"                \
+    "__asm__ volatile(\"ldmatrix.sync.aligned.m8n8.x4.shared.b16 {%0, %1, %2, %3}, [%4];\" : \"=r\"(a[0]), "           \
+    "\"=r\"(a[1]), \"=r\"(a[2]), \"=r\"(a[3]) : \"r\"(at) : \"memory\");\n"                                            \
+    "float c[4] = {0, 0, 0, 0};\n"                                                                                     \
+    "__asm__ volatile(\"mma.sync.aligned.m16n8k16.row.col.f32.bf16.bf16.f32 {%0, %1, %2, %3}, {%4, %5, %6, %7}, "      \
+    "{%8, %9}, {%0, %1, %2, %3};\" : \"+f\"(c[0]), \"+f\"(c[1]), \"+f\"(c[2]), \"+f\"(c[3]) : \"r\"(a[0]), "           \
+    "\"r\"(a[1]), \"r\"(a[2]), \"r\"(a[3]), \"r\"(a[0]), \"r\"(a[1]));\n"                                              \
+    "x[0] = c[0] + c[1] + c[2] + c[3];\n"
+#define PROBE(body) "__kernel void probe(__global float *x)\n{\n    float y;\n" body "    x[0] += y;\n}\n"
+
+/*
+ * NVIDIA's OpenCL has no sub-groups; shuffles are reached through inline PTX, which must never come before another
+ * vendor's compiler (PoCL's ends the process); so are units for matrices.
+ */
+void lfuse__cl_probe_compiler(lfuse__bdevice *dev)
+{
+    enum { UNITS_CAPABILITY = 8 };
+    lfuse__cl_device *d = &dev->device;
+    size_t length = strlen(d->options);
+
+    if (!d->nvidia || d->facts.simd != 32) return;
+    d->facts.matrix_units = d->capability >= UNITS_CAPABILITY && compiles(dev, PROBE(SHUFFLE UNITS));
+    if (d->facts.matrix_units || compiles(dev, PROBE(SHUFFLE)))
+        snprintf(d->options + length, sizeof d->options - length, " -DLFUSE_PTX=1%s",
+                 d->facts.matrix_units ? " -DLFUSE_UNITS=1" : "");
 }
 
 lfuse_status lfuse__cl_program_key(lfuse__bdevice *dev, lfuse__strbuf *key)

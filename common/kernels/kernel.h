@@ -93,6 +93,7 @@ typedef struct lfuse__product_class {
     int slices;     /* TILES: of the depth, each summed by work-items of its own */
     int ahead;      /* TILES: slabs that are on their way from memory while one is multiplied */
     int beside;     /* TILES: groups of a compute unit that its registers have to suffice for; 0: as they do */
+    bool units;     /* TILES: on the device's units for matrices, of f16 or bf16 */
     int split;      /* TILES: 1: different groups sum parts of k, as many as suit the sizes; a phase adds those up */
     int phase;      /* of lfuse__product_phases launches, from 0 on */
     bool batched;   /* several products in one launch */

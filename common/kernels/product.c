@@ -27,6 +27,7 @@ static void complete(const lfuse__facts *facts, lfuse__kernel_class *c)
 {
     c->product.form = form_for(facts);
     c->product.sum = lfuse__register_type(c->operands[LFUSE__PRODUCT_A].type);
+    c->product.units = lfuse__units_serve(facts, c);
     c->rank = 2;
 }
 

@@ -60,6 +60,10 @@ void lfuse__tiles_put_group(const lfuse__tiles *t, const char *each)
 void lfuse__tiles_put_corner(const lfuse__tiles *t, int indent, const char *place)
 {
     const int across = t->p->columns / t->p->item_columns / (32 / TEAM_ROWS); /* teams of 32, side by side */
+    if (t->p->units) {
+        lfuse__units_put_corner(t, indent, place);
+        return;
+    }
     /* Neighbours differ in y first: each 16 of them read 2 vectors of A and 8 of B. */
     lfuse__put(t->t.out, indent, "const u32 y = (%s / %d * %d + %s %% 2 + %s %% 32 / 16 * 2) * %d;", place,
                32 * across, TEAM_ROWS, place, place, t->vector);
@@ -109,7 +113,8 @@ static void put_tile(const lfuse__tiles *t, const char *name)
     lfuse__put(out, 1, "const u32 last = first + each_part + (part < more);");
     lfuse__tiles_put_items(t);
     lfuse__put_product_memory(out, 1, t->t.k, &t->l);
-    lfuse__tiles_put_sums(t);
+    if (p->units) lfuse__units_put_sums(t);
+    else lfuse__tiles_put_sums(t);
     lfuse__tiles_put_end(t);
     lfuse__put(out, 0, "}");
 }
@@ -157,11 +162,10 @@ static lfuse_status emit(lfuse__strbuf *out, const char *name, const lfuse__kern
 
 /* ---- sizes ---- */
 
-static bool aligned(const lfuse__kernel_class *c, const lfuse__geometry *g, int j)
+static bool aligned(const lfuse__kernel_class *c, const lfuse__geometry *g, int j, int vector)
 {
     const uint64_t size = lfuse__type_bytes(c->operands[j].type);
     const int64_t apart = c->product.batched ? g->strides[j][LFUSE__PRODUCT_BATCH] : 0;
-    const int vector = lfuse__tiles_vector(&c->product);
     const uint64_t all = size * (unsigned)vector, bytes = all < LFUSE__TILES_VECTOR ? all : LFUSE__TILES_VECTOR;
     return g->strides[j][0] % vector == 0 && apart % vector == 0 && g->addresses[j] % bytes == 0;
 }
@@ -169,11 +173,13 @@ static bool aligned(const lfuse__kernel_class *c, const lfuse__geometry *g, int 
 /* Rows of vectors; along an axis that a tile may cut, of nothing else. So of all that an operand is made of. */
 static bool matrix_aligned(const lfuse__kernel_class *c, const lfuse__geometry *g, const int8_t *sides, int i)
 {
-    const int vector = lfuse__tiles_vector(&c->product);
+    const int vector = lfuse__tiles_vector(&c->product), units = LFUSE__TILES_VECTOR / 2;
+    if (c->product.units)
+        return g->extents[lfuse__tiles_turned(&c->product, i) ? 2 : i] % units == 0 && aligned(c, g, i, units);
     if (!lfuse__tiles_turned(&c->product, i) && g->extents[i] % vector) return false;
     for (int j = LFUSE__PRODUCT_OWN; j < c->noperands; j++)
-        if (sides[j] == i && lfuse__in_blocks(&c->operands[j]) && !aligned(c, g, j)) return false;
-    return c->product.made[i] || aligned(c, g, i);
+        if (sides[j] == i && lfuse__in_blocks(&c->operands[j]) && !aligned(c, g, j, vector)) return false;
+    return c->product.made[i] || aligned(c, g, i, vector);
 }
 
 static bool others_aligned(const lfuse__kernel_class *c, const lfuse__geometry *g, const int8_t *sides)
@@ -181,7 +187,7 @@ static bool others_aligned(const lfuse__kernel_class *c, const lfuse__geometry *
     const int vector = lfuse__tiles_vector(&c->product);
     if (g->extents[1] % vector) return false;
     for (int j = LFUSE__PRODUCT_OWN; j < c->noperands; j++)
-        if (sides[j] < 0 && lfuse__in_blocks(&c->operands[j]) && !aligned(c, g, j)) return false;
+        if (sides[j] < 0 && lfuse__in_blocks(&c->operands[j]) && !aligned(c, g, j, vector)) return false;
     return true;
 }
 

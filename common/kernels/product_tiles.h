@@ -50,6 +50,8 @@ int lfuse__tiles_tilings(const lfuse__facts *facts, int64_t m, int64_t n, int64_
                          lfuse__product_tiling *all);
 lfuse_status lfuse__tiles_take(const lfuse__facts *facts, int64_t m, int64_t n, int64_t k,
                                const lfuse__product_tiling *tiling, lfuse__kernel_class *c);
+/* Whether the device's units for matrices take these operands: `units` of the class that is asked for. */
+bool lfuse__units_serve(const lfuse__facts *facts, const lfuse__kernel_class *c);
 bool lfuse__tiles_known(const lfuse__product_class *p); /* of those that are not thin */
 void lfuse__tiles_cut(const lfuse__product_class *p, const lfuse__facts *facts, const lfuse__geometry *g,
                       lfuse__cut *cut);
@@ -65,6 +67,16 @@ typedef struct lfuse__tiles {
     int vectors;          /* of the sums of a tile */
     const char *sum;      /* word of the type */
 } lfuse__tiles;
+
+/* Of products on units for matrices: rows and columns that a team of 32 work-items computes. */
+static inline int lfuse__units_rows(const lfuse__product_class *p)
+{
+    return p->item_rows * 8;
+}
+static inline int lfuse__units_columns(const lfuse__product_class *p)
+{
+    return p->item_columns * 4;
+}
 
 /* Whether an operand's memory runs along k, so that it is turned round on its way into local memory. */
 static inline bool lfuse__tiles_turned(const lfuse__product_class *p, int operand)
@@ -91,6 +103,7 @@ void lfuse__tiles_put_corner(const lfuse__tiles *t, int indent, const char *plac
 void lfuse__tiles_put_sums(const lfuse__tiles *t);
 static inline int lfuse__tiles_local(const lfuse__product_class *p)
 {
+    if (p->units) return (p->ahead + 1) * p->depth * (p->rows + p->columns) / 2; /* of 16 bits, as they are */
     const int slabs = 2 * p->depth * (p->rows + p->columns), sums = p->slices > 1 ? p->rows * p->columns : 0;
     return slabs > sums ? slabs : sums;
 }
@@ -123,6 +136,14 @@ static inline int lfuse__tiles_put_down(int e)
     return e ^ 1;
 }
 void lfuse__tiles_put_acc(const lfuse__tiles *t, int indent, const char *w);
+
+/*
+ * product_units.c: the same of products on units for matrices, whose vectors lie elsewhere in the tile: y, x of
+ * `place`; row and column of vector `g`.
+ */
+void lfuse__units_put_sums(const lfuse__tiles *t);
+void lfuse__units_put_corner(const lfuse__tiles *t, int indent, const char *place);
+void lfuse__units_put_place(const lfuse__tiles *t, int indent, const char *g);
 
 /* product_tiles_meet.c: the sums of slices and parts are added, and go through the epilogue. */
 void lfuse__tiles_put_end(const lfuse__tiles *t);

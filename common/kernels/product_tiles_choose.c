@@ -28,22 +28,28 @@ typedef struct shape {
     int rows, columns, depth, item_rows, item_columns, slices, ahead, beside;
     int residents;
     double wait, rate;
+    bool units; /* on units for matrices */
 } shape;
 
 /* The first ones are those that a plan of unknown sizes has compiled ahead. */
 static const shape shapes[] = {
-    {64, 128, 16, 8, 8, 1, 1, 3, 3, 450, 90},
-    {32, 64, 16, 4, 4, 1, 1, 0, 5, 700, 60},
-    {16, 32, 64, 4, 4, 8, 2, 0, 3, 500, 49},
-    {16, 32, 32, 4, 4, 4, 2, 3, 5, 250, 49},
-    {32, 32, 32, 4, 4, 4, 2, 3, 3, 150, 60},
-    {32, 64, 32, 8, 4, 4, 1, 2, 2, 100, 67},
-    {32, 64, 32, 8, 8, 4, 1, 3, 3, 350, 76},
-    {64, 64, 16, 8, 8, 2, 1, 3, 3, 300, 84},
-    {64, 128, 16, 8, 8, 2, 1, 2, 2, 250, 86},
-    {128, 128, 16, 8, 16, 1, 1, 0, 2, 2000, 93},
+    {64, 128, 16, 8, 8, 1, 1, 3, 3, 450, 90, false},
+    {32, 64, 16, 4, 4, 1, 1, 0, 5, 700, 60, false},
+    {16, 32, 64, 4, 4, 8, 2, 0, 3, 500, 49, false},
+    {16, 32, 32, 4, 4, 4, 2, 3, 5, 250, 49, false},
+    {32, 32, 32, 4, 4, 4, 2, 3, 3, 150, 60, false},
+    {32, 64, 32, 8, 4, 4, 1, 2, 2, 100, 67, false},
+    {32, 64, 32, 8, 8, 4, 1, 3, 3, 350, 76, false},
+    {64, 64, 16, 8, 8, 2, 1, 3, 3, 300, 84, false},
+    {64, 128, 16, 8, 8, 2, 1, 2, 2, 250, 86, false},
+    {128, 128, 16, 8, 16, 1, 1, 0, 2, 2000, 93, false},
+    {128, 128, 32, 8, 16, 1, 2, 2, 2, 400, 970, true},
+    {64, 64, 32, 4, 8, 1, 3, 3, 4, 1400, 635, true},
+    {64, 128, 32, 4, 16, 1, 2, 2, 3, 700, 790, true},
+    {32, 128, 32, 4, 8, 1, 3, 3, 4, 1500, 585, true},
+    {128, 32, 32, 4, 8, 1, 3, 3, 4, 1500, 585, true},
 };
-enum { SHAPES = sizeof shapes / sizeof *shapes, AHEAD_OF_SIZES = 2 };
+enum { SHAPES = sizeof shapes / sizeof *shapes, AHEAD_OF_SIZES = 2, UNITS = 10 /* the first on units for matrices */ };
 
 /* Rows or columns that a work-item may have as a whole. Few, as a plan of unknown sizes compiles all the classes. */
 static const int fews[] = {4, 16};
@@ -64,6 +70,7 @@ static void shape_set(lfuse__product_class *p, const shape *s)
     p->slices = s->slices;
     p->ahead = s->ahead;
     p->beside = s->beside;
+    p->units = s->units;
 }
 
 static const shape *shape_of(const lfuse__product_class *p)
@@ -71,7 +78,8 @@ static const shape *shape_of(const lfuse__product_class *p)
     for (int i = 0; i < SHAPES; i++)
         if (shapes[i].rows == p->rows * scale(p) && shapes[i].columns == p->columns * scale(p) &&
             shapes[i].depth == p->depth && shapes[i].item_rows == p->item_rows * scale(p) &&
-            shapes[i].item_columns == p->item_columns * scale(p) && shapes[i].slices == p->slices)
+            shapes[i].item_columns == p->item_columns * scale(p) && shapes[i].slices == p->slices &&
+            shapes[i].units == p->units)
             return &shapes[i];
     return NULL;
 }
@@ -140,6 +148,7 @@ static void thin_set(lfuse__product_class *p, bool rows, int few)
     p->depth = lfuse__thin_depth(p, wide, lfuse__tiles_vector(p));
     p->slices = p->split = p->ahead = 1;
     p->beside = 0;
+    p->units = false;
 }
 
 static void cut_for(const lfuse__product_class *p, const lfuse__facts *facts, const int64_t *extents, lfuse__cut *c)
@@ -174,13 +183,32 @@ static bool candidate(int at, lfuse__product_class *p)
     return true;
 }
 
-/* Whether products of these sizes, or of some within the bounds, may be computed so. */
-static bool serves(const lfuse__product_class *p, const int64_t *least, const int64_t *most)
+enum { LOCAL_OF_ALL = 48 * 1024, TICKET_BYTES = 16 };
+
+bool lfuse__units_serve(const lfuse__facts *facts, const lfuse__kernel_class *c)
 {
+    const lfuse_type type = c->operands[LFUSE__PRODUCT_A].type;
+    return facts->matrix_units && facts->info.local_bytes >= LOCAL_OF_ALL &&
+           (type == LFUSE_F16 || type == LFUSE_BF16) && c->operands[LFUSE__PRODUCT_B].type == type;
+}
+
+/* Whether products of these sizes, or of some within the bounds, may be computed so; `units`: on those for matrices. */
+static bool serves(const lfuse__product_class *p, bool units, const int64_t *least, const int64_t *most)
+{
+    const bool room = !p->split || lfuse__tiles_local(p) * 4 + TICKET_BYTES <= LOCAL_OF_ALL;
+    if (p->units && (!units || !room)) return false;
     const int few = p->rows == p->item_rows ? p->rows : p->columns, side = p->rows != p->item_rows;
     if (!lfuse__is_thin(p)) /* a batch has tiles enough; what operands are made of is not put into local memory */
         return (!p->batched || !p->split) && !p->made[0] && !p->made[1];
     return least[side] <= few && (few == fews[0] || most[side] > fews[0]);
+}
+
+/* Units for matrices take rows of whole vectors: elsewhere they wait for single elements. */
+static bool suits(const lfuse__product_class *p, const int64_t *extents)
+{
+    const int vector = LFUSE__TILES_VECTOR / 2;
+    return !p->units || (extents[lfuse__tiles_turned(p, LFUSE__PRODUCT_A) ? 2 : 0] % vector == 0 &&
+                         extents[lfuse__tiles_turned(p, LFUSE__PRODUCT_B) ? 2 : 1] % vector == 0);
 }
 
 /* Whether there are tickets for all tiles whose parts meet. */
@@ -192,19 +220,20 @@ static bool meets(const lfuse__product_class *p, const lfuse__cut *c)
 /* Whether a plan of unknown sizes has candidate number `at`. */
 static bool ahead_of_sizes(int at)
 {
-    return at < 2 * AHEAD_OF_SIZES || at >= 2 * SHAPES;
+    return at < 2 * AHEAD_OF_SIZES || (at >= 2 * UNITS && at < 2 * (UNITS + AHEAD_OF_SIZES)) || at >= 2 * SHAPES;
 }
 
 /* The fastest by the clock of cut_for; `whole`: of those that are not split. Where there is none, it stays as it is. */
 static void find(const lfuse__facts *facts, const int64_t *extents, bool whole, lfuse__product_class *p)
 {
-    const bool unsized = p->unsized;
+    const bool unsized = p->unsized, units = p->units;
     lfuse__product_class tried = *p;
     double best = -1;
     tried.unsized = false;
     for (int i = 0; candidate(i, &tried); i++) {
         lfuse__cut c;
-        if (!serves(&tried, extents, extents) || (unsized && !ahead_of_sizes(i)) || (whole && tried.split)) continue;
+        if (!serves(&tried, units, extents, extents) || !suits(&tried, extents)) continue;
+        if ((unsized && !ahead_of_sizes(i)) || (whole && tried.split)) continue;
         cut_for(&tried, facts, extents, &c);
         if (!meets(&tried, &c)) continue;
         if (best >= 0 && c.time >= best) continue;
@@ -254,7 +283,7 @@ int lfuse__tiles_classes(const lfuse__facts *facts, const int64_t m[2], const in
         return lfuse__tiles_choose(facts, m[0], n[0], k[0], false, &all[0]) == LFUSE_OK;
     }
     for (int i = 0; candidate(i, &tried.product) && count < LFUSE__PRODUCT_CLASSES; i++)
-        if (serves(&tried.product, low, high) && ahead_of_sizes(i)) all[count++] = tried;
+        if (serves(&tried.product, c->product.units, low, high) && ahead_of_sizes(i)) all[count++] = tried;
     return count;
 }
 
@@ -293,7 +322,7 @@ int lfuse__tiles_tilings(const lfuse__facts *facts, int64_t m, int64_t n, int64_
     for (int i = 0; candidate(i, &tried); i++) {
         lfuse__product_tiling t;
         lfuse__cut cut;
-        if (!serves(&tried, extents, extents)) continue;
+        if (!serves(&tried, c->product.units, extents, extents) || !suits(&tried, extents)) continue;
         cut_for(&tried, facts, extents, &cut);
         if (!meets(&tried, &cut)) continue;
         t = tiling_of(&tried, &cut);
@@ -307,12 +336,13 @@ lfuse_status lfuse__tiles_take(const lfuse__facts *facts, int64_t m, int64_t n, 
                                const lfuse__product_tiling *tiling, lfuse__kernel_class *c)
 {
     lfuse__product_class tried = c->product;
+    const bool units = tried.units;
     const int64_t extents[] = {m, n, k, 1};
     LFUSE__TRY(lfuse__tiles_choose(facts, m, n, k, false, c));
     for (int i = 0; candidate(i, &tried); i++) {
         const lfuse__cut cut = {.down = lfuse__tiles_parts(m, tried.rows),
                                 .across = lfuse__tiles_parts(n, tried.columns), .parts = tiling->parts};
-        if (!serves(&tried, extents, extents) || !meets(&tried, &cut) || tried.rows != tiling->rows ||
+        if (!serves(&tried, units, extents, extents) || !meets(&tried, &cut) || tried.rows != tiling->rows ||
             tried.columns != tiling->columns || tried.depth != tiling->depth || tried.item_rows != tiling->item_rows ||
             tried.item_columns != tiling->item_columns || tried.slices != tiling->slices ||
             tried.split != (tiling->parts > 0))

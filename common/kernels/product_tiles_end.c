@@ -156,6 +156,10 @@ void lfuse__tiles_put_place(const lfuse__tiles *t, int indent, const char *g)
 {
     const lfuse__product_class *p = t->p;
     const int across = p->item_columns / t->vector;
+    if (p->units) {
+        lfuse__units_put_place(t, indent, g);
+        return;
+    }
     lfuse__put(t->t.out, indent, "const u32 g = %s;", g);
     lfuse__put(t->t.out, indent, "const u32 row = a0 + g / %d * %d + y + g / %d %% %d;", across * t->vector,
                p->rows / p->item_rows * t->vector, across, t->vector);

@@ -28,7 +28,7 @@ static bool product_equal(const lfuse__product_class *x, const lfuse__product_cl
     return x->form == y->form && x->ta == y->ta && x->tb == y->tb && x->sum == y->sum && x->rows == y->rows &&
            x->columns == y->columns && x->depth == y->depth && x->item_rows == y->item_rows &&
            x->item_columns == y->item_columns && x->slices == y->slices && x->ahead == y->ahead &&
-           x->beside == y->beside && x->split == y->split && x->phase == y->phase &&
+           x->beside == y->beside && x->units == y->units && x->split == y->split && x->phase == y->phase &&
            x->batched == y->batched && x->grouped == y->grouped && x->counted == y->counted &&
            x->made[0] == y->made[0] && x->made[1] == y->made[1];
 }

@@ -111,6 +111,12 @@ static void use_tiles(rig *r)
         if (rig_has(r, floating[t])) case_tiles(&teams, floating[t]);
 }
 
+static void use_units(rig *r)
+{
+    case_units(r, LFUSE_F16);
+    case_units(r, LFUSE_BF16);
+}
+
 static void use_made(rig *r)
 {
     rig teams;
@@ -169,11 +175,11 @@ static const struct {
     const char *name;
     void (*use)(rig *r);
 } cases[] = {{"operators", use_operators}, {"places", use_places}, {"sums", use_sums}, {"lines", use_lines},
-             {"tiles", use_tiles}, {"made operands", use_made},
-             {"grouped", use_grouped}, {"rows of f32", use_rows_f32}, {"rows of i64", use_rows_i64},
-             {"rows by teams", use_team_rows}, {"bundles by teams", use_team_bundles}, {"lists", use_lists},
-             {"bounds", use_bounds}, {"look-ups", use_look_ups}, {"products", use_products},
-             {"row look-ups", case_row_look_ups}, {"bundles", case_bundles}};
+             {"tiles", use_tiles}, {"units", use_units}, {"made operands", use_made}, {"grouped", use_grouped},
+             {"rows of f32", use_rows_f32}, {"rows of i64", use_rows_i64}, {"rows by teams", use_team_rows},
+             {"bundles by teams", use_team_bundles}, {"lists", use_lists}, {"bounds", use_bounds},
+             {"look-ups", use_look_ups}, {"products", use_products}, {"row look-ups", case_row_look_ups},
+             {"bundles", case_bundles}};
 
 START_TEST(devices)
 {

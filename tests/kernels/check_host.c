@@ -128,6 +128,18 @@ START_TEST(products)
 }
 END_TEST
 
+/* Work-items of a group as coroutines, which exchange fragments as teams of the devices do. */
+START_TEST(units)
+{
+    rig r;
+    open_form(&r, 0);
+    r.facts.simd = 32, r.facts.info.local_bytes = 48 * 1024, r.facts.matrix_units = true;
+    r.facts.info.compute_units = 4;
+    case_units(&r, _i ? LFUSE_BF16 : LFUSE_F16);
+    rig_close(&r);
+}
+END_TEST
+
 START_TEST(bounds)
 {
     rig r;
@@ -161,6 +173,7 @@ static Suite *suite_host(void)
     TCase *of_products = tcase_create("products");
     tcase_set_timeout(of_products, 300);
     tcase_add_loop_test(of_products, products, 0, 2);
+    tcase_add_loop_test(of_products, units, 0, 2);
     suite_add_tcase(suite, of_products);
     TCase *reductions = tcase_create("rows");
     tcase_set_timeout(reductions, 300);

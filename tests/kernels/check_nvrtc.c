@@ -288,6 +288,23 @@ static uint32_t frames(const lfuse__strbuf *binary, int *kernels)
     return sum;
 }
 
+/* Nor sums on units for matrices, of which the largest tiles fill the registers. */
+START_TEST(units)
+{
+    writer w = {.text = LFUSE__STRBUF_INIT, .facts = facts_items(true)};
+    lfuse__strbuf binary = LFUSE__STRBUF_INIT;
+    int kernels;
+    units_emit(&w.text, &w.facts);
+    const bool done = compile(&w, arch(_i), &binary);
+    lfuse__strbuf_free(&w.text);
+    if (!done) TEST_SKIP("%s", lfuse__error_message());
+    const uint32_t bytes = frames(&binary, &kernels);
+    ck_assert_int_ge(kernels, 9);
+    ck_assert_msg(bytes == 0, "%s: %u bytes of frames", arch(_i), bytes);
+    lfuse__strbuf_free(&binary);
+}
+END_TEST
+
 /* Nothing that a Strassen kernel holds is put aside into memory, which is what bounds its speed. */
 START_TEST(strassen)
 {
@@ -403,6 +420,7 @@ static Suite *suite_nvrtc(void)
     TCase *products = tcase_create("tiles");
     tcase_set_timeout(products, 300);
     tcase_add_loop_test(products, tiles, 0, ARCHS);
+    tcase_add_loop_test(products, units, 1, ARCHS);
     tcase_add_test(products, strassen);
     tcase_add_loop_test(products, networks, 1, ARCHS);
     suite_add_tcase(suite, products);

@@ -106,7 +106,8 @@ END_TEST
 static bool same(const lfuse__product_class *a, const lfuse__product_class *b)
 {
     return a->rows == b->rows && a->columns == b->columns && a->depth == b->depth && a->item_rows == b->item_rows &&
-           a->item_columns == b->item_columns && a->slices == b->slices && a->split == b->split;
+           a->item_columns == b->item_columns && a->slices == b->slices && a->split == b->split &&
+           a->units == b->units;
 }
 
 /*
@@ -115,8 +116,10 @@ static bool same(const lfuse__product_class *a, const lfuse__product_class *b)
  */
 START_TEST(bounds)
 {
-    const lfuse__facts facts = facts_of(LFUSE__PRODUCTS_PORTABLE);
+    static const lfuse_type types[] = {LFUSE_F64, LFUSE_F32, LFUSE_F16};
+    lfuse__facts facts = facts_of(LFUSE__PRODUCTS_PORTABLE);
     uint64_t state = 1;
+    facts.matrix_units = true;
     for (int i = 0; i < 2000; i++) {
         lfuse__kernel_class c, all[LFUSE__PRODUCT_CLASSES];
         int64_t sides[3][2], sizes[3];
@@ -127,7 +130,7 @@ START_TEST(bounds)
             sides[s][1] = sides[s][0] + (int64_t)(host_random(&state) % (uint64_t)high);
             sizes[s] = sides[s][0] + (int64_t)(host_random(&state) % (uint64_t)(sides[s][1] - sides[s][0] + 1));
         }
-        class_of(&c, i % 2 ? LFUSE_F32 : LFUSE_F64);
+        class_of(&c, types[i % 3]);
         c.product.ta = i & 2, c.product.tb = i & 4;
         const int count = lfuse__product_classes(&facts, sides[0], sides[1], sides[2], &c, all);
         for (int s = 0; s < 3; s++) c.product.unsized = c.product.unsized || sides[s][0] != sides[s][1];
@@ -181,6 +184,68 @@ START_TEST(vectors)
 }
 END_TEST
 
+static bool on_units(const lfuse__facts *facts, lfuse_type type, bool ta, int64_t m, int64_t n, int64_t k)
+{
+    lfuse__kernel_class c;
+    class_of(&c, type);
+    c.product.ta = ta;
+    ck_assert(!lfuse__product_choose(facts, m, n, k, true, &c));
+    return c.product.units;
+}
+
+/* What multiplies f16 and bf16 in matrices takes their products, but where rows are no whole vectors. */
+START_TEST(units)
+{
+    lfuse__facts facts = facts_of(LFUSE__PRODUCTS_PORTABLE);
+    ck_assert(!on_units(&facts, LFUSE_F16, false, 1024, 1024, 1024));
+    facts.matrix_units = true;
+    for (int64_t side = 512; side <= 8192; side *= 2) {
+        ck_assert(on_units(&facts, LFUSE_F16, false, side, side, side));
+        ck_assert(on_units(&facts, LFUSE_BF16, true, side, side, side));
+        ck_assert(!on_units(&facts, LFUSE_F32, false, side, side, side));
+        ck_assert(!on_units(&facts, LFUSE_F16, false, side, side + 4, side));
+        ck_assert(!on_units(&facts, LFUSE_F16, false, side, side, side + 4));
+        ck_assert(!on_units(&facts, LFUSE_F16, true, side + 4, side, side));
+        ck_assert(on_units(&facts, LFUSE_F16, true, side, side, side + 4));
+        ck_assert(on_units(&facts, LFUSE_F16, false, side + 4, side, side));
+    }
+    facts.info.local_bytes = 40 * 1024;
+    ck_assert(!on_units(&facts, LFUSE_F16, false, 1024, 1024, 1024));
+}
+END_TEST
+
+/* Vectors of 16 bytes: 8 elements, of leading dimensions, of addresses, of a batch's distances. */
+START_TEST(units_vectors)
+{
+    static const struct {
+        int64_t lda, ldb, apart;
+        uint64_t address, bits;
+    } cases[] = {{512, 512, 4096, 0, 7}, {516, 512, 4096, 0, 6}, {512, 516, 4096, 0, 5}, {512, 512, 4100, 0, 6},
+                 {520, 520, 4096, 8, 6}, {520, 520, 4096, 16, 7}};
+    lfuse__facts facts = facts_of(LFUSE__PRODUCTS_PORTABLE);
+    facts.matrix_units = true;
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        lfuse__kernel_class c;
+        lfuse__product_layout l;
+        lfuse__packed packed;
+        lfuse__geometry g;
+        class_of(&c, LFUSE_BF16);
+        c.product.batched = true;
+        ck_assert(!lfuse__product_choose(&facts, 512, 512, 512, false, &c));
+        ck_assert(c.product.units && !c.product.split);
+        geometry_of(&g, 512, 512, 512);
+        g.extents[LFUSE__PRODUCT_BATCH] = 2;
+        g.strides[LFUSE__PRODUCT_A][0] = cases[i].lda, g.strides[LFUSE__PRODUCT_B][0] = cases[i].ldb;
+        g.strides[LFUSE__PRODUCT_A][LFUSE__PRODUCT_BATCH] = cases[i].apart;
+        g.addresses[LFUSE__PRODUCT_A] = cases[i].address;
+        ck_assert(!lfuse__product_pack(&c, &facts, &g, &packed));
+        lfuse__product_layout_make(&c, &l);
+        ck_assert_msg(packed.words[l.own + LFUSE__TILES_VECTORS] == cases[i].bits, "case %zu: bits %llu", i,
+                      (unsigned long long)packed.words[l.own + LFUSE__TILES_VECTORS]);
+    }
+}
+END_TEST
+
 static void declined(const lfuse__facts *facts, int64_t side, bool others, lfuse_type type, const char *word)
 {
     lfuse__kernel_class c;
@@ -225,6 +290,8 @@ static Suite *suite_product_tiles(void)
     tcase_add_test(tcase, shapes);
     tcase_add_test(tcase, bounds);
     tcase_add_test(tcase, vectors);
+    tcase_add_test(tcase, units);
+    tcase_add_test(tcase, units_vectors);
     tcase_add_test(tcase, refusals);
     suite_add_tcase(suite, tcase);
     return suite;

@@ -378,6 +378,39 @@ static void case_tilings(rig *r, lfuse_type type)
         }
 }
 
+/*
+ * Tiles on units for matrices: every shape, with parts and without; rows of whole vectors and others, both ways of
+ * storing each operand, and the endings by turns; a third of all that.
+ */
+static const char *const unit_names[] = {"128x128x32:8x16:1:", "64x64x32:4x8:1:", "64x128x32:4x16:1:",
+                                         "32x128x32:4x8:1:", "128x32x32:4x8:1:"};
+enum { UNIT_NAMES = sizeof unit_names / sizeof *unit_names };
+
+void case_units(rig *r, lfuse_type type)
+{
+    static const int64_t sizes[][3] = {{136, 264, 168}, {131, 97, 75}, {40, 72, 80}, {33, 264, 0}};
+    int turn = type == LFUSE_F16 ? 0 : 1;
+    if (!r->facts.matrix_units) return;
+    for (int i = 0; i < UNIT_NAMES; i++)
+        for (int at = 0; at < 8; at++, turn++) {
+            const int64_t *z = sizes[at / 2], parts = at % 2 ? 3 : 0;
+            const bool quick = z[1] % 8 == 0;
+            char name[LFUSE__TILING_NAME];
+            lfuse__product_tiling t;
+            problem p;
+            if (parts && i == 0) continue; /* there is no room for a ticket */
+            if (!test_all() && turn % 3) continue;
+            snprintf(name, sizeof name, "%s%d", unit_names[i], (int)parts);
+            ck_assert(lfuse__product_tiling_parse(name, &t));
+            class_of(&p, type, turn & 1, turn >> 1 & 1, (ending)(turn / 2 % ENDINGS));
+            ck_assert_msg(!lfuse__product_take(&r->facts, z[0], z[1], z[2], &t, &p.k), "%s", lfuse__error_message());
+            ck_assert(p.k.product.units);
+            sizes_of(&p, z[0], z[1], z[2], quick ? 8 : 1, at % 3 == 0 ? 8 : 0);
+            p.g.parts = parts;
+            run_product(r, &p, true, (uint64_t)turn + 1);
+        }
+}
+
 void case_tiles(rig *r, lfuse_type type)
 {
     const int64_t any[2] = {1, 100000};
@@ -408,6 +441,25 @@ void case_tiles(rig *r, lfuse_type type)
     ck_assert_int_gt(thin, 0);
     case_batches(r, type);
     if (type == LFUSE_F32) case_tilings(r, type);
+}
+
+void units_emit(lfuse__strbuf *out, const lfuse__facts *device)
+{
+    lfuse__facts facts = *device;
+    facts.info.local_bytes = 48 * 1024, facts.info.max_group = 1024, facts.info.compute_units = 16;
+    facts.matrix_units = true;
+    for (int i = 0; i < UNIT_NAMES; i++)
+        for (int parts = 0; parts < (i ? 2 : 1); parts++) {
+            char name[LFUSE__TILING_NAME];
+            lfuse__product_tiling t;
+            problem p;
+            snprintf(name, sizeof name, "%s%d", unit_names[i], parts);
+            ck_assert(lfuse__product_tiling_parse(name, &t));
+            class_of(&p, i & 1 ? LFUSE_BF16 : LFUSE_F16, (i + parts) & 1, i >> 1 & 1, (ending)((i + parts) % ENDINGS));
+            ck_assert_msg(!lfuse__product_take(&facts, 512, 512, 512, &t, &p.k), "%s", lfuse__error_message());
+            snprintf(name, sizeof name, "units_%d_%d", i, parts);
+            ck_assert_msg(!lfuse__product_emit(out, name, &p.k, &facts), "%s", lfuse__error_message());
+        }
 }
 
 void tiles_emit(lfuse__strbuf *out, const lfuse__facts *device, int turn, int turns)
