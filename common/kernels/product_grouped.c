@@ -7,6 +7,8 @@
 #include "config.h"
 #endif
 
+#include <stdio.h>
+
 #include "common/base/error.h"
 #include "common/kernels/product_grouped.h"
 
@@ -45,24 +47,29 @@ void lfuse__grouped_cut_make(const lfuse__kernel_class *c, const lfuse__facts *f
 
 /* ---- the text ---- */
 
-/* Elements that matrix `matrix` of operand j lies behind the member's first, as an expression; NULL: none. */
-static const char *apart(const lfuse__kernel_class *c, int j)
+static bool of_rows(const lfuse__kernel_class *c, int j)
 {
-    if (j == LFUSE__PRODUCT_A) return "matrix * OF_(0) * OF_(2)";
-    if (j == LFUSE__PRODUCT_B) return "matrix * OF_(2) * OF_(1)";
-    switch (c->operands[j].inner) {
-    case LFUSE__STRIDE_UNIT: return "matrix * OF_(0) * OF_(1)";
-    case LFUSE__STRIDE_ROW: return "matrix * OF_(0)";
-    case LFUSE__STRIDE_COLUMN: return "matrix * OF_(1)";
-    case LFUSE__STRIDE_MATRIX: return "matrix";
-    default: return NULL;
-    }
+    return j < SUM || c->operands[j].inner == LFUSE__STRIDE_UNIT;
 }
 
-static const char *row_stride(const lfuse__kernel_class *c, int j)
+/* Elements that matrix `matrix` of operand j lies behind the member's first, as an expression; empty: none. */
+static void put_apart(const lfuse__kernel_class *c, int j, char *text, size_t size)
 {
-    if (c->operands[j].inner == LFUSE__STRIDE_UNIT) return "OF_(1)";
-    return c->operands[j].inner == LFUSE__STRIDE_ROW ? "1" : "0";
+    *text = 0;
+    if (of_rows(c, j))
+        snprintf(text, size, "matrix * (u64)LOAD_i64(p%d, %d)", c->noperands - 1, lfuse__grouped_stride(j) + 1);
+    else if (c->operands[j].inner == LFUSE__STRIDE_ROW) snprintf(text, size, "matrix * OF_(0)");
+    else if (c->operands[j].inner == LFUSE__STRIDE_COLUMN) snprintf(text, size, "matrix * OF_(1)");
+    else if (c->operands[j].inner == LFUSE__STRIDE_MATRIX) snprintf(text, size, "matrix");
+}
+
+/* Elements from row to row of operand j, as variable number `of`. */
+static void put_row_stride(const lfuse__text *t, const lfuse__kernel_class *c, int of, int j)
+{
+    if (of_rows(c, j))
+        lfuse__put(t->out, 2, "const u64 of_%d = (u64)LOAD_i64(p%d, %d);", of, c->noperands - 1,
+                   lfuse__grouped_stride(j));
+    else lfuse__put(t->out, 2, "const u64 of_%d = %d;", of, c->operands[j].inner == LFUSE__STRIDE_ROW);
 }
 
 void lfuse__grouped_put_head(const lfuse__text *t, const lfuse__product_layout *l, const lfuse__kernel_class *c,
@@ -70,7 +77,7 @@ void lfuse__grouped_put_head(const lfuse__text *t, const lfuse__product_layout *
 {
     const int shape = c->noperands - 1;
     lfuse__strbuf *out = t->out;
-    const char *behind;
+    char behind[80];
     int j;
 
     lfuse__put_chunk_place(t, 2, facts, SLOTS, "c");
@@ -78,8 +85,8 @@ void lfuse__grouped_put_head(const lfuse__text *t, const lfuse__product_layout *
     lfuse__put(out, 2, "const u64 of_%d = (u64)LOAD_i64(p%d, 1), of_%d = (u64)LOAD_i64(p%d, 2);", l->m, shape, l->n,
                shape);
     lfuse__put(out, 2, "const u64 of_%d = (u64)LOAD_i64(p%d, 3);", l->k, shape);
-    lfuse__put(out, 2, "const u64 of_%d = of_%d, of_%d = of_%d;", l->lda, c->product.ta ? l->m : l->k, l->ldb,
-               c->product.tb ? l->k : l->n);
+    put_row_stride(t, c, l->lda, LFUSE__PRODUCT_A);
+    put_row_stride(t, c, l->ldb, LFUSE__PRODUCT_B);
     lfuse__put(out, 2, "const u64 blocks_down = (of_%d + %s - 1) / %s;", l->m, rows, rows);
     lfuse__put(out, 2, "const u64 blocks_across = (of_%d + %s - 1) / %s;", l->n, columns, columns);
     lfuse__put(out, 2, "const u64 blocks = blocks_down * blocks_across;");
@@ -87,9 +94,9 @@ void lfuse__grouped_put_head(const lfuse__text *t, const lfuse__product_layout *
     for (j = 0; j < shape; j++) {
         if (j == SUM) continue;
         lfuse__put_member(t, 2, facts, SLOTS, j);
-        behind = apart(c, j);
-        if (behind) lfuse__put(out, 2, "p%d += %s * %u;", j, behind, lfuse__type_bytes(c->operands[j].type));
-        if (j >= LFUSE__PRODUCT_OWN) lfuse__put(out, 2, "const u64 of_%d = %s;", l->rows[j], row_stride(c, j));
+        put_apart(c, j, behind, sizeof behind);
+        if (*behind) lfuse__put(out, 2, "p%d += %s * %u;", j, behind, lfuse__type_bytes(c->operands[j].type));
+        if (j >= LFUSE__PRODUCT_OWN) put_row_stride(t, c, l->rows[j], j);
     }
 }
 

@@ -2,9 +2,10 @@
 /*
  * The products of the members of two lists: list kernels (kernel.h: tables, carried places, buffers as `partial`, of
  * which 2 is the workspace), whose chunks are blocks of one member's result, of length 1: `start` is the number of the
- * block in its member. The class: `product.grouped`, and of the operands A, B and the sum as in product.h, the members
- * of A and B being contiguous; the epilogue's are UNIT (elements), ROW, COLUMN, MATRIX, or REPEAT; the last is the
- * shape: matrices, m, n, k of each member.
+ * block in its member. The class: `product.grouped`, and of the operands A, B and the sum as in product.h; the
+ * epilogue's are UNIT (elements), ROW, COLUMN, MATRIX, or REPEAT; the last is the shape: matrices, m, n, k of each
+ * member, then of each other operand, in order, how many elements lie from row to row and from matrix to matrix of the
+ * member: of A, B and UNIT ones, nothing of others.
  */
 #ifndef COMMON_KERNELS_PRODUCT_GROUPED_H
 #define COMMON_KERNELS_PRODUCT_GROUPED_H
@@ -14,6 +15,16 @@
 typedef struct lfuse__member_product {
     int64_t matrices, m, n, k;
 } lfuse__member_product;
+/* Numbers of the shape, and the first of the two of operand j. */
+enum { LFUSE__GROUPED_STRIDES = 4 };
+static inline int lfuse__grouped_stride(int j)
+{
+    return LFUSE__GROUPED_STRIDES + 2 * j;
+}
+static inline int lfuse__grouped_shape(int noperands)
+{
+    return lfuse__grouped_stride(noperands - 1);
+}
 typedef struct lfuse__grouped_cut {
     int64_t rows, columns; /* of a block */
     int64_t depth;         /* PANELS: of what is packed at a time */

@@ -9,24 +9,30 @@
 #include "common/kernels/product_grouped.h"
 #include "common/kernels/product_tiles.h"
 
-/* Where all that lies in vectors is aligned: the bits of LFUSE__TILES_VECTORS, for the member. */
+/*
+ * Where all that lies in vectors is aligned: the bits of LFUSE__TILES_VECTORS, for the member. Rows are a whole number
+ * of vectors apart, and have one where tiles cut them.
+ */
 static void put_vectors(const lfuse__tiles *t)
 {
     const lfuse__kernel_class *k = t->t.k;
+    const int bits = t->l.own + LFUSE__TILES_VECTORS;
     lfuse__strbuf *out = t->t.out;
     int j;
 
-    lfuse__put(out, 2, "u64 of_%d = of_%d %% %d ? 0 : 4;", t->l.own + LFUSE__TILES_VECTORS, t->l.n, t->vector);
+    lfuse__put(out, 2, "u64 of_%d = of_%d %% %d ? 0 : 4;", bits, t->l.n, t->vector);
     for (j = 0; j < k->noperands - 1; j++) {
         const unsigned all = lfuse__type_bytes(k->operands[j].type) * (unsigned)t->vector, bytes = all < 16 ? all : 16;
-        const bool own = j == LFUSE__PRODUCT_A || j == LFUSE__PRODUCT_B;
-        if (own)
-            lfuse__put(out, 2, "if (of_%d %% %d == 0 && (POINTER_BITS(p%d) & %u) == 0) of_%d |= %d;",
-                       j == LFUSE__PRODUCT_A ? t->l.lda : t->l.ldb, t->vector, j, bytes - 1,
-                       t->l.own + LFUSE__TILES_VECTORS, 1 << j);
-        else if (j >= LFUSE__PRODUCT_OWN && lfuse__in_blocks(&k->operands[j]))
-            lfuse__put(out, 2, "if (POINTER_BITS(p%d) & %u) of_%d &= 3;", j, bytes - 1,
-                       t->l.own + LFUSE__TILES_VECTORS);
+        if (j == LFUSE__PRODUCT_A || j == LFUSE__PRODUCT_B) {
+            lfuse__strbuf_format(out, "%*sif (of_%d %% %d == 0 && (POINTER_BITS(p%d) & %u) == 0", 8, "",
+                                 j == LFUSE__PRODUCT_A ? t->l.lda : t->l.ldb, t->vector, j, bytes - 1);
+            if (!lfuse__tiles_turned(t->p, j))
+                lfuse__strbuf_format(out, " && of_%d %% %d == 0", j == LFUSE__PRODUCT_A ? t->l.m : t->l.n, t->vector);
+            lfuse__strbuf_format(out, ") of_%d |= %d;\n", bits, 1 << j);
+        } else if (j >= LFUSE__PRODUCT_OWN && lfuse__in_blocks(&k->operands[j])) {
+            lfuse__put(out, 2, "if ((POINTER_BITS(p%d) & %u) || of_%d %% %d) of_%d &= 3;", j, bytes - 1,
+                       t->l.rows[j], t->vector, bits);
+        }
     }
 }
 

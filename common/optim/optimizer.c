@@ -78,6 +78,7 @@ static lfuse_status take_group(lfuse_optimizer *o, const lfuse__rule *rule, int 
         return lfuse__error(LFUSE_ERR_CONTEXT, "the parameters of group %d are of device %s, the optimizer of %s", i,
                             lfuse__device_facts(given->parameters->dev)->info.name,
                             lfuse__device_facts(o->dev)->info.name);
+    LFUSE__TRY(lfuse__list_flat(given->parameters, "parameters"));
     LFUSE__TRY(lfuse__hyper_check(rule, o->switches, i, &given->hyper));
     lfuse__list_retain(given->parameters);
     group->parameters = given->parameters;

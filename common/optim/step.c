@@ -25,6 +25,7 @@ static lfuse_status check_gradients(const lfuse_optimizer *o, int group, const l
         return lfuse__error(LFUSE_ERR_SHAPE, "group %d has %" PRId64 " parameters and %" PRId64 " gradients", group,
                             p->count, g->count);
     if (g == o->groups[group].gradients) return LFUSE_OK; /* sizes stay */
+    LFUSE__TRY(lfuse__list_flat(g, "gradients"));
     for (m = 0; m < p->count; m++)
         if (g->members[m].elements != p->members[m].elements)
             return lfuse__error(LFUSE_ERR_SHAPE, "group %d: parameter %" PRId64 " has %" PRId64 " elements, its "

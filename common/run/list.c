@@ -13,7 +13,7 @@
 /* Member numbers in a kernel's chunk table have 32 bits. */
 #define MAX_MEMBERS ((int64_t)UINT32_MAX)
 
-static lfuse_status check_member(const lfuse_device *dev, lfuse_type type, const lfuse_tensor *t, int64_t i)
+static lfuse_status check_kind(const lfuse_device *dev, lfuse_type type, const lfuse_tensor *t, int64_t i)
 {
     if (!t) return lfuse__error(LFUSE_ERR_INVALID, "member %" PRId64 " is NULL", i);
     if (t->range->dev != dev)
@@ -22,21 +22,68 @@ static lfuse_status check_member(const lfuse_device *dev, lfuse_type type, const
     if (t->type != type)
         return lfuse__error(LFUSE_ERR_TYPE, "member %" PRId64 " is %s, the list %s", i, lfuse_type_name(t->type),
                             lfuse_type_name(type));
-    if (!t->contiguous)
-        return lfuse__error(LFUSE_ERR_UNSUPPORTED,
-                            "member %" PRId64 " is not contiguous: a list walks its members flat; "
-                            "copy it into a tensor that is (lfuse_tensor_copy)", i);
     return LFUSE_OK;
+}
+
+static int64_t apart_of(const lfuse_tensor *t, int axis, int64_t otherwise)
+{
+    return axis >= 0 && t->shape[axis] > 1 ? t->strides[axis] : otherwise;
 }
 
 /* The last two axes of matrices one behind the other; a vector is one row. */
 static void note_shape(const lfuse_tensor *t, lfuse__member *m)
 {
+    int64_t inner = 0;
+    int i;
+
     m->rank = t->rank;
     m->matrices = 1;
-    for (int i = 0; i < t->rank - 2; i++) m->matrices *= t->shape[i];
+    for (i = 0; i < t->rank - 2; i++) m->matrices *= t->shape[i];
     m->rows = t->rank > 1 ? t->shape[t->rank - 2] : 1;
     m->columns = t->rank ? t->shape[t->rank - 1] : 1;
+    m->ld = t->contiguous ? m->columns : apart_of(t, t->rank - 2, m->columns);
+    m->apart = m->rows * m->columns;
+    for (i = t->rank - 3; i >= 0 && !t->contiguous && !inner; i--) inner = apart_of(t, i, 0);
+    if (inner) m->apart = inner;
+    else if (!t->contiguous) m->apart = m->rows * m->ld;
+}
+
+/* All axes before the last two are as one: matrices at equal distances. */
+static bool is_even(const lfuse_tensor *t, const lfuse__member *m)
+{
+    int64_t stride = m->apart;
+
+    for (int i = t->rank - 3; i >= 0; i--) {
+        if (t->shape[i] > 1 && t->strides[i] != stride) return false;
+        if (__builtin_mul_overflow(stride, t->shape[i], &stride)) return false;
+    }
+    return true;
+}
+
+/* Rows of their own, and matrices behind each other or side by side in common rows. */
+static lfuse_status check_rows(const lfuse_tensor *t, int64_t i)
+{
+    lfuse__member m = {.elements = t->elements};
+    int64_t matrix, all;
+
+    note_shape(t, &m);
+    if (m.columns > 1 && t->strides[t->rank - 1] != 1)
+        return lfuse__error(LFUSE_ERR_UNSUPPORTED, "member %" PRId64 ": its columns lie %" PRId64 " elements apart: a "
+                            "list takes rows whose elements are neighbours; copy it into a tensor that has such "
+                            "(lfuse_tensor_copy)", i, t->strides[t->rank - 1]);
+    if (m.ld < m.columns)
+        return lfuse__error(LFUSE_ERR_INVALID, "member %" PRId64 ": its rows lie %" PRId64 " elements apart and have %"
+                            PRId64 ": the leading dimension is too small", i, m.ld, m.columns);
+    if (!is_even(t, &m))
+        return lfuse__error(LFUSE_ERR_UNSUPPORTED, "member %" PRId64 ": its matrices lie at different distances", i);
+    if (m.matrices == 1) return LFUSE_OK;
+    /* What the tensor reaches has been counted without overflow, but for the sign. */
+    matrix = (m.rows - 1) * m.ld + m.columns;
+    if (m.apart >= matrix) return LFUSE_OK;
+    if (m.apart >= m.columns && !__builtin_mul_overflow(m.matrices - 1, m.apart, &all) && all + m.columns <= m.ld)
+        return LFUSE_OK;
+    return lfuse__error(LFUSE_ERR_INVALID, "member %" PRId64 ": its matrices lie %" PRId64 " elements apart, one takes "
+                        "%" PRId64 ": they overlap", i, m.apart, matrix);
 }
 
 /* The member takes a reference to the tensor's memory. */
@@ -48,6 +95,12 @@ static lfuse__member member_of(const lfuse_tensor *t)
     lfuse__range_retain(t->range);
     note_shape(t, &m);
     return m;
+}
+
+static lfuse_status check_member(const lfuse_device *dev, lfuse_type type, const lfuse_tensor *t, int64_t i)
+{
+    LFUSE__TRY(check_kind(dev, type, t, i));
+    return t->contiguous ? LFUSE_OK : check_rows(t, i);
 }
 
 /* A list of members that are still to be set. */
@@ -90,9 +143,27 @@ lfuse_status lfuse__list_create(lfuse_device *dev, lfuse_type type, int64_t coun
     }
     lfuse_list *l;
     LFUSE__TRY(make(dev, type, count, &l));
-    for (int64_t i = 0; i < count; i++) l->members[i] = member_of(members[i]);
+    for (int64_t i = 0; i < count; i++) {
+        l->members[i] = member_of(members[i]);
+        l->strided += lfuse__member_strided(&l->members[i]);
+    }
     l->elements = elements;
     *list = l;
+    return LFUSE_OK;
+}
+
+lfuse_status lfuse__list_flat(const lfuse_list *l, const char *name)
+{
+    int64_t i;
+
+    for (i = 0; l->strided && i < l->count; i++) {
+        const lfuse__member *m = &l->members[i];
+        if (!lfuse__member_strided(m)) continue;
+        return lfuse__error(LFUSE_ERR_UNSUPPORTED, "member %" PRId64 " of \"%s\" is not contiguous: %" PRId64
+                            " matrices, %" PRId64 " elements apart, of %" PRId64 " rows, %" PRId64 " apart, of %" PRId64
+                            ": products of lists take such, and nothing else", i, name, m->matrices, m->apart, m->rows,
+                            m->ld, m->columns);
+    }
     return LFUSE_OK;
 }
 
@@ -107,7 +178,8 @@ lfuse_status lfuse__list_of_elements(const lfuse_tensor *vector, int64_t count, 
         lfuse__range_retain(vector->range);
         l->members[i] = (lfuse__member){.range = vector->range,
                                         .offset = (uint64_t)((vector->offset + i * vector->strides[0]) * size),
-                                        .elements = 1, .matrices = 1, .rows = 1, .columns = 1};
+                                        .elements = 1, .matrices = 1, .rows = 1, .columns = 1, .ld = 1,
+                                        .apart = 1};
     }
     l->elements = count;
     *list = l;
@@ -134,6 +206,25 @@ static void advance(lfuse_list *l, int64_t first, int64_t count)
     l->replaced[l->version % LFUSE__REPLACED].count = count;
 }
 
+/* Of members that have strides these stay too: kernels have been told. */
+static lfuse_status check_replaced(const lfuse__member *before, const lfuse_tensor *t, int64_t i)
+{
+    lfuse__member now = {.elements = t->elements};
+
+    if (t->elements != before->elements)
+        return lfuse__error(LFUSE_ERR_SHAPE, "member %" PRId64 " has %" PRId64 " elements, not %" PRId64, i,
+                            t->elements, before->elements);
+    note_shape(t, &now);
+    if (!lfuse__member_strided(before) && !lfuse__member_strided(&now)) return LFUSE_OK;
+    if (now.matrices == before->matrices && now.rows == before->rows && now.columns == before->columns &&
+        now.ld == before->ld && now.apart == before->apart)
+        return LFUSE_OK;
+    return lfuse__error(LFUSE_ERR_SHAPE, "member %" PRId64 " is %" PRId64 " matrices, %" PRId64 " elements apart, of %"
+                        PRId64 " rows, %" PRId64 " apart, of %" PRId64 "; it was %" PRId64 ", %" PRId64 " apart, of %"
+                        PRId64 ", %" PRId64 " apart, of %" PRId64, i, now.matrices, now.apart, now.rows, now.ld,
+                        now.columns, before->matrices, before->apart, before->rows, before->ld, before->columns);
+}
+
 lfuse_status lfuse__list_replace(lfuse_list *l, int64_t first, int64_t count, lfuse_tensor *const *members)
 {
     LFUSE__TRY(lfuse__device_usable(l->dev));
@@ -142,15 +233,14 @@ lfuse_status lfuse__list_replace(lfuse_list *l, int64_t first, int64_t count, lf
                             count, l->count);
     for (int64_t i = 0; i < count; i++) {
         LFUSE__TRY(check_member(l->dev, l->type, members[i], first + i));
-        if (members[i]->elements != l->members[first + i].elements)
-            return lfuse__error(LFUSE_ERR_SHAPE, "member %" PRId64 " has %" PRId64 " elements, not %" PRId64, first + i,
-                                members[i]->elements, l->members[first + i].elements);
+        LFUSE__TRY(check_replaced(&l->members[first + i], members[i], first + i));
     }
     for (int64_t i = 0; i < count; i++) {
         const lfuse__member before = l->members[first + i];
         lfuse__member *m = &l->members[first + i];
         *m = member_of(members[i]);
         m->matrices = before.matrices, m->rows = before.rows, m->columns = before.columns; /* shapes stay */
+        m->ld = before.ld, m->apart = before.apart;
         m->rank = before.rank;
         lfuse__range_release(before.range);
     }
@@ -174,6 +264,7 @@ lfuse_status lfuse__list_slice(const lfuse_list *from, int64_t first, int64_t co
         l->members[i] = from->members[first + i];
         lfuse__range_retain(l->members[i].range);
         l->elements += l->members[i].elements;
+        l->strided += lfuse__member_strided(&l->members[i]);
     }
     *list = l;
     return LFUSE_OK;
@@ -191,6 +282,7 @@ lfuse_status lfuse__list_join(int n, lfuse_list *const *from, lfuse_list **list)
             lfuse__range_retain(l->members[at].range);
         }
         l->elements += from[k]->elements;
+        l->strided += from[k]->strided;
     }
     *list = l;
     return LFUSE_OK;

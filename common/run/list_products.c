@@ -6,6 +6,7 @@
 /* Products of the members of two lists: their sizes, which are a list's that nobody binds, and their steps. */
 #include <inttypes.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "common/base/error.h"
 #include "common/run/lists.h"
@@ -34,11 +35,13 @@ static lfuse_status size_member(const lfuse__product_list *p, const lfuse_list *
     if (a.matrices != b.matrices)
         return lfuse__error(LFUSE_ERR_SHAPE, "member %" PRId64 " of \"%s\" is %" PRId64 " matrices, of \"%s\" %" PRId64,
                             m, names[0], a.matrices, names[1], b.matrices);
-    *made = (lfuse__member){ .matrices = a.matrices, .rows = a.rows, .columns = b.columns, .rank = 2 };
+    *made = (lfuse__member){ .matrices = a.matrices, .rows = a.rows, .columns = b.columns, .rank = 2,
+                             .ld = b.columns };
     if (__builtin_mul_overflow(a.rows, b.columns, &made->elements) ||
         __builtin_mul_overflow(made->elements, a.matrices, &made->elements))
         return lfuse__error(LFUSE_ERR_OVERFLOW, "member %" PRId64 " of \"%s\" x \"%s\": more than 2^63 - 1 elements", m,
                             names[0], names[1]);
+    made->apart = made->rows * made->columns;
     return LFUSE_OK;
 }
 
@@ -104,11 +107,14 @@ void lfuse__list_products_free(lfuse_instance *in)
 
 /* ---- steps ---- */
 
-int64_t lfuse__list_inner(const lfuse_instance *in, const lfuse__step *step, int64_t m)
+static lfuse__member_product size_of(const lfuse_instance *in, const lfuse__step *step, int64_t m)
 {
     const lfuse__product_list *p = &in->body->lists[step->list - in->plan->nnames];
+    const lfuse__member *made = &lfuse__list_of(in, step->list)->members[m];
 
-    return factor_of(&lfuse__list_of(in, p->factors[0])->members[m], p->transposed[0]).columns;
+    return (lfuse__member_product){ made->matrices, made->rows, made->columns,
+                                    factor_of(&lfuse__list_of(in, p->factors[0])->members[m],
+                                              p->transposed[0]).columns };
 }
 
 static lfuse_status sizes_of(const lfuse_instance *in, const lfuse__step *step, lfuse__member_product **sizes)
@@ -119,10 +125,42 @@ static lfuse_status sizes_of(const lfuse_instance *in, const lfuse__step *step, 
     *sizes = malloc(((size_t)l->count + 1) * sizeof **sizes);
     if (!*sizes)
         return lfuse__error(LFUSE_ERR_MEMORY, "out of host memory (a list of %" PRId64 " members)", l->count);
-    for (m = 0; m < l->count; m++)
-        (*sizes)[m] = (lfuse__member_product){ l->members[m].matrices, l->members[m].rows, l->members[m].columns,
-                                               lfuse__list_inner(in, step, m) };
+    for (m = 0; m < l->count; m++) (*sizes)[m] = size_of(in, step, m);
     return LFUSE_OK;
+}
+
+uint64_t lfuse__list_product_bytes(const lfuse__step *step)
+{
+    return (uint64_t)lfuse__grouped_shape(step->noperands) * sizeof(int64_t);
+}
+
+/* How the matrices of operand j lie: as they were bound, or without gaps. */
+static void put_strides(const lfuse_instance *in, const lfuse__step *step, int j, const lfuse__member_product *p,
+                        int64_t m, int64_t *to)
+{
+    const lfuse__operand *o = &step->operands[j];
+    const bool *transposed = step->product.transposed;
+    int64_t rows = p->m, columns = p->n;
+
+    if (j == LFUSE__PRODUCT_A) rows = transposed[0] ? p->k : p->m, columns = transposed[0] ? p->m : p->k;
+    if (j == LFUSE__PRODUCT_B) rows = transposed[1] ? p->n : p->k, columns = transposed[1] ? p->k : p->n;
+    to[0] = columns;
+    to[1] = rows * columns;
+    if (o->place != LFUSE__PLACE_BOUND || o->span != LFUSE__SPAN_LIST ||
+        lfuse__list_rank(in, o->index) != LFUSE_RANK_MATRIX)
+        return;
+    to[0] = lfuse__list_of(in, o->index)->members[m].ld;
+    to[1] = lfuse__list_of(in, o->index)->members[m].apart;
+}
+
+void lfuse__list_put_product(const lfuse_instance *in, const lfuse__step *step, int64_t m, void *to)
+{
+    const lfuse__member_product p = size_of(in, step, m);
+    int64_t *shape = to;
+    int j;
+
+    memcpy(shape, &p, sizeof p);
+    for (j = 0; j < step->noperands - 1; j++) put_strides(in, step, j, &p, m, shape + lfuse__grouped_stride(j));
 }
 
 lfuse_status lfuse__list_choose_product(const lfuse_instance *in, const lfuse__step *step, lfuse__kernel_class *k)

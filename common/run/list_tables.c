@@ -44,6 +44,24 @@ lfuse_status lfuse__list_upload(lfuse_device *dev, lfuse__range *to, uint64_t of
     return status;
 }
 
+/* Bytes of what kernels read of one member. */
+static uint64_t shape_bytes(const lfuse__list_op *op)
+{
+    return lfuse__list_multiplies(op) ? lfuse__list_product_bytes(op->step) : sizeof(lfuse__list_shape);
+}
+
+static void put_shapes(const lfuse_instance *in, const lfuse__list_op *op, const lfuse_list *l, char *to)
+{
+    int64_t m;
+
+    for (m = 0; m < op->members; m++) {
+        const lfuse__member *x = &l->members[m];
+        const lfuse__list_shape shape = { x->matrices, x->rows, x->columns, x->elements, x->rank };
+        if (lfuse__list_multiplies(op)) lfuse__list_put_product(in, op->step, m, to + shape_bytes(op) * (uint64_t)m);
+        else memcpy(to + sizeof shape * (uint64_t)m, &shape, sizeof shape);
+    }
+}
+
 static uint64_t aligned(uint64_t bytes)
 {
     return (bytes + 255) / 256 * 256;
@@ -123,26 +141,19 @@ static lfuse_status make_device_tables(lfuse_instance *in, lfuse__list_op *op, c
     lfuse_device *dev = in->plan->dev;
     lfuse_status status;
     uint64_t bytes;
-    int64_t m;
     char *host;
 
     op->firsts_at = args ? 0 : aligned((uint64_t)op->chunks * sizeof(lfuse__chunk));
     op->elements_at = aligned(op->firsts_at + firsts);
     op->ticket_at = aligned(op->elements_at +
-                            (lfuse__list_needs_sizes(op->step) ? (uint64_t)op->members * sizeof(lfuse__list_shape)
-                             : 0));
+                            (lfuse__list_needs_sizes(op->step) ? (uint64_t)op->members * shape_bytes(op) : 0));
     op->addresses_at = aligned(op->ticket_at + sizeof(uint64_t));
     bytes = op->ticket_at + sizeof(uint64_t);
     host = calloc(1, bytes);
     if (!host) return lfuse__error(LFUSE_ERR_MEMORY, "out of host memory (%" PRIu64 " bytes of tables)", bytes);
     if (!args) lfuse__chunk_fill(op->members, sizes, op->length, (lfuse__chunk *)(void *)host, op->first);
     memcpy(host + op->firsts_at, op->first, firsts);
-    for (m = 0; m < op->members && lfuse__list_needs_sizes(op->step); m++) {
-        const lfuse__member *x = &l->members[m];
-        const int64_t fourth = lfuse__list_multiplies(op) ? lfuse__list_inner(in, op->step, m) : x->elements;
-        const lfuse__list_shape shape = { x->matrices, x->rows, x->columns, fourth, x->rank };
-        memcpy(host + op->elements_at + sizeof shape * (uint64_t)m, &shape, sizeof shape);
-    }
+    if (lfuse__list_needs_sizes(op->step)) put_shapes(in, op, l, host + op->elements_at);
     status = unified ? lfuse__range_create_unified(dev, bytes, &op->device)
                      : lfuse__range_create(dev, op->addresses_at + addresses, &op->device);
     if (!status) status = lfuse__list_upload(dev, op->device, 0, host, bytes);
@@ -220,7 +231,7 @@ static void member_at(const lfuse__list_op *op, int operand, int64_t m, lfuse__l
     uint64_t beyond = 0;
 
     if (o->place >= LFUSE__PLACE_ELEMENTS) {
-        beyond = op->elements_at + sizeof(lfuse__list_shape) * (uint64_t)m + within_shape(o->place);
+        beyond = op->elements_at + shape_bytes(op) * (uint64_t)m + within_shape(o->place);
         *at = (lfuse__location){ op->device->mem, op->device->offset + beyond, op->device->address + beyond };
         return;
     }

@@ -11,7 +11,7 @@
 #include "common/base/error.h"
 #include "common/run/lists.h"
 
-static int declared_rank(const lfuse_instance *in, int list)
+int lfuse__list_rank(const lfuse_instance *in, int list)
 {
     return list < in->plan->nnames ? in->plan->graph->nodes[in->plan->names[list].node].rank : LFUSE_RANK_MATRIX;
 }
@@ -19,7 +19,7 @@ static int declared_rank(const lfuse_instance *in, int list)
 int64_t lfuse__list_span_size(const lfuse_instance *in, int name, lfuse__span span, int64_t m)
 {
     const lfuse__member *x = &lfuse__list_of(in, name)->members[m];
-    const int rank = declared_rank(in, name);
+    const int rank = lfuse__list_rank(in, name);
 
     switch (span) {
     case LFUSE__SPAN_ROWS: return rank == LFUSE_RANK_MATRIX ? x->matrices * x->rows : x->elements;
@@ -67,7 +67,7 @@ static lfuse_status matrices_differ(const lfuse__member *a, const lfuse__member 
 
 static bool is_matrix(const lfuse_instance *in, int name)
 {
-    return declared_rank(in, name) == LFUSE_RANK_MATRIX;
+    return lfuse__list_rank(in, name) == LFUSE_RANK_MATRIX;
 }
 
 static lfuse_status check_members(const lfuse_instance *in, int first, int other, lfuse__span span, const char *x,
@@ -108,9 +108,27 @@ static lfuse_status check_pair(const lfuse_instance *in, int first, int other, l
     return status;
 }
 
+/* Kernels walk members flat but where products take matrices of them. */
+static lfuse_status check_strides(const lfuse_instance *in, const lfuse__step *step)
+{
+    int i;
+
+    for (i = 0; step->list >= 0 && i < step->noperands; i++) {
+        const lfuse__operand *o = &step->operands[i];
+        if (o->place != LFUSE__PLACE_BOUND || o->span == LFUSE__SPAN_TENSOR) continue;
+        if (step->kind == LFUSE__STEP_GROUPED && is_matrix(in, o->index) &&
+            (i < LFUSE__PRODUCT_SUM || o->span == LFUSE__SPAN_LIST))
+            continue;
+        LFUSE__TRY(lfuse__list_flat(lfuse__list_of(in, o->index), in->plan->names[o->index].text));
+    }
+    return LFUSE_OK;
+}
+
 static lfuse_status check_step(const lfuse_instance *in, const lfuse__step *step)
 {
     int i;
+
+    LFUSE__TRY(check_strides(in, step));
 
     /* Factors have been compared where the sizes of their products were found. */
     for (i = step->kind == LFUSE__STEP_GROUPED ? LFUSE__PRODUCT_OWN : 0; step->list >= 0 && i < step->noperands; i++) {

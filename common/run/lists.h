@@ -69,6 +69,9 @@ struct lfuse__list_op {
     lfuse__packed packed;
 };
 
+/* lists.c: the rank that a list is declared with; of products LFUSE_RANK_MATRIX. */
+int lfuse__list_rank(const lfuse_instance *in, int list);
+
 /* By its number in the plan: a name's, or one that nobody binds. */
 static inline const lfuse_list *lfuse__list_of(const lfuse_instance *in, int list)
 {
@@ -179,8 +182,9 @@ lfuse_status lfuse__list_run_lines(lfuse_instance *in, lfuse__list_op *op, lfuse
 lfuse_status lfuse__list_choose_product(const lfuse_instance *in, const lfuse__step *step, lfuse__kernel_class *k);
 /* How the lists are cut; blocks of each member into sizes, which has room for all; returns how many. */
 lfuse_status lfuse__list_cut_products(const lfuse_instance *in, lfuse__list_op *op, int64_t *sizes, int64_t *all);
-/* Columns of A's matrices, or rows where they are transposed. */
-int64_t lfuse__list_inner(const lfuse_instance *in, const lfuse__step *step, int64_t m);
+/* What kernels read of a member in device memory: how many bytes, and these of member m. */
+uint64_t lfuse__list_product_bytes(const lfuse__step *step);
+void lfuse__list_put_product(const lfuse_instance *in, const lfuse__step *step, int64_t m, void *to);
 lfuse_status lfuse__list_run_products(lfuse_instance *in, lfuse__list_op *op, lfuse_stream *s);
 
 #endif

@@ -4,8 +4,8 @@
 #endif
 
 /*
- * Memory that is written overlaps nothing else that is bound. Tensors are compared in pairs, so exactly that columns
- * of one matrix pass; members of lists are sorted by address.
+ * Memory that is written overlaps nothing else that is bound; columns of one matrix lie apart. Tensors are compared in
+ * pairs; members of lists are sorted by address, and compared with those before them alone that reach as far.
  */
 #include <inttypes.h>
 #include <stdio.h>
@@ -17,6 +17,8 @@
 
 typedef struct interval {
     uint64_t space, low, high;
+    uint64_t pitch, row; /* bytes from one row to the next, and of a row; pitch 0: one row */
+    uint64_t reach;      /* of all before it, sorted, and of itself: the highest end */
     int64_t member; /* -1: a tensor */
     int name;
     bool written;
@@ -91,11 +93,28 @@ static lfuse_status clash(const lfuse_instance *in, const interval *a, const int
                         in->plan->names[b->name].text, of_b, a->low, a->high, b->low, b->high);
 }
 
-static interval of_tensor(const lfuse_instance *in, int name)
+/* A row is all but the axis with the widest stride. */
+static void set_rows(interval *v, int rank, const int64_t *shape, const int64_t *strides, uint64_t size)
+{
+    uint64_t widest = 0;
+    int i, axis = -1;
+
+    v->row = size;
+    for (i = 0; i < rank; i++) {
+        const uint64_t stride = (uint64_t)llabs(strides[i]);
+        if (shape[i] > 1 && stride > widest) widest = stride, axis = i;
+    }
+    for (i = 0; i < rank; i++)
+        if (i != axis && shape[i] > 1) v->row += (uint64_t)llabs(strides[i]) * (uint64_t)(shape[i] - 1) * size;
+    v->pitch = widest * size;
+}
+
+static interval of_tensor(const lfuse_instance *in, int name, const lfuse_tensor *t)
 {
     const lfuse__spot *s = &in->spots[name];
-    const interval v = { s->space, s->low, s->high, -1, name, in->bound[name].written };
+    interval v = { s->space, s->low, s->high, 0, 0, 0, -1, name, in->bound[name].written };
 
+    if (t) set_rows(&v, t->rank, t->shape, t->strides, lfuse_type_size(t->type));
     return v;
 }
 
@@ -104,32 +123,15 @@ static bool meet(const interval *a, const interval *b)
     return a->space == b->space && a->low < b->high && b->low < a->high;
 }
 
-/* Bytes from one row to the next, a row being all but the axis with the widest stride; and bytes that a row spans. */
-static uint64_t pitch_of(const lfuse_tensor *t, uint64_t *span)
+/* Whether two of equal pitch lie in different columns. */
+static bool interleaved(const interval *a, const interval *b)
 {
-    const uint64_t size = lfuse_type_size(t->type);
-    uint64_t widest = 0;
-    int i, axis = -1;
+    uint64_t at;
 
-    *span = size;
-    for (i = 0; i < t->rank; i++) {
-        const uint64_t stride = (uint64_t)llabs(t->strides[i]);
-        if (t->shape[i] > 1 && stride > widest) widest = stride, axis = i;
-    }
-    for (i = 0; i < t->rank; i++)
-        if (i != axis && t->shape[i] > 1) *span += (uint64_t)llabs(t->strides[i]) * (uint64_t)(t->shape[i] - 1) * size;
-    return widest * size;
-}
-
-/* Whether two tensors of equal pitch lie in different columns. */
-static bool interleaved(const interval *a, const lfuse_tensor *x, const interval *b, const lfuse_tensor *y)
-{
-    uint64_t span_a, span_b, pitch = pitch_of(x, &span_a), at;
-
-    if (!pitch || pitch != pitch_of(y, &span_b)) return false;
-    at = (b->low - a->low) % pitch; /* of b's rows behind a's; unsigned wrap-around is undone by the next test */
-    if (b->low < a->low) at = (pitch - (a->low - b->low) % pitch) % pitch;
-    return at >= span_a && at + span_b <= pitch;
+    if (!a->pitch || a->pitch != b->pitch) return false;
+    at = (b->low - a->low) % a->pitch; /* of b's rows behind a's; unsigned wrap-around is undone by the next test */
+    if (b->low < a->low) at = (a->pitch - (a->low - b->low) % a->pitch) % a->pitch;
+    return at >= a->row && at + b->row <= a->pitch;
 }
 
 static lfuse_status check_tensors(const lfuse_instance *in, const lfuse__slot *slots)
@@ -137,15 +139,15 @@ static lfuse_status check_tensors(const lfuse_instance *in, const lfuse__slot *s
     int i, j;
 
     for (i = 0; i < in->plan->nnames; i++) {
-        const interval a = of_tensor(in, i);
+        const interval a = of_tensor(in, i, slots[i].tensor);
         if (!slots[i].tensor || !a.written || a.low == a.high) continue;
         if (lfuse__tensor_repeats(slots[i].tensor))
             return lfuse__error(LFUSE_ERR_OVERLAP, "\"%s\", which is written, has elements that share memory",
                                 in->plan->names[i].text);
         for (j = 0; j < in->plan->nnames; j++) {
-            const interval b = of_tensor(in, j);
+            const interval b = of_tensor(in, j, slots[j].tensor);
             if (j == i || !slots[j].tensor || !meet(&a, &b)) continue;
-            if (!interleaved(&a, slots[i].tensor, &b, slots[j].tensor)) return clash(in, &a, &b);
+            if (!interleaved(&a, &b)) return clash(in, &a, &b);
         }
     }
     return LFUSE_OK;
@@ -162,10 +164,13 @@ static int by_address(const void *a, const void *b)
 static interval of_member(const lfuse_instance *in, int name, const lfuse_list *l, int64_t m)
 {
     const lfuse__member *x = &l->members[m];
-    const uint64_t low = x->range->address + x->offset;
-    const interval v = { x->range->space, low, low + (uint64_t)x->elements * lfuse_type_size(l->type), m, name,
-                         in->bound[name].written };
+    const int64_t shape[] = { x->matrices, x->rows, x->columns }, strides[] = { x->apart, x->ld, 1 };
+    /* Its tensor has counted them. */
+    const int64_t last = x->elements ? (x->matrices - 1) * x->apart + (x->rows - 1) * x->ld + x->columns : 0;
+    const uint64_t low = x->range->address + x->offset, size = lfuse_type_size(l->type);
+    interval v = { x->range->space, low, low + (uint64_t)last * size, 0, 0, 0, m, name, in->bound[name].written };
 
+    if (lfuse__member_strided(x)) set_rows(&v, 3, shape, strides, size);
     return v;
 }
 
@@ -176,26 +181,40 @@ static int64_t gather(lfuse_instance *in, const lfuse__slot *slots, interval *al
 
     for (i = 0; i < in->plan->nnames; i++) {
         const lfuse_list *l = slots[i].list;
-        if (slots[i].tensor && in->spots[i].low < in->spots[i].high) all[n++] = of_tensor(in, i);
+        if (slots[i].tensor && in->spots[i].low < in->spots[i].high) all[n++] = of_tensor(in, i, slots[i].tensor);
         for (m = 0; l && m < l->count; m++)
             if (l->members[m].elements) all[n++] = of_member(in, i, l, m);
     }
     return n;
 }
 
-/* In order of addresses, an interval meets an earlier one when it meets the one that reaches farthest. */
-static lfuse_status check_sorted(const lfuse_instance *in, const interval *all, int64_t n)
+/* With those before it that reach as far. Two tensors are another function's. */
+static lfuse_status check_back(const lfuse_instance *in, const interval *all, int64_t i)
 {
-    const interval *any = NULL, *written = NULL;
-    int64_t i;
+    const interval *v = &all[i], *w;
+
+    for (w = v; w > all && w[-1].space == v->space && w[-1].reach > v->low;) {
+        w--;
+        if ((!v->written && !w->written) || (v->member < 0 && w->member < 0) || !meet(w, v) || interleaved(w, v))
+            continue;
+        return v->written ? clash(in, v, w) : clash(in, w, v);
+    }
+    return LFUSE_OK;
+}
+
+static lfuse_status check_sorted(const lfuse_instance *in, interval *all, int64_t n)
+{
+    int64_t i, written = -1;
 
     for (i = 0; i < n; i++) {
-        const interval *v = &all[i];
-        const bool tensors = v->member < 0;
-        if (v->written && any && meet(any, v) && !(tensors && any->member < 0)) return clash(in, v, any);
-        if (written && meet(written, v) && !(tensors && written->member < 0)) return clash(in, written, v);
-        if (!any || any->space != v->space || v->high > any->high) any = v;
-        if (v->written && (!written || written->space != v->space || v->high > written->high)) written = v;
+        interval *v = &all[i];
+        const bool first = !i || v[-1].space != v->space;
+        v->reach = first || v->high > v[-1].reach ? v->high : v[-1].reach;
+        /* What is read may repeat as often as it likes: it is compared where something written reaches as far. */
+        if (written >= 0 && all[written].space != v->space) written = -1;
+        if ((v->written && !first && v[-1].reach > v->low) || (written >= 0 && all[written].high > v->low))
+            LFUSE__TRY(check_back(in, all, i));
+        if (v->written && (written < 0 || v->high > all[written].high)) written = i;
     }
     return LFUSE_OK;
 }
@@ -244,7 +263,8 @@ static lfuse_status check_one(const lfuse_instance *in, const interval *v)
         else high = middle;
     }
     for (; low > 0 && meet(&written[low - 1], v); low--)
-        if (v->member >= 0 || written[low - 1].member >= 0) return clash(in, &written[low - 1], v);
+        if ((v->member >= 0 || written[low - 1].member >= 0) && !interleaved(&written[low - 1], v))
+            return clash(in, &written[low - 1], v);
     return LFUSE_OK;
 }
 
@@ -291,7 +311,7 @@ static lfuse_status check_moved(lfuse_instance *in, const lfuse__slot *slots)
     int i;
 
     for (i = 0; i < in->plan->nnames; i++) {
-        const interval v = of_tensor(in, i);
+        const interval v = of_tensor(in, i, slots[i].tensor);
         if (slots[i].list) LFUSE__TRY(check_list(in, i, slots[i].list));
         else if (slots[i].tensor && v.low < v.high && !same_spot(&in->spots[i], &o->spots[i]))
             LFUSE__TRY(check_one(in, &v));
@@ -332,7 +352,7 @@ lfuse_status lfuse__overlap_scratch(const lfuse_instance *in, const lfuse__slot 
     all = (interval){ .space = scratch->space, .low = scratch->address, .high = scratch->address + bytes };
     for (i = 0; i < in->plan->nnames; i++) {
         const lfuse_list *l = slots[i].list;
-        v = of_tensor(in, i);
+        v = of_tensor(in, i, slots[i].tensor);
         if (slots[i].tensor) LFUSE__TRY(in_scratch(in, &all, &v));
         for (m = 0; l && m < l->count; m++) {
             v = of_member(in, i, l, m);

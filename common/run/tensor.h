@@ -48,8 +48,15 @@ typedef struct lfuse__member {
     uint64_t offset;     /* bytes from the range's first byte */
     int64_t elements;
     int64_t matrices, rows, columns; /* what its axes say: elements are their product */
+    int64_t ld, apart;               /* elements from row to row, and from matrix to matrix */
     int rank;
 } lfuse__member;
+
+/* Whether elements lie otherwise than one behind the other. */
+static inline bool lfuse__member_strided(const lfuse__member *m)
+{
+    return m->elements && (m->ld != m->columns || m->apart != m->rows * m->columns);
+}
 
 enum { LFUSE__REPLACED = 8 /* replacements that a list remembers */ };
 
@@ -57,6 +64,7 @@ struct lfuse_list {
     lfuse_device *dev;
     lfuse_type type;
     int64_t count, elements;
+    int64_t strided; /* how many members are: products alone take such (lists.c) */
     lfuse__member *members;
     uint64_t version; /* advanced by lfuse_list_replace */
     struct {
@@ -72,6 +80,8 @@ struct lfuse_list {
 lfuse_status lfuse__list_create(lfuse_device *dev, lfuse_type type, int64_t count, lfuse_tensor *const *members,
                                 lfuse_list **list);
 lfuse_status lfuse__list_replace(lfuse_list *l, int64_t first, int64_t count, lfuse_tensor *const *members);
+/* ERR_UNSUPPORTED where members have strides, naming the first one, of a list that is called so. */
+lfuse_status lfuse__list_flat(const lfuse_list *l, const char *name);
 /* The members that a version replaced; false when that was too long ago. */
 bool lfuse__list_replaced(const lfuse_list *l, uint64_t version, int64_t *first, int64_t *count);
 /* Some members of another list, with the addresses that they have now; and the same again: sizes stay. */

@@ -79,6 +79,9 @@ LFUSE_API lfuse_value lfuse_member_rank(lfuse_value list);
  * the member alone, not on the others, and on GPUs may differ from those of one lfuse_matmul, whose sums are split for
  * few tiles.
  * f32, f64, f16 and bf16, which accumulate in f32. Members without elements, and k = 0 (which gives zeros), are legal.
+ * Factors, results and what is added of the list's own shapes may have leading dimensions (lfuse_list_create), each
+ * member its own, at no copy; such results or additions need to be part of the product's kernel (ERR_UNSUPPORTED where
+ * LFUSE_NO_EPILOGUE or the number of operands keeps them out).
  * ERR_RANK, ERR_TYPE, ERR_UNSUPPORTED as lfuse_matmul. When an instance is made, ERR_SHAPE names the member whose inner
  * sizes, or numbers of matrices, differ, or the lists whose counts do. Results may lie in no operand's memory but that
  * of a residual of the same list (lfuse_update).

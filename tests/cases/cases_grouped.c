@@ -13,6 +13,8 @@ static const int64_t right[SOME][3] = {{1, 33, 140}, {2, 9, 7}, {1, 4, 5}, {1, 4
                                        {1, 64, 36}};
 static const int64_t both[SOME][3] = {{1, 70, 140}, {2, 5, 7}, {1, 0, 5}, {1, 3, 0}, {1, 4, 6}, {1, 1, 1},
                                       {1, 13, 36}};
+static const int64_t inner[SOME][3] = {{1, 140, 140}, {2, 7, 7}, {1, 5, 5}, {1, 0, 0}, {1, 6, 6}, {1, 1, 1},
+                                       {1, 36, 36}};
 static const int64_t rows[SOME] = {70, 10, 0, 3, 4, 1, 13}, columns[SOME] = {140, 14, 5, 0, 6, 1, 36};
 
 static void grouped_of(harness *h, lfuse_type type, harness_data data)
@@ -68,6 +70,17 @@ static void grouped_mixed(harness *h)
     h_expect_launches(h, 1);
 }
 
+/* Parts of larger matrices: leading dimensions, of every second member, on both sides and of the result. */
+static void grouped_rows(harness *h)
+{
+    lfuse_value a = h_rows(h, "a", LFUSE_F32, SOME, left, INTEGERS),
+                b = h_rows(h, "b", LFUSE_F32, SOME, right, INTEGERS);
+    h_rows_output(h, "c", lfuse_matmul(a, b), LFUSE_F32, SOME, both);
+    h_rows_output(h, "d", lfuse_member_matmul(b, 1, b, 0), LFUSE_F32, SOME, inner);
+    h_expect_same_bits(h);
+    h_expect_launches(h, 2);
+}
+
 /* The products of a backward pass, of what is computed on the way, and reduced: sizes that no list tells. */
 static void grouped_turned(harness *h)
 {
@@ -82,4 +95,4 @@ static void grouped_turned(harness *h)
 const harness_case harness_grouped_cases[] = {
     CASE(grouped_f32, 0), CASE(grouped_f64, TWO_WAYS), CASE(grouped_epilogue, EXACT | EVERY_WAY),
     CASE(grouped_f16, TWO_WAYS), CASE(grouped_wide, TWO_WAYS), CASE(grouped_mixed, TWO_WAYS),
-    CASE(grouped_turned, EXACT), {NULL, NULL, 0}};
+    CASE(grouped_turned, EXACT), CASE(grouped_rows, EXACT), {NULL, NULL, 0}};

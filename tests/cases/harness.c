@@ -109,13 +109,28 @@ lfuse_value h_list(harness *h, const char *name, lfuse_type type, int count, con
 lfuse_value h_matrices(harness *h, const char *name, lfuse_type type, int count, const int64_t (*shapes)[3],
                        harness_data data)
 {
-    return list(h, trial_add_matrices(&h->trial, name, TRIAL_LIST, type, count, shapes), LFUSE_RANK_MATRIX, data);
+    return list(h, trial_add_matrices(&h->trial, name, TRIAL_LIST, type, count, shapes, PLAIN), LFUSE_RANK_MATRIX,
+                data);
+}
+
+lfuse_value h_rows(harness *h, const char *name, lfuse_type type, int count, const int64_t (*shapes)[3],
+                   harness_data data)
+{
+    return list(h, trial_add_matrices(&h->trial, name, TRIAL_LIST, type, count, shapes, ROWS), LFUSE_RANK_MATRIX,
+                data);
+}
+
+void h_rows_output(harness *h, const char *name, lfuse_value value, lfuse_type type, int count,
+                   const int64_t (*shapes)[3])
+{
+    trial_add_matrices(&h->trial, name, TRIAL_LIST_OUTPUT, type, count, shapes, ROWS);
+    lfuse_output(h->trial.graph, name, value);
 }
 
 void h_matrices_output(harness *h, const char *name, lfuse_value value, lfuse_type type, int count,
                        const int64_t (*shapes)[3])
 {
-    trial_add_matrices(&h->trial, name, TRIAL_LIST_OUTPUT, type, count, shapes);
+    trial_add_matrices(&h->trial, name, TRIAL_LIST_OUTPUT, type, count, shapes, PLAIN);
     lfuse_output(h->trial.graph, name, value);
 }
 

@@ -19,7 +19,8 @@ enum { HARNESS_MAX_IO = 64, HARNESS_MAX_SIZES = 4, HARNESS_MAX_MEMBERS = 64 };
 typedef enum harness_layout {
     PLAIN,   /* contiguous, own memory */
     OFFSET,  /* contiguous, three elements into its memory: misaligned for vector accesses */
-    STRIDED  /* every axis with gaps */
+    STRIDED, /* every axis with gaps */
+    ROWS     /* gaps behind the last axis and those before it, as of parts of larger matrices; every second member */
 } harness_layout;
 
 typedef enum harness_data {
@@ -47,6 +48,11 @@ lfuse_value h_list(harness *h, const char *name, lfuse_type type, int count, con
 /* The same of matrices (LFUSE_RANK_MATRIX); and of a rank that numbers of their lines have. */
 lfuse_value h_matrices(harness *h, const char *name, lfuse_type type, int count, const int64_t (*shapes)[3],
                        harness_data data);
+/* Whose members' rows and matrices lie apart. */
+lfuse_value h_rows(harness *h, const char *name, lfuse_type type, int count, const int64_t (*shapes)[3],
+                   harness_data data);
+void h_rows_output(harness *h, const char *name, lfuse_value value, lfuse_type type, int count,
+                   const int64_t (*shapes)[3]);
 lfuse_value h_lines(harness *h, const char *name, lfuse_type type, int rank, int count, const int64_t *elements,
                     harness_data data);
 void h_matrices_output(harness *h, const char *name, lfuse_value value, lfuse_type type, int count,

@@ -25,7 +25,7 @@ static void lay_out(trial_tensor *t, int rank, const int64_t *shape, harness_lay
         t->strides[i] = step;
         t->elements *= shape[i];
         if (shape[i] > 0) reach += (shape[i] - 1) * step;
-        step = step * (shape[i] ? shape[i] : 1) + (layout == STRIDED ? 3 : 0);
+        step = step * (shape[i] ? shape[i] : 1) + (layout == STRIDED || layout == ROWS ? 3 : 0);
     }
     t->offset = GUARD + (layout == OFFSET ? 3 : 0);
     t->span = t->offset + reach + GUARD;
@@ -95,11 +95,11 @@ trial_io *trial_add_list(trial *t, const char *name, trial_role role, lfuse_type
 }
 
 trial_io *trial_add_matrices(trial *t, const char *name, trial_role role, lfuse_type type, int count,
-                             const int64_t (*shapes)[3])
+                             const int64_t (*shapes)[3], harness_layout layout)
 {
     trial_io *x = add(t, name, role, type, count);
     for (int i = 0; i < count; i++) {
-        lay_out(&x->tensors[i], 3, shapes[i], i % 3 == 1 ? OFFSET : PLAIN);
+        lay_out(&x->tensors[i], 3, shapes[i], i % 2 == 0 && layout == ROWS ? ROWS : i % 3 == 1 ? OFFSET : PLAIN);
         make_host(&x->tensors[i], type);
     }
     return x;

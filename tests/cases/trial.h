@@ -58,9 +58,9 @@ trial_io *trial_add_tensor(trial *t, const char *name, trial_role role, lfuse_ty
                            const int64_t *shape, harness_layout layout);
 trial_io *trial_add_list(trial *t, const char *name, trial_role role, lfuse_type type, int count,
                          const int64_t *elements);
-/* Members that are matrices, rows and columns behind how many there are; in the oracle too. */
+/* Members that are matrices, rows and columns behind how many there are; in the oracle too. layout: PLAIN or ROWS. */
 trial_io *trial_add_matrices(trial *t, const char *name, trial_role role, lfuse_type type, int count,
-                             const int64_t (*shapes)[3]);
+                             const int64_t (*shapes)[3], harness_layout layout);
 trial_io *trial_add_scalar(trial *t, const char *name, double number);
 void trial_fill(trial_io *x, harness_data data, uint64_t seed);
 /* Whole numbers in [low, high]. */

@@ -86,9 +86,52 @@ static int64_t size_of(int operand, int m)
     case COLUMN: return s->matrices * s->n;
     case ROW: return s->matrices * s->m;
     case MATRIX: return s->matrices;
-    case SHAPE: return 4;
+    case SHAPE: return lfuse__grouped_shape(OPERANDS);
     default: return s->matrices * s->m * s->n;
     }
+}
+
+/*
+ * How the matrices of operand j of member m lie: without gaps, rows a vector or an element longer than they need, or
+ * those of all matrices side by side.
+ */
+typedef struct lie {
+    int64_t rows, columns, ld, apart;
+} lie;
+
+static lie lie_of(const grouped *g, int operand, int m)
+{
+    const lfuse__member_product *s = &sizes[m];
+    const bool turned = operand == A ? g->k.product.ta : g->k.product.tb;
+    lie l = {operand == A ? s->m : operand == B ? s->k : s->m, operand == A ? s->k : s->n, 0, 0};
+    if (operand < SUM && turned) l = (lie){l.columns, l.rows, 0, 0};
+    l.ld = l.columns + ((m + operand) % 3 == 1 ? 8 : (m + operand) % 3 == 2 ? 1 : 0);
+    l.apart = l.rows * l.ld + (m == 7 ? 5 : 0);
+    if (m == 1) l.apart = l.ld, l.ld *= s->matrices;
+    return l;
+}
+
+static bool of_rows(int operand)
+{
+    return operand == A || operand == B || operand == RESIDUAL || operand == OUT;
+}
+
+/* From the first element to the last. */
+static int64_t span_of(const grouped *g, int operand, int m)
+{
+    const lie l = lie_of(g, operand, m);
+    if (!of_rows(operand) || !size_of(operand, m)) return size_of(operand, m);
+    return (sizes[m].matrices - 1) * l.apart + (l.rows - 1) * l.ld + l.columns;
+}
+
+static void put_shape(const grouped *g, int m, int64_t *to)
+{
+    memcpy(to, &sizes[m], sizeof sizes[m]);
+    for (int j = 0; j < SHAPE; j++)
+        if (of_rows(j)) {
+            const lie l = lie_of(g, j, m);
+            to[lfuse__grouped_stride(j)] = l.ld, to[lfuse__grouped_stride(j) + 1] = l.apart;
+        }
 }
 
 static void make_lists(grouped *g)
@@ -104,7 +147,7 @@ static void make_lists(grouped *g)
             g->starts[j][m] = at;
             g->entries[2 * (j * MEMBERS + m)] = (uint64_t)at * size;
             g->entries[2 * (j * MEMBERS + m) + 1] = slot;
-            at += (size_of(j, m) + 15) / 8 * 8 + (m % 3 == 1);
+            at += (span_of(g, j, m) + 15) / 8 * 8 + (m % 3 == 1);
         }
         slot++;
         g->bytes[j] = ((size_t)(at + GUARD) * size + 7) / 8 * 8;
@@ -114,7 +157,7 @@ static void make_lists(grouped *g)
                        host_convert((value){.f64 = (double)(host_random(&seed) >> 32 & 3) - 1}, LFUSE_F64, g->type));
     }
     for (int m = 0; m < MEMBERS; m++) {
-        memcpy((int64_t *)g->memory[SHAPE] + g->starts[SHAPE][m], &sizes[m], sizeof sizes[m]);
+        put_shape(g, m, (int64_t *)g->memory[SHAPE] + g->starts[SHAPE][m]);
         g->chunks += lfuse__grouped_blocks(&g->cut, &sizes[m]);
     }
     g->table = allocate((size_t)g->chunks * sizeof *g->table);
@@ -130,20 +173,27 @@ static double number(const grouped *g, int operand, int m, int64_t i)
     return host_convert(host_load(g->memory[operand], g->type, g->starts[operand][m] + i), g->type, LFUSE_F64).f64;
 }
 
+static double entry(const grouped *g, int operand, int m, int64_t matrix, int64_t i, int64_t j)
+{
+    const lie l = lie_of(g, operand, m);
+    return number(g, operand, m, matrix * l.apart + i * l.ld + j);
+}
+
 static void expect(grouped *g, int m)
 {
     const lfuse__member_product *s = &sizes[m];
+    const bool ta = g->k.product.ta, tb = g->k.product.tb;
+    const lie out = lie_of(g, OUT, m);
     for (int64_t e = 0; e < size_of(OUT, m); e++) {
         const int64_t matrix = e / (s->m * s->n), i = e / s->n % s->m, j = e % s->n;
-        const double column = number(g, COLUMN, m, matrix * s->n + j);
+        const double column = number(g, COLUMN, m, matrix * s->n + j), residual = entry(g, RESIDUAL, m, matrix, i, j);
         double sum = 0;
         for (int64_t l = 0; l < s->k; l++)
-            sum += number(g, A, m, matrix * s->m * s->k + (g->k.product.ta ? l * s->m + i : i * s->k + l)) *
-                   number(g, B, m, matrix * s->k * s->n + (g->k.product.tb ? j * s->k + l : l * s->n + j));
+            sum += entry(g, A, m, matrix, ta ? l : i, ta ? i : l) * entry(g, B, m, matrix, tb ? j : l, tb ? l : j);
         sum += column + number(g, ROW, m, matrix * s->m + i) + number(g, MATRIX, m, matrix);
-        if (sum < number(g, RESIDUAL, m, e)) sum = number(g, RESIDUAL, m, e);
+        if (sum < residual) sum = residual;
         if (g->more) sum += MORE * column;
-        host_store(g->expected, g->type, g->starts[OUT][m] + e,
+        host_store(g->expected, g->type, g->starts[OUT][m] + matrix * out.apart + i * out.ld + j,
                    host_convert((value){.f64 = sum}, LFUSE_F64, g->type));
     }
 }

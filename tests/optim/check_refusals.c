@@ -18,6 +18,38 @@ static lfuse_status creates(const lfuse_optimizer_options *options, const lfuse_
     return status;
 }
 
+/* Parts of larger matrices, as parameters and as gradients. */
+START_TEST(members_that_are_not_contiguous)
+{
+    static const int64_t elements[] = { 6 }, three[] = { 3 };
+    const lfuse_optimizer_options options = options_of(LFUSE_RULE_ADAMW, 0);
+    const int64_t whole_shape[] = { 2, 8 }, shape[] = { 2, 3 }, strides[] = { 8, 1 };
+    lfuse_tensor *whole, *part;
+    lfuse_list *parts;
+    lfuse_optimizer *o;
+    lfuse_group group;
+    model m;
+
+    model_make_shaped(&m, devices[0], LFUSE_F32, LFUSE_F32, 1, elements, three);
+    OK(lfuse_tensor_create(devices[0], LFUSE_F32, 2, whole_shape, &whole));
+    OK(lfuse_tensor_view(whole, 2, shape, strides, 1, &part));
+    OK(lfuse_list_create(devices[0], LFUSE_F32, 1, &part, &parts));
+    group = group_of(&m, LFUSE_RULE_ADAMW);
+    o = optimizer_of(&m, &options, &group);
+    FAILS(LFUSE_ERR_UNSUPPORTED, lfuse_optimizer_step(o, m.stream, 1, &parts, NULL));
+    ck_assert_msg(strstr(lfuse_last_error(), "member 0 of \"gradients\" is not contiguous"), "%s", lfuse_last_error());
+    model_step(&m, o, 1);
+    group.parameters = parts;
+    FAILS(LFUSE_ERR_UNSUPPORTED, creates(&options, &group));
+    ck_assert_msg(strstr(lfuse_last_error(), "of \"parameters\""), "%s", lfuse_last_error());
+    lfuse_optimizer_destroy(o);
+    lfuse_list_destroy(parts);
+    lfuse_tensor_destroy(part);
+    lfuse_tensor_destroy(whole);
+    model_drop(&m);
+}
+END_TEST
+
 START_TEST(gradients_of_another_shape)
 {
     static const int64_t elements[] = { 6 }, three[] = { 3 }, two[] = { 2 };
@@ -335,6 +367,7 @@ static Suite *suite_refusals(void)
 
     tcase_add_unchecked_fixture(t, open_devices, close_devices);
     tcase_add_test(t, gradients_of_another_shape);
+    tcase_add_test(t, members_that_are_not_contiguous);
     tcase_add_test(t, bad_numbers);
     tcase_add_test(t, bad_options);
     tcase_add_test(t, bad_steps);

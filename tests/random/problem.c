@@ -147,7 +147,8 @@ static trial_io *bind_list(const problem *p, const lfuse__name *name, const lfus
     const int count = members_of(p->seed, shapes);
     for (int i = 0; i < count && *name->text == PROBLEM_SQUARES; i++) shapes[i][2] = shapes[i][1];
     if (n->rank == LFUSE_RANK_MATRIX)
-        return trial_add_matrices(t, name->text, role, (lfuse_type)n->type, count, (const int64_t (*)[3])shapes);
+        return trial_add_matrices(t, name->text, role, (lfuse_type)n->type, count, (const int64_t (*)[3])shapes,
+                                  *name->text == PROBLEM_SQUARES ? ROWS : PLAIN); /* these are multiplied alone */
     for (int i = 0; i < count; i++) {
         const int64_t *m = shapes[i];
         elements[i] = n->rank == LFUSE_RANK_ROWS       ? m[0] * m[1]

@@ -10,137 +10,44 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "tests/run/rig.h"
-
-enum { MOST = 8 };
-
-typedef struct shape {
-    int rank;
-    int64_t extents[3];
-} shape;
-
-typedef struct set {
-    int count;
-    lfuse_tensor *t[MOST];
-    lfuse_list *list;
-} set;
-
-/* Numbers that are whole and small, so that sums are exact; with `odd`, fractions that round. */
-static set make_set(int count, const shape *shapes, int start, bool odd)
-{
-    set s = { .count = count };
-    int64_t i;
-    int m;
-
-    for (m = 0; m < count; m++) {
-        float host[4096];
-        s.t[m] = tensor(shapes[m].rank, shapes[m].extents);
-        ck_assert_int_le(lfuse_tensor_elements(s.t[m]), 4096);
-        for (i = 0; i < lfuse_tensor_elements(s.t[m]); i++) {
-            const float whole = (float)((i * 7 + m + start) % 11 - 5);
-            host[i] = odd ? whole / 3 : whole;
-        }
-        OK(lfuse_tensor_write(s.t[m], NULL, host));
-    }
-    OK(lfuse_list_create(dev, LFUSE_F32, count, s.t, &s.list));
-    return s;
-}
-
-static void drop_set(set *s)
-{
-    int m;
-
-    lfuse_list_destroy(s->list);
-    for (m = 0; m < s->count; m++) lfuse_tensor_destroy(s->t[m]);
-}
-
-/* a b, row-major, or b stored [n, k]; k first to last, as a member's product is. */
-static void check_turned(const lfuse_tensor *a, const lfuse_tensor *b, bool turned, const lfuse_tensor *c, int64_t m,
-                         int64_t n, int64_t k)
-{
-    float *x = malloc(((size_t)(m * k) + 1) * sizeof *x), *y = malloc(((size_t)(k * n) + 1) * sizeof *y);
-    const float *z;
-    int64_t i, j, l;
-
-    memcpy(x, values(a), (size_t)(m * k) * sizeof *x);
-    memcpy(y, values(b), (size_t)(k * n) * sizeof *y);
-    z = values(c);
-    for (i = 0; i < m; i++)
-        for (j = 0; j < n; j++) {
-            float sum = 0;
-            for (l = 0; l < k; l++) sum = fmaf(x[i * k + l], y[turned ? j * k + l : l * n + j], sum);
-            ck_assert_msg(z[i * n + j] == sum, "%lld x %lld x %lld: %.9g at %lld, %lld, not %.9g", (long long)m,
-                          (long long)n, (long long)k, (double)z[i * n + j], (long long)i, (long long)j, (double)sum);
-        }
-    free(y);
-    free(x);
-}
-
-static void check_product(const lfuse_tensor *a, const lfuse_tensor *b, const lfuse_tensor *c, int64_t m, int64_t n,
-                          int64_t k)
-{
-    check_turned(a, b, false, c, m, n, k);
-}
-
-static lfuse_graph *turned_graph(bool turned)
-{
-    lfuse_graph *graph = lfuse_graph_create();
-
-    lfuse_output(graph, "c", lfuse_member_matmul(lfuse_list_input(graph, "a", LFUSE_F32, LFUSE_RANK_MATRIX), 0,
-                                                 lfuse_list_input(graph, "b", LFUSE_F32, LFUSE_RANK_MATRIX), turned));
-    return graph;
-}
-
-static lfuse_graph *product_graph(void)
-{
-    return turned_graph(false);
-}
-
-static lfuse_plan *plan_by_transport(lfuse_graph *graph, lfuse_transport transport)
-{
-    const lfuse_plan_options options = { .transport = transport };
-    lfuse_plan *plan;
-
-    OK(lfuse_plan_create(dev, graph, &options, &plan));
-    return plan;
-}
+#include "tests/run/grouped.h"
 
 static const int64_t sides[][3] = { { 5, 3, 4 }, { 0, 3, 2 }, { 20, 33, 17 }, { 3, 0, 2 }, { 3, 2, 0 }, { 1, 1, 1 } };
 enum { SIDES = sizeof sides / sizeof *sides };
 
-static void shapes_of(shape *a, shape *b, shape *c)
+static void shapes_of(grouped_shape *a, grouped_shape *b, grouped_shape *c)
 {
     int i;
 
     for (i = 0; i < SIDES; i++) {
         const int64_t m = sides[i][0], n = sides[i][1], k = sides[i][2];
-        a[i] = (shape){ 2, { m, k } };
-        b[i] = (shape){ 2, { k, n } };
-        c[i] = (shape){ 2, { m, n } };
+        a[i] = (grouped_shape){ 2, { m, k } };
+        b[i] = (grouped_shape){ 2, { k, n } };
+        c[i] = (grouped_shape){ 2, { m, n } };
     }
 }
 
 static void run_by(lfuse_transport transport)
 {
-    lfuse_graph *graph = product_graph();
-    lfuse_plan *plan = plan_by_transport(graph, transport);
-    shape shapes[3][SIDES];
+    lfuse_graph *graph = grouped_graph();
+    lfuse_plan *plan = grouped_plan(graph, transport);
+    grouped_shape shapes[3][SIDES];
     lfuse_binding b[3];
-    set s[3], other;
+    grouped_lists s[3], other;
     int i;
 
     shapes_of(shapes[0], shapes[1], shapes[2]);
-    for (i = 0; i < 3; i++) s[i] = make_set(SIDES, shapes[i], i, false);
-    other = make_set(1, &shapes[0][2], 5, false);
+    for (i = 0; i < 3; i++) s[i] = grouped_set(SIDES, shapes[i], i, false);
+    other = grouped_set(1, &shapes[0][2], 5, false);
     for (i = 0; i < SIDES; i++) OK(lfuse_tensor_fill(s[2].t[i], stream, NAN));
     for (i = 0; i < 3; i++) b[i] = lfuse_bind_list((const char *[]){ "a", "b", "c" }[i], s[i].list);
     OK(lfuse_plan_run(plan, stream, b, 3));
-    for (i = 0; i < SIDES; i++) check_product(s[0].t[i], s[1].t[i], s[2].t[i], sides[i][0], sides[i][1], sides[i][2]);
+    for (i = 0; i < SIDES; i++) grouped_check(s[0].t[i], s[1].t[i], s[2].t[i], sides[i][0], sides[i][1], sides[i][2]);
     OK(lfuse_list_replace(s[0].list, 2, 1, other.t));
     OK(lfuse_plan_run(plan, stream, b, 3));
-    check_product(other.t[0], s[1].t[2], s[2].t[2], sides[2][0], sides[2][1], sides[2][2]);
-    drop_set(&other);
-    for (i = 0; i < 3; i++) drop_set(&s[i]);
+    grouped_check(other.t[0], s[1].t[2], s[2].t[2], sides[2][0], sides[2][1], sides[2][2]);
+    grouped_drop(&other);
+    for (i = 0; i < 3; i++) grouped_drop(&s[i]);
     lfuse_plan_destroy(plan);
     lfuse_graph_destroy(graph);
 }
@@ -176,10 +83,10 @@ END_TEST
 
 /* ---- what a member's bits depend on ---- */
 
-static void run_turned(const set *a, const set *b, bool turned, const set *c)
+static void run_turned(const grouped_lists *a, const grouped_lists *b, bool turned, const grouped_lists *c)
 {
-    lfuse_graph *graph = turned_graph(turned);
-    lfuse_plan *plan = plan_by_transport(graph, LFUSE_TRANSPORT_DEFAULT);
+    lfuse_graph *graph = grouped_turned_graph(turned);
+    lfuse_plan *plan = grouped_plan(graph, LFUSE_TRANSPORT_DEFAULT);
     const lfuse_binding all[] = { lfuse_bind_list("a", a->list), lfuse_bind_list("b", b->list),
                                   lfuse_bind_list("c", c->list) };
 
@@ -189,7 +96,7 @@ static void run_turned(const set *a, const set *b, bool turned, const set *c)
     lfuse_graph_destroy(graph);
 }
 
-static void run_lists(const set *a, const set *b, const set *c)
+static void run_lists(const grouped_lists *a, const grouped_lists *b, const grouped_lists *c)
 {
     run_turned(a, b, false, c);
 }
@@ -197,18 +104,20 @@ static void run_lists(const set *a, const set *b, const set *c)
 /* Blocks of other sizes for it alone, of which one then has few rows; the same sums: as a chain of fma. */
 static void alone_and_beside(void)
 {
-    static const shape a[] = { { 2, { 90, 40 } }, { 2, { 160, 2 } } }, c[] = { { 2, { 90, 33 } }, { 2, { 160, 5 } } },
+    static const grouped_shape a[] = { { 2, { 90, 40 } }, { 2, { 160, 2 } } },
+                               c[] = { { 2, { 90, 33 } }, { 2, { 160, 5 } } },
                        b[2][2] = { { { 2, { 40, 33 } }, { 2, { 2, 5 } } }, { { 2, { 33, 40 } }, { 2, { 5, 2 } } } };
     int i;
 
     for (i = 0; i < 4; i++) {
         const int count = 1 + i % 2, turned = i / 2;
-        set x = make_set(count, a, 0, true), y = make_set(count, b[turned], 1, true), z = make_set(count, c, 2, true);
+        grouped_lists x = grouped_set(count, a, 0, true), y = grouped_set(count, b[turned], 1, true),
+                      z = grouped_set(count, c, 2, true);
         run_turned(&x, &y, turned, &z);
-        check_turned(x.t[0], y.t[0], turned, z.t[0], 90, 33, 40);
-        drop_set(&z);
-        drop_set(&y);
-        drop_set(&x);
+        grouped_check_turned(x.t[0], y.t[0], turned, z.t[0], 90, 33, 40);
+        grouped_drop(&z);
+        grouped_drop(&y);
+        grouped_drop(&x);
     }
 }
 
@@ -222,21 +131,22 @@ END_TEST
 
 START_TEST(no_members)
 {
-    set s[3];
+    grouped_lists s[3];
     int i;
 
-    for (i = 0; i < 3; i++) s[i] = make_set(0, NULL, 0, false);
+    for (i = 0; i < 3; i++) s[i] = grouped_set(0, NULL, 0, false);
     run_lists(&s[0], &s[1], &s[2]);
     ck_assert_uint_eq(launches(), 0);
-    for (i = 0; i < 3; i++) drop_set(&s[i]);
+    for (i = 0; i < 3; i++) grouped_drop(&s[i]);
 }
 END_TEST
 
 /* The factor that is updated is copied first: other elements are read when it is stored. */
 START_TEST(a_factor_is_updated)
 {
-    static const shape square[] = { { 2, { 4, 4 } }, { 2, { 7, 7 } } };
-    set a = make_set(2, square, 0, false), b = make_set(2, square, 3, false), before = make_set(2, square, 0, false);
+    static const grouped_shape square[] = { { 2, { 4, 4 } }, { 2, { 7, 7 } } };
+    grouped_lists a = grouped_set(2, square, 0, false), b = grouped_set(2, square, 3, false),
+                  before = grouped_set(2, square, 0, false);
     const lfuse_value x = lfuse_list_input(g, "a", LFUSE_F32, LFUSE_RANK_MATRIX);
     lfuse_plan *plan;
 
@@ -244,30 +154,31 @@ START_TEST(a_factor_is_updated)
     OK(lfuse_plan_create(dev, g, NULL, &plan));
     OK(lfuse_plan_run(plan, stream, (lfuse_binding[]){ lfuse_bind_list("a", a.list), lfuse_bind_list("b", b.list) },
                       2));
-    check_product(before.t[0], b.t[0], a.t[0], 4, 4, 4);
-    check_product(before.t[1], b.t[1], a.t[1], 7, 7, 7);
+    grouped_check(before.t[0], b.t[0], a.t[0], 4, 4, 4);
+    grouped_check(before.t[1], b.t[1], a.t[1], 7, 7, 7);
     lfuse_plan_destroy(plan);
-    drop_set(&before);
-    drop_set(&b);
-    drop_set(&a);
+    grouped_drop(&before);
+    grouped_drop(&b);
+    grouped_drop(&a);
 }
 END_TEST
 
 START_TEST(one_matrix_for_all)
 {
-    static const shape each[] = { { 2, { 2, 3 } }, { 2, { 5, 3 } } }, shared[] = { { 2, { 3, 4 } } },
+    static const grouped_shape each[] = { { 2, { 2, 3 } }, { 2, { 5, 3 } } }, shared[] = { { 2, { 3, 4 } } },
                        result[] = { { 2, { 2, 4 } }, { 2, { 5, 4 } } };
-    set a = make_set(2, each, 0, false), b = make_set(1, shared, 1, false), c = make_set(2, result, 0, false), twice;
+    grouped_lists a = grouped_set(2, each, 0, false), b = grouped_set(1, shared, 1, false),
+                  c = grouped_set(2, result, 0, false), twice;
 
-    twice = (set){ .count = 0 };
+    twice = (grouped_lists){ .count = 0 };
     OK(lfuse_list_create(dev, LFUSE_F32, 2, (lfuse_tensor *[]){ b.t[0], b.t[0] }, &twice.list));
     run_lists(&a, &twice, &c);
-    check_product(a.t[0], b.t[0], c.t[0], 2, 4, 3);
-    check_product(a.t[1], b.t[0], c.t[1], 5, 4, 3);
-    drop_set(&twice);
-    drop_set(&c);
-    drop_set(&b);
-    drop_set(&a);
+    grouped_check(a.t[0], b.t[0], c.t[0], 2, 4, 3);
+    grouped_check(a.t[1], b.t[0], c.t[1], 5, 4, 3);
+    grouped_drop(&twice);
+    grouped_drop(&c);
+    grouped_drop(&b);
+    grouped_drop(&a);
 }
 END_TEST
 
@@ -352,65 +263,56 @@ START_TEST(sizes_that_no_list_tells)
 }
 END_TEST
 
-static void instance_fails(const set *a, const set *b, lfuse_list *c, lfuse_status status, const char *words)
-{
-    lfuse_graph *graph = product_graph();
-    lfuse_plan *plan = plan_by_transport(graph, LFUSE_TRANSPORT_DEFAULT);
-    const lfuse_binding all[] = { lfuse_bind_list("a", a->list), lfuse_bind_list("b", b->list),
-                                  lfuse_bind_list("c", c) };
-
-    FAILS(status, lfuse_plan_run(plan, stream, all, 3));
-    ck_assert_msg(strstr(lfuse_last_error(), words), "%s has no %s", lfuse_last_error(), words);
-    lfuse_plan_destroy(plan);
-    lfuse_graph_destroy(graph);
-}
-
 START_TEST(lists_that_do_not_go_together)
 {
-    static const shape a[] = { { 2, { 2, 3 } }, { 3, { 2, 5, 3 } } }, b[] = { { 2, { 3, 4 } }, { 3, { 2, 3, 4 } } },
+    static const grouped_shape a[] = { { 2, { 2, 3 } }, { 3, { 2, 5, 3 } } },
+                               b[] = { { 2, { 3, 4 } }, { 3, { 2, 3, 4 } } },
                        c[] = { { 2, { 2, 4 } }, { 3, { 2, 5, 4 } } }, inner[] = { { 2, { 3, 4 } }, { 3, { 2, 4, 3 } } },
                        matrices[] = { { 2, { 3, 4 } }, { 2, { 3, 4 } } },
                        turned[] = { { 2, { 2, 4 } }, { 3, { 2, 4, 5 } } };
-    set left = make_set(2, a, 0, false), right = make_set(2, b, 0, false), result = make_set(2, c, 0, false),
-        wrong = make_set(2, inner, 0, false), few = make_set(2, matrices, 0, false), one = make_set(1, b, 0, false),
-        other = make_set(2, turned, 0, false), square;
-    static const shape squares[] = { { 2, { 3, 3 } }, { 2, { 4, 4 } } };
+    grouped_lists left = grouped_set(2, a, 0, false), right = grouped_set(2, b, 0, false),
+                  result = grouped_set(2, c, 0, false),
+        wrong = grouped_set(2, inner, 0, false), few = grouped_set(2, matrices, 0, false),
+        one = grouped_set(1, b, 0, false),
+        other = grouped_set(2, turned, 0, false), square;
+    static const grouped_shape squares[] = { { 2, { 3, 3 } }, { 2, { 4, 4 } } };
 
-    instance_fails(&left, &wrong, result.list, LFUSE_ERR_SHAPE,
+    grouped_fails(&left, &wrong, result.list, LFUSE_ERR_SHAPE,
                    "member 1: inner sizes differ: \"a\" is 5 x 3, \"b\" 4 x 3");
-    instance_fails(&left, &few, result.list, LFUSE_ERR_SHAPE, "member 1 of \"a\" is 2 matrices, of \"b\" 1");
-    instance_fails(&left, &one, result.list, LFUSE_ERR_SHAPE, "list \"a\" has 2 members, \"b\" 1");
-    instance_fails(&left, &right, other.list, LFUSE_ERR_SHAPE,
+    grouped_fails(&left, &few, result.list, LFUSE_ERR_SHAPE, "member 1 of \"a\" is 2 matrices, of \"b\" 1");
+    grouped_fails(&left, &one, result.list, LFUSE_ERR_SHAPE, "list \"a\" has 2 members, \"b\" 1");
+    grouped_fails(&left, &right, other.list, LFUSE_ERR_SHAPE,
                    "member 1 of list \"(a x b)\" is 2 matrices of 5 x 4, of \"c\" 2 of 4 x 5");
-    instance_fails(&left, &right, one.list, LFUSE_ERR_SHAPE, "list \"(a x b)\" has 2 members, \"c\" 1");
-    square = make_set(2, squares, 0, false);
-    instance_fails(&square, &square, square.list, LFUSE_ERR_OVERLAP, "\"c\" member 0");
-    drop_set(&square);
-    drop_set(&other);
-    drop_set(&one);
-    drop_set(&few);
-    drop_set(&wrong);
-    drop_set(&result);
-    drop_set(&right);
-    drop_set(&left);
+    grouped_fails(&left, &right, one.list, LFUSE_ERR_SHAPE, "list \"(a x b)\" has 2 members, \"c\" 1");
+    square = grouped_set(2, squares, 0, false);
+    grouped_fails(&square, &square, square.list, LFUSE_ERR_OVERLAP, "\"c\" member 0");
+    grouped_drop(&square);
+    grouped_drop(&other);
+    grouped_drop(&one);
+    grouped_drop(&few);
+    grouped_drop(&wrong);
+    grouped_drop(&result);
+    grouped_drop(&right);
+    grouped_drop(&left);
 }
 END_TEST
 
 /* One member of the result in the memory of another member of a factor. */
 START_TEST(results_in_a_factors_memory)
 {
-    static const shape squares[] = { { 2, { 3, 3 } }, { 2, { 3, 3 } } };
-    set a = make_set(2, squares, 0, false), b = make_set(2, squares, 0, false), c = make_set(2, squares, 0, false);
+    static const grouped_shape squares[] = { { 2, { 3, 3 } }, { 2, { 3, 3 } } };
+    grouped_lists a = grouped_set(2, squares, 0, false), b = grouped_set(2, squares, 0, false),
+                  c = grouped_set(2, squares, 0, false);
     lfuse_list *mixed;
 
     OK(lfuse_list_create(dev, LFUSE_F32, 2, (lfuse_tensor *[]){ c.t[0], b.t[0] }, &mixed));
-    instance_fails(&a, &b, mixed, LFUSE_ERR_OVERLAP, "\"c\" member 1");
+    grouped_fails(&a, &b, mixed, LFUSE_ERR_OVERLAP, "\"c\" member 1");
     lfuse_list_destroy(mixed);
     FAILS(LFUSE_ERR_INVALID, lfuse_list_create(dev, LFUSE_F32, 2, (lfuse_tensor *[]){ c.t[0], NULL }, &mixed));
     ck_assert_str_eq(lfuse_last_error(), "member 1 is NULL");
-    drop_set(&c);
-    drop_set(&b);
-    drop_set(&a);
+    grouped_drop(&c);
+    grouped_drop(&b);
+    grouped_drop(&a);
 }
 END_TEST
 

@@ -1,0 +1,249 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Products of lists whose members are parts of larger matrices; who else refuses such, and which there are not. */
+#ifdef HAVE_CONFIG_H
+#include "config.h"
+#endif
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "tests/run/grouped.h"
+
+/* [m, n] from column `first` on of one that has rows of `ld`. */
+static lfuse_tensor *part(const lfuse_tensor *whole, int64_t first, int64_t m, int64_t n, int64_t ld)
+{
+    lfuse_tensor *t;
+
+    OK(lfuse_tensor_view(whole, 2, SHAPE(m, n), SHAPE(ld, 1), first, &t));
+    return t;
+}
+
+static lfuse_tensor *noise(int64_t m, int64_t n, int start)
+{
+    const grouped_shape s = { 2, { m, n } };
+    grouped_lists made = grouped_set(1, &s, start, true);
+
+    lfuse_list_destroy(made.list);
+    return made.t[0];
+}
+
+/* What a grouped_lists of parts is of: [0] the results side by side in one matrix, then each factor in a larger one. */
+enum { PARTS = 3, PART_ROWS = 20, WIDTHS = 33 + 8 + 5, LD = WIDTHS + 2, WHOLES = 1 + 2 * PARTS };
+typedef struct parts {
+    lfuse_tensor *wholes[WHOLES];
+    grouped_lists a, b, c;
+} parts;
+static const int64_t widths[PARTS] = { 33, 8, 5 }, depths[PARTS] = { 17, 4, 64 };
+
+static parts make_parts(void)
+{
+    parts p = { .a.count = PARTS, .b.count = PARTS, .c.count = PARTS };
+    int64_t at = 1;
+    int i;
+
+    p.wholes[0] = tensor(2, SHAPE(PART_ROWS, LD));
+    OK(lfuse_tensor_fill(p.wholes[0], NULL, 77));
+    for (i = 0; i < PARTS; i++) {
+        const int64_t gap = i == 1 ? 4 : i, n = widths[i], k = depths[i];
+        p.wholes[1 + 2 * i] = noise(PART_ROWS, k + gap, i), p.wholes[2 + 2 * i] = noise(k, n + 8, i + 3);
+        p.a.t[i] = part(p.wholes[1 + 2 * i], gap / 2, PART_ROWS, k, k + gap);
+        p.b.t[i] = part(p.wholes[2 + 2 * i], i == 1 ? 8 : 3, k, n, n + 8);
+        p.c.t[i] = part(p.wholes[0], at, PART_ROWS, n, LD);
+        at += n;
+    }
+    OK(lfuse_list_create(dev, LFUSE_F32, PARTS, p.a.t, &p.a.list));
+    OK(lfuse_list_create(dev, LFUSE_F32, PARTS, p.b.t, &p.b.list));
+    OK(lfuse_list_create(dev, LFUSE_F32, PARTS, p.c.t, &p.c.list));
+    return p;
+}
+
+static void drop_parts(parts *p)
+{
+    int i;
+
+    grouped_drop(&p->a), grouped_drop(&p->b), grouped_drop(&p->c);
+    for (i = 0; i < WHOLES; i++) lfuse_tensor_destroy(p->wholes[i]);
+}
+
+/* Two launches' runs: the second with a factor in another place. */
+static void of_parts(lfuse_transport transport)
+{
+    lfuse_graph *graph = grouped_graph();
+    lfuse_plan *plan = grouped_plan(graph, transport);
+    parts p = make_parts();
+    const lfuse_binding all[] = { lfuse_bind_list("a", p.a.list), lfuse_bind_list("b", p.b.list),
+                                  lfuse_bind_list("c", p.c.list) };
+    lfuse_tensor *other = noise(depths[2], widths[2] + 8, 9), *moved = part(other, 1, depths[2], widths[2],
+                                                                            widths[2] + 8);
+    const float *z;
+    int i;
+
+    OK(lfuse_plan_run(plan, stream, all, 3));
+    for (i = 0; i < PARTS; i++) grouped_check(p.a.t[i], p.b.t[i], p.c.t[i], PART_ROWS, widths[i], depths[i]);
+    OK(lfuse_list_replace(p.b.list, 2, 1, &moved));
+    OK(lfuse_plan_run(plan, stream, all, 3));
+    grouped_check(p.a.t[2], moved, p.c.t[2], PART_ROWS, widths[2], depths[2]);
+    z = values(p.wholes[0]);
+    for (i = 0; i < PART_ROWS; i++) ck_assert(z[i * LD] == 77 && z[i * LD + LD - 1] == 77);
+    lfuse_tensor_destroy(moved);
+    lfuse_tensor_destroy(other);
+    drop_parts(&p);
+    lfuse_plan_destroy(plan);
+    lfuse_graph_destroy(graph);
+}
+
+static void parts_by_transports(void)
+{
+    of_parts(LFUSE_TRANSPORT_ARGS);
+    of_parts(LFUSE_TRANSPORT_TABLE);
+}
+
+START_TEST(members_in_larger_matrices)
+{
+    if (on_each_device(parts_by_transports) == 0) TEST_SKIP("no device on this machine");
+}
+END_TEST
+
+/* A residual that is updated and the sums, both parts, and a bias that is not; heads side by side in common rows. */
+START_TEST(epilogues_of_parts)
+{
+    static const grouped_shape heads[] = { { 3, { 2, 4, 3 } } }, right[] = { { 3, { 2, 3, 5 } } },
+                               bias[] = { { 1, { 10 } } };
+    grouped_lists b = grouped_set(1, right, 1, false), shift = grouped_set(1, bias, 2, false),
+                  plain = grouped_set(1, heads, 4, false);
+    lfuse_tensor *rows = noise(4, 2 * 3, 0), *sums = noise(4, 2 * 5 + 1, 0), *r = noise(8, 5 + 3, 2), *v[3];
+    lfuse_list *l[3];
+    const lfuse_value a = lfuse_list_input(g, "a", LFUSE_F32, LFUSE_RANK_MATRIX);
+    const lfuse_value residual = lfuse_list_input(g, "r", LFUSE_F32, LFUSE_RANK_MATRIX);
+    const lfuse_value sum = lfuse_matmul(a, lfuse_list_input(g, "b", LFUSE_F32, LFUSE_RANK_MATRIX));
+    float before[40], x[24], y[30], d[10], s[40];
+    lfuse_plan *plan;
+    const float *z;
+    int h, i, j, k;
+
+    lfuse_output(g, "s", sum);
+    lfuse_update(residual, lfuse_add(lfuse_add(sum, residual),
+                                     lfuse_list_input(g, "d", LFUSE_F32, LFUSE_RANK_COLUMNS)));
+    OK(lfuse_tensor_view(rows, 3, SHAPE(2, 4, 3), SHAPE(3, 6, 1), 0, &v[0]));
+    OK(lfuse_tensor_view(sums, 3, SHAPE(2, 4, 5), SHAPE(5, 11, 1), 1, &v[1]));
+    OK(lfuse_tensor_view(r, 3, SHAPE(2, 4, 5), SHAPE(32, 8, 1), 2, &v[2]));
+    for (i = 0; i < 3; i++) OK(lfuse_list_create(dev, LFUSE_F32, 1, &v[i], &l[i]));
+    memcpy(before, values(v[2]), sizeof before), memcpy(x, values(v[0]), sizeof x);
+    memcpy(y, values(b.t[0]), sizeof y), memcpy(d, values(shift.t[0]), sizeof d);
+    OK(lfuse_plan_create(dev, g, NULL, &plan));
+    OK(lfuse_plan_run(plan, stream, (lfuse_binding[]){ lfuse_bind_list("a", l[0]), lfuse_bind_list("b", b.list),
+                                                       lfuse_bind_list("s", l[1]), lfuse_bind_list("r", l[2]),
+                                                       lfuse_bind_list("d", shift.list) }, 5));
+    memcpy(s, values(v[1]), sizeof s);
+    z = values(v[2]);
+    for (h = 0; h < 2; h++)
+        for (i = 0; i < 4; i++)
+            for (j = 0; j < 5; j++) {
+                const int at = (h * 4 + i) * 5 + j;
+                float wanted = 0;
+                for (k = 0; k < 3; k++) wanted = fmaf(x[(h * 4 + i) * 3 + k], y[(h * 3 + k) * 5 + j], wanted);
+                ck_assert(s[at] == wanted);
+                ck_assert(z[at] == wanted + before[at] + d[h * 5 + j]);
+            }
+    lfuse_plan_destroy(plan);
+    for (i = 0; i < 3; i++) lfuse_list_destroy(l[i]), lfuse_tensor_destroy(v[i]);
+    lfuse_tensor_destroy(r), lfuse_tensor_destroy(sums), lfuse_tensor_destroy(rows);
+    grouped_drop(&plain), grouped_drop(&shift), grouped_drop(&b);
+}
+END_TEST
+
+START_TEST(matrices_that_no_list_takes)
+{
+    static const struct {
+        int rank;
+        int64_t shape[4], strides[4];
+        lfuse_status status;
+        const char *words;
+    } cases[] = {
+        { 2, { 4, 6 }, { 5, 1 }, LFUSE_ERR_INVALID, "member 0: its rows lie 5 elements apart and have 6: the leading "
+          "dimension is too small" },
+        { 2, { 4, 6 }, { 0, 1 }, LFUSE_ERR_INVALID, "rows lie 0 elements apart" },
+        { 2, { 4, 6 }, { -6, 1 }, LFUSE_ERR_INVALID, "rows lie -6 elements apart" },
+        { 2, { 4, 6 }, { 1, 4 }, LFUSE_ERR_UNSUPPORTED, "its columns lie 4 elements apart" },
+        { 1, { 6 }, { 2 }, LFUSE_ERR_UNSUPPORTED, "its columns lie 2 elements apart" },
+        { 3, { 3, 4, 6 }, { 20, 6, 1 }, LFUSE_ERR_INVALID, "its matrices lie 20 elements apart, one takes 24" },
+        { 3, { 3, 4, 6 }, { 6, 17, 1 }, LFUSE_ERR_INVALID, "its matrices lie 6 elements apart, one takes 57" },
+        { 3, { 3, 4, 6 }, { 0, 6, 1 }, LFUSE_ERR_UNSUPPORTED, "its matrices lie at different distances" },
+        { 4, { 2, 2, 4, 6 }, { 100, 24, 6, 1 }, LFUSE_ERR_UNSUPPORTED, "its matrices lie at different distances" }
+    };
+    lfuse_tensor *whole = tensor(1, SHAPE(1000)), *t;
+    lfuse_list *l;
+    size_t i;
+
+    for (i = 0; i < sizeof cases / sizeof *cases; i++) {
+        OK(lfuse_tensor_view(whole, cases[i].rank, cases[i].shape, cases[i].strides, 100, &t));
+        FAILS(cases[i].status, lfuse_list_create(dev, LFUSE_F32, 1, &t, &l));
+        ck_assert_msg(strstr(lfuse_last_error(), cases[i].words), "%s has no %s", lfuse_last_error(), cases[i].words);
+        lfuse_tensor_destroy(t);
+    }
+    lfuse_tensor_destroy(whole);
+}
+END_TEST
+
+/* Parts are replaced by such as lie alike; what overlaps within common rows is found, what lies beside passes. */
+START_TEST(parts_in_the_way)
+{
+    parts p = make_parts();
+    lfuse_tensor *other = tensor(2, SHAPE(64, 20)), *wide = part(other, 0, depths[2], widths[2], 20), *t[PARTS];
+    lfuse_list *l;
+
+    FAILS(LFUSE_ERR_SHAPE, lfuse_list_replace(p.b.list, 2, 1, &wide));
+    ck_assert_msg(strstr(lfuse_last_error(), "of 64 rows, 20 apart, of 5; it was"), "%s", lfuse_last_error());
+    memcpy(t, p.c.t, sizeof t);
+    t[1] = part(p.wholes[0], 1 + 32, PART_ROWS, widths[1], LD); /* the last column of the one before */
+    OK(lfuse_list_create(dev, LFUSE_F32, PARTS, t, &l));
+    grouped_fails(&p.a, &p.b, l, LFUSE_ERR_OVERLAP, "\"c\" member 1, which is written, overlaps \"c\" member 0");
+    lfuse_list_destroy(l);
+    lfuse_tensor_destroy(t[1]);
+    t[1] = part(p.wholes[1], depths[0] - 8, PART_ROWS, widths[1], depths[0]); /* A's own last columns */
+    OK(lfuse_list_create(dev, LFUSE_F32, PARTS, t, &l));
+    grouped_fails(&p.a, &p.b, l, LFUSE_ERR_OVERLAP, "\"c\" member 1, which is written, overlaps \"a\" member 0");
+    lfuse_list_destroy(l);
+    lfuse_tensor_destroy(t[1]);
+    lfuse_tensor_destroy(wide);
+    lfuse_tensor_destroy(other);
+    drop_parts(&p);
+}
+END_TEST
+
+/* Everything but products walks members flat. */
+START_TEST(parts_for_products_alone)
+{
+    parts p = make_parts();
+    const lfuse_value a = lfuse_list_input(g, "a", LFUSE_F32, LFUSE_RANK_MATRIX);
+    lfuse_plan *plan;
+
+    lfuse_output(g, "y", lfuse_member_row_sum(lfuse_relu(a)));
+    OK(lfuse_plan_create(dev, g, NULL, &plan));
+    FAILS(LFUSE_ERR_UNSUPPORTED, lfuse_plan_run(plan, stream, (lfuse_binding[]){ lfuse_bind_list("a", p.a.list),
+                                                                                 lfuse_bind_list("y", p.b.list) }, 2));
+    ck_assert_msg(strstr(lfuse_last_error(), "member 1 of \"a\" is not contiguous: 1 matrices, 160 elements apart, of "
+                                             "20 rows, 8 apart, of 4"), "%s", lfuse_last_error());
+    FAILS(LFUSE_ERR_UNSUPPORTED, lfuse_foreach_zero(stream, p.a.list));
+    lfuse_plan_destroy(plan);
+    drop_parts(&p);
+}
+END_TEST
+
+static Suite *suite_grouped_parts(void)
+{
+    Suite *suite = suite_create("products of parts");
+    TCase *tcase = tcase_create("parts");
+
+    tcase_set_timeout(tcase, 120);
+    tcase_add_checked_fixture(tcase, open_stub, close_stub);
+    tcase_add_test(tcase, members_in_larger_matrices);
+    tcase_add_test(tcase, epilogues_of_parts);
+    tcase_add_test(tcase, matrices_that_no_list_takes);
+    tcase_add_test(tcase, parts_in_the_way);
+    tcase_add_test(tcase, parts_for_products_alone);
+    suite_add_tcase(suite, tcase);
+    return suite;
+}
+
+TEST_MAIN(CK_NOFORK, suite_grouped_parts)

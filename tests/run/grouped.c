@@ -1,0 +1,103 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Lists of matrices and their products on the rig's device. */
+#ifdef HAVE_CONFIG_H
+#include "config.h"
+#endif
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "tests/run/grouped.h"
+
+/* Numbers that are whole and small, so that sums are exact; with `odd`, fractions that round. */
+grouped_lists grouped_set(int count, const grouped_shape *shapes, int start, bool odd)
+{
+    grouped_lists s = { .count = count };
+    int64_t i;
+    int m;
+
+    for (m = 0; m < count; m++) {
+        float host[4096];
+        s.t[m] = tensor(shapes[m].rank, shapes[m].extents);
+        ck_assert_int_le(lfuse_tensor_elements(s.t[m]), 4096);
+        for (i = 0; i < lfuse_tensor_elements(s.t[m]); i++) {
+            const float whole = (float)((i * 7 + m + start) % 11 - 5);
+            host[i] = odd ? whole / 3 : whole;
+        }
+        OK(lfuse_tensor_write(s.t[m], NULL, host));
+    }
+    OK(lfuse_list_create(dev, LFUSE_F32, count, s.t, &s.list));
+    return s;
+}
+
+void grouped_drop(grouped_lists *s)
+{
+    int m;
+
+    lfuse_list_destroy(s->list);
+    for (m = 0; m < s->count; m++) lfuse_tensor_destroy(s->t[m]);
+}
+
+void grouped_check_turned(const lfuse_tensor *a, const lfuse_tensor *b, bool turned, const lfuse_tensor *c, int64_t m,
+                         int64_t n, int64_t k)
+{
+    float *x = malloc(((size_t)(m * k) + 1) * sizeof *x), *y = malloc(((size_t)(k * n) + 1) * sizeof *y);
+    const float *z;
+    int64_t i, j, l;
+
+    memcpy(x, values(a), (size_t)(m * k) * sizeof *x);
+    memcpy(y, values(b), (size_t)(k * n) * sizeof *y);
+    z = values(c);
+    for (i = 0; i < m; i++)
+        for (j = 0; j < n; j++) {
+            float sum = 0;
+            for (l = 0; l < k; l++) sum = fmaf(x[i * k + l], y[turned ? j * k + l : l * n + j], sum);
+            ck_assert_msg(z[i * n + j] == sum, "%lld x %lld x %lld: %.9g at %lld, %lld, not %.9g", (long long)m,
+                          (long long)n, (long long)k, (double)z[i * n + j], (long long)i, (long long)j, (double)sum);
+        }
+    free(y);
+    free(x);
+}
+
+void grouped_check(const lfuse_tensor *a, const lfuse_tensor *b, const lfuse_tensor *c, int64_t m, int64_t n,
+                          int64_t k)
+{
+    grouped_check_turned(a, b, false, c, m, n, k);
+}
+
+lfuse_graph *grouped_turned_graph(bool turned)
+{
+    lfuse_graph *graph = lfuse_graph_create();
+
+    lfuse_output(graph, "c", lfuse_member_matmul(lfuse_list_input(graph, "a", LFUSE_F32, LFUSE_RANK_MATRIX), 0,
+                                                 lfuse_list_input(graph, "b", LFUSE_F32, LFUSE_RANK_MATRIX), turned));
+    return graph;
+}
+
+lfuse_graph *grouped_graph(void)
+{
+    return grouped_turned_graph(false);
+}
+
+lfuse_plan *grouped_plan(lfuse_graph *graph, lfuse_transport transport)
+{
+    const lfuse_plan_options options = { .transport = transport };
+    lfuse_plan *plan;
+
+    OK(lfuse_plan_create(dev, graph, &options, &plan));
+    return plan;
+}
+
+void grouped_fails(const grouped_lists *a, const grouped_lists *b, lfuse_list *c, lfuse_status status,
+                   const char *words)
+{
+    lfuse_graph *graph = grouped_graph();
+    lfuse_plan *plan = grouped_plan(graph, LFUSE_TRANSPORT_DEFAULT);
+    const lfuse_binding all[] = { lfuse_bind_list("a", a->list), lfuse_bind_list("b", b->list),
+                                  lfuse_bind_list("c", c) };
+
+    FAILS(status, lfuse_plan_run(plan, stream, all, 3));
+    ck_assert_msg(strstr(lfuse_last_error(), words), "%s has no %s", lfuse_last_error(), words);
+    lfuse_plan_destroy(plan);
+    lfuse_graph_destroy(graph);
+}
