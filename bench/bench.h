@@ -75,10 +75,16 @@ typedef struct bench_suite {
     lfuse_status (*prepare)(bench_device *d, const char *problem, bench_case *c);
     /* Makes instances of the problem's plans with effort measure, so that their choices are wisdom. NULL: has none. */
     lfuse_status (*tune)(bench_device *d, const char *problem);
+    /*
+     * In place of `prepare`: measures a problem in a way of its own, reports it and counts the results. Such a suite is
+     * run where it is named.
+     */
+    lfuse_status (*perform)(bench_device *d, const char *problem, const char *only, FILE *json, int *good, int *wrong);
 } bench_suite;
 
 extern const bench_suite bench_suite_launch, bench_suite_pointwise, bench_suite_gemm, bench_suite_dense,
-    bench_suite_stack, bench_suite_rows, bench_suite_embed, bench_suite_foreach, bench_suite_optim;
+    bench_suite_stack, bench_suite_rows, bench_suite_embed, bench_suite_foreach, bench_suite_optim,
+    bench_suite_first;
 
 /* The median of what was measured, with its 20 and 80 percentiles; < 0: not measured. */
 typedef struct bench_time {

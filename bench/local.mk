@@ -27,7 +27,8 @@ bench_lfuse_bench_SOURCES = %reldir%/main.c %reldir%/bench.h %reldir%/case.c %re
 	%reldir%/gemm_vendor.c %reldir%/gemm_host.c %reldir%/gemm_group.c %reldir%/gemm_group.h \
 	%reldir%/openblas.c \
 	%reldir%/openblas.h %reldir%/suite_stack.c %reldir%/suite_rows.c %reldir%/suite_embed.c \
-	%reldir%/tune.c %reldir%/suite_foreach.c %reldir%/suite_optim.c %reldir%/models.c %reldir%/models.h \
+	%reldir%/tune.c %reldir%/suite_first.c %reldir%/first.c %reldir%/first.h \
+	%reldir%/suite_foreach.c %reldir%/suite_optim.c %reldir%/models.c %reldir%/models.h \
 	%reldir%/optim_truth.c %reldir%/optim_truth.h %reldir%/accumulation.c
 if HAVE_CUDA
 bench_lfuse_bench_SOURCES += %reldir%/native_cuda.c
@@ -39,11 +40,6 @@ endif
 bench_lfuse_bench_LDADD = bench/liboracle.la bench/libpage.la libfuse_core.la
 bench_lfuse_info_SOURCES = %reldir%/info.c %reldir%/json.c %reldir%/json.h
 bench_lfuse_info_LDADD = libfuse_core.la
-
-# What the first use of a plan costs; needs a process of its own, so it is no suite of lfuse-bench.
-noinst_PROGRAMS += bench/first-run
-bench_first_run_SOURCES = %reldir%/first_run.c %reldir%/timer.c %reldir%/timer.h
-bench_first_run_LDADD = libfuse_core.la
 
 # The same problems in other people's libraries; nothing of it is installed.
 EXTRA_DIST += %reldir%/table.awk %reldir%/peers/harness.py %reldir%/peers/peer_jax.py %reldir%/peers/peer_torch.py \

@@ -10,11 +10,13 @@
 #include <string.h>
 
 #include "bench/bench.h"
+#include "bench/first.h"
 #include "bench/page/page.h"
 
 static const bench_suite *const suites[] = {
     &bench_suite_launch, &bench_suite_pointwise, &bench_suite_gemm,    &bench_suite_dense, &bench_suite_stack,
-    &bench_suite_rows,   &bench_suite_embed,     &bench_suite_foreach, &bench_suite_optim};
+    &bench_suite_rows,   &bench_suite_embed,     &bench_suite_foreach, &bench_suite_optim,
+    &bench_suite_first};
 enum { SUITES = sizeof suites / sizeof *suites };
 
 enum { MOST_NAMED = 256 };
@@ -23,7 +25,7 @@ typedef struct options {
     const char *device, *suite, *variant, *json_path, *report;
     const char *named[MOST_NAMED]; /* problems, in the order given */
     int nnamed;
-    bool quick, list, tune;
+    bool quick, list, tune, first;
     FILE *json;
 } options;
 
@@ -70,8 +72,9 @@ static void run_problem(const options *o, bench_device *d, const bench_suite *su
     bench_case c = {.nsets = 1};
     bench_figures figures[BENCH_MAX_VARIANTS];
     snprintf(c.problem, sizeof c.problem, "%s", problem);
-    lfuse_status status = suite->prepare(d, problem, &c);
-    if (!status) status = bench_measure(d, &c, o->variant, figures);
+    lfuse_status status = suite->perform ? suite->perform(d, problem, o->variant, o->json, &t->good, &t->wrong)
+                                         : suite->prepare(d, problem, &c);
+    if (!status && !suite->perform) status = bench_measure(d, &c, o->variant, figures);
     if (!status) {
         bench_report_case(d, &c, o->variant, figures, o->json);
         for (int i = 0; i < c.nvariants; i++) c.variants[i].ok ? t->good++ : t->wrong++;
@@ -89,7 +92,7 @@ static void run_suites(const options *o, bench_device *d, totals *t)
 {
     for (int i = 0; i < o->nnamed; i++) run_problem(o, d, suite_of(o->named[i]), o->named[i], t);
     for (int i = 0; i < SUITES && !o->nnamed; i++) {
-        if (o->suite && strcmp(o->suite, suites[i]->name)) continue;
+        if (o->suite ? strcmp(o->suite, suites[i]->name) != 0 : suites[i]->perform != NULL) continue;
         for (const char *const *p = problems_of(o, suites[i]); *p; p++) run_problem(o, d, suites[i], *p, t);
     }
 }
@@ -170,14 +173,15 @@ static int add_case(options *o, const char *problem)
 
 static int parse(int argc, char **argv, options *o)
 {
-    enum { DEVICE = 1, SUITE, CASE, VARIANT, QUICK, JSON, LIST, TUNE, REPORT, HELP, VERSION };
+    enum { DEVICE = 1, SUITE, CASE, VARIANT, QUICK, JSON, LIST, TUNE, REPORT, FIRST, HELP, VERSION };
     static const struct option known[] = {
         {"device", required_argument, NULL, DEVICE}, {"suite", required_argument, NULL, SUITE},
         {"case", required_argument, NULL, CASE},     {"variant", required_argument, NULL, VARIANT},
         {"quick", no_argument, NULL, QUICK},         {"json", required_argument, NULL, JSON},
         {"list", no_argument, NULL, LIST},           {"help", no_argument, NULL, HELP},
         {"tune", no_argument, NULL, TUNE},           {"version", no_argument, NULL, VERSION},
-        {"report", required_argument, NULL, REPORT}, {NULL, 0, NULL, 0}};
+        {"report", required_argument, NULL, REPORT}, {"first", no_argument, NULL, FIRST},
+        {NULL, 0, NULL, 0}};
     for (int c; (c = getopt_long(argc, argv, "", known, NULL)) != -1;) {
         switch (c) {
         case DEVICE: o->device = optarg; break;
@@ -191,6 +195,7 @@ static int parse(int argc, char **argv, options *o)
         case LIST: o->list = true; break;
         case TUNE: o->tune = true; break;
         case REPORT: o->report = optarg; break;
+        case FIRST: o->first = true; break; /* the suite's own: suite_first.c */
         case HELP: usage(stdout); exit(0);
         case VERSION: printf("lfuse-bench (libfuse) %s\n", lfuse_version_string()); exit(0);
         default: usage(stderr); return -1;
@@ -229,6 +234,7 @@ int main(int argc, char **argv)
     totals t = {0, 0, 0};
     if (parse(argc, argv, &o)) return 2;
     if (o.report) return bench_page_write(o.report, argc - optind, argv + optind) ? fail("no report") : 0;
+    if (o.first) return bench_first_process(o.device, o.nnamed ? o.named[0] : "");
     /* first_us is told for an empty cache, unless the user wants his own; wisdom has its place in the cache's folder */
     if (!o.tune) setenv("LFUSE_CACHE", "0", 0);
     if (o.list) return list_problems(&o);

@@ -216,4 +216,4 @@ static const char *const problems[] = {
     "dense:L8:H4096:B4096:f16", "dense:L8:H8192:B8192:f16",
     "dense:L8:H128:B64:bf16", "dense:L8:H512:B64:bf16", "dense:L8:H4096:B64:bf16", "dense:L8:H4096:B4096:bf16", NULL};
 static const char *const quick[] = {"dense:L8:H128:B64", "dense:L4:H64:B8:f16", "dense:L4:H64:B8:bf16", NULL};
-const bench_suite bench_suite_dense = {"dense", problems, quick, prepare, tune};
+const bench_suite bench_suite_dense = {"dense", problems, quick, prepare, tune, NULL};

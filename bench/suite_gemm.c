@@ -152,4 +152,4 @@ static const char *const problems[] = {
     "gemm:4096x4096x4096:tf32", "gemm:8192x8192x8192", NULL};
 static const char *const quick[] = {"gemm:256x256x256", "gemm:8x512x512", "gemm:128x64x96:tn:b3", "gemm:64x96x80:g5",
                                     NULL};
-const bench_suite bench_suite_gemm = {"gemm", problems, quick, prepare, tune};
+const bench_suite bench_suite_gemm = {"gemm", problems, quick, prepare, tune, NULL};

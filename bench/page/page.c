@@ -155,13 +155,15 @@ static void skipped(lfuse__strbuf *b, const bench_records *r, int device)
 static void first_use(lfuse__strbuf *b, const bench_records *r)
 {
     if (!r->nfirst) return;
-    heading(b, "First use of a plan in a process");
+    heading(b, "First result of a process");
     lfuse__strbuf_add(b, "<div class=\"wide\"><table>\n<tr><th class=\"t\">device</th><th class=\"t\">case</th>"
-                      "<th>first us</th><th>of it compiling us</th><th>kernels compiled</th></tr>\n");
+                      "<th class=\"t\">variant</th><th>first us</th><th>of it compiling us</th>"
+                      "<th>kernels compiled</th></tr>\n");
     for (int i = 0; i < r->nfirst; i++) {
         lfuse__strbuf_add(b, "<tr>");
         text_cell(b, r->devices[r->first[i].device].label);
         text_cell(b, r->first[i].problem);
+        text_cell(b, r->first[i].variant);
         number_cell(b, r->first[i].first_us);
         number_cell(b, r->first[i].build_us);
         number_cell(b, r->first[i].compiles);

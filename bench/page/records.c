@@ -171,6 +171,7 @@ static lfuse_status add_first(bench_records *r, const bench_json_line *line, con
     bench_first_record x = {.device = 0};
     LFUSE__TRY(device_of(r, line, from, &x.device));
     LFUSE__TRY(text_of(line, "case", true, &x.problem));
+    LFUSE__TRY(text_of(line, "variant", false, &x.variant));
     LFUSE__TRY(number_of(line, "first_us", &x.first_us));
     LFUSE__TRY(number_of(line, "build_us", &x.build_us));
     LFUSE__TRY(number_of(line, "compiles", &x.compiles));

@@ -30,10 +30,10 @@ typedef struct bench_skipped_record {
     const char *problem, *variant, *reason; /* variant: the one that is missing; "": all of them */
 } bench_skipped_record;
 
-/* What the program first-run says: the first use of a plan in a process. */
+/* The first result in a process; variant: of the suite first, "cold" or "disk". */
 typedef struct bench_first_record {
     int device;
-    const char *problem;
+    const char *problem, *variant;
     double first_us, build_us, compiles;
 } bench_first_record;
 
