@@ -112,45 +112,12 @@ static void put_copies(const lfuse__tiles *t, const side *s, int indent, const c
     else lfuse__put(out, indent, "%c_at += ld%c * %d;", c, c, t->p->depth * 2);
 }
 
-/* The same element by element, of memory that is not aligned, or where chunks are cut. */
-static void put_slowly(const lfuse__tiles *t, const side *s, int indent, const char *slab, const char *stage)
-{
-    lfuse__strbuf *out = t->t.out;
-    const char c = s->letter;
-    lfuse__put(out, 0, "#pragma unroll 1");
-    lfuse__put(out, indent, "for (u32 i = 0; i < %d; i++) {", s->loads);
-    lfuse__put(out, indent + 1, "u32 u_[4] = {0, 0, 0, 0};");
-    lfuse__put(out, indent + 1, "S_f32 four_[4];");
-    lfuse__put(out, 0, "#pragma unroll");
-    lfuse__put(out, indent + 1, "for (u32 e = 0; e < %d; e++) {", CHUNK);
-    lfuse__put(out, indent + 2, "const u32 line = %c_line + i * %d, in_line = %c_chunk * %d + e;", c, apart(t, s), c,
-               CHUNK);
-    lfuse__put(out, indent + 2, "const u32 x = %c0 + %s, l = (%s) * %d + %s;", c, s->along ? "line" : "in_line", slab,
-               t->p->depth, s->along ? "in_line" : "line");
-    lfuse__put(out, indent + 2, "u32 h_[1] = {0};");
-    lfuse__put(out, indent + 2, s->along ? "if (x < %s && l < k) LOADB_2(h_, %c_first + ((u64)x * ld%c + l) * 2);"
-                                         : "if (x < %s && l < k) LOADB_2(h_, %c_first + ((u64)l * ld%c + x) * 2);",
-               s->outer, c, c);
-    lfuse__put(out, indent + 2, "u_[e / 2] |= h_[0] << e %% 2 * 16;");
-    lfuse__put(out, indent + 1, "}");
-    lfuse__put(out, 0, "#pragma unroll");
-    lfuse__put(out, indent + 1, "for (int e = 0; e < 4; e++) four_[e] = UNPACK_f32(u_, e);");
-    lfuse__put(out, indent + 1, "PUTV_f32(tile, (%c_to - base + %s * %d + i * %d) / 4, four_);", c, stage, s->slab,
-               apart(t, s) * s->chunks * 16);
-    lfuse__put(out, indent, "}");
-}
-
 static void put_fetch(const lfuse__tiles *t, const side *sides, int indent, const char *slab, const char *stage)
 {
-    lfuse__strbuf *out = t->t.out;
-    lfuse__put(out, indent, "if (%s < last) {", slab);
-    lfuse__put(out, indent + 1, "if (quick) {");
-    for (int s = 0; s < 2; s++) put_copies(t, &sides[s], indent + 2, slab, stage);
-    lfuse__put(out, indent + 1, "} else {");
-    for (int s = 0; s < 2; s++) put_slowly(t, &sides[s], indent + 2, slab, stage);
-    lfuse__put(out, indent + 1, "}");
-    lfuse__put(out, indent, "}");
-    lfuse__put(out, indent, "ASYNC_COMMIT();");
+    lfuse__put(t->t.out, indent, "if (%s < last) {", slab);
+    for (int s = 0; s < 2; s++) put_copies(t, &sides[s], indent + 1, slab, stage);
+    lfuse__put(t->t.out, indent, "}");
+    lfuse__put(t->t.out, indent, "ASYNC_COMMIT();");
 }
 
 /*
@@ -174,18 +141,18 @@ static void put_reading(const lfuse__tiles *t, const side *s)
     lfuse__put(out, 1, "}");
 }
 
-/* The fragments of step `step` along k of slab `now`, into one of two sets. */
-static void put_fragments(const lfuse__tiles *t, const side *s, int indent, int step, int set)
+/* The fragments of step `step` along k of the slab at <c>_now, into one of two sets. */
+static void put_fragments(const lfuse__tiles *t, const side *s, int indent, const char *step, int set)
 {
     const char c = s->letter;
     lfuse__put(t->t.out, 0, "#pragma unroll");
     lfuse__put(t->t.out, indent, "for (u32 i = 0; i < %d; i++)", s->block / STEP);
     if (s->along)
-        lfuse__put(t->t.out, indent + 1, "FRAGMENTS(%c_set%d + 4 * i, (%c_from ^ %d) + %c_now + i * %d);", c, set, c,
-                   step * 32, c, STEP * s->chunks * 16);
+        lfuse__put(t->t.out, indent + 1, "FRAGMENTS(%c_set%d + 4 * i, (%c_from ^ %s * 32) + %c_now + i * %d);", c,
+                   set, c, step, c, STEP * s->chunks * 16);
     else
-        lfuse__put(t->t.out, indent + 1, "FRAGMENTS_TURNED(%c_set%d + 4 * i, (%c_from ^ i * 32) + %c_now + %d);", c,
-                   set, c, c, step * STEP * s->chunks * 16);
+        lfuse__put(t->t.out, indent + 1,
+                   "FRAGMENTS_TURNED(%c_set%d + 4 * i, (%c_from ^ i * 32) + %c_now + %s * %d);", c, set, c, c, step, STEP * s->chunks * 16);
 }
 
 static void put_multiply(const lfuse__tiles *t, int indent, int step)
@@ -200,10 +167,10 @@ static void put_multiply(const lfuse__tiles *t, int indent, int step)
                lfuse__memory_word(t->t.k->operands[LFUSE__PRODUCT_A].type), across, step % 2, step % 2);
 }
 
-static void put_stage(const side *sides, lfuse__strbuf *out, int indent)
+static void put_stage(const side *sides, lfuse__strbuf *out, int indent, const char *now)
 {
     for (int s = 0; s < 2; s++)
-        lfuse__put(out, indent, "%c_now = base + now * %d;", sides[s].letter, sides[s].slab);
+        lfuse__put(out, indent, "%c_now = base + %s * %d;", sides[s].letter, now, sides[s].slab);
 }
 
 /*
@@ -215,43 +182,100 @@ static void put_slab(const lfuse__tiles *t, const side *sides)
 {
     const int steps = t->p->depth / STEP, ahead = t->p->ahead;
     lfuse__strbuf *out = t->t.out;
-    char later[32];
+    char later[32], behind[16];
     snprintf(later, sizeof later, "slab + %d", ahead);
     for (int step = 0; step < steps; step++) {
         if (step + 1 == steps) {
-            lfuse__put(out, 2, "ASYNC_WAIT(%d);", ahead - 1);
-            lfuse__put(out, 2, "ASYNC_SYNC();");
-            lfuse__put(out, 2, "now = now == %d ? 0 : now + 1;", ahead);
-            put_stage(sides, out, 2);
+            lfuse__put(out, 3, "ASYNC_WAIT(%d);", ahead - 1);
+            lfuse__put(out, 3, "ASYNC_SYNC();");
+            lfuse__put(out, 3, "now = now == %d ? 0 : now + 1;", ahead);
+            put_stage(sides, out, 3, "now");
         }
-        for (int s = 0; s < 2; s++) put_fragments(t, &sides[s], 2, (step + 1) % steps, (step + 1) % 2);
+        snprintf(behind, sizeof behind, "%d", (step + 1) % steps);
+        for (int s = 0; s < 2; s++) put_fragments(t, &sides[s], 3, behind, (step + 1) % 2);
         if (step == 0) {
-            put_fetch(t, sides, 2, later, "next");
-            lfuse__put(out, 2, "next = next == %d ? 0 : next + 1;", ahead);
+            put_fetch(t, sides, 3, later, "next");
+            lfuse__put(out, 3, "next = next == %d ? 0 : next + 1;", ahead);
         }
-        put_multiply(t, 2, step);
+        put_multiply(t, 3, step);
     }
 }
 
-static void put_slabs(const lfuse__tiles *t, const side *sides)
+/* Slab `slab` element by element into the first place: of memory that is not aligned, or where chunks are cut. */
+static void put_slowly(const lfuse__tiles *t, const side *s, int indent)
 {
     lfuse__strbuf *out = t->t.out;
+    const char c = s->letter;
+    lfuse__put(out, 0, "#pragma unroll 1");
+    lfuse__put(out, indent, "for (u32 i = 0; i < %d; i++) {", s->loads);
+    lfuse__put(out, indent + 1, "u32 u_[4] = {0, 0, 0, 0};");
+    lfuse__put(out, indent + 1, "S_f32 four_[4];");
+    lfuse__put(out, 0, "#pragma unroll");
+    lfuse__put(out, indent + 1, "for (u32 e = 0; e < %d; e++) {", CHUNK);
+    lfuse__put(out, indent + 2, "const u32 line = %c_line + i * %d, in_line = %c_chunk * %d + e;", c, apart(t, s), c,
+               CHUNK);
+    lfuse__put(out, indent + 2, "const u32 x = %c0 + %s, l = slab * %d + %s;", c, s->along ? "line" : "in_line",
+               t->p->depth, s->along ? "in_line" : "line");
+    lfuse__put(out, indent + 2, "u32 h_[1] = {0};");
+    lfuse__put(out, indent + 2, s->along ? "if (x < %s && l < k) LOADB_2(h_, %c_first + ((u64)x * ld%c + l) * 2);"
+                                         : "if (x < %s && l < k) LOADB_2(h_, %c_first + ((u64)l * ld%c + x) * 2);",
+               s->outer, c, c);
+    lfuse__put(out, indent + 2, "u_[e / 2] |= h_[0] << e %% 2 * 16;");
+    lfuse__put(out, indent + 1, "}");
+    lfuse__put(out, 0, "#pragma unroll");
+    lfuse__put(out, indent + 1, "for (int e = 0; e < 4; e++) four_[e] = UNPACK_f32(u_, e);");
+    lfuse__put(out, indent + 1, "PUTV_f32(tile, (%c_to - base + i * %d) / 4, four_);", c,
+               apart(t, s) * s->chunks * 16);
+    lfuse__put(out, indent, "}");
+}
+
+/* Nothing is on its way meanwhile: short, not fast. */
+static void put_slow_slabs(const lfuse__tiles *t, const side *sides)
+{
+    lfuse__strbuf *out = t->t.out;
+    lfuse__put(out, 2, "for (u32 slab = first; slab < last; slab++) {");
+    lfuse__put(out, 3, "SYNC();");
+    for (int s = 0; s < 2; s++) put_slowly(t, &sides[s], 3);
+    lfuse__put(out, 3, "SYNC();");
+    lfuse__put(out, 0, "#pragma unroll 1");
+    lfuse__put(out, 3, "for (u32 step = 0; step < %d; step++) {", t->p->depth / STEP);
+    for (int s = 0; s < 2; s++) put_fragments(t, &sides[s], 4, "step", 0);
+    put_multiply(t, 4, 0);
+    lfuse__put(out, 3, "}");
+    lfuse__put(out, 2, "}");
+}
+
+static void put_quick_slabs(const lfuse__tiles *t, const side *sides)
+{
+    lfuse__strbuf *out = t->t.out;
+    lfuse__put(out, 2, "u32 now = 0, next = %d;", t->p->ahead);
     for (int i = 0; i < t->p->ahead; i++) {
         char slab[32], stage[16];
         snprintf(slab, sizeof slab, "first + %d", i);
         snprintf(stage, sizeof stage, "%d", i);
-        put_fetch(t, sides, 1, slab, stage);
+        put_fetch(t, sides, 2, slab, stage);
     }
-    lfuse__put(out, 1, "u32 now = 0, next = %d, a_now, b_now;", t->p->ahead);
-    put_stage(sides, out, 1);
+    lfuse__put(out, 2, "ASYNC_WAIT(%d);", t->p->ahead - 1);
+    lfuse__put(out, 2, "ASYNC_SYNC();");
+    for (int s = 0; s < 2; s++) put_fragments(t, &sides[s], 2, "0", 0);
+    lfuse__put(out, 2, "for (u32 slab = first; slab < last; slab++) {");
+    put_slab(t, sides);
+    lfuse__put(out, 2, "}");
+}
+
+/* Whether chunks are whole and aligned is known for all of them alike. */
+static void put_slabs(const lfuse__tiles *t, const side *sides)
+{
+    lfuse__strbuf *out = t->t.out;
+    lfuse__put(out, 1, "u32 a_now, b_now;");
+    put_stage(sides, out, 1, "0");
     for (int s = 0; s < 2; s++)
         lfuse__put(out, 1, "u32 %c_set0[%d], %c_set1[%d];", sides[s].letter, sides[s].block / 4, sides[s].letter,
                    sides[s].block / 4);
-    lfuse__put(out, 1, "ASYNC_WAIT(%d);", t->p->ahead - 1);
-    lfuse__put(out, 1, "ASYNC_SYNC();");
-    for (int s = 0; s < 2; s++) put_fragments(t, &sides[s], 1, 0, 0);
-    lfuse__put(out, 1, "for (u32 slab = first; slab < last; slab++) {");
-    put_slab(t, sides);
+    lfuse__put(out, 1, "if ((%s(%d) & 3) == 3) {", t->l.word, t->l.own + LFUSE__TILES_VECTORS);
+    put_quick_slabs(t, sides);
+    lfuse__put(out, 1, "} else {");
+    put_slow_slabs(t, sides);
     lfuse__put(out, 1, "}");
 }
 
@@ -284,8 +308,6 @@ void lfuse__units_put_sums(const lfuse__tiles *t)
     const int sums = t->p->item_rows * t->p->item_columns;
     lfuse__strbuf *out = t->t.out;
     lfuse__put(out, 1, "const u32 base = LOCAL_AT(tile), lane = item %% 32, team = item / 32, quarter = lane / 8;");
-    lfuse__put(out, 1, "const int quick = (%s(%d) & 3) == 3; /* whole chunks of aligned memory */", t->l.word,
-               t->l.own + LFUSE__TILES_VECTORS);
     for (int s = 0; s < 2; s++) put_addresses(t, &sides[s]);
     for (int s = 0; s < 2; s++) put_reading(t, &sides[s]);
     lfuse__put(out, 1, "S_f32 sums[%d];", sums);
