@@ -37,11 +37,16 @@ int lfuse__network_record(const lfuse__kernel_class *c)
     return lfuse__network_slot(c, c->noperands);
 }
 
+int lfuse__network_head(const lfuse__kernel_class *c)
+{
+    return LFUSE__NETWORK_HEAD + c->body->nnumbers;
+}
+
 /* Whether the argument words of so many layers fit. */
 static bool fits(const lfuse__kernel_class *c, int nlayers)
 {
     return nlayers <= LFUSE__NETWORK_LAYERS &&
-           LFUSE__NETWORK_HEAD + nlayers * lfuse__network_record(c) <= LFUSE__MAX_WORDS;
+           lfuse__network_head(c) + nlayers * lfuse__network_record(c) <= LFUSE__MAX_WORDS;
 }
 
 static int64_t parts_of(int64_t whole, int64_t part)
@@ -246,7 +251,7 @@ void lfuse__network_pack(const lfuse__kernel_class *c, const lfuse__network *w, 
 
     packed->groups = (uint64_t)groups_of(&c->product, w);
     packed->group = LFUSE__GROUP;
-    packed->nwords = (unsigned)(LFUSE__NETWORK_HEAD + w->nlayers * lfuse__network_record(c));
+    packed->nwords = (unsigned)(lfuse__network_head(c) + w->nlayers * lfuse__network_record(c));
     words[LFUSE__NETWORK_ROWS] = (uint64_t)w->m;
     words[LFUSE__NETWORK_ACROSS] = (uint64_t)across(c, w);
     words[LFUSE__NETWORK_COUNT] = (uint64_t)w->nlayers;
@@ -259,6 +264,7 @@ void lfuse__network_pack(const lfuse__kernel_class *c, const lfuse__network *w, 
     put_place(&w->layers[0].operands[LFUSE__PRODUCT_A], words + LFUSE__NETWORK_A);
     for (j = LFUSE__PRODUCT_OWN; j < c->noperands; j++)
         if (c->operands[j].written) put_place(&last->operands[j], words + LFUSE__NETWORK_OUT);
+    lfuse__numbers_pack(c->body, w->numbers, words + LFUSE__NETWORK_HEAD);
     for (i = 0; i < w->nlayers; i++)
-        pack_layer(c, &w->layers[i], words + LFUSE__NETWORK_HEAD + i * lfuse__network_record(c));
+        pack_layer(c, &w->layers[i], words + lfuse__network_head(c) + i * lfuse__network_record(c));
 }

@@ -16,7 +16,8 @@
  * are a group's, `depth` how many rows of B a work-item holds in registers: 256 / (columns / 4) work-items share the
  * rows of B. All B are stored row by row, or all column by column (product.tb): a work-item then has `along` rows of B
  * that are neighbours in memory, in place of neighbouring columns. Matrices are f32, f16 or bf16, all of the same type;
- * what is handed on is f32 and not rounded to it, as within any kernel. Neither numbers nor indices occur in the body.
+ * what is handed on is f32 and not rounded to it, as within any kernel. Numbers are the same for all layers; indices do not
+ * occur in the body.
  *
  * Sums are by fma over the rows of B that a work-item has, then by halves within a team of 32, then over teams, all in
  * a fixed order that depends on the class alone.
@@ -47,6 +48,7 @@ typedef struct lfuse__network {
     int64_t m;
     int nlayers;
     const lfuse__network_layer *layers;
+    const double *numbers; /* [body->nnumbers] */
     uint64_t workspace; /* byte offset in the buffer, a multiple of 256 */
 } lfuse__network;
 
@@ -75,7 +77,7 @@ enum {
     LFUSE__NETWORK_COPIES,
     LFUSE__NETWORK_A,      /* address, row, column */
     LFUSE__NETWORK_OUT = LFUSE__NETWORK_A + 3,
-    LFUSE__NETWORK_HEAD = LFUSE__NETWORK_OUT + 3,
+    LFUSE__NETWORK_HEAD = LFUSE__NETWORK_OUT + 3, /* the numbers, then the layers */
     /* of each layer */
     LFUSE__NETWORK_B = 0,  /* address */
     LFUSE__NETWORK_SIZES,  /* n, and k above it */
@@ -103,7 +105,8 @@ static inline int lfuse__network_pitch(const lfuse__product_class *p)
 
     return sharers + (lfuse__network_along(p) > 1);
 }
-/* Words of a layer, and its word for operand j. */
+/* The first layer's first word; words of a layer, and its word for operand j. */
+int lfuse__network_head(const lfuse__kernel_class *c);
 int lfuse__network_record(const lfuse__kernel_class *c);
 int lfuse__network_slot(const lfuse__kernel_class *c, int j);
 

@@ -37,7 +37,7 @@ static void put_layer(const text *x, int indent, const char *layer)
 {
     lfuse__strbuf *out = x->t.out;
 
-    lfuse__put(out, indent, "const u32 at = %d + (%s) * %d;", LFUSE__NETWORK_HEAD, layer,
+    lfuse__put(out, indent, "const u32 at = %d + (%s) * %d;", lfuse__network_head(x->t.k), layer,
                lfuse__network_record(x->t.k));
     lfuse__put(out, indent, "const u64 sizes = W(at + %d);", LFUSE__NETWORK_SIZES);
     lfuse__put(out, indent, "const u32 n = (u32)sizes, k = part * %d < n ? (u32)(sizes >> 32) : 0;", x->columns);
@@ -299,7 +299,7 @@ static void put_layers(const text *x)
 
 static void put_kernel(const text *x, const char *name)
 {
-    const int most = LFUSE__NETWORK_HEAD + LFUSE__NETWORK_LAYERS * lfuse__network_record(x->t.k);
+    const int most = lfuse__network_head(x->t.k) + LFUSE__NETWORK_LAYERS * lfuse__network_record(x->t.k);
     const int words = most < LFUSE__MAX_WORDS ? most : LFUSE__MAX_WORDS;
     lfuse__strbuf *out = x->t.out;
 
@@ -328,7 +328,7 @@ static lfuse_status check(const char *name, const lfuse__kernel_class *c, const 
             return lfuse__error(LFUSE_ERR_UNSUPPORTED, "operand %d of a chain of products is looked up in, or is an "
                                 "index", j);
     }
-    if (c->noperands < LFUSE__PRODUCT_OWN || c->body->nnumbers || c->body->nstores < 1 ||
+    if (c->noperands < LFUSE__PRODUCT_OWN || lfuse__network_head(c) >= LFUSE__MAX_WORDS || c->body->nstores < 1 ||
         c->body->nstores > LFUSE__NETWORK_KINDS || stored != 1 || c->operands[LFUSE__PRODUCT_A].type != type ||
         c->operands[LFUSE__PRODUCT_SUM].type != LFUSE_F32 ||
         (type != LFUSE_F32 && type != LFUSE_F16 && type != LFUSE_BF16))
@@ -375,6 +375,7 @@ lfuse_status lfuse__network_emit(lfuse__strbuf *out, const char *name, const lfu
     LFUSE__TRY(check(name, c, facts));
     memset(&x, 0, sizeof x);
     lfuse__text_init(&x.t, out, c, NULL);
+    x.t.numbers = LFUSE__NETWORK_HEAD;
     x.rows = p->rows;
     x.columns = p->columns;
     x.depth = p->depth;

@@ -8,8 +8,7 @@
  * product takes less time than what lies between two launches. Taken where
  *   - the device says how many work-groups run at the same time (facts.resident_groups), and nobody asks for the
  *     vendor's products;
- *   - two products or more follow each other, of a few epilogues, which take no numbers, in f32, f16 or bf16, whose
- *     sums are f32; nobody else reads what they hand on;
+ *   - two products or more follow each other, of a few epilogues, in f32, f16 or bf16, whose sums are f32; nobody else reads what they hand on;
  *   - their weights together fill no more than HALF of the device's cache: what is sent for early must stay;
  *   - there can be as few as LFUSE__NETWORK_ROWS_MOST rows: which there are is known to an instance, which takes the
  *     stages as they were where there are more, or for the layers that a launch cannot hold (lfuse__network_choose).
@@ -49,7 +48,7 @@ static bool suits(const lfuse__step *s)
 {
     int i, written = 0;
 
-    if (s->rank != 2 || s->prepare || s->body.nstores != 1 || s->body.nnumbers || !types_suit(s)) return false;
+    if (s->rank != 2 || s->prepare || s->body.nstores != 1 || !types_suit(s)) return false;
     if (!lfuse__size_literal(s->product.n) || !lfuse__size_literal(s->product.k) || s->product.n < 1 ||
         s->product.k < 1)
         return false;

@@ -17,6 +17,17 @@
 
 enum { OWN = 3 }; /* operands behind A, B and the sum */
 
+/* The plan's number that it takes, rounded to the instruction's type. */
+static int number_of(const lfuse__step *s, const lfuse__instr *instr)
+{
+    return s->numbers[instr->a];
+}
+
+static bool same_number(const lfuse__step *x, const lfuse__instr *a, const lfuse__step *y, const lfuse__instr *b)
+{
+    return b->kind == LFUSE__I_NUMBER && a->type == b->type && number_of(x, a) == number_of(y, b);
+}
+
 static bool same_instr(const lfuse__instr *a, const lfuse__instr *b)
 {
     return a->kind == b->kind && a->op == b->op && a->type == b->type && a->from == b->from && a->a == b->a &&
@@ -33,8 +44,10 @@ static bool same_code(const lfuse__step *x, const lfuse__step *y)
     for (i = 0; i < x->noperands; i++)
         if (x->operands[i].type != y->operands[i].type || x->operands[i].written != y->operands[i].written)
             return false;
-    for (i = 0; i < x->body.ninstr; i++)
-        if (!same_instr(&x->body.instr[i], &y->body.instr[i])) return false;
+    for (i = 0; i < x->body.ninstr; i++) {
+        const lfuse__instr *a = &x->body.instr[i], *b = &y->body.instr[i];
+        if (a->kind == LFUSE__I_NUMBER ? !same_number(x, a, y, b) : !same_instr(a, b)) return false;
+    }
     return true;
 }
 
@@ -88,13 +101,31 @@ static int place_all(lfuse__step *layer, lfuse__operand *operands, int count)
     return count;
 }
 
-static bool fits(int layers, int noperands)
+/* A place takes three words, a number one. */
+static bool fits(int layers, int noperands, int nnumbers)
 {
-    return layers <= LFUSE__NETWORK_LAYERS_MOST && layers * (1 + noperands - OWN - 1) <= LFUSE__NETWORK_PLACES_MOST;
+    return layers <= LFUSE__NETWORK_LAYERS_MOST &&
+           3 * layers * (1 + noperands - OWN - 1) + nnumbers <= 3 * LFUSE__NETWORK_PLACES_MOST;
 }
 
-static void append(const lfuse__step *layer, lfuse__body *body)
+/* The network's number that is number i of the layer; a new one where it has none such. There is room. */
+static int16_t number_at(lfuse__step *network, const lfuse__step *layer, int i)
 {
+    lfuse__body *body = &network->body;
+    const lfuse_type type = layer->body.number_types[i];
+    int16_t at = 0;
+
+    while (at < body->nnumbers && (network->numbers[at] != layer->numbers[i] || body->number_types[at] != type)) at++;
+    if (at == body->nnumbers) {
+        network->numbers[at] = layer->numbers[i];
+        body->number_types[body->nnumbers++] = type;
+    }
+    return at;
+}
+
+static void append(const lfuse__step *layer, lfuse__step *network)
+{
+    lfuse__body *body = &network->body;
     const int first = body->ninstr;
     int i;
 
@@ -102,6 +133,7 @@ static void append(const lfuse__step *layer, lfuse__body *body)
         lfuse__instr *to = &body->instr[body->ninstr++];
         *to = layer->body.instr[i];
         if (to->kind == LFUSE__I_LOAD) to->a = layer->layer.slots[to->a];
+        if (to->kind == LFUSE__I_NUMBER) to->a = number_at(network, layer, to->a);
         if (to->kind != LFUSE__I_APPLY && to->kind != LFUSE__I_CONVERT) continue;
         to->a = (int16_t)(to->a + first);
         if (to->b >= 0) to->b = (int16_t)(to->b + first);
@@ -111,16 +143,21 @@ static void append(const lfuse__step *layer, lfuse__body *body)
     body->stores[body->nstores++].reg = (int16_t)(layer->body.stores[0].reg + first);
 }
 
-static lfuse_status make_room(lfuse__step *network, int more)
+static lfuse_status make_room(lfuse__step *network, const lfuse__step *layer)
 {
     lfuse__body *body = &network->body;
-    const size_t count = (size_t)body->ninstr + (size_t)more;
+    const size_t count = (size_t)body->ninstr + (size_t)layer->body.ninstr;
+    const size_t numbers = (size_t)body->nnumbers + (size_t)layer->body.nnumbers + 1;
     lfuse__instr *instr = realloc(body->instr, count * sizeof *instr);
+    lfuse_type *types = realloc(body->number_types, numbers * sizeof *types);
+    int *which = realloc(network->numbers, numbers * sizeof *which);
 
     if (instr) body->instr = instr;
+    if (types) body->number_types = types;
+    if (which) network->numbers = which;
     if (!body->stores) body->stores = calloc(LFUSE__NETWORK_KINDS_MOST, sizeof *body->stores);
     if (!network->operands) network->operands = calloc(LFUSE__NETWORK_OPERANDS_MOST, sizeof *network->operands);
-    if (instr && body->stores && network->operands) return LFUSE_OK;
+    if (instr && types && which && body->stores && network->operands) return LFUSE_OK;
     return lfuse__error(LFUSE_ERR_MEMORY, "out of host memory while a plan was made (%zu instructions)", count);
 }
 
@@ -129,21 +166,24 @@ lfuse_status lfuse__network_join(lfuse__step *network, lfuse__step *layer, bool 
     lfuse__operand operands[LFUSE__NETWORK_OPERANDS_MOST] = { 0 };
     int count = network->noperands;
     bool is_known;
+    int more;
 
     *joined = false;
     if (count) memcpy(operands, network->operands, (size_t)count * sizeof *operands);
     is_known = known(network, layer);
+    more = is_known ? 0 : layer->body.nnumbers;
     if (!is_known) {
         if (network->body.nstores == LFUSE__NETWORK_KINDS_MOST) return LFUSE_OK;
         count = place_all(layer, operands, count);
     }
-    if (count < 0 || !fits(network->nchildren + 1, count)) return LFUSE_OK;
+    if (count < 0 || !fits(network->nchildren + 1, count, network->body.nnumbers + more))
+        return LFUSE_OK;
     if (!is_known) {
-        LFUSE__TRY(make_room(network, layer->body.ninstr));
+        LFUSE__TRY(make_room(network, layer));
         memcpy(network->operands, operands, (size_t)count * sizeof *operands);
         network->noperands = count;
         layer->layer.kind = network->body.nstores;
-        append(layer, &network->body);
+        append(layer, network);
     }
     network->children[network->nchildren++] = *layer;
     memset(layer, 0, sizeof *layer);

@@ -27,6 +27,8 @@ struct lfuse__network_op {
     lfuse__network_layer *layers;
     lfuse__start (*starts)[LFUSE__MAX_OPERANDS]; /* [nlayers] */
     lfuse__range *workspace;
+    const int *which;   /* [k.body->nnumbers] of the instance's */
+    double *numbers;
     uint64_t bytes;
     int lent;          /* buffer: the workspace in scratch that is lent */
     lfuse__bmem *buffer;
@@ -38,6 +40,7 @@ void lfuse__network_op_destroy(lfuse__network_op *op)
     if (!op) return;
     lfuse__kernel_destroy(op->kernel);
     lfuse__range_release(op->workspace);
+    free(op->numbers);
     free(op->starts);
     free(op->layers);
     free(op);
@@ -128,15 +131,17 @@ int lfuse__network_classes(const lfuse__plan_body *plan, const lfuse__step *step
 
 /* ---- furnishing ---- */
 
-static lfuse_status new_op(int nlayers, lfuse__network_op **made)
+static lfuse_status new_op(const lfuse__step *step, int nlayers, lfuse__network_op **made)
 {
     lfuse__network_op *op = calloc(1, sizeof *op);
 
     if (op) {
         op->layers = calloc((size_t)nlayers, sizeof *op->layers);
         op->starts = calloc((size_t)nlayers, sizeof *op->starts);
-        op->network = (lfuse__network){ .nlayers = nlayers, .layers = op->layers };
-        if (op->layers && op->starts) {
+        op->numbers = calloc((size_t)step->body.nnumbers + 1, sizeof *op->numbers);
+        op->which = step->numbers;
+        op->network = (lfuse__network){ .nlayers = nlayers, .layers = op->layers, .numbers = op->numbers };
+        if (op->layers && op->starts && op->numbers) {
             *made = op;
             return LFUSE_OK;
         }
@@ -243,7 +248,7 @@ static lfuse_status prepare(lfuse_instance *in, const lfuse__step *step, int fir
     lfuse__network_op *op;
     lfuse_status status;
 
-    LFUSE__TRY(new_op(count, &op));
+    LFUSE__TRY(new_op(step, count, &op));
     status = lfuse__extent_of(in, children[0].product.m, &op->network.m);
     if (!status && (op->network.m < 1 || op->network.m > LFUSE__NETWORK_ROWS_MOST))
         status = lfuse__error(LFUSE_ERR_UNSUPPORTED, "%lld rows; products of 1 to %d share a launch",
@@ -311,6 +316,7 @@ void lfuse__network_op_place(lfuse_instance *in, lfuse__network_op *op)
     if (in->lent) lfuse__memory_at(in, &(lfuse__memory){ LFUSE__PLACE_SCRATCH, op->lent }, &at);
     op->buffer = at.mem;
     op->network.workspace = at.offset;
+    for (i = 0; i < op->k.body->nnumbers; i++) op->numbers[i] = in->numbers[op->which[i]];
     lfuse__network_pack(&op->k, &op->network, &op->packed);
 }
 

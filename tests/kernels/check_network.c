@@ -102,6 +102,27 @@ START_TEST(words)
 }
 END_TEST
 
+/* A number stands in front of the layers. */
+START_TEST(number_word)
+{
+    const lfuse__facts facts = network_facts(UNITS);
+    const double two = 2;
+    lfuse__kernel_class c;
+    lfuse__network w;
+    lfuse__packed packed;
+    network_class_of_three(&c);
+    network_square(&w, layers, LAYERS, 1, 64);
+    w.numbers = &two;
+    ck_assert_msg(!lfuse__network_choose(&facts, &w, &c), "%s", lfuse__error_message());
+    memset(&packed, 0, sizeof packed);
+    layers[0].operands[LFUSE__PRODUCT_B].address = 0x1230;
+    lfuse__network_pack(&c, &w, &packed);
+    ck_assert_uint_eq(packed.words[LFUSE__NETWORK_HEAD], 0x40000000); /* of f32 */
+    ck_assert_uint_eq(packed.words[LFUSE__NETWORK_HEAD + 1 + LFUSE__NETWORK_B], 0x1230);
+    ck_assert_uint_eq(packed.nwords, LFUSE__NETWORK_HEAD + 1 + LAYERS * (unsigned)lfuse__network_record(&c));
+}
+END_TEST
+
 static void declined(const lfuse__facts *facts, int count, int64_t rows, int64_t width, const char *part)
 {
     lfuse__network w;
@@ -180,6 +201,7 @@ static Suite *suite_network(void)
     TCase *tcase = tcase_create("choice");
     tcase_add_test(tcase, covers);
     tcase_add_test(tcase, words);
+    tcase_add_test(tcase, number_word);
     tcase_add_test(tcase, refusals);
     tcase_add_test(tcase, narrow_types);
     suite_add_tcase(suite, tcase);

@@ -53,10 +53,14 @@ void network_class_of_three(lfuse__kernel_class *c)
         {.kind = LFUSE__I_LOAD, .type = LFUSE_F32, .a = LFUSE__PRODUCT_SUM, .b = -1, .c = -1},
         {.kind = LFUSE__I_LOAD, .type = LFUSE_F32, .a = NETWORK_FACTOR, .b = -1, .c = -1},
         {.kind = LFUSE__I_APPLY, .op = LFUSE__OP_mul, .type = LFUSE_F32, .a = 5, .b = 6, .c = -1},
-        {.kind = LFUSE__I_APPLY, .op = LFUSE__OP_tanh, .type = LFUSE_F32, .a = 7, .b = -1, .c = -1},
+        {.kind = LFUSE__I_NUMBER, .type = LFUSE_F32, .a = 0, .b = -1, .c = -1},
+        {.kind = LFUSE__I_APPLY, .op = LFUSE__OP_mul, .type = LFUSE_F32, .a = 7, .b = 8, .c = -1},
+        {.kind = LFUSE__I_APPLY, .op = LFUSE__OP_tanh, .type = LFUSE_F32, .a = 9, .b = -1, .c = -1},
     };
-    static lfuse__store stores[] = {{3, NETWORK_RESULT}, {4, NETWORK_RESULT}, {8, NETWORK_RESULT}};
-    static lfuse__body body = {.ninstr = 9, .nstores = 3, .instr = instr, .stores = stores};
+    static lfuse__store stores[] = {{3, NETWORK_RESULT}, {4, NETWORK_RESULT}, {10, NETWORK_RESULT}};
+    static lfuse_type number = LFUSE_F32;
+    static lfuse__body body = {.ninstr = 11, .nstores = 3, .nnumbers = 1, .instr = instr, .stores = stores,
+                               .number_types = &number};
     network_class(c);
     c->body = &body;
     c->operands[c->noperands++] = (lfuse__kernel_operand){.type = LFUSE_F32, .inner = LFUSE__STRIDE_ANY};

@@ -251,6 +251,30 @@ START_TEST(updates)
 }
 END_TEST
 
+/* Numbers that layers have in common are the network's once; layers of other numbers are others. */
+START_TEST(numbers)
+{
+    gpu();
+    const lfuse_value slope = lfuse_scalar(g, "slope"), rest = lfuse_scalar(g, "rest");
+    lfuse_value x = input(4);
+    for (int i = 0; i < 3; i++) {
+        x = lfuse_matmul(x, frozen("w", i, LFUSE_F32, 2, LFUSE_DIMS(WIDTH, WIDTH)));
+        x = lfuse_max(x, lfuse_mul(x, i < 2 ? slope : rest));
+    }
+    lfuse_output(g, "y", x);
+    expect(1, 3);
+    for (int i = 0; i < plan->nstages; i++) {
+        const lfuse__step *network = plan->stages[i].network;
+        if (!network) continue;
+        ck_assert_int_eq(network->body.nnumbers, 2);
+        ck_assert_int_eq(network->body.nstores, 2);
+        ck_assert_int_ne(network->numbers[0], network->numbers[1]);
+        ck_assert_int_eq(network->children[0].layer.kind, network->children[1].layer.kind);
+        ck_assert_int_ne(network->children[0].layer.kind, network->children[2].layer.kind);
+    }
+}
+END_TEST
+
 START_TEST(many_rows)
 {
     gpu();
@@ -351,6 +375,7 @@ static Suite *suite_network(void)
     tcase_add_test(c, skipped_over);
     tcase_add_test(c, alone);
     tcase_add_test(c, updates);
+    tcase_add_test(c, numbers);
     tcase_add_test(c, many_rows);
     tcase_add_test(c, other_devices);
     tcase_add_test(c, of_the_vendor);

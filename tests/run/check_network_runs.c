@@ -67,12 +67,69 @@ static void check_many_ways(void)
     g = NULL;
 }
 
+/* One launch (where there are such launches) whatever the numbers are; a recording takes new ones. */
+static void check_numbers_in(bool one)
+{
+    network n = { .layers = 4, .rows = 3, .widths = { 20, 24, 32, 24, 12 }, .ends = "kmkm", .slope = 0.25,
+                  .scale = 1.5 };
+    lfuse_binding numbers[2];
+    lfuse_recording *recording;
+    lfuse_plan *plan;
+
+    g = g ? g : lfuse_graph_create();
+    network_graph(&n, true);
+    network_tensors(&n);
+    plan = plan_with(0);
+    for (int i = 0; i < 3; i++) {
+        const uint64_t before = launches();
+        network_run(&n, plan, stream);
+        OK(lfuse_stream_synchronize(stream));
+        if (i && one) ck_assert_uint_eq(launches() - before, 1);
+        network_check(&n);
+        n.slope += 0.25, n.scale = -n.scale;
+    }
+    OK(lfuse_record_begin(stream));
+    network_run(&n, plan, stream);
+    OK(lfuse_record_end(stream, &recording));
+    for (int i = 0; i < 3; i++) {
+        OK(lfuse_recording_replay(recording, stream, numbers, i ? 2 : 0));
+        OK(lfuse_stream_synchronize(stream));
+        network_check(&n);
+        n.slope = 0.125 * i, n.scale = i - 3;
+        numbers[0] = lfuse_bind_number("slope", n.slope), numbers[1] = lfuse_bind_number("scale", n.scale);
+    }
+    lfuse_recording_destroy(recording);
+    lfuse_plan_destroy(plan);
+    network_free(&n);
+    lfuse_graph_destroy(g);
+    g = NULL;
+}
+
+static void check_numbers(void)
+{
+    check_numbers_in(false);
+}
+
+START_TEST(numbers_of_a_run)
+{
+    network_begin();
+    check_numbers_in(true);
+    g = lfuse_graph_create();
+}
+END_TEST
+
+START_TEST(numbers_on_devices)
+{
+    if (!on_each_device(check_numbers)) TEST_SKIP("no device");
+}
+END_TEST
+
 /* Weights that change: read as they are, or when the instance is told, where something is made of them once. */
 static void check_refresh(bool turned, bool halved)
 {
     network n = { .layers = 3, .rows = 4, .widths = { 20, 32, 24, 12 }, .ends = "rrl", .turned = turned,
                   .halved = halved };
-    lfuse_binding bind[3 * MOST_LAYERS + 2];
+    lfuse_binding bind[NETWORK_BINDINGS];
     lfuse_instance *instance;
     lfuse_plan *plan;
     int count;
@@ -194,6 +251,8 @@ static Suite *suite_network(void)
     tcase_add_test(c, refreshed_on_devices);
     tcase_add_loop_test(c, many_ways, 0, 2);
     tcase_add_test(c, many_ways_on_devices);
+    tcase_add_test(c, numbers_of_a_run);
+    tcase_add_test(c, numbers_on_devices);
     tcase_add_test(c, wide_on_devices);
     suite_add_tcase(s, c);
     return s;

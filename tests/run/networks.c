@@ -37,6 +37,14 @@ static char end_of(const network *n, int layer)
     return n->ends[layer < count ? layer : count - 1];
 }
 
+static bool has_end(const network *n, char end)
+{
+    return strchr(n->ends, end) != NULL;
+}
+
+/* The graph's numbers, which layers have in common. */
+static lfuse_value slope, scale;
+
 static lfuse_value add_end(const network *n, int layer, lfuse_value sum)
 {
     const lfuse_size *shape = LFUSE_DIMS(n->widths[layer + 1]);
@@ -46,6 +54,8 @@ static lfuse_value add_end(const network *n, int layer, lfuse_value sum)
     if (end_of(n, layer) == 'n') return sum;
     if (end_of(n, layer) == 's') sum = lfuse_mul(sum, lfuse_frozen(g, s, LFUSE_F32, 1, shape));
     sum = lfuse_add(sum, lfuse_frozen(g, b, LFUSE_F32, 1, shape));
+    if (end_of(n, layer) == 'k') return lfuse_max(sum, lfuse_mul(sum, slope));
+    if (end_of(n, layer) == 'm') return lfuse_mul(sum, scale);
     return end_of(n, layer) == 'r' ? lfuse_relu(sum) : end_of(n, layer) == 'g' ? lfuse_gelu(sum) : sum;
 }
 
@@ -53,6 +63,8 @@ static double end_at(const network *n, int layer, double sum, double b, double s
 {
     switch (end_of(n, layer)) {
     case 'n': return sum;
+    case 'k': return fmax(sum + b, n->slope * (sum + b));
+    case 'm': return (sum + b) * n->scale;
     case 's': return sum * s + b;
     case 'r': return sum + b > 0 ? sum + b : 0;
     case 'g': return 0.5 * (sum + b) * (1 + erf((sum + b) / sqrt(2.0)));
@@ -68,6 +80,8 @@ void network_graph(const network *n, bool frozen)
     lfuse_graph_destroy(g);
     g = lfuse_graph_create();
     x = lfuse_input(g, "x", LFUSE_F32, 2, LFUSE_DIMS(lfuse_size_var(g, "batch", 0, 4096), n->widths[0]));
+    if (has_end(n, 'k')) slope = lfuse_scalar(g, "slope");
+    if (has_end(n, 'm')) scale = lfuse_scalar(g, "scale");
     for (int i = 0; i < n->layers; i++) {
         const lfuse_size *shape = LFUSE_DIMS(n->widths[i + n->turned], n->widths[i + !n->turned]);
         lfuse_value weights;
@@ -112,13 +126,15 @@ int network_bind(const network *n, lfuse_binding *bind)
         if (end_of(n, i) != 'n') bind[count++] = lfuse_bind_tensor(b[i], n->b[i]);
         if (end_of(n, i) == 's') bind[count++] = lfuse_bind_tensor(s[i], n->s[i]);
     }
+    if (has_end(n, 'k')) bind[count++] = lfuse_bind_number("slope", n->slope);
+    if (has_end(n, 'm')) bind[count++] = lfuse_bind_number("scale", n->scale);
     bind[count++] = lfuse_bind_tensor("y", n->y);
     return count;
 }
 
 void network_run(const network *n, lfuse_plan *plan, lfuse_stream *s)
 {
-    lfuse_binding bind[3 * MOST_LAYERS + 2];
+    lfuse_binding bind[NETWORK_BINDINGS];
     const int count = network_bind(n, bind);
 
     OK(lfuse_plan_run(plan, s, bind, count));

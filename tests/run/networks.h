@@ -5,17 +5,19 @@
 
 #include "tests/run/rig.h"
 
-enum { MOST_LAYERS = 8, GROUPS = 8 };
+enum { MOST_LAYERS = 8, GROUPS = 8, NETWORK_BINDINGS = 3 * MOST_LAYERS + 4 };
 
 /*
  * A network of widths[0] x ... x widths[layers], and what stands for its tensors. Its layers' ends by letters, the last
- * for all that follow: of the product p, r: relu(p + b), g: gelu(p + b), l: p + b, n: p, s: p s + b.
+ * for all that follow: of the product p, r: relu(p + b), g: gelu(p + b), l: p + b, n: p, s: p s + b; by numbers
+ * of a run k: max(p + b, slope (p + b)), m: scale (p + b).
  */
 typedef struct network {
     int layers;
     int64_t rows, widths[MOST_LAYERS + 1];
     const char *ends;
     bool turned; /* weights are stored [out, in] */
+    double slope, scale;
     bool halved; /* half of them is multiplied with, which is computed once where they are frozen */
     lfuse_tensor *x, *y, *w[MOST_LAYERS], *b[MOST_LAYERS], *s[MOST_LAYERS];
 } network;
