@@ -16,8 +16,8 @@
  * are a group's, `depth` how many rows of B a work-item holds in registers: 256 / (columns / 4) work-items share the
  * rows of B. All B are stored row by row, or all column by column (product.tb): a work-item then has `along` rows of B
  * that are neighbours in memory, in place of neighbouring columns. Matrices are f32, f16 or bf16, all of the same type;
- * what is handed on is f32 and not rounded to it, as within any kernel. Numbers are the same for all layers; indices do not
- * occur in the body.
+ * what is handed on is f32 and not rounded to it, as within any kernel. Numbers are the same for all layers; indices do
+ * not occur in the body.
  *
  * Sums are by fma over the rows of B that a work-item has, then by halves within a team of 32, then over teams, all in
  * a fixed order that depends on the class alone.

@@ -8,7 +8,8 @@
  * product takes less time than what lies between two launches. Taken where
  *   - the device says how many work-groups run at the same time (facts.resident_groups), and nobody asks for the
  *     vendor's products;
- *   - two products or more follow each other, of a few epilogues, in f32, f16 or bf16, whose sums are f32; nobody else reads what they hand on;
+ *   - two products or more follow each other, of a few epilogues, in f32, f16 or bf16, whose sums are f32;
+ *     nobody else reads what they hand on;
  *   - their weights together fill no more than HALF of the device's cache: what is sent for early must stay;
  *   - there can be as few as LFUSE__NETWORK_ROWS_MOST rows: which there are is known to an instance, which takes the
  *     stages as they were where there are more, or for the layers that a launch cannot hold (lfuse__network_choose).
