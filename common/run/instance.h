@@ -238,6 +238,8 @@ lfuse_status lfuse__kernel_op_take(lfuse_instance *in, lfuse__kernel_op *op);
  * operation should have declined, which one is told where each has its kernel at once.
  */
 lfuse_status lfuse__operations_compile(lfuse_instance *in);
+/* Compiles them for those from `first` on, which lack them still. */
+lfuse_status lfuse__operations_want(const lfuse_instance *in, int first);
 /* Puts this run's addresses and numbers into the arguments. */
 lfuse_status lfuse__kernel_op_place(lfuse_instance *in, lfuse__kernel_op *op);
 

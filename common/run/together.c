@@ -23,12 +23,12 @@ static lfuse__kernel_op *lacking(const lfuse__operation *o)
     return o->kind == LFUSE__RUN_KERNEL && o->as.kernel && !o->as.kernel->kernel ? o->as.kernel : NULL;
 }
 
-static int want(const lfuse_instance *in, lfuse__wanted *wanted)
+static int list(const lfuse_instance *in, int first, lfuse__wanted *wanted)
 {
     lfuse__kernel_op *op;
     int i, count = 0;
 
-    for (i = 0; i < in->noperations; i++)
+    for (i = first; i < in->noperations; i++)
         if ((op = lacking(&in->operations[i])))
             wanted[count++] = (lfuse__wanted){ .family = op->family, .k = op->k };
     return count;
@@ -45,16 +45,23 @@ static lfuse_status take(lfuse_instance *in)
     return LFUSE_OK;
 }
 
-lfuse_status lfuse__operations_compile(lfuse_instance *in)
+lfuse_status lfuse__operations_want(const lfuse_instance *in, int first)
 {
-    lfuse__wanted *wanted = malloc(((size_t)in->noperations + 1) * sizeof *wanted);
+    lfuse__wanted *wanted = malloc(((size_t)(in->noperations - first) + 1) * sizeof *wanted);
     lfuse_status status = LFUSE_OK;
     int count;
 
     if (!wanted) return lfuse__error(LFUSE_ERR_MEMORY, "out of host memory (%d operations)", in->noperations);
-    count = want(in, wanted);
+    count = list(in, first, wanted);
     if (count) status = lfuse__body_want(in->plan->body, in->plan->dev, count, wanted);
     free(wanted);
+    return status;
+}
+
+lfuse_status lfuse__operations_compile(lfuse_instance *in)
+{
+    const lfuse_status status = lfuse__operations_want(in, 0);
+
     if (status) in->together = false;
     return status ? status : take(in);
 }

@@ -106,13 +106,36 @@ static lfuse_status furnish_way(lfuse_instance *in, const lfuse__way *w)
     lfuse_status status;
 
     in->more = false; /* no estimate: all that can shall */
-    in->together = false; /* whose kernel fails is out of the race */
     if (w->network) return lfuse__furnish_covered(in, w->network);
     if (w->stages) return lfuse__furnish_stages(in, w->stages, w->nstages);
     in->tiling = w->tiled ? &w->tiling : NULL;
     status = lfuse__furnish_alternative(in, w->alternative);
     in->tiling = NULL;
     return status;
+}
+
+/*
+ * The kernels of alternatives, side by side, as far as that goes. Whose kernel fails is told when the ways are
+ * furnished one by one, which find what there is.
+ */
+static void compile(trial *t)
+{
+    lfuse_instance *in = t->in;
+    lfuse__saved_error before;
+    int i;
+
+    lfuse__error_save(&before);
+    in->together = true;
+    for (i = 0; i < t->count; i++) {
+        const int first = in->noperations;
+        if (t->ways[i].alternative && furnish_way(in, &t->ways[i])) lfuse__drop_operations(in, first);
+    }
+    (void)lfuse__operations_want(in, t->noperations);
+    in->together = false;
+    lfuse__drop_operations(in, t->noperations);
+    in->nbuffers = t->nbuffers;
+    if (t->nbuffers) memcpy(in->buffers, t->buffers, (size_t)t->nbuffers * sizeof *t->buffers);
+    lfuse__error_restore(&before);
 }
 
 /* Who declines is out of the race. LFUSE_NOT_READY (no message): one alone is left, or none. */
@@ -122,6 +145,7 @@ static lfuse_status furnish(trial *t)
     lfuse_status status;
     int i, left = t->count;
 
+    compile(t);
     for (i = 0; i < t->count && left > 1; i++) {
         t->first[i] = in->noperations;
         status = furnish_way(in, &t->ways[i]);

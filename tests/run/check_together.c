@@ -11,19 +11,22 @@
 
 #include "tests/run/rig.h"
 
+static lfuse_effort effort; /* of the next plans */
+
 /* A GPU of the stub's; `tuned`: beside whose maker's library products of less than 8 rows lose. */
 static void begin(bool tuned)
 {
     lfuse__stub.simd = 8;
     lfuse__stub.tuned = tuned;
     lfuse__stub.batched = true; /* a program is text until it is launched */
+    effort = LFUSE_EFFORT_ESTIMATE;
     reopen_stub_as(0);
     g = lfuse_graph_create();
 }
 
 static lfuse_plan *plan_of(lfuse_graph *graph)
 {
-    const lfuse_plan_options options = { .effort = LFUSE_EFFORT_ESTIMATE };
+    const lfuse_plan_options options = { .effort = effort };
     lfuse_plan *plan;
 
     OK(lfuse_plan_create(dev, graph, &options, &plan));
@@ -188,6 +191,23 @@ START_TEST(a_kernel_that_declines)
 }
 END_TEST
 
+/* What is to be timed is compiled together: one program for a product, though the race itself needs words of tiles. */
+START_TEST(what_is_raced)
+{
+    uint64_t before, there;
+    lfuse_plan *plan;
+
+    begin(true);
+    effort = LFUSE_EFFORT_MEASURE;
+    plan = open_pair();
+    before = compiles(), there = kernels();
+    OK(instance_of(plan, 40, 60, 520));
+    ck_assert_uint_gt(kernels() - there, 2 * 2);
+    ck_assert_uint_lt(compiles() - before, kernels() - there);
+    lfuse_plan_destroy(plan);
+}
+END_TEST
+
 static Suite *suite_together(void)
 {
     Suite *s = suite_create("run");
@@ -201,6 +221,7 @@ static Suite *suite_together(void)
     tcase_add_test(t, no_more_than_occur);
     tcase_add_test(t, a_compiler_that_fails);
     tcase_add_test(t, a_kernel_that_declines);
+    tcase_add_test(t, what_is_raced);
     suite_add_tcase(s, t);
     return s;
 }
