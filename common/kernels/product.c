@@ -26,6 +26,7 @@ static lfuse__product_form form_for(const lfuse__facts *facts)
 static void complete(const lfuse__facts *facts, lfuse__kernel_class *c)
 {
     c->product.form = form_for(facts);
+    c->product.summed = !c->naxes ? 0 : c->body->ninstr > LFUSE__TILES_SHORT ? 2 : 1;
     c->product.sum = lfuse__register_type(c->operands[LFUSE__PRODUCT_A].type);
     c->product.units = lfuse__units_serve(facts, c);
     c->rank = 2;
@@ -140,12 +141,34 @@ static lfuse_status check_made(const lfuse__kernel_class *c, int i)
     return LFUSE_OK;
 }
 
+/* Sums of columns: one of f32, of what no sum is part of. What is stored of them repeats along the rows. */
+static lfuse_status check_summed(const lfuse__kernel_class *c)
+{
+    const lfuse__body *body = c->body;
+    int i, sums = 0;
+
+    for (i = 0; i < body->ninstr; i++) {
+        const lfuse__instr *in = &body->instr[i];
+        if (in->kind != LFUSE__I_REDUCE && in->kind != LFUSE__I_TOTAL) continue;
+        sums++;
+        if (in->kind == LFUSE__I_TOTAL || in->op != LFUSE__REDUCE_SUM || (lfuse_type)in->type != LFUSE_F32 ||
+            lfuse__register_type((lfuse_type)body->instr[in->a].type) != LFUSE_F32 || sums > 1)
+            return lfuse__error(LFUSE_ERR_UNSUPPORTED, "a product of which instruction %d reduces: it sums f32, once",
+                                i);
+    }
+    if (sums != c->naxes || !c->product.summed != !sums ||
+        (sums && (c->product.form != LFUSE__PRODUCT_TILES || c->product.batched || c->product.grouped)))
+        return lfuse__error(LFUSE_ERR_INVALID, "a product of form %d with %d sums of columns, %d reduced axes",
+                            (int)c->product.form, sums, c->naxes);
+    return LFUSE_OK;
+}
+
 static lfuse_status check(const char *name, const lfuse__kernel_class *c, const lfuse__facts *facts)
 {
     int j;
 
     LFUSE__TRY(lfuse__class_check(name, c, facts));
-    if (c->noperands < LFUSE__PRODUCT_OWN || c->rank != 2 || c->naxes || c->index64)
+    if (c->noperands < LFUSE__PRODUCT_OWN || c->rank != 2 || c->naxes > 1 || c->index64)
         return lfuse__error(LFUSE_ERR_INVALID, "a product of %d operands, rank %d, %d reduced axes", c->noperands,
                             c->rank, c->naxes);
     if (c->product.sum != LFUSE_F32 && c->product.sum != LFUSE_F64)
@@ -158,6 +181,7 @@ static lfuse_status check(const char *name, const lfuse__kernel_class *c, const 
         return lfuse__error(LFUSE_ERR_TYPE, "the sums of a product are read as %s",
                             lfuse__memory_word(c->operands[LFUSE__PRODUCT_SUM].type));
     for (j = 0; j < LFUSE__PRODUCT_SUM; j++) LFUSE__TRY(check_made(c, j));
+    LFUSE__TRY(check_summed(c));
     for (j = 0; j < c->noperands; j++)
         if (c->operands[j].gathered || (c->operands[j].index && c->product.batched))
             return lfuse__error(LFUSE_ERR_UNSUPPORTED, "operand %d of a product is looked up in, or is an index in a "

@@ -17,6 +17,12 @@
  * `ta`, `tb` say they are stored: strides[j][0] leads from one stored row to the next, `inner` is the class of the
  * other one; by nobody else. Not of batches.
  *
+ * A body with a REDUCE, of naxes 1 (`product.summed`, which product.c sets): a sum of f32 over the rows, once, with the
+ * bits of a row kernel over the values that it takes in. What is made of it is of the columns: such stores, and the
+ * loads that they need, have row strides of 0; no other store is made of it. TILES alone, not of batches, nor of
+ * operands that are made; choosing gives ERR_UNSUPPORTED where no tiles do so (product_tiles_columns.c), or a launch of
+ * its own is taken for faster.
+ *
  * `product.batched`: as many such products as extents[LFUSE__PRODUCT_BATCH] says, each with the matrices of every
  * operand that lie strides[j][LFUSE__PRODUCT_BATCH] elements behind those of the one before; INDEX is not legal then.
  *

@@ -24,17 +24,21 @@ static int phases(const lfuse__kernel_class *c)
 
 static uint64_t tickets(const lfuse__kernel_class *c)
 {
-    return c->product.split && !lfuse__is_thin(&c->product) ? LFUSE__TILES_TICKETS * 4 : 0;
+    const bool meets = c->product.split && !lfuse__is_thin(&c->product);
+    return meets || c->product.summed ? LFUSE__TILES_TICKETS * 4 : 0;
 }
 
 static uint64_t workspace(const lfuse__kernel_class *c, const lfuse__facts *facts, const lfuse__geometry *g)
 {
     lfuse__cut found;
-    if (!c->product.split) return 0;
+    uint64_t bytes = tickets(c);
+    if (!c->product.split && !c->product.summed) return 0;
     lfuse__tiles_cut(&c->product, facts, g, &found);
-    if (!lfuse__is_thin(&c->product))
-        return tickets(c) + (uint64_t)(found.down * found.across * found.parts * c->product.rows *
-                                                     c->product.columns) * lfuse__type_bytes(c->product.sum);
+    if (c->product.split && !lfuse__is_thin(&c->product))
+        bytes += (uint64_t)(found.down * found.across * found.parts * c->product.rows * c->product.columns) *
+                 lfuse__type_bytes(c->product.sum);
+    if (c->product.summed) bytes += lfuse__tiles_cells(&c->product, found.down, found.across);
+    if (!lfuse__is_thin(&c->product)) return bytes;
     return (uint64_t)lfuse__product_batch(c, g) * (uint64_t)found.parts * (uint64_t)g->extents[0] *
            (uint64_t)lfuse__tiles_parts(g->extents[1], lfuse__tiles_vector(&c->product)) * LFUSE__TILES_VECTOR;
 }
@@ -98,15 +102,17 @@ static void put_tile(const lfuse__tiles *t, const char *name)
     const lfuse__product_class *p = t->p;
     const int own = t->l.own;
     lfuse__strbuf *out = t->t.out;
-    lfuse__put_kernel_beside(out, name, t->threads, p->beside, own + LFUSE__TILES_OWN, lfuse__kernel_buffers(t->t.k));
+    lfuse__put_kernel_beside(out, name, t->threads, p->beside, own + lfuse__tiles_own(p),
+                             lfuse__kernel_buffers(t->t.k));
     lfuse__tiles_put_local(t);
-    if (p->split) lfuse__put(out, 1, "TICKET");
+    if (p->split || p->summed) lfuse__put(out, 1, "TICKET");
     lfuse__put(out, 1, "const u32 m = (u32)W(%d), n = (u32)W(%d), k = (u32)W(%d);", t->l.m, t->l.n, t->l.k);
     lfuse__put(out, 1, "const u32 tiles_down = (u32)W(%d), tiles_across = (u32)W(%d), parts = (u32)W(%d);",
                own + LFUSE__TILES_DOWN, own + LFUSE__TILES_ACROSS, own + LFUSE__TILES_PARTS);
     lfuse__tiles_put_group(t, "tiles_down * tiles_across * parts");
     lfuse__put(out, 1, "const u32 part = group %% parts, number = group / parts;");
     lfuse__tiles_put_band(t, 1, "number", "tiles_down", "tiles_across");
+    if (p->summed) lfuse__put(out, 1, "const u32 apart = (u32)W(%d);", own + LFUSE__TILES_APART);
     lfuse__put(out, 1, "const u32 slabs = k / %d + (k %% %d != 0);", p->depth, p->depth);
     lfuse__put(out, 1, "const u32 each_part = slabs / parts, more = slabs %% parts; /* have one more */");
     lfuse__put(out, 1, "const u32 first = part * each_part + (part < more ? part : more);");
@@ -135,6 +141,7 @@ void lfuse__tiles_describe(lfuse__tiles *t, lfuse__strbuf *out, const lfuse__ker
     lfuse__product_layout_make(c, &t->l);
     lfuse__text_init(&t->t, out, c, NULL);
     lfuse__product_text_own(&t->t);
+    if (p->summed) lfuse__tiles_text_part(&t->t, false);
     t->t.numbers = t->l.numbers;
     t->p = p;
     t->sum = lfuse__register_word(p->sum);
@@ -148,7 +155,8 @@ static lfuse_status emit(lfuse__strbuf *out, const char *name, const lfuse__kern
 {
     lfuse__tiles t;
     (void)facts;
-    const bool known = lfuse__is_thin(&c->product) || lfuse__tiles_known(&c->product);
+    const bool known = (lfuse__is_thin(&c->product) || lfuse__tiles_known(&c->product)) &&
+                       (!c->product.summed || lfuse__tiles_sum_columns(&c->product));
     if (!known || c->product.phase < 0 || c->product.phase >= phases(c))
         return lfuse__error(LFUSE_ERR_INVALID, "a product by tiles of %d x %d x %d, phase %d", c->product.rows,
                             c->product.columns, c->product.depth, c->product.phase);
@@ -200,13 +208,14 @@ static lfuse_status pack(const lfuse__kernel_class *c, const lfuse__facts *facts
     lfuse__product_layout l;
     uint64_t groups, *own;
     lfuse__cut found;
-    LFUSE__TRY(lfuse__product_layout_pack(c, g, LFUSE__TILES_OWN, packed));
+    LFUSE__TRY(lfuse__product_layout_pack(c, g, lfuse__tiles_own(p), packed));
     lfuse__product_layout_make(c, &l);
     own = packed->words + l.own;
     lfuse__tiles_cut(p, facts, g, &found);
     own[LFUSE__TILES_DOWN] = (uint64_t)found.down;
     own[LFUSE__TILES_ACROSS] = (uint64_t)found.across;
     own[LFUSE__TILES_PARTS] = (uint64_t)found.parts;
+    if (p->summed) own[LFUSE__TILES_APART] = (uint64_t)lfuse__tiles_apart(p, g->extents[0]);
     lfuse__product_sides(c, sides);
     own[LFUSE__TILES_VECTORS] = (uint64_t)matrix_aligned(c, g, sides, LFUSE__PRODUCT_A) |
                                 (uint64_t)matrix_aligned(c, g, sides, LFUSE__PRODUCT_B) << 1 |

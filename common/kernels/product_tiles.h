@@ -14,7 +14,8 @@ enum {
     LFUSE__TILES_ACROSS,
     LFUSE__TILES_PARTS,   /* of k */
     LFUSE__TILES_VECTORS, /* bits: A, B, and all of the epilogue's that lie in vectors, can be accessed so */
-    LFUSE__TILES_OWN
+    LFUSE__TILES_OWN,
+    LFUSE__TILES_APART = LFUSE__TILES_OWN /* where columns are summed one word more: rows of a tile are so far apart */
 };
 enum {
     LFUSE__TILES_BAND = 8, /* tiles down that are neighbours in time, for the cache */
@@ -57,6 +58,12 @@ void lfuse__tiles_cut(const lfuse__product_class *p, const lfuse__facts *facts, 
                       lfuse__cut *cut);
 
 int lfuse__tiles_threads(const lfuse__product_class *p); /* product_tiles.c: work-items of a group */
+
+/* Argument words of its own. */
+static inline int lfuse__tiles_own(const lfuse__product_class *p)
+{
+    return LFUSE__TILES_OWN + (p->summed > 0);
+}
 
 typedef struct lfuse__tiles {
     lfuse__text t;
@@ -144,6 +151,22 @@ void lfuse__tiles_put_acc(const lfuse__tiles *t, int indent, const char *w);
 void lfuse__units_put_sums(const lfuse__tiles *t);
 void lfuse__units_put_corner(const lfuse__tiles *t, int indent, const char *place);
 void lfuse__units_put_place(const lfuse__tiles *t, int indent, const char *g);
+
+/*
+ * product_tiles_columns.c: sums of the columns of what the epilogue makes. Whether tiles can; how many tiles share a
+ * segment of so many rows, whose rows are so far apart; tiles down; bytes that such tiles pass on in the workspace. The
+ * text: of the epilogue without what is made of the sum (`columns`: of that alone); where row `r` of the tile whose
+ * first row is `first` stands in the matrix; the element's part in the sum, behind the epilogue's body, in vector
+ * `where` of acc, or (NULL) in sum_; and all that follows. `number`: a work-item's vectors are those of put_by_number.
+ */
+bool lfuse__tiles_sum_columns(const lfuse__product_class *p);
+int64_t lfuse__tiles_apart(const lfuse__product_class *p, int64_t rows);
+int64_t lfuse__tiles_down(const lfuse__product_class *p, int64_t rows);
+uint64_t lfuse__tiles_cells(const lfuse__product_class *p, int64_t down, int64_t across);
+void lfuse__tiles_text_part(lfuse__text *t, bool columns);
+void lfuse__tiles_row(const lfuse__tiles *t, const char *first, const char *r, char *text, size_t size);
+void lfuse__tiles_put_addend(const lfuse__tiles *t, int indent, const char *where);
+void lfuse__tiles_put_columns(const lfuse__tiles *t, bool number);
 
 /* product_tiles_meet.c: the sums of slices and parts are added, and go through the epilogue. */
 void lfuse__tiles_put_end(const lfuse__tiles *t);

@@ -125,10 +125,10 @@ static void cut_thin(const lfuse__product_class *p, const lfuse__facts *facts, c
     c->time = launch + start + (products > bytes ? products : bytes) / fmin(groups, (double)units);
 }
 
-static void cut_tiles(const shape *s, int by, const lfuse__facts *facts, const int64_t *extents, bool split,
-                      lfuse__cut *best)
+static void cut_tiles(const shape *s, int by, const lfuse__facts *facts, const int64_t *extents, int64_t down,
+                      bool split, lfuse__cut *best)
 {
-    lfuse__cut c = {.down = lfuse__tiles_parts(extents[0], s->rows / by),
+    lfuse__cut c = {.down = down,
                     .across = lfuse__tiles_parts(extents[1], s->columns / by),
                     .slabs = lfuse__tiles_parts(extents[2], s->depth)};
     best->time = -1;
@@ -151,10 +151,15 @@ static void thin_set(lfuse__product_class *p, bool rows, int few)
     p->units = false;
 }
 
+static int64_t tiles_down(const lfuse__product_class *p, int64_t rows)
+{
+    return p->summed ? lfuse__tiles_down(p, rows) : lfuse__tiles_parts(rows, p->rows);
+}
+
 static void cut_for(const lfuse__product_class *p, const lfuse__facts *facts, const int64_t *extents, lfuse__cut *c)
 {
     if (lfuse__is_thin(p)) cut_thin(p, facts, extents, c);
-    else cut_tiles(shape_of(p), scale(p), facts, extents, p->split, c);
+    else cut_tiles(shape_of(p), scale(p), facts, extents, tiles_down(p, extents[0]), p->split, c);
 }
 
 void lfuse__tiles_cut(const lfuse__product_class *p, const lfuse__facts *facts, const lfuse__geometry *g,
@@ -198,6 +203,7 @@ static bool serves(const lfuse__product_class *p, bool units, const int64_t *lea
     const bool room = !p->split || lfuse__tiles_local(p) * 4 + TICKET_BYTES <= LOCAL_OF_ALL;
     if (p->units && (!units || !room)) return false;
     const int few = p->rows == p->item_rows ? p->rows : p->columns, side = p->rows != p->item_rows;
+    if (p->summed && !lfuse__tiles_sum_columns(p)) return false;
     if (!lfuse__is_thin(p)) /* a batch has tiles enough; what operands are made of is not put into local memory */
         return (!p->batched || !p->split) && !p->made[0] && !p->made[1];
     return least[side] <= few && (few == fews[0] || most[side] > fews[0]);
@@ -214,7 +220,8 @@ static bool suits(const lfuse__product_class *p, const int64_t *extents)
 /* Whether there are tickets for all tiles whose parts meet. */
 static bool meets(const lfuse__product_class *p, const lfuse__cut *c)
 {
-    return !p->split || lfuse__is_thin(p) || c->down * c->across <= LFUSE__TILES_TICKETS;
+    const int64_t tiles = p->split && !lfuse__is_thin(p) ? c->down * c->across : 0;
+    return tiles + (p->summed ? c->across : 0) <= LFUSE__TILES_TICKETS;
 }
 
 /* Whether a plan of unknown sizes has candidate number `at`. */
@@ -224,7 +231,7 @@ static bool ahead_of_sizes(int at)
 }
 
 /* The fastest by the clock of cut_for; `whole`: of those that are not split. Where there is none, it stays as it is. */
-static void find(const lfuse__facts *facts, const int64_t *extents, bool whole, lfuse__product_class *p)
+static double find(const lfuse__facts *facts, const int64_t *extents, bool whole, lfuse__product_class *p)
 {
     const bool unsized = p->unsized, units = p->units;
     lfuse__product_class tried = *p;
@@ -240,6 +247,27 @@ static void find(const lfuse__facts *facts, const int64_t *extents, bool whole, 
         best = c.time;
         *p = tried;
     }
+    return best;
+}
+
+/*
+ * Columns are summed where that is not slower than a launch behind the product that reads what this stores, with what
+ * the epilogue takes, and stores that. Sides of few, and what is stored by columns, leave it to that launch.
+ */
+static lfuse_status find_summed(const lfuse__facts *facts, const int64_t *extents, lfuse__product_class *p)
+{
+    const double units = facts->info.compute_units ? facts->info.compute_units : 1;
+    const double bytes = 3 * (double)extents[0] * (double)extents[1] * (double)lfuse__type_bytes(p->sum);
+    lfuse__product_class plain = *p;
+    const double with = find(facts, extents, false, p);
+    plain.summed = 0;
+    const double apart = find(facts, extents, false, &plain) + start + bytes / bytes_a_cycle / units;
+    if (with < 0)
+        return lfuse__error(LFUSE_ERR_UNSUPPORTED, "no tiles of a product of %" PRId64 " x %" PRId64 " x %" PRId64
+                            " sum columns", extents[0], extents[1], extents[2]);
+    if (with + meeting <= apart) return LFUSE_OK;
+    return lfuse__error(LFUSE_ERR_UNSUPPORTED, "to sum the columns of a product of %" PRId64 " x %" PRId64 " x %" PRId64
+                        ", a launch of its own is taken for faster", extents[0], extents[1], extents[2]);
 }
 
 static lfuse_status fit(const lfuse__facts *facts)
@@ -250,17 +278,24 @@ static lfuse_status fit(const lfuse__facts *facts)
                         facts->info.max_group, facts->simd);
 }
 
+static lfuse_status possible(const lfuse__facts *facts, int64_t m, int64_t n, int64_t k)
+{
+    LFUSE__TRY(fit(facts));
+    if (m > INT32_MAX || n > INT32_MAX || k > INT32_MAX)
+        return lfuse__error(LFUSE_ERR_UNSUPPORTED, "a product of %lld x %lld x %lld: sides are below 2^31",
+                            (long long)m, (long long)n, (long long)k);
+    return LFUSE_OK;
+}
+
 lfuse_status lfuse__tiles_choose(const lfuse__facts *facts, int64_t m, int64_t n, int64_t k, bool others,
                                  lfuse__kernel_class *c)
 {
     const int64_t extents[] = {m > 0 ? m : 1, n > 0 ? n : 1, k > 0 ? k : 1, 1}; /* of none, nothing is launched */
-    LFUSE__TRY(fit(facts));
-    if (others && lfuse__vendor_is_faster(facts, c->operands[LFUSE__PRODUCT_A].type, m, n, k))
+    LFUSE__TRY(possible(facts, m, n, k));
+    if (others && !c->product.summed && lfuse__vendor_is_faster(facts, c->operands[LFUSE__PRODUCT_A].type, m, n, k))
         return lfuse__error(LFUSE_ERR_UNSUPPORTED, "another product of %s is taken for faster on %s",
                             lfuse__memory_word(c->product.sum), facts->arch);
-    if (m > INT32_MAX || n > INT32_MAX || k > INT32_MAX)
-        return lfuse__error(LFUSE_ERR_UNSUPPORTED, "a product of %lld x %lld x %lld: sides are below 2^31",
-                            (long long)m, (long long)n, (long long)k);
+    if (c->product.summed) return find_summed(facts, extents, &c->product);
     find(facts, extents, false, &c->product);
     return LFUSE_OK;
 }
@@ -314,11 +349,10 @@ static int enter(lfuse__product_tiling *all, int count, const lfuse__product_til
 int lfuse__tiles_tilings(const lfuse__facts *facts, int64_t m, int64_t n, int64_t k, const lfuse__kernel_class *c,
                          lfuse__product_tiling *all)
 {
-    lfuse__kernel_class chosen = *c;
     lfuse__product_class tried = c->product;
     const int64_t extents[] = {m, n, k, 1};
     int count = 0;
-    if (m < 1 || n < 1 || k < 1 || lfuse__tiles_choose(facts, m, n, k, false, &chosen)) return 0;
+    if (m < 1 || n < 1 || k < 1 || possible(facts, m, n, k)) return 0;
     for (int i = 0; candidate(i, &tried); i++) {
         lfuse__product_tiling t;
         lfuse__cut cut;
@@ -328,7 +362,7 @@ int lfuse__tiles_tilings(const lfuse__facts *facts, int64_t m, int64_t n, int64_
         t = tiling_of(&tried, &cut);
         count = enter(all, count, &t);
     }
-    while (all[count - 1].time > LIKELY * all[0].time) count--;
+    while (count && all[count - 1].time > LIKELY * all[0].time) count--;
     return count;
 }
 
@@ -338,9 +372,9 @@ lfuse_status lfuse__tiles_take(const lfuse__facts *facts, int64_t m, int64_t n, 
     lfuse__product_class tried = c->product;
     const bool units = tried.units;
     const int64_t extents[] = {m, n, k, 1};
-    LFUSE__TRY(lfuse__tiles_choose(facts, m, n, k, false, c));
+    LFUSE__TRY(possible(facts, m, n, k));
     for (int i = 0; candidate(i, &tried); i++) {
-        const lfuse__cut cut = {.down = lfuse__tiles_parts(m, tried.rows),
+        const lfuse__cut cut = {.down = tiles_down(&tried, m),
                                 .across = lfuse__tiles_parts(n, tried.columns), .parts = tiling->parts};
         if (!serves(&tried, units, extents, extents) || !meets(&tried, &cut) || tried.rows != tiling->rows ||
             tried.columns != tiling->columns || tried.depth != tiling->depth || tried.item_rows != tiling->item_rows ||

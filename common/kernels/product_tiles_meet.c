@@ -205,4 +205,5 @@ void lfuse__tiles_put_end(const lfuse__tiles *t)
     } else {
         lfuse__tiles_put_epilogue(t, 1);
     }
+    if (t->p->summed) lfuse__tiles_put_columns(t, t->p->split || left_of(t) > 1);
 }

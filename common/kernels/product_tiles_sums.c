@@ -64,6 +64,15 @@ static void put_place(const lfuse__tiles *t, const side *s, int indent)
                along / t->vector, s->turned ? "q" : "r", along / t->vector, t->vector);
 }
 
+/* The row of the operand's outer axis at place `r` of the tile. */
+enum { ROW = 160 };
+static void put_row(const lfuse__tiles *t, const side *s, const char *r, char row[ROW])
+{
+    const char begin[] = {s->letter, '0', 0};
+    if (s->operand == LFUSE__PRODUCT_A) lfuse__tiles_row(t, begin, r, row, ROW);
+    else snprintf(row, ROW, "%s + %s", begin, r);
+}
+
 /*
  * Addresses of a work-item's vectors in the first slab. Rows beyond the end are the last one again: what is computed of
  * them is not stored. Vectors below each other have one address, which walks: registers are what there is too few of.
@@ -72,12 +81,14 @@ static void put_addresses(const lfuse__tiles *t, const side *s)
 {
     lfuse__strbuf *out = t->t.out;
     const char c = s->letter, *const at = s->walks ? "" : "[i]";
-    char first[96];
+    char first[96], begin[64], row[ROW];
     lfuse__put_product_first(&t->l, s->operand, first, sizeof first);
     lfuse__put(out, 1, "const memory %c_ = %s;", c, first);
     lfuse__put(out, 1, "const u64 ld%c = %s(%d);", c, t->l.word, s->operand == LFUSE__PRODUCT_A ? t->l.lda : t->l.ldb);
-    lfuse__put(out, 1, "const u32 %c0 = %s * %d, %c_last = %s - %d;", c, s->operand == LFUSE__PRODUCT_A ? "down" :
-               "across", s->width, c, s->outer, s->turned ? 1 : t->vector);
+    if (s->operand == LFUSE__PRODUCT_A && t->p->summed) /* apart: of a segment of rows */
+        snprintf(begin, sizeof begin, "down / apart * %d + down %% apart", LFUSE__SEGMENT);
+    else snprintf(begin, sizeof begin, "%s * %d", s->operand == LFUSE__PRODUCT_A ? "down" : "across", s->width);
+    lfuse__put(out, 1, "const u32 %c0 = %s, %c_last = %s - %d;", c, begin, c, s->outer, s->turned ? 1 : t->vector);
     if (s->walks) lfuse__put(out, 1, "memory %c_at = 0;", c);
     else lfuse__put(out, 1, "memory %c_at[%d];", c, s->loads);
     for (int i = 0; i < t->p->ahead; i++) lfuse__put(out, 1, "u32 %c_raw%d[%d];", c, i, s->loads * s->words);
@@ -85,7 +96,8 @@ static void put_addresses(const lfuse__tiles *t, const side *s)
     lfuse__put(out, 0, "#pragma unroll");
     lfuse__put(out, 1, "for (int i = 0; i < %d; i++) {", s->loads);
     put_place(t, s, 2);
-    lfuse__put(out, 2, "const u32 x = %c0 + r < %c_last ? %c0 + r : %c_last;", c, c, c, c);
+    put_row(t, s, "r", row);
+    lfuse__put(out, 2, "const u32 x_ = %s, x = x_ < %c_last ? x_ : %c_last;", row, c, c);
     lfuse__put(out, 2, s->turned ? "%s%c_at%s = %c_ + ((u64)x * ld%c + (u64)first * %d + q) * %u;"
                                  : "%s%c_at%s = %c_ + (((u64)first * %d + q) * ld%c + x) * %u;",
                s->walks ? "if (i == 0) " : "", c, at, c, s->turned ? c : t->p->depth, s->turned ? t->p->depth : c,
@@ -123,13 +135,15 @@ static void put_slowly(const lfuse__tiles *t, const side *s, int indent, const c
 {
     lfuse__strbuf *out = t->t.out;
     const char c = s->letter;
+    char row[ROW];
     lfuse__put(out, 0, "#pragma unroll 1");
     lfuse__put(out, indent, "for (int i = 0; i < %d; i++) {", s->loads);
     put_place(t, s, indent + 1);
     lfuse__put(out, 0, "#pragma unroll");
     lfuse__put(out, indent + 1, "for (int e = 0; e < %d; e++) {", t->vector);
-    lfuse__put(out, indent + 2, "const u32 x = %c0 + r%s, l = (%s) * %d + q%s;", c, s->turned ? "" : " + e", slab,
-               t->p->depth, s->turned ? " + e" : "");
+    put_row(t, s, s->turned ? "r" : "r + e", row);
+    lfuse__put(out, indent + 2, "const u32 x = %s, l = (%s) * %d + q%s;", row, slab, t->p->depth,
+               s->turned ? " + e" : "");
     lfuse__put(out, indent + 2, "S_%s v_ = ZERO_%s;", t->sum, t->sum);
     lfuse__put(out, indent + 2, s->turned ? "if (x < %s && l < k) v_ = LOAD_%s(%c_, (u64)x * ld%c + l);"
                                           : "if (x < %s && l < k) v_ = LOAD_%s(%c_, (u64)l * ld%c + x);",

@@ -25,9 +25,11 @@ void case_look_ups(rig *r, lfuse_type type);
 void case_bundles(rig *r);
 void case_tiles(rig *r, lfuse_type type);    /* products on GPUs */
 void case_units(rig *r, lfuse_type type);    /* those on units for matrices, where the rig's facts have them */
+void case_column_sums(rig *r); /* products on GPUs that sum columns of what they store */
 void case_made(rig *r); /* products whose operands are made; which are refused */
 void case_made_refusals(const lfuse__facts *facts);
 void made_emit(lfuse__strbuf *out, const lfuse__facts *facts);
+void sums_emit(lfuse__strbuf *out, const lfuse__facts *facts, int turn, int turns);
 void units_emit(lfuse__strbuf *out, const lfuse__facts *facts); /* of devices that have such units */
 void tiles_emit(lfuse__strbuf *out, const lfuse__facts *facts, int turn, int turns);
 void case_products(rig *r, lfuse_type type);  /* both transposed or not, odd sizes, an epilogue with two results */

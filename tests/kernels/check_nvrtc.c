@@ -268,6 +268,7 @@ START_TEST(tiles)
     const bool shares = _i && !test_all();
     writer w = {.text = LFUSE__STRBUF_INIT, .facts = facts_items(true)};
     tiles_emit(&w.text, &w.facts, shares ? _i - 1 : 0, shares ? SHARES : 1);
+    sums_emit(&w.text, &w.facts, shares ? _i - 1 : 0, shares ? SHARES : 1);
     if (_i == 0) made_emit(&w.text, &w.facts);
     if (!compiles(&w, arch(_i))) TEST_SKIP("%s", lfuse__error_message());
 }

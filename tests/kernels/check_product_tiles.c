@@ -282,6 +282,121 @@ START_TEST(refusals)
 }
 END_TEST
 
+/* ---- sums of columns ---- */
+
+static lfuse__instr summed_instr[3];
+
+static void summed_of(lfuse__kernel_class *c)
+{
+    static lfuse__store stores[2] = {{.operand = LFUSE__PRODUCT_OWN}, {.reg = 1, .operand = LFUSE__PRODUCT_OWN + 1}};
+    static lfuse__body body;
+    class_of(c, LFUSE_F32);
+    summed_instr[0] = c->body->instr[0];
+    summed_instr[1] = (lfuse__instr){.kind = LFUSE__I_REDUCE, .op = LFUSE__REDUCE_SUM, .type = LFUSE_F32};
+    summed_instr[2] = summed_instr[1];
+    body = (lfuse__body){.ninstr = 2, .nstores = 2, .instr = summed_instr, .stores = stores};
+    c->body = &body;
+    c->naxes = 1;
+    c->operands[c->noperands] = c->operands[LFUSE__PRODUCT_OWN];
+    c->noperands++;
+}
+
+static lfuse_status choose_summed(int64_t m, int64_t n, int64_t k, lfuse__kernel_class *c)
+{
+    const lfuse__facts facts = facts_of(LFUSE__PRODUCTS_PORTABLE);
+    summed_of(c);
+    return lfuse__product_choose(&facts, m, n, k, true, c);
+}
+
+START_TEST(sums_where_they_pay)
+{
+    static const int64_t all[][3] = {{1024, 1024, 1024}, {4096, 4096, 4096}, {256, 1024, 1024}, {8192, 1024, 1024}};
+    lfuse__kernel_class c;
+    for (int i = 0; i < 4; i++) {
+        ck_assert_msg(!choose_summed(all[i][0], all[i][1], all[i][2], &c), "%s", lfuse__error_message());
+        ck_assert_int_eq(c.product.summed, 1);
+        ck_assert(lfuse__tiles_sum_columns(&c.product));
+    }
+    /* The last segment has few rows, and as many tiles as others. */
+    ck_assert_int_eq(choose_summed(1025, 4096, 4096, &c), LFUSE_ERR_UNSUPPORTED);
+    ck_assert_ptr_nonnull(strstr(lfuse__error_message(), "1025 x 4096 x 4096, a launch of its own"));
+    ck_assert_int_eq(choose_summed(4, 4096, 4096, &c), LFUSE_ERR_UNSUPPORTED); /* thin tiles are faster */
+}
+END_TEST
+
+/* Tiles of a segment have every S-th row of it. */
+START_TEST(sums_share_segments)
+{
+    static const int64_t rows[] = {1, 64, 65, 512, 513, 1024, 1025, 4096}, apart[] = {1, 1, 2, 8, 16, 16, 16, 16},
+                         down[] = {1, 1, 2, 8, 16, 16, 32, 64};
+    const lfuse__facts facts = facts_of(LFUSE__PRODUCTS_PORTABLE);
+    const lfuse__product_tiling tiling = {.rows = 64, .columns = 128, .depth = 16, .item_rows = 8, .item_columns = 8,
+                                          .slices = 1};
+    for (int i = 0; i < 8; i++) {
+        lfuse__kernel_class c;
+        lfuse__geometry g;
+        lfuse__packed packed;
+        summed_of(&c);
+        ck_assert_msg(!lfuse__product_take(&facts, rows[i], 300, 20, &tiling, &c), "%s", lfuse__error_message());
+        ck_assert_int_eq(lfuse__tiles_apart(&c.product, rows[i]), apart[i]);
+        geometry_of(&g, rows[i], 300, 20);
+        ck_assert(!lfuse__product_pack(&c, &facts, &g, &packed));
+        ck_assert_uint_eq(packed.groups, (uint64_t)down[i] * 3);
+        ck_assert_uint_eq(packed.words[packed.nwords - 1], (uint64_t)apart[i]);
+        ck_assert_uint_eq(lfuse__product_tickets(&c), LFUSE__TILES_TICKETS * 4);
+        ck_assert_uint_eq(lfuse__product_workspace(&c, &facts, &g), LFUSE__TILES_TICKETS * 4 + down[i] * 3 * 128 * 4);
+    }
+}
+END_TEST
+
+static void refused(const lfuse__kernel_class *c, lfuse_status wanted)
+{
+    const lfuse__facts facts = facts_of(LFUSE__PRODUCTS_PORTABLE);
+    lfuse__strbuf out = LFUSE__STRBUF_INIT;
+    ck_assert_int_eq(lfuse__product_emit(&out, "k0", c, &facts), wanted);
+    lfuse__strbuf_free(&out);
+}
+
+START_TEST(sums_that_are_refused)
+{
+    lfuse__kernel_class c;
+    lfuse__body body;
+    ck_assert(!choose_summed(1024, 1024, 1024, &c));
+    refused(&c, LFUSE_OK);
+    summed_instr[1].op = LFUSE__REDUCE_MAX;
+    refused(&c, LFUSE_ERR_UNSUPPORTED);
+    summed_instr[1].op = LFUSE__REDUCE_SUM;
+    body = *c.body;
+    body.ninstr = 3; /* two sums */
+    c.body = &body;
+    refused(&c, LFUSE_ERR_UNSUPPORTED);
+    body.ninstr = 2;
+    c.product.summed = 0;
+    refused(&c, LFUSE_ERR_INVALID);
+    c.product.summed = 1;
+    c.naxes = 2;
+    refused(&c, LFUSE_ERR_INVALID);
+    c.naxes = 1;
+    c.product.ta = true;
+    refused(&c, LFUSE_ERR_INVALID);
+    ck_assert(!choose_summed(1024, 1024, 1024, &c));
+    c.product.batched = true;
+    refused(&c, LFUSE_ERR_INVALID);
+}
+END_TEST
+
+/* Rows that lie apart are not read as vectors of them. */
+START_TEST(sums_of_turned_operands)
+{
+    const lfuse__facts facts = facts_of(LFUSE__PRODUCTS_PORTABLE);
+    lfuse__kernel_class c;
+    summed_of(&c);
+    c.product.ta = true;
+    ck_assert_int_eq(lfuse__product_choose(&facts, 1024, 1024, 1024, true, &c), LFUSE_ERR_UNSUPPORTED);
+    ck_assert_ptr_nonnull(strstr(lfuse__error_message(), "no tiles of a product of 1024 x 1024 x 1024"));
+}
+END_TEST
+
 static Suite *suite_product_tiles(void)
 {
     Suite *suite = suite_create("tiles of products");
@@ -293,6 +408,10 @@ static Suite *suite_product_tiles(void)
     tcase_add_test(tcase, units);
     tcase_add_test(tcase, units_vectors);
     tcase_add_test(tcase, refusals);
+    tcase_add_test(tcase, sums_where_they_pay);
+    tcase_add_test(tcase, sums_share_segments);
+    tcase_add_test(tcase, sums_that_are_refused);
+    tcase_add_test(tcase, sums_of_turned_operands);
     suite_add_tcase(suite, tcase);
     return suite;
 }

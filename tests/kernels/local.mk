@@ -5,7 +5,7 @@ kernel_cases = %reldir%/arrive.c %reldir%/bounds.c %reldir%/bundles.c %reldir%/c
 	%reldir%/members.c %reldir%/networks.c %reldir%/networks.h %reldir%/products.c %reldir%/row_look_ups.c \
 	%reldir%/rig.c %reldir%/rig.h \
 	%reldir%/row_classes.c %reldir%/row_classes.h %reldir%/rows.c %reldir%/strassen.c \
-	%reldir%/tiles.c %reldir%/made.c
+	%reldir%/tiles.c %reldir%/made.c %reldir%/sums.c
 
 check_PROGRAMS += %reldir%/check_emit %reldir%/check_product_tiles %reldir%/check_rows_choose %reldir%/check_host \
 	%reldir%/check_devices \

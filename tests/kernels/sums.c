@@ -1,0 +1,251 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Products by tiles that sum the columns of what they store: small integers in the matrices, so that each element is
+ * known, times numbers of many sizes, so that the order of a sum shows; the sums are those of the canonical fold, bit
+ * for bit. Sizes of less than a segment, of some, and of a last one of a few rows.
+ */
+#ifdef HAVE_CONFIG_H
+#include "config.h"
+#endif
+
+#include <check.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "common/base/error.h"
+#include "common/kernels/product.h"
+#include "tests/kernels/cases.h"
+#include "tests/kernels/host.h"
+#include "tests/support/main.h"
+
+enum { A, B, SUM, OUT, Z, BEFORE, SUMS, AFTER, OPERANDS, GUARD = 64, INSTR = 48, MORE = 30 };
+/* A, B, Z and OUT are f16; what is stored is Z added MORE times; nothing is stored but sums. */
+enum { NARROW = 1, LONG = 2, BARE = 4 };
+
+typedef struct problem {
+    lfuse__kernel_class k;
+    lfuse__body body;
+    lfuse__instr instr[INSTR];
+    lfuse__store stores[3];
+    lfuse__geometry g;
+    int how; /* NARROW ... */
+    unsigned char *memory[OPERANDS + 1];
+    size_t bytes[OPERANDS + 1];
+} problem;
+
+static int16_t instr(problem *p, lfuse__instr in)
+{
+    p->instr[p->body.ninstr] = in;
+    return (int16_t)p->body.ninstr++;
+}
+
+static int16_t load(problem *p, int j)
+{
+    return instr(p, (lfuse__instr){.kind = LFUSE__I_LOAD, .type = (uint8_t)p->k.operands[j].type, .a = (int16_t)j,
+                                   .b = -1});
+}
+
+static int16_t apply(problem *p, int op, int16_t a, int16_t b)
+{
+    return instr(p, (lfuse__instr){.kind = LFUSE__I_APPLY, .op = (uint8_t)op, .type = LFUSE_F32, .a = a, .b = b});
+}
+
+static void store(problem *p, int16_t reg, int operand)
+{
+    p->stores[p->body.nstores++] = (lfuse__store){.reg = reg, .operand = (int16_t)operand};
+}
+
+/* OUT = sum * Z, SUMS of it by column, AFTER = BEFORE - SUMS. */
+static void class_of(problem *p, int how)
+{
+    const lfuse_type type = how & NARROW ? LFUSE_F16 : LFUSE_F32;
+    int16_t x, z, sum;
+    memset(p, 0, sizeof *p);
+    p->how = how;
+    p->body = (lfuse__body){.instr = p->instr, .stores = p->stores};
+    p->k = (lfuse__kernel_class){.body = &p->body, .noperands = OPERANDS, .rank = 2, .naxes = 1};
+    for (int j = 0; j < OPERANDS; j++)
+        p->k.operands[j] = (lfuse__kernel_operand){.type = j == A || j == B || j == Z || j == OUT ? type : LFUSE_F32,
+                                                   .written = j == OUT || j == SUMS || j == AFTER,
+                                                   .inner = LFUSE__STRIDE_UNIT};
+    p->k.product.tb = how & LONG;
+    z = load(p, Z);
+    x = apply(p, LFUSE__OP_mul, load(p, SUM), z);
+    for (int i = 0; i < MORE && how & LONG; i++) x = apply(p, LFUSE__OP_add, x, z);
+    if (how & NARROW)
+        x = instr(p, (lfuse__instr){.kind = LFUSE__I_CONVERT, .type = LFUSE_F16, .from = LFUSE_F32, .a = x});
+    if (!(how & BARE)) store(p, x, OUT);
+    sum = instr(p, (lfuse__instr){.kind = LFUSE__I_REDUCE, .op = LFUSE__REDUCE_SUM, .type = LFUSE_F32, .a = x});
+    store(p, sum, SUMS);
+    store(p, apply(p, LFUSE__OP_sub, load(p, BEFORE), sum), AFTER);
+}
+
+static void sizes_of(problem *p, const int64_t *sizes)
+{
+    const int64_t m = sizes[0], n = sizes[1], k = sizes[2];
+    const bool tb = p->k.product.tb;
+    const int64_t rows[OPERANDS] = {m, tb ? n : k, 0, m, m, 1, 1, 1};
+    const int64_t columns[OPERANDS] = {k, tb ? k : n, 0, n, n, n, n, n};
+    memcpy(p->g.extents, sizes, 3 * sizeof *sizes);
+    for (int j = 0; j < OPERANDS; j++) {
+        const size_t size = lfuse_type_size(p->k.operands[j].type);
+        const int64_t pad = n % 4 ? 1 : 4;
+        p->g.strides[j][0] = rows[j] == 1 && j > Z ? 0 : columns[j] + pad;
+        p->g.strides[j][1] = 1;
+        p->g.offsets[j] = p->g.addresses[j] = GUARD * size;
+        p->bytes[j] = (size_t)(2 * GUARD + rows[j] * (columns[j] + pad)) * size;
+    }
+}
+
+static void set(problem *p, int j, int64_t row, int64_t column, double x)
+{
+    const value v = {.f32 = (float)x};
+    host_store(p->memory[j], p->k.operands[j].type, GUARD + row * p->g.strides[j][0] + column, v);
+}
+
+static float get(const problem *p, int j, int64_t row, int64_t column)
+{
+    return host_load(p->memory[j], p->k.operands[j].type, GUARD + row * p->g.strides[j][0] + column).f32;
+}
+
+static void fill(problem *p, uint64_t state)
+{
+    const int64_t m = p->g.extents[0], n = p->g.extents[1], k = p->g.extents[2];
+    for (int j = 0; j < OPERANDS; j++) {
+        p->memory[j] = malloc(p->bytes[j]);
+        ck_assert(p->memory[j] != NULL);
+        memset(p->memory[j], 0xff, p->bytes[j]);
+    }
+    for (int64_t i = 0; i < m; i++)
+        for (int64_t l = 0; l < k; l++) set(p, A, i, l, (double)(host_random(&state) >> 32 & 3) - 1);
+    for (int64_t j = 0; j < n; j++)
+        for (int64_t l = 0; l < k; l++) {
+            const double x = (double)(host_random(&state) >> 32 & 3) - 1;
+            if (p->k.product.tb) set(p, B, j, l, x);
+            else set(p, B, l, j, x);
+        }
+    for (int64_t j = 0; j < n; j++) {
+        set(p, BEFORE, 0, j, (double)(host_random(&state) >> 40) * 0x1p-24);
+        for (int64_t i = 0; i < m; i++) {
+            const uint64_t r = host_random(&state);
+            set(p, Z, i, j, ldexp((double)(int64_t)(r >> 12) - 0x1p51, (int)(r & 3) - 53));
+        }
+    }
+}
+
+static void check_column(const problem *p, int64_t column, value *elements, const char *what)
+{
+    const int64_t m = p->g.extents[0], k = p->g.extents[2];
+    for (int64_t i = 0; i < m; i++) {
+        const float z = get(p, Z, i, column);
+        float x = 0;
+        for (int64_t l = 0; l < k; l++) x += get(p, A, i, l) * (p->k.product.tb ? get(p, B, column, l)
+                                                                                : get(p, B, l, column));
+        x *= z;
+        for (int more = 0; more < MORE && p->how & LONG; more++) x += z;
+        elements[i].f32 = x;
+        if (p->how & NARROW) elements[i] = host_convert(elements[i], LFUSE_F32, LFUSE_F16);
+        if (p->how & BARE) continue;
+        ck_assert_msg(get(p, OUT, i, column) == elements[i].f32, "%s: %a at %lld, %lld, expected %a", what,
+                      (double)get(p, OUT, i, column), (long long)i, (long long)column, (double)elements[i].f32);
+    }
+    const float sum = row_fold(LFUSE__REDUCE_SUM, LFUSE_F32, elements, m).f32;
+    ck_assert_msg(get(p, SUMS, 0, column) == sum, "%s: the sum of column %lld is %a, expected %a", what,
+                  (long long)column, (double)get(p, SUMS, 0, column), (double)sum);
+    const float after = get(p, BEFORE, 0, column) - sum;
+    ck_assert_msg(get(p, AFTER, 0, column) == after, "%s: %a behind the sum of column %lld, expected %a", what,
+                  (double)get(p, AFTER, 0, column), (long long)column, (double)after);
+}
+
+/* Nothing beside the columns is stored. */
+static void check_guards(const problem *p, const char *what)
+{
+    for (int j = OUT; j < OPERANDS; j++) {
+        const size_t size = lfuse_type_size(p->k.operands[j].type), end = p->bytes[j] - GUARD * size;
+        for (size_t b = 0; b < p->bytes[j]; b++)
+            if ((b < GUARD * size || b >= end) && p->memory[j][b] != 0xff)
+                ck_abort_msg("%s: operand %d has byte %zu of %zu", what, j, b, p->bytes[j]);
+    }
+}
+
+static void run_sums(rig *r, problem *p, const char *tiling)
+{
+    value *elements = malloc((size_t)p->g.extents[0] * sizeof *elements);
+    lfuse__strbuf text = LFUSE__STRBUF_INIT;
+    rig_buffer buffers[OPERANDS + 1];
+    lfuse__bprogram *program;
+    lfuse__packed packed;
+    char what[160];
+    ck_assert(elements != NULL);
+    snprintf(what, sizeof what, "%s, body %d, %lld x %lld x %lld", tiling, p->how, (long long)p->g.extents[0],
+             (long long)p->g.extents[1], (long long)p->g.extents[2]);
+    fill(p, (uint64_t)p->g.extents[0]);
+    p->bytes[OPERANDS] = (size_t)lfuse__product_workspace(&p->k, &r->facts, &p->g);
+    p->memory[OPERANDS] = malloc(p->bytes[OPERANDS]);
+    ck_assert(p->memory[OPERANDS] != NULL);
+    memset(p->memory[OPERANDS], 0xff, p->bytes[OPERANDS]);
+    memset(p->memory[OPERANDS], 0, lfuse__product_tickets(&p->k));
+    for (int j = 0; j <= OPERANDS; j++)
+        buffers[j] = (rig_buffer){j == SUM ? NULL : p->memory[j], p->bytes[j], j >= OUT};
+    ck_assert_msg(!lfuse__product_emit(&text, "k0", &p->k, &r->facts), "%s: %s", what, lfuse__error_message());
+    program = rig_program(r, &text);
+    ck_assert_msg(!lfuse__product_pack(&p->k, &r->facts, &p->g, &packed), "%s: %s", what, lfuse__error_message());
+    for (int twice = 0; twice < 2; twice++) rig_launch(r, program, "k0", &packed, OPERANDS + 1, buffers);
+    r->backend->program_destroy(program);
+    for (int64_t j = 0; j < p->g.extents[1]; j++) check_column(p, j, elements, what);
+    check_guards(p, what);
+    for (uint64_t b = 0; b < lfuse__product_tickets(&p->k); b++)
+        ck_assert_msg(!p->memory[OPERANDS][b], "%s: a ticket stays", what);
+    for (int j = 0; j <= OPERANDS; j++) free(p->memory[j]);
+    free(elements);
+}
+
+static const char *const tilings[] = {"64x128x16:8x8:1:", "64x64x16:8x8:2:", "64x128x16:8x8:2:",
+                                      "128x128x16:8x16:1:"};
+enum { TILINGS = sizeof tilings / sizeof *tilings };
+
+static void take(const lfuse__facts *facts, problem *p, int tiling, int parts, const int64_t *sizes, int how,
+                 char name[LFUSE__TILING_NAME])
+{
+    lfuse__product_tiling t;
+    snprintf(name, LFUSE__TILING_NAME, "%s%d", tilings[tiling], parts);
+    ck_assert(lfuse__product_tiling_parse(name, &t));
+    class_of(p, how);
+    ck_assert_msg(!lfuse__product_take(facts, sizes[0], sizes[1], sizes[2], &t, &p->k), "%s", lfuse__error_message());
+    p->g.parts = parts;
+}
+
+void case_column_sums(rig *r)
+{
+    static const int64_t sizes[][3] = {{200, 130, 20}, {1, 7, 5}, {1500, 68, 33}, {3080, 9, 16}, {512, 140, 40},
+                                       {1025, 65, 3}, {65, 128, 17}, {2100, 33, 64}};
+    int turn = 0;
+    for (int i = 0; i < TILINGS; i++)
+        for (int parts = 0; parts <= 3; parts += 3, turn++)
+            for (int s = 0; s < 8; s += r->facts.compiles_at_launch && !test_all() ? 3 : 1) {
+                const int64_t *z = sizes[(turn + s) % 8];
+                const int how = parts ? turn & (NARROW | BARE) : (turn / 2 + 1) & 7;
+                char name[LFUSE__TILING_NAME];
+                problem p;
+                take(&r->facts, &p, i, parts, z, how, name);
+                sizes_of(&p, z);
+                run_sums(r, &p, name);
+            }
+}
+
+void sums_emit(lfuse__strbuf *out, const lfuse__facts *device, int turn, int turns)
+{
+    static const int64_t sizes[] = {2000, 300, 700};
+    lfuse__facts facts = *device;
+    facts.info.local_bytes = 48 * 1024, facts.info.max_group = 1024, facts.info.compute_units = 16;
+    for (int i = 0; i < 2 * TILINGS; i++) {
+        char name[32], tiling[LFUSE__TILING_NAME];
+        problem p;
+        if (i % turns != turn) continue;
+        take(&facts, &p, i / 2, i % 2 * 3, sizes, i % 2 ? i / 2 & NARROW : i / 2 & 3, tiling);
+        snprintf(name, sizeof name, "sums_%d", i);
+        ck_assert_msg(!lfuse__product_emit(out, name, &p.k, &facts), "%s", lfuse__error_message());
+    }
+}
