@@ -375,6 +375,16 @@ lfuse_status lfuse__prologue_add(lfuse__draft *d, int32_t matmul, lfuse__step *s
 /* Those of the product lie in memory from the next round on; false: it has none. */
 bool lfuse__prologue_cut(lfuse__draft *d, int32_t matmul);
 
+/* ---- product_sums.c: sums over the rows of what such a product's region makes, by the same kernel ---- */
+/* Whether the region is for that; it is no region of a plain tail then. */
+bool lfuse__product_sums(const lfuse__draft *d, int32_t matmul, int32_t region);
+/* The loop of such a region in the product: its own axes, none of which is reduced by the loop. */
+void lfuse__product_sums_loop(const lfuse__draft *d, int32_t matmul, lfuse__unit_loop *loop);
+/* Whether what is stored for each column is made of the sum, and nothing else is. */
+bool lfuse__product_sums_fit(const lfuse__step *step);
+/* Behind the stage's alternative that does it, one for sizes where that declines; *fits false: it is too large. */
+lfuse_status lfuse__make_sums(lfuse__draft *d, const lfuse__unit *u, lfuse__stage *stage, bool *fits);
+
 /* ---- strassen.c: which products are made of seven smaller ones; strassen_step.c: their steps ---- */
 /* Fills `levels`, and the plan's choices; behind the views and what is frozen. */
 lfuse_status lfuse__draft_strassen(lfuse__draft *d);

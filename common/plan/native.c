@@ -79,6 +79,14 @@ bool lfuse__native_holds(const lfuse__draft *d, int32_t node, const lfuse__node 
     return true;
 }
 
+/* Whose axes the walks of a node's operands have. */
+static int32_t walker_of(const lfuse__draft *d, int32_t node)
+{
+    const lfuse__node *n = lfuse__draft_node(d, node);
+
+    return n->kind == LFUSE__REDUCE ? n->in[0] : node;
+}
+
 /* How many nodes of the region read the product, each where it stands itself. */
 static int readers(const lfuse__draft *d, int32_t matmul, int32_t region)
 {
@@ -90,7 +98,7 @@ static int readers(const lfuse__draft *d, int32_t matmul, int32_t region)
         bool reads = false;
         for (i = 0; i < lfuse__draft_node(d, node)->nin; i++) {
             if (lfuse__draft_operand(d, node, i, &walk) != matmul) continue;
-            if (!lfuse__draft_same_index(d, node, &walk)) return -1;
+            if (!lfuse__draft_same_index(d, walker_of(d, node), &walk)) return -1;
             reads = true;
         }
         count += reads;
@@ -107,7 +115,8 @@ int32_t lfuse__native_tail(const lfuse__draft *d, int32_t matmul)
     if (d->disable & LFUSE_NO_EPILOGUE || region < 0 || d->cut[matmul] || d->prepared[reader] != d->prepared[matmul])
         return -1;
     for (node = region; node >= 0; node = d->next[node])
-        if (!lfuse__native_holds(d, node, product)) return -1;
+        if (!lfuse__native_holds(d, node, product)) break;
+    if (node >= 0 && !lfuse__product_sums(d, matmul, region)) return -1;
     return readers(d, matmul, region) == d->reads[matmul] ? region : -1;
 }
 
@@ -182,20 +191,20 @@ static lfuse_status build(lfuse__draft *d, const lfuse__unit *u, lfuse__builder 
                           bool *fitting)
 {
     const lfuse__node *n = lfuse__draft_node(d, u->node);
+    const bool sums = u->tail >= 0 && lfuse__product_sums(d, u->node, u->tail);
     lfuse__unit_loop loop;
     int sum;
 
-    if (u->tail >= 0) {
-        lfuse__draft_loop(d, u->tail, &loop);
-        lfuse__builder_loop(b, &loop);
-    }
+    if (sums) lfuse__product_sums_loop(d, u->node, &loop);
+    else if (u->tail >= 0) lfuse__draft_loop(d, u->tail, &loop);
+    if (u->tail >= 0) lfuse__builder_loop(b, &loop);
     sum = lfuse__builder_sum(b, u->node);
     if (alone) lfuse__native_store(d, b, u->node, sum);
     if (u->tail >= 0) lfuse__region_stores(d, b, u->tail, &loop);
     if (n->list) lfuse__builder_shape(b, LFUSE__STEP_GROUPED, LFUSE__SPAN_LIST, d->list[u->node]);
     if (!lfuse__builder_overflow(b))
         LFUSE__TRY(lfuse__builder_finish(b, n->list ? LFUSE__STEP_GROUPED : LFUSE__STEP_GEMM, step));
-    *fitting = !lfuse__builder_overflow(b) && fits(step);
+    *fitting = !lfuse__builder_overflow(b) && fits(step) && (!sums || lfuse__product_sums_fit(step));
     if (!*fitting) return LFUSE_OK;
     if (n->list) {
         describe_list(d, u->node, step);
@@ -231,6 +240,8 @@ lfuse_status lfuse__make_native(lfuse__draft *d, const lfuse__unit *u, lfuse__st
     LFUSE__TRY(lfuse__builder_create(d, u->tail, n->rank, n->shape, &b));
     status = build(d, u, b, true, stage->alternatives[0].steps, &fitting);
     lfuse__builder_destroy(b);
+    if (!status && fitting && u->tail >= 0 && lfuse__product_sums(d, u->node, u->tail))
+        status = lfuse__make_sums(d, u, stage, &fitting);
     if (!status && !fitting) cut(d, u->node);
     return status;
 }

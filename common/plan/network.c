@@ -77,6 +77,7 @@ static lfuse_status open_layer(lfuse__draft *d, int at, lfuse__step *layer)
     if (lfuse__draft_node(d, u.node)->list || lfuse__draft_node(d, u.node)->op == LFUSE_PRECISION_TF32)
         return LFUSE_OK;
     if (u.tail < 0) u.tail = lfuse__native_tail(d, u.node);
+    if (u.tail >= 0 && lfuse__product_sums(d, u.node, u.tail)) return LFUSE_OK;
     if (u.tail >= 0 && d->units[at].tail < 0) {
         stages = 2;
         if (at + 1 == d->nunits || d->units[at + 1].kind != LFUSE__UNIT_REGION || d->units[at + 1].node != u.tail ||

@@ -131,8 +131,9 @@ typedef enum lfuse__step_kind {
  * For a vendor's library: [2] is D, [3] the bias when the epilogue has one, which walks the last axis alone.
  * D = epilogue(alpha A B + beta C), C being D or an operand of its own.
  * `native`: [2] is of place SUM, and the step's body makes of it whatever the step stores in the others, which are
- * walked by the step's axes. GROUPED is so too, its operands being lists; the last one is the SHAPE: matrices, m, n and
- * k of each member.
+ * walked by the step's axes. Where the body has a REDUCE, of which there is one, it sums over m, and what is stored of
+ * what is made of it walks n alone. GROUPED is so too, but has no REDUCE, its operands being lists; the last one is the
+ * SHAPE: matrices, m, n and k of each member.
  */
 typedef struct lfuse__product {
     lfuse_type type;   /* of the operands; native ones have each their own */
@@ -239,7 +240,7 @@ typedef struct lfuse__alternative {
     int nsteps;
     lfuse__step *steps;
     const char *name; /* "kernel", "native", "vendor", "vendor-epilogue", "vendor+pointwise", "widened", "phases",
-                         "strassen"; static */
+                         "strassen", "native+rows"; static */
     lfuse__guard guard;
 } lfuse__alternative;
 typedef struct lfuse__stage {

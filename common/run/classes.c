@@ -215,6 +215,15 @@ static lfuse__stride_class stride_along(const lfuse__plan_body *plan, const lfus
     return LFUSE__STRIDE_ANY;
 }
 
+static bool reduces(const lfuse__body *body)
+{
+    int i;
+
+    for (i = 0; i < body->ninstr; i++)
+        if (body->instr[i].kind == LFUSE__I_REDUCE) return true;
+    return false;
+}
+
 /* Its form is chosen by sizes. */
 static void product_class(const lfuse__plan_body *plan, const lfuse__step *step, lfuse__kernel_class *k)
 {
@@ -224,6 +233,7 @@ static void product_class(const lfuse__plan_body *plan, const lfuse__step *step,
 
     k->body = &step->body;
     k->rank = 2;
+    k->naxes = reduces(k->body);
     k->noperands = step->noperands;
     k->product.batched = step->rank > 2;
     memcpy(k->product.made, step->product.made, sizeof k->product.made);

@@ -20,7 +20,7 @@ static const struct pass {
     { "products", LFUSE_NO_SMALL_PRODUCTS },    { "gathers", LFUSE_NO_GATHER_FUSION },
     { "bundles", LFUSE_NO_BUNDLES },           { "recompute", LFUSE_NO_RECOMPUTE },
     { "replay", LFUSE_NO_REPLAY },             { "network", LFUSE_NO_NETWORK },
-    { "prologue", LFUSE_NO_PROLOGUE },
+    { "prologue", LFUSE_NO_PROLOGUE },         { "sums", LFUSE_NO_COLUMN_SUMS },
 };
 enum { PASSES = sizeof passes / sizeof passes[0] };
 

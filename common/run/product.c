@@ -203,8 +203,10 @@ lfuse_status lfuse__furnish_product(lfuse_instance *in, const lfuse__step *step)
     LFUSE__TRY(lfuse__matrix_count(p.rank, p.extents, &p.count));
     m = p.extents[p.rank - 2];
     n = p.extents[p.rank - 1];
-    if (!p.count || !m || !n) return LFUSE_OK;
     lfuse__step_classes(in->body, step, false, wanted);
+    if (!m && n && c->naxes)
+        return lfuse__error(LFUSE_ERR_UNSUPPORTED, "a product of no rows, of which %" PRId64 " columns are summed", n);
+    if (!p.count || !m || !n) return LFUSE_OK;
     lfuse__product_sides(c, p.sides);
     p.turned[0] = c->product.ta;
     p.turned[1] = c->product.tb;

@@ -36,13 +36,14 @@ enum {
     LFUSE_NO_RECOMPUTE = 128,      /**< recompute: what several kernels read is stored, however cheap it is */
     LFUSE_NO_REPLAY = 256,         /**< replay: runs of an instance are launched step by step, never as one graph */
     LFUSE_NO_NETWORK = 512,        /**< network: products of few rows that follow each other keep their launches */
-    LFUSE_NO_PROLOGUE = 1024       /**< prologue: what thin products multiply is computed by kernels of its own */
+    LFUSE_NO_PROLOGUE = 1024,      /**< prologue: what thin products multiply is computed by kernels of its own */
+    LFUSE_NO_COLUMN_SUMS = 2048    /**< sums: sums over the rows of what follows a product have a kernel of their own */
 };
 /** All of them. */
 #define LFUSE_NO_FUSION                                                                                                \
     (LFUSE_NO_POINTWISE_FUSION | LFUSE_NO_EPILOGUE | LFUSE_NO_VIEW_FUSION | LFUSE_NO_ROW_FUSION |                      \
      LFUSE_NO_SMALL_PRODUCTS | LFUSE_NO_GATHER_FUSION | LFUSE_NO_BUNDLES | LFUSE_NO_RECOMPUTE | LFUSE_NO_REPLAY |     \
-     LFUSE_NO_NETWORK | LFUSE_NO_PROLOGUE)
+     LFUSE_NO_NETWORK | LFUSE_NO_PROLOGUE | LFUSE_NO_COLUMN_SUMS)
 
 /**
  * How the addresses of a list's members reach the kernels. All of them give the same bits. Where one that is named here

@@ -15,6 +15,7 @@ extern const harness_case harness_join_cases[]; /* look-ups, bundles, small prod
 extern const harness_case harness_batch_cases[]; /* products of rank 3 and more */
 extern const harness_case harness_product_cases[]; /* types, precisions, epilogues */
 extern const harness_case harness_prologue_cases[]; /* pointwise work on their operands */
+extern const harness_case harness_sum_cases[];      /* sums over the rows of products */
 extern const harness_case harness_strassen_cases[]; /* products by Strassen's algorithm */
 extern const harness_case harness_grouped_cases[]; /* products of lists */
 extern const harness_case harness_member_cases[]; /* reductions of lists */

@@ -33,3 +33,7 @@ tests_plan_check_counts_SOURCES = %reldir%/check_counts.c %reldir%/rig.c %reldir
 check_PROGRAMS += tests/plan/check_network
 TESTS += tests/plan/check_network
 tests_plan_check_network_SOURCES = %reldir%/check_network.c %reldir%/rig.c %reldir%/rig.h
+
+check_PROGRAMS += tests/plan/check_product_sums
+TESTS += tests/plan/check_product_sums
+tests_plan_check_product_sums_SOURCES = %reldir%/check_product_sums.c %reldir%/rig.c %reldir%/rig.h

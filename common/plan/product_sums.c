@@ -1,0 +1,143 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#ifdef HAVE_CONFIG_H
+#include "config.h"
+#endif
+
+/*
+ * Sums of columns in a product: the gradient of a bias beside that of what it was added to. Where a region behind a
+ * product of the library's own for GPUs sums its rows, once and in f32, the product's kernel does all of the region;
+ * the values that are added up need not be stored. The sum has the bits of a row kernel
+ * (kernels/product_tiles_columns.c). For sizes at which tiles decline to do so, the product by itself and a row kernel
+ * for the region are the other alternative.
+ */
+#include "common/plan/draft.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "common/base/error.h"
+#include "common/plan/provider.h"
+
+static bool plain(const lfuse__draft *d, int32_t matmul)
+{
+    const lfuse__node *n = lfuse__draft_node(d, matmul);
+    int i;
+
+    if (d->disable & (LFUSE_NO_COLUMN_SUMS | LFUSE_NO_ROW_FUSION) || n->list || n->rank != 2 ||
+        n->op == LFUSE_PRECISION_TF32 || d->levels[matmul] || lfuse__register_type((lfuse_type)n->type) != LFUSE_F32 ||
+        !lfuse__tiles_fit(d->facts) || lfuse__draft_both(d, matmul) || !lfuse__draft_native(d, matmul) ||
+        lfuse__draft_turned(d, matmul, 0))
+        return false;
+    for (i = 0; i < 2; i++)
+        if (lfuse__prologue(d, matmul, i) >= 0) return false;
+    return true;
+}
+
+/* A sum over the rows of what has the shape of the product. */
+static bool sums_rows(const lfuse__draft *d, int32_t node, const lfuse__node *product)
+{
+    const lfuse__node *n = lfuse__draft_node(d, node), *of;
+
+    if (n->kind != LFUSE__REDUCE || n->op != LFUSE__REDUCE_SUM || n->naxes != 1 || n->axes[0]) return false;
+    of = lfuse__draft_node(d, n->in[0]);
+    return !of->list && of->rank == 2 && !memcmp(of->shape, product->shape, 2 * sizeof *of->shape) &&
+           lfuse__register_type((lfuse_type)of->type) == LFUSE_F32 &&
+           lfuse__register_type((lfuse_type)n->type) == LFUSE_F32;
+}
+
+/* Elements of the product's shape, or what is made of columns. */
+static bool holds(const lfuse__draft *d, int32_t node, const lfuse__node *product)
+{
+    const lfuse__node *n = lfuse__draft_node(d, node);
+
+    if (n->list || d->again[node] || !lfuse__draft_pointwise(d, node) || d->part[node] != LFUSE__PART_NONE)
+        return false;
+    return d->signatures[node].row || (n->rank == 2 && !memcmp(n->shape, product->shape, 2 * sizeof *n->shape));
+}
+
+bool lfuse__product_sums(const lfuse__draft *d, int32_t matmul, int32_t region)
+{
+    const lfuse__node *product = lfuse__draft_node(d, matmul);
+    int32_t node;
+    int sums = 0;
+
+    if (!plain(d, matmul)) return false;
+    for (node = region; node >= 0; node = d->next[node]) {
+        if (sums_rows(d, node, product)) sums++;
+        else if (!holds(d, node, product)) return false;
+    }
+    return sums == 1;
+}
+
+void lfuse__product_sums_loop(const lfuse__draft *d, int32_t matmul, lfuse__unit_loop *loop)
+{
+    const lfuse__node *n = lfuse__draft_node(d, matmul);
+    int i;
+
+    memset(loop, 0, sizeof *loop);
+    loop->rank = n->rank;
+    for (i = 0; i < LFUSE_MAX_RANK; i++) loop->axis[i] = (int8_t)(i < n->rank ? i : -1);
+    memcpy(loop->extents, n->shape, (size_t)n->rank * sizeof *n->shape);
+}
+
+bool lfuse__product_sums_fit(const lfuse__step *step)
+{
+    const lfuse__body *body = &step->body;
+    int i, k;
+
+    for (i = 0; i < body->nstores; i++) {
+        bool needed[LFUSE__BODY_INSTRUCTIONS] = { false }, behind = false;
+        needed[body->stores[i].reg] = true;
+        lfuse__body_needs(body, NULL, needed);
+        for (k = 0; k < body->ninstr; k++) behind = behind || (needed[k] && body->instr[k].kind == LFUSE__I_REDUCE);
+        if (behind != (step->operands[body->stores[i].operand].axis[0] < 0)) return false;
+    }
+    return true;
+}
+
+/* ---- the other alternative ---- */
+
+static lfuse_status row_step(lfuse__draft *d, const lfuse__unit *u, lfuse__step *step, bool *fits)
+{
+    lfuse__unit_loop loop;
+    lfuse_status status = LFUSE_OK;
+    lfuse__builder *b;
+
+    lfuse__draft_loop(d, u->tail, &loop);
+    LFUSE__TRY(lfuse__builder_create(d, u->tail, loop.rank, loop.extents, &b));
+    lfuse__builder_loop(b, &loop);
+    lfuse__region_stores(d, b, u->tail, &loop);
+    *fits = !lfuse__builder_overflow(b);
+    if (*fits) status = lfuse__builder_finish(b, LFUSE__STEP_ROWS, step);
+    if (*fits && !status) step->naxes = loop.naxes;
+    lfuse__builder_destroy(b);
+    return status;
+}
+
+/* The product lies in memory there, whether it does elsewhere or not. */
+static lfuse_status make_apart(lfuse__draft *d, const lfuse__unit *u, lfuse__alternative *a, bool *fits)
+{
+    const lfuse__home before = d->home[u->node];
+    lfuse__unit bare = *u;
+    lfuse_status status = lfuse__draft_house(d, u->node);
+
+    bare.tail = -1;
+    a->name = "native+rows";
+    if (!status) status = lfuse__native_step(d, &bare, &a->steps[0], fits);
+    if (!status && *fits) status = row_step(d, u, &a->steps[1], fits);
+    d->home[u->node] = before;
+    return status;
+}
+
+lfuse_status lfuse__make_sums(lfuse__draft *d, const lfuse__unit *u, lfuse__stage *stage, bool *fits)
+{
+    lfuse__alternative *all = realloc(stage->alternatives, 2 * sizeof *all);
+
+    if (!all) return lfuse__error(LFUSE_ERR_MEMORY, "out of host memory while a plan was made");
+    stage->alternatives = all;
+    all[1] = (lfuse__alternative){ .nsteps = 2, .steps = calloc(2, sizeof *all->steps) };
+    if (!all[1].steps) return lfuse__error(LFUSE_ERR_MEMORY, "out of host memory while a plan was made");
+    stage->nalternatives = 2;
+    all[0].steps[0].product.ahead = true;
+    return make_apart(d, u, &all[1], fits);
+}
