@@ -152,7 +152,8 @@ static void put_fragments(const lfuse__tiles *t, const side *s, int indent, cons
                    set, c, step, c, STEP * s->chunks * 16);
     else
         lfuse__put(t->t.out, indent + 1,
-                   "FRAGMENTS_TURNED(%c_set%d + 4 * i, (%c_from ^ i * 32) + %c_now + %s * %d);", c, set, c, c, step, STEP * s->chunks * 16);
+                   "FRAGMENTS_TURNED(%c_set%d + 4 * i, (%c_from ^ i * 32) + %c_now + %s * %d);", c, set, c, c, step,
+                   STEP * s->chunks * 16);
 }
 
 static void put_multiply(const lfuse__tiles *t, int indent, int step)
