@@ -51,8 +51,6 @@ int lfuse__tiles_tilings(const lfuse__facts *facts, int64_t m, int64_t n, int64_
                          lfuse__product_tiling *all);
 lfuse_status lfuse__tiles_take(const lfuse__facts *facts, int64_t m, int64_t n, int64_t k,
                                const lfuse__product_tiling *tiling, lfuse__kernel_class *c);
-/* Whether the device's units for matrices take these operands: `units` of the class that is asked for. */
-bool lfuse__units_serve(const lfuse__facts *facts, const lfuse__kernel_class *c);
 bool lfuse__tiles_known(const lfuse__product_class *p); /* of those that are not thin */
 void lfuse__tiles_cut(const lfuse__product_class *p, const lfuse__facts *facts, const lfuse__geometry *g,
                       lfuse__cut *cut);
@@ -145,8 +143,16 @@ static inline int lfuse__tiles_put_down(int e)
 void lfuse__tiles_put_acc(const lfuse__tiles *t, int indent, const char *w);
 
 /*
- * product_units.c: the same of products on units for matrices, whose vectors lie elsewhere in the tile: y, x of
- * `place`; row and column of vector `g`.
+ * product_units.c: whether units for matrices take these operands (`units` of the class that is asked for), have room,
+ * and rows of whole vectors.
+ */
+bool lfuse__units_serve(const lfuse__facts *facts, const lfuse__kernel_class *c);
+bool lfuse__units_fit(const lfuse__product_class *p);
+bool lfuse__units_suit(const lfuse__product_class *p, const int64_t *extents);
+
+/*
+ * The sums of products on units for matrices, as those of product_tiles_sums.c, whose vectors lie elsewhere in the
+ * tile: y, x of `place`; row and column of vector `g`.
  */
 void lfuse__units_put_sums(const lfuse__tiles *t);
 void lfuse__units_put_corner(const lfuse__tiles *t, int indent, const char *place);

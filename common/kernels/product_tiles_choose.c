@@ -188,33 +188,15 @@ static bool candidate(int at, lfuse__product_class *p)
     return true;
 }
 
-enum { LOCAL_OF_ALL = 48 * 1024, TICKET_BYTES = 16 };
-
-bool lfuse__units_serve(const lfuse__facts *facts, const lfuse__kernel_class *c)
-{
-    const lfuse_type type = c->operands[LFUSE__PRODUCT_A].type;
-    return facts->matrix_units && facts->info.local_bytes >= LOCAL_OF_ALL &&
-           (type == LFUSE_F16 || type == LFUSE_BF16) && c->operands[LFUSE__PRODUCT_B].type == type;
-}
-
 /* Whether products of these sizes, or of some within the bounds, may be computed so; `units`: on those for matrices. */
 static bool serves(const lfuse__product_class *p, bool units, const int64_t *least, const int64_t *most)
 {
-    const bool room = !p->split || lfuse__tiles_local(p) * 4 + TICKET_BYTES <= LOCAL_OF_ALL;
-    if (p->units && (!units || !room)) return false;
+    if (p->units && (!units || !lfuse__units_fit(p))) return false;
     const int few = p->rows == p->item_rows ? p->rows : p->columns, side = p->rows != p->item_rows;
     if (p->summed && !lfuse__tiles_sum_columns(p)) return false;
     if (!lfuse__is_thin(p)) /* a batch has tiles enough; what operands are made of is not put into local memory */
         return (!p->batched || !p->split) && !p->made[0] && !p->made[1];
     return least[side] <= few && (few == fews[0] || most[side] > fews[0]);
-}
-
-/* Units for matrices take rows of whole vectors: elsewhere they wait for single elements. */
-static bool suits(const lfuse__product_class *p, const int64_t *extents)
-{
-    const int vector = LFUSE__TILES_VECTOR / 2;
-    return !p->units || (extents[lfuse__tiles_turned(p, LFUSE__PRODUCT_A) ? 2 : 0] % vector == 0 &&
-                         extents[lfuse__tiles_turned(p, LFUSE__PRODUCT_B) ? 2 : 1] % vector == 0);
 }
 
 /* Whether there are tickets for all tiles whose parts meet. */
@@ -239,7 +221,7 @@ static double find(const lfuse__facts *facts, const int64_t *extents, bool whole
     tried.unsized = false;
     for (int i = 0; candidate(i, &tried); i++) {
         lfuse__cut c;
-        if (!serves(&tried, units, extents, extents) || !suits(&tried, extents)) continue;
+        if (!serves(&tried, units, extents, extents) || !lfuse__units_suit(&tried, extents)) continue;
         if ((unsized && !ahead_of_sizes(i)) || (whole && tried.split)) continue;
         cut_for(&tried, facts, extents, &c);
         if (!meets(&tried, &c)) continue;
@@ -356,7 +338,7 @@ int lfuse__tiles_tilings(const lfuse__facts *facts, int64_t m, int64_t n, int64_
     for (int i = 0; candidate(i, &tried); i++) {
         lfuse__product_tiling t;
         lfuse__cut cut;
-        if (!serves(&tried, c->product.units, extents, extents) || !suits(&tried, extents)) continue;
+        if (!serves(&tried, c->product.units, extents, extents) || !lfuse__units_suit(&tried, extents)) continue;
         cut_for(&tried, facts, extents, &cut);
         if (!meets(&tried, &cut)) continue;
         t = tiling_of(&tried, &cut);

@@ -22,6 +22,27 @@
 
 enum { CHUNK = 8 /* elements of 16 bytes */, STEP = 16 /* of a fragment, along k too */, BANKS = 128 /* bytes */ };
 
+enum { LOCAL_OF_ALL = 48 * 1024, TICKET_BYTES = 16 };
+
+bool lfuse__units_serve(const lfuse__facts *facts, const lfuse__kernel_class *c)
+{
+    const lfuse_type type = c->operands[LFUSE__PRODUCT_A].type;
+    return facts->matrix_units && facts->info.local_bytes >= LOCAL_OF_ALL &&
+           (type == LFUSE_F16 || type == LFUSE_BF16) && c->operands[LFUSE__PRODUCT_B].type == type;
+}
+
+bool lfuse__units_fit(const lfuse__product_class *p)
+{
+    return lfuse__tiles_local(p) * 4 + (p->split ? TICKET_BYTES : 0) <= LOCAL_OF_ALL;
+}
+
+/* Elsewhere they would wait for single elements: the other tiles are faster. */
+bool lfuse__units_suit(const lfuse__product_class *p, const int64_t *extents)
+{
+    return !p->units || (extents[lfuse__tiles_turned(p, LFUSE__PRODUCT_A) ? 2 : 0] % CHUNK == 0 &&
+                         extents[lfuse__tiles_turned(p, LFUSE__PRODUCT_B) ? 2 : 1] % CHUNK == 0);
+}
+
 typedef struct side {
     int operand;
     char letter;       /* of names: a or b */
