@@ -94,7 +94,7 @@ typedef struct lfuse__product_class {
     int ahead;      /* TILES: slabs that are on their way from memory while one is multiplied */
     int beside;     /* TILES: groups of a compute unit that its registers have to suffice for; 0: as they do */
     bool units;     /* TILES: on the device's units for matrices, of f16 or bf16 */
-    int split;      /* TILES: 1: different groups sum parts of k, as many as suit the sizes; a phase adds those up */
+    int split;      /* TILES: 1: different groups sum parts of k, as many as suit the sizes; 2: tiles are shared out */
     int phase;      /* of lfuse__product_phases launches, from 0 on */
     bool batched;   /* several products in one launch */
     bool unsized;   /* asks for one of those that a plan has compiled which does not know sizes; false in a class */
@@ -143,7 +143,7 @@ typedef struct lfuse__geometry {
     uint64_t addresses[LFUSE__MAX_OPERANDS]; /* device address of each operand's first byte, for the alignment class */
     int64_t gathered_extents[LFUSE__MAX_OPERANDS], gathered_strides[LFUSE__MAX_OPERANDS]; /* of gathered operands */
     uint64_t reporter, reports; /* where an operand is gathered: who reports, and the report buffer's offset in bytes */
-    int parts;         /* products by tiles: of k; 0: as the sizes suggest */
+    int parts;         /* products by tiles: of k; 0: as the sizes suggest; below 0: tiles are shared out */
     uint64_t partials; /* PARTIAL, FOLD, products: byte offset in the last buffer, a multiple of 16 (products: 64) */
     const double *numbers; /* [body->nnumbers], not yet rounded */
 } lfuse__geometry;

@@ -63,7 +63,8 @@ int lfuse__product_classes(const lfuse__facts *facts, const int64_t m[2], const 
                            const lfuse__kernel_class *c, lfuse__kernel_class *classes);
 /*
  * Ways to compute one product of these sizes, by tiles: which, and how many parts of k (0: one whole; else geometry's
- * `parts`). The likely ones, the fastest first by the clock of `choose`; 0 where there is one way alone.
+ * `parts`; -1: tiles are shared out among as many groups as the device has room for). The likely ones, the fastest
+ * first by the clock of `choose`; 0 where there is one way alone.
  */
 typedef struct lfuse__product_tiling {
     int rows, columns, depth, item_rows, item_columns, slices, parts;

@@ -10,6 +10,7 @@
 #include "config.h"
 #endif
 
+#include <math.h>
 #include <stdio.h>
 
 #include "common/kernels/product_thin.h"
@@ -267,4 +268,41 @@ void lfuse__thin_put(const lfuse__tiles *t, const char *name)
     if (s.wide_turned) put_exchange(&s);
     else put_meeting(&s);
     lfuse__put(s.out, 0, "}");
+}
+
+/* ---- how it is cut up ---- */
+
+enum { THIN_GROUPS = 4 /* of a compute unit, for its memory to be busy */ };
+
+static const double launch = 5000; /* cycles of a second one */
+
+/* As many parts as keep all units reading. */
+void lfuse__thin_cut(const lfuse__product_class *p, const lfuse__facts *facts, const int64_t *extents, lfuse__cut *c)
+{
+    const int64_t units = facts->info.compute_units ? facts->info.compute_units : 1;
+    const int64_t batch = p->batched ? extents[LFUSE__PRODUCT_BATCH] : 1;
+    const int64_t length = p->rows == p->item_rows ? extents[1] : extents[0];
+    const double wide = (double)length * (double)extents[2] * (double)batch;
+    const double few = p->rows == p->item_rows ? p->rows : p->columns;
+    c->down = lfuse__tiles_parts(extents[0], p->rows), c->across = lfuse__tiles_parts(extents[1], p->columns);
+    c->slabs = lfuse__tiles_parts(extents[2], p->depth);
+    c->parts = lfuse__tiles_parts(THIN_GROUPS * units, batch * c->down * c->across);
+    if (c->parts > c->slabs) c->parts = c->slabs ? c->slabs : 1;
+    if (c->parts > LFUSE__MOST_PARTS) c->parts = LFUSE__MOST_PARTS;
+    const double products = wide * few / 60, bytes = wide * lfuse__type_bytes(p->sum) / LFUSE__TILES_BYTES;
+    const double groups = (double)(batch * c->down * c->across * c->parts);
+    c->time = launch + LFUSE__TILES_START + (products > bytes ? products : bytes) / fmin(groups, (double)units);
+}
+
+/* One side is `few`, in whole. */
+void lfuse__thin_set(lfuse__product_class *p, bool rows, int few)
+{
+    const int wide = rows ? LFUSE__PRODUCT_B : LFUSE__PRODUCT_A;
+    const int width = lfuse__thin_width(p, wide, lfuse__tiles_vector(p));
+    p->rows = rows ? few : width, p->columns = rows ? width : few;
+    p->item_rows = rows ? few : lfuse__tiles_vector(p), p->item_columns = rows ? lfuse__tiles_vector(p) : few;
+    p->depth = lfuse__thin_depth(p, wide, lfuse__tiles_vector(p));
+    p->slices = p->split = p->ahead = 1;
+    p->beside = 0;
+    p->units = false;
 }

@@ -34,9 +34,11 @@ static uint64_t workspace(const lfuse__kernel_class *c, const lfuse__facts *fact
     uint64_t bytes = tickets(c);
     if (!c->product.split && !c->product.summed) return 0;
     lfuse__tiles_cut(&c->product, facts, g, &found);
-    if (c->product.split && !lfuse__is_thin(&c->product))
-        bytes += (uint64_t)(found.down * found.across * found.parts * c->product.rows * c->product.columns) *
-                 lfuse__type_bytes(c->product.sum);
+    if (c->product.split && !lfuse__is_thin(&c->product)) {
+        const bool shared = c->product.split == LFUSE__SPLIT_SHARED;
+        const int64_t sums = shared ? found.workers + found.shared : found.down * found.across * found.parts;
+        bytes += (uint64_t)(sums * c->product.rows * c->product.columns) * lfuse__type_bytes(c->product.sum);
+    }
     if (c->product.summed) bytes += lfuse__tiles_cells(&c->product, found.down, found.across);
     if (!lfuse__is_thin(&c->product)) return bytes;
     return (uint64_t)lfuse__product_batch(c, g) * (uint64_t)found.parts * (uint64_t)g->extents[0] *
@@ -107,8 +109,14 @@ static void put_tile(const lfuse__tiles *t, const char *name)
     lfuse__tiles_put_local(t);
     if (p->split || p->summed) lfuse__put(out, 1, "TICKET");
     lfuse__put(out, 1, "const u32 m = (u32)W(%d), n = (u32)W(%d), k = (u32)W(%d);", t->l.m, t->l.n, t->l.k);
-    lfuse__put(out, 1, "const u32 tiles_down = (u32)W(%d), tiles_across = (u32)W(%d), parts = (u32)W(%d);",
-               own + LFUSE__TILES_DOWN, own + LFUSE__TILES_ACROSS, own + LFUSE__TILES_PARTS);
+    lfuse__put(out, 1, "const u32 tiles_down = (u32)W(%d), tiles_across = (u32)W(%d);", own + LFUSE__TILES_DOWN,
+               own + LFUSE__TILES_ACROSS);
+    if (p->split == LFUSE__SPLIT_SHARED) {
+        lfuse__tiles_put_shared(t);
+        lfuse__put(out, 0, "}");
+        return;
+    }
+    lfuse__put(out, 1, "const u32 parts = (u32)W(%d);", own + LFUSE__TILES_PARTS);
     lfuse__tiles_put_group(t, "tiles_down * tiles_across * parts");
     lfuse__put(out, 1, "const u32 part = group %% parts, number = group / parts;");
     lfuse__tiles_put_band(t, 1, "number", "tiles_down", "tiles_across");
@@ -204,6 +212,7 @@ static lfuse_status pack(const lfuse__kernel_class *c, const lfuse__facts *facts
 {
     const lfuse__product_class *p = &c->product;
     const int64_t batch = lfuse__product_batch(c, g);
+    const bool shared = p->split == LFUSE__SPLIT_SHARED;
     int8_t sides[LFUSE__MAX_OPERANDS];
     lfuse__product_layout l;
     uint64_t groups, *own;
@@ -211,16 +220,19 @@ static lfuse_status pack(const lfuse__kernel_class *c, const lfuse__facts *facts
     LFUSE__TRY(lfuse__product_layout_pack(c, g, lfuse__tiles_own(p), packed));
     lfuse__product_layout_make(c, &l);
     own = packed->words + l.own;
-    lfuse__tiles_cut(p, facts, g, &found);
+    if (!lfuse__tiles_cut(p, facts, g, &found))
+        return lfuse__error(LFUSE_ERR_INVALID, "tiles of %d x %d cannot be shared out", p->rows, p->columns);
     own[LFUSE__TILES_DOWN] = (uint64_t)found.down;
     own[LFUSE__TILES_ACROSS] = (uint64_t)found.across;
-    own[LFUSE__TILES_PARTS] = (uint64_t)found.parts;
+    own[LFUSE__TILES_PARTS] = (uint64_t)(shared ? found.workers : found.parts);
+    own[LFUSE__TILES_SHARED] = (uint64_t)found.shared;
     if (p->summed) own[LFUSE__TILES_APART] = (uint64_t)lfuse__tiles_apart(p, g->extents[0]);
     lfuse__product_sides(c, sides);
     own[LFUSE__TILES_VECTORS] = (uint64_t)matrix_aligned(c, g, sides, LFUSE__PRODUCT_A) |
                                 (uint64_t)matrix_aligned(c, g, sides, LFUSE__PRODUCT_B) << 1 |
                                 (uint64_t)others_aligned(c, g, sides) << 2;
-    groups = (uint64_t)found.down * (uint64_t)found.across * (uint64_t)found.parts * (uint64_t)batch;
+    groups = (uint64_t)found.down * (uint64_t)found.across * (shared ? 1 : (uint64_t)found.parts) * (uint64_t)batch;
+    if (shared) groups += (uint64_t)(found.workers - found.shared);
     packed->group = (unsigned)lfuse__tiles_threads(p);
     if (p->phase) {
         packed->group = LFUSE__GROUP;

@@ -12,14 +12,18 @@
 enum {
     LFUSE__TILES_DOWN,    /* tiles, and across */
     LFUSE__TILES_ACROSS,
-    LFUSE__TILES_PARTS,   /* of k */
+    LFUSE__TILES_PARTS,   /* of k; of tiles that are shared out: workers */
+    LFUSE__TILES_SHARED,  /* those tiles, the first ones */
     LFUSE__TILES_VECTORS, /* bits: A, B, and all of the epilogue's that lie in vectors, can be accessed so */
     LFUSE__TILES_OWN,
     LFUSE__TILES_APART = LFUSE__TILES_OWN /* where columns are summed one word more: rows of a tile are so far apart */
 };
 enum {
     LFUSE__TILES_BAND = 8, /* tiles down that are neighbours in time, for the cache */
-    LFUSE__TILES_TICKETS = 1024 /* tiles whose parts meet in one launch */
+    LFUSE__TILES_TICKETS = 1024, /* tiles whose parts meet in one launch */
+    LFUSE__TILES_START = 4000,   /* cycles of a launch beside its groups' products */
+    LFUSE__TILES_BYTES = 15,     /* that a unit moves in one */
+    LFUSE__MOST_PARTS = 32
 };
 
 enum { LFUSE__TILES_VECTOR = 16 /* bytes */ };
@@ -35,11 +39,18 @@ static inline int64_t lfuse__tiles_parts(int64_t x, int64_t each)
 }
 
 /* How a product is cut up. */
+enum { LFUSE__SPLIT_SHARED = 2 /* `split` of a class */, LFUSE__SHARED_OUT = -1 /* `parts` of such a cut */ };
 typedef struct lfuse__cut {
     int64_t down, across, slabs, parts;
+    int64_t workers, shared; /* of tiles that are shared out */
     double time; /* cycles, about */
 } lfuse__cut;
 
+/*
+ * product_tiles_shared.c: shares out the tiles of `down` and `across`; false where that gains nothing, or its numbers
+ * do not fit.
+ */
+bool lfuse__tiles_share(int64_t workers, lfuse__cut *c);
 /* product_tiles_choose.c; what the family's functions do, and: */
 /* Of a class that is chosen: another one that is not split, where there is any. */
 void lfuse__tiles_lean(const lfuse__facts *facts, int64_t m, int64_t n, int64_t k, lfuse__kernel_class *c);
@@ -52,7 +63,8 @@ int lfuse__tiles_tilings(const lfuse__facts *facts, int64_t m, int64_t n, int64_
 lfuse_status lfuse__tiles_take(const lfuse__facts *facts, int64_t m, int64_t n, int64_t k,
                                const lfuse__product_tiling *tiling, lfuse__kernel_class *c);
 bool lfuse__tiles_known(const lfuse__product_class *p); /* of those that are not thin */
-void lfuse__tiles_cut(const lfuse__product_class *p, const lfuse__facts *facts, const lfuse__geometry *g,
+/* False: a class whose tiles are shared out, where they cannot be of these sizes. */
+bool lfuse__tiles_cut(const lfuse__product_class *p, const lfuse__facts *facts, const lfuse__geometry *g,
                       lfuse__cut *cut);
 
 int lfuse__tiles_threads(const lfuse__product_class *p); /* product_tiles.c: work-items of a group */
@@ -174,6 +186,9 @@ void lfuse__tiles_row(const lfuse__tiles *t, const char *first, const char *r, c
 void lfuse__tiles_put_addend(const lfuse__tiles *t, int indent, const char *where);
 void lfuse__tiles_put_columns(const lfuse__tiles *t, bool number);
 
+/* product_tiles_shared.c: from k, tiles_down and tiles_across on. */
+void lfuse__tiles_put_shared(const lfuse__tiles *t);
+
 /* product_tiles_meet.c: the sums of slices and parts are added, and go through the epilogue. */
 void lfuse__tiles_put_end(const lfuse__tiles *t);
 
@@ -188,6 +203,8 @@ static inline bool lfuse__is_thin(const lfuse__product_class *p)
 {
     return p->rows == p->item_rows || p->columns == p->item_columns;
 }
+void lfuse__thin_set(lfuse__product_class *p, bool rows, int few); /* one side is `few`, in whole */
+void lfuse__thin_cut(const lfuse__product_class *p, const lfuse__facts *facts, const int64_t *extents, lfuse__cut *c);
 int lfuse__thin_width(const lfuse__product_class *p, int wide, int vector);
 int lfuse__thin_depth(const lfuse__product_class *p, int wide, int vector);
 void lfuse__thin_put(const lfuse__tiles *t, const char *name);

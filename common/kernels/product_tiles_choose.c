@@ -14,11 +14,6 @@
 #include "common/kernels/product_tiles.h"
 #include "common/plan/provider.h"
 
-enum {
-    MOST_PARTS = 32,
-    THIN_GROUPS = 4   /* of a compute unit, for its memory to be busy */
-};
-
 /*
  * Tiles of f32 sums; those of f64 are half as wide and high. `residents`: groups that a compute unit of an H200 has
  * registers and local memory for; `wait`: cycles of a slab that pass beside its products where nobody else has any to
@@ -85,12 +80,13 @@ static const shape *shape_of(const lfuse__product_class *p)
 }
 
 /*
- * Cycles: of a second launch, of a launch beside its groups' products, of groups that meet, and of the way from memory;
- * bytes that a unit moves in one, vectors that a work-item has on their way. Parts are taken where they gain
- * a tenth: what they write costs more than what is counted here.
+ * Cycles: of a launch beside its groups' products, of groups that meet, and of the way from memory; vectors that a
+ * work-item has on their way. Parts are taken where they gain
+ * a tenth: what they write costs more than what is counted here. So it is with tiles that are shared out, of which many
+ * are whole.
  */
-static const double launch = 5000, start = 4000, meeting = 2500, latency = 1600, bytes_a_cycle = 15, on_the_way = 16,
-                    worth = 1.1;
+static const double start = LFUSE__TILES_START, meeting = 2500, latency = 1600, on_the_way = 16, worth = 1.1,
+                    worth_sharing = 1.05;
 
 static double time_of(const shape *s, int by, const lfuse__facts *facts, const lfuse__cut *c)
 {
@@ -107,48 +103,43 @@ static double time_of(const shape *s, int by, const lfuse__facts *facts, const l
     return c->parts > 1 ? worth * time : time;
 }
 
-/* As many parts as keep all units reading. */
-static void cut_thin(const lfuse__product_class *p, const lfuse__facts *facts, const int64_t *extents, lfuse__cut *c)
+/* Of tiles that are shared out: all rounds are full. */
+static double shared_time(const shape *s, int by, const lfuse__cut *c)
 {
-    const int64_t units = facts->info.compute_units ? facts->info.compute_units : 1;
-    const int64_t batch = p->batched ? extents[LFUSE__PRODUCT_BATCH] : 1;
-    const int64_t length = p->rows == p->item_rows ? extents[1] : extents[0];
-    const double wide = (double)length * (double)extents[2] * (double)batch;
-    const double few = p->rows == p->item_rows ? p->rows : p->columns;
-    c->down = lfuse__tiles_parts(extents[0], p->rows), c->across = lfuse__tiles_parts(extents[1], p->columns);
-    c->slabs = lfuse__tiles_parts(extents[2], p->depth);
-    c->parts = lfuse__tiles_parts(THIN_GROUPS * units, batch * c->down * c->across);
-    if (c->parts > c->slabs) c->parts = c->slabs ? c->slabs : 1;
-    if (c->parts > MOST_PARTS) c->parts = MOST_PARTS;
-    const double products = wide * few / 60, bytes = wide * LFUSE__TILES_VECTOR / 4 * scale(p) / bytes_a_cycle;
-    const double groups = (double)(batch * c->down * c->across * c->parts);
-    c->time = launch + start + (products > bytes ? products : bytes) / fmin(groups, (double)units);
+    const double tile = (double)(s->rows / by) * (s->columns / by), work = tile * s->depth / s->rate;
+    const double slab = fmax(s->wait / s->ahead + work, s->residents * work);
+    const double each = (double)lfuse__tiles_parts(c->shared * c->slabs, c->workers);
+    const double alone = (double)(c->down * c->across - c->shared) / (double)c->workers * (double)c->slabs;
+    const double vectors = (double)(s->item_rows * s->item_columns) / 4 / by / s->slices;
+    const double most = (double)lfuse__tiles_parts(c->workers - 1, c->shared) + 1;
+    return worth_sharing * (start + (each + alone) * slab + meeting + latency * ceil(vectors * most / on_the_way));
 }
 
-static void cut_tiles(const shape *s, int by, const lfuse__facts *facts, const int64_t *extents, int64_t down,
-                      bool split, lfuse__cut *best)
+/* False: it is no such cut. */
+static bool cut_shared(const shape *s, int by, const lfuse__facts *facts, lfuse__cut *c)
+{
+    const int64_t units = facts->info.compute_units ? facts->info.compute_units : 1;
+    if (!lfuse__tiles_share(s->residents * units, c)) return false;
+    c->time = shared_time(s, by, c);
+    return true;
+}
+
+static bool cut_tiles(const shape *s, int by, const lfuse__facts *facts, const int64_t *extents, int64_t down,
+                      int split, lfuse__cut *best)
 {
     lfuse__cut c = {.down = down,
                     .across = lfuse__tiles_parts(extents[1], s->columns / by),
                     .slabs = lfuse__tiles_parts(extents[2], s->depth)};
     best->time = -1;
-    for (c.parts = split ? 2 : 1; c.parts <= (split ? MOST_PARTS : 1); c.parts++) {
+    if (split == LFUSE__SPLIT_SHARED) {
+        *best = c;
+        return cut_shared(s, by, facts, best);
+    }
+    for (c.parts = split ? 2 : 1; c.parts <= (split ? LFUSE__MOST_PARTS : 1); c.parts++) {
         c.time = time_of(s, by, facts, &c);
         if (best->time < 0 || c.time < best->time) *best = c;
     }
-}
-
-/* One side is `few`, in whole. */
-static void thin_set(lfuse__product_class *p, bool rows, int few)
-{
-    const int wide = rows ? LFUSE__PRODUCT_B : LFUSE__PRODUCT_A;
-    const int width = lfuse__thin_width(p, wide, lfuse__tiles_vector(p));
-    p->rows = rows ? few : width, p->columns = rows ? width : few;
-    p->item_rows = rows ? few : lfuse__tiles_vector(p), p->item_columns = rows ? lfuse__tiles_vector(p) : few;
-    p->depth = lfuse__thin_depth(p, wide, lfuse__tiles_vector(p));
-    p->slices = p->split = p->ahead = 1;
-    p->beside = 0;
-    p->units = false;
+    return true;
 }
 
 static int64_t tiles_down(const lfuse__product_class *p, int64_t rows)
@@ -156,17 +147,23 @@ static int64_t tiles_down(const lfuse__product_class *p, int64_t rows)
     return p->summed ? lfuse__tiles_down(p, rows) : lfuse__tiles_parts(rows, p->rows);
 }
 
-static void cut_for(const lfuse__product_class *p, const lfuse__facts *facts, const int64_t *extents, lfuse__cut *c)
+/* False: a product of these sizes is not cut so, or there are no tickets for all tiles whose parts or sums meet. */
+static bool cut_for(const lfuse__product_class *p, const lfuse__facts *facts, const int64_t *extents, lfuse__cut *c)
 {
-    if (lfuse__is_thin(p)) cut_thin(p, facts, extents, c);
-    else cut_tiles(shape_of(p), scale(p), facts, extents, tiles_down(p, extents[0]), p->split, c);
+    if (lfuse__is_thin(p)) {
+        lfuse__thin_cut(p, facts, extents, c);
+        return !p->summed || c->across <= LFUSE__TILES_TICKETS;
+    }
+    if (!cut_tiles(shape_of(p), scale(p), facts, extents, tiles_down(p, extents[0]), p->split, c)) return false;
+    return (p->split == 1 ? c->down * c->across : 0) + (p->summed ? c->across : 0) <= LFUSE__TILES_TICKETS;
 }
 
-void lfuse__tiles_cut(const lfuse__product_class *p, const lfuse__facts *facts, const lfuse__geometry *g,
+bool lfuse__tiles_cut(const lfuse__product_class *p, const lfuse__facts *facts, const lfuse__geometry *g,
                       lfuse__cut *cut)
 {
-    cut_for(p, facts, g->extents, cut);
+    const bool done = cut_for(p, facts, g->extents, cut);
     if (g->parts > 0) cut->parts = g->parts;
+    return done || p->split != LFUSE__SPLIT_SHARED;
 }
 
 bool lfuse__tiles_known(const lfuse__product_class *p)
@@ -174,17 +171,19 @@ bool lfuse__tiles_known(const lfuse__product_class *p)
     return shape_of(p) != NULL;
 }
 
+enum { WAYS = LFUSE__SPLIT_SHARED + 1 /* to split a shape */ };
+
 /* Candidate number `at` of a type and transposes; false: there is none so far. */
 static bool candidate(int at, lfuse__product_class *p)
 {
-    if (at < 2 * SHAPES) {
-        shape_set(p, &shapes[at / 2]);
-        p->split = at % 2;
+    if (at < WAYS * SHAPES) {
+        shape_set(p, &shapes[at / WAYS]);
+        p->split = at % WAYS;
         return true;
     }
-    at -= 2 * SHAPES;
+    at -= WAYS * SHAPES;
     if (at >= 2 * FEWS) return false;
-    thin_set(p, at % 2, fews[at / 2]);
+    lfuse__thin_set(p, at % 2, fews[at / 2]);
     return true;
 }
 
@@ -192,6 +191,7 @@ static bool candidate(int at, lfuse__product_class *p)
 static bool serves(const lfuse__product_class *p, bool units, const int64_t *least, const int64_t *most)
 {
     if (p->units && (!units || !lfuse__units_fit(p))) return false;
+    if (p->split == LFUSE__SPLIT_SHARED && (p->units || p->summed)) return false; /* nobody has measured it */
     const int few = p->rows == p->item_rows ? p->rows : p->columns, side = p->rows != p->item_rows;
     if (p->summed && !lfuse__tiles_sum_columns(p)) return false;
     if (!lfuse__is_thin(p)) /* a batch has tiles enough; what operands are made of is not put into local memory */
@@ -199,17 +199,13 @@ static bool serves(const lfuse__product_class *p, bool units, const int64_t *lea
     return least[side] <= few && (few == fews[0] || most[side] > fews[0]);
 }
 
-/* Whether there are tickets for all tiles whose parts meet. */
-static bool meets(const lfuse__product_class *p, const lfuse__cut *c)
-{
-    const int64_t tiles = p->split && !lfuse__is_thin(p) ? c->down * c->across : 0;
-    return tiles + (p->summed ? c->across : 0) <= LFUSE__TILES_TICKETS;
-}
-
 /* Whether a plan of unknown sizes has candidate number `at`. */
 static bool ahead_of_sizes(int at)
 {
-    return at < 2 * AHEAD_OF_SIZES || (at >= 2 * UNITS && at < 2 * (UNITS + AHEAD_OF_SIZES)) || at >= 2 * SHAPES;
+    const int of = at / WAYS;
+    if (of >= SHAPES) return true;
+    return at % WAYS != LFUSE__SPLIT_SHARED &&
+           (of < AHEAD_OF_SIZES || (of >= UNITS && of < UNITS + AHEAD_OF_SIZES));
 }
 
 /* The fastest by the clock of cut_for; `whole`: of those that are not split. Where there is none, it stays as it is. */
@@ -223,8 +219,7 @@ static double find(const lfuse__facts *facts, const int64_t *extents, bool whole
         lfuse__cut c;
         if (!serves(&tried, units, extents, extents) || !lfuse__units_suit(&tried, extents)) continue;
         if ((unsized && !ahead_of_sizes(i)) || (whole && tried.split)) continue;
-        cut_for(&tried, facts, extents, &c);
-        if (!meets(&tried, &c)) continue;
+        if (!cut_for(&tried, facts, extents, &c)) continue;
         if (best >= 0 && c.time >= best) continue;
         best = c.time;
         *p = tried;
@@ -243,7 +238,7 @@ static lfuse_status find_summed(const lfuse__facts *facts, const int64_t *extent
     lfuse__product_class plain = *p;
     const double with = find(facts, extents, false, p);
     plain.summed = 0;
-    const double apart = find(facts, extents, false, &plain) + start + bytes / bytes_a_cycle / units;
+    const double apart = find(facts, extents, false, &plain) + start + bytes / LFUSE__TILES_BYTES / units;
     if (with < 0)
         return lfuse__error(LFUSE_ERR_UNSUPPORTED, "no tiles of a product of %" PRId64 " x %" PRId64 " x %" PRId64
                             " sum columns", extents[0], extents[1], extents[2]);
@@ -339,8 +334,7 @@ int lfuse__tiles_tilings(const lfuse__facts *facts, int64_t m, int64_t n, int64_
         lfuse__product_tiling t;
         lfuse__cut cut;
         if (!serves(&tried, c->product.units, extents, extents) || !lfuse__units_suit(&tried, extents)) continue;
-        cut_for(&tried, facts, extents, &cut);
-        if (!meets(&tried, &cut)) continue;
+        if (!cut_for(&tried, facts, extents, &cut)) continue;
         t = tiling_of(&tried, &cut);
         count = enter(all, count, &t);
     }
@@ -356,15 +350,16 @@ lfuse_status lfuse__tiles_take(const lfuse__facts *facts, int64_t m, int64_t n, 
     const int64_t extents[] = {m, n, k, 1};
     LFUSE__TRY(possible(facts, m, n, k));
     for (int i = 0; candidate(i, &tried); i++) {
-        const lfuse__cut cut = {.down = tiles_down(&tried, m),
-                                .across = lfuse__tiles_parts(n, tried.columns), .parts = tiling->parts};
-        if (!serves(&tried, units, extents, extents) || !meets(&tried, &cut) || tried.rows != tiling->rows ||
+        const int split = tiling->parts == LFUSE__SHARED_OUT ? LFUSE__SPLIT_SHARED : tiling->parts > 0;
+        lfuse__cut cut;
+        if (!serves(&tried, units, extents, extents) || tried.split != split || tried.rows != tiling->rows ||
             tried.columns != tiling->columns || tried.depth != tiling->depth || tried.item_rows != tiling->item_rows ||
             tried.item_columns != tiling->item_columns || tried.slices != tiling->slices ||
-            tried.split != (tiling->parts > 0))
+            !cut_for(&tried, facts, extents, &cut))
             continue;
         c->product = tried;
-        return tiling->parts <= MOST_PARTS ? LFUSE_OK : lfuse__error(LFUSE_ERR_UNSUPPORTED, "%d parts", tiling->parts);
+        return tiling->parts <= LFUSE__MOST_PARTS ? LFUSE_OK
+                                           : lfuse__error(LFUSE_ERR_UNSUPPORTED, "%d parts", tiling->parts);
     }
     return lfuse__error(LFUSE_ERR_UNSUPPORTED, "tiles of %d x %d x %d with %d parts do not serve %" PRId64 " x %" PRId64
                         " x %" PRId64, tiling->rows, tiling->columns, tiling->depth, tiling->parts, m, n, k);

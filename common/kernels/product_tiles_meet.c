@@ -149,7 +149,7 @@ static void put_slices(const lfuse__tiles *t)
     lfuse__put(t->t.out, 1, "SYNC();");
 }
 
-/* ---- parts: [tile][part][vector by number] in the workspace, behind the tickets ---- */
+/* ---- parts: [tile][part][vector by number] in the workspace, behind the tickets; [part]: those of `space` ---- */
 
 static void put_sums(const lfuse__tiles *t, int indent, const char *from, const char *index)
 {
@@ -184,26 +184,55 @@ static void put_part(const lfuse__tiles *t)
     lfuse__put(out, 1, "}");
 }
 
-void lfuse__tiles_put_end(const lfuse__tiles *t)
+/* All of the sums of a tile: nobody else has any of them. */
+static void put_own(const lfuse__tiles *t)
+{
+    if (left_of(t) > 1) {
+        put_by_number(t, sums_of_left);
+        return;
+    }
+    if (t->p->slices > 1) lfuse__put(t->t.out, 1, "if (slice == 0) {");
+    lfuse__tiles_put_epilogue(t, 1 + (t->p->slices > 1));
+    if (t->p->slices > 1) lfuse__put(t->t.out, 1, "}");
+}
+
+static void put_meeting(const lfuse__tiles *t, const char *at)
 {
     const int last = lfuse__kernel_buffers(t->t.k) - 1;
     lfuse__strbuf *out = t->t.out;
-    lfuse__put(out, 1, "const int vectors = W(%d) >> 2 & 1;", t->l.own + LFUSE__TILES_VECTORS);
+    lfuse__put(out, 1, "const memory space = BUFFER(%d) + W(%d) + %d + (u64)%s * %d;", last, t->l.workspace,
+               LFUSE__TILES_TICKETS * 4, at, t->vectors * 16);
+    put_part(t);
+    lfuse__put(out, 1, "const int all_there = ARRIVE(BUFFER(%d) + W(%d) + number * 4, parts);", last, t->l.workspace);
+    lfuse__put(out, 1, t->p->split == LFUSE__SPLIT_SHARED ? "if (all_there) {" : "if (!all_there) return;");
+    put_by_number(t, sums_of_groups);
+    if (t->p->split == LFUSE__SPLIT_SHARED) lfuse__put(out, 1, "}");
+}
+
+/*
+ * Workers that have slabs of tile `number`: from `from_` on. The one behind the last of them begins at the tile's end
+ * where there is less than a slab between that and its share of all slabs. Of what workers do one after the other, the
+ * worker or the tile is the next each time: no two have the same sum of both, and those of a tile follow each other.
+ */
+static void put_shared_end(const lfuse__tiles *t)
+{
+    lfuse__strbuf *out = t->t.out;
+    lfuse__put(out, 1, "if (last - first == slabs) {");
+    put_own(t);
+    lfuse__put(out, 1, "} else {");
+    lfuse__put(out, 1, "const u32 from_ = number * workers / shared, to_ = (number + 1) * workers / shared;");
+    lfuse__put(out, 1, "const u32 parts = to_ - from_ + (((number + 1) * workers - to_ * shared) * slabs >= workers);");
+    lfuse__put(out, 1, "const u32 part = group - from_;");
+    put_meeting(t, "(from_ + number)");
+    lfuse__put(out, 1, "}");
+}
+
+void lfuse__tiles_put_end(const lfuse__tiles *t)
+{
+    lfuse__put(t->t.out, 1, "const int vectors = W(%d) >> 2 & 1;", t->l.own + LFUSE__TILES_VECTORS);
     put_slices(t);
-    if (t->p->split) {
-        lfuse__put(out, 1, "const memory space = BUFFER(%d) + W(%d) + %d + (u64)number * parts * %d;", last,
-                   t->l.workspace, LFUSE__TILES_TICKETS * 4, t->vectors * 16);
-        put_part(t);
-        lfuse__put(out, 1, "if (!ARRIVE(BUFFER(%d) + W(%d) + number * 4, parts)) return;", last, t->l.workspace);
-        put_by_number(t, sums_of_groups);
-    } else if (left_of(t) > 1) {
-        put_by_number(t, sums_of_left);
-    } else if (t->p->slices > 1) {
-        lfuse__put(out, 1, "if (slice == 0) {");
-        lfuse__tiles_put_epilogue(t, 2);
-        lfuse__put(out, 1, "}");
-    } else {
-        lfuse__tiles_put_epilogue(t, 1);
-    }
+    if (t->p->split == LFUSE__SPLIT_SHARED) put_shared_end(t);
+    else if (t->p->split) put_meeting(t, "number * parts");
+    else put_own(t);
     if (t->p->summed) lfuse__tiles_put_columns(t, t->p->split || left_of(t) > 1);
 }

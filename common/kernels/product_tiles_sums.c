@@ -285,7 +285,7 @@ static void put_slab(const lfuse__tiles *t, const side *sides, int i)
 static bool as_they_are(const lfuse__tiles *t)
 {
     const lfuse__body *body = t->t.k->body;
-    if (t->p->slices > 1 || t->p->split || body->ninstr > LFUSE__TILES_SHORT) return false; /* they are put down */
+    if (t->p->slices > 1 || t->p->split == 1 || body->ninstr > LFUSE__TILES_SHORT) return false; /* they are put down */
     for (int i = 0; i < body->nstores; i++)
         if (body->instr[body->stores[i].reg].kind == LFUSE__I_LOAD) return true;
     return false;

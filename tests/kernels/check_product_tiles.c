@@ -142,11 +142,79 @@ START_TEST(bounds)
                       (long long)sizes[0], (long long)sizes[1], (long long)sizes[2], c.product.rows,
                       c.product.columns, c.product.split, count);
         lfuse__geometry g;
+        lfuse__cut cut;
         geometry_of(&g, sizes[0], sizes[1], sizes[2]);
         const uint64_t bytes = lfuse__product_workspace(&c, &facts, &g);
         ck_assert_int_eq(lfuse__product_phases(&c), bytes && !lfuse__product_tickets(&c) ? 2 : 1);
-        ck_assert_uint_ge(bytes, c.product.split ? (uint64_t)(sizes[0] * sizes[1]) * 4 : 0);
+        lfuse__tiles_cut(&c.product, &facts, &g, &cut);
+        if (lfuse__is_thin(&c.product)) ck_assert_uint_ge(bytes, (uint64_t)(sizes[0] * sizes[1]) * 4);
+        else if (c.product.split)
+            ck_assert_uint_gt(bytes, (uint64_t)(sizes[0] * sizes[1]) * (cut.workers ? 0 : 4));
+        else ck_assert_uint_eq(bytes, 0);
     }
+}
+END_TEST
+
+/*
+ * Tiles that are shared out: the others fill whole rounds, each worker has a slab at least, a quarter of a tile and no
+ * more than two, and the kernels' numbers fit. The class is chosen for a product that it is faster at.
+ */
+START_TEST(shared_out)
+{
+    static const char *const names[] = {"128x128x16:8x16:1:-1", "64x64x16:8x8:2:-1", "32x64x32:8x4:4:-1"};
+    static const int residents[] = {2, 3, 2};
+    const lfuse__facts facts = facts_of(LFUSE__PRODUCTS_PORTABLE);
+    uint64_t state = 1;
+    int shared = 0;
+    for (int i = 0; i < 3000; i++) {
+        const int round = residents[i % 3] * UNITS;
+        const int64_t high = (int64_t)1 << (1 + host_random(&state) % 12);
+        const int64_t m = 17 + (int64_t)(host_random(&state) % (uint64_t)high);
+        const int64_t k = (int64_t)1 << host_random(&state) % 31;
+        lfuse__product_tiling tiling;
+        lfuse__kernel_class c;
+        lfuse__geometry g;
+        lfuse__packed packed;
+        lfuse__cut cut;
+        ck_assert(lfuse__product_tiling_parse(names[i % 3], &tiling));
+        class_of(&c, LFUSE_F32);
+        geometry_of(&g, m, 17 + (int64_t)(host_random(&state) % (uint64_t)high), k);
+        if (lfuse__product_take(&facts, m, g.extents[1], k, &tiling, &c)) continue;
+        ck_assert_int_eq(c.product.split, LFUSE__SPLIT_SHARED);
+        ck_assert(lfuse__tiles_cut(&c.product, &facts, &g, &cut));
+        const int64_t tiles = cut.down * cut.across;
+        shared++;
+        ck_assert_int_eq(cut.workers, round);
+        ck_assert_int_eq((tiles - cut.shared) % round, 0);
+        ck_assert(cut.shared * 4 >= round && cut.shared <= tiles && cut.shared < 2 * round);
+        ck_assert_int_le(cut.workers, cut.shared * cut.slabs);
+        ck_assert_int_lt(cut.workers * (cut.slabs + 1), UINT32_MAX);
+        ck_assert_int_lt(cut.shared * (cut.slabs + 1), UINT32_MAX);
+        ck_assert(!lfuse__product_pack(&c, &facts, &g, &packed));
+        ck_assert_uint_eq(packed.groups, (uint64_t)(cut.workers + tiles - cut.shared));
+    }
+    ck_assert_int_gt(shared, 300);
+    ck_assert_int_eq(chosen(&facts, 1920, 1920, 1920).split, LFUSE__SPLIT_SHARED);
+    ck_assert_int_ne(chosen(&facts, 64, 4096, 4096).split, LFUSE__SPLIT_SHARED);
+}
+END_TEST
+
+/* What was chosen for other sizes is not packed. */
+START_TEST(not_shared_out)
+{
+    const lfuse__facts facts = facts_of(LFUSE__PRODUCTS_PORTABLE);
+    lfuse__product_tiling tiling;
+    lfuse__kernel_class c;
+    lfuse__geometry g;
+    lfuse__packed packed;
+    ck_assert(lfuse__product_tiling_parse("128x128x16:8x16:1:-1", &tiling));
+    class_of(&c, LFUSE_F32);
+    ck_assert_int_eq(lfuse__product_take(&facts, 200, 200, 4096, &tiling, &c), LFUSE_ERR_UNSUPPORTED);
+    class_of(&c, LFUSE_F32);
+    ck_assert(!lfuse__product_take(&facts, 1920, 1920, 1920, &tiling, &c));
+    geometry_of(&g, 200, 200, 4096);
+    ck_assert_int_eq(lfuse__product_pack(&c, &facts, &g, &packed), LFUSE_ERR_INVALID);
+    ck_assert(strstr(lfuse__error_message(), "128 x 128 cannot be shared out"));
 }
 END_TEST
 
@@ -404,6 +472,8 @@ static Suite *suite_product_tiles(void)
     tcase_add_test(tcase, of_nothing);
     tcase_add_test(tcase, shapes);
     tcase_add_test(tcase, bounds);
+    tcase_add_test(tcase, shared_out);
+    tcase_add_test(tcase, not_shared_out);
     tcase_add_test(tcase, vectors);
     tcase_add_test(tcase, units);
     tcase_add_test(tcase, units_vectors);

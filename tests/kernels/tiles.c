@@ -358,24 +358,29 @@ static void case_tilings(rig *r, lfuse_type type)
                                         "32x64x32:8x4:4:", "32x64x32:8x8:4:", "64x64x16:8x8:2:",
                                         "64x128x16:8x8:2:", "128x128x16:8x16:1:"};
     static const int64_t sizes[][3] = {{136, 200, 300}, {131, 97, 203}, {40, 64, 77}};
+    static const int cuts[] = {0, 3, -1};
     const bool all = test_all() || !r->facts.compiles_at_launch;
+    const uint32_t units = r->facts.info.compute_units;
+    r->facts.info.compute_units = 3; /* so that there is a tile for four groups, or more */
     for (int i = 0; i < (int)(sizeof names / sizeof *names); i++)
-        for (int parts = 0; parts <= 3; parts += 3) {
-            const int64_t *z = sizes[(i + parts) % 3];
+        for (int cut = 0; cut < (int)(sizeof cuts / sizeof *cuts); cut++) {
+            const int parts = cuts[cut];
+            const int64_t *z = sizes[parts < 0 ? (i + cut) % 2 : (i + parts) % 3];
             char name[LFUSE__TILING_NAME], again[LFUSE__TILING_NAME];
             lfuse__product_tiling t;
             problem p;
-            if (!all && (i + parts) % 2) continue;
+            if (!all && cut != i % 3) continue;
             snprintf(name, sizeof name, "%s%d", names[i], parts);
             ck_assert(lfuse__product_tiling_parse(name, &t));
             lfuse__product_tiling_print(&t, again);
             ck_assert_str_eq(name, again);
-            class_of(&p, type, i & 1, i >> 1 & 1, (ending)((i + parts) % ENDINGS));
+            class_of(&p, type, i & 1, i >> 1 & 1, (ending)((i + cut) % ENDINGS));
             ck_assert_msg(!lfuse__product_take(&r->facts, z[0], z[1], z[2], &t, &p.k), "%s", lfuse__error_message());
             sizes_of(&p, z[0], z[1], z[2], 4 - (int)(z[1] % 4), 0);
             p.g.parts = parts;
             run_product(r, &p, true, (uint64_t)i + 1);
         }
+    r->facts.info.compute_units = units;
 }
 
 /*
