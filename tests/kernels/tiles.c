@@ -467,6 +467,23 @@ void units_emit(lfuse__strbuf *out, const lfuse__facts *device)
         }
 }
 
+/* Of tiles that are shared out, which no plan of unknown sizes has, one with slices and one without. */
+static void shared_emit(lfuse__strbuf *out, const lfuse__facts *facts, int turn, int turns)
+{
+    static const char *const names[] = {"128x128x16:8x16:1:-1", "64x64x16:8x8:2:-1"};
+    for (int i = 0; i < 2; i++) {
+        char name[32];
+        lfuse__product_tiling t;
+        problem p;
+        if (i % turns != turn) continue;
+        snprintf(name, sizeof name, "shared_%d", i);
+        ck_assert(lfuse__product_tiling_parse(names[i], &t));
+        class_of(&p, LFUSE_F32, i, !i, FUSED);
+        ck_assert_msg(!lfuse__product_take(facts, 900, 900, 900, &t, &p.k), "%s", lfuse__error_message());
+        ck_assert_msg(!lfuse__product_emit(out, name, &p.k, facts), "%s", lfuse__error_message());
+    }
+}
+
 void tiles_emit(lfuse__strbuf *out, const lfuse__facts *device, int turn, int turns)
 {
     static const lfuse_type types[] = {LFUSE_F32, LFUSE_F16, LFUSE_BF16, LFUSE_F64, LFUSE_F32}; /* the last: batches */
@@ -491,4 +508,5 @@ void tiles_emit(lfuse__strbuf *out, const lfuse__facts *device, int turn, int tu
                 ck_assert_msg(!lfuse__product_emit(out, name, &found[c], &facts), "%s", lfuse__error_message());
             }
         }
+    shared_emit(out, &facts, turn, turns);
 }
