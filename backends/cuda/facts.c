@@ -170,6 +170,7 @@ lfuse_status lfuse__cu_read_device(CUdevice id, lfuse__cu_device *device)
     f->concurrent_builds = true;
     f->simd = WARP;
     f->matrix_units = device->capability >= UNITS_CAPABILITY;
+    f->overlaps = device->overlap;
     state_rates(&n, f);
     /* 256 work-items with 255 registers each fit a multiprocessor, and so does the static local memory of one group. */
     if (n.cooperative && lfuse__cu_driver.version >= RESIDENT_VERSION && lfuse__cu.LaunchKernelEx != NULL)

@@ -61,12 +61,15 @@ typedef struct lfuse__text {
 void lfuse__put(lfuse__strbuf *out, int indent, const char *format, ...) LFUSE_PRINTF(3, 4);
 /*
  * A kernel's head, its opening brace and the word before which a kernel touches no memory: what earlier kernels of the
- * stream stored may not be there yet, nor what they read be done with.
+ * stream stored may not be there yet, nor what they read be done with. Coming there twice is as good as once.
  */
 #define LFUSE__BEGIN "BEGIN"
 void lfuse__put_kernel(lfuse__strbuf *out, const char *name, int group, int words, int buffers);
 /* `beside`: so many groups are to fit a compute unit's registers; 0: as many as do. */
 void lfuse__put_kernel_beside(lfuse__strbuf *out, const char *name, int group, int beside, int words, int buffers);
+
+/* The same without that word: for a kernel that reads what nobody writes before it says so. */
+void lfuse__put_kernel_head(lfuse__strbuf *out, const char *name, int group, int beside, int words, int buffers);
 
 /* "f32" ... "bool" of memory; "f32", "f64", "i32", "b" of registers. */
 const char *lfuse__memory_word(lfuse_type type);

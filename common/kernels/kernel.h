@@ -143,6 +143,7 @@ typedef struct lfuse__geometry {
     uint64_t addresses[LFUSE__MAX_OPERANDS]; /* device address of each operand's first byte, for the alignment class */
     int64_t gathered_extents[LFUSE__MAX_OPERANDS], gathered_strides[LFUSE__MAX_OPERANDS]; /* of gathered operands */
     uint64_t reporter, reports; /* where an operand is gathered: who reports, and the report buffer's offset in bytes */
+    bool early;        /* products by tiles: the launch before is of the same run, and nothing of that writes B */
     int parts;         /* products by tiles: of k; 0: as the sizes suggest; below 0: tiles are shared out */
     uint64_t partials; /* PARTIAL, FOLD, products: byte offset in the last buffer, a multiple of 16 (products: 64) */
     const double *numbers; /* [body->nnumbers], not yet rounded */

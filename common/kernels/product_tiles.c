@@ -104,8 +104,9 @@ static void put_tile(const lfuse__tiles *t, const char *name)
     const lfuse__product_class *p = t->p;
     const int own = t->l.own;
     lfuse__strbuf *out = t->t.out;
-    lfuse__put_kernel_beside(out, name, t->threads, p->beside, own + lfuse__tiles_own(p),
-                             lfuse__kernel_buffers(t->t.k));
+    (t->overlaps ? lfuse__put_kernel_head : lfuse__put_kernel_beside)(out, name, t->threads, p->beside,
+                                                                      own + lfuse__tiles_own(p),
+                                                                      lfuse__kernel_buffers(t->t.k));
     lfuse__tiles_put_local(t);
     if (p->split || p->summed) lfuse__put(out, 1, "TICKET");
     lfuse__put(out, 1, "const u32 m = (u32)W(%d), n = (u32)W(%d), k = (u32)W(%d);", t->l.m, t->l.n, t->l.k);
@@ -159,16 +160,22 @@ void lfuse__tiles_describe(lfuse__tiles *t, lfuse__strbuf *out, const lfuse__ker
     t->vectors = p->rows * p->columns / t->vector;
 }
 
+/* Whether a launch begins before the one in front of it has ended. */
+static bool overlaps(const lfuse__facts *facts, const lfuse__product_class *p)
+{
+    return facts->overlaps && !p->phase && !p->units && !lfuse__is_thin(p) && p->split != LFUSE__SPLIT_SHARED;
+}
+
 static lfuse_status emit(lfuse__strbuf *out, const char *name, const lfuse__kernel_class *c, const lfuse__facts *facts)
 {
     lfuse__tiles t;
-    (void)facts;
     const bool known = (lfuse__is_thin(&c->product) || lfuse__tiles_known(&c->product)) &&
                        (!c->product.summed || lfuse__tiles_sum_columns(&c->product));
     if (!known || c->product.phase < 0 || c->product.phase >= phases(c))
         return lfuse__error(LFUSE_ERR_INVALID, "a product by tiles of %d x %d x %d, phase %d", c->product.rows,
                             c->product.columns, c->product.depth, c->product.phase);
     lfuse__tiles_describe(&t, out, c);
+    t.overlaps = overlaps(facts, &c->product);
     lfuse__put_powers(out, c->body);
     if (c->product.phase) put_fold(&t, name);
     else if (lfuse__is_thin(&c->product)) lfuse__thin_put(&t, name);
@@ -233,6 +240,10 @@ static lfuse_status pack(const lfuse__kernel_class *c, const lfuse__facts *facts
                                 (uint64_t)others_aligned(c, g, sides) << 2;
     groups = (uint64_t)found.down * (uint64_t)found.across * (shared ? 1 : (uint64_t)found.parts) * (uint64_t)batch;
     if (shared) groups += (uint64_t)(found.workers - found.shared);
+    if (overlaps(facts, p)) {
+        own[LFUSE__TILES_VECTORS] |= g->early ? LFUSE__TILES_EARLY : 0;
+        own[LFUSE__TILES_VECTORS] |= lfuse__tiles_hand_over(p, facts, groups) ? LFUSE__TILES_HANDS : 0;
+    }
     packed->group = (unsigned)lfuse__tiles_threads(p);
     if (p->phase) {
         packed->group = LFUSE__GROUP;

@@ -14,9 +14,13 @@ enum {
     LFUSE__TILES_ACROSS,
     LFUSE__TILES_PARTS,   /* of k; of tiles that are shared out: workers */
     LFUSE__TILES_SHARED,  /* those tiles, the first ones */
-    LFUSE__TILES_VECTORS, /* bits: A, B, and all of the epilogue's that lie in vectors, can be accessed so */
+    LFUSE__TILES_VECTORS, /* bits: A, B, and all of the epilogue's that lie in vectors, can be accessed so; and: */
     LFUSE__TILES_OWN,
     LFUSE__TILES_APART = LFUSE__TILES_OWN /* where columns are summed one word more: rows of a tile are so far apart */
+};
+enum {
+    LFUSE__TILES_EARLY = 8, /* B may be read before BEGIN, in kernels that overlap */
+    LFUSE__TILES_HANDS = 16 /* the next launch may come up as soon as all groups of this one are there: HAND_OVER */
 };
 enum {
     LFUSE__TILES_BAND = 8, /* tiles down that are neighbours in time, for the cache */
@@ -62,6 +66,11 @@ int lfuse__tiles_tilings(const lfuse__facts *facts, int64_t m, int64_t n, int64_
                          lfuse__product_tiling *all);
 lfuse_status lfuse__tiles_take(const lfuse__facts *facts, int64_t m, int64_t n, int64_t k,
                                const lfuse__product_tiling *tiling, lfuse__kernel_class *c);
+/*
+ * Whether so many groups let the next launch come up beside them: where the groups of that, if they are as many, find
+ * room as evenly as they would afterwards.
+ */
+bool lfuse__tiles_hand_over(const lfuse__product_class *p, const lfuse__facts *facts, uint64_t groups);
 bool lfuse__tiles_known(const lfuse__product_class *p); /* of those that are not thin */
 /* False: a class whose tiles are shared out, where they cannot be of these sizes. */
 bool lfuse__tiles_cut(const lfuse__product_class *p, const lfuse__facts *facts, const lfuse__geometry *g,
@@ -83,6 +92,7 @@ typedef struct lfuse__tiles {
     int places;           /* work-items of a slice: threads is so many times slices */
     int vectors;          /* of the sums of a tile */
     const char *sum;      /* word of the type */
+    bool overlaps;        /* facts.overlaps: the kernel has no BEGIN yet where its sums begin */
 } lfuse__tiles;
 
 /* Of products on units for matrices: rows and columns that a team of 32 work-items computes. */

@@ -35,6 +35,7 @@ static const shape shapes[] = {
     {32, 32, 32, 4, 4, 4, 2, 3, 3, 150, 60, false},
     {32, 64, 32, 8, 4, 4, 1, 2, 2, 100, 67, false},
     {32, 64, 32, 8, 8, 4, 1, 3, 3, 350, 76, false},
+    {64, 64, 32, 8, 8, 4, 1, 2, 2, 350, 85, false},
     {64, 64, 16, 8, 8, 2, 1, 3, 3, 300, 84, false},
     {64, 128, 16, 8, 8, 2, 1, 2, 2, 250, 86, false},
     {128, 128, 16, 8, 16, 1, 1, 0, 2, 2000, 93, false},
@@ -44,7 +45,7 @@ static const shape shapes[] = {
     {32, 128, 32, 4, 8, 1, 3, 4, 4, 1500, 585, true},
     {128, 32, 32, 4, 8, 1, 3, 4, 4, 1500, 585, true},
 };
-enum { SHAPES = sizeof shapes / sizeof *shapes, AHEAD_OF_SIZES = 2, UNITS = 10 /* the first on units for matrices */ };
+enum { SHAPES = sizeof shapes / sizeof *shapes, AHEAD_OF_SIZES = 2, UNITS = 11 /* the first on units for matrices */ };
 
 /* Rows or columns that a work-item may have as a whole. Few, as a plan of unknown sizes compiles all the classes. */
 static const int fews[] = {4, 16};
@@ -81,12 +82,24 @@ static const shape *shape_of(const lfuse__product_class *p)
 
 /*
  * Cycles: of a launch beside its groups' products, of groups that meet, and of the way from memory; vectors that a
- * work-item has on their way. Parts are taken where they gain
- * a tenth: what they write costs more than what is counted here. So it is with tiles that are shared out, of which many
+ * work-item has on their way; what launches gain of which the next comes up early. Parts are taken where they gain a
+ * tenth: what they write costs more than what is counted here. So it is with tiles that are shared out, of which many
  * are whole.
  */
 static const double start = LFUSE__TILES_START, meeting = 2500, latency = 1600, on_the_way = 16, worth = 1.1,
-                    worth_sharing = 1.05;
+                    worth_sharing = 1.05, overlap = 1600;
+
+static bool hands_over(const shape *s, const lfuse__facts *facts, int64_t groups)
+{
+    const int64_t each = lfuse__tiles_parts(groups, facts->info.compute_units ? facts->info.compute_units : 1);
+    return !s->units && (each == s->residents || 2 * each <= s->residents);
+}
+
+bool lfuse__tiles_hand_over(const lfuse__product_class *p, const lfuse__facts *facts, uint64_t groups)
+{
+    const shape *s = shape_of(p);
+    return s && groups <= INT32_MAX && hands_over(s, facts, (int64_t)groups);
+}
 
 static double time_of(const shape *s, int by, const lfuse__facts *facts, const lfuse__cut *c)
 {
@@ -100,7 +113,8 @@ static double time_of(const shape *s, int by, const lfuse__facts *facts, const l
     const double vectors = tile * by / 4 / items * (double)c->parts; /* that each adds up in the end */
     const double end = c->parts > 1 ? meeting + latency * ceil(vectors / on_the_way) : 0;
     const double time = start + rounds * (double)lfuse__tiles_parts(c->slabs, c->parts) * slab + end;
-    return c->parts > 1 ? worth * time : time;
+    const double gained = facts->overlaps && hands_over(s, facts, c->down * c->across * c->parts) ? overlap : 0;
+    return (c->parts > 1 ? worth * time : time) - gained;
 }
 
 /* Of tiles that are shared out: all rounds are full. */

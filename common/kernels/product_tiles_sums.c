@@ -108,8 +108,8 @@ static void put_addresses(const lfuse__tiles *t, const side *s)
     lfuse__put(out, 1, "}");
 }
 
-/* The next slab into registers. */
-static void put_fetch(const lfuse__tiles *t, const side *s, int indent, int into)
+/* The next slab into registers; `word`: LOADB, or EARLY before BEGIN. */
+static void put_fetch(const lfuse__tiles *t, const side *s, int indent, const char *word, int into)
 {
     lfuse__strbuf *out = t->t.out;
     const char c = s->letter, *const at = s->walks ? "" : "[i]";
@@ -118,7 +118,7 @@ static void put_fetch(const lfuse__tiles *t, const side *s, int indent, int into
     lfuse__put(out, 0, "#pragma unroll");
     lfuse__put(out, indent, "for (int i = 0; i < %d; i++) {", s->loads);
     for (unsigned done = 0; done < bytes; done += 16)
-        lfuse__put(out, indent + 1, "LOADB_%u(%c_raw%d + i * %d + %u, %c_at%s + %u);", bytes < 16 ? bytes : 16, c,
+        lfuse__put(out, indent + 1, "%s_%u(%c_raw%d + i * %d + %u, %c_at%s + %u);", word, bytes < 16 ? bytes : 16, c,
                    into, s->words, done / 4, c, at, done);
     if (s->turned)
         lfuse__put(out, indent + 1, "%c_at%s += %u;", c, at, (unsigned)t->p->depth * s->size);
@@ -209,6 +209,25 @@ static void put_elements(const lfuse__tiles *t, const side *s, int indent, const
                    i * (s->width / each), s->width);
 }
 
+/*
+ * Adds the products of one k to the sums: back and forth, by vectors of columns, so that a product has one factor of
+ * the one before, which a device need not read from its banks of registers again.
+ */
+static void put_products(const lfuse__tiles *t, int indent)
+{
+    const lfuse__product_class *p = t->p;
+    const int v = t->vector;
+    lfuse__strbuf *out = t->t.out;
+    lfuse__put(out, 0, "#pragma unroll");
+    lfuse__put(out, indent, "for (int n_ = 0; n_ < %d; n_++) {", p->item_rows * p->item_columns);
+    lfuse__put(out, indent + 1, "const int v_ = n_ / %d, r_ = n_ %% %d / %d;", p->item_rows * v, p->item_rows * v, v);
+    lfuse__put(out, indent + 1, "const int i = v_ %% 2 ? %d - r_ : r_;", p->item_rows - 1);
+    lfuse__put(out, indent + 1, "const int j = v_ * %d + (r_ %% 2 ? %d - n_ %% %d : n_ %% %d);", v, v - 1, v, v);
+    lfuse__put(out, indent + 1, "acc[i * %d + j] = FMA_%s(a[i], b[j], acc[i * %d + j]);", p->item_columns, t->sum,
+               p->item_columns);
+    lfuse__put(out, indent, "}");
+}
+
 /* The product of the slab in half `half`. */
 static void put_multiply(const lfuse__tiles *t, const side *sides, int indent, const char *half)
 {
@@ -222,11 +241,7 @@ static void put_multiply(const lfuse__tiles *t, const side *sides, int indent, c
     lfuse__put(out, indent + 1, "S_%s a[%d], b[%d];", t->sum, p->item_rows, p->item_columns);
     put_elements(t, &sides[0], indent + 1, half, 'y', p->item_rows);
     put_elements(t, &sides[1], indent + 1, half, 'x', p->item_columns);
-    lfuse__put(out, 0, "#pragma unroll");
-    lfuse__put(out, indent + 1, "for (int i = 0; i < %d; i++)", p->item_rows);
-    lfuse__put(out, 0, "#pragma unroll");
-    lfuse__put(out, indent + 2, "for (int j = 0; j < %d; j++) acc[i * %d + j] = FMA_%s(a[i], b[j], acc[i * %d + j]);",
-               p->item_columns, p->item_columns, t->sum, p->item_columns);
+    put_products(t, indent + 1);
     lfuse__put(out, indent, "}");
 }
 
@@ -247,7 +262,7 @@ static void put_next(const lfuse__tiles *t, const side *sides, int indent, const
 {
     put_half(t, sides, indent, slab, half, raw);
     lfuse__put(t->t.out, indent, "if (%s < fetched) {", later);
-    for (int s = 0; s < 2; s++) put_fetch(t, &sides[s], indent + 1, raw);
+    for (int s = 0; s < 2; s++) put_fetch(t, &sides[s], indent + 1, "LOADB", raw);
     lfuse__put(t->t.out, indent, "}");
     lfuse__put(t->t.out, indent, "SYNC();");
 }
@@ -304,6 +319,39 @@ static void put_other_registers(const lfuse__tiles *t, int sums)
     lfuse__put(t->t.out, 1, "for (int i = 0; i < %d; i++) acc[i] = MUL_f32(acc[i], one);", sums);
 }
 
+/*
+ * Of a kernel that overlaps: BEGIN where B may not be read early, which makes `flags`; and, behind the first of B,
+ * BEGIN and what hands over. So B is loaded in one place, and nothing has to wait for it there.
+ */
+static void put_late(const lfuse__tiles *t)
+{
+    lfuse__put(t->t.out, 1, "const u32 flags = (u32)W(%d);", t->l.own + LFUSE__TILES_VECTORS);
+    lfuse__put(t->t.out, 1, "if (!(flags & %d)) {", LFUSE__TILES_EARLY);
+    lfuse__put(t->t.out, 2, LFUSE__BEGIN);
+    lfuse__put(t->t.out, 1, "}");
+}
+
+static void put_begin(const lfuse__tiles *t)
+{
+    lfuse__put(t->t.out, 1, LFUSE__BEGIN);
+    lfuse__put(t->t.out, 1, "if (flags & %d) HAND_OVER();", LFUSE__TILES_HANDS);
+}
+
+/* The slabs that are on their way before the loop; those of B before what may be a second BEGIN. */
+static void put_first(const lfuse__tiles *t, const side *sides)
+{
+    lfuse__strbuf *out = t->t.out;
+    if (t->overlaps) put_late(t);
+    for (int s = 1; s >= 0; s--) {
+        if (!s && t->overlaps) put_begin(t);
+        for (int i = 0; i < t->p->ahead; i++) {
+            lfuse__put(out, 1, "if (first + %d < fetched) {", i);
+            put_fetch(t, &sides[s], 2, s && t->overlaps ? "EARLY" : "LOADB", i);
+            lfuse__put(out, 1, "}");
+        }
+    }
+}
+
 void lfuse__tiles_put_sums(const lfuse__tiles *t)
 {
     const side sides[2] = {side_of(t, LFUSE__PRODUCT_A), side_of(t, LFUSE__PRODUCT_B)};
@@ -317,11 +365,7 @@ void lfuse__tiles_put_sums(const lfuse__tiles *t)
     lfuse__put(out, 0, "#pragma unroll");
     lfuse__put(out, 1, "for (int i = 0; i < %d; i++) acc[i] = ZERO_%s;", sums, t->sum);
     lfuse__put(out, 1, "const u32 fetched = last < quick ? last : quick;");
-    for (int i = 0; i < t->p->ahead; i++) {
-        lfuse__put(out, 1, "if (first + %d < fetched) {", i);
-        for (int s = 0; s < 2; s++) put_fetch(t, &sides[s], 2, i);
-        lfuse__put(out, 1, "}");
-    }
+    put_first(t, sides);
     snprintf(later, sizeof later, "first + %d", t->p->ahead);
     put_next(t, sides, 1, "first", "0", later, 0);
     lfuse__put(out, 1, "for (u32 begin_ = first; begin_ < last; begin_ += %d) {", slabs_of_round(t->p));

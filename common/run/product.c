@@ -126,6 +126,28 @@ static int parts_of(const lfuse_instance *in)
     return in->tiling ? in->tiling->parts : 0;
 }
 
+/* Operations of these families launch something whatever the sizes: without elements there are none. */
+static bool launches(const lfuse__operation *o)
+{
+    if (o->kind != LFUSE__RUN_KERNEL || o->prepare) return false;
+    return o->as.kernel->family == LFUSE__FAMILY_PRODUCT || o->as.kernel->family == LFUSE__FAMILY_POINTWISE ||
+           o->as.kernel->family == LFUSE__FAMILY_ROWS;
+}
+
+/*
+ * Whether B may be read before the launch in front has ended: that is one of this run, which has waited for all before
+ * it, and no launch of a run writes what is bound to be read alone (overlap.c).
+ */
+static bool is_early(const lfuse_instance *in, const lfuse__kernel_op *op, int phase)
+{
+    const lfuse__memory *b = &op->starts[LFUSE__PRODUCT_B].memory;
+    const lfuse__operation *before = in->noperations > 1 ? &in->operations[in->noperations - 2] : NULL;
+
+    if (!in->facts->overlaps || phase || !before || !launches(before)) return false;
+    if (in->operations[in->noperations - 1].prepare) return false;
+    return b->place == LFUSE__PLACE_BOUND && !in->bound[b->index].written;
+}
+
 static lfuse_status add_phase(lfuse_instance *in, const lfuse__step *step, const lfuse__kernel_class *c, int phase,
                               const product *p, int workspace)
 {
@@ -148,6 +170,7 @@ static lfuse_status add_phase(lfuse_instance *in, const lfuse__step *step, const
         op->g.strides[i][LFUSE__PRODUCT_BATCH] = m->stride;
         lfuse__use_memory(in, &op->starts[i].memory);
     }
+    op->g.early = is_early(in, op, phase);
     if (workspace >= 0) {
         op->partials = (lfuse__memory){ in->buffers[workspace].place, workspace };
         lfuse__use_memory(in, &op->partials);

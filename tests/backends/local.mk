@@ -56,9 +56,11 @@ tests_backends_check_launches_opencl_CPPFLAGS = $(AM_CPPFLAGS) \
 EXTRA_tests_backends_check_launches_opencl_DEPENDENCIES = tests/layer/opencl_layer.la
 endif
 if HAVE_CUDA
-foreign_tests = tests/backends/check_foreign_cuda tests/backends/check_foreign_order
+foreign_tests = tests/backends/check_early_weights tests/backends/check_foreign_cuda \
+	tests/backends/check_foreign_order
 check_PROGRAMS += $(foreign_tests)
 TESTS += $(foreign_tests)
+tests_backends_check_early_weights_SOURCES = %reldir%/check_early_weights.c
 tests_backends_check_foreign_cuda_SOURCES = %reldir%/check_foreign_cuda.c
 tests_backends_check_foreign_order_SOURCES = %reldir%/check_foreign_order.c
 endif

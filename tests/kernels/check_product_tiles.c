@@ -314,6 +314,42 @@ START_TEST(units_vectors)
 }
 END_TEST
 
+/*
+ * B is read early where the geometry says so, and the next launch comes up where it finds room evenly: nowhere on a
+ * device whose launches do not overlap.
+ */
+START_TEST(overlaps)
+{
+    static const struct {
+        const char *tiling;
+        bool hands;
+    } cases[] = {{"32x64x32:8x4:4:4", true}, /* 256 groups, of which 2 have room on each of 132 units */
+                 {"32x64x32:8x8:4:4", false}, {"32x64x32:8x8:4:6", true}, {"32x64x32:8x8:4:2", true},
+                 {"64x64x16:8x8:2:2", true}, {"64x64x16:8x8:2:5", false}};
+    for (int i = 0; i < 4 * (int)(sizeof cases / sizeof *cases); i++) {
+        lfuse__facts facts = facts_of(LFUSE__PRODUCTS_TUNED);
+        const bool early = i & 1, hands = cases[i / 4].hands;
+        lfuse__product_tiling tiling;
+        lfuse__kernel_class c;
+        lfuse__product_layout l;
+        lfuse__packed packed;
+        lfuse__geometry g;
+        facts.overlaps = i & 2;
+        class_of(&c, LFUSE_F32);
+        ck_assert(lfuse__product_tiling_parse(cases[i / 4].tiling, &tiling));
+        ck_assert_msg(!lfuse__product_take(&facts, 64, 2048, 2048, &tiling, &c), "%s", lfuse__error_message());
+        geometry_of(&g, 64, 2048, 2048);
+        g.early = early, g.parts = tiling.parts;
+        ck_assert(!lfuse__product_pack(&c, &facts, &g, &packed));
+        lfuse__product_layout_make(&c, &l);
+        const uint64_t bits = facts.overlaps ? (early ? LFUSE__TILES_EARLY : 0) | (hands ? LFUSE__TILES_HANDS : 0) : 0;
+        ck_assert_msg(packed.words[l.own + LFUSE__TILES_VECTORS] == (7 | bits), "%s: bits %llu, expected %llu",
+                      cases[i / 4].tiling, (unsigned long long)packed.words[l.own + LFUSE__TILES_VECTORS],
+                      (unsigned long long)(7 | bits));
+    }
+}
+END_TEST
+
 static void declined(const lfuse__facts *facts, int64_t side, bool others, lfuse_type type, const char *word)
 {
     lfuse__kernel_class c;
@@ -477,6 +513,7 @@ static Suite *suite_product_tiles(void)
     tcase_add_test(tcase, vectors);
     tcase_add_test(tcase, units);
     tcase_add_test(tcase, units_vectors);
+    tcase_add_test(tcase, overlaps);
     tcase_add_test(tcase, refusals);
     tcase_add_test(tcase, sums_where_they_pay);
     tcase_add_test(tcase, sums_share_segments);

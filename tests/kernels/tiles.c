@@ -352,19 +352,20 @@ static void case_batches(rig *r, lfuse_type type)
  * Every tiling that a product can get by name, those of slices, of slabs ahead and of parts that meet too; the ways of
  * storing the operands and the endings by turns.
  */
-static void case_tilings(rig *r, lfuse_type type)
+static void case_tilings(const rig *device, lfuse_type type)
 {
+    rig early = *device, *const r = &early; /* where launches do not overlap, the words for that are as good */
     static const char *const names[] = {"32x64x16:4x4:1:", "32x32x32:4x4:4:", "16x32x64:4x4:8:", "16x32x32:4x4:4:",
                                         "32x64x32:8x4:4:", "32x64x32:8x8:4:", "64x64x16:8x8:2:",
                                         "64x128x16:8x8:2:", "128x128x16:8x16:1:"};
     static const int64_t sizes[][3] = {{136, 200, 300}, {131, 97, 203}, {40, 64, 77}};
     static const int cuts[] = {0, 3, -1};
     const bool all = test_all() || !r->facts.compiles_at_launch;
-    const uint32_t units = r->facts.info.compute_units;
     r->facts.info.compute_units = 3; /* so that there is a tile for four groups, or more */
     for (int i = 0; i < (int)(sizeof names / sizeof *names); i++)
         for (int cut = 0; cut < (int)(sizeof cuts / sizeof *cuts); cut++) {
             const int parts = cuts[cut];
+            early.facts.overlaps = device->facts.overlaps || i % 2;
             const int64_t *z = sizes[parts < 0 ? (i + cut) % 2 : (i + parts) % 3];
             char name[LFUSE__TILING_NAME], again[LFUSE__TILING_NAME];
             lfuse__product_tiling t;
@@ -378,9 +379,9 @@ static void case_tilings(rig *r, lfuse_type type)
             ck_assert_msg(!lfuse__product_take(&r->facts, z[0], z[1], z[2], &t, &p.k), "%s", lfuse__error_message());
             sizes_of(&p, z[0], z[1], z[2], 4 - (int)(z[1] % 4), 0);
             p.g.parts = parts;
+            p.g.early = i & 2;
             run_product(r, &p, true, (uint64_t)i + 1);
         }
-    r->facts.info.compute_units = units;
 }
 
 /*

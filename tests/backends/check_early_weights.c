@@ -1,0 +1,132 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * CUDA, where a product may read its weights while the launch in front of it ends: weights that a launch just before
+ * the run writes anew, run after run without a pause, as launches and as one graph. Skipped without a device.
+ */
+#ifdef HAVE_CONFIG_H
+#include "config.h"
+#endif
+
+#include <check.h>
+#include <stdbool.h>
+#include <stdlib.h>
+
+#include "libfuse.h"
+#include "tests/support/main.h"
+
+enum { ROWS = 64, SIDE = 512, LAYERS = 3, TURNS = 150 };
+
+#define OK(call) ck_assert_msg((call) == LFUSE_OK, "%s: %s", #call, lfuse_last_error())
+
+static lfuse_device *device;
+static lfuse_stream *stream;
+static lfuse_tensor *x, *sums[2], *one, *weights[LAYERS][2];
+
+/* All of it is `value`, or, of `permuted`, one element of each row and column. */
+static lfuse_tensor *tensor_of(int rows, int columns, float value, bool permuted)
+{
+    lfuse_tensor *made;
+    float *host = calloc((size_t)(rows * columns), sizeof *host);
+    ck_assert(host != NULL);
+    for (int i = 0; i < rows; i++)
+        for (int j = 0; j < columns; j++)
+            if (!permuted || i == (5 * j + 3) % rows) host[i * columns + j] = value;
+    OK(lfuse_tensor_create(device, LFUSE_F32, 2, LFUSE_DIMS(rows, columns), &made));
+    OK(lfuse_tensor_write(made, stream, host));
+    OK(lfuse_stream_synchronize(stream));
+    free(host);
+    return made;
+}
+
+/* "to" is "from" and "one". */
+static lfuse_plan *plan_step(void)
+{
+    lfuse_plan *plan;
+    lfuse_graph *g = lfuse_graph_create();
+    lfuse_value from = lfuse_input(g, "from", LFUSE_F32, 2, LFUSE_DIMS(SIDE, SIDE));
+    lfuse_output(g, "to", lfuse_add(from, lfuse_input(g, "one", LFUSE_F32, 2, LFUSE_DIMS(SIDE, SIDE))));
+    OK(lfuse_plan_create(device, g, NULL, &plan));
+    lfuse_graph_destroy(g);
+    return plan;
+}
+
+/* "to" is "from" and the product of x with all weights; `first`: the weights' own comes before, and is the first's. */
+static lfuse_plan *plan_layers(bool first)
+{
+    static const char *const names[LAYERS] = {"w0", "w1", "w2"};
+    const lfuse_plan_options native = {.provider = LFUSE_PROVIDER_NATIVE};
+    lfuse_plan *plan;
+    lfuse_graph *g = lfuse_graph_create();
+    lfuse_value h = lfuse_input(g, "x", LFUSE_F32, 2, LFUSE_DIMS(ROWS, SIDE)), w[LAYERS];
+    for (int i = 0; i < LAYERS; i++) w[i] = lfuse_input(g, names[i], LFUSE_F32, 2, LFUSE_DIMS(SIDE, SIDE));
+    if (first) w[1] = lfuse_matmul(w[0], w[1]);
+    for (int i = first; i < LAYERS; i++) h = lfuse_matmul(h, w[i]);
+    lfuse_output(g, "to", lfuse_add(lfuse_input(g, "from", LFUSE_F32, 2, LFUSE_DIMS(ROWS, SIDE)), h));
+    OK(lfuse_plan_create(device, g, &native, &plan));
+    lfuse_graph_destroy(g);
+    return plan;
+}
+
+/*
+ * In turn t weights are t times a permutation, so that a layer of equal numbers multiplies them by t: exactly, while
+ * the sum of t^3 is below 2^24.
+ */
+START_TEST(written_in_front)
+{
+    lfuse_plan *step, *layers;
+    float *host = malloc(ROWS * SIDE * sizeof *host);
+    double expected = 0;
+    int wrong = 0, turns = 0;
+    if (lfuse_device_open("cuda:0", &device)) {
+        free(host);
+        TEST_SKIP("no CUDA device");
+    }
+    OK(lfuse_stream_create(device, &stream));
+    x = tensor_of(ROWS, SIDE, 1, false), one = tensor_of(SIDE, SIDE, 1, true);
+    for (int i = 0; i < 2; i++) sums[i] = tensor_of(ROWS, SIDE, 0, false);
+    for (int l = 0; l < LAYERS; l++)
+        for (int i = 0; i < 2; i++) weights[l][i] = tensor_of(SIDE, SIDE, 0, false);
+    step = plan_step(), layers = plan_layers(_i);
+    for (int t = 1; t <= TURNS && expected + (double)t * t * t < 0x1p24; t++, turns++) {
+        const int from = (t - 1) % 2, to = t % 2;
+        const lfuse_binding run[] = {lfuse_bind_tensor("x", x), lfuse_bind_tensor("w0", weights[0][to]),
+                                     lfuse_bind_tensor("w1", weights[1][to]), lfuse_bind_tensor("w2", weights[2][to]),
+                                     lfuse_bind_tensor("from", sums[from]), lfuse_bind_tensor("to", sums[to])};
+        for (int l = 0; l < LAYERS; l++) {
+            const lfuse_binding write[] = {lfuse_bind_tensor("from", weights[l][from]),
+                                           lfuse_bind_tensor("one", one),
+                                           lfuse_bind_tensor("to", weights[l][to])};
+            OK(lfuse_plan_run(step, stream, write, 3));
+        }
+        OK(lfuse_plan_run(layers, stream, run, 6));
+        expected += (double)t * t * t;
+    }
+    ck_assert_int_gt(turns, 60);
+    OK(lfuse_tensor_read(sums[turns % 2], stream, host));
+    OK(lfuse_stream_synchronize(stream));
+    for (int i = 0; i < ROWS * SIDE; i++) wrong += host[i] != (float)expected;
+    ck_assert_msg(!wrong, "%d of %d elements are wrong, the first is %g of %g", wrong, ROWS * SIDE, host[0], expected);
+    lfuse_plan_destroy(step);
+    lfuse_plan_destroy(layers);
+    for (int i = 0; i < 2; i++) lfuse_tensor_destroy(sums[i]);
+    for (int l = 0; l < LAYERS; l++)
+        for (int i = 0; i < 2; i++) lfuse_tensor_destroy(weights[l][i]);
+    lfuse_tensor_destroy(x);
+    lfuse_tensor_destroy(one);
+    lfuse_stream_destroy(stream);
+    lfuse_device_close(device);
+    free(host);
+}
+END_TEST
+
+static Suite *suite_early_weights(void)
+{
+    Suite *s = suite_create("weights read early");
+    TCase *t = tcase_create("cuda");
+    tcase_set_timeout(t, 60);
+    tcase_add_loop_test(t, written_in_front, 0, 2);
+    suite_add_tcase(s, t);
+    return s;
+}
+
+TEST_MAIN(CK_NOFORK, suite_early_weights)
