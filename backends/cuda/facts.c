@@ -119,6 +119,22 @@ static void state_rates(const numbers *n, lfuse__facts *f)
     f->copy_rate = copy * n->memory_clock * n->memory_bits;
 }
 
+/* What kernels and their launches may count on. */
+static void state_launches(const numbers *n, lfuse__cu_device *device)
+{
+    lfuse__facts *f = &device->facts;
+
+    f->addresses = true;
+    f->capture = true;
+    f->concurrent_builds = true;
+    f->simd = WARP;
+    f->matrix_units = device->capability >= UNITS_CAPABILITY;
+    f->overlaps = device->overlap;
+    /* 256 work-items with 255 registers each fit a multiprocessor, and so does the static local memory of one group. */
+    if (n->cooperative && lfuse__cu_driver.version >= RESIDENT_VERSION && lfuse__cu.LaunchKernelEx != NULL)
+        f->resident_groups = (unsigned)n->units;
+}
+
 lfuse_status lfuse__cu_read_device(CUdevice id, lfuse__cu_device *device)
 {
     lfuse__facts *f = &device->facts;
@@ -165,15 +181,7 @@ lfuse_status lfuse__cu_read_device(CUdevice id, lfuse__cu_device *device)
     info->tf32 = device->capability >= TF32_CAPABILITY;
 
     lfuse__cu_arch(device->capability, f->arch, sizeof f->arch);
-    f->addresses = true;
-    f->capture = true;
-    f->concurrent_builds = true;
-    f->simd = WARP;
-    f->matrix_units = device->capability >= UNITS_CAPABILITY;
-    f->overlaps = device->overlap;
+    state_launches(&n, device);
     state_rates(&n, f);
-    /* 256 work-items with 255 registers each fit a multiprocessor, and so does the static local memory of one group. */
-    if (n.cooperative && lfuse__cu_driver.version >= RESIDENT_VERSION && lfuse__cu.LaunchKernelEx != NULL)
-        f->resident_groups = (unsigned)n.units;
     return LFUSE_OK;
 }

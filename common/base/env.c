@@ -18,7 +18,7 @@
     X(CACHE_DIR, 1, "its folder (default: $XDG_CACHE_HOME/libfuse, then $HOME/.cache/libfuse)")                        \
     X(DUMP, 1, "a folder that receives the source of every kernel")                                                    \
     X(FUSE, 0, "none, or fusion passes to leave out: -pointwise,-epilogue,-views,-rows,-products,-gathers,-bundles," \
-      "-recompute,-replay,-network")                                                                                   \
+      "-recompute,-replay,-network,-prologue,-sums")                                                                   \
     X(EFFORT, 0, "how choices are made: estimate (the default), measure")                                              \
     X(WISDOM, 1, "the file of choices that were measured: 0 (none), or its path (default: wisdom in the cache's "      \
       "folder)")                                                                                                       \

@@ -140,13 +140,13 @@ static double products_of(const lfuse__network *w)
 }
 
 /*
- * Those of the device's maker multiply f16 and bf16 by them; this kernel does not. Eight layers of f16 on an H200, one
- * launch against the stages in their fastest ways, by products of a layer: up to 2^21 0.66 (8 x 256) to 0.93 (1 x 128),
- * at 2^22 0.87 (64 x 256) to 1.04 (16 x 512, 4 x 1024), at 2^24 1.67.
+ * By products of f16 and bf16: those of the device's maker, and tiles where they can. This kernel does not use them.
+ * Eight layers of f16 on an H200, one launch against the stages in their fastest ways, by products of a layer: up to
+ * 2^21 0.66 (8 x 256) to 0.93 (1 x 128), at 2^22 0.87 (64 x 256) to 1.04 (16 x 512, 4 x 1024), at 2^24 1.67.
  */
-static bool has_matrix_units(const lfuse__facts *facts)
+static bool units_are_used(const lfuse__facts *facts)
 {
-    return facts->products == LFUSE__PRODUCTS_TUNED;
+    return facts->products == LFUSE__PRODUCTS_TUNED || facts->matrix_units;
 }
 
 lfuse_status lfuse__network_choose(const lfuse__facts *facts, const lfuse__network *w, lfuse__kernel_class *c)
@@ -163,7 +163,7 @@ lfuse_status lfuse__network_choose(const lfuse__facts *facts, const lfuse__netwo
                             facts->info.name);
     if (!fits(c, w->nlayers))
         return lfuse__error(LFUSE_ERR_UNSUPPORTED, "%d layers take more argument words than a launch has", w->nlayers);
-    if (size < sizeof(float) && has_matrix_units(facts) && products_of(w) > NARROW_PRODUCTS)
+    if (size < sizeof(float) && units_are_used(facts) && products_of(w) > NARROW_PRODUCTS)
         return lfuse__error(LFUSE_ERR_UNSUPPORTED, "%lld rows of layers of up to %lld x %lld: units for matrices are "
                             "taken for faster", (long long)w->m, (long long)most_deep(w), (long long)most_columns(w));
     for (i = 0; i < sizeof rows / sizeof *rows; i++)

@@ -228,7 +228,7 @@ static lfuse_status pack(const lfuse__kernel_class *c, const lfuse__facts *facts
     lfuse__product_layout_make(c, &l);
     own = packed->words + l.own;
     if (!lfuse__tiles_cut(p, facts, g, &found))
-        return lfuse__error(LFUSE_ERR_INVALID, "tiles of %d x %d cannot be shared out", p->rows, p->columns);
+        return lfuse__error(LFUSE_ERR_UNSUPPORTED, "tiles of %d x %d cannot be shared out", p->rows, p->columns);
     own[LFUSE__TILES_DOWN] = (uint64_t)found.down;
     own[LFUSE__TILES_ACROSS] = (uint64_t)found.across;
     own[LFUSE__TILES_PARTS] = (uint64_t)(shared ? found.workers : found.parts);

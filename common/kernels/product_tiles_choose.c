@@ -313,7 +313,6 @@ int lfuse__tiles_classes(const lfuse__facts *facts, const int64_t m[2], const in
     return count;
 }
 
-
 /* ---- all that may be the fastest: the clock is wrong by up to a half ---- */
 
 #define LIKELY 1.6
@@ -362,6 +361,7 @@ lfuse_status lfuse__tiles_take(const lfuse__facts *facts, int64_t m, int64_t n, 
     lfuse__product_class tried = c->product;
     const bool units = tried.units;
     const int64_t extents[] = {m, n, k, 1};
+    tried.unsized = false;
     LFUSE__TRY(possible(facts, m, n, k));
     for (int i = 0; candidate(i, &tried); i++) {
         const int split = tiling->parts == LFUSE__SHARED_OUT ? LFUSE__SPLIT_SHARED : tiling->parts > 0;

@@ -25,8 +25,8 @@ bool lfuse__tiles_share(int64_t workers, lfuse__cut *c)
 }
 
 /*
- * From slab `start` of tile `begin` to slab `rest` of tile `until`. A range begins at the first slab that is not before
- * its share of all of them: tile `begin` is then the same for all numbers of slabs.
+ * From slab `start` of tile `head` to slab `rest` of tile `until`. A range begins at the first slab that is not before
+ * its share of all of them: tile `head` is then the same for all numbers of slabs.
  */
 static void put_range(const lfuse__tiles *t)
 {
@@ -34,14 +34,14 @@ static void put_range(const lfuse__tiles *t)
     lfuse__strbuf *out = t->t.out;
     lfuse__put(out, 1, "const u32 workers = (u32)W(%d), shared = (u32)W(%d);", own + LFUSE__TILES_PARTS,
                own + LFUSE__TILES_SHARED);
-    lfuse__put(out, 1, "u32 begin = group - workers + shared, start = 0, until = begin + 1, rest = 0;");
+    lfuse__put(out, 1, "u32 head = group - workers + shared, start = 0, until = head + 1, rest = 0;");
     lfuse__put(out, 1, "if (group < workers) {");
-    lfuse__put(out, 2, "begin = group * shared / workers, until = (group + 1) * shared / workers;");
-    lfuse__put(out, 2, "start = ((group * shared - begin * workers) * slabs + workers - 1) / workers;");
+    lfuse__put(out, 2, "head = group * shared / workers, until = (group + 1) * shared / workers;");
+    lfuse__put(out, 2, "start = ((group * shared - head * workers) * slabs + workers - 1) / workers;");
     lfuse__put(out, 2, "rest = (((group + 1) * shared - until * workers) * slabs + workers - 1) / workers;");
-    lfuse__put(out, 2, "if (start == slabs) begin++, start = 0;");
+    lfuse__put(out, 2, "if (start == slabs) head++, start = 0;");
     lfuse__put(out, 1, "}");
-    lfuse__put(out, 1, "const u32 turns = until - begin + (rest != 0);");
+    lfuse__put(out, 1, "const u32 turns = until - head + (rest != 0);");
 }
 
 void lfuse__tiles_put_shared(const lfuse__tiles *t)
@@ -54,7 +54,7 @@ void lfuse__tiles_put_shared(const lfuse__tiles *t)
     lfuse__put_product_memory(out, 1, t->t.k, &t->l);
     lfuse__put(out, 0, "#pragma unroll 1");
     lfuse__put(out, 1, "for (u32 turn = 0; turn < turns; turn++) {");
-    lfuse__put(out, 1, "const u32 number = begin + turn, first = turn ? 0 : start;");
+    lfuse__put(out, 1, "const u32 number = head + turn, first = turn ? 0 : start;");
     lfuse__put(out, 1, "const u32 last = number < until ? slabs : rest;");
     lfuse__tiles_put_band(t, 1, "number", "tiles_down", "tiles_across");
     lfuse__tiles_put_sums(t);

@@ -132,6 +132,8 @@ struct lfuse_instance {
     lfuse__location scratch; /* that the operations' arguments name */
     bool lean;            /* products are to do without workspace, or with the least: the device had no memory */
     bool workspaces;      /* some product has one */
+    int way, behind;      /* of a race: operation `way` is the first of the way that is furnished, which runs behind so
+                             many; without one 0 */
     const struct lfuse__product_tiling *tiling; /* of the own product that is furnished; NULL: the estimate's */
     bool more;            /* the alternative that is being furnished has another one behind it */
     bool together;        /* kernels that operations lack are compiled when all of these are furnished */

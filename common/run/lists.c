@@ -129,7 +129,6 @@ static lfuse_status check_step(const lfuse_instance *in, const lfuse__step *step
     int i;
 
     LFUSE__TRY(check_strides(in, step));
-
     /* Factors have been compared where the sizes of their products were found. */
     for (i = step->kind == LFUSE__STEP_GROUPED ? LFUSE__PRODUCT_OWN : 0; step->list >= 0 && i < step->noperands; i++) {
         const lfuse__operand *o = &step->operands[i];

@@ -141,10 +141,11 @@ static bool launches(const lfuse__operation *o)
 static bool is_early(const lfuse_instance *in, const lfuse__kernel_op *op, int phase)
 {
     const lfuse__memory *b = &op->starts[LFUSE__PRODUCT_B].memory;
-    const lfuse__operation *before = in->noperations > 1 ? &in->operations[in->noperations - 2] : NULL;
+    const int now = in->noperations - 1, behind = now == in->way ? in->behind : now;
+    const lfuse__operation *before = behind ? &in->operations[behind - 1] : NULL;
 
     if (!in->facts->overlaps || phase || !before || !launches(before)) return false;
-    if (in->operations[in->noperations - 1].prepare) return false;
+    if (in->operations[now].prepare) return false;
     return b->place == LFUSE__PLACE_BOUND && !in->bound[b->index].written;
 }
 

@@ -16,7 +16,10 @@
 #include "common/plan/provider.h"
 #include "common/run/body.h"
 
-/* Sizes that are tried: each up to EVERY, then every STEP-th, tiles being whole numbers of such; MOST at most. */
+/*
+ * Sizes that are tried, MOST at most: each up to EVERY, then the last and the first of every STEP, whole numbers of
+ * which tiles and vectors are.
+ */
 enum { EVERY = 64, STEP = 8, MOST = 8192 };
 
 typedef struct sides {
@@ -71,7 +74,7 @@ static int that_occur(const lfuse__facts *facts, const sides *s, bool others, co
         return count;
     lfuse__error_save(&before);
     memcpy(size, s->low, sizeof size);
-    for (; *open <= end; *open = *open < EVERY ? *open + 1 : (*open - 1) / STEP * STEP + STEP + 1) {
+    for (; *open <= end; *open = *open < EVERY || *open % STEP == 0 ? *open + 1 : *open / STEP * STEP + STEP) {
         lfuse__kernel_class c = *k;
         c.product.unsized = true;
         if (lfuse__product_choose(facts, size[0], size[1], size[2], others, &c)) continue;

@@ -43,7 +43,7 @@ typedef struct trial {
     lfuse__spot *spots;
     double *numbers;
     lfuse__location scratch;
-    bool more, together;
+    bool more, together, workspaces;
     /* In its place. */
     lfuse_stream *stream;
     lfuse__range *memory;
@@ -70,6 +70,7 @@ static lfuse_status keep(trial *t)
     t->scratch = in->scratch;
     t->more = in->more;
     t->together = in->together;
+    t->workspaces = in->workspaces;
     t->buffers = copy_of(in->buffers, in->nbuffers, sizeof *in->buffers);
     t->spots = copy_of(in->spots, in->plan->nnames, sizeof *in->spots);
     t->numbers = copy_of(in->numbers, in->body->nnumbers, sizeof *in->numbers);
@@ -92,6 +93,8 @@ static void restore(trial *t)
         in->scratch = t->scratch;
         in->more = t->more;
         in->together = t->together;
+        in->workspaces = t->workspaces;
+        in->way = in->behind = 0;
         if (t->nbuffers) memcpy(in->buffers, t->buffers, (size_t)t->nbuffers * sizeof *t->buffers);
         memcpy(in->spots, t->spots, (size_t)in->plan->nnames * sizeof *t->spots);
         if (in->body->nnumbers) memcpy(in->numbers, t->numbers, (size_t)in->body->nnumbers * sizeof *t->numbers);
@@ -147,7 +150,8 @@ static lfuse_status furnish(trial *t)
 
     compile(t);
     for (i = 0; i < t->count && left > 1; i++) {
-        t->first[i] = in->noperations;
+        t->first[i] = in->way = in->noperations;
+        in->behind = t->noperations;
         status = furnish_way(in, &t->ways[i]);
         if (status && status != LFUSE_ERR_UNSUPPORTED && !t->ways[i].tiled) return status;
         if (status) lfuse__log(LFUSE_LOG_DEBUG, "%s declines: %s", t->ways[i].name, lfuse__error_message());

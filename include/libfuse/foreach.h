@@ -16,7 +16,8 @@
  *  - Messages, and bindings of a recording, name operands as the parameters here.
  *
  * Errors, before anything is launched: ERR_INVALID (NULL, an operand of a kind that the function does not take),
- * ERR_TYPE, ERR_RANK, ERR_SHAPE (counts, sizes of members), ERR_CONTEXT, ERR_CLOSED, ERR_OVERLAP.
+ * ERR_TYPE, ERR_RANK, ERR_SHAPE (counts, sizes of members), ERR_CONTEXT, ERR_CLOSED, ERR_OVERLAP, ERR_UNSUPPORTED (a
+ * member that is not contiguous).
  *
  * As torch.foreach, with more: all kinds of operands in each place where a number may stand, results of another type,
  * clamp with two bounds, where, fill and casting copies. Other than there, integers divide as integers. lgamma is not

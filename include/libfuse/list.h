@@ -16,9 +16,10 @@ LFUSE_BEGIN_DECLS
  * memory; the tensors themselves may be destroyed.
  * A member is contiguous, or its last axis is and those before it are matrices of rows that lie apart: parts of larger
  * matrices (the stride of the last but one axis is what BLAS calls the leading dimension), one behind the other or
- * side by side. Such members are for products of lists (libfuse/members.h) alone; whatever else takes a list walks its
- * members flat, and refuses them (ERR_UNSUPPORTED) when an instance is made. Where such members are written and lie in
- * common rows, each is compared with all others of these rows.
+ * side by side (each of two rows or more, where one is written). Such members are for products of lists
+ * (libfuse/members.h) alone; whatever else takes a list walks its members flat, and refuses them (ERR_UNSUPPORTED) when
+ * an instance is made. Where such members are written and lie in common rows, each is compared with all others of these
+ * rows.
  * Errors: ERR_TYPE, ERR_CONTEXT, ERR_UNSUPPORTED (elements of rows that are not neighbours, matrices at different
  * distances), ERR_INVALID (NULL, a leading dimension smaller than a row, matrices that overlap), each naming the
  * member.
@@ -28,6 +29,8 @@ LFUSE_API LFUSE_MUST_CHECK lfuse_status lfuse_list_create(lfuse_device *device, 
 /**
  * Replaces members' memory in place, for example by the gradients of the next step: same count, type and shapes, and
  * strides where they are not contiguous. Runs already submitted keep the old memory.
+ * Errors: those of lfuse_list_create; ERR_INVALID (members that the list has not), ERR_SHAPE (another number of
+ * elements, or other strides), naming the member.
  */
 LFUSE_API LFUSE_MUST_CHECK lfuse_status lfuse_list_replace(lfuse_list *list, int64_t first, int64_t count,
                                                            lfuse_tensor *const *members);

@@ -184,7 +184,7 @@ LFUSE_API void lfuse_optimizer_destroy(lfuse_optimizer *optimizer);
  *
  * A step that is refused launched nothing, of no group, and the optimizer is as it was. Errors: ERR_INVALID (counts, an
  * input that is missing or not asked for), ERR_TYPE, ERR_SHAPE (the message names group and member), ERR_CONTEXT,
- * ERR_OVERLAP.
+ * ERR_OVERLAP, ERR_UNSUPPORTED (a member that is not contiguous).
  *
  * Lists must not be replaced (lfuse_list_replace) while another thread makes a step with them; runs already submitted
  * keep the addresses that they were given.

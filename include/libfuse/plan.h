@@ -101,9 +101,10 @@ typedef enum lfuse_provider {
 
 /**
  * Matrix products by Strassen's algorithm: seven products of half the size for eight, once or twice over. What it is,
- * when it pays and what it costs in accuracy: lfuse(7). Both operands f32, f64, f16 or bf16, with a result of that type
- * or of f32; no batches, not tf32; other products stay as they are, and the plan's text says why. Also by the
- * environment: LFUSE_STRASSEN=off, auto, 1, 2.
+ * when it pays and what it costs in accuracy: lfuse(7). Both operands f32, f64, f16 or bf16 (the last two where
+ * somebody multiplies them into f32, as CLBlast does not), with a result of that type or of f32; no batches, not tf32;
+ * other products stay as they are, and the plan's text says why. Also by the environment: LFUSE_STRASSEN=off, auto, 1,
+ * 2.
  *
  * The error is bounded by norms alone: with L levels no element of A B, with inner extent k, is off by more than
  * 3^L k^1.5 u max|A| max|B| (u: 2^-24 for f32, 2^-53 for f64), or than what other products may be off by where that is
@@ -226,11 +227,12 @@ LFUSE_API const char *lfuse_plan_text(const lfuse_plan *plan);
  * Runs the plan on a stream, in stream order, without waiting. Keeps up to 8 instances for each stream, of the sizes
  * and lists that ran there last, so that changing between a few of them costs nothing; a run with others makes an
  * instance (no compiling for contiguous tensors, but of what lfuse_plan_create leaves to instances, and of a
- * transport that no list of the plan had before). Instances for
- * other frozen tensors than the present ones are not kept, nor a second one that owns memory made of these. The plan
- * does not keep the memory of lists that the caller has destroyed.
+ * transport that no list of the plan had before). Instances for other frozen tensors than the present ones are not
+ * kept, nor a second one that owns memory made of these. The plan does not keep the memory of lists that the caller has
+ * destroyed.
  * All checks are made before anything is launched:
- * ERR_NAME, ERR_BINDING, ERR_TYPE, ERR_RANK, ERR_SHAPE, ERR_BOUNDS, ERR_CONTEXT, ERR_CLOSED, ERR_OVERLAP.
+ * ERR_NAME, ERR_BINDING, ERR_TYPE, ERR_RANK, ERR_SHAPE, ERR_BOUNDS, ERR_CONTEXT, ERR_CLOSED, ERR_OVERLAP,
+ * ERR_UNSUPPORTED (a list whose members are not contiguous, where more than products takes it).
  */
 LFUSE_API LFUSE_MUST_CHECK lfuse_status lfuse_plan_run(lfuse_plan *plan, lfuse_stream *stream,
                                                        const lfuse_binding *bindings, int count);

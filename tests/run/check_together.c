@@ -12,6 +12,7 @@
 #include "tests/run/rig.h"
 
 static lfuse_effort effort; /* of the next plans */
+static lfuse_type type;     /* of their tensors */
 
 /* A GPU of the stub's; `tuned`: beside whose maker's library products of less than 8 rows lose. */
 static void begin(bool tuned)
@@ -19,7 +20,7 @@ static void begin(bool tuned)
     lfuse__stub.simd = 8;
     lfuse__stub.tuned = tuned;
     lfuse__stub.batched = true; /* a program is text until it is launched */
-    effort = LFUSE_EFFORT_ESTIMATE;
+    effort = LFUSE_EFFORT_ESTIMATE, type = LFUSE_F32;
     reopen_stub_as(0);
     g = lfuse_graph_create();
 }
@@ -44,9 +45,9 @@ static uint64_t kernels(void)
 /* "y" = "x" "v" and "z" = relu("x" "w"). */
 static lfuse_plan *pair(lfuse_size m, lfuse_size n, lfuse_size k)
 {
-    lfuse_value x = lfuse_input(g, "x", LFUSE_F32, 2, LFUSE_DIMS(m, k));
-    lfuse_value v = lfuse_input(g, "v", LFUSE_F32, 2, LFUSE_DIMS(k, n));
-    lfuse_value w = lfuse_input(g, "w", LFUSE_F32, 2, LFUSE_DIMS(k, n));
+    lfuse_value x = lfuse_input(g, "x", type, 2, LFUSE_DIMS(m, k));
+    lfuse_value v = lfuse_input(g, "v", type, 2, LFUSE_DIMS(k, n));
+    lfuse_value w = lfuse_input(g, "w", type, 2, LFUSE_DIMS(k, n));
 
     lfuse_output(g, "y", lfuse_matmul(x, v));
     lfuse_output(g, "z", lfuse_relu(lfuse_matmul(x, w)));
@@ -59,10 +60,17 @@ static lfuse_plan *open_pair(void)
                 lfuse_size_var(g, "k", 0, 1 << 20));
 }
 
+static lfuse_tensor *matrix(int64_t rows, int64_t columns)
+{
+    lfuse_tensor *made;
+
+    OK(lfuse_tensor_create(dev, type, 2, SHAPE(rows, columns), &made));
+    return made;
+}
+
 static lfuse_status instance_of(lfuse_plan *plan, int64_t m, int64_t n, int64_t k)
 {
-    lfuse_tensor *x = tensor(2, SHAPE(m, k)), *v = tensor(2, SHAPE(k, n)), *w = tensor(2, SHAPE(k, n));
-    lfuse_tensor *y = tensor(2, SHAPE(m, n)), *z = tensor(2, SHAPE(m, n));
+    lfuse_tensor *x = matrix(m, k), *v = matrix(k, n), *w = matrix(k, n), *y = matrix(m, n), *z = matrix(m, n);
     const lfuse_binding b[] = { lfuse_bind_tensor("x", x), lfuse_bind_tensor("v", v), lfuse_bind_tensor("w", w),
                                 lfuse_bind_tensor("y", y), lfuse_bind_tensor("z", z) };
     lfuse_instance *instance = NULL;
@@ -130,6 +138,27 @@ START_TEST(a_batch_finds_all_of_them)
     begin(_i / 3);
     lfuse_plan *plan = pair(lfuse_size_var(g, "batch", 1, 4000), (lfuse_size)widths[_i % 3], 520);
     for (i = 0; i < sizeof rows / sizeof *rows; i++) brings(plan, rows[i], widths[_i % 3], 520, 0, 0);
+    lfuse_plan_destroy(plan);
+}
+END_TEST
+
+/* So it is with units for matrices, which take rows of whole vectors, whichever side is open. */
+START_TEST(sides_find_those_of_units)
+{
+    static const int64_t sizes[] = { 1, 8, 15, 16, 64, 65, 72, 100, 104, 1000, 1001, 1024, 4096 };
+    lfuse_size sides[] = { 520, 600, 256 };
+    int64_t size[] = { 520, 600, 256 };
+    size_t i;
+
+    lfuse__stub.matrix_units = true;
+    begin(false);
+    type = LFUSE_F16;
+    sides[_i] = lfuse_size_var(g, "open", 1, 4096);
+    lfuse_plan *plan = pair(sides[0], sides[1], sides[2]);
+    for (i = 0; i < sizeof sizes / sizeof *sizes; i++) {
+        size[_i] = sizes[i];
+        brings(plan, size[0], size[1], size[2], 0, 0);
+    }
     lfuse_plan_destroy(plan);
 }
 END_TEST
@@ -218,6 +247,7 @@ static Suite *suite_together(void)
     tcase_add_test(t, as_sizes_take_them);
     tcase_add_test(t, none_for_the_vendor);
     tcase_add_loop_test(t, a_batch_finds_all_of_them, 0, 6);
+    tcase_add_loop_test(t, sides_find_those_of_units, 0, 3);
     tcase_add_test(t, no_more_than_occur);
     tcase_add_test(t, a_compiler_that_fails);
     tcase_add_test(t, a_kernel_that_declines);

@@ -60,7 +60,7 @@ void grouped_check_turned(const lfuse_tensor *a, const lfuse_tensor *b, bool tur
 }
 
 void grouped_check(const lfuse_tensor *a, const lfuse_tensor *b, const lfuse_tensor *c, int64_t m, int64_t n,
-                          int64_t k)
+                   int64_t k)
 {
     grouped_check_turned(a, b, false, c, m, n, k);
 }

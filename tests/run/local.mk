@@ -104,7 +104,6 @@ tests_run_check_foreach_calls_LDADD = tests/stub/libstub.la $(LDADD) -lm
 tests_run_check_foreach_numbers_SOURCES = %reldir%/check_foreach_numbers.c %reldir%/sets.c %reldir%/sets.h
 tests_run_check_foreach_numbers_LDADD = tests/stub/libstub.la $(LDADD) -lm
 
-# Rows and columns of lists on the stub and on every device found.
 check_PROGRAMS += tests/run/check_grouped tests/run/check_grouped_parts
 TESTS += tests/run/check_grouped tests/run/check_grouped_parts
 tests_run_check_grouped_SOURCES = %reldir%/check_grouped.c %reldir%/grouped.c %reldir%/grouped.h %reldir%/rig.c \
@@ -114,6 +113,7 @@ tests_run_check_grouped_parts_SOURCES = %reldir%/check_grouped_parts.c %reldir%/
 	%reldir%/rig.c %reldir%/rig.h
 tests_run_check_grouped_parts_LDADD = tests/stub/libstub.la $(LDADD) -lm
 
+# Rows and columns of lists on the stub and on every device found.
 check_PROGRAMS += tests/run/check_lines
 TESTS += tests/run/check_lines
 tests_run_check_lines_SOURCES = %reldir%/check_lines.c tests/optim/rig.c tests/optim/rig.h
