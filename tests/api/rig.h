@@ -3,7 +3,6 @@
 #ifndef TESTS_API_RIG_H
 #define TESTS_API_RIG_H
 
-#include <check.h>
 #include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>

@@ -4,7 +4,6 @@
 #include "config.h"
 #endif
 
-#include <check.h>
 #include <stdbool.h>
 
 #include "backends/opencl/internal.h"

@@ -3,10 +3,10 @@
 #ifndef TESTS_BACKENDS_SUB_BUFFER_H
 #define TESTS_BACKENDS_SUB_BUFFER_H
 
-#include <check.h>
 #include <dlfcn.h>
 
 #include "backends/opencl/internal.h"
+#include "tests/support/check.h"
 
 static inline cl_mem sub_buffer(cl_mem parent, size_t origin, size_t size)
 {

@@ -5,7 +5,6 @@
 
 #include "common/base/power.h"
 
-#include <check.h>
 #include <float.h>
 #include <math.h>
 #include <stdbool.h>

@@ -7,7 +7,6 @@
 #include "config.h"
 #endif
 
-#include <check.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>

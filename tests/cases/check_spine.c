@@ -8,7 +8,6 @@
 #include "config.h"
 #endif
 
-#include <check.h>
 #include <math.h>
 #include <pthread.h>
 #include <stdio.h>

@@ -42,7 +42,7 @@ static int64_t start_of(int64_t member)
 
 static lfuse_list *list_in(lfuse_tensor *whole, int64_t count, bool numbers)
 {
-    lfuse_tensor *t[MOST];
+    lfuse_tensor *t[MOST] = { NULL };
     int64_t m, at = 1;
     lfuse_list *l;
 

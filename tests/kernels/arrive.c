@@ -7,10 +7,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include <check.h>
-
 #include "common/kernels/emit.h"
 #include "tests/kernels/cases.h"
+#include "tests/support/check.h"
 
 enum { ROUNDS = 20, MOST = 3000 };
 

@@ -4,7 +4,6 @@
 #include "config.h"
 #endif
 
-#include <check.h>
 #include <float.h>
 #include <math.h>
 #include <stdio.h>
@@ -15,6 +14,7 @@
 #include "tests/kernels/cases.h"
 #include "tests/kernels/classes.h"
 #include "tests/kernels/host.h"
+#include "tests/support/check.h"
 #include "tests/support/operators.h"
 
 /* One unit of y, not below that of 128 times the smallest normal number. */

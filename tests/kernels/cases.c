@@ -5,7 +5,6 @@
 
 #include "tests/kernels/cases.h"
 
-#include <check.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -13,6 +12,7 @@
 #include "common/base/error.h"
 #include "tests/kernels/classes.h"
 #include "tests/kernels/host.h"
+#include "tests/support/check.h"
 
 enum { GUARD = 64 };
 

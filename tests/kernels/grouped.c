@@ -7,7 +7,6 @@
 #include "config.h"
 #endif
 
-#include <check.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -15,6 +14,7 @@
 #include "common/kernels/product_grouped.h"
 #include "tests/kernels/cases.h"
 #include "tests/kernels/host.h"
+#include "tests/support/check.h"
 
 enum { A, B, SUM, COLUMN, ROW, MATRIX, RESIDUAL, OUT, SHAPE, OPERANDS, INSTR = 48, GUARD = 64, MEMBERS = 9,
        MORE = 32 /* additions of a body that is too long for a copy at every sum */ };

@@ -4,7 +4,6 @@
 #include "config.h"
 #endif
 
-#include <check.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -12,6 +11,7 @@
 #include "common/base/error.h"
 #include "tests/kernels/cases.h"
 #include "tests/kernels/host.h"
+#include "tests/support/check.h"
 
 enum { INPUT, SCALE, ROW, COLUMN, MATRIX, OUT, SHAPE, OPERANDS, INSTR = 8, GUARD = 64, MEMBERS = 14, CHUNK = 8 };
 

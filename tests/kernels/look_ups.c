@@ -4,7 +4,6 @@
 #include "config.h"
 #endif
 
-#include <check.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -12,6 +11,7 @@
 #include "tests/kernels/cases.h"
 #include "tests/kernels/classes.h"
 #include "tests/kernels/host.h"
+#include "tests/support/check.h"
 
 enum { GUARD = 32, MAPPED = 11, MOST = 40000, REPORTER = 77 };
 

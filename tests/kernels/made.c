@@ -7,7 +7,6 @@
 #include "config.h"
 #endif
 
-#include <check.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>

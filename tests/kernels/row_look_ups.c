@@ -4,7 +4,6 @@
 #include "config.h"
 #endif
 
-#include <check.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -12,6 +11,7 @@
 #include "common/kernels/emit.h"
 #include "tests/kernels/cases.h"
 #include "tests/kernels/host.h"
+#include "tests/support/check.h"
 
 enum { TABLE, INDICES, ELEMENTS, SUMS, OPERANDS, HEIGHT = 9, MOST_ROWS = 40, MOST_LENGTH = 3000,
        CELLS = (MOST_ROWS + HEIGHT) * MOST_LENGTH };

@@ -5,10 +5,9 @@
 
 #include "tests/stub/faults.h"
 
-#include <check.h>
-
 #include "common/device/device.h"
 #include "libfuse/log.h"
+#include "tests/support/check.h"
 
 enum { MOST_CALLS = 100000 };
 

@@ -11,8 +11,9 @@
 #ifndef TESTS_SUPPORT_MAIN_H
 #define TESTS_SUPPORT_MAIN_H
 
-#include <check.h>
 #include <stdbool.h>
+
+#include "tests/support/check.h"
 
 typedef Suite *test_suite_maker(void);
 

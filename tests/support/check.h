@@ -1,0 +1,13 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Check, without its note of each assertion that holds: it writes the place to a file, which took four fifths of the
+ * time of programs that compare elements one by one. A test that crashes is then known by its name alone.
+ */
+#ifndef TESTS_SUPPORT_CHECK_H
+#define TESTS_SUPPORT_CHECK_H
+
+#include <check.h>
+
+#define _mark_point(file, line) ((void)0)
+
+#endif
