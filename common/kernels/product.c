@@ -32,52 +32,52 @@ static void complete(const lfuse__facts *facts, lfuse__kernel_class *c)
     c->rank = 2;
 }
 
-lfuse_status lfuse__product_choose(const lfuse__facts *facts, int64_t m, int64_t n, int64_t k, bool others,
+lfuse_status lfuse__product_choose(const lfuse__facts *facts, const int64_t *extents, bool others,
                                    lfuse__kernel_class *c)
 {
     lfuse_status status;
 
     complete(facts, c);
-    status = families[c->product.form]->choose(facts, m, n, k, others, c);
+    status = families[c->product.form]->choose(facts, extents, others, c);
     c->product.unsized = false;
     return status;
 }
 
-int lfuse__product_classes(const lfuse__facts *facts, const int64_t m[2], const int64_t n[2], const int64_t k[2],
+int lfuse__product_classes(const lfuse__facts *facts, const int64_t *low, const int64_t *high,
                            const lfuse__kernel_class *c, lfuse__kernel_class *classes)
 {
     lfuse__kernel_class question = *c;
 
     complete(facts, &question);
-    return families[question.product.form]->classes(facts, m, n, k, &question, classes);
+    return families[question.product.form]->classes(facts, low, high, &question, classes);
 }
 
-int lfuse__product_tilings(const lfuse__facts *facts, int64_t m, int64_t n, int64_t k, const lfuse__kernel_class *c,
+int lfuse__product_tilings(const lfuse__facts *facts, const int64_t *extents, const lfuse__kernel_class *c,
                            lfuse__product_tiling *all)
 {
     lfuse__kernel_class question = *c;
 
     complete(facts, &question);
-    return families[question.product.form]->tilings(facts, m, n, k, &question, all);
+    return families[question.product.form]->tilings(facts, extents, &question, all);
 }
 
-lfuse_status lfuse__product_lean(const lfuse__facts *facts, int64_t m, int64_t n, int64_t k, lfuse__kernel_class *c)
+lfuse_status lfuse__product_lean(const lfuse__facts *facts, const int64_t *extents, lfuse__kernel_class *c)
 {
     const bool unsized = c->product.unsized;
 
-    LFUSE__TRY(lfuse__product_choose(facts, m, n, k, false, c));
+    LFUSE__TRY(lfuse__product_choose(facts, extents, false, c));
     if (families[c->product.form] != &lfuse__product_tiles) return LFUSE_OK;
     c->product.unsized = unsized;
-    lfuse__tiles_lean(facts, m, n, k, c);
+    lfuse__tiles_lean(facts, extents, c);
     c->product.unsized = false;
     return LFUSE_OK;
 }
 
-lfuse_status lfuse__product_take(const lfuse__facts *facts, int64_t m, int64_t n, int64_t k,
+lfuse_status lfuse__product_take(const lfuse__facts *facts, const int64_t *extents,
                                  const lfuse__product_tiling *tiling, lfuse__kernel_class *c)
 {
     complete(facts, c);
-    return families[c->product.form]->take(facts, m, n, k, tiling, c);
+    return families[c->product.form]->take(facts, extents, tiling, c);
 }
 
 void lfuse__product_tiling_print(const lfuse__product_tiling *t, char name[LFUSE__TILING_NAME])

@@ -43,23 +43,21 @@ static inline int64_t lfuse__product_batch(const lfuse__kernel_class *c, const l
 }
 
 /*
- * Completes a class (operands, body, ta, tb are there) for sizes: form, sum, tiles. `others`: there is another way to
- * compute this, a vendor's. `product.unsized`: one of what lfuse__product_classes answers for bounds that are apart.
- * ERR_UNSUPPORTED where the device has no form, or where the other way is taken for faster.
+ * Completes a class (operands, body, ta, tb are there) for sizes: form, sum, tiles. `extents` as in a geometry: m, n,
+ * k, and of a batched class the products. `others`: there is another way to compute this, a vendor's.
+ * `product.unsized`: one of what lfuse__product_classes answers for bounds that are apart. ERR_UNSUPPORTED where the
+ * device has no form, or where the other way is taken for faster.
  */
-lfuse_status lfuse__product_choose(const lfuse__facts *facts, int64_t m, int64_t n, int64_t k, bool others,
+lfuse_status lfuse__product_choose(const lfuse__facts *facts, const int64_t *extents, bool others,
                                    lfuse__kernel_class *c);
 /*
  * As choose, for a device that has no memory left: tiles that are not split, where there are such, which need no
  * workspace; and with `parts` 1 in the geometry, every form with the least that it can do with.
  */
-lfuse_status lfuse__product_lean(const lfuse__facts *facts, int64_t m, int64_t n, int64_t k, lfuse__kernel_class *c);
-/*
- * What choose answers for sizes within bounds (m, n, k: low, high), `unsized` where those are apart; returns how many,
- * 0: none.
- */
+lfuse_status lfuse__product_lean(const lfuse__facts *facts, const int64_t *extents, lfuse__kernel_class *c);
+/* What choose answers for extents within bounds, `unsized` where those are apart; returns how many, 0: none. */
 enum { LFUSE__PRODUCT_CLASSES = 16 };
-int lfuse__product_classes(const lfuse__facts *facts, const int64_t m[2], const int64_t n[2], const int64_t k[2],
+int lfuse__product_classes(const lfuse__facts *facts, const int64_t *low, const int64_t *high,
                            const lfuse__kernel_class *c, lfuse__kernel_class *classes);
 /*
  * Ways to compute one product of these sizes, by tiles: which, and how many parts of k (0: one whole; else geometry's
@@ -71,10 +69,10 @@ typedef struct lfuse__product_tiling {
     double time;
 } lfuse__product_tiling;
 enum { LFUSE__PRODUCT_TILINGS = 8, LFUSE__TILING_NAME = 48 };
-int lfuse__product_tilings(const lfuse__facts *facts, int64_t m, int64_t n, int64_t k, const lfuse__kernel_class *c,
+int lfuse__product_tilings(const lfuse__facts *facts, const int64_t *extents, const lfuse__kernel_class *c,
                            lfuse__product_tiling *all);
 /* As choose, of that tiling; ERR_UNSUPPORTED where it is none for such sizes. `time` does not count. */
-lfuse_status lfuse__product_take(const lfuse__facts *facts, int64_t m, int64_t n, int64_t k,
+lfuse_status lfuse__product_take(const lfuse__facts *facts, const int64_t *extents,
                                  const lfuse__product_tiling *tiling, lfuse__kernel_class *c);
 /* "64x128x16:8x8:1:0": rows, columns, depth, those of a work-item, slices, parts. False: it is no such name. */
 void lfuse__product_tiling_print(const lfuse__product_tiling *tiling, char name[LFUSE__TILING_NAME]);
@@ -107,14 +105,13 @@ lfuse_status lfuse__product_pack(const lfuse__kernel_class *c, const lfuse__fact
 
 /* ---- one file a form: what product.c asks it for, the class being checked ---- */
 typedef struct lfuse__product_family {
-    lfuse_status (*choose)(const lfuse__facts *facts, int64_t m, int64_t n, int64_t k, bool others,
-                           lfuse__kernel_class *c);
-    int (*classes)(const lfuse__facts *facts, const int64_t m[2], const int64_t n[2], const int64_t k[2],
-                   const lfuse__kernel_class *c, lfuse__kernel_class *classes);
-    int (*tilings)(const lfuse__facts *facts, int64_t m, int64_t n, int64_t k, const lfuse__kernel_class *c,
+    lfuse_status (*choose)(const lfuse__facts *facts, const int64_t *extents, bool others, lfuse__kernel_class *c);
+    int (*classes)(const lfuse__facts *facts, const int64_t *low, const int64_t *high, const lfuse__kernel_class *c,
+                   lfuse__kernel_class *classes);
+    int (*tilings)(const lfuse__facts *facts, const int64_t *extents, const lfuse__kernel_class *c,
                    lfuse__product_tiling *all);
-    lfuse_status (*take)(const lfuse__facts *facts, int64_t m, int64_t n, int64_t k,
-                         const lfuse__product_tiling *tiling, lfuse__kernel_class *c);
+    lfuse_status (*take)(const lfuse__facts *facts, const int64_t *extents, const lfuse__product_tiling *tiling,
+                         lfuse__kernel_class *c);
     int (*phases)(const lfuse__kernel_class *c);
     uint64_t (*tickets)(const lfuse__kernel_class *c);
     uint64_t (*workspace)(const lfuse__kernel_class *c, const lfuse__facts *facts, const lfuse__geometry *g);

@@ -176,18 +176,17 @@ void lfuse__panels_shape(lfuse__kernel_class *c)
     c->product.columns = PANEL_BYTES / (int)lfuse__type_bytes(c->product.sum);
 }
 
-static lfuse_status choose(const lfuse__facts *facts, int64_t m, int64_t n, int64_t k, bool others,
-                           lfuse__kernel_class *c)
+static lfuse_status choose(const lfuse__facts *facts, const int64_t *extents, bool others, lfuse__kernel_class *c)
 {
-    (void)facts, (void)m, (void)n, (void)k, (void)others;
+    (void)facts, (void)extents, (void)others;
     lfuse__panels_shape(c);
     return LFUSE_OK;
 }
 
-static int classes(const lfuse__facts *facts, const int64_t m[2], const int64_t n[2], const int64_t k[2],
-                   const lfuse__kernel_class *c, lfuse__kernel_class *all)
+static int classes(const lfuse__facts *facts, const int64_t *low, const int64_t *high, const lfuse__kernel_class *c,
+                   lfuse__kernel_class *all)
 {
-    (void)facts, (void)m, (void)n, (void)k;
+    (void)facts, (void)low, (void)high;
     all[0] = *c;
     lfuse__panels_shape(&all[0]);
     return 1;
@@ -200,17 +199,17 @@ static int phases(const lfuse__kernel_class *c)
 }
 
 /* There is one way for each number of rows. */
-static int tilings(const lfuse__facts *facts, int64_t m, int64_t n, int64_t k, const lfuse__kernel_class *c,
+static int tilings(const lfuse__facts *facts, const int64_t *extents, const lfuse__kernel_class *c,
                    lfuse__product_tiling *all)
 {
-    (void)facts, (void)m, (void)n, (void)k, (void)c, (void)all;
+    (void)facts, (void)extents, (void)c, (void)all;
     return 0;
 }
 
-static lfuse_status take(const lfuse__facts *facts, int64_t m, int64_t n, int64_t k,
-                         const lfuse__product_tiling *tiling, lfuse__kernel_class *c)
+static lfuse_status take(const lfuse__facts *facts, const int64_t *extents, const lfuse__product_tiling *tiling,
+                         lfuse__kernel_class *c)
 {
-    (void)m, (void)n, (void)k, (void)tiling, (void)c;
+    (void)extents, (void)tiling, (void)c;
     return lfuse__error(LFUSE_ERR_UNSUPPORTED, "%s computes no products by tiles", facts->arch);
 }
 

@@ -46,6 +46,7 @@ static inline int64_t lfuse__tiles_parts(int64_t x, int64_t each)
 enum { LFUSE__SPLIT_SHARED = 2 /* `split` of a class */, LFUSE__SHARED_OUT = -1 /* `parts` of such a cut */ };
 typedef struct lfuse__cut {
     int64_t down, across, slabs, parts;
+    int64_t matrices; /* of a batch; else 1 */
     int64_t workers, shared; /* of tiles that are shared out */
     double time; /* cycles, about */
 } lfuse__cut;
@@ -57,15 +58,15 @@ typedef struct lfuse__cut {
 bool lfuse__tiles_share(int64_t workers, lfuse__cut *c);
 /* product_tiles_choose.c; what the family's functions do, and: */
 /* Of a class that is chosen: another one that is not split, where there is any. */
-void lfuse__tiles_lean(const lfuse__facts *facts, int64_t m, int64_t n, int64_t k, lfuse__kernel_class *c);
-lfuse_status lfuse__tiles_choose(const lfuse__facts *facts, int64_t m, int64_t n, int64_t k, bool others,
+void lfuse__tiles_lean(const lfuse__facts *facts, const int64_t *extents, lfuse__kernel_class *c);
+lfuse_status lfuse__tiles_choose(const lfuse__facts *facts, const int64_t *extents, bool others,
                                  lfuse__kernel_class *c);
-int lfuse__tiles_classes(const lfuse__facts *facts, const int64_t m[2], const int64_t n[2], const int64_t k[2],
+int lfuse__tiles_classes(const lfuse__facts *facts, const int64_t *low, const int64_t *high,
                          const lfuse__kernel_class *c, lfuse__kernel_class *classes);
-int lfuse__tiles_tilings(const lfuse__facts *facts, int64_t m, int64_t n, int64_t k, const lfuse__kernel_class *c,
+int lfuse__tiles_tilings(const lfuse__facts *facts, const int64_t *extents, const lfuse__kernel_class *c,
                          lfuse__product_tiling *all);
-lfuse_status lfuse__tiles_take(const lfuse__facts *facts, int64_t m, int64_t n, int64_t k,
-                               const lfuse__product_tiling *tiling, lfuse__kernel_class *c);
+lfuse_status lfuse__tiles_take(const lfuse__facts *facts, const int64_t *extents, const lfuse__product_tiling *tiling,
+                               lfuse__kernel_class *c);
 /*
  * Whether so many groups let the next launch come up beside them: where the groups of that, if they are as many, find
  * room as evenly as they would afterwards.

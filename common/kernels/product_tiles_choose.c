@@ -89,31 +89,35 @@ static const shape *shape_of(const lfuse__product_class *p)
 static const double start = LFUSE__TILES_START, meeting = 2500, latency = 1600, on_the_way = 16, worth = 1.1,
                     worth_sharing = 1.05, overlap = 1600;
 
-static bool hands_over(const shape *s, const lfuse__facts *facts, int64_t groups)
+/* Groups of each unit; a double, as a large batch of large products has more than any integer holds. */
+static double each_unit(const lfuse__facts *facts, double groups)
 {
-    const int64_t each = lfuse__tiles_parts(groups, facts->info.compute_units ? facts->info.compute_units : 1);
+    return ceil(groups / (facts->info.compute_units ? facts->info.compute_units : 1));
+}
+
+static bool hands_over(const shape *s, const lfuse__facts *facts, double groups)
+{
+    const double each = each_unit(facts, groups);
     return !s->units && (each == s->residents || 2 * each <= s->residents);
 }
 
 bool lfuse__tiles_hand_over(const lfuse__product_class *p, const lfuse__facts *facts, uint64_t groups)
 {
     const shape *s = shape_of(p);
-    return s && groups <= INT32_MAX && hands_over(s, facts, (int64_t)groups);
+    return s && hands_over(s, facts, (double)groups);
 }
 
 static double time_of(const shape *s, int by, const lfuse__facts *facts, const lfuse__cut *c)
 {
-    const int64_t units = facts->info.compute_units ? facts->info.compute_units : 1;
-    const int64_t all = lfuse__tiles_parts(c->down * c->across * c->parts, units);
-    const double beside = (double)(all < s->residents ? all : s->residents);
-    const double rounds = (double)lfuse__tiles_parts(all, s->residents);
+    const double groups = (double)c->down * (double)c->across * (double)c->parts * (double)c->matrices;
+    const double all = each_unit(facts, groups), beside = fmin(all, s->residents), rounds = ceil(all / s->residents);
     const double tile = (double)(s->rows / by) * (s->columns / by), work = tile * s->depth / s->rate;
     const double slab = fmax(s->wait / s->ahead + work, beside * work);
     const double items = tile * by * by / s->item_rows / s->item_columns * s->slices;
     const double vectors = tile * by / 4 / items * (double)c->parts; /* that each adds up in the end */
     const double end = c->parts > 1 ? meeting + latency * ceil(vectors / on_the_way) : 0;
     const double time = start + rounds * (double)lfuse__tiles_parts(c->slabs, c->parts) * slab + end;
-    const double gained = facts->overlaps && hands_over(s, facts, c->down * c->across * c->parts) ? overlap : 0;
+    const double gained = facts->overlaps && hands_over(s, facts, groups) ? overlap : 0;
     return (c->parts > 1 ? worth * time : time) - gained;
 }
 
@@ -138,27 +142,29 @@ static bool cut_shared(const shape *s, int by, const lfuse__facts *facts, lfuse_
     return true;
 }
 
-static bool cut_tiles(const shape *s, int by, const lfuse__facts *facts, const int64_t *extents, int64_t down,
-                      int split, lfuse__cut *best)
-{
-    lfuse__cut c = {.down = down,
-                    .across = lfuse__tiles_parts(extents[1], s->columns / by),
-                    .slabs = lfuse__tiles_parts(extents[2], s->depth)};
-    best->time = -1;
-    if (split == LFUSE__SPLIT_SHARED) {
-        *best = c;
-        return cut_shared(s, by, facts, best);
-    }
-    for (c.parts = split ? 2 : 1; c.parts <= (split ? LFUSE__MOST_PARTS : 1); c.parts++) {
-        c.time = time_of(s, by, facts, &c);
-        if (best->time < 0 || c.time < best->time) *best = c;
-    }
-    return true;
-}
-
 static int64_t tiles_down(const lfuse__product_class *p, int64_t rows)
 {
     return p->summed ? lfuse__tiles_down(p, rows) : lfuse__tiles_parts(rows, p->rows);
+}
+
+static bool cut_tiles(const lfuse__product_class *p, const lfuse__facts *facts, const int64_t *extents,
+                      lfuse__cut *best)
+{
+    const shape *s = shape_of(p);
+    lfuse__cut c = {.down = tiles_down(p, extents[0]),
+                    .across = lfuse__tiles_parts(extents[1], p->columns),
+                    .slabs = lfuse__tiles_parts(extents[2], p->depth),
+                    .matrices = p->batched ? extents[LFUSE__PRODUCT_BATCH] : 1};
+    best->time = -1;
+    if (p->split == LFUSE__SPLIT_SHARED) {
+        *best = c;
+        return cut_shared(s, scale(p), facts, best);
+    }
+    for (c.parts = p->split ? 2 : 1; c.parts <= (p->split ? LFUSE__MOST_PARTS : 1); c.parts++) {
+        c.time = time_of(s, scale(p), facts, &c);
+        if (best->time < 0 || c.time < best->time) *best = c;
+    }
+    return true;
 }
 
 /* False: a product of these sizes is not cut so, or there are no tickets for all tiles whose parts or sums meet. */
@@ -168,7 +174,7 @@ static bool cut_for(const lfuse__product_class *p, const lfuse__facts *facts, co
         lfuse__thin_cut(p, facts, extents, c);
         return !p->summed || c->across <= LFUSE__TILES_TICKETS;
     }
-    if (!cut_tiles(shape_of(p), scale(p), facts, extents, tiles_down(p, extents[0]), p->split, c)) return false;
+    if (!cut_tiles(p, facts, extents, c)) return false;
     return (p->split == 1 ? c->down * c->across : 0) + (p->summed ? c->across : 0) <= LFUSE__TILES_TICKETS;
 }
 
@@ -269,44 +275,58 @@ static lfuse_status fit(const lfuse__facts *facts)
                         facts->info.max_group, facts->simd);
 }
 
-static lfuse_status possible(const lfuse__facts *facts, int64_t m, int64_t n, int64_t k)
+static lfuse_status possible(const lfuse__facts *facts, const int64_t *extents)
 {
     LFUSE__TRY(fit(facts));
-    if (m > INT32_MAX || n > INT32_MAX || k > INT32_MAX)
-        return lfuse__error(LFUSE_ERR_UNSUPPORTED, "a product of %lld x %lld x %lld: sides are below 2^31",
-                            (long long)m, (long long)n, (long long)k);
+    if (extents[0] > INT32_MAX || extents[1] > INT32_MAX || extents[2] > INT32_MAX)
+        return lfuse__error(LFUSE_ERR_UNSUPPORTED, "a product of %" PRId64 " x %" PRId64 " x %" PRId64 ": sides are "
+                            "below 2^31", extents[0], extents[1], extents[2]);
     return LFUSE_OK;
 }
 
-lfuse_status lfuse__tiles_choose(const lfuse__facts *facts, int64_t m, int64_t n, int64_t k, bool others,
+/* How many extents a class has. */
+static int rank(const lfuse__product_class *p)
+{
+    return p->batched ? LFUSE__PRODUCT_BATCH + 1 : LFUSE__PRODUCT_BATCH;
+}
+
+/* 1 for 0: of none, nothing is launched. */
+static void some(const lfuse__product_class *p, const int64_t *extents, int64_t *positive)
+{
+    for (int i = 0; i < rank(p); i++) positive[i] = extents[i] > 0 ? extents[i] : 1;
+}
+
+lfuse_status lfuse__tiles_choose(const lfuse__facts *facts, const int64_t *extents, bool others,
                                  lfuse__kernel_class *c)
 {
-    const int64_t extents[] = {m > 0 ? m : 1, n > 0 ? n : 1, k > 0 ? k : 1, 1}; /* of none, nothing is launched */
-    LFUSE__TRY(possible(facts, m, n, k));
-    if (others && !c->product.summed && lfuse__vendor_is_faster(facts, c->operands[LFUSE__PRODUCT_A].type, m, n, k))
+    int64_t e[LFUSE__PRODUCT_BATCH + 1];
+    LFUSE__TRY(possible(facts, extents));
+    if (others && !c->product.summed &&
+        lfuse__vendor_is_faster(facts, c->operands[LFUSE__PRODUCT_A].type, extents[0], extents[1], extents[2]))
         return lfuse__error(LFUSE_ERR_UNSUPPORTED, "another product of %s is taken for faster on %s",
                             lfuse__memory_word(c->product.sum), facts->arch);
-    if (c->product.summed) return find_summed(facts, extents, &c->product);
-    find(facts, extents, false, &c->product);
+    some(&c->product, extents, e);
+    if (c->product.summed) return find_summed(facts, e, &c->product);
+    find(facts, e, false, &c->product);
     return LFUSE_OK;
 }
 
-void lfuse__tiles_lean(const lfuse__facts *facts, int64_t m, int64_t n, int64_t k, lfuse__kernel_class *c)
+void lfuse__tiles_lean(const lfuse__facts *facts, const int64_t *extents, lfuse__kernel_class *c)
 {
-    const int64_t extents[] = {m > 0 ? m : 1, n > 0 ? n : 1, k > 0 ? k : 1, 1};
-    find(facts, extents, true, &c->product);
+    int64_t e[LFUSE__PRODUCT_BATCH + 1];
+    some(&c->product, extents, e);
+    find(facts, e, true, &c->product);
 }
 
-int lfuse__tiles_classes(const lfuse__facts *facts, const int64_t m[2], const int64_t n[2], const int64_t k[2],
+int lfuse__tiles_classes(const lfuse__facts *facts, const int64_t *low, const int64_t *high,
                          const lfuse__kernel_class *c, lfuse__kernel_class *all)
 {
-    const int64_t low[2] = {m[0], n[0]}, high[2] = {m[1], n[1]};
     lfuse__kernel_class tried = *c;
     int count = 0;
     if (!lfuse__tiles_fit(facts)) return 0;
-    if (m[0] == m[1] && n[0] == n[1] && k[0] == k[1]) {
+    if (!memcmp(low, high, (size_t)rank(&c->product) * sizeof *low)) {
         all[0] = *c;
-        return lfuse__tiles_choose(facts, m[0], n[0], k[0], false, &all[0]) == LFUSE_OK;
+        return lfuse__tiles_choose(facts, low, false, &all[0]) == LFUSE_OK;
     }
     for (int i = 0; candidate(i, &tried.product) && count < LFUSE__PRODUCT_CLASSES; i++)
         if (serves(&tried.product, c->product.units, low, high) && ahead_of_sizes(i)) all[count++] = tried;
@@ -336,13 +356,14 @@ static int enter(lfuse__product_tiling *all, int count, const lfuse__product_til
     return count + 1;
 }
 
-int lfuse__tiles_tilings(const lfuse__facts *facts, int64_t m, int64_t n, int64_t k, const lfuse__kernel_class *c,
+int lfuse__tiles_tilings(const lfuse__facts *facts, const int64_t *extents, const lfuse__kernel_class *c,
                          lfuse__product_tiling *all)
 {
     lfuse__product_class tried = c->product;
-    const int64_t extents[] = {m, n, k, 1};
     int count = 0;
-    if (m < 1 || n < 1 || k < 1 || possible(facts, m, n, k)) return 0;
+    for (int i = 0; i < rank(&tried); i++)
+        if (extents[i] < 1) return 0;
+    if (possible(facts, extents)) return 0;
     for (int i = 0; candidate(i, &tried); i++) {
         lfuse__product_tiling t;
         lfuse__cut cut;
@@ -355,14 +376,13 @@ int lfuse__tiles_tilings(const lfuse__facts *facts, int64_t m, int64_t n, int64_
     return count;
 }
 
-lfuse_status lfuse__tiles_take(const lfuse__facts *facts, int64_t m, int64_t n, int64_t k,
-                               const lfuse__product_tiling *tiling, lfuse__kernel_class *c)
+lfuse_status lfuse__tiles_take(const lfuse__facts *facts, const int64_t *extents, const lfuse__product_tiling *tiling,
+                               lfuse__kernel_class *c)
 {
     lfuse__product_class tried = c->product;
     const bool units = tried.units;
-    const int64_t extents[] = {m, n, k, 1};
     tried.unsized = false;
-    LFUSE__TRY(possible(facts, m, n, k));
+    LFUSE__TRY(possible(facts, extents));
     for (int i = 0; candidate(i, &tried); i++) {
         const int split = tiling->parts == LFUSE__SHARED_OUT ? LFUSE__SPLIT_SHARED : tiling->parts > 0;
         lfuse__cut cut;
@@ -376,7 +396,8 @@ lfuse_status lfuse__tiles_take(const lfuse__facts *facts, int64_t m, int64_t n, 
                                            : lfuse__error(LFUSE_ERR_UNSUPPORTED, "%d parts", tiling->parts);
     }
     return lfuse__error(LFUSE_ERR_UNSUPPORTED, "tiles of %d x %d x %d with %d parts do not serve %" PRId64 " x %" PRId64
-                        " x %" PRId64, tiling->rows, tiling->columns, tiling->depth, tiling->parts, m, n, k);
+                        " x %" PRId64, tiling->rows, tiling->columns, tiling->depth, tiling->parts, extents[0],
+                        extents[1], extents[2]);
 }
 
 /* ---- of the members of lists ---- */

@@ -85,6 +85,8 @@ int lfuse__network_classes(const lfuse__plan_body *plan, const lfuse__step *step
                            lfuse__kernel_class classes[LFUSE__NETWORK_CLASSES], bool *whole);
 /* How many of m, n and k of a product are told by runs. */
 int lfuse__product_open(const lfuse__plan_body *plan, const lfuse__step *step);
+/* Whether the plan tells all of these, and how many products there are. */
+bool lfuse__product_sized(const lfuse__plan_body *plan, const lfuse__step *step);
 /* Whether all rows of the step have one length, whatever the sizes are. */
 bool lfuse__row_length_fixed(const lfuse__plan_body *plan, const lfuse__step *step);
 /* Whether sizes within their bounds can need the variant for large, or for small sizes. */

@@ -275,6 +275,8 @@ bool lfuse__gemm_op_place(lfuse_instance *in, lfuse__gemm_op *op);
 /* ---- product.c ---- */
 /* ERR_UNSUPPORTED where the library's own kernels decline. */
 lfuse_status lfuse__furnish_product(lfuse_instance *in, const lfuse__step *step);
+/* Of a product as its kernels' geometry has them: m, n, k, and how many products, 1 but of a batch. */
+lfuse_status lfuse__product_extents(const lfuse_instance *in, const lfuse__step *step, int64_t *extents);
 
 /* ---- strassen.c ---- */
 lfuse_status lfuse__furnish_strassen(lfuse_instance *in, const lfuse__step *step);

@@ -12,10 +12,12 @@
 #include "common/kernels/product.h"
 #include "common/run/matrix.h"
 
+enum { M, N, K, BATCH = LFUSE__PRODUCT_BATCH, SIZES };
+
 typedef struct product {
     int rank;
     int64_t extents[LFUSE_MAX_RANK]; /* of the result: the batch, m, n */
-    int64_t k, count;                /* of a batch; else 1 */
+    int64_t sizes[SIZES];            /* the geometry's */
     lfuse__matrix matrices[LFUSE__MAX_OPERANDS];
     lfuse__matrix odd[LFUSE__MAX_OPERANDS]; /* what those that are copies stand for */
     lfuse__stand_ins copies;
@@ -27,17 +29,17 @@ typedef struct product {
 static bool absent(const lfuse__step *step, const product *p, int i)
 {
     if (i == LFUSE__PRODUCT_SUM || (i < LFUSE__PRODUCT_OWN && step->product.made[i])) return true;
-    return !p->k && (i < LFUSE__PRODUCT_OWN || p->sides[i] >= 0);
+    return !p->sizes[K] && (i < LFUSE__PRODUCT_OWN || p->sides[i] >= 0);
 }
 
 static lfuse_status open_one(lfuse_instance *in, const lfuse__step *step, int i, product *p)
 {
-    const int64_t m = p->extents[p->rank - 2], n = p->extents[p->rank - 1];
+    const int64_t *const s = p->sizes;
     const int side = i < LFUSE__PRODUCT_OWN ? i : p->sides[i];
 
     if (absent(step, p, i)) return LFUSE_OK;
-    return lfuse__matrix_open(in, &step->operands[i], p->rank, p->extents, side == LFUSE__PRODUCT_B ? p->k : m,
-                              side == LFUSE__PRODUCT_A ? p->k : n, &p->copies, &p->matrices[i]);
+    return lfuse__matrix_open(in, &step->operands[i], p->rank, p->extents, side == LFUSE__PRODUCT_B ? s[K] : s[M],
+                              side == LFUSE__PRODUCT_A ? s[K] : s[N], &p->copies, &p->matrices[i]);
 }
 
 /* What the epilogue takes may have any strides but several of a batch. */
@@ -88,9 +90,9 @@ static int along(const product *p, int i, int64_t *extent)
 {
     const int side = p->sides[i];
     const bool turned = side >= 0 && p->turned[side];
-    const int64_t outer[] = { p->extents[p->rank - 2], p->k }, inner[] = { p->k, p->extents[p->rank - 1] };
+    const int64_t *const s = p->sizes, outer[] = { s[M], s[K] }, inner[] = { s[K], s[N] };
 
-    *extent = side < 0 ? p->extents[p->rank - 1] : turned ? outer[side] : inner[side];
+    *extent = side < 0 ? s[N] : turned ? outer[side] : inner[side];
     return !turned;
 }
 
@@ -109,14 +111,6 @@ static void classify(const lfuse__step *step, const product *p, lfuse__kernel_cl
                                : stride == 0 ? LFUSE__STRIDE_REPEAT
                                              : LFUSE__STRIDE_ANY;
     }
-}
-
-static void set_extents(const product *p, int64_t *extents)
-{
-    extents[0] = p->extents[p->rank - 2];
-    extents[1] = p->extents[p->rank - 1];
-    extents[2] = p->k;
-    extents[LFUSE__PRODUCT_BATCH] = p->count;
 }
 
 /* Of the geometry: those of the tiling that was measured, or as few as need the least workspace; 0: the estimate's. */
@@ -159,7 +153,7 @@ static lfuse_status add_phase(lfuse_instance *in, const lfuse__step *step, const
     LFUSE__TRY(lfuse__kernel_op_new(in, step, LFUSE__FAMILY_PRODUCT, &step->body, step->numbers, &op));
     op->k = *c;
     op->k.product.phase = phase;
-    set_extents(p, op->g.extents);
+    memcpy(op->g.extents, p->sizes, sizeof p->sizes);
     op->g.parts = parts_of(in);
     for (i = 0; i < step->noperands; i++) {
         const lfuse__matrix *m = &p->matrices[i];
@@ -202,7 +196,7 @@ static lfuse_status add_phases(lfuse_instance *in, const lfuse__step *step, cons
     int i, workspace = -1;
 
     memset(&g, 0, sizeof g);
-    set_extents(p, g.extents);
+    memcpy(g.extents, p->sizes, sizeof p->sizes);
     g.parts = parts_of(in);
     bytes = lfuse__product_workspace(c, in->facts, &g);
     in->workspaces |= bytes > 0;
@@ -212,38 +206,49 @@ static lfuse_status add_phases(lfuse_instance *in, const lfuse__step *step, cons
     return LFUSE_OK;
 }
 
+lfuse_status lfuse__product_extents(const lfuse_instance *in, const lfuse__step *step, int64_t *extents)
+{
+    int64_t all[LFUSE_MAX_RANK];
+    int i;
+
+    for (i = 0; i < step->rank; i++) LFUSE__TRY(lfuse__extent_of(in, step->extents[i], &all[i]));
+    extents[M] = all[step->rank - 2];
+    extents[N] = all[step->rank - 1];
+    LFUSE__TRY(lfuse__extent_of(in, step->product.k, &extents[K]));
+    return lfuse__matrix_count(step->rank, all, &extents[BATCH]);
+}
+
 lfuse_status lfuse__furnish_product(lfuse_instance *in, const lfuse__step *step)
 {
     lfuse__wanted wanted[LFUSE__WANTED_MAX];
     lfuse__kernel_class *c = &wanted[0].k;
-    int64_t m, n;
+    const int64_t *s;
     product p;
     int i;
 
     memset(&p, 0, sizeof p);
     p.rank = step->rank;
     for (i = 0; i < p.rank; i++) LFUSE__TRY(lfuse__extent_of(in, step->extents[i], &p.extents[i]));
-    LFUSE__TRY(lfuse__extent_of(in, step->product.k, &p.k));
-    LFUSE__TRY(lfuse__matrix_count(p.rank, p.extents, &p.count));
-    m = p.extents[p.rank - 2];
-    n = p.extents[p.rank - 1];
+    LFUSE__TRY(lfuse__product_extents(in, step, p.sizes));
+    s = p.sizes;
     lfuse__step_classes(in->body, step, false, wanted);
-    if (!m && n && c->naxes)
-        return lfuse__error(LFUSE_ERR_UNSUPPORTED, "a product of no rows, of which %" PRId64 " columns are summed", n);
-    if (!p.count || !m || !n) return LFUSE_OK;
+    if (!s[M] && s[N] && c->naxes)
+        return lfuse__error(LFUSE_ERR_UNSUPPORTED, "a product of no rows, of which %" PRId64 " columns are summed",
+                            s[N]);
+    if (!s[BATCH] || !s[M] || !s[N]) return LFUSE_OK;
     lfuse__product_sides(c, p.sides);
     p.turned[0] = c->product.ta;
     p.turned[1] = c->product.tb;
     for (i = 0; i < 2; i++)
         if (step->product.made[i])
             lfuse__log(LFUSE_LOG_DEBUG, "the %s operand of a product of %" PRId64 " x %" PRId64 " x %" PRId64
-                       " is computed where it is read", i ? "right" : "left", m, n, p.k);
+                       " is computed where it is read", i ? "right" : "left", s[M], s[N], s[K]);
     LFUSE__TRY(open(in, step, (const bool[]){ c->product.ta, c->product.tb }, &p));
     classify(step, &p, c);
-    c->product.unsized = lfuse__product_open(in->body, step) > 0;
-    LFUSE__TRY(in->lean     ? lfuse__product_lean(in->facts, m, n, p.k, c)
-               : in->tiling ? lfuse__product_take(in->facts, m, n, p.k, in->tiling, c)
-                            : lfuse__product_choose(in->facts, m, n, p.k, in->more, c));
+    c->product.unsized = !lfuse__product_sized(in->body, step);
+    LFUSE__TRY(in->lean     ? lfuse__product_lean(in->facts, s, c)
+               : in->tiling ? lfuse__product_take(in->facts, s, in->tiling, c)
+                            : lfuse__product_choose(in->facts, s, in->more, c));
     LFUSE__TRY(add_phases(in, step, c, &p));
     return close(in, step, &p);
 }

@@ -5,9 +5,10 @@
 
 /*
  * Which kernels a plan compiles for a product of the library's own. Of fixed sizes, that of these. Where one of m, n
- * and k is open, as that of a batch, those of all sizes within its bounds, so that the next batch compiles nothing:
- * what no such size is given, because another tiling is always the faster one or a vendor's product is, is left out.
- * Where two are open, each instance compiles what it is given.
+ * and k is open, as that of a network's rows, or the number of products of a batch, those of all sizes within its
+ * bounds, so that the next one compiles nothing: what no such size is given, because another tiling is always the
+ * faster one or a vendor's product is, is left out, unless both are open. Where two of m, n and k are, each instance
+ * compiles what it is given.
  */
 #include <string.h>
 
@@ -21,20 +22,45 @@
  * which tiles and vectors are.
  */
 enum { EVERY = 64, STEP = 8, MOST = 8192 };
+enum { BATCH = LFUSE__PRODUCT_BATCH, SIDES = BATCH + 1 };
 
 typedef struct sides {
-    int64_t low[3], high[3]; /* m, n, k */
-    int open, last;          /* how many are, and one of these */
+    int64_t low[SIDES], high[SIDES]; /* m, n, k, products of a batch */
+    int open;                        /* how many of m, n and k are */
+    bool batch;                      /* whether the number of products is */
+    int last;                        /* an open one of m, n and k, or else BATCH; -1 */
 } sides;
 
-static void find_sides(const lfuse__plan_body *plan, const lfuse__product *p, sides *s)
+static int64_t times(int64_t a, int64_t b)
 {
-    const lfuse_size all[3] = { p->m, p->n, p->k };
+    int64_t product;
+
+    return __builtin_mul_overflow(a, b, &product) ? INT64_MAX : product;
+}
+
+static void batch_bounds(const lfuse__plan_body *plan, const lfuse__step *step, int64_t *low, int64_t *high)
+{
+    int64_t bounds[2];
+    int i;
+
+    *low = *high = 1;
+    for (i = 0; i < step->rank - 2; i++) {
+        lfuse__size_bounds(plan->graph, step->extents[i], &bounds[0], &bounds[1]);
+        *low = times(*low, bounds[0]);
+        *high = times(*high, bounds[1]);
+    }
+}
+
+static void find_sides(const lfuse__plan_body *plan, const lfuse__step *step, sides *s)
+{
+    const lfuse_size all[BATCH] = { step->product.m, step->product.n, step->product.k };
     int i;
 
     s->open = 0;
-    s->last = -1;
-    for (i = 0; i < 3; i++) {
+    batch_bounds(plan, step, &s->low[BATCH], &s->high[BATCH]);
+    s->batch = s->low[BATCH] != s->high[BATCH];
+    s->last = s->batch ? BATCH : -1;
+    for (i = 0; i < BATCH; i++) {
         lfuse__size_bounds(plan->graph, all[i], &s->low[i], &s->high[i]);
         if (s->low[i] == s->high[i]) continue;
         s->open++;
@@ -46,15 +72,27 @@ int lfuse__product_open(const lfuse__plan_body *plan, const lfuse__step *step)
 {
     sides s;
 
-    find_sides(plan, &step->product, &s);
+    find_sides(plan, step, &s);
     return s.open;
 }
 
-/* Whether another one computes all larger products: where the open side is the longer one, the rule has but one end. */
-static bool all_by_others(const lfuse__facts *facts, const sides *s, bool others, lfuse_type type)
+bool lfuse__product_sized(const lfuse__plan_body *plan, const lfuse__step *step)
 {
-    int64_t size[3];
+    sides s;
 
+    find_sides(plan, step, &s);
+    return s.last < 0;
+}
+
+/*
+ * Whether nothing new comes behind MOST: another one computes all larger products (where the open side is the longer
+ * one, the rule has but one end), or there are more of the same.
+ */
+static bool ends(const lfuse__facts *facts, const sides *s, bool others, lfuse_type type)
+{
+    int64_t size[SIDES];
+
+    if (s->last == BATCH) return true;
     memcpy(size, s->low, sizeof size);
     size[s->last] = MOST;
     return others && lfuse__vendor_is_faster(facts, type, size[0], size[1], size[2]);
@@ -67,17 +105,16 @@ static int that_occur(const lfuse__facts *facts, const sides *s, bool others, co
     const int64_t end = s->high[s->last] < MOST ? s->high[s->last] : MOST;
     bool occurs[LFUSE__PRODUCT_CLASSES] = { false };
     lfuse__saved_error before;
-    int64_t size[3], *open = &size[s->last];
+    int64_t size[SIDES], *open = &size[s->last];
     int i, kept = 0;
 
-    if (s->high[s->last] > MOST && !all_by_others(facts, s, others, classes[0].operands[LFUSE__PRODUCT_A].type))
-        return count;
+    if (s->high[s->last] > MOST && !ends(facts, s, others, classes[0].operands[LFUSE__PRODUCT_A].type)) return count;
     lfuse__error_save(&before);
     memcpy(size, s->low, sizeof size);
     for (; *open <= end; *open = *open < EVERY || *open % STEP == 0 ? *open + 1 : *open / STEP * STEP + STEP) {
         lfuse__kernel_class c = *k;
         c.product.unsized = true;
-        if (lfuse__product_choose(facts, size[0], size[1], size[2], others, &c)) continue;
+        if (lfuse__product_choose(facts, size, others, &c)) continue;
         for (i = 0; i < count; i++) occurs[i] = occurs[i] || lfuse__class_equal(&classes[i], &c);
     }
     lfuse__error_restore(&before);
@@ -104,10 +141,9 @@ int lfuse__step_products(const lfuse__plan_body *plan, const lfuse__step *step, 
     sides s;
     int count;
 
-    find_sides(plan, &step->product, &s);
-    count = lfuse__product_classes(facts, (int64_t[]){ s.low[0], s.high[0] }, (int64_t[]){ s.low[1], s.high[1] },
-                                   (int64_t[]){ s.low[2], s.high[2] }, k, classes);
+    find_sides(plan, step, &s);
+    count = lfuse__product_classes(facts, s.low, s.high, k, classes);
     if (s.open > 1 && count > 1) return 0;
-    if (s.open && count > 1) count = that_occur(facts, &s, step->product.ahead, k, classes, count);
+    if (count > 1 && !(s.open && s.batch)) count = that_occur(facts, &s, step->product.ahead, k, classes, count);
     return with_phases(classes, count);
 }

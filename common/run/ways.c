@@ -20,7 +20,7 @@ static const lfuse__step *native_of(const lfuse__alternative *a)
 }
 
 typedef struct sizes {
-    int64_t m, n, k;
+    int64_t extents[LFUSE__PRODUCT_BATCH + 1];
     lfuse__kernel_class c;
 } sizes;
 
@@ -30,9 +30,7 @@ static lfuse_status sizes_of(lfuse_instance *in, const lfuse__step *s, sizes *z)
 
     lfuse__step_classes(in->body, s, false, wanted);
     z->c = wanted[0].k;
-    LFUSE__TRY(lfuse__extent_of(in, s->product.m, &z->m));
-    LFUSE__TRY(lfuse__extent_of(in, s->product.n, &z->n));
-    return lfuse__extent_of(in, s->product.k, &z->k);
+    return lfuse__product_extents(in, s, z->extents);
 }
 
 static void name_way(lfuse__way *w)
@@ -51,7 +49,7 @@ static bool declines(const lfuse_instance *in, const sizes *z)
     bool no;
 
     lfuse__error_save(&before);
-    no = lfuse__product_choose(in->facts, z->m, z->n, z->k, true, &c) != LFUSE_OK;
+    no = lfuse__product_choose(in->facts, z->extents, true, &c) != LFUSE_OK;
     lfuse__error_restore(&before);
     return no;
 }
@@ -67,7 +65,7 @@ static lfuse_status add_ways(lfuse_instance *in, const lfuse__alternative *a, bo
 
     if (s) {
         LFUSE__TRY(sizes_of(in, s, &z));
-        several = lfuse__product_tilings(in->facts, z.m, z.n, z.k, &z.c, tilings);
+        several = lfuse__product_tilings(in->facts, z.extents, &z.c, tilings);
     }
     if (turn != (s && !alone && declines(in, &z))) return LFUSE_OK;
     for (i = 0; i < (several ? several : 1) && i < room; i++) {
@@ -106,7 +104,7 @@ lfuse_status lfuse__way_of(lfuse_instance *in, const lfuse__alternative *const *
         if (!blank) return LFUSE_OK;
         if (!s || !lfuse__product_tiling_parse(blank + 1, &way->tiling)) break;
         LFUSE__TRY(sizes_of(in, s, &z));
-        return lfuse__product_take(in->facts, z.m, z.n, z.k, &way->tiling, &z.c);
+        return lfuse__product_take(in->facts, z.extents, &way->tiling, &z.c);
     }
     return lfuse__error(LFUSE_ERR_UNSUPPORTED, "%s is no way to do it any more", name);
 }

@@ -193,74 +193,80 @@ static uint64_t compiles(lfuse_device *dev)
     return c.compiles;
 }
 
-static void run_rows(lfuse_device *dev, lfuse_stream *s, lfuse_plan *plan, lfuse_tensor *weights, int64_t rows)
-{
-    const int64_t in[] = { rows, 100 }, out[] = { rows, 130 };
-    lfuse_tensor *a, *c;
-    OK(lfuse_tensor_create(dev, LFUSE_F32, 2, in, &a));
-    OK(lfuse_tensor_create(dev, LFUSE_F32, 2, out, &c));
-    const lfuse_binding bind[] = { lfuse_bind_tensor("a", a), lfuse_bind_tensor("b", weights),
-                                   lfuse_bind_tensor("c", c) };
-    OK(lfuse_plan_run(plan, s, bind, 3));
-    OK(lfuse_stream_synchronize(s));
-    lfuse_tensor_destroy(a), lfuse_tensor_destroy(c);
-}
-
-/* A plan of a product of any number of rows with 100 x 130 weights, and how many kernels were compiled for it. */
-typedef struct any_rows {
+/* A plan of a product of `rows` x 100 with 100 x 130, or of `count` such, and what was compiled for it. */
+enum { OPEN_ROWS = 1, OPEN_COUNT = 2, ROWS_IF_NOT = 40 };
+typedef struct any_size {
     lfuse_device *dev;
     lfuse_stream *s;
-    lfuse_tensor *weights;
     lfuse_graph *g;
     lfuse_plan *plan;
+    bool batched;
+    int open; /* which are any number */
     uint64_t compiled;
-} any_rows;
+} any_size;
 
-static void any_rows_open(any_rows *a, const lfuse_plan_options *options)
+static void any_size_open(any_size *a, int open, const lfuse_plan_options *options)
 {
-    const int64_t shape[] = { 100, 130 };
     setenv("FAKECUDA_QUICK", "0", 1); /* kernels of any name, which do nothing */
     OK(lfuse_device_open("cuda:0", &a->dev));
     OK(lfuse_stream_create(a->dev, &a->s));
+    a->open = open;
+    a->batched = open & OPEN_COUNT;
     a->g = lfuse_graph_create();
-    const lfuse_size n = lfuse_size_var(a->g, "n", 1, 100000), left[] = { n, 100 };
-    lfuse_output(a->g, "c", lfuse_matmul(lfuse_input(a->g, "a", LFUSE_F32, 2, left),
-                                         lfuse_input(a->g, "b", LFUSE_F32, 2, shape)));
-    OK(lfuse_tensor_create(a->dev, LFUSE_F32, 2, shape, &a->weights));
+    const lfuse_size count = a->batched ? lfuse_size_var(a->g, "count", 1, 100000) : 1;
+    const lfuse_size rows = open & OPEN_ROWS ? lfuse_size_var(a->g, "rows", 1, 100000) : ROWS_IF_NOT;
+    const lfuse_size left[] = { count, rows, 100 }, right[] = { count, 100, 130 };
+    const int rank = a->batched ? 3 : 2;
+    lfuse_output(a->g, "c", lfuse_matmul(lfuse_input(a->g, "a", LFUSE_F32, rank, left + !a->batched),
+                                         lfuse_input(a->g, "b", LFUSE_F32, rank, right + !a->batched)));
     OK(lfuse_plan_create(a->dev, a->g, options, &a->plan));
     a->compiled = compiles(a->dev);
     ck_assert_uint_gt(a->compiled, 0);
 }
 
+static lfuse_tensor *tensor_of(const any_size *a, int64_t count, int64_t rows, int64_t columns)
+{
+    const int64_t shape[] = { count, rows, columns };
+    lfuse_tensor *t;
+    OK(lfuse_tensor_create(a->dev, LFUSE_F32, a->batched ? 3 : 2, shape + !a->batched, &t));
+    return t;
+}
+
 /* Returns the kernels launched; none is compiled. */
-static int any_rows_run(any_rows *a, int64_t rows)
+static int any_size_run(any_size *a, int64_t n)
 {
     const uint64_t before = fake_last()->launches;
-    run_rows(a->dev, a->s, a->plan, a->weights, rows);
-    ck_assert_msg(compiles(a->dev) == a->compiled, "%d rows compiled", (int)rows);
+    const int64_t rows = a->open & OPEN_ROWS ? n : ROWS_IF_NOT, count = a->open == OPEN_COUNT ? n : 1 + n % 300;
+    lfuse_tensor *left = tensor_of(a, count, rows, 100), *right = tensor_of(a, count, 100, 130);
+    lfuse_tensor *c = tensor_of(a, count, rows, 130);
+    const lfuse_binding bind[] = { lfuse_bind_tensor("a", left), lfuse_bind_tensor("b", right),
+                                   lfuse_bind_tensor("c", c) };
+    OK(lfuse_plan_run(a->plan, a->s, bind, 3));
+    OK(lfuse_stream_synchronize(a->s));
+    lfuse_tensor_destroy(left), lfuse_tensor_destroy(right), lfuse_tensor_destroy(c);
+    ck_assert_msg(compiles(a->dev) == a->compiled, "%d compiled", (int)n);
     return (int)(fake_last()->launches - before);
 }
 
-static void any_rows_close(any_rows *a)
+static void any_size_close(any_size *a)
 {
     lfuse_plan_destroy(a->plan);
-    lfuse_tensor_destroy(a->weights);
     lfuse_graph_destroy(a->g);
     lfuse_stream_destroy(a->s);
     lfuse_device_close(a->dev);
     unsetenv("FAKECUDA_QUICK");
 }
 
-/* A plan of the library's own products for any number of rows compiles nothing when it meets one. */
+/* A plan for any number of rows, or of products, of the library's own compiles nothing when it meets one. */
 START_TEST(test_sizes)
 {
-    static const int64_t rows[] = { 1, 4, 5, 16, 17, 64, 100, 513, 3000, 20000 };
+    static const int64_t sizes[] = { 1, 4, 5, 16, 17, 64, 100, 513, 3000, 20000 };
     const lfuse_plan_options options = { .provider = LFUSE_PROVIDER_NATIVE };
-    any_rows a;
+    any_size a;
     if (lfuse__cu_load_compiler()) TEST_SKIP("no NVRTC");
-    any_rows_open(&a, &options);
-    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) ck_assert_int_gt(any_rows_run(&a, rows[i]), 0);
-    any_rows_close(&a);
+    any_size_open(&a, _i, &options);
+    for (size_t i = 0; i < sizeof sizes / sizeof *sizes; i++) ck_assert_int_gt(any_size_run(&a, sizes[i]), 0);
+    any_size_close(&a);
 }
 END_TEST
 
@@ -274,16 +280,16 @@ START_TEST(test_sizes_by_default)
         { 64, true }, { 1, false }, { 7, false }, { 8, true }, { 20648, true }, { 20649, false }, { 90000, false },
         { 513, true },
     };
-    any_rows a;
+    any_size a;
     if (lfuse__cu_load_compiler()) TEST_SKIP("no NVRTC");
     if (lfuse__cu_load_blas() || strcmp(lfuse__cu_blas.text, "13.0.0"))
         TEST_SKIP("NVRTC %s goes with another cuBLASLt than the fake one", lfuse__cu_compiler.text);
-    any_rows_open(&a, NULL);
+    any_size_open(&a, OPEN_ROWS, NULL);
     for (size_t i = 0; i < sizeof sizes / sizeof *sizes; i++) {
-        const int kernels = any_rows_run(&a, sizes[i].rows);
+        const int kernels = any_size_run(&a, sizes[i].rows);
         ck_assert_msg((kernels > 0) == sizes[i].native, "%d rows: %d kernels", (int)sizes[i].rows, kernels);
     }
-    any_rows_close(&a);
+    any_size_close(&a);
 }
 END_TEST
 
@@ -369,7 +375,7 @@ static Suite *suite_fake_products(void)
     tcase_set_timeout(c, 120); /* kernels are compiled */
     tcase_add_checked_fixture(c, load_fakes, NULL);
     tcase_add_test(c, test_gemm);
-    tcase_add_test(c, test_sizes);
+    tcase_add_loop_test(c, test_sizes, OPEN_ROWS, (OPEN_ROWS | OPEN_COUNT) + 1);
     tcase_add_test(c, test_sizes_by_default);
     tcase_add_test(c, test_no_memory);
     suite_add_tcase(s, c);

@@ -50,7 +50,7 @@ static lfuse__product_class chosen(const lfuse__facts *facts, int64_t m, int64_t
 {
     lfuse__kernel_class c;
     class_of(&c, LFUSE_F32);
-    ck_assert_msg(!lfuse__product_choose(facts, m, n, k, true, &c), "%s", lfuse__error_message());
+    ck_assert_msg(!lfuse__product_choose(facts, (int64_t[]){m, n, k}, true, &c), "%s", lfuse__error_message());
     return c.product;
 }
 
@@ -60,7 +60,7 @@ static uint64_t groups_of(const lfuse__facts *facts, int64_t m, int64_t n, int64
     lfuse__geometry g;
     lfuse__packed packed;
     class_of(&c, LFUSE_F32);
-    ck_assert(!lfuse__product_choose(facts, m, n, k, true, &c));
+    ck_assert(!lfuse__product_choose(facts, (int64_t[]){m, n, k}, true, &c));
     geometry_of(&g, m, n, k);
     ck_assert(!lfuse__product_pack(&c, facts, &g, &packed));
     return packed.groups;
@@ -71,14 +71,13 @@ START_TEST(of_nothing)
 {
     const lfuse__facts facts = facts_of(LFUSE__PRODUCTS_PORTABLE);
     for (int i = 1; i < 8; i++) {
-        const int64_t m[] = {i & 1 ? 0 : 5, 5}, n[] = {i & 2 ? 0 : 7, 7}, k[] = {i & 4 ? 0 : 9, 9};
-        const int64_t least[] = {m[0], m[0]}, fewest[] = {n[0], n[0]}, shortest[] = {k[0], k[0]};
+        const int64_t least[] = {i & 1 ? 0 : 5, i & 2 ? 0 : 7, i & 4 ? 0 : 9}, most[] = {5, 7, 9};
         lfuse__kernel_class c, all[LFUSE__PRODUCT_CLASSES];
         class_of(&c, LFUSE_F32);
-        ck_assert(!lfuse__product_choose(&facts, m[0], n[0], k[0], true, &c));
+        ck_assert(!lfuse__product_choose(&facts, least, true, &c));
         ck_assert(c.product.rows > 0 && c.product.columns > 0);
-        ck_assert_int_eq(lfuse__product_classes(&facts, least, fewest, shortest, &c, all), 1);
-        ck_assert_int_ge(lfuse__product_classes(&facts, m, n, k, &c, all), 1);
+        ck_assert_int_eq(lfuse__product_classes(&facts, least, least, &c, all), 1);
+        ck_assert_int_ge(lfuse__product_classes(&facts, least, most, &c, all), 1);
     }
 }
 END_TEST
@@ -103,6 +102,23 @@ START_TEST(shapes)
 }
 END_TEST
 
+/* One product of these sizes has small tiles, so that every unit has one; many of them have large ones. */
+START_TEST(batches)
+{
+    const lfuse__facts facts = facts_of(LFUSE__PRODUCTS_PORTABLE);
+    const int64_t one[] = {256, 256, 256, 1}, many[] = {256, 256, 256, 64}, most[] = {1 << 30, 1 << 30, 64, INT64_MAX};
+    lfuse__kernel_class c;
+    class_of(&c, LFUSE_F32);
+    c.product.batched = true;
+    ck_assert(!lfuse__product_choose(&facts, one, false, &c));
+    ck_assert_int_le(c.product.rows * c.product.columns, 32 * 64);
+    ck_assert(!lfuse__product_choose(&facts, many, false, &c));
+    ck_assert_int_eq(c.product.rows * c.product.columns, 128 * 128);
+    ck_assert(!lfuse__product_choose(&facts, most, false, &c));
+    ck_assert_int_eq(c.product.rows * c.product.columns, 128 * 128);
+}
+END_TEST
+
 static bool same(const lfuse__product_class *a, const lfuse__product_class *b)
 {
     return a->rows == b->rows && a->columns == b->columns && a->depth == b->depth && a->item_rows == b->item_rows &&
@@ -122,19 +138,19 @@ START_TEST(bounds)
     facts.matrix_units = true;
     for (int i = 0; i < 2000; i++) {
         lfuse__kernel_class c, all[LFUSE__PRODUCT_CLASSES];
-        int64_t sides[3][2], sizes[3];
+        int64_t low[4], high[4], sizes[4];
         bool found = false;
-        for (int s = 0; s < 3; s++) {
-            const int64_t high = (int64_t)1 << host_random(&state) % 14;
-            sides[s][0] = 1 + (int64_t)(host_random(&state) % (uint64_t)high);
-            sides[s][1] = sides[s][0] + (int64_t)(host_random(&state) % (uint64_t)high);
-            sizes[s] = sides[s][0] + (int64_t)(host_random(&state) % (uint64_t)(sides[s][1] - sides[s][0] + 1));
-        }
         class_of(&c, types[i % 3]);
-        c.product.ta = i & 2, c.product.tb = i & 4;
-        const int count = lfuse__product_classes(&facts, sides[0], sides[1], sides[2], &c, all);
-        for (int s = 0; s < 3; s++) c.product.unsized = c.product.unsized || sides[s][0] != sides[s][1];
-        ck_assert(!lfuse__product_choose(&facts, sizes[0], sizes[1], sizes[2], false, &c));
+        c.product.ta = i & 2, c.product.tb = i & 4, c.product.batched = i & 8;
+        for (int s = 0; s < 3 + c.product.batched; s++) {
+            const uint64_t range = UINT64_C(1) << host_random(&state) % 14;
+            low[s] = 1 + (int64_t)(host_random(&state) % range);
+            high[s] = low[s] + (int64_t)(host_random(&state) % range);
+            sizes[s] = low[s] + (int64_t)(host_random(&state) % (uint64_t)(high[s] - low[s] + 1));
+            c.product.unsized = c.product.unsized || low[s] != high[s];
+        }
+        const int count = lfuse__product_classes(&facts, low, high, &c, all);
+        ck_assert(!lfuse__product_choose(&facts, sizes, false, &c));
         ck_assert(!c.product.unsized);
         for (int a = 0; a < count; a++) found = found || same(&all[a].product, &c.product);
         ck_assert_int_ge(count, 1);
@@ -144,6 +160,7 @@ START_TEST(bounds)
         lfuse__geometry g;
         lfuse__cut cut;
         geometry_of(&g, sizes[0], sizes[1], sizes[2]);
+        if (c.product.batched) g.extents[LFUSE__PRODUCT_BATCH] = sizes[3];
         const uint64_t bytes = lfuse__product_workspace(&c, &facts, &g);
         ck_assert_int_eq(lfuse__product_phases(&c), bytes && !lfuse__product_tickets(&c) ? 2 : 1);
         lfuse__tiles_cut(&c.product, &facts, &g, &cut);
@@ -179,7 +196,7 @@ START_TEST(shared_out)
         ck_assert(lfuse__product_tiling_parse(names[i % 3], &tiling));
         class_of(&c, LFUSE_F32);
         geometry_of(&g, m, 17 + (int64_t)(host_random(&state) % (uint64_t)high), k);
-        if (lfuse__product_take(&facts, m, g.extents[1], k, &tiling, &c)) continue;
+        if (lfuse__product_take(&facts, (int64_t[]){m, g.extents[1], k}, &tiling, &c)) continue;
         ck_assert_int_eq(c.product.split, LFUSE__SPLIT_SHARED);
         ck_assert(lfuse__tiles_cut(&c.product, &facts, &g, &cut));
         const int64_t tiles = cut.down * cut.across;
@@ -209,9 +226,9 @@ START_TEST(not_shared_out)
     lfuse__packed packed;
     ck_assert(lfuse__product_tiling_parse("128x128x16:8x16:1:-1", &tiling));
     class_of(&c, LFUSE_F32);
-    ck_assert_int_eq(lfuse__product_take(&facts, 200, 200, 4096, &tiling, &c), LFUSE_ERR_UNSUPPORTED);
+    ck_assert_int_eq(lfuse__product_take(&facts, (int64_t[]){200, 200, 4096}, &tiling, &c), LFUSE_ERR_UNSUPPORTED);
     class_of(&c, LFUSE_F32);
-    ck_assert(!lfuse__product_take(&facts, 1920, 1920, 1920, &tiling, &c));
+    ck_assert(!lfuse__product_take(&facts, (int64_t[]){1920, 1920, 1920}, &tiling, &c));
     geometry_of(&g, 200, 200, 4096);
     ck_assert_int_eq(lfuse__product_pack(&c, &facts, &g, &packed), LFUSE_ERR_UNSUPPORTED);
     ck_assert(strstr(lfuse__error_message(), "128 x 128 cannot be shared out"));
@@ -239,7 +256,7 @@ START_TEST(vectors)
         lfuse__geometry g;
         class_of(&c, LFUSE_F32);
         c.product.ta = cases[i].ta;
-        ck_assert(!lfuse__product_choose(&facts, cases[i].m, cases[i].n, cases[i].k, false, &c));
+        ck_assert(!lfuse__product_choose(&facts, (int64_t[]){cases[i].m, cases[i].n, cases[i].k}, false, &c));
         geometry_of(&g, cases[i].m, cases[i].n, cases[i].k);
         g.strides[LFUSE__PRODUCT_A][0] = cases[i].lda, g.strides[LFUSE__PRODUCT_B][0] = cases[i].ldb;
         g.strides[LFUSE__PRODUCT_OWN][0] = cases[i].ldc;
@@ -257,7 +274,7 @@ static bool on_units(const lfuse__facts *facts, lfuse_type type, bool ta, int64_
     lfuse__kernel_class c;
     class_of(&c, type);
     c.product.ta = ta;
-    ck_assert(!lfuse__product_choose(facts, m, n, k, true, &c));
+    ck_assert(!lfuse__product_choose(facts, (int64_t[]){m, n, k}, true, &c));
     return c.product.units;
 }
 
@@ -299,7 +316,7 @@ START_TEST(units_vectors)
         lfuse__geometry g;
         class_of(&c, LFUSE_BF16);
         c.product.batched = true;
-        ck_assert(!lfuse__product_choose(&facts, 512, 512, 512, false, &c));
+        ck_assert(!lfuse__product_choose(&facts, (int64_t[]){512, 512, 512, 2}, false, &c));
         ck_assert(c.product.units && !c.product.split);
         geometry_of(&g, 512, 512, 512);
         g.extents[LFUSE__PRODUCT_BATCH] = 2;
@@ -337,7 +354,8 @@ START_TEST(overlaps)
         facts.overlaps = i & 2;
         class_of(&c, LFUSE_F32);
         ck_assert(lfuse__product_tiling_parse(cases[i / 4].tiling, &tiling));
-        ck_assert_msg(!lfuse__product_take(&facts, 64, 2048, 2048, &tiling, &c), "%s", lfuse__error_message());
+        ck_assert_msg(!lfuse__product_take(&facts, (int64_t[]){64, 2048, 2048}, &tiling, &c), "%s",
+                      lfuse__error_message());
         geometry_of(&g, 64, 2048, 2048);
         g.early = early, g.parts = tiling.parts;
         ck_assert(!lfuse__product_pack(&c, &facts, &g, &packed));
@@ -354,7 +372,7 @@ static void declined(const lfuse__facts *facts, int64_t side, bool others, lfuse
 {
     lfuse__kernel_class c;
     class_of(&c, type);
-    ck_assert_int_eq(lfuse__product_choose(facts, side, 64, 64, others, &c), LFUSE_ERR_UNSUPPORTED);
+    ck_assert_int_eq(lfuse__product_choose(facts, (int64_t[]){side, 64, 64}, others, &c), LFUSE_ERR_UNSUPPORTED);
     ck_assert_msg(strstr(lfuse__error_message(), word), "%s", lfuse__error_message());
 }
 
@@ -362,23 +380,23 @@ START_TEST(refusals)
 {
     lfuse__facts cl = facts_of(LFUSE__PRODUCTS_PORTABLE), cuda = facts_of(LFUSE__PRODUCTS_TUNED);
     lfuse__kernel_class c, all[LFUSE__PRODUCT_CLASSES];
-    const int64_t side[2] = {1, 64};
+    const int64_t few[] = {1, 1, 1}, many[] = {64, 64, 64};
     declined(&cuda, 1 << 20, true, LFUSE_F32, "faster");
     declined(&cuda, 7, true, LFUSE_F32, "faster");
     class_of(&c, LFUSE_F32);
-    ck_assert(!lfuse__product_choose(&cuda, 64, 64, 64, true, &c));
+    ck_assert(!lfuse__product_choose(&cuda, (int64_t[]){64, 64, 64}, true, &c));
     declined(&cl, 64, true, LFUSE_F64, "faster");
     declined(&cl, (int64_t)1 << 31, false, LFUSE_F32, "2147483648");
     class_of(&c, LFUSE_F32);
-    ck_assert(!lfuse__product_choose(&cuda, 64, 64, 64, false, &c));
+    ck_assert(!lfuse__product_choose(&cuda, (int64_t[]){64, 64, 64}, false, &c));
     cl.info.local_bytes = 16 * 1024;
     declined(&cl, 64, false, LFUSE_F32, "16384 bytes of local memory");
     cl = facts_of(LFUSE__PRODUCTS_PORTABLE);
     cl.info.max_group = 128;
     declined(&cl, 64, false, LFUSE_F32, "groups of 128");
-    ck_assert_int_eq(lfuse__product_classes(&cl, side, side, side, &c, all), 0);
+    ck_assert_int_eq(lfuse__product_classes(&cl, few, many, &c, all), 0);
     lfuse__strbuf text = LFUSE__STRBUF_INIT;
-    ck_assert(!lfuse__product_choose(&cuda, 64, 64, 64, false, &c));
+    ck_assert(!lfuse__product_choose(&cuda, (int64_t[]){64, 64, 64}, false, &c));
     c.product.rows = 65;
     ck_assert_int_eq(lfuse__product_emit(&text, "k", &c, &cuda), LFUSE_ERR_INVALID);
     ck_assert(strstr(lfuse__error_message(), "65") != NULL);
@@ -409,7 +427,7 @@ static lfuse_status choose_summed(int64_t m, int64_t n, int64_t k, lfuse__kernel
 {
     const lfuse__facts facts = facts_of(LFUSE__PRODUCTS_PORTABLE);
     summed_of(c);
-    return lfuse__product_choose(&facts, m, n, k, true, c);
+    return lfuse__product_choose(&facts, (int64_t[]){m, n, k}, true, c);
 }
 
 START_TEST(sums_where_they_pay)
@@ -441,7 +459,8 @@ START_TEST(sums_share_segments)
         lfuse__geometry g;
         lfuse__packed packed;
         summed_of(&c);
-        ck_assert_msg(!lfuse__product_take(&facts, rows[i], 300, 20, &tiling, &c), "%s", lfuse__error_message());
+        ck_assert_msg(!lfuse__product_take(&facts, (int64_t[]){rows[i], 300, 20}, &tiling, &c), "%s",
+                      lfuse__error_message());
         ck_assert_int_eq(lfuse__tiles_apart(&c.product, rows[i]), apart[i]);
         geometry_of(&g, rows[i], 300, 20);
         ck_assert(!lfuse__product_pack(&c, &facts, &g, &packed));
@@ -496,7 +515,7 @@ START_TEST(sums_of_turned_operands)
     lfuse__kernel_class c;
     summed_of(&c);
     c.product.ta = true;
-    ck_assert_int_eq(lfuse__product_choose(&facts, 1024, 1024, 1024, true, &c), LFUSE_ERR_UNSUPPORTED);
+    ck_assert_int_eq(lfuse__product_choose(&facts, (int64_t[]){1024, 1024, 1024}, true, &c), LFUSE_ERR_UNSUPPORTED);
     ck_assert_ptr_nonnull(strstr(lfuse__error_message(), "no tiles of a product of 1024 x 1024 x 1024"));
 }
 END_TEST
@@ -507,6 +526,7 @@ static Suite *suite_product_tiles(void)
     TCase *tcase = tcase_create("choice");
     tcase_add_test(tcase, of_nothing);
     tcase_add_test(tcase, shapes);
+    tcase_add_test(tcase, batches);
     tcase_add_test(tcase, bounds);
     tcase_add_test(tcase, shared_out);
     tcase_add_test(tcase, not_shared_out);

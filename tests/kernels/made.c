@@ -205,7 +205,7 @@ void case_made(rig *r)
         snprintf(what, sizeof what, "turn %d, %lld x %lld x %lld, ta %d, tb %d, made %d %d", turn, (long long)e[0],
                  (long long)e[1], (long long)e[2], p.k.product.ta, p.k.product.tb, p.k.product.made[0],
                  p.k.product.made[1]);
-        ck_assert_msg(!lfuse__product_choose(&r->facts, e[0], e[1], e[2], false, &p.k), "%s: %s", what,
+        ck_assert_msg(!lfuse__product_choose(&r->facts, e, false, &p.k), "%s: %s", what,
                       lfuse__error_message());
         fill(&p);
         launch(r, &p, what);
@@ -224,7 +224,7 @@ void made_emit(lfuse__strbuf *out, const lfuse__facts *device)
         char name[32];
         problem_of(&p, turn);
         const int64_t *e = p.g.extents;
-        ck_assert_msg(!lfuse__product_choose(&facts, e[0], e[1], e[2], false, &p.k), "%s", lfuse__error_message());
+        ck_assert_msg(!lfuse__product_choose(&facts, e, false, &p.k), "%s", lfuse__error_message());
         snprintf(name, sizeof name, "made_%d", turn);
         ck_assert_msg(!lfuse__product_emit(out, name, &p.k, &facts), "%s", lfuse__error_message());
     }
@@ -237,7 +237,7 @@ void case_made_refusals(const lfuse__facts *facts)
     for (int wrong = 0; wrong < 4; wrong++) {
         problem p;
         problem_of(&p, 2);
-        ck_assert_int_eq(lfuse__product_choose(facts, 3, 132, 260, false, &p.k), LFUSE_OK);
+        ck_assert_int_eq(lfuse__product_choose(facts, (int64_t[]){3, 132, 260}, false, &p.k), LFUSE_OK);
         if (wrong == 0) p.stores[0].reg = (int16_t)(p.k.product.made[B] - 1);
         if (wrong == 1) p.k.product.made[A] = p.body.ninstr + 1;
         if (wrong == 2) p.k.product.batched = true;

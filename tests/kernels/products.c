@@ -233,7 +233,7 @@ static void run(rig *r, lfuse_type type, bool ta, bool tb, const size *s, bool i
     trial t;
     classify(&t, type, ta, tb);
     size_of(&t, s);
-    if (lfuse__product_choose(&r->facts, s->m, s->n, s->k, false, &t.k)) {
+    if (lfuse__product_choose(&r->facts, (int64_t[]){s->m, s->n, s->k}, false, &t.k)) {
         ck_assert_msg(!r->facts.vector_lanes, "%s", lfuse__error_message());
         return;
     }

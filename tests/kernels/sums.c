@@ -212,7 +212,7 @@ static void take(const lfuse__facts *facts, problem *p, int tiling, int parts, c
     snprintf(name, LFUSE__TILING_NAME, "%s%d", tilings[tiling], parts);
     ck_assert(lfuse__product_tiling_parse(name, &t));
     class_of(p, how);
-    ck_assert_msg(!lfuse__product_take(facts, sizes[0], sizes[1], sizes[2], &t, &p->k), "%s", lfuse__error_message());
+    ck_assert_msg(!lfuse__product_take(facts, sizes, &t, &p->k), "%s", lfuse__error_message());
     p->g.parts = parts;
 }
 

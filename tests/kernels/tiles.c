@@ -322,7 +322,7 @@ static bool sizes_for(const lfuse__product_class *p, int at, int64_t *sizes)
 
 static void case_batches(rig *r, lfuse_type type)
 {
-    const int64_t any[2] = {1, 100000};
+    const int64_t few[] = {1, 1, 1, 1}, many[] = {100000, 100000, 100000, 100000};
     const int stride = test_all() ? 1 : (type == LFUSE_F32 ? 5 : 17) * (r->facts.compiles_at_launch ? 3 : 1);
     lfuse__kernel_class all[LFUSE__PRODUCT_CLASSES];
     int64_t sizes[3];
@@ -330,7 +330,7 @@ static void case_batches(rig *r, lfuse_type type)
     int turn = 0;
     class_of(&p, type, false, false, PLAIN);
     p.k.product.batched = true;
-    const int count = lfuse__product_classes(&r->facts, any, any, any, &p.k, all);
+    const int count = lfuse__product_classes(&r->facts, few, many, &p.k, all);
     ck_assert_int_gt(count, 1);
     for (int c = 0; c < count; c++)
         for (int s = 0; sizes_for(&all[c].product, s, sizes); s++, turn++) {
@@ -339,7 +339,7 @@ static void case_batches(rig *r, lfuse_type type)
             if (turn % stride) continue;
             class_of(&p, type, way & 1, way >> 1 & 1, (ending)(way % ENDINGS));
             p.k.product.batched = true;
-            ck_assert_int_eq(lfuse__product_classes(&r->facts, any, any, any, &p.k, found), count);
+            ck_assert_int_eq(lfuse__product_classes(&r->facts, few, many, &p.k, found), count);
             p.k.product = found[c].product;
             sizes_of(&p, sizes[0], sizes[1], sizes[2], 4 - (int)(sizes[turn % 2] % 4), 0);
             batch_of(&p, 3, turn % 3 * 2);
@@ -356,7 +356,7 @@ static void case_tilings(const rig *device, lfuse_type type)
     rig early = *device, *const r = &early; /* where launches do not overlap, the words for that are as good */
     static const char *const names[] = {"32x64x16:4x4:1:", "32x32x32:4x4:4:", "16x32x64:4x4:8:", "16x32x32:4x4:4:",
                                         "32x64x32:8x4:4:", "32x64x32:8x8:4:", "64x64x16:8x8:2:",
-                                        "64x128x16:8x8:2:", "128x128x16:8x16:1:"};
+                                        "64x64x32:8x8:4:", "64x128x16:8x8:2:", "128x128x16:8x16:1:"};
     static const int64_t sizes[][3] = {{136, 200, 300}, {131, 97, 203}, {40, 64, 77}};
     static const int cuts[] = {0, 3, -1};
     const bool all = test_all() || !r->facts.compiles_at_launch;
@@ -375,7 +375,7 @@ static void case_tilings(const rig *device, lfuse_type type)
             lfuse__product_tiling_print(&t, again);
             ck_assert_str_eq(name, again);
             class_of(&p, type, i & 1, i >> 1 & 1, (ending)((i + cut) % ENDINGS));
-            ck_assert_msg(!lfuse__product_take(&r->facts, z[0], z[1], z[2], &t, &p.k), "%s", lfuse__error_message());
+            ck_assert_msg(!lfuse__product_take(&r->facts, z, &t, &p.k), "%s", lfuse__error_message());
             sizes_of(&p, z[0], z[1], z[2], 4 - (int)(z[1] % 4), 0);
             p.g.parts = parts;
             p.g.early = i & 2;
@@ -408,7 +408,7 @@ void case_units(rig *r, lfuse_type type)
             snprintf(name, sizeof name, "%s%d", unit_names[i], (int)parts);
             ck_assert(lfuse__product_tiling_parse(name, &t));
             class_of(&p, type, turn & 1, turn >> 1 & 1, (ending)(turn / 2 % ENDINGS));
-            ck_assert_msg(!lfuse__product_take(&r->facts, z[0], z[1], z[2], &t, &p.k), "%s", lfuse__error_message());
+            ck_assert_msg(!lfuse__product_take(&r->facts, z, &t, &p.k), "%s", lfuse__error_message());
             ck_assert(p.k.product.units);
             sizes_of(&p, z[0], z[1], z[2], quick ? 8 : 1, at % 3 == 0 ? 8 : 0);
             p.g.parts = parts;
@@ -418,20 +418,20 @@ void case_units(rig *r, lfuse_type type)
 
 void case_tiles(rig *r, lfuse_type type)
 {
-    const int64_t any[2] = {1, 100000};
+    const int64_t few[] = {1, 1, 1, 1}, many[] = {100000, 100000, 100000, 100000};
     const int stride = test_all() ? 1 : (type == LFUSE_F32 ? 4 : 23) * (r->facts.compiles_at_launch ? 3 : 1);
     lfuse__kernel_class all[LFUSE__PRODUCT_CLASSES];
     int64_t sizes[3];
     problem p;
     int turn = 0, thin = 0;
     class_of(&p, type, false, false, PLAIN);
-    const int count = lfuse__product_classes(&r->facts, any, any, any, &p.k, all);
+    const int count = lfuse__product_classes(&r->facts, few, many, &p.k, all);
     ck_assert_int_gt(count, 1);
     for (int c = 0; c < count; c++)
         for (int way = 0; way < 4; way++) {
             lfuse__kernel_class found[LFUSE__PRODUCT_CLASSES];
             class_of(&p, type, way & 1, way >> 1, PLAIN);
-            ck_assert_int_eq(lfuse__product_classes(&r->facts, any, any, any, &p.k, found), count);
+            ck_assert_int_eq(lfuse__product_classes(&r->facts, few, many, &p.k, found), count);
             thin += found[c].product.rows == found[c].product.item_rows;
             for (int s = 0; sizes_for(&found[c].product, s, sizes); s++, turn++) {
                 const bool integers = turn % 4 != 3 || (type != LFUSE_F32 && type != LFUSE_F64);
@@ -461,7 +461,8 @@ void units_emit(lfuse__strbuf *out, const lfuse__facts *device)
             snprintf(name, sizeof name, "%s%d", unit_names[i], parts);
             ck_assert(lfuse__product_tiling_parse(name, &t));
             class_of(&p, i & 1 ? LFUSE_BF16 : LFUSE_F16, (i + parts) & 1, i >> 1 & 1, (ending)((i + parts) % ENDINGS));
-            ck_assert_msg(!lfuse__product_take(&facts, 512, 512, 512, &t, &p.k), "%s", lfuse__error_message());
+            ck_assert_msg(!lfuse__product_take(&facts, (int64_t[]){512, 512, 512}, &t, &p.k), "%s",
+                          lfuse__error_message());
             snprintf(name, sizeof name, "units_%d_%d", i, parts);
             ck_assert_msg(!lfuse__product_emit(out, name, &p.k, &facts), "%s", lfuse__error_message());
         }
@@ -479,7 +480,7 @@ static void shared_emit(lfuse__strbuf *out, const lfuse__facts *facts, int turn,
         snprintf(name, sizeof name, "shared_%d", i);
         ck_assert(lfuse__product_tiling_parse(names[i], &t));
         class_of(&p, LFUSE_F32, i, !i, FUSED);
-        ck_assert_msg(!lfuse__product_take(facts, 900, 900, 900, &t, &p.k), "%s", lfuse__error_message());
+        ck_assert_msg(!lfuse__product_take(facts, (int64_t[]){900, 900, 900}, &t, &p.k), "%s", lfuse__error_message());
         ck_assert_msg(!lfuse__product_emit(out, name, &p.k, facts), "%s", lfuse__error_message());
     }
 }
@@ -487,7 +488,7 @@ static void shared_emit(lfuse__strbuf *out, const lfuse__facts *facts, int turn,
 void tiles_emit(lfuse__strbuf *out, const lfuse__facts *device, int turn, int turns)
 {
     static const lfuse_type types[] = {LFUSE_F32, LFUSE_F16, LFUSE_BF16, LFUSE_F64, LFUSE_F32}; /* the last: batches */
-    const int64_t any[2] = {1, 100000};
+    const int64_t few[] = {1, 1, 1, 1}, many[] = {100000, 100000, 100000, 100000};
     lfuse__facts facts = *device;
     int number = 0;
     facts.info.local_bytes = 48 * 1024, facts.info.max_group = 1024, facts.info.compute_units = 16;
@@ -498,7 +499,7 @@ void tiles_emit(lfuse__strbuf *out, const lfuse__facts *device, int turn, int tu
             if (t && c % 3 != (t - 1) % 3) continue;
             class_of(&p, types[t], (c + t) & 1, (c + t) >> 1 & 1, (ending)(c % ENDINGS));
             p.k.product.batched = t == 4;
-            const int count = lfuse__product_classes(&facts, any, any, any, &p.k, found);
+            const int count = lfuse__product_classes(&facts, few, many, &p.k, found);
             if (c >= count) break;
             for (int phase = 0; phase < lfuse__product_phases(&found[c]); phase++, number++) {
                 char name[32];
