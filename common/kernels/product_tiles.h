@@ -132,7 +132,7 @@ void lfuse__tiles_put_sums(const lfuse__tiles *t);
 static inline int lfuse__tiles_local(const lfuse__product_class *p)
 {
     if (p->units) return (p->ahead + 1) * p->depth * (p->rows + p->columns) / 2; /* of 16 bits, as they are */
-    const int slabs = 2 * p->depth * (p->rows + p->columns), sums = p->slices > 1 ? p->rows * p->columns : 0;
+    const int slabs = 2 * p->depth * (p->rows + p->columns), sums = p->slices / 2 * p->rows * p->columns;
     return slabs > sums ? slabs : sums;
 }
 

@@ -36,6 +36,7 @@ static const shape shapes[] = {
     {32, 64, 32, 8, 4, 4, 1, 2, 2, 100, 67, false},
     {32, 64, 32, 8, 8, 4, 1, 3, 3, 350, 76, false},
     {64, 64, 32, 8, 8, 4, 1, 2, 2, 350, 85, false},
+    {64, 64, 32, 16, 8, 4, 1, 2, 2, 800, 91, false},
     {64, 64, 16, 8, 8, 2, 1, 3, 3, 300, 84, false},
     {64, 128, 16, 8, 8, 2, 1, 2, 2, 250, 86, false},
     {128, 128, 16, 8, 16, 1, 1, 0, 2, 2000, 93, false},
@@ -45,7 +46,7 @@ static const shape shapes[] = {
     {32, 128, 32, 4, 8, 1, 3, 4, 4, 1500, 585, true},
     {128, 32, 32, 4, 8, 1, 3, 4, 4, 1500, 585, true},
 };
-enum { SHAPES = sizeof shapes / sizeof *shapes, AHEAD_OF_SIZES = 2, UNITS = 11 /* the first on units for matrices */ };
+enum { SHAPES = sizeof shapes / sizeof *shapes, AHEAD_OF_SIZES = 2, UNITS = 12 /* the first on units for matrices */ };
 
 /* Rows or columns that a work-item may have as a whole. Few, as a plan of unknown sizes compiles all the classes. */
 static const int fews[] = {4, 16};

@@ -356,7 +356,8 @@ static void case_tilings(const rig *device, lfuse_type type)
     rig early = *device, *const r = &early; /* where launches do not overlap, the words for that are as good */
     static const char *const names[] = {"32x64x16:4x4:1:", "32x32x32:4x4:4:", "16x32x64:4x4:8:", "16x32x32:4x4:4:",
                                         "32x64x32:8x4:4:", "32x64x32:8x8:4:", "64x64x16:8x8:2:",
-                                        "64x64x32:8x8:4:", "64x128x16:8x8:2:", "128x128x16:8x16:1:"};
+                                        "64x64x32:8x8:4:", "64x64x32:16x8:4:", "64x128x16:8x8:2:",
+                                        "128x128x16:8x16:1:"};
     static const int64_t sizes[][3] = {{136, 200, 300}, {131, 97, 203}, {40, 64, 77}};
     static const int cuts[] = {0, 3, -1};
     const bool all = test_all() || !r->facts.compiles_at_launch;
@@ -468,16 +469,16 @@ void units_emit(lfuse__strbuf *out, const lfuse__facts *device)
         }
 }
 
-/* Of tiles that are shared out, which no plan of unknown sizes has, one with slices and one without. */
-static void shared_emit(lfuse__strbuf *out, const lfuse__facts *facts, int turn, int turns)
+/* Some that no plan of unknown sizes has: tiles that are shared out, with and without slices; items of many rows. */
+static void others_emit(lfuse__strbuf *out, const lfuse__facts *facts, int turn, int turns)
 {
-    static const char *const names[] = {"128x128x16:8x16:1:-1", "64x64x16:8x8:2:-1"};
-    for (int i = 0; i < 2; i++) {
+    static const char *const names[] = {"128x128x16:8x16:1:-1", "64x64x16:8x8:2:-1", "64x64x32:16x8:4:3"};
+    for (int i = 0; i < 3; i++) {
         char name[32];
         lfuse__product_tiling t;
         problem p;
         if (i % turns != turn) continue;
-        snprintf(name, sizeof name, "shared_%d", i);
+        snprintf(name, sizeof name, "others_%d", i);
         ck_assert(lfuse__product_tiling_parse(names[i], &t));
         class_of(&p, LFUSE_F32, i, !i, FUSED);
         ck_assert_msg(!lfuse__product_take(facts, (int64_t[]){900, 900, 900}, &t, &p.k), "%s", lfuse__error_message());
@@ -509,5 +510,5 @@ void tiles_emit(lfuse__strbuf *out, const lfuse__facts *device, int turn, int tu
                 ck_assert_msg(!lfuse__product_emit(out, name, &found[c], &facts), "%s", lfuse__error_message());
             }
         }
-    shared_emit(out, &facts, turn, turns);
+    others_emit(out, &facts, turn, turns);
 }
