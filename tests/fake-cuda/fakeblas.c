@@ -11,6 +11,7 @@
 #include <cublasLt.h>
 #include <dlfcn.h>
 #include <math.h>
+#include <stdbool.h>
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
@@ -255,12 +256,27 @@ static double multiplied(const operation *o, double x)
     return f;
 }
 
-static double element(const void *base, const layout *l, cublasOperation_t op, int32_t matrix, uint64_t row,
-                      uint64_t column)
+/*
+ * Lines of an operand's matrix as they are multiplied, `length` numbers each: of `a` (op as given) its rows, of `b` (op
+ * turned round) its columns. Each number is converted once here, because each is multiplied many times.
+ */
+static double *lines_of(const operation *o, const void *base, const layout *l, cublasOperation_t op, int32_t matrix,
+                        uint64_t lines, uint64_t length)
 {
-    const uint64_t first = (uint64_t)(matrix * l->stride);
-    return get(base, l->type,
-               first + (op == CUBLAS_OP_N ? column * (uint64_t)l->ld + row : row * (uint64_t)l->ld + column));
+    const uint64_t first = (uint64_t)(matrix * l->stride), ld = (uint64_t)l->ld;
+    const uint64_t line_step = op == CUBLAS_OP_N ? 1 : ld, step = op == CUBLAS_OP_N ? ld : 1;
+    double *numbers = malloc((lines * length + 1) * sizeof *numbers), *to = numbers;
+    for (uint64_t i = 0; numbers && i < lines; i++)
+        for (uint64_t k = 0; k < length; k++)
+            *to++ = multiplied(o, get(base, l->type, first + i * line_step + k * step));
+    return numbers;
+}
+
+static double dot(const double *x, const double *y, uint64_t length)
+{
+    double sum = 0;
+    for (const double *end = x + length; x < end;) sum += *x++ * *y++;
+    return sum;
 }
 
 static double finish(const operation *o, cudaDataType_t type, uint64_t row, double v)
@@ -281,6 +297,45 @@ static void spend(void *stream)
     if (driver) dlclose(driver);
 }
 
+/* Matrices number `matrix` of the operands and the result. */
+typedef struct product {
+    const operation *o;
+    const void *alpha, *a, *b, *beta, *c;
+    void *d;
+    const layout *la, *lb, *lc, *ld;
+    int32_t matrix;
+} product;
+
+static void multiply_lines(const product *p, const double *rows, const double *columns, uint64_t length)
+{
+    const operation *o = p->o;
+    const double factor = get(p->alpha, o->scale, 0), by = get(p->beta, o->scale, 0);
+    for (uint64_t i = 0; i < p->ld->columns * p->ld->rows; i++) {
+        const uint64_t row = i % p->ld->rows, column = i / p->ld->rows;
+        const uint64_t at = (uint64_t)(p->matrix * p->ld->stride) + column * (uint64_t)p->ld->ld + row;
+        const uint64_t from = (uint64_t)(p->matrix * p->lc->stride) + column * (uint64_t)p->lc->ld + row;
+        double sum = factor * dot(rows + row * length, columns + column * length, length);
+        if (by != 0) sum += by * get(p->c, p->ld->type, from);
+        sum = finish(o, p->ld->type, row, sum);
+        if (p->ld->type == CUDA_R_64F) ((double *)p->d)[at] = sum;
+        else ((float *)p->d)[at] = (float)sum;
+    }
+}
+
+static cublasStatus_t multiply(const product *p)
+{
+    const uint64_t length = op_columns(p->la, p->o->a);
+    const cublasOperation_t turned = p->o->b == CUBLAS_OP_N ? CUBLAS_OP_T : CUBLAS_OP_N;
+    if (p->ld->rows == 0 || p->ld->columns == 0) return CUBLAS_STATUS_SUCCESS;
+    double *rows = lines_of(p->o, p->a, p->la, p->o->a, p->matrix, p->ld->rows, length);
+    double *columns = lines_of(p->o, p->b, p->lb, turned, p->matrix, p->ld->columns, length);
+    const bool held = rows && columns;
+    if (held) multiply_lines(p, rows, columns, length);
+    free(rows);
+    free(columns);
+    return held ? CUBLAS_STATUS_SUCCESS : CUBLAS_STATUS_ALLOC_FAILED;
+}
+
 EXPORT cublasStatus_t cublasLtMatmul(cublasLtHandle_t handle, cublasLtMatmulDesc_t operation_d, const void *alpha,
                                      const void *a, cublasLtMatrixLayout_t a_d, const void *b,
                                      cublasLtMatrixLayout_t b_d, const void *beta, const void *c,
@@ -299,20 +354,7 @@ EXPORT cublasStatus_t cublasLtMatmul(cublasLtHandle_t handle, cublasLtMatmulDesc
     spend(stream);
     if (algorithm->data[0] == 7 && (addresses % 16 || workspace_bytes < WORKSPACE || !workspace))
         return CUBLAS_STATUS_INVALID_VALUE;
-    for (uint64_t i = 0; i < (uint64_t)ld->batch * ld->columns * ld->rows; i++) {
-        const uint64_t row = i % ld->rows, column = i / ld->rows % ld->columns;
-        const int32_t matrix = (int32_t)(i / ld->rows / ld->columns);
-        const uint64_t at = (uint64_t)(matrix * ld->stride) + column * (uint64_t)ld->ld + row;
-        const uint64_t from = (uint64_t)(matrix * lc->stride) + column * (uint64_t)lc->ld + row;
-        double sum = 0, by = get(beta, o->scale, 0);
-        for (uint64_t k = 0; k < op_columns(la, o->a); k++)
-            sum += multiplied(o, element(a, la, o->a, matrix, row, k)) *
-                   multiplied(o, element(b, lb, o->b, matrix, k, column));
-        sum *= get(alpha, o->scale, 0);
-        if (by != 0) sum += by * get(c, ld->type, from);
-        sum = finish(o, ld->type, row, sum);
-        if (ld->type == CUDA_R_64F) ((double *)d)[at] = sum;
-        else ((float *)d)[at] = (float)sum;
-    }
-    return CUBLAS_STATUS_SUCCESS;
+    product p = {o, alpha, a, b, beta, c, d, la, lb, lc, ld, 0};
+    for (; status == CUBLAS_STATUS_SUCCESS && p.matrix < ld->batch; p.matrix++) status = multiply(&p);
+    return status;
 }
