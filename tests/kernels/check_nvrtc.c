@@ -364,6 +364,19 @@ static void write_families(writer *w)
     tiles_emit(&w->text, &w->facts, 1, 7);
 }
 
+/* One pointwise, one of rows, a few of tiles. */
+static void write_few(writer *w)
+{
+    sample s;
+    row_sample r;
+    sample_fused(&s, LFUSE_F32);
+    wrote(lfuse__pointwise_emit(&w->text, next_name(w), &s.k, &w->facts));
+    row_sample_make(&r, ROW_SUM, LFUSE_F32);
+    r.k.form = LFUSE__ROWS_GROUP, r.k.team = 128, r.k.held = 32;
+    wrote(lfuse__rows_emit(&w->text, next_name(w), &r.k, &w->facts));
+    tiles_emit(&w->text, &w->facts, 1, 70);
+}
+
 /*
  * Up to the wait that every work-item comes to: no branch, no end, no memory but parameters. Products by tiles, which
  * have `hands` behind it, may go round a load before it, from the device's cache alone.
@@ -381,7 +394,10 @@ static void check_start(const char *ptx, const char *wait, const char *hands)
     ck_assert_msg(!hands || hands > wait, "no wait before what follows may come up: %.60s", ptx);
 }
 
-/* Where launches overlap, every kernel waits for those before it; where they cannot, none has words for it. */
+/*
+ * Where launches overlap, every kernel waits for those before it; where they cannot, none has words for it: those are
+ * the prelude's alone, and a few kernels show what it makes of them.
+ */
 START_TEST(waits)
 {
     writer w = {.text = LFUSE__STRBUF_INIT, .facts = facts_items(true)};
@@ -389,6 +405,12 @@ START_TEST(waits)
     int kernels = 0, early = 0;
     w.facts.overlaps = _i;
     write_families(&w);
+    if (!_i) {
+        ck_assert(!strstr(w.text.data, "griddepcontrol"));
+        lfuse__strbuf_free(&w.text);
+        w.kernels = 0;
+        write_few(&w);
+    }
     const bool done = compile(&w, _i ? "compute_90" : "compute_80", &ptx);
     lfuse__strbuf_free(&w.text);
     if (!done) TEST_SKIP("%s", lfuse__error_message());
