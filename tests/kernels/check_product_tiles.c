@@ -224,6 +224,9 @@ START_TEST(not_shared_out)
     lfuse__kernel_class c;
     lfuse__geometry g;
     lfuse__packed packed;
+    ck_assert(lfuse__product_tiling_parse("64x64x32:16x8:4:-1", &tiling));
+    class_of(&c, LFUSE_F32);
+    ck_assert_int_eq(lfuse__product_take(&facts, (int64_t[]){1920, 1920, 1920}, &tiling, &c), LFUSE_ERR_UNSUPPORTED);
     ck_assert(lfuse__product_tiling_parse("128x128x16:8x16:1:-1", &tiling));
     class_of(&c, LFUSE_F32);
     ck_assert_int_eq(lfuse__product_take(&facts, (int64_t[]){200, 200, 4096}, &tiling, &c), LFUSE_ERR_UNSUPPORTED);
@@ -342,7 +345,8 @@ START_TEST(overlaps)
         bool hands;
     } cases[] = {{"32x64x32:8x4:4:4", true}, /* 256 groups, of which 2 have room on each of 132 units */
                  {"32x64x32:8x8:4:4", false}, {"32x64x32:8x8:4:6", true}, {"32x64x32:8x8:4:2", true},
-                 {"64x64x16:8x8:2:2", true}, {"64x64x16:8x8:2:5", false}};
+                 {"64x64x16:8x8:2:2", true}, {"64x64x16:8x8:2:5", false}, {"64x64x32:8x8:4:0", true},
+                 {"64x64x32:16x8:4:0", false}, {"64x64x32:16x8:4:8", true}};
     for (int i = 0; i < 4 * (int)(sizeof cases / sizeof *cases); i++) {
         lfuse__facts facts = facts_of(LFUSE__PRODUCTS_TUNED);
         const bool early = i & 1, hands = cases[i / 4].hands;
