@@ -35,7 +35,7 @@
 
 #include "common/kernels/emit.h"
 
-enum { LFUSE__PRODUCT_BATCH = 3 }; /* of extents and strides */
+enum { LFUSE__PRODUCT_BATCH = 3, LFUSE__PRODUCT_EXTENTS }; /* of extents and strides */
 /* Products of a launch. */
 static inline int64_t lfuse__product_batch(const lfuse__kernel_class *c, const lfuse__geometry *g)
 {

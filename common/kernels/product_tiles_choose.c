@@ -223,7 +223,7 @@ static bool serves(const lfuse__product_class *p, bool units, const int64_t *lea
 {
     if (p->units && (!units || !lfuse__units_fit(p))) return false;
     if (p->split == LFUSE__SPLIT_SHARED && (p->units || p->summed || has_many_rows(shape_of(p))))
-        return false; /* some of which nobody has measured */
+        return false; /* slower, or measured by nobody */
     const int few = p->rows == p->item_rows ? p->rows : p->columns, side = p->rows != p->item_rows;
     if (p->summed && !lfuse__tiles_sum_columns(p)) return false;
     if (!lfuse__is_thin(p)) /* a batch has tiles enough; what operands are made of is not put into local memory */
@@ -299,7 +299,7 @@ static lfuse_status possible(const lfuse__facts *facts, const int64_t *extents)
 /* How many extents a class has. */
 static int rank(const lfuse__product_class *p)
 {
-    return p->batched ? LFUSE__PRODUCT_BATCH + 1 : LFUSE__PRODUCT_BATCH;
+    return p->batched ? LFUSE__PRODUCT_EXTENTS : LFUSE__PRODUCT_BATCH;
 }
 
 /* 1 for 0: of none, nothing is launched. */
@@ -311,7 +311,7 @@ static void some(const lfuse__product_class *p, const int64_t *extents, int64_t 
 lfuse_status lfuse__tiles_choose(const lfuse__facts *facts, const int64_t *extents, bool others,
                                  lfuse__kernel_class *c)
 {
-    int64_t e[LFUSE__PRODUCT_BATCH + 1];
+    int64_t e[LFUSE__PRODUCT_EXTENTS];
     LFUSE__TRY(possible(facts, extents));
     if (others && !c->product.summed &&
         lfuse__vendor_is_faster(facts, c->operands[LFUSE__PRODUCT_A].type, extents[0], extents[1], extents[2]))
@@ -325,7 +325,7 @@ lfuse_status lfuse__tiles_choose(const lfuse__facts *facts, const int64_t *exten
 
 void lfuse__tiles_lean(const lfuse__facts *facts, const int64_t *extents, lfuse__kernel_class *c)
 {
-    int64_t e[LFUSE__PRODUCT_BATCH + 1];
+    int64_t e[LFUSE__PRODUCT_EXTENTS];
     some(&c->product, extents, e);
     find(facts, e, true, &c->product);
 }

@@ -12,12 +12,12 @@
 #include "common/kernels/product.h"
 #include "common/run/matrix.h"
 
-enum { M, N, K, BATCH = LFUSE__PRODUCT_BATCH, SIZES };
+enum { M, N, K, BATCH = LFUSE__PRODUCT_BATCH };
 
 typedef struct product {
     int rank;
     int64_t extents[LFUSE_MAX_RANK]; /* of the result: the batch, m, n */
-    int64_t sizes[SIZES];            /* the geometry's */
+    int64_t sizes[LFUSE__PRODUCT_EXTENTS]; /* the geometry's */
     lfuse__matrix matrices[LFUSE__MAX_OPERANDS];
     lfuse__matrix odd[LFUSE__MAX_OPERANDS]; /* what those that are copies stand for */
     lfuse__stand_ins copies;

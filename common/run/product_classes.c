@@ -22,14 +22,18 @@
  * which tiles and vectors are.
  */
 enum { EVERY = 64, STEP = 8, MOST = 8192 };
-enum { BATCH = LFUSE__PRODUCT_BATCH, SIDES = BATCH + 1 };
+enum { BATCH = LFUSE__PRODUCT_BATCH, SIDES = LFUSE__PRODUCT_EXTENTS };
 
 typedef struct sides {
     int64_t low[SIDES], high[SIDES]; /* m, n, k, products of a batch */
     int open;                        /* how many of m, n and k are */
-    bool batch;                      /* whether the number of products is */
     int last;                        /* an open one of m, n and k, or else BATCH; -1 */
 } sides;
+
+static bool is_open(const sides *s, int i)
+{
+    return s->low[i] != s->high[i];
+}
 
 static int64_t times(int64_t a, int64_t b)
 {
@@ -58,11 +62,10 @@ static void find_sides(const lfuse__plan_body *plan, const lfuse__step *step, si
 
     s->open = 0;
     batch_bounds(plan, step, &s->low[BATCH], &s->high[BATCH]);
-    s->batch = s->low[BATCH] != s->high[BATCH];
-    s->last = s->batch ? BATCH : -1;
+    s->last = is_open(s, BATCH) ? BATCH : -1;
     for (i = 0; i < BATCH; i++) {
         lfuse__size_bounds(plan->graph, all[i], &s->low[i], &s->high[i]);
-        if (s->low[i] == s->high[i]) continue;
+        if (!is_open(s, i)) continue;
         s->open++;
         s->last = i;
     }
@@ -102,13 +105,14 @@ static bool ends(const lfuse__facts *facts, const sides *s, bool others, lfuse_t
 static int that_occur(const lfuse__facts *facts, const sides *s, bool others, const lfuse__kernel_class *k,
                       lfuse__kernel_class *classes, int count)
 {
-    const int64_t end = s->high[s->last] < MOST ? s->high[s->last] : MOST;
+    const int64_t low = s->low[s->last], high = s->high[s->last], most = low > MOST ? low : MOST;
+    const int64_t end = high < most ? high : most;
     bool occurs[LFUSE__PRODUCT_CLASSES] = { false };
     lfuse__saved_error before;
     int64_t size[SIDES], *open = &size[s->last];
     int i, kept = 0;
 
-    if (s->high[s->last] > MOST && !ends(facts, s, others, classes[0].operands[LFUSE__PRODUCT_A].type)) return count;
+    if (high > MOST && !ends(facts, s, others, classes[0].operands[LFUSE__PRODUCT_A].type)) return count;
     lfuse__error_save(&before);
     memcpy(size, s->low, sizeof size);
     for (; *open <= end; *open = *open < EVERY || *open % STEP == 0 ? *open + 1 : *open / STEP * STEP + STEP) {
@@ -144,6 +148,7 @@ int lfuse__step_products(const lfuse__plan_body *plan, const lfuse__step *step, 
     find_sides(plan, step, &s);
     count = lfuse__product_classes(facts, s.low, s.high, k, classes);
     if (s.open > 1 && count > 1) return 0;
-    if (count > 1 && !(s.open && s.batch)) count = that_occur(facts, &s, step->product.ahead, k, classes, count);
+    if (count > 1 && !(s.open && is_open(&s, BATCH)))
+        count = that_occur(facts, &s, step->product.ahead, k, classes, count);
     return with_phases(classes, count);
 }

@@ -20,7 +20,7 @@ static const lfuse__step *native_of(const lfuse__alternative *a)
 }
 
 typedef struct sizes {
-    int64_t extents[LFUSE__PRODUCT_BATCH + 1];
+    int64_t extents[LFUSE__PRODUCT_EXTENTS];
     lfuse__kernel_class c;
 } sizes;
 

@@ -194,7 +194,7 @@ static uint64_t compiles(lfuse_device *dev)
 }
 
 /* A plan of a product of `rows` x 100 with 100 x 130, or of `count` such, and what was compiled for it. */
-enum { OPEN_ROWS = 1, OPEN_COUNT = 2, ROWS_IF_NOT = 40 };
+enum { OPEN_ROWS = 1, OPEN_COUNT = 2, ROWS_IF_NOT = 40, ROWS_OF_MANY = 64 /* at most, where both are open */ };
 typedef struct any_size {
     lfuse_device *dev;
     lfuse_stream *s;
@@ -205,7 +205,7 @@ typedef struct any_size {
     uint64_t compiled;
 } any_size;
 
-static void any_size_open(any_size *a, int open, const lfuse_plan_options *options)
+static void any_size_open(any_size *a, int open, int64_t least, const lfuse_plan_options *options)
 {
     setenv("FAKECUDA_QUICK", "0", 1); /* kernels of any name, which do nothing */
     OK(lfuse_device_open("cuda:0", &a->dev));
@@ -213,8 +213,9 @@ static void any_size_open(any_size *a, int open, const lfuse_plan_options *optio
     a->open = open;
     a->batched = open & OPEN_COUNT;
     a->g = lfuse_graph_create();
-    const lfuse_size count = a->batched ? lfuse_size_var(a->g, "count", 1, 100000) : 1;
-    const lfuse_size rows = open & OPEN_ROWS ? lfuse_size_var(a->g, "rows", 1, 100000) : ROWS_IF_NOT;
+    const lfuse_size count = a->batched ? lfuse_size_var(a->g, "count", least, 100000) : 1;
+    const int64_t most = a->batched ? ROWS_OF_MANY : 100000;
+    const lfuse_size rows = open & OPEN_ROWS ? lfuse_size_var(a->g, "rows", least, most) : ROWS_IF_NOT;
     const lfuse_size left[] = { count, rows, 100 }, right[] = { count, 100, 130 };
     const int rank = a->batched ? 3 : 2;
     lfuse_output(a->g, "c", lfuse_matmul(lfuse_input(a->g, "a", LFUSE_F32, rank, left + !a->batched),
@@ -236,9 +237,9 @@ static lfuse_tensor *tensor_of(const any_size *a, int64_t count, int64_t rows, i
 static int any_size_run(any_size *a, int64_t n)
 {
     const uint64_t before = fake_last()->launches;
-    const int64_t rows = a->open & OPEN_ROWS ? n : ROWS_IF_NOT, count = a->open == OPEN_COUNT ? n : 1 + n % 300;
-    lfuse_tensor *left = tensor_of(a, count, rows, 100), *right = tensor_of(a, count, 100, 130);
-    lfuse_tensor *c = tensor_of(a, count, rows, 130);
+    const int64_t many = a->open & OPEN_ROWS ? 1 + n % ROWS_OF_MANY : ROWS_IF_NOT, rows = a->batched ? many : n;
+    lfuse_tensor *left = tensor_of(a, n, rows, 100), *right = tensor_of(a, n, 100, 130);
+    lfuse_tensor *c = tensor_of(a, n, rows, 130);
     const lfuse_binding bind[] = { lfuse_bind_tensor("a", left), lfuse_bind_tensor("b", right),
                                    lfuse_bind_tensor("c", c) };
     OK(lfuse_plan_run(a->plan, a->s, bind, 3));
@@ -260,12 +261,25 @@ static void any_size_close(any_size *a)
 /* A plan for any number of rows, or of products, of the library's own compiles nothing when it meets one. */
 START_TEST(test_sizes)
 {
-    static const int64_t sizes[] = { 1, 4, 5, 16, 17, 64, 100, 513, 3000, 20000 };
+    static const int64_t sizes[] = { 1, 4, 5, 16, 17, 63, 64, 100, 511, 513, 3000, 20000 };
     const lfuse_plan_options options = { .provider = LFUSE_PROVIDER_NATIVE };
     any_size a;
     if (lfuse__cu_load_compiler()) TEST_SKIP("no NVRTC");
-    any_size_open(&a, _i, &options);
+    any_size_open(&a, _i, 1, &options);
     for (size_t i = 0; i < sizeof sizes / sizeof *sizes; i++) ck_assert_int_gt(any_size_run(&a, sizes[i]), 0);
+    any_size_close(&a);
+}
+END_TEST
+
+/* Nor where there are always many. */
+START_TEST(test_many)
+{
+    const lfuse_plan_options options = { .provider = LFUSE_PROVIDER_NATIVE };
+    any_size a;
+    if (lfuse__cu_load_compiler()) TEST_SKIP("no NVRTC");
+    any_size_open(&a, OPEN_COUNT, 9000, &options);
+    ck_assert_int_gt(any_size_run(&a, 9000), 0);
+    ck_assert_int_gt(any_size_run(&a, 20000), 0);
     any_size_close(&a);
 }
 END_TEST
@@ -284,7 +298,7 @@ START_TEST(test_sizes_by_default)
     if (lfuse__cu_load_compiler()) TEST_SKIP("no NVRTC");
     if (lfuse__cu_load_blas() || strcmp(lfuse__cu_blas.text, "13.0.0"))
         TEST_SKIP("NVRTC %s goes with another cuBLASLt than the fake one", lfuse__cu_compiler.text);
-    any_size_open(&a, OPEN_ROWS, NULL);
+    any_size_open(&a, OPEN_ROWS, 1, NULL);
     for (size_t i = 0; i < sizeof sizes / sizeof *sizes; i++) {
         const int kernels = any_size_run(&a, sizes[i].rows);
         ck_assert_msg((kernels > 0) == sizes[i].native, "%d rows: %d kernels", (int)sizes[i].rows, kernels);
@@ -376,6 +390,7 @@ static Suite *suite_fake_products(void)
     tcase_add_checked_fixture(c, load_fakes, NULL);
     tcase_add_test(c, test_gemm);
     tcase_add_loop_test(c, test_sizes, OPEN_ROWS, (OPEN_ROWS | OPEN_COUNT) + 1);
+    tcase_add_test(c, test_many);
     tcase_add_test(c, test_sizes_by_default);
     tcase_add_test(c, test_no_memory);
     suite_add_tcase(s, c);

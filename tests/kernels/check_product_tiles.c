@@ -102,6 +102,18 @@ START_TEST(shapes)
 }
 END_TEST
 
+/* Local memory has room for two slabs, and for what half of the slices put there at a time. */
+START_TEST(local_memory)
+{
+    lfuse__product_class p = {.rows = 64, .columns = 64, .depth = 16, .item_rows = 8, .item_columns = 8, .slices = 4};
+    ck_assert_int_eq(lfuse__tiles_local(&p), 2 * 64 * 64);
+    p.slices = 2;
+    ck_assert_int_eq(lfuse__tiles_local(&p), 64 * 64);
+    p.depth = 32;
+    ck_assert_int_eq(lfuse__tiles_local(&p), 2 * 32 * 128);
+}
+END_TEST
+
 /* One product of these sizes has small tiles, so that every unit has one; many of them have large ones. */
 START_TEST(batches)
 {
@@ -530,6 +542,7 @@ static Suite *suite_product_tiles(void)
     TCase *tcase = tcase_create("choice");
     tcase_add_test(tcase, of_nothing);
     tcase_add_test(tcase, shapes);
+    tcase_add_test(tcase, local_memory);
     tcase_add_test(tcase, batches);
     tcase_add_test(tcase, bounds);
     tcase_add_test(tcase, shared_out);

@@ -356,7 +356,7 @@ static void case_tilings(const rig *device, lfuse_type type)
     rig early = *device, *const r = &early; /* where launches do not overlap, the words for that are as good */
     static const char *const names[] = {"32x64x16:4x4:1:", "32x32x32:4x4:4:", "16x32x64:4x4:8:", "16x32x32:4x4:4:",
                                         "32x64x32:8x4:4:", "32x64x32:8x8:4:", "64x64x16:8x8:2:",
-                                        "64x64x32:8x8:4:", "64x64x32:16x8:4:", "64x128x16:8x8:2:",
+                                        "64x64x32:16x8:4:", "64x64x32:8x8:4:", "64x128x16:8x8:2:",
                                         "128x128x16:8x16:1:"};
     static const int64_t sizes[][3] = {{136, 200, 300}, {131, 97, 203}, {40, 64, 77}};
     static const int cuts[] = {0, 3, -1};
