@@ -97,8 +97,9 @@ static double each_unit(const lfuse__facts *facts, double groups)
 }
 
 /*
- * Work-items of many rows gain where their tiles are whole or have parts of k. Shared out they are slower on an H200
- * than the clock says by 7 %, and whole ones by a tenth in some runs where the next launch comes up beside them.
+ * Work-items of many rows gain where one product's tiles are whole or have parts of k. On an H200 they are slower than
+ * the clock says where tiles are shared out, by 7 %, and in batches, by up to 30 %; whole ones by a tenth in some runs
+ * where the next launch comes up beside them.
  */
 static bool has_many_rows(const shape *s)
 {
@@ -222,8 +223,9 @@ static bool candidate(int at, lfuse__product_class *p)
 static bool serves(const lfuse__product_class *p, bool units, const int64_t *least, const int64_t *most)
 {
     if (p->units && (!units || !lfuse__units_fit(p))) return false;
-    if (p->split == LFUSE__SPLIT_SHARED && (p->units || p->summed || has_many_rows(shape_of(p))))
-        return false; /* slower, or measured by nobody */
+    if (p->split == LFUSE__SPLIT_SHARED && (p->units || p->summed)) return false; /* slower, or measured by nobody */
+    if ((p->batched || p->split == LFUSE__SPLIT_SHARED) && !lfuse__is_thin(p) && has_many_rows(shape_of(p)))
+        return false;
     const int few = p->rows == p->item_rows ? p->rows : p->columns, side = p->rows != p->item_rows;
     if (p->summed && !lfuse__tiles_sum_columns(p)) return false;
     if (!lfuse__is_thin(p)) /* a batch has tiles enough; what operands are made of is not put into local memory */

@@ -131,6 +131,24 @@ START_TEST(batches)
 }
 END_TEST
 
+/* Work-items of many rows are for one product alone, also where the clock would have them. */
+START_TEST(batches_of_few_rows)
+{
+    const lfuse__facts facts = facts_of(LFUSE__PRODUCTS_PORTABLE);
+    const int64_t e[] = {512, 512, 512, 8};
+    lfuse__product_tiling tiling;
+    lfuse__kernel_class c;
+    ck_assert(lfuse__product_tiling_parse("64x64x32:16x8:4:0", &tiling));
+    class_of(&c, LFUSE_F32);
+    ck_assert(!lfuse__product_take(&facts, e, &tiling, &c));
+    class_of(&c, LFUSE_F32);
+    c.product.batched = true;
+    ck_assert_int_eq(lfuse__product_take(&facts, e, &tiling, &c), LFUSE_ERR_UNSUPPORTED);
+    ck_assert(!lfuse__product_choose(&facts, e, false, &c));
+    ck_assert_int_le(c.product.item_rows, 8);
+}
+END_TEST
+
 static bool same(const lfuse__product_class *a, const lfuse__product_class *b)
 {
     return a->rows == b->rows && a->columns == b->columns && a->depth == b->depth && a->item_rows == b->item_rows &&
@@ -544,6 +562,7 @@ static Suite *suite_product_tiles(void)
     tcase_add_test(tcase, shapes);
     tcase_add_test(tcase, local_memory);
     tcase_add_test(tcase, batches);
+    tcase_add_test(tcase, batches_of_few_rows);
     tcase_add_test(tcase, bounds);
     tcase_add_test(tcase, shared_out);
     tcase_add_test(tcase, not_shared_out);
