@@ -12,8 +12,8 @@ libfuse_core_la_SOURCES += \
 	%reldir%/product_panels.c %reldir%/product_panels_block.c %reldir%/product_panels.h %reldir%/product_panels_parts.c \
 	%reldir%/product_panels_end.c %reldir%/product_panels_made.c %reldir%/product_thin.c %reldir%/product_thin.h \
 	%reldir%/product_thin_made.c %reldir%/product_tiles.c %reldir%/product_tiles.h \
-	%reldir%/product_tiles_choose.c %reldir%/product_tiles_columns.c %reldir%/product_tiles_end.c \
-	%reldir%/product_tiles_meet.c %reldir%/product_tiles_shared.c %reldir%/product_units.c \
+	%reldir%/product_tiles_choose.c %reldir%/product_tiles_clock.c %reldir%/product_tiles_columns.c \
+	%reldir%/product_tiles_end.c %reldir%/product_tiles_meet.c %reldir%/product_tiles_shared.c %reldir%/product_units.c \
 	%reldir%/product_tiles_sums.c %reldir%/product_words.c %reldir%/rows.c %reldir%/rows.h \
 	%reldir%/rows_caches.c %reldir%/rows_choose.c %reldir%/rows_chunks.c %reldir%/rows_exchange.c %reldir%/rows_fold.c \
 	%reldir%/rows_hold.c %reldir%/rows_item.c %reldir%/rows_look_up.c %reldir%/rows_reduce.c %reldir%/rows_single.c \

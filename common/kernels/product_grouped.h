@@ -65,6 +65,9 @@ lfuse_status lfuse__panels_put_grouped(lfuse__strbuf *out, const char *name, con
                                        const lfuse__kernel_class *c, const lfuse__facts *facts);
 lfuse_status lfuse__tiles_put_grouped(lfuse__strbuf *out, const char *name, const lfuse__kernel_class *plain,
                                       const lfuse__kernel_class *c, const lfuse__facts *facts);
+/* product_tiles_clock.c: cycles that a list takes in tiles of this class, about. */
+double lfuse__tiles_grouped_time(const lfuse__product_class *p, const lfuse__facts *facts, int64_t members,
+                                 const lfuse__member_product *sizes);
 /* The tile, or the panel's rows and lanes; and how the list is cut. */
 lfuse_status lfuse__tiles_choose_grouped(const lfuse__facts *facts, int64_t members,
                                          const lfuse__member_product *sizes, lfuse__kernel_class *c);

@@ -26,6 +26,7 @@ enum {
     LFUSE__TILES_BAND = 8, /* tiles down that are neighbours in time, for the cache */
     LFUSE__TILES_TICKETS = 1024, /* tiles whose parts meet in one launch */
     LFUSE__TILES_START = 4000,   /* cycles of a launch beside its groups' products */
+    LFUSE__TILES_MEETING = 2500, /* of groups that meet */
     LFUSE__TILES_BYTES = 15,     /* that a unit moves in one */
     LFUSE__MOST_PARTS = 32
 };
@@ -56,6 +57,27 @@ typedef struct lfuse__cut {
  * do not fit.
  */
 bool lfuse__tiles_share(int64_t workers, lfuse__cut *c);
+/*
+ * product_tiles_clock.c: the shapes of tiles by number, of which the first LFUSE__TILES_AHEAD, and as many of those on
+ * units for matrices, are compiled ahead by a plan of unknown sizes; whether tiles are one of them, and have work-items
+ * of many rows, which are slower than the clock says in batches and where they are shared out.
+ */
+enum { LFUSE__TILES_SHAPES = 17, LFUSE__TILES_AHEAD = 2 };
+void lfuse__tiles_shape(lfuse__product_class *p, int number);
+bool lfuse__tiles_ahead_of_sizes(int number);
+bool lfuse__tiles_known(const lfuse__product_class *p); /* of those that are not thin */
+bool lfuse__tiles_have_many_rows(const lfuse__product_class *p);
+/* The cut that takes least; false: sizes that are not cut so, or no tickets for all tiles whose parts or sums meet. */
+bool lfuse__tiles_time(const lfuse__product_class *p, const lfuse__facts *facts, const int64_t *extents, lfuse__cut *c);
+/* The same for a geometry; false: a class whose tiles are shared out, where they cannot be of these sizes. */
+bool lfuse__tiles_cut(const lfuse__product_class *p, const lfuse__facts *facts, const lfuse__geometry *g,
+                      lfuse__cut *cut);
+/*
+ * Whether so many groups let the next launch come up beside them: where the groups of that, if they are as many, find
+ * room as evenly as they would afterwards.
+ */
+bool lfuse__tiles_hand_over(const lfuse__product_class *p, const lfuse__facts *facts, uint64_t groups);
+
 /* product_tiles_choose.c; what the family's functions do, and: */
 /* Of a class that is chosen: another one that is not split, where there is any. */
 void lfuse__tiles_lean(const lfuse__facts *facts, const int64_t *extents, lfuse__kernel_class *c);
@@ -67,16 +89,6 @@ int lfuse__tiles_tilings(const lfuse__facts *facts, const int64_t *extents, cons
                          lfuse__product_tiling *all);
 lfuse_status lfuse__tiles_take(const lfuse__facts *facts, const int64_t *extents, const lfuse__product_tiling *tiling,
                                lfuse__kernel_class *c);
-/*
- * Whether so many groups let the next launch come up beside them: where the groups of that, if they are as many, find
- * room as evenly as they would afterwards.
- */
-bool lfuse__tiles_hand_over(const lfuse__product_class *p, const lfuse__facts *facts, uint64_t groups);
-bool lfuse__tiles_known(const lfuse__product_class *p); /* of those that are not thin */
-/* False: a class whose tiles are shared out, where they cannot be of these sizes. */
-bool lfuse__tiles_cut(const lfuse__product_class *p, const lfuse__facts *facts, const lfuse__geometry *g,
-                      lfuse__cut *cut);
-
 int lfuse__tiles_threads(const lfuse__product_class *p); /* product_tiles.c: work-items of a group */
 
 /* Argument words of its own. */

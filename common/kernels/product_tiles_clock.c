@@ -1,0 +1,225 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The shapes of tiles, how products are cut up into them, and a clock of what that takes, set on one device. */
+#ifdef HAVE_CONFIG_H
+#include "config.h"
+#endif
+
+#include <math.h>
+
+#include "common/kernels/product_grouped.h"
+#include "common/kernels/product_tiles.h"
+
+/*
+ * Tiles of f32 sums; those of f64 are half as wide and high. `residents`: groups that a compute unit of an H200 has
+ * registers and local memory for; `wait`: cycles of a slab that pass beside its products where nobody else has any to
+ * do; `rate`: products a cycle of a full unit. Other devices differ by factors that are about the same for all.
+ */
+typedef struct shape {
+    int rows, columns, depth, item_rows, item_columns, slices, ahead, beside;
+    int residents;
+    double wait, rate;
+    bool units; /* on units for matrices */
+} shape;
+
+static const shape shapes[] = {
+    {64, 128, 16, 8, 8, 1, 1, 3, 3, 450, 90, false},
+    {32, 64, 16, 4, 4, 1, 1, 0, 5, 700, 60, false},
+    {16, 32, 64, 4, 4, 8, 2, 0, 3, 500, 49, false},
+    {16, 32, 32, 4, 4, 4, 2, 3, 5, 250, 49, false},
+    {32, 32, 32, 4, 4, 4, 2, 3, 3, 150, 60, false},
+    {32, 64, 32, 8, 4, 4, 1, 2, 2, 100, 67, false},
+    {32, 64, 32, 8, 8, 4, 1, 3, 3, 350, 76, false},
+    {64, 64, 32, 8, 8, 4, 1, 2, 2, 350, 85, false},
+    {64, 64, 32, 16, 8, 4, 1, 2, 2, 800, 91, false},
+    {64, 64, 16, 8, 8, 2, 1, 3, 3, 300, 84, false},
+    {64, 128, 16, 8, 8, 2, 1, 2, 2, 250, 86, false},
+    {128, 128, 16, 8, 16, 1, 1, 0, 2, 2000, 93, false},
+    {128, 128, 32, 8, 16, 1, 2, 2, 2, 400, 970, true},
+    {64, 64, 32, 4, 8, 1, 3, 4, 4, 1400, 635, true},
+    {64, 128, 32, 4, 16, 1, 2, 3, 3, 700, 790, true},
+    {32, 128, 32, 4, 8, 1, 3, 4, 4, 1500, 585, true},
+    {128, 32, 32, 4, 8, 1, 3, 4, 4, 1500, 585, true},
+};
+enum { UNITS = 12 /* the first on units for matrices */ };
+_Static_assert(sizeof shapes / sizeof *shapes == LFUSE__TILES_SHAPES, "as many as product_tiles.h says");
+
+static int scale(const lfuse__product_class *p)
+{
+    return p->sum == LFUSE_F64 ? 2 : 1;
+}
+
+void lfuse__tiles_shape(lfuse__product_class *p, int number)
+{
+    const shape *s = &shapes[number];
+    p->rows = s->rows / scale(p);
+    p->columns = s->columns / scale(p);
+    p->depth = s->depth;
+    p->item_rows = s->item_rows / scale(p);
+    p->item_columns = s->item_columns / scale(p);
+    p->slices = s->slices;
+    p->ahead = s->ahead;
+    p->beside = s->beside;
+    p->units = s->units;
+}
+
+bool lfuse__tiles_ahead_of_sizes(int number)
+{
+    return number < LFUSE__TILES_AHEAD || (number >= UNITS && number < UNITS + LFUSE__TILES_AHEAD);
+}
+
+static const shape *shape_of(const lfuse__product_class *p)
+{
+    for (int i = 0; i < LFUSE__TILES_SHAPES; i++)
+        if (shapes[i].rows == p->rows * scale(p) && shapes[i].columns == p->columns * scale(p) &&
+            shapes[i].depth == p->depth && shapes[i].item_rows == p->item_rows * scale(p) &&
+            shapes[i].item_columns == p->item_columns * scale(p) && shapes[i].slices == p->slices &&
+            shapes[i].units == p->units)
+            return &shapes[i];
+    return NULL;
+}
+
+/*
+ * Cycles: of a launch beside its groups' products, of groups that meet, and of the way from memory; vectors that a
+ * work-item has on their way; what launches gain of which the next comes up early. Parts are taken where they gain a
+ * tenth: what they write costs more than what is counted here. So it is with tiles that are shared out, of which many
+ * are whole.
+ */
+static const double start = LFUSE__TILES_START, meeting = LFUSE__TILES_MEETING, latency = 1600, on_the_way = 16,
+                    worth = 1.1, worth_sharing = 1.05, overlap = 1600;
+
+/* Groups of each unit; a double, as a large batch of large products has more than any integer holds. */
+static double each_unit(const lfuse__facts *facts, double groups)
+{
+    return ceil(groups / (facts->info.compute_units ? facts->info.compute_units : 1));
+}
+
+/*
+ * Work-items of many rows gain where one product's tiles are whole or have parts of k. On an H200 they are slower than
+ * the clock says where tiles are shared out, by 7 %, and in batches, by up to 30 %; whole ones by a tenth in some runs
+ * where the next launch comes up beside them.
+ */
+static bool has_many_rows(const shape *s)
+{
+    return s->item_rows > 8;
+}
+
+bool lfuse__tiles_have_many_rows(const lfuse__product_class *p)
+{
+    const shape *s = shape_of(p);
+    return s && has_many_rows(s);
+}
+
+static bool hands_over(const shape *s, const lfuse__facts *facts, bool whole, double groups)
+{
+    const double each = each_unit(facts, groups);
+    if (s->units || (whole && has_many_rows(s))) return false;
+    return each == s->residents || 2 * each <= s->residents;
+}
+
+bool lfuse__tiles_hand_over(const lfuse__product_class *p, const lfuse__facts *facts, uint64_t groups)
+{
+    const shape *s = shape_of(p);
+    return s && hands_over(s, facts, !p->split, (double)groups);
+}
+
+static double time_of(const shape *s, int by, const lfuse__facts *facts, const lfuse__cut *c)
+{
+    const double groups = (double)c->down * (double)c->across * (double)c->parts * (double)c->matrices;
+    const double all = each_unit(facts, groups), beside = fmin(all, s->residents), rounds = ceil(all / s->residents);
+    const double tile = (double)(s->rows / by) * (s->columns / by), work = tile * s->depth / s->rate;
+    const double slab = fmax(s->wait / s->ahead + work, beside * work);
+    const double items = tile * by * by / s->item_rows / s->item_columns * s->slices;
+    const double vectors = tile * by / 4 / items * (double)c->parts; /* that each adds up in the end */
+    const double end = c->parts > 1 ? meeting + latency * ceil(vectors / on_the_way) : 0;
+    const double time = start + rounds * (double)lfuse__tiles_parts(c->slabs, c->parts) * slab + end;
+    const double gained = facts->overlaps && hands_over(s, facts, c->parts == 1, groups) ? overlap : 0;
+    return (c->parts > 1 ? worth * time : time) - gained;
+}
+
+/* Of tiles that are shared out: all rounds are full. */
+static double shared_time(const shape *s, int by, const lfuse__cut *c)
+{
+    const double tile = (double)(s->rows / by) * (s->columns / by), work = tile * s->depth / s->rate;
+    const double slab = fmax(s->wait / s->ahead + work, s->residents * work);
+    const double each = (double)lfuse__tiles_parts(c->shared * c->slabs, c->workers);
+    const double alone = (double)(c->down * c->across - c->shared) / (double)c->workers * (double)c->slabs;
+    const double vectors = (double)(s->item_rows * s->item_columns) / 4 / by / s->slices;
+    const double most = (double)lfuse__tiles_parts(c->workers - 1, c->shared) + 1;
+    return worth_sharing * (start + (each + alone) * slab + meeting + latency * ceil(vectors * most / on_the_way));
+}
+
+/* False: it is no such cut. */
+static bool cut_shared(const shape *s, int by, const lfuse__facts *facts, lfuse__cut *c)
+{
+    const int64_t units = facts->info.compute_units ? facts->info.compute_units : 1;
+    if (!lfuse__tiles_share(s->residents * units, c)) return false;
+    c->time = shared_time(s, by, c);
+    return true;
+}
+
+static int64_t tiles_down(const lfuse__product_class *p, int64_t rows)
+{
+    return p->summed ? lfuse__tiles_down(p, rows) : lfuse__tiles_parts(rows, p->rows);
+}
+
+static bool cut_tiles(const lfuse__product_class *p, const lfuse__facts *facts, const int64_t *extents,
+                      lfuse__cut *best)
+{
+    const shape *s = shape_of(p);
+    lfuse__cut c = {.down = tiles_down(p, extents[0]),
+                    .across = lfuse__tiles_parts(extents[1], p->columns),
+                    .slabs = lfuse__tiles_parts(extents[2], p->depth),
+                    .matrices = p->batched ? extents[LFUSE__PRODUCT_BATCH] : 1};
+    best->time = -1;
+    if (p->split == LFUSE__SPLIT_SHARED) {
+        *best = c;
+        return cut_shared(s, scale(p), facts, best);
+    }
+    for (c.parts = p->split ? 2 : 1; c.parts <= (p->split ? LFUSE__MOST_PARTS : 1); c.parts++) {
+        c.time = time_of(s, scale(p), facts, &c);
+        if (best->time < 0 || c.time < best->time) *best = c;
+    }
+    return true;
+}
+
+bool lfuse__tiles_time(const lfuse__product_class *p, const lfuse__facts *facts, const int64_t *extents, lfuse__cut *c)
+{
+    if (lfuse__is_thin(p)) {
+        lfuse__thin_cut(p, facts, extents, c);
+        return !p->summed || c->across <= LFUSE__TILES_TICKETS;
+    }
+    if (!cut_tiles(p, facts, extents, c)) return false;
+    return (p->split == 1 ? c->down * c->across : 0) + (p->summed ? c->across : 0) <= LFUSE__TILES_TICKETS;
+}
+
+bool lfuse__tiles_cut(const lfuse__product_class *p, const lfuse__facts *facts, const lfuse__geometry *g,
+                      lfuse__cut *cut)
+{
+    const bool done = lfuse__tiles_time(p, facts, g->extents, cut);
+    if (g->parts > 0) cut->parts = g->parts;
+    return done || p->split != LFUSE__SPLIT_SHARED;
+}
+
+bool lfuse__tiles_known(const lfuse__product_class *p)
+{
+    return shape_of(p) != NULL;
+}
+
+/* All tiles of a shape take equally long for each k, whatever of them there is. */
+double lfuse__tiles_grouped_time(const lfuse__product_class *p, const lfuse__facts *facts, int64_t members,
+                                 const lfuse__member_product *sizes)
+{
+    const shape *s = shape_of(p);
+    const int by = scale(p);
+    const double units = facts->info.compute_units ? facts->info.compute_units : 1;
+    double tiles = 0, slabs = 0;
+    for (int64_t i = 0; i < members; i++) {
+        const double of_one = (double)lfuse__tiles_parts(sizes[i].m, s->rows / by) * (double)sizes[i].matrices *
+                              (double)lfuse__tiles_parts(sizes[i].n, s->columns / by);
+        tiles += of_one;
+        slabs += of_one * (double)(sizes[i].k + s->depth) / s->depth;
+    }
+    const double all = ceil(tiles / units), beside = all < s->residents ? all : s->residents;
+    const double work = (double)(s->rows / by) * (s->columns / by) * s->depth / s->rate;
+    return slabs / (tiles < units ? tiles + 1 : units) * fmax(s->wait + work, beside * work) / fmax(beside, 1);
+}
