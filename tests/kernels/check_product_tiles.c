@@ -149,6 +149,30 @@ START_TEST(batches_of_few_rows)
 }
 END_TEST
 
+/* A plan of unknown sizes has large tiles and small ones, on units for matrices too. */
+START_TEST(tiles_of_any_size)
+{
+    static const struct {
+        lfuse_type type;
+        int64_t side;
+        int rows, columns;
+    } cases[] = {{LFUSE_F32, 8192, 64, 128}, {LFUSE_F32, 200, 32, 64}, {LFUSE_F16, 8192, 128, 128},
+                 {LFUSE_F16, 512, 64, 64}};
+    lfuse__facts facts = facts_of(LFUSE__PRODUCTS_PORTABLE);
+    facts.matrix_units = true;
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        const int64_t side = cases[i].side;
+        lfuse__kernel_class c;
+        class_of(&c, cases[i].type);
+        c.product.unsized = true;
+        ck_assert(!lfuse__product_choose(&facts, (int64_t[]){side, side, side}, false, &c));
+        ck_assert_int_eq(c.product.rows, cases[i].rows);
+        ck_assert_int_eq(c.product.columns, cases[i].columns);
+        ck_assert_int_eq(c.product.units, cases[i].type == LFUSE_F16);
+    }
+}
+END_TEST
+
 static bool same(const lfuse__product_class *a, const lfuse__product_class *b)
 {
     return a->rows == b->rows && a->columns == b->columns && a->depth == b->depth && a->item_rows == b->item_rows &&
@@ -563,6 +587,7 @@ static Suite *suite_product_tiles(void)
     tcase_add_test(tcase, local_memory);
     tcase_add_test(tcase, batches);
     tcase_add_test(tcase, batches_of_few_rows);
+    tcase_add_test(tcase, tiles_of_any_size);
     tcase_add_test(tcase, bounds);
     tcase_add_test(tcase, shared_out);
     tcase_add_test(tcase, not_shared_out);
