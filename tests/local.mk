@@ -40,6 +40,11 @@ AM_TESTS_ENVIRONMENT = \
 	CFLAGS="$${LFUSE_TEST_ALL+$(SANITIZER_FLAGS)}"; : $${CFLAGS:='$(KERNEL_SANITIZER_FLAGS)'}; export CFLAGS; \
 	PKG_CONFIG='$(PKG_CONFIG)'; export PKG_CONFIG; NM='$(NM)'; export NM; MANDOC='$(MANDOC)'; export MANDOC;
 
+# What tests have a loader open. Linked by the compiler itself, as libtool makes nothing that is shared under
+# --disable-shared: a program to automake, with TEST_MODULE_CFLAGS as its _CFLAGS and $(TEST_MODULE_LINK) as its _LINK.
+TEST_MODULE_CFLAGS = $(AM_CFLAGS) -fPIC
+TEST_MODULE_LINK = $(CC) $(TEST_MODULE_CFLAGS) $(CFLAGS) $(AM_LDFLAGS) $(LDFLAGS) -shared -o $@
+
 # Programs that take long come first: two cores are then busy to the end.
 include tests/support/local.mk
 include tests/stub/local.mk

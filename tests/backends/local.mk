@@ -6,38 +6,38 @@ layer_tests = tests/backends/check_opencl tests/backends/check_opencl_failures t
 	tests/backends/check_opencl_addresses tests/backends/check_opencl_addresses_failures
 check_PROGRAMS += $(layer_tests)
 TESTS += $(layer_tests)
-layer_flags = $(AM_CPPFLAGS) -DLFUSE_TEST_LAYER='"$(abs_top_builddir)/tests/layer/.libs/opencl_layer.so"'
+layer_flags = $(AM_CPPFLAGS) -DLFUSE_TEST_LAYER='"$(abs_top_builddir)/tests/layer/opencl_layer.so"'
 slot_flags = $(layer_flags) -DLFUSE_TEST_ADDRESSES='"never"'
 address_flags = $(layer_flags) -DLFUSE_TEST_ADDRESSES='"all"'
 tests_backends_check_opencl_SOURCES = %reldir%/check_opencl.c %reldir%/opencl_rig.h %reldir%/sub_buffer.h
 tests_backends_check_opencl_CPPFLAGS = $(slot_flags)
-EXTRA_tests_backends_check_opencl_DEPENDENCIES = tests/layer/opencl_layer.la
+EXTRA_tests_backends_check_opencl_DEPENDENCIES = tests/layer/opencl_layer.so
 tests_backends_check_opencl_failures_SOURCES = %reldir%/check_opencl_failures.c %reldir%/opencl_rig.h
 tests_backends_check_opencl_failures_CPPFLAGS = $(slot_flags)
-EXTRA_tests_backends_check_opencl_failures_DEPENDENCIES = tests/layer/opencl_layer.la
+EXTRA_tests_backends_check_opencl_failures_DEPENDENCIES = tests/layer/opencl_layer.so
 tests_backends_check_opencl_products_SOURCES = %reldir%/check_opencl_products.c %reldir%/opencl_rig.h
 tests_backends_check_opencl_products_CPPFLAGS = $(slot_flags)
-EXTRA_tests_backends_check_opencl_products_DEPENDENCIES = tests/layer/opencl_layer.la
+EXTRA_tests_backends_check_opencl_products_DEPENDENCIES = tests/layer/opencl_layer.so
 
 check_PROGRAMS += tests/backends/check_unfit_opencl
 TESTS += tests/backends/check_unfit_opencl
 tests_backends_check_unfit_opencl_SOURCES = %reldir%/check_unfit_opencl.c
 tests_backends_check_unfit_opencl_CPPFLAGS = $(layer_flags)
-EXTRA_tests_backends_check_unfit_opencl_DEPENDENCIES = tests/layer/opencl_layer.la
+EXTRA_tests_backends_check_unfit_opencl_DEPENDENCIES = tests/layer/opencl_layer.so
 
 check_PROGRAMS += tests/backends/check_other_gpu
 TESTS += tests/backends/check_other_gpu
 tests_backends_check_other_gpu_SOURCES = %reldir%/check_other_gpu.c
 tests_backends_check_other_gpu_CPPFLAGS = $(layer_flags)
-EXTRA_tests_backends_check_other_gpu_DEPENDENCIES = tests/layer/opencl_layer.la
+EXTRA_tests_backends_check_other_gpu_DEPENDENCIES = tests/layer/opencl_layer.so
 
 # The same where kernels reach buffers by their addresses, on every driver that lets them.
 tests_backends_check_opencl_addresses_SOURCES = $(tests_backends_check_opencl_SOURCES)
 tests_backends_check_opencl_addresses_CPPFLAGS = $(address_flags)
-EXTRA_tests_backends_check_opencl_addresses_DEPENDENCIES = tests/layer/opencl_layer.la
+EXTRA_tests_backends_check_opencl_addresses_DEPENDENCIES = tests/layer/opencl_layer.so
 tests_backends_check_opencl_addresses_failures_SOURCES = $(tests_backends_check_opencl_failures_SOURCES)
 tests_backends_check_opencl_addresses_failures_CPPFLAGS = $(address_flags)
-EXTRA_tests_backends_check_opencl_addresses_failures_DEPENDENCIES = tests/layer/opencl_layer.la
+EXTRA_tests_backends_check_opencl_addresses_failures_DEPENDENCIES = tests/layer/opencl_layer.so
 endif
 
 # The caller's own memory, queues, contexts and captures.
@@ -52,8 +52,8 @@ check_PROGRAMS += tests/backends/check_launches_opencl
 TESTS += tests/backends/check_launches_opencl
 tests_backends_check_launches_opencl_SOURCES = %reldir%/check_launches_opencl.c
 tests_backends_check_launches_opencl_CPPFLAGS = $(AM_CPPFLAGS) \
-	-DLFUSE_TEST_LAYER='"$(abs_top_builddir)/tests/layer/.libs/opencl_layer.so"'
-EXTRA_tests_backends_check_launches_opencl_DEPENDENCIES = tests/layer/opencl_layer.la
+	-DLFUSE_TEST_LAYER='"$(abs_top_builddir)/tests/layer/opencl_layer.so"'
+EXTRA_tests_backends_check_launches_opencl_DEPENDENCIES = tests/layer/opencl_layer.so
 endif
 if HAVE_CUDA
 foreign_tests = tests/backends/check_early_weights tests/backends/check_foreign_cuda \
@@ -71,26 +71,25 @@ fake_tests = tests/backends/check_cuda_fake tests/backends/check_fake_faults tes
 	tests/backends/check_fake_products tests/backends/check_fake_wisdom
 check_PROGRAMS += $(fake_tests)
 TESTS += $(fake_tests)
-fake_flags = $(AM_CPPFLAGS) -DLFUSE_TEST_FAKE='"$(abs_top_builddir)/tests/fake-cuda/.libs"'
+fake_flags = $(AM_CPPFLAGS) -DLFUSE_TEST_FAKE='"$(abs_top_builddir)/tests/fake-cuda"'
 tests_backends_check_cuda_fake_SOURCES = %reldir%/check_cuda_fake.c %reldir%/fake_rig.h
 tests_backends_check_cuda_fake_CPPFLAGS = $(fake_flags)
 tests_backends_check_cuda_fake_LDADD = $(LDADD) -lm
-EXTRA_tests_backends_check_cuda_fake_DEPENDENCIES = tests/fake-cuda/libcuda.la tests/fake-cuda/libcublasLt.la \
-	tests/fake-cuda/libnvrtc.la
+EXTRA_tests_backends_check_cuda_fake_DEPENDENCIES = $(fake_cuda)
 tests_backends_check_fake_faults_SOURCES = %reldir%/check_fake_faults.c %reldir%/fake_rig.h
 tests_backends_check_fake_faults_CPPFLAGS = $(fake_flags)
 tests_backends_check_fake_faults_LDADD = $(LDADD) -lm
-EXTRA_tests_backends_check_fake_faults_DEPENDENCIES = tests/fake-cuda/libcuda.la tests/fake-cuda/libcublasLt.la
+EXTRA_tests_backends_check_fake_faults_DEPENDENCIES = $(fake_cuda)
 tests_backends_check_fake_graphs_SOURCES = %reldir%/check_fake_graphs.c %reldir%/fake_rig.h
 tests_backends_check_fake_graphs_CPPFLAGS = $(fake_flags)
 tests_backends_check_fake_graphs_LDADD = $(LDADD) -lm
-EXTRA_tests_backends_check_fake_graphs_DEPENDENCIES = tests/fake-cuda/libcuda.la tests/fake-cuda/libcublasLt.la
+EXTRA_tests_backends_check_fake_graphs_DEPENDENCIES = $(fake_cuda)
 tests_backends_check_fake_products_SOURCES = %reldir%/check_fake_products.c %reldir%/fake_rig.h
 tests_backends_check_fake_products_CPPFLAGS = $(fake_flags)
 tests_backends_check_fake_products_LDADD = $(LDADD) -lm
-EXTRA_tests_backends_check_fake_products_DEPENDENCIES = tests/fake-cuda/libcuda.la tests/fake-cuda/libcublasLt.la
+EXTRA_tests_backends_check_fake_products_DEPENDENCIES = $(fake_cuda)
 tests_backends_check_fake_wisdom_SOURCES = %reldir%/check_fake_wisdom.c %reldir%/fake_rig.h
 tests_backends_check_fake_wisdom_CPPFLAGS = $(fake_flags)
 tests_backends_check_fake_wisdom_LDADD = $(LDADD) -lm
-EXTRA_tests_backends_check_fake_wisdom_DEPENDENCIES = tests/fake-cuda/libcuda.la tests/fake-cuda/libcublasLt.la
+EXTRA_tests_backends_check_fake_wisdom_DEPENDENCIES = $(fake_cuda)
 endif

@@ -27,7 +27,7 @@ has_result() # variant, case
 # A device that is neither CPU nor GPU has no products of the library's own either: they are skipped, the rest is not.
 skips_products()
 {
-    OPENCL_LAYERS=$top_builddir/tests/layer/.libs/opencl_layer.so LFUSE_LAYER_SAYS=0:other \
+    OPENCL_LAYERS=$top_builddir/tests/layer/opencl_layer.so LFUSE_LAYER_SAYS=0:other \
         LFUSE_LAYER_COUNTS=$work/counts "$top_builddir/bench/lfuse-bench" --device opencl:0:0 --quick \
         --case gemm:8x16x16 --case pointwise:add:4096 >"$work/said" 2>&1 || { cat "$work/said"; return 1; }
     grep '^  gemm:8x16x16 *skipped: .*libclblast' "$work/said" && grep '^  pointwise:add:4096 *fused .*ok' "$work/said"
@@ -47,7 +47,7 @@ else
     ok "a page is made of it" "$top_builddir/bench/lfuse-bench" --report "$work/page" "$work/figures"
     ok "which tells the reason" grep -q "dense:L2:H16:B4 vendor: .*libclblast" "$work/page/index.html"
 fi
-OPENCL_LAYERS=$top_builddir/tests/layer/.libs/opencl_layer.so LFUSE_LAYER_COUNTS=$work/counts \
+OPENCL_LAYERS=$top_builddir/tests/layer/opencl_layer.so LFUSE_LAYER_COUNTS=$work/counts \
     "$top_builddir/bench/lfuse-info" --json >"$work/info"
 if test -s "$work/counts" && grep -q '"name":"opencl:0:0","backend":"opencl","product":"[^"]*","kind":"CPU"' "$work/info"
 then

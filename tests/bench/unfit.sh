@@ -8,7 +8,7 @@ flawed() # number and flaw, arguments
 {
     flaw=$1
     shift
-    OPENCL_LAYERS=$top_builddir/tests/layer/.libs/opencl_layer.so LFUSE_LAYER_SAYS=$flaw info "$@"
+    OPENCL_LAYERS=$top_builddir/tests/layer/opencl_layer.so LFUSE_LAYER_SAYS=$flaw info "$@"
 }
 shows() # flaw, words
 {

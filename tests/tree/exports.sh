@@ -3,6 +3,11 @@
 # What the library exports, what it is called and what it loads at start.
 . "$top_srcdir/tests/tree/tap.sh"
 
+if ! shared; then
+    skip "what the library exports and loads" "no shared library was built"
+    done_testing
+    exit 0
+fi
 library=$top_builddir/.libs/libfuse-gpu.so.0
 $NM -D --defined-only "$library" >"$work/symbols" || exit 1
 awk '$2 != "A" { sub(/@.*/, "", $3); print $3 }' "$work/symbols" | sort -u >"$work/exported"

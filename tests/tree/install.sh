@@ -3,6 +3,11 @@
 # Installing into a folder where FUSE's libfuse.so is already: it stays, on installing and on uninstalling.
 . "$top_srcdir/tests/tree/tap.sh"
 
+if ! shared; then
+    skip "installing beside FUSE's libfuse.so" "no shared library was built"
+    done_testing
+    exit 0
+fi
 lib=$work$(sed -n 's/^libdir *= *//p' "$top_builddir/libfuse.pc" | sed "s|\${exec_prefix}|\${prefix}|")
 prefix=$(sed -n 's/^prefix=//p' "$top_builddir/libfuse.pc")
 lib=$(printf '%s\n' "$lib" | sed "s|\${prefix}|$prefix|")

@@ -23,6 +23,12 @@ skip() # title, reason
     echo "ok $count - $1 # SKIP $2"
 }
 
+# Whether there is a shared library; a build with --disable-shared has none.
+shared()
+{
+    grep -q '^build_libtool_libs=yes' "$top_builddir/libtool"
+}
+
 done_testing()
 {
     echo "1..$count"
