@@ -244,7 +244,7 @@ int main(int argc, char **argv)
     }
     int result = strcmp(o.device, "all") ? run_device(&o, o.device, &t) : run_all(&o, &t);
     if (!o.tune) printf("\n%d results verified, %d wrong, %d problems skipped\n", t.good, t.wrong, t.skipped);
-    if (o.json && fclose(o.json)) {
+    if (o.json && (ferror(o.json) | fclose(o.json))) {
         fprintf(stderr, "lfuse-bench: %s: %s\n", o.json_path, strerror(errno));
         result = 1;
     }

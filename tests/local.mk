@@ -57,6 +57,7 @@ include tests/oracle/local.mk
 include tests/bench/local.mk
 include tests/plan/local.mk
 include tests/device/local.mk
+include tests/faults/local.mk
 include tests/layer/local.mk
 include tests/fake-cuda/local.mk
 include tests/backends/local.mk

@@ -14,11 +14,14 @@
 static lfuse_status cu_enumerate(int *count, char *reason, size_t reason_size)
 {
     lfuse__saved_error before;
+    lfuse_status status;
     CUresult result;
     int n = 0;
 
     lfuse__error_save(&before);
-    if (lfuse__cu_load_driver() != LFUSE_OK) {
+    status = lfuse__cu_load_driver();
+    if (lfuse__is_shortage(status)) return status;
+    if (status) {
         snprintf(reason, reason_size, "%s", lfuse__error_message());
         lfuse__error_restore(&before);
         *count = 0;
@@ -45,11 +48,16 @@ static lfuse_status find_device(int i, CUdevice *id)
 static lfuse_status cu_describe(int i, lfuse__facts *facts)
 {
     lfuse__cu_device device;
+    lfuse_status status;
+    char name[32];
     CUdevice id;
 
     LFUSE__TRY(find_device(i, &id));
-    LFUSE__TRY(lfuse__cu_read_device(id, &device));
-    *facts = device.facts;
+    status = lfuse__cu_read_device(id, &device);
+    if (lfuse__is_shortage(status)) return status;
+    snprintf(name, sizeof name, "cuda:%d", i);
+    if (status) lfuse__facts_unknown(facts, "cuda", name, lfuse__error_message());
+    else *facts = device.facts;
     return LFUSE_OK;
 }
 

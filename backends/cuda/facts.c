@@ -60,13 +60,16 @@ static lfuse_status read_numbers(CUdevice id, numbers *n)
 }
 
 /* Binaries of an NVRTC are taken by that NVRTC alone: without one there are no kernels at all. */
-static void name_compiler(lfuse__facts *f)
+static lfuse_status name_compiler(lfuse__facts *f)
 {
     lfuse_device_info *info = &f->info;
     lfuse__saved_error before;
+    lfuse_status status;
 
     lfuse__error_save(&before);
-    if (lfuse__cu_load_compiler() == LFUSE_OK) {
+    status = lfuse__cu_load_compiler();
+    if (lfuse__is_shortage(status)) return status;
+    if (status == LFUSE_OK) {
         snprintf(info->compiler, sizeof info->compiler, "NVRTC %s", lfuse__cu_compiler.text);
     } else {
         snprintf(info->compiler, sizeof info->compiler, "none: %.120s", lfuse__cu_compiler.reason);
@@ -74,6 +77,7 @@ static void name_compiler(lfuse__facts *f)
                  lfuse__cu_compiler.reason);
     }
     lfuse__error_restore(&before);
+    return LFUSE_OK;
 }
 
 /* cuBLASLt is half a gigabyte: it is not loaded to learn its version. */
@@ -157,7 +161,7 @@ lfuse_status lfuse__cu_read_device(CUdevice id, lfuse__cu_device *device)
     device->overlap = device->capability >= OVERLAP_CAPABILITY && lfuse__cu_driver.version >= OVERLAP_VERSION
                       && lfuse__cu.LaunchKernelEx != NULL && lfuse__env_get()->overlap;
 
-    name_compiler(f);
+    LFUSE__TRY(name_compiler(f));
     lfuse__cu_name_blas(f);
     snprintf(info->name, sizeof info->name, "cuda:%d", (int)id);
     snprintf(info->backend, sizeof info->backend, "cuda");

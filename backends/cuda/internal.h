@@ -36,7 +36,7 @@ extern lfuse__cu_functions lfuse__cu;
 extern lfuse__nvrtc_functions lfuse__nvrtc;
 extern lfuse__lt_functions lfuse__lt;
 
-/* One vendor library: loaded at first use and kept, or the reason why not. */
+/* One vendor library: loaded at first use and kept, or the reason why not, which stays. */
 typedef struct lfuse__cu_library {
     const char *title;
     lfuse__library *library;
@@ -49,7 +49,10 @@ typedef struct lfuse__cu_library {
 
 extern lfuse__cu_library lfuse__cu_driver, lfuse__cu_compiler, lfuse__cu_blas;
 
-/* Loads the library unless that was tried before. ERR_LIBRARY with the reason. Any thread. */
+/*
+ * Loads the library unless that was tried before. ERR_LIBRARY with the reason, each time the same; of a shortage
+ * (lfuse__is_shortage) nothing is kept, and the next call tries again. Any thread.
+ */
 lfuse_status lfuse__cu_load_driver(void); /* initialised, too: devices can be counted */
 lfuse_status lfuse__cu_load_compiler(void);
 lfuse_status lfuse__cu_load_blas(void);

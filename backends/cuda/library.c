@@ -4,11 +4,13 @@
 #include "config.h"
 #endif
 
+#include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "backends/cuda/internal.h"
+#include "common/base/file.h"
 #include "common/base/log.h"
 
 enum { OLDEST_DRIVER = 12000, NEWEST_MAJOR = 13, OLDEST_MAJOR = 12 };
@@ -26,22 +28,31 @@ static pthread_mutex_t driver_lock = PTHREAD_MUTEX_INITIALIZER;
 static pthread_mutex_t compiler_lock = PTHREAD_MUTEX_INITIALIZER;
 static pthread_mutex_t blas_lock = PTHREAD_MUTEX_INITIALIZER;
 
-/* Runs `load` once; afterwards the library's status and reason answer. */
+static void keep_outcome(lfuse__cu_library *l, lfuse_status status)
+{
+    l->status = status;
+    if (status) {
+        snprintf(l->reason, sizeof l->reason, "%s", lfuse__error_message());
+        lfuse__log(LFUSE_LOG_DEBUG, "cuda: no %s: %s", l->title, l->reason);
+    } else {
+        lfuse__log(LFUSE_LOG_DEBUG, "cuda: %s %s from %s", l->title, l->text, lfuse__library_path(l->library));
+    }
+    atomic_store_explicit(&l->tried, true, memory_order_release);
+}
+
+/* Runs `load` until it has an answer that stays; afterwards the library's status and reason answer. */
 static lfuse_status load_once(lfuse__cu_library *l, pthread_mutex_t *lock, lfuse_status (*load)(lfuse__cu_library *))
 {
+    lfuse_status status = LFUSE_OK;
+
     if (!atomic_load_explicit(&l->tried, memory_order_acquire)) {
         pthread_mutex_lock(lock);
         if (!atomic_load_explicit(&l->tried, memory_order_relaxed)) {
-            l->status = load(l);
-            if (l->status) {
-                snprintf(l->reason, sizeof l->reason, "%s", lfuse__error_message());
-                lfuse__log(LFUSE_LOG_DEBUG, "cuda: no %s: %s", l->title, l->reason);
-            } else {
-                lfuse__log(LFUSE_LOG_DEBUG, "cuda: %s %s from %s", l->title, l->text, lfuse__library_path(l->library));
-            }
-            atomic_store_explicit(&l->tried, true, memory_order_release);
+            status = load(l);
+            if (!lfuse__is_shortage(status)) keep_outcome(l, status);
         }
         pthread_mutex_unlock(lock);
+        if (lfuse__is_shortage(status)) return status;
     }
     return l->status ? lfuse__error(l->status, "%s", l->reason) : LFUSE_OK;
 }
@@ -90,16 +101,15 @@ static lfuse_status bind_driver(lfuse__library *library)
     return LFUSE_OK;
 }
 
-/* The version of the kernel module, which the driver API does not tell; "" where it cannot be read. */
-static void module_version(char *text, size_t size)
+/* The version of the kernel module, which the driver API does not tell; "" where there is none to be read. */
+static lfuse_status module_version(char *text, size_t size)
 {
-    FILE *file = fopen("/sys/module/nvidia/version", "re");
+    static const char path[] = "/sys/module/nvidia/version";
 
     text[0] = '\0';
-    if (file == NULL) return;
-    if (fgets(text, (int)size, file) == NULL) text[0] = '\0';
-    text[strcspn(text, "\n")] = '\0';
-    fclose(file);
+    if (!lfuse__file_line(path, text, size) && lfuse__errno_is_shortage(errno))
+        return lfuse__error(LFUSE_ERR_MEMORY, "%s: %s", path, strerror(errno));
+    return LFUSE_OK;
 }
 
 static lfuse_status start_driver(lfuse__cu_library *l)
@@ -113,18 +123,18 @@ static lfuse_status start_driver(lfuse__cu_library *l)
                             l->version / 1000, l->version % 1000 / 10);
     result = lfuse__cu.Init(0);
     if (result != CUDA_SUCCESS) return lfuse__cu_error(NULL, result, "cuInit");
-    module_version(module, sizeof module);
+    LFUSE__TRY(module_version(module, sizeof module));
     snprintf(l->text, sizeof l->text, "CUDA %d.%d%s%s", l->version / 1000, l->version % 1000 / 10,
              module[0] ? ", driver " : "", module);
     return LFUSE_OK;
 }
 
-/* Once mapped the driver stays, as it may have started threads; no path unloads it. */
+/* Once mapped the driver stays, as it may have started threads; no path unloads it, and no second try maps it again. */
 static lfuse_status load_driver(lfuse__cu_library *l)
 {
     static const char *const names[] = { "libcuda.so.1", NULL };
 
-    LFUSE__TRY(lfuse__library_open(names, NULL, &l->library));
+    if (l->library == NULL) LFUSE__TRY(lfuse__library_open(names, NULL, &l->library));
     LFUSE__TRY(bind_driver(l->library));
     return start_driver(l);
 }
@@ -136,17 +146,29 @@ lfuse_status lfuse__cu_load_driver(void)
 
 /* ---- the toolkit's libraries ---- */
 
-/* The driver's major version, which those of the toolkit's libraries may not exceed. */
-static int driver_major(void)
+/* Loads what another library is chosen by. That it is not there is no failure, but not to know is one. */
+static lfuse_status load_first(lfuse_status (*load)(void), bool *loaded)
 {
     lfuse__saved_error before;
-    int major = NEWEST_MAJOR;
+    lfuse_status status;
 
     lfuse__error_save(&before);
-    if (lfuse__cu_load_driver() == LFUSE_OK && lfuse__cu_driver.version / 1000 < major)
-        major = lfuse__cu_driver.version / 1000;
+    status = load();
+    if (lfuse__is_shortage(status)) return status;
     lfuse__error_restore(&before);
-    return major;
+    *loaded = status == LFUSE_OK;
+    return LFUSE_OK;
+}
+
+/* The driver's major version, which those of the toolkit's libraries may not exceed. */
+static lfuse_status driver_major(int *major)
+{
+    bool loaded;
+
+    LFUSE__TRY(load_first(lfuse__cu_load_driver, &loaded));
+    *major = NEWEST_MAJOR;
+    if (loaded && lfuse__cu_driver.version / 1000 < *major) *major = lfuse__cu_driver.version / 1000;
+    return LFUSE_OK;
 }
 
 /* Opens <stem>.so.<newest> down to <oldest>, in the system's path, then in the toolkit's folders. */
@@ -201,37 +223,41 @@ static const named_function lt_functions[] = {
  */
 static lfuse__library *builtins;
 
-static void load_builtins(const lfuse__library *nvrtc, int major, int minor)
+static lfuse_status load_builtins(const lfuse__library *nvrtc, int major, int minor)
 {
     char name[48], folder[512];
     const char *names[] = { name, NULL }, *folders[] = { folder, NULL };
     const char *path = lfuse__library_path(nvrtc), *slash = strrchr(path, '/');
     lfuse__saved_error before;
+    lfuse_status status;
 
-    if (slash == NULL || (size_t)(slash - path) >= sizeof folder) return;
+    if (slash == NULL || (size_t)(slash - path) >= sizeof folder) return LFUSE_OK;
     snprintf(name, sizeof name, "libnvrtc-builtins.so.%d.%d", major, minor);
     snprintf(folder, sizeof folder, "%.*s", (int)(slash - path), path);
     lfuse__error_save(&before);
-    if (lfuse__library_open(names, folders, &builtins) != LFUSE_OK)
-        lfuse__log(LFUSE_LOG_DEBUG, "cuda: %s", lfuse__error_message());
+    status = lfuse__library_open(names, folders, &builtins);
+    if (lfuse__is_shortage(status)) return status;
+    if (status) lfuse__log(LFUSE_LOG_DEBUG, "cuda: %s", lfuse__error_message());
     lfuse__error_restore(&before);
+    return LFUSE_OK;
 }
 
 static lfuse_status load_compiler(lfuse__cu_library *l)
 {
     lfuse__library *library;
     lfuse_status status;
-    int major = 0, minor = 0;
+    int newest, major = 0, minor = 0;
 
-    LFUSE__TRY(open_major("libnvrtc", driver_major(), OLDEST_MAJOR, &library));
+    LFUSE__TRY(driver_major(&newest));
+    LFUSE__TRY(open_major("libnvrtc", newest, OLDEST_MAJOR, &library));
     status = bind(library, nvrtc_functions, sizeof nvrtc_functions / sizeof nvrtc_functions[0], &lfuse__nvrtc);
     if (status == LFUSE_OK && lfuse__nvrtc.Version(&major, &minor) != NVRTC_SUCCESS)
         status = lfuse__error(LFUSE_ERR_LIBRARY, "nvrtcVersion of %s fails", lfuse__library_path(library));
+    if (status == LFUSE_OK) status = load_builtins(library, major, minor);
     if (status) {
         lfuse__library_close(library);
         return status;
     }
-    load_builtins(library, major, minor);
     l->version = major * 1000 + minor * 10;
     snprintf(l->text, sizeof l->text, "%d.%d", major, minor);
     l->library = library;
@@ -246,15 +272,15 @@ lfuse_status lfuse__cu_load_compiler(void)
 /* Of NVRTC's major version when that is there: two toolkits in one process are asking for trouble. */
 static lfuse_status load_blas(lfuse__cu_library *l)
 {
-    int newest = driver_major(), oldest = OLDEST_MAJOR;
-    lfuse__saved_error before;
+    int newest, oldest = OLDEST_MAJOR;
     lfuse__library *library;
     lfuse_status status;
     size_t version;
+    bool compiler;
 
-    lfuse__error_save(&before);
-    if (lfuse__cu_load_compiler() == LFUSE_OK) newest = oldest = lfuse__cu_compiler.version / 1000;
-    lfuse__error_restore(&before);
+    LFUSE__TRY(driver_major(&newest));
+    LFUSE__TRY(load_first(lfuse__cu_load_compiler, &compiler));
+    if (compiler) newest = oldest = lfuse__cu_compiler.version / 1000;
     LFUSE__TRY(open_major("libcublasLt", newest, oldest, &library));
     status = bind(library, lt_functions, sizeof lt_functions / sizeof lt_functions[0], &lfuse__lt);
     if (status) {
@@ -275,13 +301,14 @@ lfuse_status lfuse__cu_load_blas(void)
 
 /* ---- for lfuse-info ---- */
 
-static void fill_part(lfuse__part *part, const lfuse__cu_library *l)
+static void fill_part(lfuse__part *part, const lfuse__cu_library *l, lfuse_status status)
 {
     memset(part, 0, sizeof *part);
     part->name = l->title;
+    part->status = status;
     if (l->library != NULL) snprintf(part->path, sizeof part->path, "%s", lfuse__library_path(l->library));
     snprintf(part->version, sizeof part->version, "%s", l->text);
-    snprintf(part->reason, sizeof part->reason, "%s", l->reason);
+    if (status) snprintf(part->reason, sizeof part->reason, "%s", lfuse__error_message());
 }
 
 int lfuse__cu_parts(lfuse__part *parts, int max)
@@ -293,8 +320,8 @@ int lfuse__cu_parts(lfuse__part *parts, int max)
 
     lfuse__error_save(&before);
     for (int i = 0; i < COUNT && i < max; i++) {
-        (void)load[i]();
-        fill_part(&parts[i], libraries[i]);
+        const lfuse_status status = load[i]();
+        fill_part(&parts[i], libraries[i], status);
     }
     lfuse__error_restore(&before);
     return COUNT;

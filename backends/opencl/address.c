@@ -140,15 +140,15 @@ static bool wanted(const lfuse__bdevice *dev)
                CL_SUCCESS && devices == 1;
 }
 
-void lfuse__cl_probe_addresses(lfuse__bdevice *dev)
+lfuse_status lfuse__cl_probe_addresses(lfuse__bdevice *dev)
 {
     lfuse__cl_addresser *a;
     lfuse__saved_error saved;
     lfuse_status status;
 
-    if (!wanted(dev)) return;
+    if (!wanted(dev)) return LFUSE_OK;
     a = calloc(1, sizeof *a);
-    if (a == NULL) return;
+    if (a == NULL) return lfuse__error(LFUSE_ERR_MEMORY, "out of host memory (%zu bytes)", sizeof *a);
     pthread_mutex_init(&a->lock, NULL);
     lfuse__error_save(&saved);
     status = make(dev, a);
@@ -160,7 +160,9 @@ void lfuse__cl_probe_addresses(lfuse__bdevice *dev)
         lfuse__log(LFUSE_LOG_INFO, "lists by (slot, offset): %s", lfuse__error_message());
         destroy(a);
     }
+    if (status == LFUSE_ERR_MEMORY) return status;
     lfuse__error_restore(&saved);
+    return LFUSE_OK;
 }
 
 void lfuse__cl_addresser_destroy(lfuse__cl_addresser *a)

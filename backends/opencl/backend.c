@@ -17,8 +17,9 @@ enum { NO_PLATFORM = -1001 /* CL_PLATFORM_NOT_FOUND_KHR, of the loader */ };
 /* The machine's devices, read once: the driver's handles of platforms and devices live as long as the process. */
 typedef struct list_entry {
     cl_platform_id platform;
-    cl_device_id id;
+    cl_device_id id; /* NULL: the platform does not tell its devices, */
     char name[32];
+    char why[160];   /* for this reason */
 } list_entry;
 
 static pthread_mutex_t list_lock = PTHREAD_MUTEX_INITIALIZER;
@@ -27,11 +28,27 @@ static int list_count;
 static bool list_read;
 static char list_reason[256];
 
+/* Room for n more, or ERR_MEMORY. */
+static lfuse_status grow(list_entry **entries, int count, cl_uint n)
+{
+    list_entry *grown = realloc(*entries, ((size_t)count + n) * sizeof *grown);
+
+    if (grown == NULL) return lfuse__error(LFUSE_ERR_MEMORY, "no memory for %u devices", (unsigned)n);
+    *entries = grown;
+    return LFUSE_OK;
+}
+
+static void add_entry(list_entry *e, cl_platform_id platform, unsigned p, unsigned d, cl_device_id id, const char *why)
+{
+    *e = (list_entry){ .platform = platform, .id = id };
+    snprintf(e->name, sizeof e->name, "opencl:%u:%u", p, d);
+    snprintf(e->why, sizeof e->why, "%s", why);
+}
+
 static lfuse_status append_devices(cl_platform_id platform, unsigned p, list_entry **entries, int *count)
 {
     cl_uint n = 0;
     cl_device_id *ids;
-    list_entry *grown;
     lfuse_status status = LFUSE_OK;
     cl_int code = lfuse__cl.GetDeviceIDs(platform, CL_DEVICE_TYPE_ALL, 0, NULL, &n);
 
@@ -44,20 +61,29 @@ static lfuse_status append_devices(cl_platform_id platform, unsigned p, list_ent
         status = lfuse__cl_error(code, "clGetDeviceIDs of platform %u", p);
         goto free_ids;
     }
-    grown = realloc(*entries, ((size_t)*count + n) * sizeof *grown);
-    if (grown == NULL) {
-        status = lfuse__error(LFUSE_ERR_MEMORY, "no memory for %u devices", (unsigned)n);
-        goto free_ids;
-    }
-    *entries = grown;
-    for (cl_uint d = 0; d < n; d++) {
-        list_entry *e = &grown[(*count)++];
-        e->platform = platform, e->id = ids[d];
-        snprintf(e->name, sizeof e->name, "opencl:%u:%u", p, (unsigned)d);
-    }
+    status = grow(entries, *count, n);
+    if (status != LFUSE_OK) goto free_ids;
+    for (cl_uint d = 0; d < n; d++) add_entry(&(*entries)[(*count)++], platform, p, (unsigned)d, ids[d], "");
 free_ids:
     free(ids);
     return status;
+}
+
+/* A platform that fails hides no other: what it has is in the list as one device that cannot be used. */
+static lfuse_status append_platform(cl_platform_id platform, unsigned p, list_entry **entries, int *count)
+{
+    lfuse__saved_error before;
+    lfuse_status status;
+    char why[160];
+
+    lfuse__error_save(&before);
+    status = append_devices(platform, p, entries, count);
+    if (status == LFUSE_OK || lfuse__is_shortage(status)) return status;
+    snprintf(why, sizeof why, "%s", lfuse__error_message());
+    lfuse__error_restore(&before);
+    LFUSE__TRY(grow(entries, *count, 1));
+    add_entry(&(*entries)[(*count)++], platform, p, 0, NULL, why);
+    return LFUSE_OK;
 }
 
 /* *entries is the caller's to free, on failure too. */
@@ -78,7 +104,7 @@ static lfuse_status read_platforms(list_entry **entries, int *count, char *reaso
     code = lfuse__cl.GetPlatformIDs(n, platforms, NULL);
     if (code != CL_SUCCESS) status = lfuse__cl_error(code, "clGetPlatformIDs");
     for (cl_uint p = 0; p < n && status == LFUSE_OK; p++)
-        status = append_devices(platforms[p], (unsigned)p, entries, count);
+        status = append_platform(platforms[p], (unsigned)p, entries, count);
     if (status == LFUSE_OK && *count == 0)
         snprintf(reason, size, "%u OpenCL platform(s), none with a device", (unsigned)n);
     free(platforms);
@@ -93,7 +119,9 @@ static lfuse_status read_list(void)
     lfuse_status status;
 
     if (list_read) return LFUSE_OK;
-    if (lfuse__cl_load() != LFUSE_OK) {
+    status = lfuse__cl_load();
+    if (lfuse__is_shortage(status)) return status;
+    if (status) {
         snprintf(list_reason, sizeof list_reason, "%s", lfuse__error_message());
     } else if ((status = read_platforms(&entries, &count, list_reason, sizeof list_reason)) != LFUSE_OK) {
         free(entries);
@@ -130,14 +158,24 @@ static lfuse_status entry_at(int i, list_entry *entry)
     return status;
 }
 
+/* ERR_DEVICE for what stands in the list for the devices of a platform that does not tell them. */
+static lfuse_status read_entry(const list_entry *entry, lfuse__cl_device *device)
+{
+    if (entry->id == NULL) return lfuse__error(LFUSE_ERR_DEVICE, "%s", entry->why);
+    return lfuse__cl_read_device(entry->platform, entry->id, entry->name, device);
+}
+
 static lfuse_status describe(int i, lfuse__facts *facts)
 {
     list_entry entry;
     lfuse__cl_device device;
+    lfuse_status status;
 
     LFUSE__TRY(entry_at(i, &entry));
-    LFUSE__TRY(lfuse__cl_read_device(entry.platform, entry.id, entry.name, &device));
-    *facts = device.facts;
+    status = read_entry(&entry, &device);
+    if (lfuse__is_shortage(status)) return status;
+    if (status) lfuse__facts_unknown(facts, "opencl", entry.name, lfuse__error_message());
+    else *facts = device.facts;
     return LFUSE_OK;
 }
 
@@ -158,6 +196,26 @@ static lfuse_status create_device(const lfuse__cl_device *device, lfuse__bdevice
     return LFUSE_OK;
 }
 
+static void close_device(lfuse__bdevice *dev)
+{
+    lfuse__cl_addresser_destroy(dev->addresser);
+    lfuse__cl.ReleaseContext(dev->context);
+    lfuse__cl.ReleaseDevice(dev->device.id);
+    free(dev);
+}
+
+/* What only trials on the device tell. Takes the device, which is closed on failure. */
+static lfuse_status probe(lfuse__bdevice *made, lfuse__bdevice **dev)
+{
+    lfuse_status status;
+
+    lfuse__cl_probe_compiler(made);
+    status = lfuse__cl_probe_addresses(made);
+    if (status) close_device(made);
+    else *dev = made;
+    return status;
+}
+
 static lfuse_status open_device(int i, lfuse__bdevice **dev)
 {
     list_entry entry;
@@ -167,7 +225,7 @@ static lfuse_status open_device(int i, lfuse__bdevice **dev)
     cl_int code;
 
     LFUSE__TRY(entry_at(i, &entry));
-    LFUSE__TRY(lfuse__cl_read_device(entry.platform, entry.id, entry.name, &device));
+    LFUSE__TRY(read_entry(&entry, &device));
     LFUSE__TRY(create_device(&device, &d));
     properties[1] = (cl_context_properties)entry.platform;
     d->context = lfuse__cl.CreateContext(properties, 1, &entry.id, NULL, NULL, &code);
@@ -181,10 +239,7 @@ static lfuse_status open_device(int i, lfuse__bdevice **dev)
         free(d);
         return lfuse__cl_error(code, "%s: clRetainDevice", entry.name);
     }
-    lfuse__cl_probe_compiler(d);
-    lfuse__cl_probe_addresses(d);
-    *dev = d;
-    return LFUSE_OK;
+    return probe(d, dev);
 }
 
 static lfuse_status context_holds(cl_context context, cl_device_id id)
@@ -238,24 +293,13 @@ static lfuse_status adopt(void *context, void *native_device, lfuse__bdevice **d
     code = lfuse__cl.RetainContext(context);
     if (code != CL_SUCCESS) goto err_release_device;
     d->context = context;
-    lfuse__cl_probe_compiler(d);
-    lfuse__cl_probe_addresses(d);
-    *dev = d;
-    return LFUSE_OK;
+    return probe(d, dev);
 
 err_release_device:
     lfuse__cl.ReleaseDevice(id);
 err_free:
     free(d);
     return lfuse__cl_error(code, "%s: retaining the adopted context", name);
-}
-
-static void close_device(lfuse__bdevice *dev)
-{
-    lfuse__cl_addresser_destroy(dev->addresser);
-    lfuse__cl.ReleaseContext(dev->context);
-    lfuse__cl.ReleaseDevice(dev->device.id);
-    free(dev);
 }
 
 static lfuse_status facts(lfuse__bdevice *dev, lfuse__facts *out)

@@ -142,18 +142,19 @@ static unsigned step_width(const raw_facts *raw)
     return raw->type & CL_DEVICE_TYPE_GPU ? UNTOLD : 1;
 }
 
-static void fill_facts(const raw_facts *raw, lfuse__cl_device *device)
+static lfuse_status fill_facts(const raw_facts *raw, lfuse__cl_device *device)
 {
     lfuse__facts *f = &device->facts;
     lfuse_device_info *info = &f->info;
+    bool products;
     bool cpu = (raw->type & CL_DEVICE_TYPE_CPU) != 0;
     bool gpu = (raw->type & CL_DEVICE_TYPE_GPU) != 0;
 
     snprintf(info->backend, sizeof info->backend, "opencl");
     snprintf(info->driver, sizeof info->driver, "%.70s, driver %.40s", device->version, device->driver_version);
     snprintf(info->compiler, sizeof info->compiler, "%s", device->c_version);
-    lfuse__clblast_describe(info->gemm, sizeof info->gemm);
-    f->products = lfuse__clblast_load() == LFUSE_OK ? LFUSE__PRODUCTS_PORTABLE : LFUSE__PRODUCTS_NONE;
+    LFUSE__TRY(lfuse__clblast_describe(info->gemm, sizeof info->gemm, &products));
+    f->products = products ? LFUSE__PRODUCTS_PORTABLE : LFUSE__PRODUCTS_NONE;
     info->kind = gpu ? LFUSE_DEVICE_GPU : cpu ? LFUSE_DEVICE_CPU : LFUSE_DEVICE_OTHER;
     info->compute_units = raw->units;
     info->max_group = raw->max_group > UINT32_MAX ? UINT32_MAX : (uint32_t)raw->max_group;
@@ -170,6 +171,7 @@ static void fill_facts(const raw_facts *raw, lfuse__cl_device *device)
     f->vector_lanes = cpu;
     f->simd = cpu ? 1 : step_width(raw);
     f->elementwise_groups = cpu ? GROUPS_PER_CORE * raw->units : 0;
+    return LFUSE_OK;
 }
 
 static void fill_options(const raw_facts *raw, lfuse__cl_device *device)
@@ -213,7 +215,7 @@ lfuse_status lfuse__cl_read_device(cl_platform_id platform, cl_device_id id, con
     d.fine_svm = (raw.svm & CL_DEVICE_SVM_FINE_GRAIN_BUFFER) != 0;
     d.nvidia = strstr(platform_name, "NVIDIA") != NULL;
     d.capability = d.nvidia ? raw.capability : 0;
-    fill_facts(&raw, &d);
+    LFUSE__TRY(fill_facts(&raw, &d));
     /*
      * NVIDIA's compiler reads the argument block at an index as it reads any constant; PTX of such kernels has no copy.
      */

@@ -28,10 +28,13 @@ typedef struct lfuse__cl_functions {
 
 /* Filled by lfuse__cl_load, constant afterwards. */
 extern lfuse__cl_functions lfuse__cl;
-/* Loads the OpenCL loader; ERR_LIBRARY with the reason. */
+/* Loads the OpenCL loader; ERR_LIBRARY with the reason, or a shortage, which is to be tried again. */
 lfuse_status lfuse__cl_load(void);
 
-/* One vendor library: loaded at first use and kept, or the reason why not. Any thread. */
+/*
+ * One vendor library: loaded at first use and kept, or the reason why not, which stays. Of a shortage
+ * (lfuse__is_shortage) nothing is kept. Any thread.
+ */
 typedef struct lfuse__cl_library {
     const char *title;
     const char *const *names;
@@ -45,7 +48,7 @@ lfuse_status lfuse__cl_library_lacks(lfuse__library *library, const char *name);
 
 /* gemm.c; gemm_none.c in a build without CLBlast, where it cannot be loaded. */
 extern lfuse__cl_library lfuse__clblast_library;
-/* ERR_LIBRARY with the reason. */
+/* As lfuse__cl_load. */
 lfuse_status lfuse__clblast_load(void);
 #ifdef HAVE_CLBLAST
 typedef struct lfuse__clblast_functions {
@@ -57,8 +60,8 @@ typedef struct lfuse__clblast_functions {
 extern lfuse__clblast_functions lfuse__clblast;
 #endif
 
-/* "CLBlast 1.5.3", or why there is none. */
-void lfuse__clblast_describe(char *text, size_t size);
+/* *text: "CLBlast 1.5.3", or why there is none, which is no failure; a shortage is. */
+lfuse_status lfuse__clblast_describe(char *text, size_t size, bool *there);
 int lfuse__cl_parts(lfuse__part *parts, int max);
 
 /* ---- facts.c ---- */
@@ -163,8 +166,8 @@ void lfuse__cl_probe_compiler(lfuse__bdevice *dev);
 
 /* ---- address.c ---- */
 
-/* Tries whether a kernel reaches buffers by their addresses: facts.addresses. Never fails. */
-void lfuse__cl_probe_addresses(lfuse__bdevice *dev);
+/* Tries whether a kernel reaches buffers by their addresses: facts.addresses. ERR_MEMORY: it could not be tried. */
+lfuse_status lfuse__cl_probe_addresses(lfuse__bdevice *dev);
 void lfuse__cl_addresser_destroy(lfuse__cl_addresser *addresser);
 /* Fills the address of a buffer where there is an addresser; any thread. */
 lfuse_status lfuse__cl_find_address(lfuse__bmem *mem);

@@ -42,7 +42,6 @@ static lfuse_status load_locked(lfuse__cl_library *v)
 
     if (v->library != NULL) return LFUSE_OK;
     if (v->tried) return lfuse__error(LFUSE_ERR_LIBRARY, "%s", v->reason);
-    v->tried = true;
     status = lfuse__library_open(v->names, NULL, &v->library);
     if (status == LFUSE_OK) {
         status = v->bind(v->library);
@@ -51,7 +50,8 @@ static lfuse_status load_locked(lfuse__cl_library *v)
             v->library = NULL;
         }
     }
-    if (status != LFUSE_OK) snprintf(v->reason, sizeof v->reason, "%s", lfuse__error_message());
+    v->tried = !lfuse__is_shortage(status);
+    if (v->tried && status != LFUSE_OK) snprintf(v->reason, sizeof v->reason, "%s", lfuse__error_message());
     return status;
 }
 
@@ -83,24 +83,33 @@ static void file_version(const lfuse__cl_library *v, char *version, size_t size)
     snprintf(version, size, "%s", found != NULL ? found + 4 : "");
 }
 
-void lfuse__clblast_describe(char *text, size_t size)
+lfuse_status lfuse__clblast_describe(char *text, size_t size, bool *there)
 {
+    lfuse__saved_error before;
+    lfuse_status status;
     char version[64];
 
-    if (lfuse__clblast_load() != LFUSE_OK) {
+    lfuse__error_save(&before);
+    status = lfuse__clblast_load();
+    if (lfuse__is_shortage(status)) return status;
+    lfuse__error_restore(&before);
+    *there = status == LFUSE_OK;
+    if (*there) {
+        file_version(&lfuse__clblast_library, version, sizeof version);
+        snprintf(text, size, "%s %s", lfuse__clblast_library.title, version);
+    } else {
         snprintf(text, size, "none: %s", lfuse__clblast_library.reason);
-        return;
     }
-    file_version(&lfuse__clblast_library, version, sizeof version);
-    snprintf(text, size, "%s %s", lfuse__clblast_library.title, version);
+    return LFUSE_OK;
 }
 
 static void fill_part(lfuse__cl_library *v, lfuse__part *part)
 {
     memset(part, 0, sizeof *part);
     part->name = v->title;
-    if (load(v) != LFUSE_OK) {
-        snprintf(part->reason, sizeof part->reason, "%s", v->reason);
+    part->status = load(v);
+    if (part->status) {
+        snprintf(part->reason, sizeof part->reason, "%s", lfuse__error_message());
         return;
     }
     snprintf(part->path, sizeof part->path, "%s", lfuse__library_path(v->library));

@@ -5,7 +5,6 @@
 #endif
 
 #include <errno.h>
-#include <fcntl.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -47,7 +46,7 @@ static lfuse_status put(int folder, const char *path, const lfuse__strbuf *text)
 static lfuse_status put_in_folder(const char *path, const lfuse__strbuf *text)
 {
     if (mkdir(path, 0777) && errno != EEXIST) return lfuse__error(LFUSE_ERR_IO, "%s: %s", path, strerror(errno));
-    const int folder = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    const int folder = lfuse__folder_open(path, true);
     if (folder < 0) return lfuse__error(LFUSE_ERR_IO, "%s: %s", path, strerror(errno));
     lfuse_status status = put(folder, path, text);
     close(folder);

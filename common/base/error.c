@@ -5,6 +5,7 @@
 
 #include "common/base/error.h"
 
+#include <errno.h>
 #include <pthread.h>
 #include <stdarg.h>
 #include <stdatomic.h>
@@ -13,8 +14,8 @@
 
 static _Thread_local char message[LFUSE__ERROR_SIZE];
 
-static pthread_once_t watch_once = PTHREAD_ONCE_INIT;
-static int watch_failure;
+static pthread_mutex_t watch_lock = PTHREAD_MUTEX_INITIALIZER;
+static bool watched;
 static atomic_bool forked;
 
 /* A message is one line: what a vendor's compiler says comes with newlines. */
@@ -73,16 +74,20 @@ static void after_fork(void)
     atomic_store(&forked, true);
 }
 
-static void watch(void)
-{
-    watch_failure = pthread_atfork(NULL, NULL, after_fork);
-}
-
 lfuse_status lfuse__fork_watch(void)
 {
-    pthread_once(&watch_once, watch);
-    if (watch_failure) return lfuse__error(LFUSE_ERR_MEMORY, "pthread_atfork: %s", strerror(watch_failure));
-    return LFUSE_OK;
+    int failure = 0;
+
+    pthread_mutex_lock(&watch_lock);
+    if (!watched) failure = pthread_atfork(NULL, NULL, after_fork);
+    watched = !failure;
+    pthread_mutex_unlock(&watch_lock);
+    return failure ? lfuse__error(LFUSE_ERR_MEMORY, "pthread_atfork: %s", strerror(failure)) : LFUSE_OK;
+}
+
+bool lfuse__errno_is_shortage(int code)
+{
+    return code == ENOMEM || code == EMFILE || code == ENFILE || code == EAGAIN || code == ENOBUFS || code == EINTR;
 }
 
 bool lfuse__forked(void)

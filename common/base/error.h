@@ -24,6 +24,16 @@ static inline lfuse_status lfuse__failing(lfuse_status status)
 #define lfuse__error(...) lfuse__failing(lfuse__error(__VA_ARGS__))
 #define lfuse__error_prefix(...) lfuse__failing(lfuse__error_prefix(__VA_ARGS__))
 
+/*
+ * What there was too little of when something failed: memory, descriptors or threads. The same call may succeed later,
+ * so such a failure says nothing about what was asked for and is never remembered. Of errno's values, and of statuses.
+ */
+bool lfuse__errno_is_shortage(int code);
+static inline bool lfuse__is_shortage(lfuse_status status)
+{
+    return status == LFUSE_ERR_MEMORY || status == LFUSE_ERR_DEVICE_MEMORY;
+}
+
 /* A child of fork gets ERR_FORKED, others LFUSE_OK: the first line of every public call that reaches a device. */
 lfuse_status lfuse__check_fork(void);
 /* The same question without a message: destroying does nothing in such a child. */

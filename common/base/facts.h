@@ -45,4 +45,7 @@ typedef struct lfuse__facts {
     unsigned elementwise_groups; /* work-groups of a grid-stride loop at most: fixed and small on CPUs, 0 = no bound */
 } lfuse__facts;
 
+/* Of a device that its driver fails to describe: unfit, with the reason, so that it is listed all the same. */
+void lfuse__facts_unknown(lfuse__facts *facts, const char *backend, const char *name, const char *why);
+
 #endif

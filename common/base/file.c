@@ -10,6 +10,7 @@
 #include <inttypes.h>
 #include <stdint.h>
 #include <stdio.h>
+#include <string.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -40,9 +41,61 @@ bool lfuse__write_all(int file, const void *data, size_t length)
     return true;
 }
 
+static const char *const not_regular = "it is no regular file";
+
+/* What the failed open of a name means. A pipe that nobody reads answers a writer ENXIO, as does a socket. */
+static const char *refusal(int code)
+{
+    if (code == ELOOP) return "it is a symbolic link";
+    return code == ENXIO || code == EISDIR ? not_regular : strerror(code);
+}
+
+int lfuse__file_open(int folder, const char *name, int flags, struct stat *st, const char **why)
+{
+    const int file = openat(folder, name, flags | O_NONBLOCK | O_NOFOLLOW | O_NOCTTY | O_CLOEXEC, 0644);
+    const bool known = file >= 0 && !fstat(file, st);
+    const int code = known ? 0 : errno;
+
+    if (known && S_ISREG(st->st_mode)) return file;
+    *why = known ? not_regular : refusal(code);
+    if (file >= 0) close(file);
+    errno = code == ELOOP || code == ENXIO || code == EISDIR ? 0 : code;
+    return -1;
+}
+
+bool lfuse__file_line(const char *path, char *text, size_t size)
+{
+    const char *why;
+    struct stat st;
+    const int file = lfuse__file_open(AT_FDCWD, path, O_RDONLY, &st, &why);
+    ssize_t n;
+    int code;
+
+    if (file < 0) return false;
+    do n = read(file, text, size - 1);
+    while (n < 0 && errno == EINTR);
+    code = errno;
+    close(file);
+    errno = code;
+    if (n < 0) return false;
+    text[n] = '\0';
+    text[strcspn(text, "\n")] = '\0';
+    return true;
+}
+
+int lfuse__folder_open(const char *path, bool follow)
+{
+    return open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC | (follow ? 0 : O_NOFOLLOW));
+}
+
+int lfuse__folder_again(int folder)
+{
+    return openat(folder, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+}
+
 const char *lfuse__file_distrusted(const struct stat *st)
 {
-    if (!S_ISREG(st->st_mode)) return "it is no regular file";
+    if (!S_ISREG(st->st_mode)) return not_regular;
     if (st->st_uid != geteuid()) return "it belongs to another user";
     return st->st_mode & 022 ? "others may write it" : NULL;
 }

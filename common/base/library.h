@@ -11,7 +11,10 @@ typedef struct lfuse__library lfuse__library;
 
 /*
  * Opens the first of `names` (NULL at the end) that loads, RTLD_NOW | RTLD_LOCAL; `folders` (NULL at the end, may be
- * NULL) are absolute folders tried after the system's search path. ERR_LIBRARY: the message lists every attempt.
+ * NULL) are absolute folders tried after the system's search path, in which only regular files are opened.
+ * ERR_LIBRARY: none is there, or what is there cannot be used; the message lists every attempt.
+ * ERR_MEMORY: memory or descriptors ran short before that was known, and nothing after that was tried. To be tried
+ * again, not remembered.
  */
 lfuse_status lfuse__library_open(const char *const *names, const char *const *folders, lfuse__library **library);
 /* NULL when the symbol is missing; no message. */

@@ -2,7 +2,7 @@
 libfuse_core_la_SOURCES += \
 	%reldir%/env.c %reldir%/env.h \
 	%reldir%/error.c %reldir%/error.h \
-	%reldir%/facts.h \
+	%reldir%/facts.c %reldir%/facts.h \
 	%reldir%/file.c %reldir%/file.h \
 	%reldir%/hash.c %reldir%/hash.h \
 	%reldir%/library.c %reldir%/library.h \

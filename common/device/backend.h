@@ -110,6 +110,7 @@ typedef struct lfuse__part {
     char path[256];   /* absolute path of what was loaded, "" when missing */
     char version[64];
     char reason[256]; /* why it is missing, "" when there */
+    lfuse_status status; /* of loading it; ERR_MEMORY: that is to be tried again */
 } lfuse__part;
 
 typedef struct lfuse__backend {
@@ -117,9 +118,16 @@ typedef struct lfuse__backend {
     const char *prelude; /* the dialect's words in this backend's language, put before every source */
     const char *hint;    /* packages or drivers that would give a device, for the "no device" message */
 
-    /* Loads the libraries (once; thread-safe) and counts devices. Absence is not an error: *count 0, reason filled. */
+    /*
+     * Loads the libraries and counts devices; thread-safe. What is there or not is found out once; a shortage
+     * (lfuse__is_shortage) says nothing about that: it is the call's failure, and the next call looks again. Absence is
+     * not an error: *count 0, reason filled.
+     */
     lfuse_status (*enumerate)(int *count, char *reason, size_t reason_size);
-    /* Facts of device i without a context. info.name is "cuda:0", "opencl:0:1". */
+    /*
+     * Facts of device i without a context. info.name is "cuda:0", "opencl:0:1". A device whose driver fails to say what
+     * it needs to is described as unfit (lfuse__facts_unknown), so that it stays in the list; a shortage is a failure.
+     */
     lfuse_status (*describe)(int i, lfuse__facts *facts);
     /* Fills up to max parts, returns how many there are. Loads what is not loaded yet. */
     int (*parts)(lfuse__part *parts, int max);

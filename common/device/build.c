@@ -34,21 +34,38 @@ static lfuse_status make_key(lfuse_device *dev, const char *source, lfuse__strbu
     return lfuse__strbuf_check(key);
 }
 
+/* NULL: the source is in the file of that path, whole; else why not. */
+static const char *dump_to(const char *path, const char *source)
+{
+    const char *why;
+    struct stat st;
+    const int file = lfuse__file_open(AT_FDCWD, path, O_WRONLY | O_CREAT, &st, &why);
+    bool written;
+
+    if (file < 0) return why;
+    written = !ftruncate(file, 0) && lfuse__write_all(file, source, strlen(source));
+    why = strerror(errno);
+    if (close(file) && written) {
+        written = false;
+        why = strerror(errno);
+    }
+    if (written) return NULL;
+    unlink(path);
+    return why;
+}
+
 /* LFUSE_DUMP */
 static void dump(const lfuse_device *dev, const char *source)
 {
-    const char *folder = lfuse__env_get()->dump;
+    const char *folder = lfuse__env_get()->dump, *why;
     lfuse__hash hash = lfuse__hash_bytes(source, strlen(source));
     lfuse__strbuf path = LFUSE__STRBUF_INIT;
-    int file = -1;
 
     if (!folder || !*folder) return;
     lfuse__strbuf_format(&path, "%s/%016" PRIx64 "%016" PRIx64 ".%s.k", folder, hash.high, hash.low,
                          dev->backend->name);
-    if (!path.failed) file = open(path.data, O_WRONLY | O_CREAT | O_TRUNC | O_NOFOLLOW | O_CLOEXEC, 0644);
-    if (file < 0 || !lfuse__write_all(file, source, strlen(source)))
-        lfuse__log(LFUSE_LOG_WARN, "LFUSE_DUMP: %s: %s", path.data, strerror(errno));
-    if (file >= 0) close(file);
+    why = path.failed ? "out of host memory" : dump_to(path.data, source);
+    if (why) lfuse__log(LFUSE_LOG_WARN, "LFUSE_DUMP: %s: %s", path.failed ? folder : path.data, why);
     lfuse__strbuf_free(&path);
 }
 

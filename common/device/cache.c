@@ -23,6 +23,7 @@
 #include <unistd.h>
 
 #include "common/base/env.h"
+#include "common/base/error.h"
 #include "common/base/file.h"
 #include "common/base/hash.h"
 #include "common/base/log.h"
@@ -48,7 +49,8 @@ typedef struct entry {
     uint64_t bytes;
 } entry;
 
-static pthread_once_t once = PTHREAD_ONCE_INIT;
+static pthread_mutex_t start_lock = PTHREAD_MUTEX_INITIALIZER;
+static bool started; /* under start_lock; what follows is constant from then on, but for `untold` */
 static int folder = -1;
 static bool writable;
 static const char *reason = ""; /* why there is no folder */
@@ -60,12 +62,12 @@ static uint64_t writes, bytes_written;
 
 /* ---- the folder ---- */
 
-/* Makes the missing folders of `path`, private ones as the XDG rules ask. */
-static void make_folders(const char *path)
+/* Makes the missing folders of `path`, private ones as the XDG rules ask. False: for want of memory. */
+static bool make_folders(const char *path)
 {
     char *copy = strdup(path), *at;
 
-    if (!copy) return;
+    if (!copy) return false;
     for (at = copy + 1; *at; at++) {
         if (*at != '/') continue;
         *at = '\0';
@@ -74,6 +76,7 @@ static void make_folders(const char *path)
     }
     mkdir(copy, 0700);
     free(copy);
+    return true;
 }
 
 static void refuse(lfuse_log_level level, const char *path, const char *why)
@@ -83,17 +86,19 @@ static void refuse(lfuse_log_level level, const char *path, const char *why)
     atomic_store(&untold, (int)level);
 }
 
-static void open_folder(const char *path, bool write)
+/* False: for want of memory or descriptors nothing is known yet. */
+static bool open_folder(const char *path, bool write)
 {
     struct stat st;
     char why[64];
     int fd;
 
-    if (write) make_folders(path);
-    fd = open(path, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+    if (write && !make_folders(path)) return false;
+    fd = lfuse__folder_open(path, false);
     if (fd < 0) {
+        if (lfuse__errno_is_shortage(errno)) return false;
         refuse(LFUSE_LOG_DEBUG, path, strerror(errno));
-        return;
+        return true;
     }
     if (fstat(fd, &st)) refuse(LFUSE_LOG_DEBUG, path, strerror(errno));
     else if (st.st_uid != geteuid()) refuse(LFUSE_LOG_WARN, path, "belongs to another user");
@@ -103,12 +108,14 @@ static void open_folder(const char *path, bool write)
     } else {
         folder = fd;
         writable = write;
-        return;
+        return true;
     }
     close(fd);
+    return true;
 }
 
-static void start(void)
+/* False: to be tried again. */
+static bool start(void)
 {
     const char *mode = lfuse__env_get()->cache, *path = lfuse__env_get()->cache_dir;
     bool off = mode && !strcmp(mode, "0"), read_only = mode && !strcmp(mode, "ro");
@@ -119,15 +126,27 @@ static void start(void)
         refuse(LFUSE_LOG_WARN, mode, "LFUSE_CACHE takes 0, ro or rw");
     else if (!path) reason = "no folder: neither LFUSE_CACHE_DIR nor XDG_CACHE_HOME nor HOME is set";
     else if (path[0] != '/') refuse(LFUSE_LOG_WARN, path, "not an absolute folder");
-    else open_folder(path, !read_only);
+    else return open_folder(path, !read_only);
+    return true;
 }
 
-static bool ready(void)
+/* Whether there is a folder; else why not. */
+static bool ready(const char **why)
 {
+    bool known;
     int level;
 
-    pthread_once(&once, start);
+    pthread_mutex_lock(&start_lock);
+    if (!started) started = start();
+    known = started;
+    pthread_mutex_unlock(&start_lock);
+    if (!known) {
+        *why = "out of host memory or descriptors at the moment";
+        lfuse__log(LFUSE_LOG_DEBUG, "no disk cache: %s", *why);
+        return false;
+    }
     if (folder >= 0) return true;
+    *why = reason;
     level = atomic_exchange(&untold, (int)LFUSE_LOG_NONE);
     if (level != LFUSE_LOG_NONE) lfuse__log((lfuse_log_level)level, "no disk cache: %s", reason);
     return false;
@@ -174,24 +193,22 @@ static void note_use(int file, const struct stat *st)
     if (writable && time(NULL) - st->st_mtim.tv_sec > REFRESH_SECONDS) futimens(file, times);
 }
 
-static const char *read_entry(int file, const char *key, size_t key_length, lfuse__strbuf *value)
+static const char *read_entry(int file, const struct stat *st, const char *key, size_t key_length,
+                              lfuse__strbuf *value)
 {
-    struct stat st;
-    const char *wrong;
+    const char *wrong = lfuse__file_distrusted(st);
     char *bytes;
     header h;
 
-    if (fstat(file, &st)) return strerror(errno);
-    wrong = lfuse__file_distrusted(&st);
     if (wrong) return wrong;
-    if (st.st_size < 0 || (uint64_t)st.st_size > ENTRY_LIMIT) return "too large";
-    bytes = malloc((size_t)st.st_size + 1);
+    if (st->st_size < 0 || (uint64_t)st->st_size > ENTRY_LIMIT) return "too large";
+    bytes = malloc((size_t)st->st_size + 1);
     if (!bytes) return "out of host memory";
-    wrong = lfuse__read_all(file, bytes, (size_t)st.st_size) ? examine(bytes, (uint64_t)st.st_size, key, key_length, &h)
-                                                      : "cut short while it was read";
+    wrong = lfuse__read_all(file, bytes, (size_t)st->st_size)
+                ? examine(bytes, (uint64_t)st->st_size, key, key_length, &h) : "cut short while it was read";
     if (!wrong) {
         lfuse__strbuf_bytes(value, bytes + sizeof h + key_length, (size_t)h.value_length);
-        note_use(file, &st);
+        note_use(file, st);
     }
     free(bytes);
     return wrong;
@@ -201,14 +218,14 @@ lfuse_status lfuse__cache_read(const char *key, size_t key_length, lfuse__strbuf
 {
     char name[NAME_BYTES];
     const char *wrong;
+    struct stat st;
     int file;
 
-    if (!ready()) return LFUSE_NOT_READY;
+    if (!ready(&wrong)) return LFUSE_NOT_READY;
     name_of(key, key_length, name);
-    /* O_NONBLOCK: a pipe that somebody put there must not stop us. */
-    file = openat(folder, name, O_RDONLY | O_NOFOLLOW | O_CLOEXEC | O_NONBLOCK);
+    file = lfuse__file_open(folder, name, O_RDONLY, &st, &wrong);
     if (file < 0) return LFUSE_NOT_READY;
-    wrong = read_entry(file, key, key_length, value);
+    wrong = read_entry(file, &st, key, key_length, value);
     close(file);
     if (!wrong && !value->failed) return LFUSE_OK;
     lfuse__log(LFUSE_LOG_DEBUG, "cache entry %s is not used: %s", name, wrong ? wrong : "out of host memory");
@@ -227,7 +244,7 @@ static int oldest_first(const void *a, const void *b)
 /* All entries, or NULL. Sweeps temporary files that were left behind when `sweep` is set. */
 static entry *list_entries(bool sweep, size_t *count, uint64_t *total)
 {
-    int copy = openat(folder, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    int copy = lfuse__folder_again(folder);
     DIR *dir = copy < 0 ? NULL : fdopendir(copy);
     size_t n = 0, room = 0;
     entry *list = NULL, *grown;
@@ -294,14 +311,16 @@ static bool time_to_check(uint64_t bytes)
 
 /* ---- writing ---- */
 
-bool lfuse__cache_takes(void) { return ready() && writable; }
+bool lfuse__cache_takes(void)
+{
+    const char *why;
+
+    return ready(&why) && writable;
+}
 
 int lfuse__cache_folder(bool *may_write, const char **why)
 {
-    if (!ready()) {
-        *why = reason;
-        return -1;
-    }
+    if (!ready(why)) return -1;
     *may_write = writable;
     return folder;
 }
@@ -338,12 +357,13 @@ void lfuse__cache_write(const char *key, size_t key_length, const void *value, s
 
 void lfuse__cache_describe(lfuse__strbuf *text, uint64_t *entries, uint64_t *bytes)
 {
+    const char *why;
     size_t count = 0;
 
     *entries = 0;
     *bytes = 0;
-    if (!ready()) {
-        lfuse__strbuf_add(text, reason);
+    if (!ready(&why)) {
+        lfuse__strbuf_add(text, why);
         return;
     }
     free(list_entries(false, &count, bytes));

@@ -201,9 +201,13 @@ lfuse_status lfuse__device_full_facts(lfuse_device *dev, lfuse__facts *facts)
     enum { MOST_PARTS = 8 };
     lfuse__part parts[MOST_PARTS];
     lfuse__facts full;
+    int i, n;
 
     LFUSE__TRY(lfuse__device_usable(dev));
-    dev->backend->parts(parts, MOST_PARTS); /* for what it loads */
+    n = dev->backend->parts(parts, MOST_PARTS); /* for what it loads */
+    for (i = 0; i < n && i < MOST_PARTS; i++)
+        if (lfuse__is_shortage(parts[i].status))
+            return lfuse__error(parts[i].status, "%s: %s", parts[i].name, parts[i].reason);
     LFUSE__TRY(lfuse__device_note(dev, dev->backend->facts(dev->bdev, &full)));
     *facts = full;
     return LFUSE_OK;

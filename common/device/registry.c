@@ -57,7 +57,17 @@ static void why_not(lfuse__strbuf *reasons, const lfuse__backend *backend, const
     if (backend->hint && *backend->hint) lfuse__strbuf_format(reasons, " (%s)", backend->hint);
 }
 
-/* The devices of one backend onto the list. A device that cannot be described is left out, with its reason. */
+/* A backend that fails, for a reason of its driver's that may stay, hides no other backend's devices. */
+static void backend_fails(lfuse__strbuf *reasons, const lfuse__backend *backend)
+{
+    why_not(reasons, backend, backend->name, lfuse__error_message());
+    lfuse__log(LFUSE_LOG_WARN, "%s: its devices are left out: %s", backend->name, lfuse__error_message());
+}
+
+/*
+ * The devices of one backend onto the list. Who asks is not told less for want of memory: then the call fails. Which
+ * devices are of no use the backend says itself.
+ */
 static lfuse_status add_backend(lfuse__found **list, int *count, const lfuse__backend *backend, int order,
                                 lfuse__strbuf *reasons)
 {
@@ -69,9 +79,11 @@ static lfuse_status add_backend(lfuse__found **list, int *count, const lfuse__ba
 
     lfuse__error_save(&before);
     status = lfuse__registry_enumerate(backend, &n, &reason);
-    if (status == LFUSE_ERR_MEMORY) goto out;
+    if (!status) status = lfuse__strbuf_check(&reason);
+    if (lfuse__is_shortage(status)) goto out;
     if (status || n <= 0) {
-        why_not(reasons, backend, backend->name, status ? lfuse__error_message() : reason.data);
+        if (status) backend_fails(reasons, backend);
+        else why_not(reasons, backend, backend->name, reason.data);
         lfuse__error_restore(&before);
         status = LFUSE_OK;
         goto out;
@@ -85,7 +97,9 @@ static lfuse_status add_backend(lfuse__found **list, int *count, const lfuse__ba
     for (i = 0; i < n; i++) {
         lfuse__found *found = &grown[*count];
         memset(found, 0, sizeof *found);
-        if (backend->describe(i, &found->facts)) {
+        status = backend->describe(i, &found->facts);
+        if (lfuse__is_shortage(status)) goto out;
+        if (status) {
             why_not(reasons, backend, backend->name, lfuse__error_message());
             lfuse__log(LFUSE_LOG_WARN, "%s device %d is left out: %s", backend->name, i, lfuse__error_message());
             continue;
@@ -97,6 +111,7 @@ static lfuse_status add_backend(lfuse__found **list, int *count, const lfuse__ba
         ++*count;
     }
     lfuse__error_restore(&before); /* what a backend looked for in vain is no failure of this call */
+    status = LFUSE_OK;
 out:
     lfuse__strbuf_free(&reason);
     return status;
@@ -135,6 +150,7 @@ lfuse_status lfuse__registry_list(const lfuse__backend *only, lfuse__found **lis
     for (i = 0; (backend = lfuse__registry_at(i)); i++) {
         if (only && backend != only) continue;
         status = add_backend(&found, &n, backend, i, reasons);
+        if (!status) status = lfuse__strbuf_check(reasons);
         if (status) {
             free(found);
             return status;

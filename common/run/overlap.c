@@ -93,28 +93,51 @@ static lfuse_status clash(const lfuse_instance *in, const interval *a, const int
                         in->plan->names[b->name].text, of_b, a->low, a->high, b->low, b->high);
 }
 
-/* A row is all but the axis with the widest stride. */
+static uint64_t magnitude(int64_t stride)
+{
+    return stride < 0 ? 0 - (uint64_t)stride : (uint64_t)stride;
+}
+
+/*
+ * A row is all but the axis with the widest stride. Where bytes of rows are beyond 64 bits, which tensors without
+ * elements may have, the interval stays one row.
+ */
 static void set_rows(interval *v, int rank, const int64_t *shape, const int64_t *strides, uint64_t size)
 {
-    uint64_t widest = 0;
+    uint64_t widest = 0, row = 1, pitch, part;
     int i, axis = -1;
 
-    v->row = size;
-    for (i = 0; i < rank; i++) {
-        const uint64_t stride = (uint64_t)llabs(strides[i]);
-        if (shape[i] > 1 && stride > widest) widest = stride, axis = i;
-    }
     for (i = 0; i < rank; i++)
-        if (i != axis && shape[i] > 1) v->row += (uint64_t)llabs(strides[i]) * (uint64_t)(shape[i] - 1) * size;
-    v->pitch = widest * size;
+        if (shape[i] > 1 && magnitude(strides[i]) > widest) widest = magnitude(strides[i]), axis = i;
+    for (i = 0; i < rank; i++) {
+        if (i == axis || shape[i] <= 1) continue;
+        if (__builtin_mul_overflow(magnitude(strides[i]), (uint64_t)(shape[i] - 1), &part) ||
+            __builtin_add_overflow(row, part, &row))
+            return;
+    }
+    if (__builtin_mul_overflow(row, size, &row) || __builtin_mul_overflow(widest, size, &pitch)) return;
+    v->row = row;
+    v->pitch = pitch;
+}
+
+/* All bytes of a tensor as one row. */
+static interval whole_tensor(const lfuse_instance *in, int name)
+{
+    const lfuse__spot *s = &in->spots[name];
+
+    return (interval){ s->space, s->low, s->high, 0, 0, 0, -1, name, in->bound[name].written };
+}
+
+static void set_rows_of(interval *v, const lfuse_tensor *t)
+{
+    if (t) set_rows(v, t->rank, t->shape, t->strides, lfuse_type_size(t->type));
 }
 
 static interval of_tensor(const lfuse_instance *in, int name, const lfuse_tensor *t)
 {
-    const lfuse__spot *s = &in->spots[name];
-    interval v = { s->space, s->low, s->high, 0, 0, 0, -1, name, in->bound[name].written };
+    interval v = whole_tensor(in, name);
 
-    if (t) set_rows(&v, t->rank, t->shape, t->strides, lfuse_type_size(t->type));
+    set_rows_of(&v, t);
     return v;
 }
 
@@ -131,22 +154,25 @@ static bool interleaved(const interval *a, const interval *b)
     if (!a->pitch || a->pitch != b->pitch) return false;
     at = (b->low - a->low) % a->pitch; /* of b's rows behind a's; unsigned wrap-around is undone by the next test */
     if (b->low < a->low) at = (a->pitch - (a->low - b->low) % a->pitch) % a->pitch;
-    return at >= a->row && at + b->row <= a->pitch;
+    return at >= a->row && b->row <= a->pitch - at;
 }
 
+/* Rows are looked at where the bytes from the first to the last meet, which is seldom. */
 static lfuse_status check_tensors(const lfuse_instance *in, const lfuse__slot *slots)
 {
     int i, j;
 
     for (i = 0; i < in->plan->nnames; i++) {
-        const interval a = of_tensor(in, i, slots[i].tensor);
+        interval a = whole_tensor(in, i);
         if (!slots[i].tensor || !a.written || a.low == a.high) continue;
         if (lfuse__tensor_repeats(slots[i].tensor))
             return lfuse__error(LFUSE_ERR_OVERLAP, "\"%s\", which is written, has elements that share memory",
                                 in->plan->names[i].text);
         for (j = 0; j < in->plan->nnames; j++) {
-            const interval b = of_tensor(in, j, slots[j].tensor);
-            if (j == i || !slots[j].tensor || !meet(&a, &b)) continue;
+            interval b = whole_tensor(in, j);
+            if (j == i || !slots[j].tensor || b.low == b.high || !meet(&a, &b)) continue;
+            set_rows_of(&a, slots[i].tensor);
+            set_rows_of(&b, slots[j].tensor);
             if (!interleaved(&a, &b)) return clash(in, &a, &b);
         }
     }

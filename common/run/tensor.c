@@ -100,6 +100,9 @@ static lfuse_status set_place(lfuse_tensor *t, int64_t offset, const lfuse__rang
     if (!range->unknown && (uint64_t)high > range->bytes)
         return lfuse__error(LFUSE_ERR_SHAPE, "the view needs %" PRId64 " bytes, its memory has %" PRIu64, high,
                             range->bytes);
+    if ((uint64_t)high > UINT64_MAX - range->address)
+        return lfuse__error(LFUSE_ERR_OVERFLOW, "the view ends %" PRId64 " bytes behind address %#" PRIx64
+                            ", beyond 2^64", high, range->address);
     if (range->address % (uint64_t)size)
         return lfuse__error(LFUSE_ERR_INVALID, "address %#" PRIx64 " is not aligned to the %" PRId64 " bytes of %s",
                             range->address, size, lfuse_type_name(t->type));

@@ -67,8 +67,11 @@ static lfuse_status take(wise_device *d, lfuse_device *dev, const lfuse__wisdom 
     return status;
 }
 
-/* What is wrong with the default file is no failure of who makes a plan: it is logged, and the file not used. */
-static void read_default(wise_device *d, lfuse_device *dev)
+/*
+ * What is wrong with the default file is no failure of who makes a plan: it is logged, and the file not used. Not to
+ * know what is in it, for want of memory, is one: choices would be others for as long as the device is open.
+ */
+static lfuse_status read_default(wise_device *d, lfuse_device *dev)
 {
     lfuse__strbuf reason = LFUSE__STRBUF_INIT;
     lfuse__wisdom_place place;
@@ -88,16 +91,19 @@ static void read_default(wise_device *d, lfuse_device *dev)
     } else if (status == LFUSE_NOT_READY) {
         lfuse__log(LFUSE_LOG_DEBUG, "no wisdom: %s", reason.data);
     }
-    if (status && status != LFUSE_NOT_READY) lfuse__log(LFUSE_LOG_WARN, "%s", lfuse__error_message());
-    lfuse__error_restore(&before);
     lfuse__wisdom_clear(&w);
     lfuse__strbuf_free(&reason);
+    if (lfuse__is_shortage(status)) return status;
+    if (status && status != LFUSE_NOT_READY) lfuse__log(LFUSE_LOG_WARN, "%s", lfuse__error_message());
+    lfuse__error_restore(&before);
+    return LFUSE_OK;
 }
 
 static lfuse_status create(lfuse_device *dev, void **data)
 {
     wise_device *d = calloc(1, sizeof *d);
     pthread_mutexattr_t again;
+    lfuse_status status;
 
     if (!d) return lfuse__error(LFUSE_ERR_MEMORY, "out of host memory (%zu bytes)", sizeof *d);
     pthread_mutex_init(&d->lock, NULL);
@@ -106,7 +112,11 @@ static lfuse_status create(lfuse_device *dev, void **data)
     pthread_mutex_init(&d->inside, &again);
     pthread_mutexattr_destroy(&again);
     d->device = (lfuse__strbuf)LFUSE__STRBUF_INIT;
-    read_default(d, dev);
+    status = read_default(d, dev);
+    if (status) {
+        destroy(d);
+        return status;
+    }
     *data = d;
     return LFUSE_OK;
 }

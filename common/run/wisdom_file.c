@@ -49,7 +49,7 @@ lfuse_status lfuse__wisdom_place_at(const char *path, lfuse__wisdom_place *place
         free(folder);
         return out_of_memory(&p);
     }
-    p.folder = open(folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    p.folder = lfuse__folder_open(folder, true);
     free(folder);
     if (p.folder < 0) {
         lfuse__strbuf_free(&p.path);
@@ -100,16 +100,18 @@ static lfuse_status failed(const lfuse__wisdom_place *place, const char *what)
     return lfuse__error(LFUSE_ERR_IO, "wisdom %s: %s", place->path.data, what);
 }
 
-/* *file -1: there is none. O_NONBLOCK: a pipe that somebody put there must not stop us. */
+/* *file -1: there is none. */
 static lfuse_status open_file(const lfuse__wisdom_place *place, int mode, int *file, struct stat *st)
 {
     const char *wrong;
-    int fd = openat(place->folder, place->name, mode | O_NOFOLLOW | O_CLOEXEC | O_NONBLOCK);
+    int fd = lfuse__file_open(place->folder, place->name, mode, st, &wrong);
 
     *file = -1;
     if (fd < 0 && errno == ENOENT) return LFUSE_OK;
-    if (fd < 0) return failed(place, errno == ELOOP ? "it is a symbolic link" : strerror(errno));
-    wrong = fstat(fd, st) ? strerror(errno) : lfuse__file_distrusted(st);
+    if (fd < 0 && lfuse__errno_is_shortage(errno))
+        return lfuse__error(LFUSE_ERR_MEMORY, "wisdom %s: %s", place->path.data, wrong);
+    if (fd < 0) return failed(place, wrong);
+    wrong = lfuse__file_distrusted(st);
     if (!wrong && st->st_size > LFUSE__WISDOM_FILE_BYTES) wrong = "it is too large";
     if (wrong) {
         close(fd);

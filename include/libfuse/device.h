@@ -50,8 +50,12 @@ LFUSE_BEGIN_DECLS
 
 /**
  * Number of devices of all backends that work can be done on: not counted are those that cannot compile kernels, are
- * not available or older than OpenCL 1.2 (lfuse-info lists them with the reason). 0 with LFUSE_OK means that the
- * machine has none; lfuse_last_error() then tells for each backend why.
+ * not available, older than OpenCL 1.2 or not described by their driver (lfuse-info lists them with the reason). 0 with
+ * LFUSE_OK means that the machine has none; lfuse_last_error() then tells for each backend why.
+ *
+ * Where memory or descriptors run short while libraries are loaded or devices described, this call and
+ * lfuse_device_describe and lfuse_device_open give ERR_MEMORY, or ERR_DEVICE_MEMORY where the driver says so. Nothing
+ * of that is remembered: a later call looks again.
  */
 LFUSE_API LFUSE_MUST_CHECK lfuse_status lfuse_device_count(int *count);
 /** Describes device `index` (0 ... count-1, best first, see lfuse_device_open) without opening it for work. */
@@ -66,7 +70,7 @@ LFUSE_API LFUSE_MUST_CHECK lfuse_status lfuse_device_describe(int index, lfuse_d
  * On CUDA the device's primary context is used, which the CUDA runtime and frameworks share.
  *
  * Errors: ERR_NO_DEVICE (the message names packages or drivers that would give one), ERR_UNSUPPORTED, ERR_LIBRARY,
- * ERR_DEVICE.
+ * ERR_DEVICE; ERR_MEMORY and ERR_DEVICE_MEMORY, after which the same call may succeed.
  */
 LFUSE_API LFUSE_MUST_CHECK lfuse_status lfuse_device_open(const char *name, lfuse_device **device);
 /**

@@ -141,9 +141,56 @@ START_TEST(test_open_failures)
 }
 END_TEST
 
+/* What a driver has no memory for today it may have tomorrow. */
+START_TEST(test_shortage_at_start)
+{
+    char reason[256] = "";
+    int count = -1;
+    NEED_OWN_PROCESS();
+    for (int i = 0; i < 2; i++) {
+        arrange("cuInit:1:2");
+        FAILS(cuda->enumerate(&count, reason, sizeof reason), LFUSE_ERR_DEVICE_MEMORY);
+        SAYS("cuInit");
+        ck_assert_int_eq(count, -1);
+        ck_assert_str_eq(reason, "");
+    }
+    arrange("");
+    OK(cuda->enumerate(&count, reason, sizeof reason));
+    ck_assert_int_eq(count, 2);
+    ck_assert_ptr_nonnull(lfuse__cu_driver.library);
+}
+END_TEST
+
+/* A device that its driver does not describe stays in the list. */
+START_TEST(test_not_described)
+{
+    static const char *const functions[] = { "cuDeviceGetAttribute", "cuDeviceGetName", "cuDeviceTotalMem" };
+    lfuse__facts facts;
+    int count;
+    char reason[256];
+    OK(cuda->enumerate(&count, reason, sizeof reason));
+    for (size_t i = 0; i < sizeof functions / sizeof functions[0]; i++) {
+        char what[64];
+        snprintf(what, sizeof what, "%s:1:1", functions[i]);
+        arrange(what);
+        OK(cuda->describe(1, &facts));
+        ck_assert_str_eq(facts.info.name, "cuda:1");
+        ck_assert_str_eq(facts.info.backend, "cuda");
+        ck_assert_msg(strstr(facts.unfit, functions[i]) != NULL, "%s", facts.unfit);
+        snprintf(what, sizeof what, "%s:1:2", functions[i]);
+        arrange(what);
+        FAILS(cuda->describe(1, &facts), LFUSE_ERR_DEVICE_MEMORY);
+    }
+    arrange("");
+    OK(cuda->describe(1, &facts));
+    ck_assert_msg(strstr(facts.unfit, "does not describe") == NULL, "%s", facts.unfit);
+}
+END_TEST
+
 static Suite *suite_fake_faults(void)
 {
-    const TTest *const tests[] = { test_lost, test_after_shutdown, test_every_failure, test_open_failures };
+    const TTest *const tests[] = { test_lost, test_after_shutdown, test_every_failure, test_open_failures,
+                                   test_shortage_at_start, test_not_described };
     Suite *s = suite_create("cuda-fake faults");
     TCase *tc = tcase_create("faults");
     tcase_add_checked_fixture(tc, load_fakes, NULL);

@@ -97,12 +97,60 @@ START_TEST(test_flaw_of_the_chosen)
 }
 END_TEST
 
+/* What fails, and how often it does before the driver is well again. */
+static const struct {
+    const char *fail;
+    int status; /* of counting: a shortage is not remembered, anything else is what the list says */
+} failures[] = {
+    {"clGetDeviceInfo:1:always:-30", LFUSE_OK}, {"clGetDeviceIDs:1:always:-30", LFUSE_OK},
+    {"clGetDeviceInfo:1:once:-6", LFUSE_ERR_MEMORY}, {"clGetDeviceIDs:1:once:-6", LFUSE_ERR_MEMORY},
+    {"clGetPlatformIDs:1:once:-6", LFUSE_ERR_MEMORY},
+};
+enum { FAILURES = sizeof failures / sizeof *failures };
+
+static void check_unknown(void)
+{
+    lfuse__facts facts = {.simd = 0};
+    lfuse_device *device = NULL;
+    char reason[256];
+    int count = 0;
+    ck_ok(lfuse__backend_opencl.enumerate(&count, reason, sizeof reason));
+    ck_assert_int_gt(count, 0);
+    ck_ok(lfuse__backend_opencl.describe(0, &facts));
+    ck_assert_str_eq(facts.info.name, "opencl:0:0");
+    ck_assert_msg(strstr(facts.unfit, "its driver does not describe it: ") != NULL, "\"%s\"", facts.unfit);
+    ck_refused(lfuse_device_open("opencl:0:0", &device), LFUSE_ERR_UNSUPPORTED);
+    SAYS("clGetDevice");
+}
+
+START_TEST(test_failing_driver)
+{
+    int count = -1, again = -1;
+    if (!own_process()) TEST_SKIP("CK_FORK=no: what the driver says stays with the process");
+    setenv("OPENCL_LAYERS", LFUSE_TEST_LAYER, 1);
+    setenv("LFUSE_LAYER_FAIL", failures[_i].fail, 1);
+    setenv("CUDA_VISIBLE_DEVICES", "", 1);
+    lfuse_status status = lfuse_device_count(&count);
+    if (!dlopen(LFUSE_TEST_LAYER, RTLD_NOW | RTLD_NOLOAD)) TEST_SKIP("the loader knows no layers");
+    ck_assert_msg(status == (lfuse_status)failures[_i].status, "%s: %s", lfuse_status_name(status), lfuse_last_error());
+    if (status == LFUSE_OK) {
+        check_unknown();
+        return;
+    }
+    ck_assert_int_eq(count, -1);
+    ck_ok(lfuse_device_count(&again));
+    if (!again) TEST_SKIP("no OpenCL device behind the test layer");
+    ck_assert(is_listed("opencl:0:0"));
+}
+END_TEST
+
 static Suite *suite_unfit(void)
 {
     Suite *s = suite_create("unfit");
     TCase *c = tcase_create("opencl");
     tcase_add_loop_test(c, test_flaw, 0, FLAWS);
     tcase_add_test(c, test_flaw_of_the_chosen);
+    tcase_add_loop_test(c, test_failing_driver, 0, FAILURES);
     suite_add_tcase(s, c);
     return s;
 }

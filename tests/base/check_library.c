@@ -5,7 +5,13 @@
 
 #include "common/base/library.h"
 
+#include <dlfcn.h>
+#include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
+#include <sys/resource.h>
+#include <sys/stat.h>
+#include <unistd.h>
 
 #include "tests/support/main.h"
 
@@ -27,6 +33,24 @@ START_TEST(first_that_loads)
 }
 END_TEST
 
+/* A library that nobody else has loaded is gone after it was closed. */
+START_TEST(closed_is_unloaded)
+{
+    static const char *const names[] = { "libresolv.so.2", "libanl.so.1", "libutil.so.1", NULL };
+    const char *one[] = { NULL, NULL };
+    lfuse__library *library = NULL;
+    int i;
+
+    for (i = 0; names[i] && !library; i++) {
+        one[0] = names[i];
+        if (!dlopen(names[i], RTLD_NOW | RTLD_NOLOAD)) (void)lfuse__library_open(one, NULL, &library);
+    }
+    if (!library) TEST_SKIP("all libraries of this system that are looked for are loaded, or none is there");
+    lfuse__library_close(library);
+    ck_assert_ptr_null(dlopen(one[0], RTLD_NOW | RTLD_NOLOAD));
+}
+END_TEST
+
 START_TEST(message_lists_attempts)
 {
     static const char *const names[] = { "libno-such-library.so.9", "libno-such-library.so.8", NULL };
@@ -42,13 +66,74 @@ START_TEST(message_lists_attempts)
 }
 END_TEST
 
+static void limit_to(int resource, rlim_t value, rlim_t *before)
+{
+    struct rlimit limit;
+
+    ck_assert_int_eq(getrlimit(resource, &limit), 0);
+    if (before) *before = limit.rlim_cur;
+    limit.rlim_cur = value;
+    ck_assert_int_eq(setrlimit(resource, &limit), 0);
+}
+
+/* What runs short is neither a missing library nor a reason to take another one that comes behind it. */
+START_TEST(shortages)
+{
+    static const char *const names[] = { "libanl.so.1", "libm.so.6", NULL }; /* the first is not loaded yet */
+    static const char *const missing[] = { "libno-such-library.so.9", NULL };
+    const int resource = _i ? RLIMIT_AS : RLIMIT_NOFILE;
+    lfuse__library *library = NULL;
+    lfuse_status status, absent;
+    rlim_t before;
+
+#if defined __SANITIZE_ADDRESS__ || defined __SANITIZE_THREAD__
+    if (_i) TEST_SKIP("sanitizers need the address space");
+#endif
+    limit_to(resource, _i ? 4096 : 0, &before);
+    status = lfuse__library_open(names, NULL, &library);
+    absent = lfuse__library_open(missing, NULL, &library);
+    limit_to(resource, before, NULL);
+    ck_assert_msg(status == LFUSE_ERR_MEMORY, "%s: %s", lfuse_status_name(status), lfuse_last_error());
+    ck_assert_ptr_null(library);
+    /* Without descriptors nobody can say what is there. */
+    ck_assert_int_eq(absent, _i ? LFUSE_ERR_LIBRARY : LFUSE_ERR_MEMORY);
+    ck_assert_int_eq(lfuse__library_open(names, NULL, &library), LFUSE_OK);
+    if (!strstr(lfuse__library_path(library), "libanl")) TEST_SKIP("no %s", names[0]);
+    lfuse__library_close(library);
+}
+END_TEST
+
+/* The dynamic linker would wait for somebody to write to the pipe. */
+START_TEST(a_pipe_in_the_folder)
+{
+    static const char *const names[] = { "libpipe.so.1", NULL };
+    char folder[] = "/tmp/lfuse-library-XXXXXX", path[64];
+    const char *const folders[] = { folder, NULL };
+    lfuse__library *library = NULL;
+    lfuse_status status;
+
+    ck_assert_ptr_nonnull(mkdtemp(folder));
+    snprintf(path, sizeof path, "%s/libpipe.so.1", folder);
+    ck_assert_int_eq(mkfifo(path, 0600), 0);
+    status = lfuse__library_open(names, folders, &library);
+    unlink(path);
+    rmdir(folder);
+    ck_assert_int_eq(status, LFUSE_ERR_LIBRARY);
+    ck_assert_ptr_nonnull(strstr(lfuse_last_error(), "it is no regular file"));
+    ck_assert_ptr_nonnull(strstr(lfuse_last_error(), path));
+}
+END_TEST
+
 static Suite *suite_library(void)
 {
     Suite *s = suite_create("library");
     TCase *t = tcase_create("library");
 
     tcase_add_test(t, first_that_loads);
+    tcase_add_test(t, closed_is_unloaded);
     tcase_add_test(t, message_lists_attempts);
+    tcase_add_loop_test(t, shortages, 0, 2);
+    tcase_add_test(t, a_pipe_in_the_folder);
     suite_add_tcase(s, t);
     return s;
 }

@@ -19,3 +19,7 @@ tests_base_check_half_SOURCES = %reldir%/check_half.c
 check_PROGRAMS += tests/base/check_power
 TESTS += tests/base/check_power
 tests_base_check_power_SOURCES = %reldir%/check_power.c
+
+check_PROGRAMS += tests/base/check_file
+TESTS += tests/base/check_file
+tests_base_check_file_SOURCES = %reldir%/check_file.c

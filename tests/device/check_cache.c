@@ -16,9 +16,11 @@
 
 #include "common/base/log.h"
 #include "common/device/device.h"
+#include "tests/support/descriptors.h"
 #include "tests/support/main.h"
 
 static char base[PATH_MAX], dir[PATH_MAX + 16];
+static int descriptors;
 
 static void setup(void)
 {
@@ -32,6 +34,7 @@ static void setup(void)
     snprintf(dir, sizeof dir, "%s/cache", base);
     ck_assert_int_eq(setenv("LFUSE_CACHE_DIR", dir, 1), 0);
     lfuse_log_to(NULL, NULL, LFUSE_LOG_NONE);
+    descriptors = test_open_descriptors();
 }
 
 static void remove_folder(const char *path)
@@ -51,8 +54,14 @@ static void remove_folder(const char *path)
     rmdir(path);
 }
 
+/* The folder stays open, nothing else does. */
 static void teardown(void)
 {
+    const char *why;
+    bool may_write;
+    const bool open = lfuse__cache_folder(&may_write, &why) >= 0;
+
+    ck_assert_int_eq(test_open_descriptors(), descriptors + open);
     remove_folder(base);
 }
 
@@ -219,6 +228,32 @@ START_TEST(entry_of_another_key)
     ck_assert_int_eq(get("key B", NULL), LFUSE_NOT_READY);
     put("key B", "value B");
     ck_assert_int_eq(get("key B", "value B"), LFUSE_OK);
+}
+END_TEST
+
+/*
+ * Keys of other lengths, all else as it should be: the entry of "the key!" begins with "the key", and its sum is the
+ * one of "the key" and the value. Only the length tells them apart.
+ */
+START_TEST(entry_of_a_longer_key)
+{
+    enum { MAGIC_BYTES = 8, HEADER_BYTES = 40 };
+    unsigned char bytes[256];
+    char path[PATH_MAX + 300];
+    uint64_t length;
+    size_t n;
+
+    put("the key", "the value");
+    files(path, sizeof path);
+    n = load(path, bytes, sizeof bytes - 1);
+    ck_assert_uint_eq(n, HEADER_BYTES + strlen("the key") + strlen("the value"));
+    memcpy(&length, bytes + MAGIC_BYTES, sizeof length);
+    ck_assert_uint_eq(length, strlen("the key"));
+    length++;
+    memcpy(bytes + MAGIC_BYTES, &length, sizeof length);
+    bytes[n] = '!';
+    store(path, bytes, n + 1);
+    ck_assert_int_eq(get("the key", NULL), LFUSE_NOT_READY);
 }
 END_TEST
 
@@ -548,6 +583,7 @@ static Suite *suite_cache(void)
     tcase_add_test(t, every_flipped_bit);
     tcase_add_test(t, every_other_length);
     tcase_add_test(t, entry_of_another_key);
+    tcase_add_test(t, entry_of_a_longer_key);
     tcase_add_test(t, links_pipes_and_folders);
     tcase_add_test(t, entry_that_others_may_write);
     tcase_add_test(t, made_private);

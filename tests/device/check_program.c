@@ -5,15 +5,18 @@
 #endif
 
 #include <dirent.h>
+#include <inttypes.h>
 #include <pthread.h>
 #include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <time.h>
 #include <unistd.h>
 
 #include "common/base/error.h"
+#include "common/base/hash.h"
 #include "common/base/log.h"
 #include "common/device/device.h"
 #include "tests/stub/stub.h"
@@ -342,6 +345,81 @@ START_TEST(sources_are_dumped)
 }
 END_TEST
 
+/* ---- what others put in the place of a dump ---- */
+
+/* The path of the only dump that the source makes. */
+static void dump_of(const char *source, char *path, size_t size)
+{
+    char text[128];
+    lfuse__hash h;
+
+    snprintf(text, sizeof text, "/* prelude */\n%s", source);
+    h = lfuse__hash_bytes(text, strlen(text));
+    snprintf(path, size, "%s/%016" PRIx64 "%016" PRIx64 ".stub.k", folder, h.high, h.low);
+}
+
+static char warned[512];
+
+static void hear(void *context, lfuse_log_level level, const char *message)
+{
+    (void)context;
+    if (level == LFUSE_LOG_WARN) snprintf(warned, sizeof warned, "%s", message);
+}
+
+/* Makes something at the path; the words with which the dump is refused. */
+static const char *block(int kind, const char *path)
+{
+    switch (kind) {
+    case 0: ck_assert_int_eq(mkfifo(path, 0600), 0); return "it is no regular file";
+    case 1: ck_assert_int_eq(mkdir(path, 0700), 0); return "it is no regular file";
+    case 2: ck_assert_int_eq(symlink("/dev/full", path), 0); return "it is a symbolic link";
+    default: ck_assert_int_eq(symlink("/dev/zero", path), 0); return "it is a symbolic link";
+    }
+}
+
+/* Nobody reads the pipe: opening it as a file would wait for ever. The program is made all the same. */
+START_TEST(a_dump_that_is_no_file)
+{
+    char path[512], source[32];
+    struct stat before, after;
+    const char *words;
+
+    snprintf(source, sizeof source, "in the way %d", _i);
+    dump_of(source, path, sizeof path);
+    words = block(_i, path);
+    ck_assert_int_eq(lstat(path, &before), 0);
+    lfuse_log_to(hear, NULL, LFUSE_LOG_WARN);
+    warned[0] = '\0';
+    lfuse__program_release(get(source));
+    lfuse_log_to(NULL, NULL, LFUSE_LOG_WARN);
+    ck_assert_msg(strstr(warned, words) && strstr(warned, path), "%s", warned);
+    ck_assert_int_eq(lstat(path, &after), 0);
+    ck_assert(before.st_ino == after.st_ino && before.st_mode == after.st_mode);
+    if (unlink(path)) rmdir(path);
+}
+END_TEST
+
+/* A longer text of that name is replaced as a whole. */
+START_TEST(a_dump_that_is_there)
+{
+    char path[512], text[64] = "";
+    FILE *file;
+    int i;
+
+    dump_of("replaced", path, sizeof path);
+    file = fopen(path, "w");
+    ck_assert_ptr_nonnull(file);
+    for (i = 0; i < 100; i++) fputs("something else ", file);
+    fclose(file);
+    lfuse__program_release(get("replaced"));
+    file = fopen(path, "r");
+    ck_assert_ptr_nonnull(file);
+    ck_assert_uint_gt(fread(text, 1, sizeof text - 1, file), 0);
+    fclose(file);
+    ck_assert_str_eq(text, "/* prelude */\nreplaced");
+}
+END_TEST
+
 static void remove_folders(void)
 {
     char command[256];
@@ -383,6 +461,8 @@ static Suite *suite_program(void)
     tcase_add_test(t, other_driver_misses);
     tcase_add_test(t, refused_binary_is_compiled);
     tcase_add_test(t, sources_are_dumped);
+    tcase_add_loop_test(t, a_dump_that_is_no_file, 0, 4);
+    tcase_add_test(t, a_dump_that_is_there);
     suite_add_tcase(s, t);
     return s;
 }

@@ -8,7 +8,9 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "common/base/error.h"
 #include "common/device/device.h"
+#include "libfuse/log.h"
 #include "tests/stub/stub.h"
 #include "tests/support/main.h"
 #include "tests/support/status.h"
@@ -31,9 +33,13 @@ static lfuse_status enumerate_rows(int *count, char *reason, size_t size)
     return LFUSE_OK;
 }
 
+static lfuse_status describing; /* what the description of the last row comes to */
+
 static lfuse_status describe_row(int i, lfuse__facts *facts)
 {
-    lfuse_status status = lfuse__stub_backend.describe(0, facts);
+    lfuse_status status;
+    if (describing && i == nrows - 1) return lfuse__error(describing, "row %d is not told", i);
+    status = lfuse__stub_backend.describe(0, facts);
     if (status) return status;
     snprintf(facts->info.name, sizeof facts->info.name, "made:%d", i);
     facts->info.kind = rows[i].kind;
@@ -72,6 +78,7 @@ static void make(const row *of, int count)
 {
     rows = of;
     nrows = count;
+    describing = LFUSE_OK;
 }
 
 static const row mixed[] = {{LFUSE_DEVICE_GPU, 500, "it is out of order"},
@@ -180,6 +187,48 @@ START_TEST(test_no_device)
 }
 END_TEST
 
+/* For want of memory nobody is told of fewer devices; what is told is not kept. */
+START_TEST(test_shortage)
+{
+    static const lfuse_status shortages[] = {LFUSE_ERR_MEMORY, LFUSE_ERR_DEVICE_MEMORY};
+    lfuse_device_info info;
+    lfuse_device *device = NULL;
+    int count = -1;
+    make(mixed, MIXED);
+    describing = shortages[_i];
+    ck_refused(lfuse_device_count(&count), shortages[_i]);
+    SAYS("row 6 is not told");
+    ck_assert_int_eq(count, -1);
+    ck_refused(lfuse_device_describe(0, &info), shortages[_i]);
+    ck_refused(lfuse_device_open(NULL, &device), shortages[_i]);
+    ck_refused(lfuse_device_open("made:1", &device), shortages[_i]);
+    ck_assert_ptr_null(device);
+    describing = LFUSE_OK;
+    check_order();
+}
+END_TEST
+
+static char warned[256];
+
+static void hear(void *context, lfuse_log_level level, const char *message)
+{
+    (void)context;
+    if (level == LFUSE_LOG_WARN) snprintf(warned, sizeof warned, "%s", message);
+}
+
+/* A backend does not do that (lfuse__facts_unknown); if it does, it is heard of. */
+START_TEST(test_left_out)
+{
+    int count = -1;
+    make(mixed, 3);
+    describing = LFUSE_ERR_DEVICE;
+    lfuse_log_to(hear, NULL, LFUSE_LOG_WARN);
+    ck_ok(lfuse_device_count(&count));
+    ck_assert_int_eq(count, 1);
+    ck_assert_msg(strstr(warned, "made device 2 is left out: row 2 is not told"), "%s", warned);
+}
+END_TEST
+
 static Suite *suite_registry(void)
 {
     Suite *s = suite_create("registry");
@@ -189,6 +238,8 @@ static Suite *suite_registry(void)
     tcase_add_test(c, test_unfit_by_name);
     tcase_add_test(c, test_all_unfit);
     tcase_add_test(c, test_no_device);
+    tcase_add_loop_test(c, test_shortage, 0, 2);
+    tcase_add_test(c, test_left_out);
     suite_add_tcase(s, c);
     return s;
 }

@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Written memory overlaps nothing else that is bound: members that move, at random, against every pair compared. */
+/*
+ * Written memory overlaps nothing else that is bound: members that move, at random, against every pair compared, and
+ * columns of one matrix, byte by byte.
+ */
 #ifdef HAVE_CONFIG_H
 #include "config.h"
 #endif
@@ -10,7 +13,8 @@
 
 enum { MEMBERS = 6, LISTS = 3, PLACES = 120, ROUNDS = 400 };
 
-static float memory[PLACES + 8];
+static unsigned char memory[4 * (PLACES + 8)] __attribute__((aligned(4)));
+static lfuse_type type; /* of all: of 4 bytes, or of one */
 static int place[LISTS + 1][MEMBERS]; /* of each member; the last row: of the tensor */
 static const bool written[LISTS + 1] = { false, true, false, true };
 static const char *const names[LISTS + 1] = { "read", "written", "also", "total" };
@@ -22,10 +26,11 @@ static int length_of(int member)
 
 static lfuse_tensor *at(int where, int length)
 {
+    const size_t size = lfuse_type_size(type);
     lfuse_tensor *t;
 
-    OK(lfuse_tensor_wrap(dev, LFUSE_MEMORY_NATIVE, (uintptr_t)(memory + where), (uint64_t)(length ? length : 1) * 4,
-                         LFUSE_F32, 1, SHAPE(length), NULL, 0, &t));
+    OK(lfuse_tensor_wrap(dev, LFUSE_MEMORY_NATIVE, (uintptr_t)(memory + (size_t)where * size),
+                         (uint64_t)(length ? length : 1) * size, type, 1, SHAPE(length), NULL, 0, &t));
     return t;
 }
 
@@ -36,7 +41,7 @@ static lfuse_list *list_at(int list)
     int m;
 
     for (m = 0; m < MEMBERS; m++) t[m] = at(place[list][m], length_of(m));
-    OK(lfuse_list_create(dev, LFUSE_F32, MEMBERS, t, &l));
+    OK(lfuse_list_create(dev, type, MEMBERS, t, &l));
     for (m = 0; m < MEMBERS; m++) lfuse_tensor_destroy(t[m]);
     return l;
 }
@@ -69,10 +74,10 @@ static unsigned next(unsigned *seed)
 
 static lfuse_plan *make_plan(void)
 {
-    const lfuse_value r = lfuse_list_input(g, names[0], LFUSE_F32, LFUSE_RANK_ANY);
-    const lfuse_value w = lfuse_list_input(g, names[1], LFUSE_F32, LFUSE_RANK_ANY);
-    const lfuse_value also = lfuse_list_input(g, names[2], LFUSE_F32, LFUSE_RANK_ANY);
-    const lfuse_value total = lfuse_input(g, names[3], LFUSE_F32, 1, LFUSE_DIMS(2));
+    const lfuse_value r = lfuse_list_input(g, names[0], type, LFUSE_RANK_ANY);
+    const lfuse_value w = lfuse_list_input(g, names[1], type, LFUSE_RANK_ANY);
+    const lfuse_value also = lfuse_list_input(g, names[2], type, LFUSE_RANK_ANY);
+    const lfuse_value total = lfuse_input(g, names[3], type, 1, LFUSE_DIMS(2));
 
     lfuse_update(w, lfuse_add(lfuse_mul(r, also), w));
     lfuse_update(total, lfuse_neg(total));
@@ -99,6 +104,7 @@ START_TEST(as_every_pair_compared)
     lfuse_plan *plan;
     int i, k, m, found = 0;
 
+    type = _i % 2 ? LFUSE_F32 : LFUSE_I8;
     for (i = 0; i < LISTS; i++)
         for (m = 0; m < MEMBERS; m++) place[i][m] = (i * MEMBERS + m) * 4;
     place[LISTS][0] = PLACES - 2;
@@ -128,6 +134,7 @@ START_TEST(the_message_names_both)
     lfuse_plan *plan;
     int i, m;
 
+    type = LFUSE_F32;
     for (i = 0; i < LISTS; i++)
         for (m = 0; m < MEMBERS; m++) place[i][m] = (i * MEMBERS + m) * 4;
     plan = make_plan();
@@ -160,6 +167,116 @@ START_TEST(the_message_names_both)
 }
 END_TEST
 
+/* ---- columns of one matrix of bytes ---- */
+
+enum { PITCH = 6, BEGIN = 2 * PITCH, MATRIX = 8 * PITCH };
+
+/* Rows x columns bytes, from a byte of the matrix on; it may cross the matrix' own rows. */
+typedef struct block {
+    int at, rows, columns;
+} block;
+
+static bool has(const block *b, int byte)
+{
+    int i;
+
+    for (i = 0; i < b->rows; i++)
+        if (byte >= b->at + i * PITCH && byte < b->at + i * PITCH + b->columns) return true;
+    return false;
+}
+
+static bool have_common(const block *a, const block *b)
+{
+    int i;
+
+    for (i = 0; i < MATRIX; i++)
+        if (has(a, i) && has(b, i)) return true;
+    return false;
+}
+
+static lfuse_tensor *view_of(const lfuse_tensor *matrix, const block *b)
+{
+    lfuse_tensor *t;
+
+    OK(lfuse_tensor_view(matrix, 2, SHAPE(b->rows, b->columns), SHAPE(PITCH, 1), b->at, &t));
+    return t;
+}
+
+/* "w" is written, "x" is read; of every pair, whether they overlap. */
+static void compare_blocks(lfuse_plan *plan, const lfuse_tensor *matrix, const block *w, const block *x)
+{
+    lfuse_tensor *tw = view_of(matrix, w), *tx = view_of(matrix, x), *ty;
+    lfuse_status status;
+
+    OK(lfuse_tensor_create(dev, LFUSE_I8, 2, SHAPE(x->rows, x->columns), &ty));
+    {
+        const lfuse_binding b[] = { lfuse_bind_tensor("w", tw), lfuse_bind_tensor("x", tx),
+                                    lfuse_bind_tensor("y", ty) };
+        status = lfuse_plan_run(plan, stream, b, 3);
+    }
+    ck_assert_msg(status == (have_common(w, x) ? LFUSE_ERR_OVERLAP : LFUSE_OK),
+                  "%d x %d from %d and %d x %d from %d: %s", w->rows, w->columns, w->at, x->rows, x->columns, x->at,
+                  lfuse_status_name(status));
+    lfuse_tensor_destroy(tw), lfuse_tensor_destroy(tx), lfuse_tensor_destroy(ty);
+}
+
+START_TEST(columns_byte_by_byte)
+{
+    const lfuse_size rows = lfuse_size_var(g, "rows", 1, 8), columns = lfuse_size_var(g, "columns", 1, 8);
+    const lfuse_value w = lfuse_input(g, "w", LFUSE_I8, 2, LFUSE_DIMS(lfuse_size_var(g, "r", 1, 8),
+                                                                       lfuse_size_var(g, "c", 1, 8)));
+    const lfuse_value x = lfuse_input(g, "x", LFUSE_I8, 2, LFUSE_DIMS(rows, columns));
+    const int all = 1 + _i; /* rows of both: one, or as many as are apart by the pitch */
+    block a = { .at = BEGIN, .rows = all }, b = { .rows = all };
+    lfuse_tensor *matrix;
+    lfuse_plan *plan;
+
+    lfuse_update(w, lfuse_neg(w));
+    lfuse_output(g, "y", lfuse_neg(x));
+    plan = plan_with(LFUSE_NO_REPLAY);
+    OK(lfuse_tensor_create(dev, LFUSE_I8, 1, SHAPE(MATRIX), &matrix));
+    OK(lfuse_tensor_fill(matrix, stream, 1));
+    for (a.columns = 1; a.columns <= PITCH; a.columns++)
+        for (b.columns = 1; b.columns <= PITCH; b.columns++)
+            for (b.at = 0; b.at <= BEGIN + 3 * PITCH; b.at++) compare_blocks(plan, matrix, &a, &b);
+    lfuse_tensor_destroy(matrix);
+    lfuse_plan_destroy(plan);
+}
+END_TEST
+
+/* An extent of one or of none takes any stride, and what has no element overlaps nothing, wherever it lies. */
+START_TEST(strides_of_no_use)
+{
+    const lfuse_size rows = lfuse_size_var(g, "rows", 0, 8);
+    const lfuse_value w = lfuse_input(g, "w", LFUSE_I8, 1, LFUSE_DIMS(lfuse_size_var(g, "n", 0, 64)));
+    const lfuse_value x = lfuse_input(g, "x", LFUSE_I8, 3, LFUSE_DIMS(rows, 2, 3));
+    static const int64_t extremes[] = { INT64_MIN, INT64_MIN + 1, INT64_MIN / 2, INT64_MAX / 2, INT64_MAX };
+    lfuse_tensor *tw, *tx, *ty;
+    lfuse_plan *plan;
+    size_t i, k;
+
+    lfuse_update(w, lfuse_neg(w));
+    lfuse_output(g, "y", lfuse_neg(x));
+    plan = plan_with(LFUSE_NO_REPLAY);
+    OK(lfuse_tensor_wrap(dev, LFUSE_MEMORY_NATIVE, (uintptr_t)memory, 64, LFUSE_I8, 1, SHAPE(64), NULL, 0, &tw));
+    for (i = 0; i < 5; i++)
+        for (k = 0; k < 5 * 2; k++) {
+            const int64_t one = (int64_t)(k / 5), outer = extremes[i], inner = extremes[k % 5];
+            OK(lfuse_tensor_wrap(dev, LFUSE_MEMORY_NATIVE, (uintptr_t)(memory + (one ? 100 : 32)), 0, LFUSE_I8, 3,
+                                 SHAPE(one, 2, 3), one ? SHAPE(outer, 3, 1) : SHAPE(outer, inner, inner), 0, &tx));
+            OK(lfuse_tensor_create(dev, LFUSE_I8, 3, SHAPE(one, 2, 3), &ty));
+            {
+                const lfuse_binding b[] = { lfuse_bind_tensor("w", tw), lfuse_bind_tensor("x", tx),
+                                            lfuse_bind_tensor("y", ty) };
+                OK(lfuse_plan_run(plan, stream, b, 3));
+            }
+            lfuse_tensor_destroy(tx), lfuse_tensor_destroy(ty);
+        }
+    lfuse_tensor_destroy(tw);
+    lfuse_plan_destroy(plan);
+}
+END_TEST
+
 static Suite *suite_overlaps(void)
 {
     Suite *s = suite_create("run");
@@ -169,6 +286,8 @@ static Suite *suite_overlaps(void)
     tcase_set_timeout(c, 0);
     tcase_add_loop_test(c, as_every_pair_compared, 1, 6);
     tcase_add_test(c, the_message_names_both);
+    tcase_add_loop_test(c, columns_byte_by_byte, 0, 3);
+    tcase_add_test(c, strides_of_no_use);
     suite_add_tcase(s, c);
     return s;
 }

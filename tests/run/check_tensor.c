@@ -141,6 +141,11 @@ START_TEST(test_wrap)
     lfuse_tensor_destroy(t);
     ck_refused(lfuse_tensor_wrap(dev, LFUSE_MEMORY_NATIVE, at, sizeof memory, LFUSE_F32, 1, DIMS(7), NULL, 0, &t),
                LFUSE_ERR_SHAPE);
+    /* Of unknown size: what it has is not known, where addresses end is. */
+    ck_refused(lfuse_tensor_wrap(dev, LFUSE_MEMORY_NATIVE, UINT64_MAX - 63, 0, LFUSE_U8, 1, DIMS(65), NULL, 0, &t),
+               LFUSE_ERR_OVERFLOW);
+    ck_refused(lfuse_tensor_wrap(dev, LFUSE_MEMORY_NATIVE, (uint64_t)3 << 62, 0, LFUSE_U8, 1, DIMS(2),
+                                 DIMS((int64_t)1 << 62), 0, &t), LFUSE_ERR_OVERFLOW);
     ck_refused(lfuse_tensor_wrap(dev, LFUSE_MEMORY_NATIVE, at + 2, 20, LFUSE_F32, 1, DIMS(2), NULL, 0, &t),
                LFUSE_ERR_INVALID);
     lfuse__stub.foreign_low = at;

@@ -22,6 +22,7 @@
 #include "common/base/error.h"
 #include "common/run/wisdom.h"
 #include "libfuse/log.h"
+#include "tests/support/descriptors.h"
 #include "tests/support/main.h"
 
 #define OK(call) ck_assert_msg((call) == LFUSE_OK, "%s: %s", #call, lfuse__error_message())
@@ -29,6 +30,7 @@
 #define DEVICE "0.1.0\tbackend\tproduct\t4\tdriver\tcompiler\tlibrary"
 
 static char base[PATH_MAX], file[PATH_MAX + 16], other[PATH_MAX + 16];
+static int descriptors;
 
 static void setup(void)
 {
@@ -39,6 +41,7 @@ static void setup(void)
     snprintf(file, sizeof file, "%s/file", base);
     snprintf(other, sizeof other, "%s/other", base);
     lfuse_log_to(NULL, NULL, LFUSE_LOG_NONE);
+    descriptors = test_open_descriptors();
 }
 
 /* Files in the folder; with `away` they are removed. */
@@ -61,6 +64,7 @@ static int files(bool away)
 
 static void teardown(void)
 {
+    ck_assert_int_eq(test_open_descriptors(), descriptors);
     files(true);
     rmdir(base);
 }

@@ -24,6 +24,13 @@ independent() # folder, expression of folders
     find "$1" -name '*.[ch]' -exec grep -nE "#include \"($2)/" {} + | { ! grep .; }
 }
 
+# Names from outside may be those of pipes and devices: common/base/file.c alone opens files.
+opened_in_one_place()
+{
+    grep -rnE '(^|[^[:alnum:]_>.])(open|openat|creat|fopen|freopen|opendir)\(' common backends --include='*.[ch]' |
+        grep -vE '^common/base/file\.c:|[( ]open\((lfuse_instance|in,)|:[0-9]+: \*' | { ! grep .; }
+}
+
 ok "every source has its SPDX line" licensed
 ok "no line is longer than 120 columns" narrow
 ok "base uses nothing" independent common/base 'common/(graph|plan|kernels|device|run|optim|api)|backends'
@@ -38,4 +45,5 @@ ok "backends use the waist and base alone" independent backends 'common/(graph|p
 ok "the backends do not know each other: cuda" independent backends/cuda 'backends/opencl'
 ok "the backends do not know each other: opencl" independent backends/opencl 'backends/cuda'
 ok "the library does not use tests, bench or examples" independent common 'tests|bench|examples'
+ok "files are opened in one place" opened_in_one_place
 done_testing

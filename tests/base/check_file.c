@@ -1,0 +1,240 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Files by names from outside: what is no regular file is refused at once, whatever it is asked for. */
+#ifdef HAVE_CONFIG_H
+#include "config.h"
+#endif
+
+#include "common/base/file.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <sys/un.h>
+#include <unistd.h>
+
+#include "tests/support/main.h"
+
+static char base[64], at[96];
+
+static void setup(void)
+{
+    strcpy(base, "/tmp/lfuse-file-XXXXXX");
+    ck_assert_ptr_nonnull(mkdtemp(base));
+    snprintf(at, sizeof at, "%s/it", base);
+}
+
+static void teardown(void)
+{
+    char other[96];
+
+    snprintf(other, sizeof other, "%s/other", base);
+    unlink(other);
+    if (unlink(at)) rmdir(at);
+    rmdir(base);
+}
+
+/* ---- what may have a name ---- */
+
+static int reader = -1;
+
+static void make_pipe(void) { ck_assert_int_eq(mkfifo(at, 0600), 0); }
+
+/* A writer's open succeeds. */
+static void make_pipe_with_reader(void)
+{
+    make_pipe();
+    reader = open(at, O_RDONLY | O_NONBLOCK);
+    ck_assert_int_ge(reader, 0);
+}
+
+static void make_folder(void) { ck_assert_int_eq(mkdir(at, 0700), 0); }
+
+static void make_socket(void)
+{
+    struct sockaddr_un name = { .sun_family = AF_UNIX };
+    const int s = socket(AF_UNIX, SOCK_STREAM, 0);
+
+    snprintf(name.sun_path, sizeof name.sun_path, "%s", at);
+    ck_assert_int_ge(s, 0);
+    ck_assert_int_eq(bind(s, (const struct sockaddr *)&name, sizeof name), 0);
+    close(s);
+}
+
+static void link_to(const char *target) { ck_assert_int_eq(symlink(target, at), 0); }
+static void link_to_nothing(void) { link_to("nothing"); }
+static void link_to_device(void) { link_to("/dev/zero"); }
+
+static void link_to_file(void)
+{
+    char other[96];
+    int file;
+
+    snprintf(other, sizeof other, "%s/other", base);
+    file = open(other, O_WRONLY | O_CREAT, 0600);
+    ck_assert_int_ge(file, 0);
+    close(file);
+    link_to("other");
+}
+
+static const struct {
+    void (*make)(void);
+    const char *path, *why; /* path NULL: `at` */
+} things[] = {
+    { make_pipe, NULL, "it is no regular file" },
+    { make_pipe_with_reader, NULL, "it is no regular file" },
+    { make_folder, NULL, "it is no regular file" },
+    { make_socket, NULL, "it is no regular file" },
+    { link_to_nothing, NULL, "it is a symbolic link" },
+    { link_to_device, NULL, "it is a symbolic link" },
+    { link_to_file, NULL, "it is a symbolic link" },
+    { NULL, "/dev/full", "it is no regular file" },
+    { NULL, "/dev/zero", "it is no regular file" },
+    { NULL, "/dev/null", "it is no regular file" },
+    { NULL, "/dev/tty", "" }, /* opened or not: either is no file */
+    { NULL, "/dev/fd", "" },
+};
+static const int flags[] = { O_RDONLY, O_WRONLY, O_RDWR, O_WRONLY | O_CREAT, O_RDWR | O_CREAT };
+enum { THINGS = sizeof things / sizeof *things, FLAGS = sizeof flags / sizeof *flags };
+
+static int descriptors(void)
+{
+    int n = 0, i;
+
+    for (i = 0; i < 256; i++) n += fcntl(i, F_GETFD) >= 0;
+    return n;
+}
+
+static void check_kept(const char *path, const struct stat *before)
+{
+    struct stat after;
+
+    ck_assert_int_eq(lstat(path, &after), 0);
+    ck_assert(after.st_ino == before->st_ino && after.st_mode == before->st_mode && after.st_size == before->st_size);
+}
+
+START_TEST(what_is_no_file)
+{
+    const char *path = things[_i].path ? things[_i].path : at, *why;
+    struct stat before, st;
+    int f, open_ones;
+
+    if (things[_i].make) things[_i].make();
+    ck_assert_int_eq(lstat(path, &before), 0);
+    open_ones = descriptors();
+    for (f = 0; f < FLAGS; f++) {
+        why = NULL;
+        errno = EBADF;
+        ck_assert_msg(lfuse__file_open(AT_FDCWD, path, flags[f], &st, &why) == -1, "%s, flags %d", path, flags[f]);
+        ck_assert_ptr_nonnull(why);
+        if (*things[_i].why) {
+            ck_assert_str_eq(why, things[_i].why);
+            ck_assert_int_eq(errno, 0);
+        }
+        check_kept(path, &before);
+    }
+    ck_assert_int_eq(descriptors(), open_ones);
+    if (reader >= 0) close(reader);
+}
+END_TEST
+
+START_TEST(files)
+{
+    const char *why = NULL;
+    struct stat st;
+    char text[16] = "";
+    int file;
+
+    ck_assert_int_eq(lfuse__file_open(AT_FDCWD, at, O_RDONLY, &st, &why), -1);
+    ck_assert_int_eq(errno, ENOENT);
+    ck_assert_str_eq(why, strerror(ENOENT));
+    file = lfuse__file_open(AT_FDCWD, at, O_WRONLY | O_CREAT, &st, &why);
+    ck_assert_int_ge(file, 0);
+    ck_assert_int_eq(st.st_size, 0);
+    ck_assert_uint_eq(st.st_mode & 0133, 0);
+    ck_assert_int_ne(fcntl(file, F_GETFD) & FD_CLOEXEC, 0);
+    ck_assert(lfuse__write_all(file, "one\ntwo\n", 8));
+    close(file);
+    file = lfuse__file_open(AT_FDCWD, at, O_RDONLY, &st, &why);
+    ck_assert_int_ge(file, 0);
+    ck_assert_int_eq(st.st_size, 8);
+    ck_assert(lfuse__read_all(file, text, 8));
+    ck_assert_str_eq(text, "one\ntwo\n");
+    ck_assert(!lfuse__read_all(file, text, 1));
+    ck_assert_int_eq(errno, ENODATA);
+    close(file);
+}
+END_TEST
+
+START_TEST(first_lines)
+{
+    const char *why;
+    struct stat st;
+    char text[8] = "before";
+    int file = lfuse__file_open(AT_FDCWD, at, O_WRONLY | O_CREAT, &st, &why);
+
+    ck_assert_int_ge(file, 0);
+    ck_assert(lfuse__file_line(at, text, sizeof text));
+    ck_assert_str_eq(text, "");
+    ck_assert(lfuse__write_all(file, "12.3\n4", 6));
+    ck_assert(lfuse__file_line(at, text, sizeof text));
+    ck_assert_str_eq(text, "12.3");
+    ck_assert(lfuse__file_line(at, text, 3));
+    ck_assert_str_eq(text, "12");
+    close(file);
+    ck_assert(!lfuse__file_line("/dev/zero", text, sizeof text));
+    unlink(at);
+    make_pipe();
+    ck_assert(!lfuse__file_line(at, text, sizeof text));
+    ck_assert_str_eq(text, "12");
+}
+END_TEST
+
+/* A folder is asked for as a folder: what else has the name is refused before it is opened. */
+START_TEST(folders)
+{
+    int folder;
+
+    make_pipe();
+    ck_assert_int_eq(lfuse__folder_open(at, true), -1);
+    ck_assert_int_eq(errno, ENOTDIR);
+    unlink(at);
+    ck_assert_int_eq(symlink(base, at), 0);
+    ck_assert_int_eq(lfuse__folder_open(at, false), -1);
+    folder = lfuse__folder_open(at, true);
+    ck_assert_int_ge(folder, 0);
+    close(folder);
+}
+END_TEST
+
+START_TEST(a_full_disk)
+{
+    const int file = open("/dev/full", O_WRONLY | O_CLOEXEC);
+
+    if (file < 0) TEST_SKIP("no /dev/full");
+    ck_assert(!lfuse__write_all(file, "text", 4));
+    ck_assert_int_eq(errno, ENOSPC);
+    close(file);
+}
+END_TEST
+
+static Suite *suite_file(void)
+{
+    Suite *s = suite_create("file");
+    TCase *t = tcase_create("file");
+
+    tcase_add_checked_fixture(t, setup, teardown);
+    tcase_set_timeout(t, 10);
+    tcase_add_loop_test(t, what_is_no_file, 0, THINGS);
+    tcase_add_test(t, files);
+    tcase_add_test(t, first_lines);
+    tcase_add_test(t, folders);
+    tcase_add_test(t, a_full_disk);
+    suite_add_tcase(s, t);
+    return s;
+}
+
+TEST_MAIN(CK_FORK_GETENV, suite_file)
