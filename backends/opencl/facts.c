@@ -116,12 +116,28 @@ static bool has_all(cl_device_fp_config config, cl_device_fp_config bits)
     return (config & bits) == bits;
 }
 
+/* OpenCL demands that division, root and fma of f64 are correctly rounded; some drivers' f64 has less than demanded. */
+static bool has_whole_f64(const raw_facts *raw)
+{
+    return has_all(raw->f64, CL_FP_DENORM | CL_FP_INF_NAN | CL_FP_ROUND_TO_NEAREST | CL_FP_FMA);
+}
+
+static bool divides_rounded(const raw_facts *raw)
+{
+    return has_all(raw->f32, CL_FP_CORRECTLY_ROUNDED_DIVIDE_SQRT);
+}
+
+/* Division and root of f32 are computed in f64 and rounded: correctly, as prelude.k says. */
+static bool divides_by_f64(const raw_facts *raw)
+{
+    return !divides_rounded(raw) && has_whole_f64(raw);
+}
+
+/* CL_FP_FMA of f32 is not asked for: OpenCL demands that fma() is correctly rounded with and without it. */
 static bool is_exact(const raw_facts *raw)
 {
-    const cl_device_fp_config common = CL_FP_DENORM | CL_FP_INF_NAN | CL_FP_ROUND_TO_NEAREST | CL_FP_FMA;
-
-    return has_all(raw->f32, common | CL_FP_CORRECTLY_ROUNDED_DIVIDE_SQRT) &&
-           (raw->f64 == 0 || has_all(raw->f64, common));
+    return has_all(raw->f32, CL_FP_DENORM | CL_FP_INF_NAN | CL_FP_ROUND_TO_NEAREST) &&
+           (divides_rounded(raw) || divides_by_f64(raw)) && (raw->f64 == 0 || has_whole_f64(raw));
 }
 
 static bool has_svm(const raw_facts *raw)
@@ -132,14 +148,17 @@ static bool has_svm(const raw_facts *raw)
            lfuse__cl.EnqueueSVMMap != NULL && lfuse__cl.EnqueueSVMUnmap != NULL;
 }
 
-/* Drivers of other makers do not tell: their GPUs step in eights at least. What is none may be anything. */
+/*
+ * Drivers of other makers do not tell: their GPUs step in eights at least, and so do the vectors that Mesa makes of
+ * work-items on CPUs. What is neither may be anything.
+ */
 static unsigned step_width(const raw_facts *raw)
 {
     enum { UNTOLD = 8 };
 
     if (raw->warp > 0) return raw->warp;
     if (raw->wavefront > 0) return raw->wavefront;
-    return raw->type & CL_DEVICE_TYPE_GPU ? UNTOLD : 1;
+    return raw->type & (CL_DEVICE_TYPE_GPU | CL_DEVICE_TYPE_CPU) ? UNTOLD : 1;
 }
 
 static lfuse_status fill_facts(const raw_facts *raw, lfuse__cl_device *device)
@@ -147,8 +166,8 @@ static lfuse_status fill_facts(const raw_facts *raw, lfuse__cl_device *device)
     lfuse__facts *f = &device->facts;
     lfuse_device_info *info = &f->info;
     bool products;
-    bool cpu = (raw->type & CL_DEVICE_TYPE_CPU) != 0;
     bool gpu = (raw->type & CL_DEVICE_TYPE_GPU) != 0;
+    bool cpu = !gpu && (raw->type & CL_DEVICE_TYPE_CPU) != 0; /* Oclgrind says that it is both */
 
     snprintf(info->backend, sizeof info->backend, "opencl");
     snprintf(info->driver, sizeof info->driver, "%.70s, driver %.40s", device->version, device->driver_version);
@@ -168,20 +187,27 @@ static lfuse_status fill_facts(const raw_facts *raw, lfuse__cl_device *device)
     info->svm_concurrent = info->svm && (raw->svm & CL_DEVICE_SVM_FINE_GRAIN_BUFFER) != 0;
     info->exact = is_exact(raw);
     snprintf(f->arch, sizeof f->arch, "OpenCL C 1.%u", device->c_minor);
-    f->vector_lanes = cpu;
-    f->simd = cpu ? 1 : step_width(raw);
-    f->elementwise_groups = cpu ? GROUPS_PER_CORE * raw->units : 0;
+    f->vector_lanes = cpu && !device->vectors_of_items;
+    f->simd = f->vector_lanes ? 1 : step_width(raw);
+    f->elementwise_groups = f->vector_lanes ? GROUPS_PER_CORE * raw->units : 0;
     return LFUSE_OK;
+}
+
+/* Hardware that fuses f64 fuses f32 too, and some drivers (Intel's for CPUs) announce it of f64 alone. */
+static bool has_slow_fma(const raw_facts *raw)
+{
+    return !has_all(raw->f32, CL_FP_FMA) && !has_all(raw->f64, CL_FP_FMA);
 }
 
 static void fill_options(const raw_facts *raw, lfuse__cl_device *device)
 {
     const lfuse__facts *f = &device->facts;
 
-    snprintf(device->options, sizeof device->options, "-cl-std=CL1.%u%s -DLFUSE_LANES=%d%s",
-             device->c_minor,
-             has_all(raw->f32, CL_FP_CORRECTLY_ROUNDED_DIVIDE_SQRT) ? " -cl-fp32-correctly-rounded-divide-sqrt" : "",
-             f->vector_lanes ? 16 : 1, f->info.f64 ? " -DLFUSE_F64=1" : "");
+    /* Without -w PoCL writes to stderr how many warnings its compiler has, of vectors wider than the CPU's. */
+    snprintf(device->options, sizeof device->options, "-cl-std=CL1.%u -w%s -DLFUSE_LANES=%d%s%s%s",
+             device->c_minor, divides_rounded(raw) ? " -cl-fp32-correctly-rounded-divide-sqrt" : "",
+             f->vector_lanes ? 16 : 1, f->info.f64 ? " -DLFUSE_F64=1" : "",
+             divides_by_f64(raw) ? " -DLFUSE_DIVIDE_BY_F64=1" : "", has_slow_fma(raw) ? " -DLFUSE_SLOW_FMA=1" : "");
 }
 
 static void find_unfit(const raw_facts *raw, const char *version, char *text, size_t size)
@@ -214,6 +240,7 @@ lfuse_status lfuse__cl_read_device(cl_platform_id platform, cl_device_id id, con
     find_unfit(&raw, d.version, d.facts.unfit, sizeof d.facts.unfit);
     d.fine_svm = (raw.svm & CL_DEVICE_SVM_FINE_GRAIN_BUFFER) != 0;
     d.nvidia = strstr(platform_name, "NVIDIA") != NULL;
+    d.vectors_of_items = strcmp(platform_name, "rusticl") == 0;
     d.capability = d.nvidia ? raw.capability : 0;
     LFUSE__TRY(fill_facts(&raw, &d));
     /*

@@ -12,11 +12,14 @@
  *                       32 launches        12.9 (186)    15.9 (194)
  *     PoCL 5.0 (0.9.4),  8 launches        52.5 (1387)   69.0 (1437)
  *                       32 launches        85.3 (7097)  133   (7171)
+ *     Intel's (1.0.0),   8 launches        16.1 (27.7)   27.9 (37.8)
+ *                       32 launches        69.8 (110)    99.6 (130)
  *
- * (medians of 400 of each by turns, kernels over 16384 elements). NVIDIA's OpenCL (13.0) does not have the extension.
- * None of them has cl_khr_command_buffer_mutable_dispatch, so that a new address or number would take a new buffer: 1.6
- * and 10 us for 8 launches. PoCL 3.1 reads a kernel's arguments when the buffer is enqueued, not when the launch is
- * recorded: each recorded launch would need a kernel object of its own.
+ * (medians of 400 of each by turns, kernels over 16384 elements; Intel's runtime for CPUs 2026.22 by the benchmark,
+ * over 256, the run of three that is best for the buffer). NVIDIA's OpenCL (13.0) does not have the extension. Intel's
+ * alone has cl_khr_command_buffer_mutable_dispatch (0.9.3), whose updates would come on top; on PoCL a new address or
+ * number would take a new buffer: 1.6 and 10 us for 8 launches. PoCL 3.1 reads a kernel's arguments when the buffer is
+ * enqueued, not when the launch is recorded: each recorded launch would need a kernel object of its own.
  * `lfuse-bench --case launch:32` has both ways side by side (bare, bare-buffer) for any driver that is to be judged.
  */
 #ifdef HAVE_CONFIG_H

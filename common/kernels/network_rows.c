@@ -44,7 +44,7 @@ static void put_turned(const text *x, const char *l, const char *r, char *place,
 static void put_fma(const text *x, int indent, const char *value, const char *row)
 {
     lfuse__put(x->t.out, indent, "for (int c = 0; c < %d; c++)", VECTOR);
-    lfuse__put(x->t.out, indent + 1, "acc[c * %d + %s] = FMA_f32(%s, w[i * 4 + c], acc[c * %d + %s]);", x->rows, row,
+    lfuse__put(x->t.out, indent + 1, "acc[c * %d + %s] = MAD_f32(%s, w[i * 4 + c], acc[c * %d + %s]);", x->rows, row,
                value, x->rows, row);
 }
 

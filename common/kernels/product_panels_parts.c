@@ -108,7 +108,7 @@ void lfuse__put_dots(lfuse__strbuf *out, const char *name, const lfuse__product_
     lfuse__put(out, 3, "for (; l + LANES <= depth; l += LANES) {");
     lfuse__put(out, 4, "const L_%s x = LOADL_%s(a, from + l);", t, t);
     for (int q = 0; q < COLUMNS; q++)
-        lfuse__put(out, 4, "c%d = FMA_%s(x, LOADL_%s(b, b%d + l), c%d);", q, t, t, q, q);
+        lfuse__put(out, 4, "c%d = MAD_%s(x, LOADL_%s(b, b%d + l), c%d);", q, t, t, q, q);
     lfuse__put(out, 3, "}");
     for (int q = 0; q < COLUMNS; q++) {
         for (int half = LANES / 2; half; half /= 2)
@@ -154,7 +154,7 @@ void lfuse__put_multiply(lfuse__strbuf *out, const char *name, const char *suffi
     for (int r = 0; r < rows; r++) {
         lfuse__put(out, 2, "const L_%s a%d = SPLAT_%s(LOAD_%s(q%d + %d * row, 0));", t, r, t, t,
                    r / OF_POINTER * OF_POINTER, r % OF_POINTER);
-        for (int v = 0; v < vectors; v++) lfuse__put(out, 2, "c%d_%d = FMA_%s(a%d, b%d, c%d_%d);", r, v, t, r, v, r, v);
+        for (int v = 0; v < vectors; v++) lfuse__put(out, 2, "c%d_%d = MAD_%s(a%d, b%d, c%d_%d);", r, v, t, r, v, r, v);
     }
     for (int r = 0; r < rows; r += OF_POINTER) lfuse__put(out, 2, "q%d += next;", r);
     lfuse__put(out, 2, "b += step;");

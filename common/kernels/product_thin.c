@@ -136,7 +136,7 @@ static void put_products(const lfuse__thin *s, int indent)
                                                       : "const S_%s x = UNPACK_%s(raw + u * %d, e);", sum, memory,
                    words);
     lfuse__put(s->out, 0, "#pragma unroll");
-    lfuse__put(s->out, indent + 2, "for (int i = 0; i < %d; i++) acc[i * %d + e] = FMA_%s(f[i * %d + u], x, "
+    lfuse__put(s->out, indent + 2, "for (int i = 0; i < %d; i++) acc[i * %d + e] = MAD_%s(f[i * %d + u], x, "
                "acc[i * %d + e]);", s->few, v, sum, v, v);
     lfuse__put(s->out, indent + 1, "}");
     lfuse__put(s->out, indent, "}");

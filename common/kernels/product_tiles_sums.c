@@ -223,7 +223,7 @@ static void put_products(const lfuse__tiles *t, int indent)
     lfuse__put(out, indent + 1, "const int v_ = n_ / %d, r_ = n_ %% %d / %d;", p->item_rows * v, p->item_rows * v, v);
     lfuse__put(out, indent + 1, "const int i = v_ %% 2 ? %d - r_ : r_;", p->item_rows - 1);
     lfuse__put(out, indent + 1, "const int j = v_ * %d + (r_ %% 2 ? %d - n_ %% %d : n_ %% %d);", v, v - 1, v, v);
-    lfuse__put(out, indent + 1, "acc[i * %d + j] = FMA_%s(a[i], b[j], acc[i * %d + j]);", p->item_columns, t->sum,
+    lfuse__put(out, indent + 1, "acc[i * %d + j] = MAD_%s(a[i], b[j], acc[i * %d + j]);", p->item_columns, t->sum,
                p->item_columns);
     lfuse__put(out, indent, "}");
 }

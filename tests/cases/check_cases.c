@@ -182,19 +182,23 @@ START_TEST(same_bits_everywhere)
 {
     char words[512];
     const harness_case *c = case_at(_i, EXACT);
-    uint64_t first = 0;
-    int ran = 0;
+    uint64_t hash = 0;
+    const struct opened *first = NULL;
+    if (!devices) TEST_SKIP("no device of that name");
     for (int i = 0; i < devices; i++) {
         lfuse_device_info info;
         ck_assert_int_eq(lfuse_device_get_info(opened[i].device, &info), LFUSE_OK);
         if (!info.exact) continue;
         lfuse_status status = harness_run(c, opened[i].device, FUSED, words, sizeof words);
         ck_assert_msg(status == LFUSE_OK, "%s on %s: %s", c->name, opened[i].name, words);
-        if (!ran++) first = harness_result_hash();
-        ck_assert_msg(harness_result_hash() == first, "%s: %s and %s differ in their bits", c->name, opened[0].name,
+        if (!first) {
+            first = &opened[i];
+            hash = harness_result_hash();
+        }
+        ck_assert_msg(harness_result_hash() == hash, "%s: %s and %s differ in their bits", c->name, first->name,
                       opened[i].name);
     }
-    ck_assert_int_ge(ran, 1);
+    if (!first) TEST_SKIP("%s: no device is exact", c->name);
 }
 END_TEST
 

@@ -27,3 +27,9 @@ check_PROGRAMS += tests/cases/check_transports
 TESTS += tests/cases/check_transports
 tests_cases_check_transports_SOURCES = %reldir%/check_transports.c
 tests_cases_check_transports_LDADD = $(LDADD) -lm
+
+# Division, root and fma of what is hard to round.
+check_PROGRAMS += tests/cases/check_rounding
+TESTS += tests/cases/check_rounding
+tests_cases_check_rounding_SOURCES = %reldir%/check_rounding.c
+tests_cases_check_rounding_LDADD = tests/stub/libstub.la bench/liboracle.la $(LDADD) -lm
