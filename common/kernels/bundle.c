@@ -21,9 +21,27 @@
 #include "common/kernels/bundle.h"
 #include "common/kernels/emit.h"
 
-static int class_words(const lfuse__kernel_class *k)
+int lfuse__bundle_class_words(const lfuse__kernel_class *k)
 {
     return k->form == LFUSE__ROWS_NONE ? lfuse__pointwise_words(k) : lfuse__rows_words(k);
+}
+
+/* The layout of a launch in numbers: what tells its members apart, then the words of their kernels. */
+static int launch_words(int members, int words)
+{
+    return LFUSE__BUNDLE_FIRST + members / 2 + 1 + words;
+}
+
+static int launch_slots(const lfuse__facts *facts, int operands)
+{
+    if (facts->addresses) return 0;
+    return operands > LFUSE__MAX_SLOTS ? operands : LFUSE__MAX_SLOTS;
+}
+
+bool lfuse__bundle_fits(const lfuse__facts *facts, int members, int words, int operands)
+{
+    const int buffers = launch_slots(facts, operands) + 1;
+    return 8 * ((uint64_t)launch_words(members, words) + (uint64_t)buffers) <= facts->info.max_argument_bytes;
 }
 
 static void find_places(lfuse__bundle *b)
@@ -32,12 +50,13 @@ static void find_places(lfuse__bundle *b)
     for (int i = 0; i < b->nparts; i++) {
         b->places[i].first = b->members;
         b->members += b->parts[i].members;
+        if (b->parts[i].k.noperands > b->operands) b->operands = b->parts[i].k.noperands;
     }
-    at = LFUSE__BUNDLE_FIRST + b->members / 2 + 1;
+    at = b->head = launch_words(b->members, 0);
     for (int i = 0; i < b->nparts; i++) {
         lfuse__bundle_place *o = &b->places[i];
         int common = 0;
-        o->words = class_words(&b->parts[i].k);
+        o->words = lfuse__bundle_class_words(&b->parts[i].k);
         for (int w = 0; w < o->words; w++) o->rank[w] = lfuse__bundle_is_own(&b->parts[i], w) ? o->nown++ : common++;
         o->common = at;
         o->own = at + common;
@@ -52,9 +71,9 @@ static lfuse_status parts_check(int nparts, const lfuse__bundle_part *parts)
     for (int i = 0; i < nparts; i++) {
         if (parts[i].members < 1)
             return lfuse__error(LFUSE_ERR_INVALID, "part %d of a bundle has %d members", i, parts[i].members);
-        if (class_words(&parts[i].k) > LFUSE__MAX_WORDS)
+        if (lfuse__bundle_class_words(&parts[i].k) > LFUSE__MAX_WORDS)
             return lfuse__error(LFUSE_ERR_UNSUPPORTED, "part %d of a bundle takes %d argument words", i,
-                                class_words(&parts[i].k));
+                                lfuse__bundle_class_words(&parts[i].k));
     }
     return LFUSE_OK;
 }
@@ -100,11 +119,7 @@ int lfuse__bundle_words(const lfuse__bundle *b)
 
 int lfuse__bundle_slots(const lfuse__bundle *b, const lfuse__facts *facts)
 {
-    int slots = LFUSE__MAX_SLOTS;
-    if (facts->addresses) return 0;
-    for (int i = 0; i < b->nparts; i++)
-        if (b->parts[i].k.noperands > slots) slots = b->parts[i].k.noperands;
-    return slots;
+    return launch_slots(facts, b->operands);
 }
 
 int lfuse__bundle_buffers(const lfuse__bundle *b, const lfuse__facts *facts)

@@ -21,7 +21,9 @@ typedef struct lfuse__bundle_place {
 } lfuse__bundle_place;
 
 struct lfuse__bundle {
-    int nparts, members, words;
+    int nparts, members;
+    int words, head; /* of the launch; those before the words of the parts */
+    int operands;    /* of the kernel with most */
     lfuse__bundle_part *parts;
     lfuse__bundle_place *places; /* [nparts] */
 };

@@ -15,13 +15,6 @@
 
 enum { LOCAL_LINES = 16, LINE = 128 };
 
-/* Whether words and buffers fit the device's argument block. */
-static bool fits(const lfuse__bundle *b, const lfuse__facts *facts)
-{
-    const uint64_t bytes = 8 * (uint64_t)(lfuse__bundle_words(b) + lfuse__bundle_buffers(b, facts));
-    return bytes <= facts->info.max_argument_bytes;
-}
-
 /* One part being rewritten. */
 typedef struct rewriting {
     lfuse__strbuf *out;
@@ -265,7 +258,7 @@ static lfuse_status emit(lfuse__strbuf *out, const char *name, const lfuse__bund
 lfuse_status lfuse__bundle_emit(lfuse__strbuf *out, const char *name, const lfuse__bundle *b,
                                 const lfuse__facts *facts)
 {
-    if (!fits(b, facts))
+    if (!lfuse__bundle_fits(facts, b->members, b->words - b->head, b->operands))
         return lfuse__error(LFUSE_ERR_UNSUPPORTED, "a bundle of %d argument words and %d buffers; %s takes %u bytes",
                             b->words, lfuse__bundle_buffers(b, facts), facts->info.name,
                             facts->info.max_argument_bytes);

@@ -16,7 +16,6 @@ enum {
     LFUSE__MAX_INSTRUCTIONS = 4096, /* of a body */
     LFUSE__GROUP = 256,
     LFUSE__TEAM = 32,        /* work-items of a team in the items form */
-    LFUSE__GROUP_BOUND = 0x7fffffff,
     LFUSE__LANE_GROUPS = 64  /* groups of the lanes form when the facts give no number */
 };
 

@@ -22,7 +22,8 @@
 enum {
     LFUSE__MAX_OPERANDS = LFUSE__MAX_BUFFERS - 1,
     LFUSE__ARGUMENT_BYTES = 1024, /* memory arguments (8 bytes each) and words together: what every device takes */
-    LFUSE__MAX_WORDS = LFUSE__ARGUMENT_BYTES / 8 - 1
+    LFUSE__MAX_WORDS = LFUSE__ARGUMENT_BYTES / 8 - 1,
+    LFUSE__GROUP_BOUND = 0x7fffffff /* work-groups of a launch */
 };
 
 typedef enum lfuse__stride_class {
@@ -234,7 +235,7 @@ lfuse_status lfuse__scatter_emit(lfuse__strbuf *out, const char *name, const lfu
 void lfuse__scatter_pack(const lfuse__kernel_class *k, const lfuse__facts *facts, const lfuse__geometry *g,
                          lfuse__packed *packed);
 
-/* ---- bundle.c: several pointwise or row kernels in one launch ----
+/* ---- bundle.c, bundle_text.c: several pointwise or row kernels in one launch ----
  * A part is one class with `members` sets of argument words; parts and their members are walked by ranges of
  * work-groups. What is equal for all members of a part is stored once where the class says so.
  */
@@ -263,10 +264,20 @@ typedef struct lfuse__bundle_launch {
 int lfuse__bundle_slots(const lfuse__bundle *b, const lfuse__facts *facts);
 int lfuse__bundle_buffers(const lfuse__bundle *b, const lfuse__facts *facts);
 int lfuse__bundle_words(const lfuse__bundle *b);
+/* Argument words of a kernel by itself, pointwise or of rows. */
+int lfuse__bundle_class_words(const lfuse__kernel_class *k);
+/*
+ * Whether the device's argument block has room for `members` kernels in one launch, which have `words` argument words
+ * together (those that the members of a part have in common counted once), and `operands` at most each.
+ */
+bool lfuse__bundle_fits(const lfuse__facts *facts, int members, int words, int operands);
 /* ERR_UNSUPPORTED: the parts share no launch, or the words exceed what fits. */
 lfuse_status lfuse__bundle_emit(lfuse__strbuf *out, const char *name, const lfuse__bundle *b,
                                 const lfuse__facts *facts);
-/* ERR_UNSUPPORTED where members differ in a word that the class calls equal. */
+/*
+ * ERR_UNSUPPORTED where members differ in a word that the class calls equal, or have more than LFUSE__GROUP_BOUND
+ * work-groups together.
+ */
 lfuse_status lfuse__bundle_pack(const lfuse__bundle *b, const lfuse__facts *facts,
                                 const lfuse__bundle_member *members, lfuse__bundle_launch *launch);
 

@@ -139,7 +139,7 @@ static void take_members(lfuse_instance *in, lfuse__bundle_op *op, const lfuse__
     if (in->reports) op->reports = lfuse__reports_range(in->reports)->mem;
 }
 
-/* The kernels of one launch, as an operation; one alone stays what it is. */
+/* The kernels of one launch, as an operation; those that share none stay what they are. */
 static lfuse_status make_launch(lfuse_instance *in, lfuse__sharer *sharers, const child *children, int count,
                                 int launch, lfuse__bundle_op **made)
 {
@@ -148,7 +148,7 @@ static lfuse_status make_launch(lfuse_instance *in, lfuse__sharer *sharers, cons
     int i;
 
     *made = NULL;
-    LFUSE__TRY(lfuse__bundle_of(sharers, count, launch, &wanted));
+    LFUSE__TRY(lfuse__bundle_of(in->facts, sharers, count, launch, &wanted));
     if (!wanted) {
         for (i = 0; i < count; i++)
             if (sharers[i].launch == launch && children[i].main >= 0)
@@ -379,6 +379,7 @@ static bool take_slots(lfuse__bmem **buffers, int slots, const lfuse__kernel_op 
 static int fill_portion(const lfuse_instance *in, lfuse__bundle_op *op, portion *p, int from)
 {
     const int slots = lfuse__bundle_slots(op->bundle, in->facts);
+    uint64_t groups = 0;
     int i;
 
     memset(op->of, 0, (size_t)op->nmembers * sizeof *op->of);
@@ -386,7 +387,9 @@ static int fill_portion(const lfuse_instance *in, lfuse__bundle_op *op, portion 
         const lfuse__kernel_op *m = op->members[i];
         uint64_t *memory = &op->memory[(size_t)i * LFUSE__MAX_OPERANDS];
         if (!m) continue;
+        if (groups + op->groups[i] > LFUSE__GROUP_BOUND) break;
         if (slots && !take_slots(p->buffers, slots, m, memory)) break;
+        groups += op->groups[i];
         if (!slots) memcpy(memory, m->g.addresses, sizeof m->g.addresses);
         op->of[i] = (lfuse__bundle_member){ &m->packed, op->groups[i], memory };
     }
@@ -416,8 +419,9 @@ lfuse_status lfuse__bundle_op_place(lfuse_instance *in, lfuse__bundle_op *op)
         LFUSE__TRY(lfuse__bundle_pack(op->bundle, in->facts, op->of, &p->launch));
     }
     if (op->nportions > 1)
-        lfuse__log(LFUSE_LOG_DEBUG, "%s: a bundle of %d kernels takes %d launches: its memories are more than %d",
-                   in->facts->info.name, op->nmembers, op->nportions, lfuse__bundle_slots(op->bundle, in->facts));
+        lfuse__log(LFUSE_LOG_DEBUG, "%s: a bundle of %d kernels takes %d launches: more than %d memories or %d "
+                   "work-groups", in->facts->info.name, op->nmembers, op->nportions,
+                   lfuse__bundle_slots(op->bundle, in->facts), LFUSE__GROUP_BOUND);
     op->ready = true;
     return LFUSE_OK;
 }

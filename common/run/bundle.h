@@ -17,8 +17,12 @@ typedef struct lfuse__sharer {
  * is compiled with the plan is what an instance asks for.
  */
 lfuse_status lfuse__bundle_share(const lfuse__facts *facts, lfuse__sharer *sharers, int count, int *launches);
-/* The bundle of those whose launch is number `launch`; NULL where that is only one. */
-lfuse_status lfuse__bundle_of(const lfuse__sharer *sharers, int count, int launch, lfuse__bundle **bundle);
+/*
+ * The bundle of those whose launch is number `launch`; NULL where that is only one, or where their texts cannot be one:
+ * they then have launches of their own.
+ */
+lfuse_status lfuse__bundle_of(const lfuse__facts *facts, const lfuse__sharer *sharers, int count, int launch,
+                              lfuse__bundle **bundle);
 bool lfuse__bundle_equal(const lfuse__bundle *a, const lfuse__bundle *b);
 /*
  * One of the classes that a child's kernel can have within the bounds of its sizes, when its tensors are contiguous as

@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "common/base/error.h"
+#include "common/base/log.h"
 #include "common/run/bundle.h"
 
 enum { MOST_PARTS = 32 };
@@ -30,18 +31,12 @@ static lfuse_status kernel_group(const lfuse__facts *facts, lfuse__family family
     return LFUSE_OK;
 }
 
-static int class_words(const lfuse__sharer *s)
-{
-    return s->family == LFUSE__FAMILY_ROWS ? lfuse__rows_words(s->k) : lfuse__pointwise_words(s->k);
-}
-
+/* All words of a kernel are its own: which of them its part has in common is known when sizes are. */
 static bool has_room(const shared *l, const lfuse__facts *facts, const lfuse__sharer *s)
 {
     const int operands = s->k->noperands > l->operands ? s->k->noperands : l->operands;
-    const int slots = facts->addresses ? 0 : operands > LFUSE__MAX_SLOTS ? operands : LFUSE__MAX_SLOTS;
-    const int words = (l->members + 1) / 2 + 1 + l->words + class_words(s);
 
-    return 8 * (uint64_t)(words + slots + 1) <= facts->info.max_argument_bytes;
+    return lfuse__bundle_fits(facts, l->members + 1, l->words + lfuse__bundle_class_words(s->k), operands);
 }
 
 static bool has_local(const lfuse__sharer *s)
@@ -72,7 +67,7 @@ static void join(shared *l, lfuse__sharer *s)
     if (s->part == l->nparts) l->parts[l->nparts++] = s->k;
     if (s->k->noperands > l->operands) l->operands = s->k->noperands;
     l->local = l->local || has_local(s);
-    l->words += class_words(s);
+    l->words += lfuse__bundle_class_words(s->k);
     l->members++;
 }
 
@@ -140,7 +135,29 @@ lfuse_status lfuse__bundle_share(const lfuse__facts *facts, lfuse__sharer *share
     return status;
 }
 
-lfuse_status lfuse__bundle_of(const lfuse__sharer *sharers, int count, int launch, lfuse__bundle **bundle)
+/* Kernels whose texts cannot be one keep launches of their own: *bundle is NULL then. */
+static lfuse_status check_text(const lfuse__facts *facts, lfuse__bundle **bundle)
+{
+    lfuse__strbuf text = LFUSE__STRBUF_INIT;
+    lfuse__saved_error before;
+    lfuse_status status;
+
+    lfuse__error_save(&before);
+    status = lfuse__bundle_emit(&text, "whole", *bundle, facts);
+    lfuse__strbuf_free(&text);
+    if (status) {
+        lfuse__bundle_destroy(*bundle);
+        *bundle = NULL;
+    }
+    if (status != LFUSE_ERR_UNSUPPORTED) return status;
+    lfuse__log(LFUSE_LOG_DEBUG, "%s: kernels that could share a launch have their own: %s", facts->info.name,
+               lfuse__error_message());
+    lfuse__error_restore(&before);
+    return LFUSE_OK;
+}
+
+lfuse_status lfuse__bundle_of(const lfuse__facts *facts, const lfuse__sharer *sharers, int count, int launch,
+                              lfuse__bundle **bundle)
 {
     lfuse__bundle_part *parts = calloc(MOST_PARTS, sizeof *parts);
     lfuse_status status = LFUSE_OK;
@@ -158,6 +175,7 @@ lfuse_status lfuse__bundle_of(const lfuse__sharer *sharers, int count, int launc
     for (i = 0; i < nparts; i++) memset(parts[i].differs, 0xff, sizeof parts[i].differs);
     *bundle = NULL;
     if (members > 1) status = lfuse__bundle_create(nparts, parts, bundle);
+    if (*bundle) status = check_text(facts, bundle);
     free(parts);
     return status;
 }

@@ -150,7 +150,7 @@ static lfuse_status want_launches(lfuse__body_entry *e, const lfuse__step *step,
     }
     LFUSE__TRY(lfuse__bundle_share(facts, sharers, step->nchildren, &launches));
     for (i = 0; i < launches; i++) {
-        LFUSE__TRY(lfuse__bundle_of(sharers, step->nchildren, i, &b));
+        LFUSE__TRY(lfuse__bundle_of(facts, sharers, step->nchildren, i, &b));
         for (k = 0; k < step->nchildren && !b; k++)
             if (sharers[k].launch == i) LFUSE__TRY(want_once(e, sharers[k].family, sharers[k].k));
         if (b) LFUSE__TRY(want_launch(e, b));

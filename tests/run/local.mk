@@ -34,7 +34,7 @@ plan_run_tests = \
 	tests/run/check_replay tests/run/check_replay_failures \
 	tests/run/check_strassen tests/run/check_precision \
 	tests/run/check_replay_products \
-	tests/run/check_together tests/run/check_scratch \
+	tests/run/check_together tests/run/check_scratch tests/run/check_share \
 	tests/run/check_rows tests/run/check_run tests/run/check_transports tests/run/check_unified tests/run/check_walks
 check_PROGRAMS += $(plan_run_tests)
 TESTS += $(plan_run_tests)
@@ -49,6 +49,8 @@ tests_run_check_programs_LDADD = tests/stub/libstub.la $(LDADD) -lm
 thread_tests += tests/run/check_programs
 tests_run_check_scratch_SOURCES = %reldir%/check_scratch.c %reldir%/rig.c %reldir%/rig.h
 tests_run_check_scratch_LDADD = tests/stub/libstub.la $(LDADD) -lm
+tests_run_check_share_SOURCES = %reldir%/check_share.c %reldir%/rig.c %reldir%/rig.h
+tests_run_check_share_LDADD = tests/stub/libstub.la $(LDADD) -lm
 tests_run_check_together_SOURCES = %reldir%/check_together.c %reldir%/rig.c %reldir%/rig.h
 tests_run_check_together_LDADD = tests/stub/libstub.la $(LDADD) -lm
 tests_run_check_overlaps_SOURCES = %reldir%/check_overlaps.c %reldir%/rig.c %reldir%/rig.h
