@@ -5,7 +5,8 @@
  *
  * What is correctly rounded (ulp column 0) over operands that are exact is itself exact: its bound is 0, so that chains
  * of + - * / sqrt fma min max, comparisons, selections, casts and canonical sums must agree in every element. A value
- * of type f16 or bf16 inside a graph may have been rounded or not: the bound admits both. An element that hangs on a
+ * of type f16 or bf16 that one function makes and another or a cast reads is not rounded; any other inside a graph
+ * may have been rounded or not: the bound admits both. An element that hangs on a
  * comparison which the errors leave open is covered for both outcomes, at worst with the bound INFINITY: anything goes.
  *
  * One element of one value takes 32 bytes while a graph is evaluated, and about 100 ns a function; large pointwise work

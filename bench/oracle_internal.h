@@ -94,7 +94,7 @@ double lfuse__oracle_ulp(lfuse_type type, double size, int guard);
 lfuse_type lfuse__oracle_register(lfuse_type type);
 /* What is certainly rounded to the type (stored or cast). */
 lfuse__pair lfuse__oracle_store(lfuse_type type, lfuse__pair x);
-/* What may have been rounded to the type or not: how a value of a graph is read by the next operator. */
+/* What may have been rounded to the type or not: how a value is read that is not from function to function. */
 lfuse__pair lfuse__oracle_read(lfuse_type type, lfuse__pair x);
 /* A result in a register: too large a number is infinite. */
 lfuse__pair lfuse__oracle_overflow(lfuse_type type, lfuse__pair x);

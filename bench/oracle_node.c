@@ -16,13 +16,22 @@ static lfuse_type working_type(const lfuse__oracle *s, const lfuse__node *n)
     return lfuse__op_retypes((lfuse__op)n->op) ? lfuse__oracle_type(s, n->in[0]) : (lfuse_type)n->type;
 }
 
+/*
+ * As a function or cast reads it: what functions make is rounded nowhere between them, whatever a device fuses; what
+ * other nodes make may have been.
+ */
+static lfuse__pair taken(const lfuse__oracle *s, int32_t node, lfuse__pair x)
+{
+    return s->g->nodes[node].kind == LFUSE__POINTWISE ? x : lfuse__oracle_read(lfuse__oracle_type(s, node), x);
+}
+
 static lfuse__pair apply(const lfuse__oracle *s, const lfuse__node *n, const int64_t *at)
 {
     lfuse__pair x[3];
     int i;
 
     for (i = 0; i < n->nin; i++)
-        x[i] = lfuse__oracle_read(lfuse__oracle_type(s, n->in[i]), s->arrays[n->in[i]].x[at[i]]);
+        x[i] = taken(s, n->in[i], s->arrays[n->in[i]].x[at[i]]);
     return lfuse__oracle_point((lfuse__op)n->op, working_type(s, n), !s->options->inexact, x);
 }
 
@@ -108,7 +117,7 @@ lfuse_status lfuse__oracle_node_cast(lfuse__oracle *s, const lfuse__node *n, lfu
     a->x = NULL;
     LFUSE__TRY(lfuse__oracle_allocate(a));
     for (i = 0; i < a->count; i++)
-        a->x[i] = lfuse__oracle_cast(from, (lfuse_type)n->type, lfuse__oracle_read(from, o->x[i]));
+        a->x[i] = lfuse__oracle_cast(from, (lfuse_type)n->type, taken(s, n->in[0], o->x[i]));
     return LFUSE_OK;
 }
 

@@ -94,8 +94,10 @@ static long double evaluate(lfuse__op op, lfuse_type type, const long double *x)
 static long double correctly_rounded(lfuse__op op, lfuse_type type, const long double *x)
 {
     if (type == LFUSE_F64) return functions[op].in_double((double)x[0], (double)x[1], (double)x[2]);
-    /* In double all but this give what rounds to the right float: 53 bits are more than twice 24 and 2. */
+    /* In double all but these give what rounds to the right float: 53 bits are more than twice 24 and 2. */
     if (op == LFUSE__OP_fma) return fmaf((float)x[0], (float)x[1], (float)x[2]);
+    if (op == LFUSE__OP_hardsigmoid_with)
+        return functions[op].in_double(1, fmaf((float)x[0], (float)x[1], (float)x[2]), 0);
     return (float)functions[op].in_double((double)x[0], (double)x[1], (double)x[2]);
 }
 

@@ -26,8 +26,10 @@ lfuse__course lfuse__oracle_course(lfuse__op op)
     case LFUSE__OP_leaky_relu:
     case LFUSE__OP_elu:
     case LFUSE__OP_selu:
+    case LFUSE__OP_selu_with:
     case LFUSE__OP_celu:
     case LFUSE__OP_hardsigmoid:
+    case LFUSE__OP_hardsigmoid_with:
     case LFUSE__OP_hardswish:
     case LFUSE__OP_hardshrink:
     case LFUSE__OP_softshrink:
@@ -43,6 +45,7 @@ bool lfuse__oracle_rounds(lfuse__op op)
 {
     switch (op) {
     case LFUSE__OP_leaky_relu:
+    case LFUSE__OP_hardsigmoid_with:
     case LFUSE__OP_softshrink: return true;
     case LFUSE__OP_fmod:
     case LFUSE__OP_frac: return false;
@@ -64,6 +67,7 @@ static int turns(lfuse__op op, long double parameter, long double *at)
     case LFUSE__OP_leaky_relu:
     case LFUSE__OP_elu:
     case LFUSE__OP_selu:
+    case LFUSE__OP_selu_with:
     case LFUSE__OP_celu:
     case LFUSE__OP_pow:
     case LFUSE__OP_powi:

@@ -115,24 +115,49 @@ lfuse_status lfuse__oracle_node_concat(lfuse__oracle *s, const lfuse__node *n, l
     return LFUSE_OK;
 }
 
+/* One look-up: an index that is not known for sure leaves the element open. */
+static lfuse__pair looked_up(lfuse__oracle *s, const lfuse__values *table, int axis, lfuse__pair index, int64_t before,
+                             int64_t stride)
+{
+    const bool inside = index.v >= 0 && index.v < table->shape[axis];
+    lfuse__pair x = {0, 0};
+
+    if (!inside || index.e > 0) s->out_of_range = true;
+    if (inside) x = table->x[before + (int64_t)index.v * stride];
+    if (index.e > 0) x.e = INFINITY;
+    return x;
+}
+
+/* Element by element along an axis: the index stands where the result does. */
+static lfuse_status gather_along(lfuse__oracle *s, const lfuse__node *n, lfuse__values *a)
+{
+    const lfuse__values *table = &s->arrays[n->in[0]], *indices = &s->arrays[n->in[1]];
+    const int axis = n->axes[0];
+    int64_t outer, inner, i, j, k;
+
+    if (table->rows || indices->rows) return lfuse__oracle_not_by_rows("a table");
+    LFUSE__TRY(lfuse__oracle_shape(s, n, false, a));
+    around(a, axis, &outer, &inner);
+    for (i = 0; i < outer; i++)
+        for (j = 0; j < a->shape[axis]; j++)
+            for (k = 0; k < inner; k++) {
+                const int64_t at = (i * a->shape[axis] + j) * inner + k;
+                a->x[at] = looked_up(s, table, axis, indices->x[at], i * table->shape[axis] * inner + k, inner);
+            }
+    return LFUSE_OK;
+}
+
 lfuse_status lfuse__oracle_node_gather(lfuse__oracle *s, const lfuse__node *n, lfuse__values *a)
 {
     const lfuse__values *table = &s->arrays[n->in[0]], *indices = &s->arrays[n->in[1]];
     int64_t i, r, rest;
 
+    if (n->naxes) return gather_along(s, n, a);
     if (table->rows) return lfuse__oracle_not_by_rows("a table");
     LFUSE__TRY(lfuse__oracle_shape(s, n, indices->rows, a));
     rest = indices->count ? a->count / indices->count : 0;
-    for (i = 0; i < indices->count; i++) {
-        const lfuse__pair at = indices->x[i];
-        const bool inside = at.v >= 0 && at.v < table->shape[0];
-        if (!inside || at.e > 0) s->out_of_range = true;
-        for (r = 0; r < rest; r++) {
-            lfuse__pair *to = &a->x[i * rest + r];
-            *to = inside ? table->x[(int64_t)at.v * rest + r] : (lfuse__pair){0, 0};
-            if (at.e > 0) to->e = INFINITY;
-        }
-    }
+    for (i = 0; i < indices->count; i++)
+        for (r = 0; r < rest; r++) a->x[i * rest + r] = looked_up(s, table, 0, indices->x[i], r, rest);
     return LFUSE_OK;
 }
 

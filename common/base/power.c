@@ -55,6 +55,11 @@ float lfuse__whole_power_f32(float a, float b)
     return whole_power_f32_(a, b);
 }
 
+int64_t lfuse__integer_power(int64_t a, int64_t n)
+{
+    return integer_power_(a, n);
+}
+
 const char *lfuse__power_text(void)
 {
     return lfuse__text_power;

@@ -43,4 +43,15 @@ static inline int64_t lfuse__wrapped(lfuse_type type, __int128 x)
     }
 }
 
+/* a^n modulo 2^128, so that it can be wrapped to any type. Below 0 what is left of 1 / a^|n|, and 0 of 0. */
+static inline __int128 lfuse__wrapping_power(__int128 a, __int128 n)
+{
+    unsigned __int128 result = 1, square = (unsigned __int128)a;
+
+    if (n < 0) return a == 1 || a == -1 ? (n & 1 ? a : 1) : 0;
+    for (; n; n >>= 1, square *= square)
+        if (n & 1) result *= square;
+    return (__int128)result;
+}
+
 #endif

@@ -4,59 +4,68 @@
 #include "config.h"
 #endif
 
+#include "common/graph/compose.h"
 #include "libfuse/ops.h"
+
+/* Whether the operands are values of one graph, at the beginning of a public builder. */
+static bool begin(const char *call, int count, const lfuse_value *operands, lfuse_graph **where)
+{
+    return lfuse__build_operands(call, count, operands, where) != NULL;
+}
 
 lfuse_value lfuse_addcmul(lfuse_value a, lfuse_value b, lfuse_value c, lfuse_value value)
 {
-    return lfuse_add(a, lfuse_mul(lfuse_mul(value, b), c));
+    const lfuse_value operands[] = {a, b, c, value};
+    lfuse_graph *where;
+
+    if (!begin("lfuse_addcmul", 4, operands, &where)) return LFUSE__POISONED(where);
+    return lfuse__op_add(a, lfuse__op_mul(lfuse__op_mul(value, b), c));
 }
 
 lfuse_value lfuse_addcdiv(lfuse_value a, lfuse_value b, lfuse_value c, lfuse_value value)
 {
-    return lfuse_add(a, lfuse_mul(value, lfuse_div(b, c)));
+    const lfuse_value operands[] = {a, b, c, value};
+    lfuse_graph *where;
+
+    if (!begin("lfuse_addcdiv", 4, operands, &where)) return LFUSE__POISONED(where);
+    return lfuse__op_add(a, lfuse__op_mul(value, lfuse__op_div(b, c)));
 }
 
 lfuse_value lfuse_prelu(lfuse_value a, lfuse_value slope)
 {
-    return lfuse_leaky_relu(a, slope);
+    const lfuse_value operands[] = {a, slope};
+    lfuse_graph *where;
+
+    return begin("lfuse_prelu", 2, operands, &where) ? lfuse__op_leaky_relu(a, slope) : LFUSE__POISONED(where);
 }
 
 lfuse_value lfuse_hardtanh(lfuse_value a, lfuse_value low, lfuse_value high)
 {
-    return lfuse_clamp(a, low, high);
+    const lfuse_value operands[] = {a, low, high};
+    lfuse_graph *where;
+
+    return begin("lfuse_hardtanh", 3, operands, &where) ? lfuse__op_clamp(a, low, high) : LFUSE__POISONED(where);
 }
 
 lfuse_value lfuse_tanhshrink(lfuse_value a)
 {
-    return lfuse_sub(a, lfuse_tanh(a));
+    lfuse_graph *where;
+
+    return begin("lfuse_tanhshrink", 1, &a, &where) ? lfuse__op_sub(a, lfuse__op_tanh(a)) : LFUSE__POISONED(where);
 }
 
-lfuse_value lfuse_glu(lfuse_value a, lfuse_value gate)
-{
-    return lfuse_mul(a, lfuse_sigmoid(gate));
-}
-
-lfuse_value lfuse_reglu(lfuse_value a, lfuse_value gate)
-{
-    return lfuse_mul(a, lfuse_relu(gate));
-}
-
-lfuse_value lfuse_geglu(lfuse_value a, lfuse_value gate)
-{
-    return lfuse_mul(a, lfuse_gelu(gate));
-}
-
-lfuse_value lfuse_geglu_tanh(lfuse_value a, lfuse_value gate)
-{
-    return lfuse_mul(a, lfuse_gelu_tanh(gate));
-}
-
-lfuse_value lfuse_geglu_quick(lfuse_value a, lfuse_value gate)
-{
-    return lfuse_mul(a, lfuse_gelu_quick(gate));
-}
-
-lfuse_value lfuse_swiglu(lfuse_value a, lfuse_value gate)
-{
-    return lfuse_mul(a, lfuse_silu(gate));
-}
+#define GATED(name, activation)                                                                                        \
+    lfuse_value lfuse_##name(lfuse_value a, lfuse_value gate)                                                          \
+    {                                                                                                                  \
+        const lfuse_value operands[] = {a, gate};                                                                      \
+        lfuse_graph *where;                                                                                            \
+                                                                                                                       \
+        if (!begin("lfuse_" #name, 2, operands, &where)) return LFUSE__POISONED(where);                                \
+        return lfuse__op_mul(a, lfuse__op_##activation(gate));                                                         \
+    }
+GATED(glu, sigmoid)
+GATED(reglu, relu)
+GATED(geglu, gelu)
+GATED(geglu_tanh, gelu_tanh)
+GATED(geglu_quick, gelu_quick)
+GATED(swiglu, silu)

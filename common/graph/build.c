@@ -19,7 +19,9 @@ lfuse_graph *lfuse_graph_create(void)
     static atomic_uint_fast64_t tags = 1;
     lfuse_graph *g = calloc(1, sizeof *g);
 
-    if (g) g->tag = atomic_fetch_add(&tags, 1);
+    if (!g) return NULL;
+    g->tag = atomic_fetch_add(&tags, 1);
+    g->call = g->failed_call = -1;
     return g;
 }
 
@@ -29,22 +31,72 @@ void lfuse_graph_destroy(lfuse_graph *g)
     free(g->nodes);
     free(g->sizes);
     free(g->names);
+    free(g->calls);
     free(g);
+}
+
+/* ---- mistakes ---- */
+
+static const char *ending(int32_t n)
+{
+    static const char *const endings[] = {"th", "st", "nd", "rd"};
+
+    return n % 10 < 4 && n / 10 % 10 != 1 ? endings[n % 10] : "th";
+}
+
+/*
+ * "the 57th lfuse_add (output "y"): " in place of "lfuse_add: ", where that builder was called several times. The
+ * builder that found the mistake stays where another one called it: "lfuse_glu: lfuse_mul: ".
+ */
+static lfuse_status say(const lfuse_graph *g)
+{
+    const char *rest = g->message, *name;
+    char number[24] = "", output[LFUSE__MAX_NAME + 16] = "";
+    size_t length;
+
+    if (g->failed_call < 0) return lfuse__error(g->status, "%s", g->message);
+    name = g->calls[g->failed_call].name;
+    length = strlen(name);
+    if (!strncmp(rest, name, length) && !strncmp(rest + length, ": ", 2)) rest += length + 2;
+    if (g->calls[g->failed_call].count > 1) {
+        snprintf(number, sizeof number, "the %d%s ", (int)g->failed_number, ending(g->failed_number));
+        if (*g->failed_output) snprintf(output, sizeof output, " (output \"%s\")", g->failed_output);
+    }
+    return lfuse__error(g->status, "%s%s%s: %s", number, name, output, rest);
 }
 
 lfuse_status lfuse_graph_check(const lfuse_graph *g)
 {
     if (!g) return lfuse__error(LFUSE_ERR_INVALID, "the graph is NULL");
-    if (g->status) return lfuse__error(g->status, "%s", g->message);
-    return LFUSE_OK;
+    return g->status ? say(g) : LFUSE_OK;
+}
+
+void lfuse__build_begin(lfuse_graph *g, const char *call)
+{
+    int32_t i;
+
+    if (!g) return;
+    for (i = 0; i < g->ncalls && g->calls[i].name != call; i++) continue;
+    for (i = i < g->ncalls ? i : 0; i < g->ncalls && strcmp(g->calls[i].name, call); i++) continue;
+    g->call = -1;
+    if (i == g->ncalls) {
+        if (!lfuse__build_grow((void **)&g->calls, g->ncalls, &g->call_capacity, sizeof *g->calls))
+            return; /* messages then do without the number */
+        g->calls[g->ncalls++] = (lfuse__call){call, 0};
+    }
+    g->call = i;
+    g->calls[i].count++;
 }
 
 lfuse_value lfuse__graph_poison(lfuse_graph *g, lfuse_status status, const char *format, ...)
 {
     va_list args;
 
+    if (g) g->mistakes++;
     if (g && !g->status) {
         g->status = status;
+        g->failed_call = g->call;
+        g->failed_number = g->call < 0 ? 0 : g->calls[g->call].count;
         va_start(args, format);
         vsnprintf(g->message, sizeof g->message, format, args);
         va_end(args);
@@ -66,12 +118,25 @@ bool lfuse__build_grow(void **array, int32_t count, int32_t *capacity, size_t el
     return true;
 }
 
+lfuse_graph *lfuse__build_graph_of(int count, const lfuse_value *values)
+{
+    int i = 0;
+
+    while (i < count - 1 && !values[i].graph) i++;
+    return values[i].graph;
+}
+
 lfuse_graph *lfuse__build_operands(const char *call, int count, const lfuse_value *values, lfuse_graph **where)
 {
-    lfuse_graph *g = NULL;
+    lfuse__build_begin(lfuse__build_graph_of(count, values), call);
+    return lfuse__build_inner_operands(call, count, values, where);
+}
+
+lfuse_graph *lfuse__build_inner_operands(const char *call, int count, const lfuse_value *values, lfuse_graph **where)
+{
+    lfuse_graph *g = lfuse__build_graph_of(count, values);
     int i;
 
-    for (i = 0; i < count && !g; i++) g = values[i].graph;
     if (where) *where = g;
     if (!g) return NULL;
     for (i = 0; i < count; i++) {
@@ -79,12 +144,14 @@ lfuse_graph *lfuse__build_operands(const char *call, int count, const lfuse_valu
         if (v.graph != g) {
             lfuse__graph_poison(g, LFUSE_ERR_INVALID, "%s: operand %d belongs to %s", call, i + 1,
                                 v.graph ? "another graph" : "no graph");
+            lfuse__build_begin(v.graph, call);
             if (v.graph)
                 lfuse__graph_poison(v.graph, LFUSE_ERR_INVALID, "%s: operand %d belongs to this graph, others do not",
                                     call, i + 1);
             return NULL;
         }
-        if (v.id < 0 || v.id >= g->nnodes) { /* where a mistake came before, this adds nothing */
+        if (v.id < 0 && g->status) return NULL; /* made of an earlier mistake */
+        if (v.id < 0 || v.id >= g->nnodes) {
             lfuse__graph_poison(g, LFUSE_ERR_INVALID, "%s: operand %d is no value of its graph (id %d of %d)", call,
                                 i + 1, (int)v.id, (int)g->nnodes);
             return NULL;

@@ -14,9 +14,19 @@
 bool lfuse__build_grow(void **array, int32_t count, int32_t *capacity, size_t element);
 
 /*
+ * The beginning of every public builder: counts the call, so that a mistake can say which one of its name made it.
+ * What builders call of each other is not counted: lfuse__op_..., lfuse__build_....
+ */
+void lfuse__build_begin(lfuse_graph *g, const char *call);
+/* Of the first operand that has one; at least one operand. */
+lfuse_graph *lfuse__build_graph_of(int count, const lfuse_value *values);
+
+/*
  * The graph of the operands, or NULL when one of them is poisoned, foreign or no value at all (the mistake is then
  * recorded, if there is a graph to record it in; *where, may be NULL, is set to that graph in every case).
  */
+lfuse_graph *lfuse__build_inner_operands(const char *call, int count, const lfuse_value *values, lfuse_graph **where);
+/* The same as the beginning of a public builder. */
 lfuse_graph *lfuse__build_operands(const char *call, int count, const lfuse_value *values, lfuse_graph **where);
 
 /* Checks a type, an extent and a shape that the user gave. The results are as nodes hold them. */
@@ -34,6 +44,21 @@ lfuse__node lfuse__build_node(lfuse__node_kind kind, lfuse_type type);
 lfuse_value lfuse__build_append(lfuse_graph *g, const char *call, const lfuse__node *n);
 /* The value in another type: itself where it has that type. */
 lfuse_value lfuse__build_cast(lfuse_graph *g, const char *call, int32_t node, lfuse_type type);
+/*
+ * adopt.c: what a number (of no type, or a value of rank 0) becomes beside a tensor of the type; `name` is the
+ * operand's. Of a value of that type, and for NONE, itself. Beside
+ *   - f16 and bf16: f32
+ *   - f32 and f64: of the type, rounded once
+ *   - integers and bool: of the type, if that can hold it exactly: a number that is the same in every run is refused
+ *     here, one that is not by the run (LFUSE__CAST_CHECKED), a value of rank 0 by its type.
+ */
+lfuse_value lfuse__build_adopt(lfuse_graph *g, const char *call, const char *name, int32_t node, lfuse_type type);
+/* What it becomes where it is stored beside a tensor's elements: of that type always. */
+lfuse_value lfuse__build_typed(lfuse_graph *g, const char *call, const char *name, int32_t node, lfuse_type type);
+/* Of operands that differ in type, `whole` being of an integer type or bool: `number` as mathematics compares it.
+ * `first`: `whole` is the first operand. */
+lfuse_value lfuse__build_compare(lfuse_graph *g, const char *call, lfuse__op op, int32_t whole, int32_t number,
+                                 bool first);
 
 /* Whether the operand is a tensor that has a type: no list, no number. */
 bool lfuse__build_tensor(lfuse_graph *g, const char *call, int32_t node);
@@ -46,6 +71,7 @@ bool lfuse__build_axes(lfuse_graph *g, const char *call, int rank, int count, co
  * What makes exactly one node each, of operands that are known to be values of the graph. Sizes are as nodes hold them.
  * The public functions and the reader of printed graphs stand on these.
  */
+lfuse_value lfuse__build_constant(lfuse_graph *g, double number);
 lfuse_value lfuse__build_pointwise(lfuse_graph *g, const char *call, lfuse__op op, const int32_t *in);
 lfuse_value lfuse__build_permute(lfuse_graph *g, const char *call, int32_t node, const int *axes);
 lfuse_value lfuse__build_broadcast(lfuse_graph *g, const char *call, int32_t node, int rank, const lfuse_size *shape);
@@ -55,6 +81,10 @@ lfuse_value lfuse__build_slice(lfuse_graph *g, const char *call, int32_t node, i
                                lfuse_size count, int64_t step);
 lfuse_value lfuse__build_concat(lfuse_graph *g, const char *call, int32_t a, int32_t b, int axis);
 lfuse_value lfuse__build_gather(lfuse_graph *g, const char *call, int32_t table, int32_t indices);
+/* Of equal shapes but for the axis. */
+lfuse_value lfuse__build_gather_along(lfuse_graph *g, const char *call, int32_t table, int32_t indices, int axis);
+/* take.c: along any axis; indices count from 0. */
+lfuse_value lfuse__build_index_select(lfuse_graph *g, const char *call, int32_t node, int32_t indices, int axis);
 lfuse_value lfuse__build_scatter_add(lfuse_graph *g, const char *call, int32_t source, int32_t indices,
                                      lfuse_size rows);
 lfuse_value lfuse__build_extent_number(lfuse_graph *g, const char *call, lfuse_size extent);
@@ -88,6 +118,8 @@ typedef struct lfuse__product_form {
     unsigned transposed; /* of lists; bit i: operand i is taken so */
 } lfuse__product_form;
 lfuse_value lfuse__build_product(lfuse_graph *g, const char *call, int32_t a, int32_t b, lfuse__product_form form);
+/* Records that operands of the type cannot be multiplied, and what to do about it. */
+void lfuse__build_no_integers(lfuse_graph *g, const char *call, lfuse_type type);
 /* Whether one is a list, which the other then has to be too: of functions that take no tensors. Records it if not. */
 bool lfuse__build_lists_only(lfuse_graph *g, const char *call, int32_t a, int32_t b);
 

@@ -52,12 +52,14 @@ lfuse_value lfuse__count_value(const char *call, lfuse_value v, unsigned set)
 
 lfuse_value lfuse__mean_value(const char *call, lfuse_value v, unsigned set, bool keepdims)
 {
-    return lfuse_div(lfuse__reduce_value(call, LFUSE__REDUCE_SUM, v, set, keepdims), lfuse__count_value(call, v, set));
+    const lfuse_value sum = lfuse__reduce_value(call, LFUSE__REDUCE_SUM, v, set, keepdims);
+
+    return lfuse__op_div(sum, lfuse__count_value(call, v, set));
 }
 
 lfuse_value lfuse__inverse_root(lfuse_value v, double eps)
 {
-    return lfuse_reciprocal(lfuse_sqrt(lfuse_add(v, lfuse_constant(v.graph, eps))));
+    return lfuse__op_reciprocal(lfuse__op_sqrt(lfuse__op_add(v, lfuse__build_constant(v.graph, eps))));
 }
 
 lfuse_graph *lfuse__compose_all(const char *call, lfuse_value *a, lfuse_type *type, lfuse_graph **where)

@@ -8,6 +8,17 @@
 
 #include "common/graph/build.h"
 
+/* The pointwise builders as parts of others: their calls are not counted. */
+#define LFUSE__DECLARE_1(name) lfuse_value lfuse__op_##name(lfuse_value a);
+#define LFUSE__DECLARE_2(name) lfuse_value lfuse__op_##name(lfuse_value a, lfuse_value b);
+#define LFUSE__DECLARE_3(name) lfuse_value lfuse__op_##name(lfuse_value a, lfuse_value b, lfuse_value c);
+#define LFUSE__OP(name, arity, ...) LFUSE__DECLARE_##arity(name)
+#include "common/graph/ops.def"
+#undef LFUSE__OP
+#undef LFUSE__DECLARE_1
+#undef LFUSE__DECLARE_2
+#undef LFUSE__DECLARE_3
+
 /* The type that is computed in. */
 lfuse_type lfuse__wide_type(lfuse_type type);
 /* The operand, a tensor or number, in that type. */

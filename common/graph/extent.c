@@ -41,6 +41,7 @@ lfuse_size lfuse_size_var(lfuse_graph *g, const char *name, int64_t low, int64_t
     lfuse__size_expr e;
     lfuse_size size;
 
+    lfuse__build_begin(g, call);
     if (!g || !lfuse__build_check_name(g, call, name)) return POISONED_SIZE;
     if (low < 0 || high < low) {
         lfuse__graph_poison(g, LFUSE_ERR_BOUNDS, "%s: \"%s\" has the bounds %" PRId64 " ... %" PRId64, call, name, low,
@@ -196,6 +197,7 @@ static lfuse_size public_expression(lfuse_graph *g, const char *call, lfuse__siz
 {
     lfuse_size size;
 
+    lfuse__build_begin(g, call);
     if (!g || !lfuse__build_extent(g, call, a, &a) || !lfuse__build_extent(g, call, b, &b)) return POISONED_SIZE;
     return expression(g, call, kind, a, b, &size) ? public_size(g, size) : POISONED_SIZE;
 }

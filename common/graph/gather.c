@@ -39,6 +39,31 @@ lfuse_value lfuse__build_gather(lfuse_graph *g, const char *call, int32_t table,
     return lfuse__build_append(g, call, &n);
 }
 
+lfuse_value lfuse__build_gather_along(lfuse_graph *g, const char *call, int32_t table, int32_t indices, int axis)
+{
+    const lfuse__node *t = &g->nodes[table], *x = &g->nodes[indices];
+    lfuse__node n = lfuse__build_node(LFUSE__GATHER, (lfuse_type)t->type);
+    char of_table[LFUSE__DESCRIPTION], of_indices[LFUSE__DESCRIPTION];
+    int i;
+
+    if (!is_index(g, call, indices)) return LFUSE__POISONED(g);
+    for (i = 0; i < t->rank && (i == axis || t->shape[i] == x->shape[i]); i++) continue;
+    if (t->rank != x->rank || i < t->rank) {
+        lfuse__build_describe(g, table, of_table, sizeof of_table);
+        lfuse__build_describe(g, indices, of_indices, sizeof of_indices);
+        return lfuse__graph_poison(g, LFUSE_ERR_SHAPE, "%s: shapes differ beside axis %d: %s by the indices %s", call,
+                                   axis, of_table, of_indices);
+    }
+    n.rank = x->rank;
+    memcpy(n.shape, x->shape, sizeof n.shape);
+    n.naxes = 1;
+    n.axes[0] = (int8_t)axis;
+    n.nin = 2;
+    n.in[0] = table;
+    n.in[1] = indices;
+    return lfuse__build_append(g, call, &n);
+}
+
 lfuse_value lfuse_gather(lfuse_value table, lfuse_value indices)
 {
     static const char call[] = "lfuse_gather";
@@ -103,6 +128,7 @@ lfuse_value lfuse_extent(lfuse_graph *g, lfuse_size size)
 {
     static const char call[] = "lfuse_extent";
 
+    lfuse__build_begin(g, call);
     if (!g || !lfuse__build_extent(g, call, size, &size)) return LFUSE__POISONED(g);
     return lfuse__build_extent_number(g, call, size);
 }
@@ -121,6 +147,7 @@ lfuse_value lfuse_index(lfuse_graph *g, int rank, const lfuse_size *shape)
     static const char call[] = "lfuse_index";
     lfuse_size extents[LFUSE_MAX_RANK];
 
+    lfuse__build_begin(g, call);
     if (!g || !lfuse__build_shape(g, call, rank, shape, extents)) return LFUSE__POISONED(g);
     return lfuse__build_index(g, call, rank, extents);
 }

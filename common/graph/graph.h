@@ -22,7 +22,7 @@ typedef enum lfuse__node_kind {
     LFUSE__SCALAR,
     LFUSE__CONSTANT,   /* `number` */
     LFUSE__POINTWISE,  /* `op` over in[0 .. arity-1]; shapes equal, or broadcast (literal 1, missing axes, rank 0) */
-    LFUSE__CAST,       /* to `type` */
+    LFUSE__CAST,       /* to `type`; `op`: LFUSE__CAST_CHECKED or 0 */
     LFUSE__PERMUTE,    /* axis i is axis axes[i] of in[0] */
     LFUSE__BROADCAST,  /* in[0] repeated up to this shape */
     LFUSE__REDUCE,     /* lfuse__reduce `op` over axes[0 .. naxes-1], sorted ascending; keepdims leaves literal 1. Sums
@@ -41,15 +41,20 @@ typedef enum lfuse__node_kind {
     LFUSE__RESHAPE,    /* the elements of in[0] in row-major order, in this shape */
     LFUSE__SLICE,      /* along axes[0]: element i is element `start` + i `step` of in[0] */
     LFUSE__CONCAT,     /* in[0], then in[1], along axes[0]; longer ones are chains of these */
-    LFUSE__GATHER,     /* in[0] [n, rest], in[1] i32 or i64 indices: [indices, rest]; rows out of range are zeros */
+    LFUSE__GATHER,     /* in[0] [n, rest], in[1] i32 or i64 indices: [indices, rest]; rows out of range are zeros. With
+                          an axis element by element along it: in[1] is of the shape of in[0] but for that axis, and the
+                          result of the shape of in[1] */
     LFUSE__SCATTER_ADD, /* its adjoint: in[0] [indices, rest], in[1] indices: [n, rest] */
     LFUSE__EXTENT,     /* a number: the extent shape[0] (rank 0 all the same) */
     LFUSE__INDEX       /* i64: of each element its own row-major index in this shape */
 } lfuse__node_kind;
 
+/* Of a number, to an integer type or bool: a run whose number the type cannot hold exactly is refused. */
+enum { LFUSE__CAST_CHECKED = 1, LFUSE__CAST_COUNT };
+
 typedef struct lfuse__node {
     uint8_t kind; /* lfuse__node_kind */
-    uint8_t op;   /* lfuse__op, of the REDUCEs lfuse__reduce, of MATMUL lfuse_precision */
+    uint8_t op;   /* lfuse__op, of the REDUCEs lfuse__reduce, of MATMUL lfuse_precision, of CAST see there */
     uint8_t type; /* lfuse_type; LFUSE_TYPE_NONE: a number in f64 (constants, scalars and functions of them alone) */
     bool list;    /* list value: rank is one of LFUSE_RANK_..., or 0 for one number a member */
     bool keepdims;
@@ -110,6 +115,12 @@ typedef struct lfuse__name { /* in order of declaration: a binding without a nam
     int32_t update; /* the node whose value is stored here at the end; -1: none. Inputs and lists only */
 } lfuse__name;
 
+/* How often a public builder was called. */
+typedef struct lfuse__call {
+    const char *name; /* static */
+    int32_t count;
+} lfuse__call;
+
 struct lfuse_graph {
     lfuse__node *nodes;
     int32_t nnodes, node_capacity;
@@ -117,8 +128,13 @@ struct lfuse_graph {
     int32_t nsizes, size_capacity;
     lfuse__name *names;
     int32_t nnames, name_capacity;
-    lfuse_status status; /* of the first mistake */
+    lfuse__call *calls;
+    int32_t ncalls, call_capacity, call; /* `call`: the public builder that was called last, as an index; -1: none */
+    lfuse_status status; /* of the first mistake; so the next four */
     char message[256];
+    int32_t failed_call, failed_number; /* the builder, -1: none, and which of its calls it was, from 1 on */
+    char failed_output[LFUSE__MAX_NAME + 1]; /* the first output that is made of it; empty: none is known */
+    int32_t mistakes;
     uint64_t tag; /* of this graph's public sizes; different for each graph of the process */
 };
 
@@ -177,10 +193,17 @@ double lfuse__graph_number(const lfuse_graph *g, int32_t node, const double *sca
 /* One operator over numbers, by the same algorithm. */
 double lfuse__op_value(lfuse__op op, double a, double b, double c);
 
+/*
+ * adopt.c: whether the type holds this very number (floating types hold all); and that the number which a checked cast
+ * takes is such: ERR_TYPE with the number's name and value.
+ */
+bool lfuse__type_holds(lfuse_type type, double number);
+lfuse_status lfuse__graph_check_number(const lfuse_graph *g, int32_t cast, const double *scalars, const int64_t *sizes);
+
 /* print.c: one value, or the whole graph, in brackets; the whole, nameless, is the key of the plan cache. */
 void lfuse__graph_print_value(const lfuse_graph *g, int32_t node, lfuse__strbuf *out);
 void lfuse__graph_print(const lfuse_graph *g, lfuse__strbuf *out);
-/* The words of the text; `op` of POINTWISE, the REDUCEs and MATMUL. Static. */
+/* The words of the text; `op` of POINTWISE, the REDUCEs, MATMUL and CAST. Static. */
 const char *lfuse__node_word(lfuse__node_kind kind, int op);
 const char *lfuse__name_word(lfuse__name_kind kind);
 /* Of a list's rank; NULL where no list has it. */

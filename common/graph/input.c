@@ -4,9 +4,10 @@
 #include "config.h"
 #endif
 
+#include <stdio.h>
 #include <string.h>
 
-#include "common/graph/build.h"
+#include "common/graph/compose.h"
 
 /* Appends the node and its name. */
 static lfuse_value named(lfuse_graph *g, const char *call, const char *name, lfuse__name_kind kind, lfuse__node *n)
@@ -26,6 +27,7 @@ static lfuse_value tensor(lfuse_graph *g, const char *call, const char *name, lf
     lfuse__node n;
 
     if (!g) return LFUSE__POISONED(NULL);
+    lfuse__build_begin(g, call);
     n = lfuse__build_node(kind, type);
     if (!lfuse__build_type(g, call, type) || !lfuse__build_shape(g, call, rank, shape, n.shape))
         return LFUSE__POISONED(g);
@@ -48,6 +50,7 @@ lfuse_value lfuse_list_input(lfuse_graph *g, const char *name, lfuse_type type, 
     static const char call[] = "lfuse_list_input";
     lfuse__node n;
 
+    lfuse__build_begin(g, call);
     if (!g || !lfuse__build_type(g, call, type)) return LFUSE__POISONED(g);
     if (rank > 0 || rank < LFUSE_RANK_MATRICES)
         return lfuse__graph_poison(g, rank < 0 || rank > LFUSE_MAX_RANK ? LFUSE_ERR_RANK : LFUSE_ERR_UNSUPPORTED,
@@ -64,11 +67,12 @@ lfuse_value lfuse_scalar(lfuse_graph *g, const char *name)
     lfuse__node n = lfuse__build_node(LFUSE__SCALAR, LFUSE_TYPE_NONE);
 
     if (!g) return LFUSE__POISONED(NULL);
+    lfuse__build_begin(g, "lfuse_scalar");
     n.cost = 1;
     return named(g, "lfuse_scalar", name, LFUSE__NAME_SCALAR, &n);
 }
 
-lfuse_value lfuse_constant(lfuse_graph *g, double number)
+lfuse_value lfuse__build_constant(lfuse_graph *g, double number)
 {
     lfuse__node n = lfuse__build_node(LFUSE__CONSTANT, LFUSE_TYPE_NONE);
 
@@ -78,11 +82,41 @@ lfuse_value lfuse_constant(lfuse_graph *g, double number)
     return lfuse__build_append(g, "lfuse_constant", &n);
 }
 
+lfuse_value lfuse_constant(lfuse_graph *g, double number)
+{
+    lfuse__build_begin(g, "lfuse_constant");
+    return lfuse__build_constant(g, number);
+}
+
+/* Made of two halves: nodes hold numbers as doubles. */
+lfuse_value lfuse_constant_i64(lfuse_graph *g, int64_t number)
+{
+    static const char call[] = "lfuse_constant_i64";
+    const double same = (double)number;
+    lfuse_value high, low;
+
+    lfuse__build_begin(g, call);
+    if (same < 0x1p63 && (int64_t)same == number) return lfuse__build_constant(g, same);
+    high = lfuse__build_constant(g, (double)(number >> 32));
+    low = lfuse__build_constant(g, (double)(number & 0xffffffff));
+    if (high.id < 0 || low.id < 0) return LFUSE__POISONED(g);
+    high = lfuse__build_cast(g, call, high.id, LFUSE_I64);
+    return lfuse__op_bit_or(lfuse__op_shl(high, lfuse__build_constant(g, 32)), low);
+}
+
+/* The output is made of the first mistake, if there was no other. */
+static void blame(lfuse_graph *g, const char *output)
+{
+    if (g->mistakes == 1 && !*g->failed_output && output)
+        snprintf(g->failed_output, sizeof g->failed_output, "%s", output);
+}
+
 void lfuse_output(lfuse_graph *graph, const char *name, lfuse_value value)
 {
     static const char call[] = "lfuse_output";
     lfuse_graph *g;
 
+    lfuse__build_begin(graph ? graph : value.graph, call);
     if (graph && value.graph && value.graph != graph) {
         lfuse__graph_poison(graph, LFUSE_ERR_INVALID, "%s: the value of \"%.*s\" belongs to another graph", call,
                             LFUSE__MAX_NAME, name ? name : "");
@@ -93,7 +127,8 @@ void lfuse_output(lfuse_graph *graph, const char *name, lfuse_value value)
                             LFUSE__MAX_NAME, name ? name : "");
         return;
     }
-    g = lfuse__build_operands(call, 1, &value, NULL);
+    if (value.id < 0) blame(value.graph, name);
+    g = lfuse__build_inner_operands(call, 1, &value, NULL);
     if (!g) return;
     if (!graph) {
         lfuse__graph_poison(g, LFUSE_ERR_INVALID, "%s: the graph is NULL", call);
@@ -135,7 +170,8 @@ void lfuse_update(lfuse_value input, lfuse_value value)
         lfuse__graph_poison(g, LFUSE_ERR_STATE, "%s: \"%s\" has an update already", call, name->text);
         return;
     }
-    if (g->nodes[value.id].type == LFUSE_TYPE_NONE) value = lfuse__build_cast(g, call, value.id, (lfuse_type)to->type);
+    if (g->nodes[value.id].type == LFUSE_TYPE_NONE)
+        value = lfuse__build_typed(g, call, "value", value.id, (lfuse_type)to->type);
     if (value.id < 0) return;
     to = &g->nodes[input.id]; /* the cast may have moved the nodes */
     lfuse__build_describe(g, value.id, of_value, sizeof of_value);

@@ -104,7 +104,7 @@ static lfuse_value mean(const char *call, lfuse_value list, int axis)
     v = lfuse__build_line_reduce(g, call, LFUSE__REDUCE_SUM, list.id, axis);
     count = lfuse__build_member_extent(g, call, lfuse__build_input_of(g, list.id), axis == ROW ? COLUMN : ROW);
     count = lfuse__to_type(call, count, (lfuse_type)g->nodes[list.id].type);
-    return lfuse__to_type(call, lfuse_div(v, count), type);
+    return lfuse__to_type(call, lfuse__op_div(v, count), type);
 }
 
 lfuse_value lfuse_member_row_sum(lfuse_value list)

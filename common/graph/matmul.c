@@ -27,6 +27,13 @@ static bool mixed(lfuse_type a, lfuse_type b)
     return a != b && (narrow(a) || a == LFUSE_F32) && (narrow(b) || b == LFUSE_F32);
 }
 
+void lfuse__build_no_integers(lfuse_graph *g, const char *call, lfuse_type type)
+{
+    lfuse__graph_poison(g, LFUSE_ERR_UNSUPPORTED, "%s: there are no products of type %s: cast the operands to f32, "
+                        "which is exact while sums stay below 2^24, or to f64 (2^53), and the result back", call,
+                        lfuse_type_name(type));
+}
+
 /* Whether a product of these can be formed, up to their batches; records what is wrong with them. */
 static bool fit(lfuse_graph *g, const char *call, int32_t a, int32_t b, bool may_mix)
 {
@@ -42,8 +49,7 @@ static bool fit(lfuse_graph *g, const char *call, int32_t a, int32_t b, bool may
     else if (x->type != y->type && !(may_mix && mixed((lfuse_type)x->type, (lfuse_type)y->type)))
         lfuse__graph_poison(g, LFUSE_ERR_TYPE, "%s: types differ: a is %s, b is %s", call, of_a, of_b);
     else if (!lfuse__is_floating((lfuse_type)x->type))
-        lfuse__graph_poison(g, LFUSE_ERR_UNSUPPORTED, "%s: products of type %s are not supported", call,
-                            lfuse_type_name((lfuse_type)x->type));
+        lfuse__build_no_integers(g, call, (lfuse_type)x->type);
     else if (!x->list && x->shape[x->rank - 1] != y->shape[y->rank - 2])
         lfuse__graph_poison(g, LFUSE_ERR_SHAPE, "%s: inner extents differ: a is %s, b is %s", call, of_a, of_b);
     else

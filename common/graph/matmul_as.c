@@ -40,11 +40,16 @@ static lfuse_type read_as(lfuse_type type, lfuse_type wide, lfuse_precision prec
     }
 }
 
-static bool floating(lfuse_graph *g, const char *call, const char *what, lfuse_type type)
+/* Whether there are products of these types. */
+static bool floating(lfuse_graph *g, const char *call, lfuse_type a, lfuse_type b, lfuse_type result)
 {
-    if (lfuse__is_floating(type)) return true;
-    lfuse__graph_poison(g, LFUSE_ERR_UNSUPPORTED, "%s: %s of type %s: a floating one is needed", call, what,
-                        lfuse_type_name(type));
+    if (!lfuse__is_floating(a) || !lfuse__is_floating(b))
+        lfuse__build_no_integers(g, call, lfuse__is_floating(a) ? b : a);
+    else if (!lfuse__is_floating(result))
+        lfuse__graph_poison(g, LFUSE_ERR_UNSUPPORTED, "%s: a result of type %s: cast a floating one", call,
+                            lfuse_type_name(result));
+    else
+        return true;
     return false;
 }
 
@@ -57,8 +62,7 @@ static lfuse_value product(lfuse_graph *g, const char *call, lfuse_value a, lfus
     lfuse__product_form f = {LFUSE_TYPE_NONE, LFUSE_PRECISION_FULL, true, transposed};
 
     if (type == LFUSE_TYPE_NONE) type = wide;
-    if (!floating(g, call, "an operand", of_a) || !floating(g, call, "an operand", of_b) ||
-        !floating(g, call, "a result", type) || !roundable(g, call, wide, precision))
+    if (!floating(g, call, of_a, of_b, type) || !roundable(g, call, wide, precision))
         return LFUSE__POISONED(g);
     of_a = read_as(of_a, wide, precision);
     of_b = read_as(of_b, wide, precision);

@@ -151,9 +151,9 @@ static lfuse_value truth(const char *call, scope of, bool all, lfuse_value list)
 
     if (!g) return LFUSE__POISONED(where);
     v = lfuse__to_type(call, list, LFUSE_BOOL);
-    if (all) v = lfuse_eq(v, lfuse_constant(g, 0));
+    if (all) v = lfuse__op_eq(v, lfuse__build_constant(g, 0));
     v = reduce(call, of, LFUSE__REDUCE_SUM, v);
-    return all ? lfuse_eq(v, lfuse_constant(g, 0)) : lfuse_ne(v, lfuse_constant(g, 0));
+    return all ? lfuse__op_eq(v, lfuse__build_constant(g, 0)) : lfuse__op_ne(v, lfuse__build_constant(g, 0));
 }
 
 /* Of a value in the type that is computed in. */
@@ -162,16 +162,16 @@ static lfuse_value norm_value(const char *call, scope of, lfuse_value a, double 
     lfuse_graph *g = a.graph;
     const lfuse_type type = (lfuse_type)g->nodes[a.id].type;
 
-    if (order == 2) return lfuse_sqrt(reduce(call, of, LFUSE__REDUCE_SUM, lfuse_mul(a, a)));
+    if (order == 2) return lfuse__op_sqrt(reduce(call, of, LFUSE__REDUCE_SUM, lfuse__op_mul(a, a)));
     if (order == 0) {
-        a = reduce(call, of, LFUSE__REDUCE_SUM, lfuse_ne(a, lfuse_constant(g, 0)));
+        a = reduce(call, of, LFUSE__REDUCE_SUM, lfuse__op_ne(a, lfuse__build_constant(g, 0)));
         return lfuse__to_type(call, a, type);
     }
-    a = lfuse_abs(a);
+    a = lfuse__op_abs(a);
     if (isinf(order)) return reduce(call, of, order > 0 ? LFUSE__REDUCE_MAX : LFUSE__REDUCE_MIN, a);
     if (order == 1) return reduce(call, of, LFUSE__REDUCE_SUM, a);
-    a = reduce(call, of, LFUSE__REDUCE_SUM, lfuse_pow(a, lfuse_constant(g, order)));
-    return lfuse_pow(a, lfuse_constant(g, 1 / order));
+    a = reduce(call, of, LFUSE__REDUCE_SUM, lfuse__op_pow(a, lfuse__build_constant(g, order)));
+    return lfuse__op_pow(a, lfuse__build_constant(g, 1 / order));
 }
 
 static lfuse_value norm(const char *call, scope of, lfuse_value list, double order)
@@ -205,7 +205,7 @@ lfuse_value lfuse_member_mean(lfuse_value list)
     if (!g || !counts_elements(g, call, list.id)) return LFUSE__POISONED(where);
     count = lfuse__build_member_elements(g, call, lfuse__build_input_of(g, list.id));
     count = lfuse__to_type(call, count, (lfuse_type)g->nodes[list.id].type);
-    return lfuse__to_type(call, lfuse_div(reduce(call, MEMBERS, LFUSE__REDUCE_SUM, list), count), type);
+    return lfuse__to_type(call, lfuse__op_div(reduce(call, MEMBERS, LFUSE__REDUCE_SUM, list), count), type);
 }
 
 #define BOTH(name, expression)                                                                                         \

@@ -29,11 +29,11 @@ lfuse_value lfuse_var(lfuse_value a, int count, const int *axes, double correcti
 
     g = lfuse__compose(call, &a, count, axes, &set, &type, &where);
     if (!g) return LFUSE__POISONED(where);
-    centred = lfuse_sub(a, lfuse__mean_value(call, a, set, true));
-    sum = lfuse__reduce_value(call, LFUSE__REDUCE_SUM, lfuse_mul(centred, centred), set, keepdims != 0);
-    number = lfuse_max(lfuse_sub(lfuse__count_value(call, a, set), lfuse_constant(g, correction)),
-                       lfuse_constant(g, 0));
-    return lfuse__to_type(call, lfuse_div(sum, number), type);
+    centred = lfuse__op_sub(a, lfuse__mean_value(call, a, set, true));
+    sum = lfuse__reduce_value(call, LFUSE__REDUCE_SUM, lfuse__op_mul(centred, centred), set, keepdims != 0);
+    number = lfuse__op_max(lfuse__op_sub(lfuse__count_value(call, a, set), lfuse__build_constant(g, correction)),
+                       lfuse__build_constant(g, 0));
+    return lfuse__to_type(call, lfuse__op_div(sum, number), type);
 }
 
 lfuse_value lfuse_norm_l1(lfuse_value a, int count, const int *axes, int keepdims)
@@ -44,7 +44,8 @@ lfuse_value lfuse_norm_l1(lfuse_value a, int count, const int *axes, int keepdim
     unsigned set;
 
     if (!lfuse__compose(call, &a, count, axes, &set, &type, &where)) return LFUSE__POISONED(where);
-    return lfuse__to_type(call, lfuse__reduce_value(call, LFUSE__REDUCE_SUM, lfuse_abs(a), set, keepdims != 0), type);
+    a = lfuse__reduce_value(call, LFUSE__REDUCE_SUM, lfuse__op_abs(a), set, keepdims != 0);
+    return lfuse__to_type(call, a, type);
 }
 
 lfuse_value lfuse_norm_l2(lfuse_value a, int count, const int *axes, int keepdims)
@@ -55,8 +56,8 @@ lfuse_value lfuse_norm_l2(lfuse_value a, int count, const int *axes, int keepdim
     unsigned set;
 
     if (!lfuse__compose(call, &a, count, axes, &set, &type, &where)) return LFUSE__POISONED(where);
-    a = lfuse__reduce_value(call, LFUSE__REDUCE_SUM, lfuse_mul(a, a), set, keepdims != 0);
-    return lfuse__to_type(call, lfuse_sqrt(a), type);
+    a = lfuse__reduce_value(call, LFUSE__REDUCE_SUM, lfuse__op_mul(a, a), set, keepdims != 0);
+    return lfuse__to_type(call, lfuse__op_sqrt(a), type);
 }
 
 lfuse_value lfuse_norm_inf(lfuse_value a, int count, const int *axes, int keepdims)
@@ -67,5 +68,6 @@ lfuse_value lfuse_norm_inf(lfuse_value a, int count, const int *axes, int keepdi
     unsigned set;
 
     if (!lfuse__compose(call, &a, count, axes, &set, &type, &where)) return LFUSE__POISONED(where);
-    return lfuse__to_type(call, lfuse__reduce_value(call, LFUSE__REDUCE_MAX, lfuse_abs(a), set, keepdims != 0), type);
+    a = lfuse__reduce_value(call, LFUSE__REDUCE_MAX, lfuse__op_abs(a), set, keepdims != 0);
+    return lfuse__to_type(call, a, type);
 }

@@ -29,7 +29,7 @@ static bool read_parameter(const char *call, const char *what, lfuse_value a, lf
     char has[LFUSE__DESCRIPTION], needs[LFUSE__DESCRIPTION];
 
     if (is_none(*p)) return true;
-    g = lfuse__build_operands(call, 2, both, NULL);
+    g = lfuse__build_inner_operands(call, 2, both, NULL);
     if (!g || !lfuse__build_tensor(g, call, p->id)) return false;
     n = &g->nodes[p->id];
     lfuse__build_describe(g, p->id, has, sizeof has);
@@ -49,8 +49,8 @@ static bool read_parameter(const char *call, const char *what, lfuse_value a, lf
 
 static lfuse_value affine(lfuse_value v, lfuse_value weight, lfuse_value bias)
 {
-    if (!is_none(weight)) v = lfuse_mul(v, weight);
-    return is_none(bias) ? v : lfuse_add(v, bias);
+    if (!is_none(weight)) v = lfuse__op_mul(v, weight);
+    return is_none(bias) ? v : lfuse__op_add(v, bias);
 }
 
 /* The last axes as a set. */
@@ -66,10 +66,10 @@ static bool last_axes(lfuse_graph *g, const char *call, int rank, int count, uns
 
 static lfuse_value normalized(const char *call, lfuse_value a, unsigned set, double eps)
 {
-    const lfuse_value centred = lfuse_sub(a, lfuse__mean_value(call, a, set, true));
-    const lfuse_value var = lfuse__mean_value(call, lfuse_mul(centred, centred), set, true);
+    const lfuse_value centred = lfuse__op_sub(a, lfuse__mean_value(call, a, set, true));
+    const lfuse_value var = lfuse__mean_value(call, lfuse__op_mul(centred, centred), set, true);
 
-    return lfuse_mul(centred, lfuse__inverse_root(var, eps));
+    return lfuse__op_mul(centred, lfuse__inverse_root(var, eps));
 }
 
 lfuse_value lfuse_layernorm(lfuse_value a, int count, lfuse_value weight, lfuse_value bias, double eps)
@@ -106,7 +106,7 @@ lfuse_value lfuse_rmsnorm(lfuse_value a, int count, lfuse_value weight, double e
     rank = g->nodes[a.id].rank;
     memcpy(shape, g->nodes[a.id].shape + rank - count, (size_t)count * sizeof *shape);
     if (!read_parameter(call, "the weight", a, type, count, shape, &weight)) return LFUSE__POISONED(g);
-    v = lfuse_mul(a, lfuse__inverse_root(lfuse__mean_value(call, lfuse_mul(a, a), set, true), eps));
+    v = lfuse__op_mul(a, lfuse__inverse_root(lfuse__mean_value(call, lfuse__op_mul(a, a), set, true), eps));
     return lfuse__to_type(call, affine(v, weight, lfuse_none()), type);
 }
 
@@ -181,6 +181,6 @@ lfuse_value lfuse_l2_normalize(lfuse_value a, int count, const int *axes, double
 
     g = lfuse__compose(call, &a, count, axes, &set, &type, &where);
     if (!g) return LFUSE__POISONED(where);
-    norm = lfuse_sqrt(lfuse__reduce_value(call, LFUSE__REDUCE_SUM, lfuse_mul(a, a), set, true));
-    return lfuse__to_type(call, lfuse_div(a, lfuse_max(norm, lfuse_constant(g, eps))), type);
+    norm = lfuse__op_sqrt(lfuse__reduce_value(call, LFUSE__REDUCE_SUM, lfuse__op_mul(a, a), set, true));
+    return lfuse__to_type(call, lfuse__op_div(a, lfuse__op_max(norm, lfuse__build_constant(g, eps))), type);
 }

@@ -15,7 +15,7 @@ const lfuse__op_row lfuse__ops[LFUSE__OP_COUNT] = {
 bool lfuse__op_takes(lfuse__op op, lfuse_type type)
 {
     switch (lfuse__ops[op].klass) {
-    case LFUSE__CLASS_NUMERIC: return type != LFUSE_BOOL;
+    case LFUSE__CLASS_NUMERIC: return type != LFUSE_BOOL || op == LFUSE__OP_full_like;
     case LFUSE__CLASS_FLOATING:
     case LFUSE__CLASS_PREDICATE: return lfuse__is_floating(type);
     case LFUSE__CLASS_COMPARE: return type != LFUSE_BOOL || op == LFUSE__OP_eq || op == LFUSE__OP_ne;

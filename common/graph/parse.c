@@ -62,6 +62,7 @@ static bool find_kind(const char *word, lfuse__node *n)
         const int count = kind == LFUSE__POINTWISE ? (int)LFUSE__OP_COUNT
                           : reduces                ? (int)LFUSE__REDUCE_COUNT
                           : kind == LFUSE__MATMUL  ? LFUSE_PRECISION_TF32 + 1
+                          : kind == LFUSE__CAST    ? LFUSE__CAST_COUNT
                                                    : 1;
         for (op = 0; op < count; op++)
             if (!strcmp(word, lfuse__node_word((lfuse__node_kind)kind, op))) {
@@ -183,9 +184,9 @@ static lfuse_status check_operands(lfuse__reader *r, const lfuse__node *n)
             if (!in->list || n->axes[i] > 1 || (i && n->axes[i] == n->axes[0]))
                 return lfuse__read_failed(r, "operand %d of a product transposed", n->axes[i]);
         return LFUSE_OK;
+    case LFUSE__GATHER: count = n->naxes ? 1 : 0; break;
     case LFUSE__BROADCAST:
     case LFUSE__RESHAPE:
-    case LFUSE__GATHER:
     case LFUSE__SCATTER_ADD: break;
     default: return LFUSE_OK;
     }
@@ -209,14 +210,18 @@ static lfuse_value build(lfuse_graph *g, const lfuse__node *n)
     }
     switch ((lfuse__node_kind)n->kind) {
     case LFUSE__POINTWISE: return lfuse__build_pointwise(g, call, (lfuse__op)n->op, n->in);
-    case LFUSE__CAST: return lfuse__build_cast(g, call, n->in[0], (lfuse_type)n->type);
+    case LFUSE__CAST:
+        if (n->op == LFUSE__CAST_CHECKED) return lfuse__build_adopt(g, call, "a", n->in[0], (lfuse_type)n->type);
+        return lfuse__build_cast(g, call, n->in[0], (lfuse_type)n->type);
     case LFUSE__PERMUTE: return lfuse__build_permute(g, call, n->in[0], axes);
     case LFUSE__BROADCAST: return lfuse__build_broadcast(g, call, n->in[0], n->rank, n->shape);
     case LFUSE__RESHAPE: return lfuse__build_reshape(g, call, n->in[0], n->rank, n->shape);
     case LFUSE__SLICE:
         return lfuse__build_slice(g, call, n->in[0], n->axes[0], n->start, n->shape[n->axes[0]], n->step);
     case LFUSE__CONCAT: return lfuse__build_concat(g, call, n->in[0], n->in[1], n->axes[0]);
-    case LFUSE__GATHER: return lfuse__build_gather(g, call, n->in[0], n->in[1]);
+    case LFUSE__GATHER:
+        return n->naxes ? lfuse__build_gather_along(g, call, n->in[0], n->in[1], n->axes[0])
+                        : lfuse__build_gather(g, call, n->in[0], n->in[1]);
     case LFUSE__SCATTER_ADD: return lfuse__build_scatter_add(g, call, n->in[0], n->in[1], n->shape[0]);
     case LFUSE__REDUCE: return lfuse__build_reduce(g, call, (lfuse__reduce)n->op, n->in[0], set, n->keepdims);
     case LFUSE__MEMBER_REDUCE: return lfuse__build_member_reduce(g, call, (lfuse__reduce)n->op, n->in[0]);

@@ -6,7 +6,7 @@
 
 #include <stdio.h>
 
-#include "common/graph/build.h"
+#include "common/graph/compose.h"
 #include "libfuse/ops.h"
 #include "libfuse/random.h"
 
@@ -31,7 +31,8 @@ static const char *operand_name(lfuse__op op, int i)
         [LFUSE__OP_hardshrink] = {"a", "lambda"},           [LFUSE__OP_softshrink] = {"a", "lambda"},
         [LFUSE__OP_lerp] = {"a", "b", "weight"},            [LFUSE__OP_shl] = {"a", "count"},
         [LFUSE__OP_shr] = {"a", "count"},                   [LFUSE__OP_powi] = {"a", "n"},
-                         [LFUSE__OP_philox] = {"counter", "seed", "offset"},
+        [LFUSE__OP_hardsigmoid_with] = {"a", "alpha", "beta"}, [LFUSE__OP_selu_with] = {"a", "alpha", "gamma"},
+        [LFUSE__OP_philox] = {"counter", "seed", "offset"},
     };
     static const char *const plain[3] = {"a", "b", "c"};
 
@@ -66,34 +67,39 @@ static bool common_type(lfuse_graph *g, lfuse__op op, const char *call, int firs
     return true;
 }
 
-/* Gives every operand from `first` on the type. */
-static bool adopt(lfuse_graph *g, const char *call, int first, int count, int32_t *in, lfuse_type type)
+/* Gives every operand from `first` on the type, numbers as adopt.c says. */
+static bool adopt(lfuse_graph *g, lfuse__op op, const char *call, int first, int count, int32_t *in, lfuse_type type)
 {
     int i;
 
     for (i = first; i < count; i++) {
-        const lfuse_value v = lfuse__build_cast(g, call, in[i], type);
+        const lfuse_value v = lfuse__build_adopt(g, call, operand_name(op, i), in[i], type);
         if (v.id < 0) return false;
         in[i] = v.id;
     }
     return true;
 }
 
-/* The condition of a selection: bool, or a number. `numbers`: whether both choices are numbers. */
-static bool condition(lfuse_graph *g, const char *call, int32_t *in, bool numbers)
+/* Which operand of a comparison is of another type than the integers or truth values beside it; -1: none. */
+static int other_type(const lfuse_graph *g, lfuse__op op, const int32_t *in, lfuse_type type)
+{
+    if (lfuse__ops[op].klass != LFUSE__CLASS_COMPARE || type == LFUSE_TYPE_NONE || lfuse__is_floating(type)) return -1;
+    return g->nodes[in[0]].type != type ? 0 : g->nodes[in[1]].type != type ? 1 : -1;
+}
+
+/* The condition of a selection: bool, or a number. Choices that are numbers both are f32 where it is bool. */
+static bool condition(lfuse_graph *g, const char *call, int32_t *in, lfuse_type *choices)
 {
     const lfuse_type type = (lfuse_type)g->nodes[in[0]].type;
 
-    if (type == LFUSE_TYPE_NONE) return numbers || adopt(g, call, 0, 1, in, LFUSE_BOOL);
+    if (type == LFUSE_TYPE_NONE && *choices == LFUSE_TYPE_NONE) return true;
+    if (type == LFUSE_TYPE_NONE) return adopt(g, LFUSE__OP_where, call, 0, 1, in, LFUSE_BOOL);
     if (type != LFUSE_BOOL) {
         lfuse__graph_poison(g, LFUSE_ERR_TYPE, "%s: the condition is of type %s, not bool", call,
                             lfuse_type_name(type));
         return false;
     }
-    if (numbers) {
-        lfuse__graph_poison(g, LFUSE_ERR_TYPE, "%s: both choices are numbers without a type: cast one", call);
-        return false;
-    }
+    if (*choices == LFUSE_TYPE_NONE) *choices = LFUSE_F32;
     return true;
 }
 
@@ -102,11 +108,45 @@ static bool exponent(lfuse_graph *g, const char *call, int32_t *in)
 {
     const lfuse__node *a = &g->nodes[in[0]], *n = &g->nodes[in[1]];
     const bool whole = lfuse__is_integer((lfuse_type)n->type);
+    lfuse_type type = (lfuse_type)a->type;
+    lfuse_value v;
 
     if (n->type == a->type || n->type == LFUSE_TYPE_NONE) return true;
-    if (a->type == LFUSE_TYPE_NONE) return !whole || adopt(g, call, 1, 2, in, LFUSE_F64);
-    if (!lfuse__is_floating((lfuse_type)a->type) || (!whole && standing(n) > standing(a))) return true;
-    return adopt(g, call, 1, 2, in, (lfuse_type)a->type);
+    if (type == LFUSE_TYPE_NONE) {
+        if (!whole) return true;
+        type = LFUSE_F64;
+    } else if (!lfuse__is_floating(type) || standing(n) < standing(a) || (!whole && standing(n) > standing(a))) {
+        return true;
+    }
+    v = lfuse__build_cast(g, call, in[1], type);
+    in[1] = v.id;
+    return v.id >= 0;
+}
+
+/* Whether a number is known when the graph is built: a constant, or a function of constants. */
+static bool known(const lfuse_graph *g, int32_t node)
+{
+    const lfuse__node *n = &g->nodes[node];
+    int i;
+
+    if (n->kind == LFUSE__CONSTANT) return true;
+    if (n->kind != LFUSE__POINTWISE || n->type != LFUSE_TYPE_NONE) return false;
+    for (i = 0; i < n->nin && known(g, n->in[i]); i++) continue;
+    return i == n->nin;
+}
+
+/* An exponent of integers that is known must not be negative. What runs give is: see lfuse_pow. */
+static bool whole_exponent(lfuse_graph *g, const char *call, int32_t node, lfuse_type type)
+{
+    double n;
+
+    if (g->nodes[node].kind == LFUSE__CAST) node = g->nodes[node].in[0];
+    if (!known(g, node)) return true;
+    n = lfuse__graph_number(g, node, NULL, NULL);
+    if (!(n < 0)) return true;
+    lfuse__graph_poison(g, LFUSE_ERR_INVALID, "%s: %s to the power of %g, which is no integer: cast the base to a "
+                        "floating type", call, lfuse_type_name(type), n);
+    return false;
 }
 
 static lfuse_value shapes_differ(lfuse_graph *g, lfuse__op op, const char *call, const int32_t *in)
@@ -204,7 +244,7 @@ static bool shape_of_lists(lfuse_graph *g, lfuse__op op, const char *call, lfuse
     return true;
 }
 
-/* Casts numbers to the type of the tensor beside them: where there are none, this makes one node. */
+/* Casts numbers that are beside a tensor: where there are none, this makes one node. */
 lfuse_value lfuse__build_pointwise(lfuse_graph *g, const char *call, lfuse__op op, const int32_t *in)
 {
     const lfuse__op_row *row = &lfuse__ops[op];
@@ -225,8 +265,13 @@ lfuse_value lfuse__build_pointwise(lfuse_graph *g, const char *call, lfuse__op o
         return lfuse__graph_poison(g, LFUSE_ERR_TYPE, "%s: all operands are numbers without a type: cast one", call);
     if (type != LFUSE_TYPE_NONE && !lfuse__op_takes(op, type))
         return lfuse__graph_poison(g, LFUSE_ERR_TYPE, "%s: does not take type %s", call, lfuse_type_name(type));
-    if (first && !condition(g, call, n.in, type == LFUSE_TYPE_NONE)) return LFUSE__POISONED(g);
-    if (!adopt(g, call, first, row->arity, n.in, type)) return LFUSE__POISONED(g);
+    if ((op == LFUSE__OP_pow || op == LFUSE__OP_powi) && lfuse__is_integer(type) &&
+        !whole_exponent(g, call, n.in[1], type))
+        return LFUSE__POISONED(g);
+    if (first && !condition(g, call, n.in, &type)) return LFUSE__POISONED(g);
+    i = other_type(g, op, n.in, type);
+    if (i >= 0) return lfuse__build_compare(g, call, op, n.in[1 - i], n.in[i], i == 1);
+    if (!adopt(g, op, call, first, row->arity, n.in, type)) return LFUSE__POISONED(g);
     n.type = (uint8_t)(type == LFUSE_TYPE_NONE ? type : lfuse__op_result(op, type));
 
     if (type == LFUSE_TYPE_NONE) n.cost = 1;
@@ -241,7 +286,7 @@ lfuse_value lfuse__build_pointwise(lfuse_graph *g, const char *call, lfuse__op o
 static lfuse_value pointwise(lfuse__op op, const char *call, const lfuse_value *operands)
 {
     const int arity = lfuse__ops[op].arity;
-    lfuse_graph *where, *g = lfuse__build_operands(call, arity, operands, &where);
+    lfuse_graph *where, *g = lfuse__build_inner_operands(call, arity, operands, &where);
     int32_t in[3] = {-1, -1, -1};
     int i;
 
@@ -250,24 +295,23 @@ static lfuse_value pointwise(lfuse__op op, const char *call, const lfuse_value *
     return lfuse__build_pointwise(g, call, op, in);
 }
 
-#define BUILDER_1(name)                                                                                                \
-    lfuse_value lfuse_##name(lfuse_value a)                                                                            \
+/* The public builders, which count their calls, and what builders call of each other. */
+#define BUILDERS(name, arity, parameters, ...)                                                                         \
+    lfuse_value lfuse__op_##name parameters                                                                            \
     {                                                                                                                  \
-        return pointwise(LFUSE__OP_##name, "lfuse_" #name, &a);                                                        \
-    }
-#define BUILDER_2(name)                                                                                                \
-    lfuse_value lfuse_##name(lfuse_value a, lfuse_value b)                                                             \
-    {                                                                                                                  \
-        const lfuse_value operands[] = {a, b};                                                                         \
+        const lfuse_value operands[] = {__VA_ARGS__};                                                                  \
         return pointwise(LFUSE__OP_##name, "lfuse_" #name, operands);                                                  \
-    }
-#define BUILDER_3(name)                                                                                                \
-    lfuse_value lfuse_##name(lfuse_value a, lfuse_value b, lfuse_value c)                                              \
+    }                                                                                                                  \
+    lfuse_value lfuse_##name parameters                                                                                \
     {                                                                                                                  \
-        const lfuse_value operands[] = {a, b, c};                                                                      \
-        return pointwise(LFUSE__OP_##name, "lfuse_" #name, operands);                                                  \
+        const lfuse_value operands[] = {__VA_ARGS__};                                                                  \
+        lfuse__build_begin(lfuse__build_graph_of(arity, operands), "lfuse_" #name);                                    \
+        return lfuse__op_##name(__VA_ARGS__);                                                                          \
     }
-#define LFUSE__OP(name, arity, ...) BUILDER_##arity(name)
+#define BUILDERS_1(name) BUILDERS(name, 1, (lfuse_value a), a)
+#define BUILDERS_2(name) BUILDERS(name, 2, (lfuse_value a, lfuse_value b), a, b)
+#define BUILDERS_3(name) BUILDERS(name, 3, (lfuse_value a, lfuse_value b, lfuse_value c), a, b, c)
+#define LFUSE__OP(name, arity, ...) BUILDERS_##arity(name)
 #include "common/graph/ops.def"
 #undef LFUSE__OP
 

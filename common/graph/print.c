@@ -52,6 +52,7 @@ const char *lfuse__node_word(lfuse__node_kind kind, int op)
     case LFUSE__LIST_REDUCE: return of_lists[op];
     case LFUSE__LINE_REDUCE: return of_lines[op];
     case LFUSE__MATMUL: return op == LFUSE_PRECISION_TF32 ? "matmul_tf32" : kinds[kind];
+    case LFUSE__CAST: return op == LFUSE__CAST_CHECKED ? "checked_cast" : kinds[kind];
     default: return kinds[kind];
     }
 }

@@ -27,7 +27,7 @@ static bool source_make(source *s, const char *call, lfuse_graph *g, int rank, c
         if (!lfuse__build_shape(g, call, rank, shape, extents)) return false;
         shape = extents;
     }
-    if (lfuse__build_operands(call, 2, numbers, NULL) != g) {
+    if (lfuse__build_inner_operands(call, 2, numbers, NULL) != g) {
         lfuse__graph_poison(g, LFUSE_ERR_INVALID, "%s: seed or offset is no value of this graph", call);
         return false;
     }
@@ -40,30 +40,31 @@ static lfuse_value word_of(const source *s, int each, int word)
 {
     lfuse_value index = s->index;
 
-    if (each > 1) index = lfuse_mul(index, lfuse_constant(s->g, each));
-    if (word > 0) index = lfuse_add(index, lfuse_constant(s->g, word));
-    return lfuse_philox(index, s->seed, s->offset);
+    if (each > 1) index = lfuse__op_mul(index, lfuse__build_constant(s->g, each));
+    if (word > 0) index = lfuse__op_add(index, lfuse__build_constant(s->g, word));
+    return lfuse__op_philox(index, s->seed, s->offset);
 }
 
 /* The upper `bits` of a word, in 0 ... 1. */
 static lfuse_value unit_of_word(const source *s, lfuse_value word, int bits)
 {
-    const lfuse_value shifted = lfuse_shr(word, lfuse_constant(s->g, 32 - bits));
-    const lfuse_value whole = lfuse_bit_and(shifted, lfuse_constant(s->g, (double)((1 << bits) - 1)));
+    const lfuse_value shifted = lfuse__op_shr(word, lfuse__build_constant(s->g, 32 - bits));
+    const lfuse_value whole = lfuse__op_bit_and(shifted, lfuse__build_constant(s->g, (double)((1 << bits) - 1)));
 
-    return lfuse_mul(lfuse_cast(whole, LFUSE_F32), lfuse_constant(s->g, 1.0 / (1 << bits)));
+    return lfuse__op_mul(lfuse__to_type("lfuse_cast", whole, LFUSE_F32),
+                         lfuse__build_constant(s->g, 1.0 / (1 << bits)));
 }
 
 /* 53 bits of two words. */
 static lfuse_value unit_of_words(const source *s, lfuse_value first, lfuse_value second)
 {
-    const lfuse_value mask = lfuse_constant(s->g, 4294967295.0);
-    const lfuse_value high = lfuse_bit_and(lfuse_cast(first, LFUSE_I64), mask);
-    const lfuse_value low = lfuse_bit_and(lfuse_cast(second, LFUSE_I64), mask);
-    const lfuse_value whole = lfuse_bit_or(lfuse_shl(high, lfuse_constant(s->g, 21)),
-                                           lfuse_shr(low, lfuse_constant(s->g, 11)));
+    const lfuse_value mask = lfuse__build_constant(s->g, 4294967295.0);
+    const lfuse_value high = lfuse__op_bit_and(lfuse__to_type("lfuse_cast", first, LFUSE_I64), mask);
+    const lfuse_value low = lfuse__op_bit_and(lfuse__to_type("lfuse_cast", second, LFUSE_I64), mask);
+    const lfuse_value whole = lfuse__op_bit_or(lfuse__op_shl(high, lfuse__build_constant(s->g, 21)),
+                                           lfuse__op_shr(low, lfuse__build_constant(s->g, 11)));
 
-    return lfuse_mul(lfuse_cast(whole, LFUSE_F64), lfuse_constant(s->g, 0x1p-53));
+    return lfuse__op_mul(lfuse__to_type("lfuse_cast", whole, LFUSE_F64), lfuse__build_constant(s->g, 0x1p-53));
 }
 
 /* Uniform number `each` i + `at` of element i, in f32 or f64. */
@@ -85,6 +86,7 @@ lfuse_value lfuse_random_bits(lfuse_graph *g, int rank, const lfuse_size *shape,
 {
     source s;
 
+    lfuse__build_begin(g, "lfuse_random_bits");
     if (!source_make(&s, "lfuse_random_bits", g, rank, shape, true, seed, offset)) return LFUSE__POISONED(g);
     return word_of(&s, 1, 0);
 }
@@ -96,6 +98,7 @@ lfuse_value lfuse_random_uniform(lfuse_graph *g, lfuse_type type, int rank, cons
     const int bits = type == LFUSE_F16 ? 11 : type == LFUSE_BF16 ? 8 : 24;
     source s;
 
+    lfuse__build_begin(g, call);
     if (!is_random_type(g, call, type) || !source_make(&s, call, g, rank, shape, true, seed, offset))
         return LFUSE__POISONED(g);
     return lfuse__to_type(call, unit(&s, type, bits, 1, 0), type);
@@ -108,12 +111,13 @@ lfuse_value lfuse_random_normal(lfuse_graph *g, lfuse_type type, int rank, const
     lfuse_value radius, angle;
     source s;
 
+    lfuse__build_begin(g, call);
     if (!is_random_type(g, call, type) || !source_make(&s, call, g, rank, shape, true, seed, offset))
         return LFUSE__POISONED(g);
-    radius = lfuse_log(lfuse_sub(lfuse_constant(g, 1), unit(&s, type, 24, 2, 0)));
-    radius = lfuse_sqrt(lfuse_mul(radius, lfuse_constant(g, -2)));
-    angle = lfuse_mul(unit(&s, type, 24, 2, 1), lfuse_constant(g, 6.283185307179586477));
-    return lfuse__to_type(call, lfuse_mul(radius, lfuse_cos(angle)), type);
+    radius = lfuse__op_log(lfuse__op_sub(lfuse__build_constant(g, 1), unit(&s, type, 24, 2, 0)));
+    radius = lfuse__op_sqrt(lfuse__op_mul(radius, lfuse__build_constant(g, -2)));
+    angle = lfuse__op_mul(unit(&s, type, 24, 2, 1), lfuse__build_constant(g, 6.283185307179586477));
+    return lfuse__to_type(call, lfuse__op_mul(radius, lfuse__op_cos(angle)), type);
 }
 
 lfuse_value lfuse_dropout(lfuse_value a, lfuse_value p, lfuse_value seed, lfuse_value offset)
@@ -136,7 +140,7 @@ lfuse_value lfuse_dropout(lfuse_value a, lfuse_value p, lfuse_value seed, lfuse_
     rank = g->nodes[a.id].rank;
     for (i = 0; i < rank; i++) shape[i] = g->nodes[a.id].shape[i];
     if (!source_make(&s, call, g, rank, shape, false, seed, offset)) return LFUSE__POISONED(g);
-    kept = lfuse_ge(unit(&s, LFUSE_F32, 24, 1, 0), p);
-    scaled = lfuse_mul(a, lfuse_reciprocal(lfuse_sub(lfuse_constant(g, 1), p)));
-    return lfuse_where(kept, scaled, lfuse_constant(g, 0));
+    kept = lfuse__op_ge(unit(&s, LFUSE_F32, 24, 1, 0), p);
+    scaled = lfuse__op_mul(a, lfuse__op_reciprocal(lfuse__op_sub(lfuse__build_constant(g, 1), p)));
+    return lfuse__op_where(kept, scaled, lfuse__build_constant(g, 0));
 }

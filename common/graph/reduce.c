@@ -123,15 +123,20 @@ lfuse_value lfuse_amin(lfuse_value a, int count, const int *axes, int keepdims)
 static lfuse_value place(const char *call, lfuse__reduce op, lfuse_value a, int count, const int *axes, int keepdims)
 {
     lfuse_graph *where, *g;
+    lfuse_type type;
     unsigned set;
     int rank;
 
     g = read_operand(call, a, count, axes, &set, &where);
     if (!g) return LFUSE__POISONED(where);
     rank = g->nodes[a.id].rank;
-    if (!rank || (set & (set - 1) && set != (1u << rank) - 1) || !set)
-        return lfuse__graph_poison(g, LFUSE_ERR_RANK, "%s: one axis or all of them, not %d of rank %d", call,
-                                   rank ? count : 0, rank);
+    type = (lfuse_type)g->nodes[a.id].type;
+    if (set != (1u << rank) - 1 && (!set || set & (set - 1)))
+        return lfuse__graph_poison(g, LFUSE_ERR_RANK, "%s: one axis or all of them, not %d of rank %d", call, count,
+                                   rank);
+    if (!takes(op, type))
+        return lfuse__graph_poison(g, LFUSE_ERR_TYPE, "%s: does not take type %s", call, lfuse_type_name(type));
+    if (!rank) return lfuse_cast(lfuse_constant(g, 0), lfuse__reduce_type(op, type)); /* the only element's index */
     return lfuse__build_reduce(g, call, op, a.id, set, keepdims != 0);
 }
 
@@ -155,9 +160,9 @@ static lfuse_value truth(const char *call, bool all, lfuse_value a, int count, c
     g = read_operand(call, a, count, axes, &set, &where);
     if (!g) return LFUSE__POISONED(where);
     v = lfuse__to_type(call, a, LFUSE_BOOL);
-    if (all) v = lfuse_eq(v, lfuse_constant(g, 0));
+    if (all) v = lfuse__op_eq(v, lfuse__build_constant(g, 0));
     v = lfuse__reduce_value(call, LFUSE__REDUCE_SUM, v, set, keepdims != 0);
-    return all ? lfuse_eq(v, lfuse_constant(g, 0)) : lfuse_ne(v, lfuse_constant(g, 0));
+    return all ? lfuse__op_eq(v, lfuse__build_constant(g, 0)) : lfuse__op_ne(v, lfuse__build_constant(g, 0));
 }
 
 lfuse_value lfuse_any(lfuse_value a, int count, const int *axes, int keepdims)

@@ -18,8 +18,8 @@ lfuse_value lfuse_softmax(lfuse_value a, int count, const int *axes)
     unsigned set;
 
     if (!lfuse__compose(call, &a, count, axes, &set, &type, &where)) return LFUSE__POISONED(where);
-    e = lfuse_exp(lfuse_sub(a, lfuse__reduce_value(call, LFUSE__REDUCE_MAX, a, set, true)));
-    e = lfuse_mul(e, lfuse_reciprocal(lfuse__reduce_value(call, LFUSE__REDUCE_SUM, e, set, true)));
+    e = lfuse__op_exp(lfuse__op_sub(a, lfuse__reduce_value(call, LFUSE__REDUCE_MAX, a, set, true)));
+    e = lfuse__op_mul(e, lfuse__op_reciprocal(lfuse__reduce_value(call, LFUSE__REDUCE_SUM, e, set, true)));
     return lfuse__to_type(call, e, type);
 }
 
@@ -32,8 +32,8 @@ lfuse_value lfuse_log_softmax(lfuse_value a, int count, const int *axes)
     unsigned set;
 
     if (!lfuse__compose(call, &a, count, axes, &set, &type, &where)) return LFUSE__POISONED(where);
-    d = lfuse_sub(a, lfuse__reduce_value(call, LFUSE__REDUCE_MAX, a, set, true));
-    d = lfuse_sub(d, lfuse_log(lfuse__reduce_value(call, LFUSE__REDUCE_SUM, lfuse_exp(d), set, true)));
+    d = lfuse__op_sub(a, lfuse__reduce_value(call, LFUSE__REDUCE_MAX, a, set, true));
+    d = lfuse__op_sub(d, lfuse__op_log(lfuse__reduce_value(call, LFUSE__REDUCE_SUM, lfuse__op_exp(d), set, true)));
     return lfuse__to_type(call, d, type);
 }
 
@@ -60,8 +60,9 @@ lfuse_value lfuse_logsumexp(lfuse_value a, int count, const int *axes, int keepd
     g = lfuse__compose(call, &a, count, axes, &set, &type, &where);
     if (!g) return LFUSE__POISONED(where);
     top = lfuse__reduce_value(call, LFUSE__REDUCE_MAX, a, set, true);
-    top = lfuse_where(lfuse_lt(lfuse_abs(top), lfuse_constant(g, INFINITY)), top, lfuse_constant(g, 0));
-    sum = lfuse_log(lfuse__reduce_value(call, LFUSE__REDUCE_SUM, lfuse_exp(lfuse_sub(a, top)), set, true));
-    sum = lfuse__to_type(call, lfuse_add(sum, top), type);
+    top = lfuse__op_where(lfuse__op_lt(lfuse__op_abs(top), lfuse__build_constant(g, INFINITY)), top,
+                          lfuse__build_constant(g, 0));
+    sum = lfuse__op_log(lfuse__reduce_value(call, LFUSE__REDUCE_SUM, lfuse__op_exp(lfuse__op_sub(a, top)), set, true));
+    sum = lfuse__to_type(call, lfuse__op_add(sum, top), type);
     return keepdims || !set ? sum : without_axes(call, sum, set);
 }

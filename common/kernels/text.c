@@ -48,7 +48,8 @@ void lfuse__put_kernel_beside(lfuse__strbuf *out, const char *name, int group, i
 static bool is_power(const lfuse__instr *in)
 {
     return in->kind == LFUSE__I_APPLY &&
-           (in->op == LFUSE__OP_powi || (in->op == LFUSE__OP_pow && in->type == LFUSE_F64));
+           (in->op == LFUSE__OP_powi ||
+            (in->op == LFUSE__OP_pow && (in->type == LFUSE_F64 || lfuse__is_integer((lfuse_type)in->type))));
 }
 
 void lfuse__put_powers(lfuse__strbuf *out, const lfuse__body *body)

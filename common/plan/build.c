@@ -163,6 +163,7 @@ static int load_node(lfuse__builder *b, int32_t node, const lfuse__view *walk, i
     lfuse__home home = b->d->home[node];
     lfuse__operand o;
 
+    if (b->d->wide[node].set) home = b->d->wide[node];
     if (n->name >= 0) home = (lfuse__home){ .set = true, .place = LFUSE__PLACE_BOUND, .index = n->name };
     /* An index needs no memory but to be looked up in; the copy that puts it there has a home already. */
     if (n->kind == LFUSE__INDEX && at < 0) home = (lfuse__home){ .place = LFUSE__PLACE_INDEX };
@@ -170,6 +171,7 @@ static int load_node(lfuse__builder *b, int32_t node, const lfuse__view *walk, i
         home = (lfuse__home){ .place = n->naxes ? extents[n->axes[0]] : LFUSE__PLACE_ELEMENTS,
                               .index = b->d->list[node] };
     describe(b, &home, node, walk, &o);
+    if (b->d->wide[node].set) o.type = LFUSE_F32;
     return load(b, &o, at);
 }
 
@@ -432,6 +434,11 @@ void lfuse__builder_store(lfuse__builder *b, int reg, const lfuse__home *home, i
 void lfuse__builder_store_type(lfuse__builder *b, int reg, const lfuse__home *home, int32_t like, lfuse_type type)
 {
     store_as(b, reg, home, like, NULL, type);
+}
+
+void lfuse__builder_store_wide(lfuse__builder *b, int reg, int32_t node, const lfuse__view *walk)
+{
+    store_as(b, reg, &b->d->wide[node], node, walk, LFUSE_F32);
 }
 
 static void *copy(const void *data, int count, size_t element)

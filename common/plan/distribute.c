@@ -75,7 +75,7 @@ int lfuse__lower_behind(lfuse_graph *g, const lfuse__node *n, const lfuse__node 
     case LFUSE__SLICE: return n->axes[0] == axis ? -1 : axis;
     case LFUSE__REDUCE: return behind_reduce(n, axis);
     case LFUSE__RESHAPE: return regroup(g, n, x, axis, &r) ? r.axis : -1;
-    case LFUSE__GATHER: return i == 1 ? axis : -1;
+    case LFUSE__GATHER: return i == 1 && (!n->naxes || n->axes[0] == axis) ? axis : -1; /* the table stays whole */
     case LFUSE__CONCAT: return axis;
     default: return -1;
     }

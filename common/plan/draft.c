@@ -111,6 +111,29 @@ lfuse_status lfuse__draft_house(lfuse__draft *d, int32_t node)
     return LFUSE_OK;
 }
 
+bool lfuse__draft_unrounded(const lfuse__draft *d, int32_t node)
+{
+    for (;;) {
+        const lfuse__node *n = lfuse__draft_node(d, node);
+        if (n->type != LFUSE_F16 && n->type != LFUSE_BF16) return false;
+        if (n->kind == LFUSE__POINTWISE) return true;
+        if (n->kind != LFUSE__GATHER && !d->solid[node]) return false;
+        node = d->views[n->in[0]].base;
+    }
+}
+
+lfuse_status lfuse__draft_house_wide(lfuse__draft *d, int32_t node)
+{
+    lfuse__home *h = &d->wide[node];
+
+    if (h->set) return LFUSE_OK;
+    h->place = d->prepared[node] ? LFUSE__PLACE_PREPARED : LFUSE__PLACE_SCRATCH;
+    LFUSE__TRY(lfuse__draft_buffer(d, node, h->place, &h->index));
+    d->out->buffers[h->index].type = LFUSE_F32;
+    h->set = true;
+    return LFUSE_OK;
+}
+
 lfuse_status lfuse__stage_create(lfuse__stage *stage, int count, const int *steps)
 {
     int i;

@@ -123,6 +123,7 @@ typedef struct lfuse__draft {
     bool *grouped;    /* [lowest nodes of regions] holds siblings */
     int32_t *number;  /* index in out->numbers, -1 */
     lfuse__home *home;
+    lfuse__home *wide; /* beside it, in f32: where other kernels read a value of 16 bits that nothing has rounded */
     /* Products by Strassen's algorithm: strassen.c. */
     int8_t *levels;     /* of matmuls; 0: another way */
     int most_levels;    /* of any: what is padded is padded for that */
@@ -160,6 +161,18 @@ lfuse_status lfuse__draft_unit(lfuse__draft *d, const lfuse__unit *unit);
 lfuse_status lfuse__draft_buffer(lfuse__draft *d, int32_t like, lfuse__place place, int *index);
 /* Gives the node memory of its own unless it has a home. */
 lfuse_status lfuse__draft_house(lfuse__draft *d, int32_t node);
+/*
+ * Whether the node is of 16 bits by its type, and any number of f32 by its value: a function is rounded where it is
+ * stored as a result, cast, or read by a product, and nowhere else, so that it is the same whatever is fused. Kernels
+ * then read it in f32 from the memory that `house_wide` gives it.
+ */
+bool lfuse__draft_unrounded(const lfuse__draft *d, int32_t node);
+lfuse_status lfuse__draft_house_wide(lfuse__draft *d, int32_t node);
+/* Whether who computes the node stores it. */
+static inline bool lfuse__draft_stored(const lfuse__draft *d, int32_t node)
+{
+    return d->home[node].set || d->wide[node].set;
+}
 
 /* ---- sizes.c: numbers may be negative; expressions that are new go into the graph (poisoned without room) ---- */
 bool lfuse__size_literal(lfuse_size s);
@@ -244,6 +257,8 @@ int32_t lfuse__draft_members_list(const lfuse__draft *d, int32_t region);
 
 /* ---- numbers.c: numbers that kernels take ---- */
 lfuse_status lfuse__draft_number(lfuse__draft *d, int32_t node, int *index);
+/* Lists the checked casts of the plan's graph; the last of all. */
+lfuse_status lfuse__draft_checked(lfuse__draft *d);
 
 /* ---- frozen.c: what belongs to the prepare phase; also counts who reads what ---- */
 void lfuse__draft_frozen(lfuse__draft *d);
@@ -329,6 +344,8 @@ int lfuse__builder_convert(lfuse__builder *b, int reg, lfuse_type from, lfuse_ty
 void lfuse__builder_store(lfuse__builder *b, int reg, const lfuse__home *home, int32_t like, const lfuse__view *walk);
 /* The same in memory of another type, which the register has already. */
 void lfuse__builder_store_type(lfuse__builder *b, int reg, const lfuse__home *home, int32_t like, lfuse_type type);
+/* In the node's memory for who reads it unrounded. */
+void lfuse__builder_store_wide(lfuse__builder *b, int reg, int32_t node, const lfuse__view *walk);
 /* The last operand, of a step of this kind over what `walked` says of the members of `list`, where it needs that. */
 void lfuse__builder_shape(lfuse__builder *b, lfuse__step_kind kind, lfuse__span walked, int list);
 /* True when the step is too large (its contents are then of no use). */

@@ -3,7 +3,10 @@
 #include "config.h"
 #endif
 
-/* Numbers that kernels take with each launch: functions of scalars, each once a plan. */
+/*
+ * Numbers that kernels take with each launch: functions of scalars, each once a plan; and those that a run refuses
+ * where an integer type cannot hold them.
+ */
 #include "common/plan/draft.h"
 
 #include <stdlib.h>
@@ -25,5 +28,26 @@ lfuse_status lfuse__draft_number(lfuse__draft *d, int32_t node, int *index)
         out->numbers[out->nnumbers++] = node;
     }
     *index = d->number[node];
+    return LFUSE_OK;
+}
+
+static bool is_checked(const lfuse__node *n)
+{
+    return n->kind == LFUSE__CAST && n->op == LFUSE__CAST_CHECKED;
+}
+
+lfuse_status lfuse__draft_checked(lfuse__draft *d)
+{
+    lfuse__plan_body *out = d->out;
+    int32_t node;
+    int count = 0;
+
+    for (node = 0; node < d->g->nnodes; node++) count += is_checked(lfuse__draft_node(d, node));
+    if (!count) return LFUSE_OK;
+    out->checked = malloc((size_t)count * sizeof *out->checked);
+    if (!out->checked)
+        return lfuse__error(LFUSE_ERR_MEMORY, "out of host memory while a plan was made (%d numbers)", count);
+    for (node = 0; node < d->g->nnodes; node++)
+        if (is_checked(lfuse__draft_node(d, node))) out->checked[out->nchecked++] = node;
     return LFUSE_OK;
 }

@@ -46,6 +46,7 @@ static void free_contents(lfuse__plan_body *p)
     for (i = 0; i < p->nstages; i++) lfuse__stage_free(&p->stages[i]);
     free(p->stages);
     free(p->buffers);
+    free(p->checked);
     free(p->numbers);
     free(p->choices);
     free(p->lists);
@@ -123,7 +124,7 @@ static bool stores(const lfuse__draft *d, int32_t region)
     int32_t node;
 
     for (node = region; node >= 0; node = d->next[node])
-        if (d->home[node].set) return true;
+        if (lfuse__draft_stored(d, node)) return true;
     return false;
 }
 
@@ -188,6 +189,7 @@ static void reset(lfuse__draft *d)
     memset(d->inlined, 0, n * sizeof *d->inlined);
     memset(d->number, 0xff, n * sizeof *d->number);
     memset(d->home, 0, n * sizeof *d->home);
+    memset(d->wide, 0, n * sizeof *d->wide);
     memset(d->levels, 0, n * sizeof *d->levels);
     memset(d->onward, 0xff, n * sizeof *d->onward);
     memset(d->factors, 0xff, n * sizeof *d->factors);
@@ -275,6 +277,7 @@ static bool allocate(lfuse__draft *d)
     d->grouped = calloc(n, sizeof *d->grouped);
     d->number = calloc(n, sizeof *d->number);
     d->home = calloc(n, sizeof *d->home);
+    d->wide = calloc(n, sizeof *d->wide);
     d->levels = calloc(n, sizeof *d->levels);
     d->onward = calloc(n, sizeof *d->onward);
     d->factors = calloc(n, sizeof *d->factors);
@@ -283,7 +286,7 @@ static bool allocate(lfuse__draft *d)
            d->part && d->kin && d->reads &&
            d->reader && d->reshaped && d->ready &&
            d->results && d->needed && d->outside && d->target && d->next_target && d->prepared && d->inlined &&
-           d->signatures && d->level && d->region && d->next && d->grouped && d->number && d->home &&
+           d->signatures && d->level && d->region && d->next && d->grouped && d->number && d->home && d->wide &&
            d->levels && d->onward && d->factors && d->factor_levels;
 }
 
@@ -294,6 +297,7 @@ static void release(lfuse__draft *d)
     free(d->factors);
     free(d->onward);
     free(d->levels);
+    free(d->wide);
     free(d->home);
     free(d->number);
     free(d->grouped);
@@ -358,6 +362,7 @@ lfuse_status lfuse__plan_make(const lfuse_graph *canonical, const lfuse__facts *
     d.g = d.out->graph;
     status = allocate(&d) ? run_passes(&d) : lfuse__error(LFUSE_ERR_MEMORY, "out of host memory while a plan was made "
                                                           "(%d nodes)", (int)d.g->nnodes);
+    if (!status) status = lfuse__draft_checked(&d);
     release(&d);
     if (status) goto err_free_plan;
     *body = d.out;

@@ -260,6 +260,8 @@ typedef struct lfuse__plan_body {
     lfuse__buffer *buffers;
     int nnumbers;
     int32_t *numbers; /* graph nodes of type NONE whose values kernels and products take */
+    int nchecked;
+    int32_t *checked; /* checked casts: what a run refuses numbers for */
     int nchoices;
     lfuse__strassen_choice *choices; /* in the order of the graph; none where the plan may not */
     int nlists;

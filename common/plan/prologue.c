@@ -50,7 +50,7 @@ static double work_of(const lfuse__draft *d, int32_t region, int32_t base)
     for (node = region; node >= 0; node = d->next[node]) {
         const lfuse__node *n = lfuse__draft_node(d, node);
         if (!lfuse__native_holds(d, node, like) || d->results[node] || d->target[node] >= 0) return -1;
-        if (node != base && (d->home[node].set || d->outside[node])) return -1;
+        if (node != base && (lfuse__draft_stored(d, node) || d->outside[node])) return -1;
         for (i = 0; i < n->nin; i++)
             if (lfuse__draft_node(d, lfuse__draft_operand(d, node, i, &walk))->kind == LFUSE__MATMUL) return -1;
         work += n->kind == LFUSE__POINTWISE ? lfuse__op_weight((lfuse__op)n->op) : 1;

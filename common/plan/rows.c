@@ -12,7 +12,7 @@
 
 #include "common/base/error.h"
 
-/* A node that has a home is stored there and under all its names. */
+/* A node that has a home is stored there and under all its names, and unrounded where others read it so. */
 static void store_all(lfuse__draft *d, lfuse__builder *b, int32_t node, const lfuse__unit_loop *loop)
 {
     const lfuse__home *home = &d->home[node];
@@ -20,9 +20,11 @@ static void store_all(lfuse__draft *d, lfuse__builder *b, int32_t node, const lf
     int32_t name;
     int reg;
 
-    if (!home->set) return;
+    if (!lfuse__draft_stored(d, node)) return;
     lfuse__draft_frame(d, node, loop, &walk);
     reg = lfuse__builder_value(b, node, &walk);
+    if (d->wide[node].set) lfuse__builder_store_wide(b, reg, node, &walk);
+    if (!home->set) return;
     lfuse__builder_store(b, reg, home, node, &walk);
     for (name = d->target[node]; name >= 0; name = d->next_target[name]) {
         const lfuse__home also = { .set = true, .place = LFUSE__PLACE_BOUND, .index = name };
@@ -105,13 +107,13 @@ static lfuse__step_kind kind_of(lfuse__draft *d, int32_t region, int32_t *over)
         elements = elements || !d->signatures[node].row;
     }
     for (node = region; node >= 0 && members; node = d->next[node]) {
-        if (d->part[node] != LFUSE__PART_ELEMENT || !d->home[node].set) continue;
+        if (d->part[node] != LFUSE__PART_ELEMENT || !lfuse__draft_stored(d, node)) continue;
         d->cut[node] = d->changed = true;
     }
     if (members) return lines ? LFUSE__STEP_LINES : LFUSE__STEP_MEMBERS;
     if (reduces) return LFUSE__STEP_ROWS;
     for (node = region; node >= 0 && elements; node = d->next[node]) {
-        if (!d->signatures[node].row || !d->home[node].set || d->cut[node]) continue;
+        if (!d->signatures[node].row || !lfuse__draft_stored(d, node) || d->cut[node]) continue;
         d->cut[node] = d->changed = true;
     }
     return lfuse__draft_node(d, region)->list ? LFUSE__STEP_MULTI : LFUSE__STEP_POINTWISE;

@@ -61,6 +61,7 @@ static bool may_add(const lfuse__draft *d, const lfuse__tail *t, int32_t node, i
     const lfuse__node *n = lfuse__draft_node(d, node), *x = lfuse__draft_node(d, base);
 
     if (t->adds || t->epilogue != LFUSE__TAIL_NONE) return false; /* sums are in the contract's order */
+    if (d->wide[base].set) return false;
     return x->type == n->type && !x->list && x->rank == n->rank &&
            !memcmp(x->shape, n->shape, (size_t)n->rank * sizeof *n->shape) && !d->inlined[base] && !d->again[base] &&
            (d->region[base] < 0 || d->region[base] != d->region[node]) && lfuse__draft_same_index(d, node, walk);
@@ -118,7 +119,8 @@ static bool takes_bias(const lfuse__draft *d, lfuse__tail *t, int32_t node)
     if (i < 0 || !is_op(d, node, LFUSE__OP_add) || t->epilogue != LFUSE__TAIL_NONE) return false;
     base = lfuse__draft_operand(d, node, i, &walk);
     b = lfuse__draft_node(d, base);
-    if (d->inlined[base] || d->region[base] == d->region[node] || b->type != n->type || walk.axis[column] < 0 ||
+    if (d->inlined[base] || d->wide[base].set || d->region[base] == d->region[node] || b->type != n->type ||
+        walk.axis[column] < 0 ||
         walk.step[column] != 1)
         return false;
     for (k = 0; k < column; k++)
@@ -191,6 +193,6 @@ int32_t lfuse__product_tail(const lfuse__draft *d, int32_t matmul)
 
     if (d->disable & LFUSE_NO_EPILOGUE || reader < 0 || d->prepared[reader] != d->prepared[matmul]) return -1;
     region = d->region[reader];
-    if (region < 0 || !lfuse__tail_match(d, matmul, region, &t)) return -1;
+    if (region < 0 || !lfuse__tail_match(d, matmul, region, &t) || d->wide[t.end].set) return -1;
     return d->target[t.end] >= 0 && d->next_target[d->target[t.end]] >= 0 ? -1 : region; /* a product has one result */
 }

@@ -98,6 +98,14 @@ static lfuse_status copy_update(lfuse__draft *d, int32_t name, int32_t value)
     return lfuse__draft_unit(d, &last);
 }
 
+/* Products and scattered rows are read in their own type. */
+static bool reads_unrounded(const lfuse__draft *d, int32_t node, int32_t base)
+{
+    const lfuse__node_kind kind = (lfuse__node_kind)lfuse__draft_node(d, node)->kind;
+
+    return kind != LFUSE__MATMUL && kind != LFUSE__SCATTER_ADD && lfuse__draft_unrounded(d, base);
+}
+
 /* Gives memory to what a node computed in this region reads from others, or what those have that it computes anew. */
 static lfuse_status house_read(lfuse__draft *d, int32_t node, int32_t region)
 {
@@ -114,7 +122,7 @@ static lfuse_status house_read(lfuse__draft *d, int32_t node, int32_t region)
             continue;
         }
         d->outside[base] = true;
-        LFUSE__TRY(lfuse__draft_house(d, base));
+        LFUSE__TRY(reads_unrounded(d, node, base) ? lfuse__draft_house_wide(d, base) : lfuse__draft_house(d, base));
     }
     return LFUSE_OK;
 }

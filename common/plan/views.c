@@ -35,11 +35,19 @@ static void broadcast(const lfuse__draft *d, const lfuse__node *n, int32_t in, l
     }
 }
 
-/* The axes of a look-up's result behind the first `indices` walk the table's behind its first. */
+/*
+ * The axes of a look-up's result behind the first `indices` walk the table's behind its first; where it looks up single
+ * elements along an axis, all others walk the same axis of the table.
+ */
 static void rows_of(const lfuse__node *n, int indices, lfuse__view *v)
 {
     int i;
 
+    if (n->naxes) {
+        v->axis[n->axes[0]] = -1;
+        v->step[n->axes[0]] = 0;
+        return;
+    }
     memset(v->axis, -1, sizeof v->axis);
     memset(v->step, 0, sizeof v->step);
     for (i = indices; i < n->rank; i++) {
@@ -75,7 +83,7 @@ static void step_back(const lfuse__draft *d, int32_t node, int i, lfuse__view *v
     case LFUSE__LIST_REDUCE:
     case LFUSE__LINE_REDUCE:
     case LFUSE__MEMBER_ELEMENTS: break;
-    case LFUSE__GATHER: /* the indices by the first axes of the result, of the table's rows by the others */
+    case LFUSE__GATHER: /* the indices by the first axes of the result, or by all; the table's rows by the others */
         if (i == 0) rows_of(n, lfuse__draft_node(d, n->in[1])->rank, v);
         break;
     default: broadcast(d, n, n->in[i], v); break;
@@ -99,19 +107,19 @@ bool lfuse__draft_alone(const lfuse__draft *d, int32_t node)
             d->disable & LFUSE_NO_ROW_FUSION);
 }
 
-/* Whether a table can be looked up where it lies: what follows its first axis may be any walk. */
-static bool has_rows(const lfuse__draft *d, int32_t table)
+/* Whether a table can be looked up along its axis `along` where it lies: the other axes may be any walk. */
+static bool has_rows(const lfuse__draft *d, int32_t table, int along)
 {
     const lfuse__view *v = &d->views[table];
     const lfuse__node_kind kind = (lfuse__node_kind)lfuse__draft_node(d, v->base)->kind;
-    const int axis = v->axis[0];
+    const int axis = v->axis[along];
     int i;
 
-    if (kind == LFUSE__INDEX || axis < 0 || v->step[0] != 1 || v->offset[axis] != 0 ||
-        v->shape[axis] != lfuse__draft_node(d, table)->shape[0])
+    if (kind == LFUSE__INDEX || axis < 0 || v->step[along] != 1 || v->offset[axis] != 0 ||
+        v->shape[axis] != lfuse__draft_node(d, table)->shape[along])
         return false;
-    for (i = 1; i < LFUSE_MAX_RANK; i++)
-        if (v->axis[i] == axis) return false;
+    for (i = 0; i < LFUSE_MAX_RANK; i++)
+        if (i != along && v->axis[i] == axis) return false;
     return true;
 }
 
@@ -123,7 +131,7 @@ static int32_t obstacle(const lfuse__draft *d, int32_t node)
 
     if ((n->kind == LFUSE__RESHAPE || n->kind == LFUSE__SLICE) && d->disable & LFUSE_NO_VIEW_FUSION && !d->solid[node])
         return node;
-    if (n->kind == LFUSE__GATHER && !d->solid[n->in[0]] && !has_rows(d, n->in[0])) return n->in[0];
+    if (n->kind == LFUSE__GATHER && !d->solid[n->in[0]] && !has_rows(d, n->in[0], n->axes[0])) return n->in[0];
     for (i = 0; n->kind == LFUSE__SCATTER_ADD && i < 2; i++)
         if (lfuse__draft_node(d, d->views[n->in[i]].base)->kind == LFUSE__INDEX && !d->solid[n->in[i]]) return n->in[i];
     return -1;
@@ -157,7 +165,7 @@ int32_t lfuse__draft_operand(const lfuse__draft *d, int32_t node, int i, lfuse__
 
     step_back(d, node, i, &back);
     lfuse__view_compose(d, &back, in, &d->views[in], walk); /* lfuse__draft_views saw to it that it can be done */
-    if (n->kind == LFUSE__GATHER && i == 0) walk->gathered = d->views[in].axis[0];
+    if (n->kind == LFUSE__GATHER && i == 0) walk->gathered = d->views[in].axis[n->axes[0]];
     return walk->base;
 }
 

@@ -14,11 +14,13 @@
 #include <string.h>
 
 #include "common/base/error.h"
+#include "common/base/real.h"
+#include "common/graph/build.h"
 #include "common/run/cache.h"
 #include "libfuse/ops.h"
 
-/* What an operand is to the graph. */
-enum { ABSENT, A_LIST, A_NUMBER, A_TENSOR, ONE_EACH };
+/* What an operand is to the graph; EACH_NUMBER: of the host's numbers, ONE_EACH: of a tensor's elements. */
+enum { ABSENT, A_LIST, A_NUMBER, A_TENSOR, ONE_EACH, EACH_NUMBER };
 
 /* Equal keys have equal bytes: it is zeroed first. */
 typedef struct key {
@@ -146,9 +148,21 @@ static lfuse_value input(lfuse_graph *g, const char *name, int form, lfuse_type 
     switch (form) {
     case A_NUMBER: return lfuse_scalar(g, name);
     case A_TENSOR: return lfuse_input(g, name, type, 0, NULL);
-    case ONE_EACH: return lfuse_list_input(g, name, type, 0);
+    case ONE_EACH:
+    case EACH_NUMBER: return lfuse_list_input(g, name, type, 0);
     default: return lfuse_list_input(g, name, type, LFUSE_RANK_ANY);
     }
+}
+
+/* What the function computes with: of 16 bits in f32. The host's numbers for each member have all been seen to fit. */
+static lfuse_value computed(const call *c, int i, lfuse_value given)
+{
+    const int form = c->k.operands[i].form;
+    const lfuse_type type = wide(c->type);
+
+    if (given.id < 0 || c->row->operands[i].forms & (CONDITION | FLAG)) return given;
+    if (form == A_LIST || form == EACH_NUMBER) return lfuse_cast(given, type);
+    return lfuse__build_adopt(given.graph, c->row->name, c->row->operands[i].name, given.id, type);
 }
 
 static lfuse_graph *make_graph(const void *data)
@@ -165,7 +179,7 @@ static lfuse_graph *make_graph(const void *data)
         if (form == ABSENT) continue;
         given[i] = same >= 0 ? given[same] : input(g, c->row->operands[i].name, form,
                                                    (lfuse_type)c->k.operands[i].type);
-        in[i] = c->row->operands[i].forms & (CONDITION | FLAG) ? given[i] : lfuse_cast(given[i], wide(c->type));
+        in[i] = computed(c, i, given[i]);
     }
     value = lfuse_cast(c->row->make(in, c->k.variant, c->k.order), (lfuse_type)c->k.to);
     if (c->k.within >= 0) lfuse_update(given[c->k.within], value);
@@ -273,14 +287,29 @@ static lfuse_type stored_type(lfuse_type type)
     }
 }
 
+static lfuse_status number_refused(const call *c, int i, int64_t k)
+{
+    lfuse__strbuf text = LFUSE__STRBUF_INIT;
+    lfuse_status status;
+
+    lfuse__real_add(&text, c->operands[i].as.numbers[k]);
+    status = lfuse__error(LFUSE_ERR_TYPE, "number %" PRId64 " of %s is %s, which %s cannot hold", k,
+                          c->row->operands[i].name, text.data, lfuse_type_name(c->type));
+    lfuse__strbuf_free(&text);
+    return status;
+}
+
 static lfuse_status read_numbers(call *c, int i)
 {
     const lfuse_operand *o = &c->operands[i];
     const lfuse__numbers_use use = { c->stream, c->to, c->k.function * LFUSE__FOREACH_OPERANDS + i,
                                      stored_type(c->type), wide(c->type), o->count };
+    int64_t k;
 
     if (o->count != c->to->count) return wrong_count(c, i, "numbers", o->count);
-    c->k.operands[i].form = ONE_EACH;
+    for (k = 0; k < o->count; k++)
+        if (!lfuse__type_holds(c->type, o->as.numbers[k])) return number_refused(c, i, k);
+    c->k.operands[i].form = EACH_NUMBER;
     c->k.operands[i].type = (uint8_t)use.type;
     return lfuse__numbers_take(&use, o->as.numbers, &c->numbers[i], &c->lists[i]);
 }
@@ -365,7 +394,8 @@ static int bind(const call *c, lfuse_binding *b)
         switch (c->k.operands[i].form) {
         case A_NUMBER: b[n++] = lfuse_bind_number(name, o->as.number); break;
         case A_TENSOR: b[n++] = lfuse_bind_tensor(name, (lfuse_tensor *)o->as.tensor); break;
-        case ONE_EACH: b[n++] = lfuse_bind_list(name, c->lists[i]); break;
+        case ONE_EACH:
+        case EACH_NUMBER: b[n++] = lfuse_bind_list(name, c->lists[i]); break;
         case A_LIST: b[n++] = lfuse_bind_list(name, (lfuse_list *)o->as.list); break;
         default: break;
         }

@@ -129,8 +129,36 @@ bool lfuse__take_strides(lfuse_instance *in, const lfuse__slot *slots)
     return other;
 }
 
-/* Whether the numbers are others than those of the last run. */
-static bool take_numbers(lfuse_instance *in, const lfuse__slot *slots)
+/* With the names of the caller's plan. */
+static lfuse_status number_refused(const lfuse_instance *in, int32_t cast, const double *scalars)
+{
+    lfuse_graph *named = lfuse__plan_dress(in->body, in->plan->graph);
+    const lfuse_status status = lfuse__graph_check_number(named ? named : in->body->graph, cast, scalars, in->sizes);
+
+    lfuse__plan_undress(named);
+    return status;
+}
+
+/* Whether the integers beside them can hold the numbers, those of every group. */
+static lfuse_status check_numbers(const lfuse_instance *in)
+{
+    const lfuse_graph *g = in->body->graph;
+    int64_t group;
+    int i;
+
+    for (i = 0; i < in->body->nchecked; i++) {
+        const int32_t cast = in->body->checked[i];
+        for (group = in->groups ? 0 : -1; group < in->groups; group++) {
+            const double *scalars = group < 0 ? in->scalars : in->group_scalars + group * in->plan->nnames;
+            const double number = lfuse__graph_number(g, g->nodes[cast].in[0], scalars, in->sizes);
+            if (!lfuse__type_holds((lfuse_type)g->nodes[cast].type, number)) return number_refused(in, cast, scalars);
+        }
+    }
+    return LFUSE_OK;
+}
+
+/* *other_numbers: whether they are others than those of the last run. Behind refused ones the next are taken anew. */
+static lfuse_status take_numbers(lfuse_instance *in, const lfuse__slot *slots, bool *other_numbers)
 {
     bool other = !in->numbered;
     int i;
@@ -141,11 +169,14 @@ static bool take_numbers(lfuse_instance *in, const lfuse__slot *slots)
         in->scalars[i] = slots[i].number;
     }
     other = lfuse__groups_take(in, slots) || other;
-    if (!other) return false;
+    *other_numbers = other;
+    if (!other) return LFUSE_OK;
+    in->numbered = false;
+    LFUSE__TRY(check_numbers(in));
     for (i = 0; i < in->body->nnumbers; i++)
         in->numbers[i] = lfuse__graph_number(in->body->graph, in->body->numbers[i], in->scalars, in->sizes);
     in->numbered = true;
-    return true;
+    return LFUSE_OK;
 }
 
 lfuse_status lfuse__not_capturing(lfuse_stream *s, const char *what)
@@ -318,7 +349,7 @@ lfuse_status lfuse__instance_submit(lfuse_instance *in, const lfuse__slot *slots
     lfuse_stream *s = other ? other : in->stream;
     lfuse__range *scratch;
     lfuse_status status;
-    bool changed;
+    bool changed, renumbered;
 
     LFUSE__TRY(lfuse__stream_usable(s));
     LFUSE__TRY(lfuse__instance_ready(in, slots, s));
@@ -327,7 +358,8 @@ lfuse_status lfuse__instance_submit(lfuse_instance *in, const lfuse__slot *slots
     changed = lfuse__locate(in, slots);
     if (!given && lfuse__stream_is_lent(s) && (changed || !is_scratch(in, scratch)))
         LFUSE__TRY(lfuse__overlap_scratch(in, slots, scratch, in->scratch_bytes));
-    changed = take_numbers(in, slots) || changed || !in->placed;
+    LFUSE__TRY(take_numbers(in, slots, &renumbered));
+    changed = renumbered || changed || !in->placed;
     changed = (scratch && lfuse__use_scratch(in, scratch)) || in->lent != given || changed;
     in->lent = given;
     if (changed) {

@@ -10,9 +10,9 @@
  *    in place. Other lists that share memory with it are refused. The same list may stand for several operands.
  *  - Lists that go together have the same count and members' sizes; operands are of one type. `to` may have another
  *    one, to which results are rounded once, at the end.
- *  - Numbers take the type of the lists: floating numbers are rounded to it (f32 where it is f16 or bf16, in which
- *    everything is computed in f32), integers truncate and saturate. Nothing is promoted: functions that ops.h has for
- *    floating types alone decline integers with ERR_TYPE.
+ *  - Numbers take the type of the lists as ops.h says: beside floating types they are rounded to it (f32 where it is
+ *    f16 or bf16, in which everything is computed), what lists of integers cannot hold exactly is refused with
+ *    ERR_TYPE. Nothing is promoted: functions that ops.h has for floating types alone decline integers with ERR_TYPE.
  *  - Messages, and bindings of a recording, name operands as the parameters here.
  *
  * Errors, before anything is launched: ERR_INVALID (NULL, an operand of a kind that the function does not take),
@@ -135,8 +135,8 @@ LFUSE_API LFUSE_MUST_CHECK lfuse_status lfuse_foreach_minimum(lfuse_stream *stre
                                                               lfuse_operand b);
 /**
  * base ^ exponent, at least one of them a list. Exponents given as one number have forms of their own, as in torch: 0.5
- * and -0.5 are roots, the whole numbers from -2 to 3 products and reciprocals. Lists of integers take whole numbers
- * from 0 to 63 as one number, and nothing else.
+ * and -0.5 are roots, the whole numbers from -2 to 3 products and reciprocals. Powers of integers wrap; what a negative
+ * exponent leaves of them lfuse_pow says.
  */
 LFUSE_API LFUSE_MUST_CHECK lfuse_status lfuse_foreach_pow(lfuse_stream *stream, lfuse_list *to, lfuse_operand base,
                                                           lfuse_operand exponent);
@@ -158,7 +158,7 @@ LFUSE_API LFUSE_MUST_CHECK lfuse_status lfuse_foreach_where(lfuse_stream *stream
                                                             const lfuse_list *condition, lfuse_operand a,
                                                             lfuse_operand b);
 
-/** 0, or numbers (no list), in every element; `to` is not read. Not of type bool. */
+/** 0, or numbers (no list), in every element; `to` is not read. Of type bool they are 0 and 1. */
 LFUSE_API LFUSE_MUST_CHECK lfuse_status lfuse_foreach_zero(lfuse_stream *stream, lfuse_list *to);
 LFUSE_API LFUSE_MUST_CHECK lfuse_status lfuse_foreach_fill(lfuse_stream *stream, lfuse_list *to, lfuse_operand value);
 /** Any types, cast as by lfuse_cast. */

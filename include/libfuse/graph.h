@@ -3,8 +3,10 @@
  * Graphs: pure descriptions of a computation. No device, no memory, no effects.
  *
  * Builders take and return small values, so that expressions nest. A mistake poisons the value it would have made, and
- * everything made of it; lfuse_plan_create reports the first one, with the call that made it. A graph belongs to one
- * thread at a time.
+ * everything made of it; lfuse_plan_create reports the first one, with the call that made it: "lfuse_add: ...", or
+ * where the graph has several calls of that builder "the 57th lfuse_add (output "y"): ...". Calls are counted from 1 in
+ * the order in which the program made them; the output is the first that is made of the mistake, and left out where
+ * none is or where a second mistake may have spoiled it. A graph belongs to one thread at a time.
  */
 #ifndef LIBFUSE_GRAPH_H
 #define LIBFUSE_GRAPH_H
@@ -49,11 +51,11 @@ typedef int64_t lfuse_size;
 
 LFUSE_BEGIN_DECLS
 
-/** An empty graph, or NULL when memory is out (every builder takes NULL and the plan then reports it). */
+/** An empty graph, or NULL when memory is out: every builder takes that, and lfuse_plan_create gives ERR_INVALID. */
 LFUSE_API lfuse_graph *lfuse_graph_create(void);
 /** Plans made of the graph stay valid. */
 LFUSE_API void lfuse_graph_destroy(lfuse_graph *graph);
-/** The first mistake made while building, with its message; LFUSE_OK when there was none. */
+/** The first mistake made while building, with the message that lfuse_plan_create has; LFUSE_OK: there was none. */
 LFUSE_API LFUSE_MUST_CHECK lfuse_status lfuse_graph_check(const lfuse_graph *graph);
 
 /** An extent that is given at run time, by the shapes that are bound; low <= high, low >= 0. */
@@ -64,8 +66,8 @@ LFUSE_API lfuse_size lfuse_size_mul(lfuse_graph *graph, lfuse_size a, lfuse_size
 
 /**
  * Inputs. Names (those of size variables among them) are unique in a graph, 1 to 63 characters, no control characters.
- * An input of rank 0 is a number in device memory: like constants and scalars it takes the type of the tensor that it
- * meets.
+ * An input of rank 0 is a number in device memory: what becomes of it beside a tensor is in ops.h, as of constants and
+ * scalars.
  */
 LFUSE_API lfuse_value lfuse_input(lfuse_graph *graph, const char *name, lfuse_type type, int rank,
                                   const lfuse_size *shape);
@@ -84,12 +86,17 @@ LFUSE_API lfuse_value lfuse_frozen(lfuse_graph *graph, const char *name, lfuse_t
  */
 LFUSE_API lfuse_value lfuse_list_input(lfuse_graph *graph, const char *name, lfuse_type type, int rank);
 /**
- * A number given with every run, or one for each group of list members (lfuse_bind_numbers). Computed with in f64;
- * rounded once to the type of the tensor that it meets.
+ * A number given with every run, or one for each group of list members (lfuse_bind_numbers). Computed with in f64; what
+ * becomes of it beside a tensor is in ops.h.
  */
 LFUSE_API lfuse_value lfuse_scalar(lfuse_graph *graph, const char *name);
 /** A number fixed in the graph; as lfuse_scalar otherwise. */
 LFUSE_API lfuse_value lfuse_constant(lfuse_graph *graph, double number);
+/**
+ * An integer of 64 bits. Where a double holds it (up to 2^53 each does) this is lfuse_constant; any other is a value of
+ * rank 0 of type i64.
+ */
+LFUSE_API lfuse_value lfuse_constant_i64(lfuse_graph *graph, int64_t number);
 
 /** Makes a value a result, stored in the tensor or list bound to `name`. A number has no type: cast it first. */
 LFUSE_API void lfuse_output(lfuse_graph *graph, const char *name, lfuse_value value);

@@ -4,16 +4,26 @@
  * and norm.h, which this includes, have the others.
  *
  * Pointwise functions broadcast as numpy does: shapes are aligned at their last axis and a literal extent of 1 (or a
- * missing axis) repeats. A size variable never broadcasts. Operands have one type, except that numbers (constants,
- * scalars, values of rank 0) take the type of the tensor beside them; there is no other promotion. Lists go with lists
- * that have the same members' sizes, and with numbers.
+ * missing axis) repeats. A size variable never broadcasts. Operands have one type, except for numbers (constants,
+ * scalars, values of rank 0) beside a tensor; there is no other promotion. Lists go with lists that have the same
+ * members' sizes, and with numbers. The result is of the tensor's type. The number
+ *
+ *  - beside f32 and f64 is rounded once, to that type
+ *  - beside f16 and bf16 takes part in f32, as all arithmetic on them does: 0.01 * 1e5 is 1000 in f16
+ *  - beside integers and bool must be one that the type can hold exactly. Others (2.5 or 3e9 beside i32, -1 beside u8,
+ *    NaN) are refused with ERR_TYPE: constants when the graph is built, scalars by the run, before anything is
+ *    launched, and values of rank 0 by their type, where it has numbers that the other lacks. lfuse_cast cuts off
+ *  - of a comparison with integers may be any: the answer is that of the numbers themselves, so i32 < 2.5 is true at 2,
+ *    u8 > -1 everywhere. Of values of rank 0 that holds where some type has all numbers of both, f64 for i32 with f32
  *
  * Functions of numbers alone are computed in their own type, which for constants and scalars is f64, and rounded once,
  * where they meet a tensor of another type. So scalars and 0-d tensors of f64 give the same bits through + - * / neg
  * abs min max fma square sqrt reciprocal, pow and powi, comparisons and selections, on every device as on the host;
  * other functions agree within their bounds. Cast a 0-d tensor of another type to f64 first to have the same of it.
  *
- * f16 and bf16 are storage: the arithmetic is f32 and rounds when stored or cast. Floating functions need a floating
+ * f16 and bf16 are storage: the arithmetic is f32 and rounds when a result is stored or cast, or a product takes the
+ * value, and nowhere between these functions, whatever is fused: a / (sqrt(a * a) + 1e-8) is 0 at 0 in f16 too. (Views
+ * and concatenations that are copied, and products, may round what they hand on.) Floating functions need a floating
  * type. NaN propagates through every arithmetic function, min, max, relu and clamp included; payloads are not promised.
  * Each function's error in ulp of f32 and f64 is in the table common/graph/ops.def, which the tests hold it to.
  */
@@ -89,7 +99,12 @@ LFUSE_API lfuse_value lfuse_erfc(lfuse_value a);
 LFUSE_API lfuse_value lfuse_cbrt(lfuse_value a);
 /** sqrt(a^2 + b^2) without overflow on the way */
 LFUSE_API lfuse_value lfuse_hypot(lfuse_value a, lfuse_value b);
-/** As pow of C. In f64 and over numbers at most 1 ulp off, with the same bits on every device and on the host. */
+/**
+ * As pow of C. In f64 and over numbers at most 1 ulp off, with the same bits on every device and on the host. Integers
+ * are multiplied as often as the exponent says and wrap, also by lfuse_powi; 0^0 is 1. An exponent below 0 that is
+ * known when the graph is built is refused (ERR_INVALID); one that a run gives leaves of 1 / a^|n| what an integer can
+ * hold, as in PyTorch: 1 where a is 1, 1 or -1 where it is -1, else 0, also where a is 0.
+ */
 LFUSE_API lfuse_value lfuse_pow(lfuse_value a, lfuse_value b);
 /**
  * a to the integral power n by repeated squaring, 1 / a^|n| for n below 0: the same bits on every device and on the
@@ -121,6 +136,8 @@ LFUSE_API lfuse_value lfuse_squared_relu(lfuse_value a);
 LFUSE_API lfuse_value lfuse_elu(lfuse_value a, lfuse_value alpha);
 /** elu with alpha 1.67326324235437728, times 1.05070098735548049 */
 LFUSE_API lfuse_value lfuse_selu(lfuse_value a);
+/** a > 0 ? gamma a : gamma alpha (exp(a) - 1): ONNX's Selu. */
+LFUSE_API lfuse_value lfuse_selu_with(lfuse_value a, lfuse_value alpha, lfuse_value gamma);
 /** a > 0 ? a : alpha (exp(min(a / alpha, 0)) - 1) */
 LFUSE_API lfuse_value lfuse_celu(lfuse_value a, lfuse_value alpha);
 /** a / 2 * erfc(-a / sqrt(2)) */
@@ -135,6 +152,8 @@ LFUSE_API lfuse_value lfuse_silu(lfuse_value a);
 LFUSE_API lfuse_value lfuse_mish(lfuse_value a);
 /** min(max(a + 3, 0), 6) / 6 */
 LFUSE_API lfuse_value lfuse_hardsigmoid(lfuse_value a);
+/** min(max(alpha a + beta, 0), 1), rounded once: ONNX's HardSigmoid, which has 0.2 and 0.5. */
+LFUSE_API lfuse_value lfuse_hardsigmoid_with(lfuse_value a, lfuse_value alpha, lfuse_value beta);
 /** a * hardsigmoid(a) */
 LFUSE_API lfuse_value lfuse_hardswish(lfuse_value a);
 /** a / (1 + |a|) */
@@ -174,9 +193,15 @@ LFUSE_API lfuse_value lfuse_lt(lfuse_value a, lfuse_value b);
 LFUSE_API lfuse_value lfuse_le(lfuse_value a, lfuse_value b);
 LFUSE_API lfuse_value lfuse_gt(lfuse_value a, lfuse_value b);
 LFUSE_API lfuse_value lfuse_ge(lfuse_value a, lfuse_value b);
-/** condition ? a : b, condition of type bool */
+/**
+ * condition ? a : b, condition of type bool. Where a and b are both numbers without a type, the result is f32: cast one
+ * of them for another type. Where the condition is a number too, the result is a number.
+ */
 LFUSE_API lfuse_value lfuse_where(lfuse_value condition, lfuse_value a, lfuse_value b);
-/** b in the shape of a (and of a's type where b is a number); a is not read. With a list, a list filled with b. */
+/**
+ * b in the shape of a (and of a's type where b is a number); a is not read. With a list, a list filled with b. Every
+ * type; truths are filled with 0 and 1.
+ */
 LFUSE_API lfuse_value lfuse_full_like(lfuse_value a, lfuse_value b);
 /* Of what kind a number is. Floating types; result bool. */
 LFUSE_API lfuse_value lfuse_isnan(lfuse_value a);
@@ -214,7 +239,8 @@ LFUSE_API lfuse_value lfuse_cast(lfuse_value a, lfuse_type type);
  * there is then seen by some providers and not by others.
  * f32 stays f32: no TF32. f16 and bf16 accumulate in f32 and round once. What else there is, lfuse_matmul_as has.
  * Two lists of matrices (LFUSE_RANK_MATRIX) give the list of their members' products: lfuse_member_matmul.
- * ERR_RANK below rank 2, ERR_SHAPE where k or batches differ, ERR_UNSUPPORTED for integer types.
+ * ERR_RANK below rank 2, ERR_SHAPE where k or batches differ, ERR_UNSUPPORTED for integer types: cast them to f32,
+ * which is exact while sums stay below 2^24, or to f64 (2^53), and the result back.
  */
 LFUSE_API lfuse_value lfuse_matmul(lfuse_value a, lfuse_value b);
 /**

@@ -205,7 +205,8 @@ static inline lfuse_binding lfuse_bind_numbers(const char *name, int64_t count, 
 LFUSE_BEGIN_DECLS
 
 /**
- * Plans a graph for a device: fuses, compiles, prepares. Every mistake made while the graph was built is reported here.
+ * Plans a graph for a device: fuses, compiles, prepares. The first mistake made while the graph was built is reported
+ * here, with the builder, which of its calls it was and the output that is made of it (graph.h).
  * options may be NULL. The graph may be destroyed afterwards. Equal graphs share one body on a device.
  * Compiled are the kernels of all sizes within the bounds, so that no later batch compiles any. Of GPUs' products two
  * or three of whose m, n and k are given by runs, whose ways are many, each instance compiles those that it takes; so
@@ -216,11 +217,12 @@ LFUSE_API LFUSE_MUST_CHECK lfuse_status lfuse_plan_create(lfuse_device *device, 
 /** Legal while runs of it are unfinished. */
 LFUSE_API void lfuse_plan_destroy(lfuse_plan *plan);
 /**
- * The plan as one line of nested brackets, newline after it. "(replay 2 patched 1 bound)" behind the steps: runs become
- * one native graph, with so many steps whose arguments are patched and so many products that are bound to operands.
+ * The plan as one line of nested brackets: the text of lfuse_plan_text, newline after it. "(replay 2 patched 1 bound)"
+ * behind the steps: runs become one native graph, with so many steps whose arguments are patched and so many products
+ * that are bound to operands.
  */
 LFUSE_API LFUSE_MUST_CHECK lfuse_status lfuse_plan_print(const lfuse_plan *plan, FILE *stream);
-/** The same line as a string; valid as long as the plan. */
+/** The same line as a string, without the newline; valid as long as the plan. */
 LFUSE_API const char *lfuse_plan_text(const lfuse_plan *plan);
 
 /**

@@ -31,7 +31,7 @@ LFUSE_API lfuse_value lfuse_amax(lfuse_value a, int count, const int *axes, int 
 LFUSE_API lfuse_value lfuse_amin(lfuse_value a, int count, const int *axes, int keepdims);
 /**
  * i64: where the largest or smallest is, the first of equal ones, a NaN being larger (smaller) than everything. Over
- * one axis, or over all, then by row-major index. All types but bool; needs elements.
+ * one axis, or over all, then by row-major index; of a tensor of rank 0 it is 0. All types but bool; needs elements.
  */
 LFUSE_API lfuse_value lfuse_argmax(lfuse_value a, int count, const int *axes, int keepdims);
 LFUSE_API lfuse_value lfuse_argmin(lfuse_value a, int count, const int *axes, int keepdims);

@@ -17,6 +17,14 @@
 
 /** In place of one extent of lfuse_reshape: what is left. */
 #define LFUSE_REST (-1)
+/** In place of an end of lfuse_slice_range: left out, as in Python's a[::2]. */
+#define LFUSE_OPEN INT64_MIN
+
+/** What a negative index means. */
+typedef enum lfuse_index_mode {
+    LFUSE_INDEX_PLAIN,   /**< it is out of range */
+    LFUSE_INDEX_FROM_END /**< -1 is the last element; what is below -n is out of range */
+} lfuse_index_mode;
 
 LFUSE_BEGIN_DECLS
 
@@ -44,6 +52,16 @@ LFUSE_API lfuse_value lfuse_unsqueeze(lfuse_value a, int axis);
  * negative. A negative number as `start` counts from the end, -1 being the last. Every element must be there.
  */
 LFUSE_API lfuse_value lfuse_slice(lfuse_value a, int axis, lfuse_size start, lfuse_size count, int64_t step);
+/**
+ * What Python's a[start:stop:step] takes of an axis: the elements start, start + step ... before `stop` is reached. A
+ * negative number as an end counts from the end of the axis, LFUSE_OPEN leaves an end out: all that there is in the
+ * direction of the step, which is not 0. Ends beyond the axis are clipped to it, so none is refused; there may be no
+ * elements left. With extents that are numbers this is always known. Where the axis or an end is a size variable, each
+ * end must be inside the axis or beyond it, and the number of elements an extent, for all values within the bounds:
+ * x[1:] and x[::-1] of any n that is not below 1, x[:8] where n is 8 or more (or 8 or less), x[::2] where n is made of
+ * an even factor. Else ERR_SHAPE.
+ */
+LFUSE_API lfuse_value lfuse_slice_range(lfuse_value a, int axis, lfuse_size start, lfuse_size stop, int64_t step);
 /** Neighbouring parts of these extents, which together are the axis; parts[0 ... count-1] are set in every case. */
 LFUSE_API void lfuse_split(lfuse_value a, int axis, int count, const lfuse_size *sizes, lfuse_value *parts);
 /**
@@ -65,6 +83,15 @@ LFUSE_API lfuse_value lfuse_stack(int count, const lfuse_value *values, int axis
  * none. Extents of padding are not negative: use lfuse_slice to take away.
  */
 LFUSE_API lfuse_value lfuse_pad(lfuse_value a, const lfuse_size *before, const lfuse_size *after, double number);
+/**
+ * The same with the first and the last element of each axis repeated (numpy: 'edge', torch: replicate), or with the
+ * axis mirrored at them, so that they themselves stand there once ('reflect'). Mirrored as far as it takes, back and
+ * forth, as numpy has it; torch stops at the extent less 1. Up to there this is a join of slices, beyond it, or where
+ * the bounds of size variables leave it open, a look-up by indices that the kernel computes. An axis of one element is
+ * repeated. An axis that is padded must have elements for all sizes: ERR_SHAPE.
+ */
+LFUSE_API lfuse_value lfuse_pad_edge(lfuse_value a, const lfuse_size *before, const lfuse_size *after);
+LFUSE_API lfuse_value lfuse_pad_reflect(lfuse_value a, const lfuse_size *before, const lfuse_size *after);
 
 /**
  * Rows by index: of a table [n, rest ...] and indices (i32 or i64, any rank) the rows [indices ..., rest ...], as
@@ -72,6 +99,18 @@ LFUSE_API lfuse_value lfuse_pad(lfuse_value a, const lfuse_size *before, const l
  * this runs remembers the step and the element of the first one: see lfuse_stream_synchronize.
  */
 LFUSE_API lfuse_value lfuse_gather(lfuse_value table, lfuse_value indices);
+/**
+ * What the indices (i32 or i64, any rank) name along any axis: [before ..., indices ..., behind ...] of a [before ...,
+ * n, behind ...], as numpy.take and, with indices of rank 1, torch.index_select.
+ */
+LFUSE_API lfuse_value lfuse_index_select(lfuse_value a, int axis, lfuse_value indices, lfuse_index_mode mode);
+/**
+ * Single elements along an axis: of a and indices of its rank the element whose place along the axis is the index that
+ * stands where the result will stand, as numpy.take_along_axis and torch.gather. The other axes are equal, or of
+ * literal extent 1 in one of both, which repeats; torch.gather's indices of fewer elements go with a slice of a.
+ * ERR_RANK: other ranks. Both functions: an index out of range gives 0 and is reported as of lfuse_gather.
+ */
+LFUSE_API lfuse_value lfuse_take_along(lfuse_value a, int axis, lfuse_value indices, lfuse_index_mode mode);
 /**
  * The adjoint: adds each row of `source` [indices ..., rest ...] to the row of the result [rows, rest ...] that its
  * index names; rows that no index names are 0. The sum is the canonical one over all positions of the indices in

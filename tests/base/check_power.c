@@ -132,6 +132,25 @@ START_TEST(whole_powers)
 }
 END_TEST
 
+START_TEST(integer_powers)
+{
+    int64_t a, n;
+
+    for (a = -9; a < 10; a++) {
+        uint64_t product = 1;
+        for (n = 0; n < 70; n++, product *= (uint64_t)a) ck_assert_int_eq(lfuse__integer_power(a, n), (int64_t)product);
+    }
+    ck_assert_int_eq(lfuse__integer_power(3, INT64_MAX), (int64_t)UINT64_C(0xaaaaaaaaaaaaaaab)); /* 3^(2^63) is 1 */
+    ck_assert_int_eq(lfuse__integer_power(2, INT64_MAX), 0);
+    ck_assert_int_eq(lfuse__integer_power(1, -5), 1);
+    ck_assert_int_eq(lfuse__integer_power(-1, -5), -1);
+    ck_assert_int_eq(lfuse__integer_power(-1, INT64_MIN), 1);
+    ck_assert_int_eq(lfuse__integer_power(7, -1), 0);
+    ck_assert_int_eq(lfuse__integer_power(0, -1), 0);
+    ck_assert_int_eq(lfuse__integer_power(0, 0), 1);
+}
+END_TEST
+
 static Suite *suite_power(void)
 {
     Suite *s = suite_create("power");
@@ -141,6 +160,7 @@ static Suite *suite_power(void)
     tcase_add_test(t, special_cases);
     tcase_add_test(t, exact_results);
     tcase_add_test(t, whole_powers);
+    tcase_add_test(t, integer_powers);
     suite_add_tcase(s, t);
     return s;
 }

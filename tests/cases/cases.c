@@ -188,6 +188,50 @@ static void rank_zero(harness *h)
     h_output(h, "y", lfuse_sub(a, b), LFUSE_F32, 0, NULL, PLAIN);
 }
 
+/* The one element of rank 0 is at 0, whatever it is. */
+static void place_of_one(harness *h)
+{
+    const lfuse_value a = h_input(h, "a", LFUSE_F32, 0, NULL, PLAIN, NASTY);
+    const lfuse_value i = h_input(h, "i", LFUSE_I32, 0, NULL, PLAIN, INTEGERS);
+    h_output(h, "max", lfuse_argmax(a, LFUSE_ALL_AXES, NULL, 0), LFUSE_I64, 0, NULL, PLAIN);
+    h_output(h, "min", lfuse_argmin(i, LFUSE_ALL_AXES, NULL, 1), LFUSE_I64, 0, NULL, PLAIN);
+    h_output(h, "element", lfuse_amax(a, LFUSE_ALL_AXES, NULL, 0), LFUSE_F32, 0, NULL, PLAIN);
+    h_output(h, "later", lfuse_add(lfuse_argmax(lfuse_neg(i), LFUSE_ALL_AXES, NULL, 0), lfuse_cast(i, LFUSE_I64)),
+             LFUSE_I64, 0, NULL, PLAIN);
+    h_expect_same_bits(h);
+}
+
+/* Numbers in the shape of truths, and truths in the shape of others. */
+static void filled_truths(harness *h)
+{
+    const lfuse_value a = h_input(h, "a", LFUSE_F32, 1, LFUSE_DIMS(300), PLAIN, NORMAL);
+    const lfuse_value b = h_input(h, "b", LFUSE_BOOL, 1, LFUSE_DIMS(300), PLAIN, INTEGERS);
+    const lfuse_value one = h_input(h, "one", LFUSE_BOOL, 0, NULL, PLAIN, INTEGERS);
+    const lfuse_value positive = lfuse_gt(a, lfuse_constant(h_graph(h), 0));
+    const lfuse_value no = lfuse_full_like(b, lfuse_constant(h_graph(h), 0));
+    const lfuse_value yes = lfuse_full_like(positive, lfuse_constant(h_graph(h), 1));
+    h_output(h, "no", no, LFUSE_BOOL, 1, LFUSE_DIMS(300), PLAIN);
+    h_output(h, "yes", yes, LFUSE_BOOL, 1, LFUSE_DIMS(300), PLAIN);
+    h_output(h, "asked", lfuse_full_like(b, h_scalar(h, "s", 1)), LFUSE_BOOL, 1, LFUSE_DIMS(300), PLAIN);
+    h_output(h, "read", lfuse_full_like(b, one), LFUSE_BOOL, 1, LFUSE_DIMS(300), PLAIN);
+    h_output(h, "both", lfuse_logical_and(lfuse_logical_or(no, positive), yes), LFUSE_BOOL, 1, LFUSE_DIMS(300), PLAIN);
+    h_expect_same_bits(h);
+}
+
+/* Choices that are numbers both are f32, or what one of them is cast to. */
+static void chosen_numbers(harness *h)
+{
+    const lfuse_value a = h_input(h, "a", LFUSE_F32, 1, LFUSE_DIMS(300), PLAIN, NORMAL);
+    const lfuse_value three = lfuse_constant(h_graph(h), 3), tenth = lfuse_constant(h_graph(h), -0.1);
+    const lfuse_value seven = lfuse_constant(h_graph(h), -7);
+    const lfuse_value positive = lfuse_gt(a, lfuse_constant(h_graph(h), 0)), s = h_scalar(h, "s", 1.0 / 3);
+    h_output(h, "plain", lfuse_where(positive, three, tenth), LFUSE_F32, 1, LFUSE_DIMS(300), PLAIN);
+    h_output(h, "scalar", lfuse_where(positive, tenth, s), LFUSE_F32, 1, LFUSE_DIMS(300), PLAIN);
+    h_output(h, "whole", lfuse_where(positive, lfuse_cast(three, LFUSE_I32), seven), LFUSE_I32, 1, LFUSE_DIMS(300),
+             PLAIN);
+    h_expect_same_bits(h);
+}
+
 static void empty(harness *h)
 {
     lfuse_value a = h_input(h, "a", LFUSE_F32, 2, LFUSE_DIMS(0, 16), PLAIN, NORMAL);
@@ -504,7 +548,8 @@ const harness_case harness_basic_cases[] = {
     CASE(logic, EXACT), CASE(random_numbers, EXACT), CASE(random_normal, 0), CASE(gated, 0),
     CASE(several_outputs, 0), CASE(broadcast, 0), CASE(outer_product, 0),
     CASE(misaligned, EXACT), CASE(strided, EXACT), CASE(transposed, 0), CASE(permuted, 0), CASE(repeated, 0),
-    CASE(numbers, EXACT), CASE(rank_zero, 0), CASE(empty, 0), CASE(mixed_shapes, 0), CASE(compare_and_select, EXACT),
+    CASE(numbers, EXACT), CASE(rank_zero, 0), CASE(place_of_one, EXACT), CASE(filled_truths, EXACT),
+    CASE(chosen_numbers, EXACT), CASE(empty, 0), CASE(mixed_shapes, 0), CASE(compare_and_select, EXACT),
     CASE(casts, EXACT), CASE(casts_f64, 0), CASE(exact_arithmetic, EXACT), CASE(functions_f32, 0),
     CASE(functions_f64, 0), CASE(functions_bf16, 0), CASE(more_functions, 0), CASE(f16_all_values, 0),
     CASE(product_f32, 0), CASE(product_f64, 0), CASE(product_f16, 0), CASE(product_bf16, 0), CASE(product_exact, 0),

@@ -10,6 +10,7 @@
 
 extern const harness_case harness_basic_cases[];
 extern const harness_case harness_view_cases[];
+extern const harness_case harness_take_cases[]; /* look-ups along axes, padding, powers of integers */
 extern const harness_case harness_row_cases[];
 extern const harness_case harness_join_cases[]; /* look-ups, bundles, small products */
 extern const harness_case harness_batch_cases[]; /* products of rank 3 and more */

@@ -26,10 +26,10 @@ static struct opened {
 } opened[MOST_DEVICES];
 static int devices;
 
-static const harness_case *const tables[] = {harness_basic_cases, harness_view_cases, harness_row_cases,
-                                             harness_join_cases, harness_batch_cases, harness_product_cases,
-                                             harness_prologue_cases, harness_sum_cases, harness_strassen_cases,
-                                             harness_grouped_cases, harness_member_cases, harness_line_cases};
+static const harness_case *const tables[] = {
+    harness_basic_cases, harness_view_cases, harness_take_cases, harness_row_cases, harness_join_cases,
+    harness_batch_cases, harness_product_cases, harness_prologue_cases, harness_sum_cases, harness_strassen_cases,
+    harness_grouped_cases, harness_member_cases, harness_line_cases};
 
 /* Whether the name begins like one of the words that the environment asks for, if it does. */
 static bool wanted(const char *name, const char *variable)

@@ -97,8 +97,7 @@ static const lfuse_size HUGE_SHAPE[] = {INT64_C(1) << 40, INT64_C(1) << 40};
     X(condition_type, lfuse_where(v.h, v.h, v.h), TYPE, "condition is of type f16")                                    \
     X(choices_types, lfuse_where(v.b, v.h, v.i), TYPE, "a is f16 [64], b is i32 [64]")                                 \
     X(clamp_shapes, lfuse_clamp(v.h, lfuse_input(v.g, "y", LFUSE_F16, 1, LFUSE_DIMS(3)), v.number), SHAPE,             \
-      "a is f16 [64], low is f16 [3], high is f16 []")                                                                 \
-    X(choices_without_type, lfuse_where(v.b, v.number, v.number), TYPE, "both choices are numbers")                    \
+      "a is f16 [64], low is f16 [3], high is f32 []")                                                                 \
     X(shapes_differ, lfuse_add(v.x, lfuse_input(v.g, "y", LFUSE_F32, 1, LFUSE_DIMS(10))), SHAPE,                       \
       "a is f32 [batch, 64], b is f32 [10]")                                                                           \
     X(variable_is_no_one, lfuse_add(v.w, lfuse_input(v.g, "y", LFUSE_F32, 2, LFUSE_DIMS(v.batch, 10))), SHAPE,         \
@@ -138,7 +137,8 @@ static const lfuse_size HUGE_SHAPE[] = {INT64_C(1) << 40, INT64_C(1) << 40};
       "lfuse_matmul: inner extents differ: a is f32 [batch, 64], b is f32 [32, 10]")                                   \
     X(matmul_types, lfuse_matmul(v.x, lfuse_input(v.g, "y", LFUSE_F16, 2, LFUSE_DIMS(64, 10))), TYPE, "types differ")  \
     X(matmul_integers, lfuse_matmul(lfuse_input(v.g, "p", LFUSE_I32, 2, LFUSE_DIMS(2, 2)),                             \
-                                    lfuse_input(v.g, "q", LFUSE_I32, 2, LFUSE_DIMS(2, 2))), UNSUPPORTED, "i32")        \
+                                    lfuse_input(v.g, "q", LFUSE_I32, 2, LFUSE_DIMS(2, 2))), UNSUPPORTED,               \
+      "lfuse_matmul: there are no products of type i32: cast the operands to f32")                                     \
     X(matmul_bool, lfuse_matmul(lfuse_input(v.g, "p", LFUSE_BOOL, 2, LFUSE_DIMS(2, 2)),                                \
                                 lfuse_input(v.g, "q", LFUSE_BOOL, 2, LFUSE_DIMS(2, 2))), UNSUPPORTED, "bool")          \
     X(matmul_stacked_shape, lfuse_matmul(lfuse_input(v.g, "y", LFUSE_F32, 3, LFUSE_DIMS(2, 3, 5)), v.w), SHAPE,        \
@@ -166,12 +166,12 @@ static const lfuse_size HUGE_SHAPE[] = {INT64_C(1) << 40, INT64_C(1) << 40};
     X(member_matmul_as_integers, lfuse_member_matmul_as(lfuse_list_input(v.g, "m", LFUSE_I32, LFUSE_RANK_MATRIX), 0,   \
                                                         lfuse_list_input(v.g, "n", LFUSE_F32, LFUSE_RANK_MATRIX), 0,   \
                                                         LFUSE_F32, LFUSE_PRECISION_FULL), UNSUPPORTED,                 \
-      "an operand of type i32")                                                                                        \
+      "no products of type i32")                                                                                       \
     X(member_matmul_as_precision, lfuse_member_matmul_as(lfuse_list_input(v.g, "m", LFUSE_F64, LFUSE_RANK_MATRIX), 0,  \
                                                          lfuse_list_input(v.g, "n", LFUSE_F32, LFUSE_RANK_MATRIX), 0,  \
                                                          LFUSE_F32, LFUSE_PRECISION_F16), TYPE, "cast them")           \
     X(matmul_as_integers, lfuse_matmul_as(v.i, v.w, LFUSE_F32, LFUSE_PRECISION_FULL), UNSUPPORTED,                     \
-      "an operand of type i32")                                                                                        \
+      "no products of type i32")                                                                                       \
     X(matmul_as_result, lfuse_matmul_as(v.x, v.w, LFUSE_I64, LFUSE_PRECISION_FULL), UNSUPPORTED,                       \
       "a result of type i64")                                                                                          \
     X(matmul_as_no_type, lfuse_matmul_as(v.x, v.w, (lfuse_type)77, LFUSE_PRECISION_FULL), UNSUPPORTED, "a result of")  \
@@ -197,7 +197,10 @@ static const lfuse_size HUGE_SHAPE[] = {INT64_C(1) << 40, INT64_C(1) << 40};
     X(argmax_some, lfuse_argmax(lfuse_input(v.g, "y", LFUSE_F32, 3, LFUSE_DIMS(2, 3, 4)), 2,                           \
                                 ((const int[]){0, 1}), 0), RANK, "one axis or all of them, not 2 of rank 3")           \
     X(argmax_none, lfuse_argmax(v.x, 0, NULL, 0), RANK, "one axis or all of them, not 0 of rank 2")                    \
-    X(argmax_rank_zero, lfuse_argmax(v.zero_d, LFUSE_ALL_AXES, NULL, 0), RANK, "not 0 of rank 0")                      \
+    X(argmax_no_axis, lfuse_argmax(v.zero_d, 1, ((const int[]){0}), 0), RANK, "lfuse_argmax: 1 axes of rank 0")        \
+    X(argmax_number, lfuse_argmax(v.number, LFUSE_ALL_AXES, NULL, 0), TYPE, "a number without a type")                 \
+    X(argmin_truth, lfuse_argmin(lfuse_any(v.b, LFUSE_ALL_AXES, NULL, 0), LFUSE_ALL_AXES, NULL, 0), TYPE,              \
+      "lfuse_argmin: does not take type bool")                                                                         \
     X(amax_empty, lfuse_amax(lfuse_input(v.g, "y", LFUSE_F32, 2, LFUSE_DIMS(4, 0)), 1, ((const int[]){1}), 0), SHAPE,  \
       "lfuse_amax: axis 1 of f32 [4, 0] is empty")                                                                     \
     X(argmin_empty, lfuse_argmin(lfuse_input(v.g, "y", LFUSE_I32, 1, LFUSE_DIMS(0)), 1, ((const int[]){0}), 0), SHAPE, \
@@ -254,6 +257,7 @@ static const lfuse_size HUGE_SHAPE[] = {INT64_C(1) << 40, INT64_C(1) << 40};
       "lfuse_slice: 5 elements from 60 on in steps of 1 leave axis 1 of f32 [batch, 64]")                              \
     X(slice_steps_leave, lfuse_slice(v.x, 1, 0, 4, 22), SHAPE, "4 elements from 0 on in steps of 22 leave axis 1")     \
     X(slice_backwards, lfuse_slice(v.x, 1, 3, 5, -1), SHAPE, "5 elements from 3 on in steps of -1 leave axis 1")       \
+    X(slice_starts_behind, lfuse_slice(v.x, 1, 64, 2, -1), SHAPE, "2 elements from 64 on in steps of -1 leave axis 1") \
     X(slice_before, lfuse_slice(v.x, 1, -65, 1, 1), SHAPE, "1 elements from -1 on")                                    \
     X(slice_empty, lfuse_slice(v.x, 1, 65, 0, 1), SHAPE, "0 elements from 65 on")                                      \
     X(slice_variable, lfuse_slice(v.x, 0, 1, 1, 1), SHAPE, "1 elements from 1 on in steps of 1 may leave axis 0")      \
@@ -289,6 +293,37 @@ static const lfuse_size HUGE_SHAPE[] = {INT64_C(1) << 40, INT64_C(1) << 40};
     X(stack_axis, lfuse_stack(2, ((const lfuse_value[]){v.x, v.x}), 3), SHAPE, "axis 3 of rank 3")                     \
     X(pad_negative, lfuse_pad(v.x, LFUSE_DIMS(0, -1), NULL, 0), SHAPE, "lfuse_pad: extent -1 is negative")             \
     X(pad_list, lfuse_pad(v.list, NULL, NULL, 0), RANK, "flat")                                                        \
+    X(select_type, lfuse_index_select(v.w, 1, v.h, LFUSE_INDEX_FROM_END), TYPE, "indices are i32 or i64, not f16")     \
+    X(select_axis, lfuse_index_select(v.w, 2, v.i, LFUSE_INDEX_PLAIN), SHAPE, "lfuse_index_select: axis 2 of rank 2")  \
+    X(select_mode, lfuse_index_select(v.w, 1, v.i, (lfuse_index_mode)7), INVALID, "7 is no mode of indices")           \
+    X(select_rank, lfuse_index_select(lfuse_input(v.g, "y", LFUSE_F32, 8, LFUSE_DIMS(1, 1, 1, 1, 1, 1, 1, 1)), 0,      \
+                                      lfuse_input(v.g, "k", LFUSE_I32, 2, LFUSE_DIMS(1, 1)), LFUSE_INDEX_PLAIN), RANK, \
+      "lfuse_index_select: rank 9")                                                                                    \
+    X(select_list, lfuse_index_select(v.list, 0, v.i, LFUSE_INDEX_PLAIN), RANK, "the members of a list")               \
+    X(select_number, lfuse_index_select(v.zero_d, 0, v.i, LFUSE_INDEX_PLAIN), SHAPE, "axis 0 of rank 0")               \
+    X(take_type, lfuse_take_along(v.h, 0, v.h, LFUSE_INDEX_PLAIN), TYPE, "indices are i32 or i64, not f16")            \
+    X(take_rank, lfuse_take_along(v.x, 0, v.i, LFUSE_INDEX_PLAIN), RANK, "a has rank 2, the indices have rank 1")      \
+    X(take_shape, lfuse_take_along(v.w, 0, lfuse_input(v.g, "k", LFUSE_I32, 2, LFUSE_DIMS(5, 9)), LFUSE_INDEX_PLAIN),  \
+      SHAPE, "lfuse_take_along: from i32 [5, 9] to [5, 10]: axis 1 cannot repeat")                                     \
+    X(take_mode, lfuse_take_along(v.i, 0, v.i, (lfuse_index_mode)-1), INVALID, "-1 is no mode of indices")             \
+    X(range_step, lfuse_slice_range(v.w, 0, 0, 5, 0), INVALID, "lfuse_slice_range: the step is 0")                     \
+    X(range_axis, lfuse_slice_range(v.w, -3, 0, 5, 1), SHAPE, "lfuse_slice_range: axis -3 of rank 2")                  \
+    X(range_open, lfuse_slice_range(v.x, 0, 2, LFUSE_OPEN, 1), SHAPE, "where the slice ends depends on the values")    \
+    X(range_count, lfuse_slice_range(v.x, 0, LFUSE_OPEN, LFUSE_OPEN, 2), SHAPE, "how many elements there are")         \
+    X(range_foreign, lfuse_slice_range(v.w, 0, v.foreign_size, LFUSE_OPEN, 1), INVALID, "of another graph")            \
+    X(range_list, lfuse_slice_range(v.list, 0, 0, 1, 1), RANK, "the members of a list")                                \
+    X(edge_negative, lfuse_pad_edge(v.w, LFUSE_DIMS(0, -1), NULL), SHAPE, "lfuse_pad_edge: extent -1 is negative")     \
+    X(edge_empty, lfuse_pad_edge(lfuse_input(v.g, "y", LFUSE_F32, 1, LFUSE_DIMS(0)), LFUSE_DIMS(1), NULL), SHAPE,      \
+      "lfuse_pad_edge: 1 elements from 0")                                                                             \
+    X(mirror_negative, lfuse_pad_reflect(v.w, NULL, LFUSE_DIMS(-2, 0)), SHAPE, "extent -2 is negative")                \
+    X(mirror_empty, lfuse_pad_reflect(lfuse_input(v.g, "y", LFUSE_F32, 1, LFUSE_DIMS(0)), LFUSE_DIMS(1), NULL), SHAPE, \
+      "axis 0 of f32 [0] is empty: there is nothing to mirror")                                                        \
+    X(mirror_type, lfuse_pad_reflect(v.number, NULL, NULL), TYPE, "a number without a type")                           \
+    X(power_negative, lfuse_pow(v.i, lfuse_constant(v.g, -2)), INVALID, "lfuse_pow: i32 to the power of -2")           \
+    X(power_of_numbers, lfuse_powi(v.i, lfuse_neg(lfuse_constant(v.g, 1))), INVALID, "i32 to the power of -1")         \
+    X(power_cast, lfuse_pow(v.i, lfuse_cast(lfuse_constant(v.g, -3), LFUSE_I32)), INVALID, "i32 to the power of -3")   \
+    X(power_bool, lfuse_pow(v.b, v.b), TYPE, "lfuse_pow: does not take type bool")                                     \
+    X(hardsigmoid_type, lfuse_hardsigmoid_with(v.i, v.i, v.i), TYPE, "lfuse_hardsigmoid_with: does not take type i32") \
     X(gather_type, lfuse_gather(v.w, v.h), TYPE, "lfuse_gather: indices are i32 or i64, not f16")                      \
     X(gather_bool, lfuse_gather(v.w, v.b), TYPE, "not bool")                                                           \
     X(gather_rank_zero, lfuse_gather(v.zero_d, v.i), RANK, "a table of rank 0 has no rows")                            \
@@ -441,14 +476,16 @@ START_TEST(numbers_adopt_types)
     r = lfuse_add(v.h, r);
     ck_assert_int_eq(node(r)->type, LFUSE_F16);
     ck_assert_int_eq(v.g->nodes[node(r)->in[1]].kind, LFUSE__CAST);
-    ck_assert_int_eq(v.g->nodes[node(r)->in[1]].type, LFUSE_F16);
-    r = lfuse_mul(v.zero_d, v.i);
-    ck_assert_int_eq(node(r)->type, LFUSE_I32);
+    ck_assert_int_eq(v.g->nodes[node(r)->in[1]].type, LFUSE_F32);
     ck_assert_int_eq(node(lfuse_add(v.zero_d, v.number))->type, LFUSE_F64);
     ck_assert_int_eq(node(lfuse_gt(v.h, v.number))->type, LFUSE_BOOL);
     ck_assert_int_eq(node(lfuse_where(lfuse_gt(v.x, v.number), v.x, v.number))->type, LFUSE_F32);
     ck_assert_int_eq(node(lfuse_where(v.number, v.h, v.number))->type, LFUSE_F16);
     ck_assert_int_eq(node(lfuse_where(v.number, v.number, v.number))->type, LFUSE_TYPE_NONE);
+    ck_assert_int_eq(node(lfuse_where(v.b, v.number, v.number))->type, LFUSE_F32);
+    ck_assert_int_eq(node(lfuse_where(lfuse_gt(v.list, v.number), v.number, v.number))->type, LFUSE_F32);
+    ck_assert_int_eq(node(lfuse_where(v.b, v.number, lfuse_cast(v.number, LFUSE_I64)))->type, LFUSE_I64);
+    ck_assert_int_eq(node(lfuse_full_like(v.b, v.number))->type, LFUSE_BOOL);
     ck_assert_int_eq(node(lfuse_clamp(v.i, v.number, lfuse_constant(v.g, 6)))->type, LFUSE_I32);
     ck_assert_int_eq(node(lfuse_pow(v.number, v.h))->type, LFUSE_F16);
     ck_assert_int_eq(node(lfuse_fma(v.number, v.x, v.number))->type, LFUSE_F32);

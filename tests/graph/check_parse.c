@@ -5,6 +5,7 @@
 #endif
 
 #include <math.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -106,6 +107,9 @@ START_TEST(look_ups_and_indices)
 
     lfuse_output(g, "found", rows);
     lfuse_output(g, "back", lfuse_scatter_add(rows, i, lfuse_size_add(g, n, 4)));
+    lfuse_output(g, "along", lfuse_take_along(x, 1, lfuse_index(g, 3, LFUSE_DIMS(n, 4, 6)), LFUSE_INDEX_FROM_END));
+    lfuse_output(g, "selected", lfuse_index_select(x, -1, i, LFUSE_INDEX_PLAIN));
+    lfuse_output(g, "mirror", lfuse_pad_reflect(x, LFUSE_DIMS(3, 0, 2), LFUSE_DIMS(0, 0, 9)));
     lfuse_output(g, "index", lfuse_index(g, 2, LFUSE_DIMS(n, m)));
     lfuse_output(g, "none", lfuse_index(g, 0, NULL));
     lfuse_output(g, "scaled", lfuse_mul(x, lfuse_extent(g, lfuse_size_mul(g, n, m))));
@@ -164,6 +168,8 @@ START_TEST(everything_else)
     lfuse_output(g, "most", lfuse_list_amax(lfuse_member_norm_inf(list)));
     lfuse_output(g, "nan", lfuse_add(x, lfuse_mul(lfuse_constant(g, -NAN), lfuse_sqrt(s))));
     lfuse_output(g, "where", lfuse_where(lfuse_gt(x, s), x, lfuse_constant(g, -0.0)));
+    lfuse_output(g, "checked", lfuse_mul(lfuse_input(g, "i", LFUSE_I8, 1, LFUSE_DIMS(3)), s));
+    lfuse_output(g, "compared", lfuse_lt(lfuse_input(g, "u", LFUSE_U8, 1, LFUSE_DIMS(3)), s));
     lfuse_update(x, lfuse_fma(x, s, s));
     ck_both(g);
 }
@@ -242,6 +248,7 @@ static const char *const wrong[][2] = {
     {"(graph %0 (input f32 [ 2 3 ]) %1 (permute f32 [ 3 2 ] %0 axes 1,1))", "axis 1 is named twice"},
     {"(graph %0 (input f32 [ 2 ]) %1 (sum f32 [ ] %0 axes 1))", "axis 1 of rank 1"},
     {"(graph %0 (input f32 [ 2 2 ]) %1 (sum f32 [ ] %0 axes 1,0))", "not what the text says"},
+    {"(graph %0 (input f32 [ 2 ]) %1 (sum f32 [ ] %0 axes 8))", "axis 8, number 1"},
     {"(graph %0 (input f32 [ 2 ]) %1 (sum f32 [ ] %0))", "0 axes where 1"},
     {"(graph %0 (list f32 members) %1 (sum f32 [ ] %0 axes 0))", "flat"},
     {"(graph %0 (list f32 matrix) %1 (line_sum f32 rows %0))", "no axis"},
@@ -266,6 +273,28 @@ START_TEST(mistakes)
         ck_assert_msg(strstr(lfuse_last_error(), "graph text, character "), "no position: %s", lfuse_last_error());
     }
     ck_assert_int_eq(lfuse__graph_parse(NULL, &(lfuse_graph *){NULL}), LFUSE_ERR_INVALID);
+}
+END_TEST
+
+/* A name as long as there can be, and longer ones, which have no room while they are read. */
+START_TEST(long_names)
+{
+    char name[2 * LFUSE__MAX_NAME], text[4 * LFUSE__MAX_NAME];
+
+    for (int length = LFUSE__MAX_NAME - 1; length < LFUSE__MAX_NAME + 20; length++) {
+        lfuse_graph *read = NULL;
+        memset(name, 'n', sizeof name);
+        name[length] = 0;
+        snprintf(text, sizeof text, "(graph %%0 (input f32 [ 2 ]) (input \"%s\" %%0))", name);
+        if (length <= LFUSE__MAX_NAME) {
+            ck_assert_msg(lfuse__graph_parse(text, &read) == LFUSE_OK, "%s", lfuse_last_error());
+            ck_assert_str_eq(read->names[0].text, name);
+            lfuse_graph_destroy(read);
+        } else {
+            ck_assert_int_eq(lfuse__graph_parse(text, &read), LFUSE_ERR_INVALID);
+            ck_assert_msg(strstr(lfuse_last_error(), "the name has more than 63 characters"), "%s", lfuse_last_error());
+        }
+    }
 }
 END_TEST
 
@@ -307,6 +336,7 @@ static Suite *suite_parse(void)
     tcase_add_test(t, everything_else);
     tcase_add_test(t, every_operator);
     tcase_add_test(t, mistakes);
+    tcase_add_test(t, long_names);
     tcase_add_test(t, damaged);
     suite_add_tcase(s, t);
     return s;

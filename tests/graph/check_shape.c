@@ -176,6 +176,8 @@ START_TEST(reductions)
     ck_shape(lfuse_amin(a, 1, first, 0), "f16 [3, m]");
     ck_shape(lfuse_argmax(a, 1, first, 0), "i64 [3, m]");
     ck_shape(lfuse_argmin(a, LFUSE_ALL_AXES, NULL, 0), "i64 []");
+    ck_shape(lfuse_argmax(lfuse_input(g, "r0", LFUSE_F16, 0, NULL), LFUSE_ALL_AXES, NULL, 0), "i64 []");
+    ck_shape(lfuse_argmin(lfuse_input(g, "r1", LFUSE_U8, 0, NULL), LFUSE_ALL_AXES, NULL, 1), "i64 []");
     ck_shape(lfuse_any(a, 1, first, 1), "bool [1, 3, m]");
     ck_shape(lfuse_all(a, LFUSE_ALL_AXES, NULL, 0), "bool []");
     ck_shape(lfuse_mean(a, 2, ends, 0), "f16 [3]");
@@ -364,6 +366,29 @@ START_TEST(extents_subtract)
 }
 END_TEST
 
+/* Pieces of a size: rounded up, and one size for each divisor. */
+START_TEST(extents_divide)
+{
+    const int64_t values[8] = {7, 11};
+    const lfuse_size own_n = LFUSE__SIZE_BASE;
+    lfuse_size halves, thirds, again;
+    int64_t value;
+
+    ck_assert(lfuse__size_divide(g, "test", own_n, 2, &halves) && lfuse__size_divide(g, "test", own_n, 3, &thirds));
+    ck_assert(lfuse__size_divide(g, "test", own_n, 2, &again));
+    ck_assert_int_eq(again, halves);
+    ck_assert_int_ne(thirds, halves);
+    ck_assert_int_eq(lfuse__size_evaluate(g, halves, values, &value), LFUSE_OK);
+    ck_assert_int_eq(value, 4);
+    ck_assert_int_eq(lfuse__size_evaluate(g, thirds, values, &value), LFUSE_OK);
+    ck_assert_int_eq(value, 3);
+    ck_assert(lfuse__size_divide(g, "test", 12, 4, &again));
+    ck_assert_int_eq(again, 3);
+    ck_assert(lfuse__size_divide(g, "test", 13, 4, &again));
+    ck_assert_int_eq(again, 4);
+}
+END_TEST
+
 /* Forms that have no room, or overflow, are unknowns: equal to nothing but themselves, and never wrong. */
 START_TEST(extents_without_a_form)
 {
@@ -474,6 +499,7 @@ static Suite *suite_shape(void)
     tcase_add_test(t, empty_reductions);
     tcase_add_test(t, extents_as_numbers);
     tcase_add_test(t, extents_subtract);
+    tcase_add_test(t, extents_divide);
     tcase_add_test(t, extents_without_a_form);
     tcase_add_test(t, extents_are_shared);
     tcase_add_test(t, extents_print);

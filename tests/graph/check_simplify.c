@@ -102,6 +102,8 @@ static lfuse_value parts_together(bool swapped)
     X(split_and_concat, parts_together(false), "z")                                                                    \
     X(split_and_swap, parts_together(true), "(concat (slice z 0 2:n + -2:1) (slice z 0 0:2:1) 0)")                     \
     X(concat_of_nothing, lfuse_concat(2, (const lfuse_value[]){lfuse_slice(x, 0, 1, 0, 1), y}, 0), "y")                \
+    X(concat_of_two_steps, lfuse_concat(2, (const lfuse_value[]){lfuse_slice(x, 1, 0, 2, 1),                           \
+      lfuse_slice(x, 1, 2, 2, -1)}, 1), "(concat (slice x 1 0:2:1) (slice x 1 2:2:-1) 1)")                             \
     X(pad_of_nothing, lfuse_pad(x, LFUSE_DIMS(0, 0), NULL, 1), "x")                                                    \
     X(pad, lfuse_pad(x, LFUSE_DIMS(0, 1), LFUSE_DIMS(2, 0), 5),                                                        \
       "(concat (broadcast (f32 5) 5x1) (concat x (broadcast (f32 5) 2x4) 0) 1)")                                       \
@@ -180,7 +182,7 @@ START_TEST(whole_graph)
                                 " %5 (add f32 [ 3 4 ] %4 %4)\n"
                                 " %6 (sum f32 [ 1 ] %3 axes 0 keep)\n"
                                 " %7 (constant 0x3fe0000000000000)\n"
-                                " %8 (cast f16 [ ] %7)\n"
+                                " %8 (cast f32 [ ] %7)\n"
                                 " %9 (mul f16 members %2 %8)\n"
                                 " (input %0)\n"
                                 " (input %1)\n"
@@ -196,6 +198,63 @@ START_TEST(whole_graph)
     lfuse_graph_destroy(c);
 }
 END_TEST
+
+/* Whether the two are one value of the canonical form. */
+static bool are_one(lfuse_value a, lfuse_value b)
+{
+    lfuse_graph *c;
+    bool one;
+
+    lfuse_output(g, "a", a);
+    lfuse_output(g, "b", b);
+    ck_assert_msg(lfuse__graph_canonical(g, &c) == LFUSE_OK, "%s", lfuse_last_error());
+    one = c->names[c->nnames - 2].node == c->names[c->nnames - 1].node;
+    lfuse_graph_destroy(c);
+    return one;
+}
+
+static lfuse_value permuted(int a, int b, int c)
+{
+    const lfuse_value square = lfuse_slice(x, 1, 0, 3, 1);
+
+    return lfuse_permute(lfuse_broadcast_to(square, 3, LFUSE_DIMS(3, 3, 3)), (const int[]){a, b, c});
+}
+
+/* Pairs that differ in one thing alone: kind, operator, type, operands, axes, number, start, step, any extent. */
+#define APART(X)                                                                                                       \
+    X(kind, lfuse_index(g, 1, LFUSE_DIMS(3)), lfuse_cast(lfuse_sum(x, 1, (const int[]){1}, 0), LFUSE_I64))             \
+    X(operator, lfuse_exp(x), lfuse_neg(x))                                                                            \
+    X(type, lfuse_cast(x, LFUSE_F16), lfuse_cast(x, LFUSE_BF16))                                                       \
+    X(operands, lfuse_sub(x, y), lfuse_sub(y, x))                                                                      \
+    X(second_operand, lfuse_sub(x, x), lfuse_sub(x, y))                                                                \
+    X(number, lfuse_mul(x, number(3)), lfuse_mul(x, number(2)))                                                        \
+    X(sign_of_zero, lfuse_mul(x, number(0)), lfuse_mul(x, number(-0.0)))                                               \
+    X(axis, lfuse_sum(permuted(0, 1, 2), 1, (const int[]){0}, 0),                                                      \
+      lfuse_sum(permuted(0, 1, 2), 1, (const int[]){1}, 0))                                                          \
+    X(order_of_axes, permuted(1, 2, 0), permuted(2, 0, 1))                                                             \
+    X(start, lfuse_slice(x, 1, 0, 2, 1), lfuse_slice(x, 1, 1, 2, 1))                                                   \
+    X(step, lfuse_slice(x, 1, 1, 2, 1), lfuse_slice(x, 1, 1, 2, 2))                                                    \
+    X(axis_of_slice, lfuse_slice(permuted(0, 1, 2), 0, 1, 2, 1), lfuse_slice(permuted(0, 1, 2), 1, 1, 2, 1))           \
+    X(first_extent, lfuse_broadcast_to(x, 3, LFUSE_DIMS(2, 3, 4)), lfuse_broadcast_to(x, 3, LFUSE_DIMS(5, 3, 4)))      \
+    X(last_extent, lfuse_broadcast_to(lfuse_slice(x, 1, 0, 1, 1), 2, LFUSE_DIMS(3, 2)),                                \
+      lfuse_broadcast_to(lfuse_slice(x, 1, 0, 1, 1), 2, LFUSE_DIMS(3, 5)))                                             \
+    X(eighth_extent, lfuse_index(g, 8, LFUSE_DIMS(1, 1, 1, 1, 1, 1, 1, 2)),                                            \
+      lfuse_index(g, 8, LFUSE_DIMS(1, 1, 1, 1, 1, 1, 1, 3)))                                                           \
+    X(rank, lfuse_reshape(x, 2, LFUSE_DIMS(12, 1)), lfuse_reshape(x, 1, LFUSE_DIMS(12)))                               \
+    X(extent, lfuse_mul(x, lfuse_extent(g, lfuse_size_var(g, "n", 0, 9))),                                             \
+      lfuse_mul(x, lfuse_extent(g, lfuse_size_var(g, "m", 0, 9))))                                                     \
+    X(scalar, lfuse_mul(x, lfuse_scalar(g, "s")), lfuse_mul(x, lfuse_scalar(g, "t")))
+
+#define APART_TEST(name, one, other)                                                                                   \
+    START_TEST(apart_##name)                                                                                           \
+    {                                                                                                                  \
+        ck_assert(!are_one(one, other));                                                                               \
+        lfuse_graph_destroy(g);                                                                                        \
+        make();                                                                                                        \
+        ck_assert(are_one(lfuse_slice(x, 1, 1, 2, 2), lfuse_slice(x, 1, 1, 2, 2)));                                    \
+    }                                                                                                                  \
+    END_TEST
+APART(APART_TEST)
 
 START_TEST(canonical_is_stable)
 {
@@ -238,6 +297,8 @@ static Suite *suite_simplify(void)
     tcase_add_checked_fixture(t, make, destroy);
 #define SIMPLIFIED_ADD(name, value, text) tcase_add_test(t, form_##name);
     SIMPLIFIED(SIMPLIFIED_ADD)
+#define APART_ADD(name, one, other) tcase_add_test(t, apart_##name);
+    APART(APART_ADD)
     tcase_add_test(t, whole_graph);
     tcase_add_test(t, canonical_is_stable);
     tcase_add_test(t, refused);

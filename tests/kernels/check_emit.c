@@ -59,7 +59,8 @@ START_TEST(texts_hold_words_alone)
             if (kernel != text) {
                 ck_assert_uint_eq((size_t)(kernel - text), strlen(lfuse__power_text()));
                 ck_assert(!memcmp(text, lfuse__power_text(), (size_t)(kernel - text)));
-                ck_assert(op == LFUSE__OP_powi || (op == LFUSE__OP_pow && type == LFUSE_F64));
+                ck_assert(op == LFUSE__OP_powi ||
+                          (op == LFUSE__OP_pow && (type == LFUSE_F64 || lfuse__is_integer(type))));
                 memset(text, ' ', (size_t)(kernel - text));
             }
             for (char *line = strstr(text, "#pragma unroll\n"); line; line = strstr(line, "#pragma unroll\n"))

@@ -11,6 +11,7 @@
 
 #include "common/base/half.h"
 #include "common/base/philox.h"
+#include "common/base/whole.h"
 
 bool host_exact(int op)
 {
@@ -72,6 +73,10 @@ void host_store(void *memory, lfuse_type type, int64_t i, value v)
         case LFUSE__OP_round: r.t = rint##suffix(a.t); break;                                                          \
         case LFUSE__OP_relu: r.t = a.t > 0 || a.t != a.t ? a.t : 0; break;                                             \
         case LFUSE__OP_leaky_relu: r.t = a.t > 0 ? a.t : b.t * a.t; break;                                             \
+        case LFUSE__OP_hardsigmoid_with:                                                                               \
+            low = fma##suffix(a.t, b.t, c.t);                                                                          \
+            r.t = low > 0 || low != low ? (low < 1 || low != low ? low : 1) : 0;                                       \
+            break;                                                                                                     \
         case LFUSE__OP_clamp:                                                                                          \
             low = a.t > b.t || a.t != a.t ? a.t : b.t;                                                                 \
             r.t = low < c.t || low != low ? low : c.t;                                                                 \
@@ -149,6 +154,8 @@ static value apply_whole(lfuse_type type, int op, value a, value b, value c)
     case LFUSE__OP_square: return wrapped(type, x * x);
     case LFUSE__OP_sign: return wrapped(type, (x > 0) - (x < 0));
     case LFUSE__OP_step: return wrapped(type, x > 0);
+    case LFUSE__OP_pow:
+    case LFUSE__OP_powi: return wrapped(type, lfuse__wrapping_power(x, y));
     case LFUSE__OP_relu6: return wrapped(type, x < 0 ? 0 : x > 6 ? 6 : x);
     case LFUSE__OP_squared_relu: return wrapped(type, x > 0 ? x * x : 0);
     case LFUSE__OP_threshold: return x > y ? a : c;
@@ -210,6 +217,7 @@ static int apply_bool(int op, int a, int b)
     case LFUSE__OP_logical_or: return a || b;
     case LFUSE__OP_logical_xor: return a != b;
     case LFUSE__OP_logical_not: return !a;
+    case LFUSE__OP_full_like: return b;
     default: abort();
     }
 }

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 oracle_tests = %reldir%/check_data %reldir%/check_lines %reldir%/check_network %reldir%/check_nodes \
-	%reldir%/check_oracle %reldir%/check_strassen %reldir%/check_sums
+	%reldir%/check_oracle %reldir%/check_strassen %reldir%/check_sums %reldir%/check_takes
 check_PROGRAMS += $(oracle_tests)
 TESTS += $(oracle_tests)
 tests_oracle_check_data_SOURCES = %reldir%/check_data.c
@@ -17,3 +17,5 @@ tests_oracle_check_network_SOURCES = %reldir%/check_network.c
 tests_oracle_check_network_LDADD = bench/liboracle.la $(TEST_LIBS)
 tests_oracle_check_strassen_SOURCES = %reldir%/check_strassen.c
 tests_oracle_check_strassen_LDADD = bench/liboracle.la $(TEST_LIBS)
+tests_oracle_check_takes_SOURCES = %reldir%/check_takes.c
+tests_oracle_check_takes_LDADD = bench/liboracle.la $(TEST_LIBS)

@@ -22,6 +22,17 @@ START_TEST(slices_move_offset_and_step)
 }
 END_TEST
 
+/* Slices that a permutation keeps apart: the inner one's step counts for the outer one's offset and step. */
+START_TEST(slices_behind_each_other)
+{
+    const lfuse_value x = tensor("x", 2, LFUSE_DIMS(8, 12));
+
+    lfuse_output(g, "y", relu(slice(lfuse_transpose(slice(x, 1, 1, 5, 2)), 0, 1, 2, 2)));
+    lfuse_output(g, "z", relu(slice(lfuse_transpose(slice(x, 1, 9, 4, -3)), 0, 3, 2, -1)));
+    expect("(pointwise 2 x 8 (y (relu x[i1,3+4i0]))) (pointwise 2 x 8 (z (relu x[i1,3i0])))");
+}
+END_TEST
+
 START_TEST(slices_of_variable_extents)
 {
     const lfuse_size n = lfuse_size_var(g, "n", 1, 100);
@@ -250,6 +261,39 @@ START_TEST(look_ups_through_views)
 }
 END_TEST
 
+START_TEST(look_ups_along_an_axis)
+{
+    const lfuse_value t = tensor("t", 2, LFUSE_DIMS(100, 8));
+    const lfuse_value i = lfuse_input(g, "i", LFUSE_I32, 2, LFUSE_DIMS(100, 3));
+
+    lfuse_output(g, "y", lfuse_tanh(lfuse_take_along(t, 1, i, LFUSE_INDEX_PLAIN)));
+    expect("(pointwise 100 x 3 (y (tanh (gather t[i0,@] i))))");
+    expect_without(LFUSE_NO_GATHER_FUSION,
+                   "(pointwise 100 x 3 (t0 (gather t[i0,@] i))) (pointwise 100 x 3 (y (tanh t0)))");
+}
+END_TEST
+
+/* The table is walked across and the result written as it lies: nothing is copied. */
+START_TEST(rows_of_another_axis)
+{
+    const lfuse_value t = tensor("t", 2, LFUSE_DIMS(100, 8)), i = indices("i", 5);
+
+    lfuse_output(g, "y", lfuse_tanh(lfuse_index_select(t, 1, i, LFUSE_INDEX_PLAIN)));
+    expect("(pointwise 100 x 5 (y (tanh (gather t[i0,@] i))))");
+}
+END_TEST
+
+/* An axis that is looked up stays one of its own, however few rows it has: axes on both sides of it are not joined. */
+START_TEST(look_ups_between_axes)
+{
+    const int turn[] = { 1, 0, 2 };
+    const lfuse_value t = tensor("t", 3, LFUSE_DIMS(4, 1, 8)), i = indices("i", 3);
+
+    lfuse_output(g, "y", lfuse_exp(reshape(gather(lfuse_permute(t, turn), i), 2, LFUSE_DIMS(3, 32))));
+    expect("(pointwise 3 x 4 x 8 (t0 (gather t[i1,@,i2] i))) (pointwise 3 x 32 (y (exp t0[i0,i1])))");
+}
+END_TEST
+
 START_TEST(look_ups_in_another_shape)
 {
     const lfuse_value t = tensor("t", 2, LFUSE_DIMS(100, 8)), i = indices("i", 6);
@@ -348,7 +392,7 @@ static Suite *suite_views(void)
 {
     Suite *s = suite_create("views");
     const TTest *const walks[] = {
-        slices_move_offset_and_step, slices_of_variable_extents, reshapes_split,
+        slices_move_offset_and_step, slices_behind_each_other, slices_of_variable_extents, reshapes_split,
         reshapes_merge_what_one_step_leads_through, reshapes_there_and_back, reshapes_of_variable_extents,
         what_cannot_be_walked_is_copied, work_goes_through_reshapes, work_that_broadcasts_stops_at_reshapes,
         outputs_in_another_shape, views_left_alone,
@@ -359,7 +403,8 @@ static Suite *suite_views(void)
         concatenations_of_what_stays, padding, concatenations_left_alone,
     };
     const TTest *const lookups[] = {
-        look_ups_join_their_readers, look_ups_through_views, look_ups_in_another_shape, tables_lie_in_memory,
+        look_ups_join_their_readers, look_ups_through_views, look_ups_along_an_axis, rows_of_another_axis,
+        look_ups_between_axes, look_ups_in_another_shape, tables_lie_in_memory,
         indices_of_elements, a_table_of_indices, scattered_rows_are_sums, many_scattered_rows_are_a_step,
         scattered_by_their_own_index,
     };

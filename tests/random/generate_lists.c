@@ -47,7 +47,7 @@ static void make_unary(gen *s)
     switch (below(s, 4)) {
     case 0: keep(s, lfuse_neg(v)); break;
     case 1: keep(s, lfuse_abs(v)); break;
-    case 2: keep(s, lfuse_mul(v, number(s, 0.5))); break;
+    case 2: keep(s, lfuse_mul(v, number(s, floating(s, v) ? 0.5 : 2))); break;
     default: keep(s, lfuse_max(v, number(s, 0))); break;
     }
 }

@@ -18,7 +18,7 @@ static const struct domain {
     {"sinh", "s"},   {"cosh", "s"},       {"tan", "u"},   {"asin", "u"},   {"acos", "u"},   {"atanh", "u"},
     {"acosh", "p"},  {"fmod", "-n"},      {"rem", "-n"},  {"remainder", "-n"}, {"mod", "-n"}, {"erfinv", "u"},
     {"square", "s"}, {"softplus", "s"},   {"squared_relu", "s"},
-    {"celu", "-p"},  {"powi", "-s"},
+    {"celu", "-p"},  {"powi", "-s"},      {"selu_with", "s"},
 };
 
 static lfuse_value into_domain(gen *s, const char *op, int operand, lfuse_value v)
@@ -52,7 +52,10 @@ static lfuse_value apply(gen *s, lfuse__op op, lfuse_value x)
     for (int i = 0; i < arity; i++) {
         lfuse_value v = select && i == 0 ? any_truth(s, x) : i == (select ? 1 : 0) ? x : partner(s, x);
         if (v.id < 0) return v;
-        if (!wild) v = into_domain(s, lfuse__ops[op].name, i, v);
+        if (!wild && !lfuse__is_integer(type_of(s, x))) v = into_domain(s, lfuse__ops[op].name, i, v);
+        /* A known power of an integer must not be negative. */
+        if ((op == LFUSE__OP_pow || op == LFUSE__OP_powi) && i == 1 && node(s, v)->type == LFUSE_TYPE_NONE)
+            v = lfuse_abs(v);
         in[i] = v.id;
     }
     if (!fit(s, arity, in)) { /* each goes with x, but not with the others */

@@ -141,6 +141,27 @@ void make_gather(gen *s)
     if (affordable(s, i->rank + t->rank - 1, result)) keep(s, lfuse_gather(table, at));
 }
 
+/* Rows of any axis by indices of rank 1, or single elements along it, for the table in part repeated. */
+void make_take(gen *s)
+{
+    const lfuse_value table = any_of_rank(s, 1, false);
+    const lfuse_index_mode mode = chance(s, 2) ? LFUSE_INDEX_FROM_END : LFUSE_INDEX_PLAIN;
+    const lfuse_type type = chance(s, 2) ? LFUSE_I32 : LFUSE_I64;
+    lfuse_size shape[LFUSE_MAX_RANK], all[LFUSE_MAX_RANK];
+    if (table.id < 0) return;
+    const lfuse__node t = *node(s, table);
+    const int axis = below(s, t.rank);
+    for (int i = 0; i < t.rank; i++) {
+        all[i] = i == axis ? 1 + below(s, 9) : t.shape[i];
+        shape[i] = i == axis ? all[i] : chance(s, 5) ? 1 : given(s, t.shape[i]);
+    }
+    if (!affordable(s, t.rank, all)) return;
+    const bool along = chance(s, 2);
+    const lfuse_value at = new_input(s, type, along ? t.rank : 1, along ? shape : &shape[axis]);
+    if (at.id < 0) return;
+    keep(s, along ? lfuse_take_along(table, axis, at, mode) : lfuse_index_select(table, axis, at, mode));
+}
+
 void make_scatter(gen *s)
 {
     const lfuse_value source = any_of_rank(s, 1, false);

@@ -194,9 +194,10 @@ lfuse_value partner(gen *s, lfuse_value x)
         if (broadcasts(s, x, y)) return y;
     }
     if (n->type != LFUSE_BOOL && chance(s, 3)) {
-        static const double numbers[] = {0.5, 2, -1, 3, 0, 1, -0.75};
-        if (chance(s, 3)) return lfuse_scalar(s->g, fresh(s, name, 's'));
-        return lfuse_constant(s->g, PICK(s, numbers));
+        static const double numbers[] = {0.5, 2, -1, 3, 0, 1, -0.75}, whole[] = {2, 3, 0, 1, 5};
+        const bool integers = lfuse__is_integer((lfuse_type)n->type);
+        if (chance(s, 3)) return lfuse_scalar(s->g, fresh(s, name, integers ? PROBLEM_WHOLE : 's'));
+        return lfuse_constant(s->g, integers ? PICK(s, whole) : PICK(s, numbers));
     }
     drop = chance(s, 3) ? below(s, rank + 1) : 0;
     for (int i = drop; i < rank; i++) shape[i - drop] = chance(s, 4) ? 1 : given(s, n->shape[i]);

@@ -38,6 +38,22 @@ void make_slice(gen *s)
     else keep(s, lfuse_slice(x, axis, start, 1 + below(s, (int)((n - 1 - start) / step + 1)), step));
 }
 
+/* Ends anywhere, of an axis that is a number. */
+void make_slice_range(gen *s)
+{
+    static const int64_t steps[] = {1, 1, 2, 3, -1, -2, -5};
+    const lfuse_value x = any_of_rank(s, 1, false);
+    if (x.id < 0) return;
+    const int axis = below(s, node(s, x)->rank);
+    const lfuse_size extent = node(s, x)->shape[axis];
+    if (!lfuse__size_is_number(extent) || extent > 1000) return;
+    const int reach = 2 * (int)extent + 3;
+    const lfuse_size start = chance(s, 4) ? LFUSE_OPEN : below(s, reach) - reach / 2;
+    const lfuse_size stop = chance(s, 4) ? LFUSE_OPEN : below(s, reach) - reach / 2;
+    const lfuse_value y = lfuse_slice_range(x, axis, start, stop, PICK(s, steps));
+    if (y.id >= 0 && (node(s, y)->shape[axis] || chance(s, 20))) keep(s, y); /* what is empty leaves nothing to judge */
+}
+
 void make_split(gen *s)
 {
     const lfuse_value x = any_of_rank(s, 1, false);
@@ -125,10 +141,16 @@ void make_pad(gen *s)
 {
     const lfuse_value x = any_of_rank(s, 1, false);
     lfuse_size before[LFUSE_MAX_RANK], after[LFUSE_MAX_RANK];
+    bool filled = true;
     if (x.id < 0) return;
     for (int i = 0; i < node(s, x)->rank; i++) {
         before[i] = chance(s, 2) ? below(s, 3) : 0;
         after[i] = chance(s, 2) ? below(s, 3) : 0;
+        filled = filled && least(s, node(s, x)->shape[i]) > 0;
     }
-    keep(s, lfuse_pad(x, before, after, type_of(s, x) == LFUSE_BOOL ? 1 : 2.5));
+    if (filled && chance(s, 2)) {
+        keep(s, chance(s, 2) ? lfuse_pad_edge(x, before, after) : lfuse_pad_reflect(x, before, after));
+        return;
+    }
+    keep(s, lfuse_pad(x, before, after, floating(s, x) ? 2.5 : 1));
 }

@@ -70,15 +70,19 @@ int64_t *problem_sizes(const problem *p)
 
 /* ---- binding ---- */
 
-/* Through views that show every element of an input: the input whose values they are, else the node itself. */
+/*
+ * Through views that show every element of an input, and what makes negative indices count from the end: the input
+ * whose values they are, else the node itself.
+ */
 static int32_t origin(const lfuse_graph *g, int32_t node)
 {
     for (;;) {
         const lfuse__node *n = &g->nodes[node];
         const bool view = n->kind == LFUSE__RESHAPE || n->kind == LFUSE__PERMUTE || n->kind == LFUSE__BROADCAST ||
                           n->kind == LFUSE__SLICE;
-        if (!view) return node;
-        node = n->in[0];
+        const bool chosen = n->kind == LFUSE__POINTWISE && n->op == LFUSE__OP_where;
+        if (!view && !chosen && n->kind != LFUSE__CAST) return node;
+        node = n->in[chosen ? 2 : 0];
     }
 }
 
@@ -91,7 +95,8 @@ static int64_t table_extent(const lfuse_graph *g, int32_t input, const int64_t *
         const bool gather = n->kind == LFUSE__GATHER;
         if (!gather && n->kind != LFUSE__SCATTER_ADD) continue;
         if (origin(g, n->in[1]) != input) continue;
-        if (!lfuse__size_evaluate(g, gather ? g->nodes[n->in[0]].shape[0] : n->shape[0], sizes, &extent)) return extent;
+        const lfuse_size rows = gather ? g->nodes[n->in[0]].shape[n->axes[0]] : n->shape[0];
+        if (!lfuse__size_evaluate(g, rows, sizes, &extent)) return extent;
     }
     return -1;
 }
@@ -173,7 +178,8 @@ static lfuse_status bind_name(const problem *p, int32_t i, const int64_t *sizes,
     int64_t shape[LFUSE_MAX_RANK];
     if (t->nio == HARNESS_MAX_IO) return trial_say(t, LFUSE_ERR_UNSUPPORTED, "more than %d names", HARNESS_MAX_IO);
     if (name->kind == LFUSE__NAME_SCALAR) {
-        trial_add_scalar(t, name->text, (double)(int64_t)(seed % 17) / 4 - 1.75);
+        trial_add_scalar(t, name->text, *name->text == PROBLEM_WHOLE ? (double)(seed % 5)
+                                                                     : (double)(int64_t)(seed % 17) / 4 - 1.75);
         return LFUSE_OK;
     }
     if (n->list) {
@@ -195,7 +201,7 @@ static lfuse_status bind_name(const problem *p, int32_t i, const int64_t *sizes,
     const int64_t extent = table_extent(p->graph, name->node, sizes);
     if (extent < 0) trial_fill(x, data_of(p->seed), seed);
     else if (seed % 4) trial_fill_range(x, 0, extent ? extent - 1 : 0, seed);
-    else trial_fill_range(x, -1, extent, seed); /* some out of range */
+    else trial_fill_range(x, seed / 4 % 2 ? -1 : -extent, extent, seed); /* some out of range, or from the end */
     return LFUSE_OK;
 }
 

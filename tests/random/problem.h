@@ -18,6 +18,8 @@ enum { PROBLEM_MAX_SIZES = 4 };
 
 /* Lists whose names begin so have square members, of as many rows and columns as those of other lists have rows. */
 enum { PROBLEM_SQUARES = 'q' };
+/* Scalars whose names begin so are whole numbers that every integer type can hold. */
+enum { PROBLEM_WHOLE = 'w' };
 
 typedef struct problem {
     lfuse_graph *graph;

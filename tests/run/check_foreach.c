@@ -208,6 +208,7 @@ static lfuse_status f_pow(lfuse_list *to, const lfuse_operand *in)
 static lfuse_value e_pow(const lfuse_value *in) { return lfuse_pow(in[0], in[1]); }
 
 static const double array[COUNT] = {0.1, -2, 3, 1.7, -0.6, 5, 2.5, 7};
+static const double whole_array[COUNT] = {0, -2, 3, 1, 0, 5, 2, 7}; /* beside integers */
 
 /* The five forms of an operand of a type; b[3] is a number in device memory, b[4] one for each member. */
 typedef struct forms {
@@ -219,6 +220,7 @@ typedef struct forms {
 static void make_forms(forms *f, lfuse_type type, unsigned seed)
 {
     static const int64_t shape[2] = {COUNT, 2}, step[1] = {2};
+    const bool whole = type == LFUSE_I32 || type == LFUSE_I64 || type == LFUSE_I8 || type == LFUSE_U8;
     char host[2 * COUNT * 8];
     lfuse_tensor *t;
 
@@ -231,8 +233,8 @@ static void make_forms(forms *f, lfuse_type type, unsigned seed)
     OK(lfuse_tensor_view(t, 0, NULL, NULL, 6, &f->number));
     lfuse_tensor_destroy(t);
     f->b[0] = list_of(&f->list);
-    f->b[1] = (beside){.operand = lfuse_operand_number(2.3)};
-    f->b[2] = (beside){.operand = lfuse_operand_numbers(array, COUNT)};
+    f->b[1] = (beside){.operand = lfuse_operand_number(whole ? 2 : 2.3)};
+    f->b[2] = (beside){.operand = lfuse_operand_numbers(whole ? whole_array : array, COUNT)};
     f->b[3] = (beside){.operand = lfuse_operand_tensor(f->number)};
     f->b[4] = (beside){.operand = lfuse_operand_tensor(f->vector), .single = f->single};
 }
@@ -463,6 +465,26 @@ static void data_test(void)
     }
 }
 
+/* Truths: of numbers, and again from a list of numbers. */
+static void truths_test(void)
+{
+    static const double none[COUNT], some[COUNT] = {1, 1, 0, 1, 0, 0, 1, 0}, other[COUNT] = {1, -2};
+    set s = set_make(LFUSE_BOOL, COUNT, 1, 0, 1), numbers = set_make(LFUSE_F32, COUNT, 2, -4, 4);
+
+    OK(lfuse_foreach_fill(stream, s.list, lfuse_operand_numbers(some, COUNT)));
+    expect_numbers("fill with truths", &s, some);
+    ck_assert_int_eq(lfuse_foreach_fill(stream, s.list, lfuse_operand_numbers(other, COUNT)), LFUSE_ERR_TYPE);
+    expect_numbers("a number that is no truth", &s, some);
+    OK(lfuse_foreach_copy(stream, numbers.list, s.list));
+    expect_numbers("truths as numbers", &numbers, some);
+    OK(lfuse_foreach_zero(stream, s.list));
+    expect_numbers("no truths", &s, none);
+    set_free(&s), set_free(&numbers);
+}
+
+START_TEST(truths) { on_every_device(truths_test); }
+END_TEST
+
 START_TEST(data) { on_every_device(data_test); }
 END_TEST
 
@@ -537,6 +559,7 @@ static Suite *suite_foreach(void)
     tcase_add_test(c, functions_of_several_operands);
     tcase_add_test(c, powers);
     tcase_add_test(c, data);
+    tcase_add_test(c, truths);
     tcase_add_test(c, results);
     tcase_add_test(c, any_count);
     suite_add_tcase(s, c);

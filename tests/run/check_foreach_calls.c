@@ -81,7 +81,7 @@ START_TEST(operands_that_do_not_fit)
     SAYS(INVALID, lfuse_foreach_pow(stream, a, number(2), number(3)), "neither base nor exponent is a list");
     SAYS(TYPE, lfuse_foreach_add(stream, a, b, of(h), 1), "lfuse_foreach_add: list b is of type f16, a of type f32");
     SAYS(TYPE, lfuse_foreach_sqrt(stream, w, w), "lfuse_foreach_sqrt: lfuse_sqrt: does not take type i32");
-    SAYS(TYPE, lfuse_foreach_pow(stream, w, of(w), number(-1)), "lfuse_pow: does not take type i32");
+    SAYS(TYPE, lfuse_foreach_lerp(stream, w, w, w, number(1)), "lfuse_lerp: does not take type i32");
     SAYS(TYPE, lfuse_foreach_where(stream, a, b, number(1), number(0)), "lfuse_where: the condition is of type f32");
     SAYS(SHAPE, lfuse_foreach_neg(stream, a, few), "lfuse_foreach_neg: a has 3 members, to has 4");
     SAYS(SHAPE, lfuse_foreach_neg(stream, a, odd), "member 2 of list \"to\" has 10 elements, not 9 as of a");

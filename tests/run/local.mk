@@ -85,13 +85,15 @@ tests_run_check_walks_SOURCES = %reldir%/check_walks.c
 tests_run_check_walks_LDADD = tests/stub/libstub.la $(LDADD)
 
 # Numbers on the stub and on the devices of this machine.
-number_tests = tests/run/check_groups tests/run/check_numbers tests/run/check_scatter
+number_tests = tests/run/check_groups tests/run/check_numbers tests/run/check_scalars tests/run/check_scatter
 check_PROGRAMS += $(number_tests)
 TESTS += $(number_tests)
 tests_run_check_groups_SOURCES = %reldir%/check_groups.c %reldir%/rig.c %reldir%/rig.h
 tests_run_check_groups_LDADD = tests/stub/libstub.la $(LDADD) -lm
 tests_run_check_numbers_SOURCES = %reldir%/check_numbers.c %reldir%/rig.c %reldir%/rig.h
 tests_run_check_numbers_LDADD = tests/stub/libstub.la $(LDADD) -lm
+tests_run_check_scalars_SOURCES = %reldir%/check_scalars.c %reldir%/sets.c %reldir%/sets.h
+tests_run_check_scalars_LDADD = tests/stub/libstub.la $(LDADD) -lm
 tests_run_check_scatter_SOURCES = %reldir%/check_scatter.c %reldir%/rig.c %reldir%/rig.h
 tests_run_check_scatter_LDADD = tests/stub/libstub.la $(LDADD) -lm
 

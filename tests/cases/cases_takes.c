@@ -1,0 +1,206 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Look-ups along any axis, slices by their ends, edges and mirrors, powers of integers, activations with parameters. */
+#ifdef HAVE_CONFIG_H
+#include "config.h"
+#endif
+
+#include "tests/cases/cases.h"
+
+static lfuse_value matrix(harness *h, const char *name, int64_t m, int64_t n)
+{
+    return h_input(h, name, LFUSE_F32, 2, LFUSE_DIMS(m, n), PLAIN, NORMAL);
+}
+
+/* ---- element by element ---- */
+
+static void take_of(harness *h, lfuse_type type, lfuse_type index, int axis, harness_layout layout, int64_t low,
+                    int64_t high)
+{
+    lfuse_size shape[3] = {7, 9, 18};
+    lfuse_value table = h_input(h, "table", type, 3, shape, layout, NASTY), at;
+    shape[axis] = 11;
+    at = h_indices(h, "at", index, 3, shape, low, high);
+    h_output(h, "y", lfuse_take_along(table, axis, at, LFUSE_INDEX_PLAIN), type, 3, shape, PLAIN);
+    h_output(h, "z", lfuse_take_along(table, axis - 3, at, LFUSE_INDEX_FROM_END), type, 3, shape, layout);
+    h_expect_same_bits(h); /* one launch or two, as the device's argument block takes both kernels or does not */
+}
+
+static void take_first(harness *h) { take_of(h, LFUSE_F32, LFUSE_I32, 0, PLAIN, -7, 6); }
+static void take_middle(harness *h) { take_of(h, LFUSE_F32, LFUSE_I64, 1, STRIDED, 0, 8); }
+static void take_last(harness *h) { take_of(h, LFUSE_F32, LFUSE_I32, 2, OFFSET, -18, 17); }
+static void take_f16(harness *h) { take_of(h, LFUSE_F16, LFUSE_I64, 2, PLAIN, -18, 17); }
+static void take_f64(harness *h) { take_of(h, LFUSE_F64, LFUSE_I32, 0, PLAIN, 0, 6); }
+static void take_i8(harness *h) { take_of(h, LFUSE_I8, LFUSE_I32, 1, PLAIN, -9, 8); }
+static void take_bool(harness *h) { take_of(h, LFUSE_BOOL, LFUSE_I32, 2, PLAIN, -18, 17); }
+static void take_out_of_range(harness *h) { take_of(h, LFUSE_F32, LFUSE_I64, 1, PLAIN, -13, 12); }
+
+/* What repeats is neither copied nor stored. */
+static void take_with_repetitions(harness *h)
+{
+    lfuse_value table = h_input(h, "table", LFUSE_F32, 3, LFUSE_DIMS(1, 9, 18), PLAIN, NORMAL);
+    lfuse_value at = h_indices(h, "at", LFUSE_I32, 3, LFUSE_DIMS(5, 4, 1), 0, 8);
+    h_output(h, "y", lfuse_take_along(table, 1, at, LFUSE_INDEX_PLAIN), LFUSE_F32, 3, LFUSE_DIMS(5, 4, 18), PLAIN);
+    h_expect_same_bits(h);
+    h_expect_launches(h, 1);
+}
+
+/* Sorting by a permutation, and back: the table is computed, the indices too, and rows are made of the result. */
+static void take_then_work(harness *h)
+{
+    lfuse_value x = matrix(h, "x", 33, 64), at = h_indices(h, "at", LFUSE_I32, 2, LFUSE_DIMS(33, 40), 0, 63);
+    lfuse_value y = lfuse_take_along(x, 1, at, LFUSE_INDEX_PLAIN);
+    h_output(h, "y", lfuse_softmax(y, 1, (const int[]){1}), LFUSE_F32, 2, LFUSE_DIMS(33, 40), PLAIN);
+    h_output(h, "sum", lfuse_sum(y, 1, (const int[]){0}, 0), LFUSE_F32, 1, LFUSE_DIMS(40), PLAIN);
+}
+
+static void take_what_is_computed(harness *h)
+{
+    lfuse_value x = matrix(h, "x", 20, 31), last = lfuse_argmax(x, 1, (const int[]){1}, 1);
+    lfuse_value turned = lfuse_mul(lfuse_transpose(x), lfuse_constant(h_graph(h), 2));
+    h_output(h, "most", lfuse_take_along(x, 1, last, LFUSE_INDEX_PLAIN), LFUSE_F32, 2, LFUSE_DIMS(20, 1), PLAIN);
+    h_output(h, "turned", lfuse_take_along(turned, 0, lfuse_transpose(last), LFUSE_INDEX_PLAIN), LFUSE_F32, 2,
+             LFUSE_DIMS(1, 20), PLAIN);
+    h_output(h, "view", lfuse_take_along(lfuse_flip(x, 1, (const int[]){1}), 1, last, LFUSE_INDEX_PLAIN), LFUSE_F32, 2,
+             LFUSE_DIMS(20, 1), PLAIN);
+    h_expect_same_bits(h);
+}
+
+/* Indices that are joined, along the axis and along another one; the result in another shape. */
+static void take_by_parts(harness *h)
+{
+    lfuse_value x = matrix(h, "x", 12, 15), i = h_indices(h, "i", LFUSE_I32, 2, LFUSE_DIMS(12, 4), 0, 14);
+    lfuse_value k = h_indices(h, "k", LFUSE_I32, 2, LFUSE_DIMS(12, 5), 0, 14), along[2] = {i, k};
+    lfuse_value a = h_indices(h, "a", LFUSE_I32, 2, LFUSE_DIMS(5, 6), 0, 14);
+    lfuse_value b = h_indices(h, "b", LFUSE_I32, 2, LFUSE_DIMS(7, 6), 0, 14), across[2] = {a, b};
+    lfuse_value y = lfuse_take_along(x, 1, lfuse_concat(2, along, 1), LFUSE_INDEX_PLAIN);
+    lfuse_value z = lfuse_take_along(x, 1, lfuse_concat(2, across, 0), LFUSE_INDEX_PLAIN);
+    h_output(h, "y", lfuse_reshape(lfuse_neg(y), 3, LFUSE_DIMS(4, 3, 9)), LFUSE_F32, 3, LFUSE_DIMS(4, 3, 9), PLAIN);
+    h_output(h, "z", lfuse_transpose(z), LFUSE_F32, 2, LFUSE_DIMS(6, 12), PLAIN);
+    h_expect_same_bits(h);
+}
+
+static void take_of_sizes(harness *h)
+{
+    lfuse_size n = h_size(h, "n", 1, 60, 23), m = h_size(h, "m", 0, INT64_C(1) << 40, 13);
+    lfuse_value x = h_input(h, "x", LFUSE_F32, 2, LFUSE_DIMS(n, m), PLAIN, NORMAL);
+    lfuse_value i = h_indices(h, "i", LFUSE_I32, 2, LFUSE_DIMS(n, 8), -13, 12);
+    lfuse_value k = h_indices(h, "k", LFUSE_I32, 1, LFUSE_DIMS(6), -13, 12);
+    h_output(h, "y", lfuse_take_along(x, 1, i, LFUSE_INDEX_FROM_END), LFUSE_F32, 2, LFUSE_DIMS(n, 8), PLAIN);
+    h_output(h, "z", lfuse_index_select(x, 1, k, LFUSE_INDEX_FROM_END), LFUSE_F32, 2, LFUSE_DIMS(n, 6), PLAIN);
+    h_expect_same_bits(h);
+}
+
+/* ---- rows of any axis ---- */
+
+static void select_of(harness *h, int axis, harness_layout layout)
+{
+    const lfuse_size extents[3] = {7, 9, 18};
+    lfuse_value table = h_input(h, "table", LFUSE_F32, 3, extents, layout, NASTY);
+    lfuse_value at = h_indices(h, "at", LFUSE_I32, 2, LFUSE_DIMS(4, 3), -1, extents[axis] - 1);
+    lfuse_size shape[4];
+    for (int i = 0, own = 0; i < 4; i++) {
+        shape[i] = i == axis ? 4 : i == axis + 1 ? 3 : extents[own];
+        own += i != axis;
+    }
+    h_output(h, "y", lfuse_index_select(table, axis, at, LFUSE_INDEX_PLAIN), LFUSE_F32, 4, shape, PLAIN);
+    h_expect_same_bits(h);
+    h_expect_launches(h, 1);
+}
+
+static void select_from_end(harness *h)
+{
+    lfuse_value x = matrix(h, "x", 12, 31), at = h_indices(h, "at", LFUSE_I64, 1, LFUSE_DIMS(20), -33, 32);
+    h_output(h, "y", lfuse_index_select(x, 1, at, LFUSE_INDEX_FROM_END), LFUSE_F32, 2, LFUSE_DIMS(12, 20), PLAIN);
+    h_expect_same_bits(h);
+}
+
+static void select_first(harness *h) { select_of(h, 0, PLAIN); }
+static void select_middle(harness *h) { select_of(h, 1, STRIDED); }
+static void select_last(harness *h) { select_of(h, 2, OFFSET); }
+
+/* ---- slices and padding ---- */
+
+static void slices_by_their_ends(harness *h)
+{
+    lfuse_value x = matrix(h, "x", 21, 50);
+    h_output(h, "a", lfuse_neg(lfuse_slice_range(x, 0, -5, 100, 1)), LFUSE_F32, 2, LFUSE_DIMS(5, 50), PLAIN);
+    h_output(h, "b", lfuse_neg(lfuse_slice_range(x, 1, LFUSE_OPEN, LFUSE_OPEN, -3)), LFUSE_F32, 2, LFUSE_DIMS(21, 17),
+             PLAIN);
+    h_output(h, "c", lfuse_slice_range(x, 1, 7, 3, 1), LFUSE_F32, 2, LFUSE_DIMS(21, 0), PLAIN);
+    h_expect_same_bits(h);
+}
+
+static void edges_of(harness *h, lfuse_type type)
+{
+    lfuse_value x = h_input(h, "x", type, 2, LFUSE_DIMS(5, 8), PLAIN, NASTY);
+    h_output(h, "edge", lfuse_pad_edge(x, LFUSE_DIMS(2, 3), LFUSE_DIMS(1, 0)), type, 2, LFUSE_DIMS(8, 11), PLAIN);
+    h_output(h, "mirror", lfuse_pad_reflect(x, LFUSE_DIMS(4, 3), LFUSE_DIMS(1, 7)), type, 2, LFUSE_DIMS(10, 18),
+             STRIDED);
+    h_output(h, "far", lfuse_pad_reflect(x, LFUSE_DIMS(13, 0), LFUSE_DIMS(6, 0)), type, 2, LFUSE_DIMS(24, 8), PLAIN);
+    h_expect_same_bits(h);
+}
+
+static void edges_f32(harness *h) { edges_of(h, LFUSE_F32); }
+static void edges_bf16(harness *h) { edges_of(h, LFUSE_BF16); }
+static void edges_u8(harness *h) { edges_of(h, LFUSE_U8); }
+
+static void edges_of_sizes(harness *h)
+{
+    lfuse_size n = h_size(h, "n", 1, 60, 5), m = h_size(h, "m", 0, 20, 4);
+    lfuse_value x = h_input(h, "x", LFUSE_F32, 1, &n, PLAIN, NORMAL);
+    h_output(h, "edge", lfuse_pad_edge(x, &m, LFUSE_DIMS(3)), LFUSE_F32, 1, LFUSE_DIMS(5 + 4 + 3), PLAIN);
+    h_output(h, "mirror", lfuse_exp(lfuse_pad_reflect(x, &m, LFUSE_DIMS(3))), LFUSE_F32, 1, LFUSE_DIMS(5 + 4 + 3),
+             PLAIN);
+}
+
+/* ---- functions ---- */
+
+static void powers_of(harness *h, lfuse_type type)
+{
+    lfuse_value a = h_input(h, "a", type, 1, LFUSE_DIMS(1003), PLAIN, NASTY);
+    lfuse_value n = h_input(h, "n", type, 1, LFUSE_DIMS(1003), PLAIN, INTEGERS);
+    lfuse_graph *g = h_graph(h);
+    h_output(h, "y", lfuse_pow(a, n), type, 1, LFUSE_DIMS(1003), PLAIN);
+    h_output(h, "z", lfuse_powi(n, a), type, 1, LFUSE_DIMS(1003), PLAIN);
+    h_output(h, "cube", lfuse_add(lfuse_pow(a, lfuse_constant(g, 3)), n), type, 1, LFUSE_DIMS(1003), PLAIN);
+    h_output(h, "of", lfuse_pow(n, h_scalar(h, "e", type == LFUSE_U8 ? 5 : -3)), type, 1, LFUSE_DIMS(1003), PLAIN);
+    h_expect_same_bits(h);
+}
+
+static void powers_i8(harness *h) { powers_of(h, LFUSE_I8); }
+static void powers_u8(harness *h) { powers_of(h, LFUSE_U8); }
+static void powers_i32(harness *h) { powers_of(h, LFUSE_I32); }
+static void powers_i64(harness *h) { powers_of(h, LFUSE_I64); }
+
+/* In a row kernel, and of one element a row. */
+static void powers_in_rows(harness *h)
+{
+    lfuse_value a = h_input(h, "a", LFUSE_I32, 2, LFUSE_DIMS(9, 70), PLAIN, INTEGERS);
+    lfuse_value top = lfuse_amax(a, 1, (const int[]){1}, 1);
+    h_output(h, "y", lfuse_sum(lfuse_pow(a, top), 1, (const int[]){1}, 0), LFUSE_I64, 1, LFUSE_DIMS(9), PLAIN);
+    h_expect_same_bits(h);
+}
+
+static void activations_of(harness *h, lfuse_type type)
+{
+    lfuse_value x = h_input(h, "x", type, 1, LFUSE_DIMS(2003), PLAIN, NASTY);
+    lfuse_value slope = h_input(h, "slope", type, 1, LFUSE_DIMS(2003), PLAIN, POSITIVE);
+    lfuse_graph *g = h_graph(h);
+    h_output(h, "s", lfuse_hardsigmoid_with(x, lfuse_constant(g, 0.2), lfuse_constant(g, 0.5)), type, 1,
+             LFUSE_DIMS(2003), PLAIN);
+    h_output(h, "e", lfuse_selu_with(x, slope, h_scalar(h, "gamma", 1.25)), type, 1, LFUSE_DIMS(2003), PLAIN);
+}
+
+static void activations_f32(harness *h) { activations_of(h, LFUSE_F32); }
+static void activations_f16(harness *h) { activations_of(h, LFUSE_F16); }
+static void activations_f64(harness *h) { activations_of(h, LFUSE_F64); }
+
+const harness_case harness_take_cases[] = {
+    CASE(take_first, EXACT), CASE(take_middle, EVERY_WAY), CASE(take_last, EXACT), CASE(take_f16, 0), CASE(take_f64, 0),
+    CASE(take_i8, EXACT), CASE(take_bool, 0), CASE(take_out_of_range, EXACT), CASE(take_with_repetitions, EVERY_WAY),
+    CASE(take_then_work, EVERY_WAY), CASE(take_what_is_computed, EVERY_WAY), CASE(take_by_parts, EVERY_WAY),
+    CASE(take_of_sizes, EXACT), CASE(select_first, EXACT), CASE(select_middle, EVERY_WAY), CASE(select_last, EXACT),
+    CASE(select_from_end, EXACT), CASE(slices_by_their_ends, 0), CASE(edges_f32, EVERY_WAY), CASE(edges_bf16, 0),
+    CASE(edges_u8, EXACT), CASE(edges_of_sizes, 0), CASE(powers_i8, EXACT), CASE(powers_u8, EXACT),
+    CASE(powers_i32, EXACT), CASE(powers_i64, EXACT), CASE(powers_in_rows, EXACT), CASE(activations_f32, 0),
+    CASE(activations_f16, 0), CASE(activations_f64, 0), {NULL, NULL, 0}};
