@@ -29,13 +29,19 @@ static lfuse_value row_factor(const lfuse__rule_step *s)
     return lfuse_where(lfuse_gt(lfuse_member_rank(s->list), one), factor, one);
 }
 
+/* The larger number; `least` where the other is NaN: elements of a member beside one that is NaN still move. */
+static lfuse_value at_least(lfuse_value number, lfuse_value least)
+{
+    return lfuse_where(lfuse_gt(number, least), number, least);
+}
+
 /* Steps are relative to the size of the parameter, and bounded. */
 lfuse_value lfuse__rule_adafactor(lfuse__rule_step *s)
 {
     const lfuse_value one = lfuse__rule_number(s, 1), eps = s->h[LFUSE__HYPER_eps];
     const lfuse_value relative = lfuse_min(s->h[LFUSE__HYPER_lr], lfuse_reciprocal(lfuse_sqrt(s->t)));
     const lfuse_value weight = lfuse_pow(s->t, s->h[LFUSE__HYPER_beta2]);
-    const lfuse_value rate = lfuse_mul(lfuse_max(mean_root(s->p), s->h[LFUSE__HYPER_eps2]), relative);
+    const lfuse_value rate = lfuse_mul(at_least(mean_root(s->p), s->h[LFUSE__HYPER_eps2]), relative);
     lfuse_value moment, step, excess;
 
     /* The same squares by two operators, so that each sum makes its own and none is stored. */
@@ -43,6 +49,6 @@ lfuse_value lfuse__rule_adafactor(lfuse__rule_step *s)
     s->fresh[1] = lfuse_lerp(s->old[1], lfuse_member_column_mean(lfuse_square(s->grad)), weight);
     moment = lfuse_mul(lfuse_where(one, row_factor(s), s->grad), s->fresh[1]); /* `where` repeats it along its row */
     step = lfuse_div(s->grad, lfuse_sqrt(lfuse_max(moment, lfuse_mul(eps, eps))));
-    excess = lfuse_max(lfuse_div(mean_root(step), s->h[LFUSE__HYPER_clip_threshold]), one);
+    excess = at_least(lfuse_div(mean_root(step), s->h[LFUSE__HYPER_clip_threshold]), one);
     return lfuse_sub(lfuse__rule_shrunk(s), lfuse_mul(lfuse_div(rate, excess), step));
 }

@@ -10,16 +10,25 @@ lfuse_value lfuse__rule_adagrad(lfuse__rule_step *s)
 {
     const lfuse_value before = lfuse_sub(s->t, lfuse__rule_number(s, 1));
     const lfuse_value slower = lfuse_add(lfuse__rule_number(s, 1), lfuse_mul(before, s->h[LFUSE__HYPER_lr_decay]));
-    const lfuse_value rate = lfuse_div(s->h[LFUSE__HYPER_lr], slower), grad = lfuse__rule_decayed(s);
+    const lfuse_value rate = lfuse_div(s->h[LFUSE__HYPER_lr], slower), grad = lfuse__rule_decayed(s, s->grad);
 
     s->fresh[0] = lfuse_add(s->old[0], lfuse_mul(grad, grad));
     return lfuse_sub(s->p, lfuse_mul(rate, lfuse_div(grad, lfuse_add(lfuse_sqrt(s->fresh[0]),
                                                                      s->h[LFUSE__HYPER_eps]))));
 }
 
+/* A group without a momentum does not look at what was there: 0 times an infinite state is NaN. */
+static lfuse_value with_momentum(const lfuse__rule_step *s, lfuse_value step)
+{
+    const lfuse_value momentum = lfuse_cast(s->h[LFUSE__HYPER_momentum], s->type);
+
+    return lfuse_where(lfuse_ne(momentum, lfuse__rule_number(s, 0)), lfuse_add(lfuse_mul(s->old[1], momentum), step),
+                       step);
+}
+
 lfuse_value lfuse__rule_rmsprop(lfuse__rule_step *s)
 {
-    const lfuse_value alpha = s->h[LFUSE__HYPER_alpha], grad = lfuse__rule_decayed(s);
+    const lfuse_value alpha = s->h[LFUSE__HYPER_alpha], grad = lfuse__rule_decayed(s, s->grad);
     lfuse_value spread, step;
 
     spread = s->fresh[0] = lfuse__rule_square(s->old[0], grad, alpha);
@@ -29,13 +38,14 @@ lfuse_value lfuse__rule_rmsprop(lfuse__rule_step *s)
     }
     step = lfuse_div(grad, lfuse_add(lfuse_sqrt(spread), s->h[LFUSE__HYPER_eps]));
     if (s->switches & LFUSE__OPTIM_MOMENTUM)
-        step = s->fresh[1] = lfuse_add(lfuse_mul(s->old[1], s->h[LFUSE__HYPER_momentum]), step);
+        step = s->fresh[1] = with_momentum(s, step);
     return lfuse_sub(s->p, lfuse_mul(s->h[LFUSE__HYPER_lr], step));
 }
 
 lfuse_value lfuse__rule_adadelta(lfuse__rule_step *s)
 {
-    const lfuse_value rho = s->h[LFUSE__HYPER_rho], eps = s->h[LFUSE__HYPER_eps], grad = lfuse__rule_decayed(s);
+    const lfuse_value rho = s->h[LFUSE__HYPER_rho], eps = s->h[LFUSE__HYPER_eps];
+    const lfuse_value grad = lfuse__rule_decayed(s, s->grad);
     lfuse_value delta;
 
     s->fresh[0] = lfuse__rule_square(s->old[0], grad, rho);

@@ -8,7 +8,7 @@
 
 lfuse_value lfuse__rule_adamax(lfuse__rule_step *s)
 {
-    const lfuse_value beta1 = s->h[LFUSE__HYPER_beta1], grad = lfuse__rule_decayed(s);
+    const lfuse_value beta1 = s->h[LFUSE__HYPER_beta1], grad = lfuse__rule_decayed(s, s->grad);
     const lfuse_value rate = lfuse_div(s->h[LFUSE__HYPER_lr], lfuse__rule_correction(s, beta1));
 
     s->fresh[0] = lfuse__rule_moment(s->old[0], grad, beta1);

@@ -6,6 +6,15 @@
 /* Rules that keep to signs and averages: ASGD, Rprop, Lion. */
 #include "common/optim/rule.h"
 
+/* old + weight (p - old), and p itself where the weight is 1: the state may be infinite, or the parameter. */
+static lfuse_value averaged(const lfuse__rule_step *s, lfuse_value p, lfuse_value weight)
+{
+    const lfuse_value share = lfuse_cast(weight, s->type);
+    const lfuse_value mean = lfuse_add(s->old[0], lfuse_mul(lfuse_sub(p, s->old[0]), share));
+
+    return lfuse_where(lfuse_ne(share, lfuse__rule_number(s, 1)), mean, p);
+}
+
 /* The state is the average of the parameters from step t0 on. */
 lfuse_value lfuse__rule_asgd(lfuse__rule_step *s)
 {
@@ -14,11 +23,11 @@ lfuse_value lfuse__rule_asgd(lfuse__rule_step *s)
     const lfuse_value slower = lfuse_add(one, lfuse_mul(lfuse_mul(lambd, lr), before));
     const lfuse_value rate = lfuse_div(lr, lfuse_pow(slower, s->h[LFUSE__HYPER_alpha]));
     const lfuse_value weight = lfuse_div(one, lfuse_max(one, lfuse_sub(before, s->h[LFUSE__HYPER_t0])));
-    const lfuse_value grad = lfuse__rule_decayed(s);
+    const lfuse_value grad = lfuse__rule_decayed(s, s->grad);
     const lfuse_value shrunk = lfuse_mul(s->p, lfuse__rule_rest(lfuse_mul(lambd, rate)));
     const lfuse_value p = lfuse_sub(shrunk, lfuse_mul(rate, grad));
 
-    s->fresh[0] = lfuse_lerp(s->old[0], p, weight);
+    s->fresh[0] = averaged(s, p, weight);
     return p;
 }
 

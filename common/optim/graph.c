@@ -44,27 +44,64 @@ static lfuse_value list(const lfuse__optim_form *form, lfuse_graph *g, const cha
     return lfuse_list_input(g, name, type, form->rule->matrices ? LFUSE_RANK_MATRIX : LFUSE_RANK_ANY);
 }
 
+static lfuse_value on_device(lfuse_graph *g, const char *name, lfuse_type type)
+{
+    return lfuse_input(g, name, type, 0, NULL);
+}
+
+/* The gradient in the type that is computed in, and without its scale. */
+static lfuse_value unscaled(const lfuse__optim_form *form, lfuse_graph *g, lfuse_value stored)
+{
+    const lfuse_value d = lfuse_cast(stored, lfuse__optim_type(form));
+
+    return form->switches & LFUSE_OPTIM_GRAD_SCALE ? lfuse_div(d, on_device(g, "grad_scale", LFUSE_F32)) : d;
+}
+
+const char *lfuse__optim_sum_name(int sum)
+{
+    static const char *const names[LFUSE__OPTIM_SUMS] = { "sum0", "sum1", "sum2", "sum3",
+                                                          "sum4", "sum5", "sum6", "sum7" };
+
+    return names[sum];
+}
+
+/* The root of all sums together, which are added in their order, in f64 where one is. */
+static lfuse_value norm_of_sums(const lfuse__optim_form *form, lfuse_graph *g)
+{
+    const lfuse__optim_sums *sums = &form->sums;
+    lfuse_type type = LFUSE_F32;
+    lfuse_value all = { NULL, -1 };
+    int i;
+
+    for (i = 0; i < sums->count; i++)
+        if (sums->types[i] == LFUSE_F64) type = LFUSE_F64;
+    for (i = 0; i < sums->count; i++) {
+        const lfuse_value sum = lfuse_cast(on_device(g, lfuse__optim_sum_name(i), sums->types[i]), type);
+        all = i ? lfuse_add(all, sum) : sum;
+    }
+    return lfuse_cast(lfuse_sqrt(all), lfuse__optim_type(form));
+}
+
+static lfuse_value norm_of(const lfuse__optim_form *form, lfuse_graph *g, lfuse_value d)
+{
+    if (form->clip == LFUSE_CLIP_MEMBER_NORM) return lfuse_member_norm_l2(d);
+    return form->sums.count ? norm_of_sums(form, g) : lfuse_list_norm_l2(d);
+}
+
 /* The gradient as the rule shall see it. */
 static lfuse_value gradient(const lfuse__optim_form *form, lfuse_graph *g, lfuse_value stored)
 {
-    lfuse_value d = lfuse_cast(stored, lfuse__optim_type(form));
+    lfuse_value d = unscaled(form, g, stored);
 
-    if (form->switches & LFUSE_OPTIM_GRAD_SCALE) d = lfuse_div(d, lfuse_input(g, "grad_scale", LFUSE_F32, 0, NULL));
     if (form->clip == LFUSE_CLIP_VALUE) {
         const lfuse_value limit = lfuse_scalar(g, "clip_limit");
         d = lfuse_clamp(d, lfuse_neg(limit), limit);
     } else if (form->clip != LFUSE_CLIP_NONE) {
-        const bool global = form->clip == LFUSE_CLIP_GLOBAL_NORM;
-        const lfuse_value norm = global ? lfuse_list_norm_l2(d) : lfuse_member_norm_l2(d);
+        const lfuse_value norm = norm_of(form, g, d);
         const lfuse_value scale = lfuse_div(lfuse_scalar(g, "clip_limit"), lfuse_add(norm, lfuse_constant(g, 1e-6)));
         d = lfuse_mul(d, lfuse_min(scale, lfuse_constant(g, 1)));
     }
     return form->switches & LFUSE_OPTIM_MAXIMIZE ? lfuse_neg(d) : d;
-}
-
-static lfuse_value on_device(lfuse_graph *g, const char *name, lfuse_type type)
-{
-    return lfuse_input(g, name, type, 0, NULL);
 }
 
 /* A step's number, and NAdam's product, from the host or from the device; whether the step counts, with FOUND_INF. */
@@ -158,6 +195,15 @@ lfuse_graph *lfuse__optim_graph(const lfuse__optim_form *form)
         lfuse_update(stored, lfuse_where(none, stored, none));
     }
     count(form, &c, &s);
+    return g;
+}
+
+lfuse_graph *lfuse__optim_norm_graph(const lfuse__optim_form *form)
+{
+    lfuse_graph *g = lfuse_graph_create();
+    const lfuse_value d = unscaled(form, g, lfuse_list_input(g, "g", form->gradient, LFUSE_RANK_ANY));
+
+    lfuse_output(g, "sum", lfuse_list_sum(lfuse_mul(d, d)));
     return g;
 }
 

@@ -16,22 +16,27 @@ static lfuse_value norm(lfuse_value list)
     return lfuse_sqrt(squares(list));
 }
 
+/* Whether a norm is one to divide by and multiply with: of no zeros, and neither infinite nor NaN. */
+static lfuse_value is_size(const lfuse__rule_step *s, lfuse_value norm)
+{
+    return lfuse_logical_and(lfuse_gt(norm, lfuse__rule_number(s, 0)), lfuse_isfinite(norm));
+}
+
 lfuse_value lfuse__rule_lamb(lfuse__rule_step *s)
 {
     const lfuse_value beta1 = s->h[LFUSE__HYPER_beta1], beta2 = s->h[LFUSE__HYPER_beta2];
-    const lfuse_value none = lfuse__rule_number(s, 0), one = lfuse__rule_number(s, 1);
+    const lfuse_value one = lfuse__rule_number(s, 1);
     lfuse_value first, root, step, of_p, of_step, trust;
 
     s->fresh[0] = lfuse__rule_moment(s->old[0], s->grad, beta1);
     s->fresh[1] = lfuse__rule_square(s->old[1], s->grad, beta2);
     first = lfuse_div(s->fresh[0], lfuse__rule_correction(s, beta1));
     root = lfuse_sqrt(lfuse_div(s->fresh[1], lfuse__rule_correction(s, beta2)));
-    step = lfuse_add(lfuse_div(first, lfuse_add(root, s->h[LFUSE__HYPER_eps])),
-                     lfuse_mul(s->h[LFUSE__HYPER_weight_decay], s->p));
+    step = lfuse__rule_decayed(s, lfuse_div(first, lfuse_add(root, s->h[LFUSE__HYPER_eps])));
     of_p = norm(s->p);
     of_step = norm(step);
-    trust = lfuse_where(lfuse_gt(of_p, none), lfuse_div(of_p, of_step), one);
-    trust = lfuse_where(lfuse_gt(of_step, none), trust, one);
+    trust = lfuse_where(is_size(s, of_p), lfuse_div(of_p, of_step), one);
+    trust = lfuse_where(is_size(s, of_step), trust, one);
     return lfuse_sub(s->p, lfuse_mul(lfuse_mul(s->h[LFUSE__HYPER_lr], trust), step));
 }
 
@@ -44,7 +49,7 @@ lfuse_value lfuse__rule_novograd(lfuse__rule_step *s)
 
     s->fresh[1] = lfuse_where(lfuse__rule_first(s), now, lfuse_lerp(s->old[1], now, lfuse__rule_rest(beta2)));
     step = lfuse_div(s->grad, lfuse_add(lfuse_sqrt(s->fresh[1]), s->h[LFUSE__HYPER_eps]));
-    step = lfuse_add(step, lfuse_mul(s->h[LFUSE__HYPER_weight_decay], s->p));
+    step = lfuse__rule_decayed(s, step);
     if (s->switches & LFUSE_OPTIM_GRAD_AVERAGING) step = lfuse_mul(step, lfuse__rule_rest(beta1));
     s->fresh[0] = lfuse_add(lfuse_mul(s->old[0], beta1), step);
     return lfuse_sub(s->p, lfuse_mul(s->h[LFUSE__HYPER_lr], s->fresh[0]));

@@ -3,5 +3,5 @@
 libfuse_core_la_SOURCES += %reldir%/rule.h %reldir%/rules.c %reldir%/hyper.c %reldir%/words.c \
 	%reldir%/adafactor.c %reldir%/adagrad.c %reldir%/adam.c %reldir%/adamax.c %reldir%/asgd.c %reldir%/lamb.c \
 	%reldir%/sgd.c
-libfuse_core_la_SOURCES += %reldir%/optimizer.h %reldir%/graph.c %reldir%/optimizer.c %reldir%/part.c \
+libfuse_core_la_SOURCES += %reldir%/optimizer.h %reldir%/graph.c %reldir%/norm.c %reldir%/optimizer.c %reldir%/part.c \
 	%reldir%/state.c %reldir%/step.c

@@ -143,6 +143,12 @@ static lfuse_status make_states(lfuse_optimizer *o)
 
 /* ---- parts ---- */
 
+/* Whether a norm of all gradients is one of several plans, which do not make it then. */
+static bool shares_norm(const lfuse_optimizer *o)
+{
+    return o->options.clip == LFUSE_CLIP_GLOBAL_NORM && (o->ngroups > 1 || o->options.level == LFUSE_OPTIM_LOOP);
+}
+
 /*
  * Whether a group is stepped over together with the one before it: not where a rule, or clipping, looks at whole
  * members by launches that know no groups, nor where numbers in device memory are a group's own (NADAM's product).
@@ -152,7 +158,7 @@ static bool together(const lfuse_optimizer *o, int i)
     const lfuse__optim_form *a = &o->groups[i - 1].form, *b = &o->groups[i].form;
     const bool own = o->options.rule == LFUSE_RULE_NADAM && lfuse__optim_counts(o->switches);
 
-    return a->parameter == b->parameter && !own && o->options.clip < LFUSE_CLIP_MEMBER_NORM &&
+    return a->parameter == b->parameter && !own && o->options.clip != LFUSE_CLIP_MEMBER_NORM &&
            o->options.rule < LFUSE_RULE_LAMB;
 }
 
@@ -179,8 +185,7 @@ static lfuse_status make_parts(lfuse_optimizer *o, const lfuse_plan_options *opt
         return lfuse__error(LFUSE_ERR_OVERFLOW, "a loop over %" PRId64 " members", count);
     o->parts = calloc((size_t)count + 1, sizeof *o->parts);
     if (!o->parts) return lfuse__error(LFUSE_ERR_MEMORY, "out of host memory (%" PRId64 " parts of a step)", count);
-    if (o->options.clip == LFUSE_CLIP_GLOBAL_NORM && count != 1)
-        return lfuse__error(LFUSE_ERR_UNSUPPORTED, "one norm over %" PRId64 " plans", count);
+    if (shares_norm(o)) LFUSE__TRY(lfuse__optim_norms_create(o, options));
     for (i = 0; i < o->ngroups; i += n) {
         const int64_t all = o->groups[i].parameters->count;
         for (n = 1; !loop && n < LFUSE__OPTIM_TOGETHER && i + n < o->ngroups && together(o, i + n); n++) continue;
@@ -196,6 +201,7 @@ static lfuse_status describe(lfuse_optimizer *o)
     lfuse_status status;
     int i;
 
+    for (i = 0; i < o->nnorms; i++) lfuse__strbuf_format(&text, "%s\n", o->norms[i].plan->text);
     for (i = 0; i < o->nparts; i++) {
         if (i && o->parts[i].group == o->parts[i - 1].group) continue;
         lfuse__strbuf_format(&text, "%s%s", i ? "\n" : "", o->parts[i].plan->text);
@@ -271,6 +277,7 @@ void lfuse__optimizer_destroy(lfuse_optimizer *o)
     if (!o || lfuse__forked()) return;
     /* The newest first: PoCL looks for a kernel that goes among all of its program, and a loop has thousands. */
     for (i = o->nparts - 1; i >= 0; i--) lfuse__optim_part_free(&o->parts[i]);
+    lfuse__optim_norms_free(o);
     for (i = 0; i < o->ngroups && o->groups; i++) {
         lfuse__optim_store_free(&o->groups[i].store);
         lfuse__list_release(o->groups[i].parameters);

@@ -11,11 +11,22 @@
 
 /* ---- graph.c: pure ---- */
 
+/*
+ * Sums of squares that the norm of all gradients is made of, where plans of their own make them: one for each pair of
+ * the type that gradients have (four are floating) and the type that they are computed in (f32 or f64).
+ */
+enum { LFUSE__OPTIM_SUMS = 8 };
+typedef struct lfuse__optim_sums {
+    int count; /* 0: the plan makes the norm itself */
+    lfuse_type types[LFUSE__OPTIM_SUMS]; /* f32 or f64 */
+} lfuse__optim_sums;
+
 /* What a step's graph depends on. */
 typedef struct lfuse__optim_form {
     const lfuse__rule *rule;
     unsigned switches; /* with the library's own */
     lfuse_clip clip;
+    lfuse__optim_sums sums;
     lfuse_type parameter, gradient, state;
 } lfuse__optim_form;
 
@@ -40,10 +51,13 @@ static inline bool lfuse__optim_counts(unsigned switches)
 lfuse_type lfuse__optim_type(const lfuse__optim_form *form);
 /*
  * Lists "p", "g" and the states by their names; scalars by the names of the rule's numbers, "t", "product" (nadam) and
- * "clip_limit"; the tensors "grad_scale", "lr", "found_inf" and "steps" (f64, as "product" then). Mistakes are in the
- * graph.
+ * "clip_limit"; the tensors "grad_scale", "lr", "found_inf", "steps" (f64, as "product" then) and the sums by theirs.
+ * Mistakes are in the graph.
  */
 lfuse_graph *lfuse__optim_graph(const lfuse__optim_form *form);
+const char *lfuse__optim_sum_name(int sum);
+/* The sum of squares of the gradients in list "g", as the tensor "sum". */
+lfuse_graph *lfuse__optim_norm_graph(const lfuse__optim_form *form);
 /* Updates "to" with what "from" holds, cast. */
 lfuse_graph *lfuse__optim_copy_graph(lfuse_type from, lfuse_type to);
 
@@ -85,7 +99,7 @@ lfuse_status lfuse__optim_store_list(const lfuse__optim_store *store, int state,
 
 /* ---- part.c: what one plan does of a step ---- */
 
-enum { LFUSE__OPTIM_BINDINGS = 2 + LFUSE__OPTIM_STATES + LFUSE__RULE_HYPERS + 9 };
+enum { LFUSE__OPTIM_BINDINGS = 2 + LFUSE__OPTIM_STATES + LFUSE__RULE_HYPERS + 9 + LFUSE__OPTIM_SUMS };
 /* Groups that one launch can tell apart. */
 enum { LFUSE__OPTIM_TOGETHER = 8 };
 /* Where a list was copied to another, and what it was then. */
@@ -114,18 +128,33 @@ typedef struct lfuse__optim_group {
     lfuse__optim_store store;
 } lfuse__optim_group;
 
+/* ---- norm.c: the sum of squares of all gradients of one type, computed in one type ---- */
+typedef struct lfuse__optim_norm {
+    lfuse_type gradient, computed;
+    lfuse_plan *plan;
+    lfuse_tensor *sum;        /* of rank 0, of the type that is computed in */
+    lfuse_list *g;            /* of its groups, one behind the other; NULL before the first step */
+    lfuse__optim_trace *from; /* [ngroups] */
+} lfuse__optim_norm;
+
 struct lfuse_optimizer {
     lfuse_device *dev; /* one reference */
     lfuse_optimizer_options options; /* `plan` is not kept */
     unsigned switches; /* with the library's own */
-    int ngroups, nparts;
+    int ngroups, nparts, nnorms;
     lfuse__optim_group *groups;
     lfuse__optim_part *parts;
+    lfuse__optim_norm norms[LFUSE__OPTIM_SUMS]; /* run before the parts; in the order in which groups have the types */
     lfuse__optim_states states; /* what any group has; names alone */
     int64_t steps;
     char *text;
 };
 
+/* Of a graph, which goes; at the optimizer's level. */
+lfuse_status lfuse__optim_plan(lfuse_optimizer *o, lfuse_graph *g, const lfuse_plan_options *given, lfuse_plan **plan);
+/* Copies the addresses of a list that is another one, or another version, than the last time. */
+void lfuse__optim_follow(lfuse_list *to, int64_t at, const lfuse_list *from, int64_t first, int64_t count,
+                         lfuse__optim_trace *trace);
 lfuse_status lfuse__optim_part_create(lfuse_optimizer *o, lfuse__optim_part *part, const lfuse_plan_options *options);
 void lfuse__optim_part_free(lfuse__optim_part *part);
 /* What the part counts on the device, where it does. */
@@ -136,6 +165,13 @@ lfuse_status lfuse__optim_part_refresh(const lfuse_optimizer *o, lfuse__optim_pa
 /* Everything but the launches: after that of all parts, lfuse__plan_run_matched of each. */
 lfuse_status lfuse__optim_part_match(lfuse_optimizer *o, lfuse__optim_part *part, lfuse_stream *stream,
                                      const lfuse_step_inputs *inputs);
+
+/* Makes those that the groups need, and says in the groups' forms which. */
+lfuse_status lfuse__optim_norms_create(lfuse_optimizer *o, const lfuse_plan_options *options);
+void lfuse__optim_norms_free(lfuse_optimizer *o);
+/* As of parts. */
+lfuse_status lfuse__optim_norm_refresh(const lfuse_optimizer *o, lfuse__optim_norm *norm, lfuse_list *const *gradients);
+lfuse_status lfuse__optim_norm_match(lfuse__optim_norm *norm, lfuse_stream *stream, const lfuse_step_inputs *inputs);
 
 /* ---- optimizer.c, step.c: what the public functions do, for arguments that are not NULL ---- */
 lfuse_status lfuse__optimizer_create(lfuse_device *dev, const lfuse_optimizer_options *options, int count,

@@ -9,17 +9,38 @@
 #include "common/base/error.h"
 #include "common/optim/optimizer.h"
 
-static lfuse_status make_plan(lfuse_optimizer *o, const lfuse__optim_form *form, const lfuse_plan_options *given,
-                              lfuse_plan **plan)
+lfuse_status lfuse__optim_plan(lfuse_optimizer *o, lfuse_graph *g, const lfuse_plan_options *given, lfuse_plan **plan)
 {
     lfuse_plan_options options = { 0 };
-    lfuse_graph *g = lfuse__optim_graph(form);
     lfuse_status status;
 
     if (given) options = *given;
     if (o->options.level != LFUSE_OPTIM_FUSED) options.disable |= LFUSE_NO_FUSION;
     status = lfuse__plan_create(o->dev, g, &options, plan);
     lfuse_graph_destroy(g);
+    return status;
+}
+
+/*
+ * Lists of several groups behind each other, divided as the groups are: all of a part's are, because a plan that is not
+ * fused has steps that meet one of them alone.
+ */
+static lfuse_status join_groups(const lfuse_optimizer *o, const lfuse__optim_part *part, lfuse_list *const *of,
+                                lfuse_list **list)
+{
+    int64_t first[LFUSE__OPTIM_TOGETHER], at = 0;
+    lfuse_list *joined;
+    lfuse_status status;
+    int k;
+
+    for (k = 0; k < part->ngroups; k++) {
+        first[k] = at;
+        at += o->groups[part->group + k].parameters->count;
+    }
+    LFUSE__TRY(lfuse__list_join(part->ngroups, of, &joined));
+    status = lfuse__list_set_groups(joined, part->ngroups, first);
+    if (status) lfuse__list_release(joined);
+    else *list = joined;
     return status;
 }
 
@@ -36,7 +57,7 @@ static lfuse_status join_states(const lfuse_optimizer *o, const lfuse__optim_par
         const lfuse__optim_group *group = &o->groups[part->group + k];
         status = lfuse__optim_store_list(&group->store, state, 0, group->parameters->count, &of[k]);
     }
-    if (!status) status = lfuse__list_join(part->ngroups, of, list);
+    if (!status) status = join_groups(o, part, of, list);
     for (k = 0; k < part->ngroups; k++) lfuse__list_release(of[k]);
     return status;
 }
@@ -46,7 +67,7 @@ lfuse_status lfuse__optim_part_create(lfuse_optimizer *o, lfuse__optim_part *par
     const lfuse__optim_group *group = &o->groups[part->group];
     int i;
 
-    LFUSE__TRY(make_plan(o, &group->form, options, &part->plan));
+    LFUSE__TRY(lfuse__optim_plan(o, lfuse__optim_graph(&group->form), options, &part->plan));
     for (i = 0; i < group->states.count; i++) LFUSE__TRY(join_states(o, part, i, &part->states[i]));
     if (!lfuse__optim_counts(o->switches)) return LFUSE_OK;
     LFUSE__TRY(lfuse__tensor_create(o->dev, LFUSE_F64, 0, NULL, &part->steps));
@@ -84,22 +105,15 @@ static lfuse_status take_all(lfuse__optim_part *part, const lfuse__optim_group *
     return LFUSE_OK;
 }
 
-/* Several groups: their lists behind each other, the parameters' divided as they are. */
 static lfuse_status join_lists(const lfuse_optimizer *o, lfuse__optim_part *part, lfuse_list *const *gradients)
 {
     lfuse_list *parameters[LFUSE__OPTIM_TOGETHER], *p = NULL, *g = NULL;
-    int64_t first[LFUSE__OPTIM_TOGETHER], at = 0;
     lfuse_status status;
     int k;
 
-    for (k = 0; k < part->ngroups; k++) {
-        parameters[k] = o->groups[part->group + k].parameters;
-        first[k] = at;
-        at += parameters[k]->count;
-    }
-    status = lfuse__list_join(part->ngroups, parameters, &p);
-    if (!status) status = lfuse__list_set_groups(p, part->ngroups, first);
-    if (!status) status = lfuse__list_join(part->ngroups, gradients + part->group, &g);
+    for (k = 0; k < part->ngroups; k++) parameters[k] = o->groups[part->group + k].parameters;
+    status = join_groups(o, part, parameters, &p);
+    if (!status) status = join_groups(o, part, gradients + part->group, &g);
     if (status) {
         lfuse__list_release(p);
         return status;
@@ -109,9 +123,8 @@ static lfuse_status join_lists(const lfuse_optimizer *o, lfuse__optim_part *part
     return LFUSE_OK;
 }
 
-/* Copies the addresses of a list that is another one, or another version, than the last time. */
-static void follow(lfuse_list *to, int64_t at, const lfuse_list *from, int64_t first, int64_t count,
-                   lfuse__optim_trace *trace)
+void lfuse__optim_follow(lfuse_list *to, int64_t at, const lfuse_list *from, int64_t first, int64_t count,
+                         lfuse__optim_trace *trace)
 {
     if (trace->list == from && trace->version == from->version) return;
     if (trace->list) lfuse__list_mirror(to, at, from, first, count);
@@ -133,8 +146,8 @@ lfuse_status lfuse__optim_part_refresh(const lfuse_optimizer *o, lfuse__optim_pa
     for (k = 0; k < part->ngroups; k++) {
         const lfuse_list *p = o->groups[part->group + k].parameters;
         const int64_t count = loop ? part->count : p->count;
-        follow(part->p, at, p, part->first, count, &part->p_from[k]);
-        follow(part->g, at, gradients[part->group + k], part->first, count, &part->g_from[k]);
+        lfuse__optim_follow(part->p, at, p, part->first, count, &part->p_from[k]);
+        lfuse__optim_follow(part->g, at, gradients[part->group + k], part->first, count, &part->g_from[k]);
         at += count;
     }
     return LFUSE_OK;
@@ -186,6 +199,7 @@ lfuse_status lfuse__optim_part_match(lfuse_optimizer *o, lfuse__optim_part *part
     for (i = 0; i < group->states.count; i++) b[n++] = lfuse_bind_list(group->states.name[i], part->states[i]);
     n += bind_numbers(o, part, b + n);
     if (inputs && inputs->grad_scale) b[n++] = lfuse_bind_tensor("grad_scale", inputs->grad_scale);
+    for (i = 0; i < o->nnorms; i++) b[n++] = lfuse_bind_tensor(lfuse__optim_sum_name(i), o->norms[i].sum);
     if (inputs && inputs->lr) b[n++] = lfuse_bind_tensor("lr", inputs->lr);
     if (inputs && inputs->found_inf) b[n++] = lfuse_bind_tensor("found_inf", inputs->found_inf);
     if (part->steps) b[n++] = lfuse_bind_tensor("steps", part->steps);

@@ -105,9 +105,12 @@ lfuse_value lfuse__rule_rest(lfuse_value x);
 lfuse_value lfuse__rule_power(lfuse_value base, lfuse_value t);
 /* 1 - beta^t: what is missing from a moment that began with zeros */
 lfuse_value lfuse__rule_correction(const lfuse__rule_step *s, lfuse_value beta);
-/* gradient + weight_decay parameter */
-lfuse_value lfuse__rule_decayed(const lfuse__rule_step *s);
-/* parameter (1 - lr weight_decay) */
+/*
+ * x + weight_decay parameter; x itself where weight_decay is 0, because 0 times an infinite parameter is NaN. The
+ * number stays one of the run: the kernel selects.
+ */
+lfuse_value lfuse__rule_decayed(const lfuse__rule_step *s, lfuse_value x);
+/* parameter (1 - lr weight_decay), which a weight_decay of 0 multiplies by 1 */
 lfuse_value lfuse__rule_shrunk(const lfuse__rule_step *s);
 /* The one or the other, as DECOUPLED says: changes s->p or s->grad. */
 void lfuse__rule_decay(lfuse__rule_step *s);

@@ -6,14 +6,19 @@
 /* Stochastic gradient descent, with momentum and Nesterov's. */
 #include "common/optim/rule.h"
 
-/* The first step takes the gradient as it is. Without a momentum nothing is dampened either. */
+/*
+ * The first step takes the gradient as it is, and so does a group without a momentum, which dampens nothing either and
+ * does not look at what was there: 0 times an infinite state is NaN.
+ */
 static lfuse_value with_momentum(lfuse__rule_step *s, lfuse_value grad)
 {
-    const lfuse_value momentum = s->h[LFUSE__HYPER_momentum], none = lfuse__rule_number(s, 0);
-    const lfuse_value dampening = lfuse_where(lfuse_eq(momentum, none), none, s->h[LFUSE__HYPER_dampening]);
-    const lfuse_value later = lfuse_add(lfuse_mul(s->old[0], momentum), lfuse_mul(lfuse__rule_rest(dampening), grad));
+    const lfuse_value momentum = lfuse_cast(s->h[LFUSE__HYPER_momentum], s->type);
+    const lfuse_value dampened = lfuse_mul(lfuse__rule_rest(s->h[LFUSE__HYPER_dampening]), grad);
+    const lfuse_value later = lfuse_add(lfuse_mul(s->old[0], momentum), dampened);
+    const lfuse_value plain = lfuse_logical_or(lfuse_cast(lfuse__rule_first(s), LFUSE_BOOL),
+                                               lfuse_eq(momentum, lfuse__rule_number(s, 0)));
 
-    s->fresh[0] = lfuse_where(lfuse__rule_first(s), grad, later);
+    s->fresh[0] = lfuse_where(plain, grad, later);
     if (s->switches & LFUSE_OPTIM_NESTEROV) return lfuse_add(grad, lfuse_mul(momentum, s->fresh[0]));
     return s->fresh[0];
 }
@@ -21,9 +26,9 @@ static lfuse_value with_momentum(lfuse__rule_step *s, lfuse_value grad)
 lfuse_value lfuse__rule_sgd(lfuse__rule_step *s)
 {
     const bool last = s->switches & LFUSE_OPTIM_DECAY_LAST;
-    lfuse_value d = last ? s->grad : lfuse__rule_decayed(s);
+    lfuse_value d = last ? s->grad : lfuse__rule_decayed(s, s->grad);
 
     if (s->switches & LFUSE__OPTIM_MOMENTUM) d = with_momentum(s, d);
-    if (last) d = lfuse_add(d, lfuse_mul(s->h[LFUSE__HYPER_weight_decay], s->p));
+    if (last) d = lfuse__rule_decayed(s, d);
     return lfuse_sub(s->p, lfuse_mul(s->h[LFUSE__HYPER_lr], d));
 }

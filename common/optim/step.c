@@ -85,9 +85,12 @@ static lfuse_status step(lfuse_optimizer *o, lfuse_stream *stream, int count, lf
     LFUSE__TRY(check_inputs(o, inputs));
     for (i = 0; i < count; i++) LFUSE__TRY(check_gradients(o, i, gradients[i]));
     for (i = 0; i < count; i++) hold(&o->groups[i], gradients[i]);
+    for (i = 0; i < o->nnorms; i++) LFUSE__TRY(lfuse__optim_norm_refresh(o, &o->norms[i], gradients));
     for (i = 0; i < o->nparts; i++)
         LFUSE__TRY(lfuse__optim_part_refresh(o, &o->parts[i], gradients));
+    for (i = 0; i < o->nnorms; i++) LFUSE__TRY(lfuse__optim_norm_match(&o->norms[i], stream, inputs));
     for (i = 0; i < o->nparts; i++) LFUSE__TRY(lfuse__optim_part_match(o, &o->parts[i], stream, inputs));
+    for (i = 0; i < o->nnorms; i++) LFUSE__TRY(lfuse__plan_run_matched(o->norms[i].plan, stream));
     for (i = 0; i < o->nparts; i++) LFUSE__TRY(lfuse__plan_run_matched(o->parts[i].plan, stream));
     o->steps++;
     for (i = 0; i < count && o->options.rule == LFUSE_RULE_NADAM; i++)

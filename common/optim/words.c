@@ -25,9 +25,11 @@ lfuse_value lfuse__rule_correction(const lfuse__rule_step *s, lfuse_value beta)
     return lfuse__rule_rest(lfuse__rule_power(beta, s->t));
 }
 
-lfuse_value lfuse__rule_decayed(const lfuse__rule_step *s)
+lfuse_value lfuse__rule_decayed(const lfuse__rule_step *s, lfuse_value x)
 {
-    return lfuse_add(s->grad, lfuse_mul(s->h[LFUSE__HYPER_weight_decay], s->p));
+    const lfuse_value decay = lfuse_cast(s->h[LFUSE__HYPER_weight_decay], s->type), none = lfuse__rule_number(s, 0);
+
+    return lfuse_where(lfuse_ne(decay, none), lfuse_add(x, lfuse_mul(decay, s->p)), x);
 }
 
 lfuse_value lfuse__rule_shrunk(const lfuse__rule_step *s)
@@ -38,7 +40,7 @@ lfuse_value lfuse__rule_shrunk(const lfuse__rule_step *s)
 void lfuse__rule_decay(lfuse__rule_step *s)
 {
     if (s->switches & LFUSE_OPTIM_DECOUPLED) s->p = lfuse__rule_shrunk(s);
-    else s->grad = lfuse__rule_decayed(s);
+    else s->grad = lfuse__rule_decayed(s, s->grad);
 }
 
 lfuse_value lfuse__rule_moment(lfuse_value old, lfuse_value x, lfuse_value beta)

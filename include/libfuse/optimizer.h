@@ -10,6 +10,9 @@
  * The formulas are those of PyTorch's torch.optim (the single-tensor forms), where it has the rule, with everything
  * that depends on numbers alone computed in f64. What differs is said at the rule.
  *
+ * A weight_decay or momentum of 0 is none, as in torch.optim: an infinite parameter or state is not multiplied by 0.
+ * The numbers stay those of the run: nothing is compiled for one that is 0.
+ *
  * Elements are computed in f32 (in f64 where the parameters or their masters are f64), whatever the types in memory.
  *
  * An optimizer belongs to one thread at a time. Steps on different streams are ordered by the caller, with events.
@@ -47,7 +50,7 @@
     X(ASGD, 10, "asgd")        /* lr / (1 + lambd lr t)^alpha takes the lr of the step itself */                       \
     X(RPROP, 11, "rprop")                                                                                              \
     X(LION, 12, "lion")        /* arXiv:2302.06675 */                                                                  \
-    X(LAMB, 13, "lamb")        /* arXiv:1904.00962, algorithm 2; the trust ratio is 1 where a norm is 0 */             \
+    X(LAMB, 13, "lamb")        /* arXiv:1904.00962, algorithm 2; the trust ratio is 1 where a norm is 0, inf or NaN */ \
     X(NOVOGRAD, 14, "novograd") /* arXiv:1905.11286; a second moment for each member */                                \
     X(ADAFACTOR, 15, "adafactor") /* factored; gradients have the shapes of their parameters */
 
@@ -90,9 +93,18 @@ typedef enum lfuse_clip {
     LFUSE_CLIP_NONE = 0,
     LFUSE_CLIP_VALUE = 1,       /**< into [-clip_limit, clip_limit] */
     LFUSE_CLIP_MEMBER_NORM = 2, /**< each member times min(1, clip_limit / (its 2-norm + 1e-6)) */
-    LFUSE_CLIP_GLOBAL_NORM = 3  /**< all times the same of the norm of all members. ERR_UNSUPPORTED for groups that take
-                                     more than one plan (several groups, loops) */
+    LFUSE_CLIP_GLOBAL_NORM = 3  /**< all times the same of the norm of all members of all groups, of any types */
 } lfuse_clip;
+
+/*
+ * The global norm of several groups:
+ *  - Gradients of one type that are computed in one type are one list, the groups' lists behind each other in their
+ *    order. Its sum of squares is that of lfuse_list_norm_l2: the bits do not depend on how members are grouped.
+ *  - The sums of several types are added in the order in which the groups first have the types, in f32, in f64 where
+ *    some group is computed in f64; the root of that is rounded to what each group is computed in.
+ *  - Two launches for each of these types make it, before those of the groups; one group alone is as fused as before.
+ *    LFUSE_OPTIM_LOOP takes the norm of lists too. The sums stay on the device: the host waits for nothing.
+ */
 
 /**
  * The numbers of a rule, for each group of parameters. lfuse_hyper_defaults sets those of the rule to PyTorch's
@@ -166,7 +178,8 @@ LFUSE_API LFUSE_MUST_CHECK lfuse_status lfuse_hyper_defaults(lfuse_rule rule, lf
  * the step that is the last to finish counts. NAdam's product takes one.
  *
  * Up to eight neighbouring groups of one type take one launch together, of rules and clipping that look at single
- * elements; others take their own, as do NAdam's where steps are counted in device memory.
+ * elements, or at the norm of all groups; others take their own, as do NAdam's where steps are counted in device
+ * memory.
  *
  * Errors: ERR_INVALID (a rule, switch, number or range: the message names group, field and value), ERR_TYPE,
  * ERR_CONTEXT (a list of another device), ERR_UNSUPPORTED, and those of lfuse_plan_create and lfuse_tensor_create.
@@ -221,7 +234,10 @@ LFUSE_API const char *lfuse_optimizer_state_name(const lfuse_optimizer *optimize
  */
 LFUSE_API LFUSE_MUST_CHECK lfuse_status lfuse_optimizer_state(lfuse_optimizer *optimizer, int state, int group,
                                                               int64_t member, lfuse_tensor **tensor);
-/** The plans of a step as lfuse_plan_text prints them, a line for each plan; valid as long as the optimizer. */
+/**
+ * The plans of a step as lfuse_plan_text prints them, a line for each plan, those of a norm over several groups first;
+ * valid as long as the optimizer.
+ */
 LFUSE_API const char *lfuse_optimizer_text(const lfuse_optimizer *optimizer);
 
 LFUSE_END_DECLS

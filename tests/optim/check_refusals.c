@@ -150,11 +150,6 @@ START_TEST(bad_options)
     options.clip = (lfuse_clip)9;
     FAILS(LFUSE_ERR_INVALID, creates(&options, &group));
     options = options_of(LFUSE_RULE_SGD, 0);
-    options.clip = LFUSE_CLIP_GLOBAL_NORM;
-    options.clip_limit = 1;
-    options.level = LFUSE_OPTIM_LOOP;
-    FAILS(LFUSE_ERR_UNSUPPORTED, creates(&options, &group));
-    options = options_of(LFUSE_RULE_SGD, 0);
     options.level = (lfuse_optimizer_level)3;
     FAILS(LFUSE_ERR_INVALID, creates(&options, &group));
     options = options_of(LFUSE_RULE_SGD, 0);

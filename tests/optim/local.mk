@@ -1,10 +1,14 @@
 # SPDX-License-Identifier: Apache-2.0
 # Optimizers on the stub and on every device found.
-optim_tests = tests/optim/check_optimizer tests/optim/check_part tests/optim/check_refusals tests/optim/check_step \
-    tests/optim/check_trajectories
+optim_tests = tests/optim/check_clip tests/optim/check_infinite tests/optim/check_optimizer tests/optim/check_part \
+    tests/optim/check_refusals tests/optim/check_step tests/optim/check_trajectories
 check_PROGRAMS += $(optim_tests)
 TESTS += $(optim_tests)
 optim_sources = %reldir%/rig.c %reldir%/rig.h %reldir%/run.c %reldir%/run.h
+tests_optim_check_clip_SOURCES = %reldir%/check_clip.c $(optim_sources)
+tests_optim_check_clip_LDADD = tests/stub/libstub.la bench/liboracle.la $(LDADD) -lm
+tests_optim_check_infinite_SOURCES = %reldir%/check_infinite.c %reldir%/rig.c %reldir%/rig.h
+tests_optim_check_infinite_LDADD = tests/stub/libstub.la bench/liboracle.la $(LDADD) -lm
 tests_optim_check_optimizer_SOURCES = %reldir%/check_optimizer.c $(optim_sources)
 tests_optim_check_optimizer_LDADD = tests/stub/libstub.la bench/liboracle.la $(LDADD) -lm
 tests_optim_check_part_SOURCES = %reldir%/check_part.c $(optim_sources)
