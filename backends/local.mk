@@ -30,7 +30,7 @@ libfuse_core_la_SOURCES += \
 	%reldir%/cuda/backend.c \
 	%reldir%/cuda/error.c \
 	%reldir%/cuda/facts.c \
-	%reldir%/cuda/gemm.c \
+	%reldir%/cuda/gemm.c %reldir%/cuda/gemm.h %reldir%/cuda/gemm_heuristic.c \
 	%reldir%/cuda/graph.c \
 	%reldir%/cuda/launch.c \
 	%reldir%/cuda/library.c \

@@ -11,29 +11,17 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "backends/cuda/internal.h"
+#include "backends/cuda/gemm.h"
 
-enum {
-    MAX_CANDIDATES = 32,
-    ALIGNED = 16, /* what the vector and bulk loads of the vendor's kernels ask for */
-};
+enum { ALIGNED = 16 }; /* what the vector and bulk loads of the vendor's kernels ask for */
 #define WORKSPACE_LIMIT ((size_t)64 << 20)
 
 _Static_assert(sizeof(cublasLtMatmulAlgo_t) <= sizeof ((lfuse__gemm_candidate *)NULL)->opaque,
                "an algorithm fits into a candidate");
 
-typedef struct type_row {
-    lfuse_type type;
-    bool wide, tf32; /* as in lfuse__gemm_desc */
-    cudaDataType_t data, result, scale;
-    cublasComputeType_t compute; /* named one by one: f32 is never TF32 */
-    uint32_t reductions;         /* of split products: in a fixed order, and never rounded to a narrow type between */
-    unsigned bytes;              /* of an element of A or B */
-} type_row;
-
 #define WIDE_REDUCTIONS (CUBLASLT_REDUCTION_SCHEME_COMPUTE_TYPE | CUBLASLT_REDUCTION_SCHEME_OUTPUT_TYPE)
 #define NARROW_REDUCTIONS CUBLASLT_REDUCTION_SCHEME_COMPUTE_TYPE
-static const type_row types[] = {
+static const lfuse__cu_gemm_type types[] = {
     { LFUSE_F32, false, false, CUDA_R_32F, CUDA_R_32F, CUDA_R_32F, CUBLAS_COMPUTE_32F, WIDE_REDUCTIONS, 4 },
     { LFUSE_F32, false, true, CUDA_R_32F, CUDA_R_32F, CUDA_R_32F, CUBLAS_COMPUTE_32F_FAST_TF32, WIDE_REDUCTIONS, 4 },
     { LFUSE_F64, false, false, CUDA_R_64F, CUDA_R_64F, CUDA_R_64F, CUBLAS_COMPUTE_64F, WIDE_REDUCTIONS, 8 },
@@ -62,7 +50,7 @@ static bool has_bias(lfuse__epilogue e)
     return e == LFUSE__EP_BIAS || e == LFUSE__EP_BIAS_RELU;
 }
 
-static const type_row *find_type(const lfuse__gemm_desc *d)
+static const lfuse__cu_gemm_type *find_type(const lfuse__gemm_desc *d)
 {
     for (size_t i = 0; i < sizeof types / sizeof types[0]; i++)
         if (types[i].type == d->type && types[i].wide == d->wide && types[i].tf32 == d->tf32) return &types[i];
@@ -71,7 +59,7 @@ static const type_row *find_type(const lfuse__gemm_desc *d)
 
 /* ---- errors ---- */
 
-static lfuse_status blas_error(cublasStatus_t code, const char *call)
+lfuse_status lfuse__cu_blas_error(cublasStatus_t code, const char *call)
 {
     lfuse_status status = LFUSE_ERR_DEVICE;
 
@@ -92,7 +80,7 @@ static lfuse_status create_handle(lfuse__bdevice *dev, cublasLtHandle_t *handle)
     LFUSE__TRY(lfuse__cu_enter(dev, &pushed));
     code = lfuse__lt.Create(handle);
     lfuse__cu_leave(pushed);
-    return code ? blas_error(code, "cublasLtCreate") : LFUSE_OK;
+    return code ? lfuse__cu_blas_error(code, "cublasLtCreate") : LFUSE_OK;
 }
 
 static lfuse_status get_handle(lfuse__bdevice *dev, cublasLtHandle_t *handle)
@@ -111,23 +99,10 @@ static lfuse_status get_handle(lfuse__bdevice *dev, cublasLtHandle_t *handle)
 
 /* ---- descriptors ---- */
 
-struct lfuse__bgemm {
-    lfuse__bdevice *dev;
-    cublasLtHandle_t handle;
-    cublasLtMatmulDesc_t operation;
-    cublasLtMatrixLayout_t first, second, result; /* our B, A, D */
-    cublasLtMatrixLayout_t addend;                /* our C where it lies apart, else `result` */
-    const type_row *type;
-    bool bias, apart;
-    bool loose;              /* there is an algorithm for addresses that are not ALIGNED */
-    unsigned alignment;      /* of the addresses that `algorithm` takes */
-    uint64_t workspace, loose_workspace;
-    CUdeviceptr bias_set;    /* what the operation holds at present */
-    cublasLtMatmulAlgo_t algorithm, loose_algorithm;
-};
 
 static void release(lfuse__bgemm *g)
 {
+    if (g->scalars) lfuse__cu_free(g->scalars);
     if (g->addend && g->apart) lfuse__lt.MatrixLayoutDestroy(g->addend);
     if (g->result) lfuse__lt.MatrixLayoutDestroy(g->result);
     if (g->second) lfuse__lt.MatrixLayoutDestroy(g->second);
@@ -135,13 +110,23 @@ static void release(lfuse__bgemm *g)
     if (g->operation) lfuse__lt.MatmulDescDestroy(g->operation);
 }
 
-static cublasStatus_t set_bias(lfuse__bgemm *g, CUdeviceptr bias)
+cublasStatus_t lfuse__cu_gemm_set_bias(lfuse__bgemm *g, CUdeviceptr bias)
 {
     cublasStatus_t code =
         lfuse__lt.MatmulDescSetAttribute(g->operation, CUBLASLT_MATMUL_DESC_BIAS_POINTER, &bias, sizeof bias);
 
     if (code == CUBLAS_STATUS_SUCCESS) g->bias_set = bias;
     return code;
+}
+
+/* Where alpha and beta are read. */
+static lfuse_status set_pointer_mode(lfuse__bgemm *g, cublasLtPointerMode_t mode)
+{
+    const uint32_t value = mode;
+    cublasStatus_t code =
+        lfuse__lt.MatmulDescSetAttribute(g->operation, CUBLASLT_MATMUL_DESC_POINTER_MODE, &value, sizeof value);
+
+    return code ? lfuse__cu_blas_error(code, "cublasLtMatmulDescSetAttribute of the pointer mode") : LFUSE_OK;
 }
 
 static lfuse_status describe_operation(lfuse__bgemm *g, const lfuse__gemm_desc *d)
@@ -159,10 +144,10 @@ static lfuse_status describe_operation(lfuse__bgemm *g, const lfuse__gemm_desc *
     };
     cublasStatus_t code = lfuse__lt.MatmulDescCreate(&g->operation, g->type->compute, g->type->scale);
 
-    if (code) return blas_error(code, "cublasLtMatmulDescCreate");
+    if (code) return lfuse__cu_blas_error(code, "cublasLtMatmulDescCreate");
     for (size_t i = 0; i < sizeof rows / sizeof rows[0] && !code; i++)
         code = lfuse__lt.MatmulDescSetAttribute(g->operation, rows[i].attribute, rows[i].value, rows[i].size);
-    return code ? blas_error(code, "cublasLtMatmulDescSetAttribute") : LFUSE_OK;
+    return code ? lfuse__cu_blas_error(code, "cublasLtMatmulDescSetAttribute") : LFUSE_OK;
 }
 
 /* A matrix of each product, `stride` elements apart. */
@@ -175,7 +160,7 @@ static lfuse_status set_batch(cublasLtMatrixLayout_t layout, int64_t batch, int6
     if (!code)
         code = lfuse__lt.MatrixLayoutSetAttribute(layout, CUBLASLT_MATRIX_LAYOUT_STRIDED_BATCH_OFFSET, &stride,
                                                   sizeof stride);
-    return code ? blas_error(code, "cublasLtMatrixLayoutSetAttribute") : LFUSE_OK;
+    return code ? lfuse__cu_blas_error(code, "cublasLtMatrixLayoutSetAttribute") : LFUSE_OK;
 }
 
 static lfuse_status describe_layouts(lfuse__bgemm *g, const lfuse__gemm_desc *d)
@@ -194,7 +179,7 @@ static lfuse_status describe_layouts(lfuse__bgemm *g, const lfuse__gemm_desc *d)
     for (size_t i = 0; i < sizeof rows / sizeof rows[0] - !g->apart; i++) {
         cublasStatus_t code = lfuse__lt.MatrixLayoutCreate(rows[i].layout, rows[i].type, (uint64_t)rows[i].rows,
                                                            (uint64_t)rows[i].columns, rows[i].ld);
-        if (code) return blas_error(code, "cublasLtMatrixLayoutCreate");
+        if (code) return lfuse__cu_blas_error(code, "cublasLtMatrixLayoutCreate");
         if (d->batch) LFUSE__TRY(set_batch(*rows[i].layout, d->batch, rows[i].stride));
     }
     if (!g->apart) g->addend = g->result;
@@ -235,105 +220,26 @@ static lfuse_status describe(lfuse__bdevice *dev, const lfuse__gemm_desc *d, lfu
     return status;
 }
 
-/* ---- asking the heuristic ---- */
-
-/* What is stored is aligned to its own elements at least, which may be larger than those of the operands. */
-static uint32_t alignment_of_result(const type_row *type, uint32_t alignment)
-{
-    const uint32_t least = type->result == CUDA_R_32F ? sizeof(float) : type->bytes;
-
-    return alignment > least ? alignment : least;
-}
-
-static lfuse_status set_preference(cublasLtMatmulPreference_t preference, const type_row *type, uint32_t alignment,
-                                   uint64_t workspace)
-{
-    const uint32_t of_result = alignment_of_result(type, alignment);
-    const struct {
-        cublasLtMatmulPreferenceAttributes_t attribute;
-        const void *value;
-        size_t size;
-    } rows[] = {
-        { CUBLASLT_MATMUL_PREF_MAX_WORKSPACE_BYTES, &workspace, sizeof workspace },
-        { CUBLASLT_MATMUL_PREF_REDUCTION_SCHEME_MASK, &type->reductions, sizeof type->reductions },
-        { CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_A_BYTES, &alignment, sizeof alignment },
-        { CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_B_BYTES, &alignment, sizeof alignment },
-        { CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_C_BYTES, &of_result, sizeof of_result },
-        { CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_D_BYTES, &of_result, sizeof of_result },
-    };
-
-    for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
-        cublasStatus_t code =
-            lfuse__lt.MatmulPreferenceSetAttribute(preference, rows[i].attribute, rows[i].value, rows[i].size);
-        if (code) return blas_error(code, "cublasLtMatmulPreferenceSetAttribute");
-    }
-    return LFUSE_OK;
-}
-
-/*
- * The heuristic looks at the bias pointer too, some versions find nothing while it is NULL: it is given an address of
- * the alignment in question, which no product ever reads.
- */
-static lfuse_status ask(lfuse__bgemm *g, uint32_t alignment, uint64_t workspace, int max,
-                        cublasLtMatmulHeuristicResult_t *results, int *count)
-{
-    cublasLtMatmulPreference_t preference;
-    cublasStatus_t code;
-    lfuse_status status;
-    bool pushed;
-
-    code = lfuse__lt.MatmulPreferenceCreate(&preference);
-    if (code) return blas_error(code, "cublasLtMatmulPreferenceCreate");
-    status = set_preference(preference, g->type, alignment, workspace);
-    if (status == LFUSE_OK && g->bias) {
-        code = set_bias(g, alignment_of_result(g->type, alignment));
-        if (code) status = blas_error(code, "cublasLtMatmulDescSetAttribute of the bias");
-    }
-    if (status == LFUSE_OK) status = lfuse__cu_enter(g->dev, &pushed);
-    if (status == LFUSE_OK) {
-        code = lfuse__lt.MatmulAlgoGetHeuristic(g->handle, g->operation, g->first, g->second, g->addend, g->result,
-                                                preference, max, results, count);
-        lfuse__cu_leave(pushed);
-        if (code == CUBLAS_STATUS_INVALID_VALUE) code = CUBLAS_STATUS_NOT_SUPPORTED; /* as it says of some types */
-        if (code) status = blas_error(code, "cublasLtMatmulAlgoGetHeuristic");
-        else if (*count < 1) status = blas_error(CUBLAS_STATUS_NOT_SUPPORTED, "cublasLtMatmulAlgoGetHeuristic");
-    }
-    lfuse__lt.MatmulPreferenceDestroy(preference);
-    return status;
-}
-
 /* ---- candidates ---- */
-
-/* 32-bit and 16-bit attributes of an algorithm; 0 where this version of the library lacks one. */
-static unsigned attribute(const cublasLtMatmulAlgo_t *algorithm, cublasLtMatmulAlgoConfigAttributes_t which,
-                          size_t size)
-{
-    uint32_t wide = 0;
-    uint16_t narrow = 0;
-    size_t written = 0;
-    void *value = size == sizeof narrow ? (void *)&narrow : (void *)&wide;
-
-    if (lfuse__lt.MatmulAlgoConfigGetAttribute(algorithm, which, value, size, &written) != CUBLAS_STATUS_SUCCESS)
-        return 0;
-    return size == sizeof narrow ? narrow : wide;
-}
 
 static void fill_candidate(const cublasLtMatmulHeuristicResult_t *result, lfuse__gemm_candidate *c)
 {
+    static const cublasLtMatmulAlgoConfigAttributes_t attributes[] = {
+        CUBLASLT_ALGO_CONFIG_ID, CUBLASLT_ALGO_CONFIG_TILE_ID, CUBLASLT_ALGO_CONFIG_STAGES_ID,
+        CUBLASLT_ALGO_CONFIG_SPLITK_NUM, CUBLASLT_ALGO_CONFIG_REDUCTION_SCHEME, CUBLASLT_ALGO_CONFIG_CTA_SWIZZLING,
+        CUBLASLT_ALGO_CONFIG_CUSTOM_OPTION,
+    };
     const cublasLtMatmulAlgo_t *a = &result->algo;
+    unsigned v[sizeof attributes / sizeof attributes[0]];
 
+    for (size_t i = 0; i < sizeof v / sizeof v[0]; i++) v[i] = lfuse__cu_gemm_attribute(a, attributes[i], 4);
     memset(c, 0, sizeof *c);
     c->workspace = result->workspaceSize;
     c->provider = "cublaslt";
     memcpy(c->opaque, a, sizeof *a);
-    snprintf(c->identity, sizeof c->identity, "lt%u.t%u.s%u.k%u.r%u.z%u.o%u.i%u.c%u",
-             attribute(a, CUBLASLT_ALGO_CONFIG_ID, 4), attribute(a, CUBLASLT_ALGO_CONFIG_TILE_ID, 4),
-             attribute(a, CUBLASLT_ALGO_CONFIG_STAGES_ID, 4), attribute(a, CUBLASLT_ALGO_CONFIG_SPLITK_NUM, 4),
-             attribute(a, CUBLASLT_ALGO_CONFIG_REDUCTION_SCHEME, 4),
-             attribute(a, CUBLASLT_ALGO_CONFIG_CTA_SWIZZLING, 4),
-             attribute(a, CUBLASLT_ALGO_CONFIG_CUSTOM_OPTION, 4),
-             attribute(a, CUBLASLT_ALGO_CONFIG_INNER_SHAPE_ID, 2),
-             attribute(a, CUBLASLT_ALGO_CONFIG_CLUSTER_SHAPE_ID, 2));
+    snprintf(c->identity, sizeof c->identity, "lt%u.t%u.s%u.k%u.r%u.z%u.o%u.i%u.c%u", v[0], v[1], v[2], v[3], v[4],
+             v[5], v[6], lfuse__cu_gemm_attribute(a, CUBLASLT_ALGO_CONFIG_INNER_SHAPE_ID, 2),
+             lfuse__cu_gemm_attribute(a, CUBLASLT_ALGO_CONFIG_CLUSTER_SHAPE_ID, 2));
 }
 
 /* Different algorithms may look alike in all attributes: those after the first are numbered. */
@@ -351,23 +257,22 @@ static void number_repeats(lfuse__gemm_candidate *candidates, int count)
 lfuse_status lfuse__cu_gemm_candidates(lfuse__bdevice *dev, const lfuse__gemm_desc *desc, int max,
                                        lfuse__gemm_candidate *candidates, int *count)
 {
-    cublasLtMatmulHeuristicResult_t results[MAX_CANDIDATES];
+    cublasLtMatmulHeuristicResult_t results[LFUSE__CU_CANDIDATES];
     lfuse_status status;
     lfuse__bgemm g;
-    int found = 0, kept = 0;
+    int found = 0;
 
     LFUSE__TRY(describe(dev, desc, &g));
     memset(results, 0, sizeof results);
-    status = ask(&g, g.alignment, WORKSPACE_LIMIT, max < MAX_CANDIDATES ? max : MAX_CANDIDATES, results, &found);
+    status = lfuse__cu_gemm_ask(&g, g.alignment, WORKSPACE_LIMIT, max, results, &found);
     release(&g);
+    if (status == LFUSE_ERR_UNSUPPORTED)
+        return lfuse__error(status, "cuBLASLt has no algorithm for %lld x %lld x %lld of %s", (long long)desc->m,
+                            (long long)desc->n, (long long)desc->k, lfuse_type_name(desc->type));
     if (status) return status;
-    for (int i = 0; i < found; i++)
-        if (results[i].state == CUBLAS_STATUS_SUCCESS) fill_candidate(&results[i], &candidates[kept++]);
-    if (kept == 0)
-        return lfuse__error(LFUSE_ERR_UNSUPPORTED, "cuBLASLt has no algorithm for %lld x %lld x %lld of %s",
-                            (long long)desc->m, (long long)desc->n, (long long)desc->k, lfuse_type_name(desc->type));
-    number_repeats(candidates, kept);
-    *count = kept;
+    for (int i = 0; i < found; i++) fill_candidate(&results[i], &candidates[i]);
+    number_repeats(candidates, found);
+    *count = found;
     return LFUSE_OK;
 }
 
@@ -376,19 +281,40 @@ lfuse_status lfuse__cu_gemm_candidates(lfuse__bdevice *dev, const lfuse__gemm_de
 /* A second algorithm, within the same workspace, for runs with addresses that are less aligned. */
 static void prepare_loose(lfuse__bgemm *g)
 {
-    cublasLtMatmulHeuristicResult_t result;
+    cublasLtMatmulHeuristicResult_t results[LFUSE__CU_CANDIDATES];
     lfuse__saved_error before;
     int found = 0;
 
     if (g->alignment <= g->type->bytes) return;
-    memset(&result, 0, sizeof result);
+    memset(results, 0, sizeof results);
     lfuse__error_save(&before);
-    if (ask(g, g->type->bytes, g->workspace, 1, &result, &found) == LFUSE_OK) {
-        g->loose_algorithm = result.algo;
-        g->loose_workspace = result.workspaceSize;
+    if (lfuse__cu_gemm_ask(g, g->type->bytes, g->workspace, 1, results, &found) == LFUSE_OK) {
+        g->loose_algorithm = results[0].algo;
+        g->loose_workspace = results[0].workspaceSize;
         g->loose = true;
     }
     lfuse__error_restore(&before);
+}
+
+/*
+ * Where beta is 1 and D is C, cuBLASLt's kernels for Hopper add the product to C by a reduction in memory, for which
+ * they round it to the type of C: one rounding too many for 16-bit types. They do so only when the host holds beta, so
+ * such a product reads alpha and beta from device memory. Both are 1 there between two runs.
+ */
+static lfuse_status create_scalars(lfuse__bgemm *g)
+{
+    const float one = 1;
+    lfuse__bstream *s;
+    lfuse_status status;
+    uint32_t bits;
+
+    memcpy(&bits, &one, sizeof bits);
+    LFUSE__TRY(lfuse__cu_stream_create(g->dev, &s));
+    status = lfuse__cu_alloc(g->dev, LFUSE__ALLOC_DEVICE, 2 * sizeof one, &g->scalars);
+    if (status == LFUSE_OK) status = lfuse__cu_fill(s, g->scalars, 0, bits, sizeof bits, 2 * sizeof bits);
+    if (status == LFUSE_OK) status = lfuse__cu_stream_sync(s);
+    lfuse__cu_stream_destroy(s);
+    return status;
 }
 
 lfuse_status lfuse__cu_gemm_prepare(lfuse__bdevice *dev, const lfuse__gemm_desc *desc,
@@ -399,15 +325,20 @@ lfuse_status lfuse__cu_gemm_prepare(lfuse__bdevice *dev, const lfuse__gemm_desc 
 
     if (made == NULL) return lfuse__cu_no_memory(sizeof *made);
     status = describe(dev, desc, made);
-    if (status) {
-        free(made);
-        return status;
-    }
+    if (status) goto err_free;
+    if (desc->has_beta && lfuse__cu_gemm_is_narrow(made)) status = create_scalars(made);
+    if (status) goto err_release;
     memcpy(&made->algorithm, candidate->opaque, sizeof made->algorithm);
     made->workspace = candidate->workspace;
     prepare_loose(made);
     *gemm = made;
     return LFUSE_OK;
+
+err_release:
+    release(made);
+err_free:
+    free(made);
+    return status;
 }
 
 /* The library hides the driver's code: the stream is asked for it, unless that would end a capture. */
@@ -423,12 +354,17 @@ static lfuse_status run_error(lfuse__bstream *s, cublasStatus_t code)
             return lfuse__cu_error(s->dev, result, "cublasLtMatmul: %s (%d)", lfuse__lt.GetStatusString(code),
                                    (int)code);
     }
-    return blas_error(code, "cublasLtMatmul");
+    return lfuse__cu_blas_error(code, "cublasLtMatmul");
 }
 
 static CUdeviceptr address(const lfuse__bmem *mem, uint64_t offset)
 {
     return mem ? mem->address + offset : 0;
+}
+
+static CUdeviceptr address_of_addend(const lfuse__bgemm *gemm, const lfuse__gemm_args *args)
+{
+    return gemm->apart ? address(args->add, args->add_offset) : address(args->c, args->c_offset);
 }
 
 static lfuse_status misaligned(const lfuse__bgemm *g)
@@ -437,19 +373,16 @@ static lfuse_status misaligned(const lfuse__bgemm *g)
                         "that do not start at a multiple of %u bytes", (unsigned long long)g->workspace, g->alignment);
 }
 
-lfuse_status lfuse__cu_gemm_run(lfuse__bstream *s, lfuse__bgemm *gemm, const lfuse__gemm_args *args)
+/* One run; alpha and beta lie where the operation expects them. */
+static lfuse_status multiply(lfuse__bstream *s, lfuse__bgemm *gemm, const lfuse__gemm_args *args, const void *alpha,
+                             const void *beta)
 {
     CUdeviceptr a = address(args->a, args->a_offset), b = address(args->b, args->b_offset);
-    CUdeviceptr c = address(args->c, args->c_offset);
-    CUdeviceptr addend = gemm->apart ? address(args->add, args->add_offset) : c;
+    CUdeviceptr c = address(args->c, args->c_offset), addend = address_of_addend(gemm, args);
     CUdeviceptr bias = gemm->bias ? address(args->bias, args->bias_offset) : 0;
     CUdeviceptr workspace = address(args->workspace, args->workspace_offset);
     const cublasLtMatmulAlgo_t *algorithm = &gemm->algorithm;
     uint64_t workspace_bytes = gemm->workspace;
-    float alpha = (float)args->alpha, beta = (float)args->beta;
-    bool wide = gemm->type->scale == CUDA_R_64F;
-    const void *scale_a = wide ? (const void *)&args->alpha : &alpha;
-    const void *scale_b = wide ? (const void *)&args->beta : &beta;
     cublasStatus_t code = CUBLAS_STATUS_SUCCESS;
     lfuse_status status = LFUSE_OK;
     bool pushed;
@@ -460,15 +393,52 @@ lfuse_status lfuse__cu_gemm_run(lfuse__bstream *s, lfuse__bgemm *gemm, const lfu
         workspace_bytes = gemm->loose_workspace;
     }
     LFUSE__TRY(lfuse__cu_enter(s->dev, &pushed));
-    if (bias != gemm->bias_set && gemm->bias) code = set_bias(gemm, bias);
+    if (bias != gemm->bias_set && gemm->bias) code = lfuse__cu_gemm_set_bias(gemm, bias);
     if (code == CUBLAS_STATUS_SUCCESS)
-        code = lfuse__lt.Matmul(gemm->handle, gemm->operation, scale_a, (const void *)(uintptr_t)b, gemm->first,
-                                (const void *)(uintptr_t)a, gemm->second, scale_b, (const void *)(uintptr_t)addend,
+        code = lfuse__lt.Matmul(gemm->handle, gemm->operation, alpha, (const void *)(uintptr_t)b, gemm->first,
+                                (const void *)(uintptr_t)a, gemm->second, beta, (const void *)(uintptr_t)addend,
                                 gemm->addend, (void *)(uintptr_t)c, gemm->result, algorithm,
                                 (void *)(uintptr_t)workspace, workspace_bytes, s->stream);
     if (__builtin_expect(code != CUBLAS_STATUS_SUCCESS, 0)) status = run_error(s, code);
     lfuse__cu_leave(pushed);
     return status;
+}
+
+static lfuse_status write_alpha(lfuse__bstream *s, lfuse__bgemm *gemm, float alpha)
+{
+    uint32_t bits;
+
+    memcpy(&bits, &alpha, sizeof bits);
+    return lfuse__cu_fill(s, gemm->scalars, 0, bits, sizeof bits, sizeof bits);
+}
+
+/* Runs with beta = 1 and the scalars in device memory; an alpha other than 1 is there for this run alone. */
+static lfuse_status multiply_in_place(lfuse__bstream *s, lfuse__bgemm *gemm, const lfuse__gemm_args *args)
+{
+    const CUdeviceptr scalars = gemm->scalars->address;
+    const float alpha = (float)args->alpha;
+    lfuse_status status, restored;
+
+    if (alpha != 1) LFUSE__TRY(write_alpha(s, gemm, alpha));
+    status = set_pointer_mode(gemm, CUBLASLT_POINTER_MODE_DEVICE);
+    if (status == LFUSE_OK) {
+        status = multiply(s, gemm, args, (const void *)(uintptr_t)scalars,
+                          (const void *)(uintptr_t)(scalars + sizeof alpha));
+        restored = set_pointer_mode(gemm, CUBLASLT_POINTER_MODE_HOST);
+        if (status == LFUSE_OK) status = restored;
+    }
+    restored = alpha != 1 ? write_alpha(s, gemm, 1) : LFUSE_OK;
+    return status ? status : restored;
+}
+
+lfuse_status lfuse__cu_gemm_run(lfuse__bstream *s, lfuse__bgemm *gemm, const lfuse__gemm_args *args)
+{
+    const float alpha = (float)args->alpha, beta = (float)args->beta;
+
+    if (gemm->type->scale == CUDA_R_64F) return multiply(s, gemm, args, &args->alpha, &args->beta);
+    if (gemm->scalars && beta == 1 && address_of_addend(gemm, args) == address(args->c, args->c_offset))
+        return multiply_in_place(s, gemm, args);
+    return multiply(s, gemm, args, &alpha, &beta);
 }
 
 void lfuse__cu_gemm_destroy(lfuse__bgemm *gemm)

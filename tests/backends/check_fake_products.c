@@ -54,7 +54,9 @@ static void put(lfuse__bmem *mem, lfuse_type type, unsigned shift, const double 
 
 static double get(const lfuse__bmem *mem, lfuse_type type, int64_t i)
 {
-    return type == LFUSE_F64 ? ((double *)(uintptr_t)mem->address)[i] : (double)((float *)(uintptr_t)mem->address)[i];
+    const void *base = (const void *)(uintptr_t)mem->address;
+    if (type == LFUSE_F16) return (double)lfuse__f16_to_float(((const uint16_t *)base)[i]);
+    return type == LFUSE_F64 ? ((const double *)base)[i] : (double)((const float *)base)[i];
 }
 
 static void check_product(lfuse__bdevice *dev, lfuse__bstream *s, const product *p, const lfuse__gemm_candidate *c)
@@ -181,6 +183,66 @@ START_TEST(test_gemm)
     d.type = LFUSE_F32, d.wide = true;
     FAILS(cuda->gemm_candidates(dev, &d, 1, &c, &n), LFUSE_ERR_UNSUPPORTED);
     cuda->gemm_destroy(NULL);
+    cuda->stream_destroy(s);
+    close_device(dev);
+}
+END_TEST
+
+/*
+ * C, or a bias, takes away the product rounded to f16, so that what is left shows whether there was such a rounding.
+ * The scalars are changed from run to run, as an instance changes them.
+ */
+static void check_f16(lfuse__bdevice *dev, lfuse__bstream *s, lfuse__epilogue epilogue, bool apart)
+{
+    static const double scalars[][2] = { { 1, 1 }, { 0.5, 1 }, { 1, 1 }, { 2, 0.5 }, { 1, 1 } };
+    const lfuse__gemm_desc d = { .type = LFUSE_F16, .has_beta = true, .apart = apart, .epilogue = epilogue, .m = 1,
+                                 .n = 1, .k = 2, .lda = 8, .ldb = 8, .ldc = 8, .ld_add = apart ? 8 : 0 };
+    const uint16_t a[] = { lfuse__double_to_f16(1 + 0x1p-10), lfuse__double_to_f16(1) };
+    const uint16_t b[] = { lfuse__double_to_f16(1 + 0x1p-10), 0, 0, 0, 0, 0, 0, 0, 0 };
+    const bool relu = epilogue == LFUSE__EP_RELU, bias = epilogue == LFUSE__EP_BIAS;
+    lfuse__gemm_candidate candidates[8];
+    lfuse__bmem *m[4], *workspace;
+    int n = 0;
+    for (int i = 0; i < 4; i++) OK(cuda->alloc(dev, LFUSE__ALLOC_DEVICE, 64, &m[i]));
+    OK(cuda->alloc(dev, LFUSE__ALLOC_DEVICE, 4096, &workspace));
+    OK(cuda->gemm_candidates(dev, &d, 8, candidates, &n));
+    ck_assert_int_eq(n, bias ? 3 : 4);
+    for (int i = 0; i < n; i++) {
+        lfuse__bgemm *gemm;
+        OK(cuda->gemm_prepare(dev, &d, &candidates[i], &gemm));
+        for (size_t run = 0; run < sizeof scalars / sizeof scalars[0]; run++) {
+            const double alpha = scalars[run][0], beta = bias ? 0 : scalars[run][1];
+            const double exact = alpha * (1 + 0x1p-9 + 0x1p-20), rounded = alpha * (1 + 0x1p-9);
+            const double addend = bias ? -rounded : -rounded / beta;
+            lfuse__gemm_args args = { .alpha = alpha, .beta = beta, .a = m[0], .b = m[1], .c = m[2], .bias = m[3],
+                                      .workspace = workspace, .add = apart ? m[3] : NULL };
+            memcpy((void *)(uintptr_t)m[0]->address, a, sizeof a);
+            memcpy((void *)(uintptr_t)m[1]->address, b, sizeof b);
+            *(uint16_t *)(uintptr_t)m[2]->address = apart ? 0x7e00 : lfuse__double_to_f16(addend);
+            *(uint16_t *)(uintptr_t)m[3]->address = lfuse__double_to_f16(addend);
+            OK(cuda->gemm_run(s, gemm, &args));
+            ck_assert_msg(get(m[2], LFUSE_F16, 0) == exact - rounded, "%s, run %d%s%s: %g, not %g",
+                          candidates[i].identity, (int)run, relu ? ", relu" : "", apart ? ", apart" : "",
+                          get(m[2], LFUSE_F16, 0), exact - rounded);
+        }
+        cuda->gemm_destroy(gemm);
+    }
+    cuda->free(workspace);
+    for (int i = 0; i < 4; i++) cuda->free(m[i]);
+}
+
+START_TEST(test_f16_is_rounded_once)
+{
+    static const lfuse__epilogue epilogues[] = { LFUSE__EP_NONE, LFUSE__EP_BIAS, LFUSE__EP_RELU };
+    lfuse__bdevice *dev = open_device(0);
+    lfuse__bstream *s;
+    if (lfuse__cu_load_blas() || strcmp(lfuse__cu_blas.text, "13.0.0")) {
+        close_device(dev);
+        TEST_SKIP("NVRTC %s goes with another cuBLASLt than the fake one", lfuse__cu_compiler.text);
+    }
+    OK(cuda->stream_create(dev, &s));
+    for (int e = 0; e < 3; e++)
+        for (int apart = 0; apart < 2; apart++) check_f16(dev, s, epilogues[e], apart && e != 1);
     cuda->stream_destroy(s);
     close_device(dev);
 }
@@ -389,6 +451,7 @@ static Suite *suite_fake_products(void)
     tcase_set_timeout(c, 120); /* kernels are compiled */
     tcase_add_checked_fixture(c, load_fakes, NULL);
     tcase_add_test(c, test_gemm);
+    tcase_add_test(c, test_f16_is_rounded_once);
     tcase_add_loop_test(c, test_sizes, OPEN_ROWS, (OPEN_ROWS | OPEN_COUNT) + 1);
     tcase_add_test(c, test_many);
     tcase_add_test(c, test_sizes_by_default);

@@ -56,10 +56,12 @@ tests_backends_check_launches_opencl_CPPFLAGS = $(AM_CPPFLAGS) \
 EXTRA_tests_backends_check_launches_opencl_DEPENDENCIES = tests/layer/opencl_layer.so
 endif
 if HAVE_CUDA
-foreign_tests = tests/backends/check_early_weights tests/backends/check_foreign_cuda \
-	tests/backends/check_foreign_order
+foreign_tests = tests/backends/check_cuda_products tests/backends/check_early_weights \
+	tests/backends/check_foreign_cuda tests/backends/check_foreign_order
 check_PROGRAMS += $(foreign_tests)
 TESTS += $(foreign_tests)
+tests_backends_check_cuda_products_SOURCES = %reldir%/check_cuda_products.c
+tests_backends_check_cuda_products_LDADD = $(LDADD) -lm
 tests_backends_check_early_weights_SOURCES = %reldir%/check_early_weights.c
 tests_backends_check_foreign_cuda_SOURCES = %reldir%/check_foreign_cuda.c
 tests_backends_check_foreign_order_SOURCES = %reldir%/check_foreign_order.c

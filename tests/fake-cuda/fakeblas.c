@@ -1,8 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * cuBLASLt over host memory, f32 and f64, f16 with results of f32, and tf32: columns first, as the real one counts,
- * every product done in double. It lists two algorithms: 7 wants its operands aligned to 16 bytes, 8 takes any; both
- * check what they were promised. With FAKECUDA_GREEDY in the environment 8 asks for workspace too.
+ * cuBLASLt over host memory, f32, f64, f16 with results of f16 or f32, and tf32: columns first, as the real one counts,
+ * every product done in double. It lists these algorithms, which check what they were promised:
+ *
+ * - 7 wants its operands aligned to 16 bytes;
+ * - 8 takes any; with FAKECUDA_GREEDY in the environment it asks for workspace too;
+ * - 9, for results of f16 alone, splits k and has no cluster shape.
+ *
+ * Results of f16 have the roundings of the real library: 9 rounds before it adds a bias, and all round before they add
+ * C where D is C, the host says that beta is 1 and there is no relu.
  */
 #ifdef HAVE_CONFIG_H
 #include "config.h"
@@ -26,6 +32,7 @@ typedef struct operation {
     cudaDataType_t scale;
     cublasOperation_t a, b;
     cublasLtEpilogue_t epilogue;
+    uint32_t pointers; /* cublasLtPointerMode_t */
     const void *bias;
 } operation;
 
@@ -102,6 +109,7 @@ EXPORT cublasStatus_t cublasLtMatmulDescSetAttribute(cublasLtMatmulDesc_t d, cub
     case CUBLASLT_MATMUL_DESC_TRANSA: return set(&o->a, sizeof o->a, value, size);
     case CUBLASLT_MATMUL_DESC_TRANSB: return set(&o->b, sizeof o->b, value, size);
     case CUBLASLT_MATMUL_DESC_EPILOGUE: return set(&o->epilogue, sizeof o->epilogue, value, size);
+    case CUBLASLT_MATMUL_DESC_POINTER_MODE: return set(&o->pointers, sizeof o->pointers, value, size);
     case CUBLASLT_MATMUL_DESC_BIAS_POINTER: return set(&o->bias, sizeof o->bias, value, size);
     default: return CUBLAS_STATUS_INVALID_VALUE;
     }
@@ -178,7 +186,9 @@ static uint64_t op_columns(const layout *l, cublasOperation_t op)
 static cublasStatus_t check(const operation *o, const layout *a, const layout *b, const layout *c, const layout *d)
 {
     const int f64 = a->type == CUDA_R_64F;
-    if (o->scale != d->type || a->type != b->type || c->type != d->type || f64 != (d->type == CUDA_R_64F) ||
+    const cudaDataType_t scale = d->type == CUDA_R_16F ? CUDA_R_32F : d->type;
+    if (d->type == CUDA_R_16F && a->type != CUDA_R_16F) return CUBLAS_STATUS_INVALID_VALUE;
+    if (o->scale != scale || a->type != b->type || c->type != d->type || f64 != (d->type == CUDA_R_64F) ||
         (uint64_t)a->ld < a->rows || (uint64_t)b->ld < b->rows || (uint64_t)d->ld < d->rows)
         return CUBLAS_STATUS_INVALID_VALUE;
     if (op_columns(a, o->a) != op_rows(b, o->b) || op_rows(a, o->a) != d->rows || op_columns(b, o->b) != d->columns)
@@ -217,10 +227,12 @@ EXPORT cublasStatus_t cublasLtMatmulAlgoGetHeuristic(cublasLtHandle_t handle, cu
         return CUBLAS_STATUS_INVALID_VALUE;
     if ((o->epilogue & CUBLASLT_EPILOGUE_BIAS) && !o->bias) return CUBLAS_STATUS_NOT_SUPPORTED;
     /* Nothing takes results, or a bias, that are not aligned to their elements. */
-    const uint64_t least = LAYOUT(d)->type == CUDA_R_64F ? 8 : 4, at = (uint64_t)(uintptr_t)o->bias;
+    const cudaDataType_t result = LAYOUT(d)->type;
+    const uint64_t least = result == CUDA_R_64F ? 8 : result == CUDA_R_16F ? 2 : 4, at = (uint64_t)(uintptr_t)o->bias;
     if (wish->alignment[2] % least || wish->alignment[3] % least) return CUBLAS_STATUS_NOT_SUPPORTED;
     if ((o->epilogue & CUBLASLT_EPILOGUE_BIAS) && at % least) return CUBLAS_STATUS_NOT_SUPPORTED;
     for (int i = 0; i < 4; i++) aligned &= wish->alignment[i] % 16 == 0;
+    if (result == CUDA_R_16F && n < max) answer(&results[n++], 9);
     if (aligned && wish->workspace >= WORKSPACE && n < max) answer(&results[n++], 7);
     if (n < max) answer(&results[n++], 8);
     if (n < max) answer(&results[n++], 8);
@@ -232,8 +244,11 @@ EXPORT cublasStatus_t cublasLtMatmulAlgoConfigGetAttribute(const cublasLtMatmulA
                                                            cublasLtMatmulAlgoConfigAttributes_t attribute, void *value,
                                                            size_t size, size_t *written)
 {
-    if (attribute != CUBLASLT_ALGO_CONFIG_ID || size != 4) return CUBLAS_STATUS_NOT_SUPPORTED;
-    memcpy(value, &algorithm->data[0], 4);
+    const uint32_t id = (uint32_t)algorithm->data[0], parts = 4;
+    if (size != 4) return CUBLAS_STATUS_NOT_SUPPORTED;
+    if (attribute == CUBLASLT_ALGO_CONFIG_ID) memcpy(value, &id, 4);
+    else if (attribute == CUBLASLT_ALGO_CONFIG_SPLITK_NUM && id == 9) memcpy(value, &parts, 4);
+    else return CUBLAS_STATUS_NOT_SUPPORTED;
     *written = 4;
     return CUBLAS_STATUS_SUCCESS;
 }
@@ -300,11 +315,33 @@ static void spend(void *stream)
 /* Matrices number `matrix` of the operands and the result. */
 typedef struct product {
     const operation *o;
+    uint64_t algorithm;
     const void *alpha, *a, *b, *beta, *c;
     void *d;
     const layout *la, *lb, *lc, *ld;
     int32_t matrix;
 } product;
+
+/* A product that is rounded to f16 before something is added to it. */
+static bool rounds_early(const product *p, double beta)
+{
+    if (p->ld->type != CUDA_R_16F) return false;
+    if (p->o->epilogue & CUBLASLT_EPILOGUE_BIAS && p->algorithm == 9) return true;
+    return p->c == p->d && beta == 1 && p->o->pointers == CUBLASLT_POINTER_MODE_HOST &&
+           !(p->o->epilogue & CUBLASLT_EPILOGUE_RELU);
+}
+
+static double rounded_to_f16(double x)
+{
+    return lfuse__f16_to_float(lfuse__double_to_f16(x));
+}
+
+static void put(void *base, cudaDataType_t type, uint64_t i, double value)
+{
+    if (type == CUDA_R_64F) ((double *)base)[i] = value;
+    else if (type == CUDA_R_16F) ((uint16_t *)base)[i] = lfuse__double_to_f16(value);
+    else ((float *)base)[i] = (float)value;
+}
 
 static void multiply_lines(const product *p, const double *rows, const double *columns, uint64_t length)
 {
@@ -315,10 +352,9 @@ static void multiply_lines(const product *p, const double *rows, const double *c
         const uint64_t at = (uint64_t)(p->matrix * p->ld->stride) + column * (uint64_t)p->ld->ld + row;
         const uint64_t from = (uint64_t)(p->matrix * p->lc->stride) + column * (uint64_t)p->lc->ld + row;
         double sum = factor * dot(rows + row * length, columns + column * length, length);
+        if (rounds_early(p, by)) sum = rounded_to_f16(sum);
         if (by != 0) sum += by * get(p->c, p->ld->type, from);
-        sum = finish(o, p->ld->type, row, sum);
-        if (p->ld->type == CUDA_R_64F) ((double *)p->d)[at] = sum;
-        else ((float *)p->d)[at] = (float)sum;
+        put(p->d, p->ld->type, at, finish(o, p->ld->type, row, sum));
     }
 }
 
@@ -354,7 +390,7 @@ EXPORT cublasStatus_t cublasLtMatmul(cublasLtHandle_t handle, cublasLtMatmulDesc
     spend(stream);
     if (algorithm->data[0] == 7 && (addresses % 16 || workspace_bytes < WORKSPACE || !workspace))
         return CUBLAS_STATUS_INVALID_VALUE;
-    product p = {o, alpha, a, b, beta, c, d, la, lb, lc, ld, 0};
+    product p = {o, algorithm->data[0], alpha, a, b, beta, c, d, la, lb, lc, ld, 0};
     for (; status == CUBLAS_STATUS_SUCCESS && p.matrix < ld->batch; p.matrix++) status = multiply(&p);
     return status;
 }
