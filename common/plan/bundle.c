@@ -11,6 +11,8 @@
  *   - unlike ones that are small: with the largest sizes they can have, each leaves part of the device without work
  *     (less than WAVE elements a compute unit), so that together they take as long as the longest and save launches.
  *     The body of none is more than twice as long as that of another, which would take registers from it.
+ * Constants are code, but where many steps differ in nothing else: those constants become numbers that are given with
+ * the launch, so that compiling does not take longer the more steps there are.
  * A stage with several alternatives stays by itself: what of it runs is known when sizes are.
  */
 #include "common/plan/draft.h"
@@ -24,6 +26,7 @@ enum {
     WAVE = 2048,
     SHORT = 16,    /* instructions that any body may have more than another */
     CODES = 8,     /* different ones in a bundle */
+    VARIANTS = 4,  /* steps that may differ in constants alone: of more, these become numbers */
     CHILDREN = 256
 };
 
@@ -63,7 +66,8 @@ static int by_operand(const lfuse__operand *a, const lfuse__operand *b, int rank
     return order;
 }
 
-static int by_instr(const lfuse__instr *a, const lfuse__instr *b)
+/* `values`: constants are compared too. */
+static int by_instr(const lfuse__instr *a, const lfuse__instr *b, bool values)
 {
     int order = compare(a->kind, b->kind);
 
@@ -73,17 +77,17 @@ static int by_instr(const lfuse__instr *a, const lfuse__instr *b)
     if (!order) order = compare(a->a, b->a);
     if (!order) order = compare(a->b, b->b);
     if (!order) order = compare(a->c, b->c);
-    return order ? order : memcmp(&a->number, &b->number, sizeof a->number);
+    return order || !values ? order : memcmp(&a->number, &b->number, sizeof a->number);
 }
 
-static int by_body(const lfuse__body *a, const lfuse__body *b)
+static int by_body(const lfuse__body *a, const lfuse__body *b, bool values)
 {
     int order = compare(a->ninstr, b->ninstr), i;
 
     if (!order) order = compare(a->nstores, b->nstores);
     if (!order) order = compare(a->nnumbers, b->nnumbers);
     if (order) return order;
-    for (i = 0; i < a->ninstr && !order; i++) order = by_instr(&a->instr[i], &b->instr[i]);
+    for (i = 0; i < a->ninstr && !order; i++) order = by_instr(&a->instr[i], &b->instr[i], values);
     for (i = 0; i < a->nstores && !order; i++) {
         order = compare(a->stores[i].reg, b->stores[i].reg);
         if (!order) order = compare(a->stores[i].operand, b->stores[i].operand);
@@ -92,14 +96,14 @@ static int by_body(const lfuse__body *a, const lfuse__body *b)
     return order;
 }
 
-static int by_code(const lfuse__step *a, const lfuse__step *b)
+static int by_code(const lfuse__step *a, const lfuse__step *b, bool values)
 {
     int order = compare(a->kind, b->kind), i;
 
     if (!order) order = compare(a->rank, b->rank);
     if (!order) order = compare(a->naxes, b->naxes);
     if (!order) order = compare(a->noperands, b->noperands);
-    if (!order) order = by_body(&a->body, &b->body);
+    if (!order) order = by_body(&a->body, &b->body, values);
     for (i = 0; i < a->noperands && !order; i++) order = by_operand(&a->operands[i], &b->operands[i], a->rank);
     return order;
 }
@@ -107,7 +111,15 @@ static int by_code(const lfuse__step *a, const lfuse__step *b)
 static int by_item(const void *a, const void *b)
 {
     const item *x = a, *y = b;
-    const int order = by_code(step_of(x->plan, x->stage), step_of(y->plan, y->stage));
+    const int order = by_code(step_of(x->plan, x->stage), step_of(y->plan, y->stage), true);
+
+    return order ? order : compare(x->stage, y->stage);
+}
+
+static int but_for_constants(const void *a, const void *b)
+{
+    const item *x = a, *y = b;
+    const int order = by_code(step_of(x->plan, x->stage), step_of(y->plan, y->stage), false);
 
     return order ? order : compare(x->stage, y->stage);
 }
@@ -191,6 +203,125 @@ static bool is_small(const lfuse__draft *d, const lfuse__step *s)
     return elements <= WAVE * units;
 }
 
+/* ---- constants that become numbers ---- */
+
+/* A quotient by a constant and a power may be computed by what the constant is. */
+static bool is_special(const lfuse__body *body, int reg)
+{
+    int i;
+
+    for (i = 0; i < body->ninstr; i++) {
+        const lfuse__instr *in = &body->instr[i];
+        if (in->kind == LFUSE__I_APPLY && ((in->op == LFUSE__OP_div && in->b == reg) || in->op == LFUSE__OP_pow))
+            return true;
+    }
+    return false;
+}
+
+/* Which constants of floating point are not the same in all of the steps; returns how many. */
+static int find_varying(const item *items, int count, bool *varies)
+{
+    const lfuse__body *first = &step_of(items[0].plan, items[0].stage)->body;
+    int i, k, found = 0;
+
+    for (k = 0; k < first->ninstr; k++) {
+        const lfuse__instr *in = &first->instr[k];
+        varies[k] = false;
+        if (in->kind != LFUSE__I_CONST || !lfuse__is_floating((lfuse_type)in->type) || is_special(first, k)) continue;
+        for (i = 1; i < count && !varies[k]; i++)
+            varies[k] = by_instr(in, &step_of(items[i].plan, items[i].stage)->body.instr[k], true) != 0;
+        found += varies[k];
+    }
+    return found;
+}
+
+/* The constants of a graph, sorted by their bits. */
+typedef struct constant {
+    double number;
+    int32_t node;
+} constant;
+
+static int by_bits(const void *a, const void *b)
+{
+    return memcmp(&((const constant *)a)->number, &((const constant *)b)->number, sizeof(double));
+}
+
+static int list_constants(const lfuse_graph *g, constant *list)
+{
+    int32_t node;
+    int count = 0;
+
+    for (node = 0; node < g->nnodes; node++)
+        if (g->nodes[node].kind == LFUSE__CONSTANT) list[count++] = (constant){ g->nodes[node].number, node };
+    qsort(list, (size_t)count, sizeof *list, by_bits);
+    return count;
+}
+
+/* Turns the constants of a step that vary into numbers, each of a slot of its own. */
+static lfuse_status turn(lfuse__draft *d, lfuse__step *step, const bool *varies, int more, const constant *list,
+                         int count)
+{
+    const size_t n = (size_t)(step->body.nnumbers + more);
+    lfuse_type *types = realloc(step->body.number_types, n * sizeof *types);
+    int *numbers, i, at = step->body.nnumbers;
+
+    if (types) step->body.number_types = types;
+    numbers = types ? realloc(step->numbers, n * sizeof *numbers) : NULL;
+    if (!numbers) return lfuse__error(LFUSE_ERR_MEMORY, "out of host memory while a plan was made (%zu numbers)", n);
+    step->numbers = numbers;
+    for (i = 0; i < step->body.ninstr; i++) {
+        lfuse__instr *in = &step->body.instr[i];
+        const constant wanted = { .number = in->number };
+        const constant *found = varies[i] ? bsearch(&wanted, list, (size_t)count, sizeof *list, by_bits) : NULL;
+        if (!found) continue;
+        LFUSE__TRY(lfuse__draft_number(d, found->node, &numbers[at]));
+        types[at] = (lfuse_type)in->type;
+        in->kind = LFUSE__I_NUMBER;
+        in->number = 0;
+        in->a = (int16_t)at++;
+        step->body.nnumbers = at;
+    }
+    return LFUSE_OK;
+}
+
+static lfuse_status turn_all(lfuse__draft *d, const item *items, int count, const constant *list, int nlist)
+{
+    bool varies[LFUSE__BODY_INSTRUCTIONS];
+    const lfuse__step *first = step_of(items[0].plan, items[0].stage);
+    const int more = first->body.ninstr <= LFUSE__BODY_INSTRUCTIONS ? find_varying(items, count, varies) : 0;
+    int i;
+
+    if (!more || first->body.nnumbers + more > LFUSE__BODY_NUMBERS) return LFUSE_OK;
+    for (i = 0; i < count; i++)
+        LFUSE__TRY(turn(d, step_of(items[i].plan, items[i].stage), varies, more, list, nlist));
+    return LFUSE_OK;
+}
+
+/* Of more than VARIANTS steps that differ in constants alone. What is prepared runs before there are numbers. */
+static lfuse_status share_constants(lfuse__draft *d, item *items, int count)
+{
+    constant *list;
+    lfuse_status status = LFUSE_OK;
+    int start, end, nlist;
+
+    if (count <= VARIANTS || step_of(items[0].plan, items[0].stage)->prepare) return LFUSE_OK;
+    list = malloc(((size_t)d->g->nnodes + 1) * sizeof *list);
+    if (!list)
+        return lfuse__error(LFUSE_ERR_MEMORY, "out of host memory while a plan was made (%d nodes)",
+                            (int)d->g->nnodes);
+    nlist = list_constants(d->g, list);
+    qsort(items, (size_t)count, sizeof *items, but_for_constants);
+    for (start = 0; start < count && !status; start = end) {
+        for (end = start + 1; end < count; end++)
+            if (by_code(step_of(items[start].plan, items[start].stage), step_of(items[end].plan, items[end].stage),
+                        false))
+                break;
+        if (end - start > VARIANTS) status = turn_all(d, items + start, end - start, list, nlist);
+    }
+    free(list);
+    return status;
+}
+
 /* ---- making them ---- */
 
 static int by_stage(const void *a, const void *b)
@@ -234,7 +365,8 @@ static int equals(const item *items, int count, int first, bool *small)
 
     *small = true;
     for (i = first; i < count && i < first + CHILDREN; i++) {
-        if (by_code(step_of(items[first].plan, items[first].stage), step_of(items[i].plan, items[i].stage))) break;
+        if (by_code(step_of(items[first].plan, items[first].stage), step_of(items[i].plan, items[i].stage), true))
+            break;
         *small = *small && items[i].small;
     }
     return i;
@@ -302,7 +434,9 @@ static lfuse_status bundle_level(lfuse__draft *d, int first, int end, users *all
     for (i = first; i < end; i++) each_operand(p, i, all, enter);
     for (i = first; i < end; i++)
         if (can_be_child(p, i) && independent(p, i, all)) items[count++] = (item){ p, i, is_small(d, step_of(p, i)) };
-    return count > 1 ? join(d, items, count) : LFUSE_OK;
+    if (count < 2) return LFUSE_OK;
+    LFUSE__TRY(share_constants(d, items, count));
+    return join(d, items, count);
 }
 
 /* Stages that were left empty go. */

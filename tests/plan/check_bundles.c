@@ -79,6 +79,73 @@ START_TEST(constants_are_code)
 }
 END_TEST
 
+static int children_with_numbers(const lfuse__step *step)
+{
+    int i, count = 0;
+
+    for (i = 0; i < step->nchildren; i++) count += step->children[i].body.nnumbers > 0;
+    return count;
+}
+
+/* From five on they are numbers, but for quotients and powers, which depend on what the constant is. */
+START_TEST(constants_of_many_are_numbers)
+{
+    static const int counts[] = { 4, 5, 20 };
+    const lfuse_size n = 1 << 20;
+    char names[2][16];
+    int i, k, kind;
+
+    for (kind = 0; kind < 3; kind++)
+        for (k = 0; k < 3; k++) {
+            const bool numbers = kind == 0 && counts[k] > 4;
+            lfuse_graph_destroy(g);
+            g = lfuse_graph_create();
+            for (i = 0; i < counts[k]; i++) {
+                snprintf(names[0], sizeof *names, "x%d", i);
+                snprintf(names[1], sizeof *names, "y%d", i);
+                const lfuse_value x = rig_input(names[0], 1, LFUSE_DIMS(n)), c = rig_number(i + 2.5);
+                lfuse_output(g, names[1], kind == 0 ? lfuse_exp(lfuse_mul(x, c)) : kind == 1 ? lfuse_div(x, c)
+                                                                                 : lfuse_pow(x, c));
+            }
+            rig_make(0);
+            ck_assert_int_eq(plan->nstages, numbers ? 1 : counts[k]);
+            if (numbers)
+                ck_assert_int_eq(children_with_numbers(plan->stages[0].alternatives[0].steps), counts[k]);
+        }
+}
+END_TEST
+
+/* What all of them have in common stays code, and so do integers. */
+START_TEST(common_constants_are_code)
+{
+    const lfuse__step *step;
+    char names[2][16];
+    int i;
+
+    for (i = 0; i < 6; i++) {
+        snprintf(names[0], sizeof *names, "x%d", i);
+        snprintf(names[1], sizeof *names, "y%d", i);
+        lfuse_output(g, names[1], lfuse_add(lfuse_mul(rig_input(names[0], 1, LFUSE_DIMS(1 << 20)), rig_number(7)),
+                                            rig_number(i)));
+    }
+    rig_make(0);
+    ck_assert_int_eq(plan->nstages, 1);
+    step = &plan->stages[0].alternatives[0].steps[0].children[5];
+    ck_assert_int_eq(step->body.nnumbers, 1);
+    ck_assert(canonical->nodes[plan->numbers[step->numbers[0]]].number == 5);
+    lfuse_graph_destroy(g);
+    g = lfuse_graph_create();
+    for (i = 0; i < 6; i++) {
+        snprintf(names[0], sizeof *names, "x%d", i);
+        snprintf(names[1], sizeof *names, "y%d", i);
+        lfuse_output(g, names[1], lfuse_add(lfuse_input(g, names[0], LFUSE_I32, 1, LFUSE_DIMS(1 << 20)),
+                                            rig_number(i + 1)));
+    }
+    rig_make(0);
+    ck_assert_int_eq(plan->nstages, 6);
+}
+END_TEST
+
 START_TEST(levels_are_kept)
 {
     const lfuse_value x = rig_input("x", 2, LFUSE_DIMS(4, 8)), w = rig_input("w", 2, LFUSE_DIMS(4, 8));
@@ -197,6 +264,8 @@ static Suite *suite_bundles(void)
     tcase_add_test(c, unlike_ones_when_they_are_small);
     tcase_add_test(c, unlike_ones_of_similar_length);
     tcase_add_test(c, constants_are_code);
+    tcase_add_test(c, constants_of_many_are_numbers);
+    tcase_add_test(c, common_constants_are_code);
     tcase_add_test(c, levels_are_kept);
     tcase_add_test(c, split_and_stack_is_one_launch);
     tcase_add_test(c, updates_do_not_run_beside_their_readers);

@@ -322,6 +322,78 @@ START_TEST(every_number_of_parts)
 }
 END_TEST
 
+/* ---- many results of one input ---- */
+
+/* "y0" ... : of a constant and of "x0" each. */
+static void many_results(int n)
+{
+    lfuse_value x;
+    int i;
+
+    lfuse_graph_destroy(g);
+    g = lfuse_graph_create();
+    x = input("x", 0);
+    for (i = 0; i < n; i++) output(i, lfuse_tanh(lfuse_mul(x, lfuse_constant(g, 0.001 * (i + 1)))));
+}
+
+static uint64_t kernels_of_results(int n)
+{
+    lfuse__stub_counters before, after;
+    lfuse_plan *plan;
+
+    many_results(n);
+    lfuse__stub_counters_get(&before);
+    plan = plan_with(0);
+    lfuse__stub_counters_get(&after);
+    lfuse_plan_destroy(plan);
+    return after.kernels - before.kernels;
+}
+
+/* Constants of so many are numbers: how much is compiled does not depend on how many there are. */
+START_TEST(many_results_are_few_kernels)
+{
+    static const int counts[] = { 100, 400, 1000 };
+    size_t i;
+
+    open_with(1024, _i);
+    for (i = 0; i < 3; i++) {
+        const uint64_t kernels = kernels_of_results(counts[i]);
+        ck_assert_msg(kernels >= 1 && kernels <= 4, "%d results: %d kernels", counts[i], (int)kernels);
+    }
+}
+END_TEST
+
+START_TEST(results_by_numbers)
+{
+    enum { RESULTS = 100 };
+    static lfuse_binding b[RESULTS + 1];
+    static float got[2][RESULTS][ELEMENTS];
+    lfuse_tensor *y[RESULTS], *x;
+    lfuse_plan *plan;
+    int i, form;
+
+    open_with(1024, _i);
+    x = ramp(2, SHAPE(ROWS, COLUMNS), -1, 0.25f);
+    for (i = 0; i < RESULTS; i++) y[i] = tensor(2, SHAPE(ROWS, COLUMNS));
+    for (form = 0; form < 2; form++) {
+        many_results(RESULTS);
+        for (i = 0; i < RESULTS + 1; i++) {
+            const char *name = g->names[i].text;
+            b[i] = lfuse_bind_tensor(name, *name == 'x' ? x : y[atoi(name + 1)]);
+        }
+        plan = plan_with((form ? LFUSE_NO_BUNDLES : 0) | LFUSE_NO_REPLAY);
+        OK(lfuse_plan_run(plan, stream, b, RESULTS + 1));
+        OK(lfuse_stream_synchronize(stream));
+        for (i = 0; i < RESULTS; i++) OK(lfuse_tensor_read(y[i], NULL, got[form][i]));
+        lfuse_plan_destroy(plan);
+    }
+    ck_assert(!memcmp(got[0], got[1], sizeof *got));
+    ck_assert_float_ne(got[0][0][0], got[0][1][0]);
+    for (i = 0; i < RESULTS; i++) lfuse_tensor_destroy(y[i]);
+    lfuse_tensor_destroy(x);
+}
+END_TEST
+
 /* ---- what keeps launches of its own ---- */
 
 /* The step of output `i` of a plan without bundles. */
@@ -430,6 +502,8 @@ static Suite *suite_share(void)
     setenv("LFUSE_CACHE", "0", 1); /* programs are text */
     tcase_add_checked_fixture(c, open_stub, close_stub);
     tcase_set_timeout(c, 0);
+    tcase_add_loop_test(c, many_results_are_few_kernels, ITEMS, LANES + 1);
+    tcase_add_loop_test(c, results_by_numbers, ITEMS, LANES + 1);
     tcase_add_test(c, unlike_code);
     tcase_add_test(c, unlike_local_memory);
     tcase_add_loop_test(c, every_number_of_parts, 0, KINDS * LIMITS * FORMS);
