@@ -111,6 +111,16 @@ static lfuse_status compile(lfuse_device *dev, const char *source, lfuse__bprogr
     return status;
 }
 
+lfuse_status lfuse__build_by_launch(lfuse_stream *s, lfuse__kernel *kernel, const lfuse__launch_args *nothing)
+{
+    const uint64_t start = nanoseconds();
+    lfuse_status status = lfuse__launch(s, kernel, nothing);
+
+    if (!status) status = lfuse__stream_sync(s);
+    atomic_fetch_add(&lfuse__stream_device(s)->build_ns, nanoseconds() - start);
+    return status;
+}
+
 /* False when there is no entry, or one that the driver does not take any more. */
 static bool from_cache(lfuse_device *dev, const lfuse__strbuf *key, lfuse__bprogram **program)
 {

@@ -73,8 +73,7 @@ static lfuse_status touch(lfuse_device *dev, const lfuse__compiled *c)
     LFUSE__TRY(lfuse__device_stream(dev, &s));
     LFUSE__TRY(lfuse__kernel_create(c->program, c->name, &kernel));
     lfuse__device_lock_sync(dev);
-    status = lfuse__launch(s, kernel, &args);
-    if (!status) status = lfuse__stream_sync(s);
+    status = lfuse__build_by_launch(s, kernel, &args);
     lfuse__device_unlock_sync(dev);
     lfuse__kernel_destroy(kernel);
     return status;

@@ -41,7 +41,8 @@ typedef struct lfuse_device_counters {
     uint64_t launches;    /**< kernel launches and vendor library calls of runs */
     uint64_t compiles;    /**< programs given to the vendor's compiler (disk-cache hits do not count) */
     uint64_t build_us;    /**< microseconds spent in the vendor's compiler and program loader, of
-                               threads at work side by side the sum */
+                               threads at work side by side the sum; with a driver that compiles a kernel when
+                               it is first launched (PoCL), that launch too */
     uint64_t allocations; /**< device memory blocks asked from the driver */
     uint64_t bytes;       /**< device memory held from the driver at this moment */
 } lfuse_device_counters;

@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Kernels become several programs, compiled side by side, where the device's compiler can; which, and what fails. */
+/*
+ * Kernels become several programs, compiled side by side, where the compiler of the device can; which, and what fails.
+ * What compiling takes is counted.
+ */
 #ifdef HAVE_CONFIG_H
 #include "config.h"
 #endif
@@ -106,6 +109,33 @@ START_TEST(others_are_one_program)
 }
 END_TEST
 
+/* With a driver that compiles when kernels are first launched, a plan's making does that, and it is counted. */
+START_TEST(time_of_first_launches)
+{
+    lfuse_device_counters before, after;
+    uint64_t asked, compiled;
+    lfuse_plan *norm, *again;
+    double start, stop, counted;
+
+    lfuse__stub.batched = lfuse__stub.compiles_at_launch = true; /* a program is text until it is launched */
+    begin(false);
+    lfuse__stub_batch_cost(&asked, &compiled, &start);
+    OK(lfuse_device_get_counters(dev, &before));
+    OK(make(true, &norm));
+    OK(lfuse_device_get_counters(dev, &after));
+    lfuse__stub_batch_cost(&asked, &compiled, &stop);
+    ck_assert(stop > start);
+    counted = 1e-6 * (double)(after.build_us - before.build_us);
+    ck_assert_msg(counted >= stop - start - 1e-6, "%g s of %g are counted", counted, stop - start);
+    OK(make(true, &again)); /* the same plan: nothing is compiled */
+    OK(lfuse_device_get_counters(dev, &before));
+    ck_assert_uint_eq(before.build_us, after.build_us);
+    lfuse_plan_destroy(norm);
+    lfuse_plan_destroy(again);
+    end();
+}
+END_TEST
+
 /* Whichever fails, in whatever thread: its status and message, nothing launched, and the next try is as if nothing. */
 START_TEST(one_of_them_fails)
 {
@@ -140,6 +170,7 @@ static Suite *suite_programs(void)
     tcase_add_checked_fixture(t, open_stub, close_stub);
     tcase_add_test(t, long_kernels_are_several_programs);
     tcase_add_test(t, others_are_one_program);
+    tcase_add_test(t, time_of_first_launches);
     tcase_add_test(t, one_of_them_fails);
     tcase_set_timeout(t, 120);
     suite_add_tcase(s, t);
