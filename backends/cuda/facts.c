@@ -132,6 +132,7 @@ static void state_launches(const numbers *n, lfuse__cu_device *device)
     f->capture = true;
     f->concurrent_builds = true;
     f->simd = WARP;
+    f->steps = true;
     f->matrix_units = device->capability >= UNITS_CAPABILITY;
     f->overlaps = device->overlap;
     /* 256 work-items with 255 registers each fit a multiprocessor, and so does the static local memory of one group. */

@@ -176,6 +176,7 @@ static lfuse_status emit(lfuse__strbuf *out, const char *name, const lfuse__kern
                             c->product.columns, c->product.depth, c->product.phase);
     lfuse__tiles_describe(&t, out, c);
     t.overlaps = overlaps(facts, &c->product);
+    t.steps = facts->steps;
     lfuse__put_powers(out, c->body);
     if (c->product.phase) put_fold(&t, name);
     else if (lfuse__is_thin(&c->product)) lfuse__thin_put(&t, name);

@@ -105,6 +105,7 @@ typedef struct lfuse__tiles {
     int places;           /* work-items of a slice: threads is so many times slices */
     int vectors;          /* of the sums of a tile */
     const char *sum;      /* word of the type */
+    bool steps;           /* facts.steps */
     bool overlaps;        /* facts.overlaps: the kernel has no BEGIN yet where its sums begin */
 } lfuse__tiles;
 
