@@ -196,26 +196,64 @@ static lfuse_status rates_for(lfuse_device *dev, const lfuse_graph *graph, const
     return LFUSE_OK;
 }
 
-/* Who computes products depends on whether there is a vendor's library, which is known when it has been loaded. */
-static lfuse_status products_for(lfuse_device *dev, const lfuse_graph *graph, const lfuse_plan_options *options,
-                                 lfuse__facts *facts)
+/* The vendor's library is loaded, where it was not, and is then known to be there or not. */
+static lfuse_status look_for_vendor(lfuse_device *dev, lfuse__facts *facts)
 {
     lfuse__facts full;
 
-    if (!lfuse__tiles_fit(facts) || options->provider != LFUSE_PROVIDER_DEFAULT ||
-        !has_products(graph, LFUSE_TYPE_NONE))
-        return LFUSE_OK;
     LFUSE__TRY(lfuse__device_full_facts(dev, &full));
     facts->products = full.products;
     return LFUSE_OK;
+}
+
+/* Whether both providers of products are looked at from the start: they race, or a model compares what they reach. */
+static bool compares_providers(const lfuse__facts *facts, const lfuse_graph *graph, const lfuse_plan_options *options)
+{
+    return lfuse__tiles_fit(facts) && options->provider == LFUSE_PROVIDER_DEFAULT &&
+           (options->effort == LFUSE_EFFORT_MEASURE || options->strassen != LFUSE_STRASSEN_OFF) &&
+           has_products(graph, LFUSE_TYPE_NONE);
+}
+
+/* Whether some product is the vendor's in the first place. */
+static bool asks_vendor(const lfuse__plan_body *plan)
+{
+    int i, k;
+
+    for (i = 0; i < plan->nstages; i++) {
+        const lfuse__alternative *first = &plan->stages[i].alternatives[0];
+        for (k = 0; k < first->nsteps; k++)
+            if (first->steps[k].kind == LFUSE__STEP_GEMM && !first->steps[k].product.native) return true;
+    }
+    return false;
+}
+
+/*
+ * A vendor's library may take longer to load than all else of a first result (cuBLASLt: 50 ms). So it is taken to be
+ * there until a plan begins with a product of its own: where it then is not, the plan is made again.
+ */
+static lfuse_status make_plan(lfuse_device *dev, const lfuse_graph *graph, const lfuse_plan_options *options,
+                              lfuse__facts *facts, lfuse__plan_body **plan)
+{
+    const lfuse__products before = facts->products;
+
+    if (compares_providers(facts, graph, options)) {
+        LFUSE__TRY(look_for_vendor(dev, facts));
+        return lfuse__plan_make(graph, facts, options, plan);
+    }
+    LFUSE__TRY(lfuse__plan_make(graph, facts, options, plan));
+    if (!lfuse__tiles_fit(facts) || options->provider != LFUSE_PROVIDER_DEFAULT || !asks_vendor(*plan)) return LFUSE_OK;
+    LFUSE__TRY(look_for_vendor(dev, facts));
+    if (facts->products == before) return LFUSE_OK;
+    lfuse__plan_free(*plan);
+    *plan = NULL;
+    return lfuse__plan_make(graph, facts, options, plan);
 }
 
 static lfuse_status build(lfuse__body_entry *e, lfuse_device *dev, const lfuse_graph *graph,
                           const lfuse_plan_options *options, lfuse__facts *facts)
 {
     e->transport = options->transport;
-    LFUSE__TRY(products_for(dev, graph, options, facts));
-    LFUSE__TRY(lfuse__plan_make(graph, facts, options, &e->plan));
+    LFUSE__TRY(make_plan(dev, graph, options, facts, &e->plan));
     LFUSE__TRY(lfuse__entry_want_all(e, lfuse__device_facts(dev)));
     return e->kernels ? lfuse__entry_compile(e, dev, e->kernels, NULL) : LFUSE_OK;
 }

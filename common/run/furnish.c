@@ -202,6 +202,13 @@ static bool has_estimate(const lfuse__alternative *a)
     return a->steps[0].kind == LFUSE__STEP_GEMM && a->steps[0].product.native;
 }
 
+/* Another alternative is asked; a vendor's library that a plan counts on may turn out not to be there. */
+static bool declines(const lfuse_instance *in, lfuse_status status)
+{
+    return status == LFUSE_ERR_UNSUPPORTED || status == LFUSE_ERR_LIBRARY ||
+           (in->lean && status == LFUSE_ERR_DEVICE_MEMORY);
+}
+
 /* The buffers' lifetimes as they were: a declined alternative has used some. */
 static lfuse_status furnish_stage(lfuse_instance *in, const lfuse__stage *stage)
 {
@@ -232,7 +239,7 @@ static lfuse_status furnish_stage(lfuse_instance *in, const lfuse__stage *stage)
         lfuse__drop_operations(in, noperations);
         in->nbuffers = nbuffers;
         if (nbuffers) memcpy(in->buffers, before, (size_t)nbuffers * sizeof *before);
-        if (status != LFUSE_ERR_UNSUPPORTED && !(in->lean && status == LFUSE_ERR_DEVICE_MEMORY)) break;
+        if (!declines(in, status)) break;
         log_decline(in, a->name, &a->steps[0]);
     }
 

@@ -442,6 +442,38 @@ START_TEST(test_no_memory)
 }
 END_TEST
 
+static void multiply(lfuse_device *dev, lfuse_stream *s, lfuse_type type, int64_t size)
+{
+    const int64_t shape[] = { size, size };
+    lfuse_tensor *t[3];
+    for (int i = 0; i < 3; i++) OK(lfuse_tensor_create(dev, type, 2, shape, &t[i]));
+    OK(lfuse_gemm(s, 0, 0, 1, t[0], t[1], 0, t[2]));
+    OK(lfuse_stream_synchronize(s));
+    for (int i = 0; i < 3; i++) lfuse_tensor_destroy(t[i]);
+}
+
+/* cuBLASLt takes 50 ms to load: for its own products alone. */
+START_TEST(test_loaded_late)
+{
+    lfuse_device *dev;
+    lfuse_stream *s;
+    if (lfuse__cu_load_compiler()) TEST_SKIP("no NVRTC");
+    setenv("FAKECUDA_QUICK", "0", 1);
+    arrange("");
+    OK(lfuse_device_open("cuda:0", &dev));
+    OK(lfuse_stream_create(dev, &s));
+    multiply(dev, s, LFUSE_F32, 64);
+    multiply(dev, s, LFUSE_F32, 512);
+    ck_assert(!atomic_load(&lfuse__cu_blas.tried));
+    multiply(dev, s, LFUSE_F16, 512);
+    ck_assert(atomic_load(&lfuse__cu_blas.tried));
+    lfuse_stream_destroy(s);
+    lfuse_device_close(dev);
+    unsetenv("FAKECUDA_QUICK");
+    arrange("");
+}
+END_TEST
+
 static Suite *suite_fake_products(void)
 {
     Suite *s = suite_create("cuda-fake products");
@@ -450,6 +482,7 @@ static Suite *suite_fake_products(void)
 
     tcase_set_timeout(c, 120); /* kernels are compiled */
     tcase_add_checked_fixture(c, load_fakes, NULL);
+    tcase_add_test(c, test_loaded_late);
     tcase_add_test(c, test_gemm);
     tcase_add_test(c, test_f16_is_rounded_once);
     tcase_add_loop_test(c, test_sizes, OPEN_ROWS, (OPEN_ROWS | OPEN_COUNT) + 1);
