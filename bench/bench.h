@@ -80,6 +80,12 @@ typedef struct bench_suite {
      * run where it is named.
      */
     lfuse_status (*perform)(bench_device *d, const char *problem, const char *only, FILE *json, int *good, int *wrong);
+    /*
+     * Builds the candidates of a choice with bench_add_choices, as `prepare` does variants. A problem has
+     * `choice_cases` of them, 0 where there is nothing to choose; number 1 is the product with an epilogue.
+     */
+    lfuse_status (*choices)(bench_device *d, const char *problem, int number, bench_case *c);
+    int choice_cases;
 } bench_suite;
 
 extern const bench_suite bench_suite_launch, bench_suite_pointwise, bench_suite_gemm, bench_suite_dense,
@@ -107,6 +113,16 @@ int bench_tune(bench_device *d, const bench_suite *suite, const char *const *pro
 lfuse_status bench_tune_begin(bench_device *d);
 lfuse_status bench_tune_end(bench_device *d);
 
+/* choices.c: how many choices by estimate were within 5 % of the best candidate, and how many were not. */
+typedef struct bench_choices {
+    int within, beyond, skipped;
+} bench_choices;
+/* Begins a device's table, and its lines in `json` (may be NULL). */
+void bench_choices_begin(const bench_device *d, FILE *json);
+/* Opens the device anew, by the name in d->info. */
+void bench_check_choices(const bench_device *d, const bench_suite *suite, const char *problem, FILE *json,
+                         bench_choices *count);
+
 /* machine.c */
 lfuse_status bench_machine_measure(bench_device *d);
 /* GFLOP/s of products of operands of a type, measured at the first call for it; 0: the device has none. */
@@ -114,6 +130,8 @@ lfuse_status bench_machine_product_rate(bench_device *d, lfuse_type operands, do
 
 /* report.c: a table on stdout, JSON lines in `json` (may be NULL). */
 void bench_report_machine(const bench_device *d, FILE *json);
+/* The JSON line alone; what is < 0 was not measured. */
+void bench_write_machine(const bench_device *d, FILE *json);
 void bench_report_case(const bench_device *d, const bench_case *c, const char *only, const bench_figures *figures,
                        FILE *json);
 void bench_report_skipped(const bench_device *d, const char *problem, const char *reason, FILE *json);

@@ -99,6 +99,9 @@ lfuse_status fixture_strassen(fixture *f, bench_case *c, fixture_levels which, c
  */
 lfuse_status fixture_sequence(fixture *f, bench_case *c, const char *name, lfuse_graph *const *graphs, int count);
 
+/* choices.c: the plan by estimate and those that it could have been. `vendor`: with the vendor's library among them. */
+lfuse_status bench_add_choices(fixture *f, bench_case *c, bool vendor);
+
 /* verify.c: the outputs of set 0 against the oracle. Fills max_err, tol and ok of the variant. */
 lfuse_status fixture_verify(fixture *f, bench_variant *v);
 

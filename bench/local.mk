@@ -27,7 +27,7 @@ bench_lfuse_bench_SOURCES = %reldir%/main.c %reldir%/bench.h %reldir%/case.c %re
 	%reldir%/gemm_vendor.c %reldir%/gemm_host.c %reldir%/gemm_group.c %reldir%/gemm_group.h \
 	%reldir%/openblas.c \
 	%reldir%/openblas.h %reldir%/suite_stack.c %reldir%/suite_rows.c %reldir%/suite_embed.c \
-	%reldir%/tune.c %reldir%/suite_first.c %reldir%/first.c %reldir%/first.h \
+	%reldir%/choices.c %reldir%/tune.c %reldir%/suite_first.c %reldir%/first.c %reldir%/first.h \
 	%reldir%/suite_foreach.c %reldir%/suite_optim.c %reldir%/models.c %reldir%/models.h \
 	%reldir%/optim_truth.c %reldir%/optim_truth.h %reldir%/accumulation.c
 if HAVE_CUDA

@@ -25,7 +25,7 @@ typedef struct options {
     const char *device, *suite, *variant, *json_path, *report;
     const char *named[MOST_NAMED]; /* problems, in the order given */
     int nnamed;
-    bool quick, list, tune, first;
+    bool quick, list, tune, check_choices, first;
     FILE *json;
 } options;
 
@@ -38,6 +38,8 @@ static void usage(FILE *to)
     fputs("usage: lfuse-bench [--device all|NAME] [--suite NAME] [--case PROBLEM]... [--variant NAME]\n"
           "                   [--quick] [--json FILE] [--list] [--help] [--version]\n"
           "       lfuse-bench --tune [--device all|NAME] [--suite NAME] [--case PROBLEM]... [--quick]\n"
+          "       lfuse-bench --check-choices [--device all|NAME] [--suite NAME] [--case PROBLEM]... [--quick]\n"
+          "                   [--json FILE]\n"
           "       lfuse-bench --report FOLDER FILE...\n", to);
 }
 
@@ -123,8 +125,37 @@ static int tune_device(const options *o, bench_device *d, totals *t)
     return bench_tune_end(d) ? fail(d->info.name) : 0;
 }
 
+static void check_problems(const options *o, const bench_device *d, bench_choices *count)
+{
+    for (int i = 0; i < o->nnamed; i++) bench_check_choices(d, suite_of(o->named[i]), o->named[i], o->json, count);
+    for (int i = 0; i < SUITES && !o->nnamed; i++) {
+        if (!suites[i]->choices || (o->suite && strcmp(o->suite, suites[i]->name))) continue;
+        for (const char *const *p = problems_of(o, suites[i]); *p; p++)
+            bench_check_choices(d, suites[i], *p, o->json, count);
+    }
+}
+
+/* Each problem opens the device by itself: here it is asked for its name alone. */
+static int check_device(const options *o, const char *name, totals *t)
+{
+    bench_device d = {.quick = o->quick, .named = o->nnamed > 0};
+    bench_choices count = {0, 0, 0};
+    if (lfuse_device_open(name, &d.dev)) return fail(name);
+    const lfuse_status status = lfuse_device_get_info(d.dev, &d.info);
+    lfuse_device_close(d.dev);
+    if (status) return fail(name);
+    d.machine = (bench_machine){.empty_us = -1, .copy_gbs = -1, .timer_us = -1};
+    bench_choices_begin(&d, o->json);
+    check_problems(o, &d, &count);
+    t->good += count.within;
+    t->wrong += count.beyond;
+    t->skipped += count.skipped;
+    return 0;
+}
+
 static int run_device(const options *o, const char *name, totals *t)
 {
+    if (o->check_choices) return check_device(o, name, t);
     bench_device d = {.quick = o->quick, .named = o->nnamed > 0};
     int result = 0;
     if (lfuse_device_open(name, &d.dev)) return fail(name ? name : "default device");
@@ -173,7 +204,8 @@ static int add_case(options *o, const char *problem)
 
 static int parse(int argc, char **argv, options *o)
 {
-    enum { DEVICE = 1, SUITE, CASE, VARIANT, QUICK, JSON, LIST, TUNE, REPORT, FIRST, HELP, VERSION };
+    enum { DEVICE = 1, SUITE, CASE, VARIANT, QUICK, JSON, LIST, TUNE, CHECK_CHOICES, REPORT, FIRST, HELP,
+           VERSION };
     static const struct option known[] = {
         {"device", required_argument, NULL, DEVICE}, {"suite", required_argument, NULL, SUITE},
         {"case", required_argument, NULL, CASE},     {"variant", required_argument, NULL, VARIANT},
@@ -181,6 +213,7 @@ static int parse(int argc, char **argv, options *o)
         {"list", no_argument, NULL, LIST},           {"help", no_argument, NULL, HELP},
         {"tune", no_argument, NULL, TUNE},           {"version", no_argument, NULL, VERSION},
         {"report", required_argument, NULL, REPORT}, {"first", no_argument, NULL, FIRST},
+        {"check-choices", no_argument, NULL, CHECK_CHOICES},
         {NULL, 0, NULL, 0}};
     for (int c; (c = getopt_long(argc, argv, "", known, NULL)) != -1;) {
         switch (c) {
@@ -194,6 +227,7 @@ static int parse(int argc, char **argv, options *o)
         case JSON: o->json_path = optarg; break;
         case LIST: o->list = true; break;
         case TUNE: o->tune = true; break;
+        case CHECK_CHOICES: o->check_choices = true; break;
         case REPORT: o->report = optarg; break;
         case FIRST: o->first = true; break; /* the suite's own: suite_first.c */
         case HELP: usage(stdout); exit(0);
@@ -205,7 +239,8 @@ static int parse(int argc, char **argv, options *o)
         usage(stderr);
         return -1;
     }
-    if (o->report && (o->suite || o->nnamed || o->variant || o->json_path || o->quick || o->list || o->tune)) {
+    if (o->report && (o->suite || o->nnamed || o->variant || o->json_path || o->quick || o->list || o->tune ||
+                      o->check_choices)) {
         fputs("lfuse-bench: --report measures nothing and takes no other option\n", stderr);
         return -1;
     }
@@ -213,9 +248,14 @@ static int parse(int argc, char **argv, options *o)
         fputs("lfuse-bench: --tune measures choices, not variants, and writes no figures\n", stderr);
         return -1;
     }
-    for (int i = 0; i < o->nnamed && o->tune; i++) {
-        if (suite_of(o->named[i])->tune) continue;
-        fprintf(stderr, "lfuse-bench: there is nothing to tune in the problem \"%s\"\n", o->named[i]);
+    if (o->check_choices && (o->variant || o->tune)) {
+        fputs("lfuse-bench: --check-choices has candidates of its own, and keeps no choice\n", stderr);
+        return -1;
+    }
+    for (int i = 0; i < o->nnamed && (o->tune || o->check_choices); i++) {
+        if (suite_of(o->named[i])->choices) continue;
+        fprintf(stderr, "lfuse-bench: there is nothing to %s in the problem \"%s\"\n", o->tune ? "tune" : "choose",
+                o->named[i]);
         return -1;
     }
     for (int i = 0; o->suite; i++) {
@@ -237,13 +277,17 @@ int main(int argc, char **argv)
     if (o.first) return bench_first_process(o.device, o.nnamed ? o.named[0] : "");
     /* first_us is told for an empty cache, unless the user wants his own; wisdom has its place in the cache's folder */
     if (!o.tune) setenv("LFUSE_CACHE", "0", 0);
+    if (o.check_choices) setenv("LFUSE_WISDOM", "0", 1); /* what was measured before is no estimate */
     if (o.list) return list_problems(&o);
     if (o.json_path && !(o.json = fopen(o.json_path, "w"))) {
         fprintf(stderr, "lfuse-bench: %s: %s\n", o.json_path, strerror(errno));
         return 2;
     }
     int result = strcmp(o.device, "all") ? run_device(&o, o.device, &t) : run_all(&o, &t);
-    if (!o.tune) printf("\n%d results verified, %d wrong, %d problems skipped\n", t.good, t.wrong, t.skipped);
+    if (o.check_choices)
+        printf("\n%d choices within 5 %% of the best, %d beyond, %d problems skipped\n", t.good, t.wrong, t.skipped);
+    else if (!o.tune)
+        printf("\n%d results verified, %d wrong, %d problems skipped\n", t.good, t.wrong, t.skipped);
     if (o.json && (ferror(o.json) | fclose(o.json))) {
         fprintf(stderr, "lfuse-bench: %s: %s\n", o.json_path, strerror(errno));
         result = 1;

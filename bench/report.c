@@ -14,15 +14,9 @@ static void number(FILE *json, const char *key, double value)
     else fprintf(json, ",\"%s\":%.6g", key, value);
 }
 
-void bench_report_machine(const bench_device *d, FILE *json)
+void bench_write_machine(const bench_device *d, FILE *json)
 {
     const bench_machine *m = &d->machine;
-    printf("\n%s  %s\n  %s\n", d->info.name, d->info.product, d->info.driver);
-    printf("  copy %.0f GB/s, f32 product %.0f GFLOP/s, empty launch and synchronisation %.1f us\n\n", m->copy_gbs,
-           m->gemm_gflops, m->empty_us);
-    printf("  %-28s %-12s %10s %10s %10s %10s %9s %8s %9s %9s  %s\n", "problem", "variant", "wall us", "gpu us",
-           "cold us", "enqueue us", "floor us", "launches", "GFLOP/s", "err/tol", "");
-    if (!json) return;
     fputs("{\"type\":\"machine\"", json);
     json_text(json, "device", d->info.name);
     json_text(json, "backend", d->info.backend);
@@ -36,6 +30,17 @@ void bench_report_machine(const bench_device *d, FILE *json)
     number(json, "gemm_gflops", m->gemm_gflops > 0 ? m->gemm_gflops : -1);
     number(json, "timer_us", m->timer_us);
     fputs("}\n", json);
+}
+
+void bench_report_machine(const bench_device *d, FILE *json)
+{
+    const bench_machine *m = &d->machine;
+    printf("\n%s  %s\n  %s\n", d->info.name, d->info.product, d->info.driver);
+    printf("  copy %.0f GB/s, f32 product %.0f GFLOP/s, empty launch and synchronisation %.1f us\n\n", m->copy_gbs,
+           m->gemm_gflops, m->empty_us);
+    printf("  %-28s %-12s %10s %10s %10s %10s %9s %8s %9s %9s  %s\n", "problem", "variant", "wall us", "gpu us",
+           "cold us", "enqueue us", "floor us", "launches", "GFLOP/s", "err/tol", "");
+    if (json) bench_write_machine(d, json);
 }
 
 static void figure(double value)

@@ -181,6 +181,21 @@ static lfuse_status tune(bench_device *d, const char *problem)
     return status;
 }
 
+static lfuse_status choices(bench_device *d, const char *problem, int number, bench_case *c)
+{
+    dense p;
+    fixture *f;
+    (void)number;
+    LFUSE__TRY(read_problem(d, problem, &p));
+    LFUSE__TRY(fixture_create(d, &f));
+    c->shared = f;
+    c->destroy = fixture_destroy;
+    LFUSE__TRY(build(f, &p));
+    bench_choose_sets(d, c, fixture_bytes(f), MOST_SETS);
+    LFUSE__TRY(fixture_upload(f, c->nsets));
+    return bench_add_choices(f, c, !is_too_large(d, &p, most_of_vendor));
+}
+
 static lfuse_status prepare(bench_device *d, const char *problem, bench_case *c)
 {
     dense p;
@@ -216,4 +231,4 @@ static const char *const problems[] = {
     "dense:L8:H4096:B4096:f16", "dense:L8:H8192:B8192:f16",
     "dense:L8:H128:B64:bf16", "dense:L8:H512:B64:bf16", "dense:L8:H4096:B64:bf16", "dense:L8:H4096:B4096:bf16", NULL};
 static const char *const quick[] = {"dense:L8:H128:B64", "dense:L4:H64:B8:f16", "dense:L4:H64:B8:bf16", NULL};
-const bench_suite bench_suite_dense = {"dense", problems, quick, prepare, tune, NULL};
+const bench_suite bench_suite_dense = {"dense", problems, quick, prepare, tune, NULL, choices, 1};

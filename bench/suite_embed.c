@@ -162,4 +162,4 @@ static lfuse_status prepare(bench_device *d, const char *problem, bench_case *c)
 
 static const char *const problems[] = {"embed:26x2048x64", NULL};
 static const char *const quick[] = {"embed:26x256x64", NULL};
-const bench_suite bench_suite_embed = {"embed", problems, quick, prepare, NULL, NULL};
+const bench_suite bench_suite_embed = {"embed", problems, quick, prepare, NULL, NULL, NULL, 0};

@@ -393,4 +393,4 @@ static const char *const problems[] = {
     "foreach:norm:1000x256",    NULL};
 static const char *const quick[] = {"foreach:add:10x256", "foreach:add:1000x256", "foreach:add_out:100x256",
                                     "foreach:lerp:100x256", "foreach:norm:100x256", NULL};
-const bench_suite bench_suite_foreach = {"foreach", problems, quick, prepare, NULL, NULL};
+const bench_suite bench_suite_foreach = {"foreach", problems, quick, prepare, NULL, NULL, NULL, 0};

@@ -120,6 +120,22 @@ static lfuse_status tune(bench_device *d, const char *problem)
     return LFUSE_OK;
 }
 
+static lfuse_status choices(bench_device *d, const char *problem, int number, bench_case *c)
+{
+    gemm_problem p;
+    fixture *f;
+    if (gemm_group_is(problem))
+        return lfuse__error(LFUSE_ERR_UNSUPPORTED, "%s: a group is one launch of one form", problem);
+    LFUSE__TRY(read_problem(d, problem, &p));
+    LFUSE__TRY(fixture_create(d, &f));
+    c->shared = f;
+    c->destroy = fixture_destroy;
+    LFUSE__TRY(gemm_problem_build(f, &p, number == 1));
+    bench_choose_sets(d, c, fixture_bytes(f), MOST_SETS);
+    LFUSE__TRY(fixture_upload(f, c->nsets));
+    return bench_add_choices(f, c, !gemm_problem_is_large(d, &p, most_of_vendor));
+}
+
 static lfuse_status prepare(bench_device *d, const char *problem, bench_case *c)
 {
     gemm_problem p;
@@ -152,4 +168,4 @@ static const char *const problems[] = {
     "gemm:4096x4096x4096:tf32", "gemm:8192x8192x8192", NULL};
 static const char *const quick[] = {"gemm:256x256x256", "gemm:8x512x512", "gemm:128x64x96:tn:b3", "gemm:64x96x80:g5",
                                     NULL};
-const bench_suite bench_suite_gemm = {"gemm", problems, quick, prepare, tune, NULL};
+const bench_suite bench_suite_gemm = {"gemm", problems, quick, prepare, tune, NULL, choices, 2};

@@ -120,4 +120,4 @@ static lfuse_status prepare(bench_device *d, const char *problem, bench_case *c)
 
 static const char *const problems[] = {"launch:1", "launch:8", "launch:32", NULL};
 static const char *const quick[] = {"launch:1", "launch:8", NULL};
-const bench_suite bench_suite_launch = {"launch", problems, quick, prepare, NULL, NULL};
+const bench_suite bench_suite_launch = {"launch", problems, quick, prepare, NULL, NULL, NULL, 0};

@@ -351,4 +351,4 @@ static const char *const problems[] = {"adamw:1000x1024", "adamw:resnet50", "ada
                                        "adamw:1x268435456", "sgd:1000x1024", "sgd:resnet50", "lamb:1000x1024",
                                        "lamb:resnet50", "clip+adamw:gpt2-small", NULL};
 static const char *const quick[] = {"adamw:100x1024", "sgd:100x1024", "lamb:10x1024", "clip+adamw:100x1024", NULL};
-const bench_suite bench_suite_optim = {"optim", problems, quick, prepare, NULL, NULL};
+const bench_suite bench_suite_optim = {"optim", problems, quick, prepare, NULL, NULL, NULL, 0};

@@ -158,4 +158,4 @@ static const char *const problems[] = {
     "pointwise:chain1:67108864",  "pointwise:chain4:67108864", "pointwise:chain16:67108864",
     "pointwise:gelu:67108864:f16", "pointwise:gelu:67108864:bf16", NULL};
 static const char *const quick[] = {"pointwise:copy:4194304", "pointwise:add:4194304", "pointwise:gelu:4194304", NULL};
-const bench_suite bench_suite_pointwise = {"pointwise", problems, quick, prepare, NULL, NULL};
+const bench_suite bench_suite_pointwise = {"pointwise", problems, quick, prepare, NULL, NULL, NULL, 0};

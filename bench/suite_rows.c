@@ -123,4 +123,4 @@ static const char *const problems[] = {
     "rows:softmax:16384x4096:bf16", "rows:layernorm:16384x4096:bf16", NULL};
 static const char *const quick[] = {"rows:softmax:1024x1024", "rows:layernorm:1024x1024",
                                     "rows:layernorm_gelu_residual:1024x1024", NULL};
-const bench_suite bench_suite_rows = {"rows", problems, quick, prepare, NULL, NULL};
+const bench_suite bench_suite_rows = {"rows", problems, quick, prepare, NULL, NULL, NULL, 0};

@@ -223,4 +223,4 @@ static lfuse_status prepare(bench_device *d, const char *problem, bench_case *c)
 
 static const char *const problems[] = {"stack:16x1024x256", NULL};
 static const char *const quick[] = {"stack:16x256x256", NULL};
-const bench_suite bench_suite_stack = {"stack", problems, quick, prepare, NULL, NULL};
+const bench_suite bench_suite_stack = {"stack", problems, quick, prepare, NULL, NULL, NULL, 0};

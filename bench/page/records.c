@@ -190,6 +190,7 @@ static lfuse_status add_line(bench_records *r, char *text, size_t length, source
     if (!strcmp(type, "result")) return add_result(r, &line, from);
     if (!strcmp(type, "skipped")) return add_skipped(r, &line, from);
     if (!strcmp(type, "first")) return add_first(r, &line, from);
+    if (!strcmp(type, "choice")) return LFUSE_OK; /* of --check-choices, which the page does not show */
     return lfuse__error(LFUSE_ERR_INVALID, "no line has the type \"%.60s\"", type);
 }
 

@@ -11,7 +11,7 @@ tests_bench_check_reader_LDADD = bench/libpage.la $(TEST_LIBS)
 tests_bench_check_sample_SOURCES = %reldir%/check_sample.c
 tests_bench_check_sample_LDADD = bench/liboracle.la $(TEST_LIBS)
 tests_bench_check_timer_SOURCES = %reldir%/check_timer.c bench/timer.c bench/timer.h
-bench_scripts = %reldir%/dense.sh %reldir%/first.sh %reldir%/gemm.sh %reldir%/missing.sh \
+bench_scripts = %reldir%/choices.sh %reldir%/dense.sh %reldir%/first.sh %reldir%/gemm.sh %reldir%/missing.sh \
 	%reldir%/peers.sh %reldir%/report.sh \
 	%reldir%/table.sh %reldir%/tune.sh %reldir%/unfit.sh
 TESTS += $(bench_scripts)
