@@ -85,10 +85,11 @@ static double product(const command *c, int64_t matrix, int64_t row, int64_t col
     return sum;
 }
 
+/* For the host's clock, where events tell no times: long enough to be seen on a machine that has other work. */
 static void be_slow(void)
 {
-    const struct timespec t = {.tv_nsec = LFUSE__STUB_GEMM_SLOW_US * 1000};
-    nanosleep(&t, NULL);
+    const struct timespec t = {.tv_nsec = LFUSE__STUB_SLOW_US * 1000};
+    if (!lfuse__stub.elapsed) nanosleep(&t, NULL);
 }
 
 static void do_matrix(const command *c, int64_t matrix)

@@ -7,7 +7,6 @@
 #include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 
 #include "common/base/error.h"
 #include "tests/stub/internal.h"
@@ -34,11 +33,12 @@ struct lfuse__bstream {
     queue *queue;               /* NULL unless lazy */
     lfuse__bgraph *capture;     /* our own capture, NULL when there is none */
     bool broken;                /* something forbidden was done while capturing */
+    double us;                  /* what its commands took so far, by the device's clock: see cost_us */
 };
 
 struct lfuse__bevent {
     bool recorded;
-    struct timespec at;
+    double at;    /* the stream's clock */
     queue *queue; /* done when so many of its commands are; NULL: done */
     size_t count;
 };
@@ -136,14 +136,23 @@ static lfuse_status graph_new(lfuse__bgraph **graph)
     return LFUSE_OK;
 }
 
+/* Events tell times that do not depend on what else the machine does: 1 us a command, slow products more. */
+static double cost_us(const command *c)
+{
+    return c->slow ? 1 + LFUSE__STUB_SLOW_US : 1;
+}
+
+static lfuse_status execute(lfuse__bstream *s, const command *c)
+{
+    s->us += cost_us(c);
+    if (s->queue) return queue_append(s->queue, c);
+    perform(c);
+    return LFUSE_OK;
+}
+
 static lfuse_status submit_graph(lfuse__bstream *s, const lfuse__bgraph *g)
 {
-    for (size_t i = 0; i < g->list.count; i++) {
-        if (s->queue)
-            LFUSE__TRY(queue_append(s->queue, &g->list.items[i]));
-        else
-            perform(&g->list.items[i]);
-    }
+    for (size_t i = 0; i < g->list.count; i++) LFUSE__TRY(execute(s, &g->list.items[i]));
     lfuse__stub_add(&lfuse__stub_count.graph_commands, g->list.count);
     return LFUSE_OK;
 }
@@ -155,9 +164,7 @@ lfuse_status lfuse__stub_submit(lfuse__bstream *s, const command *c)
         if (!s->native->captured) LFUSE__TRY(graph_new(&s->native->captured));
         return append(&s->native->captured->list, c);
     }
-    if (s->queue) return queue_append(s->queue, c);
-    perform(c);
-    return LFUSE_OK;
+    return execute(s, c);
 }
 
 void lfuse__stub_native_run(lfuse__stub_native *native)
@@ -444,7 +451,7 @@ lfuse_status lfuse__stub_event_record(lfuse__bevent *e, lfuse__bstream *s)
     pthread_mutex_lock(&queue_lock);
     event_set(e, s->queue, s->queue ? s->queue->list.count : 0);
     e->recorded = true;
-    clock_gettime(CLOCK_MONOTONIC, &e->at);
+    e->at = s->us;
     pthread_mutex_unlock(&queue_lock);
     return LFUSE_OK;
 }
@@ -479,7 +486,6 @@ lfuse_status lfuse__stub_event_elapsed(lfuse__bevent *first, lfuse__bevent *seco
     ENTER(event_elapsed);
     if (!lfuse__stub.elapsed) return lfuse__error(LFUSE_ERR_UNSUPPORTED, "stub: it was told to tell no times");
     if (!first->recorded || !second->recorded) return lfuse__error(LFUSE_ERR_STATE, "stub: an event was not recorded");
-    *us = (double)(second->at.tv_sec - first->at.tv_sec) * 1e6 +
-          (double)(second->at.tv_nsec - first->at.tv_nsec) * 1e-3;
+    *us = second->at - first->at;
     return LFUSE_OK;
 }

@@ -47,7 +47,7 @@ typedef struct lfuse__stub_settings {
     bool matrix_units;      /* fact; nothing that uses them runs */
     bool tf32;              /* fact; products then cut the last 13 bits of operands off */
     bool decline_mixed;     /* gemm declines products of f16 and bf16 whose result is f32 */
-    bool elapsed;           /* events tell times */
+    bool elapsed;           /* events tell times: 1 us for each command before them in their stream */
     bool patches;           /* native graphs take new arguments of their launches */
     bool lazy;              /* streams made from now on do their work late: see below */
     bool lost;              /* pending reports a lost device */
@@ -66,7 +66,7 @@ typedef struct lfuse__stub_settings {
     uint64_t edge_groups;   /* not 0: of a launch, only that many first and last groups are run */
 } lfuse__stub_settings;
 
-enum { LFUSE__STUB_GEMM_SLOW_US = 50 };
+enum { LFUSE__STUB_SLOW_US = 300 }; /* of a slow product */
 
 extern lfuse__stub_settings lfuse__stub;
 
