@@ -92,7 +92,13 @@ check-memcheck: all
 	@$(MAKE) $(AM_MAKEFLAGS) check-TESTS check_PROGRAMS= TESTS=tests/memcheck.sh
 EXTRA_DIST += tests/memcheck.sh
 
+# Whether the tests notice mutants of the sources: tests/mutants/run says how, its list which.
+.PHONY: check-mutants
+check-mutants: all
+	@$(AM_TESTS_ENVIRONMENT) $(SHELL) $(top_srcdir)/tests/mutants/run $(MUTANTS)
+EXTRA_DIST += tests/mutants
+
 clean-local: clean-test-cache
 .PHONY: clean-test-cache
 clean-test-cache:
-	-rm -rf tests/cache
+	-rm -rf tests/cache tests/mutants.work

@@ -249,6 +249,14 @@ START_TEST(test_streams)
 }
 END_TEST
 
+/* What the calls of this thread may do in other captures is as it was before. */
+static void check_capture_mode(void)
+{
+    CUstreamCaptureMode mode = CU_STREAM_CAPTURE_MODE_GLOBAL;
+    ck_assert_int_eq(lfuse__cu.ThreadExchangeStreamCaptureMode(&mode), CUDA_SUCCESS);
+    ck_assert_int_eq(mode, CU_STREAM_CAPTURE_MODE_GLOBAL);
+}
+
 START_TEST(test_events)
 {
     lfuse__bdevice *dev = open_device(0);
@@ -271,6 +279,7 @@ START_TEST(test_events)
     arrange("");
     cuda->event_destroy(a);
     cuda->event_destroy(b);
+    check_capture_mode();
     cuda->stream_destroy(s);
     close_device(dev);
 }

@@ -61,6 +61,14 @@ START_TEST(sync_zero_is_off)
 }
 END_TEST
 
+START_TEST(sync_empty_is_off)
+{
+    clear();
+    setenv("LFUSE_SYNC", "", 1);
+    ck_assert(!lfuse__env_get()->sync);
+}
+END_TEST
+
 START_TEST(overlap_zero_is_off)
 {
     clear();
@@ -119,6 +127,28 @@ START_TEST(cache_dir_home)
 }
 END_TEST
 
+/* A folder whose name has no room is passed over as a whole: a name without its end would be another folder. */
+START_TEST(cache_dir_too_long)
+{
+    enum { ROOM = 4096, REST = sizeof "/libfuse" - 1 };
+    char base[ROOM + 1];
+    const size_t length = (size_t)(ROOM - REST - 2 + _i); /* of base; with the rest: 4094 ... 4097 */
+
+    clear();
+    memset(base, 'x', sizeof base);
+    base[0] = '/';
+    base[length] = '\0';
+    setenv("XDG_CACHE_HOME", base, 1);
+    setenv("HOME", "/home/me", 1);
+    if (length + REST < ROOM) {
+        ck_assert_uint_eq(strlen(lfuse__env_get()->cache_dir), length + REST);
+        ck_assert_str_eq(lfuse__env_get()->cache_dir + length, "/libfuse");
+    } else {
+        ck_assert_str_eq(lfuse__env_get()->cache_dir, "/home/me/.cache/libfuse");
+    }
+}
+END_TEST
+
 START_TEST(rows_list_every_variable)
 {
     const char *name, *text, *value;
@@ -150,12 +180,14 @@ static Suite *suite_env(void)
     tcase_add_test(t, unset_is_null);
     tcase_add_test(t, read_once);
     tcase_add_test(t, sync_zero_is_off);
+    tcase_add_test(t, sync_empty_is_off);
     tcase_add_test(t, overlap_zero_is_off);
     tcase_add_test(t, overlap_other_is_on);
     tcase_add_loop_test(t, words_of_addresses, 0, 4);
     tcase_add_test(t, cache_dir_given);
     tcase_add_test(t, cache_dir_xdg);
     tcase_add_test(t, cache_dir_home);
+    tcase_add_loop_test(t, cache_dir_too_long, 0, 4);
     tcase_add_test(t, rows_list_every_variable);
     suite_add_tcase(s, t);
     return s;

@@ -72,6 +72,10 @@ START_TEST(too_long_is_cut)
     ck_assert_uint_eq(strlen(lfuse_last_error()), LFUSE__ERROR_SIZE - 1);
     lfuse__error_prefix(LFUSE_ERR_IO, "%s", text);
     ck_assert_uint_eq(strlen(lfuse_last_error()), LFUSE__ERROR_SIZE - 1);
+    lfuse__error(LFUSE_ERR_IO, "%s", text);
+    lfuse__error_prefix(LFUSE_ERR_IO, "step: ");
+    ck_assert_uint_eq(strlen(lfuse_last_error()), LFUSE__ERROR_SIZE - 1);
+    ck_assert_int_eq(strncmp(lfuse_last_error(), "step: xxx", 9), 0);
     lfuse__error(LFUSE_ERR_IO, "short");
     lfuse__error_prefix(LFUSE_ERR_IO, "step: ");
     ck_assert_str_eq(lfuse_last_error(), "step: short");

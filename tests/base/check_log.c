@@ -52,6 +52,22 @@ START_TEST(long_messages_are_whole)
 }
 END_TEST
 
+/* Around the size of the room that messages have without memory of their own. */
+START_TEST(no_byte_is_lost)
+{
+    char text[1100];
+    size_t length;
+
+    lfuse_log_to(take, last, LFUSE_LOG_DEBUG);
+    for (length = 1000; length < sizeof text; length++) {
+        memset(text, 'm', length);
+        text[length] = '\0';
+        lfuse__log(LFUSE_LOG_DEBUG, "%s", text);
+        ck_assert_uint_eq(strlen(last), length);
+    }
+}
+END_TEST
+
 START_TEST(level_of_environment)
 {
     setenv("LFUSE_LOG", "info", 1);
@@ -75,6 +91,7 @@ static Suite *suite_log(void)
 
     tcase_add_test(t, callback_gets_its_levels);
     tcase_add_test(t, long_messages_are_whole);
+    tcase_add_test(t, no_byte_is_lost);
     tcase_add_test(t, level_of_environment);
     tcase_add_test(t, default_level);
     suite_add_tcase(s, t);

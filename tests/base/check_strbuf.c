@@ -48,6 +48,7 @@ START_TEST(grows_by_single_bytes)
         lfuse__strbuf_format(&b, "%c", (int)('a' + i % 26));
         ck_assert_uint_eq(b.length, i + 1);
         ck_assert_uint_eq(strlen(b.data), i + 1);
+        ck_assert_uint_gt(b.capacity, b.length);
     }
     for (i = 0; i < 1000; i++) ck_assert_int_eq(b.data[i], (int)('a' + i % 26));
     lfuse__strbuf_free(&b);

@@ -129,6 +129,38 @@ START_TEST(best_fit)
 }
 END_TEST
 
+/* What is over is cut off down to the least unit, and given to the next one. */
+START_TEST(no_unit_is_wasted)
+{
+    uint64_t block;
+    lfuse__range *r = take(256), *rest;
+
+    block = held();
+    lfuse__range_release(r);
+    r = take(block - 256);
+    rest = take(256);
+    ck_assert_uint_eq(rest->offset, block - 256);
+    ck_assert_uint_eq(allocations(), 1);
+    lfuse__range_release(r);
+    lfuse__range_release(rest);
+}
+END_TEST
+
+/* A block made for one large request goes when it is empty and another is needed; the others stay. */
+START_TEST(large_blocks_are_given_back)
+{
+    lfuse__range *r = take(1000);
+    const uint64_t standard = held();
+
+    lfuse__range_release(take(300 * MIB));
+    ck_assert_uint_eq(held(), standard + 300 * MIB);
+    lfuse__range_release(r);
+    r = take(400 * MIB);
+    ck_assert_uint_eq(held(), standard + 400 * MIB);
+    lfuse__range_release(r);
+}
+END_TEST
+
 START_TEST(large_requests_and_growth)
 {
     lfuse__range *large = take(300 * MIB), *more[3];
@@ -240,11 +272,22 @@ START_TEST(one_fence_for_many)
 }
 END_TEST
 
-/* What is released behind a fence needs a later one. */
+/* Takes a range that must lie outside [address, address + bytes), and gives it back. */
+static void take_elsewhere(uint64_t bytes, uint64_t address, uint64_t busy)
+{
+    lfuse__range *r = take(bytes);
+
+    ck_assert_msg(r->address + r->bytes <= address || r->address >= address + busy,
+                  "%u bytes of a range of %u are in use", (unsigned)bytes, (unsigned)busy);
+    lfuse__range_release(r);
+}
+
+/* What is released behind a fence needs a later one, and no byte of it is handed out before. */
 START_TEST(fence_covers_what_was_before)
 {
-    lfuse__range *first = take(1000), *second = take(2000), *probe;
-    uint64_t address = second->address;
+    lfuse__range *first = take(1000), *second = take(2000), *wall = take(100), *probe;
+    const uint64_t address = second->address;
+    uint64_t bytes;
 
     work(first);
     lfuse__range_release(first);
@@ -255,9 +298,29 @@ START_TEST(fence_covers_what_was_before)
     done = false;
     lfuse__range_release(probe);
     ck_assert_uint_eq(lfuse__stub_calls(LFUSE__STUB_event_record), 2);
-    probe = take(2000);
-    ck_assert_uint_ne(probe->address, address);
-    lfuse__range_release(probe);
+    for (bytes = 1; bytes <= 4096; bytes *= 2) take_elsewhere(bytes, address, 2000);
+    lfuse__range_release(wall);
+}
+END_TEST
+
+/* A fence that is done covers what was released before it was recorded, not what was released until it was asked. */
+START_TEST(fence_of_an_earlier_release)
+{
+    lfuse__range *first = take(512), *second = take(512), *wall = take(512), *again;
+    const uint64_t addresses[] = { first->address, second->address };
+
+    work(first);
+    lfuse__range_release(first);
+    ck_assert_uint_eq(lfuse__stub_calls(LFUSE__STUB_event_record), 1);
+    work(second);
+    lfuse__range_release(second);
+    done = true;
+    again = take(512); /* reads the one fence there is */
+    done = false;
+    ck_assert_uint_eq(again->address, addresses[0]);
+    take_elsewhere(512, addresses[1], 512);
+    lfuse__range_release(again);
+    lfuse__range_release(wall);
 }
 END_TEST
 
@@ -277,6 +340,40 @@ START_TEST(destroyed_stream_still_counts)
     ck_assert_uint_eq(r->address, address);
     lfuse__range_release(other);
     lfuse__range_release(r);
+}
+END_TEST
+
+/* Without a last fence nothing tells when the work of a destroyed stream has ended: it is waited for. */
+START_TEST(destroyed_stream_without_a_fence)
+{
+    lfuse__range *r = take(1000);
+    uint64_t syncs;
+
+    work(r);
+    syncs = lfuse__stub_calls(LFUSE__STUB_stream_sync);
+    lfuse__stub_fail(LFUSE__STUB_event_record, 1, true, LFUSE_ERR_DEVICE);
+    lfuse_stream_destroy(stream);
+    lfuse__stub_no_failure();
+    ck_assert_uint_eq(lfuse__stub_calls(LFUSE__STUB_stream_sync), syncs + 1);
+    stream = NULL;
+    lfuse__range_release(r);
+}
+END_TEST
+
+/* Asking for a stream that is not ready, or waiting in vain, does not finish its work. */
+START_TEST(unfinished_stays_unfinished)
+{
+    lfuse__range *r = take(1000);
+    const uint64_t address = r->address;
+
+    work(r);
+    lfuse__stub_fail(LFUSE__STUB_stream_query, 1, false, LFUSE_NOT_READY);
+    ck_assert_int_eq(lfuse_stream_query(stream), LFUSE_NOT_READY);
+    lfuse__stub_fail(LFUSE__STUB_stream_sync, 1, false, LFUSE_ERR_DEVICE);
+    ck_assert_int_eq(lfuse_stream_synchronize(stream), LFUSE_ERR_DEVICE);
+    lfuse__stub_no_failure();
+    lfuse__range_release(r);
+    take_elsewhere(1000, address, 1000);
 }
 END_TEST
 
@@ -391,8 +488,10 @@ END_TEST
 START_TEST(objects_outlive_the_handle)
 {
     lfuse__range *r = take(1000), *none = NULL;
+    lfuse_device_counters c;
 
     lfuse_device_close(dev);
+    ck_assert_int_eq(lfuse_device_get_counters(dev, &c), LFUSE_ERR_CLOSED);
     ck_assert_int_eq(lfuse__fill(stream, r, 0, 0, 1, 16), LFUSE_ERR_CLOSED);
     ck_assert_int_eq(lfuse__range_create(dev, 10, &none), LFUSE_ERR_CLOSED);
     lfuse__range_release(r);
@@ -428,6 +527,8 @@ static Suite *suite_memory(void)
     tcase_add_test(t, ranges_are_apart_and_aligned);
     tcase_add_test(t, neighbours_join);
     tcase_add_test(t, best_fit);
+    tcase_add_test(t, no_unit_is_wasted);
+    tcase_add_test(t, large_blocks_are_given_back);
     tcase_add_test(t, large_requests_and_growth);
     tcase_add_test(t, nothing_and_too_much);
     tcase_add_test(t, full_device);
@@ -436,7 +537,10 @@ static Suite *suite_memory(void)
     tcase_add_test(t, synchronising_is_enough);
     tcase_add_test(t, one_fence_for_many);
     tcase_add_test(t, fence_covers_what_was_before);
+    tcase_add_test(t, fence_of_an_earlier_release);
     tcase_add_test(t, destroyed_stream_still_counts);
+    tcase_add_test(t, destroyed_stream_without_a_fence);
+    tcase_add_test(t, unfinished_stays_unfinished);
     tcase_add_test(t, capturing_stream_is_left_alone);
     tcase_add_test(t, foreign_memory_waits_too);
     tcase_add_test(t, unknown_foreign_size);

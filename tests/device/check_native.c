@@ -63,6 +63,15 @@ static lfuse_status submit(const work *w)
     return w->without_fill ? LFUSE_OK : lfuse__fill(s, z, 48, w->pattern, 4, 8);
 }
 
+static lfuse__backend moved; /* the stub, whose handles get other addresses when the test says so */
+static uint64_t moved_by;
+
+static void moved_info(lfuse__bmem *mem, lfuse__mem_info *info)
+{
+    lfuse__stub_backend.mem_info(mem, info);
+    info->address += moved_by;
+}
+
 static void begin(void)
 {
     const lfuse__gemm_desc desc = { .type = LFUSE_F32, .m = 2, .n = 2, .k = 2, .lda = 2, .ldb = 2, .ldc = 2 };
@@ -72,6 +81,10 @@ static void begin(void)
 
     test_stub_begin();
     lfuse__stub.gemm_workspace = 0;
+    moved = lfuse__stub_backend;
+    moved.mem_info = moved_info;
+    moved_by = 0;
+    lfuse__registry_extra(&moved);
     ck_ok(lfuse_device_open("stub:0", &dev));
     ck_ok(lfuse_stream_create(dev, &s));
     ck_ok(lfuse__program_get(dev, scaling, &program));
@@ -158,6 +171,30 @@ START_TEST(test_patched)
 END_TEST
 
 /* What is no fit changes nothing; captured anew it is an update where the commands are the same. */
+/* A handle that was freed may come again with another address: launches of it are patched. */
+START_TEST(test_handle_with_another_address)
+{
+    lfuse__native *g = NULL;
+
+    begin();
+    ck_ok(lfuse__native_begin(s));
+    ck_ok(scale(kernel, x, y, 2, 3));
+    ck_ok(lfuse__native_end(s, &g));
+    const uint64_t patches = lfuse__stub_calls(LFUSE__STUB_graph_patch);
+    bool fits = false;
+    for (int turn = 0; turn < 2; turn++) {
+        moved_by = turn ? 4096 : 0;
+        ck_ok(lfuse__native_follow(s, g));
+        ck_ok(scale(kernel, x, y, 2, 3));
+        ck_ok(lfuse__native_settle(s, g, &fits));
+        ck_assert(fits);
+        ck_assert_uint_eq(lfuse__stub_calls(LFUSE__STUB_graph_patch), patches + (uint64_t)turn);
+    }
+    lfuse__native_destroy(g);
+    end();
+}
+END_TEST
+
 START_TEST(test_no_fit)
 {
     static const struct {
@@ -278,6 +315,7 @@ static Suite *suite_native(void)
     TCase *c = tcase_create("graphs");
     tcase_set_timeout(c, 0);
     tcase_add_test(c, test_patched);
+    tcase_add_test(c, test_handle_with_another_address);
     tcase_add_loop_test(c, test_no_fit, 0, 7);
     tcase_add_test(c, test_order);
     tcase_add_test(c, test_patches_that_fail);

@@ -19,6 +19,7 @@
 #include "common/base/hash.h"
 #include "common/base/log.h"
 #include "common/device/device.h"
+#include "libfuse/version.h"
 #include "tests/stub/stub.h"
 #include "tests/support/main.h"
 
@@ -308,6 +309,22 @@ START_TEST(other_driver_misses)
 }
 END_TEST
 
+/* The key of an entry tells all that the binary depends on, whoever asks. */
+START_TEST(key_tells_who_made_it)
+{
+    lfuse__strbuf whole = LFUSE__STRBUF_INIT, value = LFUSE__STRBUF_INIT;
+
+    lfuse__strbuf_format(&whole, "libfuse program 1\n%s\nstub\n%s\n/* prelude */\none", lfuse_version_string(),
+                         key_part);
+    ck_assert_int_eq(lfuse__cache_read(whole.data, whole.length, &value), LFUSE_NOT_READY);
+    lfuse__program_release(get("one"));
+    ck_assert_int_eq(lfuse__cache_read(whole.data, whole.length, &value), LFUSE_OK);
+    ck_assert_str_eq(value.data, "binary");
+    lfuse__strbuf_free(&value);
+    lfuse__strbuf_free(&whole);
+}
+END_TEST
+
 START_TEST(refused_binary_is_compiled)
 {
     lfuse__program_release(get("one"));
@@ -459,6 +476,7 @@ static Suite *suite_program(void)
     tcase_add_test(t, second_handle_loads);
     tcase_add_test(t, compiler_at_launch_is_asked_for_no_binary);
     tcase_add_test(t, other_driver_misses);
+    tcase_add_test(t, key_tells_who_made_it);
     tcase_add_test(t, refused_binary_is_compiled);
     tcase_add_test(t, sources_are_dumped);
     tcase_add_loop_test(t, a_dump_that_is_no_file, 0, 4);

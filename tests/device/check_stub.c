@@ -136,6 +136,33 @@ START_TEST(test_memory_waits_for_work)
 }
 END_TEST
 
+/* A direct copy between devices holds its source until it is done: the source's own device knows nothing of it. */
+START_TEST(test_copy_holds_its_source)
+{
+    lfuse_device *device, *other;
+    lfuse_stream *s;
+    lfuse__range *from, *to;
+    test_stub_begin();
+    lazy();
+    lfuse__stub.peer = true;
+    ck_ok(lfuse_device_open("stub:0", &device));
+    ck_ok(lfuse_device_open("stub:1", &other));
+    ck_ok(lfuse_stream_create(device, &s));
+    ck_ok(lfuse__range_create(other, 4 * N, &from));
+    ck_ok(lfuse__range_create(device, 4 * N, &to));
+    ck_ok(lfuse__copy_across(s, to, 0, from, 0, 4 * N));
+    ck_assert_int_eq(atomic_load(&from->references), 2);
+    ck_ok(lfuse_stream_synchronize(s));
+    ck_assert_int_eq(atomic_load(&from->references), 1);
+    lfuse__range_release(from);
+    lfuse__range_release(to);
+    lfuse_stream_destroy(s);
+    lfuse_device_close(other);
+    lfuse_device_close(device);
+    test_stub_end();
+}
+END_TEST
+
 START_TEST(test_compile_error)
 {
     lfuse_device *device;
@@ -443,6 +470,7 @@ static Suite *suite_stub(void)
     TCase *works = tcase_create("works"), *graphs = tcase_create("graphs"), *faults = tcase_create("faults");
     tcase_add_loop_test(works, test_whole, 0, 2);
     tcase_add_test(works, test_memory_waits_for_work);
+    tcase_add_test(works, test_copy_holds_its_source);
     tcase_add_test(works, test_compile_error);
     tcase_add_loop_test(works, test_product, 0, sizeof product_cases / sizeof product_cases[0]);
     tcase_add_test(works, test_product_declined);

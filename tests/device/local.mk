@@ -14,6 +14,16 @@ TESTS += tests/device/check_stub
 tests_device_check_stub_SOURCES = %reldir%/check_stub.c
 tests_device_check_stub_LDADD = tests/stub/libstub.la $(LDADD)
 
+check_PROGRAMS += tests/device/check_bounds
+TESTS += tests/device/check_bounds
+tests_device_check_bounds_SOURCES = %reldir%/check_bounds.c
+tests_device_check_bounds_LDADD = tests/stub/libstub.la $(LDADD)
+
+check_PROGRAMS += tests/device/check_event
+TESTS += tests/device/check_event
+tests_device_check_event_SOURCES = %reldir%/check_event.c
+tests_device_check_event_LDADD = tests/stub/libstub.la $(LDADD)
+
 check_PROGRAMS += tests/device/check_report
 TESTS += tests/device/check_report
 tests_device_check_report_SOURCES = %reldir%/check_report.c

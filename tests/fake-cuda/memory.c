@@ -51,11 +51,12 @@ static block *find_block(uint64_t address)
     return NULL;
 }
 
-static CUresult give(uint64_t address)
+/* Pinned memory and memory of the device are freed by functions of their own. */
+static CUresult give(uint64_t address, unsigned type)
 {
     block *b = find_block(address);
     NEED_CONTEXT();
-    if (!b || (uint64_t)(uintptr_t)b->base != address) return CUDA_ERROR_INVALID_VALUE;
+    if (!b || (uint64_t)(uintptr_t)b->base != address || b->type != type) return CUDA_ERROR_INVALID_VALUE;
     free(b->base);
     memset(b, 0, sizeof *b);
     fake_live--;
@@ -93,13 +94,13 @@ CUresult fake_MemHostAlloc(void **base, size_t bytes, unsigned flags)
 CUresult fake_MemFree(CUdeviceptr address)
 {
     ENTER(MemFree);
-    return give(address);
+    return give(address, CU_MEMORYTYPE_DEVICE);
 }
 
 CUresult fake_MemFreeHost(void *base)
 {
     ENTER(MemFreeHost);
-    return give((uint64_t)(uintptr_t)base);
+    return give((uint64_t)(uintptr_t)base, CU_MEMORYTYPE_HOST);
 }
 
 CUresult fake_PointerGetAttribute(void *data, CUpointer_attribute attribute, CUdeviceptr address)

@@ -173,6 +173,25 @@ START_TEST(groups_fit_the_arguments)
 }
 END_TEST
 
+/* As many members as the argument block holds, and not one more. */
+START_TEST(carried_members_fill_the_block)
+{
+    static const uint32_t blocks[] = {256, 1024, 4096, 4352, 32764};
+    const uint32_t bytes = blocks[_i];
+    for (int addresses = 0; addresses < 2; addresses++) {
+        const lfuse__facts facts = facts_items(addresses);
+        const int buffers = lfuse__list_buffers(&facts, 2);
+        sample s;
+        sample_fused(&s, LFUSE_F32);
+        s.k.carried = lfuse__carried_most(&s.k, LFUSE__CARRY_CHUNKS, &facts, bytes);
+        ck_assert_int_gt(s.k.carried, 0);
+        ck_assert_uint_le(8 * (lfuse__carried_words(&s.k, LFUSE__CARRY_CHUNKS) + (unsigned)buffers), bytes);
+        s.k.carried++;
+        ck_assert_uint_gt(8 * (lfuse__carried_words(&s.k, LFUSE__CARRY_CHUNKS) + (unsigned)buffers), bytes);
+    }
+}
+END_TEST
+
 /* A text that was made for one kernel does not change with sizes: sizes are in the words. */
 START_TEST(sizes_are_words)
 {
@@ -315,6 +334,7 @@ static Suite *suite_emit(void)
     tcase_add_loop_test(tcase, uniform_work_is_done_once, 0, 4);
     tcase_add_loop_test(tcase, numbers_of_the_whole_list, 0, 2);
     tcase_add_test(tcase, groups_fit_the_arguments);
+    tcase_add_loop_test(tcase, carried_members_fill_the_block, 0, 5);
     tcase_add_test(tcase, sizes_are_words);
     tcase_add_test(tcase, limits_are_refused);
     tcase_add_test(tcase, numbers_round_once);

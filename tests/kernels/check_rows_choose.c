@@ -253,11 +253,68 @@ START_TEST(columns_are_shared)
 }
 END_TEST
 
+/* A last segment counts however short it is, and so does the room for what it gives: cells come in sixteens. */
+START_TEST(every_segment_counts)
+{
+    static const struct {
+        uint64_t rows, length, segments;
+    } wanted[] = {{1, 1, 1}, {1, 1023, 1}, {1, 1024, 1}, {1, 1025, 2}, {3, 2048, 2}, {3, 2049, 3}, {17, 1025, 2}};
+    lfuse__facts facts = gpu();
+    facts.info.compute_units = 1000;
+    for (int i = 0; i < (int)(sizeof wanted / sizeof *wanted); i++) {
+        const uint64_t cells = wanted[i].rows * wanted[i].segments;
+        row_sample s;
+        row_sample_make(&s, ROW_SUM, LFUSE_F32);
+        ck_assert_uint_eq(lfuse__rows_partials(&s.k, &facts, wanted[i].rows, wanted[i].length),
+                          (cells + 15) / 16 * 16 * sizeof(float));
+        s.k.form = LFUSE__ROWS_PARTIAL;
+        s.k.team = 1;
+        ck_assert_uint_eq(lfuse__rows_groups(&facts, &s.k, wanted[i].rows, wanted[i].length), cells);
+    }
+}
+END_TEST
+
+/* Rows of one length have a kernel for just that one if the caller knows that there is no other. */
+START_TEST(whole_rows_are_promised)
+{
+    const lfuse__facts facts = gpu();
+    for (int promised = 0; promised < 2; promised++) {
+        row_sample s;
+        row_sample_make(&s, ROW_NORM, LFUSE_F32);
+        s.k.whole = promised;
+        lfuse__rows_choose(&facts, 10000, 512, &s.k);
+        ck_assert_int_eq(s.k.team * s.k.held, 512);
+        ck_assert_int_eq(s.k.whole, promised);
+        s.k.whole = promised;
+        lfuse__rows_choose(&facts, 10000, 511, &s.k);
+        ck_assert(!s.k.whole);
+    }
+}
+END_TEST
+
+/* Rows of any length, by the largest group that the device takes. */
+START_TEST(groups_that_the_device_takes)
+{
+    for (unsigned most = 64; most <= 1024; most *= 2) {
+        lfuse__facts facts = gpu();
+        row_sample s;
+        facts.info.max_group = most;
+        row_sample_make(&s, ROW_NORM, LFUSE_F32);
+        lfuse__rows_choose(&facts, 10000, 100000, &s.k);
+        ck_assert_int_eq(s.k.form, LFUSE__ROWS_GROUP);
+        ck_assert_int_eq(s.k.team, most < 512 ? (int)most : 512);
+    }
+}
+END_TEST
+
 static Suite *suite_rows_choose(void)
 {
     Suite *suite = suite_create("choice of row kernels");
     TCase *tcase = tcase_create("choice");
     tcase_add_test(tcase, groups_take_equally_many);
+    tcase_add_test(tcase, every_segment_counts);
+    tcase_add_test(tcase, whole_rows_are_promised);
+    tcase_add_test(tcase, groups_that_the_device_takes);
     tcase_add_test(tcase, short_rows_wait_in_registers);
     tcase_add_test(tcase, long_rows_are_scaled_ahead);
     tcase_add_test(tcase, looked_up_rows_are_many);

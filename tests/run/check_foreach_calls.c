@@ -48,6 +48,21 @@ static void expect_products(const lfuse_tensor *t, const double *numbers, int co
     for (int i = 0; i < count; i++) ck_assert_float_eq(v[i], (float)numbers[i]);
 }
 
+/* All bits of the elements are 0, whatever they were. */
+START_TEST(zeros)
+{
+    static const float nothing[MEMBERS];
+    lfuse_list *list;
+    lfuse_tensor *all = ones(MEMBERS, &list);
+
+    OK(lfuse_foreach_fill(stream, list, lfuse_operand_number(-1)));
+    OK(lfuse_foreach_zero(stream, list));
+    ck_assert_mem_eq(values(all), nothing, sizeof nothing);
+    lfuse_list_destroy(list);
+    lfuse_tensor_destroy(all);
+}
+END_TEST
+
 /* ---- mistakes ---- */
 
 #define SAYS(status, call, words)                                                                                      \
@@ -349,6 +364,7 @@ static Suite *suite_calls(void)
 
     tcase_add_checked_fixture(c, open_stub, close_stub);
     tcase_set_timeout(c, 0);
+    tcase_add_test(c, zeros);
     tcase_add_test(c, operands_that_do_not_fit);
     tcase_add_test(c, memory_that_overlaps);
     tcase_add_test(c, other_devices);

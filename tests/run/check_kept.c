@@ -115,6 +115,28 @@ START_TEST(sizes_in_turn)
 }
 END_TEST
 
+/* A size that no tensor has, but a number of the graph is made of: each value has an instance of its own. */
+START_TEST(sizes_that_no_tensor_tells)
+{
+    const lfuse_size n = lfuse_size_var(g, "n", 0, 100);
+    const lfuse_value x = lfuse_input(g, "x", LFUSE_F32, 1, LFUSE_DIMS(4));
+    lfuse_tensor *tx = ramp(1, SHAPE(4), 1, 1), *ty = tensor(1, SHAPE(4));
+    lfuse_plan *plan;
+    int i;
+
+    lfuse_output(g, "y", lfuse_mul(x, lfuse_extent(g, n)));
+    plan = plan_with(0);
+    for (i = 0; i < 6; i++) {
+        const lfuse_binding b[] = { lfuse_bind_tensor("x", tx), lfuse_bind_tensor("y", ty),
+                                    lfuse_bind_size("n", 5 + i % 3) };
+        OK(lfuse_plan_run(plan, stream, b, 3));
+        NEAR(values(ty)[3], 4 * (5 + i % 3));
+    }
+    lfuse_tensor_destroy(tx), lfuse_tensor_destroy(ty);
+    lfuse_plan_destroy(plan);
+}
+END_TEST
+
 /* Neither a plan nor the cache of graphs that were evaluated keeps the members of a list that the user gave up. */
 START_TEST(destroyed_lists_go)
 {
@@ -215,6 +237,7 @@ static Suite *suite_kept(void)
     tcase_set_timeout(c, 0);
     tcase_add_test(c, lists_in_turn);
     tcase_add_test(c, sizes_in_turn);
+    tcase_add_test(c, sizes_that_no_tensor_tells);
     tcase_add_loop_test(c, destroyed_lists_go, 0, 2);
     tcase_add_test(c, holders_of_lists);
     tcase_add_test(c, frozen_inputs_are_not_collected);

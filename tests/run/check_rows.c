@@ -84,6 +84,106 @@ START_TEST(sizes_vary_without_compiling)
 }
 END_TEST
 
+/* One row of the value again and again; its reduction is that value, bit for bit. */
+static void check_kept(lfuse_type type, const void *value, lfuse_value (*reduce)(lfuse_value x), int64_t length)
+{
+    const size_t size = lfuse_type_size(type);
+    char *host = malloc((size_t)(length + 1) * size), got[8];
+    lfuse_tensor *tx, *ty;
+    lfuse_plan *plan;
+    int64_t i;
+
+    ck_assert_ptr_nonnull(host);
+    for (i = 0; i < length; i++) memcpy(host + (size_t)i * size, value, size);
+    g = lfuse_graph_create();
+    lfuse_output(g, "y", reduce(lfuse_input(g, "x", type, 2, LFUSE_DIMS(lfuse_size_var(g, "n", 0, 9), length))));
+    plan = plan_with(0);
+    OK(lfuse_tensor_create(dev, type, 2, SHAPE(1, length), &tx));
+    OK(lfuse_tensor_create(dev, type, 1, SHAPE(1), &ty));
+    OK(lfuse_tensor_write(tx, stream, host));
+    const lfuse_binding b[] = { lfuse_bind_tensor("x", tx), lfuse_bind_tensor("y", ty) };
+    OK(lfuse_plan_run(plan, stream, b, 2));
+    OK(lfuse_tensor_read(ty, stream, got));
+    OK(lfuse_stream_synchronize(stream));
+    ck_assert_msg(!memcmp(got, value, size), "%s, rows of %lld", lfuse_type_name(type), (long long)length);
+    lfuse_tensor_destroy(tx), lfuse_tensor_destroy(ty);
+    lfuse_plan_destroy(plan);
+    lfuse_graph_destroy(g);
+    free(host);
+}
+
+static lfuse_value sum_of(lfuse_value x) { return lfuse_sum(x, 1, (const int[]){ 1 }, 0); }
+static lfuse_value largest_of(lfuse_value x) { return lfuse_amax(x, 1, (const int[]){ 1 }, 0); }
+static lfuse_value smallest_of(lfuse_value x) { return lfuse_amin(x, 1, (const int[]){ 1 }, 0); }
+
+/* What a reduction begins with changes nothing: sums of -0 are -0, and no type has a number beyond its extremes. */
+START_TEST(identities)
+{
+    static const int64_t lengths[] = { 1, 5, 129, 1025, 3000 };
+    const float zero = -0.0f, lowest = -INFINITY, highest = INFINITY;
+    const double zero64 = -0.0, lowest64 = -INFINITY, highest64 = INFINITY;
+    const int32_t low32 = INT32_MIN, high32 = INT32_MAX;
+    const int64_t low64 = INT64_MIN, high64 = INT64_MAX;
+    const float none = 0;
+    size_t k;
+
+    in_form(_i);
+    lfuse_graph_destroy(g);
+    check_kept(LFUSE_F32, &none, sum_of, 0);
+    for (k = 0; k < sizeof lengths / sizeof *lengths; k++) {
+        check_kept(LFUSE_F32, &zero, sum_of, lengths[k]);
+        check_kept(LFUSE_F64, &zero64, sum_of, lengths[k]);
+        check_kept(LFUSE_F32, &lowest, largest_of, lengths[k]);
+        check_kept(LFUSE_F32, &highest, smallest_of, lengths[k]);
+        check_kept(LFUSE_F64, &lowest64, largest_of, lengths[k]);
+        check_kept(LFUSE_F64, &highest64, smallest_of, lengths[k]);
+        check_kept(LFUSE_I32, &low32, largest_of, lengths[k]);
+        check_kept(LFUSE_I32, &high32, smallest_of, lengths[k]);
+        check_kept(LFUSE_I64, &low64, largest_of, lengths[k]);
+        check_kept(LFUSE_I64, &high64, smallest_of, lengths[k]);
+    }
+    g = lfuse_graph_create();
+}
+END_TEST
+
+/* The first NaN of a row is its largest and its smallest element, wherever others lie. */
+START_TEST(first_of_several_nans)
+{
+    enum { LENGTH = 2500 };
+    static const int places[][2] = { { 0, 1 }, { 3, 3 + 128 }, { 5, 1024 }, { 1023, 1024 }, { 700, 2499 }, { 2, 900 } };
+    float host[LENGTH];
+    lfuse_tensor *tx, *low, *high;
+    lfuse_value x;
+    lfuse_plan *plan;
+    size_t k;
+
+    in_form(_i);
+    x = lfuse_input(g, "x", LFUSE_F32, 2, LFUSE_DIMS(lfuse_size_var(g, "n", 0, 9), LENGTH));
+    lfuse_output(g, "low", lfuse_argmin(x, 1, (const int[]){ 1 }, 0));
+    lfuse_output(g, "high", lfuse_argmax(x, 1, (const int[]){ 1 }, 0));
+    plan = plan_with(0);
+    OK(lfuse_tensor_create(dev, LFUSE_F32, 2, SHAPE(1, LENGTH), &tx));
+    OK(lfuse_tensor_create(dev, LFUSE_I64, 1, SHAPE(1), &low));
+    OK(lfuse_tensor_create(dev, LFUSE_I64, 1, SHAPE(1), &high));
+    for (k = 0; k < sizeof places / sizeof *places; k++) {
+        const lfuse_binding b[] = { lfuse_bind_tensor("x", tx), lfuse_bind_tensor("low", low),
+                                    lfuse_bind_tensor("high", high) };
+        int64_t at[2];
+        for (int i = 0; i < LENGTH; i++) host[i] = wave(i);
+        host[places[k][0]] = host[places[k][1]] = NAN;
+        OK(lfuse_tensor_write(tx, stream, host));
+        OK(lfuse_plan_run(plan, stream, b, 3));
+        OK(lfuse_tensor_read(low, stream, &at[0]));
+        OK(lfuse_tensor_read(high, stream, &at[1]));
+        OK(lfuse_stream_synchronize(stream));
+        ck_assert_int_eq(at[0], places[k][0]);
+        ck_assert_int_eq(at[1], places[k][0]);
+    }
+    lfuse_tensor_destroy(tx), lfuse_tensor_destroy(low), lfuse_tensor_destroy(high);
+    lfuse_plan_destroy(plan);
+}
+END_TEST
+
 /* Axes in the middle and at the front, all axes, several that are no single walk; kept and gone. */
 START_TEST(any_axes)
 {
@@ -371,6 +471,8 @@ static Suite *suite_rows(void)
     tcase_add_checked_fixture(c, open_stub, close_stub);
     tcase_set_timeout(c, 0);
     tcase_add_loop_test(c, sizes_vary_without_compiling, 0, FORMS);
+    tcase_add_loop_test(c, identities, 0, FORMS);
+    tcase_add_loop_test(c, first_of_several_nans, 0, FORMS);
     tcase_add_loop_test(c, any_axes, 0, FORMS);
     tcase_add_loop_test(c, rows_of_any_strides, 0, FORMS);
     tcase_add_loop_test(c, a_sum_of_ten_million, 0, FORMS);

@@ -10,6 +10,21 @@
 
 #include "tests/run/rig.h"
 
+/* Printed is the text, and a newline. */
+static void ck_printed(const lfuse_plan *p)
+{
+    char printed[256] = "";
+    FILE *file = tmpfile();
+
+    ck_assert_ptr_nonnull(file);
+    ck_assert_int_eq(lfuse_plan_print(p, file), LFUSE_OK);
+    rewind(file);
+    const size_t length = fread(printed, 1, sizeof printed - 1, file);
+    fclose(file);
+    ck_assert_uint_eq(length, strlen(lfuse_plan_text(p)) + 1);
+    ck_assert(!strncmp(printed, lfuse_plan_text(p), length - 1) && printed[length - 1] == '\n');
+}
+
 START_TEST(a_chain_is_one_launch)
 {
     lfuse_size n = lfuse_size_var(g, "n", 0, 100000);
@@ -26,6 +41,7 @@ START_TEST(a_chain_is_one_launch)
     lfuse_output(g, "z", lfuse_add(lfuse_exp(x), lfuse_relu(lfuse_mul(x, y))));
     plan = plan_with(0);
     ck_assert_str_eq(lfuse_plan_text(plan), "(pointwise n (z (add (exp x) (relu (mul x y)))))");
+    ck_printed(plan);
     before = launches();
     OK(lfuse_plan_run(plan, stream, b, 3));
     ck_assert_uint_eq(launches() - before, 1);

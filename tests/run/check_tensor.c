@@ -124,6 +124,39 @@ START_TEST(test_view)
 }
 END_TEST
 
+static const lfuse_type every_type[] = {LFUSE_F32, LFUSE_F16, LFUSE_BF16, LFUSE_F64, LFUSE_I8,
+                                        LFUSE_U8,  LFUSE_I32, LFUSE_I64,  LFUSE_BOOL};
+
+/* Of every type, views of 12 elements and of wrapped memory: all that fit, and none that reaches outside. */
+START_TEST(test_bounds)
+{
+    const lfuse_type type = every_type[_i];
+    const int64_t size = (int64_t)lfuse_type_size(type);
+    static char memory[12 * 8] __attribute__((aligned(8)));
+    lfuse_tensor *view;
+    begin();
+    lfuse_tensor *parent = make(type, 1, DIMS(12));
+    for (int64_t step = -2; step <= 2; step++)
+        for (int64_t offset = -2; offset <= 14; offset++)
+            for (int64_t count = 1; count <= 14; count++) {
+                const int64_t last = offset + (count - 1) * step;
+                const bool inside = offset >= 0 && offset < 12 && last >= 0 && last < 12;
+                const lfuse_status status = lfuse_tensor_view(parent, 1, DIMS(count), DIMS(step), offset, &view);
+                ck_assert_msg(status == (inside ? LFUSE_OK : LFUSE_ERR_SHAPE), "%d from %d by %d: %s", (int)count,
+                              (int)offset, (int)step, lfuse_status_name(status));
+                if (!status) lfuse_tensor_destroy(view);
+            }
+    for (int64_t bytes = 12 * size - 1; bytes <= 12 * size; bytes++) {
+        const lfuse_status status = lfuse_tensor_wrap(dev, LFUSE_MEMORY_NATIVE, (uintptr_t)memory, (uint64_t)bytes,
+                                                      type, 1, DIMS(12), NULL, 0, &view);
+        ck_assert_int_eq(status, bytes < 12 * size ? LFUSE_ERR_SHAPE : LFUSE_OK);
+        if (!status) lfuse_tensor_destroy(view);
+    }
+    lfuse_tensor_destroy(parent);
+    end();
+}
+END_TEST
+
 START_TEST(test_wrap)
 {
     float memory[6] = {1, 2, 3, 4, 5, 6}, got[4];
@@ -424,6 +457,7 @@ static Suite *suite_tensor(void)
     tcase_add_test(making, test_null_arguments);
     tcase_add_test(making, test_attributes);
     tcase_add_loop_test(making, test_view, 0, sizeof view_cases / sizeof view_cases[0]);
+    tcase_add_loop_test(making, test_bounds, 0, sizeof every_type / sizeof *every_type);
     tcase_add_test(making, test_wrap);
     suite_add_tcase(s, making);
     tcase_add_test(transfers, test_write_and_read);

@@ -96,6 +96,7 @@ START_TEST(there_and_back)
     ck_assert(!lfuse__wisdom_look_up(&w, DEVICE "2", "gemm:2", &c));
     ck_assert(lfuse__wisdom_applies(&w.lines[0], DEVICE));
     ck_assert(!lfuse__wisdom_applies(&w.lines[2], DEVICE));
+    ck_assert(!lfuse__wisdom_applies(&w.lines[0], DEVICE "2")); /* another library, whose name begins like it */
     print(&again);
     ck_assert_str_eq(text.data, again.data);
     lfuse__strbuf_free(&text), lfuse__strbuf_free(&again);

@@ -22,6 +22,11 @@ tests_run_check_threads_SOURCES = %reldir%/check_threads.c
 tests_run_check_threads_LDADD = tests/stub/libstub.la $(LDADD)
 thread_tests += tests/run/check_threads
 
+check_PROGRAMS += tests/run/check_list
+TESTS += tests/run/check_list
+tests_run_check_list_SOURCES = %reldir%/check_list.c %reldir%/rig.c %reldir%/rig.h
+tests_run_check_list_LDADD = tests/stub/libstub.la $(LDADD) -lm
+
 # Pure.
 check_PROGRAMS += tests/run/check_chunks
 TESTS += tests/run/check_chunks

@@ -1,0 +1,292 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The bounds of the waist's calls: at each the last that is taken and the first that is refused. */
+#ifdef HAVE_CONFIG_H
+#include "config.h"
+#endif
+
+#include <string.h>
+
+#include "common/base/error.h"
+#include "common/device/device.h"
+#include "libfuse.h"
+#include "tests/stub/faults.h"
+#include "tests/support/main.h"
+#include "tests/support/status.h"
+
+static const char filling[] =
+    "KERNEL(filling, 1, 3, PARAMS_2)\n"
+    "{\n"
+    "    memory y = BUFFER(0) + W(0);\n"
+    "    for (u64 i = GROUP(); i < W(1); i += GROUPS()) STORE_f32(y, (i64)i, 1);\n"
+    "}\n";
+
+static lfuse__backend narrow; /* the stub, but for what it says of wrapped memory */
+static uint64_t known_bytes;
+static lfuse_device *dev;
+static lfuse_stream *s;
+static lfuse__program *program;
+static lfuse__kernel *kernel;
+
+static void mem_info(lfuse__bmem *mem, lfuse__mem_info *info)
+{
+    lfuse__stub_backend.mem_info(mem, info);
+    if (known_bytes) info->bytes = known_bytes;
+}
+
+static void begin(void)
+{
+    test_stub_begin();
+    known_bytes = 0;
+    narrow = lfuse__stub_backend;
+    narrow.mem_info = mem_info;
+    lfuse__registry_extra(&narrow);
+    ck_ok(lfuse_device_open("stub:0", &dev));
+    ck_ok(lfuse_stream_create(dev, &s));
+    ck_ok(lfuse__program_get(dev, filling, &program));
+    ck_ok(lfuse__kernel_create(program, "filling", &kernel));
+}
+
+static void end(void)
+{
+    lfuse__kernel_destroy(kernel);
+    lfuse__program_release(program);
+    lfuse_stream_destroy(s);
+    lfuse_device_close(dev);
+    test_stub_end();
+}
+
+static lfuse__range *take(uint64_t bytes)
+{
+    lfuse__range *range = NULL;
+
+    ck_ok(lfuse__range_create(dev, bytes, &range));
+    return range;
+}
+
+/* ---- launches ---- */
+
+static lfuse_status launch(const lfuse__range *to, unsigned nwords, unsigned group, uint64_t groups, bool resident)
+{
+    static uint64_t words[600];
+    lfuse__bmem *buffers[] = { to->mem };
+    const lfuse__launch_args args = { .groups = groups, .group = group, .nbuffers = 1, .nwords = nwords,
+                                      .buffers = buffers, .words = words, .resident = resident };
+
+    words[0] = to->offset;
+    words[1] = 4;
+    return lfuse__launch(s, kernel, &args);
+}
+
+/* What is refused is refused by the waist, with its message, and not by a driver. */
+static void check_refused(lfuse_status status)
+{
+    ck_refused(status, LFUSE_ERR_UNSUPPORTED);
+    ck_assert_msg(strncmp(lfuse_last_error(), "kernel filling: ", 16) == 0 && !strstr(lfuse_last_error(), "stub: "),
+                  "%s", lfuse_last_error());
+}
+
+START_TEST(launches)
+{
+    const lfuse__facts *facts;
+    lfuse__range *y;
+    unsigned most;
+    begin();
+    facts = lfuse__device_facts(dev);
+    most = facts->info.max_argument_bytes / 8 - 1; /* beside one buffer */
+    y = take(64);
+    ck_ok(launch(y, most, 1, 1, false));
+    check_refused(launch(y, most + 1, 1, 1, false));
+    ck_ok(launch(y, 2, facts->info.max_group, 1, false));
+    check_refused(launch(y, 2, facts->info.max_group + 1, 1, false));
+    check_refused(launch(y, 2, 0, 1, false));
+    lfuse__range_release(y);
+    end();
+}
+END_TEST
+
+START_TEST(resident_launches)
+{
+    lfuse__range *y;
+    test_stub_begin();
+    lfuse__stub.resident_groups = 6;
+    lfuse__stub.vector_lanes = false;
+    ck_ok(lfuse_device_open("stub:0", &dev));
+    ck_ok(lfuse_stream_create(dev, &s));
+    ck_ok(lfuse__program_get(dev, filling, &program));
+    ck_ok(lfuse__kernel_create(program, "filling", &kernel));
+    y = take(64);
+    ck_ok(launch(y, 2, 1, 6, true));
+    check_refused(launch(y, 2, 1, 7, true));
+    ck_ok(launch(y, 2, 1, 7, false));
+    lfuse__range_release(y);
+    end();
+}
+END_TEST
+
+/* ---- products ---- */
+
+/* Each leading dimension as small as the operand allows, and one smaller. */
+START_TEST(leading_dimensions)
+{
+    enum { M = 2, COLUMNS = 3, K = 5 };
+    const bool ta = _i & 1, tb = _i & 2;
+    const lfuse__gemm_desc tight = { .type = LFUSE_F32, .ta = ta, .tb = tb, .m = M, .n = COLUMNS, .k = K,
+                                     .lda = ta ? M : K, .ldb = tb ? K : COLUMNS, .ldc = COLUMNS };
+    lfuse__gemm_candidate c;
+    lfuse__gemm_desc d;
+    int count, i;
+    begin();
+    ck_ok(lfuse__gemm_candidates(dev, &tight, 1, &c, &count));
+    for (i = 0; i < 3; i++) {
+        d = tight;
+        --*(i == 0 ? &d.lda : i == 1 ? &d.ldb : &d.ldc);
+        ck_refused(lfuse__gemm_candidates(dev, &d, 1, &c, &count), LFUSE_ERR_SHAPE);
+    }
+    end();
+}
+END_TEST
+
+/* ---- ranges ---- */
+
+START_TEST(ends_of_ranges)
+{
+    unsigned char host[64] = { 0 };
+    lfuse__range *x, *y;
+    begin();
+    x = take(32), y = take(32);
+    ck_ok(lfuse__write(s, x, 0, host, 32));
+    ck_ok(lfuse__write(s, x, 31, host, 1));
+    ck_refused(lfuse__write(s, x, 0, host, 33), LFUSE_ERR_INVALID);
+    ck_refused(lfuse__write(s, x, 32, host, 1), LFUSE_ERR_INVALID);
+    ck_refused(lfuse__write(s, x, UINT64_MAX, host, 2), LFUSE_ERR_INVALID);
+    ck_refused(lfuse__read(s, x, 1, host, 32), LFUSE_ERR_INVALID);
+    ck_refused(lfuse__fill(s, x, 1, 0, 1, 32), LFUSE_ERR_INVALID);
+    ck_refused(lfuse__copy(s, x, 1, y, 0, 32), LFUSE_ERR_INVALID);
+    ck_refused(lfuse__copy(s, x, 0, y, 1, 32), LFUSE_ERR_INVALID);
+    ck_ok(lfuse__copy(s, x, 0, y, 0, 32));
+    ck_ok(lfuse_stream_synchronize(s));
+    lfuse__range_release(x);
+    lfuse__range_release(y);
+    end();
+}
+END_TEST
+
+/* Neighbours in one memory may be copied onto each other; one byte nearer they overlap. */
+START_TEST(copies_of_neighbours)
+{
+    lfuse__range *x;
+    begin();
+    x = take(64);
+    ck_ok(lfuse__fill(s, x, 0, 0, 1, 64));
+    ck_ok(lfuse__copy(s, x, 16, x, 0, 16));
+    ck_ok(lfuse__copy(s, x, 0, x, 16, 16));
+    ck_refused(lfuse__copy(s, x, 15, x, 0, 16), LFUSE_ERR_OVERLAP);
+    ck_refused(lfuse__copy(s, x, 0, x, 15, 16), LFUSE_ERR_OVERLAP);
+    ck_ok(lfuse__copy(s, x, 8, x, 8, 16)); /* onto itself: nothing to do */
+    ck_ok(lfuse_stream_synchronize(s));
+    lfuse__range_release(x);
+    end();
+}
+END_TEST
+
+/* Without addresses two memories have the same offsets, which says nothing about where they are. */
+START_TEST(copies_of_two_memories)
+{
+    lfuse__range *x, *y;
+    uint32_t got = 0;
+    test_stub_begin();
+    lfuse__stub.addresses = false;
+    lfuse__stub.memory_bytes = 64u << 20;
+    ck_ok(lfuse_device_open("stub:0", &dev));
+    ck_ok(lfuse_stream_create(dev, &s));
+    program = NULL, kernel = NULL;
+    x = take(40u << 20), y = take(20u << 20);
+    ck_assert_ptr_ne(x->mem, y->mem);
+    ck_assert_uint_eq(x->address, y->address);
+    ck_ok(lfuse__fill(s, x, 0, 7, 4, 64));
+    ck_ok(lfuse__fill(s, y, 0, 9, 4, 64));
+    ck_ok(lfuse__copy(s, y, 4, x, 0, 32));
+    ck_ok(lfuse__read(s, y, 32, &got, 4));
+    ck_ok(lfuse_stream_synchronize(s));
+    ck_assert_uint_eq(got, 7);
+    lfuse__range_release(x);
+    lfuse__range_release(y);
+    end();
+}
+END_TEST
+
+/* A pattern is aligned in the memory, wherever the range begins in it. */
+START_TEST(patterns_are_aligned_in_memory)
+{
+    lfuse__range *x, part;
+    begin();
+    x = take(64);
+    part = *x;
+    part.offset += 4, part.address += 4, part.bytes -= 4;
+    ck_ok(lfuse__fill(s, &part, 4, 0, 8, 16));
+    ck_refused(lfuse__fill(s, &part, 0, 0, 8, 16), LFUSE_ERR_INVALID);
+    ck_refused(lfuse__fill(s, x, 0, 0, 8, 12), LFUSE_ERR_INVALID);
+    ck_refused(lfuse__fill(s, x, 0, 0, 3, 12), LFUSE_ERR_INVALID);
+    ck_ok(lfuse_stream_synchronize(s));
+    lfuse__range_release(x);
+    end();
+}
+END_TEST
+
+/* Of what the driver knows of wrapped memory no byte more may be named. */
+START_TEST(wrapped_sizes)
+{
+    static unsigned char mine[256];
+    const uint64_t handle = (uint64_t)(uintptr_t)mine;
+    lfuse__range *x = NULL;
+    begin();
+    known_bytes = 100;
+    ck_ok(lfuse__range_wrap(dev, LFUSE_MEMORY_NATIVE, handle, 100, &x));
+    lfuse__range_release(x);
+    ck_ok(lfuse__range_wrap(dev, LFUSE_MEMORY_NATIVE, handle, 0, &x));
+    ck_assert_uint_eq(x->bytes, 100);
+    lfuse__range_release(x);
+    x = NULL;
+    ck_refused(lfuse__range_wrap(dev, LFUSE_MEMORY_NATIVE, handle, 101, &x), LFUSE_ERR_SHAPE);
+    ck_assert_ptr_null(x);
+    end();
+}
+END_TEST
+
+/* All of the device's memory is one allocation, if it says so. */
+START_TEST(largest_allocation)
+{
+    const uint64_t most = 32u << 20;
+    lfuse__range *x = NULL;
+    test_stub_begin();
+    lfuse__stub.memory_bytes = most;
+    lfuse__stub.sparse_bytes = 1;
+    ck_ok(lfuse_device_open("stub:0", &dev));
+    ck_ok(lfuse_stream_create(dev, &s));
+    program = NULL, kernel = NULL;
+    ck_refused(lfuse__range_create(dev, most + 1, &x), LFUSE_ERR_DEVICE_MEMORY);
+    ck_ok(lfuse__range_create(dev, most, &x));
+    lfuse__range_release(x);
+    end();
+}
+END_TEST
+
+static Suite *suite_bounds(void)
+{
+    Suite *suite = suite_create("bounds");
+    TCase *c = tcase_create("bounds");
+
+    tcase_add_test(c, launches);
+    tcase_add_test(c, resident_launches);
+    tcase_add_loop_test(c, leading_dimensions, 0, 4);
+    tcase_add_test(c, ends_of_ranges);
+    tcase_add_test(c, copies_of_neighbours);
+    tcase_add_test(c, copies_of_two_memories);
+    tcase_add_test(c, patterns_are_aligned_in_memory);
+    tcase_add_test(c, wrapped_sizes);
+    tcase_add_test(c, largest_allocation);
+    suite_add_tcase(suite, c);
+    return suite;
+}
+
+TEST_MAIN(CK_NOFORK, suite_bounds)

@@ -1,0 +1,139 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Lists as they are made and replaced: bounds, and the notes of what was replaced. On the stub. */
+#ifdef HAVE_CONFIG_H
+#include "config.h"
+#endif
+
+#include "common/run/tensor.h"
+#include "tests/run/rig.h"
+
+enum { MEMBERS = 5 };
+
+static lfuse_tensor *vectors[MEMBERS];
+
+static lfuse_list *make(void)
+{
+    lfuse_list *l;
+    int i;
+
+    for (i = 0; i < MEMBERS; i++) vectors[i] = ramp(1, SHAPE(10), (float)i, 1);
+    OK(lfuse_list_create(dev, LFUSE_F32, MEMBERS, vectors, &l));
+    return l;
+}
+
+static void drop(lfuse_list *l)
+{
+    int i;
+
+    lfuse_list_destroy(l);
+    for (i = 0; i < MEMBERS; i++) lfuse_tensor_destroy(vectors[i]);
+}
+
+/* Member numbers have 32 bits in tables: what is too many is refused before a member is looked at. */
+START_TEST(most_members)
+{
+    lfuse_tensor *nobody[1] = { NULL };
+    lfuse_list *l = NULL;
+
+    FAILS(LFUSE_ERR_OVERFLOW, lfuse_list_create(dev, LFUSE_F32, (int64_t)UINT32_MAX + 1, nobody, &l));
+    FAILS(LFUSE_ERR_INVALID, lfuse_list_create(dev, LFUSE_F32, UINT32_MAX, nobody, &l));
+    ck_assert_ptr_null(l);
+}
+END_TEST
+
+START_TEST(replaced_members)
+{
+    lfuse_list *l = make();
+    lfuse_tensor *shorter = ramp(1, SHAPE(9), 0, 1), *longer = ramp(1, SHAPE(11), 0, 1);
+    lfuse_tensor *same = ramp(1, SHAPE(10), 7, 1);
+
+    OK(lfuse_list_replace(l, MEMBERS - 1, 1, &same));
+    OK(lfuse_list_replace(l, MEMBERS, 0, NULL));
+    FAILS(LFUSE_ERR_INVALID, lfuse_list_replace(l, MEMBERS, 1, &same));
+    FAILS(LFUSE_ERR_INVALID, lfuse_list_replace(l, MEMBERS - 1, 2, (lfuse_tensor *[]){ same, same }));
+    FAILS(LFUSE_ERR_INVALID, lfuse_list_replace(l, -1, 1, &same));
+    FAILS(LFUSE_ERR_SHAPE, lfuse_list_replace(l, 0, 1, &shorter));
+    FAILS(LFUSE_ERR_SHAPE, lfuse_list_replace(l, 0, 1, &longer));
+    lfuse_tensor_destroy(shorter), lfuse_tensor_destroy(longer), lfuse_tensor_destroy(same);
+    drop(l);
+}
+END_TEST
+
+/* Each note is there until as many others were made, and then it is told that it is gone. */
+START_TEST(notes_of_replacements)
+{
+    lfuse_list *l = make();
+    int64_t first, count;
+    uint64_t back;
+    int i;
+
+    for (i = 0; i < 3 * LFUSE__REPLACED; i++) OK(lfuse_list_replace(l, i % MEMBERS, 1, &vectors[i % MEMBERS]));
+    for (back = 0; back < LFUSE__REPLACED; back++) {
+        ck_assert(lfuse__list_replaced(l, l->version - back, &first, &count));
+        ck_assert_int_eq(first, (3 * LFUSE__REPLACED - 1 - (int)back) % MEMBERS);
+        ck_assert_int_eq(count, 1);
+    }
+    ck_assert(!lfuse__list_replaced(l, l->version - LFUSE__REPLACED, &first, &count));
+    ck_assert(!lfuse__list_replaced(l, l->version + 1, &first, &count));
+    drop(l);
+}
+END_TEST
+
+/* A list that follows another one notes all that moved, from the first to the last, and nothing where nothing did. */
+START_TEST(notes_of_what_is_followed)
+{
+    lfuse_list *l = make(), *own = NULL;
+    lfuse_tensor *other = ramp(1, SHAPE(10), 3, 1);
+    int64_t first, count;
+    uint64_t before;
+
+    OK(lfuse__list_slice(l, 0, MEMBERS, &own));
+    before = own->version;
+    lfuse__list_mirror(own, 0, l, 0, MEMBERS);
+    ck_assert_uint_eq(own->version, before);
+    OK(lfuse_list_replace(l, 1, 1, &other));
+    OK(lfuse_list_replace(l, MEMBERS - 1, 1, &other));
+    lfuse__list_mirror(own, 0, l, 0, MEMBERS);
+    ck_assert_uint_eq(own->version, before + 1);
+    ck_assert(lfuse__list_replaced(own, own->version, &first, &count));
+    ck_assert_int_eq(first, 1);
+    ck_assert_int_eq(count, MEMBERS - 1);
+    lfuse_list_destroy(own);
+    lfuse_tensor_destroy(other);
+    drop(l);
+}
+END_TEST
+
+/* Two matrices of 2 rows of 3, 4 apart, take 7 elements: so far apart they may lie, and no element nearer. */
+START_TEST(matrices_apart)
+{
+    lfuse_tensor *all = ramp(1, SHAPE(40), 0, 1), *t;
+    lfuse_list *l;
+
+    OK(lfuse_tensor_view(all, 3, SHAPE(2, 2, 3), SHAPE(7, 4, 1), 0, &t));
+    OK(lfuse_list_create(dev, LFUSE_F32, 1, &t, &l));
+    lfuse_list_destroy(l);
+    lfuse_tensor_destroy(t);
+    OK(lfuse_tensor_view(all, 3, SHAPE(2, 2, 3), SHAPE(6, 4, 1), 0, &t));
+    FAILS(LFUSE_ERR_INVALID, lfuse_list_create(dev, LFUSE_F32, 1, &t, &l));
+    lfuse_tensor_destroy(t);
+    lfuse_tensor_destroy(all);
+}
+END_TEST
+
+static Suite *suite_list(void)
+{
+    Suite *s = suite_create("run");
+    TCase *c = tcase_create("list");
+
+    tcase_add_checked_fixture(c, open_stub, close_stub);
+    tcase_add_test(c, most_members);
+    tcase_add_test(c, replaced_members);
+    tcase_add_test(c, notes_of_replacements);
+    tcase_add_test(c, notes_of_what_is_followed);
+    tcase_add_test(c, matrices_apart);
+    suite_add_tcase(s, c);
+    return s;
+}
+
+TEST_MAIN(CK_NOFORK, suite_list)
