@@ -66,6 +66,11 @@ uint64_t lfuse__instance_scratch_bytes(const lfuse_instance *in)
     return in->scratch_bytes;
 }
 
+uint64_t lfuse__instance_furnishings(const lfuse_instance *in)
+{
+    return in->furnishings;
+}
+
 uint64_t lfuse__instance_prepared_bytes(const lfuse_instance *in)
 {
     uint64_t bytes = 0;

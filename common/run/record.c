@@ -226,16 +226,18 @@ lfuse_status lfuse__recording_ready(lfuse_recording *r, lfuse_stream *s)
         if (!r->commands[i].is_run) continue;
         if (!r->settled) LFUSE__TRY(separate(r, s, i));
         LFUSE__TRY(lfuse__instance_ready(run->instance, run->slots, s));
+        /* The plan's own runs may have had other strides meanwhile, and those here are then made once more. */
+        if (run->furnishings != lfuse__instance_furnishings(run->instance)) r->changed = true;
+        run->furnishings = lfuse__instance_furnishings(run->instance);
         const uint64_t bytes = lfuse__instance_scratch_bytes(run->instance);
         if (bytes > need) need = bytes;
     }
     r->settled = true;
     if (need <= (r->scratch ? r->scratch->bytes : 0)) return LFUSE_OK;
-    lfuse__range *larger;
+    lfuse__range *larger; /* more than before is needed by what was made anew: the graph has changed already */
     LFUSE__TRY(lfuse__range_create(r->dev, need, &larger));
     lfuse__range_release(r->scratch);
     r->scratch = larger;
-    r->changed = true;
     return LFUSE_OK;
 }
 

@@ -157,6 +157,55 @@ START_TEST(test_other_strides)
 }
 END_TEST
 
+/* "y" = "x" exp("w"), whose second factor is made once, for the strides of a run. */
+static lfuse_plan *weighted_plan(void)
+{
+    lfuse_graph *g = lfuse_graph_create();
+    lfuse_plan *plan;
+    lfuse_output(g, "y", lfuse_mul(lfuse_input(g, "x", LFUSE_F32, 1, LFUSE_DIMS(N)),
+                                   lfuse_exp(lfuse_frozen(g, "w", LFUSE_F32, 1, LFUSE_DIMS(N)))));
+    ck_ok(lfuse_plan_create(dev, g, NULL, &plan));
+    lfuse_graph_destroy(g);
+    return plan;
+}
+
+/* A run with other strides has it made anew, here where `before` was, and gives back what the recording has used. */
+START_TEST(test_weights_made_anew)
+{
+    const int64_t shape[] = {N}, minus[] = {-1};
+    lfuse_tensor *backwards, *w, *before, *after;
+    lfuse_plan *plan;
+    lfuse_recording *r;
+    float got[N];
+    begin(_i);
+    ck_ok(lfuse_tensor_view(x, 1, shape, minus, N - 1, &backwards));
+    ck_ok(lfuse_tensor_create(dev, LFUSE_F32, 1, shape, &w));
+    ck_ok(lfuse_tensor_create(dev, LFUSE_F32, 1, shape, &before));
+    ck_ok(lfuse_tensor_fill(w, NULL, 0));
+    plan = weighted_plan();
+    lfuse_binding b[] = {lfuse_bind_tensor("x", x), lfuse_bind_tensor("w", w), lfuse_bind_tensor("y", y)};
+    ck_ok(lfuse_record_begin(stream));
+    ck_ok(lfuse_plan_run(plan, stream, b, 3));
+    ck_ok(lfuse_record_end(stream, &r));
+    ck_ok(lfuse_recording_replay(r, stream, NULL, 0));
+    lfuse_tensor_destroy(before);
+    b[0] = lfuse_bind_tensor("x", backwards);
+    ck_ok(lfuse_plan_run(plan, stream, b, 3));
+    ck_ok(lfuse_tensor_create(dev, LFUSE_F32, 1, shape, &after));
+    ck_ok(lfuse_tensor_fill(after, NULL, 7));
+    ck_ok(lfuse_recording_replay(r, stream, NULL, 0));
+    ck_ok(lfuse_stream_synchronize(stream));
+    ck_ok(lfuse_tensor_read(y, NULL, got));
+    for (int i = 0; i < N; i++) ck_assert_float_eq(got[i], values[i]);
+    lfuse_recording_destroy(r);
+    lfuse_plan_destroy(plan);
+    lfuse_tensor_destroy(backwards);
+    lfuse_tensor_destroy(w);
+    lfuse_tensor_destroy(after);
+    end();
+}
+END_TEST
+
 START_TEST(test_other_stream)
 {
     lfuse_stream *other;
@@ -311,6 +360,51 @@ START_TEST(test_list_replaced)
 }
 END_TEST
 
+static lfuse_tensor *number_of(double value)
+{
+    lfuse_tensor *t;
+    ck_ok(lfuse_tensor_create(dev, LFUSE_F32, 0, NULL, &t));
+    ck_ok(lfuse_tensor_fill(t, NULL, value));
+    return t;
+}
+
+/* A replay leaves its own addresses in the table of a list, and the plan's next run puts back those that it had. */
+START_TEST(test_list_used_beside)
+{
+    const lfuse_plan_options table = {.transport = LFUSE_TRANSPORT_TABLE};
+    lfuse_tensor *factors[2];
+    lfuse_list *list;
+    lfuse_plan *plan;
+    lfuse_recording *r;
+    float got[N];
+    begin(_i);
+    for (int i = 0; i < 2; i++) factors[i] = number_of(2 + i);
+    lfuse_graph *g = lfuse_graph_create();
+    lfuse_value v = lfuse_list_input(g, "list", LFUSE_F32, LFUSE_RANK_ANY);
+    lfuse_update(v, lfuse_mul(v, lfuse_input(g, "factor", LFUSE_F32, 0, NULL)));
+    ck_ok(lfuse_plan_create(dev, g, &table, &plan));
+    lfuse_graph_destroy(g);
+    ck_ok(lfuse_list_create(dev, LFUSE_F32, 1, &x, &list));
+    lfuse_binding b[] = {lfuse_bind_list("list", list), lfuse_bind_tensor("factor", factors[0])};
+    ck_ok(lfuse_record_begin(stream));
+    ck_ok(lfuse_plan_run(plan, stream, b, 2));
+    ck_ok(lfuse_record_end(stream, &r));
+    b[1] = lfuse_bind_tensor("factor", factors[1]);
+    for (int turn = 0; turn < 2; turn++) {
+        ck_ok(lfuse_recording_replay(r, stream, NULL, 0));
+        ck_ok(lfuse_plan_run(plan, stream, b, 2));
+    }
+    ck_ok(lfuse_stream_synchronize(stream));
+    ck_ok(lfuse_tensor_read(x, NULL, got));
+    for (int i = 0; i < N; i++) ck_assert_float_eq(got[i], 2 * 3 * 2 * 3 * values[i]);
+    lfuse_recording_destroy(r);
+    lfuse_list_destroy(list);
+    lfuse_plan_destroy(plan);
+    for (int i = 0; i < 2; i++) lfuse_tensor_destroy(factors[i]);
+    end();
+}
+END_TEST
+
 static Suite *suite_record(void)
 {
     Suite *s = suite_create("record");
@@ -322,10 +416,12 @@ static Suite *suite_record(void)
     tcase_add_loop_test(replays, test_nothing_is_made_by_a_replay, 0, 2);
     tcase_add_loop_test(replays, test_plan_used_beside, 0, 2);
     tcase_add_loop_test(replays, test_other_strides, 0, 2);
+    tcase_add_loop_test(replays, test_weights_made_anew, 0, 2);
     tcase_add_loop_test(replays, test_other_stream, 0, 2);
     tcase_add_test(replays, test_into_the_callers_capture);
     tcase_add_loop_test(replays, test_copies, 0, 2);
     tcase_add_loop_test(replays, test_list_replaced, 0, 4);
+    tcase_add_loop_test(replays, test_list_used_beside, 0, 4);
     suite_add_tcase(s, replays);
     return s;
 }
