@@ -4,6 +4,7 @@
 #include "config.h"
 #endif
 
+#include "backends/cuda/program.h"
 #include "common/device/device.h"
 #include "tests/backends/fake_rig.h"
 
@@ -216,6 +217,38 @@ START_TEST(test_wrap)
 }
 END_TEST
 
+static PFN_cuPointerGetAttribute_v4000 attribute_of;
+
+/* As of memory from a pool, or that the caller mapped. */
+static CUresult attribute_without_context(void *data, CUpointer_attribute attribute, CUdeviceptr address)
+{
+    CUresult result = attribute_of(data, attribute, address);
+    if (result == CUDA_SUCCESS && attribute == CU_POINTER_ATTRIBUTE_CONTEXT) *(CUcontext *)data = NULL;
+    return result;
+}
+
+START_TEST(test_wrap_without_context)
+{
+    lfuse__bdevice *dev = open_device(0), *other = open_device(1);
+    lfuse__bmem *own, *far, *w = NULL;
+    OK(cuda->alloc(dev, LFUSE__ALLOC_DEVICE, 256, &own));
+    OK(cuda->alloc(other, LFUSE__ALLOC_DEVICE, 256, &far));
+    attribute_of = lfuse__cu.PointerGetAttribute;
+    lfuse__cu.PointerGetAttribute = attribute_without_context;
+    OK(cuda->wrap(dev, LFUSE_MEMORY_NATIVE, own->address, 256, &w));
+    cuda->free(w);
+    w = NULL;
+    FAILS(cuda->wrap(dev, LFUSE_MEMORY_NATIVE, far->address, 256, &w), LFUSE_ERR_CONTEXT);
+    SAYS("CUDA device 1, not to cuda:0");
+    ck_assert_ptr_null(w);
+    lfuse__cu.PointerGetAttribute = attribute_of;
+    cuda->free(own);
+    cuda->free(far);
+    cuda->close(other);
+    close_device(dev);
+}
+END_TEST
+
 /* ---- streams, events, graphs ---- */
 
 START_TEST(test_streams)
@@ -357,6 +390,37 @@ START_TEST(test_program)
 }
 END_TEST
 
+static bool minimal;
+
+static nvrtcResult see_options(nvrtcProgram program, int count, const char *const *options)
+{
+    (void)program;
+    minimal = false;
+    for (int i = 0; i < count; i++) minimal = minimal || !strcmp(options[i], "--minimal");
+    return NVRTC_ERROR_COMPILATION;
+}
+
+/* NVRTC 12.4 is the first that knows --minimal; older ones refuse to compile with it. */
+START_TEST(test_minimal)
+{
+    static const struct { int version; bool minimal; } cases[] = { { 12030, false }, { 12040, true }, { 13000, true } };
+    lfuse__strbuf log = LFUSE__STRBUF_INIT, binary = LFUSE__STRBUF_INIT;
+    if (lfuse__cu_load_compiler()) TEST_SKIP("no NVRTC: %s", lfuse__cu_compiler.reason);
+    const int version = lfuse__cu_compiler.version;
+    __typeof__(nvrtcCompileProgram) *const compile = lfuse__nvrtc.CompileProgram;
+    lfuse__nvrtc.CompileProgram = see_options;
+    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+        lfuse__cu_compiler.version = cases[i].version;
+        FAILS(lfuse__cuda_compile("", "sm_90", &log, &binary), LFUSE_ERR_COMPILE);
+        ck_assert_msg(minimal == cases[i].minimal, "version %d", cases[i].version);
+    }
+    lfuse__nvrtc.CompileProgram = compile;
+    lfuse__cu_compiler.version = version;
+    lfuse__strbuf_free(&log);
+    lfuse__strbuf_free(&binary);
+}
+END_TEST
+
 START_TEST(test_launch)
 {
     static const uint64_t words[] = { 1, UINT64_MAX, 3 };
@@ -476,7 +540,8 @@ static Suite *suite_cuda_fake(void)
 {
     const TTest *const tests[] = {
         test_old_driver, test_init_fails, test_missing_function, test_no_compiler, test_facts, test_adopt, test_copies,
-        test_fill, test_wrap, test_streams, test_events, test_graphs, test_program, test_launch,
+        test_fill, test_wrap, test_wrap_without_context, test_streams, test_events, test_graphs, test_program,
+        test_minimal, test_launch,
     };
     Suite *s = suite_create("cuda-fake");
     TCase *tc = tcase_create("slots");

@@ -99,7 +99,20 @@ START_TEST(test_patched_graph)
 }
 END_TEST
 
-/* Another number of launches is another graph, with nodes of its own. */
+/* Three launches that are none of the backend's, like those of cuBLASLt. */
+static void others_launch(chain *c)
+{
+    uint64_t address = 0, words[2] = { 0, 0 };
+    void *parameters[] = { &address, words };
+    bool pushed;
+    OK(lfuse__cu_enter(c->dev, &pushed));
+    for (int i = 0; i < 3; i++)
+        ck_assert_int_eq(lfuse__cu.LaunchKernel(c->k->function, 1, 1, 1, 32, 1, 1, 0, cuda->stream_native(c->s),
+                                                parameters, NULL), CUDA_SUCCESS);
+    lfuse__cu_leave(pushed);
+}
+
+/* Another number of launches is another graph, with nodes of its own, also (1) where the driver sees as many nodes. */
 START_TEST(test_replaced_graph)
 {
     lfuse__bgraph *g = NULL;
@@ -107,6 +120,7 @@ START_TEST(test_replaced_graph)
     chain_open(&c, NULL, true);
     OK(cuda->graph_begin(c.s));
     chain_launch(&c, c.m[0], 20);
+    if (_i == 1) others_launch(&c);
     OK(cuda->graph_end(c.s, &g));
     OK(cuda->graph_begin(c.s));
     chain_launch(&c, c.m[0], 20);
@@ -142,6 +156,42 @@ START_TEST(test_unknown_nodes)
     OK(cuda->graph_patch(g, 0, c.k, &args));
     FAILS(cuda->graph_patch(g, 1, c.k, &args), LFUSE_ERR_UNSUPPORTED);
     SAYS("k_1_2");
+    cuda->graph_destroy(g);
+    chain_close(&c);
+}
+END_TEST
+
+static PFN_cuStreamGetCaptureInfo_v11030 capture_info;
+
+/* The next command would wait for another node too. */
+static CUresult info_of_two_nodes(CUstream stream, CUstreamCaptureStatus *status, cuuint64_t *id, CUgraph *graph,
+                                  const CUgraphNode **nodes, size_t *count)
+{
+    static CUgraphNode both[2];
+    CUresult result = capture_info(stream, status, id, graph, nodes, count);
+    if (result == CUDA_SUCCESS && *count == 1) {
+        both[0] = both[1] = **nodes;
+        *nodes = both, *count = 2;
+    }
+    return result;
+}
+
+/* Nor is there where it does not tell which of several nodes is the launch's. */
+START_TEST(test_several_nodes)
+{
+    static const uint64_t words[] = { 1, 2 };
+    lfuse__bgraph *g = NULL;
+    chain c;
+    chain_open(&c, NULL, true);
+    capture_info = lfuse__cu.StreamGetCaptureInfo;
+    lfuse__cu.StreamGetCaptureInfo = info_of_two_nodes;
+    OK(cuda->graph_begin(c.s));
+    chain_launch(&c, c.m[0], 20);
+    OK(cuda->graph_end(c.s, &g));
+    lfuse__cu.StreamGetCaptureInfo = capture_info;
+    lfuse__launch_args args = { .groups = 2, .group = 96, .local_bytes = 64, .nbuffers = 1, .nwords = 2,
+                                .buffers = &c.m[1], .words = words };
+    FAILS(cuda->graph_patch(g, 0, c.k, &args), LFUSE_ERR_UNSUPPORTED);
     cuda->graph_destroy(g);
     chain_close(&c);
 }
@@ -302,8 +352,9 @@ static Suite *suite_fake_graphs(void)
     TCase *tc = tcase_create("nodes");
     tcase_add_checked_fixture(tc, load_fakes, NULL);
     tcase_add_test(tc, test_patched_graph);
-    tcase_add_test(tc, test_replaced_graph);
+    tcase_add_loop_test(tc, test_replaced_graph, 0, 2);
     tcase_add_test(tc, test_unknown_nodes);
+    tcase_add_test(tc, test_several_nodes);
     tcase_add_test(tc, test_dense_network);
     tcase_add_test(tc, test_captured_network);
     tcase_add_loop_test(tc, test_graph_of_default_stream, 0, 2);

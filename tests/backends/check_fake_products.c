@@ -11,13 +11,19 @@
 typedef struct product {
     lfuse__gemm_desc d;
     double alpha, beta;
-    unsigned shift; /* elements by which every operand starts late */
+    unsigned late; /* bit i: operand i, as `data` counts them, starts an element late */
 } product;
 
-enum { ELEMENTS = 512 };
+enum { ELEMENTS = 512, OPERANDS = 5, ALL_LATE = (1 << OPERANDS) - 1 };
 
-static double data[5][ELEMENTS]; /* a, b, c, bias, add */
+static double data[OPERANDS][ELEMENTS]; /* a, b, c, bias, add */
 static bool cut; /* the products are of tf32 */
+
+static void make_data(void)
+{
+    for (int i = 0; i < OPERANDS; i++)
+        for (int j = 0; j < ELEMENTS; j++) data[i][j] = (double)((i * 131 + j * 37) % 19 - 9) / 4;
+}
 
 static double multiplied(double x)
 {
@@ -62,30 +68,34 @@ static double get(const lfuse__bmem *mem, lfuse_type type, int64_t i)
 static void check_product(lfuse__bdevice *dev, lfuse__bstream *s, const product *p, const lfuse__gemm_candidate *c)
 {
     const lfuse_type result = lfuse__gemm_result(&p->d);
-    const uint64_t offset = p->shift * lfuse_type_size(p->d.type), in_c = p->shift * lfuse_type_size(result);
-    lfuse__bmem *m[5], *workspace;
+    lfuse__bmem *m[OPERANDS], *workspace;
+    uint64_t offset[OPERANDS];
     lfuse__bgemm *gemm;
-    for (int i = 0; i < 5; i++) {
+    for (int i = 0; i < OPERANDS; i++) {
+        const lfuse_type type = i < 2 ? p->d.type : result;
+        const unsigned shift = p->late >> i & 1;
         OK(cuda->alloc(dev, LFUSE__ALLOC_DEVICE, (ELEMENTS + 16) * sizeof(double), &m[i]));
-        put(m[i], i < 2 ? p->d.type : result, p->shift, data[i]);
+        put(m[i], type, shift, data[i]);
+        offset[i] = shift * lfuse_type_size(type);
     }
     OK(cuda->alloc(dev, LFUSE__ALLOC_DEVICE, 4096, &workspace));
     OK(cuda->gemm_prepare(dev, &p->d, c, &gemm));
     lfuse__gemm_args args = { .alpha = p->alpha, .beta = p->beta, .a = m[0], .b = m[1], .c = m[2], .bias = m[3],
-                              .workspace = workspace, .a_offset = offset, .b_offset = offset, .c_offset = in_c,
-                              .bias_offset = in_c, .add = p->d.apart ? m[4] : NULL, .add_offset = in_c };
+                              .workspace = workspace, .a_offset = offset[0], .b_offset = offset[1],
+                              .c_offset = offset[2], .bias_offset = offset[3], .add = p->d.apart ? m[4] : NULL,
+                              .add_offset = offset[4] };
     OK(cuda->gemm_run(s, gemm, &args));
     for (int64_t x = 0; x < (p->d.batch ? p->d.batch : 1); x++)
         for (int64_t i = 0; i < p->d.m; i++)
             for (int64_t j = 0; j < p->d.n; j++) {
                 double want = expected(p, x, i, j);
-                double got = get(m[2], result, p->shift + x * p->d.stride_c + i * p->d.ldc + j);
+                double got = get(m[2], result, (p->late >> 2 & 1) + x * p->d.stride_c + i * p->d.ldc + j);
                 ck_assert_msg(fabs(got - want) < (p->d.wide ? 1e-4 : 1e-6) * (1 + fabs(want)),
                               "[%d, %d, %d]: %g, not %g", (int)x, (int)i, (int)j, got, want);
             }
     cuda->gemm_destroy(gemm);
     cuda->free(workspace);
-    for (int i = 0; i < 5; i++) cuda->free(m[i]);
+    for (int i = 0; i < OPERANDS; i++) cuda->free(m[i]);
 }
 
 static void check_shape(lfuse__bdevice *dev, lfuse__bstream *s, const product *p)
@@ -133,8 +143,7 @@ START_TEST(test_gemm)
         close_device(dev);
         TEST_SKIP("NVRTC %s goes with another cuBLASLt than the fake one", lfuse__cu_compiler.text);
     }
-    for (int i = 0; i < 5; i++)
-        for (int j = 0; j < ELEMENTS; j++) data[i][j] = (double)((i * 131 + j * 37) % 19 - 9) / 4;
+    make_data();
     OK(cuda->stream_create(dev, &s));
     for (int t = 0; t < 2; t++)
         for (int trans = 0; trans < 4; trans++)
@@ -145,7 +154,7 @@ START_TEST(test_gemm)
                     product p = { .d = { .type = t ? LFUSE_F64 : LFUSE_F32, .ta = trans & 1, .tb = trans & 2,
                                          .has_beta = true, .epilogue = (lfuse__epilogue)e, .m = 5, .n = 7, .k = 6,
                                          .lda = pad, .ldb = pad + (odd & 2 ? 2 : 4), .ldc = pad },
-                                  .alpha = 1.5, .beta = odd ? 0.5 : 0, .shift = odd & 1 };
+                                  .alpha = 1.5, .beta = odd ? 0.5 : 0, .late = odd & 1 ? ALL_LATE : 0 };
                     check_shape(dev, s, &p);
                     /* The same matrix on the right, or on the left, for all of three. */
                     p.d.batch = 3, p.d.stride_a = e & 1 ? 0 : 96 + odd, p.d.stride_b = e & 1 ? 105 : 0;
@@ -162,7 +171,7 @@ START_TEST(test_gemm)
     for (int odd = 0; odd < 3; odd++) {
         product p = { .d = { .type = LFUSE_F16, .wide = true, .has_beta = true, .epilogue = LFUSE__EP_BIAS_RELU, .m = 5,
                              .n = 7, .k = 6, .lda = 16, .ldb = odd & 2 ? 13 : 16, .ldc = 12 },
-                      .alpha = 1.5, .beta = 0.5, .shift = odd & 1 };
+                      .alpha = 1.5, .beta = 0.5, .late = odd & 1 ? ALL_LATE : 0 };
         check_shape(dev, s, &p);
     }
     check_tf32(dev, s);
@@ -183,6 +192,74 @@ START_TEST(test_gemm)
     d.type = LFUSE_F32, d.wide = true;
     FAILS(cuda->gemm_candidates(dev, &d, 1, &c, &n), LFUSE_ERR_UNSUPPORTED);
     cuda->gemm_destroy(NULL);
+    cuda->stream_destroy(s);
+    close_device(dev);
+}
+END_TEST
+
+/* One operand that starts late, or one distance that keeps no alignment, and the algorithm has to take any address. */
+START_TEST(test_every_alignment_counts)
+{
+    lfuse__bdevice *dev = open_device(0);
+    lfuse__bstream *s;
+    product p = { .d = { .type = LFUSE_F32, .has_beta = true, .apart = true, .epilogue = LFUSE__EP_BIAS, .m = 5, .n = 7,
+                         .k = 6, .lda = 12, .ldb = 16, .ldc = 12, .ld_add = 16, .batch = 3, .stride_a = 96,
+                         .stride_b = 104, .stride_c = 72, .stride_add = 96 },
+                  .alpha = 1.5, .beta = 0.5 };
+    int64_t *const distances[] = { &p.d.lda, &p.d.ldb, &p.d.ldc, &p.d.ld_add, &p.d.stride_a, &p.d.stride_b,
+                                   &p.d.stride_c, &p.d.stride_add };
+    if (lfuse__cu_load_blas() || strcmp(lfuse__cu_blas.text, "13.0.0")) {
+        close_device(dev);
+        TEST_SKIP("NVRTC %s goes with another cuBLASLt than the fake one", lfuse__cu_compiler.text);
+    }
+    make_data();
+    OK(cuda->stream_create(dev, &s));
+    for (int i = 0; i < OPERANDS; i++) {
+        p.late = 1U << i;
+        check_shape(dev, s, &p);
+    }
+    p.late = 0;
+    for (size_t i = 0; i < sizeof distances / sizeof *distances; i++) {
+        ++*distances[i];
+        check_shape(dev, s, &p);
+        --*distances[i];
+    }
+    cuda->stream_destroy(s);
+    close_device(dev);
+}
+END_TEST
+
+/* An algorithm that takes any address but more workspace than the product has is none. */
+START_TEST(test_any_address_within_the_workspace)
+{
+    const lfuse__gemm_desc d = { .type = LFUSE_F32, .m = 4, .n = 4, .k = 4, .lda = 4, .ldb = 4, .ldc = 4 };
+    lfuse__bdevice *dev = open_device(0);
+    lfuse__gemm_candidate candidates[2];
+    lfuse__bmem *m[3];
+    lfuse__bgemm *gemm;
+    lfuse__bstream *s;
+    int n = 0;
+    if (lfuse__cu_load_blas() || strcmp(lfuse__cu_blas.text, "13.0.0")) {
+        close_device(dev);
+        TEST_SKIP("NVRTC %s goes with another cuBLASLt than the fake one", lfuse__cu_compiler.text);
+    }
+    OK(cuda->stream_create(dev, &s));
+    for (int i = 0; i < 3; i++) {
+        OK(cuda->alloc(dev, LFUSE__ALLOC_DEVICE, 256, &m[i]));
+        OK(cuda->fill(s, m[i], 0, 0, 4, 256));
+    }
+    OK(cuda->gemm_candidates(dev, &d, 2, candidates, &n));
+    ck_assert(n == 2 && candidates[1].workspace == 0);
+    setenv("FAKECUDA_GREEDY", "1", 1);
+    OK(cuda->gemm_prepare(dev, &d, &candidates[1], &gemm));
+    unsetenv("FAKECUDA_GREEDY");
+    lfuse__gemm_args args = { .alpha = 1, .a = m[0], .b = m[1], .c = m[2] };
+    OK(cuda->gemm_run(s, gemm, &args));
+    args.a_offset = sizeof(float);
+    FAILS(cuda->gemm_run(s, gemm, &args), LFUSE_ERR_UNSUPPORTED);
+    SAYS("within 0 bytes of workspace");
+    cuda->gemm_destroy(gemm);
+    for (int i = 0; i < 3; i++) cuda->free(m[i]);
     cuda->stream_destroy(s);
     close_device(dev);
 }
@@ -484,6 +561,8 @@ static Suite *suite_fake_products(void)
     tcase_add_checked_fixture(c, load_fakes, NULL);
     tcase_add_test(c, test_loaded_late);
     tcase_add_test(c, test_gemm);
+    tcase_add_test(c, test_every_alignment_counts);
+    tcase_add_test(c, test_any_address_within_the_workspace);
     tcase_add_test(c, test_f16_is_rounded_once);
     tcase_add_loop_test(c, test_sizes, OPEN_ROWS, (OPEN_ROWS | OPEN_COUNT) + 1);
     tcase_add_test(c, test_many);

@@ -309,6 +309,78 @@ START_TEST(test_launch)
 }
 END_TEST
 
+/* A driver may unset an argument that it refuses: those that the launch before had are set again. */
+START_TEST(test_refused_argument)
+{
+    enum { BUFFER = 1, WORDS = 2 };
+    static const uint64_t words[2] = { 2, 0 }, others[2] = { 7, 0 };
+    float in[4];
+    lfuse__bmem *x, *y;
+    bench t;
+
+    set_up(&t, _i);
+    OK(b->alloc(t.dev, LFUSE__ALLOC_DEVICE, sizeof in, &x));
+    OK(b->alloc(t.dev, LFUSE__ALLOC_DEVICE, sizeof in, &y));
+    OK(b->fill(t.s, x, 0, 0x40400000, 4, sizeof in)); /* 3.0f */
+    OK(b->fill(t.s, y, 0, 0, 4, sizeof in));
+    OK(launch(t.s, t.axpy, 4, (lfuse__bmem *[]){ y, x }, 2, words, 2));
+    for (int changed = BUFFER; changed <= WORDS; changed++) {
+        layer.arm("clSetKernelArg", 1, 0, CL_OUT_OF_HOST_MEMORY);
+        REFUSED(LFUSE_ERR_MEMORY, launch(t.s, t.axpy, 4, (lfuse__bmem *[]){ y, changed == BUFFER ? NULL : x }, 2,
+                                         changed == WORDS ? others : words, 2));
+        layer.arm(NULL, 0, 0, 0);
+        OK(launch(t.s, t.axpy, 4, (lfuse__bmem *[]){ y, x }, 2, words, 2));
+    }
+    read_all(t.s, y, 0, in, sizeof in);
+    for (int i = 0; i < 4; i++) ck_assert_msg(in[i] == 18.0f, "%g", (double)in[i]);
+    b->free(y);
+    b->free(x);
+    tear_down(&t);
+}
+END_TEST
+
+/* Arguments longer than what is remembered of them are set by each launch. Some drivers take more than they say. */
+START_TEST(test_many_words)
+{
+    enum { MANY = LFUSE__CL_WORDS + 1 };
+    static const char text[] = "struct words { ulong w[513]; };\n"
+                               "__kernel void last(__global ulong *y, struct words a)\n"
+                               "{ if (get_global_id(0) == 0) y[0] = a.w[512]; }\n";
+    static uint64_t words[MANY];
+    lfuse__strbuf log = LFUSE__STRBUF_INIT;
+    lfuse__bprogram *program;
+    lfuse__bkernel *last;
+    lfuse__bmem *y;
+    lfuse__facts f;
+    lfuse_status status = LFUSE_OK;
+    uint64_t in;
+    bench t;
+
+    ck_assert_int_eq(MANY, 513);
+    set_up(&t, _i);
+    OK(b->facts(t.dev, &f));
+    OK(b->program_build(t.dev, text, &log, &program));
+    OK(b->kernel_create(program, "last", &last));
+    OK(b->alloc(t.dev, LFUSE__ALLOC_DEVICE, sizeof in, &y));
+    for (uint64_t turn = 0; turn < 3; turn++) {
+        const long sets = layer.calls("clSetKernelArg");
+        words[MANY - 1] = 5 + turn / 2;
+        status = launch(t.s, last, 4, &y, 1, words, MANY);
+        if (status != LFUSE_OK && f.info.max_argument_bytes < sizeof words) break;
+        OK(status);
+        read_all(t.s, y, 0, &in, sizeof in);
+        ck_assert_uint_eq(in, words[MANY - 1]);
+        ck_assert_int_eq(layer.calls("clSetKernelArg") - sets, turn == 0 ? 2 : 1);
+    }
+    b->free(y);
+    b->kernel_destroy(last);
+    b->program_destroy(program);
+    lfuse__strbuf_free(&log);
+    tear_down(&t);
+    if (status != LFUSE_OK) TEST_SKIP("%s", lfuse__error_message());
+}
+END_TEST
+
 START_TEST(test_program)
 {
     bench t;
@@ -452,6 +524,39 @@ START_TEST(test_event)
 }
 END_TEST
 
+/* What is not done is left alone when its stream goes; work that failed is told of, with its code. */
+START_TEST(test_state_of_work)
+{
+    static const int running = CL_RUNNING, failed = CL_OUT_OF_RESOURCES;
+    lfuse__bstream *second;
+    lfuse__bevent *e, *f;
+    double us;
+    bench t;
+
+    set_up(&t, _i);
+    OK(b->stream_create(t.dev, &second));
+    OK(b->event_create(t.dev, &e));
+    OK(b->event_create(t.dev, &f));
+    OK(b->event_record(e, second));
+    OK(b->event_record(f, second));
+    OK(b->stream_sync(second));
+    layer.state(&running);
+    ck_assert_int_eq(b->event_query(e), LFUSE_NOT_READY);
+    ck_assert_int_eq(b->event_elapsed(e, f, &us), LFUSE_NOT_READY);
+    ck_assert_int_eq(b->stream_query(second), LFUSE_NOT_READY);
+    ck_assert_int_eq(b->stream_query(t.s), LFUSE_NOT_READY);
+    b->stream_destroy(second); /* the marker of its query goes too: tear_down counts */
+    layer.state(&failed);
+    REFUSED(LFUSE_ERR_DEVICE_MEMORY, b->event_query(e));
+    REFUSED(LFUSE_ERR_DEVICE_MEMORY, b->event_elapsed(e, f, &us));
+    REFUSED(LFUSE_ERR_DEVICE_MEMORY, b->stream_query(t.s));
+    layer.state(NULL);
+    b->event_destroy(f);
+    b->event_destroy(e);
+    tear_down(&t);
+}
+END_TEST
+
 /* Small integers: every sum is exact, in any order. */
 START_TEST(test_adopt)
 {
@@ -529,9 +634,12 @@ static Suite *suite_opencl(void)
     tcase_add_loop_test(c, test_kinds_by_turns, 0, device_count);
     tcase_add_loop_test(c, test_wrap, 0, device_count);
     tcase_add_loop_test(c, test_launch, 0, device_count);
+    tcase_add_loop_test(c, test_refused_argument, 0, device_count);
+    tcase_add_loop_test(c, test_many_words, 0, device_count);
     tcase_add_loop_test(c, test_program, 0, device_count);
     tcase_add_loop_test(c, test_stream, 0, device_count);
     tcase_add_loop_test(c, test_event, 0, device_count);
+    tcase_add_loop_test(c, test_state_of_work, 0, device_count);
     tcase_add_loop_test(c, test_adopt, 0, device_count);
     tcase_add_loop_test(c, test_lost, 0, device_count);
     return suite;

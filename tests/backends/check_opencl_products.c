@@ -7,6 +7,9 @@
 #include <math.h>
 #include <pthread.h>
 
+#ifdef HAVE_CLBLAST
+#include "backends/opencl/gemm_paths.h"
+#endif
 #include "tests/backends/opencl_rig.h"
 
 static double entry(int64_t row, int64_t column, int64_t salt)
@@ -231,6 +234,62 @@ static long launches_of(bench *t, lfuse__bgemm *g, lfuse__bmem *in, lfuse__bmem 
     return layer.calls("clEnqueueNDRangeKernel") - before;
 }
 
+/*
+ * Which operands CLBlast takes as they lie depends on what the device is tuned for: where one of them may be such, a
+ * batch goes the direct way alone.
+ */
+static void check_batch_ways(bench *t)
+{
+    static const struct {
+        bool ta, tb;
+        int a, b, c, ways; /* gaps */
+    } rows[] = {
+        { false, false, 1, 1, 1, 2 }, { false, false, 0, 1, 1, 1 }, { true, false, 0, 1, 1, 1 },
+        { false, false, 1, 0, 1, 1 }, { false, true, 1, 0, 1, 2 },  { false, false, 1, 1, 0, 1 },
+    };
+    const lfuse__gemm_candidate indirect = { .identity = "clblast-indirect" };
+
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        lfuse__gemm_desc d = { .type = LFUSE_F32, .m = 32, .n = 64, .k = 96, .ta = rows[i].ta, .tb = rows[i].tb,
+                               .batch = 2, .lda = (rows[i].ta ? 32 : 96) + rows[i].a,
+                               .ldb = (rows[i].tb ? 96 : 64) + rows[i].b, .ldc = 64 + rows[i].c };
+        lfuse__gemm_candidate c[3];
+        int count = 0;
+        d.stride_a = d.stride_b = d.stride_c = 100 * 100;
+        OK(b->gemm_candidates(t->dev, &d, 3, c, &count));
+        ck_assert_msg(count == rows[i].ways, "row %zu: %d ways", i, count);
+        if (count > 1) continue;
+        ck_assert_str_eq(c[0].identity, "clblast-direct");
+        REFUSED(LFUSE_ERR_UNSUPPORTED, b->gemm_prepare(t->dev, &d, &indirect, &(lfuse__bgemm *){ NULL }));
+    }
+}
+
+/* On both sides of the size from which on CLBlast needs memory for copies, its own choice comes first. */
+static void check_own_way(bench *t)
+{
+#ifdef HAVE_CLBLAST
+    lfuse__cl_threshold *threshold;
+
+    OK(lfuse__cl_threshold_find(t->dev, LFUSE_F32, &threshold));
+    ck_assert_int_eq(lfuse__cl_threshold_set(threshold, threshold->own), CLBlastSuccess);
+    for (size_t edge = threshold->own > 1 ? threshold->own - 1 : 1; edge <= threshold->own; edge++) {
+        const int64_t n = (int64_t)edge, ld = n + 1;
+        const lfuse__gemm_desc d = { .type = LFUSE_F32, .m = n, .n = n, .k = n, .lda = ld, .ldb = ld, .ldc = ld };
+        lfuse__gemm_candidate c;
+        size_t bytes = 0;
+        int count;
+        ck_assert_int_eq(lfuse__clblast.SGemmTempBufferSize(CLBlastLayoutRowMajor, CLBlastTransposeNo,
+                                                            CLBlastTransposeNo, edge, edge, edge, 1, edge + 1, 1,
+                                                            edge + 1, 1, edge + 1, &t->s->queue, &bytes),
+                         CLBlastSuccess);
+        OK(b->gemm_candidates(t->dev, &d, 1, &c, &count));
+        ck_assert_str_eq(c.identity, bytes > 0 ? "clblast-indirect" : "clblast-direct");
+    }
+#else
+    (void)t;
+#endif
+}
+
 START_TEST(test_two_ways)
 {
     static float ones[EDGE * EDGE], in[EDGE * EDGE];
@@ -259,6 +318,8 @@ START_TEST(test_two_ways)
     ck_assert_int_eq(count, 2); /* CLBlast's own choice comes first */
     ck_assert_str_eq(other[0].identity, "clblast-indirect");
     ck_assert_str_eq(other[1].identity, "clblast-direct");
+    check_own_way(&t);
+    check_batch_ways(&t);
     REFUSED(LFUSE_ERR_UNSUPPORTED, b->gemm_prepare(t.dev, &d, &(lfuse__gemm_candidate){ .identity = "clblast" },
                                                    &(lfuse__bgemm *){ NULL }));
     check_way(&t, t.s, odd, 0, 1);

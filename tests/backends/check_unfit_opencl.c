@@ -11,6 +11,7 @@
 
 #include "backends/opencl/backend.h"
 #include "common/device/device.h"
+#include "tests/layer/layer.h"
 #include "tests/support/main.h"
 #include "tests/support/status.h"
 
@@ -144,6 +145,49 @@ START_TEST(test_failing_driver)
 }
 END_TEST
 
+static bool has_addresses(int device)
+{
+    lfuse__bdevice *dev = NULL;
+    lfuse__facts facts = {.simd = 0};
+    ck_ok(lfuse__backend_opencl.describe(device, &facts));
+    if (facts.unfit[0]) return false;
+    ck_ok(lfuse__backend_opencl.open(device, &dev));
+    ck_ok(lfuse__backend_opencl.facts(dev, &facts));
+    lfuse__backend_opencl.close(dev);
+    return facts.addresses;
+}
+
+/* False: nothing could be tried, as buffers of this device have no addresses anyhow. */
+static bool check_unsteady(int device, lfuse_layer_calls_t *calls, lfuse_layer_spoil_t *spoil)
+{
+    long looks = calls("clEnqueueReadBuffer");
+    if (!has_addresses(device)) return false;
+    looks = calls("clEnqueueReadBuffer") - looks;
+    ck_assert_int_eq(looks, 4); /* where the buffer is and what is there, twice */
+    for (long n = 1; n <= looks; n++) {
+        spoil(n);
+        ck_assert_msg(!has_addresses(device), "look %ld", n);
+    }
+    return true;
+}
+
+/* Once a look at a buffer finds another address, or something else there, its driver is one that tells none. */
+START_TEST(test_unsteady_addresses)
+{
+    char reason[256];
+    int count = 0, tried = 0;
+    if (!own_process()) TEST_SKIP("CK_FORK=no: the environment is read once");
+    setenv("OPENCL_LAYERS", LFUSE_TEST_LAYER, 1);
+    setenv("LFUSE_ADDRESSES", "all", 1);
+    ck_ok(lfuse__backend_opencl.enumerate(&count, reason, sizeof reason));
+    void *layer = dlopen(LFUSE_TEST_LAYER, RTLD_NOW | RTLD_NOLOAD);
+    for (int i = 0; layer && i < count; i++)
+        tried += check_unsteady(i, (lfuse_layer_calls_t *)dlsym(layer, "lfuse_layer_calls"),
+                                (lfuse_layer_spoil_t *)dlsym(layer, "lfuse_layer_spoil"));
+    if (!tried) TEST_SKIP("no OpenCL device behind the test layer whose buffers have addresses");
+}
+END_TEST
+
 static Suite *suite_unfit(void)
 {
     Suite *s = suite_create("unfit");
@@ -151,6 +195,7 @@ static Suite *suite_unfit(void)
     tcase_add_loop_test(c, test_flaw, 0, FLAWS);
     tcase_add_test(c, test_flaw_of_the_chosen);
     tcase_add_loop_test(c, test_failing_driver, 0, FAILURES);
+    tcase_add_test(c, test_unsteady_addresses);
     suite_add_tcase(s, c);
     return s;
 }

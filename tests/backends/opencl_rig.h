@@ -19,6 +19,8 @@ static struct {
     lfuse_layer_fired_t *fired;
     lfuse_layer_calls_t *calls;
     lfuse_layer_live_t *live;
+    lfuse_layer_state_t *state;
+    lfuse_layer_spoil_t *spoil;
 } layer;
 
 static int device_count;
@@ -110,6 +112,8 @@ static inline bool load_layer(void)
     *(void **)&layer.fired = dlsym(library, "lfuse_layer_fired");
     *(void **)&layer.calls = dlsym(library, "lfuse_layer_calls");
     *(void **)&layer.live = dlsym(library, "lfuse_layer_live");
+    *(void **)&layer.state = dlsym(library, "lfuse_layer_state");
+    *(void **)&layer.spoil = dlsym(library, "lfuse_layer_spoil");
     return true;
 }
 

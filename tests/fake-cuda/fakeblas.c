@@ -3,7 +3,7 @@
  * cuBLASLt over host memory, f32, f64, f16 with results of f16 or f32, and tf32: columns first, as the real one counts,
  * every product done in double. It lists these algorithms, which check what they were promised:
  *
- * - 7 wants its operands aligned to 16 bytes;
+ * - 7 wants its operands, all of their rows and the bias aligned to 16 bytes;
  * - 8 takes any; with FAKECUDA_GREEDY in the environment it asks for workspace too;
  * - 9, for results of f16 alone, splits k and has no cluster shape.
  *
@@ -203,12 +203,22 @@ static cublasStatus_t check(const operation *o, const layout *a, const layout *b
     return f64 || a->type == CUDA_R_32F || a->type == CUDA_R_16F ? CUBLAS_STATUS_SUCCESS : CUBLAS_STATUS_NOT_SUPPORTED;
 }
 
-static void answer(cublasLtMatmulHeuristicResult_t *r, uint64_t id)
+static uint64_t bytes_of(cudaDataType_t type)
 {
+    return type == CUDA_R_64F ? 8 : type == CUDA_R_16F ? 2 : 4;
+}
+
+/* One more algorithm, unless it needs more workspace than there may be, or enough are listed. */
+static int answer(cublasLtMatmulHeuristicResult_t *results, int n, int max, const preference *wish, uint64_t id)
+{
+    const size_t workspace = id == 7 || getenv("FAKECUDA_GREEDY") ? WORKSPACE : 0;
+    cublasLtMatmulHeuristicResult_t *r = &results[n];
+    if (n == max || workspace > wish->workspace) return n;
     memset(r, 0, sizeof *r);
     r->algo.data[0] = id;
-    r->workspaceSize = id == 7 || getenv("FAKECUDA_GREEDY") ? WORKSPACE : 0;
+    r->workspaceSize = workspace;
     r->state = CUBLAS_STATUS_SUCCESS;
+    return n + 1;
 }
 
 EXPORT cublasStatus_t cublasLtMatmulAlgoGetHeuristic(cublasLtHandle_t handle, cublasLtMatmulDesc_t operation_d,
@@ -228,16 +238,16 @@ EXPORT cublasStatus_t cublasLtMatmulAlgoGetHeuristic(cublasLtHandle_t handle, cu
     if ((o->epilogue & CUBLASLT_EPILOGUE_BIAS) && !o->bias) return CUBLAS_STATUS_NOT_SUPPORTED;
     /* Nothing takes results, or a bias, that are not aligned to their elements. */
     const cudaDataType_t result = LAYOUT(d)->type;
-    const uint64_t least = result == CUDA_R_64F ? 8 : result == CUDA_R_16F ? 2 : 4, at = (uint64_t)(uintptr_t)o->bias;
+    const uint64_t least = bytes_of(result), at = (uint64_t)(uintptr_t)o->bias;
     if (wish->alignment[2] % least || wish->alignment[3] % least) return CUBLAS_STATUS_NOT_SUPPORTED;
     if ((o->epilogue & CUBLASLT_EPILOGUE_BIAS) && at % least) return CUBLAS_STATUS_NOT_SUPPORTED;
     for (int i = 0; i < 4; i++) aligned &= wish->alignment[i] % 16 == 0;
-    if (result == CUDA_R_16F && n < max) answer(&results[n++], 9);
-    if (aligned && wish->workspace >= WORKSPACE && n < max) answer(&results[n++], 7);
-    if (n < max) answer(&results[n++], 8);
-    if (n < max) answer(&results[n++], 8);
+    if (result == CUDA_R_16F) n = answer(results, n, max, wish, 9);
+    if (aligned) n = answer(results, n, max, wish, 7);
+    n = answer(results, n, max, wish, 8);
+    n = answer(results, n, max, wish, 8);
     *count = n;
-    return CUBLAS_STATUS_SUCCESS;
+    return n ? CUBLAS_STATUS_SUCCESS : CUBLAS_STATUS_NOT_SUPPORTED;
 }
 
 EXPORT cublasStatus_t cublasLtMatmulAlgoConfigGetAttribute(const cublasLtMatmulAlgo_t *algorithm,
@@ -372,6 +382,12 @@ static cublasStatus_t multiply(const product *p)
     return held ? CUBLAS_STATUS_SUCCESS : CUBLAS_STATUS_ALLOC_FAILED;
 }
 
+/* The lowest bit set is the alignment that all rows of all matrices have. */
+static uint64_t starts(const void *base, const layout *l)
+{
+    return (uint64_t)(uintptr_t)base | ((uint64_t)l->ld | (uint64_t)l->stride) * bytes_of(l->type);
+}
+
 EXPORT cublasStatus_t cublasLtMatmul(cublasLtHandle_t handle, cublasLtMatmulDesc_t operation_d, const void *alpha,
                                      const void *a, cublasLtMatrixLayout_t a_d, const void *b,
                                      cublasLtMatrixLayout_t b_d, const void *beta, const void *c,
@@ -382,9 +398,9 @@ EXPORT cublasStatus_t cublasLtMatmul(cublasLtHandle_t handle, cublasLtMatmulDesc
     const operation *o = OPERATION(operation_d);
     const layout *la = LAYOUT(a_d), *lb = LAYOUT(b_d), *lc = LAYOUT(c_d), *ld = LAYOUT(d_d);
     cublasStatus_t status = check(o, la, lb, lc, ld);
-    uint64_t addresses = (uint64_t)(uintptr_t)a | (uint64_t)(uintptr_t)b | (uint64_t)(uintptr_t)c |
-                         (uint64_t)(uintptr_t)d;
+    uint64_t addresses = starts(a, la) | starts(b, lb) | starts(c, lc) | starts(d, ld);
     (void)handle;
+    if (o->epilogue & CUBLASLT_EPILOGUE_BIAS) addresses |= (uint64_t)(uintptr_t)o->bias;
     if (status) return status;
     if (c == d && (lc->ld != ld->ld || lc->stride != ld->stride)) return CUBLAS_STATUS_INVALID_VALUE;
     spend(stream);

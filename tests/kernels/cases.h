@@ -10,6 +10,7 @@ void case_casts(rig *r);
 void case_tails(rig *r, lfuse_type type);     /* short lengths, offsets, in place */
 void case_strides(rig *r, lfuse_type type);   /* ranks 1 ... 8, broadcasts, negative strides, both index widths */
 void case_rows(rig *r, lfuse_type type);      /* every form, kind of stride and reduction, over many lengths */
+void case_rows_by_teams(rig *r);              /* some of those of GPUs, on the stub */
 void case_lists(rig *r, lfuse_type type);
 void case_carried_lists(rig *r, lfuse_type type); /* places of members in the argument block */
 void case_members(rig *r, lfuse_type type);

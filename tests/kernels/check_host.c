@@ -81,6 +81,17 @@ START_TEST(rows)
 }
 END_TEST
 
+/* Work-items of a group as coroutines, which exchange what they folded. */
+START_TEST(rows_by_teams)
+{
+    rig r;
+    open_form(&r, 0);
+    r.facts.simd = 32, r.facts.info.compute_units = 4;
+    case_rows_by_teams(&r);
+    rig_close(&r);
+}
+END_TEST
+
 START_TEST(lists)
 {
     rig r;
@@ -179,6 +190,10 @@ static Suite *suite_host(void)
     tcase_set_timeout(reductions, 300);
     tcase_add_loop_test(reductions, rows, 0, 6);
     suite_add_tcase(suite, reductions);
+    TCase *of_teams = tcase_create("teams");
+    tcase_set_timeout(of_teams, 300);
+    tcase_add_test(of_teams, rows_by_teams);
+    suite_add_tcase(suite, of_teams);
     return suite;
 }
 

@@ -131,6 +131,30 @@ START_TEST(batches)
 }
 END_TEST
 
+/* Matrices of a batch lie apart by bytes of their own types: half as many as elements of f32 have, for those of f16. */
+START_TEST(batches_of_two_types)
+{
+    static const int64_t apart[] = {1000, 2000, 0, 3000};
+    static const uint64_t bytes[] = {2000, 4000, 0, 12000};
+    const lfuse__facts facts = facts_of(LFUSE__PRODUCTS_PORTABLE);
+    lfuse__kernel_class c;
+    lfuse__product_layout l;
+    lfuse__packed packed;
+    lfuse__geometry g;
+    class_of(&c, LFUSE_F16);
+    c.operands[LFUSE__PRODUCT_OWN].type = LFUSE_F32;
+    c.product.batched = true;
+    ck_assert(!lfuse__product_choose(&facts, (int64_t[]){40, 50, 20, 3}, false, &c));
+    geometry_of(&g, 40, 50, 20);
+    g.extents[LFUSE__PRODUCT_BATCH] = 3;
+    for (int j = 0; j < c.noperands; j++) g.strides[j][LFUSE__PRODUCT_BATCH] = apart[j];
+    ck_assert(!lfuse__product_pack(&c, &facts, &g, &packed));
+    lfuse__product_layout_make(&c, &l);
+    for (int j = 0; j < c.noperands; j++)
+        if (j != LFUSE__PRODUCT_SUM) ck_assert_uint_eq(packed.words[l.apart[j]], bytes[j]);
+}
+END_TEST
+
 /* Work-items of many rows are for one product alone, also where the clock would have them. */
 START_TEST(batches_of_few_rows)
 {
@@ -586,6 +610,7 @@ static Suite *suite_product_tiles(void)
     tcase_add_test(tcase, shapes);
     tcase_add_test(tcase, local_memory);
     tcase_add_test(tcase, batches);
+    tcase_add_test(tcase, batches_of_two_types);
     tcase_add_test(tcase, batches_of_few_rows);
     tcase_add_test(tcase, tiles_of_any_size);
     tcase_add_test(tcase, bounds);

@@ -8,6 +8,8 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
+#include <unistd.h>
 
 #include "common/base/error.h"
 #include "tests/support/main.h"
@@ -56,6 +58,39 @@ static int first_of(const rig_buffer *buffers, int i)
     return j;
 }
 
+/* Whole pages for so many bytes, and one behind them. */
+static size_t edge_bytes(size_t bytes, size_t page)
+{
+    return (bytes + page - 1) / page * page + page;
+}
+
+/* So many bytes up to a page that nobody may touch. */
+static void take_edge(rig *r, size_t bytes, lfuse__bmem **memory)
+{
+    const size_t page = (size_t)sysconf(_SC_PAGESIZE), all = edge_bytes(bytes, page);
+    unsigned char *map = mmap(NULL, all, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    ck_assert(map != MAP_FAILED && !mprotect(map + all - page, page, PROT_NONE));
+    must(r->backend->wrap(r->dev, LFUSE_MEMORY_POINTER, (uint64_t)(uintptr_t)(map + all - page - bytes), bytes, memory),
+         "wrap", NULL);
+}
+
+static void take(rig *r, size_t bytes, lfuse__bmem **memory)
+{
+    if (r->edges) take_edge(r, bytes, memory);
+    else must(r->backend->alloc(r->dev, LFUSE__ALLOC_DEVICE, bytes, memory), "alloc", NULL);
+}
+
+static void give_back(rig *r, lfuse__bmem *memory)
+{
+    const size_t page = (size_t)sysconf(_SC_PAGESIZE);
+    lfuse__mem_info info;
+    r->backend->mem_info(memory, &info);
+    r->backend->free(memory);
+    if (!r->edges) return;
+    const size_t all = edge_bytes(info.bytes, page);
+    munmap((unsigned char *)info.host + info.bytes + page - all, all);
+}
+
 void rig_launch(rig *r, lfuse__bprogram *program, const char *kernel, const lfuse__packed *packed, int count,
                 const rig_buffer *buffers)
 {
@@ -78,7 +113,7 @@ void rig_launch_words(rig *r, lfuse__bprogram *program, const char *kernel, cons
         const int j = first_of(buffers, i);
         memory[i] = memory[j];
         if (j < i) continue;
-        must(r->backend->alloc(r->dev, LFUSE__ALLOC_DEVICE, buffers[i].bytes, &memory[i]), "alloc", NULL);
+        take(r, buffers[i].bytes, &memory[i]);
         must(r->backend->write(r->stream, memory[i], 0, buffers[i].host, buffers[i].bytes), "write", NULL);
     }
     must(r->backend->launch(r->stream, k, &args), "launch", kernel);
@@ -87,7 +122,7 @@ void rig_launch_words(rig *r, lfuse__bprogram *program, const char *kernel, cons
                                  NULL);
     must(r->backend->stream_sync(r->stream), "stream_sync", kernel);
     for (int i = 0; i < count; i++)
-        if (buffers[i].host && first_of(buffers, i) == i) r->backend->free(memory[i]);
+        if (buffers[i].host && first_of(buffers, i) == i) give_back(r, memory[i]);
     r->backend->kernel_destroy(k);
 }
 

@@ -12,6 +12,7 @@ typedef struct rig {
     lfuse__bstream *stream;
     lfuse__facts facts;
     const char *before; /* text before the prelude, or NULL */
+    bool edges;         /* of the stub: behind a buffer there is nothing, and who reads on ends the program */
 } rig;
 
 /* Memory of one launch; the same host pointer twice is the same memory. Read back when `out`. */

@@ -97,6 +97,7 @@ typedef struct row_case {
     double numbers[2];
     unsigned char *memory[LFUSE__MAX_OPERANDS], *before[LFUSE__MAX_OPERANDS], *expected[LFUSE__MAX_OPERANDS];
     size_t bytes[LFUSE__MAX_OPERANDS];
+    bool edges; /* memory ends with the last element */
 } row_case;
 
 static void walk(const lfuse__geometry *g, int from, int to, int64_t linear, int noperands, int64_t *element)
@@ -175,6 +176,7 @@ static void place(row_case *c, int j, int64_t pitch, int64_t step, int shift, in
     if (k->operands[j].inner == LFUSE__STRIDE_SPLIT)
         for (int a = kept; a < k->rank - 1; a++) c->g.strides[j][a] += step;
     c->bytes[j] = ((size_t)reach + (size_t)rows + 2 * GUARD + (size_t)length) * size + 64;
+    if (c->edges) c->bytes[j] = ((size_t)reach + GUARD + (size_t)shift) * size;
     c->g.offsets[j] = (GUARD + (uint64_t)shift) * size;
     c->g.addresses[j] = c->g.offsets[j];
     c->memory[j] = malloc(c->bytes[j]);
@@ -236,7 +238,7 @@ static void run_case(rig *r, lfuse__bprogram *program, const char *name, const r
 {
     const lfuse__kernel_class *k = &s->k;
     const int kept = k->rank - k->naxes;
-    row_case c = {.s = s, .numbers = {1.0 / (double)(length ? length : 1), 0.01}};
+    row_case c = {.s = s, .numbers = {1.0 / (double)(length ? length : 1), 0.01}, .edges = r->edges};
     rig_buffer buffers[LFUSE__MAX_OPERANDS + 1];
     lfuse__packed packed;
     char what[160];
@@ -346,6 +348,26 @@ static void run_lengths(rig *r, lfuse__bprogram *program, const char *name, cons
     if (most < INT64_MAX) run_case(r, program, name, s, most > 4000 ? 5 : 70, most, 0, false);
 }
 
+static void sample_of(row_sample *s, const form *f, const lie *l, row_body body, lfuse_type type)
+{
+    row_sample_make(s, body, type);
+    row_sample_inner(s, l->inner);
+    s->k.rank = l->rank, s->k.naxes = l->naxes, s->k.index64 = l->index64;
+    s->k.form = f->form, s->k.team = f->team, s->k.held = f->held, s->k.whole = f->whole;
+}
+
+/* The kernel, and what folds its parts. */
+static void emit(const rig *r, lfuse__strbuf *text, const char *name, const row_sample *s)
+{
+    lfuse__kernel_class fold = s->k;
+    char other[64];
+    ck_assert_msg(!lfuse__rows_emit(text, name, &s->k, &r->facts), "%s: %s", name, lfuse__error_message());
+    if (s->k.form != LFUSE__ROWS_PARTIAL) return;
+    fold.form = LFUSE__ROWS_FOLD;
+    snprintf(other, sizeof other, "%s_fold", name);
+    ck_assert_msg(!lfuse__rows_emit(text, other, &fold, &r->facts), "%s: %s", other, lfuse__error_message());
+}
+
 static void run_forms(rig *r, lfuse_type type, const form *forms, int count)
 {
     static row_sample samples[KERNELS];
@@ -358,23 +380,10 @@ static void run_forms(rig *r, lfuse_type type, const form *forms, int count)
                 row_sample *s = &samples[n];
                 if (!row_body_fits(b, type) || !chosen(&forms[f], l, b, type)) continue;
                 if (r->facts.compiles_at_launch && !test_all() && !in_turn(&forms[f], f, l, b)) continue;
-                row_sample_make(s, b, type);
-                row_sample_inner(s, lies[l].inner);
-                s->k.rank = lies[l].rank, s->k.naxes = lies[l].naxes, s->k.index64 = lies[l].index64;
-                s->k.form = forms[f].form, s->k.team = forms[f].team, s->k.held = forms[f].held;
-                s->k.whole = forms[f].whole;
+                sample_of(s, &forms[f], &lies[l], b, type);
                 snprintf(names[n], sizeof names[n], "rows_f%d_t%d_h%d%s_lie%d_body%d", (int)forms[f].form,
                          forms[f].team, forms[f].held, forms[f].whole ? "w" : "", l, (int)b);
-                ck_assert_msg(!lfuse__rows_emit(&text, names[n], &s->k, &r->facts), "%s: %s", names[n],
-                              lfuse__error_message());
-                if (forms[f].form == LFUSE__ROWS_PARTIAL) {
-                    lfuse__kernel_class fold = s->k;
-                    char name[64];
-                    fold.form = LFUSE__ROWS_FOLD;
-                    snprintf(name, sizeof name, "%s_fold", names[n]);
-                    ck_assert_msg(!lfuse__rows_emit(&text, name, &fold, &r->facts), "%s: %s", name,
-                                  lfuse__error_message());
-                }
+                emit(r, &text, names[n], s);
                 n++;
             }
     lfuse__bprogram *program = rig_program(r, &text);
@@ -388,4 +397,35 @@ void case_rows(rig *r, lfuse_type type)
         run_forms(r, type, single, sizeof single / sizeof *single);
     else
         run_forms(r, type, teams, sizeof teams / sizeof *teams);
+}
+
+/* Lengths within a team's 64 elements, in vectors and one by one, between guards and at the end of memory. */
+static void run_held(rig *r, lfuse__bprogram *program, const char *name, const row_sample *s)
+{
+    static const int64_t lengths[] = {1, 31, 64};
+    for (int i = 0; i < 6; i++) {
+        r->edges = i % 2;
+        run_case(r, program, name, s, 5, lengths[i / 2], 0, false);
+    }
+    r->edges = false;
+}
+
+void case_rows_by_teams(rig *r)
+{
+    /* The stub's words for work-items that all run at the same time, which those of teams have to. */
+    static const char words[] = "#undef KERNEL\n"
+                                "#define KERNEL(name, size, nwords, p) KERNEL_BESIDE(name, size, 1, nwords, p)\n"
+                                "#define TEAM(size)\n";
+    static const form team = {LFUSE__ROWS_TEAM, 8, 8, false}, partial = {LFUSE__ROWS_PARTIAL, 0, 8, false};
+    static row_sample held, parts;
+    lfuse__strbuf text = LFUSE__STRBUF_INIT;
+    sample_of(&held, &team, &lies[0], ROW_SUM, LFUSE_F32);
+    sample_of(&parts, &partial, &lies[2], ROW_SUM, LFUSE_F32);
+    lfuse__strbuf_add(&text, words);
+    emit(r, &text, "held", &held);
+    emit(r, &text, "parts", &parts);
+    lfuse__bprogram *program = rig_program(r, &text);
+    run_held(r, program, "held", &held);
+    run_case(r, program, "parts", &parts, 5, 2500, 0, false); /* of 3 segments, where a work-item folds up to 8 */
+    r->backend->program_destroy(program);
 }

@@ -55,6 +55,10 @@ static atomic_int armed = NONE; /* index of a function */
 static atomic_long armed_nth, armed_seen, fired;
 static atomic_int armed_always, armed_code;
 
+static atomic_bool state_is_said;
+static atomic_int said_state;
+static atomic_long reads_to_spoil; /* blocking reads until the one that is spoiled */
+
 static int index_of(const char *function)
 {
     for (int i = 0; i < FUNCTION_COUNT; i++)
@@ -97,6 +101,19 @@ long lfuse_layer_live(const char *kind)
     return sum;
 }
 
+EXPORT lfuse_layer_state_t lfuse_layer_state;
+void lfuse_layer_state(const int *state)
+{
+    if (state != NULL) atomic_store(&said_state, *state);
+    atomic_store(&state_is_said, state != NULL);
+}
+
+EXPORT lfuse_layer_spoil_t lfuse_layer_spoil;
+void lfuse_layer_spoil(long nth)
+{
+    atomic_store(&reads_to_spoil, nth);
+}
+
 /* Counts a call; CL_SUCCESS, or the code with which it is to be refused. */
 static cl_int enter(int function)
 {
@@ -118,7 +135,7 @@ static cl_int counted(int kind, int by, cl_int code)
     return code;
 }
 
-/* ---- arguments that were shared memory ---- */
+/* ---- arguments that were shared memory, or are unset ---- */
 
 enum { MOST_SHARING = 1024 };
 static struct {
@@ -155,6 +172,16 @@ static void note_argument(cl_kernel k, cl_uint argument, bool is_shared, const v
         else sharing[i].refused &= ~bit;
         if (is_shared) sharing[i].shared |= bit;
     }
+    pthread_mutex_unlock(&sharing_lock);
+}
+
+static void note_unset(cl_kernel k, cl_uint argument)
+{
+    int i;
+
+    pthread_mutex_lock(&sharing_lock);
+    i = sharing_of(k, true);
+    if (i >= 0 && argument < 64) sharing[i].refused |= (uint64_t)1 << argument;
     pthread_mutex_unlock(&sharing_lock);
 }
 
@@ -255,8 +282,6 @@ REFERENCE(clRetainMemObject, cl_mem, MEM, 1)
 REFERENCE(clReleaseMemObject, cl_mem, MEM, -1)
 CALL(clGetMemObjectInfo, (cl_mem m, cl_mem_info what, size_t size, void *value, size_t *need),
      (m, what, size, value, need))
-COMMAND(clEnqueueReadBuffer, (cl_command_queue q, cl_mem m, cl_bool wait, size_t offset, size_t size, void *host),
-        (q, m, wait, offset, size, host))
 COMMAND(clEnqueueWriteBuffer,
         (cl_command_queue q, cl_mem m, cl_bool wait, size_t offset, size_t size, const void *host),
         (q, m, wait, offset, size, host))
@@ -271,8 +296,6 @@ COMMAND(clEnqueueMarkerWithWaitList, (cl_command_queue q), (q))
 COMMAND(clEnqueueBarrierWithWaitList, (cl_command_queue q), (q))
 REFERENCE(clRetainEvent, cl_event, EVENT, 1)
 REFERENCE(clReleaseEvent, cl_event, EVENT, -1)
-CALL(clGetEventInfo, (cl_event e, cl_event_info what, size_t size, void *value, size_t *need),
-     (e, what, size, value, need))
 CALL(clGetEventProfilingInfo, (cl_event e, cl_profiling_info what, size_t size, void *value, size_t *need),
      (e, what, size, value, need))
 CREATE(clCreateProgramWithSource, cl_program, PROGRAM,
@@ -299,9 +322,104 @@ COMMAND(clEnqueueSVMMemcpy, (cl_command_queue q, cl_bool wait, void *to, const v
         (q, wait, to, from, size))
 COMMAND(clEnqueueSVMMemFill, (cl_command_queue q, void *to, const void *pattern, size_t pattern_size, size_t size),
         (q, to, pattern, pattern_size, size))
-COMMAND(clEnqueueSVMMap, (cl_command_queue q, cl_bool wait, cl_map_flags flags, void *pointer, size_t size),
-        (q, wait, flags, pointer, size))
-COMMAND(clEnqueueSVMUnmap, (cl_command_queue q, void *pointer), (q, pointer))
+
+static cl_int CL_API_CALL layer_clEnqueueReadBuffer(cl_command_queue q, cl_mem m, cl_bool wait, size_t offset,
+                                                    size_t size, void *host, cl_uint n, const cl_event *list,
+                                                    cl_event *event)
+{
+    cl_int code = enter(INDEX_clEnqueueReadBuffer);
+
+    if (code != CL_SUCCESS) return code;
+    code = next->clEnqueueReadBuffer(q, m, wait, offset, size, host, n, list, event);
+    if (code == CL_SUCCESS && wait && atomic_fetch_sub(&reads_to_spoil, 1) == 1) *(unsigned char *)host ^= 1;
+    return event != NULL ? counted(EVENT, 1, code) : code;
+}
+
+static cl_int CL_API_CALL layer_clGetEventInfo(cl_event e, cl_event_info what, size_t size, void *value, size_t *need)
+{
+    cl_int code = enter(INDEX_clGetEventInfo);
+
+    if (code == CL_SUCCESS) code = next->clGetEventInfo(e, what, size, value, need);
+    if (code == CL_SUCCESS && what == CL_EVENT_COMMAND_EXECUTION_STATUS && value != NULL &&
+        atomic_load(&state_is_said))
+        *(cl_int *)value = atomic_load(&said_state);
+    return code;
+}
+
+/* ---- shared memory that is mapped for reading ---- */
+
+enum { MOST_MAPPED = 64 };
+static struct {
+    void *pointer; /* NULL: a free row */
+    void *before;  /* what was there when it was mapped */
+    size_t size;
+} mapped[MOST_MAPPED];
+static pthread_mutex_t mapped_lock = PTHREAD_MUTEX_INITIALIZER;
+
+/* The first row of this pointer, MOST_MAPPED without one; NULL: a free row. Under the lock. */
+static int mapped_row(const void *pointer)
+{
+    int i = 0;
+
+    while (i < MOST_MAPPED && mapped[i].pointer != pointer) i++;
+    return i;
+}
+
+static void keep_before(cl_command_queue q, void *pointer, size_t size)
+{
+    void *before = malloc(size);
+    int i;
+
+    if (before == NULL) return;
+    next->clFinish(q);
+    next->clEnqueueSVMMemcpy(q, CL_TRUE, before, pointer, size, 0, NULL, NULL);
+    pthread_mutex_lock(&mapped_lock);
+    i = mapped_row(pointer); /* left by an unmap that was refused */
+    if (i < MOST_MAPPED) free(mapped[i].before);
+    else i = mapped_row(NULL);
+    if (i < MOST_MAPPED) mapped[i].pointer = pointer, mapped[i].before = before, mapped[i].size = size;
+    else free(before);
+    pthread_mutex_unlock(&mapped_lock);
+}
+
+/* A device with memory of its own takes back only what was mapped for writing. */
+static void bring_back(cl_command_queue q, void *pointer)
+{
+    void *before = NULL;
+    size_t size = 0;
+    int i;
+
+    pthread_mutex_lock(&mapped_lock);
+    i = mapped_row(pointer);
+    if (i < MOST_MAPPED) before = mapped[i].before, size = mapped[i].size, mapped[i].pointer = NULL;
+    pthread_mutex_unlock(&mapped_lock);
+    if (before == NULL) return;
+    next->clFinish(q);
+    next->clEnqueueSVMMemcpy(q, CL_TRUE, pointer, before, size, 0, NULL, NULL);
+    free(before);
+}
+
+static cl_int CL_API_CALL layer_clEnqueueSVMMap(cl_command_queue q, cl_bool wait, cl_map_flags flags, void *pointer,
+                                                size_t size, cl_uint n, const cl_event *list, cl_event *event)
+{
+    cl_int code = enter(INDEX_clEnqueueSVMMap);
+
+    if (code != CL_SUCCESS) return code;
+    code = next->clEnqueueSVMMap(q, wait, flags, pointer, size, n, list, event);
+    if (code == CL_SUCCESS && flags == CL_MAP_READ) keep_before(q, pointer, size);
+    return event != NULL ? counted(EVENT, 1, code) : code;
+}
+
+static cl_int CL_API_CALL layer_clEnqueueSVMUnmap(cl_command_queue q, void *pointer, cl_uint n, const cl_event *list,
+                                                  cl_event *event)
+{
+    cl_int code = enter(INDEX_clEnqueueSVMUnmap);
+
+    if (code != CL_SUCCESS) return code;
+    code = next->clEnqueueSVMUnmap(q, pointer, n, list, event);
+    if (code == CL_SUCCESS) bring_back(q, pointer);
+    return event != NULL ? counted(EVENT, 1, code) : code;
+}
 
 static cl_kernel CL_API_CALL layer_clCreateKernel(cl_program p, const char *name, cl_int *error)
 {
@@ -321,6 +439,7 @@ static cl_int CL_API_CALL layer_clSetKernelArg(cl_kernel k, cl_uint i, size_t si
 
     if (code == CL_SUCCESS) code = next->clSetKernelArg(k, i, size, value);
     if (code == CL_SUCCESS) note_argument(k, i, false, value);
+    else note_unset(k, i);
     return code;
 }
 
@@ -330,6 +449,7 @@ static cl_int CL_API_CALL layer_clSetKernelArgSVMPointer(cl_kernel k, cl_uint i,
 
     if (code == CL_SUCCESS) code = next->clSetKernelArgSVMPointer(k, i, pointer);
     if (code == CL_SUCCESS) note_argument(k, i, true, pointer);
+    else note_unset(k, i);
     return code;
 }
 

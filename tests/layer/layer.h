@@ -12,7 +12,9 @@
  * or from inside by the functions below, found by dlsym in the layer's library. Any thread may call them.
  *
  * Always it refuses what NVIDIA's driver (580) does: launches of a kernel object of which an argument was set to shared
- * memory once and to something else later, or to shared memory at NULL.
+ * memory once and to something else later, or to shared memory at NULL. And it does what OpenCL lets a driver do: an
+ * argument that was refused is unset, so that no launch is taken until it is set again, and what is written to shared
+ * memory while that is mapped for reading alone is lost.
  */
 #ifndef TESTS_LAYER_LAYER_H
 #define TESTS_LAYER_LAYER_H
@@ -28,5 +30,9 @@ typedef long lfuse_layer_calls_t(const char *function);
  * "svm"; NULL: of all.
  */
 typedef long lfuse_layer_live_t(const char *kind);
+/* The state in which all events are said to be, a code where their work is to have failed; NULL: as drivers answer. */
+typedef void lfuse_layer_state_t(const int *state);
+/* The `nth` blocking read of a buffer from now on returns its first byte with another lowest bit. 0: none does. */
+typedef void lfuse_layer_spoil_t(long nth);
 
 #endif

@@ -177,6 +177,67 @@ static void paged(lfuse_device *device)
 START_TEST(states_in_shared_memory) { on_every_device(paged); }
 END_TEST
 
+/* ---- where states lie ---- */
+
+/* Each begins whole 256 bytes behind the first one, so that kernels can take vectors of it. */
+static void apart(lfuse_device *device)
+{
+    lfuse_optimizer_options options = options_of(LFUSE_RULE_ADAM, LFUSE_OPTIM_PAGED);
+    const unsigned char *first = NULL;
+    lfuse_device_info info;
+    lfuse_tensor *state;
+    lfuse_optimizer *o;
+    lfuse_group group;
+    model m;
+    int i;
+
+    OK(lfuse_device_get_info(device, &info));
+    if (!info.svm_concurrent) return;
+    options.state_type = LFUSE_F16;
+    model_make(&m, device, LFUSE_F32, LFUSE_F32, MEMBERS, sizes);
+    group = group_of(&m, LFUSE_RULE_ADAM);
+    o = optimizer_of(&m, &options, &group);
+    for (i = 0; i < MEMBERS; i++) {
+        const unsigned char *at;
+        OK(lfuse_optimizer_state(o, 0, 0, i, &state));
+        at = lfuse_tensor_host(state);
+        if (!i) first = at;
+        if (at) ck_assert_msg((at - first) % 256 == 0, "%s: the state of member %d lies %lld bytes behind the first",
+                              device_name, i, (long long)(at - first));
+        lfuse_tensor_destroy(state);
+    }
+    ck_assert_ptr_nonnull(first);
+    lfuse_optimizer_destroy(o);
+    model_drop(&m);
+}
+
+START_TEST(states_are_aligned) { on_every_device(apart); }
+END_TEST
+
+/*
+ * Two members of f64 fill an allocation of the most bytes, the third goes to another. Other devices have too much
+ * memory for that: the stub is given little while it is opened.
+ */
+START_TEST(states_of_several_allocations)
+{
+    static const int64_t elements[] = { 4096, 4096, 4096 };
+    static double p[2][3 * 4096], states[2][MOST_STATES * 3 * 4096];
+    const uint64_t all = lfuse__stub.memory_bytes;
+    lfuse_optimizer_options options = options_of(LFUSE_RULE_ADAM, 0);
+    lfuse_device *small;
+
+    options.state_type = LFUSE_F64;
+    lfuse__stub.memory_bytes = 2 * 4096 * sizeof(double);
+    OK(lfuse_device_open("stub:0", &small));
+    lfuse__stub.memory_bytes = all;
+    run(devices[0], &options, LFUSE_F32, 3, elements, p[0], states[0]);
+    run(small, &options, LFUSE_F32, 3, elements, p[1], states[1]);
+    same(p[0], p[1], 3 * 4096, "in several allocations");
+    same(states[0], states[1], MOST_STATES * 3 * 4096, "states in several allocations");
+    lfuse_device_close(small);
+}
+END_TEST
+
 /* ---- a rule of the program's own ---- */
 
 /* Adam as a program writes it over lists: the same launch, the same bits as the one in the library. */
@@ -295,6 +356,8 @@ static Suite *suite_optimizer(void)
     tcase_add_test(t, types_in_memory);
     tcase_add_test(t, averages_and_zeroed_gradients);
     tcase_add_test(t, states_in_shared_memory);
+    tcase_add_test(t, states_are_aligned);
+    tcase_add_test(t, states_of_several_allocations);
     tcase_add_test(t, a_rule_of_ones_own);
     tcase_add_test(t, matrices_are_factored);
     tcase_set_timeout(t, 0);

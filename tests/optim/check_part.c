@@ -112,7 +112,8 @@ static void one_type(lfuse_device *device)
             if (cases[r].switches & LFUSE_OPTIM_FOUND_INF) inputs.found_inf = found[t == 2];
             OK(lfuse_stream_synchronize(m[0].stream));
             for (i = 0; i < GROUPS; i++) {
-                model_gradients(&m[i], t, 1);
+                const bool left = t >= 3 && (i == 1 || i == 2); /* nobody reads the memory any more */
+                model_gradients(&m[i], t, left ? NAN : 1);
                 model_gradients(&same_model[i], t, 1);
                 OK(lfuse_optimizer_step(alone[i], same_model[i].stream, 1, &same_model[i].gradients, &inputs));
                 OK(lfuse_stream_synchronize(same_model[i].stream));

@@ -226,6 +226,38 @@ START_TEST(bad_steps)
 }
 END_TEST
 
+/* Numbers on the device are f32 of rank 0: one element that has an axis, or another type, is not. */
+START_TEST(inputs_that_are_not_numbers)
+{
+    static const int64_t one[] = { 1 };
+    const lfuse_optimizer_options options = options_of(LFUSE_RULE_SGD, LFUSE_OPTIM_GRAD_SCALE | LFUSE_OPTIM_LR_TENSOR |
+                                                                           LFUSE_OPTIM_FOUND_INF);
+    lfuse_tensor *zero = number(devices[0], 0), *vector, *wide;
+    const lfuse_step_inputs good = { .grad_scale = zero, .lr = zero, .found_inf = zero };
+    lfuse_optimizer *o;
+    lfuse_group group;
+    int i;
+    model m;
+
+    OK(lfuse_tensor_create(devices[0], LFUSE_F32, 1, one, &vector));
+    OK(lfuse_tensor_create(devices[0], LFUSE_F64, 0, NULL, &wide));
+    model_make(&m, devices[0], LFUSE_F32, LFUSE_F32, MEMBERS, sizes);
+    group = group_of(&m, LFUSE_RULE_SGD);
+    o = optimizer_of(&m, &options, &group);
+    for (i = 0; i < 6; i++) {
+        lfuse_step_inputs bad = good;
+        *(i / 2 == 0 ? &bad.grad_scale : i / 2 == 1 ? &bad.lr : &bad.found_inf) = i % 2 ? vector : wide;
+        FAILS(LFUSE_ERR_TYPE, lfuse_optimizer_step(o, m.stream, 1, &m.gradients, &bad));
+        ck_assert_msg(strstr(lfuse_last_error(), "not f32 of rank 0"), "%s", lfuse_last_error());
+    }
+    lfuse_optimizer_destroy(o);
+    lfuse_tensor_destroy(zero);
+    lfuse_tensor_destroy(vector);
+    lfuse_tensor_destroy(wide);
+    model_drop(&m);
+}
+END_TEST
+
 /* Two groups of two types, a plan each. */
 typedef struct two_plans {
     model m[2];
@@ -366,6 +398,7 @@ static Suite *suite_refusals(void)
     tcase_add_test(t, bad_numbers);
     tcase_add_test(t, bad_options);
     tcase_add_test(t, bad_steps);
+    tcase_add_test(t, inputs_that_are_not_numbers);
     tcase_add_test(t, refused_by_one_of_two_plans);
     tcase_add_test(t, lists_of_two_devices);
     tcase_add_test(t, failures_while_made);

@@ -154,12 +154,12 @@ START_TEST(on_devices)
 }
 END_TEST
 
-/* What a recording binds stays as it was, and a replay binds other numbers. */
+/* What a recording binds stays as it was, and a replay binds other numbers: all of them, then the last one alone. */
 START_TEST(recorded)
 {
     static results plain, replayed;
     double own[2] = { rates[0], rates[1] };
-    const double others[2] = { rates[2], rates[3] };
+    const double others[2] = { rates[2], rates[3] }, last[2] = { rates[2], rates[4] };
     lfuse_recording *recording;
     lfuse_binding b[BINDINGS];
     lfuse_plan *plan;
@@ -178,8 +178,11 @@ START_TEST(recorded)
             OK(lfuse_plan_run(plan, stream, b, BINDINGS));
             b[3] = lfuse_bind_numbers("rate", 2, others);
             OK(lfuse_plan_run(plan, stream, b, BINDINGS));
+            b[3] = lfuse_bind_numbers("rate", 2, last);
+            OK(lfuse_plan_run(plan, stream, b, BINDINGS));
         } else {
             const lfuse_binding anew = lfuse_bind_numbers("rate", 2, others);
+            const lfuse_binding anew_again = lfuse_bind_numbers("rate", 2, last);
             const lfuse_binding wrong = lfuse_bind_numbers("rate", 3, rates);
             OK(lfuse_record_begin(stream));
             OK(lfuse_plan_run(plan, stream, b, BINDINGS));
@@ -188,6 +191,7 @@ START_TEST(recorded)
             OK(lfuse_recording_replay(recording, stream, NULL, 0));
             FAILS(LFUSE_ERR_BINDING, lfuse_recording_replay(recording, stream, &wrong, 1));
             OK(lfuse_recording_replay(recording, stream, &anew, 1));
+            OK(lfuse_recording_replay(recording, stream, &anew_again, 1));
             lfuse_recording_destroy(recording);
         }
         read_range(&l, 0, MEMBERS, r);

@@ -384,6 +384,7 @@ START_TEST(sizes_at_odds)
         { LFUSE_ERR_SHAPE, 1, { lfuse_bind_size("batch", 5) } },
         { LFUSE_ERR_SHAPE, 1, { lfuse_bind_tensor("total", s.p[0]) } }, /* never any other size */
         { LFUSE_ERR_BINDING, 2, { lfuse_bind_tensor("x", other.x), lfuse_bind_tensor("w", other.y) } }, /* frozen */
+        { LFUSE_ERR_BINDING, 1, { lfuse_bind_tensor("w", s.w) } }, /* which no tensor replaces, be it the same one */
     };
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         FAILS(cases[i].status, lfuse_recording_replay(s.recording, stream, cases[i].b, cases[i].count));

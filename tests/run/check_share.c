@@ -497,17 +497,19 @@ END_TEST
 static Suite *suite_share(void)
 {
     Suite *s = suite_create("run");
-    TCase *c = tcase_create("share");
+    TCase *c = tcase_create("share"), *unlike = tcase_create("unlike");
 
     setenv("LFUSE_CACHE", "0", 1); /* programs are text */
     tcase_add_checked_fixture(c, open_stub, close_stub);
     tcase_set_timeout(c, 0);
     tcase_add_loop_test(c, many_results_are_few_kernels, ITEMS, LANES + 1);
     tcase_add_loop_test(c, results_by_numbers, ITEMS, LANES + 1);
-    tcase_add_test(c, unlike_code);
-    tcase_add_test(c, unlike_local_memory);
     tcase_add_loop_test(c, every_number_of_parts, 0, KINDS * LIMITS * FORMS);
     suite_add_tcase(s, c);
+    tcase_add_checked_fixture(unlike, open_stub, close_stub);
+    tcase_add_test(unlike, unlike_code);
+    tcase_add_test(unlike, unlike_local_memory);
+    suite_add_tcase(s, unlike);
     return s;
 }
 
