@@ -10,7 +10,7 @@
 
 #include "tests/fake-cuda/internal.h"
 
-enum { FUNCTIONS = 256 };
+enum { FUNCTIONS = 1 << 14 };
 
 fakecuda_spend_function fakecuda_spend __attribute__((visibility("default")));
 
