@@ -181,18 +181,27 @@ static lfuse_status tune(bench_device *d, const char *problem)
     return status;
 }
 
+/* The problem on the device, with the case's buffer sets filled; the case owns it. */
+static lfuse_status make_fixture(bench_device *d, const char *problem, dense *p, bench_case *c, fixture **made)
+{
+    fixture *f;
+    LFUSE__TRY(read_problem(d, problem, p));
+    LFUSE__TRY(fixture_create(d, &f));
+    c->shared = f;
+    c->destroy = fixture_destroy;
+    LFUSE__TRY(build(f, p));
+    bench_choose_sets(d, c, fixture_bytes(f), MOST_SETS);
+    LFUSE__TRY(fixture_upload(f, c->nsets));
+    *made = f;
+    return LFUSE_OK;
+}
+
 static lfuse_status choices(bench_device *d, const char *problem, int number, bench_case *c)
 {
     dense p;
     fixture *f;
     (void)number;
-    LFUSE__TRY(read_problem(d, problem, &p));
-    LFUSE__TRY(fixture_create(d, &f));
-    c->shared = f;
-    c->destroy = fixture_destroy;
-    LFUSE__TRY(build(f, &p));
-    bench_choose_sets(d, c, fixture_bytes(f), MOST_SETS);
-    LFUSE__TRY(fixture_upload(f, c->nsets));
+    LFUSE__TRY(make_fixture(d, problem, &p, c, &f));
     return bench_add_choices(f, c, !is_too_large(d, &p, most_of_vendor));
 }
 
@@ -200,13 +209,7 @@ static lfuse_status prepare(bench_device *d, const char *problem, bench_case *c)
 {
     dense p;
     fixture *f;
-    LFUSE__TRY(read_problem(d, problem, &p));
-    LFUSE__TRY(fixture_create(d, &f));
-    c->shared = f;
-    c->destroy = fixture_destroy;
-    LFUSE__TRY(build(f, &p));
-    bench_choose_sets(d, c, fixture_bytes(f), MOST_SETS);
-    LFUSE__TRY(fixture_upload(f, c->nsets));
+    LFUSE__TRY(make_fixture(d, problem, &p, c, &f));
     LFUSE__TRY(fixture_variant(f, c, "unfused", &unfused));
     LFUSE__TRY(fixture_variant(f, c, "fused", &fused));
     LFUSE__TRY(fixture_replay(f, c, &replay));

@@ -37,8 +37,8 @@ typedef struct lfuse__facts {
     double copy_rate;       /* copies in memory, bytes read and written a second */
     bool matrix_units;      /* units that multiply matrices of f16 and bf16 for teams of 32, and copies into local
                                memory that nobody waits for: prelude.k has FRAGMENTS, MULTIPLY, ASYNC_COPY16 */
-    bool steps;             /* prelude.k has STEPS: what a slab of a product adds to sums, as one statement of machine
-                               words, over which its compiler is done sooner than over loops that it unrolls */
+    bool steps;             /* prelude.k has STEPS_f32: the loads from local memory and the fused multiply-adds of one
+                               k-tile as a single asm statement, which compiles faster than unrolled loops */
     bool overlaps;          /* a launch is brought up while the one before it in the stream ends, for which its kernel
                                waits itself (BEGIN) */
     unsigned simd;          /* work-items that step together: 32 on NVIDIA, 1 on CPUs */

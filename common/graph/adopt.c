@@ -37,16 +37,15 @@ static bool contains(lfuse_type to, lfuse_type from)
            lfuse__highest(from) <= lfuse__highest(to);
 }
 
-/* Whether the number is the same in every run; then that is what it is. */
-static bool is_constant(const lfuse_graph *g, int32_t node)
+bool lfuse__build_is_constant(const lfuse_graph *g, int32_t node)
 {
     const lfuse__node *n = &g->nodes[node];
     int i;
 
-    if (n->kind == LFUSE__SCALAR) return false;
+    if (n->type != LFUSE_TYPE_NONE || n->kind == LFUSE__SCALAR) return false;
     if (n->kind == LFUSE__EXTENT) return lfuse__size_is_number(n->shape[0]);
     for (i = 0; i < n->nin; i++)
-        if (!is_constant(g, n->in[i])) return false;
+        if (!lfuse__build_is_constant(g, n->in[i])) return false;
     return true;
 }
 
@@ -92,7 +91,7 @@ static lfuse_value adopt_whole(lfuse_graph *g, const char *call, const char *nam
         return lfuse__graph_poison(g, LFUSE_ERR_TYPE, "%s: %s is of type %s, not all of whose numbers %s can hold: "
                                    "cast it", call, name, lfuse_type_name(from), lfuse_type_name(type));
     }
-    if (!is_constant(g, node)) return checked_cast(g, call, node, type);
+    if (!lfuse__build_is_constant(g, node)) return checked_cast(g, call, node, type);
     number = lfuse__graph_number(g, node, NULL, NULL);
     return lfuse__type_holds(type, number) ? lfuse__build_cast(g, call, node, type)
                                            : refused(g, call, name, number, type);
@@ -176,7 +175,7 @@ static lfuse_value compare_number(const char *call, lfuse__op op, lfuse_value x,
     lfuse_value compared;
 
     if (c.t.id < 0 || c.sure.id < 0) return LFUSE__POISONED(g);
-    if (is_constant(g, v.id)) {
+    if (lfuse__build_is_constant(g, v.id)) {
         const bool sure = lfuse__graph_number(g, c.sure.id, NULL, NULL) != 0;
         if (c.joint == LFUSE__OP_logical_or && sure) return apply(call, LFUSE__OP_eq, x, x);
         if (c.joint == LFUSE__OP_logical_and && !sure) return apply(call, LFUSE__OP_ne, x, x);

@@ -44,6 +44,8 @@ lfuse__node lfuse__build_node(lfuse__node_kind kind, lfuse_type type);
 lfuse_value lfuse__build_append(lfuse_graph *g, const char *call, const lfuse__node *n);
 /* The value in another type: itself where it has that type. */
 lfuse_value lfuse__build_cast(lfuse_graph *g, const char *call, int32_t node, lfuse_type type);
+/* adopt.c: whether the node is a number without a type that is the same in every run: no scalar is part of it. */
+bool lfuse__build_is_constant(const lfuse_graph *g, int32_t node);
 /*
  * adopt.c: what a number (of no type, or a value of rank 0) becomes beside a tensor of the type; `name` is the
  * operand's. Of a value of that type, and for NONE, itself. Beside

@@ -123,25 +123,13 @@ static bool exponent(lfuse_graph *g, const char *call, int32_t *in)
     return v.id >= 0;
 }
 
-/* Whether a number is known when the graph is built: a constant, or a function of constants. */
-static bool known(const lfuse_graph *g, int32_t node)
-{
-    const lfuse__node *n = &g->nodes[node];
-    int i;
-
-    if (n->kind == LFUSE__CONSTANT) return true;
-    if (n->kind != LFUSE__POINTWISE || n->type != LFUSE_TYPE_NONE) return false;
-    for (i = 0; i < n->nin && known(g, n->in[i]); i++) continue;
-    return i == n->nin;
-}
-
 /* An exponent of integers that is known must not be negative. What runs give is: see lfuse_pow. */
 static bool whole_exponent(lfuse_graph *g, const char *call, int32_t node, lfuse_type type)
 {
     double n;
 
     if (g->nodes[node].kind == LFUSE__CAST) node = g->nodes[node].in[0];
-    if (!known(g, node)) return true;
+    if (!lfuse__build_is_constant(g, node)) return true;
     n = lfuse__graph_number(g, node, NULL, NULL);
     if (!(n < 0)) return true;
     lfuse__graph_poison(g, LFUSE_ERR_INVALID, "%s: %s to the power of %g, which is no integer: cast the base to a "

@@ -228,11 +228,11 @@ static void put_products(const lfuse__tiles *t, int indent)
     lfuse__put(out, indent, "}");
 }
 
-/* ---- the same as one statement of machine words ---- */
+/* ---- the products of a k-tile as one asm statement ---- */
 
 /*
- * Products that a work-item adds up in such a statement at most: it names each of them. Registers of its elements are
- * a0 to a15 and b0 to b15.
+ * STEPS_MOST is the largest number of multiply-adds in one statement, which has a line for each. STEPS_ELEMENTS is how
+ * many registers the prelude declares for the elements of each operand: a0 to a15 and b0 to b15.
  */
 enum { STEPS_MOST = 1024, STEPS_ELEMENTS = 16 };
 
@@ -243,7 +243,7 @@ static bool has_steps(const lfuse__tiles *t)
            p->depth / p->slices * p->item_rows * p->item_columns <= STEPS_MOST;
 }
 
-/* Places that a side's elements of a slice are read from: what is turned round moves with each vector of k. */
+/* Returns how many base addresses an operand is read from: one for each vector of k where it is swizzled, else one. */
 static int places_of(const lfuse__tiles *t, const side *s)
 {
     const int vectors = t->p->depth / t->p->slices / t->vector;

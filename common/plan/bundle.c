@@ -205,8 +205,8 @@ static bool is_small(const lfuse__draft *d, const lfuse__step *s)
 
 /* ---- constants that become numbers ---- */
 
-/* A quotient by a constant and a power may be computed by what the constant is. */
-static bool is_special(const lfuse__body *body, int reg)
+/* Whether the value of the constant decides what is emitted: a division by it, and a power, may have faster forms. */
+static bool selects_code(const lfuse__body *body, int reg)
 {
     int i;
 
@@ -227,7 +227,7 @@ static int find_varying(const item *items, int count, bool *varies)
     for (k = 0; k < first->ninstr; k++) {
         const lfuse__instr *in = &first->instr[k];
         varies[k] = false;
-        if (in->kind != LFUSE__I_CONST || !lfuse__is_floating((lfuse_type)in->type) || is_special(first, k)) continue;
+        if (in->kind != LFUSE__I_CONST || !lfuse__is_floating((lfuse_type)in->type) || selects_code(first, k)) continue;
         for (i = 1; i < count && !varies[k]; i++)
             varies[k] = by_instr(in, &step_of(items[i].plan, items[i].stage)->body.instr[k], true) != 0;
         found += varies[k];
@@ -257,8 +257,8 @@ static int list_constants(const lfuse_graph *g, constant *list)
     return count;
 }
 
-/* Turns the constants of a step that vary into numbers, each of a slot of its own. */
-static lfuse_status turn(lfuse__draft *d, lfuse__step *step, const bool *varies, int more, const constant *list,
+/* Makes run-time numbers of the step's constants that vary, each with a slot of its own. */
+static lfuse_status make_numbers(lfuse__draft *d, lfuse__step *step, const bool *varies, int more, const constant *list,
                          int count)
 {
     const size_t n = (size_t)(step->body.nnumbers + more);
@@ -284,7 +284,7 @@ static lfuse_status turn(lfuse__draft *d, lfuse__step *step, const bool *varies,
     return LFUSE_OK;
 }
 
-static lfuse_status turn_all(lfuse__draft *d, const item *items, int count, const constant *list, int nlist)
+static lfuse_status make_numbers_in_all(lfuse__draft *d, const item *items, int count, const constant *list, int nlist)
 {
     bool varies[LFUSE__BODY_INSTRUCTIONS];
     const lfuse__step *first = step_of(items[0].plan, items[0].stage);
@@ -293,7 +293,7 @@ static lfuse_status turn_all(lfuse__draft *d, const item *items, int count, cons
 
     if (!more || first->body.nnumbers + more > LFUSE__BODY_NUMBERS) return LFUSE_OK;
     for (i = 0; i < count; i++)
-        LFUSE__TRY(turn(d, step_of(items[i].plan, items[i].stage), varies, more, list, nlist));
+        LFUSE__TRY(make_numbers(d, step_of(items[i].plan, items[i].stage), varies, more, list, nlist));
     return LFUSE_OK;
 }
 
@@ -316,7 +316,7 @@ static lfuse_status share_constants(lfuse__draft *d, item *items, int count)
             if (by_code(step_of(items[start].plan, items[start].stage), step_of(items[end].plan, items[end].stage),
                         false))
                 break;
-        if (end - start > VARIANTS) status = turn_all(d, items + start, end - start, list, nlist);
+        if (end - start > VARIANTS) status = make_numbers_in_all(d, items + start, end - start, list, nlist);
     }
     free(list);
     return status;

@@ -123,7 +123,7 @@ typedef struct lfuse__draft {
     bool *grouped;    /* [lowest nodes of regions] holds siblings */
     int32_t *number;  /* index in out->numbers, -1 */
     lfuse__home *home;
-    lfuse__home *wide; /* beside it, in f32: where other kernels read a value of 16 bits that nothing has rounded */
+    lfuse__home *wide; /* f32 scratch of an f16 or bf16 value that another kernel reads before it is rounded */
     /* Products by Strassen's algorithm: strassen.c. */
     int8_t *levels;     /* of matmuls; 0: another way */
     int most_levels;    /* of any: what is padded is padded for that */

@@ -378,7 +378,7 @@ void lfuse__unfurnish(lfuse_instance *in)
     for (i = 0; i < in->nbuffers; i++) lfuse__range_release(in->buffers[i].prepared);
     in->nbuffers = 0;
     in->furnished = in->placed = in->prepared = in->workspaces = false;
-    in->furnishings++;
+    in->generation++;
 }
 
 static lfuse_status furnish(lfuse_instance *in)

@@ -66,9 +66,9 @@ uint64_t lfuse__instance_scratch_bytes(const lfuse_instance *in)
     return in->scratch_bytes;
 }
 
-uint64_t lfuse__instance_furnishings(const lfuse_instance *in)
+uint64_t lfuse__instance_generation(const lfuse_instance *in)
 {
-    return in->furnishings;
+    return in->generation;
 }
 
 uint64_t lfuse__instance_prepared_bytes(const lfuse_instance *in)

@@ -139,7 +139,7 @@ struct lfuse_instance {
     bool together;        /* kernels that operations lack are compiled when all of these are furnished */
     bool bundling;        /* kernels are being furnished that may share a launch: they have none of their own yet */
     bool furnished;       /* operations fit `bound[].strides` */
-    uint64_t furnishings; /* how often operations were given up, with their memory */
+    uint64_t generation; /* how often the operations have been released, with their memory */
     bool placed;          /* operations' arguments hold the last run's addresses */
     lfuse__native *native; /* replay.c: the operations of a run as one graph, NULL: none; what follows is about it */
     bool replays;         /* there may be one */

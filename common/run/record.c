@@ -227,8 +227,8 @@ lfuse_status lfuse__recording_ready(lfuse_recording *r, lfuse_stream *s)
         if (!r->settled) LFUSE__TRY(separate(r, s, i));
         LFUSE__TRY(lfuse__instance_ready(run->instance, run->slots, s));
         /* The plan's own runs may have had other strides meanwhile, and those here are then made once more. */
-        if (run->furnishings != lfuse__instance_furnishings(run->instance)) r->changed = true;
-        run->furnishings = lfuse__instance_furnishings(run->instance);
+        if (run->generation != lfuse__instance_generation(run->instance)) r->changed = true;
+        run->generation = lfuse__instance_generation(run->instance);
         const uint64_t bytes = lfuse__instance_scratch_bytes(run->instance);
         if (bytes > need) need = bytes;
     }

@@ -12,7 +12,7 @@ typedef struct lfuse__recorded_run {
     lfuse__slot *slots; /* hold references; slots[nnames ...] is the other half, room for what a replay binds anew */
     double *numbers;    /* [nnames][groups] of scalars with a number for each group, where there are groups */
     uint64_t *versions; /* [nnames] of the lists, when the native graph was made */
-    uint64_t furnishings; /* of the instance, when the run was last made ready */
+    uint64_t generation; /* lfuse__instance_generation when the run was last made ready */
     bool rebound;       /* the other half is filled */
     lfuse_instance *next; /* of other sizes, for the other half; NULL: the instance that is there does */
 } lfuse__recorded_run;

@@ -106,10 +106,10 @@ lfuse_status lfuse__instance_ready(lfuse_instance *instance, const lfuse__slot *
 lfuse_status lfuse__scratch_set(lfuse_stream *stream, const lfuse_tensor *memory);
 uint64_t lfuse__instance_scratch_bytes(const lfuse_instance *instance);
 /*
- * Another number whenever the launches of a run have been made anew, for other strides: a native graph that was made
- * before names memory that the instance has given back.
+ * Returns a number that grows each time the instance releases its launches and their memory to build them again for
+ * other strides. A native graph captured under another number reads memory that has been released.
  */
-uint64_t lfuse__instance_furnishings(const lfuse_instance *instance);
+uint64_t lfuse__instance_generation(const lfuse_instance *instance);
 uint64_t lfuse__instance_prepared_bytes(const lfuse_instance *instance);
 lfuse_plan *lfuse__instance_plan(const lfuse_instance *instance);
 /* The most numbers that a scalar of a run has, where it has more than one; 0: no list has groups. */
