@@ -44,6 +44,7 @@ lfuse_status lfuse__tiles_put_grouped(lfuse__strbuf *out, const char *name, cons
     lfuse__tiles t;
 
     lfuse__tiles_describe(&t, out, plain);
+    t.steps = facts->steps;
     snprintf(rows, sizeof rows, "%d", p->rows);
     snprintf(columns, sizeof columns, "%d", p->columns);
     lfuse__grouped_put_kernel(&t.t, name, facts, t.threads);

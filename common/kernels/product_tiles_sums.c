@@ -251,12 +251,27 @@ static int places_of(const lfuse__tiles *t, const side *s)
     return vectors < s->turns ? vectors : s->turns;
 }
 
-static void put_step_gets(const lfuse__tiles *t, const side *s, int indent, int l, int each, int address)
+/* The half that is multiplied is "0" or "1" where it is known when the kernel is compiled, else a variable. */
+static bool half_is_known(const char *half)
+{
+    return *half == '0' || *half == '1';
+}
+
+/* Returns the bytes from half "0" of an operand's local memory to half "1". */
+static int half_bytes(const lfuse__tiles *t, const side *s)
+{
+    return t->p->depth * s->width * 4;
+}
+
+/* A half that is known is a part of the instruction's immediate offset. */
+static void put_step_gets(const lfuse__tiles *t, const side *s, int indent, const char *half, int l, int each,
+                          int address)
 {
     const int places = places_of(t, s), at = address + (s->turned ? l / t->vector % places : 0);
+    const int offset = l * s->width * 4 + (*half == '1' ? half_bytes(t, s) : 0);
     for (int i = 0; i < each; i += t->vector)
         lfuse__put(t->t.out, indent, "STEP_GET_%s(%c, %d, %d, %d, %d, %d, %d)", t->sum, s->letter, i, i + 1, i + 2,
-                   i + 3, at, (i * (s->width / each) + l * s->width) * 4);
+                   i + 3, at, offset + i * (s->width / each) * 4);
 }
 
 /* In the order of put_products. */
@@ -271,9 +286,14 @@ static void put_step_products(const lfuse__tiles *t, int indent)
     }
 }
 
-static void put_step_places(const lfuse__tiles *t, const side *s, int indent, const char *half, char at, bool comma)
+/*
+ * Declares a_step0, ... and b_step0, ...: the addresses in half "0" from which a work-item reads the elements of a
+ * k-tile. They are the same for all k-tiles, and held in registers from in front of the loop on.
+ */
+static void put_step_addresses(const lfuse__tiles *t, const side *s, int indent)
 {
     const int each = t->p->depth / t->p->slices, places = places_of(t, s);
+    const char at = s->operand == LFUSE__PRODUCT_A ? 'y' : 'x';
     for (int i = 0; i < places; i++) {
         char place[128];
         int n = 0;
@@ -282,8 +302,19 @@ static void put_step_places(const lfuse__tiles *t, const side *s, int indent, co
             snprintf(place + n, sizeof place - (size_t)n, "(%c ^ (slice * %d + %d) %% %d * %d)", at, each / t->vector,
                      i, s->turns, s->moves);
         else snprintf(place + n, sizeof place - (size_t)n, "%c", at);
-        lfuse__put(t->t.out, indent, "%sSTEP_AT_%s(tile, %d + %s * %d + %s)", comma || i ? ", " : "", t->sum, s->base,
-                   half, t->p->depth * s->width, place);
+        lfuse__put(t->t.out, indent, "u32 %c_step%d = STEP_AT_%s(tile, %d + %s);", s->letter, i, t->sum, s->base,
+                   place);
+        lfuse__put(t->t.out, indent, "STEP_HOLD(%c_step%d);", s->letter, i);
+    }
+}
+
+static void put_step_inputs(const lfuse__tiles *t, const side *s, int indent, const char *half, bool comma)
+{
+    for (int i = 0; i < places_of(t, s); i++) {
+        char at[64];
+        int n = snprintf(at, sizeof at, "%c_step%d", s->letter, i);
+        if (!half_is_known(half)) snprintf(at + n, sizeof at - (size_t)n, " + %s * %d", half, half_bytes(t, s));
+        lfuse__put(t->t.out, indent, "%sSTEP_IN(%s)", comma || i ? ", " : "", at);
     }
 }
 
@@ -294,16 +325,16 @@ static void put_steps(const lfuse__tiles *t, const side *sides, int indent, cons
     lfuse__strbuf *out = t->t.out;
     lfuse__put(out, indent, "STEPS_%s", t->sum);
     for (int l = 0; l < p->depth / p->slices; l++) {
-        put_step_gets(t, &sides[0], indent + 1, l, p->item_rows, sums);
-        put_step_gets(t, &sides[1], indent + 1, l, p->item_columns, sums + places);
+        put_step_gets(t, &sides[0], indent + 1, half, l, p->item_rows, sums);
+        put_step_gets(t, &sides[1], indent + 1, half, l, p->item_columns, sums + places);
         put_step_products(t, indent + 1);
     }
     lfuse__put(out, indent, "STEPS_FROM");
     for (int i = 0; i < sums; i++)
         lfuse__put(out, indent + 1, "%sSTEP_SUM_%s(acc[%d])", i ? ", " : "", t->sum, i);
     lfuse__put(out, indent, "STEPS_AT");
-    put_step_places(t, &sides[0], indent + 1, half, 'y', false);
-    put_step_places(t, &sides[1], indent + 1, half, 'x', true);
+    put_step_inputs(t, &sides[0], indent + 1, half, false);
+    put_step_inputs(t, &sides[1], indent + 1, half, true);
     lfuse__put(out, indent, "STEPS_END");
 }
 
@@ -445,6 +476,7 @@ void lfuse__tiles_put_sums(const lfuse__tiles *t)
     lfuse__put(out, 1, "for (int i = 0; i < %d; i++) acc[i] = ZERO_%s;", sums, t->sum);
     lfuse__put(out, 1, "const u32 fetched = last < quick ? last : quick;");
     put_first(t, sides);
+    for (int i = 0; i < 2 && has_steps(t); i++) put_step_addresses(t, &sides[i], 1);
     lfuse__put(out, 1, "for (u32 begin_ = first; begin_ <= last; begin_ += %d) {", slabs_of_round(t->p));
     for (int i = 0; i < slabs_of_round(t->p); i++) put_slab(t, sides, i);
     lfuse__put(out, 1, "}");
