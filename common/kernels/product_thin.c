@@ -274,7 +274,8 @@ void lfuse__thin_put(const lfuse__tiles *t, const char *name)
 
 enum { THIN_GROUPS = 4 /* of a compute unit, for its memory to be busy */ };
 
-static const double launch = 5000; /* cycles of a second one */
+/* Cycles of a second launch, and products a cycle of a compute unit: fitted as those of product_tiles_clock.c. */
+static const double launch = 6200, rate = 42;
 
 /* As many parts as keep all units reading. */
 void lfuse__thin_cut(const lfuse__product_class *p, const lfuse__facts *facts, const int64_t *extents, lfuse__cut *c)
@@ -289,7 +290,7 @@ void lfuse__thin_cut(const lfuse__product_class *p, const lfuse__facts *facts, c
     c->parts = lfuse__tiles_parts(THIN_GROUPS * units, batch * c->down * c->across);
     if (c->parts > c->slabs) c->parts = c->slabs ? c->slabs : 1;
     if (c->parts > LFUSE__MOST_PARTS) c->parts = LFUSE__MOST_PARTS;
-    const double products = wide * few / 60, bytes = wide * lfuse__type_bytes(p->sum) / LFUSE__TILES_BYTES;
+    const double products = wide * few / rate, bytes = wide * lfuse__type_bytes(p->sum) / LFUSE__TILES_BYTES;
     const double groups = (double)(batch * c->down * c->across * c->parts);
     c->time = launch + LFUSE__TILES_START + (products > bytes ? products : bytes) / fmin(groups, (double)units);
 }

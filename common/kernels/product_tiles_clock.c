@@ -10,35 +10,38 @@
 #include "common/kernels/product_tiles.h"
 
 /*
- * Tiles of f32 sums; those of f64 are half as wide and high. `residents`: groups that a compute unit of an H200 has
- * registers and local memory for; `wait`: cycles of a slab that pass beside its products where nobody else has any to
- * do; `rate`: products a cycle of a full unit. Other devices differ by factors that are about the same for all.
+ * Tiles of f32 sums; those of f64 are half as wide and high.
+ *   residents  groups that a compute unit has registers and local memory for; the kernel is compiled for so many
+ *   wait       cycles of a k-tile that pass beside its products where nobody else has any to do
+ *   rate       products a cycle of a full unit
+ * Fitted to the times of all tilings of 38 products on an H100 (f32), those on units for matrices to times on an H200.
+ * Other devices differ by factors that are about the same for all.
  */
 typedef struct shape {
-    int rows, columns, depth, item_rows, item_columns, slices, ahead, beside;
+    int rows, columns, depth, item_rows, item_columns, slices, ahead;
     int residents;
     double wait, rate;
     bool units; /* on units for matrices */
 } shape;
 
 static const shape shapes[] = {
-    {64, 128, 16, 8, 8, 1, 1, 3, 3, 450, 90, false},
-    {32, 64, 16, 4, 4, 1, 1, 0, 5, 700, 60, false},
-    {16, 32, 64, 4, 4, 8, 2, 0, 3, 500, 49, false},
-    {16, 32, 32, 4, 4, 4, 2, 3, 5, 250, 49, false},
-    {32, 32, 32, 4, 4, 4, 2, 3, 3, 150, 60, false},
-    {32, 64, 32, 8, 4, 4, 1, 2, 2, 100, 67, false},
-    {32, 64, 32, 8, 8, 4, 1, 3, 3, 350, 76, false},
-    {64, 64, 32, 8, 8, 4, 1, 2, 2, 350, 85, false},
-    {64, 64, 32, 16, 8, 4, 1, 2, 2, 800, 91, false},
-    {64, 64, 16, 8, 8, 2, 1, 3, 3, 300, 84, false},
-    {64, 128, 16, 8, 8, 2, 1, 2, 2, 250, 86, false},
-    {128, 128, 16, 8, 16, 1, 1, 0, 2, 2000, 93, false},
-    {128, 128, 32, 8, 16, 1, 2, 2, 2, 400, 970, true},
-    {64, 64, 32, 4, 8, 1, 3, 4, 4, 1400, 635, true},
-    {64, 128, 32, 4, 16, 1, 2, 3, 3, 700, 790, true},
-    {32, 128, 32, 4, 8, 1, 3, 4, 4, 1500, 585, true},
-    {128, 32, 32, 4, 8, 1, 3, 4, 4, 1500, 585, true},
+    {64, 128, 16, 8, 8, 1, 1, 3, 415, 97, false},
+    {32, 64, 16, 4, 4, 1, 1, 5, 630, 78, false},
+    {16, 32, 64, 4, 4, 8, 2, 3, 415, 62, false},
+    {16, 32, 32, 4, 4, 4, 2, 5, 180, 34, false},
+    {32, 32, 32, 4, 4, 4, 2, 3, 115, 67, false},
+    {32, 64, 32, 8, 4, 4, 1, 2, 110, 73, false},
+    {32, 64, 32, 8, 8, 4, 1, 3, 375, 88, false},
+    {64, 64, 32, 8, 8, 4, 1, 2, 335, 86, false},
+    {64, 64, 32, 16, 8, 4, 1, 2, 680, 95, false},
+    {64, 64, 16, 8, 8, 2, 1, 3, 295, 91, false},
+    {64, 128, 16, 8, 8, 2, 1, 2, 245, 91, false},
+    {128, 128, 16, 8, 16, 1, 1, 2, 2000, 98, false},
+    {128, 128, 32, 8, 16, 1, 2, 2, 400, 970, true},
+    {64, 64, 32, 4, 8, 1, 3, 4, 1400, 635, true},
+    {64, 128, 32, 4, 16, 1, 2, 3, 700, 790, true},
+    {32, 128, 32, 4, 8, 1, 3, 4, 1500, 585, true},
+    {128, 32, 32, 4, 8, 1, 3, 4, 1500, 585, true},
 };
 enum { UNITS = 12 /* the first on units for matrices */ };
 _Static_assert(sizeof shapes / sizeof *shapes == LFUSE__TILES_SHAPES, "as many as product_tiles.h says");
@@ -58,7 +61,7 @@ void lfuse__tiles_shape(lfuse__product_class *p, int number)
     p->item_columns = s->item_columns / scale(p);
     p->slices = s->slices;
     p->ahead = s->ahead;
-    p->beside = s->beside;
+    p->beside = s->residents;
     p->units = s->units;
 }
 
@@ -79,13 +82,16 @@ static const shape *shape_of(const lfuse__product_class *p)
 }
 
 /*
- * Cycles: of a launch beside its groups' products, of groups that meet, and of the way from memory; vectors that a
- * work-item has on their way; what launches gain of which the next comes up early. Parts are taken where they gain a
- * tenth: what they write costs more than what is counted here. So it is with tiles that are shared out, of which many
- * are whole.
+ * Fitted with the table above, in cycles:
+ *   start          of a launch beside its groups' products; `round`: of each further round of groups
+ *   slicing        of an element of a tile, for each slice of k but one: they are added through local memory
+ *   meeting        of groups that meet; `latency`: of a way to memory, for up to `on_the_way` vectors of a work-item
+ *   overlap        what launches gain of which the next comes up early
+ *   worth          Parts of k are taken where they gain 1 - 1 / worth: what they write costs more than what is counted
+ *   worth_sharing  here. So it is with tiles that are shared out, of which many are whole.
  */
-static const double start = LFUSE__TILES_START, meeting = LFUSE__TILES_MEETING, latency = 1600, on_the_way = 16,
-                    worth = 1.1, worth_sharing = 1.05, overlap = 1600;
+static const double start = LFUSE__TILES_START, a_round = 500, slicing = 0.21, meeting = LFUSE__TILES_MEETING,
+                    latency = 1100, on_the_way = 16, worth = 1.07, worth_sharing = 1.1, overlap = 2800;
 
 /* Groups of each unit; a double, as a large batch of large products has more than any integer holds. */
 static double each_unit(const lfuse__facts *facts, double groups)
@@ -122,6 +128,12 @@ bool lfuse__tiles_hand_over(const lfuse__product_class *p, const lfuse__facts *f
     return s && hands_over(s, facts, !p->split, (double)groups);
 }
 
+/* Of `beside` groups of a compute unit. */
+static double slices_time(const shape *s, int by, double beside)
+{
+    return slicing * (s->slices - 1) * (double)(s->rows / by) * (s->columns / by) * beside / s->residents;
+}
+
 static double time_of(const shape *s, int by, const lfuse__facts *facts, const lfuse__cut *c)
 {
     const double groups = (double)c->down * (double)c->across * (double)c->parts * (double)c->matrices;
@@ -131,7 +143,8 @@ static double time_of(const shape *s, int by, const lfuse__facts *facts, const l
     const double items = tile * by * by / s->item_rows / s->item_columns * s->slices;
     const double vectors = tile * by / 4 / items * (double)c->parts; /* that each adds up in the end */
     const double end = c->parts > 1 ? meeting + latency * ceil(vectors / on_the_way) : 0;
-    const double time = start + rounds * (double)lfuse__tiles_parts(c->slabs, c->parts) * slab + end;
+    const double round = (double)lfuse__tiles_parts(c->slabs, c->parts) * slab + slices_time(s, by, beside);
+    const double time = start + rounds * round + (rounds - 1) * a_round + end;
     const double gained = facts->overlaps && hands_over(s, facts, c->parts == 1, groups) ? overlap : 0;
     return (c->parts > 1 ? worth * time : time) - gained;
 }
@@ -145,7 +158,8 @@ static double shared_time(const shape *s, int by, const lfuse__cut *c)
     const double alone = (double)(c->down * c->across - c->shared) / (double)c->workers * (double)c->slabs;
     const double vectors = (double)(s->item_rows * s->item_columns) / 4 / by / s->slices;
     const double most = (double)lfuse__tiles_parts(c->workers - 1, c->shared) + 1;
-    return worth_sharing * (start + (each + alone) * slab + meeting + latency * ceil(vectors * most / on_the_way));
+    return worth_sharing * (start + (each + alone) * slab + slices_time(s, by, s->residents) + meeting +
+                            latency * ceil(vectors * most / on_the_way));
 }
 
 /* False: it is no such cut. */

@@ -19,36 +19,42 @@ static inline bool lfuse__tiles_fit(const lfuse__facts *facts)
 }
 
 /*
- * f32 on an H200 beside the library of the device's maker. Tiles take 0.5 to 0.95 of its time for layers of 64 rows up
- * to 2048 wide, cubes of up to 512 and 256 x 1024 x 1024, more for 64 x 4096 x 4096 and cubes from 2048 on; with 16
- * rows 0.5 and 0.8 of it for widths of 128 and 256, as much at 512, more above (and the maker's first choice is ten
- * times its best for few rows of small matrices); with one row more at any width. For f16 and bf16 the maker's has the
- * device's units for matrices. The portable library takes 1.4 to 2.5 times as long as tiles. In f64 nobody has measured
- * them.
+ * f32 on an H100 and an H200 beside the library of the device's maker. That library is faster with one row, where more
+ * than a launch counts. With 2 to 32 rows it takes as long as with 32, and tiles take 0.5 to 0.85 of that; 0.5 to 0.97
+ * for layers of 64 rows up to 2048 wide and cubes of up to 512, 0.95 to 1 for cubes of 1024; more above, and where
+ * parts of a deep k have to be added. For f16 and bf16 it has the device's units for matrices. The portable library
+ * takes 1.4 to 2.5 times as long as tiles. In f64 nobody has measured them.
  */
+typedef struct lfuse__tiles_range {
+    int64_t fewest;  /* rows, and columns */
+    int64_t deepest; /* k */
+    double products; /* up to so many multiplications */
+} lfuse__tiles_range;
+static const lfuse__tiles_range lfuse__tiles_ranges[] = {
+    { 512, 8192, 1 << 30 }, { 33, INT64_MAX, 1 << 28 }, { 2, 8192, 1 << 29 }, { 2, INT64_MAX, 1 << 28 },
+    { 0, INT64_MAX, 1 << 12 }, /* a launch is all that counts, for every type */
+};
 enum {
-    LFUSE__TILES_FEWEST = 32, /* rows, and columns */
-    LFUSE__TILES_PRODUCTS = 1 << 28,
-    LFUSE__THIN_FEWEST = 8,
-    LFUSE__THIN_PRODUCTS = 1 << 22
+    LFUSE__TILES_RANGES = sizeof lfuse__tiles_ranges / sizeof *lfuse__tiles_ranges,
+    LFUSE__TILES_ALWAYS = 1 << 28 /* multiplications of two rows or more that are for tiles whatever their shape */
 };
 
-/* The multiplications up to which a product with so few rows or columns is for tiles. */
-static inline double lfuse__most_for_tiles(int64_t m, int64_t n)
+/* The range of a product: the first that holds it. */
+static inline const lfuse__tiles_range *lfuse__tiles_range_of(lfuse_type type, int64_t m, int64_t n, int64_t k)
 {
     const int64_t least = m < n ? m : n;
-    if (least >= LFUSE__TILES_FEWEST) return LFUSE__TILES_PRODUCTS;
-    return least >= LFUSE__THIN_FEWEST ? LFUSE__THIN_PRODUCTS : 0;
+    int i = type == LFUSE_F32 ? 0 : LFUSE__TILES_RANGES - 1;
+
+    while (least < lfuse__tiles_ranges[i].fewest || k > lfuse__tiles_ranges[i].deepest) i++;
+    return &lfuse__tiles_ranges[i];
 }
 
 /* `type`: of the operands; a size that is not known: INT64_MAX. */
 static inline bool lfuse__vendor_is_faster(const lfuse__facts *facts, lfuse_type type, int64_t m, int64_t n, int64_t k)
 {
-    const double most = lfuse__most_for_tiles(m, n);
-
     if (lfuse__register_type(type) == LFUSE_F64) return true;
     if (facts->products != LFUSE__PRODUCTS_TUNED) return false;
-    return type != LFUSE_F32 || most == 0 || (double)m * (double)n * (double)k > most;
+    return (double)m * (double)n * (double)k > lfuse__tiles_range_of(type, m, n, k)->products;
 }
 
 /* Whether there are two who compute products on GPUs, of which one may be faster here and the other there. */
@@ -89,15 +95,17 @@ static inline lfuse__computes lfuse__computes_by_default(const lfuse__facts *fac
                                                          const int64_t low[3], const int64_t high[3])
 {
     const bool tuned = facts->products == LFUSE__PRODUCTS_TUNED;
+    const int64_t m = low[0] > 1 ? low[0] : 1, n = low[1] > 1 ? low[1] : 1; /* of none, nothing is computed */
+    int i;
 
-    if (lfuse__native_by_default(facts, type, low[0], low[1], low[2]) &&
+    if (lfuse__native_by_default(facts, type, m, n, low[2]) &&
         lfuse__native_by_default(facts, type, high[0], high[1], high[2]) &&
-        (!tuned || (double)high[0] * (double)high[1] * (double)high[2] <= lfuse__most_for_tiles(low[0], low[1])))
+        (!tuned || (double)high[0] * (double)high[1] * (double)high[2] <= LFUSE__TILES_ALWAYS))
         return LFUSE__COMPUTES_NATIVE;
-    return lfuse__native_somewhere(facts, type, low, high, LFUSE__TILES_FEWEST) ||
-                   lfuse__native_somewhere(facts, type, low, high, LFUSE__THIN_FEWEST)
-               ? LFUSE__COMPUTES_EITHER
-               : LFUSE__COMPUTES_VENDOR;
+    for (i = 0; i < LFUSE__TILES_RANGES; i++)
+        if (lfuse__native_somewhere(facts, type, low, high, lfuse__tiles_ranges[i].fewest))
+            return LFUSE__COMPUTES_EITHER;
+    return LFUSE__COMPUTES_VENDOR;
 }
 
 #endif

@@ -424,13 +424,13 @@ START_TEST(test_many)
 END_TEST
 
 /*
- * By default the actual sizes say who computes: from 8 rows to 2^28 multiplications the library's own kernels, below
+ * By default the actual sizes say who computes: from 2 rows to 2^28 multiplications the library's own kernels, below
  * and above cuBLASLt. Nothing is compiled for a new size, on either side of a border.
  */
 START_TEST(test_sizes_by_default)
 {
     static const struct { int64_t rows; bool native; } sizes[] = {
-        { 64, true }, { 1, false }, { 7, false }, { 8, true }, { 20648, true }, { 20649, false }, { 90000, false },
+        { 64, true }, { 1, false }, { 2, true }, { 7, true }, { 20648, true }, { 20649, false }, { 90000, false },
         { 513, true },
     };
     any_size a;

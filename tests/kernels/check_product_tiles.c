@@ -450,12 +450,18 @@ START_TEST(overlaps)
 }
 END_TEST
 
-static void declined(const lfuse__facts *facts, int64_t side, bool others, lfuse_type type, const char *word)
+static void declined_of(const lfuse__facts *facts, const int64_t *extents, bool others, lfuse_type type,
+                        const char *word)
 {
     lfuse__kernel_class c;
     class_of(&c, type);
-    ck_assert_int_eq(lfuse__product_choose(facts, (int64_t[]){side, 64, 64}, others, &c), LFUSE_ERR_UNSUPPORTED);
+    ck_assert_int_eq(lfuse__product_choose(facts, extents, others, &c), LFUSE_ERR_UNSUPPORTED);
     ck_assert_msg(strstr(lfuse__error_message(), word), "%s", lfuse__error_message());
+}
+
+static void declined(const lfuse__facts *facts, int64_t side, bool others, lfuse_type type, const char *word)
+{
+    declined_of(facts, (int64_t[]){side, 64, 64}, others, type, word);
 }
 
 START_TEST(refusals)
@@ -464,7 +470,7 @@ START_TEST(refusals)
     lfuse__kernel_class c, all[LFUSE__PRODUCT_CLASSES];
     const int64_t few[] = {1, 1, 1}, many[] = {64, 64, 64};
     declined(&cuda, 1 << 20, true, LFUSE_F32, "faster");
-    declined(&cuda, 7, true, LFUSE_F32, "faster");
+    declined_of(&cuda, (int64_t[]){1, 64, 65}, true, LFUSE_F32, "faster");
     class_of(&c, LFUSE_F32);
     ck_assert(!lfuse__product_choose(&cuda, (int64_t[]){64, 64, 64}, true, &c));
     declined(&cl, 64, true, LFUSE_F64, "faster");
