@@ -1,8 +1,4 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#ifdef HAVE_CONFIG_H
-#include "config.h"
-#endif
-
 /* The backends of this build in order of preference: the only conditional compilation in the library. */
 #include "common/device/backend.h"
 

@@ -3,10 +3,6 @@
  * lfuse-bench --check-choices: whether what a plan takes by estimate is as fast as the best that it could have taken.
  * Each candidate is a plan of the same graph with other options; all are verified, then timed in turn.
  */
-#ifdef HAVE_CONFIG_H
-#include "config.h"
-#endif
-
 #include <string.h>
 
 #include "bench/fixture.h"

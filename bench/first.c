@@ -1,9 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The first result of a process, which lfuse-bench starts for it alone: lfuse-bench --first --device NAME --case .. */
-#ifdef HAVE_CONFIG_H
-#include "config.h"
-#endif
-
 #include "bench/first.h"
 
 #include <stdlib.h>

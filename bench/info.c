@@ -1,9 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* lfuse-info: what the library finds on this machine. See man/lfuse-info.1. */
-#ifdef HAVE_CONFIG_H
-#include "config.h"
-#endif
-
 #include <getopt.h>
 #include <stdlib.h>
 #include <string.h>

@@ -1,9 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The ceilings of a device, by which the other figures are judged. */
-#ifdef HAVE_CONFIG_H
-#include "config.h"
-#endif
-
 #include "bench/bench.h"
 #include "bench/copier.h"
 #include "bench/fixture.h"

@@ -17,10 +17,6 @@
  * A variant's time is bounded: the rounds by a budget, and where one run is long (long_us) each of its few rounds is
  * one run that all figures are taken from, over three buffer sets at most.
  */
-#ifdef HAVE_CONFIG_H
-#include "config.h"
-#endif
-
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>

@@ -4,10 +4,6 @@
  * be better recorded by the driver. Neither the Khronos headers of every system nor its loader know the extension, and
  * the versions of it differ in calls that are not used here.
  */
-#ifdef HAVE_CONFIG_H
-#include "config.h"
-#endif
-
 #include "bench/native_opencl.h"
 
 #include <stdlib.h>

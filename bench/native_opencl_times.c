@@ -5,10 +5,6 @@
  * they take 1.5 us each. The host needs 3.5 us or more for a launch. So runs are timed without events of their own and
  * behind a command that lasts until all of them are enqueued: what a native graph does elsewhere.
  */
-#ifdef HAVE_CONFIG_H
-#include "config.h"
-#endif
-
 #include "bench/native_opencl.h"
 
 #include <stdlib.h>

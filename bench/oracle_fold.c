@@ -4,10 +4,6 @@
  * in order; lanes fold by c ^ 64, c ^ 32 ... c ^ 1; segments fold pairwise by index. Absent elements are the operator's
  * identity (of sums -0).
  */
-#ifdef HAVE_CONFIG_H
-#include "config.h"
-#endif
-
 #include <math.h>
 #include <stdlib.h>
 

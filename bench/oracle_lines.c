@@ -1,9 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Lists of matrices: functions of matrices beside numbers of their rows and columns, and reductions of those. */
-#ifdef HAVE_CONFIG_H
-#include "config.h"
-#endif
-
 #include <stdlib.h>
 
 #include "bench/oracle_internal.h"

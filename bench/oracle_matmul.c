@@ -1,9 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Products: in double, in long double for f64; and |A||B| beside them, which the bound is made of. */
-#ifdef HAVE_CONFIG_H
-#include "config.h"
-#endif
-
 #include <float.h>
 #include <math.h>
 #include <stdlib.h>

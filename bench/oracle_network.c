@@ -4,10 +4,6 @@
  * every rounding at its worst nothing is left after a few layers (of 4096 inputs each, it grows 80 times in every one).
  * Here the variance of the errors is carried along instead: see oracle.h.
  */
-#ifdef HAVE_CONFIG_H
-#include "config.h"
-#endif
-
 #include <math.h>
 #include <pthread.h>
 #include <stdatomic.h>

@@ -1,9 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* One element of a pointwise function: its value by the reference of ops.def, its error by the derivatives. */
-#ifdef HAVE_CONFIG_H
-#include "config.h"
-#endif
-
 #include <stdint.h>
 #include <tgmath.h>
 

@@ -1,9 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Where functions turn, bend, jump and end. */
-#ifdef HAVE_CONFIG_H
-#include "config.h"
-#endif
-
 #include <float.h>
 #include <math.h>
 

@@ -4,10 +4,6 @@
  * that are selected, their own largest element counts, which is no more than the matrix's: the bound is narrower then
  * than what is promised.
  */
-#ifdef HAVE_CONFIG_H
-#include "config.h"
-#endif
-
 #include <math.h>
 
 #include "bench/oracle_internal.h"

@@ -11,10 +11,6 @@
  * All sides run the fastest of their algorithms, timed once when they are made. f16 and bf16 are what tensors hold:
  * products are summed in f32. What declines the type or the sizes is left out with its own words.
  */
-#ifdef HAVE_CONFIG_H
-#include "config.h"
-#endif
-
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>

@@ -6,10 +6,6 @@
  *   fused    one plan
  * bytes: the indices, the rows of the tables that the indices name (each once a look-up), scale, shift and y.
  */
-#ifdef HAVE_CONFIG_H
-#include "config.h"
-#endif
-
 #include "bench/fixture.h"
 #include "common/base/error.h"
 

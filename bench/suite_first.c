@@ -4,10 +4,6 @@
  * "cold" with the caches of the library and of the drivers in an empty folder, "disk" with what such a process has left
  * there. Medians of three, with --quick of one.
  */
-#ifdef HAVE_CONFIG_H
-#include "config.h"
-#endif
-
 #include <errno.h>
 #include <ftw.h>
 #include <spawn.h>

@@ -8,10 +8,6 @@
  *   tensor   the same function (but norm) over the whole memory as one tensor: what a list can reach at best
  * Every member is compared with the same arithmetic on the host, bit for bit; norms within the bound of their sums.
  */
-#ifdef HAVE_CONFIG_H
-#include "config.h"
-#endif
-
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>

@@ -12,10 +12,6 @@
  * and plan, native and vendor with "+ep", the same with bias and relu: what the epilogue costs is the difference.
  * gemm:<m>x<n>x<k>:g<count>: a group, see gemm_group.h.
  */
-#ifdef HAVE_CONFIG_H
-#include "config.h"
-#endif
-
 #include <stdlib.h>
 #include <string.h>
 

@@ -6,10 +6,6 @@
  * recorded list of launches where the device has none. "bare-buffer" are the launches of "bare" as one command buffer
  * of the driver's, where OpenCL drivers have these (cl_khr_command_buffer).
  */
-#ifdef HAVE_CONFIG_H
-#include "config.h"
-#endif
-
 #include <stdlib.h>
 #include <string.h>
 

@@ -12,10 +12,6 @@
  * first_us is making the optimizer (states allocated and filled) and its first step; kernels that a variant before has
  * compiled are there then.
  */
-#ifdef HAVE_CONFIG_H
-#include "config.h"
-#endif
-
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>

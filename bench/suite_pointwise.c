@@ -5,10 +5,6 @@
  * stay in the cores' caches: what computing alone takes. The fused kernel is held to the slower of it and the copies.
  * Chains of 1, 4 and 16 functions (OP is chain1 ...) also "unfused", a launch a function.
  */
-#ifdef HAVE_CONFIG_H
-#include "config.h"
-#endif
-
 #include <stdlib.h>
 #include <string.h>
 

@@ -4,10 +4,6 @@
  *   unfused  one launch for each operator of a framework (of chains alone)
  *   fused    one plan
  */
-#ifdef HAVE_CONFIG_H
-#include "config.h"
-#endif
-
 #include <string.h>
 
 #include "bench/copier.h"

@@ -9,10 +9,6 @@
  *   combined-unfused  one launch for each operator, on the whole of x
  *   combined-fused    one plan, without split and stack
  */
-#ifdef HAVE_CONFIG_H
-#include "config.h"
-#endif
-
 #include "bench/fixture.h"
 #include "common/base/error.h"
 

@@ -1,9 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* lfuse-bench --tune: choices are measured and kept in the wisdom file. */
-#ifdef HAVE_CONFIG_H
-#include "config.h"
-#endif
-
 #include "bench/bench.h"
 #include "bench/timer.h"
 #include "common/base/error.h"

@@ -4,10 +4,6 @@
  * independent rows (unless the fixture says `whole`), so the work is cut into pieces of rows, which several threads
  * take. Small verdicts are kept, since every variant of a case has the same.
  */
-#ifdef HAVE_CONFIG_H
-#include "config.h"
-#endif
-
 #include <math.h>
 #include <pthread.h>
 #include <stdatomic.h>

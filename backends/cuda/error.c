@@ -1,9 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The driver's codes as statuses and words. */
-#ifdef HAVE_CONFIG_H
-#include "config.h"
-#endif
-
 #include <stdarg.h>
 #include <stdio.h>
 

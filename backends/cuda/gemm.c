@@ -3,10 +3,6 @@
  * Products by cuBLASLt. It counts columns first, so a row-major D = A B is given to it as D^T = B^T A^T: its first
  * operand is our B, its rows are our columns, and a bias along its rows is one along our columns.
  */
-#ifdef HAVE_CONFIG_H
-#include "config.h"
-#endif
-
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>

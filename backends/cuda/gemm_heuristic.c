@@ -1,9 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Which algorithms cuBLASLt's heuristic has for a product, and which of them may be used. */
-#ifdef HAVE_CONFIG_H
-#include "config.h"
-#endif
-
 #include "backends/cuda/gemm.h"
 
 /* What is stored is aligned to its own elements at least, which may be larger than those of the operands. */

@@ -3,10 +3,6 @@
  * Native graphs, made by capturing a stream of the library's own. The capture turns the overlap that launches allow
  * into edges of the graph, which stay when the arguments of a node are patched.
  */
-#ifdef HAVE_CONFIG_H
-#include "config.h"
-#endif
-
 #include <stdlib.h>
 
 #include "backends/cuda/internal.h"

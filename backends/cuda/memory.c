@@ -1,9 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Memory, own and foreign, and what moves bytes. Unified addressing: cuMemcpyAsync sees by itself what lies where. */
-#ifdef HAVE_CONFIG_H
-#include "config.h"
-#endif
-
 #include <stdlib.h>
 
 #include "backends/cuda/internal.h"

@@ -1,9 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Programs: NVRTC makes a cubin for the device's own architecture, or PTX where it is older than the device. */
-#ifdef HAVE_CONFIG_H
-#include "config.h"
-#endif
-
 #include "backends/cuda/program.h"
 
 #include <stdio.h>

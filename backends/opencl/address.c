@@ -8,10 +8,6 @@
  * Tried on NVIDIA's driver, or on all where LFUSE_ADDRESSES says so, and where the context has one device alone: a
  * buffer has another address on each.
  */
-#ifdef HAVE_CONFIG_H
-#include "config.h"
-#endif
-
 #include <pthread.h>
 #include <stdlib.h>
 #include <string.h>

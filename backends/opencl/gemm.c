@@ -8,10 +8,6 @@
  * with unlike wishes get what they want, one after the other. As estimated nothing ever changes; a program that calls
  * CLBlast beside this library may find the parameter of a product that was measured to be faster the other way.
  */
-#ifdef HAVE_CONFIG_H
-#include "config.h"
-#endif
-
 #include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>

@@ -1,9 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* In place of gemm.c in a build without CLBlast: every product is declined. */
-#ifdef HAVE_CONFIG_H
-#include "config.h"
-#endif
-
 #include "backends/opencl/internal.h"
 
 lfuse__cl_library lfuse__clblast_library = {

@@ -8,10 +8,6 @@
  * The parameter belongs to the device and the precision, for the whole process. So the last value set is kept here,
  * beside the value found at first; products run under a lock that nobody sets it in (gemm.c).
  */
-#ifdef HAVE_CONFIG_H
-#include "config.h"
-#endif
-
 #include <pthread.h>
 #include <stdlib.h>
 

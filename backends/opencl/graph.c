@@ -22,10 +22,6 @@
  * enqueued, not when the launch is recorded: each recorded launch would need a kernel object of its own.
  * `lfuse-bench --case launch:32` has both ways side by side (bare, bare-buffer) for any driver that is to be judged.
  */
-#ifdef HAVE_CONFIG_H
-#include "config.h"
-#endif
-
 #include "backends/opencl/internal.h"
 
 static lfuse_status declined(void)

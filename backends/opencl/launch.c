@@ -5,10 +5,6 @@
  * NVIDIA's driver refuses every launch of a kernel object whose argument was shared memory once and is a buffer or NULL
  * now (CL_INVALID_KERNEL_ARGS; the other way round it takes). So a launch that would do that makes a new object.
  */
-#ifdef HAVE_CONFIG_H
-#include "config.h"
-#endif
-
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>

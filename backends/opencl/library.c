@@ -1,9 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The vendor libraries, loaded at first use and kept: the OpenCL loader, and what is common to it and CLBlast. */
-#ifdef HAVE_CONFIG_H
-#include "config.h"
-#endif
-
 #include <pthread.h>
 #include <stdio.h>
 #include <string.h>

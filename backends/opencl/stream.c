@@ -1,9 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Command queues and events. */
-#ifdef HAVE_CONFIG_H
-#include "config.h"
-#endif
-
 #include <sched.h>
 #include <stdlib.h>
 

@@ -1,9 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The roofline of a device, and speed against size, on one device or on all. */
-#ifdef HAVE_CONFIG_H
-#include "config.h"
-#endif
-
 #include "bench/page/figures.h"
 
 #include <math.h>

@@ -1,8 +1,4 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#ifdef HAVE_CONFIG_H
-#include "config.h"
-#endif
-
 /*
  * The suballocator: large blocks from the driver, best fit among their free chunks, neighbours joined when freed.
  * Blocks double in size, because a list kernel can name few blocks and a small program should not take much memory.

@@ -1,8 +1,4 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#ifdef HAVE_CONFIG_H
-#include "config.h"
-#endif
-
 /*
  * The disk cache: one file an entry, named by the hash of its key. What is cached is code, so the folder must be the
  * user's own and closed to others, and an entry is taken only if everything about it is right; anything else about it

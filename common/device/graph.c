@@ -1,8 +1,4 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#ifdef HAVE_CONFIG_H
-#include "config.h"
-#endif
-
 /* Native graphs. One that still runs is destroyed when its work has finished. */
 #include "common/device/internal.h"
 

@@ -1,8 +1,4 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#ifdef HAVE_CONFIG_H
-#include "config.h"
-#endif
-
 /*
  * What a native graph holds, command by command, so that a later pass over the same commands tells what has changed.
  * Memory is told by handle and address: a handle that was freed may come again with another address.

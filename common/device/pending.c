@@ -1,8 +1,4 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#ifdef HAVE_CONFIG_H
-#include "config.h"
-#endif
-
 /*
  * Deferred release. A release takes the next tick of the device; what it releases may go when the work of every stream
  * is known to have passed that tick. A stream without unfinished work has passed every tick; for the others one event

@@ -1,8 +1,4 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#ifdef HAVE_CONFIG_H
-#include "config.h"
-#endif
-
 /*
  * Programs of a device by their whole source. A program that is being built is in the table already, so that others
  * wait for it instead of building it again; building itself holds no lock, so that different programs build at once.

@@ -1,8 +1,4 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#ifdef HAVE_CONFIG_H
-#include "config.h"
-#endif
-
 /*
  * Errors that depend on data: kernels write the first one into a buffer of their instance, and the streams that the
  * instance ran on read it when they are synchronised. Nothing is read, and so nothing waits, at any other time.

@@ -1,9 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Functions that are others put together: no operator of their own. */
-#ifdef HAVE_CONFIG_H
-#include "config.h"
-#endif
-
 #include "common/graph/compose.h"
 #include "libfuse/ops.h"
 

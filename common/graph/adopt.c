@@ -4,10 +4,6 @@
  * is lost without a word: beside 16 bits it takes part in f32, integers take what they can hold exactly, and
  * comparisons are those of mathematics.
  */
-#ifdef HAVE_CONFIG_H
-#include "config.h"
-#endif
-
 #include <math.h>
 
 #include "common/base/error.h"

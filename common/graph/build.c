@@ -1,9 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Graphs, mistakes, names and nodes: what every builder stands on. */
-#ifdef HAVE_CONFIG_H
-#include "config.h"
-#endif
-
 #include "common/graph/build.h"
 
 #include <stdarg.h>

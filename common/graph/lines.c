@@ -1,9 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Reductions of the rows and columns of the members of lists. */
-#ifdef HAVE_CONFIG_H
-#include "config.h"
-#endif
-
 #include "common/graph/build.h"
 #include "common/graph/compose.h"
 #include "libfuse/members.h"

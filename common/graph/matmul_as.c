@@ -1,9 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Matrix products whose types and precision are named. */
-#ifdef HAVE_CONFIG_H
-#include "config.h"
-#endif
-
 #include "common/graph/build.h"
 #include "libfuse/members.h"
 #include "libfuse/ops.h"

@@ -3,10 +3,6 @@
  * Numbers: what constants and scalars become before they meet a tensor. In f64, by the references of ops.def; powers as
  * kernels take them.
  */
-#ifdef HAVE_CONFIG_H
-#include "config.h"
-#endif
-
 #include <math.h>
 #include <stdint.h>
 

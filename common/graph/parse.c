@@ -3,10 +3,6 @@
  * Printed graphs, read back. Each value is made by its builder from what its line says, and must then be what the line
  * says: so a text is held to all rules of shapes and types, and what is read prints as it was written.
  */
-#ifdef HAVE_CONFIG_H
-#include "config.h"
-#endif
-
 #include <string.h>
 
 #include "common/base/error.h"

@@ -1,9 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Random numbers by place, made of the operator philox and of indices. */
-#ifdef HAVE_CONFIG_H
-#include "config.h"
-#endif
-
 #include "common/graph/compose.h"
 #include "libfuse/ops.h"
 #include "libfuse/random.h"

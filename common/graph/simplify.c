@@ -3,10 +3,6 @@
  * Canonical form. Only rewrites that keep bits (NaN payloads are not promised): a number plus 0 is not the number where
  * it is -0, so x - 0 goes and x + 0 stays.
  */
-#ifdef HAVE_CONFIG_H
-#include "config.h"
-#endif
-
 #include <stdlib.h>
 #include <string.h>
 

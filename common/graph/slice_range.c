@@ -1,9 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Parts of an axis from one place to another, as Python's slices. */
-#ifdef HAVE_CONFIG_H
-#include "config.h"
-#endif
-
 #include "common/graph/build.h"
 #include "libfuse/views.h"
 

@@ -9,10 +9,6 @@
  * addresses, else its offset and, in the highest byte, its slot. What a member's number picks is read from local memory
  * where the argument block takes no index (facts.staged_arguments).
  */
-#ifdef HAVE_CONFIG_H
-#include "config.h"
-#endif
-
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>

@@ -9,10 +9,6 @@
  * index into the argument block would make the compiler copy all of it to private memory (facts.staged_arguments), the
  * words are first put into local memory, each by a line of its own.
  */
-#ifdef HAVE_CONFIG_H
-#include "config.h"
-#endif
-
 #include <stdio.h>
 
 #include "common/base/error.h"

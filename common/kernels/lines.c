@@ -3,10 +3,6 @@
  * Rows and columns of the members of lists. Long rows are a team's work, or of one item its lanes'; columns, and short
  * rows, are neighbours': each work-item, or lane, takes a line of its own.
  */
-#ifdef HAVE_CONFIG_H
-#include "config.h"
-#endif
-
 #include <stdlib.h>
 
 #include "common/base/error.h"

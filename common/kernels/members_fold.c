@@ -3,10 +3,6 @@
  * Members of lists: what was found of their segments folded pairwise by index, the numbers that are made of it; and by
  * the last group to arrive what all members give together.
  */
-#ifdef HAVE_CONFIG_H
-#include "config.h"
-#endif
-
 #include <stdio.h>
 #include <stdlib.h>
 

@@ -1,9 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Lists: pointwise work chunk by chunk, and what their kernels share. */
-#ifdef HAVE_CONFIG_H
-#include "config.h"
-#endif
-
 #include "common/base/error.h"
 #include "common/kernels/emit.h"
 

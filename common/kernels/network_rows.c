@@ -3,10 +3,6 @@
  * Chains of products: what a group multiplies its weights with, from memory in the first layer, from the other groups
  * in those behind it.
  */
-#ifdef HAVE_CONFIG_H
-#include "config.h"
-#endif
-
 #include <stdio.h>
 
 #include "common/kernels/network.h"

@@ -6,10 +6,6 @@
  * the weights of a layer while the sums of the one before are folded, operands of its epilogue at its beginning.
  * (Sending for all weights ahead, from memory to the cache, cost 2.7 us of 16 where they were there already.)
  */
-#ifdef HAVE_CONFIG_H
-#include "config.h"
-#endif
-
 #include <stdio.h>
 #include <string.h>
 

@@ -1,9 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Every element of a loop by itself. */
-#ifdef HAVE_CONFIG_H
-#include "config.h"
-#endif
-
 #include "common/base/error.h"
 #include "common/kernels/emit.h"
 

@@ -3,10 +3,6 @@
  * Products of the members of lists: the texts and cuts of the forms, over blocks that a chunk table tells. What the
  * argument words of a product hold are variables here, made of the member's sizes.
  */
-#ifdef HAVE_CONFIG_H
-#include "config.h"
-#endif
-
 #include <stdio.h>
 
 #include "common/base/error.h"

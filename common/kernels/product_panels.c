@@ -5,10 +5,6 @@
  * each `rows` rows that part of A, which lies in the first. rows x columns sums are registers; between parts of k, and
  * on their way to the epilogue, they lie in the workspace. product_panels_block.c says what need not be packed.
  */
-#ifdef HAVE_CONFIG_H
-#include "config.h"
-#endif
-
 #include "common/base/error.h"
 #include "common/kernels/product_panels.h"
 

@@ -7,10 +7,6 @@
  * rows are read side by side, if no row is longer than NEAR_BYTES (rows further apart compete for few places). Packed
  * or not, the additions and their order are the same.
  */
-#ifdef HAVE_CONFIG_H
-#include "config.h"
-#endif
-
 #include <stdio.h>
 
 #include "common/kernels/product_panels.h"

@@ -1,9 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* What becomes of the sums of a panel: the epilogue's body over rows and vectors of them, which lie at `sums`. */
-#ifdef HAVE_CONFIG_H
-#include "config.h"
-#endif
-
 #include "common/kernels/product_panels.h"
 
 static void put_load_whole(const lfuse__text *t, const lfuse__product_layout *l, int indent, int j)

@@ -1,9 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Panels of the members of lists: a group takes blocks of members one after the other. */
-#ifdef HAVE_CONFIG_H
-#include "config.h"
-#endif
-
 #include "common/kernels/product_grouped.h"
 #include "common/kernels/product_panels.h"
 

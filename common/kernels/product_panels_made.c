@@ -4,10 +4,6 @@
  * lanes along its memory, to where the packing reads it as if it lay there; of B that is not transposed, to the panel
  * itself.
  */
-#ifdef HAVE_CONFIG_H
-#include "config.h"
-#endif
-
 #include <stdio.h>
 
 #include "common/kernels/product_panels.h"

@@ -1,9 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Functions of the texts of product_panels.c: panels are packed and multiplied. */
-#ifdef HAVE_CONFIG_H
-#include "config.h"
-#endif
-
 #include "common/kernels/product_panels.h"
 
 enum { LANES = LFUSE__PANEL_LANES };

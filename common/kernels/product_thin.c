@@ -6,10 +6,6 @@
  * has so many vectors of neighbours, and the teams take V of k each in turn; where it runs along k, a team has V rows,
  * and its work-items take vectors of k in turn.
  */
-#ifdef HAVE_CONFIG_H
-#include "config.h"
-#endif
-
 #include <math.h>
 #include <stdio.h>
 

@@ -4,10 +4,6 @@
  * takes, where all of that is aligned, then its work over their elements; of the other one element after element, which
  * all work-items of a team or all teams have in common.
  */
-#ifdef HAVE_CONFIG_H
-#include "config.h"
-#endif
-
 #include <stdio.h>
 
 #include "common/kernels/product_thin.h"

@@ -5,10 +5,6 @@
  * several groups take a part of k each, and the last of a tile to come adds up what they found, in the order of the
  * parts, and goes through the epilogue (product_tiles_meet.c). Of a side of few it is a second launch that does so.
  */
-#ifdef HAVE_CONFIG_H
-#include "config.h"
-#endif
-
 #include <string.h>
 
 #include "common/base/error.h"

@@ -1,9 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The shapes of tiles, how products are cut up into them, and a clock of what that takes, set on one device. */
-#ifdef HAVE_CONFIG_H
-#include "config.h"
-#endif
-
 #include <math.h>
 
 #include "common/kernels/product_grouped.h"

@@ -7,10 +7,6 @@
  * the workspace; the last of them to arrive folds that: S of a segment by halves, then segments pairwise by index.
  * Those S tiles are neighbours in time, so that they read and write the same pages of memory.
  */
-#ifdef HAVE_CONFIG_H
-#include "config.h"
-#endif
-
 #include <stdio.h>
 #include <string.h>
 

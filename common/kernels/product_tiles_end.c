@@ -4,10 +4,6 @@
  * body is long, by way of local memory, so that there are few copies of it. Of a few vectors at a time all loads come
  * before all stores, which a compiler cannot exchange.
  */
-#ifdef HAVE_CONFIG_H
-#include "config.h"
-#endif
-
 #include <stdio.h>
 
 #include "common/kernels/product_tiles.h"

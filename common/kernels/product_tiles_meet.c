@@ -5,10 +5,6 @@
  * through the epilogue, so that it is one launch. Slices and parts are added in an order that depends on neither time
  * nor place.
  */
-#ifdef HAVE_CONFIG_H
-#include "config.h"
-#endif
-
 #include <stdio.h>
 
 #include "common/kernels/product_tiles.h"

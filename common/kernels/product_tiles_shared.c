@@ -6,10 +6,6 @@
  * that the device has room for. A range may begin and end within a tile; who has slabs of one meets the others there as
  * parts do (product_tiles_meet.c), so that no group waits for another. Other tiles are a group's as a whole.
  */
-#ifdef HAVE_CONFIG_H
-#include "config.h"
-#endif
-
 #include "common/kernels/product_tiles.h"
 
 enum { LEAST = 4 /* workers of a tile: with more of them, adding up takes what they gain */ };

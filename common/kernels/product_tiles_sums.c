@@ -8,10 +8,6 @@
  * differ in their vector of k and then in their row: within every BANKS bytes, elements change places by their vector
  * of k, so that those stores fall on different banks.
  */
-#ifdef HAVE_CONFIG_H
-#include "config.h"
-#endif
-
 #include <stdio.h>
 
 #include "common/kernels/product_tiles.h"

@@ -12,10 +12,6 @@
  *
  * The units' order of additions and their rounding is theirs: equal products are equal bit for bit on one device alone.
  */
-#ifdef HAVE_CONFIG_H
-#include "config.h"
-#endif
-
 #include <stdio.h>
 
 #include "common/kernels/product_tiles.h"

@@ -5,10 +5,6 @@
  * between the first and the last one moves nothing to or from memory, it asks for the next row, and for the lines that
  * the last sweep stores to.
  */
-#ifdef HAVE_CONFIG_H
-#include "config.h"
-#endif
-
 #include <string.h>
 
 #include "common/graph/op.h"

@@ -1,9 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Which form of a row kernel for which sizes, and on how many work-groups. */
-#ifdef HAVE_CONFIG_H
-#include "config.h"
-#endif
-
 #include "common/kernels/rows.h"
 
 enum {

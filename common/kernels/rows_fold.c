@@ -1,9 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* What PARTIAL kernels found of the segments of a row: folded pairwise by index, then the work of the row. */
-#ifdef HAVE_CONFIG_H
-#include "config.h"
-#endif
-
 #include "common/kernels/rows.h"
 
 /* A work-item takes 8 neighbours, and so a group a whole subtree at a time. */

@@ -1,9 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* What the work-items of teams hold of their rows in registers, and how many work-groups fit a compute unit then. */
-#ifdef HAVE_CONFIG_H
-#include "config.h"
-#endif
-
 #include "common/kernels/rows.h"
 
 /*

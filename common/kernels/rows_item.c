@@ -5,10 +5,6 @@
  * lanes c = q, q + team ..., a subtree of the fold each, and the subtrees meet in local memory. A work-item goes
  * through its lanes in bit-reversed order, which is the fold's tree depth first: one pending value a level is enough.
  */
-#ifdef HAVE_CONFIG_H
-#include "config.h"
-#endif
-
 #include <stdio.h>
 
 #include "common/kernels/rows.h"

@@ -4,10 +4,6 @@
  * part of the table is, whose elements are then loaded like any other; every other index is looked up where it is
  * computed.
  */
-#ifdef HAVE_CONFIG_H
-#include "config.h"
-#endif
-
 #include <stdio.h>
 #include <string.h>
 

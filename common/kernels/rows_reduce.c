@@ -3,10 +3,6 @@
  * REDUCEs of row kernels: lanes that gather and fold, the counter of segments, and segments whose results wait in
  * memory for a kernel of their own.
  */
-#ifdef HAVE_CONFIG_H
-#include "config.h"
-#endif
-
 #include <stdio.h>
 #include <string.h>
 

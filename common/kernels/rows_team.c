@@ -7,10 +7,6 @@
  * row is one segment of up to eight chunks. GROUP: every 32 work-items fold a segment at a time, whose results meet in
  * local memory. The first eight chunks of an operand that several sweeps read are held in registers.
  */
-#ifdef HAVE_CONFIG_H
-#include "config.h"
-#endif
-
 #include <stdio.h>
 #include <string.h>
 

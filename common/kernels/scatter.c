@@ -15,10 +15,6 @@
  *   starts   of each row the first of its words
  *   sum
  */
-#ifdef HAVE_CONFIG_H
-#include "config.h"
-#endif
-
 #include <stdio.h>
 
 #include "common/base/error.h"

@@ -1,9 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Kernels of Strassen's algorithm: classes, sizes and heads; strassen.h says what they do. */
-#ifdef HAVE_CONFIG_H
-#include "config.h"
-#endif
-
 #include "common/kernels/strassen.h"
 
 #include <string.h>

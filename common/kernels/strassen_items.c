@@ -3,10 +3,6 @@
  * The body of a Strassen kernel on GPUs: over a vector of each block, four blocks at a time, of which all loads come
  * before all stores, which a compiler cannot exchange.
  */
-#ifdef HAVE_CONFIG_H
-#include "config.h"
-#endif
-
 #include <stdio.h>
 
 #include "common/kernels/strassen.h"

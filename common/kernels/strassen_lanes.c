@@ -1,9 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The body of a Strassen kernel on CPUs: over the run of one block after the other. */
-#ifdef HAVE_CONFIG_H
-#include "config.h"
-#endif
-
 #include "common/kernels/strassen.h"
 
 static const char *reg_of(const lfuse__strassen *s, int j)

@@ -5,10 +5,6 @@
  * Names: s<level>_<q> are the sums within a product of `level`, f<level>_<q> a factor's blocks; of level 0 both are
  * the elements.
  */
-#ifdef HAVE_CONFIG_H
-#include "config.h"
-#endif
-
 #include <stdio.h>
 
 #include "common/kernels/strassen.h"

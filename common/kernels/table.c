@@ -1,9 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Words from the argument block to device memory. */
-#ifdef HAVE_CONFIG_H
-#include "config.h"
-#endif
-
 #include "common/base/error.h"
 #include "common/kernels/emit.h"
 

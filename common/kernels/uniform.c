@@ -1,9 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* What is the same for all elements of a loop: computed before it, and in the lanes form splatted when it is loaded. */
-#ifdef HAVE_CONFIG_H
-#include "config.h"
-#endif
-
 #include "common/kernels/emit.h"
 
 /* One number for the whole loop: of a chunk in list kernels, else of a loop that has no other axis to walk. */

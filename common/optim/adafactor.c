@@ -1,8 +1,4 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#ifdef HAVE_CONFIG_H
-#include "config.h"
-#endif
-
 /*
  * Adafactor, as torch.optim has it: the second moment of a matrix is the product of what its rows and its columns have,
  * over the mean of the former. Of a vector, which is one row, the moment of the columns is all of it.

@@ -1,8 +1,4 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#ifdef HAVE_CONFIG_H
-#include "config.h"
-#endif
-
 /* Rules that divide by what squares of gradients have come to: Adagrad, RMSprop, Adadelta. */
 #include "common/optim/rule.h"
 

@@ -1,8 +1,4 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#ifdef HAVE_CONFIG_H
-#include "config.h"
-#endif
-
 /* Rules that keep to signs and averages: ASGD, Rprop, Lion. */
 #include "common/optim/rule.h"
 

@@ -1,8 +1,4 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#ifdef HAVE_CONFIG_H
-#include "config.h"
-#endif
-
 /* A step as a graph: the rule, and around it types in memory, scaling, clipping, masters, averages, zeroing. */
 #include <string.h>
 

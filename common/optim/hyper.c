@@ -1,8 +1,4 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#ifdef HAVE_CONFIG_H
-#include "config.h"
-#endif
-
 /* The numbers of a rule: names, ranges, and what the host computes of them. */
 #include <math.h>
 #include <string.h>

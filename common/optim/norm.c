@@ -1,8 +1,4 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#ifdef HAVE_CONFIG_H
-#include "config.h"
-#endif
-
 /*
  * The global norm of an optimizer whose step takes several plans: a plan of its own for each type that gradients have
  * and are computed in, over all groups of these types, leaves the sum of squares in a number on the device. The plans

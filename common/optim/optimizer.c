@@ -1,8 +1,4 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#ifdef HAVE_CONFIG_H
-#include "config.h"
-#endif
-
 /* Optimizers: made of options and groups, checked, their states given their first contents. */
 #include "common/optim/optimizer.h"
 

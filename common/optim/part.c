@@ -1,8 +1,4 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#ifdef HAVE_CONFIG_H
-#include "config.h"
-#endif
-
 /* A part of a step: one plan over groups of one form, or in loops over one member. */
 #include <string.h>
 

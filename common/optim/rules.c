@@ -1,8 +1,4 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#ifdef HAVE_CONFIG_H
-#include "config.h"
-#endif
-
 /* The rules, a row each: what they know, take and keep. Defaults are torch.optim's, else the papers'. */
 #include "common/optim/rule.h"
 

@@ -1,8 +1,4 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#ifdef HAVE_CONFIG_H
-#include "config.h"
-#endif
-
 /*
  * The memory of states. Members lie one behind the other in a few tensors, so that a step over them touches few blocks
  * of memory; every state is cut at the same places.

@@ -1,8 +1,4 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#ifdef HAVE_CONFIG_H
-#include "config.h"
-#endif
-
 /* One step: everything that can be refused is refused before the first launch. */
 #include <inttypes.h>
 

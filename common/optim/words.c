@@ -1,8 +1,4 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#ifdef HAVE_CONFIG_H
-#include "config.h"
-#endif
-
 #include "common/optim/rule.h"
 
 lfuse_value lfuse__rule_number(const lfuse__rule_step *s, double number)

@@ -1,8 +1,4 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#ifdef HAVE_CONFIG_H
-#include "config.h"
-#endif
-
 /* What registers of a body depend on. Instructions stand behind what they take in, so one walk does. */
 #include "common/plan/body.h"
 

@@ -1,8 +1,4 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#ifdef HAVE_CONFIG_H
-#include "config.h"
-#endif
-
 /* The body and the operands of one step: values are computed where they belong to it and loaded where they do not. */
 #include "common/plan/draft.h"
 

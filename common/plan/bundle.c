@@ -1,8 +1,4 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#ifdef HAVE_CONFIG_H
-#include "config.h"
-#endif
-
 /*
  * Horizontal fusion: independent steps become one launch. Steps of one level do not wait for each other; those that in
  * addition write nothing that another one of the level reads, updated inputs included, may run together and anywhere

@@ -1,8 +1,4 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#ifdef HAVE_CONFIG_H
-#include "config.h"
-#endif
-
 /*
  * Concatenations as memory. Each has a home; who computes a piece stores it in its part of that home, a concatenation
  * within a concatenation is such a part itself, and pieces that nobody computes (inputs, walks over other values) or

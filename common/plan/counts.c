@@ -1,8 +1,4 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#ifdef HAVE_CONFIG_H
-#include "config.h"
-#endif
-
 /*
  * Counters: a step of one element, such as an optimizer's count of steps, joins a step over a list, where the last
  * work-group to finish does it. By then every group has read what it stores to, so that the list may be computed of the

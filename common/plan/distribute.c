@@ -1,8 +1,4 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#ifdef HAVE_CONFIG_H
-#include "config.h"
-#endif
-
 /*
  * Work over a concatenation is distributed over its pieces, and the pieces of the result are concatenated instead:
  * f(concat(a, b)) = concat(f(a), f(b)), the other operands of f being sliced. So concatenations sink until they meet

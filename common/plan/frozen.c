@@ -1,8 +1,4 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#ifdef HAVE_CONFIG_H
-#include "config.h"
-#endif
-
 /* Which values depend on frozen inputs and constants alone, and who reads which value. */
 #include "common/plan/draft.h"
 

@@ -1,8 +1,4 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#ifdef HAVE_CONFIG_H
-#include "config.h"
-#endif
-
 /* Scratch by lifetime: buffers that are in use together do not overlap, others share memory. */
 #include "common/plan/plan.h"
 

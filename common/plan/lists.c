@@ -1,8 +1,4 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#ifdef HAVE_CONFIG_H
-#include "config.h"
-#endif
-
 /* Lists: which lists a value is congruent with. Products have sizes of their own, so lists of their own. */
 #include "common/plan/draft.h"
 

@@ -1,8 +1,4 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#ifdef HAVE_CONFIG_H
-#include "config.h"
-#endif
-
 /* Which loop axes can be walked as one whatever the sizes are, when all tensors are contiguous as declared. */
 #include "common/plan/draft.h"
 

@@ -1,8 +1,4 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#ifdef HAVE_CONFIG_H
-#include "config.h"
-#endif
-
 /*
  * Graph to graph, before everything else: the nodes in order, each as what rewrites its kind makes of it (distribute.c,
  * columns.c, sink.c, scatter.c), and what has to be known of the whole graph for that.

@@ -1,8 +1,4 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#ifdef HAVE_CONFIG_H
-#include "config.h"
-#endif
-
 /*
  * Steps that reduce lists. One step takes every reduction of congruent lists that can run at one time: what the
  * members' elements go through for it alone, the reductions of members, what is made of those number by number, the

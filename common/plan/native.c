@@ -1,8 +1,4 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#ifdef HAVE_CONFIG_H
-#include "config.h"
-#endif
-
 /*
  * Matrix products by the library's own kernels: one step, whose body is the whole region behind the product, with
  * whatever that reads and stores beside it, and those that make its operands (prologue.c). Products of lists have no

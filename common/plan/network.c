@@ -1,8 +1,4 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#ifdef HAVE_CONFIG_H
-#include "config.h"
-#endif
-
 /*
  * Networks: products, each of which multiplies what the one before stores, as one launch. Where batches are small a
  * product takes less time than what lies between two launches. Taken where

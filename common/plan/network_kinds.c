@@ -1,8 +1,4 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#ifdef HAVE_CONFIG_H
-#include "config.h"
-#endif
-
 /*
  * Epilogues of a network's layers: a few different ones, each once. The network's body is one behind the other, with a
  * store for each, all to the one operand that is written; its operands are A, B and the sum, then as many as the

@@ -1,8 +1,4 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#ifdef HAVE_CONFIG_H
-#include "config.h"
-#endif
-
 /*
  * Numbers that kernels take with each launch: functions of scalars, each once a plan; and those that a run refuses
  * where an integer type cannot hold them.

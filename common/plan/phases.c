@@ -1,8 +1,4 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#ifdef HAVE_CONFIG_H
-#include "config.h"
-#endif
-
 /*
  * Another way to do a row step of several sweeps, for few long rows, which one kernel could only give to few compute
  * units: one row step a sweep, whose results pass through memory and which many groups can share, and a pointwise step

@@ -1,8 +1,4 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#ifdef HAVE_CONFIG_H
-#include "config.h"
-#endif
-
 /* Operands as text: where they lie, and how they are walked where that is more than by axes. */
 #include <inttypes.h>
 #include <stdlib.h>

@@ -1,8 +1,4 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#ifdef HAVE_CONFIG_H
-#include "config.h"
-#endif
-
 /* The driver: runs the passes until no step is too large and every update is safe, then orders and makes the steps. */
 #include "common/plan/draft.h"
 

@@ -1,8 +1,4 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#ifdef HAVE_CONFIG_H
-#include "config.h"
-#endif
-
 /*
  * Vertical fusion. Pointwise nodes and reductions that signatures let read each other inside one kernel, and that lie
  * on one level, become a region, so one kernel. A level is how many steps must have run before; edges between regions

@@ -1,8 +1,4 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#ifdef HAVE_CONFIG_H
-#include "config.h"
-#endif
-
 /* Plans as text: the grammar is in plan.h. */
 #include <stdlib.h>
 #include <string.h>

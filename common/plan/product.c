@@ -1,8 +1,4 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#ifdef HAVE_CONFIG_H
-#include "config.h"
-#endif
-
 /*
  * Matrix products. Where the library's own kernels are taken, they are the only way (native.c); else, in order of
  * preference:

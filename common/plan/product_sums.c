@@ -1,8 +1,4 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#ifdef HAVE_CONFIG_H
-#include "config.h"
-#endif
-
 /*
  * Sums of columns in a product: the gradient of a bias beside that of what it was added to. Where a region behind a
  * product of the library's own for GPUs sums its rows, once and in f32, the product's kernel does all of the region;

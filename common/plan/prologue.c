@@ -1,8 +1,4 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#ifdef HAVE_CONFIG_H
-#include "config.h"
-#endif
-
 /*
  * Prologues: pointwise work on an operand, which the library's own product computes where it reads the operand, so that
  * its value never lies in memory. Taken where

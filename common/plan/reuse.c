@@ -1,8 +1,4 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#ifdef HAVE_CONFIG_H
-#include "config.h"
-#endif
-
 /*
  * Values that several kernels read: stored once and loaded by all, or computed anew where they are read. Pointwise
  * values alone have the choice. Storing costs an element stored, and loaded by each of the other kernels, and where the

@@ -1,8 +1,4 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#ifdef HAVE_CONFIG_H
-#include "config.h"
-#endif
-
 /*
  * The steps of regions: row kernels or reductions of lists where something is reduced, else pointwise ones; and copies.
  */

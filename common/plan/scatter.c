@@ -1,8 +1,4 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#ifdef HAVE_CONFIG_H
-#include "config.h"
-#endif
-
 /*
  * Sums of few scattered rows, from what there is: row r of the result is the sum over all positions of what is added
  * where the index is r, and 0 elsewhere. So the order is that of the canonical sum over positions, the same in every

@@ -1,8 +1,4 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#ifdef HAVE_CONFIG_H
-#include "config.h"
-#endif
-
 /* Scattered rows that are many: a step of their own, over memory. */
 #include <stdlib.h>
 #include <string.h>

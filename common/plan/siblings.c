@@ -1,8 +1,4 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#ifdef HAVE_CONFIG_H
-#include "config.h"
-#endif
-
 /*
  * Kernels of one loop and one level that read the same memory at the same index become one, which reads it once, as
  * long as it stays small enough. Such kernels do not read each other, and the level stays, so that there is no cycle.

@@ -1,8 +1,4 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#ifdef HAVE_CONFIG_H
-#include "config.h"
-#endif
-
 /*
  * Signatures: the loop that a node would run in, so which nodes one kernel can hold. A row kernel runs over a shape of
  * which a set of axes is reduced; the root, the first REDUCE of that shape and those axes, stands for both. A node with

@@ -1,8 +1,4 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#ifdef HAVE_CONFIG_H
-#include "config.h"
-#endif
-
 /*
  * Reshapes of what rows make sink below what is computed of it: f(reshape(a), b) = reshape(f(a, b seen in a's shape)).
  * A row kernel runs over one shape, and what follows joins it in that shape alone: groupnorm has its rows in groups,

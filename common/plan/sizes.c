@@ -1,8 +1,4 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#ifdef HAVE_CONFIG_H
-#include "config.h"
-#endif
-
 /*
  * Arithmetic on extents, offsets and steps. Unlike the sizes of users these may be negative. New expressions go into
  * the plan's own graph, each once.

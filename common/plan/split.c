@@ -1,8 +1,4 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#ifdef HAVE_CONFIG_H
-#include "config.h"
-#endif
-
 /*
  * A kernel that would be too large is cut: the largest part of it that still fits becomes a kernel by itself, and so on
  * up to the results. Sizes are counted as if nothing were shared, which errs on the side of smaller kernels.

@@ -1,8 +1,4 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#ifdef HAVE_CONFIG_H
-#include "config.h"
-#endif
-
 /*
  * Strassen's algorithm: which products are made of seven of half the size, or of 49 of a quarter. Asked for by the
  * caller, with a number of levels or with a model that chooses it (strassen_cost.c). Where sizes vary, there must be

@@ -1,8 +1,4 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#ifdef HAVE_CONFIG_H
-#include "config.h"
-#endif
-
 /*
  * A model, in seconds. One product of m x n x k takes 2 m n k over the device's rate, or its bytes over the device's
  * bandwidth where that is more. L levels are 7^L products of 1/8^L of the work, whose operands have grown to

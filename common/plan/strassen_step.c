@@ -1,8 +1,4 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#ifdef HAVE_CONFIG_H
-#include "config.h"
-#endif
-
 /*
  * The steps of a product by Strassen's algorithm: its factors where nobody has made them yet (of frozen operands in the
  * prepare phase), one batch of 7^L products, and a kernel for what they come to: that adds them up, computes the region

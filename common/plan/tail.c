@@ -1,8 +1,4 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#ifdef HAVE_CONFIG_H
-#include "config.h"
-#endif
-
 /* What a vendor's product can do behind its sums: which regions are just that. */
 #include "common/plan/tail.h"
 

@@ -1,8 +1,4 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#ifdef HAVE_CONFIG_H
-#include "config.h"
-#endif
-
 /*
  * Where results lie. A value is stored by the kernel that computes it where that can be; the rest is copied: results
  * that are inputs or views, further names of a sum or product, and updates that could not be stored in place because

@@ -1,8 +1,4 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#ifdef HAVE_CONFIG_H
-#include "config.h"
-#endif
-
 /* The values of a graph that is rewritten: made when somebody reads them as a whole. */
 #include "common/plan/lower.h"
 

@@ -1,8 +1,4 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#ifdef HAVE_CONFIG_H
-#include "config.h"
-#endif
-
 /*
  * Views as walks over what they are views of: no work of their own. Where a walk would not be affine (a reshape of what
  * is no contiguous range), the value that is reshaped is copied: it becomes solid, a node that computes the identity.

@@ -1,8 +1,4 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#ifdef HAVE_CONFIG_H
-#include "config.h"
-#endif
-
 /*
  * Affine walks: how one is made of two, and what becomes of one under a reshape. A reshape splits an axis into several,
  * merges several into one where a single step leads through them, or does both; memory itself can be seen in any shape.

@@ -1,8 +1,4 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#ifdef HAVE_CONFIG_H
-#include "config.h"
-#endif
-
 /* Bindings: which object stands for which name, and whether it may. */
 #include <inttypes.h>
 #include <stdio.h>

@@ -1,8 +1,4 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#ifdef HAVE_CONFIG_H
-#include "config.h"
-#endif
-
 /*
  * Plan bodies on a device: one for each canonical graph and set of passes, with the kernels in one program. Found in a
  * bounded cache; made once however many threads ask.

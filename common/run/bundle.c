@@ -1,8 +1,4 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#ifdef HAVE_CONFIG_H
-#include "config.h"
-#endif
-
 /*
  * Bundles: children are furnished as if they were steps of their own, but for their kernels, which are then put
  * together into as few launches as their classes and the argument block allow.

@@ -1,8 +1,4 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#ifdef HAVE_CONFIG_H
-#include "config.h"
-#endif
-
 /*
  * Which of the provider's algorithms a product uses: the one that wisdom names; else the heuristic's first, or, with
  * effort measure, the fastest of those it lists, which becomes wisdom. Remembered on the device, so that equal products

@@ -1,8 +1,4 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#ifdef HAVE_CONFIG_H
-#include "config.h"
-#endif
-
 /* Chunk tables: equal shares of a list's elements for the work-groups. Pure functions of the members' sizes. */
 #include "common/run/chunks.h"
 

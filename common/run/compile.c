@@ -1,8 +1,4 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#ifdef HAVE_CONFIG_H
-#include "config.h"
-#endif
-
 /* Kernels that a plan body lacks are compiled: with the plan, or late. */
 #include <stdio.h>
 #include <stdlib.h>

@@ -1,9 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Bodies that the instances' own operations have. */
-#ifdef HAVE_CONFIG_H
-#include "config.h"
-#endif
-
 #include "common/run/body.h"
 
 #define COPY_OF(type_)                                                                                                 \

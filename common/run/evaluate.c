@@ -1,8 +1,4 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#ifdef HAVE_CONFIG_H
-#include "config.h"
-#endif
-
 /*
  * Graphs that are run at once. Their plans, with the instances that these keep, stay in the device's cache under a key:
  * the graph's text, names included, or what else the graph would be made of; the next call finds everything made.

@@ -1,8 +1,4 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#ifdef HAVE_CONFIG_H
-#include "config.h"
-#endif
-
 /*
  * Immediate calls over lists. What a call's graph depends on is a key of a few bytes: the function, and of each operand
  * its form, its type, and whether it is a list that the call has already. The rest is bound.

@@ -1,8 +1,4 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#ifdef HAVE_CONFIG_H
-#include "config.h"
-#endif
-
 /*
  * Arrays of numbers, one for each member of a list. Each use (function, operand, list, stream) has a place in device
  * memory, so that a call that comes again finds its numbers there, and writes those that have changed. Places are few

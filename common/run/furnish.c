@@ -1,8 +1,4 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#ifdef HAVE_CONFIG_H
-#include "config.h"
-#endif
-
 /* Steps into operations: alternatives are chosen, buffers laid out. */
 #include <inttypes.h>
 #include <stdlib.h>

@@ -1,8 +1,4 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#ifdef HAVE_CONFIG_H
-#include "config.h"
-#endif
-
 /*
  * Products for actual sizes and strides. What the vendor's libraries do not take is settled here: extents of 0, and
  * operands that are neither plain nor transposed matrices, which are copied first.

@@ -1,8 +1,4 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#ifdef HAVE_CONFIG_H
-#include "config.h"
-#endif
-
 /*
  * The provider's algorithms for one product, timed against each other over operands of their own. What it costs, beside
  * loading each algorithm's code: see race.c.

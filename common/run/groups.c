@@ -1,8 +1,4 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#ifdef HAVE_CONFIG_H
-#include "config.h"
-#endif
-
 /* Groups of members with numbers of their own: which lists have any, and which scalars may have as many numbers. */
 #include <inttypes.h>
 #include <stdlib.h>

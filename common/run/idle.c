@@ -1,8 +1,4 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#ifdef HAVE_CONFIG_H
-#include "config.h"
-#endif
-
 /* Launches that do nothing, for devices that compile when a kernel is first launched. */
 #include <string.h>
 

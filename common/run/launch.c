@@ -1,8 +1,4 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#ifdef HAVE_CONFIG_H
-#include "config.h"
-#endif
-
 /*
  * Runs. When the same tensors, numbers and scratch come again, a run is a loop over launches whose arguments are there
  * already: no allocation, no lock, no text.

@@ -1,8 +1,4 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#ifdef HAVE_CONFIG_H
-#include "config.h"
-#endif
-
 /*
  * The transport `args`: places of members in the argument blocks of the launches, each of as many members as its block
  * carries. The words are made once and changed where members move; a launch adds its numbers.

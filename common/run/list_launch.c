@@ -1,8 +1,4 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#ifdef HAVE_CONFIG_H
-#include "config.h"
-#endif
-
 /* A launch over the chunks of a batch, whatever a list step does with them. */
 #include "common/base/error.h"
 #include "common/run/lists.h"

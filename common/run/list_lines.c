@@ -1,8 +1,4 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#ifdef HAVE_CONFIG_H
-#include "config.h"
-#endif
-
 /* Steps along the rows or columns of lists: segments, then lines, over the same chunks by the same words. */
 #include "common/base/error.h"
 #include "common/run/lists.h"

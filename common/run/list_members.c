@@ -1,8 +1,4 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#ifdef HAVE_CONFIG_H
-#include "config.h"
-#endif
-
 /* Steps that reduce lists: segments of the members, then members and lists. */
 #include <inttypes.h>
 

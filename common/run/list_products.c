@@ -1,8 +1,4 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#ifdef HAVE_CONFIG_H
-#include "config.h"
-#endif
-
 /* Products of the members of two lists: their sizes, which are a list's that nobody binds, and their steps. */
 #include <inttypes.h>
 #include <stdlib.h>

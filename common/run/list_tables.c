@@ -1,8 +1,4 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#ifdef HAVE_CONFIG_H
-#include "config.h"
-#endif
-
 /*
  * What a step over lists knows of its members: chunks, which are made when the instance is, and addresses. Where these
  * are in device tables, the address table is written again only where addresses changed, by kernels whose arguments

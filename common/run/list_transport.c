@@ -1,8 +1,4 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#ifdef HAVE_CONFIG_H
-#include "config.h"
-#endif
-
 /*
  * How the addresses of a list's members reach a kernel: the choice, and what follows from members that moved. A run
  * that finds every operand where it was does nothing for any member; one with members replaced, for these alone (where

@@ -1,8 +1,4 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#ifdef HAVE_CONFIG_H
-#include "config.h"
-#endif
-
 /*
  * The transport `unified`: the address table in memory that host and device share, written by the host. A table that a
  * submitted run may read is never written again before that run has finished: new addresses go into another version,

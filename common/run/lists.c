@@ -1,8 +1,4 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#ifdef HAVE_CONFIG_H
-#include "config.h"
-#endif
-
 /* Steps over lists: checks, the operation of a step, and its launches. */
 #include <inttypes.h>
 #include <stdlib.h>

@@ -1,8 +1,4 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#ifdef HAVE_CONFIG_H
-#include "config.h"
-#endif
-
 /* Where an instance's kernels report indices that are out of range, and by what number a step is known there. */
 #include "common/base/error.h"
 #include "common/run/instance.h"

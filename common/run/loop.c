@@ -1,8 +1,4 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#ifdef HAVE_CONFIG_H
-#include "config.h"
-#endif
-
 /* Loops over actual extents: what can be walked as fewer axes is. */
 #include <inttypes.h>
 #include <stdlib.h>

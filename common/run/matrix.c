@@ -1,8 +1,4 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#ifdef HAVE_CONFIG_H
-#include "config.h"
-#endif
-
 /* Matrices of products: what is neither plain nor transposed, or unevenly spaced in its batch, is copied first. */
 #include <inttypes.h>
 #include <string.h>

@@ -1,8 +1,4 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#ifdef HAVE_CONFIG_H
-#include "config.h"
-#endif
-
 /*
  * Products that follow each other, in one launch. Its workspace is zeroed when the instance is furnished and then kept
  * by the kernel itself. It is the instance's own, whose runs follow each other on its stream. A recording is replayed

@@ -1,8 +1,4 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#ifdef HAVE_CONFIG_H
-#include "config.h"
-#endif
-
 /*
  * Memory that is written overlaps nothing else that is bound; columns of one matrix lie apart. Tensors are compared in
  * pairs; members of lists are sorted by address, and compared with those before them alone that reach as far.

@@ -1,8 +1,4 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#ifdef HAVE_CONFIG_H
-#include "config.h"
-#endif
-
 /* Plans: the user's handle of a plan body, and the instances that it keeps for each stream. */
 #include <pthread.h>
 #include <stdlib.h>

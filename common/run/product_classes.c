@@ -1,8 +1,4 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#ifdef HAVE_CONFIG_H
-#include "config.h"
-#endif
-
 /*
  * Which kernels a plan compiles for a product of the library's own. Of fixed sizes, that of these. Where one of m, n
  * and k is open, as that of a network's rows, or the number of products of a batch, those of all sizes within its

@@ -1,8 +1,4 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#ifdef HAVE_CONFIG_H
-#include "config.h"
-#endif
-
 /*
  * Kernels into programs. Where the device's compiler works for several threads at a time they become several programs,
  * compiled side by side: each has its share of the compiler's fixed cost (25 ms of NVRTC 13, of which a part is done

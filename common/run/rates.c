@@ -1,8 +1,4 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#ifdef HAVE_CONFIG_H
-#include "config.h"
-#endif
-
 /*
  * How fast a device multiplies and copies: one square product by its fastest way, and one array that is negated, both
  * too large for any cache. They are timed once and kept as wisdom, under names of their own.

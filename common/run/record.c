@@ -3,10 +3,6 @@
  * Recording. A recording is a list of commands, each with references to all that it uses, and scratch memory of its
  * own. Replaying (record_replay.c) submits the list again, or launches the native graph that the list was made into.
  */
-#ifdef HAVE_CONFIG_H
-#include "config.h"
-#endif
-
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>

@@ -6,10 +6,6 @@
  * become meanwhile is patched into it as ever. Where instances hold frozen tensors in another form (packed, with
  * Strassen's sums), one form is kept beside the present one.
  */
-#ifdef HAVE_CONFIG_H
-#include "config.h"
-#endif
-
 #include <stdlib.h>
 #include <string.h>
 

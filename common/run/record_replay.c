@@ -1,9 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Replaying recordings: the list of commands again, or one native graph. */
-#ifdef HAVE_CONFIG_H
-#include "config.h"
-#endif
-
 #include "common/base/log.h"
 #include "common/run/recording.h"
 

@@ -1,8 +1,4 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#ifdef HAVE_CONFIG_H
-#include "config.h"
-#endif
-
 /*
  * Runs of an instance as one native graph. It is made at the third run, so that what runs once or twice does not pay
  * for it. New addresses and numbers of our own kernels are patched into it. A product's nodes are the vendor's own and

@@ -1,8 +1,4 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#ifdef HAVE_CONFIG_H
-#include "config.h"
-#endif
-
 /* Row kernels for actual sizes: their form, and when they are better left to several kernels. */
 #include <inttypes.h>
 

@@ -1,8 +1,4 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#ifdef HAVE_CONFIG_H
-#include "config.h"
-#endif
-
 /* Sums of scattered rows for actual sizes: the phases of common/kernels/scatter.c over contiguous memory. */
 #include <string.h>
 

@@ -1,8 +1,4 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#ifdef HAVE_CONFIG_H
-#include "config.h"
-#endif
-
 /* The caller's memory as a stream's scratch. */
 #include "common/base/error.h"
 #include "common/run/instance.h"

@@ -1,8 +1,4 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#ifdef HAVE_CONFIG_H
-#include "config.h"
-#endif
-
 /* Which kernels share a launch: those with work-groups of one size, as many as the argument block takes. */
 #include <stdlib.h>
 #include <string.h>

@@ -1,8 +1,4 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#ifdef HAVE_CONFIG_H
-#include "config.h"
-#endif
-
 /* Size variables: their values follow from the shapes that are bound. */
 #include <inttypes.h>
 #include <stdlib.h>

@@ -1,8 +1,4 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#ifdef HAVE_CONFIG_H
-#include "config.h"
-#endif
-
 /* The kernels between the small products of Strassen's algorithm, for actual sizes and strides. */
 #include <string.h>
 

@@ -1,9 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Making tensors: which bytes a view touches, and whether its memory has them. */
-#ifdef HAVE_CONFIG_H
-#include "config.h"
-#endif
-
 #include "common/run/tensor.h"
 
 #include <inttypes.h>

@@ -1,8 +1,4 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#ifdef HAVE_CONFIG_H
-#include "config.h"
-#endif
-
 /*
  * The kernels of an instance's operations. Most were compiled with the plan; the others (of products whose sizes decide
  * between kernels, of strides that are not the declared ones) are compiled side by side, when all are known.

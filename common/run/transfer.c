@@ -3,10 +3,6 @@
  * Moving tensors. Contiguous ones are bytes; strided ones go through a contiguous tensor and the plan that copies one
  * tensor to another, so that no second kind of kernel exists.
  */
-#ifdef HAVE_CONFIG_H
-#include "config.h"
-#endif
-
 #include <inttypes.h>
 #include <string.h>
 

@@ -1,8 +1,4 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#ifdef HAVE_CONFIG_H
-#include "config.h"
-#endif
-
 /* Which way of a stage, or of the stages of a network: the one that wisdom names, or that wins a race. */
 #include "common/run/trial.h"
 

@@ -1,8 +1,4 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#ifdef HAVE_CONFIG_H
-#include "config.h"
-#endif
-
 /*
  * Ways to do the same, timed against each other: a vendor's product with its epilogue, one with a kernel behind it, one
  * kernel for all; a network in one launch, or stage by stage. They are furnished one behind the other, as if the plan

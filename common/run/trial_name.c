@@ -1,8 +1,4 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#ifdef HAVE_CONFIG_H
-#include "config.h"
-#endif
-
 /*
  * Names of stages for wisdom. Layers of one network do the same with other tensors: names and numbers of buffers do not
  * count, only which operands are the same memory. All that decides on time does: alternatives, sizes, strides, bodies.

@@ -1,8 +1,4 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#ifdef HAVE_CONFIG_H
-#include "config.h"
-#endif
-
 /* Which kernels a plan asks for, whatever the sizes of its instances are within their bounds. */
 #include <stdio.h>
 #include <stdlib.h>

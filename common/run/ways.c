@@ -1,8 +1,4 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#ifdef HAVE_CONFIG_H
-#include "config.h"
-#endif
-
 /* The ways to compute a stage with a product: its alternatives, and of the library's own product each likely tiling. */
 #include <stdio.h>
 #include <string.h>

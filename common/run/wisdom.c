@@ -1,8 +1,4 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#ifdef HAVE_CONFIG_H
-#include "config.h"
-#endif
-
 /* What a device knows: the lines of files that apply to it, and what was measured on it. */
 #include "common/run/wisdom.h"
 

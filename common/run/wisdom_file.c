@@ -1,8 +1,4 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#ifdef HAVE_CONFIG_H
-#include "config.h"
-#endif
-
 /*
  * The file of wisdom. Who writes it locks the one that is there, sees that it is still the one of that name, makes a
  * new one beside it and renames that. Where there is none yet, the new one is given the name by a link, which fails

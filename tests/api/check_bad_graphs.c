@@ -1,9 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Mistakes in graphs of views and reductions: refused with their own status when the plan is made. On the stub. */
-#ifdef HAVE_CONFIG_H
-#include "config.h"
-#endif
-
 #include "tests/api/rig.h"
 
 /* y = f(x), for x f32 [n, 6], i i32 [6] and n from 0 on; each row is one mistake. */

@@ -3,10 +3,6 @@
  * Bad input, everywhere: each kind gets its own status and a message, nothing is launched, and the device goes on
  * working. On the stub.
  */
-#ifdef HAVE_CONFIG_H
-#include "config.h"
-#endif
-
 #include "tests/api/rig.h"
 
 START_TEST(nulls)

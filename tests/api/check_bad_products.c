@@ -3,10 +3,6 @@
  * Matrices that a product cannot take: rows of C that lie in each other, C in an operand, types. Rows of A and B may
  * lie in each other: they are only read. With the library's own products and with the vendor's, on the stub.
  */
-#ifdef HAVE_CONFIG_H
-#include "config.h"
-#endif
-
 #include "tests/api/rig.h"
 
 enum { M = 4, K = 6, N = 10 };

@@ -1,9 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* What messages of refusals say: the object, what it is and what it should be, in numbers. On the stub. */
-#ifdef HAVE_CONFIG_H
-#include "config.h"
-#endif
-
 #include "tests/api/rig.h"
 
 #define SAYS(call, status, words)                                                                                      \

@@ -1,9 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The CUDA backend slot by slot over the driver of tests/fake-cuda: no GPU is needed, every failure can be had. */
-#ifdef HAVE_CONFIG_H
-#include "config.h"
-#endif
-
 #include "backends/cuda/program.h"
 #include "common/device/device.h"
 #include "tests/backends/fake_rig.h"

@@ -1,9 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Faults of the CUDA backend over the driver of tests/fake-cuda: a lost device, an ended driver, every failure. */
-#ifdef HAVE_CONFIG_H
-#include "config.h"
-#endif
-
 #include "common/device/device.h"
 #include "tests/backends/fake_rig.h"
 

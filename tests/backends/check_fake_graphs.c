@@ -1,9 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Native graphs of the CUDA backend over the driver of tests/fake-cuda: what their nodes hold. */
-#ifdef HAVE_CONFIG_H
-#include "config.h"
-#endif
-
 #include "libfuse.h"
 #include "tests/backends/fake_rig.h"
 

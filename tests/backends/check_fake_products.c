@@ -1,9 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Products of the CUDA backend, over a driver and a cuBLASLt in host memory. */
-#ifdef HAVE_CONFIG_H
-#include "config.h"
-#endif
-
 #include "common/base/half.h"
 #include "libfuse.h"
 #include "tests/backends/fake_rig.h"

@@ -1,9 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Wisdom about cuBLASLt's algorithms, over a driver and a cuBLASLt in host memory. */
-#ifdef HAVE_CONFIG_H
-#include "config.h"
-#endif
-
 #include <limits.h>
 #include <unistd.h>
 

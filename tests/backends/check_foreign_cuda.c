@@ -1,9 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The caller's own CUDA memory, streams and contexts, and his captures. Skipped, visibly, without a CUDA device. */
-#ifdef HAVE_CONFIG_H
-#include "config.h"
-#endif
-
 #include <dlfcn.h>
 #include <stdbool.h>
 #include <string.h>

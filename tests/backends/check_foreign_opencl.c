@@ -1,9 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The caller's own OpenCL contexts, buffers, queues and shared pointers, on every OpenCL device found. */
-#ifdef HAVE_CONFIG_H
-#include "config.h"
-#endif
-
 #include <stdbool.h>
 
 #include "backends/opencl/internal.h"

@@ -1,9 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The counter of launches against an outside count: a layer of the OpenCL loader that sees every enqueued kernel. */
-#ifdef HAVE_CONFIG_H
-#include "config.h"
-#endif
-
 #include <dlfcn.h>
 #include <stdlib.h>
 #include <string.h>

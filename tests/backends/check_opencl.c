@@ -3,10 +3,6 @@
  * The OpenCL backend slot by slot, on every OpenCL device, behind the layer of tests/layer: what was called is counted,
  * and what was created and not released is seen.
  */
-#ifdef HAVE_CONFIG_H
-#include "config.h"
-#endif
-
 #include <math.h>
 
 #include "tests/backends/opencl_rig.h"

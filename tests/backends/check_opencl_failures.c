@@ -2,10 +2,6 @@
 /*
  * Work of the OpenCL backend from its start to its end: every call fails once, several threads. On every OpenCL device.
  */
-#ifdef HAVE_CONFIG_H
-#include "config.h"
-#endif
-
 #include <pthread.h>
 #include <sched.h>
 

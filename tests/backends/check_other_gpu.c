@@ -3,10 +3,6 @@
  * A GPU of another maker: its driver does not tell how many work-items step together. PoCL's device says through the
  * layer of tests/layer that it is one, and multiplies matrices by the kernels of GPUs.
  */
-#ifdef HAVE_CONFIG_H
-#include "config.h"
-#endif
-
 #include <dlfcn.h>
 #include <stdlib.h>
 

@@ -1,9 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* A device that says that nothing can be run on it, among others: answers changed by the layer of tests/layer. */
-#ifdef HAVE_CONFIG_H
-#include "config.h"
-#endif
-
 #include <dlfcn.h>
 #include <stdio.h>
 #include <stdlib.h>

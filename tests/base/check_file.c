@@ -1,9 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Files by names from outside: what is no regular file is refused at once, whatever it is asked for. */
-#ifdef HAVE_CONFIG_H
-#include "config.h"
-#endif
-
 #include "common/base/file.h"
 
 #include <errno.h>

@@ -1,9 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Reports: what is read of files, the page, and how it comes into its folder. */
-#ifdef HAVE_CONFIG_H
-#include "config.h"
-#endif
-
 #include "bench/page/page.h"
 
 #include <dirent.h>

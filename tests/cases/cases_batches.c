@@ -1,9 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Batches of matrix products. */
-#ifdef HAVE_CONFIG_H
-#include "config.h"
-#endif
-
 #include "tests/cases/cases.h"
 
 static void batch_of(harness *h, lfuse_type type, harness_data data)

@@ -1,9 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Products of the members of lists: every member its own sizes, and what follows in the same kernel. */
-#ifdef HAVE_CONFIG_H
-#include "config.h"
-#endif
-
 #include "tests/cases/cases.h"
 
 /* One of several blocks, several matrices, no rows, no columns, nothing to add up, one element. */

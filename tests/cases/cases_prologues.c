@@ -1,9 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Thin products whose operands are pointwise work: computed where they are read, with the bits of the values' types. */
-#ifdef HAVE_CONFIG_H
-#include "config.h"
-#endif
-
 #include "tests/cases/cases.h"
 
 /* Weights of 8 bits with a scale by column; what they multiply has one by row and a number. */

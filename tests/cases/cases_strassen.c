@@ -1,9 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Matrix products by Strassen's algorithm. Whole numbers are exact in it too, so that all ways have the same bits. */
-#ifdef HAVE_CONFIG_H
-#include "config.h"
-#endif
-
 #include "tests/cases/cases.h"
 
 static void product_of(harness *h, int levels, lfuse_type type, int64_t m, int64_t k, int64_t n, harness_data data)

@@ -3,10 +3,6 @@
  * Sums over the rows of what follows a product: one launch where tiles of a GPU can do it, with the bits of two. What
  * is multiplied are small integers, so that who multiplies does not show; what is added up is not.
  */
-#ifdef HAVE_CONFIG_H
-#include "config.h"
-#endif
-
 #include "tests/cases/cases.h"
 
 static lfuse_value summed(lfuse_value v)

@@ -1,9 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Look-ups along any axis, slices by their ends, edges and mirrors, powers of integers, activations with parameters. */
-#ifdef HAVE_CONFIG_H
-#include "config.h"
-#endif
-
 #include "tests/cases/cases.h"
 
 static lfuse_value matrix(harness *h, const char *name, int64_t m, int64_t n)

@@ -1,9 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Views and joins. Their elements are copied, so that bits are equal on every way. */
-#ifdef HAVE_CONFIG_H
-#include "config.h"
-#endif
-
 #include "tests/cases/cases.h"
 
 static lfuse_value twice(harness *h, lfuse_value v) { return lfuse_mul(v, lfuse_constant(h_graph(h), 2)); }

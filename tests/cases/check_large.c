@@ -3,10 +3,6 @@
  * More elements than 32 bits can count: on every device with the memory for it, and on the stub as index arithmetic
  * (sparse memory, of which the first and last groups are run).
  */
-#ifdef HAVE_CONFIG_H
-#include "config.h"
-#endif
-
 #include <stdio.h>
 #include <string.h>
 

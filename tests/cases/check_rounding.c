@@ -4,10 +4,6 @@
  * the host, whose arithmetic is IEEE's. Hard is what lies beside the middle between two numbers of the type, among the
  * subnormal numbers too.
  */
-#ifdef HAVE_CONFIG_H
-#include "config.h"
-#endif
-
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>

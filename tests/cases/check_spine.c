@@ -4,10 +4,6 @@
  * without compiling, frozen inputs and their refresh, lists that equal loops over their members (D2), one plan on two
  * streams by two threads, recordings with new addresses and numbers, events across streams, copies between devices.
  */
-#ifdef HAVE_CONFIG_H
-#include "config.h"
-#endif
-
 #include <math.h>
 #include <pthread.h>
 #include <stdio.h>

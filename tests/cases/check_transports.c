@@ -3,10 +3,6 @@
  * Lists by each transport on every device found: the same bits, whatever the count and wherever the members lie, shared
  * memory among them, before and after members are replaced. Shared memory stays under 8 MB.
  */
-#ifdef HAVE_CONFIG_H
-#include "config.h"
-#endif
-
 #include <math.h>
 #include <stdbool.h>
 #include <stdio.h>

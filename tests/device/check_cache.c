@@ -1,9 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The disk cache as a store. It opens its folder once: each test is a process of its own, with a folder of its own. */
-#ifdef HAVE_CONFIG_H
-#include "config.h"
-#endif
-
 #include <dirent.h>
 #include <fcntl.h>
 #include <limits.h>

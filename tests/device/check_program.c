@@ -1,9 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Programs in memory and on disk, on the stub with a compiler of the test's own that counts, waits and fails. */
-#ifdef HAVE_CONFIG_H
-#include "config.h"
-#endif
-
 #include <dirent.h>
 #include <inttypes.h>
 #include <pthread.h>

@@ -10,10 +10,6 @@
  * Results of f16 have the roundings of the real library: 9 rounds before it adds a bias, and all round before they add
  * C where D is C, the host says that beta is 1 and there is no relu.
  */
-#ifdef HAVE_CONFIG_H
-#include "config.h"
-#endif
-
 #include <cublasLt.h>
 #include <dlfcn.h>
 #include <math.h>

@@ -1,9 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The fake driver: what it counts and fails, devices and contexts, and where its functions are found. */
-#ifdef HAVE_CONFIG_H
-#include "config.h"
-#endif
-
 #include "tests/fake-cuda/fakecuda.h"
 
 #include <stdio.h>

@@ -7,10 +7,6 @@
  * In make check each call fails once on the stub, which finds everything in the disk cache, and on the fake driver and
  * OpenCL each of those that load libraries; the other turns are sampled. LFUSE_TEST_ALL=1 has all of them.
  */
-#ifdef HAVE_CONFIG_H
-#include "config.h"
-#endif
-
 #include <errno.h>
 #include <signal.h>
 #include <spawn.h>

@@ -13,10 +13,6 @@
  * and what follows are of the end. Exit status: 0; 1: the failing turn or the one after it went wrong, told on stderr;
  * 77: there is no such device.
  */
-#ifdef HAVE_CONFIG_H
-#include "config.h"
-#endif
-
 #include <dirent.h>
 #include <dlfcn.h>
 #include <fcntl.h>

@@ -1,9 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Shapes of results, and symbolic extents. */
-#ifdef HAVE_CONFIG_H
-#include "config.h"
-#endif
-
 #include "common/graph/build.h"
 #include "libfuse/ops.h"
 #include "tests/support/main.h"

@@ -1,9 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The canonical form, as it prints. */
-#ifdef HAVE_CONFIG_H
-#include "config.h"
-#endif
-
 
 #include "common/graph/build.h"
 #include "libfuse/ops.h"

@@ -1,9 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Operators without promised bits, against the reference of ops.def and the bound that it states. */
-#ifdef HAVE_CONFIG_H
-#include "config.h"
-#endif
-
 #include <float.h>
 #include <math.h>
 #include <stdio.h>

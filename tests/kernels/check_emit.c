@@ -1,9 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Kernel texts: what they depend on, what they never hold, and the words of a launch. */
-#ifdef HAVE_CONFIG_H
-#include "config.h"
-#endif
-
 #include <locale.h>
 #include <stdlib.h>
 #include <string.h>

@@ -1,9 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The dialect in plain C, in both forms of the skeletons, against host C. */
-#ifdef HAVE_CONFIG_H
-#include "config.h"
-#endif
-
 #include "tests/kernels/cases.h"
 #include "tests/stub/stub.h"
 #include "tests/support/main.h"

@@ -1,9 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The argument words of kernels: what 32-bit ones can hold, and which addresses and strides vectors may have. */
-#ifdef HAVE_CONFIG_H
-#include "config.h"
-#endif
-
 #include "common/base/error.h"
 #include "common/kernels/emit.h"
 #include "tests/kernels/classes.h"

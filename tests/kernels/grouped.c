@@ -3,10 +3,6 @@
  * Products of the members of lists, by panels and by tiles: sizes that no block divides, several matrices, nothing;
  * what follows with numbers of columns, rows, matrices and elements. Small integers: results are compared by ==.
  */
-#ifdef HAVE_CONFIG_H
-#include "config.h"
-#endif
-
 #include <stdlib.h>
 #include <string.h>
 

@@ -3,10 +3,6 @@
  * Thin products whose operands are made where they are read: A of 2x, B of bytes and a scale that repeats, runs along
  * or leaps. Small integers, so that results are compared by ==; NaN wherever nobody may read.
  */
-#ifdef HAVE_CONFIG_H
-#include "config.h"
-#endif
-
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>

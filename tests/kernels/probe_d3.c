@@ -3,10 +3,6 @@
  * How many results differ from host C, on every device: a million pairs of arbitrary bit patterns through the operators
  * whose bits are promised, casts, and canonical sums. Prints one line a kernel with differences, and a total a device.
  */
-#ifdef HAVE_CONFIG_H
-#include "config.h"
-#endif
-
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>

@@ -3,10 +3,6 @@
  * Products with an epilogue against sums in more precision: y = relu(s ab + bias), whose bias repeats along rows, and
  * t = ab + residual, stored transposed. Exact where every sum is one of integers, else within the bound of products.
  */
-#ifdef HAVE_CONFIG_H
-#include "config.h"
-#endif
-
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>

@@ -6,10 +6,6 @@
  * numbers of all sizes within the normwise bound 3^L k^1.5 u max|x| max|w|, and of f16 and bf16, whose factors are
  * rounded to h while products and sums are of f32, 6^L k (2 h + h^2) max|x| max|w| more.
  */
-#ifdef HAVE_CONFIG_H
-#include "config.h"
-#endif
-
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>

@@ -4,10 +4,6 @@
  * known, times numbers of many sizes, so that the order of a sum shows; the sums are those of the canonical fold, bit
  * for bit. Sizes of less than a segment, of some, and of a last one of a few rows.
  */
-#ifdef HAVE_CONFIG_H
-#include "config.h"
-#endif
-
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>

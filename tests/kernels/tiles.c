@@ -4,10 +4,6 @@
  * dimensions that no vector divides, and epilogues. Small integers, so that results are compared by ==; and numbers of
  * all sizes within the bound of DESIGN 11.
  */
-#ifdef HAVE_CONFIG_H
-#include "config.h"
-#endif
-
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>

@@ -3,10 +3,6 @@
  * One norm over all groups of an optimizer: against a reference in double, the bits of one list, launches, levels,
  * numbers on the device, replays, addresses that move, and what fails.
  */
-#ifdef HAVE_CONFIG_H
-#include "config.h"
-#endif
-
 #include <string.h>
 
 #include "tests/optim/run.h"

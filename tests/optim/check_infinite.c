@@ -7,10 +7,6 @@
  * The bound is that of check_trajectories.c: STEPS steps of at most OPERATIONS operations, each erring by u times what
  * passes through it.
  */
-#ifdef HAVE_CONFIG_H
-#include "config.h"
-#endif
-
 #include <float.h>
 
 #include "tests/optim/rig.h"

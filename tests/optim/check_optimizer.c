@@ -3,10 +3,6 @@
  * The object: one launch a step, the same bits on all levels and devices, types in memory, masters, averages, zeroed
  * gradients, a rule of the program's own, and the rule that looks at matrices.
  */
-#ifdef HAVE_CONFIG_H
-#include "config.h"
-#endif
-
 #include <string.h>
 
 #include "tests/optim/run.h"

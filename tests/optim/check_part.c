@@ -1,9 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* What steps go over: groups with their own numbers, states read out and put back, lists whose addresses move. */
-#ifdef HAVE_CONFIG_H
-#include "config.h"
-#endif
-
 #include "tests/optim/run.h"
 
 static void groups(lfuse_device *device)

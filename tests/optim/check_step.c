@@ -1,9 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Numbers that a step reads on the device: its count, the rate, whether gradients overflowed, their scale. */
-#ifdef HAVE_CONFIG_H
-#include "config.h"
-#endif
-
 #include "tests/optim/run.h"
 
 /* Count, rate and powers on the device give the host's bits; a step that found_inf stops changes nothing. */

@@ -9,10 +9,6 @@
  * carried on by factors up to 1; so STEPS steps err by STEPS OPERATIONS u scale. Where a rule divides by a difference
  * of near numbers (centered), the bound is 64 times that (`harder`).
  */
-#ifdef HAVE_CONFIG_H
-#include "config.h"
-#endif
-
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>

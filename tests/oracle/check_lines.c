@@ -1,9 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The oracle on lists of matrices: numbers of rows, columns and matrices, beside matrices and by themselves. */
-#ifdef HAVE_CONFIG_H
-#include "config.h"
-#endif
-
 #include "libfuse/members.h"
 #include "tests/oracle/rig.h"
 

@@ -2,10 +2,6 @@
 /*
  * The oracle against straightforward computations: right results pass, and wrong ones do not, so no bound is vacuous.
  */
-#ifdef HAVE_CONFIG_H
-#include "config.h"
-#endif
-
 #include "tests/oracle/rig.h"
 
 /* ---- pointwise ---- */

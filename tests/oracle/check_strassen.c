@@ -3,10 +3,6 @@
  * The bounds of products by Strassen's algorithm whose factors are rounded to f16 or bf16: what a host makes so holds
  * them and not those of plain products; with one factor's sign wrong it does not.
  */
-#ifdef HAVE_CONFIG_H
-#include "config.h"
-#endif
-
 #include <math.h>
 #include <string.h>
 

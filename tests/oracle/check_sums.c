@@ -1,9 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The oracle on sums and products: the canonical sum, bounds, exact integers, random vectors. */
-#ifdef HAVE_CONFIG_H
-#include "config.h"
-#endif
-
 #include "tests/oracle/rig.h"
 
 /* ---- sums ---- */

@@ -1,9 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* What becomes of concatenations and of products with few columns, read from printed graphs and plans. No device. */
-#ifdef HAVE_CONFIG_H
-#include "config.h"
-#endif
-
 #include "tests/plan/made.h"
 
 /* The outputs of the lowered graph, one a line. */

@@ -1,9 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Row steps of several sweeps as several steps, for few long rows. No device. */
-#ifdef HAVE_CONFIG_H
-#include "config.h"
-#endif
-
 #include "tests/plan/rig.h"
 #include "tests/support/main.h"
 

@@ -1,9 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Views as walks, concatenations as memory, look-ups as operands: read from the printed plan. No device. */
-#ifdef HAVE_CONFIG_H
-#include "config.h"
-#endif
-
 #include "tests/plan/made.h"
 
 static lfuse_value relu(lfuse_value x)

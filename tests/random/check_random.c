@@ -8,10 +8,6 @@
  *     LFUSE_RANDOM_SEED=N                          from that seed on
  *     LFUSE_TEST_DEVICE=NAME                       on the devices alone whose names begin like that
  */
-#ifdef HAVE_CONFIG_H
-#include "config.h"
-#endif
-
 #include <inttypes.h>
 #include <signal.h>
 #include <stdio.h>

@@ -4,10 +4,6 @@
  * operands that fit, makes an input where there is none, and does nothing where it cannot be used. Values that no
  * domain takes or that overflow are kept rare: they leave nothing to judge.
  */
-#ifdef HAVE_CONFIG_H
-#include "config.h"
-#endif
-
 #include <stdlib.h>
 #include <string.h>
 

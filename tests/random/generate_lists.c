@@ -1,9 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Graphs of lists: flat ones or matrices, numbers of lines and of members, all of one set of members (problem.c). */
-#ifdef HAVE_CONFIG_H
-#include "config.h"
-#endif
-
 #include "tests/random/generate.h"
 
 enum { LEAST_DEPTH = 2, DEPTH = 9, TRIES = 12 };

@@ -3,10 +3,6 @@
  * Makes a failing problem smaller, greedily: every change that keeps the failure is kept. A changed graph is printed
  * and parsed, which checks it as the builders do: what does not fit together is no problem.
  */
-#ifdef HAVE_CONFIG_H
-#include "config.h"
-#endif
-
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>

@@ -1,9 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* How lists are cut: lengths by what a kernel works on at a time and by what a device can take, tables of members. */
-#ifdef HAVE_CONFIG_H
-#include "config.h"
-#endif
-
 #include "common/run/chunks.h"
 #include "tests/kernels/classes.h"
 #include "tests/support/main.h"

@@ -3,10 +3,6 @@
  * Foreach functions on the stub and on every device found: the bits of a loop over the members that runs a graph of
  * single tensors, for every function, kind of operand and type, in place and out of place, in one launch.
  */
-#ifdef HAVE_CONFIG_H
-#include "config.h"
-#endif
-
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>

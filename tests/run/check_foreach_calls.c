@@ -3,10 +3,6 @@
  * Foreach calls on the stub beside right results: what bad ones say, that they launch nothing, when arrays of numbers
  * are sent, and that recordings, captures and lists that are gone keep what they need and no more.
  */
-#ifdef HAVE_CONFIG_H
-#include "config.h"
-#endif
-
 #include <string.h>
 
 #include "tests/run/rig.h"

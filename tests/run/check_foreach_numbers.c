@@ -3,10 +3,6 @@
  * Foreach functions that make numbers of members and lists, and unscaling, on the stub and on every device found: the
  * bits that the reductions of single tensors have, and flags that are set when they must be.
  */
-#ifdef HAVE_CONFIG_H
-#include "config.h"
-#endif
-
 #include <stdlib.h>
 #include <string.h>
 

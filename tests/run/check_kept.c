@@ -1,9 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The instances that a plan keeps for a stream: which runs find one, and whose memory they do not keep. */
-#ifdef HAVE_CONFIG_H
-#include "config.h"
-#endif
-
 #include "tests/run/rig.h"
 
 enum { KEPT = 8, LENGTH = 50 };

@@ -3,10 +3,6 @@
  * More than 2^31 elements, as index arithmetic: the stub's memory is sparse and of a launch only the first and the last
  * work-groups are run, so that no more than the ends of the tensors are touched.
  */
-#ifdef HAVE_CONFIG_H
-#include "config.h"
-#endif
-
 #include <string.h>
 
 #include "libfuse.h"

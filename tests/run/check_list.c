@@ -1,9 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Lists as they are made and replaced: bounds, and the notes of what was replaced. On the stub. */
-#ifdef HAVE_CONFIG_H
-#include "config.h"
-#endif
-
 #include "common/run/tensor.h"
 #include "tests/run/rig.h"
 

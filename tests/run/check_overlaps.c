@@ -3,10 +3,6 @@
  * Written memory overlaps nothing else that is bound: members that move, at random, against every pair compared, and
  * columns of one matrix, byte by byte.
  */
-#ifdef HAVE_CONFIG_H
-#include "config.h"
-#endif
-
 #include <string.h>
 
 #include "tests/run/rig.h"

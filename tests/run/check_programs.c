@@ -3,10 +3,6 @@
  * Kernels become several programs, compiled side by side, where the compiler of the device can; which, and what fails.
  * What compiling takes is counted.
  */
-#ifdef HAVE_CONFIG_H
-#include "config.h"
-#endif
-
 #include <math.h>
 #include <stdlib.h>
 #include <unistd.h>

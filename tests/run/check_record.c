@@ -1,9 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Record and replay on the stub: as a native graph and as a list of launches. */
-#ifdef HAVE_CONFIG_H
-#include "config.h"
-#endif
-
 #include "tests/run/records.h"
 
 /* ---- two steps ---- */

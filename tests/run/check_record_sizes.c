@@ -3,10 +3,6 @@
  * Recordings replayed with other sizes. A step of a training, made small: "y" = relu("x" "w" + "b") for any number of
  * rows, "total" = the sums of its columns, a list of parameters less half of another one, and a copy of the sums.
  */
-#ifdef HAVE_CONFIG_H
-#include "config.h"
-#endif
-
 #include "tests/run/rig.h"
 
 enum { IN = 8, OUT = 6, MEMBERS = 2, LENGTH = 5, KEPT = 8 };

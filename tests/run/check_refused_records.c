@@ -1,9 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Recordings: what is refused, and every failure of a call on the way. On the stub. */
-#ifdef HAVE_CONFIG_H
-#include "config.h"
-#endif
-
 #include "tests/run/records.h"
 
 /* ---- what is refused ---- */

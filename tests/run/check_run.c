@@ -1,9 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Plans and instances on the stub backend: right results, launches counted, every refusal with its own status. */
-#ifdef HAVE_CONFIG_H
-#include "config.h"
-#endif
-
 #include <pthread.h>
 #include <stdio.h>
 #include <string.h>

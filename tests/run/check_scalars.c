@@ -4,10 +4,6 @@
  * foreach functions, and nothing is rounded between functions, whatever is fused; beside integers comparisons are
  * exact, and what does not fit is refused before anything is launched.
  */
-#ifdef HAVE_CONFIG_H
-#include "config.h"
-#endif
-
 #include <inttypes.h>
 #include <math.h>
 #include <stdio.h>

@@ -6,10 +6,6 @@
  * Where a launch is full is found without plans; plans are made there and run, each kind in one of two forms (with
  * LFUSE_TEST_ALL in both, and plans of every number).
  */
-#ifdef HAVE_CONFIG_H
-#include "config.h"
-#endif
-
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>

@@ -1,9 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Tensors whose elements lie apart: written, read, filled and copied. On the stub. */
-#ifdef HAVE_CONFIG_H
-#include "config.h"
-#endif
-
 #include "tests/run/tensors.h"
 
 /* ---- strided ---- */

@@ -1,9 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Tensors and lists on the stub: what is refused and with which status, and that what is moved arrives. */
-#ifdef HAVE_CONFIG_H
-#include "config.h"
-#endif
-
 #include "tests/run/tensors.h"
 
 /* ---- making ---- */

@@ -1,9 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Eight threads on one device with nothing compiled yet: the same plans, plans of their own, all at once. */
-#ifdef HAVE_CONFIG_H
-#include "config.h"
-#endif
-
 #include <pthread.h>
 #include <stdatomic.h>
 #include <stdio.h>

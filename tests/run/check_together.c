@@ -3,10 +3,6 @@
  * When kernels of products by tiles are compiled: with the plan, or by the instance whose sizes take them. The stub
  * has no words for tiles, so that instances are made, and nothing is run.
  */
-#ifdef HAVE_CONFIG_H
-#include "config.h"
-#endif
-
 #include <stdlib.h>
 
 #include "tests/run/rig.h"

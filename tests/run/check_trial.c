@@ -1,9 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The alternatives of a stage, measured on the stub: a product with its epilogue, or a product and a kernel. */
-#ifdef HAVE_CONFIG_H
-#include "config.h"
-#endif
-
 #include <pthread.h>
 #include <stdlib.h>
 #include <string.h>

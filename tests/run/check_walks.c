@@ -3,10 +3,6 @@
  * Operands that walk memory by steps, from offsets and under other shapes, for tensors of all kinds of strides: steps
  * are edited by hand, so that what the planner makes of views does not matter. On the stub; copies are counted.
  */
-#ifdef HAVE_CONFIG_H
-#include "config.h"
-#endif
-
 #include <string.h>
 
 #include <libfuse.h>

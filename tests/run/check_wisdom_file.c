@@ -1,9 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Files of wisdom: which are trusted, and what many writers make of one. Each test has a folder of its own. */
-#ifdef HAVE_CONFIG_H
-#include "config.h"
-#endif
-
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>

@@ -5,10 +5,6 @@
  * compiled once. What somebody makes a kernel of waits; nothing is compiled before one of those that wait is launched.
  * What was compiled stays until the process ends.
  */
-#ifdef HAVE_CONFIG_H
-#include "config.h"
-#endif
-
 #include <ctype.h>
 #include <dlfcn.h>
 #include <errno.h>

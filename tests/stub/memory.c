@@ -1,9 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The stub's memory: heap blocks between guard zones, poisoned with NaN; large ones sparse, poisoned at the start. */
-#ifdef HAVE_CONFIG_H
-#include "config.h"
-#endif
-
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>

@@ -3,10 +3,6 @@
  * The stub's programs: C compiled by the host compiler ($CC with $CFLAGS, cc when unset) into a shared object, which is
  * also the binary. Files lie in a temporary folder only until they are loaded.
  */
-#ifdef HAVE_CONFIG_H
-#include "config.h"
-#endif
-
 #include <dlfcn.h>
 #include <errno.h>
 #include <spawn.h>

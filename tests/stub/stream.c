@@ -1,9 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The stub's streams: a command is done before the call returns, or kept while the stream captures. */
-#ifdef HAVE_CONFIG_H
-#include "config.h"
-#endif
-
 #include <pthread.h>
 #include <stdlib.h>
 #include <string.h>

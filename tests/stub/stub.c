@@ -1,9 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Settings, failures, counters, devices, and the table of slots. */
-#ifdef HAVE_CONFIG_H
-#include "config.h"
-#endif
-
 #include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>

@@ -4,10 +4,6 @@
  * with it. So the tests run in a child process, and the parent passes its report on: it adds the directive to a test
  * that said that it was skipped, and reports a child that died or stopped reporting.
  */
-#ifdef HAVE_CONFIG_H
-#include "config.h"
-#endif
-
 #include "tests/support/main.h"
 
 #include <poll.h>

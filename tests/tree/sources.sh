@@ -45,5 +45,7 @@ ok "backends use the waist and base alone" independent backends 'common/(graph|p
 ok "the backends do not know each other: cuda" independent backends/cuda 'backends/opencl'
 ok "the backends do not know each other: opencl" independent backends/opencl 'backends/cuda'
 ok "the library does not use tests, bench or examples" independent common 'tests|bench|examples'
+# Makefile.am has the compiler include it.
+ok "no source includes config.h" sh -c "! grep -rn '#include \"config.h\"' common backends tests bench examples"
 ok "files are opened in one place" opened_in_one_place
 done_testing
