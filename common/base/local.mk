@@ -7,6 +7,7 @@ libfuse_core_la_SOURCES += \
 	%reldir%/hash.c %reldir%/hash.h \
 	%reldir%/library.c %reldir%/library.h \
 	%reldir%/log.c %reldir%/log.h \
+	%reldir%/names.c \
 	%reldir%/real.c %reldir%/real.h \
 	%reldir%/strbuf.c %reldir%/strbuf.h
 libfuse_core_la_SOURCES += %reldir%/half.h %reldir%/philox.h %reldir%/power.c %reldir%/power.h %reldir%/whole.h

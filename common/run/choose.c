@@ -127,7 +127,8 @@ static lfuse_status choose(lfuse_instance *in, const lfuse__gemm_desc *desc, lfu
         if (in->plan->measure && count > 1) {
             lfuse_status status = measure(in, desc, name, all, count, &best);
             if (status == LFUSE_ERR_DEVICE_MEMORY) {
-                lfuse__log(LFUSE_LOG_WARN, "%s is not measured, the estimate is taken: %s", name, lfuse_last_error());
+                lfuse__log(LFUSE_LOG_WARN, "%s is not measured, the estimate is taken: %s", name,
+                           lfuse__error_message());
                 status = LFUSE_OK;
             }
             LFUSE__TRY(status);

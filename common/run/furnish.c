@@ -427,7 +427,7 @@ lfuse_status lfuse__furnish(lfuse_instance *in)
     status = furnish_together(in);
     if (status == LFUSE_ERR_DEVICE_MEMORY && in->workspaces) {
         lfuse__log(LFUSE_LOG_WARN, "products do without workspace, or with less, as there is no memory for %" PRIu64
-                   " bytes of scratch: %s", in->scratch_bytes, lfuse_last_error());
+                   " bytes of scratch: %s", in->scratch_bytes, lfuse__error_message());
         lfuse__unfurnish(in);
         in->lean = true;
         status = furnish(in);

@@ -1,0 +1,40 @@
+#!/bin/sh
+# SPDX-License-Identifier: Apache-2.0
+# Calls obey the order of the folders as includes do (sources.sh): what an object needs is defined in its own folder or
+# in one that it may include. The public headers declare functions of several folders, so includes alone do not show it.
+. "$top_srcdir/tests/tree/tap.sh"
+
+# "name folder" of what the objects of a folder define, and of what they need.
+symbols() # folder, nm's option
+{
+    # shellcheck disable=SC2086 # NM may have options
+    find "$top_builddir/$1" -name '*.o' -exec $NM -g "$2" {} + 2>/dev/null |
+        awk -v folder="$1" 'NF > 1 && $NF ~ /^lfuse_/ { print $NF, folder }' | sort -u
+}
+folders=$(cd "$top_srcdir" && ls -d common/*/ backends/cuda/ backends/opencl/ | sed 's,/$,,')
+for folder in $folders; do
+    symbols "$folder" --defined-only
+done | sort >"$work/defined"
+for folder in $folders; do
+    symbols "$folder" --undefined-only >"$work/needed-$(basename "$folder")"
+done
+
+something() { test "$(wc -l <"$work/defined")" -gt 500; }
+# The objects of the first folder need nothing that the folders of an expression define.
+calls_none() # folder, expression of folders
+{
+    join "$work/needed-$(basename "$1")" "$work/defined" | awk -v others="^($2)$" '$3 ~ others' | { ! grep .; }
+}
+
+ok "the library's objects define something" something
+ok "base calls nothing" calls_none common/base 'common/(graph|plan|kernels|device|run|optim|api)|backends/.*'
+ok "graph calls base alone" calls_none common/graph 'common/(plan|kernels|device|run|optim|api)|backends/.*'
+ok "plan does not call down" calls_none common/plan 'common/(device|run|optim|api)|backends/.*'
+ok "kernels do not call down" calls_none common/kernels 'common/(device|run|optim|api)|backends/.*'
+ok "device calls no graph" calls_none common/device 'common/(graph|plan|kernels|run|optim|api)|backends/.*'
+ok "run does not call its callers" calls_none common/run 'common/(optim|api)|backends/.*'
+ok "optimizers call graphs and runs" calls_none common/optim 'common/(plan|kernels|api)|backends/.*'
+callers='common/(graph|plan|kernels|run|optim|api)'
+ok "backends call the waist and base alone: cuda" calls_none backends/cuda "$callers|backends/opencl"
+ok "backends call the waist and base alone: opencl" calls_none backends/opencl "$callers|backends/cuda"
+done_testing
