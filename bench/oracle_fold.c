@@ -199,38 +199,40 @@ static lfuse__pair winner(int sign, const lfuse__pair *x, int64_t count)
     return (lfuse__pair){best, far};
 }
 
+/* Sums and products. */
+static lfuse_status accumulate(bool product, lfuse_type in, bool exact, const lfuse__pair *x, int64_t count,
+                               lfuse__pair *r)
+{
+    const double unit = lfuse__oracle_unit(in) * (exact ? 1 : 2);
+    const bool certain = exact && !any_error(x, count);
+
+    *r = (lfuse__pair){product ? 1 : 0, 0};
+    if (!count) return LFUSE_OK;
+    if (lfuse__oracle_floating(in) && certain) {
+        if (in == LFUSE_F64) return product ? fold_product_double(x, count, &r->v) : fold_sum_double(x, count, &r->v);
+        return product ? fold_product_float(x, count, &r->v) : fold_sum_float(x, count, &r->v);
+    }
+    if (!lfuse__oracle_floating(in)) *r = whole(product, x, count);
+    else if (product) *r = inexact_product(in, unit, x, count);
+    else *r = inexact_sum(in, unit, depth(count), x, count);
+    return LFUSE_OK;
+}
+
 lfuse_status lfuse__oracle_fold(lfuse__reduce op, lfuse_type type, bool exact, const lfuse__pair *x, int64_t count,
                                 lfuse__pair *result)
 {
-    const lfuse_type in = lfuse__oracle_register(type);
-    const double unit = lfuse__oracle_unit(in) * (exact ? 1 : 2);
-    const bool certain = exact && !any_error(x, count), product = op == LFUSE__REDUCE_PROD;
-    lfuse__pair r = {product ? 1 : 0, 0};
+    const lfuse__identity identity = lfuse__folds[op].identity;
+    const int sign = identity == LFUSE__IDENTITY_LOWEST ? 1 : -1;
+    lfuse__pair r;
 
-    switch (op) {
-    case LFUSE__REDUCE_SUM:
-    case LFUSE__REDUCE_PROD:
-        if (!count) break;
-        if (!lfuse__oracle_floating(in))
-            r = whole(product, x, count);
-        else if (certain && in == LFUSE_F64)
-            LFUSE__TRY(product ? fold_product_double(x, count, &r.v) : fold_sum_double(x, count, &r.v));
-        else if (certain)
-            LFUSE__TRY(product ? fold_product_float(x, count, &r.v) : fold_sum_float(x, count, &r.v));
-        else
-            r = product ? inexact_product(in, unit, x, count) : inexact_sum(in, unit, depth(count), x, count);
+    if (!count && lfuse__reduce_needs_elements(op))
+        return lfuse__error(LFUSE_ERR_SHAPE, "oracle: the largest of no numbers");
+    switch (lfuse__folds[op].type) {
+    case LFUSE__FOLD_WIDE:
+        LFUSE__TRY(accumulate(identity == LFUSE__IDENTITY_ONE, lfuse__oracle_register(type), exact, x, count, &r));
         break;
-    case LFUSE__REDUCE_MAX:
-    case LFUSE__REDUCE_MIN:
-        if (!count) return lfuse__error(LFUSE_ERR_SHAPE, "oracle: the largest of no numbers");
-        LFUSE__TRY(extreme(op == LFUSE__REDUCE_MAX ? 1 : -1, x, count, &r));
-        break;
-    case LFUSE__REDUCE_ARGMAX:
-    case LFUSE__REDUCE_ARGMIN:
-        if (!count) return lfuse__error(LFUSE_ERR_SHAPE, "oracle: the largest of no numbers");
-        r = winner(op == LFUSE__REDUCE_ARGMAX ? 1 : -1, x, count);
-        break;
-    case LFUSE__REDUCE_COUNT: break;
+    case LFUSE__FOLD_SAME: LFUSE__TRY(extreme(sign, x, count, &r)); break;
+    case LFUSE__FOLD_INDEX: r = winner(sign, x, count); break;
     }
     *result = r;
     return LFUSE_OK;

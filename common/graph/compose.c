@@ -20,14 +20,13 @@ lfuse_value lfuse__widen(const char *call, lfuse_value v)
 
 static lfuse_type type_without_axes(lfuse__reduce op, lfuse_type type)
 {
-    if (op != LFUSE__REDUCE_SUM && op != LFUSE__REDUCE_PROD) return type;
+    if (lfuse__folds[op].type != LFUSE__FOLD_WIDE) return type;
     return lfuse__is_floating(type) ? lfuse__wide_type(type) : LFUSE_I64;
 }
 
 lfuse_value lfuse__reduce_value(const char *call, lfuse__reduce op, lfuse_value v, unsigned set, bool keepdims)
 {
-    if (v.id >= 0 && v.graph->nodes[v.id].type == LFUSE_BOOL &&
-        (op == LFUSE__REDUCE_SUM || op == LFUSE__REDUCE_PROD))
+    if (v.id >= 0 && v.graph->nodes[v.id].type == LFUSE_BOOL && lfuse__folds[op].type == LFUSE__FOLD_WIDE)
         v = lfuse__to_type(call, v, LFUSE_I32);
     if (v.id < 0) return v;
     if (!set) return lfuse__to_type(call, v, type_without_axes(op, (lfuse_type)v.graph->nodes[v.id].type));

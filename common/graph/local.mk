@@ -5,6 +5,7 @@ libfuse_core_la_SOURCES += \
 	%reldir%/input.c \
 	%reldir%/lines.c %reldir%/matmul.c %reldir%/matmul_as.c %reldir%/members.c %reldir%/moments.c \
 	%reldir%/norm.c %reldir%/number.c %reldir%/op.c %reldir%/op.h %reldir%/ops.def %reldir%/pad.c \
-	%reldir%/parse.c %reldir%/pointwise.c %reldir%/print.c %reldir%/random.c %reldir%/reduce.c %reldir%/reshape.c \
-	%reldir%/simplify.c %reldir%/slice.c %reldir%/slice_range.c %reldir%/softmax.c %reldir%/take.c %reldir%/token.c \
+	%reldir%/parse.c %reldir%/pointwise.c %reldir%/print.c %reldir%/random.c %reldir%/reduce.c %reldir%/reduce.h \
+	%reldir%/reductions.def %reldir%/reshape.c %reldir%/simplify.c \
+	%reldir%/slice.c %reldir%/slice_range.c %reldir%/softmax.c %reldir%/take.c %reldir%/token.c \
 	%reldir%/token.h %reldir%/views.c

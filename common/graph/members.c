@@ -3,7 +3,7 @@
 #include <math.h>
 
 #include "common/graph/build.h"
-#include "common/graph/compose.h"
+#include "common/graph/reduce.h"
 #include "libfuse/ops.h"
 
 /* Of each member, or of all of them. */
@@ -22,7 +22,7 @@ static lfuse_value build(lfuse_graph *g, const char *call, lfuse__node_kind kind
     const lfuse_type type = (lfuse_type)g->nodes[in].type;
     lfuse__node n;
 
-    if (type == LFUSE_BOOL || op > LFUSE__REDUCE_MIN)
+    if (type == LFUSE_BOOL || lfuse__folds[op].type == LFUSE__FOLD_INDEX)
         return lfuse__graph_poison(g, LFUSE_ERR_TYPE, "%s: does not take type %s", call, lfuse_type_name(type));
     n = lfuse__build_node(kind, lfuse__reduce_type(op, type));
     n.op = (uint8_t)op;
@@ -120,52 +120,34 @@ static lfuse_value reduce(const char *call, scope of, lfuse__reduce op, lfuse_va
     return v;
 }
 
-static lfuse_value sum(const char *call, scope of, lfuse_value list)
+/* A row of reductions.def. */
+static lfuse_value reduce_list(const char *call, scope of, lfuse__reduction_name name, lfuse_value list)
 {
-    lfuse_graph *where, *g = read_list(call, of, list, &where);
+    const lfuse__reduction *r = &lfuse__reductions[name];
+    lfuse_graph *where, *g;
     lfuse_type type;
     lfuse_value v;
 
+    if (r->types == LFUSE__REDUCES_FLOATING) g = read_floating(call, of, &list, &type, &where);
+    else g = read_list(call, of, list, &where);
     if (!g) return LFUSE__POISONED(where);
-    type = (lfuse_type)g->nodes[list.id].type;
-    v = reduce(call, of, LFUSE__REDUCE_SUM, list);
-    return lfuse__is_floating(type) ? lfuse__to_type(call, v, type) : v;
+    if (r->types != LFUSE__REDUCES_FLOATING) type = (lfuse_type)g->nodes[list.id].type;
+    v = r->after(call, list, 0, reduce(call, of, r->fold, r->before(call, list)));
+    return lfuse__reduction_rounds(r) && lfuse__is_floating(type) ? lfuse__to_type(call, v, type) : v;
 }
 
-static lfuse_value extreme(const char *call, scope of, lfuse__reduce op, lfuse_value list)
-{
-    lfuse_graph *where, *g = read_list(call, of, list, &where);
-
-    return g ? reduce(call, of, op, list) : LFUSE__POISONED(where);
-}
-
-/* How many are true, or false, is not 0, or is. */
-static lfuse_value truth(const char *call, scope of, bool all, lfuse_value list)
-{
-    lfuse_graph *where, *g = read_list(call, of, list, &where);
-    lfuse_value v;
-
-    if (!g) return LFUSE__POISONED(where);
-    v = lfuse__to_type(call, list, LFUSE_BOOL);
-    if (all) v = lfuse__op_eq(v, lfuse__build_constant(g, 0));
-    v = reduce(call, of, LFUSE__REDUCE_SUM, v);
-    return all ? lfuse__op_eq(v, lfuse__build_constant(g, 0)) : lfuse__op_ne(v, lfuse__build_constant(g, 0));
-}
-
-/* Of a value in the type that is computed in. */
+/* Of a value in the type that is computed in, where there is no row for the order. */
 static lfuse_value norm_value(const char *call, scope of, lfuse_value a, double order)
 {
     lfuse_graph *g = a.graph;
-    const lfuse_type type = (lfuse_type)g->nodes[a.id].type;
 
-    if (order == 2) return lfuse__op_sqrt(reduce(call, of, LFUSE__REDUCE_SUM, lfuse__op_mul(a, a)));
     if (order == 0) {
+        const lfuse_type type = (lfuse_type)g->nodes[a.id].type;
         a = reduce(call, of, LFUSE__REDUCE_SUM, lfuse__op_ne(a, lfuse__build_constant(g, 0)));
         return lfuse__to_type(call, a, type);
     }
     a = lfuse__op_abs(a);
-    if (isinf(order)) return reduce(call, of, order > 0 ? LFUSE__REDUCE_MAX : LFUSE__REDUCE_MIN, a);
-    if (order == 1) return reduce(call, of, LFUSE__REDUCE_SUM, a);
+    if (isinf(order)) return reduce(call, of, LFUSE__REDUCE_MIN, a);
     a = reduce(call, of, LFUSE__REDUCE_SUM, lfuse__op_pow(a, lfuse__build_constant(g, order)));
     return lfuse__op_pow(a, lfuse__build_constant(g, 1 / order));
 }
@@ -175,6 +157,9 @@ static lfuse_value norm(const char *call, scope of, lfuse_value list, double ord
     lfuse_graph *where, *g;
     lfuse_type type;
 
+    if (order == 1) return reduce_list(call, of, LFUSE__REDUCTION_norm_l1, list);
+    if (order == 2) return reduce_list(call, of, LFUSE__REDUCTION_norm_l2, list);
+    if (order == INFINITY) return reduce_list(call, of, LFUSE__REDUCTION_norm_inf, list);
     g = read_floating(call, of, &list, &type, &where);
     if (!g) return LFUSE__POISONED(where);
     if (isnan(order)) return lfuse__graph_poison(g, LFUSE_ERR_INVALID, "%s: the order is NaN", call);
@@ -204,27 +189,23 @@ lfuse_value lfuse_member_mean(lfuse_value list)
     return lfuse__to_type(call, lfuse__op_div(reduce(call, MEMBERS, LFUSE__REDUCE_SUM, list), count), type);
 }
 
-#define BOTH(name, expression)                                                                                         \
+#define BOTH(name)                                                                                                     \
     lfuse_value lfuse_member_##name(lfuse_value list)                                                                  \
     {                                                                                                                  \
-        static const char call[] = "lfuse_member_" #name;                                                              \
-        const scope of = MEMBERS;                                                                                      \
-        return expression;                                                                                             \
+        return reduce_list("lfuse_member_" #name, MEMBERS, LFUSE__REDUCTION_##name, list);                             \
     }                                                                                                                  \
     lfuse_value lfuse_list_##name(lfuse_value list)                                                                    \
     {                                                                                                                  \
-        static const char call[] = "lfuse_list_" #name;                                                                \
-        const scope of = WHOLE;                                                                                        \
-        return expression;                                                                                             \
+        return reduce_list("lfuse_list_" #name, WHOLE, LFUSE__REDUCTION_##name, list);                                 \
     }
-BOTH(sum, sum(call, of, list))
-BOTH(amax, extreme(call, of, LFUSE__REDUCE_MAX, list))
-BOTH(amin, extreme(call, of, LFUSE__REDUCE_MIN, list))
-BOTH(any, truth(call, of, false, list))
-BOTH(all, truth(call, of, true, list))
-BOTH(norm_l1, norm(call, of, list, 1))
-BOTH(norm_l2, norm(call, of, list, 2))
-BOTH(norm_inf, norm(call, of, list, INFINITY))
+BOTH(sum)
+BOTH(amax)
+BOTH(amin)
+BOTH(any)
+BOTH(all)
+BOTH(norm_l1)
+BOTH(norm_l2)
+BOTH(norm_inf)
 
 lfuse_value lfuse_member_norm(lfuse_value list, double order)
 {

@@ -1,18 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Means, variances and norms: compositions of sums. */
+/* Variances: compositions of sums. */
 #include "common/graph/compose.h"
 #include "libfuse/ops.h"
-
-lfuse_value lfuse_mean(lfuse_value a, int count, const int *axes, int keepdims)
-{
-    static const char call[] = "lfuse_mean";
-    lfuse_graph *where;
-    lfuse_type type;
-    unsigned set;
-
-    if (!lfuse__compose(call, &a, count, axes, &set, &type, &where)) return LFUSE__POISONED(where);
-    return lfuse__to_type(call, lfuse__mean_value(call, a, set, keepdims != 0), type);
-}
 
 /* In two passes: the mean first. */
 lfuse_value lfuse_var(lfuse_value a, int count, const int *axes, double correction, int keepdims)
@@ -30,40 +19,4 @@ lfuse_value lfuse_var(lfuse_value a, int count, const int *axes, double correcti
     number = lfuse__op_max(lfuse__op_sub(lfuse__count_value(call, a, set), lfuse__build_constant(g, correction)),
                        lfuse__build_constant(g, 0));
     return lfuse__to_type(call, lfuse__op_div(sum, number), type);
-}
-
-lfuse_value lfuse_norm_l1(lfuse_value a, int count, const int *axes, int keepdims)
-{
-    static const char call[] = "lfuse_norm_l1";
-    lfuse_graph *where;
-    lfuse_type type;
-    unsigned set;
-
-    if (!lfuse__compose(call, &a, count, axes, &set, &type, &where)) return LFUSE__POISONED(where);
-    a = lfuse__reduce_value(call, LFUSE__REDUCE_SUM, lfuse__op_abs(a), set, keepdims != 0);
-    return lfuse__to_type(call, a, type);
-}
-
-lfuse_value lfuse_norm_l2(lfuse_value a, int count, const int *axes, int keepdims)
-{
-    static const char call[] = "lfuse_norm_l2";
-    lfuse_graph *where;
-    lfuse_type type;
-    unsigned set;
-
-    if (!lfuse__compose(call, &a, count, axes, &set, &type, &where)) return LFUSE__POISONED(where);
-    a = lfuse__reduce_value(call, LFUSE__REDUCE_SUM, lfuse__op_mul(a, a), set, keepdims != 0);
-    return lfuse__to_type(call, lfuse__op_sqrt(a), type);
-}
-
-lfuse_value lfuse_norm_inf(lfuse_value a, int count, const int *axes, int keepdims)
-{
-    static const char call[] = "lfuse_norm_inf";
-    lfuse_graph *where;
-    lfuse_type type;
-    unsigned set;
-
-    if (!lfuse__compose(call, &a, count, axes, &set, &type, &where)) return LFUSE__POISONED(where);
-    a = lfuse__reduce_value(call, LFUSE__REDUCE_MAX, lfuse__op_abs(a), set, keepdims != 0);
-    return lfuse__to_type(call, a, type);
 }

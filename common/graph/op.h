@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The table of pointwise operators, expanded from ops.def: see there for the columns. */
+/* The tables of pointwise operators and of folds, expanded from ops.def and reductions.def, which tell the columns. */
 #ifndef COMMON_GRAPH_OP_H
 #define COMMON_GRAPH_OP_H
 
@@ -27,21 +27,38 @@ typedef enum lfuse__op {
     LFUSE__OP_COUNT
 } lfuse__op;
 
-/* Reductions over axes; all fold in the order of the canonical sum (lfuse(7)). */
+/* Folds of reductions: reductions.def. */
 typedef enum lfuse__reduce {
-    LFUSE__REDUCE_SUM,  /* empty: 0. f32 of f16 bf16 f32, f64, i64 of integers and bool */
-    LFUSE__REDUCE_PROD, /* empty: 1; types as SUM */
-    LFUSE__REDUCE_MAX,  /* by the rule of the operator max; empty: an error; type of the operand */
-    LFUSE__REDUCE_MIN,
-    LFUSE__REDUCE_ARGMAX, /* i64: the first index of a maximum, a NaN being one; empty: an error */
-    LFUSE__REDUCE_ARGMIN,
+#define LFUSE__FOLD(name, ...) LFUSE__REDUCE_##name,
+#define LFUSE__REDUCTION(...)
+#include "common/graph/reductions.def"
+#undef LFUSE__FOLD
+#undef LFUSE__REDUCTION
     LFUSE__REDUCE_COUNT
 } lfuse__reduce;
 
-/* Without an identity: something must be there to reduce. */
+typedef enum lfuse__fold_type { LFUSE__FOLD_WIDE, LFUSE__FOLD_SAME, LFUSE__FOLD_INDEX } lfuse__fold_type;
+typedef enum lfuse__identity {
+    LFUSE__IDENTITY_ZERO,
+    LFUSE__IDENTITY_ONE,
+    LFUSE__IDENTITY_LOWEST,
+    LFUSE__IDENTITY_HIGHEST
+} lfuse__identity;
+
+typedef struct lfuse__fold_row {
+    const char *name, *of_members, *of_lists, *of_lines; /* in the text of graphs */
+    const char *word;
+    lfuse__fold_type type;
+    const char *combine;
+    lfuse__identity identity;
+} lfuse__fold_row;
+
+extern const lfuse__fold_row lfuse__folds[LFUSE__REDUCE_COUNT];
+
+/* Whether something must be there to reduce. */
 static inline bool lfuse__reduce_needs_elements(lfuse__reduce op)
 {
-    return op >= LFUSE__REDUCE_MAX;
+    return lfuse__folds[op].identity >= LFUSE__IDENTITY_LOWEST;
 }
 
 typedef enum lfuse__op_class {

@@ -14,24 +14,6 @@ static const char *const kinds[] = {
     [LFUSE__CONCAT] = "concat",     [LFUSE__GATHER] = "gather",           [LFUSE__SCATTER_ADD] = "scatter_add",
     [LFUSE__EXTENT] = "extent",     [LFUSE__INDEX] = "index",
 };
-/* Other words than those of the operators. */
-static const char *const reductions[LFUSE__REDUCE_COUNT] = {
-    [LFUSE__REDUCE_SUM] = "sum",   [LFUSE__REDUCE_PROD] = "prod",     [LFUSE__REDUCE_MAX] = "amax",
-    [LFUSE__REDUCE_MIN] = "amin",  [LFUSE__REDUCE_ARGMAX] = "argmax", [LFUSE__REDUCE_ARGMIN] = "argmin",
-};
-static const char *const of_members[LFUSE__REDUCE_COUNT] = {
-    [LFUSE__REDUCE_SUM] = "member_sum",  [LFUSE__REDUCE_PROD] = "member_prod",     [LFUSE__REDUCE_MAX] = "member_amax",
-    [LFUSE__REDUCE_MIN] = "member_amin", [LFUSE__REDUCE_ARGMAX] = "member_argmax",
-    [LFUSE__REDUCE_ARGMIN] = "member_argmin",
-};
-static const char *const of_lists[LFUSE__REDUCE_COUNT] = {
-    [LFUSE__REDUCE_SUM] = "list_sum",  [LFUSE__REDUCE_PROD] = "list_prod",     [LFUSE__REDUCE_MAX] = "list_amax",
-    [LFUSE__REDUCE_MIN] = "list_amin", [LFUSE__REDUCE_ARGMAX] = "list_argmax", [LFUSE__REDUCE_ARGMIN] = "list_argmin",
-};
-static const char *const of_lines[LFUSE__REDUCE_COUNT] = {
-    [LFUSE__REDUCE_SUM] = "line_sum",  [LFUSE__REDUCE_PROD] = "line_prod",     [LFUSE__REDUCE_MAX] = "line_amax",
-    [LFUSE__REDUCE_MIN] = "line_amin", [LFUSE__REDUCE_ARGMAX] = "line_argmax", [LFUSE__REDUCE_ARGMIN] = "line_argmin",
-};
 /* By rank, from 0 down. */
 static const char *const list_ranks[] = { "numbers", "members", "matrix", "rows", "columns", "matrices" };
 static const char *const name_kinds[] = {
@@ -43,10 +25,10 @@ const char *lfuse__node_word(lfuse__node_kind kind, int op)
 {
     switch (kind) {
     case LFUSE__POINTWISE: return lfuse__ops[op].name;
-    case LFUSE__REDUCE: return reductions[op];
-    case LFUSE__MEMBER_REDUCE: return of_members[op];
-    case LFUSE__LIST_REDUCE: return of_lists[op];
-    case LFUSE__LINE_REDUCE: return of_lines[op];
+    case LFUSE__REDUCE: return lfuse__folds[op].name;
+    case LFUSE__MEMBER_REDUCE: return lfuse__folds[op].of_members;
+    case LFUSE__LIST_REDUCE: return lfuse__folds[op].of_lists;
+    case LFUSE__LINE_REDUCE: return lfuse__folds[op].of_lines;
     case LFUSE__MATMUL: return op == LFUSE_PRECISION_TF32 ? "matmul_tf32" : kinds[kind];
     case LFUSE__CAST: return op == LFUSE__CAST_CHECKED ? "checked_cast" : kinds[kind];
     default: return kinds[kind];

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Reductions over axes. */
 #include "common/graph/build.h"
-#include "common/graph/compose.h"
+#include "common/graph/reduce.h"
 #include "libfuse/ops.h"
 
 static bool takes(lfuse__reduce op, lfuse_type type)
@@ -11,13 +11,12 @@ static bool takes(lfuse__reduce op, lfuse_type type)
 
 lfuse_type lfuse__reduce_type(lfuse__reduce op, lfuse_type type)
 {
-    switch (op) {
-    case LFUSE__REDUCE_SUM:
-    case LFUSE__REDUCE_PROD: return lfuse__is_integer(type) ? LFUSE_I64 : type == LFUSE_F64 ? type : LFUSE_F32;
-    case LFUSE__REDUCE_ARGMAX:
-    case LFUSE__REDUCE_ARGMIN: return LFUSE_I64;
-    default: return type;
+    switch (lfuse__folds[op].type) {
+    case LFUSE__FOLD_WIDE: return lfuse__is_integer(type) ? LFUSE_I64 : type == LFUSE_F64 ? type : LFUSE_F32;
+    case LFUSE__FOLD_INDEX: return LFUSE_I64;
+    case LFUSE__FOLD_SAME: break;
     }
+    return type;
 }
 
 lfuse_value lfuse__build_reduce(lfuse_graph *g, const char *call, lfuse__reduce op, int32_t node, unsigned set,
@@ -52,6 +51,44 @@ lfuse_value lfuse__build_reduce(lfuse_graph *g, const char *call, lfuse__reduce 
     return lfuse__build_append(g, call, &n);
 }
 
+/* ---- the public functions ---- */
+
+/* The words of reductions.def. */
+#define A a
+#define V v
+#define R_NUMBER(x) lfuse__build_constant(v.graph, x)
+#define R_BOOL(x) lfuse__to_type(call, x, LFUSE_BOOL)
+#define R_ABS(x) lfuse__op_abs(x)
+#define R_SQRT(x) lfuse__op_sqrt(x)
+#define R_MUL(x, y) lfuse__op_mul(x, y)
+#define R_DIV(x, y) lfuse__op_div(x, y)
+#define R_EQ(x, y) lfuse__op_eq(x, y)
+#define R_NE(x, y) lfuse__op_ne(x, y)
+#define R_COUNT lfuse__count_value(call, a, set)
+
+#define LFUSE__FOLD(...)
+#define LFUSE__REDUCTION(name, types, fold, before, after)                                                             \
+    static lfuse_value before_##name(const char *call, lfuse_value a)                                                  \
+    {                                                                                                                  \
+        const lfuse_value v = a;                                                                                       \
+        (void)call, (void)v;                                                                                           \
+        return before;                                                                                                 \
+    }                                                                                                                  \
+    static lfuse_value after_##name(const char *call, lfuse_value a, unsigned set, lfuse_value v)                      \
+    {                                                                                                                  \
+        (void)call, (void)a, (void)set;                                                                                \
+        return after;                                                                                                  \
+    }
+#include "common/graph/reductions.def"
+#undef LFUSE__REDUCTION
+
+const lfuse__reduction lfuse__reductions[LFUSE__REDUCTION_COUNT] = {
+#define LFUSE__REDUCTION(name, types, fold, before, after)                                                             \
+    [LFUSE__REDUCTION_##name] = {LFUSE__REDUCES_##types, LFUSE__REDUCE_##fold, before_##name, after_##name},
+#include "common/graph/reductions.def"
+#undef LFUSE__REDUCTION
+};
+
 /* Operand and axes of the public functions. */
 static lfuse_graph *read_operand(const char *call, lfuse_value a, int count, const int *axes, unsigned *set,
                                  lfuse_graph **where)
@@ -68,105 +105,52 @@ static lfuse_graph *read_operand(const char *call, lfuse_value a, int count, con
     return g;
 }
 
-static lfuse_value reduce(const char *call, lfuse__reduce op, lfuse_value a, int count, const int *axes, int keepdims)
+/* What the types of a reduction say of an operand, which FLOATING widens: NULL after a mistake. */
+static lfuse_graph *admit(const char *call, const lfuse__reduction *r, lfuse_value *a, int count, const int *axes,
+                          unsigned *set, lfuse_graph **where)
 {
-    lfuse_graph *where, *g;
-    unsigned set;
     lfuse_type type;
-    lfuse_value v;
-
-    g = read_operand(call, a, count, axes, &set, &where);
-    if (!g) return LFUSE__POISONED(where);
-    type = (lfuse_type)g->nodes[a.id].type;
-    if (!set && lfuse__is_floating(type)) return a;
-    v = lfuse__reduce_value(call, op, a, set, keepdims != 0);
-    return lfuse__is_floating(type) ? lfuse__to_type(call, v, type) : v;
-}
-
-lfuse_value lfuse_sum(lfuse_value a, int count, const int *axes, int keepdims)
-{
-    return reduce("lfuse_sum", LFUSE__REDUCE_SUM, a, count, axes, keepdims);
-}
-
-lfuse_value lfuse_prod(lfuse_value a, int count, const int *axes, int keepdims)
-{
-    return reduce("lfuse_prod", LFUSE__REDUCE_PROD, a, count, axes, keepdims);
-}
-
-static lfuse_value extreme(const char *call, lfuse__reduce op, lfuse_value a, int count, const int *axes, int keepdims)
-{
-    lfuse_graph *where, *g;
-    unsigned set;
-
-    g = read_operand(call, a, count, axes, &set, &where);
-    if (!g) return LFUSE__POISONED(where);
-    if (!takes(op, (lfuse_type)g->nodes[a.id].type))
-        return lfuse__graph_poison(g, LFUSE_ERR_TYPE, "%s: does not take type %s", call,
-                                   lfuse_type_name((lfuse_type)g->nodes[a.id].type));
-    return lfuse__reduce_value(call, op, a, set, keepdims != 0);
-}
-
-lfuse_value lfuse_amax(lfuse_value a, int count, const int *axes, int keepdims)
-{
-    return extreme("lfuse_amax", LFUSE__REDUCE_MAX, a, count, axes, keepdims);
-}
-
-lfuse_value lfuse_amin(lfuse_value a, int count, const int *axes, int keepdims)
-{
-    return extreme("lfuse_amin", LFUSE__REDUCE_MIN, a, count, axes, keepdims);
-}
-
-static lfuse_value place(const char *call, lfuse__reduce op, lfuse_value a, int count, const int *axes, int keepdims)
-{
-    lfuse_graph *where, *g;
-    lfuse_type type;
-    unsigned set;
+    lfuse_graph *g;
     int rank;
 
-    g = read_operand(call, a, count, axes, &set, &where);
-    if (!g) return LFUSE__POISONED(where);
-    rank = g->nodes[a.id].rank;
-    type = (lfuse_type)g->nodes[a.id].type;
-    if (set != (1u << rank) - 1 && (!set || set & (set - 1)))
-        return lfuse__graph_poison(g, LFUSE_ERR_RANK, "%s: one axis or all of them, not %d of rank %d", call, count,
-                                   rank);
-    if (!takes(op, type))
-        return lfuse__graph_poison(g, LFUSE_ERR_TYPE, "%s: does not take type %s", call, lfuse_type_name(type));
-    if (!rank) return lfuse_cast(lfuse_constant(g, 0), lfuse__reduce_type(op, type)); /* the only element's index */
-    return lfuse__build_reduce(g, call, op, a.id, set, keepdims != 0);
+    if (r->types == LFUSE__REDUCES_FLOATING) return lfuse__compose(call, a, count, axes, set, &type, where);
+    g = read_operand(call, *a, count, axes, set, where);
+    if (!g) return NULL;
+    rank = g->nodes[a->id].rank;
+    type = (lfuse_type)g->nodes[a->id].type;
+    if (r->types == LFUSE__REDUCES_INDEX && *set != (1u << rank) - 1 && (!*set || *set & (*set - 1)))
+        lfuse__graph_poison(g, LFUSE_ERR_RANK, "%s: one axis or all of them, not %d of rank %d", call, count, rank);
+    else if (lfuse__folds[r->fold].type != LFUSE__FOLD_WIDE && !takes(r->fold, type))
+        lfuse__graph_poison(g, LFUSE_ERR_TYPE, "%s: does not take type %s", call, lfuse_type_name(type));
+    else
+        return g;
+    return NULL;
 }
 
-lfuse_value lfuse_argmax(lfuse_value a, int count, const int *axes, int keepdims)
+static lfuse_value reduce(const char *call, lfuse__reduction_name name, lfuse_value a, int count, const int *axes,
+                          int keepdims)
 {
-    return place("lfuse_argmax", LFUSE__REDUCE_ARGMAX, a, count, axes, keepdims);
-}
-
-lfuse_value lfuse_argmin(lfuse_value a, int count, const int *axes, int keepdims)
-{
-    return place("lfuse_argmin", LFUSE__REDUCE_ARGMIN, a, count, axes, keepdims);
-}
-
-/* How many are true, or false, is not 0, or is. */
-static lfuse_value truth(const char *call, bool all, lfuse_value a, int count, const int *axes, int keepdims)
-{
+    const lfuse__reduction *r = &lfuse__reductions[name];
     lfuse_graph *where, *g;
     unsigned set;
-    lfuse_value v;
+    lfuse_type type;
+    lfuse_value v = a;
 
-    g = read_operand(call, a, count, axes, &set, &where);
+    g = admit(call, r, &v, count, axes, &set, &where);
     if (!g) return LFUSE__POISONED(where);
-    v = lfuse__to_type(call, a, LFUSE_BOOL);
-    if (all) v = lfuse__op_eq(v, lfuse__build_constant(g, 0));
-    v = lfuse__reduce_value(call, LFUSE__REDUCE_SUM, v, set, keepdims != 0);
-    return all ? lfuse__op_eq(v, lfuse__build_constant(g, 0)) : lfuse__op_ne(v, lfuse__build_constant(g, 0));
+    type = (lfuse_type)g->nodes[a.id].type;
+    if (r->types == LFUSE__REDUCES_NUMBERS && !set && lfuse__is_floating(type)) return a;
+    if (r->types == LFUSE__REDUCES_INDEX && !set) /* the only element's index */
+        return lfuse_cast(lfuse_constant(g, 0), lfuse__reduce_type(r->fold, type));
+    a = v;
+    v = lfuse__reduce_value(call, r->fold, r->before(call, a), set, keepdims != 0);
+    v = r->after(call, a, set, v);
+    return lfuse__reduction_rounds(r) && lfuse__is_floating(type) ? lfuse__to_type(call, v, type) : v;
 }
 
-lfuse_value lfuse_any(lfuse_value a, int count, const int *axes, int keepdims)
-{
-    return truth("lfuse_any", false, a, count, axes, keepdims);
-}
-
-lfuse_value lfuse_all(lfuse_value a, int count, const int *axes, int keepdims)
-{
-    return truth("lfuse_all", true, a, count, axes, keepdims);
-}
+#define LFUSE__REDUCTION(name, ...)                                                                                    \
+    lfuse_value lfuse_##name(lfuse_value a, int count, const int *axes, int keepdims)                                  \
+    {                                                                                                                  \
+        return reduce("lfuse_" #name, LFUSE__REDUCTION_##name, a, count, axes, keepdims);                              \
+    }
+#include "common/graph/reductions.def"

@@ -205,13 +205,13 @@ static int32_t simplify_concat(lfuse_graph *g, lfuse__node *n)
     return simplify_slice(g, n);
 }
 
-/* Sums and products widen narrow types themselves, exactly. */
+/* WIDE folds widen narrow types themselves, exactly. */
 static void simplify_reduce(const lfuse_graph *g, lfuse__node *n)
 {
     const lfuse__node *in = &g->nodes[n->in[0]];
     lfuse_type from;
 
-    if (in->kind != LFUSE__CAST || (n->op != LFUSE__REDUCE_SUM && n->op != LFUSE__REDUCE_PROD)) return;
+    if (in->kind != LFUSE__CAST || lfuse__folds[n->op].type != LFUSE__FOLD_WIDE) return;
     from = (lfuse_type)g->nodes[in->in[0]].type;
     if ((in->type == LFUSE_F32 && (from == LFUSE_F16 || from == LFUSE_BF16)) ||
         (in->type == LFUSE_I64 && lfuse__is_integer(from)))

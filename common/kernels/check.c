@@ -63,12 +63,12 @@ static lfuse_status look_up_check(const lfuse__kernel_class *k, const lfuse_type
     return LFUSE_OK;
 }
 
-/* Sums and products may widen; the others are of their argument's type, but for an index. */
+/* WIDE folds may widen; the others are of their argument's type, but for an index. */
 static lfuse_status reduce_check(const lfuse__instr *instr, lfuse_type have, int at)
 {
     const lfuse_type of = lfuse__register_type(instr->type);
-    const bool index = instr->op == LFUSE__REDUCE_ARGMAX || instr->op == LFUSE__REDUCE_ARGMIN;
-    const bool widens = instr->op == LFUSE__REDUCE_SUM || instr->op == LFUSE__REDUCE_PROD;
+    const bool index = lfuse__folds[instr->op].type == LFUSE__FOLD_INDEX;
+    const bool widens = lfuse__folds[instr->op].type == LFUSE__FOLD_WIDE;
     if (have == LFUSE_BOOL ? index || !widens || of == LFUSE_BOOL : index ? floating(of) : !widens && of != have)
         return lfuse__error(LFUSE_ERR_TYPE, "instruction %d: reduction %d of %s to %s", at, instr->op,
                             lfuse__memory_word(have), lfuse__memory_word((lfuse_type)instr->type));

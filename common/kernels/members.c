@@ -18,7 +18,8 @@ static lfuse_status check(const lfuse__kernel_class *k)
         const bool total = in->kind == LFUSE__I_TOTAL;
         totals += total;
         if (!total && in->kind != LFUSE__I_REDUCE) continue;
-        if (in->a < 0 || in->a >= i || in->op > LFUSE__REDUCE_MIN)
+        if (in->a < 0 || in->a >= i || in->op >= LFUSE__REDUCE_COUNT ||
+            lfuse__folds[in->op].type == LFUSE__FOLD_INDEX)
             return lfuse__error(LFUSE_ERR_INVALID, "instruction %d: reduction %d of register %d", i, in->op, in->a);
     }
     for (int i = 0; i < body->nstores; i++)

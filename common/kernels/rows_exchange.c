@@ -9,7 +9,7 @@ static bool symmetric(const lfuse__rows *r, int i)
 {
     const int op = r->t.k->body->instr[i].op;
     const char *w = lfuse__rows_word(r, i);
-    return (op != LFUSE__REDUCE_MAX && op != LFUSE__REDUCE_MIN) || w[0] == 'i';
+    return lfuse__folds[op].type != LFUSE__FOLD_SAME || w[0] == 'i';
 }
 
 /* l<i>[at] = fold of f<i> (kept) and u<i> (of the item that differs by the mask), which is the lower where `hi`. */

@@ -8,20 +8,21 @@
 
 #include "common/kernels/rows.h"
 
-static bool indexed(int op)
+static bool indexed(const lfuse__instr *instr)
 {
-    return op == LFUSE__REDUCE_ARGMAX || op == LFUSE__REDUCE_ARGMIN;
+    return (instr->kind == LFUSE__I_REDUCE || instr->kind == LFUSE__I_TOTAL) &&
+           lfuse__folds[instr->op].type == LFUSE__FOLD_INDEX;
 }
 
 bool lfuse__rows_indexed(const lfuse__rows *r, int i)
 {
-    return indexed(r->t.k->body->instr[i].op);
+    return indexed(&r->t.k->body->instr[i]);
 }
 
 static lfuse_type gathered_type(const lfuse__rows *r, int i)
 {
     const lfuse__instr *instr = &r->t.k->body->instr[i];
-    return lfuse__register_type(indexed(instr->op) ? r->t.k->body->instr[instr->a].type : instr->type);
+    return lfuse__register_type(indexed(instr) ? r->t.k->body->instr[instr->a].type : instr->type);
 }
 
 const char *lfuse__rows_word(const lfuse__rows *r, int i)
@@ -32,7 +33,7 @@ const char *lfuse__rows_word(const lfuse__rows *r, int i)
 void lfuse__rows_identity(const lfuse__rows *r, int i, char *text, size_t size)
 {
     static const struct {
-        const char *word, *bits[4]; /* of a sum, a product, a maximum, a minimum */
+        const char *word, *bits[4]; /* [lfuse__identity] */
     } rows[] = {
         {"f32", {"0x80000000u", "0x3f800000u", "0xff800000u", "0x7f800000u"}},
         {"f64", {"0x8000000000000000ul", "0x3ff0000000000000ul", "0xfff0000000000000ul", "0x7ff0000000000000ul"}},
@@ -40,13 +41,10 @@ void lfuse__rows_identity(const lfuse__rows *r, int i, char *text, size_t size)
         {"i64", {"0ul", "1ul", "0x8000000000000000ul", "0x7ffffffffffffffful"}},
         {"b", {"0u", "1u", "0u", "1u"}},
     };
-    static const int column[LFUSE__REDUCE_COUNT] = {
-        [LFUSE__REDUCE_SUM] = 0, [LFUSE__REDUCE_PROD] = 1, [LFUSE__REDUCE_MAX] = 2, [LFUSE__REDUCE_MIN] = 3,
-        [LFUSE__REDUCE_ARGMAX] = 2, [LFUSE__REDUCE_ARGMIN] = 3};
     const char *word = lfuse__rows_word(r, i);
     size_t n = 0;
     while (strcmp(rows[n].word, word)) n++;
-    snprintf(text, size, "K_%s(%s)", word, rows[n].bits[column[r->t.k->body->instr[i].op]]);
+    snprintf(text, size, "K_%s(%s)", word, rows[n].bits[lfuse__folds[r->t.k->body->instr[i].op].identity]);
 }
 
 const char *lfuse__rows_no_index(const lfuse__rows *r)
@@ -61,15 +59,16 @@ static const char *lane(char text[64], lfuse__lane at, int i, bool index)
     return text;
 }
 
-static const char *const operators[LFUSE__REDUCE_COUNT] = {
-    [LFUSE__REDUCE_SUM] = "ADD", [LFUSE__REDUCE_PROD] = "MUL", [LFUSE__REDUCE_MAX] = "MAX",
-    [LFUSE__REDUCE_MIN] = "MIN", [LFUSE__REDUCE_ARGMAX] = "GT", [LFUSE__REDUCE_ARGMIN] = "LT"};
+static const char *combine(const lfuse__rows *r, int i)
+{
+    return lfuse__folds[r->t.k->body->instr[i].op].combine;
+}
 
 /* The better value, a NaN being the best; of equal ones the first. */
 static void put_better(const lfuse__rows *r, int indent, int i, lfuse__lane to, const char *low, const char *low_index,
                        const char *high, const char *high_index)
 {
-    const char *w = lfuse__rows_word(r, i), *op = operators[r->t.k->body->instr[i].op], *x = r->t.ix;
+    const char *w = lfuse__rows_word(r, i), *op = combine(r, i), *x = r->t.ix;
     char value[64], index[64];
     lfuse__put(r->t.out, indent, "const L_b none_ = NE_%s(%s, %s), other_ = NE_%s(%s, %s);", w, low, low, w, high,
                high);
@@ -91,7 +90,7 @@ void lfuse__rows_put_combine(const lfuse__rows *r, int indent, int i, lfuse__lan
                    lane(d, high, i, true));
         lfuse__put(r->t.out, indent, "}");
     } else {
-        lfuse__put(r->t.out, indent, "%s = %s_%s(%s, %s);", lane(e, to, i, false), operators[r->t.k->body->instr[i].op],
+        lfuse__put(r->t.out, indent, "%s = %s_%s(%s, %s);", lane(e, to, i, false), combine(r, i),
                    lfuse__rows_word(r, i), lane(a, low, i, false), lane(c, high, i, false));
     }
 }
@@ -120,7 +119,7 @@ void lfuse__rows_put_gather(const lfuse__rows *r, int indent, int i, lfuse__lane
             lfuse__put(r->t.out, indent + 1, "const L_%s w_ = %s;", r->t.ix, index);
         put_better(r, indent + 1, i, to, lane(a, to, i, false), lane(b, to, i, true), "v_", "w_");
     } else {
-        lfuse__put(r->t.out, indent + 1, "%s = %s_%s(%s, v_);", lane(a, to, i, false), operators[instr->op], w,
+        lfuse__put(r->t.out, indent + 1, "%s = %s_%s(%s, v_);", lane(a, to, i, false), combine(r, i), w,
                    lane(b, to, i, false));
     }
     lfuse__put(r->t.out, indent, "}");

@@ -273,16 +273,16 @@ static int look_up(lfuse__builder *b, int32_t node, const lfuse__view *walk)
 static int reduce(lfuse__builder *b, int32_t node)
 {
     const lfuse__node *n = lfuse__draft_node(b->d, node);
-    const bool folds = n->op == LFUSE__REDUCE_SUM || n->op == LFUSE__REDUCE_PROD;
+    const bool widens = lfuse__folds[n->op].type == LFUSE__FOLD_WIDE;
     const lfuse_type from = lfuse__register_type((lfuse_type)lfuse__draft_node(b->d, n->in[0])->type);
-    const lfuse_type type = folds ? lfuse__register_type((lfuse_type)n->type) : (lfuse_type)n->type;
+    const lfuse_type type = widens ? lfuse__register_type((lfuse_type)n->type) : (lfuse_type)n->type;
     lfuse__view walk;
     int in, reg;
 
     lfuse__draft_reduced(b->d, node, &b->loop, &walk);
     in = lfuse__builder_value(b, n->in[0], &walk);
     if (b->overflow || b->status) return 0;
-    if (folds) in = lfuse__builder_convert(b, in, from, type);
+    if (widens) in = lfuse__builder_convert(b, in, from, type);
     reg = append(b, LFUSE__I_REDUCE, type);
     if (b->overflow) return 0;
     b->instr[reg].op = n->op;
@@ -295,14 +295,15 @@ static int reduce_list(lfuse__builder *b, int32_t node)
 {
     const lfuse__node *n = lfuse__draft_node(b->d, node);
     const lfuse_type from = lfuse__register_type((lfuse_type)lfuse__draft_node(b->d, n->in[0])->type);
-    const lfuse_type own = (lfuse_type)n->type, type = n->op == LFUSE__REDUCE_SUM ? lfuse__register_type(own) : own;
+    const bool widens = lfuse__folds[n->op].type == LFUSE__FOLD_WIDE;
+    const lfuse_type type = widens ? lfuse__register_type((lfuse_type)n->type) : (lfuse_type)n->type;
     const bool total = n->kind == LFUSE__LIST_REDUCE;
     lfuse__view walk;
     const int32_t base = lfuse__draft_operand(b->d, node, 0, &walk);
     int in = lfuse__builder_value(b, base, &walk), reg;
 
     if (b->overflow || b->status) return 0;
-    if (n->op == LFUSE__REDUCE_SUM) in = lfuse__builder_convert(b, in, from, type);
+    if (widens) in = lfuse__builder_convert(b, in, from, type);
     if (total && b->noperands + ++b->ntotals > LFUSE__BODY_OPERANDS) b->overflow = true;
     reg = append(b, total ? LFUSE__I_TOTAL : LFUSE__I_REDUCE, type);
     if (b->overflow) return 0;

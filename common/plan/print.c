@@ -15,11 +15,6 @@ typedef struct printer {
     int shared;  /* numbers given so far */
 } printer;
 
-static const char *const reductions[LFUSE__REDUCE_COUNT] = {
-    [LFUSE__REDUCE_SUM] = "sum", [LFUSE__REDUCE_PROD] = "prod",     [LFUSE__REDUCE_MAX] = "max",
-    [LFUSE__REDUCE_MIN] = "min", [LFUSE__REDUCE_ARGMAX] = "argmax", [LFUSE__REDUCE_ARGMIN] = "argmin",
-};
-
 static void print_expr(printer *p, int reg);
 
 /* What a reduction of the step runs over, where that is not the loop's own axes. */
@@ -38,7 +33,7 @@ static void print_instr(printer *p, const lfuse__instr *in)
     int i;
 
     lfuse__strbuf_format(p->out, "(%s%s", prefix, in->kind == LFUSE__I_CONVERT ? lfuse_type_name((lfuse_type)in->type)
-                                                  : reduces                    ? reductions[in->op]
+                                                  : reduces                    ? lfuse__folds[in->op].word
                                                                                : lfuse__ops[in->op].name);
     for (i = 0; i < 3 && args[i] >= 0; i++) {
         lfuse__strbuf_add(p->out, " ");

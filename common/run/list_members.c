@@ -31,6 +31,7 @@ lfuse_status lfuse__list_check_members(const lfuse_instance *in, const lfuse__st
 
     for (i = 0; i < step->body.ninstr; i++) {
         const lfuse__instr *instr = &step->body.instr[i];
+        if (instr->kind != LFUSE__I_REDUCE && instr->kind != LFUSE__I_TOTAL) continue;
         if (!lfuse__reduce_needs_elements((lfuse__reduce)instr->op)) continue;
         if (instr->kind == LFUSE__I_TOTAL && !l->count)
             return nothing(in, step->list, -1);

@@ -29,28 +29,33 @@ static bool filled(gen *s, lfuse_value x)
 }
 
 typedef lfuse_value reducer(lfuse_value a, int count, const int *axes, int keepdims);
+typedef enum takes { NUMBERS, SAME, INDEX, TRUTH, FLOATING } takes; /* as reductions.def says */
 static const struct reduction {
     reducer *make;
-    char takes; /* f: floating types, n: all but bool, a: all */
-    bool needs, one_axis;
+    takes types;
+    lfuse__reduce fold;
 } reductions[] = {
-    {lfuse_sum, 'a', false, false},       {lfuse_sum, 'a', false, false},    {lfuse_prod, 'a', false, false},
-    {lfuse_amax, 'n', true, false},       {lfuse_amin, 'n', true, false},    {lfuse_argmax, 'n', true, true},
-    {lfuse_argmin, 'n', true, true},      {lfuse_any, 'a', false, false},    {lfuse_all, 'a', false, false},
-    {lfuse_mean, 'f', false, false},      {lfuse_norm_l1, 'f', false, false}, {lfuse_norm_l2, 'f', false, false},
-    {lfuse_norm_inf, 'f', true, false},   {lfuse_logsumexp, 'f', true, false},
+    {lfuse_sum, NUMBERS, LFUSE__REDUCE_SUM}, /* twice as often */
+#define LFUSE__FOLD(...)
+#define LFUSE__REDUCTION(name, types, fold, ...) {lfuse_##name, types, LFUSE__REDUCE_##fold},
+#include "common/graph/reductions.def"
+#undef LFUSE__FOLD
+#undef LFUSE__REDUCTION
+    {lfuse_logsumexp, FLOATING, LFUSE__REDUCE_MAX},
 };
 
 void make_reduction(gen *s)
 {
     const struct reduction *r = &PICK(s, reductions);
-    lfuse_value x = any_of_rank(s, 1, r->takes == 'f');
+    const bool one_axis = r->types == INDEX;
+    lfuse_value x = any_of_rank(s, 1, r->types == FLOATING);
     int axes[LFUSE_MAX_RANK], count;
-    if (x.id < 0 || (r->needs && !filled(s, x)) || (r->takes == 'n' && type_of(s, x) == LFUSE_BOOL)) return;
+    if (x.id < 0 || (lfuse__reduce_needs_elements(r->fold) && !filled(s, x))) return;
+    if ((r->types == SAME || one_axis) && type_of(s, x) == LFUSE_BOOL) return;
     /* Products of many numbers are 0 or infinite. */
-    if (r->make == lfuse_prod && floating(s, x)) x = lfuse_clamp(x, number(s, 0.75), number(s, 1.25));
-    count = r->one_axis ? 1 : any_axes(s, node(s, x)->rank, axes);
-    if (r->one_axis) axes[0] = below(s, node(s, x)->rank);
+    if (r->fold == LFUSE__REDUCE_PROD && floating(s, x)) x = lfuse_clamp(x, number(s, 0.75), number(s, 1.25));
+    count = one_axis ? 1 : any_axes(s, node(s, x)->rank, axes);
+    if (one_axis) axes[0] = below(s, node(s, x)->rank);
     keep(s, r->make(x, count, axes, below(s, 2)));
 }
 
