@@ -165,6 +165,14 @@ typedef struct lfuse__packed {
 bool lfuse__kernel_gathers(const lfuse__kernel_class *k);
 int lfuse__kernel_buffers(const lfuse__kernel_class *k);
 
+/*
+ * The warm_up function of each family: families.h. A launch over one element, where the family has a geometry; numbers
+ * are 0.
+ */
+void lfuse__geometry_of_one(lfuse__geometry *g); /* layout.c */
+enum { LFUSE__ZEROS = 32 };
+extern const double lfuse__zeros[LFUSE__ZEROS];
+
 /* ---- pointwise.c: every element of the loop by itself ---- */
 lfuse_status lfuse__pointwise_emit(lfuse__strbuf *out, const char *name, const lfuse__kernel_class *k,
                                    const lfuse__facts *facts);
@@ -176,6 +184,8 @@ void lfuse__pointwise_rebind(const lfuse__kernel_class *k, const lfuse__facts *f
                              lfuse__packed *packed);
 /* Argument words that the class takes; it fits a kernel when 8 * (words + buffers) <= LFUSE__ARGUMENT_BYTES. */
 int lfuse__pointwise_words(const lfuse__kernel_class *k);
+lfuse_status lfuse__pointwise_warm_up(const lfuse__kernel_class *k, const lfuse__facts *facts,
+                                      lfuse__packed *packed);
 
 /* ---- rows.c: reductions along rows, and what is computed of them, in one sweep or a few ----
  * Loads that walk no reduced axis, and what is computed of such and of reductions alone, are of the row. Every form
@@ -206,6 +216,7 @@ lfuse_status lfuse__rows_pack(const lfuse__kernel_class *k, const lfuse__facts *
 void lfuse__rows_rebind(const lfuse__kernel_class *k, const lfuse__facts *facts, const lfuse__geometry *g,
                         lfuse__packed *packed);
 int lfuse__rows_words(const lfuse__kernel_class *k);
+lfuse_status lfuse__rows_warm_up(const lfuse__kernel_class *k, const lfuse__facts *facts, lfuse__packed *packed);
 
 /* ---- scatter.c, scatter_sizes.c: rows added to those that indices name ----
  * All memory is contiguous; words, counts and starts are 8 bytes each. Geometry's extents are these sizes.
@@ -232,8 +243,9 @@ void lfuse__scatter_digit(const lfuse__facts *facts, int digit, int64_t *sizes);
 uint64_t lfuse__scatter_counts(const lfuse__facts *facts, const int64_t *sizes);
 lfuse_status lfuse__scatter_emit(lfuse__strbuf *out, const char *name, const lfuse__kernel_class *k,
                                  const lfuse__facts *facts);
-void lfuse__scatter_pack(const lfuse__kernel_class *k, const lfuse__facts *facts, const lfuse__geometry *g,
-                         lfuse__packed *packed);
+lfuse_status lfuse__scatter_pack(const lfuse__kernel_class *k, const lfuse__facts *facts, const lfuse__geometry *g,
+                                 lfuse__packed *packed);
+lfuse_status lfuse__scatter_warm_up(const lfuse__kernel_class *k, const lfuse__facts *facts, lfuse__packed *packed);
 
 /* ---- bundle.c, bundle_text.c: several pointwise or row kernels in one launch ----
  * A part is one class with `members` sets of argument words; parts and their members are walked by ranges of
@@ -319,6 +331,7 @@ lfuse_status lfuse__multi_emit(lfuse__strbuf *out, const char *name, const lfuse
 int64_t lfuse__multi_chunk(const lfuse__kernel_class *k, const lfuse__facts *facts);
 lfuse_status lfuse__multi_pack(const lfuse__kernel_class *k, const lfuse__facts *facts, int64_t members,
                                int64_t first_chunk, int64_t chunks, const double *numbers, lfuse__packed *packed);
+lfuse_status lfuse__multi_warm_up(const lfuse__kernel_class *k, const lfuse__facts *facts, lfuse__packed *packed);
 bool lfuse__multi_counts(const lfuse__kernel_class *k); /* whether there are such operands */
 void lfuse__multi_pack_last(const lfuse__kernel_class *k, uint64_t ticket, uint64_t member, lfuse__packed *packed);
 /*
@@ -381,10 +394,14 @@ lfuse_status lfuse__members_partial_emit(lfuse__strbuf *out, const char *name, c
                                          const lfuse__facts *facts);
 lfuse_status lfuse__members_partial_pack(const lfuse__kernel_class *k, const lfuse__facts *facts,
                                          const lfuse__members_part *part, lfuse__packed *packed);
+lfuse_status lfuse__members_partial_warm_up(const lfuse__kernel_class *k, const lfuse__facts *facts,
+                                            lfuse__packed *packed);
 lfuse_status lfuse__members_fold_emit(lfuse__strbuf *out, const char *name, const lfuse__kernel_class *k,
                                       const lfuse__facts *facts);
 lfuse_status lfuse__members_fold_pack(const lfuse__kernel_class *k, const lfuse__facts *facts,
                                       const lfuse__members_part *part, lfuse__packed *packed);
+lfuse_status lfuse__members_fold_warm_up(const lfuse__kernel_class *k, const lfuse__facts *facts,
+                                         lfuse__packed *packed);
 
 /* ---- lines.c: reductions of the rows or columns of the members of lists ----
  * Two launches. Operands are elements of members (UNIT), numbers (REPEAT) and the shape; what is written (REPEAT) has
@@ -409,12 +426,14 @@ lfuse_status lfuse__lines_fold_emit(lfuse__strbuf *out, const char *name, const 
 /* Of both kernels. */
 lfuse_status lfuse__lines_pack(const lfuse__kernel_class *k, const lfuse__facts *facts, const lfuse__lines_part *part,
                                lfuse__packed *packed);
+lfuse_status lfuse__lines_warm_up(const lfuse__kernel_class *k, const lfuse__facts *facts, lfuse__packed *packed);
 
 /* ---- table.c: writes words that travel in the argument block into a table in device memory (buffer 0) ---- */
 enum { LFUSE__TABLE_WORDS = 96 };
 lfuse_status lfuse__table_emit(lfuse__strbuf *out, const char *name, const lfuse__facts *facts);
 lfuse_status lfuse__table_pack(const lfuse__facts *facts, uint64_t offset, const uint64_t *values, int count,
                                lfuse__packed *packed);
+lfuse_status lfuse__table_warm_up(const lfuse__kernel_class *k, const lfuse__facts *facts, lfuse__packed *packed);
 
 /* Rounds a number to a register of `type` as the kernels read it from a word: one rounding from f64. */
 uint64_t lfuse__number_word(lfuse_type type, double number);

@@ -197,3 +197,12 @@ bool lfuse__geometry_aligned(const lfuse__kernel_class *k, const lfuse__geometry
     }
     return true;
 }
+
+const double lfuse__zeros[LFUSE__ZEROS];
+
+void lfuse__geometry_of_one(lfuse__geometry *g)
+{
+    memset(g, 0, sizeof *g);
+    for (int i = 0; i < LFUSE_MAX_RANK; i++) g->extents[i] = 1;
+    g->numbers = lfuse__zeros;
+}

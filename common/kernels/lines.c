@@ -360,3 +360,9 @@ lfuse_status lfuse__lines_pack(const lfuse__kernel_class *k, const lfuse__facts 
     packed->words[LFUSE__MEMBERS_CELLS] = cells | (uint64_t)part->length << LENGTH_SHIFT;
     return LFUSE_OK;
 }
+
+lfuse_status lfuse__lines_warm_up(const lfuse__kernel_class *k, const lfuse__facts *facts, lfuse__packed *packed)
+{
+    const lfuse__lines_part part = {.numbers = lfuse__zeros};
+    return lfuse__lines_pack(k, facts, &part, packed);
+}

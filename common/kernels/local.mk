@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 libfuse_core_la_SOURCES += \
 	%reldir%/access.c %reldir%/body.c %reldir%/bundle.c %reldir%/bundle.h %reldir%/bundle_text.c \
-	%reldir%/carried.c %reldir%/check.c %reldir%/emit.h \
+	%reldir%/carried.c %reldir%/check.c %reldir%/emit.h %reldir%/families.c %reldir%/families.h \
 	%reldir%/gather.c %reldir%/items.c %reldir%/kernel.h %reldir%/lanes.c %reldir%/layout.c %reldir%/lines.c \
 	%reldir%/members.c \
 	%reldir%/members.h %reldir%/members_fold.c %reldir%/members_partial.c \

@@ -53,3 +53,10 @@ lfuse_status lfuse__members_partial_emit(lfuse__strbuf *out, const char *name, c
     free(m);
     return lfuse__strbuf_check(out);
 }
+
+lfuse_status lfuse__members_partial_warm_up(const lfuse__kernel_class *k, const lfuse__facts *facts,
+                                            lfuse__packed *packed)
+{
+    const lfuse__members_part part = {.numbers = lfuse__zeros};
+    return lfuse__members_partial_pack(k, facts, &part, packed);
+}

@@ -413,3 +413,8 @@ void lfuse__multi_pack_last(const lfuse__kernel_class *k, uint64_t ticket, uint6
     words[LAST_ARRIVALS] = packed->groups;
     words[LAST_MEMBER] = member;
 }
+
+lfuse_status lfuse__multi_warm_up(const lfuse__kernel_class *k, const lfuse__facts *facts, lfuse__packed *packed)
+{
+    return lfuse__multi_pack(k, facts, 1, 0, 1, lfuse__zeros, packed);
+}

@@ -95,3 +95,11 @@ lfuse_status lfuse__pointwise_pack(const lfuse__kernel_class *k, const lfuse__fa
                                    facts->vector_lanes ? EACH : lfuse__items_tile(&t));
     return LFUSE_OK;
 }
+
+lfuse_status lfuse__pointwise_warm_up(const lfuse__kernel_class *k, const lfuse__facts *facts,
+                                      lfuse__packed *packed)
+{
+    lfuse__geometry g;
+    lfuse__geometry_of_one(&g);
+    return lfuse__pointwise_pack(k, facts, &g, packed);
+}

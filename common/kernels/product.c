@@ -200,3 +200,10 @@ lfuse_status lfuse__product_pack(const lfuse__kernel_class *c, const lfuse__fact
 {
     return families[c->product.form]->pack(c, facts, g, packed);
 }
+
+lfuse_status lfuse__product_warm_up(const lfuse__kernel_class *k, const lfuse__facts *facts, lfuse__packed *packed)
+{
+    lfuse__geometry g;
+    lfuse__geometry_of_one(&g);
+    return lfuse__product_pack(k, facts, &g, packed);
+}

@@ -102,6 +102,7 @@ lfuse_status lfuse__product_emit(lfuse__strbuf *out, const char *name, const lfu
 /* Also for a later run of the same geometry at other addresses or with other numbers. */
 lfuse_status lfuse__product_pack(const lfuse__kernel_class *c, const lfuse__facts *facts, const lfuse__geometry *g,
                                  lfuse__packed *packed);
+lfuse_status lfuse__product_warm_up(const lfuse__kernel_class *k, const lfuse__facts *facts, lfuse__packed *packed);
 
 /* ---- one file a form: what product.c asks it for, the class being checked ---- */
 typedef struct lfuse__product_family {

@@ -175,3 +175,12 @@ lfuse_status lfuse__grouped_pack(const lfuse__kernel_class *c, const lfuse__fact
     packed->groups = (uint64_t)(part->chunks < cut->groups ? part->chunks : cut->groups);
     return LFUSE_OK;
 }
+
+lfuse_status lfuse__grouped_warm_up(const lfuse__kernel_class *c, const lfuse__facts *facts, lfuse__packed *packed)
+{
+    const lfuse__grouped_part part = {.members = 1, .chunks = 1, .numbers = lfuse__zeros};
+    const lfuse__member_product one = {1, 1, 1, 1};
+    lfuse__grouped_cut cut;
+    lfuse__grouped_cut_make(c, facts, 1, &one, &cut);
+    return lfuse__grouped_pack(c, facts, &cut, &part, packed);
+}

@@ -59,6 +59,7 @@ typedef struct lfuse__grouped_part { /* one launch */
 lfuse_status lfuse__grouped_pack(const lfuse__kernel_class *c, const lfuse__facts *facts,
                                  const lfuse__grouped_cut *cut, const lfuse__grouped_part *part,
                                  lfuse__packed *packed);
+lfuse_status lfuse__grouped_warm_up(const lfuse__kernel_class *c, const lfuse__facts *facts, lfuse__packed *packed);
 
 /* ---- what the forms' files are asked for; `plain`: the class with operands as the forms know them ---- */
 lfuse_status lfuse__panels_put_grouped(lfuse__strbuf *out, const char *name, const lfuse__kernel_class *plain,

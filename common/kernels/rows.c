@@ -109,3 +109,12 @@ lfuse_status lfuse__rows_pack(const lfuse__kernel_class *k, const lfuse__facts *
     packed->groups = lfuse__rows_groups(facts, k, rows, length);
     return LFUSE_OK;
 }
+
+/* A row of a kernel for whole rows has a length of its own. */
+lfuse_status lfuse__rows_warm_up(const lfuse__kernel_class *k, const lfuse__facts *facts, lfuse__packed *packed)
+{
+    lfuse__geometry g;
+    lfuse__geometry_of_one(&g);
+    if (k->whole) g.extents[k->rank - 1] = (int64_t)k->team * k->held;
+    return lfuse__rows_pack(k, facts, &g, packed);
+}

@@ -100,8 +100,8 @@ static uint64_t units(const lfuse__kernel_class *k, bool single, const int64_t *
     return 1;
 }
 
-void lfuse__scatter_pack(const lfuse__kernel_class *k, const lfuse__facts *facts, const lfuse__geometry *g,
-                         lfuse__packed *packed)
+lfuse_status lfuse__scatter_pack(const lfuse__kernel_class *k, const lfuse__facts *facts, const lfuse__geometry *g,
+                                 lfuse__packed *packed)
 {
     const bool single = lfuse__scatter_single(k, facts);
     int at = 0;
@@ -114,4 +114,12 @@ void lfuse__scatter_pack(const lfuse__kernel_class *k, const lfuse__facts *facts
     packed->nwords = (unsigned)at;
     packed->group = single ? 1 : LFUSE__GROUP;
     packed->groups = lfuse__groups(facts, single, units(k, single, g->extents), packed->group);
+    return LFUSE_OK;
+}
+
+lfuse_status lfuse__scatter_warm_up(const lfuse__kernel_class *k, const lfuse__facts *facts, lfuse__packed *packed)
+{
+    lfuse__geometry g;
+    lfuse__geometry_of_one(&g);
+    return lfuse__scatter_pack(k, facts, &g, packed);
 }

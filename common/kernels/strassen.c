@@ -238,3 +238,16 @@ lfuse_status lfuse__strassen_pack(const lfuse__kernel_class *c, const lfuse__fac
     packed->groups = lfuse__groups(facts, s.lanes, places, s.lanes ? EACH : packed->group);
     return LFUSE_OK;
 }
+
+/* Padded sizes are whole blocks: these are, of every class. */
+lfuse_status lfuse__strassen_warm_up(const lfuse__kernel_class *k, const lfuse__facts *facts, lfuse__packed *packed)
+{
+    lfuse__geometry g;
+    lfuse__geometry_of_one(&g);
+    const int levels = k->strassen.levels_in > k->strassen.levels_out ? k->strassen.levels_in : k->strassen.levels_out;
+    const lfuse_type products = k->operands[LFUSE__STRASSEN_PRODUCTS].type;
+    const lfuse_type factors = k->operands[LFUSE__STRASSEN_FACTORS].type;
+    const lfuse_type narrower = lfuse__type_bytes(factors) < lfuse__type_bytes(products) ? factors : products;
+    for (int i = 0; i < 2; i++) g.extents[2 + i] = lfuse__strassen_padded(facts, narrower, levels, true, 1);
+    return lfuse__strassen_pack(k, facts, &g, packed);
+}

@@ -54,6 +54,7 @@ lfuse_status lfuse__strassen_emit(lfuse__strbuf *out, const char *name, const lf
 /* Also for a later run of the same geometry. ERR_INVALID for sizes that are not padded, ERR_UNSUPPORTED beyond 2^31. */
 lfuse_status lfuse__strassen_pack(const lfuse__kernel_class *c, const lfuse__facts *facts, const lfuse__geometry *g,
                                   lfuse__packed *packed);
+lfuse_status lfuse__strassen_warm_up(const lfuse__kernel_class *k, const lfuse__facts *facts, lfuse__packed *packed);
 
 /* ---- for strassen*.c alone ---- */
 /* Words behind those of products. */

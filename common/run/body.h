@@ -3,25 +3,8 @@
 #ifndef COMMON_RUN_BODY_H
 #define COMMON_RUN_BODY_H
 
-#include "common/kernels/kernel.h"
+#include "common/kernels/families.h"
 #include "common/run/run.h"
-
-typedef enum lfuse__family {
-    LFUSE__FAMILY_POINTWISE,
-    LFUSE__FAMILY_ROWS,
-    LFUSE__FAMILY_MULTI,
-    LFUSE__FAMILY_PARTIAL,
-    LFUSE__FAMILY_FOLD,
-    LFUSE__FAMILY_SCATTER,
-    LFUSE__FAMILY_PRODUCT,
-    LFUSE__FAMILY_STRASSEN,
-    LFUSE__FAMILY_GROUPED,
-    LFUSE__FAMILY_LINES,
-    LFUSE__FAMILY_LINES_FOLD,
-    LFUSE__FAMILY_NETWORK,
-    LFUSE__FAMILY_TABLE, /* of the class nothing */
-    LFUSE__FAMILY_BUNDLE /* of the class nothing; it has its own */
-} lfuse__family;
 
 const lfuse__plan_body *lfuse__body_plan(const lfuse__body_entry *entry);
 /*
@@ -45,11 +28,11 @@ lfuse_status lfuse__body_want(lfuse__body_entry *entry, lfuse_device *dev, int c
 lfuse_status lfuse__body_bundle(lfuse__body_entry *entry, lfuse_device *dev, const lfuse__bundle *wanted,
                                 lfuse__kernel **kernel, const lfuse__bundle **bundle);
 
-/* idle.c: a launch of the kernel that does nothing: all its words are 0. */
-lfuse_status lfuse__kernels_idle(lfuse__family family, const lfuse__kernel_class *k, const lfuse__facts *facts,
-                                 lfuse__launch_args *args);
+/* warm_up.c: a launch of the kernel that does nothing: all its words are 0. */
+lfuse_status lfuse__kernel_warm_up(lfuse__family family, const lfuse__kernel_class *k, const lfuse__facts *facts,
+                                   lfuse__launch_args *args);
 
-lfuse_status lfuse__bundle_idle(const lfuse__bundle *b, const lfuse__facts *facts, lfuse__launch_args *args);
+lfuse_status lfuse__bundle_warm_up(const lfuse__bundle *b, const lfuse__facts *facts, lfuse__launch_args *args);
 
 /* classes.c: the classes that a step's kernels have when all tensors are contiguous as declared. */
 enum { LFUSE__WANTED_MAX = 6, LFUSE__SMALL_ARGUMENTS = 4096 };
@@ -60,7 +43,6 @@ int lfuse__step_classes(const lfuse__plan_body *plan, const lfuse__step *step, b
  * Steps over lists: turns the classes above into those of kernels that find their members in the argument block.
  * Returns how many members a launch then has; 0: the transport has no such kernels here, or no member fits.
  */
-lfuse__carry lfuse__family_carry(lfuse__family family);
 int lfuse__list_carried(const lfuse__facts *facts, lfuse_transport transport, int count, lfuse__wanted *wanted);
 /*
  * ROWS: the class above has no form yet; these are its classes in every form that sizes within their bounds can ask

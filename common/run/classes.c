@@ -316,12 +316,6 @@ int lfuse__step_classes(const lfuse__plan_body *plan, const lfuse__step *step, b
     return 0;
 }
 
-lfuse__carry lfuse__family_carry(lfuse__family family)
-{
-    if (family == LFUSE__FAMILY_FOLD) return LFUSE__CARRY_FOLD;
-    return family == LFUSE__FAMILY_MULTI ? LFUSE__CARRY_CHUNKS : LFUSE__CARRY_PARTIAL;
-}
-
 /* Without being asked for, arguments carry what every CUDA device takes: larger blocks make a launch slower. */
 static uint32_t carried_bytes(const lfuse__facts *facts, lfuse_transport transport)
 {
@@ -340,7 +334,8 @@ int lfuse__list_carried(const lfuse__facts *facts, lfuse_transport transport, in
     for (i = 0; i < count; i++) {
         int most = carried;
         if (wanted[i].family != LFUSE__FAMILY_TABLE)
-            most = lfuse__carried_most(&wanted[i].k, lfuse__family_carry(wanted[i].family), facts, bytes);
+            most = lfuse__carried_most(&wanted[i].k, lfuse__kernel_families[wanted[i].family].carry, facts,
+                                       bytes);
         if (most < carried) carried = most;
     }
     for (i = 0; i < count; i++)

@@ -18,8 +18,8 @@ static lfuse_status compile_late(lfuse__body_entry *e, lfuse_device *dev, lfuse_
 
     if (!c) return lfuse__error(LFUSE_ERR_MEMORY, "out of host memory (%zu bytes)", sizeof *c);
     lfuse__log(LFUSE_LOG_INFO, "%s: compiling a kernel for %s (%d operands, rank %d, %d-bit indices)",
-               lfuse__device_facts(dev)->info.name, family == LFUSE__FAMILY_PRODUCT ? "a product of these sizes"
-               : "strides or sizes that are not the declared ones", k->noperands, k->rank, k->index64 ? 64 : 32);
+               lfuse__device_facts(dev)->info.name, lfuse__kernel_families[family].late, k->noperands, k->rank,
+               k->index64 ? 64 : 32);
     c->family = family;
     c->k = *k;
     strcpy(c->name, "late");

@@ -9,7 +9,7 @@ libfuse_core_la_SOURCES += \
 	%reldir%/copies.c %reldir%/entry.h \
 	%reldir%/evaluate.c \
 	%reldir%/foreach.c %reldir%/foreach.def %reldir%/foreach.h %reldir%/foreach_numbers.c \
-	%reldir%/furnish.c %reldir%/gemm.c %reldir%/groups.c %reldir%/idle.c %reldir%/immediate.c %reldir%/instance.c \
+	%reldir%/furnish.c %reldir%/gemm.c %reldir%/groups.c %reldir%/immediate.c %reldir%/instance.c \
 	%reldir%/instance.h %reldir%/launch.c %reldir%/list_args.c %reldir%/list_groups.c \
 	%reldir%/list_launch.c %reldir%/list_lines.c %reldir%/list_members.c %reldir%/list_products.c \
 	%reldir%/list_tables.c %reldir%/list_transport.c %reldir%/list_unified.c %reldir%/lists.c %reldir%/lists.h \
@@ -19,5 +19,5 @@ libfuse_core_la_SOURCES += \
 	%reldir%/gemm_race.c %reldir%/race.c %reldir%/race.h %reldir%/rates.c %reldir%/rates.h %reldir%/rows.c \
 	%reldir%/run.h %reldir%/scatter.c %reldir%/scratch.c %reldir%/share.c %reldir%/sizes.c %reldir%/strassen.c \
 	%reldir%/together.c %reldir%/trial.c %reldir%/trial.h %reldir%/trial_measure.c %reldir%/trial_name.c \
-	%reldir%/walk.c \
+	%reldir%/walk.c %reldir%/warm_up.c \
 	%reldir%/wants.c %reldir%/ways.c %reldir%/wisdom.c %reldir%/wisdom.h %reldir%/wisdom_file.c %reldir%/wisdom_lines.c

@@ -220,27 +220,16 @@ static bool renumber(lfuse_instance *in, lfuse__kernel_op *op)
 
 lfuse_status lfuse__kernel_op_place(lfuse_instance *in, lfuse__kernel_op *op)
 {
-    const bool moved = move_operands(in, op), other = renumber(in, op), rows = op->family == LFUSE__FAMILY_ROWS;
+    const lfuse__kernel_family *f = &lfuse__kernel_families[op->family];
+    const bool moved = move_operands(in, op), other = renumber(in, op);
 
     if (op->is_packed && !moved && !other) return LFUSE_OK;
     op->version++;
-    if (op->family == LFUSE__FAMILY_PRODUCT) {
-        LFUSE__TRY(lfuse__product_pack(&op->k, in->facts, &op->g, &op->packed));
-        op->is_packed = true;
-    } else if (op->family == LFUSE__FAMILY_STRASSEN) {
-        LFUSE__TRY(lfuse__strassen_pack(&op->k, in->facts, &op->g, &op->packed));
-        op->is_packed = true;
-    } else if (op->family == LFUSE__FAMILY_SCATTER) {
-        lfuse__scatter_pack(&op->k, in->facts, &op->g, &op->packed);
-        op->is_packed = true;
-    } else if (!op->is_packed) {
-        LFUSE__TRY(rows ? lfuse__rows_pack(&op->k, in->facts, &op->g, &op->packed)
-                        : lfuse__pointwise_pack(&op->k, in->facts, &op->g, &op->packed));
-        op->is_packed = true;
-    } else if (rows) {
-        lfuse__rows_rebind(&op->k, in->facts, &op->g, &op->packed);
-    } else {
-        lfuse__pointwise_rebind(&op->k, in->facts, &op->g, &op->packed);
+    if (op->is_packed && f->rebind) {
+        f->rebind(&op->k, in->facts, &op->g, &op->packed);
+        return LFUSE_OK;
     }
+    LFUSE__TRY(f->pack(&op->k, in->facts, &op->g, &op->packed));
+    op->is_packed = true;
     return LFUSE_OK;
 }

@@ -116,12 +116,9 @@ static int parts_of(const lfuse_instance *in)
     return in->tiling ? in->tiling->parts : 0;
 }
 
-/* Operations of these families launch something whatever the sizes: without elements there are none. */
 static bool launches(const lfuse__operation *o)
 {
-    if (o->kind != LFUSE__RUN_KERNEL || o->prepare) return false;
-    return o->as.kernel->family == LFUSE__FAMILY_PRODUCT || o->as.kernel->family == LFUSE__FAMILY_POINTWISE ||
-           o->as.kernel->family == LFUSE__FAMILY_ROWS;
+    return o->kind == LFUSE__RUN_KERNEL && !o->prepare && lfuse__kernel_families[o->as.kernel->family].launches;
 }
 
 /*

@@ -11,9 +11,6 @@
 #include <unistd.h>
 
 #include "common/base/error.h"
-#include "common/kernels/network.h"
-#include "common/kernels/product_grouped.h"
-#include "common/kernels/strassen.h"
 #include "common/run/bundle.h"
 #include "common/run/entry.h"
 
@@ -33,27 +30,12 @@ typedef struct job {
 
 static lfuse_status emit(lfuse__strbuf *out, const lfuse__compiled *c, const lfuse__facts *facts)
 {
-    switch (c->family) {
-    case LFUSE__FAMILY_POINTWISE: return lfuse__pointwise_emit(out, c->name, &c->k, facts);
-    case LFUSE__FAMILY_ROWS: return lfuse__rows_emit(out, c->name, &c->k, facts);
-    case LFUSE__FAMILY_MULTI: return lfuse__multi_emit(out, c->name, &c->k, facts);
-    case LFUSE__FAMILY_PARTIAL: return lfuse__members_partial_emit(out, c->name, &c->k, facts);
-    case LFUSE__FAMILY_FOLD: return lfuse__members_fold_emit(out, c->name, &c->k, facts);
-    case LFUSE__FAMILY_LINES: return lfuse__lines_emit(out, c->name, &c->k, facts);
-    case LFUSE__FAMILY_LINES_FOLD: return lfuse__lines_fold_emit(out, c->name, &c->k, facts);
-    case LFUSE__FAMILY_SCATTER: return lfuse__scatter_emit(out, c->name, &c->k, facts);
-    case LFUSE__FAMILY_PRODUCT: return lfuse__product_emit(out, c->name, &c->k, facts);
-    case LFUSE__FAMILY_STRASSEN: return lfuse__strassen_emit(out, c->name, &c->k, facts);
-    case LFUSE__FAMILY_GROUPED: return lfuse__grouped_emit(out, c->name, &c->k, facts);
-    case LFUSE__FAMILY_NETWORK: return lfuse__network_emit(out, c->name, &c->k, facts);
-    case LFUSE__FAMILY_BUNDLE: return lfuse__bundle_emit(out, c->name, c->bundle, facts);
-    case LFUSE__FAMILY_TABLE: break;
-    }
-    return lfuse__table_emit(out, c->name, facts);
+    if (c->bundle) return lfuse__bundle_emit(out, c->name, c->bundle, facts);
+    return lfuse__kernel_families[c->family].emit(out, c->name, &c->k, facts);
 }
 
 /* Devices that compile at the first launch of a kernel (PoCL) do so now: a launch that does nothing. */
-static lfuse_status touch(lfuse_device *dev, const lfuse__compiled *c)
+static lfuse_status warm_up(lfuse_device *dev, const lfuse__compiled *c)
 {
     static const uint64_t nothing[4096]; /* more than any argument block has */
     lfuse__bmem *none[LFUSE__MAX_BUFFERS] = { NULL };
@@ -62,8 +44,8 @@ static lfuse_status touch(lfuse_device *dev, const lfuse__compiled *c)
     lfuse_stream *s;
     lfuse_status status;
 
-    LFUSE__TRY(c->bundle ? lfuse__bundle_idle(c->bundle, lfuse__device_facts(dev), &args)
-                         : lfuse__kernels_idle(c->family, &c->k, lfuse__device_facts(dev), &args));
+    LFUSE__TRY(c->bundle ? lfuse__bundle_warm_up(c->bundle, lfuse__device_facts(dev), &args)
+                         : lfuse__kernel_warm_up(c->family, &c->k, lfuse__device_facts(dev), &args));
     args.words = nothing;
     args.buffers = none;
     LFUSE__TRY(lfuse__device_stream(dev, &s));
@@ -181,7 +163,7 @@ static lfuse_status compile(lfuse__body_entry *e, lfuse_device *dev, lfuse__comp
     status = write_texts(facts, first, end, all, place, &count);
     if (!status) status = build_all(all, count);
     for (c = first, i = 0; c != end && !status; c = c->next, i++) c->program = all[place[i]].made;
-    for (c = first; c != end && !status && facts->compiles_at_launch; c = c->next) status = touch(dev, c);
+    for (c = first; c != end && !status && facts->compiles_at_launch; c = c->next) status = warm_up(dev, c);
     for (i = 0; i < PROGRAMS; i++) lfuse__strbuf_free(&all[i].text);
     return status;
 }

@@ -22,7 +22,7 @@ static lfuse_status kernel_group(const lfuse__facts *facts, lfuse__family family
 {
     lfuse__launch_args args = { 0 };
 
-    LFUSE__TRY(lfuse__kernels_idle(family, k, facts, &args));
+    LFUSE__TRY(lfuse__kernel_warm_up(family, k, facts, &args));
     *group = args.group;
     return LFUSE_OK;
 }

@@ -1,0 +1,58 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The kernel families: what the library asks of a kernel without knowing which one it is. families.c has a row for
+ * each. A family that is asked for something else as well has functions of its own for that, which its callers know.
+ */
+#ifndef COMMON_KERNELS_FAMILIES_H
+#define COMMON_KERNELS_FAMILIES_H
+
+#include "common/kernels/kernel.h"
+
+typedef enum lfuse__family {
+    LFUSE__FAMILY_POINTWISE,
+    LFUSE__FAMILY_ROWS,
+    LFUSE__FAMILY_MULTI,
+    LFUSE__FAMILY_PARTIAL,
+    LFUSE__FAMILY_FOLD,
+    LFUSE__FAMILY_SCATTER,
+    LFUSE__FAMILY_PRODUCT,
+    LFUSE__FAMILY_STRASSEN,
+    LFUSE__FAMILY_GROUPED,
+    LFUSE__FAMILY_LINES,
+    LFUSE__FAMILY_LINES_FOLD,
+    LFUSE__FAMILY_NETWORK,
+    LFUSE__FAMILY_TABLE,  /* of the class nothing */
+    LFUSE__FAMILY_BUNDLE, /* of the class nothing; it has its own */
+    LFUSE__FAMILIES
+} lfuse__family;
+
+typedef struct lfuse__kernel_family {
+    /* Appends the text of a kernel `name` of the class. NULL: BUNDLE, whose text is made of several classes. */
+    lfuse_status (*emit)(lfuse__strbuf *out, const char *name, const lfuse__kernel_class *k, const lfuse__facts *facts);
+    /*
+     * Words and groups of a launch for a geometry. `rebind` does so again for the same sizes at other addresses or with
+     * other scalars; NULL: pack does. Both NULL: the launches are not described by a geometry (lists, networks).
+     */
+    lfuse_status (*pack)(const lfuse__kernel_class *k, const lfuse__facts *facts, const lfuse__geometry *g,
+                         lfuse__packed *packed);
+    void (*rebind)(const lfuse__kernel_class *k, const lfuse__facts *facts, const lfuse__geometry *g,
+                   lfuse__packed *packed);
+    /*
+     * Words and groups of a launch of one group that, with words of 0, touches no memory: for devices that compile a
+     * kernel when it is first launched. NULL: the family is of devices that compile when they are asked to, alone.
+     */
+    lfuse_status (*warm_up)(const lfuse__kernel_class *k, const lfuse__facts *facts, lfuse__packed *packed);
+    /* Memory arguments. Where own_buffers is not 0: a list kernel's own, which blocks of the list's memory follow. */
+    int (*buffers)(const lfuse__kernel_class *k);
+    int own_buffers;
+    lfuse__carry carry; /* list kernels: which of them finds its members in the argument block */
+    bool launches;      /* something is launched whatever the sizes are: without elements there is no launch */
+    const char *late;   /* what a kernel that no plan has foreseen is for, in messages */
+} lfuse__kernel_family;
+
+extern const lfuse__kernel_family lfuse__kernel_families[LFUSE__FAMILIES];
+
+/* The memory arguments of a kernel. */
+int lfuse__family_buffers(lfuse__family family, const lfuse__kernel_class *k, const lfuse__facts *facts);
+
+#endif
