@@ -121,8 +121,9 @@ typedef enum lfuse__step_kind {
                                as what such are made of, or both */
     LFUSE__STEP_ROWS,       /* the body's REDUCEs run over the last naxes loop axes; always at least one of each */
     LFUSE__STEP_BUNDLE,     /* independent steps in one launch: children[], each POINTWISE or ROWS */
-    LFUSE__STEP_NETWORK     /* products in one launch, each of which multiplies what the one before stores: children[],
+    LFUSE__STEP_NETWORK,    /* products in one launch, each of which multiplies what the one before stores: children[],
                                each GEMM of the native kind; operands and body: as network_kinds.c says */
+    LFUSE__STEP_KINDS
 } lfuse__step_kind;
 
 /*

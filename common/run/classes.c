@@ -3,7 +3,7 @@
 #include <string.h>
 
 #include "common/kernels/product.h"
-#include "common/run/body.h"
+#include "common/run/steps.h"
 
 /* Bytes, none of which may lie nowhere. */
 static bool same(const void *a, const void *b, int count, size_t element)
@@ -260,11 +260,47 @@ static void strassen_class(const lfuse__plan_body *plan, const lfuse__step *step
                                             .turned = s->turned };
 }
 
+/* ---- by kind of step: steps.c ---- */
+
+int lfuse__classes_of_loop(const lfuse__plan_body *plan, const lfuse__step *step, bool index64, lfuse__wanted *wanted)
+{
+    wanted[0].family = step->kind == LFUSE__STEP_ROWS ? LFUSE__FAMILY_ROWS : LFUSE__FAMILY_POINTWISE;
+    tensor_class(plan, step, index64, &wanted[0].k);
+    return 1;
+}
+
+int lfuse__classes_of_lists(const lfuse__plan_body *plan, const lfuse__step *step, bool index64, lfuse__wanted *wanted)
+{
+    const bool lines = step->kind == LFUSE__STEP_LINES;
+
+    (void)plan, (void)index64;
+    wanted[0].family = lines                             ? LFUSE__FAMILY_LINES_FOLD
+                       : step->kind == LFUSE__STEP_MULTI ? LFUSE__FAMILY_MULTI
+                                                         : LFUSE__FAMILY_FOLD;
+    list_class(step, &wanted[0].k);
+    wanted[1].family = LFUSE__FAMILY_TABLE;
+    wanted[2].family = lines ? LFUSE__FAMILY_LINES : LFUSE__FAMILY_PARTIAL;
+    wanted[2].k = wanted[0].k;
+    return lines || (step->kind == LFUSE__STEP_MEMBERS && lfuse__members_reduces(&wanted[0].k)) ? 3 : 2;
+}
+
+int lfuse__classes_of_grouped(const lfuse__plan_body *plan, const lfuse__step *step, bool index64,
+                              lfuse__wanted *wanted)
+{
+    (void)plan, (void)index64;
+    wanted[0].family = LFUSE__FAMILY_GROUPED;
+    grouped_class(step, &wanted[0].k);
+    wanted[1].family = LFUSE__FAMILY_TABLE;
+    return 2;
+}
+
 /* All phases, in order. */
-static int scatter_classes(const lfuse__step *step, lfuse__wanted *wanted)
+int lfuse__classes_of_scatter(const lfuse__plan_body *plan, const lfuse__step *step, bool index64,
+                              lfuse__wanted *wanted)
 {
     int i;
 
+    (void)plan, (void)index64;
     for (i = 0; i < LFUSE__SCATTER_SUM; i++) {
         wanted[i].family = LFUSE__FAMILY_SCATTER;
         lfuse__scatter_class((lfuse__scatter_phase)(i + 1), step->operands[0].type, step->operands[1].type,
@@ -273,47 +309,32 @@ static int scatter_classes(const lfuse__step *step, lfuse__wanted *wanted)
     return LFUSE__SCATTER_SUM;
 }
 
+int lfuse__classes_of_product(const lfuse__plan_body *plan, const lfuse__step *step, bool index64,
+                              lfuse__wanted *wanted)
+{
+    (void)index64;
+    if (!step->product.native) return 0;
+    wanted[0].family = LFUSE__FAMILY_PRODUCT;
+    product_class(plan, step, &wanted[0].k);
+    return 1;
+}
+
+int lfuse__classes_of_strassen(const lfuse__plan_body *plan, const lfuse__step *step, bool index64,
+                               lfuse__wanted *wanted)
+{
+    (void)index64;
+    wanted[0].family = LFUSE__FAMILY_STRASSEN;
+    strassen_class(plan, step, &wanted[0].k);
+    return 1;
+}
+
 int lfuse__step_classes(const lfuse__plan_body *plan, const lfuse__step *step, bool index64,
                         lfuse__wanted wanted[LFUSE__WANTED_MAX])
 {
+    const lfuse__step_row *row = &lfuse__step_rows[step->kind];
+
     memset(wanted, 0, LFUSE__WANTED_MAX * sizeof *wanted);
-    switch (step->kind) {
-    case LFUSE__STEP_POINTWISE:
-    case LFUSE__STEP_ROWS:
-        wanted[0].family = step->kind == LFUSE__STEP_ROWS ? LFUSE__FAMILY_ROWS : LFUSE__FAMILY_POINTWISE;
-        tensor_class(plan, step, index64, &wanted[0].k);
-        return 1;
-    case LFUSE__STEP_MULTI:
-    case LFUSE__STEP_MEMBERS:
-    case LFUSE__STEP_LINES:
-        wanted[0].family = step->kind == LFUSE__STEP_MULTI   ? LFUSE__FAMILY_MULTI
-                           : step->kind == LFUSE__STEP_LINES ? LFUSE__FAMILY_LINES_FOLD
-                                                             : LFUSE__FAMILY_FOLD;
-        list_class(step, &wanted[0].k);
-        wanted[1].family = LFUSE__FAMILY_TABLE;
-        wanted[2].family = step->kind == LFUSE__STEP_LINES ? LFUSE__FAMILY_LINES : LFUSE__FAMILY_PARTIAL;
-        wanted[2].k = wanted[0].k;
-        if (step->kind == LFUSE__STEP_LINES) return 3;
-        return step->kind == LFUSE__STEP_MEMBERS && lfuse__members_reduces(&wanted[0].k) ? 3 : 2;
-    case LFUSE__STEP_GROUPED:
-        wanted[0].family = LFUSE__FAMILY_GROUPED;
-        grouped_class(step, &wanted[0].k);
-        wanted[1].family = LFUSE__FAMILY_TABLE;
-        return 2;
-    case LFUSE__STEP_SCATTER: return scatter_classes(step, wanted);
-    case LFUSE__STEP_GEMM:
-        if (!step->product.native) return 0;
-        wanted[0].family = LFUSE__FAMILY_PRODUCT;
-        product_class(plan, step, &wanted[0].k);
-        return 1;
-    case LFUSE__STEP_STRASSEN:
-        wanted[0].family = LFUSE__FAMILY_STRASSEN;
-        strassen_class(plan, step, &wanted[0].k);
-        return 1;
-    case LFUSE__STEP_NETWORK:
-    case LFUSE__STEP_BUNDLE: break;
-    }
-    return 0;
+    return row->classes ? row->classes(plan, step, index64, wanted) : 0;
 }
 
 /* Without being asked for, arguments carry what every CUDA device takes: larger blocks make a launch slower. */

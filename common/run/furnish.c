@@ -7,6 +7,7 @@
 #include "common/base/error.h"
 #include "common/base/log.h"
 #include "common/run/loop.h"
+#include "common/run/steps.h"
 #include "common/run/trial.h"
 
 static lfuse_status grow(void **array, int count, int *capacity, size_t element)
@@ -96,22 +97,10 @@ static lfuse_status add_plan_buffers(lfuse_instance *in)
 
 static lfuse_status furnish_step(lfuse_instance *in, const lfuse__step *step)
 {
-    switch (step->kind) {
-    case LFUSE__STEP_POINTWISE:
-    case LFUSE__STEP_ROWS: return lfuse__furnish_kernel(in, step);
-    case LFUSE__STEP_GEMM:
-        return step->product.native ? lfuse__furnish_product(in, step) : lfuse__furnish_gemm(in, step);
-    case LFUSE__STEP_SCATTER: return lfuse__furnish_scatter(in, step);
-    case LFUSE__STEP_STRASSEN: return lfuse__furnish_strassen(in, step);
-    case LFUSE__STEP_BUNDLE: return lfuse__furnish_bundle(in, step);
-    case LFUSE__STEP_NETWORK: /* stands for stages, and is in none */
-        return lfuse__error(LFUSE_ERR_INVALID, "a network of %d layers in a stage", step->nchildren);
-    case LFUSE__STEP_MULTI:
-    case LFUSE__STEP_GROUPED:
-    case LFUSE__STEP_LINES:
-    case LFUSE__STEP_MEMBERS: break;
-    }
-    return lfuse__furnish_lists(in, step);
+    const lfuse__step_row *row = &lfuse__step_rows[step->kind];
+
+    if (row->furnish) return row->furnish(in, step);
+    return lfuse__error(LFUSE_ERR_INVALID, "a network of %d layers in a stage", step->nchildren);
 }
 
 void lfuse__drop_operations(lfuse_instance *in, int count)

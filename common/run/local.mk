@@ -17,7 +17,9 @@ libfuse_core_la_SOURCES += \
 	%reldir%/options.c %reldir%/overlap.c %reldir%/plan.c %reldir%/pointwise.c %reldir%/product.c \
 	%reldir%/product_classes.c %reldir%/programs.c \
 	%reldir%/gemm_race.c %reldir%/race.c %reldir%/race.h %reldir%/rates.c %reldir%/rates.h %reldir%/rows.c \
-	%reldir%/run.h %reldir%/scatter.c %reldir%/scratch.c %reldir%/share.c %reldir%/sizes.c %reldir%/strassen.c \
+	%reldir%/run.h %reldir%/scatter.c %reldir%/scratch.c %reldir%/share.c %reldir%/sizes.c \
+	%reldir%/steps.c %reldir%/steps.h \
+	%reldir%/strassen.c \
 	%reldir%/together.c %reldir%/trial.c %reldir%/trial.h %reldir%/trial_measure.c %reldir%/trial_name.c \
 	%reldir%/walk.c %reldir%/warm_up.c \
 	%reldir%/wants.c %reldir%/ways.c %reldir%/wisdom.c %reldir%/wisdom.h %reldir%/wisdom_file.c %reldir%/wisdom_lines.c

@@ -8,12 +8,13 @@
 #include "common/base/error.h"
 #include "common/base/log.h"
 #include "common/run/instance.h"
+#include "common/run/steps.h"
 
 /*
  * Launches for which a graph is the shorter way: an H200's host takes 3 us for a kernel of ours, 6 for one whose
  * groups all run at the same time, 7 for a product of cuBLASLt and 1.6 for a graph, whatever it holds.
  */
-enum { LEAST_LAUNCHES = 2, PRODUCT_LAUNCHES = 2, RESIDENT_LAUNCHES = 2, STEADY_RUNS = 2 };
+enum { LEAST_LAUNCHES = 2, PRODUCT_LAUNCHES = 2, STEADY_RUNS = 2 };
 
 static bool is_vendors(const lfuse__step *step)
 {
@@ -22,20 +23,7 @@ static bool is_vendors(const lfuse__step *step)
 
 static int launches_of(const lfuse__step *step)
 {
-    switch (step->kind) {
-    case LFUSE__STEP_GEMM: return is_vendors(step) ? PRODUCT_LAUNCHES : 1;
-    case LFUSE__STEP_NETWORK: return RESIDENT_LAUNCHES;
-    case LFUSE__STEP_MEMBERS:
-    case LFUSE__STEP_LINES: return 2;
-    case LFUSE__STEP_POINTWISE:
-    case LFUSE__STEP_STRASSEN:
-    case LFUSE__STEP_SCATTER:
-    case LFUSE__STEP_MULTI:
-    case LFUSE__STEP_GROUPED:
-    case LFUSE__STEP_ROWS:
-    case LFUSE__STEP_BUNDLE: break;
-    }
-    return 1;
+    return is_vendors(step) ? PRODUCT_LAUNCHES : lfuse__step_rows[step->kind].launches;
 }
 
 void lfuse__replay_print(const lfuse_plan *plan, lfuse__strbuf *text)
@@ -46,7 +34,7 @@ void lfuse__replay_print(const lfuse_plan *plan, lfuse__strbuf *text)
     for (i = 0; i < body->nstages; i++) {
         if (body->stages[i].network) {
             i += body->stages[i].covers - 1;
-            launches += RESIDENT_LAUNCHES;
+            launches += lfuse__step_rows[LFUSE__STEP_NETWORK].launches;
             patched++;
             continue;
         }
@@ -80,7 +68,7 @@ void lfuse__replay_furnish(lfuse_instance *in)
         if (op->kind == LFUSE__RUN_LISTS) launches += launches_of(op->step);
         else
             launches += op->kind == LFUSE__RUN_GEMM      ? PRODUCT_LAUNCHES
-                        : op->kind == LFUSE__RUN_NETWORK ? RESIDENT_LAUNCHES
+                        : op->kind == LFUSE__RUN_NETWORK ? lfuse__step_rows[LFUSE__STEP_NETWORK].launches
                                                          : 1;
     }
     in->replays = in->plan->replays && launches >= LEAST_LAUNCHES && !lfuse__instance_unified(in);

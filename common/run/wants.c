@@ -5,7 +5,7 @@
 
 #include "common/base/error.h"
 #include "common/run/bundle.h"
-#include "common/run/entry.h"
+#include "common/run/steps.h"
 
 lfuse__compiled *lfuse__entry_find(const lfuse__body_entry *e, lfuse__family family, const lfuse__kernel_class *k)
 {
@@ -68,7 +68,7 @@ static lfuse_status want_products(lfuse__body_entry *e, const lfuse__step *step,
  * Kernels of the transport. Where the count of a list decides on it, a plan has none of its own: its first instance
  * compiles those of the one that it takes, which is half as much.
  */
-static lfuse_status want_lists(lfuse__body_entry *e, const lfuse__step *step, const lfuse__facts *facts)
+lfuse_status lfuse__want_lists(lfuse__body_entry *e, const lfuse__step *step, const lfuse__facts *facts)
 {
     lfuse__wanted wanted[LFUSE__WANTED_MAX];
     const int count = lfuse__step_classes(e->plan, step, true, wanted);
@@ -187,7 +187,7 @@ static lfuse_status want_children(lfuse__body_entry *e, const lfuse__step *step,
 }
 
 /* Children whose sizes differ in class are met by compiling late; those of one kind are not. */
-static lfuse_status want_bundle(lfuse__body_entry *e, const lfuse__step *step, const lfuse__facts *facts)
+lfuse_status lfuse__want_bundle(lfuse__body_entry *e, const lfuse__step *step, const lfuse__facts *facts)
 {
     const size_t n = (size_t)step->nchildren + 1;
     lfuse__sharer *sharers = calloc(n, sizeof *sharers);
@@ -226,21 +226,20 @@ static bool is_spare(const lfuse__body_entry *e, const lfuse__stage *stage, int 
     return false;
 }
 
-static lfuse_status want_one(lfuse__body_entry *e, const lfuse__step *step, const lfuse__facts *facts)
+lfuse_status lfuse__want_classes(lfuse__body_entry *e, const lfuse__step *step, const lfuse__facts *facts)
 {
     bool small, large;
 
-    switch (step->kind) {
-    case LFUSE__STEP_BUNDLE: return want_bundle(e, step, facts);
-    case LFUSE__STEP_GROUPED: return LFUSE_OK; /* instances choose */
-    case LFUSE__STEP_MULTI:
-    case LFUSE__STEP_MEMBERS:
-    case LFUSE__STEP_LINES: return want_lists(e, step, facts);
-    default: break;
-    }
     lfuse__step_indexing(e->plan, step, &small, &large);
     if (small) LFUSE__TRY(want_step(e, step, facts, false));
     return large ? want_step(e, step, facts, true) : LFUSE_OK;
+}
+
+static lfuse_status want_one(lfuse__body_entry *e, const lfuse__step *step, const lfuse__facts *facts)
+{
+    const lfuse__step_row *row = &lfuse__step_rows[step->kind];
+
+    return row->want ? row->want(e, step, facts) : LFUSE_OK;
 }
 
 static lfuse_status want_stage(lfuse__body_entry *e, const lfuse__stage *stage, const lfuse__facts *facts)
