@@ -57,8 +57,8 @@ const lfuse__kernel_family lfuse__kernel_families[LFUSE__FAMILIES] = {
     [LFUSE__FAMILY_BUNDLE] = {.buffers = one_buffer, .late = other_strides},
 };
 
-int lfuse__family_buffers(lfuse__family family, const lfuse__kernel_class *k, const lfuse__facts *facts)
+int lfuse__family_buffers(const lfuse__kernel_class *k, const lfuse__facts *facts)
 {
-    const lfuse__kernel_family *f = &lfuse__kernel_families[family];
+    const lfuse__kernel_family *f = &lfuse__kernel_families[k->family];
     return f->own_buffers ? lfuse__list_buffers(facts, f->own_buffers) : f->buffers(k);
 }

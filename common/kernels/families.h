@@ -8,24 +8,6 @@
 
 #include "common/kernels/kernel.h"
 
-typedef enum lfuse__family {
-    LFUSE__FAMILY_POINTWISE,
-    LFUSE__FAMILY_ROWS,
-    LFUSE__FAMILY_MULTI,
-    LFUSE__FAMILY_PARTIAL,
-    LFUSE__FAMILY_FOLD,
-    LFUSE__FAMILY_SCATTER,
-    LFUSE__FAMILY_PRODUCT,
-    LFUSE__FAMILY_STRASSEN,
-    LFUSE__FAMILY_GROUPED,
-    LFUSE__FAMILY_LINES,
-    LFUSE__FAMILY_LINES_FOLD,
-    LFUSE__FAMILY_NETWORK,
-    LFUSE__FAMILY_TABLE,  /* of the class nothing */
-    LFUSE__FAMILY_BUNDLE, /* of the class nothing; it has its own */
-    LFUSE__FAMILIES
-} lfuse__family;
-
 typedef struct lfuse__kernel_family {
     /* Appends the text of a kernel `name` of the class. NULL: BUNDLE, whose text is made of several classes. */
     lfuse_status (*emit)(lfuse__strbuf *out, const char *name, const lfuse__kernel_class *k, const lfuse__facts *facts);
@@ -53,6 +35,6 @@ typedef struct lfuse__kernel_family {
 extern const lfuse__kernel_family lfuse__kernel_families[LFUSE__FAMILIES];
 
 /* The memory arguments of a kernel. */
-int lfuse__family_buffers(lfuse__family family, const lfuse__kernel_class *k, const lfuse__facts *facts);
+int lfuse__family_buffers(const lfuse__kernel_class *k, const lfuse__facts *facts);
 
 #endif

@@ -112,8 +112,28 @@ typedef struct lfuse__strassen_class {
     bool turned;               /* the factors' matrix is stored transposed */
 } lfuse__strassen_class;
 
-/* The text class of a pointwise or row kernel. */
+/* families.c has a row for each. */
+typedef enum lfuse__family {
+    LFUSE__FAMILY_POINTWISE,
+    LFUSE__FAMILY_ROWS,
+    LFUSE__FAMILY_MULTI,
+    LFUSE__FAMILY_PARTIAL,
+    LFUSE__FAMILY_FOLD,
+    LFUSE__FAMILY_SCATTER,
+    LFUSE__FAMILY_PRODUCT,
+    LFUSE__FAMILY_STRASSEN,
+    LFUSE__FAMILY_GROUPED,
+    LFUSE__FAMILY_LINES,
+    LFUSE__FAMILY_LINES_FOLD,
+    LFUSE__FAMILY_NETWORK,
+    LFUSE__FAMILY_TABLE,  /* of the class nothing */
+    LFUSE__FAMILY_BUNDLE, /* of the class nothing; it has its own */
+    LFUSE__FAMILIES
+} lfuse__family;
+
+/* The text class of a kernel. */
 typedef struct lfuse__kernel_class {
+    lfuse__family family;
     const lfuse__body *body;
     int noperands;
     lfuse__kernel_operand operands[LFUSE__MAX_OPERANDS];

@@ -35,6 +35,7 @@ int lfuse__scatter_class(lfuse__scatter_phase phase, lfuse_type type, lfuse_type
         [LFUSE__SCATTER_PLACE] = 3, [LFUSE__SCATTER_FIRSTS] = 2, [LFUSE__SCATTER_SUM] = 4,
     };
     memset(k, 0, sizeof *k);
+    k->family = LFUSE__FAMILY_SCATTER;
     k->body = &nothing;
     k->scatter = phase;
     k->rank = 1;

@@ -11,26 +11,22 @@ const lfuse__plan_body *lfuse__body_plan(const lfuse__body_entry *entry);
  * A kernel of a class: from the plan's program, or, for geometries that were not foreseen, compiled now (logged). The
  * class's body is copied where it has to be kept.
  */
-lfuse_status lfuse__body_kernel(lfuse__body_entry *entry, lfuse_device *dev, lfuse__family family,
-                                const lfuse__kernel_class *k, lfuse__kernel **kernel);
+lfuse_status lfuse__body_kernel(lfuse__body_entry *entry, lfuse_device *dev, const lfuse__kernel_class *k,
+                                lfuse__kernel **kernel);
 
-typedef struct lfuse__wanted {
-    lfuse__family family;
-    lfuse__kernel_class k;
-} lfuse__wanted;
 /*
  * Compiles what the entry lacks of these classes, in one program: lfuse__body_kernel then finds them. For kernels that
  * only an instance knows; their bodies are the plan's.
  */
-lfuse_status lfuse__body_want(lfuse__body_entry *entry, lfuse_device *dev, int count, const lfuse__wanted *wanted);
+lfuse_status lfuse__body_want(lfuse__body_entry *entry, lfuse_device *dev, int count,
+                              const lfuse__kernel_class *wanted);
 
 /* The same for several kernels in one; *bundle is the body's own, equal to `wanted`. */
 lfuse_status lfuse__body_bundle(lfuse__body_entry *entry, lfuse_device *dev, const lfuse__bundle *wanted,
                                 lfuse__kernel **kernel, const lfuse__bundle **bundle);
 
 /* warm_up.c: a launch of the kernel that does nothing: all its words are 0. */
-lfuse_status lfuse__kernel_warm_up(lfuse__family family, const lfuse__kernel_class *k, const lfuse__facts *facts,
-                                   lfuse__launch_args *args);
+lfuse_status lfuse__kernel_warm_up(const lfuse__kernel_class *k, const lfuse__facts *facts, lfuse__launch_args *args);
 
 lfuse_status lfuse__bundle_warm_up(const lfuse__bundle *b, const lfuse__facts *facts, lfuse__launch_args *args);
 
@@ -38,12 +34,12 @@ lfuse_status lfuse__bundle_warm_up(const lfuse__bundle *b, const lfuse__facts *f
 enum { LFUSE__WANTED_MAX = 6, LFUSE__SMALL_ARGUMENTS = 4096 };
 /* Returns how many there are; index64: the variant for large sizes. */
 int lfuse__step_classes(const lfuse__plan_body *plan, const lfuse__step *step, bool index64,
-                        lfuse__wanted wanted[LFUSE__WANTED_MAX]);
+                        lfuse__kernel_class wanted[LFUSE__WANTED_MAX]);
 /*
  * Steps over lists: turns the classes above into those of kernels that find their members in the argument block.
  * Returns how many members a launch then has; 0: the transport has no such kernels here, or no member fits.
  */
-int lfuse__list_carried(const lfuse__facts *facts, lfuse_transport transport, int count, lfuse__wanted *wanted);
+int lfuse__list_carried(const lfuse__facts *facts, lfuse_transport transport, int count, lfuse__kernel_class *wanted);
 /*
  * ROWS: the class above has no form yet; these are its classes in every form that sizes within their bounds can ask
  * for. Returns how many there are.

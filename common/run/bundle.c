@@ -220,7 +220,6 @@ static lfuse_status share(lfuse_instance *in, const lfuse__step *step, const chi
         if (children[i].main < 0) {
             empty_class(in, &step->children[i], &sharers[i], &empty[i]);
         } else {
-            sharers[i].family = in->operations[children[i].main].as.kernel->family;
             sharers[i].k = &in->operations[children[i].main].as.kernel->k;
         }
     }

@@ -7,8 +7,7 @@
 
 /* A kernel that would share one. */
 typedef struct lfuse__sharer {
-    lfuse__family family;        /* POINTWISE or ROWS */
-    const lfuse__kernel_class *k;
+    const lfuse__kernel_class *k; /* POINTWISE or ROWS */
     int launch, part;            /* the answer; equal classes of a launch are one part */
 } lfuse__sharer;
 

@@ -40,8 +40,8 @@ bool lfuse__class_equal(const lfuse__kernel_class *a, const lfuse__kernel_class 
     const lfuse__body *x = a->body, *y = b->body;
     int i;
 
-    if (a->noperands != b->noperands || a->rank != b->rank || a->index64 != b->index64 || !x != !y ||
-        a->form != b->form || a->naxes != b->naxes || a->team != b->team || a->held != b->held ||
+    if (a->family != b->family || a->noperands != b->noperands || a->rank != b->rank || a->index64 != b->index64 ||
+        !x != !y || a->form != b->form || a->naxes != b->naxes || a->team != b->team || a->held != b->held ||
         a->whole != b->whole || a->scatter != b->scatter || a->walk != b->walk || a->columns != b->columns ||
         a->carried != b->carried || a->groups != b->groups || !product_equal(&a->product, &b->product) ||
         !strassen_equal(&a->strassen, &b->strassen))
@@ -262,14 +262,16 @@ static void strassen_class(const lfuse__plan_body *plan, const lfuse__step *step
 
 /* ---- by kind of step: steps.c ---- */
 
-int lfuse__classes_of_loop(const lfuse__plan_body *plan, const lfuse__step *step, bool index64, lfuse__wanted *wanted)
+int lfuse__classes_of_loop(const lfuse__plan_body *plan, const lfuse__step *step, bool index64,
+                           lfuse__kernel_class *wanted)
 {
     wanted[0].family = step->kind == LFUSE__STEP_ROWS ? LFUSE__FAMILY_ROWS : LFUSE__FAMILY_POINTWISE;
-    tensor_class(plan, step, index64, &wanted[0].k);
+    tensor_class(plan, step, index64, &wanted[0]);
     return 1;
 }
 
-int lfuse__classes_of_lists(const lfuse__plan_body *plan, const lfuse__step *step, bool index64, lfuse__wanted *wanted)
+int lfuse__classes_of_lists(const lfuse__plan_body *plan, const lfuse__step *step, bool index64,
+                            lfuse__kernel_class *wanted)
 {
     const bool lines = step->kind == LFUSE__STEP_LINES;
 
@@ -277,59 +279,58 @@ int lfuse__classes_of_lists(const lfuse__plan_body *plan, const lfuse__step *ste
     wanted[0].family = lines                             ? LFUSE__FAMILY_LINES_FOLD
                        : step->kind == LFUSE__STEP_MULTI ? LFUSE__FAMILY_MULTI
                                                          : LFUSE__FAMILY_FOLD;
-    list_class(step, &wanted[0].k);
+    list_class(step, &wanted[0]);
     wanted[1].family = LFUSE__FAMILY_TABLE;
+    wanted[2] = wanted[0];
     wanted[2].family = lines ? LFUSE__FAMILY_LINES : LFUSE__FAMILY_PARTIAL;
-    wanted[2].k = wanted[0].k;
-    return lines || (step->kind == LFUSE__STEP_MEMBERS && lfuse__members_reduces(&wanted[0].k)) ? 3 : 2;
+    return lines || (step->kind == LFUSE__STEP_MEMBERS && lfuse__members_reduces(&wanted[0])) ? 3 : 2;
 }
 
 int lfuse__classes_of_grouped(const lfuse__plan_body *plan, const lfuse__step *step, bool index64,
-                              lfuse__wanted *wanted)
+                              lfuse__kernel_class *wanted)
 {
     (void)plan, (void)index64;
     wanted[0].family = LFUSE__FAMILY_GROUPED;
-    grouped_class(step, &wanted[0].k);
+    grouped_class(step, &wanted[0]);
     wanted[1].family = LFUSE__FAMILY_TABLE;
     return 2;
 }
 
 /* All phases, in order. */
 int lfuse__classes_of_scatter(const lfuse__plan_body *plan, const lfuse__step *step, bool index64,
-                              lfuse__wanted *wanted)
+                              lfuse__kernel_class *wanted)
 {
     int i;
 
     (void)plan, (void)index64;
     for (i = 0; i < LFUSE__SCATTER_SUM; i++) {
-        wanted[i].family = LFUSE__FAMILY_SCATTER;
         lfuse__scatter_class((lfuse__scatter_phase)(i + 1), step->operands[0].type, step->operands[1].type,
-                             &wanted[i].k);
+                             &wanted[i]);
     }
     return LFUSE__SCATTER_SUM;
 }
 
 int lfuse__classes_of_product(const lfuse__plan_body *plan, const lfuse__step *step, bool index64,
-                              lfuse__wanted *wanted)
+                              lfuse__kernel_class *wanted)
 {
     (void)index64;
     if (!step->product.native) return 0;
     wanted[0].family = LFUSE__FAMILY_PRODUCT;
-    product_class(plan, step, &wanted[0].k);
+    product_class(plan, step, &wanted[0]);
     return 1;
 }
 
 int lfuse__classes_of_strassen(const lfuse__plan_body *plan, const lfuse__step *step, bool index64,
-                               lfuse__wanted *wanted)
+                               lfuse__kernel_class *wanted)
 {
     (void)index64;
     wanted[0].family = LFUSE__FAMILY_STRASSEN;
-    strassen_class(plan, step, &wanted[0].k);
+    strassen_class(plan, step, &wanted[0]);
     return 1;
 }
 
 int lfuse__step_classes(const lfuse__plan_body *plan, const lfuse__step *step, bool index64,
-                        lfuse__wanted wanted[LFUSE__WANTED_MAX])
+                        lfuse__kernel_class wanted[LFUSE__WANTED_MAX])
 {
     const lfuse__step_row *row = &lfuse__step_rows[step->kind];
 
@@ -347,7 +348,7 @@ static uint32_t carried_bytes(const lfuse__facts *facts, lfuse_transport transpo
     return most < LFUSE__SMALL_ARGUMENTS ? most : LFUSE__SMALL_ARGUMENTS;
 }
 
-int lfuse__list_carried(const lfuse__facts *facts, lfuse_transport transport, int count, lfuse__wanted *wanted)
+int lfuse__list_carried(const lfuse__facts *facts, lfuse_transport transport, int count, lfuse__kernel_class *wanted)
 {
     const uint32_t bytes = carried_bytes(facts, transport);
     int i, carried = LFUSE__CARRIED_MOST;
@@ -355,12 +356,12 @@ int lfuse__list_carried(const lfuse__facts *facts, lfuse_transport transport, in
     for (i = 0; i < count; i++) {
         int most = carried;
         if (wanted[i].family != LFUSE__FAMILY_TABLE)
-            most = lfuse__carried_most(&wanted[i].k, lfuse__kernel_families[wanted[i].family].carry, facts,
+            most = lfuse__carried_most(&wanted[i], lfuse__kernel_families[wanted[i].family].carry, facts,
                                        bytes);
         if (most < carried) carried = most;
     }
     for (i = 0; i < count; i++)
-        if (wanted[i].family != LFUSE__FAMILY_TABLE) wanted[i].k.carried = carried;
+        if (wanted[i].family != LFUSE__FAMILY_TABLE) wanted[i].carried = carried;
     return carried;
 }
 

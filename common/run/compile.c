@@ -10,17 +10,16 @@
 #include "common/run/entry.h"
 
 /* A class that the plan did not foresee. Compiled without a lock; whoever comes second finds the program made. */
-static lfuse_status compile_late(lfuse__body_entry *e, lfuse_device *dev, lfuse__family family,
-                                 const lfuse__kernel_class *k, lfuse__compiled **made)
+static lfuse_status compile_late(lfuse__body_entry *e, lfuse_device *dev, const lfuse__kernel_class *k,
+                                 lfuse__compiled **made)
 {
     lfuse__compiled *c = calloc(1, sizeof *c), *other;
     lfuse_status status;
 
     if (!c) return lfuse__error(LFUSE_ERR_MEMORY, "out of host memory (%zu bytes)", sizeof *c);
     lfuse__log(LFUSE_LOG_INFO, "%s: compiling a kernel for %s (%d operands, rank %d, %d-bit indices)",
-               lfuse__device_facts(dev)->info.name, lfuse__kernel_families[family].late, k->noperands, k->rank,
+               lfuse__device_facts(dev)->info.name, lfuse__kernel_families[k->family].late, k->noperands, k->rank,
                k->index64 ? 64 : 32);
-    c->family = family;
     c->k = *k;
     strcpy(c->name, "late");
     status = lfuse__entry_compile(e, dev, c, NULL);
@@ -29,7 +28,7 @@ static lfuse_status compile_late(lfuse__body_entry *e, lfuse_device *dev, lfuse_
         return status;
     }
     pthread_mutex_lock(&e->lock);
-    other = lfuse__entry_find(e, family, k);
+    other = lfuse__entry_find(e, k);
     if (!other) {
         c->next = e->kernels;
         e->kernels = c;
@@ -50,25 +49,24 @@ static void free_list(lfuse__compiled *first)
 }
 
 /* Those of the classes that the entry lacks, in order and each once, not yet compiled. */
-static lfuse_status lacking(lfuse__body_entry *e, int count, const lfuse__wanted *wanted, lfuse__compiled **list)
+static lfuse_status lacking(lfuse__body_entry *e, int count, const lfuse__kernel_class *wanted, lfuse__compiled **list)
 {
     lfuse__compiled *first = NULL, **end = &first, *c;
     int i, k, n = 0;
 
     for (i = 0; i < count; i++) {
         pthread_mutex_lock(&e->lock);
-        c = lfuse__entry_find(e, wanted[i].family, &wanted[i].k);
+        c = lfuse__entry_find(e, &wanted[i]);
         pthread_mutex_unlock(&e->lock);
         for (k = 0; k < i && !c; k++)
-            if (wanted[k].family == wanted[i].family && lfuse__class_equal(&wanted[k].k, &wanted[i].k)) break;
+            if (lfuse__class_equal(&wanted[k], &wanted[i])) break;
         if (c || k < i) continue;
         c = calloc(1, sizeof *c);
         if (!c) {
             free_list(first);
             return lfuse__error(LFUSE_ERR_MEMORY, "out of host memory (%zu bytes)", sizeof *c);
         }
-        c->family = wanted[i].family;
-        c->k = wanted[i].k;
+        c->k = wanted[i];
         snprintf(c->name, sizeof c->name, "k%d", n++);
         *end = c;
         end = &c->next;
@@ -77,7 +75,7 @@ static lfuse_status lacking(lfuse__body_entry *e, int count, const lfuse__wanted
     return LFUSE_OK;
 }
 
-lfuse_status lfuse__body_want(lfuse__body_entry *e, lfuse_device *dev, int count, const lfuse__wanted *wanted)
+lfuse_status lfuse__body_want(lfuse__body_entry *e, lfuse_device *dev, int count, const lfuse__kernel_class *wanted)
 {
     lfuse__compiled *list, *next;
     lfuse_status status;
@@ -94,7 +92,7 @@ lfuse_status lfuse__body_want(lfuse__body_entry *e, lfuse_device *dev, int count
     pthread_mutex_lock(&e->lock);
     for (; list; list = next) {
         next = list->next;
-        if (lfuse__entry_find(e, list->family, &list->k)) { /* by another thread, out of the same program */
+        if (lfuse__entry_find(e, &list->k)) { /* by another thread, out of the same program */
             free(list);
             continue;
         }
@@ -116,7 +114,7 @@ static lfuse_status bundle_late(lfuse__body_entry *e, lfuse_device *dev, const l
     if (!c) return lfuse__error(LFUSE_ERR_MEMORY, "out of host memory (%zu bytes)", sizeof *c);
     lfuse__log(LFUSE_LOG_INFO, "%s: compiling a kernel of %d kernels for strides or sizes that are not the declared "
                "ones", lfuse__device_facts(dev)->info.name, n);
-    c->family = LFUSE__FAMILY_BUNDLE;
+    c->k.family = LFUSE__FAMILY_BUNDLE;
     strcpy(c->name, "late");
     status = lfuse__bundle_create(n, parts, &c->bundle);
     if (!status) status = lfuse__entry_compile(e, dev, c, NULL);
@@ -154,14 +152,14 @@ lfuse_status lfuse__body_bundle(lfuse__body_entry *e, lfuse_device *dev, const l
     return LFUSE_OK;
 }
 
-lfuse_status lfuse__body_kernel(lfuse__body_entry *e, lfuse_device *dev, lfuse__family family,
-                                const lfuse__kernel_class *k, lfuse__kernel **kernel)
+lfuse_status lfuse__body_kernel(lfuse__body_entry *e, lfuse_device *dev, const lfuse__kernel_class *k,
+                                lfuse__kernel **kernel)
 {
     lfuse__compiled *c;
 
     pthread_mutex_lock(&e->lock);
-    c = lfuse__entry_find(e, family, k);
+    c = lfuse__entry_find(e, k);
     pthread_mutex_unlock(&e->lock);
-    if (!c) LFUSE__TRY(compile_late(e, dev, family, k, &c));
+    if (!c) LFUSE__TRY(compile_late(e, dev, k, &c));
     return lfuse__kernel_create(c->program, c->name, kernel);
 }

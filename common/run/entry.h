@@ -13,7 +13,6 @@ enum { LFUSE__COMPILED_NAME = 16 };
 /* One kernel of one program. */
 typedef struct lfuse__compiled {
     struct lfuse__compiled *next;
-    lfuse__family family;
     lfuse__kernel_class k;
     lfuse__bundle *bundle;   /* BUNDLE: its own */
     lfuse__program *program; /* of the entry's list */
@@ -44,7 +43,7 @@ struct lfuse__body_entry {
 
 /* ---- wants.c ---- */
 /* The kernel in the entry's list, compiled or not; NULL: none. */
-lfuse__compiled *lfuse__entry_find(const lfuse__body_entry *e, lfuse__family family, const lfuse__kernel_class *k);
+lfuse__compiled *lfuse__entry_find(const lfuse__body_entry *e, const lfuse__kernel_class *k);
 lfuse__compiled *lfuse__entry_find_bundle(const lfuse__body_entry *e, const lfuse__bundle *b);
 /* Puts all kernels that the plan can foresee in the list, not yet compiled. */
 lfuse_status lfuse__entry_want_all(lfuse__body_entry *e, const lfuse__facts *facts);

@@ -58,7 +58,6 @@ typedef enum lfuse__op_kind {
 
 /* A pointwise or row kernel. */
 typedef struct lfuse__kernel_op {
-    lfuse__family family;
     lfuse__kernel_class k;
     lfuse__geometry g;
     lfuse__packed packed;
@@ -232,8 +231,8 @@ lfuse_status lfuse__furnish_kernel(lfuse_instance *in, const lfuse__step *step);
 lfuse_status lfuse__furnish_copy(lfuse_instance *in, const lfuse__step *step, int rank, const int64_t *extents,
                                  const lfuse__walk *target, const lfuse__walk *source);
 /* An operation whose class and geometry the caller completes. */
-lfuse_status lfuse__kernel_op_new(lfuse_instance *in, const lfuse__step *step, lfuse__family family,
-                                  const lfuse__body *body, const int *number_index, lfuse__kernel_op **made);
+lfuse_status lfuse__kernel_op_new(lfuse_instance *in, const lfuse__step *step, const lfuse__body *body,
+                                  const int *number_index, lfuse__kernel_op **made);
 /* The kernel of an operation that is complete: now, or, where in->together, for lfuse__operations_compile. */
 lfuse_status lfuse__kernel_op_take(lfuse_instance *in, lfuse__kernel_op *op);
 /*

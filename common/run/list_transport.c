@@ -66,11 +66,11 @@ static bool prefers_arguments(const lfuse_instance *in, const lfuse__step *step,
 }
 
 /* Of lists of different counts and sizes the answer may differ; `wanted` becomes the classes of what is chosen. */
-static lfuse_transport transport_of(const lfuse_instance *in, const lfuse__step *step, int count, lfuse__wanted *wanted,
-                                    int *most)
+static lfuse_transport transport_of(const lfuse_instance *in, const lfuse__step *step, int count,
+                                    lfuse__kernel_class *wanted, int *most)
 {
     const lfuse_transport asked = in->plan->transport;
-    lfuse__wanted carried[LFUSE__WANTED_MAX];
+    lfuse__kernel_class carried[LFUSE__WANTED_MAX];
     lfuse_transport transport = asked;
     int i;
 
@@ -82,18 +82,19 @@ static lfuse_transport transport_of(const lfuse_instance *in, const lfuse__step 
     return transport;
 }
 
-static int classes_of(const lfuse_instance *in, const lfuse__step *step, lfuse__wanted *wanted)
+static int classes_of(const lfuse_instance *in, const lfuse__step *step, lfuse__kernel_class *wanted)
 {
     const int count = lfuse__step_classes(in->body, step, true, wanted);
 
     /* Where that fails, lfuse__lists_compile has said so. */
-    if (step->kind == LFUSE__STEP_GROUPED && lfuse__list_choose_product(in, step, &wanted[0].k)) return 0;
+    if (step->kind == LFUSE__STEP_GROUPED && lfuse__list_choose_product(in, step, &wanted[0])) return 0;
     if (step->body.nnumbers && lfuse__step_groups(in, step) && wanted[0].family == LFUSE__FAMILY_MULTI)
-        wanted[0].k.groups = lfuse__multi_groups(&step->body);
+        wanted[0].groups = lfuse__multi_groups(&step->body);
     return count;
 }
 
-int lfuse__list_classes(const lfuse_instance *in, const lfuse__step *step, lfuse__wanted wanted[LFUSE__WANTED_MAX])
+int lfuse__list_classes(const lfuse_instance *in, const lfuse__step *step,
+                        lfuse__kernel_class wanted[LFUSE__WANTED_MAX])
 {
     int count = classes_of(in, step, wanted), i, n = 0, most;
     const lfuse_transport transport = transport_of(in, step, count, wanted, &most);
@@ -108,13 +109,13 @@ lfuse_status lfuse__list_choose(lfuse_instance *in, lfuse__list_op *op)
 {
     const int64_t members = lfuse__list_of(in, op->step->list)->count;
     const lfuse_transport asked = in->plan->transport;
-    lfuse__wanted wanted[LFUSE__WANTED_MAX];
+    lfuse__kernel_class wanted[LFUSE__WANTED_MAX];
     int most;
 
     op->transport = transport_of(in, op->step, classes_of(in, op->step, wanted), wanted, &most);
     if (asked == LFUSE_TRANSPORT_ARGS && !most) return refuse_args(in, op);
     if (asked == LFUSE_TRANSPORT_UNIFIED && !in->facts->info.svm) return refuse_unified(in);
-    op->k = wanted[0].k;
+    op->k = wanted[0];
     log_choice(in, op, members,
                asked != LFUSE_TRANSPORT_DEFAULT ? "asked for"
                : !most                          ? "the device reads a table as fast as its arguments, in one launch"

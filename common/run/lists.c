@@ -194,14 +194,13 @@ static lfuse__kernel **kernel_of(lfuse__list_op *op, lfuse__family family)
 
 static lfuse_status make_kernels(lfuse_instance *in, lfuse__list_op *op)
 {
-    lfuse__wanted wanted[LFUSE__WANTED_MAX];
+    lfuse__kernel_class wanted[LFUSE__WANTED_MAX];
     int i, count;
 
     LFUSE__TRY(lfuse__list_choose(in, op));
     count = lfuse__list_classes(in, op->step, wanted);
     for (i = 0; i < count; i++)
-        LFUSE__TRY(lfuse__body_kernel(in->plan->body, in->plan->dev, wanted[i].family, &wanted[i].k,
-                                      kernel_of(op, wanted[i].family)));
+        LFUSE__TRY(lfuse__body_kernel(in->plan->body, in->plan->dev, &wanted[i], kernel_of(op, wanted[i].family)));
     return LFUSE_OK;
 }
 
@@ -223,7 +222,7 @@ static bool is_needed(const lfuse_instance *in, const lfuse__step *step)
 
 lfuse_status lfuse__lists_compile(lfuse_instance *in)
 {
-    lfuse__wanted *wanted = NULL, *grown;
+    lfuse__kernel_class *wanted = NULL, *grown;
     lfuse_status status = LFUSE_OK;
     int i, k, count = 0;
 
@@ -242,7 +241,7 @@ lfuse_status lfuse__lists_compile(lfuse_instance *in)
             wanted = grown;
             if (step->kind == LFUSE__STEP_GROUPED) { /* what cannot be is said here, once */
                 lfuse__step_classes(in->body, step, true, wanted + count);
-                status = lfuse__list_choose_product(in, step, &wanted[count].k);
+                status = lfuse__list_choose_product(in, step, &wanted[count]);
                 if (status) goto out;
             }
             count += lfuse__list_classes(in, step, wanted + count);

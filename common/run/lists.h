@@ -123,7 +123,8 @@ int64_t lfuse__list_padded(int64_t elements);
 /* Which transport the op uses, and its kernel's class; logged. ERR_UNSUPPORTED where one is asked for in vain. */
 lfuse_status lfuse__list_choose(lfuse_instance *in, lfuse__list_op *op);
 /* The kernels that the step then has, for the lists of the instance; returns how many. */
-int lfuse__list_classes(const lfuse_instance *in, const lfuse__step *step, lfuse__wanted wanted[LFUSE__WANTED_MAX]);
+int lfuse__list_classes(const lfuse_instance *in, const lfuse__step *step,
+                        lfuse__kernel_class wanted[LFUSE__WANTED_MAX]);
 /* Follows the operands to where they are now: `fresh`, batches and what each transport makes of them. */
 lfuse_status lfuse__list_follow(lfuse_instance *in, lfuse__list_op *op, const lfuse__slot *slots);
 

@@ -49,6 +49,7 @@ static void class_of(const lfuse__step *step, lfuse__kernel_class *k)
     int i;
 
     memset(k, 0, sizeof *k);
+    k->family = LFUSE__FAMILY_NETWORK;
     k->body = &step->body;
     k->rank = 2;
     k->noperands = step->noperands;
@@ -271,7 +272,7 @@ lfuse_status lfuse__network_part(lfuse_instance *in, const lfuse__step *step, in
 
 static lfuse_status complete(lfuse_instance *in, lfuse__network_op *op)
 {
-    LFUSE__TRY(lfuse__body_kernel(in->plan->body, in->plan->dev, LFUSE__FAMILY_NETWORK, &op->k, &op->kernel));
+    LFUSE__TRY(lfuse__body_kernel(in->plan->body, in->plan->dev, &op->k, &op->kernel));
     op->bytes = (lfuse__network_workspace(&op->k, &op->network) + 255) / 256 * 256;
     LFUSE__TRY(lfuse__range_create(in->plan->dev, op->bytes, &op->workspace));
     LFUSE__TRY(lfuse__fill(in->stream, op->workspace, 0, 0, 8, op->bytes));

@@ -16,8 +16,8 @@ static bool as_declared(const lfuse_instance *in, const lfuse__step *step)
     return true;
 }
 
-lfuse_status lfuse__kernel_op_new(lfuse_instance *in, const lfuse__step *step, lfuse__family family,
-                                  const lfuse__body *body, const int *number_index, lfuse__kernel_op **made)
+lfuse_status lfuse__kernel_op_new(lfuse_instance *in, const lfuse__step *step, const lfuse__body *body,
+                                  const int *number_index, lfuse__kernel_op **made)
 {
     lfuse__kernel_op *op = calloc(1, sizeof *op);
     lfuse__operation *operation;
@@ -30,7 +30,6 @@ lfuse_status lfuse__kernel_op_new(lfuse_instance *in, const lfuse__step *step, l
         return status;
     }
     operation->as.kernel = op;
-    op->family = family;
     op->k.body = body;
     op->number_index = number_index;
     op->g.numbers = op->numbers;
@@ -63,7 +62,7 @@ static lfuse_status add_fold(lfuse_instance *in, const lfuse__step *step, const 
 {
     lfuse__kernel_op *fold;
 
-    LFUSE__TRY(lfuse__kernel_op_new(in, step, op->family, op->k.body, op->number_index, &fold));
+    LFUSE__TRY(lfuse__kernel_op_new(in, step, op->k.body, op->number_index, &fold));
     fold->k = op->k;
     fold->k.form = LFUSE__ROWS_FOLD;
     fold->g = op->g;
@@ -89,15 +88,15 @@ static lfuse_status finish(lfuse_instance *in, const lfuse__step *step, lfuse__k
 static lfuse_status furnish_declared(lfuse_instance *in, const lfuse__step *step, const lfuse__tensor_loop *l,
                                      bool large)
 {
-    lfuse__wanted wanted[LFUSE__WANTED_MAX];
+    lfuse__kernel_class wanted[LFUSE__WANTED_MAX];
     lfuse__kernel_op *op;
     lfuse__loop merged;
     int i, k, m;
 
     lfuse__step_classes(in->body, step, large, wanted);
     lfuse__plan_loop(in->body, step, l->naxes ? l->rank - l->naxes : -1, &merged);
-    LFUSE__TRY(lfuse__kernel_op_new(in, step, wanted[0].family, &step->body, step->numbers, &op));
-    op->k = wanted[0].k;
+    LFUSE__TRY(lfuse__kernel_op_new(in, step, &step->body, step->numbers, &op));
+    op->k = wanted[0];
     if (step->kind == LFUSE__STEP_ROWS) LFUSE__TRY(lfuse__row_choose(in, step, l, &op->k));
     for (m = 0; m < merged.rank; m++) {
         op->g.extents[m] = 1;
@@ -124,7 +123,8 @@ static lfuse_status furnish_merged(lfuse_instance *in, const lfuse__step *step, 
     lfuse__kernel_op *op;
     int i, k;
 
-    LFUSE__TRY(lfuse__kernel_op_new(in, step, family, body, number_index, &op));
+    LFUSE__TRY(lfuse__kernel_op_new(in, step, body, number_index, &op));
+    op->k.family = family;
     op->k.rank = l->rank;
     op->k.index64 = large;
     for (k = 0; k < l->rank; k++) op->g.extents[k] = l->extents[k];
@@ -220,7 +220,7 @@ static bool renumber(lfuse_instance *in, lfuse__kernel_op *op)
 
 lfuse_status lfuse__kernel_op_place(lfuse_instance *in, lfuse__kernel_op *op)
 {
-    const lfuse__kernel_family *f = &lfuse__kernel_families[op->family];
+    const lfuse__kernel_family *f = &lfuse__kernel_families[op->k.family];
     const bool moved = move_operands(in, op), other = renumber(in, op);
 
     if (op->is_packed && !moved && !other) return LFUSE_OK;

@@ -118,7 +118,7 @@ static int parts_of(const lfuse_instance *in)
 
 static bool launches(const lfuse__operation *o)
 {
-    return o->kind == LFUSE__RUN_KERNEL && !o->prepare && lfuse__kernel_families[o->as.kernel->family].launches;
+    return o->kind == LFUSE__RUN_KERNEL && !o->prepare && lfuse__kernel_families[o->as.kernel->k.family].launches;
 }
 
 /*
@@ -143,7 +143,7 @@ static lfuse_status add_phase(lfuse_instance *in, const lfuse__step *step, const
     int64_t extent;
     int i;
 
-    LFUSE__TRY(lfuse__kernel_op_new(in, step, LFUSE__FAMILY_PRODUCT, &step->body, step->numbers, &op));
+    LFUSE__TRY(lfuse__kernel_op_new(in, step, &step->body, step->numbers, &op));
     op->k = *c;
     op->k.product.phase = phase;
     memcpy(op->g.extents, p->sizes, sizeof p->sizes);
@@ -213,8 +213,8 @@ lfuse_status lfuse__product_extents(const lfuse_instance *in, const lfuse__step 
 
 lfuse_status lfuse__furnish_product(lfuse_instance *in, const lfuse__step *step)
 {
-    lfuse__wanted wanted[LFUSE__WANTED_MAX];
-    lfuse__kernel_class *c = &wanted[0].k;
+    lfuse__kernel_class wanted[LFUSE__WANTED_MAX];
+    lfuse__kernel_class *c = &wanted[0];
     const int64_t *s;
     product p;
     int i;

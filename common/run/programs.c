@@ -31,7 +31,7 @@ typedef struct job {
 static lfuse_status emit(lfuse__strbuf *out, const lfuse__compiled *c, const lfuse__facts *facts)
 {
     if (c->bundle) return lfuse__bundle_emit(out, c->name, c->bundle, facts);
-    return lfuse__kernel_families[c->family].emit(out, c->name, &c->k, facts);
+    return lfuse__kernel_families[c->k.family].emit(out, c->name, &c->k, facts);
 }
 
 /* Devices that compile at the first launch of a kernel (PoCL) do so now: a launch that does nothing. */
@@ -45,7 +45,7 @@ static lfuse_status warm_up(lfuse_device *dev, const lfuse__compiled *c)
     lfuse_status status;
 
     LFUSE__TRY(c->bundle ? lfuse__bundle_warm_up(c->bundle, lfuse__device_facts(dev), &args)
-                         : lfuse__kernel_warm_up(c->family, &c->k, lfuse__device_facts(dev), &args));
+                         : lfuse__kernel_warm_up(&c->k, lfuse__device_facts(dev), &args));
     args.words = nothing;
     args.buffers = none;
     LFUSE__TRY(lfuse__device_stream(dev, &s));
@@ -105,7 +105,7 @@ static lfuse_status write_texts(const lfuse__facts *facts, lfuse__compiled *firs
     lfuse__compiled *c;
 
     for (c = first; c != end; c = c->next, i++) {
-        if (c->family == LFUSE__FAMILY_TABLE && most > 1) {
+        if (c->k.family == LFUSE__FAMILY_TABLE && most > 1) {
             strcpy(c->name, "table");
             if (table < 0) table = n++;
             place[i] = table;

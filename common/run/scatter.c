@@ -95,7 +95,7 @@ static lfuse_status add_phase(lfuse_instance *in, const scattering *s, lfuse__sc
     int i;
 
     lfuse__scatter_class(phase, s->source.own.type, s->indices.own.type, &k);
-    LFUSE__TRY(lfuse__kernel_op_new(in, s->step, LFUSE__FAMILY_SCATTER, k.body, NULL, &op));
+    LFUSE__TRY(lfuse__kernel_op_new(in, s->step, k.body, NULL, &op));
     op->k = k;
     memcpy(op->g.extents, s->sizes, sizeof s->sizes);
     for (i = 0; i < k.noperands; i++) {

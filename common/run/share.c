@@ -17,12 +17,12 @@ typedef struct shared {
     const lfuse__kernel_class *parts[MOST_PARTS];
 } shared;
 
-static lfuse_status kernel_group(const lfuse__facts *facts, lfuse__family family, const lfuse__kernel_class *k,
+static lfuse_status kernel_group(const lfuse__facts *facts, const lfuse__kernel_class *k,
                                  unsigned *group)
 {
     lfuse__launch_args args = { 0 };
 
-    LFUSE__TRY(lfuse__kernel_warm_up(family, k, facts, &args));
+    LFUSE__TRY(lfuse__kernel_warm_up(k, facts, &args));
     *group = args.group;
     return LFUSE_OK;
 }
@@ -73,7 +73,7 @@ static lfuse_status give_launch(shared *list, int *n, const lfuse__facts *facts,
     unsigned group;
     int i;
 
-    LFUSE__TRY(kernel_group(facts, s->family, s->k, &group));
+    LFUSE__TRY(kernel_group(facts, s->k, &group));
     for (i = *n - 1; i >= 0; i--)
         if (may_join(&list[i], facts, s, group)) break;
     if (i < 0) {
@@ -88,16 +88,15 @@ static lfuse_status give_launch(shared *list, int *n, const lfuse__facts *facts,
 
 /* Classes of kernels that can share a launch, of one width of indices. */
 static int classes_of(const lfuse__plan_body *plan, const lfuse__step *step, const lfuse__facts *facts, bool index64,
-                      lfuse__family *family, lfuse__kernel_class *classes)
+                      lfuse__kernel_class *classes)
 {
-    lfuse__wanted wanted[LFUSE__WANTED_MAX];
+    lfuse__kernel_class wanted[LFUSE__WANTED_MAX];
     int i, n, kept = 0;
 
     lfuse__step_classes(plan, step, index64, wanted);
-    *family = wanted[0].family;
-    classes[0] = wanted[0].k;
-    if (*family != LFUSE__FAMILY_ROWS) return 1;
-    n = lfuse__row_classes(plan, step, facts, &wanted[0].k, classes);
+    classes[0] = wanted[0];
+    if (classes[0].family != LFUSE__FAMILY_ROWS) return 1;
+    n = lfuse__row_classes(plan, step, facts, &wanted[0], classes);
     for (i = 0; i < n; i++)
         if (classes[i].form != LFUSE__ROWS_PARTIAL && classes[i].form != LFUSE__ROWS_FOLD) classes[kept++] = classes[i];
     return kept;
@@ -111,8 +110,8 @@ int lfuse__child_class(const lfuse__plan_body *plan, const lfuse__step *step, co
     int n = 0;
 
     lfuse__step_indexing(plan, step, &small, &large);
-    if (small) n = classes_of(plan, step, facts, false, &sharer->family, classes);
-    if (large) n += classes_of(plan, step, facts, true, &sharer->family, classes + n);
+    if (small) n = classes_of(plan, step, facts, false, classes);
+    if (large) n += classes_of(plan, step, facts, true, classes + n);
     if (n) *k = classes[index < n ? index : n - 1];
     sharer->k = k;
     return n;

@@ -48,13 +48,13 @@ static lfuse__stride_class inner_class(int64_t stride)
 
 static lfuse_status add_kernel(lfuse_instance *in, const lfuse__step *step, const matrices *m)
 {
-    lfuse__wanted wanted[LFUSE__WANTED_MAX];
+    lfuse__kernel_class wanted[LFUSE__WANTED_MAX];
     lfuse__kernel_op *op;
     int i, k;
 
     lfuse__step_classes(in->body, step, false, wanted);
-    LFUSE__TRY(lfuse__kernel_op_new(in, step, LFUSE__FAMILY_STRASSEN, &step->body, step->numbers, &op));
-    op->k = wanted[0].k;
+    LFUSE__TRY(lfuse__kernel_op_new(in, step, &step->body, step->numbers, &op));
+    op->k = wanted[0];
     for (i = 0; i < 2; i++) {
         op->g.extents[i] = m->extents[i];
         op->g.extents[2 + i] = m->padded[i];

@@ -11,7 +11,7 @@
 lfuse_status lfuse__kernel_op_take(lfuse_instance *in, lfuse__kernel_op *op)
 {
     if (in->together || op->kernel) return LFUSE_OK;
-    return lfuse__body_kernel(in->plan->body, in->plan->dev, op->family, &op->k, &op->kernel);
+    return lfuse__body_kernel(in->plan->body, in->plan->dev, &op->k, &op->kernel);
 }
 
 static lfuse__kernel_op *lacking(const lfuse__operation *o)
@@ -19,14 +19,14 @@ static lfuse__kernel_op *lacking(const lfuse__operation *o)
     return o->kind == LFUSE__RUN_KERNEL && o->as.kernel && !o->as.kernel->kernel ? o->as.kernel : NULL;
 }
 
-static int list(const lfuse_instance *in, int first, lfuse__wanted *wanted)
+static int list(const lfuse_instance *in, int first, lfuse__kernel_class *wanted)
 {
     lfuse__kernel_op *op;
     int i, count = 0;
 
     for (i = first; i < in->noperations; i++)
         if ((op = lacking(&in->operations[i])))
-            wanted[count++] = (lfuse__wanted){ .family = op->family, .k = op->k };
+            wanted[count++] = op->k;
     return count;
 }
 
@@ -43,7 +43,7 @@ static lfuse_status take(lfuse_instance *in)
 
 lfuse_status lfuse__operations_want(const lfuse_instance *in, int first)
 {
-    lfuse__wanted *wanted = malloc(((size_t)(in->noperations - first) + 1) * sizeof *wanted);
+    lfuse__kernel_class *wanted = malloc(((size_t)(in->noperations - first) + 1) * sizeof *wanted);
     lfuse_status status = LFUSE_OK;
     int count;
 

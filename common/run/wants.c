@@ -7,23 +7,22 @@
 #include "common/run/bundle.h"
 #include "common/run/steps.h"
 
-lfuse__compiled *lfuse__entry_find(const lfuse__body_entry *e, lfuse__family family, const lfuse__kernel_class *k)
+lfuse__compiled *lfuse__entry_find(const lfuse__body_entry *e, const lfuse__kernel_class *k)
 {
     lfuse__compiled *c;
 
     for (c = e->kernels; c; c = c->next)
-        if (c->family == family && lfuse__class_equal(&c->k, k)) return c;
+        if (lfuse__class_equal(&c->k, k)) return c;
     return NULL;
 }
 
 /* Puts one more kernel in the list, not yet compiled: it has no program. */
-static lfuse_status want(lfuse__body_entry *e, lfuse__family family, const lfuse__kernel_class *k,
+static lfuse_status want(lfuse__body_entry *e, const lfuse__kernel_class *k,
                          lfuse__compiled **made)
 {
     lfuse__compiled *c = calloc(1, sizeof *c);
 
     if (!c) return lfuse__error(LFUSE_ERR_MEMORY, "out of host memory (%zu bytes)", sizeof *c);
-    c->family = family;
     c->k = *k;
     snprintf(c->name, sizeof c->name, "k%d", e->nkernels++);
     c->next = e->kernels;
@@ -32,11 +31,11 @@ static lfuse_status want(lfuse__body_entry *e, lfuse__family family, const lfuse
     return LFUSE_OK;
 }
 
-static lfuse_status want_once(lfuse__body_entry *e, lfuse__family family, const lfuse__kernel_class *k)
+static lfuse_status want_once(lfuse__body_entry *e, const lfuse__kernel_class *k)
 {
     lfuse__compiled *c;
 
-    return lfuse__entry_find(e, family, k) ? LFUSE_OK : want(e, family, k, &c);
+    return lfuse__entry_find(e, k) ? LFUSE_OK : want(e, k, &c);
 }
 
 static lfuse_status want_rows(lfuse__body_entry *e, const lfuse__step *step, const lfuse__facts *facts,
@@ -48,7 +47,7 @@ static lfuse_status want_rows(lfuse__body_entry *e, const lfuse__step *step, con
 
     if (!classes) return lfuse__error(LFUSE_ERR_MEMORY, "out of host memory (%d classes)", LFUSE__ROW_CLASSES);
     count = lfuse__row_classes(e->plan, step, facts, k, classes);
-    for (i = 0; i < count && !status; i++) status = want_once(e, LFUSE__FAMILY_ROWS, &classes[i]);
+    for (i = 0; i < count && !status; i++) status = want_once(e, &classes[i]);
     free(classes);
     return status;
 }
@@ -60,7 +59,7 @@ static lfuse_status want_products(lfuse__body_entry *e, const lfuse__step *step,
     const int count = lfuse__step_products(e->plan, step, facts, k, classes);
     int i;
 
-    for (i = 0; i < count; i++) LFUSE__TRY(want_once(e, LFUSE__FAMILY_PRODUCT, &classes[i]));
+    for (i = 0; i < count; i++) LFUSE__TRY(want_once(e, &classes[i]));
     return LFUSE_OK;
 }
 
@@ -70,7 +69,7 @@ static lfuse_status want_products(lfuse__body_entry *e, const lfuse__step *step,
  */
 lfuse_status lfuse__want_lists(lfuse__body_entry *e, const lfuse__step *step, const lfuse__facts *facts)
 {
-    lfuse__wanted wanted[LFUSE__WANTED_MAX];
+    lfuse__kernel_class wanted[LFUSE__WANTED_MAX];
     const int count = lfuse__step_classes(e->plan, step, true, wanted);
     const bool carried = lfuse__list_carried(facts, e->transport, count, wanted) != 0;
     const bool args = e->transport == LFUSE_TRANSPORT_ARGS, written = !args && e->transport != LFUSE_TRANSPORT_UNIFIED;
@@ -79,7 +78,7 @@ lfuse_status lfuse__want_lists(lfuse__body_entry *e, const lfuse__step *step, co
     if (carried != args) return LFUSE_OK; /* not decided yet, or refused to instances */
     for (i = 0; i < count; i++)
         if (wanted[i].family != LFUSE__FAMILY_TABLE || written)
-            LFUSE__TRY(want_once(e, wanted[i].family, &wanted[i].k));
+            LFUSE__TRY(want_once(e, &wanted[i]));
     return LFUSE_OK;
 }
 
@@ -89,20 +88,20 @@ static lfuse_status want_network(lfuse__body_entry *e, const lfuse__step *step, 
     const int count = lfuse__network_classes(e->plan, step, facts, classes, whole);
     int i;
 
-    for (i = 0; i < count; i++) LFUSE__TRY(want_once(e, LFUSE__FAMILY_NETWORK, &classes[i]));
+    for (i = 0; i < count; i++) LFUSE__TRY(want_once(e, &classes[i]));
     return LFUSE_OK;
 }
 
 static lfuse_status want_step(lfuse__body_entry *e, const lfuse__step *step, const lfuse__facts *facts, bool index64)
 {
-    lfuse__wanted wanted[LFUSE__WANTED_MAX];
+    lfuse__kernel_class wanted[LFUSE__WANTED_MAX];
     const int count = lfuse__step_classes(e->plan, step, index64, wanted);
     int i;
 
     for (i = 0; i < count; i++)
-        LFUSE__TRY(wanted[i].family == LFUSE__FAMILY_ROWS      ? want_rows(e, step, facts, &wanted[i].k)
-                   : wanted[i].family == LFUSE__FAMILY_PRODUCT ? want_products(e, step, facts, &wanted[i].k)
-                                                               : want_once(e, wanted[i].family, &wanted[i].k));
+        LFUSE__TRY(wanted[i].family == LFUSE__FAMILY_ROWS      ? want_rows(e, step, facts, &wanted[i])
+                   : wanted[i].family == LFUSE__FAMILY_PRODUCT ? want_products(e, step, facts, &wanted[i])
+                                                               : want_once(e, &wanted[i]));
     return LFUSE_OK;
 }
 
@@ -111,14 +110,14 @@ lfuse__compiled *lfuse__entry_find_bundle(const lfuse__body_entry *e, const lfus
     lfuse__compiled *c;
 
     for (c = e->kernels; c; c = c->next)
-        if (c->family == LFUSE__FAMILY_BUNDLE && lfuse__bundle_equal(c->bundle, b)) return c;
+        if (c->k.family == LFUSE__FAMILY_BUNDLE && lfuse__bundle_equal(c->bundle, b)) return c;
     return NULL;
 }
 
 /* Takes the bundle over. */
 static lfuse_status want_launch(lfuse__body_entry *e, lfuse__bundle *b)
 {
-    static const lfuse__kernel_class nothing;
+    static const lfuse__kernel_class nothing = { .family = LFUSE__FAMILY_BUNDLE };
     lfuse_status status;
     lfuse__compiled *c;
 
@@ -126,7 +125,7 @@ static lfuse_status want_launch(lfuse__body_entry *e, lfuse__bundle *b)
         lfuse__bundle_destroy(b);
         return LFUSE_OK;
     }
-    status = want(e, LFUSE__FAMILY_BUNDLE, &nothing, &c);
+    status = want(e, &nothing, &c);
     if (status) lfuse__bundle_destroy(b);
     else c->bundle = b;
     return status;
@@ -148,7 +147,7 @@ static lfuse_status want_launches(lfuse__body_entry *e, const lfuse__step *step,
     for (i = 0; i < launches; i++) {
         LFUSE__TRY(lfuse__bundle_of(facts, sharers, step->nchildren, i, &b));
         for (k = 0; k < step->nchildren && !b; k++)
-            if (sharers[k].launch == i) LFUSE__TRY(want_once(e, sharers[k].family, sharers[k].k));
+            if (sharers[k].launch == i) LFUSE__TRY(want_once(e, sharers[k].k));
         if (b) LFUSE__TRY(want_launch(e, b));
     }
     return LFUSE_OK;
@@ -158,16 +157,16 @@ static lfuse_status want_launches(lfuse__body_entry *e, const lfuse__step *step,
 static lfuse_status want_staged(lfuse__body_entry *e, const lfuse__step *step, const lfuse__facts *facts, bool index64)
 {
     lfuse__kernel_class *classes = malloc(LFUSE__ROW_CLASSES * sizeof *classes);
-    lfuse__wanted wanted[LFUSE__WANTED_MAX];
+    lfuse__kernel_class wanted[LFUSE__WANTED_MAX];
     lfuse_status status = LFUSE_OK;
     int i, count;
 
     if (!classes) return lfuse__error(LFUSE_ERR_MEMORY, "out of host memory (%d classes)", LFUSE__ROW_CLASSES);
     lfuse__step_classes(e->plan, step, index64, wanted);
-    count = lfuse__row_classes(e->plan, step, facts, &wanted[0].k, classes);
+    count = lfuse__row_classes(e->plan, step, facts, &wanted[0], classes);
     for (i = 0; i < count && !status; i++)
         if (classes[i].form == LFUSE__ROWS_PARTIAL || classes[i].form == LFUSE__ROWS_FOLD)
-            status = want_once(e, LFUSE__FAMILY_ROWS, &classes[i]);
+            status = want_once(e, &classes[i]);
     free(classes);
     return status;
 }

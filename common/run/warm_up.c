@@ -3,20 +3,19 @@
 #include "common/base/error.h"
 #include "common/run/body.h"
 
-lfuse_status lfuse__kernel_warm_up(lfuse__family family, const lfuse__kernel_class *k, const lfuse__facts *facts,
-                                   lfuse__launch_args *args)
+lfuse_status lfuse__kernel_warm_up(const lfuse__kernel_class *k, const lfuse__facts *facts, lfuse__launch_args *args)
 {
-    const lfuse__kernel_family *f = &lfuse__kernel_families[family];
+    const lfuse__kernel_family *f = &lfuse__kernel_families[k->family];
     lfuse__packed packed;
 
     if (!f->warm_up)
         return lfuse__error(LFUSE_ERR_UNSUPPORTED, "%s compiles at the first launch: kernels of family %d are for "
-                            "devices that do not", facts->info.name, (int)family);
+                            "devices that do not", facts->info.name, (int)k->family);
     LFUSE__TRY(f->warm_up(k, facts, &packed));
     args->groups = 1;
     args->group = packed.group;
     args->nwords = k->carried ? lfuse__carried_words(k, f->carry) : packed.nwords;
-    args->nbuffers = (unsigned)lfuse__family_buffers(family, k, facts);
+    args->nbuffers = (unsigned)lfuse__family_buffers(k, facts);
     return LFUSE_OK;
 }
 
@@ -25,9 +24,7 @@ lfuse_status lfuse__bundle_warm_up(const lfuse__bundle *b, const lfuse__facts *f
     const lfuse__bundle_part *parts;
 
     lfuse__bundle_parts(b, &parts);
-    LFUSE__TRY(lfuse__kernel_warm_up(parts[0].k.form == LFUSE__ROWS_NONE ? LFUSE__FAMILY_POINTWISE
-                                                                         : LFUSE__FAMILY_ROWS,
-                                     &parts[0].k, facts, args));
+    LFUSE__TRY(lfuse__kernel_warm_up(&parts[0].k, facts, args));
     args->nwords = (unsigned)lfuse__bundle_words(b);
     args->nbuffers = (unsigned)lfuse__bundle_buffers(b, facts);
     return LFUSE_OK;

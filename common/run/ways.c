@@ -22,10 +22,10 @@ typedef struct sizes {
 
 static lfuse_status sizes_of(lfuse_instance *in, const lfuse__step *s, sizes *z)
 {
-    lfuse__wanted wanted[LFUSE__WANTED_MAX];
+    lfuse__kernel_class wanted[LFUSE__WANTED_MAX];
 
     lfuse__step_classes(in->body, s, false, wanted);
-    z->c = wanted[0].k;
+    z->c = wanted[0];
     return lfuse__product_extents(in, s, z->extents);
 }
 
