@@ -11,11 +11,21 @@ static bool same(const void *a, const void *b, int count, size_t element)
     return !count || !memcmp(a, b, (size_t)count * element);
 }
 
+/* Member by member, as there is padding between them; constants by their bits. */
+static bool instr_equal(const lfuse__instr *x, const lfuse__instr *y)
+{
+    return x->kind == y->kind && x->op == y->op && x->type == y->type && x->from == y->from && x->a == y->a &&
+           x->b == y->b && x->c == y->c && !memcmp(&x->number, &y->number, sizeof x->number);
+}
+
 static bool body_equal(const lfuse__body *x, const lfuse__body *y)
 {
-    return x->ninstr == y->ninstr && x->nstores == y->nstores && x->nnumbers == y->nnumbers &&
-           same(x->instr, y->instr, x->ninstr, sizeof *x->instr) &&
-           same(x->stores, y->stores, x->nstores, sizeof *x->stores) &&
+    int i;
+
+    if (x->ninstr != y->ninstr || x->nstores != y->nstores || x->nnumbers != y->nnumbers) return false;
+    for (i = 0; i < x->ninstr; i++)
+        if (!instr_equal(&x->instr[i], &y->instr[i])) return false;
+    return same(x->stores, y->stores, x->nstores, sizeof *x->stores) &&
            same(x->number_types, y->number_types, x->nnumbers, sizeof *x->number_types);
 }
 

@@ -5,8 +5,10 @@
  */
 #include <math.h>
 #include <stdlib.h>
+#include <string.h>
 #include <unistd.h>
 
+#include "common/run/body.h"
 #include "tests/run/rig.h"
 
 enum { ELEMENTS = 3000, LONG = 100 /* functions, that a program has enough of it */ };
@@ -157,6 +159,31 @@ START_TEST(one_of_them_fails)
 }
 END_TEST
 
+/* What lies between the members of an instruction tells nothing; a kernel was compiled twice for it. */
+START_TEST(equal_bodies_are_one_class)
+{
+    lfuse__instr instr[2];
+    lfuse__body bodies[2];
+    lfuse__kernel_class k[2];
+    int i;
+
+    for (i = 0; i < 2; i++) {
+        memset(&instr[i], i ? 0x55 : 0xaa, sizeof instr[i]);
+        instr[i].kind = LFUSE__I_CONST, instr[i].op = instr[i].from = 0, instr[i].type = LFUSE_F32;
+        instr[i].a = instr[i].b = instr[i].c = -1;
+        instr[i].number = 0.0;
+        bodies[i] = (lfuse__body){ .ninstr = 1, .instr = &instr[i] };
+        k[i] = (lfuse__kernel_class){ .body = &bodies[i], .rank = 1 };
+    }
+    ck_assert(lfuse__class_equal(&k[0], &k[1]));
+    instr[1].number = -0.0;
+    ck_assert(!lfuse__class_equal(&k[0], &k[1]));
+    instr[1].number = 0.0;
+    k[1].family = LFUSE__FAMILY_ROWS;
+    ck_assert(!lfuse__class_equal(&k[0], &k[1]));
+}
+END_TEST
+
 static Suite *suite_programs(void)
 {
     Suite *s = suite_create("run");
@@ -168,6 +195,7 @@ static Suite *suite_programs(void)
     tcase_add_test(t, others_are_one_program);
     tcase_add_test(t, time_of_first_launches);
     tcase_add_test(t, one_of_them_fails);
+    tcase_add_test(t, equal_bodies_are_one_class);
     tcase_set_timeout(t, 120);
     suite_add_tcase(s, t);
     return s;
