@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Which tiles a product gets, and what its kernels are told; the results are check_devices' (tiles.c). */
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -124,6 +125,27 @@ START_TEST(batches)
     ck_assert_int_eq(c.product.rows * c.product.columns, 128 * 128);
     ck_assert(!lfuse__product_choose(&facts, most, false, &c));
     ck_assert_int_eq(c.product.rows * c.product.columns, 128 * 128);
+}
+END_TEST
+
+/* The cost model counts on so many groups of a compute unit: every kernel's registers are limited to what they have. */
+START_TEST(residents_are_a_limit)
+{
+    lfuse__facts facts = facts_of(LFUSE__PRODUCTS_PORTABLE);
+    for (int i = 0; i < LFUSE__TILES_SHAPES; i++) {
+        lfuse__strbuf text = LFUSE__STRBUF_INIT;
+        lfuse__kernel_class c;
+        char limit[32];
+        class_of(&c, LFUSE_F32);
+        ck_assert(!lfuse__product_choose(&facts, (int64_t[]){64, 64, 64}, false, &c));
+        lfuse__tiles_shape(&c.product, i);
+        ck_assert_int_gt(c.product.beside, 1);
+        if (c.product.units) continue;
+        ck_assert(!lfuse__product_emit(&text, "k", &c, &facts));
+        snprintf(limit, sizeof limit, "KERNEL_BESIDE(k, %d, %d,", lfuse__tiles_threads(&c.product), c.product.beside);
+        ck_assert_msg(strstr(text.data, limit), "shape %d: no %s", i, limit);
+        lfuse__strbuf_free(&text);
+    }
 }
 END_TEST
 
@@ -612,6 +634,7 @@ static Suite *suite_product_tiles(void)
     tcase_add_test(tcase, shapes);
     tcase_add_test(tcase, local_memory);
     tcase_add_test(tcase, batches);
+    tcase_add_test(tcase, residents_are_a_limit);
     tcase_add_test(tcase, batches_of_two_types);
     tcase_add_test(tcase, batches_of_few_rows);
     tcase_add_test(tcase, tiles_of_any_size);
