@@ -10,8 +10,8 @@ const lfuse__op_row lfuse__ops[LFUSE__OP_COUNT] = {
 
 const lfuse__fold_row lfuse__folds[LFUSE__REDUCE_COUNT] = {
 #define LFUSE__FOLD(op, name, word, type, combine, identity)                                                           \
-    [LFUSE__REDUCE_##op] = {#name,   "member_" #name,          "list_" #name, "line_" #name,                           \
-                            word,    LFUSE__FOLD_##type,       combine,       LFUSE__IDENTITY_##identity},
+    [LFUSE__REDUCE_##op] = {#name, "member_" #name, "list_" #name, "line_" #name, word, LFUSE__FOLD_##type, combine,   \
+                            LFUSE__IDENTITY_##identity},
 #define LFUSE__REDUCTION(...)
 #include "common/graph/reductions.def"
 #undef LFUSE__FOLD

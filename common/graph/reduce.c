@@ -56,14 +56,9 @@ lfuse_value lfuse__build_reduce(lfuse_graph *g, const char *call, lfuse__reduce 
 /* The words of reductions.def. */
 #define A a
 #define V v
+#define R(name, ...) lfuse__op_##name(__VA_ARGS__)
 #define R_NUMBER(x) lfuse__build_constant(v.graph, x)
 #define R_BOOL(x) lfuse__to_type(call, x, LFUSE_BOOL)
-#define R_ABS(x) lfuse__op_abs(x)
-#define R_SQRT(x) lfuse__op_sqrt(x)
-#define R_MUL(x, y) lfuse__op_mul(x, y)
-#define R_DIV(x, y) lfuse__op_div(x, y)
-#define R_EQ(x, y) lfuse__op_eq(x, y)
-#define R_NE(x, y) lfuse__op_ne(x, y)
 #define R_COUNT lfuse__count_value(call, a, set)
 
 #define LFUSE__FOLD(...)

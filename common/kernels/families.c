@@ -14,47 +14,39 @@ static lfuse_status emit_table(lfuse__strbuf *out, const char *name, const lfuse
     return lfuse__table_emit(out, name, facts);
 }
 
-static int one_buffer(const lfuse__kernel_class *k)
+static int table_buffers(const lfuse__kernel_class *k)
 {
     (void)k;
     return 1;
 }
 
-static const char other_strides[] = "strides or sizes that are not the declared ones";
-static const char sizes[] = "a product of these sizes";
-
 const lfuse__kernel_family lfuse__kernel_families[LFUSE__FAMILIES] = {
     [LFUSE__FAMILY_POINTWISE] = {.emit = lfuse__pointwise_emit, .pack = lfuse__pointwise_pack,
                                  .rebind = lfuse__pointwise_rebind, .warm_up = lfuse__pointwise_warm_up,
-                                 .buffers = lfuse__kernel_buffers, .launches = true, .late = other_strides},
+                                 .buffers = lfuse__kernel_buffers, .launches = true},
     [LFUSE__FAMILY_ROWS] = {.emit = lfuse__rows_emit, .pack = lfuse__rows_pack, .rebind = lfuse__rows_rebind,
-                            .warm_up = lfuse__rows_warm_up, .buffers = lfuse__kernel_buffers, .launches = true,
-                            .late = other_strides},
+                            .warm_up = lfuse__rows_warm_up, .buffers = lfuse__kernel_buffers, .launches = true},
     [LFUSE__FAMILY_SCATTER] = {.emit = lfuse__scatter_emit, .pack = lfuse__scatter_pack,
-                               .warm_up = lfuse__scatter_warm_up, .buffers = lfuse__kernel_buffers,
-                               .late = other_strides},
+                               .warm_up = lfuse__scatter_warm_up, .buffers = lfuse__kernel_buffers},
     [LFUSE__FAMILY_PRODUCT] = {.emit = lfuse__product_emit, .pack = lfuse__product_pack,
                                .warm_up = lfuse__product_warm_up, .buffers = lfuse__kernel_buffers, .launches = true,
-                               .late = sizes},
+                               .late = "a product of these sizes"},
     [LFUSE__FAMILY_STRASSEN] = {.emit = lfuse__strassen_emit, .pack = lfuse__strassen_pack,
-                                .warm_up = lfuse__strassen_warm_up, .buffers = lfuse__kernel_buffers,
-                                .late = other_strides},
+                                .warm_up = lfuse__strassen_warm_up, .buffers = lfuse__kernel_buffers},
     [LFUSE__FAMILY_MULTI] = {.emit = lfuse__multi_emit, .warm_up = lfuse__multi_warm_up, .own_buffers = 2,
-                             .carry = LFUSE__CARRY_CHUNKS, .late = other_strides},
+                             .carry = LFUSE__CARRY_CHUNKS},
     [LFUSE__FAMILY_PARTIAL] = {.emit = lfuse__members_partial_emit, .warm_up = lfuse__members_partial_warm_up,
-                               .own_buffers = 3, .carry = LFUSE__CARRY_PARTIAL, .late = other_strides},
+                               .own_buffers = 3, .carry = LFUSE__CARRY_PARTIAL},
     [LFUSE__FAMILY_FOLD] = {.emit = lfuse__members_fold_emit, .warm_up = lfuse__members_fold_warm_up,
-                            .own_buffers = 3, .carry = LFUSE__CARRY_FOLD, .late = other_strides},
+                            .own_buffers = 3, .carry = LFUSE__CARRY_FOLD},
     [LFUSE__FAMILY_LINES] = {.emit = lfuse__lines_emit, .warm_up = lfuse__lines_warm_up, .own_buffers = 3,
-                             .carry = LFUSE__CARRY_PARTIAL, .late = other_strides},
+                             .carry = LFUSE__CARRY_PARTIAL},
     [LFUSE__FAMILY_LINES_FOLD] = {.emit = lfuse__lines_fold_emit, .warm_up = lfuse__lines_warm_up, .own_buffers = 3,
-                                  .carry = LFUSE__CARRY_PARTIAL, .late = other_strides},
+                                  .carry = LFUSE__CARRY_PARTIAL},
     [LFUSE__FAMILY_GROUPED] = {.emit = lfuse__grouped_emit, .warm_up = lfuse__grouped_warm_up, .own_buffers = 3,
-                               .carry = LFUSE__CARRY_PARTIAL, .late = other_strides},
-    [LFUSE__FAMILY_NETWORK] = {.emit = lfuse__network_emit, .buffers = one_buffer, .late = other_strides},
-    [LFUSE__FAMILY_TABLE] = {.emit = emit_table, .warm_up = lfuse__table_warm_up, .buffers = one_buffer,
-                             .late = other_strides},
-    [LFUSE__FAMILY_BUNDLE] = {.buffers = one_buffer, .late = other_strides},
+                               .carry = LFUSE__CARRY_PARTIAL},
+    [LFUSE__FAMILY_NETWORK] = {.emit = lfuse__network_emit},
+    [LFUSE__FAMILY_TABLE] = {.emit = emit_table, .warm_up = lfuse__table_warm_up, .buffers = table_buffers},
 };
 
 int lfuse__family_buffers(const lfuse__kernel_class *k, const lfuse__facts *facts)

@@ -9,7 +9,7 @@
 #include "common/kernels/kernel.h"
 
 typedef struct lfuse__kernel_family {
-    /* Appends the text of a kernel `name` of the class. NULL: BUNDLE, whose text is made of several classes. */
+    /* Appends the text of a kernel `name` of the class. NULL: BUNDLE, whose text is of several classes. */
     lfuse_status (*emit)(lfuse__strbuf *out, const char *name, const lfuse__kernel_class *k, const lfuse__facts *facts);
     /*
      * Words and groups of a launch for a geometry. `rebind` does so again for the same sizes at other addresses or with
@@ -24,17 +24,17 @@ typedef struct lfuse__kernel_family {
      * kernel when it is first launched. NULL: the family is of devices that compile when they are asked to, alone.
      */
     lfuse_status (*warm_up)(const lfuse__kernel_class *k, const lfuse__facts *facts, lfuse__packed *packed);
-    /* Memory arguments. Where own_buffers is not 0: a list kernel's own, which blocks of the list's memory follow. */
+    /* How many memory arguments. List kernels: own_buffers, which the blocks of the list's memory follow. */
     int (*buffers)(const lfuse__kernel_class *k);
     int own_buffers;
     lfuse__carry carry; /* list kernels: which of them finds its members in the argument block */
     bool launches;      /* something is launched whatever the sizes are: without elements there is no launch */
-    const char *late;   /* what a kernel that no plan has foreseen is for, in messages */
+    const char *late;   /* what a kernel is for that no plan has foreseen, in messages; NULL: other strides or sizes */
 } lfuse__kernel_family;
 
 extern const lfuse__kernel_family lfuse__kernel_families[LFUSE__FAMILIES];
 
-/* The memory arguments of a kernel. */
+/* Returns how many memory arguments a kernel has, of a family with a warm_up. */
 int lfuse__family_buffers(const lfuse__kernel_class *k, const lfuse__facts *facts);
 
 #endif

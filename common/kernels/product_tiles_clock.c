@@ -10,8 +10,8 @@
  *   residents  groups that a compute unit has registers and local memory for; the kernel is compiled for so many
  *   wait       cycles of a k-tile that pass beside its products where nobody else has any to do
  *   rate       products a cycle of a full unit
- * Fitted to the times of all tilings of 38 products on an H100 (f32), those on units for matrices to times on an H200.
- * Other devices differ by factors that are about the same for all.
+ * Fitted to the times of all tilings of 38 products on an H100 (f32), when 16 x 32 x 32 had room for four groups alone;
+ * those on units for matrices to times on an H200. Other devices differ by factors that are about the same for all.
  */
 typedef struct shape {
     int rows, columns, depth, item_rows, item_columns, slices, ahead;
@@ -78,15 +78,18 @@ static const shape *shape_of(const lfuse__product_class *p)
 }
 
 /*
- * Fitted with the table above, in cycles:
- *   start          of a launch beside its groups' products; `round`: of each further round of groups
- *   slicing        of an element of a tile, for each slice of k but one: they are added through local memory
- *   meeting        of groups that meet; `latency`: of a way to memory, for up to `on_the_way` vectors of a work-item
- *   overlap        what launches gain of which the next comes up early
- *   worth          Parts of k are taken where they gain 1 - 1 / worth: what they write costs more than what is counted
- *   worth_sharing  here. So it is with tiles that are shared out, of which many are whole.
+ * In cycles, fitted with the table above:
+ *   start          of a launch beside its groups' products
+ *   another_round  of each round of groups behind the first
+ *   slicing        of an element of a tile for each slice but the first: slices are added through local memory
+ *   meeting        of groups that meet
+ *   latency        of a way to memory, for up to `on_the_way` vectors of a work-item
+ *   overlap        that a launch gains where the next one comes up beside it
+ * and factors of the time, as what parts write costs more than what is counted here:
+ *   worth          of products with parts of k
+ *   worth_sharing  of tiles that are shared out, of which many are whole
  */
-static const double start = LFUSE__TILES_START, a_round = 500, slicing = 0.21, meeting = LFUSE__TILES_MEETING,
+static const double start = LFUSE__TILES_START, another_round = 500, slicing = 0.21, meeting = LFUSE__TILES_MEETING,
                     latency = 1100, on_the_way = 16, worth = 1.07, worth_sharing = 1.1, overlap = 2800;
 
 /* Groups of each unit; a double, as a large batch of large products has more than any integer holds. */
@@ -124,7 +127,7 @@ bool lfuse__tiles_hand_over(const lfuse__product_class *p, const lfuse__facts *f
     return s && hands_over(s, facts, !p->split, (double)groups);
 }
 
-/* Of `beside` groups of a compute unit. */
+/* Returns the cycles in which `beside` groups of a compute unit add up their slices. */
 static double slices_time(const shape *s, int by, double beside)
 {
     return slicing * (s->slices - 1) * (double)(s->rows / by) * (s->columns / by) * beside / s->residents;
@@ -140,7 +143,7 @@ static double time_of(const shape *s, int by, const lfuse__facts *facts, const l
     const double vectors = tile * by / 4 / items * (double)c->parts; /* that each adds up in the end */
     const double end = c->parts > 1 ? meeting + latency * ceil(vectors / on_the_way) : 0;
     const double round = (double)lfuse__tiles_parts(c->slabs, c->parts) * slab + slices_time(s, by, beside);
-    const double time = start + rounds * round + (rounds - 1) * a_round + end;
+    const double time = start + rounds * round + (rounds - 1) * another_round + end;
     const double gained = facts->overlaps && hands_over(s, facts, c->parts == 1, groups) ? overlap : 0;
     return (c->parts > 1 ? worth * time : time) - gained;
 }

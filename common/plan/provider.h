@@ -20,8 +20,8 @@ static inline bool lfuse__tiles_fit(const lfuse__facts *facts)
 
 /*
  * f32 on an H100 and an H200 beside the library of the device's maker. That library is faster with one row, where more
- * than a launch counts. With 2 to 32 rows it takes as long as with 32, and tiles take 0.5 to 0.85 of that; 0.5 to 0.97
- * for layers of 64 rows up to 2048 wide and cubes of up to 512, 0.95 to 1 for cubes of 1024; more above, and where
+ * than a launch counts. With 2 to 32 rows it takes as long as with 32, and tiles take 0.5 to 0.85 of that; 0.4 to 0.97
+ * for layers of 64 rows up to 2048 wide and cubes of up to 512, 0.93 to 1 for cubes of 1024; more above, and where
  * parts of a deep k have to be added. For f16 and bf16 it has the device's units for matrices. The portable library
  * takes 1.4 to 2.5 times as long as tiles. In f64 nobody has measured them.
  */
@@ -32,7 +32,7 @@ typedef struct lfuse__tiles_range {
 } lfuse__tiles_range;
 static const lfuse__tiles_range lfuse__tiles_ranges[] = {
     { 512, 8192, 1 << 30 }, { 33, INT64_MAX, 1 << 28 }, { 2, 8192, 1 << 29 }, { 2, INT64_MAX, 1 << 28 },
-    { 0, INT64_MAX, 1 << 12 }, /* a launch is all that counts, for every type */
+    { 0, INT64_MAX, 1 << 12 }, /* a launch is all that counts, for every type but f64 */
 };
 enum {
     LFUSE__TILES_RANGES = sizeof lfuse__tiles_ranges / sizeof *lfuse__tiles_ranges,
@@ -98,8 +98,8 @@ static inline lfuse__computes lfuse__computes_by_default(const lfuse__facts *fac
     const int64_t m = low[0] > 1 ? low[0] : 1, n = low[1] > 1 ? low[1] : 1; /* of none, nothing is computed */
     int i;
 
-    if (lfuse__native_by_default(facts, type, m, n, low[2]) &&
-        lfuse__native_by_default(facts, type, high[0], high[1], high[2]) &&
+    if (lfuse__native_by_default(facts, type, m, high[1], high[2]) &&
+        lfuse__native_by_default(facts, type, high[0], n, high[2]) &&
         (!tuned || (double)high[0] * (double)high[1] * (double)high[2] <= LFUSE__TILES_ALWAYS))
         return LFUSE__COMPUTES_NATIVE;
     for (i = 0; i < LFUSE__TILES_RANGES; i++)

@@ -13,13 +13,14 @@
 static lfuse_status compile_late(lfuse__body_entry *e, lfuse_device *dev, const lfuse__kernel_class *k,
                                  lfuse__compiled **made)
 {
+    const char *late = lfuse__kernel_families[k->family].late;
     lfuse__compiled *c = calloc(1, sizeof *c), *other;
     lfuse_status status;
 
     if (!c) return lfuse__error(LFUSE_ERR_MEMORY, "out of host memory (%zu bytes)", sizeof *c);
     lfuse__log(LFUSE_LOG_INFO, "%s: compiling a kernel for %s (%d operands, rank %d, %d-bit indices)",
-               lfuse__device_facts(dev)->info.name, lfuse__kernel_families[k->family].late, k->noperands, k->rank,
-               k->index64 ? 64 : 32);
+               lfuse__device_facts(dev)->info.name, late ? late : "strides or sizes that are not the declared ones",
+               k->noperands, k->rank, k->index64 ? 64 : 32);
     c->k = *k;
     strcpy(c->name, "late");
     status = lfuse__entry_compile(e, dev, c, NULL);

@@ -2,7 +2,7 @@
 /* Reductions, and the row work around them. */
 #include <stdio.h>
 
-#include "common/graph/op.h"
+#include "common/graph/reduce.h"
 #include "tests/cases/cases.h"
 
 static const int last[1] = {-1};
@@ -55,18 +55,25 @@ static void kinds_over_12(harness *h) { kinds_over(h, 6); }
 static void kinds_over_all(harness *h) { kinds_over(h, 7); }
 
 /* A row of reductions.def, over the last axis: what it takes and gives as the head of that file says. */
-typedef enum takes { NUMBERS, SAME, INDEX, TRUTH, FLOATING } takes;
 typedef lfuse_value reducer(lfuse_value a, int count, const int *axes, int keepdims);
-static void reduce_by(harness *h, const char *name, reducer *make, takes types, lfuse__reduce fold, lfuse_value x,
-                      lfuse_type type)
+static void reduce_by(harness *h, const char *name, reducer *make, lfuse__reduction_types types, lfuse__reduce fold,
+                      lfuse_value x, lfuse_type type)
 {
     const bool floating = lfuse__is_floating(type);
-    const lfuse_type result = types == TRUTH                                    ? LFUSE_BOOL
-                              : types == INDEX || (types == NUMBERS && !floating) ? LFUSE_I64
-                                                                                 : type;
-    if (types == FLOATING ? !floating : (types == SAME || types == INDEX) && type == LFUSE_BOOL) return;
+    lfuse_type result = type;
+    switch (types) {
+    case LFUSE__REDUCES_NUMBERS: result = floating ? type : LFUSE_I64; break;
+    case LFUSE__REDUCES_INDEX: result = LFUSE_I64; /* fall through */
+    case LFUSE__REDUCES_SAME:
+        if (type == LFUSE_BOOL) return;
+        break;
+    case LFUSE__REDUCES_TRUTH: result = LFUSE_BOOL; break;
+    case LFUSE__REDUCES_FLOATING:
+        if (!floating) return;
+        break;
+    }
     if (floating && fold == LFUSE__REDUCE_PROD) x = near_one(h, x);
-    if (types == NUMBERS) h_output(h, name, make(x, 1, last, 1), result, 2, LFUSE_DIMS(9, 1), PLAIN);
+    if (types == LFUSE__REDUCES_NUMBERS) h_output(h, name, make(x, 1, last, 1), result, 2, LFUSE_DIMS(9, 1), PLAIN);
     else h_output(h, name, make(x, 1, last, 0), result, 1, LFUSE_DIMS(9), PLAIN);
 }
 
@@ -76,7 +83,7 @@ static void kinds_of(harness *h, lfuse_type type)
                             type == LFUSE_F32 || !lfuse__is_floating(type) ? NORMAL : POSITIVE);
 #define LFUSE__FOLD(...)
 #define LFUSE__REDUCTION(name, types, fold, ...)                                                                       \
-    reduce_by(h, #name, lfuse_##name, types, LFUSE__REDUCE_##fold, x, type);
+    reduce_by(h, #name, lfuse_##name, LFUSE__REDUCES_##types, LFUSE__REDUCE_##fold, x, type);
 #include "common/graph/reductions.def"
 #undef LFUSE__FOLD
 #undef LFUSE__REDUCTION

@@ -240,10 +240,23 @@ START_TEST(updates)
 {
     lfuse_value x;
     gpu();
+    x = input(1);
+    lfuse_update(x, chain(x, 0, 3));
+    expect(1, 2);
+    ck_assert(!plan->stages[0].network);
+}
+END_TEST
+
+/* Where the last layer is a launch of its own, it is that which stores, and the network that reads. */
+START_TEST(updates_behind_a_network)
+{
+    lfuse_value x;
+    gpu();
     x = input(4);
     lfuse_update(x, chain(x, 0, 3));
     expect(1, 2);
-    ck_assert_int_lt(plan->stages[0].covers, plan->nstages); /* who writes x is not who reads it */
+    ck_assert(plan->stages[0].network && !plan->stages[plan->nstages - 1].network);
+    ck_assert_int_eq(plan->stages[0].covers, plan->nstages - 1);
 }
 END_TEST
 
@@ -371,6 +384,7 @@ static Suite *suite_network(void)
     tcase_add_test(c, skipped_over);
     tcase_add_test(c, alone);
     tcase_add_test(c, updates);
+    tcase_add_test(c, updates_behind_a_network);
     tcase_add_test(c, numbers);
     tcase_add_test(c, many_rows);
     tcase_add_test(c, other_devices);

@@ -148,6 +148,24 @@ START_TEST(rows_of_unknown_number)
 }
 END_TEST
 
+/* Only where no sizes within the bounds are the vendor's: the shortest side may meet the longest of the others. */
+START_TEST(bounds_of_several_sizes)
+{
+    static const struct { int64_t low[3], high[3]; lfuse__computes computes; } bounds[] = {
+        { { 1, 1, 64 }, { 8, 64, 64 }, LFUSE__COMPUTES_NATIVE },
+        { { 1, 1, 64 }, { 8, 4096, 64 }, LFUSE__COMPUTES_EITHER },
+        { { 1, 64, 1 }, { 8, 64, 4096 }, LFUSE__COMPUTES_EITHER },
+        { { 2, 64, 1 }, { 8, 64, 4096 }, LFUSE__COMPUTES_NATIVE },
+        { { 64, 1, 1 }, { 64, 8, 4096 }, LFUSE__COMPUTES_EITHER },
+        { { 1, 4096, 4096 }, { 1, 8192, 8192 }, LFUSE__COMPUTES_VENDOR },
+    };
+    gpu(LFUSE__PRODUCTS_TUNED);
+    for (size_t i = 0; i < sizeof bounds / sizeof *bounds; i++)
+        ck_assert_msg(lfuse__computes_by_default(&rig_facts, LFUSE_F32, bounds[i].low, bounds[i].high) ==
+                      bounds[i].computes, "bounds %d", (int)i);
+}
+END_TEST
+
 START_TEST(halves_beside_a_tuned_library)
 {
     gpu(LFUSE__PRODUCTS_TUNED);
@@ -228,6 +246,7 @@ static Suite *suite_provider(void)
     tcase_add_test(c, few_rows_of_little);
     tcase_add_test(c, few_rows_of_much);
     tcase_add_test(c, rows_of_unknown_number);
+    tcase_add_test(c, bounds_of_several_sizes);
     tcase_add_test(c, halves_beside_a_tuned_library);
     tcase_add_test(c, without_a_library);
     tcase_add_test(c, tiles_that_do_not_fit);

@@ -2,6 +2,7 @@
 /* Reductions and what is made of them, look-ups, products. */
 #include <string.h>
 
+#include "common/graph/reduce.h"
 #include "tests/random/generate.h"
 
 /* ---- reductions ---- */
@@ -29,29 +30,28 @@ static bool filled(gen *s, lfuse_value x)
 }
 
 typedef lfuse_value reducer(lfuse_value a, int count, const int *axes, int keepdims);
-typedef enum takes { NUMBERS, SAME, INDEX, TRUTH, FLOATING } takes; /* as reductions.def says */
 static const struct reduction {
     reducer *make;
-    takes types;
+    lfuse__reduction_types types;
     lfuse__reduce fold;
 } reductions[] = {
-    {lfuse_sum, NUMBERS, LFUSE__REDUCE_SUM}, /* twice as often */
+    {lfuse_sum, LFUSE__REDUCES_NUMBERS, LFUSE__REDUCE_SUM}, /* twice as often */
 #define LFUSE__FOLD(...)
-#define LFUSE__REDUCTION(name, types, fold, ...) {lfuse_##name, types, LFUSE__REDUCE_##fold},
+#define LFUSE__REDUCTION(name, types, fold, ...) {lfuse_##name, LFUSE__REDUCES_##types, LFUSE__REDUCE_##fold},
 #include "common/graph/reductions.def"
 #undef LFUSE__FOLD
 #undef LFUSE__REDUCTION
-    {lfuse_logsumexp, FLOATING, LFUSE__REDUCE_MAX},
+    {lfuse_logsumexp, LFUSE__REDUCES_FLOATING, LFUSE__REDUCE_MAX},
 };
 
 void make_reduction(gen *s)
 {
     const struct reduction *r = &PICK(s, reductions);
-    const bool one_axis = r->types == INDEX;
-    lfuse_value x = any_of_rank(s, 1, r->types == FLOATING);
+    const bool one_axis = r->types == LFUSE__REDUCES_INDEX;
+    lfuse_value x = any_of_rank(s, 1, r->types == LFUSE__REDUCES_FLOATING);
     int axes[LFUSE_MAX_RANK], count;
     if (x.id < 0 || (lfuse__reduce_needs_elements(r->fold) && !filled(s, x))) return;
-    if ((r->types == SAME || one_axis) && type_of(s, x) == LFUSE_BOOL) return;
+    if ((r->types == LFUSE__REDUCES_SAME || one_axis) && type_of(s, x) == LFUSE_BOOL) return;
     /* Products of many numbers are 0 or infinite. */
     if (r->fold == LFUSE__REDUCE_PROD && floating(s, x)) x = lfuse_clamp(x, number(s, 0.75), number(s, 1.25));
     count = one_axis ? 1 : any_axes(s, node(s, x)->rank, axes);

@@ -179,6 +179,7 @@ START_TEST(no_more_than_occur)
     ck_assert_int_eq(kernels_of_plan(40, 40, true), 2); /* one size */
     ck_assert_int_ge(kernels_of_plan(1, 4, false), 4);  /* thin ones, of two phases each */
     ck_assert_int_lt(kernels_of_plan(1, 7, true), kernels_of_plan(1, 100, true));
+    ck_assert_int_lt(kernels_of_plan(6000, 9000, true), kernels_of_plan(6000, 9000, false));
     ck_assert_int_lt(kernels_of_plan(20, 100, false), kernels_of_plan(1, 100, false));
 }
 END_TEST
