@@ -125,32 +125,36 @@ static void put_fetch(const lfuse__tiles *t, const side *s, int indent, const ch
 
 /*
  * Slab `slab` into half `half`, element by element, 0 beyond the ends. Not unrolled: what a compiler would compute of
- * it ahead of the loop over slabs would take registers of that loop.
+ * it ahead of the loop over slabs would take registers of that loop. The elements of a vector are loaded from one
+ * address, and all of them before the first is stored, so that they are on their way at the same time.
  */
 static void put_slowly(const lfuse__tiles *t, const side *s, int indent, const char *slab, const char *half)
 {
     lfuse__strbuf *out = t->t.out;
     const char c = s->letter;
     char row[ROW];
+    put_row(t, s, "r", row);
     lfuse__put(out, 0, "#pragma unroll 1");
     lfuse__put(out, indent, "for (int i = 0; i < %d; i++) {", s->loads);
     put_place(t, s, indent + 1);
+    lfuse__put(out, indent + 1, "const u32 x = %s, l = (%s) * %d + q;", row, slab, t->p->depth);
+    lfuse__put(out, indent + 1, "const memory from_ = %c_ + ((u64)%c * ld%c + %c) * %u;", c, s->turned ? 'x' : 'l', c,
+               s->turned ? 'l' : 'x', s->size);
+    lfuse__put(out, indent + 1, "S_%s v_[%d];", t->sum, t->vector);
     lfuse__put(out, 0, "#pragma unroll");
     lfuse__put(out, indent + 1, "for (int e = 0; e < %d; e++) {", t->vector);
-    put_row(t, s, s->turned ? "r" : "r + e", row);
-    lfuse__put(out, indent + 2, "const u32 x = %s, l = (%s) * %d + q%s;", row, slab, t->p->depth,
-               s->turned ? " + e" : "");
-    lfuse__put(out, indent + 2, "S_%s v_ = ZERO_%s;", t->sum, t->sum);
-    lfuse__put(out, indent + 2, s->turned ? "if (x < %s && l < k) v_ = LOAD_%s(%c_, (u64)x * ld%c + l);"
-                                          : "if (x < %s && l < k) v_ = LOAD_%s(%c_, (u64)l * ld%c + x);",
-               s->outer, s->memory, c, c);
-    if (s->turned)
-        lfuse__put(out, indent + 2, "PUT_%s(tile, %d + %s * %d + (q + e) * %d + (r ^ q / %d %% %d * %d), v_);", t->sum,
-                   s->base, half, t->p->depth * s->width, s->width, t->vector, s->turns, s->moves);
-    else
-        lfuse__put(out, indent + 2, "PUT_%s(tile, %d + %s * %d + q * %d + r + e, v_);", t->sum, s->base, half,
-                   t->p->depth * s->width, s->width);
+    lfuse__put(out, indent + 2, "v_[e] = ZERO_%s;", t->sum);
+    lfuse__put(out, indent + 2, "if (x%s < %s && l%s < k) v_[e] = LOAD_%s(from_, e);", s->turned ? "" : " + e",
+               s->outer, s->turned ? " + e" : "", s->memory);
     lfuse__put(out, indent + 1, "}");
+    lfuse__put(out, 0, "#pragma unroll");
+    lfuse__put(out, indent + 1, "for (int e = 0; e < %d; e++)", t->vector);
+    if (s->turned)
+        lfuse__put(out, indent + 2, "PUT_%s(tile, %d + %s * %d + (q + e) * %d + (r ^ q / %d %% %d * %d), v_[e]);",
+                   t->sum, s->base, half, t->p->depth * s->width, s->width, t->vector, s->turns, s->moves);
+    else
+        lfuse__put(out, indent + 2, "PUT_%s(tile, %d + %s * %d + q * %d + r + e, v_[e]);", t->sum, s->base, half,
+                   t->p->depth * s->width, s->width);
     lfuse__put(out, indent, "}");
 }
 

@@ -7,49 +7,9 @@
 #include "common/base/error.h"
 #include "common/kernels/product.h"
 #include "common/kernels/product_tiles.h"
-#include "tests/kernels/classes.h"
 #include "tests/kernels/host.h"
+#include "tests/kernels/product_classes.h"
 #include "tests/support/main.h"
-
-enum { UNITS = 132 };
-
-static lfuse__facts facts_of(lfuse__products products)
-{
-    lfuse__facts facts = facts_items(true);
-    facts.info.local_bytes = 48 * 1024, facts.info.max_group = 1024, facts.info.compute_units = UNITS;
-    facts.products = products;
-    return facts;
-}
-
-static void class_of(lfuse__kernel_class *c, lfuse_type type)
-{
-    static lfuse__instr load;
-    static lfuse__store store = {.operand = LFUSE__PRODUCT_OWN};
-    static lfuse__body body;
-    load = (lfuse__instr){.kind = LFUSE__I_LOAD, .type = (uint8_t)lfuse__register_type(type), .a = LFUSE__PRODUCT_SUM,
-                          .b = -1};
-    body = (lfuse__body){.ninstr = 1, .nstores = 1, .instr = &load, .stores = &store};
-    *c = (lfuse__kernel_class){.body = &body, .noperands = LFUSE__PRODUCT_OWN + 1, .rank = 2};
-    for (int j = 0; j < c->noperands; j++)
-        c->operands[j] = (lfuse__kernel_operand){.type = j == LFUSE__PRODUCT_SUM ? lfuse__register_type(type) : type,
-                                                 .written = j == LFUSE__PRODUCT_OWN, .inner = LFUSE__STRIDE_UNIT};
-}
-
-static void geometry_of(lfuse__geometry *g, int64_t m, int64_t n, int64_t k)
-{
-    memset(g, 0, sizeof *g);
-    g->extents[0] = m, g->extents[1] = n, g->extents[2] = k;
-    g->strides[LFUSE__PRODUCT_A][0] = k, g->strides[LFUSE__PRODUCT_B][0] = n;
-    g->strides[LFUSE__PRODUCT_OWN][0] = n, g->strides[LFUSE__PRODUCT_OWN][1] = 1;
-}
-
-static lfuse__product_class chosen(const lfuse__facts *facts, int64_t m, int64_t n, int64_t k)
-{
-    lfuse__kernel_class c;
-    class_of(&c, LFUSE_F32);
-    ck_assert_msg(!lfuse__product_choose(facts, (int64_t[]){m, n, k}, true, &c), "%s", lfuse__error_message());
-    return c.product;
-}
 
 static uint64_t groups_of(const lfuse__facts *facts, int64_t m, int64_t n, int64_t k)
 {
@@ -125,27 +85,6 @@ START_TEST(batches)
     ck_assert_int_eq(c.product.rows * c.product.columns, 128 * 128);
     ck_assert(!lfuse__product_choose(&facts, most, false, &c));
     ck_assert_int_eq(c.product.rows * c.product.columns, 128 * 128);
-}
-END_TEST
-
-/* The cost model counts on so many groups of a compute unit: every kernel's registers are limited to what they have. */
-START_TEST(residents_are_a_limit)
-{
-    lfuse__facts facts = facts_of(LFUSE__PRODUCTS_PORTABLE);
-    for (int i = 0; i < LFUSE__TILES_SHAPES; i++) {
-        lfuse__strbuf text = LFUSE__STRBUF_INIT;
-        lfuse__kernel_class c;
-        char limit[32];
-        class_of(&c, LFUSE_F32);
-        ck_assert(!lfuse__product_choose(&facts, (int64_t[]){64, 64, 64}, false, &c));
-        lfuse__tiles_shape(&c.product, i);
-        ck_assert_int_gt(c.product.beside, 1);
-        if (c.product.units) continue;
-        ck_assert(!lfuse__product_emit(&text, "k", &c, &facts));
-        snprintf(limit, sizeof limit, "KERNEL_BESIDE(k, %d, %d,", lfuse__tiles_threads(&c.product), c.product.beside);
-        ck_assert_msg(strstr(text.data, limit), "shape %d: no %s", i, limit);
-        lfuse__strbuf_free(&text);
-    }
 }
 END_TEST
 
@@ -265,72 +204,6 @@ START_TEST(bounds)
             ck_assert_uint_gt(bytes, (uint64_t)(sizes[0] * sizes[1]) * (cut.workers ? 0 : 4));
         else ck_assert_uint_eq(bytes, 0);
     }
-}
-END_TEST
-
-/*
- * Tiles that are shared out: the others fill whole rounds, each worker has a slab at least, a quarter of a tile and no
- * more than two, and the kernels' numbers fit. The class is chosen for a product that it is faster at.
- */
-START_TEST(shared_out)
-{
-    static const char *const names[] = {"128x128x16:8x16:1:-1", "64x64x16:8x8:2:-1", "32x64x32:8x4:4:-1"};
-    static const int residents[] = {2, 3, 2};
-    const lfuse__facts facts = facts_of(LFUSE__PRODUCTS_PORTABLE);
-    uint64_t state = 1;
-    int shared = 0;
-    for (int i = 0; i < 3000; i++) {
-        const int round = residents[i % 3] * UNITS;
-        const int64_t high = (int64_t)1 << (1 + host_random(&state) % 12);
-        const int64_t m = 17 + (int64_t)(host_random(&state) % (uint64_t)high);
-        const int64_t k = (int64_t)1 << host_random(&state) % 31;
-        lfuse__product_tiling tiling;
-        lfuse__kernel_class c;
-        lfuse__geometry g;
-        lfuse__packed packed;
-        lfuse__cut cut;
-        ck_assert(lfuse__product_tiling_parse(names[i % 3], &tiling));
-        class_of(&c, LFUSE_F32);
-        geometry_of(&g, m, 17 + (int64_t)(host_random(&state) % (uint64_t)high), k);
-        if (lfuse__product_take(&facts, (int64_t[]){m, g.extents[1], k}, &tiling, &c)) continue;
-        ck_assert_int_eq(c.product.split, LFUSE__SPLIT_SHARED);
-        ck_assert(lfuse__tiles_cut(&c.product, &facts, &g, &cut));
-        const int64_t tiles = cut.down * cut.across;
-        shared++;
-        ck_assert_int_eq(cut.workers, round);
-        ck_assert_int_eq((tiles - cut.shared) % round, 0);
-        ck_assert(cut.shared * 4 >= round && cut.shared <= tiles && cut.shared < 2 * round);
-        ck_assert_int_le(cut.workers, cut.shared * cut.slabs);
-        ck_assert_int_lt(cut.workers * (cut.slabs + 1), UINT32_MAX);
-        ck_assert_int_lt(cut.shared * (cut.slabs + 1), UINT32_MAX);
-        ck_assert(!lfuse__product_pack(&c, &facts, &g, &packed));
-        ck_assert_uint_eq(packed.groups, (uint64_t)(cut.workers + tiles - cut.shared));
-    }
-    ck_assert_int_gt(shared, 300);
-    ck_assert_int_eq(chosen(&facts, 1920, 1920, 1920).split, LFUSE__SPLIT_SHARED);
-    ck_assert_int_ne(chosen(&facts, 64, 4096, 4096).split, LFUSE__SPLIT_SHARED);
-}
-END_TEST
-
-/* What was chosen for other sizes is not packed. */
-START_TEST(not_shared_out)
-{
-    const lfuse__facts facts = facts_of(LFUSE__PRODUCTS_PORTABLE);
-    lfuse__product_tiling tiling;
-    lfuse__kernel_class c;
-    lfuse__geometry g;
-    lfuse__packed packed;
-    ck_assert(lfuse__product_tiling_parse("64x64x32:16x8:4:-1", &tiling));
-    class_of(&c, LFUSE_F32);
-    ck_assert_int_eq(lfuse__product_take(&facts, (int64_t[]){1920, 1920, 1920}, &tiling, &c), LFUSE_ERR_UNSUPPORTED);
-    ck_assert(lfuse__product_tiling_parse("128x128x16:8x16:1:-1", &tiling));
-    class_of(&c, LFUSE_F32);
-    ck_assert_int_eq(lfuse__product_take(&facts, (int64_t[]){200, 200, 4096}, &tiling, &c), LFUSE_ERR_UNSUPPORTED);
-    class_of(&c, LFUSE_F32);
-    ck_assert(!lfuse__product_take(&facts, (int64_t[]){1920, 1920, 1920}, &tiling, &c));
-    geometry_of(&g, 200, 200, 4096);
-    ck_assert_int_eq(lfuse__product_pack(&c, &facts, &g, &packed), LFUSE_ERR_UNSUPPORTED);
-    ck_assert(strstr(lfuse__error_message(), "128 x 128 cannot be shared out"));
 }
 END_TEST
 
@@ -634,13 +507,10 @@ static Suite *suite_product_tiles(void)
     tcase_add_test(tcase, shapes);
     tcase_add_test(tcase, local_memory);
     tcase_add_test(tcase, batches);
-    tcase_add_test(tcase, residents_are_a_limit);
     tcase_add_test(tcase, batches_of_two_types);
     tcase_add_test(tcase, batches_of_few_rows);
     tcase_add_test(tcase, tiles_of_any_size);
     tcase_add_test(tcase, bounds);
-    tcase_add_test(tcase, shared_out);
-    tcase_add_test(tcase, not_shared_out);
     tcase_add_test(tcase, vectors);
     tcase_add_test(tcase, units);
     tcase_add_test(tcase, units_vectors);

@@ -2,15 +2,18 @@
 kernel_cases = %reldir%/arrive.c %reldir%/bounds.c %reldir%/bundles.c %reldir%/cases.c %reldir%/cases.h \
 	%reldir%/classes.c \
 	%reldir%/classes.h %reldir%/grouped.c %reldir%/host.c %reldir%/host.h %reldir%/lines.c %reldir%/look_ups.c \
-	%reldir%/members.c %reldir%/networks.c %reldir%/networks.h %reldir%/products.c %reldir%/row_look_ups.c \
+	%reldir%/members.c %reldir%/networks.c %reldir%/networks.h %reldir%/product_classes.h %reldir%/products.c \
+	%reldir%/row_look_ups.c \
 	%reldir%/rig.c %reldir%/rig.h \
 	%reldir%/row_classes.c %reldir%/row_classes.h %reldir%/rows.c %reldir%/strassen.c \
 	%reldir%/tiles.c %reldir%/made.c %reldir%/sums.c
 
-check_PROGRAMS += %reldir%/check_emit %reldir%/check_product_tiles %reldir%/check_rows_choose %reldir%/check_host \
+check_PROGRAMS += %reldir%/check_emit %reldir%/check_product_tiles %reldir%/check_product_clock \
+	%reldir%/check_rows_choose %reldir%/check_host \
 	%reldir%/check_devices \
 	%reldir%/check_strassen %reldir%/probe-d3
-TESTS += %reldir%/check_emit %reldir%/check_product_tiles %reldir%/check_rows_choose %reldir%/check_host \
+TESTS += %reldir%/check_emit %reldir%/check_product_tiles %reldir%/check_product_clock \
+	%reldir%/check_rows_choose %reldir%/check_host \
 	%reldir%/check_devices \
 	%reldir%/check_strassen
 check_PROGRAMS += %reldir%/check_layout
@@ -19,6 +22,8 @@ tests_kernels_check_layout_SOURCES = %reldir%/check_layout.c %reldir%/classes.c 
 tests_kernels_check_emit_SOURCES = %reldir%/check_emit.c %reldir%/classes.c %reldir%/classes.h
 tests_kernels_check_product_tiles_SOURCES = %reldir%/check_product_tiles.c $(kernel_cases)
 tests_kernels_check_product_tiles_LDADD = $(LDADD) -lm
+tests_kernels_check_product_clock_SOURCES = %reldir%/check_product_clock.c $(kernel_cases)
+tests_kernels_check_product_clock_LDADD = $(LDADD) -lm
 tests_kernels_check_rows_choose_SOURCES = %reldir%/check_rows_choose.c %reldir%/classes.c %reldir%/classes.h \
 	%reldir%/row_classes.c %reldir%/row_classes.h
 tests_kernels_check_host_SOURCES = %reldir%/check_host.c $(kernel_cases)

@@ -1,0 +1,139 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What the clock of tiles says: which ones it takes, how they are shared out, and what it counts on in the kernels. */
+#include <stdio.h>
+#include <string.h>
+
+#include "common/base/error.h"
+#include "common/kernels/product_tiles.h"
+#include "tests/kernels/host.h"
+#include "tests/kernels/product_classes.h"
+#include "tests/support/main.h"
+
+/*
+ * Sizes that are no whole vectors are loaded element by element. Those of a vector are all on their way before the
+ * first is stored: each would wait for memory by itself otherwise, which took a third of a list of small products.
+ */
+START_TEST(elements_are_loaded_together)
+{
+    const lfuse__facts facts = facts_of(LFUSE__PRODUCTS_PORTABLE);
+    for (int i = 0; i < LFUSE__TILES_SHAPES; i++) {
+        lfuse__strbuf text = LFUSE__STRBUF_INIT;
+        lfuse__kernel_class c;
+        int vectors = 0;
+        class_of(&c, LFUSE_F32);
+        ck_assert(!lfuse__product_choose(&facts, (int64_t[]){64, 64, 64}, false, &c));
+        lfuse__tiles_shape(&c.product, i);
+        if (c.product.units) continue;
+        ck_assert(!lfuse__product_emit(&text, "k", &c, &facts));
+        for (const char *at = text.data; (at = strstr(at, "= LOAD_f32(from_, e);")); vectors++) {
+            const char *put = strstr(at, "PUT_f32("), *end = strstr(at, "}\n");
+            ck_assert_msg(end && put && end < put, "shape %d: a store among the loads of a vector", i);
+            at = put;
+        }
+        ck_assert_int_ge(vectors, 2);
+        lfuse__strbuf_free(&text);
+    }
+}
+END_TEST
+
+/* The cost model counts on so many groups of a compute unit: every kernel's registers are limited to what they have. */
+START_TEST(residents_are_a_limit)
+{
+    lfuse__facts facts = facts_of(LFUSE__PRODUCTS_PORTABLE);
+    for (int i = 0; i < LFUSE__TILES_SHAPES; i++) {
+        lfuse__strbuf text = LFUSE__STRBUF_INIT;
+        lfuse__kernel_class c;
+        char limit[32];
+        class_of(&c, LFUSE_F32);
+        ck_assert(!lfuse__product_choose(&facts, (int64_t[]){64, 64, 64}, false, &c));
+        lfuse__tiles_shape(&c.product, i);
+        ck_assert_int_gt(c.product.beside, 1);
+        if (c.product.units) continue;
+        ck_assert(!lfuse__product_emit(&text, "k", &c, &facts));
+        snprintf(limit, sizeof limit, "KERNEL_BESIDE(k, %d, %d,", lfuse__tiles_threads(&c.product), c.product.beside);
+        ck_assert_msg(strstr(text.data, limit), "shape %d: no %s", i, limit);
+        lfuse__strbuf_free(&text);
+    }
+}
+END_TEST
+
+/*
+ * Tiles that are shared out: the others fill whole rounds, each worker has a slab at least, a quarter of a tile and no
+ * more than two, and the kernels' numbers fit. The class is chosen for a product that it is faster at.
+ */
+START_TEST(shared_out)
+{
+    static const char *const names[] = {"128x128x16:8x16:1:-1", "64x64x16:8x8:2:-1", "32x64x32:8x4:4:-1"};
+    static const int residents[] = {2, 3, 2};
+    const lfuse__facts facts = facts_of(LFUSE__PRODUCTS_PORTABLE);
+    uint64_t state = 1;
+    int shared = 0;
+    for (int i = 0; i < 3000; i++) {
+        const int round = residents[i % 3] * UNITS;
+        const int64_t high = (int64_t)1 << (1 + host_random(&state) % 12);
+        const int64_t m = 17 + (int64_t)(host_random(&state) % (uint64_t)high);
+        const int64_t k = (int64_t)1 << host_random(&state) % 31;
+        lfuse__product_tiling tiling;
+        lfuse__kernel_class c;
+        lfuse__geometry g;
+        lfuse__packed packed;
+        lfuse__cut cut;
+        ck_assert(lfuse__product_tiling_parse(names[i % 3], &tiling));
+        class_of(&c, LFUSE_F32);
+        geometry_of(&g, m, 17 + (int64_t)(host_random(&state) % (uint64_t)high), k);
+        if (lfuse__product_take(&facts, (int64_t[]){m, g.extents[1], k}, &tiling, &c)) continue;
+        ck_assert_int_eq(c.product.split, LFUSE__SPLIT_SHARED);
+        ck_assert(lfuse__tiles_cut(&c.product, &facts, &g, &cut));
+        const int64_t tiles = cut.down * cut.across;
+        shared++;
+        ck_assert_int_eq(cut.workers, round);
+        ck_assert_int_eq((tiles - cut.shared) % round, 0);
+        ck_assert(cut.shared * 4 >= round && cut.shared <= tiles && cut.shared < 2 * round);
+        ck_assert_int_le(cut.workers, cut.shared * cut.slabs);
+        ck_assert_int_lt(cut.workers * (cut.slabs + 1), UINT32_MAX);
+        ck_assert_int_lt(cut.shared * (cut.slabs + 1), UINT32_MAX);
+        ck_assert(!lfuse__product_pack(&c, &facts, &g, &packed));
+        ck_assert_uint_eq(packed.groups, (uint64_t)(cut.workers + tiles - cut.shared));
+    }
+    ck_assert_int_gt(shared, 300);
+    ck_assert_int_eq(chosen(&facts, 1920, 1920, 1920).split, LFUSE__SPLIT_SHARED);
+    ck_assert_int_ne(chosen(&facts, 64, 4096, 4096).split, LFUSE__SPLIT_SHARED);
+}
+END_TEST
+
+/* What was chosen for other sizes is not packed. */
+START_TEST(not_shared_out)
+{
+    const lfuse__facts facts = facts_of(LFUSE__PRODUCTS_PORTABLE);
+    lfuse__product_tiling tiling;
+    lfuse__kernel_class c;
+    lfuse__geometry g;
+    lfuse__packed packed;
+    ck_assert(lfuse__product_tiling_parse("64x64x32:16x8:4:-1", &tiling));
+    class_of(&c, LFUSE_F32);
+    ck_assert_int_eq(lfuse__product_take(&facts, (int64_t[]){1920, 1920, 1920}, &tiling, &c), LFUSE_ERR_UNSUPPORTED);
+    ck_assert(lfuse__product_tiling_parse("128x128x16:8x16:1:-1", &tiling));
+    class_of(&c, LFUSE_F32);
+    ck_assert_int_eq(lfuse__product_take(&facts, (int64_t[]){200, 200, 4096}, &tiling, &c), LFUSE_ERR_UNSUPPORTED);
+    class_of(&c, LFUSE_F32);
+    ck_assert(!lfuse__product_take(&facts, (int64_t[]){1920, 1920, 1920}, &tiling, &c));
+    geometry_of(&g, 200, 200, 4096);
+    ck_assert_int_eq(lfuse__product_pack(&c, &facts, &g, &packed), LFUSE_ERR_UNSUPPORTED);
+    ck_assert(strstr(lfuse__error_message(), "128 x 128 cannot be shared out"));
+}
+END_TEST
+
+static Suite *suite_product_clock(void)
+{
+    Suite *suite = suite_create("product_clock");
+    TCase *tcase = tcase_create("tiles");
+
+    tcase_add_test(tcase, elements_are_loaded_together);
+    tcase_add_test(tcase, residents_are_a_limit);
+    tcase_add_test(tcase, shared_out);
+    tcase_add_test(tcase, not_shared_out);
+    suite_add_tcase(suite, tcase);
+    return suite;
+}
+
+TEST_MAIN(CK_NOFORK, suite_product_clock)

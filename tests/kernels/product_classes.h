@@ -1,0 +1,53 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* A device and classes of plain products, for the tests of tiles. */
+#ifndef TESTS_KERNELS_PRODUCT_CLASSES_H
+#define TESTS_KERNELS_PRODUCT_CLASSES_H
+
+#include <check.h>
+#include <string.h>
+
+#include "common/base/error.h"
+#include "common/kernels/product.h"
+#include "tests/kernels/classes.h"
+
+enum { UNITS = 132 };
+
+static inline lfuse__facts facts_of(lfuse__products products)
+{
+    lfuse__facts facts = facts_items(true);
+    facts.info.local_bytes = 48 * 1024, facts.info.max_group = 1024, facts.info.compute_units = UNITS;
+    facts.products = products;
+    return facts;
+}
+
+static inline void class_of(lfuse__kernel_class *c, lfuse_type type)
+{
+    static lfuse__instr load;
+    static lfuse__store store = {.operand = LFUSE__PRODUCT_OWN};
+    static lfuse__body body;
+    load = (lfuse__instr){.kind = LFUSE__I_LOAD, .type = (uint8_t)lfuse__register_type(type), .a = LFUSE__PRODUCT_SUM,
+                          .b = -1};
+    body = (lfuse__body){.ninstr = 1, .nstores = 1, .instr = &load, .stores = &store};
+    *c = (lfuse__kernel_class){.body = &body, .noperands = LFUSE__PRODUCT_OWN + 1, .rank = 2};
+    for (int j = 0; j < c->noperands; j++)
+        c->operands[j] = (lfuse__kernel_operand){.type = j == LFUSE__PRODUCT_SUM ? lfuse__register_type(type) : type,
+                                                 .written = j == LFUSE__PRODUCT_OWN, .inner = LFUSE__STRIDE_UNIT};
+}
+
+static inline void geometry_of(lfuse__geometry *g, int64_t m, int64_t n, int64_t k)
+{
+    memset(g, 0, sizeof *g);
+    g->extents[0] = m, g->extents[1] = n, g->extents[2] = k;
+    g->strides[LFUSE__PRODUCT_A][0] = k, g->strides[LFUSE__PRODUCT_B][0] = n;
+    g->strides[LFUSE__PRODUCT_OWN][0] = n, g->strides[LFUSE__PRODUCT_OWN][1] = 1;
+}
+
+static inline lfuse__product_class chosen(const lfuse__facts *facts, int64_t m, int64_t n, int64_t k)
+{
+    lfuse__kernel_class c;
+    class_of(&c, LFUSE_F32);
+    ck_assert_msg(!lfuse__product_choose(facts, (int64_t[]){m, n, k}, true, &c), "%s", lfuse__error_message());
+    return c.product;
+}
+
+#endif
