@@ -27,7 +27,7 @@ enum {
     LFUSE__TILES_TICKETS = 1024, /* tiles whose parts meet in one launch */
     LFUSE__TILES_START = 4800,   /* cycles of a launch beside its groups' products */
     LFUSE__TILES_MEETING = 1750, /* of groups that meet */
-    LFUSE__TILES_BYTES = 15,     /* that a unit moves in one */
+    LFUSE__TILES_BYTES = 16,     /* that a unit moves in one */
     LFUSE__MOST_PARTS = 32
 };
 

@@ -119,10 +119,12 @@ static void some(const lfuse__product_class *p, const int64_t *extents, int64_t 
 lfuse_status lfuse__tiles_choose(const lfuse__facts *facts, const int64_t *extents, bool others,
                                  lfuse__kernel_class *c)
 {
+    const int64_t matrices = c->product.batched ? extents[LFUSE__PRODUCT_BATCH] : 1;
+    const int64_t sizes[] = {extents[0], extents[1], extents[2], matrices};
     int64_t e[LFUSE__PRODUCT_EXTENTS];
     LFUSE__TRY(possible(facts, extents));
     if (others && !c->product.summed &&
-        lfuse__vendor_is_faster(facts, c->operands[LFUSE__PRODUCT_A].type, extents[0], extents[1], extents[2]))
+        lfuse__vendor_is_faster(facts, c->operands[LFUSE__PRODUCT_A].type, sizes))
         return lfuse__error(LFUSE_ERR_UNSUPPORTED, "another product of %s is taken for faster on %s",
                             lfuse__memory_word(c->product.sum), facts->arch);
     some(&c->product, extents, e);

@@ -10,8 +10,9 @@
  *   residents  groups that a compute unit has registers and local memory for; the kernel is compiled for so many
  *   wait       cycles of a k-tile that pass beside its products where nobody else has any to do
  *   rate       products a cycle of a full unit
- * Fitted to the times of all tilings of 38 products on an H100 (f32), when 16 x 32 x 32 had room for four groups alone;
- * those on units for matrices to times on an H200. Other devices differ by factors that are about the same for all.
+ * Fitted to the times of all tilings of 38 products on an H100 (f32) and of 18 on an H200, where weights that come from
+ * memory, not from its caches, keep one group of a unit waiting; those on units for matrices to times on an H200. Other
+ * devices differ by factors that are about the same for all.
  */
 typedef struct shape {
     int rows, columns, depth, item_rows, item_columns, slices, ahead;
@@ -23,11 +24,11 @@ typedef struct shape {
 static const shape shapes[] = {
     {64, 128, 16, 8, 8, 1, 1, 3, 415, 97, false},
     {32, 64, 16, 4, 4, 1, 1, 5, 630, 78, false},
-    {16, 32, 64, 4, 4, 8, 2, 3, 415, 62, false},
-    {16, 32, 32, 4, 4, 4, 2, 5, 180, 34, false},
-    {32, 32, 32, 4, 4, 4, 2, 3, 115, 67, false},
+    {16, 32, 64, 4, 4, 8, 2, 3, 540, 62, false},
+    {16, 32, 32, 4, 4, 4, 2, 5, 180, 50, false},
+    {32, 32, 32, 4, 4, 4, 2, 3, 115, 69, false},
     {32, 64, 32, 8, 4, 4, 1, 2, 110, 73, false},
-    {32, 64, 32, 8, 8, 4, 1, 3, 375, 88, false},
+    {32, 64, 32, 8, 8, 4, 1, 3, 375, 86, false},
     {64, 64, 32, 8, 8, 4, 1, 2, 335, 86, false},
     {64, 64, 32, 16, 8, 4, 1, 2, 680, 95, false},
     {64, 64, 16, 8, 8, 2, 1, 3, 295, 91, false},
@@ -82,15 +83,18 @@ static const shape *shape_of(const lfuse__product_class *p)
  *   start          of a launch beside its groups' products
  *   another_round  of each round of groups behind the first
  *   slicing        of an element of a tile for each slice but the first: slices are added through local memory
- *   meeting        of groups that meet
- *   latency        of a way to memory, for up to `on_the_way` vectors of a work-item
  *   overlap        that a launch gains where the next one comes up beside it
- * and factors of the time, as what parts write costs more than what is counted here:
- *   worth          of products with parts of k
- *   worth_sharing  of tiles that are shared out, of which many are whole
+ *   worth_sharing  factor of the time of tiles that are shared out, as what parts write costs more than is counted
  */
-static const double start = LFUSE__TILES_START, another_round = 500, slicing = 0.21, meeting = LFUSE__TILES_MEETING,
-                    latency = 1100, on_the_way = 16, worth = 1.07, worth_sharing = 1.1, overlap = 2800;
+static const double start = LFUSE__TILES_START, another_round = 500, slicing = 0.21, worth_sharing = 1.1,
+                    overlap = 2800, on_the_way = 16;
+
+/* What parts of k cost, where products are added by multiply-adds and on units for matrices. */
+static const struct parts_cost {
+    double meeting; /* of groups that meet */
+    double latency; /* of a way to memory, for up to `on_the_way` vectors of a work-item */
+    double worth;   /* factor of the time, as what parts write costs more than is counted */
+} parts_costs[] = {{LFUSE__TILES_MEETING, 1100, 1.07}, {2500, 1600, 1.1}};
 
 /* Groups of each unit; a double, as a large batch of large products has more than any integer holds. */
 static double each_unit(const lfuse__facts *facts, double groups)
@@ -141,11 +145,12 @@ static double time_of(const shape *s, int by, const lfuse__facts *facts, const l
     const double slab = fmax(s->wait / s->ahead + work, beside * work);
     const double items = tile * by * by / s->item_rows / s->item_columns * s->slices;
     const double vectors = tile * by / 4 / items * (double)c->parts; /* that each adds up in the end */
-    const double end = c->parts > 1 ? meeting + latency * ceil(vectors / on_the_way) : 0;
+    const struct parts_cost *cost = &parts_costs[s->units];
+    const double end = c->parts > 1 ? cost->meeting + cost->latency * ceil(vectors / on_the_way) : 0;
     const double round = (double)lfuse__tiles_parts(c->slabs, c->parts) * slab + slices_time(s, by, beside);
     const double time = start + rounds * round + (rounds - 1) * another_round + end;
     const double gained = facts->overlaps && hands_over(s, facts, c->parts == 1, groups) ? overlap : 0;
-    return (c->parts > 1 ? worth * time : time) - gained;
+    return (c->parts > 1 ? cost->worth * time : time) - gained;
 }
 
 /* Of tiles that are shared out: all rounds are full. */
@@ -157,8 +162,9 @@ static double shared_time(const shape *s, int by, const lfuse__cut *c)
     const double alone = (double)(c->down * c->across - c->shared) / (double)c->workers * (double)c->slabs;
     const double vectors = (double)(s->item_rows * s->item_columns) / 4 / by / s->slices;
     const double most = (double)lfuse__tiles_parts(c->workers - 1, c->shared) + 1;
-    return worth_sharing * (start + (each + alone) * slab + slices_time(s, by, s->residents) + meeting +
-                            latency * ceil(vectors * most / on_the_way));
+    const struct parts_cost *cost = &parts_costs[s->units];
+    return worth_sharing * (start + (each + alone) * slab + slices_time(s, by, s->residents) + cost->meeting +
+                            cost->latency * ceil(vectors * most / on_the_way));
 }
 
 /* False: it is no such cut. */

@@ -14,14 +14,30 @@
 
 enum { OWN = 2 }; /* operands in front of those of the body: A, B */
 
-static lfuse__computes by_default(const lfuse__draft *d, int32_t matmul)
+/* m, n, k and the number of products, within the bounds of the sizes. */
+static void provider_bounds(const lfuse__draft *d, int32_t matmul, int64_t low[LFUSE__PROVIDER_SIZES],
+                            int64_t high[LFUSE__PROVIDER_SIZES])
 {
     const lfuse__node *n = lfuse__draft_node(d, matmul), *a = lfuse__draft_node(d, n->in[0]);
     const lfuse_size sizes[] = { n->shape[n->rank - 2], n->shape[n->rank - 1], a->shape[a->rank - 1] };
-    int64_t low[3], high[3];
+    int64_t bounds[2];
     int i;
 
     for (i = 0; i < 3; i++) lfuse__size_bounds(d->g, sizes[i], &low[i], &high[i]);
+    low[i] = high[i] = 1;
+    for (i = 0; i < n->rank - 2; i++) {
+        lfuse__size_bounds(d->g, n->shape[i], &bounds[0], &bounds[1]);
+        if (__builtin_mul_overflow(low[3], bounds[0], &low[3])) low[3] = INT64_MAX;
+        if (__builtin_mul_overflow(high[3], bounds[1], &high[3])) high[3] = INT64_MAX;
+    }
+}
+
+static lfuse__computes by_default(const lfuse__draft *d, int32_t matmul)
+{
+    const lfuse__node *n = lfuse__draft_node(d, matmul), *a = lfuse__draft_node(d, n->in[0]);
+    int64_t low[LFUSE__PROVIDER_SIZES], high[LFUSE__PROVIDER_SIZES];
+
+    provider_bounds(d, matmul, low, high);
     return lfuse__computes_by_default(d->facts, (lfuse_type)a->type, low, high);
 }
 

@@ -94,7 +94,7 @@ static bool ends(const lfuse__facts *facts, const sides *s, bool others, lfuse_t
     if (s->last == BATCH) return true;
     memcpy(size, s->low, sizeof size);
     size[s->last] = MOST;
-    return others && lfuse__vendor_is_faster(facts, type, size[0], size[1], size[2]);
+    return others && lfuse__vendor_is_faster(facts, type, size);
 }
 
 /* Of all classes those that some size is given. */

@@ -84,10 +84,10 @@ typedef enum lfuse_transport {
 typedef enum lfuse_provider {
     /**
      * LFUSE_PROVIDER of the environment, else who is faster: by wisdom, or where LFUSE_EFFORT_MEASURE times both on a
-     * GPU; else by a rule: native on CPUs and, but for f64, on GPUs by OpenCL, and by CUDA for f32 with up to 2^28
-     * multiplications and no side of the result below 32, or 2^22 and 8; else the vendor. Where the bounds of sizes
-     * that runs give leave that open, each instance goes by its own, and both are compiled with the plan where one of
-     * m, n and k is open (lfuse_plan_create). Native where there is no vendor's library.
+     * GPU; else by a rule: native on CPUs and, but for f64, on GPUs by OpenCL, and by CUDA for f32 up to a size
+     * (lfuse(7), at LFUSE_PROVIDER); else the vendor. Where the bounds of sizes that runs give leave that open, each
+     * instance goes by its own, and both are compiled with the plan where one of m, n and k is open
+     * (lfuse_plan_create). Native where there is no vendor's library.
      */
     LFUSE_PROVIDER_DEFAULT = 0,
     /** The library's own kernels, which compute whatever follows element by element in the same launch. */

@@ -151,13 +151,21 @@ END_TEST
 /* Only where no sizes within the bounds are the vendor's: the shortest side may meet the longest of the others. */
 START_TEST(bounds_of_several_sizes)
 {
-    static const struct { int64_t low[3], high[3]; lfuse__computes computes; } bounds[] = {
-        { { 1, 1, 64 }, { 8, 64, 64 }, LFUSE__COMPUTES_NATIVE },
-        { { 1, 1, 64 }, { 8, 4096, 64 }, LFUSE__COMPUTES_EITHER },
-        { { 1, 64, 1 }, { 8, 64, 4096 }, LFUSE__COMPUTES_EITHER },
-        { { 2, 64, 1 }, { 8, 64, 4096 }, LFUSE__COMPUTES_NATIVE },
-        { { 64, 1, 1 }, { 64, 8, 4096 }, LFUSE__COMPUTES_EITHER },
-        { { 1, 4096, 4096 }, { 1, 8192, 8192 }, LFUSE__COMPUTES_VENDOR },
+    static const struct { int64_t low[4], high[4]; lfuse__computes computes; } bounds[] = {
+        { { 1, 1, 64, 1 }, { 8, 64, 64, 1 }, LFUSE__COMPUTES_NATIVE },
+        { { 1, 1, 64, 1 }, { 8, 4096, 64, 1 }, LFUSE__COMPUTES_EITHER },
+        { { 1, 64, 1, 1 }, { 8, 64, 4096, 1 }, LFUSE__COMPUTES_EITHER },
+        { { 2, 64, 1, 1 }, { 8, 64, 4096, 1 }, LFUSE__COMPUTES_NATIVE },
+        { { 64, 1, 1, 1 }, { 64, 8, 4096, 1 }, LFUSE__COMPUTES_EITHER },
+        { { 1, 4096, 4096, 1 }, { 1, 8192, 8192, 1 }, LFUSE__COMPUTES_VENDOR },
+        /* Batches that fill the device. */
+        { { 64, 64, 64, 8 }, { 64, 64, 64, 8 }, LFUSE__COMPUTES_NATIVE },
+        { { 64, 64, 64, 512 }, { 64, 64, 64, 512 }, LFUSE__COMPUTES_VENDOR },
+        { { 64, 64, 64, 8 }, { 64, 64, 64, 512 }, LFUSE__COMPUTES_EITHER },
+        { { 128, 128, 128, 128 }, { 128, 128, 128, 128 }, LFUSE__COMPUTES_NATIVE },
+        { { 1024, 1024, 1024, 1 }, { 1024, 1024, 1024, 1 }, LFUSE__COMPUTES_EITHER },
+        { { 1024, 1024, 1024, 16 }, { 1024, 1024, 1024, 16 }, LFUSE__COMPUTES_VENDOR },
+        { { 64, 64, 64, 1 }, { 64, 64, 64, INT64_MAX }, LFUSE__COMPUTES_EITHER },
     };
     gpu(LFUSE__PRODUCTS_TUNED);
     for (size_t i = 0; i < sizeof bounds / sizeof *bounds; i++)
