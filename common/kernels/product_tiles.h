@@ -49,6 +49,7 @@ typedef struct lfuse__cut {
     int64_t down, across, slabs, parts;
     int64_t matrices; /* of a batch; else 1 */
     int64_t workers, shared; /* of tiles that are shared out */
+    bool whole_vectors;      /* k-tiles are loaded in vectors */
     double time; /* cycles, about */
 } lfuse__cut;
 

@@ -24,8 +24,8 @@ typedef struct shape {
 static const shape shapes[] = {
     {64, 128, 16, 8, 8, 1, 1, 3, 415, 97, false},
     {32, 64, 16, 4, 4, 1, 1, 5, 630, 78, false},
-    {16, 32, 64, 4, 4, 8, 2, 3, 540, 62, false},
-    {16, 32, 32, 4, 4, 4, 2, 5, 180, 50, false},
+    {16, 32, 64, 4, 4, 8, 2, 3, 480, 62, false},
+    {16, 32, 32, 4, 4, 4, 2, 5, 180, 47, false},
     {32, 32, 32, 4, 4, 4, 2, 3, 115, 69, false},
     {32, 64, 32, 8, 4, 4, 1, 2, 110, 73, false},
     {32, 64, 32, 8, 8, 4, 1, 3, 375, 86, false},
@@ -83,11 +83,12 @@ static const shape *shape_of(const lfuse__product_class *p)
  *   start          of a launch beside its groups' products
  *   another_round  of each round of groups behind the first
  *   slicing        of an element of a tile for each slice but the first: slices are added through local memory
+ *   elements       of a k-tile that is loaded element by element, as rows are no whole vectors
  *   overlap        that a launch gains where the next one comes up beside it
  *   worth_sharing  factor of the time of tiles that are shared out, as what parts write costs more than is counted
  */
 static const double start = LFUSE__TILES_START, another_round = 500, slicing = 0.21, worth_sharing = 1.1,
-                    overlap = 2800, on_the_way = 16;
+                    overlap = 2800, elements = 600, on_the_way = 16;
 
 /* What parts of k cost, where products are added by multiply-adds and on units for matrices. */
 static const struct parts_cost {
@@ -142,7 +143,8 @@ static double time_of(const shape *s, int by, const lfuse__facts *facts, const l
     const double groups = (double)c->down * (double)c->across * (double)c->parts * (double)c->matrices;
     const double all = each_unit(facts, groups), beside = fmin(all, s->residents), rounds = ceil(all / s->residents);
     const double tile = (double)(s->rows / by) * (s->columns / by), work = tile * s->depth / s->rate;
-    const double slab = fmax(s->wait / s->ahead + work, beside * work);
+    const double wait = s->wait / s->ahead + (c->whole_vectors ? 0 : elements);
+    const double slab = fmax(wait + work, beside * work);
     const double items = tile * by * by / s->item_rows / s->item_columns * s->slices;
     const double vectors = tile * by / 4 / items * (double)c->parts; /* that each adds up in the end */
     const struct parts_cost *cost = &parts_costs[s->units];
@@ -181,6 +183,13 @@ static int64_t tiles_down(const lfuse__product_class *p, int64_t rows)
     return p->summed ? lfuse__tiles_down(p, rows) : lfuse__tiles_parts(rows, p->rows);
 }
 
+/* Whether rows of A and B are whole vectors where they lie without gaps. */
+static bool whole_vectors(const lfuse__product_class *p, const int64_t *extents)
+{
+    const int vector = lfuse__tiles_vector(p);
+    return extents[p->ta ? 0 : 2] % vector == 0 && extents[p->tb ? 2 : 1] % vector == 0;
+}
+
 static bool cut_tiles(const lfuse__product_class *p, const lfuse__facts *facts, const int64_t *extents,
                       lfuse__cut *best)
 {
@@ -188,7 +197,8 @@ static bool cut_tiles(const lfuse__product_class *p, const lfuse__facts *facts, 
     lfuse__cut c = {.down = tiles_down(p, extents[0]),
                     .across = lfuse__tiles_parts(extents[1], p->columns),
                     .slabs = lfuse__tiles_parts(extents[2], p->depth),
-                    .matrices = p->batched ? extents[LFUSE__PRODUCT_BATCH] : 1};
+                    .matrices = p->batched ? extents[LFUSE__PRODUCT_BATCH] : 1,
+                    .whole_vectors = whole_vectors(p, extents)};
     best->time = -1;
     if (p->split == LFUSE__SPLIT_SHARED) {
         *best = c;

@@ -25,6 +25,9 @@ START_TEST(measured_choices)
         {256, 256, 16384, true, "64x64x32:16x8:4:16"},
         {256, 256, 16384, false, "64x64x32:16x8:4:16"}, /* 63 us, 32x64x32:8x8 72 */
         {1, 8192, 8192, false, "4x128x32:4x4:1:9"},     /* 85 us, tiles 94 */
+        {64, 128, 128, true, "16x32x64:4x4:8:0"},
+        {64, 32, 32, true, "16x32x32:4x4:4:0"},
+        {37, 61, 59, true, "16x32x64:4x4:8:0"}, /* element by element: 2.0 us, two k-tiles of 32 2.1 */
         {4, 4096, 4096, false, "4x128x32:4x4:1:17"},
     };
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
