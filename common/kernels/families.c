@@ -45,7 +45,7 @@ const lfuse__kernel_family lfuse__kernel_families[LFUSE__FAMILIES] = {
                                   .carry = LFUSE__CARRY_PARTIAL},
     [LFUSE__FAMILY_GROUPED] = {.emit = lfuse__grouped_emit, .warm_up = lfuse__grouped_warm_up, .own_buffers = 3,
                                .carry = LFUSE__CARRY_PARTIAL},
-    [LFUSE__FAMILY_NETWORK] = {.emit = lfuse__network_emit},
+    [LFUSE__FAMILY_NETWORK] = {.emit = lfuse__network_emit, .late = "layers of these rows in one launch"},
     [LFUSE__FAMILY_TABLE] = {.emit = emit_table, .warm_up = lfuse__table_warm_up, .buffers = table_buffers},
 };
 

@@ -55,12 +55,11 @@ enum { LFUSE__PRODUCT_KERNELS = 32 };
 int lfuse__step_products(const lfuse__plan_body *plan, const lfuse__step *step, const lfuse__facts *facts,
                          const lfuse__kernel_class *k, lfuse__kernel_class classes[LFUSE__PRODUCT_KERNELS]);
 /*
- * network.c: NETWORK: the class that all of its layers have, but for its shape; and so for sizes within bounds, with
- * shapes. Returns how many there are. *whole: there is one size, whose launch holds all of the layers.
+ * network.c: NETWORK: the class of the launch that holds its layers, from the first on. False: there is none, or the
+ * number of rows is open. *whole: it holds all of them.
  */
-enum { LFUSE__NETWORK_CLASSES = 16 };
-int lfuse__network_classes(const lfuse__plan_body *plan, const lfuse__step *step, const lfuse__facts *facts,
-                           lfuse__kernel_class classes[LFUSE__NETWORK_CLASSES], bool *whole);
+bool lfuse__network_class(const lfuse__plan_body *plan, const lfuse__step *step, const lfuse__facts *facts,
+                          lfuse__kernel_class *k, bool *whole);
 /* How many of m, n and k of a product are told by runs. */
 int lfuse__product_open(const lfuse__plan_body *plan, const lfuse__step *step);
 /* Whether the plan tells all of these, and how many products there are. */

@@ -72,15 +72,6 @@ static lfuse_status choose(const lfuse__facts *facts, lfuse__network *network, l
     return status;
 }
 
-static bool known(const lfuse__kernel_class *all, int count, const lfuse__kernel_class *k)
-{
-    int i;
-
-    for (i = 0; i < count; i++)
-        if (lfuse__class_equal(&all[i], k)) return true;
-    return false;
-}
-
 /* Whether the weights lie so, where tensors are contiguous as declared. */
 static bool by_columns(const lfuse__plan_body *plan, const lfuse__step *step)
 {
@@ -95,35 +86,33 @@ static bool by_columns(const lfuse__plan_body *plan, const lfuse__step *step)
     return false;
 }
 
-int lfuse__network_classes(const lfuse__plan_body *plan, const lfuse__step *step, const lfuse__facts *facts,
-                           lfuse__kernel_class classes[LFUSE__NETWORK_CLASSES], bool *whole)
+bool lfuse__network_class(const lfuse__plan_body *plan, const lfuse__step *step, const lfuse__facts *facts,
+                          lfuse__kernel_class *k, bool *whole)
 {
     lfuse__network_layer layers[LFUSE__NETWORK_LAYERS];
     lfuse__network network = { .nlayers = step->nchildren, .layers = layers };
     lfuse__saved_error before;
-    lfuse__kernel_class k;
     int64_t low, high;
-    int i, count = 0;
+    bool chosen;
+    int i;
 
     *whole = false;
-    if (step->nchildren > LFUSE__NETWORK_LAYERS) return 0;
+    lfuse__size_bounds(plan->graph, step->children[0].product.m, &low, &high);
+    if (low != high || low < 1 || low > LFUSE__NETWORK_ROWS_MOST || step->nchildren > LFUSE__NETWORK_LAYERS)
+        return false;
     memset(layers, 0, sizeof layers);
     for (i = 0; i < step->nchildren; i++) {
         layers[i].n = step->children[i].product.n; /* numbers: network.c of common/plan/ */
         layers[i].k = step->children[i].product.k;
     }
-    lfuse__size_bounds(plan->graph, step->children[0].product.m, &low, &high);
-    class_of(step, &k);
-    k.product.tb = by_columns(plan, step);
+    network.m = low;
+    class_of(step, k);
+    k->product.tb = by_columns(plan, step);
     lfuse__error_save(&before);
-    for (network.m = low < 1 ? 1 : low; network.m <= high && network.m <= LFUSE__NETWORK_ROWS_MOST; network.m++) {
-        network.nlayers = step->nchildren;
-        if (!choose(facts, &network, &k) && !known(classes, count, &k) && count < LFUSE__NETWORK_CLASSES)
-            classes[count++] = k;
-    }
+    chosen = !choose(facts, &network, k);
     lfuse__error_restore(&before);
-    *whole = low == high && count && network.nlayers == step->nchildren;
-    return count;
+    *whole = chosen && network.nlayers == step->nchildren;
+    return chosen;
 }
 
 /* ---- furnishing ---- */

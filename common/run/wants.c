@@ -82,14 +82,13 @@ lfuse_status lfuse__want_lists(lfuse__body_entry *e, const lfuse__step *step, co
     return LFUSE_OK;
 }
 
+/* Of one number of rows. Where that is open, each instance compiles what it takes: shapes differ from row to row. */
 static lfuse_status want_network(lfuse__body_entry *e, const lfuse__step *step, const lfuse__facts *facts, bool *whole)
 {
-    lfuse__kernel_class classes[LFUSE__NETWORK_CLASSES];
-    const int count = lfuse__network_classes(e->plan, step, facts, classes, whole);
-    int i;
+    lfuse__kernel_class k;
 
-    for (i = 0; i < count; i++) LFUSE__TRY(want_once(e, &classes[i]));
-    return LFUSE_OK;
+    if (!lfuse__network_class(e->plan, step, facts, &k, whole)) return LFUSE_OK;
+    return want_once(e, &k);
 }
 
 static lfuse_status want_step(lfuse__body_entry *e, const lfuse__step *step, const lfuse__facts *facts, bool index64)

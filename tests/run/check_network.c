@@ -71,6 +71,40 @@ START_TEST(declined)
 }
 END_TEST
 
+/* That were built, or loaded from disk. */
+static uint64_t programs(void)
+{
+    lfuse__stub_counters c;
+
+    lfuse__stub_counters_get(&c);
+    return c.calls[LFUSE__STUB_program_build] + c.calls[LFUSE__STUB_program_load];
+}
+
+/* A plan of any number of rows has the layers' kernels; of one launch, each instance brings what it takes, once. */
+START_TEST(rows_as_they_come)
+{
+    static const struct { int64_t rows; int brings; } runs[] = { { 1, 1 }, { 1, 0 }, { 5, 1 }, { 6, 0 }, { 1, 0 },
+                                                                 { 65, 0 } };
+    lfuse_plan *plan = NULL;
+
+    network_begin();
+    for (size_t i = 0; i < sizeof runs / sizeof *runs; i++) {
+        network n = { .layers = 3, .rows = runs[i].rows, .widths = { 12, 36, 36, 30 }, .ends = "nrg" };
+        uint64_t before;
+        if (!i) network_graph(&n, true);
+        network_tensors(&n);
+        if (!i) plan = plan_with(0);
+        before = programs();
+        network_run(&n, plan, stream);
+        ck_assert_msg(programs() - before == (uint64_t)runs[i].brings, "%d rows: %d programs", (int)n.rows,
+                      (int)(programs() - before));
+        network_check(&n);
+        network_free(&n);
+    }
+    lfuse_plan_destroy(plan);
+}
+END_TEST
+
 /* Timed against its layers, whichever of the two it is then; the race leaves no trace in what is computed. */
 START_TEST(measured)
 {
@@ -185,6 +219,7 @@ static Suite *suite_network(void)
     tcase_set_timeout(c, 0);
     tcase_add_loop_test(c, shapes, 0, 2);
     tcase_add_test(c, declined);
+    tcase_add_test(c, rows_as_they_come);
     tcase_add_test(c, measured);
     tcase_add_test(c, parts);
     tcase_add_test(c, strides);
