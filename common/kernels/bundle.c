@@ -19,7 +19,7 @@
 
 int lfuse__bundle_class_words(const lfuse__kernel_class *k)
 {
-    return k->form == LFUSE__ROWS_NONE ? lfuse__pointwise_words(k) : lfuse__rows_words(k);
+    return k->family == LFUSE__FAMILY_ROWS ? lfuse__rows_words(k) : lfuse__pointwise_words(k);
 }
 
 /* The layout of a launch in numbers: what tells its members apart, then the words of their kernels. */

@@ -8,6 +8,7 @@
 #include "common/base/error.h"
 #include "common/kernels/bundle.h"
 #include "common/kernels/emit.h"
+#include "common/kernels/families.h"
 
 enum { LOCAL_LINES = 16, LINE = 128 };
 
@@ -176,12 +177,6 @@ static lfuse_status rewrite(rewriting *r, const char *text)
     return LFUSE_OK;
 }
 
-static lfuse_status emit_class(lfuse__strbuf *out, const lfuse__kernel_class *k, const lfuse__facts *facts)
-{
-    return k->form == LFUSE__ROWS_NONE ? lfuse__pointwise_emit(out, "part", k, facts)
-                                       : lfuse__rows_emit(out, "part", k, facts);
-}
-
 /* Without what stands before the kernel: functions, which the bundle has once. */
 static const char *kernel_text(const char *text)
 {
@@ -192,7 +187,8 @@ static const char *kernel_text(const char *text)
 static lfuse_status put_part(rewriting *r, const lfuse__bundle *b, int i, const lfuse__facts *facts)
 {
     lfuse__strbuf text = LFUSE__STRBUF_INIT;
-    lfuse_status status = emit_class(&text, &b->parts[i].k, facts);
+    const lfuse__kernel_class *k = &b->parts[i].k;
+    lfuse_status status = lfuse__kernel_families[k->family].emit(&text, "part", k, facts);
     r->part = &b->parts[i];
     r->at = &b->places[i];
     if (b->nparts > 1 && i + 1 < b->nparts)

@@ -52,26 +52,27 @@ int lfuse__carried_most(const lfuse__kernel_class *k, lfuse__carry carry, const 
 unsigned lfuse__carried_words(const lfuse__kernel_class *k, lfuse__carry carry)
 {
     int rank[LFUSE__MAX_OPERANDS];
-    const int n = used(k, carry, rank);
-    return (unsigned)(first_word(k, carry) + k->carried + 1 + n * k->carried);
+    const int n = used(k, carry, rank), carried = lfuse__class_list(k)->carried;
+    return (unsigned)(first_word(k, carry) + carried + 1 + n * carried);
 }
 
 void lfuse__carried_place(const lfuse__kernel_class *k, lfuse__carry carry, int place, uint64_t first, uint32_t tail,
                           const uint64_t *entries, int64_t stride, uint64_t *words)
 {
+    const int carried = lfuse__class_list(k)->carried;
     int rank[LFUSE__MAX_OPERANDS];
-    uint64_t *firsts = words + first_word(k, carry), *addresses = firsts + k->carried + 1 + place;
+    uint64_t *firsts = words + first_word(k, carry), *addresses = firsts + carried + 1 + place;
     used(k, carry, rank);
     firsts[place] = (uint32_t)first | (uint64_t)tail << 32;
     for (int j = 0; j < k->noperands; j++)
-        if (rank[j] >= 0) addresses[rank[j] * k->carried] = entries[j * stride] | entries[j * stride + 1] << SLOT_SHIFT;
+        if (rank[j] >= 0) addresses[rank[j] * carried] = entries[j * stride] | entries[j * stride + 1] << SLOT_SHIFT;
 }
 
 void lfuse__carried_end(const lfuse__kernel_class *k, lfuse__carry carry, int members, uint64_t chunks, uint64_t *words)
 {
     uint64_t *firsts = words + first_word(k, carry);
     firsts[members] = (uint32_t)chunks;
-    for (int m = members + 1; m <= k->carried; m++) firsts[m] = UINT32_MAX;
+    for (int m = members + 1; m <= lfuse__class_list(k)->carried; m++) firsts[m] = UINT32_MAX;
 }
 
 /* ---- text ---- */
@@ -134,7 +135,7 @@ void lfuse__put_carried_chunk(const lfuse__text *t, int indent, const lfuse__fac
 {
     lfuse__strbuf *out = t->out;
     const int firsts = first_word(t->k, carry);
-    put_search(out, indent, facts, firsts, t->k->carried, c);
+    put_search(out, indent, facts, firsts, lfuse__class_list(t->k)->carried, c);
     lfuse__strbuf_format(out, "%*sconst u64 placed_ = ", 4 * indent, "");
     lfuse__put_argument(out, facts, firsts, "member");
     lfuse__strbuf_format(out, ", start_ = (%s - (u32)placed_) * W(%d);\n", c, LFUSE__MULTI_LENGTH);
@@ -145,9 +146,10 @@ void lfuse__put_carried_chunk(const lfuse__text *t, int indent, const lfuse__fac
 
 int lfuse__carried_first(const lfuse__kernel_class *k, lfuse__carry carry, int operand)
 {
+    const int carried = lfuse__class_list(k)->carried;
     int rank[LFUSE__MAX_OPERANDS];
     used(k, carry, rank);
-    return first_word(k, carry) + k->carried + 1 + rank[operand] * k->carried;
+    return first_word(k, carry) + carried + 1 + rank[operand] * carried;
 }
 
 int lfuse__carried_chunks(const lfuse__kernel_class *k, lfuse__carry carry)

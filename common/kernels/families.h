@@ -6,11 +6,13 @@
 #ifndef COMMON_KERNELS_FAMILIES_H
 #define COMMON_KERNELS_FAMILIES_H
 
-#include "common/kernels/kernel.h"
+#include "common/kernels/key.h"
 
 typedef struct lfuse__kernel_family {
     /* Appends the text of a kernel `name` of the class. NULL: BUNDLE, whose text is of several classes. */
     lfuse_status (*emit)(lfuse__strbuf *out, const char *name, const lfuse__kernel_class *k, const lfuse__facts *facts);
+    /* Adds to the key what the family alone knows of the class. NULL: nothing. */
+    void (*key)(const lfuse__kernel_class *k, lfuse__kernel_key *key);
     /*
      * Words and groups of a launch for a geometry. `rebind` does so again for the same sizes at other addresses or with
      * other scalars; NULL: pack does. Both NULL: the launches are not described by a geometry (lists, networks).

@@ -13,8 +13,10 @@ bool lfuse__kernel_gathers(const lfuse__kernel_class *k)
 
 int lfuse__kernel_buffers(const lfuse__kernel_class *k)
 {
-    const bool staged = k->form == LFUSE__ROWS_PARTIAL || k->form == LFUSE__ROWS_FOLD;
-    return k->noperands + lfuse__kernel_gathers(k) + (staged || k->product.form != LFUSE__PRODUCT_NONE);
+    const bool staged = k->family == LFUSE__FAMILY_ROWS && lfuse__rows_staged(&k->rows);
+    const bool product = (k->family == LFUSE__FAMILY_PRODUCT || k->family == LFUSE__FAMILY_GROUPED) &&
+                         k->product.form != LFUSE__PRODUCT_NONE;
+    return k->noperands + lfuse__kernel_gathers(k) + (staged || product);
 }
 
 bool lfuse__gather_steady(const lfuse__kernel_class *k, int at)

@@ -48,7 +48,7 @@ typedef struct lfuse__kernel_operand {
 
 /* How a row kernel shares out its rows; chosen for the sizes of an instance, so part of the class. */
 typedef enum lfuse__row_form {
-    LFUSE__ROWS_NONE,    /* no row kernel */
+    LFUSE__ROWS_NONE,    /* not chosen yet */
     LFUSE__ROWS_ITEM,    /* strided rows: neighbouring work-items (and lanes) take neighbouring rows, sweep by sweep */
     LFUSE__ROWS_TEAM,    /* `team` work-items a row, which hold it; one on CPUs, whose lanes walk along it */
     LFUSE__ROWS_GROUP,   /* a work-group of `team` work-items a row */
@@ -56,15 +56,31 @@ typedef enum lfuse__row_form {
     LFUSE__ROWS_FOLD     /* ... and the row's results of those */
 } lfuse__row_form;
 
+/* How rows are mapped to work-items. */
+typedef struct lfuse__row_mapping {
+    lfuse__row_form form;
+    int team;      /* TEAM, GROUP: work-items a row; PARTIAL, FOLD: 0 where neighbours take neighbouring rows */
+    int held;      /* TEAM, GROUP: elements of the row that a work-item has; 0: rows of any length, read every sweep.
+                      PARTIAL, FOLD of team 0 on GPUs: work-items that share a segment */
+    bool whole;    /* TEAM, GROUP: all rows have exactly team * held elements */
+    int residents; /* TEAM: work-groups that a compute unit has registers for; 0: not known. No part of the text */
+} lfuse__row_mapping;
+
+/* Whether it is one of two kernels: of segments, and of what is found of them. */
+static inline bool lfuse__rows_staged(const lfuse__row_mapping *m)
+{
+    return m->form == LFUSE__ROWS_PARTIAL || m->form == LFUSE__ROWS_FOLD;
+}
+
 /* Kernels that add scattered rows: see scatter.c. */
 typedef enum lfuse__scatter_phase {
-    LFUSE__SCATTER_NONE,
     LFUSE__SCATTER_KEYS,   /* operands: indices (looked up), words */
     LFUSE__SCATTER_COUNT,  /* words, counts */
     LFUSE__SCATTER_PREFIX, /* counts, in place */
     LFUSE__SCATTER_PLACE,  /* words, counts, other words */
     LFUSE__SCATTER_FIRSTS, /* words, starts */
-    LFUSE__SCATTER_SUM     /* source, words, starts, result */
+    LFUSE__SCATTER_SUM,    /* source, words, starts, result */
+    LFUSE__SCATTER_PHASES
 } lfuse__scatter_phase;
 
 /* What the elements of a list's members are, where their shape counts. */
@@ -131,30 +147,45 @@ typedef enum lfuse__family {
     LFUSE__FAMILIES
 } lfuse__family;
 
-/* The text class of a kernel. */
+/* Kernels of lists: families MULTI, PARTIAL, FOLD, LINES, LINES_FOLD and GROUPED. */
+typedef struct lfuse__list_class {
+    int carried;  /* most members of a launch whose argument block carries their places; 0: tables do */
+    int groups;   /* of members, with numbers of their own, in one launch; 0: the same for all members */
+    lfuse__list_kind walk;
+    bool columns; /* LINES, LINES_FOLD: along columns, not rows */
+} lfuse__list_class;
+
+/*
+ * The class of a kernel: all that its text depends on. What one family alone knows is in the union; classes are equal
+ * where their keys are (key.h).
+ */
 typedef struct lfuse__kernel_class {
     lfuse__family family;
     const lfuse__body *body;
     int noperands;
     lfuse__kernel_operand operands[LFUSE__MAX_OPERANDS];
     int rank;     /* loop axes after merging: 1 ... LFUSE_MAX_RANK; the last is the inner one */
+    int naxes;    /* of the loop, the last ones, that the body reduces */
     bool index64; /* more than 2^31 - 1 elements of the loop, or an element offset that far */
-    lfuse__row_form form;
-    int naxes;    /* of the loop, the last ones, that a row kernel reduces; 0 in others */
-    int team;     /* TEAM, GROUP: work-items a row; PARTIAL, FOLD: 0 where neighbours take neighbouring rows */
-    int held;     /* TEAM, GROUP: elements of the row that a work-item has; 0: rows of any length, read every sweep.
-                     PARTIAL, FOLD of team 0 on GPUs: work-items that share a segment */
-    bool whole;   /* TEAM, GROUP: all rows have exactly team * held elements (so, may be set: rows_choose clears it) */
-    int residents; /* TEAM: work-groups that a compute unit has registers for; 0: rows_choose was not asked */
-    bool staged;  /* a question to rows_choose, which clears it */
-    int carried;  /* list kernels: most members of a launch whose argument block carries their places; 0: tables do */
-    lfuse__scatter_phase scatter; /* scatter.c */
-    lfuse__list_kind walk; /* list kernels */
-    bool columns; /* lines.c: along columns, not rows */
-    int groups;   /* list kernels: of members, with numbers of their own, in one launch; 0: the same for all members */
-    lfuse__product_class product; /* product.h */
-    lfuse__strassen_class strassen; /* strassen.h */
+    union {
+        lfuse__row_mapping rows;      /* ROWS */
+        lfuse__list_class list;       /* the list kernels, but GROUPED */
+        lfuse__scatter_phase scatter; /* SCATTER */
+        struct {
+            lfuse__product_class product; /* PRODUCT, NETWORK, GROUPED, STRASSEN (whose layout is a plain product's) */
+            union {
+                lfuse__list_class members;      /* GROUPED */
+                lfuse__strassen_class strassen; /* STRASSEN */
+            };
+        };
+    };
 } lfuse__kernel_class;
+
+/* Of a list kernel. */
+static inline const lfuse__list_class *lfuse__class_list(const lfuse__kernel_class *k)
+{
+    return k->family == LFUSE__FAMILY_GROUPED ? &k->members : &k->list;
+}
 
 /* Actual sizes. Strides in elements, [operand][axis]; offsets in bytes, of INDEX operands in elements. extents > 0. */
 typedef struct lfuse__geometry {
@@ -212,16 +243,17 @@ lfuse_status lfuse__pointwise_warm_up(const lfuse__kernel_class *k, const lfuse_
  * gives the bits of the canonical fold. Reduced extents may be 0: sums are then 0, products 1.
  */
 /*
- * Form, team, held and whole for an instance's sizes. k->whole says whether it may be, which needs a fixed length;
- * k->staged whether PARTIAL may be the answer: the caller then runs two kernels.
+ * The mapping of rows for an instance's sizes. `fixed`: all rows have this length whatever the sizes are, so that a
+ * kernel may count on it. `staged`: PARTIAL may be the answer, and the caller then runs two kernels.
  */
-void lfuse__rows_choose(const lfuse__facts *facts, uint64_t rows, uint64_t length, lfuse__kernel_class *k);
+void lfuse__rows_choose(const lfuse__facts *facts, uint64_t rows, uint64_t length, bool fixed, bool staged,
+                        lfuse__kernel_class *k);
 /*
  * Whatever rows_choose can answer within bounds, as classes; returns how many, at most LFUSE__ROW_FORMS. PARTIAL stands
  * for two kernels: the class itself, and one that differs in the form FOLD.
  */
 enum { LFUSE__ROW_FORMS = 40 };
-int lfuse__rows_forms(const lfuse__facts *facts, const uint64_t rows[2], const uint64_t length[2],
+int lfuse__rows_forms(const lfuse__facts *facts, const uint64_t rows[2], const uint64_t length[2], bool staged,
                       const lfuse__kernel_class *k, lfuse__kernel_class *forms);
 /* What passes from a PARTIAL kernel to its FOLD. Both take the same geometry and the same buffers. */
 uint64_t lfuse__rows_partials(const lfuse__kernel_class *k, const lfuse__facts *facts, uint64_t rows, uint64_t length);

@@ -32,7 +32,7 @@ static int division_words(const lfuse__kernel_class *k, int at, int axes, int *s
 void lfuse__layout_make(const lfuse__kernel_class *k, bool row, lfuse__layout *layout)
 {
     int at = k->noperands, strides = 0;
-    const bool staged = k->form == LFUSE__ROWS_PARTIAL || k->form == LFUSE__ROWS_FOLD;
+    const bool staged = k->family == LFUSE__FAMILY_ROWS && lfuse__rows_staged(&k->rows);
     layout->axes = row ? k->rank - (k->naxes ? k->naxes : 1) : k->rank;
     layout->count = at++;
     layout->flags = at++;

@@ -33,11 +33,11 @@ static int ninstr(const lfuse__rows *r)
 static void put_head(const lines *l, const char *name, const lfuse__kernel_class *k, const lfuse__facts *facts)
 {
     lfuse__strbuf *out = l->r->t.out;
-    const int words = k->carried ? (int)lfuse__carried_words(k, LFUSE__CARRY_PARTIAL)
+    const int words = k->list.carried ? (int)lfuse__carried_words(k, LFUSE__CARRY_PARTIAL)
                                  : LFUSE__MEMBERS_PARTIAL_NUMBERS + k->body->nnumbers;
     lfuse__put_powers(out, k->body);
     lfuse__put_kernel(out, name, l->single ? 1 : LFUSE__GROUP, words, lfuse__list_buffers(facts, OWN_BUFFERS));
-    if (k->carried) lfuse__put_arguments(out, facts, words, LFUSE__GROUP);
+    if (k->list.carried) lfuse__put_arguments(out, facts, words, LFUSE__GROUP);
     lfuse__put(out, 1, "const u64 chunks = W(%d), cells = W(%d) & (((u64)1 << %d) - 1), part = W(%d) >> %d;",
                LFUSE__MULTI_CHUNKS, LFUSE__MEMBERS_CELLS, LENGTH_SHIFT, LFUSE__MEMBERS_CELLS, LENGTH_SHIFT);
     lfuse__put(out, 1, "const u64 segments = 1; /* neighbouring lines have neighbouring cells */");
@@ -51,7 +51,7 @@ static void put_head(const lines *l, const char *name, const lfuse__kernel_class
         lfuse__put(out, 1, "for (u64 c = GROUP(); c < chunks; c += GROUPS()) {");
     }
     lfuse__put_chunk(&l->r->t, 2, facts, OWN_BUFFERS, "c", 1);
-    if (k->columns) {
+    if (k->list.columns) {
         lfuse__put(out, 2, "const u64 lines = matrices_ * columns_, line = rows_;");
         lfuse__put(out, 2, "const i64 pitch = (i64)columns_;");
     } else {
@@ -88,7 +88,7 @@ static void put_cell(const lines *l, int indent)
 /* The first element of the segment, as an expression of the line `one`. */
 static const char *first_element(const lines *l)
 {
-    return l->r->t.k->columns ? "(one / columns_) * rows_ * columns_ + one % columns_ + segment * 1024 * columns_"
+    return l->r->t.k->list.columns ? "(one / columns_) * rows_ * columns_ + one % columns_ + segment * 1024 * columns_"
                               : "one * columns_ + segment * 1024";
 }
 
@@ -184,7 +184,8 @@ static lfuse_status begin(lfuse__strbuf *out, const char *name, const lfuse__ker
         reduces += k->body->instr[i].kind == LFUSE__I_REDUCE;
         if (k->body->instr[i].kind == LFUSE__I_TOTAL) reduces = 2;
     }
-    if (reduces != 1 || !k->operands[k->noperands - 1].shape || (k->columns && k->walk != LFUSE__WALK_ELEMENTS))
+    if (reduces != 1 || !k->operands[k->noperands - 1].shape ||
+        (k->list.columns && k->list.walk != LFUSE__WALK_ELEMENTS))
         return lfuse__error(LFUSE_ERR_INVALID, "lines of lists: %d reductions, or no shape to find them by", reduces);
     LFUSE__TRY(lfuse__members_create(out, k, facts, &l->m));
     l->r = &l->m->member.rows;
@@ -207,7 +208,7 @@ lfuse_status lfuse__lines_emit(lfuse__strbuf *out, const char *name, const lfuse
     l.item.t.ux = "u64";
     put_head(&l, name, k, facts);
     lfuse__members_put_beginning(l.r, 2);
-    if (!k->columns) {
+    if (!k->list.columns) {
         lfuse__put(out, 2, "if (line > %d) {", SHORT);
         if (l.single) put_single_segments(&l, 3);
         else put_team_segments(&l, 3);
@@ -324,13 +325,13 @@ lfuse_status lfuse__lines_fold_emit(lfuse__strbuf *out, const char *name, const 
 
 int64_t lfuse__lines_count(const lfuse__kernel_class *k, int64_t matrices, int64_t rows, int64_t columns)
 {
-    if (k->walk != LFUSE__WALK_ELEMENTS) return matrices;
-    return matrices * (k->columns ? columns : rows);
+    if (k->list.walk != LFUSE__WALK_ELEMENTS) return matrices;
+    return matrices * (k->list.columns ? columns : rows);
 }
 
 int64_t lfuse__lines_cells(const lfuse__kernel_class *k, int64_t matrices, int64_t rows, int64_t columns)
 {
-    const int64_t line = k->columns || k->walk == LFUSE__WALK_ROWS ? rows : columns;
+    const int64_t line = k->list.columns || k->list.walk == LFUSE__WALK_ROWS ? rows : columns;
     const int64_t segments = line / LFUSE__SEGMENT + (line % LFUSE__SEGMENT != 0);
     return lfuse__lines_count(k, matrices, rows, columns) * (segments ? segments : 1);
 }

@@ -2,7 +2,8 @@
 libfuse_core_la_SOURCES += \
 	%reldir%/access.c %reldir%/body.c %reldir%/bundle.c %reldir%/bundle.h %reldir%/bundle_text.c \
 	%reldir%/carried.c %reldir%/check.c %reldir%/emit.h %reldir%/families.c %reldir%/families.h \
-	%reldir%/gather.c %reldir%/items.c %reldir%/kernel.h %reldir%/lanes.c %reldir%/layout.c %reldir%/lines.c \
+	%reldir%/gather.c %reldir%/items.c %reldir%/kernel.h %reldir%/key.c %reldir%/key.h \
+	%reldir%/lanes.c %reldir%/layout.c %reldir%/lines.c \
 	%reldir%/members.c \
 	%reldir%/members.h %reldir%/members_fold.c %reldir%/members_partial.c \
 	%reldir%/multi.c %reldir%/network.c %reldir%/network.h %reldir%/network_rows.c %reldir%/network_text.c \

@@ -103,20 +103,25 @@ static void make_list(lfuse__members *m, const lfuse__kernel_class *k)
     }
 }
 
-static void begin(lfuse__members_row *row, const lfuse__kernel_class *k, int ntotals, const lfuse__facts *facts,
-                  lfuse__row_form form)
+static void begin(lfuse__members_row *row, const lfuse__kernel_class *k, int ntotals)
 {
-    const bool single = lfuse__single(facts);
     row->k = *k;
     row->k.noperands = k->noperands + ntotals;
     row->k.rank = row->k.naxes = 1;
     row->k.index64 = false;
-    row->k.form = single ? LFUSE__ROWS_TEAM : form;
-    row->k.team = single ? 1 : form == LFUSE__ROWS_GROUP ? LFUSE__GROUP : LFUSE__TEAM;
     for (int j = 0; j < k->noperands; j++) row->k.operands[j].fixed = false;
     row->body = (lfuse__body){.nnumbers = k->body->nnumbers, .instr = row->instr, .stores = row->stores,
                               .number_types = k->body->number_types};
     row->k.body = &row->body;
+}
+
+/* Rows are a team's work, or of one item its lanes'. */
+static lfuse_status begin_rows(lfuse__members_row *row, lfuse__strbuf *out, const lfuse__facts *facts,
+                               lfuse__row_form form)
+{
+    const lfuse__row_mapping single = {.form = LFUSE__ROWS_TEAM, .team = 1};
+    const lfuse__row_mapping team = {.form = form, .team = form == LFUSE__ROWS_GROUP ? LFUSE__GROUP : LFUSE__TEAM};
+    return lfuse__rows_init(&row->rows, out, &row->k, lfuse__single(facts) ? &single : &team, NULL, facts);
 }
 
 lfuse_status lfuse__members_create(lfuse__strbuf *out, const lfuse__kernel_class *k, const lfuse__facts *facts,
@@ -128,12 +133,12 @@ lfuse_status lfuse__members_create(lfuse__strbuf *out, const lfuse__kernel_class
     if (!m) return lfuse__error(LFUSE_ERR_MEMORY, "out of host memory (%zu bytes)", sizeof *m);
     m->first = k->noperands;
     for (int i = 0; i < k->body->ninstr; i++) m->ntotals += k->body->instr[i].kind == LFUSE__I_TOTAL;
-    begin(&m->member, k, m->ntotals, facts, LFUSE__ROWS_PARTIAL);
-    begin(&m->list, k, m->ntotals, facts, LFUSE__ROWS_GROUP);
+    begin(&m->member, k, m->ntotals);
+    begin(&m->list, k, m->ntotals);
     make_member(m, k);
     make_list(m, k);
-    status = lfuse__rows_init(&m->member.rows, out, &m->member.k, NULL, facts);
-    if (!status && m->ntotals) status = lfuse__rows_init(&m->list.rows, out, &m->list.k, NULL, facts);
+    status = begin_rows(&m->member, out, facts, LFUSE__ROWS_PARTIAL);
+    if (!status && m->ntotals) status = begin_rows(&m->list, out, facts, LFUSE__ROWS_GROUP);
     if (!status && (m->member.rows.nsweeps > 1 || m->list.rows.nsweeps > 1))
         status = lfuse__error(LFUSE_ERR_INVALID, "reductions of lists that wait for each other");
     if (status) {

@@ -23,7 +23,7 @@ static int ninstr(const lfuse__rows *r)
 /* The first segment of a member of this launch, as an expression. */
 static void first_segment(const lfuse__rows *r, const char *member, char *text, size_t size)
 {
-    if (!r->t.k->carried) {
+    if (!r->t.k->list.carried) {
         snprintf(text, size, "WORD64(table, %s)", member);
         return;
     }
@@ -36,7 +36,7 @@ static void put_numbers(const lfuse__members *m, const lfuse__rows *r, int inden
 {
     for (int j = 0; j < m->first; j++) {
         if ((!r->t.loaded[j] && !r->t.stored[j]) || !r->row[j]) continue;
-        if (r->t.k->carried) {
+        if (r->t.k->list.carried) {
             lfuse__put_carried_entry(r->t.out, indent, r->facts, OWN_BUFFERS, j,
                                      lfuse__carried_first(r->t.k, LFUSE__CARRY_FOLD, j), member);
         } else {
@@ -156,10 +156,10 @@ static void put_head(lfuse__members *m, const char *name, int words, bool single
     lfuse__rows *r = &m->member.rows;
     lfuse__strbuf *out = r->t.out;
     lfuse__put_kernel(out, name, single ? 1 : LFUSE__GROUP, words, lfuse__list_buffers(r->facts, OWN_BUFFERS));
-    if (r->t.k->carried) lfuse__put_arguments(out, r->facts, words, LFUSE__GROUP);
+    if (r->t.k->list.carried) lfuse__put_arguments(out, r->facts, words, LFUSE__GROUP);
     lfuse__put(out, 1, "memory z = BUFFER(0) + W(%d), waiting = BUFFER(0) + W(%d);", LFUSE__FOLD_PARTIALS,
                LFUSE__FOLD_TOTALS);
-    if (!r->t.k->carried)
+    if (!r->t.k->list.carried)
         lfuse__put(out, 1, "memory table = BUFFER(1) + W(%d), entries = BUFFER(2) + W(%d);", LFUSE__FOLD_TABLE,
                    LFUSE__FOLD_ENTRIES);
     lfuse__put(out, 1, "const u64 members = W(%d), stride = W(%d), all = W(%d), cells = W(%d);", LFUSE__FOLD_MEMBERS,
@@ -180,7 +180,7 @@ lfuse_status lfuse__members_fold_emit(lfuse__strbuf *out, const char *name, cons
     LFUSE__TRY(lfuse__members_create(out, k, facts, &m));
     m->member.rows.t.numbers = m->list.rows.t.numbers = LFUSE__FOLD_NUMBERS;
     lfuse__put_powers(out, k->body);
-    put_head(m, name, k->carried ? (int)lfuse__carried_words(k, LFUSE__CARRY_FOLD)
+    put_head(m, name, k->list.carried ? (int)lfuse__carried_words(k, LFUSE__CARRY_FOLD)
                                  : LFUSE__FOLD_NUMBERS + k->body->nnumbers, single);
     if (single) {
         lfuse__put(out, 1, "const u64 share = (members + GROUPS() - 1) / GROUPS();");

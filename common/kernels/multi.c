@@ -10,7 +10,8 @@ enum { LAST_TICKET, LAST_ARRIVALS, LAST_MEMBER, LAST_WORDS }; /* of stores by th
 /* Words for numbers; where they go by group, the first members of all groups but the first come before them. */
 static int number_words(const lfuse__kernel_class *k)
 {
-    return k->groups ? k->groups - 1 + k->groups * k->body->nnumbers : k->body->nnumbers;
+    const int groups = lfuse__class_list(k)->groups;
+    return groups ? groups - 1 + groups * k->body->nnumbers : k->body->nnumbers;
 }
 
 static int most_words(void)
@@ -20,21 +21,21 @@ static int most_words(void)
 
 int lfuse__multi_groups(const lfuse__body *body)
 {
-    lfuse__kernel_class k = {.body = body, .groups = LFUSE__NUMBER_GROUPS};
+    lfuse__kernel_class k = {.family = LFUSE__FAMILY_MULTI, .body = body, .list.groups = LFUSE__NUMBER_GROUPS};
     if (!body->nnumbers) return 0;
-    while (k.groups > 1 && number_words(&k) > most_words()) k.groups--;
-    return k.groups > 1 ? k.groups : 0;
+    while (k.list.groups > 1 && number_words(&k) > most_words()) k.list.groups--;
+    return k.list.groups > 1 ? k.list.groups : 0;
 }
 
 void lfuse__multi_pack_groups(const lfuse__kernel_class *k, int count, const int64_t *first, int64_t base,
                               const double *numbers, lfuse__packed *packed)
 {
-    const int n = k->body->nnumbers, values = NUMBERS + k->groups - 1;
-    for (int g = 1; g < k->groups; g++)
+    const int n = k->body->nnumbers, groups = k->list.groups, values = NUMBERS + groups - 1;
+    for (int g = 1; g < groups; g++)
         packed->words[NUMBERS + g - 1] = g >= count ? UINT64_MAX : first[g] < base ? 0 : (uint64_t)(first[g] - base);
-    for (int g = 0; g < k->groups; g++)
+    for (int g = 0; g < groups; g++)
         for (int i = 0; i < n; i++)
-            packed->words[values + i * k->groups + g] =
+            packed->words[values + i * groups + g] =
                 lfuse__number_word(k->body->number_types[i], numbers[(g < count ? g : 0) * n + i]);
 }
 
@@ -63,6 +64,7 @@ static int shape_operand(const lfuse__kernel_class *k)
 
 lfuse_status lfuse__list_check(const char *name, const lfuse__kernel_class *k, const lfuse__facts *facts)
 {
+    const lfuse__list_class *l = lfuse__class_list(k);
     LFUSE__TRY(lfuse__class_check(name, k, facts));
     if (k->index64) return lfuse__error(LFUSE_ERR_INVALID, "a list kernel counts in a chunk: 32-bit indices");
     for (int j = 0; j < k->noperands; j++)
@@ -75,10 +77,10 @@ lfuse_status lfuse__list_check(const char *name, const lfuse__kernel_class *k, c
     for (int j = 0; j < k->noperands; j++)
         if (k->operands[j].gathered || k->operands[j].index)
             return lfuse__error(LFUSE_ERR_UNSUPPORTED, "operand %d of a list kernel is looked up in", j);
-    if (k->carried < 0 || k->carried > LFUSE__CARRIED_MOST)
-        return lfuse__error(LFUSE_ERR_INVALID, "%d members in an argument block", k->carried);
-    if (k->groups < 0 || k->groups > LFUSE__NUMBER_GROUPS)
-        return lfuse__error(LFUSE_ERR_INVALID, "a list kernel for %d groups; at most %d", k->groups,
+    if (l->carried < 0 || l->carried > LFUSE__CARRIED_MOST)
+        return lfuse__error(LFUSE_ERR_INVALID, "%d members in an argument block", l->carried);
+    if (l->groups < 0 || l->groups > LFUSE__NUMBER_GROUPS)
+        return lfuse__error(LFUSE_ERR_INVALID, "a list kernel for %d groups; at most %d", l->groups,
                             LFUSE__NUMBER_GROUPS);
     const int most = most_words();
     if (number_words(k) > most)
@@ -116,7 +118,7 @@ static void text_init(lfuse__text *t, lfuse__strbuf *out, const lfuse__kernel_cl
 {
     lfuse__text_init(t, out, k, NULL);
     t->numbers = NUMBERS;
-    t->grouped = k->groups > 0;
+    t->grouped = k->list.groups > 0;
     for (int j = 0; j < k->noperands; j++) t->stored[j] = t->stored[j] && !counted(&k->operands[j]);
     lfuse__uniform_find(t);
 }
@@ -137,7 +139,7 @@ void lfuse__put_entry(lfuse__strbuf *out, int indent, const lfuse__facts *facts,
 /* The numbers of the member's group as n<i>: by selections, as words at a place that is computed are slow on OpenCL. */
 static void put_group_numbers(const lfuse__text *t, int indent)
 {
-    const int groups = t->k->groups, values = NUMBERS + groups - 1;
+    const int groups = t->k->list.groups, values = NUMBERS + groups - 1;
     lfuse__put(t->out, indent, "u32 group = 0;");
     for (int g = 1; g < groups; g++) lfuse__put(t->out, indent, "group += member >= W(%d);", NUMBERS + g - 1);
     for (int i = 0; i < t->k->body->nnumbers; i++) {
@@ -167,7 +169,7 @@ static lfuse__carry kernel_of(int slots)
  */
 static void put_product_member(const lfuse__text *t, int indent, const lfuse__facts *facts, int slots, int j)
 {
-    if (t->k->carried) {
+    if (lfuse__class_list(t->k)->carried) {
         lfuse__strbuf_format(t->out, "%*smemory p%d = BUFFER(0) + (", 4 * indent, "", j);
         lfuse__put_argument(t->out, facts, lfuse__carried_first(t->k, kernel_of(slots), j), "member");
     } else {
@@ -183,7 +185,7 @@ void lfuse__put_member(const lfuse__text *t, int indent, const lfuse__facts *fac
         put_product_member(t, indent, facts, slots, j);
         return;
     }
-    if (t->k->carried) {
+    if (lfuse__class_list(t->k)->carried) {
         lfuse__put_carried_entry(t->out, indent, facts, slots, j, lfuse__carried_first(t->k, kernel_of(slots), j),
                                  "member");
         return;
@@ -200,7 +202,7 @@ void lfuse__put_member(const lfuse__text *t, int indent, const lfuse__facts *fac
 static void put_shape(const lfuse__text *t, int indent)
 {
     const int j = shape_operand(t->k);
-    const lfuse__list_kind walk = t->k->walk;
+    const lfuse__list_kind walk = lfuse__class_list(t->k)->walk;
     lfuse__put(t->out, indent, "const u64 matrices_ = (u64)LOAD_i64(p%d, 0);", j);
     if (walk == LFUSE__WALK_ELEMENTS) lfuse__put(t->out, indent, "const u64 rows_ = (u64)LOAD_i64(p%d, 1);", j);
     else lfuse__put(t->out, indent, "const u64 rows_ = 1;");
@@ -223,7 +225,7 @@ static void put_line_start(const lfuse__text *t, int indent, int j)
 {
     const unsigned size = lfuse__type_bytes(t->k->operands[j].type);
     const lfuse__stride_class inner = t->k->operands[j].inner;
-    const bool matrix = inner == LFUSE__STRIDE_MATRIX && t->k->walk == LFUSE__WALK_ELEMENTS;
+    const bool matrix = inner == LFUSE__STRIDE_MATRIX && lfuse__class_list(t->k)->walk == LFUSE__WALK_ELEMENTS;
     if (inner == LFUSE__STRIDE_COLUMN) lfuse__put(t->out, indent, "p%d += matrix_ * columns_ * %u;", j, size);
     else lfuse__put(t->out, indent, matrix ? "p%d += matrix_ * %u;" : "p%d += line_ * %u;", j, size);
 }
@@ -260,7 +262,7 @@ static void put_line_functions(lfuse__strbuf *out, const lfuse__kernel_class *k)
 
 void lfuse__put_chunk_place(const lfuse__text *t, int indent, const lfuse__facts *facts, int slots, const char *c)
 {
-    if (t->k->carried) lfuse__put_carried_chunk(t, indent, facts, kernel_of(slots), c);
+    if (lfuse__class_list(t->k)->carried) lfuse__put_carried_chunk(t, indent, facts, kernel_of(slots), c);
     else put_tabled_chunk(t->out, indent, c);
 }
 
@@ -296,11 +298,12 @@ int lfuse__list_buffers(const lfuse__facts *facts, int own)
 
 static void put_head(const lfuse__text *t, const char *name, const lfuse__facts *facts, int group)
 {
-    const int words = t->k->carried ? (int)lfuse__carried_words(t->k, LFUSE__CARRY_CHUNKS) : lfuse__multi_words(t->k);
+    const bool carried = t->k->list.carried;
+    const int words = carried ? (int)lfuse__carried_words(t->k, LFUSE__CARRY_CHUNKS) : lfuse__multi_words(t->k);
     lfuse__put_powers(t->out, t->k->body);
     put_line_functions(t->out, t->k);
     lfuse__put_kernel(t->out, name, group, words, lfuse__list_buffers(facts, 2));
-    if (t->k->carried) lfuse__put_arguments(t->out, facts, words, LFUSE__GROUP);
+    if (carried) lfuse__put_arguments(t->out, facts, words, LFUSE__GROUP);
     if (lfuse__multi_counts(t->k)) lfuse__put(t->out, 1, "TICKET");
     lfuse__put(t->out, 1, "const u64 chunks = W(%d);", CHUNKS);
 }
@@ -379,7 +382,7 @@ lfuse_status lfuse__list_pack(const lfuse__kernel_class *k, const lfuse__facts *
     packed->words[FIRST] = (uint64_t)first_chunk;
     packed->words[CHUNKS] = (uint64_t)chunks;
     packed->words[MEMBERS] = (uint64_t)members;
-    if (!k->groups) lfuse__numbers_pack(k->body, numbers, packed->words + first_number);
+    if (!lfuse__class_list(k)->groups) lfuse__numbers_pack(k->body, numbers, packed->words + first_number);
     packed->nwords = (unsigned)(first_number + number_words(k));
     packed->group = single ? 1 : LFUSE__GROUP;
     packed->groups = lfuse__groups(facts, single, (uint64_t)chunks, each);

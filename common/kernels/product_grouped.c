@@ -99,11 +99,11 @@ void lfuse__grouped_put_head(const lfuse__text *t, const lfuse__product_layout *
 void lfuse__grouped_put_kernel(const lfuse__text *t, const char *name, const lfuse__facts *facts, int group)
 {
     const lfuse__kernel_class *k = t->k;
-    const int words = k->carried ? (int)lfuse__carried_words(k, LFUSE__CARRY_PARTIAL)
+    const int words = k->members.carried ? (int)lfuse__carried_words(k, LFUSE__CARRY_PARTIAL)
                                  : LFUSE__GROUPED_NUMBERS + k->body->nnumbers;
 
     lfuse__put_kernel(t->out, name, group, words, lfuse__list_buffers(facts, SLOTS));
-    if (k->carried) lfuse__put_arguments(t->out, facts, words, (unsigned)group);
+    if (k->members.carried) lfuse__put_arguments(t->out, facts, words, (unsigned)group);
     lfuse__put(t->out, 1, "const u64 chunks = W(%d);", LFUSE__MULTI_CHUNKS);
 }
 
@@ -126,9 +126,9 @@ static lfuse_status check(const char *name, const lfuse__kernel_class *c, const 
     int j;
 
     LFUSE__TRY(lfuse__list_check(name, c, facts));
-    if (!p->grouped || c->noperands <= LFUSE__PRODUCT_OWN || !c->operands[c->noperands - 1].shape || c->groups)
+    if (!p->grouped || c->noperands <= LFUSE__PRODUCT_OWN || !c->operands[c->noperands - 1].shape || c->members.groups)
         return lfuse__error(LFUSE_ERR_INVALID, "a product of the members of lists: %d operands, %d groups of numbers",
-                            c->noperands, c->groups);
+                            c->noperands, c->members.groups);
     if ((p->form == LFUSE__PRODUCT_PANELS) != by_panels(facts) || !p->form)
         return lfuse__error(LFUSE_ERR_UNSUPPORTED, "product form %d is none of this device", (int)p->form);
     if (p->sum != LFUSE_F32 && p->sum != LFUSE_F64)

@@ -11,37 +11,32 @@ static bool power(int n)
 }
 
 /* Team and held as the texts take them for granted. */
-static lfuse_status form_check(const lfuse__kernel_class *k, const lfuse__facts *facts)
+static lfuse_status form_check(const lfuse__row_mapping *m, const lfuse__facts *facts)
 {
     bool good = false;
-    switch (k->form) {
+    switch (m->form) {
     case LFUSE__ROWS_TEAM:
-        good = lfuse__single(facts) ? k->team == 1
-                                    : power(k->team) && k->team <= LFUSE__TEAM && power(k->held) &&
-                                          k->held >= LFUSE__ROW_VECTOR && k->held <= HELD;
+        good = lfuse__single(facts) ? m->team == 1
+                                    : power(m->team) && m->team <= LFUSE__TEAM && power(m->held) &&
+                                          m->held >= LFUSE__ROW_VECTOR && m->held <= HELD;
         break;
     case LFUSE__ROWS_GROUP:
-        good = !lfuse__single(facts) && power(k->team) && k->team > LFUSE__TEAM && k->team <= 1024 &&
-               (k->held == HELD || k->held == 0);
+        good = !lfuse__single(facts) && power(m->team) && m->team > LFUSE__TEAM && m->team <= 1024 &&
+               (m->held == HELD || m->held == 0);
         break;
     case LFUSE__ROWS_ITEM:
-        good = k->held == 0 && (lfuse__single(facts) ? k->team == 1 : power(k->team) && k->team <= LFUSE__TEAM);
+        good = m->held == 0 && (lfuse__single(facts) ? m->team == 1 : power(m->team) && m->team <= LFUSE__TEAM);
         break;
     case LFUSE__ROWS_PARTIAL:
     case LFUSE__ROWS_FOLD:
-        good = k->team == 0 && !lfuse__single(facts) ? !k->held || (power(k->held) && k->held <= LFUSE__TEAM)
-               : k->held == 0 && (k->team == 0 || k->team == (lfuse__single(facts) ? 1 : LFUSE__TEAM));
+        good = m->team == 0 && !lfuse__single(facts) ? !m->held || (power(m->held) && m->held <= LFUSE__TEAM)
+               : m->held == 0 && (m->team == 0 || m->team == (lfuse__single(facts) ? 1 : LFUSE__TEAM));
         break;
     case LFUSE__ROWS_NONE: break;
     }
     return good ? LFUSE_OK
-                : lfuse__error(LFUSE_ERR_INVALID, "row form %d of %d work-items that hold %d elements", (int)k->form,
-                               k->team, k->held);
-}
-
-static bool staged(const lfuse__kernel_class *k)
-{
-    return k->form == LFUSE__ROWS_PARTIAL || k->form == LFUSE__ROWS_FOLD;
+                : lfuse__error(LFUSE_ERR_INVALID, "row form %d of %d work-items that hold %d elements", (int)m->form,
+                               m->team, m->held);
 }
 
 int lfuse__rows_words(const lfuse__kernel_class *k)
@@ -54,21 +49,23 @@ int lfuse__rows_words(const lfuse__kernel_class *k)
 lfuse_status lfuse__rows_emit(lfuse__strbuf *out, const char *name, const lfuse__kernel_class *k,
                               const lfuse__facts *facts)
 {
+    const lfuse__row_mapping *m = &k->rows;
+    const bool staged = lfuse__rows_staged(m);
     lfuse__layout layout;
     lfuse__rows rows;
     LFUSE__TRY(lfuse__class_check(name, k, facts));
-    LFUSE__TRY(form_check(k, facts));
+    LFUSE__TRY(form_check(m, facts));
     lfuse__layout_make(k, true, &layout);
     LFUSE__TRY(lfuse__layout_check(k, &layout));
-    LFUSE__TRY(lfuse__rows_init(&rows, out, k, &layout, facts));
-    if (staged(k) && (rows.nsweeps != 1 || lfuse__kernel_buffers(k) > LFUSE__MAX_BUFFERS))
+    LFUSE__TRY(lfuse__rows_init(&rows, out, k, m, &layout, facts));
+    if (staged && (rows.nsweeps != 1 || lfuse__kernel_buffers(k) > LFUSE__MAX_BUFFERS))
         return lfuse__error(LFUSE_ERR_UNSUPPORTED, "segments by themselves: a body of %d sweeps over %d buffers",
                             rows.nsweeps, lfuse__kernel_buffers(k));
-    if (lfuse__kernel_gathers(k) && (k->form == LFUSE__ROWS_ITEM || (staged(k) && k->team == 0)))
+    if (lfuse__kernel_gathers(k) && (m->form == LFUSE__ROWS_ITEM || (staged && m->team == 0)))
         return lfuse__error(LFUSE_ERR_UNSUPPORTED, "look-ups in rows that lie side by side");
-    if (k->form == LFUSE__ROWS_FOLD)
+    if (m->form == LFUSE__ROWS_FOLD)
         lfuse__rows_emit_fold(&rows, name);
-    else if (k->form == LFUSE__ROWS_ITEM || (k->form == LFUSE__ROWS_PARTIAL && k->team == 0))
+    else if (m->form == LFUSE__ROWS_ITEM || (m->form == LFUSE__ROWS_PARTIAL && m->team == 0))
         lfuse__rows_emit_item(&rows, name);
     else if (lfuse__single(facts))
         lfuse__rows_emit_single(&rows, name);
@@ -86,26 +83,27 @@ void lfuse__rows_rebind(const lfuse__kernel_class *k, const lfuse__facts *facts,
     packed->words[layout.flags] = !lfuse__single(facts) && packed->words[layout.length] % LFUSE__ROW_VECTOR == 0 &&
                                   lfuse__geometry_aligned(k, g, LFUSE__ROW_VECTOR, true);
     lfuse__reports_pack(k, &layout, g, packed->words);
-    if (staged(k)) packed->words[layout.partials] = g->partials;
+    if (lfuse__rows_staged(&k->rows)) packed->words[layout.partials] = g->partials;
     lfuse__numbers_pack(k->body, g->numbers, packed->words + layout.numbers);
 }
 
 lfuse_status lfuse__rows_pack(const lfuse__kernel_class *k, const lfuse__facts *facts, const lfuse__geometry *g,
                               lfuse__packed *packed)
 {
+    const lfuse__row_mapping *m = &k->rows;
     lfuse__layout layout;
     const bool single = lfuse__single(facts);
-    LFUSE__TRY(form_check(k, facts));
+    LFUSE__TRY(form_check(m, facts));
     lfuse__layout_make(k, true, &layout);
     LFUSE__TRY(lfuse__geometry_pack(k, &layout, g, packed));
     lfuse__rows_rebind(k, facts, g, packed);
     const uint64_t rows = packed->words[layout.count], length = packed->words[layout.length];
-    const uint64_t most = (uint64_t)k->team * (uint64_t)k->held;
-    if (!single && k->held && !staged(k) && (length > most || (k->whole && length != most)))
+    const uint64_t most = (uint64_t)m->team * (uint64_t)m->held;
+    if (!single && m->held && !lfuse__rows_staged(m) && (length > most || (m->whole && length != most)))
         return lfuse__error(LFUSE_ERR_INVALID, "rows of %llu elements in a kernel that holds %llu",
                             (unsigned long long)length, (unsigned long long)most);
-    if (staged(k)) packed->words[layout.segments] = (length + LFUSE__SEGMENT - 1) / LFUSE__SEGMENT;
-    packed->group = single ? 1 : k->form == LFUSE__ROWS_GROUP ? (unsigned)k->team : LFUSE__GROUP;
+    if (lfuse__rows_staged(m)) packed->words[layout.segments] = (length + LFUSE__SEGMENT - 1) / LFUSE__SEGMENT;
+    packed->group = single ? 1 : m->form == LFUSE__ROWS_GROUP ? (unsigned)m->team : LFUSE__GROUP;
     packed->groups = lfuse__rows_groups(facts, k, rows, length);
     return LFUSE_OK;
 }
@@ -115,6 +113,6 @@ lfuse_status lfuse__rows_warm_up(const lfuse__kernel_class *k, const lfuse__fact
 {
     lfuse__geometry g;
     lfuse__geometry_of_one(&g);
-    if (k->whole) g.extents[k->rank - 1] = (int64_t)k->team * k->held;
+    if (k->rows.whole) g.extents[k->rank - 1] = (int64_t)k->rows.team * k->rows.held;
     return lfuse__rows_pack(k, facts, &g, packed);
 }

@@ -22,6 +22,7 @@ enum {
 typedef struct lfuse__rows {
     lfuse__text t;
     const lfuse__facts *facts;
+    lfuse__row_mapping mapping;
     bool row[LFUSE__MAX_OPERANDS];     /* walks no reduced axis */
     int near[LFUSE__MAX_OPERANDS];     /* gathered load that p<j> of the row has in it (k<j>: is there), -1: none */
     int nsweeps, nphases;
@@ -35,9 +36,13 @@ typedef struct lfuse__rows {
     bool asks;   /* rows come one after the other, from memory to the caches of a CPU */
 } lfuse__rows;
 
-/* Sizes, types and rates are checked here; `out` may be NULL. ERR_INVALID, ERR_UNSUPPORTED. */
+/*
+ * Sizes, types and rates are checked here; `out` may be NULL. `mapping`: that of the class, or of a kernel of lists
+ * that has a row kernel within. ERR_INVALID, ERR_UNSUPPORTED.
+ */
 lfuse_status lfuse__rows_init(lfuse__rows *r, lfuse__strbuf *out, const lfuse__kernel_class *k,
-                              const lfuse__layout *layout, const lfuse__facts *facts);
+                              const lfuse__row_mapping *mapping, const lfuse__layout *layout,
+                              const lfuse__facts *facts);
 
 /* needed[]: the registers that a sweep takes; loads[]: the element operands among them. */
 void lfuse__rows_needs(const lfuse__rows *r, int sweep, bool *needed, bool *loads);

@@ -23,15 +23,23 @@ typedef struct traits {
     int varying;  /* of each that differs from row to row */
     bool strided; /* elements are read along strides, none in vectors */
     bool stages;  /* one sweep: segments can be folded by themselves */
+    bool gathers; /* looks something up */
     bool sound;   /* there is such a kernel: the rest is of it */
 } traits;
+
+/* Of an instance. */
+typedef struct sizes {
+    uint64_t rows, length;
+    bool fixed;  /* the length, whatever the sizes are */
+    bool staged; /* PARTIAL may be the answer */
+} sizes;
 
 static traits traits_of(const lfuse__facts *facts, const lfuse__kernel_class *k, lfuse__rows *r)
 {
     traits found = {0};
     int sweeps[LFUSE__MAX_OPERANDS] = {0};
     bool other = false;
-    if (lfuse__rows_init(r, NULL, k, NULL, facts)) return found;
+    if (lfuse__rows_init(r, NULL, k, &(lfuse__row_mapping){0}, NULL, facts)) return found;
     found.sound = true;
     for (int s = 0; s < r->nsweeps; s++) {
         bool needed[LFUSE__ROW_INSTR], loads[LFUSE__MAX_OPERANDS];
@@ -46,7 +54,8 @@ static traits traits_of(const lfuse__facts *facts, const lfuse__kernel_class *k,
         /* What is the same for all rows is read along them whatever the form. */
         if (sweeps[j] && k->operands[j].inner != LFUSE__STRIDE_ANY && !k->operands[j].fixed) other = true;
     }
-    if (other || lfuse__kernel_gathers(k)) found.strided = false;
+    found.gathers = lfuse__kernel_gathers(k);
+    if (other || found.gathers) found.strided = false;
     found.stages = r->nsweeps == 1 && lfuse__kernel_buffers(k) < LFUSE__MAX_BUFFERS;
     return found;
 }
@@ -57,17 +66,16 @@ static int group_most(const traits *of)
     return of->words <= 4 ? 1024 : of->words <= 8 ? 512 : of->words <= 16 ? 256 : 0;
 }
 
-static void choose_single(const lfuse__facts *facts, const traits *of, uint64_t rows, uint64_t length,
-                          lfuse__kernel_class *k)
+static void choose_single(const lfuse__facts *facts, const traits *of, const sizes *s, lfuse__row_mapping *m)
 {
     const uint64_t lanes = facts->vector_lanes ? 16 : 1;
     const uint64_t groups = facts->elementwise_groups ? facts->elementwise_groups : LFUSE__LANE_GROUPS;
-    const uint64_t units = of->strided ? rows / lanes : rows;
-    k->form = of->strided ? LFUSE__ROWS_ITEM : LFUSE__ROWS_TEAM;
-    k->team = 1;
-    if (!k->staged || !of->stages || units >= groups || length < SINGLE_STAGED) return;
-    k->form = LFUSE__ROWS_PARTIAL;
-    k->team = of->strided ? 0 : 1;
+    const uint64_t units = of->strided ? s->rows / lanes : s->rows;
+    m->form = of->strided ? LFUSE__ROWS_ITEM : LFUSE__ROWS_TEAM;
+    m->team = 1;
+    if (!s->staged || !of->stages || units >= groups || s->length < SINGLE_STAGED) return;
+    m->form = LFUSE__ROWS_PARTIAL;
+    m->team = of->strided ? 0 : 1;
 }
 
 static uint64_t segments_of(uint64_t length)
@@ -75,86 +83,86 @@ static uint64_t segments_of(uint64_t length)
     return length / LFUSE__SEGMENT + (length % LFUSE__SEGMENT != 0);
 }
 
-static void choose_strided(const lfuse__facts *facts, const traits *of, uint64_t rows, uint64_t length,
-                           lfuse__kernel_class *k)
+static void choose_strided(const lfuse__facts *facts, const traits *of, const sizes *s, lfuse__row_mapping *m)
 {
     const uint64_t units = facts->info.compute_units ? facts->info.compute_units : 16;
-    k->form = LFUSE__ROWS_ITEM;
-    k->team = 1;
-    while (k->team < FEW_SHARE && rows * (uint64_t)k->team < units * TEAM_ITEMS) k->team *= 2;
-    if (rows * (uint64_t)k->team >= units * TEAM_ITEMS) return;
-    if (!k->staged || !of->stages || length < ITEM_STAGED) {
-        if (length >= 2 * MOST_SHARE) k->team = MOST_SHARE;
+    m->form = LFUSE__ROWS_ITEM;
+    m->team = 1;
+    while (m->team < FEW_SHARE && s->rows * (uint64_t)m->team < units * TEAM_ITEMS) m->team *= 2;
+    if (s->rows * (uint64_t)m->team >= units * TEAM_ITEMS) return;
+    if (!s->staged || !of->stages || s->length < ITEM_STAGED) {
+        if (s->length >= 2 * MOST_SHARE) m->team = MOST_SHARE;
         return;
     }
-    k->form = LFUSE__ROWS_PARTIAL;
-    k->team = 0;
-    k->held = rows * segments_of(length) * FEW_SHARE < units * TEAM_ITEMS / 2 ? MOST_SHARE : FEW_SHARE;
+    m->form = LFUSE__ROWS_PARTIAL;
+    m->team = 0;
+    m->held = s->rows * segments_of(s->length) * FEW_SHARE < units * TEAM_ITEMS / 2 ? MOST_SHARE : FEW_SHARE;
 }
 
-static void choose_team(const lfuse__facts *facts, const traits *of, uint64_t rows, uint64_t length,
-                        lfuse__kernel_class *k)
+static void choose_team(const lfuse__facts *facts, const traits *of, const sizes *s, lfuse__row_mapping *m)
 {
     const uint64_t units = facts->info.compute_units ? facts->info.compute_units : 16;
-    k->form = LFUSE__ROWS_TEAM;
+    m->form = LFUSE__ROWS_TEAM;
     const int most = of->varying <= LFUSE__ROW_VECTOR ? 4 * LFUSE__ROW_VECTOR : LFUSE__ROW_VECTOR;
-    const int line = lfuse__kernel_gathers(k) ? LOOK_UP_TEAM : LINE_TEAM;
-    k->team = 1;
-    k->held = LFUSE__ROW_VECTOR;
+    const int line = of->gathers ? LOOK_UP_TEAM : LINE_TEAM;
+    m->team = 1;
+    m->held = LFUSE__ROW_VECTOR;
     /* First a line of memory, then what registers take beside the row that is loaded ahead, then more work-items. */
-    while (k->team < line && (uint64_t)(k->team * k->held) < length) k->team *= 2;
-    while (k->held < most && (uint64_t)(k->team * k->held) < length) k->held *= 2;
-    while (k->team < LFUSE__TEAM && (uint64_t)(k->team * k->held) < length) k->team *= 2;
-    while (k->held < HELD && (uint64_t)(k->team * k->held) < length) k->held *= 2;
-    if (length <= LFUSE__SEGMENT) return;
-    if (k->staged && of->stages && rows < units && length >= TEAM_STAGED) {
-        k->form = LFUSE__ROWS_PARTIAL;
-        k->team = LFUSE__TEAM;
-        k->held = 0;
+    while (m->team < line && (uint64_t)(m->team * m->held) < s->length) m->team *= 2;
+    while (m->held < most && (uint64_t)(m->team * m->held) < s->length) m->held *= 2;
+    while (m->team < LFUSE__TEAM && (uint64_t)(m->team * m->held) < s->length) m->team *= 2;
+    while (m->held < HELD && (uint64_t)(m->team * m->held) < s->length) m->held *= 2;
+    if (s->length <= LFUSE__SEGMENT) return;
+    if (s->staged && of->stages && s->rows < units && s->length >= TEAM_STAGED) {
+        m->form = LFUSE__ROWS_PARTIAL;
+        m->team = LFUSE__TEAM;
+        m->held = 0;
         return;
     }
-    k->form = LFUSE__ROWS_GROUP;
-    while (k->team < 1024 && (uint64_t)(k->team * k->held) < length) k->team *= 2;
-    if ((uint64_t)(k->team * k->held) < length || k->team > group_most(of) ||
-        (facts->info.max_group && (uint32_t)k->team > facts->info.max_group)) {
-        k->team = STREAM_TEAM;
-        while (facts->info.max_group && (uint32_t)k->team > facts->info.max_group) k->team /= 2;
-        k->held = 0;
+    m->form = LFUSE__ROWS_GROUP;
+    while (m->team < 1024 && (uint64_t)(m->team * m->held) < s->length) m->team *= 2;
+    if ((uint64_t)(m->team * m->held) < s->length || m->team > group_most(of) ||
+        (facts->info.max_group && (uint32_t)m->team > facts->info.max_group)) {
+        m->team = STREAM_TEAM;
+        while (facts->info.max_group && (uint32_t)m->team > facts->info.max_group) m->team /= 2;
+        m->held = 0;
     }
 }
 
-static void choose(const lfuse__facts *facts, const traits *of, uint64_t rows, uint64_t length, lfuse__kernel_class *k)
+static lfuse__row_mapping choose(const lfuse__facts *facts, const traits *of, const sizes *s)
 {
-    const bool may = k->whole;
-    k->held = 0;
-    if (lfuse__single(facts))
-        choose_single(facts, of, rows, length, k);
-    else if (of->strided)
-        choose_strided(facts, of, rows, length, k);
-    else
-        choose_team(facts, of, rows, length, k);
-    k->staged = false;
-    k->whole = may && k->held && (uint64_t)(k->team * k->held) == length;
+    lfuse__row_mapping m = {0};
+    if (lfuse__single(facts)) choose_single(facts, of, s, &m);
+    else if (of->strided) choose_strided(facts, of, s, &m);
+    else choose_team(facts, of, s, &m);
+    m.whole = s->fixed && m.held && (uint64_t)(m.team * m.held) == s->length;
+    return m;
 }
 
-void lfuse__rows_choose(const lfuse__facts *facts, uint64_t rows, uint64_t length, lfuse__kernel_class *k)
+void lfuse__rows_choose(const lfuse__facts *facts, uint64_t rows, uint64_t length, bool fixed, bool staged,
+                        lfuse__kernel_class *k)
 {
     lfuse__rows r;
     const traits of = traits_of(facts, k, &r);
-    choose(facts, &of, rows, length, k);
-    k->residents = 0;
-    if (of.sound && k->form == LFUSE__ROWS_TEAM && !lfuse__single(facts))
-        k->residents = lfuse__rows_residents(&r, k->held / LFUSE__ROW_VECTOR);
+    const sizes s = {rows, length, fixed, staged};
+    k->rows = choose(facts, &of, &s);
+    if (of.sound && k->rows.form == LFUSE__ROWS_TEAM && !lfuse__single(facts))
+        k->rows.residents = lfuse__rows_residents(&r, k->rows.held / LFUSE__ROW_VECTOR);
 }
 
-static int add(const lfuse__kernel_class *one, lfuse__kernel_class *forms, int count)
+static bool same(const lfuse__row_mapping *a, const lfuse__row_mapping *b)
+{
+    return a->form == b->form && a->team == b->team && a->held == b->held && a->whole == b->whole;
+}
+
+static int add(const lfuse__kernel_class *k, const lfuse__row_mapping *m, lfuse__kernel_class *forms, int count)
 {
     for (int i = 0; i < count; i++)
-        if (forms[i].form == one->form && forms[i].team == one->team && forms[i].held == one->held &&
-            forms[i].whole == one->whole)
-            return count;
-    if (count < LFUSE__ROW_FORMS) forms[count++] = *one;
-    return count;
+        if (same(&forms[i].rows, m)) return count;
+    if (count == LFUSE__ROW_FORMS) return count;
+    forms[count] = *k;
+    forms[count].rows = *m;
+    return count + 1;
 }
 
 /* The answers change behind powers of two, and behind such times the compute units: those within the bounds. */
@@ -174,7 +182,7 @@ static int points(const lfuse__facts *facts, const uint64_t bounds[2], uint64_t 
     return count;
 }
 
-int lfuse__rows_forms(const lfuse__facts *facts, const uint64_t rows[2], const uint64_t length[2],
+int lfuse__rows_forms(const lfuse__facts *facts, const uint64_t rows[2], const uint64_t length[2], bool staged,
                       const lfuse__kernel_class *k, lfuse__kernel_class *forms)
 {
     lfuse__rows r;
@@ -184,10 +192,9 @@ int lfuse__rows_forms(const lfuse__facts *facts, const uint64_t rows[2], const u
     int count = 0;
     for (int i = 0; i < nlengths; i++)
         for (int n = 0; n < ncounts; n++) {
-            lfuse__kernel_class one = *k;
-            one.whole = length[0] == length[1];
-            choose(facts, &of, counts[n], lengths[i], &one);
-            count = add(&one, forms, count);
+            const sizes s = {counts[n], lengths[i], length[0] == length[1], staged};
+            const lfuse__row_mapping m = choose(facts, &of, &s);
+            count = add(k, &m, forms, count);
         }
     return count;
 }
@@ -200,7 +207,7 @@ static uint64_t share(uint64_t units, uint64_t each, uint64_t bound)
 
 uint64_t lfuse__rows_bound(const lfuse__facts *facts, const lfuse__kernel_class *k)
 {
-    const uint64_t residents = k->residents ? (uint64_t)k->residents : TEAM_ITEMS / LFUSE__GROUP;
+    const uint64_t residents = k->rows.residents ? (uint64_t)k->rows.residents : TEAM_ITEMS / LFUSE__GROUP;
     return lfuse__single(facts) ? 0 : facts->info.compute_units * residents;
 }
 
@@ -212,27 +219,28 @@ uint64_t lfuse__rows_even(uint64_t units, uint64_t bound)
 
 uint64_t lfuse__rows_groups(const lfuse__facts *facts, const lfuse__kernel_class *k, uint64_t rows, uint64_t length)
 {
+    const lfuse__row_mapping *m = &k->rows;
     const uint64_t segments = segments_of(length);
     const bool single = lfuse__single(facts);
     const uint64_t lanes = facts->vector_lanes ? 16 : 1, columns = single ? lanes : (uint64_t)LFUSE__GROUP;
     const uint64_t most = lfuse__rows_bound(facts, k), bound = most ? most : LFUSE__GROUP_BOUND;
     uint64_t groups = rows;
-    switch (k->form) {
+    switch (m->form) {
     case LFUSE__ROWS_ITEM:
-        groups = share(rows, single ? lanes : columns / (uint64_t)k->team, LFUSE__GROUP_BOUND);
+        groups = share(rows, single ? lanes : columns / (uint64_t)m->team, LFUSE__GROUP_BOUND);
         break;
     case LFUSE__ROWS_TEAM:
-        if (!single) groups = lfuse__rows_even(share(rows, (uint64_t)(LFUSE__GROUP / k->team), UINT64_MAX), bound);
+        if (!single) groups = lfuse__rows_even(share(rows, (uint64_t)(LFUSE__GROUP / m->team), UINT64_MAX), bound);
         break;
     case LFUSE__ROWS_GROUP: groups = share(rows, 1, LFUSE__GROUP_BOUND); break;
     case LFUSE__ROWS_PARTIAL:
         groups = rows * segments;
-        if (k->team == 0)
-            groups = share(rows, k->held ? columns / (uint64_t)k->held : columns, LFUSE__GROUP_BOUND) * segments;
-        groups = share(groups, k->team > 1 ? LFUSE__GROUP / LFUSE__TEAM : 1, LFUSE__GROUP_BOUND);
+        if (m->team == 0)
+            groups = share(rows, m->held ? columns / (uint64_t)m->held : columns, LFUSE__GROUP_BOUND) * segments;
+        groups = share(groups, m->team > 1 ? LFUSE__GROUP / LFUSE__TEAM : 1, LFUSE__GROUP_BOUND);
         break;
     case LFUSE__ROWS_FOLD:
-        groups = share(rows, k->team == 0 && !single && segments <= LFUSE__FOLD_FEW ? LFUSE__GROUP : 1, bound);
+        groups = share(rows, m->team == 0 && !single && segments <= LFUSE__FOLD_FEW ? LFUSE__GROUP : 1, bound);
         break;
     case LFUSE__ROWS_NONE: break;
     }

@@ -98,7 +98,7 @@ static void put_rows(const lfuse__rows *r, int indent, void (*how)(const lfuse__
 
 void lfuse__rows_emit_fold(const lfuse__rows *r, const char *name)
 {
-    const bool single = lfuse__single(r->facts), strided = r->t.k->team == 0 && !single;
+    const bool single = lfuse__single(r->facts), strided = r->mapping.team == 0 && !single;
     lfuse__strbuf *out = r->t.out;
     lfuse__rows_put_head(r, name, single ? 1 : LFUSE__GROUP);
     lfuse__rows_put_partials(r, 1);

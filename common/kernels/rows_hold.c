@@ -54,7 +54,7 @@ static words count_words(const lfuse__rows *r, int chunks)
  */
 static bool loads_ahead(const lfuse__rows *r, const words *w)
 {
-    const int room = UNIT_WORDS / r->t.k->team;
+    const int room = UNIT_WORDS / r->mapping.team;
     return 2 * w->again >= room && w->again + 2 * w->late <= room - OTHER_WORDS;
 }
 
@@ -81,13 +81,13 @@ static bool is_ahead(const lfuse__rows *r, const words *w, int j)
 void lfuse__rows_hold(const lfuse__rows *r, int chunks, lfuse__hold *holds)
 {
     const lfuse__kernel_class *k = r->t.k;
-    const bool group = k->form == LFUSE__ROWS_GROUP;
+    const bool group = r->mapping.form == LFUSE__ROWS_GROUP;
     const words w = count_words(r, chunks);
     for (int j = 0; j < k->noperands; j++) {
         const bool again = w.sweeps[j] > 1;
         if (!w.sweeps[j])
             holds[j] = LFUSE__HOLD_NONE;
-        else if (k->form == LFUSE__ROWS_PARTIAL || (group && !k->held))
+        else if (r->mapping.form == LFUSE__ROWS_PARTIAL || (group && !r->mapping.held))
             holds[j] = LFUSE__HOLD_LATE;
         else if (group)
             holds[j] = again ? LFUSE__HOLD_TOP : is_ahead(r, &w, j) ? LFUSE__HOLD_AHEAD : LFUSE__HOLD_LATE;

@@ -18,14 +18,14 @@ static int ninstr(const lfuse__rows *r)
 
 static bool partial(const lfuse__rows *r)
 {
-    return r->t.k->form == LFUSE__ROWS_PARTIAL;
+    return r->mapping.form == LFUSE__ROWS_PARTIAL;
 }
 
 static int sharers(const lfuse__rows *r)
 {
     if (lfuse__single(r->facts)) return 1;
-    if (partial(r)) return r->t.k->held ? r->t.k->held : 1; /* lists' rows are shared by nobody */
-    return r->t.k->team;
+    if (partial(r)) return r->mapping.held ? r->mapping.held : 1; /* lists' rows are shared by nobody */
+    return r->mapping.team;
 }
 
 /* Whether operand j is touched at all. */

@@ -259,7 +259,7 @@ uint64_t lfuse__rows_partials(const lfuse__kernel_class *k, const lfuse__facts *
 {
     lfuse__rows r;
     const uint64_t segments = (length + LFUSE__SEGMENT - 1) / LFUSE__SEGMENT;
-    if (lfuse__rows_init(&r, NULL, k, NULL, facts)) return 0;
+    if (lfuse__rows_init(&r, NULL, k, &k->rows, NULL, facts)) return 0;
     return (rows * segments + 15) / 16 * 16 * partial_bytes(&r, k->body->ninstr);
 }
 

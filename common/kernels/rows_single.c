@@ -201,7 +201,7 @@ void lfuse__rows_put_single_sweep(const lfuse__rows *r, int indent, int sweep)
 void lfuse__rows_emit_single(lfuse__rows *r, const char *name)
 {
     lfuse__rows_put_head(r, name, 1);
-    if (r->t.k->form == LFUSE__ROWS_PARTIAL) {
+    if (r->mapping.form == LFUSE__ROWS_PARTIAL) {
         lfuse__rows_put_partials(r, 1);
         put_partial(r, 1);
     } else {

@@ -17,7 +17,7 @@ enum { VECTOR = LFUSE__ROW_VECTOR, CHUNKS = LFUSE__SEGMENT / LFUSE__ROW_LANES, B
 static void put_total(const lfuse__rows *r, int indent, int i)
 {
     const char *w = lfuse__rows_word(r, i);
-    if (r->t.k->body->instr[i].op == LFUSE__REDUCE_SUM && !r->t.k->whole)
+    if (r->t.k->body->instr[i].op == LFUSE__REDUCE_SUM && !r->mapping.whole)
         lfuse__put(r->t.out, indent, "a%d = length ? l%d[0] : ZERO_%s;", i, i, w);
     else
         lfuse__put(r->t.out, indent, "a%d = l%d[0];", i, i);
@@ -258,14 +258,14 @@ static void put_row(const lfuse__team *t, int indent)
 
 static void team_init(lfuse__team *t, lfuse__rows *r)
 {
-    const lfuse__kernel_class *k = r->t.k;
-    *t = (lfuse__team){.r = r, .group = k->form == LFUSE__ROWS_GROUP, .partial = k->form == LFUSE__ROWS_PARTIAL,
-                .whole = k->whole};
-    t->streams = t->group && k->held == 0;
-    t->size = t->group ? k->team : LFUSE__GROUP;
-    t->width = t->group || t->partial ? LFUSE__TEAM : k->team;
+    const lfuse__row_mapping *m = &r->mapping;
+    *t = (lfuse__team){.r = r, .group = m->form == LFUSE__ROWS_GROUP, .partial = m->form == LFUSE__ROWS_PARTIAL,
+                .whole = m->whole};
+    t->streams = t->group && m->held == 0;
+    t->size = t->group ? m->team : LFUSE__GROUP;
+    t->width = t->group || t->partial ? LFUSE__TEAM : m->team;
     t->each = t->group ? 1 : LFUSE__GROUP / t->width;
-    t->chunks = t->group || t->partial ? CHUNKS : k->held / VECTOR;
+    t->chunks = t->group || t->partial ? CHUNKS : m->held / VECTOR;
     t->parts = LFUSE__TEAM / t->width < t->chunks ? LFUSE__TEAM / t->width : t->chunks;
     lfuse__rows_hold(r, t->chunks, t->holds);
 }

@@ -19,7 +19,8 @@ static lfuse_status stores_check(const lfuse__rows *r)
 }
 
 lfuse_status lfuse__rows_init(lfuse__rows *r, lfuse__strbuf *out, const lfuse__kernel_class *k,
-                              const lfuse__layout *layout, const lfuse__facts *facts)
+                              const lfuse__row_mapping *mapping, const lfuse__layout *layout,
+                              const lfuse__facts *facts)
 {
     const lfuse__body *body = k->body;
     if (k->naxes < 1 || k->naxes > k->rank)
@@ -32,6 +33,7 @@ lfuse_status lfuse__rows_init(lfuse__rows *r, lfuse__strbuf *out, const lfuse__k
     lfuse__text_init(&r->t, out, k, layout);
     r->t.vector = LFUSE__ROW_VECTOR;
     r->facts = facts;
+    r->mapping = *mapping;
     for (int j = 0; j < k->noperands; j++) r->row[j] = k->operands[j].inner == LFUSE__STRIDE_REPEAT;
     r->nsweeps = lfuse__body_sweeps(body, r->row, r->sweeps);
     for (int i = 0; i < body->nstores; i++) r->used[body->stores[i].reg] = true;

@@ -95,8 +95,8 @@ static uint64_t units(const lfuse__kernel_class *k, bool single, const int64_t *
     case LFUSE__SCATTER_FIRSTS: return (uint64_t)sizes[LFUSE__SCATTER_STARTS];
     case LFUSE__SCATTER_SUM:
         return (uint64_t)sizes[LFUSE__SCATTER_ROWS] * (single ? 1 : (uint64_t)sizes[LFUSE__SCATTER_REST]);
-    case LFUSE__SCATTER_NONE:
-    case LFUSE__SCATTER_PREFIX: break;
+    case LFUSE__SCATTER_PREFIX:
+    case LFUSE__SCATTER_PHASES: break;
     }
     return 1;
 }

@@ -2,6 +2,8 @@
 /* What registers of a body depend on. Instructions stand behind what they take in, so one walk does. */
 #include "common/plan/body.h"
 
+#include <string.h>
+
 #include <stddef.h>
 
 int lfuse__body_arguments(const lfuse__instr *in, int16_t registers[3])
@@ -94,4 +96,29 @@ int lfuse__body_keep(const lfuse__body *body, const bool *keep, lfuse__instr *ou
         out[count++] = in;
     }
     return count;
+}
+
+/* Bytes, none of which may lie nowhere. */
+static bool same(const void *a, const void *b, int count, size_t element)
+{
+    return !count || !memcmp(a, b, (size_t)count * element);
+}
+
+/* Member by member, as there is padding between them. */
+static bool instr_equal(const lfuse__instr *x, const lfuse__instr *y)
+{
+    return x->kind == y->kind && x->op == y->op && x->type == y->type && x->from == y->from && x->a == y->a &&
+           x->b == y->b && x->c == y->c && !memcmp(&x->number, &y->number, sizeof x->number);
+}
+
+bool lfuse__body_equal(const lfuse__body *a, const lfuse__body *b)
+{
+    int i;
+
+    if (a == b) return true;
+    if (!a || !b || a->ninstr != b->ninstr || a->nstores != b->nstores || a->nnumbers != b->nnumbers) return false;
+    for (i = 0; i < a->ninstr; i++)
+        if (!instr_equal(&a->instr[i], &b->instr[i])) return false;
+    return same(a->stores, b->stores, a->nstores, sizeof *a->stores) &&
+           same(a->number_types, b->number_types, a->nnumbers, sizeof *a->number_types);
 }

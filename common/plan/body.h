@@ -51,7 +51,12 @@ static inline lfuse_type lfuse__register_type(lfuse_type t)
     return t == LFUSE_F16 || t == LFUSE_BF16 ? LFUSE_F32 : t == LFUSE_I8 || t == LFUSE_U8 ? LFUSE_I32 : t;
 }
 
-/* ---- body.c: what a row kernel does when ---- */
+/* ---- body.c ---- */
+
+/* Whether both compute the same, instruction by instruction; constants by their bits. Either may be NULL. */
+bool lfuse__body_equal(const lfuse__body *a, const lfuse__body *b);
+
+/* What a row kernel does when. */
 
 /* When a register's value is there, and how often it is different. */
 typedef struct lfuse__sweep {

@@ -68,7 +68,6 @@ bool lfuse__product_sized(const lfuse__plan_body *plan, const lfuse__step *step)
 bool lfuse__row_length_fixed(const lfuse__plan_body *plan, const lfuse__step *step);
 /* Whether sizes within their bounds can need the variant for large, or for small sizes. */
 void lfuse__step_indexing(const lfuse__plan_body *plan, const lfuse__step *step, bool *small, bool *large);
-bool lfuse__class_equal(const lfuse__kernel_class *a, const lfuse__kernel_class *b);
 /* copies.c: the body of a copy of one operand, converted to nothing; and one that stores 0. Static, for each type. */
 const lfuse__body *lfuse__body_copy(lfuse_type type);
 const lfuse__body *lfuse__body_zero(lfuse_type type);

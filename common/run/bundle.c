@@ -60,7 +60,7 @@ static bool is_main(const lfuse__operation *o, const lfuse__step *step)
 {
     const lfuse__kernel_op *op = o->kind == LFUSE__RUN_KERNEL ? o->as.kernel : NULL;
 
-    return op && op->k.body == &step->body && op->k.form != LFUSE__ROWS_PARTIAL && op->k.form != LFUSE__ROWS_FOLD;
+    return op && op->k.body == &step->body && !(op->k.family == LFUSE__FAMILY_ROWS && lfuse__rows_staged(&op->k.rows));
 }
 
 static lfuse_status furnish_children(lfuse_instance *in, const lfuse__step *step, child *children)
@@ -301,7 +301,8 @@ static uint64_t work(const lfuse__kernel_op *m)
 static double bound_of(const lfuse_instance *in, const lfuse__kernel_op *m)
 {
     if (in->facts->elementwise_groups) return in->facts->elementwise_groups;
-    return m->k.form == LFUSE__ROWS_TEAM ? (double)lfuse__rows_bound(in->facts, &m->k) : 0;
+    if (m->k.family != LFUSE__FAMILY_ROWS || m->k.rows.form != LFUSE__ROWS_TEAM) return 0;
+    return (double)lfuse__rows_bound(in->facts, &m->k);
 }
 
 /*

@@ -5,66 +5,6 @@
 #include "common/kernels/product.h"
 #include "common/run/steps.h"
 
-/* Bytes, none of which may lie nowhere. */
-static bool same(const void *a, const void *b, int count, size_t element)
-{
-    return !count || !memcmp(a, b, (size_t)count * element);
-}
-
-/* Member by member, as there is padding between them; constants by their bits. */
-static bool instr_equal(const lfuse__instr *x, const lfuse__instr *y)
-{
-    return x->kind == y->kind && x->op == y->op && x->type == y->type && x->from == y->from && x->a == y->a &&
-           x->b == y->b && x->c == y->c && !memcmp(&x->number, &y->number, sizeof x->number);
-}
-
-static bool body_equal(const lfuse__body *x, const lfuse__body *y)
-{
-    int i;
-
-    if (x->ninstr != y->ninstr || x->nstores != y->nstores || x->nnumbers != y->nnumbers) return false;
-    for (i = 0; i < x->ninstr; i++)
-        if (!instr_equal(&x->instr[i], &y->instr[i])) return false;
-    return same(x->stores, y->stores, x->nstores, sizeof *x->stores) &&
-           same(x->number_types, y->number_types, x->nnumbers, sizeof *x->number_types);
-}
-
-static bool product_equal(const lfuse__product_class *x, const lfuse__product_class *y)
-{
-    return x->form == y->form && x->ta == y->ta && x->tb == y->tb && x->sum == y->sum && x->rows == y->rows &&
-           x->columns == y->columns && x->depth == y->depth && x->item_rows == y->item_rows &&
-           x->item_columns == y->item_columns && x->slices == y->slices && x->ahead == y->ahead &&
-           x->beside == y->beside && x->units == y->units && x->split == y->split && x->phase == y->phase &&
-           x->batched == y->batched && x->grouped == y->grouped && x->counted == y->counted &&
-           x->made[0] == y->made[0] && x->made[1] == y->made[1];
-}
-
-static bool strassen_equal(const lfuse__strassen_class *x, const lfuse__strassen_class *y)
-{
-    return x->levels_in == y->levels_in && x->levels_out == y->levels_out && x->right == y->right &&
-           x->turned == y->turned;
-}
-
-bool lfuse__class_equal(const lfuse__kernel_class *a, const lfuse__kernel_class *b)
-{
-    const lfuse__body *x = a->body, *y = b->body;
-    int i;
-
-    if (a->family != b->family || a->noperands != b->noperands || a->rank != b->rank || a->index64 != b->index64 ||
-        !x != !y || a->form != b->form || a->naxes != b->naxes || a->team != b->team || a->held != b->held ||
-        a->whole != b->whole || a->scatter != b->scatter || a->walk != b->walk || a->columns != b->columns ||
-        a->carried != b->carried || a->groups != b->groups || !product_equal(&a->product, &b->product) ||
-        !strassen_equal(&a->strassen, &b->strassen))
-        return false;
-    for (i = 0; i < a->noperands; i++)
-        if (a->operands[i].type != b->operands[i].type || a->operands[i].written != b->operands[i].written ||
-            a->operands[i].inner != b->operands[i].inner || a->operands[i].gathered != b->operands[i].gathered ||
-            a->operands[i].index != b->operands[i].index || a->operands[i].fixed != b->operands[i].fixed ||
-            a->operands[i].shape != b->operands[i].shape)
-            return false;
-    return x == y || body_equal(x, y);
-}
-
 /* How an operand walks the inner axis of the merged loop when its memory is contiguous as declared. */
 static lfuse__stride_class inner_class(const lfuse__plan_body *plan, const lfuse__step *step, const lfuse__operand *o,
                                        const lfuse__loop *loop)
@@ -152,7 +92,7 @@ static lfuse__stride_class list_stride(const lfuse__step *step, const lfuse__ope
 }
 
 /* List kernels count within a chunk, so there is one variant for all sizes. */
-static void list_class(const lfuse__step *step, lfuse__kernel_class *k)
+static void list_class(const lfuse__step *step, lfuse__kernel_class *k, lfuse__list_class *l)
 {
     int i;
 
@@ -160,10 +100,10 @@ static void list_class(const lfuse__step *step, lfuse__kernel_class *k)
     k->noperands = step->noperands;
     k->rank = 1;
     k->naxes = step->kind == LFUSE__STEP_MEMBERS || step->kind == LFUSE__STEP_LINES;
-    k->walk = step->walked == LFUSE__SPAN_ROWS      ? LFUSE__WALK_ROWS
+    l->walk = step->walked == LFUSE__SPAN_ROWS      ? LFUSE__WALK_ROWS
               : step->walked == LFUSE__SPAN_COLUMNS ? LFUSE__WALK_COLUMNS
                                                     : LFUSE__WALK_ELEMENTS;
-    k->columns = step->columns;
+    l->columns = step->columns;
     k->index64 = false; /* counted within a chunk */
     for (i = 0; i < step->noperands; i++) {
         const lfuse__operand *o = &step->operands[i];
@@ -179,7 +119,7 @@ static void list_class(const lfuse__step *step, lfuse__kernel_class *k)
 /* Its form is chosen by the lists of an instance. */
 static void grouped_class(const lfuse__step *step, lfuse__kernel_class *k)
 {
-    list_class(step, k);
+    list_class(step, k, &k->members);
     k->product.grouped = true;
     k->product.ta = step->product.transposed[LFUSE__PRODUCT_A];
     k->product.tb = step->product.transposed[LFUSE__PRODUCT_B];
@@ -289,7 +229,7 @@ int lfuse__classes_of_lists(const lfuse__plan_body *plan, const lfuse__step *ste
     wanted[0].family = lines                             ? LFUSE__FAMILY_LINES_FOLD
                        : step->kind == LFUSE__STEP_MULTI ? LFUSE__FAMILY_MULTI
                                                          : LFUSE__FAMILY_FOLD;
-    list_class(step, &wanted[0]);
+    list_class(step, &wanted[0], &wanted[0].list);
     wanted[1].family = LFUSE__FAMILY_TABLE;
     wanted[2] = wanted[0];
     wanted[2].family = lines ? LFUSE__FAMILY_LINES : LFUSE__FAMILY_PARTIAL;
@@ -313,11 +253,9 @@ int lfuse__classes_of_scatter(const lfuse__plan_body *plan, const lfuse__step *s
     int i;
 
     (void)plan, (void)index64;
-    for (i = 0; i < LFUSE__SCATTER_SUM; i++) {
-        lfuse__scatter_class((lfuse__scatter_phase)(i + 1), step->operands[0].type, step->operands[1].type,
-                             &wanted[i]);
-    }
-    return LFUSE__SCATTER_SUM;
+    for (i = 0; i < LFUSE__SCATTER_PHASES; i++)
+        lfuse__scatter_class((lfuse__scatter_phase)i, step->operands[0].type, step->operands[1].type, &wanted[i]);
+    return LFUSE__SCATTER_PHASES;
 }
 
 int lfuse__classes_of_product(const lfuse__plan_body *plan, const lfuse__step *step, bool index64,
@@ -371,7 +309,8 @@ int lfuse__list_carried(const lfuse__facts *facts, lfuse_transport transport, in
         if (most < carried) carried = most;
     }
     for (i = 0; i < count; i++)
-        if (wanted[i].family != LFUSE__FAMILY_TABLE) wanted[i].carried = carried;
+        if (wanted[i].family == LFUSE__FAMILY_GROUPED) wanted[i].members.carried = carried;
+        else if (wanted[i].family != LFUSE__FAMILY_TABLE) wanted[i].list.carried = carried;
     return carried;
 }
 
@@ -397,18 +336,16 @@ int lfuse__row_classes(const lfuse__plan_body *plan, const lfuse__step *step, co
                        const lfuse__kernel_class *k, lfuse__kernel_class classes[LFUSE__ROW_CLASSES])
 {
     const int kept = step->rank - step->naxes;
-    lfuse__kernel_class question = *k;
     uint64_t rows[2], length[2];
     int i, n, all;
 
     bounds(plan->graph, kept, step->extents, rows);
     bounds(plan->graph, step->naxes, step->extents + kept, length);
-    question.staged = true;
-    all = n = lfuse__rows_forms(facts, rows, length, &question, classes);
+    all = n = lfuse__rows_forms(facts, rows, length, true, k, classes);
     for (i = 0; i < n; i++) {
-        if (classes[i].form != LFUSE__ROWS_PARTIAL) continue;
+        if (classes[i].rows.form != LFUSE__ROWS_PARTIAL) continue;
         classes[all] = classes[i];
-        classes[all++].form = LFUSE__ROWS_FOLD;
+        classes[all++].rows.form = LFUSE__ROWS_FOLD;
     }
     return all;
 }

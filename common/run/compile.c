@@ -22,6 +22,7 @@ static lfuse_status compile_late(lfuse__body_entry *e, lfuse_device *dev, const 
                lfuse__device_facts(dev)->info.name, late ? late : "strides or sizes that are not the declared ones",
                k->noperands, k->rank, k->index64 ? 64 : 32);
     c->k = *k;
+    lfuse__kernel_key_of(k, &c->key);
     strcpy(c->name, "late");
     status = lfuse__entry_compile(e, dev, c, NULL);
     if (status) {
@@ -68,6 +69,7 @@ static lfuse_status lacking(lfuse__body_entry *e, int count, const lfuse__kernel
             return lfuse__error(LFUSE_ERR_MEMORY, "out of host memory (%zu bytes)", sizeof *c);
         }
         c->k = wanted[i];
+        lfuse__kernel_key_of(&c->k, &c->key);
         snprintf(c->name, sizeof c->name, "k%d", n++);
         *end = c;
         end = &c->next;
@@ -116,6 +118,7 @@ static lfuse_status bundle_late(lfuse__body_entry *e, lfuse_device *dev, const l
     lfuse__log(LFUSE_LOG_INFO, "%s: compiling a kernel of %d kernels for strides or sizes that are not the declared "
                "ones", lfuse__device_facts(dev)->info.name, n);
     c->k.family = LFUSE__FAMILY_BUNDLE;
+    lfuse__kernel_key_of(&c->k, &c->key);
     strcpy(c->name, "late");
     status = lfuse__bundle_create(n, parts, &c->bundle);
     if (!status) status = lfuse__entry_compile(e, dev, c, NULL);

@@ -14,6 +14,7 @@ enum { LFUSE__COMPILED_NAME = 16 };
 typedef struct lfuse__compiled {
     struct lfuse__compiled *next;
     lfuse__kernel_class k;
+    lfuse__kernel_key key;   /* of k */
     lfuse__bundle *bundle;   /* BUNDLE: its own */
     lfuse__program *program; /* of the entry's list */
     char name[LFUSE__COMPILED_NAME];

@@ -314,6 +314,7 @@ static bool counts_alone(const lfuse__list_op *op, int64_t m)
 
 lfuse_status lfuse__list_make_entries(lfuse_instance *in, lfuse__list_op *op)
 {
+    const int carried = lfuse__class_list(&op->k)->carried;
     lfuse__list_batch *b = NULL;
     int64_t m, group = 0;
 
@@ -325,7 +326,7 @@ lfuse_status lfuse__list_make_entries(lfuse_instance *in, lfuse__list_op *op)
         if (!lfuse__list_reduces(op) && empty && !counts_alone(op, m)) continue;
         while (op->groups && member && m >= op->groups->group_first[group + lfuse__list_groups(op, group)])
             group += lfuse__list_groups(op, group);
-        if (!b || b->group != group || (op->k.carried && m - b->first_member >= op->k.carried))
+        if (!b || b->group != group || (carried && m - b->first_member >= carried))
             LFUSE__TRY(open_batch(op, m, group, &b));
         if (!take_slots(in, op, m, b)) {
             LFUSE__TRY(open_batch(op, m, group, &b));

@@ -89,7 +89,7 @@ static int classes_of(const lfuse_instance *in, const lfuse__step *step, lfuse__
     /* Where that fails, lfuse__lists_compile has said so. */
     if (step->kind == LFUSE__STEP_GROUPED && lfuse__list_choose_product(in, step, &wanted[0])) return 0;
     if (step->body.nnumbers && lfuse__step_groups(in, step) && wanted[0].family == LFUSE__FAMILY_MULTI)
-        wanted[0].groups = lfuse__multi_groups(&step->body);
+        wanted[0].list.groups = lfuse__multi_groups(&step->body);
     return count;
 }
 

@@ -307,15 +307,16 @@ static lfuse_status launch_batch(lfuse_instance *in, lfuse__list_op *op, lfuse_s
 {
     const lfuse__list_batch *b = &op->batches[batch];
     const double *numbers = lfuse__list_numbers(op, batch);
+    const lfuse__list_class *c = &op->k.list;
     lfuse__packed *p = &op->packed;
 
     LFUSE__TRY(lfuse__multi_pack(&op->k, in->facts, op->places, b->first_chunk, b->chunks, numbers, p));
-    if (op->k.groups)
+    if (c->groups)
         lfuse__multi_pack_groups(&op->k, lfuse__list_groups(op, b->group), op->groups->group_first + b->group,
-                                 op->k.carried ? b->first_member : 0, numbers, p);
+                                 c->carried ? b->first_member : 0, numbers, p);
     if (batch == op->nbatches - 1 && lfuse__multi_counts(&op->k))
         lfuse__multi_pack_last(&op->k, op->device->offset + op->ticket_at,
-                               op->k.carried ? 0 : (uint64_t)b->first_member, p);
+                               c->carried ? 0 : (uint64_t)b->first_member, p);
     return lfuse__list_launch(in, op, s, op->kernel, batch, LFUSE__LIST_TABLES, NULL);
 }
 

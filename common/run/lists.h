@@ -99,9 +99,10 @@ int64_t lfuse__list_span_size(const lfuse_instance *in, int name, lfuse__span sp
 /* Groups of a launch from group `first` on. */
 static inline int lfuse__list_groups(const lfuse__list_op *op, int64_t first)
 {
-    const int64_t left = op->groups->groups - first, most = op->k.groups ? op->k.groups : 1;
+    const int64_t left = op->groups->groups - first;
+    const int most = lfuse__class_list(&op->k)->groups;
 
-    return (int)(left < most ? left : most);
+    return left < most ? (int)left : most ? most : 1;
 }
 
 /* Whether the members' numbers of elements are read: they stand in device memory, whatever carries addresses. */

@@ -64,7 +64,7 @@ static lfuse_status add_fold(lfuse_instance *in, const lfuse__step *step, const 
 
     LFUSE__TRY(lfuse__kernel_op_new(in, step, op->k.body, op->number_index, &fold));
     fold->k = op->k;
-    fold->k.form = LFUSE__ROWS_FOLD;
+    fold->k.rows.form = LFUSE__ROWS_FOLD;
     fold->g = op->g;
     fold->g.numbers = fold->numbers;
     fold->partials = op->partials;
@@ -75,7 +75,7 @@ static lfuse_status add_fold(lfuse_instance *in, const lfuse__step *step, const 
 static lfuse_status finish(lfuse_instance *in, const lfuse__step *step, lfuse__kernel_op *op,
                            const lfuse__tensor_loop *l)
 {
-    if (op->k.form != LFUSE__ROWS_PARTIAL) return finish_op(in, step, op, l);
+    if (op->k.family != LFUSE__FAMILY_ROWS || op->k.rows.form != LFUSE__ROWS_PARTIAL) return finish_op(in, step, op, l);
     LFUSE__TRY(lfuse__add_buffer(in, LFUSE__PLACE_SCRATCH,
                                  lfuse__rows_partials(&op->k, in->facts, (uint64_t)l->rows, (uint64_t)l->length),
                                  &op->partials.index));

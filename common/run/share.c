@@ -37,7 +37,7 @@ static bool has_room(const shared *l, const lfuse__facts *facts, const lfuse__sh
 
 static bool has_local(const lfuse__sharer *s)
 {
-    return s->k->form == LFUSE__ROWS_GROUP;
+    return s->k->family == LFUSE__FAMILY_ROWS && s->k->rows.form == LFUSE__ROWS_GROUP;
 }
 
 static int part_of(const shared *l, const lfuse__kernel_class *k)
@@ -98,7 +98,7 @@ static int classes_of(const lfuse__plan_body *plan, const lfuse__step *step, con
     if (classes[0].family != LFUSE__FAMILY_ROWS) return 1;
     n = lfuse__row_classes(plan, step, facts, &wanted[0], classes);
     for (i = 0; i < n; i++)
-        if (classes[i].form != LFUSE__ROWS_PARTIAL && classes[i].form != LFUSE__ROWS_FOLD) classes[kept++] = classes[i];
+        if (!lfuse__rows_staged(&classes[i].rows)) classes[kept++] = classes[i];
     return kept;
 }
 

@@ -9,10 +9,12 @@
 
 lfuse__compiled *lfuse__entry_find(const lfuse__body_entry *e, const lfuse__kernel_class *k)
 {
+    lfuse__kernel_key key;
     lfuse__compiled *c;
 
+    lfuse__kernel_key_of(k, &key);
     for (c = e->kernels; c; c = c->next)
-        if (lfuse__class_equal(&c->k, k)) return c;
+        if (lfuse__kernel_key_equal(&c->key, &key) && lfuse__body_equal(c->k.body, k->body)) return c;
     return NULL;
 }
 
@@ -24,6 +26,7 @@ static lfuse_status want(lfuse__body_entry *e, const lfuse__kernel_class *k,
 
     if (!c) return lfuse__error(LFUSE_ERR_MEMORY, "out of host memory (%zu bytes)", sizeof *c);
     c->k = *k;
+    lfuse__kernel_key_of(k, &c->key);
     snprintf(c->name, sizeof c->name, "k%d", e->nkernels++);
     c->next = e->kernels;
     e->kernels = c;
@@ -164,7 +167,7 @@ static lfuse_status want_staged(lfuse__body_entry *e, const lfuse__step *step, c
     lfuse__step_classes(e->plan, step, index64, wanted);
     count = lfuse__row_classes(e->plan, step, facts, &wanted[0], classes);
     for (i = 0; i < count && !status; i++)
-        if (classes[i].form == LFUSE__ROWS_PARTIAL || classes[i].form == LFUSE__ROWS_FOLD)
+        if (lfuse__rows_staged(&classes[i].rows))
             status = want_once(e, &classes[i]);
     free(classes);
     return status;

@@ -14,7 +14,7 @@ lfuse_status lfuse__kernel_warm_up(const lfuse__kernel_class *k, const lfuse__fa
     LFUSE__TRY(f->warm_up(k, facts, &packed));
     args->groups = 1;
     args->group = packed.group;
-    args->nwords = k->carried ? lfuse__carried_words(k, f->carry) : packed.nwords;
+    args->nwords = f->own_buffers && lfuse__class_list(k)->carried ? lfuse__carried_words(k, f->carry) : packed.nwords;
     args->nbuffers = (unsigned)lfuse__family_buffers(k, facts);
     return LFUSE_OK;
 }

@@ -388,7 +388,7 @@ static void lists(rig *r, lfuse_type type, bool carried)
     list_make(&l, LFUSE__CHUNK);
     sample_fused(&s, type);
     s.k.operands[1].inner = LFUSE__STRIDE_REPEAT;
-    if (carried) s.k.carried = lfuse__carried_most(&s.k, LFUSE__CARRY_CHUNKS, &facts, LFUSE__ARGUMENT_BYTES);
+    if (carried) s.k.list.carried = lfuse__carried_most(&s.k, LFUSE__CARRY_CHUNKS, &facts, LFUSE__ARGUMENT_BYTES);
     emit(lfuse__multi_emit(&text, "list", &s.k, &facts));
     lfuse__bprogram *program = rig_program(r, &text);
     for (int j = 0; j < 4; j++) p.arenas[j] = arena_make(type, (size_t)member_start(&l, l.members) + GUARD,

@@ -140,7 +140,7 @@ START_TEST(groups_fit_the_arguments)
     sample s;
     sample_fused(&s, LFUSE_F32);
     ck_assert_int_eq(lfuse__multi_groups(&s.body), LFUSE__NUMBER_GROUPS);
-    s.k.groups = 3;
+    s.k.list.groups = 3;
     ck_assert_int_eq(lfuse__multi_emit(&out, "k", &s.k, &facts), LFUSE_OK);
     ck_assert(strstr(out.data, "if (group == 2) n0 = W(10);") && !strstr(out.data, "group == 3"));
     lfuse__strbuf_free(&out);
@@ -155,7 +155,7 @@ START_TEST(groups_fit_the_arguments)
     ck_assert_uint_eq(packed.words[6], 2);
     lfuse__multi_pack_groups(&s.k, 2, first, 6, numbers, &packed);
     ck_assert_uint_eq(packed.words[6], 0);
-    s.k.groups = LFUSE__NUMBER_GROUPS + 1;
+    s.k.list.groups = LFUSE__NUMBER_GROUPS + 1;
     ck_assert_int_eq(lfuse__multi_emit(&out, "k", &s.k, &facts), LFUSE_ERR_INVALID);
     for (int i = 0; i < 60; i++) types[i] = LFUSE_F32;
     s.body.number_types = types;
@@ -179,10 +179,10 @@ START_TEST(carried_members_fill_the_block)
         const int buffers = lfuse__list_buffers(&facts, 2);
         sample s;
         sample_fused(&s, LFUSE_F32);
-        s.k.carried = lfuse__carried_most(&s.k, LFUSE__CARRY_CHUNKS, &facts, bytes);
-        ck_assert_int_gt(s.k.carried, 0);
+        s.k.list.carried = lfuse__carried_most(&s.k, LFUSE__CARRY_CHUNKS, &facts, bytes);
+        ck_assert_int_gt(s.k.list.carried, 0);
         ck_assert_uint_le(8 * (lfuse__carried_words(&s.k, LFUSE__CARRY_CHUNKS) + (unsigned)buffers), bytes);
-        s.k.carried++;
+        s.k.list.carried++;
         ck_assert_uint_gt(8 * (lfuse__carried_words(&s.k, LFUSE__CARRY_CHUNKS) + (unsigned)buffers), bytes);
     }
 }

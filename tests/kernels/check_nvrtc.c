@@ -117,10 +117,10 @@ static void write_lists(writer *w, lfuse_type type)
         lfuse__facts facts = w->facts;
         facts.addresses = i < 2;
         sample_fused(&fused, type);
-        fused.k.carried = lfuse__carried_most(&fused.k, LFUSE__CARRY_CHUNKS, &facts, bytes[i]);
+        fused.k.list.carried = lfuse__carried_most(&fused.k, LFUSE__CARRY_CHUNKS, &facts, bytes[i]);
         wrote(lfuse__multi_emit(&w->text, next_name(w), &fused.k, &facts));
-        fused.k.groups = 3;
-        fused.k.carried = lfuse__carried_most(&fused.k, LFUSE__CARRY_CHUNKS, &facts, bytes[i]);
+        fused.k.list.groups = 3;
+        fused.k.list.carried = lfuse__carried_most(&fused.k, LFUSE__CARRY_CHUNKS, &facts, bytes[i]);
         wrote(lfuse__multi_emit(&w->text, next_name(w), &fused.k, &facts));
     }
     sample uniform;
@@ -131,7 +131,7 @@ static void write_lists(writer *w, lfuse_type type)
         lfuse__facts facts = w->facts;
         facts.addresses = i < 2;
         sample_counted(&counted);
-        counted.k.carried = lfuse__carried_most(&counted.k, LFUSE__CARRY_CHUNKS, &facts, bytes[i]);
+        counted.k.list.carried = lfuse__carried_most(&counted.k, LFUSE__CARRY_CHUNKS, &facts, bytes[i]);
         wrote(lfuse__multi_emit(&w->text, next_name(w), &counted.k, &facts));
     }
     for (int i = 0; i < (type == LFUSE_F32 ? 3 : 1); i++) {
@@ -246,9 +246,10 @@ START_TEST(rows)
                 const int share = test_all() || (type == LFUSE_F32 && !_i) ? 1 : _i ? 24 : 8;
                 if (!row_body_fits(b, type) || (f + (int)type + _i) % share) continue;
                 row_sample_make(&s, b, type);
-                s.k.form = forms[f].form, s.k.team = forms[f].team, s.k.held = forms[f].held;
-                s.k.whole = forms[f].whole, s.k.index64 = (f + (int)b) % 2;
-                if (f % 2 && !s.k.whole) {
+                s.k.rows = (lfuse__row_mapping){.form = forms[f].form, .team = forms[f].team, .held = forms[f].held,
+                                                .whole = forms[f].whole};
+                s.k.index64 = (f + (int)b) % 2;
+                if (f % 2 && !s.k.rows.whole) {
                     row_sample_inner(&s, f % 3 ? LFUSE__STRIDE_SPLIT : LFUSE__STRIDE_ANY);
                     s.k.rank = 4, s.k.naxes = f % 3 ? 2 : 1;
                 }
@@ -354,7 +355,7 @@ static void write_families(writer *w)
     for (int f = 0; f < (int)(sizeof forms / sizeof *forms); f++) {
         row_sample r;
         row_sample_make(&r, ROW_SUM, LFUSE_F32);
-        r.k.form = forms[f], r.k.team = teams[f], r.k.held = held[f];
+        r.k.rows.form = forms[f], r.k.rows.team = teams[f], r.k.rows.held = held[f];
         wrote(lfuse__rows_emit(&w->text, next_name(w), &r.k, &w->facts));
     }
     row_look_ups_emit(&w->text, &w->facts, 0, 1);
@@ -369,7 +370,7 @@ static void write_few(writer *w)
     sample_fused(&s, LFUSE_F32);
     wrote(lfuse__pointwise_emit(&w->text, next_name(w), &s.k, &w->facts));
     row_sample_make(&r, ROW_SUM, LFUSE_F32);
-    r.k.form = LFUSE__ROWS_GROUP, r.k.team = 128, r.k.held = 32;
+    r.k.rows.form = LFUSE__ROWS_GROUP, r.k.rows.team = 128, r.k.rows.held = 32;
     wrote(lfuse__rows_emit(&w->text, next_name(w), &r.k, &w->facts));
     tiles_emit(&w->text, &w->facts, 1, 70);
 }

@@ -34,8 +34,8 @@ static lfuse__hold hold_of(const lfuse__kernel_class *k, const lfuse__facts *fac
 {
     lfuse__hold holds[LFUSE__MAX_OPERANDS];
     lfuse__rows r;
-    ck_assert_int_eq(lfuse__rows_init(&r, NULL, k, NULL, facts), LFUSE_OK);
-    lfuse__rows_hold(&r, k->held / LFUSE__ROW_VECTOR, holds);
+    ck_assert_int_eq(lfuse__rows_init(&r, NULL, k, &k->rows, NULL, facts), LFUSE_OK);
+    lfuse__rows_hold(&r, k->rows.held / LFUSE__ROW_VECTOR, holds);
     return holds[operand];
 }
 
@@ -54,13 +54,13 @@ START_TEST(short_rows_wait_in_registers)
     for (int i = 0; i < (int)(sizeof wanted / sizeof *wanted); i++) {
         row_sample s;
         row_sample_make(&s, ROW_NORM, LFUSE_F32);
-        s.k.staged = s.k.whole = true;
-        lfuse__rows_choose(&facts, 100000, wanted[i].length, &s.k);
-        ck_assert_int_eq(s.k.form, LFUSE__ROWS_TEAM);
-        ck_assert_msg(s.k.residents == wanted[i].residents && hold_of(&s.k, &facts, X) == wanted[i].x &&
+        lfuse__rows_choose(&facts, 100000, wanted[i].length, true, true, &s.k);
+        ck_assert_int_eq(s.k.rows.form, LFUSE__ROWS_TEAM);
+        ck_assert_msg(s.k.rows.residents == wanted[i].residents && hold_of(&s.k, &facts, X) == wanted[i].x &&
                       hold_of(&s.k, &facts, SCALE) == wanted[i].scale,
-                      "rows of %d by teams of %d x %d: %d groups, x %d, scale %d", (int)wanted[i].length, s.k.team,
-                      s.k.held, s.k.residents, (int)hold_of(&s.k, &facts, X), (int)hold_of(&s.k, &facts, SCALE));
+                      "rows of %d by teams of %d x %d: %d groups, x %d, scale %d", (int)wanted[i].length, s.k.rows.team,
+                      s.k.rows.held, s.k.rows.residents, (int)hold_of(&s.k, &facts, X),
+                      (int)hold_of(&s.k, &facts, SCALE));
         ck_assert_uint_eq(lfuse__rows_bound(&facts, &s.k), 100u * (unsigned)wanted[i].residents);
     }
 }
@@ -80,8 +80,8 @@ START_TEST(long_rows_are_scaled_ahead)
     for (int i = 0; i < (int)(sizeof wanted / sizeof *wanted); i++) {
         row_sample s;
         row_sample_make(&s, ROW_NORM, wanted[i].type);
-        lfuse__rows_choose(&facts, 100000, wanted[i].length, &s.k);
-        ck_assert_int_eq(s.k.form, LFUSE__ROWS_GROUP);
+        lfuse__rows_choose(&facts, 100000, wanted[i].length, false, false, &s.k);
+        ck_assert_int_eq(s.k.rows.form, LFUSE__ROWS_GROUP);
         ck_assert_msg(hold_of(&s.k, &facts, 1) == wanted[i].scale, "rows of %d: scale %d", (int)wanted[i].length,
                       (int)hold_of(&s.k, &facts, 1));
     }
@@ -111,11 +111,11 @@ START_TEST(looked_up_rows_are_many)
         s.k.operands[j] = (lfuse__kernel_operand){.type = j == INDEX ? LFUSE_I32 : LFUSE_F32, .written = j == Y,
                                                   .inner = j == INDEX ? LFUSE__STRIDE_REPEAT : LFUSE__STRIDE_UNIT,
                                                   .fixed = j == SCALE, .gathered = j == X};
-    lfuse__rows_choose(&facts, 100000, 64, &s.k);
-    ck_assert_int_eq(s.k.form, LFUSE__ROWS_TEAM);
-    ck_assert_int_eq(s.k.team, 4);
-    ck_assert_int_eq(s.k.held, 16);
-    ck_assert_int_eq(s.k.residents, 3);
+    lfuse__rows_choose(&facts, 100000, 64, false, false, &s.k);
+    ck_assert_int_eq(s.k.rows.form, LFUSE__ROWS_TEAM);
+    ck_assert_int_eq(s.k.rows.team, 4);
+    ck_assert_int_eq(s.k.rows.held, 16);
+    ck_assert_int_eq(s.k.rows.residents, 3);
     ck_assert_int_eq(hold_of(&s.k, &facts, X), LFUSE__HOLD_NEXT);
     ck_assert_int_eq(hold_of(&s.k, &facts, SCALE), LFUSE__HOLD_LATE);
 }
@@ -126,8 +126,7 @@ START_TEST(cpus_know_no_bound)
     const lfuse__facts facts = facts_lanes(true);
     row_sample s;
     row_sample_make(&s, ROW_NORM, LFUSE_F32);
-    s.k.staged = s.k.whole = true;
-    lfuse__rows_choose(&facts, 100000, 256, &s.k);
+    lfuse__rows_choose(&facts, 100000, 256, true, true, &s.k);
     ck_assert_uint_eq(lfuse__rows_bound(&facts, &s.k), 0);
 }
 END_TEST
@@ -138,11 +137,10 @@ START_TEST(no_such_kernel)
     const lfuse__facts facts = gpu();
     row_sample s;
     row_sample_make(&s, ROW_NORM, LFUSE_F32);
-    s.k.staged = s.k.whole = true;
     s.k.naxes = s.k.rank + 1;
-    s.k.residents = 7;
-    lfuse__rows_choose(&facts, 100000, 256, &s.k);
-    ck_assert_int_eq(s.k.residents, 0);
+    s.k.rows.residents = 7;
+    lfuse__rows_choose(&facts, 100000, 256, true, true, &s.k);
+    ck_assert_int_eq(s.k.rows.residents, 0);
     ck_assert_uint_eq(lfuse__rows_bound(&facts, &s.k), 400);
 }
 END_TEST
@@ -174,8 +172,7 @@ static void make_softmax(row_sample *s, also what, lfuse_type type)
     s->k.operands[Y].written = true;
     s->k.operands[Y].type = type;
     s->k.operands[Z].fixed = what == SHIFT;
-    s->k.form = LFUSE__ROWS_TEAM;
-    s->k.team = 1;
+    s->k.rows = (lfuse__row_mapping){.form = LFUSE__ROWS_TEAM, .team = 1};
 }
 
 static int count_of(const char *text, const char *word)
@@ -203,7 +200,7 @@ START_TEST(functions_are_computed_once)
         lfuse__rows r;
         row_sample s;
         make_softmax(&s, wanted[i].what, wanted[i].type);
-        ck_assert_int_eq(lfuse__rows_init(&r, NULL, &s.k, NULL, &facts), LFUSE_OK);
+        ck_assert_int_eq(lfuse__rows_init(&r, NULL, &s.k, &s.k.rows, NULL, &facts), LFUSE_OK);
         lfuse__rows_find_kept(&r);
         ck_assert_int_eq(r.kept, wanted[i].kept);
         ck_assert_int_eq(lfuse__rows_emit(&text, "k", &s.k, &facts), LFUSE_OK);
@@ -236,14 +233,14 @@ START_TEST(columns_are_shared)
         row_sample s;
         row_sample_make(&s, ROW_SUM, LFUSE_F32);
         row_sample_inner(&s, LFUSE__STRIDE_ANY);
-        s.k.staged = true;
-        lfuse__rows_choose(&facts, wanted[i].columns, wanted[i].length, &s.k);
-        ck_assert_msg(s.k.form == wanted[i].form && s.k.team == wanted[i].team && s.k.held == wanted[i].held,
+        lfuse__rows_choose(&facts, wanted[i].columns, wanted[i].length, false, true, &s.k);
+        ck_assert_msg(s.k.rows.form == wanted[i].form && s.k.rows.team == wanted[i].team &&
+                      s.k.rows.held == wanted[i].held,
                       "%llu columns of %llu: form %d, team %d, held %d", (unsigned long long)wanted[i].columns,
-                      (unsigned long long)wanted[i].length, (int)s.k.form, s.k.team, s.k.held);
+                      (unsigned long long)wanted[i].length, (int)s.k.rows.form, s.k.rows.team, s.k.rows.held);
         ck_assert_uint_eq(lfuse__rows_groups(&facts, &s.k, wanted[i].columns, wanted[i].length), wanted[i].groups);
-        if (s.k.form != LFUSE__ROWS_PARTIAL) continue;
-        s.k.form = LFUSE__ROWS_FOLD;
+        if (s.k.rows.form != LFUSE__ROWS_PARTIAL) continue;
+        s.k.rows.form = LFUSE__ROWS_FOLD;
         ck_assert_uint_eq(lfuse__rows_groups(&facts, &s.k, wanted[i].columns, wanted[i].length), wanted[i].folding);
     }
 }
@@ -263,8 +260,8 @@ START_TEST(every_segment_counts)
         row_sample_make(&s, ROW_SUM, LFUSE_F32);
         ck_assert_uint_eq(lfuse__rows_partials(&s.k, &facts, wanted[i].rows, wanted[i].length),
                           (cells + 15) / 16 * 16 * sizeof(float));
-        s.k.form = LFUSE__ROWS_PARTIAL;
-        s.k.team = 1;
+        s.k.rows.form = LFUSE__ROWS_PARTIAL;
+        s.k.rows.team = 1;
         ck_assert_uint_eq(lfuse__rows_groups(&facts, &s.k, wanted[i].rows, wanted[i].length), cells);
     }
 }
@@ -277,13 +274,11 @@ START_TEST(whole_rows_are_promised)
     for (int promised = 0; promised < 2; promised++) {
         row_sample s;
         row_sample_make(&s, ROW_NORM, LFUSE_F32);
-        s.k.whole = promised;
-        lfuse__rows_choose(&facts, 10000, 512, &s.k);
-        ck_assert_int_eq(s.k.team * s.k.held, 512);
-        ck_assert_int_eq(s.k.whole, promised);
-        s.k.whole = promised;
-        lfuse__rows_choose(&facts, 10000, 511, &s.k);
-        ck_assert(!s.k.whole);
+        lfuse__rows_choose(&facts, 10000, 512, promised, false, &s.k);
+        ck_assert_int_eq(s.k.rows.team * s.k.rows.held, 512);
+        ck_assert_int_eq(s.k.rows.whole, promised);
+        lfuse__rows_choose(&facts, 10000, 511, promised, false, &s.k);
+        ck_assert(!s.k.rows.whole);
     }
 }
 END_TEST
@@ -296,9 +291,9 @@ START_TEST(groups_that_the_device_takes)
         row_sample s;
         facts.info.max_group = most;
         row_sample_make(&s, ROW_NORM, LFUSE_F32);
-        lfuse__rows_choose(&facts, 10000, 100000, &s.k);
-        ck_assert_int_eq(s.k.form, LFUSE__ROWS_GROUP);
-        ck_assert_int_eq(s.k.team, most < 512 ? (int)most : 512);
+        lfuse__rows_choose(&facts, 10000, 100000, false, false, &s.k);
+        ck_assert_int_eq(s.k.rows.form, LFUSE__ROWS_GROUP);
+        ck_assert_int_eq(s.k.rows.team, most < 512 ? (int)most : 512);
     }
 }
 END_TEST

@@ -62,7 +62,8 @@ static void class_of(lfuse__kernel_class *c)
     load = (lfuse__instr){.kind = LFUSE__I_LOAD, .type = LFUSE_F32, .a = LFUSE__PRODUCT_OWN, .b = -1};
     store = (lfuse__store){.operand = LFUSE__STRASSEN_FACTORS};
     body = (lfuse__body){.ninstr = 1, .nstores = 1, .instr = &load, .stores = &store};
-    *c = (lfuse__kernel_class){.body = &body, .noperands = LFUSE__PRODUCT_OWN + 1, .rank = 2};
+    *c = (lfuse__kernel_class){.family = LFUSE__FAMILY_STRASSEN, .body = &body,
+                               .noperands = LFUSE__PRODUCT_OWN + 1, .rank = 2};
     for (int j = 0; j < c->noperands; j++)
         c->operands[j] = (lfuse__kernel_operand){.type = LFUSE_F32, .written = j == LFUSE__STRASSEN_FACTORS,
                                                  .inner = LFUSE__STRIDE_UNIT};

@@ -55,7 +55,7 @@ static void make_class(grouped *g, lfuse_type type, bool ta, bool tb, bool more)
     memset(g, 0, sizeof *g);
     g->type = type, g->more = more;
     g->body = (lfuse__body){.nstores = 1, .instr = g->instr, .stores = g->stores};
-    g->k = (lfuse__kernel_class){.body = &g->body, .noperands = OPERANDS, .rank = 1,
+    g->k = (lfuse__kernel_class){.family = LFUSE__FAMILY_GROUPED, .body = &g->body, .noperands = OPERANDS, .rank = 1,
                                  .product = {.grouped = true, .ta = ta, .tb = tb}};
     for (int j = 0; j < OPERANDS; j++)
         g->k.operands[j] = (lfuse__kernel_operand){.type = j == SHAPE ? LFUSE_I64 : j == SUM ? wide : type,
@@ -259,7 +259,7 @@ void grouped_emit(lfuse__strbuf *out, const char *name, lfuse_type type, const l
     facts.info.local_bytes = 48 * 1024, facts.info.max_group = 1024, facts.info.compute_units = bytes ? 1 : 1000;
     make_class(&g, type, bytes, !bytes, type == LFUSE_F64);
     ck_assert_msg(!lfuse__grouped_choose(&facts, MEMBERS, sizes, &g.k), "%s", lfuse__error_message());
-    if (bytes) g.k.carried = lfuse__carried_most(&g.k, LFUSE__CARRY_PARTIAL, &facts, bytes);
+    if (bytes) g.k.members.carried = lfuse__carried_most(&g.k, LFUSE__CARRY_PARTIAL, &facts, bytes);
     ck_assert_msg(!lfuse__grouped_emit(out, name, &g.k, &facts), "%s", lfuse__error_message());
 }
 

@@ -65,8 +65,8 @@ static void make_class(lines *l, task of, lfuse_type type)
     l->body = (lfuse__body){.ninstr = sums ? 4 : 7, .nstores = 1, .instr = l->instr, .stores = l->stores};
     l->stores[0] = (lfuse__store){(int16_t)(l->body.ninstr - 1), OUT};
     l->k = (lfuse__kernel_class){.body = &l->body, .noperands = OPERANDS, .rank = 1, .naxes = sums,
-                                 .columns = of == COLUMNS,
-                                 .walk = of == ROWS_OF_ROWS ? LFUSE__WALK_ROWS : LFUSE__WALK_ELEMENTS};
+                                 .list = {.columns = of == COLUMNS,
+                                          .walk = of == ROWS_OF_ROWS ? LFUSE__WALK_ROWS : LFUSE__WALK_ELEMENTS}};
     for (int j = 0; j < OPERANDS; j++)
         l->k.operands[j] = (lfuse__kernel_operand){.type = j == SHAPE ? LFUSE_I64 : type, .written = j == OUT,
                                                    .shape = j == SHAPE, .inner = inner[j]};
@@ -203,8 +203,8 @@ void lines_emit(lfuse__strbuf *out, const char *(*name)(void *context), void *co
         lines l;
         memset(&l, 0, sizeof l);
         make_class(&l, (task)of, type);
-        if (bytes) l.k.carried = lfuse__carried_most(&l.k, of == REPEATED ? LFUSE__CARRY_CHUNKS : LFUSE__CARRY_PARTIAL,
-                                                     facts, bytes);
+        const lfuse__carry carry = of == REPEATED ? LFUSE__CARRY_CHUNKS : LFUSE__CARRY_PARTIAL;
+        if (bytes) l.k.list.carried = lfuse__carried_most(&l.k, carry, facts, bytes);
         snprintf(first, sizeof first, "%s", name(context));
         snprintf(second, sizeof second, "%s", name(context));
         emit(out, first, second, &l, facts);

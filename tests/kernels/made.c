@@ -52,6 +52,7 @@ static void class_of(problem *p, int made, bool ta, bool tb, lfuse__stride_class
     memset(p, 0, sizeof *p);
     p->k.noperands = OPERANDS;
     p->k.rank = 2;
+    p->k.family = LFUSE__FAMILY_PRODUCT;
     p->k.body = &p->body;
     p->body = (lfuse__body){.instr = p->instr, .stores = p->stores, .nstores = 1};
     p->k.product.ta = ta, p->k.product.tb = tb;

@@ -238,8 +238,8 @@ void members_emit(lfuse__strbuf *out, const char *partial, const char *last, lfu
     if (bytes) {
         const int chunks = lfuse__carried_most(&m.k, LFUSE__CARRY_PARTIAL, facts, bytes);
         const int places = lfuse__carried_most(&m.k, LFUSE__CARRY_FOLD, facts, bytes);
-        m.k.carried = chunks < places ? chunks : places;
-        ck_assert_int_gt(m.k.carried, 0);
+        m.k.list.carried = chunks < places ? chunks : places;
+        ck_assert_int_gt(m.k.list.carried, 0);
     }
     ck_assert_msg(lfuse__members_partial_emit(out, partial, &m.k, facts) == LFUSE_OK, "%s", lfuse__error_message());
     ck_assert_msg(lfuse__members_fold_emit(out, last, &m.k, facts) == LFUSE_OK, "%s", lfuse__error_message());

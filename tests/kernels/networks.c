@@ -17,6 +17,7 @@ void network_class(lfuse__kernel_class *c)
     static lfuse__store store = {.reg = 3, .operand = NETWORK_RESULT};
     static lfuse__body body = {.ninstr = 4, .nstores = 1, .instr = instr, .stores = &store};
     memset(c, 0, sizeof *c);
+    c->family = LFUSE__FAMILY_NETWORK;
     c->body = &body;
     c->rank = 2;
     c->noperands = NETWORK_OPERANDS;
@@ -33,6 +34,7 @@ void network_type(lfuse__kernel_class *c, lfuse_type type)
     body = *c->body;
     body.instr = instr;
     instr[1].type = type;
+    c->family = LFUSE__FAMILY_NETWORK;
     c->body = &body;
     for (int j = 0; j < NETWORK_OPERANDS; j++)
         if (j != LFUSE__PRODUCT_SUM) c->operands[j].type = type;
@@ -58,6 +60,7 @@ void network_class_of_three(lfuse__kernel_class *c)
     static lfuse__body body = {.ninstr = 11, .nstores = 3, .nnumbers = 1, .instr = instr, .stores = stores,
                                .number_types = &number};
     network_class(c);
+    c->family = LFUSE__FAMILY_NETWORK;
     c->body = &body;
     c->operands[c->noperands++] = (lfuse__kernel_operand){.type = LFUSE_F32, .inner = LFUSE__STRIDE_ANY};
 }

@@ -124,10 +124,11 @@ static void probe_sums(rig *r, lfuse_type type)
                                             .a = s.stores[0].reg, .b = -1, .c = -1};
     if (lfuse__register_type(type) != type) s.instr[s.body.ninstr].type = LFUSE_F32;
     s.stores[0].reg = (int16_t)s.body.ninstr++;
+    s.k.family = LFUSE__FAMILY_ROWS;
     s.k.rank = 2;
     s.k.naxes = 1;
     s.k.operands[1].inner = LFUSE__STRIDE_REPEAT;
-    lfuse__rows_choose(&r->facts, ROWS, ROW, &s.k);
+    lfuse__rows_choose(&r->facts, ROWS, ROW, false, false, &s.k);
     must(lfuse__rows_emit(&text, "sum_rows", &s.k, &r->facts));
     lfuse__bprogram *program = rig_program(r, &text);
     for (int64_t i = 0; i < PAIRS; i++) {

@@ -28,7 +28,8 @@ static inline void class_of(lfuse__kernel_class *c, lfuse_type type)
     load = (lfuse__instr){.kind = LFUSE__I_LOAD, .type = (uint8_t)lfuse__register_type(type), .a = LFUSE__PRODUCT_SUM,
                           .b = -1};
     body = (lfuse__body){.ninstr = 1, .nstores = 1, .instr = &load, .stores = &store};
-    *c = (lfuse__kernel_class){.body = &body, .noperands = LFUSE__PRODUCT_OWN + 1, .rank = 2};
+    *c = (lfuse__kernel_class){.family = LFUSE__FAMILY_PRODUCT, .body = &body,
+                               .noperands = LFUSE__PRODUCT_OWN + 1, .rank = 2};
     for (int j = 0; j < c->noperands; j++)
         c->operands[j] = (lfuse__kernel_operand){.type = j == LFUSE__PRODUCT_SUM ? lfuse__register_type(type) : type,
                                                  .written = j == LFUSE__PRODUCT_OWN, .inner = LFUSE__STRIDE_UNIT};

@@ -58,6 +58,7 @@ static void classify(trial *t, lfuse_type type, bool ta, bool tb)
     t->stores[0] = (lfuse__store){5, Y};
     t->stores[1] = (lfuse__store){7, T};
     t->body = (lfuse__body){INSTRUCTIONS, 2, 1, t->instr, t->stores, &t->number_type};
+    t->k.family = LFUSE__FAMILY_PRODUCT;
     t->k.body = &t->body;
     t->k.noperands = OPERANDS;
     t->k.product.ta = ta;

@@ -97,6 +97,7 @@ bool row_body_fits(row_body body, lfuse_type type)
 void row_sample_make(row_sample *s, row_body body, lfuse_type type)
 {
     memset(s, 0, sizeof *s);
+    s->k.family = LFUSE__FAMILY_ROWS;
     s->k.body = &s->body;
     s->k.rank = 2;
     s->k.naxes = 1;

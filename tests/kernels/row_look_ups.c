@@ -35,6 +35,7 @@ static void make_class(row_look_up *c, source from, bool dense)
     const lfuse_type type = from == OF_MAXIMUM ? LFUSE_F32 : LFUSE_I32;
     int16_t index, have, sum;
     memset(c, 0, sizeof *c);
+    c->k.family = LFUSE__FAMILY_ROWS;
     c->k.body = &c->body;
     c->k.rank = 2, c->k.naxes = 1, c->k.noperands = OPERANDS;
     c->body.instr = c->instr, c->body.stores = c->stores, c->body.nstores = 2;
@@ -121,7 +122,7 @@ static void run(rig *r, source from, int64_t rows, int64_t length, bool index64)
     for (int dense = 0; dense < 2; dense++) {
         make_class(&classes[dense], from, dense);
         classes[dense].k.index64 = index64;
-        lfuse__rows_choose(&r->facts, (uint64_t)rows, (uint64_t)length, &classes[dense].k);
+        lfuse__rows_choose(&r->facts, (uint64_t)rows, (uint64_t)length, false, false, &classes[dense].k);
         snprintf(name, sizeof name, "%s_%s", names[from], dense ? "dense" : "looked");
         ck_assert_msg(!lfuse__rows_emit(&text, name, &classes[dense].k, &r->facts), "%s", lfuse__error_message());
     }
@@ -159,7 +160,7 @@ void row_look_ups_emit(lfuse__strbuf *out, const lfuse__facts *facts, int turn, 
             row_look_up c;
             if (((int)from + i) % turns != turn) continue;
             make_class(&c, from, false);
-            lfuse__rows_choose(facts, 40, lengths[i], &c.k);
+            lfuse__rows_choose(facts, 40, lengths[i], false, false, &c.k);
             snprintf(name, sizeof name, "look_%s_%d", names[from], i);
             ck_assert_msg(!lfuse__rows_emit(out, name, &c.k, facts), "%s: %s", name, lfuse__error_message());
         }

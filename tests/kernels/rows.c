@@ -217,7 +217,7 @@ static void launch_stages(rig *r, lfuse__bprogram *program, const char *name, ro
     unsigned char *between = malloc(bytes + 2 * GUARD);
     ck_assert_ptr_nonnull(between);
     memset(between, 0xee, bytes + 2 * GUARD);
-    fold.form = LFUSE__ROWS_FOLD;
+    fold.rows.form = LFUSE__ROWS_FOLD;
     c->g.partials = GUARD;
     buffers[fold.noperands] = (rig_buffer){between, bytes + 2 * GUARD, true};
     ck_assert_msg(!lfuse__rows_pack(&c->s->k, &r->facts, &c->g, &packed), "%s", lfuse__error_message());
@@ -261,7 +261,7 @@ static void run_case(rig *r, lfuse__bprogram *program, const char *name, const r
         walk(&c.g, 0, kept, row, k->noperands, start);
         expect_row(&c, start, length);
     }
-    if (k->form == LFUSE__ROWS_PARTIAL)
+    if (k->rows.form == LFUSE__ROWS_PARTIAL)
         launch_stages(r, program, name, &c, (uint64_t)rows, (uint64_t)length, buffers);
     else
         rig_launch(r, program, name, &packed, k->noperands, buffers);
@@ -332,12 +332,12 @@ static void run_lengths(rig *r, lfuse__bprogram *program, const char *name, cons
     static const int64_t lengths[] = {0,    1,    3,    31,   127,  128,   129,   1000,
                                       1023, 1024, 1025, 4096, 5000, 16384, 20000, 100000};
     /* What a team holds; of parts of columns `held` says how many share a segment. */
-    const int64_t most = s->k.held && s->k.team ? (int64_t)s->k.team * s->k.held : INT64_MAX;
+    const int64_t most = s->k.rows.held && s->k.rows.team ? (int64_t)s->k.rows.team * s->k.rows.held : INT64_MAX;
     for (size_t i = 0; i < sizeof lengths / sizeof *lengths; i++) {
         const int64_t n = lengths[i], rows = n > 4000 ? 3 : n > 1000 ? 5 : n > 200 ? 18 : 70;
         if (r->facts.info.kind == LFUSE_DEVICE_CPU && !test_all() && n > 1 && ((int)i + turn) % 2) continue;
-        if (n == 0 && s->k.form == LFUSE__ROWS_PARTIAL) continue;
-        if (n > most || (s->k.whole && n != most) || (n == 0 && !may_be_empty(&s->body))) continue;
+        if (n == 0 && s->k.rows.form == LFUSE__ROWS_PARTIAL) continue;
+        if (n > most || (s->k.rows.whole && n != most) || (n == 0 && !may_be_empty(&s->body))) continue;
         for (int shift = 0; shift < (n > 2000 ? 1 : 3); shift++)
             run_case(r, program, name, s, rows, n, shift, shift == 1);
     }
@@ -349,7 +349,7 @@ static void sample_of(row_sample *s, const form *f, const lie *l, row_body body,
     row_sample_make(s, body, type);
     row_sample_inner(s, l->inner);
     s->k.rank = l->rank, s->k.naxes = l->naxes, s->k.index64 = l->index64;
-    s->k.form = f->form, s->k.team = f->team, s->k.held = f->held, s->k.whole = f->whole;
+    s->k.rows = (lfuse__row_mapping){.form = f->form, .team = f->team, .held = f->held, .whole = f->whole};
 }
 
 /* The kernel, and what folds its parts. */
@@ -358,8 +358,8 @@ static void emit(const rig *r, lfuse__strbuf *text, const char *name, const row_
     lfuse__kernel_class fold = s->k;
     char other[64];
     ck_assert_msg(!lfuse__rows_emit(text, name, &s->k, &r->facts), "%s: %s", name, lfuse__error_message());
-    if (s->k.form != LFUSE__ROWS_PARTIAL) return;
-    fold.form = LFUSE__ROWS_FOLD;
+    if (s->k.rows.form != LFUSE__ROWS_PARTIAL) return;
+    fold.rows.form = LFUSE__ROWS_FOLD;
     snprintf(other, sizeof other, "%s_fold", name);
     ck_assert_msg(!lfuse__rows_emit(text, other, &fold, &r->facts), "%s: %s", other, lfuse__error_message());
 }

@@ -136,7 +136,8 @@ static void kernel_of(kernel *k, part what, lfuse_type type)
     int16_t x, row;
     memset(k, 0, sizeof *k);
     k->body = (lfuse__body){.instr = k->instr, .stores = k->stores, .number_types = &k->number_type};
-    k->k = (lfuse__kernel_class){.body = &k->body, .rank = 2, .noperands = operands[what]};
+    k->k = (lfuse__kernel_class){.family = LFUSE__FAMILY_STRASSEN, .body = &k->body, .rank = 2,
+                                 .noperands = operands[what]};
     for (int j = 0; j < k->k.noperands; j++)
         k->k.operands[j] = (lfuse__kernel_operand){.type = j == SUM || j == PRODUCTS ? wide : type,
                                                    .written = j == FACTORS, .inner = LFUSE__STRIDE_UNIT};

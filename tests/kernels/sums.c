@@ -60,7 +60,8 @@ static void class_of(problem *p, int how)
     memset(p, 0, sizeof *p);
     p->how = how;
     p->body = (lfuse__body){.instr = p->instr, .stores = p->stores};
-    p->k = (lfuse__kernel_class){.body = &p->body, .noperands = OPERANDS, .rank = 2, .naxes = 1};
+    p->k = (lfuse__kernel_class){.family = LFUSE__FAMILY_PRODUCT, .body = &p->body, .noperands = OPERANDS,
+                                 .rank = 2, .naxes = 1};
     for (int j = 0; j < OPERANDS; j++)
         p->k.operands[j] = (lfuse__kernel_operand){.type = j == A || j == B || j == Z || j == OUT ? type : LFUSE_F32,
                                                    .written = j == OUT || j == SUMS || j == AFTER,

@@ -62,6 +62,7 @@ static void body_of(problem *p)
     const lfuse_type sum = p->k.product.sum;
     int16_t x, b;
     p->body = (lfuse__body){.instr = p->instr, .stores = p->stores, .number_types = p->number_types};
+    p->k.family = LFUSE__FAMILY_PRODUCT;
     p->k.body = &p->body;
     x = load(p, SUM);
     if (p->end == FUSED) {

@@ -50,7 +50,7 @@ static unsigned forms_there_are(const lfuse__facts *facts)
     static lfuse__store stores[] = {{1, 1}};
     static const lfuse__body body = {.ninstr = 2, .nstores = 1, .instr = instructions, .stores = stores};
     const lfuse__kernel_class like = {
-        .body = &body, .noperands = 2, .rank = 2, .naxes = 1, .form = LFUSE__ROWS_TEAM,
+        .body = &body, .noperands = 2, .rank = 2, .naxes = 1, .family = LFUSE__FAMILY_ROWS,
         .operands = {{.type = LFUSE_F32, .inner = LFUSE__STRIDE_UNIT},
                      {.type = LFUSE_F32, .written = true, .inner = LFUSE__STRIDE_REPEAT}}};
     unsigned found = 0;
@@ -59,9 +59,9 @@ static unsigned forms_there_are(const lfuse__facts *facts)
             for (int columns = 0; columns < 2; columns++) {
                 lfuse__kernel_class k = like;
                 if (columns) k.operands[0].inner = LFUSE__STRIDE_ANY;
-                lfuse__rows_choose(facts, rows, length, &k);
-                found |= 1u << k.form;
-                if (k.form == LFUSE__ROWS_PARTIAL) found |= 1u << LFUSE__ROWS_FOLD;
+                lfuse__rows_choose(facts, rows, length, false, false, &k);
+                found |= 1u << k.rows.form;
+                if (k.rows.form == LFUSE__ROWS_PARTIAL) found |= 1u << LFUSE__ROWS_FOLD;
             }
         }
     return found;
@@ -86,8 +86,9 @@ void coverage_plan(coverage *c, lfuse_device *device, const lfuse_graph *g)
 void coverage_instance(coverage *c, const lfuse_instance *instance)
 {
     for (int i = 0; i < instance->noperations; i++)
-        if (instance->operations[i].kind == LFUSE__RUN_KERNEL)
-            c->forms |= 1u << instance->operations[i].as.kernel->k.form;
+        if (instance->operations[i].kind == LFUSE__RUN_KERNEL &&
+            instance->operations[i].as.kernel->k.family == LFUSE__FAMILY_ROWS)
+            c->forms |= 1u << instance->operations[i].as.kernel->k.rows.form;
 }
 
 static void miss(char *text, size_t size, const char *name)

@@ -448,7 +448,7 @@ static void take_group_class(const parts *p, int i, lfuse__sharer *s, lfuse__ker
 
     for (index = 0; index < n; index++) {
         n = lfuse__child_class(p->plan, step_of(p, i), facts, index, s, k);
-        if (k->form == LFUSE__ROWS_GROUP) return;
+        if (k->rows.form == LFUSE__ROWS_GROUP) return;
     }
     ck_abort_msg("no work-group a row among %d classes", n);
 }

@@ -1,0 +1,37 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The key of a kernel's class: numbers that say all that the text depends on, but for the body. Classes of equal keys
+ * and equal bodies have equal texts, and a kernel that was compiled for one is the other's too. The part that one
+ * family alone knows is written by that family (families.h).
+ */
+#ifndef COMMON_KERNELS_KEY_H
+#define COMMON_KERNELS_KEY_H
+
+#include <stdbool.h>
+
+#include "common/kernels/kernel.h"
+
+enum { LFUSE__KEY_WORDS = 5 + LFUSE__MAX_OPERANDS + 32 /* of a family, at most */ };
+
+typedef struct lfuse__kernel_key {
+    int nwords;
+    int32_t words[LFUSE__KEY_WORDS];
+} lfuse__kernel_key;
+
+/* For the families' functions. */
+static inline void lfuse__key_add(lfuse__kernel_key *key, int32_t word)
+{
+    key->words[key->nwords++] = word;
+}
+
+/* The parts that several families have in common. */
+void lfuse__key_add_list(lfuse__kernel_key *key, const lfuse__list_class *l);
+void lfuse__key_add_product(lfuse__kernel_key *key, const lfuse__product_class *p);
+
+void lfuse__kernel_key_of(const lfuse__kernel_class *k, lfuse__kernel_key *key);
+bool lfuse__kernel_key_equal(const lfuse__kernel_key *a, const lfuse__kernel_key *b);
+
+/* Whether two classes have one text. */
+bool lfuse__class_equal(const lfuse__kernel_class *a, const lfuse__kernel_class *b);
+
+#endif
