@@ -115,7 +115,6 @@ typedef struct lfuse__product_class {
     int phase;      /* of lfuse__product_phases launches, from 0 on */
     bool batched;   /* several products in one launch */
     bool unsized;   /* asks for one of those that a plan has compiled which does not know sizes; false in a class */
-    bool grouped;   /* so of the members of lists: product_grouped.c */
     int made[2];    /* 1 + the register that is the element of A or B, which then has no memory; 0: it lies there */
     int summed;     /* TILES: the body sums columns: product_tiles_columns.c; 1, of a long body 2 */
     bool counted;   /* NETWORK: results are handed on behind counters, not in tagged words */

@@ -17,7 +17,7 @@ void lfuse__key_add_product(lfuse__kernel_key *key, const lfuse__product_class *
 {
     const int32_t words[] = {
         (int32_t)p->form, p->ta, p->tb, (int32_t)p->sum, p->rows, p->columns, p->depth, p->item_rows, p->item_columns,
-        p->slices, p->ahead, p->beside, p->units, p->split, p->phase, p->batched, p->grouped, p->made[0], p->made[1],
+        p->slices, p->ahead, p->beside, p->units, p->split, p->phase, p->batched, p->made[0], p->made[1],
         p->summed, p->counted,
     };
     for (size_t i = 0; i < sizeof words / sizeof *words; i++) lfuse__key_add(key, words[i]);

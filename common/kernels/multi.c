@@ -181,7 +181,7 @@ static void put_product_member(const lfuse__text *t, int indent, const lfuse__fa
 
 void lfuse__put_member(const lfuse__text *t, int indent, const lfuse__facts *facts, int slots, int j)
 {
-    if (t->k->product.grouped && facts->addresses) {
+    if (t->k->family == LFUSE__FAMILY_GROUPED && facts->addresses) {
         put_product_member(t, indent, facts, slots, j);
         return;
     }

@@ -120,7 +120,7 @@ static lfuse_status check_made(const lfuse__kernel_class *c, int i)
     int k;
 
     if (!made) return LFUSE_OK;
-    if (made < 0 || made > body->ninstr || c->product.batched || c->product.grouped ||
+    if (made < 0 || made > body->ninstr || c->product.batched || c->family == LFUSE__FAMILY_GROUPED ||
         lfuse__register_type(body->instr[made - 1].type) != c->product.sum)
         return lfuse__error(LFUSE_ERR_INVALID, "operand %d of a product is register %d of %d, or of another type", i,
                             made - 1, body->ninstr);
@@ -153,7 +153,8 @@ static lfuse_status check_summed(const lfuse__kernel_class *c)
                                 i);
     }
     if (sums != c->naxes || !c->product.summed != !sums ||
-        (sums && (c->product.form != LFUSE__PRODUCT_TILES || c->product.batched || c->product.grouped)))
+        (sums && (c->product.form != LFUSE__PRODUCT_TILES || c->product.batched ||
+                  c->family == LFUSE__FAMILY_GROUPED)))
         return lfuse__error(LFUSE_ERR_INVALID, "a product of form %d with %d sums of columns, %d reduced axes",
                             (int)c->product.form, sums, c->naxes);
     return LFUSE_OK;

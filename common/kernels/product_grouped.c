@@ -25,7 +25,6 @@ lfuse_status lfuse__grouped_choose(const lfuse__facts *facts, int64_t members, c
             return lfuse__error(LFUSE_ERR_UNSUPPORTED, "member %lld is a product of %lld x %lld x %lld: sides are "
                                 "below 2^31", (long long)i, (long long)sizes[i].m, (long long)sizes[i].n,
                                 (long long)sizes[i].k);
-    c->product.grouped = true;
     c->product.form = by_panels(facts) ? LFUSE__PRODUCT_PANELS : LFUSE__PRODUCT_TILES;
     c->product.sum = lfuse__register_type(c->operands[LFUSE__PRODUCT_A].type);
     if (!by_panels(facts)) return lfuse__tiles_choose_grouped(facts, members, sizes, c);
@@ -126,7 +125,7 @@ static lfuse_status check(const char *name, const lfuse__kernel_class *c, const 
     int j;
 
     LFUSE__TRY(lfuse__list_check(name, c, facts));
-    if (!p->grouped || c->noperands <= LFUSE__PRODUCT_OWN || !c->operands[c->noperands - 1].shape || c->members.groups)
+    if (c->noperands <= LFUSE__PRODUCT_OWN || !c->operands[c->noperands - 1].shape || c->members.groups)
         return lfuse__error(LFUSE_ERR_INVALID, "a product of the members of lists: %d operands, %d groups of numbers",
                             c->noperands, c->members.groups);
     if ((p->form == LFUSE__PRODUCT_PANELS) != by_panels(facts) || !p->form)

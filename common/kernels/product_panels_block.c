@@ -27,7 +27,7 @@ enum {
  */
 static bool along(const lfuse__kernel_class *c)
 {
-    return !c->product.grouped && !c->product.ta && c->product.tb &&
+    return c->family != LFUSE__FAMILY_GROUPED && !c->product.ta && c->product.tb &&
            c->operands[LFUSE__PRODUCT_A].type == c->product.sum && c->operands[LFUSE__PRODUCT_B].type == c->product.sum;
 }
 

@@ -35,7 +35,7 @@ bool lfuse__tiles_sum_columns(const lfuse__product_class *p)
 {
     /* Slices have a column each of a work-item's vectors, when their sums have been put together. */
     return !lfuse__is_thin(p) && !p->units && p->sum == LFUSE_F32 && p->item_rows == ROWS && !p->ta && !p->batched &&
-           !p->grouped && !p->made[0] && !p->made[1] && p->item_columns / lfuse__tiles_vector(p) % p->slices == 0 &&
+           !p->made[0] && !p->made[1] && p->item_columns / lfuse__tiles_vector(p) % p->slices == 0 &&
            !(p->split && p->summed > 1); /* the parts' sums of a work-item are not in its registers together */
 }
 

@@ -65,7 +65,7 @@ void lfuse__product_layout_make(const lfuse__kernel_class *c, lfuse__product_lay
 {
     int j, at = c->noperands;
 
-    if (c->product.grouped) {
+    if (c->family == LFUSE__FAMILY_GROUPED) {
         make_variables(c, layout);
         return;
     }

@@ -120,7 +120,6 @@ static void list_class(const lfuse__step *step, lfuse__kernel_class *k, lfuse__l
 static void grouped_class(const lfuse__step *step, lfuse__kernel_class *k)
 {
     list_class(step, k, &k->members);
-    k->product.grouped = true;
     k->product.ta = step->product.transposed[LFUSE__PRODUCT_A];
     k->product.tb = step->product.transposed[LFUSE__PRODUCT_B];
 }

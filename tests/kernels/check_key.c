@@ -21,7 +21,7 @@ typedef struct field {
     FIELD(family, product.depth), FIELD(family, product.item_rows), FIELD(family, product.item_columns), \
     FIELD(family, product.slices), FIELD(family, product.ahead), FIELD(family, product.beside), \
     FIELD(family, product.units), FIELD(family, product.split), FIELD(family, product.phase), \
-    FIELD(family, product.batched), FIELD(family, product.grouped), FIELD(family, product.made[0]), \
+    FIELD(family, product.batched), FIELD(family, product.made[0]), \
     FIELD(family, product.made[1]), FIELD(family, product.summed), FIELD(family, product.counted)
 
 static const field fields[] = {

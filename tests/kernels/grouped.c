@@ -56,7 +56,7 @@ static void make_class(grouped *g, lfuse_type type, bool ta, bool tb, bool more)
     g->type = type, g->more = more;
     g->body = (lfuse__body){.nstores = 1, .instr = g->instr, .stores = g->stores};
     g->k = (lfuse__kernel_class){.family = LFUSE__FAMILY_GROUPED, .body = &g->body, .noperands = OPERANDS, .rank = 1,
-                                 .product = {.grouped = true, .ta = ta, .tb = tb}};
+                                 .product = {.ta = ta, .tb = tb}};
     for (int j = 0; j < OPERANDS; j++)
         g->k.operands[j] = (lfuse__kernel_operand){.type = j == SHAPE ? LFUSE_I64 : j == SUM ? wide : type,
                                                    .written = j == OUT, .shape = j == SHAPE, .inner = inner[j]};
