@@ -20,7 +20,8 @@ void lfuse__key_add_product(lfuse__kernel_key *key, const lfuse__product_class *
         p->slices, p->ahead, p->beside, p->units, p->split, p->phase, p->batched, p->made[0], p->made[1],
         p->summed, p->counted,
     };
-    for (size_t i = 0; i < sizeof words / sizeof *words; i++) lfuse__key_add(key, words[i]);
+    _Static_assert(sizeof words / sizeof *words == LFUSE__KEY_PRODUCT, "as many as key.h has room for");
+    for (int i = 0; i < LFUSE__KEY_PRODUCT; i++) lfuse__key_add(key, words[i]);
 }
 
 static int32_t operand_word(const lfuse__kernel_operand *o)

@@ -11,14 +11,18 @@
 
 #include "common/kernels/kernel.h"
 
-enum { LFUSE__KEY_WORDS = 5 + LFUSE__MAX_OPERANDS + 32 /* of a family, at most */ };
+enum {
+    LFUSE__KEY_LIST = 4,     /* words of a list's part */
+    LFUSE__KEY_PRODUCT = 20, /* and of a product's, behind which a family may add as many as a list has */
+    LFUSE__KEY_WORDS = 5 + LFUSE__MAX_OPERANDS + LFUSE__KEY_PRODUCT + LFUSE__KEY_LIST
+};
 
 typedef struct lfuse__kernel_key {
     int nwords;
     int32_t words[LFUSE__KEY_WORDS];
 } lfuse__kernel_key;
 
-/* For the families' functions. */
+/* For the families' functions, whose parts have LFUSE__KEY_PRODUCT + LFUSE__KEY_LIST words at most. */
 static inline void lfuse__key_add(lfuse__kernel_key *key, int32_t word)
 {
     key->words[key->nwords++] = word;

@@ -34,7 +34,7 @@ static void put_head(const lines *l, const char *name, const lfuse__kernel_class
 {
     lfuse__strbuf *out = l->r->t.out;
     const int words = k->list.carried ? (int)lfuse__carried_words(k, LFUSE__CARRY_PARTIAL)
-                                 : LFUSE__MEMBERS_PARTIAL_NUMBERS + k->body->nnumbers;
+                                      : LFUSE__MEMBERS_PARTIAL_NUMBERS + k->body->nnumbers;
     lfuse__put_powers(out, k->body);
     lfuse__put_kernel(out, name, l->single ? 1 : LFUSE__GROUP, words, lfuse__list_buffers(facts, OWN_BUFFERS));
     if (k->list.carried) lfuse__put_arguments(out, facts, words, LFUSE__GROUP);
@@ -88,8 +88,9 @@ static void put_cell(const lines *l, int indent)
 /* The first element of the segment, as an expression of the line `one`. */
 static const char *first_element(const lines *l)
 {
-    return l->r->t.k->list.columns ? "(one / columns_) * rows_ * columns_ + one % columns_ + segment * 1024 * columns_"
-                              : "one * columns_ + segment * 1024";
+    return l->r->t.k->list.columns
+               ? "(one / columns_) * rows_ * columns_ + one % columns_ + segment * 1024 * columns_"
+               : "one * columns_ + segment * 1024";
 }
 
 /* ---- segments ---- */

@@ -181,7 +181,7 @@ lfuse_status lfuse__members_fold_emit(lfuse__strbuf *out, const char *name, cons
     m->member.rows.t.numbers = m->list.rows.t.numbers = LFUSE__FOLD_NUMBERS;
     lfuse__put_powers(out, k->body);
     put_head(m, name, k->list.carried ? (int)lfuse__carried_words(k, LFUSE__CARRY_FOLD)
-                                 : LFUSE__FOLD_NUMBERS + k->body->nnumbers, single);
+                                      : LFUSE__FOLD_NUMBERS + k->body->nnumbers, single);
     if (single) {
         lfuse__put(out, 1, "const u64 share = (members + GROUPS() - 1) / GROUPS();");
         lfuse__put(out, 1, "for (u64 member = GROUP() * share; member < members && member < (GROUP() + 1) * share; "

@@ -20,7 +20,7 @@ lfuse_status lfuse__members_partial_emit(lfuse__strbuf *out, const char *name, c
     lfuse__members_only_elements(r);
     lfuse__put_powers(out, k->body);
     const int words = k->list.carried ? (int)lfuse__carried_words(k, LFUSE__CARRY_PARTIAL)
-                                 : LFUSE__MEMBERS_PARTIAL_NUMBERS + k->body->nnumbers;
+                                      : LFUSE__MEMBERS_PARTIAL_NUMBERS + k->body->nnumbers;
     lfuse__put_kernel(out, name, single ? 1 : LFUSE__GROUP, words, lfuse__list_buffers(facts, OWN_BUFFERS));
     if (k->list.carried) lfuse__put_arguments(out, facts, words, LFUSE__GROUP);
     lfuse__put(out, 1, "const u64 chunks = W(%d), cells = W(%d);", LFUSE__MULTI_CHUNKS, LFUSE__MEMBERS_CELLS);

@@ -99,7 +99,7 @@ void lfuse__grouped_put_kernel(const lfuse__text *t, const char *name, const lfu
 {
     const lfuse__kernel_class *k = t->k;
     const int words = k->members.carried ? (int)lfuse__carried_words(k, LFUSE__CARRY_PARTIAL)
-                                 : LFUSE__GROUPED_NUMBERS + k->body->nnumbers;
+                                         : LFUSE__GROUPED_NUMBERS + k->body->nnumbers;
 
     lfuse__put_kernel(t->out, name, group, words, lfuse__list_buffers(facts, SLOTS));
     if (k->members.carried) lfuse__put_arguments(t->out, facts, words, (unsigned)group);

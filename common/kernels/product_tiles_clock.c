@@ -10,8 +10,9 @@
  *   residents  groups that a compute unit has registers and local memory for; the kernel is compiled for so many
  *   wait       cycles of a k-tile that pass beside its products where nobody else has any to do
  *   rate       products a cycle of a full unit
- * Fitted to the times of all tilings of 38 products on an H100 (f32) and of 18 on an H200, where weights that come from
- * memory, not from its caches, keep one group of a unit waiting; those on units for matrices to times on an H200. Other
+ * Fitted to the times of all tilings of 38 products on an H100 (f32). The rows of 16 x 32 x 64, 16 x 32 x 32, 32 x 32 x
+ * 32 and 32 x 64 x 32 by 8 x 8 were then set by hand to races on an H200, and the wait of the first to layers whose
+ * weights come from memory and not from its caches. Those on units for matrices were fitted to times on an H200. Other
  * devices differ by factors that are about the same for all.
  */
 typedef struct shape {
@@ -83,12 +84,12 @@ static const shape *shape_of(const lfuse__product_class *p)
  *   start          of a launch beside its groups' products
  *   another_round  of each round of groups behind the first
  *   slicing        of an element of a tile for each slice but the first: slices are added through local memory
- *   elements       of a k-tile that is loaded element by element, as rows are no whole vectors
+ *   unaligned      of a k-tile that is loaded element by element, as rows are no whole vectors
  *   overlap        that a launch gains where the next one comes up beside it
  *   worth_sharing  factor of the time of tiles that are shared out, as what parts write costs more than is counted
  */
 static const double start = LFUSE__TILES_START, another_round = 500, slicing = 0.21, worth_sharing = 1.1,
-                    overlap = 2800, elements = 600, on_the_way = 16;
+                    overlap = 2800, unaligned = 600, on_the_way = 16;
 
 /* What parts of k cost, where products are added by multiply-adds and on units for matrices. */
 static const struct parts_cost {
@@ -138,13 +139,19 @@ static double slices_time(const shape *s, int by, double beside)
     return slicing * (s->slices - 1) * (double)(s->rows / by) * (s->columns / by) * beside / s->residents;
 }
 
+/* Returns the cycles of a k-tile whose products are `work` cycles, with `beside` groups on a compute unit. */
+static double slab_time(const shape *s, const lfuse__cut *c, double work, double beside)
+{
+    const double wait = s->wait / s->ahead + (c->whole_vectors ? 0 : unaligned);
+    return fmax(wait + work, beside * work);
+}
+
 static double time_of(const shape *s, int by, const lfuse__facts *facts, const lfuse__cut *c)
 {
     const double groups = (double)c->down * (double)c->across * (double)c->parts * (double)c->matrices;
     const double all = each_unit(facts, groups), beside = fmin(all, s->residents), rounds = ceil(all / s->residents);
     const double tile = (double)(s->rows / by) * (s->columns / by), work = tile * s->depth / s->rate;
-    const double wait = s->wait / s->ahead + (c->whole_vectors ? 0 : elements);
-    const double slab = fmax(wait + work, beside * work);
+    const double slab = slab_time(s, c, work, beside);
     const double items = tile * by * by / s->item_rows / s->item_columns * s->slices;
     const double vectors = tile * by / 4 / items * (double)c->parts; /* that each adds up in the end */
     const struct parts_cost *cost = &parts_costs[s->units];
@@ -159,7 +166,7 @@ static double time_of(const shape *s, int by, const lfuse__facts *facts, const l
 static double shared_time(const shape *s, int by, const lfuse__cut *c)
 {
     const double tile = (double)(s->rows / by) * (s->columns / by), work = tile * s->depth / s->rate;
-    const double slab = fmax(s->wait / s->ahead + work, s->residents * work);
+    const double slab = slab_time(s, c, work, s->residents);
     const double each = (double)lfuse__tiles_parts(c->shared * c->slabs, c->workers);
     const double alone = (double)(c->down * c->across - c->shared) / (double)c->workers * (double)c->slabs;
     const double vectors = (double)(s->item_rows * s->item_columns) / 4 / by / s->slices;

@@ -2,9 +2,8 @@
 /* What registers of a body depend on. Instructions stand behind what they take in, so one walk does. */
 #include "common/plan/body.h"
 
-#include <string.h>
-
 #include <stddef.h>
+#include <string.h>
 
 int lfuse__body_arguments(const lfuse__instr *in, int16_t registers[3])
 {

@@ -25,8 +25,9 @@ static inline bool lfuse__tiles_fit(const lfuse__facts *facts)
  * parts of a deep k have to be added. For f16 and bf16 it has the device's units for matrices. The portable library
  * takes 1.4 to 2.5 times as long as tiles. In f64 nobody has measured them.
  *
- * A batch that fills the device saves no launch: there the library takes 0.84 to 0.92 of the time of tiles for products
- * of 64 cubed and for those of 1024 cubed (H200; an H100 takes 1.17 for the former), and 0.96 to 1.05 in between.
+ * In a batch that fills the device no launch is saved. On an H200 the library then takes 0.84 to 0.92 of the time of
+ * tiles for products of 64 cubed, 0.92 for those of 1024 cubed, and 0.96 to 0.99 for those of 256 and 512 cubed; tiles
+ * are ahead at 128 cubed. (On an H100 the library takes 1.17 for those of 64 cubed.)
  */
 typedef struct lfuse__tiles_range {
     int64_t fewest;  /* rows, and columns */
@@ -40,9 +41,9 @@ static const lfuse__tiles_range lfuse__tiles_ranges[] = {
 enum {
     LFUSE__TILES_RANGES = sizeof lfuse__tiles_ranges / sizeof *lfuse__tiles_ranges,
     LFUSE__TILES_ALWAYS = 1 << 28, /* multiplications of two rows or more that are for tiles whatever their shape */
-    LFUSE__BATCH_FULL = 1 << 26,   /* more of all products of a batch fill the device */
-    LFUSE__BATCH_SMALL = 1 << 18,  /* of each product of such a batch: up to so many, and from so many on, they are */
-    LFUSE__BATCH_LARGE = 1 << 29,  /* the vendor's */
+    LFUSE__BATCH_FULL = 1 << 26,   /* a batch of more multiplications than these fills the device */
+    LFUSE__BATCH_SMALL = 1 << 18,  /* in such a batch, products of at most so many are the vendor's */
+    LFUSE__BATCH_LARGE = 1 << 29,  /* and so are products of so many or more */
     LFUSE__PROVIDER_SIZES = 4      /* m, n, k and how many products; one that is not known is INT64_MAX */
 };
 
@@ -61,9 +62,9 @@ static inline double lfuse__multiplications(const int64_t size[LFUSE__PROVIDER_S
     return (double)size[0] * (double)size[1] * (double)size[2];
 }
 
-/* Whether some batch within bounds is the vendor's for being one. */
-static inline bool lfuse__batch_is_faster(const int64_t low[LFUSE__PROVIDER_SIZES],
-                                          const int64_t high[LFUSE__PROVIDER_SIZES])
+/* Whether the vendor's library takes some batch within the bounds, although it might not take its products alone. */
+static inline bool lfuse__vendor_takes_batch(const int64_t low[LFUSE__PROVIDER_SIZES],
+                                             const int64_t high[LFUSE__PROVIDER_SIZES])
 {
     return high[3] > 1 && (double)high[3] * lfuse__multiplications(high) > LFUSE__BATCH_FULL &&
            (lfuse__multiplications(low) <= LFUSE__BATCH_SMALL || lfuse__multiplications(high) >= LFUSE__BATCH_LARGE);
@@ -76,7 +77,7 @@ static inline bool lfuse__vendor_is_faster(const lfuse__facts *facts, lfuse_type
     if (lfuse__register_type(type) == LFUSE_F64) return true;
     if (facts->products != LFUSE__PRODUCTS_TUNED) return false;
     return lfuse__multiplications(size) > lfuse__tiles_range_of(type, size[0], size[1], size[2])->products ||
-           lfuse__batch_is_faster(size, size);
+           lfuse__vendor_takes_batch(size, size);
 }
 
 /* Whether there are two who compute products on GPUs, of which one may be faster here and the other there. */
@@ -125,7 +126,7 @@ static inline lfuse__computes lfuse__computes_by_default(const lfuse__facts *fac
     int i;
 
     if (lfuse__native_by_default(facts, type, few_rows) && lfuse__native_by_default(facts, type, few_columns) &&
-        (!tuned || (lfuse__multiplications(high) <= LFUSE__TILES_ALWAYS && !lfuse__batch_is_faster(low, high))))
+        (!tuned || (lfuse__multiplications(high) <= LFUSE__TILES_ALWAYS && !lfuse__vendor_takes_batch(low, high))))
         return LFUSE__COMPUTES_NATIVE;
     for (i = 0; i < LFUSE__TILES_RANGES; i++)
         if (lfuse__native_somewhere(facts, type, low, high, lfuse__tiles_ranges[i].fewest))

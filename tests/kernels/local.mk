@@ -8,11 +8,11 @@ kernel_cases = %reldir%/arrive.c %reldir%/bounds.c %reldir%/bundles.c %reldir%/c
 	%reldir%/row_classes.c %reldir%/row_classes.h %reldir%/rows.c %reldir%/strassen.c \
 	%reldir%/tiles.c %reldir%/made.c %reldir%/sums.c
 
-check_PROGRAMS += %reldir%/check_emit %reldir%/check_product_tiles %reldir%/check_product_clock \
+check_PROGRAMS += %reldir%/check_emit %reldir%/check_product_tiles %reldir%/check_product_cost \
 	%reldir%/check_rows_choose %reldir%/check_host \
 	%reldir%/check_devices \
 	%reldir%/check_strassen %reldir%/probe-d3
-TESTS += %reldir%/check_emit %reldir%/check_product_tiles %reldir%/check_product_clock \
+TESTS += %reldir%/check_emit %reldir%/check_product_tiles %reldir%/check_product_cost \
 	%reldir%/check_rows_choose %reldir%/check_host \
 	%reldir%/check_devices \
 	%reldir%/check_strassen
@@ -23,8 +23,8 @@ tests_kernels_check_key_SOURCES = %reldir%/check_key.c
 tests_kernels_check_emit_SOURCES = %reldir%/check_emit.c %reldir%/classes.c %reldir%/classes.h
 tests_kernels_check_product_tiles_SOURCES = %reldir%/check_product_tiles.c $(kernel_cases)
 tests_kernels_check_product_tiles_LDADD = $(LDADD) -lm
-tests_kernels_check_product_clock_SOURCES = %reldir%/check_product_clock.c $(kernel_cases)
-tests_kernels_check_product_clock_LDADD = $(LDADD) -lm
+tests_kernels_check_product_cost_SOURCES = %reldir%/check_product_cost.c $(kernel_cases)
+tests_kernels_check_product_cost_LDADD = $(LDADD) -lm
 tests_kernels_check_rows_choose_SOURCES = %reldir%/check_rows_choose.c %reldir%/classes.c %reldir%/classes.h \
 	%reldir%/row_classes.c %reldir%/row_classes.h
 tests_kernels_check_host_SOURCES = %reldir%/check_host.c $(kernel_cases)

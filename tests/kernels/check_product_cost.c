@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What the clock of tiles says: which ones it takes, how they are shared out, and what it counts on in the kernels. */
+/*
+ * The cost model of tiles (product_tiles_clock.c): which tiles it takes, how they are shared out, and what it counts on
+ * in the kernels.
+ */
 #include <stdio.h>
 #include <string.h>
 
@@ -158,9 +161,9 @@ START_TEST(not_shared_out)
 }
 END_TEST
 
-static Suite *suite_product_clock(void)
+static Suite *suite_product_cost(void)
 {
-    Suite *suite = suite_create("product_clock");
+    Suite *suite = suite_create("product_cost");
     TCase *tcase = tcase_create("tiles");
 
     tcase_add_test(tcase, measured_choices);
@@ -172,4 +175,4 @@ static Suite *suite_product_clock(void)
     return suite;
 }
 
-TEST_MAIN(CK_NOFORK, suite_product_clock)
+TEST_MAIN(CK_NOFORK, suite_product_cost)
