@@ -54,6 +54,8 @@ int lfuse__row_classes(const lfuse__plan_body *plan, const lfuse__step *step, co
 enum { LFUSE__PRODUCT_KERNELS = 32 };
 int lfuse__step_products(const lfuse__plan_body *plan, const lfuse__step *step, const lfuse__facts *facts,
                          const lfuse__kernel_class *k, lfuse__kernel_class classes[LFUSE__PRODUCT_KERNELS]);
+/* Whether those of two steps are the same, where their classes are equal. */
+bool lfuse__step_products_alike(const lfuse__plan_body *plan, const lfuse__step *a, const lfuse__step *b);
 /*
  * network.c: NETWORK: the class of the launch that holds its layers, from the first on. False: there is none, or the
  * number of rows is open. *whole: it holds all of them.

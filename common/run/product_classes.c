@@ -75,6 +75,17 @@ int lfuse__product_open(const lfuse__plan_body *plan, const lfuse__step *step)
     return s.open;
 }
 
+bool lfuse__step_products_alike(const lfuse__plan_body *plan, const lfuse__step *a, const lfuse__step *b)
+{
+    sides of_a, of_b;
+
+    memset(&of_a, 0, sizeof of_a);
+    memset(&of_b, 0, sizeof of_b);
+    find_sides(plan, a, &of_a);
+    find_sides(plan, b, &of_b);
+    return a->product.ahead == b->product.ahead && !memcmp(&of_a, &of_b, sizeof of_a);
+}
+
 bool lfuse__product_sized(const lfuse__plan_body *plan, const lfuse__step *step)
 {
     sides s;

@@ -7,7 +7,8 @@
 
 typedef int lfuse__classes_of_step(const lfuse__plan_body *plan, const lfuse__step *step, bool index64,
                                    lfuse__kernel_class *wanted);
-typedef lfuse_status lfuse__want_step(lfuse__body_entry *e, const lfuse__step *step, const lfuse__facts *facts);
+typedef struct lfuse__wants lfuse__wants;
+typedef lfuse_status lfuse__want_step(lfuse__wants *w, const lfuse__step *step);
 
 typedef struct lfuse__step_row {
     /* Adds the operations of an instance. NULL: the step is in no alternative of a stage. */
@@ -25,7 +26,10 @@ extern const lfuse__step_row lfuse__step_rows[LFUSE__STEP_KINDS];
 lfuse__classes_of_step lfuse__classes_of_loop, lfuse__classes_of_lists, lfuse__classes_of_grouped,
     lfuse__classes_of_scatter, lfuse__classes_of_product, lfuse__classes_of_strassen;
 
-/* wants.c. `want_classes`: the kernels of lfuse__step_classes, for small sizes and for large ones as the bounds say. */
-lfuse__want_step lfuse__want_bundle, lfuse__want_lists, lfuse__want_classes;
+/*
+ * wants.c. `want_classes`: the kernels of lfuse__step_classes, for small sizes and for large ones as the bounds say;
+ * `want_rows`, `want_products`: of these the forms and the tilings that some size within the bounds is given.
+ */
+lfuse__want_step lfuse__want_bundle, lfuse__want_lists, lfuse__want_classes, lfuse__want_rows, lfuse__want_products;
 
 #endif

@@ -41,28 +41,78 @@ static lfuse_status want_once(lfuse__body_entry *e, const lfuse__kernel_class *k
     return lfuse__entry_find(e, k) ? LFUSE_OK : want(e, k, &c);
 }
 
-static lfuse_status want_rows(lfuse__body_entry *e, const lfuse__step *step, const lfuse__facts *facts,
-                              const lfuse__kernel_class *k)
+/* A product whose kernels are in the list. */
+struct asked {
+    struct asked *next;
+    const lfuse__step *step;
+    lfuse__kernel_class k;
+};
+
+/* One call of lfuse__entry_want_all. */
+struct lfuse__wants {
+    lfuse__body_entry *entry;
+    const lfuse__facts *facts;
+    struct asked *asked;
+};
+
+typedef lfuse_status want_class(lfuse__wants *w, const lfuse__step *step, const lfuse__kernel_class *k);
+
+static lfuse_status want_itself(lfuse__wants *w, const lfuse__step *step, const lfuse__kernel_class *k)
+{
+    (void)step;
+    return want_once(w->entry, k);
+}
+
+/* Of the forms that sizes may ask for all, or those with several launches. */
+static lfuse_status want_forms(lfuse__wants *w, const lfuse__step *step, const lfuse__kernel_class *k, bool staged)
 {
     lfuse__kernel_class *classes = malloc(LFUSE__ROW_CLASSES * sizeof *classes);
     lfuse_status status = LFUSE_OK;
     int i, count;
 
     if (!classes) return lfuse__error(LFUSE_ERR_MEMORY, "out of host memory (%d classes)", LFUSE__ROW_CLASSES);
-    count = lfuse__row_classes(e->plan, step, facts, k, classes);
-    for (i = 0; i < count && !status; i++) status = want_once(e, &classes[i]);
+    count = lfuse__row_classes(w->entry->plan, step, w->facts, k, classes);
+    for (i = 0; i < count && !status; i++)
+        if (!staged || lfuse__rows_staged(&classes[i].rows)) status = want_once(w->entry, &classes[i]);
     free(classes);
     return status;
 }
 
-static lfuse_status want_products(lfuse__body_entry *e, const lfuse__step *step, const lfuse__facts *facts,
-                                  const lfuse__kernel_class *k)
+static lfuse_status want_rows(lfuse__wants *w, const lfuse__step *step, const lfuse__kernel_class *k)
+{
+    return want_forms(w, step, k, false);
+}
+
+/* Long rows of a launch's parts have launches of their own. */
+static lfuse_status want_staged(lfuse__wants *w, const lfuse__step *step, const lfuse__kernel_class *k)
+{
+    return want_forms(w, step, k, true);
+}
+
+/* Whether its kernels are in the list: a step before it of the same sizes and class has the same ones. */
+static bool is_asked(const lfuse__wants *w, const lfuse__step *step, const lfuse__kernel_class *k)
+{
+    const struct asked *a;
+
+    for (a = w->asked; a; a = a->next)
+        if (lfuse__step_products_alike(w->entry->plan, a->step, step) && lfuse__class_equal(&a->k, k)) return true;
+    return false;
+}
+
+/* Which tilings occur is asked of a thousand sizes: once for all layers that are alike. */
+static lfuse_status want_products(lfuse__wants *w, const lfuse__step *step, const lfuse__kernel_class *k)
 {
     lfuse__kernel_class classes[LFUSE__PRODUCT_KERNELS];
-    const int count = lfuse__step_products(e->plan, step, facts, k, classes);
-    int i;
+    struct asked *a;
+    int i, count;
 
-    for (i = 0; i < count; i++) LFUSE__TRY(want_once(e, &classes[i]));
+    if (is_asked(w, step, k)) return LFUSE_OK;
+    a = malloc(sizeof *a);
+    if (!a) return lfuse__error(LFUSE_ERR_MEMORY, "out of host memory (%zu bytes)", sizeof *a);
+    *a = (struct asked){ .next = w->asked, .step = step, .k = *k };
+    w->asked = a;
+    count = lfuse__step_products(w->entry->plan, step, w->facts, k, classes);
+    for (i = 0; i < count; i++) LFUSE__TRY(want_once(w->entry, &classes[i]));
     return LFUSE_OK;
 }
 
@@ -70,41 +120,59 @@ static lfuse_status want_products(lfuse__body_entry *e, const lfuse__step *step,
  * Kernels of the transport. Where the count of a list decides on it, a plan has none of its own: its first instance
  * compiles those of the one that it takes, which is half as much.
  */
-lfuse_status lfuse__want_lists(lfuse__body_entry *e, const lfuse__step *step, const lfuse__facts *facts)
+lfuse_status lfuse__want_lists(lfuse__wants *w, const lfuse__step *step)
 {
+    const lfuse_transport transport = w->entry->transport;
     lfuse__kernel_class wanted[LFUSE__WANTED_MAX];
-    const int count = lfuse__step_classes(e->plan, step, true, wanted);
-    const bool carried = lfuse__list_carried(facts, e->transport, count, wanted) != 0;
-    const bool args = e->transport == LFUSE_TRANSPORT_ARGS, written = !args && e->transport != LFUSE_TRANSPORT_UNIFIED;
+    const int count = lfuse__step_classes(w->entry->plan, step, true, wanted);
+    const bool carried = lfuse__list_carried(w->facts, transport, count, wanted) != 0;
+    const bool args = transport == LFUSE_TRANSPORT_ARGS, written = !args && transport != LFUSE_TRANSPORT_UNIFIED;
     int i;
 
     if (carried != args) return LFUSE_OK; /* not decided yet, or refused to instances */
     for (i = 0; i < count; i++)
         if (wanted[i].family != LFUSE__FAMILY_TABLE || written)
-            LFUSE__TRY(want_once(e, &wanted[i]));
+            LFUSE__TRY(want_once(w->entry, &wanted[i]));
     return LFUSE_OK;
 }
 
 /* Of one number of rows. Where that is open, each instance compiles what it takes: shapes differ from row to row. */
-static lfuse_status want_network(lfuse__body_entry *e, const lfuse__step *step, const lfuse__facts *facts, bool *whole)
+static lfuse_status want_network(lfuse__wants *w, const lfuse__step *step, bool *whole)
 {
     lfuse__kernel_class k;
 
-    if (!lfuse__network_class(e->plan, step, facts, &k, whole)) return LFUSE_OK;
-    return want_once(e, &k);
+    return lfuse__network_class(w->entry->plan, step, w->facts, &k, whole) ? want_once(w->entry, &k) : LFUSE_OK;
 }
 
-static lfuse_status want_step(lfuse__body_entry *e, const lfuse__step *step, const lfuse__facts *facts, bool index64)
+/* The classes of the step, for small sizes and for large ones as the bounds say. */
+static lfuse_status want_each(lfuse__wants *w, const lfuse__step *step, want_class *put)
 {
     lfuse__kernel_class wanted[LFUSE__WANTED_MAX];
-    const int count = lfuse__step_classes(e->plan, step, index64, wanted);
-    int i;
+    bool sizes[2];
+    int large, i, count;
 
-    for (i = 0; i < count; i++)
-        LFUSE__TRY(wanted[i].family == LFUSE__FAMILY_ROWS      ? want_rows(e, step, facts, &wanted[i])
-                   : wanted[i].family == LFUSE__FAMILY_PRODUCT ? want_products(e, step, facts, &wanted[i])
-                                                               : want_once(e, &wanted[i]));
+    lfuse__step_indexing(w->entry->plan, step, &sizes[0], &sizes[1]);
+    for (large = 0; large < 2; large++) {
+        if (!sizes[large]) continue;
+        count = lfuse__step_classes(w->entry->plan, step, large, wanted);
+        for (i = 0; i < count; i++) LFUSE__TRY(put(w, step, &wanted[i]));
+    }
     return LFUSE_OK;
+}
+
+lfuse_status lfuse__want_classes(lfuse__wants *w, const lfuse__step *step)
+{
+    return want_each(w, step, want_itself);
+}
+
+lfuse_status lfuse__want_rows(lfuse__wants *w, const lfuse__step *step)
+{
+    return want_each(w, step, want_rows);
+}
+
+lfuse_status lfuse__want_products(lfuse__wants *w, const lfuse__step *step)
+{
+    return want_each(w, step, want_products);
 }
 
 lfuse__compiled *lfuse__entry_find_bundle(const lfuse__body_entry *e, const lfuse__bundle *b)
@@ -134,61 +202,29 @@ static lfuse_status want_launch(lfuse__body_entry *e, lfuse__bundle *b)
 }
 
 /* The launches of the children, each with class number `index` of its own. */
-static lfuse_status want_launches(lfuse__body_entry *e, const lfuse__step *step, const lfuse__facts *facts, int index,
-                                  lfuse__sharer *sharers, lfuse__kernel_class *classes, int *most)
+static lfuse_status want_launches(lfuse__wants *w, const lfuse__step *step, int index, lfuse__sharer *sharers,
+                                  lfuse__kernel_class *classes, int *most)
 {
     lfuse__bundle *b;
     int i, k, launches, n;
 
     for (i = 0; i < step->nchildren; i++) {
-        n = lfuse__child_class(e->plan, &step->children[i], facts, index, &sharers[i], &classes[i]);
+        n = lfuse__child_class(w->entry->plan, &step->children[i], w->facts, index, &sharers[i], &classes[i]);
         if (!n) return LFUSE_OK; /* long rows alone: nothing that shares */
         if (n > *most) *most = n;
     }
-    LFUSE__TRY(lfuse__bundle_share(facts, sharers, step->nchildren, &launches));
+    LFUSE__TRY(lfuse__bundle_share(w->facts, sharers, step->nchildren, &launches));
     for (i = 0; i < launches; i++) {
-        LFUSE__TRY(lfuse__bundle_of(facts, sharers, step->nchildren, i, &b));
+        LFUSE__TRY(lfuse__bundle_of(w->facts, sharers, step->nchildren, i, &b));
         for (k = 0; k < step->nchildren && !b; k++)
-            if (sharers[k].launch == i) LFUSE__TRY(want_once(e, sharers[k].k));
-        if (b) LFUSE__TRY(want_launch(e, b));
-    }
-    return LFUSE_OK;
-}
-
-/* Long rows of children have launches of their own. */
-static lfuse_status want_staged(lfuse__body_entry *e, const lfuse__step *step, const lfuse__facts *facts, bool index64)
-{
-    lfuse__kernel_class *classes = malloc(LFUSE__ROW_CLASSES * sizeof *classes);
-    lfuse__kernel_class wanted[LFUSE__WANTED_MAX];
-    lfuse_status status = LFUSE_OK;
-    int i, count;
-
-    if (!classes) return lfuse__error(LFUSE_ERR_MEMORY, "out of host memory (%d classes)", LFUSE__ROW_CLASSES);
-    lfuse__step_classes(e->plan, step, index64, wanted);
-    count = lfuse__row_classes(e->plan, step, facts, &wanted[0], classes);
-    for (i = 0; i < count && !status; i++)
-        if (lfuse__rows_staged(&classes[i].rows))
-            status = want_once(e, &classes[i]);
-    free(classes);
-    return status;
-}
-
-static lfuse_status want_children(lfuse__body_entry *e, const lfuse__step *step, const lfuse__facts *facts)
-{
-    bool small, large;
-    int i;
-
-    for (i = 0; i < step->nchildren; i++) {
-        if (step->children[i].kind != LFUSE__STEP_ROWS) continue;
-        lfuse__step_indexing(e->plan, &step->children[i], &small, &large);
-        if (small) LFUSE__TRY(want_staged(e, &step->children[i], facts, false));
-        if (large) LFUSE__TRY(want_staged(e, &step->children[i], facts, true));
+            if (sharers[k].launch == i) LFUSE__TRY(want_once(w->entry, sharers[k].k));
+        if (b) LFUSE__TRY(want_launch(w->entry, b));
     }
     return LFUSE_OK;
 }
 
 /* Children whose sizes differ in class are met by compiling late; those of one kind are not. */
-lfuse_status lfuse__want_bundle(lfuse__body_entry *e, const lfuse__step *step, const lfuse__facts *facts)
+lfuse_status lfuse__want_bundle(lfuse__wants *w, const lfuse__step *step)
 {
     const size_t n = (size_t)step->nchildren + 1;
     lfuse__sharer *sharers = calloc(n, sizeof *sharers);
@@ -197,8 +233,9 @@ lfuse_status lfuse__want_bundle(lfuse__body_entry *e, const lfuse__step *step, c
     int i, most = 1;
 
     if (!sharers || !classes) status = lfuse__error(LFUSE_ERR_MEMORY, "out of host memory (%zu kernels)", n);
-    else status = want_children(e, step, facts);
-    for (i = 0; i < most && !status; i++) status = want_launches(e, step, facts, i, sharers, classes, &most);
+    for (i = 0; i < step->nchildren && !status; i++)
+        if (step->children[i].kind == LFUSE__STEP_ROWS) status = want_each(w, &step->children[i], want_staged);
+    for (i = 0; i < most && !status; i++) status = want_launches(w, step, i, sharers, classes, &most);
     free(classes);
     free(sharers);
     return status;
@@ -214,55 +251,61 @@ static bool by_vendor_alone(const lfuse__alternative *a)
  * to tell; all ways of a product of which more sides are open than that of a batch; and what is behind a product that
  * the library of the device's maker does with all that follows, which it hardly ever declines.
  */
-static bool is_spare(const lfuse__body_entry *e, const lfuse__stage *stage, int alternative, const lfuse__facts *facts)
+static bool is_spare(const lfuse__wants *w, const lfuse__stage *stage, int alternative)
 {
     const lfuse__step *first = &stage->alternatives[0].steps[0], *step = &stage->alternatives[alternative].steps[0];
     int i;
 
     if (step->kind == LFUSE__STEP_GEMM && step->product.native && !step->product.ahead && stage->nalternatives > 1)
         return true;
-    if (first->kind == LFUSE__STEP_GEMM && first->product.ahead && lfuse__product_open(e->plan, first) > 1) return true;
+    if (first->kind == LFUSE__STEP_GEMM && first->product.ahead && lfuse__product_open(w->entry->plan, first) > 1)
+        return true;
     for (i = 0; i < alternative; i++)
-        if (facts->products == LFUSE__PRODUCTS_TUNED && by_vendor_alone(&stage->alternatives[i])) return true;
+        if (w->facts->products == LFUSE__PRODUCTS_TUNED && by_vendor_alone(&stage->alternatives[i])) return true;
     return false;
 }
 
-lfuse_status lfuse__want_classes(lfuse__body_entry *e, const lfuse__step *step, const lfuse__facts *facts)
-{
-    bool small, large;
-
-    lfuse__step_indexing(e->plan, step, &small, &large);
-    if (small) LFUSE__TRY(want_step(e, step, facts, false));
-    return large ? want_step(e, step, facts, true) : LFUSE_OK;
-}
-
-static lfuse_status want_one(lfuse__body_entry *e, const lfuse__step *step, const lfuse__facts *facts)
+static lfuse_status want_step(lfuse__wants *w, const lfuse__step *step)
 {
     const lfuse__step_row *row = &lfuse__step_rows[step->kind];
 
-    return row->want ? row->want(e, step, facts) : LFUSE_OK;
+    return row->want ? row->want(w, step) : LFUSE_OK;
 }
 
-static lfuse_status want_stage(lfuse__body_entry *e, const lfuse__stage *stage, const lfuse__facts *facts)
+static lfuse_status want_stage(lfuse__wants *w, const lfuse__stage *stage)
 {
     int j, k;
 
     for (j = 0; j < stage->nalternatives; j++)
-        for (k = 0; k < stage->alternatives[j].nsteps && !is_spare(e, stage, j, facts); k++)
-            LFUSE__TRY(want_one(e, &stage->alternatives[j].steps[k], facts));
+        for (k = 0; k < stage->alternatives[j].nsteps && !is_spare(w, stage, j); k++)
+            LFUSE__TRY(want_step(w, &stage->alternatives[j].steps[k]));
+    return LFUSE_OK;
+}
+
+static lfuse_status want_stages(lfuse__wants *w)
+{
+    const lfuse__plan_body *plan = w->entry->plan;
+    int i, covered = 0;
+
+    for (i = 0; i < plan->nstages; i++, covered--) {
+        const lfuse__stage *stage = &plan->stages[i];
+        bool whole = false;
+        if (stage->network) LFUSE__TRY(want_network(w, stage->network, &whole));
+        if (whole) covered = stage->covers;
+        if (covered <= 0) LFUSE__TRY(want_stage(w, stage));
+    }
     return LFUSE_OK;
 }
 
 lfuse_status lfuse__entry_want_all(lfuse__body_entry *e, const lfuse__facts *facts)
 {
-    int i, covered = 0;
+    lfuse__wants w = { .entry = e, .facts = facts };
+    const lfuse_status status = want_stages(&w);
 
-    for (i = 0; i < e->plan->nstages; i++, covered--) {
-        const lfuse__stage *stage = &e->plan->stages[i];
-        bool whole = false;
-        if (stage->network) LFUSE__TRY(want_network(e, stage->network, facts, &whole));
-        if (whole) covered = stage->covers;
-        if (covered <= 0) LFUSE__TRY(want_stage(e, stage, facts));
+    while (w.asked) {
+        struct asked *next = w.asked->next;
+        free(w.asked);
+        w.asked = next;
     }
-    return LFUSE_OK;
+    return status;
 }
