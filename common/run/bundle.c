@@ -393,12 +393,14 @@ static int fill_portion(const lfuse_instance *in, lfuse__bundle_op *op, portion 
     return i;
 }
 
-lfuse_status lfuse__bundle_op_place(lfuse_instance *in, lfuse__bundle_op *op)
+lfuse_status lfuse__bundle_op_place(lfuse_instance *in, lfuse__operation *operation, const lfuse__slot *slots)
 {
+    lfuse__bundle_op *op = operation->as.bundle;
     bool changed = !op->ready;
     portion *p;
     int i, from;
 
+    (void)slots;
     for (i = 0; i < op->nmembers; i++) {
         if (!op->members[i]) continue;
         LFUSE__TRY(lfuse__kernel_op_place(in, op->members[i]));
@@ -422,8 +424,9 @@ lfuse_status lfuse__bundle_op_place(lfuse_instance *in, lfuse__bundle_op *op)
     return LFUSE_OK;
 }
 
-lfuse_status lfuse__bundle_op_run(lfuse_instance *in, const lfuse__bundle_op *op, lfuse_stream *s)
+lfuse_status lfuse__bundle_op_run(lfuse_instance *in, const lfuse__operation *operation, lfuse_stream *s)
 {
+    const lfuse__bundle_op *op = operation->as.bundle;
     int i;
 
     for (i = 0; i < op->nportions; i++) {

@@ -107,19 +107,7 @@ void lfuse__drop_operations(lfuse_instance *in, int count)
 {
     while (in->noperations > count) {
         lfuse__operation *op = &in->operations[--in->noperations];
-        switch (op->kind) {
-        case LFUSE__RUN_KERNEL:
-            if (op->as.kernel) lfuse__kernel_destroy(op->as.kernel->kernel);
-            free(op->as.kernel);
-            break;
-        case LFUSE__RUN_GEMM:
-            if (op->as.gemm) lfuse__gemm_destroy(op->as.gemm->gemm);
-            free(op->as.gemm);
-            break;
-        case LFUSE__RUN_LISTS: lfuse__list_op_destroy(op->as.lists); break;
-        case LFUSE__RUN_BUNDLE: lfuse__bundle_op_destroy(op->as.bundle); break;
-        case LFUSE__RUN_NETWORK: lfuse__network_op_destroy(op->as.network); break;
-        }
+        lfuse__operation_rows[op->kind].destroy(op);
     }
 }
 
@@ -342,15 +330,17 @@ static lfuse_status allocate_prepared(lfuse_instance *in)
     return LFUSE_OK;
 }
 
-static lfuse_status prime_lists(lfuse_instance *in)
+static lfuse_status prime(lfuse_instance *in)
 {
+    const lfuse__operation_row *row;
     int i;
 
     in->scratch = (lfuse__location){ NULL, 0, 0 };
     if (lfuse__stream_scratch(in->stream)) lfuse__use_scratch(in, lfuse__stream_scratch(in->stream));
-    for (i = 0; i < in->noperations; i++)
-        if (in->operations[i].kind == LFUSE__RUN_LISTS)
-            LFUSE__TRY(lfuse__list_op_prime(in, in->operations[i].as.lists));
+    for (i = 0; i < in->noperations; i++) {
+        row = &lfuse__operation_rows[in->operations[i].kind];
+        if (row->prime) LFUSE__TRY(row->prime(in, &in->operations[i]));
+    }
     return LFUSE_OK;
 }
 
@@ -379,7 +369,7 @@ static lfuse_status furnish(lfuse_instance *in)
     if (!status) status = allocate_prepared(in);
     if (!status && !lfuse__stream_is_lent(in->stream)) /* which may be given more before a run asks for it */
         status = lfuse__stream_reserve(in->stream, in->scratch_bytes);
-    return status ? status : prime_lists(in);
+    return status ? status : prime(in);
 }
 
 /* Where one of the kernels does not suit the device, its alternative declines, which is told one by one. */

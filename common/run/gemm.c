@@ -159,11 +159,13 @@ lfuse_status lfuse__furnish_gemm(lfuse_instance *in, const lfuse__step *step)
     return lfuse__stand_ins_empty(in, step, &copies);
 }
 
-bool lfuse__gemm_op_place(lfuse_instance *in, lfuse__gemm_op *op)
+lfuse_status lfuse__gemm_op_place(lfuse_instance *in, lfuse__operation *operation, const lfuse__slot *slots)
 {
+    lfuse__gemm_op *op = operation->as.gemm;
     const lfuse__gemm_args before = op->args;
     lfuse__location at;
 
+    (void)slots;
     lfuse__start_at(in, &op->a, &at);
     op->args.a = at.mem, op->args.a_offset = at.offset;
     lfuse__start_at(in, &op->b, &at);
@@ -184,5 +186,6 @@ bool lfuse__gemm_op_place(lfuse_instance *in, lfuse__gemm_op *op)
     }
     if (op->alpha >= 0) op->args.alpha = in->numbers[op->alpha];
     if (op->beta >= 0) op->args.beta = in->numbers[op->beta];
-    return memcmp(&before, &op->args, sizeof before) != 0;
+    if (memcmp(&before, &op->args, sizeof before)) in->steady = 0;
+    return LFUSE_OK;
 }

@@ -82,7 +82,8 @@ void lfuse__instance_forget(lfuse_instance *in)
     int i;
 
     for (i = 0; i < in->noperations; i++)
-        if (in->operations[i].kind == LFUSE__RUN_LISTS) lfuse__list_op_forget(in->operations[i].as.lists);
+        if (lfuse__operation_rows[in->operations[i].kind].forget)
+            lfuse__operation_rows[in->operations[i].kind].forget(&in->operations[i]);
 }
 
 bool lfuse__instance_unified(const lfuse_instance *in)

@@ -53,7 +53,8 @@ typedef struct lfuse__bound {
 } lfuse__bound;
 
 typedef enum lfuse__op_kind {
-    LFUSE__RUN_KERNEL, LFUSE__RUN_GEMM, LFUSE__RUN_LISTS, LFUSE__RUN_BUNDLE, LFUSE__RUN_NETWORK
+    LFUSE__RUN_KERNEL, LFUSE__RUN_GEMM, LFUSE__RUN_LISTS, LFUSE__RUN_BUNDLE, LFUSE__RUN_NETWORK,
+    LFUSE__RUN_KINDS
 } lfuse__op_kind;
 
 /* A pointwise or row kernel. */
@@ -161,6 +162,27 @@ lfuse_status lfuse__instance_match(lfuse_instance *in, const lfuse_binding *bind
 lfuse_status lfuse__instance_run_matched(lfuse_instance *in);
 /* launch.c: of what is matched, what its launches ask for and may not get: kernels for the strides, scratch memory. */
 lfuse_status lfuse__instance_reserve(lfuse_instance *in);
+
+/* ---- operations.c ---- */
+typedef lfuse_status lfuse__place_function(lfuse_instance *in, lfuse__operation *op, const lfuse__slot *slots);
+typedef lfuse_status lfuse__launch_function(lfuse_instance *in, const lfuse__operation *op, lfuse_stream *s);
+
+/* What a kind of operation does; operations.c has a row for each. NULL: nothing. */
+typedef struct lfuse__operation_row {
+    lfuse__place_function *place; /* takes addresses and numbers of this run: nothing is launched yet */
+    lfuse__launch_function *launch;
+    void (*destroy)(lfuse__operation *op);
+    lfuse_status (*prime)(lfuse_instance *in, lfuse__operation *op); /* fills tables for the lists of the instance */
+    void (*forget)(lfuse__operation *op); /* what others may have written since the last run */
+    bool (*settled)(const lfuse__operation *op); /* whether a run launches what the last one did; NULL: always */
+    int launches; /* host time to launch it, in launches of one of the library's kernels; 0: as its step's */
+} lfuse__operation_row;
+
+extern const lfuse__operation_row lfuse__operation_rows[LFUSE__RUN_KINDS];
+
+lfuse__place_function lfuse__operation_place, lfuse__gemm_op_place, lfuse__list_op_place, lfuse__bundle_op_place,
+    lfuse__network_op_place;
+lfuse__launch_function lfuse__operation_launch, lfuse__list_op_run, lfuse__bundle_op_run, lfuse__network_op_run;
 /* Operations `first` to `end` - 1 but those that prepare, at the places and with the numbers that `in` has now. */
 lfuse_status lfuse__operations_place(lfuse_instance *in, int first, int end);
 lfuse_status lfuse__operations_launch(lfuse_instance *in, int first, int end, lfuse_stream *s);
@@ -247,16 +269,12 @@ lfuse_status lfuse__kernel_op_place(lfuse_instance *in, lfuse__kernel_op *op);
 
 /* ---- bundle.c ---- */
 lfuse_status lfuse__furnish_bundle(lfuse_instance *in, const lfuse__step *step);
-lfuse_status lfuse__bundle_op_place(lfuse_instance *in, lfuse__bundle_op *op);
-lfuse_status lfuse__bundle_op_run(lfuse_instance *in, const lfuse__bundle_op *op, lfuse_stream *s);
 void lfuse__bundle_op_destroy(lfuse__bundle_op *op);
 
 /* ---- network.c: products that follow each other, in one launch ---- */
 /* How many of its layers, from number `first` on, a launch holds; ERR_UNSUPPORTED: by sizes or strides not even two. */
 lfuse_status lfuse__network_part(lfuse_instance *in, const lfuse__step *step, int first, int *count);
 lfuse_status lfuse__furnish_network(lfuse_instance *in, const lfuse__step *step, int first, int count);
-void lfuse__network_op_place(lfuse_instance *in, lfuse__network_op *op);
-lfuse_status lfuse__network_op_run(lfuse_instance *in, const lfuse__network_op *op, lfuse_stream *s);
 void lfuse__network_op_destroy(lfuse__network_op *op);
 
 /* ---- scatter.c ---- */
@@ -269,8 +287,6 @@ lfuse_status lfuse__kernel_op_reports(lfuse_instance *in, const lfuse__step *ste
 /* ---- gemm.c ---- */
 /* ERR_UNSUPPORTED where the provider declines: the next alternative is tried then. */
 lfuse_status lfuse__furnish_gemm(lfuse_instance *in, const lfuse__step *step);
-/* True when the arguments are others than before. */
-bool lfuse__gemm_op_place(lfuse_instance *in, lfuse__gemm_op *op);
 
 /* ---- product.c ---- */
 /* ERR_UNSUPPORTED where the library's own kernels decline. */
@@ -314,11 +330,8 @@ void lfuse__list_products_free(lfuse_instance *in);
 /* What steps over lists need for these lists and the plan lacks, compiled together. */
 lfuse_status lfuse__lists_compile(lfuse_instance *in);
 void lfuse__list_op_destroy(lfuse__list_op *op);
-/* Addresses and numbers of this run: nothing is launched yet. */
-lfuse_status lfuse__list_op_place(lfuse_instance *in, lfuse__list_op *op, const lfuse__slot *slots);
 /* The tables of the lists that the instance was made for, before any run. */
-lfuse_status lfuse__list_op_prime(lfuse_instance *in, lfuse__list_op *op);
-lfuse_status lfuse__list_op_run(lfuse_instance *in, lfuse__list_op *op, lfuse_stream *s);
+lfuse_status lfuse__list_op_prime(lfuse_instance *in, lfuse__operation *op);
 void lfuse__list_op_forget(lfuse__list_op *op);
 /* Whether a run launches what the last one did, and writes no table before. */
 bool lfuse__list_op_settled(const lfuse__list_op *op);

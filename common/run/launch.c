@@ -199,62 +199,12 @@ static lfuse_status find_scratch(lfuse_stream *s, uint64_t bytes, lfuse__range *
     return LFUSE_OK;
 }
 
-static lfuse_status place_operation(lfuse_instance *in, lfuse__operation *op, const lfuse__slot *slots)
-{
-    switch (op->kind) {
-    case LFUSE__RUN_KERNEL: return lfuse__kernel_op_place(in, op->as.kernel);
-    case LFUSE__RUN_GEMM:
-        if (lfuse__gemm_op_place(in, op->as.gemm)) in->steady = 0;
-        break;
-    case LFUSE__RUN_LISTS: return lfuse__list_op_place(in, op->as.lists, slots);
-    case LFUSE__RUN_BUNDLE: return lfuse__bundle_op_place(in, op->as.bundle);
-    case LFUSE__RUN_NETWORK: lfuse__network_op_place(in, op->as.network); break;
-    }
-    return LFUSE_OK;
-}
-
 static lfuse_status place(lfuse_instance *in, bool prepare, const lfuse__slot *slots)
 {
     int i;
 
     for (i = 0; i < in->noperations; i++)
-        if (in->operations[i].prepare == prepare) LFUSE__TRY(place_operation(in, &in->operations[i], slots));
-    return LFUSE_OK;
-}
-
-static lfuse_status launch_kernel(lfuse_stream *s, lfuse__kernel_op *op)
-{
-    const lfuse__launch_args args = { .groups = op->packed.groups, .group = op->packed.group,
-                                      .nbuffers = (unsigned)op->nbuffers, .nwords = op->packed.nwords,
-                                      .buffers = op->buffers, .words = op->packed.words };
-
-    return lfuse__launch(s, op->kernel, &args);
-}
-
-static lfuse_status launch_operation(lfuse_instance *in, lfuse__operation *op, lfuse_stream *s)
-{
-    if (op->kind == LFUSE__RUN_KERNEL) return launch_kernel(s, op->as.kernel);
-    if (op->kind == LFUSE__RUN_BUNDLE) return lfuse__bundle_op_run(in, op->as.bundle, s);
-    if (op->kind == LFUSE__RUN_NETWORK) return lfuse__network_op_run(in, op->as.network, s);
-    if (op->kind == LFUSE__RUN_GEMM) return lfuse__gemm_run(s, op->as.gemm->gemm, &op->as.gemm->args);
-    return lfuse__list_op_run(in, op->as.lists, s);
-}
-
-lfuse_status lfuse__operations_place(lfuse_instance *in, int first, int end)
-{
-    int i;
-
-    for (i = first; i < end; i++)
-        if (!in->operations[i].prepare) LFUSE__TRY(place_operation(in, &in->operations[i], in->slots));
-    return LFUSE_OK;
-}
-
-lfuse_status lfuse__operations_launch(lfuse_instance *in, int first, int end, lfuse_stream *s)
-{
-    int i;
-
-    for (i = first; i < end; i++)
-        if (!in->operations[i].prepare) LFUSE__TRY(launch_operation(in, &in->operations[i], s));
+        if (in->operations[i].prepare == prepare) LFUSE__TRY(lfuse__operation_place(in, &in->operations[i], slots));
     return LFUSE_OK;
 }
 
@@ -280,7 +230,7 @@ lfuse_status lfuse__submit_operations(lfuse_instance *in, bool prepare, lfuse_st
 
     for (i = 0; i < in->noperations; i++) {
         if (in->operations[i].prepare != prepare) continue;
-        status = launch_operation(in, &in->operations[i], s);
+        status = lfuse__operation_launch(in, &in->operations[i], s);
         if (__builtin_expect(status == LFUSE_OK, 1)) continue;
         *failed = i;
         return status;

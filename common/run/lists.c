@@ -335,17 +335,18 @@ static void take_numbers(const lfuse_instance *in, lfuse__list_op *op)
                                                                in->group_scalars + g * in->plan->nnames, in->sizes);
 }
 
-lfuse_status lfuse__list_op_place(lfuse_instance *in, lfuse__list_op *op, const lfuse__slot *slots)
+lfuse_status lfuse__list_op_place(lfuse_instance *in, lfuse__operation *operation, const lfuse__slot *slots)
 {
-    take_numbers(in, op);
-    return lfuse__list_follow(in, op, slots);
+    take_numbers(in, operation->as.lists);
+    return lfuse__list_follow(in, operation->as.lists, slots);
 }
 
-lfuse_status lfuse__list_op_prime(lfuse_instance *in, lfuse__list_op *op)
+lfuse_status lfuse__list_op_prime(lfuse_instance *in, lfuse__operation *operation)
 {
+    lfuse__list_op *op = operation->as.lists;
     const size_t bytes = 2 * (size_t)op->places * (size_t)op->step->noperands * sizeof *op->entries;
 
-    LFUSE__TRY(lfuse__list_op_place(in, op, in->kept));
+    LFUSE__TRY(lfuse__list_op_place(in, operation, in->kept));
     if (op->transport == LFUSE_TRANSPORT_UNIFIED) LFUSE__TRY(lfuse__list_publish(in, op, NULL));
     if (op->transport == LFUSE_TRANSPORT_TABLE) {
         memcpy(op->entries, op->fresh, bytes);
@@ -356,8 +357,9 @@ lfuse_status lfuse__list_op_prime(lfuse_instance *in, lfuse__list_op *op)
     return LFUSE_OK;
 }
 
-lfuse_status lfuse__list_op_run(lfuse_instance *in, lfuse__list_op *op, lfuse_stream *s)
+lfuse_status lfuse__list_op_run(lfuse_instance *in, const lfuse__operation *operation, lfuse_stream *s)
 {
+    lfuse__list_op *op = operation->as.lists;
     int i;
 
     if (op->transport == LFUSE_TRANSPORT_UNIFIED) LFUSE__TRY(lfuse__list_publish(in, op, s));

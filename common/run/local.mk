@@ -14,7 +14,7 @@ libfuse_core_la_SOURCES += \
 	%reldir%/list_launch.c %reldir%/list_lines.c %reldir%/list_members.c %reldir%/list_products.c \
 	%reldir%/list_tables.c %reldir%/list_transport.c %reldir%/list_unified.c %reldir%/lists.c %reldir%/lists.h \
 	%reldir%/look_ups.c %reldir%/loop.c %reldir%/loop.h %reldir%/matrix.c %reldir%/network.c %reldir%/matrix.h \
-	%reldir%/options.c %reldir%/overlap.c %reldir%/plan.c %reldir%/pointwise.c %reldir%/product.c \
+	%reldir%/operations.c %reldir%/options.c %reldir%/overlap.c %reldir%/plan.c %reldir%/pointwise.c %reldir%/product.c \
 	%reldir%/product_classes.c %reldir%/programs.c \
 	%reldir%/gemm_race.c %reldir%/race.c %reldir%/race.h %reldir%/rates.c %reldir%/rates.h %reldir%/rows.c \
 	%reldir%/run.h %reldir%/scatter.c %reldir%/scratch.c %reldir%/share.c %reldir%/sizes.c \

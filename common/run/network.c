@@ -288,11 +288,13 @@ lfuse_status lfuse__furnish_network(lfuse_instance *in, const lfuse__step *step,
 
 /* ---- runs ---- */
 
-void lfuse__network_op_place(lfuse_instance *in, lfuse__network_op *op)
+lfuse_status lfuse__network_op_place(lfuse_instance *in, lfuse__operation *operation, const lfuse__slot *slots)
 {
+    lfuse__network_op *op = operation->as.network;
     lfuse__location at;
     int i, j;
 
+    (void)slots;
     for (i = 0; i < op->network.nlayers; i++)
         for (j = 0; j < op->k.noperands; j++) {
             lfuse__start_at(in, &op->starts[i][j], &at);
@@ -304,10 +306,12 @@ void lfuse__network_op_place(lfuse_instance *in, lfuse__network_op *op)
     op->network.workspace = at.offset;
     for (i = 0; i < op->k.body->nnumbers; i++) op->numbers[i] = in->numbers[op->which[i]];
     lfuse__network_pack(&op->k, &op->network, &op->packed);
+    return LFUSE_OK;
 }
 
-lfuse_status lfuse__network_op_run(lfuse_instance *in, const lfuse__network_op *op, lfuse_stream *s)
+lfuse_status lfuse__network_op_run(lfuse_instance *in, const lfuse__operation *operation, lfuse_stream *s)
 {
+    const lfuse__network_op *op = operation->as.network;
     const lfuse__launch_args args = { .groups = op->packed.groups, .group = op->packed.group, .nbuffers = 1,
                                       .nwords = op->packed.nwords, .buffers = &op->buffer, .words = op->packed.words,
                                       .resident = true };

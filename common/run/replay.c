@@ -64,12 +64,8 @@ void lfuse__replay_furnish(lfuse_instance *in)
 
     for (i = 0; i < in->noperations; i++) {
         const lfuse__operation *op = &in->operations[i];
-        if (op->prepare) continue;
-        if (op->kind == LFUSE__RUN_LISTS) launches += launches_of(op->step);
-        else
-            launches += op->kind == LFUSE__RUN_GEMM      ? PRODUCT_LAUNCHES
-                        : op->kind == LFUSE__RUN_NETWORK ? lfuse__step_rows[LFUSE__STEP_NETWORK].launches
-                                                         : 1;
+        const int own = lfuse__operation_rows[op->kind].launches;
+        if (!op->prepare) launches += own ? own : launches_of(op->step);
     }
     in->replays = in->plan->replays && launches >= LEAST_LAUNCHES && !lfuse__instance_unified(in);
 }
@@ -77,11 +73,13 @@ void lfuse__replay_furnish(lfuse_instance *in)
 /* A table that has to be written first is written one by one. */
 static bool is_settled(const lfuse_instance *in)
 {
+    const lfuse__operation_row *row;
     int i;
 
-    for (i = 0; i < in->noperations; i++)
-        if (in->operations[i].kind == LFUSE__RUN_LISTS && !lfuse__list_op_settled(in->operations[i].as.lists))
-            return false;
+    for (i = 0; i < in->noperations; i++) {
+        row = &lfuse__operation_rows[in->operations[i].kind];
+        if (row->settled && !row->settled(&in->operations[i])) return false;
+    }
     return true;
 }
 
