@@ -451,7 +451,6 @@ lfuse_status lfuse__builder_finish(lfuse__builder *b, lfuse__step_kind kind, lfu
     if (b->status) return b->status;
     step->kind = kind;
     step->rank = b->rank;
-    step->list = -1;
     if (b->rank) memcpy(step->extents, b->extents, (size_t)b->rank * sizeof *step->extents);
     step->noperands = b->noperands;
     step->operands = copy(b->operands, b->noperands, sizeof *b->operands);

@@ -347,7 +347,6 @@ static lfuse_status make(lfuse__draft *d, item *items, int count)
     }
     step = step_of(p, items[0].stage);
     step->kind = LFUSE__STEP_BUNDLE;
-    step->list = -1;
     step->prepare = children[0].prepare;
     step->nchildren = count;
     step->children = children;

@@ -164,7 +164,7 @@ static lfuse_status add_matrices(lfuse__draft *d, int32_t matmul, lfuse__step *s
     for (i = 0; i < OWN; i++) {
         const int32_t base = lfuse__draft_operand(d, matmul, i, &walk);
         LFUSE__TRY(lfuse__draft_operand_at(d, base, &d->home[base], &walk, &all[i]));
-        if (!step->product.made[i]) continue;
+        if (step->kind != LFUSE__STEP_GEMM || !step->product.made[i]) continue;
         all[i].place = LFUSE__PLACE_SUM;
         all[i].index = 0;
     }
@@ -189,13 +189,10 @@ static bool fits(const lfuse__step *step)
 static void describe_list(const lfuse__draft *d, int32_t matmul, lfuse__step *step)
 {
     const lfuse__node *n = lfuse__draft_node(d, matmul);
-    const lfuse_type type = (lfuse_type)lfuse__draft_node(d, n->in[0])->type;
     int i;
 
-    step->list = d->list[matmul];
-    step->walked = LFUSE__SPAN_LIST;
-    step->product = (lfuse__product){ .native = true, .type = type, .wide = n->type != type, .alpha = -1, .beta = -1 };
-    for (i = 0; i < n->naxes; i++) step->product.transposed[n->axes[i]] = true;
+    step->lists = (lfuse__list_walk){ .list = d->list[matmul], .walked = LFUSE__SPAN_LIST };
+    for (i = 0; i < n->naxes; i++) step->lists.transposed[n->axes[i]] = true;
 }
 
 /* `alone`: the product is stored where it has a place. */

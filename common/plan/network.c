@@ -105,10 +105,12 @@ static bool is_buffer(const lfuse__operand *o, int index)
 
 static int uses_of(const lfuse__step *s, int index)
 {
+    lfuse__step *children;
+    const int nchildren = lfuse__step_children(s, &children);
     int i, count = 0;
 
     for (i = 0; i < s->noperands; i++) count += is_buffer(&s->operands[i], index);
-    for (i = 0; i < s->nchildren; i++) count += uses_of(&s->children[i], index);
+    for (i = 0; i < nchildren; i++) count += uses_of(&children[i], index);
     return count;
 }
 
@@ -221,7 +223,7 @@ static lfuse_status collect(lfuse__draft *d, int first, lfuse__step *network, in
 /* The chain that begins with unit `first`; *end: the first unit behind it that may begin another. */
 static lfuse_status chain(lfuse__draft *d, int first, int *end)
 {
-    lfuse__step network = { .kind = LFUSE__STEP_NETWORK, .list = -1 };
+    lfuse__step network = { .kind = LFUSE__STEP_NETWORK };
     lfuse_status status;
     int behind;
 

@@ -242,7 +242,6 @@ static lfuse_status fill(const phases *p, int k, const part *a, lfuse__step *ste
 
     step->kind = rows ? LFUSE__STEP_ROWS : LFUSE__STEP_POINTWISE;
     step->prepare = p->rows->prepare;
-    step->list = -1;
     step->rank = p->rows->rank;
     step->naxes = rows ? p->rows->naxes : 0;
     memcpy(step->extents, p->rows->extents, sizeof step->extents);

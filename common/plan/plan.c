@@ -8,19 +8,6 @@
 #include "common/base/error.h"
 #include "common/plan/provider.h"
 
-void lfuse__step_free(lfuse__step *s)
-{
-    int i;
-
-    for (i = 0; i < s->nchildren; i++) lfuse__step_free(&s->children[i]);
-    free(s->children);
-    free(s->operands);
-    free(s->body.instr);
-    free(s->body.stores);
-    free(s->body.number_types);
-    free(s->numbers);
-}
-
 void lfuse__stage_free(lfuse__stage *s)
 {
     int j, k;

@@ -133,8 +133,8 @@ typedef enum lfuse__step_kind {
  * D = epilogue(alpha A B + beta C), C being D or an operand of its own.
  * `native`: [2] is of place SUM, and the step's body makes of it whatever the step stores in the others, which are
  * walked by the step's axes. Where the body has a REDUCE, of which there is one, it sums over m, and what is stored of
- * what is made of it walks n alone. GROUPED is so too, but has no REDUCE, its operands being lists; the last one is the
- * SHAPE: matrices, m, n and k of each member.
+ * what is made of it walks n alone. GROUPED is as a native one, but has no REDUCE, its operands being lists; the last
+ * one is the SHAPE: matrices, m, n and k of each member.
  */
 typedef struct lfuse__product {
     lfuse_type type;   /* of the operands; native ones have each their own */
@@ -147,7 +147,6 @@ typedef struct lfuse__product {
     int bias, addend; /* the vendor's: index in operands; 0: no bias, C is D */
     bool native;
     bool ahead;      /* native, with others behind it: sizes of runs decide, so it is compiled with the plan */
-    bool transposed[2]; /* GROUPED: A and B; of others the walks tell */
     int made[2];        /* native: 1 + the register that is an element of A or B, which is of place SUM then and lies
                            nowhere; 0: it lies in memory. What such a register is made of is walked by A's, or B's, rows
                            and columns, and by nobody else in the body */
@@ -205,27 +204,42 @@ typedef struct lfuse__layer {
     int8_t slots[LFUSE__NETWORK_OPERANDS_MOST];
 } lfuse__layer;
 
+/* The walk of a step over lists. */
+typedef struct lfuse__list_walk {
+    int list;           /* one that every other of the step must be congruent with; GROUPED: that of the products */
+    lfuse__span walked; /* what the loop is of; LINES: what is reduced, LIST, ROWS or COLUMNS */
+    bool columns;       /* LINES: along columns, not rows */
+    bool transposed[2]; /* GROUPED: A and B; those of a GEMM are told by their walks */
+} lfuse__list_walk;
+
 typedef struct lfuse__step {
     lfuse__step_kind kind;
-    bool prepare;       /* of the prepare phase: depends on frozen inputs and constants alone */
-    bool each_member;   /* MULTI: the loop is one element a member, not the members' elements */
-    lfuse__span walked; /* of steps over lists: what the loop is of; LINES: what is reduced, LIST, ROWS or COLUMNS */
-    bool columns;       /* LINES: along columns, not rows */
-    int list;           /* of steps over lists: one that every other of the step must be congruent with; -1: none.
-                           GROUPED: that of the products */
+    bool prepare; /* of the prepare phase: depends on frozen inputs and constants alone */
     int rank, naxes;
     lfuse_size extents[LFUSE_MAX_RANK]; /* of the loop */
     int noperands;
     lfuse__operand *operands;
     lfuse__body body;       /* not for SCATTER, nor for GEMM but of the native kind */
     int *numbers;           /* [body.nnumbers] index of each in plan->numbers */
-    lfuse__product product; /* GEMM */
-    lfuse__scattering scattering; /* SCATTER */
-    lfuse__strassening strassen;  /* STRASSEN */
-    lfuse__layer layer;           /* of the children of a NETWORK */
-    int nchildren;          /* BUNDLE, NETWORK */
-    struct lfuse__step *children;
+    union {                 /* by kind; POINTWISE and ROWS have nothing of their own */
+        struct {            /* GEMM */
+            lfuse__product product;
+            lfuse__layer layer; /* of the children of a NETWORK */
+        };
+        lfuse__list_walk lists;       /* MULTI, MEMBERS, LINES, GROUPED */
+        lfuse__scattering scattering; /* SCATTER */
+        lfuse__strassening strassen;  /* STRASSEN */
+        struct {                      /* BUNDLE, NETWORK */
+            int nchildren;
+            struct lfuse__step *children;
+        };
+    };
 } lfuse__step;
+
+/* step.c: how many steps a step is made of, and these; 0: it is one itself. */
+int lfuse__step_children(const lfuse__step *step, struct lfuse__step **children);
+/* The list that a step over lists is of; -1: it is over tensors. */
+int lfuse__step_list(const lfuse__step *step);
 
 /* Sizes that an alternative is for: so many rows at most, of so many elements at least (its first step's); 0: any. */
 typedef struct lfuse__guard {

@@ -21,7 +21,7 @@ static void print_expr(printer *p, int reg);
 static const char *span_of(const lfuse__step *step)
 {
     if (step->kind == LFUSE__STEP_MEMBERS) return "member_";
-    if (step->kind == LFUSE__STEP_LINES) return step->columns ? "column_" : "row_";
+    if (step->kind == LFUSE__STEP_LINES) return step->lists.columns ? "column_" : "row_";
     return "";
 }
 
@@ -217,7 +217,7 @@ static void print_grouped(const lfuse__plan_body *plan, const lfuse__step *s, co
     for (i = 0; i < 2; i++) {
         if (i) lfuse__strbuf_add(out, " x ");
         lfuse__operand_print(plan, &s->operands[i], names, out);
-        if (s->product.transposed[i]) lfuse__strbuf_add(out, "^T");
+        if (s->lists.transposed[i]) lfuse__strbuf_add(out, "^T");
     }
     print_stores(plan, s, names, false, out);
 }
@@ -254,39 +254,48 @@ static void print_strassen(const lfuse__plan_body *plan, const lfuse__step *s, c
     print_stores(plan, s, names, false, out);
 }
 
+static void print_region(const lfuse__plan_body *plan, const lfuse__step *s, const lfuse_graph *names,
+                         lfuse__strbuf *out)
+{
+    const int list = lfuse__step_list(s);
+
+    if (list >= 0) lfuse__list_print(plan, list, names, out);
+    else print_loop(s, names, out);
+    if (s->naxes) lfuse__strbuf_format(out, " %d", s->naxes);
+    print_stores(plan, s, names, false, out);
+}
+
+static void print_work(const lfuse__plan_body *plan, const lfuse__step *step, const lfuse_graph *names,
+                       lfuse__strbuf *out);
+
+static void print_children(const lfuse__plan_body *plan, const lfuse__step *s, const lfuse_graph *names,
+                           lfuse__strbuf *out)
+{
+    int i;
+
+    for (i = 0; i < s->nchildren; i++) {
+        if (i) lfuse__strbuf_add(out, " ");
+        print_work(plan, &s->children[i], names, out);
+    }
+}
+
+static const struct {
+    const char *word;
+    void (*print)(const lfuse__plan_body *plan, const lfuse__step *s, const lfuse_graph *names, lfuse__strbuf *out);
+} kinds[LFUSE__STEP_KINDS] = {
+    [LFUSE__STEP_POINTWISE] = {"pointwise", print_region}, [LFUSE__STEP_ROWS] = {"rows", print_region},
+    [LFUSE__STEP_MULTI] = {"multi", print_region},         [LFUSE__STEP_MEMBERS] = {"members", print_region},
+    [LFUSE__STEP_LINES] = {"lines", print_region},         [LFUSE__STEP_GEMM] = {"gemm", print_gemm},
+    [LFUSE__STEP_GROUPED] = {"grouped", print_grouped},    [LFUSE__STEP_SCATTER] = {"scatter", print_scatter},
+    [LFUSE__STEP_STRASSEN] = {"strassen", print_strassen}, [LFUSE__STEP_BUNDLE] = {"bundle", print_children},
+    [LFUSE__STEP_NETWORK] = {"network", print_children},
+};
+
 static void print_work(const lfuse__plan_body *plan, const lfuse__step *step, const lfuse_graph *names,
                        lfuse__strbuf *out)
 {
-    static const char *const words[] = {
-        [LFUSE__STEP_POINTWISE] = "pointwise", [LFUSE__STEP_ROWS] = "rows",   [LFUSE__STEP_GEMM] = "gemm",
-        [LFUSE__STEP_MEMBERS] = "members",     [LFUSE__STEP_MULTI] = "multi", [LFUSE__STEP_LINES] = "lines",
-        [LFUSE__STEP_BUNDLE] = "bundle",       [LFUSE__STEP_SCATTER] = "scatter",
-        [LFUSE__STEP_STRASSEN] = "strassen",
-        [LFUSE__STEP_GROUPED] = "grouped",
-        [LFUSE__STEP_NETWORK] = "network",
-    };
-    int i;
-
-    lfuse__strbuf_format(out, "(%s ", words[step->kind]);
-    if (step->kind == LFUSE__STEP_GEMM) {
-        print_gemm(plan, step, names, out);
-    } else if (step->kind == LFUSE__STEP_STRASSEN) {
-        print_strassen(plan, step, names, out);
-    } else if (step->kind == LFUSE__STEP_GROUPED) {
-        print_grouped(plan, step, names, out);
-    } else if (step->kind == LFUSE__STEP_SCATTER) {
-        print_scatter(plan, step, names, out);
-    } else if (step->nchildren) {
-        for (i = 0; i < step->nchildren; i++) {
-            if (i) lfuse__strbuf_add(out, " ");
-            print_work(plan, &step->children[i], names, out);
-        }
-    } else {
-        if (step->list >= 0) lfuse__list_print(plan, step->list, names, out);
-        else print_loop(step, names, out);
-        if (step->naxes) lfuse__strbuf_format(out, " %d", step->naxes);
-        print_stores(plan, step, names, false, out);
-    }
+    lfuse__strbuf_format(out, "(%s ", kinds[step->kind].word);
+    kinds[step->kind].print(plan, step, names, out);
     lfuse__strbuf_add(out, ")");
 }
 

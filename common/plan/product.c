@@ -83,7 +83,6 @@ static lfuse_status gemm_step(lfuse__draft *d, int32_t matmul, const lfuse__tail
     int i;
 
     step->kind = LFUSE__STEP_GEMM;
-    step->list = -1;
     step->rank = n->rank;
     step->operands = calloc((size_t)(3 + bias + addend), sizeof *step->operands);
     if (!step->operands) return lfuse__error(LFUSE_ERR_MEMORY, "out of host memory while a plan was made");

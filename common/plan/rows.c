@@ -78,10 +78,8 @@ static lfuse__span walked(const lfuse__draft *d, lfuse__step_kind kind, int32_t 
 
 static void describe_list(const lfuse__draft *d, int32_t node, lfuse__step *step)
 {
-    step->list = list_of(d, step->kind, node);
-    step->walked = walked(d, step->kind, node);
-    step->each_member = step->walked == LFUSE__SPAN_MEMBERS;
-    step->columns = step->kind == LFUSE__STEP_LINES && line_of(d, node)->axes[0];
+    step->lists = (lfuse__list_walk){ .list = list_of(d, step->kind, node), .walked = walked(d, step->kind, node),
+                                      .columns = step->kind == LFUSE__STEP_LINES && line_of(d, node)->axes[0] };
 }
 
 /*

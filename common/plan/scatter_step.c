@@ -18,7 +18,6 @@ lfuse_status lfuse__make_scatter(lfuse__draft *d, const lfuse__unit *u, lfuse__s
     step = stage->alternatives[0].steps;
     step->kind = LFUSE__STEP_SCATTER;
     step->prepare = u->phase == LFUSE__PHASE_PREPARE;
-    step->list = -1;
     step->rank = n->rank;
     memcpy(step->extents, n->shape, sizeof step->extents);
     step->scattering.rank = source->rank;

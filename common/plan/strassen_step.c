@@ -131,7 +131,6 @@ static lfuse_status copying_body(lfuse__step *step, int from, int to, lfuse_type
 static lfuse_status start_step(lfuse__step *step, lfuse__step_kind kind, int rank, int noperands)
 {
     step->kind = kind;
-    step->list = -1;
     step->rank = rank;
     step->operands = calloc((size_t)noperands, sizeof *step->operands);
     if (!step->operands) return out_of_memory();

@@ -206,7 +206,7 @@ static bool in_order(const lfuse__step *s, const lfuse__operand *o)
     if (s->kind != LFUSE__STEP_ROWS)
         return s->kind == LFUSE__STEP_POINTWISE || s->kind == LFUSE__STEP_STRASSEN || s->kind == LFUSE__STEP_MULTI ||
                s->kind == LFUSE__STEP_MEMBERS ||
-               ((s->kind == LFUSE__STEP_GEMM || s->kind == LFUSE__STEP_GROUPED) && s->product.native &&
+               ((s->kind == LFUSE__STEP_GROUPED || (s->kind == LFUSE__STEP_GEMM && s->product.native)) &&
                 o - s->operands > 1);
     /* LINES: what is stored is never what is read. */
     for (i = 0; i < s->rank; i++)

@@ -82,7 +82,7 @@ static void tensor_class(const lfuse__plan_body *plan, const lfuse__step *step, 
 static lfuse__stride_class list_stride(const lfuse__step *step, const lfuse__operand *o)
 {
     if (step->kind == LFUSE__STEP_LINES && o->written) return LFUSE__STRIDE_REPEAT;
-    if (o->span == step->walked && (o->written || o->span != LFUSE__SPAN_MEMBERS)) return LFUSE__STRIDE_UNIT;
+    if (o->span == step->lists.walked && (o->written || o->span != LFUSE__SPAN_MEMBERS)) return LFUSE__STRIDE_UNIT;
     switch (o->span) {
     case LFUSE__SPAN_ROWS: return LFUSE__STRIDE_ROW;
     case LFUSE__SPAN_COLUMNS: return LFUSE__STRIDE_COLUMN;
@@ -100,10 +100,10 @@ static void list_class(const lfuse__step *step, lfuse__kernel_class *k, lfuse__l
     k->noperands = step->noperands;
     k->rank = 1;
     k->naxes = step->kind == LFUSE__STEP_MEMBERS || step->kind == LFUSE__STEP_LINES;
-    l->walk = step->walked == LFUSE__SPAN_ROWS      ? LFUSE__WALK_ROWS
-              : step->walked == LFUSE__SPAN_COLUMNS ? LFUSE__WALK_COLUMNS
+    l->walk = step->lists.walked == LFUSE__SPAN_ROWS      ? LFUSE__WALK_ROWS
+              : step->lists.walked == LFUSE__SPAN_COLUMNS ? LFUSE__WALK_COLUMNS
                                                     : LFUSE__WALK_ELEMENTS;
-    l->columns = step->columns;
+    l->columns = step->lists.columns;
     k->index64 = false; /* counted within a chunk */
     for (i = 0; i < step->noperands; i++) {
         const lfuse__operand *o = &step->operands[i];
@@ -120,8 +120,8 @@ static void list_class(const lfuse__step *step, lfuse__kernel_class *k, lfuse__l
 static void grouped_class(const lfuse__step *step, lfuse__kernel_class *k)
 {
     list_class(step, k, &k->members);
-    k->product.ta = step->product.transposed[LFUSE__PRODUCT_A];
-    k->product.tb = step->product.transposed[LFUSE__PRODUCT_B];
+    k->product.ta = step->lists.transposed[LFUSE__PRODUCT_A];
+    k->product.tb = step->lists.transposed[LFUSE__PRODUCT_B];
 }
 
 static bool runs_along(const lfuse__plan_body *plan, const lfuse__operand *o, int axis)
@@ -133,7 +133,8 @@ static bool runs_along(const lfuse__plan_body *plan, const lfuse__operand *o, in
 static bool transposed(const lfuse__plan_body *plan, const lfuse__step *step, int i, const int8_t *sides)
 {
     const int row = step->rank - 2, column = step->rank - 1;
-    const lfuse__operand *o = step->product.made[i] ? NULL : &step->operands[i];
+    const bool made = step->kind == LFUSE__STEP_GEMM && step->product.made[i];
+    const lfuse__operand *o = made ? NULL : &step->operands[i];
     int j;
 
     for (j = LFUSE__PRODUCT_OWN; j < step->noperands && !o; j++) {
@@ -181,7 +182,7 @@ static void product_class(const lfuse__plan_body *plan, const lfuse__step *step,
     k->naxes = reduces(k->body);
     k->noperands = step->noperands;
     k->product.batched = step->rank > 2;
-    memcpy(k->product.made, step->product.made, sizeof k->product.made);
+    if (step->kind == LFUSE__STEP_GEMM) memcpy(k->product.made, step->product.made, sizeof k->product.made);
     lfuse__product_sides(k, sides);
     k->product.ta = transposed(plan, step, LFUSE__PRODUCT_A, sides);
     k->product.tb = transposed(plan, step, LFUSE__PRODUCT_B, sides);

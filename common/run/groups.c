@@ -21,7 +21,7 @@ static int list_name(const lfuse__step *step, int i)
 {
     const lfuse__operand *o = i ? &step->operands[i - 1] : NULL;
 
-    if (!o) return step->list;
+    if (!o) return lfuse__step_list(step);
     return o->place == LFUSE__PLACE_BOUND && o->span != LFUSE__SPAN_TENSOR ? o->index : -1;
 }
 
@@ -30,7 +30,7 @@ const lfuse_list *lfuse__step_groups(const lfuse_instance *in, const lfuse__step
     const lfuse_list *l = NULL;
     int i;
 
-    if (step->list < 0) return NULL;
+    if (lfuse__step_list(step) < 0) return NULL;
     for (i = 0; i < step->body.ninstr; i++) /* what all members give together has one number of each scalar */
         if (step->body.instr[i].kind == LFUSE__I_TOTAL) return NULL;
     for (i = 0; i <= step->noperands && !l; i++)
@@ -82,15 +82,18 @@ static void limit(lfuse_instance *in, int32_t node, int64_t groups)
 static lfuse_status limit_step(lfuse_instance *in, const lfuse__step *step)
 {
     const lfuse_list *l = lfuse__step_groups(in, step);
-    const int product[2] = { step->product.alpha, step->product.beta };
+    lfuse__step *children;
+    const int nchildren = lfuse__step_children(step, &children);
     int i;
 
     if (l && l->groups > in->groups) in->groups = l->groups;
     for (i = 0; i < step->body.nnumbers; i++)
         limit(in, in->body->numbers[step->numbers[i]], l ? l->groups : 0);
-    for (i = 0; step->kind == LFUSE__STEP_GEMM && i < 2; i++)
-        if (product[i] >= 0) limit(in, in->body->numbers[product[i]], 0);
-    for (i = 0; i < step->nchildren; i++) LFUSE__TRY(limit_step(in, &step->children[i]));
+    for (i = 0; step->kind == LFUSE__STEP_GEMM && i < 2; i++) {
+        const int number = i ? step->product.beta : step->product.alpha;
+        if (number >= 0) limit(in, in->body->numbers[number], 0);
+    }
+    for (i = 0; i < nchildren; i++) LFUSE__TRY(limit_step(in, &children[i]));
     return LFUSE_OK;
 }
 

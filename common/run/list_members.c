@@ -25,7 +25,7 @@ static lfuse_status nothing(const lfuse_instance *in, int list, int64_t member)
 
 lfuse_status lfuse__list_check_members(const lfuse_instance *in, const lfuse__step *step)
 {
-    const lfuse_list *l = lfuse__list_of(in, step->list);
+    const lfuse_list *l = lfuse__list_of(in, step->lists.list);
     int64_t m;
     int i;
 
@@ -34,10 +34,10 @@ lfuse_status lfuse__list_check_members(const lfuse_instance *in, const lfuse__st
         if (instr->kind != LFUSE__I_REDUCE && instr->kind != LFUSE__I_TOTAL) continue;
         if (!lfuse__reduce_needs_elements((lfuse__reduce)instr->op)) continue;
         if (instr->kind == LFUSE__I_TOTAL && !l->count)
-            return nothing(in, step->list, -1);
+            return nothing(in, step->lists.list, -1);
         for (m = 0; m < l->count && instr->kind == LFUSE__I_REDUCE; m++)
             if (!l->members[m].elements)
-                return nothing(in, step->list, m);
+                return nothing(in, step->lists.list, m);
     }
     return LFUSE_OK;
 }

@@ -105,8 +105,8 @@ void lfuse__list_products_free(lfuse_instance *in)
 
 static lfuse__member_product size_of(const lfuse_instance *in, const lfuse__step *step, int64_t m)
 {
-    const lfuse__product_list *p = &in->body->lists[step->list - in->plan->nnames];
-    const lfuse__member *made = &lfuse__list_of(in, step->list)->members[m];
+    const lfuse__product_list *p = &in->body->lists[step->lists.list - in->plan->nnames];
+    const lfuse__member *made = &lfuse__list_of(in, step->lists.list)->members[m];
 
     return (lfuse__member_product){ made->matrices, made->rows, made->columns,
                                     factor_of(&lfuse__list_of(in, p->factors[0])->members[m],
@@ -115,7 +115,7 @@ static lfuse__member_product size_of(const lfuse_instance *in, const lfuse__step
 
 static lfuse_status sizes_of(const lfuse_instance *in, const lfuse__step *step, lfuse__member_product **sizes)
 {
-    const lfuse_list *l = lfuse__list_of(in, step->list);
+    const lfuse_list *l = lfuse__list_of(in, step->lists.list);
     int64_t m;
 
     *sizes = malloc(((size_t)l->count + 1) * sizeof **sizes);
@@ -135,7 +135,7 @@ static void put_strides(const lfuse_instance *in, const lfuse__step *step, int j
                         int64_t m, int64_t *to)
 {
     const lfuse__operand *o = &step->operands[j];
-    const bool *transposed = step->product.transposed;
+    const bool *transposed = step->lists.transposed;
     int64_t rows = p->m, columns = p->n;
 
     if (j == LFUSE__PRODUCT_A) rows = transposed[0] ? p->k : p->m, columns = transposed[0] ? p->m : p->k;
@@ -165,14 +165,14 @@ lfuse_status lfuse__list_choose_product(const lfuse_instance *in, const lfuse__s
     lfuse_status status;
 
     LFUSE__TRY(sizes_of(in, step, &sizes));
-    status = lfuse__grouped_choose(in->facts, lfuse__list_of(in, step->list)->count, sizes, k);
+    status = lfuse__grouped_choose(in->facts, lfuse__list_of(in, step->lists.list)->count, sizes, k);
     free(sizes);
     return status;
 }
 
 lfuse_status lfuse__list_cut_products(const lfuse_instance *in, lfuse__list_op *op, int64_t *sizes, int64_t *all)
 {
-    const int64_t count = lfuse__list_of(in, op->step->list)->count;
+    const int64_t count = lfuse__list_of(in, op->step->lists.list)->count;
     lfuse__member_product *products;
     int64_t m;
 

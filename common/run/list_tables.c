@@ -71,7 +71,7 @@ static const lfuse_list *shapes_of(const lfuse_instance *in, const lfuse__list_o
     for (i = 0; i < op->step->noperands; i++)
         if (op->step->operands[i].place >= LFUSE__PLACE_ELEMENTS)
             return lfuse__list_of(in, op->step->operands[i].index); /* others agree with it */
-    return lfuse__list_of(in, op->step->list);
+    return lfuse__list_of(in, op->step->lists.list);
 }
 
 static lfuse_status no_memory(const lfuse__list_op *op)
@@ -92,7 +92,7 @@ static lfuse_status walked_sizes(const lfuse_instance *in, lfuse__list_op *op, i
     for (m = 0; m < shapes->count; m++) {
         const lfuse__member *x = &shapes->members[m];
         sizes[m] = lfuse__list_lines(op) ? lfuse__lines_cells(&op->k, x->matrices, x->rows, x->columns)
-                                         : lfuse__list_span_size(in, op->step->list, op->step->walked, m);
+                                         : lfuse__list_span_size(in, op->step->lists.list, op->step->lists.walked, m);
         *all += sizes[m];
     }
     return LFUSE_OK;

@@ -52,7 +52,7 @@ bool lfuse__list_needs_sizes(const lfuse__step *step)
  */
 static bool is_short(const lfuse_instance *in, const lfuse__step *step)
 {
-    const lfuse_list *l = lfuse__list_of(in, step->list);
+    const lfuse_list *l = lfuse__list_of(in, step->lists.list);
     const int64_t most = CHUNKS_A_UNIT * (int64_t)in->facts->info.compute_units * LFUSE__SEGMENT;
     int64_t elements = 0, m;
 
@@ -62,7 +62,7 @@ static bool is_short(const lfuse_instance *in, const lfuse__step *step)
 
 static bool prefers_arguments(const lfuse_instance *in, const lfuse__step *step, int most)
 {
-    return most && lfuse__list_of(in, step->list)->count <= most && is_short(in, step);
+    return most && lfuse__list_of(in, step->lists.list)->count <= most && is_short(in, step);
 }
 
 /* Of lists of different counts and sizes the answer may differ; `wanted` becomes the classes of what is chosen. */
@@ -107,7 +107,7 @@ int lfuse__list_classes(const lfuse_instance *in, const lfuse__step *step,
 
 lfuse_status lfuse__list_choose(lfuse_instance *in, lfuse__list_op *op)
 {
-    const int64_t members = lfuse__list_of(in, op->step->list)->count;
+    const int64_t members = lfuse__list_of(in, op->step->lists.list)->count;
     const lfuse_transport asked = in->plan->transport;
     lfuse__kernel_class wanted[LFUSE__WANTED_MAX];
     int most;

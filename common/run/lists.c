@@ -109,7 +109,7 @@ static lfuse_status check_strides(const lfuse_instance *in, const lfuse__step *s
 {
     int i;
 
-    for (i = 0; step->list >= 0 && i < step->noperands; i++) {
+    for (i = 0; i < step->noperands; i++) {
         const lfuse__operand *o = &step->operands[i];
         if (o->place != LFUSE__PLACE_BOUND || o->span == LFUSE__SPAN_TENSOR) continue;
         if (step->kind == LFUSE__STEP_GROUPED && is_matrix(in, o->index) &&
@@ -122,17 +122,19 @@ static lfuse_status check_strides(const lfuse_instance *in, const lfuse__step *s
 
 static lfuse_status check_step(const lfuse_instance *in, const lfuse__step *step)
 {
+    const int list = lfuse__step_list(step);
     int i;
 
+    if (list < 0) return LFUSE_OK;
     LFUSE__TRY(check_strides(in, step));
     /* Factors have been compared where the sizes of their products were found. */
-    for (i = step->kind == LFUSE__STEP_GROUPED ? LFUSE__PRODUCT_OWN : 0; step->list >= 0 && i < step->noperands; i++) {
+    for (i = step->kind == LFUSE__STEP_GROUPED ? LFUSE__PRODUCT_OWN : 0; i < step->noperands; i++) {
         const lfuse__operand *o = &step->operands[i];
-        if (o->place >= LFUSE__PLACE_ELEMENTS && o->index != step->list && is_matrix(in, o->index))
-            LFUSE__TRY(check_pair(in, o->index, step->list,
-                                  is_matrix(in, step->list) ? LFUSE__SPAN_LIST : step->walked));
-        if (o->place != LFUSE__PLACE_BOUND || o->span == LFUSE__SPAN_TENSOR || o->index == step->list) continue;
-        LFUSE__TRY(check_pair(in, step->list, o->index, o->span));
+        if (o->place >= LFUSE__PLACE_ELEMENTS && o->index != list && is_matrix(in, o->index))
+            LFUSE__TRY(check_pair(in, o->index, list,
+                                  is_matrix(in, list) ? LFUSE__SPAN_LIST : step->lists.walked));
+        if (o->place != LFUSE__PLACE_BOUND || o->span == LFUSE__SPAN_TENSOR || o->index == list) continue;
+        LFUSE__TRY(check_pair(in, list, o->index, o->span));
     }
     if (step->kind == LFUSE__STEP_MEMBERS) LFUSE__TRY(lfuse__list_check_members(in, step));
     return LFUSE_OK;
@@ -217,7 +219,7 @@ static bool has_totals(const lfuse__step *step)
 /* A list of no members has nothing to run, but for what all members give together, and what is counted beside them. */
 static bool is_needed(const lfuse_instance *in, const lfuse__step *step)
 {
-    return lfuse__list_of(in, step->list)->count || has_totals(step) || lfuse__list_counts(step);
+    return lfuse__list_of(in, step->lists.list)->count || has_totals(step) || lfuse__list_counts(step);
 }
 
 lfuse_status lfuse__lists_compile(lfuse_instance *in)
@@ -254,7 +256,7 @@ out:
 
 lfuse_status lfuse__furnish_lists(lfuse_instance *in, const lfuse__step *step)
 {
-    const lfuse_list *l = lfuse__list_of(in, step->list);
+    const lfuse_list *l = lfuse__list_of(in, step->lists.list);
     lfuse__operation *operation;
     lfuse__list_op *op;
     lfuse_status status;

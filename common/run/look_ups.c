@@ -11,7 +11,8 @@ typedef struct search {
 
 static bool visit(search *s, const lfuse__step *steps, int count)
 {
-    int i;
+    lfuse__step *children;
+    int i, nchildren;
 
     for (i = 0; i < count; i++) {
         if (s->wanted ? &steps[i] == s->wanted : s->number == 0) {
@@ -20,7 +21,8 @@ static bool visit(search *s, const lfuse__step *steps, int count)
         }
         if (s->wanted) s->number++;
         else s->number--;
-        if (visit(s, steps[i].children, steps[i].nchildren)) return true;
+        nchildren = lfuse__step_children(&steps[i], &children);
+        if (visit(s, children, nchildren)) return true;
     }
     return false;
 }

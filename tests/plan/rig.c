@@ -108,12 +108,14 @@ static void note_stores(storing *all, const lfuse__step *s, int step, int child)
 
 static void check_step(storing *all, const lfuse__step *s, int at)
 {
+    lfuse__step *children;
+    const int nchildren = lfuse__step_children(s, &children);
     int k;
 
     if (s->kind != LFUSE__STEP_BUNDLE) check_reads(all, s, at, -1);
     note_stores(all, s, at, -1);
-    for (k = 0; k < s->nchildren; k++) note_stores(all, &s->children[k], at, k);
-    for (k = 0; k < s->nchildren; k++) check_reads(all, &s->children[k], at, k);
+    for (k = 0; k < nchildren; k++) note_stores(all, &children[k], at, k);
+    for (k = 0; k < nchildren; k++) check_reads(all, &children[k], at, k);
 }
 
 void rig_check_order(void)
