@@ -198,10 +198,45 @@ START_TEST(same_bits_everywhere)
 }
 END_TEST
 
+/* ---- the stub as GPUs of other makers ---- */
+
+static const unsigned widths[] = {8, 64}; /* work-items that step together: Intel's, AMD's */
+
+/* Work-items run in groups, whose teams meet through local memory. */
+static lfuse_device *open_gpu(unsigned width)
+{
+    lfuse_device *gpu;
+    lfuse__stub_reset();
+    lfuse__stub.batched = lfuse__stub.tf32 = true;
+    lfuse__stub.vector_lanes = false;
+    lfuse__stub.simd = width;
+    lfuse__stub.compute_units = 16;
+    lfuse__registry_extra(&lfuse__stub_backend);
+    ck_assert_msg(lfuse_device_open("stub:0", &gpu) == LFUSE_OK, "%s", lfuse_last_error());
+    return gpu;
+}
+
+/* Kernels are the same for both widths, so that each is given every second case. */
+START_TEST(other_gpus)
+{
+    const harness_case *c = case_at(_i, 0);
+    char words[512];
+    if (!wanted("stub:0", "LFUSE_TEST_DEVICE")) TEST_SKIP("no device of that name");
+    for (int w = 0; w < LENGTH(widths); w++) {
+        if (_i % LENGTH(widths) != w && !test_all()) continue;
+        lfuse_device *gpu = open_gpu(widths[w]);
+        lfuse_status status = harness_run(c, gpu, c->flags & EVERY_WAY ? AND_UNFUSED : FUSED, words, sizeof words);
+        lfuse_device_close(gpu);
+        ck_assert_msg(status == LFUSE_OK, "%s, %u work-items in step: %s", c->name, widths[w], words);
+    }
+}
+END_TEST
+
 static Suite *suite_cases(void)
 {
     Suite *s = suite_create("cases");
     TCase *found = tcase_create("devices"), *all = tcase_create("cases"), *exact = tcase_create("exact");
+    TCase *gpus = tcase_create("gpus");
     tcase_add_unchecked_fixture(found, open_devices, NULL);
     tcase_add_unchecked_fixture(all, open_devices, NULL);
     tcase_add_unchecked_fixture(exact, open_devices, close_devices);
@@ -215,7 +250,10 @@ static Suite *suite_cases(void)
     tcase_set_timeout(exact, 0);
     suite_add_tcase(s, found);
     suite_add_tcase(s, all);
+    tcase_add_loop_test(gpus, other_gpus, 0, count_cases(0));
+    tcase_set_timeout(gpus, 0);
     suite_add_tcase(s, exact);
+    suite_add_tcase(s, gpus);
     return s;
 }
 

@@ -23,7 +23,8 @@ enum { BUCKETS = 4096, WORKERS = 2, ALONE = 8 /* so many kernels are not worth a
 struct lfuse__stub_text {
     lfuse__stub_text *next;    /* of the bucket */
     lfuse__stub_text *waiting; /* of those to be compiled */
-    bool wanted, lanes;        /* is or was among them; for which setting of lanes */
+    bool wanted;               /* is or was among them */
+    unsigned form;             /* lfuse__stub_form() that it is compiled for */
     char *text;                /* of the kernel `symbol` */
     lfuse__hash hash;
     char symbol[24];
@@ -97,7 +98,7 @@ static lfuse_status intern(const char *text, size_t length, const char *name, lf
     lfuse_status status = LFUSE_ERR_MEMORY;
     rename_kernel(text, length, name, "@", &plain);
     if (plain.failed) goto err_free_texts;
-    lfuse__strbuf_add(&plain, lfuse__stub.vector_lanes ? "lanes" : "");
+    lfuse__strbuf_format(&plain, "form %u", lfuse__stub_form());
     lfuse__hash hash = lfuse__hash_bytes(plain.data, plain.length);
     lfuse__stub_text *t = buckets[hash.low % BUCKETS];
     while (t && memcmp(&t->hash, &hash, sizeof hash)) t = t->next;
@@ -113,7 +114,7 @@ static lfuse_status intern(const char *text, size_t length, const char *name, lf
         t->hash = hash;
         t->next = buckets[hash.low % BUCKETS];
         buckets[hash.low % BUCKETS] = t;
-        t->lanes = lfuse__stub.vector_lanes;
+        t->form = lfuse__stub_form();
         texts_made++;
     }
     *found = t;
@@ -244,14 +245,14 @@ static void compile_waiting(void)
 {
     struct timespec before, after;
     job jobs[WORKERS] = {{.started = false}};
-    lfuse__stub_text *left = NULL; /* for the other setting of lanes */
+    lfuse__stub_text *left = NULL; /* for other forms */
     int count = 0, workers;
     clock_gettime(CLOCK_MONOTONIC, &before);
     for (lfuse__stub_text *t = waiting; t; t = t->waiting) count++;
     workers = count > ALONE ? WORKERS : 1;
     for (int i = 0; waiting; i++) {
         lfuse__stub_text *t = waiting;
-        lfuse__stub_text **to = t->lanes == lfuse__stub.vector_lanes ? &jobs[i % workers].texts : &left;
+        lfuse__stub_text **to = t->form == lfuse__stub_form() ? &jobs[i % workers].texts : &left;
         waiting = t->waiting;
         t->waiting = *to;
         *to = t;

@@ -44,6 +44,8 @@ lfuse_status lfuse__stub_folder_create(lfuse__stub_folder *f);
 void lfuse__stub_folder_remove(const lfuse__stub_folder *f);
 lfuse_status lfuse__stub_write_file(const char *path, const void *data, size_t bytes);
 lfuse_status lfuse__stub_read_file(const char *path, lfuse__strbuf *out);
+/* What else kernels are compiled for: 0 over 16 lanes, else the work-items that step together. */
+unsigned lfuse__stub_form(void);
 lfuse_status lfuse__stub_compile_start(const lfuse__stub_folder *f, pid_t *child);
 lfuse_status lfuse__stub_compile_wait(pid_t child, bool *compiled);
 

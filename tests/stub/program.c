@@ -27,13 +27,13 @@ struct lfuse__bprogram {
 };
 
 /*
- * -O0: for kernels over 16 lanes -O1 takes five times as long, which no test's data make up for. $4: lanes(), $5:
- * wide_registers(). Without libc, which the process that loads the kernels has: reading its symbols would take most of
- * the time of linking.
+ * -O0: for kernels over 16 lanes -O1 takes five times as long, which no test's data make up for. $4: lanes(), $5: the
+ * form, $6: wide_registers(). Without libc, which the process that loads the kernels has: reading its symbols would
+ * take most of the time of linking.
  */
 static const char compile_line[] =
     "exec ${CC:-cc} -std=gnu11 -w -shared -fPIC -O0 -ffp-contract=off -fwrapv -fno-math-errno -fno-strict-aliasing "
-    "-DLFUSE_LANES=\"$4\" $5 $CFLAGS -nostdlib -o \"$2\" \"$1\" -lm -lgcc >\"$3\" 2>&1";
+    "-DLFUSE_LANES=\"$4\" -DLFUSE_SIMD=\"$5\" $6 $CFLAGS -nostdlib -o \"$2\" \"$1\" -lm -lgcc >\"$3\" 2>&1";
 
 lfuse_status lfuse__stub_folder_create(lfuse__stub_folder *f)
 {
@@ -75,6 +75,11 @@ lfuse_status lfuse__stub_read_file(const char *path, lfuse__strbuf *out)
     return lfuse__strbuf_check(out);
 }
 
+unsigned lfuse__stub_form(void)
+{
+    return lfuse__stub.vector_lanes ? 0 : lfuse__stub.simd;
+}
+
 static const char *lanes(void)
 {
     return lfuse__stub.vector_lanes ? "16" : "1";
@@ -94,8 +99,10 @@ static const char *wide_registers(void)
 
 lfuse_status lfuse__stub_compile_start(const lfuse__stub_folder *f, pid_t *child)
 {
-    const char *const arguments[] = {"sh",   "-c",    compile_line,     "sh", f->source, f->object,
-                                     f->log, lanes(), wide_registers(), NULL};
+    char form[16];
+    const char *const arguments[] = {"sh",   "-c",    compile_line, "sh",             f->source, f->object,
+                                     f->log, lanes(), form,         wide_registers(), NULL};
+    snprintf(form, sizeof form, "%u", lfuse__stub_form());
     int failed = posix_spawn(child, "/bin/sh", NULL, NULL, (char *const *)arguments, environ);
     if (failed) return lfuse__error(LFUSE_ERR_LIBRARY, "stub: /bin/sh: %s", strerror(failed));
     return LFUSE_OK;
@@ -156,8 +163,8 @@ lfuse_status lfuse__stub_program_key(lfuse__bdevice *dev, lfuse__strbuf *key)
     (void)dev;
     ENTER(program_key);
     const char *cc = getenv("CC"), *cflags = getenv("CFLAGS");
-    lfuse__strbuf_format(key, "stub %s [%s] [%s] %s lanes %s", __VERSION__, cc ? cc : "cc", cflags ? cflags : "",
-                         lanes(), wide_registers());
+    lfuse__strbuf_format(key, "stub %s [%s] [%s] %s lanes %u %s", __VERSION__, cc ? cc : "cc",
+                         cflags ? cflags : "", lanes(), lfuse__stub_form(), wide_registers());
     return lfuse__strbuf_check(key);
 }
 

@@ -15,8 +15,8 @@ enum { LOG_CALLS = 64 };
     {                                                                                                                  \
         .devices = 2, .addresses = true, .vector_lanes = true, .f64 = true, .exact = true, .svm = true,                \
         .svm_concurrent = true, .native_graph = true, .patches = true, .peer = true, .elapsed = true, .driver = 1,     \
-        .max_argument_bytes = 1024, .max_group = 1024, .simd = 1, .elementwise_groups = 4, .gemm_candidates = 2,       \
-        .gemm_workspace = 4096, .memory_bytes = (uint64_t)1 << 42, .sparse_bytes = 1 << 21,                            \
+        .max_argument_bytes = 1024, .max_group = 1024, .simd = 1, .compute_units = 1, .elementwise_groups = 4,         \
+        .gemm_candidates = 2, .gemm_workspace = 4096, .memory_bytes = (uint64_t)1 << 42, .sparse_bytes = 1 << 21,      \
     }
 
 static const lfuse__stub_settings defaults = DEFAULTS;
@@ -198,7 +198,7 @@ static void state_facts(int index, lfuse__facts *facts)
     snprintf(info->compiler, sizeof info->compiler, "host C compiler");
     snprintf(info->gemm, sizeof info->gemm, "plain loops");
     info->kind = LFUSE_DEVICE_CPU;
-    info->compute_units = 1;
+    info->compute_units = s->compute_units;
     info->max_group = s->max_group;
     info->max_argument_bytes = s->max_argument_bytes;
     info->memory_bytes = s->memory_bytes;

@@ -44,14 +44,14 @@ typedef struct lfuse__stub_settings {
          concurrent_builds; /* facts */
     bool peer;              /* copy_peer works between the two devices */
     bool tuned;             /* fact: the library of products is of the device's own maker */
-    bool matrix_units;      /* fact; nothing that uses them runs */
+    bool matrix_units;      /* fact */
     bool tf32;              /* fact; products then cut the last 13 bits of operands off */
     bool decline_mixed;     /* gemm declines products of f16 and bf16 whose result is f32 */
     bool elapsed;           /* events tell times: 1 us for each command before them in their stream */
     bool patches;           /* native graphs take new arguments of their launches */
     bool lazy;              /* streams made from now on do their work late: see below */
     bool lost;              /* pending reports a lost device */
-    unsigned max_argument_bytes, max_group, simd, elementwise_groups;
+    unsigned max_argument_bytes, max_group, simd, compute_units, elementwise_groups;
     unsigned resident_groups; /* facts; for kernels of work-items: those of lanes have no words for it */
     uint64_t memory_bytes;  /* more is refused with ERR_DEVICE_MEMORY */
     uint64_t sparse_bytes;  /* allocations from here on are sparse pages, poisoned at their start alone */
