@@ -15,7 +15,8 @@
 enum {
     LFUSE__MAX_INSTRUCTIONS = 4096, /* of a body */
     LFUSE__GROUP = 256,
-    LFUSE__TEAM = 32,        /* work-items of a team in the items form */
+    /* Work-items that exchange values, whatever the width of a warp: the canonical order of sums has 4 x 32 lanes. */
+    LFUSE__TEAM = 32,
     LFUSE__LANE_GROUPS = 64  /* groups of the lanes form when the facts give no number */
 };
 

@@ -16,7 +16,7 @@ enum {
                                784-512-512-10 for 64 rows took 20.6, without 17.5 */
     NARROW_PRODUCTS = 1 << 21, /* of a layer of f16 or bf16 beside a library with units for matrices, at most */
     VECTOR = 4,
-    TEAMS = LFUSE__GROUP / 32
+    TEAMS = LFUSE__GROUP / LFUSE__TEAM
 };
 
 int lfuse__network_slot(const lfuse__kernel_class *c, int j)

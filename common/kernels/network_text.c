@@ -12,7 +12,7 @@
 #include "common/base/error.h"
 #include "common/kernels/network.h"
 
-enum { VECTOR = LFUSE__NETWORK_VECTOR, TEAMS = LFUSE__GROUP / 32 };
+enum { VECTOR = LFUSE__NETWORK_VECTOR, TEAMS = LFUSE__GROUP / LFUSE__TEAM };
 
 typedef lfuse__network_text text;
 
@@ -20,7 +20,7 @@ static void put_constants(const text *x)
 {
     lfuse__strbuf *out = x->t.out;
 
-    lfuse__put(out, 1, "const u32 item = ITEM(), lane = item %% 32, team = item / 32;");
+    lfuse__put(out, 1, "const u32 item = ITEM(), lane = item %% %d, team = item / %d;", LFUSE__TEAM, LFUSE__TEAM);
     lfuse__put(out, 1, "const u32 q = item %% %d, s = item / %d;", x->vectors, x->vectors);
     lfuse__put(out, 1, "const u32 m = (u32)W(%d), across = (u32)W(%d), layers = (u32)W(%d);", LFUSE__NETWORK_ROWS,
                LFUSE__NETWORK_ACROSS, LFUSE__NETWORK_COUNT);
@@ -334,7 +334,7 @@ static lfuse_status check(const char *name, const lfuse__kernel_class *c, const 
         return lfuse__error(LFUSE_ERR_TYPE, "a chain of products that hands on %s",
                             lfuse__memory_word(c->operands[c->body->stores[0].operand].type));
     if (p->form != LFUSE__PRODUCT_NETWORK || p->rows < 1 || (p->rows > 1 && p->rows % VECTOR) || p->depth < 1 ||
-        p->columns < VECTOR || p->columns > 32 * VECTOR || LFUSE__GROUP % (p->columns / VECTOR))
+        p->columns < VECTOR || p->columns > LFUSE__TEAM * VECTOR || LFUSE__GROUP % (p->columns / VECTOR))
         return lfuse__error(LFUSE_ERR_INVALID, "a chain of products by %d x %d, %d deep", p->rows, p->columns,
                             p->depth);
     return LFUSE_OK;

@@ -11,7 +11,7 @@
 #include "common/kernels/product_grouped.h"
 #include "common/kernels/product_tiles.h"
 
-enum { TEAM_ROWS = 4 /* of work-items in 32 of them */ };
+enum { TEAM_ROWS = 4 /* of work-items of a team */ };
 
 static int phases(const lfuse__kernel_class *c)
 {
@@ -61,7 +61,7 @@ void lfuse__tiles_put_group(const lfuse__tiles *t, const char *each)
 
 void lfuse__tiles_put_corner(const lfuse__tiles *t, int indent, const char *place)
 {
-    const int across = t->p->columns / t->p->item_columns / (32 / TEAM_ROWS); /* teams of 32, side by side */
+    const int across = t->p->columns / t->p->item_columns / (LFUSE__TEAM / TEAM_ROWS); /* teams side by side */
     if (t->p->units) {
         lfuse__units_put_corner(t, indent, place);
         return;
