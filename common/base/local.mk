@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 libfuse_core_la_SOURCES += \
+	%reldir%/arena.c %reldir%/arena.h \
 	%reldir%/env.c %reldir%/env.h \
 	%reldir%/error.c %reldir%/error.h \
 	%reldir%/facts.c %reldir%/facts.h \

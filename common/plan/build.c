@@ -156,18 +156,18 @@ static int load_node(lfuse__builder *b, int32_t node, const lfuse__view *walk, i
 {
     static const lfuse__place extents[] = { LFUSE__PLACE_ROWS, LFUSE__PLACE_COLUMNS, LFUSE__PLACE_RANK };
     const lfuse__node *n = lfuse__draft_node(b->d, node);
-    lfuse__home home = b->d->home[node];
+    lfuse__home home = b->d->memory[node].home;
     lfuse__operand o;
 
-    if (b->d->wide[node].set) home = b->d->wide[node];
+    if (b->d->memory[node].wide.set) home = b->d->memory[node].wide;
     if (n->name >= 0) home = (lfuse__home){ .set = true, .place = LFUSE__PLACE_BOUND, .index = n->name };
     /* An index needs no memory but to be looked up in; the copy that puts it there has a home already. */
     if (n->kind == LFUSE__INDEX && at < 0) home = (lfuse__home){ .place = LFUSE__PLACE_INDEX };
     if (n->kind == LFUSE__MEMBER_ELEMENTS)
         home = (lfuse__home){ .place = n->naxes ? extents[n->axes[0]] : LFUSE__PLACE_ELEMENTS,
-                              .index = b->d->list[node] };
+                              .index = b->d->nodes[node].list };
     describe(b, &home, node, walk, &o);
-    if (b->d->wide[node].set) o.type = LFUSE_F32;
+    if (b->d->memory[node].wide.set) o.type = LFUSE_F32;
     return load(b, &o, at);
 }
 
@@ -328,7 +328,7 @@ static int compute(lfuse__builder *b, int32_t node, const lfuse__view *walk)
         in[i] = argument(b, node, i, walk);
     b->depth--;
     if (b->overflow || b->status) return 0;
-    if (n->kind == LFUSE__GATHER || b->d->solid[node]) return in[0];
+    if (n->kind == LFUSE__GATHER || b->d->nodes[node].solid) return in[0];
     if (n->kind == LFUSE__CAST)
         return lfuse__builder_convert(b, in[0], (lfuse_type)lfuse__draft_node(b->d, n->in[0])->type,
                                       (lfuse_type)n->type);
@@ -374,9 +374,10 @@ int lfuse__builder_sum(lfuse__builder *b, int32_t matmul)
 int lfuse__builder_value(lfuse__builder *b, int32_t node, const lfuse__view *walk)
 {
     const lfuse__draft *d = b->d;
-    const lfuse__view *v = &d->views[node];
-    const bool member = b->region >= 0 && d->region[node] == b->region;
+    const lfuse__view *v = &d->memory[node].view;
+    const bool member = b->region >= 0 && d->nodes[node].region == b->region;
     lfuse__view own;
+    bool anew;
     int i, reg;
 
     if (b->overflow || b->status) return 0;
@@ -395,7 +396,8 @@ int lfuse__builder_value(lfuse__builder *b, int32_t node, const lfuse__view *wal
     }
     for (i = 0; i < b->nknown; i++)
         if (b->known[i].node == node && lfuse__view_equal(&b->known[i].walk, walk)) return b->known[i].reg;
-    reg = member || d->inlined[node] || d->again[node] ? compute(b, node, walk) : load_node(b, node, walk, -1);
+    anew = member || d->nodes[node].inlined || d->nodes[node].again;
+    reg = anew ? compute(b, node, walk) : load_node(b, node, walk, -1);
     remember(b, node, walk, reg);
     return reg;
 }
@@ -435,7 +437,7 @@ void lfuse__builder_store_type(lfuse__builder *b, int reg, const lfuse__home *ho
 
 void lfuse__builder_store_wide(lfuse__builder *b, int reg, int32_t node, const lfuse__view *walk)
 {
-    store_as(b, reg, &b->d->wide[node], node, walk, LFUSE_F32);
+    store_as(b, reg, &b->d->memory[node].wide, node, walk, LFUSE_F32);
 }
 
 static void *copy(const void *data, int count, size_t element)

@@ -301,10 +301,8 @@ static lfuse_status share_constants(lfuse__draft *d, item *items, int count)
     int start, end, nlist;
 
     if (count <= VARIANTS || step_of(items[0].plan, items[0].stage)->prepare) return LFUSE_OK;
-    list = malloc(((size_t)d->g->nnodes + 1) * sizeof *list);
-    if (!list)
-        return lfuse__error(LFUSE_ERR_MEMORY, "out of host memory while a plan was made (%d nodes)",
-                            (int)d->g->nnodes);
+    list = lfuse__arena_array(&d->round, (size_t)d->g->nnodes, sizeof *list);
+    if (!list) return LFUSE_ERR_MEMORY;
     nlist = list_constants(d->g, list);
     qsort(items, (size_t)count, sizeof *items, but_for_constants);
     for (start = 0; start < count && !status; start = end) {
@@ -314,7 +312,6 @@ static lfuse_status share_constants(lfuse__draft *d, item *items, int count)
                 break;
         if (end - start > VARIANTS) status = make_numbers_in_all(d, items + start, end - start, list, nlist);
     }
-    free(list);
     return status;
 }
 
@@ -444,7 +441,7 @@ static void close_up(lfuse__plan_body *p)
     p->nstages = count;
 }
 
-lfuse_status lfuse__draft_bundles(lfuse__draft *d)
+lfuse_status lfuse__pass_bundles(lfuse__draft *d)
 {
     lfuse__plan_body *p = d->out;
     users *all;
@@ -453,12 +450,9 @@ lfuse_status lfuse__draft_bundles(lfuse__draft *d)
     int first, end;
 
     if (d->disable & LFUSE_NO_BUNDLES || p->nstages < 2) return LFUSE_OK;
-    all = malloc(((size_t)d->g->nnames + (size_t)p->nbuffers + 1) * sizeof *all);
-    items = malloc((size_t)p->nstages * sizeof *items);
-    if (!all || !items) {
-        status = lfuse__error(LFUSE_ERR_MEMORY, "out of host memory while a plan was made (%d steps)", p->nstages);
-        goto err_free_all;
-    }
+    all = lfuse__arena_array(&d->round, (size_t)(d->g->nnames + p->nbuffers), sizeof *all);
+    items = lfuse__arena_array(&d->round, (size_t)p->nstages, sizeof *items);
+    if (!all || !items) return LFUSE_ERR_MEMORY;
     for (first = 0; first < p->nstages && !status; first = end) {
         for (end = first + 1; end < p->nstages && d->units[end].phase == d->units[first].phase &&
                               d->units[end].level == d->units[first].level; end++)
@@ -466,9 +460,5 @@ lfuse_status lfuse__draft_bundles(lfuse__draft *d)
         status = bundle_level(d, first, end, all, items);
     }
     close_up(p);
-
-err_free_all:
-    free(items);
-    free(all);
     return status;
 }

@@ -15,12 +15,12 @@ static lfuse_status part_of(const lfuse__draft *d, int32_t concat, int i, lfuse_
     const lfuse__node *n = lfuse__draft_node(d, concat);
     lfuse__view own;
 
-    *part = d->home[concat];
+    *part = d->memory[concat].home;
     part->part = true;
     lfuse__view_identity(d, concat, &own);
     if (i) own.offset[n->axes[0]] = lfuse__draft_node(d, n->in[0])->shape[n->axes[0]];
-    if (!d->home[concat].part) part->view = own;
-    else if (!lfuse__view_compose(d, &own, concat, &d->home[concat].view, &part->view)) return LFUSE_ERR_INVALID;
+    if (!d->memory[concat].home.part) part->view = own;
+    else if (!lfuse__view_compose(d, &own, concat, &d->memory[concat].home.view, &part->view)) return LFUSE_ERR_INVALID;
     return LFUSE_OK;
 }
 
@@ -29,40 +29,41 @@ bool lfuse__draft_is_part(const lfuse__draft *d, int32_t base, int32_t concat)
     const lfuse__node *n = lfuse__draft_node(d, concat);
     int32_t piece;
 
-    if (n->kind != LFUSE__CONCAT || d->disable & LFUSE_NO_VIEW_FUSION || d->reads[base] != 1 || d->results[base] ||
-        d->inlined[base] || d->prepared[base] != d->prepared[concat] || !lfuse__draft_computes(d, base))
+    if (n->kind != LFUSE__CONCAT || d->disable & LFUSE_NO_VIEW_FUSION || d->nodes[base].reads != 1 ||
+        d->nodes[base].results || d->nodes[base].inlined || !lfuse__draft_computes(d, base) ||
+        d->nodes[base].prepared != d->nodes[concat].prepared)
         return false;
-    piece = d->views[n->in[0]].base == base ? n->in[0] : n->in[1];
-    return lfuse__view_linear(d, piece, &d->views[piece]) &&
+    piece = d->memory[n->in[0]].view.base == base ? n->in[0] : n->in[1];
+    return lfuse__view_linear(d, piece, &d->memory[piece].view) &&
            lfuse__draft_alike(lfuse__draft_node(d, piece), lfuse__draft_node(d, base));
 }
 
 /* Whether who computes the piece stores it in its part, and by which walk of its own. */
 static bool direct(const lfuse__draft *d, int32_t concat, int32_t piece, const lfuse__view *part, lfuse__view *own)
 {
-    const int32_t base = d->views[piece].base;
+    const int32_t base = d->memory[piece].view.base;
 
-    if (d->disable & LFUSE_NO_VIEW_FUSION || !lfuse__draft_computes(d, base) || d->inlined[base] ||
-        d->prepared[base] != d->prepared[concat] || d->home[base].set)
+    if (d->disable & LFUSE_NO_VIEW_FUSION || !lfuse__draft_computes(d, base) || d->nodes[base].inlined ||
+        d->nodes[base].prepared != d->nodes[concat].prepared || d->memory[base].home.set)
         return false;
-    if (d->reads[base] > 1 && (d->reshaped[base] || d->cut[base])) return false;
-    return lfuse__view_linear(d, piece, &d->views[piece]) && lfuse__view_reshape(d, part, piece, base, own);
+    if (d->nodes[base].reads > 1 && (d->nodes[base].reshaped || d->nodes[base].cut)) return false;
+    return lfuse__view_linear(d, piece, &d->memory[piece].view) && lfuse__view_reshape(d, part, piece, base, own);
 }
 
 /* The copy runs as soon as what it reads is there; before any update where that is an input. */
 static lfuse_status copy(lfuse__draft *d, int32_t concat, int32_t piece, const lfuse__home *part)
 {
-    const int32_t base = d->views[piece].base;
+    const int32_t base = d->memory[piece].view.base;
     const bool computed = lfuse__draft_computes(d, base);
     const lfuse__unit u = {
         .kind = LFUSE__UNIT_COPY, .node = piece, .tail = -1, .to = *part,
-        .level = computed ? d->level[base] + !d->inlined[base] : 0,
-        .phase = d->prepared[concat] ? LFUSE__PHASE_PREPARE
-                 : computed && !d->prepared[base] ? LFUSE__PHASE_MAIN : LFUSE__PHASE_EARLY,
+        .level = computed ? d->nodes[base].level + !d->nodes[base].inlined : 0,
+        .phase = d->nodes[concat].prepared ? LFUSE__PHASE_PREPARE
+                 : computed && !d->nodes[base].prepared ? LFUSE__PHASE_MAIN : LFUSE__PHASE_EARLY,
     };
 
-    if (computed && !d->inlined[base]) {
-        d->outside[base] = true;
+    if (computed && !d->nodes[base].inlined) {
+        d->nodes[base].outside = true;
         LFUSE__TRY(lfuse__draft_house(d, base));
     }
     return lfuse__draft_unit(d, &u);
@@ -70,13 +71,13 @@ static lfuse_status copy(lfuse__draft *d, int32_t concat, int32_t piece, const l
 
 static lfuse_status settle(lfuse__draft *d, int32_t concat, int i)
 {
-    const int32_t piece = lfuse__draft_node(d, concat)->in[i], base = d->views[piece].base;
+    const int32_t piece = lfuse__draft_node(d, concat)->in[i], base = d->memory[piece].view.base;
     lfuse__home part;
 
     LFUSE__TRY(part_of(d, concat, i, &part));
     if (!direct(d, concat, piece, &part.view, &part.view)) return copy(d, concat, piece, &part);
-    d->home[base] = part;
-    d->outside[base] = true;
+    d->memory[base].home = part;
+    d->nodes[base].outside = true;
     return LFUSE_OK;
 }
 

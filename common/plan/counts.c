@@ -162,7 +162,7 @@ static void remove_stage(lfuse__draft *d, int stage)
     d->nunits--;
 }
 
-lfuse_status lfuse__draft_counts(lfuse__draft *d)
+lfuse_status lfuse__pass_counts(lfuse__draft *d)
 {
     lfuse__plan_body *p = d->out;
     int i, host;

@@ -10,8 +10,8 @@ bool lfuse__draft_pointwise(const lfuse__draft *d, int32_t node)
 {
     const lfuse__node *n = lfuse__draft_node(d, node);
 
-    return (n->kind == LFUSE__POINTWISE || n->kind == LFUSE__CAST || n->kind == LFUSE__GATHER || d->solid[node]) &&
-           n->type != LFUSE_TYPE_NONE;
+    return n->type != LFUSE_TYPE_NONE && (n->kind == LFUSE__POINTWISE || n->kind == LFUSE__CAST ||
+                                          n->kind == LFUSE__GATHER || d->nodes[node].solid);
 }
 
 bool lfuse__draft_computes(const lfuse__draft *d, int32_t node)
@@ -88,7 +88,7 @@ lfuse_status lfuse__draft_buffer(lfuse__draft *d, int32_t like, lfuse__place pla
     memset(b, 0, sizeof *b);
     b->place = place;
     b->type = (lfuse_type)n->type;
-    b->list = d->list[like];
+    b->list = d->nodes[like].list;
     b->span = lfuse__draft_span(n);
     if (n->list) return LFUSE_OK;
     b->rank = n->rank;
@@ -98,10 +98,10 @@ lfuse_status lfuse__draft_buffer(lfuse__draft *d, int32_t like, lfuse__place pla
 
 lfuse_status lfuse__draft_house(lfuse__draft *d, int32_t node)
 {
-    lfuse__home *h = &d->home[node];
+    lfuse__home *h = &d->memory[node].home;
 
     if (h->set) return LFUSE_OK;
-    h->place = d->prepared[node] ? LFUSE__PLACE_PREPARED : LFUSE__PLACE_SCRATCH;
+    h->place = d->nodes[node].prepared ? LFUSE__PLACE_PREPARED : LFUSE__PLACE_SCRATCH;
     LFUSE__TRY(lfuse__draft_buffer(d, node, h->place, &h->index));
     h->set = true;
     return LFUSE_OK;
@@ -113,17 +113,17 @@ bool lfuse__draft_unrounded(const lfuse__draft *d, int32_t node)
         const lfuse__node *n = lfuse__draft_node(d, node);
         if (n->type != LFUSE_F16 && n->type != LFUSE_BF16) return false;
         if (n->kind == LFUSE__POINTWISE) return true;
-        if (n->kind != LFUSE__GATHER && !d->solid[node]) return false;
-        node = d->views[n->in[0]].base;
+        if (n->kind != LFUSE__GATHER && !d->nodes[node].solid) return false;
+        node = d->memory[n->in[0]].view.base;
     }
 }
 
 lfuse_status lfuse__draft_house_wide(lfuse__draft *d, int32_t node)
 {
-    lfuse__home *h = &d->wide[node];
+    lfuse__home *h = &d->memory[node].wide;
 
     if (h->set) return LFUSE_OK;
-    h->place = d->prepared[node] ? LFUSE__PLACE_PREPARED : LFUSE__PLACE_SCRATCH;
+    h->place = d->nodes[node].prepared ? LFUSE__PLACE_PREPARED : LFUSE__PLACE_SCRATCH;
     LFUSE__TRY(lfuse__draft_buffer(d, node, h->place, &h->index));
     d->out->buffers[h->index].type = LFUSE_F32;
     h->set = true;

@@ -1,11 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * A plan in the making, for common/plan/ alone. Passes fill arrays with one entry a node. When a step turns out too
- * large or an update cannot be stored in place, what must change is noted (`cut`, `indirect`) and the passes run again.
+ * A plan in the making, for common/plan/ alone. Passes (passes.h) find out about each node of the graph. When a step
+ * turns out too large or an update cannot be stored in place, what must change is noted (`cut`, `indirect`), and
+ * another round of passes begins.
  */
 #ifndef COMMON_PLAN_DRAFT_H
 #define COMMON_PLAN_DRAFT_H
 
+#include "common/base/arena.h"
+#include "common/plan/passes.h"
 #include "common/plan/plan.h"
 
 /* What one kernel may hold; larger regions are split. Registers, and words of the argument block, bound it. */
@@ -83,61 +86,75 @@ typedef enum lfuse__part {
     LFUSE__PART_LIST     /* reductions of lists of numbers, and what is made of those */
 } lfuse__part;
 
-typedef struct lfuse__draft {
+/* What is known of a node of the graph. */
+typedef struct lfuse__planned_node {
+    /* Decisions, which hold for all rounds that follow. */
+    bool cut;       /* lies in memory, and nothing is fused behind it */
+    bool solid;     /* a view that is copied: a node that computes the identity of its operand */
+    bool apart;     /* joins no sibling: together they did not fit */
+    bool again;     /* computed anew by the kernels that read it but its own: see reuse.c */
+    /* What the passes of one round find out. */
+    bool reshaped;  /* somebody reads its memory in another shape */
+    bool results;   /* must lie in memory at its end: an output as it is, or what an update stores */
+    bool needed;    /* by a matmul or scatter_add, or by the other phase: lies in memory */
+    bool outside;   /* read by another unit than the one that computes it */
+    bool prepared;
+    bool inlined;   /* computed inside every kernel that reads it */
+    bool grouped;   /* of the lowest node of a region: that holds siblings */
+    int8_t levels;  /* of matmuls by Strassen's algorithm (strassen.c); 0: another way */
+    int8_t factor_levels;
+    lfuse__part part;
+    int32_t list;   /* a list that a list value is congruent with, -1 for tensors */
+    int32_t kin;    /* of parts: what reductions of congruent lists have in common */
+    int32_t reads;  /* how often computing nodes read its memory or value, through views too */
+    int32_t reader; /* the last of them; -2 - v: copied out through the view v */
+    int32_t target; /* first name that it is stored in as it is, directly, -1; then the name's next_target */
+    int32_t level;
+    int32_t ready;  /* of what is computed anew: the level at which it can be */
+    int32_t region; /* of pointwise nodes that are not inlined, and of reductions: the lowest node in it; else -1 */
+    int32_t next;   /* next node of the region, ascending, -1 at the end */
+    int32_t number; /* index in out->numbers, -1 */
+    int32_t onward; /* of matmuls: the node whose left factors are made with what it comes to; -1 */
+    int32_t factors; /* buffer of its left factors, once a step has made them; -1 */
+    lfuse__signature signature;
+} lfuse__planned_node;
+
+/* Where a node lies and how it is walked: apart from the others, which passes go through more often. */
+typedef struct lfuse__planned_memory {
+    lfuse__view view;
+    lfuse__view at;   /* of what is inlined in one place: how the loop of the kernel walks it */
+    lfuse__home home;
+    lfuse__home wide; /* f32 scratch of an f16 or bf16 value that another kernel reads before it is rounded */
+} lfuse__planned_memory;
+
+typedef struct lfuse__planned_name {
+    bool indirect;       /* a decision: the update goes through other memory and a copy */
+    int32_t next_target; /* the next name that its node is stored in; -1 */
+} lfuse__planned_name;
+
+struct lfuse__draft {
     const lfuse_graph *g;
     const lfuse__facts *facts;
     unsigned disable; /* LFUSE_NO_... */
     lfuse_provider provider;
     bool both; /* providers of products are alternatives: measurement or wisdom is to choose */
-
-    /* Decisions that outlive a round. */
-    bool *cut;        /* [nodes] lies in memory, and nothing is fused behind it */
-    bool *indirect;   /* [names] the update goes through other memory and a copy */
-    bool *solid;      /* [nodes] a view that is copied: a node that computes the identity of its operand */
-    bool *apart;      /* [nodes] joins no sibling: together they did not fit */
-    bool *again;      /* [nodes] computed anew by the kernels that read it but its own: see reuse.c */
     lfuse_strassen strassen;
-    bool any_again, weighed; /* weighed: that has been decided */
-    bool changed;     /* another round is needed */
 
-    lfuse__view *views;
-    lfuse__view *at;  /* of what is inlined in one place: how the loop of the kernel walks it */
-    int32_t *list;    /* a list that a list value is congruent with, -1 for tensors */
-    lfuse__part *part;
-    int32_t *kin;     /* of parts: what reductions of congruent lists have in common */
-    int32_t *reads;   /* how often computing nodes read the node's memory or value, through views too */
-    int32_t *reader;  /* the last of them; -2 - v: copied out through the view v */
-    bool *reshaped;   /* somebody reads the node's memory in another shape */
-    bool *results;    /* must lie in memory at its end: an output as it is, or what an update stores */
-    bool *needed;     /* by a matmul or scatter_add, or by the other phase: lies in memory */
-    int32_t *target;  /* first name that the node is stored in as it is, directly, -1; then next_target */
-    int32_t *next_target; /* [names] */
-    bool *outside;    /* read by another unit than the one that computes it */
-    bool *prepared;
-    bool *inlined;    /* computed inside every kernel that reads it */
-    lfuse__signature *signatures;
-    int32_t *level;
-    int32_t *ready;   /* of what is computed anew: the level at which it can be */
-    int32_t *region;  /* of pointwise nodes that are not inlined, and of reductions: the lowest node in it; else -1 */
-    int32_t *next;    /* next node of the region, ascending, -1 at the end */
-    bool *grouped;    /* [lowest nodes of regions] holds siblings */
-    int32_t *number;  /* index in out->numbers, -1 */
-    lfuse__home *home;
-    lfuse__home *wide; /* f32 scratch of an f16 or bf16 value that another kernel reads before it is rounded */
-    /* Products by Strassen's algorithm: strassen.c. */
-    int8_t *levels;     /* of matmuls; 0: another way */
-    int most_levels;    /* of any: what is padded is padded for that */
-    bool wide_rows;     /* so are rows of left operands, as columns are: some of them are stored transposed */
-    bool narrow_factors; /* some are of two bytes: 16 bytes are twice as many elements */
-    int32_t *onward;    /* of matmuls: the node whose left factors are made with what it comes to; -1 */
-    int32_t *factors;   /* buffer of the node's left factors, once a step has made them; -1 */
-    int8_t *factor_levels;
+    lfuse__planned_node *nodes;     /* [nodes] */
+    lfuse__planned_memory *memory;  /* [nodes] */
+    lfuse__planned_name *names;     /* [names] */
+    bool any_again, weighed;    /* weighed: what is computed anew has been decided */
+    bool changed;               /* another round is needed */
+    int most_levels;            /* of Strassen's algorithm, of any node: what is padded is padded for that */
+    bool wide_rows;             /* so are rows of left operands, as columns are: some of them are stored transposed */
+    bool narrow_factors;        /* some are of two bytes: 16 bytes are twice as many elements */
 
+    lfuse__arena arena, round;  /* what lives as long as the draft; as one round, and the last until the end */
     int nunits, unit_capacity;
     lfuse__unit *units;
     lfuse__plan_body *out;
     int buffer_capacity;
-} lfuse__draft;
+};
 
 /* ---- draft.c: what the passes share ---- */
 static inline const lfuse__node *lfuse__draft_node(const lfuse__draft *d, int32_t i)
@@ -171,7 +188,7 @@ lfuse_status lfuse__draft_house_wide(lfuse__draft *d, int32_t node);
 /* Whether who computes the node stores it. */
 static inline bool lfuse__draft_stored(const lfuse__draft *d, int32_t node)
 {
-    return d->home[node].set || d->wide[node].set;
+    return d->memory[node].home.set || d->memory[node].wide.set;
 }
 
 /* ---- sizes.c: numbers may be negative; expressions that are new go into the graph (poisoned without room) ---- */
@@ -219,7 +236,6 @@ bool lfuse__view_reshape(const lfuse__draft *d, const lfuse__view *v, int32_t fr
 bool lfuse__view_linear(const lfuse__draft *d, int32_t node, const lfuse__view *v);
 
 /* ---- views.c ---- */
-void lfuse__draft_views(lfuse__draft *d);
 /* Whether two shapes differ in axes of one element at most. */
 bool lfuse__draft_alike(const lfuse__node *a, const lfuse__node *b);
 /* By a pass that is left out: what keeps a kernel of its own, from memory to memory. */
@@ -236,16 +252,12 @@ bool lfuse__draft_once(const lfuse__draft *d, int32_t node, const lfuse__view *w
 /* Whether the node can be computed by a kernel whose loop walks it so. */
 bool lfuse__draft_reaches(const lfuse__draft *d, int32_t node, const lfuse__view *walk);
 
-/* ---- lists.c ---- */
-lfuse_status lfuse__draft_lists(lfuse__draft *d);
-
 /* ---- members.c: which nodes are computed in steps that reduce lists, and which of those share one ---- */
 static inline bool lfuse__draft_reduces_list(const lfuse__draft *d, int32_t node)
 {
     return d->g->nodes[node].kind == LFUSE__MEMBER_REDUCE || d->g->nodes[node].kind == LFUSE__LIST_REDUCE ||
            d->g->nodes[node].kind == LFUSE__LINE_REDUCE;
 }
-lfuse_status lfuse__draft_parts(lfuse__draft *d);
 /* Whether a node of such a step can be computed there beside one that it reads, where both are on one level. */
 bool lfuse__draft_parts_fuse(const lfuse__draft *d, int32_t producer, int32_t node);
 /* Joins reductions of congruent lists on one level. */
@@ -257,12 +269,6 @@ int32_t lfuse__draft_members_list(const lfuse__draft *d, int32_t region);
 
 /* ---- numbers.c: numbers that kernels take ---- */
 lfuse_status lfuse__draft_number(lfuse__draft *d, int32_t node, int *index);
-/* Lists the checked casts of the plan's graph; the last of all. */
-lfuse_status lfuse__draft_checked(lfuse__draft *d);
-
-/* ---- frozen.c: what belongs to the prepare phase; also counts who reads what ---- */
-void lfuse__draft_frozen(lfuse__draft *d);
-void lfuse__draft_reads(lfuse__draft *d);
 
 /* ---- reuse.c: values that several kernels read, stored or computed by each of them ---- */
 /* For one element of a value, in bytes from memory and in simple operations. */
@@ -276,11 +282,8 @@ typedef struct lfuse__reuse {
 } lfuse__reuse;
 bool lfuse__reuse_recomputes(const lfuse__reuse *r);
 double lfuse__op_weight(lfuse__op op);
-/* Behind all passes before the steps are made. Decides once; then sees whether what was decided still can be. */
-lfuse_status lfuse__draft_reuse(lfuse__draft *d);
 
 /* ---- signature.c: which nodes one kernel can hold ---- */
-lfuse_status lfuse__draft_signatures(lfuse__draft *d);
 /* Whether a node and one that it reads by `walk` are computed by one kernel when they are on one level. */
 bool lfuse__draft_fuses(const lfuse__draft *d, int32_t producer, int32_t node, const lfuse__view *walk);
 /* The loop of the unit that the node is in, how it walks the node, and how the shape of the operand that is reduced. */
@@ -288,39 +291,27 @@ void lfuse__draft_loop(const lfuse__draft *d, int32_t node, lfuse__unit_loop *lo
 void lfuse__draft_frame(const lfuse__draft *d, int32_t node, const lfuse__unit_loop *loop, lfuse__view *walk);
 void lfuse__draft_reduced(const lfuse__draft *d, int32_t node, const lfuse__unit_loop *loop, lfuse__view *walk);
 
-/* ---- pointwise.c: which nodes are computed inside others, levels, regions ---- */
-void lfuse__draft_inline(lfuse__draft *d);
-lfuse_status lfuse__draft_levels(lfuse__draft *d);
-lfuse_status lfuse__draft_regions(lfuse__draft *d);
-/* siblings.c: joins regions that read the same memory; a region's parent is a lower node of it, or itself. */
+/* ---- siblings.c ---- */
+/* Joins regions that read the same memory; a region's parent is a lower node of it, or itself. */
 lfuse_status lfuse__draft_siblings(lfuse__draft *d, int32_t *parent);
 
-/* ---- update.c: where results lie; copies ---- */
-lfuse_status lfuse__draft_results(lfuse__draft *d);
-/* concat.c: where concatenations and their pieces lie, once the outputs have been given their values. */
+/* ---- concat.c ---- */
+/* Where concatenations and their pieces lie, once the outputs have been given their values. */
 lfuse_status lfuse__draft_concats(lfuse__draft *d);
 /*
  * Whether it is certain that who computes the base stores it in the concatenation: that is complete on the same level.
  */
 bool lfuse__draft_is_part(const lfuse__draft *d, int32_t base, int32_t concat);
-/* After the steps are made: updates that would change what a later step, or another element, reads become indirect. */
-lfuse_status lfuse__draft_check_updates(lfuse__draft *d);
+/* ---- update.c ---- */
 /* Whether the region can run behind all others. */
 bool lfuse__draft_late(const lfuse__draft *d, int32_t region);
 
-/* ---- counts.c: steps of one number join list steps; before the bundles ---- */
-lfuse_status lfuse__draft_counts(lfuse__draft *d);
-
-/* ---- network.c: products that follow each other, in one launch; before the bundles ---- */
-lfuse_status lfuse__draft_networks(lfuse__draft *d);
+/* ---- network_kinds.c ---- */
 /*
- * network_kinds.c: puts a layer, which it then owns, behind those of the network, whose children have room; *joined
+ * Puts a layer, which it then owns, behind those of the network, whose children have room; *joined
  * false: its epilogue would be one too many.
  */
 lfuse_status lfuse__network_join(lfuse__step *network, lfuse__step *layer, bool *joined);
-
-/* ---- bundle.c: stages of one level into one launch; the last pass ---- */
-lfuse_status lfuse__draft_bundles(lfuse__draft *d);
 
 /* ---- build.c: the body and operands of one step ---- */
 typedef struct lfuse__builder lfuse__builder;
@@ -403,8 +394,6 @@ bool lfuse__product_sums_fit(const lfuse__step *step);
 lfuse_status lfuse__make_sums(lfuse__draft *d, const lfuse__unit *u, lfuse__stage *stage, bool *fits);
 
 /* ---- strassen.c: which products are made of seven smaller ones; strassen_step.c: their steps ---- */
-/* Fills `levels`, and the plan's choices; behind the views and what is frozen. */
-lfuse_status lfuse__draft_strassen(lfuse__draft *d);
 /* Which node's factors are made together with what the product comes to; that may need no other memory then. */
 void lfuse__draft_onward(lfuse__draft *d, int32_t matmul, int32_t tail);
 /* Whether operand i of the product is all of one node as that is. */
@@ -421,6 +410,8 @@ lfuse_status lfuse__draft_phases(lfuse__draft *d, int32_t like, lfuse__stage *st
 /* What a step owns. plan.c */
 void lfuse__step_free(lfuse__step *step);
 void lfuse__stage_free(lfuse__stage *stage); /* zeroed afterwards */
+/* plan.c: frees all but the body itself and its graph. */
+void lfuse__plan_clear(lfuse__plan_body *body);
 /* A stage of `count` alternatives, each with `steps[i]` empty steps. */
 lfuse_status lfuse__stage_create(lfuse__stage *stage, int count, const int *steps);
 

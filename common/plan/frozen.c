@@ -9,7 +9,7 @@ static bool constant(const lfuse__draft *d, int32_t node)
 {
     const lfuse__node *n = lfuse__draft_node(d, node);
 
-    return n->kind == LFUSE__CONSTANT || (n->kind != LFUSE__SCALAR && d->prepared[node]);
+    return n->kind == LFUSE__CONSTANT || (n->kind != LFUSE__SCALAR && d->nodes[node].prepared);
 }
 
 /* Sets `prepared` of numbers too: there it means constant. */
@@ -22,24 +22,26 @@ static bool prepares(const lfuse__draft *d, int32_t node)
     if (n->kind == LFUSE__CONSTANT) return true;
     if (!n->nin) return false;
     for (i = 0; i < n->nin; i++) {
-        const int32_t base = d->views[n->in[i]].base;
+        const int32_t base = d->memory[n->in[i]].view.base;
         if (lfuse__draft_node(d, base)->kind == LFUSE__FROZEN) frozen = true;
         else if (lfuse__draft_node(d, base)->type == LFUSE_TYPE_NONE) {
             if (!constant(d, base)) return false;
         } else if (lfuse__draft_immediate(d, base)) {
             if (!constant(d, lfuse__draft_node(d, base)->in[0])) return false;
-        } else if (d->prepared[base]) frozen = true;
+        } else if (d->nodes[base].prepared) frozen = true;
         else return false;
     }
     return frozen;
 }
 
-void lfuse__draft_frozen(lfuse__draft *d)
+lfuse_status lfuse__pass_frozen(lfuse__draft *d)
 {
     int32_t node;
 
     for (node = 0; node < d->g->nnodes; node++)
-        d->prepared[node] = d->views[node].base == node && !lfuse__draft_immediate(d, node) && prepares(d, node);
+        d->nodes[node].prepared = d->memory[node].view.base == node && !lfuse__draft_immediate(d, node) &&
+                                  prepares(d, node);
+    return LFUSE_OK;
 }
 
 /* Operands of one node that walk the same memory in the same way are one read. */
@@ -71,29 +73,30 @@ static void count_operands(lfuse__draft *d, int32_t node)
     for (i = 0; i < n->nin; i++) {
         const int32_t base = lfuse__draft_operand(d, node, i, &walk);
         if (repeated(d, node, i, &walk)) continue;
-        d->reads[base]++;
-        d->reader[base] = node;
-        d->reshaped[base] = d->reshaped[base] || other_shape(d, &walk);
-        if (n->kind == LFUSE__GATHER && i == 0) d->cut[base] = true; /* looked up in memory */
-        if (n->kind == LFUSE__MATMUL || n->kind == LFUSE__SCATTER_ADD || (d->prepared[base] && !d->prepared[node]))
-            d->needed[base] = true;
+        d->nodes[base].reads++;
+        d->nodes[base].reader = node;
+        d->nodes[base].reshaped = d->nodes[base].reshaped || other_shape(d, &walk);
+        if (n->kind == LFUSE__GATHER && i == 0) d->nodes[base].cut = true; /* looked up in memory */
+        if (n->kind == LFUSE__MATMUL || n->kind == LFUSE__SCATTER_ADD || (d->nodes[base].prepared &&
+            !d->nodes[node].prepared))
+            d->nodes[base].needed = true;
     }
 }
 
 static void count_result(lfuse__draft *d, int32_t value, bool update)
 {
-    const lfuse__view *v = &d->views[value];
+    const lfuse__view *v = &d->memory[value].view;
     const bool same = v->base == value || lfuse__view_linear(d, value, v);
 
-    if (same || update) d->results[v->base] = true;
+    if (same || update) d->nodes[v->base].results = true;
     if (same) return;
-    d->reads[v->base]++;
-    d->reader[v->base] = -2 - value;
-    d->reshaped[v->base] = d->reshaped[v->base] || other_shape(d, v);
-    if (d->prepared[v->base]) d->needed[v->base] = true;
+    d->nodes[v->base].reads++;
+    d->nodes[v->base].reader = -2 - value;
+    d->nodes[v->base].reshaped = d->nodes[v->base].reshaped || other_shape(d, v);
+    if (d->nodes[v->base].prepared) d->nodes[v->base].needed = true;
 }
 
-void lfuse__draft_reads(lfuse__draft *d)
+lfuse_status lfuse__pass_reads(lfuse__draft *d)
 {
     int32_t i;
 
@@ -103,4 +106,5 @@ void lfuse__draft_reads(lfuse__draft *d)
         if (d->g->names[i].kind == LFUSE__NAME_OUTPUT) count_result(d, d->g->names[i].node, false);
         if (d->g->names[i].update >= 0) count_result(d, d->g->names[i].update, true);
     }
+    return LFUSE_OK;
 }

@@ -33,7 +33,7 @@ static int add_products(lfuse__draft *d, const lfuse__node *n)
     lfuse__product_list *p = &d->out->lists[d->out->nlists];
     int i;
 
-    for (i = 0; i < 2; i++) p->factors[i] = d->list[n->in[i]];
+    for (i = 0; i < 2; i++) p->factors[i] = d->nodes[n->in[i]].list;
     for (i = 0; i < n->naxes; i++) p->transposed[n->axes[i]] = true;
     return d->g->nnames + d->out->nlists++;
 }
@@ -59,11 +59,11 @@ static int list_of(const lfuse__draft *d, const lfuse__node *n, bool same_rank)
 
     for (i = 0; i < n->nin && n->list; i++)
         if (!same_rank || lfuse__draft_node(d, n->in[i])->rank == n->rank)
-            list = lfuse__draft_better_list(d, list, d->list[n->in[i]]);
+            list = lfuse__draft_better_list(d, list, d->nodes[n->in[i]].list);
     return list;
 }
 
-lfuse_status lfuse__draft_lists(lfuse__draft *d)
+lfuse_status lfuse__pass_lists(lfuse__draft *d)
 {
     int32_t node;
 
@@ -71,11 +71,11 @@ lfuse_status lfuse__draft_lists(lfuse__draft *d)
     for (node = 0; node < d->g->nnodes; node++) {
         const lfuse__node *n = lfuse__draft_node(d, node);
         if (n->kind == LFUSE__MATMUL && n->list) {
-            d->list[node] = add_products(d, n);
+            d->nodes[node].list = add_products(d, n);
             continue;
         }
-        d->list[node] = n->kind == LFUSE__LIST ? n->name : list_of(d, n, true);
-        if (d->list[node] < 0) d->list[node] = list_of(d, n, false);
+        d->nodes[node].list = n->kind == LFUSE__LIST ? n->name : list_of(d, n, true);
+        if (d->nodes[node].list < 0) d->nodes[node].list = list_of(d, n, false);
     }
     return LFUSE_OK;
 }

@@ -10,5 +10,6 @@ libfuse_core_la_SOURCES += \
 	%reldir%/product.c %reldir%/product_sums.c %reldir%/prologue.c \
 	%reldir%/tail.c %reldir%/tail.h \
 	%reldir%/provider.h %reldir%/step.c \
+	%reldir%/passes.c %reldir%/passes.h %reldir%/units.c \
 	%reldir%/update.c %reldir%/layout.c %reldir%/loop.c %reldir%/print.c %reldir%/plan.c \
 	%reldir%/strassen.c %reldir%/strassen_cost.c %reldir%/strassen_cost.h %reldir%/strassen_step.c

@@ -38,7 +38,7 @@ static void find_congruent(const lfuse__draft *d, int32_t *same)
         const lfuse__node *n = lfuse__draft_node(d, i);
         for (k = 0; n->list && n->rank && n->kind != LFUSE__MATMUL && k < n->nin; k++)
             if (lfuse__draft_node(d, n->in[k])->list && lfuse__draft_node(d, n->in[k])->rank == n->rank)
-                same[find(same, d->list[n->in[k]])] = find(same, d->list[i]);
+                same[find(same, d->nodes[n->in[k]].list)] = find(same, d->nodes[i].list);
     }
 }
 
@@ -47,7 +47,7 @@ static int32_t kin_of(const lfuse__draft *d, depths *x, int32_t node)
 {
     const lfuse__span span = lfuse__draft_span(lfuse__draft_node(d, lfuse__draft_node(d, node)->in[0]));
 
-    return span == LFUSE__SPAN_LIST ? find(x->same, d->list[node]) : -2 - node;
+    return span == LFUSE__SPAN_LIST ? find(x->same, d->nodes[node].list) : -2 - node;
 }
 
 static bool of_members(const lfuse__node *n)
@@ -63,12 +63,12 @@ static bool follows(lfuse__draft *d, const depths *x, int32_t node, lfuse__part 
     int i;
 
     for (i = 0; i < n->nin; i++) {
-        const int32_t base = d->views[n->in[i]].base;
-        if (x->of[base] != x->of[node] || d->part[base] == LFUSE__PART_NONE) continue;
-        if (d->part[base] != part || (any && d->kin[node] != d->kin[base])) return false;
-        if (d->cut[base]) continue;
+        const int32_t base = d->memory[n->in[i]].view.base;
+        if (x->of[base] != x->of[node] || d->nodes[base].part == LFUSE__PART_NONE) continue;
+        if (d->nodes[base].part != part || (any && d->nodes[node].kin != d->nodes[base].kin)) return false;
+        if (d->nodes[base].cut) continue;
         any = true;
-        d->kin[node] = d->kin[base];
+        d->nodes[node].kin = d->nodes[base].kin;
     }
     return any;
 }
@@ -78,24 +78,24 @@ static void forward(lfuse__draft *d, depths *x, int32_t node)
     const lfuse__node *n = lfuse__draft_node(d, node);
     const bool pointwise = lfuse__draft_pointwise(d, node) && !lfuse__draft_immediate(d, node) && n->rank == 0 &&
                            !lfuse__draft_alone(d, node) && !(d->disable & LFUSE_NO_POINTWISE_FUSION);
-    const int32_t in = n->nin ? d->views[n->in[0]].base : -1;
+    const int32_t in = n->nin ? d->memory[n->in[0]].view.base : -1;
     const bool line = n->kind == LFUSE__LINE_REDUCE;
     int i;
 
     for (i = 0; i < n->nin; i++)
-        if (x->of[d->views[n->in[i]].base] > x->of[node]) x->of[node] = x->of[d->views[n->in[i]].base];
+        if (x->of[d->memory[n->in[i]].view.base] > x->of[node]) x->of[node] = x->of[d->memory[n->in[i]].view.base];
     if (n->kind == LFUSE__MEMBER_REDUCE || line || (n->kind == LFUSE__LIST_REDUCE &&
-                                                    d->part[in] != LFUSE__PART_MEMBER)) {
+                                                    d->nodes[in].part != LFUSE__PART_MEMBER)) {
         x->of[node]++;
-        d->kin[node] = n->kind == LFUSE__MEMBER_REDUCE ? kin_of(d, x, node) : -2 - node;
+        d->nodes[node].kin = n->kind == LFUSE__MEMBER_REDUCE ? kin_of(d, x, node) : -2 - node;
     } else if (n->kind == LFUSE__LIST_REDUCE) {
-        d->kin[node] = d->kin[in];
+        d->nodes[node].kin = d->nodes[in].kin;
     }
     if (n->kind == LFUSE__MEMBER_REDUCE || line || (pointwise && of_members(n) &&
                                                     follows(d, x, node, LFUSE__PART_MEMBER)))
-        d->part[node] = LFUSE__PART_MEMBER;
+        d->nodes[node].part = LFUSE__PART_MEMBER;
     if (n->kind == LFUSE__LIST_REDUCE || (pointwise && !n->list && follows(d, x, node, LFUSE__PART_LIST)))
-        d->part[node] = LFUSE__PART_LIST;
+        d->nodes[node].part = LFUSE__PART_LIST;
 }
 
 /* Elements whose readers all are reductions of one step, or such elements. */
@@ -105,61 +105,54 @@ static void backward(lfuse__draft *d, depths *x, int32_t node)
     int i;
 
     if (lfuse__draft_pointwise(d, node) && n->list && n->rank && !x->elsewhere[node] && x->wanted[node] >= 0 &&
-        !lfuse__draft_repeats(d, node) && !d->cut[node] && !(d->disable & LFUSE_NO_POINTWISE_FUSION))
-        d->part[node] = LFUSE__PART_ELEMENT;
+        !lfuse__draft_repeats(d, node) && !d->nodes[node].cut && !(d->disable & LFUSE_NO_POINTWISE_FUSION))
+        d->nodes[node].part = LFUSE__PART_ELEMENT;
     for (i = 0; i < n->nin; i++) {
-        const int32_t base = d->views[n->in[i]].base;
+        const int32_t base = d->memory[n->in[i]].view.base;
         const int32_t depth = n->kind == LFUSE__MEMBER_REDUCE        ? x->of[node]
                               : n->kind == LFUSE__LINE_REDUCE        ? d->g->nnodes + node /* a step of its own */
-                              : d->part[node] == LFUSE__PART_ELEMENT ? x->wanted[node]
+                              : d->nodes[node].part == LFUSE__PART_ELEMENT ? x->wanted[node]
                                                                      : -1;
         if (depth < 0 || (x->wanted[base] >= 0 && x->wanted[base] != depth)) x->elsewhere[base] = true;
         x->wanted[base] = depth;
     }
 }
 
-lfuse_status lfuse__draft_parts(lfuse__draft *d)
+lfuse_status lfuse__pass_parts(lfuse__draft *d)
 {
     const size_t n = (size_t)d->g->nnodes;
-    depths x = { calloc(n + 1, sizeof *x.of), calloc(n + 1, sizeof *x.elsewhere), malloc((n + 1) * sizeof *x.wanted),
-                 calloc((size_t)(d->g->nnames + d->out->nlists) + 1, sizeof *x.same) };
-    lfuse_status status = LFUSE_OK;
+    const size_t lists = (size_t)(d->g->nnames + d->out->nlists);
+    depths x = { .of = lfuse__arena_array(&d->round, n, sizeof *x.of),
+                 .elsewhere = lfuse__arena_array(&d->round, n, sizeof *x.elsewhere),
+                 .wanted = lfuse__arena_array(&d->round, n, sizeof *x.wanted),
+                 .same = lfuse__arena_array(&d->round, lists, sizeof *x.same) };
     int32_t i;
 
-    memset(d->part, 0, n * sizeof *d->part);
-    if (!x.of || !x.elsewhere || !x.wanted || !x.same) {
-        status = lfuse__error(LFUSE_ERR_MEMORY, "out of host memory while a plan was made (%zu nodes)", n);
-        goto err_free_all;
-    }
+    if (!x.of || !x.elsewhere || !x.wanted || !x.same) return LFUSE_ERR_MEMORY;
     memset(x.wanted, 0xff, n * sizeof *x.wanted);
     find_congruent(d, x.same);
     for (i = 0; i < d->g->nnodes; i++) forward(d, &x, i);
     for (i = 0; i < d->g->nnames; i++) {
-        if (d->g->names[i].kind == LFUSE__NAME_OUTPUT) x.elsewhere[d->views[d->g->names[i].node].base] = true;
-        if (d->g->names[i].update >= 0) x.elsewhere[d->views[d->g->names[i].update].base] = true;
+        if (d->g->names[i].kind == LFUSE__NAME_OUTPUT) x.elsewhere[d->memory[d->g->names[i].node].view.base] = true;
+        if (d->g->names[i].update >= 0) x.elsewhere[d->memory[d->g->names[i].update].view.base] = true;
     }
     for (i = d->g->nnodes - 1; i >= 0; i--) backward(d, &x, i);
-
-err_free_all:
-    free(x.same);
-    free(x.wanted);
-    free(x.elsewhere);
-    free(x.of);
-    return status;
+    return LFUSE_OK;
 }
 
 bool lfuse__draft_parts_fuse(const lfuse__draft *d, int32_t producer, int32_t node)
 {
     const lfuse__node_kind kind = (lfuse__node_kind)lfuse__draft_node(d, node)->kind;
 
-    if (d->part[producer] != LFUSE__PART_ELEMENT && d->kin[producer] != d->kin[node]) return false;
-    switch (d->part[producer]) {
+    if (d->nodes[producer].part != LFUSE__PART_ELEMENT && d->nodes[producer].kin != d->nodes[node].kin) return false;
+    switch (d->nodes[producer].part) {
     case LFUSE__PART_ELEMENT:
-        return kind == LFUSE__MEMBER_REDUCE || kind == LFUSE__LINE_REDUCE || d->part[node] == LFUSE__PART_ELEMENT;
+        return kind == LFUSE__MEMBER_REDUCE || kind == LFUSE__LINE_REDUCE || d->nodes[node].part == LFUSE__PART_ELEMENT;
     case LFUSE__PART_MEMBER:
         if (lfuse__draft_node(d, producer)->kind == LFUSE__LINE_REDUCE || kind == LFUSE__LINE_REDUCE) return false;
-        return kind == LFUSE__LIST_REDUCE || (kind != LFUSE__MEMBER_REDUCE && d->part[node] == LFUSE__PART_MEMBER);
-    case LFUSE__PART_LIST: return kind != LFUSE__LIST_REDUCE && d->part[node] == LFUSE__PART_LIST;
+        return kind == LFUSE__LIST_REDUCE || (kind != LFUSE__MEMBER_REDUCE &&
+               d->nodes[node].part == LFUSE__PART_MEMBER);
+    case LFUSE__PART_LIST: return kind != LFUSE__LIST_REDUCE && d->nodes[node].part == LFUSE__PART_LIST;
     case LFUSE__PART_NONE: break;
     }
     return false;
@@ -175,10 +168,10 @@ typedef struct reduction {
 static int by_step(const void *a, const void *b)
 {
     const reduction *x = a, *y = b;
-    const int32_t s = x->d->level[x->node], t = y->d->level[y->node];
+    const lfuse__planned_node *s = &x->d->nodes[x->node], *t = &y->d->nodes[y->node];
 
-    if (s != t) return s < t ? -1 : 1;
-    if (x->d->kin[x->node] != y->d->kin[y->node]) return x->d->kin[x->node] < y->d->kin[y->node] ? -1 : 1;
+    if (s->level != t->level) return s->level < t->level ? -1 : 1;
+    if (s->kin != t->kin) return s->kin < t->kin ? -1 : 1;
     return (x->node > y->node) - (x->node < y->node);
 }
 
@@ -189,32 +182,31 @@ static void unite(lfuse__draft *d, int32_t *parent, const reduction *all, int co
     for (i = 1; i < count; i++) {
         const reduction *x = &all[i - 1], *y = &all[i];
         const int32_t a = find(parent, x->node), b = find(parent, y->node), low = a < b ? a : b;
-        const bool same = d->level[x->node] == d->level[y->node] && d->kin[x->node] == d->kin[y->node];
-        if (!same || d->apart[x->node] || d->apart[y->node] || joined == MOST_REDUCTIONS) {
+        const bool same = d->nodes[x->node].level == d->nodes[y->node].level &&
+                          d->nodes[x->node].kin == d->nodes[y->node].kin;
+        if (!same || d->nodes[x->node].apart || d->nodes[y->node].apart || joined == MOST_REDUCTIONS) {
             joined = 1;
             continue;
         }
         joined++;
         if (a == b) continue;
         parent[a] = parent[b] = low;
-        d->grouped[low] = true;
+        d->nodes[low].grouped = true;
     }
 }
 
 lfuse_status lfuse__draft_join_members(lfuse__draft *d, int32_t *parent)
 {
-    reduction *all = malloc(((size_t)d->g->nnodes + 1) * sizeof *all);
+    reduction *all = lfuse__arena_array(&d->round, (size_t)d->g->nnodes, sizeof *all);
     int32_t node;
     int count = 0;
 
-    if (!all) return lfuse__error(LFUSE_ERR_MEMORY, "out of host memory while a plan was made (%d nodes)",
-                                  (int)d->g->nnodes);
+    if (!all) return LFUSE_ERR_MEMORY;
     for (node = 0; node < d->g->nnodes && !(d->disable & LFUSE_NO_ROW_FUSION); node++)
         if (lfuse__draft_node(d, node)->kind == LFUSE__MEMBER_REDUCE)
             all[count++] = (reduction){ d, node };
     qsort(all, (size_t)count, sizeof *all, by_step);
     unite(d, parent, all, count);
-    free(all);
     return LFUSE_OK;
 }
 
@@ -222,7 +214,7 @@ lfuse__span lfuse__draft_members_span(const lfuse__draft *d, int32_t region)
 {
     int32_t node;
 
-    for (node = region; node >= 0; node = d->next[node])
+    for (node = region; node >= 0; node = d->nodes[node].next)
         if (lfuse__draft_node(d, node)->kind == LFUSE__MEMBER_REDUCE)
             return lfuse__draft_span(lfuse__draft_node(d, lfuse__draft_node(d, node)->in[0]));
     return LFUSE__SPAN_MEMBERS;
@@ -232,10 +224,10 @@ int32_t lfuse__draft_members_list(const lfuse__draft *d, int32_t region)
 {
     int32_t node, numbers = -1;
 
-    for (node = region; node >= 0; node = d->next[node]) {
+    for (node = region; node >= 0; node = d->nodes[node].next) {
         const lfuse__node *n = lfuse__draft_node(d, node);
-        if (n->kind == LFUSE__MEMBER_REDUCE) return d->list[node];
-        if (n->kind == LFUSE__LIST_REDUCE) numbers = d->list[n->in[0]];
+        if (n->kind == LFUSE__MEMBER_REDUCE) return d->nodes[node].list;
+        if (n->kind == LFUSE__LIST_REDUCE) numbers = d->nodes[n->in[0]].list;
     }
     return numbers;
 }

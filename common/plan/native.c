@@ -45,7 +45,7 @@ bool lfuse__draft_both(const lfuse__draft *d, int32_t matmul)
 {
     const lfuse__node *n = lfuse__draft_node(d, matmul);
 
-    if (n->list || n->op == LFUSE_PRECISION_TF32 || d->levels[matmul] ||
+    if (n->list || n->op == LFUSE_PRECISION_TF32 || d->nodes[matmul].levels ||
         lfuse__draft_node(d, n->in[0])->type != n->type || lfuse__draft_node(d, n->in[1])->type != n->type)
         return false;
     return d->both || (d->provider == LFUSE_PROVIDER_DEFAULT && by_default(d, matmul) == LFUSE__COMPUTES_EITHER);
@@ -68,8 +68,8 @@ static bool holds_list(const lfuse__draft *d, int32_t node)
 {
     const lfuse__node *n = lfuse__draft_node(d, node);
 
-    return n->list && n->rank == LFUSE_RANK_MATRIX && d->part[node] == LFUSE__PART_NONE && !d->again[node] &&
-           lfuse__draft_pointwise(d, node);
+    return n->list && n->rank == LFUSE_RANK_MATRIX && d->nodes[node].part == LFUSE__PART_NONE &&
+           !d->nodes[node].again && lfuse__draft_pointwise(d, node);
 }
 
 bool lfuse__native_holds(const lfuse__draft *d, int32_t node, const lfuse__node *product)
@@ -81,8 +81,8 @@ bool lfuse__native_holds(const lfuse__draft *d, int32_t node, const lfuse__node 
 
     if (product->list) return holds_list(d, node);
     shape = (size_t)product->rank * sizeof *n->shape;
-    if (n->list || n->rank != product->rank || memcmp(n->shape, product->shape, shape) || d->signatures[node].row ||
-        d->again[node] || !lfuse__draft_pointwise(d, node))
+    if (n->list || n->rank != product->rank || memcmp(n->shape, product->shape, shape) ||
+        d->nodes[node].signature.row || d->nodes[node].again || !lfuse__draft_pointwise(d, node))
         return false;
     lfuse__draft_loop(d, node, &loop);
     if (loop.rank != product->rank || loop.naxes || memcmp(loop.extents, product->shape, shape)) return false;
@@ -106,7 +106,7 @@ static int readers(const lfuse__draft *d, int32_t matmul, int32_t region)
     int32_t node;
     int i, count = 0;
 
-    for (node = region; node >= 0; node = d->next[node]) {
+    for (node = region; node >= 0; node = d->nodes[node].next) {
         bool reads = false;
         for (i = 0; i < lfuse__draft_node(d, node)->nin; i++) {
             if (lfuse__draft_operand(d, node, i, &walk) != matmul) continue;
@@ -121,25 +121,26 @@ static int readers(const lfuse__draft *d, int32_t matmul, int32_t region)
 int32_t lfuse__native_tail(const lfuse__draft *d, int32_t matmul)
 {
     const lfuse__node *product = lfuse__draft_node(d, matmul);
-    const int32_t reader = d->reader[matmul], region = reader < 0 ? -1 : d->region[reader];
+    const int32_t reader = d->nodes[matmul].reader, region = reader < 0 ? -1 : d->nodes[reader].region;
     int32_t node;
 
-    if (d->disable & LFUSE_NO_EPILOGUE || region < 0 || d->cut[matmul] || d->prepared[reader] != d->prepared[matmul])
+    if (d->disable & LFUSE_NO_EPILOGUE || region < 0 || d->nodes[matmul].cut ||
+        d->nodes[reader].prepared != d->nodes[matmul].prepared)
         return -1;
-    for (node = region; node >= 0; node = d->next[node])
+    for (node = region; node >= 0; node = d->nodes[node].next)
         if (!lfuse__native_holds(d, node, product)) break;
     if (node >= 0 && !lfuse__product_sums(d, matmul, region)) return -1;
-    return readers(d, matmul, region) == d->reads[matmul] ? region : -1;
+    return readers(d, matmul, region) == d->nodes[matmul].reads ? region : -1;
 }
 
 void lfuse__native_store(lfuse__draft *d, lfuse__builder *b, int32_t matmul, int reg)
 {
-    const lfuse__home *home = &d->home[matmul];
+    const lfuse__home *home = &d->memory[matmul].home;
     int32_t name;
 
     if (!home->set) return;
     lfuse__builder_store(b, reg, home, matmul, NULL);
-    for (name = d->target[matmul]; name >= 0; name = d->next_target[name]) {
+    for (name = d->nodes[matmul].target; name >= 0; name = d->names[name].next_target) {
         const lfuse__home also = { .set = true, .place = LFUSE__PLACE_BOUND, .index = name };
         if (home->place != LFUSE__PLACE_BOUND || home->index != name)
             lfuse__builder_store(b, reg, &also, matmul, NULL);
@@ -163,7 +164,7 @@ static lfuse_status add_matrices(lfuse__draft *d, int32_t matmul, lfuse__step *s
     for (i = 0; i < step->body.nstores; i++) step->body.stores[i].operand += OWN;
     for (i = 0; i < OWN; i++) {
         const int32_t base = lfuse__draft_operand(d, matmul, i, &walk);
-        LFUSE__TRY(lfuse__draft_operand_at(d, base, &d->home[base], &walk, &all[i]));
+        LFUSE__TRY(lfuse__draft_operand_at(d, base, &d->memory[base].home, &walk, &all[i]));
         if (step->kind != LFUSE__STEP_GEMM || !step->product.made[i]) continue;
         all[i].place = LFUSE__PLACE_SUM;
         all[i].index = 0;
@@ -191,7 +192,7 @@ static void describe_list(const lfuse__draft *d, int32_t matmul, lfuse__step *st
     const lfuse__node *n = lfuse__draft_node(d, matmul);
     int i;
 
-    step->lists = (lfuse__list_walk){ .list = d->list[matmul], .walked = LFUSE__SPAN_LIST };
+    step->lists = (lfuse__list_walk){ .list = d->nodes[matmul].list, .walked = LFUSE__SPAN_LIST };
     for (i = 0; i < n->naxes; i++) step->lists.transposed[n->axes[i]] = true;
 }
 
@@ -210,7 +211,7 @@ static lfuse_status build(lfuse__draft *d, const lfuse__unit *u, lfuse__builder 
     sum = lfuse__builder_sum(b, u->node);
     if (alone) lfuse__native_store(d, b, u->node, sum);
     if (u->tail >= 0) lfuse__region_stores(d, b, u->tail, &loop);
-    if (n->list) lfuse__builder_shape(b, LFUSE__STEP_GROUPED, LFUSE__SPAN_LIST, d->list[u->node]);
+    if (n->list) lfuse__builder_shape(b, LFUSE__STEP_GROUPED, LFUSE__SPAN_LIST, d->nodes[u->node].list);
     if (!lfuse__builder_overflow(b))
         LFUSE__TRY(lfuse__builder_finish(b, n->list ? LFUSE__STEP_GROUPED : LFUSE__STEP_GEMM, step));
     *fitting = !lfuse__builder_overflow(b) && fits(step) && (!sums || lfuse__product_sums_fit(step));
@@ -233,7 +234,7 @@ static lfuse_status build(lfuse__draft *d, const lfuse__unit *u, lfuse__builder 
 /* What does not fit has steps of its own the next time. */
 static void cut(lfuse__draft *d, int32_t matmul)
 {
-    if (!lfuse__prologue_cut(d, matmul)) d->cut[matmul] = true;
+    if (!lfuse__prologue_cut(d, matmul)) d->nodes[matmul].cut = true;
     d->changed = true;
 }
 

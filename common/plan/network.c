@@ -69,7 +69,7 @@ static lfuse_status open_layer(lfuse__draft *d, int at, lfuse__step *layer)
     int stages = 1;
 
     memset(layer, 0, sizeof *layer);
-    if (u.kind != LFUSE__UNIT_PRODUCT || u.phase != LFUSE__PHASE_MAIN || d->levels[u.node]) return LFUSE_OK;
+    if (u.kind != LFUSE__UNIT_PRODUCT || u.phase != LFUSE__PHASE_MAIN || d->nodes[u.node].levels) return LFUSE_OK;
     if (lfuse__draft_node(d, u.node)->list || lfuse__draft_node(d, u.node)->op == LFUSE_PRECISION_TF32)
         return LFUSE_OK;
     if (u.tail < 0) u.tail = lfuse__native_tail(d, u.node);
@@ -239,7 +239,7 @@ static lfuse_status chain(lfuse__draft *d, int first, int *end)
     return status;
 }
 
-lfuse_status lfuse__draft_networks(lfuse__draft *d)
+lfuse_status lfuse__pass_networks(lfuse__draft *d)
 {
     int at = 0;
 

@@ -14,16 +14,16 @@ lfuse_status lfuse__draft_number(lfuse__draft *d, int32_t node, int *index)
     lfuse__plan_body *out = d->out;
     int32_t *numbers;
 
-    if (d->number[node] < 0) {
+    if (d->nodes[node].number < 0) {
         numbers = realloc(out->numbers, ((size_t)out->nnumbers + 1) * sizeof *numbers);
         if (!numbers)
             return lfuse__error(LFUSE_ERR_MEMORY, "out of host memory while a plan was made (%d numbers)",
                                 out->nnumbers + 1);
         out->numbers = numbers;
-        d->number[node] = out->nnumbers;
+        d->nodes[node].number = out->nnumbers;
         out->numbers[out->nnumbers++] = node;
     }
-    *index = d->number[node];
+    *index = d->nodes[node].number;
     return LFUSE_OK;
 }
 
@@ -32,7 +32,7 @@ static bool is_checked(const lfuse__node *n)
     return n->kind == LFUSE__CAST && n->op == LFUSE__CAST_CHECKED;
 }
 
-lfuse_status lfuse__draft_checked(lfuse__draft *d)
+lfuse_status lfuse__pass_checked(lfuse__draft *d)
 {
     lfuse__plan_body *out = d->out;
     int32_t node;

@@ -284,7 +284,7 @@ typedef struct lfuse__plan_body {
 } lfuse__plan_body;
 
 /*
- * plan.c: runs the passes. `canonical` is not kept. ERR_TYPE when the device lacks a type (f64), ERR_UNSUPPORTED when
+ * passes.c: runs the passes. `canonical` is not kept. ERR_TYPE when the device lacks a type (f64), ERR_UNSUPPORTED when
  * `exact` is asked and lacking. Of the options `disable`, `exact`, `provider` and `strassen` are read.
  */
 lfuse_status lfuse__plan_make(const lfuse_graph *canonical, const lfuse__facts *facts,

@@ -6,19 +6,16 @@
  */
 #include "common/plan/draft.h"
 
-#include <stdlib.h>
-#include <string.h>
-
 #include "common/base/error.h"
 
 /* The walk by which the only reader reads the node: through a copied view, or as one of its operands. The walker. */
 static int32_t reading(const lfuse__draft *d, int32_t node, lfuse__view *walk)
 {
-    const int32_t reader = d->reader[node];
+    const int32_t reader = d->nodes[node].reader;
     int i = 0;
 
     if (reader < 0) {
-        *walk = d->views[-2 - reader];
+        *walk = d->memory[-2 - reader].view;
         return -2 - reader;
     }
     while (lfuse__draft_operand(d, reader, i, walk) != node) i++;
@@ -35,9 +32,9 @@ static int32_t reading(const lfuse__draft *d, int32_t node, lfuse__view *walk)
 /* Whether the kernel that computes the reader can compute the node too; sets how its loop walks it. */
 static bool reachable(lfuse__draft *d, int32_t node, int32_t reader, const lfuse__view *walk)
 {
-    if (reader < 0 || !d->inlined[reader]) d->at[node] = *walk;
-    else if (!lfuse__view_compose(d, &d->at[reader], reader, walk, &d->at[node])) return false;
-    return lfuse__draft_reaches(d, node, &d->at[node]);
+    if (reader < 0 || !d->nodes[reader].inlined) d->memory[node].at = *walk;
+    else if (!lfuse__view_compose(d, &d->memory[reader].at, reader, walk, &d->memory[node].at)) return false;
+    return lfuse__draft_reaches(d, node, &d->memory[node].at);
 }
 
 /* How many operands, as large as the node, would have to be stored if the node were not computed beside them. */
@@ -48,7 +45,7 @@ static int stored_operands(const lfuse__draft *d, int32_t node)
 
     for (i = 0; i < lfuse__draft_node(d, node)->nin; i++) {
         const int32_t base = lfuse__draft_operand(d, node, i, &walk);
-        count += d->reads[base] > 1 && lfuse__draft_fuses(d, base, node, &walk) && !d->signatures[base].row;
+        count += d->nodes[base].reads > 1 && lfuse__draft_fuses(d, base, node, &walk) && !d->nodes[base].signature.row;
     }
     return count;
 }
@@ -59,49 +56,53 @@ static int stored_operands(const lfuse__draft *d, int32_t node)
  */
 static bool joins_reader(lfuse__draft *d, int32_t node)
 {
-    const int32_t reader = d->reader[node];
+    const int32_t reader = d->nodes[node].reader;
     lfuse__view walk;
     int32_t walks;
 
-    if (d->reads[node] != 1 || (reader >= 0 && d->prepared[reader] != d->prepared[node])) return false;
-    if (reader >= 0 && lfuse__draft_alone(d, reader)) return false;
+    if (d->nodes[node].reads != 1) return false;
+    if (reader >= 0 && (d->nodes[reader].prepared != d->nodes[node].prepared || lfuse__draft_alone(d, reader)))
+        return false;
     walks = reading(d, node, &walk);
     if (!lfuse__draft_once(d, walks, &walk) || !reachable(d, node, reader, &walk)) return false;
     if (reader >= 0 && lfuse__draft_node(d, reader)->kind == LFUSE__CONCAT) /* else stored in its part directly */
         return !lfuse__view_linear(d, walks, &walk);
     if (reader >= 0 && lfuse__draft_fuses(d, node, reader, &walk)) return false;
-    return !d->signatures[node].row && stored_operands(d, node) <= 1;
+    return !d->nodes[node].signature.row && stored_operands(d, node) <= 1;
 }
 
 static bool inlines(lfuse__draft *d, int32_t node)
 {
-    if (!lfuse__draft_pointwise(d, node) || d->needed[node] || d->cut[node] || lfuse__draft_alone(d, node))
+    if (!lfuse__draft_pointwise(d, node) || d->nodes[node].needed || d->nodes[node].cut || lfuse__draft_alone(d, node))
         return false;
     if (lfuse__draft_immediate(d, node)) return true;
-    if (d->results[node] || d->disable & LFUSE_NO_POINTWISE_FUSION) return false;
-    if (d->part[node] >= LFUSE__PART_MEMBER || lfuse__draft_repeats(d, node)) return false;
-    if (lfuse__draft_node(d, node)->rank == 0 && d->signatures[node].root < 0) return true;
+    if (d->nodes[node].results || d->disable & LFUSE_NO_POINTWISE_FUSION) return false;
+    if (d->nodes[node].part >= LFUSE__PART_MEMBER || lfuse__draft_repeats(d, node)) return false;
+    if (lfuse__draft_node(d, node)->rank == 0 && d->nodes[node].signature.root < 0) return true;
     return joins_reader(d, node);
 }
 
-void lfuse__draft_inline(lfuse__draft *d)
+lfuse_status lfuse__pass_inline(lfuse__draft *d)
 {
     int32_t node;
 
-    for (node = d->g->nnodes - 1; node >= 0; node--) d->inlined[node] = inlines(d, node);
+    for (node = d->g->nnodes - 1; node >= 0; node--) d->nodes[node].inlined = inlines(d, node);
+    return LFUSE_OK;
 }
 
 /* Levels between a base and the node that reads it. */
 static int distance(const lfuse__draft *d, int32_t base, int32_t node, const lfuse__view *walk)
 {
-    return !lfuse__draft_computes(d, base) || d->inlined[base] || lfuse__draft_is_part(d, base, node) ||
+    return !lfuse__draft_computes(d, base) || d->nodes[base].inlined || lfuse__draft_is_part(d, base, node) ||
            lfuse__draft_fuses(d, base, node, walk) ? 0 : 1;
 }
 
 /* The level at which another kernel than its own can have what is read. */
 static int32_t ready(const lfuse__draft *d, int32_t base)
 {
-    return d->again[base] ? d->ready[base] : d->level[base] + (lfuse__draft_computes(d, base) && !d->inlined[base]);
+    const lfuse__planned_node *n = &d->nodes[base];
+
+    return n->again ? n->ready : n->level + (lfuse__draft_computes(d, base) && !n->inlined);
 }
 
 static void earliest(lfuse__draft *d)
@@ -111,14 +112,14 @@ static void earliest(lfuse__draft *d)
     int i;
 
     for (node = 0; node < d->g->nnodes; node++) {
-        d->level[node] = d->ready[node] = 0;
+        d->nodes[node].level = d->nodes[node].ready = 0;
         if (!lfuse__draft_computes(d, node)) continue;
         for (i = 0; i < lfuse__draft_node(d, node)->nin; i++) {
             const int32_t base = lfuse__draft_operand(d, node, i, &walk), there = ready(d, base);
             const int far = distance(d, base, node, &walk);
-            const int32_t level = far ? there : d->level[base];
-            if (level > d->level[node]) d->level[node] = level;
-            if (there > d->ready[node]) d->ready[node] = there;
+            const int32_t level = far ? there : d->nodes[base].level;
+            if (level > d->nodes[node].level) d->nodes[node].level = level;
+            if (there > d->nodes[node].ready) d->nodes[node].ready = there;
         }
     }
 }
@@ -138,10 +139,10 @@ static void note_anew(const lfuse__draft *d, int32_t node, readers *all)
     int i;
 
     for (i = 0; i < lfuse__draft_node(d, node)->nin && level < INT32_MAX; i++) {
-        const int32_t base = d->views[lfuse__draft_node(d, node)->in[i]].base;
-        const int32_t before = level - (lfuse__draft_computes(d, base) && !d->inlined[base]);
-        if (d->again[base] && level < all[base].anew) all[base].anew = level;
-        if (!d->again[base] && before < all[base].any) all[base].any = before;
+        const int32_t base = d->memory[lfuse__draft_node(d, node)->in[i]].view.base;
+        const int32_t before = level - (lfuse__draft_computes(d, base) && !d->nodes[base].inlined);
+        if (d->nodes[base].again && level < all[base].anew) all[base].anew = level;
+        if (!d->nodes[base].again && before < all[base].any) all[base].any = before;
     }
 }
 
@@ -152,9 +153,9 @@ static void note_reading(const lfuse__draft *d, int32_t node, readers *all)
 
     for (i = 0; i < lfuse__draft_node(d, node)->nin; i++) {
         const int32_t base = lfuse__draft_operand(d, node, i, &walk);
-        const int32_t far = distance(d, base, node, &walk), level = d->level[node] - far;
-        if (far && d->again[base]) {
-            if (d->level[node] < all[base].anew) all[base].anew = d->level[node];
+        const int32_t far = distance(d, base, node, &walk), level = d->nodes[node].level - far;
+        if (far && d->nodes[base].again) {
+            if (d->nodes[node].level < all[base].anew) all[base].anew = d->nodes[node].level;
             continue;
         }
         if (level < all[base].any) all[base].any = level;
@@ -163,22 +164,21 @@ static void note_reading(const lfuse__draft *d, int32_t node, readers *all)
 }
 
 /* What is read moves up to its first reader, to be computed where it is used, if it can be computed in one kernel. */
-lfuse_status lfuse__draft_levels(lfuse__draft *d)
+lfuse_status lfuse__pass_levels(lfuse__draft *d)
 {
     const int32_t n = d->g->nnodes;
-    readers *all = malloc(((size_t)n + 1) * sizeof *all);
+    readers *all = lfuse__arena_array(&d->round, (size_t)n, sizeof *all);
     int32_t node;
 
-    if (!all) return lfuse__error(LFUSE_ERR_MEMORY, "out of host memory while a plan was made (%d nodes)", (int)n);
+    if (!all) return LFUSE_ERR_MEMORY;
     earliest(d);
     for (node = 0; node < n; node++) all[node] = (readers){ INT32_MAX, INT32_MAX, INT32_MAX };
     for (node = n - 1; node >= 0; node--) {
         if (!lfuse__draft_computes(d, node)) continue;
-        if (all[node].any < INT32_MAX && all[node].fused == all[node].any) d->level[node] = all[node].any;
+        if (all[node].any < INT32_MAX && all[node].fused == all[node].any) d->nodes[node].level = all[node].any;
         note_reading(d, node, all);
-        if (d->again[node]) note_anew(d, node, all);
+        if (d->nodes[node].again) note_anew(d, node, all);
     }
-    free(all);
     return LFUSE_OK;
 }
 
@@ -196,7 +196,7 @@ static void join(lfuse__draft *d, int32_t *parent, int32_t node)
 
     for (i = 0; i < lfuse__draft_node(d, node)->nin; i++) {
         const int32_t base = lfuse__draft_operand(d, node, i, &walk);
-        if (d->level[base] != d->level[node] || !lfuse__draft_fuses(d, base, node, &walk)) continue;
+        if (d->nodes[base].level != d->nodes[node].level || !lfuse__draft_fuses(d, base, node, &walk)) continue;
         a = find(parent, base);
         b = find(parent, node);
         if (a < b) parent[b] = a;
@@ -207,29 +207,27 @@ static void join(lfuse__draft *d, int32_t *parent, int32_t node)
 static bool in_region(const lfuse__draft *d, int32_t node)
 {
     return lfuse__draft_node(d, node)->kind == LFUSE__REDUCE || lfuse__draft_reduces_list(d, node) ||
-           (lfuse__draft_pointwise(d, node) && !d->inlined[node]);
+           (lfuse__draft_pointwise(d, node) && !d->nodes[node].inlined);
 }
 
-lfuse_status lfuse__draft_regions(lfuse__draft *d)
+lfuse_status lfuse__pass_regions(lfuse__draft *d)
 {
     const int32_t n = d->g->nnodes;
-    int32_t *parent = malloc(((size_t)n + 1) * sizeof *parent), *last = d->next, node;
-    lfuse_status status;
+    int32_t *parent = lfuse__arena_array(&d->round, (size_t)n, sizeof *parent), node;
 
-    if (!parent) return lfuse__error(LFUSE_ERR_MEMORY, "out of host memory while a plan was made (%d nodes)", (int)n);
+    if (!parent) return LFUSE_ERR_MEMORY;
     for (node = 0; node < n; node++) parent[node] = node;
     for (node = 0; node < n; node++)
         if (in_region(d, node)) join(d, parent, node);
-    status = lfuse__draft_siblings(d, parent);
-    if (!status) status = lfuse__draft_join_members(d, parent);
-    for (node = 0; node < n; node++) d->region[node] = in_region(d, node) ? find(parent, node) : -1;
+    LFUSE__TRY(lfuse__draft_siblings(d, parent));
+    LFUSE__TRY(lfuse__draft_join_members(d, parent));
+    for (node = 0; node < n; node++) d->nodes[node].region = in_region(d, node) ? find(parent, node) : -1;
     /* Chains in ascending order: walked backwards, each node is put in front of its region's chain. */
     for (node = 0; node < n; node++) parent[node] = -1;
     for (node = n - 1; node >= 0; node--) {
-        if (d->region[node] < 0) continue;
-        last[node] = parent[d->region[node]];
-        parent[d->region[node]] = node;
+        if (d->nodes[node].region < 0) continue;
+        d->nodes[node].next = parent[d->nodes[node].region];
+        parent[d->nodes[node].region] = node;
     }
-    free(parent);
-    return status;
+    return LFUSE_OK;
 }

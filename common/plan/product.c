@@ -89,14 +89,17 @@ static lfuse_status gemm_step(lfuse__draft *d, int32_t matmul, const lfuse__tail
     step->noperands = 3 + bias + addend;
     for (i = 0; i < 2; i++) {
         const int32_t base = lfuse__draft_operand(d, matmul, i, &walk);
-        LFUSE__TRY(lfuse__draft_operand_at(d, base, &d->home[base], &walk, &step->operands[i]));
+        LFUSE__TRY(lfuse__draft_operand_at(d, base, &d->memory[base].home, &walk, &step->operands[i]));
     }
     lfuse__view_identity(d, matmul, &walk);
     LFUSE__TRY(lfuse__draft_operand_at(d, matmul, to, &walk, &step->operands[2]));
     step->operands[2].written = true;
     if (addend)
-        LFUSE__TRY(lfuse__draft_operand_at(d, t->addend, &d->home[t->addend], &walk, &step->operands[3 + bias]));
-    if (bias) LFUSE__TRY(lfuse__draft_operand_at(d, t->bias, &d->home[t->bias], &t->bias_walk, &step->operands[3]));
+        LFUSE__TRY(lfuse__draft_operand_at(d, t->addend, &d->memory[t->addend].home, &walk, &step->operands[3 + bias]));
+    if (bias) {
+        const lfuse__home *home = &d->memory[t->bias].home;
+        LFUSE__TRY(lfuse__draft_operand_at(d, t->bias, home, &t->bias_walk, &step->operands[3]));
+    }
     step->product = (lfuse__product){ .type = operand_type(d, matmul, 0), .wide = n->type != operand_type(d, matmul, 0),
                                       .tf32 = n->op == LFUSE_PRECISION_TF32, .m = n->shape[n->rank - 2],
                                       .n = n->shape[n->rank - 1],
@@ -122,10 +125,10 @@ static lfuse_status tail_step(lfuse__draft *d, int32_t matmul, int32_t region, i
     LFUSE__TRY(lfuse__builder_create(d, region, n->rank, n->shape, &b));
     lfuse__builder_given(b, matmul, lfuse__builder_load_type(b, acc, matmul, type));
     reg = lfuse__builder_value(b, end, NULL);
-    lfuse__builder_store(b, reg, &d->home[end], end, NULL);
-    for (name = d->target[end]; name >= 0; name = d->next_target[name]) {
+    lfuse__builder_store(b, reg, &d->memory[end].home, end, NULL);
+    for (name = d->nodes[end].target; name >= 0; name = d->names[name].next_target) {
         const lfuse__home also = { .set = true, .place = LFUSE__PLACE_BOUND, .index = name };
-        if (d->home[end].place != LFUSE__PLACE_BOUND || d->home[end].index != name)
+        if (d->memory[end].home.place != LFUSE__PLACE_BOUND || d->memory[end].home.index != name)
             lfuse__builder_store(b, reg, &also, end, NULL);
     }
     status = lfuse__builder_finish(b, LFUSE__STEP_POINTWISE, step);
@@ -148,8 +151,8 @@ static lfuse_status widen_operand(lfuse__draft *d, int32_t matmul, int i, lfuse_
     lfuse__view walk;
     const int32_t base = lfuse__draft_operand(d, matmul, i, &walk);
     const lfuse__node *n = lfuse__draft_node(d, base);
-    const bool frozen = d->prepared[matmul] || n->kind == LFUSE__FROZEN || d->prepared[base];
-    lfuse__home from = d->home[base], wide;
+    const bool frozen = d->nodes[matmul].prepared || n->kind == LFUSE__FROZEN || d->nodes[base].prepared;
+    lfuse__home from = d->memory[base].home, wide;
     lfuse__builder *b;
     lfuse_status status;
     int reg;
@@ -184,12 +187,13 @@ static lfuse_status widened(lfuse__draft *d, const lfuse__unit *u, int32_t end, 
     const int32_t matmul = u->node;
     const bool follows = follows_wide(d, u);
     lfuse__step *steps = a->steps, *gemm = &steps[narrow_operands(d, matmul)];
-    lfuse__home acc = d->home[matmul];
+    lfuse__home acc = d->memory[matmul].home;
     int i, casts = 0;
 
     a->name = "widened";
     if (follows)
-        LFUSE__TRY(wide_buffer(d, matmul, d->prepared[matmul] ? LFUSE__PLACE_PREPARED : LFUSE__PLACE_SCRATCH, &acc));
+        LFUSE__TRY(wide_buffer(d, matmul, d->nodes[matmul].prepared ? LFUSE__PLACE_PREPARED : LFUSE__PLACE_SCRATCH,
+                               &acc));
     LFUSE__TRY(gemm_step(d, matmul, NULL, &acc, gemm));
     gemm->product.type = gemm->operands[2].type = LFUSE_F32;
     gemm->product.wide = false;
@@ -202,7 +206,7 @@ static lfuse_status widened(lfuse__draft *d, const lfuse__unit *u, int32_t end, 
 /* Where the bare product goes when a kernel follows: to the result's place, unless the kernel reads that place too. */
 static lfuse_status product_home(lfuse__draft *d, int32_t matmul, int32_t end, lfuse__home *acc)
 {
-    const lfuse__home *h = &d->home[end];
+    const lfuse__home *h = &d->memory[end].home;
 
     if (h->place != LFUSE__PLACE_BOUND || d->g->names[h->index].kind == LFUSE__NAME_OUTPUT) {
         *acc = *h;
@@ -222,7 +226,7 @@ static int vendor_ways(const lfuse__draft *d, const lfuse__unit *u)
 static lfuse_status make_bare(lfuse__draft *d, const lfuse__unit *u, lfuse__stage *stage)
 {
     stage->alternatives[0].name = "vendor";
-    return gemm_step(d, u->node, NULL, &d->home[u->node], stage->alternatives[0].steps);
+    return gemm_step(d, u->node, NULL, &d->memory[u->node].home, stage->alternatives[0].steps);
 }
 
 static lfuse_status make_with_tail(lfuse__draft *d, const lfuse__unit *u, const lfuse__tail *t, lfuse__stage *stage)
@@ -230,7 +234,7 @@ static lfuse_status make_with_tail(lfuse__draft *d, const lfuse__unit *u, const 
     lfuse__home acc;
 
     stage->alternatives[0].name = "vendor-epilogue";
-    LFUSE__TRY(gemm_step(d, u->node, t, &d->home[t->end], stage->alternatives[0].steps));
+    LFUSE__TRY(gemm_step(d, u->node, t, &d->memory[t->end].home, stage->alternatives[0].steps));
     stage->alternatives[1].name = "vendor+pointwise";
     LFUSE__TRY(product_home(d, u->node, t->end, &acc));
     LFUSE__TRY(gemm_step(d, u->node, NULL, &acc, &stage->alternatives[1].steps[0]));
@@ -273,12 +277,13 @@ static lfuse_status region_step(lfuse__draft *d, const lfuse__unit *u, const lfu
 
 static lfuse_status make_with_region(lfuse__draft *d, const lfuse__unit *u, lfuse__stage *stage)
 {
-    lfuse__home acc = d->home[u->node];
+    lfuse__home acc = d->memory[u->node].home;
     bool made;
 
-    if (acc.set && d->target[u->node] >= 0 && d->next_target[d->target[u->node]] >= 0) return LFUSE_OK;
+    if (acc.set && d->nodes[u->node].target >= 0 && d->names[d->nodes[u->node].target].next_target >= 0)
+        return LFUSE_OK;
     if (!acc.set) {
-        acc.place = d->prepared[u->node] ? LFUSE__PLACE_PREPARED : LFUSE__PLACE_SCRATCH;
+        acc.place = d->nodes[u->node].prepared ? LFUSE__PLACE_PREPARED : LFUSE__PLACE_SCRATCH;
         acc.set = true;
         LFUSE__TRY(lfuse__draft_buffer(d, u->node, acc.place, &acc.index));
     }
@@ -301,7 +306,7 @@ static lfuse_status make_both(lfuse__draft *d, const lfuse__unit *u, lfuse__stag
     LFUSE__TRY(lfuse__make_native(d, u, stage));
     if (d->changed) return LFUSE_OK; /* there is another round */
     stage->alternatives[0].steps[0].product.ahead = !d->both;
-    status = u->tail < 0 || (lfuse__product_tail(d, u->node) == u->tail && !d->home[u->node].set)
+    status = u->tail < 0 || (lfuse__product_tail(d, u->node) == u->tail && !d->memory[u->node].home.set)
                  ? make_vendor(d, u, &vendor)
                  : make_with_region(d, u, &vendor);
     all = status ? NULL : realloc(stage->alternatives, (1 + (size_t)vendor.nalternatives) * sizeof *all);
@@ -353,7 +358,7 @@ lfuse_status lfuse__make_product(lfuse__draft *d, const lfuse__unit *u, lfuse__s
 {
     int i, k;
 
-    if (d->levels[u->node]) return lfuse__make_strassen(d, u, stage);
+    if (d->nodes[u->node].levels) return lfuse__make_strassen(d, u, stage);
     LFUSE__TRY(lfuse__draft_both(d, u->node)     ? make_both(d, u, stage)
                : lfuse__draft_native(d, u->node) ? lfuse__make_native(d, u, stage)
                                                  : make_vendor_first(d, u, stage));

@@ -20,9 +20,9 @@ static bool plain(const lfuse__draft *d, int32_t matmul)
     int i;
 
     if (d->disable & (LFUSE_NO_COLUMN_SUMS | LFUSE_NO_ROW_FUSION) || n->list || n->rank != 2 ||
-        n->op == LFUSE_PRECISION_TF32 || d->levels[matmul] || lfuse__register_type((lfuse_type)n->type) != LFUSE_F32 ||
-        !lfuse__tiles_fit(d->facts) || lfuse__draft_both(d, matmul) || !lfuse__draft_native(d, matmul) ||
-        lfuse__draft_turned(d, matmul, 0))
+        n->op == LFUSE_PRECISION_TF32 || lfuse__register_type((lfuse_type)n->type) != LFUSE_F32 ||
+        d->nodes[matmul].levels || !lfuse__tiles_fit(d->facts) || lfuse__draft_both(d, matmul) ||
+        !lfuse__draft_native(d, matmul) || lfuse__draft_turned(d, matmul, 0))
         return false;
     for (i = 0; i < 2; i++)
         if (lfuse__prologue(d, matmul, i) >= 0) return false;
@@ -46,9 +46,9 @@ static bool holds(const lfuse__draft *d, int32_t node, const lfuse__node *produc
 {
     const lfuse__node *n = lfuse__draft_node(d, node);
 
-    if (n->list || d->again[node] || !lfuse__draft_pointwise(d, node) || d->part[node] != LFUSE__PART_NONE)
+    if (n->list || d->nodes[node].again || !lfuse__draft_pointwise(d, node) || d->nodes[node].part != LFUSE__PART_NONE)
         return false;
-    return d->signatures[node].row || (n->rank == 2 && !memcmp(n->shape, product->shape, 2 * sizeof *n->shape));
+    return d->nodes[node].signature.row || (n->rank == 2 && !memcmp(n->shape, product->shape, 2 * sizeof *n->shape));
 }
 
 bool lfuse__product_sums(const lfuse__draft *d, int32_t matmul, int32_t region)
@@ -58,7 +58,7 @@ bool lfuse__product_sums(const lfuse__draft *d, int32_t matmul, int32_t region)
     int sums = 0;
 
     if (!plain(d, matmul)) return false;
-    for (node = region; node >= 0; node = d->next[node]) {
+    for (node = region; node >= 0; node = d->nodes[node].next) {
         if (sums_rows(d, node, product)) sums++;
         else if (!holds(d, node, product)) return false;
     }
@@ -113,7 +113,7 @@ static lfuse_status row_step(lfuse__draft *d, const lfuse__unit *u, lfuse__step 
 /* The product lies in memory there, whether it does elsewhere or not. */
 static lfuse_status make_apart(lfuse__draft *d, const lfuse__unit *u, lfuse__alternative *a, bool *fits)
 {
-    const lfuse__home before = d->home[u->node];
+    const lfuse__home before = d->memory[u->node].home;
     lfuse__unit bare = *u;
     lfuse_status status = lfuse__draft_house(d, u->node);
 
@@ -121,7 +121,7 @@ static lfuse_status make_apart(lfuse__draft *d, const lfuse__unit *u, lfuse__alt
     a->name = "native+rows";
     if (!status) status = lfuse__native_step(d, &bare, &a->steps[0], fits);
     if (!status && *fits) status = row_step(d, u, &a->steps[1], fits);
-    d->home[u->node] = before;
+    d->memory[u->node].home = before;
     return status;
 }
 

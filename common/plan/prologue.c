@@ -43,10 +43,10 @@ static double work_of(const lfuse__draft *d, int32_t region, int32_t base)
     int32_t node;
     int i;
 
-    for (node = region; node >= 0; node = d->next[node]) {
+    for (node = region; node >= 0; node = d->nodes[node].next) {
         const lfuse__node *n = lfuse__draft_node(d, node);
-        if (!lfuse__native_holds(d, node, like) || d->results[node] || d->target[node] >= 0) return -1;
-        if (node != base && (lfuse__draft_stored(d, node) || d->outside[node])) return -1;
+        if (!lfuse__native_holds(d, node, like) || d->nodes[node].results || d->nodes[node].target >= 0) return -1;
+        if (node != base && (lfuse__draft_stored(d, node) || d->nodes[node].outside)) return -1;
         for (i = 0; i < n->nin; i++)
             if (lfuse__draft_node(d, lfuse__draft_operand(d, node, i, &walk))->kind == LFUSE__MATMUL) return -1;
         work += n->kind == LFUSE__POINTWISE ? lfuse__op_weight((lfuse__op)n->op) : 1;
@@ -68,12 +68,12 @@ static bool whole(const lfuse__draft *d, int32_t base, const lfuse__view *walk)
 
 static bool another_product_follows(const lfuse__draft *d, int32_t matmul)
 {
-    const int32_t reader = d->reader[matmul];
+    const int32_t reader = d->nodes[matmul].reader;
     int32_t node;
 
-    if (d->needed[matmul]) return true;
-    for (node = reader < 0 ? -1 : d->region[reader]; node >= 0; node = d->next[node])
-        if (d->needed[node]) return true;
+    if (d->nodes[matmul].needed) return true;
+    for (node = reader < 0 ? -1 : d->nodes[reader].region; node >= 0; node = d->nodes[node].next)
+        if (d->nodes[node].needed) return true;
     return false;
 }
 
@@ -91,7 +91,7 @@ static bool plain(const lfuse__draft *d, int32_t matmul)
     const lfuse__node *n = lfuse__draft_node(d, matmul);
 
     return !(d->disable & LFUSE_NO_PROLOGUE) && !n->list && n->rank == 2 && n->op != LFUSE_PRECISION_TF32 &&
-           !d->levels[matmul] && !lfuse__draft_both(d, matmul);
+           !d->nodes[matmul].levels && !lfuse__draft_both(d, matmul);
 }
 
 /* The prologue, whoever computes the product. */
@@ -103,11 +103,12 @@ static int32_t region_of(const lfuse__draft *d, int32_t matmul, int i)
 
     if (!plain(d, matmul)) return -1;
     base = lfuse__draft_operand(d, matmul, i, &walk);
-    if (d->region[base] < 0 || d->reads[base] != 1 || d->cut[base] || d->prepared[base] != d->prepared[matmul] ||
+    if (d->nodes[base].region < 0 || d->nodes[base].reads != 1 || d->nodes[base].cut ||
+        d->nodes[base].prepared != d->nodes[matmul].prepared ||
         lfuse__draft_operand(d, matmul, 1 - i, &other) == base || !whole(d, base, &walk))
         return -1;
-    work = work_of(d, d->region[base], base);
-    return work >= 0 && light(d, matmul, i, work) ? d->region[base] : -1;
+    work = work_of(d, d->nodes[base].region, base);
+    return work >= 0 && light(d, matmul, i, work) ? d->nodes[base].region : -1;
 }
 
 bool lfuse__prologue_pays(const lfuse__draft *d, int32_t matmul)
@@ -134,7 +135,7 @@ bool lfuse__prologue_cut(lfuse__draft *d, int32_t matmul)
 
     for (i = 0; i < 2; i++) {
         if (lfuse__prologue(d, matmul, i) < 0) continue;
-        d->cut[lfuse__draft_operand(d, matmul, i, &walk)] = any = true;
+        d->nodes[lfuse__draft_operand(d, matmul, i, &walk)].cut = any = true;
     }
     return any;
 }

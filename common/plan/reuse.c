@@ -12,7 +12,6 @@
 #include "common/plan/draft.h"
 
 #include <ctype.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "common/base/error.h"
@@ -95,10 +94,11 @@ static bool within(const cone *c, int32_t node)
     const lfuse__draft *d = c->d;
     const lfuse__node_kind kind = (lfuse__node_kind)lfuse__draft_node(d, node)->kind;
 
-    if (d->solid[node] || (kind != LFUSE__POINTWISE && kind != LFUSE__CAST) || d->prepared[node]) return false;
-    if (d->inlined[node] || d->again[node]) return true;
-    return !d->outside[node] && !d->results[node] && !d->needed[node] && !d->cut[node] &&
-           d->region[node] == d->region[c->value] && !d->signatures[node].row;
+    if (d->nodes[node].solid || (kind != LFUSE__POINTWISE && kind != LFUSE__CAST) ||
+        d->nodes[node].prepared) return false;
+    if (d->nodes[node].inlined || d->nodes[node].again) return true;
+    return !d->nodes[node].outside && !d->nodes[node].results && !d->nodes[node].needed && !d->nodes[node].cut &&
+           d->nodes[node].region == d->nodes[c->value].region && !d->nodes[node].signature.row;
 }
 
 /* Whether a leaf can be read by another kernel; of inputs that are updated the old contents may be gone by then. */
@@ -107,10 +107,11 @@ static bool readable(const cone *c, int32_t base)
     const lfuse__draft *d = c->d;
     const lfuse__node *n = lfuse__draft_node(d, base);
 
-    if (d->inlined[base]) return false; /* a look-up, a copied view */
+    if (d->nodes[base].inlined) return false; /* a look-up, a copied view */
     if (n->name >= 0) return d->g->names[n->name].update < 0;
-    if (!lfuse__draft_computes(d, base) || d->outside[base] || d->results[base]) return true;
-    return d->prepared[base] || (n->kind == LFUSE__REDUCE || (d->signatures[base].row && !d->solid[base]));
+    if (!lfuse__draft_computes(d, base) || d->nodes[base].outside || d->nodes[base].results) return true;
+    return d->nodes[base].prepared || n->kind == LFUSE__REDUCE ||
+           (d->nodes[base].signature.row && !d->nodes[base].solid);
 }
 
 static void add_node(cone *c, int32_t node)
@@ -159,40 +160,32 @@ static lfuse_status list_readings(lfuse__draft *d, readings *r)
     int i;
 
     r->d = d;
-    r->first = calloc((size_t)n + 2, sizeof *r->first);
-    r->who = malloc((3 * (size_t)n + 1) * sizeof *r->who);
-    r->copied = calloc((size_t)n + 1, sizeof *r->copied);
-    if (!r->first || !r->who || !r->copied)
-        return lfuse__error(LFUSE_ERR_MEMORY, "out of host memory while a plan was made (%d nodes)", (int)n);
+    r->first = lfuse__arena_array(&d->round, (size_t)n + 2, sizeof *r->first);
+    r->who = lfuse__arena_array(&d->round, 3 * (size_t)n, sizeof *r->who);
+    r->copied = lfuse__arena_array(&d->round, (size_t)n, sizeof *r->copied);
+    if (!r->first || !r->who || !r->copied) return LFUSE_ERR_MEMORY;
     for (node = 0; node < n; node++)
         for (i = 0; lfuse__draft_computes(d, node) && i < lfuse__draft_node(d, node)->nin; i++)
-            r->first[d->views[lfuse__draft_node(d, node)->in[i]].base + 2]++;
+            r->first[d->memory[lfuse__draft_node(d, node)->in[i]].view.base + 2]++;
     for (node = 0; node < n; node++) r->first[node + 1] += r->first[node];
     for (node = 0; node < n; node++)
         for (i = 0; lfuse__draft_computes(d, node) && i < lfuse__draft_node(d, node)->nin; i++) {
-            const int32_t base = d->views[lfuse__draft_node(d, node)->in[i]].base;
+            const int32_t base = d->memory[lfuse__draft_node(d, node)->in[i]].view.base;
             r->who[r->first[base + 1]++] = node;
             if (lfuse__draft_node(d, node)->kind == LFUSE__CONCAT) r->copied[base] = true;
         }
     for (i = 0; i < d->g->nnames; i++) {
         const lfuse__name *name = &d->g->names[i];
-        if (name->kind == LFUSE__NAME_OUTPUT) r->copied[d->views[name->node].base] = true;
-        if (name->update >= 0) r->copied[d->views[name->update].base] = true;
+        if (name->kind == LFUSE__NAME_OUTPUT) r->copied[d->memory[name->node].view.base] = true;
+        if (name->update >= 0) r->copied[d->memory[name->update].view.base] = true;
     }
     return LFUSE_OK;
-}
-
-static void free_readings(readings *r)
-{
-    free(r->copied);
-    free(r->who);
-    free(r->first);
 }
 
 /* The node whose kernel computes `reader`: itself, or the one that it is inlined in; -1: not one alone. */
 static int32_t kernel_of(const lfuse__draft *d, int32_t reader)
 {
-    while (reader >= 0 && d->inlined[reader]) reader = d->reads[reader] == 1 ? d->reader[reader] : -1;
+    while (reader >= 0 && d->nodes[reader].inlined) reader = d->nodes[reader].reads == 1 ? d->nodes[reader].reader : -1;
     return reader;
 }
 
@@ -210,7 +203,8 @@ static bool reaches(const lfuse__draft *d, int32_t value, int32_t reader)
         if (lfuse__draft_operand(d, reader, i, &walk) != value) continue;
         if (!lfuse__draft_once(d, walker, &walk)) return false;
         all = walk;
-        if (d->inlined[reader] && !lfuse__view_compose(d, &d->at[reader], reader, &walk, &all)) return false;
+        if (d->nodes[reader].inlined && !lfuse__view_compose(d, &d->memory[reader].at, reader, &walk, &all))
+            return false;
         add(&c, value, &all, walker, 0);
     }
     return !c.fails;
@@ -221,9 +215,9 @@ static bool reads(const lfuse__draft *d, int32_t region, int32_t base)
     int32_t node;
     int i;
 
-    for (node = region; node >= 0; node = d->next[node])
+    for (node = region; node >= 0; node = d->nodes[node].next)
         for (i = 0; i < lfuse__draft_node(d, node)->nin; i++)
-            if (d->views[lfuse__draft_node(d, node)->in[i]].base == base) return true;
+            if (d->memory[lfuse__draft_node(d, node)->in[i]].view.base == base) return true;
     return false;
 }
 
@@ -234,8 +228,8 @@ static bool alone(const lfuse__draft *d, int32_t value)
 {
     int32_t node;
 
-    for (node = d->region[value]; node >= 0; node = d->next[node]) {
-        if (node != value && (d->outside[node] || d->results[node])) return false;
+    for (node = d->nodes[value].region; node >= 0; node = d->nodes[node].next) {
+        if (node != value && (d->nodes[node].outside || d->nodes[node].results)) return false;
         if (lfuse__draft_node(d, node)->kind == LFUSE__REDUCE || lfuse__draft_reduces_list(d, node)) return false;
     }
     return true;
@@ -246,7 +240,7 @@ static bool repeats(const lfuse__draft *d, int32_t value)
 {
     int32_t node;
 
-    for (node = d->region[value]; node >= 0; node = d->next[node])
+    for (node = d->nodes[value].region; node >= 0; node = d->nodes[node].next)
         if (lfuse__draft_repeats(d, node)) return true;
     return false;
 }
@@ -257,15 +251,16 @@ static bool candidate(const readings *r, int32_t node)
     const lfuse__node *n = lfuse__draft_node(d, node);
 
     return (n->kind == LFUSE__POINTWISE || n->kind == LFUSE__CAST) && lfuse__draft_pointwise(d, node) &&
-           !d->solid[node] && d->outside[node] && !d->inlined[node] && !d->results[node] && !d->needed[node] &&
-           !d->cut[node] && !repeats(d, node) &&
-           !d->prepared[node] && !r->copied[node] && !d->signatures[node].row && n->rank != 0;
+           !d->nodes[node].solid && d->nodes[node].outside && !d->nodes[node].inlined && !d->nodes[node].results &&
+           !d->nodes[node].needed &&
+           !d->nodes[node].cut && !repeats(d, node) &&
+           !d->nodes[node].prepared && !r->copied[node] && !d->nodes[node].signature.row && n->rank != 0;
 }
 
 /* Counts one kernel that reads the value from another's, and what it would have to load. False: too much to tell. */
 static bool count_kernel(const lfuse__draft *d, int32_t kernel, const cone *c, int32_t *seen, lfuse__reuse *of)
 {
-    const int32_t region = d->region[kernel];
+    const int32_t region = d->nodes[kernel].region;
     int i;
 
     for (i = 0; i < of->kernels; i++)
@@ -294,7 +289,7 @@ static bool recomputes(const readings *r, int32_t value)
     for (i = r->first[value]; i < r->first[value + 1] && !c.fails; i++) {
         const int32_t kernel = kernel_of(d, r->who[i]);
         if (kernel < 0 || lfuse__draft_alone(d, kernel) || !reaches(d, value, r->who[i])) return false;
-        if (d->region[kernel] == d->region[value]) continue;
+        if (d->nodes[kernel].region == d->nodes[value].region) continue;
         if (!count_kernel(d, kernel, &c, seen, &of)) return false;
     }
     return !c.fails && of.kernels && lfuse__reuse_recomputes(&of);
@@ -310,7 +305,7 @@ static void choose(lfuse__draft *d, int32_t value)
     lfuse__view_identity(d, value, &own);
     add(&c, value, &own, value, 0);
     for (i = 0; i < c.nnodes; i++)
-        if (!d->inlined[c.nodes[i]]) d->again[c.nodes[i]] = true;
+        if (!d->nodes[c.nodes[i]].inlined) d->nodes[c.nodes[i]].again = true;
     d->changed = true;
 }
 
@@ -322,30 +317,43 @@ static void check(const readings *r, int32_t value)
 
     for (i = r->first[value]; i < r->first[value + 1]; i++) {
         const int32_t who = r->who[i];
-        if (!d->inlined[who] && d->region[who] == d->region[value]) continue;
+        if (!d->nodes[who].inlined && d->nodes[who].region == d->nodes[value].region) continue;
         if (kernel_of(d, who) >= 0 && reaches(d, value, who)) continue;
-        d->again[value] = false;
+        d->nodes[value].again = false;
         d->changed = true;
         return;
     }
 }
 
-lfuse_status lfuse__draft_reuse(lfuse__draft *d)
+static bool is_off(const lfuse__draft *d)
 {
-    const bool off = d->disable & (LFUSE_NO_POINTWISE_FUSION | LFUSE_NO_RECOMPUTE);
-    readings r = { .d = d };
-    lfuse_status status = LFUSE_OK;
+    return d->disable & (LFUSE_NO_POINTWISE_FUSION | LFUSE_NO_RECOMPUTE);
+}
+
+lfuse_status lfuse__pass_keep_recomputed(lfuse__draft *d)
+{
+    readings r;
     int32_t node;
 
-    if (off || (d->weighed && !d->any_again)) return LFUSE_OK;
-    status = list_readings(d, &r);
-    for (node = 0; node < d->g->nnodes && !status; node++) {
-        if (d->again[node] && d->weighed) check(&r, node);
-        if (d->weighed || !candidate(&r, node) || !recomputes(&r, node)) continue;
+    if (is_off(d) || !d->any_again) return LFUSE_OK;
+    LFUSE__TRY(list_readings(d, &r));
+    for (node = 0; node < d->g->nnodes; node++)
+        if (d->nodes[node].again) check(&r, node);
+    return LFUSE_OK;
+}
+
+lfuse_status lfuse__pass_recompute(lfuse__draft *d)
+{
+    readings r;
+    int32_t node;
+
+    if (is_off(d) || d->weighed) return LFUSE_OK;
+    LFUSE__TRY(list_readings(d, &r));
+    for (node = 0; node < d->g->nnodes; node++) {
+        if (!candidate(&r, node) || !recomputes(&r, node)) continue;
         choose(d, node);
         d->any_again = true;
     }
     d->weighed = true;
-    free_readings(&r);
-    return status;
+    return LFUSE_OK;
 }

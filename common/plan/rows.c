@@ -11,7 +11,7 @@
 /* A node that has a home is stored there and under all its names, and unrounded where others read it so. */
 static void store_all(lfuse__draft *d, lfuse__builder *b, int32_t node, const lfuse__unit_loop *loop)
 {
-    const lfuse__home *home = &d->home[node];
+    const lfuse__home *home = &d->memory[node].home;
     lfuse__view walk;
     int32_t name;
     int reg;
@@ -19,10 +19,10 @@ static void store_all(lfuse__draft *d, lfuse__builder *b, int32_t node, const lf
     if (!lfuse__draft_stored(d, node)) return;
     lfuse__draft_frame(d, node, loop, &walk);
     reg = lfuse__builder_value(b, node, &walk);
-    if (d->wide[node].set) lfuse__builder_store_wide(b, reg, node, &walk);
+    if (d->memory[node].wide.set) lfuse__builder_store_wide(b, reg, node, &walk);
     if (!home->set) return;
     lfuse__builder_store(b, reg, home, node, &walk);
-    for (name = d->target[node]; name >= 0; name = d->next_target[name]) {
+    for (name = d->nodes[node].target; name >= 0; name = d->names[name].next_target) {
         const lfuse__home also = { .set = true, .place = LFUSE__PLACE_BOUND, .index = name };
         if (home->place != LFUSE__PLACE_BOUND || home->index != name) lfuse__builder_store(b, reg, &also, node, &walk);
     }
@@ -32,7 +32,7 @@ void lfuse__region_stores(lfuse__draft *d, lfuse__builder *b, int32_t region, co
 {
     int32_t node;
 
-    for (node = region; node >= 0; node = d->next[node]) store_all(d, b, node, loop);
+    for (node = region; node >= 0; node = d->nodes[node].next) store_all(d, b, node, loop);
 }
 
 static lfuse_status split_region(lfuse__draft *d, int32_t region)
@@ -41,12 +41,13 @@ static lfuse_status split_region(lfuse__draft *d, int32_t region)
     lfuse_status status;
     int count = 0;
 
-    for (node = region; node >= 0 && d->grouped[region]; node = d->next[node]) d->apart[node] = d->changed = true;
-    if (d->grouped[region]) return LFUSE_OK;
-    for (node = region; node >= 0; node = d->next[node]) count++;
+    for (node = region; node >= 0 && d->nodes[region].grouped; node = d->nodes[node].next)
+        d->nodes[node].apart = d->changed = true;
+    if (d->nodes[region].grouped) return LFUSE_OK;
+    for (node = region; node >= 0; node = d->nodes[node].next) count++;
     roots = malloc((size_t)count * sizeof *roots);
     if (!roots) return lfuse__error(LFUSE_ERR_MEMORY, "out of host memory while a plan was made (%d nodes)", count);
-    for (count = 0, node = region; node >= 0; node = d->next[node]) roots[count++] = node;
+    for (count = 0, node = region; node >= 0; node = d->nodes[node].next) roots[count++] = node;
     status = lfuse__draft_split(d, region, roots, count);
     free(roots);
     return status;
@@ -55,17 +56,17 @@ static lfuse_status split_region(lfuse__draft *d, int32_t region)
 /* The reduction of a region of kind LINES. */
 static const lfuse__node *line_of(const lfuse__draft *d, int32_t region)
 {
-    while (lfuse__draft_node(d, region)->kind != LFUSE__LINE_REDUCE) region = d->next[region];
+    while (lfuse__draft_node(d, region)->kind != LFUSE__LINE_REDUCE) region = d->nodes[region].next;
     return lfuse__draft_node(d, region);
 }
 
 /* All lists of the region's nodes are congruent: the one that tells most. */
 static int list_of(const lfuse__draft *d, lfuse__step_kind kind, int32_t node)
 {
-    int list = kind == LFUSE__STEP_MEMBERS ? lfuse__draft_members_list(d, node) : d->list[node];
+    int list = kind == LFUSE__STEP_MEMBERS ? lfuse__draft_members_list(d, node) : d->nodes[node].list;
 
-    for (; node >= 0 && kind != LFUSE__STEP_MEMBERS && d->region[node] >= 0; node = d->next[node])
-        list = lfuse__draft_better_list(d, list, d->list[node]);
+    for (; node >= 0 && kind != LFUSE__STEP_MEMBERS && d->nodes[node].region >= 0; node = d->nodes[node].next)
+        list = lfuse__draft_better_list(d, list, d->nodes[node].list);
     return list;
 }
 
@@ -93,22 +94,22 @@ static lfuse__step_kind kind_of(lfuse__draft *d, int32_t region, int32_t *over)
     int32_t node;
 
     *over = region;
-    for (node = region; node >= 0; node = d->next[node]) {
+    for (node = region; node >= 0; node = d->nodes[node].next) {
         reduces = reduces || lfuse__draft_node(d, node)->kind == LFUSE__REDUCE;
         members = members || lfuse__draft_reduces_list(d, node);
         lines = lines || lfuse__draft_node(d, node)->kind == LFUSE__LINE_REDUCE;
-        if (!d->signatures[node].row && !elements) *over = node;
-        elements = elements || !d->signatures[node].row;
+        if (!d->nodes[node].signature.row && !elements) *over = node;
+        elements = elements || !d->nodes[node].signature.row;
     }
-    for (node = region; node >= 0 && members; node = d->next[node]) {
-        if (d->part[node] != LFUSE__PART_ELEMENT || !lfuse__draft_stored(d, node)) continue;
-        d->cut[node] = d->changed = true;
+    for (node = region; node >= 0 && members; node = d->nodes[node].next) {
+        if (d->nodes[node].part != LFUSE__PART_ELEMENT || !lfuse__draft_stored(d, node)) continue;
+        d->nodes[node].cut = d->changed = true;
     }
     if (members) return lines ? LFUSE__STEP_LINES : LFUSE__STEP_MEMBERS;
     if (reduces) return LFUSE__STEP_ROWS;
-    for (node = region; node >= 0 && elements; node = d->next[node]) {
-        if (!d->signatures[node].row || !lfuse__draft_stored(d, node) || d->cut[node]) continue;
-        d->cut[node] = d->changed = true;
+    for (node = region; node >= 0 && elements; node = d->nodes[node].next) {
+        if (!d->nodes[node].signature.row || !lfuse__draft_stored(d, node) || d->nodes[node].cut) continue;
+        d->nodes[node].cut = d->changed = true;
     }
     return lfuse__draft_node(d, region)->list ? LFUSE__STEP_MULTI : LFUSE__STEP_POINTWISE;
 }
@@ -118,7 +119,7 @@ static void loop_of(const lfuse__draft *d, int32_t over, lfuse__step_kind kind, 
 {
     lfuse__draft_loop(d, over, loop);
     if (kind == LFUSE__STEP_ROWS) return;
-    if (d->signatures[over].row) loop->rank -= loop->naxes;
+    if (d->nodes[over].signature.row) loop->rank -= loop->naxes;
     loop->naxes = 0;
 }
 

@@ -28,10 +28,10 @@ lfuse_status lfuse__make_scatter(lfuse__draft *d, const lfuse__unit *u, lfuse__s
     step->noperands = 3;
     for (i = 0; i < 2; i++) {
         const int32_t base = lfuse__draft_operand(d, u->node, i, &walk);
-        LFUSE__TRY(lfuse__draft_operand_at(d, base, &d->home[base], &walk, &step->operands[i]));
+        LFUSE__TRY(lfuse__draft_operand_at(d, base, &d->memory[base].home, &walk, &step->operands[i]));
     }
     lfuse__view_identity(d, u->node, &walk);
-    LFUSE__TRY(lfuse__draft_operand_at(d, u->node, &d->home[u->node], &walk, &step->operands[2]));
+    LFUSE__TRY(lfuse__draft_operand_at(d, u->node, &d->memory[u->node].home, &walk, &step->operands[2]));
     step->operands[2].written = true;
     return LFUSE_OK;
 }

@@ -28,7 +28,7 @@ typedef struct load {
 
 static const lfuse__node *loop_of(const lfuse__draft *d, int32_t node)
 {
-    const int32_t root = d->signatures[node].root;
+    const int32_t root = d->nodes[node].signature.root;
 
     return lfuse__draft_node(d, root < 0 ? node : lfuse__draft_node(d, root)->in[0]);
 }
@@ -53,10 +53,10 @@ static int by_walk(const lfuse__view *a, const lfuse__view *b)
 
 static int by_kernel(const reading *x, const reading *y)
 {
-    const int32_t s = x->d->level[x->node], t = y->d->level[y->node];
+    const int32_t s = x->d->nodes[x->node].level, t = y->d->nodes[y->node].level;
 
     if (s != t) return s < t ? -1 : 1;
-    if (x->d->prepared[x->node] != y->d->prepared[y->node]) return x->d->prepared[x->node] ? -1 : 1;
+    if (x->d->nodes[x->node].prepared != y->d->nodes[y->node].prepared) return x->d->nodes[x->node].prepared ? -1 : 1;
     return by_shape(x->loop, y->loop);
 }
 
@@ -76,9 +76,9 @@ static bool reads_elements(const lfuse__draft *d, int32_t node, int i, reading *
     const int32_t base = lfuse__draft_operand(d, node, i, &r->walk);
     int k;
 
-    if (d->inlined[base] || lfuse__draft_immediate(d, base) || r->walk.gathered >= 0) return false;
-    if (d->level[base] == d->level[node] && lfuse__draft_fuses(d, base, node, &r->walk)) return false;
-    if (d->again[base] || (d->signatures[node].row && n->kind != LFUSE__REDUCE)) return false;
+    if (d->nodes[base].inlined || lfuse__draft_immediate(d, base) || r->walk.gathered >= 0) return false;
+    if (d->nodes[base].level == d->nodes[node].level && lfuse__draft_fuses(d, base, node, &r->walk)) return false;
+    if (d->nodes[base].again || (d->nodes[node].signature.row && n->kind != LFUSE__REDUCE)) return false;
     *r = (reading){ d, node, loop_of(d, node), r->walk };
     if (n->list) return n->rank && lfuse__draft_node(d, base)->list && lfuse__draft_node(d, base)->rank == n->rank;
     for (k = 0; k < r->loop->rank; k++)
@@ -101,13 +101,13 @@ static void weigh(const lfuse__draft *d, int32_t *parent, load *loads)
     for (node = 0; node < d->g->nnodes; node++) {
         const lfuse__node *n = lfuse__draft_node(d, node);
         load *of = &loads[find(parent, node)];
-        if (n->kind != LFUSE__REDUCE && (!lfuse__draft_pointwise(d, node) || d->inlined[node])) continue;
+        if (n->kind != LFUSE__REDUCE && (!lfuse__draft_pointwise(d, node) || d->nodes[node].inlined)) continue;
         of->instructions++;
-        of->operands += d->results[node] || d->needed[node];
+        of->operands += d->nodes[node].results || d->nodes[node].needed;
         for (i = 0; i < n->nin; i++) {
             const int32_t base = lfuse__draft_operand(d, node, i, &walk);
             if (lfuse__draft_immediate(d, base)) continue;
-            if (d->level[base] == d->level[node] && lfuse__draft_fuses(d, base, node, &walk)) continue;
+            if (d->nodes[base].level == d->nodes[node].level && lfuse__draft_fuses(d, base, node, &walk)) continue;
             of->operands++;
         }
     }
@@ -148,13 +148,13 @@ static bool lists_fit(const lfuse__draft *d, int32_t *parent, int32_t a, int32_t
 
     for (node = 0; node < d->g->nnodes; node++) {
         const lfuse__node *n = lfuse__draft_node(d, node);
-        if (!lfuse__draft_pointwise(d, node) || d->inlined[node]) continue;
+        if (!lfuse__draft_pointwise(d, node) || d->nodes[node].inlined) continue;
         if (find(parent, node) != a && find(parent, node) != b) continue;
-        if ((d->results[node] || d->needed[node]) && !add_result(d, node, set, &count, most)) return false;
+        if ((d->nodes[node].results || d->nodes[node].needed) && !add_result(d, node, set, &count, most)) return false;
         for (i = 0; i < n->nin; i++) {
             const int32_t base = lfuse__draft_operand(d, node, i, &walk);
             if (lfuse__draft_immediate(d, base)) continue;
-            if (d->level[base] == d->level[node] && lfuse__draft_fuses(d, base, node, &walk)) continue;
+            if (d->nodes[base].level == d->nodes[node].level && lfuse__draft_fuses(d, base, node, &walk)) continue;
             if (!add(set, &count, most, base)) return false;
         }
     }
@@ -188,7 +188,7 @@ static void unite(lfuse__draft *d, int32_t *parent, const reading *x, const read
 {
     const int32_t a = find(parent, x->node), b = find(parent, y->node), low = a < b ? a : b, high = a < b ? b : a;
 
-    if (a == b || d->apart[x->node] || d->apart[y->node] || lfuse__draft_alone(d, x->node) ||
+    if (a == b || d->nodes[x->node].apart || d->nodes[y->node].apart || lfuse__draft_alone(d, x->node) ||
         lfuse__draft_alone(d, y->node) || !fits(d, &loads[a], &loads[b], x->loop) ||
         (x->loop->list && !lists_fit(d, parent, a, b)))
         return;
@@ -196,7 +196,7 @@ static void unite(lfuse__draft *d, int32_t *parent, const reading *x, const read
     loads[low].operands += loads[high].operands - 1;
     loads[low].instructions += loads[high].instructions;
     if (loads[low].root < 0) loads[low].root = loads[high].root;
-    d->grouped[low] = true;
+    d->nodes[low].grouped = true;
 }
 
 /* All readings, in an order in which those that go together are neighbours. */
@@ -207,8 +207,8 @@ static int collect(const lfuse__draft *d, reading *all)
 
     for (node = 0; node < d->g->nnodes; node++) {
         const lfuse__node *n = lfuse__draft_node(d, node);
-        if (n->kind != LFUSE__REDUCE && (!lfuse__draft_pointwise(d, node) || d->inlined[node])) continue;
-        if (d->part[node] != LFUSE__PART_NONE) continue; /* members.c has a say in these */
+        if (n->kind != LFUSE__REDUCE && (!lfuse__draft_pointwise(d, node) || d->nodes[node].inlined)) continue;
+        if (d->nodes[node].part != LFUSE__PART_NONE) continue; /* members.c has a say in these */
         for (i = 0; i < n->nin; i++) count += reads_elements(d, node, i, &all[count]);
     }
     qsort(all, (size_t)count, sizeof *all, by_reading);
@@ -218,19 +218,15 @@ static int collect(const lfuse__draft *d, reading *all)
 lfuse_status lfuse__draft_siblings(lfuse__draft *d, int32_t *parent)
 {
     const int32_t n = d->g->nnodes;
-    reading *all = malloc((3 * (size_t)n + 1) * sizeof *all);
-    load *loads = calloc((size_t)n + 1, sizeof *loads);
-    lfuse_status status = LFUSE_OK;
+    reading *all = lfuse__arena_array(&d->round, 3 * (size_t)n, sizeof *all);
+    load *loads = lfuse__arena_array(&d->round, (size_t)n, sizeof *loads);
     int32_t node;
     int i, count;
 
-    if (!all || !loads) {
-        status = lfuse__error(LFUSE_ERR_MEMORY, "out of host memory while a plan was made (%d nodes)", (int)n);
-        goto err_free_all;
-    }
+    if (!all || !loads) return LFUSE_ERR_MEMORY;
     for (node = 0; node < n; node++) {
-        d->grouped[node] = false;
-        loads[node].root = d->signatures[find(parent, node)].root;
+        d->nodes[node].grouped = false;
+        loads[node].root = d->nodes[find(parent, node)].signature.root;
     }
     weigh(d, parent, loads);
     count = collect(d, all);
@@ -238,10 +234,6 @@ lfuse_status lfuse__draft_siblings(lfuse__draft *d, int32_t *parent)
         if (!by_kernel(&all[i - 1], &all[i]) && !by_walk(&all[i - 1].walk, &all[i].walk))
             unite(d, parent, &all[i - 1], &all[i], loads);
     for (node = 0; node < n; node++) /* elements by themselves that joined rows */
-        if (d->signatures[node].root < 0) d->signatures[node].root = loads[find(parent, node)].root;
-
-err_free_all:
-    free(loads);
-    free(all);
-    return status;
+        if (d->nodes[node].signature.root < 0) d->nodes[node].signature.root = loads[find(parent, node)].root;
+    return LFUSE_OK;
 }

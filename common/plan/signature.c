@@ -75,7 +75,7 @@ static void sign_reduction(lfuse__draft *d, int32_t node, int32_t root)
 {
     const lfuse__node *n = lfuse__draft_node(d, node), *loop = loop_of(d, node);
     const unsigned reduced = reduced_axes(d, node);
-    lfuse__signature *s = &d->signatures[node];
+    lfuse__signature *s = &d->nodes[node].signature;
     int i, own = 0;
 
     s->root = root;
@@ -90,12 +90,11 @@ static void sign_reduction(lfuse__draft *d, int32_t node, int32_t root)
 
 static lfuse_status sign_reductions(lfuse__draft *d)
 {
-    reduction *all = malloc(((size_t)d->g->nnodes + 1) * sizeof *all);
+    reduction *all = lfuse__arena_array(&d->round, (size_t)d->g->nnodes, sizeof *all);
     int32_t node;
     int i, count = 0, first = 0;
 
-    if (!all) return lfuse__error(LFUSE_ERR_MEMORY, "out of host memory while a plan was made (%d nodes)",
-                                  (int)d->g->nnodes);
+    if (!all) return LFUSE_ERR_MEMORY;
     for (node = 0; node < d->g->nnodes; node++)
         if (lfuse__draft_node(d, node)->kind == LFUSE__REDUCE) all[count++] = (reduction){ d, node };
     qsort(all, (size_t)count, sizeof *all, by_loop);
@@ -103,7 +102,6 @@ static lfuse_status sign_reductions(lfuse__draft *d)
         if (!same_loop(&all[first], &all[i])) first = i;
         sign_reduction(d, all[i].node, all[first].node);
     }
-    free(all);
     return LFUSE_OK;
 }
 
@@ -214,7 +212,7 @@ static int32_t walker(const lfuse__draft *d, int32_t reader, lfuse__signature *s
 {
     const lfuse__node *n = lfuse__draft_node(d, reader);
 
-    *s = d->signatures[reader];
+    *s = d->nodes[reader].signature;
     if (n->kind != LFUSE__REDUCE) return reader;
     s->row = false;
     identity(s->frame, lfuse__draft_node(d, n->in[0])->rank);
@@ -224,7 +222,7 @@ static int32_t walker(const lfuse__draft *d, int32_t reader, lfuse__signature *s
 static bool can_have_root(const lfuse__draft *d, int32_t node)
 {
     return lfuse__draft_pointwise(d, node) && !lfuse__draft_immediate(d, node) && !lfuse__draft_node(d, node)->list &&
-           d->part[node] == LFUSE__PART_NONE;
+           d->nodes[node].part == LFUSE__PART_NONE;
 }
 
 /* Whether two nodes may be in one kernel at all, whatever their loops. */
@@ -232,8 +230,9 @@ static bool allowed(const lfuse__draft *d, int32_t producer, int32_t node)
 {
     const bool computes = lfuse__draft_pointwise(d, producer) || lfuse__draft_pointwise(d, node);
 
-    return !d->cut[producer] && d->prepared[producer] == d->prepared[node] && !lfuse__draft_alone(d, producer) &&
-           !lfuse__draft_alone(d, node) && !(computes && d->disable & LFUSE_NO_POINTWISE_FUSION);
+    return !d->nodes[producer].cut && d->nodes[producer].prepared == d->nodes[node].prepared &&
+           !lfuse__draft_alone(d, producer) && !lfuse__draft_alone(d, node) &&
+           !(computes && d->disable & LFUSE_NO_POINTWISE_FUSION);
 }
 
 /* The level at which the node could run with this signature. */
@@ -245,12 +244,12 @@ static int32_t level_with(const lfuse__draft *d, int32_t node, const lfuse__sign
 
     for (i = 0; i < lfuse__draft_node(d, node)->nin; i++) {
         const int32_t base = lfuse__draft_operand(d, node, i, &walk);
-        const lfuse__signature *from = &d->signatures[base];
+        const lfuse__signature *from = &d->nodes[base].signature;
         int32_t step = 1;
         if (!lfuse__draft_computes(d, base)) continue;
         if (allowed(d, base, node) && (from->root < 0 || (from->root == s->root && keeps_row(d, s, node, from, &walk))))
             step = 0;
-        if (d->level[base] + step > level) level = d->level[base] + step;
+        if (d->nodes[base].level + step > level) level = d->nodes[base].level + step;
     }
     return level;
 }
@@ -258,14 +257,14 @@ static int32_t level_with(const lfuse__draft *d, int32_t node, const lfuse__sign
 /* Takes a signature from an operand; true when there was one. */
 static bool take_behind(lfuse__draft *d, int32_t node)
 {
-    lfuse__signature s, best = d->signatures[node];
+    lfuse__signature s, best = d->nodes[node].signature;
     lfuse__view walk;
     int32_t level = 0;
     int i;
 
     for (i = 0; i < lfuse__draft_node(d, node)->nin; i++) {
         const int32_t base = lfuse__draft_operand(d, node, i, &walk);
-        const lfuse__signature *from = &d->signatures[base];
+        const lfuse__signature *from = &d->nodes[base].signature;
         int32_t with;
         if (from->root < 0 || !allowed(d, base, node) || !behind(d, node, from, &walk, &s)) continue;
         with = level_with(d, node, &s);
@@ -273,7 +272,7 @@ static bool take_behind(lfuse__draft *d, int32_t node)
         best = s;
         level = with;
     }
-    d->signatures[node] = best;
+    d->nodes[node].signature = best;
     return best.root >= 0;
 }
 
@@ -284,8 +283,8 @@ static bool spread_forward(lfuse__draft *d)
 
     for (node = 0; node < d->g->nnodes; node++) {
         if (!lfuse__draft_computes(d, node)) continue;
-        if (d->signatures[node].root < 0 && can_have_root(d, node)) any = take_behind(d, node) || any;
-        d->level[node] = level_with(d, node, &d->signatures[node]);
+        if (d->nodes[node].signature.root < 0 && can_have_root(d, node)) any = take_behind(d, node) || any;
+        d->nodes[node].level = level_with(d, node, &d->nodes[node].signature);
     }
     return any;
 }
@@ -299,24 +298,24 @@ static bool spread_backward(lfuse__draft *d, int32_t *level)
     int32_t node;
     int i;
 
-    for (node = 0; node < d->g->nnodes; node++) level[node] = d->signatures[node].root >= 0 ? -1 : INT32_MAX;
+    for (node = 0; node < d->g->nnodes; node++) level[node] = d->nodes[node].signature.root >= 0 ? -1 : INT32_MAX;
     for (node = d->g->nnodes - 1; node >= 0; node--) {
         const int32_t through = lfuse__draft_computes(d, node) ? walker(d, node, &to) : -1;
         for (i = 0; through >= 0 && to.root >= 0 && i < lfuse__draft_node(d, node)->nin; i++) {
             const int32_t base = lfuse__draft_operand(d, node, i, &walk);
-            if (level[base] < d->level[node] || !can_have_root(d, base) || !lfuse__draft_node(d, base)->rank ||
+            if (level[base] < d->nodes[node].level || !can_have_root(d, base) || !lfuse__draft_node(d, base)->rank ||
                 !allowed(d, base, node) ||
                 !before(d, through, &to, &walk, &s))
                 continue;
             any = true;
-            level[base] = d->level[node];
-            d->signatures[base] = s;
+            level[base] = d->nodes[node].level;
+            d->nodes[base].signature = s;
         }
     }
     return any;
 }
 
-lfuse_status lfuse__draft_signatures(lfuse__draft *d)
+lfuse_status lfuse__pass_signatures(lfuse__draft *d)
 {
     const int32_t n = d->g->nnodes;
     int32_t *level, node;
@@ -324,35 +323,33 @@ lfuse_status lfuse__draft_signatures(lfuse__draft *d)
     int i;
 
     for (node = 0; node < n; node++) {
-        d->signatures[node].root = -1;
-        d->signatures[node].row = false;
-        identity(d->signatures[node].frame, lfuse__draft_node(d, node)->rank);
+        d->nodes[node].signature.root = -1;
+        d->nodes[node].signature.row = false;
+        identity(d->nodes[node].signature.frame, lfuse__draft_node(d, node)->rank);
     }
     LFUSE__TRY(sign_reductions(d));
-    level = malloc(((size_t)n + 1) * sizeof *level);
-    if (!level) return lfuse__error(LFUSE_ERR_MEMORY, "out of host memory while a plan was made (%d nodes)", (int)n);
-    memset(d->level, 0, (size_t)n * sizeof *d->level);
+    level = lfuse__arena_array(&d->round, (size_t)n, sizeof *level);
+    if (!level) return LFUSE_ERR_MEMORY;
     for (i = 0; i < ROUNDS && more; i++) {
         more = spread_forward(d);
         more = spread_backward(d, level) || more;
     }
-    free(level);
     return LFUSE_OK;
 }
 
 bool lfuse__draft_fuses(const lfuse__draft *d, int32_t producer, int32_t node, const lfuse__view *walk)
 {
-    const lfuse__signature *from = &d->signatures[producer];
+    const lfuse__signature *from = &d->nodes[producer].signature;
     const bool reduces = lfuse__draft_node(d, producer)->kind == LFUSE__REDUCE;
     lfuse__signature to;
     int32_t through;
 
-    if (d->part[producer] || d->part[node])
-        return lfuse__draft_parts_fuse(d, producer, node) && !d->inlined[producer] && !d->inlined[node] &&
+    if (d->nodes[producer].part || d->nodes[node].part)
+        return lfuse__draft_parts_fuse(d, producer, node) && !d->nodes[producer].inlined && !d->nodes[node].inlined &&
                allowed(d, producer, node);
     if (!reduces && !lfuse__draft_pointwise(d, producer)) return false;
     if (lfuse__draft_node(d, node)->kind != LFUSE__REDUCE && !lfuse__draft_pointwise(d, node)) return false;
-    if (d->inlined[producer] || d->inlined[node] || !allowed(d, producer, node)) return false;
+    if (d->nodes[producer].inlined || d->nodes[node].inlined || !allowed(d, producer, node)) return false;
     through = walker(d, node, &to);
     if (from->root != to.root) return false;
     if (to.root < 0) return lfuse__draft_same_index(d, node, walk);
@@ -363,7 +360,7 @@ bool lfuse__draft_fuses(const lfuse__draft *d, int32_t producer, int32_t node, c
 
 void lfuse__draft_loop(const lfuse__draft *d, int32_t node, lfuse__unit_loop *loop)
 {
-    const int32_t root = d->signatures[node].root;
+    const int32_t root = d->nodes[node].signature.root;
     const lfuse__node *n = root < 0 ? lfuse__draft_node(d, node) : loop_of(d, root);
     const unsigned reduced = root < 0 ? 0 : reduced_axes(d, root);
     int i, pass;
@@ -381,7 +378,7 @@ void lfuse__draft_loop(const lfuse__draft *d, int32_t node, lfuse__unit_loop *lo
 
 void lfuse__draft_frame(const lfuse__draft *d, int32_t node, const lfuse__unit_loop *loop, lfuse__view *walk)
 {
-    const lfuse__signature *s = &d->signatures[node];
+    const lfuse__signature *s = &d->nodes[node].signature;
     const lfuse__node *n = lfuse__draft_node(d, node);
     int i, k;
 

@@ -5,9 +5,6 @@
  */
 #include "common/plan/draft.h"
 
-#include <stdlib.h>
-#include <string.h>
-
 #include "common/base/error.h"
 
 typedef struct weight {
@@ -25,12 +22,14 @@ typedef struct splitter {
 
 static int32_t operand_of(const lfuse__draft *d, int32_t node, int i)
 {
-    return d->views[lfuse__draft_node(d, node)->in[i]].base;
+    return d->memory[lfuse__draft_node(d, node)->in[i]].view.base;
 }
 
 static bool here(const splitter *s, int32_t node)
 {
-    return s->d->inlined[node] || s->d->again[node] || (s->region >= 0 && s->d->region[node] == s->region);
+    const lfuse__planned_node *n = &s->d->nodes[node];
+
+    return n->inlined || n->again || (s->region >= 0 && n->region == s->region);
 }
 
 /* Marks what the roots compute. */
@@ -39,7 +38,7 @@ static void collect(splitter *s, const int32_t *roots, int nroots)
     int depth = 0, i;
 
     for (i = 0; i < nroots; i++) {
-        const int32_t base = s->d->views[roots[i]].base;
+        const int32_t base = s->d->memory[roots[i]].view.base;
         if (!here(s, base) || s->inside[base]) continue;
         s->inside[base] = true;
         s->stack[depth++] = base;
@@ -69,7 +68,7 @@ static bool fits(const splitter *s, const weight *w)
 
 static void cut(splitter *s, int32_t node)
 {
-    s->d->cut[node] = true;
+    s->d->nodes[node].cut = true;
     s->d->changed = true;
     s->weights[node] = (weight){ 1, 1, 0 };
     s->cuts++;
@@ -104,7 +103,7 @@ static int32_t heaviest(const splitter *s, int32_t node)
 
     for (i = 0; i < n->nin; i++) {
         const int32_t in = operand_of(s->d, node, i);
-        if (!s->inside[in] || s->d->cut[in] || lfuse__draft_immediate(s->d, in)) continue;
+        if (!s->inside[in] || s->d->nodes[in].cut || lfuse__draft_immediate(s->d, in)) continue;
         if (best < 0 || s->weights[in].instructions > s->weights[best].instructions) best = in;
     }
     return best;
@@ -131,7 +130,7 @@ static bool cut_shared(splitter *s)
         if (!s->inside[node]) continue;
         for (i = 0; !lfuse__draft_immediate(s->d, node) && i < lfuse__draft_node(s->d, node)->nin; i++) {
             const int32_t in = operand_of(s->d, node, i);
-            if (!s->inside[in] || s->d->cut[in] || lfuse__draft_immediate(s->d, in)) continue;
+            if (!s->inside[in] || s->d->nodes[in].cut || lfuse__draft_immediate(s->d, in)) continue;
             if (best < 0 || s->weights[in].instructions >= s->weights[best].instructions) best = in;
         }
     }
@@ -147,8 +146,9 @@ static bool store_again(splitter *s)
     int32_t node;
 
     for (node = 0; node < d->g->nnodes; node++) {
-        if (!s->inside[node] || !d->again[node] || (s->region >= 0 && d->region[node] == s->region)) continue;
-        d->again[node] = false;
+        if (!s->inside[node] || !d->nodes[node].again || (s->region >= 0 &&
+            d->nodes[node].region == s->region)) continue;
+        d->nodes[node].again = false;
         any = d->changed = true;
     }
     return any;
@@ -158,32 +158,23 @@ lfuse_status lfuse__draft_split(lfuse__draft *d, int32_t region, const int32_t *
 {
     const size_t n = (size_t)d->g->nnodes;
     splitter s = { d, region, NULL, NULL, NULL, 0, 0 };
-    lfuse_status status = LFUSE_OK;
     int32_t node;
     int i;
 
     if (lfuse__draft_node(d, roots[0])->rank > 0) s.rank = lfuse__draft_node(d, roots[0])->rank;
-    s.inside = calloc(n, sizeof *s.inside);
-    s.weights = calloc(n, sizeof *s.weights);
-    s.stack = malloc(n * sizeof *s.stack);
-    if (!s.inside || !s.weights || !s.stack) {
-        status = lfuse__error(LFUSE_ERR_MEMORY, "out of host memory while a plan was made (%zu nodes)", n);
-        goto err_free_all;
-    }
+    s.inside = lfuse__arena_array(&d->round, n, sizeof *s.inside);
+    s.weights = lfuse__arena_array(&d->round, n, sizeof *s.weights);
+    s.stack = lfuse__arena_array(&d->round, n, sizeof *s.stack);
+    if (!s.inside || !s.weights || !s.stack) return LFUSE_ERR_MEMORY;
     collect(&s, roots, nroots);
-    if (store_again(&s)) goto err_free_all;
+    if (store_again(&s)) return LFUSE_OK;
     for (node = 0; node < d->g->nnodes; node++)
         if (s.inside[node]) cut_below(&s, node);
     for (i = 0; i < nroots && region < 0; i++) { /* what a sum or a copy reads can lie in memory itself */
-        node = d->views[roots[i]].base;
-        if (s.inside[node] && !fits(&s, &s.weights[node]) && !d->cut[node]) cut(&s, node);
+        node = d->memory[roots[i]].view.base;
+        if (s.inside[node] && !fits(&s, &s.weights[node]) && !d->nodes[node].cut) cut(&s, node);
     }
     if (!s.cuts && !cut_shared(&s))
-        status = lfuse__error(LFUSE_ERR_UNSUPPORTED, "a kernel of %d values cannot be made smaller", nroots);
-
-err_free_all:
-    free(s.stack);
-    free(s.weights);
-    free(s.inside);
-    return status;
+        return lfuse__error(LFUSE_ERR_UNSUPPORTED, "a kernel of %d values cannot be made smaller", nroots);
+    return LFUSE_OK;
 }

@@ -26,7 +26,7 @@ static bool frozen_operand(const lfuse__draft *d, int32_t matmul, int i)
     lfuse__view walk;
     const int32_t base = lfuse__draft_operand(d, matmul, i, &walk);
 
-    return lfuse__draft_node(d, base)->kind == LFUSE__FROZEN || d->prepared[base];
+    return lfuse__draft_node(d, base)->kind == LFUSE__FROZEN || d->nodes[base].prepared;
 }
 
 static void ask(const lfuse__draft *d, const lfuse__strassen_choice *c, int32_t matmul, question *q)
@@ -74,7 +74,7 @@ static const char *obstacle(const lfuse__draft *d, int32_t matmul, const questio
     if (n->rank != 2) return "a batch";
     if (n->op != LFUSE_PRECISION_FULL) return "in tf32";
     if (types) return types;
-    if (d->prepared[matmul]) return "computed once";
+    if (d->nodes[matmul].prepared) return "computed once";
     if (q->most_m < least) return "too few rows";
     if (q->most_n < least) return "too few columns";
     if (q->k < LEAST_K) return "k too small";
@@ -118,7 +118,7 @@ static int count_products(const lfuse__draft *d)
     return count;
 }
 
-lfuse_status lfuse__draft_strassen(lfuse__draft *d)
+lfuse_status lfuse__pass_strassen(lfuse__draft *d)
 {
     int32_t i;
 
@@ -139,7 +139,7 @@ lfuse_status lfuse__draft_strassen(lfuse__draft *d)
         c->n = n->shape[n->rank - 1];
         c->k = lfuse__draft_node(d, n->in[0])->shape[n->rank - 1];
         choose(d, i, c);
-        d->levels[i] = (int8_t)c->levels;
+        d->nodes[i].levels = (int8_t)c->levels;
         d->wide_rows = d->wide_rows || (c->levels && lfuse__draft_turned(d, i, 0));
         d->narrow_factors = d->narrow_factors || (c->levels && lfuse_type_size(operand_type(d, i, 0)) == 2);
         if (c->levels > d->most_levels) d->most_levels = c->levels;
@@ -172,9 +172,9 @@ static int takers(const lfuse__draft *d, int32_t node, int32_t *first)
 
     *first = -1;
     for (i = node + 1; i < d->g->nnodes; i++) {
-        if (!d->levels[i] || !lfuse__draft_whole_operand(d, i, 0, &base) || base != node) continue;
+        if (!d->nodes[i].levels || !lfuse__draft_whole_operand(d, i, 0, &base) || base != node) continue;
         if (*first < 0) *first = i;
-        count += d->levels[i] == d->levels[*first];
+        count += d->nodes[i].levels == d->nodes[*first].levels;
     }
     return count;
 }
@@ -185,9 +185,10 @@ static bool goes_on(lfuse__draft *d, int32_t matmul, int32_t node)
     const int count = takers(d, node, &first);
 
     if (!count) return false;
-    d->onward[matmul] = node;
-    d->factor_levels[node] = d->levels[first];
-    if (count == d->reads[node] && !d->results[node] && d->target[node] < 0) d->home[node].set = false;
+    d->nodes[matmul].onward = node;
+    d->nodes[node].factor_levels = d->nodes[first].levels;
+    if (count == d->nodes[node].reads && !d->nodes[node].results && d->nodes[node].target < 0)
+        d->memory[node].home.set = false;
     return true;
 }
 
@@ -196,6 +197,6 @@ void lfuse__draft_onward(lfuse__draft *d, int32_t matmul, int32_t tail)
     int32_t node;
 
     if (goes_on(d, matmul, matmul)) return;
-    for (node = tail; node >= 0; node = d->next[node])
+    for (node = tail; node >= 0; node = d->nodes[node].next)
         if (goes_on(d, matmul, node)) return;
 }

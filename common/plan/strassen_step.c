@@ -163,7 +163,7 @@ static bool is_frozen(const lfuse__draft *d, int32_t matmul, int i)
     lfuse__view walk;
     const int32_t base = lfuse__draft_operand(d, matmul, i, &walk);
 
-    return lfuse__draft_node(d, base)->kind == LFUSE__FROZEN || d->prepared[base];
+    return lfuse__draft_node(d, base)->kind == LFUSE__FROZEN || d->nodes[base].prepared;
 }
 
 /* Operand i of the product, in the order in which it is stored. */
@@ -178,10 +178,9 @@ static matrix operand_matrix(const lfuse__draft *d, int32_t matmul, int i)
 static lfuse_status factor_buffer(lfuse__draft *d, int32_t matmul, int i, int *index)
 {
     const matrix m = operand_matrix(d, matmul, i);
+    const lfuse__place place = is_frozen(d, matmul, i) ? LFUSE__PLACE_PREPARED : LFUSE__PLACE_SCRATCH;
 
-    return block_buffer(d, matmul, factor_type(d, matmul),
-                        is_frozen(d, matmul, i) ? LFUSE__PLACE_PREPARED : LFUSE__PLACE_SCRATCH, &m, d->levels[matmul],
-                        index);
+    return block_buffer(d, matmul, factor_type(d, matmul), place, &m, d->nodes[matmul].levels, index);
 }
 
 /* The factors of operand i of the product, into a buffer of their own. */
@@ -197,11 +196,11 @@ static lfuse_status factor_step(lfuse__draft *d, int32_t matmul, int i, int inde
     nowhere(sum, false, &step->operands[0]);
     block_operand(d, index, true, &step->operands[1]);
     nowhere(sum, false, &step->operands[2]);
-    LFUSE__TRY(lfuse__draft_operand_at(d, base, &d->home[base], &walk, &step->operands[OWN]));
+    LFUSE__TRY(lfuse__draft_operand_at(d, base, &d->memory[base].home, &walk, &step->operands[OWN]));
     if (turned) swap_axes(&step->operands[OWN], 0, 1);
     memcpy(step->extents, m.extents, sizeof m.extents);
     step->prepare = is_frozen(d, matmul, i);
-    step->strassen = (lfuse__strassening){ .out = d->levels[matmul], .right = i == 1, .turned = turned };
+    step->strassen = (lfuse__strassening){ .out = d->nodes[matmul].levels, .right = i == 1, .turned = turned };
     pad(d, &m, &step->strassen);
     return copying_body(step, OWN, 1, type);
 }
@@ -256,8 +255,8 @@ static lfuse_status settle(lfuse__draft *d, int32_t matmul, int result, int fact
     block_operand(d, result, false, &all[0]);
     if (factors >= 0) block_operand(d, factors, true, &all[1]);
     else nowhere(type, true, &all[1]);
-    step->strassen = (lfuse__strassening){ .in = d->levels[matmul] };
-    if (factors >= 0) step->strassen.out = d->factor_levels[d->onward[matmul]];
+    step->strassen = (lfuse__strassening){ .in = d->nodes[matmul].levels };
+    if (factors >= 0) step->strassen.out = d->nodes[d->nodes[matmul].onward].factor_levels;
     pad(d, &m, &step->strassen);
     return LFUSE_OK;
 }
@@ -266,7 +265,7 @@ static void store_factors(lfuse__draft *d, lfuse__builder *b, const lfuse__unit_
                           int factors)
 {
     const lfuse__home home = { .set = true, .place = LFUSE__PLACE_SCRATCH, .index = factors };
-    const int32_t node = d->onward[matmul];
+    const int32_t node = d->nodes[matmul].onward;
     lfuse__view walk;
     int reg = sum;
 
@@ -303,7 +302,7 @@ static lfuse_status build(lfuse__draft *d, const lfuse__unit *u, lfuse__builder 
     store_factors(d, b, &loop, u->node, sum, factors);
     if (!lfuse__builder_overflow(b)) LFUSE__TRY(lfuse__builder_finish(b, LFUSE__STEP_STRASSEN, step));
     if (lfuse__builder_overflow(b) || !fits(step)) { /* the region has a step of its own in the next round */
-        d->cut[u->node] = d->changed = true;
+        d->nodes[u->node].cut = d->changed = true;
         return LFUSE_OK;
     }
     return settle(d, u->node, result, factors, step);
@@ -333,32 +332,32 @@ static lfuse_status left_factors(lfuse__draft *d, int32_t matmul, buffers *to)
     int32_t base;
     const bool whole = lfuse__draft_whole_operand(d, matmul, 0, &base);
 
-    to->made = whole && d->factors[base] >= 0 && d->factor_levels[base] == d->levels[matmul];
+    to->made = whole && d->nodes[base].factors >= 0 && d->nodes[base].factor_levels == d->nodes[matmul].levels;
     if (to->made) {
-        to->left = d->factors[base];
+        to->left = d->nodes[base].factors;
         return LFUSE_OK;
     }
     LFUSE__TRY(factor_buffer(d, matmul, 0, &to->left));
-    if (!whole || d->factors[base] >= 0) return LFUSE_OK;
-    d->factors[base] = to->left;
-    d->factor_levels[base] = d->levels[matmul];
+    if (!whole || d->nodes[base].factors >= 0) return LFUSE_OK;
+    d->nodes[base].factors = to->left;
+    d->nodes[base].factor_levels = d->nodes[matmul].levels;
     return LFUSE_OK;
 }
 
 static lfuse_status make_buffers(lfuse__draft *d, int32_t matmul, buffers *to)
 {
     const matrix m = left_matrix(d, lfuse__draft_node(d, matmul)->shape);
-    const int32_t onward = d->onward[matmul];
+    const int32_t onward = d->nodes[matmul].onward;
 
     to->factors = -1;
     LFUSE__TRY(factor_buffer(d, matmul, 1, &to->right));
     LFUSE__TRY(left_factors(d, matmul, to));
-    LFUSE__TRY(block_buffer(d, matmul, sum_type(d, matmul), LFUSE__PLACE_SCRATCH, &m, d->levels[matmul],
+    LFUSE__TRY(block_buffer(d, matmul, sum_type(d, matmul), LFUSE__PLACE_SCRATCH, &m, d->nodes[matmul].levels,
                             &to->result));
     if (onward < 0) return LFUSE_OK;
     LFUSE__TRY(block_buffer(d, onward, (lfuse_type)lfuse__draft_node(d, onward)->type, LFUSE__PLACE_SCRATCH, &m,
-                            d->factor_levels[onward], &to->factors));
-    d->factors[onward] = to->factors;
+                            d->nodes[onward].factor_levels, &to->factors));
+    d->nodes[onward].factors = to->factors;
     return LFUSE_OK;
 }
 

@@ -22,9 +22,9 @@ static int other_operand(const lfuse__draft *d, int32_t node, int32_t value)
 /* The number that a node is multiplied by: the number node of its operand i, or -1. */
 static int32_t factor(const lfuse__draft *d, int32_t node, int i)
 {
-    const int32_t in = d->views[lfuse__draft_node(d, node)->in[i]].base;
+    const int32_t in = d->memory[lfuse__draft_node(d, node)->in[i]].view.base;
 
-    if (!d->inlined[in] || !lfuse__draft_immediate(d, in)) return -1;
+    if (!d->nodes[in].inlined || !lfuse__draft_immediate(d, in)) return -1;
     return lfuse__draft_node(d, in)->in[0];
 }
 
@@ -36,10 +36,10 @@ static bool is_op(const lfuse__draft *d, int32_t node, lfuse__op op)
 /* The one node of the region that reads the value, which nothing else needs; -1. */
 static int32_t follower(const lfuse__draft *d, int32_t value, int32_t region)
 {
-    const int32_t reader = d->reader[value];
+    const int32_t reader = d->nodes[value].reader;
 
-    if (d->reads[value] != 1 || d->results[value] || d->cut[value] || reader < 0) return -1;
-    return d->region[reader] == region ? reader : -1;
+    if (d->nodes[value].reads != 1 || d->nodes[value].results || d->nodes[value].cut || reader < 0) return -1;
+    return d->nodes[reader].region == region ? reader : -1;
 }
 
 static bool takes_alpha(const lfuse__draft *d, lfuse__tail *t, int32_t node)
@@ -57,10 +57,12 @@ static bool may_add(const lfuse__draft *d, const lfuse__tail *t, int32_t node, i
     const lfuse__node *n = lfuse__draft_node(d, node), *x = lfuse__draft_node(d, base);
 
     if (t->adds || t->epilogue != LFUSE__TAIL_NONE) return false; /* sums are in the contract's order */
-    if (d->wide[base].set) return false;
+    if (d->memory[base].wide.set) return false;
     return x->type == n->type && !x->list && x->rank == n->rank &&
-           !memcmp(x->shape, n->shape, (size_t)n->rank * sizeof *n->shape) && !d->inlined[base] && !d->again[base] &&
-           (d->region[base] < 0 || d->region[base] != d->region[node]) && lfuse__draft_same_index(d, node, walk);
+           !memcmp(x->shape, n->shape, (size_t)n->rank * sizeof *n->shape) &&
+           !d->nodes[base].inlined && !d->nodes[base].again &&
+           (d->nodes[base].region < 0 || d->nodes[base].region != d->nodes[node].region) &&
+           lfuse__draft_same_index(d, node, walk);
 }
 
 /* node = end + number * x. */
@@ -73,8 +75,9 @@ static bool takes_beta(const lfuse__draft *d, lfuse__tail *t, int32_t node)
 
     if (i < 0 || !is_op(d, node, LFUSE__OP_add)) return false;
     scaled = lfuse__draft_operand(d, node, i, &walk);
-    if (!is_op(d, scaled, LFUSE__OP_mul) || d->region[scaled] != d->region[node] || d->reads[scaled] != 1 ||
-        d->results[scaled] || !lfuse__draft_same_index(d, node, &walk))
+    if (!is_op(d, scaled, LFUSE__OP_mul) || d->nodes[scaled].region != d->nodes[node].region ||
+        d->nodes[scaled].reads != 1 ||
+        d->nodes[scaled].results || !lfuse__draft_same_index(d, node, &walk))
         return false;
     for (k = 0; k < 2; k++) {
         const int32_t beta = factor(d, scaled, k);
@@ -115,9 +118,8 @@ static bool takes_bias(const lfuse__draft *d, lfuse__tail *t, int32_t node)
     if (i < 0 || !is_op(d, node, LFUSE__OP_add) || t->epilogue != LFUSE__TAIL_NONE) return false;
     base = lfuse__draft_operand(d, node, i, &walk);
     b = lfuse__draft_node(d, base);
-    if (d->inlined[base] || d->wide[base].set || d->region[base] == d->region[node] || b->type != n->type ||
-        walk.axis[column] < 0 ||
-        walk.step[column] != 1)
+    if (d->nodes[base].inlined || d->memory[base].wide.set || d->nodes[base].region == d->nodes[node].region ||
+        b->type != n->type || walk.axis[column] < 0 || walk.step[column] != 1)
         return false;
     for (k = 0; k < column; k++)
         if (walk.axis[k] >= 0) return false;
@@ -150,14 +152,14 @@ static int region_size(const lfuse__draft *d, int32_t region)
     int32_t node;
     int count = 0;
 
-    for (node = region; node >= 0; node = d->next[node]) count++;
+    for (node = region; node >= 0; node = d->nodes[node].next) count++;
     return count;
 }
 
 /* Whether the value of `end` replaces that of the input x. */
 static bool is_stored_in(const lfuse__draft *d, int32_t end, int32_t x)
 {
-    const lfuse__home *home = &d->home[end];
+    const lfuse__home *home = &d->memory[end].home;
 
     return lfuse__draft_node(d, x)->name >= 0 && home->set && home->place == LFUSE__PLACE_BOUND &&
            home->index == lfuse__draft_node(d, x)->name;
@@ -183,12 +185,14 @@ bool lfuse__tail_match(const lfuse__draft *d, int32_t matmul, int32_t region, lf
 
 int32_t lfuse__product_tail(const lfuse__draft *d, int32_t matmul)
 {
-    const int32_t reader = d->reader[matmul];
-    int32_t region;
+    const int32_t reader = d->nodes[matmul].reader;
+    int32_t region, target;
     lfuse__tail t;
 
-    if (d->disable & LFUSE_NO_EPILOGUE || reader < 0 || d->prepared[reader] != d->prepared[matmul]) return -1;
-    region = d->region[reader];
-    if (region < 0 || !lfuse__tail_match(d, matmul, region, &t) || d->wide[t.end].set) return -1;
-    return d->target[t.end] >= 0 && d->next_target[d->target[t.end]] >= 0 ? -1 : region; /* a product has one result */
+    if (d->disable & LFUSE_NO_EPILOGUE || reader < 0 || d->nodes[reader].prepared != d->nodes[matmul].prepared)
+        return -1;
+    region = d->nodes[reader].region;
+    if (region < 0 || !lfuse__tail_match(d, matmul, region, &t) || d->memory[t.end].wide.set) return -1;
+    target = d->nodes[t.end].target;
+    return target >= 0 && d->names[target].next_target >= 0 ? -1 : region; /* a product has one result */
 }

@@ -6,7 +6,6 @@
  */
 #include "common/plan/draft.h"
 
-#include <stdlib.h>
 #include <string.h>
 
 #include "common/base/error.h"
@@ -18,7 +17,7 @@ static lfuse__home bound(int32_t name)
 
 static bool same_as_base(const lfuse__draft *d, int32_t value)
 {
-    const lfuse__view *v = &d->views[value];
+    const lfuse__view *v = &d->memory[value].view;
 
     return v->base == value || lfuse__view_linear(d, value, v);
 }
@@ -26,21 +25,21 @@ static bool same_as_base(const lfuse__draft *d, int32_t value)
 /* Whether the step that computes the base of `value` can store it under this name. */
 static bool direct(const lfuse__draft *d, int32_t name, int32_t value, bool update)
 {
-    const int32_t base = d->views[value].base;
+    const int32_t base = d->memory[value].view.base;
     const lfuse__node_kind kind = (lfuse__node_kind)lfuse__draft_node(d, base)->kind;
 
-    if (!lfuse__draft_computes(d, base) || d->inlined[base] || d->prepared[base]) return false;
+    if (!lfuse__draft_computes(d, base) || d->nodes[base].inlined || d->nodes[base].prepared) return false;
     if (!same_as_base(d, value)) return false;
-    if (update && (d->indirect[name] || kind == LFUSE__CONCAT)) return false;
+    if (update && (d->names[name].indirect || kind == LFUSE__CONCAT)) return false;
     return lfuse__draft_pointwise(d, base) || kind == LFUSE__REDUCE || lfuse__draft_reduces_list(d, base) ||
-           !d->home[base].set;
+           !d->memory[base].home.set;
 }
 
 static void store_under(lfuse__draft *d, int32_t name, int32_t base)
 {
-    d->next_target[name] = d->target[base];
-    d->target[base] = name;
-    d->home[base] = bound(name);
+    d->names[name].next_target = d->nodes[base].target;
+    d->nodes[base].target = name;
+    d->memory[base].home = bound(name);
 }
 
 /* Whether the base is an input that another value will be stored in. */
@@ -54,21 +53,21 @@ static bool is_updated(const lfuse__draft *d, int32_t base)
 static int32_t ready_level(const lfuse__draft *d, int32_t base)
 {
     if (!lfuse__draft_computes(d, base)) return 0;
-    return d->level[base] + (d->inlined[base] ? 0 : 1);
+    return d->nodes[base].level + (d->nodes[base].inlined ? 0 : 1);
 }
 
 /* What a copy reads must lie in memory, unless it is computed on the way. */
 static lfuse_status house_copied(lfuse__draft *d, int32_t base)
 {
-    if (!lfuse__draft_computes(d, base) || d->inlined[base]) return LFUSE_OK;
-    d->outside[base] = true;
+    if (!lfuse__draft_computes(d, base) || d->nodes[base].inlined) return LFUSE_OK;
+    d->nodes[base].outside = true;
     return lfuse__draft_house(d, base);
 }
 
 static lfuse_status copy_output(lfuse__draft *d, int32_t name, int32_t value)
 {
-    const int32_t base = d->views[value].base;
-    const bool computed = lfuse__draft_computes(d, base) && !d->prepared[base];
+    const int32_t base = d->memory[value].view.base;
+    const bool computed = lfuse__draft_computes(d, base) && !d->nodes[base].prepared;
     const lfuse__unit u = { .kind = LFUSE__UNIT_COPY, .phase = computed ? LFUSE__PHASE_MAIN : LFUSE__PHASE_EARLY,
                             .level = computed ? ready_level(d, base) : 0, .node = value, .tail = -1,
                             .to = bound(name) };
@@ -79,7 +78,7 @@ static lfuse_status copy_output(lfuse__draft *d, int32_t name, int32_t value)
 
 static lfuse_status copy_update(lfuse__draft *d, int32_t name, int32_t value)
 {
-    const int32_t base = d->views[value].base;
+    const int32_t base = d->memory[value].view.base;
     lfuse__unit last = { .kind = LFUSE__UNIT_COPY, .phase = LFUSE__PHASE_LAST, .node = value, .tail = -1,
                          .to = bound(name) };
     lfuse__unit early = { .kind = LFUSE__UNIT_COPY, .phase = LFUSE__PHASE_EARLY, .node = value, .tail = -1,
@@ -109,21 +108,21 @@ static lfuse_status house_read(lfuse__draft *d, int32_t node, int32_t region)
 
     if (lfuse__draft_node(d, node)->kind == LFUSE__CONCAT) return LFUSE_OK; /* its pieces have been seen to */
     for (i = 0; i < lfuse__draft_node(d, node)->nin; i++) {
-        const int32_t base = d->views[lfuse__draft_node(d, node)->in[i]].base;
-        if (!lfuse__draft_computes(d, base) || d->inlined[base]) continue;
+        const int32_t base = d->memory[lfuse__draft_node(d, node)->in[i]].view.base;
+        if (!lfuse__draft_computes(d, base) || d->nodes[base].inlined) continue;
         if (lfuse__draft_node(d, base)->kind == LFUSE__MATMUL) continue; /* unless it has a tail: see plan.c */
-        if (d->region[base] >= 0 && d->region[base] == region) continue;
-        if (d->again[base]) {
+        if (d->nodes[base].region >= 0 && d->nodes[base].region == region) continue;
+        if (d->nodes[base].again) {
             LFUSE__TRY(house_read(d, base, -1));
             continue;
         }
-        d->outside[base] = true;
+        d->nodes[base].outside = true;
         LFUSE__TRY(reads_unrounded(d, node, base) ? lfuse__draft_house_wide(d, base) : lfuse__draft_house(d, base));
     }
     return LFUSE_OK;
 }
 
-lfuse_status lfuse__draft_results(lfuse__draft *d)
+lfuse_status lfuse__pass_results(lfuse__draft *d)
 {
     const lfuse_graph *g = d->g;
     int32_t i;
@@ -131,21 +130,22 @@ lfuse_status lfuse__draft_results(lfuse__draft *d)
     /* Outputs first: readers of a value then read what nobody changes. */
     for (i = 0; i < g->nnames; i++)
         if (g->names[i].kind == LFUSE__NAME_OUTPUT && direct(d, i, g->names[i].node, false))
-            store_under(d, i, d->views[g->names[i].node].base);
+            store_under(d, i, d->memory[g->names[i].node].view.base);
     for (i = 0; i < g->nnames; i++)
         if (g->names[i].update >= 0 && direct(d, i, g->names[i].update, true))
-            store_under(d, i, d->views[g->names[i].update].base);
+            store_under(d, i, d->memory[g->names[i].update].view.base);
     LFUSE__TRY(lfuse__draft_concats(d));
     for (i = 0; i < g->nnodes; i++)
-        if (lfuse__draft_computes(d, i)) LFUSE__TRY(house_read(d, i, d->region[i]));
+        if (lfuse__draft_computes(d, i)) LFUSE__TRY(house_read(d, i, d->nodes[i].region));
     for (i = 0; i < g->nnames; i++) {
         const lfuse__name *n = &g->names[i];
         const int32_t value = n->update >= 0 ? n->update : n->node;
-        const lfuse__home *home = &d->home[d->views[value].base];
+        const lfuse__home *home = &d->memory[d->memory[value].view.base].home;
         bool stored = false;
         int32_t t;
         if (n->update < 0 && n->kind != LFUSE__NAME_OUTPUT) continue;
-        for (t = d->target[d->views[value].base]; t >= 0 && !stored; t = d->next_target[t]) stored = t == i;
+        for (t = d->nodes[d->memory[value].view.base].target; t >= 0 && !stored; t = d->names[t].next_target)
+            stored = t == i;
         if (stored && home->place == LFUSE__PLACE_BOUND) continue;
         LFUSE__TRY(n->update >= 0 ? copy_update(d, i, value) : copy_output(d, i, value));
     }
@@ -158,9 +158,9 @@ bool lfuse__draft_late(const lfuse__draft *d, int32_t region)
     int32_t node, name;
     bool updates = false;
 
-    for (node = region; node >= 0; node = d->next[node]) {
-        if (d->outside[node]) return false;
-        for (name = d->target[node]; name >= 0; name = d->next_target[name])
+    for (node = region; node >= 0; node = d->nodes[node].next) {
+        if (d->nodes[node].outside) return false;
+        for (name = d->nodes[node].target; name >= 0; name = d->names[name].next_target)
             updates = updates || d->g->names[name].update >= 0;
     }
     return updates;
@@ -259,14 +259,13 @@ static void look_at(const lfuse__plan_body *p, int stage, const lfuse__alternati
             if (a->steps[k].operands[i].place == LFUSE__PLACE_BOUND) all[a->steps[k].operands[i].index].step = -1;
 }
 
-lfuse_status lfuse__draft_check_updates(lfuse__draft *d)
+lfuse_status lfuse__pass_check_updates(lfuse__draft *d)
 {
     const lfuse__plan_body *p = d->out;
-    access *all = malloc(((size_t)d->g->nnames + 1) * sizeof *all);
+    access *all = lfuse__arena_array(&d->round, (size_t)d->g->nnames, sizeof *all);
     int i, j, k;
 
-    if (!all) return lfuse__error(LFUSE_ERR_MEMORY, "out of host memory while a plan was made (%d names)",
-                                  (int)d->g->nnames);
+    if (!all) return LFUSE_ERR_MEMORY;
     for (i = 0; i < d->g->nnames; i++) all[i] = (access){ -1, -1, -1, false };
     for (i = 0; i < p->nstages; i++)
         for (j = 0; j < p->stages[i].nalternatives; j++) look_at(p, i, &p->stages[i].alternatives[j], all);
@@ -275,9 +274,8 @@ lfuse_status lfuse__draft_check_updates(lfuse__draft *d)
             for (k = 0; k < p->stages[i].alternatives[j].nsteps; k++)
                 note_reads(i, k, &p->stages[i].alternatives[j].steps[k], all);
     for (i = 0; i < d->g->nnames; i++) {
-        if (d->indirect[i] || all[i].stored < 0 || (all[i].read <= all[i].stored && !all[i].spoilt)) continue;
-        d->indirect[i] = d->changed = true;
+        if (d->names[i].indirect || all[i].stored < 0 || (all[i].read <= all[i].stored && !all[i].spoilt)) continue;
+        d->names[i].indirect = d->changed = true;
     }
-    free(all);
     return LFUSE_OK;
 }

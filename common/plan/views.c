@@ -92,12 +92,12 @@ static bool is_view(const lfuse__draft *d, int32_t node)
     const lfuse__node_kind kind = (lfuse__node_kind)lfuse__draft_node(d, node)->kind;
 
     return (kind == LFUSE__PERMUTE || kind == LFUSE__BROADCAST || kind == LFUSE__RESHAPE || kind == LFUSE__SLICE) &&
-           !d->solid[node];
+           !d->nodes[node].solid;
 }
 
 bool lfuse__draft_alone(const lfuse__draft *d, int32_t node)
 {
-    return (d->solid[node] && d->disable & LFUSE_NO_VIEW_FUSION) ||
+    return (d->nodes[node].solid && d->disable & LFUSE_NO_VIEW_FUSION) ||
            (lfuse__draft_node(d, node)->kind == LFUSE__GATHER && d->disable & LFUSE_NO_GATHER_FUSION) ||
            ((lfuse__draft_node(d, node)->kind == LFUSE__REDUCE || lfuse__draft_reduces_list(d, node)) &&
             d->disable & LFUSE_NO_ROW_FUSION);
@@ -106,7 +106,7 @@ bool lfuse__draft_alone(const lfuse__draft *d, int32_t node)
 /* Whether a table can be looked up along its axis `along` where it lies: the other axes may be any walk. */
 static bool has_rows(const lfuse__draft *d, int32_t table, int along)
 {
-    const lfuse__view *v = &d->views[table];
+    const lfuse__view *v = &d->memory[table].view;
     const lfuse__node_kind kind = (lfuse__node_kind)lfuse__draft_node(d, v->base)->kind;
     const int axis = v->axis[along];
     int i;
@@ -125,32 +125,35 @@ static int32_t obstacle(const lfuse__draft *d, int32_t node)
     const lfuse__node *n = lfuse__draft_node(d, node);
     int i;
 
-    if ((n->kind == LFUSE__RESHAPE || n->kind == LFUSE__SLICE) && d->disable & LFUSE_NO_VIEW_FUSION && !d->solid[node])
+    if ((n->kind == LFUSE__RESHAPE || n->kind == LFUSE__SLICE) && d->disable & LFUSE_NO_VIEW_FUSION &&
+        !d->nodes[node].solid)
         return node;
-    if (n->kind == LFUSE__GATHER && !d->solid[n->in[0]] && !has_rows(d, n->in[0], n->axes[0])) return n->in[0];
+    if (n->kind == LFUSE__GATHER && !d->nodes[n->in[0]].solid && !has_rows(d, n->in[0], n->axes[0])) return n->in[0];
     for (i = 0; n->kind == LFUSE__SCATTER_ADD && i < 2; i++)
-        if (lfuse__draft_node(d, d->views[n->in[i]].base)->kind == LFUSE__INDEX && !d->solid[n->in[i]]) return n->in[i];
+        if (lfuse__draft_node(d, d->memory[n->in[i]].view.base)->kind == LFUSE__INDEX &&
+            !d->nodes[n->in[i]].solid) return n->in[i];
     return -1;
 }
 
-void lfuse__draft_views(lfuse__draft *d)
+lfuse_status lfuse__pass_views(lfuse__draft *d)
 {
     int32_t node, in, solid;
     lfuse__view back;
 
     for (node = 0; node < d->g->nnodes; node++) {
-        lfuse__view *v = &d->views[node];
+        lfuse__view *v = &d->memory[node].view;
         solid = obstacle(d, node);
-        if (solid < 0 && (is_view(d, node) || d->solid[node]) && lfuse__draft_node(d, node)->nin) {
+        if (solid < 0 && (is_view(d, node) || d->nodes[node].solid) && lfuse__draft_node(d, node)->nin) {
             in = lfuse__draft_node(d, node)->in[0];
             step_back(d, node, 0, &back);
-            if (!lfuse__view_compose(d, &back, in, &d->views[in], v)) solid = in;
+            if (!lfuse__view_compose(d, &back, in, &d->memory[in].view, v)) solid = in;
         }
         if (solid < 0 && !is_view(d, node)) lfuse__view_identity(d, node, v);
         if (solid < 0) continue;
-        d->solid[solid] = true;
+        d->nodes[solid].solid = true;
         node = solid - 1; /* everything from there on anew */
     }
+    return LFUSE_OK;
 }
 
 int32_t lfuse__draft_operand(const lfuse__draft *d, int32_t node, int i, lfuse__view *walk)
@@ -160,8 +163,8 @@ int32_t lfuse__draft_operand(const lfuse__draft *d, int32_t node, int i, lfuse__
     lfuse__view back;
 
     step_back(d, node, i, &back);
-    lfuse__view_compose(d, &back, in, &d->views[in], walk); /* lfuse__draft_views saw to it that it can be done */
-    if (n->kind == LFUSE__GATHER && i == 0) walk->gathered = d->views[in].axis[n->axes[0]];
+    lfuse__view_compose(d, &back, in, &d->memory[in].view, walk); /* lfuse__draft_views saw to it that it can be done */
+    if (n->kind == LFUSE__GATHER && i == 0) walk->gathered = d->memory[in].view.axis[n->axes[0]];
     return walk->base;
 }
 

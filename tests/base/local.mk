@@ -12,6 +12,10 @@ tests_base_check_log_SOURCES = %reldir%/check_log.c
 tests_base_check_real_SOURCES = %reldir%/check_real.c
 tests_base_check_strbuf_SOURCES = %reldir%/check_strbuf.c
 
+check_PROGRAMS += tests/base/check_arena
+TESTS += tests/base/check_arena
+tests_base_check_arena_SOURCES = %reldir%/check_arena.c
+
 check_PROGRAMS += tests/base/check_half
 TESTS += tests/base/check_half
 tests_base_check_half_SOURCES = %reldir%/check_half.c

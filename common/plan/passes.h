@@ -1,0 +1,50 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The passes, in the order in which they run. A row declares lfuse__pass_NAME(draft), which its file defines, and has
+ * it run. A round ends behind a pass that sets draft.changed, and another one begins; decisions alone outlive it.
+ */
+#ifndef COMMON_PLAN_PASSES_H
+#define COMMON_PLAN_PASSES_H
+
+#include "common/base/error.h"
+
+typedef struct lfuse__draft lfuse__draft;
+
+/*
+ * In each round:
+ *   views            views.c      how each node walks the memory that it is a view of
+ *   lists            lists.c      lists that are congruent
+ *   parts            members.c    where in steps that reduce lists a node is computed
+ *   frozen           frozen.c     what belongs to the prepare phase
+ *   strassen         strassen.c   which products are made of seven smaller ones, and the plan's choices
+ *   reads            frozen.c     who reads what
+ *   signatures       signature.c  the loop that each node would run in
+ *   inline           pointwise.c  which nodes are computed inside others
+ *   levels           pointwise.c  how early each node can be computed, and where it is
+ *   regions          pointwise.c  which nodes one kernel computes
+ *   results          update.c     where results lie; copies
+ *   keep_recomputed  reuse.c      whether what was decided to be computed anew still can be
+ *   units            units.c      what there is to be done, in order
+ *   stages           units.c      the steps
+ *   check_updates    update.c     updates that would change what a later step, or another element, reads
+ *   recompute        reuse.c      which values the kernels that read them compute anew; once
+ */
+#define LFUSE__ROUND_PASSES(X)                                                                                         \
+    X(views) X(lists) X(parts) X(frozen) X(strassen) X(reads) X(signatures) X(inline) X(levels) X(regions)             \
+    X(results) X(keep_recomputed) X(units) X(stages) X(check_updates) X(recompute)
+
+/*
+ * Once, behind the last round:
+ *   counts    counts.c   steps of one number join list steps
+ *   networks  network.c  products that follow each other, in one launch
+ *   bundles   bundle.c   stages of one level, in one launch
+ *   checked   numbers.c  the checked casts of the plan's graph
+ */
+#define LFUSE__LAST_PASSES(X) X(counts) X(networks) X(bundles) X(checked)
+
+#define LFUSE__DECLARE_PASS(name) lfuse_status lfuse__pass_##name(lfuse__draft *d);
+LFUSE__ROUND_PASSES(LFUSE__DECLARE_PASS)
+LFUSE__LAST_PASSES(LFUSE__DECLARE_PASS)
+#undef LFUSE__DECLARE_PASS
+
+#endif

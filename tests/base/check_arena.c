@@ -1,0 +1,59 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "common/base/arena.h"
+
+#include <stdalign.h>
+#include <stdbool.h>
+#include <stdint.h>
+#include <string.h>
+
+#include "common/base/error.h"
+#include "tests/support/main.h"
+
+enum { ARRAYS = 50 };
+
+START_TEST(arrays_are_zeroed_aligned_and_apart)
+{
+    lfuse__arena arena = { NULL };
+    unsigned char *arrays[ARRAYS];
+    int i, round;
+
+    for (round = 0; round < 2; round++) {
+        for (i = 0; i < ARRAYS; i++) {
+            arrays[i] = lfuse__arena_array(&arena, (size_t)i, 3);
+            ck_assert_ptr_nonnull(arrays[i]);
+            ck_assert_uint_eq((uintptr_t)arrays[i] % alignof(max_align_t), 0);
+            for (int b = 0; b < 3 * i; b++) ck_assert_int_eq(arrays[i][b], 0);
+            memset(arrays[i], i + 1, (size_t)(3 * i));
+        }
+        for (i = 0; i < ARRAYS; i++)
+            for (int b = 0; b < 3 * i; b++) ck_assert_int_eq(arrays[i][b], i + 1);
+        lfuse__arena_free(&arena);
+        ck_assert_ptr_null(arena.last);
+    }
+    lfuse__arena_free(&arena);
+}
+END_TEST
+
+START_TEST(too_large)
+{
+    lfuse__arena arena = { NULL };
+
+    ck_assert_ptr_null(lfuse__arena_array(&arena, SIZE_MAX, 1));
+    ck_assert_ptr_null(lfuse__arena_array(&arena, SIZE_MAX / 2, 4));
+    ck_assert_ptr_nonnull(strstr(lfuse_last_error(), "out of host memory"));
+    ck_assert_ptr_null(arena.last);
+}
+END_TEST
+
+static Suite *suite_arena(void)
+{
+    Suite *s = suite_create("base");
+    TCase *t = tcase_create("arena");
+
+    tcase_add_test(t, arrays_are_zeroed_aligned_and_apart);
+    tcase_add_test(t, too_large);
+    suite_add_tcase(s, t);
+    return s;
+}
+
+TEST_MAIN(CK_FORK, suite_arena)
