@@ -8,7 +8,7 @@
 #include "common/base/env.h"
 #include "common/device/device.h"
 #include "common/device/registry.h"
-#include "common/run/wisdom.h"
+#include "common/tune/wisdom.h"
 #include "libfuse.h"
 
 enum { MOST_PARTS = 8 };

@@ -3,7 +3,7 @@
 #include "bench/bench.h"
 #include "bench/timer.h"
 #include "common/base/error.h"
-#include "common/run/wisdom.h"
+#include "common/tune/wisdom.h"
 
 /* Where there is no file to be written, that is said before the time is spent. */
 lfuse_status bench_tune_begin(bench_device *d)

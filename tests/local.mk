@@ -62,6 +62,7 @@ include tests/layer/local.mk
 include tests/fake-cuda/local.mk
 include tests/backends/local.mk
 include tests/run/local.mk
+include tests/tune/local.mk
 include tests/optim/local.mk
 include tests/api/local.mk
 include tests/tree/local.mk

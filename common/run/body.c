@@ -14,7 +14,7 @@
 #include "common/run/entry.h"
 #include "common/run/foreach.h"
 #include "common/run/rates.h"
-#include "common/run/wisdom.h"
+#include "common/tune/wisdom.h"
 
 enum { CACHED_BODIES = 256 };
 

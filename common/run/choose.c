@@ -13,7 +13,7 @@
 #include "common/base/error.h"
 #include "common/base/log.h"
 #include "common/run/instance.h"
-#include "common/run/wisdom.h"
+#include "common/tune/wisdom.h"
 
 typedef struct choice {
     struct choice *next;

@@ -22,4 +22,4 @@ libfuse_core_la_SOURCES += \
 	%reldir%/strassen.c \
 	%reldir%/together.c %reldir%/trial.c %reldir%/trial.h %reldir%/trial_measure.c %reldir%/trial_name.c \
 	%reldir%/walk.c %reldir%/warm_up.c \
-	%reldir%/wants.c %reldir%/ways.c %reldir%/wisdom.c %reldir%/wisdom.h %reldir%/wisdom_file.c %reldir%/wisdom_lines.c
+	%reldir%/wants.c %reldir%/ways.c

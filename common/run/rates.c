@@ -11,7 +11,7 @@
 #include "common/base/error.h"
 #include "common/base/log.h"
 #include "common/run/race.h"
-#include "common/run/wisdom.h"
+#include "common/tune/wisdom.h"
 #include "libfuse/ops.h"
 
 enum { GPU_WIDTH = 4096, CPU_WIDTH = 1024, NAME_BYTES = 64 };

@@ -6,7 +6,7 @@
 #include "common/base/error.h"
 #include "common/kernels/product.h"
 #include "common/run/instance.h"
-#include "common/run/wisdom.h"
+#include "common/tune/wisdom.h"
 
 /*
  * Puts the alternative first that wisdom names, or, with effort measure, that is the fastest, which becomes wisdom;

@@ -3,7 +3,7 @@
 #include <limits.h>
 #include <unistd.h>
 
-#include "common/run/wisdom.h"
+#include "common/tune/wisdom.h"
 #include "libfuse.h"
 #include "tests/backends/fake_rig.h"
 

@@ -4,7 +4,7 @@
 #include <string.h>
 
 #include "bench/data.h"
-#include "common/run/wisdom.h"
+#include "common/tune/wisdom.h"
 #include "tests/run/rig.h"
 
 enum { K = 20, N = 24 };

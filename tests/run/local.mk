@@ -128,23 +128,6 @@ TESTS += tests/run/check_lines
 tests_run_check_lines_SOURCES = %reldir%/check_lines.c tests/optim/rig.c tests/optim/rig.h
 tests_run_check_lines_LDADD = tests/stub/libstub.la bench/liboracle.la $(LDADD) -lm
 
-# Wisdom: lines, files, devices that know some.
-wisdom_tests = \
-	tests/run/check_trial tests/run/check_wisdom tests/run/check_wisdom_file tests/run/check_wisdom_lines \
-	tests/run/check_wisdom_place
-check_PROGRAMS += $(wisdom_tests)
-TESTS += $(wisdom_tests)
-wisdom_rig = %reldir%/rig.c %reldir%/rig.h %reldir%/wisdom_rig.c %reldir%/wisdom_rig.h
-tests_run_check_trial_SOURCES = %reldir%/check_trial.c $(wisdom_rig)
-tests_run_check_trial_LDADD = tests/stub/libstub.la $(LDADD) -lm
-tests_run_check_wisdom_SOURCES = %reldir%/check_wisdom.c $(wisdom_rig)
-tests_run_check_wisdom_LDADD = tests/stub/libstub.la $(LDADD) -lm
-tests_run_check_wisdom_file_SOURCES = %reldir%/check_wisdom_file.c
-tests_run_check_wisdom_lines_SOURCES = %reldir%/check_wisdom_lines.c
-tests_run_check_wisdom_place_SOURCES = %reldir%/check_wisdom_place.c $(wisdom_rig)
-tests_run_check_wisdom_place_LDADD = tests/stub/libstub.la $(LDADD) -lm
-thread_tests += tests/run/check_trial tests/run/check_wisdom tests/run/check_wisdom_file
-
 check_PROGRAMS += tests/run/check_network
 TESTS += tests/run/check_network
 tests_run_check_network_SOURCES = %reldir%/check_network.c %reldir%/networks.c %reldir%/networks.h %reldir%/rig.c \

@@ -7,7 +7,7 @@
 
 #include "common/base/error.h"
 #include "common/base/hash.h"
-#include "common/run/wisdom.h"
+#include "common/tune/wisdom.h"
 #include "tests/support/main.h"
 
 #define OK(call) ck_assert_msg((call) == LFUSE_OK, "%s: %s", #call, lfuse__error_message())

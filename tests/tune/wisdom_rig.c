@@ -6,8 +6,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "common/run/wisdom.h"
-#include "tests/run/wisdom_rig.h"
+#include "common/tune/wisdom.h"
+#include "tests/tune/wisdom_rig.h"
 
 char base[PATH_MAX], file[PATH_MAX + 32], heard[HEARD];
 

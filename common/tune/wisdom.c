@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* What a device knows: the lines of files that apply to it, and what was measured on it. */
-#include "common/run/wisdom.h"
+#include "common/tune/wisdom.h"
 
 #include <pthread.h>
 #include <stdlib.h>
@@ -9,7 +9,6 @@
 #include "common/base/env.h"
 #include "common/base/error.h"
 #include "common/base/log.h"
-#include "common/run/instance.h"
 
 typedef struct wise_device {
     pthread_mutex_t lock, inside; /* `inside` is taken first */
@@ -246,7 +245,6 @@ lfuse_status lfuse__wisdom_import(lfuse_device *dev, const char *path, int64_t *
     if (status == LFUSE_NOT_READY)
         status = lfuse__error(LFUSE_ERR_IO, "wisdom %s: there is no such file", place.path.data);
     if (!status) status = take(d, dev, &w, &taken);
-    if (!status) status = lfuse__gemm_choose_anew(dev);
     if (!status && count) *count = taken;
     lfuse__wisdom_clear(&w);
     lfuse__wisdom_place_close(&place);

@@ -5,8 +5,8 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "common/run/wisdom.h"
-#include "tests/run/wisdom_rig.h"
+#include "common/tune/wisdom.h"
+#include "tests/tune/wisdom_rig.h"
 
 static void open_few(void)
 {

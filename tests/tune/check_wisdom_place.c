@@ -5,7 +5,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "tests/run/wisdom_rig.h"
+#include "tests/tune/wisdom_rig.h"
 
 static void open_as(const char *variable, const char *value)
 {

@@ -6,8 +6,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "common/run/wisdom.h"
-#include "tests/run/wisdom_rig.h"
+#include "common/tune/wisdom.h"
+#include "tests/tune/wisdom_rig.h"
 
 START_TEST(measured_once_for_all_devices)
 {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "common/run/wisdom.h"
+#include "common/tune/wisdom.h"
 
 #include <inttypes.h>
 #include <stdio.h>

@@ -4,7 +4,7 @@
  * new one beside it and renames that. Where there is none yet, the new one is given the name by a link, which fails
  * when somebody else was first; then it all begins anew. So nothing that another process wrote is lost.
  */
-#include "common/run/wisdom.h"
+#include "common/tune/wisdom.h"
 
 #include <errno.h>
 #include <fcntl.h>

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Stub devices that measure: a folder for the file of wisdom, the log, and what was chosen. Each test is a process. */
-#ifndef TESTS_RUN_WISDOM_RIG_H
-#define TESTS_RUN_WISDOM_RIG_H
+#ifndef TESTS_TUNE_WISDOM_RIG_H
+#define TESTS_TUNE_WISDOM_RIG_H
 
 #include <limits.h>
 

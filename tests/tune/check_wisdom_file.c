@@ -16,7 +16,7 @@
 #include <unistd.h>
 
 #include "common/base/error.h"
-#include "common/run/wisdom.h"
+#include "common/tune/wisdom.h"
 #include "libfuse/log.h"
 #include "tests/support/descriptors.h"
 #include "tests/support/main.h"

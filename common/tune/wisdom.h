@@ -11,8 +11,8 @@
  * A file begins with the line "libfuse wisdom 1" and ends with one of "end", the number of choices and a checksum of
  * all that is before. So a file that was cut short or damaged is seen to be, and none of it is taken.
  */
-#ifndef COMMON_RUN_WISDOM_H
-#define COMMON_RUN_WISDOM_H
+#ifndef COMMON_TUNE_WISDOM_H
+#define COMMON_TUNE_WISDOM_H
 
 #include "common/base/strbuf.h"
 #include "common/device/device.h"
