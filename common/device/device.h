@@ -45,7 +45,7 @@ typedef struct lfuse__attachment {
     void *data;
     void (*destroy)(void *data);
 } lfuse__attachment;
-enum { LFUSE__ATTACH_PLANS, LFUSE__ATTACH_GEMMS, LFUSE__ATTACH_WISDOM, LFUSE__ATTACH_COUNT };
+enum { LFUSE__ATTACH_PLANS, LFUSE__ATTACH_TUNER, LFUSE__ATTACH_COUNT };
 
 const lfuse__facts *lfuse__device_facts(const lfuse_device *dev);
 /* With every library loaded that products take: info.gemm names its version, `products` is what there is. */

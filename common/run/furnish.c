@@ -6,9 +6,9 @@
 
 #include "common/base/error.h"
 #include "common/base/log.h"
+#include "common/run/candidates.h"
 #include "common/run/loop.h"
 #include "common/run/steps.h"
-#include "common/run/trial.h"
 
 static lfuse_status grow(void **array, int count, int *capacity, size_t element)
 {
@@ -189,9 +189,10 @@ static lfuse_status furnish_stage(lfuse_instance *in, const lfuse__stage *stage)
     lfuse__instance_buffer *before = malloc(((size_t)nbuffers + 1) * sizeof *before);
     lfuse_status status = LFUSE_ERR_MEMORY;
     const lfuse__alternative **order = malloc((size_t)stage->nalternatives * sizeof *order);
-    lfuse__known known;
+    lfuse__candidate best;
     const lfuse__alternative *a;
     int i, count;
+    bool known;
 
     if (!before || !order) {
         status = lfuse__error(LFUSE_ERR_MEMORY, "out of host memory (%d buffers)", nbuffers);
@@ -199,13 +200,14 @@ static lfuse_status furnish_stage(lfuse_instance *in, const lfuse__stage *stage)
     }
     if (nbuffers) memcpy(before, in->buffers, (size_t)nbuffers * sizeof *before);
     count = ranked(in, stage, order);
-    status = lfuse__trial(in, order, count, &known);
+    status = lfuse__tune_stage(in, order, count, &best);
     if (status) goto err_free_all;
     for (i = 0; i < 2 * count; i++) {
         a = order[i % count];
         if (i >= count && !has_estimate(a)) continue;
-        in->more = i + 1 < count && !(known.known && i == 0); /* what is known to be the best has no estimate to make */
-        in->tiling = known.tiled && i == 0 ? &known.tiling : NULL;
+        known = i == 0 && best.alternative;
+        in->more = i + 1 < count && !known; /* what is known to be the best has no estimate to make */
+        in->tiling = known && best.tiled ? &best.tiling : NULL;
         status = lfuse__furnish_alternative(in, a);
         in->tiling = NULL;
         if (!status) break;
@@ -270,7 +272,7 @@ static lfuse_status furnish_from(lfuse_instance *in, const lfuse__stage *stage, 
     bool apart = false;
 
     *taken = 1;
-    if (stage->network) LFUSE__TRY(lfuse__trial_network(in, stage, &apart));
+    if (stage->network) LFUSE__TRY(lfuse__tune_network(in, stage, &apart));
     if (!stage->network || apart) return furnish_stage(in, stage);
     lfuse__error_save(&before);
     status = lfuse__furnish_covered(in, stage);

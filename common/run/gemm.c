@@ -9,6 +9,7 @@
 
 #include "common/base/error.h"
 #include "common/run/matrix.h"
+#include "common/tune/tuner.h"
 
 static lfuse_status open_bias(lfuse_instance *in, const lfuse__step *step, const int64_t *extents,
                               lfuse__stand_ins *copies, lfuse__walk *bias)
@@ -52,7 +53,8 @@ static lfuse_status add_product(lfuse_instance *in, const lfuse__step *step, con
     lfuse__gemm_op *op;
     lfuse_status status;
 
-    LFUSE__TRY(lfuse__gemm_choose(in, desc, &candidate));
+    LFUSE__TRY(in->lean ? lfuse__gemm_choose_lean(in->plan->dev, desc, &candidate)
+                        : lfuse__gemm_choose(in->plan->dev, in->stream, in->plan->measure, desc, &candidate));
     op = calloc(1, sizeof *op);
     if (!op) return lfuse__error(LFUSE_ERR_MEMORY, "out of host memory (%zu bytes)", sizeof *op);
     status = lfuse__add_operation(in, step, LFUSE__RUN_GEMM, &operation);

@@ -132,8 +132,8 @@ struct lfuse_instance {
     lfuse__location scratch; /* that the operations' arguments name */
     bool lean;            /* products are to do without workspace, or with the least: the device had no memory */
     bool workspaces;      /* some product has one */
-    int way, behind;      /* of a race: operation `way` is the first of the way that is furnished, which runs behind so
-                             many; without one 0 */
+    int way, behind;      /* of candidates: operation `way` is the first of the one that is furnished, which runs behind
+                             so many; without one 0 */
     const struct lfuse__product_tiling *tiling; /* of the own product that is furnished; NULL: the estimate's */
     bool more;            /* the alternative that is being furnished has another one behind it */
     bool together;        /* kernels that operations lack are compiled when all of these are furnished */
@@ -296,20 +296,6 @@ lfuse_status lfuse__product_extents(const lfuse_instance *in, const lfuse__step 
 
 /* ---- strassen.c ---- */
 lfuse_status lfuse__furnish_strassen(lfuse_instance *in, const lfuse__step *step);
-
-/* ---- choose.c: which algorithm of the provider ---- */
-lfuse_status lfuse__gemm_choose(lfuse_instance *in, const lfuse__gemm_desc *desc, lfuse__gemm_candidate *candidate);
-/* Forgets what was chosen, so that later instances are made with what is known by then. */
-lfuse_status lfuse__gemm_choose_anew(lfuse_device *dev);
-
-/* ---- gemm_race.c ---- */
-enum { LFUSE__GEMM_CANDIDATES = 32 };
-/*
- * Index of the fastest of `count` (up to that many) candidates, and its time. Those that fail are left out; where none
- * works, the error of the last one.
- */
-lfuse_status lfuse__gemm_race(lfuse_instance *in, const lfuse__gemm_desc *desc,
-                              const lfuse__gemm_candidate *candidates, int count, int *best, double *us);
 
 /* ---- groups.c: numbers by group of members ---- */
 /* What the lists that are kept say. ERR_SHAPE where those of one step disagree, or where scalars cannot suit all. */

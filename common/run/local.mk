@@ -5,7 +5,8 @@ libfuse_core_la_SOURCES += \
 	%reldir%/replay.c %reldir%/tensor.c %reldir%/tensor.h %reldir%/transfer.c
 libfuse_core_la_SOURCES += \
 	%reldir%/bind.c %reldir%/body.c %reldir%/body.h %reldir%/bundle.c %reldir%/bundle.h %reldir%/cache.h \
-	%reldir%/choose.c %reldir%/chunks.c %reldir%/chunks.h %reldir%/classes.c %reldir%/compile.c \
+	%reldir%/candidates.c %reldir%/candidates.h %reldir%/candidates_name.c %reldir%/candidates_network.c \
+	%reldir%/candidates_stage.c %reldir%/chunks.c %reldir%/chunks.h %reldir%/classes.c %reldir%/compile.c \
 	%reldir%/copies.c %reldir%/entry.h \
 	%reldir%/evaluate.c \
 	%reldir%/foreach.c %reldir%/foreach.def %reldir%/foreach.h %reldir%/foreach_numbers.c \
@@ -16,10 +17,8 @@ libfuse_core_la_SOURCES += \
 	%reldir%/look_ups.c %reldir%/loop.c %reldir%/loop.h %reldir%/matrix.c %reldir%/network.c %reldir%/matrix.h \
 	%reldir%/operations.c %reldir%/options.c %reldir%/overlap.c %reldir%/plan.c %reldir%/pointwise.c %reldir%/product.c \
 	%reldir%/product_classes.c %reldir%/programs.c \
-	%reldir%/gemm_race.c %reldir%/race.c %reldir%/race.h %reldir%/rates.c %reldir%/rates.h %reldir%/rows.c \
+	%reldir%/rates.c %reldir%/rates.h %reldir%/rows.c \
 	%reldir%/run.h %reldir%/scatter.c %reldir%/scratch.c %reldir%/share.c %reldir%/sizes.c \
 	%reldir%/steps.c %reldir%/steps.h \
 	%reldir%/strassen.c \
-	%reldir%/together.c %reldir%/trial.c %reldir%/trial.h %reldir%/trial_measure.c %reldir%/trial_name.c \
-	%reldir%/walk.c %reldir%/warm_up.c \
-	%reldir%/wants.c %reldir%/ways.c
+	%reldir%/together.c %reldir%/walk.c %reldir%/warm_up.c %reldir%/wants.c

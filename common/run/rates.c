@@ -10,8 +10,9 @@
 
 #include "common/base/error.h"
 #include "common/base/log.h"
-#include "common/run/race.h"
-#include "common/tune/wisdom.h"
+#include "common/run/run.h"
+#include "common/run/tensor.h"
+#include "common/tune/tuner.h"
 #include "libfuse/ops.h"
 
 enum { GPU_WIDTH = 4096, CPU_WIDTH = 1024, NAME_BYTES = 64 };
@@ -29,26 +30,15 @@ typedef struct rated {
     lfuse_binding bindings[3];
 } rated;
 
-static const char *name(void *data, int i)
+static lfuse__candidate_name name(void *context, int i)
 {
-    (void)data, (void)i;
-    return BY;
+    (void)context, (void)i;
+    return (lfuse__candidate_name){ "plan", BY };
 }
 
-static lfuse_status prepare(void *data, int i)
+static lfuse_status run(void *context, int i, lfuse_stream *s)
 {
-    (void)data, (void)i;
-    return LFUSE_OK;
-}
-
-static void release(void *data, int i)
-{
-    (void)data, (void)i;
-}
-
-static lfuse_status run(void *data, int i, lfuse_stream *s)
-{
-    const rated *r = data;
+    const rated *r = context;
 
     (void)i;
     return lfuse__plan_run(r->plan, s, r->bindings, r->count);
@@ -60,7 +50,7 @@ static lfuse_status add_tensor(rated *r, const char *text, lfuse_type type, int 
 
     LFUSE__TRY(lfuse__tensor_create(r->dev, type, rank, shape, t));
     r->bindings[r->count++] = lfuse_bind_tensor(text, *t);
-    return lfuse__race_fill(r->stream, (*t)->range, 0, (uint64_t)(*t)->elements * lfuse_type_size(type), type);
+    return lfuse__fill_random(r->stream, (*t)->range, 0, (uint64_t)(*t)->elements * lfuse_type_size(type), type);
 }
 
 /* c = a b, or c = -a. */
@@ -97,13 +87,12 @@ static lfuse_status measure(lfuse_device *dev, const char *what, lfuse_type type
                             double *us)
 {
     rated r = { .dev = dev };
-    const lfuse__contest contest = { .what = what, .count = 1, .data = &r, .name = name, .prepare = prepare,
-                                     .run = run, .release = release };
+    const lfuse__candidates one = { .title = what, .context = &r, .name = name, .run = run };
     lfuse_status status = make(&r, type, width, elements);
     int best = 0;
 
     if (!status) status = run(&r, 0, r.stream); /* instances are made before anything is captured */
-    if (!status) status = lfuse__race(&contest, r.stream, &best, us);
+    if (!status) status = lfuse__measure(&one, 1, r.stream, &best, us);
     drop(&r);
     return status;
 }
@@ -114,6 +103,7 @@ static lfuse_status time_of(lfuse_device *dev, const char *what, bool may_measur
 {
     lfuse__wise_choice wise = { .us = 0 };
     lfuse__saved_error before;
+    lfuse_status status;
     bool known;
 
     *us = 0;
@@ -121,9 +111,10 @@ static lfuse_status time_of(lfuse_device *dev, const char *what, bool may_measur
     if (known) *us = wise.us;
     if (known || !may_measure) return LFUSE_OK;
     lfuse__error_save(&before);
-    if (measure(dev, what, type, width, elements, us)) {
-        lfuse__log(LFUSE_LOG_INFO, "%s could not be measured: %s", what, lfuse__error_message());
-        lfuse__error_restore(&before);
+    status = measure(dev, what, type, width, elements, us);
+    if (status) lfuse__log(LFUSE_LOG_INFO, "%s could not be measured: %s", what, lfuse__error_message());
+    lfuse__error_restore(&before);
+    if (status) {
         *us = 0;
         return LFUSE_OK;
     }

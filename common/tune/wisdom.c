@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* What a device knows: the lines of files that apply to it, and what was measured on it. */
-#include "common/tune/wisdom.h"
+#include "common/tune/tuner.h"
 
-#include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -10,53 +9,51 @@
 #include "common/base/error.h"
 #include "common/base/log.h"
 
-typedef struct wise_device {
-    pthread_mutex_t lock, inside; /* `inside` is taken first */
-    lfuse__strbuf device; /* how its lines begin; "" as long as nobody needed it: a library may have to be loaded */
-    lfuse__wisdom known;
-} wise_device;
-
 static void destroy(void *data)
 {
-    wise_device *d = data;
+    lfuse__tuner *t = data;
 
-    lfuse__wisdom_clear(&d->known);
-    lfuse__strbuf_free(&d->device);
-    pthread_mutex_destroy(&d->inside);
-    pthread_mutex_destroy(&d->lock);
-    free(d);
+    lfuse__gemm_choices_forget(t);
+    lfuse__wisdom_clear(&t->known);
+    lfuse__strbuf_free(&t->device);
+    pthread_mutex_destroy(&t->measuring);
+    pthread_mutex_destroy(&t->lock);
+    free(t);
 }
 
-/* With d->lock. */
-static lfuse_status identify(wise_device *d, lfuse_device *dev)
+/* With t->lock. */
+static lfuse_status identify(lfuse__tuner *t, lfuse_device *dev)
 {
     lfuse__facts full;
     lfuse_status status;
 
-    if (d->device.length) return LFUSE_OK;
+    if (t->device.length) return LFUSE_OK;
     LFUSE__TRY(lfuse__device_full_facts(dev, &full));
-    lfuse__wisdom_device(&full.info, &d->device);
-    status = lfuse__strbuf_check(&d->device);
-    if (status) lfuse__strbuf_free(&d->device);
+    lfuse__wisdom_device(&full.info, &t->device);
+    status = lfuse__strbuf_check(&t->device);
+    if (status) lfuse__strbuf_free(&t->device);
     return status;
 }
 
-/* All that applies, or nothing. */
-static lfuse_status take(wise_device *d, lfuse_device *dev, const lfuse__wisdom *from, int64_t *count)
+/* All that applies, or nothing. Waits for choices that are being made: they are remembered, and forgotten here. */
+static lfuse_status take(lfuse__tuner *t, lfuse_device *dev, const lfuse__wisdom *from, int64_t *count)
 {
     lfuse__wisdom both = { 0 }, old = { 0 };
     lfuse_status status;
 
-    pthread_mutex_lock(&d->lock);
-    status = identify(d, dev);
-    if (!status) status = lfuse__wisdom_merge(&both, &d->known, NULL, NULL);
-    if (!status) status = lfuse__wisdom_merge(&both, from, d->device.data, count);
+    pthread_mutex_lock(&t->measuring);
+    pthread_mutex_lock(&t->lock);
+    status = identify(t, dev);
+    if (!status) status = lfuse__wisdom_merge(&both, &t->known, NULL, NULL);
+    if (!status) status = lfuse__wisdom_merge(&both, from, t->device.data, count);
     if (!status) {
-        old = d->known;
-        d->known = both;
+        old = t->known;
+        t->known = both;
         both = (lfuse__wisdom){ 0 };
+        lfuse__gemm_choices_forget(t);
     }
-    pthread_mutex_unlock(&d->lock);
+    pthread_mutex_unlock(&t->lock);
+    pthread_mutex_unlock(&t->measuring);
     lfuse__wisdom_clear(&old);
     lfuse__wisdom_clear(&both);
     return status;
@@ -66,7 +63,7 @@ static lfuse_status take(wise_device *d, lfuse_device *dev, const lfuse__wisdom 
  * What is wrong with the default file is no failure of who makes a plan: it is logged, and the file not used. Not to
  * know what is in it, for want of memory, is one: choices would be others for as long as the device is open.
  */
-static lfuse_status read_default(wise_device *d, lfuse_device *dev)
+static lfuse_status read_default(lfuse__tuner *t, lfuse_device *dev)
 {
     lfuse__strbuf reason = LFUSE__STRBUF_INIT;
     lfuse__wisdom_place place;
@@ -79,7 +76,7 @@ static lfuse_status read_default(wise_device *d, lfuse_device *dev)
     status = lfuse__wisdom_place_default(&place, &reason);
     if (!status) {
         status = lfuse__wisdom_load(&place, &w);
-        if (!status && w.count) status = take(d, dev, &w, &count);
+        if (!status && w.count) status = take(t, dev, &w, &count);
         if (!status) lfuse__log(LFUSE_LOG_INFO, "wisdom %s: %zu choices, %lld for this device", place.path.data,
                                 w.count, (long long)count);
         lfuse__wisdom_place_close(&place);
@@ -96,71 +93,54 @@ static lfuse_status read_default(wise_device *d, lfuse_device *dev)
 
 static lfuse_status create(lfuse_device *dev, void **data)
 {
-    wise_device *d = calloc(1, sizeof *d);
+    lfuse__tuner *t = calloc(1, sizeof *t);
     pthread_mutexattr_t again;
     lfuse_status status;
 
-    if (!d) return lfuse__error(LFUSE_ERR_MEMORY, "out of host memory (%zu bytes)", sizeof *d);
-    pthread_mutex_init(&d->lock, NULL);
+    if (!t) return lfuse__error(LFUSE_ERR_MEMORY, "out of host memory (%zu bytes)", sizeof *t);
+    pthread_mutex_init(&t->lock, NULL);
     pthread_mutexattr_init(&again);
-    pthread_mutexattr_settype(&again, PTHREAD_MUTEX_RECURSIVE); /* stages are tried within the trial of a network */
-    pthread_mutex_init(&d->inside, &again);
+    pthread_mutexattr_settype(&again, PTHREAD_MUTEX_RECURSIVE);
+    pthread_mutex_init(&t->measuring, &again);
     pthread_mutexattr_destroy(&again);
-    d->device = (lfuse__strbuf)LFUSE__STRBUF_INIT;
-    status = read_default(d, dev);
+    t->device = (lfuse__strbuf)LFUSE__STRBUF_INIT;
+    status = read_default(t, dev);
     if (status) {
-        destroy(d);
+        destroy(t);
         return status;
     }
-    *data = d;
+    *data = t;
     return LFUSE_OK;
 }
 
-static lfuse_status get(lfuse_device *dev, wise_device **d)
+lfuse_status lfuse__tuner_get(lfuse_device *dev, lfuse__tuner **tuner)
 {
     void *data;
 
-    LFUSE__TRY(lfuse__device_attachment(dev, LFUSE__ATTACH_WISDOM, create, destroy, &data));
-    *d = data;
+    LFUSE__TRY(lfuse__device_attachment(dev, LFUSE__ATTACH_TUNER, create, destroy, &data));
+    *tuner = data;
     return LFUSE_OK;
 }
 
 lfuse_status lfuse__wisdom_any(lfuse_device *dev, bool *any)
 {
-    wise_device *d;
+    lfuse__tuner *t;
 
-    LFUSE__TRY(get(dev, &d));
-    pthread_mutex_lock(&d->lock);
-    *any = d->known.count > 0;
-    pthread_mutex_unlock(&d->lock);
+    LFUSE__TRY(lfuse__tuner_get(dev, &t));
+    pthread_mutex_lock(&t->lock);
+    *any = t->known.count > 0;
+    pthread_mutex_unlock(&t->lock);
     return LFUSE_OK;
-}
-
-lfuse_status lfuse__wisdom_enter(lfuse_device *dev, void **inside)
-{
-    wise_device *d;
-
-    LFUSE__TRY(get(dev, &d));
-    pthread_mutex_lock(&d->inside);
-    *inside = d;
-    return LFUSE_OK;
-}
-
-void lfuse__wisdom_leave(void *inside)
-{
-    wise_device *d = inside;
-
-    pthread_mutex_unlock(&d->inside);
 }
 
 lfuse_status lfuse__wisdom_ask(lfuse_device *dev, const char *what, lfuse__wise_choice *choice, bool *found)
 {
-    wise_device *d;
+    lfuse__tuner *t;
 
-    LFUSE__TRY(get(dev, &d));
-    pthread_mutex_lock(&d->lock);
-    *found = lfuse__wisdom_look_up(&d->known, d->device.data, what, choice);
-    pthread_mutex_unlock(&d->lock);
+    LFUSE__TRY(lfuse__tuner_get(dev, &t));
+    pthread_mutex_lock(&t->lock);
+    *found = lfuse__wisdom_look_up(&t->known, t->device.data, what, choice);
+    pthread_mutex_unlock(&t->lock);
     return LFUSE_OK;
 }
 
@@ -187,20 +167,20 @@ static lfuse_status note(lfuse_device *dev, const char *what, const lfuse__wise_
     lfuse__strbuf line = LFUSE__STRBUF_INIT;
     lfuse__wisdom alone = { 0 };
     lfuse_status status;
-    wise_device *d;
+    lfuse__tuner *t;
 
-    LFUSE__TRY(get(dev, &d));
-    pthread_mutex_lock(&d->lock);
-    status = identify(d, dev);
-    pthread_mutex_unlock(&d->lock);
+    LFUSE__TRY(lfuse__tuner_get(dev, &t));
+    pthread_mutex_lock(&t->lock);
+    status = identify(t, dev);
+    pthread_mutex_unlock(&t->lock);
     if (status) return status;
-    lfuse__wisdom_compose(d->device.data, what, choice, &line);
+    lfuse__wisdom_compose(t->device.data, what, choice, &line);
     status = lfuse__strbuf_check(&line);
     if (!status) status = lfuse__wisdom_put(&alone, line.data, line.length);
     if (!status) {
-        pthread_mutex_lock(&d->lock);
-        status = lfuse__wisdom_put(&d->known, line.data, line.length);
-        pthread_mutex_unlock(&d->lock);
+        pthread_mutex_lock(&t->lock);
+        status = lfuse__wisdom_put(&t->known, line.data, line.length);
+        pthread_mutex_unlock(&t->lock);
     }
     if (!status) status = save_default(&alone);
     lfuse__wisdom_clear(&alone);
@@ -237,14 +217,14 @@ lfuse_status lfuse__wisdom_import(lfuse_device *dev, const char *path, int64_t *
     lfuse__wisdom w = { 0 };
     lfuse_status status;
     int64_t taken = 0;
-    wise_device *d;
+    lfuse__tuner *t;
 
-    LFUSE__TRY(get(dev, &d));
+    LFUSE__TRY(lfuse__tuner_get(dev, &t));
     LFUSE__TRY(open_place(path, &place));
     status = lfuse__wisdom_load(&place, &w);
     if (status == LFUSE_NOT_READY)
         status = lfuse__error(LFUSE_ERR_IO, "wisdom %s: there is no such file", place.path.data);
-    if (!status) status = take(d, dev, &w, &taken);
+    if (!status) status = take(t, dev, &w, &taken);
     if (!status && count) *count = taken;
     lfuse__wisdom_clear(&w);
     lfuse__wisdom_place_close(&place);
@@ -256,13 +236,13 @@ lfuse_status lfuse__wisdom_export(lfuse_device *dev, const char *path)
     lfuse__wisdom_place place;
     lfuse__wisdom known = { 0 };
     lfuse_status status;
-    wise_device *d;
+    lfuse__tuner *t;
 
-    LFUSE__TRY(get(dev, &d));
+    LFUSE__TRY(lfuse__tuner_get(dev, &t));
     LFUSE__TRY(open_place(path, &place));
-    pthread_mutex_lock(&d->lock); /* a copy, so that nobody who chooses waits for the file */
-    status = lfuse__wisdom_merge(&known, &d->known, NULL, NULL);
-    pthread_mutex_unlock(&d->lock);
+    pthread_mutex_lock(&t->lock); /* a copy, so that nobody who chooses waits for the file */
+    status = lfuse__wisdom_merge(&known, &t->known, NULL, NULL);
+    pthread_mutex_unlock(&t->lock);
     if (!status) status = lfuse__wisdom_save(&place, &known);
     lfuse__wisdom_clear(&known);
     lfuse__wisdom_place_close(&place);

@@ -89,12 +89,6 @@ lfuse_status lfuse__wisdom_save(const lfuse__wisdom_place *place, const lfuse__w
 lfuse_status lfuse__wisdom_any(lfuse_device *dev, bool *any);
 /* *found when there is a choice for `what`. */
 lfuse_status lfuse__wisdom_ask(lfuse_device *dev, const char *what, lfuse__wise_choice *choice, bool *found);
-/*
- * One at a time: around what is measured unless it is known. Whoever is inside may ask, note, measure products, and
- * enter again.
- */
-lfuse_status lfuse__wisdom_enter(lfuse_device *dev, void **inside);
-void lfuse__wisdom_leave(void *inside);
 /* Kept on the device and in the default file, where there is one. A file that cannot be written is logged. */
 void lfuse__wisdom_note(lfuse_device *dev, const char *what, const lfuse__wise_choice *choice);
 /* What stands behind libfuse/wisdom.h; path NULL: the default file. *count: lines that apply. */

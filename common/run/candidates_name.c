@@ -1,16 +1,16 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Names of stages for wisdom. Layers of one network do the same with other tensors: names and numbers of buffers do not
- * count, only which operands are the same memory. All that decides on time does: alternatives, sizes, strides, bodies.
+ * Names of problems for wisdom. Layers of one network do the same with other tensors: names and numbers of buffers do
+ * not count, only which operands are the same memory. All that decides on time does: alternatives, sizes, strides,
+ * bodies.
  */
 #include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
 
-#include "common/base/error.h"
 #include "common/base/hash.h"
+#include "common/run/candidates.h"
 #include "common/run/loop.h"
-#include "common/run/trial.h"
 
 enum { MOST_MEMORIES = 64 };
 
@@ -101,7 +101,7 @@ static void add_step(writer *w, const lfuse__step *s)
         lfuse__strbuf_format(&w->text, " %d %d", s->product.wide, s->product.tf32);
 }
 
-static const lfuse__step *product_of(const lfuse__alternative *const *order, int count)
+const lfuse__step *lfuse__first_product(const lfuse__alternative *const *order, int count)
 {
     int i, k;
 
@@ -111,21 +111,48 @@ static const lfuse__step *product_of(const lfuse__alternative *const *order, int
     return NULL;
 }
 
-lfuse_status lfuse__trial_name(const lfuse_instance *in, const char *kind, const lfuse__alternative *const *order,
-                               int count, char name[LFUSE__TRIAL_NAME])
+static bool plain_step(const lfuse_instance *in, const lfuse__step *s)
+{
+    int i;
+
+    if (s->prepare || (s->kind != LFUSE__STEP_POINTWISE && s->kind != LFUSE__STEP_ROWS && s->kind != LFUSE__STEP_GEMM))
+        return false;
+    for (i = 0; i < s->noperands; i++) {
+        const lfuse__operand *o = &s->operands[i];
+        if (o->span != LFUSE__SPAN_TENSOR || o->gathered >= 0) return false;
+        if (o->place == LFUSE__PLACE_BOUND && !in->bound[o->index].tensor) return false;
+    }
+    return true;
+}
+
+static bool plain(const lfuse_instance *in, const lfuse__alternative *const *order, int count)
+{
+    int i, k;
+
+    for (i = 0; i < count; i++)
+        for (k = 0; k < order[i]->nsteps; k++)
+            if (!plain_step(in, &order[i]->steps[k])) return false;
+    return !in->groups;
+}
+
+lfuse_status lfuse__problem_name(const lfuse_instance *in, const char *kind, const lfuse__alternative *const *order,
+                                 int count, char name[LFUSE__PROBLEM_NAME])
 {
     writer w = { .in = in, .text = LFUSE__STRBUF_INIT };
-    const lfuse__step *product = product_of(order, count);
-    const lfuse__product *p = &product->product;
+    const lfuse__step *product = lfuse__first_product(order, count);
+    bool choice = in->plan->measure;
     int64_t m, n, l, batch;
     lfuse__hash hash;
     lfuse_status status;
     int i, k;
 
-    LFUSE__TRY(lfuse__extent_of(in, p->m, &m));
-    LFUSE__TRY(lfuse__extent_of(in, p->n, &n));
-    LFUSE__TRY(lfuse__extent_of(in, p->k, &l));
     name[0] = '\0';
+    if (!product || !plain(in, order, count)) return LFUSE_OK;
+    if (!choice) LFUSE__TRY(lfuse__wisdom_any(in->plan->dev, &choice));
+    if (!choice) return LFUSE_OK;
+    LFUSE__TRY(lfuse__extent_of(in, product->product.m, &m));
+    LFUSE__TRY(lfuse__extent_of(in, product->product.n, &n));
+    LFUSE__TRY(lfuse__extent_of(in, product->product.k, &l));
     for (i = 0; i < product->rank - 2; i++) {
         LFUSE__TRY(lfuse__extent_of(in, product->extents[i], &batch));
         if (!batch) return LFUSE_OK;
@@ -138,7 +165,7 @@ lfuse_status lfuse__trial_name(const lfuse_instance *in, const char *kind, const
     status = lfuse__strbuf_check(&w.text);
     hash = lfuse__hash_bytes(w.text.data, w.text.length);
     lfuse__strbuf_free(&w.text);
-    snprintf(name, LFUSE__TRIAL_NAME, "%s:%" PRId64 "x%" PRId64 "x%" PRId64 ":%s:%016" PRIx64 "%016" PRIx64, kind, m, n,
-             l, lfuse_type_name(p->type), hash.high, hash.low);
+    snprintf(name, LFUSE__PROBLEM_NAME, "%s:%" PRId64 "x%" PRId64 "x%" PRId64 ":%s:%016" PRIx64 "%016" PRIx64, kind, m,
+             n, l, lfuse_type_name(product->product.type), hash.high, hash.low);
     return status;
 }

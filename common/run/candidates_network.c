@@ -1,0 +1,51 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The two candidates of a network: one launch, and its stages by themselves, each by its fastest candidate. */
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "common/run/candidates.h"
+#include "common/run/loop.h"
+
+enum { NETWORK, STAGES };
+
+static lfuse_status list(void *context, int *count)
+{
+    lfuse__candidate_list *l = context;
+
+    *count = l->count;
+    return LFUSE_OK;
+}
+
+/* With as many rows, the kernel may decline: that is seen when it is furnished. */
+static bool may_be_one_launch(const lfuse_instance *in, const lfuse__stage *stage)
+{
+    int64_t rows;
+
+    return !lfuse__size_evaluate(in->body->graph, stage->network->children[0].product.m, in->sizes, &rows) &&
+           rows >= 1 && rows <= LFUSE__NETWORK_ROWS_MOST;
+}
+
+/* It is named after its layers, and what else there is for them. */
+lfuse_status lfuse__tune_network(lfuse_instance *in, const lfuse__stage *stage, bool *apart)
+{
+    const lfuse__alternative network = { .nsteps = stage->network->nchildren, .steps = stage->network->children,
+                                         .name = "network" };
+    lfuse__candidate_list l = { .in = in, .count = 2, .all = { [NETWORK] = { .network = stage, .name = "network" },
+                                [STAGES] = { .stages = stage, .nstages = stage->covers, .name = "stages" } } };
+    const lfuse__alternative **order;
+    int i, j, chosen = NETWORK;
+    lfuse_status status = LFUSE_OK;
+
+    *apart = false;
+    if (!may_be_one_launch(in, stage)) return LFUSE_OK;
+    for (i = 0; i < stage->covers; i++) l.norder += stage[i].nalternatives;
+    l.order = order = malloc(((size_t)++l.norder) * sizeof *order);
+    if (!order) return lfuse__error(LFUSE_ERR_MEMORY, "out of host memory (%d alternatives)", l.norder);
+    *order++ = &network;
+    for (i = 0; i < stage->covers; i++)
+        for (j = 0; j < stage[i].nalternatives; j++) *order++ = &stage[i].alternatives[j];
+    status = lfuse__tune_candidates(&l, "network", list, NULL, &chosen);
+    free((void *)l.order);
+    if (!status) *apart = chosen == STAGES;
+    return status;
+}
