@@ -202,7 +202,7 @@ static lfuse_status look_for_vendor(lfuse_device *dev, lfuse__facts *facts)
     return LFUSE_OK;
 }
 
-/* Whether both providers of products are looked at from the start: they race, or a model compares what they reach. */
+/* Whether both providers of products are looked at from the start: they are measured, or compared by a model. */
 static bool compares_providers(const lfuse__facts *facts, const lfuse_graph *graph, const lfuse_plan_options *options)
 {
     return lfuse__tiles_fit(facts) && options->provider == LFUSE_PROVIDER_DEFAULT &&

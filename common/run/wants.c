@@ -247,8 +247,8 @@ static bool by_vendor_alone(const lfuse__alternative *a)
 }
 
 /*
- * What is compiled when an instance takes it: the library's own product where others are in front of it, or a race is
- * to tell; all ways of a product of which more sides are open than that of a batch; and what is behind a product that
+ * What is compiled when an instance takes it: the library's own product where others are in front of it, or the tuner
+ * chooses; all ways of a product of which more sides are open than that of a batch; and what is behind a product that
  * the library of the device's maker does with all that follows, which it hardly ever declines.
  */
 static bool is_spare(const lfuse__wants *w, const lfuse__stage *stage, int alternative)

@@ -210,7 +210,7 @@ LFUSE_BEGIN_DECLS
  * options may be NULL. The graph may be destroyed afterwards. Equal graphs share one body on a device.
  * Compiled are the kernels of all sizes within the bounds, so that no later batch compiles any. Of GPUs' products two
  * or three of whose m, n and k are given by runs, whose ways are many, each instance compiles those that it takes; so
- * what a product needs that the library of the device's maker declines, and what effort measure races.
+ * what a product needs that the library of the device's maker declines, and what effort measure times.
  */
 LFUSE_API LFUSE_MUST_CHECK lfuse_status lfuse_plan_create(lfuse_device *device, const lfuse_graph *graph,
                                                           const lfuse_plan_options *options, lfuse_plan **plan);
@@ -259,7 +259,7 @@ LFUSE_API uint64_t lfuse_plan_scratch(lfuse_plan *plan, lfuse_stream *stream);
  * The memory is never freed: that of the caller stays alive until the stream has been given other memory, or destroyed,
  * and the last run has finished. The tensor itself may be destroyed at once. It serves one stream at a time, or several
  * that the caller orders. What a run binds must not overlap as much of it as the run needs (ERR_OVERLAP). Recordings
- * own their scratch: replays on this stream do not use it. Races of effort measure allocate memory for themselves.
+ * own their scratch: replays on this stream do not use it. What effort measure times has memory of its own.
  * Called by the thread that the stream belongs to. ERR_CONTEXT: memory of another device; ERR_INVALID: not contiguous,
  * not aligned; ERR_STATE: the stream records or is being captured.
  */

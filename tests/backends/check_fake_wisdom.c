@@ -28,7 +28,7 @@ static void teardown(void)
     unlink(file);
 }
 
-/* One product on a device of its own. *scratch: one of the fake's algorithms takes some; *timed: batches of a race. */
+/* One product on a device of its own. *scratch: one of the fake's algorithms takes some; *timed: batches that are. */
 static void multiply(lfuse_effort effort, uint64_t *scratch, uint64_t *timed)
 {
     const int64_t left[] = { 4, 8 }, right[] = { 8, 16 }, result[] = { 4, 16 };
@@ -334,7 +334,7 @@ static const fakecuda_launch *run_network(lfuse_effort effort, uint64_t disable,
     return fake_last();
 }
 
-/* One launch for a network races its layers one by one, each of those in its fastest tiling. */
+/* One launch for a network is measured against its layers one by one, each of those in its fastest tiling. */
 START_TEST(test_network)
 {
     char quick[32], text[8192];

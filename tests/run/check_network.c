@@ -105,7 +105,7 @@ START_TEST(rows_as_they_come)
 }
 END_TEST
 
-/* Timed against its layers, whichever of the two it is then; the race leaves no trace in what is computed. */
+/* Timed against its layers, whichever of the two it is then; the measurement leaves no trace in what is computed. */
 START_TEST(measured)
 {
     const lfuse_plan_options options = { .effort = LFUSE_EFFORT_MEASURE };

@@ -329,7 +329,7 @@ START_TEST(no_algorithm_works)
 }
 END_TEST
 
-/* Every call of a race fails once: the run succeeds without that algorithm, or fails with a message; nothing leaks. */
+/* Every call fails once while it is timed: the run does without that algorithm, or fails with a message; no leaks. */
 START_TEST(races_with_a_failing_call)
 {
     static const lfuse__stub_slot slots[] = {

@@ -103,7 +103,7 @@ START_TEST(names_do_not_count)
 }
 END_TEST
 
-/* What is updated, and read, is the user's once: a trial has memory of its own. */
+/* What is updated, and read, is the user's once: candidates are measured in memory of their own. */
 START_TEST(an_update_happens_once)
 {
     lfuse_tensor *a = ramp(2, SHAPE(4, 8), 0, 1), *b = ramp(2, SHAPE(8, 6), 0, 1), *c;
@@ -171,7 +171,7 @@ START_TEST(a_way_that_is_gone)
 }
 END_TEST
 
-/* Without memory for it there is no trial, and the plan works as the estimate has it. */
+/* Without memory for it nothing is measured, and the plan works as the estimate has it. */
 START_TEST(no_memory_for_a_trial)
 {
     dense_graph();
