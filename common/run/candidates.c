@@ -81,8 +81,8 @@ static lfuse_status furnish_candidate(lfuse_instance *in, const lfuse__candidate
     lfuse_status status;
 
     in->more = false; /* no estimate: all that can shall */
+    if (c->apart) return lfuse__furnish_stages(in, c->network, c->network->covers);
     if (c->network) return lfuse__furnish_covered(in, c->network);
-    if (c->stages) return lfuse__furnish_stages(in, c->stages, c->nstages);
     in->tiling = c->tiled ? &c->tiling : NULL;
     status = lfuse__furnish_alternative(in, c->alternative);
     in->tiling = NULL;

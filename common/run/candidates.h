@@ -8,14 +8,13 @@
 #include "common/run/instance.h"
 #include "common/tune/tuner.h"
 
-/* An alternative of a stage, of the library's own product by a tiling; a network in one launch; or its stages. */
+/* An alternative of a stage, of the library's own product by a tiling; or a network, in one launch or in many. */
 typedef struct lfuse__candidate {
     const lfuse__alternative *alternative;
     bool tiled;
     lfuse__product_tiling tiling;
-    const lfuse__stage *network; /* the stage that it begins with */
-    const lfuse__stage *stages;
-    int nstages;
+    const lfuse__stage *network; /* the stage that it begins with; NULL: none */
+    bool apart;                  /* each of its stages has launches of its own */
     char name[64]; /* in wisdom: the alternative's, and the tiling behind a blank */
 } lfuse__candidate;
 

@@ -1,12 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The two candidates of a network: one launch, and its stages by themselves, each by its fastest candidate. */
-#include <stdio.h>
 #include <stdlib.h>
 
 #include "common/run/candidates.h"
 #include "common/run/loop.h"
-
-enum { NETWORK, STAGES };
 
 static lfuse_status list(void *context, int *count)
 {
@@ -30,22 +27,23 @@ lfuse_status lfuse__tune_network(lfuse_instance *in, const lfuse__stage *stage, 
 {
     const lfuse__alternative network = { .nsteps = stage->network->nchildren, .steps = stage->network->children,
                                          .name = "network" };
-    lfuse__candidate_list l = { .in = in, .count = 2, .all = { [NETWORK] = { .network = stage, .name = "network" },
-                                [STAGES] = { .stages = stage, .nstages = stage->covers, .name = "stages" } } };
+    lfuse__candidate_list l = { .in = in, .count = 2,
+                                .all = { { .network = stage, .name = "network" },
+                                         { .network = stage, .apart = true, .name = "stages" } } };
     const lfuse__alternative **order;
-    int i, j, chosen = NETWORK;
-    lfuse_status status = LFUSE_OK;
+    lfuse_status status;
+    int i, j, chosen, nalternatives = 0;
 
     *apart = false;
     if (!may_be_one_launch(in, stage)) return LFUSE_OK;
-    for (i = 0; i < stage->covers; i++) l.norder += stage[i].nalternatives;
-    l.order = order = malloc(((size_t)++l.norder) * sizeof *order);
-    if (!order) return lfuse__error(LFUSE_ERR_MEMORY, "out of host memory (%d alternatives)", l.norder);
-    *order++ = &network;
+    for (i = 0; i < stage->covers; i++) nalternatives += stage[i].nalternatives;
+    l.order = order = malloc(((size_t)nalternatives + 1) * sizeof *order);
+    if (!order) return lfuse__error(LFUSE_ERR_MEMORY, "out of host memory (%d alternatives)", nalternatives);
+    order[l.norder++] = &network;
     for (i = 0; i < stage->covers; i++)
-        for (j = 0; j < stage[i].nalternatives; j++) *order++ = &stage[i].alternatives[j];
+        for (j = 0; j < stage[i].nalternatives; j++) order[l.norder++] = &stage[i].alternatives[j];
     status = lfuse__tune_candidates(&l, "network", list, NULL, &chosen);
-    free((void *)l.order);
-    if (!status) *apart = chosen == STAGES;
+    free(order);
+    if (!status) *apart = chosen >= 0 && l.all[chosen].apart;
     return status;
 }

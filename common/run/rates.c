@@ -101,7 +101,7 @@ static lfuse_status measure(lfuse_device *dev, const char *what, lfuse_type type
 static lfuse_status time_of(lfuse_device *dev, const char *what, bool may_measure, lfuse_type type, int64_t width,
                             int64_t elements, double *us)
 {
-    lfuse__wise_choice wise = { .us = 0 };
+    lfuse__wise_choice wise;
     lfuse__saved_error before;
     lfuse_status status;
     bool known;
@@ -118,10 +118,7 @@ static lfuse_status time_of(lfuse_device *dev, const char *what, bool may_measur
         *us = 0;
         return LFUSE_OK;
     }
-    snprintf(wise.provider, sizeof wise.provider, "plan");
-    snprintf(wise.identity, sizeof wise.identity, BY);
-    wise.us = *us;
-    lfuse__wisdom_note(dev, what, &wise);
+    lfuse__wisdom_note(dev, what, "plan", BY, *us);
     LFUSE__TRY(lfuse__wisdom_ask(dev, what, &wise, &known)); /* as it is written, so that later plans are the same */
     if (known) *us = wise.us;
     return LFUSE_OK;

@@ -2,7 +2,6 @@
 #include "common/tune/tuner.h"
 
 #include <math.h>
-#include <stdio.h>
 #include <string.h>
 
 #include "common/base/log.h"
@@ -43,7 +42,6 @@ static lfuse_status measure_on_stream(lfuse_device *dev, const lfuse__candidates
 static lfuse_status measure(lfuse_device *dev, lfuse_stream *busy, const lfuse__candidates *c, int *chosen)
 {
     double us[LFUSE__CANDIDATES];
-    lfuse__wise_choice wise;
     lfuse__candidate_name name;
     int count, best, first = 0;
 
@@ -54,10 +52,7 @@ static lfuse_status measure(lfuse_device *dev, lfuse_stream *busy, const lfuse__
     while (isinf(us[first])) first++;
     if (c->margin > 0 && us[best] > us[first] * c->margin) best = first;
     name = c->name(c->context, best);
-    wise.us = us[best];
-    snprintf(wise.provider, sizeof wise.provider, "%s", name.provider);
-    snprintf(wise.identity, sizeof wise.identity, "%s", name.identity);
-    lfuse__wisdom_note(dev, c->problem, &wise);
+    lfuse__wisdom_note(dev, c->problem, name.provider, name.identity, us[best]);
     *chosen = best;
     return LFUSE_OK;
 }

@@ -162,7 +162,7 @@ static lfuse_status save_default(const lfuse__wisdom *lines)
     return status;
 }
 
-static lfuse_status note(lfuse_device *dev, const char *what, const lfuse__wise_choice *choice)
+static lfuse_status note(lfuse_device *dev, const char *what, const char *provider, const char *identity, double us)
 {
     lfuse__strbuf line = LFUSE__STRBUF_INIT;
     lfuse__wisdom alone = { 0 };
@@ -174,7 +174,7 @@ static lfuse_status note(lfuse_device *dev, const char *what, const lfuse__wise_
     status = identify(t, dev);
     pthread_mutex_unlock(&t->lock);
     if (status) return status;
-    lfuse__wisdom_compose(t->device.data, what, choice, &line);
+    lfuse__wisdom_compose(t->device.data, what, provider, identity, us, &line);
     status = lfuse__strbuf_check(&line);
     if (!status) status = lfuse__wisdom_put(&alone, line.data, line.length);
     if (!status) {
@@ -188,14 +188,15 @@ static lfuse_status note(lfuse_device *dev, const char *what, const lfuse__wise_
     return status;
 }
 
-void lfuse__wisdom_note(lfuse_device *dev, const char *what, const lfuse__wise_choice *choice)
+void lfuse__wisdom_note(lfuse_device *dev, const char *what, const char *provider, const char *identity, double us)
 {
     const char *asked = lfuse__env_get()->wisdom; /* whoever names a file wants to know that it cannot be written */
     const lfuse_log_level level = asked && asked[0] == '/' ? LFUSE_LOG_WARN : LFUSE_LOG_DEBUG;
     lfuse__saved_error before;
 
     lfuse__error_save(&before);
-    if (note(dev, what, choice)) lfuse__log(level, "a measured choice is not kept: %s", lfuse__error_message());
+    if (note(dev, what, provider, identity, us))
+        lfuse__log(level, "a measured choice is not kept: %s", lfuse__error_message());
     lfuse__error_restore(&before);
 }
 

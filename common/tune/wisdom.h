@@ -44,8 +44,9 @@ typedef struct lfuse__wise_choice {
 void lfuse__wisdom_clear(lfuse__wisdom *w);
 /* The first seven fields of a device's lines; `info` as lfuse__device_full_facts gives it. */
 void lfuse__wisdom_device(const lfuse_device_info *info, lfuse__strbuf *text);
-/* A line, of such a text; `what` has neither tab nor control character. */
-void lfuse__wisdom_compose(const char *device, const char *what, const lfuse__wise_choice *choice, lfuse__strbuf *line);
+/* A line, of such a text; none of the others has a tab or a control character. */
+void lfuse__wisdom_compose(const char *device, const char *what, const char *provider, const char *identity, double us,
+                           lfuse__strbuf *line);
 /* Takes a line in, in place of the one of its key. ERR_IO when it is none, with what is wrong as the message. */
 lfuse_status lfuse__wisdom_put(lfuse__wisdom *w, const char *line, size_t length);
 /* Takes in all lines of `from`, or those that apply to `device`; *count (may be NULL) how many. */
@@ -90,7 +91,7 @@ lfuse_status lfuse__wisdom_any(lfuse_device *dev, bool *any);
 /* *found when there is a choice for `what`. */
 lfuse_status lfuse__wisdom_ask(lfuse_device *dev, const char *what, lfuse__wise_choice *choice, bool *found);
 /* Kept on the device and in the default file, where there is one. A file that cannot be written is logged. */
-void lfuse__wisdom_note(lfuse_device *dev, const char *what, const lfuse__wise_choice *choice);
+void lfuse__wisdom_note(lfuse_device *dev, const char *what, const char *provider, const char *identity, double us);
 /* What stands behind libfuse/wisdom.h; path NULL: the default file. *count: lines that apply. */
 lfuse_status lfuse__wisdom_import(lfuse_device *dev, const char *path, int64_t *count);
 lfuse_status lfuse__wisdom_export(lfuse_device *dev, const char *path);

@@ -50,10 +50,11 @@ void lfuse__wisdom_device(const lfuse_device_info *info, lfuse__strbuf *text)
     add_field(text, info->gemm);
 }
 
-void lfuse__wisdom_compose(const char *device, const char *what, const lfuse__wise_choice *choice, lfuse__strbuf *line)
+void lfuse__wisdom_compose(const char *device, const char *what, const char *provider, const char *identity, double us,
+                           lfuse__strbuf *line)
 {
-    lfuse__strbuf_format(line, "%s\t%s\t%s\t%s\t", device, what, choice->provider, choice->identity);
-    lfuse__real_add(line, choice->us);
+    lfuse__strbuf_format(line, "%s\t%s\t%s\t%s\t", device, what, provider, identity);
+    lfuse__real_add(line, us);
 }
 
 typedef struct fields {

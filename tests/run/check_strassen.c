@@ -207,9 +207,7 @@ END_TEST
 
 static void know(const char *what, double us)
 {
-    lfuse__wise_choice choice = { .provider = "plan", .identity = "rates", .us = us };
-
-    lfuse__wisdom_note(dev, what, &choice);
+    lfuse__wisdom_note(dev, what, "plan", "rates", us);
 }
 
 /* What the device can is looked up in its wisdom; what is known better makes another plan of the same graph. */

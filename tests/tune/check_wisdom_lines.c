@@ -24,12 +24,9 @@ static void none(void)
 
 static void put(const char *device, const char *what, const char *provider, const char *identity, double us)
 {
-    lfuse__wise_choice c = { .us = us };
     lfuse__strbuf line = LFUSE__STRBUF_INIT;
 
-    snprintf(c.provider, sizeof c.provider, "%s", provider);
-    snprintf(c.identity, sizeof c.identity, "%s", identity);
-    lfuse__wisdom_compose(device, what, &c, &line);
+    lfuse__wisdom_compose(device, what, provider, identity, us, &line);
     OK(lfuse__wisdom_put(&w, line.data, line.length));
     lfuse__strbuf_free(&line);
 }
