@@ -30,6 +30,8 @@ lfuse_status lfuse__tune_network(lfuse_instance *in, const lfuse__stage *stage, 
 
 /* ---- candidates.c ---- */
 
+#define LFUSE__CANDIDATES_PROVIDER "plan" /* who provides all of them, in wisdom's words */
+
 typedef struct lfuse__candidate_list {
     lfuse_instance *in;
     const lfuse__alternative *const *order; /* all that the candidates consist of */
@@ -57,7 +59,6 @@ typedef int lfuse__find_function(void *context, const lfuse__wise_choice *named)
 /* By the tuner: the number of the candidate in `all`, -1 where nothing is known. `find` may be NULL (tuner.h). */
 lfuse_status lfuse__tune_candidates(lfuse__candidate_list *l, const char *kind, lfuse__list_function *list,
                                     lfuse__find_function *find, int *chosen);
-#define LFUSE__CANDIDATES_PROVIDER "plan"
 
 /* ---- candidates_name.c ---- */
 

@@ -117,8 +117,7 @@ static int find(void *context, const lfuse__wise_choice *named)
     if (!strcmp(named->provider, LFUSE__CANDIDATES_PROVIDER)) status = candidate_of(l, named->identity, &l->all[0]);
     lfuse__error_restore(&before);
     if (!status) return 0;
-    lfuse__log(LFUSE_LOG_DEBUG, "%s: wisdom names %s, which is no way to do it any more", l->problem,
-               named->identity);
+    lfuse__log(LFUSE_LOG_DEBUG, "%s: wisdom names %s, which is no way to do it any more", l->problem, named->identity);
     return -1;
 }
 

@@ -146,19 +146,25 @@ lfuse_status lfuse__wisdom_ask(lfuse_device *dev, const char *what, lfuse__wise_
 
 /* ---- what was measured ---- */
 
-static lfuse_status save_default(const lfuse__wisdom *lines)
+/* Of the file of that name; NULL: of the default one. */
+static lfuse_status open_place(const char *path, lfuse__wisdom_place *place)
 {
     lfuse__strbuf reason = LFUSE__STRBUF_INIT;
-    lfuse__wisdom_place place;
-    lfuse_status status = lfuse__wisdom_place_default(&place, &reason);
+    lfuse_status status = path ? lfuse__wisdom_place_at(path, place) : lfuse__wisdom_place_default(place, &reason);
 
-    if (!status) {
-        status = lfuse__wisdom_save(&place, lines);
-        lfuse__wisdom_place_close(&place);
-    } else if (status == LFUSE_NOT_READY) {
-        status = lfuse__error(LFUSE_ERR_IO, "no wisdom file: %s", reason.data);
-    }
+    if (status == LFUSE_NOT_READY) status = lfuse__error(LFUSE_ERR_IO, "no wisdom file: %s", reason.data);
     lfuse__strbuf_free(&reason);
+    return status;
+}
+
+static lfuse_status save(const char *path, const lfuse__wisdom *lines)
+{
+    lfuse__wisdom_place place;
+    lfuse_status status;
+
+    LFUSE__TRY(open_place(path, &place));
+    status = lfuse__wisdom_save(&place, lines);
+    lfuse__wisdom_place_close(&place);
     return status;
 }
 
@@ -182,7 +188,7 @@ static lfuse_status note(lfuse_device *dev, const char *what, const char *provid
         status = lfuse__wisdom_put(&t->known, line.data, line.length);
         pthread_mutex_unlock(&t->lock);
     }
-    if (!status) status = save_default(&alone);
+    if (!status) status = save(NULL, &alone);
     lfuse__wisdom_clear(&alone);
     lfuse__strbuf_free(&line);
     return status;
@@ -201,16 +207,6 @@ void lfuse__wisdom_note(lfuse_device *dev, const char *what, const char *provide
 }
 
 /* ---- by the user's word ---- */
-
-static lfuse_status open_place(const char *path, lfuse__wisdom_place *place)
-{
-    lfuse__strbuf reason = LFUSE__STRBUF_INIT;
-    lfuse_status status = path ? lfuse__wisdom_place_at(path, place) : lfuse__wisdom_place_default(place, &reason);
-
-    if (status == LFUSE_NOT_READY) status = lfuse__error(LFUSE_ERR_IO, "no wisdom file: %s", reason.data);
-    lfuse__strbuf_free(&reason);
-    return status;
-}
 
 lfuse_status lfuse__wisdom_import(lfuse_device *dev, const char *path, int64_t *count)
 {
@@ -234,19 +230,16 @@ lfuse_status lfuse__wisdom_import(lfuse_device *dev, const char *path, int64_t *
 
 lfuse_status lfuse__wisdom_export(lfuse_device *dev, const char *path)
 {
-    lfuse__wisdom_place place;
     lfuse__wisdom known = { 0 };
     lfuse_status status;
     lfuse__tuner *t;
 
     LFUSE__TRY(lfuse__tuner_get(dev, &t));
-    LFUSE__TRY(open_place(path, &place));
     pthread_mutex_lock(&t->lock); /* a copy, so that nobody who chooses waits for the file */
     status = lfuse__wisdom_merge(&known, &t->known, NULL, NULL);
     pthread_mutex_unlock(&t->lock);
-    if (!status) status = lfuse__wisdom_save(&place, &known);
+    if (!status) status = save(path, &known);
     lfuse__wisdom_clear(&known);
-    lfuse__wisdom_place_close(&place);
     return status;
 }
 
@@ -261,11 +254,9 @@ void lfuse__wisdom_survey(lfuse__wisdom *w, lfuse__strbuf *text)
     if (!status) {
         status = lfuse__wisdom_load(&place, w);
         if (status == LFUSE_NOT_READY) lfuse__strbuf_format(text, "%s (not there yet)", place.path.data);
-        else if (status) lfuse__strbuf_format(text, "not used: %s", lfuse__error_message());
-        else lfuse__strbuf_add(text, place.path.data);
+        if (!status) lfuse__strbuf_add(text, place.path.data);
         lfuse__wisdom_place_close(&place);
-    } else if (status != LFUSE_NOT_READY) {
-        lfuse__strbuf_format(text, "not used: %s", lfuse__error_message());
     }
+    if (status && status != LFUSE_NOT_READY) lfuse__strbuf_format(text, "not used: %s", lfuse__error_message());
     lfuse__error_restore(&before);
 }
