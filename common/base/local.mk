@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 libfuse_core_la_SOURCES += \
 	%reldir%/arena.c %reldir%/arena.h \
+	%reldir%/clock.h \
 	%reldir%/env.c %reldir%/env.h \
 	%reldir%/error.c %reldir%/error.h \
 	%reldir%/facts.c %reldir%/facts.h \

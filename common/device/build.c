@@ -6,9 +6,9 @@
 #include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
-#include <time.h>
 #include <unistd.h>
 
+#include "common/base/clock.h"
 #include "common/base/env.h"
 #include "common/base/file.h"
 #include "common/base/hash.h"
@@ -65,14 +65,6 @@ static void dump(const lfuse_device *dev, const char *source)
     lfuse__strbuf_free(&path);
 }
 
-static uint64_t nanoseconds(void)
-{
-    struct timespec now;
-
-    clock_gettime(CLOCK_MONOTONIC, &now);
-    return (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec;
-}
-
 static void log_lines(const char *text, bool numbered)
 {
     size_t length;
@@ -92,11 +84,11 @@ static lfuse_status compile(lfuse_device *dev, const char *source, lfuse__bprogr
     lfuse__strbuf log = LFUSE__STRBUF_INIT;
     lfuse_status status;
 
-    uint64_t start = nanoseconds();
+    uint64_t start = lfuse__nanoseconds();
 
     atomic_fetch_add(&dev->compiles, 1);
     status = lfuse__device_note(dev, dev->backend->program_build(dev->bdev, source, &log, program));
-    atomic_fetch_add(&dev->build_ns, nanoseconds() - start);
+    atomic_fetch_add(&dev->build_ns, lfuse__nanoseconds() - start);
     if ((status == LFUSE_ERR_COMPILE || log.length) && lfuse__log_on(LFUSE_LOG_DEBUG)) {
         log_lines(source, true);
         log_lines(log.data, false);
@@ -104,16 +96,6 @@ static lfuse_status compile(lfuse_device *dev, const char *source, lfuse__bprogr
     if (status == LFUSE_ERR_COMPILE && log.length)
         lfuse__error(status, "%s: a kernel did not compile: %.*s", dev->facts.info.name, MESSAGE_LOG_BYTES, log.data);
     lfuse__strbuf_free(&log);
-    return status;
-}
-
-lfuse_status lfuse__build_by_launch(lfuse_stream *s, lfuse__kernel *kernel, const lfuse__launch_args *nothing)
-{
-    const uint64_t start = nanoseconds();
-    lfuse_status status = lfuse__launch(s, kernel, nothing);
-
-    if (!status) status = lfuse__stream_sync(s);
-    atomic_fetch_add(&lfuse__stream_device(s)->build_ns, nanoseconds() - start);
     return status;
 }
 
@@ -126,9 +108,9 @@ static bool from_cache(lfuse_device *dev, const lfuse__strbuf *key, lfuse__bprog
 
     lfuse__error_save(&before);
     if (!lfuse__cache_read(key->data, key->length, &binary)) {
-        uint64_t start = nanoseconds();
+        uint64_t start = lfuse__nanoseconds();
         loaded = !lfuse__device_note(dev, dev->backend->program_load(dev->bdev, binary.data, binary.length, program));
-        atomic_fetch_add(&dev->build_ns, nanoseconds() - start);
+        atomic_fetch_add(&dev->build_ns, lfuse__nanoseconds() - start);
         if (!loaded)
             lfuse__log(LFUSE_LOG_DEBUG, "%s: a cached program was refused: %s", dev->facts.info.name,
                        lfuse__error_message());

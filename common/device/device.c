@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* A device from its opening to its closing. */
 #include "common/device/internal.h"
 
-#include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
 
 #include "common/base/env.h"
 #include "common/base/log.h"
@@ -12,47 +11,29 @@
 /* How long the last release waits for work that still uses the memory; longer, and the memory is left alone. */
 #define CLOSE_SECONDS 10
 
-const lfuse__facts *lfuse__device_facts(const lfuse_device *dev)
+static void unmake(lfuse_device *dev)
 {
-    return &dev->facts;
+    pthread_mutex_destroy(&dev->pool.lock);
+    pthread_cond_destroy(&dev->programs.built);
+    pthread_mutex_destroy(&dev->programs.lock);
+    pthread_mutex_destroy(&dev->sync_lock);
+    pthread_cond_destroy(&dev->setup_done);
+    pthread_mutex_destroy(&dev->setup);
+    free(dev);
 }
 
-static lfuse_status state_error(const lfuse_device *dev, int state)
+/* All objects are gone; work that they submitted may still run. */
+static void finalise(lfuse_device *dev)
 {
-    if (state & LFUSE__CLOSED) return lfuse__error(LFUSE_ERR_CLOSED, "device %s was closed", dev->facts.info.name);
-    return lfuse__error(LFUSE_ERR_DEVICE_LOST, "device %s is lost: %s", dev->facts.info.name, dev->lost_reason);
-}
-
-lfuse_status lfuse__device_usable(lfuse_device *dev)
-{
-    int state = atomic_load_explicit(&dev->state, memory_order_acquire);
-
-    if (__builtin_expect(lfuse__forked(), 0)) return lfuse__check_fork();
-    return __builtin_expect(state, 0) ? state_error(dev, state) : LFUSE_OK;
-}
-
-lfuse_status lfuse__device_open_still(const lfuse_device *dev)
-{
-    int state = atomic_load_explicit(&dev->state, memory_order_acquire) & LFUSE__CLOSED;
-
-    if (lfuse__forked()) return lfuse__check_fork();
-    return state ? state_error(dev, state) : LFUSE_OK;
-}
-
-lfuse_status lfuse__device_note(lfuse_device *dev, lfuse_status status)
-{
-    if (__builtin_expect(status == LFUSE_OK || status == LFUSE_NOT_READY, 1)) return status;
-    /* An error of the driver may be the first sign of a sticky one. */
-    if (status == LFUSE_ERR_DEVICE) {
-        lfuse__saved_error first;
-        lfuse__error_save(&first);
-        if (dev->backend->pending(dev->bdev) == LFUSE_ERR_DEVICE_LOST) status = LFUSE_ERR_DEVICE_LOST;
-        lfuse__error_restore(&first);
+    lfuse__programs_drop(dev);
+    if (!lfuse__drain(dev, CLOSE_SECONDS, true)) {
+        lfuse__log(LFUSE_LOG_ERROR, "%s: work did not finish within %d s of closing; its memory is left in place",
+                   dev->facts.info.name, CLOSE_SECONDS);
+        return;
     }
-    if (status != LFUSE_ERR_DEVICE_LOST || atomic_flag_test_and_set(&dev->losing)) return status;
-    snprintf(dev->lost_reason, sizeof dev->lost_reason, "%s", lfuse__error_message());
-    atomic_fetch_or_explicit(&dev->state, LFUSE__LOST, memory_order_release);
-    return status;
+    lfuse__pool_trim(dev, true);
+    dev->backend->close(dev->bdev);
+    unmake(dev);
 }
 
 static lfuse_status make(const lfuse__backend *backend, lfuse_device **device)
@@ -61,6 +42,7 @@ static lfuse_status make(const lfuse__backend *backend, lfuse_device **device)
 
     if (!dev) return lfuse__error(LFUSE_ERR_MEMORY, "out of host memory (%zu bytes)", sizeof *dev);
     dev->backend = backend;
+    dev->finalise = finalise;
     dev->sync = lfuse__env_get()->sync;
     atomic_init(&dev->references, 1);
     atomic_flag_clear(&dev->losing);
@@ -73,17 +55,6 @@ static lfuse_status make(const lfuse__backend *backend, lfuse_device **device)
     dev->pool.last = &dev->pool.first;
     *device = dev;
     return LFUSE_OK;
-}
-
-static void unmake(lfuse_device *dev)
-{
-    pthread_mutex_destroy(&dev->pool.lock);
-    pthread_cond_destroy(&dev->programs.built);
-    pthread_mutex_destroy(&dev->programs.lock);
-    pthread_mutex_destroy(&dev->sync_lock);
-    pthread_cond_destroy(&dev->setup_done);
-    pthread_mutex_destroy(&dev->setup);
-    free(dev);
 }
 
 static lfuse_status finish_open(lfuse_device *dev, lfuse_device **device)
@@ -143,31 +114,6 @@ lfuse_status lfuse__device_adopt(const char *backend_name, void *context, void *
         return status;
     }
     return finish_open(dev, device);
-}
-
-void lfuse__device_retain(lfuse_device *dev)
-{
-    atomic_fetch_add_explicit(&dev->references, 1, memory_order_relaxed);
-}
-
-/* All objects are gone; work that they submitted may still run. */
-static void finalise(lfuse_device *dev)
-{
-    lfuse__programs_drop(dev);
-    if (!lfuse__drain(dev, CLOSE_SECONDS, true)) {
-        lfuse__log(LFUSE_LOG_ERROR, "%s: work did not finish within %d s of closing; its memory is left in place",
-                   dev->facts.info.name, CLOSE_SECONDS);
-        return;
-    }
-    lfuse__pool_trim(dev, true);
-    dev->backend->close(dev->bdev);
-    unmake(dev);
-}
-
-void lfuse__device_release(lfuse_device *dev)
-{
-    if (!dev || lfuse__forked()) return;
-    if (atomic_fetch_sub_explicit(&dev->references, 1, memory_order_acq_rel) == 1) finalise(dev);
 }
 
 /* What the device holds of itself would keep it alive for ever, so it goes here and not with the last reference. */

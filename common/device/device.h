@@ -192,7 +192,7 @@ void lfuse__kernel_destroy(lfuse__kernel *kernel);
 /* Counts, logs, refuses what exceeds the facts (group, argument bytes), launches; LFUSE_SYNC waits. */
 lfuse_status lfuse__launch(lfuse_stream *s, lfuse__kernel *kernel, const lfuse__launch_args *launch);
 /*
- * build.c: the same, and waits: for a launch that does nothing, with a driver that compiles a kernel when it is first
+ * The same, and waits: for a launch that does nothing, with a driver that compiles a kernel when it is first
  * launched. Its time counts as the compiler's.
  */
 lfuse_status lfuse__build_by_launch(lfuse_stream *s, lfuse__kernel *kernel, const lfuse__launch_args *nothing);

@@ -144,6 +144,7 @@ struct lfuse_device {
     lfuse__facts facts;
     bool sync; /* LFUSE_SYNC */
     atomic_int references;
+    void (*finalise)(lfuse_device *dev); /* called by who releases the last one */
     atomic_int state; /* LFUSE__CLOSED, LFUSE__LOST */
     atomic_flag losing;
     char lost_reason[512]; /* written once, before LFUSE__LOST is set */
@@ -157,6 +158,7 @@ struct lfuse_device {
     lfuse__programs programs;
 };
 
+/* ---- state.c ---- */
 /* Every status that a slot returned goes through this: it marks the device lost where that is what it says. */
 lfuse_status lfuse__device_note(lfuse_device *dev, lfuse_status status);
 static inline bool lfuse__device_lost(const lfuse_device *dev)
@@ -165,6 +167,13 @@ static inline bool lfuse__device_lost(const lfuse_device *dev)
 }
 
 /* ---- stream.c ---- */
+
+/* watch.c has their releases, report.c the rest. */
+struct lfuse__reports {
+    atomic_int references;
+    lfuse__range *range;
+    lfuse__reports_owner owner;
+};
 
 typedef struct lfuse__watched {
     lfuse__reports *reports; /* one reference */

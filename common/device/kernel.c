@@ -4,6 +4,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+#include "common/base/clock.h"
 #include "common/device/internal.h"
 
 struct lfuse__kernel {
@@ -76,4 +77,14 @@ lfuse_status lfuse__launch(lfuse_stream *s, lfuse__kernel *kernel, const lfuse__
     LFUSE__TRY(lfuse__stream_enter(s));
     return lfuse__stream_leave_launch(s, kernel->dev->backend->launch(s->bstream, kernel->bkernel, launch), 1,
                                       kernel->what);
+}
+
+lfuse_status lfuse__build_by_launch(lfuse_stream *s, lfuse__kernel *kernel, const lfuse__launch_args *nothing)
+{
+    const uint64_t start = lfuse__nanoseconds();
+    lfuse_status status = lfuse__launch(s, kernel, nothing);
+
+    if (!status) status = lfuse__stream_sync(s);
+    atomic_fetch_add(&kernel->dev->build_ns, lfuse__nanoseconds() - start);
+    return status;
 }

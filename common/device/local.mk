@@ -15,5 +15,7 @@ libfuse_core_la_SOURCES += \
 	%reldir%/program.c \
 	%reldir%/registry.c %reldir%/registry.h \
 	%reldir%/report.c \
+	%reldir%/state.c \
 	%reldir%/stream.c \
-	%reldir%/transfer.c
+	%reldir%/transfer.c \
+	%reldir%/watch.c

@@ -10,6 +10,8 @@
 #include <stdlib.h>
 #include <time.h>
 
+#include "common/base/clock.h"
+
 lfuse_status lfuse__tail_create(lfuse_device *dev, lfuse_stream *stream, lfuse__tail **tail)
 {
     lfuse__tail *t = calloc(1, sizeof *t);
@@ -192,18 +194,10 @@ static bool fence_outstanding(const lfuse_device *dev)
     return false;
 }
 
-static int64_t milliseconds(void)
-{
-    struct timespec now;
-
-    clock_gettime(CLOCK_MONOTONIC, &now);
-    return (int64_t)now.tv_sec * 1000 + now.tv_nsec / 1000000;
-}
-
 bool lfuse__drain(lfuse_device *dev, int seconds, bool tails)
 {
     const struct timespec pause = { 0, 100000 };
-    int64_t end = milliseconds() + (int64_t)seconds * 1000;
+    const uint64_t end = lfuse__nanoseconds() + (uint64_t)seconds * 1000000000;
     lfuse__pending *ready;
     bool left, hope;
 
@@ -214,7 +208,7 @@ bool lfuse__drain(lfuse_device *dev, int seconds, bool tails)
         pthread_mutex_unlock(&dev->pool.lock);
         finish(ready);
         left = atomic_load(&dev->pool.waiting) || (tails && dev->pool.tails);
-        if (!left || (!hope && !ready) || milliseconds() > end) return !left;
+        if (!left || (!hope && !ready) || lfuse__nanoseconds() > end) return !left;
         if (!ready) nanosleep(&pause, NULL);
     }
 }

@@ -9,12 +9,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-struct lfuse__reports {
-    atomic_int references;
-    lfuse__range *range;
-    lfuse__reports_owner owner;
-};
-
 /* The words of a buffer, as the prelude's LOOK_UP writes them. */
 enum { CLAIMED, REPORTER, ELEMENT, INDEX, EXTENT };
 
@@ -51,14 +45,6 @@ err_release:
 err_free:
     free(r);
     return status;
-}
-
-void lfuse__reports_release(lfuse__reports *r)
-{
-    if (!r || atomic_fetch_sub_explicit(&r->references, 1, memory_order_acq_rel) != 1) return;
-    lfuse__range_release(r->range);
-    r->owner.release(r->owner.data);
-    free(r);
 }
 
 const lfuse__range *lfuse__reports_range(const lfuse__reports *r)
@@ -126,17 +112,6 @@ static lfuse_status error_of(const lfuse__watched *w)
                           text.data ? text.data : "", w->words[ELEMENT], (int64_t)w->words[INDEX], w->words[EXTENT]);
     lfuse__strbuf_free(&text);
     return status;
-}
-
-void lfuse__stream_unwatch(lfuse_stream *s, bool all)
-{
-    int i, kept = 0;
-
-    for (i = 0; i < s->nwatched; i++) {
-        if (s->watched[i].kept && !all) s->watched[kept++] = s->watched[i];
-        else lfuse__reports_release(s->watched[i].reports);
-    }
-    s->nwatched = kept;
 }
 
 /* The first report in the order of submission; all of them are cleared. */

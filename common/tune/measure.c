@@ -11,8 +11,8 @@
  */
 #include <math.h>
 #include <string.h>
-#include <time.h>
 
+#include "common/base/clock.h"
 #include "common/base/log.h"
 #include "common/tune/tuner.h"
 
@@ -51,10 +51,7 @@ typedef struct measurement {
 
 static double now_us(void)
 {
-    struct timespec t;
-
-    clock_gettime(CLOCK_MONOTONIC, &t);
-    return (double)t.tv_sec * 1e6 + (double)t.tv_nsec * 1e-3;
+    return (double)lfuse__nanoseconds() * 1e-3;
 }
 
 static lfuse_status submit(const measurement *m, const candidate *x)
