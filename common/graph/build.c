@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Graphs, mistakes, names and nodes: what every builder stands on. */
+/* Graphs, nodes and operands: what every builder stands on. */
 #include "common/graph/build.h"
 
-#include <stdarg.h>
 #include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -29,89 +28,6 @@ void lfuse_graph_destroy(lfuse_graph *g)
     free(g->names);
     free(g->calls);
     free(g);
-}
-
-/* ---- mistakes ---- */
-
-static const char *ending(int32_t n)
-{
-    static const char *const endings[] = {"th", "st", "nd", "rd"};
-
-    return n % 10 < 4 && n / 10 % 10 != 1 ? endings[n % 10] : "th";
-}
-
-/*
- * "the 57th lfuse_add (output "y"): " in place of "lfuse_add: ", where that builder was called several times. The
- * builder that found the mistake stays where another one called it: "lfuse_glu: lfuse_mul: ".
- */
-static lfuse_status say(const lfuse_graph *g)
-{
-    const char *rest = g->message, *name;
-    char number[24] = "", output[LFUSE__MAX_NAME + 16] = "";
-    size_t length;
-
-    if (g->failed_call < 0) return lfuse__error(g->status, "%s", g->message);
-    name = g->calls[g->failed_call].name;
-    length = strlen(name);
-    if (!strncmp(rest, name, length) && !strncmp(rest + length, ": ", 2)) rest += length + 2;
-    if (g->calls[g->failed_call].count > 1) {
-        snprintf(number, sizeof number, "the %d%s ", (int)g->failed_number, ending(g->failed_number));
-        if (*g->failed_output) snprintf(output, sizeof output, " (output \"%s\")", g->failed_output);
-    }
-    return lfuse__error(g->status, "%s%s%s: %s", number, name, output, rest);
-}
-
-lfuse_status lfuse_graph_check(const lfuse_graph *g)
-{
-    if (!g) return lfuse__error(LFUSE_ERR_INVALID, "the graph is NULL");
-    return g->status ? say(g) : LFUSE_OK;
-}
-
-void lfuse__build_begin(lfuse_graph *g, const char *call)
-{
-    int32_t i;
-
-    if (!g) return;
-    for (i = 0; i < g->ncalls && g->calls[i].name != call; i++) continue;
-    for (i = i < g->ncalls ? i : 0; i < g->ncalls && strcmp(g->calls[i].name, call); i++) continue;
-    g->call = -1;
-    if (i == g->ncalls) {
-        if (!lfuse__build_grow((void **)&g->calls, g->ncalls, &g->call_capacity, sizeof *g->calls))
-            return; /* messages then do without the number */
-        g->calls[g->ncalls++] = (lfuse__call){call, 0};
-    }
-    g->call = i;
-    g->calls[i].count++;
-}
-
-lfuse_value lfuse__graph_poison(lfuse_graph *g, lfuse_status status, const char *format, ...)
-{
-    va_list args;
-
-    if (g) g->mistakes++;
-    if (g && !g->status) {
-        g->status = status;
-        g->failed_call = g->call;
-        g->failed_number = g->call < 0 ? 0 : g->calls[g->call].count;
-        va_start(args, format);
-        vsnprintf(g->message, sizeof g->message, format, args);
-        va_end(args);
-    }
-    return LFUSE__POISONED(g);
-}
-
-bool lfuse__build_grow(void **array, int32_t count, int32_t *capacity, size_t element)
-{
-    int32_t larger;
-    void *moved;
-
-    if (count < *capacity) return true;
-    larger = *capacity ? *capacity * 2 : 16;
-    moved = realloc(*array, (size_t)larger * element);
-    if (!moved) return false;
-    *array = moved;
-    *capacity = larger;
-    return true;
 }
 
 lfuse_graph *lfuse__build_graph_of(int count, const lfuse_value *values)
@@ -161,27 +77,6 @@ bool lfuse__build_type(lfuse_graph *g, const char *call, lfuse_type type)
     if (lfuse_type_size(type)) return true;
     lfuse__graph_poison(g, LFUSE_ERR_TYPE, "%s: %d is no element type", call, (int)type);
     return false;
-}
-
-bool lfuse__build_extent(lfuse_graph *g, const char *call, lfuse_size s, lfuse_size *extent)
-{
-    uint64_t code;
-
-    if (s >= 0) {
-        *extent = s;
-        return true;
-    }
-    code = (uint64_t)(s - LFUSE__SIZE_BASE);
-    if (s == INT64_MIN || code >= UINT64_C(1) << 62) {
-        lfuse__graph_poison(g, LFUSE_ERR_SHAPE, "%s: extent %lld is negative", call, (long long)s);
-        return false;
-    }
-    if (code >> LFUSE__SIZE_INDEX_BITS != g->tag || lfuse__size_index(s) >= g->nsizes) {
-        lfuse__graph_poison(g, LFUSE_ERR_INVALID, "%s: a size variable of another graph", call);
-        return false;
-    }
-    *extent = LFUSE__SIZE_BASE + lfuse__size_index(s);
-    return true;
 }
 
 bool lfuse__build_shape(lfuse_graph *g, const char *call, int rank, const lfuse_size *shape, lfuse_size *extents)
@@ -249,67 +144,6 @@ bool lfuse__build_axes(lfuse_graph *g, const char *call, int rank, int count, co
     return true;
 }
 
-static bool name_taken(const lfuse_graph *g, const char *text)
-{
-    int32_t i;
-
-    for (i = 0; i < g->nnames; i++)
-        if (!strcmp(g->names[i].text, text)) return true;
-    for (i = 0; i < g->nsizes; i++)
-        if (g->sizes[i].kind == LFUSE__SIZE_VAR && !strcmp(g->sizes[i].name, text)) return true;
-    return false;
-}
-
-bool lfuse__build_check_name(lfuse_graph *g, const char *call, const char *text)
-{
-    size_t length;
-    const char *p;
-
-    if (!text) {
-        lfuse__graph_poison(g, LFUSE_ERR_INVALID, "%s: the name is NULL", call);
-        return false;
-    }
-    length = strnlen(text, LFUSE__MAX_NAME + 1);
-    if (!length || length > LFUSE__MAX_NAME) {
-        lfuse__graph_poison(g, LFUSE_ERR_NAME, "%s: a name has 1 to %d characters, not %s", call, LFUSE__MAX_NAME,
-                            length ? "more" : "none");
-        return false;
-    }
-    for (p = text; *p; p++)
-        if ((unsigned char)*p < 32 || *p == 127) {
-            lfuse__graph_poison(g, LFUSE_ERR_NAME, "%s: the name has a control character (code %d) at %d", call, *p,
-                                (int)(p - text));
-            return false;
-        }
-    if (name_taken(g, text)) {
-        lfuse__graph_poison(g, LFUSE_ERR_NAME, "%s: the name \"%s\" is already taken", call, text);
-        return false;
-    }
-    return true;
-}
-
-int32_t lfuse__build_name(lfuse_graph *g, const char *call, const char *text, lfuse__name_kind kind, int32_t node)
-{
-    lfuse__name *n;
-
-    if (!lfuse__build_check_name(g, call, text)) return -1;
-    if (g->nnames >= LFUSE__MAX_NODES) {
-        lfuse__graph_poison(g, LFUSE_ERR_OVERFLOW, "%s: more than %d names", call, LFUSE__MAX_NODES);
-        return -1;
-    }
-    if (!lfuse__build_grow((void **)&g->names, g->nnames, &g->name_capacity, sizeof *g->names)) {
-        lfuse__graph_poison(g, LFUSE_ERR_MEMORY, "%s: no memory for the name \"%s\"", call, text);
-        return -1;
-    }
-    n = &g->names[g->nnames];
-    memset(n, 0, sizeof *n);
-    memcpy(n->text, text, strlen(text));
-    n->kind = kind;
-    n->node = node;
-    n->update = -1;
-    return g->nnames++;
-}
-
 lfuse__node lfuse__build_node(lfuse__node_kind kind, lfuse_type type)
 {
     lfuse__node n;
@@ -355,6 +189,16 @@ lfuse_value lfuse__build_append(lfuse_graph *g, const char *call, const lfuse__n
     return (lfuse_value){g, g->nnodes++};
 }
 
+lfuse_value lfuse__build_constant(lfuse_graph *g, double number)
+{
+    lfuse__node n = lfuse__build_node(LFUSE__CONSTANT, LFUSE_TYPE_NONE);
+
+    if (!g) return LFUSE__POISONED(NULL);
+    n.number = number;
+    n.cost = 1;
+    return lfuse__build_append(g, "lfuse_constant", &n);
+}
+
 lfuse_value lfuse__build_cast(lfuse_graph *g, const char *call, int32_t node, lfuse_type type)
 {
     lfuse__node n;
@@ -367,6 +211,16 @@ lfuse_value lfuse__build_cast(lfuse_graph *g, const char *call, int32_t node, lf
     n.nin = 1;
     n.in[0] = node;
     return lfuse__build_append(g, call, &n);
+}
+
+lfuse_type lfuse__wide_type(lfuse_type type)
+{
+    return type == LFUSE_F16 || type == LFUSE_BF16 ? LFUSE_F32 : type;
+}
+
+lfuse_value lfuse__to_type(const char *call, lfuse_value v, lfuse_type type)
+{
+    return v.id < 0 ? v : lfuse__build_cast(v.graph, call, v.id, type);
 }
 
 /* Fixed room, since this is for messages alone: what does not fit is cut. */

@@ -44,6 +44,10 @@ lfuse__node lfuse__build_node(lfuse__node_kind kind, lfuse_type type);
 lfuse_value lfuse__build_append(lfuse_graph *g, const char *call, const lfuse__node *n);
 /* The value in another type: itself where it has that type. */
 lfuse_value lfuse__build_cast(lfuse_graph *g, const char *call, int32_t node, lfuse_type type);
+/* The same of a value that may be poisoned. */
+lfuse_value lfuse__to_type(const char *call, lfuse_value v, lfuse_type type);
+/* The type that values of this one are computed in: f32 for f16 and bf16. */
+lfuse_type lfuse__wide_type(lfuse_type type);
 /* adopt.c: whether the node is a number without a type that is the same in every run: no scalar is part of it. */
 bool lfuse__build_is_constant(const lfuse_graph *g, int32_t node);
 /*
@@ -91,7 +95,8 @@ lfuse_value lfuse__build_scatter_add(lfuse_graph *g, const char *call, int32_t s
                                      lfuse_size rows);
 lfuse_value lfuse__build_extent_number(lfuse_graph *g, const char *call, lfuse_size extent);
 lfuse_value lfuse__build_index(lfuse_graph *g, const char *call, int rank, const lfuse_size *shape);
-/* What a reduction of the type gives. */
+/* Whether a reduction takes values of the type; what it gives. */
+bool lfuse__reduce_takes(lfuse__reduce op, lfuse_type type);
 lfuse_type lfuse__reduce_type(lfuse__reduce op, lfuse_type type);
 /* Over at least one axis. */
 lfuse_value lfuse__build_reduce(lfuse_graph *g, const char *call, lfuse__reduce op, int32_t node, unsigned set,

@@ -3,16 +3,6 @@
 
 #include "libfuse/ops.h"
 
-lfuse_type lfuse__wide_type(lfuse_type type)
-{
-    return type == LFUSE_F16 || type == LFUSE_BF16 ? LFUSE_F32 : type;
-}
-
-lfuse_value lfuse__to_type(const char *call, lfuse_value v, lfuse_type type)
-{
-    return v.id < 0 ? v : lfuse__build_cast(v.graph, call, v.id, type);
-}
-
 lfuse_value lfuse__widen(const char *call, lfuse_value v)
 {
     return v.id < 0 ? v : lfuse__to_type(call, v, lfuse__wide_type((lfuse_type)v.graph->nodes[v.id].type));

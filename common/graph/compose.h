@@ -19,11 +19,8 @@
 #undef LFUSE__DECLARE_2
 #undef LFUSE__DECLARE_3
 
-/* The type that is computed in. */
-lfuse_type lfuse__wide_type(lfuse_type type);
-/* The operand, a tensor or number, in that type. */
+/* The operand, a tensor or number, in the type that is computed in. */
 lfuse_value lfuse__widen(const char *call, lfuse_value v);
-lfuse_value lfuse__to_type(const char *call, lfuse_value v, lfuse_type type);
 /* Over no axes: the value itself, in the type of the reduction. Bool is counted as i32. */
 lfuse_value lfuse__reduce_value(const char *call, lfuse__reduce op, lfuse_value v, unsigned set, bool keepdims);
 /* The number of elements along the axes, as a number. */

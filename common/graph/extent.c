@@ -10,6 +10,27 @@
 /* What a failed call returns: no builder takes it, and it tells itself apart from every variable. */
 enum { POISONED_SIZE = -1 };
 
+bool lfuse__build_extent(lfuse_graph *g, const char *call, lfuse_size s, lfuse_size *extent)
+{
+    uint64_t code;
+
+    if (s >= 0) {
+        *extent = s;
+        return true;
+    }
+    code = (uint64_t)(s - LFUSE__SIZE_BASE);
+    if (s == INT64_MIN || code >= UINT64_C(1) << 62) {
+        lfuse__graph_poison(g, LFUSE_ERR_SHAPE, "%s: extent %lld is negative", call, (long long)s);
+        return false;
+    }
+    if (code >> LFUSE__SIZE_INDEX_BITS != g->tag || lfuse__size_index(s) >= g->nsizes) {
+        lfuse__graph_poison(g, LFUSE_ERR_INVALID, "%s: a size variable of another graph", call);
+        return false;
+    }
+    *extent = LFUSE__SIZE_BASE + lfuse__size_index(s);
+    return true;
+}
+
 static lfuse_size public_size(const lfuse_graph *g, lfuse_size s)
 {
     if (lfuse__size_is_number(s)) return s;

@@ -68,16 +68,6 @@ lfuse_value lfuse_scalar(lfuse_graph *g, const char *name)
     return named(g, "lfuse_scalar", name, LFUSE__NAME_SCALAR, &n);
 }
 
-lfuse_value lfuse__build_constant(lfuse_graph *g, double number)
-{
-    lfuse__node n = lfuse__build_node(LFUSE__CONSTANT, LFUSE_TYPE_NONE);
-
-    if (!g) return LFUSE__POISONED(NULL);
-    n.number = number;
-    n.cost = 1;
-    return lfuse__build_append(g, "lfuse_constant", &n);
-}
-
 lfuse_value lfuse_constant(lfuse_graph *g, double number)
 {
     lfuse__build_begin(g, "lfuse_constant");

@@ -1,57 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Reductions over axes. */
+/* Reductions over axes: the public functions. reduce_node.c makes their nodes. */
 #include "common/graph/build.h"
 #include "common/graph/reduce.h"
 #include "libfuse/ops.h"
-
-static bool takes(lfuse__reduce op, lfuse_type type)
-{
-    return type != LFUSE_BOOL && type != LFUSE_TYPE_NONE && op < LFUSE__REDUCE_COUNT;
-}
-
-lfuse_type lfuse__reduce_type(lfuse__reduce op, lfuse_type type)
-{
-    switch (lfuse__folds[op].type) {
-    case LFUSE__FOLD_WIDE: return lfuse__is_integer(type) ? LFUSE_I64 : type == LFUSE_F64 ? type : LFUSE_F32;
-    case LFUSE__FOLD_INDEX: return LFUSE_I64;
-    case LFUSE__FOLD_SAME: break;
-    }
-    return type;
-}
-
-lfuse_value lfuse__build_reduce(lfuse_graph *g, const char *call, lfuse__reduce op, int32_t node, unsigned set,
-                                bool keepdims)
-{
-    const lfuse__node *in = &g->nodes[node];
-    const lfuse_type type = (lfuse_type)in->type;
-    lfuse__node n;
-    char text[LFUSE__DESCRIPTION];
-    int i;
-
-    if (!takes(op, type))
-        return lfuse__graph_poison(g, LFUSE_ERR_TYPE, "%s: does not take type %s", call, lfuse_type_name(type));
-    n = lfuse__build_node(LFUSE__REDUCE, lfuse__reduce_type(op, type));
-    n.op = (uint8_t)op;
-    n.nin = 1;
-    n.in[0] = node;
-    n.keepdims = keepdims;
-    for (i = 0; i < in->rank; i++) {
-        if (!(set & 1u << i)) {
-            n.shape[n.rank++] = in->shape[i];
-            continue;
-        }
-        if (!in->shape[i] && lfuse__reduce_needs_elements(op)) {
-            lfuse__build_describe(g, node, text, sizeof text);
-            return lfuse__graph_poison(g, LFUSE_ERR_SHAPE, "%s: axis %d of %s is empty: there is nothing to choose "
-                                       "from", call, i, text);
-        }
-        n.axes[n.naxes++] = (int8_t)i;
-        if (keepdims) n.shape[n.rank++] = 1;
-    }
-    return lfuse__build_append(g, call, &n);
-}
-
-/* ---- the public functions ---- */
 
 /* The words of reductions.def. */
 #define A a
@@ -115,7 +66,7 @@ static lfuse_graph *admit(const char *call, const lfuse__reduction *r, lfuse_val
     type = (lfuse_type)g->nodes[a->id].type;
     if (r->types == LFUSE__REDUCES_INDEX && *set != (1u << rank) - 1 && (!*set || *set & (*set - 1)))
         lfuse__graph_poison(g, LFUSE_ERR_RANK, "%s: one axis or all of them, not %d of rank %d", call, count, rank);
-    else if (lfuse__folds[r->fold].type != LFUSE__FOLD_WIDE && !takes(r->fold, type))
+    else if (lfuse__folds[r->fold].type != LFUSE__FOLD_WIDE && !lfuse__reduce_takes(r->fold, type))
         lfuse__graph_poison(g, LFUSE_ERR_TYPE, "%s: does not take type %s", call, lfuse_type_name(type));
     else
         return g;
