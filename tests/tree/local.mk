@@ -4,7 +4,8 @@ tree_tests = %reldir%/headers.sh %reldir%/exports.sh %reldir%/readme.sh %reldir%
 	%reldir%/calls.sh %reldir%/mutants.sh %reldir%/install.sh
 TESTS += $(tree_tests)
 EXTRA_DIST += $(tree_tests) %reldir%/tap.sh %reldir%/installed.sh %reldir%/installed.c \
-	tests/fresh-machine tests/other-drivers tests/same-output tests/support/record.c tests/data/fuse-names.txt
+	tests/fresh-machine tests/other-drivers tests/same-output tests/support/record.c tests/support/record_code.c \
+	tests/data/fuse-names.txt
 
 installcheck-local:
 	@$(AM_TESTS_ENVIRONMENT) \
