@@ -72,14 +72,14 @@ static inline bool lfuse__rows_staged(const lfuse__row_mapping *m)
     return m->form == LFUSE__ROWS_PARTIAL || m->form == LFUSE__ROWS_FOLD;
 }
 
-/* Kernels that add scattered rows: see scatter.c. */
+/* Kernels that add scattered rows: see text/scatter.k. */
 typedef enum lfuse__scatter_phase {
-    LFUSE__SCATTER_KEYS,   /* operands: indices (looked up), words */
-    LFUSE__SCATTER_COUNT,  /* words, counts */
+    LFUSE__SCATTER_KEYS,   /* operands: indices (looked up), keys */
+    LFUSE__SCATTER_COUNT,  /* keys, counts */
     LFUSE__SCATTER_PREFIX, /* counts, in place */
-    LFUSE__SCATTER_PLACE,  /* words, counts, other words */
-    LFUSE__SCATTER_FIRSTS, /* words, starts */
-    LFUSE__SCATTER_SUM,    /* source, words, starts, result */
+    LFUSE__SCATTER_PLACE,  /* keys, counts, sorted keys */
+    LFUSE__SCATTER_FIRSTS, /* keys, starts */
+    LFUSE__SCATTER_SUM,    /* source, keys, starts, result */
     LFUSE__SCATTER_PHASES
 } lfuse__scatter_phase;
 
@@ -270,22 +270,22 @@ int lfuse__rows_words(const lfuse__kernel_class *k);
 lfuse_status lfuse__rows_warm_up(const lfuse__kernel_class *k, const lfuse__facts *facts, lfuse__packed *packed);
 
 /* ---- scatter.c, scatter_sizes.c: rows added to those that indices name ----
- * All memory is contiguous; words, counts and starts are 8 bytes each. Geometry's extents are these sizes.
+ * All memory is contiguous; keys, counts and starts are 8 bytes each. Geometry's extents are these sizes.
  */
 enum {
     LFUSE__SCATTER_POSITIONS, /* indices */
-    LFUSE__SCATTER_SLOTS,     /* words */
+    LFUSE__SCATTER_SLOTS,     /* keys */
     LFUSE__SCATTER_ROWS,      /* of the result */
     LFUSE__SCATTER_REST,      /* elements of a row */
-    LFUSE__SCATTER_RUNS,      /* of words that are counted together ... */
+    LFUSE__SCATTER_RUNS,      /* of keys that are counted together ... */
     LFUSE__SCATTER_EACH,      /* ... so many but for the last */
-    LFUSE__SCATTER_SHIFT,     /* of the digit in a word */
+    LFUSE__SCATTER_SHIFT,     /* of the digit in a key */
     LFUSE__SCATTER_STARTS,    /* one for each row, and the end of the last */
     LFUSE__SCATTER_SIZES
 };
 /* The class of a phase; returns how many operands it has. */
 int lfuse__scatter_class(lfuse__scatter_phase phase, lfuse_type type, lfuse_type indices, lfuse__kernel_class *k);
-/* *digits: how often words are counted and placed. ERR_UNSUPPORTED beyond 2^31 positions or rows. */
+/* *digits: how often keys are counted and placed. ERR_UNSUPPORTED beyond 2^31 positions or rows. */
 lfuse_status lfuse__scatter_sizes(const lfuse__facts *facts, int64_t positions, int64_t rows, int64_t rest,
                                   int64_t *sizes, int *digits);
 /* Turns the sizes to another digit; the lowest is 0. */

@@ -21,4 +21,11 @@ libfuse_core_la_SOURCES += \
 	%reldir%/rows_team.c %reldir%/rows_team.h %reldir%/rows_text.c %reldir%/scatter.c %reldir%/scatter_sizes.c \
 	%reldir%/strassen.c %reldir%/strassen.h %reldir%/strassen_items.c %reldir%/strassen_lanes.c \
 	%reldir%/strassen_sums.c %reldir%/table.c \
-	%reldir%/text.c %reldir%/uniform.c
+	%reldir%/template.c %reldir%/template.h %reldir%/text.c %reldir%/uniform.c
+
+# Kernels, and the strings that are made of them.
+kernel_texts = %reldir%/text/grid_stride.k %reldir%/text/scatter.k
+kernel_strings = %reldir%/text/grid_stride.k.h %reldir%/text/scatter.k.h
+BUILT_SOURCES += $(kernel_strings)
+CLEANFILES += $(kernel_strings)
+EXTRA_DIST += $(kernel_texts)

@@ -16,10 +16,11 @@ TESTS += %reldir%/check_emit %reldir%/check_product_tiles %reldir%/check_product
 	%reldir%/check_rows_choose %reldir%/check_host \
 	%reldir%/check_devices \
 	%reldir%/check_strassen
-check_PROGRAMS += %reldir%/check_layout %reldir%/check_key
-TESTS += %reldir%/check_layout %reldir%/check_key
+check_PROGRAMS += %reldir%/check_layout %reldir%/check_key %reldir%/check_template
+TESTS += %reldir%/check_layout %reldir%/check_key %reldir%/check_template
 tests_kernels_check_layout_SOURCES = %reldir%/check_layout.c %reldir%/classes.c %reldir%/classes.h
 tests_kernels_check_key_SOURCES = %reldir%/check_key.c
+tests_kernels_check_template_SOURCES = %reldir%/check_template.c
 tests_kernels_check_emit_SOURCES = %reldir%/check_emit.c %reldir%/classes.c %reldir%/classes.h
 tests_kernels_check_product_tiles_SOURCES = %reldir%/check_product_tiles.c $(kernel_cases)
 tests_kernels_check_product_tiles_LDADD = $(LDADD) -lm

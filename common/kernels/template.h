@@ -1,0 +1,33 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Kernels that are files. text/<name>.k is a kernel as one reads it; embed.awk makes it the string lfuse__text_<name>
+ * of <name>.k.h. What is written of it is all behind its head, line by line, but for these:
+ *
+ *   head        the lines before the first empty one: the licence, what the kernel does, what its parameters mean
+ *   parameter   a name to which the caller gives a value stands for that, as a word of its own, and behind the last
+ *               underscore of a word: ADD_T is ADD_f32 where T is f32. So the text that a compiler gets has no macros
+ *               of its own, which could meet those of another kernel in the same program.
+ *   condition   #if NAME and #if !NAME, #else, #endif: whether the parameter's number is other than 0
+ *   @PLACE@     alone on its line: what depends on the graph, which the caller's function for that place writes
+ */
+#ifndef COMMON_KERNELS_TEMPLATE_H
+#define COMMON_KERNELS_TEMPLATE_H
+
+#include "common/base/strbuf.h"
+
+typedef struct lfuse__parameter {
+    const char *name;
+    const char *word; /* the value; NULL: the number is */
+    int number;
+} lfuse__parameter;
+
+typedef struct lfuse__place {
+    const char *name;
+    void (*put)(const void *context, int indent); /* `indent` times four spaces stand before the place */
+} lfuse__place;
+
+/* Tables end with a name of NULL; no places are NULL. What is not in them is written as an #error. */
+void lfuse__put_text(lfuse__strbuf *out, int indent, const char *text, const lfuse__parameter *parameters,
+                     const lfuse__place *places, const void *context);
+
+#endif

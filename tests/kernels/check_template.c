@@ -1,0 +1,74 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Kernels that are files: what is written of them. */
+#include "common/kernels/emit.h"
+#include "common/kernels/template.h"
+#include "tests/support/main.h"
+
+static lfuse__strbuf out;
+
+static void put_body(const void *context, int indent)
+{
+    lfuse__put(&out, indent, "%s;", (const char *)context);
+}
+
+static const char *written(const char *text)
+{
+    static const lfuse__parameter parameters[] = {
+        {"NAME", .word = "k1"}, {"T", .word = "f32"},  {"ROWS", .number = 8},
+        {"ON", .number = 1},    {"OFF", .number = 0}, {NULL}};
+    static const lfuse__place places[] = {{"BODY", put_body}, {NULL}};
+    lfuse__strbuf_clear(&out);
+    lfuse__put_text(&out, 1, text, parameters, places, "body");
+    return out.data;
+}
+
+START_TEST(head_is_left_out)
+{
+    ck_assert_str_eq(written("/* ROWS */\n/* more */\n\nx;\n\ny;\n"), "    x;\n\n    y;\n");
+}
+END_TEST
+
+START_TEST(parameters_are_words)
+{
+    ck_assert_str_eq(written("\n\nADD_T(x, ROWS) + W(ROWS);\n"), "    ADD_f32(x, 8) + W(8);\n");
+    ck_assert_str_eq(written("\n\nsum_NAME T ROWS_x ROWST T_ _T 0xT\n"), "    sum_k1 f32 ROWS_x ROWST T_ _f32 0xT\n");
+}
+END_TEST
+
+START_TEST(conditions)
+{
+    static const char text[] = "\n\n#if ON\na\n#if OFF\nb\n#else\nc\n#endif\nd\n"
+                               "#else\ne\n#if ON\nf\n#else\ng\n#endif\n#endif\n"
+                               "#if !OFF\nh\n#endif\n#if OFF\ni\n#if ON\n@BODY@\n#endif\n#endif\nj\n";
+    ck_assert_str_eq(written(text), "    a\n    c\n    d\n    h\n    j\n");
+}
+END_TEST
+
+START_TEST(places)
+{
+    ck_assert_str_eq(written("\n\n{\n    @BODY@\n}\n#pragma unroll\n"),
+                     "    {\n        body;\n    }\n#pragma unroll\n");
+}
+END_TEST
+
+START_TEST(unknown_names)
+{
+    ck_assert_str_eq(written("\n\n@OTHER@\n"), "#error \"OTHER is no place\"\n");
+    ck_assert_str_eq(written("\n\n#if !OTHER\nx\n#endif\n"), "#error \"OTHER is no parameter\"\n");
+}
+END_TEST
+
+static Suite *suite_template(void)
+{
+    Suite *suite = suite_create("tests/kernels/check_template.c");
+    TCase *tcase = tcase_create("texts");
+    tcase_add_test(tcase, head_is_left_out);
+    tcase_add_test(tcase, parameters_are_words);
+    tcase_add_test(tcase, conditions);
+    tcase_add_test(tcase, places);
+    tcase_add_test(tcase, unknown_names);
+    suite_add_tcase(suite, tcase);
+    return suite;
+}
+
+TEST_MAIN(CK_NOFORK, suite_template)
