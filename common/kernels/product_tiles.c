@@ -95,38 +95,49 @@ void lfuse__tiles_put_band(const lfuse__tiles *t, int indent, const char *number
     lfuse__put(t->t.out, indent, "const u32 down = begin + in_band %% high, across = in_band / high;");
 }
 
-static void put_tile(const lfuse__tiles *t, const char *name)
+static void put_sizes(const lfuse__tiles *t)
+{
+    lfuse__strbuf *out = t->t.out;
+    lfuse__put(out, 1, "const u32 m = (u32)W(%d), n = (u32)W(%d), k = (u32)W(%d);", t->l.m, t->l.n, t->l.k);
+    lfuse__put(out, 1, "const u32 tiles_down = (u32)W(%d), tiles_across = (u32)W(%d);", t->l.own + LFUSE__TILES_DOWN,
+               t->l.own + LFUSE__TILES_ACROSS);
+}
+
+void lfuse__tiles_put_schedule(const lfuse__tiles *t)
 {
     const lfuse__product_class *p = t->p;
-    const int own = t->l.own;
     lfuse__strbuf *out = t->t.out;
-    (t->overlaps ? lfuse__put_kernel_head : lfuse__put_kernel_beside)(out, name, t->threads, p->beside,
-                                                                      own + lfuse__tiles_own(p),
-                                                                      lfuse__kernel_buffers(t->t.k));
-    lfuse__tiles_put_local(t);
-    if (p->split || p->summed) lfuse__put(out, 1, "TICKET");
-    lfuse__put(out, 1, "const u32 m = (u32)W(%d), n = (u32)W(%d), k = (u32)W(%d);", t->l.m, t->l.n, t->l.k);
-    lfuse__put(out, 1, "const u32 tiles_down = (u32)W(%d), tiles_across = (u32)W(%d);", own + LFUSE__TILES_DOWN,
-               own + LFUSE__TILES_ACROSS);
-    if (p->split == LFUSE__SPLIT_SHARED) {
-        lfuse__tiles_put_shared(t);
-        lfuse__put(out, 0, "}");
-        return;
-    }
-    lfuse__put(out, 1, "const u32 parts = (u32)W(%d);", own + LFUSE__TILES_PARTS);
+    put_sizes(t);
+    lfuse__put(out, 1, "const u32 parts = (u32)W(%d);", t->l.own + LFUSE__TILES_PARTS);
     lfuse__tiles_put_group(t, "tiles_down * tiles_across * parts");
     lfuse__put(out, 1, "const u32 part = group %% parts, number = group / parts;");
     lfuse__tiles_put_band(t, 1, "number", "tiles_down", "tiles_across");
-    if (p->summed) lfuse__put(out, 1, "const u32 apart = (u32)W(%d);", own + LFUSE__TILES_APART);
+    if (p->summed) lfuse__put(out, 1, "const u32 apart = (u32)W(%d);", t->l.own + LFUSE__TILES_APART);
     lfuse__put(out, 1, "const u32 slabs = k / %d + (k %% %d != 0);", p->depth, p->depth);
     lfuse__put(out, 1, "const u32 each_part = slabs / parts, more = slabs %% parts; /* have one more */");
     lfuse__put(out, 1, "const u32 first = part * each_part + (part < more ? part : more);");
     lfuse__put(out, 1, "const u32 last = first + each_part + (part < more);");
     lfuse__tiles_put_items(t);
     lfuse__put_product_memory(out, 1, t->t.k, &t->l);
-    if (p->units) lfuse__units_put_sums(t);
-    else lfuse__tiles_put_sums(t);
-    lfuse__tiles_put_end(t);
+}
+
+static void put_tile(const lfuse__tiles *t, const char *name)
+{
+    const lfuse__product_class *p = t->p;
+    lfuse__strbuf *out = t->t.out;
+    (t->overlaps ? lfuse__put_kernel_head : lfuse__put_kernel_beside)(out, name, t->threads, p->beside,
+                                                                      t->l.own + lfuse__tiles_own(p),
+                                                                      lfuse__kernel_buffers(t->t.k));
+    lfuse__tiles_put_local(t);
+    if (p->split || p->summed) lfuse__put(out, 1, "TICKET");
+    if (p->split == LFUSE__SPLIT_SHARED) {
+        put_sizes(t);
+        lfuse__tiles_put_shared(t);
+    } else {
+        lfuse__tiles_put_schedule(t);
+        lfuse__tiles_put_sums(t);
+        lfuse__tiles_put_end(t);
+    }
     lfuse__put(out, 0, "}");
 }
 
@@ -176,6 +187,7 @@ static lfuse_status emit(lfuse__strbuf *out, const char *name, const lfuse__kern
     lfuse__put_powers(out, c->body);
     if (c->product.phase) put_fold(&t, name);
     else if (lfuse__is_thin(&c->product)) lfuse__thin_put(&t, name);
+    else if (c->product.units) lfuse__units_put_kernel(&t, name);
     else put_tile(&t, name);
     return LFUSE_OK;
 }

@@ -126,8 +126,12 @@ static inline bool lfuse__tiles_turned(const lfuse__product_class *p, int operan
     return operand == LFUSE__PRODUCT_A ? !p->ta : p->tb;
 }
 
-/* product_tiles.c: all of it but the text; local memory; x and y of `item`; down and across of tile `number`. */
+/*
+ * product_tiles.c: all of it but the text; which tile and which part of k a group has (m, n, k, down, across, number,
+ * part, first and last slab, item and its place); local memory; x and y of `item`; down and across of tile `number`.
+ */
 void lfuse__tiles_describe(lfuse__tiles *t, lfuse__strbuf *out, const lfuse__kernel_class *c);
+void lfuse__tiles_put_schedule(const lfuse__tiles *t);
 void lfuse__tiles_put_local(const lfuse__tiles *t);
 void lfuse__tiles_put_items(const lfuse__tiles *t);
 void lfuse__tiles_put_band(const lfuse__tiles *t, int indent, const char *number, const char *tiles_down,
@@ -188,10 +192,10 @@ bool lfuse__units_fit(const lfuse__product_class *p);
 bool lfuse__units_suit(const lfuse__product_class *p, const int64_t *extents);
 
 /*
- * The sums of products on units for matrices, as those of product_tiles_sums.c, whose vectors lie elsewhere in the
- * tile: y, x of `place`; row and column of vector `g`.
+ * The kernel of products on units for matrices. Vectors of sums lie elsewhere in the tile than those of
+ * product_tiles_sums.c: y, x of `place`; row and column of vector `g`.
  */
-void lfuse__units_put_sums(const lfuse__tiles *t);
+void lfuse__units_put_kernel(const lfuse__tiles *t, const char *name);
 void lfuse__units_put_corner(const lfuse__tiles *t, int indent, const char *place);
 void lfuse__units_put_place(const lfuse__tiles *t, int indent, const char *g);
 

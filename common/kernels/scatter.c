@@ -12,16 +12,17 @@ typedef struct writer {
     const lfuse__parameter *parameters;
 } writer;
 
-static void put_grid_stride(const void *context, int indent)
+static void put_grid_stride(const void *context, int which, int indent)
 {
     const writer *w = context;
+    (void)which;
     lfuse__put_text(w->out, indent, lfuse__text_grid_stride, w->parameters, NULL, NULL);
 }
 
 lfuse_status lfuse__scatter_emit(lfuse__strbuf *out, const char *name, const lfuse__kernel_class *k,
                                  const lfuse__facts *facts)
 {
-    static const lfuse__place places[] = {{"GRID_STRIDE", put_grid_stride}, {NULL}};
+    static const lfuse__place places[] = {{"GRID_STRIDE", put_grid_stride, 0}, {NULL}};
     const bool single = lfuse__scatter_single(k, facts);
     const int sizes = k->noperands;
     const lfuse__parameter parameters[] = {

@@ -75,7 +75,7 @@ static void put_place(const writer *w, const char *text, int indent)
     const lfuse__place *p = w->places;
 
     while (p && p->name && !is_named(p->name, text, length)) p++;
-    if (p && p->name) p->put(w->context, w->indent + indent);
+    if (p && p->name) p->put(w->context, p->which, w->indent + indent);
     else lfuse__put(w->out, 0, "#error \"%.*s is no place\"", (int)length, text);
 }
 

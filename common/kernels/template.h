@@ -23,7 +23,8 @@ typedef struct lfuse__parameter {
 
 typedef struct lfuse__place {
     const char *name;
-    void (*put)(const void *context, int indent); /* `indent` times four spaces stand before the place */
+    void (*put)(const void *context, int which, int indent); /* `indent` times four spaces stand before the place */
+    int which; /* of places that one function fills */
 } lfuse__place;
 
 /* Tables end with a name of NULL; no places are NULL. What is not in them is written as an #error. */

@@ -6,9 +6,9 @@
 
 static lfuse__strbuf out;
 
-static void put_body(const void *context, int indent)
+static void put_body(const void *context, int which, int indent)
 {
-    lfuse__put(&out, indent, "%s;", (const char *)context);
+    lfuse__put(&out, indent, "%s%d;", (const char *)context, which);
 }
 
 static const char *written(const char *text)
@@ -16,7 +16,7 @@ static const char *written(const char *text)
     static const lfuse__parameter parameters[] = {
         {"NAME", .word = "k1"}, {"T", .word = "f32"},  {"ROWS", .number = 8},
         {"ON", .number = 1},    {"OFF", .number = 0}, {NULL}};
-    static const lfuse__place places[] = {{"BODY", put_body}, {NULL}};
+    static const lfuse__place places[] = {{"BODY", put_body, 0}, {"END", put_body, 1}, {NULL}};
     lfuse__strbuf_clear(&out);
     lfuse__put_text(&out, 1, text, parameters, places, "body");
     return out.data;
@@ -46,8 +46,8 @@ END_TEST
 
 START_TEST(places)
 {
-    ck_assert_str_eq(written("\n\n{\n    @BODY@\n}\n#pragma unroll\n"),
-                     "    {\n        body;\n    }\n#pragma unroll\n");
+    ck_assert_str_eq(written("\n\n{\n    @BODY@\n}\n#pragma unroll\n@END@\n"),
+                     "    {\n        body0;\n    }\n#pragma unroll\n    body1;\n");
 }
 END_TEST
 
