@@ -6,7 +6,7 @@ libfuse_core_la_SOURCES += \
 	%reldir%/lanes.c %reldir%/layout.c %reldir%/lines.c \
 	%reldir%/members.c \
 	%reldir%/members.h %reldir%/members_fold.c %reldir%/members_partial.c \
-	%reldir%/multi.c %reldir%/network.c %reldir%/network.h %reldir%/network_rows.c %reldir%/network_text.c \
+	%reldir%/multi.c %reldir%/network.c %reldir%/network.h %reldir%/network_text.c \
 	%reldir%/number.c %reldir%/pointwise.c %reldir%/product.c %reldir%/product.h \
 	%reldir%/product_grouped.c %reldir%/product_grouped.h %reldir%/product_panels_grouped.c \
 	%reldir%/product_tiles_grouped.c \
@@ -25,9 +25,9 @@ libfuse_core_la_SOURCES += \
 
 # Kernels, and the strings that are made of them.
 kernel_texts = %reldir%/text/gemm_mma.k %reldir%/text/gemm_mma_copy.k %reldir%/text/gemm_mma_operand.k \
-	%reldir%/text/grid_stride.k %reldir%/text/scatter.k
+	%reldir%/text/grid_stride.k %reldir%/text/mlp.k %reldir%/text/mlp_weights.k %reldir%/text/scatter.k
 kernel_strings = %reldir%/text/gemm_mma.k.h %reldir%/text/gemm_mma_copy.k.h %reldir%/text/gemm_mma_operand.k.h \
-	%reldir%/text/grid_stride.k.h %reldir%/text/scatter.k.h
+	%reldir%/text/grid_stride.k.h %reldir%/text/mlp.k.h %reldir%/text/mlp_weights.k.h %reldir%/text/scatter.k.h
 BUILT_SOURCES += $(kernel_strings)
 CLEANFILES += $(kernel_strings)
 EXTRA_DIST += $(kernel_texts)

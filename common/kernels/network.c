@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Chains of products in one launch: shapes for sizes, argument words. The text is in network_text.c. */
+/* Chains of products in one launch: shapes for sizes, argument words. The kernel is text/mlp.k. */
 #include <string.h>
 
 #include "common/base/error.h"
@@ -83,7 +83,7 @@ static int64_t local_bytes(const lfuse__product_class *p)
     return 4 * ((int64_t)TEAMS * p->rows * p->columns * (p->rows == 1 ? 2 : 1) + (p->rows > 1 ? deep * p->rows : 0));
 }
 
-/* How often a team exchanges sums (network_text.c). */
+/* How many sums a team's work-items exchange: WARP_SUMS of text/mlp.k. */
 static int exchanges(const lfuse__product_class *p)
 {
     int count = VECTOR * p->rows, distance, all = 0;

@@ -110,18 +110,4 @@ int lfuse__network_head(const lfuse__kernel_class *c);
 int lfuse__network_record(const lfuse__kernel_class *c);
 int lfuse__network_slot(const lfuse__kernel_class *c, int j);
 
-/* ---- what network_text.c and network_rows.c share ---- */
-typedef struct lfuse__network_text {
-    lfuse__text t;
-    int rows, columns, depth, vectors, sharers; /* R, C, D, Q, S */
-    int along, pitch;                           /* V, P */
-    int stored, results;                        /* operand; results of a work-item */
-    const char *type;                           /* of the matrices */
-    bool sparse[LFUSE__MAX_OPERANDS];           /* not all epilogues load it */
-} lfuse__network_text;
-/* The row of B that is number i of a work-item, as an expression. */
-void lfuse__network_row(const lfuse__network_text *x, char *row, size_t size);
-/* Adds to acc, sums by column and row, w times the layer's A: layer, k, tag, from and the like are in scope. */
-void lfuse__network_put_products(const lfuse__network_text *x);
-
 #endif
