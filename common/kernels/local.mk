@@ -24,10 +24,12 @@ libfuse_core_la_SOURCES += \
 	%reldir%/template.c %reldir%/template.h %reldir%/text.c %reldir%/uniform.c
 
 # Kernels, and the strings that are made of them.
-kernel_texts = %reldir%/text/gemm_mma.k %reldir%/text/gemm_mma_copy.k %reldir%/text/gemm_mma_operand.k \
-	%reldir%/text/grid_stride.k %reldir%/text/mlp.k %reldir%/text/mlp_weights.k %reldir%/text/scatter.k
-kernel_strings = %reldir%/text/gemm_mma.k.h %reldir%/text/gemm_mma_copy.k.h %reldir%/text/gemm_mma_operand.k.h \
-	%reldir%/text/grid_stride.k.h %reldir%/text/mlp.k.h %reldir%/text/mlp_weights.k.h %reldir%/text/scatter.k.h
+kernel_texts = %reldir%/text/gemm_mma.k %reldir%/text/gemm_mma_operand.k \
+	%reldir%/text/grid_stride.k %reldir%/text/mlp.k \
+	%reldir%/text/mlp_weights.k %reldir%/text/scatter.k
+kernel_strings = %reldir%/text/gemm_mma.k.h %reldir%/text/gemm_mma_operand.k.h \
+	%reldir%/text/grid_stride.k.h %reldir%/text/mlp.k.h \
+	%reldir%/text/mlp_weights.k.h %reldir%/text/scatter.k.h
 BUILT_SOURCES += $(kernel_strings)
 CLEANFILES += $(kernel_strings)
 EXTRA_DIST += $(kernel_texts)

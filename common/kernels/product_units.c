@@ -6,15 +6,9 @@
 #include "common/kernels/template.h"
 
 #include "common/kernels/text/gemm_mma.k.h"
-#include "common/kernels/text/gemm_mma_copy.k.h"
 #include "common/kernels/text/gemm_mma_operand.k.h"
 
-enum {
-    CHUNK = 8,        /* elements of 16 bytes */
-    STEP = 16,        /* of a fragment, along k too */
-    DEPTH = 2 * STEP, /* of a k-tile: the kernel's loop has two steps */
-    BANKS = 128       /* bytes */
-};
+enum { CHUNK = 8 /* elements of 16 bytes */, STEP = 16 /* of a fragment, along k too */, BANKS = 128 /* bytes */ };
 
 enum { LOCAL_OF_ALL = 48 * 1024, TICKET_BYTES = 16 };
 
@@ -27,7 +21,7 @@ bool lfuse__units_serve(const lfuse__facts *facts, const lfuse__kernel_class *c)
 
 bool lfuse__units_fit(const lfuse__product_class *p)
 {
-    return p->depth == DEPTH && lfuse__tiles_local(p) * 4 + (p->split ? TICKET_BYTES : 0) <= LOCAL_OF_ALL;
+    return lfuse__tiles_local(p) * 4 + (p->split ? TICKET_BYTES : 0) <= LOCAL_OF_ALL;
 }
 
 /* Elsewhere they would wait for single elements: the other tiles are faster. */
@@ -81,38 +75,6 @@ static void put_operand(const void *context, int which, int indent)
     lfuse__put_text(t->t.out, indent, lfuse__text_gemm_mma_operand, parameters, NULL, NULL);
 }
 
-static void put_copy(const lfuse__tiles *t, int indent, const char *k_tile, const char *into)
-{
-    static const lfuse__place places[] = {{"COPY_A", put_operand, PARTS * LFUSE__PRODUCT_A + COPY},
-                                          {"COPY_B", put_operand, PARTS * LFUSE__PRODUCT_B + COPY}, {NULL, NULL, 0}};
-    const lfuse__parameter parameters[] = {{"K_TILE", .word = k_tile}, {"INTO", .word = into}, {NULL}};
-
-    lfuse__put_text(t->t.out, indent, lfuse__text_gemm_mma_copy, parameters, places, t);
-}
-
-static void put_first_copies(const void *context, int which, int indent)
-{
-    const lfuse__tiles *t = context;
-
-    (void)which;
-    for (int i = 0; i < t->p->ahead; i++) {
-        char k_tile[32], into[16];
-        snprintf(k_tile, sizeof k_tile, "first + %d", i);
-        snprintf(into, sizeof into, "%d", i);
-        put_copy(t, indent, k_tile, into);
-    }
-}
-
-static void put_next_copies(const void *context, int which, int indent)
-{
-    const lfuse__tiles *t = context;
-    char k_tile[32];
-
-    (void)which;
-    snprintf(k_tile, sizeof k_tile, "k_tile + %d", t->p->ahead);
-    put_copy(t, indent, k_tile, "next");
-}
-
 static void put_schedule(const void *context, int which, int indent)
 {
     (void)which, (void)indent;
@@ -130,10 +92,14 @@ void lfuse__units_put_kernel(const lfuse__tiles *t, const char *name)
     enum { A = LFUSE__PRODUCT_A * PARTS, B = LFUSE__PRODUCT_B * PARTS };
     static const lfuse__place places[] = {
         {"SCHEDULE", put_schedule, 0},
-        {"ADDRESSES_A", put_operand, A + ADDRESSES},     {"ADDRESSES_B", put_operand, B + ADDRESSES},
-        {"COPY_FIRST", put_first_copies, 0},             {"COPY_NEXT", put_next_copies, 0},
-        {"FRAGMENTS_A", put_operand, A + FRAGMENTS},     {"FRAGMENTS_B", put_operand, B + FRAGMENTS},
-        {"COPY_SLOWLY_A", put_operand, A + COPY_SLOWLY}, {"COPY_SLOWLY_B", put_operand, B + COPY_SLOWLY},
+        {"ADDRESSES_A", put_operand, A + ADDRESSES},
+        {"ADDRESSES_B", put_operand, B + ADDRESSES},
+        {"COPY_A", put_operand, A + COPY},
+        {"COPY_B", put_operand, B + COPY},
+        {"FRAGMENTS_A", put_operand, A + FRAGMENTS},
+        {"FRAGMENTS_B", put_operand, B + FRAGMENTS},
+        {"COPY_SLOWLY_A", put_operand, A + COPY_SLOWLY},
+        {"COPY_SLOWLY_B", put_operand, B + COPY_SLOWLY},
         {"EPILOGUE", put_epilogue, 0},
         {NULL, NULL, 0},
     };
@@ -153,6 +119,7 @@ void lfuse__units_put_kernel(const lfuse__tiles *t, const char *name)
         {"WARP_COLUMNS", .number = lfuse__units_columns(p)},
         {"SUMS", .number = p->item_rows * p->item_columns},
         {"AHEAD", .number = p->ahead},
+        {"STEPS", .number = p->depth / STEP},
         {"STAGE_A", .number = p->rows * p->depth * 2},
         {"STAGE_B", .number = p->columns * p->depth * 2},
         {"VECTORS", .number = t->l.own + LFUSE__TILES_VECTORS},

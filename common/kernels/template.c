@@ -7,14 +7,25 @@
 
 #include "common/kernels/emit.h"
 
+/* A name in the text. */
+typedef struct word {
+    const char *text;
+    size_t length;
+} word;
+
+/* A loop that is being repeated. */
+typedef struct loop {
+    const struct loop *outer;
+    word name;
+    int value;
+} loop;
+
 typedef struct writer {
     lfuse__strbuf *out;
     int indent;
     const lfuse__parameter *parameters;
     const lfuse__place *places;
     const void *context;
-    int depth;  /* of conditions around the line */
-    int hidden; /* the outermost of them that does not hold, counted from 1; 0: all hold */
 } writer;
 
 static bool is_name(char c)
@@ -22,102 +33,156 @@ static bool is_name(char c)
     return isalnum((unsigned char)c) || c == '_';
 }
 
-static size_t name_length(const char *text)
+static word word_at(const char *text)
 {
-    size_t length = 0;
+    word w = { text, 0 };
 
-    while (is_name(text[length])) length++;
-    return length;
+    while (is_name(text[w.length])) w.length++;
+    return w;
 }
 
-static bool is_named(const char *name, const char *text, size_t length)
+static bool is_called(word w, const char *name)
 {
-    return strlen(name) == length && !memcmp(name, text, length);
+    return strlen(name) == w.length && !memcmp(name, w.text, w.length);
 }
 
-static const lfuse__parameter *find_parameter(const writer *w, const char *text, size_t length)
+static const char *next_line(const char *text)
+{
+    return strchr(text, '\n') + 1;
+}
+
+/* ---- words ---- */
+
+static const lfuse__parameter *find_parameter(const writer *w, word name)
 {
     const lfuse__parameter *p = w->parameters;
 
-    while (p->name && !is_named(p->name, text, length)) p++;
+    while (p->name && !is_called(name, p->name)) p++;
     return p->name ? p : NULL;
 }
 
-static void put_word(const writer *w, const char *text, size_t length)
+/* False: it stands for nothing else. */
+static bool put_value(const writer *w, const loop *loops, word name)
 {
-    const lfuse__parameter *p = find_parameter(w, text, length);
-    size_t before = p ? 0 : length;
+    const lfuse__parameter *p = find_parameter(w, name);
 
-    while (!p && before > 0 && text[before - 1] != '_') before--;
-    if (!p && before > 0) p = find_parameter(w, text + before, length - before);
-    if (!p) before = length;
-    lfuse__strbuf_bytes(w->out, text, before);
+    for (; loops; loops = loops->outer)
+        if (loops->name.length == name.length && !memcmp(loops->name.text, name.text, name.length)) {
+            lfuse__strbuf_format(w->out, "%d", loops->value);
+            return true;
+        }
     if (p && p->word) lfuse__strbuf_add(w->out, p->word);
     else if (p) lfuse__strbuf_format(w->out, "%d", p->number);
+    return p != NULL;
 }
 
-static void put_line(const writer *w, const char *text, const char *end)
+static void put_word(const writer *w, const loop *loops, word name)
 {
-    size_t length;
+    size_t before = name.length;
 
-    if (*text != '#' && text < end) lfuse__strbuf_format(w->out, "%*s", 4 * w->indent, "");
-    for (; text < end; text += length) {
-        length = name_length(text);
-        if (length) put_word(w, text, length);
-        else lfuse__strbuf_bytes(w->out, text, length = 1);
+    if (put_value(w, loops, name)) return;
+    while (before > 0 && name.text[before - 1] != '_') before--;
+    lfuse__strbuf_bytes(w->out, name.text, before);
+    name.text += before, name.length -= before;
+    if (before == 0 || !put_value(w, loops, name)) lfuse__strbuf_bytes(w->out, name.text, name.length);
+}
+
+/* ---- lines ---- */
+
+static void put_line(const writer *w, const loop *loops, const char *text, const char *end)
+{
+    if (*text != '#' && *text != '\n') lfuse__strbuf_format(w->out, "%*s", 4 * w->indent, "");
+    while (text < end) {
+        const word name = word_at(text);
+        if (name.length) put_word(w, loops, name);
+        else lfuse__strbuf_bytes(w->out, text, 1);
+        text += name.length ? name.length : 1;
     }
-    lfuse__strbuf_add(w->out, "\n");
 }
 
 static void put_place(const writer *w, const char *text, int indent)
 {
-    const size_t length = name_length(text);
+    const word name = word_at(text);
     const lfuse__place *p = w->places;
 
-    while (p && p->name && !is_named(p->name, text, length)) p++;
+    while (p && p->name && !is_called(name, p->name)) p++;
     if (p && p->name) p->put(w->context, p->which, w->indent + indent);
-    else lfuse__put(w->out, 0, "#error \"%.*s is no place\"", (int)length, text);
+    else lfuse__put(w->out, 0, "#error \"%.*s is no place\"", (int)name.length, name.text);
 }
 
-static bool holds(const writer *w, const char *condition)
+/* NULL: there is no such parameter, which the text then says. */
+static const lfuse__parameter *need_parameter(const writer *w, const char *text)
 {
-    const bool not = *condition == '!';
-    const size_t length = name_length(condition + not);
-    const lfuse__parameter *p = find_parameter(w, condition + not, length);
+    const word name = word_at(text);
+    const lfuse__parameter *p = find_parameter(w, name);
 
-    if (!p) lfuse__put(w->out, 0, "#error \"%.*s is no parameter\"", (int)length, condition + not);
-    return p && (p->number != 0) != not;
+    if (!p) lfuse__put(w->out, 0, "#error \"%.*s is no parameter\"", (int)name.length, name.text);
+    return p;
 }
 
-/* False: the line is none of the conditions'. */
-static bool is_condition(writer *w, const char *text)
+static bool begins(const char *text, const char *with)
 {
-    if (!strncmp(text, "#if ", 4)) {
-        w->depth++;
-        if (!w->hidden && !holds(w, text + 4)) w->hidden = w->depth;
-    } else if (!strncmp(text, "#else\n", 6)) {
-        if (!w->hidden) w->hidden = w->depth;
-        else if (w->hidden == w->depth) w->hidden = 0;
-    } else if (!strncmp(text, "#endif\n", 7)) {
-        if (w->hidden == w->depth) w->hidden = 0;
-        w->depth--;
-    } else {
-        return false;
+    return !strncmp(text, with, strlen(with));
+}
+
+/* The line behind `text` that ends what begins there, such as #endif of #if, or its part: #else. */
+static const char *find_end(const char *text, const char *beginning, const char *part, const char *end)
+{
+    int depth = 1;
+
+    for (text = next_line(text);; text = next_line(text)) {
+        if (begins(text, beginning)) depth++;
+        if (begins(text, end) && --depth == 0) return text;
+        if (part && begins(text, part) && depth == 1) return text;
     }
-    return true;
+}
+
+static void put_lines(const writer *w, const loop *loops, const char *text, const char *end);
+
+/* Both return what follows. */
+static const char *put_condition(const writer *w, const loop *loops, const char *text)
+{
+    const char *name = text + strlen("#if "), *other = find_end(text, "#if", "#else", "#endif");
+    const char *end = begins(other, "#else") ? find_end(other, "#if", NULL, "#endif") : other;
+    const bool not = *name == '!';
+    const lfuse__parameter *p = need_parameter(w, name + not);
+
+    if (p && (p->number != 0) != not) put_lines(w, loops, next_line(text), other);
+    else if (p && other != end) put_lines(w, loops, next_line(other), end);
+    return next_line(end);
+}
+
+static const char *put_loop(const writer *w, const loop *loops, const char *text)
+{
+    loop inner = { .outer = loops, .name = word_at(text + strlen("#repeat ")) };
+    const char *end = find_end(text, "#repeat", NULL, "#endrepeat");
+    const lfuse__parameter *p = need_parameter(w, inner.name.text + inner.name.length + 1);
+
+    for (; p && inner.value < p->number; inner.value++) put_lines(w, &inner, next_line(text), end);
+    return next_line(end);
+}
+
+static void put_lines(const writer *w, const loop *loops, const char *text, const char *end)
+{
+    while (text < end) {
+        const char *first = text + strspn(text, " ");
+        if (begins(text, "#if")) {
+            text = put_condition(w, loops, text);
+        } else if (begins(text, "#repeat")) {
+            text = put_loop(w, loops, text);
+        } else {
+            if (*first == '@') put_place(w, first + 1, (int)(first - text) / 4);
+            else put_line(w, loops, text, next_line(text));
+            text = next_line(text);
+        }
+    }
 }
 
 void lfuse__put_text(lfuse__strbuf *out, int indent, const char *text, const lfuse__parameter *parameters,
                      const lfuse__place *places, const void *context)
 {
-    writer w = { .out = out, .indent = indent, .parameters = parameters, .places = places, .context = context };
-    const char *end;
+    const writer w = { .out = out, .indent = indent, .parameters = parameters, .places = places, .context = context };
 
-    for (text = strstr(text, "\n\n") + 2; *text; text = end + 1) {
-        const char *first = text + strspn(text, " ");
-        end = strchr(text, '\n');
-        if (is_condition(&w, text) || w.hidden) continue;
-        if (*first == '@') put_place(&w, first + 1, (int)(first - text) / 4);
-        else put_line(&w, text, end);
-    }
+    text = strstr(text, "\n\n") + 2;
+    put_lines(&w, NULL, text, text + strlen(text));
 }

@@ -15,7 +15,7 @@ static const char *written(const char *text)
 {
     static const lfuse__parameter parameters[] = {
         {"NAME", .word = "k1"}, {"T", .word = "f32"},  {"ROWS", .number = 8},
-        {"ON", .number = 1},    {"OFF", .number = 0}, {NULL}};
+        {"ON", .number = 1},    {"OFF", .number = 0}, {"TWO", .number = 2}, {NULL}};
     static const lfuse__place places[] = {{"BODY", put_body, 0}, {"END", put_body, 1}, {NULL}};
     lfuse__strbuf_clear(&out);
     lfuse__put_text(&out, 1, text, parameters, places, "body");
@@ -44,6 +44,16 @@ START_TEST(conditions)
 }
 END_TEST
 
+START_TEST(repeated_lines)
+{
+    ck_assert_str_eq(written("\n\n#repeat i TWO\nx[i] = x_i + i1;\n#endrepeat\n"),
+                     "    x[0] = x_0 + i1;\n    x[1] = x_1 + i1;\n");
+    ck_assert_str_eq(written("\n\n#repeat i TWO\n#repeat j TWO\n#if OFF\na\n#else\ni j\n#endif\n#endrepeat\n"
+                             "#endrepeat\n#repeat k OFF\nk\n#endrepeat\n"),
+                     "    0 0\n    0 1\n    1 0\n    1 1\n");
+}
+END_TEST
+
 START_TEST(places)
 {
     ck_assert_str_eq(written("\n\n{\n    @BODY@\n}\n#pragma unroll\n@END@\n"),
@@ -65,6 +75,7 @@ static Suite *suite_template(void)
     tcase_add_test(tcase, head_is_left_out);
     tcase_add_test(tcase, parameters_are_words);
     tcase_add_test(tcase, conditions);
+    tcase_add_test(tcase, repeated_lines);
     tcase_add_test(tcase, places);
     tcase_add_test(tcase, unknown_names);
     suite_add_tcase(suite, tcase);
