@@ -24,12 +24,10 @@ libfuse_core_la_SOURCES += \
 	%reldir%/template.c %reldir%/template.h %reldir%/text.c %reldir%/uniform.c
 
 # Kernels, and the strings that are made of them.
-kernel_texts = %reldir%/text/gemm_mma.k %reldir%/text/gemm_mma_operand.k \
-	%reldir%/text/grid_stride.k %reldir%/text/mlp.k \
-	%reldir%/text/mlp_weights.k %reldir%/text/scatter.k
-kernel_strings = %reldir%/text/gemm_mma.k.h %reldir%/text/gemm_mma_operand.k.h \
-	%reldir%/text/grid_stride.k.h %reldir%/text/mlp.k.h \
-	%reldir%/text/mlp_weights.k.h %reldir%/text/scatter.k.h
-BUILT_SOURCES += $(kernel_strings)
-CLEANFILES += $(kernel_strings)
+kernel_texts = \
+	%reldir%/text/gemm_mma.k %reldir%/text/gemm_mma_operand.k %reldir%/text/gemm_skinny.k \
+	%reldir%/text/gemm_skinny_store.k %reldir%/text/grid_stride.k %reldir%/text/mlp.k %reldir%/text/mlp_weights.k \
+	%reldir%/text/scatter.k
+BUILT_SOURCES += $(kernel_texts:.k=.k.h)
+CLEANFILES += $(kernel_texts:.k=.k.h)
 EXTRA_DIST += $(kernel_texts)

@@ -221,9 +221,6 @@ void lfuse__tiles_put_shared(const lfuse__tiles *t);
 /* product_tiles_meet.c: the sums of slices and parts are added, and go through the epilogue. */
 void lfuse__tiles_put_end(const lfuse__tiles *t);
 
-/* `space`: the sums of the product's parts in the workspace; `wide`: the name of the vectors of a row. */
-void lfuse__tiles_put_space(const lfuse__tiles *t, const char *wide);
-
 /*
  * product_thin.c: phase 0 of a product one of whose sides a work-item has as a whole; all of it goes through the
  * workspace. Columns (or rows) of a group of the wide operand, and the depth of a slab.

@@ -265,10 +265,9 @@ void lfuse__tiles_put_epilogue(const lfuse__tiles *t, int indent)
 
 /* ---- of a side of few: sums of parts of k, [part][row][vectors of a row] in the workspace ---- */
 
-void lfuse__tiles_put_space(const lfuse__tiles *t, const char *wide)
+static void put_space(const lfuse__tiles *t)
 {
-    char first[96] = "";
-    if (t->l.batch >= 0) snprintf(first, sizeof first, " + matrix * parts * m * %s * 16", wide);
+    const char *first = t->l.batch >= 0 ? " + matrix * parts * m * wide * 16" : "";
     lfuse__put(t->t.out, 1, "const memory space = BUFFER(%d) + W(%d)%s;", lfuse__kernel_buffers(t->t.k) - 1,
                t->l.workspace, first);
 }
@@ -318,6 +317,6 @@ void lfuse__tiles_put_fold(const lfuse__tiles *t)
         lfuse__put(out, 1, "const u64 matrix = at / of_one, number = at %% of_one;");
     }
     lfuse__put_product_memory(out, 1, t->t.k, &t->l);
-    lfuse__tiles_put_space(t, "wide");
+    put_space(t);
     lfuse__tiles_put_vectors(t, 1, 1, place_of_item, sums_of_parts);
 }
