@@ -10,7 +10,7 @@ libfuse_core_la_SOURCES += \
 	%reldir%/number.c %reldir%/pointwise.c %reldir%/product.c %reldir%/product.h \
 	%reldir%/product_grouped.c %reldir%/product_grouped.h %reldir%/product_panels_grouped.c \
 	%reldir%/product_tiles_grouped.c \
-	%reldir%/product_panels.c %reldir%/product_panels_block.c %reldir%/product_panels.h %reldir%/product_panels_parts.c \
+	%reldir%/product_panels.c %reldir%/product_panels_block.c %reldir%/product_panels.h \
 	%reldir%/product_panels_end.c %reldir%/product_panels_made.c %reldir%/product_thin.c %reldir%/product_thin.h \
 	%reldir%/product_thin_made.c %reldir%/product_tiles.c %reldir%/product_tiles.h \
 	%reldir%/product_tiles_choose.c %reldir%/product_tiles_clock.c %reldir%/product_tiles_columns.c \
@@ -25,6 +25,8 @@ libfuse_core_la_SOURCES += \
 
 # Kernels, and the strings that are made of them.
 kernel_texts = \
+	%reldir%/text/gemm_cpu.k %reldir%/text/gemm_cpu_block.k %reldir%/text/gemm_cpu_micro.k \
+	%reldir%/text/gemm_cpu_pack.k %reldir%/text/gemm_cpu_transpose.k \
 	%reldir%/text/gemm_mma.k %reldir%/text/gemm_mma_operand.k %reldir%/text/gemm_skinny.k \
 	%reldir%/text/gemm_skinny_store.k %reldir%/text/grid_stride.k %reldir%/text/mlp.k %reldir%/text/mlp_weights.k \
 	%reldir%/text/scatter.k

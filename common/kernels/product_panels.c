@@ -1,12 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/*
- * Products on CPUs. A group takes blocks of the result, up to BLOCK_ROWS x BLOCK_COLUMNS, one after the other. For each
- * part of k it packs that part of B, in panels of `columns` columns, which then lies in the second-level cache, and for
- * each `rows` rows that part of A, which lies in the first. rows x columns sums are registers; between parts of k, and
- * on their way to the epilogue, they lie in the workspace. product_panels_block.c says what need not be packed.
- */
+/* Products on CPUs: the kernel is text/gemm_cpu.k. */
 #include "common/base/error.h"
 #include "common/kernels/product_panels.h"
+#include "common/kernels/template.h"
+
+#include "common/kernels/text/gemm_cpu.k.h"
 
 enum {
     LANES = LFUSE__PANEL_LANES,
@@ -92,55 +90,59 @@ static uint64_t space(const blocks *b)
     return b->a_bytes + b->b_bytes + b->sum_bytes;
 }
 
-static void put_memory(const lfuse__text *t, const lfuse__product_layout *l, int indent)
+typedef struct writer {
+    const lfuse__text *t;
+    const lfuse__product_layout *l;
+    const char *name;
+} writer;
+
+static void put_functions(const void *context, int which, int indent)
 {
+    const writer *w = context;
+    (void)which, (void)indent;
+    lfuse__panels_put_functions(w->t->out, w->name, w->t->k);
+}
+
+static void put_memory(const void *context, int which, int indent)
+{
+    const writer *w = context;
     char a[96], b[96];
 
-    lfuse__put_product_first(l, LFUSE__PRODUCT_A, a, sizeof a);
-    lfuse__put_product_first(l, LFUSE__PRODUCT_B, b, sizeof b);
-    lfuse__put(t->out, indent, "memory p0 = %s, p1 = %s;", a, b);
-    lfuse__put_product_memory(t->out, indent, t->k, l);
+    (void)which;
+    lfuse__put_product_first(w->l, LFUSE__PRODUCT_A, a, sizeof a);
+    lfuse__put_product_first(w->l, LFUSE__PRODUCT_B, b, sizeof b);
+    lfuse__put(w->t->out, indent, "memory p0 = %s, p1 = %s;", a, b);
+    lfuse__put_product_memory(w->t->out, indent, w->t->k, w->l);
+}
+
+static void put_block(const void *context, int which, int indent)
+{
+    const writer *w = context;
+    (void)which;
+    lfuse__panels_put_block(w->t, w->l, indent, w->name);
 }
 
 static void put_kernel(const lfuse__text *t, const lfuse__product_layout *l, const char *name)
 {
-    const bool batched = l->batch >= 0;
-    lfuse__strbuf *out = t->out;
-    const unsigned size = lfuse__type_bytes(t->k->product.sum);
-    const int own = l->own;
+    static const lfuse__place places[] = {{"FUNCTIONS", put_functions, 0},
+                                          {"MEMORY", put_memory, 0},
+                                          {"BLOCK", put_block, 0},
+                                          {NULL, NULL, 0}};
+    const lfuse__product_class *p = &t->k->product;
+    const writer w = {t, l, name};
+    const lfuse__parameter parameters[] = {
+        {"NAME", .word = name}, {"WORDS", .number = l->own + OWN_WORDS},
+        {"BUFFERS", .number = lfuse__kernel_buffers(t->k)}, {"ROWS", .number = p->rows},
+        {"SIZE", .number = (int)lfuse__type_bytes(p->sum)}, {"PANEL", .number = PANEL_BYTES},
+        {"BATCHED", .number = l->batch >= 0}, {"A_MADE", .number = p->made[LFUSE__PRODUCT_A]},
+        {"B_MADE", .number = p->made[LFUSE__PRODUCT_B]}, {"M", .number = l->m}, {"N", .number = l->n},
+        {"K", .number = l->k}, {"LDA", .number = l->lda}, {"LDB", .number = l->ldb}, {"BATCH", .number = l->batch},
+        {"BLOCK_ROWS", .number = l->own + OWN_ROWS}, {"BLOCK_COLUMNS", .number = l->own + OWN_COLUMNS},
+        {"BLOCK_DEPTH", .number = l->own + OWN_DEPTH}, {"SPACE", .number = l->workspace},
+        {"EACH", .number = l->own + OWN_SPACE}, {"LAST", .number = lfuse__kernel_buffers(t->k) - 1}, {NULL},
+    };
 
-    lfuse__put_kernel(out, name, 1, own + OWN_WORDS, lfuse__kernel_buffers(t->k));
-    lfuse__put(out, 1, "const i64 m = (i64)W(%d), n = (i64)W(%d), k = (i64)W(%d), lda = (i64)W(%d), ldb = (i64)W(%d);",
-               l->m, l->n, l->k, l->lda, l->ldb);
-    lfuse__put(out, 1, "const i64 block_rows = (i64)W(%d), block_columns = (i64)W(%d), block_depth = (i64)W(%d);",
-               own + OWN_ROWS, own + OWN_COLUMNS, own + OWN_DEPTH);
-    lfuse__put(out, 1, "if (m == 0) return;");
-    if (!batched) put_memory(t, l, 1);
-    lfuse__put(out, 1, "memory panels = BUFFER(%d) + W(%d) + GROUP() * W(%d);", lfuse__kernel_buffers(t->k) - 1,
-               l->workspace, own + OWN_SPACE);
-    lfuse__put(out, 1, "memory panel = panels + block_columns * block_depth * %u;", size);
-    lfuse__put(out, 1, "memory space = panel + (block_depth * %u + 127) / 64 * 64;",
-               (unsigned)t->k->product.rows * size);
-    for (int i = 0; i < 2; i++) {
-        if (!t->k->product.made[i]) continue;
-        lfuse__put(out, 1, "memory made_%c = space;", 'a' + i);
-        lfuse__put(out, 1, "space += (block_depth + LANES) * %d;", PANEL_BYTES);
-    }
-    lfuse__put(out, 1, "const u64 down = (u64)((m + block_rows - 1) / block_rows);");
-    lfuse__put(out, 1, "const u64 %s = down * (u64)((n + block_columns - 1) / block_columns);",
-               batched ? "each" : "blocks");
-    if (batched) lfuse__put(out, 1, "const u64 blocks = each * W(%d);", l->batch);
-    lfuse__put(out, 1, "for (u64 block = GROUP(); block < blocks; block += GROUPS()) {");
-    if (batched) {
-        lfuse__put(out, 2, "const u64 matrix = block / each;");
-        put_memory(t, l, 2);
-    }
-    lfuse__put(out, 2, "const i64 first_row = (i64)(block %% down) * block_rows;");
-    lfuse__put(out, 2, "const i64 first_column = (i64)(block%s / down) * block_columns;", batched ? " % each" : "");
-    lfuse__panels_put_bounds(t, 2);
-    lfuse__panels_put_block(t, l, 2, name);
-    lfuse__put(out, 1, "}");
-    lfuse__put(out, 0, "}");
+    lfuse__put_text(t->out, 0, lfuse__text_gemm_cpu, parameters, places, &w);
 }
 
 void lfuse__panels_begin(lfuse__strbuf *out, const lfuse__kernel_class *c, lfuse__text *t, lfuse__product_layout *l)
@@ -159,7 +161,6 @@ static lfuse_status emit(lfuse__strbuf *out, const char *name, const lfuse__kern
     (void)facts;
     lfuse__panels_begin(out, c, &t, &l);
     lfuse__put_powers(out, c->body);
-    lfuse__panels_put_parts(out, name, c);
     put_kernel(&t, &l, name);
     return LFUSE_OK;
 }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Texts of products on CPUs, for the files product_panels*.c alone. `name` begins the names. */
+/* Texts of products on CPUs, for the files product_panels*.c alone. `name` ends the names of functions. */
 #ifndef COMMON_KERNELS_PRODUCT_PANELS_H
 #define COMMON_KERNELS_PRODUCT_PANELS_H
 
@@ -17,12 +17,11 @@ static inline lfuse_type lfuse__panels_type(const lfuse__kernel_class *c, int op
     return c->product.made[operand] ? c->product.sum : c->operands[operand].type;
 }
 
-/* product_panels.c: rows and lanes; what texts begin with. product_panels_block.c: the functions; bounds and work of a
- * block in a kernel. */
+/* product_panels.c: rows and lanes; what texts begin with. product_panels_block.c: the functions; the work for a block
+ * in a kernel. */
 void lfuse__panels_shape(lfuse__kernel_class *c);
 void lfuse__panels_begin(lfuse__strbuf *out, const lfuse__kernel_class *c, lfuse__text *t, lfuse__product_layout *l);
-void lfuse__panels_put_parts(lfuse__strbuf *out, const char *name, const lfuse__kernel_class *c);
-void lfuse__panels_put_bounds(const lfuse__text *t, int indent);
+void lfuse__panels_put_functions(lfuse__strbuf *out, const char *name, const lfuse__kernel_class *c);
 void lfuse__panels_put_block(const lfuse__text *t, const lfuse__product_layout *l, int indent, const char *name);
 
 /* product_panels_end.c: x<j> at row i and columns from j on, `count` of them; and the epilogue. In scope of this: row
@@ -36,14 +35,5 @@ void lfuse__panels_put_epilogue(const lfuse__text *t, const lfuse__product_layou
  */
 void lfuse__panels_put_a(const lfuse__text *t, const lfuse__product_layout *l, int indent);
 void lfuse__panels_put_b(const lfuse__text *t, const lfuse__product_layout *l, int indent);
-
-/* name_a(a, lda, rows, depth, to) and name_b(b, ldb, count, depth, to) */
-void lfuse__put_pack_a(lfuse__strbuf *out, const char *name, const lfuse__kernel_class *c);
-void lfuse__put_pack_b(lfuse__strbuf *out, const char *name, const lfuse__kernel_class *c);
-/* name_suffix(a, row, next, b, step, depth, first, to) */
-void lfuse__put_multiply(lfuse__strbuf *out, const char *name, const char *suffix, int rows,
-                         const lfuse__product_class *p);
-/* name_d(a, lda, b, ldb, rows, count, depth, first, to) */
-void lfuse__put_dots(lfuse__strbuf *out, const char *name, const lfuse__product_class *p);
 
 #endif

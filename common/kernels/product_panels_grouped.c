@@ -41,7 +41,6 @@ static void put_grouped(const lfuse__text *t, const lfuse__product_layout *l, co
     lfuse__put(out, 2, "const i64 lda = (i64)OF_(%d), ldb = (i64)OF_(%d);", l->lda, l->ldb);
     lfuse__put(out, 2, "const i64 first_row = (i64)(number %% blocks_down) * block_rows;");
     lfuse__put(out, 2, "const i64 first_column = (i64)(number / blocks_down) * block_columns;");
-    lfuse__panels_put_bounds(t, 2);
     lfuse__panels_put_block(t, l, 2, name);
     lfuse__put(out, 1, "}");
     lfuse__put(out, 0, "}");
@@ -54,7 +53,7 @@ lfuse_status lfuse__panels_put_grouped(lfuse__strbuf *out, const char *name, con
     lfuse__text t;
 
     lfuse__panels_begin(out, plain, &t, &l);
-    lfuse__panels_put_parts(out, name, plain);
+    lfuse__panels_put_functions(out, name, plain);
     put_grouped(&t, &l, name, c, facts);
     return LFUSE_OK;
 }

@@ -44,29 +44,19 @@ static void put_operand(const void *context, int which, int indent)
     const int chunks = (along ? p->depth : width) / CHUNK, bank_chunks = BANKS / 16;
     char first[96], first_of_warp[64];
     const lfuse__parameter parameters[] = {
-        {"X", .word = a ? "a" : "b"},
-        {"PART_ADDRESSES", .number = part == ADDRESSES},
-        {"PART_COPY", .number = part == COPY},
-        {"PART_FRAGMENTS", .number = part == FRAGMENTS},
-        {"PART_COPY_SLOWLY", .number = part == COPY_SLOWLY},
-        {"K_CONTIGUOUS", .number = along},
-        {"OPERAND", .word = first},
-        {"LD", .number = a ? t->l.lda : t->l.ldb},
-        {"ORIGIN", .word = a ? "a0" : "b0"},
-        {"OUTER", .word = a ? "m" : "n"},
-        {"DEPTH", .number = p->depth},
+        {"X", .word = a ? "a" : "b"}, {"PART_ADDRESSES", .number = part == ADDRESSES},
+        {"PART_COPY", .number = part == COPY}, {"PART_FRAGMENTS", .number = part == FRAGMENTS},
+        {"PART_COPY_SLOWLY", .number = part == COPY_SLOWLY}, {"K_CONTIGUOUS", .number = along},
+        {"OPERAND", .word = first}, {"LD", .number = a ? t->l.lda : t->l.ldb}, {"ORIGIN", .word = a ? "a0" : "b0"},
+        {"OUTER", .word = a ? "m" : "n"}, {"DEPTH", .number = p->depth},
         {"BASE", .number = a ? 0 : (p->ahead + 1) * p->depth * p->rows * 2},
-        {"STAGE", .number = width * p->depth * 2},
-        {"CHUNKS", .number = chunks},
+        {"STAGE", .number = width * p->depth * 2}, {"CHUNKS", .number = chunks},
         {"SPAN", .number = chunks < bank_chunks ? bank_chunks / chunks : 1},
         {"TURNS", .number = chunks < bank_chunks ? chunks : bank_chunks},
-        {"LOADS", .number = width * p->depth / CHUNK / t->threads},
-        {"APART", .number = t->threads / chunks},
-        {"WARP_TILE", .number = warp_tile},
-        {"FIRST_OF_WARP", .word = first_of_warp},
+        {"LOADS", .number = width * p->depth / CHUNK / t->threads}, {"APART", .number = t->threads / chunks},
+        {"WARP_TILE", .number = warp_tile}, {"FIRST_OF_WARP", .word = first_of_warp},
         {"TILE_EIGHT", .word = a ? "quarter % 2" : "quarter / 2"},
-        {"K_EIGHT", .word = a ? "quarter / 2" : "quarter % 2"},
-        {NULL},
+        {"K_EIGHT", .word = a ? "quarter / 2" : "quarter % 2"}, {NULL},
     };
 
     lfuse__put_product_first(&t->l, operand, first, sizeof first);
@@ -105,25 +95,16 @@ void lfuse__units_put_kernel(const lfuse__tiles *t, const char *name)
     };
     const lfuse__product_class *p = t->p;
     const lfuse__parameter parameters[] = {
-        {"NAME", .word = name},
-        {"WORDS", .number = t->l.own + lfuse__tiles_own(p)},
-        {"BUFFERS", .number = lfuse__kernel_buffers(t->t.k)},
-        {"ITEMS", .number = t->threads},
-        {"BLOCKS", .number = p->beside},
-        {"TILE_WORDS", .number = lfuse__tiles_local(p)},
+        {"NAME", .word = name}, {"WORDS", .number = t->l.own + lfuse__tiles_own(p)},
+        {"BUFFERS", .number = lfuse__kernel_buffers(t->t.k)}, {"ITEMS", .number = t->threads},
+        {"BLOCKS", .number = p->beside}, {"TILE_WORDS", .number = lfuse__tiles_local(p)},
         {"MEETS", .number = p->split || p->summed},
-        {"TYPE", .word = lfuse__memory_word(t->t.k->operands[LFUSE__PRODUCT_A].type)},
-        {"ROWS", .number = p->rows},
-        {"COLUMNS", .number = p->columns},
-        {"WARP_ROWS", .number = lfuse__units_rows(p)},
-        {"WARP_COLUMNS", .number = lfuse__units_columns(p)},
-        {"SUMS", .number = p->item_rows * p->item_columns},
-        {"AHEAD", .number = p->ahead},
-        {"STEPS", .number = p->depth / STEP},
-        {"STAGE_A", .number = p->rows * p->depth * 2},
-        {"STAGE_B", .number = p->columns * p->depth * 2},
-        {"VECTORS", .number = t->l.own + LFUSE__TILES_VECTORS},
-        {NULL},
+        {"TYPE", .word = lfuse__memory_word(t->t.k->operands[LFUSE__PRODUCT_A].type)}, {"ROWS", .number = p->rows},
+        {"COLUMNS", .number = p->columns}, {"WARP_ROWS", .number = lfuse__units_rows(p)},
+        {"WARP_COLUMNS", .number = lfuse__units_columns(p)}, {"SUMS", .number = p->item_rows * p->item_columns},
+        {"AHEAD", .number = p->ahead}, {"STEPS", .number = p->depth / STEP},
+        {"STAGE_A", .number = p->rows * p->depth * 2}, {"STAGE_B", .number = p->columns * p->depth * 2},
+        {"VECTORS", .number = t->l.own + LFUSE__TILES_VECTORS}, {NULL},
     };
 
     lfuse__put_text(t->t.out, 0, lfuse__text_gemm_mma, parameters, places, t);

@@ -26,12 +26,9 @@ lfuse_status lfuse__scatter_emit(lfuse__strbuf *out, const char *name, const lfu
     const bool single = lfuse__scatter_single(k, facts);
     const int sizes = k->noperands;
     const lfuse__parameter parameters[] = {
-        {"NAME", .word = name},
-        {"ITEMS", .number = single ? 1 : LFUSE__GROUP},
-        {"WORDS", .number = lfuse__scatter_words(k)},
-        {"BUFFERS", .number = lfuse__kernel_buffers(k)},
-        {"SINGLE", .number = single},
-        {"DIGITS", .number = 1 << lfuse__scatter_bits(facts)},
+        {"NAME", .word = name}, {"ITEMS", .number = single ? 1 : LFUSE__GROUP},
+        {"WORDS", .number = lfuse__scatter_words(k)}, {"BUFFERS", .number = lfuse__kernel_buffers(k)},
+        {"SINGLE", .number = single}, {"DIGITS", .number = 1 << lfuse__scatter_bits(facts)},
         {"TYPE", .word = lfuse__memory_word(k->operands[0].type)},
         {"T", .word = lfuse__register_word(k->operands[0].type)},
         {"PHASE_KEYS", .number = k->scatter == LFUSE__SCATTER_KEYS},
@@ -41,16 +38,11 @@ lfuse_status lfuse__scatter_emit(lfuse__strbuf *out, const char *name, const lfu
         {"PHASE_STARTS", .number = k->scatter == LFUSE__SCATTER_FIRSTS},
         {"PHASE_SUM", .number = k->scatter == LFUSE__SCATTER_SUM},
         {"POSITIONS", .number = sizes + LFUSE__SCATTER_POSITIONS},
-        {"SLOTS", .number = sizes + LFUSE__SCATTER_SLOTS},
-        {"ROWS", .number = sizes + LFUSE__SCATTER_ROWS},
-        {"REST", .number = sizes + LFUSE__SCATTER_REST},
-        {"RUNS", .number = sizes + LFUSE__SCATTER_RUNS},
-        {"EACH", .number = sizes + LFUSE__SCATTER_EACH},
-        {"SHIFT", .number = sizes + LFUSE__SCATTER_SHIFT},
-        {"STARTS", .number = sizes + LFUSE__SCATTER_STARTS},
-        {"REPORTER", .number = sizes + LFUSE__SCATTER_SIZES},
-        {"REPORTS", .number = sizes + LFUSE__SCATTER_SIZES + 1},
-        {NULL},
+        {"SLOTS", .number = sizes + LFUSE__SCATTER_SLOTS}, {"ROWS", .number = sizes + LFUSE__SCATTER_ROWS},
+        {"REST", .number = sizes + LFUSE__SCATTER_REST}, {"RUNS", .number = sizes + LFUSE__SCATTER_RUNS},
+        {"EACH", .number = sizes + LFUSE__SCATTER_EACH}, {"SHIFT", .number = sizes + LFUSE__SCATTER_SHIFT},
+        {"STARTS", .number = sizes + LFUSE__SCATTER_STARTS}, {"REPORTER", .number = sizes + LFUSE__SCATTER_SIZES},
+        {"REPORTS", .number = sizes + LFUSE__SCATTER_SIZES + 1}, {NULL},
     };
     const writer w = {out, parameters};
 
