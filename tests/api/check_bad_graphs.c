@@ -83,8 +83,10 @@ static const struct {
     {foreign_part, LFUSE_ERR_INVALID, "lfuse_concat: operand 2 belongs to another graph"},
 };
 
+TEST_CASE("bad graphs", .setup = setup, .teardown = teardown)
+
 /* The plan reports the mistake; what was made before and after it in the graph changes nothing. */
-START_TEST(views_and_reductions)
+TEST(views_and_reductions)
 {
     uint64_t before = launches();
     for (size_t k = 0; k < sizeof mistakes / sizeof mistakes[0]; k++) {
@@ -104,10 +106,9 @@ START_TEST(views_and_reductions)
     }
     ck_assert_uint_eq(launches(), before);
 }
-END_TEST
 
 /* What has no identity is refused for the sizes that leave it nothing, and runs for others. */
-START_TEST(empty_reductions)
+TEST(empty_reductions)
 {
     lfuse_plan *p;
     lfuse_graph *g = lfuse_graph_create();
@@ -137,20 +138,7 @@ START_TEST(empty_reductions)
     lfuse_plan_destroy(p);
     lfuse_graph_destroy(g);
 }
-END_TEST
 
 /* A size that only a slice's start, or a number, is made of has to be given too. */
 
-static Suite *suite_bad_graphs(void)
-{
-    Suite *s = suite_create("bad graphs");
-    TCase *c = tcase_create("bad graphs");
-
-    tcase_add_checked_fixture(c, setup, teardown);
-    tcase_add_test(c, views_and_reductions);
-    tcase_add_test(c, empty_reductions);
-    suite_add_tcase(s, c);
-    return s;
-}
-
-TEST_MAIN(CK_NOFORK, suite_bad_graphs)
+TEST_SUITE("bad graphs", CK_NOFORK)

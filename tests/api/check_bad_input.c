@@ -5,7 +5,9 @@
  */
 #include "tests/api/rig.h"
 
-START_TEST(nulls)
+TEST_CASE("bad input", .setup = setup, .teardown = teardown)
+
+TEST(nulls)
 {
     lfuse_device *d = NULL;
     lfuse_tensor *t = NULL;
@@ -72,9 +74,8 @@ START_TEST(nulls)
     lfuse_instance_destroy(NULL);
     lfuse_recording_destroy(NULL);
 }
-END_TEST
 
-START_TEST(names_of_devices)
+TEST(names_of_devices)
 {
     static const char *const unknown[] = {"stub:7", "stub", "stub:", "stub:0x", "nonsense:0", "stub:0:0", "stub:-1"};
     lfuse_device *d = NULL;
@@ -83,9 +84,8 @@ START_TEST(names_of_devices)
     ck_assert_ptr_null(d);
     REFUSED(lfuse_device_adopt("nonsense", &d, NULL, &d), LFUSE_ERR_NO_DEVICE);
 }
-END_TEST
 
-START_TEST(shapes_of_tensors)
+TEST(shapes_of_tensors)
 {
     lfuse_tensor *t = NULL;
     REFUSED(lfuse_tensor_create(device, LFUSE_F32, -1, LFUSE_DIMS(1), &t), LFUSE_ERR_RANK);
@@ -103,9 +103,8 @@ START_TEST(shapes_of_tensors)
     REFUSED(lfuse_tensor_view(x, 2, LFUSE_DIMS(2, 2), LFUSE_DIMS(INT64_MAX, 1), 0, &t), LFUSE_ERR_OVERFLOW);
     ck_assert_ptr_null(t);
 }
-END_TEST
 
-START_TEST(copies)
+TEST(copies)
 {
     lfuse_tensor *wider = tensor(LFUSE_F64, 2, LFUSE_DIMS(4, 8)), *longer = tensor(LFUSE_F32, 2, LFUSE_DIMS(5, 8)),
                  *flat = tensor(LFUSE_F32, 1, LFUSE_DIMS(32));
@@ -119,9 +118,8 @@ START_TEST(copies)
     lfuse_tensor_destroy(longer);
     lfuse_tensor_destroy(flat);
 }
-END_TEST
 
-START_TEST(missing_and_doubled_bindings)
+TEST(missing_and_doubled_bindings)
 {
     lfuse_binding one = lfuse_bind_tensor("x", x), two = lfuse_bind_tensor("y", y);
     lfuse_binding three[3] = {one, two, two};
@@ -134,9 +132,8 @@ START_TEST(missing_and_doubled_bindings)
     REFUSED(lfuse_plan_run(plan, stream, three, 3), LFUSE_ERR_BINDING);
     REFUSED(lfuse_plan_run(plan, stream, three, -1), LFUSE_ERR_INVALID);
 }
-END_TEST
 
-START_TEST(bindings_that_do_not_fit)
+TEST(bindings_that_do_not_fit)
 {
     lfuse_tensor *half = tensor(LFUSE_F16, 2, LFUSE_DIMS(4, 8)), *flat = tensor(LFUSE_F32, 1, LFUSE_DIMS(32)),
                  *narrow = tensor(LFUSE_F32, 2, LFUSE_DIMS(4, 7)), *tall = tensor(LFUSE_F32, 2, LFUSE_DIMS(17, 8)),
@@ -151,9 +148,8 @@ START_TEST(bindings_that_do_not_fit)
     lfuse_tensor *all[] = {half, flat, narrow, tall, low, five};
     for (int i = 0; i < 6; i++) lfuse_tensor_destroy(all[i]);
 }
-END_TEST
 
-START_TEST(overlap)
+TEST(overlap)
 {
     lfuse_tensor *whole = tensor(LFUSE_F32, 2, LFUSE_DIMS(8, 8)), *upper, *lower, *middle, *repeats;
     OK(lfuse_tensor_view(whole, 2, LFUSE_DIMS(4, 8), NULL, 0, &upper));
@@ -172,9 +168,8 @@ START_TEST(overlap)
     lfuse_tensor_destroy(middle);
     lfuse_tensor_destroy(repeats);
 }
-END_TEST
 
-START_TEST(lists)
+TEST(lists)
 {
     lfuse_tensor *a = tensor(LFUSE_F32, 1, LFUSE_DIMS(10)), *b = tensor(LFUSE_F32, 1, LFUSE_DIMS(20)),
                  *wide = tensor(LFUSE_F64, 1, LFUSE_DIMS(10)), *step, *part;
@@ -221,9 +216,8 @@ START_TEST(lists)
     lfuse_tensor *tensors[] = {a, b, wide, step, part};
     for (int i = 0; i < 5; i++) lfuse_tensor_destroy(tensors[i]);
 }
-END_TEST
 
-START_TEST(products)
+TEST(products)
 {
     lfuse_tensor *a = tensor(LFUSE_F32, 2, LFUSE_DIMS(4, 6)), *b = tensor(LFUSE_F32, 2, LFUSE_DIMS(6, 5)),
                  *c = tensor(LFUSE_F32, 2, LFUSE_DIMS(4, 5)), *i = tensor(LFUSE_I32, 2, LFUSE_DIMS(4, 4)),
@@ -240,9 +234,8 @@ START_TEST(products)
     lfuse_tensor *all[] = {a, b, c, i, v, square};
     for (int t = 0; t < 6; t++) lfuse_tensor_destroy(all[t]);
 }
-END_TEST
 
-START_TEST(graphs)
+TEST(graphs)
 {
     lfuse_plan *p = NULL;
     lfuse_graph *g = lfuse_graph_create();
@@ -255,9 +248,8 @@ START_TEST(graphs)
     ck_assert_ptr_null(p);
     lfuse_graph_destroy(g);
 }
-END_TEST
 
-START_TEST(sizes_untold)
+TEST(sizes_untold)
 {
     lfuse_plan *p;
     lfuse_graph *g = lfuse_graph_create();
@@ -286,9 +278,8 @@ START_TEST(sizes_untold)
     lfuse_plan_destroy(p);
     lfuse_graph_destroy(g);
 }
-END_TEST
 
-START_TEST(types_the_device_lacks)
+TEST(types_the_device_lacks)
 {
     lfuse_plan *p = NULL;
     lfuse_device *plain;
@@ -305,9 +296,8 @@ START_TEST(types_the_device_lacks)
     lfuse_device_close(plain);
     lfuse_graph_destroy(g);
 }
-END_TEST
 
-START_TEST(closed_device)
+TEST(closed_device)
 {
     lfuse_device *d;
     lfuse_tensor *t, *u;
@@ -330,9 +320,8 @@ START_TEST(closed_device)
     lfuse_tensor_destroy(u);
     lfuse_stream_destroy(s);
 }
-END_TEST
 
-START_TEST(streams_of_others)
+TEST(streams_of_others)
 {
     lfuse_binding b[2] = {lfuse_bind_tensor("x", x), lfuse_bind_tensor("y", y)};
     lfuse_event *event;
@@ -345,29 +334,5 @@ START_TEST(streams_of_others)
     REFUSED(lfuse_event_elapsed(event, event, &us), LFUSE_ERR_STATE);
     lfuse_event_destroy(event);
 }
-END_TEST
 
-static Suite *suite_bad_input(void)
-{
-    Suite *s = suite_create("bad input");
-    TCase *t = tcase_create("bad input");
-    tcase_add_checked_fixture(t, setup, teardown);
-    tcase_add_test(t, nulls);
-    tcase_add_test(t, names_of_devices);
-    tcase_add_test(t, shapes_of_tensors);
-    tcase_add_test(t, copies);
-    tcase_add_test(t, missing_and_doubled_bindings);
-    tcase_add_test(t, bindings_that_do_not_fit);
-    tcase_add_test(t, overlap);
-    tcase_add_test(t, lists);
-    tcase_add_test(t, products);
-    tcase_add_test(t, graphs);
-    tcase_add_test(t, sizes_untold);
-    tcase_add_test(t, types_the_device_lacks);
-    tcase_add_test(t, closed_device);
-    tcase_add_test(t, streams_of_others);
-    suite_add_tcase(s, t);
-    return s;
-}
-
-TEST_MAIN(CK_NOFORK, suite_bad_input)
+TEST_SUITE("bad input", CK_NOFORK)

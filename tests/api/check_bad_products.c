@@ -53,8 +53,10 @@ static lfuse_status run(lfuse_plan *p, lfuse_tensor *a, lfuse_tensor *b, lfuse_t
 
 static const lfuse_provider providers[] = {LFUSE_PROVIDER_NATIVE, LFUSE_PROVIDER_VENDOR};
 
+TEST_CASE("bad products", .setup = setup, .teardown = teardown)
+
 /* Leading dimensions of 0, 1, and one less than a row; and rows that run backwards. */
-START_TEST(rows_of_operands_in_each_other)
+TEST_LOOP(rows_of_operands_in_each_other, 0, 2)
 {
     static const int64_t steps[][2] = {{K - 1, N - 1}, {1, 1}, {0, 0}, {K, 0}, {-1, N}, {K, -1}};
     lfuse_plan *p = product_by(providers[_i]);
@@ -83,9 +85,8 @@ START_TEST(rows_of_operands_in_each_other)
     lfuse_plan_destroy(p);
     empty();
 }
-END_TEST
 
-START_TEST(rows_of_results_in_each_other)
+TEST_LOOP(rows_of_results_in_each_other, 0, 2)
 {
     static const int64_t steps[][2] = {{N - 1, 1}, {1, 1}, {0, 1}, {N, 0}, {1, M - 1}, {-1, 1}, {N - 1, -1}};
     lfuse_plan *p = product_by(providers[_i]);
@@ -107,10 +108,9 @@ START_TEST(rows_of_results_in_each_other)
     lfuse_plan_destroy(p);
     empty();
 }
-END_TEST
 
 /* C shares one element with A, with B, with the bias; beside them it is taken, and between the rows of one. */
-START_TEST(results_in_operands)
+TEST_LOOP(results_in_operands, 0, 2)
 {
     lfuse_plan *p = product_by(providers[_i]);
     fill();
@@ -136,19 +136,5 @@ START_TEST(results_in_operands)
     lfuse_plan_destroy(p);
     empty();
 }
-END_TEST
 
-static Suite *suite_bad_products(void)
-{
-    Suite *s = suite_create("bad products");
-    TCase *t = tcase_create("bad products");
-    tcase_add_checked_fixture(t, setup, teardown);
-    tcase_set_timeout(t, 60);
-    tcase_add_loop_test(t, rows_of_operands_in_each_other, 0, 2);
-    tcase_add_loop_test(t, rows_of_results_in_each_other, 0, 2);
-    tcase_add_loop_test(t, results_in_operands, 0, 2);
-    suite_add_tcase(s, t);
-    return s;
-}
-
-TEST_MAIN(CK_NOFORK, suite_bad_products)
+TEST_SUITE("bad products", CK_NOFORK)

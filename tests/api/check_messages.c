@@ -8,7 +8,9 @@
         ck_assert_msg(strstr(lfuse_last_error(), words), "%s: \"%s\" lacks \"%s\"", #call, lfuse_last_error(), words); \
     } while (0)
 
-START_TEST(context)
+TEST_CASE("words and numbers", .setup = setup, .teardown = teardown)
+
+TEST(context)
 {
     static float host[32];
     lfuse_tensor *strange[2] = {x, foreign}, *c;
@@ -35,9 +37,8 @@ START_TEST(context)
          "the event is of device stub:0, the stream of another handle (stub:1)");
     lfuse_event_destroy(event);
 }
-END_TEST
 
-START_TEST(invalid)
+TEST(invalid)
 {
     lfuse_device_info info;
     lfuse_tensor *members[2] = {x, y};
@@ -57,9 +58,8 @@ START_TEST(invalid)
     SAYS(lfuse_stream_synchronize(NULL), LFUSE_ERR_INVALID, "stream is NULL");
     SAYS(lfuse_tensor_write(x, NULL, NULL), LFUSE_ERR_INVALID, "NULL");
 }
-END_TEST
 
-START_TEST(shapes)
+TEST(shapes)
 {
     lfuse_tensor *t, *wide = tensor(LFUSE_F32, 2, LFUSE_DIMS(17, 8)), *wide_y = tensor(LFUSE_F32, 2, LFUSE_DIMS(17, 8));
     lfuse_tensor *thin = tensor(LFUSE_F32, 2, LFUSE_DIMS(4, 7)), *flat = tensor(LFUSE_F32, 1, LFUSE_DIMS(32));
@@ -84,9 +84,8 @@ START_TEST(shapes)
     lfuse_tensor_destroy(thin);
     lfuse_tensor_destroy(flat);
 }
-END_TEST
 
-START_TEST(bindings)
+TEST(bindings)
 {
     lfuse_binding b[2] = {lfuse_bind_tensor("x", x), lfuse_bind_tensor("x", x)};
     SAYS(lfuse_plan_run(plan, stream, b, 1), LFUSE_ERR_BINDING, "nothing is bound to \"y\", an output");
@@ -96,19 +95,5 @@ START_TEST(bindings)
     b[1] = lfuse_bind_tensor("y", x);
     SAYS(lfuse_plan_run(plan, stream, b, 2), LFUSE_ERR_OVERLAP, "\"y\", which is written, overlaps \"x\": bytes ");
 }
-END_TEST
 
-static Suite *suite_messages(void)
-{
-    Suite *s = suite_create("messages");
-    TCase *c = tcase_create("words and numbers");
-    tcase_add_checked_fixture(c, setup, teardown);
-    tcase_add_test(c, context);
-    tcase_add_test(c, invalid);
-    tcase_add_test(c, shapes);
-    tcase_add_test(c, bindings);
-    suite_add_tcase(s, c);
-    return s;
-}
-
-TEST_MAIN(CK_NOFORK, suite_messages)
+TEST_SUITE("messages", CK_NOFORK)

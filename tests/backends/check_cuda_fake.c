@@ -6,7 +6,9 @@
 
 /* ---- loading ---- */
 
-START_TEST(test_old_driver)
+TEST_CASE("slots", .setup = load_fakes)
+
+TEST(test_old_driver)
 {
     char reason[256] = "";
     int count = -1;
@@ -17,9 +19,8 @@ START_TEST(test_old_driver)
     ck_assert_int_eq(count, 0);
     ck_assert_msg(strstr(reason, "11.8") != NULL, "%s", reason);
 }
-END_TEST
 
-START_TEST(test_init_fails)
+TEST(test_init_fails)
 {
     char reason[256] = "";
     lfuse__facts facts;
@@ -31,9 +32,8 @@ START_TEST(test_init_fails)
     ck_assert_msg(strstr(reason, "cuInit") != NULL, "%s", reason);
     ck_assert_int_ne(cuda->describe(0, &facts), LFUSE_OK);
 }
-END_TEST
 
-START_TEST(test_missing_function)
+TEST(test_missing_function)
 {
     char reason[256] = "";
     int count = -1;
@@ -43,10 +43,9 @@ START_TEST(test_missing_function)
     ck_assert_int_eq(count, 0);
     ck_assert_msg(strstr(reason, "cuDeviceGetCount") != NULL, "%s", reason);
 }
-END_TEST
 
 /* No kernel can be had: the device is no default, and its name gives the reason. */
-START_TEST(test_no_compiler)
+TEST(test_no_compiler)
 {
     lfuse__facts facts;
     lfuse_device *device = NULL;
@@ -67,9 +66,8 @@ START_TEST(test_no_compiler)
     SAYS("device cuda:1, Fake 1, cannot be used: there is no NVRTC");
     ck_assert_ptr_null(device);
 }
-END_TEST
 
-START_TEST(test_facts)
+TEST(test_facts)
 {
     lfuse__bdevice *dev = open_device(1);
     lfuse__facts facts, same;
@@ -92,9 +90,8 @@ START_TEST(test_facts)
     SAYS("cuDeviceGet(7)");
     close_device(dev);
 }
-END_TEST
 
-START_TEST(test_adopt)
+TEST(test_adopt)
 {
     lfuse__bdevice *first = open_device(0), *dev = NULL;
     lfuse__bmem *mem;
@@ -112,11 +109,10 @@ START_TEST(test_adopt)
     cuda->close(dev);
     close_device(first);
 }
-END_TEST
 
 /* ---- memory ---- */
 
-START_TEST(test_copies)
+TEST(test_copies)
 {
     lfuse__bdevice *dev = open_device(0), *other = open_device(1);
     lfuse__bmem *m[3], *far;
@@ -152,9 +148,8 @@ START_TEST(test_copies)
     cuda->close(other);
     close_device(dev);
 }
-END_TEST
 
-START_TEST(test_fill)
+TEST(test_fill)
 {
     enum { BYTES = 400000 };
     static unsigned char back[BYTES], want[BYTES];
@@ -180,9 +175,8 @@ START_TEST(test_fill)
     cuda->stream_destroy(s);
     close_device(dev);
 }
-END_TEST
 
-START_TEST(test_wrap)
+TEST(test_wrap)
 {
     lfuse__bdevice *dev = open_device(0), *other = open_device(1);
     lfuse__bmem *own, *managed, *far, *w = NULL;
@@ -211,7 +205,6 @@ START_TEST(test_wrap)
     cuda->close(other);
     close_device(dev);
 }
-END_TEST
 
 static PFN_cuPointerGetAttribute_v4000 attribute_of;
 
@@ -223,7 +216,7 @@ static CUresult attribute_without_context(void *data, CUpointer_attribute attrib
     return result;
 }
 
-START_TEST(test_wrap_without_context)
+TEST(test_wrap_without_context)
 {
     lfuse__bdevice *dev = open_device(0), *other = open_device(1);
     lfuse__bmem *own, *far, *w = NULL;
@@ -243,11 +236,10 @@ START_TEST(test_wrap_without_context)
     cuda->close(other);
     close_device(dev);
 }
-END_TEST
 
 /* ---- streams, events, graphs ---- */
 
-START_TEST(test_streams)
+TEST(test_streams)
 {
     lfuse__bdevice *dev = open_device(0), *other = open_device(1);
     CUstream defaults[] = { NULL, CU_STREAM_LEGACY, CU_STREAM_PER_THREAD };
@@ -276,7 +268,6 @@ START_TEST(test_streams)
     cuda->close(other);
     close_device(dev);
 }
-END_TEST
 
 /* What the calls of this thread may do in other captures is as it was before. */
 static void check_capture_mode(void)
@@ -286,7 +277,7 @@ static void check_capture_mode(void)
     ck_assert_int_eq(mode, CU_STREAM_CAPTURE_MODE_GLOBAL);
 }
 
-START_TEST(test_events)
+TEST(test_events)
 {
     lfuse__bdevice *dev = open_device(0);
     lfuse__bstream *s;
@@ -312,9 +303,8 @@ START_TEST(test_events)
     cuda->stream_destroy(s);
     close_device(dev);
 }
-END_TEST
 
-START_TEST(test_graphs)
+TEST(test_graphs)
 {
     lfuse__bdevice *dev = open_device(0);
     lfuse__bstream *s;
@@ -346,11 +336,10 @@ START_TEST(test_graphs)
     cuda->stream_destroy(s);
     close_device(dev);
 }
-END_TEST
 
 /* ---- programs and launches ---- */
 
-START_TEST(test_program)
+TEST(test_program)
 {
     static const char good[] = "extern \"C\" __global__ void twice_1_0(float *a) { a[threadIdx.x] *= 2; }";
     lfuse__strbuf log = LFUSE__STRBUF_INIT, binary = LFUSE__STRBUF_INIT, key = LFUSE__STRBUF_INIT;
@@ -384,7 +373,6 @@ START_TEST(test_program)
     lfuse__strbuf_free(&key);
     close_device(dev);
 }
-END_TEST
 
 static bool minimal;
 
@@ -397,7 +385,7 @@ static nvrtcResult see_options(nvrtcProgram program, int count, const char *cons
 }
 
 /* NVRTC 12.4 is the first that knows --minimal; older ones refuse to compile with it. */
-START_TEST(test_minimal)
+TEST(test_minimal)
 {
     static const struct { int version; bool minimal; } cases[] = { { 12030, false }, { 12040, true }, { 13000, true } };
     lfuse__strbuf log = LFUSE__STRBUF_INIT, binary = LFUSE__STRBUF_INIT;
@@ -415,9 +403,8 @@ START_TEST(test_minimal)
     lfuse__strbuf_free(&log);
     lfuse__strbuf_free(&binary);
 }
-END_TEST
 
-START_TEST(test_launch)
+TEST(test_launch)
 {
     static const uint64_t words[] = { 1, UINT64_MAX, 3 };
     lfuse__bdevice *dev = open_device(0);
@@ -464,7 +451,6 @@ START_TEST(test_launch)
     cuda->stream_destroy(s);
     close_device(dev);
 }
-END_TEST
 
 /* All groups at the same time: a cooperative launch, as many as there are multiprocessors, or none. */
 static void check_resident(lfuse__bdevice *dev, lfuse__bstream *s, lfuse__bkernel *k)
@@ -512,7 +498,7 @@ static void check_overlap(bool expected)
 }
 
 /* What a process has of driver, device and environment decides; each is read once. */
-START_TEST(test_overlap)
+TEST_LOOP(test_overlap, 0, 9)
 {
     static const struct {
         const char *variable, *value;
@@ -530,22 +516,5 @@ START_TEST(test_overlap)
     fake_reset();
     check_overlap(cases[_i].expected);
 }
-END_TEST
 
-static Suite *suite_cuda_fake(void)
-{
-    const TTest *const tests[] = {
-        test_old_driver, test_init_fails, test_missing_function, test_no_compiler, test_facts, test_adopt, test_copies,
-        test_fill, test_wrap, test_wrap_without_context, test_streams, test_events, test_graphs, test_program,
-        test_minimal, test_launch,
-    };
-    Suite *s = suite_create("cuda-fake");
-    TCase *tc = tcase_create("slots");
-    tcase_add_checked_fixture(tc, load_fakes, NULL);
-    for (size_t i = 0; i < sizeof tests / sizeof tests[0]; i++) tcase_add_test(tc, tests[i]);
-    tcase_add_loop_test(tc, test_overlap, 0, 9);
-    suite_add_tcase(s, tc);
-    return s;
-}
-
-TEST_MAIN(CK_FORK_GETENV, suite_cuda_fake)
+TEST_SUITE("cuda-fake", CK_FORK_GETENV)

@@ -162,8 +162,10 @@ static const struct {
     { false, false, LFUSE__EP_BIAS },
 };
 
+TEST_CASE("small products that add")
+
 /* One test is one type and one way to add. */
-START_TEST(test_small_products_that_add)
+TEST_LOOP(test_small_products_that_add, 0, 2 * sizeof additions / sizeof additions[0])
 {
     static const int sides[] = { 8, 16, 32, SIDE };
     const int way = _i / 2, nsides = sizeof sides / sizeof sides[0];
@@ -183,16 +185,5 @@ START_TEST(test_small_products_that_add)
     tear_down(&t);
     ck_assert_int_ge(ran, MOST_ROWS * nsides * nsides);
 }
-END_TEST
 
-static Suite *suite_cuda_products(void)
-{
-    Suite *s = suite_create("products of cuBLASLt");
-    TCase *t = tcase_create("small products that add");
-    tcase_set_timeout(t, 120);
-    tcase_add_loop_test(t, test_small_products_that_add, 0, 2 * sizeof additions / sizeof additions[0]);
-    suite_add_tcase(s, t);
-    return s;
-}
-
-TEST_MAIN(CK_NOFORK, suite_cuda_products)
+TEST_SUITE("products of cuBLASLt", CK_NOFORK)

@@ -62,11 +62,13 @@ static lfuse_plan *plan_layers(bool first)
     return plan;
 }
 
+TEST_CASE("cuda")
+
 /*
  * In turn t weights are t times a permutation, so that a layer of equal numbers multiplies them by t: exactly, while
  * the sum of t^3 is below 2^24.
  */
-START_TEST(written_in_front)
+TEST_LOOP(written_in_front, 0, 2)
 {
     lfuse_plan *step, *layers;
     float *host = malloc(ROWS * SIDE * sizeof *host);
@@ -112,16 +114,5 @@ START_TEST(written_in_front)
     lfuse_device_close(device);
     free(host);
 }
-END_TEST
 
-static Suite *suite_early_weights(void)
-{
-    Suite *s = suite_create("weights read early");
-    TCase *t = tcase_create("cuda");
-    tcase_set_timeout(t, 60);
-    tcase_add_loop_test(t, written_in_front, 0, 2);
-    suite_add_tcase(s, t);
-    return s;
-}
-
-TEST_MAIN(CK_NOFORK, suite_early_weights)
+TEST_SUITE("weights read early", CK_NOFORK)

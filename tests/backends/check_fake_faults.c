@@ -3,7 +3,9 @@
 #include "common/device/device.h"
 #include "tests/backends/fake_rig.h"
 
-START_TEST(test_lost)
+TEST_CASE("faults", .setup = load_fakes)
+
+TEST(test_lost)
 {
     lfuse__bdevice *dev = open_device(0);
     lfuse__bstream *s;
@@ -22,9 +24,8 @@ START_TEST(test_lost)
     cuda->stream_destroy(s);
     close_device(dev);
 }
-END_TEST
 
-START_TEST(test_after_shutdown)
+TEST(test_after_shutdown)
 {
     lfuse__bdevice *dev;
     lfuse__bstream *s;
@@ -44,7 +45,6 @@ START_TEST(test_after_shutdown)
     ck_assert_str_eq(lfuse__error_message(), "before");
     free(native); /* what a driver that shuts down takes along */
 }
-END_TEST
 
 /* Every slot that makes something, each thing destroyed again. */
 static lfuse_status scenario(lfuse__bdevice *dev)
@@ -89,7 +89,7 @@ static lfuse_status scenario(lfuse__bdevice *dev)
     return status;
 }
 
-START_TEST(test_every_failure)
+TEST(test_every_failure)
 {
     static const char *const functions[] = {
         "cuStreamCreate", "cuEventCreate", "cuMemAlloc", "cuMemHostAlloc", "cuMemAllocManaged", "cuMemcpyAsync",
@@ -114,9 +114,8 @@ START_TEST(test_every_failure)
     }
     close_device(dev);
 }
-END_TEST
 
-START_TEST(test_open_failures)
+TEST(test_open_failures)
 {
     static const char *const functions[] = {
         "cuDeviceGet", "cuDeviceGetAttribute", "cuDeviceGetName", "cuDeviceTotalMem", "cuDevicePrimaryCtxRetain",
@@ -135,10 +134,9 @@ START_TEST(test_open_failures)
     arrange("");
     close_device(open_device(0));
 }
-END_TEST
 
 /* What a driver has no memory for today it may have tomorrow. */
-START_TEST(test_shortage_at_start)
+TEST(test_shortage_at_start)
 {
     char reason[256] = "";
     int count = -1;
@@ -155,10 +153,9 @@ START_TEST(test_shortage_at_start)
     ck_assert_int_eq(count, 2);
     ck_assert_ptr_nonnull(lfuse__cu_driver.library);
 }
-END_TEST
 
 /* A device that its driver does not describe stays in the list. */
-START_TEST(test_not_described)
+TEST(test_not_described)
 {
     static const char *const functions[] = { "cuDeviceGetAttribute", "cuDeviceGetName", "cuDeviceTotalMem" };
     lfuse__facts facts;
@@ -181,18 +178,5 @@ START_TEST(test_not_described)
     OK(cuda->describe(1, &facts));
     ck_assert_msg(strstr(facts.unfit, "does not describe") == NULL, "%s", facts.unfit);
 }
-END_TEST
 
-static Suite *suite_fake_faults(void)
-{
-    const TTest *const tests[] = { test_lost, test_after_shutdown, test_every_failure, test_open_failures,
-                                   test_shortage_at_start, test_not_described };
-    Suite *s = suite_create("cuda-fake faults");
-    TCase *tc = tcase_create("faults");
-    tcase_add_checked_fixture(tc, load_fakes, NULL);
-    for (size_t i = 0; i < sizeof tests / sizeof tests[0]; i++) tcase_add_test(tc, tests[i]);
-    suite_add_tcase(s, tc);
-    return s;
-}
-
-TEST_MAIN(CK_FORK_GETENV, suite_fake_faults)
+TEST_SUITE("cuda-fake faults", CK_FORK_GETENV)

@@ -53,8 +53,10 @@ static void check_replayed(unsigned i, unsigned grid, const lfuse__bmem *m, uint
     ck_assert_uint_eq(l->words[1], second);
 }
 
+TEST_CASE("nodes", .setup = load_fakes)
+
 /* One launch gets other arguments: the others keep theirs, all keep their overlap, also after an update. */
-START_TEST(test_patched_graph)
+TEST(test_patched_graph)
 {
     static const uint64_t words[] = { 70, 71 };
     lfuse__bgraph *g = NULL;
@@ -93,7 +95,6 @@ START_TEST(test_patched_graph)
     cuda->graph_destroy(g);
     chain_close(&c);
 }
-END_TEST
 
 /* Three launches that are none of the backend's, like those of cuBLASLt. */
 static void others_launch(chain *c)
@@ -109,7 +110,7 @@ static void others_launch(chain *c)
 }
 
 /* Another number of launches is another graph, with nodes of its own, also (1) where the driver sees as many nodes. */
-START_TEST(test_replaced_graph)
+TEST_LOOP(test_replaced_graph, 0, 2)
 {
     lfuse__bgraph *g = NULL;
     chain c;
@@ -134,10 +135,9 @@ START_TEST(test_replaced_graph)
     cuda->graph_destroy(g);
     chain_close(&c);
 }
-END_TEST
 
 /* Without the driver's word for a node there is nothing to patch. */
-START_TEST(test_unknown_nodes)
+TEST(test_unknown_nodes)
 {
     static const uint64_t words[] = { 1, 2 };
     lfuse__bgraph *g = NULL;
@@ -155,7 +155,6 @@ START_TEST(test_unknown_nodes)
     cuda->graph_destroy(g);
     chain_close(&c);
 }
-END_TEST
 
 static PFN_cuStreamGetCaptureInfo_v11030 capture_info;
 
@@ -173,7 +172,7 @@ static CUresult info_of_two_nodes(CUstream stream, CUstreamCaptureStatus *status
 }
 
 /* Nor is there where it does not tell which of several nodes is the launch's. */
-START_TEST(test_several_nodes)
+TEST(test_several_nodes)
 {
     static const uint64_t words[] = { 1, 2 };
     lfuse__bgraph *g = NULL;
@@ -191,10 +190,9 @@ START_TEST(test_several_nodes)
     cuda->graph_destroy(g);
     chain_close(&c);
 }
-END_TEST
 
 /* The legacy default stream cannot be captured: another one is, and the graph runs on the default stream. */
-START_TEST(test_graph_of_default_stream)
+TEST_LOOP(test_graph_of_default_stream, 0, 2)
 {
     CUstream defaults[] = { NULL, CU_STREAM_LEGACY };
     lfuse__bgraph *g = NULL;
@@ -223,7 +221,6 @@ START_TEST(test_graph_of_default_stream)
     cuda->graph_destroy(g);
     chain_close(&c);
 }
-END_TEST
 
 /* ---- through the library ---- */
 
@@ -244,7 +241,7 @@ static lfuse_status dense_plan(lfuse_device *dev, lfuse_plan **plan)
 }
 
 /* Eight products are one launch from the third run on; others of theirs are launched until they came three times. */
-START_TEST(test_dense_network)
+TEST(test_dense_network)
 {
     const int64_t square[] = { WIDTH, WIDTH }, line[] = { WIDTH };
     lfuse_tensor *x[2], *w, *b, *y;
@@ -283,10 +280,9 @@ START_TEST(test_dense_network)
     lfuse_device_close(dev);
     ck_assert_int_eq(fake_live(), 0);
 }
-END_TEST
 
 /* x w w in one launch, which is a cooperative one in the caller's graph too; nothing else is asked of the driver. */
-START_TEST(test_captured_network)
+TEST(test_captured_network)
 {
     const int64_t square[] = { WIDTH, WIDTH };
     lfuse_tensor *x, *w, *y;
@@ -340,22 +336,5 @@ START_TEST(test_captured_network)
     lfuse_device_close(dev);
     ck_assert_int_eq(lfuse__cu.DevicePrimaryCtxRelease(0), CUDA_SUCCESS);
 }
-END_TEST
 
-static Suite *suite_fake_graphs(void)
-{
-    Suite *s = suite_create("fake graphs");
-    TCase *tc = tcase_create("nodes");
-    tcase_add_checked_fixture(tc, load_fakes, NULL);
-    tcase_add_test(tc, test_patched_graph);
-    tcase_add_loop_test(tc, test_replaced_graph, 0, 2);
-    tcase_add_test(tc, test_unknown_nodes);
-    tcase_add_test(tc, test_several_nodes);
-    tcase_add_test(tc, test_dense_network);
-    tcase_add_test(tc, test_captured_network);
-    tcase_add_loop_test(tc, test_graph_of_default_stream, 0, 2);
-    suite_add_tcase(s, tc);
-    return s;
-}
-
-TEST_MAIN(CK_FORK_GETENV, suite_fake_graphs)
+TEST_SUITE("fake graphs", CK_FORK_GETENV)

@@ -129,7 +129,9 @@ static void check_tf32(lfuse__bdevice *dev, lfuse__bstream *s)
     FAILS(cuda->gemm_candidates(dev, &p.d, 1, &c, &n), LFUSE_ERR_UNSUPPORTED);
 }
 
-START_TEST(test_gemm)
+TEST_CASE("products", .setup = load_fakes, .before = test_without_cache, .limit = 120)
+
+TEST(test_gemm)
 {
     lfuse__bdevice *dev = open_device(0);
     lfuse__bstream *s;
@@ -191,10 +193,9 @@ START_TEST(test_gemm)
     cuda->stream_destroy(s);
     close_device(dev);
 }
-END_TEST
 
 /* One operand that starts late, or one distance that keeps no alignment, and the algorithm has to take any address. */
-START_TEST(test_every_alignment_counts)
+TEST(test_every_alignment_counts)
 {
     lfuse__bdevice *dev = open_device(0);
     lfuse__bstream *s;
@@ -223,10 +224,9 @@ START_TEST(test_every_alignment_counts)
     cuda->stream_destroy(s);
     close_device(dev);
 }
-END_TEST
 
 /* An algorithm that takes any address but more workspace than the product has is none. */
-START_TEST(test_any_address_within_the_workspace)
+TEST(test_any_address_within_the_workspace)
 {
     const lfuse__gemm_desc d = { .type = LFUSE_F32, .m = 4, .n = 4, .k = 4, .lda = 4, .ldb = 4, .ldc = 4 };
     lfuse__bdevice *dev = open_device(0);
@@ -259,7 +259,6 @@ START_TEST(test_any_address_within_the_workspace)
     cuda->stream_destroy(s);
     close_device(dev);
 }
-END_TEST
 
 /*
  * C, or a bias, takes away the product rounded to f16, so that what is left shows whether there was such a rounding.
@@ -304,7 +303,7 @@ static void check_f16(lfuse__bdevice *dev, lfuse__bstream *s, lfuse__epilogue ep
     for (int i = 0; i < 4; i++) cuda->free(m[i]);
 }
 
-START_TEST(test_f16_is_rounded_once)
+TEST(test_f16_is_rounded_once)
 {
     static const lfuse__epilogue epilogues[] = { LFUSE__EP_NONE, LFUSE__EP_BIAS, LFUSE__EP_RELU };
     lfuse__bdevice *dev = open_device(0);
@@ -319,7 +318,6 @@ START_TEST(test_f16_is_rounded_once)
     cuda->stream_destroy(s);
     close_device(dev);
 }
-END_TEST
 
 static uint64_t compiles(lfuse_device *dev)
 {
@@ -394,7 +392,7 @@ static void any_size_close(any_size *a)
 }
 
 /* A plan for any number of rows, or of products, of the library's own compiles nothing when it meets one. */
-START_TEST(test_sizes)
+TEST_LOOP(test_sizes, OPEN_ROWS, (OPEN_ROWS | OPEN_COUNT) + 1)
 {
     static const int64_t sizes[] = { 1, 4, 5, 16, 17, 63, 64, 100, 511, 513, 3000, 20000 };
     const lfuse_plan_options options = { .provider = LFUSE_PROVIDER_NATIVE };
@@ -404,10 +402,9 @@ START_TEST(test_sizes)
     for (size_t i = 0; i < sizeof sizes / sizeof *sizes; i++) ck_assert_int_gt(any_size_run(&a, sizes[i]), 0);
     any_size_close(&a);
 }
-END_TEST
 
 /* Nor where there are always many. */
-START_TEST(test_many)
+TEST(test_many)
 {
     const lfuse_plan_options options = { .provider = LFUSE_PROVIDER_NATIVE };
     any_size a;
@@ -417,13 +414,12 @@ START_TEST(test_many)
     ck_assert_int_gt(any_size_run(&a, 20000), 0);
     any_size_close(&a);
 }
-END_TEST
 
 /*
  * By default the actual sizes say who computes: from 2 rows to 2^28 multiplications the library's own kernels, below
  * and above cuBLASLt. Nothing is compiled for a new size, on either side of a border.
  */
-START_TEST(test_sizes_by_default)
+TEST(test_sizes_by_default)
 {
     static const struct { int64_t rows; bool native; } sizes[] = {
         { 64, true }, { 1, false }, { 2, true }, { 7, true }, { 20648, true }, { 20649, false }, { 90000, false },
@@ -440,7 +436,6 @@ START_TEST(test_sizes_by_default)
     }
     any_size_close(&a);
 }
-END_TEST
 
 /* ---- no memory ---- */
 
@@ -464,7 +459,7 @@ static int take_all(lfuse_device *dev, lfuse_tensor **all, int most)
 }
 
 /* Tiles are not split then; where every algorithm of the vendor's wants workspace, the own kernels are taken. */
-START_TEST(test_no_memory)
+TEST(test_no_memory)
 {
     static const struct { lfuse_type type; int64_t m, k; const char *greedy; } products[] = {
         { LFUSE_F32, 40, 3000, NULL }, { LFUSE_F64, 9, 16, "1" },
@@ -513,7 +508,6 @@ START_TEST(test_no_memory)
     unsetenv("FAKECUDA_QUICK");
     arrange("");
 }
-END_TEST
 
 static void multiply(lfuse_device *dev, lfuse_stream *s, lfuse_type type, int64_t size)
 {
@@ -526,7 +520,7 @@ static void multiply(lfuse_device *dev, lfuse_stream *s, lfuse_type type, int64_
 }
 
 /* cuBLASLt takes 50 ms to load: for its own products alone. */
-START_TEST(test_loaded_late)
+TEST(test_loaded_late)
 {
     lfuse_device *dev;
     lfuse_stream *s;
@@ -545,27 +539,5 @@ START_TEST(test_loaded_late)
     unsetenv("FAKECUDA_QUICK");
     arrange("");
 }
-END_TEST
 
-static Suite *suite_fake_products(void)
-{
-    Suite *s = suite_create("cuda-fake products");
-    setenv("LFUSE_CACHE", "0", 1); /* kernels of another program would be found, and nothing compiled */
-    TCase *c = tcase_create("products");
-
-    tcase_set_timeout(c, 120); /* kernels are compiled */
-    tcase_add_checked_fixture(c, load_fakes, NULL);
-    tcase_add_test(c, test_loaded_late);
-    tcase_add_test(c, test_gemm);
-    tcase_add_test(c, test_every_alignment_counts);
-    tcase_add_test(c, test_any_address_within_the_workspace);
-    tcase_add_test(c, test_f16_is_rounded_once);
-    tcase_add_loop_test(c, test_sizes, OPEN_ROWS, (OPEN_ROWS | OPEN_COUNT) + 1);
-    tcase_add_test(c, test_many);
-    tcase_add_test(c, test_sizes_by_default);
-    tcase_add_test(c, test_no_memory);
-    suite_add_tcase(s, c);
-    return s;
-}
-
-TEST_MAIN(CK_FORK_GETENV, suite_fake_products)
+TEST_SUITE("cuda-fake products", CK_FORK_GETENV)

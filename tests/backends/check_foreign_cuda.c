@@ -90,7 +90,9 @@ static void close_all(void)
     CU(DevicePrimaryCtxRelease(0));
 }
 
-START_TEST(memory_and_stream)
+TEST_CASE("cuda", .before = open_all, .after = close_all)
+
+TEST(memory_and_stream)
 {
     SKIP_WITHOUT_CUDA();
     lfuse_binding bindings[2] = {lfuse_bind_tensor("x", x), lfuse_bind_tensor("y", y)};
@@ -99,9 +101,8 @@ START_TEST(memory_and_stream)
     expect(3);
     ck_assert_ptr_eq(lfuse_stream_native(wrapped), stream);
 }
-END_TEST
 
-START_TEST(context_left_as_it_was)
+TEST(context_left_as_it_was)
 {
     SKIP_WITHOUT_CUDA();
     CUcontext popped, current;
@@ -114,10 +115,9 @@ START_TEST(context_left_as_it_was)
     ck_assert_ptr_eq(after, current);
     CU(CtxPushCurrent(popped));
 }
-END_TEST
 
 /* The caller captures; the run becomes a node of his graph, and each launch of it computes anew. */
-START_TEST(captured_run)
+TEST(captured_run)
 {
     SKIP_WITHOUT_CUDA();
     lfuse_binding bindings[2] = {lfuse_bind_tensor("x", x), lfuse_bind_tensor("y", y)};
@@ -139,7 +139,6 @@ START_TEST(captured_run)
     CU(GraphDestroy(graph));
     lfuse_instance_destroy(instance);
 }
-END_TEST
 
 /* Integers whose sums are exact. */
 static double weight(int layer, int k, int column)
@@ -193,7 +192,7 @@ static void expect_network(float start)
 }
 
 /* Groups that wait for each other are a node of his graph as others are, also between runs that are none. */
-START_TEST(captured_network)
+TEST(captured_network)
 {
     SKIP_WITHOUT_CUDA();
     const int64_t shape[2] = {ROWS, WIDTH};
@@ -225,7 +224,6 @@ START_TEST(captured_network)
     lfuse_plan_destroy(network);
     lfuse_tensor_destroy(v), lfuse_tensor_destroy(w), lfuse_tensor_destroy(x2), lfuse_tensor_destroy(y2);
 }
-END_TEST
 
 /* y = relu(scale x + 1), a launch for each function. */
 static lfuse_plan *make_chain(void)
@@ -268,7 +266,7 @@ static CUresult CUDAAPI count_graph(CUgraphExec exec, CUstream s)
 }
 
 /* Runs become a graph, on the caller's stream and on the default streams; what he captures takes launches, no graph. */
-START_TEST(replayed_runs)
+TEST_LOOP(replayed_runs, 0, 4)
 {
     SKIP_WITHOUT_CUDA();
     void *natives[] = {stream, NULL, CU_STREAM_LEGACY, CU_STREAM_PER_THREAD};
@@ -304,10 +302,9 @@ START_TEST(replayed_runs)
     lfuse_plan_destroy(chain);
     lfuse_stream_destroy(on);
 }
-END_TEST
 
 /* Numbers that change are patched: no second capture, and the nodes overlap as the launches did. */
-START_TEST(patched_runs)
+TEST(patched_runs)
 {
     SKIP_WITHOUT_CUDA();
     lfuse_plan *chain = make_chain();
@@ -327,10 +324,9 @@ START_TEST(patched_runs)
     expect_chain(1, 19);
     lfuse_plan_destroy(chain);
 }
-END_TEST
 
 /* What would have to allocate is refused, and the caller's capture goes on. */
-START_TEST(capture_survives_refusal)
+TEST(capture_survives_refusal)
 {
     SKIP_WITHOUT_CUDA();
     lfuse_binding bindings[2] = {lfuse_bind_tensor("x", x), lfuse_bind_tensor("y", y)};
@@ -349,7 +345,6 @@ START_TEST(capture_survives_refusal)
     lfuse_stream_destroy(other);
     CU(StreamDestroy(bare));
 }
-END_TEST
 
 static PFN_cuLaunchKernel_v4000 launch_kernel;
 static PFN_cuLaunchKernelEx_v11060 launch_extended;
@@ -369,7 +364,7 @@ static CUresult CUDAAPI count_extended(const CUlaunchConfig *config, CUfunction 
 }
 
 /* The counter of launches against the driver calls that were made. */
-START_TEST(launches_counted)
+TEST(launches_counted)
 {
     SKIP_WITHOUT_CUDA();
     lfuse_binding bindings[2] = {lfuse_bind_tensor("x", x), lfuse_bind_tensor("y", y)};
@@ -389,10 +384,9 @@ START_TEST(launches_counted)
     ck_assert_uint_eq(after.launches - before.launches, launched);
     OK(lfuse_stream_synchronize(wrapped));
 }
-END_TEST
 
 /* A context of the caller's own is a device of its own; memory of the one is refused by the other. */
-START_TEST(adopted_context)
+TEST(adopted_context)
 {
     SKIP_WITHOUT_CUDA();
     typedef CUresult context_create(CUcontext *, unsigned, CUdevice);
@@ -435,10 +429,9 @@ START_TEST(adopted_context)
     ck_assert_int_eq(destroy(own), CUDA_SUCCESS);
     dlclose(driver);
 }
-END_TEST
 
 /* Managed memory: one pointer for host and device. */
-START_TEST(managed_pointer)
+TEST(managed_pointer)
 {
     SKIP_WITHOUT_CUDA();
     CUdeviceptr managed;
@@ -455,25 +448,5 @@ START_TEST(managed_pointer)
     OK(lfuse_stream_synchronize(wrapped));
     CU(MemFree(managed));
 }
-END_TEST
 
-static Suite *suite_foreign_cuda(void)
-{
-    Suite *s = suite_create("foreign CUDA objects");
-    TCase *t = tcase_create("cuda");
-    tcase_add_unchecked_fixture(t, open_all, close_all);
-    tcase_add_test(t, memory_and_stream);
-    tcase_add_test(t, context_left_as_it_was);
-    tcase_add_test(t, captured_run);
-    tcase_add_test(t, captured_network);
-    tcase_add_test(t, capture_survives_refusal);
-    tcase_add_loop_test(t, replayed_runs, 0, 4);
-    tcase_add_test(t, patched_runs);
-    tcase_add_test(t, launches_counted);
-    tcase_add_test(t, adopted_context);
-    tcase_add_test(t, managed_pointer);
-    suite_add_tcase(s, t);
-    return s;
-}
-
-TEST_MAIN(CK_NOFORK, suite_foreign_cuda)
+TEST_SUITE("foreign CUDA objects", CK_NOFORK)

@@ -123,7 +123,16 @@ static void check_member(scene *s, int round, int i)
     if (map) CL(EnqueueUnmapMemObject(s->queue, s->buffers[i], (void *)at, 0, NULL, NULL));
 }
 
-START_TEST(members_of_every_kind)
+static int find_all(void)
+{
+    setenv("LFUSE_ADDRESSES", "all", 1);
+    find_devices();
+    return devices;
+}
+
+TEST_CASE("opencl")
+
+TEST_LOOP(members_of_every_kind, 0, find_all())
 {
     scene s;
 
@@ -136,10 +145,9 @@ START_TEST(members_of_every_kind)
     }
     tear_down(&s);
 }
-END_TEST
 
 /* A member is let go of right behind a run, by us and by the caller: the run still has it. */
-START_TEST(members_released_behind_a_run)
+TEST_LOOP(members_released_behind_a_run, 0, devices)
 {
     scene s;
 
@@ -156,29 +164,10 @@ START_TEST(members_released_behind_a_run)
     for (int i = 0; i < MEMBERS; i++) check_member(&s, 0, i);
     tear_down(&s);
 }
-END_TEST
 
-START_TEST(no_device)
+TEST_LOOP(no_device, 0, !devices)
 {
     TEST_SKIP("no OpenCL device");
 }
-END_TEST
 
-static Suite *suite_foreign_lists(void)
-{
-    Suite *s = suite_create("lists of foreign OpenCL buffers");
-    TCase *t = tcase_create("opencl");
-
-    setenv("LFUSE_ADDRESSES", "all", 1);
-    find_devices();
-    if (devices) {
-        tcase_add_loop_test(t, members_of_every_kind, 0, devices);
-        tcase_add_loop_test(t, members_released_behind_a_run, 0, devices);
-    } else {
-        tcase_add_test(t, no_device);
-    }
-    suite_add_tcase(s, t);
-    return s;
-}
-
-TEST_MAIN(CK_NOFORK, suite_foreign_lists)
+TEST_SUITE("lists of foreign OpenCL buffers", CK_NOFORK)

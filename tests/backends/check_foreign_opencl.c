@@ -86,7 +86,9 @@ static void run_on_queue(cl_context context, cl_device_id id, cl_command_queue q
     CL(ReleaseMemObject(out));
 }
 
-START_TEST(buffers_and_queues)
+TEST_CASE("opencl", .before = find_devices)
+
+TEST(buffers_and_queues)
 {
     if (!devices) TEST_SKIP("no OpenCL device");
     for (int d = 0; d < devices; d++) {
@@ -104,9 +106,8 @@ START_TEST(buffers_and_queues)
         CL(ReleaseContext(context));
     }
 }
-END_TEST
 
-START_TEST(other_context_refused)
+TEST(other_context_refused)
 {
     if (!devices) TEST_SKIP("no OpenCL device");
     for (int d = 0; d < devices; d++) {
@@ -127,10 +128,9 @@ START_TEST(other_context_refused)
         CL(ReleaseContext(theirs));
     }
 }
-END_TEST
 
 /* Two tensors over one buffer: side by side they run, overlapping they are refused. */
-START_TEST(overlap_in_one_buffer)
+TEST(overlap_in_one_buffer)
 {
     if (!devices) TEST_SKIP("no OpenCL device");
     for (int d = 0; d < devices; d++) {
@@ -161,9 +161,8 @@ START_TEST(overlap_in_one_buffer)
         CL(ReleaseContext(context));
     }
 }
-END_TEST
 
-START_TEST(shared_pointer)
+TEST(shared_pointer)
 {
     int ran = 0;
     for (int d = 0; d < devices; d++) {
@@ -202,19 +201,5 @@ START_TEST(shared_pointer)
     }
     if (!ran) TEST_SKIP("no OpenCL device with shared virtual memory");
 }
-END_TEST
 
-static Suite *suite_foreign_opencl(void)
-{
-    Suite *s = suite_create("foreign OpenCL objects");
-    TCase *t = tcase_create("opencl");
-    tcase_add_unchecked_fixture(t, find_devices, NULL);
-    tcase_add_test(t, buffers_and_queues);
-    tcase_add_test(t, other_context_refused);
-    tcase_add_test(t, overlap_in_one_buffer);
-    tcase_add_test(t, shared_pointer);
-    suite_add_tcase(s, t);
-    return s;
-}
-
-TEST_MAIN(CK_NOFORK, suite_foreign_opencl)
+TEST_SUITE("foreign OpenCL objects", CK_NOFORK)

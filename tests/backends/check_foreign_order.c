@@ -119,16 +119,17 @@ static void finish(int turns)
     ck_assert_msg(wrong == 0, "%d of %d elements are wrong", wrong, N);
 }
 
-START_TEST(in_a_row)
+TEST_CASE("cuda", .before = open_all, .after = close_all)
+
+TEST_LOOP(in_a_row, 0, GRAPHS)
 {
     SKIP_WITHOUT_CUDA();
     start(plans[_i]);
     for (int i = 0; i < 2 * TURNS; i++) OK(turn(plans[_i], wrapped[0], i % 2));
     finish(2 * TURNS);
 }
-END_TEST
 
-START_TEST(copies_between)
+TEST_LOOP(copies_between, 0, GRAPHS)
 {
     SKIP_WITHOUT_CUDA();
     start(plans[_i]);
@@ -138,9 +139,8 @@ START_TEST(copies_between)
     }
     finish(2 * TURNS);
 }
-END_TEST
 
-START_TEST(two_streams)
+TEST_LOOP(two_streams, 0, GRAPHS)
 {
     SKIP_WITHOUT_CUDA();
     start(plans[_i]);
@@ -150,10 +150,9 @@ START_TEST(two_streams)
     }
     finish(2 * TURNS);
 }
-END_TEST
 
 /* What the default stream and others give each other needs no event. */
-START_TEST(default_stream)
+TEST_LOOP(default_stream, 0, GRAPHS)
 {
     SKIP_WITHOUT_CUDA();
     lfuse_stream *first, *second;
@@ -170,10 +169,9 @@ START_TEST(default_stream)
     lfuse_stream_destroy(second);
     CU(StreamDestroy(blocking));
 }
-END_TEST
 
 /* Kernels that wait for nothing, launched as ever. */
-START_TEST(kernels_of_others)
+TEST_LOOP(kernels_of_others, 0, GRAPHS)
 {
     static const char source[] = "extern \"C\" __global__ void turn(const float *x, float *y, unsigned n)\n"
                                  "{\n"
@@ -201,7 +199,6 @@ START_TEST(kernels_of_others)
     lfuse__strbuf_free(&log);
     lfuse__strbuf_free(&binary);
 }
-END_TEST
 
 /* The caller's capture goes over to another stream and back, with a launch, a copy or both before each change. */
 static lfuse_status capture_turns(lfuse_plan *plan)
@@ -220,7 +217,7 @@ static lfuse_status capture_turns(lfuse_plan *plan)
     return status;
 }
 
-START_TEST(captured)
+TEST_LOOP(captured, 0, GRAPHS)
 {
     SKIP_WITHOUT_CUDA();
     CUgraph graph;
@@ -236,10 +233,9 @@ START_TEST(captured)
     CU(GraphExecDestroy(exec));
     CU(GraphDestroy(graph));
 }
-END_TEST
 
 /* A recording of ours, with launches before and behind. */
-START_TEST(replayed)
+TEST_LOOP(replayed, 0, GRAPHS)
 {
     SKIP_WITHOUT_CUDA();
     lfuse_recording *r;
@@ -255,18 +251,5 @@ START_TEST(replayed)
     finish(20 * 42);
     lfuse_recording_destroy(r);
 }
-END_TEST
 
-static Suite *suite_foreign_order(void)
-{
-    const TTest *const tests[] = {in_a_row, copies_between, two_streams, default_stream, kernels_of_others, captured,
-                                  replayed};
-    Suite *s = suite_create("order of overlapping launches");
-    TCase *t = tcase_create("cuda");
-    tcase_add_unchecked_fixture(t, open_all, close_all);
-    for (size_t i = 0; i < sizeof tests / sizeof *tests; i++) tcase_add_loop_test(t, tests[i], 0, GRAPHS);
-    suite_add_tcase(s, t);
-    return s;
-}
-
-TEST_MAIN(CK_NOFORK, suite_foreign_order)
+TEST_SUITE("order of overlapping launches", CK_NOFORK)

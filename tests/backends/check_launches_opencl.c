@@ -46,7 +46,14 @@ static void count(lfuse_device *device, unsigned disable, uint64_t expected)
     lfuse_stream_destroy(stream);
 }
 
-START_TEST(launches_counted)
+static void use_layer(void)
+{
+    setenv("OPENCL_LAYERS", LFUSE_TEST_LAYER, 1);
+}
+
+TEST_CASE("opencl", .before = use_layer)
+
+TEST(launches_counted)
 {
     lfuse_device_info info;
     int devices, ran = 0;
@@ -69,17 +76,5 @@ START_TEST(launches_counted)
     }
     if (!ran) TEST_SKIP("no OpenCL device");
 }
-END_TEST
 
-static Suite *suite_launches(void)
-{
-    Suite *s = suite_create("launches");
-    TCase *t = tcase_create("opencl");
-    setenv("OPENCL_LAYERS", LFUSE_TEST_LAYER, 1);
-    tcase_add_test(t, launches_counted);
-    tcase_set_timeout(t, 0);
-    suite_add_tcase(s, t);
-    return s;
-}
-
-TEST_MAIN(CK_NOFORK, suite_launches)
+TEST_SUITE("launches", CK_NOFORK)

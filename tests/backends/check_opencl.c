@@ -8,8 +8,10 @@
 #include "tests/backends/opencl_rig.h"
 #include "tests/backends/sub_buffer.h"
 
+OPENCL_SLOTS(.before = NULL)
+
 /* Must be the first test: the list of devices is kept once it was read. */
-START_TEST(test_enumerate)
+TEST_LOOP(test_enumerate, 0, device_count > 0)
 {
     char reason[256] = "?";
     int count = -1;
@@ -23,9 +25,8 @@ START_TEST(test_enumerate)
     REFUSED(LFUSE_ERR_NO_DEVICE, b->describe(count, &(lfuse__facts){ 0 }));
     REFUSED(LFUSE_ERR_NO_DEVICE, b->describe(-1, &(lfuse__facts){ 0 }));
 }
-END_TEST
 
-START_TEST(test_facts)
+TEST_LOOP(test_facts, 0, device_count > 0)
 {
     lfuse__part parts[2];
     uint64_t free_bytes, total;
@@ -57,7 +58,6 @@ START_TEST(test_facts)
         b->close(dev);
     }
 }
-END_TEST
 
 static void check_memory(bench *t, lfuse__alloc_kind kind)
 {
@@ -86,7 +86,7 @@ static void check_memory(bench *t, lfuse__alloc_kind kind)
     b->free(m);
 }
 
-START_TEST(test_memory)
+TEST_LOOP(test_memory, 0, device_count)
 {
     bench t;
     lfuse__facts f;
@@ -132,12 +132,11 @@ START_TEST(test_memory)
     b->free(m);
     tear_down(&t);
 }
-END_TEST
 
 /*
  * y += 2 x through one kernel, x each time somewhere else; the layer refuses arguments taken back from shared memory.
  */
-START_TEST(test_kinds_by_turns)
+TEST_LOOP(test_kinds_by_turns, 0, device_count)
 {
     enum { NONE, BUFFER, SHARED };
     static const int turns[] = { NONE, SHARED, BUFFER, SHARED, SHARED, NONE, BUFFER, NONE, SHARED, BUFFER };
@@ -181,9 +180,8 @@ START_TEST(test_kinds_by_turns)
     b->free(y);
     tear_down(&t);
 }
-END_TEST
 
-START_TEST(test_wrap)
+TEST_LOOP(test_wrap, 0, device_count)
 {
     bench t, other;
     lfuse__bmem *m, *part;
@@ -243,9 +241,8 @@ START_TEST(test_wrap)
     tear_down(&other);
     tear_down(&t);
 }
-END_TEST
 
-START_TEST(test_launch)
+TEST_LOOP(test_launch, 0, device_count)
 {
     enum { N = 64 };
     bench t;
@@ -303,10 +300,9 @@ START_TEST(test_launch)
     b->free(x);
     tear_down(&t);
 }
-END_TEST
 
 /* A driver may unset an argument that it refuses: those that the launch before had are set again. */
-START_TEST(test_refused_argument)
+TEST_LOOP(test_refused_argument, 0, device_count)
 {
     enum { BUFFER = 1, WORDS = 2 };
     static const uint64_t words[2] = { 2, 0 }, others[2] = { 7, 0 };
@@ -333,10 +329,9 @@ START_TEST(test_refused_argument)
     b->free(x);
     tear_down(&t);
 }
-END_TEST
 
 /* Arguments longer than what is remembered of them are set by each launch. Some drivers take more than they say. */
-START_TEST(test_many_words)
+TEST_LOOP(test_many_words, 0, device_count)
 {
     enum { MANY = LFUSE__CL_WORDS + 1 };
     static const char text[] = "struct words { ulong w[513]; };\n"
@@ -375,9 +370,8 @@ START_TEST(test_many_words)
     tear_down(&t);
     if (status != LFUSE_OK) TEST_SKIP("%s", lfuse__error_message());
 }
-END_TEST
 
-START_TEST(test_program)
+TEST_LOOP(test_program, 0, device_count)
 {
     bench t;
     lfuse__strbuf log = LFUSE__STRBUF_INIT, binary = LFUSE__STRBUF_INIT;
@@ -406,7 +400,6 @@ START_TEST(test_program)
     lfuse__strbuf_free(&log);
     tear_down(&t);
 }
-END_TEST
 
 /* y = 2 y + 1, forty times from 0: exact in f32 up to 2^24, so twenty of them and a reset between. */
 static void check_order(bench *t, lfuse__bstream *s)
@@ -431,7 +424,7 @@ static void check_order(bench *t, lfuse__bstream *s)
     b->free(y);
 }
 
-START_TEST(test_stream)
+TEST_LOOP(test_stream, 0, device_count)
 {
     static const cl_command_queue_properties properties[] = { 0, CL_QUEUE_OUT_OF_ORDER_EXEC_MODE_ENABLE };
     bench t, other;
@@ -463,9 +456,8 @@ START_TEST(test_stream)
     tear_down(&other);
     tear_down(&t);
 }
-END_TEST
 
-START_TEST(test_event)
+TEST_LOOP(test_event, 0, device_count)
 {
     enum { N = 4096 };
     static float in[N];
@@ -518,10 +510,9 @@ START_TEST(test_event)
     b->stream_destroy(second);
     tear_down(&t);
 }
-END_TEST
 
 /* What is not done is left alone when its stream goes; work that failed is told of, with its code. */
-START_TEST(test_state_of_work)
+TEST_LOOP(test_state_of_work, 0, device_count)
 {
     static const int running = CL_RUNNING, failed = CL_OUT_OF_RESOURCES;
     lfuse__bstream *second;
@@ -551,10 +542,9 @@ START_TEST(test_state_of_work)
     b->event_destroy(e);
     tear_down(&t);
 }
-END_TEST
 
 /* Small integers: every sum is exact, in any order. */
-START_TEST(test_adopt)
+TEST_LOOP(test_adopt, 0, device_count)
 {
     bench t, other;
     lfuse__bdevice *dev;
@@ -594,10 +584,9 @@ START_TEST(test_adopt)
     tear_down(&t);
     ck_assert_int_eq(layer.live(NULL), live);
 }
-END_TEST
 
 /* NVIDIA's driver refuses everything after a kernel's fault; elsewhere the same code is an error like others. */
-START_TEST(test_lost)
+TEST_LOOP(test_lost, 0, device_count)
 {
     bench t;
 
@@ -616,29 +605,5 @@ START_TEST(test_lost)
     REFUSED(LFUSE_ERR_DEVICE_LOST, b->pending(t.dev));
     tear_down(&t);
 }
-END_TEST
 
-static Suite *suite_opencl(void)
-{
-    Suite *suite;
-    TCase *c;
-
-    if (!opencl_suite("opencl backend", &suite, &c)) return suite;
-    tcase_add_test(c, test_enumerate);
-    tcase_add_test(c, test_facts);
-    tcase_add_loop_test(c, test_memory, 0, device_count);
-    tcase_add_loop_test(c, test_kinds_by_turns, 0, device_count);
-    tcase_add_loop_test(c, test_wrap, 0, device_count);
-    tcase_add_loop_test(c, test_launch, 0, device_count);
-    tcase_add_loop_test(c, test_refused_argument, 0, device_count);
-    tcase_add_loop_test(c, test_many_words, 0, device_count);
-    tcase_add_loop_test(c, test_program, 0, device_count);
-    tcase_add_loop_test(c, test_stream, 0, device_count);
-    tcase_add_loop_test(c, test_event, 0, device_count);
-    tcase_add_loop_test(c, test_state_of_work, 0, device_count);
-    tcase_add_loop_test(c, test_adopt, 0, device_count);
-    tcase_add_loop_test(c, test_lost, 0, device_count);
-    return suite;
-}
-
-TEST_MAIN(CK_NOFORK, suite_opencl)
+TEST_SUITE("opencl backend", CK_NOFORK)

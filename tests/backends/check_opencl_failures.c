@@ -7,7 +7,9 @@
 
 #include "tests/backends/opencl_rig.h"
 
-START_TEST(test_graph)
+OPENCL_SLOTS(.before = enumerate)
+
+TEST_LOOP(test_graph, 0, device_count)
 {
     bench t;
     lfuse__bgraph *g = NULL;
@@ -19,7 +21,6 @@ START_TEST(test_graph)
     b->graph_destroy(NULL);
     tear_down(&t);
 }
-END_TEST
 
 /*
  * Every slot of a small piece of work, each with its way out. Returns the first failure; what it made is released
@@ -137,17 +138,15 @@ static void check_failures(int device, int always)
     ck_assert_msg(play(device, &(float){ 0 }) == LFUSE_OK, "%s", lfuse__error_message());
 }
 
-START_TEST(test_failures_once)
+TEST_LOOP(test_failures_once, 0, device_count)
 {
     check_failures(_i, 0);
 }
-END_TEST
 
-START_TEST(test_failures_always)
+TEST_LOOP(test_failures_always, 0, device_count)
 {
     check_failures(_i, 1);
 }
-END_TEST
 
 typedef struct worker {
     pthread_t thread;
@@ -177,7 +176,7 @@ static void *work(void *data)
     return NULL;
 }
 
-START_TEST(test_threads)
+TEST_LOOP(test_threads, 0, device_count)
 {
     worker workers[4];
     bench t;
@@ -191,20 +190,5 @@ START_TEST(test_threads)
     for (int i = 0; i < 4; i++) ck_assert(workers[i].right);
     tear_down(&t);
 }
-END_TEST
 
-static Suite *suite_failures(void)
-{
-    Suite *suite;
-    TCase *c;
-
-    if (!opencl_suite("opencl failures", &suite, &c)) return suite;
-    tcase_add_unchecked_fixture(c, enumerate, NULL);
-    tcase_add_loop_test(c, test_graph, 0, device_count);
-    tcase_add_loop_test(c, test_threads, 0, device_count);
-    tcase_add_loop_test(c, test_failures_once, 0, device_count);
-    tcase_add_loop_test(c, test_failures_always, 0, device_count);
-    return suite;
-}
-
-TEST_MAIN(CK_NOFORK, suite_failures)
+TEST_SUITE("opencl failures", CK_NOFORK)

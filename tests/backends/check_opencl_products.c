@@ -121,7 +121,9 @@ static lfuse_status try_gemm(bench *t, lfuse__gemm_desc desc)
     return b->gemm_candidates(t->dev, &desc, 1, &candidate, &count);
 }
 
-START_TEST(test_gemm)
+OPENCL_SLOTS(.before = enumerate)
+
+TEST_LOOP(test_gemm, 0, device_count)
 {
     const lfuse__gemm_desc base = { .type = LFUSE_F32, .m = 17, .n = 33, .k = 29, .lda = 29, .ldb = 33, .ldc = 33 };
     lfuse__gemm_desc d = base;
@@ -197,7 +199,6 @@ START_TEST(test_gemm)
     t.live += layer.live("program") - programs;
     tear_down(&t);
 }
-END_TEST
 
 /* Products of matrices of ones, submitted by a thread of its own. */
 typedef struct errand {
@@ -286,7 +287,7 @@ static void check_own_way(bench *t)
 #endif
 }
 
-START_TEST(test_two_ways)
+TEST_LOOP(test_two_ways, 0, device_count)
 {
     static float ones[EDGE * EDGE], in[EDGE * EDGE];
     const lfuse__gemm_desc d = { .type = LFUSE_F32, .m = EDGE, .n = EDGE, .k = EDGE, .lda = EDGE, .ldb = EDGE,
@@ -352,18 +353,5 @@ START_TEST(test_two_ways)
     t.live += layer.live("program") - programs;
     tear_down(&t);
 }
-END_TEST
 
-static Suite *suite_products(void)
-{
-    Suite *suite;
-    TCase *c;
-
-    if (!opencl_suite("opencl products", &suite, &c)) return suite;
-    tcase_add_unchecked_fixture(c, enumerate, NULL);
-    tcase_add_loop_test(c, test_gemm, 0, device_count);
-    tcase_add_loop_test(c, test_two_ways, 0, device_count);
-    return suite;
-}
-
-TEST_MAIN(CK_NOFORK, suite_products)
+TEST_SUITE("opencl products", CK_NOFORK)

@@ -72,7 +72,9 @@ static void pose_as_gpu(void)
     test_without_optimisation(true);
 }
 
-START_TEST(test_product)
+TEST_CASE("opencl")
+
+TEST(test_product)
 {
     lfuse_device *device;
     lfuse_device_counters before, after;
@@ -98,16 +100,5 @@ START_TEST(test_product)
     lfuse_plan_destroy(plan);
     lfuse_device_close(device);
 }
-END_TEST
 
-static Suite *suite_other_gpu(void)
-{
-    Suite *s = suite_create("other-gpu");
-    TCase *c = tcase_create("opencl");
-    tcase_set_timeout(c, 0);
-    tcase_add_test(c, test_product);
-    suite_add_tcase(s, c);
-    return s;
-}
-
-TEST_MAIN(CK_NOFORK, suite_other_gpu)
+TEST_SUITE("other-gpu", CK_NOFORK)

@@ -60,7 +60,9 @@ static void check_others(const char *unfit)
     lfuse_device_close(device);
 }
 
-START_TEST(test_flaw)
+TEST_CASE("opencl")
+
+TEST_LOOP(test_flaw, 0, FLAWS)
 {
     lfuse__facts facts = {.simd = 0};
     lfuse_device *device = NULL;
@@ -77,9 +79,8 @@ START_TEST(test_flaw)
     ck_assert_ptr_null(device);
     check_others(facts.info.name);
 }
-END_TEST
 
-START_TEST(test_flaw_of_the_chosen)
+TEST(test_flaw_of_the_chosen)
 {
     lfuse__facts facts = {.simd = 0};
     lfuse_device *device = NULL;
@@ -92,7 +93,6 @@ START_TEST(test_flaw_of_the_chosen)
     SAYS("LFUSE_DEVICE");
     SAYS(flaws[0].reason);
 }
-END_TEST
 
 /* What fails, and how often it does before the driver is well again. */
 static const struct {
@@ -120,7 +120,7 @@ static void check_unknown(void)
     SAYS("clGetDevice");
 }
 
-START_TEST(test_failing_driver)
+TEST_LOOP(test_failing_driver, 0, FAILURES)
 {
     int count = -1, again = -1;
     if (!own_process()) TEST_SKIP("CK_FORK=no: what the driver says stays with the process");
@@ -139,7 +139,6 @@ START_TEST(test_failing_driver)
     if (!again) TEST_SKIP("no OpenCL device behind the test layer");
     ck_assert(is_listed("opencl:0:0"));
 }
-END_TEST
 
 static bool has_addresses(int device)
 {
@@ -168,7 +167,7 @@ static bool check_unsteady(int device, lfuse_layer_calls_t *calls, lfuse_layer_s
 }
 
 /* Once a look at a buffer finds another address, or something else there, its driver is one that tells none. */
-START_TEST(test_unsteady_addresses)
+TEST(test_unsteady_addresses)
 {
     char reason[256];
     int count = 0, tried = 0;
@@ -182,18 +181,5 @@ START_TEST(test_unsteady_addresses)
                                 (lfuse_layer_spoil_t *)dlsym(layer, "lfuse_layer_spoil"));
     if (!tried) TEST_SKIP("no OpenCL device behind the test layer whose buffers have addresses");
 }
-END_TEST
 
-static Suite *suite_unfit(void)
-{
-    Suite *s = suite_create("unfit");
-    TCase *c = tcase_create("opencl");
-    tcase_add_loop_test(c, test_flaw, 0, FLAWS);
-    tcase_add_test(c, test_flaw_of_the_chosen);
-    tcase_add_loop_test(c, test_failing_driver, 0, FAILURES);
-    tcase_add_test(c, test_unsteady_addresses);
-    suite_add_tcase(s, c);
-    return s;
-}
-
-TEST_MAIN(CK_FORK_GETENV, suite_unfit)
+TEST_SUITE("unfit", CK_FORK_GETENV)

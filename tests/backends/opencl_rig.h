@@ -129,24 +129,21 @@ static inline int count_devices(void)
     return (int)sum;
 }
 
-START_TEST(test_no_device)
+/* How many there are: none where nothing is behind the layer. */
+static inline int open_layer(void)
 {
-    TEST_SKIP("no OpenCL device behind the test layer");
-}
-END_TEST
-
-/* A suite without tests yet; where nothing is behind the layer with one that says so, and false. */
-static inline bool opencl_suite(const char *name, Suite **suite, TCase **c)
-{
-    *suite = suite_create(name);
-    *c = tcase_create("slots");
-    tcase_set_timeout(*c, 600);
-    suite_add_tcase(*suite, *c);
     device_count = load_layer() ? count_devices() : 0;
-    if (device_count && layer.calls("clGetPlatformIDs")) return true;
-    tcase_add_test(*c, test_no_device);
-    return false;
+    if (device_count && !layer.calls("clGetPlatformIDs")) device_count = 0;
+    return device_count;
 }
+
+/* The one case of a program, whose tests run for each of device_count; where there is none, it says so. */
+#define OPENCL_SLOTS(...)                                                                                              \
+    TEST_CASE("slots", __VA_ARGS__)                                                                                    \
+    TEST_LOOP(test_no_device, 0, !open_layer())                                                                        \
+    {                                                                                                                  \
+        TEST_SKIP("no OpenCL device behind the test layer");                                                           \
+    }
 
 /* The backend's own list of devices, which it makes once. */
 static inline void enumerate(void)

@@ -19,7 +19,9 @@ static void clear(void)
     for (i = 0; i < sizeof names / sizeof *names; i++) unsetenv(names[i]);
 }
 
-START_TEST(unset_is_null)
+TEST_CASE("env")
+
+TEST(unset_is_null)
 {
     const lfuse__env *env;
 
@@ -34,9 +36,8 @@ START_TEST(unset_is_null)
     ck_assert(env->overlap);
     ck_assert_int_eq(env->addresses, LFUSE__ADDRESSES_NVIDIA);
 }
-END_TEST
 
-START_TEST(read_once)
+TEST(read_once)
 {
     clear();
     setenv("LFUSE_DEVICE", "cuda:1", 1);
@@ -47,41 +48,36 @@ START_TEST(read_once)
     ck_assert_str_eq(lfuse__env_get()->device, "cuda:1");
     ck_assert(lfuse__env_get()->sync);
 }
-END_TEST
 
-START_TEST(sync_zero_is_off)
+TEST(sync_zero_is_off)
 {
     clear();
     setenv("LFUSE_SYNC", "0", 1);
     ck_assert(!lfuse__env_get()->sync);
 }
-END_TEST
 
-START_TEST(sync_empty_is_off)
+TEST(sync_empty_is_off)
 {
     clear();
     setenv("LFUSE_SYNC", "", 1);
     ck_assert(!lfuse__env_get()->sync);
 }
-END_TEST
 
-START_TEST(overlap_zero_is_off)
+TEST(overlap_zero_is_off)
 {
     clear();
     setenv("LFUSE_OVERLAP", "0", 1);
     ck_assert(!lfuse__env_get()->overlap);
 }
-END_TEST
 
-START_TEST(overlap_other_is_on)
+TEST(overlap_other_is_on)
 {
     clear();
     setenv("LFUSE_OVERLAP", "", 1);
     ck_assert(lfuse__env_get()->overlap);
 }
-END_TEST
 
-START_TEST(words_of_addresses)
+TEST_LOOP(words_of_addresses, 0, 4)
 {
     static const struct { const char *text; lfuse__addresses_word word; } words[] = {
         { "never", LFUSE__ADDRESSES_NEVER }, { "all", LFUSE__ADDRESSES_ALL }, { "nvidia", LFUSE__ADDRESSES_NVIDIA },
@@ -92,9 +88,8 @@ START_TEST(words_of_addresses)
     setenv("LFUSE_ADDRESSES", words[_i].text, 1);
     ck_assert_int_eq(lfuse__env_get()->addresses, words[_i].word);
 }
-END_TEST
 
-START_TEST(cache_dir_given)
+TEST(cache_dir_given)
 {
     clear();
     setenv("LFUSE_CACHE_DIR", "/given", 1);
@@ -102,18 +97,16 @@ START_TEST(cache_dir_given)
     setenv("HOME", "/home/me", 1);
     ck_assert_str_eq(lfuse__env_get()->cache_dir, "/given");
 }
-END_TEST
 
-START_TEST(cache_dir_xdg)
+TEST(cache_dir_xdg)
 {
     clear();
     setenv("XDG_CACHE_HOME", "/xdg", 1);
     setenv("HOME", "/home/me", 1);
     ck_assert_str_eq(lfuse__env_get()->cache_dir, "/xdg/libfuse");
 }
-END_TEST
 
-START_TEST(cache_dir_home)
+TEST(cache_dir_home)
 {
     clear();
     setenv("LFUSE_CACHE_DIR", "", 1);
@@ -121,10 +114,9 @@ START_TEST(cache_dir_home)
     setenv("HOME", "/home/me", 1);
     ck_assert_str_eq(lfuse__env_get()->cache_dir, "/home/me/.cache/libfuse");
 }
-END_TEST
 
 /* A folder whose name has no room is passed over as a whole: a name without its end would be another folder. */
-START_TEST(cache_dir_too_long)
+TEST_LOOP(cache_dir_too_long, 0, 4)
 {
     enum { ROOM = 4096, REST = sizeof "/libfuse" - 1 };
     char base[ROOM + 1];
@@ -143,9 +135,8 @@ START_TEST(cache_dir_too_long)
         ck_assert_str_eq(lfuse__env_get()->cache_dir, "/home/me/.cache/libfuse");
     }
 }
-END_TEST
 
-START_TEST(rows_list_every_variable)
+TEST(rows_list_every_variable)
 {
     const char *name, *text, *value;
     int i, devices = 0;
@@ -166,27 +157,5 @@ START_TEST(rows_list_every_variable)
     ck_assert_int_eq(devices, 1);
     ck_assert(!lfuse__env_row(-1, &name, &text, &value));
 }
-END_TEST
 
-static Suite *suite_env(void)
-{
-    Suite *s = suite_create("env");
-    TCase *t = tcase_create("env");
-
-    tcase_add_test(t, unset_is_null);
-    tcase_add_test(t, read_once);
-    tcase_add_test(t, sync_zero_is_off);
-    tcase_add_test(t, sync_empty_is_off);
-    tcase_add_test(t, overlap_zero_is_off);
-    tcase_add_test(t, overlap_other_is_on);
-    tcase_add_loop_test(t, words_of_addresses, 0, 4);
-    tcase_add_test(t, cache_dir_given);
-    tcase_add_test(t, cache_dir_xdg);
-    tcase_add_test(t, cache_dir_home);
-    tcase_add_loop_test(t, cache_dir_too_long, 0, 4);
-    tcase_add_test(t, rows_list_every_variable);
-    suite_add_tcase(s, t);
-    return s;
-}
-
-TEST_MAIN(CK_FORK, suite_env)
+TEST_SUITE("env", CK_FORK)

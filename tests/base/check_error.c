@@ -11,7 +11,9 @@
 #include "libfuse/version.h"
 #include "tests/support/main.h"
 
-START_TEST(names_and_texts)
+TEST_CASE("error")
+
+TEST(names_and_texts)
 {
     ck_assert_str_eq(lfuse_status_name(LFUSE_OK), "LFUSE_OK");
     ck_assert_str_eq(lfuse_status_name(LFUSE_ERR_SHAPE), "LFUSE_ERR_SHAPE");
@@ -26,9 +28,8 @@ START_TEST(names_and_texts)
     ck_assert_uint_eq(lfuse_type_size(LFUSE_BOOL), 1);
     ck_assert_uint_eq(lfuse_type_size((lfuse_type)77), 0);
 }
-END_TEST
 
-START_TEST(version_agrees)
+TEST(version_agrees)
 {
     char text[32];
 
@@ -36,9 +37,8 @@ START_TEST(version_agrees)
     snprintf(text, sizeof text, "%d.%d.%d", LFUSE_VERSION / 10000, LFUSE_VERSION / 100 % 100, LFUSE_VERSION % 100);
     ck_assert_str_eq(lfuse_version_string(), text);
 }
-END_TEST
 
-START_TEST(message_and_prefix)
+TEST(message_and_prefix)
 {
     ck_assert_str_eq(lfuse_last_error(), "");
     ck_assert_int_eq(lfuse__error(LFUSE_ERR_SHAPE, "extent %d is not %d", 3, 4), LFUSE_ERR_SHAPE);
@@ -49,16 +49,14 @@ START_TEST(message_and_prefix)
     lfuse__error(LFUSE_ERR_SHAPE, "[%s]", lfuse_last_error());
     ck_assert_str_eq(lfuse_last_error(), "[step 7: extent 3 is not 4]");
 }
-END_TEST
 
-START_TEST(one_line)
+TEST(one_line)
 {
     lfuse__error(LFUSE_ERR_COMPILE, "first\nsecond\tthird\r");
     ck_assert_str_eq(lfuse_last_error(), "first second third ");
 }
-END_TEST
 
-START_TEST(too_long_is_cut)
+TEST(too_long_is_cut)
 {
     char text[2 * LFUSE__ERROR_SIZE];
 
@@ -76,9 +74,8 @@ START_TEST(too_long_is_cut)
     lfuse__error_prefix(LFUSE_ERR_IO, "step: ");
     ck_assert_str_eq(lfuse_last_error(), "step: short");
 }
-END_TEST
 
-START_TEST(save_and_restore)
+TEST(save_and_restore)
 {
     lfuse__saved_error saved;
 
@@ -88,7 +85,6 @@ START_TEST(save_and_restore)
     lfuse__error_restore(&saved);
     ck_assert_str_eq(lfuse_last_error(), "the caller's");
 }
-END_TEST
 
 static void *other_thread(void *seen)
 {
@@ -97,7 +93,7 @@ static void *other_thread(void *seen)
     return NULL;
 }
 
-START_TEST(threads_are_apart)
+TEST(threads_are_apart)
 {
     char seen[64] = "?";
     pthread_t thread;
@@ -108,7 +104,6 @@ START_TEST(threads_are_apart)
     ck_assert_str_eq(seen, "");
     ck_assert_str_eq(lfuse_last_error(), "mine");
 }
-END_TEST
 
 static int in_child(lfuse_status expected)
 {
@@ -122,7 +117,7 @@ static int in_child(lfuse_status expected)
 }
 
 /* A child is refused only where a driver may have been loaded before. */
-START_TEST(fork_is_noticed)
+TEST(fork_is_noticed)
 {
     ck_assert_int_eq(in_child(LFUSE_OK), 0);
     ck_assert_int_eq(lfuse__fork_watch(), LFUSE_OK);
@@ -130,23 +125,5 @@ START_TEST(fork_is_noticed)
     ck_assert_int_eq(in_child(LFUSE_ERR_FORKED), 0);
     ck_assert_int_eq(lfuse__check_fork(), LFUSE_OK);
 }
-END_TEST
 
-static Suite *suite_error(void)
-{
-    Suite *s = suite_create("error");
-    TCase *t = tcase_create("error");
-
-    tcase_add_test(t, names_and_texts);
-    tcase_add_test(t, version_agrees);
-    tcase_add_test(t, message_and_prefix);
-    tcase_add_test(t, one_line);
-    tcase_add_test(t, too_long_is_cut);
-    tcase_add_test(t, save_and_restore);
-    tcase_add_test(t, threads_are_apart);
-    tcase_add_test(t, fork_is_noticed);
-    suite_add_tcase(s, t);
-    return s;
-}
-
-TEST_MAIN(CK_FORK, suite_error)
+TEST_SUITE("error", CK_FORK)

@@ -112,7 +112,9 @@ static void check_kept(const char *path, const struct stat *before)
     ck_assert(after.st_ino == before->st_ino && after.st_mode == before->st_mode && after.st_size == before->st_size);
 }
 
-START_TEST(what_is_no_file)
+TEST_CASE("file", .setup = setup, .teardown = teardown, .limit = 10)
+
+TEST_LOOP(what_is_no_file, 0, THINGS)
 {
     const char *path = things[_i].path ? things[_i].path : at, *why;
     struct stat before, st;
@@ -135,9 +137,8 @@ START_TEST(what_is_no_file)
     ck_assert_int_eq(descriptors(), open_ones);
     if (reader >= 0) close(reader);
 }
-END_TEST
 
-START_TEST(files)
+TEST(files)
 {
     const char *why = NULL;
     struct stat st;
@@ -163,9 +164,8 @@ START_TEST(files)
     ck_assert_int_eq(errno, ENODATA);
     close(file);
 }
-END_TEST
 
-START_TEST(first_lines)
+TEST(first_lines)
 {
     const char *why;
     struct stat st;
@@ -187,10 +187,9 @@ START_TEST(first_lines)
     ck_assert(!lfuse__file_line(at, text, sizeof text));
     ck_assert_str_eq(text, "12");
 }
-END_TEST
 
 /* A folder is asked for as a folder: what else has the name is refused before it is opened. */
-START_TEST(folders)
+TEST(folders)
 {
     int folder;
 
@@ -204,9 +203,8 @@ START_TEST(folders)
     ck_assert_int_ge(folder, 0);
     close(folder);
 }
-END_TEST
 
-START_TEST(a_full_disk)
+TEST(a_full_disk)
 {
     const int file = open("/dev/full", O_WRONLY | O_CLOEXEC);
 
@@ -215,22 +213,5 @@ START_TEST(a_full_disk)
     ck_assert_int_eq(errno, ENOSPC);
     close(file);
 }
-END_TEST
 
-static Suite *suite_file(void)
-{
-    Suite *s = suite_create("file");
-    TCase *t = tcase_create("file");
-
-    tcase_add_checked_fixture(t, setup, teardown);
-    tcase_set_timeout(t, 10);
-    tcase_add_loop_test(t, what_is_no_file, 0, THINGS);
-    tcase_add_test(t, files);
-    tcase_add_test(t, first_lines);
-    tcase_add_test(t, folders);
-    tcase_add_test(t, a_full_disk);
-    suite_add_tcase(s, t);
-    return s;
-}
-
-TEST_MAIN(CK_FORK_GETENV, suite_file)
+TEST_SUITE("file", CK_FORK_GETENV)

@@ -17,7 +17,9 @@ static const format formats[] = {
     {lfuse__double_to_bf16, lfuse__bf16_to_float, 0x7f80, 0x1.ffp127},
 };
 
-START_TEST(test_every_number_comes_back)
+TEST_CASE("half")
+
+TEST_LOOP(test_every_number_comes_back, 0, sizeof formats / sizeof formats[0])
 {
     const format *f = &formats[_i];
     for (uint32_t h = 0; h <= 0xffff; h++) {
@@ -32,10 +34,9 @@ START_TEST(test_every_number_comes_back)
         }
     }
 }
-END_TEST
 
 /* Between neighbours h and h + 1: half-way goes to the even one, a little to either side to the nearer one. */
-START_TEST(test_every_middle_rounds)
+TEST_LOOP(test_every_middle_rounds, 0, sizeof formats / sizeof formats[0])
 {
     const format *f = &formats[_i];
     for (uint32_t h = 0; h + 1 < f->infinity; h++) {
@@ -46,9 +47,8 @@ START_TEST(test_every_middle_rounds)
         ck_assert_uint_eq(f->narrow(-middle), (h + (h & 1)) | 0x8000);
     }
 }
-END_TEST
 
-START_TEST(test_ends)
+TEST_LOOP(test_ends, 0, sizeof formats / sizeof formats[0])
 {
     const format *f = &formats[_i];
     ck_assert_uint_eq(f->narrow(f->most), f->infinity);
@@ -58,18 +58,5 @@ START_TEST(test_ends)
     ck_assert_uint_eq(f->narrow(0x1p-1074), 0);
     ck_assert_uint_eq(f->narrow(-0x1p-1022), 0x8000);
 }
-END_TEST
 
-static Suite *suite_half(void)
-{
-    Suite *s = suite_create("half");
-    TCase *t = tcase_create("half");
-    const int count = sizeof formats / sizeof formats[0];
-    tcase_add_loop_test(t, test_every_number_comes_back, 0, count);
-    tcase_add_loop_test(t, test_every_middle_rounds, 0, count);
-    tcase_add_loop_test(t, test_ends, 0, count);
-    suite_add_tcase(s, t);
-    return s;
-}
-
-TEST_MAIN(CK_FORK_GETENV, suite_half)
+TEST_SUITE("half", CK_FORK_GETENV)

@@ -17,7 +17,9 @@ static bool equal(lfuse__hash a, lfuse__hash b)
     return a.low == b.low && a.high == b.high;
 }
 
-START_TEST(depends_on_bytes_alone)
+TEST_CASE("hash")
+
+TEST(depends_on_bytes_alone)
 {
     char text[80], moved[96];
     size_t shift, length;
@@ -29,10 +31,9 @@ START_TEST(depends_on_bytes_alone)
             ck_assert(equal(lfuse__hash_bytes(text, length), lfuse__hash_bytes(moved + shift, length)));
         }
 }
-END_TEST
 
 /* Zeros at the end count, though they are what a short last piece is filled with. */
-START_TEST(length_counts)
+TEST(length_counts)
 {
     static const char zeros[64];
     size_t a, b;
@@ -40,10 +41,9 @@ START_TEST(length_counts)
     for (a = 0; a <= sizeof zeros; a++)
         for (b = 0; b < a; b++) ck_assert(!equal(lfuse__hash_bytes(zeros, a), lfuse__hash_bytes(zeros, b)));
 }
-END_TEST
 
 /* Each bit of a key flips about half of the 128: 64 with a deviation of 5.7, so 30 to 98 is beyond doubt. */
-START_TEST(every_bit_spreads)
+TEST(every_bit_spreads)
 {
     unsigned char key[100];
     lfuse__hash base;
@@ -63,7 +63,6 @@ START_TEST(every_bit_spreads)
     }
     ck_assert(sum / (8 * sizeof key) > 63 && sum / (8 * sizeof key) < 65);
 }
-END_TEST
 
 static int by_low(const void *a, const void *b)
 {
@@ -80,7 +79,7 @@ static int by_high(const void *a, const void *b)
 }
 
 /* Each half alone has no collision among keys that differ little. */
-START_TEST(near_keys_differ)
+TEST(near_keys_differ)
 {
     enum { KEYS = 1 << 16 };
     lfuse__hash *all = malloc(KEYS * sizeof *all);
@@ -98,19 +97,5 @@ START_TEST(near_keys_differ)
     for (i = 1; i < KEYS; i++) ck_assert(all[i].high != all[i - 1].high);
     free(all);
 }
-END_TEST
 
-static Suite *suite_hash(void)
-{
-    Suite *s = suite_create("hash");
-    TCase *t = tcase_create("hash");
-
-    tcase_add_test(t, depends_on_bytes_alone);
-    tcase_add_test(t, length_counts);
-    tcase_add_test(t, every_bit_spreads);
-    tcase_add_test(t, near_keys_differ);
-    suite_add_tcase(s, t);
-    return s;
-}
-
-TEST_MAIN(CK_FORK_GETENV, suite_hash)
+TEST_SUITE("hash", CK_FORK_GETENV)

@@ -11,7 +11,9 @@
 
 #include "tests/support/main.h"
 
-START_TEST(first_that_loads)
+TEST_CASE("library")
+
+TEST(first_that_loads)
 {
     static const char *const names[] = { "libno-such-library.so.9", "libm.so.6", "libc.so.6", NULL };
     lfuse__library *library = NULL;
@@ -27,10 +29,9 @@ START_TEST(first_that_loads)
     lfuse__library_close(library);
     lfuse__library_close(NULL);
 }
-END_TEST
 
 /* A library that nobody else has loaded is gone after it was closed. */
-START_TEST(closed_is_unloaded)
+TEST(closed_is_unloaded)
 {
     static const char *const names[] = { "libresolv.so.2", "libanl.so.1", "libutil.so.1", NULL };
     const char *one[] = { NULL, NULL };
@@ -45,9 +46,8 @@ START_TEST(closed_is_unloaded)
     lfuse__library_close(library);
     ck_assert_ptr_null(dlopen(one[0], RTLD_NOW | RTLD_NOLOAD));
 }
-END_TEST
 
-START_TEST(message_lists_attempts)
+TEST(message_lists_attempts)
 {
     static const char *const names[] = { "libno-such-library.so.9", "libno-such-library.so.8", NULL };
     static const char *const folders[] = { "relative/folder", "/no/such/folder", NULL };
@@ -60,7 +60,6 @@ START_TEST(message_lists_attempts)
     ck_assert_ptr_nonnull(strstr(lfuse_last_error(), "/no/such/folder/libno-such-library.so.8"));
     ck_assert_ptr_null(strstr(lfuse_last_error(), "relative/folder"));
 }
-END_TEST
 
 static void limit_to(int resource, rlim_t value, rlim_t *before)
 {
@@ -73,7 +72,7 @@ static void limit_to(int resource, rlim_t value, rlim_t *before)
 }
 
 /* What runs short is neither a missing library nor a reason to take another one that comes behind it. */
-START_TEST(shortages)
+TEST_LOOP(shortages, 0, 2)
 {
     static const char *const names[] = { "libanl.so.1", "libm.so.6", NULL }; /* the first is not loaded yet */
     static const char *const missing[] = { "libno-such-library.so.9", NULL };
@@ -97,10 +96,9 @@ START_TEST(shortages)
     if (!strstr(lfuse__library_path(library), "libanl")) TEST_SKIP("no %s", names[0]);
     lfuse__library_close(library);
 }
-END_TEST
 
 /* The dynamic linker would wait for somebody to write to the pipe. */
-START_TEST(a_pipe_in_the_folder)
+TEST(a_pipe_in_the_folder)
 {
     static const char *const names[] = { "libpipe.so.1", NULL };
     char folder[] = "/tmp/lfuse-library-XXXXXX", path[64];
@@ -118,20 +116,5 @@ START_TEST(a_pipe_in_the_folder)
     ck_assert_ptr_nonnull(strstr(lfuse_last_error(), "it is no regular file"));
     ck_assert_ptr_nonnull(strstr(lfuse_last_error(), path));
 }
-END_TEST
 
-static Suite *suite_library(void)
-{
-    Suite *s = suite_create("library");
-    TCase *t = tcase_create("library");
-
-    tcase_add_test(t, first_that_loads);
-    tcase_add_test(t, closed_is_unloaded);
-    tcase_add_test(t, message_lists_attempts);
-    tcase_add_loop_test(t, shortages, 0, 2);
-    tcase_add_test(t, a_pipe_in_the_folder);
-    suite_add_tcase(s, t);
-    return s;
-}
-
-TEST_MAIN(CK_FORK_GETENV, suite_library)
+TEST_SUITE("library", CK_FORK_GETENV)

@@ -19,7 +19,9 @@ static void take(void *context, lfuse_log_level level, const char *message)
     calls++;
 }
 
-START_TEST(callback_gets_its_levels)
+TEST_CASE("log")
+
+TEST(callback_gets_its_levels)
 {
     lfuse_log_to(take, last, LFUSE_LOG_INFO);
     ck_assert(lfuse__log_on(LFUSE_LOG_INFO));
@@ -34,9 +36,8 @@ START_TEST(callback_gets_its_levels)
     lfuse__log(LFUSE_LOG_ERROR, "nor this");
     ck_assert_int_eq(calls, 1);
 }
-END_TEST
 
-START_TEST(long_messages_are_whole)
+TEST(long_messages_are_whole)
 {
     char text[5000];
 
@@ -46,10 +47,9 @@ START_TEST(long_messages_are_whole)
     lfuse__log(LFUSE_LOG_DEBUG, "<%s>", text);
     ck_assert_uint_eq(strlen(last), sizeof text + 1);
 }
-END_TEST
 
 /* Around the size of the room that messages have without memory of their own. */
-START_TEST(no_byte_is_lost)
+TEST(no_byte_is_lost)
 {
     char text[1100];
     size_t length;
@@ -62,36 +62,19 @@ START_TEST(no_byte_is_lost)
         ck_assert_uint_eq(strlen(last), length);
     }
 }
-END_TEST
 
-START_TEST(level_of_environment)
+TEST(level_of_environment)
 {
     setenv("LFUSE_LOG", "info", 1);
     ck_assert(lfuse__log_on(LFUSE_LOG_INFO));
     ck_assert(!lfuse__log_on(LFUSE_LOG_DEBUG));
 }
-END_TEST
 
-START_TEST(default_level)
+TEST(default_level)
 {
     unsetenv("LFUSE_LOG");
     ck_assert(lfuse__log_on(LFUSE_LOG_WARN));
     ck_assert(!lfuse__log_on(LFUSE_LOG_INFO));
 }
-END_TEST
 
-static Suite *suite_log(void)
-{
-    Suite *s = suite_create("log");
-    TCase *t = tcase_create("log");
-
-    tcase_add_test(t, callback_gets_its_levels);
-    tcase_add_test(t, long_messages_are_whole);
-    tcase_add_test(t, no_byte_is_lost);
-    tcase_add_test(t, level_of_environment);
-    tcase_add_test(t, default_level);
-    suite_add_tcase(s, t);
-    return s;
-}
-
-TEST_MAIN(CK_FORK, suite_log)
+TEST_SUITE("log", CK_FORK)

@@ -50,8 +50,10 @@ static void pair(int i, double *x, double *y)
     }
 }
 
+TEST_CASE("power")
+
 /* libm's long double has 11 bits more than the result. */
-START_TEST(against_libm)
+TEST(against_libm)
 {
     double x, y, worst = 0;
     int i, exponent;
@@ -74,10 +76,9 @@ START_TEST(against_libm)
     }
     ck_assert_double_gt(worst, 0.4); /* as a correctly rounded one has it: something was compared */
 }
-END_TEST
 
 /* What C says of infinities, zeros, NaN and negative bases. */
-START_TEST(special_cases)
+TEST(special_cases)
 {
     static const double x[] = {0.0, -0.0, 1, -1, 2, -2, 0.5, -0.5, INFINITY, -INFINITY, NAN, 0x1p-1074, -0x1p-1074,
                                DBL_MAX, -DBL_MAX};
@@ -92,9 +93,8 @@ START_TEST(special_cases)
             ck_assert_msg(close, "%a to the power of %a: %a, not %a", x[i], y[k], got, want);
         }
 }
-END_TEST
 
-START_TEST(exact_results)
+TEST(exact_results)
 {
     int a, n;
 
@@ -105,10 +105,9 @@ START_TEST(exact_results)
         }
     for (n = -1074; n < 1024; n++) ck_assert(lfuse__power(2, n) == ldexp(1, n));
 }
-END_TEST
 
 /* The order of the products, from the lowest bit up. */
-START_TEST(whole_powers)
+TEST(whole_powers)
 {
     const double x = 0.999, x2 = x * x, x4 = x2 * x2, x8 = x4 * x4;
     const float f = 0.999f, f2 = f * f, f4 = f2 * f2;
@@ -126,9 +125,8 @@ START_TEST(whole_powers)
     ck_assert(same(lfuse__whole_power(0.0, -2), INFINITY));
     ck_assert(isnan(lfuse__whole_power(2, NAN)) && isnan(lfuse__whole_power(NAN, 2)));
 }
-END_TEST
 
-START_TEST(integer_powers)
+TEST(integer_powers)
 {
     int64_t a, n;
 
@@ -145,20 +143,5 @@ START_TEST(integer_powers)
     ck_assert_int_eq(lfuse__integer_power(0, -1), 0);
     ck_assert_int_eq(lfuse__integer_power(0, 0), 1);
 }
-END_TEST
 
-static Suite *suite_power(void)
-{
-    Suite *s = suite_create("power");
-    TCase *t = tcase_create("power");
-
-    tcase_add_test(t, against_libm);
-    tcase_add_test(t, special_cases);
-    tcase_add_test(t, exact_results);
-    tcase_add_test(t, whole_powers);
-    tcase_add_test(t, integer_powers);
-    suite_add_tcase(s, t);
-    return s;
-}
-
-TEST_MAIN(CK_FORK_GETENV, suite_power)
+TEST_SUITE("power", CK_FORK_GETENV)

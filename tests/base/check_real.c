@@ -38,29 +38,18 @@ static void check_all(void)
     }
 }
 
-START_TEST(points)
+TEST_CASE("real")
+
+TEST(points)
 {
     check_all();
 }
-END_TEST
 
-START_TEST(points_in_comma_locale)
+TEST(points_in_comma_locale)
 {
     if (!test_comma_locale()) TEST_SKIP("no locale with a decimal comma is installed");
     check_all();
     setlocale(LC_NUMERIC, "C");
 }
-END_TEST
 
-static Suite *suite_real(void)
-{
-    Suite *s = suite_create("real");
-    TCase *t = tcase_create("real");
-
-    tcase_add_test(t, points);
-    tcase_add_test(t, points_in_comma_locale);
-    suite_add_tcase(s, t);
-    return s;
-}
-
-TEST_MAIN(CK_FORK_GETENV, suite_real)
+TEST_SUITE("real", CK_FORK_GETENV)

@@ -6,7 +6,9 @@
 
 #include "tests/support/main.h"
 
-START_TEST(empty_is_text)
+TEST_CASE("strbuf")
+
+TEST(empty_is_text)
 {
     lfuse__strbuf b = LFUSE__STRBUF_INIT;
 
@@ -18,9 +20,8 @@ START_TEST(empty_is_text)
     ck_assert_int_eq(lfuse__strbuf_check(&b), LFUSE_OK);
     lfuse__strbuf_free(&b);
 }
-END_TEST
 
-START_TEST(appends_in_order)
+TEST(appends_in_order)
 {
     lfuse__strbuf b = LFUSE__STRBUF_INIT;
 
@@ -32,10 +33,9 @@ START_TEST(appends_in_order)
     lfuse__strbuf_free(&b);
     ck_assert_str_eq(b.data, "");
 }
-END_TEST
 
 /* Every length up to a few growths: the NUL has room at each. */
-START_TEST(grows_by_single_bytes)
+TEST(grows_by_single_bytes)
 {
     lfuse__strbuf b = LFUSE__STRBUF_INIT;
     size_t i;
@@ -49,9 +49,8 @@ START_TEST(grows_by_single_bytes)
     for (i = 0; i < 1000; i++) ck_assert_int_eq(b.data[i], (int)('a' + i % 26));
     lfuse__strbuf_free(&b);
 }
-END_TEST
 
-START_TEST(clear_keeps_room)
+TEST(clear_keeps_room)
 {
     lfuse__strbuf b = LFUSE__STRBUF_INIT;
     size_t capacity;
@@ -65,10 +64,9 @@ START_TEST(clear_keeps_room)
     ck_assert_str_eq(b.data, "again");
     lfuse__strbuf_free(&b);
 }
-END_TEST
 
 /* A length that no memory can hold fails, stays failed, and leaves nothing behind. */
-START_TEST(failure_is_sticky)
+TEST(failure_is_sticky)
 {
     lfuse__strbuf b = LFUSE__STRBUF_INIT;
 
@@ -83,20 +81,5 @@ START_TEST(failure_is_sticky)
     lfuse__strbuf_free(&b);
     ck_assert(!b.failed);
 }
-END_TEST
 
-static Suite *suite_strbuf(void)
-{
-    Suite *s = suite_create("strbuf");
-    TCase *t = tcase_create("strbuf");
-
-    tcase_add_test(t, empty_is_text);
-    tcase_add_test(t, appends_in_order);
-    tcase_add_test(t, grows_by_single_bytes);
-    tcase_add_test(t, clear_keeps_room);
-    tcase_add_test(t, failure_is_sticky);
-    suite_add_tcase(s, t);
-    return s;
-}
-
-TEST_MAIN(CK_FORK_GETENV, suite_strbuf)
+TEST_SUITE("strbuf", CK_FORK_GETENV)

@@ -7,15 +7,16 @@
 #include "common/base/error.h"
 #include "tests/support/main.h"
 
-START_TEST(a_missing_library_is_named)
+TEST_CASE("openblas")
+
+TEST(a_missing_library_is_named)
 {
     if (!bench_openblas_load()) TEST_SKIP("%s", bench_openblas_note());
     ck_assert_int_eq(bench_openblas_load(), LFUSE_ERR_LIBRARY);
     ck_assert_ptr_nonnull(strstr(lfuse_last_error(), "libopenblas.so.0"));
 }
-END_TEST
 
-START_TEST(products_are_row_major)
+TEST(products_are_row_major)
 {
     static const float a[] = {1, 2, 3, 4, 5, 6}, b[] = {1, 0, 2, 1, 1, 0, 3, 2, 0, 1, 1, 5};
     static const double wide_a[] = {1, 2, 3, 4, 5, 6}, wide_b[] = {1, 0, 2, 1, 1, 0, 3, 2, 0, 1, 1, 5};
@@ -34,9 +35,8 @@ START_TEST(products_are_row_major)
         ck_assert(wide_c[i] == (double)want[i]);
     }
 }
-END_TEST
 
-START_TEST(operands_may_be_stored_turned)
+TEST(operands_may_be_stored_turned)
 {
     static const float a[] = {1, 4, 2, 5, 3, 6}, b[] = {1, 1, 0, 0, 0, 1, 2, 3, 1, 1, 2, 5};
     static const float want[] = {3, 3, 11, 20, 9, 6, 29, 44};
@@ -46,9 +46,8 @@ START_TEST(operands_may_be_stored_turned)
     ck_assert_int_eq(bench_openblas_multiply(LFUSE_F32, true, true, 2, 4, 3, a, b, c), 0);
     for (int i = 0; i < 8; i++) ck_assert(c[i] == want[i]);
 }
-END_TEST
 
-START_TEST(what_it_does_not_take)
+TEST(what_it_does_not_take)
 {
     const int64_t large = (int64_t)1 << 31;
     float x = 0;
@@ -58,19 +57,5 @@ START_TEST(what_it_does_not_take)
     ck_assert_int_eq(bench_openblas_multiply(LFUSE_F32, false, false, large, 1, 1, &x, &x, &x), LFUSE_ERR_SHAPE);
     ck_assert_int_eq(bench_openblas_multiply(LFUSE_F32, false, false, 1, 1, large, &x, &x, &x), LFUSE_ERR_SHAPE);
 }
-END_TEST
 
-static Suite *suite_openblas(void)
-{
-    Suite *s = suite_create("openblas");
-    TCase *t = tcase_create("openblas");
-
-    tcase_add_test(t, a_missing_library_is_named);
-    tcase_add_test(t, products_are_row_major);
-    tcase_add_test(t, operands_may_be_stored_turned);
-    tcase_add_test(t, what_it_does_not_take);
-    suite_add_tcase(s, t);
-    return s;
-}
-
-TEST_MAIN(CK_FORK_GETENV, suite_openblas)
+TEST_SUITE("openblas", CK_FORK_GETENV)

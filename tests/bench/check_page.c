@@ -123,7 +123,9 @@ static const char full[] =
     RESULT("cuda:1", "gemm:256x256x256", "plan", "3", "") RESULT("cuda:1", "dense:L8:H32:B1", "fused", "9", "")
     RESULT("cuda:1", "dense:L8:H32:B1", "strassen1", "6", "");
 
-START_TEST(a_page_with_every_figure)
+TEST_CASE("page", .setup = begin, .teardown = end)
+
+TEST(a_page_with_every_figure)
 {
     put(path, full);
     ck_assert_msg(report() == LFUSE_OK, "%s", lfuse_last_error());
@@ -149,9 +151,8 @@ START_TEST(a_page_with_every_figure)
     ck_assert_int_eq(entries(), 1);
     free(text);
 }
-END_TEST
 
-START_TEST(contents_are_escaped)
+TEST(contents_are_escaped)
 {
     put(path, MACHINE("cuda:0", "<script>alert('1')</script>&amp;]]>\\u0001\\uffff\\\"")
         RESULT("cuda:0", "gemm:2x2x2:\\\"><svg onload=x>", "</td><img src=x>", "2", ",\"note\":\"\\u0008<!--\""));
@@ -166,7 +167,6 @@ START_TEST(contents_are_escaped)
     ck_assert_ptr_nonnull(strstr(text, "&lt;script&gt;alert(&#39;1&#39;)&lt;/script&gt;&amp;amp;]]&gt;"));
     free(text);
 }
-END_TEST
 
 static void check_refused(const char *text, const char *where)
 {
@@ -184,7 +184,7 @@ static void check_refused(const char *text, const char *where)
     ck_assert_int_eq(entries(), 1);
 }
 
-START_TEST(lines_that_are_wrong)
+TEST(lines_that_are_wrong)
 {
     check_refused("", ":1: the file is empty");
     check_refused("\n", ":1: column 1: the line ends early");
@@ -201,9 +201,8 @@ START_TEST(lines_that_are_wrong)
     check_refused("{\"type\":\"machine\",\"device\":1}\n", ":1: member \"device\" is no text");
     check_refused("\x7f" "ELF", ":1: column 1: no JSON object");
 }
-END_TEST
 
-START_TEST(files_and_folders_that_are_not_there)
+TEST(files_and_folders_that_are_not_there)
 {
     char *const missing[] = {second}, *const itself[] = {folder};
     ck_assert_int_eq(bench_page_write(out, 1, missing), LFUSE_ERR_IO);
@@ -217,10 +216,9 @@ START_TEST(files_and_folders_that_are_not_there)
     ck_assert_int_eq(bench_page_write(deep, 1, files), LFUSE_ERR_IO);
     ck_assert_int_eq(bench_page_write(path, 1, files), LFUSE_ERR_IO);
 }
-END_TEST
 
 /* One device in two files, whose later figures count; and devices that only their names or drivers tell apart. */
-START_TEST(devices_of_several_files)
+TEST(devices_of_several_files)
 {
     bench_records r = {0};
     put(path, MACHINE("cuda:0", "A") RESULT("cuda:0", "a:1", "v", "1", "") RESULT("cuda:0", "a:2", "v", "2", ""));
@@ -237,9 +235,8 @@ START_TEST(devices_of_several_files)
     ck_assert_str_eq(r.devices[2].label, "C, cuda");
     bench_records_free(&r);
 }
-END_TEST
 
-START_TEST(problems_by_name_and_size)
+TEST(problems_by_name_and_size)
 {
     static const char *const want[] = {"a:2 v", "a:2 u", "a:10 v", "a:10:f16 v", "b:1 v"};
     bench_records r = {0};
@@ -255,9 +252,8 @@ START_TEST(problems_by_name_and_size)
     }
     bench_records_free(&r);
 }
-END_TEST
 
-START_TEST(sizes_of_problems)
+TEST(sizes_of_problems)
 {
     bench_form f;
     bench_form_of("gemm:16x4096x4096:f16", &f);
@@ -278,9 +274,8 @@ START_TEST(sizes_of_problems)
     ck_assert_str_eq(f.text, "other:#x#x#x#x#x#x7x8");
     ck_assert_str_eq(bench_form_axis(&f, 5), "size");
 }
-END_TEST
 
-START_TEST(the_check_of_xml_is_strict)
+TEST(the_check_of_xml_is_strict)
 {
     static const char *const wrong[] = {"", "x", "<a>", "<a></b>", "<a/><b/>", "<a b=1/>", "<a b=\"1\" b=\"2\"/>",
                                         "<a>&nbsp;</a>", "<a>&</a>", "<a>\x01</a>", "<a>\xff</a>", "<a b=\"<\"/>",
@@ -290,24 +285,5 @@ START_TEST(the_check_of_xml_is_strict)
         ck_assert_msg(!xml_is_well_formed(wrong[i], why), "accepted: %s", wrong[i]);
     ck_assert_msg(xml_is_well_formed("<!DOCTYPE html>\n<a b=\"&lt;1\"><c/>x&amp;\xc3\xa9</a>\n", why), "%s", why);
 }
-END_TEST
 
-static Suite *suite_page(void)
-{
-    Suite *s = suite_create("page");
-    TCase *t = tcase_create("page");
-
-    tcase_add_checked_fixture(t, begin, end);
-    tcase_add_test(t, a_page_with_every_figure);
-    tcase_add_test(t, contents_are_escaped);
-    tcase_add_test(t, lines_that_are_wrong);
-    tcase_add_test(t, files_and_folders_that_are_not_there);
-    tcase_add_test(t, devices_of_several_files);
-    tcase_add_test(t, problems_by_name_and_size);
-    tcase_add_test(t, sizes_of_problems);
-    tcase_add_test(t, the_check_of_xml_is_strict);
-    suite_add_tcase(s, t);
-    return s;
-}
-
-TEST_MAIN(CK_FORK_GETENV, suite_page)
+TEST_SUITE("page", CK_FORK_GETENV)

@@ -34,7 +34,9 @@ static void check_error(const char *text, const char *expected)
     ck_assert_msg(strstr(lfuse_last_error(), expected) != NULL, "%s: %s", text, lfuse_last_error());
 }
 
-START_TEST(members_of_every_kind)
+TEST_CASE("reader")
+
+TEST(members_of_every_kind)
 {
     static const char text[] =
         " { \"a\" : \"x\" ,\"b\":-1.5e+3,\"c\":null,\"d\":true,\"e\":false, \"f\":0,\"g\":\"\"}\r";
@@ -53,16 +55,14 @@ START_TEST(members_of_every_kind)
     ck_assert_int_eq(parse("{}"), 0);
     ck_assert_int_eq(line.count, 0);
 }
-END_TEST
 
-START_TEST(texts_are_unescaped)
+TEST(texts_are_unescaped)
 {
     ck_assert_int_eq(parse("{\"a\":\"\\\"\\\\\\/\\b\\f\\n\\r\\t\\u00e9\\u20ac\\ud83d\\ude00\xc3\xa9\"}"), 0);
     ck_assert_str_eq(line.members[0].text, "\"\\/\b\f\n\r\t\xc3\xa9\xe2\x82\xac\xf0\x9f\x98\x80\xc3\xa9");
 }
-END_TEST
 
-START_TEST(what_is_no_object)
+TEST(what_is_no_object)
 {
     check_error("", "column 1: the line ends early");
     check_error("[]", "no JSON object");
@@ -80,9 +80,8 @@ START_TEST(what_is_no_object)
     check_error("{\"a\":nul}", "neither a text nor a number");
     check_error("{\"a\":NaN}", "neither a text nor a number");
 }
-END_TEST
 
-START_TEST(what_is_no_number)
+TEST(what_is_no_number)
 {
     check_error("{\"a\":01}", "neither a comma");
     check_error("{\"a\":+1}", "neither");
@@ -94,9 +93,8 @@ START_TEST(what_is_no_number)
     check_error("{\"a\":1e999}", "too large");
     check_error("{\"a\":1111111111111111111111111111111111111111111111111111111111111111111111}", "so many digits");
 }
-END_TEST
 
-START_TEST(what_is_no_text)
+TEST(what_is_no_text)
 {
     static const char nul[] = "{\"a\":\"x\0y\"}";
     check_error("{\"a\":\"x}", "ends early");
@@ -117,41 +115,22 @@ START_TEST(what_is_no_text)
     check_error("{\"a\":\"\xe2\x82\"}", "no UTF-8");
     ck_assert_int_eq(parse_bytes(nul, sizeof nul - 1), LFUSE_ERR_INVALID);
 }
-END_TEST
 
 /* Every beginning of a line is an error, and none reads behind its end. */
-START_TEST(truncated_lines)
+TEST(truncated_lines)
 {
     static const char whole[] =
         "{\"a\":\"\\u00e9\xc3\xa9\",\"b\":-1.5e3,\"c\":null,\"d\":true,\"e\":\"\\ud83d\\ude00\"}";
     ck_assert_int_eq(parse(whole), 0);
     for (size_t i = 0; i < sizeof whole - 1; i++) ck_assert_int_eq(parse_bytes(whole, i), LFUSE_ERR_INVALID);
 }
-END_TEST
 
-START_TEST(more_members_than_a_line_has)
+TEST(more_members_than_a_line_has)
 {
     char text[1024] = "{";
     for (int i = 0; i <= BENCH_JSON_MEMBERS; i++) sprintf(text + strlen(text), "%s\"m%d\":1", i ? "," : "", i);
     strcat(text, "}");
     check_error(text, "more members");
 }
-END_TEST
 
-static Suite *suite_reader(void)
-{
-    Suite *s = suite_create("reader");
-    TCase *t = tcase_create("reader");
-
-    tcase_add_test(t, members_of_every_kind);
-    tcase_add_test(t, texts_are_unescaped);
-    tcase_add_test(t, what_is_no_object);
-    tcase_add_test(t, what_is_no_number);
-    tcase_add_test(t, what_is_no_text);
-    tcase_add_test(t, truncated_lines);
-    tcase_add_test(t, more_members_than_a_line_has);
-    suite_add_tcase(s, t);
-    return s;
-}
-
-TEST_MAIN(CK_FORK_GETENV, suite_reader)
+TEST_SUITE("reader", CK_FORK_GETENV)

@@ -6,7 +6,9 @@
 
 #include "tests/support/main.h"
 
-START_TEST(small_results_are_verified_completely)
+TEST_CASE("sample")
+
+TEST(small_results_are_verified_completely)
 {
     ck_assert_int_eq(bench_sample_count(1, 1e30), 1);
     ck_assert_int_eq(bench_sample_count(BENCH_LEAST_ROWS, 1e30), BENCH_LEAST_ROWS);
@@ -14,15 +16,13 @@ START_TEST(small_results_are_verified_completely)
     ck_assert_int_eq(bench_sample_count(2048, 1024.0 * 1024), 2048); /* 2^31 */
     ck_assert_int_eq(bench_sample_count((int64_t)1 << 40, 0), (int64_t)1 << 40);
 }
-END_TEST
 
-START_TEST(large_ones_by_what_the_budget_pays_for)
+TEST(large_ones_by_what_the_budget_pays_for)
 {
     ck_assert_int_eq(bench_sample_count(2049, 1024.0 * 1024), 2048);
     ck_assert_int_eq(bench_sample_count(16384, 4096.0 * 5 * BENCH_ELEMENT_WORK), 819);
     ck_assert_int_eq(bench_sample_count(8192, 8192.0 * 8192), BENCH_LEAST_ROWS);
 }
-END_TEST
 
 static void check_rows(int64_t rows, int64_t count, uint64_t seed)
 {
@@ -37,7 +37,7 @@ static void check_rows(int64_t rows, int64_t count, uint64_t seed)
     free(chosen);
 }
 
-START_TEST(rows_ascend_from_the_first_to_the_last)
+TEST(rows_ascend_from_the_first_to_the_last)
 {
     const int64_t most = INT64_MAX;
     int64_t rows, count;
@@ -48,10 +48,9 @@ START_TEST(rows_ascend_from_the_first_to_the_last)
     check_rows(8192, 64, 3);
     check_rows(most, 819, 3);
 }
-END_TEST
 
 /* No stretch of rows longer than two parts is left out: a wrong tile of a product does not hide. */
-START_TEST(rows_lie_everywhere)
+TEST(rows_lie_everywhere)
 {
     enum { ROWS = 8192, COUNT = 64 };
     int64_t chosen[COUNT];
@@ -60,9 +59,8 @@ START_TEST(rows_lie_everywhere)
     bench_sample_rows(ROWS, COUNT, 5, chosen);
     for (i = 1; i < COUNT; i++) ck_assert_int_lt(chosen[i] - chosen[i - 1], 2 * ROWS / (COUNT - 2) + 1);
 }
-END_TEST
 
-START_TEST(the_seed_decides)
+TEST(the_seed_decides)
 {
     int64_t first[64], again[64], other[64];
 
@@ -72,20 +70,5 @@ START_TEST(the_seed_decides)
     ck_assert_mem_eq(first, again, sizeof first);
     ck_assert(memcmp(first, other, sizeof first) != 0);
 }
-END_TEST
 
-static Suite *suite_sample(void)
-{
-    Suite *s = suite_create("sample");
-    TCase *t = tcase_create("sample");
-
-    tcase_add_test(t, small_results_are_verified_completely);
-    tcase_add_test(t, large_ones_by_what_the_budget_pays_for);
-    tcase_add_test(t, rows_ascend_from_the_first_to_the_last);
-    tcase_add_test(t, rows_lie_everywhere);
-    tcase_add_test(t, the_seed_decides);
-    suite_add_tcase(s, t);
-    return s;
-}
-
-TEST_MAIN(CK_FORK_GETENV, suite_sample)
+TEST_SUITE("sample", CK_FORK_GETENV)

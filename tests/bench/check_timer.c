@@ -13,16 +13,17 @@ static void *spin(void *pointer)
     return NULL;
 }
 
-START_TEST(an_idle_process_is_settled)
+TEST_CASE("timer")
+
+TEST(an_idle_process_is_settled)
 {
     const double start = bench_now_us();
     ck_assert(!bench_settle(1e6));
     ck_assert_double_ge(bench_now_us() - start, 9e3);
 }
-END_TEST
 
 /* Other processes may deny the thread a core for a while, so it is asked for more than once. */
-START_TEST(a_thread_that_spins_is_seen)
+TEST(a_thread_that_spins_is_seen)
 {
     atomic_int stop = 0;
     pthread_t thread;
@@ -34,17 +35,5 @@ START_TEST(a_thread_that_spins_is_seen)
     ck_assert(seen);
     ck_assert(!bench_settle(1e6));
 }
-END_TEST
 
-static Suite *suite_timer(void)
-{
-    Suite *s = suite_create("timer");
-    TCase *t = tcase_create("timer");
-
-    tcase_add_test(t, an_idle_process_is_settled);
-    tcase_add_test(t, a_thread_that_spins_is_seen);
-    suite_add_tcase(s, t);
-    return s;
-}
-
-TEST_MAIN(CK_FORK_GETENV, suite_timer)
+TEST_SUITE("timer", CK_FORK_GETENV)

@@ -113,8 +113,10 @@ static harness_ways ways_on(const harness_case *c, const struct opened *o)
     return c->flags & EVERY_WAY ? AND_EACH : AND_UNFUSED;
 }
 
+TEST_CASE("cases", .before = open_devices)
+
 /* One test for each case: Check's loop index is the case. */
-START_TEST(every_device)
+TEST_LOOP(every_device, 0, count_cases(0))
 {
     const harness_case *c = case_at(_i, 0);
     char words[512];
@@ -135,10 +137,9 @@ START_TEST(every_device)
     if (!ran && last < 0) TEST_SKIP("no device of that name");
     if (!ran) TEST_SKIP("%.30s: %s", opened[last].name, opened[last].last);
 }
-END_TEST
 
 /* One test for each device, behind its cases. What it declined while others ran it is said, not passed over. */
-START_TEST(declined_by_device)
+TEST_LOOP(declined_by_device, 0, name_devices())
 {
     const struct opened *o = &opened[_i];
     ck_assert_int_lt(_i, devices);
@@ -146,35 +147,35 @@ START_TEST(declined_by_device)
     if (o->declined) TEST_SKIP("%s declines %d of %d cases, the last %s", o->name, o->declined, o->ran + o->declined,
                                o->last);
 }
-END_TEST
+
+TEST_CASE("devices", .before = open_devices)
 
 /* What is missing on this machine is said, not passed over. */
-START_TEST(cuda_device_found)
+TEST(cuda_device_found)
 {
     for (int i = 0; i < devices; i++)
         if (!strncmp(opened[i].name, "cuda:", 5)) return;
     TEST_SKIP("no CUDA device: its cases did not run");
 }
-END_TEST
 
-START_TEST(opencl_device_found)
+TEST(opencl_device_found)
 {
     for (int i = 0; i < devices; i++)
         if (!strncmp(opened[i].name, "opencl:", 7)) return;
     TEST_SKIP("no OpenCL device: its cases did not run");
 }
-END_TEST
 
-START_TEST(same_bits_on_cuda)
+TEST_CASE("exact", .before = open_devices, .after = close_devices)
+
+TEST(same_bits_on_cuda)
 {
     for (int i = 0; i < devices; i++)
         if (!strncmp(opened[i].name, "cuda:", 5)) return; /* one of same_bits_everywhere */
     TEST_SKIP("no CUDA device: its bits were not compared");
 }
-END_TEST
 
 /* D3: where devices are exact, results of the exact cases are the same bits on all of them. */
-START_TEST(same_bits_everywhere)
+TEST_LOOP(same_bits_everywhere, 0, count_cases(EXACT))
 {
     char words[512];
     const harness_case *c = case_at(_i, EXACT);
@@ -196,9 +197,10 @@ START_TEST(same_bits_everywhere)
     }
     if (!first) TEST_SKIP("%s: no device is exact", c->name);
 }
-END_TEST
 
 /* ---- the stub as GPUs of other makers ---- */
+
+TEST_CASE("gpus")
 
 static const unsigned widths[] = {8, 64}; /* work-items that step together: Intel's, AMD's */
 
@@ -217,7 +219,7 @@ static lfuse_device *open_gpu(unsigned width)
 }
 
 /* Kernels are the same for both widths, so that each is given every second case. */
-START_TEST(other_gpus)
+TEST_LOOP(other_gpus, 0, count_cases(0))
 {
     const harness_case *c = case_at(_i, 0);
     char words[512];
@@ -230,31 +232,5 @@ START_TEST(other_gpus)
         ck_assert_msg(status == LFUSE_OK, "%s, %u work-items in step: %s", c->name, widths[w], words);
     }
 }
-END_TEST
 
-static Suite *suite_cases(void)
-{
-    Suite *s = suite_create("cases");
-    TCase *found = tcase_create("devices"), *all = tcase_create("cases"), *exact = tcase_create("exact");
-    TCase *gpus = tcase_create("gpus");
-    tcase_add_unchecked_fixture(found, open_devices, NULL);
-    tcase_add_unchecked_fixture(all, open_devices, NULL);
-    tcase_add_unchecked_fixture(exact, open_devices, close_devices);
-    tcase_add_test(found, cuda_device_found);
-    tcase_add_test(found, opencl_device_found);
-    tcase_add_loop_test(all, every_device, 0, count_cases(0));
-    tcase_add_loop_test(all, declined_by_device, 0, name_devices());
-    tcase_add_test(exact, same_bits_on_cuda);
-    tcase_add_loop_test(exact, same_bits_everywhere, 0, count_cases(EXACT));
-    tcase_set_timeout(all, 0);
-    tcase_set_timeout(exact, 0);
-    suite_add_tcase(s, found);
-    suite_add_tcase(s, all);
-    tcase_add_loop_test(gpus, other_gpus, 0, count_cases(0));
-    tcase_set_timeout(gpus, 0);
-    suite_add_tcase(s, exact);
-    suite_add_tcase(s, gpus);
-    return s;
-}
-
-TEST_MAIN(CK_NOFORK, suite_cases)
+TEST_SUITE("cases", CK_NOFORK)

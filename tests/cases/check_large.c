@@ -68,7 +68,9 @@ static void run(lfuse_device *device, bool middle)
     lfuse_stream_destroy(stream);
 }
 
-START_TEST(on_devices)
+TEST_CASE("large")
+
+TEST(on_devices)
 {
     lfuse_device_info info;
     int count, ran = 0;
@@ -85,9 +87,8 @@ START_TEST(on_devices)
     }
     if (!ran) TEST_SKIP("no GPU with memory for %lld f16 elements", (long long)elements);
 }
-END_TEST
 
-START_TEST(on_the_stub)
+TEST(on_the_stub)
 {
     lfuse_device *device;
     lfuse__stub_reset();
@@ -103,17 +104,5 @@ START_TEST(on_the_stub)
     lfuse__registry_extra(NULL);
     lfuse__stub_reset();
 }
-END_TEST
 
-static Suite *suite_large(void)
-{
-    Suite *s = suite_create("large");
-    TCase *t = tcase_create("large");
-    tcase_add_test(t, on_the_stub);
-    tcase_add_test(t, on_devices);
-    tcase_set_timeout(t, 0);
-    suite_add_tcase(s, t);
-    return s;
-}
-
-TEST_MAIN(CK_NOFORK, suite_large)
+TEST_SUITE("large", CK_NOFORK)

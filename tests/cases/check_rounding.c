@@ -181,8 +181,18 @@ static void run_format(lfuse_device *device, const struct format *f)
     free(got);
 }
 
+static int count_devices(void)
+{
+    int count = 0;
+    lfuse__stub_reset();
+    lfuse__registry_extra(&lfuse__stub_backend);
+    return lfuse_device_count(&count) ? 1 : count;
+}
+
+TEST_CASE("every device")
+
 /* As users have the compiler: its optimisation is what might round otherwise. */
-START_TEST(hard_to_round)
+TEST_LOOP(hard_to_round, 0, count_devices())
 {
     lfuse_device_info info;
     lfuse_device *device;
@@ -197,24 +207,5 @@ START_TEST(hard_to_round)
         if (info.f64 || formats[i].type != LFUSE_F64) run_format(device, &formats[i]);
     lfuse_device_close(device);
 }
-END_TEST
 
-static int count_devices(void)
-{
-    int count = 0;
-    lfuse__stub_reset();
-    lfuse__registry_extra(&lfuse__stub_backend);
-    return lfuse_device_count(&count) ? 1 : count;
-}
-
-static Suite *suite_rounding(void)
-{
-    Suite *s = suite_create("rounding");
-    TCase *t = tcase_create("every device");
-    tcase_add_loop_test(t, hard_to_round, 0, count_devices());
-    tcase_set_timeout(t, 0);
-    suite_add_tcase(s, t);
-    return s;
-}
-
-TEST_MAIN(CK_NOFORK, suite_rounding)
+TEST_SUITE("rounding", CK_NOFORK)

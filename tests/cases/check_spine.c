@@ -137,8 +137,9 @@ static void any_batch(lfuse_device *device)
     lfuse_stream_destroy(s);
 }
 
-START_TEST(one_plan_any_batch) { on_every_device(any_batch); }
-END_TEST
+TEST_CASE("every device", .before = open_devices, .after = close_devices)
+
+TEST(one_plan_any_batch) { on_every_device(any_batch); }
 
 /* ---- frozen inputs ---- */
 
@@ -180,8 +181,7 @@ static void refreshed(lfuse_device *device)
     lfuse_stream_destroy(s);
 }
 
-START_TEST(frozen_and_refreshed) { on_every_device(refreshed); }
-END_TEST
+TEST(frozen_and_refreshed) { on_every_device(refreshed); }
 
 /* ---- lists equal loops ---- */
 
@@ -267,8 +267,7 @@ static void list_is_loop(lfuse_device *device)
     lfuse_stream_destroy(s);
 }
 
-START_TEST(lists_equal_loops) { on_every_device(list_is_loop); }
-END_TEST
+TEST(lists_equal_loops) { on_every_device(list_is_loop); }
 
 /* Gradients that move: new addresses for an old list, runs already submitted keep the old ones. */
 static void replaced(lfuse_device *device)
@@ -307,8 +306,7 @@ static void replaced(lfuse_device *device)
     lfuse_stream_destroy(s);
 }
 
-START_TEST(list_addresses_replaced) { on_every_device(replaced); }
-END_TEST
+TEST(list_addresses_replaced) { on_every_device(replaced); }
 
 /* ---- two streams, two threads ---- */
 
@@ -375,8 +373,7 @@ static void two_threads(lfuse_device *device)
     lfuse_graph_destroy(g);
 }
 
-START_TEST(two_streams_two_threads) { on_every_device(two_threads); }
-END_TEST
+TEST(two_streams_two_threads) { on_every_device(two_threads); }
 
 /* ---- recordings ---- */
 
@@ -437,8 +434,7 @@ static void recorded(lfuse_device *device)
     lfuse_stream_destroy(t);
 }
 
-START_TEST(recorded_and_replayed) { on_every_device(recorded); }
-END_TEST
+TEST(recorded_and_replayed) { on_every_device(recorded); }
 
 /* ---- order across streams, immediate calls, destruction under way ---- */
 
@@ -480,8 +476,7 @@ static void across_streams(lfuse_device *device)
     free(host);
 }
 
-START_TEST(order_across_streams) { on_every_device(across_streams); }
-END_TEST
+TEST(order_across_streams) { on_every_device(across_streams); }
 
 static void immediate(lfuse_device *device)
 {
@@ -513,12 +508,11 @@ static void immediate(lfuse_device *device)
     lfuse_stream_destroy(s);
 }
 
-START_TEST(immediate_calls) { on_every_device(immediate); }
-END_TEST
+TEST(immediate_calls) { on_every_device(immediate); }
 
 /* ---- between devices ---- */
 
-START_TEST(copies_between_devices)
+TEST(copies_between_devices)
 {
     static float host[1000], back[1000];
     lfuse__data_normal(LFUSE_F32, host, 1000, 1, 9);
@@ -534,9 +528,8 @@ START_TEST(copies_between_devices)
         }
     }
 }
-END_TEST
 
-START_TEST(cuda_device_found)
+TEST(cuda_device_found)
 {
     lfuse_device_info info;
     for (int i = 0; i < ndevices; i++) {
@@ -545,26 +538,5 @@ START_TEST(cuda_device_found)
     }
     TEST_SKIP("no CUDA device: nothing of this ran on one");
 }
-END_TEST
 
-static Suite *suite_spine(void)
-{
-    Suite *s = suite_create("spine");
-    TCase *t = tcase_create("every device");
-    tcase_add_unchecked_fixture(t, open_devices, close_devices);
-    tcase_add_test(t, cuda_device_found);
-    tcase_add_test(t, one_plan_any_batch);
-    tcase_add_test(t, frozen_and_refreshed);
-    tcase_add_test(t, lists_equal_loops);
-    tcase_add_test(t, list_addresses_replaced);
-    tcase_add_test(t, two_streams_two_threads);
-    tcase_add_test(t, recorded_and_replayed);
-    tcase_add_test(t, order_across_streams);
-    tcase_add_test(t, immediate_calls);
-    tcase_add_test(t, copies_between_devices);
-    tcase_set_timeout(t, 0);
-    suite_add_tcase(s, t);
-    return s;
-}
-
-TEST_MAIN(CK_NOFORK, suite_spine)
+TEST_SUITE("spine", CK_NOFORK)

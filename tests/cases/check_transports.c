@@ -160,7 +160,9 @@ static void try_device(bool shared)
     for (i = 0; i < 4; i++) lfuse_tensor_destroy(t[i]);
 }
 
-START_TEST(every_device)
+TEST_CASE("transports")
+
+TEST_LOOP(every_device, 0, 2)
 {
     lfuse_device_info info;
     int count, i;
@@ -178,17 +180,5 @@ START_TEST(every_device)
         lfuse_device_close(dev);
     }
 }
-END_TEST
 
-static Suite *suite_transports(void)
-{
-    Suite *s = suite_create("cases");
-    TCase *c = tcase_create("transports");
-
-    tcase_set_timeout(c, 0);
-    tcase_add_loop_test(c, every_device, 0, 2);
-    suite_add_tcase(s, c);
-    return s;
-}
-
-TEST_MAIN(CK_NOFORK, suite_transports)
+TEST_SUITE("cases", CK_NOFORK)

@@ -81,7 +81,9 @@ static void check_refused(lfuse_status status)
                   "%s", lfuse_last_error());
 }
 
-START_TEST(launches)
+TEST_CASE("bounds")
+
+TEST(launches)
 {
     const lfuse__facts *facts;
     lfuse__range *y;
@@ -98,9 +100,8 @@ START_TEST(launches)
     lfuse__range_release(y);
     end();
 }
-END_TEST
 
-START_TEST(resident_launches)
+TEST(resident_launches)
 {
     lfuse__range *y;
     test_stub_begin();
@@ -117,12 +118,11 @@ START_TEST(resident_launches)
     lfuse__range_release(y);
     end();
 }
-END_TEST
 
 /* ---- products ---- */
 
 /* Each leading dimension as small as the operand allows, and one smaller. */
-START_TEST(leading_dimensions)
+TEST_LOOP(leading_dimensions, 0, 4)
 {
     enum { M = 2, COLUMNS = 3, K = 5 };
     const bool ta = _i & 1, tb = _i & 2;
@@ -140,11 +140,10 @@ START_TEST(leading_dimensions)
     }
     end();
 }
-END_TEST
 
 /* ---- ranges ---- */
 
-START_TEST(ends_of_ranges)
+TEST(ends_of_ranges)
 {
     unsigned char host[64] = { 0 };
     lfuse__range *x, *y;
@@ -165,10 +164,9 @@ START_TEST(ends_of_ranges)
     lfuse__range_release(y);
     end();
 }
-END_TEST
 
 /* Neighbours in one memory may be copied onto each other; one byte nearer they overlap. */
-START_TEST(copies_of_neighbours)
+TEST(copies_of_neighbours)
 {
     lfuse__range *x;
     begin();
@@ -183,10 +181,9 @@ START_TEST(copies_of_neighbours)
     lfuse__range_release(x);
     end();
 }
-END_TEST
 
 /* Without addresses two memories have the same offsets, which says nothing about where they are. */
-START_TEST(copies_of_two_memories)
+TEST(copies_of_two_memories)
 {
     lfuse__range *x, *y;
     uint32_t got = 0;
@@ -209,10 +206,9 @@ START_TEST(copies_of_two_memories)
     lfuse__range_release(y);
     end();
 }
-END_TEST
 
 /* A pattern is aligned in the memory, wherever the range begins in it. */
-START_TEST(patterns_are_aligned_in_memory)
+TEST(patterns_are_aligned_in_memory)
 {
     lfuse__range *x, part;
     begin();
@@ -227,10 +223,9 @@ START_TEST(patterns_are_aligned_in_memory)
     lfuse__range_release(x);
     end();
 }
-END_TEST
 
 /* Of what the driver knows of wrapped memory no byte more may be named. */
-START_TEST(wrapped_sizes)
+TEST(wrapped_sizes)
 {
     static unsigned char mine[256];
     const uint64_t handle = (uint64_t)(uintptr_t)mine;
@@ -247,10 +242,9 @@ START_TEST(wrapped_sizes)
     ck_assert_ptr_null(x);
     end();
 }
-END_TEST
 
 /* All of the device's memory is one allocation, if it says so. */
-START_TEST(largest_allocation)
+TEST(largest_allocation)
 {
     const uint64_t most = 32u << 20;
     lfuse__range *x = NULL;
@@ -265,24 +259,5 @@ START_TEST(largest_allocation)
     lfuse__range_release(x);
     end();
 }
-END_TEST
 
-static Suite *suite_bounds(void)
-{
-    Suite *suite = suite_create("bounds");
-    TCase *c = tcase_create("bounds");
-
-    tcase_add_test(c, launches);
-    tcase_add_test(c, resident_launches);
-    tcase_add_loop_test(c, leading_dimensions, 0, 4);
-    tcase_add_test(c, ends_of_ranges);
-    tcase_add_test(c, copies_of_neighbours);
-    tcase_add_test(c, copies_of_two_memories);
-    tcase_add_test(c, patterns_are_aligned_in_memory);
-    tcase_add_test(c, wrapped_sizes);
-    tcase_add_test(c, largest_allocation);
-    suite_add_tcase(suite, c);
-    return suite;
-}
-
-TEST_MAIN(CK_NOFORK, suite_bounds)
+TEST_SUITE("bounds", CK_NOFORK)

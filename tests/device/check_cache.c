@@ -118,7 +118,9 @@ static void store(const char *path, const unsigned char *bytes, size_t n)
 
 /* ---- as a store ---- */
 
-START_TEST(round_trip)
+TEST_CASE("cache", .setup = setup, .teardown = teardown)
+
+TEST(round_trip)
 {
     ck_assert_int_eq(get("key", NULL), LFUSE_NOT_READY);
     ck_assert_str_eq(lfuse_last_error(), "");
@@ -133,9 +135,8 @@ START_TEST(round_trip)
     ck_assert_int_eq(get("key", "newer"), LFUSE_OK);
     ck_assert_int_eq(files(NULL, 0), 3);
 }
-END_TEST
 
-START_TEST(bytes_of_any_value)
+TEST(bytes_of_any_value)
 {
     lfuse__strbuf value = LFUSE__STRBUF_INIT;
     unsigned char all[3000];
@@ -149,9 +150,8 @@ START_TEST(bytes_of_any_value)
     ck_assert_mem_eq(value.data, all, sizeof all);
     lfuse__strbuf_free(&value);
 }
-END_TEST
 
-START_TEST(described)
+TEST(described)
 {
     lfuse__strbuf text = LFUSE__STRBUF_INIT;
     uint64_t entries, bytes;
@@ -164,11 +164,10 @@ START_TEST(described)
     ck_assert_uint_gt(bytes, 2 * 8);
     lfuse__strbuf_free(&text);
 }
-END_TEST
 
 /* ---- damage ---- */
 
-START_TEST(every_flipped_bit)
+TEST(every_flipped_bit)
 {
     unsigned char bytes[256];
     char path[PATH_MAX + 300];
@@ -187,9 +186,8 @@ START_TEST(every_flipped_bit)
     store(path, bytes, n);
     ck_assert_int_eq(get("the key", "the value"), LFUSE_OK);
 }
-END_TEST
 
-START_TEST(every_other_length)
+TEST(every_other_length)
 {
     unsigned char bytes[256] = { 0 };
     char path[PATH_MAX + 300];
@@ -205,10 +203,9 @@ START_TEST(every_other_length)
     put("the key", "the value");
     ck_assert_int_eq(get("the key", "the value"), LFUSE_OK);
 }
-END_TEST
 
 /* Two keys whose names collide: the whole key decides. */
-START_TEST(entry_of_another_key)
+TEST(entry_of_another_key)
 {
     unsigned char bytes[256];
     char path[PATH_MAX + 300];
@@ -225,13 +222,12 @@ START_TEST(entry_of_another_key)
     put("key B", "value B");
     ck_assert_int_eq(get("key B", "value B"), LFUSE_OK);
 }
-END_TEST
 
 /*
  * Keys of other lengths, all else as it should be: the entry of "the key!" begins with "the key", and its sum is the
  * one of "the key" and the value. Only the length tells them apart.
  */
-START_TEST(entry_of_a_longer_key)
+TEST(entry_of_a_longer_key)
 {
     enum { MAGIC_BYTES = 8, HEADER_BYTES = 40 };
     unsigned char bytes[256];
@@ -251,11 +247,10 @@ START_TEST(entry_of_a_longer_key)
     store(path, bytes, n + 1);
     ck_assert_int_eq(get("the key", NULL), LFUSE_NOT_READY);
 }
-END_TEST
 
 /* ---- what is not a plain file of ours ---- */
 
-START_TEST(links_pipes_and_folders)
+TEST(links_pipes_and_folders)
 {
     char path[PATH_MAX + 300], target[PATH_MAX + 32];
 
@@ -279,9 +274,8 @@ START_TEST(links_pipes_and_folders)
     ck_assert_int_eq(get("key", NULL), LFUSE_NOT_READY);
     ck_assert_int_eq(files(NULL, 0), 1);
 }
-END_TEST
 
-START_TEST(entry_that_others_may_write)
+TEST(entry_that_others_may_write)
 {
     char path[PATH_MAX + 300];
 
@@ -290,7 +284,6 @@ START_TEST(entry_that_others_may_write)
     ck_assert_int_eq(chmod(path, 0622), 0);
     ck_assert_int_eq(get("key", NULL), LFUSE_NOT_READY);
 }
-END_TEST
 
 /* ---- the folder ---- */
 
@@ -308,7 +301,7 @@ static void expect_reason(const char *part)
     lfuse__strbuf_free(&text);
 }
 
-START_TEST(made_private)
+TEST(made_private)
 {
     struct stat st;
 
@@ -316,27 +309,24 @@ START_TEST(made_private)
     ck_assert_int_eq(stat(dir, &st), 0);
     ck_assert_int_eq(st.st_mode & 0777, 0700);
 }
-END_TEST
 
-START_TEST(open_to_others)
+TEST(open_to_others)
 {
     ck_assert_int_eq(mkdir(dir, 0700), 0);
     ck_assert_int_eq(chmod(dir, 0755), 0);
     expect_reason("0755");
     ck_assert_int_eq(files(NULL, 0), 0);
 }
-END_TEST
 
-START_TEST(of_another_user)
+TEST(of_another_user)
 {
     if (geteuid() != 0) TEST_SKIP("only root can give a folder away");
     ck_assert_int_eq(mkdir(dir, 0700), 0);
     ck_assert_int_eq(chown(dir, 12345, 12345), 0);
     expect_reason("another user");
 }
-END_TEST
 
-START_TEST(folder_is_a_link)
+TEST(folder_is_a_link)
 {
     char target[PATH_MAX + 32];
 
@@ -345,30 +335,26 @@ START_TEST(folder_is_a_link)
     ck_assert_int_eq(symlink(target, dir), 0);
     expect_reason(dir);
 }
-END_TEST
 
-START_TEST(folder_is_a_file)
+TEST(folder_is_a_file)
 {
     store(dir, (const unsigned char *)"x", 1);
     expect_reason(dir);
 }
-END_TEST
 
-START_TEST(relative_folder)
+TEST(relative_folder)
 {
     setenv("LFUSE_CACHE_DIR", "some/where", 1);
     expect_reason("absolute");
 }
-END_TEST
 
-START_TEST(no_home)
+TEST(no_home)
 {
     unsetenv("LFUSE_CACHE_DIR");
     expect_reason("HOME");
 }
-END_TEST
 
-START_TEST(below_home)
+TEST(below_home)
 {
     struct stat st;
     char path[PATH_MAX + 64];
@@ -380,22 +366,19 @@ START_TEST(below_home)
     snprintf(path, sizeof path, "%s/.cache/libfuse", base);
     ck_assert_int_eq(stat(path, &st), 0);
 }
-END_TEST
 
-START_TEST(switched_off)
+TEST(switched_off)
 {
     setenv("LFUSE_CACHE", "0", 1);
     expect_reason("off");
     ck_assert_int_ne(access(dir, F_OK), 0);
 }
-END_TEST
 
-START_TEST(unknown_mode)
+TEST(unknown_mode)
 {
     setenv("LFUSE_CACHE", "perhaps", 1);
     expect_reason("perhaps");
 }
-END_TEST
 
 /* Runs `body` in a process whose cache is opened anew. */
 static int in_process(void (*body)(void))
@@ -416,7 +399,7 @@ static void fill_it(void)
     put("key", "value");
 }
 
-START_TEST(read_only_mode)
+TEST(read_only_mode)
 {
     ck_assert_int_eq(in_process(fill_it), 0);
     setenv("LFUSE_CACHE", "ro", 1);
@@ -426,17 +409,15 @@ START_TEST(read_only_mode)
     ck_assert_int_eq(get("key", "value"), LFUSE_OK);
     ck_assert_int_eq(files(NULL, 0), 1);
 }
-END_TEST
 
-START_TEST(read_only_mode_makes_no_folder)
+TEST(read_only_mode_makes_no_folder)
 {
     setenv("LFUSE_CACHE", "ro", 1);
     ck_assert_int_eq(get("key", NULL), LFUSE_NOT_READY);
     ck_assert_int_ne(access(dir, F_OK), 0);
 }
-END_TEST
 
-START_TEST(read_only_folder)
+TEST(read_only_folder)
 {
     if (geteuid() == 0) TEST_SKIP("root writes to any folder");
     ck_assert_int_eq(in_process(fill_it), 0);
@@ -446,10 +427,9 @@ START_TEST(read_only_folder)
     ck_assert_int_eq(get("key", "value"), LFUSE_OK);
     ck_assert_int_eq(files(NULL, 0), 1);
 }
-END_TEST
 
 /* The folder is removed while it is in use: nothing fails but the cache. */
-START_TEST(folder_goes_away)
+TEST(folder_goes_away)
 {
     put("key", "value");
     remove_folder(dir);
@@ -457,7 +437,6 @@ START_TEST(folder_goes_away)
     put("key", "value");
     ck_assert_int_eq(get("key", NULL), LFUSE_NOT_READY);
 }
-END_TEST
 
 /* ---- many at once ---- */
 
@@ -489,7 +468,7 @@ static void write_and_read(unsigned seed)
     lfuse__strbuf_free(&found);
 }
 
-START_TEST(processes_at_once)
+TEST(processes_at_once)
 {
     pid_t children[PROCESSES];
     char path[PATH_MAX + 300];
@@ -509,11 +488,10 @@ START_TEST(processes_at_once)
     ck_assert_int_le(files(path, sizeof path), KEYS);
     ck_assert_ptr_null(strstr(path, "tmp-"));
 }
-END_TEST
 
 /* ---- size ---- */
 
-START_TEST(bounded)
+TEST(bounded)
 {
     enum { ENTRIES = 24, BYTES = 4 << 20 };
     lfuse__strbuf text = LFUSE__STRBUF_INIT;
@@ -535,9 +513,8 @@ START_TEST(bounded)
     ck_assert_int_eq(get(key, NULL), LFUSE_OK);
     lfuse__strbuf_free(&text);
 }
-END_TEST
 
-START_TEST(too_large_for_an_entry)
+TEST(too_large_for_an_entry)
 {
     size_t size = (size_t)40 << 20;
     char *value = calloc(1, size);
@@ -548,9 +525,8 @@ START_TEST(too_large_for_an_entry)
     ck_assert_int_eq(get("key", NULL), LFUSE_NOT_READY);
     ck_assert_int_eq(files(NULL, 0), 0);
 }
-END_TEST
 
-START_TEST(leftovers_are_swept)
+TEST(leftovers_are_swept)
 {
     const struct timespec old[2] = { { 1000000000, 0 }, { 1000000000, 0 } };
     char stale[PATH_MAX + 64], fresh[PATH_MAX + 64];
@@ -565,43 +541,5 @@ START_TEST(leftovers_are_swept)
     ck_assert_int_ne(access(stale, F_OK), 0);
     ck_assert_int_eq(access(fresh, F_OK), 0);
 }
-END_TEST
 
-static Suite *suite_cache(void)
-{
-    Suite *s = suite_create("cache");
-    TCase *t = tcase_create("cache");
-
-    tcase_add_checked_fixture(t, setup, teardown);
-    tcase_add_test(t, round_trip);
-    tcase_add_test(t, bytes_of_any_value);
-    tcase_add_test(t, described);
-    tcase_add_test(t, every_flipped_bit);
-    tcase_add_test(t, every_other_length);
-    tcase_add_test(t, entry_of_another_key);
-    tcase_add_test(t, entry_of_a_longer_key);
-    tcase_add_test(t, links_pipes_and_folders);
-    tcase_add_test(t, entry_that_others_may_write);
-    tcase_add_test(t, made_private);
-    tcase_add_test(t, open_to_others);
-    tcase_add_test(t, of_another_user);
-    tcase_add_test(t, folder_is_a_link);
-    tcase_add_test(t, folder_is_a_file);
-    tcase_add_test(t, relative_folder);
-    tcase_add_test(t, no_home);
-    tcase_add_test(t, below_home);
-    tcase_add_test(t, switched_off);
-    tcase_add_test(t, unknown_mode);
-    tcase_add_test(t, read_only_mode);
-    tcase_add_test(t, read_only_mode_makes_no_folder);
-    tcase_add_test(t, read_only_folder);
-    tcase_add_test(t, folder_goes_away);
-    tcase_add_test(t, processes_at_once);
-    tcase_add_test(t, bounded);
-    tcase_add_test(t, too_large_for_an_entry);
-    tcase_add_test(t, leftovers_are_swept);
-    suite_add_tcase(s, t);
-    return s;
-}
-
-TEST_MAIN(CK_FORK, suite_cache)
+TEST_SUITE("cache", CK_FORK)

@@ -57,14 +57,15 @@ static void check_never_recorded(lfuse_event *e)
     ck_assert_uint_eq(lfuse__stub_calls(LFUSE__STUB_event_elapsed), 0);
 }
 
-START_TEST(never_recorded)
+TEST_CASE("event", .setup = setup, .teardown = teardown)
+
+TEST(never_recorded)
 {
     check_never_recorded(event);
 }
-END_TEST
 
 /* Beside an event that was recorded, so that each of the two places of `elapsed` is the wrong one once. */
-START_TEST(one_of_two_never_recorded)
+TEST(one_of_two_never_recorded)
 {
     lfuse_event *other;
 
@@ -73,9 +74,8 @@ START_TEST(one_of_two_never_recorded)
     check_never_recorded(other);
     lfuse_event_destroy(other);
 }
-END_TEST
 
-START_TEST(a_record_that_fails_is_none)
+TEST(a_record_that_fails_is_none)
 {
     lfuse__stub_fail(LFUSE__STUB_event_record, 1, false, LFUSE_ERR_DEVICE);
     ck_refused(lfuse_event_record(event, first), LFUSE_ERR_DEVICE);
@@ -84,9 +84,8 @@ START_TEST(a_record_that_fails_is_none)
     ck_ok(lfuse_event_record(event, first));
     ck_ok(lfuse_event_wait(event, second));
 }
-END_TEST
 
-START_TEST(orders_streams)
+TEST(orders_streams)
 {
     lfuse__range *range;
     uint32_t got = 0;
@@ -102,9 +101,8 @@ START_TEST(orders_streams)
     ck_ok(lfuse_event_query(event));
     lfuse__range_release(range);
 }
-END_TEST
 
-START_TEST(of_another_device)
+TEST(of_another_device)
 {
     lfuse_device *other_dev;
     lfuse_stream *other;
@@ -125,10 +123,9 @@ START_TEST(of_another_device)
     lfuse_stream_destroy(other);
     lfuse_device_close(other_dev);
 }
-END_TEST
 
 /* After each of the calls the stream is free for the next one. */
-START_TEST(failures_leave_the_stream_usable)
+TEST(failures_leave_the_stream_usable)
 {
     ck_ok(lfuse_event_record(event, first));
     lfuse__stub_fail(LFUSE__STUB_event_wait, 1, false, LFUSE_ERR_DEVICE);
@@ -140,22 +137,5 @@ START_TEST(failures_leave_the_stream_usable)
     ck_ok(lfuse_event_record(event, second));
     ck_ok(lfuse_stream_synchronize(second));
 }
-END_TEST
 
-static Suite *suite_event(void)
-{
-    Suite *s = suite_create("event");
-    TCase *t = tcase_create("event");
-
-    tcase_add_checked_fixture(t, setup, teardown);
-    tcase_add_test(t, never_recorded);
-    tcase_add_test(t, one_of_two_never_recorded);
-    tcase_add_test(t, a_record_that_fails_is_none);
-    tcase_add_test(t, orders_streams);
-    tcase_add_test(t, of_another_device);
-    tcase_add_test(t, failures_leave_the_stream_usable);
-    suite_add_tcase(s, t);
-    return s;
-}
-
-TEST_MAIN(CK_NOFORK, suite_event)
+TEST_SUITE("event", CK_NOFORK)

@@ -74,7 +74,9 @@ static uint64_t held(void)
 
 /* ---- blocks ---- */
 
-START_TEST(ranges_are_apart_and_aligned)
+TEST_CASE("memory", .setup = setup, .teardown = teardown)
+
+TEST(ranges_are_apart_and_aligned)
 {
     enum { N = 200 };
     lfuse__range *r[N];
@@ -90,9 +92,8 @@ START_TEST(ranges_are_apart_and_aligned)
     ck_assert_uint_eq(allocations(), 1);
     for (i = 0; i < N; i++) lfuse__range_release(r[i]);
 }
-END_TEST
 
-START_TEST(neighbours_join)
+TEST(neighbours_join)
 {
     enum { N = 64 };
     uint64_t block;
@@ -107,10 +108,9 @@ START_TEST(neighbours_join)
     ck_assert_uint_eq(allocations(), 1);
     lfuse__range_release(all);
 }
-END_TEST
 
 /* The tightest hole is taken, so that the large one stays. */
-START_TEST(best_fit)
+TEST(best_fit)
 {
     lfuse__range *large = take(8192), *wall = take(256), *small = take(1024), *end = take(256), *again;
     uint64_t address = small->address;
@@ -123,10 +123,9 @@ START_TEST(best_fit)
     lfuse__range_release(wall);
     lfuse__range_release(end);
 }
-END_TEST
 
 /* What is over is cut off down to the least unit, and given to the next one. */
-START_TEST(no_unit_is_wasted)
+TEST(no_unit_is_wasted)
 {
     uint64_t block;
     lfuse__range *r = take(256), *rest;
@@ -140,10 +139,9 @@ START_TEST(no_unit_is_wasted)
     lfuse__range_release(r);
     lfuse__range_release(rest);
 }
-END_TEST
 
 /* A block made for one large request goes when it is empty and another is needed; the others stay. */
-START_TEST(large_blocks_are_given_back)
+TEST(large_blocks_are_given_back)
 {
     lfuse__range *r = take(1000);
     const uint64_t standard = held();
@@ -155,9 +153,8 @@ START_TEST(large_blocks_are_given_back)
     ck_assert_uint_eq(held(), standard + 400 * MIB);
     lfuse__range_release(r);
 }
-END_TEST
 
-START_TEST(large_requests_and_growth)
+TEST(large_requests_and_growth)
 {
     lfuse__range *large = take(300 * MIB), *more[3];
     int i;
@@ -172,9 +169,8 @@ START_TEST(large_requests_and_growth)
     ck_assert_uint_le(allocations(), 3);
     lfuse__range_release(large);
 }
-END_TEST
 
-START_TEST(nothing_and_too_much)
+TEST(nothing_and_too_much)
 {
     lfuse__range *none = take(0), *refused = NULL;
 
@@ -188,9 +184,8 @@ START_TEST(nothing_and_too_much)
     ck_assert_ptr_nonnull(strstr(lfuse_last_error(), "18446744073709550615"));
     ck_assert_ptr_null(refused);
 }
-END_TEST
 
-START_TEST(full_device)
+TEST(full_device)
 {
     lfuse__range *most, *refused = NULL;
 
@@ -205,11 +200,10 @@ START_TEST(full_device)
     ck_assert_uint_eq(held(), 95 * MIB);
     lfuse__range_release(most);
 }
-END_TEST
 
 /* ---- deferred release ---- */
 
-START_TEST(idle_memory_is_reused)
+TEST(idle_memory_is_reused)
 {
     lfuse__range *r = take(1000);
     uint64_t address = r->address;
@@ -220,9 +214,8 @@ START_TEST(idle_memory_is_reused)
     lfuse__range_release(r);
     ck_assert_uint_eq(lfuse__stub_calls(LFUSE__STUB_event_record), 0);
 }
-END_TEST
 
-START_TEST(busy_memory_waits)
+TEST(busy_memory_waits)
 {
     lfuse__range *r = take(1000), *other;
     uint64_t address = r->address;
@@ -238,9 +231,8 @@ START_TEST(busy_memory_waits)
     lfuse__range_release(other);
     lfuse__range_release(r);
 }
-END_TEST
 
-START_TEST(synchronising_is_enough)
+TEST(synchronising_is_enough)
 {
     lfuse__range *r = take(1000);
     uint64_t address = r->address;
@@ -253,10 +245,9 @@ START_TEST(synchronising_is_enough)
     ck_assert_uint_eq(lfuse__stub_calls(LFUSE__STUB_event_record), 0);
     lfuse__range_release(r);
 }
-END_TEST
 
 /* A thousand releases behind the same work cost one event. */
-START_TEST(one_fence_for_many)
+TEST(one_fence_for_many)
 {
     lfuse__range *r[1000];
     int i;
@@ -266,7 +257,6 @@ START_TEST(one_fence_for_many)
     for (i = 0; i < 1000; i++) lfuse__range_release(r[i]);
     ck_assert_uint_eq(lfuse__stub_calls(LFUSE__STUB_event_record), 1);
 }
-END_TEST
 
 /* Takes a range that must lie outside [address, address + bytes), and gives it back. */
 static void take_elsewhere(uint64_t bytes, uint64_t address, uint64_t busy)
@@ -279,7 +269,7 @@ static void take_elsewhere(uint64_t bytes, uint64_t address, uint64_t busy)
 }
 
 /* What is released behind a fence needs a later one, and no byte of it is handed out before. */
-START_TEST(fence_covers_what_was_before)
+TEST(fence_covers_what_was_before)
 {
     lfuse__range *first = take(1000), *second = take(2000), *wall = take(100), *probe;
     const uint64_t address = second->address;
@@ -297,10 +287,9 @@ START_TEST(fence_covers_what_was_before)
     for (bytes = 1; bytes <= 4096; bytes *= 2) take_elsewhere(bytes, address, 2000);
     lfuse__range_release(wall);
 }
-END_TEST
 
 /* A fence that is done covers what was released before it was recorded, not what was released until it was asked. */
-START_TEST(fence_of_an_earlier_release)
+TEST(fence_of_an_earlier_release)
 {
     lfuse__range *first = take(512), *second = take(512), *wall = take(512), *again;
     const uint64_t addresses[] = { first->address, second->address };
@@ -318,9 +307,8 @@ START_TEST(fence_of_an_earlier_release)
     lfuse__range_release(again);
     lfuse__range_release(wall);
 }
-END_TEST
 
-START_TEST(destroyed_stream_still_counts)
+TEST(destroyed_stream_still_counts)
 {
     lfuse__range *r = take(1000), *other;
     uint64_t address = r->address;
@@ -337,10 +325,9 @@ START_TEST(destroyed_stream_still_counts)
     lfuse__range_release(other);
     lfuse__range_release(r);
 }
-END_TEST
 
 /* Without a last fence nothing tells when the work of a destroyed stream has ended: it is waited for. */
-START_TEST(destroyed_stream_without_a_fence)
+TEST(destroyed_stream_without_a_fence)
 {
     lfuse__range *r = take(1000);
     uint64_t syncs;
@@ -354,10 +341,9 @@ START_TEST(destroyed_stream_without_a_fence)
     stream = NULL;
     lfuse__range_release(r);
 }
-END_TEST
 
 /* Asking for a stream that is not ready, or waiting in vain, does not finish its work. */
-START_TEST(unfinished_stays_unfinished)
+TEST(unfinished_stays_unfinished)
 {
     lfuse__range *r = take(1000);
     const uint64_t address = r->address;
@@ -371,9 +357,8 @@ START_TEST(unfinished_stays_unfinished)
     lfuse__range_release(r);
     take_elsewhere(1000, address, 1000);
 }
-END_TEST
 
-START_TEST(capturing_stream_is_left_alone)
+TEST(capturing_stream_is_left_alone)
 {
     lfuse__stub_native native = { false, true, NULL };
     lfuse_stream *captured;
@@ -399,9 +384,8 @@ START_TEST(capturing_stream_is_left_alone)
     lfuse__range_release(r);
     lfuse_stream_destroy(captured);
 }
-END_TEST
 
-START_TEST(foreign_memory_waits_too)
+TEST(foreign_memory_waits_too)
 {
     static unsigned char mine[4096];
     lfuse__stub_live before, after;
@@ -419,9 +403,8 @@ START_TEST(foreign_memory_waits_too)
     lfuse__stub_live_get(&after);
     ck_assert_int_eq(after.memories, before.memories);
 }
-END_TEST
 
-START_TEST(unknown_foreign_size)
+TEST(unknown_foreign_size)
 {
     static unsigned char mine[64];
     lfuse__range *r;
@@ -433,10 +416,9 @@ START_TEST(unknown_foreign_size)
     ck_assert_int_eq(lfuse__range_wrap(dev, LFUSE_MEMORY_NATIVE, 0, 0, &r), LFUSE_ERR_INVALID);
     ck_assert_int_eq(lfuse__range_wrap(dev, (lfuse_memory_kind)9, 8, 0, &r), LFUSE_ERR_INVALID);
 }
-END_TEST
 
 /* Memory that only waits for its work is waited for, before an allocation fails. */
-START_TEST(full_device_of_busy_memory)
+TEST(full_device_of_busy_memory)
 {
     lfuse__range *r;
 
@@ -448,10 +430,9 @@ START_TEST(full_device_of_busy_memory)
     r = take(95 * MIB);
     lfuse__range_release(r);
 }
-END_TEST
 
 /* Work of a lost device never finishes; closing does not wait for it. */
-START_TEST(lost_device_closes)
+TEST(lost_device_closes)
 {
     lfuse__range *r = take(1000);
 
@@ -468,10 +449,9 @@ START_TEST(lost_device_closes)
     stream = NULL;
     dev = NULL;
 }
-END_TEST
 
 /* An error of the driver is asked about: a sticky one marks the device lost. */
-START_TEST(sticky_error)
+TEST(sticky_error)
 {
     lfuse__stub.lost = true;
     lfuse__stub_fail(LFUSE__STUB_stream_sync, 1, false, LFUSE_ERR_DEVICE);
@@ -479,9 +459,8 @@ START_TEST(sticky_error)
     ck_assert_int_eq(lfuse_stream_synchronize(stream), LFUSE_ERR_DEVICE_LOST);
     ck_assert_ptr_nonnull(strstr(lfuse_last_error(), "stub:0"));
 }
-END_TEST
 
-START_TEST(objects_outlive_the_handle)
+TEST(objects_outlive_the_handle)
 {
     lfuse__range *r = take(1000), *none = NULL;
     lfuse_device_counters c;
@@ -497,9 +476,8 @@ START_TEST(objects_outlive_the_handle)
     stream = NULL;
     dev = NULL;
 }
-END_TEST
 
-START_TEST(scratch_grows)
+TEST(scratch_grows)
 {
     lfuse__range *first;
 
@@ -512,41 +490,5 @@ START_TEST(scratch_grows)
     ck_assert_ptr_ne(lfuse__stream_scratch(stream), first);
     ck_assert_uint_ge(lfuse__stream_scratch(stream)->bytes, 5000);
 }
-END_TEST
 
-static Suite *suite_memory(void)
-{
-    Suite *s = suite_create("memory");
-    TCase *t = tcase_create("memory");
-
-    tcase_add_checked_fixture(t, setup, teardown);
-    tcase_add_test(t, ranges_are_apart_and_aligned);
-    tcase_add_test(t, neighbours_join);
-    tcase_add_test(t, best_fit);
-    tcase_add_test(t, no_unit_is_wasted);
-    tcase_add_test(t, large_blocks_are_given_back);
-    tcase_add_test(t, large_requests_and_growth);
-    tcase_add_test(t, nothing_and_too_much);
-    tcase_add_test(t, full_device);
-    tcase_add_test(t, idle_memory_is_reused);
-    tcase_add_test(t, busy_memory_waits);
-    tcase_add_test(t, synchronising_is_enough);
-    tcase_add_test(t, one_fence_for_many);
-    tcase_add_test(t, fence_covers_what_was_before);
-    tcase_add_test(t, fence_of_an_earlier_release);
-    tcase_add_test(t, destroyed_stream_still_counts);
-    tcase_add_test(t, destroyed_stream_without_a_fence);
-    tcase_add_test(t, unfinished_stays_unfinished);
-    tcase_add_test(t, capturing_stream_is_left_alone);
-    tcase_add_test(t, foreign_memory_waits_too);
-    tcase_add_test(t, unknown_foreign_size);
-    tcase_add_test(t, full_device_of_busy_memory);
-    tcase_add_test(t, lost_device_closes);
-    tcase_add_test(t, sticky_error);
-    tcase_add_test(t, objects_outlive_the_handle);
-    tcase_add_test(t, scratch_grows);
-    suite_add_tcase(s, t);
-    return s;
-}
-
-TEST_MAIN(CK_NOFORK, suite_memory)
+TEST_SUITE("memory", CK_NOFORK)

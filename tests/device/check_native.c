@@ -143,7 +143,9 @@ static float result(lfuse__native *g, lfuse__range *of, int i)
     return got[i];
 }
 
-START_TEST(test_patched)
+TEST_CASE("graphs")
+
+TEST(test_patched)
 {
     lfuse__native *g = NULL;
     work w = usual;
@@ -164,11 +166,10 @@ START_TEST(test_patched)
     lfuse__native_destroy(g);
     end();
 }
-END_TEST
 
 /* What is no fit changes nothing; captured anew it is an update where the commands are the same. */
 /* A handle that was freed may come again with another address: launches of it are patched. */
-START_TEST(test_handle_with_another_address)
+TEST(test_handle_with_another_address)
 {
     lfuse__native *g = NULL;
 
@@ -189,9 +190,8 @@ START_TEST(test_handle_with_another_address)
     lfuse__native_destroy(g);
     end();
 }
-END_TEST
 
-START_TEST(test_no_fit)
+TEST_LOOP(test_no_fit, 0, 7)
 {
     static const struct {
         work w;
@@ -224,9 +224,8 @@ START_TEST(test_no_fit)
     lfuse__native_destroy(g);
     end();
 }
-END_TEST
 
-START_TEST(test_order)
+TEST(test_order)
 {
     lfuse__native *g = NULL, *none = NULL;
     bool fits = true;
@@ -248,9 +247,8 @@ START_TEST(test_order)
     lfuse__native_destroy(g);
     end();
 }
-END_TEST
 
-START_TEST(test_patches_that_fail)
+TEST(test_patches_that_fail)
 {
     lfuse__native *g = NULL;
     bool fits = true;
@@ -274,7 +272,6 @@ START_TEST(test_patches_that_fail)
     lfuse__native_destroy(g);
     end();
 }
-END_TEST
 
 static lfuse_status scenario(lfuse_device *device)
 {
@@ -299,25 +296,9 @@ static lfuse_status scenario(lfuse_device *device)
     return status;
 }
 
-START_TEST(test_any_call_fails)
+TEST(test_any_call_fails)
 {
     test_faults(scenario, LFUSE_ERR_DEVICE, NULL);
 }
-END_TEST
 
-static Suite *suite_native(void)
-{
-    Suite *suite = suite_create("native");
-    TCase *c = tcase_create("graphs");
-    tcase_set_timeout(c, 0);
-    tcase_add_test(c, test_patched);
-    tcase_add_test(c, test_handle_with_another_address);
-    tcase_add_loop_test(c, test_no_fit, 0, 7);
-    tcase_add_test(c, test_order);
-    tcase_add_test(c, test_patches_that_fail);
-    tcase_add_test(c, test_any_call_fails);
-    suite_add_tcase(suite, c);
-    return suite;
-}
-
-TEST_MAIN(CK_NOFORK, suite_native)
+TEST_SUITE("native", CK_NOFORK)

@@ -118,6 +118,26 @@ static void teardown(void)
     lfuse__registry_extra(NULL);
 }
 
+static void private_folders(void)
+{
+    char cache[96];
+
+    strcpy(folder, "/tmp/lfuse-program-XXXXXX");
+    if (!mkdtemp(folder)) abort();
+    snprintf(cache, sizeof cache, "%s/cache", folder);
+    setenv("LFUSE_CACHE_DIR", cache, 1);
+    setenv("LFUSE_DUMP", folder, 1);
+    unsetenv("LFUSE_CACHE");
+}
+
+static void remove_folders(void)
+{
+    char command[256];
+
+    snprintf(command, sizeof command, "rm -rf '%s'", folder);
+    if (system(command)) fprintf(stderr, "%s is left behind\n", folder);
+}
+
 static lfuse__program *get(const char *body)
 {
     lfuse__program *program = NULL;
@@ -142,7 +162,9 @@ static void reopen(void)
 
 /* ---- in memory ---- */
 
-START_TEST(equal_sources_share)
+TEST_CASE("program", .setup = setup, .teardown = teardown, .before = private_folders, .after = remove_folders)
+
+TEST(equal_sources_share)
 {
     lfuse__program *a = get("one"), *b = get("one"), *c = get("two");
 
@@ -157,9 +179,8 @@ START_TEST(equal_sources_share)
     ck_assert_uint_eq(compiles(), 2);
     lfuse__program_release(a);
 }
-END_TEST
 
-START_TEST(bounded_by_last_use)
+TEST(bounded_by_last_use)
 {
     lfuse__program *used = get("used");
     char body[32];
@@ -181,9 +202,8 @@ START_TEST(bounded_by_last_use)
     ck_assert_int_eq(atomic_load(&builds) + atomic_load(&loads), i + 1);
     lfuse__program_release(used);
 }
-END_TEST
 
-START_TEST(programs_outlive_the_handle)
+TEST(programs_outlive_the_handle)
 {
     lfuse__program *program = get("one"), *none = NULL;
 
@@ -194,7 +214,6 @@ START_TEST(programs_outlive_the_handle)
     ck_assert_int_eq(atomic_load(&alive), 0);
     dev = NULL;
 }
-END_TEST
 
 static void *get_shared(void *body)
 {
@@ -225,25 +244,23 @@ static int eight_threads(const char *const *bodies)
 static const char *const same[8] = { "x", "x", "x", "x", "x", "x", "x", "x" };
 static const char *const different[8] = { "a", "b", "c", "d", "e", "f", "g", "h" };
 
-START_TEST(one_flight)
+TEST(one_flight)
 {
     build_milliseconds = 50;
     ck_assert_int_eq(eight_threads(same), 0);
     ck_assert_int_eq(atomic_load(&builds), 1);
 }
-END_TEST
 
-START_TEST(different_ones_at_once)
+TEST(different_ones_at_once)
 {
     build_milliseconds = 300;
     ck_assert_int_eq(eight_threads(different), 0);
     ck_assert_int_eq(atomic_load(&builds), 8);
     ck_assert_int_gt(atomic_load(&most_inside), 1);
 }
-END_TEST
 
 /* Those that waited get the error too; the next call tries again. */
-START_TEST(failure_is_shared_and_forgotten)
+TEST(failure_is_shared_and_forgotten)
 {
     build_milliseconds = 50;
     build_status = LFUSE_ERR_COMPILE;
@@ -252,9 +269,8 @@ START_TEST(failure_is_shared_and_forgotten)
     build_status = LFUSE_OK;
     lfuse__program_release(get("x"));
 }
-END_TEST
 
-START_TEST(compile_error_tells_why)
+TEST(compile_error_tells_why)
 {
     lfuse__program *none = NULL;
 
@@ -268,11 +284,10 @@ START_TEST(compile_error_tells_why)
     lfuse__program_release(get("bad"));
     ck_assert_uint_eq(compiles(), 1);
 }
-END_TEST
 
 /* ---- on disk ---- */
 
-START_TEST(second_handle_loads)
+TEST(second_handle_loads)
 {
     lfuse__program_release(get("one"));
     reopen();
@@ -280,10 +295,9 @@ START_TEST(second_handle_loads)
     ck_assert_uint_eq(compiles(), 0);
     ck_assert_int_eq(atomic_load(&loads), 1);
 }
-END_TEST
 
 /* Its answer would cost as much as the build did. */
-START_TEST(compiler_at_launch_is_asked_for_no_binary)
+TEST(compiler_at_launch_is_asked_for_no_binary)
 {
     lfuse__program_release(get("one"));
     ck_assert_int_eq(atomic_load(&binaries), 1);
@@ -293,9 +307,8 @@ START_TEST(compiler_at_launch_is_asked_for_no_binary)
     ck_assert_uint_eq(compiles(), 1);
     ck_assert_int_eq(atomic_load(&binaries), 1);
 }
-END_TEST
 
-START_TEST(other_driver_misses)
+TEST(other_driver_misses)
 {
     lfuse__program_release(get("one"));
     strcat(key_part, " newer");
@@ -303,10 +316,9 @@ START_TEST(other_driver_misses)
     lfuse__program_release(get("one"));
     ck_assert_uint_eq(compiles(), 1);
 }
-END_TEST
 
 /* The key of an entry tells all that the binary depends on, whoever asks. */
-START_TEST(key_tells_who_made_it)
+TEST(key_tells_who_made_it)
 {
     lfuse__strbuf whole = LFUSE__STRBUF_INIT, value = LFUSE__STRBUF_INIT;
 
@@ -319,9 +331,8 @@ START_TEST(key_tells_who_made_it)
     lfuse__strbuf_free(&value);
     lfuse__strbuf_free(&whole);
 }
-END_TEST
 
-START_TEST(refused_binary_is_compiled)
+TEST(refused_binary_is_compiled)
 {
     lfuse__program_release(get("one"));
     refuse_binaries = true;
@@ -331,9 +342,8 @@ START_TEST(refused_binary_is_compiled)
     ck_assert_uint_eq(compiles(), 1);
     ck_assert_str_eq(lfuse_last_error(), "from before");
 }
-END_TEST
 
-START_TEST(sources_are_dumped)
+TEST(sources_are_dumped)
 {
     char path[512], text[64] = "";
     DIR *open_dir = opendir(folder);
@@ -356,7 +366,6 @@ START_TEST(sources_are_dumped)
     closedir(open_dir);
     ck_assert(found);
 }
-END_TEST
 
 /* ---- what others put in the place of a dump ---- */
 
@@ -391,7 +400,7 @@ static const char *block(int kind, const char *path)
 }
 
 /* Nobody reads the pipe: opening it as a file would wait for ever. The program is made all the same. */
-START_TEST(a_dump_that_is_no_file)
+TEST_LOOP(a_dump_that_is_no_file, 0, 4)
 {
     char path[512], source[32];
     struct stat before, after;
@@ -410,10 +419,9 @@ START_TEST(a_dump_that_is_no_file)
     ck_assert(before.st_ino == after.st_ino && before.st_mode == after.st_mode);
     if (unlink(path)) rmdir(path);
 }
-END_TEST
 
 /* A longer text of that name is replaced as a whole. */
-START_TEST(a_dump_that_is_there)
+TEST(a_dump_that_is_there)
 {
     char path[512], text[64] = "";
     FILE *file;
@@ -431,54 +439,6 @@ START_TEST(a_dump_that_is_there)
     fclose(file);
     ck_assert_str_eq(text, "/* prelude */\nreplaced");
 }
-END_TEST
-
-static void remove_folders(void)
-{
-    char command[256];
-
-    snprintf(command, sizeof command, "rm -rf '%s'", folder);
-    if (system(command)) fprintf(stderr, "%s is left behind\n", folder);
-}
 
 /* The environment is read at the first call, which is still to come. */
-static void private_folders(void)
-{
-    char cache[96];
-
-    strcpy(folder, "/tmp/lfuse-program-XXXXXX");
-    if (!mkdtemp(folder)) abort();
-    snprintf(cache, sizeof cache, "%s/cache", folder);
-    setenv("LFUSE_CACHE_DIR", cache, 1);
-    setenv("LFUSE_DUMP", folder, 1);
-    unsetenv("LFUSE_CACHE");
-}
-
-static Suite *suite_program(void)
-{
-    Suite *s = suite_create("program");
-    TCase *t = tcase_create("program");
-
-    private_folders();
-    tcase_add_unchecked_fixture(t, NULL, remove_folders);
-    tcase_add_checked_fixture(t, setup, teardown);
-    tcase_add_test(t, equal_sources_share);
-    tcase_add_test(t, bounded_by_last_use);
-    tcase_add_test(t, programs_outlive_the_handle);
-    tcase_add_test(t, one_flight);
-    tcase_add_test(t, different_ones_at_once);
-    tcase_add_test(t, failure_is_shared_and_forgotten);
-    tcase_add_test(t, compile_error_tells_why);
-    tcase_add_test(t, second_handle_loads);
-    tcase_add_test(t, compiler_at_launch_is_asked_for_no_binary);
-    tcase_add_test(t, other_driver_misses);
-    tcase_add_test(t, key_tells_who_made_it);
-    tcase_add_test(t, refused_binary_is_compiled);
-    tcase_add_test(t, sources_are_dumped);
-    tcase_add_loop_test(t, a_dump_that_is_no_file, 0, 4);
-    tcase_add_test(t, a_dump_that_is_there);
-    suite_add_tcase(s, t);
-    return s;
-}
-
-TEST_MAIN(CK_NOFORK, suite_program)
+TEST_SUITE("program", CK_NOFORK)

@@ -102,7 +102,9 @@ static void check_order(void)
     SAYS("device index 5 is not in 0 ... 4");
 }
 
-START_TEST(test_order)
+TEST_CASE("devices", .setup = setup)
+
+TEST(test_order)
 {
     lfuse_device *device;
     make(mixed, MIXED);
@@ -114,9 +116,8 @@ START_TEST(test_order)
     ck_assert_int_eq(opened, 1);
     lfuse_device_close(device);
 }
-END_TEST
 
-START_TEST(test_unfit_by_name)
+TEST(test_unfit_by_name)
 {
     lfuse_device *device = NULL;
     make(mixed, MIXED);
@@ -130,9 +131,8 @@ START_TEST(test_unfit_by_name)
     SAYS("no device \"made:7\"");
     SAYS("made:0: it is out of order");
 }
-END_TEST
 
-START_TEST(test_all_unfit)
+TEST(test_all_unfit)
 {
     static const row all[] = {{LFUSE_DEVICE_GPU, 1, "it is out of order"}, {LFUSE_DEVICE_CPU, 1, "it has no compiler"}};
     lfuse_device_info info;
@@ -146,7 +146,6 @@ START_TEST(test_all_unfit)
     ck_refused(lfuse_device_open(NULL, &device), LFUSE_ERR_NO_DEVICE);
     SAYS("made:0: it is out of order (the package made-driver)");
 }
-END_TEST
 
 /* Every backend of this build says what would give a device. */
 static void check_hints(void)
@@ -164,7 +163,7 @@ static void check_hints(void)
 #endif
 }
 
-START_TEST(test_no_device)
+TEST(test_no_device)
 {
     lfuse_device_info info;
     lfuse_device *device = NULL;
@@ -181,10 +180,9 @@ START_TEST(test_no_device)
     ck_refused(lfuse_device_open("cloud:0", &device), LFUSE_ERR_NO_DEVICE);
     SAYS("no device \"cloud:0\"; there are: none; this build has no backend of that name");
 }
-END_TEST
 
 /* For want of memory nobody is told of fewer devices; what is told is not kept. */
-START_TEST(test_shortage)
+TEST_LOOP(test_shortage, 0, 2)
 {
     static const lfuse_status shortages[] = {LFUSE_ERR_MEMORY, LFUSE_ERR_DEVICE_MEMORY};
     lfuse_device_info info;
@@ -202,7 +200,6 @@ START_TEST(test_shortage)
     describing = LFUSE_OK;
     check_order();
 }
-END_TEST
 
 static char warned[256];
 
@@ -213,7 +210,7 @@ static void hear(void *context, lfuse_log_level level, const char *message)
 }
 
 /* A backend does not do that (lfuse__facts_unknown); if it does, it is heard of. */
-START_TEST(test_left_out)
+TEST(test_left_out)
 {
     int count = -1;
     make(mixed, 3);
@@ -223,21 +220,5 @@ START_TEST(test_left_out)
     ck_assert_int_eq(count, 1);
     ck_assert_msg(strstr(warned, "made device 2 is left out: row 2 is not told"), "%s", warned);
 }
-END_TEST
 
-static Suite *suite_registry(void)
-{
-    Suite *s = suite_create("registry");
-    TCase *c = tcase_create("devices");
-    tcase_add_checked_fixture(c, setup, NULL);
-    tcase_add_test(c, test_order);
-    tcase_add_test(c, test_unfit_by_name);
-    tcase_add_test(c, test_all_unfit);
-    tcase_add_test(c, test_no_device);
-    tcase_add_loop_test(c, test_shortage, 0, 2);
-    tcase_add_test(c, test_left_out);
-    suite_add_tcase(s, c);
-    return s;
-}
-
-TEST_MAIN(CK_FORK_GETENV, suite_registry)
+TEST_SUITE("registry", CK_FORK_GETENV)

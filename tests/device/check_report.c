@@ -76,7 +76,9 @@ static void expect(lfuse_status status, const char *message)
     ck_assert_str_eq(lfuse_last_error(), message);
 }
 
-START_TEST(first_one_wins)
+TEST_CASE("stub")
+
+TEST(first_one_wins)
 {
     begin();
     ck_ok(look(stream, 0, 0, 10, 3));
@@ -95,9 +97,8 @@ START_TEST(first_one_wins)
     expect(lfuse_stream_synchronize(stream), "first 8: element 1 looks up index 10 of 10");
     end();
 }
-END_TEST
 
-START_TEST(nothing_is_read_without_look_ups)
+TEST(nothing_is_read_without_look_ups)
 {
     begin();
     const uint64_t reads = lfuse__stub_calls(LFUSE__STUB_read);
@@ -110,9 +111,8 @@ START_TEST(nothing_is_read_without_look_ups)
     ck_assert_uint_eq(lfuse__stub_calls(LFUSE__STUB_read), reads + 1);
     end();
 }
-END_TEST
 
-START_TEST(asking_does_not_wait)
+TEST(asking_does_not_wait)
 {
     lfuse_stream *lazy;
     lfuse_status status;
@@ -134,10 +134,9 @@ START_TEST(asking_does_not_wait)
     lfuse_stream_destroy(lazy);
     end();
 }
-END_TEST
 
 /* A stream that goes takes what it watches with it; another stream asks for itself. */
-START_TEST(streams_apart)
+TEST(streams_apart)
 {
     lfuse_stream *other;
     begin();
@@ -151,10 +150,9 @@ START_TEST(streams_apart)
     ck_ok(lfuse_stream_synchronize(stream));
     end();
 }
-END_TEST
 
 /* What the caller captures runs whenever he likes: the stream asks from then on. */
-START_TEST(captured)
+TEST(captured)
 {
     lfuse__stub_native native = {.capturing = true};
     lfuse_stream *wrapped;
@@ -172,9 +170,8 @@ START_TEST(captured)
     lfuse__stub_native_clear(&native);
     end();
 }
-END_TEST
 
-START_TEST(failing_reads)
+TEST(failing_reads)
 {
     begin();
     ck_ok(look(stream, 0, 10, 1, 1));
@@ -186,20 +183,5 @@ START_TEST(failing_reads)
     ck_ok(lfuse_stream_synchronize(stream));
     end();
 }
-END_TEST
 
-static Suite *suite_report(void)
-{
-    Suite *suite = suite_create("reports");
-    TCase *tcase = tcase_create("stub");
-    tcase_add_test(tcase, first_one_wins);
-    tcase_add_test(tcase, nothing_is_read_without_look_ups);
-    tcase_add_test(tcase, asking_does_not_wait);
-    tcase_add_test(tcase, streams_apart);
-    tcase_add_test(tcase, captured);
-    tcase_add_test(tcase, failing_reads);
-    suite_add_tcase(suite, tcase);
-    return suite;
-}
-
-TEST_MAIN(CK_NOFORK, suite_report)
+TEST_SUITE("reports", CK_NOFORK)

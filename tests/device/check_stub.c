@@ -80,7 +80,9 @@ static void lazy(void)
     lfuse__stub.lazy = true;
 }
 
-START_TEST(test_whole)
+TEST_CASE("works")
+
+TEST_LOOP(test_whole, 0, 2)
 {
     lfuse_device *device;
     lfuse__stub_call call;
@@ -95,10 +97,9 @@ START_TEST(test_whole)
     lfuse_device_close(device);
     test_stub_end();
 }
-END_TEST
 
 /* The range is given back while the stream has not yet used it: nobody else may get the memory before. */
-START_TEST(test_memory_waits_for_work)
+TEST(test_memory_waits_for_work)
 {
     static float given[N], got[N];
     lfuse_device *device;
@@ -130,10 +131,9 @@ START_TEST(test_memory_waits_for_work)
     lfuse_device_close(device);
     test_stub_end();
 }
-END_TEST
 
 /* A direct copy between devices holds its source until it is done: the source's own device knows nothing of it. */
-START_TEST(test_copy_holds_its_source)
+TEST(test_copy_holds_its_source)
 {
     lfuse_device *device, *other;
     lfuse_stream *s;
@@ -157,9 +157,8 @@ START_TEST(test_copy_holds_its_source)
     lfuse_device_close(device);
     test_stub_end();
 }
-END_TEST
 
-START_TEST(test_compile_error)
+TEST(test_compile_error)
 {
     lfuse_device *device;
     lfuse__program *program;
@@ -172,7 +171,6 @@ START_TEST(test_compile_error)
     lfuse_device_close(device);
     test_stub_end();
 }
-END_TEST
 
 /* ---- products ---- */
 
@@ -204,7 +202,7 @@ static void set_element(void *base, lfuse_type type, int i, double x)
 }
 
 /* Small integers, so that every order of the sums gives the same. */
-START_TEST(test_product)
+TEST_LOOP(test_product, 0, sizeof product_cases / sizeof product_cases[0])
 {
     enum { M = 5, K = 7, COLUMNS = 4, LD = 9 };
     const product_case *p = &product_cases[_i];
@@ -260,9 +258,8 @@ START_TEST(test_product)
     lfuse_device_close(device);
     test_stub_end();
 }
-END_TEST
 
-START_TEST(test_product_declined)
+TEST(test_product_declined)
 {
     lfuse__gemm_candidate candidate;
     lfuse__gemm_desc desc = {.type = LFUSE_F16, .m = 2, .n = 2, .k = 2, .lda = 2, .ldb = 2, .ldc = 2};
@@ -281,11 +278,12 @@ START_TEST(test_product_declined)
     lfuse_device_close(device);
     test_stub_end();
 }
-END_TEST
 
 /* ---- native graphs, and the caller's capture ---- */
 
-START_TEST(test_native_graph)
+TEST_CASE("graphs")
+
+TEST(test_native_graph)
 {
     static float got[4];
     lfuse__stub_counters counters;
@@ -318,9 +316,8 @@ START_TEST(test_native_graph)
     lfuse_device_close(device);
     test_stub_end();
 }
-END_TEST
 
-START_TEST(test_caller_captures)
+TEST(test_caller_captures)
 {
     static float given[2] = {3, 4}, got[2] = {0};
     lfuse__stub_native native = {.capturing = true};
@@ -355,22 +352,21 @@ START_TEST(test_caller_captures)
     lfuse_device_close(device);
     test_stub_end();
 }
-END_TEST
 
 /* ---- faults ---- */
 
-START_TEST(test_faults_of_whole)
+TEST_CASE("faults")
+
+TEST_LOOP(test_faults_of_whole, 0, 4)
 {
     const lfuse_status statuses[] = {LFUSE_ERR_DEVICE_MEMORY, LFUSE_ERR_DEVICE};
     test_faults(whole, statuses[_i % 2], _i / 2 ? lazy : NULL);
 }
-END_TEST
 
-START_TEST(test_faults_from_opening)
+TEST_LOOP(test_faults_from_opening, 0, 2)
 {
     test_faults_from_open(whole, LFUSE_ERR_DEVICE_MEMORY, _i ? lazy : NULL);
 }
-END_TEST
 
 /* A program that was never seen before, so that it is compiled and not found on disk. */
 static lfuse_status compiling(lfuse_device *device)
@@ -387,14 +383,13 @@ static lfuse_status compiling(lfuse_device *device)
     return status;
 }
 
-START_TEST(test_faults_of_compiling)
+TEST(test_faults_of_compiling)
 {
     test_faults(compiling, LFUSE_ERR_COMPILE, NULL);
 }
-END_TEST
 
 /* From the call that says so on, all calls say so, without asking the backend, and everything can be given back. */
-START_TEST(test_device_lost)
+TEST_LOOP(test_device_lost, 0, 2)
 {
     lfuse_device *device;
     lfuse__stub_counters before, after;
@@ -418,7 +413,6 @@ START_TEST(test_device_lost)
         if (!fired) break;
     }
 }
-END_TEST
 
 /* A child of fork may destroy, which does nothing, and is refused everything else. */
 static int use_in_child(lfuse_device *device, lfuse_stream *s, lfuse__range *x)
@@ -436,7 +430,7 @@ static int use_in_child(lfuse_device *device, lfuse_stream *s, lfuse__range *x)
     return 0;
 }
 
-START_TEST(test_fork)
+TEST(test_fork)
 {
     lfuse_device *device;
     lfuse_stream *s;
@@ -458,30 +452,5 @@ START_TEST(test_fork)
     lfuse_device_close(device);
     test_stub_end();
 }
-END_TEST
 
-static Suite *suite_stub(void)
-{
-    Suite *s = suite_create("stub");
-    TCase *works = tcase_create("works"), *graphs = tcase_create("graphs"), *faults = tcase_create("faults");
-    tcase_add_loop_test(works, test_whole, 0, 2);
-    tcase_add_test(works, test_memory_waits_for_work);
-    tcase_add_test(works, test_copy_holds_its_source);
-    tcase_add_test(works, test_compile_error);
-    tcase_add_loop_test(works, test_product, 0, sizeof product_cases / sizeof product_cases[0]);
-    tcase_add_test(works, test_product_declined);
-    suite_add_tcase(s, works);
-    tcase_add_test(graphs, test_native_graph);
-    tcase_add_test(graphs, test_caller_captures);
-    suite_add_tcase(s, graphs);
-    tcase_set_timeout(faults, 120);
-    tcase_add_loop_test(faults, test_faults_of_whole, 0, 4);
-    tcase_add_loop_test(faults, test_faults_from_opening, 0, 2);
-    tcase_add_test(faults, test_faults_of_compiling);
-    tcase_add_loop_test(faults, test_device_lost, 0, 2);
-    tcase_add_test(faults, test_fork);
-    suite_add_tcase(s, faults);
-    return s;
-}
-
-TEST_MAIN(CK_NOFORK, suite_stub)
+TEST_SUITE("stub", CK_NOFORK)

@@ -164,7 +164,9 @@ static const char *empty_folder(char *path, size_t size)
     return path;
 }
 
-START_TEST(on_the_stub)
+TEST_CASE("libc", .setup = setup, .teardown = teardown, .limit = TEST_NO_LIMIT)
+
+TEST(on_the_stub)
 {
     outcome well;
 
@@ -172,9 +174,8 @@ START_TEST(on_the_stub)
     ck_assert(go_well("stub:0", NULL, &well));
     loop("stub:0", NULL, ALL, 100, &well);
 }
-END_TEST
 
-START_TEST(on_the_stub_with_an_empty_cache)
+TEST(on_the_stub_with_an_empty_cache)
 {
     char path[96];
     const char *folder;
@@ -185,10 +186,9 @@ START_TEST(on_the_stub_with_an_empty_cache)
     ck_assert(go_well("stub:0", folder, &well));
     loop("stub:0", folder, 0, 6, &well);
 }
-END_TEST
 
 /* Sources are dumped, and choices measured and kept in a file. */
-START_TEST(with_all_files_that_are_written)
+TEST(with_all_files_that_are_written)
 {
     char path[96], dump[96];
     const char *folder;
@@ -205,10 +205,9 @@ START_TEST(with_all_files_that_are_written)
     ck_assert(go_well("stub:0", folder, &well));
     loop("stub:0", folder, 0, 6, &well);
 }
-END_TEST
 
 #ifdef HAVE_CUDA
-START_TEST(on_the_fake_driver)
+TEST(on_the_fake_driver)
 {
     outcome well;
 
@@ -218,11 +217,10 @@ START_TEST(on_the_fake_driver)
     if (!go_well("cuda:0", NULL, &well)) TEST_SKIP("%s", well.words);
     loop("cuda:0", NULL, 64, 80, &well);
 }
-END_TEST
 #endif
 
 #ifdef HAVE_OPENCL
-START_TEST(on_opencl)
+TEST(on_opencl)
 {
     outcome well;
 
@@ -232,27 +230,6 @@ START_TEST(on_opencl)
     if (!go_well("opencl:0:0", NULL, &well)) TEST_SKIP("%s", well.words);
     loop("opencl:0:0", NULL, OPENING, 6, &well);
 }
-END_TEST
 #endif
 
-static Suite *suite_faults(void)
-{
-    Suite *s = suite_create("faults");
-    TCase *t = tcase_create("libc");
-
-    tcase_add_checked_fixture(t, setup, teardown);
-    tcase_set_timeout(t, 0);
-    tcase_add_test(t, on_the_stub);
-    tcase_add_test(t, on_the_stub_with_an_empty_cache);
-    tcase_add_test(t, with_all_files_that_are_written);
-#ifdef HAVE_CUDA
-    tcase_add_test(t, on_the_fake_driver);
-#endif
-#ifdef HAVE_OPENCL
-    tcase_add_test(t, on_opencl);
-#endif
-    suite_add_tcase(s, t);
-    return s;
-}
-
-TEST_MAIN(CK_FORK_GETENV, suite_faults)
+TEST_SUITE("faults", CK_FORK_GETENV)

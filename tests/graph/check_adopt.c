@@ -124,7 +124,9 @@ static void check_comparisons(lfuse_type type, double number, int form)
     lfuse_graph_destroy(g);
 }
 
-START_TEST(comparisons_are_exact)
+TEST_CASE("adopt")
+
+TEST(comparisons_are_exact)
 {
     double numbers[NUMBERS];
 
@@ -134,7 +136,6 @@ START_TEST(comparisons_are_exact)
             for (int form = 0; form < FORMS; form++) check_comparisons(types[t], numbers[i], form);
     }
 }
-END_TEST
 
 /* ---- what is refused ---- */
 
@@ -212,7 +213,7 @@ static void check_number(lfuse__op op, lfuse_type type, int at, double number)
     }
 }
 
-START_TEST(numbers_that_do_not_fit_are_refused)
+TEST_LOOP(numbers_that_do_not_fit_are_refused, 0, LFUSE__OP_COUNT)
 {
     double numbers[NUMBERS];
 
@@ -223,7 +224,6 @@ START_TEST(numbers_that_do_not_fit_are_refused)
                 if (_i != LFUSE__OP_full_like || at == 1) check_number((lfuse__op)_i, types[t], at, numbers[i]);
     }
 }
-END_TEST
 
 #define REFUSED(g, make, words)                                                                                        \
     do {                                                                                                               \
@@ -240,7 +240,7 @@ END_TEST
         lfuse_graph_destroy(g);                                                                                        \
     } while (0)
 
-START_TEST(refusals_name_operand_and_number)
+TEST(refusals_name_operand_and_number)
 {
     REFUSED(g, lfuse_add(i, lfuse_constant(g, 2.5)), "lfuse_add: b is 2.5, a number that i32 cannot hold");
     REFUSED(g, lfuse_add(lfuse_constant(g, -1), u), "lfuse_add: a is -1, a number that u8 cannot hold");
@@ -254,10 +254,9 @@ START_TEST(refusals_name_operand_and_number)
     REFUSED(g, lfuse_add(u, lfuse_constant_i64(g, INT64_MAX)), "b is of type i64, not all of whose numbers u8");
     REFUSED(g, lfuse_lt(l, zero), "no type holds all numbers of both i64 and f32: cast one");
 }
-END_TEST
 
 /* Truncated and saturated, as any floating number: that is what was asked for. */
-START_TEST(casts_cut_off)
+TEST(casts_cut_off)
 {
     lfuse_graph *g = lfuse_graph_create();
     const lfuse_value x = lfuse_input(g, "x", LFUSE_U8, 0, NULL);
@@ -269,11 +268,10 @@ START_TEST(casts_cut_off)
         ck_assert(g->nodes[i].kind != LFUSE__CAST || g->nodes[i].op != LFUSE__CAST_CHECKED);
     lfuse_graph_destroy(g);
 }
-END_TEST
 
 /* ---- integers of 64 bits ---- */
 
-START_TEST(constants_of_64_bits)
+TEST(constants_of_64_bits)
 {
     static const int64_t all[] = {0, 1, -1, INT64_C(1) << 53, (INT64_C(1) << 53) + 1, -(INT64_C(1) << 53) - 1,
                                   INT64_C(1) << 60, (INT64_C(1) << 60) + 1, INT64_MAX, INT64_MAX - 1, INT64_MIN,
@@ -298,20 +296,5 @@ START_TEST(constants_of_64_bits)
     ck_assert_int_lt(lfuse_constant_i64(NULL, INT64_MAX).id, 0);
     ck_assert_int_lt(lfuse_constant_i64(NULL, 1).id, 0);
 }
-END_TEST
 
-static Suite *suite_adopt(void)
-{
-    Suite *s = suite_create("adopt");
-    TCase *c = tcase_create("adopt");
-
-    tcase_add_test(c, comparisons_are_exact);
-    tcase_add_loop_test(c, numbers_that_do_not_fit_are_refused, 0, LFUSE__OP_COUNT);
-    tcase_add_test(c, refusals_name_operand_and_number);
-    tcase_add_test(c, casts_cut_off);
-    tcase_add_test(c, constants_of_64_bits);
-    suite_add_tcase(s, c);
-    return s;
-}
-
-TEST_MAIN(CK_FORK_GETENV, suite_adopt)
+TEST_SUITE("adopt", CK_FORK_GETENV)

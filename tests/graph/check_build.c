@@ -353,7 +353,7 @@ static const lfuse_size HUGE_SHAPE[] = {INT64_C(1) << 40, INT64_C(1) << 40};
     X(update_twice, (lfuse_update(v.x, lfuse_neg(v.x)), lfuse_update(v.x, v.x)), STATE, "\"x\" has an update already")
 
 #define MISTAKE_TEST(name, action, code, words)                                                                        \
-    START_TEST(mistake_##name)                                                                                         \
+    TEST(mistake_##name)                                                                                               \
     {                                                                                                                  \
         world v;                                                                                                       \
         world_make(&v);                                                                                                \
@@ -362,11 +362,12 @@ static const lfuse_size HUGE_SHAPE[] = {INT64_C(1) << 40, INT64_C(1) << 40};
         ck_assert_msg(strstr(lfuse_last_error(), words), "message: %s", lfuse_last_error());                           \
         ck_assert_ptr_null(strchr(lfuse_last_error(), '\n'));                                                          \
         world_free(&v);                                                                                                \
-    }                                                                                                                  \
-    END_TEST
+    }
+TEST_CASE("mistakes")
+
 MISTAKES(MISTAKE_TEST)
 
-START_TEST(null_graph)
+TEST(null_graph)
 {
     lfuse_value v = lfuse_input(NULL, "x", LFUSE_F32, 0, NULL);
 
@@ -382,9 +383,8 @@ START_TEST(null_graph)
     ck_assert_int_eq(lfuse_graph_check(NULL), LFUSE_ERR_INVALID);
     lfuse_graph_destroy(NULL);
 }
-END_TEST
 
-START_TEST(first_mistake_stays)
+TEST(first_mistake_stays)
 {
     world v;
     lfuse_value poisoned;
@@ -401,9 +401,8 @@ START_TEST(first_mistake_stays)
                      "lfuse_matmul: inner extents differ: a is f32 [batch, 64], b is f32 [batch, 64]");
     world_free(&v);
 }
-END_TEST
 
-START_TEST(foreign_operand_poisons_both)
+TEST(foreign_operand_poisons_both)
 {
     world v;
 
@@ -413,9 +412,8 @@ START_TEST(foreign_operand_poisons_both)
     ck_assert_int_eq(lfuse_graph_check(v.other), LFUSE_ERR_INVALID);
     world_free(&v);
 }
-END_TEST
 
-START_TEST(failed_name_leaves_none)
+TEST(failed_name_leaves_none)
 {
     world v;
     int32_t names;
@@ -426,9 +424,8 @@ START_TEST(failed_name_leaves_none)
     ck_assert_int_eq(v.g->nnames, names);
     world_free(&v);
 }
-END_TEST
 
-START_TEST(number_without_end)
+TEST(number_without_end)
 {
     lfuse_graph *g = lfuse_graph_create();
     lfuse_value v = lfuse_scalar(g, "s");
@@ -438,9 +435,8 @@ START_TEST(number_without_end)
     ck_assert_int_eq(lfuse_graph_check(g), LFUSE_ERR_OVERFLOW);
     lfuse_graph_destroy(g);
 }
-END_TEST
 
-START_TEST(too_many_values)
+TEST(too_many_values)
 {
     lfuse_graph *g = lfuse_graph_create();
     lfuse_value v = lfuse_input(g, "x", LFUSE_F32, 0, NULL);
@@ -452,7 +448,6 @@ START_TEST(too_many_values)
     ck_assert_int_eq(lfuse_graph_check(g), LFUSE_ERR_OVERFLOW);
     lfuse_graph_destroy(g);
 }
-END_TEST
 
 static const lfuse__node *node(lfuse_value v)
 {
@@ -460,7 +455,9 @@ static const lfuse__node *node(lfuse_value v)
     return &v.graph->nodes[v.id];
 }
 
-START_TEST(numbers_adopt_types)
+TEST_CASE("values")
+
+TEST(numbers_adopt_types)
 {
     world v;
     lfuse_value r;
@@ -492,9 +489,8 @@ START_TEST(numbers_adopt_types)
     ck_assert_int_eq(lfuse_graph_check(v.g), LFUSE_OK);
     world_free(&v);
 }
-END_TEST
 
-START_TEST(lists_take_numbers)
+TEST(lists_take_numbers)
 {
     world v;
     lfuse_value sum, r;
@@ -519,11 +515,10 @@ START_TEST(lists_take_numbers)
     ck_assert_int_eq(lfuse_graph_check(v.g), LFUSE_OK);
     world_free(&v);
 }
-END_TEST
 
 /* ---- lines.c ---- */
 
-START_TEST(lines_of_lists)
+TEST(lines_of_lists)
 {
     world v;
     lfuse_value x, rows, columns, matrices, r;
@@ -550,7 +545,6 @@ START_TEST(lines_of_lists)
     ck_assert_int_eq(lfuse_graph_check(v.g), LFUSE_OK);
     world_free(&v);
 }
-END_TEST
 
 static void lines_refuse(lfuse_status status, int which)
 {
@@ -578,7 +572,7 @@ static void lines_refuse(lfuse_status status, int which)
     world_free(&v);
 }
 
-START_TEST(lines_are_refused)
+TEST_LOOP(lines_are_refused, 0, 12)
 {
     static const lfuse_status wanted[] = {LFUSE_ERR_SHAPE, LFUSE_ERR_SHAPE, LFUSE_ERR_RANK, LFUSE_ERR_RANK,
                                           LFUSE_ERR_RANK, LFUSE_ERR_RANK, LFUSE_ERR_RANK, LFUSE_ERR_RANK,
@@ -586,9 +580,8 @@ START_TEST(lines_are_refused)
 
     lines_refuse(wanted[_i], _i);
 }
-END_TEST
 
-START_TEST(reductions_of_lists)
+TEST(reductions_of_lists)
 {
     world v;
     lfuse_value half, r;
@@ -614,29 +607,5 @@ START_TEST(reductions_of_lists)
     ck_assert_int_eq(lfuse_graph_check(v.g), LFUSE_OK);
     world_free(&v);
 }
-END_TEST
 
-static Suite *suite_build(void)
-{
-    Suite *s = suite_create("build");
-    TCase *mistakes = tcase_create("mistakes"), *values = tcase_create("values");
-
-#define MISTAKE_ADD(name, action, code, words) tcase_add_test(mistakes, mistake_##name);
-    MISTAKES(MISTAKE_ADD)
-    tcase_add_test(mistakes, null_graph);
-    tcase_add_test(mistakes, first_mistake_stays);
-    tcase_add_test(mistakes, foreign_operand_poisons_both);
-    tcase_add_test(mistakes, failed_name_leaves_none);
-    tcase_add_test(mistakes, number_without_end);
-    tcase_add_test(mistakes, too_many_values);
-    suite_add_tcase(s, mistakes);
-    tcase_add_test(values, reductions_of_lists);
-    tcase_add_test(values, lines_of_lists);
-    tcase_add_loop_test(values, lines_are_refused, 0, 12);
-    tcase_add_test(values, numbers_adopt_types);
-    tcase_add_test(values, lists_take_numbers);
-    suite_add_tcase(s, values);
-    return s;
-}
-
-TEST_MAIN(CK_FORK_GETENV, suite_build)
+TEST_SUITE("build", CK_FORK_GETENV)

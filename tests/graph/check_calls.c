@@ -31,7 +31,9 @@ static void says(lfuse_status status, const char *message)
     ck_assert_str_eq(lfuse_last_error(), message);
 }
 
-START_TEST(one_of_a_hundred)
+TEST_CASE("calls", .setup = setup, .teardown = teardown)
+
+TEST(one_of_a_hundred)
 {
     lfuse_value x = tensor("x", LFUSE_F32, 4, 5), w = tensor("w", LFUSE_F32, 4, 6), y;
     char name[8];
@@ -43,16 +45,14 @@ START_TEST(one_of_a_hundred)
     says(LFUSE_ERR_SHAPE,
          "the 57th lfuse_add (output \"y57\"): shapes do not broadcast: a is f32 [4, 5], b is f32 [4, 6]");
 }
-END_TEST
 
-START_TEST(the_only_one)
+TEST(the_only_one)
 {
     lfuse_value x = tensor("x", LFUSE_F32, 4, 5), i = tensor("i", LFUSE_I32, 4, 5);
     for (int k = 0; k < 3; k++) x = lfuse_neg(x);
     lfuse_output(g, "y", lfuse_add(x, i));
     says(LFUSE_ERR_TYPE, "lfuse_add: types differ: a is f32 [4, 5], b is i32 [4, 5]");
 }
-END_TEST
 
 static const struct ordinal { int number; const char *words; } ordinals[] = {
     {1, "the 1st "}, {2, "the 2nd "}, {3, "the 3rd "}, {4, "the 4th "}, {10, "the 10th "}, {11, "the 11th "},
@@ -60,7 +60,7 @@ static const struct ordinal { int number; const char *words; } ordinals[] = {
     {111, "the 111th "}, {112, "the 112th "}, {122, "the 122nd "},
 };
 
-START_TEST(numbers_as_words)
+TEST_LOOP(numbers_as_words, 0, (int)(sizeof ordinals / sizeof *ordinals))
 {
     const struct ordinal *o = &ordinals[_i];
     char wanted[96];
@@ -69,10 +69,9 @@ START_TEST(numbers_as_words)
     snprintf(wanted, sizeof wanted, "%slfuse_exp: does not take type i32", o->words);
     says(LFUSE_ERR_TYPE, wanted);
 }
-END_TEST
 
 /* What nothing is made of, and what several mistakes may have spoiled, names no output. */
-START_TEST(outputs_that_are_not_named)
+TEST(outputs_that_are_not_named)
 {
     lfuse_value x = tensor("x", LFUSE_I32, 4, 5);
     lfuse_exp(x);
@@ -80,9 +79,8 @@ START_TEST(outputs_that_are_not_named)
     lfuse_output(g, "other", lfuse_exp(x));
     says(LFUSE_ERR_TYPE, "the 1st lfuse_exp: does not take type i32");
 }
-END_TEST
 
-START_TEST(first_of_two_outputs)
+TEST(first_of_two_outputs)
 {
     lfuse_value x = tensor("x", LFUSE_I32, 4, 5), y = lfuse_exp(x);
     lfuse_output(g, "a", y);
@@ -90,10 +88,9 @@ START_TEST(first_of_two_outputs)
     lfuse_exp(x);
     says(LFUSE_ERR_TYPE, "the 1st lfuse_exp (output \"a\"): does not take type i32");
 }
-END_TEST
 
 /* The call is the user's, whichever builder found the mistake. */
-START_TEST(in_a_composition)
+TEST(in_a_composition)
 {
     lfuse_value x = tensor("x", LFUSE_F32, 4, 5), w = tensor("w", LFUSE_F32, 4, 6);
     lfuse_mul(x, x);
@@ -101,9 +98,8 @@ START_TEST(in_a_composition)
     lfuse_glu(x, w);
     says(LFUSE_ERR_SHAPE, "the 2nd lfuse_glu: lfuse_mul: shapes do not broadcast: a is f32 [4, 5], b is f32 [4, 6]");
 }
-END_TEST
 
-START_TEST(without_operands)
+TEST(without_operands)
 {
     lfuse_input(g, "a", LFUSE_F32, 0, NULL);
     lfuse_input(g, "b", LFUSE_F32, 0, NULL);
@@ -111,9 +107,8 @@ START_TEST(without_operands)
     lfuse_input(g, "a", LFUSE_F32, 0, NULL);
     says(LFUSE_ERR_NAME, "the 3rd lfuse_input: the name \"a\" is already taken");
 }
-END_TEST
 
-START_TEST(of_two_graphs)
+TEST(of_two_graphs)
 {
     lfuse_graph *other = lfuse_graph_create();
     lfuse_value x = tensor("x", LFUSE_F32, 4, 5), strange = lfuse_input(other, "x", LFUSE_F32, 0, NULL);
@@ -125,7 +120,6 @@ START_TEST(of_two_graphs)
     says(LFUSE_ERR_INVALID, "the 2nd lfuse_add: operand 2 belongs to another graph");
     lfuse_graph_destroy(other);
 }
-END_TEST
 
 /* ---- every builder once: its own call is counted, and no other ---- */
 
@@ -202,7 +196,7 @@ static int call_lists(void)
     return (int)(sizeof made / sizeof *made) + 2;
 }
 
-START_TEST(every_builder_counts_itself_alone)
+TEST(every_builder_counts_itself_alone)
 {
     const lfuse_value x = tensor("x", LFUSE_F32, 4, 4);
     int32_t inputs = 4, called = 1 + LFUSE__OP_COUNT;
@@ -220,24 +214,5 @@ START_TEST(every_builder_counts_itself_alone)
     }
     ck_assert_int_eq(g->ncalls, called);
 }
-END_TEST
 
-static Suite *suite_calls(void)
-{
-    Suite *s = suite_create("calls");
-    TCase *c = tcase_create("calls");
-    tcase_add_checked_fixture(c, setup, teardown);
-    tcase_add_test(c, one_of_a_hundred);
-    tcase_add_test(c, the_only_one);
-    tcase_add_loop_test(c, numbers_as_words, 0, (int)(sizeof ordinals / sizeof *ordinals));
-    tcase_add_test(c, outputs_that_are_not_named);
-    tcase_add_test(c, first_of_two_outputs);
-    tcase_add_test(c, in_a_composition);
-    tcase_add_test(c, without_operands);
-    tcase_add_test(c, of_two_graphs);
-    tcase_add_test(c, every_builder_counts_itself_alone);
-    suite_add_tcase(s, c);
-    return s;
-}
-
-TEST_MAIN(CK_FORK_GETENV, suite_calls)
+TEST_SUITE("calls", CK_FORK_GETENV)

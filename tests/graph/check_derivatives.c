@@ -70,7 +70,9 @@ static bool has_slopes(int op, int operand)
     return klass == LFUSE__CLASS_NUMERIC || klass == LFUSE__CLASS_FLOATING;
 }
 
-START_TEST(derivatives)
+TEST_CASE("ops.def")
+
+TEST_LOOP(derivatives, 0, LFUSE__OP_COUNT)
 {
     for (int i = 0; i < lfuse__ops[_i].arity; i++) {
         tally t = {0, 0};
@@ -86,15 +88,5 @@ START_TEST(derivatives)
                       t.sharp, t.defined, i);
     }
 }
-END_TEST
 
-static Suite *suite_derivatives(void)
-{
-    Suite *s = suite_create("derivatives");
-    TCase *c = tcase_create("ops.def");
-    tcase_add_loop_test(c, derivatives, 0, LFUSE__OP_COUNT);
-    suite_add_tcase(s, c);
-    return s;
-}
-
-TEST_MAIN(CK_NOFORK, suite_derivatives)
+TEST_SUITE("derivatives", CK_NOFORK)

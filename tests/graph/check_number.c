@@ -17,7 +17,9 @@ static double apply(lfuse__op op, double a, double b, double c)
     return lfuse__op_value(op, a, b, c);
 }
 
-START_TEST(exact_operators)
+TEST_CASE("number")
+
+TEST(exact_operators)
 {
     ck_bits(apply(LFUSE__OP_add, 0.1, 0.2, 0), 0.1 + 0.2);
     ck_bits(apply(LFUSE__OP_sub, 0.1, 0.2, 0), 0.1 - 0.2);
@@ -32,9 +34,8 @@ START_TEST(exact_operators)
     ck_bits(apply(LFUSE__OP_round, 2.5, 0, 0), 2);
     ck_bits(apply(LFUSE__OP_round, 3.5, 0, 0), 4);
 }
-END_TEST
 
-START_TEST(minimum_and_maximum)
+TEST(minimum_and_maximum)
 {
     ck_bits(apply(LFUSE__OP_min, 0.0, -0.0, 0), -0.0);
     ck_bits(apply(LFUSE__OP_min, -0.0, 0.0, 0), 0.0);
@@ -51,9 +52,8 @@ START_TEST(minimum_and_maximum)
     ck_bits(apply(LFUSE__OP_clamp, 7, 6, 0), 0);
     ck_bits(apply(LFUSE__OP_leaky_relu, -2, 0.5, 0), -1);
 }
-END_TEST
 
-START_TEST(comparisons_and_choice)
+TEST(comparisons_and_choice)
 {
     ck_bits(apply(LFUSE__OP_lt, 1, 2, 0), 1);
     ck_bits(apply(LFUSE__OP_ge, 1, 2, 0), 0);
@@ -62,10 +62,9 @@ START_TEST(comparisons_and_choice)
     ck_bits(apply(LFUSE__OP_where, 1, 5, 6), 5);
     ck_bits(apply(LFUSE__OP_where, 0, 5, 6), 6);
 }
-END_TEST
 
 /* Numbers take powers as kernels do; tests/base/check_power.c says more about them. */
-START_TEST(real_powers)
+TEST(real_powers)
 {
     ck_assert_double_eq_tol(apply(LFUSE__OP_pow, 2, 0.5, 0), sqrt(2), 0x1.8p-52);
     ck_bits(apply(LFUSE__OP_pow, 3, -2, 0), 1.0 / 9.0);
@@ -76,9 +75,8 @@ START_TEST(real_powers)
     ck_bits(apply(LFUSE__OP_pow, 1.5, 1e6, 0), INFINITY);
     ck_assert_double_eq_tol(apply(LFUSE__OP_pow, 100, -0.8, 0), pow(100, -0.8), 1e-17);
 }
-END_TEST
 
-START_TEST(integral_powers)
+TEST(integral_powers)
 {
     double expected = 1;
     int i;
@@ -100,9 +98,8 @@ START_TEST(integral_powers)
     ck_assert(isnan(apply(LFUSE__OP_powi, 2, NAN, 0)));
     ck_bits(apply(LFUSE__OP_powi, 1.5, 1e6, 0), INFINITY);
 }
-END_TEST
 
-START_TEST(trees)
+TEST(trees)
 {
     lfuse_graph *g = lfuse_graph_create();
     lfuse_value beta = lfuse_scalar(g, "beta"), step = lfuse_scalar(g, "step"), one = lfuse_constant(g, 1);
@@ -114,21 +111,5 @@ START_TEST(trees)
     ck_bits(lfuse__graph_number(g, lfuse_where(lfuse_gt(step, one), step, beta).id, scalars, NULL), 3);
     lfuse_graph_destroy(g);
 }
-END_TEST
 
-static Suite *suite_number(void)
-{
-    Suite *s = suite_create("number");
-    TCase *t = tcase_create("number");
-
-    tcase_add_test(t, exact_operators);
-    tcase_add_test(t, minimum_and_maximum);
-    tcase_add_test(t, comparisons_and_choice);
-    tcase_add_test(t, real_powers);
-    tcase_add_test(t, integral_powers);
-    tcase_add_test(t, trees);
-    suite_add_tcase(s, t);
-    return s;
-}
-
-TEST_MAIN(CK_FORK_GETENV, suite_number)
+TEST_SUITE("number", CK_FORK_GETENV)

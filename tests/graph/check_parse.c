@@ -75,7 +75,9 @@ static void destroy(void)
     lfuse_graph_destroy(g);
 }
 
-START_TEST(views)
+TEST_CASE("parse", .setup = make, .teardown = destroy)
+
+TEST(views)
 {
     lfuse_value parts[3], both[2];
 
@@ -94,9 +96,8 @@ START_TEST(views)
     lfuse_output(g, "squeeze", lfuse_squeeze(lfuse_unsqueeze(x, -1), 3));
     ck_both(g);
 }
-END_TEST
 
-START_TEST(look_ups_and_indices)
+TEST(look_ups_and_indices)
 {
     const lfuse_value i = lfuse_input(g, "i", LFUSE_I64, 2, LFUSE_DIMS(7, m));
     const lfuse_value rows = lfuse_gather(x, i);
@@ -111,9 +112,8 @@ START_TEST(look_ups_and_indices)
     lfuse_output(g, "scaled", lfuse_mul(x, lfuse_extent(g, lfuse_size_mul(g, n, m))));
     ck_both(g);
 }
-END_TEST
 
-START_TEST(reductions)
+TEST(reductions)
 {
     const int axes[] = {0, 2};
     const lfuse_value h = lfuse_cast(x, LFUSE_BF16), i = lfuse_cast(x, LFUSE_I8);
@@ -133,9 +133,8 @@ START_TEST(reductions)
     lfuse_output(g, "logsumexp", lfuse_logsumexp(x, 1, axes, 0));
     ck_both(g);
 }
-END_TEST
 
-START_TEST(everything_else)
+TEST(everything_else)
 {
     const lfuse_value w = lfuse_frozen(g, "w", LFUSE_F32, 2, LFUSE_DIMS(6, 4));
     const lfuse_value list = lfuse_list_input(g, "list\xc3\xa9", LFUSE_F16, LFUSE_RANK_ANY);
@@ -169,10 +168,9 @@ START_TEST(everything_else)
     lfuse_update(x, lfuse_fma(x, s, s));
     ck_both(g);
 }
-END_TEST
 
 /* Every operator, in every type that it takes. */
-START_TEST(every_operator)
+TEST(every_operator)
 {
     int op, type, made = 0;
 
@@ -206,7 +204,6 @@ START_TEST(every_operator)
         }
     ck_assert_int_ge(made, 4 * (int)LFUSE__OP_COUNT);
 }
-END_TEST
 
 /* A text, and words of the message. */
 static const char *const wrong[][2] = {
@@ -259,7 +256,7 @@ static const char *const wrong[][2] = {
     {"(graph %0 (input f32 [ ]) %1 (constant 0x0000000000000000) (input \"x\" %0 update %1))", "no type to be stored"},
 };
 
-START_TEST(mistakes)
+TEST(mistakes)
 {
     for (size_t i = 0; i < sizeof wrong / sizeof wrong[0]; i++) {
         lfuse_graph *read = NULL;
@@ -270,10 +267,9 @@ START_TEST(mistakes)
     }
     ck_assert_int_eq(lfuse__graph_parse(NULL, &(lfuse_graph *){NULL}), LFUSE_ERR_INVALID);
 }
-END_TEST
 
 /* A name as long as there can be, and longer ones, which have no room while they are read. */
-START_TEST(long_names)
+TEST(long_names)
 {
     char name[2 * LFUSE__MAX_NAME], text[4 * LFUSE__MAX_NAME];
 
@@ -292,10 +288,9 @@ START_TEST(long_names)
         }
     }
 }
-END_TEST
 
 /* Cut anywhere, or with a character changed, a text is refused or read; never more. */
-START_TEST(damaged)
+TEST(damaged)
 {
     char *text, *copy;
     size_t i, length;
@@ -318,24 +313,5 @@ START_TEST(damaged)
     }
     free(text);
 }
-END_TEST
 
-static Suite *suite_parse(void)
-{
-    Suite *s = suite_create("parse");
-    TCase *t = tcase_create("parse");
-
-    tcase_add_checked_fixture(t, make, destroy);
-    tcase_add_test(t, views);
-    tcase_add_test(t, look_ups_and_indices);
-    tcase_add_test(t, reductions);
-    tcase_add_test(t, everything_else);
-    tcase_add_test(t, every_operator);
-    tcase_add_test(t, mistakes);
-    tcase_add_test(t, long_names);
-    tcase_add_test(t, damaged);
-    suite_add_tcase(s, t);
-    return s;
-}
-
-TEST_MAIN(CK_FORK_GETENV, suite_parse)
+TEST_SUITE("parse", CK_FORK_GETENV)

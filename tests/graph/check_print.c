@@ -213,7 +213,9 @@ static char *key(maker *make)
     return copy;
 }
 
-START_TEST(keys_differ)
+TEST_CASE("print")
+
+TEST(keys_differ)
 {
     char *keys[GRAPHS];
     int i, j;
@@ -223,9 +225,8 @@ START_TEST(keys_differ)
         for (j = 0; j < i; j++) ck_assert_msg(strcmp(keys[i], keys[j]) != 0, "graphs %d and %d: %s", i, j, keys[i]);
     for (i = 0; i < GRAPHS; i++) free(keys[i]);
 }
-END_TEST
 
-START_TEST(keys_repeat)
+TEST(keys_repeat)
 {
     int i;
 
@@ -236,14 +237,13 @@ START_TEST(keys_repeat)
         free(b);
     }
 }
-END_TEST
 
 static void make_plain_renamed(lfuse_graph *g)
 {
     lfuse_output(g, "q", lfuse_neg(lfuse_input(g, "p", LFUSE_F32, 1, LFUSE_DIMS(8))));
 }
 
-START_TEST(names_are_no_part)
+TEST(names_are_no_part)
 {
     char *a = key(make_plain), *b = key(make_plain_renamed);
 
@@ -251,9 +251,8 @@ START_TEST(names_are_no_part)
     free(a);
     free(b);
 }
-END_TEST
 
-START_TEST(shared_values_do_not_explode)
+TEST(shared_values_do_not_explode)
 {
     lfuse__strbuf text = LFUSE__STRBUF_INIT;
     lfuse_graph *g = lfuse_graph_create();
@@ -266,19 +265,5 @@ START_TEST(shared_values_do_not_explode)
     lfuse__strbuf_free(&text);
     lfuse_graph_destroy(g);
 }
-END_TEST
 
-static Suite *suite_print(void)
-{
-    Suite *s = suite_create("print");
-    TCase *t = tcase_create("print");
-
-    tcase_add_test(t, keys_differ);
-    tcase_add_test(t, keys_repeat);
-    tcase_add_test(t, names_are_no_part);
-    tcase_add_test(t, shared_values_do_not_explode);
-    suite_add_tcase(s, t);
-    return s;
-}
-
-TEST_MAIN(CK_FORK_GETENV, suite_print)
+TEST_SUITE("print", CK_FORK_GETENV)

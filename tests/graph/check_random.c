@@ -23,7 +23,9 @@ static const struct {
      {0xd16cfe09, 0x94fdcceb, 0x5001e420, 0x24126ea1}},
 };
 
-START_TEST(published_vectors)
+TEST_CASE("random")
+
+TEST_LOOP(published_vectors, 0, 3)
 {
     const uint64_t key = known[_i].key[0] | (uint64_t)known[_i].key[1] << 32;
     const uint64_t low = known[_i].counter[0] | (uint64_t)known[_i].counter[1] << 32;
@@ -36,7 +38,6 @@ START_TEST(published_vectors)
     if (low >> 62) return;
     for (uint64_t i = 0; i < 4; i++) ck_assert_uint_eq(lfuse__philox(4 * low + i, key, high), known[_i].result[i]);
 }
-END_TEST
 
 enum { COUNT = 40000 };
 static lfuse_graph *g;
@@ -65,19 +66,18 @@ static void end(void)
 static lfuse_value seed(void) { return lfuse_constant(g, 5); }
 static lfuse_value offset(double x) { return lfuse_constant(g, x); }
 
-START_TEST(bits_are_words_of_the_stream)
+TEST(bits_are_words_of_the_stream)
 {
     begin();
     const long double *y = evaluate(lfuse_random_bits(g, 2, LFUSE_DIMS(COUNT / 100, 100), seed(), offset(7)));
     for (int i = 0; i < COUNT; i++) ck_assert_int_eq((int32_t)y[i], (int32_t)lfuse__philox((uint64_t)i, 5, 7));
     end();
 }
-END_TEST
 
 static const lfuse_type types[] = {LFUSE_F32, LFUSE_F16, LFUSE_BF16, LFUSE_F64};
 
 /* Moments, and the counts of 16 equal classes: each within 5 deviations. */
-START_TEST(uniform)
+TEST_LOOP(uniform, 0, 4)
 {
     const double units[] = {0x1p-24, 0x1p-11, 0x1p-8, 0x1p-53};
     int64_t classes[16] = {0};
@@ -97,9 +97,8 @@ START_TEST(uniform)
     for (int i = 0; i < 16; i++) ck_assert_double_eq_tol(classes[i], COUNT / 16.0, 5 * sqrt(COUNT / 16.0));
     end();
 }
-END_TEST
 
-START_TEST(normal)
+TEST_LOOP(normal, 0, 4)
 {
     double sums[5] = {0};
     begin();
@@ -113,9 +112,8 @@ START_TEST(normal)
     ck_assert_double_eq_tol(sums[4], 3, 5 * sqrt(96) / sqrt(COUNT) + 0.02);
     end();
 }
-END_TEST
 
-START_TEST(dropout)
+TEST_LOOP(dropout, 0, 3)
 {
     const double p = (double[]){0.25, 0, 1}[_i];
     const lfuse_size shape[] = {COUNT};
@@ -130,10 +128,9 @@ START_TEST(dropout)
     ck_assert_double_eq_tol((double)kept, COUNT * (1 - p), 5 * sqrt(COUNT * p * (1 - p)) + 0.5);
     end();
 }
-END_TEST
 
 /* Streams share no more than chance has them share. */
-START_TEST(streams_differ)
+TEST(streams_differ)
 {
     int same = 0;
     for (uint64_t i = 0; i < COUNT; i++)
@@ -141,7 +138,6 @@ START_TEST(streams_differ)
                 (lfuse__philox(i, 5, 1) >> 24 == lfuse__philox(i, 6, 1) >> 24);
     ck_assert_double_eq_tol(same, 2 * COUNT / 256.0, 5 * sqrt(2 * COUNT / 256.0));
 }
-END_TEST
 
 #define MISTAKES(X)                                                                                                    \
     X(lfuse_random_uniform(g, LFUSE_I32, 1, LFUSE_DIMS(4), seed(), offset(0)), TYPE, "does not give type i32")         \
@@ -160,7 +156,8 @@ END_TEST
     X(lfuse_dropout(lfuse_input(g, "x", LFUSE_F32, 0, NULL), lfuse_input(g, "p", LFUSE_F32, 1, LFUSE_DIMS(2)),         \
                     seed(), offset(0)), RANK, "p is no number")
 
-START_TEST(mistakes)
+#define ONE(...) +1
+TEST_LOOP(mistakes, 0, 0 MISTAKES(ONE))
 {
     int number = 0;
 #define TRY(value, status, words)                                                                                      \
@@ -173,22 +170,5 @@ START_TEST(mistakes)
     }
     MISTAKES(TRY)
 }
-END_TEST
 
-static Suite *suite_random(void)
-{
-    Suite *suite = suite_create("random numbers");
-    TCase *tcase = tcase_create("random");
-#define ONE(...) +1
-    tcase_add_loop_test(tcase, published_vectors, 0, 3);
-    tcase_add_test(tcase, bits_are_words_of_the_stream);
-    tcase_add_loop_test(tcase, uniform, 0, 4);
-    tcase_add_loop_test(tcase, normal, 0, 4);
-    tcase_add_loop_test(tcase, dropout, 0, 3);
-    tcase_add_test(tcase, streams_differ);
-    tcase_add_loop_test(tcase, mistakes, 0, 0 MISTAKES(ONE));
-    suite_add_tcase(suite, tcase);
-    return suite;
-}
-
-TEST_MAIN(CK_FORK_GETENV, suite_random)
+TEST_SUITE("random numbers", CK_FORK_GETENV)

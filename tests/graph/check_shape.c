@@ -38,7 +38,9 @@ static void ck_size(lfuse_size s, const char *expected)
     lfuse__strbuf_free(&text);
 }
 
-START_TEST(broadcasting)
+TEST_CASE("shape", .setup = make, .teardown = destroy)
+
+TEST(broadcasting)
 {
     const lfuse_value a = lfuse_input(g, "a", LFUSE_F32, 3, LFUSE_DIMS(n, 1, 5));
     const lfuse_value b = lfuse_input(g, "b", LFUSE_F32, 2, LFUSE_DIMS(7, 1));
@@ -58,9 +60,8 @@ START_TEST(broadcasting)
     ck_shape(lfuse_broadcast_to(c, 1, LFUSE_DIMS(lfuse_size_add(g, n, m))), "f32 [n + m]");
     ck_shape(lfuse_broadcast_to(c, 0, NULL), "f32 []");
 }
-END_TEST
 
-START_TEST(views_and_sums)
+TEST(views_and_sums)
 {
     const lfuse_value a = lfuse_input(g, "a", LFUSE_F16, 3, LFUSE_DIMS(n, 3, m));
 
@@ -71,9 +72,8 @@ START_TEST(views_and_sums)
     ck_shape(lfuse_sum(a, 3, (const int[]){0, 1, 2}, 0), "f16 []");
     ck_assert_int_eq(lfuse_sum(a, 0, NULL, 0).id, a.id);
 }
-END_TEST
 
-START_TEST(products)
+TEST(products)
 {
     const lfuse_value a = lfuse_input(g, "a", LFUSE_F64, 2, LFUSE_DIMS(n, m));
     const lfuse_value b = lfuse_input(g, "b", LFUSE_F64, 2, LFUSE_DIMS(m, lfuse_size_mul(g, n, 2)));
@@ -84,10 +84,9 @@ START_TEST(products)
     ck_shape(lfuse_matmul(lfuse_transpose(none), none), "f64 [0, 0]");
     ck_shape(lfuse_matmul(a, lfuse_transpose(a)), "f64 [n, n]");
 }
-END_TEST
 
 /* The type of the result, and the value as it is made: what is a cast and what is the product's own. */
-START_TEST(products_of_named_types)
+TEST(products_of_named_types)
 {
     static const struct { lfuse_type a, b, type; lfuse_precision precision; const char *shape, *text; } rows[] = {
         { LFUSE_F32, LFUSE_F32, LFUSE_TYPE_NONE, LFUSE_PRECISION_FULL, "f32 [n, 5]", "(matmul a b)" },
@@ -122,9 +121,8 @@ START_TEST(products_of_named_types)
         lfuse_graph_destroy(one);
     }
 }
-END_TEST
 
-START_TEST(stacked_products)
+TEST(stacked_products)
 {
     const lfuse_value a = lfuse_input(g, "a", LFUSE_F32, 4, LFUSE_DIMS(n, 3, m, 5));
     const lfuse_value b = lfuse_input(g, "b", LFUSE_F32, 2, LFUSE_DIMS(5, m));
@@ -132,9 +130,8 @@ START_TEST(stacked_products)
     ck_shape(lfuse_matmul(a, b), "f32 [n, 3, m, m]");
     ck_shape(lfuse_matmul(lfuse_slice(a, 1, 0, 0, 1), b), "f32 [n, 0, m, m]");
 }
-END_TEST
 
-START_TEST(batched_products)
+TEST(batched_products)
 {
     const lfuse_value a = lfuse_input(g, "a", LFUSE_F32, 4, LFUSE_DIMS(n, 1, m, 5));
     const lfuse_value b = lfuse_input(g, "b", LFUSE_F32, 3, LFUSE_DIMS(3, 5, 7));
@@ -146,7 +143,6 @@ START_TEST(batched_products)
     ck_shape(lfuse_matmul(lfuse_transpose(b), c), "f32 [n, 3, 7, 2]");
     ck_shape(lfuse_matmul(w, a), "f32 [n, 1, 2, 5]");
 }
-END_TEST
 
 static lfuse_type type_of(lfuse_value v)
 {
@@ -154,7 +150,7 @@ static lfuse_type type_of(lfuse_value v)
     return (lfuse_type)g->nodes[v.id].type;
 }
 
-START_TEST(reductions)
+TEST(reductions)
 {
     static const struct {
         lfuse_type of, sum, extreme;
@@ -198,9 +194,8 @@ START_TEST(reductions)
         ck_assert_int_eq(type_of(lfuse_argmin(t, 1, first, 0)), LFUSE_I64);
     }
 }
-END_TEST
 
-START_TEST(normalisations)
+TEST(normalisations)
 {
     const lfuse_value a = lfuse_input(g, "a", LFUSE_BF16, 3, LFUSE_DIMS(n, 6, m));
     const lfuse_value w = lfuse_input(g, "w", LFUSE_BF16, 2, LFUSE_DIMS(6, m));
@@ -216,9 +211,8 @@ START_TEST(normalisations)
     ck_shape(lfuse_groupnorm(flat, 2, lfuse_none(), lfuse_none(), 0), "f64 [m, n * 4]");
     ck_shape(lfuse_l2_normalize(a, 1, (const int[]){-1}, 1e-12), "bf16 [n, 6, m]");
 }
-END_TEST
 
-START_TEST(reshapes)
+TEST(reshapes)
 {
     const lfuse_value a = lfuse_input(g, "a", LFUSE_I8, 3, LFUSE_DIMS(n, 6, m));
     const lfuse_value sum = lfuse_input(g, "sum", LFUSE_I8, 2, LFUSE_DIMS(lfuse_size_add(g, n, m), 4));
@@ -243,9 +237,8 @@ START_TEST(reshapes)
     ck_shape(lfuse_unsqueeze(a, -1), "i8 [n, 6, m, 1]");
     ck_shape(lfuse_squeeze(lfuse_unsqueeze(a, 1), -3), "i8 [n, 6, m]");
 }
-END_TEST
 
-START_TEST(slices)
+TEST(slices)
 {
     const lfuse_value a = lfuse_input(g, "a", LFUSE_F32, 2, LFUSE_DIMS(lfuse_size_add(g, n, m), 10));
     const lfuse_size at = lfuse_size_var(g, "at", 0, 9), some = lfuse_size_var(g, "some", 10, 20);
@@ -285,9 +278,8 @@ START_TEST(slices)
     lfuse_chunk(a, 0, 1, parts);
     ck_shape(parts[0], "f32 [n + m, 10]");
 }
-END_TEST
 
-START_TEST(joins_and_look_ups)
+TEST(joins_and_look_ups)
 {
     const lfuse_value a = lfuse_input(g, "a", LFUSE_U8, 2, LFUSE_DIMS(n, 5));
     const lfuse_value b = lfuse_input(g, "b", LFUSE_U8, 2, LFUSE_DIMS(m, 5));
@@ -307,9 +299,8 @@ START_TEST(joins_and_look_ups)
     ck_shape(lfuse_index(g, 2, LFUSE_DIMS(n, 0)), "i64 [n, 0]");
     ck_shape(lfuse_extent(g, n), "a number");
 }
-END_TEST
 
-START_TEST(extents_are_shared)
+TEST(extents_are_shared)
 {
     ck_assert_int_eq(lfuse_size_add(g, n, m), lfuse_size_add(g, m, n));
     ck_assert_int_eq(lfuse_size_mul(g, n, 3), lfuse_size_mul(g, 3, n));
@@ -325,9 +316,8 @@ START_TEST(extents_are_shared)
     ck_assert_int_eq(lfuse_size_add(g, n, n), lfuse_size_mul(g, n, 2));
     ck_assert_int_eq(lfuse_size_mul(g, lfuse_size_add(g, n, 1), m), lfuse_size_add(g, lfuse_size_mul(g, m, n), m));
 }
-END_TEST
 
-START_TEST(extents_print)
+TEST(extents_print)
 {
     lfuse_size s = n;
     int i;
@@ -338,10 +328,9 @@ START_TEST(extents_print)
     for (i = 0; i < 100; i++) s = lfuse_size_add(g, s, lfuse_size_mul(g, s, s));
     ck_size(lfuse_size_add(g, 1, lfuse_size_mul(g, 2, m)), "(m * 2) + 1");
 }
-END_TEST
 
 /* Inside the library: differences, which may be negative. */
-START_TEST(extents_subtract)
+TEST(extents_subtract)
 {
     const int64_t values[8] = {7, 11};
     lfuse_size own_n = LFUSE__SIZE_BASE, own_m = LFUSE__SIZE_BASE + 1, s, back, last;
@@ -360,10 +349,9 @@ START_TEST(extents_subtract)
     lfuse__size_bounds(g, last, &low, &high);
     ck_assert(low == -INT64_MAX && high == -2);
 }
-END_TEST
 
 /* Pieces of a size: rounded up, and one size for each divisor. */
-START_TEST(extents_divide)
+TEST(extents_divide)
 {
     const int64_t values[8] = {7, 11};
     const lfuse_size own_n = LFUSE__SIZE_BASE;
@@ -383,10 +371,9 @@ START_TEST(extents_divide)
     ck_assert(lfuse__size_divide(g, "test", 13, 4, &again));
     ck_assert_int_eq(again, 4);
 }
-END_TEST
 
 /* Forms that have no room, or overflow, are unknowns: equal to nothing but themselves, and never wrong. */
-START_TEST(extents_without_a_form)
+TEST(extents_without_a_form)
 {
     lfuse_size sum = n, product = n, other;
     char name[8];
@@ -408,9 +395,8 @@ START_TEST(extents_without_a_form)
     ck_assert_int_ne(other, lfuse_size_mul(g, n, INT64_MAX));
     ck_assert_int_ne(other, -1);
 }
-END_TEST
 
-START_TEST(extents_evaluate)
+TEST(extents_evaluate)
 {
     const lfuse_size s = lfuse_size_add(g, lfuse_size_mul(g, n, m), 4);
     int64_t values[8] = {7, 11}, value = -1;
@@ -442,10 +428,9 @@ START_TEST(extents_evaluate)
         ck_assert_int_eq(lfuse__size_evaluate(g, deep, many, &value), LFUSE_ERR_OVERFLOW);
     }
 }
-END_TEST
 
 /* What has no value for no elements is refused when sizes are known. */
-START_TEST(empty_reductions)
+TEST(empty_reductions)
 {
     const lfuse_size k = lfuse_size_var(g, "k", 0, 8);
     const lfuse_value a = lfuse_input(g, "a", LFUSE_F32, 3, LFUSE_DIMS(n, k, m));
@@ -460,9 +445,8 @@ START_TEST(empty_reductions)
     ck_assert_int_eq(lfuse__graph_check_sizes(g, values), LFUSE_ERR_SHAPE);
     ck_assert_str_eq(lfuse_last_error(), "(amax a 1,2): axis 1 has the extent 0: there is nothing to choose from");
 }
-END_TEST
 
-START_TEST(extents_as_numbers)
+TEST(extents_as_numbers)
 {
     const int64_t values[8] = {7, 11, INT64_MAX};
     const double scalars[1] = {0};
@@ -473,35 +457,5 @@ START_TEST(extents_as_numbers)
     ck_assert_double_eq(lfuse__graph_number(g, lfuse_sub(v, lfuse_constant(g, 8)).id, scalars, values), 70);
     ck_assert_double_nan(lfuse__graph_number(g, lfuse_extent(g, lfuse_size_mul(g, huge, n)).id, scalars, values));
 }
-END_TEST
 
-static Suite *suite_shape(void)
-{
-    Suite *s = suite_create("shape");
-    TCase *t = tcase_create("shape");
-
-    tcase_add_checked_fixture(t, make, destroy);
-    tcase_add_test(t, broadcasting);
-    tcase_add_test(t, views_and_sums);
-    tcase_add_test(t, products);
-    tcase_add_test(t, products_of_named_types);
-    tcase_add_test(t, stacked_products);
-    tcase_add_test(t, batched_products);
-    tcase_add_test(t, reductions);
-    tcase_add_test(t, normalisations);
-    tcase_add_test(t, reshapes);
-    tcase_add_test(t, slices);
-    tcase_add_test(t, joins_and_look_ups);
-    tcase_add_test(t, empty_reductions);
-    tcase_add_test(t, extents_as_numbers);
-    tcase_add_test(t, extents_subtract);
-    tcase_add_test(t, extents_divide);
-    tcase_add_test(t, extents_without_a_form);
-    tcase_add_test(t, extents_are_shared);
-    tcase_add_test(t, extents_print);
-    tcase_add_test(t, extents_evaluate);
-    suite_add_tcase(s, t);
-    return s;
-}
-
-TEST_MAIN(CK_FORK_GETENV, suite_shape)
+TEST_SUITE("shape", CK_FORK_GETENV)

@@ -145,14 +145,15 @@ static lfuse_value parts_together(bool swapped)
       "(relu (add (matmul x (permute y 1,0)) (sum x 1)))")
 
 #define SIMPLIFIED_TEST(name, value, text)                                                                             \
-    START_TEST(form_##name)                                                                                            \
+    TEST(form_##name)                                                                                                  \
     {                                                                                                                  \
         ck_output(value, text);                                                                                        \
-    }                                                                                                                  \
-    END_TEST
+    }
+TEST_CASE("simplify", .setup = make, .teardown = destroy)
+
 SIMPLIFIED(SIMPLIFIED_TEST)
 
-START_TEST(whole_graph)
+TEST(whole_graph)
 {
     lfuse__strbuf text = LFUSE__STRBUF_INIT;
     lfuse_graph *c;
@@ -193,7 +194,6 @@ START_TEST(whole_graph)
     lfuse__strbuf_free(&text);
     lfuse_graph_destroy(c);
 }
-END_TEST
 
 /* Whether the two are one value of the canonical form. */
 static bool are_one(lfuse_value a, lfuse_value b)
@@ -242,17 +242,16 @@ static lfuse_value permuted(int a, int b, int c)
     X(scalar, lfuse_mul(x, lfuse_scalar(g, "s")), lfuse_mul(x, lfuse_scalar(g, "t")))
 
 #define APART_TEST(name, one, other)                                                                                   \
-    START_TEST(apart_##name)                                                                                           \
+    TEST(apart_##name)                                                                                                 \
     {                                                                                                                  \
         ck_assert(!are_one(one, other));                                                                               \
         lfuse_graph_destroy(g);                                                                                        \
         make();                                                                                                        \
         ck_assert(are_one(lfuse_slice(x, 1, 1, 2, 2), lfuse_slice(x, 1, 1, 2, 2)));                                    \
-    }                                                                                                                  \
-    END_TEST
+    }
 APART(APART_TEST)
 
-START_TEST(canonical_is_stable)
+TEST(canonical_is_stable)
 {
     lfuse__strbuf once = LFUSE__STRBUF_INIT, twice = LFUSE__STRBUF_INIT;
     lfuse_graph *c, *d;
@@ -270,9 +269,8 @@ START_TEST(canonical_is_stable)
     lfuse_graph_destroy(c);
     lfuse_graph_destroy(d);
 }
-END_TEST
 
-START_TEST(refused)
+TEST(refused)
 {
     lfuse_graph *c = NULL;
 
@@ -283,23 +281,5 @@ START_TEST(refused)
     ck_assert_int_eq(lfuse__graph_canonical(g, &c), LFUSE_ERR_NAME);
     ck_assert_ptr_null(c);
 }
-END_TEST
 
-static Suite *suite_simplify(void)
-{
-    Suite *s = suite_create("simplify");
-    TCase *t = tcase_create("simplify");
-
-    tcase_add_checked_fixture(t, make, destroy);
-#define SIMPLIFIED_ADD(name, value, text) tcase_add_test(t, form_##name);
-    SIMPLIFIED(SIMPLIFIED_ADD)
-#define APART_ADD(name, one, other) tcase_add_test(t, apart_##name);
-    APART(APART_ADD)
-    tcase_add_test(t, whole_graph);
-    tcase_add_test(t, canonical_is_stable);
-    tcase_add_test(t, refused);
-    suite_add_tcase(s, t);
-    return s;
-}
-
-TEST_MAIN(CK_FORK_GETENV, suite_simplify)
+TEST_SUITE("simplify", CK_FORK_GETENV)

@@ -18,7 +18,9 @@ static char *text_of(const sample *s, const lfuse__facts *facts)
     return out.data;
 }
 
-START_TEST(texts_are_determined)
+TEST_CASE("emit")
+
+TEST_LOOP(texts_are_determined, 0, 2)
 {
     const lfuse__facts facts = _i ? facts_lanes(false) : facts_items(true);
     sample a, b;
@@ -37,10 +39,9 @@ START_TEST(texts_are_determined)
     free(two);
     free(one);
 }
-END_TEST
 
 /* Nothing of any language but the dialect's: no quotes, no directive but unroll, no literal that could be a double. */
-START_TEST(texts_hold_words_alone)
+TEST_LOOP(texts_hold_words_alone, 0, 2)
 {
     static const char allowed[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_"
                                   " \n()[]{};,=+-*/%<>&|!?:";
@@ -67,10 +68,9 @@ START_TEST(texts_hold_words_alone)
             free(text);
         }
 }
-END_TEST
 
 /* What is the same for all elements stands before the loop over them, in list kernels and in those of one axis. */
-START_TEST(uniform_work_is_done_once)
+TEST_LOOP(uniform_work_is_done_once, 0, 4)
 {
     const lfuse__facts facts = _i % 2 ? facts_lanes(false) : facts_items(false);
     lfuse__strbuf out = LFUSE__STRBUF_INIT;
@@ -94,10 +94,9 @@ START_TEST(uniform_work_is_done_once)
     ck_assert(strstr(loop, "POWI_f64(r0, r1);"));
     lfuse__strbuf_free(&out);
 }
-END_TEST
 
 /* Behind the loop, by the last group, and not in it; made of nothing that differs between members. */
-START_TEST(numbers_of_the_whole_list)
+TEST_LOOP(numbers_of_the_whole_list, 0, 2)
 {
     const lfuse__facts facts = _i ? facts_lanes(false) : facts_items(false);
     lfuse__strbuf out = LFUSE__STRBUF_INIT;
@@ -126,10 +125,9 @@ START_TEST(numbers_of_the_whole_list)
     ck_assert_int_eq(lfuse__multi_emit(&out, "k", &s.k, &facts), LFUSE_ERR_INVALID);
     lfuse__strbuf_free(&out);
 }
-END_TEST
 
 /* As many groups as fit with the numbers of the body; each number is chosen by constant places. */
-START_TEST(groups_fit_the_arguments)
+TEST(groups_fit_the_arguments)
 {
     const lfuse__facts facts = facts_items(false);
     const int64_t first[2] = {0, 5};
@@ -167,10 +165,9 @@ START_TEST(groups_fit_the_arguments)
     ck_assert_int_eq(lfuse__multi_groups(&s.body), 0);
     lfuse__strbuf_free(&out);
 }
-END_TEST
 
 /* As many members as the argument block holds, and not one more. */
-START_TEST(carried_members_fill_the_block)
+TEST_LOOP(carried_members_fill_the_block, 0, 5)
 {
     static const uint32_t blocks[] = {256, 1024, 4096, 4352, 32764};
     const uint32_t bytes = blocks[_i];
@@ -186,10 +183,9 @@ START_TEST(carried_members_fill_the_block)
         ck_assert_uint_gt(8 * (lfuse__carried_words(&s.k, LFUSE__CARRY_CHUNKS) + (unsigned)buffers), bytes);
     }
 }
-END_TEST
 
 /* A text that was made for one kernel does not change with sizes: sizes are in the words. */
-START_TEST(sizes_are_words)
+TEST(sizes_are_words)
 {
     const lfuse__facts facts = facts_items(true);
     const double numbers[1] = {0.1};
@@ -217,9 +213,8 @@ START_TEST(sizes_are_words)
     ck_assert_uint_eq(large.words[0], 0);
     ck_assert_uint_eq(large.words[5], 1);
 }
-END_TEST
 
-START_TEST(limits_are_refused)
+TEST(limits_are_refused)
 {
     const lfuse__facts facts = facts_items(true);
     lfuse__strbuf out = LFUSE__STRBUF_INIT;
@@ -251,9 +246,8 @@ START_TEST(limits_are_refused)
     ck_assert_uint_eq(out.length, 0);
     lfuse__strbuf_free(&out);
 }
-END_TEST
 
-START_TEST(numbers_round_once)
+TEST(numbers_round_once)
 {
     ck_assert_uint_eq(lfuse__number_word(LFUSE_F32, 0.1), 0x3dcccccd);
     ck_assert_uint_eq(lfuse__number_word(LFUSE_F64, 0.1), 0x3fb999999999999a);
@@ -264,10 +258,9 @@ START_TEST(numbers_round_once)
     ck_assert_uint_eq(lfuse__number_word(LFUSE_I32, -1.9), 0xffffffff);
     ck_assert_uint_eq(lfuse__number_word(LFUSE_BOOL, 0.5), 1);
 }
-END_TEST
 
 /* The multipliers that stand for divisions, at the edges of both index widths. */
-START_TEST(divisions_are_exact)
+TEST(divisions_are_exact)
 {
     static const int64_t extents[] = {1, 2, 3, 7, 10, 641, 65535, 65536, 65537, 6700417, 1000003, 2147483647,
                                       ((int64_t)1 << 32) + 1, ((int64_t)1 << 40) - 1, (int64_t)1 << 61,
@@ -301,10 +294,9 @@ START_TEST(divisions_are_exact)
             }
         }
 }
-END_TEST
 
 /* The constants in the texts of ops.def have points, the program's locale may not. */
-START_TEST(locale_is_ignored)
+TEST(locale_is_ignored)
 {
     const lfuse__facts facts = facts_items(false);
     sample s;
@@ -318,25 +310,5 @@ START_TEST(locale_is_ignored)
     free(two);
     if (!locale) TEST_SKIP("no locale with a decimal comma is installed");
 }
-END_TEST
 
-static Suite *suite_emit(void)
-{
-    Suite *suite = suite_create("kernel texts");
-    TCase *tcase = tcase_create("emit");
-    tcase_add_loop_test(tcase, texts_are_determined, 0, 2);
-    tcase_add_loop_test(tcase, texts_hold_words_alone, 0, 2);
-    tcase_add_test(tcase, locale_is_ignored);
-    tcase_add_loop_test(tcase, uniform_work_is_done_once, 0, 4);
-    tcase_add_loop_test(tcase, numbers_of_the_whole_list, 0, 2);
-    tcase_add_test(tcase, groups_fit_the_arguments);
-    tcase_add_loop_test(tcase, carried_members_fill_the_block, 0, 5);
-    tcase_add_test(tcase, sizes_are_words);
-    tcase_add_test(tcase, limits_are_refused);
-    tcase_add_test(tcase, numbers_round_once);
-    tcase_add_test(tcase, divisions_are_exact);
-    suite_add_tcase(suite, tcase);
-    return suite;
-}
-
-TEST_MAIN(CK_NOFORK, suite_emit)
+TEST_SUITE("kernel texts", CK_NOFORK)

@@ -24,7 +24,9 @@ static void open_form(rig *r, int lanes)
     rig_open(r, &lfuse__stub_backend, 0);
 }
 
-START_TEST(operators)
+TEST_CASE("items, lanes")
+
+TEST_LOOP(operators, 0, 2)
 {
     rig r;
     open_form(&r, _i);
@@ -32,9 +34,8 @@ START_TEST(operators)
     case_casts(&r);
     rig_close(&r);
 }
-END_TEST
 
-START_TEST(places)
+TEST_LOOP(places, 0, 2)
 {
     rig r;
     open_form(&r, _i);
@@ -44,9 +45,19 @@ START_TEST(places)
     case_strides(&r, LFUSE_F16);
     rig_close(&r);
 }
-END_TEST
 
-START_TEST(sums)
+TEST_LOOP(bounds, 0, 2)
+{
+    rig r;
+    open_form(&r, _i);
+    case_bounds(&r, LFUSE_F32);
+    case_bounds(&r, LFUSE_F64);
+    rig_close(&r);
+}
+
+TEST_CASE("lists")
+
+TEST_LOOP(sums, 0, 2)
 {
     rig r;
     open_form(&r, _i);
@@ -54,9 +65,8 @@ START_TEST(sums)
         if (in_turn(_i, t)) case_members(&r, floating[t]);
     rig_close(&r);
 }
-END_TEST
 
-START_TEST(lines)
+TEST_LOOP(lines, 0, 2)
 {
     rig r;
     open_form(&r, _i);
@@ -64,31 +74,8 @@ START_TEST(lines)
         if (in_turn(_i, t)) case_lines(&r, floating[t]);
     rig_close(&r);
 }
-END_TEST
 
-/* Of each form: f32, and two types more. */
-START_TEST(rows)
-{
-    static const lfuse_type types[3][2] = {{LFUSE_F32, LFUSE_F32}, {LFUSE_I64, LFUSE_F16}, {LFUSE_F64, LFUSE_U8}};
-    rig r;
-    open_form(&r, _i % 2);
-    case_rows(&r, types[_i / 2][_i % 2]);
-    rig_close(&r);
-}
-END_TEST
-
-/* Work-items of a group as coroutines, which exchange what they folded. */
-START_TEST(rows_by_teams)
-{
-    rig r;
-    open_form(&r, 0);
-    r.facts.simd = 32, r.facts.info.compute_units = 4;
-    case_rows_by_teams(&r);
-    rig_close(&r);
-}
-END_TEST
-
-START_TEST(lists)
+TEST_LOOP(lists, 0, 2)
 {
     rig r;
     open_form(&r, _i);
@@ -99,9 +86,10 @@ START_TEST(lists)
     case_arrive(&r);
     rig_close(&r);
 }
-END_TEST
 
-START_TEST(look_ups)
+TEST_CASE("look-ups, bundles")
+
+TEST_LOOP(look_ups, 0, 2)
 {
     rig r;
     open_form(&r, _i);
@@ -110,9 +98,8 @@ START_TEST(look_ups)
         if (test_all() || type == LFUSE_F32 || ((int)type + _i) % 4 == 0) case_look_ups(&r, type);
     rig_close(&r);
 }
-END_TEST
 
-START_TEST(bundles)
+TEST_LOOP(bundles, 0, 2)
 {
     rig r;
     open_form(&r, _i);
@@ -121,9 +108,10 @@ START_TEST(bundles)
     case_row_look_ups(&r);
     rig_close(&r);
 }
-END_TEST
 
-START_TEST(products)
+TEST_CASE("products")
+
+TEST_LOOP(products, 0, 2)
 {
     rig r;
     open_form(&r, _i);
@@ -133,10 +121,9 @@ START_TEST(products)
     if (r.facts.vector_lanes) case_made_refusals(&r.facts);
     rig_close(&r);
 }
-END_TEST
 
 /* Work-items of a group as coroutines, which exchange fragments as teams of the devices do. */
-START_TEST(units)
+TEST_LOOP(units, 0, 2)
 {
     rig r;
     open_form(&r, 0);
@@ -145,52 +132,29 @@ START_TEST(units)
     case_units(&r, _i ? LFUSE_BF16 : LFUSE_F16);
     rig_close(&r);
 }
-END_TEST
 
-START_TEST(bounds)
+TEST_CASE("rows")
+
+/* Of each form: f32, and two types more. */
+TEST_LOOP(rows, 0, 6)
 {
+    static const lfuse_type types[3][2] = {{LFUSE_F32, LFUSE_F32}, {LFUSE_I64, LFUSE_F16}, {LFUSE_F64, LFUSE_U8}};
     rig r;
-    open_form(&r, _i);
-    case_bounds(&r, LFUSE_F32);
-    case_bounds(&r, LFUSE_F64);
+    open_form(&r, _i % 2);
+    case_rows(&r, types[_i / 2][_i % 2]);
     rig_close(&r);
 }
-END_TEST
 
-static Suite *suite_host(void)
+TEST_CASE("teams")
+
+/* Work-items of a group as coroutines, which exchange what they folded. */
+TEST(rows_by_teams)
 {
-    Suite *suite = suite_create("kernels in host C");
-    TCase *forms = tcase_create("items, lanes");
-    tcase_set_timeout(forms, 300);
-    tcase_add_loop_test(forms, operators, 0, 2);
-    tcase_add_loop_test(forms, places, 0, 2);
-    tcase_add_loop_test(forms, bounds, 0, 2);
-    suite_add_tcase(suite, forms);
-    TCase *of_lists = tcase_create("lists");
-    tcase_set_timeout(of_lists, 300);
-    tcase_add_loop_test(of_lists, sums, 0, 2);
-    tcase_add_loop_test(of_lists, lines, 0, 2);
-    tcase_add_loop_test(of_lists, lists, 0, 2);
-    suite_add_tcase(suite, of_lists);
-    TCase *places_of = tcase_create("look-ups, bundles");
-    tcase_set_timeout(places_of, 300);
-    tcase_add_loop_test(places_of, look_ups, 0, 2);
-    tcase_add_loop_test(places_of, bundles, 0, 2);
-    suite_add_tcase(suite, places_of);
-    TCase *of_products = tcase_create("products");
-    tcase_set_timeout(of_products, 300);
-    tcase_add_loop_test(of_products, products, 0, 2);
-    tcase_add_loop_test(of_products, units, 0, 2);
-    suite_add_tcase(suite, of_products);
-    TCase *reductions = tcase_create("rows");
-    tcase_set_timeout(reductions, 300);
-    tcase_add_loop_test(reductions, rows, 0, 6);
-    suite_add_tcase(suite, reductions);
-    TCase *of_teams = tcase_create("teams");
-    tcase_set_timeout(of_teams, 300);
-    tcase_add_test(of_teams, rows_by_teams);
-    suite_add_tcase(suite, of_teams);
-    return suite;
+    rig r;
+    open_form(&r, 0);
+    r.facts.simd = 32, r.facts.info.compute_units = 4;
+    case_rows_by_teams(&r);
+    rig_close(&r);
 }
 
-TEST_MAIN(CK_NOFORK, suite_host)
+TEST_SUITE("kernels in host C", CK_NOFORK)

@@ -61,7 +61,9 @@ static lfuse__kernel_class changed(const field *f)
     return k;
 }
 
-START_TEST(every_field_counts)
+TEST_CASE("classes")
+
+TEST(every_field_counts)
 {
     for (size_t i = 0; i < sizeof fields / sizeof *fields; i++) {
         const lfuse__kernel_class plain = class_of(fields[i].family), other = changed(&fields[i]);
@@ -71,9 +73,8 @@ START_TEST(every_field_counts)
                       (int)fields[i].family);
     }
 }
-END_TEST
 
-START_TEST(families_are_apart)
+TEST(families_are_apart)
 {
     for (int a = 0; a < LFUSE__FAMILIES; a++)
         for (int b = 0; b < LFUSE__FAMILIES; b++) {
@@ -81,10 +82,9 @@ START_TEST(families_are_apart)
             ck_assert_int_eq(lfuse__class_equal(&x, &y), a == b);
         }
 }
-END_TEST
 
 /* How many groups are resident, operands behind the last, and what is of another family. */
-START_TEST(the_rest_does_not)
+TEST(the_rest_does_not)
 {
     lfuse__kernel_class a = class_of(LFUSE__FAMILY_ROWS), b = a;
     b.rows.residents = 3;
@@ -94,18 +94,5 @@ START_TEST(the_rest_does_not)
     b.product.rows = 8;
     ck_assert(lfuse__class_equal(&a, &b));
 }
-END_TEST
 
-static Suite *suite_key(void)
-{
-    Suite *suite = suite_create("key");
-    TCase *tcase = tcase_create("classes");
-
-    tcase_add_test(tcase, every_field_counts);
-    tcase_add_test(tcase, families_are_apart);
-    tcase_add_test(tcase, the_rest_does_not);
-    suite_add_tcase(suite, tcase);
-    return suite;
-}
-
-TEST_MAIN(CK_NOFORK, suite_key)
+TEST_SUITE("key", CK_NOFORK)

@@ -24,8 +24,10 @@ static lfuse_status pack(const sample *s, const lfuse__geometry *g)
     return lfuse__pointwise_pack(&s->k, &facts, g, &packed);
 }
 
+TEST_CASE("layout")
+
 /* Either sign: the last stride that 32 bits hold, and the first that they do not. */
-START_TEST(strides)
+TEST_LOOP(strides, 0, 2)
 {
     const int sign = _i ? -1 : 1;
     lfuse__geometry g;
@@ -39,10 +41,9 @@ START_TEST(strides)
     s.k.index64 = true;
     ck_assert_int_eq(pack(&s, &g), LFUSE_OK);
 }
-END_TEST
 
 /* How far an operand's elements lie from its first one, to either side: the axes add up. */
-START_TEST(reaches)
+TEST_LOOP(reaches, 0, 2)
 {
     const int sign = _i ? -1 : 1;
     lfuse__geometry g;
@@ -60,9 +61,8 @@ START_TEST(reaches)
     g.strides[0][1] = sign * 1001;
     ck_assert_int_eq(pack(&s, &g), LFUSE_OK);
 }
-END_TEST
 
-START_TEST(numbers_of_elements)
+TEST(numbers_of_elements)
 {
     lfuse__geometry g;
     sample s;
@@ -74,10 +74,9 @@ START_TEST(numbers_of_elements)
     s.k.index64 = true;
     ck_assert_int_eq(pack(&s, &g), LFUSE_OK);
 }
-END_TEST
 
 /* Vectors of two f64 or four f32 have 16 bytes, of two f32 8: addresses are multiples of that. */
-START_TEST(aligned_addresses)
+TEST_LOOP(aligned_addresses, 0, 4)
 {
     static const struct {
         lfuse_type type;
@@ -97,10 +96,9 @@ START_TEST(aligned_addresses)
         ck_assert_int_eq(lfuse__geometry_aligned(&s.k, &g, vector, false), at % cases[_i].bytes == 0);
     }
 }
-END_TEST
 
 /* Of several rows each begins at a multiple of the vector, and has whole vectors. */
-START_TEST(aligned_rows)
+TEST(aligned_rows)
 {
     lfuse__geometry g;
     sample s;
@@ -118,10 +116,9 @@ START_TEST(aligned_rows)
         ck_assert_int_eq(lfuse__geometry_aligned(&s.k, &g, 4, false), stride % 4 == 0);
     }
 }
-END_TEST
 
 /* Rows that are looked up lie at multiples of the vector too. */
-START_TEST(aligned_tables)
+TEST(aligned_tables)
 {
     lfuse__geometry g;
     sample s;
@@ -136,21 +133,5 @@ START_TEST(aligned_tables)
         ck_assert_int_eq(lfuse__geometry_aligned(&s.k, &g, 4, false), stride % 4 == 0);
     }
 }
-END_TEST
 
-static Suite *suite_layout(void)
-{
-    Suite *suite = suite_create("layout");
-    TCase *c = tcase_create("layout");
-
-    tcase_add_loop_test(c, strides, 0, 2);
-    tcase_add_loop_test(c, reaches, 0, 2);
-    tcase_add_test(c, numbers_of_elements);
-    tcase_add_loop_test(c, aligned_addresses, 0, 4);
-    tcase_add_test(c, aligned_rows);
-    tcase_add_test(c, aligned_tables);
-    suite_add_tcase(suite, c);
-    return suite;
-}
-
-TEST_MAIN(CK_FORK_GETENV, suite_layout)
+TEST_SUITE("layout", CK_FORK_GETENV)

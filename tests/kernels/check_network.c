@@ -45,7 +45,9 @@ static bool is_long(int64_t rows, int64_t width)
     return rows > 32 && width > 400;
 }
 
-START_TEST(covers)
+TEST_CASE("choice")
+
+TEST(covers)
 {
     for (int64_t rows = 1; rows <= 64; rows++)
         for (int64_t width = 1; width <= 512; width = width < 8 ? width + 1 : width + 63)
@@ -61,10 +63,9 @@ START_TEST(covers)
     ck_assert(chosen(1, 512, UNITS).product.counted);
     ck_assert(!chosen(64, 128, UNITS).product.counted);
 }
-END_TEST
 
 /* Eight layers of 64 x 512 x 512 are faster in eight launches (H200), few or many of them. */
-START_TEST(long_layers)
+TEST(long_layers)
 {
     const lfuse__facts facts = network_facts(UNITS);
     for (int count = 2; count <= LAYERS; count++) {
@@ -78,10 +79,9 @@ START_TEST(long_layers)
         ck_assert_msg(!lfuse__network_choose(&facts, &w, &c), "%d layers: %s", count, lfuse__error_message());
     }
 }
-END_TEST
 
 /* Words of handed values, and counters that have lines of their own, lie behind each other. */
-START_TEST(words)
+TEST(words)
 {
     const lfuse__kernel_class c = chosen(5, 96, UNITS);
     lfuse__network w;
@@ -119,10 +119,9 @@ START_TEST(words)
         ck_assert_uint_eq(at[LFUSE__NETWORK_SIZES], 96ul << 32 | 96);
     }
 }
-END_TEST
 
 /* A number stands in front of the layers. */
-START_TEST(number_word)
+TEST(number_word)
 {
     const lfuse__facts facts = network_facts(UNITS);
     const double two = 2;
@@ -140,7 +139,6 @@ START_TEST(number_word)
     ck_assert_uint_eq(packed.words[LFUSE__NETWORK_HEAD + 1 + LFUSE__NETWORK_B], 0x1230);
     ck_assert_uint_eq(packed.nwords, LFUSE__NETWORK_HEAD + 1 + LAYERS * (unsigned)lfuse__network_record(&c));
 }
-END_TEST
 
 static void declined(const lfuse__facts *facts, int count, int64_t rows, int64_t width, const char *part)
 {
@@ -152,7 +150,7 @@ static void declined(const lfuse__facts *facts, int count, int64_t rows, int64_t
     ck_assert_msg(strstr(lfuse__error_message(), part) != NULL, "%s", lfuse__error_message());
 }
 
-START_TEST(refusals)
+TEST(refusals)
 {
     lfuse__facts facts = network_facts(UNITS);
     lfuse__kernel_class c = chosen(1, 64, UNITS);
@@ -183,10 +181,9 @@ START_TEST(refusals)
     ck_assert_uint_eq(text.length, 0);
     lfuse__strbuf_free(&text);
 }
-END_TEST
 
 /* Where the device's maker has units for matrices of f16 and bf16, they are left what is large. */
-START_TEST(narrow_types)
+TEST(narrow_types)
 {
     lfuse__facts facts = network_facts(UNITS);
     lfuse__network w;
@@ -212,20 +209,5 @@ START_TEST(narrow_types)
         ck_assert_uint_eq(at[LFUSE__NETWORK_LD] & 1, i % 2 == 0);
     }
 }
-END_TEST
 
-static Suite *suite_network(void)
-{
-    Suite *suite = suite_create("chains of products in one launch");
-    TCase *tcase = tcase_create("choice");
-    tcase_add_test(tcase, covers);
-    tcase_add_test(tcase, long_layers);
-    tcase_add_test(tcase, words);
-    tcase_add_test(tcase, number_word);
-    tcase_add_test(tcase, refusals);
-    tcase_add_test(tcase, narrow_types);
-    suite_add_tcase(suite, tcase);
-    return suite;
-}
-
-TEST_MAIN(CK_NOFORK, suite_network)
+TEST_SUITE("chains of products in one launch", CK_NOFORK)

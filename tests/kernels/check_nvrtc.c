@@ -202,15 +202,16 @@ static bool compiles(writer *w, const char *arch)
     return done;
 }
 
-START_TEST(operators)
+TEST_CASE("cubin")
+
+TEST_LOOP(operators, 0, ARCHS)
 {
     writer w = {.text = LFUSE__STRBUF_INIT, .facts = facts_items(true)};
     for (lfuse_type type = LFUSE_F32; type < LFUSE__TYPES; type++) write_operators(&w, type, _i);
     if (!compiles(&w, arch(_i))) TEST_SKIP("%s", lfuse__error_message());
 }
-END_TEST
 
-START_TEST(skeletons)
+TEST_LOOP(skeletons, 0, ARCHS)
 {
     writer w = {.text = LFUSE__STRBUF_INIT, .facts = facts_items(true)};
     for (lfuse_type type = LFUSE_F32; type <= LFUSE_F64; type++) write_skeletons(&w, type, _i);
@@ -218,13 +219,14 @@ START_TEST(skeletons)
     arrive_emit(&w.text);
     if (!compiles(&w, arch(_i))) TEST_SKIP("%s", lfuse__error_message());
 }
-END_TEST
+
+TEST_CASE("rows")
 
 /*
  * Row kernels by form: every body of f32 in each for the first architecture, an eighth of the other types there, and a
  * part of all for each of the others, which share the look-ups.
  */
-START_TEST(rows)
+TEST_LOOP(rows, 0, ARCHS)
 {
     static const struct {
         lfuse__row_form form;
@@ -258,10 +260,11 @@ START_TEST(rows)
     row_look_ups_emit(&w.text, &w.facts, shares ? _i - 1 : 0, shares ? SHARES : 1);
     if (!compiles(&w, arch(_i))) TEST_SKIP("%s", lfuse__error_message());
 }
-END_TEST
+
+TEST_CASE("tiles")
 
 /* Of like texts a third for the first architecture: devices have all of them. */
-START_TEST(tiles)
+TEST_LOOP(tiles, 0, ARCHS)
 {
     const int share = test_all() || !_i ? 0 : _i - 1, shares = test_all() ? 1 : _i ? SHARES : 3;
     writer w = {.text = LFUSE__STRBUF_INIT, .facts = facts_items(true)};
@@ -271,7 +274,6 @@ START_TEST(tiles)
     if (_i == 0) made_emit(&w.text, &w.facts);
     if (!compiles(&w, arch(_i))) TEST_SKIP("%s", lfuse__error_message());
 }
-END_TEST
 
 /* Bytes of the frames of all kernels: attributes of their code, 04 11 08 00, which kernel, how many bytes. */
 static uint32_t frames(const lfuse__strbuf *binary, int *kernels)
@@ -289,7 +291,7 @@ static uint32_t frames(const lfuse__strbuf *binary, int *kernels)
 }
 
 /* Nor sums on units for matrices, of which the largest tiles fill the registers. */
-START_TEST(units)
+TEST_LOOP(units, 1, ARCHS)
 {
     writer w = {.text = LFUSE__STRBUF_INIT, .facts = facts_items(true)};
     lfuse__strbuf binary = LFUSE__STRBUF_INIT;
@@ -303,10 +305,9 @@ START_TEST(units)
     ck_assert_msg(bytes == 0, "%s: %u bytes of frames", arch(_i), bytes);
     lfuse__strbuf_free(&binary);
 }
-END_TEST
 
 /* Nothing that a Strassen kernel holds is put aside into memory, which is what bounds its speed. */
-START_TEST(strassen)
+TEST(strassen)
 {
     writer w = {.text = LFUSE__STRBUF_INIT, .facts = facts_items(true)};
     lfuse__strbuf binary = LFUSE__STRBUF_INIT;
@@ -319,10 +320,9 @@ START_TEST(strassen)
     ck_assert_int_eq(kernels, w.kernels);
     lfuse__strbuf_free(&binary);
 }
-END_TEST
 
 /* Chains of products, which keep everything in registers. */
-START_TEST(networks)
+TEST_LOOP(networks, 1, ARCHS)
 {
     lfuse__strbuf binary = LFUSE__STRBUF_INIT;
     writer w = {.text = LFUSE__STRBUF_INIT, .facts = facts_items(true)};
@@ -335,7 +335,6 @@ START_TEST(networks)
     ck_assert_int_ge(kernels, w.kernels);
     lfuse__strbuf_free(&binary);
 }
-END_TEST
 
 /* One kernel of each family and form, in f32. */
 static void write_families(writer *w)
@@ -392,11 +391,13 @@ static void check_start(const char *ptx, const char *wait, const char *hands)
     ck_assert_msg(!hands || hands > wait, "no wait before what follows may come up: %.60s", ptx);
 }
 
+TEST_CASE("waits")
+
 /*
  * Where launches overlap, every kernel waits for those before it; where they cannot, none has words for it: those are
  * the prelude's alone, and a few kernels show what it makes of them.
  */
-START_TEST(waits)
+TEST_LOOP(waits, 0, 2)
 {
     writer w = {.text = LFUSE__STRBUF_INIT, .facts = facts_items(true)};
     lfuse__strbuf ptx = LFUSE__STRBUF_INIT;
@@ -433,32 +434,5 @@ START_TEST(waits)
     ck_assert(_i ? early > 0 : early == 0);
     lfuse__strbuf_free(&ptx);
 }
-END_TEST
 
-static Suite *suite_nvrtc(void)
-{
-    Suite *suite = suite_create("kernels by NVRTC");
-    TCase *tcase = tcase_create("cubin");
-    tcase_set_timeout(tcase, 300);
-    tcase_add_loop_test(tcase, operators, 0, ARCHS);
-    tcase_add_loop_test(tcase, skeletons, 0, ARCHS);
-    suite_add_tcase(suite, tcase);
-    TCase *order = tcase_create("waits");
-    tcase_set_timeout(order, 300);
-    tcase_add_loop_test(order, waits, 0, 2);
-    suite_add_tcase(suite, order);
-    TCase *reductions = tcase_create("rows");
-    tcase_set_timeout(reductions, 300);
-    tcase_add_loop_test(reductions, rows, 0, ARCHS);
-    suite_add_tcase(suite, reductions);
-    TCase *products = tcase_create("tiles");
-    tcase_set_timeout(products, 300);
-    tcase_add_loop_test(products, tiles, 0, ARCHS);
-    tcase_add_loop_test(products, units, 1, ARCHS);
-    tcase_add_test(products, strassen);
-    tcase_add_loop_test(products, networks, 1, ARCHS);
-    suite_add_tcase(suite, products);
-    return suite;
-}
-
-TEST_MAIN(CK_NOFORK, suite_nvrtc)
+TEST_SUITE("kernels by NVRTC", CK_NOFORK)

@@ -12,8 +12,10 @@
 #include "tests/kernels/product_classes.h"
 #include "tests/support/main.h"
 
+TEST_CASE("tiles")
+
 /* Tiles that were the fastest, or within some hundredths of them, on an H200: by CUDA, and by OpenCL. */
-START_TEST(measured_choices)
+TEST(measured_choices)
 {
     static const struct {
         int64_t m, n, k;
@@ -45,13 +47,12 @@ START_TEST(measured_choices)
         ck_assert_msg(!strcmp(name, cases[i].tiling), "case %zu: %s", i, name);
     }
 }
-END_TEST
 
 /*
  * Sizes that are no whole vectors are loaded element by element. Those of a vector are all on their way before the
  * first is stored: each would wait for memory by itself otherwise, which took a third of a list of small products.
  */
-START_TEST(elements_are_loaded_together)
+TEST(elements_are_loaded_together)
 {
     const lfuse__facts facts = facts_of(LFUSE__PRODUCTS_PORTABLE);
     for (int i = 0; i < LFUSE__TILES_SHAPES; i++) {
@@ -72,10 +73,9 @@ START_TEST(elements_are_loaded_together)
         lfuse__strbuf_free(&text);
     }
 }
-END_TEST
 
 /* The cost model counts on so many groups of a compute unit: every kernel's registers are limited to what they have. */
-START_TEST(residents_are_a_limit)
+TEST(residents_are_a_limit)
 {
     lfuse__facts facts = facts_of(LFUSE__PRODUCTS_PORTABLE);
     for (int i = 0; i < LFUSE__TILES_SHAPES; i++) {
@@ -93,13 +93,12 @@ START_TEST(residents_are_a_limit)
         lfuse__strbuf_free(&text);
     }
 }
-END_TEST
 
 /*
  * Tiles that are shared out: the others fill whole rounds, each worker has a slab at least, a quarter of a tile and no
  * more than two, and the kernels' numbers fit. The class is chosen for a product that it is faster at.
  */
-START_TEST(shared_out)
+TEST(shared_out)
 {
     static const char *const names[] = {"128x128x16:8x16:1:-1", "64x64x16:8x8:2:-1", "32x64x32:8x4:4:-1"};
     static const int residents[] = {2, 3, 2};
@@ -137,10 +136,9 @@ START_TEST(shared_out)
     ck_assert_int_eq(chosen(&facts, 1920, 1920, 1920).split, LFUSE__SPLIT_SHARED);
     ck_assert_int_ne(chosen(&facts, 64, 4096, 4096).split, LFUSE__SPLIT_SHARED);
 }
-END_TEST
 
 /* What was chosen for other sizes is not packed. */
-START_TEST(not_shared_out)
+TEST(not_shared_out)
 {
     const lfuse__facts facts = facts_of(LFUSE__PRODUCTS_PORTABLE);
     lfuse__product_tiling tiling;
@@ -159,20 +157,5 @@ START_TEST(not_shared_out)
     ck_assert_int_eq(lfuse__product_pack(&c, &facts, &g, &packed), LFUSE_ERR_UNSUPPORTED);
     ck_assert(strstr(lfuse__error_message(), "128 x 128 cannot be shared out"));
 }
-END_TEST
 
-static Suite *suite_product_cost(void)
-{
-    Suite *suite = suite_create("product_cost");
-    TCase *tcase = tcase_create("tiles");
-
-    tcase_add_test(tcase, measured_choices);
-    tcase_add_test(tcase, elements_are_loaded_together);
-    tcase_add_test(tcase, residents_are_a_limit);
-    tcase_add_test(tcase, shared_out);
-    tcase_add_test(tcase, not_shared_out);
-    suite_add_tcase(suite, tcase);
-    return suite;
-}
-
-TEST_MAIN(CK_NOFORK, suite_product_cost)
+TEST_SUITE("product_cost", CK_NOFORK)

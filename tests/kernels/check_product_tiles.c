@@ -23,8 +23,10 @@ static uint64_t groups_of(const lfuse__facts *facts, int64_t m, int64_t n, int64
     return packed.groups;
 }
 
+TEST_CASE("choice")
+
 /* A plan asks for products that have no elements too; what it gets is never launched. */
-START_TEST(of_nothing)
+TEST(of_nothing)
 {
     const lfuse__facts facts = facts_of(LFUSE__PRODUCTS_PORTABLE);
     for (int i = 1; i < 8; i++) {
@@ -37,10 +39,9 @@ START_TEST(of_nothing)
         ck_assert_int_ge(lfuse__product_classes(&facts, least, most, &c, all), 1);
     }
 }
-END_TEST
 
 /* Large products have tiles of a whole; few tiles are shared out along k; a side of few rows is taken as a whole. */
-START_TEST(shapes)
+TEST(shapes)
 {
     const lfuse__facts facts = facts_of(LFUSE__PRODUCTS_PORTABLE);
     lfuse__product_class p = chosen(&facts, 4096, 4096, 4096);
@@ -57,10 +58,9 @@ START_TEST(shapes)
     ck_assert_int_eq(p.columns, 16);
     ck_assert_int_eq(p.item_columns, 16);
 }
-END_TEST
 
 /* Local memory has room for two slabs, and for what half of the slices put there at a time. */
-START_TEST(local_memory)
+TEST(local_memory)
 {
     lfuse__product_class p = {.rows = 64, .columns = 64, .depth = 16, .item_rows = 8, .item_columns = 8, .slices = 4};
     ck_assert_int_eq(lfuse__tiles_local(&p), 2 * 64 * 64);
@@ -69,10 +69,9 @@ START_TEST(local_memory)
     p.depth = 32;
     ck_assert_int_eq(lfuse__tiles_local(&p), 2 * 32 * 128);
 }
-END_TEST
 
 /* One product of these sizes has small tiles, so that every unit has one; many of them have large ones. */
-START_TEST(batches)
+TEST(batches)
 {
     const lfuse__facts facts = facts_of(LFUSE__PRODUCTS_PORTABLE);
     const int64_t one[] = {256, 256, 256, 1}, many[] = {256, 256, 256, 64}, most[] = {1 << 30, 1 << 30, 64, INT64_MAX};
@@ -86,10 +85,9 @@ START_TEST(batches)
     ck_assert(!lfuse__product_choose(&facts, most, false, &c));
     ck_assert_int_eq(c.product.rows * c.product.columns, 128 * 128);
 }
-END_TEST
 
 /* Matrices of a batch lie apart by bytes of their own types: half as many as elements of f32 have, for those of f16. */
-START_TEST(batches_of_two_types)
+TEST(batches_of_two_types)
 {
     static const int64_t apart[] = {1000, 2000, 0, 3000};
     static const uint64_t bytes[] = {2000, 4000, 0, 12000};
@@ -110,10 +108,9 @@ START_TEST(batches_of_two_types)
     for (int j = 0; j < c.noperands; j++)
         if (j != LFUSE__PRODUCT_SUM) ck_assert_uint_eq(packed.words[l.apart[j]], bytes[j]);
 }
-END_TEST
 
 /* Work-items of many rows are for one product alone, also where the clock would have them. */
-START_TEST(batches_of_few_rows)
+TEST(batches_of_few_rows)
 {
     const lfuse__facts facts = facts_of(LFUSE__PRODUCTS_PORTABLE);
     const int64_t e[] = {512, 512, 512, 8};
@@ -128,10 +125,9 @@ START_TEST(batches_of_few_rows)
     ck_assert(!lfuse__product_choose(&facts, e, false, &c));
     ck_assert_int_le(c.product.item_rows, 8);
 }
-END_TEST
 
 /* A plan of unknown sizes has large tiles and small ones, on units for matrices too. */
-START_TEST(tiles_of_any_size)
+TEST(tiles_of_any_size)
 {
     static const struct {
         lfuse_type type;
@@ -152,7 +148,6 @@ START_TEST(tiles_of_any_size)
         ck_assert_int_eq(c.product.units, cases[i].type == LFUSE_F16);
     }
 }
-END_TEST
 
 static bool same(const lfuse__product_class *a, const lfuse__product_class *b)
 {
@@ -165,7 +160,7 @@ static bool same(const lfuse__product_class *a, const lfuse__product_class *b)
  * What is chosen for sizes within bounds is among the classes for the bounds, which a plan has compiled, and has room
  * for its workspace.
  */
-START_TEST(bounds)
+TEST(bounds)
 {
     static const lfuse_type types[] = {LFUSE_F64, LFUSE_F32, LFUSE_F16};
     lfuse__facts facts = facts_of(LFUSE__PRODUCTS_PORTABLE);
@@ -205,10 +200,9 @@ START_TEST(bounds)
         else ck_assert_uint_eq(bytes, 0);
     }
 }
-END_TEST
 
 /* Vectors only where leading dimension, address and what a tile may cut of a row allow them. */
-START_TEST(vectors)
+TEST(vectors)
 {
     static const struct {
         int64_t m, n, k, lda, ldb, ldc;
@@ -239,7 +233,6 @@ START_TEST(vectors)
                       (unsigned long long)packed.words[l.own + LFUSE__TILES_VECTORS]);
     }
 }
-END_TEST
 
 static bool on_units(const lfuse__facts *facts, lfuse_type type, bool ta, int64_t m, int64_t n, int64_t k)
 {
@@ -251,7 +244,7 @@ static bool on_units(const lfuse__facts *facts, lfuse_type type, bool ta, int64_
 }
 
 /* What multiplies f16 and bf16 in matrices takes their products, but where rows are no whole vectors. */
-START_TEST(units)
+TEST(units)
 {
     lfuse__facts facts = facts_of(LFUSE__PRODUCTS_PORTABLE);
     ck_assert(!on_units(&facts, LFUSE_F16, false, 1024, 1024, 1024));
@@ -269,10 +262,9 @@ START_TEST(units)
     facts.info.local_bytes = 40 * 1024;
     ck_assert(!on_units(&facts, LFUSE_F16, false, 1024, 1024, 1024));
 }
-END_TEST
 
 /* Vectors of 16 bytes: 8 elements, of leading dimensions, of addresses, of a batch's distances. */
-START_TEST(units_vectors)
+TEST(units_vectors)
 {
     static const struct {
         int64_t lda, ldb, apart;
@@ -301,13 +293,12 @@ START_TEST(units_vectors)
                       (unsigned long long)packed.words[l.own + LFUSE__TILES_VECTORS]);
     }
 }
-END_TEST
 
 /*
  * B is read early where the geometry says so, and the next launch comes up where it finds room evenly: nowhere on a
  * device whose launches do not overlap.
  */
-START_TEST(overlaps)
+TEST(overlaps)
 {
     static const struct {
         const char *tiling;
@@ -339,7 +330,6 @@ START_TEST(overlaps)
                       (unsigned long long)(7 | bits));
     }
 }
-END_TEST
 
 static void declined_of(const lfuse__facts *facts, const int64_t *extents, bool others, lfuse_type type,
                         const char *word)
@@ -355,7 +345,7 @@ static void declined(const lfuse__facts *facts, int64_t side, bool others, lfuse
     declined_of(facts, (int64_t[]){side, 64, 64}, others, type, word);
 }
 
-START_TEST(refusals)
+TEST(refusals)
 {
     lfuse__facts cl = facts_of(LFUSE__PRODUCTS_PORTABLE), cuda = facts_of(LFUSE__PRODUCTS_TUNED);
     lfuse__kernel_class c, all[LFUSE__PRODUCT_CLASSES];
@@ -381,7 +371,6 @@ START_TEST(refusals)
     ck_assert(strstr(lfuse__error_message(), "65") != NULL);
     lfuse__strbuf_free(&text);
 }
-END_TEST
 
 /* ---- sums of columns ---- */
 
@@ -409,7 +398,7 @@ static lfuse_status choose_summed(int64_t m, int64_t n, int64_t k, lfuse__kernel
     return lfuse__product_choose(&facts, (int64_t[]){m, n, k}, true, c);
 }
 
-START_TEST(sums_where_they_pay)
+TEST(sums_where_they_pay)
 {
     static const int64_t all[][3] = {{1024, 1024, 1024}, {4096, 4096, 4096}, {256, 1024, 1024}, {8192, 1024, 1024}};
     lfuse__kernel_class c;
@@ -423,10 +412,9 @@ START_TEST(sums_where_they_pay)
     ck_assert_ptr_nonnull(strstr(lfuse__error_message(), "1025 x 4096 x 4096, a launch of its own"));
     ck_assert_int_eq(choose_summed(4, 4096, 4096, &c), LFUSE_ERR_UNSUPPORTED); /* thin tiles are faster */
 }
-END_TEST
 
 /* Tiles of a segment have every S-th row of it. */
-START_TEST(sums_share_segments)
+TEST(sums_share_segments)
 {
     static const int64_t rows[] = {1, 64, 65, 512, 513, 1024, 1025, 4096}, apart[] = {1, 1, 2, 8, 16, 16, 16, 16},
                          down[] = {1, 1, 2, 8, 16, 16, 32, 64};
@@ -449,7 +437,6 @@ START_TEST(sums_share_segments)
         ck_assert_uint_eq(lfuse__product_workspace(&c, &facts, &g), LFUSE__TILES_TICKETS * 4 + down[i] * 3 * 128 * 4);
     }
 }
-END_TEST
 
 static void refused(const lfuse__kernel_class *c, lfuse_status wanted)
 {
@@ -459,7 +446,7 @@ static void refused(const lfuse__kernel_class *c, lfuse_status wanted)
     lfuse__strbuf_free(&out);
 }
 
-START_TEST(sums_that_are_refused)
+TEST(sums_that_are_refused)
 {
     lfuse__kernel_class c;
     lfuse__body body;
@@ -485,10 +472,9 @@ START_TEST(sums_that_are_refused)
     c.product.batched = true;
     refused(&c, LFUSE_ERR_INVALID);
 }
-END_TEST
 
 /* Rows that lie apart are not read as vectors of them. */
-START_TEST(sums_of_turned_operands)
+TEST(sums_of_turned_operands)
 {
     const lfuse__facts facts = facts_of(LFUSE__PRODUCTS_PORTABLE);
     lfuse__kernel_class c;
@@ -497,31 +483,5 @@ START_TEST(sums_of_turned_operands)
     ck_assert_int_eq(lfuse__product_choose(&facts, (int64_t[]){1024, 1024, 1024}, true, &c), LFUSE_ERR_UNSUPPORTED);
     ck_assert_ptr_nonnull(strstr(lfuse__error_message(), "no tiles of a product of 1024 x 1024 x 1024"));
 }
-END_TEST
 
-static Suite *suite_product_tiles(void)
-{
-    Suite *suite = suite_create("tiles of products");
-    TCase *tcase = tcase_create("choice");
-    tcase_add_test(tcase, of_nothing);
-    tcase_add_test(tcase, shapes);
-    tcase_add_test(tcase, local_memory);
-    tcase_add_test(tcase, batches);
-    tcase_add_test(tcase, batches_of_two_types);
-    tcase_add_test(tcase, batches_of_few_rows);
-    tcase_add_test(tcase, tiles_of_any_size);
-    tcase_add_test(tcase, bounds);
-    tcase_add_test(tcase, vectors);
-    tcase_add_test(tcase, units);
-    tcase_add_test(tcase, units_vectors);
-    tcase_add_test(tcase, overlaps);
-    tcase_add_test(tcase, refusals);
-    tcase_add_test(tcase, sums_where_they_pay);
-    tcase_add_test(tcase, sums_share_segments);
-    tcase_add_test(tcase, sums_that_are_refused);
-    tcase_add_test(tcase, sums_of_turned_operands);
-    suite_add_tcase(suite, tcase);
-    return suite;
-}
-
-TEST_MAIN(CK_NOFORK, suite_product_tiles)
+TEST_SUITE("tiles of products", CK_NOFORK)

@@ -11,7 +11,9 @@
 
 static const lfuse_type types[] = {LFUSE_F32, LFUSE_F16, LFUSE_BF16, LFUSE_F64};
 
-START_TEST(host)
+TEST_CASE("host")
+
+TEST_LOOP(host, 0, 2)
 {
     rig r;
     lfuse__stub_reset();
@@ -23,7 +25,6 @@ START_TEST(host)
     for (int t = 0; t < 4; t++) case_strassen(&r, types[t]);
     rig_close(&r);
 }
-END_TEST
 
 static void use(rig *r)
 {
@@ -33,13 +34,16 @@ static void use(rig *r)
     }
 }
 
-START_TEST(devices)
+TEST_CASE("devices")
+
+TEST(devices)
 {
     if (rig_every_device(use) == 0) TEST_SKIP("no device on this machine");
 }
-END_TEST
 
-START_TEST(padding)
+TEST_CASE("classes and sizes")
+
+TEST(padding)
 {
     lfuse__facts items = facts_items(true), lanes = facts_lanes(true);
     ck_assert_int_eq(lfuse__strassen_count(0), 1);
@@ -51,7 +55,6 @@ START_TEST(padding)
     ck_assert_int_eq(lfuse__strassen_padded(&lanes, LFUSE_F32, 1, true, 32), 32);
     ck_assert_int_eq(lfuse__strassen_padded(&lanes, LFUSE_F64, 2, true, 65), 128);
 }
-END_TEST
 
 /* A body that stores what it loads: from plain memory to factors. */
 static void class_of(lfuse__kernel_class *c)
@@ -79,7 +82,7 @@ static lfuse_status emitted(const lfuse__kernel_class *c)
     return status;
 }
 
-START_TEST(bad_classes)
+TEST(bad_classes)
 {
     lfuse__kernel_class c;
     class_of(&c);
@@ -105,7 +108,6 @@ START_TEST(bad_classes)
     c.rank = 1;
     ck_assert_int_eq(emitted(&c), LFUSE_ERR_INVALID);
 }
-END_TEST
 
 static lfuse_status packed_as(int64_t m, int64_t n, int64_t high, int64_t wide, uint64_t address)
 {
@@ -119,7 +121,7 @@ static lfuse_status packed_as(int64_t m, int64_t n, int64_t high, int64_t wide, 
     return lfuse__strassen_pack(&c, &facts, &g, &packed);
 }
 
-START_TEST(bad_sizes)
+TEST(bad_sizes)
 {
     const int64_t large = (int64_t)1 << 31;
     ck_assert_int_eq(packed_as(3, 5, 4, 8, 16), LFUSE_OK);
@@ -132,25 +134,5 @@ START_TEST(bad_sizes)
     ck_assert_int_eq(packed_as(large, 5, large, 8, 16), LFUSE_ERR_UNSUPPORTED);
     ck_assert_int_eq(packed_as(large / 2, large / 2, large / 2, large / 2, 16), LFUSE_ERR_UNSUPPORTED);
 }
-END_TEST
 
-static Suite *suite_strassen(void)
-{
-    Suite *suite = suite_create("kernels of Strassen's algorithm");
-    TCase *texts = tcase_create("classes and sizes");
-    tcase_add_test(texts, padding);
-    tcase_add_test(texts, bad_classes);
-    tcase_add_test(texts, bad_sizes);
-    suite_add_tcase(suite, texts);
-    TCase *on_host = tcase_create("host");
-    tcase_set_timeout(on_host, 300);
-    tcase_add_loop_test(on_host, host, 0, 2);
-    suite_add_tcase(suite, on_host);
-    TCase *on_devices = tcase_create("devices");
-    tcase_set_timeout(on_devices, 300);
-    tcase_add_test(on_devices, devices);
-    suite_add_tcase(suite, on_devices);
-    return suite;
-}
-
-TEST_MAIN(CK_NOFORK, suite_strassen)
+TEST_SUITE("kernels of Strassen's algorithm", CK_NOFORK)

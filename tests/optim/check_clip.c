@@ -187,8 +187,9 @@ static void mixed(lfuse_device *device)
     }
 }
 
-START_TEST(one_norm_over_types) { on_every_device(mixed); }
-END_TEST
+TEST_CASE("clip", .before = open_devices, .after = close_devices)
+
+TEST(one_norm_over_types) { on_every_device(mixed); }
 
 /* ---- bits ---- */
 
@@ -231,8 +232,7 @@ static void levels(lfuse_device *device)
     }
 }
 
-START_TEST(levels_give_equal_bits) { on_every_device(levels); }
-END_TEST
+TEST(levels_give_equal_bits) { on_every_device(levels); }
 
 /* Eleven groups have the bits of one group of all their members, whose norm its own plan makes. */
 static void one_list(lfuse_device *device)
@@ -279,8 +279,7 @@ static void one_list(lfuse_device *device)
     drop(&y);
 }
 
-START_TEST(groups_have_the_bits_of_one) { on_every_device(one_list); }
-END_TEST
+TEST(groups_have_the_bits_of_one) { on_every_device(one_list); }
 
 /* Decay and no decay, under a limit that does not clip: as without a limit. */
 static void decays(lfuse_device *device)
@@ -311,8 +310,7 @@ static void decays(lfuse_device *device)
     same(got, want, n, "decay and no decay");
 }
 
-START_TEST(decay_and_no_decay) { on_every_device(decays); }
-END_TEST
+TEST(decay_and_no_decay) { on_every_device(decays); }
 
 /* ---- numbers on the device ---- */
 
@@ -353,8 +351,7 @@ static void guarded(lfuse_device *device)
     drop(&y);
 }
 
-START_TEST(scale_and_found_inf) { on_every_device(guarded); }
-END_TEST
+TEST(scale_and_found_inf) { on_every_device(guarded); }
 
 static void replayed(lfuse_device *device)
 {
@@ -387,8 +384,7 @@ static void replayed(lfuse_device *device)
     if (info.exact) same(got, want, n, "replayed norms over groups");
 }
 
-START_TEST(replays) { on_every_device(replayed); }
-END_TEST
+TEST(replays) { on_every_device(replayed); }
 
 /* ---- addresses, refusals, failures ---- */
 
@@ -430,11 +426,10 @@ static void moved(lfuse_device *device)
     drop(&y);
 }
 
-START_TEST(addresses_that_move) { on_every_device(moved); }
-END_TEST
+TEST(addresses_that_move) { on_every_device(moved); }
 
 /* Whatever fails while the optimizer is made, or in its first step: nothing is launched, changed or left behind. */
-START_TEST(failures)
+TEST(failures)
 {
     static const lfuse_type types[2] = { LFUSE_F32, LFUSE_BF16 };
     static const lfuse__stub_slot slots[] = { LFUSE__STUB_program_build, LFUSE__STUB_kernel_create, LFUSE__STUB_alloc,
@@ -483,25 +478,5 @@ START_TEST(failures)
     }
     ck_assert_int_gt(refusals, 8);
 }
-END_TEST
 
-static Suite *suite_clip(void)
-{
-    Suite *s = suite_create("optim");
-    TCase *t = tcase_create("clip");
-
-    tcase_add_unchecked_fixture(t, open_devices, close_devices);
-    tcase_add_test(t, one_norm_over_types);
-    tcase_add_test(t, levels_give_equal_bits);
-    tcase_add_test(t, groups_have_the_bits_of_one);
-    tcase_add_test(t, decay_and_no_decay);
-    tcase_add_test(t, scale_and_found_inf);
-    tcase_add_test(t, replays);
-    tcase_add_test(t, addresses_that_move);
-    tcase_add_test(t, failures);
-    tcase_set_timeout(t, 0);
-    suite_add_tcase(s, t);
-    return s;
-}
-
-TEST_MAIN(CK_NOFORK, suite_clip)
+TEST_SUITE("optim", CK_NOFORK)

@@ -399,8 +399,9 @@ static void sweep(lfuse_device *device)
     }
 }
 
-START_TEST(infinite_parameters) { on_every_device(sweep); }
-END_TEST
+TEST_CASE("infinite", .before = open_devices, .after = close_devices)
+
+TEST(infinite_parameters) { on_every_device(sweep); }
 
 /* Of two groups one has no momentum: that the step before was infinite is nothing to it. */
 static void without_momentum(lfuse_device *device)
@@ -444,20 +445,6 @@ static void without_momentum(lfuse_device *device)
     }
 }
 
-START_TEST(infinite_gradients_without_momentum) { on_every_device(without_momentum); }
-END_TEST
+TEST(infinite_gradients_without_momentum) { on_every_device(without_momentum); }
 
-static Suite *suite_infinite(void)
-{
-    Suite *s = suite_create("optim");
-    TCase *t = tcase_create("infinite");
-
-    tcase_add_unchecked_fixture(t, open_devices, close_devices);
-    tcase_add_test(t, infinite_parameters);
-    tcase_add_test(t, infinite_gradients_without_momentum);
-    tcase_set_timeout(t, 0);
-    suite_add_tcase(s, t);
-    return s;
-}
-
-TEST_MAIN(CK_NOFORK, suite_infinite)
+TEST_SUITE("optim", CK_NOFORK)

@@ -30,8 +30,9 @@ static void levels(lfuse_device *device)
     }
 }
 
-START_TEST(levels_give_equal_bits) { on_every_device(levels); }
-END_TEST
+TEST_CASE("optimizer", .before = open_devices, .after = close_devices)
+
+TEST(levels_give_equal_bits) { on_every_device(levels); }
 
 static void member_alone(lfuse_device *device)
 {
@@ -43,8 +44,7 @@ static void member_alone(lfuse_device *device)
     same(together, alone, sizes[0], "a list of one");
 }
 
-START_TEST(lists_equal_loops) { on_every_device(member_alone); }
-END_TEST
+TEST(lists_equal_loops) { on_every_device(member_alone); }
 
 static void count_launches(lfuse_device *device)
 {
@@ -70,8 +70,7 @@ static void count_launches(lfuse_device *device)
     model_drop(&m);
 }
 
-START_TEST(one_launch_a_step) { on_every_device(count_launches); }
-END_TEST
+TEST(one_launch_a_step) { on_every_device(count_launches); }
 
 /* ---- types ---- */
 
@@ -111,8 +110,7 @@ static void mixed(lfuse_device *device)
     }
 }
 
-START_TEST(types_in_memory) { on_every_device(mixed); }
-END_TEST
+TEST(types_in_memory) { on_every_device(mixed); }
 
 /* ---- around the rule ---- */
 
@@ -143,8 +141,7 @@ static void averages(lfuse_device *device)
     model_drop(&m);
 }
 
-START_TEST(averages_and_zeroed_gradients) { on_every_device(averages); }
-END_TEST
+TEST(averages_and_zeroed_gradients) { on_every_device(averages); }
 
 /* Less than 8 MB. */
 static void paged(lfuse_device *device)
@@ -170,8 +167,7 @@ static void paged(lfuse_device *device)
     model_drop(&m);
 }
 
-START_TEST(states_in_shared_memory) { on_every_device(paged); }
-END_TEST
+TEST(states_in_shared_memory) { on_every_device(paged); }
 
 /* ---- where states lie ---- */
 
@@ -207,14 +203,13 @@ static void apart(lfuse_device *device)
     model_drop(&m);
 }
 
-START_TEST(states_are_aligned) { on_every_device(apart); }
-END_TEST
+TEST(states_are_aligned) { on_every_device(apart); }
 
 /*
  * Two members of f64 fill an allocation of the most bytes, the third goes to another. Other devices have too much
  * memory for that: the stub is given little while it is opened.
  */
-START_TEST(states_of_several_allocations)
+TEST(states_of_several_allocations)
 {
     static const int64_t elements[] = { 4096, 4096, 4096 };
     static double p[2][3 * 4096], states[2][MOST_STATES * 3 * 4096];
@@ -232,7 +227,6 @@ START_TEST(states_of_several_allocations)
     same(states[0], states[1], MOST_STATES * 3 * 4096, "states in several allocations");
     lfuse_device_close(small);
 }
-END_TEST
 
 /* ---- a rule of the program's own ---- */
 
@@ -286,8 +280,7 @@ static void own(lfuse_device *device)
     lfuse_graph_destroy(g);
 }
 
-START_TEST(a_rule_of_ones_own) { on_every_device(own); }
-END_TEST
+TEST(a_rule_of_ones_own) { on_every_device(own); }
 
 /* ---- matrices: a number a row and a column ---- */
 
@@ -337,28 +330,6 @@ static void matrices(lfuse_device *device)
     ck_assert_mem_eq(fused, other, sizeof fused);
 }
 
-START_TEST(matrices_are_factored) { on_every_device(matrices); }
-END_TEST
+TEST(matrices_are_factored) { on_every_device(matrices); }
 
-static Suite *suite_optimizer(void)
-{
-    Suite *s = suite_create("optim");
-    TCase *t = tcase_create("optimizer");
-
-    tcase_add_unchecked_fixture(t, open_devices, close_devices);
-    tcase_add_test(t, levels_give_equal_bits);
-    tcase_add_test(t, lists_equal_loops);
-    tcase_add_test(t, one_launch_a_step);
-    tcase_add_test(t, types_in_memory);
-    tcase_add_test(t, averages_and_zeroed_gradients);
-    tcase_add_test(t, states_in_shared_memory);
-    tcase_add_test(t, states_are_aligned);
-    tcase_add_test(t, states_of_several_allocations);
-    tcase_add_test(t, a_rule_of_ones_own);
-    tcase_add_test(t, matrices_are_factored);
-    tcase_set_timeout(t, 0);
-    suite_add_tcase(s, t);
-    return s;
-}
-
-TEST_MAIN(CK_NOFORK, suite_optimizer)
+TEST_SUITE("optim", CK_NOFORK)

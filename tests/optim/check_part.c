@@ -53,8 +53,9 @@ static void groups(lfuse_device *device)
     model_drop(&b);
 }
 
-START_TEST(groups_of_two_types) { on_every_device(groups); }
-END_TEST
+TEST_CASE("part", .before = open_devices, .after = close_devices)
+
+TEST(groups_of_two_types) { on_every_device(groups); }
 
 /*
  * Groups of one type in one launch, each with its own numbers, beside the numbers that are in device memory: the bits
@@ -137,8 +138,7 @@ static void one_type(lfuse_device *device)
     }
 }
 
-START_TEST(groups_of_one_type) { on_every_device(one_type); }
-END_TEST
+TEST(groups_of_one_type) { on_every_device(one_type); }
 
 /* Copies parameters and states of one optimizer to another one of an equal model. */
 static void put_back(const model *from, lfuse_optimizer *a, const model *to, lfuse_optimizer *b)
@@ -195,8 +195,7 @@ static void resume(lfuse_device *device)
     }
 }
 
-START_TEST(states_put_back) { on_every_device(resume); }
-END_TEST
+TEST(states_put_back) { on_every_device(resume); }
 
 /* Gradients in new memory, and in another list; a parameter that moved. */
 static void moved(lfuse_device *device)
@@ -232,22 +231,6 @@ static void moved(lfuse_device *device)
     model_drop(&m);
 }
 
-START_TEST(addresses_that_move) { on_every_device(moved); }
-END_TEST
+TEST(addresses_that_move) { on_every_device(moved); }
 
-static Suite *suite_part(void)
-{
-    Suite *s = suite_create("optim");
-    TCase *t = tcase_create("part");
-
-    tcase_add_unchecked_fixture(t, open_devices, close_devices);
-    tcase_add_test(t, groups_of_two_types);
-    tcase_add_test(t, groups_of_one_type);
-    tcase_add_test(t, states_put_back);
-    tcase_add_test(t, addresses_that_move);
-    tcase_set_timeout(t, 0);
-    suite_add_tcase(s, t);
-    return s;
-}
-
-TEST_MAIN(CK_NOFORK, suite_part)
+TEST_SUITE("optim", CK_NOFORK)

@@ -14,8 +14,10 @@ static lfuse_status creates(const lfuse_optimizer_options *options, const lfuse_
     return status;
 }
 
+TEST_CASE("refusals", .before = open_devices, .after = close_devices)
+
 /* Parts of larger matrices, as parameters and as gradients. */
-START_TEST(members_that_are_not_contiguous)
+TEST(members_that_are_not_contiguous)
 {
     static const int64_t elements[] = { 6 }, three[] = { 3 };
     const lfuse_optimizer_options options = options_of(LFUSE_RULE_ADAMW, 0);
@@ -44,9 +46,8 @@ START_TEST(members_that_are_not_contiguous)
     lfuse_tensor_destroy(whole);
     model_drop(&m);
 }
-END_TEST
 
-START_TEST(gradients_of_another_shape)
+TEST(gradients_of_another_shape)
 {
     static const int64_t elements[] = { 6 }, three[] = { 3 }, two[] = { 2 };
     const lfuse_optimizer_options options = options_of(LFUSE_RULE_ADAFACTOR, 0);
@@ -65,9 +66,8 @@ START_TEST(gradients_of_another_shape)
     model_drop(&other);
     model_drop(&m);
 }
-END_TEST
 
-START_TEST(bad_numbers)
+TEST(bad_numbers)
 {
     static const struct { lfuse_rule rule; size_t field; double value; } bad[] = {
 #define BAD(rule, field, value) { LFUSE_RULE_##rule, offsetof(lfuse_hyper, field), value }
@@ -102,9 +102,8 @@ START_TEST(bad_numbers)
     ck_assert_str_eq(lfuse_rule_name(LFUSE_RULE_ADAMW), "adamw");
     model_drop(&m);
 }
-END_TEST
 
-START_TEST(bad_options)
+TEST(bad_options)
 {
     static const int64_t few[1] = { 3 };
     lfuse_optimizer_options options = options_of(LFUSE_RULE_SGD, 0);
@@ -160,10 +159,9 @@ START_TEST(bad_options)
     lfuse_tensor_destroy(whole);
     model_drop(&m);
 }
-END_TEST
 
 /* What is refused launches nothing and changes nothing. */
-START_TEST(bad_steps)
+TEST(bad_steps)
 {
     static double before[ALL], after[ALL];
     static const int64_t longer[MEMBERS] = { 3, 0, 2501, 1, 1024, 130 };
@@ -220,10 +218,9 @@ START_TEST(bad_steps)
     model_drop(&long_one);
     model_drop(&half);
 }
-END_TEST
 
 /* Numbers on the device are f32 of rank 0: one element that has an axis, or another type, is not. */
-START_TEST(inputs_that_are_not_numbers)
+TEST(inputs_that_are_not_numbers)
 {
     static const int64_t one[] = { 1 };
     const lfuse_optimizer_options options = options_of(LFUSE_RULE_SGD, LFUSE_OPTIM_GRAD_SCALE | LFUSE_OPTIM_LR_TENSOR |
@@ -252,7 +249,6 @@ START_TEST(inputs_that_are_not_numbers)
     lfuse_tensor_destroy(wide);
     model_drop(&m);
 }
-END_TEST
 
 /* Two groups of two types, a plan each. */
 typedef struct two_plans {
@@ -309,7 +305,7 @@ static void two_drop(two_plans *x)
 }
 
 /* What the second plan is refused is known before the first is launched. */
-START_TEST(refused_by_one_of_two_plans)
+TEST(refused_by_one_of_two_plans)
 {
     static const lfuse__stub_slot slots[] = { LFUSE__STUB_program_build, LFUSE__STUB_kernel_create, LFUSE__STUB_alloc,
                                               LFUSE__STUB_write };
@@ -334,9 +330,8 @@ START_TEST(refused_by_one_of_two_plans)
     }
     ck_assert_int_gt(refusals, 8); /* both plans have kernels and tables to make */
 }
-END_TEST
 
-START_TEST(lists_of_two_devices)
+TEST(lists_of_two_devices)
 {
     const lfuse_optimizer_options options = options_of(LFUSE_RULE_SGD, 0);
     lfuse_device *other;
@@ -358,10 +353,9 @@ START_TEST(lists_of_two_devices)
     model_drop(&far);
     lfuse_device_close(other);
 }
-END_TEST
 
 /* Whatever fails while an optimizer is made, nothing of it is left: closing checks that. */
-START_TEST(failures_while_made)
+TEST(failures_while_made)
 {
     const lfuse_optimizer_options options = options_of(LFUSE_RULE_ADAM, LFUSE_OPTIM_AVERAGE);
     lfuse_optimizer *o = NULL;
@@ -381,26 +375,5 @@ START_TEST(failures_while_made)
     lfuse_optimizer_destroy(o);
     model_drop(&m);
 }
-END_TEST
 
-static Suite *suite_refusals(void)
-{
-    Suite *s = suite_create("optim");
-    TCase *t = tcase_create("refusals");
-
-    tcase_add_unchecked_fixture(t, open_devices, close_devices);
-    tcase_add_test(t, gradients_of_another_shape);
-    tcase_add_test(t, members_that_are_not_contiguous);
-    tcase_add_test(t, bad_numbers);
-    tcase_add_test(t, bad_options);
-    tcase_add_test(t, bad_steps);
-    tcase_add_test(t, inputs_that_are_not_numbers);
-    tcase_add_test(t, refused_by_one_of_two_plans);
-    tcase_add_test(t, lists_of_two_devices);
-    tcase_add_test(t, failures_while_made);
-    tcase_set_timeout(t, 0);
-    suite_add_tcase(s, t);
-    return s;
-}
-
-TEST_MAIN(CK_NOFORK, suite_refusals)
+TEST_SUITE("optim", CK_NOFORK)

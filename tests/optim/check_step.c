@@ -65,8 +65,9 @@ static void counted(lfuse_device *device)
     }
 }
 
-START_TEST(counted_on_the_device) { on_every_device(counted); }
-END_TEST
+TEST_CASE("step", .before = open_devices, .after = close_devices)
+
+TEST(counted_on_the_device) { on_every_device(counted); }
 
 /* Whatever carries the addresses, in however many launches, and with nothing to step: a step counts once. */
 static void transported(lfuse_device *device)
@@ -111,8 +112,7 @@ static void transported(lfuse_device *device)
         }
 }
 
-START_TEST(every_transport_counts) { on_every_device(transported); }
-END_TEST
+TEST(every_transport_counts) { on_every_device(transported); }
 
 /* Scaled gradients, one of them infinite in step 2: found, and the step stopped, without the host's knowing. */
 static void overflowed(lfuse_device *device)
@@ -160,8 +160,7 @@ static void overflowed(lfuse_device *device)
     model_drop(&h);
 }
 
-START_TEST(gradients_that_overflow) { on_every_device(overflowed); }
-END_TEST
+TEST(gradients_that_overflow) { on_every_device(overflowed); }
 
 /* A recorded step that counts on the device goes on counting when it is replayed. */
 static void replayed(lfuse_device *device)
@@ -201,8 +200,7 @@ static void replayed(lfuse_device *device)
     model_drop(&m);
 }
 
-START_TEST(replays_count_on) { on_every_device(replayed); }
-END_TEST
+TEST(replays_count_on) { on_every_device(replayed); }
 
 /* ---- scale ---- */
 
@@ -237,8 +235,7 @@ static void scaled(lfuse_device *device)
     model_drop(&m);
 }
 
-START_TEST(scaled_gradients) { on_every_device(scaled); }
-END_TEST
+TEST(scaled_gradients) { on_every_device(scaled); }
 
 /* ---- scale and overflow in one step ---- */
 
@@ -334,24 +331,6 @@ static void guarded_steps(lfuse_device *device)
     }
 }
 
-START_TEST(scaled_gradients_that_overflow) { on_every_device(guarded_steps); }
-END_TEST
+TEST(scaled_gradients_that_overflow) { on_every_device(guarded_steps); }
 
-static Suite *suite_step(void)
-{
-    Suite *s = suite_create("optim");
-    TCase *t = tcase_create("step");
-
-    tcase_add_unchecked_fixture(t, open_devices, close_devices);
-    tcase_add_test(t, counted_on_the_device);
-    tcase_add_test(t, every_transport_counts);
-    tcase_add_test(t, gradients_that_overflow);
-    tcase_add_test(t, replays_count_on);
-    tcase_add_test(t, scaled_gradients);
-    tcase_add_test(t, scaled_gradients_that_overflow);
-    tcase_set_timeout(t, 0);
-    suite_add_tcase(s, t);
-    return s;
-}
-
-TEST_MAIN(CK_NOFORK, suite_step)
+TEST_SUITE("optim", CK_NOFORK)

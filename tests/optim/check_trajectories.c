@@ -242,23 +242,10 @@ static void in_f64(lfuse_device *device)
         run_row(&rows[i], device, LFUSE_F64, all);
 }
 
-START_TEST(trajectories_in_f64) { on_every_device(in_f64); }
-END_TEST
+TEST_CASE("trajectories", .before = set_up, .after = close_devices)
 
-START_TEST(trajectories_in_f32) { on_every_device(in_f32); }
-END_TEST
+TEST(trajectories_in_f64) { on_every_device(in_f64); }
 
-static Suite *suite_trajectories(void)
-{
-    Suite *s = suite_create("optim");
-    TCase *t = tcase_create("trajectories");
+TEST(trajectories_in_f32) { on_every_device(in_f32); }
 
-    tcase_add_unchecked_fixture(t, set_up, close_devices);
-    tcase_add_test(t, trajectories_in_f64);
-    tcase_add_test(t, trajectories_in_f32);
-    tcase_set_timeout(t, 0);
-    suite_add_tcase(s, t);
-    return s;
-}
-
-TEST_MAIN(CK_NOFORK, suite_trajectories)
+TEST_SUITE("optim", CK_NOFORK)

@@ -17,7 +17,9 @@ static bool floating(lfuse_type type)
     return type <= LFUSE_F64;
 }
 
-START_TEST(reproducible)
+TEST_CASE("data")
+
+TEST_LOOP(reproducible, 0, TYPES)
 {
     const lfuse_type type = types[_i];
     const size_t bytes = COUNT * lfuse_type_size(type);
@@ -31,9 +33,8 @@ START_TEST(reproducible)
     lfuse__data_nasty(type, other, COUNT, 1);
     ck_assert(!memcmp(buffer, other, bytes));
 }
-END_TEST
 
-START_TEST(ranges)
+TEST_LOOP(ranges, 0, TYPES)
 {
     const lfuse_type type = types[_i];
     double mean = 0, square = 0;
@@ -53,9 +54,8 @@ START_TEST(ranges)
     for (i = 0; i < COUNT; i++) square += pow(lfuse__data_get(type, buffer, i), 2) / COUNT;
     ck_assert_double_eq_tol(square, 1, 0.1);
 }
-END_TEST
 
-START_TEST(nothing_beyond_the_end)
+TEST_LOOP(nothing_beyond_the_end, 0, TYPES)
 {
     const lfuse_type type = types[_i];
     unsigned char *end = (unsigned char *)buffer + COUNT * lfuse_type_size(type);
@@ -71,9 +71,8 @@ START_TEST(nothing_beyond_the_end)
     lfuse__data_nasty(type, buffer, COUNT, 1);
     ck_assert_uint_eq(*end, 0x5a);
 }
-END_TEST
 
-START_TEST(nasty_has_everything)
+TEST_LOOP(nasty_has_everything, 0, TYPES)
 {
     const lfuse_type type = types[_i];
     int nan = 0, infinite = 0, minus_zero = 0, subnormal = 0, i;
@@ -89,9 +88,8 @@ START_TEST(nasty_has_everything)
     }
     ck_assert(nan && infinite && minus_zero && subnormal);
 }
-END_TEST
 
-START_TEST(integers_saturate)
+TEST(integers_saturate)
 {
     int32_t x[4];
 
@@ -117,20 +115,5 @@ START_TEST(integers_saturate)
     l[0] = INT64_MAX - 1;
     ck_assert(lfuse__data_exact(LFUSE_I64, l, 0) == (long double)(INT64_MAX - 1));
 }
-END_TEST
 
-static Suite *suite_data(void)
-{
-    Suite *s = suite_create("data");
-    TCase *t = tcase_create("data");
-
-    tcase_add_loop_test(t, reproducible, 0, TYPES);
-    tcase_add_loop_test(t, ranges, 0, TYPES);
-    tcase_add_loop_test(t, nothing_beyond_the_end, 0, TYPES);
-    tcase_add_loop_test(t, nasty_has_everything, 0, TYPES);
-    tcase_add_test(t, integers_saturate);
-    suite_add_tcase(s, t);
-    return s;
-}
-
-TEST_MAIN(CK_FORK_GETENV, suite_data)
+TEST_SUITE("data", CK_FORK_GETENV)

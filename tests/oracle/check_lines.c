@@ -31,7 +31,9 @@ static void expect(int result, int count, const double *wanted)
 #define EXPECT(result, ...) \
     expect(result, (int)(sizeof(double[]){__VA_ARGS__} / sizeof(double)), (double[]){__VA_ARGS__})
 
-START_TEST(sums_of_lines)
+TEST_CASE("lines", .setup = make, .teardown = destroy)
+
+TEST(sums_of_lines)
 {
     const lfuse_value m = list();
 
@@ -47,10 +49,9 @@ START_TEST(sums_of_lines)
     EXPECT(2, 21, 210, -10, 0);
     EXPECT(3, 21, 210, -10, 0);
 }
-END_TEST
 
 /* Beside matrices, beside each other through them, and numbers of matrices beside those of lines. */
-START_TEST(lines_repeat)
+TEST(lines_repeat)
 {
     const lfuse_value m = list(), rows = lfuse_member_row_sum(m), columns = lfuse_member_column_sum(m);
 
@@ -66,10 +67,9 @@ START_TEST(lines_repeat)
     EXPECT(3, -16, -14, -12, -160, -140, -120, 9, 8, 7, 6, 0, 0, 0, 0, 0);
     EXPECT(4, 15, 21, 27, 150, 210, 270, -1, -2, -3, -4, 0, 0, 0, 0, 0);
 }
-END_TEST
 
 /* Bound as they are, as an optimizer's states. */
-START_TEST(lines_as_inputs)
+TEST(lines_as_inputs)
 {
     static const float a[] = { 1, 2, 3, 4 }, b[] = { 5 };
     static const void *const of[] = { a, b, none };
@@ -90,10 +90,9 @@ START_TEST(lines_as_inputs)
     ck_assert_int_eq(lfuse__oracle_run_graph(g, inputs, 2, NULL, &run), LFUSE_ERR_SHAPE);
     memset(&run, 0, sizeof run);
 }
-END_TEST
 
 /* One number a member, bound as it is, beside matrices, lines and flat lists. */
-START_TEST(numbers_as_inputs)
+TEST(numbers_as_inputs)
 {
     static const float a[] = { 2 }, b[] = { 3 }, c[] = { 5 };
     static const void *const of[] = { a, b, c };
@@ -115,9 +114,8 @@ START_TEST(numbers_as_inputs)
     EXPECT(2, 12, 30, 120, 300, -30);
     EXPECT(3, 2, 4, 6, 8, 10, 12, 20, 40, 60, 80, 100, 120, -3, -6, -9, -12);
 }
-END_TEST
 
-START_TEST(matrices_of_other_sizes)
+TEST(matrices_of_other_sizes)
 {
     static const lfuse__matrices wrong[] = { { 2, 2, 3, 3 }, { 1, 1, 5, 1 }, { 1, 0, 5, 2 } };
     lfuse__oracle_input input = w;
@@ -127,10 +125,9 @@ START_TEST(matrices_of_other_sizes)
     ck_assert_int_eq(lfuse__oracle_run_graph(g, &input, 1, NULL, &run), LFUSE_ERR_SHAPE);
     ck_assert_ptr_nonnull(strstr(lfuse_last_error(), "member 1"));
 }
-END_TEST
 
 /* A line's sum is the canonical one: the same as of a tensor's axis. */
-START_TEST(bits_of_an_axis)
+TEST(bits_of_an_axis)
 {
     enum { ROWS = 1500, COLUMNS = 3 };
     static float data[ROWS * COLUMNS];
@@ -151,22 +148,5 @@ START_TEST(bits_of_an_axis)
         ck_assert_double_eq(run.results[0].bound[i], 0);
     }
 }
-END_TEST
 
-static Suite *suite_lines(void)
-{
-    Suite *s = suite_create("oracle");
-    TCase *t = tcase_create("lines");
-
-    tcase_add_checked_fixture(t, make, destroy);
-    tcase_add_test(t, sums_of_lines);
-    tcase_add_test(t, lines_repeat);
-    tcase_add_test(t, lines_as_inputs);
-    tcase_add_test(t, numbers_as_inputs);
-    tcase_add_test(t, matrices_of_other_sizes);
-    tcase_add_test(t, bits_of_an_axis);
-    suite_add_tcase(s, t);
-    return s;
-}
-
-TEST_MAIN(CK_FORK, suite_lines)
+TEST_SUITE("oracle", CK_FORK)

@@ -50,7 +50,9 @@ static void compute(const problem *p, float *y)
     }
 }
 
-START_TEST(values_are_those_of_the_graph)
+TEST_CASE("network")
+
+TEST(values_are_those_of_the_graph)
 {
     static const char *const names[] = {"w0", "b0", "w1", "b1", "w2", "b2", "w3", "b3"};
     problem *p = make(0);
@@ -75,9 +77,8 @@ START_TEST(values_are_those_of_the_graph)
     lfuse_graph_destroy(g);
     free(p);
 }
-END_TEST
 
-START_TEST(a_device_of_f32_is_within_the_bounds)
+TEST(a_device_of_f32_is_within_the_bounds)
 {
     float y[ELEMENTS];
     problem *p = make(0);
@@ -87,10 +88,9 @@ START_TEST(a_device_of_f32_is_within_the_bounds)
     ck_assert_double_gt(report.max_ratio, 0.005); /* they are not so wide that nothing could fall out of them */
     free(p);
 }
-END_TEST
 
 /* What is wrong in one weight of the first layer, by a thousandth, shows in the last. */
-START_TEST(a_wrong_weight_is_found)
+TEST(a_wrong_weight_is_found)
 {
     float y[ELEMENTS];
     problem *p = make(0);
@@ -100,7 +100,6 @@ START_TEST(a_wrong_weight_is_found)
     ck_assert(!lfuse__oracle_compare(LFUSE_F32, ELEMENTS, y, p->value, p->bound, &report));
     free(p);
 }
-END_TEST
 
 /* ---- f16 and bf16 in memory, sums of f32 ---- */
 
@@ -172,7 +171,7 @@ static bool within(const narrow *p, int layers, manner how, double *ratio)
 
 static const lfuse_type narrow_types[] = {LFUSE_F16, LFUSE_BF16};
 
-START_TEST(narrow_devices_are_within_the_bounds)
+TEST_LOOP(narrow_devices_are_within_the_bounds, 0, 2)
 {
     narrow *p = make_narrow(narrow_types[_i], LAYERS);
     double ratio;
@@ -182,10 +181,9 @@ START_TEST(narrow_devices_are_within_the_bounds)
     }
     free(p);
 }
-END_TEST
 
 /* Small parts of a network of four layers, seen through the bounds of the last one. */
-START_TEST(what_is_wrong_in_narrow_types_is_found)
+TEST_LOOP(what_is_wrong_in_narrow_types_is_found, 0, 2)
 {
     narrow *p = make_narrow(narrow_types[_i], LAYERS), *other = make_narrow(narrow_types[_i], LAYERS);
     double ratio;
@@ -201,9 +199,8 @@ START_TEST(what_is_wrong_in_narrow_types_is_found)
     free(other);
     free(p);
 }
-END_TEST
 
-START_TEST(narrow_sums_are_found)
+TEST_LOOP(narrow_sums_are_found, 0, 2)
 {
     narrow *p = make_narrow(narrow_types[_i], 1);
     double ratio;
@@ -211,9 +208,8 @@ START_TEST(narrow_sums_are_found)
     ck_assert(!within(p, 1, NARROW_SUMS, &ratio));
     free(p);
 }
-END_TEST
 
-START_TEST(half_types_round_every_layer)
+TEST(half_types_round_every_layer)
 {
     uint16_t x[ELEMENTS], w[WIDTH * WIDTH], b[WIDTH];
     const void *ws[] = {w}, *bs[] = {b};
@@ -230,9 +226,8 @@ START_TEST(half_types_round_every_layer)
     ck_assert(lfuse__oracle_compare(LFUSE_F16, ELEMENTS, y, value, bound, &report));
     ck_assert_double_gt(report.max_ratio, 0.01);
 }
-END_TEST
 
-START_TEST(levels_add_the_normwise_bound)
+TEST(levels_add_the_normwise_bound)
 {
     problem *plain = make(0), *one = make(1), *two = make(2);
     for (int i = 0; i < ELEMENTS; i++) {
@@ -245,33 +240,13 @@ START_TEST(levels_add_the_normwise_bound)
     free(one);
     free(plain);
 }
-END_TEST
 
-START_TEST(f64_is_refused)
+TEST(f64_is_refused)
 {
     problem *p = make(0);
     p->net.type = LFUSE_F64;
     ck_assert_int_eq(lfuse__oracle_network_rows(&p->net, BATCH, p->x, p->value, p->bound), LFUSE_ERR_TYPE);
     free(p);
 }
-END_TEST
 
-static Suite *suite_network(void)
-{
-    Suite *s = suite_create("network");
-    TCase *t = tcase_create("network");
-
-    tcase_add_test(t, values_are_those_of_the_graph);
-    tcase_add_test(t, a_device_of_f32_is_within_the_bounds);
-    tcase_add_test(t, a_wrong_weight_is_found);
-    tcase_add_test(t, half_types_round_every_layer);
-    tcase_add_loop_test(t, narrow_devices_are_within_the_bounds, 0, 2);
-    tcase_add_loop_test(t, what_is_wrong_in_narrow_types_is_found, 0, 2);
-    tcase_add_loop_test(t, narrow_sums_are_found, 0, 2);
-    tcase_add_test(t, levels_add_the_normwise_bound);
-    tcase_add_test(t, f64_is_refused);
-    suite_add_tcase(s, t);
-    return s;
-}
-
-TEST_MAIN(CK_FORK_GETENV, suite_network)
+TEST_SUITE("network", CK_FORK_GETENV)

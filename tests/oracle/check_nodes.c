@@ -102,8 +102,10 @@ static const struct {
 } folds[] = {{lfuse_sum, plus, -0.0f}, {lfuse_prod, times, 1}, {lfuse_amax, larger, -INFINITY},
              {lfuse_amin, smaller, INFINITY}};
 
+TEST_CASE("nodes", .setup = make, .teardown = destroy)
+
 /* Every set of axes of [A, B, C]: bit i for axis i. */
-START_TEST(reductions_are_canonical)
+TEST_LOOP(reductions_are_canonical, 0, 7 * 4)
 {
     static float x[A * B * C], row[A * B * C], got[A * B * C];
     const int set = _i % 7 + 1, which = _i / 7;
@@ -136,9 +138,8 @@ START_TEST(reductions_are_canonical)
     got[results / 2] = nextafterf(got[results / 2], 1e9f);
     ck_assert(!agrees(0, got));
 }
-END_TEST
 
-START_TEST(integers_are_summed_in_i64)
+TEST(integers_are_summed_in_i64)
 {
     const int8_t x[6] = {127, 127, 127, -128, 5, 2};
     const int64_t sum[2] = {381, -121}, product[2] = {127 * 127 * 127, -1280};
@@ -150,9 +151,8 @@ START_TEST(integers_are_summed_in_i64)
     ck_exact(0, sum);
     ck_exact(1, product);
 }
-END_TEST
 
-START_TEST(integers_wrap)
+TEST(integers_wrap)
 {
     const int64_t x[2] = {INT64_MAX, 2}, sum[1] = {INT64_MIN + 1}, product[1] = {-2};
     const lfuse_value v = lfuse_input(g, "x", LFUSE_I64, 1, LFUSE_DIMS(2));
@@ -163,9 +163,8 @@ START_TEST(integers_wrap)
     ck_exact(0, sum);
     ck_exact(1, product);
 }
-END_TEST
 
-START_TEST(of_nothing)
+TEST(of_nothing)
 {
     const float sum[2] = {0, 0}, product[2] = {1, 1};
     const lfuse_value v = lfuse_input(g, "x", LFUSE_F32, 2, LFUSE_DIMS(2, 0));
@@ -176,18 +175,16 @@ START_TEST(of_nothing)
     ck_exact(0, sum);
     ck_exact(1, product);
 }
-END_TEST
 
-START_TEST(largest_of_a_size_that_is_zero)
+TEST(largest_of_a_size_that_is_zero)
 {
     const lfuse_size n = lfuse_size_var(g, "n", 0, 4);
 
     lfuse_output(g, "y", lfuse_amax(lfuse_input(g, "x", LFUSE_F32, 1, &n), 1, (const int[]){0}, 0));
     ck_assert_int_eq(try((const lfuse__oracle_input[]){{.name = "x", .shape = {0}}}, 1), LFUSE_ERR_SHAPE);
 }
-END_TEST
 
-START_TEST(winners)
+TEST(winners)
 {
     const float x[4][4] = {{1, 3, 3, 2}, {-1, NAN, 5, NAN}, {-INFINITY, -INFINITY, -INFINITY, -INFINITY},
                            {0, -0.0f, 0, 0}};
@@ -200,10 +197,9 @@ START_TEST(winners)
     ck_exact(0, largest);
     ck_exact(1, smallest);
 }
-END_TEST
 
 /* Where errors leave open which one is the largest, each of those is right, and no other. */
-START_TEST(open_winners)
+TEST(open_winners)
 {
     const float x[5] = {-3, 1, 1.00000012f, 1, 0};
     int64_t i;
@@ -213,10 +209,9 @@ START_TEST(open_winners)
     evaluate((const lfuse__oracle_input[]){{.name = "x", .data = x, .shape = {5}}}, 1);
     for (i = 0; i < 5; i++) ck_assert_int_eq(agrees(0, &i), i >= 1 && i <= 3);
 }
-END_TEST
 
 /* Errors of the elements go into the result, and not more than they have to. */
-START_TEST(errors_of_elements)
+TEST(errors_of_elements)
 {
     static float x[3000];
     double sum = 0, product = 1, largest = 0;
@@ -246,9 +241,8 @@ START_TEST(errors_of_elements)
     got[0] *= 1 + 1e-5f, got[1] *= 1.01f, got[2] *= 1 + 1e-6f;
     for (i = 0; i < 3; i++) ck_assert(!agrees(i, &got[i]));
 }
-END_TEST
 
-START_TEST(zero_times_what_may_be_infinite)
+TEST(zero_times_what_may_be_infinite)
 {
     const float x[2] = {-800, 89};
 
@@ -257,10 +251,9 @@ START_TEST(zero_times_what_may_be_infinite)
     evaluate((const lfuse__oracle_input[]){{.name = "x", .data = x, .shape = {2}}}, 1);
     ck_assert(isinf(run.results[0].bound[0]));
 }
-END_TEST
 
 /* Products of the finite elements may add up to an infinity of the other sign: NaN is then as right as infinity. */
-START_TEST(infinities_that_may_meet)
+TEST(infinities_that_may_meet)
 {
     const float a[2][2] = {{-INFINITY, 3e38f}, {-INFINITY, 3}}, b[2] = {1, 2}, got[2] = {NAN, -INFINITY};
 
@@ -270,7 +263,6 @@ START_TEST(infinities_that_may_meet)
                                            {.name = "b", .data = b, .shape = {2, 1}}}, 2);
     ck_agrees(0, got);
 }
-END_TEST
 
 /* ---- views ---- */
 
@@ -298,7 +290,7 @@ static int64_t padded(int64_t i)
     return row >= 4 || column < 0 ? 9 : row * 6 + column;
 }
 
-START_TEST(views)
+TEST(views)
 {
     const lfuse_value x = lfuse_index(g, 2, LFUSE_DIMS(4, 6));
     const lfuse_value parts[2] = {x, lfuse_slice(x, 1, 0, 3, 1)};
@@ -315,9 +307,8 @@ START_TEST(views)
     ck_view(3, 36, joined);
     ck_view(4, 42, padded);
 }
-END_TEST
 
-START_TEST(sizes_are_followed)
+TEST(sizes_are_followed)
 {
     const lfuse_size n = lfuse_size_var(g, "n", 1, 9);
     const float x[5] = {1, 2, 3, 4, 5}, got[5] = {5, 4, 3, 2, 1}, mean[1] = {3};
@@ -329,11 +320,10 @@ START_TEST(sizes_are_followed)
     ck_exact(0, got);
     ck_exact(1, mean);
 }
-END_TEST
 
 /* ---- look-ups ---- */
 
-START_TEST(rows_by_index)
+TEST(rows_by_index)
 {
     const float table[3][2] = {{1, 2}, {3, 4}, {5, 6}}, got[4][2] = {{5, 6}, {0, 0}, {1, 2}, {0, 0}};
     const int32_t at[4] = {2, 3, 0, -1};
@@ -345,10 +335,9 @@ START_TEST(rows_by_index)
     ck_exact(0, got);
     ck_assert(run.out_of_range);
 }
-END_TEST
 
 /* By positions, in the order of the canonical sum: in another one these sums are others. */
-START_TEST(scattered_rows_add_in_order)
+TEST(scattered_rows_add_in_order)
 {
     const float x[6] = {1, 0x1p-24f, 0x1p-24f, 0x1p-24f, 1, 7}, got[3] = {1, 1 + 0x1p-23f, 0};
     const int64_t at[6] = {0, 1, 0, 1, 1, 5};
@@ -360,9 +349,8 @@ START_TEST(scattered_rows_add_in_order)
     ck_exact(0, got);
     ck_assert(run.out_of_range);
 }
-END_TEST
 
-START_TEST(certain_indices_are_in_range)
+TEST(certain_indices_are_in_range)
 {
     const float table[3] = {1, 3, 5}, got[2] = {5, 1};
     const int64_t at[2] = {2, 0};
@@ -374,10 +362,9 @@ START_TEST(certain_indices_are_in_range)
     ck_exact(0, got);
     ck_assert(!run.out_of_range);
 }
-END_TEST
 
 /* An index that errors leave open: nothing is known of the row. */
-START_TEST(open_indices)
+TEST(open_indices)
 {
     const float table[3] = {1, 3, 5}, x[2] = {1, 1};
 
@@ -388,32 +375,5 @@ START_TEST(open_indices)
                                            {.name = "x", .data = x, .shape = {2}}}, 2);
     ck_assert(isinf(run.results[0].bound[0]));
 }
-END_TEST
 
-static Suite *suite_nodes(void)
-{
-    Suite *s = suite_create("oracle nodes");
-    TCase *c = tcase_create("nodes");
-
-    tcase_add_checked_fixture(c, make, destroy);
-    tcase_add_loop_test(c, reductions_are_canonical, 0, 7 * 4);
-    tcase_add_test(c, integers_are_summed_in_i64);
-    tcase_add_test(c, integers_wrap);
-    tcase_add_test(c, of_nothing);
-    tcase_add_test(c, largest_of_a_size_that_is_zero);
-    tcase_add_test(c, winners);
-    tcase_add_test(c, open_winners);
-    tcase_add_test(c, errors_of_elements);
-    tcase_add_test(c, zero_times_what_may_be_infinite);
-    tcase_add_test(c, infinities_that_may_meet);
-    tcase_add_test(c, views);
-    tcase_add_test(c, sizes_are_followed);
-    tcase_add_test(c, rows_by_index);
-    tcase_add_test(c, scattered_rows_add_in_order);
-    tcase_add_test(c, certain_indices_are_in_range);
-    tcase_add_test(c, open_indices);
-    suite_add_tcase(s, c);
-    return s;
-}
-
-TEST_MAIN(CK_FORK_GETENV, suite_nodes)
+TEST_SUITE("oracle nodes", CK_FORK_GETENV)

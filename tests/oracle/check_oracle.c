@@ -6,7 +6,9 @@
 
 /* ---- pointwise ---- */
 
-START_TEST(exact_chains_have_no_tolerance)
+TEST_CASE("oracle", .setup = make, .teardown = destroy)
+
+TEST(exact_chains_have_no_tolerance)
 {
     float a[COUNT], b[COUNT], got[COUNT];
     const lfuse_value x = vector("x", LFUSE_F32, COUNT), y = vector("y", LFUSE_F32, COUNT);
@@ -31,9 +33,8 @@ START_TEST(exact_chains_have_no_tolerance)
     ck_assert_int_eq(report.first_bad, COUNT / 2);
     ck_assert(isinf(report.max_ratio));
 }
-END_TEST
 
-START_TEST(nasty_data_is_exact_too)
+TEST(nasty_data_is_exact_too)
 {
     float a[COUNT], b[COUNT], got[COUNT];
     const lfuse_value x = vector("x", LFUSE_F32, COUNT), y = vector("y", LFUSE_F32, COUNT);
@@ -48,7 +49,6 @@ START_TEST(nasty_data_is_exact_too)
     ck_agrees(0, got);
     ck_assert_int_eq(report.open, 0);
 }
-END_TEST
 
 /* One operator over data where it is defined; errors of the host's float functions are within any bound. */
 static const struct unary {
@@ -63,7 +63,7 @@ static const struct unary {
 };
 enum { UNARIES = sizeof unaries / sizeof unaries[0] };
 
-START_TEST(functions)
+TEST_LOOP(functions, 0, UNARIES)
 {
     const struct unary *u = &unaries[_i];
     float a[COUNT], got[COUNT];
@@ -83,10 +83,9 @@ START_TEST(functions)
     ck_assert(!agrees(0, got));
     ck_assert_int_eq(report.bad, COUNT);
 }
-END_TEST
 
 /* Errors that grow: cancellation makes the bound large against the result, and a device may use all of it. */
-START_TEST(errors_propagate)
+TEST(errors_propagate)
 {
     float a[COUNT], got[COUNT];
     const lfuse_value x = vector("x", LFUSE_F32, COUNT);
@@ -106,7 +105,6 @@ START_TEST(errors_propagate)
     }
     ck_agrees(0, got);
 }
-END_TEST
 
 /* By the formula of the kernels. */
 static float sigmoid(float a)
@@ -116,7 +114,7 @@ static float sigmoid(float a)
     return (a < 0 ? t : 1) / (1 + t);
 }
 
-START_TEST(activations)
+TEST(activations)
 {
     float a[COUNT], got[7][COUNT];
     const lfuse_value x = vector("x", LFUSE_F32, COUNT);
@@ -150,7 +148,6 @@ START_TEST(activations)
         ck_assert_int_gt(report.bad, COUNT / 2);
     }
 }
-END_TEST
 
 /* Random expressions, evaluated in float beside the graph, over data that meets kinks, steps and poles. */
 enum { NODES = 24 };
@@ -207,7 +204,7 @@ static void apply_random(lfuse__random *r, random_node *n, const random_node *a,
     }
 }
 
-START_TEST(random_expressions)
+TEST_LOOP(random_expressions, 0, 40)
 {
     static random_node nodes[NODES];
     lfuse__random r;
@@ -233,9 +230,8 @@ START_TEST(random_expressions)
     }
     ck_assert_int_gt(judged, NODES / 2);
 }
-END_TEST
 
-START_TEST(wide_types)
+TEST(wide_types)
 {
     double a[COUNT], got[COUNT];
     const lfuse_value x = vector("x", LFUSE_F64, COUNT);
@@ -250,10 +246,9 @@ START_TEST(wide_types)
     got[3] *= 1 + 1e-13;
     ck_assert(!agrees(0, got));
 }
-END_TEST
 
 /* Between functions values are f32; a view may be a copy, which is of 16 bits. */
-START_TEST(half_is_rounded_between_others_at_most)
+TEST_LOOP(half_is_rounded_between_others_at_most, 0, 2)
 {
     static const lfuse_type halves[] = {LFUSE_F16, LFUSE_BF16};
     const lfuse_type type = halves[_i];
@@ -285,9 +280,8 @@ START_TEST(half_is_rounded_between_others_at_most)
     ck_assert(!agrees(1, wide));
     ck_assert_int_gt(report.bad, COUNT * 9 / 10);
 }
-END_TEST
 
-START_TEST(one_half_operation_is_exact)
+TEST(one_half_operation_is_exact)
 {
     uint16_t a[COUNT], got[COUNT];
     const lfuse_value x = vector("x", LFUSE_F16, COUNT);
@@ -303,9 +297,8 @@ START_TEST(one_half_operation_is_exact)
     ck_agrees(0, got);
     ck_assert_double_eq(report.max_bound, 0);
 }
-END_TEST
 
-START_TEST(open_comparisons_cover_both)
+TEST(open_comparisons_cover_both)
 {
     float a[4] = {0.5f, 1.0f, 1.0f, 2.0f}, got[4] = {0, 1, 0, 1};
     const lfuse_value x = vector("x", LFUSE_F32, 4), e = lfuse_exp(lfuse_log(x)), one = lfuse_constant(g, 1);
@@ -327,9 +320,8 @@ START_TEST(open_comparisons_cover_both)
     ck_agrees(2, ((const int32_t[]){0, 0, 1, 1}));
     ck_assert(!agrees(2, (const int32_t[]){1, 0, 1, 2}));
 }
-END_TEST
 
-START_TEST(poles_leave_all_open)
+TEST(poles_leave_all_open)
 {
     float a[3] = {1, 0.5f, 2};
     const lfuse_value x = vector("x", LFUSE_F32, 3), near = lfuse_log(lfuse_exp(lfuse_sub(x, lfuse_constant(g, 1))));
@@ -340,9 +332,8 @@ START_TEST(poles_leave_all_open)
     ck_assert_int_eq(report.open, 1);
     ck_assert(!agrees(0, (const float[]){0, -2, NAN}));
 }
-END_TEST
 
-START_TEST(integers)
+TEST(integers)
 {
     int32_t a[COUNT], b[COUNT], got[COUNT], quotient[COUNT];
     const lfuse_value x = vector("x", LFUSE_I32, COUNT), y = vector("y", LFUSE_I32, COUNT);
@@ -364,9 +355,8 @@ START_TEST(integers)
     got[7]++;
     ck_assert(!agrees(0, got));
 }
-END_TEST
 
-START_TEST(casts)
+TEST(casts)
 {
     float a[COUNT];
     double b[COUNT];
@@ -394,9 +384,8 @@ START_TEST(casts)
     truth[5] = (uint8_t)(truth[5] + 2);
     ck_assert(!agrees(2, truth));
 }
-END_TEST
 
-START_TEST(broadcasting_and_views)
+TEST(broadcasting_and_views)
 {
     float a[6] = {1, 2, 3, 4, 5, 6}, b[2] = {10, 20}, c = 100;
     const float sum[6] = {111, 112, 113, 124, 125, 126}, swapped[6] = {1, 4, 2, 5, 3, 6};
@@ -417,11 +406,10 @@ START_TEST(broadcasting_and_views)
     ck_assert_int_eq(run.results[1].shape[0], 3);
     ck_assert_int_eq(run.results[2].rank, 3);
 }
-END_TEST
 
 /* ---- lists, numbers, updates ---- */
 
-START_TEST(lists_and_updates)
+TEST(lists_and_updates)
 {
     float p0[3] = {1, 2, 3}, p1[1] = {4}, g0[3] = {10, 20, 30}, g1[1] = {40};
     const void *p[] = {p0, p1, p1}, *d[] = {g0, g1, g1};
@@ -451,9 +439,8 @@ START_TEST(lists_and_updates)
     for (i = 0; i < 4; i++) ck_assert_float_eq_tol((float)r->value[i], moved[i], 1e-6f);
     ck_assert_ptr_null(lfuse__oracle_find(&run, "rate"));
 }
-END_TEST
 
-START_TEST(reductions_of_lists)
+TEST(reductions_of_lists)
 {
     float a0[3] = {1, -2, 3}, a1[1] = {4}, a2[2] = {0, 5};
     const void *a[] = {a0, a1, a2};
@@ -489,9 +476,8 @@ START_TEST(reductions_of_lists)
             ck_assert_double_eq_tol((double)r->value[k], want[i].value[k], 1e-5);
     }
 }
-END_TEST
 
-START_TEST(numbers_round_once)
+TEST(numbers_round_once)
 {
     float a[2] = {1, 2}, got[2];
     double decay = pow(0.999, 3);
@@ -506,9 +492,8 @@ START_TEST(numbers_round_once)
     ck_agrees(0, got);
     ck_assert_double_eq(report.max_bound, 0);
 }
-END_TEST
 
-START_TEST(mistakes)
+TEST(mistakes)
 {
     float a[4] = {1, 2, 3, 4};
     const lfuse_size n = lfuse_size_var(g, "n", 2, 4);
@@ -532,9 +517,8 @@ START_TEST(mistakes)
     ck_mistake(LFUSE_OK, right_one);
     ck_assert_int_eq(lfuse__oracle_run_graph(NULL, NULL, 0, NULL, &run), LFUSE_ERR_INVALID);
 }
-END_TEST
 
-START_TEST(inexact_devices_get_more)
+TEST(inexact_devices_get_more)
 {
     const lfuse__oracle_options inexact = {.inexact = true};
     float a[3] = {1, 2, 3}, got[3];
@@ -547,35 +531,5 @@ START_TEST(inexact_devices_get_more)
     for (i = 0; i < 3; i++) got[i] = nextafterf(nextafterf(got[i], 0), 0);
     ck_assert(!agrees(0, got));
 }
-END_TEST
 
-static Suite *suite_oracle(void)
-{
-    Suite *s = suite_create("oracle");
-    TCase *t = tcase_create("oracle");
-
-    tcase_add_checked_fixture(t, make, destroy);
-    tcase_add_test(t, exact_chains_have_no_tolerance);
-    tcase_add_test(t, nasty_data_is_exact_too);
-    tcase_add_loop_test(t, functions, 0, UNARIES);
-    tcase_add_test(t, errors_propagate);
-    tcase_add_test(t, activations);
-    tcase_add_loop_test(t, random_expressions, 0, 40);
-    tcase_add_test(t, wide_types);
-    tcase_add_loop_test(t, half_is_rounded_between_others_at_most, 0, 2);
-    tcase_add_test(t, one_half_operation_is_exact);
-    tcase_add_test(t, open_comparisons_cover_both);
-    tcase_add_test(t, poles_leave_all_open);
-    tcase_add_test(t, integers);
-    tcase_add_test(t, casts);
-    tcase_add_test(t, broadcasting_and_views);
-    tcase_add_test(t, lists_and_updates);
-    tcase_add_test(t, reductions_of_lists);
-    tcase_add_test(t, numbers_round_once);
-    tcase_add_test(t, mistakes);
-    tcase_add_test(t, inexact_devices_get_more);
-    suite_add_tcase(s, t);
-    return s;
-}
-
-TEST_MAIN(CK_FORK_GETENV, suite_oracle)
+TEST_SUITE("oracle", CK_FORK_GETENV)

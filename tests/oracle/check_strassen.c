@@ -111,8 +111,10 @@ static int64_t bad_rows(lfuse_type type, int levels)
     return report.bad;
 }
 
+TEST_CASE("factors of 16 bits")
+
 /* By both judges of a product. */
-START_TEST(products)
+TEST_LOOP(products, 0, 4)
 {
     const lfuse_type type = types[_i & 1];
     const int levels = 1 + (_i >> 1);
@@ -124,10 +126,9 @@ START_TEST(products)
     make(type, levels, true);
     if (type == LFUSE_F16 || levels == 1) ck_assert_int_gt(bad_elements(type, levels), 0);
 }
-END_TEST
 
 /* Factors of whole numbers are exact up to 2^11 and 2^8: then nothing is allowed. */
-START_TEST(whole_numbers)
+TEST_LOOP(whole_numbers, 0, 2)
 {
     const lfuse_type type = types[_i];
     const maker s = {type, false};
@@ -142,10 +143,9 @@ START_TEST(whole_numbers)
     result[5] += 1;
     ck_assert_int_eq(bad_elements(type, 2), 1);
 }
-END_TEST
 
 /* A layer of a network, K = N: relu(x w), in the type. */
-START_TEST(networks)
+TEST_LOOP(networks, 0, 4)
 {
     enum { WIDTH = 32 };
     const lfuse_type type = types[_i & 1];
@@ -169,17 +169,5 @@ START_TEST(networks)
         ck_assert_msg((report.bad > 0) == wrong, "%s, wrong %d: %s", lfuse_type_name(type), wrong, report.text);
     }
 }
-END_TEST
 
-static Suite *suite_strassen(void)
-{
-    Suite *s = suite_create("strassen");
-    TCase *c = tcase_create("factors of 16 bits");
-    tcase_add_loop_test(c, products, 0, 4);
-    tcase_add_loop_test(c, whole_numbers, 0, 2);
-    tcase_add_loop_test(c, networks, 0, 4);
-    suite_add_tcase(s, c);
-    return s;
-}
-
-TEST_MAIN(CK_FORK_GETENV, suite_strassen)
+TEST_SUITE("strassen", CK_FORK_GETENV)

@@ -33,7 +33,9 @@ static float canonical(const float *x, int64_t count)
     return partial[0];
 }
 
-START_TEST(sums_are_canonical)
+TEST_CASE("sums and products", .setup = make, .teardown = destroy)
+
+TEST_LOOP(sums_are_canonical, 0, 10)
 {
     static const int64_t lengths[] = {0, 1, 127, 128, 129, 1023, 1024, 1025, 5000, 7777};
     const int64_t length = lengths[_i];
@@ -49,9 +51,8 @@ START_TEST(sums_are_canonical)
     ck_assert(!signbit((double)run.results[0].value[0]) || length);
     free(x);
 }
-END_TEST
 
-START_TEST(sums_of_inexact_values)
+TEST(sums_of_inexact_values)
 {
     float x[5000], y[5000], got;
     int i;
@@ -66,7 +67,6 @@ START_TEST(sums_of_inexact_values)
     got -= y[4999];
     ck_assert(!agrees(0, &got));
 }
-END_TEST
 
 /* ---- products ---- */
 
@@ -93,7 +93,7 @@ static void make_product(lfuse_type type)
     lfuse_output(g, "c", lfuse_matmul(a, b));
 }
 
-START_TEST(products)
+TEST(products)
 {
     const lfuse__oracle_input inputs[] = {{.name = "a", .data = left, .shape = {M, K}},
                                           {.name = "b", .data = right, .shape = {K, N}}};
@@ -114,9 +114,8 @@ START_TEST(products)
     naive(M, N, K, left, right, product);
     ck_assert(!agrees(0, product));
 }
-END_TEST
 
-START_TEST(products_of_integers_are_exact)
+TEST(products_of_integers_are_exact)
 {
     const lfuse__oracle_input inputs[] = {{.name = "a", .data = left, .shape = {M, K}},
                                           {.name = "b", .data = right, .shape = {K, N}}};
@@ -131,9 +130,8 @@ START_TEST(products_of_integers_are_exact)
     product[M * N - 1] += 1;
     ck_assert(!agrees(0, product));
 }
-END_TEST
 
-START_TEST(products_of_f64)
+TEST(products_of_f64)
 {
     static double a[M * K], b[K * N], c[M * N];
     const lfuse__oracle_input inputs[] = {{.name = "a", .data = a, .shape = {M, K}},
@@ -152,9 +150,8 @@ START_TEST(products_of_f64)
     c[5] += 1e-11;
     ck_assert(!agrees(0, c));
 }
-END_TEST
 
-START_TEST(products_with_infinities)
+TEST(products_with_infinities)
 {
     const lfuse__oracle_input inputs[] = {{.name = "a", .data = left, .shape = {M, K}},
                                           {.name = "b", .data = right, .shape = {K, N}}};
@@ -171,9 +168,8 @@ START_TEST(products_with_infinities)
     product[0] = 1;
     ck_assert(!agrees(0, product));
 }
-END_TEST
 
-START_TEST(chains_of_products)
+TEST(chains_of_products)
 {
     float b[N], hidden[M * N], second[N * N], result[M * N];
     const lfuse_value x = lfuse_input(g, "x", LFUSE_F32, 2, LFUSE_DIMS(M, K));
@@ -201,9 +197,8 @@ START_TEST(chains_of_products)
     for (i = 0; i < M * N; i++) result[i] *= 0.999f;
     ck_assert(!agrees(0, result));
 }
-END_TEST
 
-START_TEST(rows_are_rows_of_the_whole)
+TEST(rows_are_rows_of_the_whole)
 {
     const int64_t rows[] = {36, 0, 17, 17};
     const lfuse__oracle_options options = {.rows = rows, .nrows = 4};
@@ -241,7 +236,6 @@ START_TEST(rows_are_rows_of_the_whole)
         }
     lfuse__oracle_free(&whole);
 }
-END_TEST
 
 static lfuse_status check_product(int transposed, const float *a, const float *b, const float *c)
 {
@@ -251,7 +245,7 @@ static lfuse_status check_product(int transposed, const float *a, const float *b
     return lfuse__oracle_product(&whole, a, b, c, 99, &report);
 }
 
-START_TEST(random_vector_finds_wrong_products)
+TEST(random_vector_finds_wrong_products)
 {
     static float c[M * N];
     int transposed;
@@ -272,10 +266,9 @@ START_TEST(random_vector_finds_wrong_products)
         ck_assert_int_eq(report.first_bad, 4);
     }
 }
-END_TEST
 
 /* What a product of tf32, by Strassen's algorithm or rounded to f16 may be off by, one of f32 may not. */
-START_TEST(random_vector_knows_wider_bounds)
+TEST(random_vector_knows_wider_bounds)
 {
     static const struct { lfuse_type result; bool tf32; int levels; double scale; } cases[] = {
         { LFUSE_F32, true, 0, 5e-4 }, { LFUSE_F32, false, 2, 1e-3 }, { LFUSE_F16, false, 0, 1e-3 },
@@ -300,26 +293,5 @@ START_TEST(random_vector_knows_wider_bounds)
         ck_assert_msg(report.bad > 0, "case %zu", n);
     }
 }
-END_TEST
 
-static Suite *suite_sums(void)
-{
-    Suite *s = suite_create("sums");
-    TCase *c = tcase_create("sums and products");
-
-    tcase_add_checked_fixture(c, make, destroy);
-    tcase_add_loop_test(c, sums_are_canonical, 0, 10);
-    tcase_add_test(c, sums_of_inexact_values);
-    tcase_add_test(c, products);
-    tcase_add_test(c, products_of_integers_are_exact);
-    tcase_add_test(c, products_of_f64);
-    tcase_add_test(c, products_with_infinities);
-    tcase_add_test(c, chains_of_products);
-    tcase_add_test(c, rows_are_rows_of_the_whole);
-    tcase_add_test(c, random_vector_finds_wrong_products);
-    tcase_add_test(c, random_vector_knows_wider_bounds);
-    suite_add_tcase(s, c);
-    return s;
-}
-
-TEST_MAIN(CK_FORK_GETENV, suite_sums)
+TEST_SUITE("sums", CK_FORK_GETENV)

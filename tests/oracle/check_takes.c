@@ -86,7 +86,9 @@ enum { ENDS = sizeof ends / sizeof *ends, STEPS = sizeof steps / sizeof *steps }
 /* The step's magnitude for the loop above, which must not overflow. */
 static int64_t bounded(int64_t step) { return step > 500 ? 500 : step < -500 ? -500 : step; }
 
-START_TEST(slices_by_their_ends)
+TEST_CASE("takes", .setup = make, .teardown = destroy)
+
+TEST_LOOP(slices_by_their_ends, 0, STEPS)
 {
     const int64_t step = steps[_i];
     double wanted[MOST];
@@ -104,10 +106,9 @@ START_TEST(slices_by_their_ends)
                 again();
             }
 }
-END_TEST
 
 /* Of a size variable what is not refused is what it is of each number; and that is not refused without need. */
-START_TEST(slices_of_a_size)
+TEST(slices_of_a_size)
 {
     static const struct { int64_t low, start, stop, step; bool known; } slices[] = {
         {1, 1, LFUSE_OPEN, 1, true},
@@ -147,10 +148,9 @@ START_TEST(slices_of_a_size)
             again();
         }
 }
-END_TEST
 
 /* A step that divides what the size is made of, and ends that are sizes. */
-START_TEST(slices_by_sizes)
+TEST(slices_by_sizes)
 {
     const lfuse_size n = lfuse_size_var(g, "n", 1, 9), all = lfuse_size_add(g, lfuse_size_mul(g, n, 2), 1);
     const lfuse_value x = lfuse_input(g, "x", LFUSE_F32, 1, &all);
@@ -165,7 +165,6 @@ START_TEST(slices_by_sizes)
     evaluate_sizes(7, 3);
     ck_numbers(3, odd);
 }
-END_TEST
 
 /* ---- padding ---- */
 
@@ -186,7 +185,7 @@ static double beside(bool mirror, int64_t n, int64_t at)
     return mirror ? bounced(n, at) : (double)((at < 0 ? 0 : at >= n ? n - 1 : at) + 1);
 }
 
-START_TEST(edges_and_mirrors)
+TEST_LOOP(edges_and_mirrors, 0, 4)
 {
     const bool mirror = _i & 1, variable = _i & 2;
     double wanted[MOST];
@@ -204,9 +203,8 @@ START_TEST(edges_and_mirrors)
                 again();
             }
 }
-END_TEST
 
-START_TEST(two_axes_are_padded)
+TEST_LOOP(two_axes_are_padded, 0, 2)
 {
     const float x[2][3] = {{1, 2, 3}, {4, 5, 6}};
     const double edges[] = {1, 1, 2, 3, 3, 3, 1, 1, 2, 3, 3, 3, 4, 4, 5, 6, 6, 6};
@@ -217,7 +215,6 @@ START_TEST(two_axes_are_padded)
     evaluate(&(lfuse__oracle_input){.name = "x", .data = x, .shape = {2, 3}}, 1);
     ck_numbers(18, _i ? mirrors : edges);
 }
-END_TEST
 
 /* ---- look-ups ---- */
 
@@ -231,7 +228,7 @@ static void evaluate_cube(const int64_t *at, int rank, const int64_t *shape)
     evaluate(inputs, 2);
 }
 
-START_TEST(selected_along_each_axis)
+TEST_LOOP(selected_along_each_axis, 0, 6)
 {
     static const int64_t at[2][2] = {{1, -1}, {0, -2}}, extents[] = {2, 3, 4}, strides[] = {12, 4, 1};
     const int axis = _i % 3;
@@ -259,9 +256,8 @@ START_TEST(selected_along_each_axis)
     ck_numbers(count, wanted);
     ck_assert(run.out_of_range == !from_end);
 }
-END_TEST
 
-START_TEST(taken_along_each_axis)
+TEST_LOOP(taken_along_each_axis, 0, 6)
 {
     static const int64_t extents[] = {2, 3, 4}, strides[] = {12, 4, 1};
     const int axis = _i % 3;
@@ -284,10 +280,9 @@ START_TEST(taken_along_each_axis)
     ck_numbers(count, wanted);
     ck_assert(run.out_of_range);
 }
-END_TEST
 
 /* numpy.take_along_axis(x, i, 1) of [2, 3, 4] and [1, 2, 4] or [2, 2, 1]. */
-START_TEST(taken_with_repetitions)
+TEST_LOOP(taken_with_repetitions, 0, 2)
 {
     const int64_t at[8] = {0, 1, 2, 0, 2, 2, 1, 1}, few[4] = {0, 1, 2, 0};
     const double of_rows[] = {0, 5, 10, 3, 8, 9, 6, 7, 12, 17, 22, 15, 20, 21, 18, 19};
@@ -298,7 +293,6 @@ START_TEST(taken_with_repetitions)
     evaluate_cube(_i ? few : at, 3, shape);
     ck_numbers(16, _i ? of_columns : of_rows);
 }
-END_TEST
 
 /* ---- functions ---- */
 
@@ -311,7 +305,7 @@ static int64_t slow_power(int64_t a, int64_t n)
     return (int64_t)y;
 }
 
-START_TEST(powers_of_integers)
+TEST_LOOP(powers_of_integers, 0, 8)
 {
     static const lfuse_type types[] = {LFUSE_I8, LFUSE_U8, LFUSE_I32, LFUSE_I64};
     const lfuse_type type = types[_i / 2];
@@ -333,10 +327,9 @@ START_TEST(powers_of_integers)
                                            {.name = "n", .data = n, .shape = {MOST}}}, 2);
     ck_numbers(MOST, wanted);
 }
-END_TEST
 
 /* With the parameters that the functions without any have, they are these. */
-START_TEST(activations_with_parameters)
+TEST_LOOP(activations_with_parameters, 0, 2)
 {
     double x[MOST], plain[2][MOST];
     lfuse_value v, y;
@@ -356,9 +349,8 @@ START_TEST(activations_with_parameters)
     for (int i = 0; i < MOST; i++)
         ck_assert_msg(fabs(plain[0][i] - plain[1][i]) <= 1e-14, "of %g: %.17g, %.17g", x[i], plain[0][i], plain[1][i]);
 }
-END_TEST
 
-START_TEST(onnx_defaults)
+TEST(onnx_defaults)
 {
     const float x[5] = {-4, -1, 0, 1, 4};
     const double wanted[5] = {0, 0.3, 0.5, 0.7, 1};
@@ -367,26 +359,5 @@ START_TEST(onnx_defaults)
     evaluate(&(lfuse__oracle_input){.name = "x", .data = x, .shape = {5}}, 1);
     for (int i = 0; i < 5; i++) ck_assert_double_eq_tol((double)run.results[0].value[i], wanted[i], 1e-7);
 }
-END_TEST
 
-static Suite *suite_takes(void)
-{
-    Suite *s = suite_create("oracle takes");
-    TCase *c = tcase_create("takes");
-    tcase_add_checked_fixture(c, make, destroy);
-    tcase_add_loop_test(c, slices_by_their_ends, 0, STEPS);
-    tcase_add_test(c, slices_of_a_size);
-    tcase_add_test(c, slices_by_sizes);
-    tcase_add_loop_test(c, edges_and_mirrors, 0, 4);
-    tcase_add_loop_test(c, two_axes_are_padded, 0, 2);
-    tcase_add_loop_test(c, selected_along_each_axis, 0, 6);
-    tcase_add_loop_test(c, taken_along_each_axis, 0, 6);
-    tcase_add_loop_test(c, taken_with_repetitions, 0, 2);
-    tcase_add_loop_test(c, powers_of_integers, 0, 8);
-    tcase_add_loop_test(c, activations_with_parameters, 0, 2);
-    tcase_add_test(c, onnx_defaults);
-    suite_add_tcase(s, c);
-    return s;
-}
-
-TEST_MAIN(CK_FORK_GETENV, suite_takes)
+TEST_SUITE("oracle takes", CK_FORK_GETENV)

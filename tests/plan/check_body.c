@@ -33,7 +33,9 @@ static void setup(void)
     body = (lfuse__body){ .ninstr = SOFTMAX, .nstores = 2, .instr = softmax, .stores = stores };
 }
 
-START_TEST(phases_and_rates)
+TEST_CASE("sweeps", .setup = setup)
+
+TEST(phases_and_rates)
 {
     static const int phases[] = { 0, 0, 1, 1, 1, 2, 0, 2 };
     static const bool elements[] = { true, false, true, true, false, true, false, false };
@@ -49,9 +51,8 @@ START_TEST(phases_and_rates)
     body.nstores = 1;
     ck_assert_int_eq(lfuse__body_sweeps(&body, row, s), 2); /* the sum of a row needs no sweep of its own */
 }
-END_TEST
 
-START_TEST(a_row_value_spread_over_the_row_is_a_sweep)
+TEST(a_row_value_spread_over_the_row_is_a_sweep)
 {
     static const bool spread[] = { false, false, true, false };
     lfuse__sweep s[SOFTMAX];
@@ -60,9 +61,8 @@ START_TEST(a_row_value_spread_over_the_row_is_a_sweep)
     body.nstores = 1;
     ck_assert_int_eq(lfuse__body_sweeps(&body, spread, s), 3);
 }
-END_TEST
 
-START_TEST(a_gathered_load_is_of_the_rate_of_its_index)
+TEST(a_gathered_load_is_of_the_rate_of_its_index)
 {
     static const bool tables[] = { false, false, true, true };
     lfuse__sweep s[SOFTMAX];
@@ -72,9 +72,8 @@ START_TEST(a_gathered_load_is_of_the_rate_of_its_index)
     ck_assert(s[6].element && s[7].element);
     ck_assert_int_eq(s[6].phase, 2);
 }
-END_TEST
 
-START_TEST(parts)
+TEST(parts)
 {
     bool needed[SOFTMAX] = { false }, given[SOFTMAX] = { false };
     lfuse__instr kept[SOFTMAX];
@@ -98,20 +97,5 @@ START_TEST(parts)
     ck_assert_int_eq(kept[6].b, 5);
     ck_assert_int_eq(kept[5].a, 2); /* an operand, no register */
 }
-END_TEST
 
-static Suite *suite_body(void)
-{
-    Suite *s = suite_create("body");
-    TCase *c = tcase_create("sweeps");
-
-    tcase_add_checked_fixture(c, setup, NULL);
-    tcase_add_test(c, phases_and_rates);
-    tcase_add_test(c, a_row_value_spread_over_the_row_is_a_sweep);
-    tcase_add_test(c, a_gathered_load_is_of_the_rate_of_its_index);
-    tcase_add_test(c, parts);
-    suite_add_tcase(s, c);
-    return s;
-}
-
-TEST_MAIN(CK_FORK_GETENV, suite_body)
+TEST_SUITE("body", CK_FORK_GETENV)

@@ -19,7 +19,9 @@ static void expect(const char *wanted)
     ck_assert_str_eq(text.data, wanted);
 }
 
-START_TEST(equal_code_of_any_size)
+TEST_CASE("fusion", .setup = rig_setup, .teardown = rig_teardown)
+
+TEST(equal_code_of_any_size)
 {
     const lfuse_size n = lfuse_size_var(g, "n", 1, 1 << 30);
 
@@ -31,9 +33,8 @@ START_TEST(equal_code_of_any_size)
     rig_make(LFUSE_NO_BUNDLES);
     ck_assert_int_eq(plan->nstages, 3);
 }
-END_TEST
 
-START_TEST(unlike_ones_when_they_are_small)
+TEST(unlike_ones_when_they_are_small)
 {
     lfuse_output(g, "y", lfuse_exp(rig_input("x", 1, LFUSE_DIMS(8))));
     lfuse_output(g, "z", rig_row(rig_input("w", 2, LFUSE_DIMS(4, 8)), LFUSE__REDUCE_SUM));
@@ -45,9 +46,8 @@ START_TEST(unlike_ones_when_they_are_small)
     rig_make(0);
     ck_assert_int_eq(plan->nstages, 1);
 }
-END_TEST
 
-START_TEST(unlike_ones_of_similar_length)
+TEST(unlike_ones_of_similar_length)
 {
     lfuse_value v = rig_input("x", 1, LFUSE_DIMS(8));
     int i;
@@ -60,9 +60,8 @@ START_TEST(unlike_ones_of_similar_length)
     ck_assert_int_eq(plan->nstages, 2);
     ck_assert_int_eq(plan->stages[1].alternatives[0].steps[0].nchildren, 2);
 }
-END_TEST
 
-START_TEST(constants_are_code)
+TEST(constants_are_code)
 {
     const lfuse_value b = rig_input("b", 1, LFUSE_DIMS(1 << 20));
 
@@ -73,7 +72,6 @@ START_TEST(constants_are_code)
     expect("(pointwise 1048576 (y (mul x 3))) (pointwise 1048576 (z (mul w 4))) "
            "(bundle (pointwise 1048576 (c (mul (exp b) s))) (pointwise 1048576 (d (mul (exp a) t))))");
 }
-END_TEST
 
 static int children_with_numbers(const lfuse__step *step)
 {
@@ -84,7 +82,7 @@ static int children_with_numbers(const lfuse__step *step)
 }
 
 /* From five on they are numbers, but for quotients and powers, which depend on what the constant is. */
-START_TEST(constants_of_many_are_numbers)
+TEST(constants_of_many_are_numbers)
 {
     static const int counts[] = { 4, 5, 20 };
     const lfuse_size n = 1 << 20;
@@ -109,10 +107,9 @@ START_TEST(constants_of_many_are_numbers)
                 ck_assert_int_eq(children_with_numbers(plan->stages[0].alternatives[0].steps), counts[k]);
         }
 }
-END_TEST
 
 /* What all of them have in common stays code, and so do integers. */
-START_TEST(common_constants_are_code)
+TEST(common_constants_are_code)
 {
     const lfuse__step *step;
     char names[2][16];
@@ -140,9 +137,8 @@ START_TEST(common_constants_are_code)
     rig_make(0);
     ck_assert_int_eq(plan->nstages, 6);
 }
-END_TEST
 
-START_TEST(levels_are_kept)
+TEST(levels_are_kept)
 {
     const lfuse_value x = rig_input("x", 2, LFUSE_DIMS(4, 8)), w = rig_input("w", 2, LFUSE_DIMS(4, 8));
     static const int columns[] = { 0 };
@@ -155,10 +151,9 @@ START_TEST(levels_are_kept)
     ck_assert_int_eq(plan->stages[0].alternatives[0].steps[0].nchildren, 2);
     ck_assert_int_eq(plan->stages[1].alternatives[0].steps[0].nchildren, 2);
 }
-END_TEST
 
 /* Recommendation models: slices, each normalised, stacked, then a dense layer of one column. */
-START_TEST(split_and_stack_is_one_launch)
+TEST(split_and_stack_is_one_launch)
 {
     enum { SLICES = 16 };
     const lfuse_size rows = lfuse_size_var(g, "rows", 1, 4096);
@@ -177,9 +172,8 @@ START_TEST(split_and_stack_is_one_launch)
     ck_assert_int_eq(plan->stages[0].alternatives[0].steps[0].children[0].kind, LFUSE__STEP_ROWS);
     ck_assert_int_eq(plan->nbuffers, 0);
 }
-END_TEST
 
-START_TEST(updates_do_not_run_beside_their_readers)
+TEST(updates_do_not_run_beside_their_readers)
 {
     const lfuse_value x = rig_input("x", 1, LFUSE_DIMS(8)), w = rig_input("w", 2, LFUSE_DIMS(8, 8));
 
@@ -188,9 +182,8 @@ START_TEST(updates_do_not_run_beside_their_readers)
     lfuse_update(x, lfuse_exp(x));
     expect("(pointwise 8 x 8 (y (add w x))) (pointwise 8 (x (exp x)))");
 }
-END_TEST
 
-START_TEST(updates_run_beside_others)
+TEST(updates_run_beside_others)
 {
     lfuse_value x;
     char name[16];
@@ -203,9 +196,8 @@ START_TEST(updates_run_beside_others)
     }
     expect("(bundle (pointwise 8 (x0 (exp x0))) (pointwise 9 (x1 (exp x1))) (pointwise 10 (x2 (exp x2))))");
 }
-END_TEST
 
-START_TEST(prepared_ones)
+TEST(prepared_ones)
 {
     const lfuse_value a = lfuse_frozen(g, "a", LFUSE_F32, 1, LFUSE_DIMS(8)), b = lfuse_frozen(g, "b", LFUSE_F32, 1,
         LFUSE_DIMS(9));
@@ -215,9 +207,8 @@ START_TEST(prepared_ones)
     expect("(prepare (bundle (pointwise 8 (t0 (exp a))) (pointwise 9 (t1 (exp b))))) "
            "(bundle (pointwise 8 (y (mul x t0))) (pointwise 9 (z (mul w t1))))");
 }
-END_TEST
 
-START_TEST(a_few_hundred_at_most)
+TEST(a_few_hundred_at_most)
 {
     char name[16];
     int i;
@@ -231,10 +222,9 @@ START_TEST(a_few_hundred_at_most)
     for (i = 0; i < plan->nstages; i++)
         ck_assert_int_le(plan->stages[i].alternatives[0].steps[0].nchildren, 256);
 }
-END_TEST
 
 /* Sizes of members are no memory of the plan's: with more names than buffers they once were taken for some (ASan). */
-START_TEST(sizes_of_members)
+TEST(sizes_of_members)
 {
     const lfuse_value a = lfuse_list_input(g, "a", LFUSE_F32, LFUSE_RANK_ANY);
     const lfuse_value b = lfuse_list_input(g, "b", LFUSE_F32, LFUSE_RANK_ANY);
@@ -248,29 +238,5 @@ START_TEST(sizes_of_members)
     ck_assert_int_eq(plan->nbuffers, 0);
     ck_assert_int_eq(plan->nstages, 3);
 }
-END_TEST
 
-static Suite *suite_bundles(void)
-{
-    Suite *s = suite_create("bundles");
-    TCase *c = tcase_create("fusion");
-
-    tcase_add_checked_fixture(c, rig_setup, rig_teardown);
-    tcase_add_test(c, equal_code_of_any_size);
-    tcase_add_test(c, unlike_ones_when_they_are_small);
-    tcase_add_test(c, unlike_ones_of_similar_length);
-    tcase_add_test(c, constants_are_code);
-    tcase_add_test(c, constants_of_many_are_numbers);
-    tcase_add_test(c, common_constants_are_code);
-    tcase_add_test(c, levels_are_kept);
-    tcase_add_test(c, split_and_stack_is_one_launch);
-    tcase_add_test(c, updates_do_not_run_beside_their_readers);
-    tcase_add_test(c, updates_run_beside_others);
-    tcase_add_test(c, prepared_ones);
-    tcase_add_test(c, a_few_hundred_at_most);
-    tcase_add_test(c, sizes_of_members);
-    suite_add_tcase(s, c);
-    return s;
-}
-
-TEST_MAIN(CK_FORK_GETENV, suite_bundles)
+TEST_SUITE("bundles", CK_FORK_GETENV)

@@ -29,7 +29,9 @@ static void expect(const char *wanted)
     rig_check_order();
 }
 
-START_TEST(counter_that_the_list_reads)
+TEST_CASE("counts", .setup = rig_setup, .teardown = rig_teardown)
+
+TEST(counter_that_the_list_reads)
 {
     const lfuse_value w = list("w"), steps = one("steps");
 
@@ -37,9 +39,8 @@ START_TEST(counter_that_the_list_reads)
     count(steps);
     expect("(multi w (w (mul w steps)) (steps (sub steps -1)))");
 }
-END_TEST
 
-START_TEST(several_counters)
+TEST(several_counters)
 {
     const lfuse_value w = list("w"), a = one("a"), b = one("b");
 
@@ -51,10 +52,9 @@ START_TEST(several_counters)
     ck_assert_ptr_nonnull(strstr(text.data, "(a (sub a -1))"));
     ck_assert_ptr_nonnull(strstr(text.data, "(b (mul b b))"));
 }
-END_TEST
 
 /* Behind the first of two list steps; the second, which does not read it, is passed. */
-START_TEST(list_steps_between)
+TEST(list_steps_between)
 {
     const lfuse_value w = list("w"), steps = one("steps"), v = lfuse_mul(w, steps);
 
@@ -66,10 +66,9 @@ START_TEST(list_steps_between)
     ck_assert_ptr_nonnull(strstr(text.data, "(steps (sub steps -1)))"));
     rig_check_order();
 }
-END_TEST
 
 /* A later step reads what was there before: the counter stays behind it. */
-START_TEST(counter_that_is_read_later)
+TEST(counter_that_is_read_later)
 {
     const lfuse_value w = list("w"), steps = one("steps"), v = lfuse_exp(lfuse_mul(w, steps));
 
@@ -80,10 +79,9 @@ START_TEST(counter_that_is_read_later)
     ck_assert_msg(strstr(text.data, "(pointwise 1 (steps (sub steps -1)))"), "%s", text.data);
     rig_check_order();
 }
-END_TEST
 
 /* Before the list's step, which reads what is counted; that step is no place for it. */
-START_TEST(numbers_that_the_list_waits_for)
+TEST(numbers_that_the_list_waits_for)
 {
     const lfuse_value w = list("w"), a = one("a"), sum = lfuse_mul(a, a);
 
@@ -93,10 +91,9 @@ START_TEST(numbers_that_the_list_waits_for)
     ck_assert_ptr_nonnull(strstr(text.data, "(pointwise 1 (sum "));
     rig_check_order();
 }
-END_TEST
 
 /* Host numbers may differ by group; matrices' shapes stay the last operand; and one can ask for no such thing. */
-START_TEST(counters_that_stay)
+TEST(counters_that_stay)
 {
     const lfuse_value w = list("w"), steps = one("steps");
 
@@ -123,22 +120,5 @@ START_TEST(counters_that_stay)
         ck_assert_str_eq(text.data, "(multi v (v (mul v t))) (pointwise 1 (t (sub t -1)))");
     }
 }
-END_TEST
 
-static Suite *suite_counts(void)
-{
-    Suite *s = suite_create("plan");
-    TCase *t = tcase_create("counts");
-
-    tcase_add_checked_fixture(t, rig_setup, rig_teardown);
-    tcase_add_test(t, counter_that_the_list_reads);
-    tcase_add_test(t, several_counters);
-    tcase_add_test(t, list_steps_between);
-    tcase_add_test(t, counter_that_is_read_later);
-    tcase_add_test(t, numbers_that_the_list_waits_for);
-    tcase_add_test(t, counters_that_stay);
-    suite_add_tcase(s, t);
-    return s;
-}
-
-TEST_MAIN(CK_FORK, suite_counts)
+TEST_SUITE("plan", CK_FORK)

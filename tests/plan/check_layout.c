@@ -8,7 +8,9 @@
 #include "common/plan/plan.h"
 #include "tests/support/main.h"
 
-START_TEST(lifetimes_share_memory)
+TEST_CASE("layout")
+
+TEST(lifetimes_share_memory)
 {
     const uint64_t bytes[] = { 1000, 1000, 1000, 0, 10 };
     const int first[] = { 0, 1, 2, 0, 0 }, last[] = { 1, 2, 3, 9, 3 };
@@ -20,9 +22,8 @@ START_TEST(lifetimes_share_memory)
     ck_assert_uint_eq(offsets[2], 0);
     ck_assert_uint_eq(offsets[4], 2048);
 }
-END_TEST
 
-START_TEST(buffers_in_use_together_never_overlap)
+TEST(buffers_in_use_together_never_overlap)
 {
     enum { N = 60 };
     uint64_t bytes[N], offsets[N], peak;
@@ -46,7 +47,6 @@ START_TEST(buffers_in_use_together_never_overlap)
         }
     }
 }
-END_TEST
 
 /* Rank of the loop of the only step after merging. */
 static int merged_rank(lfuse_graph *g, int barrier)
@@ -67,7 +67,7 @@ static int merged_rank(lfuse_graph *g, int barrier)
     return loop.rank;
 }
 
-START_TEST(equal_shapes_are_one_axis)
+TEST(equal_shapes_are_one_axis)
 {
     lfuse_graph *g = lfuse_graph_create();
     const lfuse_size n = lfuse_size_var(g, "n", 0, 9);
@@ -77,9 +77,8 @@ START_TEST(equal_shapes_are_one_axis)
     lfuse_output(g, "z", lfuse_add(x, y));
     ck_assert_int_eq(merged_rank(g, -1), 1);
 }
-END_TEST
 
-START_TEST(a_repeated_row_keeps_two_axes)
+TEST(a_repeated_row_keeps_two_axes)
 {
     lfuse_graph *g = lfuse_graph_create();
     const lfuse_value x = lfuse_input(g, "x", LFUSE_F32, 3, LFUSE_DIMS(2, 3, 4)), y = lfuse_input(g, "y", LFUSE_F32,
@@ -88,9 +87,8 @@ START_TEST(a_repeated_row_keeps_two_axes)
     lfuse_output(g, "z", lfuse_add(x, y));
     ck_assert_int_eq(merged_rank(g, -1), 2);
 }
-END_TEST
 
-START_TEST(turned_axes_do_not_merge)
+TEST(turned_axes_do_not_merge)
 {
     lfuse_graph *g = lfuse_graph_create();
     const int turn[] = { 1, 2, 0 };
@@ -100,9 +98,8 @@ START_TEST(turned_axes_do_not_merge)
     lfuse_output(g, "z", lfuse_add(lfuse_permute(x, turn), y));
     ck_assert_int_eq(merged_rank(g, -1), 2);
 }
-END_TEST
 
-START_TEST(nothing_merges_across_a_barrier)
+TEST(nothing_merges_across_a_barrier)
 {
     lfuse_graph *g = lfuse_graph_create();
     const int last[] = { 1, 2 };
@@ -110,21 +107,5 @@ START_TEST(nothing_merges_across_a_barrier)
     lfuse_output(g, "s", lfuse_sum(lfuse_input(g, "x", LFUSE_F32, 3, LFUSE_DIMS(2, 3, 4)), 2, last, 0));
     ck_assert_int_eq(merged_rank(g, 1), 2);
 }
-END_TEST
 
-static Suite *suite_layout(void)
-{
-    Suite *s = suite_create("layout");
-    TCase *c = tcase_create("layout");
-
-    tcase_add_test(c, lifetimes_share_memory);
-    tcase_add_test(c, buffers_in_use_together_never_overlap);
-    tcase_add_test(c, equal_shapes_are_one_axis);
-    tcase_add_test(c, a_repeated_row_keeps_two_axes);
-    tcase_add_test(c, turned_axes_do_not_merge);
-    tcase_add_test(c, nothing_merges_across_a_barrier);
-    suite_add_tcase(s, c);
-    return s;
-}
-
-TEST_MAIN(CK_FORK_GETENV, suite_layout)
+TEST_SUITE("layout", CK_FORK_GETENV)

@@ -25,15 +25,16 @@ static lfuse_value three(int axis)
     return concat(concat(x, y, axis), tensor("c", 2, LFUSE_DIMS(4, 6)), axis);
 }
 
-START_TEST(functions_are_distributed)
+TEST_CASE("graphs", .setup = setup, .teardown = teardown)
+
+TEST(functions_are_distributed)
 {
     lfuse_output(g, "y", lfuse_exp(three(0)));
     ck_assert_str_eq(lowered(0), "(concat (concat (exp a) (exp b) 0) (exp c) 0)");
     ck_assert_str_eq(lowered(LFUSE_NO_VIEW_FUSION), "(exp (concat (concat a b 0) c 0))");
 }
-END_TEST
 
-START_TEST(other_operands_are_sliced)
+TEST(other_operands_are_sliced)
 {
     const lfuse_value w = tensor("w", 2, LFUSE_DIMS(12, 6)), r = tensor("r", 1, LFUSE_DIMS(6));
 
@@ -42,18 +43,16 @@ START_TEST(other_operands_are_sliced)
                      "(mul b (exp (add (slice w 0 4:4:1) r))) 0) "
                                 "(mul c (exp (add (slice w 0 8:4:1) r))) 0)");
 }
-END_TEST
 
-START_TEST(broadcasts_along_the_axis_repeat)
+TEST(broadcasts_along_the_axis_repeat)
 {
     const lfuse_value r = tensor("r", 2, LFUSE_DIMS(4, 1));
 
     lfuse_output(g, "y", lfuse_add(three(1), r));
     ck_assert_str_eq(lowered(0), "(concat (concat (add a r) (add b r) 1) (add c r) 1)");
 }
-END_TEST
 
-START_TEST(two_concatenations_of_one_kind)
+TEST(two_concatenations_of_one_kind)
 {
     const lfuse_value x = concat(tensor("x1", 1, LFUSE_DIMS(3)), tensor("x2", 1, LFUSE_DIMS(5)), 0);
     const lfuse_value y = concat(tensor("y1", 1, LFUSE_DIMS(3)), tensor("y2", 1, LFUSE_DIMS(5)), 0);
@@ -64,9 +63,8 @@ START_TEST(two_concatenations_of_one_kind)
                                 "(mul (add (slice x2 0 0:3:1) (slice y2 0 0:3:1)) (slice z1 0 3:3:1)) "
                                 "(mul (add (slice x2 0 3:2:1) (slice y2 0 3:2:1)) z2) 0) 0)");
 }
-END_TEST
 
-START_TEST(rows_are_distributed_and_columns_not)
+TEST(rows_are_distributed_and_columns_not)
 {
     const lfuse_value x = three(0);
 
@@ -76,9 +74,8 @@ START_TEST(rows_are_distributed_and_columns_not)
                                 "(sub c (div (sum c 1) (f32 6))) 0)"
                                 "(sum (concat (concat (exp a) (exp b) 0) (exp c) 0) 0)");
 }
-END_TEST
 
-START_TEST(slices_find_their_piece)
+TEST(slices_find_their_piece)
 {
     const lfuse_value x = three(0);
 
@@ -89,9 +86,8 @@ START_TEST(slices_find_their_piece)
                                 "(concat (concat (exp (slice a 1 4:2:1)) (exp (slice b 1 4:2:1)) 0) "
                                 "(exp (slice c 1 4:2:1)) 0)");
 }
-END_TEST
 
-START_TEST(reshapes_keep_the_pieces)
+TEST(reshapes_keep_the_pieces)
 {
     const int turn[] = { 1, 0 };
     const lfuse_value a = tensor("a", 2, LFUSE_DIMS(4, 6)), b = tensor("b", 2, LFUSE_DIMS(4, 6));
@@ -106,9 +102,8 @@ START_TEST(reshapes_keep_the_pieces)
                                 "(exp (reshape (concat b a 1) 48))"
                                 "(concat (exp (permute a 1,0)) (exp (permute b 1,0)) 1)");
 }
-END_TEST
 
-START_TEST(what_is_in_memory_is_read_there)
+TEST(what_is_in_memory_is_read_there)
 {
     const lfuse_value x = three(0);
 
@@ -116,9 +111,8 @@ START_TEST(what_is_in_memory_is_read_there)
     lfuse_output(g, "y", lfuse_exp(x));
     ck_assert_str_eq(lowered(0), "(concat (concat a b 0) c 0)(exp (concat (concat a b 0) c 0))");
 }
-END_TEST
 
-START_TEST(variable_extents)
+TEST(variable_extents)
 {
     const lfuse_size n = lfuse_size_var(g, "n", 1, 100), m = lfuse_size_var(g, "m", 1, 100);
     const lfuse_value x = tensor("x", 2, LFUSE_DIMS(n, 4)), y = tensor("y", 2, LFUSE_DIMS(m, 4));
@@ -129,9 +123,8 @@ START_TEST(variable_extents)
     expect("(pointwise n * 4 (z (exp (add x[i0] w[i0])))) "
            "(pointwise m * 4 (z[n * 4+i0] (exp (add y[i0] w[n * 4+i0]))))");
 }
-END_TEST
 
-START_TEST(many_pieces_stay_together)
+TEST(many_pieces_stay_together)
 {
     lfuse_value x = tensor("x", 1, LFUSE_DIMS(128)), y = slice(x, 0, 127, 1, 1);
     int i;
@@ -140,9 +133,8 @@ START_TEST(many_pieces_stay_together)
     lfuse_output(g, "y", lfuse_exp(y));
     ck_assert_ptr_nonnull(strstr(lowered(0), "(exp (concat"));
 }
-END_TEST
 
-START_TEST(products_with_few_columns)
+TEST(products_with_few_columns)
 {
     const lfuse_value x = tensor("x", 2, LFUSE_DIMS(4, 6)), w = tensor("w", 2, LFUSE_DIMS(6, 2));
 
@@ -152,9 +144,8 @@ START_TEST(products_with_few_columns)
                                 "(sum (mul (exp x) (permute (slice w 1 1:1:1) 1,0)) 1) 1)(matmul x w)");
     ck_assert_str_eq(lowered(LFUSE_NO_SMALL_PRODUCTS), "(matmul (exp x) w)(matmul x w)");
 }
-END_TEST
 
-START_TEST(columns_that_are_read_as_rows)
+TEST(columns_that_are_read_as_rows)
 {
     const lfuse_value x = tensor("x", 2, LFUSE_DIMS(4, 6)), w = tensor("w", 2, LFUSE_DIMS(6, 2));
     const lfuse_value y = lfuse_relu(lfuse_matmul(lfuse_exp(x), w));
@@ -163,9 +154,8 @@ START_TEST(columns_that_are_read_as_rows)
     expect("(rows 4 x 6 1 (t0 (relu (sum (mul %1=(exp x) w)))) (t0[i0,1] (relu (sum (mul %1 w[i1,1]))))) "
            "(rows 4 x 2 1 (y (exp (sub t0 (max t0)))))");
 }
-END_TEST
 
-START_TEST(a_product_under_two_names)
+TEST(a_product_under_two_names)
 {
     const lfuse_value x = tensor("x", 2, LFUSE_DIMS(4, 6)), w = tensor("w", 2, LFUSE_DIMS(6, 2));
     const lfuse_value y = lfuse_relu(lfuse_matmul(x, w));
@@ -174,9 +164,8 @@ START_TEST(a_product_under_two_names)
     lfuse_output(g, "z", y);
     expect("(gemm 4 x 2 x 6 acc) (pointwise 4 x 2 (z %1=(relu t0)) (y %1))");
 }
-END_TEST
 
-START_TEST(narrow_products_with_few_columns)
+TEST(narrow_products_with_few_columns)
 {
     const lfuse_value x = lfuse_input(g, "x", LFUSE_F16, 2, LFUSE_DIMS(4, 6));
     const lfuse_value w = lfuse_input(g, "w", LFUSE_F16, 2, LFUSE_DIMS(6, 1));
@@ -184,7 +173,6 @@ START_TEST(narrow_products_with_few_columns)
     lfuse_output(g, "y", lfuse_matmul(lfuse_exp(x), w));
     ck_assert_str_eq(lowered(0), "(f16 (sum (mul (f32 (exp x)) (f32 (permute w 1,0))) 1))");
 }
-END_TEST
 
 /* The case of recommendation models, in small. */
 static lfuse_value tower(lfuse_value x)
@@ -194,7 +182,7 @@ static lfuse_value tower(lfuse_value x)
     return lfuse_tanh(lfuse_mul(lfuse_sub(x, lfuse_mean(x, 1, (const int[]){ 1 }, 1)), gamma));
 }
 
-START_TEST(split_and_stack)
+TEST(split_and_stack)
 {
     const lfuse_value x = tensor("x", 2, LFUSE_DIMS(4, 16)), w = tensor("w", 2, LFUSE_DIMS(8, 1));
     const lfuse_value b = tensor("b", 1, LFUSE_DIMS(1));
@@ -211,9 +199,8 @@ START_TEST(split_and_stack)
            "(rows 4 x 8 1 (y[1,i0,0] (relu (add (sum (mul (tanh (mul (sub x[i0,8+i1] (div (sum x[i0,8+i1]) 8)) "
            "gamma2)) w)) b))))");
 }
-END_TEST
 
-START_TEST(tables_of_different_heights)
+TEST(tables_of_different_heights)
 {
     const lfuse_value t = tensor("t", 2, LFUSE_DIMS(10, 8)), u = tensor("u", 2, LFUSE_DIMS(20, 8));
     const lfuse_value i = lfuse_input(g, "i", LFUSE_I32, 1, LFUSE_DIMS(5));
@@ -223,7 +210,6 @@ START_TEST(tables_of_different_heights)
     lfuse_output(g, "y", concat(first, lfuse_tanh(gather(u, j)), 1));
     expect("(pointwise 5 x 8 (y (tanh (gather t[@,i1] i)))) (pointwise 5 x 8 (y[i0,8+i1] (tanh (gather u[@,i1] j))))");
 }
-END_TEST
 
 /* The case of recommendation models: 16 equal groups, whose results are parts of one output. */
 static void recommend(bool split)
@@ -261,7 +247,7 @@ static int count_steps(void)
     return count;
 }
 
-START_TEST(the_stack_case)
+TEST_LOOP(the_stack_case, 0, 2)
 {
     recommend(_i);
     bundles = true;
@@ -269,10 +255,9 @@ START_TEST(the_stack_case)
     ck_assert_msg(count_steps() == 16 && plan->nstages == 1, "%.2000s", text.data);
     ck_assert_int_eq(plan->nbuffers, 0);
 }
-END_TEST
 
 /* The product is of all rows of three axes: lfuse_matmul sees them as one axis, the kernel that makes them does not. */
-START_TEST(the_stack_case_combined)
+TEST_LOOP(the_stack_case_combined, 1, 3)
 {
     const lfuse_value x = tensor("x", 3, LFUSE_DIMS(16, 1024, 256)), w = tensor("w", 2, LFUSE_DIMS(256, _i));
     const lfuse_value y = lfuse_tanh(lfuse_layernorm(x, 1, lfuse_none(), lfuse_none(), 1e-5));
@@ -285,9 +270,8 @@ START_TEST(the_stack_case_combined)
                      "(y[i0,i1,1] (relu (sum (mul %1 w[i2,1])))))");
     ck_assert_int_eq(plan->nbuffers, 0);
 }
-END_TEST
 
-START_TEST(the_embedding_case)
+TEST(the_embedding_case)
 {
     lfuse_value y = lfuse_constant(g, 0), part, gamma, beta;
     char name[4][16];
@@ -311,35 +295,5 @@ START_TEST(the_embedding_case)
     ck_assert_msg(count_steps() == 26 && plan->nstages == 1, "%.2000s", text.data);
     ck_assert_int_eq(plan->nbuffers, 0);
 }
-END_TEST
 
-static Suite *suite_lower(void)
-{
-    Suite *s = suite_create("lower");
-    TCase *c = tcase_create("graphs");
-
-    tcase_add_checked_fixture(c, setup, teardown);
-    tcase_add_test(c, functions_are_distributed);
-    tcase_add_test(c, other_operands_are_sliced);
-    tcase_add_test(c, broadcasts_along_the_axis_repeat);
-    tcase_add_test(c, two_concatenations_of_one_kind);
-    tcase_add_test(c, rows_are_distributed_and_columns_not);
-    tcase_add_test(c, slices_find_their_piece);
-    tcase_add_test(c, reshapes_keep_the_pieces);
-    tcase_add_test(c, what_is_in_memory_is_read_there);
-    tcase_add_test(c, variable_extents);
-    tcase_add_test(c, many_pieces_stay_together);
-    tcase_add_test(c, products_with_few_columns);
-    tcase_add_test(c, columns_that_are_read_as_rows);
-    tcase_add_test(c, a_product_under_two_names);
-    tcase_add_test(c, narrow_products_with_few_columns);
-    tcase_add_test(c, split_and_stack);
-    tcase_add_test(c, tables_of_different_heights);
-    tcase_add_loop_test(c, the_stack_case, 0, 2);
-    tcase_add_test(c, the_embedding_case);
-    tcase_add_loop_test(c, the_stack_case_combined, 1, 3);
-    suite_add_tcase(s, c);
-    return s;
-}
-
-TEST_MAIN(CK_FORK_GETENV, suite_lower)
+TEST_SUITE("lower", CK_FORK_GETENV)

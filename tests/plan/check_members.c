@@ -18,16 +18,17 @@ static lfuse_value scalar(const char *name)
     return lfuse_scalar(g, name);
 }
 
-START_TEST(numbers_of_members)
+TEST_CASE("plans", .setup = rig_setup, .teardown = rig_teardown)
+
+TEST(numbers_of_members)
 {
     const lfuse_value w = list("w");
 
     lfuse_output(g, "n", lfuse_member_norm_l2(w));
     rig_expect("(members w (n (sqrt (member_sum (mul w w)))))");
 }
-END_TEST
 
-START_TEST(narrow_types_are_rounded_once)
+TEST(narrow_types_are_rounded_once)
 {
     const lfuse_value w = lfuse_list_input(g, "w", LFUSE_F16, LFUSE_RANK_ANY);
 
@@ -35,10 +36,9 @@ START_TEST(narrow_types_are_rounded_once)
     lfuse_output(g, "all", lfuse_list_norm_l2(w));
     rig_expect("(members w (n (f16 (sqrt %1=(member_sum (mul %2=(f32 w) %2))))) (all (f16 (sqrt (list_sum %1)))))");
 }
-END_TEST
 
 /* What several reductions take in is computed for all of them; what they give is stored by the same step. */
-START_TEST(several_reductions_share_a_step)
+TEST(several_reductions_share_a_step)
 {
     const lfuse_value w = list("w"), a = lfuse_abs(w);
 
@@ -50,10 +50,9 @@ START_TEST(several_reductions_share_a_step)
                "(mean (div (member_sum w) (f32 elements))) "
                "(nonzero (ne (list_sum (member_sum (i64 (i32 (bool w))))) 0)))");
 }
-END_TEST
 
 /* What is summed is computed there; what repeats is read by a step over the elements, never by one that reduces. */
-START_TEST(rows_and_columns_are_steps)
+TEST(rows_and_columns_are_steps)
 {
     const lfuse_value w = lfuse_list_input(g, "w", LFUSE_F32, LFUSE_RANK_MATRIX);
     const lfuse_value v = lfuse_list_input(g, "v", LFUSE_F32, LFUSE_RANK_ROWS);
@@ -64,9 +63,8 @@ START_TEST(rows_and_columns_are_steps)
     rig_expect("(lines w (t0 (column_sum (square w)))) (lines w (t1 (row_sum (abs w)))) (multi w (t2 (mul w t0))) "
                "(members w (norm (sqrt (member_sum (mul t2 t2))))) (multi w (v (add v (div t1 (f32 columns)))))");
 }
-END_TEST
 
-START_TEST(rows_of_what_no_list_tells)
+TEST(rows_of_what_no_list_tells)
 {
     const lfuse_value v = lfuse_list_input(g, "v", LFUSE_F32, LFUSE_RANK_ROWS);
 
@@ -75,10 +73,9 @@ START_TEST(rows_of_what_no_list_tells)
     ck_assert_int_eq(lfuse__plan_make(canonical, &rig_facts, NULL, &plan), LFUSE_ERR_UNSUPPORTED);
     ck_assert_msg(strstr(lfuse_last_error(), "no list tells"), "%s", lfuse_last_error());
 }
-END_TEST
 
 /* Clip by global norm, then a step: three launches, two of which are the first step. */
-START_TEST(clip_and_step)
+TEST(clip_and_step)
 {
     const lfuse_value w = list("w"), gr = list("gr");
     const lfuse_value norm = lfuse_list_norm_l2(gr);
@@ -89,10 +86,9 @@ START_TEST(clip_and_step)
     rig_expect("(members gr (norm %1=(sqrt (list_sum (member_sum (mul gr gr))))) (t0 (min (div most (add %1 0.5)) 1))) "
                "(multi gr (w (sub w (mul (mul gr t0) lr))))");
 }
-END_TEST
 
 /* A trust ratio: both norms and what is made of them in one step, although the lists are two. */
-START_TEST(ratios_of_norms)
+TEST(ratios_of_norms)
 {
     const lfuse_value w = list("w"), u = lfuse_add(list("m"), lfuse_mul(w, scalar("decay")));
     const lfuse_value ratio = lfuse_div(lfuse_member_norm_l2(w), lfuse_member_norm_l2(u));
@@ -102,10 +98,9 @@ START_TEST(ratios_of_norms)
                "(members m (t1 (div (sqrt (member_sum (mul w w))) (sqrt (member_sum (mul t0 t0)))))) "
                "(multi m (w (sub w (mul t0 t1))))");
 }
-END_TEST
 
 /* Lists of which nothing says that they are congruent have steps of their own. */
-START_TEST(lists_of_other_sizes)
+TEST(lists_of_other_sizes)
 {
     lfuse_output(g, "n", lfuse_div(lfuse_member_sum(list("x")), lfuse_member_sum(list("y"))));
     lfuse_output(g, "all", lfuse_add(lfuse_list_sum(list("u")), lfuse_list_sum(list("v"))));
@@ -114,10 +109,9 @@ START_TEST(lists_of_other_sizes)
                                 "(members v (t3 (list_sum (member_sum v)))) (members u (t2 (list_sum (member_sum u)))) "
                                 "(multi x (n (div t0 t1))) (pointwise 1 (all (add t2 t3)))");
 }
-END_TEST
 
 /* A reduction of what another one gave waits for it. */
-START_TEST(reductions_that_wait)
+TEST(reductions_that_wait)
 {
     const lfuse_value w = list("w"), centred = lfuse_sub(w, lfuse_member_mean(w));
 
@@ -125,19 +119,17 @@ START_TEST(reductions_that_wait)
     rig_expect("(members w (t0 (div (member_sum w) (f32 elements)))) "
                "(members w (variance (div (member_sum (mul %1=(sub w t0) %1)) (f32 elements))))");
 }
-END_TEST
 
 /* What is made of a total for each member needs a launch of its own, or is made where it is read. */
-START_TEST(totals_go_back_to_members)
+TEST(totals_go_back_to_members)
 {
     const lfuse_value w = list("w"), n = lfuse_member_sum(w);
 
     lfuse_output(g, "share", lfuse_div(n, lfuse_list_sum(w)));
     rig_expect("(members w (t0 %1=(member_sum w)) (t1 (list_sum %1))) (multi w (share (div t0 t1)))");
 }
-END_TEST
 
-START_TEST(numbers_alone)
+TEST(numbers_alone)
 {
     const lfuse_value rates = lfuse_list_input(g, "rates", LFUSE_F32, 0);
 
@@ -145,10 +137,9 @@ START_TEST(numbers_alone)
     lfuse_output(g, "sizes", lfuse_member_elements(lfuse_neg(list("w"))));
     rig_expect("(multi w (sizes elements)) (members rates (all (list_sum rates)))");
 }
-END_TEST
 
 /* A running average in place: it is read before it is stored. */
-START_TEST(numbers_in_place)
+TEST(numbers_in_place)
 {
     const lfuse_value w = list("w"), e = lfuse_list_input(g, "e", LFUSE_F32, 0);
     const lfuse_value t = lfuse_input(g, "t", LFUSE_F32, 0, NULL);
@@ -157,10 +148,9 @@ START_TEST(numbers_in_place)
     lfuse_update(t, lfuse_add(t, lfuse_list_sum(w)));
     rig_expect("(members w (e (add e %1=(member_sum w))) (t (add t (list_sum %1))))");
 }
-END_TEST
 
 /* Results and elements that others read too are not the step's. */
-START_TEST(elements_that_others_read)
+TEST(elements_that_others_read)
 {
     const lfuse_value w = list("w"), a = lfuse_exp(w);
 
@@ -168,10 +158,9 @@ START_TEST(elements_that_others_read)
     lfuse_output(g, "n", lfuse_member_sum(a));
     rig_expect("(multi w (a (exp w))) (members w (n (member_sum a)))");
 }
-END_TEST
 
 /* More than a kernel has registers for: several steps. */
-START_TEST(many_reductions)
+TEST(many_reductions)
 {
     const lfuse_value w = list("w");
     char name[] = "a";
@@ -182,9 +171,8 @@ START_TEST(many_reductions)
     rig_make(0);
     ck_assert_int_eq(plan->nstages, 2);
 }
-END_TEST
 
-START_TEST(each_by_itself)
+TEST(each_by_itself)
 {
     const lfuse_value w = list("w");
 
@@ -195,30 +183,5 @@ START_TEST(each_by_itself)
                                 "(members w (t1 (member_sum t0))) (members w (all (list_sum t2))) "
                                 "(multi w (n (sqrt t1)))");
 }
-END_TEST
 
-static Suite *suite_members(void)
-{
-    Suite *suite = suite_create("reductions of lists");
-    TCase *tcase = tcase_create("plans");
-    tcase_add_checked_fixture(tcase, rig_setup, rig_teardown);
-    tcase_add_test(tcase, numbers_of_members);
-    tcase_add_test(tcase, narrow_types_are_rounded_once);
-    tcase_add_test(tcase, several_reductions_share_a_step);
-    tcase_add_test(tcase, clip_and_step);
-    tcase_add_test(tcase, rows_and_columns_are_steps);
-    tcase_add_test(tcase, rows_of_what_no_list_tells);
-    tcase_add_test(tcase, ratios_of_norms);
-    tcase_add_test(tcase, lists_of_other_sizes);
-    tcase_add_test(tcase, reductions_that_wait);
-    tcase_add_test(tcase, totals_go_back_to_members);
-    tcase_add_test(tcase, numbers_alone);
-    tcase_add_test(tcase, numbers_in_place);
-    tcase_add_test(tcase, elements_that_others_read);
-    tcase_add_test(tcase, many_reductions);
-    tcase_add_test(tcase, each_by_itself);
-    suite_add_tcase(suite, tcase);
-    return suite;
-}
-
-TEST_MAIN(CK_FORK, suite_members)
+TEST_SUITE("reductions of lists", CK_FORK)

@@ -67,7 +67,9 @@ static lfuse_value input(lfuse_size rows)
     return rig_input("x", 2, LFUSE_DIMS(rows, WIDTH));
 }
 
-START_TEST(text_of_two)
+TEST_CASE("chains", .setup = rig_setup, .teardown = rig_teardown)
+
+TEST(text_of_two)
 {
     gpu();
     lfuse_output(g, "y", chain(input(4), 0, 2));
@@ -77,9 +79,8 @@ START_TEST(text_of_two)
     rig_make(LFUSE_NO_NETWORK);
     ck_assert_str_eq(text.data, "(gemm 4 x 96 x 96 (relu (add acc b0))) (gemm 4 x 96 x 96 (relu (add acc b1)))");
 }
-END_TEST
 
-START_TEST(any_rows)
+TEST(any_rows)
 {
     gpu();
     lfuse_output(g, "y", chain(input(lfuse_size_var(g, "batch", 1, 4096)), 0, 8));
@@ -88,10 +89,9 @@ START_TEST(any_rows)
     rig_facts.products = LFUSE__PRODUCTS_NONE;
     expect(1, 8);
 }
-END_TEST
 
 /* What a vendor's product leaves to a kernel of its own is part of the layer. */
-START_TEST(other_epilogues)
+TEST(other_epilogues)
 {
     lfuse_value x;
     gpu();
@@ -104,15 +104,13 @@ START_TEST(other_epilogues)
     ck_assert_int_eq(plan->stages[0].covers, plan->nstages);
     rig_check_order();
 }
-END_TEST
 
-START_TEST(widths)
+TEST(widths)
 {
     gpu();
     lfuse_output(g, "y", layer(layer(layer(input(2), 0, WIDTH, 200), 1, 200, 17), 2, 17, 40));
     expect(1, 3);
 }
-END_TEST
 
 static const lfuse__step *only_network(void)
 {
@@ -124,7 +122,7 @@ static const lfuse__step *only_network(void)
 }
 
 /* The last one has another epilogue, or none, of operands that the others have. */
-START_TEST(unlike_end)
+TEST(unlike_end)
 {
     const lfuse__step *network;
     gpu();
@@ -137,7 +135,6 @@ START_TEST(unlike_end)
     ck_assert_int_ne(network->body.stores[0].reg, network->body.stores[1].reg);
     for (int i = 0; i < 4; i++) ck_assert_int_eq(network->children[i].layer.kind, i == 3);
 }
-END_TEST
 
 /* x w s + b, which has an operand more than relu(x w + b), in front of it and behind it. */
 static lfuse_value scaled(lfuse_value x, int i)
@@ -148,7 +145,7 @@ static lfuse_value scaled(lfuse_value x, int i)
     return lfuse_add(lfuse_mul(lfuse_matmul(x, w), s), b);
 }
 
-START_TEST(operands_in_common)
+TEST(operands_in_common)
 {
     for (int first = 0; first < 2; first++) {
         const lfuse__step *network;
@@ -175,10 +172,9 @@ START_TEST(operands_in_common)
         rig_setup();
     }
 }
-END_TEST
 
 /* A fifth epilogue begins another launch. */
-START_TEST(many_epilogues)
+TEST(many_epilogues)
 {
     lfuse_value x;
     gpu();
@@ -190,10 +186,9 @@ START_TEST(many_epilogues)
     lfuse_output(g, "y", layer(x, 5, WIDTH, WIDTH));
     expect(2, 6);
 }
-END_TEST
 
 /* As many places as a launch has argument words for: of twelve layers with two operands, and three. */
-START_TEST(many_places)
+TEST(many_places)
 {
     lfuse_value x;
     gpu();
@@ -202,10 +197,9 @@ START_TEST(many_places)
     lfuse_output(g, "y", lfuse_matmul(x, frozen("w", 12, LFUSE_F32, 2, LFUSE_DIMS(WIDTH, WIDTH))));
     expect(1, 12);
 }
-END_TEST
 
 /* What is handed on is somebody else's too: an output, or a later layer's. */
-START_TEST(seen_between)
+TEST(seen_between)
 {
     lfuse_value h;
     gpu();
@@ -214,9 +208,8 @@ START_TEST(seen_between)
     lfuse_output(g, "y", chain(h, 2, 2));
     expect(2, 4);
 }
-END_TEST
 
-START_TEST(skipped_over)
+TEST(skipped_over)
 {
     lfuse_value h, last;
     gpu();
@@ -225,18 +218,16 @@ START_TEST(skipped_over)
     lfuse_output(g, "y", lfuse_add(last, h));
     expect(2, 4); /* the last adds what the first two came to */
 }
-END_TEST
 
-START_TEST(alone)
+TEST(alone)
 {
     gpu();
     lfuse_output(g, "y", chain(input(4), 0, 1));
     expect(0, 0);
 }
-END_TEST
 
 /* The result goes where x was: nothing of its launch may read that. */
-START_TEST(updates)
+TEST(updates)
 {
     lfuse_value x;
     gpu();
@@ -245,10 +236,9 @@ START_TEST(updates)
     expect(1, 2);
     ck_assert(!plan->stages[0].network);
 }
-END_TEST
 
 /* Where the last layer is a launch of its own, it is that which stores, and the network that reads. */
-START_TEST(updates_behind_a_network)
+TEST(updates_behind_a_network)
 {
     lfuse_value x;
     gpu();
@@ -258,10 +248,9 @@ START_TEST(updates_behind_a_network)
     ck_assert(plan->stages[0].network && !plan->stages[plan->nstages - 1].network);
     ck_assert_int_eq(plan->stages[0].covers, plan->nstages - 1);
 }
-END_TEST
 
 /* Numbers that layers have in common are the network's once; layers of other numbers are others. */
-START_TEST(numbers)
+TEST(numbers)
 {
     gpu();
     const lfuse_value slope = lfuse_scalar(g, "slope"), rest = lfuse_scalar(g, "rest");
@@ -282,17 +271,15 @@ START_TEST(numbers)
         ck_assert_int_ne(network->children[0].layer.kind, network->children[2].layer.kind);
     }
 }
-END_TEST
 
-START_TEST(many_rows)
+TEST(many_rows)
 {
     gpu();
     lfuse_output(g, "y", chain(input(LFUSE__NETWORK_ROWS_MOST + 1), 0, 3));
     expect(0, 0);
 }
-END_TEST
 
-START_TEST(other_devices)
+TEST(other_devices)
 {
     gpu();
     lfuse_output(g, "y", chain(input(4), 0, 3));
@@ -310,9 +297,8 @@ START_TEST(other_devices)
     rig_facts.info.cache_bytes += 8;
     expect(1, 3);
 }
-END_TEST
 
-START_TEST(of_the_vendor)
+TEST(of_the_vendor)
 {
     const lfuse_plan_options options = { .provider = LFUSE_PROVIDER_VENDOR };
     lfuse__plan_body *body;
@@ -323,9 +309,8 @@ START_TEST(of_the_vendor)
     ck_assert(!body->stages[0].network);
     lfuse__plan_free(body);
 }
-END_TEST
 
-START_TEST(narrow_types)
+TEST(narrow_types)
 {
     lfuse_value x;
     gpu();
@@ -339,10 +324,9 @@ START_TEST(narrow_types)
     rig_facts.info.cache_bytes += 8;
     expect(1, 3);
 }
-END_TEST
 
 /* Of operands of two types there are no such kernels, nor of what is stored as another one. */
-START_TEST(mixed_types)
+TEST(mixed_types)
 {
     lfuse_value x, w[3];
     gpu();
@@ -352,10 +336,9 @@ START_TEST(mixed_types)
     lfuse_output(g, "y", x);
     expect(0, 0);
 }
-END_TEST
 
 /* Bundles leave what a network covers where it is. */
-START_TEST(beside_bundles)
+TEST(beside_bundles)
 {
     gpu();
     lfuse_output(g, "y", chain(input(4), 0, 3));
@@ -365,35 +348,5 @@ START_TEST(beside_bundles)
     ck_assert(strstr(text.data, "(bundle ") != NULL);
     rig_check_order();
 }
-END_TEST
 
-static Suite *suite_network(void)
-{
-    Suite *suite = suite_create("networks");
-    TCase *c = tcase_create("chains");
-    tcase_add_checked_fixture(c, rig_setup, rig_teardown);
-    tcase_add_test(c, text_of_two);
-    tcase_add_test(c, any_rows);
-    tcase_add_test(c, other_epilogues);
-    tcase_add_test(c, widths);
-    tcase_add_test(c, unlike_end);
-    tcase_add_test(c, operands_in_common);
-    tcase_add_test(c, many_epilogues);
-    tcase_add_test(c, many_places);
-    tcase_add_test(c, seen_between);
-    tcase_add_test(c, skipped_over);
-    tcase_add_test(c, alone);
-    tcase_add_test(c, updates);
-    tcase_add_test(c, updates_behind_a_network);
-    tcase_add_test(c, numbers);
-    tcase_add_test(c, many_rows);
-    tcase_add_test(c, other_devices);
-    tcase_add_test(c, of_the_vendor);
-    tcase_add_test(c, narrow_types);
-    tcase_add_test(c, mixed_types);
-    tcase_add_test(c, beside_bundles);
-    suite_add_tcase(suite, c);
-    return suite;
-}
-
-TEST_MAIN(CK_NOFORK, suite_network)
+TEST_SUITE("networks", CK_NOFORK)

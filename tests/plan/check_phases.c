@@ -10,7 +10,9 @@ static lfuse_value softmax(lfuse_value x)
     return lfuse_div(e, rig_row(e, LFUSE__REDUCE_SUM));
 }
 
-START_TEST(one_row_step_a_sweep)
+TEST_CASE("alternatives", .setup = rig_setup, .teardown = rig_teardown)
+
+TEST(one_row_step_a_sweep)
 {
     lfuse_output(g, "y", softmax(rig_input("x", 2, LFUSE_DIMS(2, 100000))));
     rig_expect("(rows 2 x 100000 1 (y (div %1=(exp (sub x (max x))) (sum %1))))");
@@ -21,9 +23,8 @@ START_TEST(one_row_step_a_sweep)
     ck_assert_int_eq(plan->stages[0].alternatives[1].guard.most_rows, 15);
     ck_assert_int_eq(plan->stages[0].alternatives[1].guard.least_length, 32768);
 }
-END_TEST
 
-START_TEST(bounds_tell_whether_it_is_made)
+TEST(bounds_tell_whether_it_is_made)
 {
     const lfuse_size n = lfuse_size_var(g, "n", 1, 1 << 20);
 
@@ -40,9 +41,8 @@ START_TEST(bounds_tell_whether_it_is_made)
     rig_make(0);
     ck_assert_int_eq(plan->nstages, 3); /* the first two are of equal code; what has alternatives stays alone */
 }
-END_TEST
 
-START_TEST(a_norm_of_everything)
+TEST(a_norm_of_everything)
 {
     const lfuse_value x = rig_input("x", 2, LFUSE_DIMS(8192, 8192));
     const lfuse_value n = lfuse_sqrt(rig_reduce(lfuse_mul(x, x), LFUSE__REDUCE_SUM, 2, (const int[]){ 0, 1 }, 0));
@@ -53,9 +53,8 @@ START_TEST(a_norm_of_everything)
     ck_assert_str_eq(rig_alternative(0, 1), "phases: (rows 8192 x 8192 2 (t0 %1=(sum (mul x x))) (n (sqrt %1))) "
                                             "(pointwise 8192 x 8192 (y (div x (sqrt t0))))");
 }
-END_TEST
 
-START_TEST(columns_keep_the_order_of_memory)
+TEST(columns_keep_the_order_of_memory)
 {
     const lfuse_value x = rig_input("x", 2, LFUSE_DIMS(100000, 64));
     const lfuse__step *last;
@@ -69,9 +68,8 @@ START_TEST(columns_keep_the_order_of_memory)
     ck_assert_mem_eq(last->operands[0].axis, ((const int8_t[]){ 0, 1, -1, -1, -1, -1, -1, -1 }), LFUSE_MAX_RANK);
     ck_assert_mem_eq(last->operands[1].axis, ((const int8_t[]){ -1, 0, -1, -1, -1, -1, -1, -1 }), LFUSE_MAX_RANK);
 }
-END_TEST
 
-START_TEST(elements_go_with_their_sweep)
+TEST(elements_go_with_their_sweep)
 {
     const lfuse_value x = rig_input("x", 2, LFUSE_DIMS(2, 100000)), e = lfuse_exp(x), s = rig_row(e, LFUSE__REDUCE_SUM);
 
@@ -81,9 +79,8 @@ START_TEST(elements_go_with_their_sweep)
     ck_assert_str_eq(rig_alternative(0, 1), "phases: (rows 2 x 100000 1 (t0 (sum %1=(exp x))) (e %1)) "
                                             "(rows 2 x 100000 1 (v (max (div (exp x) t0))))");
 }
-END_TEST
 
-START_TEST(updates_are_stored_last)
+TEST(updates_are_stored_last)
 {
     const lfuse_value x = rig_input("x", 2, LFUSE_DIMS(2, 100000));
 
@@ -94,22 +91,5 @@ START_TEST(updates_are_stored_last)
                                             "(rows 2 x 100000 1 (t1 (sum (exp (sub x t0))))) "
                                             "(pointwise 2 x 100000 (x (div (exp (sub x t0)) t1)))");
 }
-END_TEST
 
-static Suite *suite_phases(void)
-{
-    Suite *s = suite_create("phases");
-    TCase *c = tcase_create("alternatives");
-
-    tcase_add_checked_fixture(c, rig_setup, rig_teardown);
-    tcase_add_test(c, one_row_step_a_sweep);
-    tcase_add_test(c, bounds_tell_whether_it_is_made);
-    tcase_add_test(c, a_norm_of_everything);
-    tcase_add_test(c, columns_keep_the_order_of_memory);
-    tcase_add_test(c, elements_go_with_their_sweep);
-    tcase_add_test(c, updates_are_stored_last);
-    suite_add_tcase(s, c);
-    return s;
-}
-
-TEST_MAIN(CK_FORK_GETENV, suite_phases)
+TEST_SUITE("phases", CK_FORK_GETENV)

@@ -82,7 +82,9 @@ static lfuse_value number(double x)
 
 /* ---- numbers.c, views.c ---- */
 
-START_TEST(numbers_become_slots)
+TEST_CASE("passes", .setup = setup, .teardown = teardown)
+
+TEST(numbers_become_slots)
 {
     const lfuse_value s = lfuse_scalar(g, "s");
 
@@ -93,9 +95,8 @@ START_TEST(numbers_become_slots)
     ck_assert_int_eq(plan->stages[0].alternatives[0].steps[0].body.number_types[0], LFUSE_F32);
     ck_assert_int_eq(plan->stages[1].alternatives[0].steps[0].body.number_types[0], LFUSE_F64);
 }
-END_TEST
 
-START_TEST(views_are_axes)
+TEST(views_are_axes)
 {
     const int turn[] = { 2, 0, 1 };
     const lfuse_value x = lfuse_input(g, "x", LFUSE_F32, 3, LFUSE_DIMS(2, 3, 4));
@@ -108,11 +109,10 @@ START_TEST(views_are_axes)
     ck_assert_mem_eq(o[0].axis, ((const int8_t[]){ 2, 0, 1, -1, -1, -1, -1, -1 }), LFUSE_MAX_RANK);
     ck_assert_mem_eq(o[1].axis, ((const int8_t[]){ -1, -1, 0, -1, -1, -1, -1, -1 }), LFUSE_MAX_RANK);
 }
-END_TEST
 
 /* ---- pointwise.c, split.c ---- */
 
-START_TEST(a_region_with_two_results)
+TEST(a_region_with_two_results)
 {
     const lfuse_value x = vector("x"), e = lfuse_exp(x), t = lfuse_tanh(e);
 
@@ -120,17 +120,15 @@ START_TEST(a_region_with_two_results)
     lfuse_output(g, "y", lfuse_mul(t, t));
     expect("(pointwise 8 (e %1=(exp x)) (y (mul %2=(tanh %1) %2)))");
 }
-END_TEST
 
-START_TEST(fusion_can_be_switched_off)
+TEST(fusion_can_be_switched_off)
 {
     lfuse_output(g, "y", lfuse_neg(lfuse_exp(lfuse_add(vector("x"), number(1)))));
     make(LFUSE_NO_POINTWISE_FUSION);
     ck_assert_str_eq(text.data, "(pointwise 8 (t0 (add x 1))) (pointwise 8 (t1 (exp t0))) (pointwise 8 (y (neg t1)))");
 }
-END_TEST
 
-START_TEST(what_is_read_later_is_computed_later)
+TEST(what_is_read_later_is_computed_later)
 {
     const int last[] = { -1 };
     const lfuse_value x = lfuse_input(g, "x", LFUSE_F32, 2, LFUSE_DIMS(4, 8));
@@ -141,9 +139,8 @@ START_TEST(what_is_read_later_is_computed_later)
     make(LFUSE_NO_ROW_FUSION);
     ck_assert_str_eq(text.data, "(rows 4 x 8 1 (t0 (sum x))) (pointwise 4 x 8 (y (div (sigmoid x) t0)))");
 }
-END_TEST
 
-START_TEST(no_cycle_through_a_sum)
+TEST(no_cycle_through_a_sum)
 {
     const int last[] = { -1 };
     const lfuse_value e = lfuse_exp(lfuse_input(g, "x", LFUSE_F32, 2, LFUSE_DIMS(4, 8)));
@@ -153,9 +150,8 @@ START_TEST(no_cycle_through_a_sum)
     ck_assert_str_eq(text.data, "(pointwise 4 x 8 (t0 (exp x))) (rows 4 x 8 1 (t1 (sum t0))) "
                                 "(pointwise 4 x 8 (y (div t0 t1)))");
 }
-END_TEST
 
-START_TEST(smaller_shapes_are_steps_and_single_numbers_are_not)
+TEST(smaller_shapes_are_steps_and_single_numbers_are_not)
 {
     const lfuse_value x = lfuse_input(g, "x", LFUSE_F32, 2, LFUSE_DIMS(4, 8)), r = vector("r");
     const lfuse_value one = lfuse_input(g, "one", LFUSE_F32, 0, NULL);
@@ -163,9 +159,8 @@ START_TEST(smaller_shapes_are_steps_and_single_numbers_are_not)
     lfuse_output(g, "y", lfuse_mul(lfuse_add(x, lfuse_exp(r)), lfuse_sqrt(one)));
     expect("(pointwise 8 (t0 (exp r))) (pointwise 4 x 8 (y (mul (add x t0) (sqrt one))))");
 }
-END_TEST
 
-START_TEST(a_permuted_producer_joins_its_only_reader)
+TEST(a_permuted_producer_joins_its_only_reader)
 {
     const lfuse_value x = lfuse_input(g, "x", LFUSE_F32, 2, LFUSE_DIMS(4, 8)), z = lfuse_input(g, "z", LFUSE_F32, 2,
         LFUSE_DIMS(8, 4));
@@ -174,9 +169,8 @@ START_TEST(a_permuted_producer_joins_its_only_reader)
     lfuse_output(g, "t", lfuse_transpose(lfuse_tanh(x)));
     expect("(pointwise 8 x 4 (y (add (exp x) z))) (pointwise 8 x 4 (t (tanh x)))");
 }
-END_TEST
 
-START_TEST(many_operands_are_split)
+TEST(many_operands_are_split)
 {
     lfuse_value s = vector("x");
     char name[16];
@@ -193,9 +187,8 @@ START_TEST(many_operands_are_split)
         for (k = 0; k < plan->stages[i].nalternatives; k++)
             ck_assert_int_le(plan->stages[i].alternatives[k].steps[0].noperands, LFUSE__MAX_BUFFERS);
 }
-END_TEST
 
-START_TEST(long_chains_are_split)
+TEST(long_chains_are_split)
 {
     lfuse_value x = vector("x");
     int i;
@@ -206,9 +199,8 @@ START_TEST(long_chains_are_split)
     ck_assert_int_gt(plan->nstages, 19);
     ck_assert_int_lt(plan->nstages, 60);
 }
-END_TEST
 
-START_TEST(many_results_are_split)
+TEST(many_results_are_split)
 {
     const lfuse_value e = lfuse_exp(vector("x"));
     char name[16];
@@ -222,7 +214,6 @@ START_TEST(many_results_are_split)
     for (i = 0; i < plan->nstages; i++)
         ck_assert_int_le(plan->stages[i].alternatives[0].steps[0].noperands, LFUSE__MAX_BUFFERS);
 }
-END_TEST
 
 /* ---- product.c ---- */
 
@@ -236,7 +227,7 @@ static void dense(lfuse_type type, lfuse_value (*activation)(lfuse_value))
     lfuse_output(g, "y", activation(lfuse_add(lfuse_matmul(x, w), b)));
 }
 
-START_TEST(a_dense_layer)
+TEST(a_dense_layer)
 {
     dense(LFUSE_F32, lfuse_relu);
     expect("(gemm batch x 512 x 512 (relu (add acc b)))");
@@ -248,9 +239,8 @@ START_TEST(a_dense_layer)
     make(LFUSE_NO_EPILOGUE | LFUSE_NO_POINTWISE_FUSION);
     ck_assert_int_eq(plan->nstages, 3);
 }
-END_TEST
 
-START_TEST(a_batch_of_products)
+TEST(a_batch_of_products)
 {
     const lfuse_size n = lfuse_size_var(g, "n", 1, 64);
     const lfuse_value x = lfuse_input(g, "x", LFUSE_F32, 4, LFUSE_DIMS(n, 3, 4, 5));
@@ -262,23 +252,20 @@ START_TEST(a_batch_of_products)
     ck_assert_str_eq(alternative(0, 1), "vendor+pointwise: (gemm n x 3 of 4 x 6 x 5 acc) "
                                         "(pointwise n x 3 x 4 x 6 (y (relu (add y b))))");
 }
-END_TEST
 
-START_TEST(an_activation_outside_the_list)
+TEST(an_activation_outside_the_list)
 {
     dense(LFUSE_F32, lfuse_gelu);
     expect("(gemm batch x 512 x 512 acc) (pointwise batch x 512 (y (gelu (add t0 b))))");
 }
-END_TEST
 
-START_TEST(gelu_tanh_is_in_the_list)
+TEST(gelu_tanh_is_in_the_list)
 {
     dense(LFUSE_F32, lfuse_gelu_tanh);
     expect("(gemm batch x 512 x 512 (gelu_tanh (add acc b)))");
 }
-END_TEST
 
-START_TEST(narrow_products_can_be_widened)
+TEST(narrow_products_can_be_widened)
 {
     dense(LFUSE_F16, lfuse_relu);
     expect("(gemm batch x 512 x 512 (relu (add acc b)))");
@@ -286,9 +273,8 @@ START_TEST(narrow_products_can_be_widened)
                                         "(prepare (pointwise 512 x 512 (t2 (f32 w)))) (gemm batch x 512 x 512 acc) "
                                         "(pointwise batch x 512 (y (relu (add t0 b))))");
 }
-END_TEST
 
-START_TEST(a_product_that_is_read_twice_keeps_its_value)
+TEST(a_product_that_is_read_twice_keeps_its_value)
 {
     const lfuse_value m = lfuse_matmul(lfuse_input(g, "x", LFUSE_F32, 2, LFUSE_DIMS(4, 4)), lfuse_input(g, "w",
         LFUSE_F32, 2, LFUSE_DIMS(4, 4)));
@@ -297,9 +283,8 @@ START_TEST(a_product_that_is_read_twice_keeps_its_value)
     lfuse_output(g, "y", lfuse_relu(m));
     expect("(gemm 4 x 4 x 4 acc) (pointwise 4 x 4 (y (relu m)))");
 }
-END_TEST
 
-START_TEST(more_than_a_tail_goes_into_the_kernel)
+TEST(more_than_a_tail_goes_into_the_kernel)
 {
     const lfuse_value x = lfuse_input(g, "x", LFUSE_F32, 2, LFUSE_DIMS(4, 4)), w = lfuse_input(g, "w", LFUSE_F32, 2,
         LFUSE_DIMS(4, 4));
@@ -307,9 +292,8 @@ START_TEST(more_than_a_tail_goes_into_the_kernel)
     lfuse_output(g, "y", lfuse_add(lfuse_relu(lfuse_matmul(x, w)), x));
     expect("(gemm 4 x 4 x 4 acc) (pointwise 4 x 4 (y (add (relu t0) x)))");
 }
-END_TEST
 
-START_TEST(a_whole_gemm)
+TEST(a_whole_gemm)
 {
     const lfuse_size m = lfuse_size_var(g, "m", 0, INT64_MAX), n = lfuse_size_var(g, "n", 0, INT64_MAX);
     const lfuse_value a = lfuse_input(g, "a", LFUSE_F32, 2, LFUSE_DIMS(m, 3)), b = lfuse_input(g, "b", LFUSE_F32, 2,
@@ -326,11 +310,10 @@ START_TEST(a_whole_gemm)
     ck_assert_str_eq(alternative(0, 1), "vendor+pointwise: (gemm m x n x 3 acc) "
                                         "(pointwise m x n (c (add (mul t0 alpha) (mul c beta))))");
 }
-END_TEST
 
 /* ---- frozen.c ---- */
 
-START_TEST(what_stays_is_prepared)
+TEST(what_stays_is_prepared)
 {
     const lfuse_value w = lfuse_frozen(g, "w", LFUSE_F32, 2, LFUSE_DIMS(4, 4)), x = lfuse_input(g, "x", LFUSE_F32,
         2, LFUSE_DIMS(4, 4));
@@ -343,11 +326,10 @@ START_TEST(what_stays_is_prepared)
            "(pointwise 4 x 4 (q (mul w s))) (gemm 4 x 4 x 4 acc)");
     ck_assert_int_eq(plan->buffers[0].place, LFUSE__PLACE_PREPARED);
 }
-END_TEST
 
 /* ---- lists.c ---- */
 
-START_TEST(lists_are_one_step)
+TEST(lists_are_one_step)
 {
     const lfuse_value w = lfuse_list_input(g, "w", LFUSE_F32, LFUSE_RANK_ANY), d = lfuse_list_input(g, "d",
         LFUSE_F32, LFUSE_RANK_ANY);
@@ -358,20 +340,18 @@ START_TEST(lists_are_one_step)
     lfuse_update(w, lfuse_sub(w, lfuse_mul(next, lr)));
     expect("(multi m (m %1=(add (mul m 0.5) d)) (w (sub w (mul %1 lr))))");
 }
-END_TEST
 
 /* ---- update.c ---- */
 
-START_TEST(updates_in_place)
+TEST(updates_in_place)
 {
     const lfuse_value w = vector("w"), d = vector("d");
 
     lfuse_update(w, lfuse_sub(w, lfuse_mul(d, lfuse_scalar(g, "lr"))));
     expect("(pointwise 8 (w (sub w (mul d lr))))");
 }
-END_TEST
 
-START_TEST(updates_wait_for_readers)
+TEST(updates_wait_for_readers)
 {
     const lfuse_value w = vector("w"), d = vector("d");
     const int all[] = { 0 };
@@ -380,9 +360,8 @@ START_TEST(updates_wait_for_readers)
     lfuse_output(g, "n", lfuse_sum(w, 1, all, 0));
     expect("(rows 8 1 (n (sum w))) (pointwise 8 (w (sub w d)))");
 }
-END_TEST
 
-START_TEST(exchanged_inputs)
+TEST(exchanged_inputs)
 {
     const lfuse_value x = vector("x"), y = vector("y");
 
@@ -390,9 +369,8 @@ START_TEST(exchanged_inputs)
     lfuse_update(y, x);
     expect("(pointwise 8 (t1 x)) (pointwise 8 (t0 y)) (pointwise 8 (y t1)) (pointwise 8 (x t0))");
 }
-END_TEST
 
-START_TEST(crossed_updates)
+TEST(crossed_updates)
 {
     const lfuse_value x = vector("x"), y = vector("y");
 
@@ -400,27 +378,24 @@ START_TEST(crossed_updates)
     lfuse_update(y, lfuse_exp(x));
     expect("(pointwise 8 (t0 (exp y))) (pointwise 8 (y (exp x))) (pointwise 8 (x t0))");
 }
-END_TEST
 
-START_TEST(a_transposed_update)
+TEST(a_transposed_update)
 {
     const lfuse_value x = lfuse_input(g, "x", LFUSE_F32, 2, LFUSE_DIMS(8, 8));
 
     lfuse_update(x, lfuse_add(lfuse_transpose(x), x));
     expect("(pointwise 8 x 8 (t0 (add x x))) (pointwise 8 x 8 (x t0))");
 }
-END_TEST
 
-START_TEST(a_product_into_its_operand)
+TEST(a_product_into_its_operand)
 {
     const lfuse_value x = lfuse_input(g, "x", LFUSE_F32, 2, LFUSE_DIMS(8, 8));
 
     lfuse_update(x, lfuse_matmul(x, x));
     expect("(gemm 8 x 8 x 8 acc) (pointwise 8 x 8 (x t0))");
 }
-END_TEST
 
-START_TEST(outputs_that_are_inputs)
+TEST(outputs_that_are_inputs)
 {
     const lfuse_value x = lfuse_input(g, "x", LFUSE_F32, 2, LFUSE_DIMS(2, 3));
 
@@ -429,11 +404,10 @@ START_TEST(outputs_that_are_inputs)
     lfuse_output(g, "c", lfuse_broadcast_to(lfuse_cast(number(3), LFUSE_F32), 1, LFUSE_DIMS(2)));
     expect("(pointwise 2 x 3 (y x)) (pointwise 3 x 2 (t x)) (pointwise 2 (c 3))");
 }
-END_TEST
 
 /* ---- plan.c ---- */
 
-START_TEST(capabilities_are_asked)
+TEST(capabilities_are_asked)
 {
     const lfuse_plan_options exact = { .exact = 1 };
     lfuse__facts facts;
@@ -446,45 +420,5 @@ START_TEST(capabilities_are_asked)
     facts.info.f64 = 1;
     ck_assert_int_eq(lfuse__plan_make(canonical, &facts, &exact, &none), LFUSE_ERR_UNSUPPORTED);
 }
-END_TEST
 
-static Suite *suite_plan(void)
-{
-    Suite *s = suite_create("plan");
-    TCase *c = tcase_create("passes");
-
-    tcase_add_checked_fixture(c, setup, teardown);
-    tcase_add_test(c, numbers_become_slots);
-    tcase_add_test(c, views_are_axes);
-    tcase_add_test(c, a_region_with_two_results);
-    tcase_add_test(c, fusion_can_be_switched_off);
-    tcase_add_test(c, what_is_read_later_is_computed_later);
-    tcase_add_test(c, no_cycle_through_a_sum);
-    tcase_add_test(c, smaller_shapes_are_steps_and_single_numbers_are_not);
-    tcase_add_test(c, a_permuted_producer_joins_its_only_reader);
-    tcase_add_test(c, many_operands_are_split);
-    tcase_add_test(c, long_chains_are_split);
-    tcase_add_test(c, many_results_are_split);
-    tcase_add_test(c, a_dense_layer);
-    tcase_add_test(c, a_batch_of_products);
-    tcase_add_test(c, an_activation_outside_the_list);
-    tcase_add_test(c, gelu_tanh_is_in_the_list);
-    tcase_add_test(c, narrow_products_can_be_widened);
-    tcase_add_test(c, a_product_that_is_read_twice_keeps_its_value);
-    tcase_add_test(c, more_than_a_tail_goes_into_the_kernel);
-    tcase_add_test(c, a_whole_gemm);
-    tcase_add_test(c, what_stays_is_prepared);
-    tcase_add_test(c, lists_are_one_step);
-    tcase_add_test(c, updates_in_place);
-    tcase_add_test(c, updates_wait_for_readers);
-    tcase_add_test(c, exchanged_inputs);
-    tcase_add_test(c, crossed_updates);
-    tcase_add_test(c, a_transposed_update);
-    tcase_add_test(c, a_product_into_its_operand);
-    tcase_add_test(c, outputs_that_are_inputs);
-    tcase_add_test(c, capabilities_are_asked);
-    suite_add_tcase(s, c);
-    return s;
-}
-
-TEST_MAIN(CK_FORK_GETENV, suite_plan)
+TEST_SUITE("plan", CK_FORK_GETENV)

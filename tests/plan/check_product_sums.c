@@ -39,7 +39,9 @@ static void both(lfuse_value d)
 
 static const char apart[] = "(gemm 512 x 384 x 256 acc) (rows 384 x 512 1 (dz %1=(mul t0 z)) (db (sum %1)))";
 
-START_TEST(beside_the_gradient)
+TEST_CASE("sums", .setup = rig_setup, .teardown = rig_teardown)
+
+TEST(beside_the_gradient)
 {
     on_gpu(LFUSE__PRODUCTS_PORTABLE);
     both(gradient(LFUSE_F32, 512));
@@ -52,10 +54,9 @@ START_TEST(beside_the_gradient)
     rig_make(LFUSE_NO_COLUMN_SUMS);
     ck_assert_str_eq(text.data, apart);
 }
-END_TEST
 
 /* Walked by rows and columns of the product; the sum by columns alone. */
-START_TEST(walks)
+TEST(walks)
 {
     const lfuse__step *s;
 
@@ -70,17 +71,15 @@ START_TEST(walks)
         ck_assert_int_eq(o->axis[1], sum ? 0 : 1);
     }
 }
-END_TEST
 
-START_TEST(the_sum_alone)
+TEST(the_sum_alone)
 {
     on_gpu(LFUSE__PRODUCTS_PORTABLE);
     lfuse_output(g, "db", over(gradient(LFUSE_F32, 512), 0));
     rig_expect("(gemm 512 x 384 x 256 (sum (mul acc z)))");
 }
-END_TEST
 
-START_TEST(of_the_product_itself)
+TEST(of_the_product_itself)
 {
     const lfuse_value x = lfuse_input(g, "x", LFUSE_F32, 2, LFUSE_DIMS(512, 256));
     const lfuse_value y = lfuse_matmul(x, lfuse_input(g, "w", LFUSE_F32, 2, LFUSE_DIMS(256, 384)));
@@ -89,9 +88,8 @@ START_TEST(of_the_product_itself)
     both(y);
     rig_expect("(gemm 512 x 384 x 256 (dz acc) (db (sum acc)))");
 }
-END_TEST
 
-START_TEST(behind_the_sum)
+TEST(behind_the_sum)
 {
     const lfuse_value b = lfuse_input(g, "b", LFUSE_F32, 1, LFUSE_DIMS(384));
     const lfuse_value d = gradient(LFUSE_F32, lfuse_size_var(g, "n", 1, 4096));
@@ -101,42 +99,37 @@ START_TEST(behind_the_sum)
     lfuse_output(g, "new", lfuse_sub(b, lfuse_mul(over(d, 0), rig_number(0.5))));
     rig_expect("(gemm n x 384 x 256 (dz %1=(mul acc z)) (new (sub b (mul (sum %1) 0.5))))");
 }
-END_TEST
 
-START_TEST(halves)
+TEST(halves)
 {
     on_gpu(LFUSE__PRODUCTS_PORTABLE);
     both(gradient(LFUSE_F16, 512));
     rig_expect("(gemm 512 x 384 x 256 (dz %1=(mul acc z)) (db (f16 (sum %1))))");
 }
-END_TEST
 
-START_TEST(beside_a_maker)
+TEST(beside_a_maker)
 {
     on_gpu(LFUSE__PRODUCTS_TUNED);
     both(gradient(LFUSE_F32, 512));
     rig_expect("(gemm 512 x 384 x 256 (dz %1=(mul acc z)) (db (sum %1)))"); /* ours by default */
 }
-END_TEST
 
-START_TEST(a_makers)
+TEST(a_makers)
 {
     on_gpu(LFUSE__PRODUCTS_TUNED);
     both(gradient(LFUSE_F32, 16384));
     rig_expect("(gemm 16384 x 384 x 256 acc) (rows 384 x 16384 1 (dz %1=(mul t0 z)) (db (sum %1)))");
 }
-END_TEST
 
-START_TEST(on_cpus)
+TEST(on_cpus)
 {
     rig_facts.vector_lanes = true;
     both(gradient(LFUSE_F32, 512));
     rig_expect(apart);
 }
-END_TEST
 
 /* Measurement times products by themselves. */
-START_TEST(measured)
+TEST(measured)
 {
     const lfuse_plan_options options = {.effort = LFUSE_EFFORT_MEASURE};
     lfuse__plan_body *made = NULL;
@@ -147,10 +140,9 @@ START_TEST(measured)
     ck_assert_int_eq(made->nstages, 2);
     lfuse__plan_free(made);
 }
-END_TEST
 
 /* Rows of a tile lie apart: they are read along k. */
-START_TEST(stored_by_columns)
+TEST(stored_by_columns)
 {
     const lfuse_value x = lfuse_input(g, "x", LFUSE_F32, 2, LFUSE_DIMS(256, 512));
     const lfuse_value w = lfuse_input(g, "w", LFUSE_F32, 2, LFUSE_DIMS(256, 384));
@@ -160,7 +152,6 @@ START_TEST(stored_by_columns)
     rig_make(LFUSE_NO_BUNDLES);
     ck_assert_int_eq(plan->nstages, 2);
 }
-END_TEST
 
 static void expect_two(lfuse_value d, lfuse_value sum)
 {
@@ -171,45 +162,40 @@ static void expect_two(lfuse_value d, lfuse_value sum)
     ck_assert_msg(plan->nstages > 1 && !strstr(text.data, "x 256 (d "), "%s", text.data);
 }
 
-START_TEST(over_columns)
+TEST(over_columns)
 {
     const lfuse_value d = gradient(LFUSE_F32, 512);
     expect_two(d, over(d, 1));
 }
-END_TEST
 
-START_TEST(another_reduction)
+TEST(another_reduction)
 {
     const lfuse_value d = gradient(LFUSE_F32, 512);
     expect_two(d, rig_reduce(d, LFUSE__REDUCE_MAX, 1, (int[]){0}, 0));
 }
-END_TEST
 
-START_TEST(two_sums)
+TEST(two_sums)
 {
     const lfuse_value d = gradient(LFUSE_F32, 512);
     lfuse_output(g, "t", over(lfuse_mul(d, z), 0));
     expect_two(d, over(d, 0));
 }
-END_TEST
 
 /* Elements that wait for the sum wait for all tiles. */
-START_TEST(elements_of_the_sum)
+TEST(elements_of_the_sum)
 {
     const lfuse_value d = gradient(LFUSE_F32, 512);
     lfuse_output(g, "c", lfuse_sub(d, over(d, 0)));
     expect_two(d, over(d, 0));
 }
-END_TEST
 
-START_TEST(in_double)
+TEST(in_double)
 {
     const lfuse_value d = gradient(LFUSE_F64, 512);
     expect_two(d, over(d, 0));
 }
-END_TEST
 
-START_TEST(without_passes)
+TEST(without_passes)
 {
     static const unsigned passes[] = {LFUSE_NO_ROW_FUSION, LFUSE_NO_EPILOGUE, LFUSE_NO_FUSION};
     on_gpu(LFUSE__PRODUCTS_PORTABLE);
@@ -219,32 +205,5 @@ START_TEST(without_passes)
         ck_assert_msg(plan->nstages > 1, "%x: %s", passes[i], text.data);
     }
 }
-END_TEST
 
-static Suite *suite_sums(void)
-{
-    Suite *suite = suite_create("sums of columns in products");
-    TCase *c = tcase_create("sums");
-    tcase_add_checked_fixture(c, rig_setup, rig_teardown);
-    tcase_add_test(c, beside_the_gradient);
-    tcase_add_test(c, walks);
-    tcase_add_test(c, the_sum_alone);
-    tcase_add_test(c, of_the_product_itself);
-    tcase_add_test(c, behind_the_sum);
-    tcase_add_test(c, halves);
-    tcase_add_test(c, beside_a_maker);
-    tcase_add_test(c, a_makers);
-    tcase_add_test(c, on_cpus);
-    tcase_add_test(c, measured);
-    tcase_add_test(c, stored_by_columns);
-    tcase_add_test(c, over_columns);
-    tcase_add_test(c, another_reduction);
-    tcase_add_test(c, two_sums);
-    tcase_add_test(c, elements_of_the_sum);
-    tcase_add_test(c, in_double);
-    tcase_add_test(c, without_passes);
-    suite_add_tcase(suite, c);
-    return suite;
-}
-
-TEST_MAIN(CK_NOFORK, suite_sums)
+TEST_SUITE("sums of columns in products", CK_NOFORK)

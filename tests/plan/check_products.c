@@ -13,7 +13,9 @@ static void product(lfuse_type a, lfuse_type b, lfuse_type type, lfuse_precision
     lfuse_output(g, "y", lfuse_matmul_as(x, w, type, precision));
 }
 
-START_TEST(sums_as_they_are)
+TEST_CASE("types", .setup = rig_setup, .teardown = rig_teardown)
+
+TEST(sums_as_they_are)
 {
     product(LFUSE_F16, LFUSE_F16, LFUSE_F32, LFUSE_PRECISION_FULL);
     rig_expect("(gemm 4 x 16 x 8 of f16 in f32 acc)");
@@ -21,9 +23,8 @@ START_TEST(sums_as_they_are)
     ck_assert_str_eq(rig_alternative(0, 1), "widened: (pointwise 4 x 8 (t0 (f32 x))) "
                                             "(prepare (pointwise 8 x 16 (t1 (f32 w)))) (gemm 4 x 16 x 8 acc)");
 }
-END_TEST
 
-START_TEST(sums_and_what_follows)
+TEST(sums_and_what_follows)
 {
     const lfuse_value x = lfuse_input(g, "x", LFUSE_BF16, 2, LFUSE_DIMS(4, 8));
     const lfuse_value w = lfuse_input(g, "w", LFUSE_BF16, 2, LFUSE_DIMS(8, 16));
@@ -35,43 +36,38 @@ START_TEST(sums_and_what_follows)
     ck_assert_str_eq(rig_alternative(0, 1), "vendor+pointwise: (gemm 4 x 16 x 8 of bf16 in f32 acc) "
                                             "(pointwise 4 x 16 (y (relu (add y b))))");
 }
-END_TEST
 
 /* No vendor multiplies these: the narrow one is cast, where it is frozen once. */
-START_TEST(operands_of_two_types)
+TEST(operands_of_two_types)
 {
     product(LFUSE_F32, LFUSE_F16, LFUSE_F32, LFUSE_PRECISION_FULL);
     rig_expect("(prepare (pointwise 8 x 16 (t0 (f32 w)))) (gemm 4 x 16 x 8 acc)");
     ck_assert_int_eq(plan->stages[0].nalternatives, 1);
     ck_assert_str_eq(plan->stages[0].alternatives[0].name, "widened");
 }
-END_TEST
 
 /* The library's own kernels read each operand as it is. */
-START_TEST(operands_of_two_types_by_its_own_kernels)
+TEST(operands_of_two_types_by_its_own_kernels)
 {
     rig_facts.vector_lanes = true;
     product(LFUSE_F32, LFUSE_F16, LFUSE_F32, LFUSE_PRECISION_FULL);
     rig_expect("(gemm 4 x 16 x 8 acc)");
 }
-END_TEST
 
-START_TEST(another_type_behind)
+TEST(another_type_behind)
 {
     product(LFUSE_F32, LFUSE_F32, LFUSE_F16, LFUSE_PRECISION_FULL);
     rig_expect("(gemm 4 x 16 x 8 acc) (pointwise 4 x 16 (y (f16 t0)))");
 }
-END_TEST
 
-START_TEST(operands_that_are_rounded)
+TEST(operands_that_are_rounded)
 {
     product(LFUSE_F32, LFUSE_F32, LFUSE_TYPE_NONE, LFUSE_PRECISION_BF16);
     rig_expect("(prepare (pointwise 8 x 16 (t1 (bf16 w)))) (pointwise 4 x 8 (t0 (bf16 x))) "
                "(gemm 4 x 16 x 8 of bf16 in f32 acc)");
 }
-END_TEST
 
-START_TEST(tf32_by_the_vendor)
+TEST(tf32_by_the_vendor)
 {
     rig_facts.info.tf32 = 1;
     rig_facts.products = LFUSE__PRODUCTS_TUNED;
@@ -80,7 +76,6 @@ START_TEST(tf32_by_the_vendor)
     rig_facts.vector_lanes = true; /* also where other products are the library's own */
     rig_expect("(gemm 4 x 16 x 8 in tf32 acc)");
 }
-END_TEST
 
 static void refused(lfuse_provider provider, const char *words)
 {
@@ -92,7 +87,7 @@ static void refused(lfuse_provider provider, const char *words)
     ck_assert_ptr_null(none);
 }
 
-START_TEST(tf32_refused)
+TEST(tf32_refused)
 {
     product(LFUSE_F32, LFUSE_F32, LFUSE_TYPE_NONE, LFUSE_PRECISION_TF32);
     rig_facts.info.tf32 = 1;
@@ -105,10 +100,9 @@ START_TEST(tf32_refused)
     rig_facts.products = LFUSE__PRODUCTS_NONE;
     refused(LFUSE_PROVIDER_DEFAULT, "its products: ");
 }
-END_TEST
 
 /* Strassen's algorithm is for products of f32 throughout. */
-START_TEST(none_by_strassen)
+TEST(none_by_strassen)
 {
     rig_strassen = LFUSE_STRASSEN_ONE;
     rig_facts.info.tf32 = 1;
@@ -118,16 +112,14 @@ START_TEST(none_by_strassen)
     ck_assert_msg(strstr(text.data, "(levels 0 4 x 16 x 8 in tf32)"), "%s", text.data);
     ck_assert(strstr(text.data, "(gemm 4 x 16 x 8 in tf32 acc)"));
 }
-END_TEST
 
-START_TEST(none_of_two_types_by_strassen)
+TEST(none_of_two_types_by_strassen)
 {
     rig_strassen = LFUSE_STRASSEN_ONE;
     product(LFUSE_F32, LFUSE_BF16, LFUSE_F32, LFUSE_PRECISION_FULL);
     rig_make(0);
     ck_assert_msg(strstr(text.data, "(levels 0 4 x 16 x 8 operands of two types)"), "%s", text.data);
 }
-END_TEST
 
 /* ---- what the vendor's product takes behind its sums ---- */
 
@@ -147,15 +139,16 @@ static lfuse_value by(lfuse_value x, const char *number)
     return lfuse_mul(x, lfuse_scalar(g, number));
 }
 
-START_TEST(alpha_and_a_bias)
+TEST_CASE("epilogues", .setup = rig_setup, .teardown = rig_teardown)
+
+TEST(alpha_and_a_bias)
 {
     operands();
     lfuse_output(g, "y", lfuse_relu(lfuse_add(by(m, "alpha"), row)));
     rig_expect("(gemm 4 x 16 x 8 (relu (add (mul acc alpha) b)))");
 }
-END_TEST
 
-START_TEST(a_residual)
+TEST(a_residual)
 {
     operands();
     lfuse_output(g, "y", lfuse_relu(lfuse_add(lfuse_add(r, m), row)));
@@ -164,27 +157,24 @@ START_TEST(a_residual)
     ck_assert_str_eq(rig_alternative(0, 1), "vendor+pointwise: (gemm 4 x 16 x 8 acc) "
                                             "(pointwise 4 x 16 (y (relu (add (add r y) b))))");
 }
-END_TEST
 
-START_TEST(beta_of_another_matrix)
+TEST(beta_of_another_matrix)
 {
     operands();
     lfuse_output(g, "y", lfuse_add(lfuse_add(by(m, "alpha"), by(r, "beta")), row));
     rig_expect("(gemm 4 x 16 x 8 (add (add (mul acc alpha) (mul r beta)) b))");
 }
-END_TEST
 
 /* C and D are the same memory, with and without a number. */
-START_TEST(a_residual_that_is_replaced)
+TEST(a_residual_that_is_replaced)
 {
     operands();
     lfuse_update(r, lfuse_add(m, r));
     rig_expect("(gemm 4 x 16 x 8 (add acc r))");
     ck_assert_int_eq(plan->stages[0].alternatives[0].steps[0].noperands, 3);
 }
-END_TEST
 
-START_TEST(another_product_as_residual)
+TEST(another_product_as_residual)
 {
     const lfuse_value v = lfuse_input(g, "v", LFUSE_F32, 2, LFUSE_DIMS(4, 3));
 
@@ -193,7 +183,6 @@ START_TEST(another_product_as_residual)
     rig_expect("(gemm 4 x 16 x 3 acc) (gemm 4 x 16 x 8 (add acc t0))");
     rig_check_order();
 }
-END_TEST
 
 static void behind(lfuse_value y, const char *wanted)
 {
@@ -202,66 +191,31 @@ static void behind(lfuse_value y, const char *wanted)
 }
 
 /* Vendors add the matrix first, then the row, and are done: in another order other bits come out, or another value. */
-START_TEST(in_another_order)
+TEST(in_another_order)
 {
     operands();
     behind(lfuse_add(lfuse_add(m, row), r), "(gemm 4 x 16 x 8 acc) (pointwise 4 x 16 (y (add (add t0 b) r)))");
 }
-END_TEST
 
-START_TEST(behind_an_activation)
+TEST(behind_an_activation)
 {
     operands();
     lfuse_update(r, lfuse_add(lfuse_relu(m), by(r, "beta")));
     rig_expect("(gemm 4 x 16 x 8 acc) (pointwise 4 x 16 (r (add (relu t0) (mul r beta))))");
 }
-END_TEST
 
-START_TEST(two_matrices)
+TEST(two_matrices)
 {
     operands();
     behind(lfuse_add(lfuse_add(m, r), lfuse_input(g, "q", LFUSE_F32, 2, LFUSE_DIMS(4, 16))),
            "(gemm 4 x 16 x 8 acc) (pointwise 4 x 16 (y (add (add t0 r) q)))");
 }
-END_TEST
 
-START_TEST(a_residual_of_one_column)
+TEST(a_residual_of_one_column)
 {
     operands();
     behind(lfuse_add(m, lfuse_input(g, "q", LFUSE_F32, 2, LFUSE_DIMS(4, 1))),
            "(gemm 4 x 16 x 8 acc) (pointwise 4 x 16 (y (add t0 q)))");
 }
-END_TEST
 
-static Suite *suite_products(void)
-{
-    Suite *suite = suite_create("products");
-    TCase *c = tcase_create("types");
-    tcase_add_checked_fixture(c, rig_setup, rig_teardown);
-    tcase_add_test(c, sums_as_they_are);
-    tcase_add_test(c, sums_and_what_follows);
-    tcase_add_test(c, operands_of_two_types);
-    tcase_add_test(c, operands_of_two_types_by_its_own_kernels);
-    tcase_add_test(c, another_type_behind);
-    tcase_add_test(c, operands_that_are_rounded);
-    tcase_add_test(c, tf32_by_the_vendor);
-    tcase_add_test(c, tf32_refused);
-    tcase_add_test(c, none_by_strassen);
-    tcase_add_test(c, none_of_two_types_by_strassen);
-    suite_add_tcase(suite, c);
-    c = tcase_create("epilogues");
-    tcase_add_checked_fixture(c, rig_setup, rig_teardown);
-    tcase_add_test(c, alpha_and_a_bias);
-    tcase_add_test(c, a_residual);
-    tcase_add_test(c, beta_of_another_matrix);
-    tcase_add_test(c, a_residual_that_is_replaced);
-    tcase_add_test(c, another_product_as_residual);
-    tcase_add_test(c, in_another_order);
-    tcase_add_test(c, behind_an_activation);
-    tcase_add_test(c, two_matrices);
-    tcase_add_test(c, a_residual_of_one_column);
-    suite_add_tcase(suite, c);
-    return suite;
-}
-
-TEST_MAIN(CK_NOFORK, suite_products)
+TEST_SUITE("products", CK_NOFORK)

@@ -30,7 +30,9 @@ static void by_a_maker(void)
     rig_facts.products = LFUSE__PRODUCTS_TUNED;
 }
 
-START_TEST(thin)
+TEST_CASE("prologues", .setup = rig_setup, .teardown = rig_teardown)
+
+TEST(thin)
 {
     const lfuse_value x = rows_of(16), b = lfuse_input(g, "b", LFUSE_F32, 1, LFUSE_DIMS(20));
 
@@ -39,31 +41,27 @@ START_TEST(thin)
     rig_make(LFUSE_NO_PROLOGUE);
     ck_assert_str_eq(text.data, "(pointwise 8 x 20 (t0 (mul (f32 w) s))) (gemm 16 x 20 x 8 (relu (add acc b)))");
 }
-END_TEST
 
 /* One row more, and each element would be read twice. */
-START_TEST(not_thin)
+TEST(not_thin)
 {
     lfuse_output(g, "y", lfuse_matmul(rows_of(17), weights()));
     rig_expect("(pointwise 8 x 20 (t0 (mul (f32 w) s))) (gemm 17 x 20 x 8 acc)");
 }
-END_TEST
 
-START_TEST(sizes_within_bounds)
+TEST(sizes_within_bounds)
 {
     lfuse_output(g, "y", lfuse_matmul(rows_of(lfuse_size_var(g, "n", 1, 16)), weights()));
     rig_expect("(gemm n x 20 x 8 (right (mul (f32 w) s)) acc)");
 }
-END_TEST
 
-START_TEST(sizes_beyond)
+TEST(sizes_beyond)
 {
     lfuse_output(g, "y", lfuse_matmul(rows_of(lfuse_size_var(g, "n", 1, 17)), weights()));
     rig_expect("(pointwise 8 x 20 (t0 (mul (f32 w) s))) (gemm n x 20 x 8 acc)");
 }
-END_TEST
 
-START_TEST(wanted_by_others)
+TEST(wanted_by_others)
 {
     const lfuse_value x = rows_of(4), v = weights();
 
@@ -71,9 +69,8 @@ START_TEST(wanted_by_others)
     lfuse_output(g, "v", v);
     rig_expect("(pointwise 8 x 20 (v (mul (f32 w) s))) (gemm 4 x 20 x 8 acc)");
 }
-END_TEST
 
-START_TEST(read_twice)
+TEST(read_twice)
 {
     const lfuse_value x = rows_of(4), v = weights(), z = lfuse_input(g, "z", LFUSE_F32, 2, LFUSE_DIMS(3, 8));
 
@@ -81,19 +78,17 @@ START_TEST(read_twice)
     lfuse_output(g, "q", lfuse_matmul(z, v));
     rig_expect("(pointwise 8 x 20 (t0 (mul (f32 w) s))) (gemm 4 x 20 x 8 acc) (gemm 3 x 20 x 8 acc)");
 }
-END_TEST
 
 /* What stays is made once. */
-START_TEST(frozen)
+TEST(frozen)
 {
     const lfuse_value x = rows_of(4), f = lfuse_frozen(g, "f", LFUSE_I8, 2, LFUSE_DIMS(8, 20));
 
     lfuse_output(g, "y", lfuse_matmul(x, lfuse_cast(f, LFUSE_F32)));
     rig_expect("(prepare (pointwise 8 x 20 (t0 (f32 f)))) (gemm 4 x 20 x 8 acc)");
 }
-END_TEST
 
-START_TEST(transposed)
+TEST(transposed)
 {
     const lfuse_value x = rows_of(4), v = lfuse_input(g, "v", LFUSE_F32, 2, LFUSE_DIMS(20, 8));
     const lfuse_value r = lfuse_input(g, "r", LFUSE_F32, 2, LFUSE_DIMS(20, 1));
@@ -102,10 +97,9 @@ START_TEST(transposed)
     rig_expect("(gemm 4 x 20 x 8 (right (mul v r)) acc)");
     ck_assert_int_eq(plan->stages[0].alternatives[0].steps[0].operands[4].axis[0], 1); /* of v: k runs along it */
 }
-END_TEST
 
 /* The left one of few columns: where it is not packed. */
-START_TEST(few_columns)
+TEST(few_columns)
 {
     const lfuse_value x = rows_of(40), v = lfuse_input(g, "v", LFUSE_F32, 2, LFUSE_DIMS(8, 12));
 
@@ -114,10 +108,9 @@ START_TEST(few_columns)
     by_a_maker();
     rig_expect("(gemm 40 x 12 x 8 (left (exp x)) acc)");
 }
-END_TEST
 
 /* Each group makes all of it: light work alone, and not where the result goes on to a product. */
-START_TEST(few_rows)
+TEST(few_rows)
 {
     const lfuse_value x = rows_of(4), v = lfuse_input(g, "v", LFUSE_F32, 2, LFUSE_DIMS(8, 20));
     const lfuse_value z = lfuse_input(g, "z", LFUSE_F32, 2, LFUSE_DIMS(4, 8));
@@ -127,9 +120,8 @@ START_TEST(few_rows)
     lfuse_output(g, "e", e);
     rig_expect("(pointwise 4 x 8 (t1 (exp z))) (gemm 4 x 20 x 8 (left (abs x)) acc) (gemm 4 x 20 x 8 acc)");
 }
-END_TEST
 
-START_TEST(another_product_follows)
+TEST(another_product_follows)
 {
     const lfuse_value x = rows_of(4), v = lfuse_input(g, "v", LFUSE_F32, 2, LFUSE_DIMS(8, 20));
     const lfuse_value u = lfuse_input(g, "u", LFUSE_F32, 2, LFUSE_DIMS(20, 20));
@@ -137,10 +129,9 @@ START_TEST(another_product_follows)
     lfuse_output(g, "y", lfuse_matmul(lfuse_relu(lfuse_matmul(lfuse_abs(x), v)), u));
     rig_expect("(pointwise 4 x 8 (t0 (abs x))) (gemm 4 x 20 x 8 (relu acc)) (gemm 4 x 20 x 20 acc)");
 }
-END_TEST
 
 /* Beside a maker's library it is ours where that would read again what had to be written. */
-START_TEST(beside_a_maker)
+TEST(beside_a_maker)
 {
     const lfuse_value x = rows_of(4), v = weights();
 
@@ -149,9 +140,8 @@ START_TEST(beside_a_maker)
     rig_expect("(gemm 4 x 20 x 8 (right (mul (f32 w) s)) acc)");
     ck_assert(plan->stages[0].alternatives[0].steps[0].product.native);
 }
-END_TEST
 
-START_TEST(a_maker_of_few_rows)
+TEST(a_maker_of_few_rows)
 {
     const lfuse_value x = rows_of(1), v = lfuse_input(g, "v", LFUSE_F32, 2, LFUSE_DIMS(8, 1000));
 
@@ -160,10 +150,9 @@ START_TEST(a_maker_of_few_rows)
     rig_expect("(pointwise 1 x 8 (t0 (abs x))) (gemm 1 x 1000 x 8 acc)");
     ck_assert(!plan->stages[1].alternatives[0].steps[0].product.native);
 }
-END_TEST
 
 /* Both ways to compute the product read it. */
-START_TEST(measured)
+TEST(measured)
 {
     const lfuse_plan_options options = {.effort = LFUSE_EFFORT_MEASURE};
     lfuse__plan_body *both = NULL;
@@ -177,10 +166,9 @@ START_TEST(measured)
     ck_assert_int_eq(made, 0);
     lfuse__plan_free(both);
 }
-END_TEST
 
 /* What does not fit beside the epilogue keeps its kernel. */
-START_TEST(too_many_operands)
+TEST(too_many_operands)
 {
     lfuse_value x = rows_of(4), v = weights(), y;
     int i;
@@ -201,30 +189,5 @@ START_TEST(too_many_operands)
     rig_make(0);
     ck_assert_msg(!strstr(text.data, "(right "), "%s", text.data);
 }
-END_TEST
 
-static Suite *suite_prologue(void)
-{
-    Suite *suite = suite_create("work on operands");
-    TCase *c = tcase_create("prologues");
-    tcase_add_checked_fixture(c, rig_setup, rig_teardown);
-    tcase_add_test(c, thin);
-    tcase_add_test(c, not_thin);
-    tcase_add_test(c, sizes_within_bounds);
-    tcase_add_test(c, sizes_beyond);
-    tcase_add_test(c, wanted_by_others);
-    tcase_add_test(c, read_twice);
-    tcase_add_test(c, frozen);
-    tcase_add_test(c, transposed);
-    tcase_add_test(c, few_columns);
-    tcase_add_test(c, few_rows);
-    tcase_add_test(c, another_product_follows);
-    tcase_add_test(c, beside_a_maker);
-    tcase_add_test(c, a_maker_of_few_rows);
-    tcase_add_test(c, measured);
-    tcase_add_test(c, too_many_operands);
-    suite_add_tcase(suite, c);
-    return suite;
-}
-
-TEST_MAIN(CK_NOFORK, suite_prologue)
+TEST_SUITE("work on operands", CK_NOFORK)

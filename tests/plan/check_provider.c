@@ -38,7 +38,9 @@ static void check_first(bool native)
     ck_assert_int_eq(plan->stages[0].alternatives[0].steps[0].product.native, native);
 }
 
-START_TEST(beside_a_portable_library)
+TEST_CASE("default", .setup = rig_setup, .teardown = rig_teardown)
+
+TEST(beside_a_portable_library)
 {
     gpu(LFUSE__PRODUCTS_PORTABLE);
     dense(LFUSE_F32);
@@ -46,50 +48,44 @@ START_TEST(beside_a_portable_library)
     ck_assert_int_eq(plan->stages[0].nalternatives, 1);
     ck_assert_int_eq(plan->stages[0].alternatives[0].nsteps, 1);
 }
-END_TEST
 
-START_TEST(halves_beside_a_portable_library)
+TEST(halves_beside_a_portable_library)
 {
     gpu(LFUSE__PRODUCTS_PORTABLE);
     dense(LFUSE_BF16);
     check_first(true);
 }
-END_TEST
 
-START_TEST(f64_beside_a_portable_library)
+TEST(f64_beside_a_portable_library)
 {
     gpu(LFUSE__PRODUCTS_PORTABLE);
     dense(LFUSE_F64);
     check_first(false);
 }
-END_TEST
 
-START_TEST(f64_without_a_library)
+TEST(f64_without_a_library)
 {
     gpu(LFUSE__PRODUCTS_NONE);
     dense(LFUSE_F64);
     check_first(true);
 }
-END_TEST
 
-START_TEST(beside_a_tuned_library)
+TEST(beside_a_tuned_library)
 {
     gpu(LFUSE__PRODUCTS_TUNED);
     dense(LFUSE_F32);
     check_first(true);
 }
-END_TEST
 
-START_TEST(more_than_few_multiplications)
+TEST(more_than_few_multiplications)
 {
     gpu(LFUSE__PRODUCTS_TUNED);
     dense_of(LFUSE_F32, M, (1 << 28) / M / N + 1);
     check_first(false);
 }
-END_TEST
 
 /* The operands' type says who has the units for it, not the sums'. */
-START_TEST(sums_of_a_wider_type)
+TEST(sums_of_a_wider_type)
 {
     gpu(LFUSE__PRODUCTS_TUNED);
     const lfuse_value x = lfuse_input(g, "x", LFUSE_F16, 2, LFUSE_DIMS(M, K));
@@ -97,34 +93,30 @@ START_TEST(sums_of_a_wider_type)
     lfuse_output(g, "y", lfuse_matmul_as(x, w, LFUSE_F32, LFUSE_PRECISION_FULL));
     check_first(false);
 }
-END_TEST
 
-START_TEST(few_rows)
+TEST(few_rows)
 {
     gpu(LFUSE__PRODUCTS_TUNED);
     dense_of(LFUSE_F32, 1, K);
     check_first(false);
 }
-END_TEST
 
-START_TEST(few_rows_of_little)
+TEST(few_rows_of_little)
 {
     gpu(LFUSE__PRODUCTS_TUNED);
     dense_of(LFUSE_F32, 2, (1 << 28) / 2 / N);
     check_first(true);
 }
-END_TEST
 
-START_TEST(few_rows_of_much)
+TEST(few_rows_of_much)
 {
     gpu(LFUSE__PRODUCTS_TUNED);
     dense_of(LFUSE_F32, 31, (1 << 28) / 31 / N + 1); /* a deep k */
     check_first(false);
 }
-END_TEST
 
 /* By the bounds where they say it; else both are there, and the actual sizes decide. */
-START_TEST(rows_of_unknown_number)
+TEST(rows_of_unknown_number)
 {
     static const struct { lfuse_type type; int64_t low, high; int alternatives; bool native; } bounds[] = {
         { LFUSE_F32, 32, 38000, 1, true }, { LFUSE_F32, 1, 1, 3, false }, { LFUSE_F32, 1, 7, 3, true },
@@ -146,10 +138,9 @@ START_TEST(rows_of_unknown_number)
     gpu(LFUSE__PRODUCTS_PORTABLE);
     check_first(false); /* the last one: f64 */
 }
-END_TEST
 
 /* Only where no sizes within the bounds are the vendor's: the shortest side may meet the longest of the others. */
-START_TEST(bounds_of_several_sizes)
+TEST(bounds_of_several_sizes)
 {
     static const struct { int64_t low[4], high[4]; lfuse__computes computes; } bounds[] = {
         { { 1, 1, 64, 1 }, { 8, 64, 64, 1 }, LFUSE__COMPUTES_NATIVE },
@@ -172,18 +163,16 @@ START_TEST(bounds_of_several_sizes)
         ck_assert_msg(lfuse__computes_by_default(&rig_facts, LFUSE_F32, bounds[i].low, bounds[i].high) ==
                       bounds[i].computes, "bounds %d", (int)i);
 }
-END_TEST
 
-START_TEST(halves_beside_a_tuned_library)
+TEST(halves_beside_a_tuned_library)
 {
     gpu(LFUSE__PRODUCTS_TUNED);
     dense(LFUSE_F16);
     check_first(false);
 }
-END_TEST
 
 /* Where somebody measures, both providers' ways are there, whatever region the library's own kernels take. */
-START_TEST(both_where_they_are_measured)
+TEST(both_where_they_are_measured)
 {
     static const char *const names[2][3] = { { "native", "vendor-epilogue", "vendor+pointwise" },
                                              { "native", "vendor+pointwise", NULL } };
@@ -210,18 +199,16 @@ START_TEST(both_where_they_are_measured)
         lfuse__plan_free(made);
     }
 }
-END_TEST
 
-START_TEST(without_a_library)
+TEST(without_a_library)
 {
     gpu(LFUSE__PRODUCTS_NONE);
     dense(LFUSE_F32);
     check_first(true);
 }
-END_TEST
 
 /* Where tiles do not fit, the vendor is asked, and says itself that it is not there. */
-START_TEST(tiles_that_do_not_fit)
+TEST(tiles_that_do_not_fit)
 {
     gpu(LFUSE__PRODUCTS_NONE);
     rig_facts.info.local_bytes = 16 * 1024;
@@ -235,31 +222,5 @@ START_TEST(tiles_that_do_not_fit)
     rig_facts.simd = 32, rig_facts.info.max_group = 128;
     ck_assert(!lfuse__tiles_fit(&rig_facts));
 }
-END_TEST
 
-static Suite *suite_provider(void)
-{
-    Suite *suite = suite_create("providers");
-    TCase *c = tcase_create("default");
-    tcase_add_checked_fixture(c, rig_setup, rig_teardown);
-    tcase_add_test(c, beside_a_portable_library);
-    tcase_add_test(c, halves_beside_a_portable_library);
-    tcase_add_test(c, f64_beside_a_portable_library);
-    tcase_add_test(c, f64_without_a_library);
-    tcase_add_test(c, beside_a_tuned_library);
-    tcase_add_test(c, more_than_few_multiplications);
-    tcase_add_test(c, both_where_they_are_measured);
-    tcase_add_test(c, sums_of_a_wider_type);
-    tcase_add_test(c, few_rows);
-    tcase_add_test(c, few_rows_of_little);
-    tcase_add_test(c, few_rows_of_much);
-    tcase_add_test(c, rows_of_unknown_number);
-    tcase_add_test(c, bounds_of_several_sizes);
-    tcase_add_test(c, halves_beside_a_tuned_library);
-    tcase_add_test(c, without_a_library);
-    tcase_add_test(c, tiles_that_do_not_fit);
-    suite_add_tcase(suite, c);
-    return suite;
-}
-
-TEST_MAIN(CK_NOFORK, suite_provider)
+TEST_SUITE("providers", CK_NOFORK)

@@ -31,7 +31,9 @@ static void expect_stored(const char *wanted)
 
 /* ---- the rule ---- */
 
-START_TEST(the_rule)
+TEST_CASE("rule")
+
+TEST(the_rule)
 {
     lfuse__reuse r = { .bytes = 4, .kernels = 1, .loads = 4, .more = 4, .operations = 1 };
 
@@ -47,9 +49,8 @@ START_TEST(the_rule)
     r.kernels = 4, r.more = 32;
     ck_assert(!lfuse__reuse_recomputes(&r));
 }
-END_TEST
 
-START_TEST(operations_weigh)
+TEST(operations_weigh)
 {
     ck_assert(lfuse__op_weight(LFUSE__OP_add) == 1);
     ck_assert(lfuse__op_weight(LFUSE__OP_leaky_relu) == 3);
@@ -58,33 +59,31 @@ START_TEST(operations_weigh)
     ck_assert(lfuse__op_weight(LFUSE__OP_tanh) == 24);
     ck_assert(lfuse__op_weight(LFUSE__OP_sigmoid) == 24 + 1 + 1 + 8 + 1 + 1 + 1);
 }
-END_TEST
 
 /* ---- the plans ---- */
 
-START_TEST(a_cheap_value_of_one_input_is_computed_again)
+TEST_CASE("plans", .setup = rig_setup, .teardown = rig_teardown)
+
+TEST(a_cheap_value_of_one_input_is_computed_again)
 {
     rows_and_columns(lfuse_mul(matrix("x"), rig_number(2)));
     rig_expect("(rows 4 x 8 1 (rows (sum (mul x 2)))) (rows 8 x 4 1 (columns (sum (mul x 2))))");
     expect_stored("(rows 4 x 8 1 (t0 %1=(mul x 2)) (rows (sum %1))) (rows 8 x 4 1 (columns (sum t0)))");
 }
-END_TEST
 
-START_TEST(the_end_of_a_long_chain_is_stored)
+TEST(the_end_of_a_long_chain_is_stored)
 {
     rows_and_columns(lfuse_tanh(lfuse_exp(lfuse_sin(matrix("x")))));
     rig_expect("(rows 4 x 8 1 (t0 %1=(tanh (exp (sin x)))) (rows (sum %1))) (rows 8 x 4 1 (columns (sum t0)))");
 }
-END_TEST
 
-START_TEST(a_value_of_two_inputs_is_stored)
+TEST(a_value_of_two_inputs_is_stored)
 {
     rows_and_columns(lfuse_add(matrix("x"), matrix("y")));
     rig_expect("(rows 4 x 8 1 (t0 %1=(add x y)) (rows (sum %1))) (rows 8 x 4 1 (columns (sum t0)))");
 }
-END_TEST
 
-START_TEST(what_the_reader_loads_anyway_costs_nothing)
+TEST(what_the_reader_loads_anyway_costs_nothing)
 {
     const lfuse_value x = matrix("x"), v = lfuse_add(x, matrix("y"));
 
@@ -92,9 +91,8 @@ START_TEST(what_the_reader_loads_anyway_costs_nothing)
     lfuse_output(g, "columns", rig_reduce(lfuse_mul(v, x), LFUSE__REDUCE_SUM, 1, first, 0));
     rig_expect("(rows 4 x 8 1 (rows (sum (add x y)))) (rows 8 x 4 1 (columns (sum (mul (add x y) x))))");
 }
-END_TEST
 
-START_TEST(a_broadcast_is_computed_by_every_consumer)
+TEST(a_broadcast_is_computed_by_every_consumer)
 {
     const lfuse_value a = rig_input("a", 2, LFUSE_DIMS(4, 1)), b = rig_input("b", 1, LFUSE_DIMS(8));
     const lfuse_value v = lfuse_mul(lfuse_add(a, b), rig_number(3));
@@ -104,10 +102,9 @@ START_TEST(a_broadcast_is_computed_by_every_consumer)
     rig_expect("(rows 4 x 8 1 (rows (sum (mul (add a b) 3)))) (rows 8 x 4 1 (columns (sum (mul (add a b) 3)))) "
                "(pointwise 8 x 4 (turned (neg (mul (add a b) 3))))");
 }
-END_TEST
 
 /* Nothing else comes from the kernel that would store it: it goes, and even a function is cheaper twice. */
-START_TEST(a_kernel_goes_with_what_it_stores)
+TEST(a_kernel_goes_with_what_it_stores)
 {
     const lfuse_value v = lfuse_exp(matrix("x"));
 
@@ -117,10 +114,9 @@ START_TEST(a_kernel_goes_with_what_it_stores)
     expect_stored("(pointwise 4 x 8 (t0 (exp x))) (pointwise 8 x 4 (a (neg t0))) "
                   "(rows 4 x 8 1 (b (sum t0[i1,i0])))");
 }
-END_TEST
 
 /* A normalised row, read along its columns too: one number a row is stored, the elements are not. */
-START_TEST(rows_store_their_numbers_alone)
+TEST(rows_store_their_numbers_alone)
 {
     const lfuse_value x = matrix("x"), v = lfuse_sub(x, rig_row(x, LFUSE__REDUCE_MAX));
 
@@ -128,9 +124,8 @@ START_TEST(rows_store_their_numbers_alone)
     rig_expect("(rows 4 x 8 1 (t0 %1=(max x)) (rows (sum (sub x %1)))) (rows 8 x 4 1 (columns (sum (sub x t0))))");
     rig_check_order();
 }
-END_TEST
 
-START_TEST(elements_between_two_kernels_of_one_shape)
+TEST(elements_between_two_kernels_of_one_shape)
 {
     const int both[] = { 0, 1 };
     const lfuse_value x = matrix("x"), v = lfuse_mul(x, rig_number(0.5));
@@ -141,9 +136,8 @@ START_TEST(elements_between_two_kernels_of_one_shape)
     rig_check_order();
     ck_assert_msg(!strstr(text.data, "(t0 (mul"), "%s", text.data);
 }
-END_TEST
 
-START_TEST(outputs_are_stored_anyway)
+TEST(outputs_are_stored_anyway)
 {
     const lfuse_value v = lfuse_mul(matrix("x"), rig_number(2));
 
@@ -151,10 +145,9 @@ START_TEST(outputs_are_stored_anyway)
     rows_and_columns(v);
     rig_expect("(rows 4 x 8 1 (v %1=(mul x 2)) (rows (sum %1))) (rows 8 x 4 1 (columns (sum v)))");
 }
-END_TEST
 
 /* The other kernel would have to run before the update, or the old contents be copied. */
-START_TEST(what_is_updated_is_not_read_again)
+TEST(what_is_updated_is_not_read_again)
 {
     const lfuse_value x = matrix("x"), v = lfuse_mul(x, rig_number(2));
 
@@ -164,10 +157,9 @@ START_TEST(what_is_updated_is_not_read_again)
     ck_assert_msg(!!strstr(text.data, "(columns (sum t"), "%s", text.data);
     rig_check_order();
 }
-END_TEST
 
 /* Too much for one kernel when every reader computes all of it: some is stored, and the rest goes on. */
-START_TEST(what_gets_too_large_is_stored)
+TEST(what_gets_too_large_is_stored)
 {
     lfuse_value sum = { g, -1 };
     char name[16];
@@ -187,30 +179,5 @@ START_TEST(what_gets_too_large_is_stored)
     rig_make(LFUSE_NO_BUNDLES);
     rig_check_order();
 }
-END_TEST
 
-static Suite *suite_reuse(void)
-{
-    Suite *s = suite_create("reuse");
-    TCase *rule = tcase_create("rule"), *plans = tcase_create("plans");
-
-    tcase_add_test(rule, the_rule);
-    tcase_add_test(rule, operations_weigh);
-    suite_add_tcase(s, rule);
-    tcase_add_checked_fixture(plans, rig_setup, rig_teardown);
-    tcase_add_test(plans, a_cheap_value_of_one_input_is_computed_again);
-    tcase_add_test(plans, the_end_of_a_long_chain_is_stored);
-    tcase_add_test(plans, a_value_of_two_inputs_is_stored);
-    tcase_add_test(plans, what_the_reader_loads_anyway_costs_nothing);
-    tcase_add_test(plans, a_broadcast_is_computed_by_every_consumer);
-    tcase_add_test(plans, a_kernel_goes_with_what_it_stores);
-    tcase_add_test(plans, rows_store_their_numbers_alone);
-    tcase_add_test(plans, elements_between_two_kernels_of_one_shape);
-    tcase_add_test(plans, outputs_are_stored_anyway);
-    tcase_add_test(plans, what_is_updated_is_not_read_again);
-    tcase_add_test(plans, what_gets_too_large_is_stored);
-    suite_add_tcase(s, plans);
-    return s;
-}
-
-TEST_MAIN(CK_FORK_GETENV, suite_reuse)
+TEST_SUITE("reuse", CK_FORK_GETENV)

@@ -36,16 +36,17 @@ static lfuse_value softmax(lfuse_value x)
     return lfuse_div(e, sum(e));
 }
 
-START_TEST(a_sum_takes_what_is_before_it)
+TEST_CASE("fusion", .setup = rig_setup, .teardown = rig_teardown)
+
+TEST(a_sum_takes_what_is_before_it)
 {
     const lfuse_value c = lfuse_sub(matrix("x"), rig_number(1));
 
     lfuse_output(g, "v", rig_reduce(lfuse_mul(c, c), LFUSE__REDUCE_SUM, 1, last, 0));
     rig_expect("(rows 4 x 8 1 (v (sum (mul %1=(sub x 1) %1))))");
 }
-END_TEST
 
-START_TEST(two_names_of_a_reduction_are_two_stores)
+TEST(two_names_of_a_reduction_are_two_stores)
 {
     const lfuse_value s = sum(matrix("x"));
 
@@ -53,9 +54,8 @@ START_TEST(two_names_of_a_reduction_are_two_stores)
     lfuse_output(g, "b", s);
     rig_expect("(rows 4 x 8 1 (b %1=(sum x)) (a %1))");
 }
-END_TEST
 
-START_TEST(what_is_read_again_is_kept)
+TEST(what_is_read_again_is_kept)
 {
     const lfuse_value e = lfuse_exp(matrix("x"));
 
@@ -63,18 +63,16 @@ START_TEST(what_is_read_again_is_kept)
     rig_expect("(rows 4 x 8 1 (y (div %1=(exp x) (sum %1))))");
     ck_assert_int_eq(plan->nbuffers, 0);
 }
-END_TEST
 
-START_TEST(softmax_with_scale_and_mask)
+TEST(softmax_with_scale_and_mask)
 {
     const lfuse_value x = lfuse_mul(matrix("x"), lfuse_scalar(g, "scale"));
 
     lfuse_output(g, "y", softmax(lfuse_add(x, matrix("mask"))));
     rig_expect("(rows 4 x 8 1 (y (div %1=(exp (sub %2=(add (mul x scale) mask) (max %2))) (sum %1))))");
 }
-END_TEST
 
-START_TEST(layernorm_tanh_dot_relu)
+TEST(layernorm_tanh_dot_relu)
 {
     const lfuse_value w = rig_input("w", 1, LFUSE_DIMS(8)), t = lfuse_tanh(layernorm(matrix("x")));
     const lfuse_value dot = rig_reduce(lfuse_mul(t, w), LFUSE__REDUCE_SUM, 1, last, 0);
@@ -83,9 +81,8 @@ START_TEST(layernorm_tanh_dot_relu)
     rig_expect("(rows 4 x 8 1 (y (relu (add (sum (mul (tanh (mul %1=(sub x (mul (sum x) 0.125)) "
                "(rsqrt (add (mul (sum (mul %1 %1)) 0.125) 0.25)))) w)) 2))))");
 }
-END_TEST
 
-START_TEST(two_norms_of_the_same_rows)
+TEST(two_norms_of_the_same_rows)
 {
     const lfuse_value x = matrix("x");
 
@@ -93,9 +90,8 @@ START_TEST(two_norms_of_the_same_rows)
     lfuse_output(g, "b", lfuse_sqrt(rig_reduce(lfuse_mul(x, x), LFUSE__REDUCE_SUM, 1, last, 0)));
     rig_expect("(rows 4 x 8 1 (a (sum (abs x))) (b (sqrt (sum (mul x x)))))");
 }
-END_TEST
 
-START_TEST(axes_in_the_middle)
+TEST(axes_in_the_middle)
 {
     static const int outer[] = { 0, 2 };
     const lfuse_value x = rig_input("x", 4, LFUSE_DIMS(2, 3, 4, 5));
@@ -106,9 +102,8 @@ START_TEST(axes_in_the_middle)
     lfuse_output(g, "y", lfuse_div(x, lfuse_sub(k, rig_number(1))));
     rig_expect("(rows 3 x 5 x 2 x 4 2 (s (max x)) (y (div x (sub (min x) 1))))");
 }
-END_TEST
 
-START_TEST(elements_join_the_rows_they_share_memory_with)
+TEST(elements_join_the_rows_they_share_memory_with)
 {
     const lfuse_value x = matrix("x");
 
@@ -119,9 +114,8 @@ START_TEST(elements_join_the_rows_they_share_memory_with)
     rig_make(LFUSE_NO_ROW_FUSION | LFUSE_NO_BUNDLES);
     ck_assert_int_eq(plan->nstages, 3);
 }
-END_TEST
 
-START_TEST(siblings_stay_small_enough)
+TEST(siblings_stay_small_enough)
 {
     const lfuse_value x = matrix("x");
     char name[16];
@@ -135,9 +129,8 @@ START_TEST(siblings_stay_small_enough)
     ck_assert_int_ge(plan->nstages, 3);
     ck_assert_int_le(plan->nstages, 5);
 }
-END_TEST
 
-START_TEST(elements_and_rows_are_stored_by_one_kernel)
+TEST(elements_and_rows_are_stored_by_one_kernel)
 {
     const lfuse_value x = matrix("x"), e = lfuse_exp(x), s = sum(e);
 
@@ -146,9 +139,8 @@ START_TEST(elements_and_rows_are_stored_by_one_kernel)
     lfuse_output(g, "y", lfuse_div(e, s));
     rig_expect("(rows 4 x 8 1 (e %1=(exp x)) (s %2=(sum %1)) (y (div %1 %2)))");
 }
-END_TEST
 
-START_TEST(columns)
+TEST(columns)
 {
     const lfuse_value x = matrix("x"), s = rig_reduce(x, LFUSE__REDUCE_SUM, 1, first, 0);
     const lfuse__step *step;
@@ -160,9 +152,8 @@ START_TEST(columns)
     ck_assert_mem_eq(step->operands[0].axis, ((const int8_t[]){ 1, 0, -1, -1, -1, -1, -1, -1 }), LFUSE_MAX_RANK);
     ck_assert_mem_eq(step->operands[2].axis, ((const int8_t[]){ 0, -1, -1, -1, -1, -1, -1, -1 }), LFUSE_MAX_RANK);
 }
-END_TEST
 
-START_TEST(the_whole_tensor)
+TEST(the_whole_tensor)
 {
     const lfuse_value x = matrix("x"), n = lfuse_sqrt(rig_reduce(lfuse_mul(x, x), LFUSE__REDUCE_SUM, 2, both, 0));
 
@@ -170,18 +161,16 @@ START_TEST(the_whole_tensor)
     lfuse_output(g, "y", lfuse_div(x, n));
     rig_expect("(rows 4 x 8 2 (n %1=(sqrt (sum (mul x x)))) (y (div x %1)))");
 }
-END_TEST
 
-START_TEST(reductions_of_reductions_are_further_steps)
+TEST(reductions_of_reductions_are_further_steps)
 {
     const lfuse_value x = matrix("x"), s = rig_reduce(lfuse_exp(x), LFUSE__REDUCE_SUM, 1, last, 0);
 
     lfuse_output(g, "y", rig_reduce(lfuse_log(s), LFUSE__REDUCE_MAX, 1, first, 0));
     rig_expect("(rows 4 x 8 1 (t0 (log (sum (exp x))))) (rows 4 1 (y (max t0)))");
 }
-END_TEST
 
-START_TEST(rows_over_rows)
+TEST(rows_over_rows)
 {
     const lfuse_value x = rig_input("x", 3, LFUSE_DIMS(2, 4, 8));
 
@@ -189,9 +178,8 @@ START_TEST(rows_over_rows)
     lfuse_output(g, "y", softmax(rig_reduce(x, LFUSE__REDUCE_SUM, 1, (const int[]){ 2 }, 0)));
     rig_expect("(rows 2 x 4 x 8 1 (t0 (sum x))) (rows 2 x 4 1 (y (div %1=(exp (sub t0 (max t0))) (sum %1))))");
 }
-END_TEST
 
-START_TEST(mixed_axes_go_with_one_of_them)
+TEST(mixed_axes_go_with_one_of_them)
 {
     const lfuse_value e = lfuse_exp(matrix("x"));
 
@@ -199,9 +187,8 @@ START_TEST(mixed_axes_go_with_one_of_them)
     lfuse_output(g, "c", rig_reduce(e, LFUSE__REDUCE_SUM, 1, first, 0));
     rig_expect("(rows 4 x 8 1 (t0 %1=(exp x)) (r (sum %1))) (rows 8 x 4 1 (c (sum t0)))");
 }
-END_TEST
 
-START_TEST(every_reduction_alone)
+TEST(every_reduction_alone)
 {
     lfuse_output(g, "y", softmax(lfuse_neg(matrix("x"))));
     rig_make(LFUSE_NO_ROW_FUSION);
@@ -209,27 +196,24 @@ START_TEST(every_reduction_alone)
                                 "(pointwise 4 x 8 (t2 (exp (sub t0 t1)))) (rows 4 x 8 1 (t3 (sum t2))) "
                                 "(pointwise 4 x 8 (y (div t2 t3)))");
 }
-END_TEST
 
-START_TEST(vectors_along_the_row_are_not_of_the_row)
+TEST(vectors_along_the_row_are_not_of_the_row)
 {
     const lfuse_value b = lfuse_exp(rig_input("b", 1, LFUSE_DIMS(8)));
 
     lfuse_output(g, "y", lfuse_add(softmax(matrix("x")), b));
     rig_expect("(pointwise 8 (t0 (exp b))) (rows 4 x 8 1 (y (add (div %1=(exp (sub x (max x))) (sum %1)) t0)))");
 }
-END_TEST
 
-START_TEST(values_of_the_row_join)
+TEST(values_of_the_row_join)
 {
     const lfuse_value b = lfuse_exp(rig_input("b", 2, LFUSE_DIMS(4, 1)));
 
     lfuse_output(g, "y", lfuse_add(softmax(matrix("x")), b));
     rig_expect("(rows 4 x 8 1 (y (add (div %1=(exp (sub x (max x))) (sum %1)) (exp b))))");
 }
-END_TEST
 
-START_TEST(a_product_stands_between)
+TEST(a_product_stands_between)
 {
     const lfuse_value x = rig_input("x", 2, LFUSE_DIMS(16, 16)), w = rig_input("w", 2, LFUSE_DIMS(16, 16));
     const lfuse_value y = lfuse_matmul(softmax(x), w);
@@ -238,9 +222,8 @@ START_TEST(a_product_stands_between)
     rig_expect("(rows 16 x 16 1 (t0 (div %1=(exp (sub x (max x))) (sum %1)))) (gemm 16 x 16 x 16 acc) "
                "(rows 16 x 16 1 (y (mul (div %1=(exp (sub t1 (max t1))) (sum %1)) x)))");
 }
-END_TEST
 
-START_TEST(narrow_sums_are_rounded_behind)
+TEST(narrow_sums_are_rounded_behind)
 {
     const lfuse_value x = lfuse_input(g, "x", LFUSE_F16, 2, LFUSE_DIMS(4, 8));
     const lfuse__body *b;
@@ -251,27 +234,24 @@ START_TEST(narrow_sums_are_rounded_behind)
     ck_assert_int_eq(b->instr[1].kind, LFUSE__I_REDUCE);
     ck_assert_int_eq(b->instr[1].type, LFUSE_F32);
 }
-END_TEST
 
-START_TEST(rows_are_updated_in_place)
+TEST(rows_are_updated_in_place)
 {
     const lfuse_value x = matrix("x");
 
     lfuse_update(x, softmax(x));
     rig_expect("(rows 4 x 8 1 (x (div %1=(exp (sub x (max x))) (sum %1))))");
 }
-END_TEST
 
-START_TEST(values_of_rows_are_updated_through_a_copy)
+TEST(values_of_rows_are_updated_through_a_copy)
 {
     const lfuse_value r = rig_input("r", 2, LFUSE_DIMS(4, 1));
 
     lfuse_update(r, lfuse_add(r, sum(matrix("x"))));
     rig_expect("(rows 4 x 8 1 (t0 (add r (sum x)))) (pointwise 4 x 1 (r t0))");
 }
-END_TEST
 
-START_TEST(columns_are_updated_behind_the_rows_that_read_them)
+TEST(columns_are_updated_behind_the_rows_that_read_them)
 {
     const lfuse_value x = rig_input("x", 2, LFUSE_DIMS(4, 4));
 
@@ -279,11 +259,10 @@ START_TEST(columns_are_updated_behind_the_rows_that_read_them)
     lfuse_update(x, lfuse_sub(x, rig_reduce(x, LFUSE__REDUCE_MAX, 1, first, 1)));
     rig_expect("(rows 4 x 4 1 (s (sum x))) (rows 4 x 4 1 (x (sub x (max x))))");
 }
-END_TEST
 
 /* ---- order ---- */
 
-START_TEST(no_cycle_through_another_kernel)
+TEST(no_cycle_through_another_kernel)
 {
     const lfuse_value x = rig_input("x", 2, LFUSE_DIMS(16, 16)), s = sum(x);
 
@@ -293,7 +272,6 @@ START_TEST(no_cycle_through_another_kernel)
     rig_check_order();
     ck_assert_int_eq(plan->nstages, 3);
 }
-END_TEST
 
 /* Deterministic, so that a failure can be told by its number. */
 static unsigned draw(unsigned *state, unsigned below)
@@ -302,7 +280,7 @@ static unsigned draw(unsigned *state, unsigned below)
     return (*state >> 8) % below;
 }
 
-START_TEST(adversarial_graphs_have_an_order)
+TEST_LOOP(adversarial_graphs_have_an_order, 0, 300)
 {
     unsigned state = (unsigned)_i * 7919u + 1u;
     lfuse_value v[40];
@@ -335,41 +313,5 @@ START_TEST(adversarial_graphs_have_an_order)
     rig_make(LFUSE_NO_POINTWISE_FUSION);
     rig_check_order();
 }
-END_TEST
 
-static Suite *suite_rows(void)
-{
-    Suite *s = suite_create("rows");
-    TCase *c = tcase_create("fusion");
-
-    tcase_add_checked_fixture(c, rig_setup, rig_teardown);
-    tcase_add_test(c, a_sum_takes_what_is_before_it);
-    tcase_add_test(c, two_names_of_a_reduction_are_two_stores);
-    tcase_add_test(c, what_is_read_again_is_kept);
-    tcase_add_test(c, softmax_with_scale_and_mask);
-    tcase_add_test(c, layernorm_tanh_dot_relu);
-    tcase_add_test(c, two_norms_of_the_same_rows);
-    tcase_add_test(c, axes_in_the_middle);
-    tcase_add_test(c, elements_join_the_rows_they_share_memory_with);
-    tcase_add_test(c, siblings_stay_small_enough);
-    tcase_add_test(c, elements_and_rows_are_stored_by_one_kernel);
-    tcase_add_test(c, columns);
-    tcase_add_test(c, the_whole_tensor);
-    tcase_add_test(c, reductions_of_reductions_are_further_steps);
-    tcase_add_test(c, rows_over_rows);
-    tcase_add_test(c, mixed_axes_go_with_one_of_them);
-    tcase_add_test(c, every_reduction_alone);
-    tcase_add_test(c, vectors_along_the_row_are_not_of_the_row);
-    tcase_add_test(c, values_of_the_row_join);
-    tcase_add_test(c, a_product_stands_between);
-    tcase_add_test(c, narrow_sums_are_rounded_behind);
-    tcase_add_test(c, rows_are_updated_in_place);
-    tcase_add_test(c, values_of_rows_are_updated_through_a_copy);
-    tcase_add_test(c, columns_are_updated_behind_the_rows_that_read_them);
-    tcase_add_test(c, no_cycle_through_another_kernel);
-    tcase_add_loop_test(c, adversarial_graphs_have_an_order, 0, 300);
-    suite_add_tcase(s, c);
-    return s;
-}
-
-TEST_MAIN(CK_FORK_GETENV, suite_rows)
+TEST_SUITE("rows", CK_FORK_GETENV)

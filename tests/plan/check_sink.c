@@ -12,17 +12,18 @@ static lfuse_value groupnorm(lfuse_size n)
     return lfuse_groupnorm(rig_input("x", 4, LFUSE_DIMS(n, 8, 5, 7)), 4, scale, shift, 1e-5);
 }
 
-START_TEST(groupnorm_is_one_kernel)
+TEST_CASE("plans", .setup = rig_setup, .teardown = rig_teardown)
+
+TEST(groupnorm_is_one_kernel)
 {
     lfuse_output(g, "y", groupnorm(3));
     rig_expect("(rows 3 x 4 x 2 x 5 x 7 3 (y[i0,i1,i2,i3,i4] (add (mul (mul %1=(sub x[i0,i1,i2,i3,i4] "
                "(div (sum x[i0,i1,i2,i3,i4]) 70)) (reciprocal (sqrt (add (div (sum (mul %1 %1)) 70) 1e-05)))) "
                "scale[i1,i2,0,0]) shift[i1,i2,0,0])))");
 }
-END_TEST
 
 /* Both results, and operands that broadcast: along two axes, and along the groups of none. */
-START_TEST(what_follows_joins_it)
+TEST(what_follows_joins_it)
 {
     const lfuse_size n = lfuse_size_var(g, "n", 1, 100);
     const lfuse_value y = groupnorm(n), r = rig_input("r", 4, LFUSE_DIMS(n, 8, 5, 7));
@@ -32,9 +33,8 @@ START_TEST(what_follows_joins_it)
                "(div (sum x[i0,i1,i2,i3,i4]) 70)) (reciprocal (sqrt (add (div (sum (mul %1 %1)) 70) 1e-05)))) "
                "scale[i1,i2,0,0]) shift[i1,i2,0,0]) r[i0,i1,i2,i3,i4]) s[0,i1,i2,0,i4]))))");
 }
-END_TEST
 
-START_TEST(both_shapes_are_results)
+TEST(both_shapes_are_results)
 {
     const lfuse_value y = groupnorm(3);
 
@@ -44,19 +44,17 @@ START_TEST(both_shapes_are_results)
     ck_assert_int_eq(plan->nstages, 1);
     ck_assert_int_eq(plan->nbuffers, 0);
 }
-END_TEST
 
-START_TEST(views_that_are_left_out_stay)
+TEST(views_that_are_left_out_stay)
 {
     lfuse_output(g, "z", lfuse_relu(groupnorm(3)));
     rig_make(LFUSE_NO_BUNDLES | LFUSE_NO_VIEW_FUSION);
     ck_assert_int_gt(plan->nstages, 1);
     rig_check_order();
 }
-END_TEST
 
 /* One number for two of the rows: in their shape that is no broadcast. */
-START_TEST(what_cannot_be_seen_in_that_shape)
+TEST(what_cannot_be_seen_in_that_shape)
 {
     const lfuse_value x = rig_input("x", 2, LFUSE_DIMS(4, 6));
     const lfuse_value y = lfuse_reshape(lfuse_sub(x, rig_row(x, LFUSE__REDUCE_MAX)), 3, LFUSE_DIMS(2, 2, 6));
@@ -66,7 +64,6 @@ START_TEST(what_cannot_be_seen_in_that_shape)
     ck_assert_int_eq(plan->nstages, 2);
     rig_check_order();
 }
-END_TEST
 
 static lfuse_value rows_reshaped(const char *name, lfuse_size rows, lfuse_size columns)
 {
@@ -76,40 +73,21 @@ static lfuse_value rows_reshaped(const char *name, lfuse_size rows, lfuse_size c
 }
 
 /* Each operand could take the function into its own shape, and the other one's reshape with it. */
-START_TEST(rows_of_two_shapes)
+TEST(rows_of_two_shapes)
 {
     lfuse_output(g, "z", lfuse_mul(rows_reshaped("a", 4, 6), rows_reshaped("b", 2, 12)));
     rig_make(LFUSE_NO_BUNDLES);
     ck_assert_int_eq(plan->nstages, 2);
     rig_check_order();
 }
-END_TEST
 
 /* Nothing is reduced: one kernel sees it in any shape, and stores it in the one that the caller knows. */
-START_TEST(elements_alone_do_not_sink)
+TEST(elements_alone_do_not_sink)
 {
     const lfuse_value x = rig_input("x", 2, LFUSE_DIMS(4, 6));
 
     lfuse_output(g, "z", lfuse_tanh(lfuse_reshape(lfuse_exp(x), 2, LFUSE_DIMS(8, 3))));
     rig_expect("(pointwise 8 x 3 (z (tanh (exp x[i0,i1]))))");
 }
-END_TEST
 
-static Suite *suite_sink(void)
-{
-    Suite *s = suite_create("sink");
-    TCase *c = tcase_create("plans");
-
-    tcase_add_checked_fixture(c, rig_setup, rig_teardown);
-    tcase_add_test(c, groupnorm_is_one_kernel);
-    tcase_add_test(c, what_follows_joins_it);
-    tcase_add_test(c, both_shapes_are_results);
-    tcase_add_test(c, views_that_are_left_out_stay);
-    tcase_add_test(c, what_cannot_be_seen_in_that_shape);
-    tcase_add_test(c, rows_of_two_shapes);
-    tcase_add_test(c, elements_alone_do_not_sink);
-    suite_add_tcase(s, c);
-    return s;
-}
-
-TEST_MAIN(CK_FORK_GETENV, suite_sink)
+TEST_SUITE("sink", CK_FORK_GETENV)

@@ -28,7 +28,9 @@ static const lfuse__step *step_at(int stage, int i)
     return &plan->stages[stage].alternatives[0].steps[i];
 }
 
-START_TEST(off_by_default)
+TEST_CASE("steps", .setup = rig_setup, .teardown = rig_teardown)
+
+TEST(off_by_default)
 {
     two_layers(64, 96, 128);
     rig_make(NATIVE_FREE);
@@ -38,10 +40,9 @@ START_TEST(off_by_default)
     rig_make(NATIVE_FREE);
     ck_assert(!strstr(text.data, "levels"));
 }
-END_TEST
 
 /* Factors of both weights once, of x at each run; a batch and a kernel for each layer. */
-START_TEST(a_chain)
+TEST(a_chain)
 {
     two_layers(64, 96, 128);
     rig_strassen = LFUSE_STRASSEN_ONE;
@@ -56,10 +57,9 @@ START_TEST(a_chain)
     ck_assert(step_at(0, 0)->prepare && !step_at(0, 1)->prepare && step_at(1, 0)->prepare);
     rig_check_order();
 }
-END_TEST
 
 /* Both sides of k, and what meets between two layers, are padded alike. */
-START_TEST(padding)
+TEST(padding)
 {
     const lfuse__step *s;
     int64_t rows;
@@ -82,10 +82,9 @@ START_TEST(padding)
     rows = step_at(0, 3)->strassen.rows;
     ck_assert_int_eq(rows, 36);
 }
-END_TEST
 
 /* A pre-activation is stored beside what goes on; what others read too is stored as well. */
-START_TEST(results_in_between)
+TEST(results_in_between)
 {
     lfuse_value x = lfuse_input(g, "x", LFUSE_F32, 2, LFUSE_DIMS(16, 16)), p, h;
 
@@ -100,10 +99,9 @@ START_TEST(results_in_between)
     ck_assert_int_eq(step_at(0, 3)->body.nstores, 3);
     ck_assert_int_eq(step_at(0, 3)->strassen.out, 1);
 }
-END_TEST
 
 /* Two products of one value take its factors from one step. */
-START_TEST(shared_factors)
+TEST(shared_factors)
 {
     lfuse_value x = lfuse_input(g, "x", LFUSE_F32, 2, LFUSE_DIMS(16, 16));
 
@@ -114,10 +112,9 @@ START_TEST(shared_factors)
     ck_assert_int_eq(plan->stages[1].alternatives[0].nsteps, 3);
     rig_check_order();
 }
-END_TEST
 
 /* Of variable operands both sides are made at each run. */
-START_TEST(variable_operands)
+TEST(variable_operands)
 {
     lfuse_value x = lfuse_input(g, "x", LFUSE_F32, 2, LFUSE_DIMS(16, 24));
     lfuse_value w = lfuse_input(g, "w", LFUSE_F32, 2, LFUSE_DIMS(24, 32));
@@ -127,10 +124,9 @@ START_TEST(variable_operands)
     rig_expect("(strassen 24 x 32 to right 1 (t0 w)) (strassen 16 x 24 to 1 (t1 x)) (gemm 7 of 8 x 16 x 12 acc) "
                "(strassen 16 x 32 of 1 (y acc)) (levels 1 16 x 32 x 24 as asked)");
 }
-END_TEST
 
 /* What is stored transposed is read as it lies, and its factors are taken so; rows are padded as columns then. */
-START_TEST(turned_operands)
+TEST(turned_operands)
 {
     lfuse_value x = lfuse_input(g, "x", LFUSE_F32, 2, LFUSE_DIMS(24, 17));
     lfuse_value w = lfuse_input(g, "w", LFUSE_F32, 2, LFUSE_DIMS(32, 24));
@@ -142,10 +138,9 @@ START_TEST(turned_operands)
     ck_assert(step_at(0, 1)->strassen.rows == 24 && step_at(0, 1)->strassen.columns == 24);
     ck_assert(step_at(0, 3)->strassen.rows == 24 && step_at(0, 3)->strassen.columns == 32);
 }
-END_TEST
 
 /* Of narrow operands factors are narrow and products f32; 16 bytes of the narrow ones are 8 columns. */
-START_TEST(narrow_operands)
+TEST(narrow_operands)
 {
     static const struct { lfuse_type type; const char *name; } types[] = { { LFUSE_F16, "f16" },
                                                                           { LFUSE_BF16, "bf16" } };
@@ -180,10 +175,9 @@ START_TEST(narrow_operands)
         rig_setup();
     }
 }
-END_TEST
 
 /* Behind a vendor that may decline, or find no workspace, the library's own kernels, over the same buffers. */
-START_TEST(a_reserve)
+TEST(a_reserve)
 {
     const lfuse_value x = lfuse_input(g, "x", LFUSE_F16, 2, LFUSE_DIMS(16, 20));
 
@@ -200,10 +194,9 @@ START_TEST(a_reserve)
                      "strassen-native: (prepare (strassen 20 x 32 to right 1 (t0 w))) (strassen 16 x 20 to 1 (t1 x)) "
                      "(gemm 7 of 8 x 16 x 16 of f16 in f32 acc) (strassen 16 x 32 of 1 (y (relu acc)))");
 }
-END_TEST
 
 /* Without epilogues the kernel behind the products adds them up and makes factors no more. */
-START_TEST(without_epilogues)
+TEST(without_epilogues)
 {
     two_layers(64, 96, 128);
     rig_strassen = LFUSE_STRASSEN_ONE;
@@ -213,7 +206,6 @@ START_TEST(without_epilogues)
     ck_assert_int_eq(step_at(2, 1)->strassen.out, 1);
     rig_check_order();
 }
-END_TEST
 
 static void declined(lfuse_type type, int rank, int64_t m, int64_t k, int64_t n, const char *why)
 {
@@ -229,13 +221,12 @@ static void declined(lfuse_type type, int rank, int64_t m, int64_t k, int64_t n,
     ck_assert(!strstr(text.data, "strassen"));
 }
 
-START_TEST(few_rows) { declined(LFUSE_F32, 2, 3, 8, 8, "(levels 0 3 x 8 x 8 too few rows)"); }
-END_TEST
-START_TEST(few_columns) { declined(LFUSE_F32, 2, 8, 8, 3, "too few columns"); }
-END_TEST
-START_TEST(small_k) { declined(LFUSE_F32, 2, 8, 3, 8, "k too small"); }
-END_TEST
-START_TEST(sizes_that_vary)
+TEST_CASE("declined", .setup = rig_setup, .teardown = rig_teardown)
+
+TEST(few_rows) { declined(LFUSE_F32, 2, 3, 8, 8, "(levels 0 3 x 8 x 8 too few rows)"); }
+TEST(few_columns) { declined(LFUSE_F32, 2, 8, 8, 3, "too few columns"); }
+TEST(small_k) { declined(LFUSE_F32, 2, 8, 3, 8, "k too small"); }
+TEST(sizes_that_vary)
 {
     two_layers(lfuse_size_var(g, "m", 0, 1), 32, 32);
     rig_strassen = LFUSE_STRASSEN_ONE;
@@ -255,9 +246,8 @@ START_TEST(sizes_that_vary)
     rig_make(NATIVE_FREE);
     ck_assert(strstr(text.data, "(levels 0 32 x 32 x k k too small)"));
 }
-END_TEST
 /* Whoever multiplies them must give f32: neither the portable library nor nobody. */
-START_TEST(narrow_sums)
+TEST(narrow_sums)
 {
     static const char why[] = "nobody adds narrow products up in f32";
 
@@ -273,12 +263,10 @@ START_TEST(narrow_sums)
     ck_assert(strstr(text.data, "(levels 2 8 x 8 x 8 as asked)"));
     ck_assert(step_at(0, 2)->product.native);
 }
-END_TEST
-START_TEST(batch) { declined(LFUSE_F32, 3, 8, 8, 8, "a batch"); }
-END_TEST
+TEST(batch) { declined(LFUSE_F32, 3, 8, 8, 8, "a batch"); }
 
 /* What is made of frozen inputs alone is made once, by whatever way. */
-START_TEST(prepared)
+TEST(prepared)
 {
     lfuse_value x = lfuse_input(g, "x", LFUSE_F32, 2, LFUSE_DIMS(8, 8));
 
@@ -290,7 +278,6 @@ START_TEST(prepared)
     ck_assert(strstr(text.data, "computed once"));
     rig_check_order();
 }
-END_TEST
 
 /* ---- the model chooses ---- */
 
@@ -304,17 +291,18 @@ static void h200(void)
     rig_facts.copy_rate = 4.27e12;
 }
 
-START_TEST(unknown_device)
+TEST_CASE("model", .setup = rig_setup, .teardown = rig_teardown)
+
+TEST(unknown_device)
 {
     two_layers(8192, 8192, 8192);
     rig_strassen = LFUSE_STRASSEN_AUTO;
     rig_make(NATIVE_FREE);
     ck_assert(strstr(text.data, "(levels 0 8192 x 8192 x 8192 unknown device)"));
 }
-END_TEST
 
 /* Each layer has its own levels; of sizes that vary the least counts. */
-START_TEST(automatic_levels)
+TEST(automatic_levels)
 {
     lfuse_value x;
     lfuse_size m;
@@ -339,37 +327,5 @@ START_TEST(automatic_levels)
     rig_make(NATIVE_FREE);
     ck_assert_int_eq(plan->choices[0].levels, 0);
 }
-END_TEST
 
-static Suite *suite_strassen(void)
-{
-    Suite *suite = suite_create("strassen");
-    TCase *steps = tcase_create("steps"), *refused = tcase_create("declined"), *model = tcase_create("model");
-    tcase_add_checked_fixture(steps, rig_setup, rig_teardown);
-    tcase_add_checked_fixture(refused, rig_setup, rig_teardown);
-    tcase_add_checked_fixture(model, rig_setup, rig_teardown);
-    tcase_add_test(steps, off_by_default);
-    tcase_add_test(steps, a_chain);
-    tcase_add_test(steps, padding);
-    tcase_add_test(steps, results_in_between);
-    tcase_add_test(steps, shared_factors);
-    tcase_add_test(steps, variable_operands);
-    tcase_add_test(steps, turned_operands);
-    tcase_add_test(steps, narrow_operands);
-    tcase_add_test(steps, a_reserve);
-    tcase_add_test(steps, without_epilogues);
-    tcase_add_test(refused, few_rows);
-    tcase_add_test(refused, few_columns);
-    tcase_add_test(refused, small_k);
-    tcase_add_test(refused, sizes_that_vary);
-    tcase_add_test(refused, narrow_sums);
-    tcase_add_test(refused, batch);
-    tcase_add_test(refused, prepared);
-    tcase_add_test(model, unknown_device);
-    tcase_add_test(model, automatic_levels);
-    suite_add_tcase(suite, steps);
-    suite_add_tcase(suite, refused);
-    suite_add_tcase(suite, model);
-    return suite;
-}
-TEST_MAIN(CK_FORK, suite_strassen)
+TEST_SUITE("strassen", CK_FORK)

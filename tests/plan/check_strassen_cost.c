@@ -31,8 +31,10 @@ static int levels_of(int64_t m, int64_t n, int64_t k, double *gain)
     return lfuse__strassen_levels(&facts, &p, gain);
 }
 
+TEST_CASE("model", .setup = reset)
+
 /* The published ceilings are 1.25 and 1.28 by two levels, by one 1.117 and 1.13; what is lost stays below 8 points. */
-START_TEST(large_products)
+TEST(large_products)
 {
     const lfuse__strassen_problem p = { .type = LFUSE_F32, .result = LFUSE_F32, .m = 8192, .n = 8192, .k = 8192,
                                         .variable_left = true };
@@ -46,10 +48,9 @@ START_TEST(large_products)
     gain = lfuse__strassen_time(&facts, &p, 0) / lfuse__strassen_time(&facts, &p, 1);
     ck_assert(gain > 1.07 && gain < 1.143);
 }
-END_TEST
 
 /* Few rows read grown weights for little work; small products have nothing to win. */
-START_TEST(small_products)
+TEST(small_products)
 {
     static const int64_t sizes[][3] = { { 64, 4096, 4096 }, { 64, 512, 512 }, { 1, 512, 512 }, { 128, 128, 128 },
                                         { 512, 512, 512 }, { 1024, 1024, 1024 }, { 32, 8192, 8192 }, { 4096, 4096, 64 },
@@ -64,10 +65,9 @@ START_TEST(small_products)
     for (i = 1; i < 4; i++)
         ck_assert_msg(!levels_of(sizes[i][0], sizes[i][1], sizes[i][2], &gain), "%d: %g", (int)i, gain);
 }
-END_TEST
 
 /* More rate for the same bandwidth makes levels pay later. */
-START_TEST(faster_products)
+TEST(faster_products)
 {
     double slow, fast;
 
@@ -77,10 +77,9 @@ START_TEST(faster_products)
     ck_assert_int_eq(levels_of(2048, 2048, 2048, &fast), 0);
     ck_assert(fast < slow && fast < 1.02);
 }
-END_TEST
 
 /* Operands that vary cost their factors at each run. */
-START_TEST(variable_operands)
+TEST(variable_operands)
 {
     lfuse__strassen_problem p = { .type = LFUSE_F32, .result = LFUSE_F32, .m = 4096, .n = 4096, .k = 4096 };
     double frozen_time, left_time, both_time;
@@ -96,10 +95,9 @@ START_TEST(variable_operands)
     ck_assert(fabs((left_time - frozen_time) * 4.27e12 * 0.95 / (4.0 * 4096 * 4096) - 1.75) < 1e-6);
     ck_assert(fabs((both_time - left_time) * 4.27e12 * 0.95 / (4.0 * 4096 * 4096) - 2.75) < 1e-6);
 }
-END_TEST
 
 /* 700 TFLOP/s leave little of what is saved: at 4096 the kernels between the products take more than that. */
-START_TEST(narrow_products)
+TEST(narrow_products)
 {
     lfuse__strassen_problem p = { .type = LFUSE_F16, .result = LFUSE_F16, .m = 4096, .n = 4096, .k = 4096,
                                   .variable_left = true };
@@ -122,29 +120,13 @@ START_TEST(narrow_products)
     two = lfuse__strassen_time(&facts, &p, 1);
     ck_assert(fabs((one - two) * 4.27e12 * 0.95 / (2.0 * 4096 * 4096) - 1.75) < 1e-6);
 }
-END_TEST
 
-START_TEST(unknown_device)
+TEST(unknown_device)
 {
     double gain;
 
     ck_assert_int_eq(levels_of(8192, 8192, 8192, &gain), 0);
     ck_assert(gain == 0);
 }
-END_TEST
 
-static Suite *suite_strassen_cost(void)
-{
-    Suite *suite = suite_create("strassen_cost");
-    TCase *c = tcase_create("model");
-    tcase_add_checked_fixture(c, reset, NULL);
-    tcase_add_test(c, large_products);
-    tcase_add_test(c, small_products);
-    tcase_add_test(c, faster_products);
-    tcase_add_test(c, variable_operands);
-    tcase_add_test(c, narrow_products);
-    tcase_add_test(c, unknown_device);
-    suite_add_tcase(suite, c);
-    return suite;
-}
-TEST_MAIN(CK_FORK, suite_strassen_cost)
+TEST_SUITE("strassen_cost", CK_FORK)

@@ -80,41 +80,24 @@ static void check(const char *what)
     ck_assert_msg(took < 200, "%s: %.1f ms for a thousand nodes", what, took);
 }
 
-START_TEST(deep_graphs)
+TEST_CASE("plans", .setup = rig_setup, .teardown = rig_teardown)
+
+TEST_LOOP(deep_graphs, 0, 2)
 {
-    deep(_i);
+    deep(_i ? 600 : 60);
     check("deep");
 }
-END_TEST
 
-START_TEST(wide_graphs)
+TEST_LOOP(wide_graphs, 0, 2)
 {
-    wide(_i);
+    wide(_i ? 700 : 70);
     check("wide");
 }
-END_TEST
 
-START_TEST(chains)
+TEST_LOOP(chains, 0, 2)
 {
-    chain(_i);
+    chain(_i ? 10000 : 1000);
     check("chain");
 }
-END_TEST
 
-static Suite *suite_time(void)
-{
-    Suite *s = suite_create("time");
-    TCase *c = tcase_create("plans");
-
-    tcase_add_checked_fixture(c, rig_setup, rig_teardown);
-    tcase_add_loop_test(c, deep_graphs, 60, 61);
-    tcase_add_loop_test(c, deep_graphs, 600, 601);
-    tcase_add_loop_test(c, wide_graphs, 70, 71);
-    tcase_add_loop_test(c, wide_graphs, 700, 701);
-    tcase_add_loop_test(c, chains, 1000, 1001);
-    tcase_add_loop_test(c, chains, 10000, 10001);
-    suite_add_tcase(s, c);
-    return s;
-}
-
-TEST_MAIN(CK_FORK_GETENV, suite_time)
+TEST_SUITE("time", CK_FORK_GETENV)

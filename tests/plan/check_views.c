@@ -9,17 +9,18 @@ static lfuse_value relu(lfuse_value x)
 
 /* ---- walk.c, views.c ---- */
 
-START_TEST(slices_move_offset_and_step)
+TEST_CASE("walks", .setup = setup, .teardown = teardown)
+
+TEST(slices_move_offset_and_step)
 {
     const lfuse_value x = tensor("x", 2, LFUSE_DIMS(8, 12));
 
     lfuse_output(g, "y", relu(slice(slice(x, 1, 2, 8, 1), 1, 7, 4, -2)));
     expect("(pointwise 8 x 4 (y (relu x[i0,9-2i1])))");
 }
-END_TEST
 
 /* Slices that a permutation keeps apart: the inner one's step counts for the outer one's offset and step. */
-START_TEST(slices_behind_each_other)
+TEST(slices_behind_each_other)
 {
     const lfuse_value x = tensor("x", 2, LFUSE_DIMS(8, 12));
 
@@ -27,9 +28,8 @@ START_TEST(slices_behind_each_other)
     lfuse_output(g, "z", relu(slice(lfuse_transpose(slice(x, 1, 9, 4, -3)), 0, 3, 2, -1)));
     expect("(pointwise 2 x 8 (y (relu x[i1,3+4i0]))) (pointwise 2 x 8 (z (relu x[i1,3i0])))");
 }
-END_TEST
 
-START_TEST(slices_of_variable_extents)
+TEST(slices_of_variable_extents)
 {
     const lfuse_size n = lfuse_size_var(g, "n", 1, 100);
     const lfuse_value x = tensor("x", 1, LFUSE_DIMS(n)), y = tensor("y", 1, LFUSE_DIMS(lfuse_size_add(g, n, 3)));
@@ -37,9 +37,8 @@ START_TEST(slices_of_variable_extents)
     lfuse_output(g, "z", lfuse_mul(x, slice(y, 0, 3, n, 1)));
     expect("(pointwise n (z (mul x y[3+i0])))");
 }
-END_TEST
 
-START_TEST(reshapes_split)
+TEST(reshapes_split)
 {
     const int turn[] = { 1, 0, 2 };
     const lfuse_value x = tensor("x", 2, LFUSE_DIMS(4, 12));
@@ -49,27 +48,24 @@ START_TEST(reshapes_split)
     lfuse_output(g, "z", relu(reshape(slice(x, 1, 6, 6, 1), 3, LFUSE_DIMS(4, 2, 3))));
     expect("(pointwise 3 x 4 x 4 (y (relu x[i1,i0,i2]))) (pointwise 4 x 2 x 3 (z (relu x[i0,6+3i1+i2])))");
 }
-END_TEST
 
-START_TEST(reshapes_merge_what_one_step_leads_through)
+TEST(reshapes_merge_what_one_step_leads_through)
 {
     const lfuse_value x = tensor("x", 3, LFUSE_DIMS(4, 3, 8));
 
     lfuse_output(g, "y", relu(reshape(slice(x, 0, 1, 2, 1), 1, LFUSE_DIMS(48))));
     expect("(pointwise 48 (y (relu x[24+i0])))");
 }
-END_TEST
 
-START_TEST(reshapes_there_and_back)
+TEST(reshapes_there_and_back)
 {
     const lfuse_value x = tensor("x", 2, LFUSE_DIMS(6, 4));
 
     lfuse_output(g, "y", lfuse_add(x, reshape(reshape(x, 1, LFUSE_DIMS(24)), 2, LFUSE_DIMS(6, 4))));
     expect("(pointwise 6 x 4 (y (add x x)))");
 }
-END_TEST
 
-START_TEST(reshapes_of_variable_extents)
+TEST(reshapes_of_variable_extents)
 {
     const lfuse_size n = lfuse_size_var(g, "n", 1, 100), m = lfuse_size_var(g, "m", 1, 100);
     const lfuse_value x = tensor("x", 3, LFUSE_DIMS(n, m, 8));
@@ -78,9 +74,8 @@ START_TEST(reshapes_of_variable_extents)
     lfuse_output(g, "y", relu(reshape(part, 2, LFUSE_DIMS(lfuse_size_mul(g, n, m), 4))));
     expect("(pointwise n * m x 4 (y (relu x[i0,4+i1])))");
 }
-END_TEST
 
-START_TEST(what_cannot_be_walked_is_copied)
+TEST(what_cannot_be_walked_is_copied)
 {
     const lfuse_value x = tensor("x", 2, LFUSE_DIMS(4, 6));
     const lfuse_value b = tensor("b", 1, LFUSE_DIMS(6));
@@ -90,18 +85,16 @@ START_TEST(what_cannot_be_walked_is_copied)
     expect("(pointwise 6 x 4 (t0 x)) (pointwise 4 x 6 (t1 b)) (pointwise 24 (y (relu t0[i0]))) "
            "(pointwise 24 (z (relu t1[i0])))");
 }
-END_TEST
 
-START_TEST(work_goes_through_reshapes)
+TEST(work_goes_through_reshapes)
 {
     const lfuse_value x = tensor("x", 2, LFUSE_DIMS(4, 6)), w = tensor("w", 1, LFUSE_DIMS(24));
 
     lfuse_output(g, "y", lfuse_mul(reshape(lfuse_exp(x), 1, LFUSE_DIMS(24)), w));
     expect("(pointwise 24 (y (mul (exp x[i0]) w)))");
 }
-END_TEST
 
-START_TEST(work_that_broadcasts_stops_at_reshapes)
+TEST(work_that_broadcasts_stops_at_reshapes)
 {
     const lfuse_value x = tensor("x", 2, LFUSE_DIMS(4, 6)), b = tensor("b", 1, LFUSE_DIMS(6));
     const lfuse_value w = tensor("w", 1, LFUSE_DIMS(24));
@@ -109,18 +102,16 @@ START_TEST(work_that_broadcasts_stops_at_reshapes)
     lfuse_output(g, "y", lfuse_mul(reshape(lfuse_add(x, b), 1, LFUSE_DIMS(24)), w));
     expect("(pointwise 4 x 6 (t0 (add x b))) (pointwise 24 (y (mul t0[i0] w)))");
 }
-END_TEST
 
-START_TEST(outputs_in_another_shape)
+TEST(outputs_in_another_shape)
 {
     const lfuse_value x = tensor("x", 2, LFUSE_DIMS(4, 6));
 
     lfuse_output(g, "y", reshape(lfuse_exp(x), 1, LFUSE_DIMS(24)));
     expect("(pointwise 4 x 6 (y[i0,i1] (exp x)))");
 }
-END_TEST
 
-START_TEST(views_left_alone)
+TEST(views_left_alone)
 {
     const lfuse_value x = tensor("x", 2, LFUSE_DIMS(4, 6));
 
@@ -129,11 +120,12 @@ START_TEST(views_left_alone)
     expect_without(LFUSE_NO_VIEW_FUSION, "(pointwise 24 (t0 x[i0])) (pointwise 8 (t1 t0[3+i0])) "
                                          "(pointwise 8 (y (relu t1)))");
 }
-END_TEST
 
 /* ---- concat.c ---- */
 
-START_TEST(pieces_are_stored_where_they_belong)
+TEST_CASE("concats", .setup = setup, .teardown = teardown)
+
+TEST(pieces_are_stored_where_they_belong)
 {
     const lfuse_value x = tensor("x", 2, LFUSE_DIMS(4, 6)), y = tensor("y", 2, LFUSE_DIMS(4, 2));
 
@@ -142,18 +134,16 @@ START_TEST(pieces_are_stored_where_they_belong)
     lfuse_output(g, "z", concat(e, reduce(lfuse_mul(y, y), 1, (const int[]){ 1 }, 1), 1));
     expect("(pointwise 4 x 6 (z (exp x))) (rows 4 x 2 1 (z[i0,6] (sum (mul y y))))");
 }
-END_TEST
 
-START_TEST(pieces_that_nobody_computes_are_copied)
+TEST(pieces_that_nobody_computes_are_copied)
 {
     const lfuse_value x = tensor("x", 1, LFUSE_DIMS(6)), y = tensor("y", 1, LFUSE_DIMS(2));
 
     lfuse_output(g, "z", concat(concat(y, x, 0), slice(lfuse_exp(x), 0, 5, 6, -1), 0));
     expect("(pointwise 6 (z[2+i0] x)) (pointwise 2 (z y)) (pointwise 6 (z[8+i0] (exp x[5-i0])))");
 }
-END_TEST
 
-START_TEST(a_stack_is_a_concatenation)
+TEST(a_stack_is_a_concatenation)
 {
     const lfuse_value x = tensor("x", 2, LFUSE_DIMS(4, 6));
     lfuse_value parts[3];
@@ -165,9 +155,8 @@ START_TEST(a_stack_is_a_concatenation)
     expect("(pointwise 4 x 2 (z (exp x))) (pointwise 4 x 2 (z[1,i0,i1] (exp x[i0,2+i1]))) "
            "(pointwise 4 x 2 (z[2,i0,i1] (exp x[i0,4+i1])))");
 }
-END_TEST
 
-START_TEST(a_piece_that_others_read)
+TEST(a_piece_that_others_read)
 {
     const lfuse_value x = tensor("x", 2, LFUSE_DIMS(4, 6)), w = tensor("w", 2, LFUSE_DIMS(6, 3));
     const lfuse_value e = lfuse_exp(x), c = concat(x, e, 1);
@@ -177,9 +166,8 @@ START_TEST(a_piece_that_others_read)
     expect_without(LFUSE_NO_SMALL_PRODUCTS, "(pointwise 4 x 6 (t0 x)) (pointwise 4 x 6 (t0[i0,6+i1] (exp x))) "
            "(gemm 4 x 3 x 6 acc) (rows 4 x 12 1 (s (sum t0)))");
 }
-END_TEST
 
-START_TEST(a_piece_that_is_a_result)
+TEST(a_piece_that_is_a_result)
 {
     const lfuse_value x = tensor("x", 1, LFUSE_DIMS(4)), e = lfuse_exp(x);
 
@@ -187,9 +175,8 @@ START_TEST(a_piece_that_is_a_result)
     lfuse_output(g, "c", concat(e, e, 0));
     expect("(pointwise 4 (e (exp x))) (pointwise 4 (c e)) (pointwise 4 (c[4+i0] e))");
 }
-END_TEST
 
-START_TEST(concatenations_and_updates)
+TEST(concatenations_and_updates)
 {
     const lfuse_value x = tensor("x", 1, LFUSE_DIMS(4)), y = tensor("y", 1, LFUSE_DIMS(2));
 
@@ -199,9 +186,8 @@ START_TEST(concatenations_and_updates)
     expect("(pointwise 4 (old x)) (pointwise 2 (t0[2+i0] y)) (pointwise 2 (old[4+i0] y)) "
            "(pointwise 2 (t0 x[2+i0])) (pointwise 4 (x t0))");
 }
-END_TEST
 
-START_TEST(concatenations_of_what_stays)
+TEST(concatenations_of_what_stays)
 {
     const lfuse_value x = lfuse_frozen(g, "x", LFUSE_F32, 1, LFUSE_DIMS(4));
     const lfuse_value y = tensor("y", 1, LFUSE_DIMS(8));
@@ -209,9 +195,8 @@ START_TEST(concatenations_of_what_stays)
     lfuse_output(g, "z", lfuse_mul(concat(x, lfuse_exp(x), 0), y));
     expect("(prepare (pointwise 4 (t0 x))) (prepare (pointwise 4 (t0[4+i0] (exp x)))) (pointwise 8 (z (mul t0 y)))");
 }
-END_TEST
 
-START_TEST(padding)
+TEST(padding)
 {
     const lfuse_value x = tensor("x", 2, LFUSE_DIMS(4, 6));
     const lfuse_value zero = lfuse_cast(lfuse_constant(g, 0), LFUSE_F32);
@@ -219,16 +204,14 @@ START_TEST(padding)
     lfuse_output(g, "z", concat(x, lfuse_broadcast_to(zero, 2, LFUSE_DIMS(4, 2)), 1));
     expect("(pointwise 4 x 6 (z x)) (pointwise 4 x 2 (z[i0,6+i1] 0))");
 }
-END_TEST
 
-START_TEST(concatenations_left_alone)
+TEST(concatenations_left_alone)
 {
     const lfuse_value x = tensor("x", 1, LFUSE_DIMS(6)), y = tensor("y", 1, LFUSE_DIMS(2));
 
     lfuse_output(g, "z", concat(lfuse_exp(x), y, 0));
     expect_without(LFUSE_NO_VIEW_FUSION, "(pointwise 2 (z[6+i0] y)) (pointwise 6 (t0 (exp x))) (pointwise 6 (z t0))");
 }
-END_TEST
 
 /* ---- look-ups ---- */
 
@@ -237,7 +220,9 @@ static lfuse_value indices(const char *name, int64_t n)
     return lfuse_input(g, name, LFUSE_I32, 1, LFUSE_DIMS(n));
 }
 
-START_TEST(look_ups_join_their_readers)
+TEST_CASE("look-ups", .setup = setup, .teardown = teardown)
+
+TEST(look_ups_join_their_readers)
 {
     const lfuse_value t = tensor("t", 2, LFUSE_DIMS(100, 8)), i = indices("i", 5);
 
@@ -245,9 +230,8 @@ START_TEST(look_ups_join_their_readers)
     expect("(pointwise 5 x 8 (y (tanh (gather t[@,i1] i))))");
     expect_without(LFUSE_NO_GATHER_FUSION, "(pointwise 5 x 8 (t0 (gather t[@,i1] i))) (pointwise 5 x 8 (y (tanh t0)))");
 }
-END_TEST
 
-START_TEST(look_ups_through_views)
+TEST(look_ups_through_views)
 {
     const lfuse_value t = tensor("t", 2, LFUSE_DIMS(100, 8)), i = indices("i", 6);
     const lfuse_value rows = gather(slice(t, 1, 2, 4, 1), lfuse_mul(i, i));
@@ -255,9 +239,8 @@ START_TEST(look_ups_through_views)
     lfuse_output(g, "y", lfuse_exp(lfuse_transpose(rows)));
     expect("(pointwise 6 (t0 (mul i i))) (pointwise 4 x 6 (y (exp (gather t[@,2+i0] t0))))");
 }
-END_TEST
 
-START_TEST(look_ups_along_an_axis)
+TEST(look_ups_along_an_axis)
 {
     const lfuse_value t = tensor("t", 2, LFUSE_DIMS(100, 8));
     const lfuse_value i = lfuse_input(g, "i", LFUSE_I32, 2, LFUSE_DIMS(100, 3));
@@ -267,20 +250,18 @@ START_TEST(look_ups_along_an_axis)
     expect_without(LFUSE_NO_GATHER_FUSION,
                    "(pointwise 100 x 3 (t0 (gather t[i0,@] i))) (pointwise 100 x 3 (y (tanh t0)))");
 }
-END_TEST
 
 /* The table is walked across and the result written as it lies: nothing is copied. */
-START_TEST(rows_of_another_axis)
+TEST(rows_of_another_axis)
 {
     const lfuse_value t = tensor("t", 2, LFUSE_DIMS(100, 8)), i = indices("i", 5);
 
     lfuse_output(g, "y", lfuse_tanh(lfuse_index_select(t, 1, i, LFUSE_INDEX_PLAIN)));
     expect("(pointwise 100 x 5 (y (tanh (gather t[i0,@] i))))");
 }
-END_TEST
 
 /* An axis that is looked up stays one of its own, however few rows it has: axes on both sides of it are not joined. */
-START_TEST(look_ups_between_axes)
+TEST(look_ups_between_axes)
 {
     const int turn[] = { 1, 0, 2 };
     const lfuse_value t = tensor("t", 3, LFUSE_DIMS(4, 1, 8)), i = indices("i", 3);
@@ -288,27 +269,24 @@ START_TEST(look_ups_between_axes)
     lfuse_output(g, "y", lfuse_exp(reshape(gather(lfuse_permute(t, turn), i), 2, LFUSE_DIMS(3, 32))));
     expect("(pointwise 3 x 4 x 8 (t0 (gather t[i1,@,i2] i))) (pointwise 3 x 32 (y (exp t0[i0,i1])))");
 }
-END_TEST
 
-START_TEST(look_ups_in_another_shape)
+TEST(look_ups_in_another_shape)
 {
     const lfuse_value t = tensor("t", 2, LFUSE_DIMS(100, 8)), i = indices("i", 6);
 
     lfuse_output(g, "y", lfuse_exp(reshape(gather(t, i), 4, LFUSE_DIMS(2, 3, 4, 2))));
     expect("(pointwise 2 x 3 x 4 x 2 (y (exp (gather t[@,2i2+i3] i[3i0+i1]))))");
 }
-END_TEST
 
-START_TEST(tables_lie_in_memory)
+TEST(tables_lie_in_memory)
 {
     const lfuse_value t = tensor("t", 2, LFUSE_DIMS(100, 8)), i = indices("i", 5);
 
     lfuse_output(g, "y", lfuse_exp(gather(slice(lfuse_exp(t), 0, 10, 50, 1), i)));
     expect("(pointwise 50 x 8 (t0 (exp t[10+i0,i1]))) (pointwise 5 x 8 (y (exp (gather t0[@,i1] i))))");
 }
-END_TEST
 
-START_TEST(indices_of_elements)
+TEST(indices_of_elements)
 {
     const lfuse_value t = tensor("t", 2, LFUSE_DIMS(100, 8));
     lfuse__node n = lfuse__build_node(LFUSE__INDEX, LFUSE_I64);
@@ -321,9 +299,8 @@ START_TEST(indices_of_elements)
     lfuse_output(g, "z", at);
     expect("(pointwise 6 (z index)) (pointwise 6 x 8 (y (exp (gather t[@,i1] index[5-i0]))))");
 }
-END_TEST
 
-START_TEST(a_table_of_indices)
+TEST(a_table_of_indices)
 {
     lfuse__node n = lfuse__build_node(LFUSE__INDEX, LFUSE_I64);
 
@@ -332,9 +309,8 @@ START_TEST(a_table_of_indices)
     lfuse_output(g, "y", gather(append(n), indices("i", 5)));
     expect("(pointwise 6 (t0 index)) (pointwise 5 (y (gather t0[@] i)))");
 }
-END_TEST
 
-START_TEST(scattered_rows_are_sums)
+TEST(scattered_rows_are_sums)
 {
     lfuse__node n = like(LFUSE__SCATTER_ADD, tensor("x", 2, LFUSE_DIMS(5, 8)));
 
@@ -345,7 +321,6 @@ START_TEST(scattered_rows_are_sums)
     expect("(pointwise 100 (t0 (add index 1))) (pointwise 5 (t1 (gather t0[@] i))) "
            "(rows 100 x 8 x 5 1 (y (sum (where (eq t0 t1) x 0))))");
 }
-END_TEST
 
 static void scatter_many(lfuse_value at)
 {
@@ -358,57 +333,18 @@ static void scatter_many(lfuse_value at)
 }
 
 /* Too many for that: the source lies in memory. */
-START_TEST(many_scattered_rows_are_a_step)
+TEST(many_scattered_rows_are_a_step)
 {
     scatter_many(indices("i", 5000));
     expect("(pointwise 5000 x 8 (t0 (neg x))) (scatter 5000 x 8 (t1 (scatter_add t0 i 300))) "
            "(pointwise 300 x 8 (y (relu t1)))");
 }
-END_TEST
 
-START_TEST(scattered_by_their_own_index)
+TEST(scattered_by_their_own_index)
 {
     scatter_many(lfuse_index(g, 1, LFUSE_DIMS(5000)));
     expect("(pointwise 5000 (t1 index)) (pointwise 5000 x 8 (t0 (neg x))) "
            "(scatter 5000 x 8 (t2 (scatter_add t0 t1 300))) (pointwise 300 x 8 (y (relu t2)))");
 }
-END_TEST
 
-static void add(Suite *s, const char *name, const TTest *const *tests, int count)
-{
-    TCase *tc = tcase_create(name);
-    int i;
-
-    tcase_add_checked_fixture(tc, setup, teardown);
-    for (i = 0; i < count; i++) tcase_add_test(tc, tests[i]);
-    suite_add_tcase(s, tc);
-}
-
-static Suite *suite_views(void)
-{
-    Suite *s = suite_create("views");
-    const TTest *const walks[] = {
-        slices_move_offset_and_step, slices_behind_each_other, slices_of_variable_extents, reshapes_split,
-        reshapes_merge_what_one_step_leads_through, reshapes_there_and_back, reshapes_of_variable_extents,
-        what_cannot_be_walked_is_copied, work_goes_through_reshapes, work_that_broadcasts_stops_at_reshapes,
-        outputs_in_another_shape, views_left_alone,
-    };
-    const TTest *const concats[] = {
-        pieces_are_stored_where_they_belong, pieces_that_nobody_computes_are_copied,
-        a_stack_is_a_concatenation, a_piece_that_others_read, a_piece_that_is_a_result, concatenations_and_updates,
-        concatenations_of_what_stays, padding, concatenations_left_alone,
-    };
-    const TTest *const lookups[] = {
-        look_ups_join_their_readers, look_ups_through_views, look_ups_along_an_axis, rows_of_another_axis,
-        look_ups_between_axes, look_ups_in_another_shape, tables_lie_in_memory,
-        indices_of_elements, a_table_of_indices, scattered_rows_are_sums, many_scattered_rows_are_a_step,
-        scattered_by_their_own_index,
-    };
-
-    add(s, "walks", walks, (int)(sizeof walks / sizeof *walks));
-    add(s, "concats", concats, (int)(sizeof concats / sizeof *concats));
-    add(s, "look-ups", lookups, (int)(sizeof lookups / sizeof *lookups));
-    return s;
-}
-
-TEST_MAIN(CK_FORK_GETENV, suite_views)
+TEST_SUITE("views", CK_FORK_GETENV)

@@ -4,7 +4,9 @@
 #include "tests/kernels/classes.h"
 #include "tests/support/main.h"
 
-START_TEST(one_tile_on_gpus)
+TEST_CASE("chunks")
+
+TEST(one_tile_on_gpus)
 {
     const lfuse__facts gpu = facts_items(true), cpu = facts_lanes(true);
     static const struct {
@@ -21,9 +23,8 @@ START_TEST(one_tile_on_gpus)
         ck_assert_int_ge(lfuse__multi_chunk(&s.k, &gpu), LFUSE__SEGMENT);
     }
 }
-END_TEST
 
-START_TEST(lengths_keep_units_busy)
+TEST(lengths_keep_units_busy)
 {
     static const struct {
         int64_t elements, most;
@@ -35,9 +36,8 @@ START_TEST(lengths_keep_units_busy)
     for (int i = 0; i < (int)(sizeof wanted / sizeof *wanted); i++)
         ck_assert_int_eq(lfuse__chunk_length(wanted[i].elements, wanted[i].most, wanted[i].units), wanted[i].length);
 }
-END_TEST
 
-START_TEST(tables_hold_every_element_once)
+TEST(tables_hold_every_element_once)
 {
     const int64_t sizes[] = {0, 1, 1024, 1025, 0, 5000}, length = 1024;
     enum { MEMBERS = 6, CHUNKS = 9 };
@@ -59,17 +59,5 @@ START_TEST(tables_hold_every_element_once)
     }
     for (int m = 0; m < MEMBERS; m++) ck_assert_int_eq(next[m], sizes[m]);
 }
-END_TEST
 
-static Suite *suite_chunks(void)
-{
-    Suite *s = suite_create("chunks");
-    TCase *t = tcase_create("chunks");
-    tcase_add_test(t, one_tile_on_gpus);
-    tcase_add_test(t, lengths_keep_units_busy);
-    tcase_add_test(t, tables_hold_every_element_once);
-    suite_add_tcase(s, t);
-    return s;
-}
-
-TEST_MAIN(CK_FORK, suite_chunks)
+TEST_SUITE("chunks", CK_FORK)

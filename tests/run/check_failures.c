@@ -228,25 +228,25 @@ static void teardown(void)
     lfuse__registry_extra(NULL);
 }
 
-START_TEST(any_call_fails_once)
+TEST_CASE("stub", .setup = setup, .teardown = teardown)
+
+TEST(any_call_fails_once)
 {
     uint64_t n = 1;
 
     while (round_with(LFUSE__STUB_ANY, n, false)) n++;
     ck_assert_uint_gt(n, 30);
 }
-END_TEST
 
-START_TEST(any_call_fails_from_then_on)
+TEST(any_call_fails_from_then_on)
 {
     uint64_t n = 1;
 
     while (round_with(LFUSE__STUB_ANY, n, true)) n += 3;
     ck_assert_uint_gt(n, 30);
 }
-END_TEST
 
-START_TEST(the_slots_of_addresses_by_block)
+TEST(the_slots_of_addresses_by_block)
 {
     uint64_t n = 1;
 
@@ -254,9 +254,8 @@ START_TEST(the_slots_of_addresses_by_block)
     while (round_with(LFUSE__STUB_launch, n, false)) n++;
     ck_assert_uint_gt(n, 3);
 }
-END_TEST
 
-START_TEST(lists_by_each_transport)
+TEST_LOOP(lists_by_each_transport, 0, 6)
 {
     uint64_t n = 1;
 
@@ -266,21 +265,5 @@ START_TEST(lists_by_each_transport)
     while (round_with(LFUSE__STUB_ANY, n, false)) n++;
     ck_assert_uint_gt(n, 20);
 }
-END_TEST
 
-static Suite *suite_failures(void)
-{
-    Suite *s = suite_create("failures");
-    TCase *c = tcase_create("stub");
-
-    tcase_add_checked_fixture(c, setup, teardown);
-    tcase_set_timeout(c, 0);
-    tcase_add_test(c, any_call_fails_once);
-    tcase_add_test(c, any_call_fails_from_then_on);
-    tcase_add_test(c, the_slots_of_addresses_by_block);
-    tcase_add_loop_test(c, lists_by_each_transport, 0, 6);
-    suite_add_tcase(s, c);
-    return s;
-}
-
-TEST_MAIN(CK_NOFORK, suite_failures)
+TEST_SUITE("failures", CK_NOFORK)

@@ -156,8 +156,9 @@ static void unary_test(void)
     set_free(&a);
 }
 
-START_TEST(functions_of_one_list) { on_every_device(unary_test); }
-END_TEST
+TEST_CASE("foreach")
+
+TEST(functions_of_one_list) { on_every_device(unary_test); }
 
 /* ---- operands of every kind ---- */
 
@@ -286,8 +287,7 @@ static void binary_test(void)
     binary_of(LFUSE_F32, all, sizeof all / sizeof *all, 5);
 }
 
-START_TEST(operands_of_every_kind) { on_every_device(binary_test); }
-END_TEST
+TEST(operands_of_every_kind) { on_every_device(binary_test); }
 
 static void types_test(void)
 {
@@ -298,8 +298,7 @@ static void types_test(void)
         if (has(types[i])) binary_of(types[i], some, i == 3 ? 2 : 1, i ? 3 : 5);
 }
 
-START_TEST(operands_of_every_type) { on_every_device(types_test); }
-END_TEST
+TEST(operands_of_every_type) { on_every_device(types_test); }
 
 /* ---- more operands ---- */
 
@@ -356,8 +355,7 @@ static void several_test(void)
     several_of(LFUSE_BF16, 1);
 }
 
-START_TEST(functions_of_several_operands) { on_every_device(several_test); }
-END_TEST
+TEST(functions_of_several_operands) { on_every_device(several_test); }
 
 /* ---- powers ---- */
 
@@ -416,8 +414,7 @@ static void powers_test(void)
     set_free(&a), set_free(&y);
 }
 
-START_TEST(powers) { on_every_device(powers_test); }
-END_TEST
+TEST(powers) { on_every_device(powers_test); }
 
 /* ---- data ---- */
 
@@ -478,11 +475,9 @@ static void truths_test(void)
     set_free(&s), set_free(&numbers);
 }
 
-START_TEST(truths) { on_every_device(truths_test); }
-END_TEST
+TEST(truths) { on_every_device(truths_test); }
 
-START_TEST(data) { on_every_device(data_test); }
-END_TEST
+TEST(data) { on_every_device(data_test); }
 
 /* Results of another type are rounded once; a list may stand twice, and be the result at any place. */
 static void results_test(void)
@@ -503,8 +498,7 @@ static void results_test(void)
     set_free(&a), set_free(&b), set_free(&wanted);
 }
 
-START_TEST(results) { on_every_device(results_test); }
-END_TEST
+TEST(results) { on_every_device(results_test); }
 
 /* ---- counts ---- */
 
@@ -540,26 +534,6 @@ static void counts_test(void)
     free(numbers);
 }
 
-START_TEST(any_count) { on_every_device(counts_test); }
-END_TEST
+TEST(any_count) { on_every_device(counts_test); }
 
-static Suite *suite_foreach(void)
-{
-    Suite *s = suite_create("run");
-    TCase *c = tcase_create("foreach");
-
-    tcase_set_timeout(c, 0);
-    tcase_add_test(c, functions_of_one_list);
-    tcase_add_test(c, operands_of_every_kind);
-    tcase_add_test(c, operands_of_every_type);
-    tcase_add_test(c, functions_of_several_operands);
-    tcase_add_test(c, powers);
-    tcase_add_test(c, data);
-    tcase_add_test(c, truths);
-    tcase_add_test(c, results);
-    tcase_add_test(c, any_count);
-    suite_add_tcase(s, c);
-    return s;
-}
-
-TEST_MAIN(CK_NOFORK, suite_foreach)
+TEST_SUITE("run", CK_NOFORK)

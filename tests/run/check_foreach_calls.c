@@ -44,8 +44,10 @@ static void expect_products(const lfuse_tensor *t, const double *numbers, int co
     for (int i = 0; i < count; i++) ck_assert_float_eq(v[i], (float)numbers[i]);
 }
 
+TEST_CASE("foreach calls", .setup = open_stub, .teardown = close_stub)
+
 /* All bits of the elements are 0, whatever they were. */
-START_TEST(zeros)
+TEST(zeros)
 {
     static const float nothing[MEMBERS];
     lfuse_list *list;
@@ -57,7 +59,6 @@ START_TEST(zeros)
     lfuse_list_destroy(list);
     lfuse_tensor_destroy(all);
 }
-END_TEST
 
 /* ---- mistakes ---- */
 
@@ -72,7 +73,7 @@ END_TEST
 static lfuse_operand number(double x) { return lfuse_operand_number(x); }
 static lfuse_operand of(const lfuse_list *l) { return lfuse_operand_list(l); }
 
-START_TEST(operands_that_do_not_fit)
+TEST(operands_that_do_not_fit)
 {
     static const double some[3] = {1, 2, 3}, four[4] = {1, 2, 3, 4};
     lfuse_list *a = lists(LFUSE_F32, MEMBERS, NULL), *b = lists(LFUSE_F32, MEMBERS, NULL);
@@ -109,9 +110,8 @@ START_TEST(operands_that_do_not_fit)
     lfuse_list_destroy(a), lfuse_list_destroy(b), lfuse_list_destroy(h), lfuse_list_destroy(w);
     lfuse_list_destroy(few), lfuse_list_destroy(odd);
 }
-END_TEST
 
-START_TEST(memory_that_overlaps)
+TEST(memory_that_overlaps)
 {
     lfuse_tensor *t = ramp(1, SHAPE(8), 0, 1), *low, *high, *number_in, *vector;
     lfuse_list *a, *b;
@@ -133,9 +133,8 @@ START_TEST(memory_that_overlaps)
     lfuse_tensor_destroy(number_in), lfuse_tensor_destroy(vector);
     lfuse_list_destroy(a), lfuse_list_destroy(b);
 }
-END_TEST
 
-START_TEST(other_devices)
+TEST(other_devices)
 {
     lfuse_list *a = lists(LFUSE_F32, 2, NULL), *b;
     lfuse_device *mine = dev, *other;
@@ -150,11 +149,10 @@ START_TEST(other_devices)
     lfuse_list_destroy(a), lfuse_list_destroy(b);
     lfuse_device_close(other);
 }
-END_TEST
 
 /* ---- arrays of numbers ---- */
 
-START_TEST(numbers_are_sent_when_they_change)
+TEST(numbers_are_sent_when_they_change)
 {
     double x[MANY], y[MANY];
     lfuse_list *l, *k;
@@ -186,10 +184,9 @@ START_TEST(numbers_are_sent_when_they_change)
     lfuse_tensor_destroy(t), lfuse_tensor_destroy(u);
     lfuse_list_destroy(l), lfuse_list_destroy(k);
 }
-END_TEST
 
 /* A write that fails leaves nothing half known. */
-START_TEST(numbers_after_a_failure)
+TEST(numbers_after_a_failure)
 {
     double x[MANY];
     lfuse_list *l, *k;
@@ -206,10 +203,9 @@ START_TEST(numbers_after_a_failure)
     lfuse_tensor_destroy(t), lfuse_tensor_destroy(u);
     lfuse_list_destroy(l), lfuse_list_destroy(k);
 }
-END_TEST
 
 /* More uses than there are places, and lists that go. */
-START_TEST(numbers_of_many_lists)
+TEST(numbers_of_many_lists)
 {
     enum { LISTS = 100 };
     lfuse_list *to[LISTS], *k;
@@ -232,9 +228,8 @@ START_TEST(numbers_of_many_lists)
     }
     lfuse_tensor_destroy(u), lfuse_list_destroy(k);
 }
-END_TEST
 
-START_TEST(numbers_on_two_streams)
+TEST(numbers_on_two_streams)
 {
     const double x[3] = {2, 3, 4}, y[3] = {5, 6, 7};
     lfuse_list *l, *k;
@@ -255,11 +250,10 @@ START_TEST(numbers_on_two_streams)
     lfuse_tensor_destroy(t), lfuse_tensor_destroy(u);
     lfuse_list_destroy(l), lfuse_list_destroy(k);
 }
-END_TEST
 
 /* ---- recordings and captures ---- */
 
-START_TEST(recorded)
+TEST(recorded)
 {
     double x[3] = {2, 3, 4};
     const lfuse_binding later[1] = {lfuse_bind_number("alpha", 3)};
@@ -286,10 +280,9 @@ START_TEST(recorded)
     lfuse_tensor_destroy(t), lfuse_tensor_destroy(u);
     lfuse_list_destroy(l), lfuse_list_destroy(k);
 }
-END_TEST
 
 /* A caller's capture holds the numbers of the call, and later calls send theirs whatever is replayed between. */
-START_TEST(captured)
+TEST(captured)
 {
     lfuse__stub_native native = {.capturing = false};
     const double x[3] = {2, 3, 4}, y[3] = {5, 6, 7};
@@ -319,7 +312,6 @@ START_TEST(captured)
     lfuse_tensor_destroy(t), lfuse_tensor_destroy(u);
     lfuse_list_destroy(l), lfuse_list_destroy(k);
 }
-END_TEST
 
 static uint64_t programs(void)
 {
@@ -330,7 +322,7 @@ static uint64_t programs(void)
 }
 
 /* One plan for a kind of call, whatever its numbers and lists are. */
-START_TEST(one_plan_for_all)
+TEST(one_plan_for_all)
 {
     lfuse_list *l, *k, *more, *most;
     lfuse_tensor *t = ones(3, &l), *u = ones(3, &k), *v = ones(MANY, &more), *w = ones(MANY, &most);
@@ -351,28 +343,5 @@ START_TEST(one_plan_for_all)
     lfuse_tensor_destroy(t), lfuse_tensor_destroy(u), lfuse_tensor_destroy(v), lfuse_tensor_destroy(w);
     lfuse_list_destroy(l), lfuse_list_destroy(k), lfuse_list_destroy(more), lfuse_list_destroy(most);
 }
-END_TEST
 
-static Suite *suite_calls(void)
-{
-    Suite *s = suite_create("run");
-    TCase *c = tcase_create("foreach calls");
-
-    tcase_add_checked_fixture(c, open_stub, close_stub);
-    tcase_set_timeout(c, 0);
-    tcase_add_test(c, zeros);
-    tcase_add_test(c, operands_that_do_not_fit);
-    tcase_add_test(c, memory_that_overlaps);
-    tcase_add_test(c, other_devices);
-    tcase_add_test(c, numbers_are_sent_when_they_change);
-    tcase_add_test(c, numbers_after_a_failure);
-    tcase_add_test(c, numbers_of_many_lists);
-    tcase_add_test(c, numbers_on_two_streams);
-    tcase_add_test(c, recorded);
-    tcase_add_test(c, captured);
-    tcase_add_test(c, one_plan_for_all);
-    suite_add_tcase(s, c);
-    return s;
-}
-
-TEST_MAIN(CK_NOFORK, suite_calls)
+TEST_SUITE("run", CK_NOFORK)

@@ -104,8 +104,9 @@ static void members_test(void)
     set_free(&a);
 }
 
-START_TEST(numbers_have_the_bits_of_tensors) { on_every_device(members_test); }
-END_TEST
+TEST_CASE("foreach numbers")
+
+TEST(numbers_have_the_bits_of_tensors) { on_every_device(members_test); }
 
 /* Any order, types of results, vectors as operands, whole lists; against the host. */
 static void norms_test(void)
@@ -154,8 +155,7 @@ static void norms_test(void)
     set_free(&a), set_free(&w);
 }
 
-START_TEST(norms) { on_every_device(norms_test); }
-END_TEST
+TEST(norms) { on_every_device(norms_test); }
 
 /* ---- unscale ---- */
 
@@ -210,8 +210,7 @@ static void unscale_test(void)
     unscale_of(LFUSE_F16);
 }
 
-START_TEST(unscale) { on_every_device(unscale_test); }
-END_TEST
+TEST(unscale) { on_every_device(unscale_test); }
 
 /* ---- mistakes ---- */
 
@@ -242,21 +241,6 @@ static void mistakes_test(void)
     set_free(&a), set_free(&w);
 }
 
-START_TEST(mistakes) { on_every_device(mistakes_test); }
-END_TEST
+TEST(mistakes) { on_every_device(mistakes_test); }
 
-static Suite *suite_numbers(void)
-{
-    Suite *s = suite_create("run");
-    TCase *c = tcase_create("foreach numbers");
-
-    tcase_set_timeout(c, 0);
-    tcase_add_test(c, numbers_have_the_bits_of_tensors);
-    tcase_add_test(c, norms);
-    tcase_add_test(c, unscale);
-    tcase_add_test(c, mistakes);
-    suite_add_tcase(s, c);
-    return s;
-}
-
-TEST_MAIN(CK_NOFORK, suite_numbers)
+TEST_SUITE("run", CK_NOFORK)

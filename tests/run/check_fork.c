@@ -113,7 +113,9 @@ static int use(objects *o)
     return 0;
 }
 
-START_TEST(test_fork)
+TEST_CASE("fork")
+
+TEST_LOOP(test_fork, 0, 2)
 {
     objects o;
     int result = -1;
@@ -135,15 +137,5 @@ START_TEST(test_fork)
     destroy(&o);
     test_stub_end();
 }
-END_TEST
 
-static Suite *suite_fork(void)
-{
-    Suite *s = suite_create("fork");
-    TCase *t = tcase_create("fork");
-    tcase_add_loop_test(t, test_fork, 0, 2);
-    suite_add_tcase(s, t);
-    return s;
-}
-
-TEST_MAIN(CK_NOFORK, suite_fork)
+TEST_SUITE("fork", CK_NOFORK)

@@ -59,13 +59,14 @@ static void by_each_transport(void)
     if (info.svm) run_by(LFUSE_TRANSPORT_UNIFIED);
 }
 
-START_TEST(every_device_multiplies)
+TEST_CASE("grouped", .setup = open_stub, .teardown = close_stub)
+
+TEST(every_device_multiplies)
 {
     if (on_each_device(by_each_transport) == 0) TEST_SKIP("no device on this machine");
 }
-END_TEST
 
-START_TEST(the_stub_multiplies)
+TEST(the_stub_multiplies)
 {
     int form;
 
@@ -75,7 +76,6 @@ START_TEST(the_stub_multiplies)
     }
     g = lfuse_graph_create();
 }
-END_TEST
 
 /* ---- what a member's bits depend on ---- */
 
@@ -117,15 +117,14 @@ static void alone_and_beside(void)
     }
 }
 
-START_TEST(bits_are_the_members)
+TEST(bits_are_the_members)
 {
     if (on_each_device(alone_and_beside) == 0) TEST_SKIP("no device on this machine");
 }
-END_TEST
 
 /* ---- lists of nothing, updates, one tensor for all ---- */
 
-START_TEST(no_members)
+TEST(no_members)
 {
     grouped_lists s[3];
     int i;
@@ -135,10 +134,9 @@ START_TEST(no_members)
     ck_assert_uint_eq(launches(), 0);
     for (i = 0; i < 3; i++) grouped_drop(&s[i]);
 }
-END_TEST
 
 /* The factor that is updated is copied first: other elements are read when it is stored. */
-START_TEST(a_factor_is_updated)
+TEST(a_factor_is_updated)
 {
     static const grouped_shape square[] = { { 2, { 4, 4 } }, { 2, { 7, 7 } } };
     grouped_lists a = grouped_set(2, square, 0, false), b = grouped_set(2, square, 3, false),
@@ -157,9 +155,8 @@ START_TEST(a_factor_is_updated)
     grouped_drop(&b);
     grouped_drop(&a);
 }
-END_TEST
 
-START_TEST(one_matrix_for_all)
+TEST(one_matrix_for_all)
 {
     static const grouped_shape each[] = { { 2, { 2, 3 } }, { 2, { 5, 3 } } }, shared[] = { { 2, { 3, 4 } } },
                        result[] = { { 2, { 2, 4 } }, { 2, { 5, 4 } } };
@@ -176,7 +173,6 @@ START_TEST(one_matrix_for_all)
     grouped_drop(&b);
     grouped_drop(&a);
 }
-END_TEST
 
 /* ---- plans ---- */
 
@@ -191,7 +187,7 @@ static void check_text(lfuse_graph *graph, unsigned disable, const char *wanted)
 }
 
 /* Native, even where the vendor is asked for, and said so. */
-START_TEST(plans_say_what_is_grouped)
+TEST(plans_say_what_is_grouped)
 {
     const lfuse_value a = lfuse_list_input(g, "a", LFUSE_F32, LFUSE_RANK_MATRIX);
     const lfuse_value b = lfuse_list_input(g, "b", LFUSE_F32, LFUSE_RANK_MATRIX);
@@ -204,7 +200,6 @@ START_TEST(plans_say_what_is_grouped)
     lfuse_output(g, "da", lfuse_member_matmul(y, 0, b, 1));
     check_text(g, 0, "(grouped y x b^T (da acc))");
 }
-END_TEST
 
 /* ---- what is refused ---- */
 
@@ -216,7 +211,7 @@ static void graph_fails(lfuse_graph *graph, lfuse_value v, lfuse_status status, 
     lfuse_graph_destroy(graph);
 }
 
-START_TEST(graphs_that_cannot_be)
+TEST(graphs_that_cannot_be)
 {
     static const struct {
         lfuse_type a, b;
@@ -243,9 +238,8 @@ START_TEST(graphs_that_cannot_be)
         graph_fails(graph, lfuse_matmul(v[0], v[1]), cases[i].status, cases[i].words);
     }
 }
-END_TEST
 
-START_TEST(sizes_that_no_list_tells)
+TEST(sizes_that_no_list_tells)
 {
     lfuse_value (*const of[])(lfuse_value) = { lfuse_member_mean, lfuse_member_rows, lfuse_member_row_mean,
                                                lfuse_member_elements };
@@ -257,9 +251,8 @@ START_TEST(sizes_that_no_list_tells)
         graph_fails(graph, of[i](lfuse_relu(lfuse_matmul(a, a))), LFUSE_ERR_UNSUPPORTED, "no list tells");
     }
 }
-END_TEST
 
-START_TEST(lists_that_do_not_go_together)
+TEST(lists_that_do_not_go_together)
 {
     static const grouped_shape a[] = { { 2, { 2, 3 } }, { 3, { 2, 5, 3 } } },
                                b[] = { { 2, { 3, 4 } }, { 3, { 2, 3, 4 } } },
@@ -291,10 +284,9 @@ START_TEST(lists_that_do_not_go_together)
     grouped_drop(&right);
     grouped_drop(&left);
 }
-END_TEST
 
 /* One member of the result in the memory of another member of a factor. */
-START_TEST(results_in_a_factors_memory)
+TEST(results_in_a_factors_memory)
 {
     static const grouped_shape squares[] = { { 2, { 3, 3 } }, { 2, { 3, 3 } } };
     grouped_lists a = grouped_set(2, squares, 0, false), b = grouped_set(2, squares, 0, false),
@@ -310,28 +302,5 @@ START_TEST(results_in_a_factors_memory)
     grouped_drop(&b);
     grouped_drop(&a);
 }
-END_TEST
 
-static Suite *suite_grouped(void)
-{
-    Suite *suite = suite_create("products of lists");
-    TCase *tcase = tcase_create("grouped");
-
-    tcase_set_timeout(tcase, 120);
-    tcase_add_checked_fixture(tcase, open_stub, close_stub);
-    tcase_add_test(tcase, every_device_multiplies);
-    tcase_add_test(tcase, the_stub_multiplies);
-    tcase_add_test(tcase, bits_are_the_members);
-    tcase_add_test(tcase, no_members);
-    tcase_add_test(tcase, a_factor_is_updated);
-    tcase_add_test(tcase, one_matrix_for_all);
-    tcase_add_test(tcase, plans_say_what_is_grouped);
-    tcase_add_test(tcase, graphs_that_cannot_be);
-    tcase_add_test(tcase, sizes_that_no_list_tells);
-    tcase_add_test(tcase, lists_that_do_not_go_together);
-    tcase_add_test(tcase, results_in_a_factors_memory);
-    suite_add_tcase(suite, tcase);
-    return suite;
-}
-
-TEST_MAIN(CK_NOFORK, suite_grouped)
+TEST_SUITE("products of lists", CK_NOFORK)

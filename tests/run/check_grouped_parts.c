@@ -94,14 +94,15 @@ static void parts_by_transports(void)
     of_parts(LFUSE_TRANSPORT_TABLE);
 }
 
-START_TEST(members_in_larger_matrices)
+TEST_CASE("parts", .setup = open_stub, .teardown = close_stub)
+
+TEST(members_in_larger_matrices)
 {
     if (on_each_device(parts_by_transports) == 0) TEST_SKIP("no device on this machine");
 }
-END_TEST
 
 /* A residual that is updated and the sums, both parts, and a bias that is not; heads side by side in common rows. */
-START_TEST(epilogues_of_parts)
+TEST(epilogues_of_parts)
 {
     static const grouped_shape right[] = { { 3, { 2, 3, 5 } } }, bias[] = { { 1, { 10 } } };
     grouped_lists b = grouped_set(1, right, 1, false), shift = grouped_set(1, bias, 2, false);
@@ -144,9 +145,8 @@ START_TEST(epilogues_of_parts)
     lfuse_tensor_destroy(r), lfuse_tensor_destroy(sums), lfuse_tensor_destroy(rows);
     grouped_drop(&shift), grouped_drop(&b);
 }
-END_TEST
 
-START_TEST(matrices_that_no_list_takes)
+TEST(matrices_that_no_list_takes)
 {
     static const struct {
         int rank;
@@ -177,10 +177,9 @@ START_TEST(matrices_that_no_list_takes)
     }
     lfuse_tensor_destroy(whole);
 }
-END_TEST
 
 /* Parts are replaced by such as lie alike; what overlaps within common rows is found, what lies beside passes. */
-START_TEST(parts_in_the_way)
+TEST(parts_in_the_way)
 {
     parts p = make_parts();
     lfuse_tensor *other = tensor(2, SHAPE(64, 20)), *wide = part(other, 0, depths[2], widths[2], 20), *t[PARTS];
@@ -203,10 +202,9 @@ START_TEST(parts_in_the_way)
     lfuse_tensor_destroy(other);
     drop_parts(&p);
 }
-END_TEST
 
 /* Everything but products walks members flat. */
-START_TEST(parts_for_products_alone)
+TEST(parts_for_products_alone)
 {
     parts p = make_parts();
     const lfuse_value a = lfuse_list_input(g, "a", LFUSE_F32, LFUSE_RANK_MATRIX);
@@ -222,22 +220,5 @@ START_TEST(parts_for_products_alone)
     lfuse_plan_destroy(plan);
     drop_parts(&p);
 }
-END_TEST
 
-static Suite *suite_grouped_parts(void)
-{
-    Suite *suite = suite_create("products of parts");
-    TCase *tcase = tcase_create("parts");
-
-    tcase_set_timeout(tcase, 120);
-    tcase_add_checked_fixture(tcase, open_stub, close_stub);
-    tcase_add_test(tcase, members_in_larger_matrices);
-    tcase_add_test(tcase, epilogues_of_parts);
-    tcase_add_test(tcase, matrices_that_no_list_takes);
-    tcase_add_test(tcase, parts_in_the_way);
-    tcase_add_test(tcase, parts_for_products_alone);
-    suite_add_tcase(suite, tcase);
-    return suite;
-}
-
-TEST_MAIN(CK_NOFORK, suite_grouped_parts)
+TEST_SUITE("products of parts", CK_NOFORK)

@@ -130,13 +130,14 @@ static void compare(lfuse_transport transport, bool count)
     g = NULL;
 }
 
+TEST_CASE("groups", .setup = open_stub, .teardown = close_stub)
+
 /* By every transport, in both forms of kernels. */
-START_TEST(on_the_stub)
+TEST_LOOP(on_the_stub, 0, 8)
 {
     reopen_stub_as(_i);
     compare((lfuse_transport)(_i / 2), _i / 2 == LFUSE_TRANSPORT_TABLE);
 }
-END_TEST
 
 static void compare_transports(void)
 {
@@ -144,14 +145,13 @@ static void compare_transports(void)
     compare(LFUSE_TRANSPORT_TABLE, false);
 }
 
-START_TEST(on_devices)
+TEST(on_devices)
 {
     if (!on_each_device(compare_transports)) TEST_SKIP("no device on this machine");
 }
-END_TEST
 
 /* What a recording binds stays as it was, and a replay binds other numbers: all of them, then the last one alone. */
-START_TEST(recorded)
+TEST(recorded)
 {
     static results plain, replayed;
     double own[2] = { rates[0], rates[1] };
@@ -196,9 +196,8 @@ START_TEST(recorded)
     ck_assert(!memcmp(&plain, &replayed, sizeof plain));
     lfuse_plan_destroy(plan);
 }
-END_TEST
 
-START_TEST(refusals)
+TEST(refusals)
 {
     lfuse_binding b[BINDINGS];
     lfuse_plan *plan;
@@ -247,10 +246,9 @@ START_TEST(refusals)
     destroy_range(&l, 0, MEMBERS);
     lfuse_plan_destroy(plan);
 }
-END_TEST
 
 /* A scalar that also meets a tensor has one number. */
-START_TEST(beside_tensors)
+TEST(beside_tensors)
 {
     const lfuse_value w = lfuse_list_input(g, "w", LFUSE_F32, LFUSE_RANK_ANY), s = lfuse_scalar(g, "s");
     const lfuse_value x = lfuse_input(g, "x", LFUSE_F32, 1, LFUSE_DIMS(5)), t = lfuse_scalar(g, "t");
@@ -276,21 +274,5 @@ START_TEST(beside_tensors)
     lfuse_tensor_destroy(tx);
     lfuse_plan_destroy(plan);
 }
-END_TEST
 
-static Suite *suite_groups(void)
-{
-    Suite *s = suite_create("groups");
-    TCase *t = tcase_create("groups");
-
-    tcase_add_checked_fixture(t, open_stub, close_stub);
-    tcase_add_loop_test(t, on_the_stub, 0, 8);
-    tcase_add_test(t, recorded);
-    tcase_add_test(t, refusals);
-    tcase_add_test(t, beside_tensors);
-    tcase_add_test(t, on_devices);
-    suite_add_tcase(s, t);
-    return s;
-}
-
-TEST_MAIN(CK_NOFORK, suite_groups)
+TEST_SUITE("groups", CK_NOFORK)

@@ -71,7 +71,9 @@ static uint64_t calls_of_turns(lfuse_plan *plan, lfuse_list **lists, int most)
     return calls() - before;
 }
 
-START_TEST(lists_in_turn)
+TEST_CASE("kept instances", .setup = open_stub, .teardown = close_stub)
+
+TEST(lists_in_turn)
 {
     lfuse_list *lists[KEPT + 1];
     lfuse_plan *plan;
@@ -85,9 +87,8 @@ START_TEST(lists_in_turn)
     for (i = 0; i <= KEPT; i++) lfuse_list_destroy(lists[i]);
     lfuse_plan_destroy(plan);
 }
-END_TEST
 
-START_TEST(sizes_in_turn)
+TEST(sizes_in_turn)
 {
     lfuse_size n = lfuse_size_var(g, "n", 0, 100);
     lfuse_tensor *x[2], *y[2];
@@ -109,10 +110,9 @@ START_TEST(sizes_in_turn)
     for (i = 0; i < 2; i++) lfuse_tensor_destroy(x[i]), lfuse_tensor_destroy(y[i]);
     lfuse_plan_destroy(plan);
 }
-END_TEST
 
 /* A size that no tensor has, but a number of the graph is made of: each value has an instance of its own. */
-START_TEST(sizes_that_no_tensor_tells)
+TEST(sizes_that_no_tensor_tells)
 {
     const lfuse_size n = lfuse_size_var(g, "n", 0, 100);
     const lfuse_value x = lfuse_input(g, "x", LFUSE_F32, 1, LFUSE_DIMS(4));
@@ -131,10 +131,9 @@ START_TEST(sizes_that_no_tensor_tells)
     lfuse_tensor_destroy(tx), lfuse_tensor_destroy(ty);
     lfuse_plan_destroy(plan);
 }
-END_TEST
 
 /* Neither a plan nor the cache of graphs that were evaluated keeps the members of a list that the user gave up. */
-START_TEST(destroyed_lists_go)
+TEST_LOOP(destroyed_lists_go, 0, 2)
 {
     const int64_t nothing = memories();
     lfuse_plan *plan = NULL;
@@ -165,10 +164,9 @@ START_TEST(destroyed_lists_go)
     }
     lfuse_plan_destroy(plan);
 }
-END_TEST
 
 /* What the user asked to keep keeps it: an instance and a recording are run after the list was destroyed. */
-START_TEST(holders_of_lists)
+TEST(holders_of_lists)
 {
     lfuse_list *l = wrapped(2);
     lfuse_binding b = lfuse_bind_list("x", l);
@@ -194,10 +192,9 @@ START_TEST(holders_of_lists)
     lfuse_recording_destroy(recording);
     lfuse_instance_destroy(in);
 }
-END_TEST
 
 /* Of frozen inputs only the last ones stay, as they may be large. */
-START_TEST(frozen_inputs_are_not_collected)
+TEST(frozen_inputs_are_not_collected)
 {
     const int64_t nothing = memories();
     lfuse_tensor *x, *y, *w;
@@ -222,23 +219,5 @@ START_TEST(frozen_inputs_are_not_collected)
     lfuse_tensor_destroy(x), lfuse_tensor_destroy(y);
     lfuse_plan_destroy(plan);
 }
-END_TEST
 
-static Suite *suite_kept(void)
-{
-    Suite *s = suite_create("run");
-    TCase *c = tcase_create("kept instances");
-
-    tcase_add_checked_fixture(c, open_stub, close_stub);
-    tcase_set_timeout(c, 0);
-    tcase_add_test(c, lists_in_turn);
-    tcase_add_test(c, sizes_in_turn);
-    tcase_add_test(c, sizes_that_no_tensor_tells);
-    tcase_add_loop_test(c, destroyed_lists_go, 0, 2);
-    tcase_add_test(c, holders_of_lists);
-    tcase_add_test(c, frozen_inputs_are_not_collected);
-    suite_add_tcase(s, c);
-    return s;
-}
-
-TEST_MAIN(CK_NOFORK, suite_kept)
+TEST_SUITE("run", CK_NOFORK)

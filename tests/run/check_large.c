@@ -97,22 +97,22 @@ static void negate(int rank, const int64_t *shape, int lanes)
     end();
 }
 
-START_TEST(test_flat)
+TEST_CASE("large")
+
+TEST_LOOP(test_flat, 0, 2)
 {
     const int64_t shape[] = {((int64_t)1 << 31) + 13};
     negate(1, shape, _i);
 }
-END_TEST
 
-START_TEST(test_more_than_32_bits)
+TEST_LOOP(test_more_than_32_bits, 0, 2)
 {
     const int64_t shape[] = {((int64_t)1 << 33) + 7};
     negate(1, shape, _i);
 }
-END_TEST
 
 /* y[i, j] = x[i, j] + row[j] */
-START_TEST(test_broadcast)
+TEST_LOOP(test_broadcast, 0, 2)
 {
     const int64_t shape[] = {((int64_t)1 << 21) + 1, 1029}, flat[] = {shape[0] * shape[1]};
     lfuse_tensor *x, *y, *row, *flat_x, *flat_y;
@@ -148,18 +148,5 @@ START_TEST(test_broadcast)
     lfuse_tensor_destroy(row);
     end();
 }
-END_TEST
 
-static Suite *suite_large(void)
-{
-    Suite *s = suite_create("large");
-    TCase *t = tcase_create("large");
-    tcase_set_timeout(t, 60);
-    tcase_add_loop_test(t, test_flat, 0, 2);
-    tcase_add_loop_test(t, test_more_than_32_bits, 0, 2);
-    tcase_add_loop_test(t, test_broadcast, 0, 2);
-    suite_add_tcase(s, t);
-    return s;
-}
-
-TEST_MAIN(CK_NOFORK, suite_large)
+TEST_SUITE("large", CK_NOFORK)

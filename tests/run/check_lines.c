@@ -249,8 +249,9 @@ static void by_each_transport(lfuse_device *device)
     if (info.svm) run_by(device, LFUSE_TRANSPORT_UNIFIED, 0, COUNT);
 }
 
-START_TEST(sums_have_the_canonical_bits) { on_every_device(by_each_transport); }
-END_TEST
+TEST_CASE("lines", .before = open_devices, .after = close_devices)
+
+TEST(sums_have_the_canonical_bits) { on_every_device(by_each_transport); }
 
 static void unfused(lfuse_device *device)
 {
@@ -259,8 +260,7 @@ static void unfused(lfuse_device *device)
     run_by(device, LFUSE_TRANSPORT_DEFAULT, 0, 1);
 }
 
-START_TEST(other_plans_and_lists_too) { on_every_device(unfused); }
-END_TEST
+TEST(other_plans_and_lists_too) { on_every_device(unfused); }
 
 /* ---- any number of members ---- */
 
@@ -336,8 +336,7 @@ static void many(lfuse_device *device)
     ck_assert_uint_eq(run_many(device, MANY, 99998), few);
 }
 
-START_TEST(any_number_of_members_in_as_many_launches) { on_every_device(many); }
-END_TEST
+TEST(any_number_of_members_in_as_many_launches) { on_every_device(many); }
 
 /* ---- what is refused ---- */
 
@@ -382,22 +381,6 @@ static void refused(lfuse_device *device)
     drop_lists(&l, 2);
 }
 
-START_TEST(lists_that_do_not_go_together) { on_every_device(refused); }
-END_TEST
+TEST(lists_that_do_not_go_together) { on_every_device(refused); }
 
-static Suite *suite_lines(void)
-{
-    Suite *s = suite_create("run");
-    TCase *t = tcase_create("lines");
-
-    tcase_add_unchecked_fixture(t, open_devices, close_devices);
-    tcase_add_test(t, sums_have_the_canonical_bits);
-    tcase_add_test(t, other_plans_and_lists_too);
-    tcase_add_test(t, any_number_of_members_in_as_many_launches);
-    tcase_add_test(t, lists_that_do_not_go_together);
-    tcase_set_timeout(t, 0);
-    suite_add_tcase(s, t);
-    return s;
-}
-
-TEST_MAIN(CK_NOFORK, suite_lines)
+TEST_SUITE("run", CK_NOFORK)

@@ -25,8 +25,10 @@ static void drop(lfuse_list *l)
     for (i = 0; i < MEMBERS; i++) lfuse_tensor_destroy(vectors[i]);
 }
 
+TEST_CASE("list", .setup = open_stub, .teardown = close_stub)
+
 /* Member numbers have 32 bits in tables: what is too many is refused before a member is looked at. */
-START_TEST(most_members)
+TEST(most_members)
 {
     lfuse_tensor *nobody[1] = { NULL };
     lfuse_list *l = NULL;
@@ -35,9 +37,8 @@ START_TEST(most_members)
     FAILS(LFUSE_ERR_INVALID, lfuse_list_create(dev, LFUSE_F32, UINT32_MAX, nobody, &l));
     ck_assert_ptr_null(l);
 }
-END_TEST
 
-START_TEST(replaced_members)
+TEST(replaced_members)
 {
     lfuse_list *l = make();
     lfuse_tensor *shorter = ramp(1, SHAPE(9), 0, 1), *longer = ramp(1, SHAPE(11), 0, 1);
@@ -53,10 +54,9 @@ START_TEST(replaced_members)
     lfuse_tensor_destroy(shorter), lfuse_tensor_destroy(longer), lfuse_tensor_destroy(same);
     drop(l);
 }
-END_TEST
 
 /* Each note is there until as many others were made, and then it is told that it is gone. */
-START_TEST(notes_of_replacements)
+TEST(notes_of_replacements)
 {
     lfuse_list *l = make();
     int64_t first, count;
@@ -73,10 +73,9 @@ START_TEST(notes_of_replacements)
     ck_assert(!lfuse__list_replaced(l, l->version + 1, &first, &count));
     drop(l);
 }
-END_TEST
 
 /* A list that follows another one notes all that moved, from the first to the last, and nothing where nothing did. */
-START_TEST(notes_of_what_is_followed)
+TEST(notes_of_what_is_followed)
 {
     lfuse_list *l = make(), *own = NULL;
     lfuse_tensor *other = ramp(1, SHAPE(10), 3, 1);
@@ -98,10 +97,9 @@ START_TEST(notes_of_what_is_followed)
     lfuse_tensor_destroy(other);
     drop(l);
 }
-END_TEST
 
 /* Two matrices of 2 rows of 3, 4 apart, take 7 elements: so far apart they may lie, and no element nearer. */
-START_TEST(matrices_apart)
+TEST(matrices_apart)
 {
     lfuse_tensor *all = ramp(1, SHAPE(40), 0, 1), *t;
     lfuse_list *l;
@@ -115,21 +113,5 @@ START_TEST(matrices_apart)
     lfuse_tensor_destroy(t);
     lfuse_tensor_destroy(all);
 }
-END_TEST
 
-static Suite *suite_list(void)
-{
-    Suite *s = suite_create("run");
-    TCase *c = tcase_create("list");
-
-    tcase_add_checked_fixture(c, open_stub, close_stub);
-    tcase_add_test(c, most_members);
-    tcase_add_test(c, replaced_members);
-    tcase_add_test(c, notes_of_replacements);
-    tcase_add_test(c, notes_of_what_is_followed);
-    tcase_add_test(c, matrices_apart);
-    suite_add_tcase(s, c);
-    return s;
-}
-
-TEST_MAIN(CK_NOFORK, suite_list)
+TEST_SUITE("run", CK_NOFORK)

@@ -73,13 +73,14 @@ static void check_list_sgd(void)
     lfuse_graph_destroy(h);
 }
 
-START_TEST(lists_in_one_launch)
+TEST_CASE("lists", .setup = open_stub, .teardown = close_stub)
+
+TEST(lists_in_one_launch)
 {
     check_list_sgd();
 }
-END_TEST
 
-START_TEST(lists_by_slots)
+TEST(lists_by_slots)
 {
     close_stub();
     lfuse__stub_reset();
@@ -91,10 +92,9 @@ START_TEST(lists_by_slots)
     g = lfuse_graph_create();
     check_list_sgd();
 }
-END_TEST
 
 /* Each member in a block of its own: more blocks than one launch takes, and members without elements among them. */
-START_TEST(list_sums_of_many_blocks)
+TEST_LOOP(list_sums_of_many_blocks, 0, 4)
 {
     enum { COUNT = 14, LENGTH = 40 };
     static float in[COUNT][LENGTH], sums[COUNT];
@@ -141,13 +141,12 @@ START_TEST(list_sums_of_many_blocks)
     lfuse_list_destroy(li), lfuse_list_destroy(lo);
     lfuse_plan_destroy(plan);
 }
-END_TEST
 
 /*
  * Any number of members in two launches: as many as older devices take by value in one, one less and one more, and
  * none. The numbers are whole, so that every sum is exact. Again, since the ticket of the last group has to be 0 then.
  */
-START_TEST(any_number_of_members)
+TEST_LOOP(any_number_of_members, 0, 12)
 {
     static const int64_t counts[] = { 0, 1, 422, 423, 424, 10000 };
     static float x[30000], sums[10000];
@@ -199,10 +198,9 @@ START_TEST(any_number_of_members)
     lfuse_list_destroy(lx), lfuse_list_destroy(ls);
     lfuse_plan_destroy(plan);
 }
-END_TEST
 
 /* What has no identity needs elements in every member, and for the whole list a member. */
-START_TEST(nothing_to_choose_from)
+TEST(nothing_to_choose_from)
 {
     lfuse_value v = lfuse_list_input(g, "x", LFUSE_F32, LFUSE_RANK_ANY);
     lfuse_tensor *total = tensor(0, NULL), *t[3] = { ramp(1, SHAPE(4), 1, 1), ramp(1, SHAPE(2), -9, 1),
@@ -231,10 +229,9 @@ START_TEST(nothing_to_choose_from)
     lfuse_tensor_destroy(total);
     lfuse_plan_destroy(plan);
 }
-END_TEST
 
 /* A list of numbers beside one of tensors, whichever is named first; and a list that is filled, not read. */
-START_TEST(lists_of_numbers)
+TEST(lists_of_numbers)
 {
     lfuse_value rate = lfuse_list_input(g, "rate", LFUSE_F32, 0), w;
     lfuse_tensor *t[MEMBERS], *r[MEMBERS], *z[MEMBERS];
@@ -279,23 +276,5 @@ START_TEST(lists_of_numbers)
     for (i = 0; i < MEMBERS; i++) lfuse_tensor_destroy(t[i]), lfuse_tensor_destroy(r[i]), lfuse_tensor_destroy(z[i]);
     lfuse_plan_destroy(plan);
 }
-END_TEST
 
-static Suite *suite_lists(void)
-{
-    Suite *s = suite_create("run");
-    TCase *c = tcase_create("lists");
-
-    tcase_add_checked_fixture(c, open_stub, close_stub);
-    tcase_set_timeout(c, 0);
-    tcase_add_test(c, lists_in_one_launch);
-    tcase_add_test(c, lists_by_slots);
-    tcase_add_test(c, lists_of_numbers);
-    tcase_add_loop_test(c, list_sums_of_many_blocks, 0, 4);
-    tcase_add_loop_test(c, any_number_of_members, 0, 12);
-    tcase_add_test(c, nothing_to_choose_from);
-    suite_add_tcase(s, c);
-    return s;
-}
-
-TEST_MAIN(CK_NOFORK, suite_lists)
+TEST_SUITE("run", CK_NOFORK)

@@ -104,7 +104,9 @@ static void expect(lfuse_type type, int64_t rows, int64_t width, const lfuse_pla
 
 static const lfuse_type types[] = { LFUSE_F16, LFUSE_BF16 };
 
-START_TEST(one_launch_a_layer)
+TEST_CASE("narrow networks", .setup = open_stub, .teardown = close_stub)
+
+TEST_LOOP(one_launch_a_layer, 0, 2)
 {
     const lfuse_plan_options vendor = { .provider = LFUSE_PROVIDER_VENDOR };
     const lfuse_plan_options native = { .provider = LFUSE_PROVIDER_NATIVE };
@@ -120,7 +122,6 @@ START_TEST(one_launch_a_layer)
         expect(types[_i], 5, 40, &steps, 3 * LAYERS);
     }
 }
-END_TEST
 
 static void keep(void *context, lfuse_log_level level, const char *message)
 {
@@ -132,7 +133,7 @@ static void keep(void *context, lfuse_log_level level, const char *message)
 }
 
 /* A vendor without such products: operands are cast, weights once; the log says why. */
-START_TEST(widened_and_logged)
+TEST_LOOP(widened_and_logged, 0, 2)
 {
     const lfuse_plan_options vendor = { .provider = LFUSE_PROVIDER_VENDOR };
     char text[4096] = "";
@@ -144,10 +145,9 @@ START_TEST(widened_and_logged)
     ck_assert_msg(strstr(text, "\"vendor-epilogue\" declines") != NULL, "%s", text);
     ck_assert_msg(strstr(text, "\"vendor+pointwise\" declines") != NULL, "%s", text);
 }
-END_TEST
 
 /* Widths whose weights are loaded in vectors and others, one row and several blocks of them. */
-START_TEST(networks)
+TEST_LOOP(networks, 0, 2)
 {
     static const struct { int64_t rows, width; } cases[] = { { 1, 28 }, { 1, 31 }, { 5, 24 }, { 3, 37 }, { 16, 36 } };
 
@@ -159,7 +159,6 @@ START_TEST(networks)
         expect(types[_i], cases[i].rows, cases[i].width, NULL, 1);
     expect(types[_i], 64, 70, NULL, LAYERS); /* more than GROUPS */
 }
-END_TEST
 
 static void check_device(void)
 {
@@ -175,27 +174,11 @@ static void check_device(void)
     }
 }
 
-START_TEST(devices)
+TEST(devices)
 {
     lfuse_graph_destroy(g);
     g = NULL;
     if (!on_each_device(check_device)) TEST_SKIP("no device");
 }
-END_TEST
 
-static Suite *suite_narrow(void)
-{
-    Suite *s = suite_create("run");
-    TCase *c = tcase_create("narrow networks");
-
-    tcase_add_checked_fixture(c, open_stub, close_stub);
-    tcase_set_timeout(c, 0);
-    tcase_add_loop_test(c, one_launch_a_layer, 0, 2);
-    tcase_add_loop_test(c, widened_and_logged, 0, 2);
-    tcase_add_loop_test(c, networks, 0, 2);
-    tcase_add_test(c, devices);
-    suite_add_tcase(s, c);
-    return s;
-}
-
-TEST_MAIN(CK_NOFORK, suite_narrow)
+TEST_SUITE("run", CK_NOFORK)

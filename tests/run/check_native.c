@@ -4,8 +4,10 @@
 
 #include "tests/run/rig.h"
 
+TEST_CASE("native products", .setup = open_stub, .teardown = close_stub)
+
 /* The kernels take what a vendor's library is given in copies; and a provider that is none. */
-START_TEST(providers_of_odd_strides)
+TEST(providers_of_odd_strides)
 {
     const lfuse_plan_options none = { .provider = (lfuse_provider)3 };
     lfuse_provider provider;
@@ -40,10 +42,9 @@ START_TEST(providers_of_odd_strides)
     }
     lfuse_tensor_destroy(a), lfuse_tensor_destroy(b), lfuse_tensor_destroy(big);
 }
-END_TEST
 
 /* What a layer keeps for its backward pass is stored beside its result: sum, silu of it, and that with a residual. */
-START_TEST(several_results_in_one_launch)
+TEST(several_results_in_one_launch)
 {
     const lfuse_value z = lfuse_matmul(lfuse_input(g, "x", LFUSE_F32, 2, LFUSE_DIMS(5, 3)),
                                        lfuse_transpose(lfuse_input(g, "w", LFUSE_F32, 2, LFUSE_DIMS(7, 3))));
@@ -84,19 +85,5 @@ START_TEST(several_results_in_one_launch)
     for (i = 0; i < 3; i++) lfuse_tensor_destroy(results[i]);
     lfuse_tensor_destroy(x), lfuse_tensor_destroy(w), lfuse_tensor_destroy(tr);
 }
-END_TEST
 
-static Suite *suite_native(void)
-{
-    Suite *s = suite_create("run");
-    TCase *c = tcase_create("native products");
-
-    tcase_add_checked_fixture(c, open_stub, close_stub);
-    tcase_set_timeout(c, 0);
-    tcase_add_test(c, providers_of_odd_strides);
-    tcase_add_test(c, several_results_in_one_launch);
-    suite_add_tcase(s, c);
-    return s;
-}
-
-TEST_MAIN(CK_NOFORK, suite_native)
+TEST_SUITE("run", CK_NOFORK)

@@ -5,7 +5,9 @@
 
 #include "tests/run/networks.h"
 
-START_TEST(shapes)
+TEST_CASE("networks", .setup = open_stub, .teardown = close_stub)
+
+TEST_LOOP(shapes, 0, 2)
 {
     static const struct { int layers; int64_t rows, widths[MOST_LAYERS + 1]; const char *ends; } cases[] = {
         { 3, 1, { 12, 20, 37, 29 }, "r" }, { 2, 4, { 33, 38, 22 }, "g" }, { 4, 9, { 5, 56, 56, 56, 23 }, "rrrl" },
@@ -36,7 +38,6 @@ START_TEST(shapes)
         network_free(&n);
     }
 }
-END_TEST
 
 static void check_step_by_step(int64_t rows, int64_t width, unsigned disable, uint64_t count)
 {
@@ -57,7 +58,7 @@ static void check_step_by_step(int64_t rows, int64_t width, unsigned disable, ui
 }
 
 /* Too many rows, or groups, or the pass left out: the stages that a network stands for. */
-START_TEST(declined)
+TEST(declined)
 {
     network_begin();
     check_step_by_step(3, 36, 0, 1);
@@ -69,7 +70,6 @@ START_TEST(declined)
     reopen_stub();
     check_step_by_step(3, 36, 0, 3);
 }
-END_TEST
 
 /* That were built, or loaded from disk. */
 static uint64_t programs(void)
@@ -81,7 +81,7 @@ static uint64_t programs(void)
 }
 
 /* A plan of any number of rows has the layers' kernels; of one launch, each instance brings what it takes, once. */
-START_TEST(rows_as_they_come)
+TEST(rows_as_they_come)
 {
     static const struct { int64_t rows; int brings; } runs[] = { { 1, 1 }, { 1, 0 }, { 5, 1 }, { 6, 0 }, { 1, 0 },
                                                                  { 65, 0 } };
@@ -103,10 +103,9 @@ START_TEST(rows_as_they_come)
     }
     lfuse_plan_destroy(plan);
 }
-END_TEST
 
 /* Timed against its layers, whichever of the two it is then; the measurement leaves no trace in what is computed. */
-START_TEST(measured)
+TEST(measured)
 {
     const lfuse_plan_options options = { .effort = LFUSE_EFFORT_MEASURE };
     static const int64_t rows[] = { 3, 65 };
@@ -132,7 +131,6 @@ START_TEST(measured)
         network_free(&n);
     }
 }
-END_TEST
 
 static void check_parts(const network *made, uint64_t count)
 {
@@ -155,17 +153,16 @@ static void check_parts(const network *made, uint64_t count)
 }
 
 /* What is too wide for a launch is left to others; those before it and behind it share one each. */
-START_TEST(parts)
+TEST(parts)
 {
     network_begin();
     check_parts(&(network){ .layers = 3, .rows = 1, .widths = { 12, 20, 24, 300 }, .ends = "rrl" }, 2);
     check_parts(&(network){ .layers = 4, .rows = 1, .widths = { 12, 20, 300, 24, 20 }, .ends = "r" }, 3);
     check_parts(&(network){ .layers = 5, .rows = 3, .widths = { 12, 20, 24, 300, 20, 12 }, .ends = "rgrgr" }, 3);
 }
-END_TEST
 
 /* Rows of x, y and the weights begin anywhere; weights of some layers that lie otherwise are for others. */
-START_TEST(strides)
+TEST(strides)
 {
     network n = { .layers = 2, .rows = 3, .widths = { 10, 32, 29 }, .ends = "rl" }, odd;
     lfuse_tensor *big[4], *along;
@@ -208,23 +205,5 @@ START_TEST(strides)
     for (int i = 0; i < 4; i++) lfuse_tensor_destroy(big[i]);
     network_free(&n);
 }
-END_TEST
 
-static Suite *suite_network(void)
-{
-    Suite *s = suite_create("run");
-    TCase *c = tcase_create("networks");
-
-    tcase_add_checked_fixture(c, open_stub, close_stub);
-    tcase_set_timeout(c, 0);
-    tcase_add_loop_test(c, shapes, 0, 2);
-    tcase_add_test(c, declined);
-    tcase_add_test(c, rows_as_they_come);
-    tcase_add_test(c, measured);
-    tcase_add_test(c, parts);
-    tcase_add_test(c, strides);
-    suite_add_tcase(s, c);
-    return s;
-}
-
-TEST_MAIN(CK_NOFORK, suite_network)
+TEST_SUITE("run", CK_NOFORK)

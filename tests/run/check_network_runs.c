@@ -106,19 +106,19 @@ static void check_numbers(void)
     check_numbers_in(false);
 }
 
-START_TEST(numbers_of_a_run)
+TEST_CASE("runs of networks", .setup = open_stub, .teardown = close_stub)
+
+TEST(numbers_of_a_run)
 {
     network_begin();
     check_numbers_in(true);
     g = lfuse_graph_create();
 }
-END_TEST
 
-START_TEST(numbers_on_devices)
+TEST(numbers_on_devices)
 {
     if (!on_each_device(check_numbers)) TEST_SKIP("no device");
 }
-END_TEST
 
 /* Weights that change: read as they are, or when the instance is told, where something is made of them once. */
 static void check_refresh(bool turned, bool halved)
@@ -165,37 +165,33 @@ static void check_refresh(bool turned, bool halved)
     g = NULL;
 }
 
-START_TEST(refreshed)
+TEST_LOOP(refreshed, 0, 4)
 {
     network_begin();
     check_refresh(_i & 1, _i & 2);
 }
-END_TEST
 
 static void check_refreshes(void)
 {
     check_refresh(true, true);
 }
 
-START_TEST(refreshed_on_devices)
+TEST(refreshed_on_devices)
 {
     if (!on_each_device(check_refreshes)) TEST_SKIP("no device");
 }
-END_TEST
 
-START_TEST(many_ways)
+TEST_LOOP(many_ways, 0, 2)
 {
     lfuse__stub.native_graph = _i;
     network_begin();
     check_many_ways();
 }
-END_TEST
 
-START_TEST(many_ways_on_devices)
+TEST(many_ways_on_devices)
 {
     if (!on_each_device(check_many_ways)) TEST_SKIP("no device");
 }
-END_TEST
 
 /* Wider than one launch of the stub can hold, on devices that say which groups run at the same time. */
 static void check_wide(void)
@@ -230,28 +226,9 @@ static void check_wide(void)
     g = NULL;
 }
 
-START_TEST(wide_on_devices)
+TEST(wide_on_devices)
 {
     if (!on_each_device(check_wide)) TEST_SKIP("no device");
 }
-END_TEST
 
-static Suite *suite_network(void)
-{
-    Suite *s = suite_create("run");
-    TCase *c = tcase_create("runs of networks");
-
-    tcase_add_checked_fixture(c, open_stub, close_stub);
-    tcase_set_timeout(c, 0);
-    tcase_add_loop_test(c, refreshed, 0, 4);
-    tcase_add_test(c, refreshed_on_devices);
-    tcase_add_loop_test(c, many_ways, 0, 2);
-    tcase_add_test(c, many_ways_on_devices);
-    tcase_add_test(c, numbers_of_a_run);
-    tcase_add_test(c, numbers_on_devices);
-    tcase_add_test(c, wide_on_devices);
-    suite_add_tcase(s, c);
-    return s;
-}
-
-TEST_MAIN(CK_NOFORK, suite_network)
+TEST_SUITE("run", CK_NOFORK)

@@ -169,17 +169,25 @@ static void compare_on_device(int half)
     }
 }
 
+TEST_CASE("numbers", .setup = open_stub, .teardown = close_stub)
+
 /* The stub in both forms of kernels. */
-START_TEST(on_the_stub)
+TEST_LOOP(on_the_stub, 0, 2 * HALVES)
 {
     reopen_stub_as(_i);
     compare_on_device(_i / 2);
 }
-END_TEST
 
 static int devices;
 
-START_TEST(on_devices)
+/* One turn where there is none, which says so. */
+static int turns_on_devices(void)
+{
+    if (lfuse_device_count(&devices)) devices = 0;
+    return HALVES * (devices ? devices : 1);
+}
+
+TEST_LOOP(on_devices, 0, turns_on_devices())
 {
     const char *only = getenv("LFUSE_TEST_DEVICE");
     const int at = _i / HALVES;
@@ -199,19 +207,5 @@ START_TEST(on_devices)
     open_stub();
     if (!wanted) TEST_SKIP("%s: LFUSE_TEST_DEVICE is %s", info.name, only);
 }
-END_TEST
 
-static Suite *suite_numbers(void)
-{
-    Suite *s = suite_create("numbers");
-    TCase *t = tcase_create("numbers");
-
-    tcase_add_checked_fixture(t, open_stub, close_stub);
-    tcase_add_loop_test(t, on_the_stub, 0, 2 * HALVES);
-    if (lfuse_device_count(&devices)) devices = 0;
-    tcase_add_loop_test(t, on_devices, 0, HALVES * (devices ? devices : 1));
-    suite_add_tcase(s, t);
-    return s;
-}
-
-TEST_MAIN(CK_NOFORK, suite_numbers)
+TEST_SUITE("numbers", CK_NOFORK)

@@ -92,7 +92,9 @@ static void move(lfuse_list **lists, unsigned *seed)
     lfuse_tensor_destroy(t);
 }
 
-START_TEST(as_every_pair_compared)
+TEST_CASE("overlaps", .setup = open_stub, .teardown = close_stub)
+
+TEST_LOOP(as_every_pair_compared, 1, 6)
 {
     unsigned seed = (unsigned)_i;
     lfuse_list *lists[LISTS];
@@ -120,10 +122,9 @@ START_TEST(as_every_pair_compared)
     lfuse_tensor_destroy(total);
     lfuse_plan_destroy(plan);
 }
-END_TEST
 
 /* The message names both, with their members. */
-START_TEST(the_message_names_both)
+TEST(the_message_names_both)
 {
     lfuse_list *lists[LISTS];
     lfuse_tensor *total, *t;
@@ -161,7 +162,6 @@ START_TEST(the_message_names_both)
     lfuse_tensor_destroy(total);
     lfuse_plan_destroy(plan);
 }
-END_TEST
 
 /* ---- columns of one matrix of bytes ---- */
 
@@ -216,7 +216,7 @@ static void compare_blocks(lfuse_plan *plan, const lfuse_tensor *matrix, const b
     lfuse_tensor_destroy(tw), lfuse_tensor_destroy(tx), lfuse_tensor_destroy(ty);
 }
 
-START_TEST(columns_byte_by_byte)
+TEST_LOOP(columns_byte_by_byte, 0, 3)
 {
     const lfuse_size rows = lfuse_size_var(g, "rows", 1, 8), columns = lfuse_size_var(g, "columns", 1, 8);
     const lfuse_value w = lfuse_input(g, "w", LFUSE_I8, 2, LFUSE_DIMS(lfuse_size_var(g, "r", 1, 8),
@@ -238,10 +238,9 @@ START_TEST(columns_byte_by_byte)
     lfuse_tensor_destroy(matrix);
     lfuse_plan_destroy(plan);
 }
-END_TEST
 
 /* An extent of one or of none takes any stride, and what has no element overlaps nothing, wherever it lies. */
-START_TEST(strides_of_no_use)
+TEST(strides_of_no_use)
 {
     const lfuse_size rows = lfuse_size_var(g, "rows", 0, 8);
     const lfuse_value w = lfuse_input(g, "w", LFUSE_I8, 1, LFUSE_DIMS(lfuse_size_var(g, "n", 0, 64)));
@@ -271,21 +270,5 @@ START_TEST(strides_of_no_use)
     lfuse_tensor_destroy(tw);
     lfuse_plan_destroy(plan);
 }
-END_TEST
 
-static Suite *suite_overlaps(void)
-{
-    Suite *s = suite_create("run");
-    TCase *c = tcase_create("overlaps");
-
-    tcase_add_checked_fixture(c, open_stub, close_stub);
-    tcase_set_timeout(c, 0);
-    tcase_add_loop_test(c, as_every_pair_compared, 1, 6);
-    tcase_add_test(c, the_message_names_both);
-    tcase_add_loop_test(c, columns_byte_by_byte, 0, 3);
-    tcase_add_test(c, strides_of_no_use);
-    suite_add_tcase(s, c);
-    return s;
-}
-
-TEST_MAIN(CK_NOFORK, suite_overlaps)
+TEST_SUITE("run", CK_NOFORK)

@@ -27,8 +27,10 @@ static lfuse_tensor *halves(int64_t rows, double a, double b)
     return t;
 }
 
+TEST_CASE("products", .setup = open_stub, .teardown = close_stub)
+
 /* 200 200 + 300 300 is more than f16 has, and 130001 more than it tells apart. */
-START_TEST(gemm_of_halves_in_f32)
+TEST(gemm_of_halves_in_f32)
 {
     static const lfuse_provider providers[] = { LFUSE_PROVIDER_NATIVE, LFUSE_PROVIDER_VENDOR };
     lfuse_tensor *a = halves(3, 200, 300), *b = halves(4, 200, 300), *c = ramp(2, SHAPE(3, 4), 1, 0);
@@ -56,10 +58,9 @@ START_TEST(gemm_of_halves_in_f32)
     }
     lfuse_tensor_destroy(a), lfuse_tensor_destroy(b), lfuse_tensor_destroy(c);
 }
-END_TEST
 
 /* Products of nothing: zeros, and what is added to. */
-START_TEST(gemm_of_halves_of_no_depth)
+TEST(gemm_of_halves_of_no_depth)
 {
     lfuse_tensor *a, *b, *c = ramp(2, SHAPE(2, 3), 8, 0);
     int i;
@@ -72,9 +73,8 @@ START_TEST(gemm_of_halves_of_no_depth)
     for (i = 0; i < 6; i++) ck_assert_float_eq(values(c)[i], 0);
     lfuse_tensor_destroy(a), lfuse_tensor_destroy(b), lfuse_tensor_destroy(c);
 }
-END_TEST
 
-START_TEST(gemm_of_wrong_types)
+TEST(gemm_of_wrong_types)
 {
     lfuse_tensor *a = halves(2, 1, 2), *b = ramp(2, SHAPE(2, 2), 1, 1), *c;
 
@@ -85,10 +85,9 @@ START_TEST(gemm_of_wrong_types)
     FAILS(LFUSE_ERR_TYPE, lfuse_gemm(stream, 0, 0, 1, b, b, 0, c));
     lfuse_tensor_destroy(a), lfuse_tensor_destroy(b), lfuse_tensor_destroy(c);
 }
-END_TEST
 
 /* f32 is f32, tf32 where it is asked for alone, in one plan. */
-START_TEST(tf32_where_it_is_asked_for)
+TEST(tf32_where_it_is_asked_for)
 {
     const float fine = 1 + 0x1p-12f;
     lfuse_value a = lfuse_input(g, "a", LFUSE_F32, 2, LFUSE_DIMS(2, 1)), b = lfuse_input(g, "b", LFUSE_F32, 2,
@@ -121,10 +120,9 @@ START_TEST(tf32_where_it_is_asked_for)
     lfuse_plan_destroy(plan);
     lfuse_tensor_destroy(ta), lfuse_tensor_destroy(tb), lfuse_tensor_destroy(full), lfuse_tensor_destroy(tf32);
 }
-END_TEST
 
 /* The vendor's favourite wants more than there is: it is said, and another one is taken. */
-START_TEST(a_workspace_that_is_refused)
+TEST(a_workspace_that_is_refused)
 {
     lfuse__stub_call call;
     lfuse_plan *plan;
@@ -146,10 +144,9 @@ START_TEST(a_workspace_that_is_refused)
     ck_assert_int_eq(call.candidate, 0);
     lfuse_plan_destroy(plan);
 }
-END_TEST
 
 /* Nor is it measured then. */
-START_TEST(a_race_without_memory)
+TEST(a_race_without_memory)
 {
     const lfuse_plan_options measuring = { .effort = LFUSE_EFFORT_MEASURE, .disable = LFUSE_NO_EPILOGUE,
                                            .provider = LFUSE_PROVIDER_VENDOR };
@@ -164,7 +161,6 @@ START_TEST(a_race_without_memory)
     ck_assert_msg(strstr(logged, "products do without"), "%s", logged);
     lfuse_plan_destroy(plan);
 }
-END_TEST
 
 /* ---- the library's own ---- */
 
@@ -240,29 +236,11 @@ static lfuse_status product_of_ones(lfuse_type type, int64_t m, int64_t n, int64
 }
 
 /* CPUs pack panels: in no memory they cannot, which is said. */
-START_TEST(panels_without_memory)
+TEST(panels_without_memory)
 {
     FAILS(LFUSE_ERR_DEVICE_MEMORY, product_of_ones(LFUSE_F32, 64, 64, 64, 0));
     ck_assert_msg(strstr(logged, "products do without workspace"), "%s", logged);
     ck_assert_str_ne(lfuse_last_error(), "");
 }
-END_TEST
 
-static Suite *suite_precision(void)
-{
-    Suite *s = suite_create("precision");
-    TCase *t = tcase_create("products");
-    tcase_add_checked_fixture(t, open_stub, close_stub);
-    tcase_set_timeout(t, 60);
-    tcase_add_test(t, gemm_of_halves_in_f32);
-    tcase_add_test(t, gemm_of_halves_of_no_depth);
-    tcase_add_test(t, gemm_of_wrong_types);
-    tcase_add_test(t, tf32_where_it_is_asked_for);
-    tcase_add_test(t, a_workspace_that_is_refused);
-    tcase_add_test(t, a_race_without_memory);
-    tcase_add_test(t, panels_without_memory);
-    suite_add_tcase(s, t);
-    return s;
-}
-
-TEST_MAIN(CK_NOFORK, suite_precision)
+TEST_SUITE("precision", CK_NOFORK)

@@ -6,7 +6,9 @@
 
 #include "tests/run/rig.h"
 
-START_TEST(a_dense_layer_in_every_way)
+TEST_CASE("products", .setup = open_stub, .teardown = close_stub)
+
+TEST(a_dense_layer_in_every_way)
 {
     static const struct { lfuse_provider provider; unsigned disable; bool decline; uint64_t launches; } ways[] = {
         { LFUSE_PROVIDER_VENDOR, 0, true, 2 },
@@ -35,9 +37,8 @@ START_TEST(a_dense_layer_in_every_way)
         lfuse_plan_destroy(plan);
     }
 }
-END_TEST
 
-START_TEST(gemm_now)
+TEST(gemm_now)
 {
     static const struct { int ta, tb; double alpha, beta; int64_t m, n, k; } cases[] = {
         { 0, 0, 1, 0, 3, 4, 5 }, { 1, 0, 2, 0, 3, 4, 5 }, { 0, 1, 1, 0.5, 3, 4, 5 }, { 1, 1, -1, 1, 1, 7, 2 },
@@ -65,9 +66,8 @@ START_TEST(gemm_now)
         lfuse_tensor_destroy(a), lfuse_tensor_destroy(b), lfuse_tensor_destroy(d);
     }
 }
-END_TEST
 
-START_TEST(gemm_of_odd_strides)
+TEST(gemm_of_odd_strides)
 {
     lfuse_tensor *big = ramp(1, SHAPE(400), 0, 1), *a, *b, *c, *out = tensor(1, SHAPE(100));
     const float *v;
@@ -87,7 +87,6 @@ START_TEST(gemm_of_odd_strides)
     lfuse_tensor_destroy(a), lfuse_tensor_destroy(b), lfuse_tensor_destroy(c), lfuse_tensor_destroy(big),
         lfuse_tensor_destroy(out);
 }
-END_TEST
 
 enum { ROWS = 5, COLUMNS = 6, DEPTH = 3 };
 
@@ -157,13 +156,12 @@ static const form forms[] = {
     { .transposed = true, .launches = 2 }, { .transposed = true, .bias = true, .relu = true, .launches = 2 },
 };
 
-START_TEST(what_a_product_adds)
+TEST_LOOP(what_a_product_adds, 0, (int)(sizeof forms / sizeof forms[0]))
 {
     check_form(&forms[_i]);
 }
-END_TEST
 
-START_TEST(widened_products)
+TEST(widened_products)
 {
     static const uint16_t one_two[] = { 0x3c00, 0x4000, 0x3c00, 0x4000 }; /* 1 2 / 1 2 */
     lfuse_value x = lfuse_input(g, "x", LFUSE_F16, 2, LFUSE_DIMS(2, 2)), w = lfuse_frozen(g, "w", LFUSE_F16, 2,
@@ -195,7 +193,6 @@ START_TEST(widened_products)
     lfuse_plan_destroy(plan);
     lfuse_tensor_destroy(tx), lfuse_tensor_destroy(tw), lfuse_tensor_destroy(tb), lfuse_tensor_destroy(ty);
 }
-END_TEST
 
 typedef struct job {
     lfuse_plan *plan;
@@ -228,7 +225,7 @@ static const lfuse_plan_options measuring = { .effort = LFUSE_EFFORT_MEASURE, .d
                                               .provider = LFUSE_PROVIDER_VENDOR };
 
 /* The first run of a size times its algorithms; then runs of any plan on the device do the product alone. */
-START_TEST(products_are_measured_once)
+TEST(products_are_measured_once)
 {
     uint64_t asked, captured;
     lfuse__stub_counters c;
@@ -260,9 +257,8 @@ START_TEST(products_are_measured_once)
     lfuse__stub_counters_get(&c);
     ck_assert_uint_eq(c.graph_updates, 0);
 }
-END_TEST
 
-START_TEST(the_fastest_algorithm_is_chosen)
+TEST(the_fastest_algorithm_is_chosen)
 {
     lfuse_plan *plan;
     int i, fast;
@@ -283,9 +279,8 @@ START_TEST(the_fastest_algorithm_is_chosen)
             lfuse_plan_destroy(plan);
         }
 }
-END_TEST
 
-START_TEST(algorithms_that_fail_are_left_out)
+TEST(algorithms_that_fail_are_left_out)
 {
     char message[1024];
     lfuse_plan *plan;
@@ -307,9 +302,8 @@ START_TEST(algorithms_that_fail_are_left_out)
         lfuse_plan_destroy(plan);
     }
 }
-END_TEST
 
-START_TEST(no_algorithm_works)
+TEST(no_algorithm_works)
 {
     lfuse_tensor *a = ramp(2, SHAPE(4, 8), 0, 1), *b = ramp(2, SHAPE(8, 6), 0, 1), *d = tensor(2, SHAPE(4, 6));
     const lfuse_binding bind[] = { lfuse_bind_tensor("a", a), lfuse_bind_tensor("b", b), lfuse_bind_tensor("d", d) };
@@ -327,10 +321,9 @@ START_TEST(no_algorithm_works)
     lfuse_plan_destroy(plan);
     lfuse_tensor_destroy(a), lfuse_tensor_destroy(b), lfuse_tensor_destroy(d);
 }
-END_TEST
 
 /* Every call fails once while it is timed: the run does without that algorithm, or fails with a message; no leaks. */
-START_TEST(races_with_a_failing_call)
+TEST(races_with_a_failing_call)
 {
     static const lfuse__stub_slot slots[] = {
         LFUSE__STUB_gemm_prepare, LFUSE__STUB_gemm_run, LFUSE__STUB_graph_begin, LFUSE__STUB_graph_end,
@@ -364,7 +357,6 @@ START_TEST(races_with_a_failing_call)
             lfuse_plan_destroy(plan);
         }
 }
-END_TEST
 
 static void *measure_a_product(void *p)
 {
@@ -374,7 +366,7 @@ static void *measure_a_product(void *p)
     return NULL;
 }
 
-START_TEST(threads_share_a_choice)
+TEST(threads_share_a_choice)
 {
     uint64_t asked = lfuse__stub_calls(LFUSE__STUB_gemm_candidates);
     pthread_t threads[4];
@@ -393,28 +385,5 @@ START_TEST(threads_share_a_choice)
     }
     ck_assert_uint_eq(lfuse__stub_calls(LFUSE__STUB_gemm_candidates) - asked, 1);
 }
-END_TEST
 
-static Suite *suite_products(void)
-{
-    Suite *s = suite_create("run");
-    TCase *c = tcase_create("products");
-
-    tcase_add_checked_fixture(c, open_stub, close_stub);
-    tcase_set_timeout(c, 0);
-    tcase_add_test(c, a_dense_layer_in_every_way);
-    tcase_add_test(c, gemm_now);
-    tcase_add_test(c, gemm_of_odd_strides);
-    tcase_add_loop_test(c, what_a_product_adds, 0, (int)(sizeof forms / sizeof forms[0]));
-    tcase_add_test(c, widened_products);
-    tcase_add_test(c, products_are_measured_once);
-    tcase_add_test(c, the_fastest_algorithm_is_chosen);
-    tcase_add_test(c, algorithms_that_fail_are_left_out);
-    tcase_add_test(c, no_algorithm_works);
-    tcase_add_test(c, races_with_a_failing_call);
-    tcase_add_test(c, threads_share_a_choice);
-    suite_add_tcase(s, c);
-    return s;
-}
-
-TEST_MAIN(CK_NOFORK, suite_products)
+TEST_SUITE("run", CK_NOFORK)

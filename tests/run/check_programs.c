@@ -69,7 +69,9 @@ static void check(double factor)
     NEAR(values(members[1])[6], factor / norm);
 }
 
-START_TEST(long_kernels_are_several_programs)
+TEST_CASE("programs", .setup = open_stub, .teardown = close_stub, .before = test_without_cache)
+
+TEST(long_kernels_are_several_programs)
 {
     lfuse_plan *norm, *twice;
     uint64_t before;
@@ -89,9 +91,8 @@ START_TEST(long_kernels_are_several_programs)
     lfuse_plan_destroy(twice);
     end();
 }
-END_TEST
 
-START_TEST(others_are_one_program)
+TEST(others_are_one_program)
 {
     lfuse_plan *norm;
     uint64_t before;
@@ -105,10 +106,9 @@ START_TEST(others_are_one_program)
     lfuse_plan_destroy(norm);
     end();
 }
-END_TEST
 
 /* With a driver that compiles when kernels are first launched, a plan's making does that, and it is counted. */
-START_TEST(time_of_first_launches)
+TEST(time_of_first_launches)
 {
     lfuse_device_counters before, after;
     uint64_t asked, compiled;
@@ -132,10 +132,9 @@ START_TEST(time_of_first_launches)
     lfuse_plan_destroy(again);
     end();
 }
-END_TEST
 
 /* Whichever fails, in whatever thread: its status and message, nothing launched, and the next try is as if nothing. */
-START_TEST(one_of_them_fails)
+TEST(one_of_them_fails)
 {
     int nth;
 
@@ -157,10 +156,9 @@ START_TEST(one_of_them_fails)
         end();
     }
 }
-END_TEST
 
 /* What lies between the members of an instruction tells nothing; a kernel was compiled twice for it. */
-START_TEST(equal_bodies_are_one_class)
+TEST(equal_bodies_are_one_class)
 {
     lfuse__instr instr[2];
     lfuse__body bodies[2];
@@ -182,23 +180,5 @@ START_TEST(equal_bodies_are_one_class)
     k[1].family = LFUSE__FAMILY_ROWS;
     ck_assert(!lfuse__class_equal(&k[0], &k[1]));
 }
-END_TEST
 
-static Suite *suite_programs(void)
-{
-    Suite *s = suite_create("run");
-    TCase *t = tcase_create("programs");
-
-    setenv("LFUSE_CACHE", "0", 1); /* nothing is found on disk */
-    tcase_add_checked_fixture(t, open_stub, close_stub);
-    tcase_add_test(t, long_kernels_are_several_programs);
-    tcase_add_test(t, others_are_one_program);
-    tcase_add_test(t, time_of_first_launches);
-    tcase_add_test(t, one_of_them_fails);
-    tcase_add_test(t, equal_bodies_are_one_class);
-    tcase_set_timeout(t, 120);
-    suite_add_tcase(s, t);
-    return s;
-}
-
-TEST_MAIN(CK_NOFORK, suite_programs)
+TEST_SUITE("run", CK_NOFORK)

@@ -4,7 +4,9 @@
 
 /* ---- two steps ---- */
 
-START_TEST(test_two_steps)
+TEST_CASE("replays")
+
+TEST_LOOP(test_two_steps, 0, 2)
 {
     lfuse__stub_counters counters;
     begin(_i);
@@ -23,9 +25,8 @@ START_TEST(test_two_steps)
     lfuse_recording_destroy(r);
     end();
 }
-END_TEST
 
-START_TEST(test_new_bindings)
+TEST_LOOP(test_new_bindings, 0, 2)
 {
     const int64_t shape[] = {N};
     lfuse__stub_counters counters;
@@ -53,9 +54,8 @@ START_TEST(test_new_bindings)
     lfuse_recording_destroy(r);
     end();
 }
-END_TEST
 
-START_TEST(test_nothing_is_made_by_a_replay)
+TEST_LOOP(test_nothing_is_made_by_a_replay, 0, 2)
 {
     lfuse_device_counters before, after;
     begin(_i);
@@ -71,10 +71,9 @@ START_TEST(test_nothing_is_made_by_a_replay)
     lfuse_recording_destroy(r);
     end();
 }
-END_TEST
 
 /* The plan is run with other tensors between the replays: neither disturbs the other. */
-START_TEST(test_plan_used_beside)
+TEST_LOOP(test_plan_used_beside, 0, 2)
 {
     const int64_t shape[] = {N};
     lfuse_tensor *other;
@@ -102,7 +101,6 @@ START_TEST(test_plan_used_beside)
     lfuse_plan_destroy(scaling);
     end();
 }
-END_TEST
 
 static void check_scaled(lfuse_tensor *t, float scale, bool backwards, const char *what)
 {
@@ -113,7 +111,7 @@ static void check_scaled(lfuse_tensor *t, float scale, bool backwards, const cha
 }
 
 /* One instance cannot serve two runs with different strides, nor can a capture make what other strides need. */
-START_TEST(test_other_strides)
+TEST_LOOP(test_other_strides, 0, 2)
 {
     const int64_t shape[] = {N}, minus[] = {-1};
     lfuse_tensor *backwards, *other;
@@ -151,7 +149,6 @@ START_TEST(test_other_strides)
     lfuse_tensor_destroy(other);
     end();
 }
-END_TEST
 
 /* "y" = "x" exp("w"), whose second factor is made once, for the strides of a run. */
 static lfuse_plan *weighted_plan(void)
@@ -166,7 +163,7 @@ static lfuse_plan *weighted_plan(void)
 }
 
 /* A run with other strides has it made anew, here where `before` was, and gives back what the recording has used. */
-START_TEST(test_weights_made_anew)
+TEST_LOOP(test_weights_made_anew, 0, 2)
 {
     const int64_t shape[] = {N}, minus[] = {-1};
     lfuse_tensor *backwards, *w, *before, *after;
@@ -200,9 +197,8 @@ START_TEST(test_weights_made_anew)
     lfuse_tensor_destroy(after);
     end();
 }
-END_TEST
 
-START_TEST(test_other_stream)
+TEST_LOOP(test_other_stream, 0, 2)
 {
     lfuse_stream *other;
     begin(_i);
@@ -219,9 +215,8 @@ START_TEST(test_other_stream)
     lfuse_recording_destroy(r);
     end();
 }
-END_TEST
 
-START_TEST(test_into_the_callers_capture)
+TEST(test_into_the_callers_capture)
 {
     lfuse__stub_native native = {.capturing = false};
     lfuse_stream *s;
@@ -240,11 +235,10 @@ START_TEST(test_into_the_callers_capture)
     lfuse_recording_destroy(r);
     end();
 }
-END_TEST
 
 /* ---- copies and fills ---- */
 
-START_TEST(test_copies)
+TEST_LOOP(test_copies, 0, 2)
 {
     const int64_t shape[] = {N / 2}, two[] = {2};
     lfuse_tensor *even, *odd;
@@ -268,9 +262,8 @@ START_TEST(test_copies)
     lfuse_recording_destroy(r);
     end();
 }
-END_TEST
 
-START_TEST(test_bytes_alone)
+TEST_LOOP(test_bytes_alone, 0, 2)
 {
     lfuse_recording *r;
     float got[N];
@@ -295,10 +288,9 @@ START_TEST(test_bytes_alone)
     lfuse_recording_destroy(NULL);
     end();
 }
-END_TEST
 
 /* What fails before there is a plan to run is noted like what a run refuses. */
-START_TEST(test_immediate_failure)
+TEST_LOOP(test_immediate_failure, 0, 2)
 {
     lfuse_recording *r = NULL;
     lfuse_graph *g = lfuse_graph_create();
@@ -312,11 +304,10 @@ START_TEST(test_immediate_failure)
     lfuse_graph_destroy(g);
     end();
 }
-END_TEST
 
 /* ---- lists ---- */
 
-START_TEST(test_list_replaced)
+TEST_LOOP(test_list_replaced, 0, 4)
 {
     const int64_t shape[] = {N};
     lfuse_tensor *other;
@@ -354,7 +345,6 @@ START_TEST(test_list_replaced)
     lfuse_recording_destroy(r);
     end();
 }
-END_TEST
 
 static lfuse_tensor *number_of(double value)
 {
@@ -365,7 +355,7 @@ static lfuse_tensor *number_of(double value)
 }
 
 /* A replay leaves its own addresses in the table of a list, and the plan's next run puts back those that it had. */
-START_TEST(test_list_used_beside)
+TEST_LOOP(test_list_used_beside, 0, 4)
 {
     const lfuse_plan_options table = {.transport = LFUSE_TRANSPORT_TABLE};
     lfuse_tensor *factors[2];
@@ -399,27 +389,5 @@ START_TEST(test_list_used_beside)
     for (int i = 0; i < 2; i++) lfuse_tensor_destroy(factors[i]);
     end();
 }
-END_TEST
 
-static Suite *suite_record(void)
-{
-    Suite *s = suite_create("record");
-    TCase *replays = tcase_create("replays");
-    tcase_add_loop_test(replays, test_bytes_alone, 0, 2);
-    tcase_add_loop_test(replays, test_immediate_failure, 0, 2);
-    tcase_add_loop_test(replays, test_two_steps, 0, 2);
-    tcase_add_loop_test(replays, test_new_bindings, 0, 2);
-    tcase_add_loop_test(replays, test_nothing_is_made_by_a_replay, 0, 2);
-    tcase_add_loop_test(replays, test_plan_used_beside, 0, 2);
-    tcase_add_loop_test(replays, test_other_strides, 0, 2);
-    tcase_add_loop_test(replays, test_weights_made_anew, 0, 2);
-    tcase_add_loop_test(replays, test_other_stream, 0, 2);
-    tcase_add_test(replays, test_into_the_callers_capture);
-    tcase_add_loop_test(replays, test_copies, 0, 2);
-    tcase_add_loop_test(replays, test_list_replaced, 0, 4);
-    tcase_add_loop_test(replays, test_list_used_beside, 0, 4);
-    suite_add_tcase(s, replays);
-    return s;
-}
-
-TEST_MAIN(CK_NOFORK, suite_record)
+TEST_SUITE("record", CK_NOFORK)

@@ -159,7 +159,9 @@ static void begin(int native)
 
 /* ---- sizes that come again ---- */
 
-START_TEST(sizes_in_turn)
+TEST_CASE("sizes", .setup = open_stub, .teardown = close_stub)
+
+TEST_LOOP(sizes_in_turn, 0, 2)
 {
     static const int64_t counts[] = { 40, 3, 17 };
     lfuse_device_counters before, after;
@@ -190,10 +192,9 @@ START_TEST(sizes_in_turn)
     drop_step(&s);
     for (int i = 0; i < 3; i++) drop_rows(&r[i]);
 }
-END_TEST
 
 /* Other tensors of sizes that were there before are patched in, as without new sizes. */
-START_TEST(other_tensors_of_known_sizes)
+TEST(other_tensors_of_known_sizes)
 {
     rows r[] = { rows_of(5), rows_of(9), rows_of(5), rows_of(9) };
     step s = make_step(&r[0]);
@@ -207,9 +208,8 @@ START_TEST(other_tensors_of_known_sizes)
     drop_step(&s);
     for (int i = 0; i < 4; i++) drop_rows(&r[i]);
 }
-END_TEST
 
-START_TEST(more_sizes_than_are_kept)
+TEST_LOOP(more_sizes_than_are_kept, 0, 2)
 {
     enum { MORE = KEPT + 3 };
     lfuse__stub_live live;
@@ -235,7 +235,6 @@ START_TEST(more_sizes_than_are_kept)
     drop_step(&s);
     for (int i = 0; i < MORE; i++) drop_rows(&r[i]);
 }
-END_TEST
 
 /* y = x exp(w), of which the second factor is made once for an instance and takes 80 kB. */
 static lfuse_plan *prepared_plan(void)
@@ -249,7 +248,7 @@ static lfuse_plan *prepared_plan(void)
 }
 
 /* Of sizes for each of which weights are prepared, two are kept. */
-START_TEST(sizes_of_large_weights)
+TEST(sizes_of_large_weights)
 {
     static const struct {
         int rows;
@@ -277,10 +276,9 @@ START_TEST(sizes_of_large_weights)
     for (int i = 0; i < 3; i++) lfuse_tensor_destroy(x[i]), lfuse_tensor_destroy(y[i]);
     lfuse_tensor_destroy(w);
 }
-END_TEST
 
 /* What replays of other sizes have left goes while their work is still to be done. */
-START_TEST(destroyed_while_it_runs)
+TEST_LOOP(destroyed_while_it_runs, 0, 2)
 {
     rows r[2];
     step s;
@@ -301,7 +299,6 @@ START_TEST(destroyed_while_it_runs)
     drop_step(&s);
     for (int i = 0; i < 2; i++) drop_rows(&r[i]);
 }
-END_TEST
 
 /* ---- sizes that no tensor tells ---- */
 
@@ -315,7 +312,7 @@ static lfuse_plan *window_plan(void)
     return plan_of(graph);
 }
 
-START_TEST(sizes_by_name)
+TEST_LOOP(sizes_by_name, 0, 2)
 {
     static const int64_t places[] = { 3, 16, 3, 0, 16 };
     lfuse_tensor *in, *out, *second, *backwards;
@@ -352,11 +349,10 @@ START_TEST(sizes_by_name)
     lfuse_plan_destroy(plan);
     lfuse_tensor_destroy(in), lfuse_tensor_destroy(out), lfuse_tensor_destroy(second), lfuse_tensor_destroy(backwards);
 }
-END_TEST
 
 /* ---- what is refused ---- */
 
-START_TEST(sizes_at_odds)
+TEST_LOOP(sizes_at_odds, 0, 2)
 {
     rows r, other;
     lfuse_tensor *wide;
@@ -393,10 +389,9 @@ START_TEST(sizes_at_odds)
     drop_step(&s);
     drop_rows(&r), drop_rows(&other), lfuse_tensor_destroy(wide);
 }
-END_TEST
 
 /* Nothing is made while a stream is being captured. */
-START_TEST(sizes_under_capture)
+TEST(sizes_under_capture)
 {
     lfuse__stub_native native = { .capturing = false };
     rows r = rows_of(6), known = rows_of(9), fresh = rows_of(2);
@@ -421,7 +416,6 @@ START_TEST(sizes_under_capture)
     drop_step(&s);
     drop_rows(&r), drop_rows(&known), drop_rows(&fresh);
 }
-END_TEST
 
 /* ---- on the devices of this machine ---- */
 
@@ -440,30 +434,9 @@ static void on_a_device(void)
     drop_rows(&r[0]), drop_rows(&r[1]);
 }
 
-START_TEST(on_devices)
+TEST(on_devices)
 {
     if (!on_each_device(on_a_device)) TEST_SKIP("no device");
 }
-END_TEST
 
-static Suite *suite_record_sizes(void)
-{
-    Suite *s = suite_create("record sizes");
-    TCase *c = tcase_create("sizes");
-
-    tcase_add_checked_fixture(c, open_stub, close_stub);
-    tcase_set_timeout(c, 120);
-    tcase_add_loop_test(c, sizes_in_turn, 0, 2);
-    tcase_add_test(c, other_tensors_of_known_sizes);
-    tcase_add_loop_test(c, more_sizes_than_are_kept, 0, 2);
-    tcase_add_test(c, sizes_of_large_weights);
-    tcase_add_loop_test(c, destroyed_while_it_runs, 0, 2);
-    tcase_add_loop_test(c, sizes_by_name, 0, 2);
-    tcase_add_loop_test(c, sizes_at_odds, 0, 2);
-    tcase_add_test(c, sizes_under_capture);
-    tcase_add_test(c, on_devices);
-    suite_add_tcase(s, c);
-    return s;
-}
-
-TEST_MAIN(CK_NOFORK, suite_record_sizes)
+TEST_SUITE("record sizes", CK_NOFORK)

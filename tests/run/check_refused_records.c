@@ -4,7 +4,9 @@
 
 /* ---- what is refused ---- */
 
-START_TEST(test_states)
+TEST_CASE("refused")
+
+TEST_LOOP(test_states, 0, 2)
 {
     lfuse_recording *r;
     lfuse_plan *plan;
@@ -39,9 +41,8 @@ START_TEST(test_states)
     lfuse_plan_destroy(plan);
     end();
 }
-END_TEST
 
-START_TEST(test_bad_bindings)
+TEST_LOOP(test_bad_bindings, 0, 2)
 {
     const int64_t shape[] = {N - 1}, square[] = {2, N / 2};
     lfuse_device *second;
@@ -94,9 +95,8 @@ START_TEST(test_bad_bindings)
     lfuse_device_close(second);
     end();
 }
-END_TEST
 
-START_TEST(test_closed_and_destroyed)
+TEST_LOOP(test_closed_and_destroyed, 0, 2)
 {
     lfuse_plan *plan;
     begin(_i);
@@ -117,7 +117,6 @@ START_TEST(test_closed_and_destroyed)
     lfuse_stream_destroy(stream);
     test_stub_end();
 }
-END_TEST
 
 /* ---- faults ---- */
 
@@ -185,25 +184,10 @@ static void settings_lazy(void)
     lfuse__stub.lazy = true;
 }
 
-START_TEST(test_faults_of_recording)
+TEST_LOOP(test_faults_of_recording, 0, 3)
 {
     static void (*const settings[])(void) = {settings_list, NULL, settings_lazy};
     test_faults(recording_scenario, LFUSE_ERR_DEVICE_MEMORY, settings[_i]);
 }
-END_TEST
 
-static Suite *suite_refused_records(void)
-{
-    Suite *s = suite_create("refused records");
-    TCase *c = tcase_create("refused");
-
-    tcase_set_timeout(c, 120);
-    tcase_add_loop_test(c, test_states, 0, 2);
-    tcase_add_loop_test(c, test_bad_bindings, 0, 2);
-    tcase_add_loop_test(c, test_closed_and_destroyed, 0, 2);
-    tcase_add_loop_test(c, test_faults_of_recording, 0, 3);
-    suite_add_tcase(s, c);
-    return s;
-}
-
-TEST_MAIN(CK_NOFORK, suite_refused_records)
+TEST_SUITE("refused records", CK_NOFORK)

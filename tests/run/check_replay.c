@@ -4,7 +4,9 @@
 
 #include "tests/run/replays.h"
 
-START_TEST(the_third_run_makes_a_graph)
+TEST_CASE("stub", .setup = open_stub, .teardown = close_stub)
+
+TEST(the_third_run_makes_a_graph)
 {
     lfuse_tensor *x = ramp(1, SHAPE(N), 0, 1), *y = tensor(1, SHAPE(N));
     lfuse_plan *plan = chain(0);
@@ -25,9 +27,8 @@ START_TEST(the_third_run_makes_a_graph)
     lfuse_plan_destroy(plan);
     lfuse_tensor_destroy(x), lfuse_tensor_destroy(y);
 }
-END_TEST
 
-START_TEST(one_kernel_is_launched)
+TEST(one_kernel_is_launched)
 {
     lfuse_tensor *x = ramp(1, SHAPE(N), 0, 1), *y = tensor(1, SHAPE(N));
     const lfuse_binding b[] = { lfuse_bind_tensor("x", x), lfuse_bind_tensor("y", y) };
@@ -42,10 +43,9 @@ START_TEST(one_kernel_is_launched)
     lfuse_plan_destroy(plan);
     lfuse_tensor_destroy(x), lfuse_tensor_destroy(y);
 }
-END_TEST
 
 /* Where it was asked for, and where the device has no graphs. */
-START_TEST(no_graph)
+TEST_LOOP(no_graph, 0, 2)
 {
     lfuse_tensor *x, *y;
     lfuse_plan *plan;
@@ -60,10 +60,9 @@ START_TEST(no_graph)
     lfuse_plan_destroy(plan);
     lfuse_tensor_destroy(x), lfuse_tensor_destroy(y);
 }
-END_TEST
 
 /* Numbers change the launches that have them, addresses those that read or write them. */
-START_TEST(arguments_are_patched)
+TEST(arguments_are_patched)
 {
     lfuse_tensor *x = ramp(1, SHAPE(N), 0, 1), *y = tensor(1, SHAPE(N)), *x2 = ramp(1, SHAPE(N), 0, 1),
         *y2 = tensor(1, SHAPE(N));
@@ -81,10 +80,9 @@ START_TEST(arguments_are_patched)
     lfuse_plan_destroy(plan);
     lfuse_tensor_destroy(x), lfuse_tensor_destroy(y), lfuse_tensor_destroy(x2), lfuse_tensor_destroy(y2);
 }
-END_TEST
 
 /* Memory that is given back and comes again: the handle may be the same while the address is another. */
-START_TEST(memory_that_comes_again)
+TEST(memory_that_comes_again)
 {
     lfuse_tensor *x = ramp(1, SHAPE(N), 0, 1), *y;
     lfuse_plan *plan = chain(0);
@@ -105,10 +103,9 @@ START_TEST(memory_that_comes_again)
     lfuse_plan_destroy(plan);
     lfuse_tensor_destroy(x);
 }
-END_TEST
 
 /* A device whose graphs cannot be patched: new arguments are launched, and captured when they have come three times. */
-START_TEST(graphs_that_are_not_patched)
+TEST(graphs_that_are_not_patched)
 {
     lfuse_tensor *x = ramp(1, SHAPE(N), 0, 1), *y = tensor(1, SHAPE(N));
     lfuse_plan *plan = chain(0);
@@ -126,9 +123,8 @@ START_TEST(graphs_that_are_not_patched)
     lfuse_plan_destroy(plan);
     lfuse_tensor_destroy(x), lfuse_tensor_destroy(y);
 }
-END_TEST
 
-START_TEST(sizes_have_graphs_of_their_own)
+TEST(sizes_have_graphs_of_their_own)
 {
     lfuse_tensor *x[2] = { ramp(1, SHAPE(N), 0, 1), ramp(1, SHAPE(7), 0, 1) };
     lfuse_tensor *y[2] = { tensor(1, SHAPE(N)), tensor(1, SHAPE(7)) };
@@ -141,10 +137,9 @@ START_TEST(sizes_have_graphs_of_their_own)
     lfuse_plan_destroy(plan);
     for (i = 0; i < 2; i++) lfuse_tensor_destroy(x[i]), lfuse_tensor_destroy(y[i]);
 }
-END_TEST
 
 /* Other strides take other kernels: the graph goes with the old ones. */
-START_TEST(other_strides)
+TEST(other_strides)
 {
     lfuse_tensor *x = ramp(1, SHAPE(N), 0, 1), *y = tensor(1, SHAPE(N)), *wide = ramp(1, SHAPE(2 * N), 0, 0.5f), *even;
     lfuse_plan *plan = chain(0);
@@ -161,12 +156,11 @@ START_TEST(other_strides)
     lfuse_tensor_destroy(even), lfuse_tensor_destroy(wide);
     lfuse_tensor_destroy(x), lfuse_tensor_destroy(y);
 }
-END_TEST
 
 /* ---- lists ---- */
 
 /* l -= lr l / sum(l l) of each member, from a table: its reduction and the update. */
-START_TEST(lists_whose_members_move)
+TEST(lists_whose_members_move)
 {
     const lfuse_plan_options table = { .transport = LFUSE_TRANSPORT_TABLE };
     const lfuse_value l = lfuse_list_input(g, "l", LFUSE_F32, LFUSE_RANK_ANY);
@@ -198,12 +192,11 @@ START_TEST(lists_whose_members_move)
     for (i = 0; i < 3; i++) lfuse_tensor_destroy(m[i]);
     lfuse_tensor_destroy(other);
 }
-END_TEST
 
 /* ---- beside others ---- */
 
 /* Into the caller's capture goes what would have been launched; the graph that is there stays for later. */
-START_TEST(the_callers_capture)
+TEST_LOOP(the_callers_capture, 0, 2)
 {
     lfuse_tensor *x = ramp(1, SHAPE(N), 0, 1), *y = tensor(1, SHAPE(N));
     lfuse__stub_native native = { .capturing = false };
@@ -233,10 +226,9 @@ START_TEST(the_callers_capture)
     lfuse_plan_destroy(plan);
     lfuse_tensor_destroy(x), lfuse_tensor_destroy(y);
 }
-END_TEST
 
 /* A recording uses the same instance with other arguments: each has its own. */
-START_TEST(beside_a_recording)
+TEST(beside_a_recording)
 {
     lfuse_tensor *x = ramp(1, SHAPE(N), 0, 1), *y = tensor(1, SHAPE(N)), *z = tensor(1, SHAPE(N));
     lfuse_plan *plan = chain(0);
@@ -259,10 +251,9 @@ START_TEST(beside_a_recording)
     lfuse_plan_destroy(plan);
     lfuse_tensor_destroy(x), lfuse_tensor_destroy(y), lfuse_tensor_destroy(z);
 }
-END_TEST
 
 /* The work of a graph that is launched holds its memory like any other's. */
-START_TEST(work_that_is_late)
+TEST(work_that_is_late)
 {
     lfuse_tensor *x, *y;
     lfuse_plan *plan;
@@ -279,28 +270,5 @@ START_TEST(work_that_is_late)
     check_chain(y, 3);
     lfuse_tensor_destroy(x), lfuse_tensor_destroy(y);
 }
-END_TEST
 
-static Suite *suite_replay(void)
-{
-    Suite *s = suite_create("replay");
-    TCase *c = tcase_create("stub");
-
-    tcase_add_checked_fixture(c, open_stub, close_stub);
-    tcase_add_test(c, the_third_run_makes_a_graph);
-    tcase_add_test(c, one_kernel_is_launched);
-    tcase_add_loop_test(c, no_graph, 0, 2);
-    tcase_add_test(c, arguments_are_patched);
-    tcase_add_test(c, memory_that_comes_again);
-    tcase_add_test(c, graphs_that_are_not_patched);
-    tcase_add_test(c, sizes_have_graphs_of_their_own);
-    tcase_add_test(c, other_strides);
-    tcase_add_test(c, lists_whose_members_move);
-    tcase_add_loop_test(c, the_callers_capture, 0, 2);
-    tcase_add_test(c, beside_a_recording);
-    tcase_add_test(c, work_that_is_late);
-    suite_add_tcase(s, c);
-    return s;
-}
-
-TEST_MAIN(CK_NOFORK, suite_replay)
+TEST_SUITE("replay", CK_NOFORK)

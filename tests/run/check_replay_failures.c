@@ -8,8 +8,10 @@
 
 #define TRY LFUSE__TRY
 
+TEST_CASE("stub", .setup = open_stub, .teardown = close_stub)
+
 /* A graph that cannot be made or patched is done without, and the caller's last message stays. */
-START_TEST(graphs_that_fail)
+TEST_LOOP(graphs_that_fail, 0, 3)
 {
     static const lfuse__stub_slot slots[] = { LFUSE__STUB_graph_begin, LFUSE__STUB_graph_end, LFUSE__STUB_graph_patch };
     lfuse_tensor *x = ramp(1, SHAPE(N), 0, 1), *y = tensor(1, SHAPE(N));
@@ -28,9 +30,8 @@ START_TEST(graphs_that_fail)
     lfuse_plan_destroy(plan);
     lfuse_tensor_destroy(x), lfuse_tensor_destroy(y);
 }
-END_TEST
 
-START_TEST(a_launch_that_fails)
+TEST(a_launch_that_fails)
 {
     lfuse_tensor *x = ramp(1, SHAPE(N), 0, 1), *y = tensor(1, SHAPE(N));
     const lfuse_binding b[] = { lfuse_bind_tensor("x", x), lfuse_bind_tensor("y", y), lfuse_bind_number("scale", 2) };
@@ -50,7 +51,6 @@ START_TEST(a_launch_that_fails)
     lfuse_plan_destroy(plan);
     lfuse_tensor_destroy(x), lfuse_tensor_destroy(y);
 }
-END_TEST
 
 typedef struct scene {
     lfuse_stream *stream;
@@ -104,26 +104,11 @@ static lfuse_status scenario(lfuse_device *on)
     return status;
 }
 
-START_TEST(any_call_fails)
+TEST_CASE("faults")
+
+TEST(any_call_fails)
 {
     test_faults(scenario, LFUSE_ERR_DEVICE, NULL);
 }
-END_TEST
 
-static Suite *suite_replay_failures(void)
-{
-    Suite *s = suite_create("replay failures");
-    TCase *c = tcase_create("stub");
-
-    tcase_add_checked_fixture(c, open_stub, close_stub);
-    tcase_add_loop_test(c, graphs_that_fail, 0, 3);
-    tcase_add_test(c, a_launch_that_fails);
-    suite_add_tcase(s, c);
-    c = tcase_create("faults");
-    tcase_set_timeout(c, 0);
-    tcase_add_test(c, any_call_fails);
-    suite_add_tcase(s, c);
-    return s;
-}
-
-TEST_MAIN(CK_NOFORK, suite_replay_failures)
+TEST_SUITE("replay failures", CK_NOFORK)

@@ -52,8 +52,10 @@ static void run_product(product *p, int x, int y, double scale)
     OK(lfuse_tensor_fill(p->y[y], NULL, -7));
 }
 
+TEST_CASE("stub", .setup = open_stub, .teardown = close_stub)
+
 /* What the product does not see is patched; of what it sees the graph holds what came three times in a row. */
-START_TEST(products_are_bound)
+TEST(products_are_bound)
 {
     lfuse__stub_counters c;
     uint64_t before;
@@ -82,9 +84,8 @@ START_TEST(products_are_bound)
     ck_assert_uint_eq(c.graph_updates, 1);
     close_product(&p);
 }
-END_TEST
 
-START_TEST(products_with_other_operands_each_time)
+TEST(products_with_other_operands_each_time)
 {
     product p;
     int i;
@@ -94,10 +95,9 @@ START_TEST(products_with_other_operands_each_time)
     ck_assert_uint_eq(captures(), 0);
     close_product(&p);
 }
-END_TEST
 
 /* Scratch memory that has to grow for another plan lies elsewhere then: the product's result moves. */
-START_TEST(scratch_that_moves)
+TEST(scratch_that_moves)
 {
     lfuse_graph *own = lfuse_graph_create();
     lfuse_tensor *x = ramp(1, SHAPE(1 << 14), 0, 0), *y = tensor(1, SHAPE(1 << 14));
@@ -121,7 +121,6 @@ START_TEST(scratch_that_moves)
     lfuse_graph_destroy(own);
     lfuse_tensor_destroy(x), lfuse_tensor_destroy(y);
 }
-END_TEST
 
 /* ---- on devices ---- */
 
@@ -150,24 +149,9 @@ static void replay_on_a_device(void)
     g = NULL;
 }
 
-START_TEST(devices)
+TEST(devices)
 {
     if (!on_each_device(replay_on_a_device)) TEST_SKIP("no device");
 }
-END_TEST
 
-static Suite *suite_replay_products(void)
-{
-    Suite *s = suite_create("replayed products");
-    TCase *c = tcase_create("stub");
-
-    tcase_add_checked_fixture(c, open_stub, close_stub);
-    tcase_add_test(c, products_are_bound);
-    tcase_add_test(c, products_with_other_operands_each_time);
-    tcase_add_test(c, scratch_that_moves);
-    tcase_add_test(c, devices);
-    suite_add_tcase(s, c);
-    return s;
-}
-
-TEST_MAIN(CK_NOFORK, suite_replay_products)
+TEST_SUITE("replayed products", CK_NOFORK)

@@ -52,8 +52,10 @@ static float by_rows(const void *data, int64_t row, int64_t i)
     return wave(row * *(const int64_t *)data + i);
 }
 
+TEST_CASE("rows", .setup = open_stub, .teardown = close_stub)
+
 /* One plan for all sizes: no compile after it is made, one launch each. */
-START_TEST(sizes_vary_without_compiling)
+TEST_LOOP(sizes_vary_without_compiling, 0, FORMS)
 {
     static const int64_t shapes[][2] = { { 3, 5 },    { 1, 1 },   { 200, 1 }, { 7, 127 }, { 5, 128 }, { 4, 129 },
                                          { 2, 1024 }, { 3, 1025 }, { 1, 5000 }, { 2, 20000 }, { 0, 9 }, { 40, 33 } };
@@ -78,7 +80,6 @@ START_TEST(sizes_vary_without_compiling)
     ck_assert_uint_eq(compiles(), compiled);
     lfuse_plan_destroy(plan);
 }
-END_TEST
 
 /* One row of the value again and again; its reduction is that value, bit for bit. */
 static void check_kept(lfuse_type type, const void *value, lfuse_value (*reduce)(lfuse_value x), int64_t length)
@@ -113,7 +114,7 @@ static lfuse_value largest_of(lfuse_value x) { return lfuse_amax(x, 1, (const in
 static lfuse_value smallest_of(lfuse_value x) { return lfuse_amin(x, 1, (const int[]){ 1 }, 0); }
 
 /* What a reduction begins with changes nothing: sums of -0 are -0, and no type has a number beyond its extremes. */
-START_TEST(identities)
+TEST_LOOP(identities, 0, FORMS)
 {
     static const int64_t lengths[] = { 1, 5, 129, 1025, 3000 };
     const float zero = -0.0f, lowest = -INFINITY, highest = INFINITY;
@@ -140,10 +141,9 @@ START_TEST(identities)
     }
     g = lfuse_graph_create();
 }
-END_TEST
 
 /* The first NaN of a row is its largest and its smallest element, wherever others lie. */
-START_TEST(first_of_several_nans)
+TEST_LOOP(first_of_several_nans, 0, FORMS)
 {
     enum { LENGTH = 2500 };
     static const int places[][2] = { { 0, 1 }, { 3, 3 + 128 }, { 5, 1024 }, { 1023, 1024 }, { 700, 2499 }, { 2, 900 } };
@@ -178,10 +178,9 @@ START_TEST(first_of_several_nans)
     lfuse_tensor_destroy(tx), lfuse_tensor_destroy(low), lfuse_tensor_destroy(high);
     lfuse_plan_destroy(plan);
 }
-END_TEST
 
 /* Axes in the middle and at the front, all axes, several that are no single walk; kept and gone. */
-START_TEST(any_axes)
+TEST_LOOP(any_axes, 0, FORMS)
 {
     static const struct {
         int count, axes[3];
@@ -237,7 +236,6 @@ START_TEST(any_axes)
     }
     lfuse_tensor_destroy(tx);
 }
-END_TEST
 
 /* A view of x that is turned, padded or backward: compiled when it comes, right all the same. */
 static float turned(const void *data, int64_t row, int64_t i)
@@ -252,7 +250,7 @@ static float backward(const void *data, int64_t row, int64_t i)
     return wave((row + 2) * length - 1 - i);
 }
 
-START_TEST(rows_of_any_strides)
+TEST_LOOP(rows_of_any_strides, 0, FORMS)
 {
     enum { R = 13, L = 150 };
     const int64_t all[] = { R + 4, L }, shape[] = { R, L }, wide = R + 4, length = L;
@@ -275,10 +273,9 @@ START_TEST(rows_of_any_strides)
     lfuse_plan_destroy(plan);
     lfuse_tensor_destroy(whole), lfuse_tensor_destroy(ty);
 }
-END_TEST
 
 /* All elements of a large tensor, whose sum in i64 is exact; the same in an instance of another size. */
-START_TEST(a_sum_of_ten_million)
+TEST_LOOP(a_sum_of_ten_million, 0, FORMS)
 {
     enum { N = 10000019 };
     const lfuse_size n = lfuse_size_var((in_form(_i), g), "n", 0, 1 << 24);
@@ -323,10 +320,9 @@ START_TEST(a_sum_of_ten_million)
     free(parts);
     free(whole);
 }
-END_TEST
 
 /* Rows of no elements: sums are 0, products 1; what has no value is refused before anything is launched. */
-START_TEST(empty_rows)
+TEST_LOOP(empty_rows, 0, FORMS)
 {
     const lfuse_size n = lfuse_size_var((in_form(_i), g), "n", 0, 4096);
     const lfuse_value x = lfuse_input(g, "x", LFUSE_F32, 2, LFUSE_DIMS(3, n));
@@ -351,10 +347,9 @@ START_TEST(empty_rows)
     lfuse_plan_destroy(plan);
     lfuse_tensor_destroy(tx), lfuse_tensor_destroy(ty), lfuse_tensor_destroy(tz);
 }
-END_TEST
 
 /* A recording of views and rows, replayed over other tensors. */
-START_TEST(recordings_of_rows)
+TEST_LOOP(recordings_of_rows, 0, FORMS)
 {
     enum { R = 6, L = 40 };
     const int64_t shape[] = { R, 2 * L }, half[] = { R, L };
@@ -392,10 +387,9 @@ START_TEST(recordings_of_rows)
     lfuse_plan_destroy(plan);
     for (k = 0; k < 2; k++) lfuse_tensor_destroy(tx[k]), lfuse_tensor_destroy(ty[k]);
 }
-END_TEST
 
 /* Parts of one tensor, stored by kernels that would share a launch, each through a copy of the whole: one by one. */
-START_TEST(parts_of_a_turned_tensor)
+TEST_LOOP(parts_of_a_turned_tensor, 0, FORMS)
 {
     enum { R = 3, L = 8 };
     const lfuse_value a = lfuse_input((in_form(_i), g), "a", LFUSE_F32, 2, LFUSE_DIMS(R, L));
@@ -423,10 +417,9 @@ START_TEST(parts_of_a_turned_tensor)
     lfuse_tensor_destroy(turned);
     lfuse_tensor_destroy(ta), lfuse_tensor_destroy(tb), lfuse_tensor_destroy(ty);
 }
-END_TEST
 
 /* A tensor that becomes its softmax, or gets one added to it, has the bits of those into another one. */
-START_TEST(softmax_in_place)
+TEST_LOOP(softmax_in_place, 0, FORMS)
 {
     enum { R = 4, L = 300 };
     lfuse_tensor *tx = (in_form(_i), waves(2, SHAPE(R, L))), *tz = ramp(2, SHAPE(R, L), 1, 0.25f);
@@ -457,27 +450,5 @@ START_TEST(softmax_in_place)
     }
     lfuse_tensor_destroy(tx), lfuse_tensor_destroy(tz), lfuse_tensor_destroy(ty);
 }
-END_TEST
 
-static Suite *suite_rows(void)
-{
-    Suite *s = suite_create("run");
-    TCase *c = tcase_create("rows");
-
-    tcase_add_checked_fixture(c, open_stub, close_stub);
-    tcase_set_timeout(c, 0);
-    tcase_add_loop_test(c, sizes_vary_without_compiling, 0, FORMS);
-    tcase_add_loop_test(c, identities, 0, FORMS);
-    tcase_add_loop_test(c, first_of_several_nans, 0, FORMS);
-    tcase_add_loop_test(c, any_axes, 0, FORMS);
-    tcase_add_loop_test(c, rows_of_any_strides, 0, FORMS);
-    tcase_add_loop_test(c, a_sum_of_ten_million, 0, FORMS);
-    tcase_add_loop_test(c, parts_of_a_turned_tensor, 0, FORMS);
-    tcase_add_loop_test(c, empty_rows, 0, FORMS);
-    tcase_add_loop_test(c, recordings_of_rows, 0, FORMS);
-    tcase_add_loop_test(c, softmax_in_place, 0, FORMS);
-    suite_add_tcase(s, c);
-    return s;
-}
-
-TEST_MAIN(CK_NOFORK, suite_rows)
+TEST_SUITE("run", CK_NOFORK)

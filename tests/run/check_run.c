@@ -21,7 +21,9 @@ static void ck_printed(const lfuse_plan *p)
     ck_assert(!strncmp(printed, lfuse_plan_text(p), length - 1) && printed[length - 1] == '\n');
 }
 
-START_TEST(a_chain_is_one_launch)
+TEST_CASE("stub", .setup = open_stub, .teardown = close_stub)
+
+TEST(a_chain_is_one_launch)
 {
     lfuse_size n = lfuse_size_var(g, "n", 0, 100000);
     lfuse_value x = lfuse_input(g, "x", LFUSE_F32, 1, LFUSE_DIMS(n)), y = lfuse_input(g, "y", LFUSE_F32, 1,
@@ -55,9 +57,8 @@ START_TEST(a_chain_is_one_launch)
     lfuse_plan_destroy(plan);
     lfuse_tensor_destroy(tx), lfuse_tensor_destroy(ty), lfuse_tensor_destroy(tz);
 }
-END_TEST
 
-START_TEST(shapes_broadcast)
+TEST(shapes_broadcast)
 {
     lfuse_value x = lfuse_input(g, "x", LFUSE_F32, 2, LFUSE_DIMS(5, 7)), row = lfuse_input(g, "r", LFUSE_F32, 1,
         LFUSE_DIMS(7));
@@ -85,9 +86,8 @@ START_TEST(shapes_broadcast)
     lfuse_tensor_destroy(tx), lfuse_tensor_destroy(tr), lfuse_tensor_destroy(tc);
     lfuse_tensor_destroy(to), lfuse_tensor_destroy(ty), lfuse_tensor_destroy(tt);
 }
-END_TEST
 
-START_TEST(scratch_is_reported)
+TEST(scratch_is_reported)
 {
     const lfuse_size n = lfuse_size_var(g, "n", 1, 100000);
     const lfuse_value x = lfuse_input(g, "x", LFUSE_F32, 1, LFUSE_DIMS(n)), w = lfuse_frozen(g, "w", LFUSE_F32, 1,
@@ -120,9 +120,8 @@ START_TEST(scratch_is_reported)
     lfuse_plan_destroy(plan);
     lfuse_tensor_destroy(tx), lfuse_tensor_destroy(ty), lfuse_tensor_destroy(tw), lfuse_tensor_destroy(tz);
 }
-END_TEST
 
-START_TEST(frozen_inputs_are_prepared_once)
+TEST(frozen_inputs_are_prepared_once)
 {
     lfuse_value x = lfuse_input(g, "x", LFUSE_F32, 1, LFUSE_DIMS(10)), w = lfuse_frozen(g, "w", LFUSE_F32, 1,
         LFUSE_DIMS(10));
@@ -153,10 +152,9 @@ START_TEST(frozen_inputs_are_prepared_once)
     lfuse_plan_destroy(plan);
     lfuse_tensor_destroy(tx), lfuse_tensor_destroy(tw), lfuse_tensor_destroy(ty);
 }
-END_TEST
 
 /* The same stretch of memory through other strides is looked at again: these elements share memory. */
-START_TEST(repeats_in_the_same_place)
+TEST(repeats_in_the_same_place)
 {
     lfuse_tensor *x = ramp(2, SHAPE(3, 3), 1, 1), *y = tensor(2, SHAPE(3, 3)), *odd;
     lfuse_binding b[] = { lfuse_bind_tensor("x", x), lfuse_bind_tensor("y", y) };
@@ -173,9 +171,8 @@ START_TEST(repeats_in_the_same_place)
     lfuse_plan_destroy(plan);
     lfuse_tensor_destroy(x), lfuse_tensor_destroy(y), lfuse_tensor_destroy(odd);
 }
-END_TEST
 
-START_TEST(sums_of_rows)
+TEST(sums_of_rows)
 {
     lfuse_size n = lfuse_size_var(g, "n", 0, 5000);
     lfuse_value x = lfuse_input(g, "x", LFUSE_F32, 3, LFUSE_DIMS(4, 3, n));
@@ -223,9 +220,8 @@ START_TEST(sums_of_rows)
     lfuse_tensor_destroy(tv), lfuse_tensor_destroy(tx), lfuse_tensor_destroy(ta), lfuse_tensor_destroy(tb),
         lfuse_tensor_destroy(tc);
 }
-END_TEST
 
-START_TEST(strides_of_every_kind)
+TEST(strides_of_every_kind)
 {
     lfuse_value x = lfuse_input(g, "x", LFUSE_F32, 2, LFUSE_DIMS(6, 4)), y = lfuse_input(g, "y", LFUSE_F32, 2,
         LFUSE_DIMS(6, 4));
@@ -251,9 +247,8 @@ START_TEST(strides_of_every_kind)
     lfuse_tensor_destroy(vx), lfuse_tensor_destroy(vy), lfuse_tensor_destroy(vz);
     lfuse_tensor_destroy(big), lfuse_tensor_destroy(out);
 }
-END_TEST
 
-START_TEST(updates_read_old_values)
+TEST(updates_read_old_values)
 {
     lfuse_value x = lfuse_input(g, "x", LFUSE_F32, 1, LFUSE_DIMS(9)), y = lfuse_input(g, "y", LFUSE_F32, 1,
         LFUSE_DIMS(9));
@@ -278,9 +273,8 @@ START_TEST(updates_read_old_values)
     lfuse_plan_destroy(plan);
     lfuse_tensor_destroy(tx), lfuse_tensor_destroy(ty), lfuse_tensor_destroy(tq), lfuse_tensor_destroy(to);
 }
-END_TEST
 
-START_TEST(numbers_change_without_compiling)
+TEST(numbers_change_without_compiling)
 {
     lfuse_value x = lfuse_input(g, "x", LFUSE_F32, 1, LFUSE_DIMS(4)), s = lfuse_scalar(g, "s");
     lfuse_tensor *tx = ramp(1, SHAPE(4), 1, 1), *ty = tensor(1, SHAPE(4));
@@ -300,7 +294,6 @@ START_TEST(numbers_change_without_compiling)
     lfuse_plan_destroy(plan);
     lfuse_tensor_destroy(tx), lfuse_tensor_destroy(ty);
 }
-END_TEST
 
 typedef struct job {
     lfuse_plan *plan;
@@ -330,7 +323,7 @@ static void *work(void *p)
     return NULL;
 }
 
-START_TEST(two_streams_two_threads)
+TEST(two_streams_two_threads)
 {
     pthread_t threads[2];
     job jobs[2];
@@ -344,9 +337,8 @@ START_TEST(two_streams_two_threads)
     ck_assert(jobs[0].good && jobs[1].good);
     lfuse_plan_destroy(jobs[0].plan);
 }
-END_TEST
 
-START_TEST(bad_bindings_are_refused)
+TEST(bad_bindings_are_refused)
 {
     lfuse_size n = lfuse_size_var(g, "n", 2, 8);
     lfuse_value x = lfuse_input(g, "x", LFUSE_F32, 1, LFUSE_DIMS(n)), y = lfuse_input(g, "y", LFUSE_F32, 1,
@@ -407,9 +399,8 @@ START_TEST(bad_bindings_are_refused)
     lfuse_stream_destroy(elsewhere);
     lfuse_device_close(other);
 }
-END_TEST
 
-START_TEST(closed_and_destroyed)
+TEST(closed_and_destroyed)
 {
     lfuse_tensor *tx = ramp(1, SHAPE(4), 0, 1), *ty = tensor(1, SHAPE(4));
     lfuse_binding b[] = { lfuse_bind_tensor("x", tx), lfuse_bind_tensor("y", ty) };
@@ -427,9 +418,8 @@ START_TEST(closed_and_destroyed)
     OK(lfuse_device_open("stub:0", &dev));
     OK(lfuse_stream_create(dev, &stream));
 }
-END_TEST
 
-START_TEST(a_plan_that_the_device_cannot)
+TEST(a_plan_that_the_device_cannot)
 {
     lfuse_plan_options exact = { .exact = 1 }, wrong = { .disable = LFUSE_NO_FUSION + 1 };
     lfuse_value x = lfuse_input(g, "x", LFUSE_F64, 1, LFUSE_DIMS(4));
@@ -449,9 +439,8 @@ START_TEST(a_plan_that_the_device_cannot)
     FAILS(LFUSE_ERR_INVALID, lfuse_plan_create(dev, NULL, NULL, &plan));
     FAILS(LFUSE_ERR_INVALID, lfuse_plan_create(NULL, g, NULL, &plan));
 }
-END_TEST
 
-START_TEST(equal_graphs_share_a_body)
+TEST(equal_graphs_share_a_body)
 {
     lfuse_graph *other = lfuse_graph_create();
     lfuse_plan *a, *b;
@@ -468,9 +457,8 @@ START_TEST(equal_graphs_share_a_body)
     lfuse_plan_destroy(a), lfuse_plan_destroy(b);
     lfuse_graph_destroy(other);
 }
-END_TEST
 
-START_TEST(evaluate_at_once)
+TEST(evaluate_at_once)
 {
     lfuse_tensor *tx = ramp(1, SHAPE(4), 0, 1), *ty = tensor(1, SHAPE(4));
     lfuse_binding b[] = { lfuse_bind_tensor("x", tx), lfuse_bind_tensor("y", ty) };
@@ -502,9 +490,8 @@ START_TEST(evaluate_at_once)
     }
     lfuse_tensor_destroy(tx), lfuse_tensor_destroy(ty);
 }
-END_TEST
 
-START_TEST(a_second_run_allocates_nothing)
+TEST(a_second_run_allocates_nothing)
 {
     lfuse_device_counters before, after;
     lfuse__stub_counters calls, later;
@@ -530,9 +517,8 @@ START_TEST(a_second_run_allocates_nothing)
     }
     lfuse_plan_destroy(plan);
 }
-END_TEST
 
-START_TEST(runs_are_captured)
+TEST(runs_are_captured)
 {
     lfuse_tensor *tx = ramp(1, SHAPE(4), 0, 1), *ty = ramp(1, SHAPE(4), 5, 0), *t5 = ramp(1, SHAPE(5), 0, 1),
         *y5 = tensor(1, SHAPE(5));
@@ -562,10 +548,9 @@ START_TEST(runs_are_captured)
     lfuse_stream_destroy(wrapped);
     lfuse_tensor_destroy(tx), lfuse_tensor_destroy(ty), lfuse_tensor_destroy(t5), lfuse_tensor_destroy(y5);
 }
-END_TEST
 
 /* The plan keeps what it made for a stream; the caller may end a wrapped one as soon as it is given back. */
-START_TEST(wrapped_streams_are_left_alone)
+TEST(wrapped_streams_are_left_alone)
 {
     lfuse_tensor *tx = ramp(1, SHAPE(4), 0, 1), *ty = ramp(1, SHAPE(4), 5, 0), *unused = tensor(1, SHAPE(5));
     const lfuse_binding b[] = { lfuse_bind_tensor("x", tx), lfuse_bind_tensor("y", ty) };
@@ -588,35 +573,5 @@ START_TEST(wrapped_streams_are_left_alone)
     lfuse_plan_destroy(plan);
     lfuse_tensor_destroy(tx), lfuse_tensor_destroy(ty);
 }
-END_TEST
 
-static Suite *suite_run(void)
-{
-    Suite *s = suite_create("run");
-    TCase *c = tcase_create("stub");
-
-    tcase_add_checked_fixture(c, open_stub, close_stub);
-    tcase_set_timeout(c, 0);
-    tcase_add_test(c, a_chain_is_one_launch);
-    tcase_add_test(c, shapes_broadcast);
-    tcase_add_test(c, scratch_is_reported);
-    tcase_add_test(c, frozen_inputs_are_prepared_once);
-    tcase_add_test(c, repeats_in_the_same_place);
-    tcase_add_test(c, sums_of_rows);
-    tcase_add_test(c, strides_of_every_kind);
-    tcase_add_test(c, updates_read_old_values);
-    tcase_add_test(c, numbers_change_without_compiling);
-    tcase_add_test(c, two_streams_two_threads);
-    tcase_add_test(c, bad_bindings_are_refused);
-    tcase_add_test(c, closed_and_destroyed);
-    tcase_add_test(c, a_plan_that_the_device_cannot);
-    tcase_add_test(c, equal_graphs_share_a_body);
-    tcase_add_test(c, evaluate_at_once);
-    tcase_add_test(c, a_second_run_allocates_nothing);
-    tcase_add_test(c, runs_are_captured);
-    tcase_add_test(c, wrapped_streams_are_left_alone);
-    suite_add_tcase(s, c);
-    return s;
-}
-
-TEST_MAIN(CK_NOFORK, suite_run)
+TEST_SUITE("run", CK_NOFORK)

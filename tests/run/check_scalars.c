@@ -223,8 +223,9 @@ static void functions_test(void)
     ck_assert_int_gt(made, 30);
 }
 
-START_TEST(every_function_beside_16_bits) { on_every_device(functions_test); }
-END_TEST
+TEST_CASE("scalars")
+
+TEST(every_function_beside_16_bits) { on_every_device(functions_test); }
 
 /* ---- numbers that 16 bits do not hold ---- */
 
@@ -268,8 +269,7 @@ static void known_test(void)
     known_of(LFUSE_BF16, 0);
 }
 
-START_TEST(numbers_that_16_bits_do_not_hold) { on_every_device(known_test); }
-END_TEST
+TEST(numbers_that_16_bits_do_not_hold) { on_every_device(known_test); }
 
 /* ---- what is fused, and what is not ---- */
 
@@ -322,8 +322,7 @@ static void chains_test(void)
     chains_of(LFUSE_BF16, LFUSE_NO_FUSION);
 }
 
-START_TEST(fusion_rounds_nothing) { on_every_device(chains_test); }
-END_TEST
+TEST(fusion_rounds_nothing) { on_every_device(chains_test); }
 
 /* ---- foreach functions and graphs ---- */
 
@@ -379,8 +378,7 @@ static void foreach_test(void)
     }
 }
 
-START_TEST(foreach_functions_and_graphs_agree) { on_every_device(foreach_test); }
-END_TEST
+TEST(foreach_functions_and_graphs_agree) { on_every_device(foreach_test); }
 
 /* ---- integers ---- */
 
@@ -440,8 +438,7 @@ static void comparisons_test(void)
     for (int i = 0; i < 4; i++) comparisons_of(types[i]);
 }
 
-START_TEST(comparisons_of_integers_are_exact) { on_every_device(comparisons_test); }
-END_TEST
+TEST(comparisons_of_integers_are_exact) { on_every_device(comparisons_test); }
 
 /* A run that is refused says which number it was, launches nothing, and is as if it had not been. */
 static void refused_of(lfuse_type type, double number, const char *words)
@@ -510,23 +507,6 @@ static void refused_test(void)
     foreach_refused(LFUSE_U8, -1);
 }
 
-START_TEST(numbers_that_integers_cannot_hold_are_refused) { on_every_device(refused_test); }
-END_TEST
+TEST(numbers_that_integers_cannot_hold_are_refused) { on_every_device(refused_test); }
 
-static Suite *suite_scalars(void)
-{
-    Suite *s = suite_create("scalars");
-    TCase *c = tcase_create("scalars");
-
-    tcase_set_timeout(c, 0);
-    tcase_add_test(c, every_function_beside_16_bits);
-    tcase_add_test(c, numbers_that_16_bits_do_not_hold);
-    tcase_add_test(c, fusion_rounds_nothing);
-    tcase_add_test(c, foreach_functions_and_graphs_agree);
-    tcase_add_test(c, comparisons_of_integers_are_exact);
-    tcase_add_test(c, numbers_that_integers_cannot_hold_are_refused);
-    suite_add_tcase(s, c);
-    return s;
-}
-
-TEST_MAIN(CK_NOFORK, suite_scalars)
+TEST_SUITE("scalars", CK_NOFORK)

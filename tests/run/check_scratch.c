@@ -153,22 +153,22 @@ static void in_callers_memory(void)
     chain_free(&c);
 }
 
-START_TEST(on_the_stub)
+TEST_CASE("scratch", .setup = open_stub, .teardown = close_stub)
+
+TEST_LOOP(on_the_stub, 0, 2)
 {
     lfuse__stub.vector_lanes = lfuse__stub.addresses = _i;
     reopen_stub();
     in_callers_memory();
 }
-END_TEST
 
-START_TEST(on_devices)
+TEST(on_devices)
 {
     if (!on_each_device(in_callers_memory)) TEST_SKIP("no device");
 }
-END_TEST
 
 /* The stream's own memory is given back, and is not made while there is the caller's. */
-START_TEST(own_memory_goes)
+TEST(own_memory_goes)
 {
     lfuse_tensor *all = room(false), *empty = bytes_of(all, 0, 0);
     uint64_t before;
@@ -191,10 +191,9 @@ START_TEST(own_memory_goes)
     lfuse_tensor_destroy(tx), lfuse_tensor_destroy(ty), lfuse_tensor_destroy(all);
     lfuse_tensor_destroy(empty), lfuse_tensor_destroy(again);
 }
-END_TEST
 
 /* Both numbers are told, nothing is launched, and the next try with enough is as if nothing had been. */
-START_TEST(too_small)
+TEST(too_small)
 {
     lfuse_tensor *all = room(false), *little = bytes_of(all, 0, NEED - 1), *none = bytes_of(all, 0, 0);
     lfuse_instance *in;
@@ -219,10 +218,9 @@ START_TEST(too_small)
     chain_free(&c);
     lfuse_tensor_destroy(all), lfuse_tensor_destroy(little), lfuse_tensor_destroy(none);
 }
-END_TEST
 
 /* What is made of frozen inputs lies elsewhere: such an instance is made, too. */
-START_TEST(of_frozen_inputs)
+TEST(of_frozen_inputs)
 {
     lfuse_tensor *all = room(false), *none = bytes_of(all, 0, 0);
     lfuse_value w = lfuse_frozen(g, "w", LFUSE_F32, 1, LFUSE_DIMS(64));
@@ -250,9 +248,8 @@ START_TEST(of_frozen_inputs)
     lfuse_tensor_destroy(tw), lfuse_tensor_destroy(tx), lfuse_tensor_destroy(ty), lfuse_tensor_destroy(tz);
     lfuse_tensor_destroy(all), lfuse_tensor_destroy(none);
 }
-END_TEST
 
-START_TEST(refused)
+TEST(refused)
 {
     static _Alignas(PAGE) char host[2 * PAGE];
     lfuse__stub_native native = { .capturing = true };
@@ -284,10 +281,9 @@ START_TEST(refused)
     lfuse_tensor_destroy(late), lfuse_tensor_destroy(other);
     lfuse_device_close(second);
 }
-END_TEST
 
 /* As much of it as a run needs, against what is bound: also where nothing but the scratch has changed. */
-START_TEST(overlaps)
+TEST(overlaps)
 {
     lfuse_tensor *all = room(false), *beside;
     chain c;
@@ -307,10 +303,9 @@ START_TEST(overlaps)
     lfuse_tensor_destroy(beside), lfuse_tensor_destroy(all);
     chain_free(&c);
 }
-END_TEST
 
 /* Of a list the member is named. */
-START_TEST(overlaps_members)
+TEST(overlaps_members)
 {
     lfuse_tensor *all, *members[2];
     lfuse_list *list;
@@ -337,25 +332,5 @@ START_TEST(overlaps_members)
     lfuse_list_destroy(list);
     lfuse_tensor_destroy(all), lfuse_tensor_destroy(members[0]), lfuse_tensor_destroy(members[1]);
 }
-END_TEST
 
-static Suite *suite_scratch(void)
-{
-    Suite *s = suite_create("run");
-    TCase *t = tcase_create("scratch");
-
-    tcase_add_checked_fixture(t, open_stub, close_stub);
-    tcase_add_loop_test(t, on_the_stub, 0, 2);
-    tcase_add_test(t, on_devices);
-    tcase_add_test(t, own_memory_goes);
-    tcase_add_test(t, too_small);
-    tcase_add_test(t, of_frozen_inputs);
-    tcase_add_test(t, refused);
-    tcase_add_test(t, overlaps);
-    tcase_add_test(t, overlaps_members);
-    tcase_set_timeout(t, 120);
-    suite_add_tcase(s, t);
-    return s;
-}
-
-TEST_MAIN(CK_NOFORK, suite_scratch)
+TEST_SUITE("run", CK_NOFORK)

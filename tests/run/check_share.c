@@ -287,7 +287,9 @@ static void open_with(unsigned limit, int form)
     reopen_stub_as(form == LANES);
 }
 
-START_TEST(every_number_of_parts)
+TEST_CASE("share", .setup = open_stub, .teardown = close_stub, .before = test_without_cache)
+
+TEST_LOOP(every_number_of_parts, 0, KINDS * LIMITS * FORMS)
 {
     const kind *k = &kinds[_i / (LIMITS * FORMS)];
     const unsigned limit = limits[_i / FORMS % LIMITS];
@@ -316,7 +318,6 @@ START_TEST(every_number_of_parts)
     drop_parts(p);
     free(p);
 }
-END_TEST
 
 /* ---- many results of one input ---- */
 
@@ -346,7 +347,7 @@ static uint64_t kernels_of_results(int n)
 }
 
 /* Constants of so many are numbers: how much is compiled does not depend on how many there are. */
-START_TEST(many_results_are_few_kernels)
+TEST_LOOP(many_results_are_few_kernels, ITEMS, LANES + 1)
 {
     static const int counts[] = { 100, 400, 1000 };
     size_t i;
@@ -357,9 +358,8 @@ START_TEST(many_results_are_few_kernels)
         ck_assert_msg(kernels >= 1 && kernels <= 4, "%d results: %d kernels", counts[i], (int)kernels);
     }
 }
-END_TEST
 
-START_TEST(results_by_numbers)
+TEST_LOOP(results_by_numbers, ITEMS, LANES + 1)
 {
     enum { RESULTS = 100 };
     static lfuse_binding b[RESULTS + 1];
@@ -388,7 +388,6 @@ START_TEST(results_by_numbers)
     for (i = 0; i < RESULTS; i++) lfuse_tensor_destroy(y[i]);
     lfuse_tensor_destroy(x);
 }
-END_TEST
 
 /* ---- what keeps launches of its own ---- */
 
@@ -407,8 +406,10 @@ static void make_apart(parts *p, int stages)
     ck_assert_int_eq(p->plan->nstages, stages);
 }
 
+TEST_CASE("unlike", .setup = open_stub, .teardown = close_stub)
+
 /* Kernels of unlike code are at most 32 in a launch, however much room there is for their arguments. */
-START_TEST(unlike_code)
+TEST(unlike_code)
 {
     enum { CODES = 70, MOST = 32 };
     parts *p = malloc(sizeof *p);
@@ -438,7 +439,6 @@ START_TEST(unlike_code)
     drop_parts(p);
     free(p);
 }
-END_TEST
 
 /* Its class for a work-group a row. */
 static void take_group_class(const parts *p, int i, lfuse__sharer *s, lfuse__kernel_class *k)
@@ -454,7 +454,7 @@ static void take_group_class(const parts *p, int i, lfuse__sharer *s, lfuse__ker
 }
 
 /* Texts that cannot be one, here for local memory of unlike types: no launch is shared, and nothing is refused. */
-START_TEST(unlike_local_memory)
+TEST(unlike_local_memory)
 {
     const lfuse__facts *facts;
     lfuse__kernel_class classes[2];
@@ -488,25 +488,5 @@ START_TEST(unlike_local_memory)
     drop_parts(p);
     free(p);
 }
-END_TEST
 
-static Suite *suite_share(void)
-{
-    Suite *s = suite_create("run");
-    TCase *c = tcase_create("share"), *unlike = tcase_create("unlike");
-
-    setenv("LFUSE_CACHE", "0", 1); /* programs are text */
-    tcase_add_checked_fixture(c, open_stub, close_stub);
-    tcase_set_timeout(c, 0);
-    tcase_add_loop_test(c, many_results_are_few_kernels, ITEMS, LANES + 1);
-    tcase_add_loop_test(c, results_by_numbers, ITEMS, LANES + 1);
-    tcase_add_loop_test(c, every_number_of_parts, 0, KINDS * LIMITS * FORMS);
-    suite_add_tcase(s, c);
-    tcase_add_checked_fixture(unlike, open_stub, close_stub);
-    tcase_add_test(unlike, unlike_code);
-    tcase_add_test(unlike, unlike_local_memory);
-    suite_add_tcase(s, unlike);
-    return s;
-}
-
-TEST_MAIN(CK_NOFORK, suite_share)
+TEST_SUITE("run", CK_NOFORK)

@@ -24,7 +24,15 @@ static void layer(lfuse_size m)
                                                  lfuse_frozen(g, "w", LFUSE_F32, 2, LFUSE_DIMS(K, N)))));
 }
 
-START_TEST(options)
+static void settings(void)
+{
+    setenv("LFUSE_STRASSEN", "1", 1);
+    setenv("LFUSE_WISDOM", "0", 1);
+}
+
+TEST_CASE("strassen", .setup = open_stub, .teardown = close_stub, .before = settings)
+
+TEST(options)
 {
     const lfuse_plan_options none = { .strassen = (lfuse_strassen)5 };
     lfuse_plan *plan;
@@ -41,7 +49,6 @@ START_TEST(options)
     ck_assert(strstr(lfuse_plan_text(plan), "(levels 1 16 x 24 x 20 as asked)"));
     lfuse_plan_destroy(plan);
 }
-END_TEST
 
 /* Whole numbers, which the algorithm adds up without error. */
 static void check(lfuse_tensor *y, int64_t m, float from)
@@ -119,13 +126,11 @@ static void run_sizes(lfuse_provider provider)
     lfuse_tensor_destroy(w);
 }
 
-START_TEST(sizes_natively) { run_sizes(LFUSE_PROVIDER_NATIVE); }
-END_TEST
-START_TEST(sizes_by_a_vendor) { run_sizes(LFUSE_PROVIDER_VENDOR); }
-END_TEST
+TEST(sizes_natively) { run_sizes(LFUSE_PROVIDER_NATIVE); }
+TEST(sizes_by_a_vendor) { run_sizes(LFUSE_PROVIDER_VENDOR); }
 
 /* What the instance owns: 7 or 49 blocks of the weights, padded to whole vectors of a CPU. */
-START_TEST(memory)
+TEST(memory)
 {
     static const lfuse_strassen levels[] = { LFUSE_STRASSEN_ONE, LFUSE_STRASSEN_TWO };
     static const uint64_t blocks[] = { 7 * 16 * 16, 49 * 16 * 16 };
@@ -147,7 +152,6 @@ START_TEST(memory)
     }
     lfuse_tensor_destroy(y), lfuse_tensor_destroy(w), lfuse_tensor_destroy(x);
 }
-END_TEST
 
 static lfuse_tensor *narrow_matrix(lfuse_type type, int64_t rows, int64_t columns, int modulus, int from)
 {
@@ -164,7 +168,7 @@ static lfuse_tensor *narrow_matrix(lfuse_type type, int64_t rows, int64_t column
 }
 
 /* Of f16 and bf16: factors take half as much, and whole numbers are exact there too. By both kinds of products. */
-START_TEST(narrow_factors)
+TEST_LOOP(narrow_factors, 0, 4)
 {
     const lfuse_type type = _i & 1 ? LFUSE_BF16 : LFUSE_F16;
     lfuse_tensor *x, *w, *y;
@@ -191,10 +195,9 @@ START_TEST(narrow_factors)
     lfuse_plan_destroy(plan);
     lfuse_tensor_destroy(y), lfuse_tensor_destroy(w), lfuse_tensor_destroy(x);
 }
-END_TEST
 
 /* All sizes of an immediate call vary, k too, which may be too short for the bound: it is what it is without. */
-START_TEST(immediate_product)
+TEST(immediate_product)
 {
     lfuse_tensor *a = matrix(18, K, 7, -3), *b = matrix(K, N, 5, -2), *c = tensor(2, SHAPE(18, N));
     const uint64_t before = launches();
@@ -203,7 +206,6 @@ START_TEST(immediate_product)
     ck_assert_uint_eq(launches() - before, 1);
     lfuse_tensor_destroy(c), lfuse_tensor_destroy(b), lfuse_tensor_destroy(a);
 }
-END_TEST
 
 static void know(const char *what, double us)
 {
@@ -211,7 +213,7 @@ static void know(const char *what, double us)
 }
 
 /* What the device can is looked up in its wisdom; what is known better makes another plan of the same graph. */
-START_TEST(rates_of_wisdom)
+TEST(rates_of_wisdom)
 {
     lfuse_plan *plan, *better;
 
@@ -232,10 +234,9 @@ START_TEST(rates_of_wisdom)
     lfuse_plan_destroy(better);
     lfuse_plan_destroy(plan);
 }
-END_TEST
 
 /* Of each type by itself. */
-START_TEST(rates_of_narrow_types)
+TEST(rates_of_narrow_types)
 {
     const int64_t shape[2] = { 512, 512 };
     lfuse_plan *plan;
@@ -256,7 +257,6 @@ START_TEST(rates_of_narrow_types)
                   lfuse_plan_text(plan));
     lfuse_plan_destroy(plan);
 }
-END_TEST
 
 /* Timed once, where effort and device allow it; the second plan finds what the first one measured. */
 static void measure_rates(void)
@@ -282,32 +282,9 @@ static void measure_rates(void)
     lfuse_graph_destroy(graph);
 }
 
-START_TEST(rates_that_are_measured)
+TEST(rates_that_are_measured)
 {
     if (!on_each_device(measure_rates)) TEST_SKIP("no device but the stub");
 }
-END_TEST
 
-static Suite *suite_strassen(void)
-{
-    Suite *s = suite_create("run");
-    TCase *c = tcase_create("strassen");
-
-    setenv("LFUSE_STRASSEN", "1", 1);
-    setenv("LFUSE_WISDOM", "0", 1);
-    tcase_add_checked_fixture(c, open_stub, close_stub);
-    tcase_set_timeout(c, 0);
-    tcase_add_test(c, options);
-    tcase_add_test(c, sizes_natively);
-    tcase_add_test(c, sizes_by_a_vendor);
-    tcase_add_test(c, memory);
-    tcase_add_loop_test(c, narrow_factors, 0, 4);
-    tcase_add_test(c, immediate_product);
-    tcase_add_test(c, rates_of_wisdom);
-    tcase_add_test(c, rates_of_narrow_types);
-    tcase_add_test(c, rates_that_are_measured);
-    suite_add_tcase(s, c);
-    return s;
-}
-
-TEST_MAIN(CK_NOFORK, suite_strassen)
+TEST_SUITE("run", CK_NOFORK)

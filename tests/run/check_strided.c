@@ -31,7 +31,9 @@ static void set_mark(unsigned char *to, size_t size, int64_t i)
     to[0] = (unsigned char)(i * 7 % 3 == 1);
 }
 
-START_TEST(test_strided)
+TEST_CASE("strided")
+
+TEST_LOOP(test_strided, 0, 8 * 9)
 {
     const strided *c = &stridings[_i % 8];
     const lfuse_type type = strided_types[_i / 8];
@@ -77,9 +79,8 @@ START_TEST(test_strided)
     lfuse_tensor_destroy(parent);
     end();
 }
-END_TEST
 
-START_TEST(test_interleaved)
+TEST(test_interleaved)
 {
     const float given[6] = {0, 1, 2, 3, 4, 5}, want[6] = {1, 1, 3, 3, 5, 5};
     lfuse_tensor *even, *odd, *first;
@@ -100,9 +101,8 @@ START_TEST(test_interleaved)
     lfuse_tensor_destroy(t);
     end();
 }
-END_TEST
 
-START_TEST(test_strided_across)
+TEST_LOOP(test_strided_across, 0, 2)
 {
     lfuse_device *other;
     lfuse_tensor *there, *columns, *rows;
@@ -130,9 +130,8 @@ START_TEST(test_strided_across)
     lfuse_device_close(other);
     end();
 }
-END_TEST
 
-START_TEST(test_repeated_is_not_written)
+TEST(test_repeated_is_not_written)
 {
     float x[16] = {0};
     begin();
@@ -154,9 +153,8 @@ START_TEST(test_repeated_is_not_written)
     lfuse_tensor_destroy(t);
     end();
 }
-END_TEST
 
-START_TEST(test_strided_in_a_capture)
+TEST(test_strided_in_a_capture)
 {
     static float x[2];
     lfuse__stub_native native = {.capturing = true};
@@ -176,7 +174,6 @@ START_TEST(test_strided_in_a_capture)
     lfuse_tensor_destroy(t);
     end();
 }
-END_TEST
 
 static lfuse_status moving_strided(lfuse_device *device)
 {
@@ -203,26 +200,9 @@ out:
     return status;
 }
 
-START_TEST(test_faults_of_moving_strided)
+TEST_LOOP(test_faults_of_moving_strided, 0, 2)
 {
     test_faults(moving_strided, LFUSE_ERR_DEVICE_MEMORY, _i ? lazy : NULL);
 }
-END_TEST
 
-static Suite *suite_strided(void)
-{
-    Suite *s = suite_create("strided");
-    TCase *c = tcase_create("strided");
-
-    tcase_set_timeout(c, 120);
-    tcase_add_loop_test(c, test_strided, 0, 8 * 9);
-    tcase_add_test(c, test_interleaved);
-    tcase_add_loop_test(c, test_strided_across, 0, 2);
-    tcase_add_test(c, test_repeated_is_not_written);
-    tcase_add_test(c, test_strided_in_a_capture);
-    tcase_add_loop_test(c, test_faults_of_moving_strided, 0, 2);
-    suite_add_tcase(s, c);
-    return s;
-}
-
-TEST_MAIN(CK_NOFORK, suite_strided)
+TEST_SUITE("strided", CK_NOFORK)

@@ -24,7 +24,9 @@ static const refused refused_shapes[] = {
     {LFUSE_F32, 1, {(int64_t)1 << 50}, LFUSE_ERR_DEVICE_MEMORY},
 };
 
-START_TEST(test_create_refused)
+TEST_CASE("making")
+
+TEST_LOOP(test_create_refused, 0, sizeof refused_shapes / sizeof refused_shapes[0])
 {
     const refused *r = &refused_shapes[_i];
     lfuse_tensor *t = (lfuse_tensor *)1;
@@ -33,9 +35,8 @@ START_TEST(test_create_refused)
     ck_assert_ptr_eq(t, (lfuse_tensor *)1);
     end();
 }
-END_TEST
 
-START_TEST(test_null_arguments)
+TEST(test_null_arguments)
 {
     lfuse_tensor *t;
     lfuse_list *l;
@@ -63,9 +64,8 @@ START_TEST(test_null_arguments)
     lfuse_tensor_destroy(t);
     end();
 }
-END_TEST
 
-START_TEST(test_attributes)
+TEST(test_attributes)
 {
     begin();
     lfuse_tensor *t = make(LFUSE_F16, 3, DIMS(2, 3, 5));
@@ -78,7 +78,6 @@ START_TEST(test_attributes)
     lfuse_tensor_destroy(t);
     end();
 }
-END_TEST
 
 typedef struct view_case {
     int rank;
@@ -106,7 +105,7 @@ static const view_case view_cases[] = {
     {1, {2}, {1}, INT64_MIN / 4, LFUSE_ERR_SHAPE},
 };
 
-START_TEST(test_view)
+TEST_LOOP(test_view, 0, sizeof view_cases / sizeof view_cases[0])
 {
     const view_case *c = &view_cases[_i];
     lfuse_tensor *view;
@@ -118,13 +117,12 @@ START_TEST(test_view)
     if (status == LFUSE_OK) lfuse_tensor_destroy(view); /* after its parent: it holds the memory */
     end();
 }
-END_TEST
 
 static const lfuse_type every_type[] = {LFUSE_F32, LFUSE_F16, LFUSE_BF16, LFUSE_F64, LFUSE_I8,
                                         LFUSE_U8,  LFUSE_I32, LFUSE_I64,  LFUSE_BOOL};
 
 /* Of every type, views of 12 elements and of wrapped memory: all that fit, and none that reaches outside. */
-START_TEST(test_bounds)
+TEST_LOOP(test_bounds, 0, sizeof every_type / sizeof *every_type)
 {
     const lfuse_type type = every_type[_i];
     const int64_t size = (int64_t)lfuse_type_size(type);
@@ -151,9 +149,8 @@ START_TEST(test_bounds)
     lfuse_tensor_destroy(parent);
     end();
 }
-END_TEST
 
-START_TEST(test_wrap)
+TEST(test_wrap)
 {
     float memory[6] = {1, 2, 3, 4, 5, 6}, got[4];
     const uint64_t at = (uintptr_t)memory;
@@ -183,11 +180,12 @@ START_TEST(test_wrap)
                LFUSE_ERR_CONTEXT);
     end();
 }
-END_TEST
 
 /* ---- moving ---- */
 
-START_TEST(test_write_and_read)
+TEST_CASE("moving")
+
+TEST(test_write_and_read)
 {
     float given[24], got[24];
     lfuse_stream *s;
@@ -208,7 +206,6 @@ START_TEST(test_write_and_read)
     lfuse_stream_destroy(s);
     end();
 }
-END_TEST
 
 static const struct {
     lfuse_type type;
@@ -243,7 +240,7 @@ static const struct {
     {LFUSE_BOOL, 0, 0},
 };
 
-START_TEST(test_fill)
+TEST_LOOP(test_fill, 0, sizeof fills / sizeof fills[0])
 {
     uint64_t word;
     const size_t size = lfuse_type_size(fills[_i].type);
@@ -260,9 +257,8 @@ START_TEST(test_fill)
     lfuse_tensor_destroy(t);
     end();
 }
-END_TEST
 
-START_TEST(test_copy)
+TEST(test_copy)
 {
     float given[12], got[12] = {0};
     begin();
@@ -288,7 +284,6 @@ START_TEST(test_copy)
     lfuse_tensor_destroy(high);
     end();
 }
-END_TEST
 
 static void across(void)
 {
@@ -308,16 +303,15 @@ static void across(void)
     lfuse_device_close(other);
 }
 
-START_TEST(test_copy_across)
+TEST_LOOP(test_copy_across, 0, 2)
 {
     begin();
     lfuse__stub.peer = _i != 0;
     across();
     end();
 }
-END_TEST
 
-START_TEST(test_wrong_device)
+TEST(test_wrong_device)
 {
     lfuse_device *other;
     lfuse_stream *s;
@@ -334,9 +328,8 @@ START_TEST(test_wrong_device)
     lfuse_device_close(other);
     end();
 }
-END_TEST
 
-START_TEST(test_closed_device)
+TEST(test_closed_device)
 {
     lfuse_stream *s;
     lfuse_tensor *t, *u;
@@ -359,11 +352,12 @@ START_TEST(test_closed_device)
     lfuse_stream_destroy(s);
     test_stub_end();
 }
-END_TEST
 
 /* ---- lists ---- */
 
-START_TEST(test_list)
+TEST_CASE("lists")
+
+TEST(test_list)
 {
     lfuse_device *other;
     lfuse_tensor *foreign, *column, *three[3];
@@ -405,7 +399,6 @@ START_TEST(test_list)
     lfuse_device_close(other);
     end();
 }
-END_TEST
 
 /* ---- faults ---- */
 
@@ -436,39 +429,13 @@ out:
     return status;
 }
 
-START_TEST(test_faults_of_moving)
+TEST_CASE("faults")
+
+TEST_LOOP(test_faults_of_moving, 0, 4)
 {
     const lfuse_status statuses[] = {LFUSE_ERR_DEVICE_MEMORY, LFUSE_ERR_DEVICE};
     test_faults(moving, statuses[_i % 2], _i / 2 ? lazy : NULL);
     test_faults_from_open(moving, statuses[_i % 2], _i / 2 ? lazy : NULL);
 }
-END_TEST
 
-static Suite *suite_tensor(void)
-{
-    Suite *s = suite_create("tensor");
-    TCase *making = tcase_create("making"), *transfers = tcase_create("moving"), *lists = tcase_create("lists");
-    TCase *faults = tcase_create("faults");
-    tcase_add_loop_test(making, test_create_refused, 0, sizeof refused_shapes / sizeof refused_shapes[0]);
-    tcase_add_test(making, test_null_arguments);
-    tcase_add_test(making, test_attributes);
-    tcase_add_loop_test(making, test_view, 0, sizeof view_cases / sizeof view_cases[0]);
-    tcase_add_loop_test(making, test_bounds, 0, sizeof every_type / sizeof *every_type);
-    tcase_add_test(making, test_wrap);
-    suite_add_tcase(s, making);
-    tcase_add_test(transfers, test_write_and_read);
-    tcase_add_loop_test(transfers, test_fill, 0, sizeof fills / sizeof fills[0]);
-    tcase_add_test(transfers, test_copy);
-    tcase_add_loop_test(transfers, test_copy_across, 0, 2);
-    tcase_add_test(transfers, test_wrong_device);
-    tcase_add_test(transfers, test_closed_device);
-    suite_add_tcase(s, transfers);
-    tcase_add_test(lists, test_list);
-    suite_add_tcase(s, lists);
-    tcase_set_timeout(faults, 120);
-    tcase_add_loop_test(faults, test_faults_of_moving, 0, 4);
-    suite_add_tcase(s, faults);
-    return s;
-}
-
-TEST_MAIN(CK_NOFORK, suite_tensor)
+TEST_SUITE("tensor", CK_NOFORK)

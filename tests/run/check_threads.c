@@ -96,7 +96,9 @@ static void *work(void *argument)
     return NULL;
 }
 
-START_TEST(test_threads)
+TEST_CASE("threads", .before = test_without_cache)
+
+TEST_LOOP(test_threads, 0, 2)
 {
     worker workers[THREADS];
     lfuse_device *device;
@@ -120,17 +122,5 @@ START_TEST(test_threads)
     lfuse_device_close(device);
     test_stub_end();
 }
-END_TEST
 
-static Suite *suite_threads(void)
-{
-    setenv("LFUSE_CACHE", "0", 1); /* nothing is found on disk */
-    Suite *s = suite_create("threads");
-    TCase *t = tcase_create("threads");
-    tcase_set_timeout(t, 120);
-    tcase_add_loop_test(t, test_threads, 0, 2);
-    suite_add_tcase(s, t);
-    return s;
-}
-
-TEST_MAIN(CK_NOFORK, suite_threads)
+TEST_SUITE("threads", CK_NOFORK)

@@ -89,8 +89,10 @@ static void brings(lfuse_plan *plan, int64_t m, int64_t n, int64_t k, uint64_t p
                   (int)(compiles() - before), (int)(kernels() - there), (int)programs, (int)texts);
 }
 
+TEST_CASE("together", .setup = open_stub, .teardown = close_stub, .before = test_without_cache)
+
 /* Of open sizes: what they take, all that one instance lacks in one program, and once for all that take the same. */
-START_TEST(as_sizes_take_them)
+TEST(as_sizes_take_them)
 {
     lfuse_plan *plan;
 
@@ -105,10 +107,9 @@ START_TEST(as_sizes_take_them)
     brings(plan, 0, 60, 20, 0, 0);
     lfuse_plan_destroy(plan);
 }
-END_TEST
 
 /* What the maker's library does needs no compiler, nor what would follow it if it declined. */
-START_TEST(none_for_the_vendor)
+TEST(none_for_the_vendor)
 {
     lfuse_plan *plan;
 
@@ -122,10 +123,9 @@ START_TEST(none_for_the_vendor)
     brings(plan, 1, 302, 20, 1, 1);
     lfuse_plan_destroy(plan);
 }
-END_TEST
 
 /* The next batch compiles nothing, whichever kernels it takes. */
-START_TEST(a_batch_finds_all_of_them)
+TEST_LOOP(a_batch_finds_all_of_them, 0, 6)
 {
     static const int64_t rows[] = { 1, 3, 4, 5, 7, 8, 16, 17, 31, 32, 33, 65, 100, 255, 300, 999, 1000, 3000, 4000 };
     static const int64_t widths[] = { 48, 600, 10 };
@@ -136,10 +136,9 @@ START_TEST(a_batch_finds_all_of_them)
     for (i = 0; i < sizeof rows / sizeof *rows; i++) brings(plan, rows[i], widths[_i % 3], 520, 0, 0);
     lfuse_plan_destroy(plan);
 }
-END_TEST
 
 /* So it is with units for matrices, which take rows of whole vectors, whichever side is open. */
-START_TEST(sides_find_those_of_units)
+TEST_LOOP(sides_find_those_of_units, 0, 3)
 {
     static const int64_t sizes[] = { 1, 8, 15, 16, 64, 65, 72, 100, 104, 1000, 1001, 1024, 4096 };
     lfuse_size sides[] = { 520, 600, 256 };
@@ -157,7 +156,6 @@ START_TEST(sides_find_those_of_units)
     }
     lfuse_plan_destroy(plan);
 }
-END_TEST
 
 static int kernels_of_plan(int64_t least_rows, int64_t most_rows, bool tuned)
 {
@@ -173,7 +171,7 @@ static int kernels_of_plan(int64_t least_rows, int64_t most_rows, bool tuned)
 }
 
 /* And what no size takes is not there. */
-START_TEST(no_more_than_occur)
+TEST(no_more_than_occur)
 {
     ck_assert_int_eq(kernels_of_plan(1, 1, true), 0);   /* the library's alone */
     ck_assert_int_eq(kernels_of_plan(40, 40, true), 2); /* one size */
@@ -182,10 +180,9 @@ START_TEST(no_more_than_occur)
     ck_assert_int_lt(kernels_of_plan(6000, 9000, true), kernels_of_plan(6000, 9000, false));
     ck_assert_int_lt(kernels_of_plan(20, 100, false), kernels_of_plan(1, 100, false));
 }
-END_TEST
 
 /* It says so, and the next try is as if nothing had been. */
-START_TEST(a_compiler_that_fails)
+TEST(a_compiler_that_fails)
 {
     lfuse_plan *plan;
 
@@ -197,10 +194,9 @@ START_TEST(a_compiler_that_fails)
     brings(plan, 40, 50, 60, 1, 2);
     lfuse_plan_destroy(plan);
 }
-END_TEST
 
 /* Kernels that the device cannot have: each is told by itself, and its product computed in another way. */
-START_TEST(a_kernel_that_declines)
+TEST(a_kernel_that_declines)
 {
     lfuse_plan *plan;
     int i;
@@ -215,10 +211,9 @@ START_TEST(a_kernel_that_declines)
         lfuse_plan_destroy(plan);
     }
 }
-END_TEST
 
 /* What is to be timed is compiled together: one program for a product. */
-START_TEST(what_is_raced)
+TEST(what_is_raced)
 {
     uint64_t before, there;
     lfuse_plan *plan;
@@ -232,25 +227,5 @@ START_TEST(what_is_raced)
     ck_assert_uint_lt(compiles() - before, kernels() - there);
     lfuse_plan_destroy(plan);
 }
-END_TEST
 
-static Suite *suite_together(void)
-{
-    Suite *s = suite_create("run");
-    TCase *t = tcase_create("together");
-
-    setenv("LFUSE_CACHE", "0", 1); /* nothing is found on disk */
-    tcase_add_checked_fixture(t, open_stub, close_stub);
-    tcase_add_test(t, as_sizes_take_them);
-    tcase_add_test(t, none_for_the_vendor);
-    tcase_add_loop_test(t, a_batch_finds_all_of_them, 0, 6);
-    tcase_add_loop_test(t, sides_find_those_of_units, 0, 3);
-    tcase_add_test(t, no_more_than_occur);
-    tcase_add_test(t, a_compiler_that_fails);
-    tcase_add_test(t, a_kernel_that_declines);
-    tcase_add_test(t, what_is_raced);
-    suite_add_tcase(s, t);
-    return s;
-}
-
-TEST_MAIN(CK_NOFORK, suite_together)
+TEST_SUITE("run", CK_NOFORK)

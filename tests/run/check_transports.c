@@ -130,53 +130,7 @@ static void check_step(int64_t count)
     ck_assert(y[0] == 0 && y[at] == at % 13 && sums[0] == -1 && sums[1 + count] == -1);
 }
 
-static const int64_t counts[] = { 0, 1, 12, 422, 423, 424, 10000, 100000 };
-enum { COUNTS = sizeof counts / sizeof *counts };
-
-/* The limits of 4 096 and 32 764 bytes where others fail: every count, every transport, every form of kernels. */
-START_TEST(same_bits_by_each)
-{
-    const struct form *f = &forms[_i];
-    int i, t;
-
-    open_form(f);
-    step_graph();
-    for (i = 0; i < COUNTS - (f->bytes < 32764); i++) { /* 100 000 members are many small launches */
-        for (t = 0; t < TRANSPORTS; t++) {
-            const uint64_t n = run_step(all[t], counts[i]);
-            if (all[t] != LFUSE_TRANSPORT_ARGS) ck_assert_uint_eq(n, counts[i] ? 3 : 0);
-            else if (counts[i] == 10000) ck_assert_uint_gt(n, f->bytes > 4096 ? 8 : 60);
-            if (!t) {
-                check_step(counts[i]);
-                memcpy(first_y, y, sizeof y);
-                memcpy(first_sums, sums, sizeof sums);
-            }
-            ck_assert(!memcmp(first_y, y, sizeof y) && !memcmp(first_sums, sums, sizeof sums));
-        }
-    }
-}
-END_TEST
-
-/* A batch takes no more than its block: as many launches as the limit asks for, and all bytes but a member's of it. */
-START_TEST(batches_fill_their_block)
-{
-    static const unsigned bytes[] = { 1024, 4096, 32764 };
-    lfuse__stub_call call;
-    uint64_t n;
-    unsigned back, most = 0;
-
-    open_form(&(struct form){ true, _i & 1, true, bytes[_i / 2] });
-    step_graph();
-    n = run_step(LFUSE_TRANSPORT_ARGS, 1000);
-    for (back = 0; back < n && lfuse__stub_call_get(back, &call); back++)
-        if (8 * (call.nwords + call.nbuffers) > most) most = 8 * (call.nwords + call.nbuffers);
-    ck_assert_uint_le(most, bytes[_i / 2]);
-    ck_assert_uint_gt(most, bytes[_i / 2] - 8 * 3); /* three words a member at most */
-    check_step(1000);
-}
-END_TEST
-
-/* ---- what is compiled ---- */
+/* ---- what is compiled: without forks the first list is the first ---- */
 
 static void run_lists(lfuse_plan *plan, int64_t count, float a)
 {
@@ -190,11 +144,13 @@ static void run_lists(lfuse_plan *plan, int64_t count, float a)
     lfuse_list_destroy(lx), lfuse_list_destroy(ly), lfuse_list_destroy(ls);
 }
 
+TEST_CASE("compiled", .setup = open_stub, .teardown = close_stub, .before = test_without_cache)
+
 /*
  * One way in is compiled with the plan; each of several in one program with the first list that takes it. Member 11 is
  * so large that a table is taken for few members too.
  */
-START_TEST(one_way_in_is_compiled)
+TEST_LOOP(one_way_in_is_compiled, 0, TRANSPORTS + 2)
 {
     static const struct {
         int64_t count;
@@ -218,11 +174,58 @@ START_TEST(one_way_in_is_compiled)
     }
     lfuse_plan_destroy(plan);
 }
-END_TEST
+
+/* ---- lists ---- */
+
+static const int64_t counts[] = { 0, 1, 12, 422, 423, 424, 10000, 100000 };
+enum { COUNTS = sizeof counts / sizeof *counts };
+
+TEST_CASE("transports", .setup = open_stub, .teardown = close_stub)
+
+/* The limits of 4 096 and 32 764 bytes where others fail: every count, every transport, every form of kernels. */
+TEST_LOOP(same_bits_by_each, 0, FORMS)
+{
+    const struct form *f = &forms[_i];
+    int i, t;
+
+    open_form(f);
+    step_graph();
+    for (i = 0; i < COUNTS - (f->bytes < 32764); i++) { /* 100 000 members are many small launches */
+        for (t = 0; t < TRANSPORTS; t++) {
+            const uint64_t n = run_step(all[t], counts[i]);
+            if (all[t] != LFUSE_TRANSPORT_ARGS) ck_assert_uint_eq(n, counts[i] ? 3 : 0);
+            else if (counts[i] == 10000) ck_assert_uint_gt(n, f->bytes > 4096 ? 8 : 60);
+            if (!t) {
+                check_step(counts[i]);
+                memcpy(first_y, y, sizeof y);
+                memcpy(first_sums, sums, sizeof sums);
+            }
+            ck_assert(!memcmp(first_y, y, sizeof y) && !memcmp(first_sums, sums, sizeof sums));
+        }
+    }
+}
+
+/* A batch takes no more than its block: as many launches as the limit asks for, and all bytes but a member's of it. */
+TEST_LOOP(batches_fill_their_block, 0, 6)
+{
+    static const unsigned bytes[] = { 1024, 4096, 32764 };
+    lfuse__stub_call call;
+    uint64_t n;
+    unsigned back, most = 0;
+
+    open_form(&(struct form){ true, _i & 1, true, bytes[_i / 2] });
+    step_graph();
+    n = run_step(LFUSE_TRANSPORT_ARGS, 1000);
+    for (back = 0; back < n && lfuse__stub_call_get(back, &call); back++)
+        if (8 * (call.nwords + call.nbuffers) > most) most = 8 * (call.nwords + call.nbuffers);
+    ck_assert_uint_le(most, bytes[_i / 2]);
+    ck_assert_uint_gt(most, bytes[_i / 2] - 8 * 3); /* three words a member at most */
+    check_step(1000);
+}
 
 /* ---- refusals ---- */
 
-START_TEST(asked_for_in_vain)
+TEST(asked_for_in_vain)
 {
     lfuse_plan_options o = { .transport = (lfuse_transport)4 };
     lfuse_plan *plan;
@@ -262,7 +265,6 @@ START_TEST(asked_for_in_vain)
     lfuse_plan_destroy(plan);
     lfuse_list_destroy(l);
 }
-END_TEST
 
 static char logged[LOGGED];
 
@@ -273,7 +275,7 @@ static void keep_message(void *context, lfuse_log_level level, const char *messa
 }
 
 /* What is chosen without a wish, and that it is told. */
-START_TEST(the_choice_is_logged)
+TEST_LOOP(the_choice_is_logged, 0, 5)
 {
     static const struct {
         bool addresses, vector_lanes;
@@ -301,7 +303,6 @@ START_TEST(the_choice_is_logged)
     lfuse_log_to(NULL, NULL, LFUSE_LOG_WARN);
     ck_assert_msg(strstr(logged, rows[_i].words), "%s", logged);
 }
-END_TEST
 
 /* ---- members that move ---- */
 
@@ -365,8 +366,10 @@ static void open_moving(void)
         for (m = 0; m < MOVING; m++) gradients[s][m] = (float)(1 + m + 1000 * s);
 }
 
+TEST_CASE("moves", .setup = open_stub, .teardown = close_stub)
+
 /* Nothing of a lazy stream is done before it is synchronised: each run finds the addresses that it was given. */
-START_TEST(moves_with_runs_under_way)
+TEST_LOOP(moves_with_runs_under_way, 0, 3 * TRANSPORTS)
 {
     const lfuse_transport transport = all[_i % TRANSPORTS];
     lfuse_list *lw, *lg;
@@ -388,10 +391,9 @@ START_TEST(moves_with_runs_under_way)
     lfuse_list_destroy(lw), lfuse_list_destroy(lg);
     lfuse_plan_destroy(plan);
 }
-END_TEST
 
 /* With each run finished before the next one, two versions of a shared table do, whatever moves. */
-START_TEST(versions_are_used_again)
+TEST(versions_are_used_again)
 {
     lfuse_device_counters before, after;
     lfuse_list *lw, *lg;
@@ -415,10 +417,9 @@ START_TEST(versions_are_used_again)
     lfuse_list_destroy(lw), lfuse_list_destroy(lg);
     lfuse_plan_destroy(plan);
 }
-END_TEST
 
 /* A launch by arguments has nothing before it, whatever moved; a table costs one writer for two neighbouring words. */
-START_TEST(what_a_move_costs)
+TEST_LOOP(what_a_move_costs, 0, TRANSPORTS)
 {
     static const uint64_t extra[] = { 0, 2, 0 };
     lfuse_list *lw, *lg;
@@ -444,10 +445,9 @@ START_TEST(what_a_move_costs)
     lfuse_list_destroy(lw), lfuse_list_destroy(lg);
     lfuse_plan_destroy(plan);
 }
-END_TEST
 
 /* Replays as native graphs and as lists of launches, between runs of the same plan. */
-START_TEST(replays)
+TEST_LOOP(replays, 0, 2 * TRANSPORTS)
 {
     const lfuse_transport transport = all[_i % TRANSPORTS];
     lfuse_recording *recording;
@@ -478,10 +478,9 @@ START_TEST(replays)
     lfuse_list_destroy(lw), lfuse_list_destroy(lg);
     lfuse_plan_destroy(plan);
 }
-END_TEST
 
 /* The caller's capture keeps the addresses that it was made with, whatever is run before it is launched. */
-START_TEST(in_the_callers_capture)
+TEST_LOOP(in_the_callers_capture, 0, 2)
 {
     lfuse__stub_native native = { .capturing = false };
     lfuse_list *lw, *lg;
@@ -514,13 +513,12 @@ START_TEST(in_the_callers_capture)
     lfuse_plan_destroy(plan);
     lfuse_stream_destroy(own);
 }
-END_TEST
 
 /*
  * Without addresses a launch names the blocks of its own members alone. Members of three blocks go by two into launches
  * of eight: one that moves changes the launch that it is in, and not the one before, where it was tried first.
  */
-START_TEST(blocks_of_others)
+TEST(blocks_of_others)
 {
     enum { LISTS = 3, MOVED = 2 /* the first of its launch */ };
     static const char *const names[LISTS] = { "w", "g", "h" };
@@ -560,41 +558,5 @@ START_TEST(blocks_of_others)
     for (i = 0; i < LISTS; i++) lfuse_list_destroy(l[i]);
     lfuse_plan_destroy(plan);
 }
-END_TEST
 
-/* Before the library reads its environment. */
-static void no_cache(void)
-{
-    setenv("LFUSE_CACHE", "0", 1);
-}
-
-static Suite *suite_transports(void)
-{
-    Suite *s = suite_create("run");
-    TCase *compiled = tcase_create("compiled"), *c = tcase_create("transports"); /* without forks the first is first */
-    TCase *moves = tcase_create("moves");
-
-    tcase_add_checked_fixture(compiled, no_cache, NULL);
-    tcase_add_checked_fixture(compiled, open_stub, close_stub);
-    tcase_add_loop_test(compiled, one_way_in_is_compiled, 0, TRANSPORTS + 2);
-    suite_add_tcase(s, compiled);
-    tcase_add_checked_fixture(c, open_stub, close_stub);
-    tcase_set_timeout(c, 0);
-    tcase_add_loop_test(c, same_bits_by_each, 0, FORMS);
-    tcase_add_loop_test(c, batches_fill_their_block, 0, 6);
-    tcase_add_test(c, asked_for_in_vain);
-    tcase_add_loop_test(c, the_choice_is_logged, 0, 5);
-    suite_add_tcase(s, c);
-    tcase_add_checked_fixture(moves, open_stub, close_stub);
-    tcase_set_timeout(moves, 0);
-    tcase_add_loop_test(moves, moves_with_runs_under_way, 0, 3 * TRANSPORTS);
-    tcase_add_test(moves, versions_are_used_again);
-    tcase_add_loop_test(moves, what_a_move_costs, 0, TRANSPORTS);
-    tcase_add_loop_test(moves, replays, 0, 2 * TRANSPORTS);
-    tcase_add_loop_test(moves, in_the_callers_capture, 0, 2);
-    tcase_add_test(moves, blocks_of_others);
-    suite_add_tcase(s, moves);
-    return s;
-}
-
-TEST_MAIN(CK_NOFORK, suite_transports)
+TEST_SUITE("run", CK_NOFORK)

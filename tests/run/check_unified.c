@@ -12,7 +12,9 @@ static lfuse_tensor *shared(int rank, const int64_t *shape)
     return t;
 }
 
-START_TEST(the_host_sees_what_runs_write)
+TEST_CASE("unified", .setup = open_stub, .teardown = close_stub)
+
+TEST(the_host_sees_what_runs_write)
 {
     lfuse_tensor *state = shared(2, SHAPE(3, 5)), *row, *plain = tensor(1, SHAPE(5)), *none = shared(1, SHAPE(0));
     const lfuse_value s = lfuse_input(g, "s", LFUSE_F32, 2, LFUSE_DIMS(3, 5));
@@ -39,10 +41,9 @@ START_TEST(the_host_sees_what_runs_write)
     lfuse_tensor_destroy(row), lfuse_tensor_destroy(plain), lfuse_tensor_destroy(none);
     lfuse_plan_destroy(plan);
 }
-END_TEST
 
 /* Memory goes back when the work on it is done, and is not handed out as the pool's. */
-START_TEST(memory_goes_back)
+TEST(memory_goes_back)
 {
     lfuse_device_counters before, after;
     lfuse_tensor *t, *u;
@@ -62,9 +63,8 @@ START_TEST(memory_goes_back)
     ck_assert_uint_lt(after.bytes % 4096, 4000);
     lfuse_tensor_destroy(t);
 }
-END_TEST
 
-START_TEST(devices_that_share_less)
+TEST(devices_that_share_less)
 {
     lfuse_tensor *t = NULL;
 
@@ -81,9 +81,8 @@ START_TEST(devices_that_share_less)
     FAILS(LFUSE_ERR_UNSUPPORTED, lfuse_tensor_create_unified(dev, LFUSE_F32, 1, SHAPE(4), &t));
     ck_assert(!t && strstr(lfuse_last_error(), "stub:0 shares no memory with the host"));
 }
-END_TEST
 
-START_TEST(bad_input)
+TEST(bad_input)
 {
     lfuse_tensor *t = NULL;
 
@@ -99,21 +98,5 @@ START_TEST(bad_input)
     lfuse__stub_no_failure();
     ck_assert_ptr_null(t);
 }
-END_TEST
 
-static Suite *suite_unified(void)
-{
-    Suite *s = suite_create("run");
-    TCase *c = tcase_create("unified");
-
-    tcase_add_checked_fixture(c, open_stub, close_stub);
-    tcase_set_timeout(c, 0);
-    tcase_add_test(c, the_host_sees_what_runs_write);
-    tcase_add_test(c, memory_goes_back);
-    tcase_add_test(c, devices_that_share_less);
-    tcase_add_test(c, bad_input);
-    suite_add_tcase(s, c);
-    return s;
-}
-
-TEST_MAIN(CK_NOFORK, suite_unified)
+TEST_SUITE("run", CK_NOFORK)

@@ -171,7 +171,9 @@ static void check_read(const int64_t *strides, uint64_t launches, const int64_t 
 static const int64_t plain[] = { 6, 1 }, padded[] = { 9, 1 }, turned[] = { 1, 4 }, backward[] = { -6, -1 },
                      odd[] = { -7, 2 }, repeated[] = { 0, 1 };
 
-START_TEST(slices_with_steps)
+TEST_CASE("walks", .setup = setup, .teardown = teardown)
+
+TEST(slices_with_steps)
 {
     const int64_t wanted[3][2] = { { 10, 7 }, { 16, 13 }, { 22, 19 } };
     lfuse__operand *o = see(0, 2, (const lfuse_size[]){ ROWS, COLUMNS });
@@ -185,10 +187,9 @@ START_TEST(slices_with_steps)
     check_read(odd, 1, wanted);
     check_read(repeated, 1, wanted);
 }
-END_TEST
 
 /* One axis of 24 elements, which both loop axes walk. */
-START_TEST(two_axes_walk_one)
+TEST(two_axes_walk_one)
 {
     const int64_t wanted[3][2] = { { 1, 3 }, { 11, 13 }, { 21, 23 } };
     lfuse__operand *o = see(0, 1, (const lfuse_size[]){ ROWS * COLUMNS });
@@ -202,10 +203,9 @@ START_TEST(two_axes_walk_one)
     check_read(odd, 2, wanted);
     check_read(repeated, 2, wanted);
 }
-END_TEST
 
 /* Axes that a reshape splits can be walked whatever the strides are. */
-START_TEST(axes_split_by_a_reshape)
+TEST(axes_split_by_a_reshape)
 {
     const int64_t wanted[3][2] = { { 14, 2 }, { 13, 1 }, { 12, 0 } };
     lfuse__operand *o = see(0, 5, (const lfuse_size[]){ 2, 2, 1, 2, 3 });
@@ -219,7 +219,6 @@ START_TEST(axes_split_by_a_reshape)
     check_read(odd, 1, wanted);
     check_read(repeated, 1, wanted);
 }
-END_TEST
 
 /* Stores into part of x under another shape: the rest of it, and what lies around it, stays. */
 static void check_write(const int64_t *strides, uint64_t launches)
@@ -244,7 +243,7 @@ static void check_write(const int64_t *strides, uint64_t launches)
     close_room(&x);
 }
 
-START_TEST(stores_under_another_shape)
+TEST(stores_under_another_shape)
 {
     lfuse__operand *o = see(1, 1, (const lfuse_size[]){ ROWS * COLUMNS });
 
@@ -256,7 +255,6 @@ START_TEST(stores_under_another_shape)
     check_write(turned, 3);
     check_write(odd, 3);
 }
-END_TEST
 
 static void check_refusal(lfuse_status status, const char *text)
 {
@@ -272,7 +270,7 @@ static void check_refusal(lfuse_status status, const char *text)
     close_room(&x);
 }
 
-START_TEST(what_is_not_there)
+TEST(what_is_not_there)
 {
     lfuse__operand *o = see(0, 2, (const lfuse_size[]){ ROWS, COLUMNS });
 
@@ -288,22 +286,5 @@ START_TEST(what_is_not_there)
     o = see(0, 2, (const lfuse_size[]){ ROWS, -COLUMNS });
     check_refusal(LFUSE_ERR_BOUNDS, "an extent would be -6");
 }
-END_TEST
 
-static Suite *suite_walks(void)
-{
-    Suite *suite = suite_create("run");
-    TCase *c = tcase_create("walks");
-
-    tcase_add_checked_fixture(c, setup, teardown);
-    tcase_set_timeout(c, 0);
-    tcase_add_test(c, slices_with_steps);
-    tcase_add_test(c, two_axes_walk_one);
-    tcase_add_test(c, axes_split_by_a_reshape);
-    tcase_add_test(c, stores_under_another_shape);
-    tcase_add_test(c, what_is_not_there);
-    suite_add_tcase(suite, c);
-    return suite;
-}
-
-TEST_MAIN(CK_NOFORK, suite_walks)
+TEST_SUITE("run", CK_NOFORK)

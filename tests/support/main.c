@@ -52,13 +52,51 @@ void test_without_optimisation(bool without)
         unsetenv(variable);
 }
 
-/* What the tests found is in the report alone: another exit status than 0 comes from outside, as from a sanitizer. */
-static void run_suites(enum fork_status fork_status, test_suite_maker *const *makers)
+void test_without_cache(void)
 {
-    SRunner *runner = srunner_create(NULL);
+    setenv("LFUSE_CACHE", "0", 1);
+}
+
+static test_item *items; /* in the order of the file */
+
+/* Constructors run in any order. */
+void test_register(test_item *item)
+{
+    test_item **at = &items;
+    while (*at && (*at)->place < item->place)
+        at = &(*at)->next;
+    item->next = *at;
+    *at = item;
+}
+
+static TCase *case_of(const test_case *c)
+{
+    TCase *tcase = tcase_create(c->name);
+    tcase_add_checked_fixture(tcase, c->setup, c->teardown);
+    tcase_add_unchecked_fixture(tcase, c->before, c->after);
+    if (c->limit)
+        tcase_set_timeout(tcase, c->limit == TEST_NO_LIMIT ? 0 : c->limit);
+    return tcase;
+}
+
+Suite *test_suite(const char *name)
+{
+    Suite *suite = suite_create(name);
+    TCase *tcase = NULL;
+    for (const test_item *item = items; item; item = item->next) {
+        if (item->begins.name)
+            suite_add_tcase(suite, tcase = case_of(&item->begins));
+        else
+            item->add(tcase);
+    }
+    return suite;
+}
+
+/* What the tests found is in the report alone: another exit status than 0 comes from outside, as from a sanitizer. */
+static void run_suite(enum fork_status fork_status, test_suite_maker *maker)
+{
     test_without_optimisation(true);
-    for (; *makers; makers++)
-        srunner_add_suite(runner, (*makers)());
+    SRunner *runner = srunner_create(maker());
     srunner_set_fork_status(runner, fork_status);
     srunner_set_tap(runner, "-");
     srunner_run_all(runner, CK_SILENT);
@@ -153,7 +191,7 @@ static void wait_for(report *r, pid_t child)
         bail_out(r, "exit status %d", WEXITSTATUS(status));
 }
 
-int test_main(enum fork_status fork_status, test_suite_maker *const *makers)
+int test_main(enum fork_status fork_status, test_suite_maker *maker)
 {
     report r = {.length = 0};
     int ends[2];
@@ -166,7 +204,7 @@ int test_main(enum fork_status fork_status, test_suite_maker *const *makers)
         dup2(ends[1], STDOUT_FILENO);
         close(ends[0]);
         close(ends[1]);
-        run_suites(fork_status, makers);
+        run_suite(fork_status, maker);
         exit(EXIT_SUCCESS);
     }
     close(ends[1]);
