@@ -5,30 +5,16 @@
 #include "tests/plan/rig.h"
 #include "tests/support/main.h"
 
-static lfuse_value softmax(lfuse_value x)
-{
-    const lfuse_value e = lfuse_exp(lfuse_sub(x, rig_row(x, LFUSE__REDUCE_MAX)));
-
-    return lfuse_div(e, rig_row(e, LFUSE__REDUCE_SUM));
-}
-
-static void expect(const char *wanted)
-{
-    rig_make(0);
-    rig_check_order();
-    ck_assert_str_eq(text.data, wanted);
-}
-
 TEST_CASE("fusion", .setup = rig_setup, .teardown = rig_teardown)
 
 TEST(equal_code_of_any_size)
 {
     const lfuse_size n = lfuse_size_var(g, "n", 1, 1 << 30);
 
-    lfuse_output(g, "y", softmax(rig_input("x", 2, LFUSE_DIMS(n, 256))));
-    lfuse_output(g, "z", softmax(rig_input("w", 2, LFUSE_DIMS(1 << 20, 128))));
+    lfuse_output(g, "y", rig_softmax(rig_input("x", 2, LFUSE_DIMS(n, 256))));
+    lfuse_output(g, "z", rig_softmax(rig_input("w", 2, LFUSE_DIMS(1 << 20, 128))));
     lfuse_output(g, "c", lfuse_exp(rig_input("b", 2, LFUSE_DIMS(n, 256))));
-    expect("(bundle (rows n x 256 1 (y (div %1=(exp (sub x (max x))) (sum %1)))) "
+    rig_expect_bundled("(bundle (rows n x 256 1 (y (div %1=(exp (sub x (max x))) (sum %1)))) "
            "(rows 1048576 x 128 1 (z (div %1=(exp (sub w (max w))) (sum %1))))) (pointwise n x 256 (c (exp b)))");
     rig_make(LFUSE_NO_BUNDLES);
     ck_assert_int_eq(plan->nstages, 3);
@@ -40,7 +26,7 @@ TEST(unlike_ones_when_they_are_small)
     lfuse_output(g, "z", rig_row(rig_input("w", 2, LFUSE_DIMS(4, 8)), LFUSE__REDUCE_SUM));
     lfuse_output(g, "c", lfuse_log(rig_input("b", 1, LFUSE_DIMS(2048))));
     lfuse_output(g, "d", lfuse_sin(rig_input("a", 1, LFUSE_DIMS(2049))));
-    expect("(bundle (pointwise 8 (y (exp x))) (rows 4 x 8 1 (z (sum w))) (pointwise 2048 (c (log b)))) "
+    rig_expect_bundled("(bundle (pointwise 8 (y (exp x))) (rows 4 x 8 1 (z (sum w))) (pointwise 2048 (c (log b)))) "
            "(pointwise 2049 (d (sin a)))");
     rig_facts.info.compute_units = 2; /* twice as much is small now */
     rig_make(0);
@@ -69,7 +55,7 @@ TEST(constants_are_code)
     lfuse_output(g, "z", lfuse_mul(rig_input("w", 1, LFUSE_DIMS(1 << 20)), rig_number(4)));
     lfuse_output(g, "c", lfuse_mul(lfuse_exp(b), lfuse_scalar(g, "s")));
     lfuse_output(g, "d", lfuse_mul(lfuse_exp(rig_input("a", 1, LFUSE_DIMS(1 << 20))), lfuse_scalar(g, "t")));
-    expect("(pointwise 1048576 (y (mul x 3))) (pointwise 1048576 (z (mul w 4))) "
+    rig_expect_bundled("(pointwise 1048576 (y (mul x 3))) (pointwise 1048576 (z (mul w 4))) "
            "(bundle (pointwise 1048576 (c (mul (exp b) s))) (pointwise 1048576 (d (mul (exp a) t))))");
 }
 
@@ -143,8 +129,8 @@ TEST(levels_are_kept)
     const lfuse_value x = rig_input("x", 2, LFUSE_DIMS(4, 8)), w = rig_input("w", 2, LFUSE_DIMS(4, 8));
     static const int columns[] = { 0 };
 
-    lfuse_output(g, "y", rig_reduce(softmax(x), LFUSE__REDUCE_SUM, 1, columns, 0));
-    lfuse_output(g, "z", rig_reduce(softmax(w), LFUSE__REDUCE_SUM, 1, columns, 0));
+    lfuse_output(g, "y", rig_reduce(rig_softmax(x), LFUSE__REDUCE_SUM, 1, columns, 0));
+    lfuse_output(g, "z", rig_reduce(rig_softmax(w), LFUSE__REDUCE_SUM, 1, columns, 0));
     rig_make(0);
     rig_check_order();
     ck_assert_int_eq(plan->nstages, 2);
@@ -180,7 +166,7 @@ TEST(updates_do_not_run_beside_their_readers)
     /* y reads x along the rows of w, so it is no part of the kernel that updates x */
     lfuse_output(g, "y", lfuse_add(w, x));
     lfuse_update(x, lfuse_exp(x));
-    expect("(pointwise 8 x 8 (y (add w x))) (pointwise 8 (x (exp x)))");
+    rig_expect_bundled("(pointwise 8 x 8 (y (add w x))) (pointwise 8 (x (exp x)))");
 }
 
 TEST(updates_run_beside_others)
@@ -194,7 +180,7 @@ TEST(updates_run_beside_others)
         x = rig_input(name, 1, LFUSE_DIMS(8 + i));
         lfuse_update(x, lfuse_exp(x));
     }
-    expect("(bundle (pointwise 8 (x0 (exp x0))) (pointwise 9 (x1 (exp x1))) (pointwise 10 (x2 (exp x2))))");
+    rig_expect_bundled("(bundle (pointwise 8 (x0 (exp x0))) (pointwise 9 (x1 (exp x1))) (pointwise 10 (x2 (exp x2))))");
 }
 
 TEST(prepared_ones)
@@ -204,7 +190,7 @@ TEST(prepared_ones)
 
     lfuse_output(g, "y", lfuse_mul(rig_input("x", 1, LFUSE_DIMS(8)), lfuse_exp(a)));
     lfuse_output(g, "z", lfuse_mul(rig_input("w", 1, LFUSE_DIMS(9)), lfuse_exp(b)));
-    expect("(prepare (bundle (pointwise 8 (t0 (exp a))) (pointwise 9 (t1 (exp b))))) "
+    rig_expect_bundled("(prepare (bundle (pointwise 8 (t0 (exp a))) (pointwise 9 (t1 (exp b))))) "
            "(bundle (pointwise 8 (y (mul x t0))) (pointwise 9 (z (mul w t1))))");
 }
 

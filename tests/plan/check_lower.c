@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* What becomes of concatenations and of products with few columns, read from printed graphs and plans. No device. */
-#include "tests/plan/made.h"
+#include "common/base/error.h"
+#include "tests/plan/rig.h"
 
 /* The outputs of the lowered graph, one a line. */
 static const char *lowered(unsigned disable)
@@ -8,8 +9,7 @@ static const char *lowered(unsigned disable)
     lfuse_graph *to = NULL;
     int32_t i;
 
-    drop();
-    ck_assert_msg(!lfuse__graph_canonical(g, &canonical), "%s", lfuse__error_message());
+    rig_canonical();
     ck_assert_msg(!lfuse__graph_lower(canonical, disable, &to), "%s", lfuse__error_message());
     lfuse__strbuf_clear(&text);
     for (i = 0; i < to->nnames; i++)
@@ -20,12 +20,12 @@ static const char *lowered(unsigned disable)
 
 static lfuse_value three(int axis)
 {
-    const lfuse_value x = tensor("a", 2, LFUSE_DIMS(4, 6)), y = tensor("b", 2, LFUSE_DIMS(4, 6));
+    const lfuse_value x = rig_input("a", 2, LFUSE_DIMS(4, 6)), y = rig_input("b", 2, LFUSE_DIMS(4, 6));
 
-    return concat(concat(x, y, axis), tensor("c", 2, LFUSE_DIMS(4, 6)), axis);
+    return rig_concat(rig_concat(x, y, axis), rig_input("c", 2, LFUSE_DIMS(4, 6)), axis);
 }
 
-TEST_CASE("graphs", .setup = setup, .teardown = teardown)
+TEST_CASE("graphs", .setup = rig_setup, .teardown = rig_teardown)
 
 TEST(functions_are_distributed)
 {
@@ -36,7 +36,7 @@ TEST(functions_are_distributed)
 
 TEST(other_operands_are_sliced)
 {
-    const lfuse_value w = tensor("w", 2, LFUSE_DIMS(12, 6)), r = tensor("r", 1, LFUSE_DIMS(6));
+    const lfuse_value w = rig_input("w", 2, LFUSE_DIMS(12, 6)), r = rig_input("r", 1, LFUSE_DIMS(6));
 
     lfuse_output(g, "y", lfuse_mul(three(0), lfuse_exp(lfuse_add(w, r))));
     ck_assert_str_eq(lowered(0), "(concat (concat (mul a (exp (add (slice w 0 0:4:1) r))) "
@@ -46,7 +46,7 @@ TEST(other_operands_are_sliced)
 
 TEST(broadcasts_along_the_axis_repeat)
 {
-    const lfuse_value r = tensor("r", 2, LFUSE_DIMS(4, 1));
+    const lfuse_value r = rig_input("r", 2, LFUSE_DIMS(4, 1));
 
     lfuse_output(g, "y", lfuse_add(three(1), r));
     ck_assert_str_eq(lowered(0), "(concat (concat (add a r) (add b r) 1) (add c r) 1)");
@@ -54,9 +54,9 @@ TEST(broadcasts_along_the_axis_repeat)
 
 TEST(two_concatenations_of_one_kind)
 {
-    const lfuse_value x = concat(tensor("x1", 1, LFUSE_DIMS(3)), tensor("x2", 1, LFUSE_DIMS(5)), 0);
-    const lfuse_value y = concat(tensor("y1", 1, LFUSE_DIMS(3)), tensor("y2", 1, LFUSE_DIMS(5)), 0);
-    const lfuse_value z = concat(tensor("z1", 1, LFUSE_DIMS(6)), tensor("z2", 1, LFUSE_DIMS(2)), 0);
+    const lfuse_value x = rig_concat(rig_input("x1", 1, LFUSE_DIMS(3)), rig_input("x2", 1, LFUSE_DIMS(5)), 0);
+    const lfuse_value y = rig_concat(rig_input("y1", 1, LFUSE_DIMS(3)), rig_input("y2", 1, LFUSE_DIMS(5)), 0);
+    const lfuse_value z = rig_concat(rig_input("z1", 1, LFUSE_DIMS(6)), rig_input("z2", 1, LFUSE_DIMS(2)), 0);
 
     lfuse_output(g, "u", lfuse_mul(lfuse_add(x, y), z));
     ck_assert_str_eq(lowered(0), "(concat (mul (add x1 y1) (slice z1 0 0:3:1)) (concat "
@@ -79,9 +79,9 @@ TEST(slices_find_their_piece)
 {
     const lfuse_value x = three(0);
 
-    lfuse_output(g, "y", lfuse_exp(slice(x, 0, 2, 4, 1)));
-    lfuse_output(g, "z", lfuse_exp(slice(x, 0, 4, 4, 1)));
-    lfuse_output(g, "w", lfuse_exp(slice(x, 1, 4, 2, 1)));
+    lfuse_output(g, "y", lfuse_exp(lfuse_slice(x, 0, 2, 4, 1)));
+    lfuse_output(g, "z", lfuse_exp(lfuse_slice(x, 0, 4, 4, 1)));
+    lfuse_output(g, "w", lfuse_exp(lfuse_slice(x, 1, 4, 2, 1)));
     ck_assert_str_eq(lowered(0), "(concat (exp (slice a 0 2:2:1)) (exp (slice b 0 0:2:1)) 0)(exp b)"
                                 "(concat (concat (exp (slice a 1 4:2:1)) (exp (slice b 1 4:2:1)) 0) "
                                 "(exp (slice c 1 4:2:1)) 0)");
@@ -90,12 +90,12 @@ TEST(slices_find_their_piece)
 TEST(reshapes_keep_the_pieces)
 {
     const int turn[] = { 1, 0 };
-    const lfuse_value a = tensor("a", 2, LFUSE_DIMS(4, 6)), b = tensor("b", 2, LFUSE_DIMS(4, 6));
-    const lfuse_value rows = concat(a, b, 0), columns = concat(a, b, 1), turned = concat(b, a, 1);
+    const lfuse_value a = rig_input("a", 2, LFUSE_DIMS(4, 6)), b = rig_input("b", 2, LFUSE_DIMS(4, 6));
+    const lfuse_value rows = rig_concat(a, b, 0), columns = rig_concat(a, b, 1), turned = rig_concat(b, a, 1);
 
-    lfuse_output(g, "y", lfuse_exp(reshape(rows, 1, LFUSE_DIMS(48))));
-    lfuse_output(g, "z", lfuse_exp(reshape(columns, 3, LFUSE_DIMS(4, 6, 2))));
-    lfuse_output(g, "v", lfuse_exp(reshape(turned, 1, LFUSE_DIMS(48))));
+    lfuse_output(g, "y", lfuse_exp(lfuse_reshape(rows, 1, LFUSE_DIMS(48))));
+    lfuse_output(g, "z", lfuse_exp(lfuse_reshape(columns, 3, LFUSE_DIMS(4, 6, 2))));
+    lfuse_output(g, "v", lfuse_exp(lfuse_reshape(turned, 1, LFUSE_DIMS(48))));
     lfuse_output(g, "w", lfuse_exp(lfuse_permute(rows, turn)));
     ck_assert_str_eq(lowered(0), "(concat (exp (reshape a 24)) (exp (reshape b 24)) 0)"
                                 "(concat (exp (reshape a 4x3x2)) (exp (reshape b 4x3x2)) 1)"
@@ -115,28 +115,29 @@ TEST(what_is_in_memory_is_read_there)
 TEST(variable_extents)
 {
     const lfuse_size n = lfuse_size_var(g, "n", 1, 100), m = lfuse_size_var(g, "m", 1, 100);
-    const lfuse_value x = tensor("x", 2, LFUSE_DIMS(n, 4)), y = tensor("y", 2, LFUSE_DIMS(m, 4));
+    const lfuse_value x = rig_input("x", 2, LFUSE_DIMS(n, 4)), y = rig_input("y", 2, LFUSE_DIMS(m, 4));
     const lfuse_size both = lfuse_size_add(g, n, m);
-    const lfuse_value w = tensor("w", 2, LFUSE_DIMS(both, 4));
+    const lfuse_value w = rig_input("w", 2, LFUSE_DIMS(both, 4));
 
-    lfuse_output(g, "z", lfuse_exp(reshape(lfuse_add(concat(x, y, 0), w), 1, LFUSE_DIMS(lfuse_size_mul(g, both, 4)))));
-    expect("(pointwise n * 4 (z (exp (add x[i0] w[i0])))) "
+    lfuse_output(g, "z", lfuse_exp(lfuse_reshape(lfuse_add(rig_concat(x, y, 0), w), 1,
+                                                 LFUSE_DIMS(lfuse_size_mul(g, both, 4)))));
+    rig_expect("(pointwise n * 4 (z (exp (add x[i0] w[i0])))) "
            "(pointwise m * 4 (z[n * 4+i0] (exp (add y[i0] w[n * 4+i0]))))");
 }
 
 TEST(many_pieces_stay_together)
 {
-    lfuse_value x = tensor("x", 1, LFUSE_DIMS(128)), y = slice(x, 0, 127, 1, 1);
+    lfuse_value x = rig_input("x", 1, LFUSE_DIMS(128)), y = lfuse_slice(x, 0, 127, 1, 1);
     int i;
 
-    for (i = 1; i < 65; i++) y = concat(y, slice(x, 0, 127 - i, 1, 1), 0);
+    for (i = 1; i < 65; i++) y = rig_concat(y, lfuse_slice(x, 0, 127 - i, 1, 1), 0);
     lfuse_output(g, "y", lfuse_exp(y));
     ck_assert_ptr_nonnull(strstr(lowered(0), "(exp (concat"));
 }
 
 TEST(products_with_few_columns)
 {
-    const lfuse_value x = tensor("x", 2, LFUSE_DIMS(4, 6)), w = tensor("w", 2, LFUSE_DIMS(6, 2));
+    const lfuse_value x = rig_input("x", 2, LFUSE_DIMS(4, 6)), w = rig_input("w", 2, LFUSE_DIMS(6, 2));
 
     lfuse_output(g, "y", lfuse_matmul(lfuse_exp(x), w));
     lfuse_output(g, "z", lfuse_matmul(x, w));
@@ -147,22 +148,22 @@ TEST(products_with_few_columns)
 
 TEST(columns_that_are_read_as_rows)
 {
-    const lfuse_value x = tensor("x", 2, LFUSE_DIMS(4, 6)), w = tensor("w", 2, LFUSE_DIMS(6, 2));
+    const lfuse_value x = rig_input("x", 2, LFUSE_DIMS(4, 6)), w = rig_input("w", 2, LFUSE_DIMS(6, 2));
     const lfuse_value y = lfuse_relu(lfuse_matmul(lfuse_exp(x), w));
 
     lfuse_output(g, "y", lfuse_exp(lfuse_sub(y, lfuse_amax(y, 1, (const int[]){ 1 }, 1))));
-    expect("(rows 4 x 6 1 (t0 (relu (sum (mul %1=(exp x) w)))) (t0[i0,1] (relu (sum (mul %1 w[i1,1]))))) "
+    rig_expect("(rows 4 x 6 1 (t0 (relu (sum (mul %1=(exp x) w)))) (t0[i0,1] (relu (sum (mul %1 w[i1,1]))))) "
            "(rows 4 x 2 1 (y (exp (sub t0 (max t0)))))");
 }
 
 TEST(a_product_under_two_names)
 {
-    const lfuse_value x = tensor("x", 2, LFUSE_DIMS(4, 6)), w = tensor("w", 2, LFUSE_DIMS(6, 2));
+    const lfuse_value x = rig_input("x", 2, LFUSE_DIMS(4, 6)), w = rig_input("w", 2, LFUSE_DIMS(6, 2));
     const lfuse_value y = lfuse_relu(lfuse_matmul(x, w));
 
     lfuse_output(g, "y", y);
     lfuse_output(g, "z", y);
-    expect("(gemm 4 x 2 x 6 acc) (pointwise 4 x 2 (z %1=(relu t0)) (y %1))");
+    rig_expect("(gemm 4 x 2 x 6 acc) (pointwise 4 x 2 (z %1=(relu t0)) (y %1))");
 }
 
 TEST(narrow_products_with_few_columns)
@@ -184,38 +185,39 @@ static lfuse_value tower(lfuse_value x)
 
 TEST(split_and_stack)
 {
-    const lfuse_value x = tensor("x", 2, LFUSE_DIMS(4, 16)), w = tensor("w", 2, LFUSE_DIMS(8, 1));
-    const lfuse_value b = tensor("b", 1, LFUSE_DIMS(1));
-    const lfuse_value parts[] = { tower(slice(x, 1, 0, 8, 1)), tower(slice(x, 1, 8, 8, 1)) };
-    const lfuse_value stack = concat(reshape(parts[0], 3, LFUSE_DIMS(1, 4, 8)),
-                                     reshape(parts[1], 3, LFUSE_DIMS(1, 4, 8)), 0);
+    const lfuse_value x = rig_input("x", 2, LFUSE_DIMS(4, 16)), w = rig_input("w", 2, LFUSE_DIMS(8, 1));
+    const lfuse_value b = rig_input("b", 1, LFUSE_DIMS(1));
+    const lfuse_value parts[] = { tower(lfuse_slice(x, 1, 0, 8, 1)), tower(lfuse_slice(x, 1, 8, 8, 1)) };
+    const lfuse_value stack = rig_concat(lfuse_reshape(parts[0], 3, LFUSE_DIMS(1, 4, 8)),
+                                         lfuse_reshape(parts[1], 3, LFUSE_DIMS(1, 4, 8)), 0);
 
     lfuse_output(g, "y", lfuse_relu(lfuse_add(lfuse_matmul(stack, w), b)));
     ck_assert_str_eq(lowered(0), "(concat (relu (add (reshape (sum (mul (tanh (mul (sub (slice x 1 0:8:1) "
                                 "(div (sum (slice x 1 0:8:1) 1) (f32 8))) gamma)) (permute w 1,0)) 1) 1x4x1) b)) "
                                 "(relu (add (reshape (sum (mul (tanh (mul (sub (slice x 1 8:8:1) "
                                 "(div (sum (slice x 1 8:8:1) 1) (f32 8))) gamma2)) (permute w 1,0)) 1) 1x4x1) b)) 0)");
-    expect("(rows 4 x 8 1 (y (relu (add (sum (mul (tanh (mul (sub x (div (sum x) 8)) gamma)) w)) b)))) "
+    rig_expect("(rows 4 x 8 1 (y (relu (add (sum (mul (tanh (mul (sub x (div (sum x) 8)) gamma)) w)) b)))) "
            "(rows 4 x 8 1 (y[1,i0,0] (relu (add (sum (mul (tanh (mul (sub x[i0,8+i1] (div (sum x[i0,8+i1]) 8)) "
            "gamma2)) w)) b))))");
 }
 
 TEST(tables_of_different_heights)
 {
-    const lfuse_value t = tensor("t", 2, LFUSE_DIMS(10, 8)), u = tensor("u", 2, LFUSE_DIMS(20, 8));
+    const lfuse_value t = rig_input("t", 2, LFUSE_DIMS(10, 8)), u = rig_input("u", 2, LFUSE_DIMS(20, 8));
     const lfuse_value i = lfuse_input(g, "i", LFUSE_I32, 1, LFUSE_DIMS(5));
     const lfuse_value j = lfuse_input(g, "j", LFUSE_I32, 1, LFUSE_DIMS(5));
-    const lfuse_value first = lfuse_tanh(gather(t, i));
+    const lfuse_value first = lfuse_tanh(lfuse_gather(t, i));
 
-    lfuse_output(g, "y", concat(first, lfuse_tanh(gather(u, j)), 1));
-    expect("(pointwise 5 x 8 (y (tanh (gather t[@,i1] i)))) (pointwise 5 x 8 (y[i0,8+i1] (tanh (gather u[@,i1] j))))");
+    lfuse_output(g, "y", rig_concat(first, lfuse_tanh(lfuse_gather(u, j)), 1));
+    rig_expect("(pointwise 5 x 8 (y (tanh (gather t[@,i1] i)))) "
+               "(pointwise 5 x 8 (y[i0,8+i1] (tanh (gather u[@,i1] j))))");
 }
 
 /* The case of recommendation models: 16 equal groups, whose results are parts of one output. */
 static void recommend(bool split)
 {
     const lfuse_size shape[] = { 1024, 256 }, one[] = { 1, 1024, 256 };
-    const lfuse_value all = split ? tensor("x", 2, LFUSE_DIMS(1024, 4096)) : lfuse_constant(g, 0);
+    const lfuse_value all = split ? rig_input("x", 2, LFUSE_DIMS(1024, 4096)) : lfuse_constant(g, 0);
     const lfuse_value w = lfuse_frozen(g, "w", LFUSE_F32, 2, LFUSE_DIMS(256, 1));
     const lfuse_value b = lfuse_frozen(g, "b", LFUSE_F32, 1, LFUSE_DIMS(1));
     lfuse_value stack = all, part, gamma, beta;
@@ -226,11 +228,11 @@ static void recommend(bool split)
         snprintf(name[0], sizeof name[0], "x%d", i);
         snprintf(name[1], sizeof name[1], "gamma%d", i);
         snprintf(name[2], sizeof name[2], "beta%d", i);
-        part = split ? slice(all, 1, 256 * i, 256, 1) : tensor(name[0], 2, shape);
+        part = split ? lfuse_slice(all, 1, 256 * i, 256, 1) : rig_input(name[0], 2, shape);
         gamma = lfuse_frozen(g, name[1], LFUSE_F32, 1, LFUSE_DIMS(256));
         beta = lfuse_frozen(g, name[2], LFUSE_F32, 1, LFUSE_DIMS(256));
         part = lfuse_tanh(lfuse_layernorm(part, 1, gamma, beta, 1e-5));
-        stack = i ? concat(stack, reshape(part, 3, one), 0) : reshape(part, 3, one);
+        stack = i ? rig_concat(stack, lfuse_reshape(part, 3, one), 0) : lfuse_reshape(part, 3, one);
     }
     lfuse_output(g, "y", lfuse_relu(lfuse_add(lfuse_matmul(stack, w), b)));
 }
@@ -250,8 +252,7 @@ static int count_steps(void)
 TEST_LOOP(the_stack_case, 0, 2)
 {
     recommend(_i);
-    bundles = true;
-    make(0);
+    rig_make(0);
     ck_assert_msg(count_steps() == 16 && plan->nstages == 1, "%.2000s", text.data);
     ck_assert_int_eq(plan->nbuffers, 0);
 }
@@ -259,11 +260,11 @@ TEST_LOOP(the_stack_case, 0, 2)
 /* The product is of all rows of three axes: lfuse_matmul sees them as one axis, the kernel that makes them does not. */
 TEST_LOOP(the_stack_case_combined, 1, 3)
 {
-    const lfuse_value x = tensor("x", 3, LFUSE_DIMS(16, 1024, 256)), w = tensor("w", 2, LFUSE_DIMS(256, _i));
+    const lfuse_value x = rig_input("x", 3, LFUSE_DIMS(16, 1024, 256)), w = rig_input("w", 2, LFUSE_DIMS(256, _i));
     const lfuse_value y = lfuse_tanh(lfuse_layernorm(x, 1, lfuse_none(), lfuse_none(), 1e-5));
 
     lfuse_output(g, "y", lfuse_relu(lfuse_matmul(y, w)));
-    expect(_i == 1 ? "(rows 16 x 1024 x 256 1 (y (relu (sum (mul (tanh (mul %1=(sub x (div (sum x) 256)) "
+    rig_expect(_i == 1 ? "(rows 16 x 1024 x 256 1 (y (relu (sum (mul (tanh (mul %1=(sub x (div (sum x) 256)) "
                      "(reciprocal (sqrt (add (div (sum (mul %1 %1)) 256) 1e-05))))) w)))))"
                    : "(rows 16 x 1024 x 256 1 (y (relu (sum (mul %1=(tanh (mul %2=(sub x (div (sum x) 256)) "
                      "(reciprocal (sqrt (add (div (sum (mul %2 %2)) 256) 1e-05))))) w)))) "
@@ -284,14 +285,13 @@ TEST(the_embedding_case)
         snprintf(name[3], sizeof name[3], "i%d", i);
         gamma = lfuse_frozen(g, name[1], LFUSE_F32, 1, LFUSE_DIMS(64));
         beta = lfuse_frozen(g, name[2], LFUSE_F32, 1, LFUSE_DIMS(64));
-        part = gather(lfuse_frozen(g, name[0], LFUSE_F32, 2, LFUSE_DIMS(1000 * (i + 1), 64)),
+        part = lfuse_gather(lfuse_frozen(g, name[0], LFUSE_F32, 2, LFUSE_DIMS(1000 * (i + 1), 64)),
                       lfuse_input(g, name[3], LFUSE_I32, 1, LFUSE_DIMS(2048)));
         part = lfuse_tanh(lfuse_layernorm(part, 1, gamma, beta, 1e-5));
-        y = i ? concat(y, part, 1) : part;
+        y = i ? rig_concat(y, part, 1) : part;
     }
     lfuse_output(g, "y", y);
-    bundles = true;
-    make(0);
+    rig_make(0);
     ck_assert_msg(count_steps() == 26 && plan->nstages == 1, "%.2000s", text.data);
     ck_assert_int_eq(plan->nbuffers, 0);
 }

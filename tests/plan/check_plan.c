@@ -1,96 +1,23 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* What the passes decide, read from the printed plan. No device. */
-#include <stdio.h>
-#include <string.h>
-
-#include <libfuse.h>
-
-#include "common/base/error.h"
-#include "common/plan/plan.h"
-#include "tests/support/main.h"
-
-static lfuse_graph *g;
-static lfuse_graph *canonical;
-static lfuse__plan_body *plan;
-static lfuse__strbuf text;
-
-static void setup(void)
-{
-    g = lfuse_graph_create();
-    text = (lfuse__strbuf)LFUSE__STRBUF_INIT;
-}
-
-static void drop(void)
-{
-    lfuse__plan_free(plan);
-    lfuse_graph_destroy(canonical);
-    plan = NULL, canonical = NULL;
-}
-
-static void teardown(void)
-{
-    drop();
-    lfuse_graph_destroy(g);
-    lfuse__strbuf_free(&text);
-}
-
-static void make(unsigned disable)
-{
-    const lfuse_plan_options options = { .disable = disable | LFUSE_NO_BUNDLES }; /* see check_bundles.c */
-    lfuse__facts facts;
-
-    memset(&facts, 0, sizeof facts);
-    facts.info.f64 = 1;
-    drop();
-    ck_assert_msg(!lfuse__graph_canonical(g, &canonical), "%s", lfuse__error_message());
-    ck_assert_msg(!lfuse__plan_make(canonical, &facts, &options, &plan), "%s", lfuse__error_message());
-    lfuse__strbuf_clear(&text);
-    lfuse__plan_print(plan, canonical, &text);
-}
-
-static void expect(const char *wanted)
-{
-    make(0);
-    ck_assert_str_eq(text.data, wanted);
-}
-
-/* The steps of one alternative of a stage. */
-static const char *alternative(int stage, int i)
-{
-    const lfuse__alternative *a = &plan->stages[stage].alternatives[i];
-    int k;
-
-    ck_assert_int_lt(i, plan->stages[stage].nalternatives);
-    lfuse__strbuf_clear(&text);
-    lfuse__strbuf_format(&text, "%s:", a->name);
-    for (k = 0; k < a->nsteps; k++) {
-        lfuse__strbuf_add(&text, " ");
-        lfuse__step_print(plan, &a->steps[k], canonical, &text);
-    }
-    return text.data;
-}
+#include "tests/plan/rig.h"
 
 static lfuse_value vector(const char *name)
 {
     return lfuse_input(g, name, LFUSE_F32, 1, LFUSE_DIMS(8));
 }
 
-static lfuse_value number(double x)
-{
-    return lfuse_constant(g, x);
-}
-
 /* ---- numbers.c, views.c ---- */
 
-TEST_CASE("passes", .setup = setup, .teardown = teardown)
+TEST_CASE("passes", .setup = rig_setup, .teardown = rig_teardown)
 
 TEST(numbers_become_slots)
 {
     const lfuse_value s = lfuse_scalar(g, "s");
 
-    lfuse_output(g, "y", lfuse_mul(vector("x"), lfuse_add(lfuse_pow(s, number(2)), number(1))));
+    lfuse_output(g, "y", lfuse_mul(vector("x"), lfuse_add(lfuse_pow(s, rig_number(2)), rig_number(1))));
     lfuse_output(g, "z", lfuse_add(lfuse_cast(vector("w"), LFUSE_F64), s));
-    expect("(pointwise 8 (y (mul x (add (pow s 2) 1)))) (pointwise 8 (z (add (f64 w) s)))");
+    rig_expect("(pointwise 8 (y (mul x (add (pow s 2) 1)))) (pointwise 8 (z (add (f64 w) s)))");
     ck_assert_int_eq(plan->nnumbers, 2);
     ck_assert_int_eq(plan->stages[0].alternatives[0].steps[0].body.number_types[0], LFUSE_F32);
     ck_assert_int_eq(plan->stages[1].alternatives[0].steps[0].body.number_types[0], LFUSE_F64);
@@ -104,7 +31,7 @@ TEST(views_are_axes)
     const lfuse__operand *o;
 
     lfuse_output(g, "y", lfuse_add(lfuse_permute(x, turn), lfuse_transpose(r)));
-    expect("(pointwise 4 x 2 x 3 (y (add x r)))");
+    rig_expect("(pointwise 4 x 2 x 3 (y (add x r)))");
     o = plan->stages[0].alternatives[0].steps[0].operands;
     ck_assert_mem_eq(o[0].axis, ((const int8_t[]){ 2, 0, 1, -1, -1, -1, -1, -1 }), LFUSE_MAX_RANK);
     ck_assert_mem_eq(o[1].axis, ((const int8_t[]){ -1, -1, 0, -1, -1, -1, -1, -1 }), LFUSE_MAX_RANK);
@@ -118,14 +45,14 @@ TEST(a_region_with_two_results)
 
     lfuse_output(g, "e", e);
     lfuse_output(g, "y", lfuse_mul(t, t));
-    expect("(pointwise 8 (e %1=(exp x)) (y (mul %2=(tanh %1) %2)))");
+    rig_expect("(pointwise 8 (e %1=(exp x)) (y (mul %2=(tanh %1) %2)))");
 }
 
 TEST(fusion_can_be_switched_off)
 {
-    lfuse_output(g, "y", lfuse_neg(lfuse_exp(lfuse_add(vector("x"), number(1)))));
-    make(LFUSE_NO_POINTWISE_FUSION);
-    ck_assert_str_eq(text.data, "(pointwise 8 (t0 (add x 1))) (pointwise 8 (t1 (exp t0))) (pointwise 8 (y (neg t1)))");
+    lfuse_output(g, "y", lfuse_neg(lfuse_exp(lfuse_add(vector("x"), rig_number(1)))));
+    rig_expect_without(LFUSE_NO_POINTWISE_FUSION,
+                       "(pointwise 8 (t0 (add x 1))) (pointwise 8 (t1 (exp t0))) (pointwise 8 (y (neg t1)))");
 }
 
 TEST(what_is_read_later_is_computed_later)
@@ -136,8 +63,7 @@ TEST(what_is_read_later_is_computed_later)
 
     /* sigmoid(x) joins the division, though nothing keeps it from running before the sum */
     lfuse_output(g, "y", lfuse_div(lfuse_sigmoid(x), s));
-    make(LFUSE_NO_ROW_FUSION);
-    ck_assert_str_eq(text.data, "(rows 4 x 8 1 (t0 (sum x))) (pointwise 4 x 8 (y (div (sigmoid x) t0)))");
+    rig_expect_without(LFUSE_NO_ROW_FUSION, "(rows 4 x 8 1 (t0 (sum x))) (pointwise 4 x 8 (y (div (sigmoid x) t0)))");
 }
 
 TEST(no_cycle_through_a_sum)
@@ -146,8 +72,7 @@ TEST(no_cycle_through_a_sum)
     const lfuse_value e = lfuse_exp(lfuse_input(g, "x", LFUSE_F32, 2, LFUSE_DIMS(4, 8)));
 
     lfuse_output(g, "y", lfuse_div(e, lfuse_sum(e, 1, last, 1)));
-    make(LFUSE_NO_ROW_FUSION);
-    ck_assert_str_eq(text.data, "(pointwise 4 x 8 (t0 (exp x))) (rows 4 x 8 1 (t1 (sum t0))) "
+    rig_expect_without(LFUSE_NO_ROW_FUSION, "(pointwise 4 x 8 (t0 (exp x))) (rows 4 x 8 1 (t1 (sum t0))) "
                                 "(pointwise 4 x 8 (y (div t0 t1)))");
 }
 
@@ -157,7 +82,7 @@ TEST(smaller_shapes_are_steps_and_single_numbers_are_not)
     const lfuse_value one = lfuse_input(g, "one", LFUSE_F32, 0, NULL);
 
     lfuse_output(g, "y", lfuse_mul(lfuse_add(x, lfuse_exp(r)), lfuse_sqrt(one)));
-    expect("(pointwise 8 (t0 (exp r))) (pointwise 4 x 8 (y (mul (add x t0) (sqrt one))))");
+    rig_expect("(pointwise 8 (t0 (exp r))) (pointwise 4 x 8 (y (mul (add x t0) (sqrt one))))");
 }
 
 TEST(a_permuted_producer_joins_its_only_reader)
@@ -167,7 +92,7 @@ TEST(a_permuted_producer_joins_its_only_reader)
 
     lfuse_output(g, "y", lfuse_add(lfuse_transpose(lfuse_exp(x)), z));
     lfuse_output(g, "t", lfuse_transpose(lfuse_tanh(x)));
-    expect("(pointwise 8 x 4 (y (add (exp x) z))) (pointwise 8 x 4 (t (tanh x)))");
+    rig_expect("(pointwise 8 x 4 (y (add (exp x) z))) (pointwise 8 x 4 (t (tanh x)))");
 }
 
 TEST(many_operands_are_split)
@@ -181,7 +106,7 @@ TEST(many_operands_are_split)
         s = lfuse_add(s, vector(name));
     }
     lfuse_output(g, "s", s);
-    make(0);
+    rig_make(LFUSE_NO_BUNDLES);
     ck_assert_int_eq(plan->nstages, 4);
     for (i = 0; i < plan->nstages; i++)
         for (k = 0; k < plan->stages[i].nalternatives; k++)
@@ -195,7 +120,7 @@ TEST(long_chains_are_split)
 
     for (i = 0; i < 5000; i++) x = lfuse_sin(x);
     lfuse_output(g, "y", x);
-    make(0);
+    rig_make(LFUSE_NO_BUNDLES);
     ck_assert_int_gt(plan->nstages, 19);
     ck_assert_int_lt(plan->nstages, 60);
 }
@@ -208,9 +133,9 @@ TEST(many_results_are_split)
 
     for (i = 0; i < 30; i++) {
         snprintf(name, sizeof name, "y%d", i);
-        lfuse_output(g, name, lfuse_add(e, number(i + 1)));
+        lfuse_output(g, name, lfuse_add(e, rig_number(i + 1)));
     }
-    make(0);
+    rig_make(LFUSE_NO_BUNDLES);
     for (i = 0; i < plan->nstages; i++)
         ck_assert_int_le(plan->stages[i].alternatives[0].steps[0].noperands, LFUSE__MAX_BUFFERS);
 }
@@ -230,13 +155,12 @@ static void dense(lfuse_type type, lfuse_value (*activation)(lfuse_value))
 TEST(a_dense_layer)
 {
     dense(LFUSE_F32, lfuse_relu);
-    expect("(gemm batch x 512 x 512 (relu (add acc b)))");
-    ck_assert_str_eq(alternative(0, 1), "vendor+pointwise: (gemm batch x 512 x 512 acc) "
+    rig_expect("(gemm batch x 512 x 512 (relu (add acc b)))");
+    ck_assert_str_eq(rig_alternative(0, 1), "vendor+pointwise: (gemm batch x 512 x 512 acc) "
                                         "(pointwise batch x 512 (y (relu (add y b))))");
     ck_assert_int_eq(plan->stages[0].nalternatives, 2);
-    make(LFUSE_NO_EPILOGUE);
-    ck_assert_str_eq(text.data, "(gemm batch x 512 x 512 acc) (pointwise batch x 512 (y (relu (add t0 b))))");
-    make(LFUSE_NO_EPILOGUE | LFUSE_NO_POINTWISE_FUSION);
+    rig_expect_without(LFUSE_NO_EPILOGUE, "(gemm batch x 512 x 512 acc) (pointwise batch x 512 (y (relu (add t0 b))))");
+    rig_make(LFUSE_NO_EPILOGUE | LFUSE_NO_POINTWISE_FUSION | LFUSE_NO_BUNDLES);
     ck_assert_int_eq(plan->nstages, 3);
 }
 
@@ -248,28 +172,28 @@ TEST(a_batch_of_products)
     const lfuse_value b = lfuse_input(g, "b", LFUSE_F32, 1, LFUSE_DIMS(6));
 
     lfuse_output(g, "y", lfuse_relu(lfuse_add(lfuse_matmul(x, w), b)));
-    expect("(gemm n x 3 of 4 x 6 x 5 (relu (add acc b)))");
-    ck_assert_str_eq(alternative(0, 1), "vendor+pointwise: (gemm n x 3 of 4 x 6 x 5 acc) "
+    rig_expect("(gemm n x 3 of 4 x 6 x 5 (relu (add acc b)))");
+    ck_assert_str_eq(rig_alternative(0, 1), "vendor+pointwise: (gemm n x 3 of 4 x 6 x 5 acc) "
                                         "(pointwise n x 3 x 4 x 6 (y (relu (add y b))))");
 }
 
 TEST(an_activation_outside_the_list)
 {
     dense(LFUSE_F32, lfuse_gelu);
-    expect("(gemm batch x 512 x 512 acc) (pointwise batch x 512 (y (gelu (add t0 b))))");
+    rig_expect("(gemm batch x 512 x 512 acc) (pointwise batch x 512 (y (gelu (add t0 b))))");
 }
 
 TEST(gelu_tanh_is_in_the_list)
 {
     dense(LFUSE_F32, lfuse_gelu_tanh);
-    expect("(gemm batch x 512 x 512 (gelu_tanh (add acc b)))");
+    rig_expect("(gemm batch x 512 x 512 (gelu_tanh (add acc b)))");
 }
 
 TEST(narrow_products_can_be_widened)
 {
     dense(LFUSE_F16, lfuse_relu);
-    expect("(gemm batch x 512 x 512 (relu (add acc b)))");
-    ck_assert_str_eq(alternative(0, 2), "widened: (pointwise batch x 512 (t1 (f32 x))) "
+    rig_expect("(gemm batch x 512 x 512 (relu (add acc b)))");
+    ck_assert_str_eq(rig_alternative(0, 2), "widened: (pointwise batch x 512 (t1 (f32 x))) "
                                         "(prepare (pointwise 512 x 512 (t2 (f32 w)))) (gemm batch x 512 x 512 acc) "
                                         "(pointwise batch x 512 (y (relu (add t0 b))))");
 }
@@ -281,7 +205,7 @@ TEST(a_product_that_is_read_twice_keeps_its_value)
 
     lfuse_output(g, "m", m);
     lfuse_output(g, "y", lfuse_relu(m));
-    expect("(gemm 4 x 4 x 4 acc) (pointwise 4 x 4 (y (relu m)))");
+    rig_expect("(gemm 4 x 4 x 4 acc) (pointwise 4 x 4 (y (relu m)))");
 }
 
 TEST(more_than_a_tail_goes_into_the_kernel)
@@ -290,7 +214,7 @@ TEST(more_than_a_tail_goes_into_the_kernel)
         LFUSE_DIMS(4, 4));
 
     lfuse_output(g, "y", lfuse_add(lfuse_relu(lfuse_matmul(x, w)), x));
-    expect("(gemm 4 x 4 x 4 acc) (pointwise 4 x 4 (y (add (relu t0) x)))");
+    rig_expect("(gemm 4 x 4 x 4 acc) (pointwise 4 x 4 (y (add (relu t0) x)))");
 }
 
 TEST(a_whole_gemm)
@@ -303,11 +227,11 @@ TEST(a_whole_gemm)
 
     lfuse_update(c, lfuse_add(lfuse_mul(lfuse_matmul(a, lfuse_transpose(b)), lfuse_scalar(g, "alpha")),
                               lfuse_mul(c, lfuse_scalar(g, "beta"))));
-    expect("(gemm m x n x 3 (add (mul acc alpha) (mul c beta)))");
+    rig_expect("(gemm m x n x 3 (add (mul acc alpha) (mul c beta)))");
     o = plan->stages[0].alternatives[0].steps[0].operands;
     ck_assert_int_eq(o[1].axis[0], 1);
     ck_assert_int_eq(o[1].axis[1], 0);
-    ck_assert_str_eq(alternative(0, 1), "vendor+pointwise: (gemm m x n x 3 acc) "
+    ck_assert_str_eq(rig_alternative(0, 1), "vendor+pointwise: (gemm m x n x 3 acc) "
                                         "(pointwise m x n (c (add (mul t0 alpha) (mul c beta))))");
 }
 
@@ -317,12 +241,13 @@ TEST(what_stays_is_prepared)
 {
     const lfuse_value w = lfuse_frozen(g, "w", LFUSE_F32, 2, LFUSE_DIMS(4, 4)), x = lfuse_input(g, "x", LFUSE_F32,
         2, LFUSE_DIMS(4, 4));
-    const lfuse_value p = lfuse_exp(lfuse_mul(w, number(2)));
+    const lfuse_value p = lfuse_exp(lfuse_mul(w, rig_number(2)));
 
     lfuse_output(g, "p", p);
     lfuse_output(g, "y", lfuse_matmul(x, lfuse_matmul(p, w)));
     lfuse_output(g, "q", lfuse_mul(w, lfuse_scalar(g, "s")));
-    expect("(prepare (pointwise 4 x 4 (t0 (exp (mul w 2))))) (prepare (gemm 4 x 4 x 4 acc)) (pointwise 4 x 4 (p t0)) "
+    rig_expect("(prepare (pointwise 4 x 4 (t0 (exp (mul w 2))))) (prepare (gemm 4 x 4 x 4 acc)) "
+               "(pointwise 4 x 4 (p t0)) "
            "(pointwise 4 x 4 (q (mul w s))) (gemm 4 x 4 x 4 acc)");
     ck_assert_int_eq(plan->buffers[0].place, LFUSE__PLACE_PREPARED);
 }
@@ -334,11 +259,11 @@ TEST(lists_are_one_step)
     const lfuse_value w = lfuse_list_input(g, "w", LFUSE_F32, LFUSE_RANK_ANY), d = lfuse_list_input(g, "d",
         LFUSE_F32, LFUSE_RANK_ANY);
     const lfuse_value m = lfuse_list_input(g, "m", LFUSE_F32, LFUSE_RANK_ANY), lr = lfuse_scalar(g, "lr");
-    const lfuse_value next = lfuse_add(lfuse_mul(m, number(0.5)), d);
+    const lfuse_value next = lfuse_add(lfuse_mul(m, rig_number(0.5)), d);
 
     lfuse_update(m, next);
     lfuse_update(w, lfuse_sub(w, lfuse_mul(next, lr)));
-    expect("(multi m (m %1=(add (mul m 0.5) d)) (w (sub w (mul %1 lr))))");
+    rig_expect("(multi m (m %1=(add (mul m 0.5) d)) (w (sub w (mul %1 lr))))");
 }
 
 /* ---- update.c ---- */
@@ -348,7 +273,7 @@ TEST(updates_in_place)
     const lfuse_value w = vector("w"), d = vector("d");
 
     lfuse_update(w, lfuse_sub(w, lfuse_mul(d, lfuse_scalar(g, "lr"))));
-    expect("(pointwise 8 (w (sub w (mul d lr))))");
+    rig_expect("(pointwise 8 (w (sub w (mul d lr))))");
 }
 
 TEST(updates_wait_for_readers)
@@ -358,7 +283,7 @@ TEST(updates_wait_for_readers)
 
     lfuse_update(w, lfuse_sub(w, d));
     lfuse_output(g, "n", lfuse_sum(w, 1, all, 0));
-    expect("(rows 8 1 (n (sum w))) (pointwise 8 (w (sub w d)))");
+    rig_expect("(rows 8 1 (n (sum w))) (pointwise 8 (w (sub w d)))");
 }
 
 TEST(exchanged_inputs)
@@ -367,7 +292,7 @@ TEST(exchanged_inputs)
 
     lfuse_update(x, y);
     lfuse_update(y, x);
-    expect("(pointwise 8 (t1 x)) (pointwise 8 (t0 y)) (pointwise 8 (y t1)) (pointwise 8 (x t0))");
+    rig_expect("(pointwise 8 (t1 x)) (pointwise 8 (t0 y)) (pointwise 8 (y t1)) (pointwise 8 (x t0))");
 }
 
 TEST(crossed_updates)
@@ -376,7 +301,7 @@ TEST(crossed_updates)
 
     lfuse_update(x, lfuse_exp(y));
     lfuse_update(y, lfuse_exp(x));
-    expect("(pointwise 8 (t0 (exp y))) (pointwise 8 (y (exp x))) (pointwise 8 (x t0))");
+    rig_expect("(pointwise 8 (t0 (exp y))) (pointwise 8 (y (exp x))) (pointwise 8 (x t0))");
 }
 
 TEST(a_transposed_update)
@@ -384,7 +309,7 @@ TEST(a_transposed_update)
     const lfuse_value x = lfuse_input(g, "x", LFUSE_F32, 2, LFUSE_DIMS(8, 8));
 
     lfuse_update(x, lfuse_add(lfuse_transpose(x), x));
-    expect("(pointwise 8 x 8 (t0 (add x x))) (pointwise 8 x 8 (x t0))");
+    rig_expect("(pointwise 8 x 8 (t0 (add x x))) (pointwise 8 x 8 (x t0))");
 }
 
 TEST(a_product_into_its_operand)
@@ -392,7 +317,7 @@ TEST(a_product_into_its_operand)
     const lfuse_value x = lfuse_input(g, "x", LFUSE_F32, 2, LFUSE_DIMS(8, 8));
 
     lfuse_update(x, lfuse_matmul(x, x));
-    expect("(gemm 8 x 8 x 8 acc) (pointwise 8 x 8 (x t0))");
+    rig_expect("(gemm 8 x 8 x 8 acc) (pointwise 8 x 8 (x t0))");
 }
 
 TEST(outputs_that_are_inputs)
@@ -401,8 +326,8 @@ TEST(outputs_that_are_inputs)
 
     lfuse_output(g, "y", x);
     lfuse_output(g, "t", lfuse_transpose(x));
-    lfuse_output(g, "c", lfuse_broadcast_to(lfuse_cast(number(3), LFUSE_F32), 1, LFUSE_DIMS(2)));
-    expect("(pointwise 2 x 3 (y x)) (pointwise 3 x 2 (t x)) (pointwise 2 (c 3))");
+    lfuse_output(g, "c", lfuse_broadcast_to(lfuse_cast(rig_number(3), LFUSE_F32), 1, LFUSE_DIMS(2)));
+    rig_expect("(pointwise 2 x 3 (y x)) (pointwise 3 x 2 (t x)) (pointwise 2 (c 3))");
 }
 
 /* ---- plan.c ---- */
@@ -410,15 +335,14 @@ TEST(outputs_that_are_inputs)
 TEST(capabilities_are_asked)
 {
     const lfuse_plan_options exact = { .exact = 1 };
-    lfuse__facts facts;
     lfuse__plan_body *none;
 
-    memset(&facts, 0, sizeof facts);
+    rig_facts.info.f64 = 0;
     lfuse_output(g, "y", lfuse_neg(lfuse_input(g, "x", LFUSE_F64, 1, LFUSE_DIMS(2))));
-    ck_assert(!lfuse__graph_canonical(g, &canonical));
-    ck_assert_int_eq(lfuse__plan_make(canonical, &facts, NULL, &none), LFUSE_ERR_TYPE);
-    facts.info.f64 = 1;
-    ck_assert_int_eq(lfuse__plan_make(canonical, &facts, &exact, &none), LFUSE_ERR_UNSUPPORTED);
+    rig_canonical();
+    ck_assert_int_eq(lfuse__plan_make(canonical, &rig_facts, NULL, &none), LFUSE_ERR_TYPE);
+    rig_facts.info.f64 = 1;
+    ck_assert_int_eq(lfuse__plan_make(canonical, &rig_facts, &exact, &none), LFUSE_ERR_UNSUPPORTED);
 }
 
 TEST_SUITE("plan", CK_FORK_GETENV)

@@ -29,13 +29,6 @@ static lfuse_value layernorm(lfuse_value x)
     return lfuse_mul(c, lfuse_rsqrt(lfuse_add(mean(lfuse_mul(c, c)), rig_number(0.25))));
 }
 
-static lfuse_value softmax(lfuse_value x)
-{
-    const lfuse_value e = lfuse_exp(lfuse_sub(x, rig_row(x, LFUSE__REDUCE_MAX)));
-
-    return lfuse_div(e, sum(e));
-}
-
 TEST_CASE("fusion", .setup = rig_setup, .teardown = rig_teardown)
 
 TEST(a_sum_takes_what_is_before_it)
@@ -68,7 +61,7 @@ TEST(softmax_with_scale_and_mask)
 {
     const lfuse_value x = lfuse_mul(matrix("x"), lfuse_scalar(g, "scale"));
 
-    lfuse_output(g, "y", softmax(lfuse_add(x, matrix("mask"))));
+    lfuse_output(g, "y", rig_softmax(lfuse_add(x, matrix("mask"))));
     rig_expect("(rows 4 x 8 1 (y (div %1=(exp (sub %2=(add (mul x scale) mask) (max %2))) (sum %1))))");
 }
 
@@ -175,7 +168,7 @@ TEST(rows_over_rows)
     const lfuse_value x = rig_input("x", 3, LFUSE_DIMS(2, 4, 8));
 
     /* what follows the inner sum has its rows' shape and is of the outer softmax all the same */
-    lfuse_output(g, "y", softmax(rig_reduce(x, LFUSE__REDUCE_SUM, 1, (const int[]){ 2 }, 0)));
+    lfuse_output(g, "y", rig_softmax(rig_reduce(x, LFUSE__REDUCE_SUM, 1, (const int[]){ 2 }, 0)));
     rig_expect("(rows 2 x 4 x 8 1 (t0 (sum x))) (rows 2 x 4 1 (y (div %1=(exp (sub t0 (max t0))) (sum %1))))");
 }
 
@@ -190,7 +183,7 @@ TEST(mixed_axes_go_with_one_of_them)
 
 TEST(every_reduction_alone)
 {
-    lfuse_output(g, "y", softmax(lfuse_neg(matrix("x"))));
+    lfuse_output(g, "y", rig_softmax(lfuse_neg(matrix("x"))));
     rig_make(LFUSE_NO_ROW_FUSION);
     ck_assert_str_eq(text.data, "(pointwise 4 x 8 (t0 (neg x))) (rows 4 x 8 1 (t1 (max t0))) "
                                 "(pointwise 4 x 8 (t2 (exp (sub t0 t1)))) (rows 4 x 8 1 (t3 (sum t2))) "
@@ -201,7 +194,7 @@ TEST(vectors_along_the_row_are_not_of_the_row)
 {
     const lfuse_value b = lfuse_exp(rig_input("b", 1, LFUSE_DIMS(8)));
 
-    lfuse_output(g, "y", lfuse_add(softmax(matrix("x")), b));
+    lfuse_output(g, "y", lfuse_add(rig_softmax(matrix("x")), b));
     rig_expect("(pointwise 8 (t0 (exp b))) (rows 4 x 8 1 (y (add (div %1=(exp (sub x (max x))) (sum %1)) t0)))");
 }
 
@@ -209,16 +202,16 @@ TEST(values_of_the_row_join)
 {
     const lfuse_value b = lfuse_exp(rig_input("b", 2, LFUSE_DIMS(4, 1)));
 
-    lfuse_output(g, "y", lfuse_add(softmax(matrix("x")), b));
+    lfuse_output(g, "y", lfuse_add(rig_softmax(matrix("x")), b));
     rig_expect("(rows 4 x 8 1 (y (add (div %1=(exp (sub x (max x))) (sum %1)) (exp b))))");
 }
 
 TEST(a_product_stands_between)
 {
     const lfuse_value x = rig_input("x", 2, LFUSE_DIMS(16, 16)), w = rig_input("w", 2, LFUSE_DIMS(16, 16));
-    const lfuse_value y = lfuse_matmul(softmax(x), w);
+    const lfuse_value y = lfuse_matmul(rig_softmax(x), w);
 
-    lfuse_output(g, "y", lfuse_mul(softmax(y), x));
+    lfuse_output(g, "y", lfuse_mul(rig_softmax(y), x));
     rig_expect("(rows 16 x 16 1 (t0 (div %1=(exp (sub x (max x))) (sum %1)))) (gemm 16 x 16 x 16 acc) "
                "(rows 16 x 16 1 (y (mul (div %1=(exp (sub t1 (max t1))) (sum %1)) x)))");
 }
@@ -239,7 +232,7 @@ TEST(rows_are_updated_in_place)
 {
     const lfuse_value x = matrix("x");
 
-    lfuse_update(x, softmax(x));
+    lfuse_update(x, rig_softmax(x));
     rig_expect("(rows 4 x 8 1 (x (div %1=(exp (sub x (max x))) (sum %1))))");
 }
 

@@ -1,7 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Reshapes behind row kernels, read from the printed plan. No device. */
-#include <string.h>
-
 #include "tests/plan/rig.h"
 #include "tests/support/main.h"
 

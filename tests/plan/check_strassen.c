@@ -281,16 +281,6 @@ TEST(prepared)
 
 /* ---- the model chooses ---- */
 
-/* One H200: 132 units, 51 TFLOP/s in f32, copies at 4.27 TB/s. */
-static void h200(void)
-{
-    rig_facts.info.compute_units = 132;
-    rig_facts.simd = 32;
-    rig_facts.product_rate = 51e12;
-    rig_facts.product_rate64 = 51e12;
-    rig_facts.copy_rate = 4.27e12;
-}
-
 TEST_CASE("model", .setup = rig_setup, .teardown = rig_teardown)
 
 TEST(unknown_device)
@@ -307,7 +297,7 @@ TEST(automatic_levels)
     lfuse_value x;
     lfuse_size m;
 
-    h200();
+    rig_h200();
     x = lfuse_input(g, "x", LFUSE_F32, 2, LFUSE_DIMS(4096, 4096));
     x = lfuse_relu(lfuse_matmul(x, frozen("u", 4096, 4096)));
     lfuse_output(g, "y", lfuse_matmul(x, frozen("v", 4096, 16)));
@@ -320,7 +310,7 @@ TEST(automatic_levels)
     rig_check_order();
     rig_teardown();
     rig_setup();
-    h200();
+    rig_h200();
     m = lfuse_size_var(g, "m", 1, 8192);
     two_layers(m, 8192, 8192);
     rig_strassen = LFUSE_STRASSEN_AUTO;

@@ -1,37 +1,18 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* What a model of a device says of products by Strassen's algorithm. */
 #include <math.h>
-#include <string.h>
-
 #include "common/plan/strassen_cost.h"
-#include "tests/support/main.h"
-
-static lfuse__facts facts;
-
-static void reset(void)
-{
-    memset(&facts, 0, sizeof facts);
-}
-
-/* One H200: 132 units, 51 TFLOP/s in f32, copies at 4.27 TB/s. */
-static void h200(void)
-{
-    facts.info.compute_units = 132;
-    facts.simd = 32;
-    facts.product_rate = 51e12;
-    facts.product_rate64 = 51e12;
-    facts.copy_rate = 4.27e12;
-}
+#include "tests/plan/rig.h"
 
 static int levels_of(int64_t m, int64_t n, int64_t k, double *gain)
 {
     const lfuse__strassen_problem p = { .type = LFUSE_F32, .result = LFUSE_F32, .m = m, .n = n, .k = k,
                                         .variable_left = true };
 
-    return lfuse__strassen_levels(&facts, &p, gain);
+    return lfuse__strassen_levels(&rig_facts, &p, gain);
 }
 
-TEST_CASE("model", .setup = reset)
+TEST_CASE("model", .setup = rig_setup, .teardown = rig_teardown)
 
 /* The published ceilings are 1.25 and 1.28 by two levels, by one 1.117 and 1.13; what is lost stays below 8 points. */
 TEST(large_products)
@@ -40,12 +21,12 @@ TEST(large_products)
                                         .variable_left = true };
     double gain;
 
-    h200();
+    rig_h200();
     ck_assert_int_eq(levels_of(4096, 4096, 4096, &gain), 2);
     ck_assert(gain > 1.10 && gain < 1.25);
     ck_assert_int_eq(levels_of(8192, 8192, 8192, &gain), 2);
     ck_assert(gain > 1.18 && gain < 1.28);
-    gain = lfuse__strassen_time(&facts, &p, 0) / lfuse__strassen_time(&facts, &p, 1);
+    gain = lfuse__strassen_time(&rig_facts, &p, 0) / lfuse__strassen_time(&rig_facts, &p, 1);
     ck_assert(gain > 1.07 && gain < 1.143);
 }
 
@@ -58,10 +39,10 @@ TEST(small_products)
     double gain;
     size_t i;
 
-    h200();
+    rig_h200();
     for (i = 0; i < sizeof sizes / sizeof *sizes; i++)
         ck_assert_msg(!levels_of(sizes[i][0], sizes[i][1], sizes[i][2], &gain), "%d: %g", (int)i, gain);
-    facts.product_rate = 25e12; /* latencies are as long where products are slower */
+    rig_facts.product_rate = 25e12; /* latencies are as long where products are slower */
     for (i = 1; i < 4; i++)
         ck_assert_msg(!levels_of(sizes[i][0], sizes[i][1], sizes[i][2], &gain), "%d: %g", (int)i, gain);
 }
@@ -71,9 +52,9 @@ TEST(faster_products)
 {
     double slow, fast;
 
-    h200();
+    rig_h200();
     levels_of(2048, 2048, 2048, &slow);
-    facts.product_rate = 380e12;
+    rig_facts.product_rate = 380e12;
     ck_assert_int_eq(levels_of(2048, 2048, 2048, &fast), 0);
     ck_assert(fast < slow && fast < 1.02);
 }
@@ -84,12 +65,12 @@ TEST(variable_operands)
     lfuse__strassen_problem p = { .type = LFUSE_F32, .result = LFUSE_F32, .m = 4096, .n = 4096, .k = 4096 };
     double frozen_time, left_time, both_time;
 
-    h200();
-    frozen_time = lfuse__strassen_time(&facts, &p, 1);
+    rig_h200();
+    frozen_time = lfuse__strassen_time(&rig_facts, &p, 1);
     p.variable_left = true;
-    left_time = lfuse__strassen_time(&facts, &p, 1);
+    left_time = lfuse__strassen_time(&rig_facts, &p, 1);
     p.variable_right = true;
-    both_time = lfuse__strassen_time(&facts, &p, 1);
+    both_time = lfuse__strassen_time(&rig_facts, &p, 1);
     ck_assert(frozen_time < left_time && left_time < both_time);
     /* 1.75 and 2.75 times the matrix, at 0.95 of the copies' rate. */
     ck_assert(fabs((left_time - frozen_time) * 4.27e12 * 0.95 / (4.0 * 4096 * 4096) - 1.75) < 1e-6);
@@ -103,21 +84,21 @@ TEST(narrow_products)
                                   .variable_left = true };
     double gain, one, two;
 
-    h200();
-    ck_assert_int_eq(lfuse__strassen_levels(&facts, &p, &gain), 0);
+    rig_h200();
+    ck_assert_int_eq(lfuse__strassen_levels(&rig_facts, &p, &gain), 0);
     ck_assert(gain == 0); /* the rate is not known */
-    facts.product_rate16[0] = 700e12;
-    ck_assert_int_eq(lfuse__strassen_levels(&facts, &p, &gain), 0);
+    rig_facts.product_rate16[0] = 700e12;
+    ck_assert_int_eq(lfuse__strassen_levels(&rig_facts, &p, &gain), 0);
     ck_assert(gain > 0 && gain < 1);
     p.type = p.result = LFUSE_BF16;
-    ck_assert_int_eq(lfuse__strassen_levels(&facts, &p, &gain), 0);
+    ck_assert_int_eq(lfuse__strassen_levels(&rig_facts, &p, &gain), 0);
     ck_assert(gain == 0);
-    facts.product_rate16[1] = 51e12; /* no units for matrices */
-    ck_assert_int_ne(lfuse__strassen_levels(&facts, &p, &gain), 0);
+    rig_facts.product_rate16[1] = 51e12; /* no units for matrices */
+    ck_assert_int_ne(lfuse__strassen_levels(&rig_facts, &p, &gain), 0);
     /* Products of 4 bytes are read, factors of 2 written. */
-    one = lfuse__strassen_time(&facts, &p, 1);
+    one = lfuse__strassen_time(&rig_facts, &p, 1);
     p.variable_left = false;
-    two = lfuse__strassen_time(&facts, &p, 1);
+    two = lfuse__strassen_time(&rig_facts, &p, 1);
     ck_assert(fabs((one - two) * 4.27e12 * 0.95 / (2.0 * 4096 * 4096) - 1.75) < 1e-6);
 }
 

@@ -12,11 +12,11 @@ TESTS += tests/plan/check_body tests/plan/check_plan tests/plan/check_views test
 	tests/plan/check_sink tests/plan/check_members tests/plan/check_counts tests/plan/check_provider \
 	tests/plan/check_strassen tests/plan/check_strassen_cost tests/plan/check_products tests/plan/check_prologue
 tests_plan_check_body_SOURCES = %reldir%/check_body.c
-tests_plan_check_plan_SOURCES = %reldir%/check_plan.c
+tests_plan_check_plan_SOURCES = %reldir%/check_plan.c %reldir%/rig.c %reldir%/rig.h
 tests_plan_check_layout_SOURCES = %reldir%/check_layout.c
 tests_plan_check_rows_SOURCES = %reldir%/check_rows.c %reldir%/rig.c %reldir%/rig.h
-tests_plan_check_views_SOURCES = %reldir%/check_views.c %reldir%/made.h
-tests_plan_check_lower_SOURCES = %reldir%/check_lower.c %reldir%/made.h
+tests_plan_check_views_SOURCES = %reldir%/check_views.c %reldir%/rig.c %reldir%/rig.h
+tests_plan_check_lower_SOURCES = %reldir%/check_lower.c %reldir%/rig.c %reldir%/rig.h
 tests_plan_check_bundles_SOURCES = %reldir%/check_bundles.c %reldir%/rig.c %reldir%/rig.h
 tests_plan_check_time_SOURCES = %reldir%/check_time.c %reldir%/rig.c %reldir%/rig.h
 tests_plan_check_reuse_SOURCES = %reldir%/check_reuse.c %reldir%/rig.c %reldir%/rig.h
@@ -24,7 +24,7 @@ tests_plan_check_sink_SOURCES = %reldir%/check_sink.c %reldir%/rig.c %reldir%/ri
 tests_plan_check_phases_SOURCES = %reldir%/check_phases.c %reldir%/rig.c %reldir%/rig.h
 tests_plan_check_members_SOURCES = %reldir%/check_members.c %reldir%/rig.c %reldir%/rig.h
 tests_plan_check_strassen_SOURCES = %reldir%/check_strassen.c %reldir%/rig.c %reldir%/rig.h
-tests_plan_check_strassen_cost_SOURCES = %reldir%/check_strassen_cost.c
+tests_plan_check_strassen_cost_SOURCES = %reldir%/check_strassen_cost.c %reldir%/rig.c %reldir%/rig.h
 tests_plan_check_provider_SOURCES = %reldir%/check_provider.c %reldir%/rig.c %reldir%/rig.h
 tests_plan_check_products_SOURCES = %reldir%/check_products.c %reldir%/rig.c %reldir%/rig.h
 tests_plan_check_prologue_SOURCES = %reldir%/check_prologue.c %reldir%/rig.c %reldir%/rig.h

@@ -6,7 +6,6 @@
 
 #include "common/base/error.h"
 #include "common/graph/build.h"
-#include "tests/support/main.h"
 
 lfuse_graph *g;
 lfuse_graph *canonical;
@@ -24,6 +23,15 @@ void rig_setup(void)
     rig_strassen = LFUSE_STRASSEN_DEFAULT;
 }
 
+void rig_h200(void)
+{
+    rig_facts.info.compute_units = 132;
+    rig_facts.simd = 32;
+    rig_facts.product_rate = 51e12;
+    rig_facts.product_rate64 = 51e12;
+    rig_facts.copy_rate = 4.27e12;
+}
+
 static void drop(void)
 {
     lfuse__plan_free(plan);
@@ -38,21 +46,20 @@ void rig_teardown(void)
     lfuse__strbuf_free(&text);
 }
 
+void rig_canonical(void)
+{
+    drop();
+    ck_assert_msg(!lfuse__graph_canonical(g, &canonical), "%s", lfuse__error_message());
+}
+
 void rig_make(unsigned disable)
 {
     const lfuse_plan_options options = { .disable = disable, .strassen = rig_strassen };
 
-    drop();
-    ck_assert_msg(!lfuse__graph_canonical(g, &canonical), "%s", lfuse__error_message());
+    rig_canonical();
     ck_assert_msg(!lfuse__plan_make(canonical, &rig_facts, &options, &plan), "%s", lfuse__error_message());
     lfuse__strbuf_clear(&text);
     lfuse__plan_print(plan, canonical, &text);
-}
-
-void rig_expect(const char *wanted)
-{
-    rig_make(LFUSE_NO_BUNDLES);
-    ck_assert_str_eq(text.data, wanted);
 }
 
 const char *rig_alternative(int stage, int i)
@@ -136,9 +143,19 @@ lfuse_value rig_input(const char *name, int rank, const lfuse_size *shape)
     return lfuse_input(g, name, LFUSE_F32, rank, shape);
 }
 
+lfuse_value rig_list(const char *name)
+{
+    return lfuse_list_input(g, name, LFUSE_F32, LFUSE_RANK_ANY);
+}
+
 lfuse_value rig_number(double x)
 {
     return lfuse_constant(g, x);
+}
+
+lfuse_value rig_concat(lfuse_value x, lfuse_value y, int axis)
+{
+    return lfuse_concat(2, (const lfuse_value[]){ x, y }, axis);
 }
 
 lfuse_value rig_reduce(lfuse_value a, lfuse__reduce op, int count, const int *axes, int keepdims)
@@ -165,4 +182,11 @@ lfuse_value rig_row(lfuse_value a, lfuse__reduce op)
     const int last[] = { g->nodes[a.id].rank - 1 };
 
     return rig_reduce(a, op, 1, last, 1);
+}
+
+lfuse_value rig_softmax(lfuse_value x)
+{
+    const lfuse_value e = lfuse_exp(lfuse_sub(x, rig_row(x, LFUSE__REDUCE_MAX)));
+
+    return lfuse_div(e, rig_row(e, LFUSE__REDUCE_SUM));
 }
