@@ -140,9 +140,9 @@ TEST(bits_of_an_axis)
     for (i = 0; i < ROWS * COLUMNS; i++) data[i] = (float)(1 / (1.0 + i % 977));
     lfuse_output(g, "list", lfuse_member_column_sum(list()));
     lfuse_output(g, "tensor", lfuse_sum(x, 1, (const int[]){ 0 }, 0));
-    evaluate((const lfuse__oracle_input[]){ { .name = "w", .members = one, .elements = count, .count = 1,
-                                              .matrices = shape },
-                                            { .name = "x", .data = data, .shape = { ROWS, COLUMNS } } }, 2, NULL);
+    EVALUATE({ .name = "w", .members = one, .elements = count, .count = 1,
+             .matrices = shape },
+             DATA("x", data, ROWS, COLUMNS));
     for (i = 0; i < COLUMNS; i++) {
         ck_assert_ldouble_eq(run.results[0].value[i], run.results[1].value[i]);
         ck_assert_double_eq(run.results[0].bound[i], 0);

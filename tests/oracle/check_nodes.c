@@ -1,99 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The oracle's reductions, views and look-ups against loops over indices. */
-#include <math.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-
-#include "bench/data.h"
-#include "bench/oracle.h"
-#include "libfuse.h"
-#include "tests/support/main.h"
-
-static lfuse_graph *g;
-static lfuse__oracle_run run;
-static lfuse__oracle_report report;
-
-static void make(void)
-{
-    g = lfuse_graph_create();
-    memset(&run, 0, sizeof run);
-}
-
-static void destroy(void)
-{
-    lfuse__oracle_free(&run);
-    lfuse_graph_destroy(g);
-}
-
-static lfuse_status try(const lfuse__oracle_input *inputs, int count)
-{
-    return lfuse__oracle_run_graph(g, inputs, count, NULL, &run);
-}
-
-static void evaluate(const lfuse__oracle_input *inputs, int count)
-{
-    ck_assert_msg(try(inputs, count) == LFUSE_OK, "%s", lfuse_last_error());
-}
-
-static bool agrees(int i, const void *got)
-{
-    const lfuse__oracle_result *r = &run.results[i];
-
-    return lfuse__oracle_compare(r->type, r->count, got, r->value, r->bound, &report);
-}
-
-#define ck_agrees(i, got) ck_assert_msg(agrees(i, got), "result %d: %s", i, report.text)
-/* And with no tolerance. */
-#define ck_exact(i, got)                                                                                               \
-    do {                                                                                                               \
-        ck_agrees(i, got);                                                                                             \
-        ck_assert_double_eq(report.max_bound, 0);                                                                      \
-        ck_assert_int_eq(report.open, 0);                                                                              \
-    } while (0)
+#include "tests/oracle/rig.h"
 
 /* ---- reductions ---- */
 
 enum { A = 3, B = 700, C = 5 }; /* two segments in a row of B C elements, and in one of A B */
 
-typedef float fold(float low, float high);
-static float plus(float a, float b) { return a + b; }
 static float times(float a, float b) { return a * b; }
 static float larger(float a, float b) { return a > b || a != a ? a : b; }
 static float smaller(float a, float b) { return a < b || a != a ? a : b; }
-
-/* The canonical order, written down a second time: recursively, over a function of the element's number. */
-static float lane(fold *f, float identity, const float *x, int count, int start, int c)
-{
-    float sum = identity;
-    int i;
-
-    for (i = start + c; i < start + 1024 && i < count; i += 128) sum = f(sum, x[i]);
-    return sum;
-}
-
-static float lanes(fold *f, float identity, const float *x, int count, int start, int c, int width)
-{
-    if (width == 128) return lane(f, identity, x, count, start, c);
-    return f(lanes(f, identity, x, count, start, c, 2 * width),
-             lanes(f, identity, x, count, start, c + width, 2 * width));
-}
-
-static float segments(fold *f, float identity, const float *x, int count, int first, int span)
-{
-    if (span == 1) return lanes(f, identity, x, count, 1024 * first, 0, 1);
-    if (1024 * (first + span / 2) >= count) return segments(f, identity, x, count, first, span / 2);
-    return f(segments(f, identity, x, count, first, span / 2),
-             segments(f, identity, x, count, first + span / 2, span / 2));
-}
-
-static float canonical(fold *f, float identity, const float *x, int count)
-{
-    int span = 1;
-
-    while (1024 * span < count) span *= 2;
-    return segments(f, identity, x, count, 0, span);
-}
 
 static const struct {
     lfuse_value (*build)(lfuse_value a, int count, const int *axes, int keepdims);
@@ -117,7 +32,7 @@ TEST_LOOP(reductions_are_canonical, 0, 7 * 4)
     if (which == 1) lfuse__data_uniform(LFUSE_F32, x, A * B * C, 0.97, 1.03, 7);
     else lfuse__data_normal(LFUSE_F32, x, A * B * C, 3, 7);
     lfuse_output(g, "y", folds[which].build(lfuse_input(g, "x", LFUSE_F32, 3, LFUSE_DIMS(A, B, C)), count, axes, 0));
-    evaluate((const lfuse__oracle_input[]){{.name = "x", .data = x, .shape = {A, B, C}}}, 1);
+    EVALUATE(DATA("x", x, A, B, C));
     for (i = 0; i < A * B * C; i++) { /* the first element of each row, then the row */
         int length = 0;
         at[0] = i / (B * C), at[1] = i / C % B, at[2] = i % C;
@@ -147,7 +62,7 @@ TEST(integers_are_summed_in_i64)
 
     lfuse_output(g, "s", lfuse_sum(v, 1, (const int[]){1}, 0));
     lfuse_output(g, "p", lfuse_prod(v, 1, (const int[]){1}, 0));
-    evaluate((const lfuse__oracle_input[]){{.name = "x", .data = x, .shape = {2, 3}}}, 1);
+    EVALUATE(DATA("x", x, 2, 3));
     ck_exact(0, sum);
     ck_exact(1, product);
 }
@@ -159,7 +74,7 @@ TEST(integers_wrap)
 
     lfuse_output(g, "s", lfuse_sum(v, 1, (const int[]){0}, 0));
     lfuse_output(g, "p", lfuse_prod(v, 1, (const int[]){0}, 0));
-    evaluate((const lfuse__oracle_input[]){{.name = "x", .data = x, .shape = {2}}}, 1);
+    EVALUATE(DATA("x", x, 2));
     ck_exact(0, sum);
     ck_exact(1, product);
 }
@@ -171,7 +86,7 @@ TEST(of_nothing)
 
     lfuse_output(g, "s", lfuse_sum(v, 1, (const int[]){1}, 0));
     lfuse_output(g, "p", lfuse_prod(v, 1, (const int[]){1}, 0));
-    evaluate((const lfuse__oracle_input[]){{.name = "x", .shape = {2, 0}}}, 1);
+    EVALUATE(DATA("x", NULL, 2, 0));
     ck_exact(0, sum);
     ck_exact(1, product);
 }
@@ -181,7 +96,7 @@ TEST(largest_of_a_size_that_is_zero)
     const lfuse_size n = lfuse_size_var(g, "n", 0, 4);
 
     lfuse_output(g, "y", lfuse_amax(lfuse_input(g, "x", LFUSE_F32, 1, &n), 1, (const int[]){0}, 0));
-    ck_assert_int_eq(try((const lfuse__oracle_input[]){{.name = "x", .shape = {0}}}, 1), LFUSE_ERR_SHAPE);
+    ck_assert_int_eq(lfuse__oracle_run_graph(g, &(lfuse__oracle_input){.name = "x"}, 1, NULL, &run), LFUSE_ERR_SHAPE);
 }
 
 TEST(winners)
@@ -193,7 +108,7 @@ TEST(winners)
 
     lfuse_output(g, "a", lfuse_argmax(v, 1, (const int[]){1}, 0));
     lfuse_output(g, "b", lfuse_argmin(v, 1, (const int[]){1}, 0));
-    evaluate((const lfuse__oracle_input[]){{.name = "x", .data = x, .shape = {4, 4}}}, 1);
+    EVALUATE(DATA("x", x, 4, 4));
     ck_exact(0, largest);
     ck_exact(1, smallest);
 }
@@ -206,7 +121,7 @@ TEST(open_winners)
 
     lfuse_output(g, "a", lfuse_argmax(lfuse_exp(lfuse_input(g, "x", LFUSE_F32, 1, LFUSE_DIMS(5))), 1,
                                       (const int[]){0}, 0));
-    evaluate((const lfuse__oracle_input[]){{.name = "x", .data = x, .shape = {5}}}, 1);
+    EVALUATE(DATA("x", x, 5));
     for (i = 0; i < 5; i++) ck_assert_int_eq(agrees(0, &i), i >= 1 && i <= 3);
 }
 
@@ -223,7 +138,7 @@ TEST(errors_of_elements)
     lfuse_output(g, "s", lfuse_sum(e, 1, (const int[]){0}, 0));
     lfuse_output(g, "p", lfuse_prod(e, 1, (const int[]){0}, 0));
     lfuse_output(g, "m", lfuse_amax(e, 1, (const int[]){0}, 0));
-    evaluate((const lfuse__oracle_input[]){{.name = "x", .data = x, .shape = {3000}}}, 1);
+    EVALUATE(DATA("x", x, 3000));
     for (i = 0; i < 3000; i++) {
         sum += exp(x[i]);
         product *= exp(x[i]);
@@ -248,7 +163,7 @@ TEST(zero_times_what_may_be_infinite)
 
     lfuse_output(g, "p", lfuse_prod(lfuse_exp(lfuse_input(g, "x", LFUSE_F32, 1, LFUSE_DIMS(2))), 1, (const int[]){0},
                                     0));
-    evaluate((const lfuse__oracle_input[]){{.name = "x", .data = x, .shape = {2}}}, 1);
+    EVALUATE(DATA("x", x, 2));
     ck_assert(isinf(run.results[0].bound[0]));
 }
 
@@ -259,8 +174,7 @@ TEST(infinities_that_may_meet)
 
     lfuse_output(g, "y", lfuse_matmul(lfuse_input(g, "a", LFUSE_F32, 2, LFUSE_DIMS(2, 2)),
                                       lfuse_input(g, "b", LFUSE_F32, 2, LFUSE_DIMS(2, 1))));
-    evaluate((const lfuse__oracle_input[]){{.name = "a", .data = a, .shape = {2, 2}},
-                                           {.name = "b", .data = b, .shape = {2, 1}}}, 2);
+    EVALUATE(DATA("a", a, 2, 2), DATA("b", b, 2, 1));
     ck_agrees(0, got);
 }
 
@@ -300,7 +214,7 @@ TEST(views)
     lfuse_output(g, "flip", lfuse_flip(x, 1, (const int[]){0}));
     lfuse_output(g, "concat", lfuse_concat(2, parts, 1));
     lfuse_output(g, "pad", lfuse_pad(x, LFUSE_DIMS(0, 1), LFUSE_DIMS(2, 0), 9));
-    evaluate(NULL, 0);
+    evaluate(NULL, 0, NULL);
     ck_view(0, 24, reshaped);
     ck_view(1, 12, every_second_back);
     ck_view(2, 24, flipped);
@@ -316,7 +230,7 @@ TEST(sizes_are_followed)
 
     lfuse_output(g, "back", lfuse_flip(v, 1, (const int[]){0}));
     lfuse_output(g, "mean", lfuse_mean(v, 1, (const int[]){0}, 0));
-    evaluate((const lfuse__oracle_input[]){{.name = "x", .data = x, .shape = {5}}}, 1);
+    EVALUATE(DATA("x", x, 5));
     ck_exact(0, got);
     ck_exact(1, mean);
 }
@@ -330,8 +244,7 @@ TEST(rows_by_index)
 
     lfuse_output(g, "y", lfuse_gather(lfuse_input(g, "t", LFUSE_F32, 2, LFUSE_DIMS(3, 2)),
                                       lfuse_input(g, "i", LFUSE_I32, 2, LFUSE_DIMS(2, 2))));
-    evaluate((const lfuse__oracle_input[]){{.name = "t", .data = table, .shape = {3, 2}},
-                                           {.name = "i", .data = at, .shape = {2, 2}}}, 2);
+    EVALUATE(DATA("t", table, 3, 2), DATA("i", at, 2, 2));
     ck_exact(0, got);
     ck_assert(run.out_of_range);
 }
@@ -344,8 +257,7 @@ TEST(scattered_rows_add_in_order)
 
     lfuse_output(g, "y", lfuse_scatter_add(lfuse_input(g, "x", LFUSE_F32, 1, LFUSE_DIMS(6)),
                                            lfuse_input(g, "i", LFUSE_I64, 1, LFUSE_DIMS(6)), 3));
-    evaluate((const lfuse__oracle_input[]){{.name = "x", .data = x, .shape = {6}},
-                                           {.name = "i", .data = at, .shape = {6}}}, 2);
+    EVALUATE(DATA("x", x, 6), DATA("i", at, 6));
     ck_exact(0, got);
     ck_assert(run.out_of_range);
 }
@@ -357,8 +269,7 @@ TEST(certain_indices_are_in_range)
 
     lfuse_output(g, "y", lfuse_gather(lfuse_input(g, "t", LFUSE_F32, 1, LFUSE_DIMS(3)),
                                       lfuse_input(g, "i", LFUSE_I64, 1, LFUSE_DIMS(2))));
-    evaluate((const lfuse__oracle_input[]){{.name = "t", .data = table, .shape = {3}},
-                                           {.name = "i", .data = at, .shape = {2}}}, 2);
+    EVALUATE(DATA("t", table, 3), DATA("i", at, 2));
     ck_exact(0, got);
     ck_assert(!run.out_of_range);
 }
@@ -371,8 +282,7 @@ TEST(open_indices)
     lfuse_output(g, "y", lfuse_gather(lfuse_input(g, "t", LFUSE_F32, 1, LFUSE_DIMS(3)),
                                       lfuse_argmax(lfuse_exp(lfuse_input(g, "x", LFUSE_F32, 1, LFUSE_DIMS(2))), 1,
                                                    (const int[]){0}, 1)));
-    evaluate((const lfuse__oracle_input[]){{.name = "t", .data = table, .shape = {3}},
-                                           {.name = "x", .data = x, .shape = {2}}}, 2);
+    EVALUATE(DATA("t", table, 3), DATA("x", x, 2));
     ck_assert(isinf(run.results[0].bound[0]));
 }
 

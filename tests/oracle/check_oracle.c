@@ -18,8 +18,7 @@ TEST(exact_chains_have_no_tolerance)
     lfuse__data_normal(LFUSE_F32, b, COUNT, 3, 2);
     lfuse_output(g, "z", lfuse_max(lfuse_div(lfuse_sqrt(lfuse_abs(lfuse_fma(x, y, lfuse_constant(g, 0.1)))),
                                              lfuse_sub(x, lfuse_mul(y, y))), lfuse_where(lfuse_lt(x, y), x, y)));
-    evaluate((const lfuse__oracle_input[]){{.name = "x", .data = a, .shape = {COUNT}},
-                                           {.name = "y", .data = b, .shape = {COUNT}}}, 2, NULL);
+    EVALUATE(DATA("x", a, COUNT), DATA("y", b, COUNT));
     for (i = 0; i < COUNT; i++) {
         const float root = sqrtf(fabsf(fmaf(a[i], b[i], (float)0.1))), square = b[i] * b[i];
         const float quotient = root / (a[i] - square), other = a[i] < b[i] ? a[i] : b[i];
@@ -43,8 +42,7 @@ TEST(nasty_data_is_exact_too)
     lfuse__data_nasty(LFUSE_F32, a, COUNT, 1);
     lfuse__data_nasty(LFUSE_F32, b, COUNT, 2);
     lfuse_output(g, "z", lfuse_mul(lfuse_add(x, y), lfuse_div(x, y)));
-    evaluate((const lfuse__oracle_input[]){{.name = "x", .data = a, .shape = {COUNT}},
-                                           {.name = "y", .data = b, .shape = {COUNT}}}, 2, NULL);
+    EVALUATE(DATA("x", a, COUNT), DATA("y", b, COUNT));
     for (i = 0; i < COUNT; i++) got[i] = (a[i] + b[i]) * (a[i] / b[i]);
     ck_agrees(0, got);
     ck_assert_int_eq(report.open, 0);
@@ -71,7 +69,7 @@ TEST_LOOP(functions, 0, UNARIES)
 
     lfuse__data_uniform(LFUSE_F32, a, COUNT, u->low, u->high, 5);
     lfuse_output(g, "y", u->build(vector("x", LFUSE_F32, COUNT)));
-    evaluate((const lfuse__oracle_input[]){{.name = "x", .data = a, .shape = {COUNT}}}, 1, NULL);
+    EVALUATE(DATA("x", a, COUNT));
     for (i = 0; i < COUNT; i++) got[i] = u->value(a[i]);
     ck_agrees(0, got);
     ck_assert_int_eq(report.open, 0);
@@ -95,7 +93,7 @@ TEST(errors_propagate)
     lfuse__data_uniform(LFUSE_F32, a, COUNT, 1, 5, 5);
     lfuse_output(g, "y", lfuse_sub(lfuse_exp(x), lfuse_mul(lfuse_exp(lfuse_mul(x, lfuse_constant(g, 0.5))),
                                                           lfuse_exp(lfuse_mul(x, lfuse_constant(g, 0.5))))));
-    evaluate((const lfuse__oracle_input[]){{.name = "x", .data = a, .shape = {COUNT}}}, 1, NULL);
+    EVALUATE(DATA("x", a, COUNT));
     for (i = 0; i < COUNT; i++) {
         const float half = expf(a[i] * 0.5f), square = half * half;
         got[i] = expf(a[i]) - square;
@@ -128,7 +126,7 @@ TEST(activations)
     lfuse_output(g, "softplus", lfuse_softplus(x));
     lfuse_output(g, "leaky", lfuse_leaky_relu(x, lfuse_constant(g, 0.01)));
     lfuse_output(g, "clamp", lfuse_clamp(x, lfuse_constant(g, -1), lfuse_constant(g, 2)));
-    evaluate((const lfuse__oracle_input[]){{.name = "x", .data = a, .shape = {COUNT}}}, 1, NULL);
+    EVALUATE(DATA("x", a, COUNT));
     for (i = 0; i < COUNT; i++) {
         const float u = a[i] * (1.5957691216f + 0.0713548162726f * (a[i] * a[i]));
         got[0][i] = sigmoid(a[i]);
@@ -222,8 +220,7 @@ TEST_LOOP(random_expressions, 0, 40)
         snprintf(name, sizeof name, "n%d", i);
         lfuse_output(g, name, nodes[i].value);
     }
-    evaluate((const lfuse__oracle_input[]){{.name = "x", .data = nodes[0].x, .shape = {COUNT}},
-                                           {.name = "y", .data = nodes[1].x, .shape = {COUNT}}}, 2, NULL);
+    EVALUATE(DATA("x", nodes[0].x, COUNT), DATA("y", nodes[1].x, COUNT));
     for (i = 2; i < NODES; i++) {
         ck_assert_msg(agrees(i - 2, nodes[i].x), "seed %d, value %d: %s", _i, i, report.text);
         judged += report.open < COUNT / 2;
@@ -239,7 +236,7 @@ TEST(wide_types)
 
     lfuse__data_normal(LFUSE_F64, a, COUNT, 2, 5);
     lfuse_output(g, "y", lfuse_exp(lfuse_tanh(x)));
-    evaluate((const lfuse__oracle_input[]){{.name = "x", .data = a, .shape = {COUNT}}}, 1, NULL);
+    EVALUATE(DATA("x", a, COUNT));
     for (i = 0; i < COUNT; i++) got[i] = exp(tanh(a[i]));
     ck_agrees(0, got);
     ck_assert_double_le(report.max_bound, 40 * 0x1p-52);
@@ -262,7 +259,7 @@ TEST_LOOP(half_is_rounded_between_others_at_most, 0, 2)
     lfuse_output(g, "y", lfuse_add(product, x));
     product = lfuse_reshape(product, 2, LFUSE_DIMS(1, COUNT));
     lfuse_output(g, "z", lfuse_add(product, x));
-    evaluate((const lfuse__oracle_input[]){{.name = "x", .data = a, .shape = {COUNT}}}, 1, NULL);
+    EVALUATE(DATA("x", a, COUNT));
     for (i = 0; i < COUNT; i++) {
         const float value = (float)lfuse__data_get(type, a, i), scaled = value * 1.1f;
         uint16_t bits;
@@ -289,7 +286,7 @@ TEST(one_half_operation_is_exact)
 
     lfuse__data_normal(LFUSE_F16, a, COUNT, 1, 5);
     lfuse_output(g, "y", lfuse_mul(x, x));
-    evaluate((const lfuse__oracle_input[]){{.name = "x", .data = a, .shape = {COUNT}}}, 1, NULL);
+    EVALUATE(DATA("x", a, COUNT));
     for (i = 0; i < COUNT; i++) {
         const float value = lfuse__f16_to_float(a[i]);
         got[i] = lfuse__double_to_f16(value * value);
@@ -306,7 +303,7 @@ TEST(open_comparisons_cover_both)
     lfuse_output(g, "y", lfuse_cast(lfuse_gt(e, one), LFUSE_F32));
     lfuse_output(g, "z", lfuse_where(lfuse_gt(e, one), lfuse_constant(g, 5), lfuse_add(x, lfuse_constant(g, 1))));
     lfuse_output(g, "i", lfuse_cast(e, LFUSE_I32));
-    evaluate((const lfuse__oracle_input[]){{.name = "x", .data = a, .shape = {4}}}, 1, NULL);
+    EVALUATE(DATA("x", a, 4));
     ck_agrees(0, got);
     got[2] = 1;
     ck_agrees(0, got);
@@ -327,7 +324,7 @@ TEST(poles_leave_all_open)
     const lfuse_value x = vector("x", LFUSE_F32, 3), near = lfuse_log(lfuse_exp(lfuse_sub(x, lfuse_constant(g, 1))));
 
     lfuse_output(g, "y", lfuse_reciprocal(near));
-    evaluate((const lfuse__oracle_input[]){{.name = "x", .data = a, .shape = {3}}}, 1, NULL);
+    EVALUATE(DATA("x", a, 3));
     ck_agrees(0, ((const float[]){NAN, -2, 1}));
     ck_assert_int_eq(report.open, 1);
     ck_assert(!agrees(0, (const float[]){0, -2, NAN}));
@@ -343,8 +340,7 @@ TEST(integers)
     lfuse__data_nasty(LFUSE_I32, b, COUNT, 2);
     lfuse_output(g, "z", lfuse_add(lfuse_mul(x, y), lfuse_neg(x)));
     lfuse_output(g, "q", lfuse_div(x, y));
-    evaluate((const lfuse__oracle_input[]){{.name = "x", .data = a, .shape = {COUNT}},
-                                           {.name = "y", .data = b, .shape = {COUNT}}}, 2, NULL);
+    EVALUATE(DATA("x", a, COUNT), DATA("y", b, COUNT));
     for (i = 0; i < COUNT; i++) {
         got[i] = (int32_t)((uint32_t)a[i] * (uint32_t)b[i] - (uint32_t)a[i]);
         quotient[i] = b[i] == 0 ? 0 : (int32_t)((int64_t)a[i] / b[i]);
@@ -371,8 +367,7 @@ TEST(casts)
     lfuse_output(g, "i", lfuse_cast(x, LFUSE_I32));
     lfuse_output(g, "h", lfuse_cast(w, LFUSE_BF16));
     lfuse_output(g, "b", lfuse_cast(x, LFUSE_BOOL));
-    evaluate((const lfuse__oracle_input[]){{.name = "x", .data = a, .shape = {COUNT}},
-                                           {.name = "w", .data = b, .shape = {COUNT}}}, 2, NULL);
+    EVALUATE(DATA("x", a, COUNT), DATA("w", b, COUNT));
     for (i = 0; i < COUNT; i++) {
         lfuse__data_put(LFUSE_I32, whole, i, a[i]);
         half[i] = lfuse__double_to_bf16(b[i]);
@@ -397,9 +392,7 @@ TEST(broadcasting_and_views)
     lfuse_output(g, "sum", lfuse_add(lfuse_add(x, y), z));
     lfuse_output(g, "swapped", lfuse_transpose(x));
     lfuse_output(g, "repeated", lfuse_broadcast_to(y, 3, LFUSE_DIMS(2, 2, 2)));
-    evaluate((const lfuse__oracle_input[]){{.name = "x", .data = a, .shape = {2, 3}},
-                                           {.name = "y", .data = b, .shape = {2, 1}},
-                                           {.name = "z", .data = &c}}, 3, NULL);
+    EVALUATE(DATA("x", a, 2, 3), DATA("y", b, 2, 1), {.name = "z", .data = &c});
     ck_agrees(0, sum);
     ck_agrees(1, swapped);
     ck_agrees(2, repeated);
@@ -466,7 +459,7 @@ TEST(reductions_of_lists)
     lfuse_output(g, "any", lfuse_list_any(x));
     lfuse_output(g, "nonzero", lfuse_list_norm(x, 0));
     lfuse_output(g, "squares", lfuse_square(lfuse_list_norm_l2(x)));
-    evaluate((const lfuse__oracle_input[]){{.name = "x", .members = a, .elements = elements, .count = 3}}, 1, NULL);
+    EVALUATE({.name = "x", .members = a, .elements = elements, .count = 3});
     for (i = 0; i < sizeof want / sizeof *want; i++) {
         const lfuse__oracle_result *r = lfuse__oracle_find(&run, want[i].name);
         ck_assert_ptr_nonnull(r);
@@ -484,9 +477,7 @@ TEST(numbers_round_once)
     const lfuse_value x = vector("x", LFUSE_F32, 2), beta = lfuse_scalar(g, "beta"), step = lfuse_scalar(g, "step");
 
     lfuse_output(g, "y", lfuse_mul(x, lfuse_sub(lfuse_constant(g, 1), lfuse_pow(beta, step))));
-    evaluate((const lfuse__oracle_input[]){{.name = "x", .data = a, .shape = {2}},
-                                           {.name = "beta", .number = 0.999},
-                                           {.name = "step", .number = 3}}, 3, NULL);
+    EVALUATE(DATA("x", a, 2), {.name = "beta", .number = 0.999}, {.name = "step", .number = 3});
     got[0] = (float)(1 - decay);
     got[1] = 2 * got[0];
     ck_agrees(0, got);
@@ -498,9 +489,9 @@ TEST(mistakes)
     float a[4] = {1, 2, 3, 4};
     const lfuse_size n = lfuse_size_var(g, "n", 2, 4);
     const lfuse_value x = lfuse_input(g, "x", LFUSE_F32, 1, LFUSE_DIMS(n));
-    const lfuse__oracle_input right_one = {.name = "x", .data = a, .shape = {4}}, number = {.name = "n", .number = 3};
-    const lfuse__oracle_input unknown = {.name = "q"}, large = {.name = "x", .data = a, .shape = {5}};
-    const lfuse__oracle_input output = {.name = "y", .data = a, .shape = {4}}, none = {.name = "x", .shape = {4}};
+    const lfuse__oracle_input right_one = DATA("x", a, 4), number = {.name = "n", .number = 3};
+    const lfuse__oracle_input unknown = {.name = "q"}, large = DATA("x", a, 5);
+    const lfuse__oracle_input output = DATA("y", a, 4), none = {.name = "x", .shape = {4}};
 
     lfuse_output(g, "y", lfuse_neg(x));
 #define ck_mistake(status, ...)                                                                                        \
@@ -525,7 +516,7 @@ TEST(inexact_devices_get_more)
     int i;
 
     lfuse_output(g, "y", lfuse_div(lfuse_constant(g, 1), vector("x", LFUSE_F32, 3)));
-    evaluate((const lfuse__oracle_input[]){{.name = "x", .data = a, .shape = {3}}}, 1, &inexact);
+    evaluate((const lfuse__oracle_input[]){DATA("x", a, 3)}, 1, &inexact);
     for (i = 0; i < 3; i++) got[i] = nextafterf(1 / a[i], 0);
     ck_agrees(0, got);
     for (i = 0; i < 3; i++) got[i] = nextafterf(nextafterf(got[i], 0), 0);

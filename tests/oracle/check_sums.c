@@ -4,35 +4,6 @@
 
 /* ---- sums ---- */
 
-/* The canonical sum by its definition, element by element. */
-static float canonical(const float *x, int64_t count)
-{
-    float partial[64];
-    int64_t segments = (count + 1023) / 1024, s, i;
-    int c, h;
-
-    if (!count) return 0;
-    for (s = 0; s < segments; s++) {
-        float lane[128];
-        for (c = 0; c < 128; c++) {
-            lane[c] = -0.0f;
-            for (i = s * 1024 + c; i < count && i < (s + 1) * 1024; i += 128) lane[c] += x[i];
-        }
-        for (h = 64; h; h /= 2) {
-            float folded[128];
-            for (c = 0; c < 128; c++) folded[c] = lane[c] + lane[c ^ h];
-            memcpy(lane, folded, sizeof lane);
-        }
-        partial[s] = lane[0];
-    }
-    while (segments > 1) {
-        for (s = 0; 2 * s < segments; s++)
-            partial[s] = 2 * s + 1 < segments ? partial[2 * s] + partial[2 * s + 1] : partial[2 * s];
-        segments = (segments + 1) / 2;
-    }
-    return partial[0];
-}
-
 TEST_CASE("sums and products", .setup = make, .teardown = destroy)
 
 TEST_LOOP(sums_are_canonical, 0, 10)
@@ -44,8 +15,8 @@ TEST_LOOP(sums_are_canonical, 0, 10)
 
     lfuse__data_normal(LFUSE_F32, x, 3 * length, 1, 3);
     lfuse_output(g, "y", lfuse_sum(lfuse_input(g, "x", LFUSE_F32, 2, LFUSE_DIMS(3, length)), 1, (const int[]){1}, 0));
-    evaluate((const lfuse__oracle_input[]){{.name = "x", .data = x, .shape = {3, length}}}, 1, NULL);
-    for (i = 0; i < 3; i++) got[i] = canonical(x + i * length, length);
+    EVALUATE(DATA("x", x, 3, length));
+    for (i = 0; i < 3; i++) got[i] = length ? canonical(plus, -0.0f, x + i * length, length) : 0;
     ck_agrees(0, got);
     ck_assert_double_eq(report.max_bound, 0);
     ck_assert(!signbit((double)run.results[0].value[0]) || length);
@@ -59,9 +30,9 @@ TEST(sums_of_inexact_values)
 
     lfuse__data_normal(LFUSE_F32, x, 5000, 1, 3);
     lfuse_output(g, "y", lfuse_sum(lfuse_exp(vector("x", LFUSE_F32, 5000)), 1, (const int[]){0}, 0));
-    evaluate((const lfuse__oracle_input[]){{.name = "x", .data = x, .shape = {5000}}}, 1, NULL);
+    EVALUATE(DATA("x", x, 5000));
     for (i = 0; i < 5000; i++) y[i] = expf(x[i]);
-    got = canonical(y, 5000);
+    got = canonical(plus, -0.0f, y, 5000);
     ck_agrees(0, &got);
     ck_assert_double_lt(run.results[0].bound[0], got * 3e-6);
     got -= y[4999];
@@ -95,8 +66,8 @@ static void make_product(lfuse_type type)
 
 TEST(products)
 {
-    const lfuse__oracle_input inputs[] = {{.name = "a", .data = left, .shape = {M, K}},
-                                          {.name = "b", .data = right, .shape = {K, N}}};
+    const lfuse__oracle_input inputs[] = {DATA("a", left, M, K),
+                                          DATA("b", right, K, N)};
     int i;
 
     make_product(LFUSE_F32);
@@ -117,8 +88,8 @@ TEST(products)
 
 TEST(products_of_integers_are_exact)
 {
-    const lfuse__oracle_input inputs[] = {{.name = "a", .data = left, .shape = {M, K}},
-                                          {.name = "b", .data = right, .shape = {K, N}}};
+    const lfuse__oracle_input inputs[] = {DATA("a", left, M, K),
+                                          DATA("b", right, K, N)};
 
     make_product(LFUSE_F32);
     lfuse__data_integers(LFUSE_F32, left, M * K, 8, 1);
@@ -134,8 +105,8 @@ TEST(products_of_integers_are_exact)
 TEST(products_of_f64)
 {
     static double a[M * K], b[K * N], c[M * N];
-    const lfuse__oracle_input inputs[] = {{.name = "a", .data = a, .shape = {M, K}},
-                                          {.name = "b", .data = b, .shape = {K, N}}};
+    const lfuse__oracle_input inputs[] = {DATA("a", a, M, K),
+                                          DATA("b", b, K, N)};
     int i, j, p;
 
     make_product(LFUSE_F64);
@@ -153,8 +124,8 @@ TEST(products_of_f64)
 
 TEST(products_with_infinities)
 {
-    const lfuse__oracle_input inputs[] = {{.name = "a", .data = left, .shape = {M, K}},
-                                          {.name = "b", .data = right, .shape = {K, N}}};
+    const lfuse__oracle_input inputs[] = {DATA("a", left, M, K),
+                                          DATA("b", right, K, N)};
 
     make_product(LFUSE_F32);
     lfuse__data_normal(LFUSE_F32, left, M * K, 1, 1);
@@ -183,10 +154,7 @@ TEST(chains_of_products)
     lfuse__data_normal(LFUSE_F32, right, K * N, 0.1, 2);
     lfuse__data_normal(LFUSE_F32, b, N, 1, 3);
     lfuse__data_normal(LFUSE_F32, second, N * N, 0.2, 4);
-    evaluate((const lfuse__oracle_input[]){{.name = "x", .data = left, .shape = {M, K}},
-                                           {.name = "w", .data = right, .shape = {K, N}},
-                                           {.name = "bias", .data = b, .shape = {N}},
-                                           {.name = "v", .data = second, .shape = {N, N}}}, 4, NULL);
+    EVALUATE(DATA("x", left, M, K), DATA("w", right, K, N), DATA("bias", b, N), DATA("v", second, N, N));
     naive(M, N, K, left, right, hidden);
     for (i = 0; i < M * N; i++) hidden[i] = fmaxf(hidden[i] + b[i % N], 0);
     naive(M, N, N, hidden, second, result);
@@ -207,7 +175,7 @@ TEST(rows_are_rows_of_the_whole)
     const lfuse_value w = lfuse_input(g, "w", LFUSE_F32, 2, LFUSE_DIMS(K, N));
     const lfuse_value h = lfuse_matmul(x, w);
     lfuse__oracle_input inputs[] = {{.name = "x", .data = left, .shape = {M, K}, .rows = true},
-                                    {.name = "w", .data = right, .shape = {K, N}}};
+                                    DATA("w", right, K, N)};
     lfuse__oracle_run whole;
     int i, k;
 

@@ -1,38 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Slices by their ends, padding, look-ups along an axis and powers of integers against loops, through the oracle. */
-#include <math.h>
-#include <string.h>
-
-#include "bench/oracle.h"
-#include "libfuse.h"
-#include "tests/support/main.h"
+#include "tests/oracle/rig.h"
 
 enum { MOST = 64 };
-
-static lfuse_graph *g;
-static lfuse__oracle_run run;
-
-static void make(void)
-{
-    g = lfuse_graph_create();
-    memset(&run, 0, sizeof run);
-}
-
-static void destroy(void)
-{
-    lfuse__oracle_free(&run);
-    lfuse_graph_destroy(g);
-}
 
 static void again(void)
 {
     destroy();
     make();
-}
-
-static void evaluate(const lfuse__oracle_input *inputs, int count)
-{
-    ck_assert_msg(lfuse__oracle_run_graph(g, inputs, count, NULL, &run) == LFUSE_OK, "%s", lfuse_last_error());
 }
 
 static void ck_numbers(int64_t count, const double *wanted)
@@ -54,8 +29,8 @@ static void evaluate_sizes(int64_t extent, int64_t n)
 {
     float x[MOST];
     for (int i = 0; i < MOST; i++) x[i] = (float)(i + 1);
-    evaluate((const lfuse__oracle_input[]){{.name = "x", .data = x, .shape = {extent}},
-                                           {.name = "n", .number = (double)n}}, n < 0 ? 1 : 2);
+    evaluate((const lfuse__oracle_input[]){DATA("x", x, extent),
+                                           {.name = "n", .number = (double)n}}, n < 0 ? 1 : 2, NULL);
 }
 
 static void evaluate_axis(int64_t extent)
@@ -212,7 +187,7 @@ TEST_LOOP(two_axes_are_padded, 0, 2)
     const lfuse_value v = lfuse_input(g, "x", LFUSE_F32, 2, LFUSE_DIMS(2, 3));
     lfuse_output(g, "y", _i ? lfuse_pad_reflect(v, LFUSE_DIMS(1, 1), LFUSE_DIMS(0, 2))
                             : lfuse_pad_edge(v, LFUSE_DIMS(1, 1), LFUSE_DIMS(0, 2)));
-    evaluate(&(lfuse__oracle_input){.name = "x", .data = x, .shape = {2, 3}}, 1);
+    EVALUATE(DATA("x", x, 2, 3));
     ck_numbers(18, _i ? mirrors : edges);
 }
 
@@ -223,9 +198,9 @@ static const int32_t cube[2][3][4] = {{{0, 1, 2, 3}, {4, 5, 6, 7}, {8, 9, 10, 11
 
 static void evaluate_cube(const int64_t *at, int rank, const int64_t *shape)
 {
-    lfuse__oracle_input inputs[2] = {{.name = "x", .data = cube, .shape = {2, 3, 4}}, {.name = "i", .data = at}};
+    lfuse__oracle_input inputs[2] = {DATA("x", cube, 2, 3, 4), {.name = "i", .data = at}};
     memcpy(inputs[1].shape, shape, (size_t)rank * sizeof *shape);
-    evaluate(inputs, 2);
+    evaluate(inputs, 2, NULL);
 }
 
 TEST_LOOP(selected_along_each_axis, 0, 6)
@@ -323,8 +298,7 @@ TEST_LOOP(powers_of_integers, 0, 8)
     const lfuse_value x = lfuse_cast(lfuse_input(g, "a", LFUSE_I64, 1, LFUSE_DIMS(MOST)), type);
     const lfuse_value e = lfuse_cast(lfuse_input(g, "n", LFUSE_I64, 1, LFUSE_DIMS(MOST)), type);
     lfuse_output(g, "y", _i % 2 ? lfuse_powi(x, e) : lfuse_pow(x, e));
-    evaluate((const lfuse__oracle_input[]){{.name = "a", .data = a, .shape = {MOST}},
-                                           {.name = "n", .data = n, .shape = {MOST}}}, 2);
+    EVALUATE(DATA("a", a, MOST), DATA("n", n, MOST));
     ck_numbers(MOST, wanted);
 }
 
@@ -342,7 +316,7 @@ TEST_LOOP(activations_with_parameters, 0, 2)
         else y = with ? lfuse_hardsigmoid_with(v, lfuse_constant(g, 1.0 / 6), lfuse_constant(g, 0.5))
                       : lfuse_hardsigmoid(v);
         lfuse_output(g, "y", y);
-        evaluate(&(lfuse__oracle_input){.name = "x", .data = x, .shape = {MOST}}, 1);
+        EVALUATE(DATA("x", x, MOST));
         for (int i = 0; i < MOST; i++) plain[with][i] = (double)run.results[0].value[i];
         again();
     }
@@ -356,7 +330,7 @@ TEST(onnx_defaults)
     const double wanted[5] = {0, 0.3, 0.5, 0.7, 1};
     lfuse_output(g, "y", lfuse_hardsigmoid_with(lfuse_input(g, "x", LFUSE_F32, 1, LFUSE_DIMS(5)),
                                                 lfuse_constant(g, 0.2), lfuse_constant(g, 0.5)));
-    evaluate(&(lfuse__oracle_input){.name = "x", .data = x, .shape = {5}}, 1);
+    EVALUATE(DATA("x", x, 5));
     for (int i = 0; i < 5; i++) ck_assert_double_eq_tol((double)run.results[0].value[i], wanted[i], 1e-7);
 }
 

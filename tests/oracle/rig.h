@@ -51,6 +51,46 @@ static inline bool agrees(int i, const void *got)
     return lfuse__oracle_compare(r->type, r->count, got, r->value, r->bound, &report);
 }
 
-#define ck_agrees(i, got) ck_assert_msg(agrees(i, got), "%s", report.text)
+#define ck_agrees(i, got) ck_assert_msg(agrees(i, got), "result %d: %s", i, report.text)
+/* And with no tolerance. */
+#define ck_exact(i, got)                                                                                               \
+    do {                                                                                                               \
+        ck_agrees(i, got);                                                                                             \
+        ck_assert_double_eq(report.max_bound, 0);                                                                      \
+        ck_assert_int_eq(report.open, 0);                                                                              \
+    } while (0)
+
+/* Over these inputs, such as DATA. */
+#define EVALUATE(...)                                                                                                  \
+    evaluate((const lfuse__oracle_input[]){__VA_ARGS__},                                                               \
+             (int)(sizeof((const lfuse__oracle_input[]){__VA_ARGS__}) / sizeof(lfuse__oracle_input)), NULL)
+#define DATA(of, elements, ...) {.name = of, .data = elements, .shape = {__VA_ARGS__}}
+
+/* The canonical sum of one element and more by its definition, and other folds in its order. */
+typedef float fold(float low, float high);
+static inline float plus(float a, float b) { return a + b; }
+static inline float canonical(fold *f, float identity, const float *x, int64_t count)
+{
+    float partial[64];
+    int64_t segments = (count + 1023) / 1024, s, i;
+    int c, h;
+
+    for (s = 0; s < segments; s++) {
+        float lane[128];
+        for (c = 0; c < 128; c++) {
+            lane[c] = identity;
+            for (i = s * 1024 + c; i < count && i < (s + 1) * 1024; i += 128) lane[c] = f(lane[c], x[i]);
+        }
+        for (h = 64; h; h /= 2)
+            for (c = 0; c < h; c++) lane[c] = f(lane[c], lane[c + h]);
+        partial[s] = lane[0];
+    }
+    while (segments > 1) {
+        for (s = 0; 2 * s < segments; s++)
+            partial[s] = 2 * s + 1 < segments ? f(partial[2 * s], partial[2 * s + 1]) : partial[2 * s];
+        segments = (segments + 1) / 2;
+    }
+    return partial[0];
+}
 
 #endif
