@@ -19,22 +19,20 @@ static lfuse_list *lists(lfuse_type type, int count, const int64_t *lengths)
         OK(lfuse_tensor_create(dev, type, 1, &length, &t[i]));
         OK(lfuse_tensor_fill(t[i], NULL, 1));
     }
-    OK(lfuse_list_create(dev, type, count, t, &l));
-    for (int i = 0; i < count; i++) lfuse_tensor_destroy(t[i]);
+    l = new_list(dev, type, count, t);
+    for (int i = 0; i < count; i++) drop(t[i]);
     return l;
 }
 
-/* One tensor of ones as a list of members of one element. */
-static lfuse_tensor *ones(int64_t count, lfuse_list **list)
+/* One tensor of ones, which is told where it is asked for, as a list of members of one element. */
+static lfuse_list *ones(int64_t count, lfuse_tensor **tensor)
 {
-    lfuse_tensor *all, *t[MANY];
+    lfuse_tensor *all = new_tensor(dev, LFUSE_F32, 1, &count), *t[MANY];
 
-    OK(lfuse_tensor_create(dev, LFUSE_F32, 1, &count, &all));
     OK(lfuse_tensor_fill(all, NULL, 1));
-    for (int64_t i = 0; i < count; i++) OK(lfuse_tensor_view(all, 1, SHAPE(1), NULL, i, &t[i]));
-    OK(lfuse_list_create(dev, LFUSE_F32, count, t, list));
-    for (int64_t i = 0; i < count; i++) lfuse_tensor_destroy(t[i]);
-    return all;
+    for (int64_t i = 0; i < count; i++) t[i] = new_view(all, 1, SHAPE(1), NULL, i);
+    if (tensor) *tensor = all;
+    return new_list(dev, LFUSE_F32, count, t);
 }
 
 static void expect_products(const lfuse_tensor *t, const double *numbers, int count)
@@ -50,14 +48,12 @@ TEST_CASE("foreach calls", .setup = open_stub, .teardown = close_stub)
 TEST(zeros)
 {
     static const float nothing[MEMBERS];
-    lfuse_list *list;
-    lfuse_tensor *all = ones(MEMBERS, &list);
+    lfuse_tensor *all;
+    lfuse_list *list = ones(MEMBERS, &all);
 
     OK(lfuse_foreach_fill(stream, list, lfuse_operand_number(-1)));
     OK(lfuse_foreach_zero(stream, list));
     ck_assert_mem_eq(values(all), nothing, sizeof nothing);
-    lfuse_list_destroy(list);
-    lfuse_tensor_destroy(all);
 }
 
 /* ---- mistakes ---- */
@@ -106,9 +102,6 @@ TEST(operands_that_do_not_fit)
     SAYS(RANK, lfuse_foreach_lerp(stream, a, a, b, lfuse_operand_tensor(matrix)), "tensor weight has rank 2");
     SAYS(SHAPE, lfuse_foreach_mul(stream, few, odd, lfuse_operand_numbers(some, 3)),
          "lfuse_foreach_mul: a has 4 members, to has 3");
-    lfuse_tensor_destroy(vector), lfuse_tensor_destroy(matrix);
-    lfuse_list_destroy(a), lfuse_list_destroy(b), lfuse_list_destroy(h), lfuse_list_destroy(w);
-    lfuse_list_destroy(few), lfuse_list_destroy(odd);
 }
 
 TEST(memory_that_overlaps)
@@ -117,21 +110,18 @@ TEST(memory_that_overlaps)
     lfuse_list *a, *b;
     uint64_t before;
 
-    OK(lfuse_tensor_view(t, 1, SHAPE(5), NULL, 0, &low));
-    OK(lfuse_tensor_view(t, 1, SHAPE(5), NULL, 3, &high));
-    OK(lfuse_tensor_view(t, 0, NULL, NULL, 4, &number_in));
-    OK(lfuse_tensor_view(t, 1, SHAPE(1), NULL, 2, &vector));
-    OK(lfuse_list_create(dev, LFUSE_F32, 1, &low, &a));
-    OK(lfuse_list_create(dev, LFUSE_F32, 1, &high, &b));
+    low = new_view(t, 1, SHAPE(5), NULL, 0);
+    high = new_view(t, 1, SHAPE(5), NULL, 3);
+    number_in = new_view(t, 0, NULL, NULL, 4);
+    vector = new_view(t, 1, SHAPE(1), NULL, 2);
+    a = new_list(dev, LFUSE_F32, 1, &low);
+    b = new_list(dev, LFUSE_F32, 1, &high);
     SAYS(OVERLAP, lfuse_foreach_neg(stream, a, b), "lfuse_foreach_neg: \"to\" member 0, which is written, overlaps");
     SAYS(OVERLAP, lfuse_foreach_mul(stream, a, a, of(b)), "overlaps \"b\" member 0");
     SAYS(OVERLAP, lfuse_foreach_mul(stream, a, a, lfuse_operand_tensor(number_in)), "\"b\"");
     SAYS(OVERLAP, lfuse_foreach_mul(stream, a, a, lfuse_operand_tensor(vector)), "\"b\" member 0");
     OK(lfuse_foreach_mul(stream, b, b, lfuse_operand_tensor(vector)));
     ck_assert_float_eq(values(t)[7], 14);
-    lfuse_tensor_destroy(t), lfuse_tensor_destroy(low), lfuse_tensor_destroy(high);
-    lfuse_tensor_destroy(number_in), lfuse_tensor_destroy(vector);
-    lfuse_list_destroy(a), lfuse_list_destroy(b);
 }
 
 TEST(other_devices)
@@ -146,7 +136,6 @@ TEST(other_devices)
     dev = mine;
     SAYS(CONTEXT, lfuse_foreach_neg(stream, a, b), "lfuse_foreach_neg: \"a\" lies on device stub:0");
     SAYS(CONTEXT, lfuse_foreach_neg(stream, b, a), "lfuse_foreach_neg: \"to\" lies on device stub:0");
-    lfuse_list_destroy(a), lfuse_list_destroy(b);
     lfuse_device_close(other);
 }
 
@@ -155,8 +144,8 @@ TEST(other_devices)
 TEST(numbers_are_sent_when_they_change)
 {
     double x[MANY], y[MANY];
-    lfuse_list *l, *k;
-    lfuse_tensor *t = ones(MANY, &l), *u = ones(MANY, &k);
+    lfuse_tensor *t;
+    lfuse_list *l = ones(MANY, &t), *k = ones(MANY, NULL);
     uint64_t before;
 
     for (int i = 0; i < MANY; i++) x[i] = i % 7 - 3, y[i] = i % 5 + 0.5;
@@ -181,16 +170,14 @@ TEST(numbers_are_sent_when_they_change)
     memset(x, 0, sizeof x);
     OK(lfuse_foreach_mul(stream, l, l, lfuse_operand_numbers(y, MANY)));
     ck_assert_float_eq(values(t)[3], 8 * 3.5f);
-    lfuse_tensor_destroy(t), lfuse_tensor_destroy(u);
-    lfuse_list_destroy(l), lfuse_list_destroy(k);
 }
 
 /* A write that fails leaves nothing half known. */
 TEST(numbers_after_a_failure)
 {
     double x[MANY];
-    lfuse_list *l, *k;
-    lfuse_tensor *t = ones(MANY, &l), *u = ones(MANY, &k);
+    lfuse_tensor *t;
+    lfuse_list *l = ones(MANY, &t), *k = ones(MANY, NULL);
 
     for (int i = 0; i < MANY; i++) x[i] = i;
     OK(lfuse_foreach_mul(stream, l, k, lfuse_operand_numbers(x, MANY)));
@@ -200,43 +187,39 @@ TEST(numbers_after_a_failure)
     ck_assert(lfuse__stub_fired());
     OK(lfuse_foreach_mul(stream, l, k, lfuse_operand_numbers(x, MANY)));
     expect_products(t, x, MANY);
-    lfuse_tensor_destroy(t), lfuse_tensor_destroy(u);
-    lfuse_list_destroy(l), lfuse_list_destroy(k);
 }
 
 /* More uses than there are places, and lists that go. */
 TEST(numbers_of_many_lists)
 {
     enum { LISTS = 100 };
-    lfuse_list *to[LISTS], *k;
-    lfuse_tensor *t[LISTS], *u = ones(3, &k);
+    lfuse_list *to[LISTS], *k = ones(3, NULL);
+    lfuse_tensor *t[LISTS];
     const double x[3] = {2, 3, 4};
 
     for (int i = 0; i < LISTS; i++) {
-        t[i] = ones(3, &to[i]);
+        to[i] = ones(3, &t[i]);
         OK(lfuse_foreach_mul(stream, to[i], k, lfuse_operand_numbers(x, 3)));
-        if (i % 3 == 0) lfuse_list_destroy(to[i]);
+        if (i % 3 == 0) drop(to[i]);
     }
     for (int i = 0; i < LISTS; i++) {
         expect_products(t[i], x, 3);
         if (i % 3) {
             OK(lfuse_foreach_mul(stream, to[i], k, lfuse_operand_numbers(x, 3)));
-            lfuse_list_destroy(to[i]);
+            drop(to[i]);
         }
         expect_products(t[i], x, 3);
-        lfuse_tensor_destroy(t[i]);
+        drop(t[i]);
     }
-    lfuse_tensor_destroy(u), lfuse_list_destroy(k);
 }
 
 TEST(numbers_on_two_streams)
 {
     const double x[3] = {2, 3, 4}, y[3] = {5, 6, 7};
-    lfuse_list *l, *k;
-    lfuse_tensor *t = ones(3, &l), *u = ones(3, &k);
-    lfuse_stream *other;
+    lfuse_tensor *t;
+    lfuse_list *l = ones(3, &t), *k = ones(3, NULL);
 
-    OK(lfuse_stream_create(dev, &other));
+    lfuse_stream *other = new_stream(dev);
     OK(lfuse_foreach_mul(stream, l, k, lfuse_operand_numbers(x, 3)));
     expect_products(t, x, 3);
     OK(lfuse_foreach_mul(other, l, k, lfuse_operand_numbers(y, 3)));
@@ -244,11 +227,9 @@ TEST(numbers_on_two_streams)
     expect_products(t, y, 3);
     OK(lfuse_foreach_mul(stream, l, k, lfuse_operand_numbers(x, 3)));
     expect_products(t, x, 3);
-    lfuse_stream_destroy(other);
+    drop(other);
     OK(lfuse_foreach_mul(stream, l, k, lfuse_operand_numbers(y, 3)));
     expect_products(t, y, 3);
-    lfuse_tensor_destroy(t), lfuse_tensor_destroy(u);
-    lfuse_list_destroy(l), lfuse_list_destroy(k);
 }
 
 /* ---- recordings and captures ---- */
@@ -257,14 +238,13 @@ TEST(recorded)
 {
     double x[3] = {2, 3, 4};
     const lfuse_binding later[1] = {lfuse_bind_number("alpha", 3)};
-    lfuse_list *l, *k;
-    lfuse_tensor *t = ones(3, &l), *u = ones(3, &k);
-    lfuse_recording *r;
+    lfuse_tensor *t;
+    lfuse_list *l = ones(3, &t), *k = ones(3, NULL);
 
     OK(lfuse_record_begin(stream));
     OK(lfuse_foreach_mul(stream, l, k, lfuse_operand_numbers(x, 3)));
     OK(lfuse_foreach_add(stream, l, l, lfuse_operand_list(k), 2));
-    OK(lfuse_record_end(stream, &r));
+    lfuse_recording *r = new_recording(stream);
     ck_assert_float_eq(values(t)[0], 1);
     x[0] = 100; /* the recording has its own */
     OK(lfuse_foreach_mul(stream, l, k, lfuse_operand_numbers(x, 3)));
@@ -273,12 +253,10 @@ TEST(recorded)
     ck_assert_float_eq(values(t)[0], 2 + 2);
     OK(lfuse_recording_replay(r, stream, later, 1));
     ck_assert_float_eq(values(t)[2], 4 + 3);
-    lfuse_recording_destroy(r);
+    drop(r);
     OK(lfuse_record_begin(stream));
     FAILS(LFUSE_ERR_SHAPE, lfuse_foreach_mul(stream, l, k, lfuse_operand_numbers(x, 2)));
     FAILS(LFUSE_ERR_SHAPE, lfuse_record_end(stream, &r));
-    lfuse_tensor_destroy(t), lfuse_tensor_destroy(u);
-    lfuse_list_destroy(l), lfuse_list_destroy(k);
 }
 
 /* A caller's capture holds the numbers of the call, and later calls send theirs whatever is replayed between. */
@@ -286,8 +264,8 @@ TEST(captured)
 {
     lfuse__stub_native native = {.capturing = false};
     const double x[3] = {2, 3, 4}, y[3] = {5, 6, 7};
-    lfuse_list *l, *k;
-    lfuse_tensor *t = ones(3, &l), *u = ones(3, &k);
+    lfuse_tensor *t, *u;
+    lfuse_list *l = ones(3, &t), *k = ones(3, &u);
     lfuse_stream *theirs;
 
     OK(lfuse_stream_wrap(dev, &native, &theirs));
@@ -309,8 +287,8 @@ TEST(captured)
     }
     lfuse__stub_native_clear(&native);
     lfuse_stream_destroy(theirs);
-    lfuse_tensor_destroy(t), lfuse_tensor_destroy(u);
-    lfuse_list_destroy(l), lfuse_list_destroy(k);
+    drop(t), drop(u);
+    drop(l), drop(k);
 }
 
 static uint64_t programs(void)
@@ -324,8 +302,8 @@ static uint64_t programs(void)
 /* One plan for a kind of call, whatever its numbers and lists are. */
 TEST(one_plan_for_all)
 {
-    lfuse_list *l, *k, *more, *most;
-    lfuse_tensor *t = ones(3, &l), *u = ones(3, &k), *v = ones(MANY, &more), *w = ones(MANY, &most);
+    lfuse_tensor *t, *v;
+    lfuse_list *l = ones(3, &t), *k = ones(3, NULL), *more = ones(MANY, &v), *most = ones(MANY, NULL);
     uint64_t before;
 
     OK(lfuse_foreach_add(stream, l, k, number(2), 3));
@@ -340,8 +318,6 @@ TEST(one_plan_for_all)
     OK(lfuse_foreach_add(stream, more, more, number(4), 1)); /* without a factor */
     ck_assert_float_eq(values(v)[MANY - 1], 10);
     ck_assert_uint_eq(programs(), before + 1);
-    lfuse_tensor_destroy(t), lfuse_tensor_destroy(u), lfuse_tensor_destroy(v), lfuse_tensor_destroy(w);
-    lfuse_list_destroy(l), lfuse_list_destroy(k), lfuse_list_destroy(more), lfuse_list_destroy(most);
 }
 
 TEST_SUITE("run", CK_NOFORK)

@@ -44,7 +44,7 @@ static void run_by(lfuse_transport transport)
     grouped_check(other.t[0], s[1].t[2], s[2].t[2], sides[2][0], sides[2][1], sides[2][2]);
     grouped_drop(&other);
     for (i = 0; i < 3; i++) grouped_drop(&s[i]);
-    lfuse_plan_destroy(plan);
+    drop(plan);
     lfuse_graph_destroy(graph);
 }
 
@@ -88,7 +88,7 @@ static void run_turned(const grouped_lists *a, const grouped_lists *b, bool turn
 
     OK(lfuse_plan_run(plan, stream, all, 3));
     OK(lfuse_stream_synchronize(stream));
-    lfuse_plan_destroy(plan);
+    drop(plan);
     lfuse_graph_destroy(graph);
 }
 
@@ -142,15 +142,14 @@ TEST(a_factor_is_updated)
     grouped_lists a = grouped_set(2, square, 0, false), b = grouped_set(2, square, 3, false),
                   before = grouped_set(2, square, 0, false);
     const lfuse_value x = lfuse_list_input(g, "a", LFUSE_F32, LFUSE_RANK_MATRIX);
-    lfuse_plan *plan;
 
     lfuse_update(x, lfuse_matmul(x, lfuse_list_input(g, "b", LFUSE_F32, LFUSE_RANK_MATRIX)));
-    OK(lfuse_plan_create(dev, g, NULL, &plan));
+    lfuse_plan *plan = new_plan(dev, g, NULL);
     OK(lfuse_plan_run(plan, stream, (lfuse_binding[]){ lfuse_bind_list("a", a.list), lfuse_bind_list("b", b.list) },
                       2));
     grouped_check(before.t[0], b.t[0], a.t[0], 4, 4, 4);
     grouped_check(before.t[1], b.t[1], a.t[1], 7, 7, 7);
-    lfuse_plan_destroy(plan);
+    drop(plan);
     grouped_drop(&before);
     grouped_drop(&b);
     grouped_drop(&a);
@@ -183,7 +182,7 @@ static void check_text(lfuse_graph *graph, unsigned disable, const char *wanted)
 
     OK(lfuse_plan_create(dev, graph, &options, &plan));
     ck_assert_msg(strstr(lfuse_plan_text(plan), wanted), "%s has no %s", lfuse_plan_text(plan), wanted);
-    lfuse_plan_destroy(plan);
+    drop(plan);
 }
 
 /* Native, even where the vendor is asked for, and said so. */
@@ -291,11 +290,10 @@ TEST(results_in_a_factors_memory)
     static const grouped_shape squares[] = { { 2, { 3, 3 } }, { 2, { 3, 3 } } };
     grouped_lists a = grouped_set(2, squares, 0, false), b = grouped_set(2, squares, 0, false),
                   c = grouped_set(2, squares, 0, false);
-    lfuse_list *mixed;
 
-    OK(lfuse_list_create(dev, LFUSE_F32, 2, (lfuse_tensor *[]){ c.t[0], b.t[0] }, &mixed));
+    lfuse_list *mixed = new_list(dev, LFUSE_F32, 2, (lfuse_tensor *[]){ c.t[0], b.t[0] });
     grouped_fails(&a, &b, mixed, LFUSE_ERR_OVERLAP, "\"c\" member 1");
-    lfuse_list_destroy(mixed);
+    drop(mixed);
     FAILS(LFUSE_ERR_INVALID, lfuse_list_create(dev, LFUSE_F32, 2, (lfuse_tensor *[]){ c.t[0], NULL }, &mixed));
     ck_assert_str_eq(lfuse_last_error(), "member 1 is NULL");
     grouped_drop(&c);

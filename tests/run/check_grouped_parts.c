@@ -8,10 +8,7 @@
 /* [m, n] from column `first` on of one that has rows of `ld`. */
 static lfuse_tensor *part(const lfuse_tensor *whole, int64_t first, int64_t m, int64_t n, int64_t ld)
 {
-    lfuse_tensor *t;
-
-    OK(lfuse_tensor_view(whole, 2, SHAPE(m, n), SHAPE(ld, 1), first, &t));
-    return t;
+    return new_view(whole, 2, SHAPE(m, n), SHAPE(ld, 1), first);
 }
 
 static lfuse_tensor *noise(int64_t m, int64_t n, int start)
@@ -19,7 +16,7 @@ static lfuse_tensor *noise(int64_t m, int64_t n, int start)
     const grouped_shape s = { 2, { m, n } };
     grouped_lists made = grouped_set(1, &s, start, true);
 
-    lfuse_list_destroy(made.list);
+    drop(made.list);
     return made.t[0];
 }
 
@@ -58,7 +55,7 @@ static void drop_parts(parts *p)
     int i;
 
     grouped_drop(&p->a), grouped_drop(&p->b), grouped_drop(&p->c);
-    for (i = 0; i < WHOLES; i++) lfuse_tensor_destroy(p->wholes[i]);
+    for (i = 0; i < WHOLES; i++) drop(p->wholes[i]);
 }
 
 /* Two launches' runs: the second with a factor in another place. */
@@ -81,10 +78,10 @@ static void of_parts(lfuse_transport transport)
     grouped_check(p.a.t[2], moved, p.c.t[2], PART_ROWS, widths[2], depths[2]);
     z = values(p.wholes[0]);
     for (i = 0; i < PART_ROWS; i++) ck_assert(z[i * LD] == 77 && z[i * LD + LD - 1] == 77);
-    lfuse_tensor_destroy(moved);
-    lfuse_tensor_destroy(other);
+    drop(moved);
+    drop(other);
     drop_parts(&p);
-    lfuse_plan_destroy(plan);
+    drop(plan);
     lfuse_graph_destroy(graph);
 }
 
@@ -112,20 +109,19 @@ TEST(epilogues_of_parts)
     const lfuse_value residual = lfuse_list_input(g, "r", LFUSE_F32, LFUSE_RANK_MATRIX);
     const lfuse_value sum = lfuse_matmul(a, lfuse_list_input(g, "b", LFUSE_F32, LFUSE_RANK_MATRIX));
     float before[40], x[24], y[30], d[10], s[40];
-    lfuse_plan *plan;
     const float *z;
     int h, i, j, k;
 
     lfuse_output(g, "s", sum);
     lfuse_update(residual, lfuse_add(lfuse_add(sum, residual),
                                      lfuse_list_input(g, "d", LFUSE_F32, LFUSE_RANK_COLUMNS)));
-    OK(lfuse_tensor_view(rows, 3, SHAPE(2, 4, 3), SHAPE(3, 6, 1), 0, &v[0]));
-    OK(lfuse_tensor_view(sums, 3, SHAPE(2, 4, 5), SHAPE(5, 11, 1), 1, &v[1]));
-    OK(lfuse_tensor_view(r, 3, SHAPE(2, 4, 5), SHAPE(32, 8, 1), 2, &v[2]));
-    for (i = 0; i < 3; i++) OK(lfuse_list_create(dev, LFUSE_F32, 1, &v[i], &l[i]));
+    v[0] = new_view(rows, 3, SHAPE(2, 4, 3), SHAPE(3, 6, 1), 0);
+    v[1] = new_view(sums, 3, SHAPE(2, 4, 5), SHAPE(5, 11, 1), 1);
+    v[2] = new_view(r, 3, SHAPE(2, 4, 5), SHAPE(32, 8, 1), 2);
+    for (i = 0; i < 3; i++) l[i] = new_list(dev, LFUSE_F32, 1, &v[i]);
     memcpy(before, values(v[2]), sizeof before), memcpy(x, values(v[0]), sizeof x);
     memcpy(y, values(b.t[0]), sizeof y), memcpy(d, values(shift.t[0]), sizeof d);
-    OK(lfuse_plan_create(dev, g, NULL, &plan));
+    lfuse_plan *plan = new_plan(dev, g, NULL);
     OK(lfuse_plan_run(plan, stream, (lfuse_binding[]){ lfuse_bind_list("a", l[0]), lfuse_bind_list("b", b.list),
                                                        lfuse_bind_list("s", l[1]), lfuse_bind_list("r", l[2]),
                                                        lfuse_bind_list("d", shift.list) }, 5));
@@ -140,9 +136,9 @@ TEST(epilogues_of_parts)
                 ck_assert(s[at] == wanted);
                 ck_assert(z[at] == wanted + before[at] + d[h * 5 + j]);
             }
-    lfuse_plan_destroy(plan);
-    for (i = 0; i < 3; i++) lfuse_list_destroy(l[i]), lfuse_tensor_destroy(v[i]);
-    lfuse_tensor_destroy(r), lfuse_tensor_destroy(sums), lfuse_tensor_destroy(rows);
+    drop(plan);
+    for (i = 0; i < 3; i++) drop(l[i]), drop(v[i]);
+    drop(r), drop(sums), drop(rows);
     grouped_drop(&shift), grouped_drop(&b);
 }
 
@@ -173,9 +169,8 @@ TEST(matrices_that_no_list_takes)
         OK(lfuse_tensor_view(whole, cases[i].rank, cases[i].shape, cases[i].strides, 100, &t));
         FAILS(cases[i].status, lfuse_list_create(dev, LFUSE_F32, 1, &t, &l));
         ck_assert_msg(strstr(lfuse_last_error(), cases[i].words), "%s has no %s", lfuse_last_error(), cases[i].words);
-        lfuse_tensor_destroy(t);
+        drop(t);
     }
-    lfuse_tensor_destroy(whole);
 }
 
 /* Parts are replaced by such as lie alike; what overlaps within common rows is found, what lies beside passes. */
@@ -189,17 +184,17 @@ TEST(parts_in_the_way)
     ck_assert_msg(strstr(lfuse_last_error(), "of 64 rows, 20 apart, of 5; it was"), "%s", lfuse_last_error());
     memcpy(t, p.c.t, sizeof t);
     t[1] = part(p.wholes[0], 1 + 32, PART_ROWS, widths[1], LD); /* the last column of the one before */
-    OK(lfuse_list_create(dev, LFUSE_F32, PARTS, t, &l));
+    l = new_list(dev, LFUSE_F32, PARTS, t);
     grouped_fails(&p.a, &p.b, l, LFUSE_ERR_OVERLAP, "\"c\" member 1, which is written, overlaps \"c\" member 0");
-    lfuse_list_destroy(l);
-    lfuse_tensor_destroy(t[1]);
+    drop(l);
+    drop(t[1]);
     t[1] = part(p.wholes[1], depths[0] - 8, PART_ROWS, widths[1], depths[0]); /* A's own last columns */
-    OK(lfuse_list_create(dev, LFUSE_F32, PARTS, t, &l));
+    l = new_list(dev, LFUSE_F32, PARTS, t);
     grouped_fails(&p.a, &p.b, l, LFUSE_ERR_OVERLAP, "\"c\" member 1, which is written, overlaps \"a\" member 0");
-    lfuse_list_destroy(l);
-    lfuse_tensor_destroy(t[1]);
-    lfuse_tensor_destroy(wide);
-    lfuse_tensor_destroy(other);
+    drop(l);
+    drop(t[1]);
+    drop(wide);
+    drop(other);
     drop_parts(&p);
 }
 
@@ -208,16 +203,15 @@ TEST(parts_for_products_alone)
 {
     parts p = make_parts();
     const lfuse_value a = lfuse_list_input(g, "a", LFUSE_F32, LFUSE_RANK_MATRIX);
-    lfuse_plan *plan;
 
     lfuse_output(g, "y", lfuse_member_row_sum(lfuse_relu(a)));
-    OK(lfuse_plan_create(dev, g, NULL, &plan));
+    lfuse_plan *plan = new_plan(dev, g, NULL);
     FAILS(LFUSE_ERR_UNSUPPORTED, lfuse_plan_run(plan, stream, (lfuse_binding[]){ lfuse_bind_list("a", p.a.list),
                                                                                  lfuse_bind_list("y", p.b.list) }, 2));
     ck_assert_msg(strstr(lfuse_last_error(), "member 1 of \"a\" is not contiguous: 1 matrices, 160 elements apart, of "
                                              "20 rows, 8 apart, of 4"), "%s", lfuse_last_error());
     FAILS(LFUSE_ERR_UNSUPPORTED, lfuse_foreach_zero(stream, p.a.list));
-    lfuse_plan_destroy(plan);
+    drop(plan);
     drop_parts(&p);
 }
 

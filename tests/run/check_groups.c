@@ -45,8 +45,8 @@ static void make_range(lists *l, int from, int to)
 static void destroy_range(lists *l, int from, int to)
 {
     for (int i = from; i < to; i++)
-        lfuse_tensor_destroy(l->w[i]), lfuse_tensor_destroy(l->g[i]), lfuse_tensor_destroy(l->n[i]);
-    lfuse_list_destroy(l->lw), lfuse_list_destroy(l->lg), lfuse_list_destroy(l->ln);
+        drop(l->w[i]), drop(l->g[i]), drop(l->n[i]);
+    drop(l->lw), drop(l->lg), drop(l->ln);
 }
 
 enum { BINDINGS = 6 };
@@ -125,7 +125,7 @@ static void compare(lfuse_transport transport, bool count)
     together(plan, 9, nine, 3, count ? 18 : 0, &at_once);
     ck_assert(!memcmp(&one_by_one, &at_once, sizeof at_once));
     ck_assert_float_ne(at_once.w[3][0], 0);
-    lfuse_plan_destroy(plan);
+    drop(plan);
     lfuse_graph_destroy(g);
     g = NULL;
 }
@@ -158,11 +158,10 @@ TEST(recorded)
     const double others[2] = { rates[2], rates[3] }, last[2] = { rates[2], rates[4] };
     lfuse_recording *recording;
     lfuse_binding b[BINDINGS];
-    lfuse_plan *plan;
     lists l;
 
     describe();
-    plan = plan_with(0);
+    lfuse_plan *plan = plan_with(0);
     for (int pass = 0; pass < 2; pass++) {
         results *r = pass ? &replayed : &plain;
         memset(r, 0, sizeof *r);
@@ -188,23 +187,21 @@ TEST(recorded)
             FAILS(LFUSE_ERR_BINDING, lfuse_recording_replay(recording, stream, &wrong, 1));
             OK(lfuse_recording_replay(recording, stream, &anew, 1));
             OK(lfuse_recording_replay(recording, stream, &anew_again, 1));
-            lfuse_recording_destroy(recording);
+            drop(recording);
         }
         read_range(&l, 0, MEMBERS, r);
         destroy_range(&l, 0, MEMBERS);
     }
     ck_assert(!memcmp(&plain, &replayed, sizeof plain));
-    lfuse_plan_destroy(plan);
 }
 
 TEST(refusals)
 {
     lfuse_binding b[BINDINGS];
-    lfuse_plan *plan;
     lists l;
 
     describe();
-    plan = plan_with(0);
+    lfuse_plan *plan = plan_with(0);
     make_range(&l, 0, MEMBERS);
     FAILS(LFUSE_ERR_INVALID, lfuse_list_set_groups(NULL, 2, two));
     FAILS(LFUSE_ERR_INVALID, lfuse_list_set_groups(l.lw, 2, NULL));
@@ -244,7 +241,6 @@ TEST(refusals)
     b[3] = lfuse_bind_number("rate", 0.5); /* one for all */
     OK(lfuse_plan_run(plan, stream, b, BINDINGS));
     destroy_range(&l, 0, MEMBERS);
-    lfuse_plan_destroy(plan);
 }
 
 /* A scalar that also meets a tensor has one number. */
@@ -253,12 +249,11 @@ TEST(beside_tensors)
     const lfuse_value w = lfuse_list_input(g, "w", LFUSE_F32, LFUSE_RANK_ANY), s = lfuse_scalar(g, "s");
     const lfuse_value x = lfuse_input(g, "x", LFUSE_F32, 1, LFUSE_DIMS(5)), t = lfuse_scalar(g, "t");
     lfuse_tensor *tx = ramp(1, SHAPE(5), 1, 1);
-    lfuse_plan *plan;
     lists l;
 
     lfuse_update(w, lfuse_mul(lfuse_mul(w, s), t));
     lfuse_update(x, lfuse_mul(x, s));
-    plan = plan_with(0);
+    lfuse_plan *plan = plan_with(0);
     make_range(&l, 0, MEMBERS);
     OK(lfuse_list_set_groups(l.lw, 2, two));
     {
@@ -271,8 +266,6 @@ TEST(beside_tensors)
     ck_assert_float_eq(values(tx)[1], 4);
     ck_assert_float_eq(values(l.w[5])[0], 12 * 0.3f);
     destroy_range(&l, 0, MEMBERS);
-    lfuse_tensor_destroy(tx);
-    lfuse_plan_destroy(plan);
 }
 
 TEST_SUITE("groups", CK_NOFORK)

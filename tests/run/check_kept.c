@@ -16,8 +16,8 @@ static lfuse_list *wrapped(int from)
     for (i = 0; i < 2; i++)
         OK(lfuse_tensor_wrap(dev, LFUSE_MEMORY_NATIVE, (uintptr_t)memory[from + i], sizeof memory[0], LFUSE_F32, 1,
                              SHAPE(LENGTH), NULL, 0, &t[i]));
-    OK(lfuse_list_create(dev, LFUSE_F32, 2, t, &l));
-    for (i = 0; i < 2; i++) lfuse_tensor_destroy(t[i]);
+    l = new_list(dev, LFUSE_F32, 2, t);
+    for (i = 0; i < 2; i++) drop(t[i]);
     return l;
 }
 
@@ -26,8 +26,8 @@ static lfuse_list *ramps(int64_t length, float start)
     lfuse_tensor *t = ramp(1, &length, start, 1);
     lfuse_list *l;
 
-    OK(lfuse_list_create(dev, LFUSE_F32, 1, &t, &l));
-    lfuse_tensor_destroy(t);
+    l = new_list(dev, LFUSE_F32, 1, &t);
+    drop(t);
     return l;
 }
 
@@ -76,28 +76,24 @@ TEST_CASE("kept instances", .setup = open_stub, .teardown = close_stub)
 TEST(lists_in_turn)
 {
     lfuse_list *lists[KEPT + 1];
-    lfuse_plan *plan;
     int i;
 
     count_up();
-    plan = plan_with(0);
+    lfuse_plan *plan = plan_with(0);
     for (i = 0; i <= KEPT; i++) lists[i] = ramps(10, (float)i);
     ck_assert_uint_eq(calls_of_turns(plan, lists, KEPT), KEPT);
     ck_assert_uint_gt(calls_of_turns(plan, lists, KEPT + 1), KEPT + 1); /* one too many: each run makes its own */
-    for (i = 0; i <= KEPT; i++) lfuse_list_destroy(lists[i]);
-    lfuse_plan_destroy(plan);
 }
 
 TEST(sizes_in_turn)
 {
     lfuse_size n = lfuse_size_var(g, "n", 0, 100);
     lfuse_tensor *x[2], *y[2];
-    lfuse_plan *plan;
     uint64_t before = 0;
     int i;
 
     lfuse_output(g, "y", lfuse_neg(lfuse_input(g, "x", LFUSE_F32, 1, LFUSE_DIMS(n))));
-    plan = plan_with(0);
+    lfuse_plan *plan = plan_with(0);
     for (i = 0; i < 2; i++) x[i] = ramp(1, SHAPE(10 + i), 1, 1), y[i] = tensor(1, SHAPE(10 + i));
     for (i = 0; i < 8; i++) {
         lfuse_binding b[] = { lfuse_bind_tensor("x", x[i & 1]), lfuse_bind_tensor("y", y[i & 1]) };
@@ -107,8 +103,6 @@ TEST(sizes_in_turn)
     ck_assert_uint_eq(calls() - before, 4);
     NEAR(values(y[0])[9], -10);
     NEAR(values(y[1])[10], -11);
-    for (i = 0; i < 2; i++) lfuse_tensor_destroy(x[i]), lfuse_tensor_destroy(y[i]);
-    lfuse_plan_destroy(plan);
 }
 
 /* A size that no tensor has, but a number of the graph is made of: each value has an instance of its own. */
@@ -117,19 +111,16 @@ TEST(sizes_that_no_tensor_tells)
     const lfuse_size n = lfuse_size_var(g, "n", 0, 100);
     const lfuse_value x = lfuse_input(g, "x", LFUSE_F32, 1, LFUSE_DIMS(4));
     lfuse_tensor *tx = ramp(1, SHAPE(4), 1, 1), *ty = tensor(1, SHAPE(4));
-    lfuse_plan *plan;
     int i;
 
     lfuse_output(g, "y", lfuse_mul(x, lfuse_extent(g, n)));
-    plan = plan_with(0);
+    lfuse_plan *plan = plan_with(0);
     for (i = 0; i < 6; i++) {
         const lfuse_binding b[] = { lfuse_bind_tensor("x", tx), lfuse_bind_tensor("y", ty),
                                     lfuse_bind_size("n", 5 + i % 3) };
         OK(lfuse_plan_run(plan, stream, b, 3));
         NEAR(values(ty)[3], 4 * (5 + i % 3));
     }
-    lfuse_tensor_destroy(tx), lfuse_tensor_destroy(ty);
-    lfuse_plan_destroy(plan);
 }
 
 /* Neither a plan nor the cache of graphs that were evaluated keeps the members of a list that the user gave up. */
@@ -159,10 +150,9 @@ TEST_LOOP(destroyed_lists_go, 0, 2)
         held = memories();
         OK(lfuse_stream_synchronize(stream));
         NEAR(memory[1][7], 10);
-        lfuse_list_destroy(l);
+        drop(l);
         ck_assert_int_eq(memories(), held - 2);
     }
-    lfuse_plan_destroy(plan);
 }
 
 /* What the user asked to keep keeps it: an instance and a recording are run after the list was destroyed. */
@@ -170,27 +160,22 @@ TEST(holders_of_lists)
 {
     lfuse_list *l = wrapped(2);
     lfuse_binding b = lfuse_bind_list("x", l);
-    lfuse_recording *recording;
-    lfuse_instance *in;
-    lfuse_plan *plan;
     int i;
 
     count_up();
-    plan = plan_with(0);
+    lfuse_plan *plan = plan_with(0);
     for (i = 0; i < LENGTH; i++) memory[2][i] = memory[3][i] = 1;
-    OK(lfuse_instance_create(plan, stream, &b, 1, &in));
+    lfuse_instance *in = new_instance(plan, stream, &b, 1);
     OK(lfuse_record_begin(stream));
     OK(lfuse_plan_run(plan, stream, &b, 1));
-    OK(lfuse_record_end(stream, &recording));
-    lfuse_list_destroy(l);
+    lfuse_recording *recording = new_recording(stream);
+    drop(l);
     OK(lfuse_instance_run(in, NULL, 0));
     OK(lfuse_recording_replay(recording, stream, NULL, 0));
-    lfuse_plan_destroy(plan);
+    drop(plan);
     OK(lfuse_recording_replay(recording, stream, NULL, 0));
     OK(lfuse_stream_synchronize(stream));
     NEAR(memory[3][LENGTH - 1], 4);
-    lfuse_recording_destroy(recording);
-    lfuse_instance_destroy(in);
 }
 
 /* Of frozen inputs only the last ones stay, as they may be large. */
@@ -198,12 +183,11 @@ TEST(frozen_inputs_are_not_collected)
 {
     const int64_t nothing = memories();
     lfuse_tensor *x, *y, *w;
-    lfuse_plan *plan;
     int pass, i;
 
     lfuse_output(g, "y", lfuse_mul(lfuse_input(g, "x", LFUSE_F32, 1, LFUSE_DIMS(LENGTH)),
                                    lfuse_frozen(g, "w", LFUSE_F32, 1, LFUSE_DIMS(LENGTH))));
-    plan = plan_with(0);
+    lfuse_plan *plan = plan_with(0);
     x = ramp(1, SHAPE(LENGTH), 0, 1), y = tensor(1, SHAPE(LENGTH));
     for (pass = 0; pass < 4; pass++) {
         lfuse_binding b[] = { lfuse_bind_tensor("x", x), { 0 }, lfuse_bind_tensor("y", y) };
@@ -213,11 +197,9 @@ TEST(frozen_inputs_are_not_collected)
         b[1] = lfuse_bind_tensor("w", w);
         OK(lfuse_plan_run(plan, stream, b, 3));
         NEAR(values(y)[5], 5 * (pass + 1));
-        lfuse_tensor_destroy(w);
+        drop(w);
     }
     ck_assert_int_eq(memories(), nothing + 2); /* the block of x and y, the last w */
-    lfuse_tensor_destroy(x), lfuse_tensor_destroy(y);
-    lfuse_plan_destroy(plan);
 }
 
 TEST_SUITE("run", CK_NOFORK)

@@ -9,20 +9,10 @@ static lfuse_tensor *vectors[MEMBERS];
 
 static lfuse_list *make(void)
 {
-    lfuse_list *l;
     int i;
 
     for (i = 0; i < MEMBERS; i++) vectors[i] = ramp(1, SHAPE(10), (float)i, 1);
-    OK(lfuse_list_create(dev, LFUSE_F32, MEMBERS, vectors, &l));
-    return l;
-}
-
-static void drop(lfuse_list *l)
-{
-    int i;
-
-    lfuse_list_destroy(l);
-    for (i = 0; i < MEMBERS; i++) lfuse_tensor_destroy(vectors[i]);
+    return new_list(dev, LFUSE_F32, MEMBERS, vectors);
 }
 
 TEST_CASE("list", .setup = open_stub, .teardown = close_stub)
@@ -51,8 +41,6 @@ TEST(replaced_members)
     FAILS(LFUSE_ERR_INVALID, lfuse_list_replace(l, -1, 1, &same));
     FAILS(LFUSE_ERR_SHAPE, lfuse_list_replace(l, 0, 1, &shorter));
     FAILS(LFUSE_ERR_SHAPE, lfuse_list_replace(l, 0, 1, &longer));
-    lfuse_tensor_destroy(shorter), lfuse_tensor_destroy(longer), lfuse_tensor_destroy(same);
-    drop(l);
 }
 
 /* Each note is there until as many others were made, and then it is told that it is gone. */
@@ -71,7 +59,6 @@ TEST(notes_of_replacements)
     }
     ck_assert(!lfuse__list_replaced(l, l->version - LFUSE__REPLACED, &first, &count));
     ck_assert(!lfuse__list_replaced(l, l->version + 1, &first, &count));
-    drop(l);
 }
 
 /* A list that follows another one notes all that moved, from the first to the last, and nothing where nothing did. */
@@ -93,25 +80,17 @@ TEST(notes_of_what_is_followed)
     ck_assert(lfuse__list_replaced(own, own->version, &first, &count));
     ck_assert_int_eq(first, 1);
     ck_assert_int_eq(count, MEMBERS - 1);
-    lfuse_list_destroy(own);
-    lfuse_tensor_destroy(other);
-    drop(l);
+    drop(own);
 }
 
 /* Two matrices of 2 rows of 3, 4 apart, take 7 elements: so far apart they may lie, and no element nearer. */
 TEST(matrices_apart)
 {
-    lfuse_tensor *all = ramp(1, SHAPE(40), 0, 1), *t;
-    lfuse_list *l;
-
-    OK(lfuse_tensor_view(all, 3, SHAPE(2, 2, 3), SHAPE(7, 4, 1), 0, &t));
-    OK(lfuse_list_create(dev, LFUSE_F32, 1, &t, &l));
-    lfuse_list_destroy(l);
-    lfuse_tensor_destroy(t);
-    OK(lfuse_tensor_view(all, 3, SHAPE(2, 2, 3), SHAPE(6, 4, 1), 0, &t));
+    lfuse_tensor *all = ramp(1, SHAPE(40), 0, 1);
+    lfuse_tensor *t = new_view(all, 3, SHAPE(2, 2, 3), SHAPE(7, 4, 1), 0);
+    lfuse_list *l = new_list(dev, LFUSE_F32, 1, &t);
+    t = new_view(all, 3, SHAPE(2, 2, 3), SHAPE(6, 4, 1), 0);
     FAILS(LFUSE_ERR_INVALID, lfuse_list_create(dev, LFUSE_F32, 1, &t, &l));
-    lfuse_tensor_destroy(t);
-    lfuse_tensor_destroy(all);
 }
 
 TEST_SUITE("run", CK_NOFORK)

@@ -14,8 +14,8 @@ static lfuse_list *list_of(float start, float step)
     int i;
 
     for (i = 0; i < MEMBERS; i++) t[i] = ramp(1, &sizes[i], start + (float)i, step);
-    OK(lfuse_list_create(dev, LFUSE_F32, MEMBERS, t, &l));
-    for (i = 0; i < MEMBERS; i++) lfuse_tensor_destroy(t[i]);
+    l = new_list(dev, LFUSE_F32, MEMBERS, t);
+    for (i = 0; i < MEMBERS; i++) drop(t[i]);
     return l;
 }
 
@@ -66,10 +66,10 @@ static void check_list_sgd(void)
         OK(lfuse_plan_run(norms, stream, b, 2));
     }
     NEAR(values(n[2])[0], 7 * sqrt(2500));
-    for (i = 0; i < MEMBERS; i++) lfuse_tensor_destroy(t[i]), lfuse_tensor_destroy(n[i]);
-    lfuse_tensor_destroy(one);
-    lfuse_list_destroy(lw), lfuse_list_destroy(lg), lfuse_list_destroy(ln);
-    lfuse_plan_destroy(plan), lfuse_plan_destroy(norms);
+    for (i = 0; i < MEMBERS; i++) drop(t[i]), drop(n[i]);
+    drop(one);
+    drop(lw), drop(lg), drop(ln);
+    drop(plan), drop(norms);
     lfuse_graph_destroy(h);
 }
 
@@ -102,7 +102,6 @@ TEST_LOOP(list_sums_of_many_blocks, 0, 4)
     lfuse_value x;
     double all = 0;
     lfuse_list *li, *lo;
-    lfuse_plan *plan;
     uint64_t before;
     int i, k, pass;
 
@@ -126,7 +125,7 @@ TEST_LOOP(list_sums_of_many_blocks, 0, 4)
     lfuse_output(g, "y", lfuse_member_sum(x));
     lfuse_output(g, "total", lfuse_list_sum(x));
     total = tensor(0, NULL);
-    plan = plan_with(0);
+    lfuse_plan *plan = plan_with(0);
     for (pass = 0; pass < 3; pass++) {
         lfuse_binding b[] = { lfuse_bind_list("x", li), lfuse_bind_list("y", lo), lfuse_bind_tensor("total", total) };
         before = launches();
@@ -136,10 +135,8 @@ TEST_LOOP(list_sums_of_many_blocks, 0, 4)
     ck_assert_uint_eq(launches() - before, _i & 1 ? 2 : 10); /* with slots three members or so at a time */
     for (i = 0; i < COUNT; i++) NEAR(sums[i], i % 5 == 3 ? 0 : (i + 1) * (LENGTH - i)), all += sums[i];
     NEAR(values(total)[0], all);
-    lfuse_tensor_destroy(total);
-    for (i = 0; i < COUNT; i++) lfuse_tensor_destroy(ti[i]), lfuse_tensor_destroy(to[i]);
-    lfuse_list_destroy(li), lfuse_list_destroy(lo);
-    lfuse_plan_destroy(plan);
+    for (i = 0; i < COUNT; i++) drop(ti[i]), drop(to[i]);
+    drop(li), drop(lo);
 }
 
 /*
@@ -155,13 +152,12 @@ TEST_LOOP(any_number_of_members, 0, 12)
     lfuse_value v = lfuse_list_input(g, "x", LFUSE_F32, LFUSE_RANK_ANY);
     lfuse_tensor *total = tensor(0, NULL);
     lfuse_list *lx, *ls;
-    lfuse_plan *plan;
     uint64_t before;
     double all = 0;
     int64_t i, k;
     int pass;
 
-    lfuse_tensor_destroy(total);
+    drop(total);
     lfuse_stream_destroy(stream), lfuse_device_close(dev);
     lfuse__stub.vector_lanes = _i >= 6;
     OK(lfuse_device_open("stub:0", &dev));
@@ -178,7 +174,7 @@ TEST_LOOP(any_number_of_members, 0, 12)
     OK(lfuse_list_create(dev, LFUSE_F32, count, ts, &ls));
     lfuse_output(g, "sums", lfuse_member_sum(v));
     lfuse_output(g, "total", lfuse_list_sum(v));
-    plan = plan_with(0);
+    lfuse_plan *plan = plan_with(0);
     for (pass = 0; pass < 3; pass++) {
         lfuse_binding b[] = { lfuse_bind_list("x", lx), lfuse_bind_list("sums", ls),
                               lfuse_bind_tensor("total", total) };
@@ -193,10 +189,8 @@ TEST_LOOP(any_number_of_members, 0, 12)
             ck_assert_msg(sums[i] == sum, "member %lld: %g is not %g", (long long)i, sums[i], sum);
         }
     }
-    for (i = 0; i < count; i++) lfuse_tensor_destroy(tx[i]), lfuse_tensor_destroy(ts[i]);
-    lfuse_tensor_destroy(total);
-    lfuse_list_destroy(lx), lfuse_list_destroy(ls);
-    lfuse_plan_destroy(plan);
+    for (i = 0; i < count; i++) drop(tx[i]), drop(ts[i]);
+    drop(lx), drop(ls);
 }
 
 /* What has no identity needs elements in every member, and for the whole list a member. */
@@ -206,13 +200,12 @@ TEST(nothing_to_choose_from)
     lfuse_tensor *total = tensor(0, NULL), *t[3] = { ramp(1, SHAPE(4), 1, 1), ramp(1, SHAPE(2), -9, 1),
                                                      ramp(1, SHAPE(0), 0, 0) };
     lfuse_list *none, *two, *three;
-    lfuse_plan *plan;
 
     lfuse_output(g, "most", lfuse_list_norm_inf(v));
-    plan = plan_with(0);
-    OK(lfuse_list_create(dev, LFUSE_F32, 0, t, &none));
-    OK(lfuse_list_create(dev, LFUSE_F32, 2, t, &two));
-    OK(lfuse_list_create(dev, LFUSE_F32, 3, t, &three));
+    lfuse_plan *plan = plan_with(0);
+    none = new_list(dev, LFUSE_F32, 0, t);
+    two = new_list(dev, LFUSE_F32, 2, t);
+    three = new_list(dev, LFUSE_F32, 3, t);
     {
         lfuse_binding b[] = { lfuse_bind_list("x", none), lfuse_bind_tensor("most", total) };
         FAILS(LFUSE_ERR_SHAPE, lfuse_plan_run(plan, stream, b, 2));
@@ -224,10 +217,6 @@ TEST(nothing_to_choose_from)
         OK(lfuse_plan_run(plan, stream, b, 2));
     }
     NEAR(values(total)[0], 9);
-    lfuse_list_destroy(none), lfuse_list_destroy(two), lfuse_list_destroy(three);
-    lfuse_tensor_destroy(t[0]), lfuse_tensor_destroy(t[1]), lfuse_tensor_destroy(t[2]);
-    lfuse_tensor_destroy(total);
-    lfuse_plan_destroy(plan);
 }
 
 /* A list of numbers beside one of tensors, whichever is named first; and a list that is filled, not read. */
@@ -236,7 +225,6 @@ TEST(lists_of_numbers)
     lfuse_value rate = lfuse_list_input(g, "rate", LFUSE_F32, 0), w;
     lfuse_tensor *t[MEMBERS], *r[MEMBERS], *z[MEMBERS];
     lfuse_list *lw, *lr, *lz;
-    lfuse_plan *plan;
     uint64_t before;
     const float *v;
     int i, k;
@@ -246,15 +234,15 @@ TEST(lists_of_numbers)
         r[i] = ramp(i % 2, SHAPE(1), (float)i, 0);
         z[i] = ramp(1, &sizes[i], NAN, 0);
     }
-    OK(lfuse_list_create(dev, LFUSE_F32, MEMBERS, t, &lw));
-    OK(lfuse_list_create(dev, LFUSE_F32, MEMBERS, r, &lr));
-    OK(lfuse_list_create(dev, LFUSE_F32, MEMBERS, z, &lz));
+    lw = new_list(dev, LFUSE_F32, MEMBERS, t);
+    lr = new_list(dev, LFUSE_F32, MEMBERS, r);
+    lz = new_list(dev, LFUSE_F32, MEMBERS, z);
     w = lfuse_list_input(g, "w", LFUSE_F32, LFUSE_RANK_ANY);
     lfuse_update(w, lfuse_mul(rate, w));
     lfuse_update(rate, lfuse_add(rate, lfuse_constant(g, 1)));
     w = lfuse_list_input(g, "z", LFUSE_F32, LFUSE_RANK_ANY);
     lfuse_update(w, lfuse_full_like(w, lfuse_add(lfuse_scalar(g, "z0"), lfuse_constant(g, 1))));
-    plan = plan_with(0);
+    lfuse_plan *plan = plan_with(0);
     {
         lfuse_binding b[] = { lfuse_bind_list("rate", lr), lfuse_bind_list("w", lw), lfuse_bind_list("z", lz),
                               lfuse_bind_number("z0", 2) };
@@ -272,9 +260,6 @@ TEST(lists_of_numbers)
         FAILS(LFUSE_ERR_SHAPE, lfuse_plan_run(plan, stream, b, 4));
         ck_assert_ptr_nonnull(strstr(lfuse_last_error(), "member 0 of \"rate\", a list of numbers, has 3 elements"));
     }
-    lfuse_list_destroy(lw), lfuse_list_destroy(lr), lfuse_list_destroy(lz);
-    for (i = 0; i < MEMBERS; i++) lfuse_tensor_destroy(t[i]), lfuse_tensor_destroy(r[i]), lfuse_tensor_destroy(z[i]);
-    lfuse_plan_destroy(plan);
 }
 
 TEST_SUITE("run", CK_NOFORK)

@@ -62,7 +62,7 @@ static network *make(lfuse_type type, int64_t rows, int64_t width)
 
 static void destroy(network *n)
 {
-    for (int i = 0; i < n->count; i++) lfuse_tensor_destroy(n->tensors[i]);
+    for (int i = 0; i < n->count; i++) drop(n->tensors[i]);
     free(n);
 }
 
@@ -98,7 +98,7 @@ static void expect(lfuse_type type, int64_t rows, int64_t width, const lfuse_pla
     ck_assert_msg(launches() - before == wanted, "%llu launches, not %llu: %s",
                   (unsigned long long)(launches() - before), (unsigned long long)wanted, lfuse_plan_text(plan));
     check(n);
-    lfuse_plan_destroy(plan);
+    drop(plan);
     destroy(n);
 }
 

@@ -18,8 +18,8 @@ TEST(providers_of_odd_strides)
     lfuse_output(g, "c", lfuse_matmul(lfuse_input(g, "a", LFUSE_F32, 2, LFUSE_DIMS(3, 4)),
                                       lfuse_input(g, "b", LFUSE_F32, 2, LFUSE_DIMS(4, 5))));
     FAILS(LFUSE_ERR_INVALID, lfuse_plan_create(dev, g, &none, &plan));
-    OK(lfuse_tensor_view(big, 2, SHAPE(3, 4), SHAPE(10, 2), 1, &a));
-    OK(lfuse_tensor_view(big, 2, SHAPE(4, 5), SHAPE(0, -1), 9, &b));
+    a = new_view(big, 2, SHAPE(3, 4), SHAPE(10, 2), 1);
+    b = new_view(big, 2, SHAPE(4, 5), SHAPE(0, -1), 9);
     for (provider = LFUSE_PROVIDER_NATIVE; provider <= LFUSE_PROVIDER_VENDOR; provider++) {
         const float *v;
         out = tensor(1, SHAPE(100));
@@ -37,10 +37,9 @@ TEST(providers_of_odd_strides)
                 for (l = 0; l < 4; l++) sum += (1 + 10 * i + 2 * l) * (9 - j);
                 NEAR(v[20 * i + 3 * j], sum);
             }
-        lfuse_plan_destroy(plan);
-        lfuse_tensor_destroy(c), lfuse_tensor_destroy(out);
+        drop(plan);
+        drop(c), drop(out);
     }
-    lfuse_tensor_destroy(a), lfuse_tensor_destroy(b), lfuse_tensor_destroy(big);
 }
 
 /* What a layer keeps for its backward pass is stored beside its result: sum, silu of it, and that with a residual. */
@@ -54,13 +53,12 @@ TEST(several_results_in_one_launch)
     lfuse_tensor *results[3] = { tensor(2, SHAPE(5, 7)), tensor(2, SHAPE(5, 7)), tensor(2, SHAPE(5, 7)) };
     float found[3][35];
     uint64_t before;
-    lfuse_plan *plan;
     int i, j, l;
 
     lfuse_output(g, "z", z);
     lfuse_output(g, "h", h);
     lfuse_output(g, "y", lfuse_add(h, r));
-    plan = plan_by(LFUSE_PROVIDER_NATIVE, 0);
+    lfuse_plan *plan = plan_by(LFUSE_PROVIDER_NATIVE, 0);
     ck_assert_msg(strncmp(lfuse_plan_text(plan), "(gemm 5 x 7 x 3 (z acc) (h ", 26) == 0, "%s", lfuse_plan_text(plan));
     {
         const lfuse_binding bind[] = {
@@ -81,9 +79,6 @@ TEST(several_results_in_one_launch)
             NEAR(found[1][7 * i + j], silu);
             NEAR(found[2][7 * i + j], silu + 7 * i + j);
         }
-    lfuse_plan_destroy(plan);
-    for (i = 0; i < 3; i++) lfuse_tensor_destroy(results[i]);
-    lfuse_tensor_destroy(x), lfuse_tensor_destroy(w), lfuse_tensor_destroy(tr);
 }
 
 TEST_SUITE("run", CK_NOFORK)

@@ -34,7 +34,7 @@ TEST_LOOP(shapes, 0, 2)
                                  (unsigned long long)(launches() - before));
             network_check(&n);
         }
-        lfuse_plan_destroy(plan);
+        drop(plan);
         network_free(&n);
     }
 }
@@ -53,7 +53,7 @@ static void check_step_by_step(int64_t rows, int64_t width, unsigned disable, ui
     network_run(&n, plan, stream);
     ck_assert_uint_eq(launches() - before, count);
     network_check(&n);
-    lfuse_plan_destroy(plan);
+    drop(plan);
     network_free(&n);
 }
 
@@ -101,7 +101,6 @@ TEST(rows_as_they_come)
         network_check(&n);
         network_free(&n);
     }
-    lfuse_plan_destroy(plan);
 }
 
 /* Timed against its layers, whichever of the two it is then; the measurement leaves no trace in what is computed. */
@@ -127,7 +126,7 @@ TEST(measured)
             else ck_assert_msg(before >= 3 || (before == 1 && !c), "%d launches", (int)before);
             network_check(&n);
         }
-        lfuse_plan_destroy(plan);
+        drop(plan);
         network_free(&n);
     }
 }
@@ -148,7 +147,7 @@ static void check_parts(const network *made, uint64_t count)
         if (i) ck_assert_uint_eq(launches() - before, count);
         network_check(&n);
     }
-    lfuse_plan_destroy(plan);
+    drop(plan);
     network_free(&n);
 }
 
@@ -167,17 +166,16 @@ TEST(strides)
     network n = { .layers = 2, .rows = 3, .widths = { 10, 32, 29 }, .ends = "rl" }, odd;
     lfuse_tensor *big[4], *along;
     uint64_t before;
-    lfuse_plan *plan;
 
     network_begin();
     network_graph(&n, false);
     network_tensors(&n);
-    plan = plan_with(0);
+    lfuse_plan *plan = plan_with(0);
     odd = n;
     for (int i = 0; i < 4; i++) big[i] = network_noise(1, SHAPE(i == 3 ? 1100 : 400), 1);
     odd.w[1] = network_noise(2, SHAPE(32, 29), 0.4);
     OK(lfuse_tensor_view(big[0], 2, SHAPE(3, 10), SHAPE(-21, 2), 60, &odd.x));
-    OK(lfuse_tensor_view(big[1], 2, SHAPE(10, 32), SHAPE(33, 1), 3, &odd.w[0]));
+    odd.w[0] = new_view(big[1], 2, SHAPE(10, 32), SHAPE(33, 1), 3);
     OK(lfuse_tensor_view(big[2], 2, SHAPE(3, 29), SHAPE(90, 2), 1, &odd.y));
     network_run(&odd, plan, stream);
     before = launches();
@@ -185,24 +183,24 @@ TEST(strides)
     ck_assert_uint_eq(launches() - before, 1);
     network_check(&odd);
     OK(lfuse_tensor_view(big[1], 2, SHAPE(10, 32), SHAPE(1, 10), 3, &along));
-    lfuse_tensor_destroy(odd.w[0]);
+    drop(odd.w[0]);
     odd.w[0] = along;
     network_run(&odd, plan, stream);
     before = launches();
     network_run(&odd, plan, stream);
     ck_assert_uint_gt(launches() - before, 1);
     network_check(&odd);
-    lfuse_tensor_destroy(odd.w[1]);
-    OK(lfuse_tensor_view(big[3], 2, SHAPE(32, 29), SHAPE(1, 35), 7, &odd.w[1]));
+    drop(odd.w[1]);
+    odd.w[1] = new_view(big[3], 2, SHAPE(32, 29), SHAPE(1, 35), 7);
     network_run(&odd, plan, stream);
     before = launches();
     network_run(&odd, plan, stream);
     ck_assert_uint_eq(launches() - before, 1);
     network_check(&odd);
-    lfuse_plan_destroy(plan);
-    lfuse_tensor_destroy(odd.x), lfuse_tensor_destroy(odd.w[0]), lfuse_tensor_destroy(odd.w[1]);
-    lfuse_tensor_destroy(odd.y);
-    for (int i = 0; i < 4; i++) lfuse_tensor_destroy(big[i]);
+    drop(plan);
+    drop(odd.x), drop(odd.w[0]), drop(odd.w[1]);
+    drop(odd.y);
+    for (int i = 0; i < 4; i++) drop(big[i]);
     network_free(&n);
 }
 

@@ -54,10 +54,10 @@ static void check_many_ways(void)
         network_check(&other);
     }
     free(first);
-    lfuse_recording_destroy(recording);
-    lfuse_plan_destroy(plan);
+    drop(recording);
+    drop(plan);
     lfuse_stream_destroy(second);
-    lfuse_tensor_destroy(other.x), lfuse_tensor_destroy(other.y), lfuse_tensor_destroy(other.w[1]);
+    drop(other.x), drop(other.y), drop(other.w[1]);
     network_free(&n);
     lfuse_graph_destroy(g);
     g = NULL;
@@ -94,8 +94,8 @@ static void check_numbers_in(bool one)
         n.slope = 0.125 * i, n.scale = i - 3;
         numbers[0] = lfuse_bind_number("slope", n.slope), numbers[1] = lfuse_bind_number("scale", n.scale);
     }
-    lfuse_recording_destroy(recording);
-    lfuse_plan_destroy(plan);
+    drop(recording);
+    drop(plan);
     network_free(&n);
     lfuse_graph_destroy(g);
     g = NULL;
@@ -158,8 +158,8 @@ static void check_refresh(bool turned, bool halved)
     OK(lfuse_instance_run(instance, bind, count));
     OK(lfuse_stream_synchronize(stream));
     network_check(&n);
-    lfuse_instance_destroy(instance);
-    lfuse_plan_destroy(plan);
+    drop(instance);
+    drop(plan);
     network_free(&n);
     lfuse_graph_destroy(g);
     g = NULL;
@@ -219,7 +219,7 @@ static void check_wide(void)
             ck_assert_uint_eq(launches() - before, 1);
         }
         network_check(&n);
-        lfuse_plan_destroy(plan);
+        drop(plan);
         network_free(&n);
     }
     lfuse_graph_destroy(g);

@@ -44,19 +44,13 @@ typedef struct results {
 
 static lfuse_list *list(float start, lfuse_tensor **t)
 {
-    lfuse_list *l;
-
     for (int m = 0; m < MEMBERS; m++) t[m] = ramp(1, &sizes[m], start, 0.001f);
-    OK(lfuse_list_create(dev, LFUSE_F32, MEMBERS, t, &l));
-    return l;
+    return new_list(dev, LFUSE_F32, MEMBERS, t);
 }
 
 static lfuse_tensor *typed(lfuse_type type, int rank, const int64_t *shape)
 {
-    lfuse_tensor *t;
-
-    OK(lfuse_tensor_create(dev, type, rank, shape, &t));
-    return t;
+    return new_tensor(dev, type, rank, shape);
 }
 
 /* The half's expressions. Bit i of `device`: number i lies in device memory. */
@@ -126,11 +120,11 @@ static void compute(int half, unsigned device, unsigned disable, results *r)
         OK(lfuse_tensor_read(members[i][2], NULL, r->members[i] + sizes[0]));
     }
     for (int i = 0; i <= EXPRESSIONS; i++) {
-        for (int m = 0; m < MEMBERS; m++) lfuse_tensor_destroy(i < EXPRESSIONS ? members[i][m] : own[m]);
-        lfuse_list_destroy(lists[i]);
+        for (int m = 0; m < MEMBERS; m++) drop(i < EXPRESSIONS ? members[i][m] : own[m]);
+        drop(lists[i]);
     }
-    while (n) lfuse_tensor_destroy(made[--n]);
-    lfuse_plan_destroy(plan);
+    while (n) drop(made[--n]);
+    drop(plan);
     lfuse_graph_destroy(g);
     g = NULL;
 }

@@ -37,8 +37,8 @@ static lfuse_list *list_at(int list)
     int m;
 
     for (m = 0; m < MEMBERS; m++) t[m] = at(place[list][m], length_of(m));
-    OK(lfuse_list_create(dev, type, MEMBERS, t, &l));
-    for (m = 0; m < MEMBERS; m++) lfuse_tensor_destroy(t[m]);
+    l = new_list(dev, type, MEMBERS, t);
+    for (m = 0; m < MEMBERS; m++) drop(t[m]);
     return l;
 }
 
@@ -89,7 +89,7 @@ static void move(lfuse_list **lists, unsigned *seed)
     place[list][m] = (int)(next(seed) % PLACES);
     t = at(place[list][m], length_of(m));
     OK(lfuse_list_replace(lists[list], m, 1, &t));
-    lfuse_tensor_destroy(t);
+    drop(t);
 }
 
 TEST_CASE("overlaps", .setup = open_stub, .teardown = close_stub)
@@ -99,14 +99,13 @@ TEST_LOOP(as_every_pair_compared, 1, 6)
     unsigned seed = (unsigned)_i;
     lfuse_list *lists[LISTS];
     lfuse_tensor *total;
-    lfuse_plan *plan;
     int i, k, m, found = 0;
 
     type = _i % 2 ? LFUSE_F32 : LFUSE_I8;
     for (i = 0; i < LISTS; i++)
         for (m = 0; m < MEMBERS; m++) place[i][m] = (i * MEMBERS + m) * 4;
     place[LISTS][0] = PLACES - 2;
-    plan = make_plan();
+    lfuse_plan *plan = make_plan();
     for (i = 0; i < LISTS; i++) lists[i] = list_at(i);
     total = at(place[LISTS][0], 2);
     for (i = 0; i < ROUNDS; i++) {
@@ -118,9 +117,7 @@ TEST_LOOP(as_every_pair_compared, 1, 6)
         for (k = next(&seed) % 8 ? 1 : 20; k > 0; k--) move(lists, &seed); /* at times more than a list remembers */
     }
     ck_assert_msg(found > ROUNDS / 20 && found < ROUNDS - ROUNDS / 20, "%d of %d", found, ROUNDS);
-    for (i = 0; i < LISTS; i++) lfuse_list_destroy(lists[i]);
-    lfuse_tensor_destroy(total);
-    lfuse_plan_destroy(plan);
+    drop(total);
 }
 
 /* The message names both, with their members. */
@@ -128,13 +125,12 @@ TEST(the_message_names_both)
 {
     lfuse_list *lists[LISTS];
     lfuse_tensor *total, *t;
-    lfuse_plan *plan;
     int i, m;
 
     type = LFUSE_F32;
     for (i = 0; i < LISTS; i++)
         for (m = 0; m < MEMBERS; m++) place[i][m] = (i * MEMBERS + m) * 4;
-    plan = make_plan();
+    lfuse_plan *plan = make_plan();
     for (i = 0; i < LISTS; i++) lists[i] = list_at(i);
     total = at(PLACES - 2, 2);
     {
@@ -143,24 +139,22 @@ TEST(the_message_names_both)
         OK(lfuse_plan_run(plan, stream, b, 4));
         t = at(place[1][2] + 1, 3);
         OK(lfuse_list_replace(lists[0], 3, 1, &t));
-        lfuse_tensor_destroy(t);
+        drop(t);
         FAILS(LFUSE_ERR_OVERLAP, lfuse_plan_run(plan, stream, b, 4));
         ck_assert_msg(strstr(lfuse_last_error(), "\"written\" member 2, which is written, overlaps \"read\" member 3"),
                       "%s", lfuse_last_error());
         t = at(PLACES - 1, 3);
         OK(lfuse_list_replace(lists[0], 3, 1, &t));
-        lfuse_tensor_destroy(t);
+        drop(t);
         FAILS(LFUSE_ERR_OVERLAP, lfuse_plan_run(plan, stream, b, 4));
         ck_assert_msg(strstr(lfuse_last_error(), "\"total\", which is written, overlaps \"read\" member 3"), "%s",
                       lfuse_last_error());
         t = at(place[0][3], 3);
         OK(lfuse_list_replace(lists[0], 3, 1, &t));
-        lfuse_tensor_destroy(t);
+        drop(t);
         OK(lfuse_plan_run(plan, stream, b, 4));
     }
-    for (i = 0; i < LISTS; i++) lfuse_list_destroy(lists[i]);
-    lfuse_tensor_destroy(total);
-    lfuse_plan_destroy(plan);
+    drop(total);
 }
 
 /* ---- columns of one matrix of bytes ---- */
@@ -192,10 +186,7 @@ static bool have_common(const block *a, const block *b)
 
 static lfuse_tensor *view_of(const lfuse_tensor *matrix, const block *b)
 {
-    lfuse_tensor *t;
-
-    OK(lfuse_tensor_view(matrix, 2, SHAPE(b->rows, b->columns), SHAPE(PITCH, 1), b->at, &t));
-    return t;
+    return new_view(matrix, 2, SHAPE(b->rows, b->columns), SHAPE(PITCH, 1), b->at);
 }
 
 /* "w" is written, "x" is read; of every pair, whether they overlap. */
@@ -213,7 +204,7 @@ static void compare_blocks(lfuse_plan *plan, const lfuse_tensor *matrix, const b
     ck_assert_msg(status == (have_common(w, x) ? LFUSE_ERR_OVERLAP : LFUSE_OK),
                   "%d x %d from %d and %d x %d from %d: %s", w->rows, w->columns, w->at, x->rows, x->columns, x->at,
                   lfuse_status_name(status));
-    lfuse_tensor_destroy(tw), lfuse_tensor_destroy(tx), lfuse_tensor_destroy(ty);
+    drop(tw), drop(tx), drop(ty);
 }
 
 TEST_LOOP(columns_byte_by_byte, 0, 3)
@@ -224,19 +215,15 @@ TEST_LOOP(columns_byte_by_byte, 0, 3)
     const lfuse_value x = lfuse_input(g, "x", LFUSE_I8, 2, LFUSE_DIMS(rows, columns));
     const int all = 1 + _i; /* rows of both: one, or as many as are apart by the pitch */
     block a = { .at = BEGIN, .rows = all }, b = { .rows = all };
-    lfuse_tensor *matrix;
-    lfuse_plan *plan;
 
     lfuse_update(w, lfuse_neg(w));
     lfuse_output(g, "y", lfuse_neg(x));
-    plan = plan_with(LFUSE_NO_REPLAY);
-    OK(lfuse_tensor_create(dev, LFUSE_I8, 1, SHAPE(MATRIX), &matrix));
+    lfuse_plan *plan = plan_with(LFUSE_NO_REPLAY);
+    lfuse_tensor *matrix = new_tensor(dev, LFUSE_I8, 1, SHAPE(MATRIX));
     OK(lfuse_tensor_fill(matrix, stream, 1));
     for (a.columns = 1; a.columns <= PITCH; a.columns++)
         for (b.columns = 1; b.columns <= PITCH; b.columns++)
             for (b.at = 0; b.at <= BEGIN + 3 * PITCH; b.at++) compare_blocks(plan, matrix, &a, &b);
-    lfuse_tensor_destroy(matrix);
-    lfuse_plan_destroy(plan);
 }
 
 /* An extent of one or of none takes any stride, and what has no element overlaps nothing, wherever it lies. */
@@ -247,12 +234,11 @@ TEST(strides_of_no_use)
     const lfuse_value x = lfuse_input(g, "x", LFUSE_I8, 3, LFUSE_DIMS(rows, 2, 3));
     static const int64_t extremes[] = { INT64_MIN, INT64_MIN + 1, INT64_MIN / 2, INT64_MAX / 2, INT64_MAX };
     lfuse_tensor *tw, *tx, *ty;
-    lfuse_plan *plan;
     size_t i, k;
 
     lfuse_update(w, lfuse_neg(w));
     lfuse_output(g, "y", lfuse_neg(x));
-    plan = plan_with(LFUSE_NO_REPLAY);
+    lfuse_plan *plan = plan_with(LFUSE_NO_REPLAY);
     OK(lfuse_tensor_wrap(dev, LFUSE_MEMORY_NATIVE, (uintptr_t)memory, 64, LFUSE_I8, 1, SHAPE(64), NULL, 0, &tw));
     for (i = 0; i < 5; i++)
         for (k = 0; k < 5 * 2; k++) {
@@ -265,10 +251,9 @@ TEST(strides_of_no_use)
                                             lfuse_bind_tensor("y", ty) };
                 OK(lfuse_plan_run(plan, stream, b, 3));
             }
-            lfuse_tensor_destroy(tx), lfuse_tensor_destroy(ty);
+            drop(tx), drop(ty);
         }
-    lfuse_tensor_destroy(tw);
-    lfuse_plan_destroy(plan);
+    drop(tw);
 }
 
 TEST_SUITE("run", CK_NOFORK)

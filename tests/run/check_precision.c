@@ -21,7 +21,7 @@ static lfuse_tensor *halves(int64_t rows, double a, double b)
     lfuse_tensor *t;
     int64_t i;
 
-    OK(lfuse_tensor_create(dev, LFUSE_F16, 2, SHAPE(rows, 2), &t));
+    t = new_tensor(dev, LFUSE_F16, 2, SHAPE(rows, 2));
     for (i = 0; i < 2 * rows; i++) host[i] = lfuse__double_to_f16(i % 2 ? b : a);
     OK(lfuse_tensor_write(t, NULL, host));
     return t;
@@ -54,9 +54,8 @@ TEST(gemm_of_halves_in_f32)
         v = values(c);
         for (i = 0; i < 12; i++) ck_assert_float_eq(v[i], 130000);
         ck_assert_uint_eq(launches() - before, p == 1 ? 3 : 1);
-        lfuse_plan_destroy(plan);
+        drop(plan);
     }
-    lfuse_tensor_destroy(a), lfuse_tensor_destroy(b), lfuse_tensor_destroy(c);
 }
 
 /* Products of nothing: zeros, and what is added to. */
@@ -65,25 +64,23 @@ TEST(gemm_of_halves_of_no_depth)
     lfuse_tensor *a, *b, *c = ramp(2, SHAPE(2, 3), 8, 0);
     int i;
 
-    OK(lfuse_tensor_create(dev, LFUSE_F16, 2, SHAPE(2, 0), &a));
-    OK(lfuse_tensor_create(dev, LFUSE_F16, 2, SHAPE(0, 3), &b));
+    a = new_tensor(dev, LFUSE_F16, 2, SHAPE(2, 0));
+    b = new_tensor(dev, LFUSE_F16, 2, SHAPE(0, 3));
     OK(lfuse_gemm(stream, 0, 0, 1, a, b, 0.5, c));
     for (i = 0; i < 6; i++) ck_assert_float_eq(values(c)[i], 4);
     OK(lfuse_gemm(stream, 0, 0, 1, a, b, 0, c));
     for (i = 0; i < 6; i++) ck_assert_float_eq(values(c)[i], 0);
-    lfuse_tensor_destroy(a), lfuse_tensor_destroy(b), lfuse_tensor_destroy(c);
 }
 
 TEST(gemm_of_wrong_types)
 {
     lfuse_tensor *a = halves(2, 1, 2), *b = ramp(2, SHAPE(2, 2), 1, 1), *c;
 
-    OK(lfuse_tensor_create(dev, LFUSE_F64, 2, SHAPE(2, 2), &c));
+    c = new_tensor(dev, LFUSE_F64, 2, SHAPE(2, 2));
     FAILS(LFUSE_ERR_TYPE, lfuse_gemm(stream, 0, 0, 1, a, b, 0, b));
     FAILS(LFUSE_ERR_TYPE, lfuse_gemm(stream, 0, 0, 1, a, a, 0, c));
     FAILS(LFUSE_ERR_TYPE, lfuse_gemm(stream, 0, 0, 1, b, b, 0, a));
     FAILS(LFUSE_ERR_TYPE, lfuse_gemm(stream, 0, 0, 1, b, b, 0, c));
-    lfuse_tensor_destroy(a), lfuse_tensor_destroy(b), lfuse_tensor_destroy(c);
 }
 
 /* f32 is f32, tf32 where it is asked for alone, in one plan. */
@@ -102,7 +99,7 @@ TEST(tf32_where_it_is_asked_for)
     ck_assert_msg(strstr(lfuse_last_error(), "is a product in tf32, which stub:0"), "%s", lfuse_last_error());
     lfuse__stub.tf32 = true;
     lfuse_stream_destroy(stream);
-    lfuse_tensor_destroy(ta), lfuse_tensor_destroy(tb), lfuse_tensor_destroy(full), lfuse_tensor_destroy(tf32);
+    drop(ta), drop(tb), drop(full), drop(tf32);
     lfuse_device_close(dev);
     OK(lfuse_device_open("stub:0", &dev));
     OK(lfuse_stream_create(dev, &stream));
@@ -117,19 +114,16 @@ TEST(tf32_where_it_is_asked_for)
     }
     ck_assert_float_eq(values(full)[31], fine);
     ck_assert_float_eq(values(tf32)[31], 1);
-    lfuse_plan_destroy(plan);
-    lfuse_tensor_destroy(ta), lfuse_tensor_destroy(tb), lfuse_tensor_destroy(full), lfuse_tensor_destroy(tf32);
 }
 
 /* The vendor's favourite wants more than there is: it is said, and another one is taken. */
 TEST(a_workspace_that_is_refused)
 {
     lfuse__stub_call call;
-    lfuse_plan *plan;
 
     lfuse__stub.gemm_workspace = lfuse__stub.memory_bytes;
     dense_graph();
-    plan = plan_by(LFUSE_PROVIDER_VENDOR, 0);
+    lfuse_plan *plan = plan_by(LFUSE_PROVIDER_VENDOR, 0);
     lfuse_log_to(keep_message, NULL, LFUSE_LOG_WARN);
     check_dense(plan, 5, 1);
     lfuse_log_to(NULL, NULL, LFUSE_LOG_WARN);
@@ -142,7 +136,6 @@ TEST(a_workspace_that_is_refused)
     ck_assert_str_eq(logged, "");
     ck_assert(lfuse__stub_call_get(0, &call));
     ck_assert_int_eq(call.candidate, 0);
-    lfuse_plan_destroy(plan);
 }
 
 /* Nor is it measured then. */
@@ -150,16 +143,14 @@ TEST(a_race_without_memory)
 {
     const lfuse_plan_options measuring = { .effort = LFUSE_EFFORT_MEASURE, .disable = LFUSE_NO_EPILOGUE,
                                            .provider = LFUSE_PROVIDER_VENDOR };
-    lfuse_plan *plan;
 
     lfuse__stub.gemm_workspace = lfuse__stub.memory_bytes;
     dense_graph();
-    OK(lfuse_plan_create(dev, g, &measuring, &plan));
+    lfuse_plan *plan = new_plan(dev, g, &measuring);
     lfuse_log_to(keep_message, NULL, LFUSE_LOG_WARN);
     check_dense(plan, 5, ANY);
     lfuse_log_to(NULL, NULL, LFUSE_LOG_WARN);
     ck_assert_msg(strstr(logged, "products do without"), "%s", logged);
-    lfuse_plan_destroy(plan);
 }
 
 /* ---- the library's own ---- */
@@ -179,13 +170,13 @@ static void leave(uint64_t bytes)
     for (int64_t piece = 1 << 24; piece >= 256;)
         if (n == 64 || lfuse_tensor_create(dev, LFUSE_U8, 1, SHAPE(piece), &fillers[n])) piece /= 2;
         else n++;
-    lfuse_tensor_destroy(kept);
+    drop(kept);
 }
 
 static void restore(void)
 {
     for (int i = 0; i < 64; i++) {
-        lfuse_tensor_destroy(fillers[i]);
+        drop(fillers[i]);
         fillers[i] = NULL;
     }
     lfuse__stub.memory_bytes = (uint64_t)1 << 42;
@@ -229,9 +220,9 @@ static lfuse_status product_of_ones(lfuse_type type, int64_t m, int64_t n, int64
     }
     restore();
     free(got);
-    lfuse_plan_destroy(plan);
+    drop(plan);
     lfuse_stream_destroy(s);
-    lfuse_tensor_destroy(a), lfuse_tensor_destroy(b), lfuse_tensor_destroy(c);
+    drop(a), drop(b), drop(c);
     return status;
 }
 

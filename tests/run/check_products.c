@@ -34,7 +34,7 @@ TEST(a_dense_layer_in_every_way)
         check_dense(plan, 7, ways[i].launches);
         check_dense(plan, 0, 0);
         ck_assert_uint_eq(compiles(), compiled);
-        lfuse_plan_destroy(plan);
+        drop(plan);
     }
 }
 
@@ -63,7 +63,7 @@ TEST(gemm_now)
                 }
                 NEAR(v[i * n + j], cases[c].alpha * sum + cases[c].beta * (double)(1 + i * n + j));
             }
-        lfuse_tensor_destroy(a), lfuse_tensor_destroy(b), lfuse_tensor_destroy(d);
+        drop(a), drop(b), drop(d);
     }
 }
 
@@ -73,9 +73,9 @@ TEST(gemm_of_odd_strides)
     const float *v;
     int i, j, l;
 
-    OK(lfuse_tensor_view(big, 2, SHAPE(3, 4), SHAPE(10, 2), 1, &a));
-    OK(lfuse_tensor_view(big, 2, SHAPE(4, 5), SHAPE(0, -1), 9, &b));
-    OK(lfuse_tensor_view(out, 2, SHAPE(3, 5), SHAPE(20, 3), 0, &c));
+    a = new_view(big, 2, SHAPE(3, 4), SHAPE(10, 2), 1);
+    b = new_view(big, 2, SHAPE(4, 5), SHAPE(0, -1), 9);
+    c = new_view(out, 2, SHAPE(3, 5), SHAPE(20, 3), 0);
     OK(lfuse_gemm(stream, 0, 0, 1, a, b, 0, c));
     v = values(out);
     for (i = 0; i < 3; i++)
@@ -84,8 +84,6 @@ TEST(gemm_of_odd_strides)
             for (l = 0; l < 4; l++) sum += (1 + 10 * i + 2 * l) * (9 - j);
             NEAR(v[20 * i + 3 * j], sum);
         }
-    lfuse_tensor_destroy(a), lfuse_tensor_destroy(b), lfuse_tensor_destroy(c), lfuse_tensor_destroy(big),
-        lfuse_tensor_destroy(out);
 }
 
 enum { ROWS = 5, COLUMNS = 6, DEPTH = 3 };
@@ -141,10 +139,10 @@ static void check_form(const form *f)
             sum = (f->alpha ? 2 : 1) * sum + (unread ? 0 : (f->beta ? f->scale : 1) * add) + (f->bias ? 3 - 2 * j : 0);
             NEAR(got[i * COLUMNS + j], f->relu && sum < 0 ? 0 : sum);
         }
-    lfuse_plan_destroy(plan);
-    if (f->transposed) lfuse_tensor_destroy(r);
-    lfuse_tensor_destroy(plain);
-    lfuse_tensor_destroy(x), lfuse_tensor_destroy(w), lfuse_tensor_destroy(b), lfuse_tensor_destroy(y);
+    drop(plan);
+    if (f->transposed) drop(r);
+    drop(plain);
+    drop(x), drop(w), drop(b), drop(y);
 }
 
 static const form forms[] = {
@@ -169,18 +167,17 @@ TEST(widened_products)
     lfuse_value b = lfuse_frozen(g, "b", LFUSE_F16, 1, LFUSE_DIMS(2));
     lfuse_tensor *tx, *tw, *tb, *ty;
     uint16_t y[4];
-    lfuse_plan *plan;
 
     lfuse__stub.decline_types = 1u << LFUSE_F16;
     lfuse_output(g, "y", lfuse_relu(lfuse_add(lfuse_matmul(x, w), b)));
-    OK(lfuse_tensor_create(dev, LFUSE_F16, 2, SHAPE(2, 2), &tx));
-    OK(lfuse_tensor_create(dev, LFUSE_F16, 2, SHAPE(2, 2), &tw));
-    OK(lfuse_tensor_create(dev, LFUSE_F16, 1, SHAPE(2), &tb));
-    OK(lfuse_tensor_create(dev, LFUSE_F16, 2, SHAPE(2, 2), &ty));
+    tx = new_tensor(dev, LFUSE_F16, 2, SHAPE(2, 2));
+    tw = new_tensor(dev, LFUSE_F16, 2, SHAPE(2, 2));
+    tb = new_tensor(dev, LFUSE_F16, 1, SHAPE(2));
+    ty = new_tensor(dev, LFUSE_F16, 2, SHAPE(2, 2));
     OK(lfuse_tensor_write(tx, NULL, one_two));
     OK(lfuse_tensor_write(tw, NULL, one_two));
     OK(lfuse_tensor_write(tb, NULL, one_two));
-    plan = plan_by(LFUSE_PROVIDER_VENDOR, 0);
+    lfuse_plan *plan = plan_by(LFUSE_PROVIDER_VENDOR, 0);
     {
         lfuse_binding bind[] = { lfuse_bind_tensor("x", tx), lfuse_bind_tensor("w", tw), lfuse_bind_tensor("b", tb),
                                  lfuse_bind_tensor("y", ty) };
@@ -190,8 +187,6 @@ TEST(widened_products)
     }
     ck_assert_uint_eq(y[0], 0x4400); /* 1 + 2 + 1 */
     ck_assert_uint_eq(y[1], 0x4800); /* 2 + 4 + 2 */
-    lfuse_plan_destroy(plan);
-    lfuse_tensor_destroy(tx), lfuse_tensor_destroy(tw), lfuse_tensor_destroy(tb), lfuse_tensor_destroy(ty);
 }
 
 typedef struct job {
@@ -248,11 +243,11 @@ TEST(products_are_measured_once)
         ck_assert_uint_eq(lfuse__stub_calls(LFUSE__STUB_graph_begin) - captured, clocks[i].native_graph ? 6 : 0);
         check_dense(plan, 4, 2);
         check_dense(plan, 9, 2);
-        lfuse_plan_destroy(plan);
+        drop(plan);
         OK(lfuse_plan_create(dev, g, &measuring, &plan));
         check_dense(plan, 4, 2);
         ck_assert_uint_eq(lfuse__stub_calls(LFUSE__STUB_gemm_candidates) - asked, 2);
-        lfuse_plan_destroy(plan);
+        drop(plan);
     }
     lfuse__stub_counters_get(&c);
     ck_assert_uint_eq(c.graph_updates, 0);
@@ -276,7 +271,7 @@ TEST(the_fastest_algorithm_is_chosen)
             ck_assert_int_eq(chosen_algorithm(), fast);
             check_dense(plan, 4, 2);
             ck_assert_int_eq(chosen_algorithm(), fast);
-            lfuse_plan_destroy(plan);
+            drop(plan);
         }
 }
 
@@ -299,7 +294,7 @@ TEST(algorithms_that_fail_are_left_out)
         check_dense(plan, 4, ANY);
         ck_assert(chosen_algorithm() == 0 || chosen_algorithm() == 2);
         ck_assert_str_eq(lfuse_last_error(), message);
-        lfuse_plan_destroy(plan);
+        drop(plan);
     }
 }
 
@@ -307,19 +302,16 @@ TEST(no_algorithm_works)
 {
     lfuse_tensor *a = ramp(2, SHAPE(4, 8), 0, 1), *b = ramp(2, SHAPE(8, 6), 0, 1), *d = tensor(2, SHAPE(4, 6));
     const lfuse_binding bind[] = { lfuse_bind_tensor("a", a), lfuse_bind_tensor("b", b), lfuse_bind_tensor("d", d) };
-    lfuse_plan *plan;
 
     lfuse__stub.gemm_failing = ~0u;
     lfuse_output(g, "d", lfuse_matmul(lfuse_input(g, "a", LFUSE_F32, 2, LFUSE_DIMS(4, 8)),
                                       lfuse_input(g, "b", LFUSE_F32, 2, LFUSE_DIMS(8, 6))));
-    OK(lfuse_plan_create(dev, g, &measuring, &plan));
+    lfuse_plan *plan = new_plan(dev, g, &measuring);
     FAILS(LFUSE_ERR_UNSUPPORTED, lfuse_plan_run(plan, stream, bind, 3));
     ck_assert_msg(strstr(lfuse_last_error(), "none of 2 algorithms works") != NULL, "%s", lfuse_last_error());
     lfuse__stub.gemm_failing = 0;
     OK(lfuse_plan_run(plan, stream, bind, 3));
     NEAR(values(d)[0], 0 * 0 + 1 * 6 + 2 * 12 + 3 * 18 + 4 * 24 + 5 * 30 + 6 * 36 + 7 * 42);
-    lfuse_plan_destroy(plan);
-    lfuse_tensor_destroy(a), lfuse_tensor_destroy(b), lfuse_tensor_destroy(d);
 }
 
 /* Every call fails once while it is timed: the run does without that algorithm, or fails with a message; no leaks. */
@@ -352,9 +344,9 @@ TEST(races_with_a_failing_call)
                 if (status) ck_assert_str_ne(lfuse_last_error(), "");
                 else if (!lfuse__stub_fired()) n = 40;
             }
-            lfuse_tensor_destroy(tx), lfuse_tensor_destroy(tw), lfuse_tensor_destroy(tb), lfuse_tensor_destroy(ty);
+            drop(tx), drop(tw), drop(tb), drop(ty);
             check_dense(plan, 5, ANY);
-            lfuse_plan_destroy(plan);
+            drop(plan);
         }
 }
 
@@ -381,7 +373,7 @@ TEST(threads_share_a_choice)
     for (i = 0; i < 4; i++) {
         pthread_join(threads[i], NULL);
         ck_assert(jobs[i].good);
-        lfuse_plan_destroy(jobs[i].plan);
+        drop(jobs[i].plan);
     }
     ck_assert_uint_eq(lfuse__stub_calls(LFUSE__STUB_gemm_candidates) - asked, 1);
 }

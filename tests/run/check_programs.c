@@ -32,9 +32,9 @@ static void begin(bool concurrent)
 
 static void end(void)
 {
-    lfuse_list_destroy(list);
-    lfuse_tensor_destroy(members[0]);
-    lfuse_tensor_destroy(members[1]);
+    drop(list);
+    drop(members[0]);
+    drop(members[1]);
 }
 
 /* "w" divided by its norm (a short kernel and two long ones), or doubled (one). */
@@ -87,8 +87,8 @@ TEST(long_kernels_are_several_programs)
     OK(run(twice));
     check(2);
     ck_assert_uint_eq(compiles() - before, 4); /* a table is written by the same kernel */
-    lfuse_plan_destroy(norm);
-    lfuse_plan_destroy(twice);
+    drop(norm);
+    drop(twice);
     end();
 }
 
@@ -103,7 +103,7 @@ TEST(others_are_one_program)
     OK(run(norm));
     check(1);
     ck_assert_uint_eq(compiles() - before, 1);
-    lfuse_plan_destroy(norm);
+    drop(norm);
     end();
 }
 
@@ -128,8 +128,8 @@ TEST(time_of_first_launches)
     OK(make(true, &again)); /* the same plan: nothing is compiled */
     OK(lfuse_device_get_counters(dev, &before));
     ck_assert_uint_eq(before.build_us, after.build_us);
-    lfuse_plan_destroy(norm);
-    lfuse_plan_destroy(again);
+    drop(norm);
+    drop(again);
     end();
 }
 
@@ -152,7 +152,7 @@ TEST(one_of_them_fails)
         OK(make(true, &norm));
         OK(run(norm));
         check(1);
-        lfuse_plan_destroy(norm);
+        drop(norm);
         end();
     }
 }

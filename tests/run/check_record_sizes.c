@@ -28,14 +28,14 @@ static rows rows_of(int64_t count)
 
 static void drop_rows(rows *r)
 {
-    lfuse_tensor_destroy(r->x), lfuse_tensor_destroy(r->y);
+    drop(r->x), drop(r->y);
 }
 
 static lfuse_plan *plan_of(lfuse_graph *graph)
 {
     lfuse_plan *plan;
 
-    OK(lfuse_plan_create(dev, graph, NULL, &plan));
+    plan = new_plan(dev, graph, NULL);
     lfuse_graph_destroy(graph);
     return plan;
 }
@@ -99,12 +99,12 @@ static step make_step(const rows *r)
 
 static void drop_step(step *s)
 {
-    lfuse_recording_destroy(s->recording);
-    lfuse_plan_destroy(s->dense), lfuse_plan_destroy(s->sum), lfuse_plan_destroy(s->update);
-    lfuse_list_destroy(s->params), lfuse_list_destroy(s->grads);
-    for (int i = 0; i < MEMBERS; i++) lfuse_tensor_destroy(s->p[i]), lfuse_tensor_destroy(s->d[i]);
-    lfuse_tensor_destroy(s->w), lfuse_tensor_destroy(s->b);
-    lfuse_tensor_destroy(s->total), lfuse_tensor_destroy(s->log);
+    drop(s->recording);
+    drop(s->dense), drop(s->sum), drop(s->update);
+    drop(s->params), drop(s->grads);
+    for (int i = 0; i < MEMBERS; i++) drop(s->p[i]), drop(s->d[i]);
+    drop(s->w), drop(s->b);
+    drop(s->total), drop(s->log);
 }
 
 static lfuse_status replay(step *s, const rows *r)
@@ -256,14 +256,13 @@ TEST(sizes_of_large_weights)
     } turns[] = { { 1, 1 }, { 2, 2 }, { 1, 2 }, { 2, 2 }, { 3, 3 }, { 2, 3 }, { 3, 3 }, { 1, 4 }, { 3, 4 }, { 2, 5 } };
     lfuse_tensor *x[3], *y[3], *w = ramp(1, SHAPE(20000), 0, 1e-4f);
     lfuse_plan *plan = prepared_plan();
-    lfuse_recording *recording;
 
     for (int i = 0; i < 3; i++) x[i] = ramp(2, SHAPE(i + 1, 20000), 0, 1e-3f), y[i] = tensor(2, SHAPE(i + 1, 20000));
     const lfuse_binding b[] = { lfuse_bind_tensor("x", x[0]), lfuse_bind_tensor("y", y[0]), lfuse_bind_tensor("w", w) };
     OK(lfuse_record_begin(stream));
     OK(lfuse_plan_run(plan, stream, b, 3));
-    OK(lfuse_record_end(stream, &recording));
-    lfuse_plan_destroy(plan);
+    lfuse_recording *recording = new_recording(stream);
+    drop(plan);
     for (size_t t = 0; t < sizeof turns / sizeof *turns; t++) {
         const int at = turns[t].rows - 1, last = 20000 * turns[t].rows - 1;
         const lfuse_binding other[] = { lfuse_bind_tensor("x", x[at]), lfuse_bind_tensor("y", y[at]) };
@@ -272,9 +271,6 @@ TEST(sizes_of_large_weights)
         OK(lfuse_tensor_fill(y[at], NULL, -7));
         ck_assert_uint_eq(captures(), turns[t].captures);
     }
-    lfuse_recording_destroy(recording);
-    for (int i = 0; i < 3; i++) lfuse_tensor_destroy(x[i]), lfuse_tensor_destroy(y[i]);
-    lfuse_tensor_destroy(w);
 }
 
 /* What replays of other sizes have left goes while their work is still to be done. */
@@ -289,9 +285,9 @@ TEST_LOOP(destroyed_while_it_runs, 0, 2)
     s = make_step(&r[0]);
     OK(lfuse_stream_synchronize(stream));
     for (int i = 0; i < 3; i++) OK(replay(&s, &r[i % 2]));
-    lfuse_recording_destroy(s.recording);
+    drop(s.recording);
     s.recording = NULL;
-    lfuse_plan_destroy(s.dense), lfuse_plan_destroy(s.sum), lfuse_plan_destroy(s.update);
+    drop(s.dense), drop(s.sum), drop(s.update);
     s.dense = s.sum = s.update = NULL;
     check(&s, &r[0]);
     for (int64_t i = 0; i < r[1].count; i++)
@@ -316,19 +312,17 @@ TEST_LOOP(sizes_by_name, 0, 2)
 {
     static const int64_t places[] = { 3, 16, 3, 0, 16 };
     lfuse_tensor *in, *out, *second, *backwards;
-    lfuse_recording *recording;
-    lfuse_plan *plan;
 
     begin(_i);
     in = ramp(1, SHAPE(20), 0, 1), out = tensor(1, SHAPE(4)), second = tensor(1, SHAPE(4));
-    OK(lfuse_tensor_view(in, 1, SHAPE(20), SHAPE(-1), 19, &backwards));
-    plan = window_plan();
+    backwards = new_view(in, 1, SHAPE(20), SHAPE(-1), 19);
+    lfuse_plan *plan = window_plan();
     lfuse_binding b[] = { lfuse_bind_tensor("in", in), lfuse_bind_tensor("out", out), lfuse_bind_size("at", 7) };
     OK(lfuse_record_begin(stream));
     OK(lfuse_plan_run(plan, stream, b, 3));
     b[0] = lfuse_bind_tensor("in", backwards), b[1] = lfuse_bind_tensor("out", second);
     OK(lfuse_plan_run(plan, stream, b, 3)); /* other strides: an instance of its own, of the same sizes */
-    OK(lfuse_record_end(stream, &recording));
+    lfuse_recording *recording = new_recording(stream);
     OK(lfuse_recording_replay(recording, stream, NULL, 0));
     for (int i = 0; i < 4; i++) NEAR(values(out)[i], 7 + i);
     for (int i = 0; i < 4; i++) NEAR(values(second)[i], 19 - 7 - i);
@@ -345,9 +339,6 @@ TEST_LOOP(sizes_by_name, 0, 2)
     FAILS(LFUSE_ERR_BINDING, lfuse_recording_replay(recording, stream, b, 2)); /* twice */
     OK(lfuse_recording_replay(recording, stream, NULL, 0));
     for (int i = 0; i < 4; i++) NEAR(values(out)[i], 16 + i);
-    lfuse_recording_destroy(recording);
-    lfuse_plan_destroy(plan);
-    lfuse_tensor_destroy(in), lfuse_tensor_destroy(out), lfuse_tensor_destroy(second), lfuse_tensor_destroy(backwards);
 }
 
 /* ---- what is refused ---- */
@@ -387,7 +378,7 @@ TEST_LOOP(sizes_at_odds, 0, 2)
     OK(replay(&s, &other));
     check(&s, &other);
     drop_step(&s);
-    drop_rows(&r), drop_rows(&other), lfuse_tensor_destroy(wide);
+    drop_rows(&r), drop_rows(&other), drop(wide);
 }
 
 /* Nothing is made while a stream is being captured. */

@@ -24,41 +24,33 @@ TEST(the_third_run_makes_a_graph)
     ck_assert_uint_eq(launches() - before, 3);
     ck_assert_uint_eq(calls(LFUSE__STUB_launch), kernels);
     check_chain(y, 2);
-    lfuse_plan_destroy(plan);
-    lfuse_tensor_destroy(x), lfuse_tensor_destroy(y);
 }
 
 TEST(one_kernel_is_launched)
 {
     lfuse_tensor *x = ramp(1, SHAPE(N), 0, 1), *y = tensor(1, SHAPE(N));
     const lfuse_binding b[] = { lfuse_bind_tensor("x", x), lfuse_bind_tensor("y", y) };
-    lfuse_plan *plan;
     int i;
 
     lfuse_output(g, "y", lfuse_neg(lfuse_input(g, "x", LFUSE_F32, 1, LFUSE_DIMS(N))));
-    plan = plan_with(ALONE);
+    lfuse_plan *plan = plan_with(ALONE);
     ck_assert_ptr_null(strstr(lfuse_plan_text(plan), "replay"));
     for (i = 0; i < 5; i++) OK(lfuse_plan_run(plan, stream, b, 2));
     ck_assert_uint_eq(captures(), 0);
-    lfuse_plan_destroy(plan);
-    lfuse_tensor_destroy(x), lfuse_tensor_destroy(y);
 }
 
 /* Where it was asked for, and where the device has no graphs. */
 TEST_LOOP(no_graph, 0, 2)
 {
     lfuse_tensor *x, *y;
-    lfuse_plan *plan;
 
     lfuse__stub.native_graph = _i != 0;
     reopen_stub();
     x = ramp(1, SHAPE(N), 0, 1), y = tensor(1, SHAPE(N));
-    plan = chain(_i ? LFUSE_NO_REPLAY : 0);
+    lfuse_plan *plan = chain(_i ? LFUSE_NO_REPLAY : 0);
     ck_assert_ptr_null(strstr(lfuse_plan_text(plan), "replay"));
     chain_times(plan, x, y, 2, 5);
     ck_assert_uint_eq(captures(), 0);
-    lfuse_plan_destroy(plan);
-    lfuse_tensor_destroy(x), lfuse_tensor_destroy(y);
 }
 
 /* Numbers change the launches that have them, addresses those that read or write them. */
@@ -77,8 +69,6 @@ TEST(arguments_are_patched)
     ck_assert_uint_eq(calls(LFUSE__STUB_graph_patch), 4); /* the first has both a number and x */
     ck_assert_uint_eq(captures(), 1);
     ck_assert_uint_eq(replays(), 5);
-    lfuse_plan_destroy(plan);
-    lfuse_tensor_destroy(x), lfuse_tensor_destroy(y), lfuse_tensor_destroy(x2), lfuse_tensor_destroy(y2);
 }
 
 /* Memory that is given back and comes again: the handle may be the same while the address is another. */
@@ -97,11 +87,9 @@ TEST(memory_that_comes_again)
         OK(lfuse_stream_synchronize(stream));
         ck_assert_float_eq(host[late + N - 1], 2 * (N - 1) + 1);
         memset(host, 0, sizeof host);
-        lfuse_tensor_destroy(y);
+        drop(y);
     }
     ck_assert_uint_eq(captures(), 1);
-    lfuse_plan_destroy(plan);
-    lfuse_tensor_destroy(x);
 }
 
 /* A device whose graphs cannot be patched: new arguments are launched, and captured when they have come three times. */
@@ -120,8 +108,6 @@ TEST(graphs_that_are_not_patched)
     ck_assert_uint_eq(replays(), 3);
     lfuse__stub_counters_get(&c);
     ck_assert_uint_eq(c.graph_updates, 1);
-    lfuse_plan_destroy(plan);
-    lfuse_tensor_destroy(x), lfuse_tensor_destroy(y);
 }
 
 TEST(sizes_have_graphs_of_their_own)
@@ -134,8 +120,6 @@ TEST(sizes_have_graphs_of_their_own)
     for (i = 0; i < 10; i++) chain_times(plan, x[i % 2], y[i % 2], i, 1);
     ck_assert_uint_eq(captures(), 2);
     ck_assert_uint_eq(replays(), 6);
-    lfuse_plan_destroy(plan);
-    for (i = 0; i < 2; i++) lfuse_tensor_destroy(x[i]), lfuse_tensor_destroy(y[i]);
 }
 
 /* Other strides take other kernels: the graph goes with the old ones. */
@@ -145,16 +129,13 @@ TEST(other_strides)
     lfuse_plan *plan = chain(0);
     int i;
 
-    OK(lfuse_tensor_view(wide, 1, SHAPE(N), SHAPE(2), 0, &even));
+    even = new_view(wide, 1, SHAPE(N), SHAPE(2), 0);
     chain_times(plan, x, y, 2, 4);
     for (i = 0; i < 3; i++) {
         chain_times(plan, even, y, 3, 4);
         chain_times(plan, x, y, 2, 4);
     }
     ck_assert_uint_eq(captures(), 7);
-    lfuse_plan_destroy(plan);
-    lfuse_tensor_destroy(even), lfuse_tensor_destroy(wide);
-    lfuse_tensor_destroy(x), lfuse_tensor_destroy(y);
 }
 
 /* ---- lists ---- */
@@ -165,15 +146,13 @@ TEST(lists_whose_members_move)
     const lfuse_plan_options table = { .transport = LFUSE_TRANSPORT_TABLE };
     const lfuse_value l = lfuse_list_input(g, "l", LFUSE_F32, LFUSE_RANK_ANY);
     lfuse_tensor *m[3], *other = ramp(1, SHAPE(4), 1, 0);
-    lfuse_list *list;
-    lfuse_plan *plan;
     uint64_t before;
     int i;
 
     for (i = 0; i < 3; i++) m[i] = ramp(1, SHAPE(4), 1, 0);
-    OK(lfuse_list_create(dev, LFUSE_F32, 3, m, &list));
+    lfuse_list *list = new_list(dev, LFUSE_F32, 3, m);
     lfuse_update(l, lfuse_sub(l, lfuse_mul(lfuse_div(l, lfuse_member_sum(lfuse_mul(l, l))), lfuse_scalar(g, "lr"))));
-    OK(lfuse_plan_create(dev, g, &table, &plan));
+    lfuse_plan *plan = new_plan(dev, g, &table);
     for (i = 0; i < 8; i++) {
         const lfuse_binding b[] = { lfuse_bind_list("l", list), lfuse_bind_number("lr", 1 + i) };
         const int moved = i == 5;
@@ -187,10 +166,6 @@ TEST(lists_whose_members_move)
         ck_assert_uint_eq(replays() - before, i >= 2 && !moved);
     }
     ck_assert_uint_eq(captures(), 1);
-    lfuse_plan_destroy(plan);
-    lfuse_list_destroy(list);
-    for (i = 0; i < 3; i++) lfuse_tensor_destroy(m[i]);
-    lfuse_tensor_destroy(other);
 }
 
 /* ---- beside others ---- */
@@ -223,8 +198,8 @@ TEST_LOOP(the_callers_capture, 0, 2)
     check_chain(y, 4);
     lfuse__stub_native_clear(&native);
     lfuse_stream_destroy(wrapped);
-    lfuse_plan_destroy(plan);
-    lfuse_tensor_destroy(x), lfuse_tensor_destroy(y);
+    drop(plan);
+    drop(x), drop(y);
 }
 
 /* A recording uses the same instance with other arguments: each has its own. */
@@ -232,13 +207,12 @@ TEST(beside_a_recording)
 {
     lfuse_tensor *x = ramp(1, SHAPE(N), 0, 1), *y = tensor(1, SHAPE(N)), *z = tensor(1, SHAPE(N));
     lfuse_plan *plan = chain(0);
-    lfuse_recording *r;
     int i;
 
     chain_times(plan, x, y, 2, 3);
     OK(lfuse_record_begin(stream));
     OK(run_chain(plan, stream, x, z, 5));
-    OK(lfuse_record_end(stream, &r));
+    lfuse_recording *r = new_recording(stream);
     for (i = 0; i < 3; i++) {
         OK(lfuse_recording_replay(r, stream, NULL, 0));
         check_chain(z, 5);
@@ -247,28 +221,23 @@ TEST(beside_a_recording)
         chain_times(plan, x, z, 5, 1); /* the instance's arguments are these already */
         chain_times(plan, x, y, 2, 1);
     }
-    lfuse_recording_destroy(r);
-    lfuse_plan_destroy(plan);
-    lfuse_tensor_destroy(x), lfuse_tensor_destroy(y), lfuse_tensor_destroy(z);
 }
 
 /* The work of a graph that is launched holds its memory like any other's. */
 TEST(work_that_is_late)
 {
     lfuse_tensor *x, *y;
-    lfuse_plan *plan;
     int i;
 
     lfuse__stub.lazy = true;
     reopen_stub();
     x = ramp(1, SHAPE(N), 0, 1), y = tensor(1, SHAPE(N));
-    plan = chain(0);
+    lfuse_plan *plan = chain(0);
     for (i = 0; i < 4; i++) OK(run_chain(plan, stream, x, y, i));
-    lfuse_plan_destroy(plan);
-    lfuse_tensor_destroy(x);
+    drop(plan);
+    drop(x);
     x = ramp(1, SHAPE(N), 5, 5);
     check_chain(y, 3);
-    lfuse_tensor_destroy(x), lfuse_tensor_destroy(y);
 }
 
 TEST_SUITE("replay", CK_NOFORK)

@@ -27,8 +27,6 @@ TEST_LOOP(graphs_that_fail, 0, 3)
     ck_assert(lfuse__stub_fired());
     ck_assert_str_eq(lfuse_last_error(), message);
     ck_assert_uint_eq(replays(), _i == 2 ? 1 : 0);
-    lfuse_plan_destroy(plan);
-    lfuse_tensor_destroy(x), lfuse_tensor_destroy(y);
 }
 
 TEST(a_launch_that_fails)
@@ -36,20 +34,17 @@ TEST(a_launch_that_fails)
     lfuse_tensor *x = ramp(1, SHAPE(N), 0, 1), *y = tensor(1, SHAPE(N));
     const lfuse_binding b[] = { lfuse_bind_tensor("x", x), lfuse_bind_tensor("y", y), lfuse_bind_number("scale", 2) };
     lfuse_plan *plan = chain(0);
-    lfuse_instance *in;
     int i;
 
-    OK(lfuse_instance_create(plan, stream, b, 3, &in));
+    lfuse_instance *in = new_instance(plan, stream, b, 3);
     for (i = 0; i < 3; i++) OK(lfuse_instance_run(in, b, 3));
     lfuse__stub_fail(LFUSE__STUB_graph_launch, 1, false, LFUSE_ERR_DEVICE);
     FAILS(LFUSE_ERR_DEVICE, lfuse_instance_run(in, b, 3));
     ck_assert_msg(strstr(lfuse_last_error(), "native graph") != NULL, "%s", lfuse_last_error());
     FAILS(LFUSE_ERR_STATE, lfuse_instance_run(in, b, 3)); /* parts of it may have run */
     ck_assert_msg(strstr(lfuse_last_error(), "native graph") != NULL, "%s", lfuse_last_error());
-    lfuse_instance_destroy(in);
+    drop(in);
     chain_times(plan, x, y, 2, 4);
-    lfuse_plan_destroy(plan);
-    lfuse_tensor_destroy(x), lfuse_tensor_destroy(y);
 }
 
 typedef struct scene {
@@ -98,8 +93,8 @@ static lfuse_status scenario(lfuse_device *on)
     lfuse_status status = make_scene(on, &s);
 
     if (!status) status = use_scene(&s);
-    lfuse_plan_destroy(s.plan);
-    lfuse_tensor_destroy(s.x), lfuse_tensor_destroy(s.y);
+    drop(s.plan);
+    drop(s.x), drop(s.y);
     lfuse_stream_destroy(s.stream);
     return status;
 }

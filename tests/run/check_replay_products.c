@@ -33,9 +33,9 @@ static void close_product(product *p)
 {
     int i;
 
-    lfuse_plan_destroy(p->plan);
-    for (i = 0; i < 3; i++) lfuse_tensor_destroy(p->x[i]), lfuse_tensor_destroy(p->y[i]);
-    lfuse_tensor_destroy(p->w), lfuse_tensor_destroy(p->b);
+    drop(p->plan);
+    for (i = 0; i < 3; i++) drop(p->x[i]), drop(p->y[i]);
+    drop(p->w), drop(p->b);
 }
 
 static void run_product(product *p, int x, int y, double scale)
@@ -103,12 +103,11 @@ TEST(scratch_that_moves)
     lfuse_tensor *x = ramp(1, SHAPE(1 << 14), 0, 0), *y = tensor(1, SHAPE(1 << 14));
     const lfuse_binding b[] = { lfuse_bind_tensor("x", x), lfuse_bind_tensor("y", y) };
     const lfuse_plan_options alone = { .disable = ALONE };
-    lfuse_plan *large;
     product p;
     int i;
 
     lfuse_output(own, "y", lfuse_exp(lfuse_neg(lfuse_input(own, "x", LFUSE_F32, 1, LFUSE_DIMS(1 << 14)))));
-    OK(lfuse_plan_create(dev, own, &alone, &large));
+    lfuse_plan *large = new_plan(dev, own, &alone);
     open_product(&p, LFUSE_PROVIDER_VENDOR);
     for (i = 0; i < 4; i++) run_product(&p, 1, 0, 2);
     ck_assert_uint_eq(replays(), 2);
@@ -117,9 +116,7 @@ TEST(scratch_that_moves)
     ck_assert_uint_eq(captures(), 2);
     ck_assert_uint_eq(replays(), 4);
     close_product(&p);
-    lfuse_plan_destroy(large);
     lfuse_graph_destroy(own);
-    lfuse_tensor_destroy(x), lfuse_tensor_destroy(y);
 }
 
 /* ---- on devices ---- */

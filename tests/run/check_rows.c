@@ -62,11 +62,10 @@ TEST_LOOP(sizes_vary_without_compiling, 0, FORMS)
     const lfuse_size n = lfuse_size_var((in_form(_i), g), "n", 0, 4096), m = lfuse_size_var(g, "m", 1, 65536);
     const lfuse_value x = lfuse_input(g, "x", LFUSE_F32, 2, LFUSE_DIMS(n, m));
     uint64_t compiled, launched;
-    lfuse_plan *plan;
     size_t k;
 
     lfuse_output(g, "y", lfuse_softmax(x, 1, (const int[]){ 1 }));
-    plan = plan_with(0);
+    lfuse_plan *plan = plan_with(0);
     compiled = compiles();
     for (k = 0; k < sizeof shapes / sizeof *shapes; k++) {
         lfuse_tensor *tx = waves(2, shapes[k]), *ty = tensor(2, shapes[k]);
@@ -75,10 +74,9 @@ TEST_LOOP(sizes_vary_without_compiling, 0, FORMS)
         OK(lfuse_plan_run(plan, stream, b, 2));
         ck_assert_uint_eq(launches() - launched, shapes[k][0] ? 1 : 0);
         check_softmax(values(ty), by_rows, &shapes[k][1], shapes[k][0], shapes[k][1]);
-        lfuse_tensor_destroy(tx), lfuse_tensor_destroy(ty);
+        drop(tx), drop(ty);
     }
     ck_assert_uint_eq(compiles(), compiled);
-    lfuse_plan_destroy(plan);
 }
 
 /* One row of the value again and again; its reduction is that value, bit for bit. */
@@ -103,8 +101,8 @@ static void check_kept(lfuse_type type, const void *value, lfuse_value (*reduce)
     OK(lfuse_tensor_read(ty, stream, got));
     OK(lfuse_stream_synchronize(stream));
     ck_assert_msg(!memcmp(got, value, size), "%s, rows of %lld", lfuse_type_name(type), (long long)length);
-    lfuse_tensor_destroy(tx), lfuse_tensor_destroy(ty);
-    lfuse_plan_destroy(plan);
+    drop(tx), drop(ty);
+    drop(plan);
     lfuse_graph_destroy(g);
     free(host);
 }
@@ -150,17 +148,16 @@ TEST_LOOP(first_of_several_nans, 0, FORMS)
     float host[LENGTH];
     lfuse_tensor *tx, *low, *high;
     lfuse_value x;
-    lfuse_plan *plan;
     size_t k;
 
     in_form(_i);
     x = lfuse_input(g, "x", LFUSE_F32, 2, LFUSE_DIMS(lfuse_size_var(g, "n", 0, 9), LENGTH));
     lfuse_output(g, "low", lfuse_argmin(x, 1, (const int[]){ 1 }, 0));
     lfuse_output(g, "high", lfuse_argmax(x, 1, (const int[]){ 1 }, 0));
-    plan = plan_with(0);
-    OK(lfuse_tensor_create(dev, LFUSE_F32, 2, SHAPE(1, LENGTH), &tx));
-    OK(lfuse_tensor_create(dev, LFUSE_I64, 1, SHAPE(1), &low));
-    OK(lfuse_tensor_create(dev, LFUSE_I64, 1, SHAPE(1), &high));
+    lfuse_plan *plan = plan_with(0);
+    tx = new_tensor(dev, LFUSE_F32, 2, SHAPE(1, LENGTH));
+    low = new_tensor(dev, LFUSE_I64, 1, SHAPE(1));
+    high = new_tensor(dev, LFUSE_I64, 1, SHAPE(1));
     for (k = 0; k < sizeof places / sizeof *places; k++) {
         const lfuse_binding b[] = { lfuse_bind_tensor("x", tx), lfuse_bind_tensor("low", low),
                                     lfuse_bind_tensor("high", high) };
@@ -175,8 +172,6 @@ TEST_LOOP(first_of_several_nans, 0, FORMS)
         ck_assert_int_eq(at[0], places[k][0]);
         ck_assert_int_eq(at[1], places[k][0]);
     }
-    lfuse_tensor_destroy(tx), lfuse_tensor_destroy(low), lfuse_tensor_destroy(high);
-    lfuse_plan_destroy(plan);
 }
 
 /* Axes in the middle and at the front, all axes, several that are no single walk; kept and gone. */
@@ -231,10 +226,9 @@ TEST_LOOP(any_axes, 0, FORMS)
             ck_assert_msg(fabs(got[j] - sums[j]) < 1e-3, "case %d row %d: %g, not %g", (int)k, j, got[j], sums[j]);
         got = values(tz);
         for (j = 0; j < rows; j++) ck_assert_float_eq(got[j], most[j]);
-        lfuse_plan_destroy(plan);
-        lfuse_tensor_destroy(ty), lfuse_tensor_destroy(tz);
+        drop(plan);
+        drop(ty), drop(tz);
     }
-    lfuse_tensor_destroy(tx);
 }
 
 /* A view of x that is turned, padded or backward: compiled when it comes, right all the same. */
@@ -256,22 +250,18 @@ TEST_LOOP(rows_of_any_strides, 0, FORMS)
     const int64_t all[] = { R + 4, L }, shape[] = { R, L }, wide = R + 4, length = L;
     const lfuse_value x = lfuse_input((in_form(_i), g), "x", LFUSE_F32, 2, LFUSE_DIMS(R, L));
     lfuse_tensor *whole = waves(2, all), *ty = tensor(2, shape), *view;
-    lfuse_plan *plan;
 
     lfuse_output(g, "y", lfuse_softmax(x, 1, (const int[]){ 1 }));
-    plan = plan_with(0);
-    OK(lfuse_tensor_view(whole, 2, shape, SHAPE(1, R + 4), 0, &view));
+    lfuse_plan *plan = plan_with(0);
+    view = new_view(whole, 2, shape, SHAPE(1, R + 4), 0);
     OK(lfuse_plan_run(plan, stream, ((lfuse_binding[]){ lfuse_bind_tensor("x", view), lfuse_bind_tensor("y", ty) }),
                       2));
     check_softmax(values(ty), turned, &wide, R, L);
-    lfuse_tensor_destroy(view);
-    OK(lfuse_tensor_view(whole, 2, shape, SHAPE(L, -1), 2 * L - 1, &view));
+    drop(view);
+    view = new_view(whole, 2, shape, SHAPE(L, -1), 2 * L - 1);
     OK(lfuse_plan_run(plan, stream, ((lfuse_binding[]){ lfuse_bind_tensor("x", view), lfuse_bind_tensor("y", ty) }),
                       2));
     check_softmax(values(ty), backward, &length, R, L);
-    lfuse_tensor_destroy(view);
-    lfuse_plan_destroy(plan);
-    lfuse_tensor_destroy(whole), lfuse_tensor_destroy(ty);
 }
 
 /* All elements of a large tensor, whose sum in i64 is exact; the same in an instance of another size. */
@@ -283,7 +273,6 @@ TEST_LOOP(a_sum_of_ten_million, 0, FORMS)
     int32_t *whole = malloc(N * sizeof *whole);
     float *parts = malloc(N * sizeof *parts), got;
     int64_t i, wanted = 0, is;
-    lfuse_plan *plan;
     uint64_t before;
 
     ck_assert(whole && parts);
@@ -294,11 +283,11 @@ TEST_LOOP(a_sum_of_ten_million, 0, FORMS)
     }
     lfuse_output(g, "y", lfuse_sum(lfuse_input(g, "i", LFUSE_I32, 1, LFUSE_DIMS(n)), LFUSE_ALL_AXES, NULL, 0));
     lfuse_output(g, "z", lfuse_sum(lfuse_input(g, "f", LFUSE_F32, 1, LFUSE_DIMS(n)), LFUSE_ALL_AXES, NULL, 0));
-    plan = plan_with(0);
-    OK(lfuse_tensor_create(dev, LFUSE_I32, 1, SHAPE(N), &ti));
-    OK(lfuse_tensor_create(dev, LFUSE_F32, 1, SHAPE(N), &tf));
-    OK(lfuse_tensor_create(dev, LFUSE_I64, 0, NULL, &ty));
-    OK(lfuse_tensor_create(dev, LFUSE_F32, 0, NULL, &tz));
+    lfuse_plan *plan = plan_with(0);
+    ti = new_tensor(dev, LFUSE_I32, 1, SHAPE(N));
+    tf = new_tensor(dev, LFUSE_F32, 1, SHAPE(N));
+    ty = new_tensor(dev, LFUSE_I64, 0, NULL);
+    tz = new_tensor(dev, LFUSE_F32, 0, NULL);
     OK(lfuse_tensor_write(ti, NULL, whole));
     OK(lfuse_tensor_write(tf, NULL, parts));
     {
@@ -315,8 +304,8 @@ TEST_LOOP(a_sum_of_ten_million, 0, FORMS)
     OK(lfuse_tensor_read(tz, NULL, &got));
     ck_assert_int_eq(is, wanted);
     ck_assert_float_eq(got, N % 3 == 1 ? -1 : N % 3 == 2 ? -1 : 0);
-    lfuse_plan_destroy(plan);
-    lfuse_tensor_destroy(ti), lfuse_tensor_destroy(tf), lfuse_tensor_destroy(ty), lfuse_tensor_destroy(tz);
+    drop(plan);
+    drop(ti), drop(tf), drop(ty), drop(tz);
     free(parts);
     free(whole);
 }
@@ -338,14 +327,12 @@ TEST_LOOP(empty_rows, 0, FORMS)
     OK(lfuse_plan_run(plan, stream, b, 3));
     for (i = 0; i < 3; i++) ck_assert_float_eq(values(ty)[i], 0);
     for (i = 0; i < 3; i++) ck_assert_float_eq(values(tz)[i], 1);
-    lfuse_plan_destroy(plan);
+    drop(plan);
     lfuse_output(g, "most", lfuse_amax(x, 1, (const int[]){ 1 }, 0));
     plan = plan_with(0);
     before = launches();
     FAILS(LFUSE_ERR_SHAPE, lfuse_plan_run(plan, stream, b, 3));
     ck_assert_uint_eq(launches(), before);
-    lfuse_plan_destroy(plan);
-    lfuse_tensor_destroy(tx), lfuse_tensor_destroy(ty), lfuse_tensor_destroy(tz);
 }
 
 /* A recording of views and rows, replayed over other tensors. */
@@ -355,13 +342,11 @@ TEST_LOOP(recordings_of_rows, 0, FORMS)
     const int64_t shape[] = { R, 2 * L }, half[] = { R, L };
     const lfuse_value x = lfuse_input((in_form(_i), g), "x", LFUSE_F32, 2, LFUSE_DIMS(R, 2 * L));
     lfuse_tensor *tx[2], *ty[2];
-    lfuse_recording *recording;
-    lfuse_plan *plan;
     int64_t r, i;
     int k;
 
     lfuse_output(g, "y", lfuse_softmax(lfuse_slice(x, 1, L, L, 1), 1, (const int[]){ 1 }));
-    plan = plan_with(0);
+    lfuse_plan *plan = plan_with(0);
     for (k = 0; k < 2; k++) {
         tx[k] = k ? ramp(2, shape, 3, -0.125f) : waves(2, shape);
         ty[k] = tensor(2, half);
@@ -369,7 +354,7 @@ TEST_LOOP(recordings_of_rows, 0, FORMS)
     OK(lfuse_record_begin(stream));
     OK(lfuse_plan_run(plan, stream, ((lfuse_binding[]){ lfuse_bind_tensor("x", tx[0]), lfuse_bind_tensor("y", ty[0]) }),
                       2));
-    OK(lfuse_record_end(stream, &recording));
+    lfuse_recording *recording = new_recording(stream);
     for (k = 0; k < 4; k++) {
         const lfuse_binding b[] = { lfuse_bind_tensor("x", tx[k % 2]), lfuse_bind_tensor("y", ty[k % 2]) };
         OK(lfuse_recording_replay(recording, stream, b, 2));
@@ -383,9 +368,6 @@ TEST_LOOP(recordings_of_rows, 0, FORMS)
 #undef X
         }
     }
-    lfuse_recording_destroy(recording);
-    lfuse_plan_destroy(plan);
-    for (k = 0; k < 2; k++) lfuse_tensor_destroy(tx[k]), lfuse_tensor_destroy(ty[k]);
 }
 
 /* Parts of one tensor, stored by kernels that would share a launch, each through a copy of the whole: one by one. */
@@ -397,13 +379,12 @@ TEST_LOOP(parts_of_a_turned_tensor, 0, FORMS)
     const lfuse_value halves[] = { lfuse_softmax(a, 1, (const int[]){ 1 }), lfuse_softmax(b, 1, (const int[]){ 1 }) };
     lfuse_tensor *ta = waves(2, SHAPE(R, L)), *tb = waves(2, SHAPE(R, L)), *ty = tensor(2, SHAPE(2 * R, L)), *turned;
     const int64_t length = L;
-    lfuse_plan *plan;
     float part[2][R * L];
     int i;
 
     lfuse_output(g, "y", lfuse_reshape(lfuse_concat(2, halves, 0), 2, LFUSE_DIMS(L, 2 * R)));
-    plan = plan_with(0);
-    OK(lfuse_tensor_view(ty, 2, SHAPE(L, 2 * R), SHAPE(1, L), 0, &turned));
+    lfuse_plan *plan = plan_with(0);
+    turned = new_view(ty, 2, SHAPE(L, 2 * R), SHAPE(1, L), 0);
     OK(lfuse_tensor_fill(ty, NULL, 5));
     {
         const lfuse_binding all[] = { lfuse_bind_tensor("a", ta), lfuse_bind_tensor("b", tb),
@@ -413,9 +394,6 @@ TEST_LOOP(parts_of_a_turned_tensor, 0, FORMS)
     for (i = 0; i < 2 * R * L; i++) /* element i of y in the order of its shape lies where its strides say */
         part[i / (R * L)][i % (R * L)] = values(ty)[i / (2 * R) + i % (2 * R) * L];
     for (i = 0; i < 2; i++) check_softmax(part[i], by_rows, &length, R, L);
-    lfuse_plan_destroy(plan);
-    lfuse_tensor_destroy(turned);
-    lfuse_tensor_destroy(ta), lfuse_tensor_destroy(tb), lfuse_tensor_destroy(ty);
 }
 
 /* A tensor that becomes its softmax, or gets one added to it, has the bits of those into another one. */
@@ -444,11 +422,10 @@ TEST_LOOP(softmax_in_place, 0, FORMS)
             OK(lfuse_plan_run(plan, stream, b, n));
             if (update) ck_assert(!memcmp(wanted, values(added ? tz : tx), sizeof wanted));
             else memcpy(wanted, values(ty), sizeof wanted);
-            lfuse_plan_destroy(plan);
+            drop(plan);
             lfuse_graph_destroy(graph);
         }
     }
-    lfuse_tensor_destroy(tx), lfuse_tensor_destroy(tz), lfuse_tensor_destroy(ty);
 }
 
 TEST_SUITE("run", CK_NOFORK)

@@ -48,14 +48,12 @@ TEST(a_chain_is_one_launch)
         const double xi = 0.01 * i, p = xi * (1 - 0.5 * i);
         NEAR(z[i], exp(xi) + (p > 0 ? p : 0));
     }
-    lfuse_plan_destroy(plan);
+    drop(plan);
     plan = plan_with(LFUSE_NO_POINTWISE_FUSION);
     before = launches();
     OK(lfuse_plan_run(plan, stream, b, 3));
     ck_assert_uint_eq(launches() - before, 4);
     NEAR(values(tz)[500], exp(5.0));
-    lfuse_plan_destroy(plan);
-    lfuse_tensor_destroy(tx), lfuse_tensor_destroy(ty), lfuse_tensor_destroy(tz);
 }
 
 TEST(shapes_broadcast)
@@ -68,13 +66,12 @@ TEST(shapes_broadcast)
     lfuse_tensor *to = ramp(0, NULL, 0.5f, 0), *ty = tensor(2, SHAPE(5, 7)), *tt = tensor(2, SHAPE(7, 5));
     lfuse_binding b[] = { lfuse_bind_tensor(NULL, tx), lfuse_bind_tensor(NULL, tr), lfuse_bind_tensor(NULL, tc),
                           lfuse_bind_tensor(NULL, to), lfuse_bind_tensor(NULL, ty), lfuse_bind_tensor("t", tt) };
-    lfuse_plan *plan;
     const float *y;
     int i, k;
 
     lfuse_output(g, "y", lfuse_add(lfuse_mul(lfuse_add(x, row), column), one));
     lfuse_output(g, "t", lfuse_sub(lfuse_transpose(x), one));
-    plan = plan_with(0);
+    lfuse_plan *plan = plan_with(0);
     OK(lfuse_plan_run(plan, stream, b, 6));
     y = values(ty);
     for (i = 0; i < 5; i++)
@@ -82,9 +79,6 @@ TEST(shapes_broadcast)
     y = values(tt);
     for (i = 0; i < 5; i++)
         for (k = 0; k < 7; k++) NEAR(y[5 * k + i], 7 * i + k - 0.5);
-    lfuse_plan_destroy(plan);
-    lfuse_tensor_destroy(tx), lfuse_tensor_destroy(tr), lfuse_tensor_destroy(tc);
-    lfuse_tensor_destroy(to), lfuse_tensor_destroy(ty), lfuse_tensor_destroy(tt);
 }
 
 TEST(scratch_is_reported)
@@ -105,20 +99,18 @@ TEST(scratch_is_reported)
     ck_assert_uint_eq(lfuse_plan_scratch(plan, stream), 0);
     OK(lfuse_plan_run(plan, stream, b, 4));
     ck_assert_uint_eq(lfuse_plan_scratch(plan, stream), 4096 + 4000); /* two values at a time, in pages of 256 */
-    OK(lfuse_instance_create(plan, stream, b, 4, &in));
+    in = new_instance(plan, stream, b, 4);
     ck_assert_uint_eq(lfuse_instance_scratch(in), 4096 + 4000);
     ck_assert_uint_eq(lfuse_instance_prepared(in) % 256, 0);
     ck_assert_uint_gt(lfuse_instance_prepared(in), 0);
-    lfuse_instance_destroy(in);
-    lfuse_plan_destroy(plan);
+    drop(in);
+    drop(plan);
     plan = plan_with(0);
     OK(lfuse_plan_run(plan, stream, b, 4));
     ck_assert_uint_eq(lfuse_plan_scratch(plan, stream), 0);
     ck_assert_uint_eq(lfuse_plan_scratch(NULL, stream), 0);
     ck_assert_uint_eq(lfuse_instance_scratch(NULL), 0);
     ck_assert_uint_eq(lfuse_instance_prepared(NULL), 0);
-    lfuse_plan_destroy(plan);
-    lfuse_tensor_destroy(tx), lfuse_tensor_destroy(ty), lfuse_tensor_destroy(tw), lfuse_tensor_destroy(tz);
 }
 
 TEST(frozen_inputs_are_prepared_once)
@@ -127,16 +119,14 @@ TEST(frozen_inputs_are_prepared_once)
         LFUSE_DIMS(10));
     lfuse_tensor *tx = ramp(1, SHAPE(10), 0, 1), *tw = ramp(1, SHAPE(10), 0, 0.1f), *ty = tensor(1, SHAPE(10));
     lfuse_binding b[] = { lfuse_bind_tensor("x", tx), lfuse_bind_tensor("w", tw), lfuse_bind_tensor("y", ty) };
-    lfuse_instance *in;
-    lfuse_plan *plan;
     float other[10] = { 0 };
     uint64_t before;
 
     lfuse_output(g, "y", lfuse_add(x, lfuse_exp(w)));
-    plan = plan_with(0);
+    lfuse_plan *plan = plan_with(0);
     ck_assert_str_eq(lfuse_plan_text(plan), "(prepare (pointwise 10 (t0 (exp w)))) (pointwise 10 (y (add x t0)))");
     before = launches();
-    OK(lfuse_instance_create(plan, stream, b, 2, &in));
+    lfuse_instance *in = new_instance(plan, stream, b, 2);
     ck_assert_uint_eq(launches() - before, 1);
     b[1] = b[2];
     OK(lfuse_instance_run(in, b, 2));
@@ -148,9 +138,6 @@ TEST(frozen_inputs_are_prepared_once)
     OK(lfuse_instance_refresh(in));
     OK(lfuse_instance_run(in, b, 2));
     NEAR(values(ty)[9], 10);
-    lfuse_instance_destroy(in);
-    lfuse_plan_destroy(plan);
-    lfuse_tensor_destroy(tx), lfuse_tensor_destroy(tw), lfuse_tensor_destroy(ty);
 }
 
 /* The same stretch of memory through other strides is looked at again: these elements share memory. */
@@ -158,18 +145,15 @@ TEST(repeats_in_the_same_place)
 {
     lfuse_tensor *x = ramp(2, SHAPE(3, 3), 1, 1), *y = tensor(2, SHAPE(3, 3)), *odd;
     lfuse_binding b[] = { lfuse_bind_tensor("x", x), lfuse_bind_tensor("y", y) };
-    lfuse_plan *plan;
 
     lfuse_output(g, "y", lfuse_neg(lfuse_input(g, "x", LFUSE_F32, 2, LFUSE_DIMS(3, 3))));
-    plan = plan_with(0);
+    lfuse_plan *plan = plan_with(0);
     OK(lfuse_plan_run(plan, stream, b, 2));
-    OK(lfuse_tensor_view(y, 2, SHAPE(3, 3), SHAPE(2, 2), 0, &odd));
+    odd = new_view(y, 2, SHAPE(3, 3), SHAPE(2, 2), 0);
     b[1] = lfuse_bind_tensor("y", odd);
     FAILS(LFUSE_ERR_OVERLAP, lfuse_plan_run(plan, stream, b, 2));
     b[1] = lfuse_bind_tensor("y", y);
     OK(lfuse_plan_run(plan, stream, b, 2));
-    lfuse_plan_destroy(plan);
-    lfuse_tensor_destroy(x), lfuse_tensor_destroy(y), lfuse_tensor_destroy(odd);
 }
 
 TEST(sums_of_rows)
@@ -181,14 +165,13 @@ TEST(sums_of_rows)
     lfuse_binding b[] = { lfuse_bind_tensor("x", tx), lfuse_bind_tensor("a", ta), lfuse_bind_tensor("b", tb),
                           lfuse_bind_tensor("c", tc) };
     const int last[] = { -1 }, two[] = { 1, 2 }, turned[] = { 2, 1, 0 };
-    lfuse_plan *plan;
     const float *v;
     int i, k;
 
     lfuse_output(g, "a", lfuse_sum(lfuse_mul(x, x), 1, last, 0));
     lfuse_output(g, "b", lfuse_sum(x, 2, two, 0));
     lfuse_output(g, "c", lfuse_sum(lfuse_permute(x, turned), 2, two, 0)); /* summed axes that do not merge */
-    plan = plan_with(0);
+    lfuse_plan *plan = plan_with(0);
     OK(lfuse_plan_run(plan, stream, b, 4));
     v = values(ta);
     for (i = 0; i < 12; i++) {
@@ -201,24 +184,21 @@ TEST(sums_of_rows)
     v = values(tc);
     for (i = 0; i < 1500; i++) NEAR(v[i], 12 * 0.001 * (8250 + i));
     /* the same through strides: every second element, and none */
-    OK(lfuse_tensor_view(tx, 3, SHAPE(4, 3, 750), SHAPE(4500, 1500, 2), 0, &tv));
+    tv = new_view(tx, 3, SHAPE(4, 3, 750), SHAPE(4500, 1500, 2), 0);
     b[0] = lfuse_bind_tensor("x", tv);
-    lfuse_tensor_destroy(tc);
+    drop(tc);
     tc = tensor(1, SHAPE(750));
     b[3] = lfuse_bind_tensor("c", tc);
     OK(lfuse_plan_run(plan, stream, b, 4));
     v = values(tb);
     for (i = 0; i < 4; i++) NEAR(v[i], 2250 * (0.001 * (4500 * i + 2249)));
-    lfuse_tensor_destroy(tv), lfuse_tensor_destroy(tc);
-    OK(lfuse_tensor_view(tx, 3, SHAPE(4, 3, 0), NULL, 0, &tv));
+    drop(tv), drop(tc);
+    tv = new_view(tx, 3, SHAPE(4, 3, 0), NULL, 0);
     tc = tensor(1, SHAPE(0));
     b[0] = lfuse_bind_tensor("x", tv), b[3] = lfuse_bind_tensor("c", tc);
     OK(lfuse_plan_run(plan, stream, b, 4));
     NEAR(values(tb)[3], 0);
     NEAR(values(ta)[11], 0);
-    lfuse_plan_destroy(plan);
-    lfuse_tensor_destroy(tv), lfuse_tensor_destroy(tx), lfuse_tensor_destroy(ta), lfuse_tensor_destroy(tb),
-        lfuse_tensor_destroy(tc);
 }
 
 TEST(strides_of_every_kind)
@@ -226,15 +206,14 @@ TEST(strides_of_every_kind)
     lfuse_value x = lfuse_input(g, "x", LFUSE_F32, 2, LFUSE_DIMS(6, 4)), y = lfuse_input(g, "y", LFUSE_F32, 2,
         LFUSE_DIMS(6, 4));
     lfuse_tensor *big = ramp(1, SHAPE(200), 0, 1), *out = ramp(1, SHAPE(200), -1, 0), *vx, *vy, *vz;
-    lfuse_plan *plan;
     const float *v;
     int i, k;
 
     lfuse_output(g, "z", lfuse_add(x, y));
-    OK(lfuse_tensor_view(big, 2, SHAPE(6, 4), SHAPE(-20, 3), 119, &vx)); /* backwards, gaps */
-    OK(lfuse_tensor_view(big, 2, SHAPE(6, 4), SHAPE(1, 6), 5, &vy));     /* columns first, misaligned */
-    OK(lfuse_tensor_view(out, 2, SHAPE(6, 4), SHAPE(10, 1), 3, &vz));    /* padded rows */
-    plan = plan_with(0);
+    vx = new_view(big, 2, SHAPE(6, 4), SHAPE(-20, 3), 119); /* backwards, gaps */
+    vy = new_view(big, 2, SHAPE(6, 4), SHAPE(1, 6), 5);     /* columns first, misaligned */
+    vz = new_view(out, 2, SHAPE(6, 4), SHAPE(10, 1), 3);    /* padded rows */
+    lfuse_plan *plan = plan_with(0);
     {
         lfuse_binding b[] = { lfuse_bind_tensor("x", vx), lfuse_bind_tensor("y", vy), lfuse_bind_tensor("z", vz) };
         OK(lfuse_plan_run(plan, stream, b, 3));
@@ -243,9 +222,6 @@ TEST(strides_of_every_kind)
     for (i = 0; i < 6; i++)
         for (k = 0; k < 10; k++)
             NEAR(v[3 + 10 * i + k], k < 4 ? 119 - 20 * i + 3 * k + 5 + i + 6 * k : -1);
-    lfuse_plan_destroy(plan);
-    lfuse_tensor_destroy(vx), lfuse_tensor_destroy(vy), lfuse_tensor_destroy(vz);
-    lfuse_tensor_destroy(big), lfuse_tensor_destroy(out);
 }
 
 TEST(updates_read_old_values)
@@ -257,33 +233,29 @@ TEST(updates_read_old_values)
     lfuse_tensor *to = tensor(1, SHAPE(9));
     lfuse_binding b[] = { lfuse_bind_tensor("x", tx), lfuse_bind_tensor("y", ty), lfuse_bind_tensor("q", tq),
                           lfuse_bind_tensor("o", to) };
-    lfuse_plan *plan;
 
     lfuse_update(x, lfuse_add(y, lfuse_constant(g, 1)));
     lfuse_update(y, lfuse_mul(x, lfuse_constant(g, 2)));
     lfuse_update(q, lfuse_transpose(q));
     lfuse_output(g, "o", x);
-    plan = plan_with(0);
+    lfuse_plan *plan = plan_with(0);
     OK(lfuse_plan_run(plan, stream, b, 4));
     NEAR(values(tx)[3], 104);
     NEAR(values(ty)[3], 6);
     NEAR(values(to)[3], 3);
     NEAR(values(tq)[1], 3);
     NEAR(values(tq)[5], 7);
-    lfuse_plan_destroy(plan);
-    lfuse_tensor_destroy(tx), lfuse_tensor_destroy(ty), lfuse_tensor_destroy(tq), lfuse_tensor_destroy(to);
 }
 
 TEST(numbers_change_without_compiling)
 {
     lfuse_value x = lfuse_input(g, "x", LFUSE_F32, 1, LFUSE_DIMS(4)), s = lfuse_scalar(g, "s");
     lfuse_tensor *tx = ramp(1, SHAPE(4), 1, 1), *ty = tensor(1, SHAPE(4));
-    lfuse_plan *plan;
     uint64_t compiled;
     int i;
 
     lfuse_output(g, "y", lfuse_mul(x, lfuse_add(lfuse_pow(s, lfuse_constant(g, 2)), lfuse_constant(g, 1))));
-    plan = plan_with(0);
+    lfuse_plan *plan = plan_with(0);
     compiled = compiles();
     for (i = 0; i < 4; i++) {
         lfuse_binding b[] = { lfuse_bind_number("s", i), lfuse_bind_tensor("y", ty), lfuse_bind_tensor("x", tx) };
@@ -291,8 +263,6 @@ TEST(numbers_change_without_compiling)
         NEAR(values(ty)[3], 4 * (i * i + 1));
     }
     ck_assert_uint_eq(compiles(), compiled);
-    lfuse_plan_destroy(plan);
-    lfuse_tensor_destroy(tx), lfuse_tensor_destroy(ty);
 }
 
 typedef struct job {
@@ -335,7 +305,7 @@ TEST(two_streams_two_threads)
     for (i = 0; i < 2; i++) ck_assert_int_eq(pthread_create(&threads[i], NULL, work, &jobs[i]), 0);
     for (i = 0; i < 2; i++) pthread_join(threads[i], NULL);
     ck_assert(jobs[0].good && jobs[1].good);
-    lfuse_plan_destroy(jobs[0].plan);
+    drop(jobs[0].plan);
 }
 
 TEST(bad_bindings_are_refused)
@@ -349,18 +319,16 @@ TEST(bad_bindings_are_refused)
     lfuse_binding b[5] = { lfuse_bind_tensor("x", tx), lfuse_bind_tensor("y", ty), lfuse_bind_number("s", 1),
         lfuse_bind_tensor("z", tz) };
     const lfuse_binding good[5] = { b[0], b[1], b[2], b[3], b[0] };
-    lfuse_stream *elsewhere;
     lfuse_device *other;
-    lfuse_plan *plan;
     uint64_t before;
 
     lfuse_output(g, "z", lfuse_add(lfuse_mul(x, lfuse_scalar(g, "s")), y));
-    plan = plan_with(0);
-    OK(lfuse_tensor_create(dev, LFUSE_I32, 1, SHAPE(4), &ti));
-    OK(lfuse_tensor_view(tz, 1, SHAPE(4), SHAPE(0), 0, &tr));
+    lfuse_plan *plan = plan_with(0);
+    ti = new_tensor(dev, LFUSE_I32, 1, SHAPE(4));
+    tr = new_view(tz, 1, SHAPE(4), SHAPE(0), 0);
     OK(lfuse_device_open("stub:1", &other));
-    OK(lfuse_tensor_create(other, LFUSE_F32, 1, SHAPE(4), &away));
-    OK(lfuse_stream_create(other, &elsewhere));
+    away = new_tensor(other, LFUSE_F32, 1, SHAPE(4));
+    lfuse_stream *elsewhere = new_stream(other);
     before = launches();
 #define BAD(status, i, ...)                                                                                            \
     b[i] = __VA_ARGS__;                                                                                                \
@@ -392,11 +360,6 @@ TEST(bad_bindings_are_refused)
     ck_assert_uint_eq(launches(), before + 1);
     OK(lfuse_plan_run(plan, stream, good, 4));
     ck_assert_uint_eq(launches(), before + 2);
-    lfuse_plan_destroy(plan);
-    lfuse_tensor_destroy(tx), lfuse_tensor_destroy(ty), lfuse_tensor_destroy(tz), lfuse_tensor_destroy(t5);
-    lfuse_tensor_destroy(t9), lfuse_tensor_destroy(t2), lfuse_tensor_destroy(ti), lfuse_tensor_destroy(tr);
-    lfuse_tensor_destroy(away);
-    lfuse_stream_destroy(elsewhere);
     lfuse_device_close(other);
 }
 
@@ -404,15 +367,14 @@ TEST(closed_and_destroyed)
 {
     lfuse_tensor *tx = ramp(1, SHAPE(4), 0, 1), *ty = tensor(1, SHAPE(4));
     lfuse_binding b[] = { lfuse_bind_tensor("x", tx), lfuse_bind_tensor("y", ty) };
-    lfuse_plan *plan;
 
     lfuse_output(g, "y", lfuse_neg(lfuse_input(g, "x", LFUSE_F32, 1, LFUSE_DIMS(4))));
-    plan = plan_with(0);
+    lfuse_plan *plan = plan_with(0);
     OK(lfuse_plan_run(plan, stream, b, 2));
     lfuse_device_close(dev);
     FAILS(LFUSE_ERR_CLOSED, lfuse_plan_run(plan, stream, b, 2));
-    lfuse_plan_destroy(plan);
-    lfuse_tensor_destroy(tx), lfuse_tensor_destroy(ty);
+    drop(plan);
+    drop(tx), drop(ty);
     lfuse_stream_destroy(stream);
     ck_assert_int_eq(lfuse__stub_live_objects(), 0);
     OK(lfuse_device_open("stub:0", &dev));
@@ -448,13 +410,12 @@ TEST(equal_graphs_share_a_body)
 
     lfuse_output(g, "y", lfuse_neg(lfuse_input(g, "x", LFUSE_F32, 1, LFUSE_DIMS(4))));
     lfuse_output(other, "out", lfuse_neg(lfuse_input(other, "in", LFUSE_F32, 1, LFUSE_DIMS(4))));
-    OK(lfuse_plan_create(dev, g, NULL, &a));
+    a = new_plan(dev, g, NULL);
     compiled = compiles();
-    OK(lfuse_plan_create(dev, other, NULL, &b));
+    b = new_plan(dev, other, NULL);
     ck_assert_uint_eq(compiles(), compiled);
     ck_assert_str_eq(lfuse_plan_text(a), "(pointwise 4 (y (neg x)))");
     ck_assert_str_eq(lfuse_plan_text(b), "(pointwise 4 (out (neg in)))");
-    lfuse_plan_destroy(a), lfuse_plan_destroy(b);
     lfuse_graph_destroy(other);
 }
 
@@ -488,17 +449,15 @@ TEST(evaluate_at_once)
         b[0].name = "x";
         NEAR(values(ty)[2], -2);
     }
-    lfuse_tensor_destroy(tx), lfuse_tensor_destroy(ty);
 }
 
 TEST(a_second_run_allocates_nothing)
 {
     lfuse_device_counters before, after;
     lfuse__stub_counters calls, later;
-    lfuse_plan *plan;
 
     dense_graph();
-    plan = plan_with(LFUSE_NO_EPILOGUE | LFUSE_NO_POINTWISE_FUSION);
+    lfuse_plan *plan = plan_with(LFUSE_NO_EPILOGUE | LFUSE_NO_POINTWISE_FUSION);
     {
         lfuse_tensor *tx = ramp(2, SHAPE(4, 8), 0, 1), *tw = ramp(2, SHAPE(8, 6), 0, 1), *tb = ramp(1, SHAPE(6), 0, 1);
         lfuse_tensor *ty = tensor(2, SHAPE(4, 6));
@@ -513,9 +472,8 @@ TEST(a_second_run_allocates_nothing)
         ck_assert_uint_eq(after.allocations, before.allocations);
         ck_assert_uint_eq(after.compiles, before.compiles);
         ck_assert_uint_eq(later.calls[LFUSE__STUB_ANY] - calls.calls[LFUSE__STUB_ANY], 3);
-        lfuse_tensor_destroy(tx), lfuse_tensor_destroy(tw), lfuse_tensor_destroy(tb), lfuse_tensor_destroy(ty);
+        drop(tx), drop(tw), drop(tb), drop(ty);
     }
-    lfuse_plan_destroy(plan);
 }
 
 TEST(runs_are_captured)
@@ -526,10 +484,9 @@ TEST(runs_are_captured)
     const lfuse_binding other[] = { lfuse_bind_tensor("x", t5), lfuse_bind_tensor("y", y5) };
     lfuse__stub_native native = { 0 };
     lfuse_stream *wrapped;
-    lfuse_plan *plan;
 
     lfuse_output(g, "y", lfuse_neg(lfuse_input(g, "x", LFUSE_F32, 1, LFUSE_DIMS(lfuse_size_var(g, "n", 1, 9)))));
-    plan = plan_with(0);
+    lfuse_plan *plan = plan_with(0);
     OK(lfuse_stream_wrap(dev, &native, &wrapped));
     native.capturing = true;
     FAILS(LFUSE_ERR_STATE, lfuse_plan_run(plan, wrapped, b, 2));
@@ -544,9 +501,9 @@ TEST(runs_are_captured)
     lfuse__stub_native_run(&native);
     NEAR(values(ty)[3], -3);
     lfuse__stub_native_clear(&native);
-    lfuse_plan_destroy(plan);
+    drop(plan);
     lfuse_stream_destroy(wrapped);
-    lfuse_tensor_destroy(tx), lfuse_tensor_destroy(ty), lfuse_tensor_destroy(t5), lfuse_tensor_destroy(y5);
+    drop(tx), drop(ty), drop(t5), drop(y5);
 }
 
 /* The plan keeps what it made for a stream; the caller may end a wrapped one as soon as it is given back. */
@@ -557,21 +514,20 @@ TEST(wrapped_streams_are_left_alone)
     lfuse__stub_native native = { 0 };
     lfuse__stub_counters before, after;
     lfuse_stream *wrapped;
-    lfuse_plan *plan;
 
     lfuse_output(g, "y", lfuse_neg(lfuse_input(g, "x", LFUSE_F32, 1, LFUSE_DIMS(4))));
-    plan = plan_with(0);
+    lfuse_plan *plan = plan_with(0);
     OK(lfuse_stream_wrap(dev, &native, &wrapped));
     OK(lfuse_plan_run(plan, wrapped, b, 2));
     lfuse_stream_destroy(wrapped);
     lfuse__stub_counters_get(&before);
-    lfuse_tensor_destroy(unused);
+    drop(unused);
     lfuse__stub_counters_get(&after);
     ck_assert_uint_eq(after.calls[LFUSE__STUB_stream_capturing], before.calls[LFUSE__STUB_stream_capturing]);
     ck_assert_uint_eq(after.calls[LFUSE__STUB_event_record], before.calls[LFUSE__STUB_event_record]);
     NEAR(values(ty)[3], -3);
-    lfuse_plan_destroy(plan);
-    lfuse_tensor_destroy(tx), lfuse_tensor_destroy(ty);
+    drop(plan);
+    drop(tx), drop(ty);
 }
 
 TEST_SUITE("run", CK_NOFORK)

@@ -19,15 +19,13 @@ static lfuse_plan *plan_of(int64_t positions, int64_t rest, bool words)
     const lfuse_value at = lfuse_input(g, "at", LFUSE_I32, 1, LFUSE_DIMS(positions));
     const lfuse_value row = lfuse_reshape(lfuse_index(g, 1, &rows), 3, LFUSE_DIMS(rows, 1, 1));
     const lfuse_value named = lfuse_reshape(lfuse_cast(at, LFUSE_I64), 3, LFUSE_DIMS(1, positions, 1));
-    lfuse_plan *plan;
 
     lfuse_output(g, "y", lfuse_scatter_add(x, at, rows));
     if (words)
         lfuse_output(g, "z", lfuse_sum(lfuse_where(lfuse_eq(row, named),
                                                    lfuse_reshape(x, 3, LFUSE_DIMS(1, positions, rest)),
                                                    lfuse_constant(g, 0)), 1, (const int[]){ 1 }, 0));
-    OK(lfuse_plan_create(dev, g, NULL, &plan));
-    return plan;
+    return new_plan(dev, g, NULL);
 }
 
 typedef struct problem {
@@ -69,7 +67,7 @@ static lfuse_tensor *indices_of(const problem *p)
     lfuse_tensor *t;
 
     for (int64_t i = 0; i < p->positions; i++) host[i] = index_of(p, i);
-    OK(lfuse_tensor_create(dev, LFUSE_I32, 1, SHAPE(p->positions), &t));
+    t = new_tensor(dev, LFUSE_I32, 1, SHAPE(p->positions));
     OK(lfuse_tensor_write(t, NULL, host));
     return t;
 }
@@ -103,7 +101,7 @@ static void compare(const problem *p, lfuse_plan *plan, bool odd)
                           "%lld to %lld x %lld, row %lld: %a is not %a", (long long)p->positions, (long long)p->rows,
                           (long long)p->rest, (long long)(i / p->rest), (double)is[i], (double)wanted[i]);
     }
-    lfuse_tensor_destroy(z), lfuse_tensor_destroy(y), lfuse_tensor_destroy(x), lfuse_tensor_destroy(at);
+    drop(z), drop(y), drop(x), drop(at);
 }
 
 static void all_problems(void)
@@ -114,7 +112,7 @@ static void all_problems(void)
         plan = plan_of(problems[i].positions, problems[i].rest, true);
         compare(&problems[i], plan, false);
         compare(&problems[i], plan, true);
-        lfuse_plan_destroy(plan);
+        drop(plan);
         lfuse_graph_destroy(g);
         g = NULL;
     }
@@ -147,8 +145,8 @@ START_TEST(launches_by_digits)
     before = launches();
     OK(lfuse_plan_run(plan, stream, b, 4));
     ck_assert_uint_eq(launches() - before, 1 + 2 * 3 + 2);
-    lfuse_tensor_destroy(y), lfuse_tensor_destroy(x), lfuse_tensor_destroy(at);
-    lfuse_plan_destroy(plan);
+    drop(y), drop(x), drop(at);
+    drop(plan);
 }
 END_TEST
 
@@ -172,8 +170,8 @@ START_TEST(indices_out_of_range)
     ck_assert_float_eq(values(y)[6], 6);
     ck_assert_float_eq(values(y)[7], 8);
     ck_assert_float_eq(values(y)[4], 0);
-    lfuse_tensor_destroy(at), lfuse_tensor_destroy(y), lfuse_tensor_destroy(x);
-    lfuse_plan_destroy(plan);
+    drop(at), drop(y), drop(x);
+    drop(plan);
 }
 END_TEST
 
@@ -196,8 +194,8 @@ START_TEST(too_many_rows)
                                     lfuse_bind_tensor("y", sums) };
         FAILS(LFUSE_ERR_UNSUPPORTED, lfuse_plan_run(plan, stream, b, 3));
     }
-    lfuse_tensor_destroy(sums), lfuse_tensor_destroy(one), lfuse_tensor_destroy(at);
-    lfuse_plan_destroy(plan);
+    drop(sums), drop(one), drop(at);
+    drop(plan);
 }
 END_TEST
 

@@ -34,8 +34,8 @@ static void chain_make(chain *c)
 
 static void chain_free(chain *c)
 {
-    lfuse_tensor_destroy(c->x), lfuse_tensor_destroy(c->y);
-    lfuse_plan_destroy(c->plan);
+    drop(c->x), drop(c->y);
+    drop(c->plan);
     lfuse_graph_destroy(c->graph);
 }
 
@@ -54,10 +54,7 @@ static void chain_check(const chain *c)
 
 static lfuse_tensor *bytes_of(const lfuse_tensor *all, int64_t offset, int64_t count)
 {
-    lfuse_tensor *t;
-
-    OK(lfuse_tensor_view(all, 1, SHAPE(count), NULL, offset, &t));
-    return t;
+    return new_view(all, 1, SHAPE(count), NULL, offset);
 }
 
 static uint64_t held(void)
@@ -85,7 +82,7 @@ static int written(const lfuse_tensor *all, int from, int end)
 static void set_and_forget(lfuse_tensor *t)
 {
     OK(lfuse_stream_set_scratch(stream, t));
-    lfuse_tensor_destroy(t);
+    drop(t);
 }
 
 /* As often as it takes to be one native graph, where the device has such; that is what it needs of the memory. */
@@ -118,7 +115,7 @@ static void check_recording(const chain *c, lfuse_tensor *all)
     OK(lfuse_recording_replay(r, stream, NULL, 0));
     chain_check(c);
     ck_assert_int_eq(written(all, 0, 0), 0);
-    lfuse_recording_destroy(r);
+    drop(r);
 }
 
 static lfuse_tensor *room(bool unified)
@@ -148,7 +145,7 @@ static void in_callers_memory(void)
         OK(chain_run(&c));
         chain_check(&c);
         ck_assert_int_eq(written(all, 0, 0), 0);
-        lfuse_tensor_destroy(all);
+        drop(all);
     }
     chain_free(&c);
 }
@@ -172,37 +169,33 @@ TEST(own_memory_goes)
 {
     lfuse_tensor *all = room(false), *empty = bytes_of(all, 0, 0);
     uint64_t before;
-    lfuse_plan *plan;
     lfuse_size n = lfuse_size_var(g, "n", 1, LONG);
     lfuse_value x = lfuse_input(g, "x", LFUSE_F32, 1, LFUSE_DIMS(n));
-    lfuse_tensor *tx = tensor(1, SHAPE(LONG)), *ty = tensor(1, SHAPE(LONG)), *again;
+    lfuse_tensor *tx = tensor(1, SHAPE(LONG)), *ty = tensor(1, SHAPE(LONG));
     const lfuse_binding b[] = { lfuse_bind_tensor("x", tx), lfuse_bind_tensor("y", ty) };
 
     lfuse_output(g, "y", lfuse_neg(lfuse_abs(lfuse_neg(x))));
-    plan = plan_with(LFUSE_NO_POINTWISE_FUSION);
+    lfuse_plan *plan = plan_with(LFUSE_NO_POINTWISE_FUSION);
     OK(lfuse_plan_run(plan, stream, b, 2));
     before = held();
     OK(lfuse_stream_set_scratch(stream, empty));
     OK(lfuse_stream_synchronize(stream));
     FAILS(LFUSE_ERR_SHAPE, lfuse_plan_run(plan, stream, b, 2));
-    again = tensor(1, SHAPE(2 * LONG)); /* where it was: there is no other place of that size */
+    tensor(1, SHAPE(2 * LONG)); /* where it was: there is no other place of that size */
     ck_assert_uint_eq(held(), before);
-    lfuse_plan_destroy(plan);
-    lfuse_tensor_destroy(tx), lfuse_tensor_destroy(ty), lfuse_tensor_destroy(all);
-    lfuse_tensor_destroy(empty), lfuse_tensor_destroy(again);
+    drop(all);
 }
 
 /* Both numbers are told, nothing is launched, and the next try with enough is as if nothing had been. */
 TEST(too_small)
 {
     lfuse_tensor *all = room(false), *little = bytes_of(all, 0, NEED - 1), *none = bytes_of(all, 0, 0);
-    lfuse_instance *in;
     uint64_t before;
     chain c;
 
     chain_make(&c);
     OK(lfuse_stream_set_scratch(stream, none));
-    OK(lfuse_instance_create(c.plan, stream, c.bindings, 2, &in)); /* which can be asked */
+    lfuse_instance *in = new_instance(c.plan, stream, c.bindings, 2); /* which can be asked */
     ck_assert_uint_eq(lfuse_instance_scratch(in), NEED);
     before = launches();
     FAILS(LFUSE_ERR_SHAPE, lfuse_instance_run(in, c.bindings, 2));
@@ -214,9 +207,9 @@ TEST(too_small)
     OK(lfuse_stream_set_scratch(stream, all));
     OK(lfuse_instance_run(in, c.bindings, 2));
     chain_check(&c);
-    lfuse_instance_destroy(in);
+    drop(in);
     chain_free(&c);
-    lfuse_tensor_destroy(all), lfuse_tensor_destroy(little), lfuse_tensor_destroy(none);
+    drop(all);
 }
 
 /* What is made of frozen inputs lies elsewhere: such an instance is made, too. */
@@ -229,24 +222,19 @@ TEST(of_frozen_inputs)
     lfuse_tensor *tz = tensor(1, SHAPE(64));
     const lfuse_binding b[] = { lfuse_bind_tensor("w", tw), lfuse_bind_tensor("x", tx), lfuse_bind_tensor("y", ty),
                                 lfuse_bind_tensor("z", tz) };
-    lfuse_instance *in;
-    lfuse_plan *plan;
 
     lfuse_output(g, "y", lfuse_neg(lfuse_neg(lfuse_abs(lfuse_neg(x)))));
     lfuse_output(g, "z", lfuse_neg(lfuse_abs(w)));
-    plan = plan_with(LFUSE_NO_POINTWISE_FUSION);
+    lfuse_plan *plan = plan_with(LFUSE_NO_POINTWISE_FUSION);
     OK(lfuse_stream_set_scratch(stream, none));
-    OK(lfuse_instance_create(plan, stream, b, 4, &in));
+    lfuse_instance *in = new_instance(plan, stream, b, 4);
     ck_assert_uint_gt(lfuse_instance_prepared(in), 0);
     FAILS(LFUSE_ERR_SHAPE, lfuse_instance_run(in, b, 4));
     OK(lfuse_stream_set_scratch(stream, all));
     OK(lfuse_instance_run(in, b, 4));
     NEAR(values(ty)[N - 1], N);
     NEAR(values(tz)[63], -64);
-    lfuse_instance_destroy(in);
-    lfuse_plan_destroy(plan);
-    lfuse_tensor_destroy(tw), lfuse_tensor_destroy(tx), lfuse_tensor_destroy(ty), lfuse_tensor_destroy(tz);
-    lfuse_tensor_destroy(all), lfuse_tensor_destroy(none);
+    drop(all);
 }
 
 TEST(refused)
@@ -277,8 +265,8 @@ TEST(refused)
     native.capturing = false;
     OK(lfuse_stream_set_scratch(captured, all));
     lfuse_stream_destroy(captured);
-    lfuse_tensor_destroy(all), lfuse_tensor_destroy(odd), lfuse_tensor_destroy(turned);
-    lfuse_tensor_destroy(late), lfuse_tensor_destroy(other);
+    drop(all), drop(odd), drop(turned);
+    drop(late), drop(other);
     lfuse_device_close(second);
 }
 
@@ -289,8 +277,8 @@ TEST(overlaps)
     chain c;
 
     chain_make(&c);
-    OK(lfuse_tensor_create(dev, LFUSE_F32, 1, SHAPE(3 * N), &beside));
-    lfuse_tensor_destroy(c.x);
+    beside = new_tensor(dev, LFUSE_F32, 1, SHAPE(3 * N));
+    drop(c.x);
     OK(lfuse_tensor_view(beside, 1, SHAPE(N), NULL, 2 * N, &c.x)); /* from byte 8000 on */
     OK(lfuse_tensor_fill(c.x, NULL, 1));
     c.bindings[0] = lfuse_bind_tensor("x", c.x);
@@ -300,7 +288,7 @@ TEST(overlaps)
     ck_assert_ptr_nonnull(strstr(lfuse_last_error(), "\"x\" overlaps the scratch memory"));
     OK(lfuse_stream_set_scratch(stream, all));
     OK(chain_run(&c));
-    lfuse_tensor_destroy(beside), lfuse_tensor_destroy(all);
+    drop(beside), drop(all);
     chain_free(&c);
 }
 
@@ -308,19 +296,17 @@ TEST(overlaps)
 TEST(overlaps_members)
 {
     lfuse_tensor *all, *members[2];
-    lfuse_list *list;
-    lfuse_plan *plan;
     lfuse_value w = lfuse_list_input(g, "w", LFUSE_F32, LFUSE_RANK_ANY);
     lfuse_binding b;
 
-    OK(lfuse_tensor_create(dev, LFUSE_F32, 1, SHAPE(ROOM), &all));
+    all = new_tensor(dev, LFUSE_F32, 1, SHAPE(ROOM));
     OK(lfuse_tensor_fill(all, NULL, 1));
-    OK(lfuse_tensor_view(all, 1, SHAPE(N), NULL, 12000, &members[0]));
-    OK(lfuse_tensor_view(all, 1, SHAPE(N), NULL, 1, &members[1]));
-    OK(lfuse_list_create(dev, LFUSE_F32, 2, members, &list));
+    members[0] = new_view(all, 1, SHAPE(N), NULL, 12000);
+    members[1] = new_view(all, 1, SHAPE(N), NULL, 1);
+    lfuse_list *list = new_list(dev, LFUSE_F32, 2, members);
     b = lfuse_bind_list("w", list);
     lfuse_update(w, lfuse_div(w, lfuse_list_norm_l2(w)));
-    plan = plan_with(0);
+    lfuse_plan *plan = plan_with(0);
     OK(lfuse_plan_run(plan, stream, &b, 1));
     ck_assert_uint_gt(lfuse_plan_scratch(plan, stream), 4);
     OK(lfuse_stream_set_scratch(stream, all));
@@ -328,9 +314,6 @@ TEST(overlaps_members)
     ck_assert_ptr_nonnull(strstr(lfuse_last_error(), "\"w\" member 1 overlaps the scratch memory"));
     OK(lfuse_stream_set_scratch(stream, NULL));
     OK(lfuse_plan_run(plan, stream, &b, 1));
-    lfuse_plan_destroy(plan);
-    lfuse_list_destroy(list);
-    lfuse_tensor_destroy(all), lfuse_tensor_destroy(members[0]), lfuse_tensor_destroy(members[1]);
 }
 
 TEST_SUITE("run", CK_NOFORK)

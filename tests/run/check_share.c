@@ -215,8 +215,8 @@ static void drop_inputs(void)
 {
     int i;
 
-    for (i = 0; i < MOST_PARTS; i++) lfuse_tensor_destroy(inputs[i]);
-    lfuse_tensor_destroy(rows_in_order);
+    for (i = 0; i < MOST_PARTS; i++) drop(inputs[i]);
+    drop(rows_in_order);
 }
 
 static lfuse_tensor *result_of(const kind *k, int n, int i)
@@ -224,14 +224,12 @@ static lfuse_tensor *result_of(const kind *k, int n, int i)
     lfuse_type type = LFUSE_F32;
     int64_t shape[2] = { ROWS, COLUMNS };
     int rank = 2;
-    lfuse_tensor *made;
 
     if (k->put == put_argmax || (k->put == put_unlike && i % 6 == 5)) type = LFUSE_I64, rank = 1;
     if (k->put == put_sum || k->put == put_looked_up_sum || (k->put == put_unlike && i % 6 == 1)) rank = 1;
     if (k->put == put_column_sum) rank = 1, shape[0] = COLUMNS;
     if (!k->put) shape[0] = (int64_t)n * ROWS;
-    OK(lfuse_tensor_create(dev, type, rank, shape, &made));
-    return made;
+    return new_tensor(dev, type, rank, shape);
 }
 
 /* A binding for a name of the graph; outputs are made. */
@@ -263,9 +261,9 @@ static size_t run(const kind *k, int n, unsigned disable, unsigned char *got)
         if (*g->names[i].text != 'y') continue;
         OK(lfuse_tensor_read(t, NULL, got + bytes));
         bytes += (size_t)lfuse_tensor_elements(t) * lfuse_type_size(lfuse_tensor_type(t));
-        lfuse_tensor_destroy(t);
+        drop(t);
     }
-    lfuse_plan_destroy(plan);
+    drop(plan);
     return bytes;
 }
 
@@ -311,7 +309,7 @@ TEST_LOOP(every_number_of_parts, 0, KINDS * LIMITS * FORMS)
         } else if (test_all() || (edge[n] && runs <= 4)) {
             make_graph(k, n);
             plan = plan_with(0);
-            lfuse_plan_destroy(plan);
+            drop(plan);
         }
     }
     drop_inputs();
@@ -342,7 +340,7 @@ static uint64_t kernels_of_results(int n)
     lfuse__stub_counters_get(&before);
     plan = plan_with(0);
     lfuse__stub_counters_get(&after);
-    lfuse_plan_destroy(plan);
+    drop(plan);
     return after.kernels - before.kernels;
 }
 
@@ -381,12 +379,10 @@ TEST_LOOP(results_by_numbers, ITEMS, LANES + 1)
         OK(lfuse_plan_run(plan, stream, b, RESULTS + 1));
         OK(lfuse_stream_synchronize(stream));
         for (i = 0; i < RESULTS; i++) OK(lfuse_tensor_read(y[i], NULL, got[form][i]));
-        lfuse_plan_destroy(plan);
+        drop(plan);
     }
     ck_assert(!memcmp(got[0], got[1], sizeof *got));
     ck_assert_float_ne(got[0][0][0], got[0][1][0]);
-    for (i = 0; i < RESULTS; i++) lfuse_tensor_destroy(y[i]);
-    lfuse_tensor_destroy(x);
 }
 
 /* ---- what keeps launches of its own ---- */

@@ -12,10 +12,8 @@ enum { K = 20, N = 24 };
 static lfuse_plan *plan_of(lfuse_strassen strassen, lfuse_provider provider)
 {
     const lfuse_plan_options o = { .strassen = strassen, .provider = provider };
-    lfuse_plan *plan;
 
-    OK(lfuse_plan_create(dev, g, &o, &plan));
-    return plan;
+    return new_plan(dev, g, &o);
 }
 
 static void layer(lfuse_size m)
@@ -41,13 +39,12 @@ TEST(options)
     FAILS(LFUSE_ERR_INVALID, lfuse_plan_create(dev, g, &none, &plan));
     plan = plan_of(LFUSE_STRASSEN_OFF, LFUSE_PROVIDER_DEFAULT);
     ck_assert(!strstr(lfuse_plan_text(plan), "levels"));
-    lfuse_plan_destroy(plan);
+    drop(plan);
     plan = plan_of(LFUSE_STRASSEN_TWO, LFUSE_PROVIDER_DEFAULT);
     ck_assert(strstr(lfuse_plan_text(plan), "(levels 2 16 x 24 x 20 as asked)"));
-    lfuse_plan_destroy(plan);
+    drop(plan);
     plan = plan_of(LFUSE_STRASSEN_DEFAULT, LFUSE_PROVIDER_DEFAULT);
     ck_assert(strstr(lfuse_plan_text(plan), "(levels 1 16 x 24 x 20 as asked)"));
-    lfuse_plan_destroy(plan);
 }
 
 /* Whole numbers, which the algorithm adds up without error. */
@@ -117,13 +114,13 @@ static void run_sizes(lfuse_provider provider)
         OK(lfuse_instance_refresh(instance));
         OK(lfuse_instance_run(instance, bind, 3));
         check(y, sizes[i], 1);
-        lfuse_instance_destroy(instance);
-        lfuse_tensor_destroy(y), lfuse_tensor_destroy(x);
+        drop(instance);
+        drop(y), drop(x);
     }
     OK(lfuse_device_get_counters(dev, &after));
     ck_assert_uint_eq(after.compiles, before.compiles);
-    lfuse_plan_destroy(plan);
-    lfuse_tensor_destroy(w);
+    drop(plan);
+    drop(w);
 }
 
 TEST(sizes_natively) { run_sizes(LFUSE_PROVIDER_NATIVE); }
@@ -147,10 +144,9 @@ TEST(memory)
         ck_assert_uint_lt(lfuse_instance_prepared(instance), 4 * blocks[i] + 1024);
         OK(lfuse_instance_run(instance, bind, 3));
         check(y, 16, 0);
-        lfuse_instance_destroy(instance);
-        lfuse_plan_destroy(plan);
+        drop(instance);
+        drop(plan);
     }
-    lfuse_tensor_destroy(y), lfuse_tensor_destroy(w), lfuse_tensor_destroy(x);
 }
 
 static lfuse_tensor *narrow_matrix(lfuse_type type, int64_t rows, int64_t columns, int modulus, int from)
@@ -162,7 +158,7 @@ static lfuse_tensor *narrow_matrix(lfuse_type type, int64_t rows, int64_t column
 
     ck_assert_int_le(rows * columns, K * N);
     for (i = 0; i < rows * columns; i++) lfuse__data_put(type, host, i, i % modulus + from);
-    OK(lfuse_tensor_create(dev, type, 2, shape, &t));
+    t = new_tensor(dev, type, 2, shape);
     OK(lfuse_tensor_write(t, NULL, host));
     return t;
 }
@@ -172,9 +168,7 @@ TEST_LOOP(narrow_factors, 0, 4)
 {
     const lfuse_type type = _i & 1 ? LFUSE_BF16 : LFUSE_F16;
     lfuse_tensor *x, *w, *y;
-    lfuse_instance *instance;
     lfuse_binding bind[3];
-    lfuse_plan *plan;
 
     lfuse__stub.tuned = true;
     reopen_stub();
@@ -184,16 +178,13 @@ TEST_LOOP(narrow_factors, 0, 4)
     lfuse_output(g, "y", lfuse_relu(lfuse_matmul_as(lfuse_input(g, "x", type, 2, LFUSE_DIMS(16, K)),
                                                     lfuse_frozen(g, "w", type, 2, LFUSE_DIMS(K, N)), LFUSE_F32,
                                                     LFUSE_PRECISION_FULL)));
-    plan = plan_of(LFUSE_STRASSEN_TWO, _i & 2 ? LFUSE_PROVIDER_VENDOR : LFUSE_PROVIDER_NATIVE);
+    lfuse_plan *plan = plan_of(LFUSE_STRASSEN_TWO, _i & 2 ? LFUSE_PROVIDER_VENDOR : LFUSE_PROVIDER_NATIVE);
     ck_assert_msg(strstr(lfuse_plan_text(plan), "(levels 2 16 x 24 x 20 as asked)"), "%s", lfuse_plan_text(plan));
-    OK(lfuse_instance_create(plan, stream, bind, 3, &instance));
+    lfuse_instance *instance = new_instance(plan, stream, bind, 3);
     ck_assert_uint_ge(lfuse_instance_prepared(instance), 2 * 49 * 16 * 16);
     ck_assert_uint_lt(lfuse_instance_prepared(instance), 2 * 49 * 16 * 16 + 1024);
     OK(lfuse_instance_run(instance, bind, 3));
     check(y, 16, 0);
-    lfuse_instance_destroy(instance);
-    lfuse_plan_destroy(plan);
-    lfuse_tensor_destroy(y), lfuse_tensor_destroy(w), lfuse_tensor_destroy(x);
 }
 
 /* All sizes of an immediate call vary, k too, which may be too short for the bound: it is what it is without. */
@@ -204,7 +195,6 @@ TEST(immediate_product)
 
     OK(lfuse_gemm(stream, 0, 0, 1, a, b, 0, c));
     ck_assert_uint_eq(launches() - before, 1);
-    lfuse_tensor_destroy(c), lfuse_tensor_destroy(b), lfuse_tensor_destroy(a);
 }
 
 static void know(const char *what, double us)
@@ -226,13 +216,11 @@ TEST(rates_of_wisdom)
     better = plan_of(LFUSE_STRASSEN_AUTO, LFUSE_PROVIDER_DEFAULT);
     ck_assert_msg(strstr(lfuse_plan_text(better), "(levels 2 512 x 512 x 512 by estimate 1."), "%s",
                   lfuse_plan_text(better));
-    lfuse_plan_destroy(better);
+    drop(better);
     know("rate:product:1024:f32", 50);
     better = plan_of(LFUSE_STRASSEN_AUTO, LFUSE_PROVIDER_DEFAULT);
     ck_assert_msg(strstr(lfuse_plan_text(better), "(levels 0 512 x 512 x 512 by estimate 0."), "%s",
                   lfuse_plan_text(better));
-    lfuse_plan_destroy(better);
-    lfuse_plan_destroy(plan);
 }
 
 /* Of each type by itself. */
@@ -250,12 +238,11 @@ TEST(rates_of_narrow_types)
     know("rate:product:1024:f16", 5e4);
     plan = plan_of(LFUSE_STRASSEN_AUTO, LFUSE_PROVIDER_DEFAULT);
     ck_assert(strstr(lfuse_plan_text(plan), "(levels 0 512 x 512 x 512 unknown device)"));
-    lfuse_plan_destroy(plan);
+    drop(plan);
     know("rate:product:1024:bf16", 5e4);
     plan = plan_of(LFUSE_STRASSEN_AUTO, LFUSE_PROVIDER_DEFAULT);
     ck_assert_msg(strstr(lfuse_plan_text(plan), "(levels 2 512 x 512 x 512 by estimate 1."), "%s",
                   lfuse_plan_text(plan));
-    lfuse_plan_destroy(plan);
 }
 
 /* Timed once, where effort and device allow it; the second plan finds what the first one measured. */
@@ -277,7 +264,7 @@ static void measure_rates(void)
                       lfuse_plan_text(plan));
         ck_assert_msg(i ? after.launches == before.launches : after.launches > before.launches, "%d: %llu, %llu", i,
                       (unsigned long long)before.launches, (unsigned long long)after.launches);
-        lfuse_plan_destroy(plan);
+        drop(plan);
     }
     lfuse_graph_destroy(graph);
 }

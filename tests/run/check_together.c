@@ -24,10 +24,8 @@ static void begin(bool tuned)
 static lfuse_plan *plan_of(lfuse_graph *graph)
 {
     const lfuse_plan_options options = { .effort = effort };
-    lfuse_plan *plan;
 
-    OK(lfuse_plan_create(dev, graph, &options, &plan));
-    return plan;
+    return new_plan(dev, graph, &options);
 }
 
 static uint64_t kernels(void)
@@ -58,10 +56,7 @@ static lfuse_plan *open_pair(void)
 
 static lfuse_tensor *matrix(int64_t rows, int64_t columns)
 {
-    lfuse_tensor *made;
-
-    OK(lfuse_tensor_create(dev, type, 2, SHAPE(rows, columns), &made));
-    return made;
+    return new_tensor(dev, type, 2, SHAPE(rows, columns));
 }
 
 static lfuse_status instance_of(lfuse_plan *plan, int64_t m, int64_t n, int64_t k)
@@ -72,9 +67,9 @@ static lfuse_status instance_of(lfuse_plan *plan, int64_t m, int64_t n, int64_t 
     lfuse_instance *instance = NULL;
     const lfuse_status status = lfuse_instance_create(plan, stream, b, 5, &instance);
 
-    lfuse_instance_destroy(instance);
-    lfuse_tensor_destroy(x), lfuse_tensor_destroy(v), lfuse_tensor_destroy(w);
-    lfuse_tensor_destroy(y), lfuse_tensor_destroy(z);
+    drop(instance);
+    drop(x), drop(v), drop(w);
+    drop(y), drop(z);
     return status;
 }
 
@@ -94,10 +89,8 @@ TEST_CASE("together", .setup = open_stub, .teardown = close_stub, .before = test
 /* Of open sizes: what they take, all that one instance lacks in one program, and once for all that take the same. */
 TEST(as_sizes_take_them)
 {
-    lfuse_plan *plan;
-
     begin(false);
-    plan = open_pair();
+    lfuse_plan *plan = open_pair();
     ck_assert_uint_eq(kernels(), 0);
     brings(plan, 40, 60, 20, 1, 2);
     brings(plan, 41, 57, 33, 0, 0);
@@ -105,23 +98,19 @@ TEST(as_sizes_take_them)
     brings(plan, 3, 3000, 520, 1, 4); /* each of two phases */
     brings(plan, 2, 2800, 510, 0, 0);
     brings(plan, 0, 60, 20, 0, 0);
-    lfuse_plan_destroy(plan);
 }
 
 /* What the maker's library does needs no compiler, nor what would follow it if it declined. */
 TEST(none_for_the_vendor)
 {
-    lfuse_plan *plan;
-
     begin(true);
-    plan = open_pair();
+    lfuse_plan *plan = open_pair();
     ck_assert_uint_eq(kernels(), 0);
     brings(plan, 1, 300, 20, 0, 0);
     brings(plan, 40, 60, 20, 1, 2);
     brings(plan, 1, 301, 20, 0, 0);
     lfuse__stub.decline_epilogues = ~1u; /* from now on it is followed by a kernel */
     brings(plan, 1, 302, 20, 1, 1);
-    lfuse_plan_destroy(plan);
 }
 
 /* The next batch compiles nothing, whichever kernels it takes. */
@@ -134,7 +123,6 @@ TEST_LOOP(a_batch_finds_all_of_them, 0, 6)
     begin(_i / 3);
     lfuse_plan *plan = pair(lfuse_size_var(g, "batch", 1, 4000), (lfuse_size)widths[_i % 3], 520);
     for (i = 0; i < sizeof rows / sizeof *rows; i++) brings(plan, rows[i], widths[_i % 3], 520, 0, 0);
-    lfuse_plan_destroy(plan);
 }
 
 /* So it is with units for matrices, which take rows of whole vectors, whichever side is open. */
@@ -154,7 +142,6 @@ TEST_LOOP(sides_find_those_of_units, 0, 3)
         size[_i] = sizes[i];
         brings(plan, size[0], size[1], size[2], 0, 0);
     }
-    lfuse_plan_destroy(plan);
 }
 
 static int kernels_of_plan(int64_t least_rows, int64_t most_rows, bool tuned)
@@ -166,7 +153,7 @@ static int kernels_of_plan(int64_t least_rows, int64_t most_rows, bool tuned)
     begin(tuned);
     before = kernels();
     plan = pair(one ? (lfuse_size)least_rows : lfuse_size_var(g, "batch", least_rows, most_rows), 300, 520);
-    lfuse_plan_destroy(plan);
+    drop(plan);
     return (int)(kernels() - before);
 }
 
@@ -184,15 +171,12 @@ TEST(no_more_than_occur)
 /* It says so, and the next try is as if nothing had been. */
 TEST(a_compiler_that_fails)
 {
-    lfuse_plan *plan;
-
     begin(false);
-    plan = open_pair();
+    lfuse_plan *plan = open_pair();
     lfuse__stub_fail(LFUSE__STUB_program_build, 1, false, LFUSE_ERR_COMPILE);
     FAILS(LFUSE_ERR_COMPILE, instance_of(plan, 40, 50, 60));
     lfuse__stub_no_failure();
     brings(plan, 40, 50, 60, 1, 2);
-    lfuse_plan_destroy(plan);
 }
 
 /* Kernels that the device cannot have: each is told by itself, and its product computed in another way. */
@@ -208,7 +192,7 @@ TEST(a_kernel_that_declines)
         OK(instance_of(plan, 40, 50, 60));
         ck_assert(lfuse__stub_fired());
         lfuse__stub_no_failure();
-        lfuse_plan_destroy(plan);
+        drop(plan);
     }
 }
 
@@ -216,16 +200,14 @@ TEST(a_kernel_that_declines)
 TEST(what_is_raced)
 {
     uint64_t before, there;
-    lfuse_plan *plan;
 
     begin(true);
     effort = LFUSE_EFFORT_MEASURE;
-    plan = open_pair();
+    lfuse_plan *plan = open_pair();
     before = compiles(), there = kernels();
     OK(instance_of(plan, 40, 60, 72));
     ck_assert_uint_gt(kernels() - there, 2 * 2);
     ck_assert_uint_lt(compiles() - before, kernels() - there);
-    lfuse_plan_destroy(plan);
 }
 
 TEST_SUITE("run", CK_NOFORK)

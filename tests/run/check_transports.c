@@ -56,9 +56,9 @@ static lfuse_list *list_in(float *memory, int64_t count, bool numbers)
         at += n;
     }
     ck_assert_int_le(at, ROOM);
-    OK(lfuse_list_create(dev, LFUSE_F32, count, t, &l));
-    for (i = 0; i < count; i++) lfuse_tensor_destroy(t[i]);
-    lfuse_tensor_destroy(all_of_it);
+    l = new_list(dev, LFUSE_F32, count, t);
+    for (i = 0; i < count; i++) drop(t[i]);
+    drop(all_of_it);
     free(t);
     return l;
 }
@@ -66,10 +66,8 @@ static lfuse_list *list_in(float *memory, int64_t count, bool numbers)
 static lfuse_plan *plan_of(lfuse_transport transport)
 {
     lfuse_plan_options o = { .transport = transport };
-    lfuse_plan *plan;
 
-    OK(lfuse_plan_create(dev, g, &o, &plan));
-    return plan;
+    return new_plan(dev, g, &o);
 }
 
 /* y += a x, and the sums of squares of what x was. */
@@ -109,8 +107,8 @@ static uint64_t run_step(lfuse_transport transport, int64_t count)
     OK(lfuse_plan_run(plan, stream, b, 4));
     OK(lfuse_stream_synchronize(stream));
     before = launches() - before;
-    lfuse_plan_destroy(plan);
-    lfuse_list_destroy(lx), lfuse_list_destroy(ly), lfuse_list_destroy(ls);
+    drop(plan);
+    drop(lx), drop(ly), drop(ls);
     return before;
 }
 
@@ -141,7 +139,7 @@ static void run_lists(lfuse_plan *plan, int64_t count, float a)
     OK(lfuse_plan_run(plan, stream, b, 3));
     OK(lfuse_stream_synchronize(stream));
     if (count) ck_assert(y[3] == 3 + a * x[3] && sums[count] >= 0 && sums[1 + count] == -1);
-    lfuse_list_destroy(lx), lfuse_list_destroy(ly), lfuse_list_destroy(ls);
+    drop(lx), drop(ly), drop(ls);
 }
 
 TEST_CASE("compiled", .setup = open_stub, .teardown = close_stub, .before = test_without_cache)
@@ -158,13 +156,12 @@ TEST_LOOP(one_way_in_is_compiled, 0, TRANSPORTS + 2)
     } runs[] = { { 0, 0 }, { 12, 1 }, { 2000, 0 }, { 10, 1 }, { 4, 0 }, { 20, 0 }, { 0, 0 } };
     const lfuse_transport transport = _i < TRANSPORTS ? all[_i] : LFUSE_TRANSPORT_DEFAULT;
     uint64_t compiled;
-    lfuse_plan *plan;
     size_t i;
 
     open_form(&(struct form){ true, _i == TRANSPORTS + 1, true, 4096 }); /* with lanes: a table, whatever the count */
     graph_of(lfuse_constant(g, 5));
     compiled = compiles();
-    plan = plan_of(transport);
+    lfuse_plan *plan = plan_of(transport);
     if (_i != TRANSPORTS) compiled++;
     ck_assert_uint_eq(compiles(), compiled);
     for (i = 0; i < sizeof runs / sizeof *runs; i++) {
@@ -172,7 +169,6 @@ TEST_LOOP(one_way_in_is_compiled, 0, TRANSPORTS + 2)
         if (_i == TRANSPORTS) compiled += runs[i].compiles;
         ck_assert_uint_eq(compiles(), compiled);
     }
-    lfuse_plan_destroy(plan);
 }
 
 /* ---- lists ---- */
@@ -244,11 +240,11 @@ TEST(asked_for_in_vain)
     OK(lfuse_stream_create(dev, &stream));
     l = list_in(x, 5, false);
     b = lfuse_bind_list("x", l);
-    OK(lfuse_plan_create(dev, g, &o, &plan));
+    plan = new_plan(dev, g, &o);
     FAILS(LFUSE_ERR_UNSUPPORTED, lfuse_plan_run(plan, stream, &b, 1));
     ck_assert_msg(strstr(lfuse_last_error(), "transport unified: stub:0 shares no memory"), "%s", lfuse_last_error());
-    lfuse_plan_destroy(plan);
-    lfuse_list_destroy(l);
+    drop(plan);
+    drop(l);
     lfuse_device_close(dev);
     lfuse_stream_destroy(stream);
     lfuse__stub.svm = true;
@@ -258,12 +254,10 @@ TEST(asked_for_in_vain)
     OK(lfuse_stream_create(dev, &stream));
     l = list_in(x, 5, false);
     b = lfuse_bind_list("x", l);
-    OK(lfuse_plan_create(dev, g, &o, &plan));
+    plan = new_plan(dev, g, &o);
     FAILS(LFUSE_ERR_UNSUPPORTED, lfuse_plan_run(plan, stream, &b, 1));
     ck_assert_msg(strstr(lfuse_last_error(), "transport args: ") && strstr(lfuse_last_error(), "64 bytes"), "%s",
                   lfuse_last_error());
-    lfuse_plan_destroy(plan);
-    lfuse_list_destroy(l);
 }
 
 static char logged[LOGGED];
@@ -298,7 +292,7 @@ TEST_LOOP(the_choice_is_logged, 0, 5)
         lfuse_list *l = list_in(x, rows[_i].count, false);
         lfuse_binding b = lfuse_bind_list("x", l);
         OK(lfuse_evaluate(stream, g, &b, 1));
-        lfuse_list_destroy(l);
+        drop(l);
     }
     lfuse_log_to(NULL, NULL, LFUSE_LOG_WARN);
     ck_assert_msg(strstr(logged, rows[_i].words), "%s", logged);
@@ -319,8 +313,8 @@ static lfuse_list *list_of_ones(float *memory)
     for (i = 0; i < MOVING; i++)
         OK(lfuse_tensor_wrap(dev, LFUSE_MEMORY_NATIVE, (uintptr_t)&memory[i], sizeof *memory, LFUSE_F32, 0, NULL, NULL,
                              0, &t[i]));
-    OK(lfuse_list_create(dev, LFUSE_F32, MOVING, t, &l));
-    for (i = 0; i < MOVING; i++) lfuse_tensor_destroy(t[i]);
+    l = new_list(dev, LFUSE_F32, MOVING, t);
+    for (i = 0; i < MOVING; i++) drop(t[i]);
     return l;
 }
 
@@ -334,7 +328,7 @@ static void move(lfuse_list *l, int step)
         OK(lfuse_tensor_wrap(dev, LFUSE_MEMORY_NATIVE, (uintptr_t)&gradients[step][m], sizeof(float), LFUSE_F32, 0,
                              NULL, NULL, 0, &t));
         OK(lfuse_list_replace(l, m, 1, &t));
-        lfuse_tensor_destroy(t);
+        drop(t);
     }
 }
 
@@ -373,14 +367,13 @@ TEST_LOOP(moves_with_runs_under_way, 0, 3 * TRANSPORTS)
 {
     const lfuse_transport transport = all[_i % TRANSPORTS];
     lfuse_list *lw, *lg;
-    lfuse_plan *plan;
     int s;
 
     lfuse__stub.lazy = _i >= TRANSPORTS;
     open_form(&forms[_i >= 2 * TRANSPORTS ? 2 : 0]);
     open_moving();
     lw = list_of_ones(weights), lg = list_of_ones(gradients[0]);
-    plan = plan_of(transport);
+    lfuse_plan *plan = plan_of(transport);
     for (s = 0; s <= STEPS; s++) {
         lfuse_binding b[] = { lfuse_bind_list("w", lw), lfuse_bind_list("g", lg) };
         if (s) move(lg, s);
@@ -388,8 +381,6 @@ TEST_LOOP(moves_with_runs_under_way, 0, 3 * TRANSPORTS)
     }
     OK(lfuse_stream_synchronize(stream));
     check_weights(STEPS);
-    lfuse_list_destroy(lw), lfuse_list_destroy(lg);
-    lfuse_plan_destroy(plan);
 }
 
 /* With each run finished before the next one, two versions of a shared table do, whatever moves. */
@@ -397,12 +388,11 @@ TEST(versions_are_used_again)
 {
     lfuse_device_counters before, after;
     lfuse_list *lw, *lg;
-    lfuse_plan *plan;
     int s;
 
     open_moving();
     lw = list_of_ones(weights), lg = list_of_ones(gradients[0]);
-    plan = plan_of(LFUSE_TRANSPORT_UNIFIED);
+    lfuse_plan *plan = plan_of(LFUSE_TRANSPORT_UNIFIED);
     for (s = 0; s <= STEPS; s++) {
         lfuse_binding b[] = { lfuse_bind_list("w", lw), lfuse_bind_list("g", lg) };
         if (s) move(lg, s);
@@ -414,8 +404,6 @@ TEST(versions_are_used_again)
     ck_assert_uint_eq(after.allocations, before.allocations);
     ck_assert_uint_eq(after.launches - before.launches, STEPS - 2); /* and no launch writes a table */
     check_weights(STEPS);
-    lfuse_list_destroy(lw), lfuse_list_destroy(lg);
-    lfuse_plan_destroy(plan);
 }
 
 /* A launch by arguments has nothing before it, whatever moved; a table costs one writer for two neighbouring words. */
@@ -423,14 +411,13 @@ TEST_LOOP(what_a_move_costs, 0, TRANSPORTS)
 {
     static const uint64_t extra[] = { 0, 2, 0 };
     lfuse_list *lw, *lg;
-    lfuse_plan *plan;
     uint64_t before;
 
     lfuse__stub.max_argument_bytes = 4096;
     reopen_stub();
     open_moving();
     lw = list_of_ones(weights), lg = list_of_ones(gradients[0]);
-    plan = plan_of(all[_i]);
+    lfuse_plan *plan = plan_of(all[_i]);
     {
         lfuse_binding b[] = { lfuse_bind_list("w", lw), lfuse_bind_list("g", lg) };
         OK(lfuse_plan_run(plan, stream, b, 2));
@@ -442,8 +429,6 @@ TEST_LOOP(what_a_move_costs, 0, TRANSPORTS)
         OK(lfuse_plan_run(plan, stream, b, 2));
         ck_assert_uint_eq(launches() - before, 1);
     }
-    lfuse_list_destroy(lw), lfuse_list_destroy(lg);
-    lfuse_plan_destroy(plan);
 }
 
 /* Replays as native graphs and as lists of launches, between runs of the same plan. */
@@ -452,7 +437,6 @@ TEST_LOOP(replays, 0, 2 * TRANSPORTS)
     const lfuse_transport transport = all[_i % TRANSPORTS];
     lfuse_recording *recording;
     lfuse_list *lw, *lg;
-    lfuse_plan *plan;
     int s;
 
     lfuse__stub.native_graph = _i < TRANSPORTS;
@@ -460,7 +444,7 @@ TEST_LOOP(replays, 0, 2 * TRANSPORTS)
     reopen_stub();
     open_moving();
     lw = list_of_ones(weights), lg = list_of_ones(gradients[0]);
-    plan = plan_of(transport);
+    lfuse_plan *plan = plan_of(transport);
     OK(lfuse_record_begin(stream));
     {
         lfuse_binding b[] = { lfuse_bind_list("w", lw), lfuse_bind_list("g", lg) };
@@ -474,9 +458,7 @@ TEST_LOOP(replays, 0, 2 * TRANSPORTS)
     }
     OK(lfuse_stream_synchronize(stream));
     check_weights(STEPS);
-    lfuse_recording_destroy(recording);
-    lfuse_list_destroy(lw), lfuse_list_destroy(lg);
-    lfuse_plan_destroy(plan);
+    drop(recording);
 }
 
 /* The caller's capture keeps the addresses that it was made with, whatever is run before it is launched. */
@@ -485,13 +467,12 @@ TEST_LOOP(in_the_callers_capture, 0, 2)
     lfuse__stub_native native = { .capturing = false };
     lfuse_list *lw, *lg;
     lfuse_stream *own;
-    lfuse_plan *plan;
     int s;
 
     open_moving();
     OK(lfuse_stream_wrap(dev, &native, &own));
     lw = list_of_ones(weights), lg = list_of_ones(gradients[0]);
-    plan = plan_of(_i ? LFUSE_TRANSPORT_UNIFIED : LFUSE_TRANSPORT_ARGS);
+    lfuse_plan *plan = plan_of(_i ? LFUSE_TRANSPORT_UNIFIED : LFUSE_TRANSPORT_ARGS);
     {
         lfuse_binding b[] = { lfuse_bind_list("w", lw), lfuse_bind_list("g", lg) };
         OK(lfuse_plan_run(plan, own, b, 2));
@@ -509,8 +490,8 @@ TEST_LOOP(in_the_callers_capture, 0, 2)
     for (s = 0; s < MOVING; s++)
         ck_assert_msg(weights[s] == gradients[s == 7 || s == 27][s], "%d: %g", s, weights[s]);
     lfuse__stub_native_clear(&native);
-    lfuse_list_destroy(lw), lfuse_list_destroy(lg);
-    lfuse_plan_destroy(plan);
+    drop(lw), drop(lg);
+    drop(plan);
     lfuse_stream_destroy(own);
 }
 
@@ -526,7 +507,6 @@ TEST(blocks_of_others)
     lfuse_list *l[LISTS];
     lfuse_binding b[LISTS];
     lfuse_recording *recording;
-    lfuse_plan *plan;
     uint64_t patches;
     int i;
 
@@ -538,7 +518,7 @@ TEST(blocks_of_others)
         b[i] = lfuse_bind_list(names[i], l[i]);
     }
     lfuse_update(v[0], lfuse_add(v[0], lfuse_mul(v[1], v[2])));
-    plan = plan_of(LFUSE_TRANSPORT_ARGS);
+    lfuse_plan *plan = plan_of(LFUSE_TRANSPORT_ARGS);
     OK(lfuse_record_begin(stream));
     OK(lfuse_plan_run(plan, stream, b, LISTS));
     OK(lfuse_record_end(stream, &recording));
@@ -548,15 +528,13 @@ TEST(blocks_of_others)
         OK(lfuse_tensor_wrap(dev, LFUSE_MEMORY_NATIVE, (uintptr_t)&gradients[LISTS + i][MOVED], sizeof(float),
                              LFUSE_F32, 0, NULL, NULL, 0, &t));
         OK(lfuse_list_replace(l[i], MOVED, 1, &t));
-        lfuse_tensor_destroy(t);
+        drop(t);
         patches = lfuse__stub_calls(LFUSE__STUB_graph_patch);
         OK(lfuse_recording_replay(recording, stream, NULL, 0));
         ck_assert_uint_eq(lfuse__stub_calls(LFUSE__STUB_graph_patch) - patches, 1);
     }
     ck_assert_uint_eq(lfuse__stub_calls(LFUSE__STUB_graph_begin), 1);
-    lfuse_recording_destroy(recording);
-    for (i = 0; i < LISTS; i++) lfuse_list_destroy(l[i]);
-    lfuse_plan_destroy(plan);
+    drop(recording);
 }
 
 TEST_SUITE("run", CK_NOFORK)

@@ -19,15 +19,14 @@ TEST(the_host_sees_what_runs_write)
     lfuse_tensor *state = shared(2, SHAPE(3, 5)), *row, *plain = tensor(1, SHAPE(5)), *none = shared(1, SHAPE(0));
     const lfuse_value s = lfuse_input(g, "s", LFUSE_F32, 2, LFUSE_DIMS(3, 5));
     float *host = lfuse_tensor_host(state);
-    lfuse_plan *plan;
     int i;
 
-    OK(lfuse_tensor_view(state, 1, SHAPE(5), NULL, 5, &row));
+    row = new_view(state, 1, SHAPE(5), NULL, 5);
     ck_assert_ptr_nonnull(host);
     ck_assert_ptr_eq(lfuse_tensor_host(row), host + 5);
     ck_assert(!lfuse_tensor_host(plain) && !lfuse_tensor_host(none) && !lfuse_tensor_host(NULL));
     lfuse_update(s, lfuse_add(s, lfuse_constant(g, 1)));
-    plan = plan_with(0);
+    lfuse_plan *plan = plan_with(0);
     for (i = 0; i < 15; i++) host[i] = (float)i;
     {
         lfuse_binding b = lfuse_bind_tensor("s", state);
@@ -36,10 +35,9 @@ TEST(the_host_sees_what_runs_write)
     OK(lfuse_stream_synchronize(stream));
     for (i = 0; i < 15; i++) NEAR(host[i], i + 1);
     NEAR(values(row)[4], 10);
-    lfuse_tensor_destroy(state); /* the view holds the memory */
+    drop(state); /* the view holds the memory */
     ck_assert_ptr_eq(lfuse_tensor_host(row), host + 5);
-    lfuse_tensor_destroy(row), lfuse_tensor_destroy(plain), lfuse_tensor_destroy(none);
-    lfuse_plan_destroy(plan);
+    drop(none);
 }
 
 /* Memory goes back when the work on it is done, and is not handed out as the pool's. */
@@ -53,15 +51,15 @@ TEST(memory_goes_back)
     OK(lfuse_tensor_fill(t, stream, 2));
     OK(lfuse_device_get_counters(dev, &after));
     ck_assert_uint_eq(after.bytes - before.bytes, 4000);
-    lfuse_tensor_destroy(t);
+    drop(t);
     OK(lfuse_stream_synchronize(stream));
     u = tensor(1, SHAPE(10)); /* looks for what has become free */
     ck_assert_ptr_null(lfuse_tensor_host(u));
-    lfuse_tensor_destroy(u);
+    drop(u);
     t = shared(1, SHAPE(1));
     OK(lfuse_device_get_counters(dev, &after));
     ck_assert_uint_lt(after.bytes % 4096, 4000);
-    lfuse_tensor_destroy(t);
+    drop(t);
 }
 
 TEST(devices_that_share_less)
@@ -74,7 +72,7 @@ TEST(devices_that_share_less)
     ck_assert_ptr_null(lfuse_tensor_host(t));
     OK(lfuse_tensor_fill(t, NULL, 7));
     NEAR(values(t)[3], 7);
-    lfuse_tensor_destroy(t);
+    drop(t);
     lfuse__stub.svm = false;
     reopen_stub();
     t = NULL;

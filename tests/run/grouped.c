@@ -30,8 +30,8 @@ void grouped_drop(grouped_lists *s)
 {
     int m;
 
-    lfuse_list_destroy(s->list);
-    for (m = 0; m < s->count; m++) lfuse_tensor_destroy(s->t[m]);
+    drop(s->list);
+    for (m = 0; m < s->count; m++) drop(s->t[m]);
 }
 
 void grouped_check_turned(const lfuse_tensor *a, const lfuse_tensor *b, bool turned, const lfuse_tensor *c, int64_t m,
@@ -78,10 +78,8 @@ lfuse_graph *grouped_graph(void)
 lfuse_plan *grouped_plan(lfuse_graph *graph, lfuse_transport transport)
 {
     const lfuse_plan_options options = { .transport = transport };
-    lfuse_plan *plan;
 
-    OK(lfuse_plan_create(dev, graph, &options, &plan));
-    return plan;
+    return new_plan(dev, graph, &options);
 }
 
 void grouped_fails(const grouped_lists *a, const grouped_lists *b, lfuse_list *c, lfuse_status status,
@@ -94,6 +92,6 @@ void grouped_fails(const grouped_lists *a, const grouped_lists *b, lfuse_list *c
 
     FAILS(status, lfuse_plan_run(plan, stream, all, 3));
     ck_assert_msg(strstr(lfuse_last_error(), words), "%s has no %s", lfuse_last_error(), words);
-    lfuse_plan_destroy(plan);
+    drop(plan);
     lfuse_graph_destroy(graph);
 }

@@ -104,9 +104,9 @@ void network_tensors(network *n)
 
 void network_free(network *n)
 {
-    lfuse_tensor_destroy(n->x), lfuse_tensor_destroy(n->y);
+    drop(n->x), drop(n->y);
     for (int i = 0; i < n->layers; i++)
-        lfuse_tensor_destroy(n->w[i]), lfuse_tensor_destroy(n->b[i]), lfuse_tensor_destroy(n->s[i]);
+        drop(n->w[i]), drop(n->b[i]), drop(n->s[i]);
 }
 
 int network_bind(const network *n, lfuse_binding *bind)

@@ -76,6 +76,7 @@ int on_each_device(void (*work)(void))
         OK(lfuse_device_open(info.name, &dev));
         OK(lfuse_stream_create(dev, &stream));
         work();
+        drop_all();
         lfuse_stream_destroy(stream);
         lfuse_device_close(dev);
         done++;
@@ -104,10 +105,7 @@ uint64_t compiles(void)
 
 lfuse_tensor *tensor(int rank, const int64_t *shape)
 {
-    lfuse_tensor *t;
-
-    OK(lfuse_tensor_create(dev, LFUSE_F32, rank, shape, &t));
-    return t;
+    return new_tensor(dev, LFUSE_F32, rank, shape);
 }
 
 lfuse_tensor *ramp(int rank, const int64_t *shape, float start, float step)
@@ -140,10 +138,8 @@ lfuse_plan *plan_with(unsigned disable)
 lfuse_plan *plan_by(lfuse_provider provider, unsigned disable)
 {
     const lfuse_plan_options o = { .disable = disable, .provider = provider };
-    lfuse_plan *plan;
 
-    OK(lfuse_plan_create(dev, g, &o, &plan));
-    return plan;
+    return new_plan(dev, g, &o);
 }
 
 void dense_graph(void)
@@ -175,7 +171,7 @@ void check_dense(lfuse_plan *plan, int64_t batch, uint64_t count)
             for (k = 0; k < 8; k++) sum += (-1 + 0.01 * (double)(8 * i + k)) * (-2 + 0.1 * (double)(6 * k + j));
             NEAR(y[6 * i + j], sum > 0 ? sum : 0);
         }
-    lfuse_tensor_destroy(tx), lfuse_tensor_destroy(tw), lfuse_tensor_destroy(tb), lfuse_tensor_destroy(ty);
+    drop(tx), drop(tw), drop(tb), drop(ty);
 }
 
 bool run_dense(lfuse_plan *plan)

@@ -10,6 +10,7 @@
 #include "common/device/device.h"
 #include "tests/stub/stub.h"
 #include "tests/support/main.h"
+#include "tests/support/objects.h"
 
 #define OK(call) ck_assert_msg((call) == LFUSE_OK, "%s: %s", #call, lfuse_last_error())
 #define FAILS(status, call) rig_check_failure((call), status, #call)
@@ -40,6 +41,7 @@ void rig_check_failure(lfuse_status is, lfuse_status wanted, const char *call);
 uint64_t launches(void);
 uint64_t compiles(void);
 
+/* Owned by the test, see tests/support/objects.h. */
 lfuse_tensor *tensor(int rank, const int64_t *shape);
 /* start, start + step ...; at most 2^16 elements, as of what follows. */
 lfuse_tensor *ramp(int rank, const int64_t *shape, float start, float step);

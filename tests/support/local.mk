@@ -1,4 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
 check_LTLIBRARIES += tests/support/libsupport.la
 tests_support_libsupport_la_SOURCES = %reldir%/check.h %reldir%/descriptors.c %reldir%/descriptors.h \
-	%reldir%/locale.c %reldir%/locale.h %reldir%/main.c %reldir%/main.h %reldir%/operators.h %reldir%/status.h
+	%reldir%/locale.c %reldir%/locale.h %reldir%/main.c %reldir%/main.h %reldir%/objects.c \
+	%reldir%/objects.h %reldir%/operators.h %reldir%/status.h

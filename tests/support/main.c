@@ -15,6 +15,8 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "tests/support/objects.h"
+
 #define SKIP_MARK "@skip "
 #define LINE_BYTES 4096
 
@@ -72,7 +74,9 @@ void test_register(test_item *item)
 static TCase *case_of(const test_case *c)
 {
     TCase *tcase = tcase_create(c->name);
+    tcase_add_checked_fixture(tcase, test_own_objects, NULL);
     tcase_add_checked_fixture(tcase, c->setup, c->teardown);
+    tcase_add_checked_fixture(tcase, NULL, drop_all); /* runs in front of the other teardown */
     tcase_add_unchecked_fixture(tcase, c->before, c->after);
     if (c->limit)
         tcase_set_timeout(tcase, c->limit == TEST_NO_LIMIT ? 0 : c->limit);
