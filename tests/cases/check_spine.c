@@ -98,7 +98,9 @@ static void expect(lfuse_tensor *t, int64_t count, const float *want)
 
 enum { WIDTH = 20, MOST_ROWS = 360 };
 
-static void any_batch(lfuse_device *device)
+TEST_CASE("every device", .before = open_devices, .after = close_devices)
+
+TEST_ON_DEVICES(one_plan_any_batch, lfuse_device *device)
 {
     static const int64_t batches[] = {1, 360, 7, 1, 128};
     static float x[MOST_ROWS * WIDTH], w[WIDTH * WIDTH], want[MOST_ROWS * WIDTH];
@@ -136,10 +138,6 @@ static void any_batch(lfuse_device *device)
     lfuse_graph_destroy(g);
     lfuse_stream_destroy(s);
 }
-
-TEST_CASE("every device", .before = open_devices, .after = close_devices)
-
-TEST(one_plan_any_batch) { on_every_device(any_batch); }
 
 /* ---- frozen inputs ---- */
 
@@ -240,7 +238,7 @@ static void run_list(lfuse_device *device, lfuse_plan *plan, lfuse_stream *s, me
     lfuse_list_destroy(sum);
 }
 
-static void list_is_loop(lfuse_device *device)
+TEST_ON_DEVICES(lists_equal_loops, lfuse_device *device)
 {
     static float one_by_one[LONGEST], together[LONGEST];
     member_set alone, all;
@@ -267,10 +265,8 @@ static void list_is_loop(lfuse_device *device)
     lfuse_stream_destroy(s);
 }
 
-TEST(lists_equal_loops) { on_every_device(list_is_loop); }
-
 /* Gradients that move: new addresses for an old list, runs already submitted keep the old ones. */
-static void replaced(lfuse_device *device)
+TEST_ON_DEVICES(list_addresses_replaced, lfuse_device *device)
 {
     const float p0[3] = {1, 2, 3}, g0[3] = {10, 20, 30}, g1[3] = {100, 200, 300};
     float want[3];
@@ -305,8 +301,6 @@ static void replaced(lfuse_device *device)
     lfuse_graph_destroy(g);
     lfuse_stream_destroy(s);
 }
-
-TEST(list_addresses_replaced) { on_every_device(replaced); }
 
 /* ---- two streams, two threads ---- */
 
@@ -353,7 +347,7 @@ static void *work(void *pointer)
     return NULL;
 }
 
-static void two_threads(lfuse_device *device)
+TEST_ON_DEVICES(two_streams_two_threads, lfuse_device *device)
 {
     const int64_t shape[1] = {ELEMENTS};
     lfuse_graph *g = lfuse_graph_create();
@@ -373,12 +367,10 @@ static void two_threads(lfuse_device *device)
     lfuse_graph_destroy(g);
 }
 
-TEST(two_streams_two_threads) { on_every_device(two_threads); }
-
 /* ---- recordings ---- */
 
 /* Two steps: h = x w (a product), y = h * scale + x (a kernel). */
-static void recorded(lfuse_device *device)
+TEST_ON_DEVICES(recorded_and_replayed, lfuse_device *device)
 {
     static float x[64], w[64], want[64], want2[64];
     const lfuse_plan_options apart = {.disable = LFUSE_NO_EPILOGUE};
@@ -434,11 +426,9 @@ static void recorded(lfuse_device *device)
     lfuse_stream_destroy(t);
 }
 
-TEST(recorded_and_replayed) { on_every_device(recorded); }
-
 /* ---- order across streams, immediate calls, destruction under way ---- */
 
-static void across_streams(lfuse_device *device)
+TEST_ON_DEVICES(order_across_streams, lfuse_device *device)
 {
     enum { LONG = 1 << 20 };
     const int64_t shape[1] = {LONG};
@@ -475,8 +465,6 @@ static void across_streams(lfuse_device *device)
     lfuse_stream_destroy(b);
     free(host);
 }
-
-TEST(order_across_streams) { on_every_device(across_streams); }
 
 static void immediate(lfuse_device *device)
 {

@@ -42,15 +42,7 @@ static void make(groups *x, lfuse_device *device, int count, const lfuse_type *t
         if (options->rule == LFUSE_RULE_SGD) x->group[i].hyper.momentum = 0.5;
         x->gradients[i] = x->m[i].gradients;
     }
-    OK(lfuse_optimizer_create(device, options, count, x->group, &x->o));
-}
-
-static void drop(groups *x)
-{
-    int i;
-
-    lfuse_optimizer_destroy(x->o);
-    for (i = 0; i < x->count; i++) model_drop(&x->m[i]);
+    x->o = new_optimizer(device, options, count, x->group);
 }
 
 /* Gradients of step t times `factor`, other ones of each group. */
@@ -163,7 +155,9 @@ static int turn(lfuse_device *device)
     return lfuse__device_facts(device)->compiles_at_launch && !test_all() ? 2 : 1;
 }
 
-static void mixed(lfuse_device *device)
+TEST_CASE("clip", .before = open_devices, .after = close_devices)
+
+TEST_ON_DEVICES(one_norm_over_types, lfuse_device *device)
 {
     lfuse_device_info info;
     uint64_t before;
@@ -183,13 +177,8 @@ static void mixed(lfuse_device *device)
         OK(step(&x, NULL));
         ck_assert_msg(launches_of(device) - before == (uint64_t)mixtures[i].launches, "%s, groups %d: %d launches",
                       device_name, i, (int)(launches_of(device) - before));
-        drop(&x);
     }
 }
-
-TEST_CASE("clip", .before = open_devices, .after = close_devices)
-
-TEST(one_norm_over_types) { on_every_device(mixed); }
 
 /* ---- bits ---- */
 
@@ -207,7 +196,6 @@ static int64_t steps(lfuse_device *device, const mixture *of, lfuse_optimizer_op
         OK(step(&x, NULL));
     }
     n = read_parameters(&x, to);
-    drop(&x);
     return n;
 }
 
@@ -235,7 +223,7 @@ static void levels(lfuse_device *device)
 TEST(levels_give_equal_bits) { on_every_device(levels); }
 
 /* Eleven groups have the bits of one group of all their members, whose norm its own plan makes. */
-static void one_list(lfuse_device *device)
+TEST_ON_DEVICES(groups_have_the_bits_of_one, lfuse_device *device)
 {
     static const lfuse_type types[MOST_GROUPS] = {
         LFUSE_F32, LFUSE_F32, LFUSE_F32, LFUSE_F32, LFUSE_F32, LFUSE_F32, LFUSE_F32, LFUSE_F32, LFUSE_F32, LFUSE_F32,
@@ -245,7 +233,6 @@ static void one_list(lfuse_device *device)
     const lfuse_optimizer_options options = clipped(LFUSE_RULE_LION, 0);
     lfuse_tensor *p[4 * MOST_GROUPS], *g[4 * MOST_GROUPS];
     lfuse_list *parameters, *gradients;
-    lfuse_optimizer *o;
     lfuse_group group;
     uint64_t before = 0;
     groups x, y;
@@ -255,11 +242,11 @@ static void one_list(lfuse_device *device)
     make(&x, device, MOST_GROUPS, types, &options);
     make(&y, device, MOST_GROUPS, types, &options);
     for (i = 0; i < 4 * MOST_GROUPS; i++) p[i] = y.m[i / 4].p[i % 4], g[i] = y.m[i / 4].g[i % 4];
-    OK(lfuse_list_create(device, LFUSE_F32, 4 * MOST_GROUPS, p, &parameters));
-    OK(lfuse_list_create(device, LFUSE_F32, 4 * MOST_GROUPS, g, &gradients));
+    parameters = new_list(device, LFUSE_F32, 4 * MOST_GROUPS, p);
+    gradients = new_list(device, LFUSE_F32, 4 * MOST_GROUPS, g);
     group = y.group[0];
     group.parameters = parameters;
-    OK(lfuse_optimizer_create(device, &options, 1, &group, &o));
+    lfuse_optimizer *o = new_optimizer(device, &options, 1, &group);
     for (t = 1; t <= STEPS; t++) {
         write_gradients(&x, t, 1);
         write_gradients(&y, t, 1);
@@ -272,17 +259,10 @@ static void one_list(lfuse_device *device)
     n = read_parameters(&x, got);
     read_parameters(&y, want);
     same(got, want, n, "eleven groups and one");
-    lfuse_optimizer_destroy(o);
-    lfuse_list_destroy(parameters);
-    lfuse_list_destroy(gradients);
-    drop(&x);
-    drop(&y);
 }
 
-TEST(groups_have_the_bits_of_one) { on_every_device(one_list); }
-
 /* Decay and no decay, under a limit that does not clip: as without a limit. */
-static void decays(lfuse_device *device)
+TEST_ON_DEVICES(decay_and_no_decay, lfuse_device *device)
 {
     static const lfuse_type types[2] = { LFUSE_F32, LFUSE_F32 };
     static double got[MOST], want[MOST];
@@ -305,17 +285,14 @@ static void decays(lfuse_device *device)
             OK(step(&x, NULL));
         }
         n = read_parameters(&x, k ? want : got);
-        drop(&x);
     }
     same(got, want, n, "decay and no decay");
 }
 
-TEST(decay_and_no_decay) { on_every_device(decays); }
-
 /* ---- numbers on the device ---- */
 
 /* A scale, and a step with an infinite gradient that found_inf stops. */
-static void guarded(lfuse_device *device)
+TEST_ON_DEVICES(scale_and_found_inf, lfuse_device *device)
 {
     enum { SCALE = 1024, BAD = 2 };
     static const mixture of = { 2, { LFUSE_F32, LFUSE_BF16 }, LFUSE_TYPE_NONE, 0 };
@@ -339,26 +316,19 @@ static void guarded(lfuse_device *device)
         OK(step(&x, &inputs));
         write_gradients(&y, t, 1);
         if (t != BAD) OK(step(&y, NULL));
-        lfuse_tensor_destroy(inputs.grad_scale);
-        lfuse_tensor_destroy(inputs.found_inf);
     }
     OK(lfuse_optimizer_get_steps(x.o, &counted));
     ck_assert_int_eq(counted, STEPS - 1);
     n = read_parameters(&x, got);
     read_parameters(&y, want);
     if (info.exact) same(got, want, n, "a scale and an infinity beside a norm over groups");
-    drop(&x);
-    drop(&y);
 }
-
-TEST(scale_and_found_inf) { on_every_device(guarded); }
 
 static void replayed(lfuse_device *device)
 {
     static const mixture of = { 3, { LFUSE_F32, LFUSE_BF16, LFUSE_F32 }, LFUSE_TYPE_NONE, 0 };
     static double got[MOST], want[MOST];
     const lfuse_optimizer_options options = clipped(LFUSE_RULE_ADAMW, LFUSE_OPTIM_DEVICE_STEPS);
-    lfuse_recording *recording;
     lfuse_device_info info;
     int64_t n;
     groups x;
@@ -371,15 +341,13 @@ static void replayed(lfuse_device *device)
     OK(step(&x, NULL));
     OK(lfuse_record_begin(x.m[0].stream));
     OK(lfuse_optimizer_step(x.o, x.m[0].stream, x.count, x.gradients, NULL));
-    OK(lfuse_record_end(x.m[0].stream, &recording));
+    lfuse_recording *recording = new_recording(x.m[0].stream);
     for (t = 2; t <= STEPS; t++) {
         write_gradients(&x, t, 1);
         OK(lfuse_recording_replay(recording, x.m[0].stream, NULL, 0));
         OK(lfuse_stream_synchronize(x.m[0].stream));
     }
     n = read_parameters(&x, got);
-    lfuse_recording_destroy(recording);
-    drop(&x);
     steps(device, &of, clipped(LFUSE_RULE_ADAMW, 0), want);
     if (info.exact) same(got, want, n, "replayed norms over groups");
 }
@@ -389,7 +357,7 @@ TEST(replays) { on_every_device(replayed); }
 /* ---- addresses, refusals, failures ---- */
 
 /* One group's gradients are replaced, another's list is another one. */
-static void moved(lfuse_device *device)
+TEST_ON_DEVICES(addresses_that_move, lfuse_device *device)
 {
     static const mixture of = { 3, { LFUSE_F32, LFUSE_BF16, LFUSE_F32 }, LFUSE_TYPE_NONE, 0 };
     static double got[MOST], want[MOST];
@@ -413,7 +381,6 @@ static void moved(lfuse_device *device)
         OK(step(&x, NULL));
     }
     n = read_parameters(&x, got);
-    drop(&x);
     make(&x, device, of.count, of.types, &options);
     for (t = 1; t <= STEPS; t++) {
         write_gradients(&x, t, 1);
@@ -422,11 +389,7 @@ static void moved(lfuse_device *device)
     }
     read_parameters(&x, want);
     same(got, want, n, "gradients that move, and their norm");
-    drop(&x);
-    drop(&y);
 }
-
-TEST(addresses_that_move) { on_every_device(moved); }
 
 /* Whatever fails while the optimizer is made, or in its first step: nothing is launched, changed or left behind. */
 TEST(failures)
@@ -453,7 +416,6 @@ TEST(failures)
     }
     ck_assert_int_gt(nth, 10);
     lfuse_optimizer_destroy(o);
-    drop(&x);
     for (i = 0; i < sizeof slots / sizeof *slots; i++) {
         for (nth = 1, status = LFUSE_ERR_DEVICE; status && nth < 100; nth++) {
             make(&x, devices[0], 2, types, &options);
@@ -472,7 +434,6 @@ TEST(failures)
                 same(after, before, n, "after a step that was refused");
                 OK(step(&x, NULL));
             }
-            drop(&x);
         }
         ck_assert_int_eq(status, LFUSE_OK);
     }

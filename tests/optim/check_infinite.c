@@ -353,7 +353,6 @@ static void steps(lfuse_device *device, const variant *v, double decay)
     const lfuse_optimizer_options options = options_of(v->rule, v->switches);
     double got[KINDS * N];
     reference r[KINDS];
-    lfuse_optimizer *o;
     lfuse_group group;
     float g[N];
     model m;
@@ -362,7 +361,7 @@ static void steps(lfuse_device *device, const variant *v, double decay)
     model_make(&m, device, LFUSE_F32, LFUSE_F32, KINDS, lengths);
     group.parameters = m.parameters;
     begin(v, decay, &m, &group.hyper, r);
-    o = optimizer_of(&m, &options, &group);
+    lfuse_optimizer *o = optimizer_of(&m, &options, &group);
     for (t = 1; t <= STEPS; t++) {
         model_step(&m, o, t);
         for (k = 0; k < KINDS; k++) {
@@ -372,8 +371,6 @@ static void steps(lfuse_device *device, const variant *v, double decay)
         model_parameters(&m, got);
         compare(r, t, got);
     }
-    lfuse_optimizer_destroy(o);
-    model_drop(&m);
 }
 
 static uint64_t compiles_of(lfuse_device *device)
@@ -384,7 +381,9 @@ static uint64_t compiles_of(lfuse_device *device)
     return c.compiles;
 }
 
-static void sweep(lfuse_device *device)
+TEST_CASE("infinite", .before = open_devices, .after = close_devices)
+
+TEST_ON_DEVICES(infinite_parameters, lfuse_device *device)
 {
     uint64_t compiles;
     int i;
@@ -399,12 +398,8 @@ static void sweep(lfuse_device *device)
     }
 }
 
-TEST_CASE("infinite", .before = open_devices, .after = close_devices)
-
-TEST(infinite_parameters) { on_every_device(sweep); }
-
 /* Of two groups one has no momentum: that the step before was infinite is nothing to it. */
-static void without_momentum(lfuse_device *device)
+TEST_ON_DEVICES(infinite_gradients_without_momentum, lfuse_device *device)
 {
     static const struct {
         lfuse_rule rule;
@@ -429,7 +424,7 @@ static void without_momentum(lfuse_device *device)
             group[i].hyper.momentum = i == without ? 0 : 0.5;
             gradients[i] = m[i].gradients;
         }
-        OK(lfuse_optimizer_create(device, &options, 2, group, &o));
+        o = new_optimizer(device, &options, 2, group);
         for (t = 1; t <= 3; t++) {
             const float g[N] = { t == 1 ? cases[k / 2].first : 1, 1, 1 };
             for (i = 0; i < 2; i++) OK(lfuse_tensor_write(m[i].g[0], NULL, i == without ? g : one));
@@ -439,12 +434,7 @@ static void without_momentum(lfuse_device *device)
         model_parameters(&m[without], got);
         ck_assert_double_eq(got[0], -INFINITY);
         for (i = 1; i < N; i++) ck_assert(isfinite(got[i]));
-        lfuse_optimizer_destroy(o);
-        model_drop(&m[0]);
-        model_drop(&m[1]);
     }
 }
-
-TEST(infinite_gradients_without_momentum) { on_every_device(without_momentum); }
 
 TEST_SUITE("optim", CK_NOFORK)

@@ -34,7 +34,7 @@ TEST_CASE("optimizer", .before = open_devices, .after = close_devices)
 
 TEST(levels_give_equal_bits) { on_every_device(levels); }
 
-static void member_alone(lfuse_device *device)
+TEST_ON_DEVICES(lists_equal_loops, lfuse_device *device)
 {
     static double together[ALL], alone[ALL];
     const lfuse_optimizer_options options = options_of(LFUSE_RULE_ADAMW, 0);
@@ -44,9 +44,7 @@ static void member_alone(lfuse_device *device)
     same(together, alone, sizes[0], "a list of one");
 }
 
-TEST(lists_equal_loops) { on_every_device(member_alone); }
-
-static void count_launches(lfuse_device *device)
+TEST_ON_DEVICES(one_launch_a_step, lfuse_device *device)
 {
     lfuse_optimizer_options options = options_of(LFUSE_RULE_ADAMW, LFUSE_OPTIM_AMSGRAD | LFUSE_OPTIM_ZERO_GRADIENTS |
                                                                        LFUSE_OPTIM_AVERAGE);
@@ -62,19 +60,15 @@ static void count_launches(lfuse_device *device)
         options.level = (lfuse_optimizer_level)level;
         o = optimizer_of(&m, &options, &group);
         counts[level] = launches_of_step(&m, o);
-        lfuse_optimizer_destroy(o);
     }
     ck_assert_uint_eq(counts[LFUSE_OPTIM_FUSED], 1);
     ck_assert_uint_gt(counts[LFUSE_OPTIM_FOREACH], 10);
     ck_assert_uint_eq(counts[LFUSE_OPTIM_LOOP], (MEMBERS - 1) * counts[LFUSE_OPTIM_FOREACH]); /* one is empty */
-    model_drop(&m);
 }
-
-TEST(one_launch_a_step) { on_every_device(count_launches); }
 
 /* ---- types ---- */
 
-static void mixed(lfuse_device *device)
+TEST_ON_DEVICES(types_in_memory, lfuse_device *device)
 {
     static const lfuse_type types[] = { LFUSE_F16, LFUSE_BF16, LFUSE_F32 };
     static double p[ALL], want[ALL], master[ALL], state[ALL];
@@ -105,12 +99,8 @@ static void mixed(lfuse_device *device)
             run(device, &options, LFUSE_F32, MEMBERS, sizes, want, NULL);
             same(master, want, ALL, "masters");
         }
-        lfuse_optimizer_destroy(o);
-        model_drop(&m);
     }
 }
-
-TEST(types_in_memory) { on_every_device(mixed); }
 
 /* ---- around the rule ---- */
 
@@ -120,7 +110,6 @@ static void averages(lfuse_device *device)
     const lfuse_optimizer_options options = options_of(LFUSE_RULE_SGD,
                                                        LFUSE_OPTIM_AVERAGE | LFUSE_OPTIM_ZERO_GRADIENTS);
     lfuse_group group;
-    lfuse_optimizer *o;
     double zeros[16];
     model m;
     int i;
@@ -129,7 +118,7 @@ static void averages(lfuse_device *device)
     group = group_of(&m, LFUSE_RULE_SGD);
     group.hyper.lr = 0.5;
     group.hyper.ema_decay = 0.75;
-    o = optimizer_of(&m, &options, &group);
+    lfuse_optimizer *o = optimizer_of(&m, &options, &group);
     model_parameters(&m, before);
     model_step(&m, o, 1);
     model_parameters(&m, after);
@@ -137,14 +126,12 @@ static void averages(lfuse_device *device)
     for (i = 0; i < ALL; i++) ck_assert_double_eq(average[i], before[i] + 0.25 * (after[i] - before[i])); /* exact */
     read_all(&m, m.g[0], zeros);
     for (i = 0; i < sizes[0]; i++) ck_assert_double_eq(zeros[i], 0);
-    lfuse_optimizer_destroy(o);
-    model_drop(&m);
 }
 
 TEST(averages_and_zeroed_gradients) { on_every_device(averages); }
 
 /* Less than 8 MB. */
-static void paged(lfuse_device *device)
+TEST_ON_DEVICES(states_in_shared_memory, lfuse_device *device)
 {
     static double want[ALL], got[ALL];
     const lfuse_optimizer_options options = options_of(LFUSE_RULE_ADAM, LFUSE_OPTIM_PAGED);
@@ -164,21 +151,17 @@ static void paged(lfuse_device *device)
     model_make(&m, device, LFUSE_F32, LFUSE_F32, MEMBERS, sizes);
     group = group_of(&m, LFUSE_RULE_ADAM);
     FAILS(LFUSE_ERR_UNSUPPORTED, lfuse_optimizer_create(device, &options, 1, &group, &o));
-    model_drop(&m);
 }
-
-TEST(states_in_shared_memory) { on_every_device(paged); }
 
 /* ---- where states lie ---- */
 
 /* Each begins whole 256 bytes behind the first one, so that kernels can take vectors of it. */
-static void apart(lfuse_device *device)
+TEST_ON_DEVICES(states_are_aligned, lfuse_device *device)
 {
     lfuse_optimizer_options options = options_of(LFUSE_RULE_ADAM, LFUSE_OPTIM_PAGED);
     const unsigned char *first = NULL;
     lfuse_device_info info;
     lfuse_tensor *state;
-    lfuse_optimizer *o;
     lfuse_group group;
     model m;
     int i;
@@ -188,7 +171,7 @@ static void apart(lfuse_device *device)
     options.state_type = LFUSE_F16;
     model_make(&m, device, LFUSE_F32, LFUSE_F32, MEMBERS, sizes);
     group = group_of(&m, LFUSE_RULE_ADAM);
-    o = optimizer_of(&m, &options, &group);
+    lfuse_optimizer *o = optimizer_of(&m, &options, &group);
     for (i = 0; i < MEMBERS; i++) {
         const unsigned char *at;
         OK(lfuse_optimizer_state(o, 0, 0, i, &state));
@@ -199,11 +182,7 @@ static void apart(lfuse_device *device)
         lfuse_tensor_destroy(state);
     }
     ck_assert_ptr_nonnull(first);
-    lfuse_optimizer_destroy(o);
-    model_drop(&m);
 }
-
-TEST(states_are_aligned) { on_every_device(apart); }
 
 /*
  * Two members of f64 fill an allocation of the most bytes, the third goes to another. Other devices have too much
@@ -235,7 +214,7 @@ static void own(lfuse_device *device)
 {
     static double want[ALL], got[ALL];
     const double lr = 1e-3, beta1 = 0.9, beta2 = 0.999, eps = 1e-8;
-    lfuse_graph *g = lfuse_graph_create();
+    lfuse_graph *g = new_graph();
     const lfuse_value p = lfuse_list_input(g, "p", LFUSE_F32, LFUSE_RANK_ANY);
     const lfuse_value d = lfuse_list_input(g, "g", LFUSE_F32, LFUSE_RANK_ANY);
     const lfuse_value m0 = lfuse_list_input(g, "m", LFUSE_F32, LFUSE_RANK_ANY);
@@ -248,7 +227,6 @@ static void own(lfuse_device *device)
     const lfuse_value root = lfuse_div(lfuse_sqrt(v1), lfuse_sqrt(lfuse_sub(one, lfuse_pow(b2, t))));
     const lfuse_value step = lfuse_div(m1, lfuse_add(root, lfuse_constant(g, eps)));
     model of, moments;
-    lfuse_plan *plan;
     uint64_t before = 0;
     int i, k;
 
@@ -256,7 +234,7 @@ static void own(lfuse_device *device)
     lfuse_update(m0, m1);
     lfuse_update(v0, v1);
     run(device, &(lfuse_optimizer_options){ .rule = LFUSE_RULE_ADAM }, LFUSE_F32, MEMBERS, sizes, want, NULL);
-    OK(lfuse_plan_create(device, g, NULL, &plan));
+    lfuse_plan *plan = new_plan(device, g, NULL);
     model_make(&of, device, LFUSE_F32, LFUSE_F32, MEMBERS, sizes);
     model_make(&moments, device, LFUSE_F32, LFUSE_F32, MEMBERS, sizes);
     for (i = 0; i < MEMBERS; i++) {
@@ -274,10 +252,6 @@ static void own(lfuse_device *device)
     ck_assert_uint_eq(launches_of(device) - before, 1);
     model_parameters(&of, got);
     same(got, want, ALL, "a rule of the program's own");
-    model_drop(&of);
-    model_drop(&moments);
-    lfuse_plan_destroy(plan);
-    lfuse_graph_destroy(g);
 }
 
 TEST(a_rule_of_ones_own) { on_every_device(own); }
@@ -290,7 +264,6 @@ enum { MATRICES = sizeof of_matrices / sizeof *of_matrices };
 static uint64_t factored(lfuse_device *device, lfuse_optimizer_level level, int members, double *all)
 {
     lfuse_optimizer_options options = options_of(LFUSE_RULE_ADAFACTOR, LFUSE_OPTIM_AVERAGE);
-    lfuse_optimizer *o;
     lfuse_group group;
     uint64_t launches;
     model m;
@@ -300,15 +273,13 @@ static uint64_t factored(lfuse_device *device, lfuse_optimizer_level level, int 
     options.level = level;
     group = group_of(&m, LFUSE_RULE_ADAFACTOR);
     group.hyper.ema_decay = 0.5;
-    o = optimizer_of(&m, &options, &group);
+    lfuse_optimizer *o = optimizer_of(&m, &options, &group);
     for (t = 1; t <= 3; t++) model_step(&m, o, t);
     launches = launches_of_step(&m, o);
     all += model_parameters(&m, all);
     all += model_state(&m, o, "row_var", all);
     all += model_state(&m, o, "col_var", all);
     model_state(&m, o, "average", all);
-    lfuse_optimizer_destroy(o);
-    model_drop(&m);
     return launches;
 }
 

@@ -10,7 +10,6 @@ static void groups(lfuse_device *device)
     lfuse_group group[2];
     lfuse_list *gradients[2];
     lfuse_hyper hyper;
-    lfuse_optimizer *o;
     lfuse_tensor *state;
     model a, b;
     int t;
@@ -20,7 +19,7 @@ static void groups(lfuse_device *device)
     group[0] = group_of(&a, LFUSE_RULE_ADAM);
     group[1] = group_of(&b, LFUSE_RULE_ADAM);
     group[1].hyper.lr = 0.25;
-    OK(lfuse_optimizer_create(device, &options, 2, group, &o));
+    lfuse_optimizer *o = new_optimizer(device, &options, 2, group);
     gradients[0] = a.gradients;
     gradients[1] = b.gradients;
     for (t = 1; t <= STEPS; t++) {
@@ -48,9 +47,6 @@ static void groups(lfuse_device *device)
     FAILS(LFUSE_ERR_INVALID, lfuse_optimizer_set_lr(o, 2, 0.1));
     FAILS(LFUSE_ERR_INVALID, lfuse_optimizer_get_hyper(o, -1, &hyper));
     FAILS(LFUSE_ERR_INVALID, lfuse_optimizer_step(o, a.stream, 1, gradients, NULL));
-    lfuse_optimizer_destroy(o);
-    model_drop(&a);
-    model_drop(&b);
 }
 
 TEST_CASE("part", .before = open_devices, .after = close_devices)
@@ -61,7 +57,7 @@ TEST(groups_of_two_types) { on_every_device(groups); }
  * Groups of one type in one launch, each with its own numbers, beside the numbers that are in device memory: the bits
  * of an optimizer for each.
  */
-static void one_type(lfuse_device *device)
+TEST_ON_DEVICES(groups_of_one_type, lfuse_device *device)
 {
     enum { GROUPS = 11 };
     static const struct {
@@ -100,7 +96,7 @@ static void one_type(lfuse_device *device)
             group[i].parameters = m[i].parameters;
             gradients[i] = m[i].gradients;
         }
-        OK(lfuse_optimizer_create(device, &options, GROUPS, group, &o));
+        o = new_optimizer(device, &options, GROUPS, group);
         for (t = 1; t <= STEPS; t++) {
             if (t == 3) { /* one group's gradients move, and another's list is a new one */
                 OK(lfuse_list_replace(m[1].gradients, 0, 2, same_model[1].g));
@@ -125,20 +121,9 @@ static void one_type(lfuse_device *device)
             const int64_t n = model_parameters(&m[i], got);
             model_parameters(&same_model[i], want);
             same(got, want, n, "a group of eleven");
-            lfuse_optimizer_destroy(alone[i]);
-        }
-        lfuse_optimizer_destroy(o);
-        lfuse_tensor_destroy(lr);
-        lfuse_tensor_destroy(found[0]);
-        lfuse_tensor_destroy(found[1]);
-        for (i = 0; i < GROUPS; i++) {
-            model_drop(&m[i]);
-            model_drop(&same_model[i]);
         }
     }
 }
-
-TEST(groups_of_one_type) { on_every_device(one_type); }
 
 /* Copies parameters and states of one optimizer to another one of an equal model. */
 static void put_back(const model *from, lfuse_optimizer *a, const model *to, lfuse_optimizer *b)
@@ -162,7 +147,7 @@ static void put_back(const model *from, lfuse_optimizer *a, const model *to, lfu
     OK(lfuse_optimizer_set_steps(b, steps));
 }
 
-static void resume(lfuse_device *device)
+TEST_ON_DEVICES(states_put_back, lfuse_device *device)
 {
     static const lfuse_rule rules[] = { LFUSE_RULE_SGD, LFUSE_RULE_NADAM };
     static double first[ALL], second[ALL];
@@ -188,21 +173,14 @@ static void resume(lfuse_device *device)
         model_parameters(&m[0], first);
         model_parameters(&m[1], second);
         same(first, second, ALL, "resumed");
-        for (k = 0; k < 2; k++) {
-            lfuse_optimizer_destroy(o[k]);
-            model_drop(&m[k]);
-        }
     }
 }
-
-TEST(states_put_back) { on_every_device(resume); }
 
 /* Gradients in new memory, and in another list; a parameter that moved. */
 static void moved(lfuse_device *device)
 {
     static double want[ALL], got[ALL];
     const lfuse_optimizer_options options = options_of(LFUSE_RULE_ADAM, 0);
-    lfuse_optimizer *o;
     lfuse_group group;
     model m, other;
     int t;
@@ -211,7 +189,7 @@ static void moved(lfuse_device *device)
     model_make(&m, device, LFUSE_F32, LFUSE_F32, MEMBERS, sizes);
     model_make(&other, device, LFUSE_F32, LFUSE_F32, MEMBERS, sizes);
     group = group_of(&m, LFUSE_RULE_ADAM);
-    o = optimizer_of(&m, &options, &group);
+    lfuse_optimizer *o = optimizer_of(&m, &options, &group);
     for (t = 1; t <= STEPS; t++) {
         if (t == 2) OK(lfuse_list_replace(m.gradients, 0, MEMBERS, other.g));
         OK(lfuse_stream_synchronize(m.stream));
@@ -226,9 +204,6 @@ static void moved(lfuse_device *device)
     model_step(&m, o, STEPS + 1);
     model_parameters(&m, want);
     same(want + sizes[0], got + sizes[0], sizes[2], "memory that the list has left");
-    lfuse_optimizer_destroy(o);
-    model_drop(&other);
-    model_drop(&m);
 }
 
 TEST(addresses_that_move) { on_every_device(moved); }

@@ -23,48 +23,37 @@ TEST(members_that_are_not_contiguous)
     const lfuse_optimizer_options options = options_of(LFUSE_RULE_ADAMW, 0);
     const int64_t whole_shape[] = { 2, 8 }, shape[] = { 2, 3 }, strides[] = { 8, 1 };
     lfuse_tensor *whole, *part;
-    lfuse_list *parts;
-    lfuse_optimizer *o;
     lfuse_group group;
     model m;
 
     model_make_shaped(&m, devices[0], LFUSE_F32, LFUSE_F32, 1, elements, three);
-    OK(lfuse_tensor_create(devices[0], LFUSE_F32, 2, whole_shape, &whole));
-    OK(lfuse_tensor_view(whole, 2, shape, strides, 1, &part));
-    OK(lfuse_list_create(devices[0], LFUSE_F32, 1, &part, &parts));
+    whole = new_tensor(devices[0], LFUSE_F32, 2, whole_shape);
+    part = new_view(whole, 2, shape, strides, 1);
+    lfuse_list *parts = new_list(devices[0], LFUSE_F32, 1, &part);
     group = group_of(&m, LFUSE_RULE_ADAMW);
-    o = optimizer_of(&m, &options, &group);
+    lfuse_optimizer *o = optimizer_of(&m, &options, &group);
     FAILS(LFUSE_ERR_UNSUPPORTED, lfuse_optimizer_step(o, m.stream, 1, &parts, NULL));
     ck_assert_msg(strstr(lfuse_last_error(), "member 0 of \"gradients\" is not contiguous"), "%s", lfuse_last_error());
     model_step(&m, o, 1);
     group.parameters = parts;
     FAILS(LFUSE_ERR_UNSUPPORTED, creates(&options, &group));
     ck_assert_msg(strstr(lfuse_last_error(), "of \"parameters\""), "%s", lfuse_last_error());
-    lfuse_optimizer_destroy(o);
-    lfuse_list_destroy(parts);
-    lfuse_tensor_destroy(part);
-    lfuse_tensor_destroy(whole);
-    model_drop(&m);
 }
 
 TEST(gradients_of_another_shape)
 {
     static const int64_t elements[] = { 6 }, three[] = { 3 }, two[] = { 2 };
     const lfuse_optimizer_options options = options_of(LFUSE_RULE_ADAFACTOR, 0);
-    lfuse_optimizer *o;
     lfuse_group group;
     model m, other;
 
     model_make_shaped(&m, devices[0], LFUSE_F32, LFUSE_F32, 1, elements, three);
     model_make_shaped(&other, devices[0], LFUSE_F32, LFUSE_F32, 1, elements, two);
     group = group_of(&m, LFUSE_RULE_ADAFACTOR);
-    o = optimizer_of(&m, &options, &group);
+    lfuse_optimizer *o = optimizer_of(&m, &options, &group);
     rig_fails(lfuse_optimizer_step(o, m.stream, 1, &other.gradients, NULL), LFUSE_ERR_SHAPE, "step");
     ck_assert_msg(strstr(lfuse_last_error(), "2 x 3"), "%s", lfuse_last_error());
     model_step(&m, o, 1);
-    lfuse_optimizer_destroy(o);
-    model_drop(&other);
-    model_drop(&m);
 }
 
 TEST(bad_numbers)
@@ -100,7 +89,6 @@ TEST(bad_numbers)
     FAILS(LFUSE_ERR_INVALID, lfuse_hyper_defaults(LFUSE_RULE_SGD, (lfuse_hyper *)unset));
     ck_assert_str_eq(lfuse_rule_name((lfuse_rule)99), "?");
     ck_assert_str_eq(lfuse_rule_name(LFUSE_RULE_ADAMW), "adamw");
-    model_drop(&m);
 }
 
 TEST(bad_options)
@@ -108,9 +96,7 @@ TEST(bad_options)
     static const int64_t few[1] = { 3 };
     lfuse_optimizer_options options = options_of(LFUSE_RULE_SGD, 0);
     lfuse_optimizer *o;
-    lfuse_tensor *whole;
     lfuse_group group, none;
-    lfuse_list *integers;
     model m;
 
     model_make(&m, devices[0], LFUSE_F32, LFUSE_F32, MEMBERS, sizes);
@@ -150,14 +136,11 @@ TEST(bad_options)
     options = options_of(LFUSE_RULE_SGD, 0);
     options.state_type = LFUSE_I32;
     FAILS(LFUSE_ERR_TYPE, creates(&options, &group));
-    OK(lfuse_tensor_create(devices[0], LFUSE_I32, 1, few, &whole));
-    OK(lfuse_list_create(devices[0], LFUSE_I32, 1, &whole, &integers));
+    lfuse_tensor *whole = new_tensor(devices[0], LFUSE_I32, 1, few);
+    lfuse_list *integers = new_list(devices[0], LFUSE_I32, 1, &whole);
     none.parameters = integers;
     options = options_of(LFUSE_RULE_SGD, 0);
     FAILS(LFUSE_ERR_TYPE, creates(&options, &none));
-    lfuse_list_destroy(integers);
-    lfuse_tensor_destroy(whole);
-    model_drop(&m);
 }
 
 /* What is refused launches nothing and changes nothing. */
@@ -168,7 +151,6 @@ TEST(bad_steps)
     const lfuse_optimizer_options options = options_of(LFUSE_RULE_SGD, 0);
     lfuse_step_inputs inputs = { 0 };
     lfuse_list *nothing = NULL;
-    lfuse_optimizer *o;
     lfuse_hyper hyper;
     lfuse_group group;
     uint64_t launches;
@@ -181,7 +163,7 @@ TEST(bad_steps)
     model_make(&half, devices[0], LFUSE_F16, LFUSE_F16, MEMBERS, sizes);
     group = group_of(&m, LFUSE_RULE_SGD);
     group.hyper.momentum = 0.9;
-    o = optimizer_of(&m, &options, &group);
+    lfuse_optimizer *o = optimizer_of(&m, &options, &group);
     model_step(&m, o, 1);
     model_parameters(&m, before);
     launches = launches_of(devices[0]);
@@ -211,12 +193,7 @@ TEST(bad_steps)
     model_parameters(&m, after);
     same(before, after, ALL, "after steps that were refused");
     model_step(&m, o, 2);
-    lfuse_optimizer_destroy(o);
     lfuse_optimizer_destroy(NULL);
-    model_drop(&m);
-    model_drop(&short_one);
-    model_drop(&long_one);
-    model_drop(&half);
 }
 
 /* Numbers on the device are f32 of rank 0: one element that has an axis, or another type, is not. */
@@ -227,27 +204,21 @@ TEST(inputs_that_are_not_numbers)
                                                                            LFUSE_OPTIM_FOUND_INF);
     lfuse_tensor *zero = number(devices[0], 0), *vector, *wide;
     const lfuse_step_inputs good = { .grad_scale = zero, .lr = zero, .found_inf = zero };
-    lfuse_optimizer *o;
     lfuse_group group;
     int i;
     model m;
 
-    OK(lfuse_tensor_create(devices[0], LFUSE_F32, 1, one, &vector));
-    OK(lfuse_tensor_create(devices[0], LFUSE_F64, 0, NULL, &wide));
+    vector = new_tensor(devices[0], LFUSE_F32, 1, one);
+    wide = new_tensor(devices[0], LFUSE_F64, 0, NULL);
     model_make(&m, devices[0], LFUSE_F32, LFUSE_F32, MEMBERS, sizes);
     group = group_of(&m, LFUSE_RULE_SGD);
-    o = optimizer_of(&m, &options, &group);
+    lfuse_optimizer *o = optimizer_of(&m, &options, &group);
     for (i = 0; i < 6; i++) {
         lfuse_step_inputs bad = good;
         *(i / 2 == 0 ? &bad.grad_scale : i / 2 == 1 ? &bad.lr : &bad.found_inf) = i % 2 ? vector : wide;
         FAILS(LFUSE_ERR_TYPE, lfuse_optimizer_step(o, m.stream, 1, &m.gradients, &bad));
         ck_assert_msg(strstr(lfuse_last_error(), "not f32 of rank 0"), "%s", lfuse_last_error());
     }
-    lfuse_optimizer_destroy(o);
-    lfuse_tensor_destroy(zero);
-    lfuse_tensor_destroy(vector);
-    lfuse_tensor_destroy(wide);
-    model_drop(&m);
 }
 
 /* Two groups of two types, a plan each. */
@@ -273,7 +244,7 @@ static void two_make(two_plans *x)
         OK(lfuse_stream_synchronize(x->m[i].stream));
         model_parameters(&x->m[i], x->before[i]);
     }
-    OK(lfuse_optimizer_create(devices[0], &options, 2, group, &x->o));
+    x->o = new_optimizer(devices[0], &options, 2, group);
 }
 
 /* A step; where it is refused, it has launched and changed nothing. */
@@ -297,13 +268,6 @@ static lfuse_status two_step(two_plans *x, lfuse_list *const *gradients)
     return status;
 }
 
-static void two_drop(two_plans *x)
-{
-    lfuse_optimizer_destroy(x->o);
-    model_drop(&x->m[0]);
-    model_drop(&x->m[1]);
-}
-
 /* What the second plan is refused is known before the first is launched. */
 TEST(refused_by_one_of_two_plans)
 {
@@ -324,7 +288,6 @@ TEST(refused_by_one_of_two_plans)
             lfuse__stub_fail(slots[i], (uint64_t)nth, false, LFUSE_ERR_DEVICE_MEMORY);
             refused = two_step(&x, x.gradients) != LFUSE_OK;
             refusals += refused;
-            two_drop(&x);
         }
         ck_assert(!refused);
     }
@@ -335,7 +298,6 @@ TEST(lists_of_two_devices)
 {
     const lfuse_optimizer_options options = options_of(LFUSE_RULE_SGD, 0);
     lfuse_device *other;
-    lfuse_optimizer *o;
     lfuse_group group, strange;
     model m, far;
 
@@ -345,12 +307,9 @@ TEST(lists_of_two_devices)
     group = group_of(&m, LFUSE_RULE_SGD);
     strange = group_of(&far, LFUSE_RULE_SGD);
     FAILS(LFUSE_ERR_CONTEXT, creates(&options, &strange));
-    o = optimizer_of(&m, &options, &group);
+    lfuse_optimizer *o = optimizer_of(&m, &options, &group);
     FAILS(LFUSE_ERR_CONTEXT, lfuse_optimizer_step(o, m.stream, 1, &far.gradients, NULL));
     FAILS(LFUSE_ERR_CONTEXT, lfuse_optimizer_step(o, far.stream, 1, &m.gradients, NULL));
-    lfuse_optimizer_destroy(o);
-    model_drop(&m);
-    model_drop(&far);
     lfuse_device_close(other);
 }
 
@@ -372,8 +331,6 @@ TEST(failures_while_made)
     lfuse__stub_no_failure();
     ck_assert_ptr_nonnull(o);
     ck_assert_uint_gt(nth, 3);
-    lfuse_optimizer_destroy(o);
-    model_drop(&m);
 }
 
 TEST_SUITE("optim", CK_NOFORK)

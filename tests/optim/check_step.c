@@ -53,15 +53,8 @@ static void counted(lfuse_device *device)
         ck_assert_int_eq(steps, STEPS);
         model_parameters(&h, want);
         if (info.exact) same(got, want, ALL, "counted on the device");
-        lfuse_tensor_destroy(inputs.lr);
         inputs.lr = m.p[0];
         FAILS(LFUSE_ERR_TYPE, lfuse_optimizer_step(o, m.stream, 1, &m.gradients, &inputs));
-        lfuse_tensor_destroy(inputs.found_inf);
-        lfuse_tensor_destroy(overflowed.found_inf);
-        lfuse_optimizer_destroy(o);
-        lfuse_optimizer_destroy(host);
-        model_drop(&m);
-        model_drop(&h);
     }
 }
 
@@ -70,7 +63,7 @@ TEST_CASE("step", .before = open_devices, .after = close_devices)
 TEST(counted_on_the_device) { on_every_device(counted); }
 
 /* Whatever carries the addresses, in however many launches, and with nothing to step: a step counts once. */
-static void transported(lfuse_device *device)
+TEST_ON_DEVICES(every_transport_counts, lfuse_device *device)
 {
     static const int64_t lists[][MOST_MEMBERS] = { { 0 }, { 0, 0, 0 },
                                                    { 5, 1, 0, 70, 4000, 2, 3, 1, 1, 1, 9, 1, 1, 8, 1 } };
@@ -107,12 +100,8 @@ static void transported(lfuse_device *device)
             options = options_of(LFUSE_RULE_ADAMW, 0);
             run(device, &options, LFUSE_F32, members[i], lists[i], want, NULL);
             if (info.exact) same(got, want, n, "counted with a transport");
-            lfuse_optimizer_destroy(o);
-            model_drop(&m);
         }
 }
-
-TEST(every_transport_counts) { on_every_device(transported); }
 
 /* Scaled gradients, one of them infinite in step 2: found, and the step stopped, without the host's knowing. */
 static void overflowed(lfuse_device *device)
@@ -147,17 +136,12 @@ static void overflowed(lfuse_device *device)
         OK(lfuse_optimizer_step(o, m.stream, 1, &m.gradients, &inputs));
         if (t != BAD) model_step(&h, host, t);
         OK(lfuse_stream_synchronize(m.stream));
-        lfuse_tensor_destroy(inputs.found_inf);
     }
     OK(lfuse_optimizer_get_steps(o, &steps));
     ck_assert_int_eq(steps, STEPS - 1);
     model_parameters(&m, got);
     model_parameters(&h, want);
     if (info.exact) same(got, want, ALL, "after a gradient that overflowed");
-    lfuse_optimizer_destroy(o);
-    lfuse_optimizer_destroy(host);
-    model_drop(&m);
-    model_drop(&h);
 }
 
 TEST(gradients_that_overflow) { on_every_device(overflowed); }
@@ -168,9 +152,7 @@ static void replayed(lfuse_device *device)
     static double want[ALL], got[ALL];
     const lfuse_optimizer_options options = options_of(LFUSE_RULE_ADAMW, LFUSE_OPTIM_DEVICE_STEPS);
     const lfuse_optimizer_options plain = options_of(LFUSE_RULE_ADAMW, 0);
-    lfuse_recording *recording;
     lfuse_device_info info;
-    lfuse_optimizer *o;
     lfuse_group group;
     int64_t steps;
     model m;
@@ -181,12 +163,12 @@ static void replayed(lfuse_device *device)
     run(device, &plain, LFUSE_F32, MEMBERS, sizes, want, NULL);
     model_make(&m, device, LFUSE_F32, LFUSE_F32, MEMBERS, sizes);
     group = group_of(&m, LFUSE_RULE_ADAMW);
-    o = optimizer_of(&m, &options, &group);
+    lfuse_optimizer *o = optimizer_of(&m, &options, &group);
     model_step(&m, o, 1);
     OK(lfuse_stream_synchronize(m.stream));
     OK(lfuse_record_begin(m.stream));
     OK(lfuse_optimizer_step(o, m.stream, 1, &m.gradients, NULL));
-    OK(lfuse_record_end(m.stream, &recording));
+    lfuse_recording *recording = new_recording(m.stream);
     for (t = 2; t <= STEPS; t++) {
         model_gradients(&m, t, 1);
         OK(lfuse_recording_replay(recording, m.stream, NULL, 0));
@@ -195,9 +177,6 @@ static void replayed(lfuse_device *device)
     if (info.exact) same(got, want, ALL, "replayed");
     OK(lfuse_optimizer_get_steps(o, &steps));
     ck_assert_int_eq(steps, STEPS);
-    lfuse_recording_destroy(recording);
-    lfuse_optimizer_destroy(o);
-    model_drop(&m);
 }
 
 TEST(replays_count_on) { on_every_device(replayed); }
@@ -210,17 +189,15 @@ static void scaled(lfuse_device *device)
     const lfuse_optimizer_options options = options_of(LFUSE_RULE_SGD, LFUSE_OPTIM_GRAD_SCALE);
     const float scale = 1024;
     lfuse_step_inputs inputs = { 0 };
-    lfuse_tensor *tensor;
     lfuse_group group;
-    lfuse_optimizer *o;
     model m;
 
     run(device, &(lfuse_optimizer_options){ .rule = LFUSE_RULE_SGD }, LFUSE_F32, MEMBERS, sizes, want, NULL);
     model_make(&m, device, LFUSE_F32, LFUSE_F32, MEMBERS, sizes);
     group = group_of(&m, LFUSE_RULE_SGD);
     group.hyper.momentum = 0.5;
-    o = optimizer_of(&m, &options, &group);
-    OK(lfuse_tensor_create(device, LFUSE_F32, 0, NULL, &tensor));
+    lfuse_optimizer *o = optimizer_of(&m, &options, &group);
+    lfuse_tensor *tensor = new_tensor(device, LFUSE_F32, 0, NULL);
     OK(lfuse_tensor_write(tensor, NULL, &scale));
     FAILS(LFUSE_ERR_INVALID, lfuse_optimizer_step(o, m.stream, 1, &m.gradients, NULL));
     inputs.grad_scale = tensor;
@@ -230,9 +207,6 @@ static void scaled(lfuse_device *device)
     }
     model_parameters(&m, got);
     same(got, want, ALL, "scaled gradients");
-    lfuse_tensor_destroy(tensor);
-    lfuse_optimizer_destroy(o);
-    model_drop(&m);
 }
 
 TEST(scaled_gradients) { on_every_device(scaled); }
@@ -264,16 +238,6 @@ static void guarded_make(guarded *x, lfuse_device *device, lfuse_rule rule)
     x->inputs = (lfuse_step_inputs){ .grad_scale = number(device, SCALE), .found_inf = number(device, 0) };
 }
 
-static void guarded_drop(guarded *x)
-{
-    lfuse_tensor_destroy(x->inputs.grad_scale);
-    lfuse_tensor_destroy(x->inputs.found_inf);
-    lfuse_optimizer_destroy(x->o);
-    lfuse_optimizer_destroy(x->host);
-    model_drop(&x->m);
-    model_drop(&x->plain);
-}
-
 /* Parameters and all states. */
 static int64_t guarded_read(const model *m, lfuse_optimizer *o, double *to)
 {
@@ -302,7 +266,7 @@ static void guarded_step(guarded *x, int t)
     ck_assert_float_eq(found, t == BAD);
 }
 
-static void guarded_steps(lfuse_device *device)
+TEST_ON_DEVICES(scaled_gradients_that_overflow, lfuse_device *device)
 {
     static const lfuse_rule rules[] = { LFUSE_RULE_SGD, LFUSE_RULE_ADAMW, LFUSE_RULE_NADAM, LFUSE_RULE_LAMB };
     static double before[(1 + MOST_STATES) * ALL], after[(1 + MOST_STATES) * ALL], want[(1 + MOST_STATES) * ALL];
@@ -327,10 +291,7 @@ static void guarded_steps(lfuse_device *device)
             ck_assert_int_eq(guarded_read(&x.plain, x.host, want), n);
             if (info.exact) same(after, want, n, "gradients with a scale, looked at");
         }
-        guarded_drop(&x);
     }
 }
-
-TEST(scaled_gradients_that_overflow) { on_every_device(guarded_steps); }
 
 TEST_SUITE("optim", CK_NOFORK)

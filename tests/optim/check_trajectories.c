@@ -184,14 +184,13 @@ static void run_row(row *r, lfuse_device *device, lfuse_type type, double *all)
 {
     static const int64_t elements[] = { 7, 6 }, columns[] = { 0, 3 };
     lfuse_group group;
-    lfuse_optimizer *o;
     double got[ELEMENTS];
     model m;
     int t, i;
 
     model_make_shaped(&m, device, type, type, 2, elements, columns);
     group = (lfuse_group){ m.parameters, r->hyper };
-    o = optimizer_of(&m, &r->options, &group);
+    lfuse_optimizer *o = optimizer_of(&m, &r->options, &group);
     for (t = 1; t <= STEPS; t++) {
         if (t == r->halve_at) OK(lfuse_optimizer_set_lr(o, -1, r->hyper.lr / 2));
         model_step(&m, o, t);
@@ -202,8 +201,6 @@ static void run_row(row *r, lfuse_device *device, lfuse_type type, double *all)
         if (l->state) ck_assert_int_eq(model_state(&m, o, l->name, got), l->count);
         compare(r, l, type, l->state ? got : all + (l->step - 1) * ELEMENTS);
     }
-    lfuse_optimizer_destroy(o);
-    model_drop(&m);
 }
 
 static void check_bits(row *r, lfuse_device *device, const double *all)
@@ -220,7 +217,9 @@ static void check_bits(row *r, lfuse_device *device, const double *all)
     }
 }
 
-static void in_f32(lfuse_device *device)
+TEST_CASE("trajectories", .before = set_up, .after = close_devices)
+
+TEST_ON_DEVICES(trajectories_in_f32, lfuse_device *device)
 {
     double all[STEPS * ELEMENTS];
     int i;
@@ -231,7 +230,7 @@ static void in_f32(lfuse_device *device)
     }
 }
 
-static void in_f64(lfuse_device *device)
+TEST_ON_DEVICES(trajectories_in_f64, lfuse_device *device)
 {
     double all[STEPS * ELEMENTS];
     lfuse_device_info info;
@@ -241,11 +240,5 @@ static void in_f64(lfuse_device *device)
     for (i = 0; i < nrows && info.f64; i += lfuse__device_facts(device)->compiles_at_launch && !test_all() ? 4 : 1)
         run_row(&rows[i], device, LFUSE_F64, all);
 }
-
-TEST_CASE("trajectories", .before = set_up, .after = close_devices)
-
-TEST(trajectories_in_f64) { on_every_device(in_f64); }
-
-TEST(trajectories_in_f32) { on_every_device(in_f32); }
 
 TEST_SUITE("optim", CK_NOFORK)

@@ -47,6 +47,7 @@ void on_every_device(void (*test)(lfuse_device *device))
         OK(lfuse_device_get_info(devices[i], &info));
         snprintf(device_name, sizeof device_name, "%s", info.name);
         test(devices[i]);
+        drop_all();
     }
 }
 
@@ -95,19 +96,17 @@ static void make_members(lfuse_device *device, lfuse_type type, int members, con
                          const int64_t *columns, lfuse_tensor **t)
 {
     int64_t all = 1, at = 0;
-    lfuse_tensor *whole;
     int i;
 
     for (i = 0; i < members; i++) all += (elements[i] + 127) / 128 * 128;
-    OK(lfuse_tensor_create(device, type, 1, &all, &whole));
+    lfuse_tensor *whole = new_tensor(device, type, 1, &all);
     OK(lfuse_tensor_fill(whole, NULL, NAN));
     for (i = 0; i < members; i++) {
         const bool matrix = columns && columns[i];
         const int64_t shape[] = { matrix ? elements[i] / columns[i] : elements[i], matrix ? columns[i] : 1 };
-        OK(lfuse_tensor_view(whole, matrix ? 2 : 1, shape, NULL, at, &t[i]));
+        t[i] = new_view(whole, matrix ? 2 : 1, shape, NULL, at);
         at += (elements[i] + 127) / 128 * 128;
     }
-    lfuse_tensor_destroy(whole);
 }
 
 void model_make(model *m, lfuse_device *device, lfuse_type type, lfuse_type gradient_type, int members,
@@ -126,7 +125,7 @@ void model_make_shaped(model *m, lfuse_device *device, lfuse_type type, lfuse_ty
     m->type = type;
     m->gradient_type = gradient_type;
     m->members = members;
-    OK(lfuse_stream_create(device, &m->stream));
+    m->stream = new_stream(device);
     make_members(device, type, members, elements, columns, m->p);
     make_members(device, gradient_type, members, elements, columns, m->g);
     for (i = 0; i < members; i++) {
@@ -134,21 +133,8 @@ void model_make_shaped(model *m, lfuse_device *device, lfuse_type type, lfuse_ty
         m->elements[i] = elements[i];
         write(m->p[i], i, 0, 1);
     }
-    OK(lfuse_list_create(device, type, members, m->p, &m->parameters));
-    OK(lfuse_list_create(device, gradient_type, members, m->g, &m->gradients));
-}
-
-void model_drop(model *m)
-{
-    int i;
-
-    for (i = 0; i < m->members; i++) {
-        lfuse_tensor_destroy(m->p[i]);
-        lfuse_tensor_destroy(m->g[i]);
-    }
-    lfuse_list_destroy(m->parameters);
-    lfuse_list_destroy(m->gradients);
-    lfuse_stream_destroy(m->stream);
+    m->parameters = new_list(device, type, members, m->p);
+    m->gradients = new_list(device, gradient_type, members, m->g);
 }
 
 void model_gradients(const model *m, int t, double factor)
@@ -220,8 +206,5 @@ lfuse_group group_of(const model *m, lfuse_rule rule)
 
 lfuse_optimizer *optimizer_of(const model *m, const lfuse_optimizer_options *options, const lfuse_group *group)
 {
-    lfuse_optimizer *o;
-
-    OK(lfuse_optimizer_create(m->device, options, 1, group, &o));
-    return o;
+    return new_optimizer(m->device, options, 1, group);
 }

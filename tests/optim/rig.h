@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A small model for tests of optimizers: members of any type on a device, gradients of a formula, one optimizer. */
+/*
+ * A small model for tests of optimizers: members of any type on a device, gradients of a formula, one optimizer. All of
+ * it goes when the device has had the test.
+ */
 #ifndef TESTS_OPTIM_RIG_H
 #define TESTS_OPTIM_RIG_H
 
@@ -10,6 +13,7 @@
 #include "common/device/device.h"
 #include "tests/stub/stub.h"
 #include "tests/support/main.h"
+#include "tests/support/objects.h"
 
 #define OK(call) ck_assert_msg((call) == LFUSE_OK, "%s: %s: %s", device_name, #call, lfuse_last_error())
 #define FAILS(status, call) rig_fails((call), status, #call)
@@ -47,7 +51,6 @@ void model_make(model *m, lfuse_device *device, lfuse_type type, lfuse_type grad
 /* The same; members of which `columns` is not 0 are matrices. */
 void model_make_shaped(model *m, lfuse_device *device, lfuse_type type, lfuse_type gradient_type, int members,
                        const int64_t *elements, const int64_t *columns);
-void model_drop(model *m);
 /* Writes the gradients of step t, times `factor`. */
 void model_gradients(const model *m, int t, double factor);
 /* One step of an optimizer of this model alone, with the gradients of step t. */

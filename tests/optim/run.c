@@ -17,7 +17,6 @@ void same(const double *a, const double *b, int64_t n, const char *what)
 void run(lfuse_device *device, const lfuse_optimizer_options *options, lfuse_type type, int members,
                 const int64_t *elements, double *p, double *states)
 {
-    lfuse_optimizer *o;
     lfuse_group group;
     int64_t n = 0;
     model m;
@@ -27,20 +26,17 @@ void run(lfuse_device *device, const lfuse_optimizer_options *options, lfuse_typ
     group = group_of(&m, options->rule);
     if (options->rule == LFUSE_RULE_SGD || options->rule == LFUSE_RULE_RMSPROP) group.hyper.momentum = 0.5;
     if (options->switches & LFUSE_OPTIM_AVERAGE) group.hyper.ema_decay = 0.875;
-    o = optimizer_of(&m, options, &group);
+    lfuse_optimizer *o = optimizer_of(&m, options, &group);
     for (t = 1; t <= STEPS; t++) model_step(&m, o, t);
     model_parameters(&m, p);
     for (k = 0; states && k < lfuse_optimizer_state_count(o); k++)
         n += model_state(&m, o, lfuse_optimizer_state_name(o, k), states + n);
-    lfuse_optimizer_destroy(o);
-    model_drop(&m);
 }
 
 lfuse_tensor *number(lfuse_device *device, float x)
 {
-    lfuse_tensor *t;
+    lfuse_tensor *t = new_tensor(device, LFUSE_F32, 0, NULL);
 
-    OK(lfuse_tensor_create(device, LFUSE_F32, 0, NULL, &t));
     OK(lfuse_tensor_write(t, NULL, &x));
     return t;
 }

@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "bench/data.h"
 #include "tests/run/sets.h"
 
 enum { COUNT = 8, MOST = 4 };
@@ -50,9 +51,8 @@ static void loop(expression *e, const set *to, lfuse_type type, const beside *in
     static const char *const names[MOST] = {"p", "q", "r", "s"};
     lfuse_value v[MOST];
     lfuse_binding b[MOST + 1];
-    lfuse_graph *g = lfuse_graph_create();
+    lfuse_graph *g = new_graph();
     const lfuse_size n = lfuse_size_var(g, "n", 0, 1 << 20);
-    lfuse_plan *plan;
 
     for (int i = 0; i < count; i++) {
         v[i] = declare(g, names[i], n, &in[i], wide(type));
@@ -60,14 +60,12 @@ static void loop(expression *e, const set *to, lfuse_type type, const beside *in
             v[i] = lfuse_cast(v[i], wide(type));
     }
     lfuse_output(g, "y", lfuse_cast(e(v), to->type));
-    OK(lfuse_plan_create(device, g, NULL, &plan));
+    lfuse_plan *plan = new_plan(device, g, NULL);
     for (int64_t m = 0; m < to->count; m++) {
         for (int i = 0; i < count; i++) b[i] = binding(names[i], &in[i], m);
         b[count] = lfuse_bind_tensor("y", to->members[m]);
         OK(lfuse_plan_run(plan, stream, b, count + 1));
     }
-    lfuse_plan_destroy(plan);
-    lfuse_graph_destroy(g);
 }
 
 /* ---- one function with one choice of operands ---- */
@@ -98,15 +96,12 @@ static void check(const char *what, function *f, expression *e, lfuse_type type,
     OK(f(is.list, operands));
     expect_launches(what, before);
     set_expect(what, &is, &wanted);
-    set_free(&is);
     if (in_place) {
         set own = set_again(in[0].list);
         operands[0] = lfuse_operand_list(own.list);
         OK(f(own.list, operands));
         set_expect(what, &own, &wanted);
-        set_free(&own);
     }
-    set_free(&wanted);
 }
 
 /* ---- functions of one list ---- */
@@ -141,7 +136,9 @@ static bool in_turn(int n, int share)
     return facts->compiles_at_launch ? n % share == 0 : n % 2 == (facts->vector_lanes ? 1 : 0);
 }
 
-static void unary_test(void)
+TEST_CASE("foreach")
+
+TEST_ON_DEVICES(functions_of_one_list, void)
 {
     static const named all[] = {
 #define ROW(name) {#name, f_##name, e_##name},
@@ -153,12 +150,7 @@ static void unary_test(void)
 
     for (int i = 0; i < (int)(sizeof all / sizeof *all); i++)
         if (in_turn(i, 4)) check(all[i].name, all[i].f, all[i].e, LFUSE_F32, LFUSE_F32, in, 1, i % 8 < 2);
-    set_free(&a);
 }
-
-TEST_CASE("foreach")
-
-TEST(functions_of_one_list) { on_every_device(unary_test); }
 
 /* ---- operands of every kind ---- */
 
@@ -219,29 +211,19 @@ static void make_forms(forms *f, lfuse_type type, unsigned seed)
     static const int64_t shape[2] = {COUNT, 2}, step[1] = {2};
     const bool whole = type == LFUSE_I32 || type == LFUSE_I64 || type == LFUSE_I8 || type == LFUSE_U8;
     char host[2 * COUNT * 8];
-    lfuse_tensor *t;
 
     f->list = set_make(type, COUNT, seed, -3, 3);
-    for (int i = 0; i < 2 * COUNT; i++) put_number(type, host, i, i % 2 ? 99 : array[(i / 2 + 1) % COUNT]);
-    OK(lfuse_tensor_create(device, type, 2, shape, &t));
+    for (int i = 0; i < 2 * COUNT; i++) lfuse__data_put(type, host, i, i % 2 ? 99 : array[(i / 2 + 1) % COUNT]);
+    lfuse_tensor *t = new_tensor(device, type, 2, shape);
     OK(lfuse_tensor_write(t, NULL, host));
-    OK(lfuse_tensor_view(t, 1, shape, step, 0, &f->vector));
-    for (int i = 0; i < COUNT; i++) OK(lfuse_tensor_view(t, 0, NULL, NULL, 2 * i, &f->single[i]));
-    OK(lfuse_tensor_view(t, 0, NULL, NULL, 6, &f->number));
-    lfuse_tensor_destroy(t);
+    f->vector = new_view(t, 1, shape, step, 0);
+    for (int i = 0; i < COUNT; i++) f->single[i] = new_view(t, 0, NULL, NULL, 2 * i);
+    f->number = new_view(t, 0, NULL, NULL, 6);
     f->b[0] = list_of(&f->list);
     f->b[1] = (beside){.operand = lfuse_operand_number(whole ? 2 : 2.3)};
     f->b[2] = (beside){.operand = lfuse_operand_numbers(whole ? whole_array : array, COUNT)};
     f->b[3] = (beside){.operand = lfuse_operand_tensor(f->number)};
     f->b[4] = (beside){.operand = lfuse_operand_tensor(f->vector), .single = f->single};
-}
-
-static void free_forms(forms *f)
-{
-    set_free(&f->list);
-    lfuse_tensor_destroy(f->number);
-    lfuse_tensor_destroy(f->vector);
-    for (int i = 0; i < COUNT; i++) lfuse_tensor_destroy(f->single[i]);
 }
 
 static const char *const form_names[] = {"list", "number", "numbers", "tensor", "vector"};
@@ -264,8 +246,6 @@ static void binary_of(lfuse_type type, const named *all, size_t n, int every)
             snprintf(what, sizeof what, "%s %s %s", all[i].name, lfuse_type_name(type), form_names[k]);
             check(what, all[i].f, all[i].e, type, type, in, 2, i == 0);
         }
-    free_forms(&f);
-    set_free(&a);
 }
 
 static bool has(lfuse_type type)
@@ -276,7 +256,7 @@ static bool has(lfuse_type type)
     return type != LFUSE_F64 || info.f64;
 }
 
-static void binary_test(void)
+TEST_ON_DEVICES(operands_of_every_kind, void)
 {
     static const named all[] = {{"add 3", f_add3, e_add3}, {"add", f_add, e_add}, {"sub", f_sub, e_sub},
 #define ROW(name, builder) {#name, f_##name, e_##name},
@@ -287,9 +267,7 @@ static void binary_test(void)
     binary_of(LFUSE_F32, all, sizeof all / sizeof *all, 5);
 }
 
-TEST(operands_of_every_kind) { on_every_device(binary_test); }
-
-static void types_test(void)
+TEST_ON_DEVICES(operands_of_every_type, void)
 {
     static const lfuse_type types[] = {LFUSE_F16, LFUSE_BF16, LFUSE_F64, LFUSE_I32, LFUSE_I64, LFUSE_I8};
     static const named some[] = {{"sub -7", f_sub7, e_sub7}, {"div", f_div, e_div}};
@@ -297,8 +275,6 @@ static void types_test(void)
     for (size_t i = 0; i < sizeof types / sizeof *types; i++)
         if (has(types[i])) binary_of(types[i], some, i == 3 ? 2 : 1, i ? 3 : 5);
 }
-
-TEST(operands_of_every_type) { on_every_device(types_test); }
 
 /* ---- more operands ---- */
 
@@ -345,17 +321,13 @@ static void several_of(lfuse_type type, int kinds)
         if (in_turn(k + 3, 3)) check("clamp", f_clamp, e_clamp, type, type, clamp, 3, false);
         if (in_turn(k + 4, 3)) check("where", f_where, e_where, type, type, where, 3, false);
     }
-    free_forms(&f);
-    set_free(&a), set_free(&b), set_free(&c), set_free(&truth);
 }
 
-static void several_test(void)
+TEST_ON_DEVICES(functions_of_several_operands, void)
 {
     several_of(LFUSE_F32, 3);
     several_of(LFUSE_BF16, 1);
 }
-
-TEST(functions_of_several_operands) { on_every_device(several_test); }
 
 /* ---- powers ---- */
 
@@ -374,8 +346,6 @@ static void powers_of(lfuse_type type, double exponent, double (*reference)(doub
                           "%s: %g to the power of %g is %.9g, not %.9g", device_name, x[a.starts[m] + i], exponent, got,
                           wanted);
         }
-    free(x), free(is);
-    set_free(&a), set_free(&y);
 }
 
 static double p_root(double x) { return sqrt(x); }
@@ -389,7 +359,7 @@ static double p_self(double x) { return x; }
 static double p_eleven(double x) { return x * x * x * x * x * x * x * x * x * x * x; }
 static double p_other(double x) { return pow(x, 1.25); }
 
-static void powers_test(void)
+TEST_ON_DEVICES(powers, void)
 {
     const struct { double exponent; double (*reference)(double); } floating[] = {
         {0.5, p_root}, {-0.5, p_inverse_root}, {2, p_square}, {3, p_cube}, {-1, p_inverse}, {-2, p_inverse_square},
@@ -405,16 +375,11 @@ static void powers_test(void)
     const beside base[2] = {f.b[1], f.b[0]}, bases[2] = {numbers, f.b[0]};
     check("number ^ list", f_pow, e_pow, LFUSE_F32, LFUSE_F32, base, 2, false);
     check("numbers ^ list", f_pow, e_pow, LFUSE_F32, LFUSE_F32, bases, 2, false);
-    free_forms(&f);
     set a = set_make(LFUSE_F32, 1, 1, 1, 4), y = set_make(LFUSE_F32, 1, 2, 0, 1);
     OK(lfuse_foreach_pow(stream, y.list, lfuse_operand_list(a.list), lfuse_operand_number(1.25)));
     double *x = set_read(&a), *is = set_read(&y);
     ck_assert(fabs(is[y.starts[0]] - p_other(x[a.starts[0]])) <= 1e-5);
-    free(x), free(is);
-    set_free(&a), set_free(&y);
 }
-
-TEST(powers) { on_every_device(powers_test); }
 
 /* ---- data ---- */
 
@@ -426,10 +391,9 @@ static void expect_numbers(const char *what, const set *s, const double *numbers
         for (int64_t i = 0; i < set_size(m); i++)
             ck_assert_msg(is[s->starts[m] + i] == numbers[m], "%s: %s: member %d is %g, not %g", device_name, what,
                           (int)m, is[s->starts[m] + i], numbers[m]);
-    free(is);
 }
 
-static void data_test(void)
+TEST_ON_DEVICES(data, void)
 {
     static const double zeros[COUNT], whole[COUNT] = {1, -2, 3, 4, 5, 6, -7, 8};
     static const lfuse_type types[] = {LFUSE_F32, LFUSE_F16, LFUSE_I64, LFUSE_I8};
@@ -454,12 +418,11 @@ static void data_test(void)
         set_expect("cast back", &back, &s);
         OK(lfuse_foreach_copy(stream, back.list, back.list));
         set_expect("onto itself", &back, &s);
-        set_free(&s), set_free(&other), set_free(&back);
     }
 }
 
 /* Truths: of numbers, and again from a list of numbers. */
-static void truths_test(void)
+TEST_ON_DEVICES(truths, void)
 {
     static const double none[COUNT], some[COUNT] = {1, 1, 0, 1, 0, 0, 1, 0}, other[COUNT] = {1, -2};
     set s = set_make(LFUSE_BOOL, COUNT, 1, 0, 1), numbers = set_make(LFUSE_F32, COUNT, 2, -4, 4);
@@ -472,15 +435,10 @@ static void truths_test(void)
     expect_numbers("truths as numbers", &numbers, some);
     OK(lfuse_foreach_zero(stream, s.list));
     expect_numbers("no truths", &s, none);
-    set_free(&s), set_free(&numbers);
 }
 
-TEST(truths) { on_every_device(truths_test); }
-
-TEST(data) { on_every_device(data_test); }
-
 /* Results of another type are rounded once; a list may stand twice, and be the result at any place. */
-static void results_test(void)
+TEST_ON_DEVICES(results, void)
 {
     set a = set_make(LFUSE_F32, COUNT, 1, -4, 4), b = set_make(LFUSE_F32, COUNT, 2, -4, 4);
     const beside in[2] = {list_of(&a), list_of(&b)}, twice[2] = {list_of(&a), list_of(&a)};
@@ -495,17 +453,14 @@ static void results_test(void)
     OK(lfuse_foreach_mul(stream, wanted.list, a.list, lfuse_operand_list(a.list)));
     OK(lfuse_foreach_mul(stream, a.list, a.list, lfuse_operand_list(a.list)));
     set_expect("all three", &a, &wanted);
-    set_free(&a), set_free(&b), set_free(&wanted);
 }
-
-TEST(results) { on_every_device(results_test); }
 
 /* ---- counts ---- */
 
-static void counts_test(void)
+TEST_ON_DEVICES(any_count, void)
 {
     static const int64_t counts[] = {0, 1, 3, 1000};
-    double *numbers = malloc(1000 * sizeof *numbers);
+    double *numbers = new_memory(1000 * sizeof *numbers);
 
     for (int i = 0; i < 1000; i++) numbers[i] = 0.5 + i;
     for (size_t i = 0; i < sizeof counts / sizeof *counts; i++) {
@@ -528,12 +483,7 @@ static void counts_test(void)
                 ck_assert_msg(is[a.starts[m] + k] == (double)wanted, "%s: element %d of member %d is %.9g, not %.9g",
                               device_name, (int)k, (int)m, is[a.starts[m] + k], (double)wanted);
             }
-        free(x), free(y), free(is);
-        set_free(&a), set_free(&b);
     }
-    free(numbers);
 }
-
-TEST(any_count) { on_every_device(counts_test); }
 
 TEST_SUITE("run", CK_NOFORK)

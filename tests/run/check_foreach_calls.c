@@ -12,14 +12,13 @@ enum { MEMBERS = 4, LENGTH = 10, MANY = 500 };
 static lfuse_list *lists(lfuse_type type, int count, const int64_t *lengths)
 {
     lfuse_tensor *t[MANY];
-    lfuse_list *l;
 
     for (int i = 0; i < count; i++) {
         const int64_t length = lengths ? lengths[i] : LENGTH;
-        OK(lfuse_tensor_create(dev, type, 1, &length, &t[i]));
+        t[i] = new_tensor(dev, type, 1, &length);
         OK(lfuse_tensor_fill(t[i], NULL, 1));
     }
-    l = new_list(dev, type, count, t);
+    lfuse_list *l = new_list(dev, type, count, t);
     for (int i = 0; i < count; i++) drop(t[i]);
     return l;
 }
@@ -200,16 +199,13 @@ TEST(numbers_of_many_lists)
     for (int i = 0; i < LISTS; i++) {
         to[i] = ones(3, &t[i]);
         OK(lfuse_foreach_mul(stream, to[i], k, lfuse_operand_numbers(x, 3)));
-        if (i % 3 == 0) drop(to[i]);
     }
     for (int i = 0; i < LISTS; i++) {
         expect_products(t[i], x, 3);
         if (i % 3) {
             OK(lfuse_foreach_mul(stream, to[i], k, lfuse_operand_numbers(x, 3)));
-            drop(to[i]);
         }
         expect_products(t[i], x, 3);
-        drop(t[i]);
     }
 }
 
@@ -287,8 +283,6 @@ TEST(captured)
     }
     lfuse__stub_native_clear(&native);
     lfuse_stream_destroy(theirs);
-    drop(t), drop(u);
-    drop(l), drop(k);
 }
 
 static uint64_t programs(void)

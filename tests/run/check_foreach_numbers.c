@@ -45,9 +45,7 @@ static const named all[] = {{"sum", f_sum, e_sum, false},       {"mean", f_mean,
 
 static lfuse_tensor *vector(lfuse_type type, int64_t count)
 {
-    lfuse_tensor *t;
-
-    OK(lfuse_tensor_create(device, type, 1, &count, &t));
+    lfuse_tensor *t = new_tensor(device, type, 1, &count);
     OK(lfuse_tensor_fill(t, NULL, -99));
     return t;
 }
@@ -56,18 +54,15 @@ static lfuse_tensor *vector(lfuse_type type, int64_t count)
 static float alone(expression *e, lfuse_tensor *member)
 {
     const lfuse_size n = lfuse_tensor_elements(member);
-    lfuse_graph *g = lfuse_graph_create();
-    lfuse_tensor *y;
+    lfuse_graph *g = new_graph();
     float number;
 
-    OK(lfuse_tensor_create(device, LFUSE_F32, 0, NULL, &y));
+    lfuse_tensor *y = new_tensor(device, LFUSE_F32, 0, NULL);
     lfuse_output(g, "y", e(lfuse_input(g, "x", LFUSE_F32, 1, &n)));
     const lfuse_binding b[2] = {lfuse_bind_tensor("x", member), lfuse_bind_tensor("y", y)};
     OK(lfuse_evaluate(stream, g, b, 2));
     OK(lfuse_stream_synchronize(stream));
     OK(lfuse_tensor_read(y, NULL, &number));
-    lfuse_graph_destroy(g);
-    lfuse_tensor_destroy(y);
     return number;
 }
 
@@ -76,9 +71,8 @@ static void numbers_of_members(const named *f, const set *a)
     const int first = f->needs_elements ? 2 : 0, count = COUNT - first; /* member 1 is empty */
     lfuse_tensor *to = vector(LFUSE_F32, count);
     float is[COUNT];
-    lfuse_list *list;
 
-    OK(lfuse_list_create(device, LFUSE_F32, count, a->members + first, &list));
+    lfuse_list *list = new_list(device, LFUSE_F32, count, a->members + first);
     OK(f->f(to, list));
     const uint64_t before = launches();
     OK(f->f(to, list));
@@ -92,38 +86,32 @@ static void numbers_of_members(const named *f, const set *a)
                       "%s: %s of member %d is %.9g, alone %.9g", device_name, f->name, first + i, (double)is[i],
                       (double)wanted);
     }
-    lfuse_list_destroy(list);
-    lfuse_tensor_destroy(to);
-}
-
-static void members_test(void)
-{
-    set a = set_make(LFUSE_F32, COUNT, 1, -3, 5);
-
-    for (size_t i = 0; i < sizeof all / sizeof *all; i++) numbers_of_members(&all[i], &a);
-    set_free(&a);
 }
 
 TEST_CASE("foreach numbers")
 
-TEST(numbers_have_the_bits_of_tensors) { on_every_device(members_test); }
+TEST_ON_DEVICES(numbers_have_the_bits_of_tensors, void)
+{
+    set a = set_make(LFUSE_F32, COUNT, 1, -3, 5);
+
+    for (size_t i = 0; i < sizeof all / sizeof *all; i++) numbers_of_members(&all[i], &a);
+}
 
 /* Any order, types of results, vectors as operands, whole lists; against the host. */
-static void norms_test(void)
+TEST_ON_DEVICES(norms, void)
 {
     set a = set_make(LFUSE_F32, COUNT, 1, -3, 5), w = set_make(LFUSE_I32, COUNT, 2, -9, 9);
-    lfuse_tensor *cubes = vector(LFUSE_F64, COUNT), *sums = vector(LFUSE_I64, COUNT), *norms = vector(LFUSE_F32, COUNT);
-    lfuse_tensor *total;
+    lfuse_tensor *cubes = vector(LFUSE_F64, COUNT), *sums = vector(LFUSE_I64, COUNT), *each = vector(LFUSE_F32, COUNT);
     double *x = set_read(&a), *n = set_read(&w), cube[COUNT], squares = 0;
     int64_t sum[COUNT];
     float whole;
     lfuse_device_info info;
 
     OK(lfuse_device_get_info(device, &info));
-    OK(lfuse_tensor_create(device, LFUSE_F32, 0, NULL, &total));
+    lfuse_tensor *total = new_tensor(device, LFUSE_F32, 0, NULL);
     if (info.f64) OK(lfuse_foreach_norm(stream, cubes, a.list, 3));
     OK(lfuse_foreach_sum(stream, sums, w.list));
-    OK(lfuse_foreach_norm(stream, norms, a.list, 2));
+    OK(lfuse_foreach_norm(stream, each, a.list, 2));
     OK(lfuse_foreach_total_norm(stream, total, a.list, 2));
     OK(lfuse_stream_synchronize(stream));
     OK(lfuse_tensor_read(cubes, NULL, cube));
@@ -145,17 +133,12 @@ static void norms_test(void)
     ck_assert_msg(fabs((double)whole - sqrt(squares)) <= 1e-6 * sqrt(squares), "%s: %g, not %g", device_name,
                   (double)whole, sqrt(squares));
     /* Each member over its norm, but for the empty one, has norm 1. */
-    OK(lfuse_foreach_div(stream, a.list, a.list, lfuse_operand_tensor(norms)));
+    OK(lfuse_foreach_div(stream, a.list, a.list, lfuse_operand_tensor(each)));
     OK(lfuse_foreach_total_norm(stream, total, a.list, 2));
     OK(lfuse_stream_synchronize(stream));
     OK(lfuse_tensor_read(total, NULL, &whole));
     ck_assert_msg(fabs((double)whole - sqrt(COUNT - 1)) <= 1e-5, "%s: %g", device_name, (double)whole);
-    free(x), free(n);
-    lfuse_tensor_destroy(cubes), lfuse_tensor_destroy(sums), lfuse_tensor_destroy(norms), lfuse_tensor_destroy(total);
-    set_free(&a), set_free(&w);
 }
-
-TEST(norms) { on_every_device(norms_test); }
 
 /* ---- unscale ---- */
 
@@ -175,8 +158,8 @@ static void unscale_of(lfuse_type type)
     lfuse_tensor *found, *inv, *bad;
     const float quarter = 0.25f;
 
-    OK(lfuse_tensor_create(device, LFUSE_F32, 0, NULL, &found));
-    OK(lfuse_tensor_create(device, LFUSE_F32, 0, NULL, &inv));
+    found = new_tensor(device, LFUSE_F32, 0, NULL);
+    inv = new_tensor(device, LFUSE_F32, 0, NULL);
     OK(lfuse_tensor_write(inv, NULL, &quarter));
     OK(lfuse_tensor_fill(found, NULL, 0));
     OK(lfuse_foreach_mul(stream, wanted.list, a.list, lfuse_operand_number(0.25)));
@@ -187,7 +170,7 @@ static void unscale_of(lfuse_type type)
     OK(lfuse_foreach_unscale(stream, y.list, a.list, lfuse_operand_tensor(inv), found));
     ck_assert_msg(launches() - before <= MOST_LAUNCHES, "%s: %llu launches", device_name,
                   (unsigned long long)(launches() - before));
-    OK(lfuse_tensor_view(a.memory, 0, NULL, NULL, a.starts[6] + set_size(6) - 1, &bad));
+    bad = new_view(a.memory, 0, NULL, NULL, a.starts[6] + set_size(6) - 1);
     OK(lfuse_tensor_fill(bad, NULL, (double)-INFINITY));
     OK(lfuse_foreach_mul(stream, wanted.list, a.list, lfuse_operand_number(0.25)));
     OK(lfuse_foreach_unscale(stream, a.list, a.list, lfuse_operand_number(0.25), found));
@@ -200,17 +183,13 @@ static void unscale_of(lfuse_type type)
     OK(lfuse_tensor_fill(bad, NULL, (double)NAN));
     OK(lfuse_foreach_unscale(stream, a.list, a.list, lfuse_operand_number(0.25), found));
     ck_assert_float_eq(flag_of(found), 1);
-    lfuse_tensor_destroy(found), lfuse_tensor_destroy(inv), lfuse_tensor_destroy(bad);
-    set_free(&a), set_free(&y), set_free(&wanted);
 }
 
-static void unscale_test(void)
+TEST_ON_DEVICES(unscale, void)
 {
     unscale_of(LFUSE_F32);
     unscale_of(LFUSE_F16);
 }
-
-TEST(unscale) { on_every_device(unscale_test); }
 
 /* ---- mistakes ---- */
 
@@ -220,12 +199,12 @@ TEST(unscale) { on_every_device(unscale_test); }
         ck_assert_msg(strstr(lfuse_last_error(), words), "%s says: %s", #call, lfuse_last_error());                    \
     } while (0)
 
-static void mistakes_test(void)
+TEST_ON_DEVICES(mistakes, void)
 {
     set a = set_make(LFUSE_F32, COUNT, 1, -3, 5), w = set_make(LFUSE_I32, COUNT, 2, -9, 9);
     lfuse_tensor *to = vector(LFUSE_F32, COUNT), *few = vector(LFUSE_F32, 3), *half = vector(LFUSE_F16, 1), *one;
 
-    OK(lfuse_tensor_create(device, LFUSE_F32, 0, NULL, &one));
+    one = new_tensor(device, LFUSE_F32, 0, NULL);
     SAYS(INVALID, lfuse_foreach_sum(stream, NULL, a.list), "lfuse_foreach_sum: to is NULL");
     SAYS(INVALID, lfuse_foreach_sum(stream, to, NULL), "lfuse_foreach_sum: list a is NULL");
     SAYS(RANK, lfuse_foreach_sum(stream, one, a.list), "lfuse_foreach_sum: to has rank 0, not 1");
@@ -237,10 +216,6 @@ static void mistakes_test(void)
     SAYS(TYPE, lfuse_foreach_unscale(stream, a.list, a.list, lfuse_operand_number(1), half),
          "found_inf is of type f16");
     SAYS(INVALID, lfuse_foreach_unscale(stream, a.list, a.list, lfuse_operand_number(1), NULL), "tensor found_inf");
-    lfuse_tensor_destroy(to), lfuse_tensor_destroy(few), lfuse_tensor_destroy(half), lfuse_tensor_destroy(one);
-    set_free(&a), set_free(&w);
 }
-
-TEST(mistakes) { on_every_device(mistakes_test); }
 
 TEST_SUITE("run", CK_NOFORK)

@@ -42,10 +42,6 @@ static void run_by(lfuse_transport transport)
     OK(lfuse_list_replace(s[0].list, 2, 1, other.t));
     OK(lfuse_plan_run(plan, stream, b, 3));
     grouped_check(other.t[0], s[1].t[2], s[2].t[2], sides[2][0], sides[2][1], sides[2][2]);
-    grouped_drop(&other);
-    for (i = 0; i < 3; i++) grouped_drop(&s[i]);
-    drop(plan);
-    lfuse_graph_destroy(graph);
 }
 
 static void by_each_transport(void)
@@ -89,7 +85,6 @@ static void run_turned(const grouped_lists *a, const grouped_lists *b, bool turn
     OK(lfuse_plan_run(plan, stream, all, 3));
     OK(lfuse_stream_synchronize(stream));
     drop(plan);
-    lfuse_graph_destroy(graph);
 }
 
 static void run_lists(const grouped_lists *a, const grouped_lists *b, const grouped_lists *c)
@@ -111,9 +106,6 @@ static void alone_and_beside(void)
                       z = grouped_set(count, c, 2, true);
         run_turned(&x, &y, turned, &z);
         grouped_check_turned(x.t[0], y.t[0], turned, z.t[0], 90, 33, 40);
-        grouped_drop(&z);
-        grouped_drop(&y);
-        grouped_drop(&x);
     }
 }
 
@@ -132,7 +124,6 @@ TEST(no_members)
     for (i = 0; i < 3; i++) s[i] = grouped_set(0, NULL, 0, false);
     run_lists(&s[0], &s[1], &s[2]);
     ck_assert_uint_eq(launches(), 0);
-    for (i = 0; i < 3; i++) grouped_drop(&s[i]);
 }
 
 /* The factor that is updated is copied first: other elements are read when it is stored. */
@@ -149,10 +140,6 @@ TEST(a_factor_is_updated)
                       2));
     grouped_check(before.t[0], b.t[0], a.t[0], 4, 4, 4);
     grouped_check(before.t[1], b.t[1], a.t[1], 7, 7, 7);
-    drop(plan);
-    grouped_drop(&before);
-    grouped_drop(&b);
-    grouped_drop(&a);
 }
 
 TEST(one_matrix_for_all)
@@ -163,14 +150,10 @@ TEST(one_matrix_for_all)
                   c = grouped_set(2, result, 0, false), twice;
 
     twice = (grouped_lists){ .count = 0 };
-    OK(lfuse_list_create(dev, LFUSE_F32, 2, (lfuse_tensor *[]){ b.t[0], b.t[0] }, &twice.list));
+    twice.list = new_list(dev, LFUSE_F32, 2, (lfuse_tensor *[]){ b.t[0], b.t[0] });
     run_lists(&a, &twice, &c);
     grouped_check(a.t[0], b.t[0], c.t[0], 2, 4, 3);
     grouped_check(a.t[1], b.t[0], c.t[1], 5, 4, 3);
-    grouped_drop(&twice);
-    grouped_drop(&c);
-    grouped_drop(&b);
-    grouped_drop(&a);
 }
 
 /* ---- plans ---- */
@@ -178,9 +161,8 @@ TEST(one_matrix_for_all)
 static void check_text(lfuse_graph *graph, unsigned disable, const char *wanted)
 {
     const lfuse_plan_options options = { .disable = disable, .provider = LFUSE_PROVIDER_VENDOR };
-    lfuse_plan *plan;
 
-    OK(lfuse_plan_create(dev, graph, &options, &plan));
+    lfuse_plan *plan = new_plan(dev, graph, &options);
     ck_assert_msg(strstr(lfuse_plan_text(plan), wanted), "%s has no %s", lfuse_plan_text(plan), wanted);
     drop(plan);
 }
@@ -207,7 +189,6 @@ static void graph_fails(lfuse_graph *graph, lfuse_value v, lfuse_status status, 
     lfuse_output(graph, "y", v);
     FAILS(status, lfuse_graph_check(graph));
     ck_assert_msg(strstr(lfuse_last_error(), words), "%s has no %s", lfuse_last_error(), words);
-    lfuse_graph_destroy(graph);
 }
 
 TEST(graphs_that_cannot_be)
@@ -225,7 +206,7 @@ TEST(graphs_that_cannot_be)
     size_t i;
 
     for (i = 0; i < sizeof cases / sizeof *cases; i++) {
-        lfuse_graph *graph = lfuse_graph_create();
+        lfuse_graph *graph = new_graph();
         lfuse_value v[2];
         int k;
         for (k = 0; k < 2; k++) {
@@ -245,7 +226,7 @@ TEST(sizes_that_no_list_tells)
     size_t i;
 
     for (i = 0; i < sizeof of / sizeof *of; i++) {
-        lfuse_graph *graph = lfuse_graph_create();
+        lfuse_graph *graph = new_graph();
         const lfuse_value a = lfuse_list_input(graph, "a", LFUSE_F32, LFUSE_RANK_MATRIX);
         graph_fails(graph, of[i](lfuse_relu(lfuse_matmul(a, a))), LFUSE_ERR_UNSUPPORTED, "no list tells");
     }
@@ -274,14 +255,6 @@ TEST(lists_that_do_not_go_together)
     grouped_fails(&left, &right, one.list, LFUSE_ERR_SHAPE, "list \"(a x b)\" has 2 members, \"c\" 1");
     square = grouped_set(2, squares, 0, false);
     grouped_fails(&square, &square, square.list, LFUSE_ERR_OVERLAP, "\"c\" member 0");
-    grouped_drop(&square);
-    grouped_drop(&other);
-    grouped_drop(&one);
-    grouped_drop(&few);
-    grouped_drop(&wrong);
-    grouped_drop(&result);
-    grouped_drop(&right);
-    grouped_drop(&left);
 }
 
 /* One member of the result in the memory of another member of a factor. */
@@ -296,9 +269,6 @@ TEST(results_in_a_factors_memory)
     drop(mixed);
     FAILS(LFUSE_ERR_INVALID, lfuse_list_create(dev, LFUSE_F32, 2, (lfuse_tensor *[]){ c.t[0], NULL }, &mixed));
     ck_assert_str_eq(lfuse_last_error(), "member 1 is NULL");
-    grouped_drop(&c);
-    grouped_drop(&b);
-    grouped_drop(&a);
 }
 
 TEST_SUITE("products of lists", CK_NOFORK)

@@ -44,18 +44,10 @@ static parts make_parts(void)
         p.c.t[i] = part(p.wholes[0], at, PART_ROWS, n, LD);
         at += n;
     }
-    OK(lfuse_list_create(dev, LFUSE_F32, PARTS, p.a.t, &p.a.list));
-    OK(lfuse_list_create(dev, LFUSE_F32, PARTS, p.b.t, &p.b.list));
-    OK(lfuse_list_create(dev, LFUSE_F32, PARTS, p.c.t, &p.c.list));
+    p.a.list = new_list(dev, LFUSE_F32, PARTS, p.a.t);
+    p.b.list = new_list(dev, LFUSE_F32, PARTS, p.b.t);
+    p.c.list = new_list(dev, LFUSE_F32, PARTS, p.c.t);
     return p;
-}
-
-static void drop_parts(parts *p)
-{
-    int i;
-
-    grouped_drop(&p->a), grouped_drop(&p->b), grouped_drop(&p->c);
-    for (i = 0; i < WHOLES; i++) drop(p->wholes[i]);
 }
 
 /* Two launches' runs: the second with a factor in another place. */
@@ -78,11 +70,6 @@ static void of_parts(lfuse_transport transport)
     grouped_check(p.a.t[2], moved, p.c.t[2], PART_ROWS, widths[2], depths[2]);
     z = values(p.wholes[0]);
     for (i = 0; i < PART_ROWS; i++) ck_assert(z[i * LD] == 77 && z[i * LD + LD - 1] == 77);
-    drop(moved);
-    drop(other);
-    drop_parts(&p);
-    drop(plan);
-    lfuse_graph_destroy(graph);
 }
 
 static void parts_by_transports(void)
@@ -136,10 +123,6 @@ TEST(epilogues_of_parts)
                 ck_assert(s[at] == wanted);
                 ck_assert(z[at] == wanted + before[at] + d[h * 5 + j]);
             }
-    drop(plan);
-    for (i = 0; i < 3; i++) drop(l[i]), drop(v[i]);
-    drop(r), drop(sums), drop(rows);
-    grouped_drop(&shift), grouped_drop(&b);
 }
 
 TEST(matrices_that_no_list_takes)
@@ -166,7 +149,7 @@ TEST(matrices_that_no_list_takes)
     size_t i;
 
     for (i = 0; i < sizeof cases / sizeof *cases; i++) {
-        OK(lfuse_tensor_view(whole, cases[i].rank, cases[i].shape, cases[i].strides, 100, &t));
+        t = new_view(whole, cases[i].rank, cases[i].shape, cases[i].strides, 100);
         FAILS(cases[i].status, lfuse_list_create(dev, LFUSE_F32, 1, &t, &l));
         ck_assert_msg(strstr(lfuse_last_error(), cases[i].words), "%s has no %s", lfuse_last_error(), cases[i].words);
         drop(t);
@@ -178,24 +161,19 @@ TEST(parts_in_the_way)
 {
     parts p = make_parts();
     lfuse_tensor *other = tensor(2, SHAPE(64, 20)), *wide = part(other, 0, depths[2], widths[2], 20), *t[PARTS];
-    lfuse_list *l;
 
     FAILS(LFUSE_ERR_SHAPE, lfuse_list_replace(p.b.list, 2, 1, &wide));
     ck_assert_msg(strstr(lfuse_last_error(), "of 64 rows, 20 apart, of 5; it was"), "%s", lfuse_last_error());
     memcpy(t, p.c.t, sizeof t);
     t[1] = part(p.wholes[0], 1 + 32, PART_ROWS, widths[1], LD); /* the last column of the one before */
-    l = new_list(dev, LFUSE_F32, PARTS, t);
+    lfuse_list *l = new_list(dev, LFUSE_F32, PARTS, t);
     grouped_fails(&p.a, &p.b, l, LFUSE_ERR_OVERLAP, "\"c\" member 1, which is written, overlaps \"c\" member 0");
     drop(l);
     drop(t[1]);
     t[1] = part(p.wholes[1], depths[0] - 8, PART_ROWS, widths[1], depths[0]); /* A's own last columns */
     l = new_list(dev, LFUSE_F32, PARTS, t);
     grouped_fails(&p.a, &p.b, l, LFUSE_ERR_OVERLAP, "\"c\" member 1, which is written, overlaps \"a\" member 0");
-    drop(l);
-    drop(t[1]);
     drop(wide);
-    drop(other);
-    drop_parts(&p);
 }
 
 /* Everything but products walks members flat. */
@@ -211,8 +189,6 @@ TEST(parts_for_products_alone)
     ck_assert_msg(strstr(lfuse_last_error(), "member 1 of \"a\" is not contiguous: 1 matrices, 160 elements apart, of "
                                              "20 rows, 8 apart, of 4"), "%s", lfuse_last_error());
     FAILS(LFUSE_ERR_UNSUPPORTED, lfuse_foreach_zero(stream, p.a.list));
-    drop(plan);
-    drop_parts(&p);
 }
 
 TEST_SUITE("products of parts", CK_NOFORK)

@@ -37,9 +37,9 @@ static void make_range(lists *l, int from, int to)
         l->g[i] = ramp(1, &sizes[i], -2, 0.003f);
         l->n[i] = tensor(0, NULL);
     }
-    OK(lfuse_list_create(dev, LFUSE_F32, to - from, l->w + from, &l->lw));
-    OK(lfuse_list_create(dev, LFUSE_F32, to - from, l->g + from, &l->lg));
-    OK(lfuse_list_create(dev, LFUSE_F32, to - from, l->n + from, &l->ln));
+    l->lw = new_list(dev, LFUSE_F32, to - from, l->w + from);
+    l->lg = new_list(dev, LFUSE_F32, to - from, l->g + from);
+    l->ln = new_list(dev, LFUSE_F32, to - from, l->n + from);
 }
 
 static void destroy_range(lists *l, int from, int to)
@@ -113,11 +113,10 @@ static void compare(lfuse_transport transport, bool count)
 {
     static results one_by_one, at_once;
     const lfuse_plan_options options = { .transport = transport };
-    lfuse_plan *plan;
 
     g = lfuse_graph_create();
     describe();
-    OK(lfuse_plan_create(dev, g, &options, &plan));
+    lfuse_plan *plan = new_plan(dev, g, &options);
     apart(plan, 2, two, &one_by_one);
     together(plan, 2, two, 1, count ? 5 : 0, &at_once);
     ck_assert(!memcmp(&one_by_one, &at_once, sizeof at_once));
@@ -126,8 +125,6 @@ static void compare(lfuse_transport transport, bool count)
     ck_assert(!memcmp(&one_by_one, &at_once, sizeof at_once));
     ck_assert_float_ne(at_once.w[3][0], 0);
     drop(plan);
-    lfuse_graph_destroy(g);
-    g = NULL;
 }
 
 TEST_CASE("groups", .setup = open_stub, .teardown = close_stub)
@@ -181,7 +178,7 @@ TEST(recorded)
             const lfuse_binding wrong = lfuse_bind_numbers("rate", 3, rates);
             OK(lfuse_record_begin(stream));
             OK(lfuse_plan_run(plan, stream, b, BINDINGS));
-            OK(lfuse_record_end(stream, &recording));
+            recording = new_recording(stream);
             own[0] = 1e30; /* is not read any more */
             OK(lfuse_recording_replay(recording, stream, NULL, 0));
             FAILS(LFUSE_ERR_BINDING, lfuse_recording_replay(recording, stream, &wrong, 1));

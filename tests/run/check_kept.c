@@ -10,13 +10,12 @@ static float memory[4][LENGTH];
 static lfuse_list *wrapped(int from)
 {
     lfuse_tensor *t[2];
-    lfuse_list *l;
     int i;
 
     for (i = 0; i < 2; i++)
         OK(lfuse_tensor_wrap(dev, LFUSE_MEMORY_NATIVE, (uintptr_t)memory[from + i], sizeof memory[0], LFUSE_F32, 1,
                              SHAPE(LENGTH), NULL, 0, &t[i]));
-    l = new_list(dev, LFUSE_F32, 2, t);
+    lfuse_list *l = new_list(dev, LFUSE_F32, 2, t);
     for (i = 0; i < 2; i++) drop(t[i]);
     return l;
 }
@@ -24,9 +23,8 @@ static lfuse_list *wrapped(int from)
 static lfuse_list *ramps(int64_t length, float start)
 {
     lfuse_tensor *t = ramp(1, &length, start, 1);
-    lfuse_list *l;
 
-    l = new_list(dev, LFUSE_F32, 1, &t);
+    lfuse_list *l = new_list(dev, LFUSE_F32, 1, &t);
     drop(t);
     return l;
 }

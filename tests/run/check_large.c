@@ -8,6 +8,7 @@
 #include "libfuse.h"
 #include "tests/stub/faults.h"
 #include "tests/support/main.h"
+#include "tests/support/objects.h"
 #include "tests/support/status.h"
 
 enum { END = 5 };
@@ -33,9 +34,7 @@ static void end(void)
 static lfuse_tensor *tip(lfuse_tensor *t, int64_t elements, int last)
 {
     const int64_t shape[] = {END};
-    lfuse_tensor *view;
-    ck_ok(lfuse_tensor_view(t, 1, shape, NULL, last ? elements - END : 0, &view));
-    return view;
+    return new_view(t, 1, shape, NULL, last ? elements - END : 0);
 }
 
 static void set_tip(lfuse_tensor *t, int64_t elements, int last, uint16_t value)
@@ -44,7 +43,6 @@ static void set_tip(lfuse_tensor *t, int64_t elements, int last, uint16_t value)
     lfuse_tensor *view = tip(t, elements, last);
     for (int i = 0; i < END; i++) given[i] = value;
     ck_ok(lfuse_tensor_write(view, NULL, given));
-    lfuse_tensor_destroy(view);
 }
 
 static void check_tip(lfuse_tensor *t, int64_t elements, int last, uint16_t value)
@@ -55,7 +53,6 @@ static void check_tip(lfuse_tensor *t, int64_t elements, int last, uint16_t valu
     for (int i = 0; i < END; i++)
         ck_assert_msg(got[i] == value, "%s end, element %d: %#x instead of %#x", last ? "last" : "first", i, got[i],
                       value);
-    lfuse_tensor_destroy(view);
 }
 
 /* -x of f16: 1 and 2 become 0xbc00 and 0xc000. */
@@ -63,41 +60,31 @@ static void negate(int rank, const int64_t *shape, int lanes)
 {
     lfuse_size extents[LFUSE_MAX_RANK];
     lfuse_tensor *x, *y, *flat_x, *flat_y;
-    lfuse_stream *s;
-    lfuse_plan *plan;
     int64_t elements = 1;
     begin(lanes);
-    lfuse_graph *g = lfuse_graph_create();
+    lfuse_graph *g = new_graph();
     for (int i = 0; i < rank; i++) {
         const char name[] = {(char)('a' + i), '\0'};
         elements *= shape[i];
         extents[i] = lfuse_size_var(g, name, 1, (int64_t)1 << 40);
     }
     lfuse_output(g, "y", lfuse_neg(lfuse_input(g, "x", LFUSE_F16, rank, extents)));
-    ck_ok(lfuse_plan_create(dev, g, NULL, &plan));
-    lfuse_graph_destroy(g);
-    ck_ok(lfuse_tensor_create(dev, LFUSE_F16, rank, shape, &x));
-    ck_ok(lfuse_tensor_create(dev, LFUSE_F16, rank, shape, &y));
-    ck_ok(lfuse_tensor_view(x, 1, &elements, NULL, 0, &flat_x));
-    ck_ok(lfuse_tensor_view(y, 1, &elements, NULL, 0, &flat_y));
+    lfuse_plan *plan = new_plan(dev, g, NULL);
+    x = new_tensor(dev, LFUSE_F16, rank, shape);
+    y = new_tensor(dev, LFUSE_F16, rank, shape);
+    flat_x = new_view(x, 1, &elements, NULL, 0);
+    flat_y = new_view(y, 1, &elements, NULL, 0);
     set_tip(flat_x, elements, 0, 0x3c00);
     set_tip(flat_x, elements, 1, 0x4000);
-    ck_ok(lfuse_stream_create(dev, &s));
+    lfuse_stream *s = new_stream(dev);
     lfuse_binding b[] = {lfuse_bind_tensor("x", x), lfuse_bind_tensor("y", y)};
     ck_ok(lfuse_plan_run(plan, s, b, 2));
     ck_ok(lfuse_stream_synchronize(s));
     check_tip(flat_y, elements, 0, 0xbc00);
     check_tip(flat_y, elements, 1, 0xc000);
-    lfuse_stream_destroy(s);
-    lfuse_plan_destroy(plan);
-    lfuse_tensor_destroy(flat_x);
-    lfuse_tensor_destroy(flat_y);
-    lfuse_tensor_destroy(x);
-    lfuse_tensor_destroy(y);
-    end();
 }
 
-TEST_CASE("large")
+TEST_CASE("large", .teardown = end)
 
 TEST_LOOP(test_flat, 0, 2)
 {
@@ -116,37 +103,26 @@ TEST_LOOP(test_broadcast, 0, 2)
 {
     const int64_t shape[] = {((int64_t)1 << 21) + 1, 1029}, flat[] = {shape[0] * shape[1]};
     lfuse_tensor *x, *y, *row, *flat_x, *flat_y;
-    lfuse_stream *s;
-    lfuse_plan *plan;
     begin(_i);
-    lfuse_graph *g = lfuse_graph_create();
+    lfuse_graph *g = new_graph();
     lfuse_size n = lfuse_size_var(g, "n", 1, (int64_t)1 << 40);
     lfuse_output(g, "y", lfuse_add(lfuse_input(g, "x", LFUSE_F16, 2, LFUSE_DIMS(n, 1029)),
                                    lfuse_input(g, "row", LFUSE_F16, 1, LFUSE_DIMS(1029))));
-    ck_ok(lfuse_plan_create(dev, g, NULL, &plan));
-    lfuse_graph_destroy(g);
-    ck_ok(lfuse_tensor_create(dev, LFUSE_F16, 2, shape, &x));
-    ck_ok(lfuse_tensor_create(dev, LFUSE_F16, 2, shape, &y));
-    ck_ok(lfuse_tensor_create(dev, LFUSE_F16, 1, shape + 1, &row));
+    lfuse_plan *plan = new_plan(dev, g, NULL);
+    x = new_tensor(dev, LFUSE_F16, 2, shape);
+    y = new_tensor(dev, LFUSE_F16, 2, shape);
+    row = new_tensor(dev, LFUSE_F16, 1, shape + 1);
     ck_ok(lfuse_tensor_fill(row, NULL, 1));
-    ck_ok(lfuse_tensor_view(x, 1, flat, NULL, 0, &flat_x));
-    ck_ok(lfuse_tensor_view(y, 1, flat, NULL, 0, &flat_y));
+    flat_x = new_view(x, 1, flat, NULL, 0);
+    flat_y = new_view(y, 1, flat, NULL, 0);
     set_tip(flat_x, flat[0], 0, 0x3c00);
     set_tip(flat_x, flat[0], 1, 0x4000);
-    ck_ok(lfuse_stream_create(dev, &s));
+    lfuse_stream *s = new_stream(dev);
     lfuse_binding b[] = {lfuse_bind_tensor("x", x), lfuse_bind_tensor("row", row), lfuse_bind_tensor("y", y)};
     ck_ok(lfuse_plan_run(plan, s, b, 3));
     ck_ok(lfuse_stream_synchronize(s));
     check_tip(flat_y, flat[0], 0, 0x4000); /* 1 + 1 */
     check_tip(flat_y, flat[0], 1, 0x4200); /* 2 + 1 */
-    lfuse_stream_destroy(s);
-    lfuse_plan_destroy(plan);
-    lfuse_tensor_destroy(flat_x);
-    lfuse_tensor_destroy(flat_y);
-    lfuse_tensor_destroy(x);
-    lfuse_tensor_destroy(y);
-    lfuse_tensor_destroy(row);
-    end();
 }
 
 TEST_SUITE("large", CK_NOFORK)

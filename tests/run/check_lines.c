@@ -63,7 +63,7 @@ static float segment(const float *x, int64_t n, int64_t stride)
 static float sum(const float *x, int64_t n, int64_t stride)
 {
     const int64_t segments = (n + SEGMENT - 1) / SEGMENT;
-    float *part = malloc(((size_t)segments + 1) * sizeof *part), result;
+    float *part = new_memory(((size_t)segments + 1) * sizeof *part), result;
     int64_t i, left;
 
     for (i = 0; i < segments; i++)
@@ -71,7 +71,6 @@ static float sum(const float *x, int64_t n, int64_t stride)
     for (left = segments; left > 1; left = (left + 1) / 2)
         for (i = 0; i < (left + 1) / 2; i++) part[i] = 2 * i + 1 < left ? part[2 * i] + part[2 * i + 1] : part[2 * i];
     result = segments ? part[0] : 0;
-    free(part);
     return result;
 }
 
@@ -79,7 +78,7 @@ static float sum(const float *x, int64_t n, int64_t stride)
 static void expect(member *m)
 {
     const int64_t elements = m->matrices * m->rows * m->columns;
-    float *squares = malloc(((size_t)elements + 1) * sizeof *squares);
+    float *squares = new_memory(((size_t)elements + 1) * sizeof *squares);
     int64_t b, r, c, i;
 
     for (i = 0; i < elements; i++) squares[i] = m->x[i] * m->x[i];
@@ -93,7 +92,6 @@ static void expect(member *m)
             for (c = 0; c < m->columns; c++, i++)
                 m->y[i] = (m->x[i] * m->factor[b * m->columns + c] - m->row_sum[b * m->rows + r]) + m->matrix_sum[b];
     }
-    free(squares);
 }
 
 /* ---- lists ---- */
@@ -132,12 +130,11 @@ static void make_member(lists *l, lfuse_device *device, int i)
         const bool whole = which == X || which == Y;
         lfuse_tensor *t;
         float **host = values_of(m, which);
-        *host = malloc(((size_t)room + 1) * sizeof **host);
+        *host = new_memory(((size_t)room + 1) * sizeof **host);
         for (k = 0; k < n; k++) (*host)[k] = some();
-        OK(lfuse_tensor_create(device, LFUSE_F32, 1, &room, &t));
+        t = new_tensor(device, LFUSE_F32, 1, &room);
         OK(lfuse_tensor_fill(t, NULL, NAN));
-        OK(lfuse_tensor_view(t, whole ? s->rank : 1, whole ? s->extents : &n, NULL, i % 5, &m->tensors[which]));
-        lfuse_tensor_destroy(t);
+        m->tensors[which] = new_view(t, whole ? s->rank : 1, whole ? s->extents : &n, NULL, i % 5);
         if (which == X || which == FACTOR) OK(lfuse_tensor_write(m->tensors[which], NULL, *host));
     }
     expect(m);
@@ -152,20 +149,7 @@ static void make_lists(lists *l, lfuse_device *device, int count)
     for (i = 0; i < count; i++) make_member(l, device, i);
     for (which = 0; which < 6; which++) {
         for (i = 0; i < count; i++) t[i] = l->m[i].tensors[which];
-        OK(lfuse_list_create(device, LFUSE_F32, count, t, &l->list[which]));
-    }
-}
-
-static void drop_lists(lists *l, int count)
-{
-    int i, which;
-
-    for (which = 0; which < 6; which++) {
-        lfuse_list_destroy(l->list[which]);
-        for (i = 0; i < count; i++) {
-            lfuse_tensor_destroy(l->m[i].tensors[which]);
-            free(*values_of(&l->m[i], which));
-        }
+        l->list[which] = new_list(device, LFUSE_F32, count, t);
     }
 }
 
@@ -173,21 +157,20 @@ static void same(lists *l, int which, int i, const char *word)
 {
     const int64_t n = size_of(&l->m[i], which);
     const float *wanted = *values_of(&l->m[i], which);
-    float *got = malloc(((size_t)n + 1) * sizeof *got);
+    float *got = new_memory(((size_t)n + 1) * sizeof *got);
     int64_t k;
 
     OK(lfuse_tensor_read(l->m[i].tensors[which], NULL, got));
     for (k = 0; k < n; k++)
         ck_assert_msg(!memcmp(&got[k], &wanted[k], sizeof *got), "%s, member %d, %s %lld of %lld: %.9g, not %.9g",
                       device_name, i, word, (long long)k, (long long)n, (double)got[k], (double)wanted[k]);
-    free(got);
 }
 
 /* ---- the graph ---- */
 
 static lfuse_graph *sums(void)
 {
-    lfuse_graph *g = lfuse_graph_create();
+    lfuse_graph *g = new_graph();
     const lfuse_value x = lfuse_list_input(g, "x", LFUSE_F32, LFUSE_RANK_MATRIX);
     const lfuse_value factor = lfuse_list_input(g, "factor", LFUSE_F32, LFUSE_RANK_COLUMNS);
     const lfuse_value rows = lfuse_member_row_sum(lfuse_mul(x, x)), matrices = lfuse_member_row_sum(rows);
@@ -214,16 +197,14 @@ static void run_by(lfuse_device *device, lfuse_transport transport, unsigned dis
 {
     const lfuse_plan_options options = { .transport = transport, .disable = disable };
     lfuse_graph *g = sums();
-    lfuse_stream *stream;
     lfuse_binding b[8];
-    lfuse_plan *plan;
     lists l;
     int i, n;
 
     make_lists(&l, device, count);
     n = bind(&l, b);
-    OK(lfuse_stream_create(device, &stream));
-    OK(lfuse_plan_create(device, g, &options, &plan));
+    lfuse_stream *stream = new_stream(device);
+    lfuse_plan *plan = new_plan(device, g, &options);
     OK(lfuse_plan_run(plan, stream, b, n));
     OK(lfuse_stream_synchronize(stream));
     for (i = 0; i < count; i++) {
@@ -232,13 +213,11 @@ static void run_by(lfuse_device *device, lfuse_transport transport, unsigned dis
         same(&l, MATRIX_SUM, i, "matrix");
         same(&l, Y, i, "element");
     }
-    lfuse_plan_destroy(plan);
-    lfuse_stream_destroy(stream);
-    lfuse_graph_destroy(g);
-    drop_lists(&l, count);
 }
 
-static void by_each_transport(lfuse_device *device)
+TEST_CASE("lines", .before = open_devices, .after = close_devices)
+
+TEST_ON_DEVICES(sums_have_the_canonical_bits, lfuse_device *device)
 {
     lfuse_device_info info;
 
@@ -249,18 +228,12 @@ static void by_each_transport(lfuse_device *device)
     if (info.svm) run_by(device, LFUSE_TRANSPORT_UNIFIED, 0, COUNT);
 }
 
-TEST_CASE("lines", .before = open_devices, .after = close_devices)
-
-TEST(sums_have_the_canonical_bits) { on_every_device(by_each_transport); }
-
-static void unfused(lfuse_device *device)
+TEST_ON_DEVICES(other_plans_and_lists_too, lfuse_device *device)
 {
     run_by(device, LFUSE_TRANSPORT_DEFAULT, LFUSE_NO_FUSION, COUNT);
     run_by(device, LFUSE_TRANSPORT_DEFAULT, 0, 0);
     run_by(device, LFUSE_TRANSPORT_DEFAULT, 0, 1);
 }
-
-TEST(other_plans_and_lists_too) { on_every_device(unfused); }
 
 /* ---- any number of members ---- */
 
@@ -269,18 +242,14 @@ enum { MANY = 100000, ROWS = 2, COLUMNS = 3 };
 /* Views of one vector, each of so many axes. */
 static lfuse_list *list_of(lfuse_device *device, const float *host, int64_t count, int rank, const int64_t *extents)
 {
-    lfuse_tensor **t = calloc((size_t)count + 1, sizeof(lfuse_tensor *)), *whole;
+    lfuse_tensor **t = new_memory(((size_t)count + 1) * sizeof(lfuse_tensor *)), *whole;
     const int64_t each = rank == 2 ? extents[0] * extents[1] : extents[0], all = each * count;
-    lfuse_list *list;
     int64_t i;
 
-    OK(lfuse_tensor_create(device, LFUSE_F32, 1, &all, &whole));
+    whole = new_tensor(device, LFUSE_F32, 1, &all);
     if (host) OK(lfuse_tensor_write(whole, NULL, host));
-    for (i = 0; i < count; i++) OK(lfuse_tensor_view(whole, rank, extents, NULL, i * each, &t[i]));
-    OK(lfuse_list_create(device, LFUSE_F32, count, t, &list));
-    for (i = 0; i < count; i++) lfuse_tensor_destroy(t[i]);
-    lfuse_tensor_destroy(whole);
-    free(t);
+    for (i = 0; i < count; i++) t[i] = new_view(whole, rank, extents, NULL, i * each);
+    lfuse_list *list = new_list(device, LFUSE_F32, count, t);
     return list;
 }
 
@@ -288,13 +257,10 @@ static lfuse_list *list_of(lfuse_device *device, const float *host, int64_t coun
 static uint64_t run_many(lfuse_device *device, int64_t count, int64_t probe)
 {
     static const int64_t extents[] = { ROWS, COLUMNS };
-    float *host = malloc((size_t)count * ROWS * COLUMNS * sizeof *host), got[ROWS * COLUMNS];
-    lfuse_graph *g = lfuse_graph_create();
+    float *host = new_memory((size_t)count * ROWS * COLUMNS * sizeof *host), got[ROWS * COLUMNS];
+    lfuse_graph *g = new_graph();
     const lfuse_value x = lfuse_list_input(g, "x", LFUSE_F32, LFUSE_RANK_MATRIX);
     const lfuse_plan_options options = { .transport = LFUSE_TRANSPORT_TABLE };
-    lfuse_tensor *one;
-    lfuse_stream *stream;
-    lfuse_plan *plan;
     lfuse_binding b;
     uint64_t before;
     int64_t i;
@@ -302,10 +268,10 @@ static uint64_t run_many(lfuse_device *device, int64_t count, int64_t probe)
 
     for (i = 0; i < count * ROWS * COLUMNS; i++) host[i] = (float)(i % 1000);
     lfuse_update(x, lfuse_sub(x, lfuse_member_row_sum(x)));
-    OK(lfuse_stream_create(device, &stream));
-    OK(lfuse_plan_create(device, g, &options, &plan));
+    lfuse_stream *stream = new_stream(device);
+    lfuse_plan *plan = new_plan(device, g, &options);
     b = lfuse_bind_list("x", list_of(device, host, count, 2, extents));
-    OK(lfuse_tensor_create(device, LFUSE_F32, 2, extents, &one));
+    lfuse_tensor *one = new_tensor(device, LFUSE_F32, 2, extents);
     OK(lfuse_tensor_write(one, NULL, host + probe * ROWS * COLUMNS));
     OK(lfuse_plan_run(plan, stream, &b, 1));
     OK(lfuse_list_replace(b.as.list, probe, 1, &one)); /* which no run has seen */
@@ -319,12 +285,6 @@ static uint64_t run_many(lfuse_device *device, int64_t count, int64_t probe)
         ck_assert_msg(got[k] == (row[k % COLUMNS] - sum) - (-2 * sum), "%s: %g", device_name, (double)got[k]);
     }
     before = launches_of(device) - before;
-    lfuse_list_destroy(b.as.list);
-    lfuse_tensor_destroy(one);
-    lfuse_plan_destroy(plan);
-    lfuse_stream_destroy(stream);
-    lfuse_graph_destroy(g);
-    free(host);
     return before;
 }
 
@@ -343,42 +303,30 @@ TEST(any_number_of_members_in_as_many_launches) { on_every_device(many); }
 static void refused(lfuse_device *device)
 {
     lfuse_graph *g = sums();
-    lfuse_tensor *flat;
-    lfuse_stream *stream;
-    lfuse_list *list;
     lfuse_binding b[8];
-    lfuse_plan *plan;
     lists l;
     int n;
 
     make_lists(&l, device, 2);
-    OK(lfuse_stream_create(device, &stream));
-    OK(lfuse_plan_create(device, g, NULL, &plan));
+    lfuse_stream *stream = new_stream(device);
+    lfuse_plan *plan = new_plan(device, g, NULL);
     n = bind(&l, b);
     b[2] = lfuse_bind_list("rows", l.list[COLUMN_SUM]); /* of which there are more */
     rig_fails(lfuse_plan_run(plan, stream, b, n), LFUSE_ERR_SHAPE, "rows");
     ck_assert_msg(strstr(lfuse_last_error(), "one for each row of x"), "%s", lfuse_last_error());
     /* As many elements in other rows. */
-    OK(lfuse_tensor_view(l.m[1].tensors[Y], 2, (const int64_t[]){ 3, 2 }, NULL, 0, &flat));
-    OK(lfuse_list_create(device, LFUSE_F32, 2, (lfuse_tensor *[]){ l.m[0].tensors[Y], flat }, &list));
-    lfuse_graph_destroy(g);
-    lfuse_plan_destroy(plan);
-    g = lfuse_graph_create();
+    lfuse_tensor *flat = new_view(l.m[1].tensors[Y], 2, (const int64_t[]){ 3, 2 }, NULL, 0);
+    lfuse_list *list = new_list(device, LFUSE_F32, 2, (lfuse_tensor *[]){ l.m[0].tensors[Y], flat });
+    g = new_graph();
     lfuse_update(lfuse_list_input(g, "a", LFUSE_F32, LFUSE_RANK_MATRIX),
                  lfuse_add(lfuse_list_input(g, "b", LFUSE_F32, LFUSE_RANK_MATRIX),
                            lfuse_list_input(g, "c", LFUSE_F32, LFUSE_RANK_ROWS)));
-    OK(lfuse_plan_create(device, g, NULL, &plan));
+    plan = new_plan(device, g, NULL);
     b[0] = lfuse_bind_list("a", list);
     b[1] = lfuse_bind_list("b", l.list[X]);
     b[2] = lfuse_bind_list("c", l.list[ROW_SUM]);
     rig_fails(lfuse_plan_run(plan, stream, b, 3), LFUSE_ERR_SHAPE, "a");
     ck_assert_msg(strstr(lfuse_last_error(), "1 matrices of "), "%s", lfuse_last_error());
-    lfuse_list_destroy(list);
-    lfuse_tensor_destroy(flat);
-    lfuse_plan_destroy(plan);
-    lfuse_stream_destroy(stream);
-    lfuse_graph_destroy(g);
-    drop_lists(&l, 2);
 }
 
 TEST(lists_that_do_not_go_together) { on_every_device(refused); }

@@ -10,11 +10,10 @@ static const int64_t sizes[MEMBERS] = { 3, 0, 2500, 1, 40000 };
 static lfuse_list *list_of(float start, float step)
 {
     lfuse_tensor *t[MEMBERS];
-    lfuse_list *l;
     int i;
 
     for (i = 0; i < MEMBERS; i++) t[i] = ramp(1, &sizes[i], start + (float)i, step);
-    l = new_list(dev, LFUSE_F32, MEMBERS, t);
+    lfuse_list *l = new_list(dev, LFUSE_F32, MEMBERS, t);
     for (i = 0; i < MEMBERS; i++) drop(t[i]);
     return l;
 }
@@ -32,8 +31,8 @@ static void check_list_sgd(void)
     int i, k;
 
     for (i = 0; i < MEMBERS; i++) t[i] = ramp(1, &sizes[i], 5, 0.01f), n[i] = tensor(0, NULL);
-    OK(lfuse_list_create(dev, LFUSE_F32, MEMBERS, t, &lw));
-    OK(lfuse_list_create(dev, LFUSE_F32, MEMBERS, n, &ln));
+    lw = new_list(dev, LFUSE_F32, MEMBERS, t);
+    ln = new_list(dev, LFUSE_F32, MEMBERS, n);
     lfuse_update(w, lfuse_sub(w, lfuse_mul(gr, lfuse_scalar(g, "lr"))));
     plan = plan_with(0);
     {
@@ -49,7 +48,7 @@ static void check_list_sgd(void)
     }
     w = lfuse_list_input(h, "w", LFUSE_F32, LFUSE_RANK_ANY);
     lfuse_output(h, "n", lfuse_sqrt(lfuse_member_sum(lfuse_mul(w, w))));
-    OK(lfuse_plan_create(dev, h, NULL, &norms));
+    norms = new_plan(dev, h, NULL);
     {
         lfuse_binding b[] = { lfuse_bind_list("w", lg), lfuse_bind_list("n", ln) };
         OK(lfuse_plan_run(norms, stream, b, 2));
@@ -82,14 +81,9 @@ TEST(lists_in_one_launch)
 
 TEST(lists_by_slots)
 {
-    close_stub();
-    lfuse__stub_reset();
     lfuse__stub.addresses = false;
     lfuse__stub.vector_lanes = false;
-    lfuse__registry_extra(&lfuse__stub_backend);
-    OK(lfuse_device_open("stub:0", &dev));
-    OK(lfuse_stream_create(dev, &stream));
-    g = lfuse_graph_create();
+    reopen_stub();
     check_list_sgd();
 }
 
@@ -105,11 +99,9 @@ TEST_LOOP(list_sums_of_many_blocks, 0, 4)
     uint64_t before;
     int i, k, pass;
 
-    lfuse_stream_destroy(stream), lfuse_device_close(dev);
     lfuse__stub.addresses = _i & 1;
     lfuse__stub.vector_lanes = _i & 2;
-    OK(lfuse_device_open("stub:0", &dev));
-    OK(lfuse_stream_create(dev, &stream));
+    reopen_device();
     for (i = 0; i < COUNT; i++) {
         const int64_t length = i % 5 == 3 ? 0 : LENGTH - i;
         for (k = 0; k < length; k++) in[i][k] = (float)(i + 1);
@@ -119,8 +111,8 @@ TEST_LOOP(list_sums_of_many_blocks, 0, 4)
         OK(lfuse_tensor_wrap(dev, LFUSE_MEMORY_NATIVE, (uintptr_t)&sums[i], sizeof sums[i], LFUSE_F32, 0, NULL, NULL,
                              0, &to[i]));
     }
-    OK(lfuse_list_create(dev, LFUSE_F32, COUNT, ti, &li));
-    OK(lfuse_list_create(dev, LFUSE_F32, COUNT, to, &lo));
+    li = new_list(dev, LFUSE_F32, COUNT, ti);
+    lo = new_list(dev, LFUSE_F32, COUNT, to);
     x = lfuse_list_input(g, "x", LFUSE_F32, LFUSE_RANK_ANY);
     lfuse_output(g, "y", lfuse_member_sum(x));
     lfuse_output(g, "total", lfuse_list_sum(x));
@@ -150,18 +142,15 @@ TEST_LOOP(any_number_of_members, 0, 12)
     static lfuse_tensor *tx[10000], *ts[10000];
     const int64_t count = counts[_i % 6];
     lfuse_value v = lfuse_list_input(g, "x", LFUSE_F32, LFUSE_RANK_ANY);
-    lfuse_tensor *total = tensor(0, NULL);
     lfuse_list *lx, *ls;
+    lfuse_tensor *total;
     uint64_t before;
     double all = 0;
     int64_t i, k;
     int pass;
 
-    drop(total);
-    lfuse_stream_destroy(stream), lfuse_device_close(dev);
     lfuse__stub.vector_lanes = _i >= 6;
-    OK(lfuse_device_open("stub:0", &dev));
-    OK(lfuse_stream_create(dev, &stream));
+    reopen_device();
     total = tensor(0, NULL);
     for (i = 0; i < count; i++) {
         const int64_t length = i % 4;
@@ -170,8 +159,8 @@ TEST_LOOP(any_number_of_members, 0, 12)
                              &tx[i]));
         OK(lfuse_tensor_wrap(dev, LFUSE_MEMORY_NATIVE, (uintptr_t)&sums[i], 4, LFUSE_F32, 0, NULL, NULL, 0, &ts[i]));
     }
-    OK(lfuse_list_create(dev, LFUSE_F32, count, tx, &lx));
-    OK(lfuse_list_create(dev, LFUSE_F32, count, ts, &ls));
+    lx = new_list(dev, LFUSE_F32, count, tx);
+    ls = new_list(dev, LFUSE_F32, count, ts);
     lfuse_output(g, "sums", lfuse_member_sum(v));
     lfuse_output(g, "total", lfuse_list_sum(v));
     lfuse_plan *plan = plan_with(0);

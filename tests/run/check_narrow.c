@@ -27,7 +27,7 @@ static void add(network *n, const char *name, int rank, const int64_t *shape, ui
     int64_t elements = 1;
 
     for (int i = 0; i < rank; i++) elements *= shape[i];
-    OK(lfuse_tensor_create(dev, n->type, rank, shape, &n->tensors[n->count]));
+    n->tensors[n->count] = new_tensor(dev, n->type, rank, shape);
     if (host) {
         lfuse__data_uniform(n->type, host, elements, -scale, scale, (uint64_t)n->count + 1);
         OK(lfuse_tensor_write(n->tensors[n->count], NULL, host));
@@ -45,8 +45,7 @@ static network *make(lfuse_type type, int64_t rows, int64_t width)
 
     ck_assert(n != NULL);
     n->type = type, n->rows = rows, n->width = width;
-    lfuse_graph_destroy(g);
-    g = lfuse_graph_create();
+    fresh_graph();
     x = lfuse_input(g, "x", type, 2, LFUSE_DIMS(rows, width));
     add(n, "x", 2, SHAPE(rows, width), n->x, 1);
     for (int i = 0; i < LAYERS; i++) {
@@ -86,10 +85,9 @@ static void check(const network *n)
 static void expect(lfuse_type type, int64_t rows, int64_t width, const lfuse_plan_options *options, uint64_t wanted)
 {
     network *n = make(type, rows, width);
-    lfuse_plan *plan;
     uint64_t before = 0;
 
-    OK(lfuse_plan_create(dev, g, options, &plan));
+    lfuse_plan *plan = new_plan(dev, g, options);
     for (int i = 0; i < 2; i++) {
         OK(lfuse_tensor_fill(n->tensors[n->count - 1], NULL, NAN));
         before = launches();

@@ -34,8 +34,6 @@ TEST_LOOP(shapes, 0, 2)
                                  (unsigned long long)(launches() - before));
             network_check(&n);
         }
-        drop(plan);
-        network_free(&n);
     }
 }
 
@@ -43,11 +41,10 @@ static void check_step_by_step(int64_t rows, int64_t width, unsigned disable, ui
 {
     network n = { .layers = 3, .rows = rows, .widths = { 12, width, width, 30 }, .ends = "rrl" };
     uint64_t before;
-    lfuse_plan *plan;
 
     network_graph(&n, true);
     network_tensors(&n);
-    plan = plan_with(disable);
+    lfuse_plan *plan = plan_with(disable);
     network_run(&n, plan, stream);
     before = launches();
     network_run(&n, plan, stream);
@@ -99,7 +96,6 @@ TEST(rows_as_they_come)
         ck_assert_msg(programs() - before == (uint64_t)runs[i].brings, "%d rows: %d programs", (int)n.rows,
                       (int)(programs() - before));
         network_check(&n);
-        network_free(&n);
     }
 }
 
@@ -116,7 +112,7 @@ TEST(measured)
         uint64_t before;
         network_graph(&n, true);
         network_tensors(&n);
-        OK(lfuse_plan_create(dev, g, &options, &plan));
+        plan = new_plan(dev, g, &options);
         for (int i = 0; i < 3; i++) {
             OK(lfuse_tensor_fill(n.y, NULL, NAN));
             before = launches();
@@ -127,7 +123,6 @@ TEST(measured)
             network_check(&n);
         }
         drop(plan);
-        network_free(&n);
     }
 }
 
@@ -135,11 +130,10 @@ static void check_parts(const network *made, uint64_t count)
 {
     network n = *made;
     uint64_t before;
-    lfuse_plan *plan;
 
     network_graph(&n, true);
     network_tensors(&n);
-    plan = plan_with(0);
+    lfuse_plan *plan = plan_with(0);
     for (int i = 0; i < 2; i++) {
         OK(lfuse_tensor_fill(n.y, NULL, NAN));
         before = launches();
@@ -174,15 +168,15 @@ TEST(strides)
     odd = n;
     for (int i = 0; i < 4; i++) big[i] = network_noise(1, SHAPE(i == 3 ? 1100 : 400), 1);
     odd.w[1] = network_noise(2, SHAPE(32, 29), 0.4);
-    OK(lfuse_tensor_view(big[0], 2, SHAPE(3, 10), SHAPE(-21, 2), 60, &odd.x));
+    odd.x = new_view(big[0], 2, SHAPE(3, 10), SHAPE(-21, 2), 60);
     odd.w[0] = new_view(big[1], 2, SHAPE(10, 32), SHAPE(33, 1), 3);
-    OK(lfuse_tensor_view(big[2], 2, SHAPE(3, 29), SHAPE(90, 2), 1, &odd.y));
+    odd.y = new_view(big[2], 2, SHAPE(3, 29), SHAPE(90, 2), 1);
     network_run(&odd, plan, stream);
     before = launches();
     network_run(&odd, plan, stream);
     ck_assert_uint_eq(launches() - before, 1);
     network_check(&odd);
-    OK(lfuse_tensor_view(big[1], 2, SHAPE(10, 32), SHAPE(1, 10), 3, &along));
+    along = new_view(big[1], 2, SHAPE(10, 32), SHAPE(1, 10), 3);
     drop(odd.w[0]);
     odd.w[0] = along;
     network_run(&odd, plan, stream);
@@ -197,11 +191,8 @@ TEST(strides)
     network_run(&odd, plan, stream);
     ck_assert_uint_eq(launches() - before, 1);
     network_check(&odd);
-    drop(plan);
     drop(odd.x), drop(odd.w[0]), drop(odd.w[1]);
     drop(odd.y);
-    for (int i = 0; i < 4; i++) drop(big[i]);
-    network_free(&n);
 }
 
 TEST_SUITE("run", CK_NOFORK)

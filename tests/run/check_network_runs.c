@@ -21,9 +21,7 @@ static void check_many_ways(void)
     network n = { .layers = 4, .rows = 5, .widths = { 24, 32, 32, 40, 28 }, .ends = "rrgl" }, other;
     const size_t bytes = 5 * 28 * sizeof(float);
     lfuse_stream *second;
-    lfuse_recording *recording;
     float *first, *again;
-    lfuse_plan *plan;
 
     g = g ? g : lfuse_graph_create();
     network_graph(&n, false);
@@ -32,13 +30,13 @@ static void check_many_ways(void)
     other.x = network_noise(2, SHAPE(5, 24), 1), other.y = tensor(2, SHAPE(5, 28));
     other.w[1] = network_noise(2, SHAPE(32, 32), 0.4);
     OK(lfuse_stream_create(dev, &second));
-    plan = plan_with(0);
+    lfuse_plan *plan = plan_with(0);
     first = run_and_copy(&n, plan, stream);
     network_check(&n);
     OK(lfuse_record_begin(stream));
     network_run(&n, plan, stream);
     network_run(&other, plan, stream);
-    OK(lfuse_record_end(stream, &recording));
+    lfuse_recording *recording = new_recording(stream);
     for (int i = 0; i < 6; i++) {
         OK(lfuse_tensor_fill(n.y, NULL, NAN));
         again = run_and_copy(i & 1 ? &other : &n, plan, i & 2 ? second : stream);
@@ -59,8 +57,6 @@ static void check_many_ways(void)
     lfuse_stream_destroy(second);
     drop(other.x), drop(other.y), drop(other.w[1]);
     network_free(&n);
-    lfuse_graph_destroy(g);
-    g = NULL;
 }
 
 /* One launch (where there are such launches) whatever the numbers are; a recording takes new ones. */
@@ -69,13 +65,11 @@ static void check_numbers_in(bool one)
     network n = { .layers = 4, .rows = 3, .widths = { 20, 24, 32, 24, 12 }, .ends = "kmkm", .slope = 0.25,
                   .scale = 1.5 };
     lfuse_binding numbers[2];
-    lfuse_recording *recording;
-    lfuse_plan *plan;
 
     g = g ? g : lfuse_graph_create();
     network_graph(&n, true);
     network_tensors(&n);
-    plan = plan_with(0);
+    lfuse_plan *plan = plan_with(0);
     for (int i = 0; i < 3; i++) {
         const uint64_t before = launches();
         network_run(&n, plan, stream);
@@ -86,7 +80,7 @@ static void check_numbers_in(bool one)
     }
     OK(lfuse_record_begin(stream));
     network_run(&n, plan, stream);
-    OK(lfuse_record_end(stream, &recording));
+    lfuse_recording *recording = new_recording(stream);
     for (int i = 0; i < 3; i++) {
         OK(lfuse_recording_replay(recording, stream, numbers, i ? 2 : 0));
         OK(lfuse_stream_synchronize(stream));
@@ -97,8 +91,6 @@ static void check_numbers_in(bool one)
     drop(recording);
     drop(plan);
     network_free(&n);
-    lfuse_graph_destroy(g);
-    g = NULL;
 }
 
 static void check_numbers(void)
@@ -126,16 +118,14 @@ static void check_refresh(bool turned, bool halved)
     network n = { .layers = 3, .rows = 4, .widths = { 20, 32, 24, 12 }, .ends = "rrl", .turned = turned,
                   .halved = halved };
     lfuse_binding bind[NETWORK_BINDINGS];
-    lfuse_instance *instance;
-    lfuse_plan *plan;
     int count;
 
     g = g ? g : lfuse_graph_create();
     network_graph(&n, true);
     network_tensors(&n);
     count = network_bind(&n, bind);
-    plan = plan_with(0);
-    OK(lfuse_instance_create(plan, stream, bind, count, &instance));
+    lfuse_plan *plan = plan_with(0);
+    lfuse_instance *instance = new_instance(plan, stream, bind, count);
     ck_assert((lfuse_instance_prepared(instance) != 0) == halved);
     for (int i = 0; i < 5; i++) { /* as a launch, and as a graph of one */
         float weights[32 * 24], *first, *again;
@@ -161,8 +151,6 @@ static void check_refresh(bool turned, bool halved)
     drop(instance);
     drop(plan);
     network_free(&n);
-    lfuse_graph_destroy(g);
-    g = NULL;
 }
 
 TEST_LOOP(refreshed, 0, 4)
@@ -222,8 +210,6 @@ static void check_wide(void)
         drop(plan);
         network_free(&n);
     }
-    lfuse_graph_destroy(g);
-    g = NULL;
 }
 
 TEST(wide_on_devices)

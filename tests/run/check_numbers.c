@@ -91,11 +91,10 @@ static void compute(int half, unsigned device, unsigned disable, results *r)
     lfuse_list *lists[EXPRESSIONS + 1];
     char text[3 * EXPRESSIONS][16];
     int count = 0, n = 0, k = 0;
-    lfuse_plan *plan;
 
     g = lfuse_graph_create();
     describe(half, device);
-    plan = plan_with(disable);
+    lfuse_plan *plan = plan_with(disable);
     b[count++] = lfuse_bind_tensor("x", made[n++] = ramp(1, SHAPE(LENGTH), 0.5f, 0.0007f));
     lists[EXPRESSIONS] = list(-1, own);
     b[count++] = lfuse_bind_list("w", lists[EXPRESSIONS]);

@@ -27,17 +27,16 @@ static lfuse_tensor *at(int where, int length)
 
     OK(lfuse_tensor_wrap(dev, LFUSE_MEMORY_NATIVE, (uintptr_t)(memory + (size_t)where * size),
                          (uint64_t)(length ? length : 1) * size, type, 1, SHAPE(length), NULL, 0, &t));
-    return t;
+    return own_tensor(t);
 }
 
 static lfuse_list *list_at(int list)
 {
     lfuse_tensor *t[MEMBERS];
-    lfuse_list *l;
     int m;
 
     for (m = 0; m < MEMBERS; m++) t[m] = at(place[list][m], length_of(m));
-    l = new_list(dev, type, MEMBERS, t);
+    lfuse_list *l = new_list(dev, type, MEMBERS, t);
     for (m = 0; m < MEMBERS; m++) drop(t[m]);
     return l;
 }
@@ -84,10 +83,9 @@ static lfuse_plan *make_plan(void)
 static void move(lfuse_list **lists, unsigned *seed)
 {
     const int list = next(seed) % 5 ? (int)(next(seed) % 2) * 2 : 1, m = (int)(next(seed) % MEMBERS);
-    lfuse_tensor *t;
 
     place[list][m] = (int)(next(seed) % PLACES);
-    t = at(place[list][m], length_of(m));
+    lfuse_tensor *t = at(place[list][m], length_of(m));
     OK(lfuse_list_replace(lists[list], m, 1, &t));
     drop(t);
 }
@@ -98,7 +96,6 @@ TEST_LOOP(as_every_pair_compared, 1, 6)
 {
     unsigned seed = (unsigned)_i;
     lfuse_list *lists[LISTS];
-    lfuse_tensor *total;
     int i, k, m, found = 0;
 
     type = _i % 2 ? LFUSE_F32 : LFUSE_I8;
@@ -107,7 +104,7 @@ TEST_LOOP(as_every_pair_compared, 1, 6)
     place[LISTS][0] = PLACES - 2;
     lfuse_plan *plan = make_plan();
     for (i = 0; i < LISTS; i++) lists[i] = list_at(i);
-    total = at(place[LISTS][0], 2);
+    lfuse_tensor *total = at(place[LISTS][0], 2);
     for (i = 0; i < ROUNDS; i++) {
         lfuse_binding b[] = { lfuse_bind_list(names[0], lists[0]), lfuse_bind_list(names[1], lists[1]),
                               lfuse_bind_list(names[2], lists[2]), lfuse_bind_tensor(names[3], total) };
@@ -117,7 +114,6 @@ TEST_LOOP(as_every_pair_compared, 1, 6)
         for (k = next(&seed) % 8 ? 1 : 20; k > 0; k--) move(lists, &seed); /* at times more than a list remembers */
     }
     ck_assert_msg(found > ROUNDS / 20 && found < ROUNDS - ROUNDS / 20, "%d of %d", found, ROUNDS);
-    drop(total);
 }
 
 /* The message names both, with their members. */
@@ -154,7 +150,6 @@ TEST(the_message_names_both)
         drop(t);
         OK(lfuse_plan_run(plan, stream, b, 4));
     }
-    drop(total);
 }
 
 /* ---- columns of one matrix of bytes ---- */
@@ -195,7 +190,7 @@ static void compare_blocks(lfuse_plan *plan, const lfuse_tensor *matrix, const b
     lfuse_tensor *tw = view_of(matrix, w), *tx = view_of(matrix, x), *ty;
     lfuse_status status;
 
-    OK(lfuse_tensor_create(dev, LFUSE_I8, 2, SHAPE(x->rows, x->columns), &ty));
+    ty = new_tensor(dev, LFUSE_I8, 2, SHAPE(x->rows, x->columns));
     {
         const lfuse_binding b[] = { lfuse_bind_tensor("w", tw), lfuse_bind_tensor("x", tx),
                                     lfuse_bind_tensor("y", ty) };
@@ -245,7 +240,7 @@ TEST(strides_of_no_use)
             const int64_t one = (int64_t)(k / 5), outer = extremes[i], inner = extremes[k % 5];
             OK(lfuse_tensor_wrap(dev, LFUSE_MEMORY_NATIVE, (uintptr_t)(memory + (one ? 100 : 32)), 0, LFUSE_I8, 3,
                                  SHAPE(one, 2, 3), one ? SHAPE(outer, 3, 1) : SHAPE(outer, inner, inner), 0, &tx));
-            OK(lfuse_tensor_create(dev, LFUSE_I8, 3, SHAPE(one, 2, 3), &ty));
+            ty = new_tensor(dev, LFUSE_I8, 3, SHAPE(one, 2, 3));
             {
                 const lfuse_binding b[] = { lfuse_bind_tensor("w", tw), lfuse_bind_tensor("x", tx),
                                             lfuse_bind_tensor("y", ty) };

@@ -18,10 +18,9 @@ static void keep_message(void *context, lfuse_log_level level, const char *messa
 static lfuse_tensor *halves(int64_t rows, double a, double b)
 {
     uint16_t host[64];
-    lfuse_tensor *t;
     int64_t i;
 
-    t = new_tensor(dev, LFUSE_F16, 2, SHAPE(rows, 2));
+    lfuse_tensor *t = new_tensor(dev, LFUSE_F16, 2, SHAPE(rows, 2));
     for (i = 0; i < 2 * rows; i++) host[i] = lfuse__double_to_f16(i % 2 ? b : a);
     OK(lfuse_tensor_write(t, NULL, host));
     return t;
@@ -54,7 +53,6 @@ TEST(gemm_of_halves_in_f32)
         v = values(c);
         for (i = 0; i < 12; i++) ck_assert_float_eq(v[i], 130000);
         ck_assert_uint_eq(launches() - before, p == 1 ? 3 : 1);
-        drop(plan);
     }
 }
 
@@ -89,8 +87,7 @@ TEST(tf32_where_it_is_asked_for)
     const float fine = 1 + 0x1p-12f;
     lfuse_value a = lfuse_input(g, "a", LFUSE_F32, 2, LFUSE_DIMS(2, 1)), b = lfuse_input(g, "b", LFUSE_F32, 2,
         LFUSE_DIMS(1, 16));
-    lfuse_tensor *ta = ramp(2, SHAPE(2, 1), fine, 0), *tb = ramp(2, SHAPE(1, 16), 1, 0);
-    lfuse_tensor *full = tensor(2, SHAPE(2, 16)), *tf32 = tensor(2, SHAPE(2, 16));
+    lfuse_tensor *ta, *tb, *full, *tf32;
     lfuse_plan *plan = NULL;
 
     lfuse_output(g, "full", lfuse_matmul(a, b));
@@ -98,11 +95,7 @@ TEST(tf32_where_it_is_asked_for)
     FAILS(LFUSE_ERR_UNSUPPORTED, lfuse_plan_create(dev, g, NULL, &plan)); /* the stub has no tf32 */
     ck_assert_msg(strstr(lfuse_last_error(), "is a product in tf32, which stub:0"), "%s", lfuse_last_error());
     lfuse__stub.tf32 = true;
-    lfuse_stream_destroy(stream);
-    drop(ta), drop(tb), drop(full), drop(tf32);
-    lfuse_device_close(dev);
-    OK(lfuse_device_open("stub:0", &dev));
-    OK(lfuse_stream_create(dev, &stream));
+    reopen_device();
     ta = ramp(2, SHAPE(2, 1), fine, 0), tb = ramp(2, SHAPE(1, 16), 1, 0);
     full = tensor(2, SHAPE(2, 16)), tf32 = tensor(2, SHAPE(2, 16));
     plan = plan_with(0);
@@ -164,7 +157,7 @@ static void leave(uint64_t bytes)
     lfuse_tensor *kept = NULL;
     int n = 0;
 
-    if (bytes) OK(lfuse_tensor_create(dev, LFUSE_U8, 1, SHAPE((int64_t)bytes), &kept));
+    if (bytes) kept = new_tensor(dev, LFUSE_U8, 1, SHAPE((int64_t)bytes));
     lfuse__stub_live_get(&live);
     lfuse__stub.memory_bytes = live.bytes;
     for (int64_t piece = 1 << 24; piece >= 256;)
@@ -186,20 +179,18 @@ static void restore(void)
 static lfuse_status product_of_ones(lfuse_type type, int64_t m, int64_t n, int64_t k, uint64_t left)
 {
     lfuse_tensor *a, *b, *c;
-    lfuse_plan *plan;
     lfuse_stream *s; /* that has no scratch yet */
     lfuse_status status;
     double *got = malloc((size_t)(m * n) * sizeof *got);
 
-    lfuse_graph_destroy(g);
-    g = lfuse_graph_create();
+    fresh_graph();
     lfuse_output(g, "c", lfuse_matmul(lfuse_input(g, "a", type, 2, LFUSE_DIMS(m, k)),
                                       lfuse_input(g, "b", type, 2, LFUSE_DIMS(k, n))));
     OK(lfuse_stream_create(dev, &s));
-    OK(lfuse_plan_create(dev, g, NULL, &plan));
-    OK(lfuse_tensor_create(dev, type, 2, SHAPE(m, k), &a));
-    OK(lfuse_tensor_create(dev, type, 2, SHAPE(k, n), &b));
-    OK(lfuse_tensor_create(dev, type, 2, SHAPE(m, n), &c));
+    lfuse_plan *plan = new_plan(dev, g, NULL);
+    a = new_tensor(dev, type, 2, SHAPE(m, k));
+    b = new_tensor(dev, type, 2, SHAPE(k, n));
+    c = new_tensor(dev, type, 2, SHAPE(m, n));
     OK(lfuse_tensor_fill(a, s, 1));
     OK(lfuse_tensor_fill(b, s, 1));
     OK(lfuse_stream_synchronize(s));

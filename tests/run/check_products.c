@@ -34,7 +34,6 @@ TEST(a_dense_layer_in_every_way)
         check_dense(plan, 7, ways[i].launches);
         check_dense(plan, 0, 0);
         ck_assert_uint_eq(compiles(), compiled);
-        drop(plan);
     }
 }
 
@@ -63,7 +62,6 @@ TEST(gemm_now)
                 }
                 NEAR(v[i * n + j], cases[c].alpha * sum + cases[c].beta * (double)(1 + i * n + j));
             }
-        drop(a), drop(b), drop(d);
     }
 }
 
@@ -105,7 +103,6 @@ static void check_form(const form *f)
     lfuse_value added = lfuse_input(g, "r", LFUSE_F32, 2, LFUSE_DIMS(ROWS, COLUMNS)), v = m;
     const bool unread = f->beta && f->scale == 0;
     lfuse_binding bind[7];
-    lfuse_plan *plan;
     const float *got;
     uint64_t before;
     int count = 0;
@@ -113,7 +110,7 @@ static void check_form(const form *f)
     plain = ramp(2, SHAPE(ROWS, COLUMNS), unread ? (float)NAN : -7, 2);
     r = plain;
     if (f->transposed) {
-        OK(lfuse_tensor_view(plain, 2, SHAPE(ROWS, COLUMNS), SHAPE(1, ROWS), 0, &r));
+        r = new_view(plain, 2, SHAPE(ROWS, COLUMNS), SHAPE(1, ROWS), 0);
     }
     if (f->alpha) v = lfuse_mul(v, lfuse_scalar(g, "alpha"));
     v = lfuse_add(v, f->beta ? lfuse_mul(added, lfuse_scalar(g, "beta")) : added);
@@ -127,7 +124,7 @@ static void check_form(const form *f)
     if (f->bias) bind[count++] = lfuse_bind_tensor("b", b);
     if (f->alpha) bind[count++] = lfuse_bind_number("alpha", 2);
     if (f->beta) bind[count++] = lfuse_bind_number("beta", f->scale);
-    plan = plan_by(LFUSE_PROVIDER_VENDOR, 0);
+    lfuse_plan *plan = plan_by(LFUSE_PROVIDER_VENDOR, 0);
     before = launches();
     OK(lfuse_plan_run(plan, stream, bind, count));
     ck_assert_uint_eq(launches() - before, f->launches);
@@ -203,14 +200,6 @@ static int chosen_algorithm(void)
     return call.candidate;
 }
 
-static void reopen(void)
-{
-    lfuse_stream_destroy(stream);
-    lfuse_device_close(dev);
-    OK(lfuse_device_open("stub:0", &dev));
-    OK(lfuse_stream_create(dev, &stream));
-}
-
 static const struct {
     bool native_graph, elapsed;
 } clocks[] = { { true, true }, { true, false }, { false, true }, { false, false } };
@@ -233,8 +222,8 @@ TEST(products_are_measured_once)
         lfuse__stub.native_graph = clocks[i].native_graph;
         lfuse__stub.elapsed = clocks[i].elapsed;
         lfuse__stub.lazy = i % 2;
-        reopen();
-        OK(lfuse_plan_create(dev, g, &measuring, &plan));
+        reopen_device();
+        plan = new_plan(dev, g, &measuring);
         asked = lfuse__stub_calls(LFUSE__STUB_gemm_candidates);
         captured = lfuse__stub_calls(LFUSE__STUB_graph_begin);
         check_dense(plan, 4, ANY);
@@ -244,7 +233,7 @@ TEST(products_are_measured_once)
         check_dense(plan, 4, 2);
         check_dense(plan, 9, 2);
         drop(plan);
-        OK(lfuse_plan_create(dev, g, &measuring, &plan));
+        plan = new_plan(dev, g, &measuring);
         check_dense(plan, 4, 2);
         ck_assert_uint_eq(lfuse__stub_calls(LFUSE__STUB_gemm_candidates) - asked, 2);
         drop(plan);
@@ -265,8 +254,8 @@ TEST(the_fastest_algorithm_is_chosen)
             lfuse__stub.elapsed = clocks[i].elapsed;
             lfuse__stub.gemm_candidates = 7; /* more than reach the last rounds */
             lfuse__stub.gemm_slow = ~(1u << fast);
-            reopen();
-            OK(lfuse_plan_create(dev, g, &measuring, &plan));
+            reopen_device();
+            plan = new_plan(dev, g, &measuring);
             check_dense(plan, 4, ANY);
             ck_assert_int_eq(chosen_algorithm(), fast);
             check_dense(plan, 4, 2);
@@ -288,8 +277,8 @@ TEST(algorithms_that_fail_are_left_out)
         lfuse__stub.elapsed = clocks[i].elapsed;
         lfuse__stub.gemm_failing = 1u << 1 | 1u << 3; /* the fast ones */
         lfuse__stub.gemm_slow = 1u << 0 | 1u << 2;
-        reopen();
-        OK(lfuse_plan_create(dev, g, &measuring, &plan));
+        reopen_device();
+        plan = new_plan(dev, g, &measuring);
         snprintf(message, sizeof message, "%s", lfuse_last_error());
         check_dense(plan, 4, ANY);
         ck_assert(chosen_algorithm() == 0 || chosen_algorithm() == 2);
@@ -331,8 +320,8 @@ TEST(races_with_a_failing_call)
     dense_graph();
     for (i = 0; i < sizeof slots / sizeof slots[0]; i++)
         for (n = 1; n < 40; n += 1 + n / 8) {
-            reopen();
-            OK(lfuse_plan_create(dev, g, &measuring, &plan));
+            reopen_device();
+            plan = new_plan(dev, g, &measuring);
             tx = ramp(2, SHAPE(4, 8), -1, 0.01f), tw = ramp(2, SHAPE(8, 6), -2, 0.1f);
             tb = ramp(1, SHAPE(6), 1, -0.5f), ty = tensor(2, SHAPE(4, 6));
             {
@@ -368,12 +357,11 @@ TEST(threads_share_a_choice)
     lfuse__stub.gemm_slow = 1; /* the first waits so long that the others come */
     lfuse__stub.elapsed = false; /* else only its events would tell of it */
     dense_graph();
-    for (i = 0; i < 4; i++) OK(lfuse_plan_create(dev, g, &measuring, &jobs[i].plan));
+    for (i = 0; i < 4; i++) jobs[i].plan = new_plan(dev, g, &measuring);
     for (i = 0; i < 4; i++) ck_assert(!pthread_create(&threads[i], NULL, measure_a_product, &jobs[i]));
     for (i = 0; i < 4; i++) {
         pthread_join(threads[i], NULL);
         ck_assert(jobs[i].good);
-        drop(jobs[i].plan);
     }
     ck_assert_uint_eq(lfuse__stub_calls(LFUSE__STUB_gemm_candidates) - asked, 1);
 }

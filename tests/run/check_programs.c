@@ -27,7 +27,7 @@ static void begin(bool concurrent)
     reopen_stub();
     members[0] = ramp(1, SHAPE(ELEMENTS), 0, 1);
     members[1] = ramp(1, SHAPE(7), 1, 0);
-    OK(lfuse_list_create(dev, LFUSE_F32, 2, members, &list));
+    list = new_list(dev, LFUSE_F32, 2, members);
 }
 
 static void end(void)

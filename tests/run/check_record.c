@@ -4,7 +4,7 @@
 
 /* ---- two steps ---- */
 
-TEST_CASE("replays")
+TEST_CASE("replays", .teardown = end)
 
 TEST_LOOP(test_two_steps, 0, 2)
 {
@@ -22,17 +22,14 @@ TEST_LOOP(test_two_steps, 0, 2)
     ck_assert_uint_eq(counters.graph_captures, (uint64_t)_i);
     ck_assert_uint_eq(counters.graph_updates, 0);
     ck_assert_uint_eq(counters.calls[LFUSE__STUB_graph_launch], _i ? 3 : 0);
-    lfuse_recording_destroy(r);
-    end();
 }
 
 TEST_LOOP(test_new_bindings, 0, 2)
 {
     const int64_t shape[] = {N};
     lfuse__stub_counters counters;
-    lfuse_tensor *other;
     begin(_i);
-    ck_ok(lfuse_tensor_create(dev, LFUSE_F32, 1, shape, &other));
+    lfuse_tensor *other = new_tensor(dev, LFUSE_F32, 1, shape);
     lfuse_recording *r = record_two_steps(2);
     ck_ok(lfuse_recording_replay(r, stream, NULL, 0));
     lfuse_binding number = lfuse_bind_number("scale", -3), tensor = lfuse_bind_tensor("result", other);
@@ -43,7 +40,7 @@ TEST_LOOP(test_new_bindings, 0, 2)
     ck_ok(lfuse_stream_synchronize(stream));
     check_result(other, -3, "new tensor");
     ck_ok(lfuse_tensor_fill(other, NULL, 0));
-    lfuse_tensor_destroy(other); /* the recording holds it */
+    drop(other); /* the recording holds it */
     ck_ok(lfuse_recording_replay(r, stream, NULL, 0));
     ck_ok(lfuse_recording_replay(r, stream, &number, 1)); /* the same number: nothing new */
     ck_ok(lfuse_stream_synchronize(stream));
@@ -51,8 +48,6 @@ TEST_LOOP(test_new_bindings, 0, 2)
     ck_assert_uint_eq(counters.graph_captures, (uint64_t)_i);
     ck_assert_uint_eq(counters.graph_updates, 0);
     ck_assert_uint_eq(counters.calls[LFUSE__STUB_graph_patch], _i & 1 ? 2 : 0); /* one launch has the number */
-    lfuse_recording_destroy(r);
-    end();
 }
 
 TEST_LOOP(test_nothing_is_made_by_a_replay, 0, 2)
@@ -68,24 +63,20 @@ TEST_LOOP(test_nothing_is_made_by_a_replay, 0, 2)
     ck_assert_uint_eq(after.launches - before.launches, 2);
     ck_assert_uint_eq(after.compiles, before.compiles);
     ck_assert_uint_eq(after.allocations, before.allocations);
-    lfuse_recording_destroy(r);
-    end();
 }
 
 /* The plan is run with other tensors between the replays: neither disturbs the other. */
 TEST_LOOP(test_plan_used_beside, 0, 2)
 {
     const int64_t shape[] = {N};
-    lfuse_tensor *other;
     lfuse_plan *scaling;
-    lfuse_recording *r;
     float got[N];
     begin(_i);
-    ck_ok(lfuse_tensor_create(dev, LFUSE_F32, 1, shape, &other));
+    lfuse_tensor *other = new_tensor(dev, LFUSE_F32, 1, shape);
     ck_ok(scaling_plan(dev, &scaling));
     ck_ok(lfuse_record_begin(stream));
     ck_ok(run_scaling(scaling, stream, x, 2, y));
-    ck_ok(lfuse_record_end(stream, &r));
+    lfuse_recording *r = new_recording(stream);
     for (int turn = 0; turn < 3; turn++) {
         ck_ok(lfuse_tensor_fill(y, NULL, -1));
         ck_ok(lfuse_recording_replay(r, stream, NULL, 0));
@@ -96,10 +87,7 @@ TEST_LOOP(test_plan_used_beside, 0, 2)
         ck_ok(lfuse_tensor_read(other, NULL, got));
         for (int i = 0; i < N; i++) ck_assert_float_eq(got[i], 5 * values[i] + 1);
     }
-    lfuse_tensor_destroy(other);
-    lfuse_recording_destroy(r);
-    lfuse_plan_destroy(scaling);
-    end();
+    drop(scaling);
 }
 
 static void check_scaled(lfuse_tensor *t, float scale, bool backwards, const char *what)
@@ -116,15 +104,14 @@ TEST_LOOP(test_other_strides, 0, 2)
     const int64_t shape[] = {N}, minus[] = {-1};
     lfuse_tensor *backwards, *other;
     lfuse_plan *scaling;
-    lfuse_recording *r;
     begin(_i);
-    ck_ok(lfuse_tensor_view(x, 1, shape, minus, N - 1, &backwards));
-    ck_ok(lfuse_tensor_create(dev, LFUSE_F32, 1, shape, &other));
+    backwards = new_view(x, 1, shape, minus, N - 1);
+    other = new_tensor(dev, LFUSE_F32, 1, shape);
     ck_ok(scaling_plan(dev, &scaling));
     ck_ok(lfuse_record_begin(stream));
     ck_ok(run_scaling(scaling, stream, x, 2, y));
     ck_ok(run_scaling(scaling, stream, backwards, 3, z));
-    ck_ok(lfuse_record_end(stream, &r));
+    lfuse_recording *r = new_recording(stream);
     for (int turn = 0; turn < 3; turn++) {
         ck_ok(lfuse_recording_replay(r, stream, NULL, 0));
         ck_ok(run_scaling(scaling, stream, turn ? x : backwards, 4, other));
@@ -133,32 +120,27 @@ TEST_LOOP(test_other_strides, 0, 2)
         check_scaled(z, 3, true, "second run");
         check_scaled(other, 4, !turn, "beside");
     }
-    lfuse_recording_destroy(r);
+    drop(r);
     ck_ok(lfuse_record_begin(stream));
     ck_ok(run_scaling(scaling, stream, x, 2, y));
-    ck_ok(lfuse_record_end(stream, &r));
+    r = new_recording(stream);
     lfuse_binding in = lfuse_bind_tensor("in", x), reversed = lfuse_bind_tensor("in", backwards);
     for (int turn = 0; turn < 4; turn++) {
         ck_ok(lfuse_recording_replay(r, stream, turn % 2 ? &reversed : &in, 1));
         ck_ok(lfuse_stream_synchronize(stream));
         check_scaled(y, 2, turn % 2, "bound anew");
     }
-    lfuse_recording_destroy(r);
-    lfuse_plan_destroy(scaling);
-    lfuse_tensor_destroy(backwards);
-    lfuse_tensor_destroy(other);
-    end();
+    drop(scaling);
 }
 
 /* "y" = "x" exp("w"), whose second factor is made once, for the strides of a run. */
 static lfuse_plan *weighted_plan(void)
 {
-    lfuse_graph *g = lfuse_graph_create();
-    lfuse_plan *plan;
+    lfuse_graph *g = new_graph();
     lfuse_output(g, "y", lfuse_mul(lfuse_input(g, "x", LFUSE_F32, 1, LFUSE_DIMS(N)),
                                    lfuse_exp(lfuse_frozen(g, "w", LFUSE_F32, 1, LFUSE_DIMS(N)))));
-    ck_ok(lfuse_plan_create(dev, g, NULL, &plan));
-    lfuse_graph_destroy(g);
+    lfuse_plan *plan = new_plan(dev, g, NULL);
+    drop(g);
     return plan;
 }
 
@@ -167,53 +149,42 @@ TEST_LOOP(test_weights_made_anew, 0, 2)
 {
     const int64_t shape[] = {N}, minus[] = {-1};
     lfuse_tensor *backwards, *w, *before, *after;
-    lfuse_plan *plan;
-    lfuse_recording *r;
     float got[N];
     begin(_i);
-    ck_ok(lfuse_tensor_view(x, 1, shape, minus, N - 1, &backwards));
-    ck_ok(lfuse_tensor_create(dev, LFUSE_F32, 1, shape, &w));
-    ck_ok(lfuse_tensor_create(dev, LFUSE_F32, 1, shape, &before));
+    backwards = new_view(x, 1, shape, minus, N - 1);
+    w = new_tensor(dev, LFUSE_F32, 1, shape);
+    before = new_tensor(dev, LFUSE_F32, 1, shape);
     ck_ok(lfuse_tensor_fill(w, NULL, 0));
-    plan = weighted_plan();
+    lfuse_plan *plan = weighted_plan();
     lfuse_binding b[] = {lfuse_bind_tensor("x", x), lfuse_bind_tensor("w", w), lfuse_bind_tensor("y", y)};
     ck_ok(lfuse_record_begin(stream));
     ck_ok(lfuse_plan_run(plan, stream, b, 3));
-    ck_ok(lfuse_record_end(stream, &r));
+    lfuse_recording *r = new_recording(stream);
     ck_ok(lfuse_recording_replay(r, stream, NULL, 0));
-    lfuse_tensor_destroy(before);
+    drop(before);
     b[0] = lfuse_bind_tensor("x", backwards);
     ck_ok(lfuse_plan_run(plan, stream, b, 3));
-    ck_ok(lfuse_tensor_create(dev, LFUSE_F32, 1, shape, &after));
+    after = new_tensor(dev, LFUSE_F32, 1, shape);
     ck_ok(lfuse_tensor_fill(after, NULL, 7));
     ck_ok(lfuse_recording_replay(r, stream, NULL, 0));
     ck_ok(lfuse_stream_synchronize(stream));
     ck_ok(lfuse_tensor_read(y, NULL, got));
     for (int i = 0; i < N; i++) ck_assert_float_eq(got[i], values[i]);
-    lfuse_recording_destroy(r);
-    lfuse_plan_destroy(plan);
-    lfuse_tensor_destroy(backwards);
-    lfuse_tensor_destroy(w);
-    lfuse_tensor_destroy(after);
-    end();
 }
 
 TEST_LOOP(test_other_stream, 0, 2)
 {
-    lfuse_stream *other;
     begin(_i);
-    ck_ok(lfuse_stream_create(dev, &other));
+    lfuse_stream *other = new_stream(dev);
     lfuse_recording *r = record_two_steps(2);
     ck_ok(lfuse_recording_replay(r, stream, NULL, 0));
     ck_ok(lfuse_stream_synchronize(stream));
-    lfuse_stream_destroy(stream);
+    drop(stream);
     ck_ok(lfuse_tensor_fill(z, NULL, -5));
     ck_ok(lfuse_recording_replay(r, other, NULL, 0));
     ck_ok(lfuse_stream_synchronize(other));
     check_result(z, 2, "on another stream");
     stream = other;
-    lfuse_recording_destroy(r);
-    end();
 }
 
 TEST(test_into_the_callers_capture)
@@ -231,9 +202,7 @@ TEST(test_into_the_callers_capture)
     lfuse__stub_native_run(&native);
     check_result(z, 2, "captured");
     lfuse__stub_native_clear(&native);
-    lfuse_stream_destroy(s);
-    lfuse_recording_destroy(r);
-    end();
+    drop(s);
 }
 
 /* ---- copies and fills ---- */
@@ -242,58 +211,52 @@ TEST_LOOP(test_copies, 0, 2)
 {
     const int64_t shape[] = {N / 2}, two[] = {2};
     lfuse_tensor *even, *odd;
-    lfuse_recording *r;
     float got[N];
     begin(_i);
-    ck_ok(lfuse_tensor_view(y, 1, shape, two, 0, &even));
-    ck_ok(lfuse_tensor_view(x, 1, shape, two, 1, &odd));
+    even = new_view(y, 1, shape, two, 0);
+    odd = new_view(x, 1, shape, two, 1);
     ck_ok(lfuse_record_begin(stream));
     ck_ok(lfuse_tensor_fill(y, stream, 7));
     ck_ok(lfuse_tensor_copy(even, odd, stream)); /* strided */
     ck_ok(lfuse_tensor_copy(z, y, stream));
-    ck_ok(lfuse_record_end(stream, &r));
-    lfuse_tensor_destroy(even);
-    lfuse_tensor_destroy(odd);
+    lfuse_recording *r = new_recording(stream);
+    drop(even);
+    drop(odd);
     ck_ok(lfuse_tensor_fill(z, NULL, 0));
     ck_ok(lfuse_recording_replay(r, stream, NULL, 0));
     ck_ok(lfuse_tensor_read(z, stream, got));
     ck_ok(lfuse_stream_synchronize(stream));
     for (int i = 0; i < N; i++) ck_assert_float_eq(got[i], i % 2 ? 7 : values[i + 1]);
-    lfuse_recording_destroy(r);
-    end();
 }
 
 TEST_LOOP(test_bytes_alone, 0, 2)
 {
-    lfuse_recording *r;
     float got[N];
     begin(_i);
     ck_ok(lfuse_record_begin(stream));
     ck_ok(lfuse_tensor_fill(z, stream, 7));
     ck_ok(lfuse_tensor_copy(y, x, stream));
-    ck_ok(lfuse_record_end(stream, &r));
+    lfuse_recording *r = new_recording(stream);
     ck_ok(lfuse_tensor_fill(y, NULL, 0));
     ck_ok(lfuse_tensor_fill(z, NULL, 0));
-    lfuse_tensor_destroy(z);
+    drop(z);
     z = NULL;
     ck_ok(lfuse_recording_replay(r, stream, NULL, 0));
     ck_ok(lfuse_tensor_read(y, stream, got));
     ck_ok(lfuse_stream_synchronize(stream));
     ck_assert(!memcmp(got, values, sizeof got));
-    lfuse_recording_destroy(r);
+    drop(r);
     ck_ok(lfuse_record_begin(stream));
-    ck_ok(lfuse_record_end(stream, &r)); /* nothing recorded */
+    r = new_recording(stream); /* nothing recorded */
     ck_ok(lfuse_recording_replay(r, stream, NULL, 0));
-    lfuse_recording_destroy(r);
     lfuse_recording_destroy(NULL);
-    end();
 }
 
 /* What fails before there is a plan to run is noted like what a run refuses. */
 TEST_LOOP(test_immediate_failure, 0, 2)
 {
     lfuse_recording *r = NULL;
-    lfuse_graph *g = lfuse_graph_create();
+    lfuse_graph *g = new_graph();
     begin(_i);
     lfuse_output(g, "sum", lfuse_add(lfuse_input(g, "a", LFUSE_F32, 1, LFUSE_DIMS(2)),
                                      lfuse_input(g, "b", LFUSE_F32, 1, LFUSE_DIMS(3))));
@@ -301,8 +264,6 @@ TEST_LOOP(test_immediate_failure, 0, 2)
     ck_refused(lfuse_evaluate(stream, g, NULL, 0), LFUSE_ERR_SHAPE);
     ck_refused(lfuse_record_end(stream, &r), LFUSE_ERR_SHAPE);
     ck_assert_ptr_null(r);
-    lfuse_graph_destroy(g);
-    end();
 }
 
 /* ---- lists ---- */
@@ -310,24 +271,21 @@ TEST_LOOP(test_immediate_failure, 0, 2)
 TEST_LOOP(test_list_replaced, 0, 4)
 {
     const int64_t shape[] = {N};
-    lfuse_tensor *other;
     lfuse_list *in, *out;
-    lfuse_plan *plan;
-    lfuse_recording *r;
     float got[N];
     begin(_i);
-    ck_ok(lfuse_tensor_create(dev, LFUSE_F32, 1, shape, &other));
-    lfuse_graph *g = lfuse_graph_create();
+    lfuse_tensor *other = new_tensor(dev, LFUSE_F32, 1, shape);
+    lfuse_graph *g = new_graph();
     lfuse_value v = lfuse_list_input(g, "in", LFUSE_F32, LFUSE_RANK_ANY);
     lfuse_output(g, "out", lfuse_mul(v, lfuse_constant(g, 2)));
-    ck_ok(lfuse_plan_create(dev, g, NULL, &plan));
-    lfuse_graph_destroy(g);
-    ck_ok(lfuse_list_create(dev, LFUSE_F32, 1, &x, &in));
-    ck_ok(lfuse_list_create(dev, LFUSE_F32, 1, &y, &out));
+    lfuse_plan *plan = new_plan(dev, g, NULL);
+    drop(g);
+    in = new_list(dev, LFUSE_F32, 1, &x);
+    out = new_list(dev, LFUSE_F32, 1, &y);
     lfuse_binding b[] = {lfuse_bind_list("in", in), lfuse_bind_list("out", out)};
     ck_ok(lfuse_record_begin(stream));
     ck_ok(lfuse_plan_run(plan, stream, b, 2));
-    ck_ok(lfuse_record_end(stream, &r));
+    lfuse_recording *r = new_recording(stream);
     lfuse_tensor *const turns[] = {y, other, y};
     for (int turn = 0; turn < 3; turn++) {
         ck_ok(lfuse_list_replace(out, 0, 1, &turns[turn]));
@@ -337,19 +295,16 @@ TEST_LOOP(test_list_replaced, 0, 4)
         ck_ok(lfuse_tensor_read(turns[turn], NULL, got));
         for (int i = 0; i < N; i++) ck_assert_float_eq(got[i], 2 * values[i]);
     }
-    lfuse_list_destroy(in);
-    lfuse_list_destroy(out);
-    lfuse_plan_destroy(plan);
-    lfuse_tensor_destroy(other);
+    drop(in);
+    drop(out);
+    drop(plan);
+    drop(other);
     ck_ok(lfuse_recording_replay(r, stream, NULL, 0));
-    lfuse_recording_destroy(r);
-    end();
 }
 
 static lfuse_tensor *number_of(double value)
 {
-    lfuse_tensor *t;
-    ck_ok(lfuse_tensor_create(dev, LFUSE_F32, 0, NULL, &t));
+    lfuse_tensor *t = new_tensor(dev, LFUSE_F32, 0, NULL);
     ck_ok(lfuse_tensor_fill(t, NULL, value));
     return t;
 }
@@ -360,21 +315,19 @@ TEST_LOOP(test_list_used_beside, 0, 4)
     const lfuse_plan_options table = {.transport = LFUSE_TRANSPORT_TABLE};
     lfuse_tensor *factors[2];
     lfuse_list *list;
-    lfuse_plan *plan;
-    lfuse_recording *r;
     float got[N];
     begin(_i);
     for (int i = 0; i < 2; i++) factors[i] = number_of(2 + i);
-    lfuse_graph *g = lfuse_graph_create();
+    lfuse_graph *g = new_graph();
     lfuse_value v = lfuse_list_input(g, "list", LFUSE_F32, LFUSE_RANK_ANY);
     lfuse_update(v, lfuse_mul(v, lfuse_input(g, "factor", LFUSE_F32, 0, NULL)));
-    ck_ok(lfuse_plan_create(dev, g, &table, &plan));
-    lfuse_graph_destroy(g);
-    ck_ok(lfuse_list_create(dev, LFUSE_F32, 1, &x, &list));
+    lfuse_plan *plan = new_plan(dev, g, &table);
+    drop(g);
+    list = new_list(dev, LFUSE_F32, 1, &x);
     lfuse_binding b[] = {lfuse_bind_list("list", list), lfuse_bind_tensor("factor", factors[0])};
     ck_ok(lfuse_record_begin(stream));
     ck_ok(lfuse_plan_run(plan, stream, b, 2));
-    ck_ok(lfuse_record_end(stream, &r));
+    lfuse_recording *r = new_recording(stream);
     b[1] = lfuse_bind_tensor("factor", factors[1]);
     for (int turn = 0; turn < 2; turn++) {
         ck_ok(lfuse_recording_replay(r, stream, NULL, 0));
@@ -383,11 +336,6 @@ TEST_LOOP(test_list_used_beside, 0, 4)
     ck_ok(lfuse_stream_synchronize(stream));
     ck_ok(lfuse_tensor_read(x, NULL, got));
     for (int i = 0; i < N; i++) ck_assert_float_eq(got[i], 2 * 3 * 2 * 3 * values[i]);
-    lfuse_recording_destroy(r);
-    lfuse_list_destroy(list);
-    lfuse_plan_destroy(plan);
-    for (int i = 0; i < 2; i++) lfuse_tensor_destroy(factors[i]);
-    end();
 }
 
 TEST_SUITE("record", CK_NOFORK)

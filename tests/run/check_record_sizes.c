@@ -26,16 +26,9 @@ static rows rows_of(int64_t count)
     return (rows){ count, ramp(2, SHAPE(count, IN), -1, 0.01f), tensor(2, SHAPE(count, OUT)) };
 }
 
-static void drop_rows(rows *r)
-{
-    drop(r->x), drop(r->y);
-}
-
 static lfuse_plan *plan_of(lfuse_graph *graph)
 {
-    lfuse_plan *plan;
-
-    plan = new_plan(dev, graph, NULL);
+    lfuse_plan *plan = new_plan(dev, graph, NULL);
     lfuse_graph_destroy(graph);
     return plan;
 }
@@ -73,7 +66,7 @@ static void record(step *s, const rows *r)
     OK(lfuse_plan_run(s->sum, stream, sum, 2));
     OK(lfuse_plan_run(s->update, stream, update, 2));
     OK(lfuse_tensor_copy(s->log, s->total, stream));
-    OK(lfuse_record_end(stream, &s->recording));
+    s->recording = new_recording(stream);
 }
 
 static step make_step(const rows *r)
@@ -81,8 +74,7 @@ static step make_step(const rows *r)
     step s = { .w = ramp(2, SHAPE(IN, OUT), -2, 0.1f), .b = ramp(1, SHAPE(OUT), 1, -0.5f),
                .total = tensor(1, SHAPE(OUT)), .log = tensor(1, SHAPE(OUT)) };
 
-    if (g) lfuse_graph_destroy(g);
-    g = lfuse_graph_create();
+    fresh_graph();
     dense_graph();
     s.dense = plan_with(0);
     s.sum = sum_plan();
@@ -91,20 +83,10 @@ static step make_step(const rows *r)
         s.p[i] = ramp(1, SHAPE(LENGTH + i), 100, 1);
         s.d[i] = ramp(1, SHAPE(LENGTH + i), 2, 0);
     }
-    OK(lfuse_list_create(dev, LFUSE_F32, MEMBERS, s.p, &s.params));
-    OK(lfuse_list_create(dev, LFUSE_F32, MEMBERS, s.d, &s.grads));
+    s.params = new_list(dev, LFUSE_F32, MEMBERS, s.p);
+    s.grads = new_list(dev, LFUSE_F32, MEMBERS, s.d);
     record(&s, r);
     return s;
-}
-
-static void drop_step(step *s)
-{
-    drop(s->recording);
-    drop(s->dense), drop(s->sum), drop(s->update);
-    drop(s->params), drop(s->grads);
-    for (int i = 0; i < MEMBERS; i++) drop(s->p[i]), drop(s->d[i]);
-    drop(s->w), drop(s->b);
-    drop(s->total), drop(s->log);
 }
 
 static lfuse_status replay(step *s, const rows *r)
@@ -189,8 +171,6 @@ TEST_LOOP(sizes_in_turn, 0, 2)
     OK(lfuse_recording_replay(s.recording, stream, NULL, 0)); /* the last sizes stay */
     s.updates++;
     check(&s, &r[16 % 3]);
-    drop_step(&s);
-    for (int i = 0; i < 3; i++) drop_rows(&r[i]);
 }
 
 /* Other tensors of sizes that were there before are patched in, as without new sizes. */
@@ -205,8 +185,6 @@ TEST(other_tensors_of_known_sizes)
             check(&s, &r[i]);
         }
     ck_assert_uint_eq(captures(), 2);
-    drop_step(&s);
-    for (int i = 0; i < 4; i++) drop_rows(&r[i]);
 }
 
 TEST_LOOP(more_sizes_than_are_kept, 0, 2)
@@ -232,8 +210,6 @@ TEST_LOOP(more_sizes_than_are_kept, 0, 2)
         check(&s, &r[MORE - 1 - i]);
     }
     ck_assert_uint_eq(captures(), _i ? 2 * MORE : 0);
-    drop_step(&s);
-    for (int i = 0; i < MORE; i++) drop_rows(&r[i]);
 }
 
 /* y = x exp(w), of which the second factor is made once for an instance and takes 80 kB. */
@@ -292,8 +268,6 @@ TEST_LOOP(destroyed_while_it_runs, 0, 2)
     check(&s, &r[0]);
     for (int64_t i = 0; i < r[1].count; i++)
         for (int64_t j = 0; j < OUT; j++) NEAR(values(r[1].y)[OUT * i + j], element(i, j));
-    drop_step(&s);
-    for (int i = 0; i < 2; i++) drop_rows(&r[i]);
 }
 
 /* ---- sizes that no tensor tells ---- */
@@ -377,8 +351,6 @@ TEST_LOOP(sizes_at_odds, 0, 2)
     }
     OK(replay(&s, &other));
     check(&s, &other);
-    drop_step(&s);
-    drop_rows(&r), drop_rows(&other), drop(wide);
 }
 
 /* Nothing is made while a stream is being captured. */
@@ -404,8 +376,6 @@ TEST(sizes_under_capture)
     lfuse__stub_native_clear(&native);
     stream = own;
     lfuse_stream_destroy(wrapped);
-    drop_step(&s);
-    drop_rows(&r), drop_rows(&known), drop_rows(&fresh);
 }
 
 /* ---- on the devices of this machine ---- */
@@ -419,10 +389,6 @@ static void on_a_device(void)
         OK(replay(&s, &r[i % 2]));
         check(&s, &r[i % 2]);
     }
-    drop_step(&s);
-    lfuse_graph_destroy(g);
-    g = NULL;
-    drop_rows(&r[0]), drop_rows(&r[1]);
 }
 
 TEST(on_devices)

@@ -4,13 +4,12 @@
 
 /* ---- what is refused ---- */
 
-TEST_CASE("refused")
+TEST_CASE("refused", .teardown = end)
 
 TEST_LOOP(test_states, 0, 2)
 {
     lfuse_recording *r;
     lfuse_plan *plan;
-    lfuse_tensor *shorter;
     const int64_t shape[] = {N - 1};
     float got[N];
     begin(_i);
@@ -24,7 +23,7 @@ TEST_LOOP(test_states, 0, 2)
     ck_refused(lfuse_record_end(stream, &r), LFUSE_ERR_STATE); /* the read spoilt it */
     ck_refused(lfuse_record_end(stream, &r), LFUSE_ERR_STATE); /* and it is over */
     ck_ok(scaling_plan(dev, &plan));
-    ck_ok(lfuse_tensor_create(dev, LFUSE_F32, 1, shape, &shorter));
+    lfuse_tensor *shorter = new_tensor(dev, LFUSE_F32, 1, shape);
     ck_ok(lfuse_record_begin(stream));
     ck_ok(run_scaling(plan, stream, x, 2, y));
     ck_refused(run_scaling(plan, stream, x, 2, shorter), LFUSE_ERR_SHAPE);
@@ -36,25 +35,21 @@ TEST_LOOP(test_states, 0, 2)
     ck_refused(lfuse_recording_replay(one, stream, NULL, 0), LFUSE_ERR_STATE);
     ck_refused(lfuse_record_end(stream, &r), LFUSE_ERR_STATE);
     ck_ok(lfuse_recording_replay(one, stream, NULL, 0));
-    lfuse_recording_destroy(one);
-    lfuse_tensor_destroy(shorter);
-    lfuse_plan_destroy(plan);
-    end();
+    drop(plan);
 }
 
 TEST_LOOP(test_bad_bindings, 0, 2)
 {
     const int64_t shape[] = {N - 1}, square[] = {2, N / 2};
     lfuse_device *second;
-    lfuse_stream *foreign_stream;
     lfuse_tensor *shorter, *half, *flat, *foreign;
     begin(_i);
     ck_ok(lfuse_device_open("stub:1", &second));
-    ck_ok(lfuse_stream_create(second, &foreign_stream));
-    ck_ok(lfuse_tensor_create(second, LFUSE_F32, 1, (int64_t[]){N}, &foreign));
-    ck_ok(lfuse_tensor_create(dev, LFUSE_F32, 1, shape, &shorter));
-    ck_ok(lfuse_tensor_create(dev, LFUSE_F16, 1, (int64_t[]){N}, &half));
-    ck_ok(lfuse_tensor_create(dev, LFUSE_F32, 2, square, &flat));
+    lfuse_stream *foreign_stream = new_stream(second);
+    foreign = new_tensor(second, LFUSE_F32, 1, (int64_t[]){N});
+    shorter = new_tensor(dev, LFUSE_F32, 1, shape);
+    half = new_tensor(dev, LFUSE_F16, 1, (int64_t[]){N});
+    flat = new_tensor(dev, LFUSE_F32, 2, square);
     lfuse_recording *r = record_two_steps(2);
     const struct {
         int count;
@@ -86,14 +81,7 @@ TEST_LOOP(test_bad_bindings, 0, 2)
     ck_refused(lfuse_recording_replay(r, stream, NULL, 1), LFUSE_ERR_INVALID);
     ck_refused(lfuse_recording_replay(r, stream, cases[0].b, -1), LFUSE_ERR_INVALID);
     ck_refused(lfuse_recording_replay(r, foreign_stream, NULL, 0), LFUSE_ERR_CONTEXT);
-    lfuse_recording_destroy(r);
-    lfuse_tensor_destroy(shorter);
-    lfuse_tensor_destroy(half);
-    lfuse_tensor_destroy(flat);
-    lfuse_tensor_destroy(foreign);
-    lfuse_stream_destroy(foreign_stream);
     lfuse_device_close(second);
-    end();
 }
 
 TEST_LOOP(test_closed_and_destroyed, 0, 2)
@@ -104,17 +92,14 @@ TEST_LOOP(test_closed_and_destroyed, 0, 2)
     ck_ok(scaling_plan(dev, &plan));
     ck_ok(lfuse_record_begin(stream));
     ck_ok(run_scaling(plan, stream, x, 2, y));
-    lfuse_plan_destroy(plan);
-    lfuse_stream_destroy(stream); /* with a recording open */
-    ck_ok(lfuse_stream_create(dev, &stream));
+    drop(plan);
+    drop(stream); /* with a recording open */
+    stream = new_stream(dev);
     ck_ok(lfuse_recording_replay(r, stream, NULL, 0));
     lfuse_device_close(dev);
     ck_refused(lfuse_recording_replay(r, stream, NULL, 0), LFUSE_ERR_CLOSED);
-    lfuse_recording_destroy(r);
-    lfuse_tensor_destroy(x);
-    lfuse_tensor_destroy(y);
-    lfuse_tensor_destroy(z);
-    lfuse_stream_destroy(stream);
+    dev = NULL;
+    drop_all();
     test_stub_end();
 }
 
@@ -163,14 +148,14 @@ static lfuse_status recording_scenario(lfuse_device *device)
     if ((status = lfuse_stream_synchronize(s))) goto out;
     for (int i = 0; i < N - 1; i++) ck_assert_float_eq(got[i], relu_of(-4 * given[i] + 1));
 out:
-    lfuse_recording_destroy(r);
-    lfuse_plan_destroy(relu);
-    lfuse_plan_destroy(scaling);
-    for (int i = 0; i < 3; i++) lfuse_tensor_destroy(brief[i]);
-    lfuse_tensor_destroy(out);
-    lfuse_tensor_destroy(middle);
-    lfuse_tensor_destroy(in);
-    lfuse_stream_destroy(s);
+    drop(r);
+    drop(relu);
+    drop(scaling);
+    for (int i = 0; i < 3; i++) drop(brief[i]);
+    drop(out);
+    drop(middle);
+    drop(in);
+    drop(s);
     return status;
 }
 

@@ -198,8 +198,6 @@ TEST_LOOP(the_callers_capture, 0, 2)
     check_chain(y, 4);
     lfuse__stub_native_clear(&native);
     lfuse_stream_destroy(wrapped);
-    drop(plan);
-    drop(x), drop(y);
 }
 
 /* A recording uses the same instance with other arguments: each has its own. */

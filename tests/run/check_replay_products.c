@@ -29,15 +29,6 @@ static void open_product(product *p, lfuse_provider provider)
     p->b = ramp(1, SHAPE(COLUMNS), 3, 0);
 }
 
-static void close_product(product *p)
-{
-    int i;
-
-    drop(p->plan);
-    for (i = 0; i < 3; i++) drop(p->x[i]), drop(p->y[i]);
-    drop(p->w), drop(p->b);
-}
-
 static void run_product(product *p, int x, int y, double scale)
 {
     const lfuse_binding b[] = { lfuse_bind_tensor("x", p->x[x]), lfuse_bind_tensor("w", p->w),
@@ -82,7 +73,6 @@ TEST(products_are_bound)
     ck_assert_uint_eq(replays() - before, 3);
     lfuse__stub_counters_get(&c);
     ck_assert_uint_eq(c.graph_updates, 1);
-    close_product(&p);
 }
 
 TEST(products_with_other_operands_each_time)
@@ -93,7 +83,6 @@ TEST(products_with_other_operands_each_time)
     open_product(&p, LFUSE_PROVIDER_VENDOR);
     for (i = 0; i < 9; i++) run_product(&p, i % 3, 0, 2);
     ck_assert_uint_eq(captures(), 0);
-    close_product(&p);
 }
 
 /* Scratch memory that has to grow for another plan lies elsewhere then: the product's result moves. */
@@ -115,8 +104,6 @@ TEST(scratch_that_moves)
     for (i = 0; i < 4; i++) run_product(&p, 1, 0, 2);
     ck_assert_uint_eq(captures(), 2);
     ck_assert_uint_eq(replays(), 4);
-    close_product(&p);
-    lfuse_graph_destroy(own);
 }
 
 /* ---- on devices ---- */
@@ -141,9 +128,6 @@ static void replay_on_a_device(void)
     for (i = 0; i < 12; i++) run_product(&p, 1 + i / 6, i % 3, 3 - i);
     ck_assert_uint_eq(launches() - before, 12 * each);
     ck_assert(info.native_graph == (strstr(lfuse_plan_text(p.plan), "replay") != NULL));
-    close_product(&p);
-    lfuse_graph_destroy(g);
-    g = NULL;
 }
 
 TEST(devices)

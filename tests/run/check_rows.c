@@ -74,7 +74,6 @@ TEST_LOOP(sizes_vary_without_compiling, 0, FORMS)
         OK(lfuse_plan_run(plan, stream, b, 2));
         ck_assert_uint_eq(launches() - launched, shapes[k][0] ? 1 : 0);
         check_softmax(values(ty), by_rows, &shapes[k][1], shapes[k][0], shapes[k][1]);
-        drop(tx), drop(ty);
     }
     ck_assert_uint_eq(compiles(), compiled);
 }
@@ -85,16 +84,15 @@ static void check_kept(lfuse_type type, const void *value, lfuse_value (*reduce)
     const size_t size = lfuse_type_size(type);
     char *host = malloc((size_t)(length + 1) * size), got[8];
     lfuse_tensor *tx, *ty;
-    lfuse_plan *plan;
     int64_t i;
 
     ck_assert_ptr_nonnull(host);
     for (i = 0; i < length; i++) memcpy(host + (size_t)i * size, value, size);
     g = lfuse_graph_create();
     lfuse_output(g, "y", reduce(lfuse_input(g, "x", type, 2, LFUSE_DIMS(lfuse_size_var(g, "n", 0, 9), length))));
-    plan = plan_with(0);
-    OK(lfuse_tensor_create(dev, type, 2, SHAPE(1, length), &tx));
-    OK(lfuse_tensor_create(dev, type, 1, SHAPE(1), &ty));
+    lfuse_plan *plan = plan_with(0);
+    tx = new_tensor(dev, type, 2, SHAPE(1, length));
+    ty = new_tensor(dev, type, 1, SHAPE(1));
     OK(lfuse_tensor_write(tx, stream, host));
     const lfuse_binding b[] = { lfuse_bind_tensor("x", tx), lfuse_bind_tensor("y", ty) };
     OK(lfuse_plan_run(plan, stream, b, 2));
@@ -207,8 +205,7 @@ TEST_LOOP(any_axes, 0, FORMS)
                     sums[r] += v;
                     most[r] = fmaxf(most[r], v);
                 }
-        lfuse_graph_destroy(g);
-        g = lfuse_graph_create();
+        fresh_graph();
         {
             const lfuse_value x = lfuse_input(g, "x", LFUSE_F32, 3, LFUSE_DIMS(A, B, C));
             lfuse_output(g, "y", lfuse_sum(x, cases[k].count, cases[k].axes, 1));
@@ -226,8 +223,6 @@ TEST_LOOP(any_axes, 0, FORMS)
             ck_assert_msg(fabs(got[j] - sums[j]) < 1e-3, "case %d row %d: %g, not %g", (int)k, j, got[j], sums[j]);
         got = values(tz);
         for (j = 0; j < rows; j++) ck_assert_float_eq(got[j], most[j]);
-        drop(plan);
-        drop(ty), drop(tz);
     }
 }
 
@@ -304,10 +299,6 @@ TEST_LOOP(a_sum_of_ten_million, 0, FORMS)
     OK(lfuse_tensor_read(tz, NULL, &got));
     ck_assert_int_eq(is, wanted);
     ck_assert_float_eq(got, N % 3 == 1 ? -1 : N % 3 == 2 ? -1 : 0);
-    drop(plan);
-    drop(ti), drop(tf), drop(ty), drop(tz);
-    free(parts);
-    free(whole);
 }
 
 /* Rows of no elements: sums are 0, products 1; what has no value is refused before anything is launched. */
@@ -318,12 +309,11 @@ TEST_LOOP(empty_rows, 0, FORMS)
     lfuse_tensor *tx = tensor(2, SHAPE(3, 0)), *ty = ramp(1, SHAPE(3), 5, 1), *tz = ramp(1, SHAPE(3), 5, 1);
     lfuse_binding b[] = { lfuse_bind_tensor("x", tx), lfuse_bind_tensor("y", ty), lfuse_bind_tensor("z", tz) };
     uint64_t before;
-    lfuse_plan *plan;
     int i;
 
     lfuse_output(g, "y", lfuse_sum(x, 1, (const int[]){ 1 }, 0));
     lfuse_output(g, "z", lfuse_prod(x, 1, (const int[]){ 1 }, 0));
-    plan = plan_with(0);
+    lfuse_plan *plan = plan_with(0);
     OK(lfuse_plan_run(plan, stream, b, 3));
     for (i = 0; i < 3; i++) ck_assert_float_eq(values(ty)[i], 0);
     for (i = 0; i < 3; i++) ck_assert_float_eq(values(tz)[i], 1);
@@ -418,12 +408,11 @@ TEST_LOOP(softmax_in_place, 0, FORMS)
             if (added) b[n++] = lfuse_bind_tensor("z", tz);
             if (update) lfuse_update(z, y);
             else lfuse_output(graph, "y", y), b[n++] = lfuse_bind_tensor("y", ty);
-            OK(lfuse_plan_create(dev, graph, NULL, &plan));
+            plan = new_plan(dev, graph, NULL);
             OK(lfuse_plan_run(plan, stream, b, n));
             if (update) ck_assert(!memcmp(wanted, values(added ? tz : tx), sizeof wanted));
             else memcpy(wanted, values(ty), sizeof wanted);
             drop(plan);
-            lfuse_graph_destroy(graph);
         }
     }
 }

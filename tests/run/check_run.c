@@ -31,13 +31,12 @@ TEST(a_chain_is_one_launch)
     lfuse_tensor *tx = ramp(1, SHAPE(1000), 0, 0.01f), *ty = ramp(1, SHAPE(1000), 1, -0.5f), *tz = tensor(1,
         SHAPE(1000));
     lfuse_binding b[] = { lfuse_bind_tensor("x", tx), lfuse_bind_tensor("y", ty), lfuse_bind_tensor("z", tz) };
-    lfuse_plan *plan;
     const float *z;
     uint64_t before;
     int i;
 
     lfuse_output(g, "z", lfuse_add(lfuse_exp(x), lfuse_relu(lfuse_mul(x, y))));
-    plan = plan_with(0);
+    lfuse_plan *plan = plan_with(0);
     ck_assert_str_eq(lfuse_plan_text(plan), "(pointwise n (z (add (exp x) (relu (mul x y)))))");
     ck_printed(plan);
     before = launches();
@@ -91,11 +90,10 @@ TEST(scratch_is_reported)
     const lfuse_binding b[] = { lfuse_bind_tensor("x", tx), lfuse_bind_tensor("w", tw), lfuse_bind_tensor("y", ty),
                                 lfuse_bind_tensor("z", tz) };
     lfuse_instance *in;
-    lfuse_plan *plan;
 
     lfuse_output(g, "y", lfuse_exp(lfuse_neg(lfuse_exp(lfuse_neg(x)))));
     lfuse_output(g, "z", lfuse_neg(lfuse_exp(w)));
-    plan = plan_with(LFUSE_NO_POINTWISE_FUSION);
+    lfuse_plan *plan = plan_with(LFUSE_NO_POINTWISE_FUSION);
     ck_assert_uint_eq(lfuse_plan_scratch(plan, stream), 0);
     OK(lfuse_plan_run(plan, stream, b, 4));
     ck_assert_uint_eq(lfuse_plan_scratch(plan, stream), 4096 + 4000); /* two values at a time, in pages of 256 */
@@ -305,7 +303,6 @@ TEST(two_streams_two_threads)
     for (i = 0; i < 2; i++) ck_assert_int_eq(pthread_create(&threads[i], NULL, work, &jobs[i]), 0);
     for (i = 0; i < 2; i++) pthread_join(threads[i], NULL);
     ck_assert(jobs[0].good && jobs[1].good);
-    drop(jobs[0].plan);
 }
 
 TEST(bad_bindings_are_refused)
@@ -388,12 +385,8 @@ TEST(a_plan_that_the_device_cannot)
     lfuse_plan *plan;
 
     lfuse_output(g, "y", lfuse_neg(x));
-    close_stub();
     lfuse__stub.f64 = lfuse__stub.exact = false;
-    lfuse__registry_extra(&lfuse__stub_backend);
-    OK(lfuse_device_open("stub:0", &dev));
-    OK(lfuse_stream_create(dev, &stream));
-    g = lfuse_graph_create();
+    reopen_stub();
     lfuse_output(g, "y", lfuse_neg(lfuse_input(g, "x", LFUSE_F64, 1, LFUSE_DIMS(4))));
     FAILS(LFUSE_ERR_TYPE, lfuse_plan_create(dev, g, NULL, &plan));
     FAILS(LFUSE_ERR_UNSUPPORTED, lfuse_plan_create(dev, g, &exact, &plan));
@@ -416,7 +409,6 @@ TEST(equal_graphs_share_a_body)
     ck_assert_uint_eq(compiles(), compiled);
     ck_assert_str_eq(lfuse_plan_text(a), "(pointwise 4 (y (neg x)))");
     ck_assert_str_eq(lfuse_plan_text(b), "(pointwise 4 (out (neg in)))");
-    lfuse_graph_destroy(other);
 }
 
 TEST(evaluate_at_once)
@@ -440,8 +432,7 @@ TEST(evaluate_at_once)
     for (i = 0; i < 100; i++) { /* more graphs than are kept, each with names of its own */
         char name[8];
         snprintf(name, sizeof name, "x%d", i);
-        lfuse_graph_destroy(g);
-        g = lfuse_graph_create();
+        fresh_graph();
         lfuse_output(g, "y", lfuse_neg(lfuse_input(g, name, LFUSE_F32, 1, LFUSE_DIMS(4))));
         FAILS(LFUSE_ERR_NAME, lfuse_evaluate(stream, g, b, 2));
         b[0].name = name;
@@ -472,7 +463,6 @@ TEST(a_second_run_allocates_nothing)
         ck_assert_uint_eq(after.allocations, before.allocations);
         ck_assert_uint_eq(after.compiles, before.compiles);
         ck_assert_uint_eq(later.calls[LFUSE__STUB_ANY] - calls.calls[LFUSE__STUB_ANY], 3);
-        drop(tx), drop(tw), drop(tb), drop(ty);
     }
 }
 
@@ -501,9 +491,7 @@ TEST(runs_are_captured)
     lfuse__stub_native_run(&native);
     NEAR(values(ty)[3], -3);
     lfuse__stub_native_clear(&native);
-    drop(plan);
     lfuse_stream_destroy(wrapped);
-    drop(tx), drop(ty), drop(t5), drop(y5);
 }
 
 /* The plan keeps what it made for a stream; the caller may end a wrapped one as soon as it is given back. */
@@ -526,8 +514,6 @@ TEST(wrapped_streams_are_left_alone)
     ck_assert_uint_eq(after.calls[LFUSE__STUB_stream_capturing], before.calls[LFUSE__STUB_stream_capturing]);
     ck_assert_uint_eq(after.calls[LFUSE__STUB_event_record], before.calls[LFUSE__STUB_event_record]);
     NEAR(values(ty)[3], -3);
-    drop(plan);
-    drop(tx), drop(ty);
 }
 
 TEST_SUITE("run", CK_NOFORK)

@@ -9,6 +9,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "bench/data.h"
 #include "common/base/whole.h"
 #include "common/graph/build.h"
 #include "tests/run/sets.h"
@@ -37,7 +38,7 @@ static bound *add_tensor(bench *b, const char *name, lfuse_type type, int rank)
     ck_assert_int_le(b->count, MOST_BOUND);
     snprintf(one->name, sizeof one->name, "%s", name);
     one->type = type;
-    OK(lfuse_tensor_create(device, type, rank, shape, &one->tensor));
+    one->tensor = new_tensor(device, type, rank, shape);
     return one;
 }
 
@@ -49,7 +50,7 @@ static lfuse_value given(bench *b, const char *name, lfuse_type type, int rank, 
     char host[LENGTH * 8];
 
     for (int i = 0; i < (rank ? LENGTH : 1); i++)
-        put_number(type, host, i, numbers[i < count ? i : count - 1]);
+        lfuse__data_put(type, host, i, numbers[i < count ? i : count - 1]);
     OK(lfuse_tensor_write(one->tensor, NULL, host));
     return lfuse_input(b->g, name, type, rank, shape);
 }
@@ -72,27 +73,19 @@ static lfuse_status run_with(bench *b, unsigned disable, const char *scalar, dou
 {
     const lfuse_plan_options options = {.disable = disable};
     lfuse_binding bindings[MOST_BOUND + 1];
-    lfuse_plan *plan;
     lfuse_status status;
     int i;
 
     for (i = 0; i < b->count; i++) bindings[i] = lfuse_bind_tensor(b->all[i].name, b->all[i].tensor);
     if (scalar) bindings[i++] = lfuse_bind_number(scalar, number);
-    OK(lfuse_plan_create(device, b->g, &options, &plan));
+    lfuse_plan *plan = new_plan(device, b->g, &options);
     status = lfuse_plan_run(plan, stream, bindings, i);
-    lfuse_plan_destroy(plan);
     return status;
 }
 
 static bench bench_make(void)
 {
-    return (bench){.g = lfuse_graph_create()};
-}
-
-static void bench_free(bench *b)
-{
-    for (int i = 0; i < b->count; i++) lfuse_tensor_destroy(b->all[i].tensor);
-    lfuse_graph_destroy(b->g);
+    return (bench){.g = new_graph()};
 }
 
 /* ---- every operator, beside 16 bits ---- */
@@ -134,7 +127,7 @@ static void same_bits(const bench *b, int i, const char *what, double number)
     read(b, name[0], is);
     read(b, name[1], as);
     for (int k = 0; k < LENGTH; k++) {
-        const double x = get_number(one->type, is, k), y = get_number(one->type, as, k);
+        const double x = lfuse__data_get(one->type, is, k), y = lfuse__data_get(one->type, as, k);
         ck_assert_msg(isnan(x) ? isnan(y) : !memcmp(&x, &y, sizeof x), "%s: %s with %g: element %d is %.9g, not %.9g",
                       device_name, what, number, k, x, y);
     }
@@ -171,7 +164,6 @@ static void finish(batch *t)
         OK(run_with(&t->b, 0, t->form == SCALAR ? "s" : NULL, numbers[v]));
         for (int i = 0; i < t->count; i++) same_bits(&t->b, i, t->what[i], numbers[v]);
     }
-    bench_free(&t->b);
 }
 
 static void add_function(batch *t, lfuse__op op, int mask)
@@ -197,7 +189,9 @@ static bool in_turn(int n)
     return facts->compiles_at_launch ? n % 3 == 0 : n % 2 == (facts->vector_lanes ? 1 : 0);
 }
 
-static void functions_test(void)
+TEST_CASE("scalars")
+
+TEST_ON_DEVICES(every_function_beside_16_bits, void)
 {
     static const lfuse_type types[] = {LFUSE_F16, LFUSE_BF16};
     int n = 0, made = 0;
@@ -223,10 +217,6 @@ static void functions_test(void)
     ck_assert_int_gt(made, 30);
 }
 
-TEST_CASE("scalars")
-
-TEST(every_function_beside_16_bits) { on_every_device(functions_test); }
-
 /* ---- numbers that 16 bits do not hold ---- */
 
 static double first_of(const bench *b, const char *name, lfuse_type type)
@@ -234,7 +224,7 @@ static double first_of(const bench *b, const char *name, lfuse_type type)
     char host[LENGTH * 8];
 
     read(b, name, host);
-    return get_number(type, host, 0);
+    return lfuse__data_get(type, host, 0);
 }
 
 static void known_of(lfuse_type type, unsigned disable)
@@ -251,25 +241,22 @@ static void known_of(lfuse_type type, unsigned disable)
     wanted(&b, "r", lfuse_leaky_relu(m, lfuse_constant(b.g, 0.01)));
     wanted(&b, "t", lfuse_threshold(x, lfuse_constant(b.g, a + 1e-7), lfuse_constant(b.g, -1)));
     OK(run_with(&b, disable, NULL, 0));
-    put_number(type, host, 0, (float)((float)a * 1e5f));
-    ck_assert_double_eq(first_of(&b, "p", type), get_number(type, host, 0));
-    put_number(type, host, 0, (float)c * 1e-8f);
-    ck_assert_double_eq(first_of(&b, "q", type), get_number(type, host, 0));
-    ck_assert_double_gt(get_number(type, host, 0), 5.9e-4);
-    put_number(type, host, 0, -3.0f * 0.01f);
-    ck_assert_double_eq(first_of(&b, "r", type), get_number(type, host, 0));
+    lfuse__data_put(type, host, 0, (float)((float)a * 1e5f));
+    ck_assert_double_eq(first_of(&b, "p", type), lfuse__data_get(type, host, 0));
+    lfuse__data_put(type, host, 0, (float)c * 1e-8f);
+    ck_assert_double_eq(first_of(&b, "q", type), lfuse__data_get(type, host, 0));
+    ck_assert_double_gt(lfuse__data_get(type, host, 0), 5.9e-4);
+    lfuse__data_put(type, host, 0, -3.0f * 0.01f);
+    ck_assert_double_eq(first_of(&b, "r", type), lfuse__data_get(type, host, 0));
     ck_assert_double_eq(first_of(&b, "t", type), -1); /* the threshold is above x, if by less than 16 bits show */
-    bench_free(&b);
 }
 
-static void known_test(void)
+TEST_ON_DEVICES(numbers_that_16_bits_do_not_hold, void)
 {
     known_of(LFUSE_F16, 0);
     known_of(LFUSE_F16, LFUSE_NO_FUSION);
     known_of(LFUSE_BF16, 0);
 }
-
-TEST(numbers_that_16_bits_do_not_hold) { on_every_device(known_test); }
 
 /* ---- what is fused, and what is not ---- */
 
@@ -304,29 +291,25 @@ static void chains_of(lfuse_type type, unsigned disable)
         read(&b[0], name, is);
         read(&b[1], name, as);
         for (int k = 0; k < LENGTH; k++) {
-            const double x = get_number(type, is, k), y = get_number(type, as, k);
+            const double x = lfuse__data_get(type, is, k), y = lfuse__data_get(type, as, k);
             ck_assert_msg(!memcmp(&x, &y, sizeof x), "%s: %s %s: element %d of %g is %.9g fused and %.9g without %u",
                           device_name, lfuse_type_name(type), name, k, elements[k % 15], x, y, disable);
             ck_assert_msg(!isnan(x), "%s: %s: element %d is NaN", device_name, name, k);
         }
     }
     ck_assert_double_eq(first_of(&b[0], "is0", type), 0);
-    bench_free(&b[0]);
-    bench_free(&b[1]);
 }
 
-static void chains_test(void)
+TEST_ON_DEVICES(fusion_rounds_nothing, void)
 {
     chains_of(LFUSE_F16, LFUSE_NO_FUSION);
     chains_of(LFUSE_F16, LFUSE_NO_POINTWISE_FUSION);
     chains_of(LFUSE_BF16, LFUSE_NO_FUSION);
 }
 
-TEST(fusion_rounds_nothing) { on_every_device(chains_test); }
-
 /* ---- foreach functions and graphs ---- */
 
-static void foreach_test(void)
+TEST_ON_DEVICES(foreach_functions_and_graphs_agree, void)
 {
     static const struct {
         const char *name;
@@ -339,7 +322,7 @@ static void foreach_test(void)
         const lfuse_value x = given(&b, "x", type, 1, elements, (int)(sizeof elements / sizeof *elements));
         lfuse_tensor *source = b.all[0].tensor;
         lfuse_list *from;
-        OK(lfuse_list_create(device, type, 1, &source, &from));
+        from = new_list(device, type, 1, &source);
         for (int i = 0; i < (int)(sizeof rows / sizeof *rows); i++) {
             const lfuse_value c = lfuse_constant(b.g, rows[i].number);
             const lfuse_operand n = lfuse_operand_number(rows[i].number);
@@ -349,7 +332,7 @@ static void foreach_test(void)
             snprintf(name, sizeof name, "as%d", i);
             add_tensor(&b, name, type, 1);
             lfuse_tensor *target = b.all[b.count - 1].tensor;
-            OK(lfuse_list_create(device, type, 1, &target, &to));
+            to = new_list(device, type, 1, &target);
             switch (i) {
             case 0: v = lfuse_add(x, c); OK(lfuse_foreach_add(stream, to, from, n, 1)); break;
             case 1: v = lfuse_mul(x, c); OK(lfuse_foreach_mul(stream, to, from, n)); break;
@@ -363,7 +346,6 @@ static void foreach_test(void)
                 OK(lfuse_foreach_neg(stream, to, from));
                 OK(lfuse_foreach_lerp(stream, to, from, to, n));
             }
-            lfuse_list_destroy(to);
             snprintf(name, sizeof name, "is%d", i);
             wanted(&b, name, v);
         }
@@ -373,12 +355,8 @@ static void foreach_test(void)
             if (strncmp(b.all[i].name, "as", 2)) own.all[own.count++] = b.all[i];
         OK(run_with(&own, 0, NULL, 0));
         for (int i = 0; i < (int)(sizeof rows / sizeof *rows); i++) same_bits(&b, i, rows[i].name, rows[i].number);
-        lfuse_list_destroy(from);
-        bench_free(&b);
     }
 }
-
-TEST(foreach_functions_and_graphs_agree) { on_every_device(foreach_test); }
 
 /* ---- integers ---- */
 
@@ -428,17 +406,14 @@ static void comparisons_of(lfuse_type type)
                               is[i]);
         }
     }
-    bench_free(&b);
 }
 
-static void comparisons_test(void)
+TEST_ON_DEVICES(comparisons_of_integers_are_exact, void)
 {
     static const lfuse_type types[] = {LFUSE_I32, LFUSE_U8, LFUSE_I64, LFUSE_I8};
 
     for (int i = 0; i < 4; i++) comparisons_of(types[i]);
 }
-
-TEST(comparisons_of_integers_are_exact) { on_every_device(comparisons_test); }
 
 /* A run that is refused says which number it was, launches nothing, and is as if it had not been. */
 static void refused_of(lfuse_type type, double number, const char *words)
@@ -447,11 +422,10 @@ static void refused_of(lfuse_type type, double number, const char *words)
     bench b = bench_make();
     const lfuse_value x = given(&b, "x", type, 1, &three, 1);
     lfuse_binding bindings[3];
-    lfuse_plan *plan;
     uint64_t before;
 
     wanted(&b, "y", lfuse_add(lfuse_mul(x, lfuse_scalar(b.g, "factor")), lfuse_constant(b.g, 1)));
-    OK(lfuse_plan_create(device, b.g, NULL, &plan));
+    lfuse_plan *plan = new_plan(device, b.g, NULL);
     for (int i = 0; i < 2; i++) bindings[i] = lfuse_bind_tensor(b.all[i].name, b.all[i].tensor);
     bindings[2] = lfuse_bind_number("factor", 2);
     OK(lfuse_plan_run(plan, stream, bindings, 3));
@@ -466,38 +440,31 @@ static void refused_of(lfuse_type type, double number, const char *words)
         OK(lfuse_plan_run(plan, stream, bindings, 3));
         ck_assert_double_eq(first_of(&b, "y", type), 4);
     }
-    lfuse_plan_destroy(plan);
-    bench_free(&b);
 }
 
 static void foreach_refused(lfuse_type type, double number)
 {
     static const double three = 3;
     bench b = bench_make();
-    lfuse_list *list;
-    lfuse_tensor *zero;
 
     given(&b, "x", type, 1, &three, 1);
-    OK(lfuse_list_create(device, type, 1, &b.all[0].tensor, &list));
+    lfuse_list *list = new_list(device, type, 1, &b.all[0].tensor);
     OK(lfuse_foreach_mul(stream, list, list, lfuse_operand_number(2)));
     const uint64_t before = launches();
     ck_assert_int_eq(lfuse_foreach_mul(stream, list, list, lfuse_operand_number(number)), LFUSE_ERR_TYPE);
     ck_assert_msg(strstr(lfuse_last_error(), "the number b is"), "%s", lfuse_last_error());
     ck_assert_int_eq(lfuse_foreach_mul(stream, list, list, lfuse_operand_numbers(&number, 1)), LFUSE_ERR_TYPE);
     ck_assert_msg(strstr(lfuse_last_error(), "number 0 of b is"), "%s", lfuse_last_error());
-    OK(lfuse_tensor_create(device, LFUSE_F32, 0, NULL, &zero));
+    lfuse_tensor *zero = new_tensor(device, LFUSE_F32, 0, NULL);
     ck_assert_int_eq(lfuse_foreach_mul(stream, list, list, lfuse_operand_tensor(zero)), LFUSE_ERR_TYPE);
     ck_assert_msg(strstr(lfuse_last_error(), "b is of type f32"), "%s", lfuse_last_error());
     ck_assert_uint_eq(launches(), before);
     ck_assert_double_eq(first_of(&b, "x", type), 6);
     OK(lfuse_foreach_mul(stream, list, list, lfuse_operand_numbers(&three, 1)));
     ck_assert_double_eq(first_of(&b, "x", type), 18);
-    lfuse_tensor_destroy(zero);
-    lfuse_list_destroy(list);
-    bench_free(&b);
 }
 
-static void refused_test(void)
+TEST_ON_DEVICES(numbers_that_integers_cannot_hold_are_refused, void)
 {
     refused_of(LFUSE_I32, 2.5, "the number factor is 2.5, which i32 cannot hold");
     refused_of(LFUSE_U8, -1, "the number factor is -1, which u8 cannot hold");
@@ -506,7 +473,5 @@ static void refused_test(void)
     foreach_refused(LFUSE_I32, 2.5);
     foreach_refused(LFUSE_U8, -1);
 }
-
-TEST(numbers_that_integers_cannot_hold_are_refused) { on_every_device(refused_test); }
 
 TEST_SUITE("scalars", CK_NOFORK)

@@ -64,10 +64,9 @@ static float element_of(int64_t i, bool odd)
 static lfuse_tensor *indices_of(const problem *p)
 {
     static int32_t host[MOST];
-    lfuse_tensor *t;
 
     for (int64_t i = 0; i < p->positions; i++) host[i] = index_of(p, i);
-    t = new_tensor(dev, LFUSE_I32, 1, SHAPE(p->positions));
+    lfuse_tensor *t = new_tensor(dev, LFUSE_I32, 1, SHAPE(p->positions));
     OK(lfuse_tensor_write(t, NULL, host));
     return t;
 }
@@ -157,7 +156,7 @@ START_TEST(indices_out_of_range)
     lfuse_tensor *x = ramp(2, SHAPE(3, 2), 1, 1), *y = tensor(2, SHAPE(4, 2)), *at;
     static const int32_t host[] = { 3, 4, 3 };
 
-    OK(lfuse_tensor_create(dev, LFUSE_I32, 1, SHAPE(3), &at));
+    at = new_tensor(dev, LFUSE_I32, 1, SHAPE(3));
     OK(lfuse_tensor_write(at, NULL, host));
     {
         const lfuse_binding b[] = { lfuse_bind_tensor("x", x), lfuse_bind_tensor("at", at), lfuse_bind_tensor("y", y),
@@ -179,16 +178,15 @@ END_TEST
 START_TEST(too_many_rows)
 {
     const lfuse_size rows = lfuse_size_var(g, "rows", 1, INT64_C(1) << 40);
-    lfuse_plan *plan;
     lfuse_tensor *at, *one, *sums;
 
     lfuse_output(g, "y", lfuse_scatter_add(lfuse_input(g, "x", LFUSE_F32, 1, LFUSE_DIMS(3)),
                                            lfuse_input(g, "at", LFUSE_I32, 1, LFUSE_DIMS(3)), rows));
-    OK(lfuse_plan_create(dev, g, NULL, &plan));
-    OK(lfuse_tensor_create(dev, LFUSE_I32, 1, SHAPE(3), &at));
+    lfuse_plan *plan = new_plan(dev, g, NULL);
+    at = new_tensor(dev, LFUSE_I32, 1, SHAPE(3));
     one = ramp(1, SHAPE(3), 1, 1);
     lfuse__stub.sparse_bytes = 1 << 20;
-    OK(lfuse_tensor_create(dev, LFUSE_F32, 1, SHAPE(INT64_C(1) << 31), &sums));
+    sums = new_tensor(dev, LFUSE_F32, 1, SHAPE(INT64_C(1) << 31));
     {
         const lfuse_binding b[] = { lfuse_bind_tensor("x", one), lfuse_bind_tensor("at", at),
                                     lfuse_bind_tensor("y", sums) };

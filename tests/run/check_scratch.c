@@ -20,23 +20,16 @@ typedef struct chain {
 static void chain_make(chain *c)
 {
     const lfuse_plan_options options = { .disable = LFUSE_NO_POINTWISE_FUSION };
-    lfuse_graph *h = c->graph = lfuse_graph_create();
+    lfuse_graph *h = c->graph = new_graph();
     const lfuse_value x = lfuse_input(h, "x", LFUSE_F32, 1, LFUSE_DIMS(N));
     const lfuse_value doubled = lfuse_mul(lfuse_add(x, lfuse_constant(h, 1)), lfuse_constant(h, 2));
 
     lfuse_output(h, "y", lfuse_mul(lfuse_sub(doubled, lfuse_constant(h, 3)), lfuse_constant(h, 5)));
-    OK(lfuse_plan_create(dev, h, &options, &c->plan));
+    c->plan = new_plan(dev, h, &options);
     c->x = ramp(1, SHAPE(N), 0, 1);
     c->y = tensor(1, SHAPE(N));
     c->bindings[0] = lfuse_bind_tensor("x", c->x);
     c->bindings[1] = lfuse_bind_tensor("y", c->y);
-}
-
-static void chain_free(chain *c)
-{
-    drop(c->x), drop(c->y);
-    drop(c->plan);
-    lfuse_graph_destroy(c->graph);
 }
 
 static lfuse_status chain_run(const chain *c)
@@ -104,14 +97,12 @@ static void runs_within(const chain *c, lfuse_tensor *all, int from)
 /* Replays leave it alone. */
 static void check_recording(const chain *c, lfuse_tensor *all)
 {
-    lfuse_recording *r;
-
     set_and_forget(bytes_of(all, PAGE, NEED));
     OK(lfuse_tensor_fill(all, NULL, GUARD));
     OK(lfuse_record_begin(stream));
     OK(chain_run(c));
     FAILS(LFUSE_ERR_STATE, lfuse_stream_set_scratch(stream, NULL));
-    OK(lfuse_record_end(stream, &r));
+    lfuse_recording *r = new_recording(stream);
     OK(lfuse_recording_replay(r, stream, NULL, 0));
     chain_check(c);
     ck_assert_int_eq(written(all, 0, 0), 0);
@@ -122,9 +113,9 @@ static lfuse_tensor *room(bool unified)
 {
     lfuse_tensor *t;
 
-    if (unified) OK(lfuse_tensor_create_unified(dev, LFUSE_U8, 1, SHAPE(ROOM), &t));
-    else OK(lfuse_tensor_create(dev, LFUSE_U8, 1, SHAPE(ROOM), &t));
-    return t;
+    if (!unified) return new_tensor(dev, LFUSE_U8, 1, SHAPE(ROOM));
+    OK(lfuse_tensor_create_unified(dev, LFUSE_U8, 1, SHAPE(ROOM), &t));
+    return own_tensor(t);
 }
 
 static void in_callers_memory(void)
@@ -147,7 +138,6 @@ static void in_callers_memory(void)
         ck_assert_int_eq(written(all, 0, 0), 0);
         drop(all);
     }
-    chain_free(&c);
 }
 
 TEST_CASE("scratch", .setup = open_stub, .teardown = close_stub)
@@ -183,7 +173,6 @@ TEST(own_memory_goes)
     FAILS(LFUSE_ERR_SHAPE, lfuse_plan_run(plan, stream, b, 2));
     tensor(1, SHAPE(2 * LONG)); /* where it was: there is no other place of that size */
     ck_assert_uint_eq(held(), before);
-    drop(all);
 }
 
 /* Both numbers are told, nothing is launched, and the next try with enough is as if nothing had been. */
@@ -207,9 +196,6 @@ TEST(too_small)
     OK(lfuse_stream_set_scratch(stream, all));
     OK(lfuse_instance_run(in, c.bindings, 2));
     chain_check(&c);
-    drop(in);
-    chain_free(&c);
-    drop(all);
 }
 
 /* What is made of frozen inputs lies elsewhere: such an instance is made, too. */
@@ -234,7 +220,6 @@ TEST(of_frozen_inputs)
     OK(lfuse_instance_run(in, b, 4));
     NEAR(values(ty)[N - 1], N);
     NEAR(values(tz)[63], -64);
-    drop(all);
 }
 
 TEST(refused)
@@ -252,21 +237,20 @@ TEST(refused)
     odd = bytes_of(all, 16, NEED);
     FAILS(bad, lfuse_stream_set_scratch(stream, odd));
     ck_assert_ptr_nonnull(strstr(lfuse_last_error(), "16 bytes behind a multiple of 256"));
-    OK(lfuse_tensor_view(all, 1, SHAPE(10), SHAPE(2), 0, &turned));
+    turned = new_view(all, 1, SHAPE(10), SHAPE(2), 0);
     FAILS(bad, lfuse_stream_set_scratch(stream, turned));
     OK(lfuse_tensor_wrap(dev, LFUSE_MEMORY_NATIVE, (uintptr_t)(host + 8), PAGE, LFUSE_U8, 1, SHAPE(PAGE), NULL, 0,
                          &late));
     FAILS(bad, lfuse_stream_set_scratch(stream, late));
     OK(lfuse_device_open("stub:1", &second));
-    OK(lfuse_tensor_create(second, LFUSE_U8, 1, SHAPE(ROOM), &other));
+    other = new_tensor(second, LFUSE_U8, 1, SHAPE(ROOM));
     FAILS(LFUSE_ERR_CONTEXT, lfuse_stream_set_scratch(stream, other));
     OK(lfuse_stream_wrap(dev, &native, &captured));
     FAILS(LFUSE_ERR_STATE, lfuse_stream_set_scratch(captured, all));
     native.capturing = false;
     OK(lfuse_stream_set_scratch(captured, all));
     lfuse_stream_destroy(captured);
-    drop(all), drop(odd), drop(turned);
-    drop(late), drop(other);
+    drop(late);
     lfuse_device_close(second);
 }
 
@@ -279,7 +263,7 @@ TEST(overlaps)
     chain_make(&c);
     beside = new_tensor(dev, LFUSE_F32, 1, SHAPE(3 * N));
     drop(c.x);
-    OK(lfuse_tensor_view(beside, 1, SHAPE(N), NULL, 2 * N, &c.x)); /* from byte 8000 on */
+    c.x = new_view(beside, 1, SHAPE(N), NULL, 2 * N); /* from byte 8000 on */
     OK(lfuse_tensor_fill(c.x, NULL, 1));
     c.bindings[0] = lfuse_bind_tensor("x", c.x);
     OK(chain_run(&c));
@@ -288,8 +272,6 @@ TEST(overlaps)
     ck_assert_ptr_nonnull(strstr(lfuse_last_error(), "\"x\" overlaps the scratch memory"));
     OK(lfuse_stream_set_scratch(stream, all));
     OK(chain_run(&c));
-    drop(beside), drop(all);
-    chain_free(&c);
 }
 
 /* Of a list the member is named. */

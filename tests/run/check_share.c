@@ -98,8 +98,7 @@ static void make_graph(const kind *k, int n)
     lfuse_value parts[MOST_PARTS];
     int i;
 
-    lfuse_graph_destroy(g);
-    g = lfuse_graph_create();
+    fresh_graph();
     scale = lfuse_scalar(g, "scale");
     order = lfuse_input(g, "order", LFUSE_I64, 1, LFUSE_DIMS(ROWS));
     for (i = 0; i < n && k->put; i++) k->put(i);
@@ -207,7 +206,7 @@ static void make_inputs(void)
     int i;
 
     for (i = 0; i < MOST_PARTS; i++) inputs[i] = ramp(2, SHAPE(ROWS, COLUMNS), -1.5f + 0.01f * (float)i, 0.125f);
-    OK(lfuse_tensor_create(dev, LFUSE_I64, 1, SHAPE(ROWS), &rows_in_order));
+    rows_in_order = new_tensor(dev, LFUSE_I64, 1, SHAPE(ROWS));
     OK(lfuse_tensor_write(rows_in_order, NULL, numbers));
 }
 
@@ -248,11 +247,10 @@ static size_t run(const kind *k, int n, unsigned disable, unsigned char *got)
 {
     static lfuse_binding b[7 * MOST_PARTS + 2];
     size_t bytes = 0;
-    lfuse_plan *plan;
     int i;
 
     make_graph(k, n);
-    plan = plan_with(disable | LFUSE_NO_REPLAY);
+    lfuse_plan *plan = plan_with(disable | LFUSE_NO_REPLAY);
     for (i = 0; i < g->nnames; i++) b[i] = binding(k, n, g->names[i].text);
     OK(lfuse_plan_run(plan, stream, b, g->nnames));
     OK(lfuse_stream_synchronize(stream));
@@ -325,8 +323,7 @@ static void many_results(int n)
     lfuse_value x;
     int i;
 
-    lfuse_graph_destroy(g);
-    g = lfuse_graph_create();
+    fresh_graph();
     x = input("x", 0);
     for (i = 0; i < n; i++) output(i, lfuse_tanh(lfuse_mul(x, lfuse_constant(g, 0.001 * (i + 1)))));
 }
@@ -334,11 +331,10 @@ static void many_results(int n)
 static uint64_t kernels_of_results(int n)
 {
     lfuse__stub_counters before, after;
-    lfuse_plan *plan;
 
     many_results(n);
     lfuse__stub_counters_get(&before);
-    plan = plan_with(0);
+    lfuse_plan *plan = plan_with(0);
     lfuse__stub_counters_get(&after);
     drop(plan);
     return after.kernels - before.kernels;

@@ -91,11 +91,10 @@ static void run_sizes(lfuse_provider provider)
     const lfuse_size m = lfuse_size_var(g, "m", 0, 100);
     lfuse_tensor *w = matrix(K, N, 5, -2);
     lfuse_device_counters before, after;
-    lfuse_plan *plan;
     size_t i;
 
     layer(m);
-    plan = plan_of(LFUSE_STRASSEN_ONE, provider);
+    lfuse_plan *plan = plan_of(LFUSE_STRASSEN_ONE, provider);
     OK(lfuse_device_get_counters(dev, &before));
     for (i = 0; i < sizeof sizes / sizeof *sizes; i++) {
         lfuse_tensor *x = matrix(sizes[i], K, 7, -3), *y = tensor(2, SHAPE(sizes[i], N));
@@ -104,7 +103,7 @@ static void run_sizes(lfuse_provider provider)
         lfuse_instance *instance;
         uint64_t first;
         write_weights(w, 0);
-        OK(lfuse_instance_create(plan, stream, bind, 3, &instance));
+        instance = new_instance(plan, stream, bind, 3);
         OK(lfuse_instance_run(instance, bind, 3));
         check(y, sizes[i], 0);
         first = launches();
@@ -139,13 +138,12 @@ TEST(memory)
     for (i = 0; i < 2; i++) {
         lfuse_plan *plan = plan_of(levels[i], LFUSE_PROVIDER_NATIVE);
         lfuse_instance *instance;
-        OK(lfuse_instance_create(plan, stream, bind, 3, &instance));
+        instance = new_instance(plan, stream, bind, 3);
         ck_assert_uint_ge(lfuse_instance_prepared(instance), 4 * blocks[i]);
         ck_assert_uint_lt(lfuse_instance_prepared(instance), 4 * blocks[i] + 1024);
         OK(lfuse_instance_run(instance, bind, 3));
         check(y, 16, 0);
         drop(instance);
-        drop(plan);
     }
 }
 
@@ -153,12 +151,11 @@ static lfuse_tensor *narrow_matrix(lfuse_type type, int64_t rows, int64_t column
 {
     const int64_t shape[2] = { rows, columns };
     uint16_t host[K * N];
-    lfuse_tensor *t;
     int i;
 
     ck_assert_int_le(rows * columns, K * N);
     for (i = 0; i < rows * columns; i++) lfuse__data_put(type, host, i, i % modulus + from);
-    t = new_tensor(dev, type, 2, shape);
+    lfuse_tensor *t = new_tensor(dev, type, 2, shape);
     OK(lfuse_tensor_write(t, NULL, host));
     return t;
 }
@@ -227,7 +224,6 @@ TEST(rates_of_wisdom)
 TEST(rates_of_narrow_types)
 {
     const int64_t shape[2] = { 512, 512 };
-    lfuse_plan *plan;
 
     lfuse__stub.tuned = true;
     reopen_stub();
@@ -236,7 +232,7 @@ TEST(rates_of_narrow_types)
     know("rate:copy:16777216", 5e3);
     know("rate:product:1024:f32", 5e4);
     know("rate:product:1024:f16", 5e4);
-    plan = plan_of(LFUSE_STRASSEN_AUTO, LFUSE_PROVIDER_DEFAULT);
+    lfuse_plan *plan = plan_of(LFUSE_STRASSEN_AUTO, LFUSE_PROVIDER_DEFAULT);
     ck_assert(strstr(lfuse_plan_text(plan), "(levels 0 512 x 512 x 512 unknown device)"));
     drop(plan);
     know("rate:product:1024:bf16", 5e4);
@@ -258,7 +254,7 @@ static void measure_rates(void)
                                           lfuse_input(graph, "w", LFUSE_F32, 2, LFUSE_DIMS(8, 8))));
     for (i = 0; i < 2; i++) {
         OK(lfuse_device_get_counters(dev, &before));
-        OK(lfuse_plan_create(dev, graph, &o, &plan));
+        plan = new_plan(dev, graph, &o);
         OK(lfuse_device_get_counters(dev, &after));
         ck_assert_msg(strstr(lfuse_plan_text(plan), "(levels 0 8 x 8 x 8 by estimate 0."), "%s",
                       lfuse_plan_text(plan));

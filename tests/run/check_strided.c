@@ -31,7 +31,7 @@ static void set_mark(unsigned char *to, size_t size, int64_t i)
     to[0] = (unsigned char)(i * 7 % 3 == 1);
 }
 
-TEST_CASE("strided")
+TEST_CASE("strided", .teardown = end)
 
 TEST_LOOP(test_strided, 0, 8 * 9)
 {
@@ -48,8 +48,6 @@ TEST_LOOP(test_strided, 0, 8 * 9)
     status = lfuse_tensor_view(parent, c->rank, c->shape, c->strides, c->offset, &view);
     if (c->shape[1] == 60) { /* twice as large as its memory */
         ck_assert_int_eq(status, LFUSE_ERR_SHAPE);
-        lfuse_tensor_destroy(parent);
-        end();
         return;
     }
     ck_ok(status);
@@ -74,10 +72,7 @@ TEST_LOOP(test_strided, 0, 8 * 9)
     ck_ok(lfuse_tensor_copy(view, same, NULL));
     ck_ok(lfuse_tensor_read(view, NULL, back));
     ck_assert(!memcmp(back, part, (size_t)elements * size));
-    lfuse_tensor_destroy(same);
-    lfuse_tensor_destroy(view);
-    lfuse_tensor_destroy(parent);
-    end();
+    drop(view);
 }
 
 TEST(test_interleaved)
@@ -88,18 +83,13 @@ TEST(test_interleaved)
     begin();
     lfuse_tensor *t = make(LFUSE_F32, 1, DIMS(6));
     ck_ok(lfuse_tensor_write(t, NULL, given));
-    ck_ok(lfuse_tensor_view(t, 1, DIMS(3), DIMS(2), 0, &even));
-    ck_ok(lfuse_tensor_view(t, 1, DIMS(3), DIMS(2), 1, &odd));
-    ck_ok(lfuse_tensor_view(t, 1, DIMS(3), NULL, 0, &first));
+    even = new_view(t, 1, DIMS(3), DIMS(2), 0);
+    odd = new_view(t, 1, DIMS(3), DIMS(2), 1);
+    first = new_view(t, 1, DIMS(3), NULL, 0);
     ck_ok(lfuse_tensor_copy(even, odd, NULL));
     ck_ok(lfuse_tensor_read(t, NULL, got));
     ck_assert(!memcmp(got, want, sizeof got));
     ck_refused(lfuse_tensor_copy(even, first, NULL), LFUSE_ERR_OVERLAP);
-    lfuse_tensor_destroy(even);
-    lfuse_tensor_destroy(odd);
-    lfuse_tensor_destroy(first);
-    lfuse_tensor_destroy(t);
-    end();
 }
 
 TEST_LOOP(test_strided_across, 0, 2)
@@ -111,24 +101,19 @@ TEST_LOOP(test_strided_across, 0, 2)
     lfuse__stub.peer = _i != 0;
     ck_ok(lfuse_device_open("stub:1", &other));
     lfuse_tensor *here = make(LFUSE_F32, 2, DIMS(3, 4));
-    ck_ok(lfuse_tensor_create(other, LFUSE_F32, 2, DIMS(4, 3), &there));
+    there = new_tensor(other, LFUSE_F32, 2, DIMS(4, 3));
     for (int i = 0; i < 12; i++) given[i] = (float)i, want[i % 4 * 3 + i / 4] = (float)i;
     ck_ok(lfuse_tensor_write(here, NULL, given));
-    ck_ok(lfuse_tensor_view(here, 2, DIMS(4, 3), DIMS(1, 4), 0, &columns));
+    columns = new_view(here, 2, DIMS(4, 3), DIMS(1, 4), 0);
     ck_ok(lfuse_tensor_copy(there, columns, NULL)); /* transposed source */
     ck_ok(lfuse_tensor_read(there, NULL, got));
     ck_assert(!memcmp(want, got, sizeof got));
     ck_ok(lfuse_tensor_fill(there, NULL, 0));
-    ck_ok(lfuse_tensor_view(there, 2, DIMS(3, 4), DIMS(1, 3), 0, &rows));
+    rows = new_view(there, 2, DIMS(3, 4), DIMS(1, 3), 0);
     ck_ok(lfuse_tensor_copy(rows, here, NULL)); /* transposed destination */
     ck_ok(lfuse_tensor_read(there, NULL, got));
     ck_assert(!memcmp(want, got, sizeof got));
-    lfuse_tensor_destroy(columns);
-    lfuse_tensor_destroy(rows);
-    lfuse_tensor_destroy(here);
-    lfuse_tensor_destroy(there);
     lfuse_device_close(other);
-    end();
 }
 
 TEST(test_repeated_is_not_written)
@@ -136,8 +121,8 @@ TEST(test_repeated_is_not_written)
     float x[16] = {0};
     begin();
     lfuse_tensor *t = make(LFUSE_F32, 1, DIMS(10)), *full = make(LFUSE_F32, 2, DIMS(4, 4)), *repeated, *sliding;
-    ck_ok(lfuse_tensor_view(t, 2, DIMS(4, 4), DIMS(0, 1), 0, &repeated));
-    ck_ok(lfuse_tensor_view(t, 2, DIMS(4, 4), DIMS(1, 2), 0, &sliding));
+    repeated = new_view(t, 2, DIMS(4, 4), DIMS(0, 1), 0);
+    sliding = new_view(t, 2, DIMS(4, 4), DIMS(1, 2), 0);
     ck_refused(lfuse_tensor_write(repeated, NULL, x), LFUSE_ERR_OVERLAP);
     ck_refused(lfuse_tensor_fill(repeated, NULL, 1), LFUSE_ERR_OVERLAP);
     ck_refused(lfuse_tensor_copy(repeated, full, NULL), LFUSE_ERR_OVERLAP);
@@ -147,11 +132,6 @@ TEST(test_repeated_is_not_written)
     ck_ok(lfuse_tensor_read(full, NULL, x));
     for (int i = 0; i < 16; i++) ck_assert_float_eq(x[i], 3);
     ck_ok(lfuse_tensor_read(sliding, NULL, x));
-    lfuse_tensor_destroy(repeated);
-    lfuse_tensor_destroy(sliding);
-    lfuse_tensor_destroy(full);
-    lfuse_tensor_destroy(t);
-    end();
 }
 
 TEST(test_strided_in_a_capture)
@@ -161,7 +141,7 @@ TEST(test_strided_in_a_capture)
     lfuse_stream *s;
     begin();
     lfuse_tensor *t = make(LFUSE_F32, 1, DIMS(4)), *even;
-    ck_ok(lfuse_tensor_view(t, 1, DIMS(2), DIMS(2), 0, &even));
+    even = new_view(t, 1, DIMS(2), DIMS(2), 0);
     ck_ok(lfuse_stream_wrap(dev, &native, &s));
     ck_refused(lfuse_tensor_write(even, s, x), LFUSE_ERR_STATE);
     ck_refused(lfuse_tensor_read(even, s, x), LFUSE_ERR_STATE);
@@ -169,10 +149,7 @@ TEST(test_strided_in_a_capture)
     ck_ok(lfuse_tensor_fill(t, s, 1));
     native.capturing = false;
     lfuse__stub_native_clear(&native);
-    lfuse_stream_destroy(s);
-    lfuse_tensor_destroy(even);
-    lfuse_tensor_destroy(t);
-    end();
+    drop(s);
 }
 
 static lfuse_status moving_strided(lfuse_device *device)
@@ -194,9 +171,9 @@ static lfuse_status moving_strided(lfuse_device *device)
     if ((status = lfuse_tensor_read(view, NULL, got))) goto out;
     ck_assert(!memcmp(given, got, sizeof got));
 out:
-    lfuse_tensor_destroy(view);
-    lfuse_tensor_destroy(a);
-    lfuse_stream_destroy(s);
+    drop(view);
+    drop(a);
+    drop(s);
     return status;
 }
 

@@ -24,7 +24,7 @@ static const refused refused_shapes[] = {
     {LFUSE_F32, 1, {(int64_t)1 << 50}, LFUSE_ERR_DEVICE_MEMORY},
 };
 
-TEST_CASE("making")
+TEST_CASE("making", .teardown = end)
 
 TEST_LOOP(test_create_refused, 0, sizeof refused_shapes / sizeof refused_shapes[0])
 {
@@ -33,7 +33,6 @@ TEST_LOOP(test_create_refused, 0, sizeof refused_shapes / sizeof refused_shapes[
     begin();
     ck_refused(lfuse_tensor_create(dev, r->type, r->rank, r->shape, &t), r->status);
     ck_assert_ptr_eq(t, (lfuse_tensor *)1);
-    end();
 }
 
 TEST(test_null_arguments)
@@ -61,8 +60,6 @@ TEST(test_null_arguments)
     t = make(LFUSE_F32, 0, NULL);
     ck_refused(lfuse_tensor_write(t, NULL, NULL), LFUSE_ERR_INVALID);
     ck_refused(lfuse_tensor_view(t, 0, NULL, NULL, 0, NULL), LFUSE_ERR_INVALID);
-    lfuse_tensor_destroy(t);
-    end();
 }
 
 TEST(test_attributes)
@@ -75,8 +72,6 @@ TEST(test_attributes)
     ck_assert_ptr_eq(lfuse_tensor_device(t), dev);
     ck_assert(!memcmp(lfuse_tensor_shape(t), DIMS(2, 3, 5), 24));
     ck_assert(!memcmp(lfuse_tensor_strides(t), DIMS(15, 5, 1), 24));
-    lfuse_tensor_destroy(t);
-    end();
 }
 
 typedef struct view_case {
@@ -113,9 +108,8 @@ TEST_LOOP(test_view, 0, sizeof view_cases / sizeof view_cases[0])
     lfuse_tensor *parent = make(LFUSE_F32, 1, DIMS(12));
     lfuse_status status = lfuse_tensor_view(parent, c->rank, c->shape, c->strides, c->offset, &view);
     ck_assert_msg(status == c->status, "%s: %s", lfuse_status_name(status), lfuse_last_error());
-    lfuse_tensor_destroy(parent);
-    if (status == LFUSE_OK) lfuse_tensor_destroy(view); /* after its parent: it holds the memory */
-    end();
+    drop(parent);
+    if (status == LFUSE_OK) drop(view); /* after its parent: it holds the memory */
 }
 
 static const lfuse_type every_type[] = {LFUSE_F32, LFUSE_F16, LFUSE_BF16, LFUSE_F64, LFUSE_I8,
@@ -138,16 +132,14 @@ TEST_LOOP(test_bounds, 0, sizeof every_type / sizeof *every_type)
                 const lfuse_status status = lfuse_tensor_view(parent, 1, DIMS(count), DIMS(step), offset, &view);
                 ck_assert_msg(status == (inside ? LFUSE_OK : LFUSE_ERR_SHAPE), "%d from %d by %d: %s", (int)count,
                               (int)offset, (int)step, lfuse_status_name(status));
-                if (!status) lfuse_tensor_destroy(view);
+                if (!status) drop(view);
             }
     for (int64_t bytes = 12 * size - 1; bytes <= 12 * size; bytes++) {
         const lfuse_status status = lfuse_tensor_wrap(dev, LFUSE_MEMORY_NATIVE, (uintptr_t)memory, (uint64_t)bytes,
                                                       type, 1, DIMS(12), NULL, 0, &view);
         ck_assert_int_eq(status, bytes < 12 * size ? LFUSE_ERR_SHAPE : LFUSE_OK);
-        if (!status) lfuse_tensor_destroy(view);
+        if (!status) drop(view);
     }
-    lfuse_tensor_destroy(parent);
-    end();
 }
 
 TEST(test_wrap)
@@ -159,12 +151,12 @@ TEST(test_wrap)
     ck_ok(lfuse_tensor_wrap(dev, LFUSE_MEMORY_NATIVE, at, sizeof memory, LFUSE_F32, 1, DIMS(4), NULL, 2, &t));
     ck_ok(lfuse_tensor_read(t, NULL, got));
     ck_assert(!memcmp(got, memory + 2, sizeof got));
-    lfuse_tensor_destroy(t);
+    drop(t);
     ck_ok(lfuse_tensor_wrap(dev, LFUSE_MEMORY_POINTER, at, 0, LFUSE_F32, 1, DIMS(4), NULL, 1, &t));
-    lfuse_tensor_destroy(t);
+    drop(t);
     ck_ok(lfuse_tensor_wrap(dev, LFUSE_MEMORY_NATIVE, 0, 0, LFUSE_F32, 2, DIMS(3, 0), NULL, 0, &t));
     ck_ok(lfuse_tensor_write(t, NULL, NULL));
-    lfuse_tensor_destroy(t);
+    drop(t);
     ck_refused(lfuse_tensor_wrap(dev, LFUSE_MEMORY_NATIVE, at, sizeof memory, LFUSE_F32, 1, DIMS(7), NULL, 0, &t),
                LFUSE_ERR_SHAPE);
     /* Of unknown size: what it has is not known, where addresses end is. */
@@ -178,33 +170,27 @@ TEST(test_wrap)
     lfuse__stub.foreign_high = at + sizeof memory;
     ck_refused(lfuse_tensor_wrap(dev, LFUSE_MEMORY_NATIVE, at, sizeof memory, LFUSE_F32, 1, DIMS(4), NULL, 0, &t),
                LFUSE_ERR_CONTEXT);
-    end();
 }
 
 /* ---- moving ---- */
 
-TEST_CASE("moving")
+TEST_CASE("moving", .teardown = end)
 
 TEST(test_write_and_read)
 {
     float given[24], got[24];
-    lfuse_stream *s;
     begin();
     for (int i = 0; i < 24; i++) given[i] = (float)i - 7.5f;
     lfuse_tensor *t = make(LFUSE_F32, 2, DIMS(4, 6)), *part;
     ck_ok(lfuse_tensor_write(t, NULL, given));
-    ck_ok(lfuse_stream_create(dev, &s));
+    lfuse_stream *s = new_stream(dev);
     ck_ok(lfuse_tensor_read(t, s, got));
     ck_ok(lfuse_stream_synchronize(s));
     ck_assert(!memcmp(given, got, sizeof given));
-    ck_ok(lfuse_tensor_view(t, 2, DIMS(2, 6), NULL, 12, &part));
+    part = new_view(t, 2, DIMS(2, 6), NULL, 12);
     ck_ok(lfuse_tensor_read(part, s, got));
     ck_ok(lfuse_stream_synchronize(s));
     ck_assert(!memcmp(given + 12, got, 48));
-    lfuse_tensor_destroy(part);
-    lfuse_tensor_destroy(t);
-    lfuse_stream_destroy(s);
-    end();
 }
 
 static const struct {
@@ -254,8 +240,6 @@ TEST_LOOP(test_fill, 0, sizeof fills / sizeof fills[0])
         memcpy(&word, got + i * size, size);
         ck_assert_uint_eq(word, fills[_i].bits);
     }
-    lfuse_tensor_destroy(t);
-    end();
 }
 
 TEST(test_copy)
@@ -272,34 +256,24 @@ TEST(test_copy)
     ck_assert(!memcmp(given, got, sizeof given));
     ck_refused(lfuse_tensor_copy(flat, a, NULL), LFUSE_ERR_RANK);
     ck_refused(lfuse_tensor_copy(half, a, NULL), LFUSE_ERR_TYPE);
-    ck_ok(lfuse_tensor_view(flat, 1, DIMS(8), NULL, 0, &low));
-    ck_ok(lfuse_tensor_view(flat, 1, DIMS(8), NULL, 4, &high));
+    low = new_view(flat, 1, DIMS(8), NULL, 0);
+    high = new_view(flat, 1, DIMS(8), NULL, 4);
     ck_refused(lfuse_tensor_copy(low, high, NULL), LFUSE_ERR_OVERLAP);
     ck_refused(lfuse_tensor_copy(low, flat, NULL), LFUSE_ERR_SHAPE);
-    lfuse_tensor_destroy(a);
-    lfuse_tensor_destroy(b);
-    lfuse_tensor_destroy(flat);
-    lfuse_tensor_destroy(half);
-    lfuse_tensor_destroy(low);
-    lfuse_tensor_destroy(high);
-    end();
 }
 
 static void across(void)
 {
     lfuse_device *other;
-    lfuse_tensor *there;
     float given[10], got[10] = {0};
     ck_ok(lfuse_device_open("stub:1", &other));
     for (int i = 0; i < 10; i++) given[i] = 0.5f * (float)i;
     lfuse_tensor *here = make(LFUSE_F32, 1, DIMS(10));
-    ck_ok(lfuse_tensor_create(other, LFUSE_F32, 1, DIMS(10), &there));
+    lfuse_tensor *there = new_tensor(other, LFUSE_F32, 1, DIMS(10));
     ck_ok(lfuse_tensor_write(here, NULL, given));
     ck_ok(lfuse_tensor_copy(there, here, NULL));
     ck_ok(lfuse_tensor_read(there, NULL, got));
     ck_assert(!memcmp(given, got, sizeof given));
-    lfuse_tensor_destroy(here);
-    lfuse_tensor_destroy(there);
     lfuse_device_close(other);
 }
 
@@ -308,38 +282,32 @@ TEST_LOOP(test_copy_across, 0, 2)
     begin();
     lfuse__stub.peer = _i != 0;
     across();
-    end();
 }
 
 TEST(test_wrong_device)
 {
     lfuse_device *other;
-    lfuse_stream *s;
     float x[4] = {0};
     begin();
     ck_ok(lfuse_device_open("stub:1", &other));
-    ck_ok(lfuse_stream_create(other, &s));
+    lfuse_stream *s = new_stream(other);
     lfuse_tensor *t = make(LFUSE_F32, 1, DIMS(4));
     ck_refused(lfuse_tensor_write(t, s, x), LFUSE_ERR_CONTEXT);
     ck_refused(lfuse_tensor_read(t, s, x), LFUSE_ERR_CONTEXT);
     ck_refused(lfuse_tensor_fill(t, s, 1), LFUSE_ERR_CONTEXT);
-    lfuse_stream_destroy(s);
-    lfuse_tensor_destroy(t);
     lfuse_device_close(other);
-    end();
 }
 
 TEST(test_closed_device)
 {
-    lfuse_stream *s;
     lfuse_tensor *t, *u;
     lfuse_list *l, *m;
     float x[4] = {0};
     test_stub_begin();
     ck_ok(lfuse_device_open("stub:0", &dev));
-    ck_ok(lfuse_stream_create(dev, &s));
+    lfuse_stream *s = new_stream(dev);
     t = make(LFUSE_F32, 1, DIMS(4));
-    ck_ok(lfuse_list_create(dev, LFUSE_F32, 1, &t, &l));
+    l = new_list(dev, LFUSE_F32, 1, &t);
     lfuse_device_close(dev);
     ck_refused(lfuse_tensor_write(t, s, x), LFUSE_ERR_CLOSED);
     ck_refused(lfuse_tensor_write(t, NULL, x), LFUSE_ERR_CLOSED);
@@ -347,30 +315,28 @@ TEST(test_closed_device)
     ck_refused(lfuse_tensor_create(dev, LFUSE_F32, 0, NULL, &u), LFUSE_ERR_CLOSED);
     ck_refused(lfuse_list_create(dev, LFUSE_F32, 1, &t, &m), LFUSE_ERR_CLOSED);
     ck_refused(lfuse_list_replace(l, 0, 1, &t), LFUSE_ERR_CLOSED);
-    lfuse_list_destroy(l);
-    lfuse_tensor_destroy(t);
-    lfuse_stream_destroy(s);
+    drop_all();
+    dev = NULL;
     test_stub_end();
 }
 
 /* ---- lists ---- */
 
-TEST_CASE("lists")
+TEST_CASE("lists", .teardown = end)
 
 TEST(test_list)
 {
     lfuse_device *other;
     lfuse_tensor *foreign, *column, *three[3];
-    lfuse_list *l;
     begin();
     ck_ok(lfuse_device_open("stub:1", &other));
-    ck_ok(lfuse_tensor_create(other, LFUSE_F32, 1, DIMS(4), &foreign));
+    foreign = new_tensor(other, LFUSE_F32, 1, DIMS(4));
     lfuse_tensor *a = make(LFUSE_F32, 2, DIMS(2, 2)), *b = make(LFUSE_F32, 1, DIMS(0));
     lfuse_tensor *c = make(LFUSE_F32, 1, DIMS(4));
     lfuse_tensor *half = make(LFUSE_F16, 1, DIMS(4));
-    ck_ok(lfuse_tensor_view(a, 1, DIMS(2), DIMS(2), 0, &column));
+    column = new_view(a, 1, DIMS(2), DIMS(2), 0);
     memcpy(three, (lfuse_tensor *[]){a, b, a}, sizeof three);
-    ck_ok(lfuse_list_create(dev, LFUSE_F32, 3, three, &l));
+    lfuse_list *l = new_list(dev, LFUSE_F32, 3, three);
     ck_assert_int_eq(lfuse_list_count(l), 3);
     ck_ok(lfuse_list_replace(l, 2, 1, &c));
     ck_ok(lfuse_list_replace(l, 3, 0, NULL));
@@ -381,23 +347,20 @@ TEST(test_list)
     ck_refused(lfuse_list_replace(l, 1, INT64_MAX, &c), LFUSE_ERR_INVALID);
     ck_refused(lfuse_list_replace(l, 0, 1, &half), LFUSE_ERR_TYPE);
     ck_refused(lfuse_list_replace(l, 0, 1, &foreign), LFUSE_ERR_CONTEXT);
-    lfuse_list_destroy(l);
+    drop(l);
     ck_refused(lfuse_list_create(dev, LFUSE_F32, 1, &half, &l), LFUSE_ERR_TYPE);
     ck_refused(lfuse_list_create(dev, LFUSE_F32, 1, &foreign, &l), LFUSE_ERR_CONTEXT);
     ck_refused(lfuse_list_create(dev, LFUSE_F32, 1, &column, &l), LFUSE_ERR_UNSUPPORTED);
     ck_refused(lfuse_list_create(dev, LFUSE_F32, -1, three, &l), LFUSE_ERR_INVALID);
     ck_refused(lfuse_list_create(dev, LFUSE_F32, (int64_t)1 << 32, three, &l), LFUSE_ERR_OVERFLOW);
     ck_refused(lfuse_list_create(dev, LFUSE_TYPE_NONE, 0, NULL, &l), LFUSE_ERR_TYPE);
-    ck_ok(lfuse_list_create(dev, LFUSE_F32, 0, NULL, &l));
-    lfuse_list_destroy(l);
-    lfuse_tensor_destroy(a);
-    lfuse_tensor_destroy(b);
-    lfuse_tensor_destroy(c);
-    lfuse_tensor_destroy(half);
-    lfuse_tensor_destroy(column);
-    lfuse_tensor_destroy(foreign);
+    l = new_list(dev, LFUSE_F32, 0, NULL);
+    drop(b);
+    drop(c);
+    drop(half);
+    drop(column);
+    drop(foreign);
     lfuse_device_close(other);
-    end();
 }
 
 /* ---- faults ---- */
@@ -423,13 +386,13 @@ static lfuse_status moving(lfuse_device *device)
     if ((status = lfuse_tensor_read(a, NULL, got))) goto out;
     ck_assert(!memcmp(given, got, sizeof given));
 out:
-    lfuse_tensor_destroy(a);
-    lfuse_tensor_destroy(b);
-    lfuse_stream_destroy(s);
+    drop(a);
+    drop(b);
+    drop(s);
     return status;
 }
 
-TEST_CASE("faults")
+TEST_CASE("faults", .teardown = end)
 
 TEST_LOOP(test_faults_of_moving, 0, 4)
 {

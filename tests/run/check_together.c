@@ -148,11 +148,10 @@ static int kernels_of_plan(int64_t least_rows, int64_t most_rows, bool tuned)
 {
     const bool one = least_rows == most_rows;
     uint64_t before;
-    lfuse_plan *plan;
 
     begin(tuned);
     before = kernels();
-    plan = pair(one ? (lfuse_size)least_rows : lfuse_size_var(g, "batch", least_rows, most_rows), 300, 520);
+    lfuse_plan *plan = pair(one ? (lfuse_size)least_rows : lfuse_size_var(g, "batch", least_rows, most_rows), 300, 520);
     drop(plan);
     return (int)(kernels() - before);
 }
@@ -192,7 +191,6 @@ TEST(a_kernel_that_declines)
         OK(instance_of(plan, 40, 50, 60));
         ck_assert(lfuse__stub_fired());
         lfuse__stub_no_failure();
-        drop(plan);
     }
 }
 

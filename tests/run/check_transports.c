@@ -23,14 +23,11 @@ enum { FORMS = sizeof forms / sizeof *forms };
 
 static void open_form(const struct form *f)
 {
-    lfuse_graph_destroy(g), lfuse_stream_destroy(stream), lfuse_device_close(dev);
     lfuse__stub.addresses = f->addresses;
     lfuse__stub.vector_lanes = f->vector_lanes;
     lfuse__stub.svm_concurrent = f->concurrent;
     lfuse__stub.max_argument_bytes = f->bytes;
-    OK(lfuse_device_open("stub:0", &dev));
-    OK(lfuse_stream_create(dev, &stream));
-    g = lfuse_graph_create();
+    reopen_stub();
 }
 
 /* Sizes of all kinds, empty members and odd offsets among them; a few long ones. */
@@ -46,7 +43,6 @@ static lfuse_list *list_in(float *memory, int64_t count, bool numbers)
 {
     lfuse_tensor **t = calloc((size_t)count + 1, sizeof *t), *all_of_it;
     int64_t i, at = 1;
-    lfuse_list *l;
 
     OK(lfuse_tensor_wrap(dev, LFUSE_MEMORY_NATIVE, (uintptr_t)memory, ROOM * sizeof *memory, LFUSE_F32, 1, SHAPE(ROOM),
                          NULL, 0, &all_of_it));
@@ -56,8 +52,8 @@ static lfuse_list *list_in(float *memory, int64_t count, bool numbers)
         at += n;
     }
     ck_assert_int_le(at, ROOM);
-    l = new_list(dev, LFUSE_F32, count, t);
-    for (i = 0; i < count; i++) drop(t[i]);
+    lfuse_list *l = new_list(dev, LFUSE_F32, count, t);
+    for (i = 0; i < count; i++) lfuse_tensor_destroy(t[i]);
     drop(all_of_it);
     free(t);
     return l;
@@ -225,7 +221,6 @@ TEST(asked_for_in_vain)
 {
     lfuse_plan_options o = { .transport = (lfuse_transport)4 };
     lfuse_plan *plan;
-    lfuse_list *l;
     lfuse_binding b;
     lfuse_value v;
 
@@ -233,25 +228,17 @@ TEST(asked_for_in_vain)
     lfuse_update(v, lfuse_neg(v));
     FAILS(LFUSE_ERR_INVALID, lfuse_plan_create(dev, g, &o, &plan));
     o.transport = LFUSE_TRANSPORT_UNIFIED;
-    lfuse_device_close(dev);
-    lfuse_stream_destroy(stream);
     lfuse__stub.svm = false;
-    OK(lfuse_device_open("stub:0", &dev));
-    OK(lfuse_stream_create(dev, &stream));
-    l = list_in(x, 5, false);
+    reopen_device();
+    lfuse_list *l = list_in(x, 5, false);
     b = lfuse_bind_list("x", l);
     plan = new_plan(dev, g, &o);
     FAILS(LFUSE_ERR_UNSUPPORTED, lfuse_plan_run(plan, stream, &b, 1));
     ck_assert_msg(strstr(lfuse_last_error(), "transport unified: stub:0 shares no memory"), "%s", lfuse_last_error());
-    drop(plan);
-    drop(l);
-    lfuse_device_close(dev);
-    lfuse_stream_destroy(stream);
     lfuse__stub.svm = true;
     lfuse__stub.max_argument_bytes = 64;
     o.transport = LFUSE_TRANSPORT_ARGS;
-    OK(lfuse_device_open("stub:0", &dev));
-    OK(lfuse_stream_create(dev, &stream));
+    reopen_device();
     l = list_in(x, 5, false);
     b = lfuse_bind_list("x", l);
     plan = new_plan(dev, g, &o);
@@ -292,7 +279,6 @@ TEST_LOOP(the_choice_is_logged, 0, 5)
         lfuse_list *l = list_in(x, rows[_i].count, false);
         lfuse_binding b = lfuse_bind_list("x", l);
         OK(lfuse_evaluate(stream, g, &b, 1));
-        drop(l);
     }
     lfuse_log_to(NULL, NULL, LFUSE_LOG_WARN);
     ck_assert_msg(strstr(logged, rows[_i].words), "%s", logged);
@@ -307,13 +293,12 @@ static float gradients[STEPS + 1][MOVING], weights[MOVING];
 static lfuse_list *list_of_ones(float *memory)
 {
     lfuse_tensor *t[MOVING];
-    lfuse_list *l;
     int i;
 
     for (i = 0; i < MOVING; i++)
         OK(lfuse_tensor_wrap(dev, LFUSE_MEMORY_NATIVE, (uintptr_t)&memory[i], sizeof *memory, LFUSE_F32, 0, NULL, NULL,
                              0, &t[i]));
-    l = new_list(dev, LFUSE_F32, MOVING, t);
+    lfuse_list *l = new_list(dev, LFUSE_F32, MOVING, t);
     for (i = 0; i < MOVING; i++) drop(t[i]);
     return l;
 }
@@ -449,7 +434,7 @@ TEST_LOOP(replays, 0, 2 * TRANSPORTS)
     {
         lfuse_binding b[] = { lfuse_bind_list("w", lw), lfuse_bind_list("g", lg) };
         OK(lfuse_plan_run(plan, stream, b, 2));
-        OK(lfuse_record_end(stream, &recording));
+        recording = new_recording(stream);
         for (s = 0; s <= STEPS; s++) {
             if (s) move(lg, s);
             if (s % 5 == 3) OK(lfuse_plan_run(plan, stream, b, 2));
@@ -490,8 +475,6 @@ TEST_LOOP(in_the_callers_capture, 0, 2)
     for (s = 0; s < MOVING; s++)
         ck_assert_msg(weights[s] == gradients[s == 7 || s == 27][s], "%d: %g", s, weights[s]);
     lfuse__stub_native_clear(&native);
-    drop(lw), drop(lg);
-    drop(plan);
     lfuse_stream_destroy(own);
 }
 
@@ -506,7 +489,6 @@ TEST(blocks_of_others)
     lfuse_value v[LISTS];
     lfuse_list *l[LISTS];
     lfuse_binding b[LISTS];
-    lfuse_recording *recording;
     uint64_t patches;
     int i;
 
@@ -521,7 +503,7 @@ TEST(blocks_of_others)
     lfuse_plan *plan = plan_of(LFUSE_TRANSPORT_ARGS);
     OK(lfuse_record_begin(stream));
     OK(lfuse_plan_run(plan, stream, b, LISTS));
-    OK(lfuse_record_end(stream, &recording));
+    lfuse_recording *recording = new_recording(stream);
     OK(lfuse_recording_replay(recording, stream, NULL, 0));
     for (i = 0; i < LISTS; i++) {
         lfuse_tensor *t;

@@ -9,7 +9,7 @@ static lfuse_tensor *shared(int rank, const int64_t *shape)
     lfuse_tensor *t;
 
     OK(lfuse_tensor_create_unified(dev, LFUSE_F32, rank, shape, &t));
-    return t;
+    return own_tensor(t);
 }
 
 TEST_CASE("unified", .setup = open_stub, .teardown = close_stub)
@@ -37,7 +37,6 @@ TEST(the_host_sees_what_runs_write)
     NEAR(values(row)[4], 10);
     drop(state); /* the view holds the memory */
     ck_assert_ptr_eq(lfuse_tensor_host(row), host + 5);
-    drop(none);
 }
 
 /* Memory goes back when the work on it is done, and is not handed out as the pool's. */
@@ -59,7 +58,6 @@ TEST(memory_goes_back)
     t = shared(1, SHAPE(1));
     OK(lfuse_device_get_counters(dev, &after));
     ck_assert_uint_lt(after.bytes % 4096, 4000);
-    drop(t);
 }
 
 TEST(devices_that_share_less)

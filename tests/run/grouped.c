@@ -22,16 +22,8 @@ grouped_lists grouped_set(int count, const grouped_shape *shapes, int start, boo
         }
         OK(lfuse_tensor_write(s.t[m], NULL, host));
     }
-    OK(lfuse_list_create(dev, LFUSE_F32, count, s.t, &s.list));
+    s.list = new_list(dev, LFUSE_F32, count, s.t);
     return s;
-}
-
-void grouped_drop(grouped_lists *s)
-{
-    int m;
-
-    drop(s->list);
-    for (m = 0; m < s->count; m++) drop(s->t[m]);
 }
 
 void grouped_check_turned(const lfuse_tensor *a, const lfuse_tensor *b, bool turned, const lfuse_tensor *c, int64_t m,
@@ -63,7 +55,7 @@ void grouped_check(const lfuse_tensor *a, const lfuse_tensor *b, const lfuse_ten
 
 lfuse_graph *grouped_turned_graph(bool turned)
 {
-    lfuse_graph *graph = lfuse_graph_create();
+    lfuse_graph *graph = new_graph();
 
     lfuse_output(graph, "c", lfuse_member_matmul(lfuse_list_input(graph, "a", LFUSE_F32, LFUSE_RANK_MATRIX), 0,
                                                  lfuse_list_input(graph, "b", LFUSE_F32, LFUSE_RANK_MATRIX), turned));
@@ -92,6 +84,4 @@ void grouped_fails(const grouped_lists *a, const grouped_lists *b, lfuse_list *c
 
     FAILS(status, lfuse_plan_run(plan, stream, all, 3));
     ck_assert_msg(strstr(lfuse_last_error(), words), "%s has no %s", lfuse_last_error(), words);
-    drop(plan);
-    lfuse_graph_destroy(graph);
 }

@@ -20,7 +20,6 @@ typedef struct grouped_lists {
 
 /* Numbers that are whole and small, so that sums are exact; with `odd`, fractions that round. */
 grouped_lists grouped_set(int count, const grouped_shape *shapes, int start, bool odd);
-void grouped_drop(grouped_lists *s);
 /* c = a b, or b stored [n, k]; k first to last by fma, as a member's product is: bit for bit. */
 void grouped_check_turned(const lfuse_tensor *a, const lfuse_tensor *b, bool turned, const lfuse_tensor *c, int64_t m,
                           int64_t n, int64_t k);

@@ -98,7 +98,7 @@ tests_run_check_groups_LDADD = tests/stub/libstub.la $(LDADD) -lm
 tests_run_check_numbers_SOURCES = %reldir%/check_numbers.c %reldir%/rig.c %reldir%/rig.h
 tests_run_check_numbers_LDADD = tests/stub/libstub.la $(LDADD) -lm
 tests_run_check_scalars_SOURCES = %reldir%/check_scalars.c %reldir%/sets.c %reldir%/sets.h
-tests_run_check_scalars_LDADD = tests/stub/libstub.la $(LDADD) -lm
+tests_run_check_scalars_LDADD = bench/liboracle.la tests/stub/libstub.la $(LDADD) -lm
 tests_run_check_scatter_SOURCES = %reldir%/check_scatter.c %reldir%/rig.c %reldir%/rig.h
 tests_run_check_scatter_LDADD = tests/stub/libstub.la $(LDADD) -lm
 
@@ -107,11 +107,11 @@ foreach_tests = tests/run/check_foreach tests/run/check_foreach_calls tests/run/
 check_PROGRAMS += $(foreach_tests)
 TESTS += $(foreach_tests)
 tests_run_check_foreach_SOURCES = %reldir%/check_foreach.c %reldir%/sets.c %reldir%/sets.h
-tests_run_check_foreach_LDADD = tests/stub/libstub.la $(LDADD) -lm
+tests_run_check_foreach_LDADD = bench/liboracle.la tests/stub/libstub.la $(LDADD) -lm
 tests_run_check_foreach_calls_SOURCES = %reldir%/check_foreach_calls.c %reldir%/rig.c %reldir%/rig.h
 tests_run_check_foreach_calls_LDADD = tests/stub/libstub.la $(LDADD) -lm
 tests_run_check_foreach_numbers_SOURCES = %reldir%/check_foreach_numbers.c %reldir%/sets.c %reldir%/sets.h
-tests_run_check_foreach_numbers_LDADD = tests/stub/libstub.la $(LDADD) -lm
+tests_run_check_foreach_numbers_LDADD = bench/liboracle.la tests/stub/libstub.la $(LDADD) -lm
 
 check_PROGRAMS += tests/run/check_grouped tests/run/check_grouped_parts
 TESTS += tests/run/check_grouped tests/run/check_grouped_parts

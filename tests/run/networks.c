@@ -73,8 +73,7 @@ void network_graph(const network *n, bool frozen)
 {
     lfuse_value x;
 
-    lfuse_graph_destroy(g);
-    g = lfuse_graph_create();
+    fresh_graph();
     x = lfuse_input(g, "x", LFUSE_F32, 2, LFUSE_DIMS(lfuse_size_var(g, "batch", 0, 4096), n->widths[0]));
     if (has_end(n, 'k')) slope = lfuse_scalar(g, "slope");
     if (has_end(n, 'm')) scale = lfuse_scalar(g, "scale");

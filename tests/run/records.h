@@ -8,6 +8,7 @@
 #include "libfuse.h"
 #include "tests/stub/faults.h"
 #include "tests/support/main.h"
+#include "tests/support/objects.h"
 #include "tests/support/status.h"
 
 enum { N = 300 };
@@ -17,29 +18,32 @@ static lfuse_stream *stream;
 static lfuse_tensor *x, *y, *z;
 static float values[N];
 
+static inline lfuse_tensor *vector(void)
+{
+    return new_tensor(dev, LFUSE_F32, 1, (const int64_t[]){N});
+}
+
 /* Loop index of the tests: bit 0: a native graph, not a list of launches; bit 1: tables of slots and offsets. */
 static inline void begin(int settings)
 {
-    const int64_t shape[] = {N};
     test_stub_begin();
     lfuse__stub.native_graph = settings & 1;
     lfuse__stub.addresses = !(settings & 2);
     ck_ok(lfuse_device_open("stub:0", &dev));
-    ck_ok(lfuse_stream_create(dev, &stream));
-    ck_ok(lfuse_tensor_create(dev, LFUSE_F32, 1, shape, &x));
-    ck_ok(lfuse_tensor_create(dev, LFUSE_F32, 1, shape, &y));
-    ck_ok(lfuse_tensor_create(dev, LFUSE_F32, 1, shape, &z));
+    stream = new_stream(dev);
+    x = vector();
+    y = vector();
+    z = vector();
     for (int i = 0; i < N; i++) values[i] = (float)(i - N / 2);
     ck_ok(lfuse_tensor_write(x, NULL, values));
 }
 
+/* The teardown of tests that begin, and of others. */
 static inline void end(void)
 {
-    lfuse_tensor_destroy(x);
-    lfuse_tensor_destroy(y);
-    lfuse_tensor_destroy(z);
-    lfuse_stream_destroy(stream);
+    if (!dev) return;
     lfuse_device_close(dev);
+    dev = NULL;
     test_stub_end();
 }
 
@@ -83,13 +87,12 @@ static inline lfuse_status run_relu(lfuse_plan *plan, lfuse_stream *s, lfuse_ten
 static inline lfuse_recording *record_two_steps(double scale)
 {
     lfuse_plan *scaling, *relu;
-    lfuse_recording *recording = NULL;
     ck_ok(scaling_plan(dev, &scaling));
     ck_ok(relu_plan(dev, &relu));
     ck_ok(lfuse_record_begin(stream));
     ck_ok(run_scaling(scaling, stream, x, scale, y));
     ck_ok(run_relu(relu, stream, y, z));
-    ck_ok(lfuse_record_end(stream, &recording));
+    lfuse_recording *recording = new_recording(stream);
     lfuse_plan_destroy(scaling);
     lfuse_plan_destroy(relu);
     return recording;

@@ -36,6 +36,7 @@ void close_stub(void)
 {
     lfuse__stub_counters c;
 
+    drop_all();
     lfuse_graph_destroy(g);
     lfuse_stream_destroy(stream);
     lfuse_device_close(dev);
@@ -53,6 +54,15 @@ void reopen_stub(void)
     open_all();
 }
 
+void reopen_device(void)
+{
+    drop_all();
+    lfuse_stream_destroy(stream);
+    lfuse_device_close(dev);
+    OK(lfuse_device_open("stub:0", &dev));
+    OK(lfuse_stream_create(dev, &stream));
+}
+
 void reopen_stub_as(int form)
 {
     lfuse__stub.vector_lanes = form & 1;
@@ -60,6 +70,12 @@ void reopen_stub_as(int form)
     reopen_stub();
     lfuse_graph_destroy(g);
     g = NULL;
+}
+
+void fresh_graph(void)
+{
+    lfuse_graph_destroy(g);
+    g = lfuse_graph_create();
 }
 
 int on_each_device(void (*work)(void))
@@ -77,6 +93,8 @@ int on_each_device(void (*work)(void))
         OK(lfuse_stream_create(dev, &stream));
         work();
         drop_all();
+        lfuse_graph_destroy(g);
+        g = NULL;
         lfuse_stream_destroy(stream);
         lfuse_device_close(dev);
         done++;

@@ -22,11 +22,15 @@ extern lfuse_device *dev;
 extern lfuse_stream *stream;
 extern lfuse_graph *g;
 
-/* Fixtures; closing checks that nothing is left and that nobody wrote where he must not. */
+/* An empty graph in place of what g is. */
+void fresh_graph(void);
+/* Fixtures; closing drops what is owned, and checks that nothing is left and that nobody wrote where he must not. */
 void open_stub(void);
 void close_stub(void);
 /* For tests that changed the settings of the stub: the same without resetting them. */
 void reopen_stub(void);
+/* The same, and the graph stays. */
+void reopen_device(void);
 /* Kernels of work-items with addresses, or, where `form` is odd, of lanes with buffers; without a graph. */
 void reopen_stub_as(int form);
 

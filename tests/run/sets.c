@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "common/base/half.h"
+#include "bench/data.h"
 
 lfuse_device *device;
 lfuse_stream *stream;
@@ -21,6 +21,7 @@ static void on_device(const char *name, const char *shown, void (*test)(void))
     OK(lfuse_device_open(name, &device));
     OK(lfuse_stream_create(device, &stream));
     test();
+    drop_all();
     lfuse_stream_destroy(stream);
     lfuse_device_close(device);
 }
@@ -72,47 +73,6 @@ int64_t set_size(int64_t i)
     return i < 8 ? sizes[i] : i % 11;
 }
 
-void put_number(lfuse_type type, void *memory, int64_t at, double number)
-{
-    char *p = (char *)memory + at * (int64_t)lfuse_type_size(type);
-    const float f = (float)number;
-    const uint16_t h = type == LFUSE_F16 ? lfuse__double_to_f16(number) : lfuse__double_to_bf16(number);
-    const int32_t w = (int32_t)number;
-    const int64_t l = (int64_t)number;
-    const int8_t b = (int8_t)number;
-
-    switch (type) {
-    case LFUSE_F16:
-    case LFUSE_BF16: memcpy(p, &h, sizeof h); break;
-    case LFUSE_F64: memcpy(p, &number, sizeof number); break;
-    case LFUSE_I32: memcpy(p, &w, sizeof w); break;
-    case LFUSE_I64: memcpy(p, &l, sizeof l); break;
-    case LFUSE_I8:
-    case LFUSE_U8:
-    case LFUSE_BOOL: memcpy(p, &b, sizeof b); break;
-    default: memcpy(p, &f, sizeof f); break;
-    }
-}
-
-double get_number(lfuse_type type, const void *memory, int64_t at)
-{
-    const char *p = (const char *)memory + at * (int64_t)lfuse_type_size(type);
-    union { float f; double d; uint16_t h; int32_t w; int64_t l; int8_t b; uint8_t u; } v;
-
-    memcpy(&v, p, lfuse_type_size(type));
-    switch (type) {
-    case LFUSE_F16: return (double)lfuse__f16_to_float(v.h);
-    case LFUSE_BF16: return (double)lfuse__bf16_to_float(v.h);
-    case LFUSE_F64: return v.d;
-    case LFUSE_I32: return v.w;
-    case LFUSE_I64: return (double)v.l;
-    case LFUSE_I8: return v.b;
-    case LFUSE_U8:
-    case LFUSE_BOOL: return v.u;
-    default: return (double)v.f;
-    }
-}
-
 static double next(uint32_t *state, const set *s, double low, double high)
 {
     *state = *state * 1664525u + 1013904223u;
@@ -123,42 +83,37 @@ static double next(uint32_t *state, const set *s, double low, double high)
 
 static char *filled(const set *s, unsigned seed, double low, double high)
 {
-    char *host = malloc((size_t)s->length * lfuse_type_size(s->type));
+    char *host = new_memory((size_t)s->length * lfuse_type_size(s->type));
     uint32_t state = seed;
     int64_t i = 0, m, k;
 
-    ck_assert_ptr_nonnull(host);
     for (m = 0; m < s->count; m++) {
-        for (; i < s->starts[m]; i++) put_number(s->type, host, i, s->type == LFUSE_BOOL ? 1 : guard);
-        for (k = 0; k < set_size(m); k++, i++) put_number(s->type, host, i, next(&state, s, low, high));
+        for (; i < s->starts[m]; i++) lfuse__data_put(s->type, host, i, s->type == LFUSE_BOOL ? 1 : guard);
+        for (k = 0; k < set_size(m); k++, i++) lfuse__data_put(s->type, host, i, next(&state, s, low, high));
     }
-    for (; i < s->length; i++) put_number(s->type, host, i, s->type == LFUSE_BOOL ? 1 : guard);
+    for (; i < s->length; i++) lfuse__data_put(s->type, host, i, s->type == LFUSE_BOOL ? 1 : guard);
     return host;
 }
 
 set set_make(lfuse_type type, int64_t count, unsigned seed, double low, double high)
 {
     set s = {.type = type, .count = count, .seed = seed, .low = low, .high = high};
-    char *host;
 
-    s.members = calloc((size_t)count + 1, sizeof *s.members);
-    s.starts = calloc((size_t)count + 1, sizeof *s.starts);
-    ck_assert(s.members && s.starts);
+    s.members = new_memory((size_t)count * sizeof *s.members);
+    s.starts = new_memory((size_t)count * sizeof *s.starts);
     s.length = GUARD + seed % 3; /* lists are aligned in different ways */
     for (int64_t m = 0; m < count; m++) {
         s.starts[m] = s.length;
         s.length += set_size(m) + 1 + m % GUARD;
     }
     s.length += GUARD;
-    host = filled(&s, seed, low, high);
-    OK(lfuse_tensor_create(device, type, 1, &s.length, &s.memory));
-    OK(lfuse_tensor_write(s.memory, NULL, host));
-    free(host);
+    s.memory = new_tensor(device, type, 1, &s.length);
+    OK(lfuse_tensor_write(s.memory, NULL, filled(&s, seed, low, high)));
     for (int64_t m = 0; m < count; m++) {
         const int64_t size = set_size(m);
-        OK(lfuse_tensor_view(s.memory, 1, &size, NULL, s.starts[m], &s.members[m]));
+        s.members[m] = new_view(s.memory, 1, &size, NULL, s.starts[m]);
     }
-    OK(lfuse_list_create(device, type, count, s.members, &s.list));
+    s.list = new_list(device, type, count, s.members);
     return s;
 }
 
@@ -167,20 +122,10 @@ set set_again(const set *s)
     return set_make(s->type, s->count, s->seed, s->low, s->high);
 }
 
-void set_free(set *s)
-{
-    for (int64_t m = 0; m < s->count; m++) lfuse_tensor_destroy(s->members[m]);
-    lfuse_list_destroy(s->list);
-    lfuse_tensor_destroy(s->memory);
-    free(s->members);
-    free(s->starts);
-}
-
 static char *contents(const set *s)
 {
-    char *host = malloc((size_t)s->length * lfuse_type_size(s->type));
+    char *host = new_memory((size_t)s->length * lfuse_type_size(s->type));
 
-    ck_assert_ptr_nonnull(host);
     OK(lfuse_stream_synchronize(stream));
     OK(lfuse_tensor_read(s->memory, NULL, host));
     return host;
@@ -188,12 +133,10 @@ static char *contents(const set *s)
 
 double *set_read(const set *s)
 {
-    double *numbers = malloc((size_t)s->length * sizeof *numbers);
+    double *numbers = new_memory((size_t)s->length * sizeof *numbers);
     char *host = contents(s);
 
-    ck_assert_ptr_nonnull(numbers);
-    for (int64_t i = 0; i < s->length; i++) numbers[i] = get_number(s->type, host, i);
-    free(host);
+    for (int64_t i = 0; i < s->length; i++) numbers[i] = lfuse__data_get(s->type, host, i);
     return numbers;
 }
 
@@ -205,10 +148,10 @@ void set_expect(const char *what, const set *is, const set *wanted)
 
     for (m = 0; m < is->count; m++) {
         for (; i < is->starts[m]; i++)
-            ck_assert_msg(get_number(is->type, a, i) == (is->type == LFUSE_BOOL ? 1 : guard),
+            ck_assert_msg(lfuse__data_get(is->type, a, i) == (is->type == LFUSE_BOOL ? 1 : guard),
                           "%s: %s: written before member %" PRId64, device_name, what, m);
         for (k = 0; k < set_size(m); k++, i++) {
-            const double x = get_number(is->type, a, i), y = get_number(is->type, b, wanted->starts[m] + k);
+            const double x = lfuse__data_get(is->type, a, i), y = lfuse__data_get(is->type, b, wanted->starts[m] + k);
             ck_assert_msg((x != x && y != y) || !memcmp(a + (size_t)i * size,
                                                         b + (size_t)(wanted->starts[m] + k) * size, size),
                           "%s: %s: element %" PRId64 " of member %" PRId64 " is %.17g, not %.17g", device_name, what, k,
@@ -216,8 +159,6 @@ void set_expect(const char *what, const set *is, const set *wanted)
         }
     }
     for (; i < is->length; i++)
-        ck_assert_msg(get_number(is->type, a, i) == (is->type == LFUSE_BOOL ? 1 : guard),
+        ck_assert_msg(lfuse__data_get(is->type, a, i) == (is->type == LFUSE_BOOL ? 1 : guard),
                       "%s: %s: written behind the last member", device_name, what);
-    free(a);
-    free(b);
 }

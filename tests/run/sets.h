@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Lists of small members in one block of memory, misaligned, with guards between them; on the stub and on devices. */
+/*
+ * Lists of small members in one block of memory, misaligned, with guards between them; on the stub and on devices. They
+ * go when the device has had the test.
+ */
 #ifndef TESTS_RUN_SETS_H
 #define TESTS_RUN_SETS_H
 
@@ -10,6 +13,7 @@
 #include "common/device/device.h"
 #include "tests/stub/stub.h"
 #include "tests/support/main.h"
+#include "tests/support/objects.h"
 
 #define OK(call) ck_assert_msg((call) == LFUSE_OK, "%s: %s: %s", device_name, #call, lfuse_last_error())
 
@@ -40,14 +44,9 @@ typedef struct set {
 set set_make(lfuse_type type, int64_t count, unsigned seed, double low, double high);
 /* Another set with the contents that this one began with. */
 set set_again(const set *s);
-void set_free(set *s);
-/* Contents as doubles; what the members have, from starts[i] on. The caller's to free. */
+/* Contents as doubles; what the members have, from starts[i] on. */
 double *set_read(const set *s);
 /* Every member has the same bits in both, and the guards of `is` are whole. */
 void set_expect(const char *what, const set *is, const set *wanted);
-
-/* Host memory of a type. */
-void put_number(lfuse_type type, void *memory, int64_t at, double number);
-double get_number(lfuse_type type, const void *memory, int64_t at);
 
 #endif

@@ -10,6 +10,7 @@
 #include "libfuse.h"
 #include "tests/stub/faults.h"
 #include "tests/support/main.h"
+#include "tests/support/objects.h"
 #include "tests/support/status.h"
 
 #define DIMS(...) ((const int64_t[]){__VA_ARGS__})
@@ -22,17 +23,18 @@ static inline void begin(void)
     ck_ok(lfuse_device_open("stub:0", &dev));
 }
 
+/* The teardown of tests that begin, and of others. */
 static inline void end(void)
 {
+    if (!dev) return;
     lfuse_device_close(dev);
+    dev = NULL;
     test_stub_end();
 }
 
 static inline lfuse_tensor *make(lfuse_type type, int rank, const int64_t *shape)
 {
-    lfuse_tensor *t = NULL;
-    ck_ok(lfuse_tensor_create(dev, type, rank, shape, &t));
-    return t;
+    return new_tensor(dev, type, rank, shape);
 }
 
 static inline void lazy(void)

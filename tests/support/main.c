@@ -74,7 +74,7 @@ void test_register(test_item *item)
 static TCase *case_of(const test_case *c)
 {
     TCase *tcase = tcase_create(c->name);
-    tcase_add_checked_fixture(tcase, test_own_objects, NULL);
+    tcase_add_checked_fixture(tcase, objects_begin, NULL);
     tcase_add_checked_fixture(tcase, c->setup, c->teardown);
     tcase_add_checked_fixture(tcase, NULL, drop_all); /* runs in front of the other teardown */
     tcase_add_unchecked_fixture(tcase, c->before, c->after);

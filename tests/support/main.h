@@ -41,6 +41,15 @@ enum { TEST_NO_LIMIT = -1 };
     TEST_REGISTER(__COUNTER__, .add = test_add_##name)                                                                 \
     START_TEST(name)
 
+/* A test whose body the program's own on_every_device calls for each device; with the parameters of that body. */
+#define TEST_ON_DEVICES(name, ...)                                                                                     \
+    static void on_a_device_##name(__VA_ARGS__);                                                                       \
+    TEST(name)                                                                                                         \
+    {                                                                                                                  \
+        on_every_device(on_a_device_##name);                                                                           \
+    }                                                                                                                  \
+    static void on_a_device_##name(__VA_ARGS__)
+
 /* What stands in the file of the tests: a case begins, or a test is added to it. */
 typedef struct test_item {
     int place; /* in the file */

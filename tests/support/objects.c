@@ -14,7 +14,7 @@ typedef struct made {
 static made *last;
 static bool owned; /* whether tests have their objects destroyed */
 
-static void *own(void *object, void (*destroy)(void *object))
+void *objects_own(void *object, void (*destroy)(void *object))
 {
     if (!owned)
         return object;
@@ -25,7 +25,7 @@ static void *own(void *object, void (*destroy)(void *object))
     return object;
 }
 
-void test_drop(void *object, void (*destroy)(void *object))
+void objects_drop(void *object, void (*destroy)(void *object))
 {
     for (made **at = &last; *at; at = &(*at)->before) {
         made *m = *at;
@@ -41,11 +41,11 @@ void test_drop(void *object, void (*destroy)(void *object))
 void drop_all(void)
 {
     while (last)
-        test_drop(last->object, last->destroy);
+        objects_drop(last->object, last->destroy);
 }
 
 /* Where tests share a process, one that failed has left its objects to nobody. */
-void test_own_objects(void)
+void objects_begin(void)
 {
     last = NULL;
     owned = true;
@@ -59,14 +59,14 @@ static void must(test_place at, lfuse_status status)
 
 /* What destroys a kind, and the functions that make one by a call that leaves it in `made_`. */
 #define MAKER(kind, name, parameters, call)                                                                            \
-    lfuse_##kind *test_##name parameters                                                                               \
+    lfuse_##kind *objects_##name parameters                                                                            \
     {                                                                                                                  \
         lfuse_##kind *made_ = NULL;                                                                                    \
         must(at, call);                                                                                                \
-        return own(made_, test_destroy_##kind);                                                                        \
+        return objects_own(made_, objects_destroy_##kind);                                                             \
     }
 #define KIND(kind)                                                                                                     \
-    void test_destroy_##kind(void *object)                                                                             \
+    void objects_destroy_##kind(void *object)                                                                          \
     {                                                                                                                  \
         lfuse_##kind##_destroy(object);                                                                                \
     }
@@ -99,5 +99,17 @@ MAKER(optimizer, optimizer,
 
 lfuse_graph *new_graph(void)
 {
-    return own(lfuse_graph_create(), test_destroy_graph);
+    return objects_own(lfuse_graph_create(), objects_destroy_graph);
+}
+
+void *objects_memory(test_place at, size_t bytes)
+{
+    void *memory = calloc(bytes + 1, 1);
+    must(at, memory ? LFUSE_OK : LFUSE_ERR_MEMORY);
+    return objects_own(memory, free);
+}
+
+lfuse_tensor *own_tensor(lfuse_tensor *tensor)
+{
+    return objects_own(tensor, objects_destroy_tensor);
 }

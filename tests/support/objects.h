@@ -17,52 +17,61 @@ typedef struct test_place {
 #define TEST_HERE ((test_place){__FILE__, __LINE__})
 
 /* With the arguments of lfuse_tensor_create and its like, but for the last. */
-#define new_tensor(...) test_tensor(TEST_HERE, __VA_ARGS__)
-#define new_view(...) test_view(TEST_HERE, __VA_ARGS__)
-#define new_list(...) test_list(TEST_HERE, __VA_ARGS__)
-#define new_stream(device) test_stream(TEST_HERE, device)
-#define new_event(device) test_event(TEST_HERE, device)
-#define new_plan(...) test_plan(TEST_HERE, __VA_ARGS__)
-#define new_instance(...) test_instance(TEST_HERE, __VA_ARGS__)
-#define new_recording(stream) test_recording(TEST_HERE, stream) /* ends it */
-#define new_optimizer(...) test_optimizer(TEST_HERE, __VA_ARGS__)
+#define new_tensor(...) objects_tensor(TEST_HERE, __VA_ARGS__)
+#define new_view(...) objects_view(TEST_HERE, __VA_ARGS__)
+#define new_list(...) objects_list(TEST_HERE, __VA_ARGS__)
+#define new_stream(device) objects_stream(TEST_HERE, device)
+#define new_event(device) objects_event(TEST_HERE, device)
+#define new_plan(...) objects_plan(TEST_HERE, __VA_ARGS__)
+#define new_instance(...) objects_instance(TEST_HERE, __VA_ARGS__)
+#define new_recording(stream) objects_recording(TEST_HERE, stream) /* ends it */
+#define new_optimizer(...) objects_optimizer(TEST_HERE, __VA_ARGS__)
 lfuse_graph *new_graph(void);
+lfuse_tensor *own_tensor(lfuse_tensor *tensor); /* that was made in another way; returns it */
+/* Zeroed host memory; as long as the test. */
+#define new_memory(bytes) objects_memory(TEST_HERE, bytes)
 
-/* Destroys one before the test is over, whoever made it. */
+/* Destroys one before the test is over, whoever made it; of the kinds above. */
 #define drop(object)                                                                                                   \
-    test_drop(object, _Generic((object), lfuse_tensor *: test_destroy_tensor, lfuse_list *: test_destroy_list,         \
-                               lfuse_stream *: test_destroy_stream, lfuse_event *: test_destroy_event,                 \
-                               lfuse_graph *: test_destroy_graph, lfuse_plan *: test_destroy_plan,                     \
-                               lfuse_instance *: test_destroy_instance, lfuse_recording *: test_destroy_recording,     \
-                               lfuse_optimizer *: test_destroy_optimizer))
+    objects_drop(object, _Generic((object), lfuse_tensor *: objects_destroy_tensor,                                    \
+                                  lfuse_list *: objects_destroy_list,                                                  \
+                                  lfuse_stream *: objects_destroy_stream, lfuse_event *: objects_destroy_event,        \
+                                  lfuse_graph *: objects_destroy_graph, lfuse_plan *: objects_destroy_plan,            \
+                                  lfuse_instance *: objects_destroy_instance,                                          \
+                                  lfuse_recording *: objects_destroy_recording,                                        \
+                                  lfuse_optimizer *: objects_destroy_optimizer))
 /* All of them: for tests that close the device themselves. */
 void drop_all(void);
 
 /* From here on what is made is owned: nothing of what was before. */
-void test_own_objects(void);
-void test_drop(void *object, void (*destroy)(void *object));
-void test_destroy_tensor(void *object);
-void test_destroy_list(void *object);
-void test_destroy_stream(void *object);
-void test_destroy_event(void *object);
-void test_destroy_graph(void *object);
-void test_destroy_plan(void *object);
-void test_destroy_instance(void *object);
-void test_destroy_recording(void *object);
-void test_destroy_optimizer(void *object);
+void objects_begin(void);
+/* Of any kind; returns the object. */
+void *objects_own(void *object, void (*destroy)(void *object));
+void objects_drop(void *object, void (*destroy)(void *object));
+void objects_destroy_tensor(void *object);
+void objects_destroy_list(void *object);
+void objects_destroy_stream(void *object);
+void objects_destroy_event(void *object);
+void objects_destroy_graph(void *object);
+void objects_destroy_plan(void *object);
+void objects_destroy_instance(void *object);
+void objects_destroy_recording(void *object);
+void objects_destroy_optimizer(void *object);
 
-lfuse_tensor *test_tensor(test_place at, lfuse_device *device, lfuse_type type, int rank, const int64_t *shape);
-lfuse_tensor *test_view(test_place at, const lfuse_tensor *parent, int rank, const int64_t *shape,
+void *objects_memory(test_place at, size_t bytes);
+lfuse_tensor *objects_tensor(test_place at, lfuse_device *device, lfuse_type type, int rank, const int64_t *shape);
+lfuse_tensor *objects_view(test_place at, const lfuse_tensor *parent, int rank, const int64_t *shape,
                         const int64_t *strides, int64_t offset);
-lfuse_list *test_list(test_place at, lfuse_device *device, lfuse_type type, int64_t count,
+lfuse_list *objects_list(test_place at, lfuse_device *device, lfuse_type type, int64_t count,
                       lfuse_tensor *const *members);
-lfuse_stream *test_stream(test_place at, lfuse_device *device);
-lfuse_event *test_event(test_place at, lfuse_device *device);
-lfuse_plan *test_plan(test_place at, lfuse_device *device, const lfuse_graph *graph, const lfuse_plan_options *options);
-lfuse_instance *test_instance(test_place at, lfuse_plan *plan, lfuse_stream *stream, const lfuse_binding *bindings,
+lfuse_stream *objects_stream(test_place at, lfuse_device *device);
+lfuse_event *objects_event(test_place at, lfuse_device *device);
+lfuse_plan *objects_plan(test_place at, lfuse_device *device, const lfuse_graph *graph,
+                         const lfuse_plan_options *options);
+lfuse_instance *objects_instance(test_place at, lfuse_plan *plan, lfuse_stream *stream, const lfuse_binding *bindings,
                               int count);
-lfuse_recording *test_recording(test_place at, lfuse_stream *stream);
-lfuse_optimizer *test_optimizer(test_place at, lfuse_device *device, const lfuse_optimizer_options *options, int count,
-                                const lfuse_group *groups);
+lfuse_recording *objects_recording(test_place at, lfuse_stream *stream);
+lfuse_optimizer *objects_optimizer(test_place at, lfuse_device *device, const lfuse_optimizer_options *options,
+                                   int count, const lfuse_group *groups);
 
 #endif
