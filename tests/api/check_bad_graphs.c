@@ -23,10 +23,9 @@ static lfuse_value too_many(lfuse_value v)
 }
 static lfuse_value of_another_graph(lfuse_value a)
 {
-    lfuse_graph *strange = lfuse_graph_create();
+    lfuse_graph *strange = new_graph();
     const lfuse_value both[2] = {a, lfuse_input(strange, "x", LFUSE_F32, 2, LFUSE_DIMS(1, 6))};
     const lfuse_value v = lfuse_concat(2, both, 0);
-    lfuse_graph_destroy(strange);
     return v;
 }
 MISTAKE(axis_range, lfuse_sum(a, 1, (const int[]){2}, 0))
@@ -91,7 +90,7 @@ TEST(views_and_reductions)
     uint64_t before = launches();
     for (size_t k = 0; k < sizeof mistakes / sizeof mistakes[0]; k++) {
         lfuse_plan *p = NULL;
-        lfuse_graph *g = lfuse_graph_create();
+        lfuse_graph *g = new_graph();
         lfuse_size n = lfuse_size_var(g, "n", 0, 9);
         lfuse_value a = lfuse_input(g, "x", LFUSE_F32, 2, LFUSE_DIMS(n, 6));
         lfuse_value i = lfuse_input(g, "i", LFUSE_I32, 1, LFUSE_DIMS(6));
@@ -102,7 +101,6 @@ TEST(views_and_reductions)
         ck_assert_msg(strstr(lfuse_last_error(), mistakes[k].words), "%s instead of %s", lfuse_last_error(),
                       mistakes[k].words);
         ck_assert_ptr_null(p);
-        lfuse_graph_destroy(g);
     }
     ck_assert_uint_eq(launches(), before);
 }
@@ -110,13 +108,12 @@ TEST(views_and_reductions)
 /* What has no identity is refused for the sizes that leave it nothing, and runs for others. */
 TEST(empty_reductions)
 {
-    lfuse_plan *p;
-    lfuse_graph *g = lfuse_graph_create();
+    lfuse_graph *g = new_graph();
     lfuse_size n = lfuse_size_var(g, "n", 0, 9);
     lfuse_value a = lfuse_input(g, "x", LFUSE_F32, 2, LFUSE_DIMS(4, n));
     lfuse_output(g, "max", lfuse_amax(a, 1, (const int[]){1}, 0));
     lfuse_output(g, "sum", lfuse_sum(a, 1, (const int[]){1}, 0));
-    OK(lfuse_plan_create(device, g, NULL, &p));
+    lfuse_plan *p = new_plan(device, g, NULL);
     lfuse_tensor *none = tensor(LFUSE_F32, 2, LFUSE_DIMS(4, 0)), *some = tensor(LFUSE_F32, 2, LFUSE_DIMS(4, 3)),
                  *max = tensor(LFUSE_F32, 1, LFUSE_DIMS(4)), *sum = tensor(LFUSE_F32, 1, LFUSE_DIMS(4));
     float host[4];
@@ -133,10 +130,6 @@ TEST(empty_reductions)
     for (int i = 0; i < 4; i++) ck_assert_float_eq(host[i], 2);
     OK(lfuse_tensor_read(sum, NULL, host));
     for (int i = 0; i < 4; i++) ck_assert_float_eq(host[i], 6);
-    lfuse_tensor *all[] = {none, some, max, sum};
-    for (int i = 0; i < 4; i++) lfuse_tensor_destroy(all[i]);
-    lfuse_plan_destroy(p);
-    lfuse_graph_destroy(g);
 }
 
 /* A size that only a slice's start, or a number, is made of has to be given too. */

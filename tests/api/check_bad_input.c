@@ -114,9 +114,6 @@ TEST(copies)
     REFUSED(lfuse_tensor_copy(x, flat, NULL), LFUSE_ERR_RANK);
     REFUSED(lfuse_tensor_write(x, other_stream, host), LFUSE_ERR_CONTEXT);
     REFUSED(lfuse_tensor_fill(x, other_stream, 0), LFUSE_ERR_CONTEXT);
-    lfuse_tensor_destroy(wider);
-    lfuse_tensor_destroy(longer);
-    lfuse_tensor_destroy(flat);
 }
 
 TEST(missing_and_doubled_bindings)
@@ -145,28 +142,21 @@ TEST(bindings_that_do_not_fit)
     refuse_run(lfuse_bind_tensor("x", low), lfuse_bind_tensor("y", low), LFUSE_ERR_BOUNDS);
     refuse_run(lfuse_bind_tensor("x", x), lfuse_bind_tensor("y", five), LFUSE_ERR_SHAPE);
     refuse_run(lfuse_bind_tensor("x", foreign), lfuse_bind_tensor("y", y), LFUSE_ERR_CONTEXT);
-    lfuse_tensor *all[] = {half, flat, narrow, tall, low, five};
-    for (int i = 0; i < 6; i++) lfuse_tensor_destroy(all[i]);
 }
 
 TEST(overlap)
 {
     lfuse_tensor *whole = tensor(LFUSE_F32, 2, LFUSE_DIMS(8, 8)), *upper, *lower, *middle, *repeats;
-    OK(lfuse_tensor_view(whole, 2, LFUSE_DIMS(4, 8), NULL, 0, &upper));
-    OK(lfuse_tensor_view(whole, 2, LFUSE_DIMS(4, 8), NULL, 32, &lower));
-    OK(lfuse_tensor_view(whole, 2, LFUSE_DIMS(4, 8), NULL, 31, &middle));
-    OK(lfuse_tensor_view(whole, 2, LFUSE_DIMS(4, 8), LFUSE_DIMS(0, 1), 0, &repeats));
+    upper = new_view(whole, 2, LFUSE_DIMS(4, 8), NULL, 0);
+    lower = new_view(whole, 2, LFUSE_DIMS(4, 8), NULL, 32);
+    middle = new_view(whole, 2, LFUSE_DIMS(4, 8), NULL, 31);
+    repeats = new_view(whole, 2, LFUSE_DIMS(4, 8), LFUSE_DIMS(0, 1), 0);
     lfuse_binding apart[2] = {lfuse_bind_tensor("x", upper), lfuse_bind_tensor("y", lower)};
     OK(lfuse_plan_run(plan, stream, apart, 2));
     refuse_run(lfuse_bind_tensor("x", upper), lfuse_bind_tensor("y", middle), LFUSE_ERR_OVERLAP);
     refuse_run(lfuse_bind_tensor("x", upper), lfuse_bind_tensor("y", upper), LFUSE_ERR_OVERLAP);
     refuse_run(lfuse_bind_tensor("x", x), lfuse_bind_tensor("y", repeats), LFUSE_ERR_OVERLAP);
     REFUSED(lfuse_tensor_fill(repeats, NULL, 1), LFUSE_ERR_OVERLAP);
-    lfuse_tensor_destroy(whole);
-    lfuse_tensor_destroy(upper);
-    lfuse_tensor_destroy(lower);
-    lfuse_tensor_destroy(middle);
-    lfuse_tensor_destroy(repeats);
 }
 
 TEST(lists)
@@ -174,8 +164,8 @@ TEST(lists)
     lfuse_tensor *a = tensor(LFUSE_F32, 1, LFUSE_DIMS(10)), *b = tensor(LFUSE_F32, 1, LFUSE_DIMS(20)),
                  *wide = tensor(LFUSE_F64, 1, LFUSE_DIMS(10)), *step, *part;
     lfuse_list *list = NULL, *longer, *both, *twice;
-    OK(lfuse_tensor_view(b, 1, LFUSE_DIMS(10), LFUSE_DIMS(2), 0, &step));
-    OK(lfuse_tensor_view(b, 1, LFUSE_DIMS(10), NULL, 5, &part));
+    step = new_view(b, 1, LFUSE_DIMS(10), LFUSE_DIMS(2), 0);
+    part = new_view(b, 1, LFUSE_DIMS(10), NULL, 5);
     lfuse_tensor *mixed[2] = {a, wide}, *gaps[2] = {a, step}, *strange[2] = {a, foreign}, *holes[2] = {a, NULL};
     REFUSED(lfuse_list_create(device, LFUSE_F32, 2, mixed, &list), LFUSE_ERR_TYPE);
     REFUSED(lfuse_list_create(device, LFUSE_F32, 2, gaps, &list), LFUSE_ERR_UNSUPPORTED);
@@ -184,17 +174,16 @@ TEST(lists)
     REFUSED(lfuse_list_create(device, LFUSE_F32, -1, holes, &list), LFUSE_ERR_INVALID);
     ck_assert_ptr_null(list);
 
-    lfuse_plan *sgd;
-    lfuse_graph *g = lfuse_graph_create();
+    lfuse_graph *g = new_graph();
     lfuse_value p = lfuse_list_input(g, "p", LFUSE_F32, LFUSE_RANK_ANY);
     lfuse_value d = lfuse_list_input(g, "d", LFUSE_F32, LFUSE_RANK_ANY);
     lfuse_update(p, lfuse_sub(p, d));
-    OK(lfuse_plan_create(device, g, NULL, &sgd));
+    lfuse_plan *sgd = new_plan(device, g, NULL);
     lfuse_tensor *pair[2] = {a, b}, *swapped[2] = {b, a}, *crossing[2] = {b, part};
-    OK(lfuse_list_create(device, LFUSE_F32, 1, pair, &list));
-    OK(lfuse_list_create(device, LFUSE_F32, 2, pair, &longer));
-    OK(lfuse_list_create(device, LFUSE_F32, 2, swapped, &both));
-    OK(lfuse_list_create(device, LFUSE_F32, 2, crossing, &twice));
+    list = new_list(device, LFUSE_F32, 1, pair);
+    longer = new_list(device, LFUSE_F32, 2, pair);
+    both = new_list(device, LFUSE_F32, 2, swapped);
+    twice = new_list(device, LFUSE_F32, 2, crossing);
     uint64_t before = launches();
     lfuse_binding counts[2] = {lfuse_bind_list("p", list), lfuse_bind_list("d", longer)};
     REFUSED(lfuse_plan_run(sgd, stream, counts, 2), LFUSE_ERR_SHAPE);
@@ -210,11 +199,7 @@ TEST(lists)
     REFUSED(lfuse_list_replace(longer, 1, 2, pair), LFUSE_ERR_INVALID);
     ck_assert_uint_eq(launches(), before);
     lfuse_list *all[] = {list, longer, both, twice};
-    for (int i = 0; i < 4; i++) lfuse_list_destroy(all[i]);
-    lfuse_plan_destroy(sgd);
-    lfuse_graph_destroy(g);
-    lfuse_tensor *tensors[] = {a, b, wide, step, part};
-    for (int i = 0; i < 5; i++) lfuse_tensor_destroy(tensors[i]);
+    for (int i = 0; i < 4; i++) drop(all[i]);
 }
 
 TEST(products)
@@ -231,14 +216,12 @@ TEST(products)
     REFUSED(lfuse_gemm(stream, 0, 0, 1, square, square, 0, square), LFUSE_ERR_OVERLAP);
     REFUSED(lfuse_gemm(other_stream, 0, 0, 1, a, b, 0, c), LFUSE_ERR_CONTEXT);
     ck_assert_uint_eq(launches(), before);
-    lfuse_tensor *all[] = {a, b, c, i, v, square};
-    for (int t = 0; t < 6; t++) lfuse_tensor_destroy(all[t]);
 }
 
 TEST(graphs)
 {
     lfuse_plan *p = NULL;
-    lfuse_graph *g = lfuse_graph_create();
+    lfuse_graph *g = new_graph();
     lfuse_value a = lfuse_input(g, "a", LFUSE_F32, 2, LFUSE_DIMS(4, 6));
     lfuse_value b = lfuse_input(g, "b", LFUSE_F32, 2, LFUSE_DIMS(5, 7));
     lfuse_output(g, "y", lfuse_add(lfuse_matmul(a, b), lfuse_exp(a)));
@@ -246,17 +229,15 @@ TEST(graphs)
     ck_assert_ptr_nonnull(strstr(lfuse_last_error(), "matmul"));
     REFUSED(lfuse_plan_create(device, NULL, NULL, &p), LFUSE_ERR_INVALID);
     ck_assert_ptr_null(p);
-    lfuse_graph_destroy(g);
 }
 
 TEST(sizes_untold)
 {
-    lfuse_plan *p;
-    lfuse_graph *g = lfuse_graph_create();
+    lfuse_graph *g = new_graph();
     lfuse_size at = lfuse_size_var(g, "at", 0, 5), count = lfuse_size_var(g, "count", 1, 5);
     lfuse_value a = lfuse_input(g, "x", LFUSE_F32, 1, LFUSE_DIMS(6));
     lfuse_output(g, "y", lfuse_mul(lfuse_slice(a, 0, at, 1, 1), lfuse_extent(g, count)));
-    OK(lfuse_plan_create(device, g, NULL, &p));
+    lfuse_plan *p = new_plan(device, g, NULL);
     lfuse_tensor *in = tensor(LFUSE_F32, 1, LFUSE_DIMS(6)), *out = tensor(LFUSE_F32, 1, LFUSE_DIMS(1));
     float host = 0;
     lfuse_binding b[4] = {lfuse_bind_tensor("x", in), lfuse_bind_tensor("y", out), lfuse_bind_size("at", 5),
@@ -273,10 +254,6 @@ TEST(sizes_untold)
     OK(lfuse_stream_synchronize(stream));
     OK(lfuse_tensor_read(out, NULL, &host));
     ck_assert_float_eq(host, 21);
-    lfuse_tensor_destroy(in);
-    lfuse_tensor_destroy(out);
-    lfuse_plan_destroy(p);
-    lfuse_graph_destroy(g);
 }
 
 TEST(types_the_device_lacks)
@@ -284,55 +261,46 @@ TEST(types_the_device_lacks)
     lfuse_plan *p = NULL;
     lfuse_device *plain;
     lfuse_plan_options exact = {.exact = 1};
-    lfuse_graph *g = lfuse_graph_create();
+    lfuse_graph *g = new_graph();
     lfuse_output(g, "y", lfuse_exp(lfuse_input(g, "x", LFUSE_F64, 1, LFUSE_DIMS(3))));
     lfuse__stub.f64 = false;
     lfuse__stub.exact = false;
     OK(lfuse_device_open("stub:0", &plain));
     REFUSED(lfuse_plan_create(plain, g, NULL, &p), LFUSE_ERR_TYPE);
     REFUSED(lfuse_plan_create(plain, graph, &exact, &p), LFUSE_ERR_UNSUPPORTED);
-    OK(lfuse_plan_create(plain, graph, NULL, &p));
-    lfuse_plan_destroy(p);
+    p = new_plan(plain, graph, NULL);
+    drop(p);
     lfuse_device_close(plain);
-    lfuse_graph_destroy(g);
 }
 
 TEST(closed_device)
 {
     lfuse_device *d;
     lfuse_tensor *t, *u;
-    lfuse_stream *s;
-    lfuse_plan *p;
     float host[32] = {0};
     OK(lfuse_device_open("stub:0", &d));
-    OK(lfuse_stream_create(d, &s));
-    OK(lfuse_tensor_create(d, LFUSE_F32, 2, LFUSE_DIMS(4, 8), &t));
-    OK(lfuse_tensor_create(d, LFUSE_F32, 2, LFUSE_DIMS(4, 8), &u));
-    OK(lfuse_plan_create(d, graph, NULL, &p));
+    lfuse_stream *s = new_stream(d);
+    t = new_tensor(d, LFUSE_F32, 2, LFUSE_DIMS(4, 8));
+    u = new_tensor(d, LFUSE_F32, 2, LFUSE_DIMS(4, 8));
+    lfuse_plan *p = new_plan(d, graph, NULL);
     lfuse_device_close(d);
     lfuse_binding b[2] = {lfuse_bind_tensor("x", t), lfuse_bind_tensor("y", u)};
     REFUSED(lfuse_plan_run(p, s, b, 2), LFUSE_ERR_CLOSED);
     REFUSED(lfuse_tensor_write(t, NULL, host), LFUSE_ERR_CLOSED);
     REFUSED(lfuse_stream_synchronize(s), LFUSE_ERR_CLOSED);
     REFUSED(lfuse_tensor_view(t, 1, LFUSE_DIMS(2), NULL, 0, &u), LFUSE_ERR_CLOSED);
-    lfuse_plan_destroy(p);
-    lfuse_tensor_destroy(t);
-    lfuse_tensor_destroy(u);
-    lfuse_stream_destroy(s);
 }
 
 TEST(streams_of_others)
 {
     lfuse_binding b[2] = {lfuse_bind_tensor("x", x), lfuse_bind_tensor("y", y)};
-    lfuse_event *event;
     lfuse_instance *instance;
     double us;
     REFUSED(lfuse_plan_run(plan, other_stream, b, 2), LFUSE_ERR_CONTEXT);
     REFUSED(lfuse_instance_create(plan, other_stream, b, 2, &instance), LFUSE_ERR_CONTEXT);
-    OK(lfuse_event_create(device, &event));
+    lfuse_event *event = new_event(device);
     REFUSED(lfuse_event_record(event, other_stream), LFUSE_ERR_CONTEXT);
     REFUSED(lfuse_event_elapsed(event, event, &us), LFUSE_ERR_STATE);
-    lfuse_event_destroy(event);
 }
 
 TEST_SUITE("bad input", CK_NOFORK)

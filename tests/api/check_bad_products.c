@@ -11,8 +11,7 @@ static lfuse_tensor *memory; /* 0, 1, 2 ... */
 
 static lfuse_tensor *view(int64_t rows, int64_t columns, int64_t row, int64_t column, int64_t offset)
 {
-    lfuse_tensor *t;
-    OK(lfuse_tensor_view(memory, 2, LFUSE_DIMS(rows, columns), LFUSE_DIMS(row, column), offset, &t));
+    lfuse_tensor *t = new_view(memory, 2, LFUSE_DIMS(rows, columns), LFUSE_DIMS(row, column), offset);
     return t;
 }
 
@@ -26,21 +25,19 @@ static void fill(void)
 
 static void empty(void)
 {
-    lfuse_tensor_destroy(memory);
+    drop(memory);
     memory = NULL;
 }
 
 static lfuse_plan *product_by(lfuse_provider provider)
 {
     const lfuse_plan_options options = {.provider = provider};
-    lfuse_graph *g = lfuse_graph_create();
-    lfuse_plan *p;
+    lfuse_graph *g = new_graph();
     lfuse_value a = lfuse_input(g, "a", LFUSE_F32, 2, LFUSE_DIMS(M, K));
     lfuse_value b = lfuse_input(g, "b", LFUSE_F32, 2, LFUSE_DIMS(K, N));
     lfuse_value bias = lfuse_input(g, "bias", LFUSE_F32, 1, LFUSE_DIMS(N));
     lfuse_output(g, "c", lfuse_relu(lfuse_add(lfuse_matmul(a, b), bias)));
-    OK(lfuse_plan_create(device, g, &options, &p));
-    lfuse_graph_destroy(g);
+    lfuse_plan *p = new_plan(device, g, &options);
     return p;
 }
 
@@ -77,12 +74,10 @@ TEST_LOOP(rows_of_operands_in_each_other, 0, 2)
                 ck_assert_msg(host[i * N + j] == sum, "[%d, %d] of case %d: %g, not %g", i, j, (int)s,
                               (double)host[i * N + j], sum);
             }
-        lfuse_tensor_destroy(a);
-        lfuse_tensor_destroy(b);
     }
-    lfuse_tensor_destroy(bias);
-    lfuse_tensor_destroy(c);
-    lfuse_plan_destroy(p);
+    drop(bias);
+    drop(c);
+    drop(p);
     empty();
 }
 
@@ -100,12 +95,11 @@ TEST_LOOP(rows_of_results_in_each_other, 0, 2)
         ck_assert_msg(strstr(lfuse_last_error(), "\"c\"") != NULL, "%s", lfuse_last_error());
         REFUSED(lfuse_gemm(stream, 0, 0, 1, a, b, 1, c), LFUSE_ERR_OVERLAP);
         ck_assert_uint_eq(launches(), before);
-        lfuse_tensor_destroy(c);
     }
-    lfuse_tensor_destroy(a);
-    lfuse_tensor_destroy(b);
-    lfuse_tensor_destroy(bias);
-    lfuse_plan_destroy(p);
+    drop(a);
+    drop(b);
+    drop(bias);
+    drop(p);
     empty();
 }
 
@@ -117,8 +111,8 @@ TEST_LOOP(results_in_operands, 0, 2)
     lfuse_tensor *c = view(M, N, N, 1, 100), *a = view(M, K, K, 1, 0), *b = view(K, N, N, 1, 200), *bias;
     lfuse_tensor *last_of_a = view(M, K, K, 1, 100 - M * K + 1), *first_of_b = view(K, N, N, 1, 100 + M * N - 1);
     lfuse_tensor *wide = view(M, K, N + K, 1, 300), *between = view(M, N, N + K, 1, 300 + K), *in_it;
-    OK(lfuse_tensor_view(memory, 1, LFUSE_DIMS(N), NULL, 30, &bias));
-    OK(lfuse_tensor_view(memory, 1, LFUSE_DIMS(N), NULL, 100 + M * N - 1, &in_it));
+    bias = new_view(memory, 1, LFUSE_DIMS(N), NULL, 30);
+    in_it = new_view(memory, 1, LFUSE_DIMS(N), NULL, 100 + M * N - 1);
     const uint64_t before = launches();
     REFUSED(run(p, last_of_a, b, bias, c), LFUSE_ERR_OVERLAP);
     ck_assert_msg(strstr(lfuse_last_error(), "\"c\", which is written, overlaps \"a\"") != NULL, "%s",
@@ -132,8 +126,8 @@ TEST_LOOP(results_in_operands, 0, 2)
     OK(run(p, wide, b, bias, between)); /* columns beside those of A, in the same rows */
     OK(lfuse_stream_synchronize(stream));
     lfuse_tensor *all[] = {a, b, c, bias, last_of_a, first_of_b, wide, between, in_it};
-    for (size_t t = 0; t < sizeof all / sizeof *all; t++) lfuse_tensor_destroy(all[t]);
-    lfuse_plan_destroy(p);
+    for (size_t t = 0; t < sizeof all / sizeof *all; t++) drop(all[t]);
+    drop(p);
     empty();
 }
 

@@ -15,7 +15,6 @@ TEST(context)
     static float host[32];
     lfuse_tensor *strange[2] = {x, foreign}, *c;
     lfuse_instance *instance;
-    lfuse_event *event;
     lfuse_list *list;
     lfuse_binding b[2] = {lfuse_bind_tensor("x", x), lfuse_bind_tensor("y", y)};
     static const char plan_words[] = "the plan is of device stub:0, the stream of another handle (stub:1)";
@@ -29,13 +28,12 @@ TEST(context)
          "member 1 is of another device handle (stub:1, not stub:0)");
     b[0] = lfuse_bind_tensor("x", foreign);
     SAYS(lfuse_plan_run(plan, stream, b, 2), LFUSE_ERR_CONTEXT, "\"x\" lies on device stub:1, the plan is of stub:0");
-    OK(lfuse_tensor_create(other, LFUSE_F32, 2, LFUSE_DIMS(4, 4), &c));
+    c = new_tensor(other, LFUSE_F32, 2, LFUSE_DIMS(4, 4));
     SAYS(lfuse_gemm(stream, 0, 0, 1, c, c, 0, c), LFUSE_ERR_CONTEXT, "\"a\" lies on device stub:1");
-    lfuse_tensor_destroy(c);
-    OK(lfuse_event_create(device, &event));
+    drop(c);
+    lfuse_event *event = new_event(device);
     SAYS(lfuse_event_record(event, other_stream), LFUSE_ERR_CONTEXT,
          "the event is of device stub:0, the stream of another handle (stub:1)");
-    lfuse_event_destroy(event);
 }
 
 TEST(invalid)
@@ -52,9 +50,9 @@ TEST(invalid)
     SAYS(lfuse_device_describe(-7, &info), LFUSE_ERR_INVALID, words);
     SAYS(lfuse_plan_run(plan, stream, NULL, 2), LFUSE_ERR_INVALID, "2 bindings at ");
     SAYS(lfuse_list_create(device, LFUSE_F32, -3, members, &list), LFUSE_ERR_INVALID, "a list of -3 members");
-    OK(lfuse_list_create(device, LFUSE_F32, 2, members, &list));
+    list = new_list(device, LFUSE_F32, 2, members);
     SAYS(lfuse_list_replace(list, 1, 2, members), LFUSE_ERR_INVALID, "members [1, +2) of a list of 2");
-    lfuse_list_destroy(list);
+    drop(list);
     SAYS(lfuse_stream_synchronize(NULL), LFUSE_ERR_INVALID, "stream is NULL");
     SAYS(lfuse_tensor_write(x, NULL, NULL), LFUSE_ERR_INVALID, "NULL");
 }
@@ -79,10 +77,6 @@ TEST(shapes)
          "2305843009213693951 elements of f64");
     SAYS(lfuse_tensor_create(device, LFUSE_F32, 1, LFUSE_DIMS((int64_t)1 << 45), &t), LFUSE_ERR_DEVICE_MEMORY,
          "stub:0: 140737488355328 bytes asked for");
-    lfuse_tensor_destroy(wide);
-    lfuse_tensor_destroy(wide_y);
-    lfuse_tensor_destroy(thin);
-    lfuse_tensor_destroy(flat);
 }
 
 TEST(bindings)

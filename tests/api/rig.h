@@ -11,6 +11,7 @@
 #include "libfuse.h"
 #include "tests/stub/stub.h"
 #include "tests/support/main.h"
+#include "tests/support/objects.h"
 
 #define OK(call) ck_assert_msg((call) == LFUSE_OK, "%s: %s", #call, lfuse_last_error())
 /* The call fails with that status and says why. */
@@ -83,9 +84,7 @@ static inline uint64_t launches(void)
 
 static inline lfuse_tensor *tensor(lfuse_type type, int rank, const int64_t *shape)
 {
-    lfuse_tensor *t;
-    OK(lfuse_tensor_create(device, type, rank, shape, &t));
-    return t;
+    return new_tensor(device, type, rank, shape);
 }
 
 /* A run with these two bindings is refused before anything is launched. */

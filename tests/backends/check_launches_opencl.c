@@ -7,6 +7,7 @@
 #include "libfuse.h"
 #include "tests/layer/layer.h"
 #include "tests/support/main.h"
+#include "tests/support/objects.h"
 
 #define OK(call) ck_assert_msg((call) == LFUSE_OK, "%s: %s", #call, lfuse_last_error())
 
@@ -17,18 +18,16 @@ static void count(lfuse_device *device, unsigned disable, uint64_t expected)
 {
     lfuse_plan_options options = {.disable = disable};
     lfuse_device_counters before, after;
-    lfuse_stream *stream;
     lfuse_tensor *x, *y;
-    lfuse_plan *plan;
-    lfuse_graph *g = lfuse_graph_create();
+    lfuse_graph *g = new_graph();
     lfuse_value v = lfuse_input(g, "x", LFUSE_F32, 1, LFUSE_DIMS(1000));
     for (int i = 0; i < 5; i++) v = lfuse_tanh(v);
     lfuse_output(g, "y", v);
-    OK(lfuse_stream_create(device, &stream));
-    OK(lfuse_tensor_create(device, LFUSE_F32, 1, LFUSE_DIMS(1000), &x));
-    OK(lfuse_tensor_create(device, LFUSE_F32, 1, LFUSE_DIMS(1000), &y));
+    lfuse_stream *stream = new_stream(device);
+    x = new_tensor(device, LFUSE_F32, 1, LFUSE_DIMS(1000));
+    y = new_tensor(device, LFUSE_F32, 1, LFUSE_DIMS(1000));
     OK(lfuse_tensor_fill(x, NULL, 1));
-    OK(lfuse_plan_create(device, g, &options, &plan));
+    lfuse_plan *plan = new_plan(device, g, &options);
     lfuse_binding b[2] = {lfuse_bind_tensor("x", x), lfuse_bind_tensor("y", y)};
     OK(lfuse_plan_run(plan, stream, b, 2));
     OK(lfuse_device_get_counters(device, &before));
@@ -39,11 +38,6 @@ static void count(lfuse_device *device, unsigned disable, uint64_t expected)
     ck_assert_uint_eq((uint64_t)outside, 3 * expected);
     ck_assert_uint_eq(after.launches - before.launches, (uint64_t)outside);
     OK(lfuse_stream_synchronize(stream));
-    lfuse_plan_destroy(plan);
-    lfuse_graph_destroy(g);
-    lfuse_tensor_destroy(x);
-    lfuse_tensor_destroy(y);
-    lfuse_stream_destroy(stream);
 }
 
 static void use_layer(void)
@@ -71,6 +65,7 @@ TEST(launches_counted)
         }
         count(device, 0, 1);
         count(device, LFUSE_NO_POINTWISE_FUSION, 5);
+        drop_all();
         lfuse_device_close(device);
         ran++;
     }

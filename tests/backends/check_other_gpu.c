@@ -9,6 +9,7 @@
 #include "backends/opencl/backend.h"
 #include "common/device/device.h"
 #include "tests/support/main.h"
+#include "tests/support/objects.h"
 #include "tests/support/status.h"
 
 enum { M = 37, K = 21, N = 50 };
@@ -34,24 +35,21 @@ static void check_result(void)
 
 static lfuse_plan *plan_product(lfuse_device *device)
 {
-    lfuse_plan *plan;
-    lfuse_graph *g = lfuse_graph_create();
+    lfuse_graph *g = new_graph();
     lfuse_value x = lfuse_input(g, "a", LFUSE_F32, 2, LFUSE_DIMS(M, K));
     lfuse_value w = lfuse_input(g, "b", LFUSE_F32, 2, LFUSE_DIMS(K, N));
     lfuse_output(g, "y", lfuse_relu(lfuse_matmul(x, w)));
-    ck_ok(lfuse_plan_create(device, g, NULL, &plan));
-    lfuse_graph_destroy(g);
+    lfuse_plan *plan = new_plan(device, g, NULL);
     return plan;
 }
 
 static void multiply(lfuse_device *device, const lfuse_plan *plan)
 {
-    lfuse_stream *s;
     lfuse_tensor *ta, *tb, *ty;
-    ck_ok(lfuse_stream_create(device, &s));
-    ck_ok(lfuse_tensor_create(device, LFUSE_F32, 2, LFUSE_DIMS(M, K), &ta));
-    ck_ok(lfuse_tensor_create(device, LFUSE_F32, 2, LFUSE_DIMS(K, N), &tb));
-    ck_ok(lfuse_tensor_create(device, LFUSE_F32, 2, LFUSE_DIMS(M, N), &ty));
+    lfuse_stream *s = new_stream(device);
+    ta = new_tensor(device, LFUSE_F32, 2, LFUSE_DIMS(M, K));
+    tb = new_tensor(device, LFUSE_F32, 2, LFUSE_DIMS(K, N));
+    ty = new_tensor(device, LFUSE_F32, 2, LFUSE_DIMS(M, N));
     ck_ok(lfuse_tensor_write(ta, NULL, a));
     ck_ok(lfuse_tensor_write(tb, NULL, b));
     const lfuse_binding bindings[] = {lfuse_bind_tensor("a", ta), lfuse_bind_tensor("b", tb),
@@ -59,10 +57,6 @@ static void multiply(lfuse_device *device, const lfuse_plan *plan)
     ck_ok(lfuse_plan_run((lfuse_plan *)plan, s, bindings, 3));
     ck_ok(lfuse_tensor_read(ty, s, y));
     ck_ok(lfuse_stream_synchronize(s));
-    lfuse_tensor_destroy(ta);
-    lfuse_tensor_destroy(tb);
-    lfuse_tensor_destroy(ty);
-    lfuse_stream_destroy(s);
 }
 
 static void pose_as_gpu(void)
@@ -97,7 +91,7 @@ TEST(test_product)
     ck_ok(lfuse_device_get_counters(device, &after));
     ck_assert_uint_eq(after.launches - before.launches, 1); /* relu too: no library's product */
     check_result();
-    lfuse_plan_destroy(plan);
+    drop_all();
     lfuse_device_close(device);
 }
 

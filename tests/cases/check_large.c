@@ -11,6 +11,7 @@
 #include "libfuse.h"
 #include "tests/stub/stub.h"
 #include "tests/support/main.h"
+#include "tests/support/objects.h"
 
 enum { EDGE = 1000 };
 static const int64_t elements = ((int64_t)1 << 31) + 12345;
@@ -22,50 +23,39 @@ static uint16_t pattern(int64_t i) { return lfuse__double_to_f16((double)(i % 97
 static void put(lfuse_tensor *t, int64_t at)
 {
     uint16_t host[EDGE];
-    lfuse_tensor *view;
     for (int i = 0; i < EDGE; i++) host[i] = pattern(at + i);
-    OK(lfuse_tensor_view(t, 1, LFUSE_DIMS(EDGE), NULL, at, &view));
+    lfuse_tensor *view = new_view(t, 1, LFUSE_DIMS(EDGE), NULL, at);
     OK(lfuse_tensor_write(view, NULL, host));
-    lfuse_tensor_destroy(view);
 }
 
 static void expect(lfuse_tensor *t, int64_t at)
 {
     uint16_t host[EDGE];
-    lfuse_tensor *view;
-    OK(lfuse_tensor_view(t, 1, LFUSE_DIMS(EDGE), NULL, at, &view));
+    lfuse_tensor *view = new_view(t, 1, LFUSE_DIMS(EDGE), NULL, at);
     OK(lfuse_tensor_read(view, NULL, host));
     for (int i = 0; i < EDGE; i++) {
         double want = 2.0 * (double)lfuse__f16_to_float(pattern(at + i));
         ck_assert_msg((double)lfuse__f16_to_float(host[i]) == want, "element %lld: %g instead of %g",
                       (long long)(at + i), (double)lfuse__f16_to_float(host[i]), want);
     }
-    lfuse_tensor_destroy(view);
 }
 
 /* y = 2 x; `middle`: also look where 31 bits end (the stub runs the edges alone). */
 static void run(lfuse_device *device, bool middle)
 {
     const int64_t at[] = {0, elements - EDGE, ((int64_t)1 << 31) - EDGE / 2, elements / 2};
-    lfuse_stream *stream;
     lfuse_tensor *x, *y;
-    lfuse_plan *plan;
-    lfuse_graph *g = lfuse_graph_create();
+    lfuse_graph *g = new_graph();
     lfuse_output(g, "y", lfuse_mul(lfuse_input(g, "x", LFUSE_F16, 1, &elements), lfuse_constant(g, 2)));
-    OK(lfuse_stream_create(device, &stream));
-    OK(lfuse_tensor_create(device, LFUSE_F16, 1, &elements, &x));
-    OK(lfuse_tensor_create(device, LFUSE_F16, 1, &elements, &y));
+    lfuse_stream *stream = new_stream(device);
+    x = new_tensor(device, LFUSE_F16, 1, &elements);
+    y = new_tensor(device, LFUSE_F16, 1, &elements);
     for (int i = 0; i < (middle ? 4 : 2); i++) put(x, at[i]);
-    OK(lfuse_plan_create(device, g, NULL, &plan));
+    lfuse_plan *plan = new_plan(device, g, NULL);
     lfuse_binding bindings[2] = {lfuse_bind_tensor("x", x), lfuse_bind_tensor("y", y)};
     OK(lfuse_plan_run(plan, stream, bindings, 2));
     OK(lfuse_stream_synchronize(stream));
     for (int i = 0; i < (middle ? 4 : 2); i++) expect(y, at[i]);
-    lfuse_plan_destroy(plan);
-    lfuse_graph_destroy(g);
-    lfuse_tensor_destroy(x);
-    lfuse_tensor_destroy(y);
-    lfuse_stream_destroy(stream);
 }
 
 TEST_CASE("large")
@@ -82,6 +72,7 @@ TEST(on_devices)
         if (info.kind != LFUSE_DEVICE_GPU || info.max_alloc_bytes < 3 * (uint64_t)elements) continue;
         OK(lfuse_device_open(info.name, &device));
         run(device, true);
+        drop_all();
         lfuse_device_close(device);
         ran++;
     }
@@ -100,6 +91,7 @@ TEST(on_the_stub)
     lfuse__registry_extra(&lfuse__stub_backend);
     OK(lfuse_device_open("stub:0", &device));
     run(device, false);
+    drop_all();
     lfuse_device_close(device);
     lfuse__registry_extra(NULL);
     lfuse__stub_reset();

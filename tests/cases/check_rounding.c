@@ -14,6 +14,7 @@
 #include "libfuse.h"
 #include "tests/stub/stub.h"
 #include "tests/support/main.h"
+#include "tests/support/objects.h"
 
 #define OK(call) ck_assert_msg((call) == LFUSE_OK, "%s: %s: %s", device_name, #call, lfuse_last_error())
 
@@ -139,7 +140,7 @@ static void compare(const struct format *f, result which, void *const data[OPERA
 static lfuse_graph *describe(const struct format *f)
 {
     lfuse_value x[OPERANDS];
-    lfuse_graph *g = lfuse_graph_create();
+    lfuse_graph *g = new_graph();
     for (int j = 0; j < OPERANDS; j++) x[j] = lfuse_input(g, operand_names[j], f->type, 1, LFUSE_DIMS(COUNT));
     lfuse_output(g, result_names[QUOTIENT], lfuse_div(x[DIVIDEND], x[DIVISOR]));
     lfuse_output(g, result_names[ROOT], lfuse_sqrt(x[RADICAND]));
@@ -150,35 +151,26 @@ static lfuse_graph *describe(const struct format *f)
 static void run_format(lfuse_device *device, const struct format *f)
 {
     const size_t bytes = COUNT * (size_t)lfuse_type_size(f->type);
-    void *data[OPERANDS], *got = malloc(bytes);
+    void *data[OPERANDS], *got = new_memory(bytes);
     lfuse_tensor *tensors[OPERANDS + RESULTS];
     lfuse_binding bindings[OPERANDS + RESULTS];
     lfuse_graph *g = describe(f);
-    lfuse_stream *s;
-    lfuse_plan *plan;
 
-    for (int j = 0; j < OPERANDS; j++) ck_assert_ptr_nonnull(data[j] = malloc(bytes));
-    ck_assert_ptr_nonnull(got);
+    for (int j = 0; j < OPERANDS; j++) ck_assert_ptr_nonnull(data[j] = new_memory(bytes));
     make_operands(f, data);
     for (int j = 0; j < OPERANDS + RESULTS; j++) {
-        OK(lfuse_tensor_create(device, f->type, 1, LFUSE_DIMS(COUNT), &tensors[j]));
+        tensors[j] = new_tensor(device, f->type, 1, LFUSE_DIMS(COUNT));
         if (j < OPERANDS) OK(lfuse_tensor_write(tensors[j], NULL, data[j]));
         bindings[j] = lfuse_bind_tensor(j < OPERANDS ? operand_names[j] : result_names[j - OPERANDS], tensors[j]);
     }
-    OK(lfuse_stream_create(device, &s));
-    OK(lfuse_plan_create(device, g, &(lfuse_plan_options){.exact = 1}, &plan));
+    lfuse_stream *s = new_stream(device);
+    lfuse_plan *plan = new_plan(device, g, &(lfuse_plan_options){.exact = 1});
     OK(lfuse_plan_run(plan, s, bindings, OPERANDS + RESULTS));
     for (int i = 0; i < RESULTS; i++) {
         OK(lfuse_tensor_read(tensors[OPERANDS + i], s, got));
         OK(lfuse_stream_synchronize(s));
         compare(f, (result)i, data, got);
     }
-    for (int j = 0; j < OPERANDS + RESULTS; j++) lfuse_tensor_destroy(tensors[j]);
-    for (int j = 0; j < OPERANDS; j++) free(data[j]);
-    lfuse_plan_destroy(plan);
-    lfuse_graph_destroy(g);
-    lfuse_stream_destroy(s);
-    free(got);
 }
 
 static int count_devices(void)
@@ -205,6 +197,7 @@ TEST_LOOP(hard_to_round, 0, count_devices())
     OK(lfuse_device_open(info.name, &device));
     for (size_t i = 0; i < sizeof formats / sizeof *formats; i++)
         if (info.f64 || formats[i].type != LFUSE_F64) run_format(device, &formats[i]);
+    drop_all();
     lfuse_device_close(device);
 }
 

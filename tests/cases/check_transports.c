@@ -10,6 +10,7 @@
 
 #include "libfuse.h"
 #include "tests/support/main.h"
+#include "tests/support/objects.h"
 
 #define OK(call) ck_assert_msg((call) == LFUSE_OK, "%s: %s: %s", name, #call, lfuse_last_error())
 
@@ -40,31 +41,27 @@ static lfuse_list *list_in(lfuse_tensor *whole, int64_t count, bool numbers)
 {
     lfuse_tensor *t[MOST] = { NULL };
     int64_t m, at = 1;
-    lfuse_list *l;
 
     for (m = 0; m < count; m++) {
         const int64_t n = numbers ? 1 : size_of(m);
-        OK(lfuse_tensor_view(whole, numbers ? 0 : 1, &n, NULL, at, &t[m]));
+        t[m] = new_view(whole, numbers ? 0 : 1, &n, NULL, at);
         at += n;
     }
     ck_assert_int_le(at, numbers ? MOST + 1 : ROOM);
-    OK(lfuse_list_create(dev, LFUSE_F32, count, t, &l));
-    for (m = 0; m < count; m++) lfuse_tensor_destroy(t[m]);
+    lfuse_list *l = new_list(dev, LFUSE_F32, count, t);
     return l;
 }
 
 static lfuse_plan *plan_by(lfuse_transport transport)
 {
     const lfuse_plan_options o = { .transport = transport };
-    lfuse_graph *g = lfuse_graph_create();
+    lfuse_graph *g = new_graph();
     const lfuse_value in = lfuse_list_input(g, "x", LFUSE_F32, LFUSE_RANK_ANY);
     const lfuse_value out = lfuse_list_input(g, "y", LFUSE_F32, LFUSE_RANK_ANY);
-    lfuse_plan *plan;
 
     lfuse_update(out, lfuse_add(out, lfuse_mul(in, lfuse_scalar(g, "a"))));
     lfuse_output(g, "sums", lfuse_member_sum(lfuse_mul(in, in)));
-    OK(lfuse_plan_create(dev, g, &o, &plan));
-    lfuse_graph_destroy(g);
+    lfuse_plan *plan = new_plan(dev, g, &o);
     return plan;
 }
 
@@ -76,9 +73,9 @@ static void move(lfuse_list *l, lfuse_tensor *elsewhere, int64_t count)
     for (m = 0; m < count; m += count > 200 ? 200 : 1) {
         const int64_t n = size_of(m);
         lfuse_tensor *t;
-        OK(lfuse_tensor_view(elsewhere, 1, &n, NULL, start_of(m), &t));
+        t = new_view(elsewhere, 1, &n, NULL, start_of(m));
         OK(lfuse_list_replace(l, m, 1, &t));
-        lfuse_tensor_destroy(t);
+        drop(t);
     }
 }
 
@@ -101,7 +98,6 @@ static void run(lfuse_plan *plan, lfuse_tensor *const *t, int64_t count, float *
     OK(lfuse_tensor_read(t[1], stream, out));
     OK(lfuse_tensor_read(t[3], stream, out_sums));
     OK(lfuse_stream_synchronize(stream));
-    lfuse_list_destroy(lx), lfuse_list_destroy(ly), lfuse_list_destroy(ls);
 }
 
 static void check(int64_t count, const float *out, const float *out_sums)
@@ -151,13 +147,11 @@ static void try_device(bool shared)
                               !memcmp(sums[i - 2], seen_sums, sizeof seen_sums),
                               "%s: other bits by transport %d, %d members", name, (int)all[k], (int)counts[i]);
         }
-        lfuse_plan_destroy(plan);
     }
     if (shared && info.svm_concurrent) {
         OK(lfuse_tensor_read(t[1], NULL, seen));
         ck_assert(!memcmp(lfuse_tensor_host(t[1]), seen, sizeof seen));
     }
-    for (i = 0; i < 4; i++) lfuse_tensor_destroy(t[i]);
 }
 
 TEST_CASE("transports")
@@ -174,9 +168,9 @@ TEST_LOOP(every_device, 0, 2)
         OK(lfuse_device_describe(i, &info));
         snprintf(name, sizeof name, "%s", info.name);
         OK(lfuse_device_open(name, &dev));
-        OK(lfuse_stream_create(dev, &stream));
+        stream = new_stream(dev);
         try_device(_i);
-        lfuse_stream_destroy(stream);
+        drop_all();
         lfuse_device_close(dev);
     }
 }
