@@ -151,8 +151,7 @@ TEST(overlap)
     lower = new_view(whole, 2, LFUSE_DIMS(4, 8), NULL, 32);
     middle = new_view(whole, 2, LFUSE_DIMS(4, 8), NULL, 31);
     repeats = new_view(whole, 2, LFUSE_DIMS(4, 8), LFUSE_DIMS(0, 1), 0);
-    lfuse_binding apart[2] = {lfuse_bind_tensor("x", upper), lfuse_bind_tensor("y", lower)};
-    OK(lfuse_plan_run(plan, stream, apart, 2));
+    OK(lfuse_plan_run(plan, stream, BINDINGS(lfuse_bind_tensor("x", upper), lfuse_bind_tensor("y", lower))));
     refuse_run(lfuse_bind_tensor("x", upper), lfuse_bind_tensor("y", middle), LFUSE_ERR_OVERLAP);
     refuse_run(lfuse_bind_tensor("x", upper), lfuse_bind_tensor("y", upper), LFUSE_ERR_OVERLAP);
     refuse_run(lfuse_bind_tensor("x", x), lfuse_bind_tensor("y", repeats), LFUSE_ERR_OVERLAP);
@@ -284,8 +283,7 @@ TEST(closed_device)
     u = new_tensor(d, LFUSE_F32, 2, LFUSE_DIMS(4, 8));
     lfuse_plan *p = new_plan(d, graph, NULL);
     lfuse_device_close(d);
-    lfuse_binding b[2] = {lfuse_bind_tensor("x", t), lfuse_bind_tensor("y", u)};
-    REFUSED(lfuse_plan_run(p, s, b, 2), LFUSE_ERR_CLOSED);
+    REFUSED(lfuse_plan_run(p, s, BINDINGS(lfuse_bind_tensor("x", t), lfuse_bind_tensor("y", u))), LFUSE_ERR_CLOSED);
     REFUSED(lfuse_tensor_write(t, NULL, host), LFUSE_ERR_CLOSED);
     REFUSED(lfuse_stream_synchronize(s), LFUSE_ERR_CLOSED);
     REFUSED(lfuse_tensor_view(t, 1, LFUSE_DIMS(2), NULL, 0, &u), LFUSE_ERR_CLOSED);

@@ -43,9 +43,8 @@ static lfuse_plan *product_by(lfuse_provider provider)
 
 static lfuse_status run(lfuse_plan *p, lfuse_tensor *a, lfuse_tensor *b, lfuse_tensor *bias, lfuse_tensor *c)
 {
-    lfuse_binding all[4] = {lfuse_bind_tensor("a", a), lfuse_bind_tensor("b", b), lfuse_bind_tensor("bias", bias),
-                            lfuse_bind_tensor("c", c)};
-    return lfuse_plan_run(p, stream, all, 4);
+    return lfuse_plan_run(p, stream, BINDINGS(lfuse_bind_tensor("a", a), lfuse_bind_tensor("b", b),
+                                              lfuse_bind_tensor("bias", bias), lfuse_bind_tensor("c", c)));
 }
 
 static const lfuse_provider providers[] = {LFUSE_PROVIDER_NATIVE, LFUSE_PROVIDER_VENDOR};

@@ -52,9 +52,8 @@ static void multiply(lfuse_device *device, const lfuse_plan *plan)
     ty = new_tensor(device, LFUSE_F32, 2, LFUSE_DIMS(M, N));
     ck_ok(lfuse_tensor_write(ta, NULL, a));
     ck_ok(lfuse_tensor_write(tb, NULL, b));
-    const lfuse_binding bindings[] = {lfuse_bind_tensor("a", ta), lfuse_bind_tensor("b", tb),
-                                      lfuse_bind_tensor("y", ty)};
-    ck_ok(lfuse_plan_run((lfuse_plan *)plan, s, bindings, 3));
+    ck_ok(lfuse_plan_run((lfuse_plan *)plan, s, BINDINGS(lfuse_bind_tensor("a", ta), lfuse_bind_tensor("b", tb),
+                                                         lfuse_bind_tensor("y", ty))));
     ck_ok(lfuse_tensor_read(ty, s, y));
     ck_ok(lfuse_stream_synchronize(s));
 }

@@ -10,9 +10,9 @@ static void batch_of(harness *h, lfuse_type type, harness_data data)
     h_expect_launches(h, 1);
 }
 
-static void batch_f32(harness *h) { batch_of(h, LFUSE_F32, NORMAL); }
-static void batch_f64(harness *h) { batch_of(h, LFUSE_F64, NORMAL); }
-static void batch_exact(harness *h) { batch_of(h, LFUSE_F32, INTEGERS); }
+CASE(batch_f32, TWO_WAYS) { batch_of(h, LFUSE_F32, NORMAL); }
+CASE(batch_f64, TWO_WAYS) { batch_of(h, LFUSE_F64, NORMAL); }
+CASE(batch_exact, TWO_WAYS) { batch_of(h, LFUSE_F32, INTEGERS); }
 
 static void batch_narrow(harness *h, lfuse_type type)
 {
@@ -23,11 +23,11 @@ static void batch_narrow(harness *h, lfuse_type type)
     h_output(h, "y", lfuse_relu(lfuse_add(lfuse_matmul(lfuse_neg(a), b), v)), type, 3, LFUSE_DIMS(3, 16, 24), PLAIN);
 }
 
-static void batch_f16(harness *h) { batch_narrow(h, LFUSE_F16); }
-static void batch_bf16(harness *h) { batch_narrow(h, LFUSE_BF16); }
+CASE(batch_f16, TWO_WAYS) { batch_narrow(h, LFUSE_F16); }
+CASE(batch_bf16, TWO_WAYS) { batch_narrow(h, LFUSE_BF16); }
 
 /* One matrix for all, on either side, whichever rank it has. */
-static void batch_shared(harness *h)
+CASE(batch_shared, TWO_WAYS)
 {
     lfuse_value a = h_input(h, "a", LFUSE_F32, 3, LFUSE_DIMS(4, 9, 20), PLAIN, INTEGERS);
     lfuse_value b = h_input(h, "b", LFUSE_F32, 3, LFUSE_DIMS(1, 20, 17), PLAIN, INTEGERS);
@@ -39,7 +39,7 @@ static void batch_shared(harness *h)
 }
 
 /* Axes that one operand lacks, or repeats: before the others, behind them, between them. */
-static void batch_broadcast(harness *h)
+CASE(batch_broadcast, TWO_WAYS)
 {
     lfuse_value a = h_input(h, "a", LFUSE_F32, 5, LFUSE_DIMS(2, 1, 3, 6, 10), PLAIN, INTEGERS);
     lfuse_value b = h_input(h, "b", LFUSE_F32, 4, LFUSE_DIMS(4, 1, 10, 7), PLAIN, INTEGERS);
@@ -49,7 +49,7 @@ static void batch_broadcast(harness *h)
     h_expect_same_bits(h);
 }
 
-static void batch_transposed(harness *h)
+CASE(batch_transposed, TWO_WAYS)
 {
     lfuse_value a = h_input(h, "a", LFUSE_F32, 4, LFUSE_DIMS(2, 3, 24, 31), PLAIN, INTEGERS);
     lfuse_value b = h_input(h, "b", LFUSE_F32, 4, LFUSE_DIMS(2, 3, 22, 24), PLAIN, INTEGERS);
@@ -61,7 +61,7 @@ static void batch_transposed(harness *h)
 }
 
 /* Tensors with gaps along every axis, and heads that lie between the rows of their matrices. */
-static void batch_strided(harness *h)
+CASE(batch_strided, TWO_WAYS)
 {
     lfuse_value a = h_input(h, "a", LFUSE_F32, 4, LFUSE_DIMS(2, 3, 11, 20), STRIDED, INTEGERS);
     lfuse_value b = h_input(h, "b", LFUSE_F32, 4, LFUSE_DIMS(2, 3, 20, 13), OFFSET, INTEGERS);
@@ -69,7 +69,7 @@ static void batch_strided(harness *h)
     h_expect_same_bits(h);
 }
 
-static void batch_heads(harness *h)
+CASE(batch_heads, TWO_WAYS)
 {
     static const int heads[] = {0, 2, 1, 3};
     lfuse_value q = h_input(h, "q", LFUSE_F32, 4, LFUSE_DIMS(2, 9, 3, 16), PLAIN, INTEGERS);
@@ -81,7 +81,7 @@ static void batch_heads(harness *h)
     h_expect_same_bits(h);
 }
 
-static void batch_flipped(harness *h)
+CASE(batch_flipped, TWO_WAYS)
 {
     lfuse_value a = h_input(h, "a", LFUSE_F32, 3, LFUSE_DIMS(4, 9, 10), PLAIN, INTEGERS);
     lfuse_value b = h_input(h, "b", LFUSE_F32, 3, LFUSE_DIMS(4, 10, 11), PLAIN, INTEGERS);
@@ -92,7 +92,7 @@ static void batch_flipped(harness *h)
 
 /* ---- what follows ---- */
 
-static void batch_dense(harness *h)
+CASE(batch_dense, EVERY_WAY)
 {
     lfuse_value x = h_input(h, "x", LFUSE_F32, 3, LFUSE_DIMS(3, 14, 48), PLAIN, INTEGERS);
     lfuse_value w = h_input(h, "w", LFUSE_F32, 3, LFUSE_DIMS(3, 48, 20), PLAIN, INTEGERS);
@@ -102,7 +102,7 @@ static void batch_dense(harness *h)
 }
 
 /* A bias for each product is no row vector of a vendor's. */
-static void batch_biases(harness *h)
+CASE(batch_biases, TWO_WAYS)
 {
     lfuse_value x = h_input(h, "x", LFUSE_F32, 3, LFUSE_DIMS(3, 14, 18), PLAIN, INTEGERS);
     lfuse_value w = h_input(h, "w", LFUSE_F32, 3, LFUSE_DIMS(3, 18, 20), PLAIN, INTEGERS);
@@ -115,7 +115,7 @@ static void batch_biases(harness *h)
 }
 
 /* Scores with a mask that repeats between the axes of the batch, and their softmax. */
-static void batch_scores(harness *h)
+CASE(batch_scores, EVERY_WAY)
 {
     static const int last[] = {-1};
     lfuse_value q = h_input(h, "q", LFUSE_F32, 4, LFUSE_DIMS(2, 3, 10, 16), PLAIN, NORMAL);
@@ -128,7 +128,7 @@ static void batch_scores(harness *h)
     h_output(h, "o", lfuse_matmul(lfuse_softmax(s, 1, last), v), LFUSE_F32, 4, LFUSE_DIMS(2, 3, 10, 16), PLAIN);
 }
 
-static void batch_update(harness *h)
+CASE(batch_update, TWO_WAYS)
 {
     lfuse_value a = h_input(h, "a", LFUSE_F32, 3, LFUSE_DIMS(3, 8, 12), PLAIN, INTEGERS);
     lfuse_value b = h_input(h, "b", LFUSE_F32, 3, LFUSE_DIMS(3, 12, 16), PLAIN, INTEGERS);
@@ -139,7 +139,7 @@ static void batch_update(harness *h)
 }
 
 /* An index among what follows the product. */
-static void batch_index(harness *h)
+CASE(batch_index, TWO_WAYS)
 {
     lfuse_value a = h_input(h, "a", LFUSE_F32, 3, LFUSE_DIMS(3, 6, 12), PLAIN, INTEGERS);
     lfuse_value b = h_input(h, "b", LFUSE_F32, 3, LFUSE_DIMS(3, 12, 9), PLAIN, INTEGERS);
@@ -150,7 +150,7 @@ static void batch_index(harness *h)
 
 /* ---- sizes ---- */
 
-static void batch_sizes(harness *h)
+CASE(batch_sizes, TWO_WAYS)
 {
     const lfuse_size n = h_size(h, "n", 0, 64, 6), m = h_size(h, "m", 1, 64, 23);
     lfuse_value a = h_input(h, "a", LFUSE_F32, 3, LFUSE_DIMS(n, m, 30), PLAIN, NORMAL);
@@ -168,25 +168,12 @@ static void batch_sized(harness *h, int64_t batch, int64_t m, int64_t k, int64_t
     h_expect_same_bits(h);
 }
 
-static void batch_of_none(harness *h) { batch_sized(h, 0, 8, 9, 10); }
-static void batch_of_one(harness *h) { batch_sized(h, 1, 8, 9, 10); }
-static void batch_no_inner(harness *h) { batch_sized(h, 3, 5, 0, 7); }
-static void batch_no_rows(harness *h) { batch_sized(h, 3, 0, 4, 7); }
-static void batch_rows(harness *h) { batch_sized(h, 7, 1, 130, 90); }
-static void batch_columns(harness *h) { batch_sized(h, 7, 90, 130, 1); }
-static void batch_deep(harness *h) { batch_sized(h, 2, 30, 900, 40); }
-static void batch_large(harness *h) { batch_sized(h, 2, 130, 64, 700); }
-static void batch_many(harness *h) { batch_sized(h, 300, 4, 5, 6); }
-
-const harness_case harness_batch_cases[] = {
-    CASE(batch_f32, TWO_WAYS), CASE(batch_f64, TWO_WAYS), CASE(batch_exact, TWO_WAYS),
-    CASE(batch_f16, TWO_WAYS), CASE(batch_bf16, TWO_WAYS), CASE(batch_shared, TWO_WAYS),
-    CASE(batch_broadcast, TWO_WAYS), CASE(batch_transposed, TWO_WAYS), CASE(batch_strided, TWO_WAYS),
-    CASE(batch_heads, TWO_WAYS), CASE(batch_flipped, TWO_WAYS), CASE(batch_dense, EVERY_WAY),
-    CASE(batch_biases, TWO_WAYS), CASE(batch_scores, EVERY_WAY), CASE(batch_update, TWO_WAYS),
-    CASE(batch_index, TWO_WAYS), CASE(batch_sizes, TWO_WAYS), CASE(batch_of_none, TWO_WAYS),
-    CASE(batch_of_one, TWO_WAYS), CASE(batch_no_inner, TWO_WAYS), CASE(batch_no_rows, TWO_WAYS),
-    CASE(batch_rows, TWO_WAYS), CASE(batch_columns, TWO_WAYS), CASE(batch_deep, TWO_WAYS),
-    CASE(batch_large, TWO_WAYS), CASE(batch_many, TWO_WAYS),
-    {NULL, NULL, 0},
-};
+CASE(batch_of_none, TWO_WAYS) { batch_sized(h, 0, 8, 9, 10); }
+CASE(batch_of_one, TWO_WAYS) { batch_sized(h, 1, 8, 9, 10); }
+CASE(batch_no_inner, TWO_WAYS) { batch_sized(h, 3, 5, 0, 7); }
+CASE(batch_no_rows, TWO_WAYS) { batch_sized(h, 3, 0, 4, 7); }
+CASE(batch_rows, TWO_WAYS) { batch_sized(h, 7, 1, 130, 90); }
+CASE(batch_columns, TWO_WAYS) { batch_sized(h, 7, 90, 130, 1); }
+CASE(batch_deep, TWO_WAYS) { batch_sized(h, 2, 30, 900, 40); }
+CASE(batch_large, TWO_WAYS) { batch_sized(h, 2, 130, 64, 700); }
+CASE(batch_many, TWO_WAYS) { batch_sized(h, 300, 4, 5, 6); }

@@ -20,11 +20,11 @@ static void grouped_of(harness *h, lfuse_type type, harness_data data)
     h_expect_launches(h, 1);
 }
 
-static void grouped_f32(harness *h) { grouped_of(h, LFUSE_F32, NORMAL); }
-static void grouped_f64(harness *h) { grouped_of(h, LFUSE_F64, NORMAL); }
+CASE(grouped_f32, 0) { grouped_of(h, LFUSE_F32, NORMAL); }
+CASE(grouped_f64, TWO_WAYS) { grouped_of(h, LFUSE_F64, NORMAL); }
 
 /* Bias by column and by row, a residual that is updated, a number of each member, the sums beside the result. */
-static void grouped_epilogue(harness *h)
+CASE(grouped_epilogue, EXACT | EVERY_WAY)
 {
     lfuse_value a = h_matrices(h, "a", LFUSE_F32, SOME, left, INTEGERS);
     lfuse_value b = h_matrices(h, "b", LFUSE_F32, SOME, right, INTEGERS);
@@ -38,7 +38,7 @@ static void grouped_epilogue(harness *h)
     h_expect_launches(h, 1);
 }
 
-static void grouped_f16(harness *h)
+CASE(grouped_f16, TWO_WAYS)
 {
     lfuse_value a = h_matrices(h, "a", LFUSE_F16, SOME, left, NORMAL);
     lfuse_value b = h_matrices(h, "b", LFUSE_F16, SOME, right, NORMAL);
@@ -47,7 +47,7 @@ static void grouped_f16(harness *h)
 }
 
 /* The sums as they are formed, with what follows in f32; and of two types, the second one's matrices as [n, k]. */
-static void grouped_wide(harness *h)
+CASE(grouped_wide, TWO_WAYS)
 {
     lfuse_value a = h_matrices(h, "a", LFUSE_F16, SOME, left, NORMAL);
     lfuse_value b = h_matrices(h, "b", LFUSE_F16, SOME, right, NORMAL);
@@ -57,7 +57,7 @@ static void grouped_wide(harness *h)
     h_expect_launches(h, 1);
 }
 
-static void grouped_mixed(harness *h)
+CASE(grouped_mixed, TWO_WAYS)
 {
     lfuse_value a = h_matrices(h, "a", LFUSE_F32, SOME, both, NORMAL);
     lfuse_value b = h_matrices(h, "b", LFUSE_BF16, SOME, right, NORMAL);
@@ -67,7 +67,7 @@ static void grouped_mixed(harness *h)
 }
 
 /* Parts of larger matrices: leading dimensions, of every second member, on both sides and of the result. */
-static void grouped_rows(harness *h)
+CASE(grouped_rows, EXACT)
 {
     lfuse_value a = h_rows(h, "a", LFUSE_F32, SOME, left, INTEGERS),
                 b = h_rows(h, "b", LFUSE_F32, SOME, right, INTEGERS);
@@ -78,7 +78,7 @@ static void grouped_rows(harness *h)
 }
 
 /* The products of a backward pass, of what is computed on the way, and reduced: sizes that no list tells. */
-static void grouped_turned(harness *h)
+CASE(grouped_turned, EXACT)
 {
     lfuse_value a = h_matrices(h, "a", LFUSE_F32, SOME, left, INTEGERS);
     lfuse_value b = h_matrices(h, "b", LFUSE_F32, SOME, right, INTEGERS), c = lfuse_relu(lfuse_matmul(lfuse_neg(a), b));
@@ -87,8 +87,3 @@ static void grouped_turned(harness *h)
     h_list_output(h, "dbias", lfuse_member_column_sum(c), LFUSE_F32, SOME, columns);
     h_expect_same_bits(h);
 }
-
-const harness_case harness_grouped_cases[] = {
-    CASE(grouped_f32, 0), CASE(grouped_f64, TWO_WAYS), CASE(grouped_epilogue, EXACT | EVERY_WAY),
-    CASE(grouped_f16, TWO_WAYS), CASE(grouped_wide, TWO_WAYS), CASE(grouped_mixed, TWO_WAYS),
-    CASE(grouped_turned, EXACT), CASE(grouped_rows, EXACT), {NULL, NULL, 0}};

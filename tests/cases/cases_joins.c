@@ -26,12 +26,12 @@ static void look_up_of(harness *h, lfuse_type type, lfuse_type index, int64_t lo
     h_expect_same_bits(h);
 }
 
-static void look_up_f32(harness *h) { look_up_of(h, LFUSE_F32, LFUSE_I32, 0, 29); }
-static void look_up_f16(harness *h) { look_up_of(h, LFUSE_F16, LFUSE_I64, 0, 29); }
-static void look_up_i8(harness *h) { look_up_of(h, LFUSE_I8, LFUSE_I32, 0, 29); }
-static void look_up_out_of_range(harness *h) { look_up_of(h, LFUSE_F32, LFUSE_I64, -3, 33); }
+CASE(look_up_f32, EXACT) { look_up_of(h, LFUSE_F32, LFUSE_I32, 0, 29); }
+CASE(look_up_f16, 0) { look_up_of(h, LFUSE_F16, LFUSE_I64, 0, 29); }
+CASE(look_up_i8, 0) { look_up_of(h, LFUSE_I8, LFUSE_I32, 0, 29); }
+CASE(look_up_out_of_range, EVERY_WAY) { look_up_of(h, LFUSE_F32, LFUSE_I64, -3, 33); }
 
-static void look_up_then_work(harness *h)
+CASE(look_up_then_work, EVERY_WAY)
 {
     lfuse_value table = h_input(h, "table", LFUSE_F32, 2, LFUSE_DIMS(50, 64), PLAIN, NORMAL);
     lfuse_value at = h_indices(h, "at", LFUSE_I32, 1, LFUSE_DIMS(33), 0, 49);
@@ -39,7 +39,7 @@ static void look_up_then_work(harness *h)
     h_expect_launches(h, 1);
 }
 
-static void look_up_what_is_computed(harness *h)
+CASE(look_up_what_is_computed, EXACT)
 {
     lfuse_value x = h_input(h, "x", LFUSE_F32, 2, LFUSE_DIMS(20, 12), STRIDED, NORMAL);
     lfuse_value at = h_indices(h, "at", LFUSE_I64, 1, LFUSE_DIMS(45), 0, 19);
@@ -52,7 +52,7 @@ static void look_up_what_is_computed(harness *h)
 }
 
 /* What needs no memory elsewhere lies in memory here. */
-static void look_up_indices(harness *h)
+CASE(look_up_indices, EXACT)
 {
     lfuse_value at = h_indices(h, "at", LFUSE_I32, 1, LFUSE_DIMS(50), 0, 8);
     lfuse_value table = lfuse_index(h_graph(h), 2, LFUSE_DIMS(9, 5));
@@ -60,7 +60,7 @@ static void look_up_indices(harness *h)
     h_expect_same_bits(h);
 }
 
-static void look_up_numbers(harness *h)
+CASE(look_up_numbers, 0)
 {
     lfuse_value table = h_frozen(h, "table", LFUSE_F32, 1, LFUSE_DIMS(9), NORMAL);
     lfuse_value at = h_indices(h, "at", LFUSE_I32, 2, LFUSE_DIMS(7, 20), 0, 8);
@@ -76,10 +76,10 @@ static void scatters_of(harness *h, lfuse_type type, harness_data data)
     h_expect_same_bits(h);
 }
 
-static void scatters(harness *h) { scatters_of(h, LFUSE_F32, NORMAL); }
-static void scatters_f64(harness *h) { scatters_of(h, LFUSE_F64, NORMAL); }
-static void scatters_f16(harness *h) { scatters_of(h, LFUSE_F16, INTEGERS); }
-static void scatters_i32(harness *h) { scatters_of(h, LFUSE_I32, NASTY); }
+CASE(scatters, EXACT) { scatters_of(h, LFUSE_F32, NORMAL); }
+CASE(scatters_f64, 0) { scatters_of(h, LFUSE_F64, NORMAL); }
+CASE(scatters_f16, 0) { scatters_of(h, LFUSE_F16, INTEGERS); }
+CASE(scatters_i32, 0) { scatters_of(h, LFUSE_I32, NASTY); }
 
 /* As many rows as a size says, so that indices are sorted. */
 static void scatters_many_of(harness *h, lfuse_type type, lfuse_type indices, harness_data data)
@@ -91,17 +91,17 @@ static void scatters_many_of(harness *h, lfuse_type type, lfuse_type indices, ha
     h_expect_same_bits(h);
 }
 
-static void scatters_many(harness *h) { scatters_many_of(h, LFUSE_F32, LFUSE_I64, NASTY); }
-static void scatters_many_f64(harness *h) { scatters_many_of(h, LFUSE_F64, LFUSE_I32, NORMAL); }
-static void scatters_many_f16(harness *h) { scatters_many_of(h, LFUSE_F16, LFUSE_I32, NORMAL); }
-static void scatters_many_bf16(harness *h) { scatters_many_of(h, LFUSE_BF16, LFUSE_I32, NORMAL); }
-static void scatters_many_i8(harness *h) { scatters_many_of(h, LFUSE_I8, LFUSE_I32, NASTY); }
-static void scatters_many_u8(harness *h) { scatters_many_of(h, LFUSE_U8, LFUSE_I32, NASTY); }
-static void scatters_many_i32(harness *h) { scatters_many_of(h, LFUSE_I32, LFUSE_I64, NASTY); }
-static void scatters_many_i64(harness *h) { scatters_many_of(h, LFUSE_I64, LFUSE_I64, NASTY); }
+CASE(scatters_many, EXACT) { scatters_many_of(h, LFUSE_F32, LFUSE_I64, NASTY); }
+CASE(scatters_many_f64, EXACT) { scatters_many_of(h, LFUSE_F64, LFUSE_I32, NORMAL); }
+CASE(scatters_many_f16, EXACT) { scatters_many_of(h, LFUSE_F16, LFUSE_I32, NORMAL); }
+CASE(scatters_many_bf16, EXACT) { scatters_many_of(h, LFUSE_BF16, LFUSE_I32, NORMAL); }
+CASE(scatters_many_i8, EXACT) { scatters_many_of(h, LFUSE_I8, LFUSE_I32, NASTY); }
+CASE(scatters_many_u8, EXACT) { scatters_many_of(h, LFUSE_U8, LFUSE_I32, NASTY); }
+CASE(scatters_many_i32, EXACT) { scatters_many_of(h, LFUSE_I32, LFUSE_I64, NASTY); }
+CASE(scatters_many_i64, EXACT) { scatters_many_of(h, LFUSE_I64, LFUSE_I64, NASTY); }
 
 /* Of a view of what is computed, by a part of the indices, into a part of the result; and what is frozen. */
-static void scatters_many_views(harness *h)
+CASE(scatters_many_views, EVERY_WAY)
 {
     lfuse_size rows = h_size(h, "rows", 1, INT64_C(1) << 30, 70);
     lfuse_value x = h_input(h, "x", LFUSE_F32, 2, LFUSE_DIMS(6, 64), PLAIN, NORMAL);
@@ -121,7 +121,7 @@ static void scatters_many_views(harness *h)
 }
 
 /* What is added to itself, turned round. */
-static void scatters_many_updates(harness *h)
+CASE(scatters_many_updates, 0)
 {
     lfuse_size rows = h_size(h, "rows", 1, INT64_C(1) << 30, 70);
     lfuse_value x = h_input(h, "x", LFUSE_F32, 2, LFUSE_DIMS(rows, 5), PLAIN, NORMAL);
@@ -131,7 +131,7 @@ static void scatters_many_updates(harness *h)
 }
 
 /* One row for all, and one element for each. */
-static void scatters_many_single(harness *h)
+CASE(scatters_many_single, 0)
 {
     lfuse_size rows = h_size(h, "rows", 1, INT64_C(1) << 30, 70);
     lfuse_value x = h_input(h, "x", LFUSE_F32, 1, LFUSE_DIMS(5), PLAIN, NORMAL);
@@ -144,7 +144,7 @@ static void scatters_many_single(harness *h)
 }
 
 /* The recommendation case: tables of different heights. */
-static void many_look_ups(harness *h)
+CASE(many_look_ups, EVERY_WAY)
 {
     enum { TABLES = 26, BATCH = 24, WIDTH = 16 };
     lfuse_value parts[TABLES];
@@ -161,7 +161,7 @@ static void many_look_ups(harness *h)
 
 /* ---- split and stack ---- */
 
-static void split_and_stack(harness *h)
+CASE(split_and_stack, EVERY_WAY)
 {
     enum { PARTS = 16, BATCH = 20, WIDTH = 64 };
     lfuse_value parts[PARTS];
@@ -177,7 +177,7 @@ static void split_and_stack(harness *h)
 }
 
 /* The same of tensors of their own: sixteen slices are sixteen inputs. */
-static void separate_and_stack(harness *h)
+CASE(separate_and_stack, EVERY_WAY)
 {
     enum { PARTS = 16, BATCH = 20, WIDTH = 64 };
     lfuse_value parts[PARTS];
@@ -189,7 +189,7 @@ static void separate_and_stack(harness *h)
 
 /* ---- products with few columns ---- */
 
-static void few_columns(harness *h)
+CASE(few_columns, EVERY_WAY)
 {
     lfuse_value x = h_input(h, "x", LFUSE_F32, 2, LFUSE_DIMS(40, 96), PLAIN, NORMAL);
     lfuse_value w = h_input(h, "w", LFUSE_F32, 2, LFUSE_DIMS(96, 4), PLAIN, NORMAL);
@@ -198,14 +198,14 @@ static void few_columns(harness *h)
     h_expect_launches(h, 1);
 }
 
-static void few_columns_f16(harness *h)
+CASE(few_columns_f16, 0)
 {
     lfuse_value x = h_input(h, "x", LFUSE_F16, 2, LFUSE_DIMS(19, 70), PLAIN, NORMAL);
     lfuse_value w = h_input(h, "w", LFUSE_F16, 2, LFUSE_DIMS(70, 8), PLAIN, NORMAL);
     h_output(h, "y", lfuse_matmul(lfuse_relu(x), w), LFUSE_F16, 2, LFUSE_DIMS(19, 8), PLAIN);
 }
 
-static void few_columns_exact(harness *h)
+CASE(few_columns_exact, EXACT)
 {
     lfuse_value x = h_input(h, "x", LFUSE_F32, 2, LFUSE_DIMS(19, 70), PLAIN, INTEGERS);
     lfuse_value w = h_frozen(h, "w", LFUSE_F32, 2, LFUSE_DIMS(70, 3), INTEGERS);
@@ -214,7 +214,7 @@ static void few_columns_exact(harness *h)
 }
 
 /* The same of what has three axes, in one kernel, with a bias. */
-static void few_columns_of_three_axes(harness *h)
+CASE(few_columns_of_three_axes, EVERY_WAY)
 {
     lfuse_value x = h_input(h, "x", LFUSE_F32, 3, LFUSE_DIMS(3, 19, 70), PLAIN, NORMAL);
     lfuse_value w = h_input(h, "w", LFUSE_F32, 2, LFUSE_DIMS(70, 2), PLAIN, NORMAL);
@@ -226,7 +226,7 @@ static void few_columns_of_three_axes(harness *h)
 
 /* ---- independent work ---- */
 
-static void equals(harness *h)
+CASE(equals, EVERY_WAY)
 {
     lfuse_value y;
     char name[16];
@@ -240,7 +240,7 @@ static void equals(harness *h)
     h_expect_launches(h, 1);
 }
 
-static void unlike(harness *h)
+CASE(unlike, EVERY_WAY)
 {
     lfuse_value a = named(h, "x", 0, 9, 30), b = named(h, "x", 1, 21, 8);
     h_output(h, "a", lfuse_abs(a), LFUSE_F32, 2, LFUSE_DIMS(9, 30), PLAIN);
@@ -250,7 +250,7 @@ static void unlike(harness *h)
 }
 
 /* Independent but for what is updated: the order stays. */
-static void equals_that_update(harness *h)
+CASE(equals_that_update, EVERY_WAY)
 {
     lfuse_value a = named(h, "x", 0, 9, 30), b = named(h, "x", 1, 9, 30), c = named(h, "x", 2, 9, 30);
     h_update(h, a, lfuse_add(b, c));
@@ -262,7 +262,7 @@ static void equals_that_update(harness *h)
 /* ---- what several kernels read ---- */
 
 /* Twice the input is computed by both, which have no kernel before them. */
-static void computed_by_each_reader(harness *h)
+CASE(computed_by_each_reader, EXACT | EVERY_WAY)
 {
     lfuse_value x = h_input(h, "x", LFUSE_F32, 2, LFUSE_DIMS(37, 70), PLAIN, INTEGERS), v = lfuse_add(x, x);
     h_output(h, "rows", lfuse_sum(v, 1, (const int[]){1}, 0), LFUSE_F32, 1, LFUSE_DIMS(37), PLAIN);
@@ -272,7 +272,7 @@ static void computed_by_each_reader(harness *h)
 }
 
 /* One number a row is stored, of the elements those that are dear. */
-static void rows_for_several_readers(harness *h)
+CASE(rows_for_several_readers, EVERY_WAY)
 {
     lfuse_value x = h_input(h, "x", LFUSE_F32, 2, LFUSE_DIMS(37, 70), PLAIN, NORMAL);
     lfuse_value v = lfuse_sub(x, lfuse_amax(x, 1, (const int[]){1}, 1)), e = lfuse_exp(lfuse_tanh(v));
@@ -280,18 +280,3 @@ static void rows_for_several_readers(harness *h)
     h_output(h, "columns", lfuse_sum(v, 1, (const int[]){0}, 0), LFUSE_F32, 1, LFUSE_DIMS(70), PLAIN);
     h_output(h, "sums", lfuse_sum(e, 1, (const int[]){0}, 0), LFUSE_F32, 1, LFUSE_DIMS(70), PLAIN);
 }
-
-const harness_case harness_join_cases[] = {
-    CASE(look_up_f32, EXACT), CASE(look_up_f16, 0), CASE(look_up_i8, 0), CASE(look_up_out_of_range, EVERY_WAY),
-    CASE(look_up_then_work, EVERY_WAY), CASE(look_up_what_is_computed, EXACT), CASE(look_up_numbers, 0),
-    CASE(look_up_indices, EXACT),
-    CASE(scatters, EXACT), CASE(scatters_f64, 0), CASE(scatters_f16, 0), CASE(scatters_i32, 0),
-    CASE(scatters_many, EXACT), CASE(scatters_many_f64, EXACT), CASE(scatters_many_f16, EXACT),
-    CASE(scatters_many_bf16, EXACT), CASE(scatters_many_i8, EXACT), CASE(scatters_many_u8, EXACT),
-    CASE(scatters_many_i32, EXACT), CASE(scatters_many_i64, EXACT), CASE(scatters_many_views, EVERY_WAY),
-    CASE(scatters_many_updates, 0), CASE(scatters_many_single, 0),
-    CASE(many_look_ups, EVERY_WAY), CASE(split_and_stack, EVERY_WAY), CASE(separate_and_stack, EVERY_WAY),
-    CASE(few_columns, EVERY_WAY), CASE(few_columns_f16, 0), CASE(few_columns_exact, EXACT),
-    CASE(few_columns_of_three_axes, EVERY_WAY), CASE(equals, EVERY_WAY),
-    CASE(unlike, EVERY_WAY), CASE(equals_that_update, EVERY_WAY),
-    CASE(computed_by_each_reader, EXACT | EVERY_WAY), CASE(rows_for_several_readers, EVERY_WAY), {NULL, NULL, 0}};

@@ -16,10 +16,10 @@ static void sums(harness *h, lfuse_type type)
     h_expect_same_bits(h);
 }
 
-static void lines_f32(harness *h) { sums(h, LFUSE_F32); }
-static void lines_f16(harness *h) { sums(h, LFUSE_F16); }
+CASE(lines_f32, EXACT) { sums(h, LFUSE_F32); }
+CASE(lines_f16, EXACT) { sums(h, LFUSE_F16); }
 
-static void lines_integers(harness *h)
+CASE(lines_integers, EXACT)
 {
     lfuse_value a = h_matrices(h, "a", LFUSE_I32, SOME, some, INTEGERS);
     h_list_output(h, "rows", lfuse_member_row_sum(a), LFUSE_I64, SOME, rows);
@@ -28,7 +28,7 @@ static void lines_integers(harness *h)
 }
 
 /* Numbers of rows, of columns and of matrices in functions of matrices, and those of matrices beside the others. */
-static void lines_beside(harness *h)
+CASE(lines_beside, EXACT)
 {
     lfuse_value a = h_matrices(h, "a", LFUSE_F32, SOME, some, NORMAL), r = lfuse_member_row_sum(a);
     lfuse_value c = lfuse_member_column_sum(a), m = lfuse_member_row_sum(r);
@@ -41,7 +41,7 @@ static void lines_beside(harness *h)
 }
 
 /* A factored second moment: its numbers are states, and the matrices are divided by what they give. */
-static void lines_factored(harness *h)
+CASE(lines_factored, EXACT | EVERY_WAY)
 {
     lfuse_value g = h_matrices(h, "g", LFUSE_F32, SOME, some, NORMAL), one = lfuse_constant(h_graph(h), 1);
     lfuse_value r = h_lines(h, "r", LFUSE_F32, LFUSE_RANK_ROWS, SOME, rows, POSITIVE);
@@ -54,7 +54,3 @@ static void lines_factored(harness *h)
     h_update(h, g, lfuse_div(lfuse_div(g, lfuse_sqrt(fresh_r)), lfuse_sqrt(fresh_c)));
     h_expect_same_bits(h);
 }
-
-const harness_case harness_line_cases[] = {
-    CASE(lines_f32, EXACT), CASE(lines_f16, EXACT), CASE(lines_integers, EXACT), CASE(lines_beside, EXACT),
-    CASE(lines_factored, EXACT | EVERY_WAY), {NULL, NULL, 0}};

@@ -25,7 +25,7 @@ static void number(harness *h, const char *name, lfuse_value value, lfuse_type t
     h_output(h, name, value, type, 0, LFUSE_DIMS(1), PLAIN);
 }
 
-static void members_sums(harness *h)
+CASE(members_sums, EXACT | EVERY_WAY)
 {
     lfuse_value a = list(h, "a", LFUSE_F32, NORMAL);
     numbers(h, "sum", lfuse_member_sum(a), LFUSE_F32);
@@ -37,7 +37,7 @@ static void members_sums(harness *h)
     h_expect_launches(h, 2);
 }
 
-static void members_elements(harness *h)
+CASE(members_elements, 0)
 {
     lfuse_value a = list(h, "a", LFUSE_F16, NORMAL);
     numbers(h, "elements", lfuse_member_elements(lfuse_abs(a)), LFUSE_I64);
@@ -46,7 +46,7 @@ static void members_elements(harness *h)
     h_expect_same_bits(h);
 }
 
-static void members_of_any_order(harness *h)
+CASE(members_of_any_order, 0)
 {
     lfuse_value a = list(h, "a", LFUSE_F32, POSITIVE);
     numbers(h, "three", lfuse_member_norm(a, 3), LFUSE_F32);
@@ -54,7 +54,7 @@ static void members_of_any_order(harness *h)
     number(h, "all", lfuse_list_norm(a, 3), LFUSE_F32);
 }
 
-static void members_extremes(harness *h)
+CASE(members_extremes, EXACT)
 {
     lfuse_value a = h_list(h, "a", LFUSE_F32, LENGTH(full), full, NASTY);
     lfuse_value b = h_list(h, "b", LFUSE_F32, LENGTH(full), full, NORMAL);
@@ -69,7 +69,7 @@ static void members_extremes(harness *h)
     h_expect_same_bits(h);
 }
 
-static void members_integers(harness *h)
+CASE(members_integers, EXACT)
 {
     lfuse_value a = h_list(h, "a", LFUSE_I32, LENGTH(full), full, INTEGERS);
     lfuse_value b = h_list(h, "b", LFUSE_I8, LENGTH(full), full, INTEGERS);
@@ -80,7 +80,7 @@ static void members_integers(harness *h)
     h_expect_same_bits(h);
 }
 
-static void members_truth(harness *h)
+CASE(members_truth, EXACT)
 {
     lfuse_value a = list(h, "a", LFUSE_BOOL, INTEGERS), b = list(h, "b", LFUSE_F32, NORMAL);
     numbers(h, "any", lfuse_member_any(a), LFUSE_BOOL);
@@ -103,17 +103,17 @@ static void lists_of(harness *h, lfuse_type type)
     h_expect_launches(h, 2);
 }
 
-static void lists_f32(harness *h)
+CASE(lists_f32, EXACT)
 {
     lists_of(h, LFUSE_F32);
     h_expect_same_bits(h);
 }
 
-static void lists_f16(harness *h) { lists_of(h, LFUSE_F16); }
-static void lists_bf16(harness *h) { lists_of(h, LFUSE_BF16); }
-static void lists_f64(harness *h) { lists_of(h, LFUSE_F64); }
+CASE(lists_f16, EXACT) { lists_of(h, LFUSE_F16); }
+CASE(lists_bf16, EXACT) { lists_of(h, LFUSE_BF16); }
+CASE(lists_f64, 0) { lists_of(h, LFUSE_F64); }
 
-static void lists_one_huge(harness *h)
+CASE(lists_one_huge, EXACT)
 {
     lfuse_value a = h_list(h, "a", LFUSE_F32, LENGTH(one_huge), one_huge, NORMAL);
     h_list_output(h, "sum", lfuse_member_sum(a), LFUSE_F32, LENGTH(one_huge), ones);
@@ -122,7 +122,7 @@ static void lists_one_huge(harness *h)
     h_expect_launches(h, 2);
 }
 
-static void lists_numbers(harness *h)
+CASE(lists_numbers, EXACT)
 {
     lfuse_value a = list(h, "a", LFUSE_F32, NORMAL), n = lfuse_member_norm_l2(a);
     number(h, "sum", lfuse_list_sum(n), LFUSE_F32);
@@ -132,7 +132,7 @@ static void lists_numbers(harness *h)
 }
 
 /* Clip by global norm, then a step of SGD. */
-static void lists_clip(harness *h)
+CASE(lists_clip, EXACT | EVERY_WAY)
 {
     lfuse_value p = list(h, "p", LFUSE_F32, NORMAL), g = list(h, "g", LFUSE_F32, NORMAL);
     lfuse_value norm = lfuse_list_norm_l2(g), one = lfuse_constant(h_graph(h), 1);
@@ -145,7 +145,7 @@ static void lists_clip(harness *h)
 }
 
 /* A trust ratio a member, of two lists. */
-static void lists_trust(harness *h)
+CASE(lists_trust, EXACT)
 {
     lfuse_value p = h_list(h, "p", LFUSE_F32, LENGTH(full), full, NORMAL);
     lfuse_value g = h_list(h, "g", LFUSE_F32, LENGTH(full), full, NORMAL);
@@ -156,7 +156,7 @@ static void lists_trust(harness *h)
 }
 
 /* Running numbers, read and stored by the kernels that find the new ones. */
-static void lists_running(harness *h)
+CASE(lists_running, EXACT)
 {
     lfuse_value a = list(h, "a", LFUSE_F32, NORMAL), keep = h_scalar(h, "keep", 0.75);
     lfuse_value e = h_input(h, "e", LFUSE_F32, 0, LFUSE_DIMS(1), PLAIN, NORMAL);
@@ -166,7 +166,7 @@ static void lists_running(harness *h)
 }
 
 /* The variance of each member: the second reduction waits for the first. */
-static void lists_variance(harness *h)
+CASE(lists_variance, EXACT)
 {
     lfuse_value a = h_list(h, "a", LFUSE_F32, LENGTH(full), full, NORMAL);
     lfuse_value centred = lfuse_sub(a, lfuse_member_mean(a));
@@ -174,10 +174,3 @@ static void lists_variance(harness *h)
     numbers(h, "share", lfuse_div(lfuse_member_norm_l1(a), lfuse_list_norm_l1(a)), LFUSE_F32);
     h_expect_same_bits(h);
 }
-
-const harness_case harness_member_cases[] = {
-    CASE(members_sums, EXACT | EVERY_WAY), CASE(members_elements, 0), CASE(members_of_any_order, 0),
-    CASE(members_extremes, EXACT), CASE(members_integers, EXACT), CASE(members_truth, EXACT),
-    CASE(lists_f32, EXACT), CASE(lists_f16, EXACT), CASE(lists_bf16, EXACT), CASE(lists_f64, 0),
-    CASE(lists_one_huge, EXACT), CASE(lists_numbers, EXACT), CASE(lists_clip, EXACT | EVERY_WAY),
-    CASE(lists_trust, EXACT), CASE(lists_running, EXACT), CASE(lists_variance, EXACT), {NULL, NULL, 0}};

@@ -14,11 +14,11 @@ static void product_widened(harness *h, lfuse_type type)
     h_output(h, "y", lfuse_relu(lfuse_add(c, v)), LFUSE_F32, 2, LFUSE_DIMS(33, 24), PLAIN);
 }
 
-static void product_f16_to_f32(harness *h) { product_widened(h, LFUSE_F16); }
-static void product_bf16_to_f32(harness *h) { product_widened(h, LFUSE_BF16); }
+CASE(product_f16_to_f32, TWO_WAYS) { product_widened(h, LFUSE_F16); }
+CASE(product_bf16_to_f32, TWO_WAYS) { product_widened(h, LFUSE_BF16); }
 
 /* 4096 + 1/4 is an f32 and no f16: what is rounded between is seen. Both transposed; added to what is there. */
-static void product_wide_update(harness *h)
+CASE(product_wide_update, TWO_WAYS)
 {
     lfuse_value a = h_input(h, "a", LFUSE_F16, 3, LFUSE_DIMS(2, 40, 18), PLAIN, INTEGERS);
     lfuse_value b = h_input(h, "b", LFUSE_F16, 3, LFUSE_DIMS(2, 20, 40), PLAIN, INTEGERS);
@@ -30,7 +30,7 @@ static void product_wide_update(harness *h)
     h_expect_same_bits(h);
 }
 
-static void product_f32_to_f16(harness *h)
+CASE(product_f32_to_f16, TWO_WAYS)
 {
     lfuse_value a = h_input(h, "a", LFUSE_F32, 2, LFUSE_DIMS(21, 40), PLAIN, NORMAL);
     lfuse_value b = h_input(h, "b", LFUSE_F32, 2, LFUSE_DIMS(40, 32), PLAIN, NORMAL);
@@ -38,7 +38,7 @@ static void product_f32_to_f16(harness *h)
 }
 
 /* Operands of two types, each way round and either transposed; one of them frozen. */
-static void product_mixed(harness *h)
+CASE(product_mixed, TWO_WAYS)
 {
     lfuse_value a = h_input(h, "a", LFUSE_F32, 2, LFUSE_DIMS(18, 40), PLAIN, INTEGERS);
     lfuse_value w = h_frozen(h, "w", LFUSE_F16, 2, LFUSE_DIMS(40, 32), INTEGERS);
@@ -50,7 +50,7 @@ static void product_mixed(harness *h)
     h_expect_same_bits(h);
 }
 
-static void product_mixed_turned(harness *h)
+CASE(product_mixed_turned, TWO_WAYS)
 {
     lfuse_value a = h_input(h, "a", LFUSE_BF16, 2, LFUSE_DIMS(40, 18), PLAIN, NORMAL);
     lfuse_value b = h_input(h, "b", LFUSE_F32, 2, LFUSE_DIMS(40, 26), OFFSET, NORMAL);
@@ -69,14 +69,14 @@ static void product_rounded(harness *h, lfuse_precision precision)
     h_output(h, "y", lfuse_relu(lfuse_add(y, b)), LFUSE_F32, 2, LFUSE_DIMS(19, 24), PLAIN);
 }
 
-static void product_in_f16(harness *h) { product_rounded(h, LFUSE_PRECISION_F16); }
-static void product_in_bf16(harness *h) { product_rounded(h, LFUSE_PRECISION_BF16); }
-static void product_in_tf32(harness *h) { product_rounded(h, LFUSE_PRECISION_TF32); }
+CASE(product_in_f16, TWO_WAYS) { product_rounded(h, LFUSE_PRECISION_F16); }
+CASE(product_in_bf16, TWO_WAYS) { product_rounded(h, LFUSE_PRECISION_BF16); }
+CASE(product_in_tf32, TWO_WAYS) { product_rounded(h, LFUSE_PRECISION_TF32); }
 
 /* ---- what follows ---- */
 
 /* alpha and beta in the device's memory. */
-static void product_device_scalars(harness *h)
+CASE(product_device_scalars, TWO_WAYS)
 {
     lfuse_value a = h_input(h, "a", LFUSE_F32, 2, LFUSE_DIMS(18, 40), PLAIN, INTEGERS);
     lfuse_value b = h_input(h, "b", LFUSE_F32, 2, LFUSE_DIMS(26, 40), PLAIN, INTEGERS);
@@ -88,7 +88,7 @@ static void product_device_scalars(harness *h)
 }
 
 /* A matrix that is added once and one that is added by a number, neither where the result goes; in batches too. */
-static void product_residual(harness *h)
+CASE(product_residual, TWO_WAYS)
 {
     lfuse_value x = h_input(h, "x", LFUSE_F32, 3, LFUSE_DIMS(2, 18, 24), PLAIN, INTEGERS);
     lfuse_value w = h_input(h, "w", LFUSE_F32, 2, LFUSE_DIMS(24, 20), PLAIN, INTEGERS);
@@ -101,7 +101,7 @@ static void product_residual(harness *h)
 }
 
 /* Biases by row and by column, a residual, the value before the activation and another one beside the result. */
-static void product_auxiliary(harness *h)
+CASE(product_auxiliary, EVERY_WAY)
 {
     lfuse_value x = h_input(h, "x", LFUSE_F32, 2, LFUSE_DIMS(22, 40), PLAIN, INTEGERS);
     lfuse_value w = h_input(h, "w", LFUSE_F32, 2, LFUSE_DIMS(40, 28), PLAIN, INTEGERS);
@@ -117,7 +117,7 @@ static void product_auxiliary(harness *h)
 }
 
 /* The gradient of a dense layer: what goes on to the layer before, and that of its bias. */
-static void product_bias_gradient(harness *h)
+CASE(product_bias_gradient, EVERY_WAY)
 {
     static const int rows[] = {0}, columns[] = {1};
     lfuse_value dy = h_input(h, "dy", LFUSE_F32, 2, LFUSE_DIMS(150, 20), PLAIN, INTEGERS);
@@ -130,12 +130,3 @@ static void product_bias_gradient(harness *h)
     h_output(h, "by_row", lfuse_sum(dz, 1, columns, false), LFUSE_F32, 1, LFUSE_DIMS(150), PLAIN);
     h_expect_same_bits(h);
 }
-
-const harness_case harness_product_cases[] = {
-    CASE(product_f16_to_f32, TWO_WAYS), CASE(product_bf16_to_f32, TWO_WAYS), CASE(product_wide_update, TWO_WAYS),
-    CASE(product_f32_to_f16, TWO_WAYS), CASE(product_mixed, TWO_WAYS), CASE(product_mixed_turned, TWO_WAYS),
-    CASE(product_in_f16, TWO_WAYS), CASE(product_in_bf16, TWO_WAYS), CASE(product_in_tf32, TWO_WAYS),
-    CASE(product_device_scalars, TWO_WAYS), CASE(product_residual, TWO_WAYS), CASE(product_auxiliary, EVERY_WAY),
-    CASE(product_bias_gradient, EVERY_WAY),
-    {NULL, NULL, 0},
-};

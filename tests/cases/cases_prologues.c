@@ -3,7 +3,7 @@
 #include "tests/cases/cases.h"
 
 /* Weights of 8 bits with a scale by column; what they multiply has one by row and a number. */
-static void prologue_weights(harness *h)
+CASE(prologue_weights, EVERY_WAY)
 {
     lfuse_value x = h_input(h, "x", LFUSE_F32, 2, LFUSE_DIMS(5, 150), OFFSET, INTEGERS);
     lfuse_value r = h_input(h, "r", LFUSE_F32, 2, LFUSE_DIMS(5, 1), PLAIN, INTEGERS);
@@ -18,7 +18,7 @@ static void prologue_weights(harness *h)
 }
 
 /* Stored by columns of the result, so that both lie along k; beyond the ends of which 12/0 is nothing that counts. */
-static void prologue_transposed(harness *h)
+CASE(prologue_transposed, TWO_WAYS)
 {
     lfuse_value x = h_input(h, "x", LFUSE_F32, 2, LFUSE_DIMS(11, 45), PLAIN, INTEGERS);
     lfuse_value w = h_indices(h, "w", LFUSE_I32, 2, LFUSE_DIMS(70, 45), 1, 4);
@@ -44,11 +44,11 @@ static void prologue_left(harness *h, bool turned)
     h_expect_same_bits(h);
 }
 
-static void prologue_left_plain(harness *h) { prologue_left(h, false); }
-static void prologue_left_turned(harness *h) { prologue_left(h, true); }
+CASE(prologue_left_plain, TWO_WAYS) { prologue_left(h, false); }
+CASE(prologue_left_turned, TWO_WAYS) { prologue_left(h, true); }
 
 /* 2049 is no f16: what is not rounded to the operand's type is seen. Of a batch whose size is known when it runs. */
-static void prologue_rounded(harness *h)
+CASE(prologue_rounded, TWO_WAYS)
 {
     const lfuse_size batch = h_size(h, "batch", 1, 16, 3);
     lfuse_value x = h_input(h, "x", LFUSE_F16, 2, LFUSE_DIMS(batch, 400), PLAIN, INTEGERS);
@@ -62,7 +62,7 @@ static void prologue_rounded(harness *h)
 }
 
 /* What the product is made of is what its result replaces: not before all of it has been read. */
-static void prologue_update(harness *h)
+CASE(prologue_update, TWO_WAYS)
 {
     lfuse_value c = h_input(h, "c", LFUSE_F32, 2, LFUSE_DIMS(16, 16), PLAIN, INTEGERS);
     lfuse_value x = h_input(h, "x", LFUSE_F32, 2, LFUSE_DIMS(16, 16), PLAIN, INTEGERS);
@@ -71,7 +71,7 @@ static void prologue_update(harness *h)
 }
 
 /* Sums of nothing, of operands that nobody makes. */
-static void prologue_of_nothing(harness *h)
+CASE(prologue_of_nothing, TWO_WAYS)
 {
     const lfuse_size k = h_size(h, "k", 0, 64, 0);
     lfuse_value x = h_input(h, "x", LFUSE_F32, 2, LFUSE_DIMS(4, k), PLAIN, INTEGERS);
@@ -79,10 +79,3 @@ static void prologue_of_nothing(harness *h)
     h_output(h, "y", lfuse_matmul(x, lfuse_abs(w)), LFUSE_F32, 2, LFUSE_DIMS(4, 24), PLAIN);
     h_expect_same_bits(h);
 }
-
-const harness_case harness_prologue_cases[] = {
-    CASE(prologue_weights, EVERY_WAY), CASE(prologue_transposed, TWO_WAYS), CASE(prologue_left_plain, TWO_WAYS),
-    CASE(prologue_left_turned, TWO_WAYS), CASE(prologue_rounded, TWO_WAYS), CASE(prologue_update, TWO_WAYS),
-    CASE(prologue_of_nothing, TWO_WAYS),
-    {NULL, NULL, 0},
-};

@@ -46,13 +46,13 @@ static void kinds_over(harness *h, unsigned set)
     h_expect_same_bits(h);
 }
 
-static void kinds_over_0(harness *h) { kinds_over(h, 1); }
-static void kinds_over_1(harness *h) { kinds_over(h, 2); }
-static void kinds_over_01(harness *h) { kinds_over(h, 3); }
-static void kinds_over_2(harness *h) { kinds_over(h, 4); }
-static void kinds_over_02(harness *h) { kinds_over(h, 5); }
-static void kinds_over_12(harness *h) { kinds_over(h, 6); }
-static void kinds_over_all(harness *h) { kinds_over(h, 7); }
+CASE(kinds_over_0, EXACT) { kinds_over(h, 1); }
+CASE(kinds_over_1, 0) { kinds_over(h, 2); }
+CASE(kinds_over_01, 0) { kinds_over(h, 3); }
+CASE(kinds_over_2, EXACT | EVERY_WAY) { kinds_over(h, 4); }
+CASE(kinds_over_02, EXACT) { kinds_over(h, 5); }
+CASE(kinds_over_12, 0) { kinds_over(h, 6); }
+CASE(kinds_over_all, EXACT) { kinds_over(h, 7); }
 
 /* A row of reductions.def, over the last axis: what it takes and gives as the head of that file says. */
 typedef lfuse_value reducer(lfuse_value a, int count, const int *axes, int keepdims);
@@ -92,17 +92,17 @@ static void kinds_of(harness *h, lfuse_type type)
     h_expect_same_bits(h);
 }
 
-static void kinds_of_f32(harness *h) { kinds_of(h, LFUSE_F32); }
-static void kinds_of_f16(harness *h) { kinds_of(h, LFUSE_F16); }
-static void kinds_of_bf16(harness *h) { kinds_of(h, LFUSE_BF16); }
-static void kinds_of_f64(harness *h) { kinds_of(h, LFUSE_F64); }
-static void kinds_of_i8(harness *h) { kinds_of(h, LFUSE_I8); }
-static void kinds_of_u8(harness *h) { kinds_of(h, LFUSE_U8); }
-static void kinds_of_i32(harness *h) { kinds_of(h, LFUSE_I32); }
-static void kinds_of_i64(harness *h) { kinds_of(h, LFUSE_I64); }
-static void kinds_of_bool(harness *h) { kinds_of(h, LFUSE_BOOL); }
+CASE(kinds_of_f32, EXACT) { kinds_of(h, LFUSE_F32); }
+CASE(kinds_of_f16, 0) { kinds_of(h, LFUSE_F16); }
+CASE(kinds_of_bf16, EXACT) { kinds_of(h, LFUSE_BF16); }
+CASE(kinds_of_f64, 0) { kinds_of(h, LFUSE_F64); }
+CASE(kinds_of_i8, 0) { kinds_of(h, LFUSE_I8); }
+CASE(kinds_of_u8, 0) { kinds_of(h, LFUSE_U8); }
+CASE(kinds_of_i32, EXACT) { kinds_of(h, LFUSE_I32); }
+CASE(kinds_of_i64, 0) { kinds_of(h, LFUSE_I64); }
+CASE(kinds_of_bool, 0) { kinds_of(h, LFUSE_BOOL); }
 
-static void nasty_rows(harness *h)
+CASE(nasty_rows, EXACT)
 {
     lfuse_value x = h_input(h, "x", LFUSE_F32, 2, LFUSE_DIMS(200, 7), PLAIN, NASTY);
     h_output(h, "sum", lfuse_sum(x, 1, last, 0), LFUSE_F32, 1, LFUSE_DIMS(200), PLAIN);
@@ -112,7 +112,7 @@ static void nasty_rows(harness *h)
     h_expect_same_bits(h);
 }
 
-static void no_elements(harness *h)
+CASE(no_elements, 0)
 {
     lfuse_value x = rows(h, "x", 6, 0);
     h_output(h, "sum", lfuse_sum(x, 1, last, 0), LFUSE_F32, 1, LFUSE_DIMS(6), PLAIN);
@@ -133,16 +133,16 @@ static void sums_of(harness *h, int64_t m, int64_t n, int axis)
     h_expect_same_bits(h);
 }
 
-static void short_rows(harness *h) { sums_of(h, 700, 5, 1); }
-static void rows_of_32(harness *h) { sums_of(h, 65, 32, 1); }
-static void rows_of_1000(harness *h) { sums_of(h, 33, 1000, 1); }
-static void rows_of_1024(harness *h) { sums_of(h, 4, 1024, 1); }
-static void rows_of_1025(harness *h) { sums_of(h, 4, 1025, 1); }
-static void rows_of_5000(harness *h) { sums_of(h, 5, 5000, 1); }
-static void rows_of_20000(harness *h) { sums_of(h, 3, 20000, 1); }
-static void row_of_150001(harness *h) { sums_of(h, 1, 150001, 1); }
-static void columns(harness *h) { sums_of(h, 300, 41, 0); }
-static void tall_columns(harness *h) { sums_of(h, 5000, 3, 0); }
+CASE(short_rows, EXACT) { sums_of(h, 700, 5, 1); }
+CASE(rows_of_32, 0) { sums_of(h, 65, 32, 1); }
+CASE(rows_of_1000, EXACT) { sums_of(h, 33, 1000, 1); }
+CASE(rows_of_1024, 0) { sums_of(h, 4, 1024, 1); }
+CASE(rows_of_1025, 0) { sums_of(h, 4, 1025, 1); }
+CASE(rows_of_5000, EXACT) { sums_of(h, 5, 5000, 1); }
+CASE(rows_of_20000, EXACT) { sums_of(h, 3, 20000, 1); }
+CASE(row_of_150001, EXACT) { sums_of(h, 1, 150001, 1); }
+CASE(columns, EXACT) { sums_of(h, 300, 41, 0); }
+CASE(tall_columns, EXACT) { sums_of(h, 5000, 3, 0); }
 
 static void softmax_of(harness *h, lfuse_type type, int64_t m, int64_t n, harness_layout layout)
 {
@@ -152,17 +152,17 @@ static void softmax_of(harness *h, lfuse_type type, int64_t m, int64_t n, harnes
     h_output(h, "sum", lfuse_logsumexp(x, 1, last, 0), type, 1, LFUSE_DIMS(m), PLAIN);
 }
 
-static void softmax_1(harness *h) { softmax_of(h, LFUSE_F32, 5, 1, PLAIN); }
-static void softmax_7(harness *h) { softmax_of(h, LFUSE_F32, 90, 7, OFFSET); }
-static void softmax_100(harness *h) { softmax_of(h, LFUSE_F32, 17, 100, STRIDED); }
-static void softmax_1000(harness *h) { softmax_of(h, LFUSE_F32, 9, 1000, PLAIN); }
-static void softmax_4097(harness *h) { softmax_of(h, LFUSE_F32, 3, 4097, OFFSET); }
-static void softmax_30000(harness *h) { softmax_of(h, LFUSE_F32, 2, 30000, PLAIN); }
-static void softmax_f16(harness *h) { softmax_of(h, LFUSE_F16, 12, 258, PLAIN); }
-static void softmax_bf16(harness *h) { softmax_of(h, LFUSE_BF16, 12, 258, PLAIN); }
-static void softmax_f64(harness *h) { softmax_of(h, LFUSE_F64, 6, 77, PLAIN); }
+CASE(softmax_1, 0) { softmax_of(h, LFUSE_F32, 5, 1, PLAIN); }
+CASE(softmax_7, 0) { softmax_of(h, LFUSE_F32, 90, 7, OFFSET); }
+CASE(softmax_100, 0) { softmax_of(h, LFUSE_F32, 17, 100, STRIDED); }
+CASE(softmax_1000, EVERY_WAY) { softmax_of(h, LFUSE_F32, 9, 1000, PLAIN); }
+CASE(softmax_4097, 0) { softmax_of(h, LFUSE_F32, 3, 4097, OFFSET); }
+CASE(softmax_30000, 0) { softmax_of(h, LFUSE_F32, 2, 30000, PLAIN); }
+CASE(softmax_f16, 0) { softmax_of(h, LFUSE_F16, 12, 258, PLAIN); }
+CASE(softmax_bf16, 0) { softmax_of(h, LFUSE_BF16, 12, 258, PLAIN); }
+CASE(softmax_f64, 0) { softmax_of(h, LFUSE_F64, 6, 77, PLAIN); }
 
-static void softmax_axes(harness *h)
+CASE(softmax_axes, 0)
 {
     lfuse_value x = h_input(h, "x", LFUSE_F32, 3, LFUSE_DIMS(6, 9, 14), PLAIN, NORMAL);
     h_output(h, "first", lfuse_softmax(x, 1, (const int[]){0}), LFUSE_F32, 3, LFUSE_DIMS(6, 9, 14), PLAIN);
@@ -172,7 +172,7 @@ static void softmax_axes(harness *h)
 
 /* ---- one kernel where others launch several ---- */
 
-static void masked_softmax(harness *h)
+CASE(masked_softmax, EVERY_WAY)
 {
     lfuse_value x = rows(h, "x", 60, 90), mask = rows(h, "mask", 60, 90);
     lfuse_value scaled = lfuse_add(lfuse_mul(x, h_scalar(h, "scale", 0.125)), mask);
@@ -180,7 +180,7 @@ static void masked_softmax(harness *h)
     h_expect_launches(h, 1);
 }
 
-static void layernorm_tanh_dot_relu(harness *h)
+CASE(layernorm_tanh_dot_relu, EVERY_WAY)
 {
     lfuse_value x = rows(h, "x", 50, 300), w = h_input(h, "w", LFUSE_F32, 1, LFUSE_DIMS(300), PLAIN, NORMAL);
     lfuse_value y = lfuse_tanh(lfuse_layernorm(x, 1, lfuse_none(), lfuse_none(), 1e-5));
@@ -188,7 +188,7 @@ static void layernorm_tanh_dot_relu(harness *h)
     h_expect_launches(h, 1);
 }
 
-static void two_norms(harness *h)
+CASE(two_norms, EXACT)
 {
     lfuse_value x = rows(h, "x", 70, 130);
     h_output(h, "l1", lfuse_norm_l1(x, 1, last, 0), LFUSE_F32, 1, LFUSE_DIMS(70), PLAIN);
@@ -209,18 +209,18 @@ static void layernorm_of(harness *h, lfuse_type type, int64_t m, int64_t n)
     h_expect_launches(h, 1);
 }
 
-static void layernorm(harness *h) { layernorm_of(h, LFUSE_F32, 40, 256); }
-static void layernorm_1023(harness *h) { layernorm_of(h, LFUSE_F32, 7, 1023); }
-static void layernorm_3000(harness *h) { layernorm_of(h, LFUSE_F32, 5, 3000); }
-static void layernorm_f64(harness *h) { layernorm_of(h, LFUSE_F64, 5, 200); }
-static void layernorm_f16(harness *h)
+CASE(layernorm, EXACT | EVERY_WAY) { layernorm_of(h, LFUSE_F32, 40, 256); }
+CASE(layernorm_1023, EXACT) { layernorm_of(h, LFUSE_F32, 7, 1023); }
+CASE(layernorm_3000, EXACT) { layernorm_of(h, LFUSE_F32, 5, 3000); }
+CASE(layernorm_f64, 0) { layernorm_of(h, LFUSE_F64, 5, 200); }
+CASE(layernorm_f16, 0)
 {
     lfuse_value x = h_input(h, "x", LFUSE_F16, 2, LFUSE_DIMS(20, 96), PLAIN, NORMAL);
     h_output(h, "y", lfuse_layernorm(x, 1, lfuse_none(), lfuse_none(), 1e-5), LFUSE_F16, 2, LFUSE_DIMS(20, 96), PLAIN);
     h_expect_launches(h, 1);
 }
 
-static void rmsnorm(harness *h)
+CASE(rmsnorm, EXACT)
 {
     lfuse_value x = h_input(h, "x", LFUSE_F32, 3, LFUSE_DIMS(4, 9, 80), PLAIN, NORMAL);
     lfuse_value w = h_input(h, "w", LFUSE_F32, 2, LFUSE_DIMS(9, 80), PLAIN, NORMAL);
@@ -230,7 +230,7 @@ static void rmsnorm(harness *h)
 }
 
 /* What follows is of the shape that the caller knows, the rows are of another one. */
-static void groupnorm_then_work(harness *h)
+CASE(groupnorm_then_work, EXACT | EVERY_WAY)
 {
     lfuse_value x = h_input(h, "x", LFUSE_F32, 4, LFUSE_DIMS(3, 8, 5, 7), PLAIN, NORMAL);
     lfuse_value r = h_input(h, "r", LFUSE_F32, 4, LFUSE_DIMS(3, 8, 5, 7), STRIDED, NORMAL);
@@ -241,7 +241,7 @@ static void groupnorm_then_work(harness *h)
     h_expect_launches(h, 1);
 }
 
-static void groupnorm(harness *h)
+CASE(groupnorm, EXACT)
 {
     lfuse_value x = h_input(h, "x", LFUSE_F32, 4, LFUSE_DIMS(3, 8, 5, 7), PLAIN, NORMAL);
     lfuse_value w = h_input(h, "w", LFUSE_F32, 1, LFUSE_DIMS(8), PLAIN, NORMAL);
@@ -250,7 +250,7 @@ static void groupnorm(harness *h)
     h_expect_same_bits(h);
 }
 
-static void l2_normalize(harness *h)
+CASE(l2_normalize, 0)
 {
     lfuse_value x = rows(h, "x", 31, 64);
     h_output(h, "rows", lfuse_l2_normalize(x, 1, last, 1e-12), LFUSE_F32, 2, LFUSE_DIMS(31, 64), PLAIN);
@@ -258,7 +258,7 @@ static void l2_normalize(harness *h)
     h_expect_same_bits(h);
 }
 
-static void residual_layernorm(harness *h)
+CASE(residual_layernorm, EVERY_WAY)
 {
     lfuse_value x = rows(h, "x", 25, 200), r = rows(h, "r", 25, 200);
     lfuse_value sum = lfuse_add(x, r);
@@ -268,7 +268,7 @@ static void residual_layernorm(harness *h)
     h_expect_launches(h, 1);
 }
 
-static void rows_of_sizes(harness *h)
+CASE(rows_of_sizes, 0)
 {
     lfuse_size m = h_size(h, "m", 0, 4096, 13), n = h_size(h, "n", 1, 100000, 1500);
     lfuse_value x = h_input(h, "x", LFUSE_F32, 2, LFUSE_DIMS(m, n), PLAIN, NORMAL);
@@ -276,7 +276,7 @@ static void rows_of_sizes(harness *h)
     h_output(h, "softmax", lfuse_softmax(x, 1, last), LFUSE_F32, 2, LFUSE_DIMS(m, n), PLAIN);
 }
 
-static void rows_in_place(harness *h)
+CASE(rows_in_place, EVERY_WAY)
 {
     lfuse_value x = rows(h, "x", 22, 140);
     h_update(h, x, lfuse_sub(x, lfuse_mean(x, 1, last, 1)));
@@ -284,7 +284,7 @@ static void rows_in_place(harness *h)
 }
 
 /* The update is read along the columns, the mean along the rows. */
-static void rows_and_columns_in_place(harness *h)
+CASE(rows_and_columns_in_place, 0)
 {
     lfuse_value x = rows(h, "x", 24, 24);
     h_update(h, x, lfuse_sub(x, lfuse_mean(lfuse_transpose(x), 1, last, 1)));
@@ -293,7 +293,7 @@ static void rows_and_columns_in_place(harness *h)
 }
 
 /* A row result that other rows need: two kernels, whatever is fused. */
-static void twice_reduced(harness *h)
+CASE(twice_reduced, EVERY_WAY)
 {
     lfuse_value x = rows(h, "x", 30, 45);
     lfuse_value mean = lfuse_mean(x, 1, last, 1), centred = lfuse_sub(x, mean);
@@ -302,21 +302,3 @@ static void twice_reduced(harness *h)
     h_output(h, "spread", lfuse_var(lfuse_squeeze(mean, 1), LFUSE_ALL_AXES, NULL, 0, 0), LFUSE_F32, 0, NULL, PLAIN);
     h_expect_same_bits(h);
 }
-
-const harness_case harness_row_cases[] = {
-    CASE(kinds_over_0, EXACT), CASE(kinds_over_1, 0), CASE(kinds_over_01, 0), CASE(kinds_over_2, EXACT | EVERY_WAY),
-    CASE(kinds_over_02, EXACT), CASE(kinds_over_12, 0), CASE(kinds_over_all, EXACT), CASE(kinds_of_f32, EXACT),
-    CASE(kinds_of_f16, 0), CASE(kinds_of_bf16, EXACT), CASE(kinds_of_f64, 0), CASE(kinds_of_i8, 0),
-    CASE(kinds_of_u8, 0), CASE(kinds_of_i32, EXACT), CASE(kinds_of_i64, 0), CASE(kinds_of_bool, 0),
-    CASE(nasty_rows, EXACT),
-    CASE(no_elements, 0), CASE(short_rows, EXACT), CASE(rows_of_32, 0), CASE(rows_of_1000, EXACT),
-    CASE(rows_of_1024, 0), CASE(rows_of_1025, 0), CASE(rows_of_5000, EXACT), CASE(rows_of_20000, EXACT),
-    CASE(row_of_150001, EXACT), CASE(columns, EXACT), CASE(tall_columns, EXACT), CASE(softmax_1, 0), CASE(softmax_7, 0),
-    CASE(softmax_100, 0), CASE(softmax_1000, EVERY_WAY), CASE(softmax_4097, 0), CASE(softmax_30000, 0),
-    CASE(softmax_f16, 0), CASE(softmax_bf16, 0), CASE(softmax_f64, 0), CASE(softmax_axes, 0),
-    CASE(masked_softmax, EVERY_WAY), CASE(layernorm_tanh_dot_relu, EVERY_WAY), CASE(two_norms, EXACT),
-    CASE(layernorm, EXACT | EVERY_WAY), CASE(layernorm_1023, EXACT), CASE(layernorm_3000, EXACT),
-    CASE(layernorm_f64, 0), CASE(layernorm_f16, 0), CASE(rmsnorm, EXACT), CASE(groupnorm, EXACT),
-    CASE(groupnorm_then_work, EXACT | EVERY_WAY), CASE(l2_normalize, 0),
-    CASE(residual_layernorm, EVERY_WAY), CASE(rows_of_sizes, 0), CASE(rows_in_place, EVERY_WAY),
-    CASE(rows_and_columns_in_place, 0), CASE(twice_reduced, EVERY_WAY), {NULL, NULL, 0}};

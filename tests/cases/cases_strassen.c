@@ -11,18 +11,18 @@ static void product_of(harness *h, int levels, lfuse_type type, int64_t m, int64
     if (data == INTEGERS) h_expect_same_bits(h);
 }
 
-static void strassen_one(harness *h) { product_of(h, 1, LFUSE_F32, 16, 32, 64, INTEGERS); }
-static void strassen_two(harness *h) { product_of(h, 2, LFUSE_F32, 16, 64, 128, INTEGERS); }
-static void strassen_odd(harness *h) { product_of(h, 1, LFUSE_F32, 19, 37, 23, NORMAL); }
-static void strassen_two_odd(harness *h) { product_of(h, 2, LFUSE_F32, 13, 70, 67, NORMAL); }
-static void strassen_least(harness *h) { product_of(h, 2, LFUSE_F32, 4, 4, 4, INTEGERS); }
-static void strassen_f64(harness *h) { product_of(h, 2, LFUSE_F64, 11, 41, 18, NORMAL); }
+CASE(strassen_one, TWO_WAYS) { product_of(h, 1, LFUSE_F32, 16, 32, 64, INTEGERS); }
+CASE(strassen_two, TWO_WAYS) { product_of(h, 2, LFUSE_F32, 16, 64, 128, INTEGERS); }
+CASE(strassen_odd, TWO_WAYS) { product_of(h, 1, LFUSE_F32, 19, 37, 23, NORMAL); }
+CASE(strassen_two_odd, TWO_WAYS) { product_of(h, 2, LFUSE_F32, 13, 70, 67, NORMAL); }
+CASE(strassen_least, TWO_WAYS) { product_of(h, 2, LFUSE_F32, 4, 4, 4, INTEGERS); }
+CASE(strassen_f64, TWO_WAYS) { product_of(h, 2, LFUSE_F64, 11, 41, 18, NORMAL); }
 
 /* Whole numbers up to 256 are exact in bf16, whose factors are sums of up to four. */
-static void strassen_bf16(harness *h) { product_of(h, 2, LFUSE_BF16, 13, 22, 19, INTEGERS); }
+CASE(strassen_bf16, TWO_WAYS) { product_of(h, 2, LFUSE_BF16, 13, 22, 19, INTEGERS); }
 
 /* Layers of narrow weights, a pre-activation that is kept, and a result as wide as it is added up. */
-static void strassen_f16_network(harness *h)
+CASE(strassen_f16_network, TWO_WAYS)
 {
     lfuse_value x = h_input(h, "x", LFUSE_F16, 2, LFUSE_DIMS(11, 18), OFFSET, NORMAL);
     lfuse_value u = h_frozen(h, "u", LFUSE_F16, 2, LFUSE_DIMS(18, 25), NORMAL);
@@ -36,14 +36,14 @@ static void strassen_f16_network(harness *h)
 }
 
 /* Without rows enough the product is what it is without the option. */
-static void strassen_few_rows(harness *h)
+CASE(strassen_few_rows, TWO_WAYS)
 {
     product_of(h, 2, LFUSE_F32, 3, 40, 40, INTEGERS);
     h_expect_text(h, "(levels 0 3 x 40 x 40 too few rows)");
     h_expect_launches(h, 1);
 }
 
-static void strassen_few_columns(harness *h)
+CASE(strassen_few_columns, TWO_WAYS)
 {
     product_of(h, 1, LFUSE_F32, 30, 40, 1, INTEGERS);
 }
@@ -65,16 +65,16 @@ static void network(harness *h, int levels, harness_data data)
     h_expect_launches(h, 7); /* factors of x, then a batch and what is behind it, three times */
 }
 
-static void strassen_network(harness *h) { network(h, 1, NORMAL); }
-static void strassen_two_network(harness *h) { network(h, 2, NORMAL); }
-static void strassen_network_exact(harness *h)
+CASE(strassen_network, TWO_WAYS) { network(h, 1, NORMAL); }
+CASE(strassen_two_network, TWO_WAYS) { network(h, 2, NORMAL); }
+CASE(strassen_network_exact, TWO_WAYS)
 {
     network(h, 1, INTEGERS);
     h_expect_same_bits(h);
 }
 
 /* One value for two products, which share its factors, beside a sum of both; and both operands variable. */
-static void strassen_gate(harness *h)
+CASE(strassen_gate, TWO_WAYS)
 {
     lfuse_value x = h_input(h, "x", LFUSE_F32, 2, LFUSE_DIMS(14, 24), OFFSET, INTEGERS);
     lfuse_value u = h_frozen(h, "u", LFUSE_F32, 2, LFUSE_DIMS(24, 22), INTEGERS);
@@ -86,7 +86,7 @@ static void strassen_gate(harness *h)
 }
 
 /* Transposed operands, on both sides, frozen and not. */
-static void strassen_transposed(harness *h)
+CASE(strassen_transposed, TWO_WAYS)
 {
     lfuse_value a = h_input(h, "a", LFUSE_F32, 2, LFUSE_DIMS(26, 15), PLAIN, INTEGERS);
     lfuse_value w = h_frozen(h, "w", LFUSE_F32, 2, LFUSE_DIMS(20, 26), INTEGERS);
@@ -97,7 +97,7 @@ static void strassen_transposed(harness *h)
 }
 
 /* What is updated in place by what follows the product, with numbers. */
-static void strassen_update(harness *h)
+CASE(strassen_update, TWO_WAYS)
 {
     lfuse_value a = h_input(h, "a", LFUSE_F32, 2, LFUSE_DIMS(17, 20), PLAIN, INTEGERS);
     lfuse_value w = h_frozen(h, "w", LFUSE_F32, 2, LFUSE_DIMS(20, 20), INTEGERS);
@@ -110,7 +110,7 @@ static void strassen_update(harness *h)
 }
 
 /* Sizes that vary are padded when they are known. */
-static void strassen_sizes(harness *h)
+CASE(strassen_sizes, TWO_WAYS)
 {
     const lfuse_size m = h_size(h, "m", 4, 64, 27), k = h_size(h, "k", 4, 64, 33);
     lfuse_value x = h_input(h, "x", LFUSE_F32, 2, LFUSE_DIMS(m, k), PLAIN, INTEGERS);
@@ -120,13 +120,3 @@ static void strassen_sizes(harness *h)
     h_strassen(h, 2);
     h_expect_same_bits(h);
 }
-
-const harness_case harness_strassen_cases[] = {
-    CASE(strassen_one, TWO_WAYS), CASE(strassen_two, TWO_WAYS), CASE(strassen_odd, TWO_WAYS),
-    CASE(strassen_bf16, TWO_WAYS), CASE(strassen_f16_network, TWO_WAYS),
-    CASE(strassen_two_odd, TWO_WAYS), CASE(strassen_least, TWO_WAYS), CASE(strassen_f64, TWO_WAYS),
-    CASE(strassen_few_rows, TWO_WAYS), CASE(strassen_few_columns, TWO_WAYS), CASE(strassen_network, TWO_WAYS),
-    CASE(strassen_two_network, TWO_WAYS), CASE(strassen_network_exact, TWO_WAYS), CASE(strassen_gate, TWO_WAYS),
-    CASE(strassen_transposed, TWO_WAYS), CASE(strassen_update, TWO_WAYS), CASE(strassen_sizes, TWO_WAYS),
-    {NULL, NULL, 0},
-};

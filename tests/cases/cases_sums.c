@@ -11,7 +11,7 @@ static lfuse_value summed(lfuse_value v)
 }
 
 /* The gradient behind an activation, and that of the bias in front of it. */
-static void sums_gradient(harness *h)
+CASE(sums_gradient, TWO_WAYS)
 {
     lfuse_value d = h_input(h, "d", LFUSE_F32, 2, LFUSE_DIMS(1100, 18), OFFSET, INTEGERS);
     lfuse_value w = h_input(h, "w", LFUSE_F32, 2, LFUSE_DIMS(70, 18), PLAIN, INTEGERS);
@@ -23,7 +23,7 @@ static void sums_gradient(harness *h)
 }
 
 /* Nobody wants the values; the bias is stepped at once; of a batch whose size is known when it runs. */
-static void sums_step(harness *h)
+CASE(sums_step, TWO_WAYS)
 {
     const lfuse_size batch = h_size(h, "batch", 1, 4096, 300);
     lfuse_value d = h_input(h, "d", LFUSE_F32, 2, LFUSE_DIMS(batch, 20), PLAIN, INTEGERS);
@@ -36,7 +36,7 @@ static void sums_step(harness *h)
 }
 
 /* Of halves the sum is formed in f32, and rounded once. */
-static void sums_rounded(harness *h)
+CASE(sums_rounded, TWO_WAYS)
 {
     lfuse_value d = h_input(h, "d", LFUSE_F16, 2, LFUSE_DIMS(513, 24), PLAIN, INTEGERS);
     lfuse_value w = h_input(h, "w", LFUSE_F16, 2, LFUSE_DIMS(24, 72), PLAIN, INTEGERS);
@@ -47,7 +47,7 @@ static void sums_rounded(harness *h)
 }
 
 /* No rows, whose sums are 0. */
-static void sums_of_nothing(harness *h)
+CASE(sums_of_nothing, TWO_WAYS)
 {
     const lfuse_size m = h_size(h, "m", 0, 64, 0);
     lfuse_value x = h_input(h, "x", LFUSE_F32, 2, LFUSE_DIMS(m, 16), PLAIN, INTEGERS);
@@ -55,9 +55,3 @@ static void sums_of_nothing(harness *h)
     h_output(h, "s", summed(lfuse_matmul(x, w)), LFUSE_F32, 1, LFUSE_DIMS(40), PLAIN);
     h_expect_same_bits(h);
 }
-
-const harness_case harness_sum_cases[] = {
-    CASE(sums_gradient, TWO_WAYS), CASE(sums_step, TWO_WAYS), CASE(sums_rounded, TWO_WAYS),
-    CASE(sums_of_nothing, TWO_WAYS),
-    {NULL, NULL, 0},
-};

@@ -21,17 +21,17 @@ static void take_of(harness *h, lfuse_type type, lfuse_type index, int axis, har
     h_expect_same_bits(h); /* one launch or two, as the device's argument block takes both kernels or does not */
 }
 
-static void take_first(harness *h) { take_of(h, LFUSE_F32, LFUSE_I32, 0, PLAIN, -7, 6); }
-static void take_middle(harness *h) { take_of(h, LFUSE_F32, LFUSE_I64, 1, STRIDED, 0, 8); }
-static void take_last(harness *h) { take_of(h, LFUSE_F32, LFUSE_I32, 2, OFFSET, -18, 17); }
-static void take_f16(harness *h) { take_of(h, LFUSE_F16, LFUSE_I64, 2, PLAIN, -18, 17); }
-static void take_f64(harness *h) { take_of(h, LFUSE_F64, LFUSE_I32, 0, PLAIN, 0, 6); }
-static void take_i8(harness *h) { take_of(h, LFUSE_I8, LFUSE_I32, 1, PLAIN, -9, 8); }
-static void take_bool(harness *h) { take_of(h, LFUSE_BOOL, LFUSE_I32, 2, PLAIN, -18, 17); }
-static void take_out_of_range(harness *h) { take_of(h, LFUSE_F32, LFUSE_I64, 1, PLAIN, -13, 12); }
+CASE(take_first, EXACT) { take_of(h, LFUSE_F32, LFUSE_I32, 0, PLAIN, -7, 6); }
+CASE(take_middle, EVERY_WAY) { take_of(h, LFUSE_F32, LFUSE_I64, 1, STRIDED, 0, 8); }
+CASE(take_last, EXACT) { take_of(h, LFUSE_F32, LFUSE_I32, 2, OFFSET, -18, 17); }
+CASE(take_f16, 0) { take_of(h, LFUSE_F16, LFUSE_I64, 2, PLAIN, -18, 17); }
+CASE(take_f64, 0) { take_of(h, LFUSE_F64, LFUSE_I32, 0, PLAIN, 0, 6); }
+CASE(take_i8, EXACT) { take_of(h, LFUSE_I8, LFUSE_I32, 1, PLAIN, -9, 8); }
+CASE(take_bool, 0) { take_of(h, LFUSE_BOOL, LFUSE_I32, 2, PLAIN, -18, 17); }
+CASE(take_out_of_range, EXACT) { take_of(h, LFUSE_F32, LFUSE_I64, 1, PLAIN, -13, 12); }
 
 /* What repeats is neither copied nor stored. */
-static void take_with_repetitions(harness *h)
+CASE(take_with_repetitions, EVERY_WAY)
 {
     lfuse_value table = h_input(h, "table", LFUSE_F32, 3, LFUSE_DIMS(1, 9, 18), PLAIN, NORMAL);
     lfuse_value at = h_indices(h, "at", LFUSE_I32, 3, LFUSE_DIMS(5, 4, 1), 0, 8);
@@ -41,7 +41,7 @@ static void take_with_repetitions(harness *h)
 }
 
 /* Sorting by a permutation, and back: the table is computed, the indices too, and rows are made of the result. */
-static void take_then_work(harness *h)
+CASE(take_then_work, EVERY_WAY)
 {
     lfuse_value x = matrix(h, "x", 33, 64), at = h_indices(h, "at", LFUSE_I32, 2, LFUSE_DIMS(33, 40), 0, 63);
     lfuse_value y = lfuse_take_along(x, 1, at, LFUSE_INDEX_PLAIN);
@@ -49,7 +49,7 @@ static void take_then_work(harness *h)
     h_output(h, "sum", lfuse_sum(y, 1, (const int[]){0}, 0), LFUSE_F32, 1, LFUSE_DIMS(40), PLAIN);
 }
 
-static void take_what_is_computed(harness *h)
+CASE(take_what_is_computed, EVERY_WAY)
 {
     lfuse_value x = matrix(h, "x", 20, 31), last = lfuse_argmax(x, 1, (const int[]){1}, 1);
     lfuse_value turned = lfuse_mul(lfuse_transpose(x), lfuse_constant(h_graph(h), 2));
@@ -62,7 +62,7 @@ static void take_what_is_computed(harness *h)
 }
 
 /* Indices that are joined, along the axis and along another one; the result in another shape. */
-static void take_by_parts(harness *h)
+CASE(take_by_parts, EVERY_WAY)
 {
     lfuse_value x = matrix(h, "x", 12, 15), i = h_indices(h, "i", LFUSE_I32, 2, LFUSE_DIMS(12, 4), 0, 14);
     lfuse_value k = h_indices(h, "k", LFUSE_I32, 2, LFUSE_DIMS(12, 5), 0, 14), along[2] = {i, k};
@@ -75,7 +75,7 @@ static void take_by_parts(harness *h)
     h_expect_same_bits(h);
 }
 
-static void take_of_sizes(harness *h)
+CASE(take_of_sizes, EXACT)
 {
     lfuse_size n = h_size(h, "n", 1, 60, 23), m = h_size(h, "m", 0, INT64_C(1) << 40, 13);
     lfuse_value x = h_input(h, "x", LFUSE_F32, 2, LFUSE_DIMS(n, m), PLAIN, NORMAL);
@@ -103,20 +103,20 @@ static void select_of(harness *h, int axis, harness_layout layout)
     h_expect_launches(h, 1);
 }
 
-static void select_from_end(harness *h)
+CASE(select_from_end, EXACT)
 {
     lfuse_value x = matrix(h, "x", 12, 31), at = h_indices(h, "at", LFUSE_I64, 1, LFUSE_DIMS(20), -33, 32);
     h_output(h, "y", lfuse_index_select(x, 1, at, LFUSE_INDEX_FROM_END), LFUSE_F32, 2, LFUSE_DIMS(12, 20), PLAIN);
     h_expect_same_bits(h);
 }
 
-static void select_first(harness *h) { select_of(h, 0, PLAIN); }
-static void select_middle(harness *h) { select_of(h, 1, STRIDED); }
-static void select_last(harness *h) { select_of(h, 2, OFFSET); }
+CASE(select_first, EXACT) { select_of(h, 0, PLAIN); }
+CASE(select_middle, EVERY_WAY) { select_of(h, 1, STRIDED); }
+CASE(select_last, EXACT) { select_of(h, 2, OFFSET); }
 
 /* ---- slices and padding ---- */
 
-static void slices_by_their_ends(harness *h)
+CASE(slices_by_their_ends, 0)
 {
     lfuse_value x = matrix(h, "x", 21, 50);
     h_output(h, "a", lfuse_neg(lfuse_slice_range(x, 0, -5, 100, 1)), LFUSE_F32, 2, LFUSE_DIMS(5, 50), PLAIN);
@@ -136,11 +136,11 @@ static void edges_of(harness *h, lfuse_type type)
     h_expect_same_bits(h);
 }
 
-static void edges_f32(harness *h) { edges_of(h, LFUSE_F32); }
-static void edges_bf16(harness *h) { edges_of(h, LFUSE_BF16); }
-static void edges_u8(harness *h) { edges_of(h, LFUSE_U8); }
+CASE(edges_f32, EVERY_WAY) { edges_of(h, LFUSE_F32); }
+CASE(edges_bf16, 0) { edges_of(h, LFUSE_BF16); }
+CASE(edges_u8, EXACT) { edges_of(h, LFUSE_U8); }
 
-static void edges_of_sizes(harness *h)
+CASE(edges_of_sizes, 0)
 {
     lfuse_size n = h_size(h, "n", 1, 60, 5), m = h_size(h, "m", 0, 20, 4);
     lfuse_value x = h_input(h, "x", LFUSE_F32, 1, &n, PLAIN, NORMAL);
@@ -163,13 +163,13 @@ static void powers_of(harness *h, lfuse_type type)
     h_expect_same_bits(h);
 }
 
-static void powers_i8(harness *h) { powers_of(h, LFUSE_I8); }
-static void powers_u8(harness *h) { powers_of(h, LFUSE_U8); }
-static void powers_i32(harness *h) { powers_of(h, LFUSE_I32); }
-static void powers_i64(harness *h) { powers_of(h, LFUSE_I64); }
+CASE(powers_i8, EXACT) { powers_of(h, LFUSE_I8); }
+CASE(powers_u8, EXACT) { powers_of(h, LFUSE_U8); }
+CASE(powers_i32, EXACT) { powers_of(h, LFUSE_I32); }
+CASE(powers_i64, EXACT) { powers_of(h, LFUSE_I64); }
 
 /* In a row kernel, and of one element a row. */
-static void powers_in_rows(harness *h)
+CASE(powers_in_rows, EXACT)
 {
     lfuse_value a = h_input(h, "a", LFUSE_I32, 2, LFUSE_DIMS(9, 70), PLAIN, INTEGERS);
     lfuse_value top = lfuse_amax(a, 1, (const int[]){1}, 1);
@@ -187,16 +187,6 @@ static void activations_of(harness *h, lfuse_type type)
     h_output(h, "e", lfuse_selu_with(x, slope, h_scalar(h, "gamma", 1.25)), type, 1, LFUSE_DIMS(2003), PLAIN);
 }
 
-static void activations_f32(harness *h) { activations_of(h, LFUSE_F32); }
-static void activations_f16(harness *h) { activations_of(h, LFUSE_F16); }
-static void activations_f64(harness *h) { activations_of(h, LFUSE_F64); }
-
-const harness_case harness_take_cases[] = {
-    CASE(take_first, EXACT), CASE(take_middle, EVERY_WAY), CASE(take_last, EXACT), CASE(take_f16, 0), CASE(take_f64, 0),
-    CASE(take_i8, EXACT), CASE(take_bool, 0), CASE(take_out_of_range, EXACT), CASE(take_with_repetitions, EVERY_WAY),
-    CASE(take_then_work, EVERY_WAY), CASE(take_what_is_computed, EVERY_WAY), CASE(take_by_parts, EVERY_WAY),
-    CASE(take_of_sizes, EXACT), CASE(select_first, EXACT), CASE(select_middle, EVERY_WAY), CASE(select_last, EXACT),
-    CASE(select_from_end, EXACT), CASE(slices_by_their_ends, 0), CASE(edges_f32, EVERY_WAY), CASE(edges_bf16, 0),
-    CASE(edges_u8, EXACT), CASE(edges_of_sizes, 0), CASE(powers_i8, EXACT), CASE(powers_u8, EXACT),
-    CASE(powers_i32, EXACT), CASE(powers_i64, EXACT), CASE(powers_in_rows, EXACT), CASE(activations_f32, 0),
-    CASE(activations_f16, 0), CASE(activations_f64, 0), {NULL, NULL, 0}};
+CASE(activations_f32, 0) { activations_of(h, LFUSE_F32); }
+CASE(activations_f16, 0) { activations_of(h, LFUSE_F16); }
+CASE(activations_f64, 0) { activations_of(h, LFUSE_F64); }

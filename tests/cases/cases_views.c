@@ -11,7 +11,7 @@ static lfuse_value matrix(harness *h, const char *name, int64_t m, int64_t n)
 
 /* ---- slices ---- */
 
-static void slices(harness *h)
+CASE(slices, EXACT)
 {
     lfuse_value x = matrix(h, "x", 21, 50);
     h_output(h, "rows", twice(h, lfuse_slice(x, 0, 3, 7, 1)), LFUSE_F32, 2, LFUSE_DIMS(7, 50), PLAIN);
@@ -22,7 +22,7 @@ static void slices(harness *h)
     h_expect_same_bits(h);
 }
 
-static void flips(harness *h)
+CASE(flips, EXACT)
 {
     static const int both[2] = {0, -1};
     lfuse_value x = matrix(h, "x", 9, 33);
@@ -31,7 +31,7 @@ static void flips(harness *h)
     h_expect_same_bits(h);
 }
 
-static void flip_of_a_size(harness *h)
+CASE(flip_of_a_size, 0)
 {
     static const int first[1] = {0};
     lfuse_size n = h_size(h, "n", 0, 40, 17);
@@ -40,7 +40,7 @@ static void flip_of_a_size(harness *h)
     h_expect_same_bits(h);
 }
 
-static void slice_of_slices(harness *h)
+CASE(slice_of_slices, EVERY_WAY)
 {
     static const int axes[2] = {1, 0};
     lfuse_value x = h_input(h, "x", LFUSE_F32, 2, LFUSE_DIMS(40, 30), OFFSET, NORMAL);
@@ -52,7 +52,7 @@ static void slice_of_slices(harness *h)
 
 /* ---- shapes ---- */
 
-static void reshapes(harness *h)
+CASE(reshapes, EXACT)
 {
     lfuse_value x = h_input(h, "x", LFUSE_F32, 3, LFUSE_DIMS(4, 6, 10), PLAIN, NORMAL);
     h_output(h, "merged", twice(h, lfuse_flatten(x, 0, 1)), LFUSE_F32, 2, LFUSE_DIMS(24, 10), PLAIN);
@@ -64,7 +64,7 @@ static void reshapes(harness *h)
 }
 
 /* No walk of the memory shows these: they are copied first. */
-static void reshapes_that_copy(harness *h)
+CASE(reshapes_that_copy, EVERY_WAY)
 {
     lfuse_value x = matrix(h, "x", 12, 18);
     lfuse_value sum = lfuse_add(lfuse_reshape(lfuse_transpose(x), 2, LFUSE_DIMS(12, 18)), x);
@@ -73,7 +73,7 @@ static void reshapes_that_copy(harness *h)
     h_expect_same_bits(h);
 }
 
-static void reshape_of_strides(harness *h)
+CASE(reshape_of_strides, EXACT)
 {
     lfuse_value x = h_input(h, "x", LFUSE_F32, 2, LFUSE_DIMS(8, 15), STRIDED, NORMAL);
     h_output(h, "split", twice(h, lfuse_reshape(x, 3, LFUSE_DIMS(8, 3, 5))), LFUSE_F32, 3, LFUSE_DIMS(8, 3, 5), PLAIN);
@@ -81,7 +81,7 @@ static void reshape_of_strides(harness *h)
     h_expect_same_bits(h);
 }
 
-static void reshape_of_sizes(harness *h)
+CASE(reshape_of_sizes, 0)
 {
     lfuse_size m = h_size(h, "m", 1, 9, 5), n = h_size(h, "n", 0, 50, 11);
     lfuse_value x = h_input(h, "x", LFUSE_F32, 3, LFUSE_DIMS(m, n, 4), PLAIN, NORMAL);
@@ -91,7 +91,7 @@ static void reshape_of_sizes(harness *h)
 
 /* ---- joins ---- */
 
-static void concats(harness *h)
+CASE(concats, EVERY_WAY)
 {
     lfuse_value a = matrix(h, "a", 5, 20), b = matrix(h, "b", 8, 20), none = matrix(h, "none", 0, 20);
     lfuse_value parts[4] = {a, none, lfuse_exp(b), a};
@@ -100,7 +100,7 @@ static void concats(harness *h)
     h_output(h, "wide", lfuse_concat(2, wide, -1), LFUSE_F32, 2, LFUSE_DIMS(20, 13), PLAIN);
 }
 
-static void concat_then_work(harness *h)
+CASE(concat_then_work, EVERY_WAY)
 {
     lfuse_value a = matrix(h, "a", 6, 7), b = matrix(h, "b", 6, 12), c = matrix(h, "c", 6, 19);
     lfuse_value parts[2] = {a, lfuse_neg(b)};
@@ -108,7 +108,7 @@ static void concat_then_work(harness *h)
     h_expect_same_bits(h);
 }
 
-static void concat_into_strides(harness *h)
+CASE(concat_into_strides, 0)
 {
     lfuse_value a = matrix(h, "a", 6, 7), b = matrix(h, "b", 3, 7);
     lfuse_value parts[2] = {twice(h, a), lfuse_abs(b)};
@@ -117,7 +117,7 @@ static void concat_into_strides(harness *h)
     h_expect_same_bits(h);
 }
 
-static void concat_of_sizes(harness *h)
+CASE(concat_of_sizes, EXACT)
 {
     lfuse_size m = h_size(h, "m", 0, 9, 0), n = h_size(h, "n", 1, 50, 23);
     lfuse_value a = h_input(h, "a", LFUSE_F32, 2, LFUSE_DIMS(m, 6), PLAIN, NORMAL);
@@ -132,7 +132,7 @@ static void concat_of_sizes(harness *h)
     h_expect_same_bits(h);
 }
 
-static void splits_and_stacks(harness *h)
+CASE(splits_and_stacks, EVERY_WAY)
 {
     lfuse_value x = matrix(h, "x", 10, 24), parts[4], others[2];
     lfuse_chunk(x, 1, 4, parts);
@@ -145,7 +145,7 @@ static void splits_and_stacks(harness *h)
     h_expect_same_bits(h);
 }
 
-static void chunks_with_a_rest(harness *h)
+CASE(chunks_with_a_rest, EXACT)
 {
     lfuse_value x = matrix(h, "x", 10, 23), parts[4];
     if (lfuse_chunk(x, 1, 4, parts) != 4) return; /* 6 6 6 5: without outputs the case fails */
@@ -154,7 +154,7 @@ static void chunks_with_a_rest(harness *h)
     h_expect_same_bits(h);
 }
 
-static void pads(harness *h)
+CASE(pads, 0)
 {
     lfuse_value x = matrix(h, "x", 7, 9);
     h_output(h, "y", lfuse_pad(twice(h, x), LFUSE_DIMS(1, 0), LFUSE_DIMS(2, 5), -3), LFUSE_F32, 2, LFUSE_DIMS(10, 14),
@@ -174,17 +174,17 @@ static void shuffle(harness *h, lfuse_type type)
     h_expect_same_bits(h);
 }
 
-static void shuffle_f16(harness *h) { shuffle(h, LFUSE_F16); }
-static void shuffle_bf16(harness *h) { shuffle(h, LFUSE_BF16); }
-static void shuffle_f64(harness *h) { shuffle(h, LFUSE_F64); }
-static void shuffle_i8(harness *h) { shuffle(h, LFUSE_I8); }
-static void shuffle_u8(harness *h) { shuffle(h, LFUSE_U8); }
-static void shuffle_i32(harness *h) { shuffle(h, LFUSE_I32); }
-static void shuffle_i64(harness *h) { shuffle(h, LFUSE_I64); }
-static void shuffle_bool(harness *h) { shuffle(h, LFUSE_BOOL); }
+CASE(shuffle_f16, EXACT) { shuffle(h, LFUSE_F16); }
+CASE(shuffle_bf16, 0) { shuffle(h, LFUSE_BF16); }
+CASE(shuffle_f64, 0) { shuffle(h, LFUSE_F64); }
+CASE(shuffle_i8, 0) { shuffle(h, LFUSE_I8); }
+CASE(shuffle_u8, 0) { shuffle(h, LFUSE_U8); }
+CASE(shuffle_i32, 0) { shuffle(h, LFUSE_I32); }
+CASE(shuffle_i64, EXACT) { shuffle(h, LFUSE_I64); }
+CASE(shuffle_bool, 0) { shuffle(h, LFUSE_BOOL); }
 
 /* What is read through a view is the old contents. */
-static void update_through_views(harness *h)
+CASE(update_through_views, EVERY_WAY)
 {
     lfuse_value x = matrix(h, "x", 12, 8), parts[2];
     lfuse_chunk(x, 0, 2, parts);
@@ -194,7 +194,7 @@ static void update_through_views(harness *h)
     h_expect_same_bits(h);
 }
 
-static void frozen_views(harness *h)
+CASE(frozen_views, 0)
 {
     lfuse_value w = h_frozen(h, "w", LFUSE_F32, 2, LFUSE_DIMS(6, 20), NORMAL), x = matrix(h, "x", 3, 20);
     lfuse_value parts[2] = {lfuse_slice(w, 0, 5, 2, -3), lfuse_slice(w, 0, 1, 1, 1)};
@@ -202,7 +202,7 @@ static void frozen_views(harness *h)
     h_expect_same_bits(h);
 }
 
-static void indices(harness *h)
+CASE(indices, 0)
 {
     lfuse_value i = lfuse_index(h_graph(h), 2, LFUSE_DIMS(9, 31)), x = matrix(h, "x", 31, 9);
     h_output(h, "i", i, LFUSE_I64, 2, LFUSE_DIMS(9, 31), PLAIN);
@@ -210,7 +210,7 @@ static void indices(harness *h)
     h_expect_same_bits(h);
 }
 
-static void extents(harness *h)
+CASE(extents, 0)
 {
     lfuse_size n = h_size(h, "n", 1, 50, 23);
     lfuse_value x = h_input(h, "x", LFUSE_F32, 1, &n, PLAIN, NORMAL);
@@ -218,13 +218,3 @@ static void extents(harness *h)
     h_expect_same_bits(h);
     h_expect_launches(h, 1);
 }
-
-const harness_case harness_view_cases[] = {
-    CASE(slices, EXACT), CASE(flips, EXACT), CASE(flip_of_a_size, 0), CASE(slice_of_slices, EVERY_WAY),
-    CASE(reshapes, EXACT), CASE(reshapes_that_copy, EVERY_WAY), CASE(reshape_of_strides, EXACT),
-    CASE(reshape_of_sizes, 0), CASE(concats, EVERY_WAY), CASE(concat_then_work, EVERY_WAY),
-    CASE(concat_into_strides, 0), CASE(concat_of_sizes, EXACT), CASE(chunks_with_a_rest, EXACT),
-    CASE(splits_and_stacks, EVERY_WAY), CASE(pads, 0),
-    CASE(shuffle_f16, EXACT), CASE(shuffle_bf16, 0), CASE(shuffle_f64, 0), CASE(shuffle_i8, 0), CASE(shuffle_u8, 0),
-    CASE(shuffle_i32, 0), CASE(shuffle_i64, EXACT), CASE(shuffle_bool, 0), CASE(update_through_views, EVERY_WAY),
-    CASE(frozen_views, 0), CASE(indices, 0), CASE(extents, 0), {NULL, NULL, 0}};

@@ -22,11 +22,6 @@ static struct opened {
 } opened[MOST_DEVICES];
 static int devices;
 
-static const harness_case *const tables[] = {
-    harness_basic_cases, harness_view_cases, harness_take_cases, harness_row_cases, harness_join_cases,
-    harness_batch_cases, harness_product_cases, harness_prologue_cases, harness_sum_cases, harness_strassen_cases,
-    harness_grouped_cases, harness_member_cases, harness_line_cases};
-
 /* Whether the name begins like one of the words that the environment asks for, if it does. */
 static bool wanted(const char *name, const char *variable)
 {
@@ -50,14 +45,13 @@ static bool in_turn(const harness_case *c, int number)
     return !SANITIZED || number % 2 == 0 || c->flags & EVERY_WAY || test_all() || getenv("LFUSE_TEST_CASE");
 }
 
-/* The cases of all tables that have the flags, counted through; NULL behind the last one. */
+/* The cases that have the flags, counted through; NULL behind the last one. */
 static const harness_case *case_at(int index, int flags)
 {
     int number = 0;
-    for (int t = 0; t < LENGTH(tables); t++)
-        for (const harness_case *c = tables[t]; c->name; c++)
-            if ((c->flags & flags) == flags && in_turn(c, number++) && wanted(c->name, "LFUSE_TEST_CASE") && !index--)
-                return c;
+    for (const harness_case *c = harness_cases; c; c = c->next)
+        if ((c->flags & flags) == flags && in_turn(c, number++) && wanted(c->name, "LFUSE_TEST_CASE") && !index--)
+            return c;
     return NULL;
 }
 

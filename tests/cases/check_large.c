@@ -52,8 +52,7 @@ static void run(lfuse_device *device, bool middle)
     y = new_tensor(device, LFUSE_F16, 1, &elements);
     for (int i = 0; i < (middle ? 4 : 2); i++) put(x, at[i]);
     lfuse_plan *plan = new_plan(device, g, NULL);
-    lfuse_binding bindings[2] = {lfuse_bind_tensor("x", x), lfuse_bind_tensor("y", y)};
-    OK(lfuse_plan_run(plan, stream, bindings, 2));
+    OK(lfuse_plan_run(plan, stream, BINDINGS(lfuse_bind_tensor("x", x), lfuse_bind_tensor("y", y))));
     OK(lfuse_stream_synchronize(stream));
     for (int i = 0; i < (middle ? 4 : 2); i++) expect(y, at[i]);
 }

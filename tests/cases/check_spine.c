@@ -336,10 +336,9 @@ TEST_ON_DEVICES(recorded_and_replayed, lfuse_device *device)
         }
     lfuse_tensor *tx = tensor(device, 2, LFUSE_DIMS(8, 8), x), *tw = tensor(device, 2, LFUSE_DIMS(8, 8), w),
                  *ty = tensor(device, 2, LFUSE_DIMS(8, 8), NULL), *tz = tensor(device, 2, LFUSE_DIMS(8, 8), NULL);
-    lfuse_binding b[4] = {lfuse_bind_tensor("x", tx), lfuse_bind_tensor("w", tw), lfuse_bind_tensor("y", ty),
-                          lfuse_bind_number("scale", 2)};
     OK(lfuse_record_begin(s));
-    OK(lfuse_plan_run(plan, s, b, 4));
+    OK(lfuse_plan_run(plan, s, BINDINGS(lfuse_bind_tensor("x", tx), lfuse_bind_tensor("w", tw),
+                                        lfuse_bind_tensor("y", ty), lfuse_bind_number("scale", 2))));
     lfuse_recording *r = new_recording(s);
     OK(lfuse_tensor_fill(ty, NULL, -1));
     uint64_t before = launches(device);
@@ -376,12 +375,10 @@ TEST_ON_DEVICES(order_across_streams, lfuse_device *device)
     lfuse_tensor *t[3];
     for (int i = 0; i < 3; i++) t[i] = tensor(device, 1, shape, NULL);
     OK(lfuse_tensor_fill(t[0], NULL, 40));
-    lfuse_binding first[2] = {lfuse_bind_tensor("x", t[0]), lfuse_bind_tensor("y", t[1])};
-    lfuse_binding second[2] = {lfuse_bind_tensor("x", t[1]), lfuse_bind_tensor("y", t[2])};
-    OK(lfuse_plan_run(plan, a, first, 2));
+    OK(lfuse_plan_run(plan, a, BINDINGS(lfuse_bind_tensor("x", t[0]), lfuse_bind_tensor("y", t[1]))));
     OK(lfuse_event_record(event, a));
     OK(lfuse_event_wait(event, b));
-    OK(lfuse_plan_run(plan, b, second, 2));
+    OK(lfuse_plan_run(plan, b, BINDINGS(lfuse_bind_tensor("x", t[1]), lfuse_bind_tensor("y", t[2]))));
     drop(t[0]); /* while runs may still use them */
     drop(t[1]);
     drop(plan);

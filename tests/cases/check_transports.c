@@ -83,8 +83,6 @@ static void move(lfuse_list *l, lfuse_tensor *elsewhere, int64_t count)
 static void run(lfuse_plan *plan, lfuse_tensor *const *t, int64_t count, float *out, float *out_sums)
 {
     lfuse_list *lx = list_in(t[0], count, false), *ly = list_in(t[1], count, false), *ls = list_in(t[3], count, true);
-    const lfuse_binding b[] = { lfuse_bind_list("x", lx), lfuse_bind_list("y", ly), lfuse_bind_list("sums", ls),
-                                lfuse_bind_number("a", 0.3) };
     int i;
 
     OK(lfuse_tensor_write(t[0], stream, x));
@@ -93,7 +91,8 @@ static void run(lfuse_plan *plan, lfuse_tensor *const *t, int64_t count, float *
     OK(lfuse_tensor_fill(t[3], stream, -1));
     for (i = 0; i < 3; i++) {
         if (i == 2) move(lx, t[2], count);
-        OK(lfuse_plan_run(plan, stream, b, 4));
+        OK(lfuse_plan_run(plan, stream, BINDINGS(lfuse_bind_list("x", lx), lfuse_bind_list("y", ly),
+                                                 lfuse_bind_list("sums", ls), lfuse_bind_number("a", 0.3))));
     }
     OK(lfuse_tensor_read(t[1], stream, out));
     OK(lfuse_tensor_read(t[3], stream, out_sums));

@@ -261,6 +261,19 @@ static lfuse_status run_on(harness *h, lfuse_device *device, harness_ways asked,
     return status;
 }
 
+harness_case *harness_cases;
+
+void harness_register(harness_case *c)
+{
+    harness_case **at = &harness_cases;
+    for (; *at; at = &(*at)->next) {
+        const int order = strcmp((*at)->file, c->file);
+        if (order > 0 || (!order && (*at)->line > c->line)) break;
+    }
+    c->next = *at;
+    *at = c;
+}
+
 lfuse_status harness_run(const harness_case *c, lfuse_device *device, harness_ways asked, char *words, size_t size)
 {
     harness *h = calloc(1, sizeof *h);

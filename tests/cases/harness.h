@@ -87,7 +87,14 @@ typedef struct harness_case {
     const char *name;
     void (*describe)(harness *h);
     int flags;
+    const char *file;
+    int line;
+    struct harness_case *next;
 } harness_case;
+
+void harness_register(harness_case *c);
+/* All of them, by file and line. */
+extern harness_case *harness_cases;
 
 /* How a case is planned. */
 typedef enum harness_ways {

@@ -59,8 +59,7 @@ static float alone(expression *e, lfuse_tensor *member)
 
     lfuse_tensor *y = new_tensor(device, LFUSE_F32, 0, NULL);
     lfuse_output(g, "y", e(lfuse_input(g, "x", LFUSE_F32, 1, &n)));
-    const lfuse_binding b[2] = {lfuse_bind_tensor("x", member), lfuse_bind_tensor("y", y)};
-    OK(lfuse_evaluate(stream, g, b, 2));
+    OK(lfuse_evaluate(stream, g, BINDINGS(lfuse_bind_tensor("x", member), lfuse_bind_tensor("y", y))));
     OK(lfuse_stream_synchronize(stream));
     OK(lfuse_tensor_read(y, NULL, &number));
     return number;

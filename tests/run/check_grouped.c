@@ -79,10 +79,9 @@ static void run_turned(const grouped_lists *a, const grouped_lists *b, bool turn
 {
     lfuse_graph *graph = grouped_turned_graph(turned);
     lfuse_plan *plan = grouped_plan(graph, LFUSE_TRANSPORT_DEFAULT);
-    const lfuse_binding all[] = { lfuse_bind_list("a", a->list), lfuse_bind_list("b", b->list),
-                                  lfuse_bind_list("c", c->list) };
 
-    OK(lfuse_plan_run(plan, stream, all, 3));
+    OK(lfuse_plan_run(plan, stream, BINDINGS(lfuse_bind_list("a", a->list), lfuse_bind_list("b", b->list),
+                                             lfuse_bind_list("c", c->list))));
     OK(lfuse_stream_synchronize(stream));
     drop(plan);
 }

@@ -114,9 +114,8 @@ TEST(sizes_that_no_tensor_tells)
     lfuse_output(g, "y", lfuse_mul(x, lfuse_extent(g, n)));
     lfuse_plan *plan = plan_with(0);
     for (i = 0; i < 6; i++) {
-        const lfuse_binding b[] = { lfuse_bind_tensor("x", tx), lfuse_bind_tensor("y", ty),
-                                    lfuse_bind_size("n", 5 + i % 3) };
-        OK(lfuse_plan_run(plan, stream, b, 3));
+        OK(lfuse_plan_run(plan, stream, BINDINGS(lfuse_bind_tensor("x", tx), lfuse_bind_tensor("y", ty),
+                                                 lfuse_bind_size("n", 5 + i % 3))));
         NEAR(values(ty)[3], 4 * (5 + i % 3));
     }
 }

@@ -77,8 +77,7 @@ static void negate(int rank, const int64_t *shape, int lanes)
     set_tip(flat_x, elements, 0, 0x3c00);
     set_tip(flat_x, elements, 1, 0x4000);
     lfuse_stream *s = new_stream(dev);
-    lfuse_binding b[] = {lfuse_bind_tensor("x", x), lfuse_bind_tensor("y", y)};
-    ck_ok(lfuse_plan_run(plan, s, b, 2));
+    ck_ok(lfuse_plan_run(plan, s, BINDINGS(lfuse_bind_tensor("x", x), lfuse_bind_tensor("y", y))));
     ck_ok(lfuse_stream_synchronize(s));
     check_tip(flat_y, elements, 0, 0xbc00);
     check_tip(flat_y, elements, 1, 0xc000);

@@ -49,10 +49,7 @@ static void check_list_sgd(void)
     w = lfuse_list_input(h, "w", LFUSE_F32, LFUSE_RANK_ANY);
     lfuse_output(h, "n", lfuse_sqrt(lfuse_member_sum(lfuse_mul(w, w))));
     norms = new_plan(dev, h, NULL);
-    {
-        lfuse_binding b[] = { lfuse_bind_list("w", lg), lfuse_bind_list("n", ln) };
-        OK(lfuse_plan_run(norms, stream, b, 2));
-    }
+    OK(lfuse_plan_run(norms, stream, BINDINGS(lfuse_bind_list("w", lg), lfuse_bind_list("n", ln))));
     for (i = 0; i < MEMBERS; i++) {
         double sum = 0;
         for (k = 0; k < sizes[i]; k++) sum += pow(1 + i + 0.001 * k, 2);
@@ -60,10 +57,7 @@ static void check_list_sgd(void)
     }
     one = ramp(1, &sizes[2], 7, 0);
     OK(lfuse_list_replace(lg, 2, 1, &one));
-    {
-        lfuse_binding b[] = { lfuse_bind_list("w", lg), lfuse_bind_list("n", ln) };
-        OK(lfuse_plan_run(norms, stream, b, 2));
-    }
+    OK(lfuse_plan_run(norms, stream, BINDINGS(lfuse_bind_list("w", lg), lfuse_bind_list("n", ln))));
     NEAR(values(n[2])[0], 7 * sqrt(2500));
     for (i = 0; i < MEMBERS; i++) drop(t[i]), drop(n[i]);
     drop(one);
@@ -165,11 +159,10 @@ TEST_LOOP(any_number_of_members, 0, 12)
     lfuse_output(g, "total", lfuse_list_sum(v));
     lfuse_plan *plan = plan_with(0);
     for (pass = 0; pass < 3; pass++) {
-        lfuse_binding b[] = { lfuse_bind_list("x", lx), lfuse_bind_list("sums", ls),
-                              lfuse_bind_tensor("total", total) };
         for (i = 0; i < count; i++) sums[i] = -77;
         before = launches();
-        OK(lfuse_plan_run(plan, stream, b, 3));
+        OK(lfuse_plan_run(plan, stream, BINDINGS(lfuse_bind_list("x", lx), lfuse_bind_list("sums", ls),
+                                                 lfuse_bind_tensor("total", total))));
         ck_assert_uint_eq(values(total)[0] == (float)all, 1);
         if (pass) ck_assert_uint_le(launches() - before, 2);
         for (i = 0; i < count; i++) {
@@ -178,7 +171,7 @@ TEST_LOOP(any_number_of_members, 0, 12)
             ck_assert_msg(sums[i] == sum, "member %lld: %g is not %g", (long long)i, sums[i], sum);
         }
     }
-    for (i = 0; i < count; i++) drop(tx[i]), drop(ts[i]);
+    for (i = 0; i < count; i++) lfuse_tensor_destroy(tx[i]), lfuse_tensor_destroy(ts[i]);
     drop(lx), drop(ls);
 }
 

@@ -25,11 +25,8 @@ TEST(providers_of_odd_strides)
         out = tensor(1, SHAPE(100));
         c = new_view(out, 2, SHAPE(3, 5), SHAPE(20, 3), 0);
         plan = plan_by(provider, 0);
-        {
-            const lfuse_binding bind[] = { lfuse_bind_tensor("a", a), lfuse_bind_tensor("b", b),
-                                           lfuse_bind_tensor("c", c) };
-            OK(lfuse_plan_run(plan, stream, bind, 3));
-        }
+        OK(lfuse_plan_run(plan, stream, BINDINGS(lfuse_bind_tensor("a", a), lfuse_bind_tensor("b", b),
+                                                 lfuse_bind_tensor("c", c))));
         v = values(out);
         for (i = 0; i < 3; i++)
             for (j = 0; j < 5; j++) {

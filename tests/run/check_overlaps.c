@@ -191,11 +191,8 @@ static void compare_blocks(lfuse_plan *plan, const lfuse_tensor *matrix, const b
     lfuse_status status;
 
     ty = new_tensor(dev, LFUSE_I8, 2, SHAPE(x->rows, x->columns));
-    {
-        const lfuse_binding b[] = { lfuse_bind_tensor("w", tw), lfuse_bind_tensor("x", tx),
-                                    lfuse_bind_tensor("y", ty) };
-        status = lfuse_plan_run(plan, stream, b, 3);
-    }
+    status = lfuse_plan_run(plan, stream, BINDINGS(lfuse_bind_tensor("w", tw), lfuse_bind_tensor("x", tx),
+                                                   lfuse_bind_tensor("y", ty)));
     ck_assert_msg(status == (have_common(w, x) ? LFUSE_ERR_OVERLAP : LFUSE_OK),
                   "%d x %d from %d and %d x %d from %d: %s", w->rows, w->columns, w->at, x->rows, x->columns, x->at,
                   lfuse_status_name(status));
@@ -241,11 +238,8 @@ TEST(strides_of_no_use)
             OK(lfuse_tensor_wrap(dev, LFUSE_MEMORY_NATIVE, (uintptr_t)(memory + (one ? 100 : 32)), 0, LFUSE_I8, 3,
                                  SHAPE(one, 2, 3), one ? SHAPE(outer, 3, 1) : SHAPE(outer, inner, inner), 0, &tx));
             ty = new_tensor(dev, LFUSE_I8, 3, SHAPE(one, 2, 3));
-            {
-                const lfuse_binding b[] = { lfuse_bind_tensor("w", tw), lfuse_bind_tensor("x", tx),
-                                            lfuse_bind_tensor("y", ty) };
-                OK(lfuse_plan_run(plan, stream, b, 3));
-            }
+            OK(lfuse_plan_run(plan, stream, BINDINGS(lfuse_bind_tensor("w", tw), lfuse_bind_tensor("x", tx),
+                                                     lfuse_bind_tensor("y", ty))));
             drop(tx), drop(ty);
         }
     drop(tw);

@@ -100,11 +100,8 @@ TEST(tf32_where_it_is_asked_for)
     full = tensor(2, SHAPE(2, 16)), tf32 = tensor(2, SHAPE(2, 16));
     plan = plan_with(0);
     ck_assert_msg(strstr(lfuse_plan_text(plan), "in tf32"), "%s", lfuse_plan_text(plan));
-    {
-        lfuse_binding bind[] = { lfuse_bind_tensor("a", ta), lfuse_bind_tensor("b", tb),
-                                 lfuse_bind_tensor("full", full), lfuse_bind_tensor("tf32", tf32) };
-        OK(lfuse_plan_run(plan, stream, bind, 4));
-    }
+    OK(lfuse_plan_run(plan, stream, BINDINGS(lfuse_bind_tensor("a", ta), lfuse_bind_tensor("b", tb),
+                                             lfuse_bind_tensor("full", full), lfuse_bind_tensor("tf32", tf32))));
     ck_assert_float_eq(values(full)[31], fine);
     ck_assert_float_eq(values(tf32)[31], 1);
 }
@@ -194,15 +191,12 @@ static lfuse_status product_of_ones(lfuse_type type, int64_t m, int64_t n, int64
     OK(lfuse_tensor_fill(a, s, 1));
     OK(lfuse_tensor_fill(b, s, 1));
     OK(lfuse_stream_synchronize(s));
-    {
-        const lfuse_binding bind[] = { lfuse_bind_tensor("a", a), lfuse_bind_tensor("b", b),
-                                       lfuse_bind_tensor("c", c) };
-        leave(left);
-        logged[0] = 0;
-        lfuse_log_to(keep_message, NULL, LFUSE_LOG_WARN);
-        status = lfuse_plan_run(plan, s, bind, 3);
-        lfuse_log_to(NULL, NULL, LFUSE_LOG_WARN);
-    }
+    leave(left);
+    logged[0] = 0;
+    lfuse_log_to(keep_message, NULL, LFUSE_LOG_WARN);
+    status = lfuse_plan_run(plan, s, BINDINGS(lfuse_bind_tensor("a", a), lfuse_bind_tensor("b", b),
+                                              lfuse_bind_tensor("c", c)));
+    lfuse_log_to(NULL, NULL, LFUSE_LOG_WARN);
     if (!status) {
         OK(lfuse_stream_synchronize(s));
         OK(lfuse_tensor_read(c, NULL, got));

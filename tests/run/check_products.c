@@ -175,13 +175,10 @@ TEST(widened_products)
     OK(lfuse_tensor_write(tw, NULL, one_two));
     OK(lfuse_tensor_write(tb, NULL, one_two));
     lfuse_plan *plan = plan_by(LFUSE_PROVIDER_VENDOR, 0);
-    {
-        lfuse_binding bind[] = { lfuse_bind_tensor("x", tx), lfuse_bind_tensor("w", tw), lfuse_bind_tensor("b", tb),
-                                 lfuse_bind_tensor("y", ty) };
-        OK(lfuse_plan_run(plan, stream, bind, 4));
-        OK(lfuse_stream_synchronize(stream));
-        OK(lfuse_tensor_read(ty, NULL, y));
-    }
+    OK(lfuse_plan_run(plan, stream, BINDINGS(lfuse_bind_tensor("x", tx), lfuse_bind_tensor("w", tw),
+                                             lfuse_bind_tensor("b", tb), lfuse_bind_tensor("y", ty))));
+    OK(lfuse_stream_synchronize(stream));
+    OK(lfuse_tensor_read(ty, NULL, y));
     ck_assert_uint_eq(y[0], 0x4400); /* 1 + 2 + 1 */
     ck_assert_uint_eq(y[1], 0x4800); /* 2 + 4 + 2 */
 }
@@ -324,15 +321,12 @@ TEST(races_with_a_failing_call)
             plan = new_plan(dev, g, &measuring);
             tx = ramp(2, SHAPE(4, 8), -1, 0.01f), tw = ramp(2, SHAPE(8, 6), -2, 0.1f);
             tb = ramp(1, SHAPE(6), 1, -0.5f), ty = tensor(2, SHAPE(4, 6));
-            {
-                const lfuse_binding b[] = { lfuse_bind_tensor("x", tx), lfuse_bind_tensor("w", tw),
-                                            lfuse_bind_tensor("b", tb), lfuse_bind_tensor("y", ty) };
-                lfuse__stub_fail(slots[i], n, false, LFUSE_ERR_DEVICE);
-                status = lfuse_plan_run(plan, stream, b, 4);
-                lfuse__stub_no_failure();
-                if (status) ck_assert_str_ne(lfuse_last_error(), "");
-                else if (!lfuse__stub_fired()) n = 40;
-            }
+            lfuse__stub_fail(slots[i], n, false, LFUSE_ERR_DEVICE);
+            status = lfuse_plan_run(plan, stream, BINDINGS(lfuse_bind_tensor("x", tx), lfuse_bind_tensor("w", tw),
+                                                           lfuse_bind_tensor("b", tb), lfuse_bind_tensor("y", ty)));
+            lfuse__stub_no_failure();
+            if (status) ck_assert_str_ne(lfuse_last_error(), "");
+            else if (!lfuse__stub_fired()) n = 40;
             drop(tx), drop(tw), drop(tb), drop(ty);
             check_dense(plan, 5, ANY);
             drop(plan);

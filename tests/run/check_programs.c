@@ -56,9 +56,7 @@ static lfuse_status make(bool norm, lfuse_plan **plan)
 
 static lfuse_status run(lfuse_plan *plan)
 {
-    const lfuse_binding b[] = { lfuse_bind_list("w", list) };
-
-    return lfuse_plan_run(plan, stream, b, 1);
+    return lfuse_plan_run(plan, stream, BINDINGS(lfuse_bind_list("w", list)));
 }
 
 static void check(double factor)

@@ -282,9 +282,8 @@ TEST_LOOP(test_list_replaced, 0, 4)
     drop(g);
     in = new_list(dev, LFUSE_F32, 1, &x);
     out = new_list(dev, LFUSE_F32, 1, &y);
-    lfuse_binding b[] = {lfuse_bind_list("in", in), lfuse_bind_list("out", out)};
     ck_ok(lfuse_record_begin(stream));
-    ck_ok(lfuse_plan_run(plan, stream, b, 2));
+    ck_ok(lfuse_plan_run(plan, stream, BINDINGS(lfuse_bind_list("in", in), lfuse_bind_list("out", out))));
     lfuse_recording *r = new_recording(stream);
     lfuse_tensor *const turns[] = {y, other, y};
     for (int turn = 0; turn < 3; turn++) {

@@ -77,9 +77,8 @@ static lfuse_status use_scene(scene *s)
     int i;
 
     for (i = 0; i < 7; i++) {
-        const lfuse_binding b[] = { lfuse_bind_tensor("x", s->x), lfuse_bind_tensor("y", s->y),
-                                    lfuse_bind_number("scale", i / 4) };
-        TRY(lfuse_plan_run(s->plan, s->stream, b, 3));
+        TRY(lfuse_plan_run(s->plan, s->stream, BINDINGS(lfuse_bind_tensor("x", s->x), lfuse_bind_tensor("y", s->y),
+                                                        lfuse_bind_number("scale", i / 4))));
         TRY(lfuse_tensor_read(s->y, s->stream, got));
         TRY(lfuse_stream_synchronize(s->stream));
         NEAR(got[5], i < 4 ? 1 : exp(4));

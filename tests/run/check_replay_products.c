@@ -31,13 +31,12 @@ static void open_product(product *p, lfuse_provider provider)
 
 static void run_product(product *p, int x, int y, double scale)
 {
-    const lfuse_binding b[] = { lfuse_bind_tensor("x", p->x[x]), lfuse_bind_tensor("w", p->w),
-                                lfuse_bind_tensor("b", p->b), lfuse_bind_tensor("y", p->y[y]),
-                                lfuse_bind_number("scale", scale) };
     const float *got;
     int i;
 
-    OK(lfuse_plan_run(p->plan, stream, b, 5));
+    OK(lfuse_plan_run(p->plan, stream, BINDINGS(lfuse_bind_tensor("x", p->x[x]), lfuse_bind_tensor("w", p->w),
+                                                lfuse_bind_tensor("b", p->b), lfuse_bind_tensor("y", p->y[y]),
+                                                lfuse_bind_number("scale", scale))));
     got = values(p->y[y]);
     for (i = 0; i < ROWS * COLUMNS; i++) ck_assert_float_eq(got[i], (float)(scale * (INNER * x + 3)));
     OK(lfuse_tensor_fill(p->y[y], NULL, -7));
@@ -90,7 +89,6 @@ TEST(scratch_that_moves)
 {
     lfuse_graph *own = lfuse_graph_create();
     lfuse_tensor *x = ramp(1, SHAPE(1 << 14), 0, 0), *y = tensor(1, SHAPE(1 << 14));
-    const lfuse_binding b[] = { lfuse_bind_tensor("x", x), lfuse_bind_tensor("y", y) };
     const lfuse_plan_options alone = { .disable = ALONE };
     product p;
     int i;
@@ -100,7 +98,7 @@ TEST(scratch_that_moves)
     open_product(&p, LFUSE_PROVIDER_VENDOR);
     for (i = 0; i < 4; i++) run_product(&p, 1, 0, 2);
     ck_assert_uint_eq(replays(), 2);
-    OK(lfuse_plan_run(large, stream, b, 2));
+    OK(lfuse_plan_run(large, stream, BINDINGS(lfuse_bind_tensor("x", x), lfuse_bind_tensor("y", y))));
     for (i = 0; i < 4; i++) run_product(&p, 1, 0, 2);
     ck_assert_uint_eq(captures(), 2);
     ck_assert_uint_eq(replays(), 4);

@@ -69,9 +69,8 @@ TEST_LOOP(sizes_vary_without_compiling, 0, FORMS)
     compiled = compiles();
     for (k = 0; k < sizeof shapes / sizeof *shapes; k++) {
         lfuse_tensor *tx = waves(2, shapes[k]), *ty = tensor(2, shapes[k]);
-        const lfuse_binding b[] = { lfuse_bind_tensor("x", tx), lfuse_bind_tensor("y", ty) };
         launched = launches();
-        OK(lfuse_plan_run(plan, stream, b, 2));
+        OK(lfuse_plan_run(plan, stream, BINDINGS(lfuse_bind_tensor("x", tx), lfuse_bind_tensor("y", ty))));
         ck_assert_uint_eq(launches() - launched, shapes[k][0] ? 1 : 0);
         check_softmax(values(ty), by_rows, &shapes[k][1], shapes[k][0], shapes[k][1]);
     }
@@ -94,8 +93,7 @@ static void check_kept(lfuse_type type, const void *value, lfuse_value (*reduce)
     tx = new_tensor(dev, type, 2, SHAPE(1, length));
     ty = new_tensor(dev, type, 1, SHAPE(1));
     OK(lfuse_tensor_write(tx, stream, host));
-    const lfuse_binding b[] = { lfuse_bind_tensor("x", tx), lfuse_bind_tensor("y", ty) };
-    OK(lfuse_plan_run(plan, stream, b, 2));
+    OK(lfuse_plan_run(plan, stream, BINDINGS(lfuse_bind_tensor("x", tx), lfuse_bind_tensor("y", ty))));
     OK(lfuse_tensor_read(ty, stream, got));
     OK(lfuse_stream_synchronize(stream));
     ck_assert_msg(!memcmp(got, value, size), "%s, rows of %lld", lfuse_type_name(type), (long long)length);
@@ -157,13 +155,12 @@ TEST_LOOP(first_of_several_nans, 0, FORMS)
     low = new_tensor(dev, LFUSE_I64, 1, SHAPE(1));
     high = new_tensor(dev, LFUSE_I64, 1, SHAPE(1));
     for (k = 0; k < sizeof places / sizeof *places; k++) {
-        const lfuse_binding b[] = { lfuse_bind_tensor("x", tx), lfuse_bind_tensor("low", low),
-                                    lfuse_bind_tensor("high", high) };
         int64_t at[2];
         for (int i = 0; i < LENGTH; i++) host[i] = wave(i);
         host[places[k][0]] = host[places[k][1]] = NAN;
         OK(lfuse_tensor_write(tx, stream, host));
-        OK(lfuse_plan_run(plan, stream, b, 3));
+        OK(lfuse_plan_run(plan, stream, BINDINGS(lfuse_bind_tensor("x", tx), lfuse_bind_tensor("low", low),
+                                                 lfuse_bind_tensor("high", high))));
         OK(lfuse_tensor_read(low, stream, &at[0]));
         OK(lfuse_tensor_read(high, stream, &at[1]));
         OK(lfuse_stream_synchronize(stream));
@@ -213,11 +210,8 @@ TEST_LOOP(any_axes, 0, FORMS)
         }
         ty = tensor(3, shape), tz = tensor(3, shape);
         plan = plan_with(0);
-        {
-            const lfuse_binding b[] = { lfuse_bind_tensor("x", tx), lfuse_bind_tensor("y", ty),
-                                        lfuse_bind_tensor("z", tz) };
-            OK(lfuse_plan_run(plan, stream, b, 3));
-        }
+        OK(lfuse_plan_run(plan, stream, BINDINGS(lfuse_bind_tensor("x", tx), lfuse_bind_tensor("y", ty),
+                                                 lfuse_bind_tensor("z", tz))));
         got = values(ty);
         for (j = 0; j < rows; j++)
             ck_assert_msg(fabs(got[j] - sums[j]) < 1e-3, "case %d row %d: %g, not %g", (int)k, j, got[j], sums[j]);
@@ -376,11 +370,8 @@ TEST_LOOP(parts_of_a_turned_tensor, 0, FORMS)
     lfuse_plan *plan = plan_with(0);
     turned = new_view(ty, 2, SHAPE(L, 2 * R), SHAPE(1, L), 0);
     OK(lfuse_tensor_fill(ty, NULL, 5));
-    {
-        const lfuse_binding all[] = { lfuse_bind_tensor("a", ta), lfuse_bind_tensor("b", tb),
-                                      lfuse_bind_tensor("y", turned) };
-        OK(lfuse_plan_run(plan, stream, all, 3));
-    }
+    OK(lfuse_plan_run(plan, stream, BINDINGS(lfuse_bind_tensor("a", ta), lfuse_bind_tensor("b", tb),
+                                             lfuse_bind_tensor("y", turned))));
     for (i = 0; i < 2 * R * L; i++) /* element i of y in the order of its shape lies where its strides say */
         part[i / (R * L)][i % (R * L)] = values(ty)[i / (2 * R) + i % (2 * R) * L];
     for (i = 0; i < 2; i++) check_softmax(part[i], by_rows, &length, R, L);

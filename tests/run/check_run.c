@@ -229,15 +229,14 @@ TEST(updates_read_old_values)
     lfuse_value q = lfuse_input(g, "q", LFUSE_F32, 2, LFUSE_DIMS(3, 3));
     lfuse_tensor *tx = ramp(1, SHAPE(9), 0, 1), *ty = ramp(1, SHAPE(9), 100, 1), *tq = ramp(2, SHAPE(3, 3), 0, 1);
     lfuse_tensor *to = tensor(1, SHAPE(9));
-    lfuse_binding b[] = { lfuse_bind_tensor("x", tx), lfuse_bind_tensor("y", ty), lfuse_bind_tensor("q", tq),
-                          lfuse_bind_tensor("o", to) };
 
     lfuse_update(x, lfuse_add(y, lfuse_constant(g, 1)));
     lfuse_update(y, lfuse_mul(x, lfuse_constant(g, 2)));
     lfuse_update(q, lfuse_transpose(q));
     lfuse_output(g, "o", x);
     lfuse_plan *plan = plan_with(0);
-    OK(lfuse_plan_run(plan, stream, b, 4));
+    OK(lfuse_plan_run(plan, stream, BINDINGS(lfuse_bind_tensor("x", tx), lfuse_bind_tensor("y", ty),
+                                             lfuse_bind_tensor("q", tq), lfuse_bind_tensor("o", to))));
     NEAR(values(tx)[3], 104);
     NEAR(values(ty)[3], 6);
     NEAR(values(to)[3], 3);
@@ -498,7 +497,6 @@ TEST(runs_are_captured)
 TEST(wrapped_streams_are_left_alone)
 {
     lfuse_tensor *tx = ramp(1, SHAPE(4), 0, 1), *ty = ramp(1, SHAPE(4), 5, 0), *unused = tensor(1, SHAPE(5));
-    const lfuse_binding b[] = { lfuse_bind_tensor("x", tx), lfuse_bind_tensor("y", ty) };
     lfuse__stub_native native = { 0 };
     lfuse__stub_counters before, after;
     lfuse_stream *wrapped;
@@ -506,7 +504,7 @@ TEST(wrapped_streams_are_left_alone)
     lfuse_output(g, "y", lfuse_neg(lfuse_input(g, "x", LFUSE_F32, 1, LFUSE_DIMS(4))));
     lfuse_plan *plan = plan_with(0);
     OK(lfuse_stream_wrap(dev, &native, &wrapped));
-    OK(lfuse_plan_run(plan, wrapped, b, 2));
+    OK(lfuse_plan_run(plan, wrapped, BINDINGS(lfuse_bind_tensor("x", tx), lfuse_bind_tensor("y", ty))));
     lfuse_stream_destroy(wrapped);
     lfuse__stub_counters_get(&before);
     drop(unused);

@@ -158,11 +158,8 @@ START_TEST(indices_out_of_range)
 
     at = new_tensor(dev, LFUSE_I32, 1, SHAPE(3));
     OK(lfuse_tensor_write(at, NULL, host));
-    {
-        const lfuse_binding b[] = { lfuse_bind_tensor("x", x), lfuse_bind_tensor("at", at), lfuse_bind_tensor("y", y),
-                                    lfuse_bind_size("rows", 4) };
-        OK(lfuse_plan_run(plan, stream, b, 4));
-    }
+    OK(lfuse_plan_run(plan, stream, BINDINGS(lfuse_bind_tensor("x", x), lfuse_bind_tensor("at", at),
+                                             lfuse_bind_tensor("y", y), lfuse_bind_size("rows", 4))));
     FAILS(LFUSE_ERR_INDEX, lfuse_stream_synchronize(stream));
     ck_assert_msg(strstr(lfuse_last_error(), "(scatter 3 x 2 (y (scatter_add x at rows)))") != NULL, "%s",
                   lfuse_last_error());

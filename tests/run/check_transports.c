@@ -360,9 +360,8 @@ TEST_LOOP(moves_with_runs_under_way, 0, 3 * TRANSPORTS)
     lw = list_of_ones(weights), lg = list_of_ones(gradients[0]);
     lfuse_plan *plan = plan_of(transport);
     for (s = 0; s <= STEPS; s++) {
-        lfuse_binding b[] = { lfuse_bind_list("w", lw), lfuse_bind_list("g", lg) };
         if (s) move(lg, s);
-        OK(lfuse_plan_run(plan, stream, b, 2));
+        OK(lfuse_plan_run(plan, stream, BINDINGS(lfuse_bind_list("w", lw), lfuse_bind_list("g", lg))));
     }
     OK(lfuse_stream_synchronize(stream));
     check_weights(STEPS);
@@ -379,9 +378,8 @@ TEST(versions_are_used_again)
     lw = list_of_ones(weights), lg = list_of_ones(gradients[0]);
     lfuse_plan *plan = plan_of(LFUSE_TRANSPORT_UNIFIED);
     for (s = 0; s <= STEPS; s++) {
-        lfuse_binding b[] = { lfuse_bind_list("w", lw), lfuse_bind_list("g", lg) };
         if (s) move(lg, s);
-        OK(lfuse_plan_run(plan, stream, b, 2));
+        OK(lfuse_plan_run(plan, stream, BINDINGS(lfuse_bind_list("w", lw), lfuse_bind_list("g", lg))));
         OK(lfuse_stream_synchronize(stream));
         if (s == 2) OK(lfuse_device_get_counters(dev, &before));
     }

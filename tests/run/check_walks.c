@@ -5,50 +5,25 @@
  */
 #include <string.h>
 
-#include <libfuse.h>
-
 #include "common/run/body.h"
-#include "tests/stub/stub.h"
-#include "tests/support/main.h"
-
-#define OK(call) ck_assert_msg((call) == LFUSE_OK, "%s: %s", #call, lfuse_last_error())
+#include "tests/run/rig.h"
 
 enum { ROWS = 4, COLUMNS = 6, ROOM = 400, CENTRE = 200 };
 
-static lfuse_device *dev;
-static lfuse_stream *stream;
 static lfuse_plan *plan;
 
 /* y = u + 0.5 of [3, 2]; x is there to take the place of u or y. */
 static void setup(void)
 {
     const lfuse_plan_options apart = { .disable = LFUSE_NO_BUNDLES };
-    lfuse_graph *g = lfuse_graph_create();
-    const lfuse_value u = lfuse_input(g, "u", LFUSE_F32, 2, LFUSE_DIMS(3, 2));
-    const lfuse_value x = lfuse_input(g, "x", LFUSE_F32, 2, LFUSE_DIMS(ROWS, COLUMNS));
+    lfuse_value u, x;
 
-    lfuse__stub_reset();
-    lfuse__registry_extra(&lfuse__stub_backend);
-    OK(lfuse_device_open("stub:0", &dev));
-    OK(lfuse_stream_create(dev, &stream));
+    open_stub();
+    u = lfuse_input(g, "u", LFUSE_F32, 2, LFUSE_DIMS(3, 2));
+    x = lfuse_input(g, "x", LFUSE_F32, 2, LFUSE_DIMS(ROWS, COLUMNS));
     lfuse_output(g, "y", lfuse_add(u, lfuse_constant(g, 0.5)));
     lfuse_output(g, "z", lfuse_mul(x, lfuse_constant(g, 2)));
-    OK(lfuse_plan_create(dev, g, &apart, &plan));
-    lfuse_graph_destroy(g);
-}
-
-static void teardown(void)
-{
-    lfuse__stub_counters c;
-
-    lfuse_plan_destroy(plan);
-    lfuse_stream_destroy(stream);
-    lfuse_device_close(dev);
-    ck_assert_int_eq(lfuse__stub_live_objects(), 0);
-    lfuse__stub_counters_get(&c);
-    ck_assert_uint_eq(c.guard_faults, 0);
-    ck_assert_uint_eq(c.misuse, 0);
-    lfuse__registry_extra(NULL);
+    plan = new_plan(dev, g, &apart);
 }
 
 /* The step that computes y; the other one is made to do nothing. */
@@ -98,41 +73,27 @@ static void open_room(room *r, int rank, const int64_t *shape, const int64_t *st
     int i;
 
     for (i = 0; i < ROOM; i++) r->host[i] = (float)i;
-    OK(lfuse_tensor_create(dev, LFUSE_F32, 1, whole, &r->all));
+    r->all = new_tensor(dev, LFUSE_F32, 1, whole);
     OK(lfuse_tensor_write(r->all, NULL, r->host));
-    OK(lfuse_tensor_view(r->all, rank, shape, strides, CENTRE, &r->view));
-}
-
-static void close_room(room *r)
-{
-    lfuse_tensor_destroy(r->view);
-    lfuse_tensor_destroy(r->all);
+    r->view = new_view(r->all, rank, shape, strides, CENTRE);
 }
 
 static const int64_t x_shape[] = { ROWS, COLUMNS }, y_shape[] = { 3, 2 };
 
-static lfuse_status run(room *x, room *y, uint64_t *launches)
+static lfuse_status run(room *x, room *y, uint64_t *count)
 {
-    lfuse_tensor *u, *z;
-    lfuse_device_counters before, after;
+    lfuse_tensor *u = tensor(2, y_shape), *z = tensor(2, x_shape);
+    uint64_t before;
     lfuse_status status;
 
-    OK(lfuse_tensor_create(dev, LFUSE_F32, 2, y_shape, &u));
-    OK(lfuse_tensor_create(dev, LFUSE_F32, 2, x_shape, &z));
     OK(lfuse_tensor_fill(u, NULL, 7));
-    {
-        const lfuse_binding b[] = { lfuse_bind_tensor("u", u), lfuse_bind_tensor("x", x->view),
-                                    lfuse_bind_tensor("y", y->view), lfuse_bind_tensor("z", z) };
-        OK(lfuse_device_get_counters(dev, &before));
-        status = lfuse_plan_run(plan, stream, b, 4);
-        OK(lfuse_device_get_counters(dev, &after));
-    }
-    *launches = after.launches - before.launches;
+    before = launches();
+    status = lfuse_plan_run(plan, stream, BINDINGS(lfuse_bind_tensor("u", u), lfuse_bind_tensor("x", x->view),
+                                                   lfuse_bind_tensor("y", y->view), lfuse_bind_tensor("z", z)));
+    *count = launches() - before;
     OK(lfuse_stream_synchronize(stream));
     OK(lfuse_tensor_read(x->all, NULL, x->host));
     OK(lfuse_tensor_read(y->all, NULL, y->host));
-    lfuse_tensor_destroy(z);
-    lfuse_tensor_destroy(u);
     return status;
 }
 
@@ -143,7 +104,7 @@ static float element(const int64_t *strides, int64_t i)
 }
 
 /* Reads x for y; first[i, j] is the element of x that y[i, j] takes. */
-static void check_read(const int64_t *strides, uint64_t launches, const int64_t first[3][2])
+static void check_read(const int64_t *strides, uint64_t wanted, const int64_t first[3][2])
 {
     static const int64_t y_strides[][2] = { { 2, 1 }, { -3, 20 }, { 1, -5 } };
     size_t k;
@@ -162,16 +123,14 @@ static void check_read(const int64_t *strides, uint64_t launches, const int64_t 
                 *at = (float)(at - y.host);
             }
         for (i = 0; i < ROOM; i++) ck_assert_float_eq(y.host[i], (float)i);
-        ck_assert_uint_eq(count, launches);
-        close_room(&y);
-        close_room(&x);
+        ck_assert_uint_eq(count, wanted);
     }
 }
 
 static const int64_t plain[] = { 6, 1 }, padded[] = { 9, 1 }, turned[] = { 1, 4 }, backward[] = { -6, -1 },
                      odd[] = { -7, 2 }, repeated[] = { 0, 1 };
 
-TEST_CASE("walks", .setup = setup, .teardown = teardown)
+TEST_CASE("walks", .setup = setup, .teardown = close_stub)
 
 TEST(slices_with_steps)
 {
@@ -221,7 +180,7 @@ TEST(axes_split_by_a_reshape)
 }
 
 /* Stores into part of x under another shape: the rest of it, and what lies around it, stays. */
-static void check_write(const int64_t *strides, uint64_t launches)
+static void check_write(const int64_t *strides, uint64_t wanted)
 {
     static const int64_t y_strides[] = { 2, 1 };
     room x, y;
@@ -238,9 +197,7 @@ static void check_write(const int64_t *strides, uint64_t launches)
             *at = (float)(at - x.host);
         }
     for (i = 0; i < ROOM; i++) ck_assert_float_eq(x.host[i], (float)i);
-    ck_assert_uint_eq(count, launches);
-    close_room(&y);
-    close_room(&x);
+    ck_assert_uint_eq(count, wanted);
 }
 
 TEST(stores_under_another_shape)
@@ -266,8 +223,6 @@ static void check_refusal(lfuse_status status, const char *text)
     ck_assert_int_eq(run(&x, &y, &count), status);
     ck_assert_msg(strstr(lfuse_last_error(), text), "\"%s\" lacks \"%s\"", lfuse_last_error(), text);
     ck_assert_uint_eq(count, 0);
-    close_room(&y);
-    close_room(&x);
 }
 
 TEST(what_is_not_there)

@@ -79,9 +79,8 @@ void grouped_fails(const grouped_lists *a, const grouped_lists *b, lfuse_list *c
 {
     lfuse_graph *graph = grouped_graph();
     lfuse_plan *plan = grouped_plan(graph, LFUSE_TRANSPORT_DEFAULT);
-    const lfuse_binding all[] = { lfuse_bind_list("a", a->list), lfuse_bind_list("b", b->list),
-                                  lfuse_bind_list("c", c) };
 
-    FAILS(status, lfuse_plan_run(plan, stream, all, 3));
+    FAILS(status, lfuse_plan_run(plan, stream, BINDINGS(lfuse_bind_list("a", a->list), lfuse_bind_list("b", b->list),
+                                                        lfuse_bind_list("c", c))));
     ck_assert_msg(strstr(lfuse_last_error(), words), "%s has no %s", lfuse_last_error(), words);
 }

@@ -86,8 +86,8 @@ tests_run_check_transports_SOURCES = %reldir%/check_transports.c %reldir%/rig.c 
 tests_run_check_transports_LDADD = tests/stub/libstub.la $(LDADD) -lm
 tests_run_check_unified_SOURCES = %reldir%/check_unified.c %reldir%/rig.c %reldir%/rig.h
 tests_run_check_unified_LDADD = tests/stub/libstub.la $(LDADD) -lm
-tests_run_check_walks_SOURCES = %reldir%/check_walks.c
-tests_run_check_walks_LDADD = tests/stub/libstub.la $(LDADD)
+tests_run_check_walks_SOURCES = %reldir%/check_walks.c %reldir%/rig.c %reldir%/rig.h
+tests_run_check_walks_LDADD = tests/stub/libstub.la $(LDADD) -lm
 
 # Numbers on the stub and on the devices of this machine.
 number_tests = tests/run/check_groups tests/run/check_numbers tests/run/check_scalars tests/run/check_scatter

@@ -174,13 +174,12 @@ void check_dense(lfuse_plan *plan, int64_t batch, uint64_t count)
 {
     lfuse_tensor *tx = ramp(2, SHAPE(batch, 8), -1, 0.01f), *tw = ramp(2, SHAPE(8, 6), -2, 0.1f);
     lfuse_tensor *tb = ramp(1, SHAPE(6), 1, -0.5f), *ty = tensor(2, SHAPE(batch, 6));
-    lfuse_binding b[] = { lfuse_bind_tensor("x", tx), lfuse_bind_tensor("w", tw), lfuse_bind_tensor("b", tb),
-                          lfuse_bind_tensor("y", ty) };
     const uint64_t before = launches();
     const float *y;
     int64_t i, j, k;
 
-    OK(lfuse_plan_run(plan, stream, b, 4));
+    OK(lfuse_plan_run(plan, stream, BINDINGS(lfuse_bind_tensor("x", tx), lfuse_bind_tensor("w", tw),
+                                             lfuse_bind_tensor("b", tb), lfuse_bind_tensor("y", ty))));
     if (count != ANY) ck_assert_uint_eq(launches() - before, count);
     y = values(ty);
     for (i = 0; i < batch; i++)

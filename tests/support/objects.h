@@ -23,6 +23,9 @@ typedef struct test_place {
 #define new_stream(device) objects_stream(TEST_HERE, device)
 #define new_event(device) objects_event(TEST_HERE, device)
 #define new_plan(...) objects_plan(TEST_HERE, __VA_ARGS__)
+/* Two arguments: an array of these bindings, and how many they are. */
+#define BINDINGS(...)                                                                                                  \
+    (const lfuse_binding[]){__VA_ARGS__}, (int)(sizeof((const lfuse_binding[]){__VA_ARGS__}) / sizeof(lfuse_binding))
 #define new_instance(...) objects_instance(TEST_HERE, __VA_ARGS__)
 #define new_recording(stream) objects_recording(TEST_HERE, stream) /* ends it */
 #define new_optimizer(...) objects_optimizer(TEST_HERE, __VA_ARGS__)
