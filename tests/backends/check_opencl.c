@@ -8,7 +8,7 @@
 #include "tests/backends/opencl_rig.h"
 #include "tests/backends/sub_buffer.h"
 
-OPENCL_SLOTS(.before = NULL)
+OPENCL_SLOTS(.teardown = end)
 
 /* Must be the first test: the list of devices is kept once it was read. */
 TEST_LOOP(test_enumerate, 0, device_count > 0)
@@ -59,36 +59,35 @@ TEST_LOOP(test_facts, 0, device_count > 0)
     }
 }
 
-static void check_memory(bench *t, lfuse__alloc_kind kind)
+static void check_memory(lfuse__alloc_kind kind)
 {
     enum { BYTES = 4096 };
     unsigned char out[BYTES], in[BYTES];
     lfuse__bmem *m, *other;
     lfuse__mem_info info;
 
-    OK(b->alloc(t->dev, kind, BYTES, &m));
-    OK(b->alloc(t->dev, LFUSE__ALLOC_DEVICE, BYTES, &other));
+    OK(b->alloc(t.dev, kind, BYTES, &m));
+    OK(b->alloc(t.dev, LFUSE__ALLOC_DEVICE, BYTES, &other));
     b->mem_info(m, &info);
     ck_assert_uint_eq(info.bytes, BYTES);
     for (int i = 0; i < BYTES; i++) out[i] = (unsigned char)(i * 7 + 1);
-    OK(b->write(t->s, m, 0, out, BYTES));
-    OK(b->copy(t->s, other, 100, m, 50, 1000));
-    OK(b->copy(t->s, m, 2000, other, 100, 1000));
+    OK(b->write(t.s, m, 0, out, BYTES));
+    OK(b->copy(t.s, other, 100, m, 50, 1000));
+    OK(b->copy(t.s, m, 2000, other, 100, 1000));
     for (unsigned size = 1; size <= 8; size *= 2)
-        OK(b->fill(t->s, m, 3200 + 64 * size, 0x8877665544332211u, size, 64));
-    read_all(t->s, m, 0, in, BYTES);
+        OK(b->fill(t.s, m, 3200 + 64 * size, 0x8877665544332211u, size, 64));
+    read_all(t.s, m, 0, in, BYTES);
     memmove(out + 2000, out + 50, 1000);
     for (unsigned size = 1; size <= 8; size *= 2)
         for (unsigned i = 0; i < 64; i++) out[3200 + 64 * size + i] = (unsigned char)(0x11 * (i % size + 1));
     ck_assert_mem_eq(in, out, BYTES);
-    OK(b->write(t->s, m, 0, NULL, 0));
+    OK(b->write(t.s, m, 0, NULL, 0));
     b->free(other);
     b->free(m);
 }
 
 TEST_LOOP(test_memory, 0, device_count)
 {
-    bench t;
     lfuse__facts f;
     lfuse__bmem *m, *d;
     lfuse__mem_info info;
@@ -98,8 +97,8 @@ TEST_LOOP(test_memory, 0, device_count)
     set_up(&t, _i);
     OK(b->facts(t.dev, &f));
     OK(b->memory(t.dev, &before, &total));
-    check_memory(&t, LFUSE__ALLOC_DEVICE);
-    if (f.info.svm) check_memory(&t, LFUSE__ALLOC_UNIFIED);
+    check_memory(LFUSE__ALLOC_DEVICE);
+    if (f.info.svm) check_memory(LFUSE__ALLOC_UNIFIED);
     else REFUSED(LFUSE_ERR_UNSUPPORTED, b->alloc(t.dev, LFUSE__ALLOC_UNIFIED, 64, &m));
 
     OK(b->alloc(t.dev, LFUSE__ALLOC_PINNED, 64, &m));
@@ -130,7 +129,6 @@ TEST_LOOP(test_memory, 0, device_count)
     layer.arm(NULL, 0, 0, 0);
     OK(b->pending(t.dev));
     b->free(m);
-    tear_down(&t);
 }
 
 /*
@@ -145,14 +143,10 @@ TEST_LOOP(test_kinds_by_turns, 0, device_count)
     lfuse__bmem *y, *x[3] = { NULL };
     lfuse__facts f;
     long made;
-    bench t;
 
     set_up(&t, _i);
     OK(b->facts(t.dev, &f));
-    if (!f.info.svm) {
-        tear_down(&t);
-        TEST_SKIP("%s has no shared memory", f.info.name);
-    }
+    if (!f.info.svm) TEST_SKIP("%s has no shared memory", f.info.name);
     OK(b->alloc(t.dev, LFUSE__ALLOC_DEVICE, 16, &y));
     OK(b->alloc(t.dev, LFUSE__ALLOC_DEVICE, 16, &x[BUFFER]));
     OK(b->alloc(t.dev, LFUSE__ALLOC_UNIFIED, 16, &x[SHARED]));
@@ -178,12 +172,11 @@ TEST_LOOP(test_kinds_by_turns, 0, device_count)
     b->free(x[SHARED]);
     b->free(x[BUFFER]);
     b->free(y);
-    tear_down(&t);
 }
 
 TEST_LOOP(test_wrap, 0, device_count)
 {
-    bench t, other;
+    bench other;
     lfuse__bmem *m, *part;
     lfuse__mem_info info;
     lfuse__facts f;
@@ -239,13 +232,11 @@ TEST_LOOP(test_wrap, 0, device_count)
         REFUSED(LFUSE_ERR_UNSUPPORTED, b->wrap(t.dev, LFUSE_MEMORY_POINTER, HANDLE(values), 0, &m));
     }
     tear_down(&other);
-    tear_down(&t);
 }
 
 TEST_LOOP(test_launch, 0, device_count)
 {
     enum { N = 64 };
-    bench t;
     lfuse__bmem *x, *y, *none[2];
     float in[N];
     uint64_t words[2] = { 3, 0 };
@@ -298,7 +289,6 @@ TEST_LOOP(test_launch, 0, device_count)
                                                                                .nbuffers = 1, .buffers = &y }));
     b->free(y);
     b->free(x);
-    tear_down(&t);
 }
 
 /* A driver may unset an argument that it refuses: those that the launch before had are set again. */
@@ -308,7 +298,6 @@ TEST_LOOP(test_refused_argument, 0, device_count)
     static const uint64_t words[2] = { 2, 0 }, others[2] = { 7, 0 };
     float in[4];
     lfuse__bmem *x, *y;
-    bench t;
 
     set_up(&t, _i);
     OK(b->alloc(t.dev, LFUSE__ALLOC_DEVICE, sizeof in, &x));
@@ -327,7 +316,6 @@ TEST_LOOP(test_refused_argument, 0, device_count)
     for (int i = 0; i < 4; i++) ck_assert_msg(in[i] == 18.0f, "%g", (double)in[i]);
     b->free(y);
     b->free(x);
-    tear_down(&t);
 }
 
 /* Arguments longer than what is remembered of them are set by each launch. Some drivers take more than they say. */
@@ -345,7 +333,6 @@ TEST_LOOP(test_many_words, 0, device_count)
     lfuse__facts f;
     lfuse_status status = LFUSE_OK;
     uint64_t in;
-    bench t;
 
     ck_assert_int_eq(MANY, 513);
     set_up(&t, _i);
@@ -373,7 +360,6 @@ TEST_LOOP(test_many_words, 0, device_count)
 
 TEST_LOOP(test_program, 0, device_count)
 {
-    bench t;
     lfuse__strbuf log = LFUSE__STRBUF_INIT, binary = LFUSE__STRBUF_INIT;
     lfuse__bprogram *p;
     lfuse__bkernel *k;
@@ -398,22 +384,21 @@ TEST_LOOP(test_program, 0, device_count)
     ck_assert(b->program_load(t.dev, "no binary at all", 16, &p) != LFUSE_OK);
     lfuse__strbuf_free(&binary);
     lfuse__strbuf_free(&log);
-    tear_down(&t);
 }
 
 /* y = 2 y + 1, forty times from 0: exact in f32 up to 2^24, so twenty of them and a reset between. */
-static void check_order(bench *t, lfuse__bstream *s)
+static void check_order(lfuse__bstream *s)
 {
     enum { N = 4096, STEPS = 20 };
     static float in[N];
     lfuse__bmem *y, *z;
 
-    OK(b->alloc(t->dev, LFUSE__ALLOC_DEVICE, sizeof in, &y));
-    OK(b->alloc(t->dev, LFUSE__ALLOC_DEVICE, sizeof in, &z));
+    OK(b->alloc(t.dev, LFUSE__ALLOC_DEVICE, sizeof in, &y));
+    OK(b->alloc(t.dev, LFUSE__ALLOC_DEVICE, sizeof in, &z));
     for (int round = 0; round < 2; round++) {
         OK(b->fill(s, y, 0, 0, 4, sizeof in));
         for (int i = 0; i < STEPS; i++) {
-            OK(launch(s, t->twice, N, i % 2 ? &z : &y, 1, NULL, 0));
+            OK(launch(s, t.twice, N, i % 2 ? &z : &y, 1, NULL, 0));
             OK(b->copy(s, i % 2 ? y : z, 0, i % 2 ? z : y, 0, sizeof in));
         }
     }
@@ -427,7 +412,7 @@ static void check_order(bench *t, lfuse__bstream *s)
 TEST_LOOP(test_stream, 0, device_count)
 {
     static const cl_command_queue_properties properties[] = { 0, CL_QUEUE_OUT_OF_ORDER_EXEC_MODE_ENABLE };
-    bench t, other;
+    bench other;
     lfuse__bstream *s;
     cl_command_queue queue;
     bool capturing = true;
@@ -435,7 +420,7 @@ TEST_LOOP(test_stream, 0, device_count)
 
     set_up(&t, _i);
     set_up(&other, _i);
-    check_order(&t, t.s);
+    check_order(t.s);
     OK(b->stream_flush(t.s));
     do status = b->stream_query(t.s);
     while (status == LFUSE_NOT_READY);
@@ -449,19 +434,17 @@ TEST_LOOP(test_stream, 0, device_count)
         ck_assert_ptr_eq(b->stream_native(s), queue);
         REFUSED(LFUSE_ERR_CONTEXT, b->stream_wrap(other.dev, queue, &other.s));
         lfuse__cl.ReleaseCommandQueue(queue);
-        check_order(&t, s);
+        check_order(s);
         b->stream_destroy(s);
     }
     REFUSED(LFUSE_ERR_INVALID, b->stream_wrap(t.dev, NULL, &s));
     tear_down(&other);
-    tear_down(&t);
 }
 
 TEST_LOOP(test_event, 0, device_count)
 {
     enum { N = 4096 };
     static float in[N];
-    bench t;
     lfuse__bstream *second;
     lfuse__bevent *e, *f;
     lfuse__bmem *y;
@@ -508,7 +491,6 @@ TEST_LOOP(test_event, 0, device_count)
     b->event_destroy(f);
     b->event_destroy(e);
     b->stream_destroy(second);
-    tear_down(&t);
 }
 
 /* What is not done is left alone when its stream goes; work that failed is told of, with its code. */
@@ -518,7 +500,6 @@ TEST_LOOP(test_state_of_work, 0, device_count)
     lfuse__bstream *second;
     lfuse__bevent *e, *f;
     double us;
-    bench t;
 
     set_up(&t, _i);
     OK(b->stream_create(t.dev, &second));
@@ -540,13 +521,12 @@ TEST_LOOP(test_state_of_work, 0, device_count)
     layer.state(NULL);
     b->event_destroy(f);
     b->event_destroy(e);
-    tear_down(&t);
 }
 
 /* Small integers: every sum is exact, in any order. */
 TEST_LOOP(test_adopt, 0, device_count)
 {
-    bench t, other;
+    bench other;
     lfuse__bdevice *dev;
     lfuse__bstream *s;
     lfuse__bmem *m, *copied;
@@ -588,7 +568,6 @@ TEST_LOOP(test_adopt, 0, device_count)
 /* NVIDIA's driver refuses everything after a kernel's fault; elsewhere the same code is an error like others. */
 TEST_LOOP(test_lost, 0, device_count)
 {
-    bench t;
 
     set_up(&t, _i);
     t.dev->device.nvidia = false;
@@ -603,7 +582,6 @@ TEST_LOOP(test_lost, 0, device_count)
     REFUSED(LFUSE_ERR_DEVICE_LOST, b->stream_sync(t.s));
     layer.arm(NULL, 0, 0, 0);
     REFUSED(LFUSE_ERR_DEVICE_LOST, b->pending(t.dev));
-    tear_down(&t);
 }
 
 TEST_SUITE("opencl backend", CK_NOFORK)

@@ -7,11 +7,10 @@
 
 #include "tests/backends/opencl_rig.h"
 
-OPENCL_SLOTS(.before = enumerate)
+OPENCL_SLOTS(.before = enumerate, .teardown = end)
 
 TEST_LOOP(test_graph, 0, device_count)
 {
-    bench t;
     lfuse__bgraph *g = NULL;
 
     set_up(&t, _i);
@@ -19,7 +18,6 @@ TEST_LOOP(test_graph, 0, device_count)
     REFUSED(LFUSE_ERR_UNSUPPORTED, b->graph_end(t.s, &g));
     REFUSED(LFUSE_ERR_UNSUPPORTED, b->graph_launch(t.s, NULL));
     b->graph_destroy(NULL);
-    tear_down(&t);
 }
 
 /*
@@ -179,7 +177,6 @@ static void *work(void *data)
 TEST_LOOP(test_threads, 0, device_count)
 {
     worker workers[4];
-    bench t;
 
     set_up(&t, _i);
     for (int i = 0; i < 4; i++) {
@@ -188,7 +185,6 @@ TEST_LOOP(test_threads, 0, device_count)
     }
     for (int i = 0; i < 4; i++) pthread_join(workers[i].thread, NULL);
     for (int i = 0; i < 4; i++) ck_assert(workers[i].right);
-    tear_down(&t);
 }
 
 TEST_SUITE("opencl failures", CK_NOFORK)

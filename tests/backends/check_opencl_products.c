@@ -41,7 +41,7 @@ static void set_strides(lfuse__gemm_desc *d)
 static int gap = 2;
 
 /* Offsets of 3, 5 and 7 elements, leading dimensions larger by a gap than they must be. Matrices of a batch differ. */
-static void check_way(bench *t, lfuse__bstream *s, lfuse__gemm_desc d, double beta, int way)
+static void check_way(lfuse__bstream *s, lfuse__gemm_desc d, double beta, int way)
 {
     enum { WORDS = 20000 };
     static double a[WORDS], bb[WORDS], c[WORDS], in[WORDS];
@@ -65,12 +65,12 @@ static void check_way(bench *t, lfuse__bstream *s, lfuse__gemm_desc d, double be
             for (int64_t j = 0; j < d.n; j++)
                 put(bb, d.type, in_b + (d.tb ? j * d.ldb + l : l * d.ldb + j), entry(l, j, d.stride_b ? x + 4 : 4));
     }
-    OK(b->gemm_candidates(t->dev, &d, 3, candidates, &count));
+    OK(b->gemm_candidates(t.dev, &d, 3, candidates, &count));
     ck_assert_int_gt(count, way);
-    OK(b->gemm_prepare(t->dev, &d, &candidates[way], &g));
-    OK(b->alloc(t->dev, LFUSE__ALLOC_DEVICE, sizeof a, &args.a));
-    OK(b->alloc(t->dev, LFUSE__ALLOC_DEVICE, sizeof bb, &args.b));
-    OK(b->alloc(t->dev, LFUSE__ALLOC_DEVICE, sizeof c, &args.c));
+    OK(b->gemm_prepare(t.dev, &d, &candidates[way], &g));
+    OK(b->alloc(t.dev, LFUSE__ALLOC_DEVICE, sizeof a, &args.a));
+    OK(b->alloc(t.dev, LFUSE__ALLOC_DEVICE, sizeof bb, &args.b));
+    OK(b->alloc(t.dev, LFUSE__ALLOC_DEVICE, sizeof c, &args.c));
     OK(b->write(s, args.a, 0, a, sizeof a));
     OK(b->write(s, args.b, 0, bb, sizeof bb));
     OK(b->write(s, args.c, 0, c, sizeof c));
@@ -95,33 +95,33 @@ static void check_way(bench *t, lfuse__bstream *s, lfuse__gemm_desc d, double be
     b->gemm_destroy(g);
 }
 
-static void check_gemm(bench *t, lfuse__bstream *s, lfuse__gemm_desc d, double beta)
+static void check_gemm(lfuse__bstream *s, lfuse__gemm_desc d, double beta)
 {
-    check_way(t, s, d, beta, 0);
+    check_way(s, d, beta, 0);
 }
 
 /* A batch of whole tiles without gaps by all ways that are offered: operands that CLBlast need not copy. */
-static void check_tight_batch(bench *t, bool ta)
+static void check_tight_batch(bool ta)
 {
     lfuse__gemm_candidate candidates[3];
     lfuse__gemm_desc d = { .type = LFUSE_F32, .m = 128, .n = 64, .k = 96, .ta = ta, .batch = 2, .stride_a = 1,
                            .stride_b = 1, .lda = ta ? 128 : 96, .ldb = 64, .ldc = 64 };
     int count = 0;
 
-    OK(b->gemm_candidates(t->dev, &d, 3, candidates, &count));
+    OK(b->gemm_candidates(t.dev, &d, 3, candidates, &count));
     gap = 0;
-    for (int way = 0; way < count; way++) check_way(t, t->s, d, 0, way);
+    for (int way = 0; way < count; way++) check_way(t.s, d, 0, way);
     gap = 2;
 }
 
-static lfuse_status try_gemm(bench *t, lfuse__gemm_desc desc)
+static lfuse_status try_gemm(lfuse__gemm_desc desc)
 {
     lfuse__gemm_candidate candidate;
     int count;
-    return b->gemm_candidates(t->dev, &desc, 1, &candidate, &count);
+    return b->gemm_candidates(t.dev, &desc, 1, &candidate, &count);
 }
 
-OPENCL_SLOTS(.before = enumerate)
+OPENCL_SLOTS(.before = enumerate, .teardown = end)
 
 TEST_LOOP(test_gemm, 0, device_count)
 {
@@ -132,17 +132,14 @@ TEST_LOOP(test_gemm, 0, device_count)
     lfuse__bstream *s;
     cl_command_queue queue;
     long programs;
-    bench t;
     int count = 0;
 
     test_without_optimisation(true); /* all kernels are CLBlast's */
     set_up(&t, _i);
     programs = layer.live("program");
     OK(b->facts(t.dev, &f));
-    if (try_gemm(&t, base) == LFUSE_ERR_LIBRARY || try_gemm(&t, base) == LFUSE_ERR_UNSUPPORTED) {
-        tear_down(&t);
+    if (try_gemm(base) == LFUSE_ERR_LIBRARY || try_gemm(base) == LFUSE_ERR_UNSUPPORTED)
         TEST_SKIP("%s", lfuse__error_message());
-    }
     layer.arm("clBuildProgram", 1, 0, CL_OUT_OF_RESOURCES);
     OK(b->gemm_candidates(t.dev, &base, 1, &first, &count));
     ck_assert_int_eq(count, 1);
@@ -152,37 +149,37 @@ TEST_LOOP(test_gemm, 0, device_count)
                                                    &(lfuse__bgemm *){ NULL }));
     for (int form = 0; form < 4; form++) {
         d.ta = form & 1, d.tb = form & 2;
-        check_gemm(&t, t.s, d, 0);
-        check_gemm(&t, t.s, d, 3);
+        check_gemm(t.s, d, 0);
+        check_gemm(t.s, d, 3);
     }
     for (int form = 0; form < 4; form++) {
         d.ta = form & 1, d.tb = form & 2, d.batch = 3, d.stride_a = form != 1, d.stride_b = form != 2;
-        check_gemm(&t, t.s, d, form & 1 ? 3 : 0);
+        check_gemm(t.s, d, form & 1 ? 3 : 0);
     }
     d.batch = d.stride_a = d.stride_b = 0;
-    check_tight_batch(&t, true);
-    check_tight_batch(&t, false);
+    check_tight_batch(true);
+    check_tight_batch(false);
     queue = queue_of(t.dev, CL_QUEUE_OUT_OF_ORDER_EXEC_MODE_ENABLE);
     if (queue != NULL) {
         OK(b->stream_wrap(t.dev, queue, &s));
         lfuse__cl.ReleaseCommandQueue(queue);
-        check_gemm(&t, s, d, 0);
+        check_gemm(s, d, 0);
         b->stream_destroy(s);
     }
     d.type = LFUSE_F64;
-    if (f.info.f64) check_gemm(&t, t.s, d, 1);
-    else REFUSED(LFUSE_ERR_UNSUPPORTED, try_gemm(&t, d));
+    if (f.info.f64) check_gemm(t.s, d, 1);
+    else REFUSED(LFUSE_ERR_UNSUPPORTED, try_gemm(d));
     d.type = LFUSE_F16;
-    REFUSED(LFUSE_ERR_UNSUPPORTED, try_gemm(&t, d));
+    REFUSED(LFUSE_ERR_UNSUPPORTED, try_gemm(d));
     d.type = LFUSE_BF16;
-    REFUSED(LFUSE_ERR_UNSUPPORTED, try_gemm(&t, d));
+    REFUSED(LFUSE_ERR_UNSUPPORTED, try_gemm(d));
     d.wide = true;
-    REFUSED(LFUSE_ERR_UNSUPPORTED, try_gemm(&t, d));
+    REFUSED(LFUSE_ERR_UNSUPPORTED, try_gemm(d));
     d = base, d.tf32 = true;
     ck_assert(!f.info.tf32);
-    REFUSED(LFUSE_ERR_UNSUPPORTED, try_gemm(&t, d));
+    REFUSED(LFUSE_ERR_UNSUPPORTED, try_gemm(d));
     d = base, d.epilogue = LFUSE__EP_RELU;
-    REFUSED(LFUSE_ERR_UNSUPPORTED, try_gemm(&t, d));
+    REFUSED(LFUSE_ERR_UNSUPPORTED, try_gemm(d));
     if (f.info.svm) {
         lfuse__gemm_candidate c;
         lfuse__gemm_args args = { .alpha = 1 };
@@ -197,12 +194,10 @@ TEST_LOOP(test_gemm, 0, device_count)
     }
     /* CLBlast keeps its programs. */
     t.live += layer.live("program") - programs;
-    tear_down(&t);
 }
 
 /* Products of matrices of ones, submitted by a thread of its own. */
 typedef struct errand {
-    bench *t;
     lfuse__bstream *s;
     lfuse__bgemm *g;
     lfuse__bmem *in, *out;
@@ -221,13 +216,13 @@ static void *run_errand(void *data)
     return NULL;
 }
 
-static long launches_of(bench *t, lfuse__bgemm *g, lfuse__bmem *in, lfuse__bmem *out)
+static long launches_of(lfuse__bgemm *g, lfuse__bmem *in, lfuse__bmem *out)
 {
     const long before = layer.calls("clEnqueueNDRangeKernel");
     const lfuse__gemm_args args = { .alpha = 1, .a = in, .b = in, .c = out };
 
-    OK(b->gemm_run(t->s, g, &args));
-    OK(b->stream_sync(t->s));
+    OK(b->gemm_run(t.s, g, &args));
+    OK(b->stream_sync(t.s));
     return layer.calls("clEnqueueNDRangeKernel") - before;
 }
 
@@ -235,7 +230,7 @@ static long launches_of(bench *t, lfuse__bgemm *g, lfuse__bmem *in, lfuse__bmem 
  * Which operands CLBlast takes as they lie depends on what the device is tuned for: where one of them may be such, a
  * batch goes the direct way alone.
  */
-static void check_batch_ways(bench *t)
+static void check_batch_ways(void)
 {
     static const struct {
         bool ta, tb;
@@ -253,21 +248,21 @@ static void check_batch_ways(bench *t)
         lfuse__gemm_candidate c[3];
         int count = 0;
         d.stride_a = d.stride_b = d.stride_c = 100 * 100;
-        OK(b->gemm_candidates(t->dev, &d, 3, c, &count));
+        OK(b->gemm_candidates(t.dev, &d, 3, c, &count));
         ck_assert_msg(count == rows[i].ways, "row %zu: %d ways", i, count);
         if (count > 1) continue;
         ck_assert_str_eq(c[0].identity, "clblast-direct");
-        REFUSED(LFUSE_ERR_UNSUPPORTED, b->gemm_prepare(t->dev, &d, &indirect, &(lfuse__bgemm *){ NULL }));
+        REFUSED(LFUSE_ERR_UNSUPPORTED, b->gemm_prepare(t.dev, &d, &indirect, &(lfuse__bgemm *){ NULL }));
     }
 }
 
 /* On both sides of the size from which on CLBlast needs memory for copies, its own choice comes first. */
-static void check_own_way(bench *t)
+static void check_own_way(void)
 {
 #ifdef HAVE_CLBLAST
     lfuse__cl_threshold *threshold;
 
-    OK(lfuse__cl_threshold_find(t->dev, LFUSE_F32, &threshold));
+    OK(lfuse__cl_threshold_find(t.dev, LFUSE_F32, &threshold));
     ck_assert_int_eq(lfuse__cl_threshold_set(threshold, threshold->own), CLBlastSuccess);
     for (size_t edge = threshold->own > 1 ? threshold->own - 1 : 1; edge <= threshold->own; edge++) {
         const int64_t n = (int64_t)edge, ld = n + 1;
@@ -277,9 +272,9 @@ static void check_own_way(bench *t)
         int count;
         ck_assert_int_eq(lfuse__clblast.SGemmTempBufferSize(CLBlastLayoutRowMajor, CLBlastTransposeNo,
                                                             CLBlastTransposeNo, edge, edge, edge, 1, edge + 1, 1,
-                                                            edge + 1, 1, edge + 1, &t->s->queue, &bytes),
+                                                            edge + 1, 1, edge + 1, &t.s->queue, &bytes),
                          CLBlastSuccess);
-        OK(b->gemm_candidates(t->dev, &d, 1, &c, &count));
+        OK(b->gemm_candidates(t.dev, &d, 1, &c, &count));
         ck_assert_str_eq(c.identity, bytes > 0 ? "clblast-indirect" : "clblast-direct");
     }
 #else
@@ -299,15 +294,12 @@ TEST_LOOP(test_two_ways, 0, device_count)
     pthread_t threads[2];
     long programs, launches[2], before, expected = 0;
     int count = 0;
-    bench t;
 
     test_without_optimisation(true);
     set_up(&t, _i);
     programs = layer.live("program");
-    if (b->gemm_candidates(t.dev, &d, 3, c, &count) != LFUSE_OK || count < 2) {
-        tear_down(&t);
+    if (b->gemm_candidates(t.dev, &d, 3, c, &count) != LFUSE_OK || count < 2)
         TEST_SKIP("%s", count ? "this CLBlast does not let its caller choose" : lfuse__error_message());
-    }
     ck_assert_str_eq(c[0].identity, "clblast-direct");
     ck_assert_str_eq(c[1].identity, "clblast-indirect");
     large.m = large.n = large.k = large.lda = large.ldb = large.ldc = 1 << 17;
@@ -315,24 +307,24 @@ TEST_LOOP(test_two_ways, 0, device_count)
     ck_assert_int_eq(count, 2); /* CLBlast's own choice comes first */
     ck_assert_str_eq(other[0].identity, "clblast-indirect");
     ck_assert_str_eq(other[1].identity, "clblast-direct");
-    check_own_way(&t);
-    check_batch_ways(&t);
+    check_own_way();
+    check_batch_ways();
     REFUSED(LFUSE_ERR_UNSUPPORTED, b->gemm_prepare(t.dev, &d, &(lfuse__gemm_candidate){ .identity = "clblast" },
                                                    &(lfuse__bgemm *){ NULL }));
-    check_way(&t, t.s, odd, 0, 1);
-    check_way(&t, t.s, odd, 3, 0);
-    check_way(&t, t.s, odd, 3, 1);
+    check_way(t.s, odd, 0, 1);
+    check_way(t.s, odd, 3, 0);
+    check_way(t.s, odd, 3, 1);
     batch.batch = 3, batch.stride_a = batch.stride_b = 1, batch.tb = true;
-    check_way(&t, t.s, batch, 3, 1);
+    check_way(t.s, batch, 3, 1);
     for (int i = 0; i < EDGE * EDGE; i++) ones[i] = 1;
     for (int i = 0; i < 2; i++) {
-        errands[i] = (errand){ .t = &t };
+        errands[i] = (errand){ .status = LFUSE_OK };
         OK(b->stream_create(t.dev, &errands[i].s));
         OK(b->gemm_prepare(t.dev, &d, &c[i], &errands[i].g));
         OK(b->alloc(t.dev, LFUSE__ALLOC_DEVICE, sizeof ones, &errands[i].in));
         OK(b->alloc(t.dev, LFUSE__ALLOC_DEVICE, sizeof ones, &errands[i].out));
         OK(b->write(t.s, errands[i].in, 0, ones, sizeof ones));
-        launches[i] = launches_of(&t, errands[i].g, errands[i].in, errands[i].out);
+        launches[i] = launches_of(errands[i].g, errands[i].in, errands[i].out);
         expected += TURNS * launches[i];
     }
     ck_assert_int_eq(launches[0], 1); /* the kernel; the other way makes copies before */
@@ -351,7 +343,6 @@ TEST_LOOP(test_two_ways, 0, device_count)
         b->stream_destroy(errands[i].s);
     }
     t.live += layer.live("program") - programs;
-    tear_down(&t);
 }
 
 TEST_SUITE("opencl products", CK_NOFORK)

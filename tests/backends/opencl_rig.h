@@ -71,12 +71,21 @@ static inline void set_up(bench *t, int device)
 
 static inline void tear_down(bench *t)
 {
+    if (!t->dev) return;
     b->kernel_destroy(t->twice);
     b->kernel_destroy(t->axpy);
     b->program_destroy(t->program);
     b->stream_destroy(t->s);
     b->close(t->dev);
+    t->dev = NULL;
     ck_assert_int_eq(layer.live(NULL), t->live);
+}
+
+static bench t; /* of the test, which sets it up */
+
+static inline void end(void)
+{
+    tear_down(&t);
 }
 
 static inline lfuse_status launch(lfuse__bstream *s, lfuse__bkernel *k, uint64_t n, lfuse__bmem *const *buffers,

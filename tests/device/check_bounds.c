@@ -7,6 +7,7 @@
 #include "libfuse.h"
 #include "tests/stub/faults.h"
 #include "tests/support/main.h"
+#include "tests/support/objects.h"
 #include "tests/support/status.h"
 
 static const char filling[] =
@@ -51,12 +52,17 @@ static void end(void)
     test_stub_end();
 }
 
+static void release(void *range)
+{
+    lfuse__range_release(range);
+}
+
 static lfuse__range *take(uint64_t bytes)
 {
     lfuse__range *range = NULL;
 
     ck_ok(lfuse__range_create(dev, bytes, &range));
-    return range;
+    return objects_own(range, release);
 }
 
 /* ---- launches ---- */
@@ -81,7 +87,7 @@ static void check_refused(lfuse_status status)
                   "%s", lfuse_last_error());
 }
 
-TEST_CASE("bounds")
+TEST_CASE("bounds", .teardown = end)
 
 TEST(launches)
 {
@@ -97,8 +103,6 @@ TEST(launches)
     ck_ok(launch(y, 2, facts->info.max_group, 1, false));
     check_refused(launch(y, 2, facts->info.max_group + 1, 1, false));
     check_refused(launch(y, 2, 0, 1, false));
-    lfuse__range_release(y);
-    end();
 }
 
 TEST(resident_launches)
@@ -115,8 +119,6 @@ TEST(resident_launches)
     ck_ok(launch(y, 2, 1, 6, true));
     check_refused(launch(y, 2, 1, 7, true));
     ck_ok(launch(y, 2, 1, 7, false));
-    lfuse__range_release(y);
-    end();
 }
 
 /* ---- products ---- */
@@ -138,7 +140,6 @@ TEST_LOOP(leading_dimensions, 0, 4)
         --*(i == 0 ? &d.lda : i == 1 ? &d.ldb : &d.ldc);
         ck_refused(lfuse__gemm_candidates(dev, &d, 1, &c, &count), LFUSE_ERR_SHAPE);
     }
-    end();
 }
 
 /* ---- ranges ---- */
@@ -160,9 +161,6 @@ TEST(ends_of_ranges)
     ck_refused(lfuse__copy(s, x, 0, y, 1, 32), LFUSE_ERR_INVALID);
     ck_ok(lfuse__copy(s, x, 0, y, 0, 32));
     ck_ok(lfuse_stream_synchronize(s));
-    lfuse__range_release(x);
-    lfuse__range_release(y);
-    end();
 }
 
 /* Neighbours in one memory may be copied onto each other; one byte nearer they overlap. */
@@ -178,8 +176,6 @@ TEST(copies_of_neighbours)
     ck_refused(lfuse__copy(s, x, 0, x, 15, 16), LFUSE_ERR_OVERLAP);
     ck_ok(lfuse__copy(s, x, 8, x, 8, 16)); /* onto itself: nothing to do */
     ck_ok(lfuse_stream_synchronize(s));
-    lfuse__range_release(x);
-    end();
 }
 
 /* Without addresses two memories have the same offsets, which says nothing about where they are. */
@@ -202,9 +198,6 @@ TEST(copies_of_two_memories)
     ck_ok(lfuse__read(s, y, 32, &got, 4));
     ck_ok(lfuse_stream_synchronize(s));
     ck_assert_uint_eq(got, 7);
-    lfuse__range_release(x);
-    lfuse__range_release(y);
-    end();
 }
 
 /* A pattern is aligned in the memory, wherever the range begins in it. */
@@ -220,8 +213,6 @@ TEST(patterns_are_aligned_in_memory)
     ck_refused(lfuse__fill(s, x, 0, 0, 8, 12), LFUSE_ERR_INVALID);
     ck_refused(lfuse__fill(s, x, 0, 0, 3, 12), LFUSE_ERR_INVALID);
     ck_ok(lfuse_stream_synchronize(s));
-    lfuse__range_release(x);
-    end();
 }
 
 /* Of what the driver knows of wrapped memory no byte more may be named. */
@@ -240,7 +231,6 @@ TEST(wrapped_sizes)
     x = NULL;
     ck_refused(lfuse__range_wrap(dev, LFUSE_MEMORY_NATIVE, handle, 101, &x), LFUSE_ERR_SHAPE);
     ck_assert_ptr_null(x);
-    end();
 }
 
 /* All of the device's memory is one allocation, if it says so. */
@@ -257,7 +247,6 @@ TEST(largest_allocation)
     ck_refused(lfuse__range_create(dev, most + 1, &x), LFUSE_ERR_DEVICE_MEMORY);
     ck_ok(lfuse__range_create(dev, most, &x));
     lfuse__range_release(x);
-    end();
 }
 
 TEST_SUITE("bounds", CK_NOFORK)

@@ -143,13 +143,12 @@ static float result(lfuse__native *g, lfuse__range *of, int i)
     return got[i];
 }
 
-TEST_CASE("graphs")
+TEST_CASE("graphs", .setup = begin, .teardown = end)
 
 TEST(test_patched)
 {
     lfuse__native *g = NULL;
     work w = usual;
-    begin();
     capture(&w, &g);
     ck_assert_float_eq(result(g, y, N - 1), 6);
     ck_assert(follow(&w, g));
@@ -164,7 +163,6 @@ TEST(test_patched)
     ck_assert_float_eq(result(g, y, N - 1), 15); /* z's last ones are not written */
     ck_assert_float_eq(result(g, y, 0), 30); /* of the product */
     lfuse__native_destroy(g);
-    end();
 }
 
 /* What is no fit changes nothing; captured anew it is an update where the commands are the same. */
@@ -173,7 +171,6 @@ TEST(test_handle_with_another_address)
 {
     lfuse__native *g = NULL;
 
-    begin();
     ck_ok(lfuse__native_begin(s));
     ck_ok(scale(kernel, x, y, 2, 3));
     ck_ok(lfuse__native_end(s, &g));
@@ -188,7 +185,6 @@ TEST(test_handle_with_another_address)
         ck_assert_uint_eq(lfuse__stub_calls(LFUSE__STUB_graph_patch), patches + (uint64_t)turn);
     }
     lfuse__native_destroy(g);
-    end();
 }
 
 TEST_LOOP(test_no_fit, 0, 7)
@@ -208,7 +204,6 @@ TEST_LOOP(test_no_fit, 0, 7)
     lfuse__stub_counters before, after;
     lfuse__native *g = NULL;
     ck_assert_int_lt(_i, (int)(sizeof cases / sizeof cases[0]));
-    begin();
     capture(&usual, &g);
     ck_assert(!follow(&cases[_i].w, g));
     ck_assert_uint_eq(lfuse__stub_calls(LFUSE__STUB_graph_patch), 0);
@@ -222,14 +217,12 @@ TEST_LOOP(test_no_fit, 0, 7)
     ck_assert(follow(&cases[_i].w, g));
     ck_assert_float_eq(result(g, y, N - 1), cases[_i].w.groups ? 21 : 18);
     lfuse__native_destroy(g);
-    end();
 }
 
 TEST(test_order)
 {
     lfuse__native *g = NULL, *none = NULL;
     bool fits = true;
-    begin();
     capture(&usual, &g);
     ck_refused(lfuse__native_settle(s, g, &fits), LFUSE_ERR_STATE);
     ck_assert(!fits);
@@ -245,7 +238,6 @@ TEST(test_order)
     ck_ok(lfuse__native_launch(s, none));
     lfuse__native_destroy(none);
     lfuse__native_destroy(g);
-    end();
 }
 
 TEST(test_patches_that_fail)
@@ -253,7 +245,6 @@ TEST(test_patches_that_fail)
     lfuse__native *g = NULL;
     bool fits = true;
     work w = usual;
-    begin();
     capture(&w, &g);
     w.factor = 9;
     lfuse__stub.patches = false;
@@ -270,7 +261,6 @@ TEST(test_patches_that_fail)
     ck_assert(follow(&w, g)); /* what was not patched is still known */
     ck_assert_float_eq(result(g, y, N - 1), 27);
     lfuse__native_destroy(g);
-    end();
 }
 
 static lfuse_status scenario(lfuse_device *device)
@@ -295,6 +285,8 @@ static lfuse_status scenario(lfuse_device *device)
     lfuse_stream_destroy(own);
     return status;
 }
+
+TEST_CASE("graphs")
 
 TEST(test_any_call_fails)
 {

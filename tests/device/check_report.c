@@ -76,11 +76,10 @@ static void expect(lfuse_status status, const char *message)
     ck_assert_str_eq(lfuse_last_error(), message);
 }
 
-TEST_CASE("stub")
+TEST_CASE("stub", .setup = begin, .teardown = end)
 
 TEST(first_one_wins)
 {
-    begin();
     ck_ok(look(stream, 0, 0, 10, 3));
     ck_ok(lfuse_stream_synchronize(stream));
     ck_ok(look(stream, 1, 0, 10, 3));
@@ -95,12 +94,10 @@ TEST(first_one_wins)
     ck_ok(look(stream, 0, 9, 2, 8));
     ck_ok(look(stream, 1, 9, 2, 9));
     expect(lfuse_stream_synchronize(stream), "first 8: element 1 looks up index 10 of 10");
-    end();
 }
 
 TEST(nothing_is_read_without_look_ups)
 {
-    begin();
     const uint64_t reads = lfuse__stub_calls(LFUSE__STUB_read);
     ck_ok(lfuse_stream_synchronize(stream));
     ck_ok(lfuse_stream_check(stream));
@@ -109,14 +106,12 @@ TEST(nothing_is_read_without_look_ups)
     ck_ok(lfuse_stream_synchronize(stream));
     ck_ok(lfuse_stream_synchronize(stream));
     ck_assert_uint_eq(lfuse__stub_calls(LFUSE__STUB_read), reads + 1);
-    end();
 }
 
 TEST(asking_does_not_wait)
 {
     lfuse_stream *lazy;
     lfuse_status status;
-    begin();
     lfuse__stub.lazy = true;
     ck_ok(lfuse_stream_create(dev, &lazy));
     ck_ok(look(lazy, 0, 0, 10, 1));
@@ -132,14 +127,12 @@ TEST(asking_does_not_wait)
     expect(status, "first 2: element 8 looks up index 13 of 10");
     ck_ok(lfuse_stream_synchronize(lazy));
     lfuse_stream_destroy(lazy);
-    end();
 }
 
 /* A stream that goes takes what it watches with it; another stream asks for itself. */
 TEST(streams_apart)
 {
     lfuse_stream *other;
-    begin();
     ck_ok(lfuse_stream_create(dev, &other));
     ck_ok(look(other, 0, 10, 1, 1));
     ck_ok(lfuse_stream_synchronize(stream));
@@ -148,7 +141,6 @@ TEST(streams_apart)
     ck_ok(look(other, 0, 10, 1, 1));
     lfuse_stream_destroy(other);
     ck_ok(lfuse_stream_synchronize(stream));
-    end();
 }
 
 /* What the caller captures runs whenever he likes: the stream asks from then on. */
@@ -156,7 +148,6 @@ TEST(captured)
 {
     lfuse__stub_native native = {.capturing = true};
     lfuse_stream *wrapped;
-    begin();
     ck_ok(lfuse_stream_wrap(dev, &native, &wrapped));
     ck_ok(look(wrapped, 0, 9, 2, 4));
     native.capturing = false;
@@ -168,12 +159,10 @@ TEST(captured)
     }
     lfuse_stream_destroy(wrapped);
     lfuse__stub_native_clear(&native);
-    end();
 }
 
 TEST(failing_reads)
 {
-    begin();
     ck_ok(look(stream, 0, 10, 1, 1));
     lfuse__stub_fail(LFUSE__STUB_read, 1, false, LFUSE_ERR_DEVICE);
     ck_assert_int_eq(lfuse_stream_synchronize(stream), LFUSE_ERR_DEVICE);
@@ -181,7 +170,6 @@ TEST(failing_reads)
     ck_assert_int_eq(lfuse_stream_synchronize(stream), LFUSE_ERR_DEVICE);
     expect(lfuse_stream_synchronize(stream), "first 1: element 0 looks up index 10 of 10");
     ck_ok(lfuse_stream_synchronize(stream));
-    end();
 }
 
 TEST_SUITE("reports", CK_NOFORK)

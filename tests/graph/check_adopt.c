@@ -9,6 +9,7 @@
 #include "common/graph/graph.h"
 #include "libfuse.h"
 #include "tests/support/main.h"
+#include "tests/support/objects.h"
 
 enum { NUMBERS = 24, ELEMENTS = 7 };
 static const lfuse_type types[] = {LFUSE_I8, LFUSE_U8, LFUSE_I32, LFUSE_I64, LFUSE_BOOL};
@@ -90,7 +91,7 @@ static void check_comparisons(lfuse_type type, double number, int form)
 {
     static const char *const names[12] = {"0", "1", "2", "3", "4", "5", "6", "7", "8", "9", "10", "11"};
     const int ops = type == LFUSE_BOOL ? 2 : 6;
-    lfuse_graph *g = lfuse_graph_create(), *canonical;
+    lfuse_graph *g = new_graph(), *canonical;
     const lfuse_value x = lfuse_input(g, "x", type, 1, LFUSE_DIMS(ELEMENTS));
     const lfuse_value v = number_of(g, form, number);
     char memory[ELEMENTS * 8];
@@ -120,8 +121,7 @@ static void check_comparisons(lfuse_type type, double number, int form)
                               op, side, form, (long long)elements[i], number, r->value[i]);
             }
     lfuse__oracle_free(&run);
-    lfuse_graph_destroy(canonical);
-    lfuse_graph_destroy(g);
+    drop(canonical);
 }
 
 TEST_CASE("adopt")
@@ -179,7 +179,7 @@ static void check_number(lfuse__op op, lfuse_type type, int at, double number)
     char call[64], value[64];
 
     for (int form = 0; form < FORMS; form++) {
-        lfuse_graph *g = lfuse_graph_create(), *canonical;
+        lfuse_graph *g = new_graph(), *canonical;
         const lfuse_value x = lfuse_input(g, "x", type, 1, LFUSE_DIMS(ELEMENTS));
         const double scalar[8] = {0, form == COMPUTED ? -number : number, form == COMPUTED ? -number : number};
         int checked = 0;
@@ -187,7 +187,7 @@ static void check_number(lfuse__op op, lfuse_type type, int at, double number)
         if (form == CONSTANT && negative_power(op, at, number)) {
             ck_assert_int_eq(lfuse_graph_check(g), LFUSE_ERR_INVALID);
             ck_assert_msg(strstr(lfuse_last_error(), " to the power of -") != NULL, "%s", lfuse_last_error());
-            lfuse_graph_destroy(g);
+            drop(g);
             continue;
         }
         if (form == CONSTANT && !held(type, number)) {
@@ -196,7 +196,7 @@ static void check_number(lfuse__op op, lfuse_type type, int at, double number)
             ck_assert_int_eq(lfuse_graph_check(g), LFUSE_ERR_TYPE);
             ck_assert_msg(strstr(lfuse_last_error(), call) && strstr(lfuse_last_error(), value), "%s",
                           lfuse_last_error());
-            lfuse_graph_destroy(g);
+            drop(g);
             continue;
         }
         ck_assert_msg(lfuse_graph_check(g) == LFUSE_OK, "%.17g: %s", number, lfuse_last_error());
@@ -208,8 +208,7 @@ static void check_number(lfuse__op op, lfuse_type type, int at, double number)
             ck_assert_int_eq(lfuse__graph_check_number(canonical, i, scalar, NULL) == LFUSE_OK, held(type, number));
         }
         ck_assert_int_eq(checked, form != CONSTANT && op != LFUSE__OP_full_like ? 1 : form != CONSTANT);
-        lfuse_graph_destroy(canonical);
-        lfuse_graph_destroy(g);
+        drop(canonical);
     }
 }
 
@@ -258,7 +257,7 @@ TEST(refusals_name_operand_and_number)
 /* Truncated and saturated, as any floating number: that is what was asked for. */
 TEST(casts_cut_off)
 {
-    lfuse_graph *g = lfuse_graph_create();
+    lfuse_graph *g = new_graph();
     const lfuse_value x = lfuse_input(g, "x", LFUSE_U8, 0, NULL);
 
     lfuse_output(g, "y", lfuse_add(x, lfuse_cast(lfuse_constant(g, -2.5), LFUSE_U8)));
@@ -266,7 +265,6 @@ TEST(casts_cut_off)
     ck_assert_int_eq(lfuse_graph_check(g), LFUSE_OK);
     for (int32_t i = 0; i < g->nnodes; i++)
         ck_assert(g->nodes[i].kind != LFUSE__CAST || g->nodes[i].op != LFUSE__CAST_CHECKED);
-    lfuse_graph_destroy(g);
 }
 
 /* ---- integers of 64 bits ---- */
@@ -279,7 +277,7 @@ TEST(constants_of_64_bits)
     lfuse__oracle_run run;
 
     for (size_t i = 0; i < sizeof all / sizeof *all; i++) {
-        lfuse_graph *g = lfuse_graph_create();
+        lfuse_graph *g = new_graph();
         const lfuse_value x = lfuse_input(g, "x", LFUSE_I64, 0, NULL);
         const lfuse_value k = lfuse_input(g, "k", LFUSE_I32, 1, LFUSE_DIMS(1));
         const int64_t zero = 0;
@@ -291,7 +289,6 @@ TEST(constants_of_64_bits)
         ck_assert(lfuse__oracle_find(&run, "y")->bound[0] == 0);
         ck_assert_int_eq((int)lfuse__oracle_find(&run, "less")->value[0], 0 < all[i]);
         lfuse__oracle_free(&run);
-        lfuse_graph_destroy(g);
     }
     ck_assert_int_lt(lfuse_constant_i64(NULL, INT64_MAX).id, 0);
     ck_assert_int_lt(lfuse_constant_i64(NULL, 1).id, 0);

@@ -5,6 +5,7 @@
 #include "common/graph/graph.h"
 #include "libfuse/ops.h"
 #include "tests/support/main.h"
+#include "tests/support/objects.h"
 
 /* What each case starts from. */
 typedef struct world {
@@ -20,9 +21,8 @@ typedef struct world {
 
 static void world_make(world *v)
 {
-    v->g = lfuse_graph_create();
-    v->other = lfuse_graph_create();
-    ck_assert(v->g && v->other);
+    v->g = new_graph();
+    v->other = new_graph();
     v->batch = lfuse_size_var(v->g, "batch", 1, 4096);
     v->foreign_size = lfuse_size_var(v->other, "batch", 1, 4096);
     v->x = lfuse_input(v->g, "x", LFUSE_F32, 2, LFUSE_DIMS(v->batch, 64));
@@ -36,12 +36,6 @@ static void world_make(world *v)
     v->foreign = lfuse_constant(v->other, 1);
     ck_assert_int_eq(lfuse_graph_check(v->g), LFUSE_OK);
     ck_assert_int_eq(lfuse_graph_check(v->other), LFUSE_OK);
-}
-
-static void world_free(world *v)
-{
-    lfuse_graph_destroy(v->g);
-    lfuse_graph_destroy(v->other);
 }
 
 #define LONG_NAME "0123456789012345678901234567890123456789012345678901234567890123"
@@ -361,7 +355,6 @@ static const lfuse_size HUGE_SHAPE[] = {INT64_C(1) << 40, INT64_C(1) << 40};
         ck_assert_int_eq(lfuse_graph_check(v.g), LFUSE_ERR_##code);                                                    \
         ck_assert_msg(strstr(lfuse_last_error(), words), "message: %s", lfuse_last_error());                           \
         ck_assert_ptr_null(strchr(lfuse_last_error(), '\n'));                                                          \
-        world_free(&v);                                                                                                \
     }
 TEST_CASE("mistakes")
 
@@ -399,7 +392,6 @@ TEST(first_mistake_stays)
     ck_assert_int_eq(lfuse_graph_check(v.g), LFUSE_ERR_SHAPE);
     ck_assert_str_eq(lfuse_last_error(),
                      "lfuse_matmul: inner extents differ: a is f32 [batch, 64], b is f32 [batch, 64]");
-    world_free(&v);
 }
 
 TEST(foreign_operand_poisons_both)
@@ -410,7 +402,6 @@ TEST(foreign_operand_poisons_both)
     lfuse_add(v.x, v.foreign);
     ck_assert_int_eq(lfuse_graph_check(v.g), LFUSE_ERR_INVALID);
     ck_assert_int_eq(lfuse_graph_check(v.other), LFUSE_ERR_INVALID);
-    world_free(&v);
 }
 
 TEST(failed_name_leaves_none)
@@ -422,23 +413,21 @@ TEST(failed_name_leaves_none)
     names = v.g->nnames;
     lfuse_input(v.g, "huge", LFUSE_F32, 2, HUGE_SHAPE);
     ck_assert_int_eq(v.g->nnames, names);
-    world_free(&v);
 }
 
 TEST(number_without_end)
 {
-    lfuse_graph *g = lfuse_graph_create();
+    lfuse_graph *g = new_graph();
     lfuse_value v = lfuse_scalar(g, "s");
     int i;
 
     for (i = 0; i < 40; i++) v = lfuse_mul(v, v);
     ck_assert_int_eq(lfuse_graph_check(g), LFUSE_ERR_OVERFLOW);
-    lfuse_graph_destroy(g);
 }
 
 TEST(too_many_values)
 {
-    lfuse_graph *g = lfuse_graph_create();
+    lfuse_graph *g = new_graph();
     lfuse_value v = lfuse_input(g, "x", LFUSE_F32, 0, NULL);
     int i;
 
@@ -446,7 +435,6 @@ TEST(too_many_values)
     ck_assert_int_eq(lfuse_graph_check(g), LFUSE_OK);
     ck_assert_int_lt(lfuse_neg(v).id, 0);
     ck_assert_int_eq(lfuse_graph_check(g), LFUSE_ERR_OVERFLOW);
-    lfuse_graph_destroy(g);
 }
 
 static const lfuse__node *node(lfuse_value v)
@@ -487,7 +475,6 @@ TEST(numbers_adopt_types)
     ck_assert_int_eq(lfuse_cast(v.x, LFUSE_F32).id, v.x.id);
     lfuse_update(v.zero_d, v.number);
     ck_assert_int_eq(lfuse_graph_check(v.g), LFUSE_OK);
-    world_free(&v);
 }
 
 TEST(lists_take_numbers)
@@ -513,7 +500,6 @@ TEST(lists_take_numbers)
     ck_assert_int_eq(node(lfuse_cast(r, LFUSE_F16))->rank, LFUSE_RANK_ANY);
     lfuse_update(v.list, r);
     ck_assert_int_eq(lfuse_graph_check(v.g), LFUSE_OK);
-    world_free(&v);
 }
 
 /* ---- lines.c ---- */
@@ -543,7 +529,6 @@ TEST(lines_of_lists)
     ck_assert_int_eq(node(r)->rank, 0);
     ck_assert_int_eq(node(r)->in[0], x.id);
     ck_assert_int_eq(lfuse_graph_check(v.g), LFUSE_OK);
-    world_free(&v);
 }
 
 static void lines_refuse(lfuse_status status, int which)
@@ -569,7 +554,6 @@ static void lines_refuse(lfuse_status status, int which)
     default: lfuse_member_rank(v.x); break;
     }
     ck_assert_msg(lfuse_graph_check(v.g) == status, "%d: %s", which, lfuse_last_error());
-    world_free(&v);
 }
 
 TEST_LOOP(lines_are_refused, 0, 12)
@@ -605,7 +589,6 @@ TEST(reductions_of_lists)
     ck_assert_int_eq(node(lfuse_list_sum(lfuse_member_norm(v.list, 3)))->rank, 0);
     ck_assert_int_eq(node(lfuse_mul(v.list, lfuse_list_norm(v.list, -INFINITY)))->rank, LFUSE_RANK_ANY);
     ck_assert_int_eq(lfuse_graph_check(v.g), LFUSE_OK);
-    world_free(&v);
 }
 
 TEST_SUITE("build", CK_FORK_GETENV)

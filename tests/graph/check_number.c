@@ -6,6 +6,7 @@
 #include "common/graph/graph.h"
 #include "libfuse/ops.h"
 #include "tests/support/main.h"
+#include "tests/support/objects.h"
 
 static void ck_bits(double got, double expected)
 {
@@ -101,7 +102,7 @@ TEST(integral_powers)
 
 TEST(trees)
 {
-    lfuse_graph *g = lfuse_graph_create();
+    lfuse_graph *g = new_graph();
     lfuse_value beta = lfuse_scalar(g, "beta"), step = lfuse_scalar(g, "step"), one = lfuse_constant(g, 1);
     lfuse_value v = lfuse_reciprocal(lfuse_sub(one, lfuse_powi(beta, step)));
     const double scalars[] = {0.9, 3};
@@ -109,7 +110,6 @@ TEST(trees)
     ck_assert_int_eq(lfuse_graph_check(g), LFUSE_OK);
     ck_bits(lfuse__graph_number(g, v.id, scalars, NULL), 1 / (1 - 0.9 * (0.9 * 0.9)));
     ck_bits(lfuse__graph_number(g, lfuse_where(lfuse_gt(step, one), step, beta).id, scalars, NULL), 3);
-    lfuse_graph_destroy(g);
 }
 
 TEST_SUITE("number", CK_FORK_GETENV)

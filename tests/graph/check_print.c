@@ -6,6 +6,7 @@
 #include "common/graph/graph.h"
 #include "libfuse/ops.h"
 #include "tests/support/main.h"
+#include "tests/support/objects.h"
 
 typedef void maker(lfuse_graph *g);
 
@@ -199,7 +200,7 @@ enum { GRAPHS = sizeof graphs / sizeof graphs[0] };
 static char *key(maker *make)
 {
     lfuse__strbuf text = LFUSE__STRBUF_INIT;
-    lfuse_graph *g = lfuse_graph_create(), *c;
+    lfuse_graph *g = new_graph(), *c;
     char *copy;
 
     make(g);
@@ -208,8 +209,7 @@ static char *key(maker *make)
     ck_assert_int_eq(lfuse__strbuf_check(&text), LFUSE_OK);
     copy = strdup(text.data);
     lfuse__strbuf_free(&text);
-    lfuse_graph_destroy(c);
-    lfuse_graph_destroy(g);
+    drop(c);
     return copy;
 }
 
@@ -223,7 +223,6 @@ TEST(keys_differ)
     for (i = 0; i < GRAPHS; i++) keys[i] = key(graphs[i]);
     for (i = 0; i < GRAPHS; i++)
         for (j = 0; j < i; j++) ck_assert_msg(strcmp(keys[i], keys[j]) != 0, "graphs %d and %d: %s", i, j, keys[i]);
-    for (i = 0; i < GRAPHS; i++) free(keys[i]);
 }
 
 TEST(keys_repeat)
@@ -233,8 +232,6 @@ TEST(keys_repeat)
     for (i = 0; i < GRAPHS; i++) {
         char *a = key(graphs[i]), *b = key(graphs[i]);
         ck_assert_str_eq(a, b);
-        free(a);
-        free(b);
     }
 }
 
@@ -248,14 +245,12 @@ TEST(names_are_no_part)
     char *a = key(make_plain), *b = key(make_plain_renamed);
 
     ck_assert_str_eq(a, b);
-    free(a);
-    free(b);
 }
 
 TEST(shared_values_do_not_explode)
 {
     lfuse__strbuf text = LFUSE__STRBUF_INIT;
-    lfuse_graph *g = lfuse_graph_create();
+    lfuse_graph *g = new_graph();
     lfuse_value v = vector(g);
     int i;
 
@@ -263,7 +258,6 @@ TEST(shared_values_do_not_explode)
     lfuse__graph_print_value(g, v.id, &text);
     ck_assert_uint_lt(text.length, 10000);
     lfuse__strbuf_free(&text);
-    lfuse_graph_destroy(g);
 }
 
 TEST_SUITE("print", CK_FORK_GETENV)

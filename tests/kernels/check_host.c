@@ -14,147 +14,132 @@ static bool in_turn(int form, int type)
     return type == 0 || (type + form) % 2 == 0 || test_all();
 }
 
-static void open_form(rig *r, int lanes)
+static rig r;
+
+static void close_form(void)
+{
+    rig_close(&r);
+}
+
+static void open_form(int lanes)
 {
     lfuse__stub_reset();
     lfuse__stub.vector_lanes = lanes;
     lfuse__stub.simd = 1;
     lfuse__stub.f64 = true;
     lfuse__stub.elementwise_groups = lanes ? 8 : 0;
-    rig_open(r, &lfuse__stub_backend, 0);
+    rig_open(&r, &lfuse__stub_backend, 0);
 }
 
-TEST_CASE("items, lanes")
+static void in_turns(int form, void (*with)(rig *r, lfuse_type type))
+{
+    for (int t = 0; t < 4; t++)
+        if (in_turn(form, t)) with(&r, floating[t]);
+}
+
+TEST_CASE("items, lanes", .teardown = close_form)
 
 TEST_LOOP(operators, 0, 2)
 {
-    rig r;
-    open_form(&r, _i);
+    open_form(_i);
     for (lfuse_type type = LFUSE_F32; type < LFUSE__TYPES; type++) case_operators(&r, type);
     case_casts(&r);
-    rig_close(&r);
 }
 
 TEST_LOOP(places, 0, 2)
 {
-    rig r;
-    open_form(&r, _i);
+    open_form(_i);
     for (int t = 0; t < STORED; t++)
         if (in_turn(_i, t)) case_tails(&r, stored[t]);
     case_strides(&r, LFUSE_F32);
     case_strides(&r, LFUSE_F16);
-    rig_close(&r);
 }
 
 TEST_LOOP(bounds, 0, 2)
 {
-    rig r;
-    open_form(&r, _i);
+    open_form(_i);
     case_bounds(&r, LFUSE_F32);
     case_bounds(&r, LFUSE_F64);
-    rig_close(&r);
 }
 
-TEST_CASE("lists")
+TEST_CASE("lists", .teardown = close_form)
 
 TEST_LOOP(sums, 0, 2)
 {
-    rig r;
-    open_form(&r, _i);
-    for (int t = 0; t < 4; t++)
-        if (in_turn(_i, t)) case_members(&r, floating[t]);
-    rig_close(&r);
+    open_form(_i);
+    in_turns(_i, case_members);
 }
 
 TEST_LOOP(lines, 0, 2)
 {
-    rig r;
-    open_form(&r, _i);
-    for (int t = 0; t < 4; t++)
-        if (in_turn(_i, t)) case_lines(&r, floating[t]);
-    rig_close(&r);
+    open_form(_i);
+    in_turns(_i, case_lines);
 }
 
 TEST_LOOP(lists, 0, 2)
 {
-    rig r;
-    open_form(&r, _i);
-    for (int t = 0; t < 4; t++)
-        if (in_turn(_i, t)) case_lists(&r, floating[t]);
+    open_form(_i);
+    in_turns(_i, case_lists);
     case_carried_lists(&r, LFUSE_F16);
     case_table(&r);
     case_arrive(&r);
-    rig_close(&r);
 }
 
-TEST_CASE("look-ups, bundles")
+TEST_CASE("look-ups, bundles", .teardown = close_form)
 
 TEST_LOOP(look_ups, 0, 2)
 {
-    rig r;
-    open_form(&r, _i);
+    open_form(_i);
     /* What is looked up is moved as it is: types of one width are one text but for its words. */
     for (lfuse_type type = LFUSE_F32; type < LFUSE__TYPES; type++)
         if (test_all() || type == LFUSE_F32 || ((int)type + _i) % 4 == 0) case_look_ups(&r, type);
-    rig_close(&r);
 }
 
 TEST_LOOP(bundles, 0, 2)
 {
-    rig r;
-    open_form(&r, _i);
+    open_form(_i);
     r.facts.info.max_argument_bytes = lfuse__stub.max_argument_bytes = 4096;
     case_bundles(&r);
     case_row_look_ups(&r);
-    rig_close(&r);
 }
 
-TEST_CASE("products")
+TEST_CASE("products", .teardown = close_form)
 
 TEST_LOOP(products, 0, 2)
 {
-    rig r;
-    open_form(&r, _i);
-    for (int t = 0; t < 4; t++)
-        if (in_turn(_i, t)) case_products(&r, floating[t]);
+    open_form(_i);
+    in_turns(_i, case_products);
     if (r.facts.vector_lanes) case_made(&r); /* tiles need barriers */
     if (r.facts.vector_lanes) case_made_refusals(&r.facts);
-    rig_close(&r);
 }
 
 /* Work-items of a group as coroutines, which exchange fragments as teams of the devices do. */
 TEST_LOOP(units, 0, 2)
 {
-    rig r;
-    open_form(&r, 0);
+    open_form(0);
     r.facts.simd = 32, r.facts.info.local_bytes = 48 * 1024, r.facts.matrix_units = true;
     r.facts.info.compute_units = 4;
     case_units(&r, _i ? LFUSE_BF16 : LFUSE_F16);
-    rig_close(&r);
 }
 
-TEST_CASE("rows")
+TEST_CASE("rows", .teardown = close_form)
 
 /* Of each form: f32, and two types more. */
 TEST_LOOP(rows, 0, 6)
 {
     static const lfuse_type types[3][2] = {{LFUSE_F32, LFUSE_F32}, {LFUSE_I64, LFUSE_F16}, {LFUSE_F64, LFUSE_U8}};
-    rig r;
-    open_form(&r, _i % 2);
+    open_form(_i % 2);
     case_rows(&r, types[_i / 2][_i % 2]);
-    rig_close(&r);
 }
 
-TEST_CASE("teams")
+TEST_CASE("teams", .teardown = close_form)
 
 /* Work-items of a group as coroutines, which exchange what they folded. */
 TEST(rows_by_teams)
 {
-    rig r;
-    open_form(&r, 0);
+    open_form(0);
     r.facts.simd = 32, r.facts.info.compute_units = 4;
     case_rows_by_teams(&r);
-    rig_close(&r);
 }
 
 TEST_SUITE("kernels in host C", CK_NOFORK)
