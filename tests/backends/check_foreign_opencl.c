@@ -1,7 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The caller's own OpenCL contexts, buffers, queues and shared pointers, on every OpenCL device found. */
-#include <stdbool.h>
-
 #include "backends/opencl/internal.h"
 #include "libfuse.h"
 #include "tests/backends/opencl_devices.h"

@@ -1,7 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Reductions, and the row work around them. */
-#include <stdio.h>
-
 #include "common/graph/reduce.h"
 #include "tests/cases/cases.h"
 

@@ -3,9 +3,6 @@
  * More elements than 32 bits can count: on every device with the memory for it, and on the stub as index arithmetic
  * (sparse memory, of which the first and last groups are run).
  */
-#include <stdio.h>
-#include <string.h>
-
 #include "common/base/half.h"
 #include "common/device/device.h"
 #include "libfuse.h"

@@ -1,7 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Native graphs on the stub: what is followed, what of it is patched, and what is no fit. */
-#include <string.h>
-
 #include "common/base/error.h"
 #include "common/device/device.h"
 #include "libfuse.h"

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Random numbers: the generator against published vectors, their distribution, and what the functions refuse. */
 #include <math.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "bench/oracle.h"

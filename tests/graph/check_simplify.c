@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The canonical form, as it prints. */
-
 #include "common/graph/build.h"
 #include "libfuse/ops.h"
 #include "tests/support/main.h"

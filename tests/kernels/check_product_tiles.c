@@ -1,7 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Which tiles a product gets, and what its kernels are told; the results are check_devices' (tiles.c). */
-#include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "common/base/error.h"

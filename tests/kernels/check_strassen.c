@@ -1,7 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Kernels of Strassen's algorithm in host C, in both forms, and on every device; what their emitter refuses. */
-#include <string.h>
-
 #include "common/base/error.h"
 #include "common/kernels/strassen.h"
 #include "tests/kernels/cases.h"

@@ -3,8 +3,6 @@
  * One norm over all groups of an optimizer: against a reference in double, the bits of one list, launches, levels,
  * numbers on the device, replays, addresses that move, and what fails.
  */
-#include <string.h>
-
 #include "tests/optim/run.h"
 
 enum { MOST_GROUPS = 11, LIMIT = 2 };

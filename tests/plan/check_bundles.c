@@ -3,7 +3,6 @@
 #include <stdio.h>
 
 #include "tests/plan/rig.h"
-#include "tests/support/main.h"
 
 TEST_CASE("fusion", .setup = rig_setup, .teardown = rig_teardown)
 

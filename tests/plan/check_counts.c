@@ -2,10 +2,7 @@
 /* Counters beside lists: which of them join a list's step, and where. Read from the printed plan. No device. */
 #include <string.h>
 
-#include <libfuse.h>
-
 #include "tests/plan/rig.h"
-#include "tests/support/main.h"
 
 static lfuse_value one(const char *name)
 {

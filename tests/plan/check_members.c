@@ -3,10 +3,7 @@
 #include <math.h>
 #include <string.h>
 
-#include <libfuse.h>
-
 #include "tests/plan/rig.h"
-#include "tests/support/main.h"
 
 static lfuse_value scalar(const char *name)
 {

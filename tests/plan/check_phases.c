@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Row steps of several sweeps as several steps, for few long rows. No device. */
 #include "tests/plan/rig.h"
-#include "tests/support/main.h"
 
 TEST_CASE("alternatives", .setup = rig_setup, .teardown = rig_teardown)
 

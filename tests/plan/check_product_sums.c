@@ -4,7 +4,6 @@
 
 #include "common/plan/provider.h"
 #include "tests/plan/rig.h"
-#include "tests/support/main.h"
 
 static lfuse_value z; /* what the product is multiplied by */
 

@@ -3,7 +3,6 @@
 #include <string.h>
 
 #include "tests/plan/rig.h"
-#include "tests/support/main.h"
 
 static void product(lfuse_type a, lfuse_type b, lfuse_type type, lfuse_precision precision)
 {

@@ -4,7 +4,6 @@
 
 #include "common/plan/provider.h"
 #include "tests/plan/rig.h"
-#include "tests/support/main.h"
 
 static lfuse_value w, s; /* the operand's parts: bytes [8, 20], one number a column */
 

@@ -5,7 +5,6 @@
 #include "common/base/error.h"
 #include "common/plan/provider.h"
 #include "tests/plan/rig.h"
-#include "tests/support/main.h"
 
 enum { M = 200, K = 96, N = 72 };
 

@@ -3,11 +3,8 @@
 #include <stdio.h>
 #include <string.h>
 
-#include <libfuse.h>
-
 #include "common/plan/draft.h"
 #include "tests/plan/rig.h"
-#include "tests/support/main.h"
 
 static const int first[] = { 0 };
 

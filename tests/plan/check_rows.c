@@ -3,7 +3,6 @@
 #include <stdio.h>
 
 #include "tests/plan/rig.h"
-#include "tests/support/main.h"
 
 static const int first[] = { 0 }, last[] = { 1 }, both[] = { 0, 1 };
 

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Reshapes behind row kernels, read from the printed plan. No device. */
 #include "tests/plan/rig.h"
-#include "tests/support/main.h"
 
 static lfuse_value groupnorm(lfuse_size n)
 {

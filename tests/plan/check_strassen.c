@@ -4,7 +4,6 @@
 #include <string.h>
 
 #include "tests/plan/rig.h"
-#include "tests/support/main.h"
 
 enum { NATIVE_FREE = LFUSE_NO_BUNDLES };
 

@@ -4,7 +4,6 @@
 #include <time.h>
 
 #include "tests/plan/rig.h"
-#include "tests/support/main.h"
 
 static double now(void)
 {

@@ -2,7 +2,6 @@
 #include "tests/random/problem.h"
 
 #include <inttypes.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 

@@ -3,7 +3,6 @@
  * Foreach functions that make numbers of members and lists, and unscaling, on the stub and on every device found: the
  * bits that the reductions of single tensors have, and flags that are set when they must be.
  */
-#include <stdlib.h>
 #include <string.h>
 
 #include "tests/run/sets.h"

@@ -3,7 +3,6 @@
  * Products of the members of lists: on every device by each transport, with replaced members and members without
  * elements; the bits of a member whatever stands beside it; updates; what is refused, and by which words.
  */
-#include <stdlib.h>
 #include <string.h>
 
 #include "tests/run/grouped.h"

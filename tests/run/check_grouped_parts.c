@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Products of lists whose members are parts of larger matrices; who else refuses such, and which there are not. */
-#include <stdlib.h>
 #include <string.h>
 
 #include "tests/run/grouped.h"

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Groups of members with numbers of their own: the bits of separate runs, in one launch for up to eight of them. */
 #include <stdint.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "tests/run/rig.h"

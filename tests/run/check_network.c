@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Products that follow each other in one launch: on the stub, whose groups are coroutines. */
-#include <stdlib.h>
 #include <string.h>
 
 #include "tests/run/networks.h"

@@ -4,7 +4,6 @@
  * What compiling takes is counted.
  */
 #include <math.h>
-#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 

@@ -3,8 +3,6 @@
 #include <pthread.h>
 #include <stdatomic.h>
 #include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 
 #include "libfuse.h"
 #include "tests/stub/faults.h"

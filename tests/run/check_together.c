@@ -3,8 +3,6 @@
  * When kernels of products by tiles are compiled: with the plan, or by the instance whose sizes take them. Instances
  * are made, and nothing is run but what is timed.
  */
-#include <stdlib.h>
-
 #include "tests/run/rig.h"
 
 static lfuse_effort effort; /* of the next plans */
