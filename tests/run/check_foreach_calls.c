@@ -11,7 +11,7 @@ enum { MEMBERS = 4, LENGTH = 10, MANY = 500 };
 
 static lfuse_list *lists(lfuse_type type, int count, const int64_t *lengths)
 {
-    lfuse_tensor *t[MANY];
+    lfuse_tensor *t[MANY] = {NULL};
 
     for (int i = 0; i < count; i++) {
         const int64_t length = lengths ? lengths[i] : LENGTH;
