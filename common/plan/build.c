@@ -328,7 +328,7 @@ static int compute(lfuse__builder *b, int32_t node, const lfuse__view *walk)
         in[i] = argument(b, node, i, walk);
     b->depth--;
     if (b->overflow || b->status) return 0;
-    if (n->kind == LFUSE__GATHER || b->d->nodes[node].solid) return in[0];
+    if (n->kind == LFUSE__GATHER || b->d->nodes[node].copied_view) return in[0];
     if (n->kind == LFUSE__CAST)
         return lfuse__builder_convert(b, in[0], (lfuse_type)lfuse__draft_node(b->d, n->in[0])->type,
                                       (lfuse_type)n->type);
@@ -396,7 +396,7 @@ int lfuse__builder_value(lfuse__builder *b, int32_t node, const lfuse__view *wal
     }
     for (i = 0; i < b->nknown; i++)
         if (b->known[i].node == node && lfuse__view_equal(&b->known[i].walk, walk)) return b->known[i].reg;
-    anew = member || d->nodes[node].inlined || d->nodes[node].again;
+    anew = member || d->nodes[node].inlined || d->nodes[node].recomputed;
     reg = anew ? compute(b, node, walk) : load_node(b, node, walk, -1);
     remember(b, node, walk, reg);
     return reg;

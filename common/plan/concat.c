@@ -30,7 +30,7 @@ bool lfuse__draft_is_part(const lfuse__draft *d, int32_t base, int32_t concat)
     int32_t piece;
 
     if (n->kind != LFUSE__CONCAT || d->disable & LFUSE_NO_VIEW_FUSION || d->nodes[base].reads != 1 ||
-        d->nodes[base].results || d->nodes[base].inlined || !lfuse__draft_computes(d, base) ||
+        d->nodes[base].is_result || d->nodes[base].inlined || !lfuse__draft_computes(d, base) ||
         d->nodes[base].prepared != d->nodes[concat].prepared)
         return false;
     piece = d->memory[n->in[0]].view.base == base ? n->in[0] : n->in[1];
@@ -63,8 +63,8 @@ static lfuse_status copy(lfuse__draft *d, int32_t concat, int32_t piece, const l
     };
 
     if (computed && !d->nodes[base].inlined) {
-        d->nodes[base].outside = true;
-        LFUSE__TRY(lfuse__draft_house(d, base));
+        d->nodes[base].read_elsewhere = true;
+        LFUSE__TRY(lfuse__draft_give_memory(d, base));
     }
     return lfuse__draft_unit(d, &u);
 }
@@ -77,7 +77,7 @@ static lfuse_status settle(lfuse__draft *d, int32_t concat, int i)
     LFUSE__TRY(part_of(d, concat, i, &part));
     if (!direct(d, concat, piece, &part.view, &part.view)) return copy(d, concat, piece, &part);
     d->memory[base].home = part;
-    d->nodes[base].outside = true;
+    d->nodes[base].read_elsewhere = true;
     return LFUSE_OK;
 }
 
@@ -89,7 +89,7 @@ lfuse_status lfuse__draft_concats(lfuse__draft *d)
 
     for (node = d->g->nnodes - 1; node >= 0; node--) {
         if (lfuse__draft_node(d, node)->kind != LFUSE__CONCAT) continue;
-        LFUSE__TRY(lfuse__draft_house(d, node));
+        LFUSE__TRY(lfuse__draft_give_memory(d, node));
         for (i = 0; i < 2; i++) LFUSE__TRY(settle(d, node, i));
     }
     return LFUSE_OK;

@@ -11,7 +11,7 @@ bool lfuse__draft_pointwise(const lfuse__draft *d, int32_t node)
     const lfuse__node *n = lfuse__draft_node(d, node);
 
     return n->type != LFUSE_TYPE_NONE && (n->kind == LFUSE__POINTWISE || n->kind == LFUSE__CAST ||
-                                          n->kind == LFUSE__GATHER || d->nodes[node].solid);
+                                          n->kind == LFUSE__GATHER || d->nodes[node].copied_view);
 }
 
 bool lfuse__draft_computes(const lfuse__draft *d, int32_t node)
@@ -96,7 +96,7 @@ lfuse_status lfuse__draft_buffer(lfuse__draft *d, int32_t like, lfuse__place pla
     return LFUSE_OK;
 }
 
-lfuse_status lfuse__draft_house(lfuse__draft *d, int32_t node)
+lfuse_status lfuse__draft_give_memory(lfuse__draft *d, int32_t node)
 {
     lfuse__home *h = &d->memory[node].home;
 
@@ -113,12 +113,12 @@ bool lfuse__draft_unrounded(const lfuse__draft *d, int32_t node)
         const lfuse__node *n = lfuse__draft_node(d, node);
         if (n->type != LFUSE_F16 && n->type != LFUSE_BF16) return false;
         if (n->kind == LFUSE__POINTWISE) return true;
-        if (n->kind != LFUSE__GATHER && !d->nodes[node].solid) return false;
+        if (n->kind != LFUSE__GATHER && !d->nodes[node].copied_view) return false;
         node = d->memory[n->in[0]].view.base;
     }
 }
 
-lfuse_status lfuse__draft_house_wide(lfuse__draft *d, int32_t node)
+lfuse_status lfuse__draft_give_wide_memory(lfuse__draft *d, int32_t node)
 {
     lfuse__home *h = &d->memory[node].wide;
 

@@ -20,109 +20,114 @@ enum {
 };
 
 /*
- * A walk over the memory of a node that is no view, as lfuse__operand says: by the axes of whoever walks (a node that
- * is a view, a node that reads an operand, the loop of a step). What is beyond `rank` or repeats is 0, so that equal
- * walks have equal members.
+ * How a walker goes over the memory of the node `base`, which is no view. The walker is a view of it, a node that reads
+ * it as an operand, or the loop of a kernel. The element at index i of the walker is that at offset + step * i of the
+ * base, axis by axis. Entries beyond `rank`, and steps of axes along which the walker repeats, are 0, so that equal
+ * walks are equal byte for byte.
  */
 typedef struct lfuse__view {
     int32_t base;
-    int8_t rank;                 /* of the shape; of lists 0 */
-    int8_t gathered;             /* axis of the shape along which an index is looked up; -1 */
-    int8_t axis[LFUSE_MAX_RANK]; /* of the shape, -1: repeats */
-    lfuse_size shape[LFUSE_MAX_RANK], offset[LFUSE_MAX_RANK]; /* [axis of the shape] */
+    int8_t rank;                 /* of the base's shape; 0 for lists */
+    int8_t gathered;             /* the axis of the base along which indices are looked up; -1: none */
+    int8_t axis[LFUSE_MAX_RANK]; /* [axis of the walker] the axis of the base that it goes along; -1: it repeats */
+    lfuse_size shape[LFUSE_MAX_RANK], offset[LFUSE_MAX_RANK]; /* [axis of the base] */
     lfuse_size step[LFUSE_MAX_RANK];                          /* [axis of the walker] */
 } lfuse__view;
 
-/* The loop that a node would run in: see signature.c. */
+/* The loop that could compute a node: nodes with equal loops can share a kernel. signature.c */
 typedef struct lfuse__signature {
-    int32_t root; /* -1: the node's own shape */
-    bool row;     /* one element for each row */
-    int8_t frame[LFUSE_MAX_RANK]; /* axis of the loop's shape that each axis of the node is; -1: of extent 1 */
+    int32_t root; /* the node whose shape the loop has; -1: it has the shape of the node itself */
+    bool row;     /* the node has one element for each row of the loop */
+    int8_t frame[LFUSE_MAX_RANK]; /* [axis of the node] the axis of the loop; -1: the axis has one element */
 } lfuse__signature;
 
-/* The loop of a unit: kept axes first. */
+/* The loop of a kernel: first the axes that are kept, then those that are reduced. */
 typedef struct lfuse__unit_loop {
-    int rank, naxes;             /* naxes: the last ones, that are reduced */
-    int8_t axis[LFUSE_MAX_RANK]; /* axis of the loop's shape */
+    int rank, naxes;             /* number of axes; of those that are reduced */
+    int8_t axis[LFUSE_MAX_RANK]; /* the axis of the loop's shape */
     lfuse_size extents[LFUSE_MAX_RANK];
 } lfuse__unit_loop;
 
+/* Where a node's value is stored. */
 typedef struct lfuse__home {
-    bool set;
+    bool set; /* it is stored */
     lfuse__place place;
-    int index;
-    bool part;        /* of larger memory, which the node's axes walk by `view` (whose base means nothing) */
+    int index;        /* of the name or buffer */
+    bool part;        /* it is a part of that memory: `view` says how the node's axes go over it (its base is unused) */
     lfuse__view view;
 } lfuse__home;
 
 typedef enum lfuse__unit_kind {
-    LFUSE__UNIT_REGION,     /* fused pointwise nodes, of tensors or lists, and reductions of either */
-    LFUSE__UNIT_PRODUCT,    /* a matmul, with the region behind it where `tail` is not negative */
+    LFUSE__UNIT_REGION,     /* pointwise nodes and reductions, of tensors or lists, that one kernel computes */
+    LFUSE__UNIT_PRODUCT,    /* a matmul, and the region behind it where `tail` is not negative */
     LFUSE__UNIT_SCATTER,    /* a scatter_add */
-    LFUSE__UNIT_COPY        /* `node` as seen through views, or the memory `from`, to `to` */
+    LFUSE__UNIT_COPY        /* a copy of `node` through its view, or of the memory `from`, to `to` */
 } lfuse__unit_kind;
 
 /* Units run by phase, then by level, then by node. */
 typedef enum lfuse__phase {
-    LFUSE__PHASE_PREPARE,
-    LFUSE__PHASE_EARLY, /* copies of inputs, before anything is updated */
+    LFUSE__PHASE_PREPARE, /* what depends on frozen inputs alone: once an instance */
+    LFUSE__PHASE_EARLY,   /* copies of inputs, before anything is updated */
     LFUSE__PHASE_MAIN,
-    LFUSE__PHASE_LATE,  /* regions that update inputs and that nobody reads from */
-    LFUSE__PHASE_LAST   /* copies into updated inputs */
+    LFUSE__PHASE_LATE,    /* regions that update inputs and whose results nobody reads */
+    LFUSE__PHASE_LAST     /* copies into updated inputs */
 } lfuse__phase;
 
+/* A piece of work that becomes one stage of the plan. */
 typedef struct lfuse__unit {
     lfuse__unit_kind kind;
     lfuse__phase phase;
-    int32_t level, node, tail;
+    int32_t level;        /* how many units at least run before it */
+    int32_t node;         /* the lowest node of a region; the matmul, scatter_add or value that is copied */
+    int32_t tail;         /* PRODUCT: the lowest node of the region that it computes too; -1 */
     lfuse__home from, to; /* COPY */
 } lfuse__unit;
 
-/* Where in a step that reduces lists a node is computed; members.c. */
+/* Where in a step that reduces lists a node is computed. members.c */
 typedef enum lfuse__part {
     LFUSE__PART_NONE,    /* in no such step, or inlined there */
-    LFUSE__PART_ELEMENT, /* of the members' elements, for their reductions alone */
-    LFUSE__PART_MEMBER,  /* reductions of members, and what is made of those */
-    LFUSE__PART_LIST     /* reductions of lists of numbers, and what is made of those */
+    LFUSE__PART_ELEMENT, /* for each element of a member, and read by reductions of members alone */
+    LFUSE__PART_MEMBER,  /* once a member: reductions of members, and functions of those */
+    LFUSE__PART_LIST     /* once a list: reductions of lists of numbers, and functions of those */
 } lfuse__part;
 
 /* What is known of a node of the graph. */
 typedef struct lfuse__planned_node {
     /* Decisions, which hold for all rounds that follow. */
-    bool cut;       /* lies in memory, and nothing is fused behind it */
-    bool solid;     /* a view that is copied: a node that computes the identity of its operand */
-    bool apart;     /* joins no sibling: together they did not fit */
-    bool again;     /* computed anew by the kernels that read it but its own: see reuse.c */
+    bool cut;          /* its value is stored, and nothing that reads it is fused with it */
+    bool copied_view;  /* it is a view that a kernel copies */
+    bool no_siblings;  /* it is not fused with others that read the same memory: together they were too large */
+    bool recomputed;   /* each kernel that reads it computes it: reuse.c */
     /* What the passes of one round find out. */
-    bool reshaped;  /* somebody reads its memory in another shape */
-    bool results;   /* must lie in memory at its end: an output as it is, or what an update stores */
-    bool needed;    /* by a matmul or scatter_add, or by the other phase: lies in memory */
-    bool outside;   /* read by another unit than the one that computes it */
-    bool prepared;
-    bool inlined;   /* computed inside every kernel that reads it */
-    bool grouped;   /* of the lowest node of a region: that holds siblings */
-    int8_t levels;  /* of matmuls by Strassen's algorithm (strassen.c); 0: another way */
-    int8_t factor_levels;
+    bool reshaped;     /* a node reads its memory in another shape */
+    bool is_result;    /* its value is stored at the end: an output, or what an update stores */
+    bool needs_memory; /* its value is stored, as a matmul, a scatter_add or the other phase reads it */
+    bool read_elsewhere; /* another unit reads it than the one that computes it */
+    bool prepared;     /* it belongs to the prepare phase */
+    bool inlined;      /* every kernel that reads it computes it, at no cost worth counting */
+    bool grouped;      /* the region whose lowest node it is holds siblings */
+    int8_t levels;     /* of a matmul: levels of Strassen's algorithm; 0: it is multiplied in another way */
+    int8_t factor_levels; /* levels for which its left factors are made */
     lfuse__part part;
-    int32_t list;   /* a list that a list value is congruent with, -1 for tensors */
-    int32_t kin;    /* of parts: what reductions of congruent lists have in common */
-    int32_t reads;  /* how often computing nodes read its memory or value, through views too */
-    int32_t reader; /* the last of them; -2 - v: copied out through the view v */
-    int32_t target; /* first name that it is stored in as it is, directly, -1; then the name's next_target */
+    int32_t list;      /* the list that has the sizes of this list value; -1: it is a tensor */
+    int32_t congruence; /* of `part`s: equal numbers mean reductions of congruent lists, which one step can compute */
+    int32_t reads;     /* how often computing nodes read it, through views too */
+    int32_t reader;    /* the last of them; -2 - v: it is copied to an output through the view v */
+    int32_t target;    /* the first name whose tensor the kernel stores it in; -1; then the name's next_target */
     int32_t level;
-    int32_t ready;  /* of what is computed anew: the level at which it can be */
-    int32_t region; /* of pointwise nodes that are not inlined, and of reductions: the lowest node in it; else -1 */
-    int32_t next;   /* next node of the region, ascending, -1 at the end */
-    int32_t number; /* index in out->numbers, -1 */
-    int32_t onward; /* of matmuls: the node whose left factors are made with what it comes to; -1 */
-    int32_t factors; /* buffer of its left factors, once a step has made them; -1 */
+    int32_t ready;     /* of a recomputed node: the lowest level at which it can be computed */
+    int32_t region;    /* the lowest node of its region; -1: it is inlined, or neither pointwise nor a reduction */
+    int32_t next;      /* the next node of the region, ascending; -1: it is the last */
+    int32_t number;    /* its index in out->numbers; -1: none */
+    int32_t next_product; /* of a matmul: the node, made of it, whose left factors its step makes too; -1 */
+    int32_t factors;   /* the buffer of its left factors, once a step makes them; -1 */
     lfuse__signature signature;
 } lfuse__planned_node;
 
-/* Where a node lies and how it is walked: apart from the others, which passes go through more often. */
+/* Where a node is stored and how it is walked; a struct of its own, as passes go through the other one more often. */
 typedef struct lfuse__planned_memory {
     lfuse__view view;
-    lfuse__view at;   /* of what is inlined in one place: how the loop of the kernel walks it */
+    lfuse__view at;   /* of a node that is inlined in one kernel: how that kernel's loop walks it */
     lfuse__home home;
     lfuse__home wide; /* f32 scratch of an f16 or bf16 value that another kernel reads before it is rounded */
 } lfuse__planned_memory;
@@ -137,19 +142,21 @@ struct lfuse__draft {
     const lfuse__facts *facts;
     unsigned disable; /* LFUSE_NO_... */
     lfuse_provider provider;
-    bool both; /* providers of products are alternatives: measurement or wisdom is to choose */
+    bool both; /* products get both providers as alternatives, among which measurement or wisdom chooses */
     lfuse_strassen strassen;
 
     lfuse__planned_node *nodes;     /* [nodes] */
     lfuse__planned_memory *memory;  /* [nodes] */
     lfuse__planned_name *names;     /* [names] */
-    bool any_again, weighed;    /* weighed: what is computed anew has been decided */
-    bool changed;               /* another round is needed */
-    int most_levels;            /* of Strassen's algorithm, of any node: what is padded is padded for that */
-    bool wide_rows;             /* so are rows of left operands, as columns are: some of them are stored transposed */
-    bool narrow_factors;        /* some are of two bytes: 16 bytes are twice as many elements */
+    bool any_recomputed;
+    bool recompute_decided;
+    bool changed;                   /* another round is needed */
+    int most_levels;                /* of Strassen's algorithm, of any matmul: memory is padded for that many */
+    bool wide_rows;                 /* rows of left operands are padded as columns are: some are stored transposed */
+    bool narrow_factors;            /* some factors have elements of two bytes: 16 bytes hold twice as many */
 
-    lfuse__arena arena, round;  /* what lives as long as the draft; as one round, and the last until the end */
+    lfuse__arena arena;             /* lives as long as the draft */
+    lfuse__arena round;             /* lives as long as a round, the last one's until the end */
     int nunits, unit_capacity;
     lfuse__unit *units;
     lfuse__plan_body *out;
@@ -161,31 +168,33 @@ static inline const lfuse__node *lfuse__draft_node(const lfuse__draft *d, int32_
 {
     return &d->g->nodes[i];
 }
-/* Pointwise functions, casts and look-ups of tensors and lists, and copied views; not functions of numbers. */
+/* True for pointwise functions, casts and look-ups of tensors and lists, and copied views; not for typeless numbers. */
 bool lfuse__draft_pointwise(const lfuse__draft *d, int32_t node);
-/* What needs memory or a kernel or a product: the above, sums, matmuls, scattered rows, concatenations. */
+/* True for nodes that a kernel or a product computes: the above, reductions, matmuls, scatter_adds, concatenations. */
 bool lfuse__draft_computes(const lfuse__draft *d, int32_t node);
-/* A number that has been given a type: costs nothing anywhere. */
+/* True for a number that has been given a type: every kernel can have it as an argument. */
 bool lfuse__draft_immediate(const lfuse__draft *d, int32_t node);
-/* What an operand that is such a node spans. */
+/* Returns what an operand that is such a node spans. */
 lfuse__span lfuse__draft_span(const lfuse__node *n);
-/* lists.c: the one of two lists (-1: none) that tells more of the members' sizes; the rank that one has. */
+/* lists.c: the rank of a list's members; the one of two lists (-1: none) that tells more of the members' sizes. */
 int lfuse__draft_list_rank(const lfuse__draft *d, int list);
 int lfuse__draft_better_list(const lfuse__draft *d, int a, int b);
-/* A function of lists of which some repeat in what it gives: they are read from memory, by list kernels alone. */
+/* True for a function of lists some of which repeat in its result: list kernels alone can read those, from memory. */
 bool lfuse__draft_repeats(const lfuse__draft *d, int32_t node);
+/* Appends a copy of the unit. */
 lfuse_status lfuse__draft_unit(lfuse__draft *d, const lfuse__unit *unit);
+/* Appends a buffer of the node's type and shape; *index: its number. */
 lfuse_status lfuse__draft_buffer(lfuse__draft *d, int32_t like, lfuse__place place, int *index);
-/* Gives the node memory of its own unless it has a home. */
-lfuse_status lfuse__draft_house(lfuse__draft *d, int32_t node);
+/* Gives the node a buffer of its own, unless it is stored already. */
+lfuse_status lfuse__draft_give_memory(lfuse__draft *d, int32_t node);
 /*
- * Whether the node is of 16 bits by its type, and any number of f32 by its value: a function is rounded where it is
- * stored as a result, cast, or read by a product, and nowhere else, so that it is the same whatever is fused. Kernels
- * then read it in f32 from the memory that `house_wide` gives it.
+ * True for a node of f16 or bf16 whose value is any f32: functions are rounded where they are stored as a result, cast
+ * or read by a product, and nowhere else, so that the bits do not depend on what is fused. Other kernels read such a
+ * value in f32, from the buffer that lfuse__draft_give_wide_memory gives it.
  */
 bool lfuse__draft_unrounded(const lfuse__draft *d, int32_t node);
-lfuse_status lfuse__draft_house_wide(lfuse__draft *d, int32_t node);
-/* Whether who computes the node stores it. */
+lfuse_status lfuse__draft_give_wide_memory(lfuse__draft *d, int32_t node);
+/* True where the kernel that computes the node stores it. */
 static inline bool lfuse__draft_stored(const lfuse__draft *d, int32_t node)
 {
     return d->memory[node].home.set || d->memory[node].wide.set;
@@ -394,8 +403,8 @@ bool lfuse__product_sums_fit(const lfuse__step *step);
 lfuse_status lfuse__make_sums(lfuse__draft *d, const lfuse__unit *u, lfuse__stage *stage, bool *fits);
 
 /* ---- strassen.c: which products are made of seven smaller ones; strassen_step.c: their steps ---- */
-/* Which node's factors are made together with what the product comes to; that may need no other memory then. */
-void lfuse__draft_onward(lfuse__draft *d, int32_t matmul, int32_t tail);
+/* Sets next_product: the next matmul reads what this one's step makes, as factors; it may need no other memory. */
+void lfuse__draft_make_next_factors(lfuse__draft *d, int32_t matmul, int32_t tail);
 /* Whether operand i of the product is all of one node as that is. */
 bool lfuse__draft_whole_operand(const lfuse__draft *d, int32_t matmul, int i, int32_t *base);
 /* Whether neighbours along its first axis are neighbours in memory. */

@@ -79,7 +79,7 @@ static void count_operands(lfuse__draft *d, int32_t node)
         if (n->kind == LFUSE__GATHER && i == 0) d->nodes[base].cut = true; /* looked up in memory */
         if (n->kind == LFUSE__MATMUL || n->kind == LFUSE__SCATTER_ADD || (d->nodes[base].prepared &&
             !d->nodes[node].prepared))
-            d->nodes[base].needed = true;
+            d->nodes[base].needs_memory = true;
     }
 }
 
@@ -88,12 +88,12 @@ static void count_result(lfuse__draft *d, int32_t value, bool update)
     const lfuse__view *v = &d->memory[value].view;
     const bool same = v->base == value || lfuse__view_linear(d, value, v);
 
-    if (same || update) d->nodes[v->base].results = true;
+    if (same || update) d->nodes[v->base].is_result = true;
     if (same) return;
     d->nodes[v->base].reads++;
     d->nodes[v->base].reader = -2 - value;
     d->nodes[v->base].reshaped = d->nodes[v->base].reshaped || other_shape(d, v);
-    if (d->nodes[v->base].prepared) d->nodes[v->base].needed = true;
+    if (d->nodes[v->base].prepared) d->nodes[v->base].needs_memory = true;
 }
 
 lfuse_status lfuse__pass_reads(lfuse__draft *d)

@@ -65,10 +65,11 @@ static bool follows(lfuse__draft *d, const depths *x, int32_t node, lfuse__part 
     for (i = 0; i < n->nin; i++) {
         const int32_t base = d->memory[n->in[i]].view.base;
         if (x->of[base] != x->of[node] || d->nodes[base].part == LFUSE__PART_NONE) continue;
-        if (d->nodes[base].part != part || (any && d->nodes[node].kin != d->nodes[base].kin)) return false;
+        if (d->nodes[base].part != part) return false;
+        if (any && d->nodes[node].congruence != d->nodes[base].congruence) return false;
         if (d->nodes[base].cut) continue;
         any = true;
-        d->nodes[node].kin = d->nodes[base].kin;
+        d->nodes[node].congruence = d->nodes[base].congruence;
     }
     return any;
 }
@@ -87,9 +88,9 @@ static void forward(lfuse__draft *d, depths *x, int32_t node)
     if (n->kind == LFUSE__MEMBER_REDUCE || line || (n->kind == LFUSE__LIST_REDUCE &&
                                                     d->nodes[in].part != LFUSE__PART_MEMBER)) {
         x->of[node]++;
-        d->nodes[node].kin = n->kind == LFUSE__MEMBER_REDUCE ? kin_of(d, x, node) : -2 - node;
+        d->nodes[node].congruence = n->kind == LFUSE__MEMBER_REDUCE ? kin_of(d, x, node) : -2 - node;
     } else if (n->kind == LFUSE__LIST_REDUCE) {
-        d->nodes[node].kin = d->nodes[in].kin;
+        d->nodes[node].congruence = d->nodes[in].congruence;
     }
     if (n->kind == LFUSE__MEMBER_REDUCE || line || (pointwise && of_members(n) &&
                                                     follows(d, x, node, LFUSE__PART_MEMBER)))
@@ -144,7 +145,9 @@ bool lfuse__draft_parts_fuse(const lfuse__draft *d, int32_t producer, int32_t no
 {
     const lfuse__node_kind kind = (lfuse__node_kind)lfuse__draft_node(d, node)->kind;
 
-    if (d->nodes[producer].part != LFUSE__PART_ELEMENT && d->nodes[producer].kin != d->nodes[node].kin) return false;
+    if (d->nodes[producer].part != LFUSE__PART_ELEMENT &&
+        d->nodes[producer].congruence != d->nodes[node].congruence)
+        return false;
     switch (d->nodes[producer].part) {
     case LFUSE__PART_ELEMENT:
         return kind == LFUSE__MEMBER_REDUCE || kind == LFUSE__LINE_REDUCE || d->nodes[node].part == LFUSE__PART_ELEMENT;
@@ -171,7 +174,7 @@ static int by_step(const void *a, const void *b)
     const lfuse__planned_node *s = &x->d->nodes[x->node], *t = &y->d->nodes[y->node];
 
     if (s->level != t->level) return s->level < t->level ? -1 : 1;
-    if (s->kin != t->kin) return s->kin < t->kin ? -1 : 1;
+    if (s->congruence != t->congruence) return s->congruence < t->congruence ? -1 : 1;
     return (x->node > y->node) - (x->node < y->node);
 }
 
@@ -183,8 +186,8 @@ static void unite(lfuse__draft *d, int32_t *parent, const reduction *all, int co
         const reduction *x = &all[i - 1], *y = &all[i];
         const int32_t a = find(parent, x->node), b = find(parent, y->node), low = a < b ? a : b;
         const bool same = d->nodes[x->node].level == d->nodes[y->node].level &&
-                          d->nodes[x->node].kin == d->nodes[y->node].kin;
-        if (!same || d->nodes[x->node].apart || d->nodes[y->node].apart || joined == MOST_REDUCTIONS) {
+                          d->nodes[x->node].congruence == d->nodes[y->node].congruence;
+        if (!same || d->nodes[x->node].no_siblings || d->nodes[y->node].no_siblings || joined == MOST_REDUCTIONS) {
             joined = 1;
             continue;
         }

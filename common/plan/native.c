@@ -69,7 +69,7 @@ static bool holds_list(const lfuse__draft *d, int32_t node)
     const lfuse__node *n = lfuse__draft_node(d, node);
 
     return n->list && n->rank == LFUSE_RANK_MATRIX && d->nodes[node].part == LFUSE__PART_NONE &&
-           !d->nodes[node].again && lfuse__draft_pointwise(d, node);
+           !d->nodes[node].recomputed && lfuse__draft_pointwise(d, node);
 }
 
 bool lfuse__native_holds(const lfuse__draft *d, int32_t node, const lfuse__node *product)
@@ -82,7 +82,7 @@ bool lfuse__native_holds(const lfuse__draft *d, int32_t node, const lfuse__node 
     if (product->list) return holds_list(d, node);
     shape = (size_t)product->rank * sizeof *n->shape;
     if (n->list || n->rank != product->rank || memcmp(n->shape, product->shape, shape) ||
-        d->nodes[node].signature.row || d->nodes[node].again || !lfuse__draft_pointwise(d, node))
+        d->nodes[node].signature.row || d->nodes[node].recomputed || !lfuse__draft_pointwise(d, node))
         return false;
     lfuse__draft_loop(d, node, &loop);
     if (loop.rank != product->rank || loop.naxes || memcmp(loop.extents, product->shape, shape)) return false;

@@ -30,9 +30,10 @@ static void begin_round(lfuse__draft *d)
     for (i = 0; i < d->g->nnodes; i++) {
         d->memory[i].home.set = d->memory[i].wide.set = false;
         const lfuse__planned_node *n = &d->nodes[i];
-        d->nodes[i] = (lfuse__planned_node){ .cut = n->cut, .solid = n->solid, .apart = n->apart, .again = n->again,
+        d->nodes[i] = (lfuse__planned_node){ .cut = n->cut, .copied_view = n->copied_view,
+                                             .no_siblings = n->no_siblings, .recomputed = n->recomputed,
                                              .reader = -1, .target = -1, .region = -1, .next = -1, .number = -1,
-                                             .onward = -1, .factors = -1 };
+                                             .next_product = -1, .factors = -1 };
     }
     for (i = 0; i < d->g->nnames; i++) d->names[i].next_target = -1;
 }

@@ -73,10 +73,11 @@ static bool joins_reader(lfuse__draft *d, int32_t node)
 
 static bool inlines(lfuse__draft *d, int32_t node)
 {
-    if (!lfuse__draft_pointwise(d, node) || d->nodes[node].needed || d->nodes[node].cut || lfuse__draft_alone(d, node))
+    if (!lfuse__draft_pointwise(d, node) || d->nodes[node].needs_memory || d->nodes[node].cut ||
+        lfuse__draft_alone(d, node))
         return false;
     if (lfuse__draft_immediate(d, node)) return true;
-    if (d->nodes[node].results || d->disable & LFUSE_NO_POINTWISE_FUSION) return false;
+    if (d->nodes[node].is_result || d->disable & LFUSE_NO_POINTWISE_FUSION) return false;
     if (d->nodes[node].part >= LFUSE__PART_MEMBER || lfuse__draft_repeats(d, node)) return false;
     if (lfuse__draft_node(d, node)->rank == 0 && d->nodes[node].signature.root < 0) return true;
     return joins_reader(d, node);
@@ -102,7 +103,7 @@ static int32_t ready(const lfuse__draft *d, int32_t base)
 {
     const lfuse__planned_node *n = &d->nodes[base];
 
-    return n->again ? n->ready : n->level + (lfuse__draft_computes(d, base) && !n->inlined);
+    return n->recomputed ? n->ready : n->level + (lfuse__draft_computes(d, base) && !n->inlined);
 }
 
 static void earliest(lfuse__draft *d)
@@ -141,8 +142,8 @@ static void note_anew(const lfuse__draft *d, int32_t node, readers *all)
     for (i = 0; i < lfuse__draft_node(d, node)->nin && level < INT32_MAX; i++) {
         const int32_t base = d->memory[lfuse__draft_node(d, node)->in[i]].view.base;
         const int32_t before = level - (lfuse__draft_computes(d, base) && !d->nodes[base].inlined);
-        if (d->nodes[base].again && level < all[base].anew) all[base].anew = level;
-        if (!d->nodes[base].again && before < all[base].any) all[base].any = before;
+        if (d->nodes[base].recomputed && level < all[base].anew) all[base].anew = level;
+        if (!d->nodes[base].recomputed && before < all[base].any) all[base].any = before;
     }
 }
 
@@ -154,7 +155,7 @@ static void note_reading(const lfuse__draft *d, int32_t node, readers *all)
     for (i = 0; i < lfuse__draft_node(d, node)->nin; i++) {
         const int32_t base = lfuse__draft_operand(d, node, i, &walk);
         const int32_t far = distance(d, base, node, &walk), level = d->nodes[node].level - far;
-        if (far && d->nodes[base].again) {
+        if (far && d->nodes[base].recomputed) {
             if (d->nodes[node].level < all[base].anew) all[base].anew = d->nodes[node].level;
             continue;
         }
@@ -177,7 +178,7 @@ lfuse_status lfuse__pass_levels(lfuse__draft *d)
         if (!lfuse__draft_computes(d, node)) continue;
         if (all[node].any < INT32_MAX && all[node].fused == all[node].any) d->nodes[node].level = all[node].any;
         note_reading(d, node, all);
-        if (d->nodes[node].again) note_anew(d, node, all);
+        if (d->nodes[node].recomputed) note_anew(d, node, all);
     }
     return LFUSE_OK;
 }

@@ -46,7 +46,8 @@ static bool holds(const lfuse__draft *d, int32_t node, const lfuse__node *produc
 {
     const lfuse__node *n = lfuse__draft_node(d, node);
 
-    if (n->list || d->nodes[node].again || !lfuse__draft_pointwise(d, node) || d->nodes[node].part != LFUSE__PART_NONE)
+    if (n->list || d->nodes[node].recomputed || d->nodes[node].part != LFUSE__PART_NONE ||
+        !lfuse__draft_pointwise(d, node))
         return false;
     return d->nodes[node].signature.row || (n->rank == 2 && !memcmp(n->shape, product->shape, 2 * sizeof *n->shape));
 }
@@ -111,11 +112,11 @@ static lfuse_status row_step(lfuse__draft *d, const lfuse__unit *u, lfuse__step 
 }
 
 /* The product lies in memory there, whether it does elsewhere or not. */
-static lfuse_status make_apart(lfuse__draft *d, const lfuse__unit *u, lfuse__alternative *a, bool *fits)
+static lfuse_status make_separate(lfuse__draft *d, const lfuse__unit *u, lfuse__alternative *a, bool *fits)
 {
     const lfuse__home before = d->memory[u->node].home;
     lfuse__unit bare = *u;
-    lfuse_status status = lfuse__draft_house(d, u->node);
+    lfuse_status status = lfuse__draft_give_memory(d, u->node);
 
     bare.tail = -1;
     a->name = "native+rows";
@@ -135,5 +136,5 @@ lfuse_status lfuse__make_sums(lfuse__draft *d, const lfuse__unit *u, lfuse__stag
     if (!all[1].steps) return lfuse__error(LFUSE_ERR_MEMORY, "out of host memory while a plan was made");
     stage->nalternatives = 2;
     all[0].steps[0].product.ahead = true;
-    return make_apart(d, u, &all[1], fits);
+    return make_separate(d, u, &all[1], fits);
 }

@@ -45,8 +45,8 @@ static double work_of(const lfuse__draft *d, int32_t region, int32_t base)
 
     for (node = region; node >= 0; node = d->nodes[node].next) {
         const lfuse__node *n = lfuse__draft_node(d, node);
-        if (!lfuse__native_holds(d, node, like) || d->nodes[node].results || d->nodes[node].target >= 0) return -1;
-        if (node != base && (lfuse__draft_stored(d, node) || d->nodes[node].outside)) return -1;
+        if (!lfuse__native_holds(d, node, like) || d->nodes[node].is_result || d->nodes[node].target >= 0) return -1;
+        if (node != base && (lfuse__draft_stored(d, node) || d->nodes[node].read_elsewhere)) return -1;
         for (i = 0; i < n->nin; i++)
             if (lfuse__draft_node(d, lfuse__draft_operand(d, node, i, &walk))->kind == LFUSE__MATMUL) return -1;
         work += n->kind == LFUSE__POINTWISE ? lfuse__op_weight((lfuse__op)n->op) : 1;
@@ -71,9 +71,9 @@ static bool another_product_follows(const lfuse__draft *d, int32_t matmul)
     const int32_t reader = d->nodes[matmul].reader;
     int32_t node;
 
-    if (d->nodes[matmul].needed) return true;
+    if (d->nodes[matmul].needs_memory) return true;
     for (node = reader < 0 ? -1 : d->nodes[reader].region; node >= 0; node = d->nodes[node].next)
-        if (d->nodes[node].needed) return true;
+        if (d->nodes[node].needs_memory) return true;
     return false;
 }
 

@@ -91,14 +91,13 @@ static void add_leaf(cone *c, int32_t base, const lfuse__view *walk, int32_t wal
 /* What is computed in the value's kernel alone: elements that are nothing but functions of others. */
 static bool within(const cone *c, int32_t node)
 {
-    const lfuse__draft *d = c->d;
-    const lfuse__node_kind kind = (lfuse__node_kind)lfuse__draft_node(d, node)->kind;
+    const lfuse__node_kind kind = (lfuse__node_kind)lfuse__draft_node(c->d, node)->kind;
+    const lfuse__planned_node *n = &c->d->nodes[node];
 
-    if (d->nodes[node].solid || (kind != LFUSE__POINTWISE && kind != LFUSE__CAST) ||
-        d->nodes[node].prepared) return false;
-    if (d->nodes[node].inlined || d->nodes[node].again) return true;
-    return !d->nodes[node].outside && !d->nodes[node].results && !d->nodes[node].needed && !d->nodes[node].cut &&
-           d->nodes[node].region == d->nodes[c->value].region && !d->nodes[node].signature.row;
+    if (n->copied_view || (kind != LFUSE__POINTWISE && kind != LFUSE__CAST) || n->prepared) return false;
+    if (n->inlined || n->recomputed) return true;
+    return !n->read_elsewhere && !n->is_result && !n->needs_memory && !n->cut &&
+           n->region == c->d->nodes[c->value].region && !n->signature.row;
 }
 
 /* Whether a leaf can be read by another kernel; of inputs that are updated the old contents may be gone by then. */
@@ -109,9 +108,9 @@ static bool readable(const cone *c, int32_t base)
 
     if (d->nodes[base].inlined) return false; /* a look-up, a copied view */
     if (n->name >= 0) return d->g->names[n->name].update < 0;
-    if (!lfuse__draft_computes(d, base) || d->nodes[base].outside || d->nodes[base].results) return true;
+    if (!lfuse__draft_computes(d, base) || d->nodes[base].read_elsewhere || d->nodes[base].is_result) return true;
     return d->nodes[base].prepared || n->kind == LFUSE__REDUCE ||
-           (d->nodes[base].signature.row && !d->nodes[base].solid);
+           (d->nodes[base].signature.row && !d->nodes[base].copied_view);
 }
 
 static void add_node(cone *c, int32_t node)
@@ -229,7 +228,7 @@ static bool alone(const lfuse__draft *d, int32_t value)
     int32_t node;
 
     for (node = d->nodes[value].region; node >= 0; node = d->nodes[node].next) {
-        if (node != value && (d->nodes[node].outside || d->nodes[node].results)) return false;
+        if (node != value && (d->nodes[node].read_elsewhere || d->nodes[node].is_result)) return false;
         if (lfuse__draft_node(d, node)->kind == LFUSE__REDUCE || lfuse__draft_reduces_list(d, node)) return false;
     }
     return true;
@@ -249,12 +248,11 @@ static bool candidate(const readings *r, int32_t node)
 {
     const lfuse__draft *d = r->d;
     const lfuse__node *n = lfuse__draft_node(d, node);
+    const lfuse__planned_node *p = &d->nodes[node];
 
     return (n->kind == LFUSE__POINTWISE || n->kind == LFUSE__CAST) && lfuse__draft_pointwise(d, node) &&
-           !d->nodes[node].solid && d->nodes[node].outside && !d->nodes[node].inlined && !d->nodes[node].results &&
-           !d->nodes[node].needed &&
-           !d->nodes[node].cut && !repeats(d, node) &&
-           !d->nodes[node].prepared && !r->copied[node] && !d->nodes[node].signature.row && n->rank != 0;
+           !p->copied_view && p->read_elsewhere && !p->inlined && !p->is_result && !p->needs_memory && !p->cut &&
+           !repeats(d, node) && !p->prepared && !r->copied[node] && !p->signature.row && n->rank != 0;
 }
 
 /* Counts one kernel that reads the value from another's, and what it would have to load. False: too much to tell. */
@@ -305,7 +303,7 @@ static void choose(lfuse__draft *d, int32_t value)
     lfuse__view_identity(d, value, &own);
     add(&c, value, &own, value, 0);
     for (i = 0; i < c.nnodes; i++)
-        if (!d->nodes[c.nodes[i]].inlined) d->nodes[c.nodes[i]].again = true;
+        if (!d->nodes[c.nodes[i]].inlined) d->nodes[c.nodes[i]].recomputed = true;
     d->changed = true;
 }
 
@@ -319,7 +317,7 @@ static void check(const readings *r, int32_t value)
         const int32_t who = r->who[i];
         if (!d->nodes[who].inlined && d->nodes[who].region == d->nodes[value].region) continue;
         if (kernel_of(d, who) >= 0 && reaches(d, value, who)) continue;
-        d->nodes[value].again = false;
+        d->nodes[value].recomputed = false;
         d->changed = true;
         return;
     }
@@ -335,10 +333,10 @@ lfuse_status lfuse__pass_keep_recomputed(lfuse__draft *d)
     readings r;
     int32_t node;
 
-    if (is_off(d) || !d->any_again) return LFUSE_OK;
+    if (is_off(d) || !d->any_recomputed) return LFUSE_OK;
     LFUSE__TRY(list_readings(d, &r));
     for (node = 0; node < d->g->nnodes; node++)
-        if (d->nodes[node].again) check(&r, node);
+        if (d->nodes[node].recomputed) check(&r, node);
     return LFUSE_OK;
 }
 
@@ -347,13 +345,13 @@ lfuse_status lfuse__pass_recompute(lfuse__draft *d)
     readings r;
     int32_t node;
 
-    if (is_off(d) || d->weighed) return LFUSE_OK;
+    if (is_off(d) || d->recompute_decided) return LFUSE_OK;
     LFUSE__TRY(list_readings(d, &r));
     for (node = 0; node < d->g->nnodes; node++) {
         if (!candidate(&r, node) || !recomputes(&r, node)) continue;
         choose(d, node);
-        d->any_again = true;
+        d->any_recomputed = true;
     }
-    d->weighed = true;
+    d->recompute_decided = true;
     return LFUSE_OK;
 }

@@ -42,7 +42,7 @@ static lfuse_status split_region(lfuse__draft *d, int32_t region)
     int count = 0;
 
     for (node = region; node >= 0 && d->nodes[region].grouped; node = d->nodes[node].next)
-        d->nodes[node].apart = d->changed = true;
+        d->nodes[node].no_siblings = d->changed = true;
     if (d->nodes[region].grouped) return LFUSE_OK;
     for (node = region; node >= 0; node = d->nodes[node].next) count++;
     roots = malloc((size_t)count * sizeof *roots);

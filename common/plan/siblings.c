@@ -78,7 +78,7 @@ static bool reads_elements(const lfuse__draft *d, int32_t node, int i, reading *
 
     if (d->nodes[base].inlined || lfuse__draft_immediate(d, base) || r->walk.gathered >= 0) return false;
     if (d->nodes[base].level == d->nodes[node].level && lfuse__draft_fuses(d, base, node, &r->walk)) return false;
-    if (d->nodes[base].again || (d->nodes[node].signature.row && n->kind != LFUSE__REDUCE)) return false;
+    if (d->nodes[base].recomputed || (d->nodes[node].signature.row && n->kind != LFUSE__REDUCE)) return false;
     *r = (reading){ d, node, loop_of(d, node), r->walk };
     if (n->list) return n->rank && lfuse__draft_node(d, base)->list && lfuse__draft_node(d, base)->rank == n->rank;
     for (k = 0; k < r->loop->rank; k++)
@@ -103,7 +103,7 @@ static void weigh(const lfuse__draft *d, int32_t *parent, load *loads)
         load *of = &loads[find(parent, node)];
         if (n->kind != LFUSE__REDUCE && (!lfuse__draft_pointwise(d, node) || d->nodes[node].inlined)) continue;
         of->instructions++;
-        of->operands += d->nodes[node].results || d->nodes[node].needed;
+        of->operands += d->nodes[node].is_result || d->nodes[node].needs_memory;
         for (i = 0; i < n->nin; i++) {
             const int32_t base = lfuse__draft_operand(d, node, i, &walk);
             if (lfuse__draft_immediate(d, base)) continue;
@@ -150,7 +150,8 @@ static bool lists_fit(const lfuse__draft *d, int32_t *parent, int32_t a, int32_t
         const lfuse__node *n = lfuse__draft_node(d, node);
         if (!lfuse__draft_pointwise(d, node) || d->nodes[node].inlined) continue;
         if (find(parent, node) != a && find(parent, node) != b) continue;
-        if ((d->nodes[node].results || d->nodes[node].needed) && !add_result(d, node, set, &count, most)) return false;
+        if ((d->nodes[node].is_result || d->nodes[node].needs_memory) && !add_result(d, node, set, &count, most))
+            return false;
         for (i = 0; i < n->nin; i++) {
             const int32_t base = lfuse__draft_operand(d, node, i, &walk);
             if (lfuse__draft_immediate(d, base)) continue;
@@ -188,7 +189,7 @@ static void unite(lfuse__draft *d, int32_t *parent, const reading *x, const read
 {
     const int32_t a = find(parent, x->node), b = find(parent, y->node), low = a < b ? a : b, high = a < b ? b : a;
 
-    if (a == b || d->nodes[x->node].apart || d->nodes[y->node].apart || lfuse__draft_alone(d, x->node) ||
+    if (a == b || d->nodes[x->node].no_siblings || d->nodes[y->node].no_siblings || lfuse__draft_alone(d, x->node) ||
         lfuse__draft_alone(d, y->node) || !fits(d, &loads[a], &loads[b], x->loop) ||
         (x->loop->list && !lists_fit(d, parent, a, b)))
         return;

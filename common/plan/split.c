@@ -29,7 +29,7 @@ static bool here(const splitter *s, int32_t node)
 {
     const lfuse__planned_node *n = &s->d->nodes[node];
 
-    return n->inlined || n->again || (s->region >= 0 && n->region == s->region);
+    return n->inlined || n->recomputed || (s->region >= 0 && n->region == s->region);
 }
 
 /* Marks what the roots compute. */
@@ -139,16 +139,16 @@ static bool cut_shared(splitter *s)
 }
 
 /* What is computed here though it belongs to another kernel is stored by that after all. */
-static bool store_again(splitter *s)
+static bool store_recomputed(splitter *s)
 {
     lfuse__draft *d = s->d;
     bool any = false;
     int32_t node;
 
     for (node = 0; node < d->g->nnodes; node++) {
-        if (!s->inside[node] || !d->nodes[node].again || (s->region >= 0 &&
+        if (!s->inside[node] || !d->nodes[node].recomputed || (s->region >= 0 &&
             d->nodes[node].region == s->region)) continue;
-        d->nodes[node].again = false;
+        d->nodes[node].recomputed = false;
         any = d->changed = true;
     }
     return any;
@@ -167,7 +167,7 @@ lfuse_status lfuse__draft_split(lfuse__draft *d, int32_t region, const int32_t *
     s.stack = lfuse__arena_array(&d->round, n, sizeof *s.stack);
     if (!s.inside || !s.weights || !s.stack) return LFUSE_ERR_MEMORY;
     collect(&s, roots, nroots);
-    if (store_again(&s)) return LFUSE_OK;
+    if (store_recomputed(&s)) return LFUSE_OK;
     for (node = 0; node < d->g->nnodes; node++)
         if (s.inside[node]) cut_below(&s, node);
     for (i = 0; i < nroots && region < 0; i++) { /* what a sum or a copy reads can lie in memory itself */

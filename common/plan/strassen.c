@@ -185,14 +185,14 @@ static bool goes_on(lfuse__draft *d, int32_t matmul, int32_t node)
     const int count = takers(d, node, &first);
 
     if (!count) return false;
-    d->nodes[matmul].onward = node;
+    d->nodes[matmul].next_product = node;
     d->nodes[node].factor_levels = d->nodes[first].levels;
-    if (count == d->nodes[node].reads && !d->nodes[node].results && d->nodes[node].target < 0)
+    if (count == d->nodes[node].reads && !d->nodes[node].is_result && d->nodes[node].target < 0)
         d->memory[node].home.set = false;
     return true;
 }
 
-void lfuse__draft_onward(lfuse__draft *d, int32_t matmul, int32_t tail)
+void lfuse__draft_make_next_factors(lfuse__draft *d, int32_t matmul, int32_t tail)
 {
     int32_t node;
 

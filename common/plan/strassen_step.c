@@ -256,7 +256,7 @@ static lfuse_status settle(lfuse__draft *d, int32_t matmul, int result, int fact
     if (factors >= 0) block_operand(d, factors, true, &all[1]);
     else nowhere(type, true, &all[1]);
     step->strassen = (lfuse__strassening){ .in = d->nodes[matmul].levels };
-    if (factors >= 0) step->strassen.out = d->nodes[d->nodes[matmul].onward].factor_levels;
+    if (factors >= 0) step->strassen.out = d->nodes[d->nodes[matmul].next_product].factor_levels;
     pad(d, &m, &step->strassen);
     return LFUSE_OK;
 }
@@ -265,7 +265,7 @@ static void store_factors(lfuse__draft *d, lfuse__builder *b, const lfuse__unit_
                           int factors)
 {
     const lfuse__home home = { .set = true, .place = LFUSE__PLACE_SCRATCH, .index = factors };
-    const int32_t node = d->nodes[matmul].onward;
+    const int32_t node = d->nodes[matmul].next_product;
     lfuse__view walk;
     int reg = sum;
 
@@ -347,17 +347,17 @@ static lfuse_status left_factors(lfuse__draft *d, int32_t matmul, buffers *to)
 static lfuse_status make_buffers(lfuse__draft *d, int32_t matmul, buffers *to)
 {
     const matrix m = left_matrix(d, lfuse__draft_node(d, matmul)->shape);
-    const int32_t onward = d->nodes[matmul].onward;
+    const int32_t next = d->nodes[matmul].next_product;
 
     to->factors = -1;
     LFUSE__TRY(factor_buffer(d, matmul, 1, &to->right));
     LFUSE__TRY(left_factors(d, matmul, to));
     LFUSE__TRY(block_buffer(d, matmul, sum_type(d, matmul), LFUSE__PLACE_SCRATCH, &m, d->nodes[matmul].levels,
                             &to->result));
-    if (onward < 0) return LFUSE_OK;
-    LFUSE__TRY(block_buffer(d, onward, (lfuse_type)lfuse__draft_node(d, onward)->type, LFUSE__PLACE_SCRATCH, &m,
-                            d->nodes[onward].factor_levels, &to->factors));
-    d->nodes[onward].factors = to->factors;
+    if (next < 0) return LFUSE_OK;
+    LFUSE__TRY(block_buffer(d, next, (lfuse_type)lfuse__draft_node(d, next)->type, LFUSE__PLACE_SCRATCH, &m,
+                            d->nodes[next].factor_levels, &to->factors));
+    d->nodes[next].factors = to->factors;
     return LFUSE_OK;
 }
 

@@ -38,7 +38,7 @@ static int32_t follower(const lfuse__draft *d, int32_t value, int32_t region)
 {
     const int32_t reader = d->nodes[value].reader;
 
-    if (d->nodes[value].reads != 1 || d->nodes[value].results || d->nodes[value].cut || reader < 0) return -1;
+    if (d->nodes[value].reads != 1 || d->nodes[value].is_result || d->nodes[value].cut || reader < 0) return -1;
     return d->nodes[reader].region == region ? reader : -1;
 }
 
@@ -60,7 +60,7 @@ static bool may_add(const lfuse__draft *d, const lfuse__tail *t, int32_t node, i
     if (d->memory[base].wide.set) return false;
     return x->type == n->type && !x->list && x->rank == n->rank &&
            !memcmp(x->shape, n->shape, (size_t)n->rank * sizeof *n->shape) &&
-           !d->nodes[base].inlined && !d->nodes[base].again &&
+           !d->nodes[base].inlined && !d->nodes[base].recomputed &&
            (d->nodes[base].region < 0 || d->nodes[base].region != d->nodes[node].region) &&
            lfuse__draft_same_index(d, node, walk);
 }
@@ -77,7 +77,7 @@ static bool takes_beta(const lfuse__draft *d, lfuse__tail *t, int32_t node)
     scaled = lfuse__draft_operand(d, node, i, &walk);
     if (!is_op(d, scaled, LFUSE__OP_mul) || d->nodes[scaled].region != d->nodes[node].region ||
         d->nodes[scaled].reads != 1 ||
-        d->nodes[scaled].results || !lfuse__draft_same_index(d, node, &walk))
+        d->nodes[scaled].is_result || !lfuse__draft_same_index(d, node, &walk))
         return false;
     for (k = 0; k < 2; k++) {
         const int32_t beta = factor(d, scaled, k);

@@ -33,9 +33,9 @@ static lfuse_status add_product(lfuse__draft *d, int32_t node, bool *taken)
         if (u.phase == LFUSE__PHASE_MAIN && whole && lfuse__draft_late(d, u.tail))
             u.phase = LFUSE__PHASE_LATE;
     } else {
-        LFUSE__TRY(lfuse__draft_house(d, node));
+        LFUSE__TRY(lfuse__draft_give_memory(d, node));
     }
-    if (d->nodes[node].levels) lfuse__draft_onward(d, node, u.tail);
+    if (d->nodes[node].levels) lfuse__draft_make_next_factors(d, node, u.tail);
     for (i = 0; i < 2; i++)
         if (lfuse__prologue(d, node, i) >= 0) taken[lfuse__prologue(d, node, i)] = true;
     return lfuse__draft_unit(d, &u);
@@ -46,7 +46,7 @@ static lfuse_status add_scatter(lfuse__draft *d, int32_t node)
     const lfuse__unit u = { .kind = LFUSE__UNIT_SCATTER, .level = d->nodes[node].level, .node = node, .tail = -1,
                             .phase = d->nodes[node].prepared ? LFUSE__PHASE_PREPARE : LFUSE__PHASE_MAIN };
 
-    LFUSE__TRY(lfuse__draft_house(d, node));
+    LFUSE__TRY(lfuse__draft_give_memory(d, node));
     return lfuse__draft_unit(d, &u);
 }
 

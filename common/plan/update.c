@@ -57,11 +57,11 @@ static int32_t ready_level(const lfuse__draft *d, int32_t base)
 }
 
 /* What a copy reads must lie in memory, unless it is computed on the way. */
-static lfuse_status house_copied(lfuse__draft *d, int32_t base)
+static lfuse_status give_memory_to_copied(lfuse__draft *d, int32_t base)
 {
     if (!lfuse__draft_computes(d, base) || d->nodes[base].inlined) return LFUSE_OK;
-    d->nodes[base].outside = true;
-    return lfuse__draft_house(d, base);
+    d->nodes[base].read_elsewhere = true;
+    return lfuse__draft_give_memory(d, base);
 }
 
 static lfuse_status copy_output(lfuse__draft *d, int32_t name, int32_t value)
@@ -72,7 +72,7 @@ static lfuse_status copy_output(lfuse__draft *d, int32_t name, int32_t value)
                             .level = computed ? ready_level(d, base) : 0, .node = value, .tail = -1,
                             .to = bound(name) };
 
-    LFUSE__TRY(house_copied(d, base));
+    LFUSE__TRY(give_memory_to_copied(d, base));
     return lfuse__draft_unit(d, &u);
 }
 
@@ -84,7 +84,7 @@ static lfuse_status copy_update(lfuse__draft *d, int32_t name, int32_t value)
     lfuse__unit early = { .kind = LFUSE__UNIT_COPY, .phase = LFUSE__PHASE_EARLY, .node = value, .tail = -1,
                           .to = { .set = true, .place = LFUSE__PLACE_SCRATCH } };
 
-    LFUSE__TRY(house_copied(d, base));
+    LFUSE__TRY(give_memory_to_copied(d, base));
     if (is_updated(d, base)) {
         LFUSE__TRY(lfuse__draft_buffer(d, value, LFUSE__PLACE_SCRATCH, &early.to.index));
         LFUSE__TRY(lfuse__draft_unit(d, &early));
@@ -102,7 +102,7 @@ static bool reads_unrounded(const lfuse__draft *d, int32_t node, int32_t base)
 }
 
 /* Gives memory to what a node computed in this region reads from others, or what those have that it computes anew. */
-static lfuse_status house_read(lfuse__draft *d, int32_t node, int32_t region)
+static lfuse_status give_memory_to_read(lfuse__draft *d, int32_t node, int32_t region)
 {
     int i;
 
@@ -112,12 +112,13 @@ static lfuse_status house_read(lfuse__draft *d, int32_t node, int32_t region)
         if (!lfuse__draft_computes(d, base) || d->nodes[base].inlined) continue;
         if (lfuse__draft_node(d, base)->kind == LFUSE__MATMUL) continue; /* unless it has a tail: see plan.c */
         if (d->nodes[base].region >= 0 && d->nodes[base].region == region) continue;
-        if (d->nodes[base].again) {
-            LFUSE__TRY(house_read(d, base, -1));
+        if (d->nodes[base].recomputed) {
+            LFUSE__TRY(give_memory_to_read(d, base, -1));
             continue;
         }
-        d->nodes[base].outside = true;
-        LFUSE__TRY(reads_unrounded(d, node, base) ? lfuse__draft_house_wide(d, base) : lfuse__draft_house(d, base));
+        d->nodes[base].read_elsewhere = true;
+        LFUSE__TRY(reads_unrounded(d, node, base) ? lfuse__draft_give_wide_memory(d, base)
+                                                  : lfuse__draft_give_memory(d, base));
     }
     return LFUSE_OK;
 }
@@ -136,7 +137,7 @@ lfuse_status lfuse__pass_results(lfuse__draft *d)
             store_under(d, i, d->memory[g->names[i].update].view.base);
     LFUSE__TRY(lfuse__draft_concats(d));
     for (i = 0; i < g->nnodes; i++)
-        if (lfuse__draft_computes(d, i)) LFUSE__TRY(house_read(d, i, d->nodes[i].region));
+        if (lfuse__draft_computes(d, i)) LFUSE__TRY(give_memory_to_read(d, i, d->nodes[i].region));
     for (i = 0; i < g->nnames; i++) {
         const lfuse__name *n = &g->names[i];
         const int32_t value = n->update >= 0 ? n->update : n->node;
@@ -159,7 +160,7 @@ bool lfuse__draft_late(const lfuse__draft *d, int32_t region)
     bool updates = false;
 
     for (node = region; node >= 0; node = d->nodes[node].next) {
-        if (d->nodes[node].outside) return false;
+        if (d->nodes[node].read_elsewhere) return false;
         for (name = d->nodes[node].target; name >= 0; name = d->names[name].next_target)
             updates = updates || d->g->names[name].update >= 0;
     }

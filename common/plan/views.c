@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Views as walks over what they are views of: no work of their own. Where a walk would not be affine (a reshape of what
- * is no contiguous range), the value that is reshaped is copied: it becomes solid, a node that computes the identity.
+ * is no contiguous range), the value that is reshaped is copied: it becomes a copied view, a node that computes the
+ * identity.
  */
 #include "common/plan/draft.h"
 
@@ -92,12 +93,12 @@ static bool is_view(const lfuse__draft *d, int32_t node)
     const lfuse__node_kind kind = (lfuse__node_kind)lfuse__draft_node(d, node)->kind;
 
     return (kind == LFUSE__PERMUTE || kind == LFUSE__BROADCAST || kind == LFUSE__RESHAPE || kind == LFUSE__SLICE) &&
-           !d->nodes[node].solid;
+           !d->nodes[node].copied_view;
 }
 
 bool lfuse__draft_alone(const lfuse__draft *d, int32_t node)
 {
-    return (d->nodes[node].solid && d->disable & LFUSE_NO_VIEW_FUSION) ||
+    return (d->nodes[node].copied_view && d->disable & LFUSE_NO_VIEW_FUSION) ||
            (lfuse__draft_node(d, node)->kind == LFUSE__GATHER && d->disable & LFUSE_NO_GATHER_FUSION) ||
            ((lfuse__draft_node(d, node)->kind == LFUSE__REDUCE || lfuse__draft_reduces_list(d, node)) &&
             d->disable & LFUSE_NO_ROW_FUSION);
@@ -119,39 +120,40 @@ static bool has_rows(const lfuse__draft *d, int32_t table, int along)
     return true;
 }
 
-/* The value that has to be solid before `node` can be what it is, or -1. */
+/* The value that has to be copied before `node` can be what it is, or -1. */
 static int32_t obstacle(const lfuse__draft *d, int32_t node)
 {
     const lfuse__node *n = lfuse__draft_node(d, node);
     int i;
 
     if ((n->kind == LFUSE__RESHAPE || n->kind == LFUSE__SLICE) && d->disable & LFUSE_NO_VIEW_FUSION &&
-        !d->nodes[node].solid)
+        !d->nodes[node].copied_view)
         return node;
-    if (n->kind == LFUSE__GATHER && !d->nodes[n->in[0]].solid && !has_rows(d, n->in[0], n->axes[0])) return n->in[0];
+    if (n->kind == LFUSE__GATHER && !d->nodes[n->in[0]].copied_view && !has_rows(d, n->in[0], n->axes[0]))
+        return n->in[0];
     for (i = 0; n->kind == LFUSE__SCATTER_ADD && i < 2; i++)
         if (lfuse__draft_node(d, d->memory[n->in[i]].view.base)->kind == LFUSE__INDEX &&
-            !d->nodes[n->in[i]].solid) return n->in[i];
+            !d->nodes[n->in[i]].copied_view) return n->in[i];
     return -1;
 }
 
 lfuse_status lfuse__pass_views(lfuse__draft *d)
 {
-    int32_t node, in, solid;
+    int32_t node, in, copied;
     lfuse__view back;
 
     for (node = 0; node < d->g->nnodes; node++) {
         lfuse__view *v = &d->memory[node].view;
-        solid = obstacle(d, node);
-        if (solid < 0 && (is_view(d, node) || d->nodes[node].solid) && lfuse__draft_node(d, node)->nin) {
+        copied = obstacle(d, node);
+        if (copied < 0 && (is_view(d, node) || d->nodes[node].copied_view) && lfuse__draft_node(d, node)->nin) {
             in = lfuse__draft_node(d, node)->in[0];
             step_back(d, node, 0, &back);
-            if (!lfuse__view_compose(d, &back, in, &d->memory[in].view, v)) solid = in;
+            if (!lfuse__view_compose(d, &back, in, &d->memory[in].view, v)) copied = in;
         }
-        if (solid < 0 && !is_view(d, node)) lfuse__view_identity(d, node, v);
-        if (solid < 0) continue;
-        d->nodes[solid].solid = true;
-        node = solid - 1; /* everything from there on anew */
+        if (copied < 0 && !is_view(d, node)) lfuse__view_identity(d, node, v);
+        if (copied < 0) continue;
+        d->nodes[copied].copied_view = true;
+        node = copied - 1; /* everything from there on anew */
     }
     return LFUSE_OK;
 }
