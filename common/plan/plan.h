@@ -17,7 +17,7 @@
  *                 (" " expr | stores) ")"
  *                                                                  of a batch, m, n, k; `acc` is the product;
  *                                                                  stores: where there are several
- *               | "(strassen " size " x " size [ " of " levels ] [ " to " [ "turned " ] [ "right " ] levels ]
+ *               | "(strassen " size " x " size [ " of " levels ] [ " to " [ "transposed " ] [ "right " ] levels ]
  *                 stores ")"                                       of products, to factors
  *               | "(scatter " loop " (" place " (scatter_add " place " " place " " size ")))"   loop: of the source
  *               | "(multi " list stores ")" | "(members " list stores ")"          list: whose members are walked
@@ -44,35 +44,37 @@
 #include "common/plan/body.h"
 #include "libfuse/plan.h"
 
-/* Where the memory of an operand comes from. */
+/* Where what an operand loads comes from, and where it is stored. */
 typedef enum lfuse__place {
     LFUSE__PLACE_BOUND,    /* the tensor or list bound to names[index] */
-    LFUSE__PLACE_SCRATCH,  /* buffers[index], in the stream's arena */
-    LFUSE__PLACE_PREPARED, /* buffers[index], owned by the instance, filled by prepare steps */
-    LFUSE__PLACE_INDEX,    /* no memory: a load gives the offset itself, in elements (i64) */
-    LFUSE__PLACE_SUM,      /* so of products with a body: what the product is before that, f32 or f64; A or B, made */
-    LFUSE__PLACE_ELEMENTS, /* of MEMBERS: how many elements each member of names[index] has (i64) */
-    LFUSE__PLACE_ROWS,     /* so of rows, columns and axes, in lists of matrices */
-    LFUSE__PLACE_COLUMNS,
-    LFUSE__PLACE_RANK,
-    LFUSE__PLACE_SHAPE     /* the last operand of a step that needs it: matrices, rows, columns of each member (i64) */
+    LFUSE__PLACE_SCRATCH,  /* buffers[index], in the stream's scratch memory */
+    LFUSE__PLACE_PREPARED, /* buffers[index], which the instance owns and prepare steps fill */
+    LFUSE__PLACE_INDEX,    /* no memory: a load gives the element's offset itself (i64) */
+    LFUSE__PLACE_SUM,      /* no memory: of a product with a body, a load gives the product's sum (f32 or f64); also A
+                              or B where the body computes them */
+    LFUSE__PLACE_ELEMENTS, /* no memory: a load gives the number of elements of a member of names[index] (i64); */
+    LFUSE__PLACE_ROWS,     /* of a member that is a matrix, the number of rows, */
+    LFUSE__PLACE_COLUMNS,  /* of columns, */
+    LFUSE__PLACE_RANK,     /* or of axes */
+    LFUSE__PLACE_SHAPE     /* a table of each member's numbers of matrices, rows and columns (i64); the last operand */
 } lfuse__place;
 
-/* Whether an operand of a step walks tensors or lists. */
+/* What an operand has one element for. */
 typedef enum lfuse__span {
-    LFUSE__SPAN_TENSOR,  /* by axes; in a step over lists: one number for all members */
-    LFUSE__SPAN_LIST,    /* element of the member */
-    LFUSE__SPAN_MEMBERS, /* one number for each member */
-    LFUSE__SPAN_ROWS,    /* one for each row of the member's matrices, */
-    LFUSE__SPAN_COLUMNS, /* column, */
-    LFUSE__SPAN_MATRICES /* or matrix */
+    LFUSE__SPAN_TENSOR,  /* for each element of a tensor, by axes; in a step over lists one for all members */
+    LFUSE__SPAN_LIST,    /* for each element of each member */
+    LFUSE__SPAN_MEMBERS, /* for each member */
+    LFUSE__SPAN_ROWS,    /* for each row of each member's matrices */
+    LFUSE__SPAN_COLUMNS, /* for each column of them */
+    LFUSE__SPAN_MATRICES /* for each matrix of them */
 } lfuse__span;
 
 /*
- * The memory of a TENSOR is seen as row-major of `shape` (that of what is bound or of the buffer, or another one of as
- * many elements). The element at loop index (i_0, i_1 ...) has in that shape the coordinates
+ * An operand of a step: what a kernel loads or stores at each index of its loop. A tensor's memory counts as a
+ * row-major array of the shape `shape`, which has as many elements as the tensor or buffer. At loop index
+ * (i_0, i_1 ...) the operand is the element with the coordinates
  *     c[m] = offset[m] + sum over the loop axes a with axis[a] == m of step[a] i_a,
- * and along `gathered` what the register of the load gives instead. Equal operands are equal bytes.
+ * but for the axis `gathered`, whose coordinate is the value of the load's register. Equal operands are equal bytes.
  */
 typedef struct lfuse__operand {
     lfuse__place place;
@@ -89,20 +91,20 @@ typedef struct lfuse__operand {
 } lfuse__operand;
 
 /*
- * A list that nobody binds: products of the members of two others, which are names, or lists before this one. Lists of
- * a plan are counted so, behind the names: list i of these is number nnames + i.
+ * A list that the plan makes itself: member i is the product of the members i of two other lists. Lists have numbers:
+ * first the names of the graph, then these; number nnames + i is list i of the plan, whose factors have lower numbers.
  */
 typedef struct lfuse__product_list {
     int factors[2];
     bool transposed[2];
 } lfuse__product_list;
 
-/* Memory between steps: contiguous. */
+/* Contiguous memory that one step writes and later ones read. */
 typedef struct lfuse__buffer {
-    lfuse__place place;
-    lfuse__span span; /* LIST: every member's elements, MEMBERS: one element a member of names[list], and so on */
+    lfuse__place place; /* SCRATCH or PREPARED */
+    lfuse__span span;   /* what it has an element for; of lists, those of number `list` */
     lfuse_type type;
-    int list;         /* -1 for tensors */
+    int list;           /* -1: it is a tensor of the shape below */
     int rank;
     lfuse_size shape[LFUSE_MAX_RANK];
 } lfuse__buffer;
@@ -112,50 +114,53 @@ typedef enum lfuse__step_kind {
     LFUSE__STEP_GEMM,
     LFUSE__STEP_SCATTER,
     LFUSE__STEP_MULTI,      /* pointwise over lists */
-    LFUSE__STEP_MEMBERS,    /* the body's REDUCEs run over the elements of each member, its TOTALs over the members;
-                               what is stored is MEMBERS, made of the former, or TENSOR, made of the latter alone */
+    LFUSE__STEP_MEMBERS,    /* reductions of lists: REDUCE runs over the elements of each member, TOTAL over the
+                               members. Functions of REDUCEs are stored for each MEMBER, functions of TOTALs alone as a
+                               TENSOR */
     LFUSE__STEP_GROUPED,    /* products of the members of two lists, by the library's own kernels */
-    LFUSE__STEP_LINES,      /* the body's one REDUCE runs along each row, or column, of each member of a list of
-                               matrices; what is stored is of span ROWS, COLUMNS or MATRICES */
-    LFUSE__STEP_STRASSEN,   /* pointwise over a matrix that is read as what seven products for one come to, or stored
-                               as what such are made of, or both */
-    LFUSE__STEP_ROWS,       /* the body's REDUCEs run over the last naxes loop axes; always at least one of each */
-    LFUSE__STEP_BUNDLE,     /* independent steps in one launch: children[], each POINTWISE or ROWS */
-    LFUSE__STEP_NETWORK,    /* products in one launch, each of which multiplies what the one before stores: children[],
-                               each GEMM of the native kind; operands and body: as network_kinds.c says */
+    LFUSE__STEP_LINES,      /* reductions along each row, or each column, of the members of a list of matrices, by the
+                               body's one REDUCE; results have the span ROWS, COLUMNS or MATRICES */
+    LFUSE__STEP_STRASSEN,   /* pointwise over a matrix that is loaded as a sum of Strassen's products, or stored as
+                               factors of such, or both */
+    LFUSE__STEP_ROWS,       /* reductions over the last `naxes` axes of the loop, by at least one REDUCE */
+    LFUSE__STEP_BUNDLE,     /* horizontal fusion: the independent steps children[] in one launch, POINTWISE and ROWS */
+    LFUSE__STEP_NETWORK,    /* a multi-layer perceptron in one launch: the products children[], all native, each of
+                               which multiplies what the one before stores; operands and body: network_kinds.c */
     LFUSE__STEP_KINDS
 } lfuse__step_kind;
 
 /*
- * A product: operands[0] is A, [1] is B; the last two axes of the step are m and n; so those of A's walk are m and k,
- * of B's k and n. Those before are the batch's, the same for all operands.
- * For a vendor's library: [2] is D, [3] the bias when the epilogue has one, which walks the last axis alone.
- * D = epilogue(alpha A B + beta C), C being D or an operand of its own.
- * `native`: [2] is of place SUM, and the step's body makes of it whatever the step stores in the others, which are
- * walked by the step's axes. Where the body has a REDUCE, of which there is one, it sums over m, and what is stored of
- * what is made of it walks n alone. GROUPED is as a native one, but has no REDUCE, its operands being lists; the last
- * one is the SHAPE: matrices, m, n and k of each member.
+ * A product D = epilogue(alpha A B + beta C), of m x k by k x n.
+ *   - The last two axes of the step's loop are m and n; axes before them count the products of a batch.
+ *   - operands[0] is A, whose last two axes are m and k, and operands[1] is B, of k and n.
+ * By the vendor's library:
+ *   - operands[2] is D; operands[bias] is the bias, along n; operands[addend] is C, unless that is D.
+ * By the library's own kernels (`native`), and of GROUPED:
+ *   - operands[2] is of place SUM, and the step's body makes of the sum what is stored in the operands behind.
+ *   - A REDUCE of the body, of which there is one at most, sums over m; what is stored of it has n alone.
+ *   - GROUPED has lists as operands and no REDUCE; its last operand has place SHAPE: m, n and k of each member.
  */
 typedef struct lfuse__product {
-    lfuse_type type;   /* of the operands; native ones have each their own */
-    bool wide;         /* of f16 and bf16: the result is f32, the sums as they are */
-    bool tf32;         /* the operands are rounded so; never native */
+    lfuse_type type;   /* of A and B; those of native ones have the operands' own types */
+    bool wide;         /* A and B are of f16 or bf16 and D is the f32 sums */
+    bool tf32;         /* A and B are rounded to tf32; the vendor's */
     lfuse_size m, n, k;
-    int epilogue;    /* lfuse__epilogue, as the waist counts them */
-    int alpha, beta; /* index in plan->numbers; -1: alpha is 1, beta 1 where C is added and else 0 */
-    bool adds;       /* the vendor's: C is added */
-    int bias, addend; /* the vendor's: index in operands; 0: no bias, C is D */
+    int epilogue;      /* the vendor's: lfuse__epilogue */
+    int alpha, beta;   /* index in plan->numbers; -1: alpha is 1, beta 1 where C is added, else 0 */
+    bool adds;         /* the vendor's: C is added */
+    int bias, addend;  /* the vendor's: index in operands; 0: there is no bias, C is D */
     bool native;
-    bool ahead;      /* native, with others behind it: sizes of runs decide, so it is compiled with the plan */
-    int made[2];        /* native: 1 + the register that is an element of A or B, which is of place SUM then and lies
-                           nowhere; 0: it lies in memory. What such a register is made of is walked by A's, or B's, rows
-                           and columns, and by nobody else in the body */
+    bool ahead;        /* native, and other alternatives follow: the sizes of a run decide, so that its kernels are
+                          compiled with the plan */
+    int made[2];       /* native: where the body computes an element of A, or B, 1 + the register that holds it, the
+                          operand being of place SUM; what that register is made of is walked by m and k, or k and n,
+                          and the rest of the body does not use it. 0: the matrix lies in memory */
 } lfuse__product;
 
 /*
- * Rows added to those that indices name: operands[0] is the source, walked by the axes of `shape`, [1] the indices,
- * walked by the first `indices` of these, [2] the result, walked by the axes of the step's loop: the named row, then
- * the others.
+ * scatter_add: operands[0] is the source, walked by the axes of `shape`; operands[1] the indices, walked by the first
+ * `indices` axes of it; operands[2] the result, walked by the axes of the step's loop, of which the first is the row
+ * that an index names and the others are the source's axes behind the indices.
  */
 typedef struct lfuse__scattering {
     int rank, indices;
@@ -163,53 +168,50 @@ typedef struct lfuse__scattering {
 } lfuse__scattering;
 
 /*
- * Products by Strassen's algorithm. A matrix that is padded to `rows` x `columns` falls into 2^L x 2^L blocks; for L
- * levels there are 7^L matrices of a block's size behind each other. operands[0] is the 7^in products, [2] of place
- * SUM: a LOAD of it is the element that they come to. What is stored to operands[1] is combined to the 7^out left
- * factors, or `right` ones, of the next product: zeros where the matrix is padded; `turned`: the step is over the
- * matrix as it is stored, which is the operand transposed, and so are its factors. Where `in` or `out` is 0 that
- * operand is of place SUM too. The others are walked by the step's axes.
+ * A step of Strassen's algorithm with L levels. A matrix, padded to `rows` x `columns`, has 2^L x 2^L blocks; 7^L
+ * matrices of a block's size, one behind the other, hold the products, and as many their left or right factors.
+ *   - operands[0] are the 7^in products; operands[2], of place SUM, loads the element of their sum.
+ *   - operands[1] is stored: the 7^out factors, left or `right`, of the next product, 0 in the padding.
+ *   - `transposed`: the loop goes over the matrix as it is stored, which is the transpose of the operand.
+ *   - Where `in` or `out` is 0 its operand is of place SUM and unused. Other operands are walked by the loop's axes.
  */
 typedef struct lfuse__strassening {
     int8_t in, out;
-    bool right, turned;
+    bool right, transposed;
     lfuse_size rows, columns;
 } lfuse__strassening;
 
-/* What was decided for a product, where the plan may use Strassen's algorithm. */
+/* Whether Strassen's algorithm is used for a product of a plan that may use it, and why. */
 typedef struct lfuse__strassen_choice {
     lfuse_size m, n, k;
     int levels;
     const char *why; /* static */
-    double gain;     /* the time without it by the time with it, as predicted; 0: nobody did */
+    double gain;     /* predicted: the time without it by the time with it; 0: not predicted */
 } lfuse__strassen_choice;
 
-/*
- * Networks: layers and different epilogues of one, rows that they are for (with more, products have work enough of
- * their own), operands of all epilogues together with what is in front of them, and the places in memory that a launch
- * is told: of each layer its weights' and as many as all epilogues load from.
- */
+/* Limits of one NETWORK. Where there are more rows than ROWS_MOST, each product has work enough for a launch. */
 enum {
     LFUSE__NETWORK_LAYERS_MOST = 16,
-    LFUSE__NETWORK_KINDS_MOST = 4,
+    LFUSE__NETWORK_KINDS_MOST = 4,     /* different epilogues */
     LFUSE__NETWORK_ROWS_MOST = 64,
-    LFUSE__NETWORK_OPERANDS_MOST = 12,
-    LFUSE__NETWORK_PLACES_MOST = 37
+    LFUSE__NETWORK_OPERANDS_MOST = 12, /* of all epilogues, with A, B and the sum */
+    LFUSE__NETWORK_PLACES_MOST = 37    /* addresses of a launch: of each layer's weights and of what epilogues load */
 };
 
-/* Of a network's children: the stages that it stands for, its epilogue, and what its operands are of the network's. */
+/* A child of a NETWORK. */
 typedef struct lfuse__layer {
-    int stages;
-    int kind; /* it stores the register of the network's stores[kind] */
-    int8_t slots[LFUSE__NETWORK_OPERANDS_MOST];
+    int stages; /* of the plan, that it stands for */
+    int kind;   /* its epilogue: it stores the register of the network's stores[kind] */
+    int8_t slots[LFUSE__NETWORK_OPERANDS_MOST]; /* [operand of the layer] the operand of the network */
 } lfuse__layer;
 
-/* The walk of a step over lists. */
+/* The loop of a step over lists. */
 typedef struct lfuse__list_walk {
-    int list;           /* one that every other of the step must be congruent with; GROUPED: that of the products */
-    lfuse__span walked; /* what the loop is of; LINES: what is reduced, LIST, ROWS or COLUMNS */
-    bool columns;       /* LINES: along columns, not rows */
-    bool transposed[2]; /* GROUPED: A and B; those of a GEMM are told by their walks */
+    int list;           /* the number of the list whose members it goes over: all lists of the step are congruent with
+                           it; GROUPED: that of the products */
+    lfuse__span walked; /* what the loop has an iteration for; LINES: what is reduced, LIST, ROWS or COLUMNS */
+    bool columns;       /* LINES: reductions run along columns, not rows */
+    bool transposed[2]; /* GROUPED: A and B are transposed; of a GEMM their walks say so */
 } lfuse__list_walk;
 
 typedef struct lfuse__step {
@@ -236,20 +238,20 @@ typedef struct lfuse__step {
     };
 } lfuse__step;
 
-/* step.c: how many steps a step is made of, and these; 0: it is one itself. */
+/* step.c: returns the number of steps that a BUNDLE or NETWORK consists of, and sets *children; 0 for other steps. */
 int lfuse__step_children(const lfuse__step *step, struct lfuse__step **children);
-/* The list that a step over lists is of; -1: it is over tensors. */
+/* Returns the number of the list that the step goes over; -1: it goes over tensors. */
 int lfuse__step_list(const lfuse__step *step);
 
-/* Sizes that an alternative is for: so many rows at most, of so many elements at least (its first step's); 0: any. */
+/* An alternative is for loops of at most so many rows, of at least so many elements (its first step's); 0: of any. */
 typedef struct lfuse__guard {
     int64_t most_rows, least_length;
 } lfuse__guard;
 
 /*
- * One way to do a part of the plan: steps, tried in order of preference when an instance is made ("not me" is a normal
- * answer: a vendor library declines an epilogue or a type, and the next one is asked). One with a guard comes before
- * all others where its guard holds, and is no choice where it does not.
+ * One way to compute a stage. When an instance is made, alternatives are tried in order until one does not decline: a
+ * vendor's library may lack an epilogue or a type. One with a guard comes first where the guard holds, and is left out
+ * where it does not.
  */
 typedef struct lfuse__alternative {
     int nsteps;
@@ -261,14 +263,14 @@ typedef struct lfuse__alternative {
 typedef struct lfuse__stage {
     int nalternatives;
     lfuse__alternative *alternatives;
-    struct lfuse__step *network; /* of kind NETWORK: stands for this stage and those behind it, `covers` together; for
-                                    those of as many of its layers as can be furnished; NULL: none */
+    struct lfuse__step *network; /* of kind NETWORK: it computes this stage and those behind it, `covers` in all, or
+                                    the first of them, where sizes or strides allow no more; NULL: none */
     int covers;
-    bool covered;                /* by a network, of this stage or of one before */
+    bool covered;                /* a network computes it, this stage's or that of one before */
 } lfuse__stage;
 
 typedef struct lfuse__plan_body {
-    lfuse_graph *graph; /* canonical; a copy of the body's own, whose names are those of whoever came first */
+    lfuse_graph *graph; /* canonical; the body's own copy, with the names of the graph that it was first made for */
     int nstages;
     lfuse__stage *stages; /* in order of execution, prepare steps first */
     int nbuffers;
@@ -276,11 +278,11 @@ typedef struct lfuse__plan_body {
     int nnumbers;
     int32_t *numbers; /* graph nodes of type NONE whose values kernels and products take */
     int nchecked;
-    int32_t *checked; /* checked casts: what a run refuses numbers for */
+    int32_t *checked; /* casts for which a run refuses numbers that the type cannot hold */
     int nchoices;
-    lfuse__strassen_choice *choices; /* in the order of the graph; none where the plan may not */
+    lfuse__strassen_choice *choices; /* in the order of the graph; none where the plan may not use the algorithm */
     int nlists;
-    lfuse__product_list *lists; /* lists behind the names */
+    lfuse__product_list *lists; /* those with numbers from nnames on */
 } lfuse__plan_body;
 
 /*
@@ -292,48 +294,50 @@ lfuse_status lfuse__plan_make(const lfuse_graph *canonical, const lfuse__facts *
 void lfuse__plan_free(lfuse__plan_body *body);
 
 /*
- * lower.c: a canonical graph with concatenations sunk towards results and products with few columns made into sums, as
- * `disable` (LFUSE_NO_VIEW_FUSION, LFUSE_NO_SMALL_PRODUCTS) allows; canonical too. Sizes and names keep their indices.
+ * lower.c: rewrites a canonical graph into another one: concatenations move towards results, and products with few
+ * columns become sums, as `disable` (LFUSE_NO_VIEW_FUSION, LFUSE_NO_SMALL_PRODUCTS) allows. Sizes and names keep their
+ * indices.
  */
 lfuse_status lfuse__graph_lower(const lfuse_graph *canonical, unsigned disable, lfuse_graph **lowered);
 
-/* The memory behind an operand of span TENSOR: rank and shape of what is bound, or of the buffer. */
+/* Sets rank and shape of the tensor or buffer that an operand of span TENSOR lies in. */
 void lfuse__plan_memory(const lfuse__plan_body *plan, const lfuse__operand *o, int *rank, const lfuse_size **shape);
 
 /*
- * loop.c: the loop of a step whose tensors are all contiguous as declared, with the axes merged that can be merged
- * whatever the sizes are. Axis i of the merged loop is the loop axes first[i] ... first[i + 1] - 1; none in a loop of
- * one element, which has rank 1.
+ * loop.c: the loop of a step whose tensors are contiguous, with neighbouring axes merged wherever that is right for all
+ * sizes. Axis i of it is the axes first[i] ... first[i + 1] - 1 of the step's loop. A loop of one element has rank 1
+ * and merges no axes.
  */
 typedef struct lfuse__loop {
     int rank;
     int8_t first[LFUSE_MAX_RANK + 1];
 } lfuse__loop;
-/*
- * Merges neither across loop axis `barrier` nor out of it; steps that reduce pass their first reduced axis, others -1.
- */
+/* Axes before `barrier`, the first reduced axis, are not merged with it or those behind; -1: there is none. */
 void lfuse__plan_loop(const lfuse__plan_body *plan, const lfuse__step *step, int barrier, lfuse__loop *loop);
-/* Whether the operand walks loop axes a and then b (those between have the extent 1) as it would walk one axis. */
+/* True where axes a and b of the loop are one for the operand; the extent of those between is 1. */
 bool lfuse__plan_merges(const lfuse__plan_body *plan, const lfuse__step *step, const lfuse__operand *o, int a, int b);
-/* How far apart in memory neighbours along a loop axis are: 0 elements, 1, or what the sizes tell. */
+/* By how many elements neighbours along an axis of the loop differ in memory: 0, 1, or what the sizes say. */
 typedef enum lfuse__stepping { LFUSE__STEPPING_NONE, LFUSE__STEPPING_UNIT, LFUSE__STEPPING_ANY } lfuse__stepping;
 lfuse__stepping lfuse__plan_stepping(const lfuse__plan_body *plan, const lfuse__operand *o, int axis);
 /* layout.c */
-/* Byte offsets of scratch buffers by lifetime, for actual bytes (0: not used); returns the peak. */
+/*
+ * Sets the byte offsets of scratch buffers so that those that are in use at the same time, from step `first` to step
+ * `last`, do not overlap; bytes 0: a buffer is not used. Returns how many bytes all of them take.
+ */
 uint64_t lfuse__plan_layout(int nbuffers, const uint64_t *bytes, const int *first, const int *last,
                             uint64_t alignment, uint64_t *offsets);
 
 /*
- * place.c: the plan's graph with the names of `names`, whose own nodes and sizes are those before lowering. Shares all
- * but sizes; NULL when memory is out. And one operand.
+ * place.c: returns the plan's graph with the names of `names`, which is equal to the graph that the plan was made of
+ * but for its names. It shares all but the sizes with the plan's; NULL: no memory.
  */
 lfuse_graph *lfuse__plan_dress(const lfuse__plan_body *plan, const lfuse_graph *names);
 void lfuse__plan_undress(lfuse_graph *dressed);
 void lfuse__operand_print(const lfuse__plan_body *plan, const lfuse__operand *o, const lfuse_graph *names,
                           lfuse__strbuf *out);
-/* The list by its number: the name, or what it is the product of. */
+/* Prints a list: its name, or what it is the product of. */
 void lfuse__list_print(const lfuse__plan_body *plan, int list, const lfuse_graph *names, lfuse__strbuf *out);
-/* print.c; `names` is the graph whose names are printed: equal to the plan's but for them. */
+/* print.c; `names`: the graph whose names are printed, as above. */
 void lfuse__plan_print(const lfuse__plan_body *plan, const lfuse_graph *names, lfuse__strbuf *out);
 void lfuse__step_print(const lfuse__plan_body *plan, const lfuse__step *step, const lfuse_graph *names,
                        lfuse__strbuf *out);

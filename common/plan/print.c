@@ -249,8 +249,8 @@ static void print_strassen(const lfuse__plan_body *plan, const lfuse__step *s, c
     print_loop(s, names, out);
     if (s->strassen.in) lfuse__strbuf_format(out, " of %d", s->strassen.in);
     if (s->strassen.out)
-        lfuse__strbuf_format(out, " to %s%s%d", s->strassen.turned ? "turned " : "", s->strassen.right ? "right " : "",
-                             s->strassen.out);
+        lfuse__strbuf_format(out, " to %s%s%d", s->strassen.transposed ? "transposed " : "",
+                             s->strassen.right ? "right " : "", s->strassen.out);
     print_stores(plan, s, names, false, out);
 }
 

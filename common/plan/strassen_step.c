@@ -200,7 +200,7 @@ static lfuse_status factor_step(lfuse__draft *d, int32_t matmul, int i, int inde
     if (turned) swap_axes(&step->operands[OWN], 0, 1);
     memcpy(step->extents, m.extents, sizeof m.extents);
     step->prepare = is_frozen(d, matmul, i);
-    step->strassen = (lfuse__strassening){ .out = d->nodes[matmul].levels, .right = i == 1, .turned = turned };
+    step->strassen = (lfuse__strassening){ .out = d->nodes[matmul].levels, .right = i == 1, .transposed = turned };
     pad(d, &m, &step->strassen);
     return copying_body(step, OWN, 1, type);
 }

@@ -207,7 +207,7 @@ static void strassen_class(const lfuse__plan_body *plan, const lfuse__step *step
     product_class(plan, step, k);
     k->product.ta = k->product.tb = false;
     k->strassen = (lfuse__strassen_class){ .levels_in = s->in, .levels_out = s->out, .right = s->right,
-                                            .turned = s->turned };
+                                            .turned = s->transposed };
 }
 
 /* ---- by kind of step: steps.c ---- */

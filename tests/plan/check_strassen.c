@@ -132,7 +132,7 @@ TEST(turned_operands)
 
     lfuse_output(g, "y", lfuse_matmul(lfuse_transpose(x), lfuse_transpose(w)));
     rig_strassen = LFUSE_STRASSEN_ONE;
-    rig_expect("(strassen 32 x 24 to turned right 1 (t0 w)) (strassen 24 x 17 to turned 1 (t1 x)) "
+    rig_expect("(strassen 32 x 24 to transposed right 1 (t0 w)) (strassen 24 x 17 to transposed 1 (t1 x)) "
                "(gemm 7 of 12 x 16 x 12 acc) (strassen 17 x 32 of 1 (y acc)) (levels 1 17 x 32 x 24 as asked)");
     ck_assert(step_at(0, 1)->strassen.rows == 24 && step_at(0, 1)->strassen.columns == 24);
     ck_assert(step_at(0, 3)->strassen.rows == 24 && step_at(0, 3)->strassen.columns == 32);
