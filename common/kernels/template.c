@@ -61,19 +61,23 @@ static const lfuse__parameter *find_parameter(const writer *w, word name)
     return p->name ? p : NULL;
 }
 
+static const loop *find_loop(const loop *loops, word name)
+{
+    while (loops && (loops->name.length != name.length || memcmp(loops->name.text, name.text, name.length)))
+        loops = loops->outer;
+    return loops;
+}
+
 /* False: it stands for nothing else. */
 static bool put_value(const writer *w, const loop *loops, word name)
 {
     const lfuse__parameter *p = find_parameter(w, name);
+    const loop *l = find_loop(loops, name);
 
-    for (; loops; loops = loops->outer)
-        if (loops->name.length == name.length && !memcmp(loops->name.text, name.text, name.length)) {
-            lfuse__strbuf_format(w->out, "%d", loops->value);
-            return true;
-        }
-    if (p && p->word) lfuse__strbuf_add(w->out, p->word);
+    if (l) lfuse__strbuf_format(w->out, "%d", l->value);
+    else if (p && p->word) lfuse__strbuf_add(w->out, p->word);
     else if (p) lfuse__strbuf_format(w->out, "%d", p->number);
-    return p != NULL;
+    return l || p;
 }
 
 static void put_word(const writer *w, const loop *loops, word name)
@@ -110,14 +114,16 @@ static void put_place(const writer *w, const char *text, int indent)
     else lfuse__put(w->out, 0, "#error \"%.*s is no place\"", (int)name.length, name.text);
 }
 
-/* NULL: there is no such parameter, which the text then says. */
-static const lfuse__parameter *need_parameter(const writer *w, const char *text)
+/* False: there is no such parameter or loop, which the text then says. */
+static bool number_of(const writer *w, const loop *loops, const char *text, int *number)
 {
     const word name = word_at(text);
     const lfuse__parameter *p = find_parameter(w, name);
+    const loop *l = find_loop(loops, name);
 
-    if (!p) lfuse__put(w->out, 0, "#error \"%.*s is no parameter\"", (int)name.length, name.text);
-    return p;
+    if (!l && !p) lfuse__put(w->out, 0, "#error \"%.*s is no parameter\"", (int)name.length, name.text);
+    *number = l ? l->value : p ? p->number : 0;
+    return l || p;
 }
 
 static bool begins(const char *text, const char *with)
@@ -145,10 +151,11 @@ static const char *put_condition(const writer *w, const loop *loops, const char 
     const char *name = text + strlen("#if "), *other = find_end(text, "#if", "#else", "#endif");
     const char *end = begins(other, "#else") ? find_end(other, "#if", NULL, "#endif") : other;
     const bool not = *name == '!';
-    const lfuse__parameter *p = need_parameter(w, name + not);
+    int number;
 
-    if (p && (p->number != 0) != not) put_lines(w, loops, next_line(text), other);
-    else if (p && other != end) put_lines(w, loops, next_line(other), end);
+    if (!number_of(w, loops, name + not, &number)) return next_line(end);
+    if ((number != 0) != not) put_lines(w, loops, next_line(text), other);
+    else if (other != end) put_lines(w, loops, next_line(other), end);
     return next_line(end);
 }
 
@@ -156,9 +163,10 @@ static const char *put_loop(const writer *w, const loop *loops, const char *text
 {
     loop inner = { .outer = loops, .name = word_at(text + strlen("#repeat ")) };
     const char *end = find_end(text, "#repeat", NULL, "#endrepeat");
-    const lfuse__parameter *p = need_parameter(w, inner.name.text + inner.name.length + 1);
+    int count;
 
-    for (; p && inner.value < p->number; inner.value++) put_lines(w, &inner, next_line(text), end);
+    number_of(w, loops, inner.name.text + inner.name.length + 1, &count);
+    for (; inner.value < count; inner.value++) put_lines(w, &inner, next_line(text), end);
     return next_line(end);
 }
 

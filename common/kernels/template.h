@@ -7,7 +7,7 @@
  *   parameter   a name to which the caller gives a value stands for that, as a word of its own, and behind the last
  *               underscore of a word: ADD_T is ADD_f32 where T is f32. So the text that a compiler gets has no macros
  *               of its own, which could meet those of another kernel in the same program.
- *   #if NAME, #if !NAME, #else, #endif    whether the parameter's number is other than 0
+ *   #if NAME, #if !NAME, #else, #endif    whether the number of a parameter, or of a loop, is other than 0
  *   #repeat i NAME, #endrepeat    the lines between as often as the parameter says, with the numbers from 0 on for i:
  *               a loop that is unrolled before a compiler sees it, where that makes other machine code
  *   @PLACE@     alone on its line: what depends on the graph, which the caller's function for that place writes

@@ -51,6 +51,7 @@ START_TEST(repeated_lines)
     ck_assert_str_eq(written("\n\n#repeat i TWO\n#repeat j TWO\n#if OFF\na\n#else\ni j\n#endif\n#endrepeat\n"
                              "#endrepeat\n#repeat k OFF\nk\n#endrepeat\n"),
                      "    0 0\n    0 1\n    1 0\n    1 1\n");
+    ck_assert_str_eq(written("\n\n#repeat i TWO\n#if i\na\n#else\nb\n#endif\n#endrepeat\n"), "    b\n    a\n");
 }
 END_TEST
 
