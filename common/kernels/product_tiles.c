@@ -10,6 +10,11 @@
 #include "common/base/error.h"
 #include "common/kernels/product_grouped.h"
 #include "common/kernels/product_tiles.h"
+#include "common/kernels/template.h"
+
+#include "common/kernels/text/gemm_band.k.h"
+#include "common/kernels/text/gemm_schedule.k.h"
+#include "common/kernels/text/gemm_simt.k.h"
 
 enum { TEAM_ROWS = 4 /* of work-items of a team */ };
 
@@ -48,17 +53,6 @@ int lfuse__tiles_threads(const lfuse__product_class *p)
     return lfuse__is_thin(p) ? LFUSE__GROUP : p->rows / p->item_rows * (p->columns / p->item_columns) * p->slices;
 }
 
-void lfuse__tiles_put_group(const lfuse__tiles *t, const char *each)
-{
-    lfuse__put(t->t.out, 1, "const u32 item = ITEM();");
-    if (t->l.batch < 0) {
-        lfuse__put(t->t.out, 1, "const u32 group = (u32)GROUP();");
-        return;
-    }
-    lfuse__put(t->t.out, 1, "const u32 each = %s, group = (u32)(GROUP() %% each);", each);
-    lfuse__put(t->t.out, 1, "const u64 matrix = GROUP() / each;");
-}
-
 void lfuse__tiles_put_corner(const lfuse__tiles *t, int indent, const char *place)
 {
     const int across = t->p->columns / t->p->item_columns / (LFUSE__TEAM / TEAM_ROWS); /* teams side by side */
@@ -84,61 +78,82 @@ void lfuse__tiles_put_items(const lfuse__tiles *t)
     lfuse__tiles_put_corner(t, 1, "place");
 }
 
-/* A band of some tiles down goes all the way across before the next begins. */
 void lfuse__tiles_put_band(const lfuse__tiles *t, int indent, const char *number, const char *tiles_down,
                            const char *tiles_across)
 {
-    lfuse__put(t->t.out, indent, "const u32 band = %s / (%s * %d), begin = band * %d, in_band = %s - begin * %s;",
-               number, tiles_across, LFUSE__TILES_BAND, LFUSE__TILES_BAND, number, tiles_across);
-    lfuse__put(t->t.out, indent, "const u32 high = %s - begin < %d ? %s - begin : %d;", tiles_down, LFUSE__TILES_BAND,
-               tiles_down, LFUSE__TILES_BAND);
-    lfuse__put(t->t.out, indent, "const u32 down = begin + in_band %% high, across = in_band / high;");
+    const lfuse__parameter parameters[] = {
+        {"NUMBER", .word = number}, {"TILES_DOWN", .word = tiles_down}, {"TILES_ACROSS", .word = tiles_across},
+        {"BAND", .number = LFUSE__TILES_BAND}, {NULL},
+    };
+
+    lfuse__put_text(t->t.out, indent, lfuse__text_gemm_band, parameters, NULL, NULL);
 }
 
-static void put_sizes(const lfuse__tiles *t)
+static void put_band(const void *context, int which, int indent)
 {
-    lfuse__strbuf *out = t->t.out;
-    lfuse__put(out, 1, "const u32 m = (u32)W(%d), n = (u32)W(%d), k = (u32)W(%d);", t->l.m, t->l.n, t->l.k);
-    lfuse__put(out, 1, "const u32 tiles_down = (u32)W(%d), tiles_across = (u32)W(%d);", t->l.own + LFUSE__TILES_DOWN,
-               t->l.own + LFUSE__TILES_ACROSS);
+    (void)which;
+    lfuse__tiles_put_band(context, indent, "number", "tiles_down", "tiles_across");
 }
 
-void lfuse__tiles_put_schedule(const lfuse__tiles *t)
+static void put_items(const void *context, int which, int indent)
 {
-    const lfuse__product_class *p = t->p;
-    lfuse__strbuf *out = t->t.out;
-    put_sizes(t);
-    lfuse__put(out, 1, "const u32 parts = (u32)W(%d);", t->l.own + LFUSE__TILES_PARTS);
-    lfuse__tiles_put_group(t, "tiles_down * tiles_across * parts");
-    lfuse__put(out, 1, "const u32 part = group %% parts, number = group / parts;");
-    lfuse__tiles_put_band(t, 1, "number", "tiles_down", "tiles_across");
-    if (p->summed) lfuse__put(out, 1, "const u32 apart = (u32)W(%d);", t->l.own + LFUSE__TILES_APART);
-    lfuse__put(out, 1, "const u32 slabs = k / %d + (k %% %d != 0);", p->depth, p->depth);
-    lfuse__put(out, 1, "const u32 each_part = slabs / parts, more = slabs %% parts; /* have one more */");
-    lfuse__put(out, 1, "const u32 first = part * each_part + (part < more ? part : more);");
-    lfuse__put(out, 1, "const u32 last = first + each_part + (part < more);");
-    lfuse__tiles_put_items(t);
-    lfuse__put_product_memory(out, 1, t->t.k, &t->l);
+    (void)which, (void)indent;
+    lfuse__tiles_put_items(context);
+}
+
+static void put_operands(const void *context, int which, int indent)
+{
+    const lfuse__tiles *t = context;
+
+    (void)which;
+    lfuse__put_product_memory(t->t.out, indent, t->t.k, &t->l);
+}
+
+void lfuse__tiles_put_schedule(const void *context, int which, int indent)
+{
+    static const lfuse__place places[] = {{"BAND", put_band, 0}, {"PLACE_IN_TILE", put_items, 0},
+                                          {"OPERANDS", put_operands, 0}, {NULL, NULL, 0}};
+    const lfuse__tiles *t = context;
+    const int own = t->l.own;
+    const lfuse__parameter parameters[] = {
+        {"DEPTH", .number = t->p->depth}, {"BATCHED", .number = t->l.batch >= 0},
+        {"STREAM_K", .number = t->p->split == LFUSE__SPLIT_SHARED}, {"COLUMN_SUMS", .number = t->p->summed},
+        {"M", .number = t->l.m}, {"N", .number = t->l.n}, {"K", .number = t->l.k},
+        {"DOWN", .number = own + LFUSE__TILES_DOWN}, {"ACROSS", .number = own + LFUSE__TILES_ACROSS},
+        {"PARTS", .number = own + LFUSE__TILES_PARTS}, {"SHARED", .number = own + LFUSE__TILES_SHARED},
+        {"APART", .number = own + LFUSE__TILES_APART}, {NULL},
+    };
+
+    (void)which;
+    lfuse__put_text(t->t.out, indent, lfuse__text_gemm_schedule, parameters, places, t);
+}
+
+static void put_loop(const void *context, int which, int indent)
+{
+    (void)which, (void)indent;
+    lfuse__tiles_put_sums(context);
+}
+
+static void put_end(const void *context, int which, int indent)
+{
+    (void)which, (void)indent;
+    lfuse__tiles_put_end(context);
 }
 
 static void put_tile(const lfuse__tiles *t, const char *name)
 {
+    static const lfuse__place places[] = {{"SCHEDULE", lfuse__tiles_put_schedule, 0}, {"BAND", put_band, 0},
+                                          {"LOOP", put_loop, 0}, {"EPILOGUE", put_end, 0}, {NULL, NULL, 0}};
     const lfuse__product_class *p = t->p;
-    lfuse__strbuf *out = t->t.out;
-    (t->overlaps ? lfuse__put_kernel_head : lfuse__put_kernel_beside)(out, name, t->threads, p->beside,
-                                                                      t->l.own + lfuse__tiles_own(p),
-                                                                      lfuse__kernel_buffers(t->t.k));
-    lfuse__tiles_put_local(t);
-    if (p->split || p->summed) lfuse__put(out, 1, "TICKET");
-    if (p->split == LFUSE__SPLIT_SHARED) {
-        put_sizes(t);
-        lfuse__tiles_put_shared(t);
-    } else {
-        lfuse__tiles_put_schedule(t);
-        lfuse__tiles_put_sums(t);
-        lfuse__tiles_put_end(t);
-    }
-    lfuse__put(out, 0, "}");
+    const lfuse__parameter parameters[] = {
+        {"NAME", .word = name}, {"WORDS", .number = t->l.own + lfuse__tiles_own(p)},
+        {"BUFFERS", .number = lfuse__kernel_buffers(t->t.k)}, {"ITEMS", .number = t->threads},
+        {"BLOCKS", .number = p->beside}, {"T", .word = t->sum}, {"TILE_WORDS", .number = lfuse__tiles_local(p)},
+        {"MEETS", .number = p->split || p->summed}, {"OVERLAPS", .number = t->overlaps},
+        {"STREAM_K", .number = p->split == LFUSE__SPLIT_SHARED}, {NULL},
+    };
+
+    lfuse__put_text(t->t.out, 0, lfuse__text_gemm_simt, parameters, places, t);
 }
 
 static void put_fold(const lfuse__tiles *t, const char *name)

@@ -127,17 +127,15 @@ static inline bool lfuse__tiles_turned(const lfuse__product_class *p, int operan
 }
 
 /*
- * product_tiles.c: all of it but the text; which tile and which part of k a group has (m, n, k, down, across, number,
- * part, first and last slab, item and its place); local memory; x and y of `item`; down and across of tile `number`.
+ * product_tiles.c: all of it but the text; text/gemm_schedule.k, for a place of that name; local memory; place and
+ * slice of `item`, y and x; down and across of tile `number`.
  */
 void lfuse__tiles_describe(lfuse__tiles *t, lfuse__strbuf *out, const lfuse__kernel_class *c);
-void lfuse__tiles_put_schedule(const lfuse__tiles *t);
+void lfuse__tiles_put_schedule(const void *t, int which, int indent);
 void lfuse__tiles_put_local(const lfuse__tiles *t);
 void lfuse__tiles_put_items(const lfuse__tiles *t);
 void lfuse__tiles_put_band(const lfuse__tiles *t, int indent, const char *number, const char *tiles_down,
                            const char *tiles_across);
-/* `item`, and of a batch `matrix`, of which groups have `each` (an expression); `group` in that. */
-void lfuse__tiles_put_group(const lfuse__tiles *t, const char *each);
 
 /* product_tiles.c: where work-item `place` (a u32 in scope) of a slice stands in the tile: y, x. */
 void lfuse__tiles_put_corner(const lfuse__tiles *t, int indent, const char *place);
@@ -214,9 +212,6 @@ void lfuse__tiles_text_part(lfuse__text *t, bool columns);
 void lfuse__tiles_row(const lfuse__tiles *t, const char *first, const char *r, char *text, size_t size);
 void lfuse__tiles_put_addend(const lfuse__tiles *t, int indent, const char *where);
 void lfuse__tiles_put_columns(const lfuse__tiles *t, bool number);
-
-/* product_tiles_shared.c: from k, tiles_down and tiles_across on. */
-void lfuse__tiles_put_shared(const lfuse__tiles *t);
 
 /* product_tiles_meet.c: the sums of slices and parts are added, and go through the epilogue. */
 void lfuse__tiles_put_end(const lfuse__tiles *t);

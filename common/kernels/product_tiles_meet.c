@@ -216,11 +216,12 @@ static void put_meeting(const lfuse__tiles *t, const char *at)
 static void put_shared_end(const lfuse__tiles *t)
 {
     lfuse__strbuf *out = t->t.out;
-    lfuse__put(out, 1, "if (last - first == slabs) {");
+    lfuse__put(out, 1, "if (last - first == k_tiles) {");
     put_own(t);
     lfuse__put(out, 1, "} else {");
     lfuse__put(out, 1, "const u32 from_ = number * workers / shared, to_ = (number + 1) * workers / shared;");
-    lfuse__put(out, 1, "const u32 parts = to_ - from_ + (((number + 1) * workers - to_ * shared) * slabs >= workers);");
+    lfuse__put(out, 1, "const u32 parts = to_ - from_ + (((number + 1) * workers - to_ * shared) * k_tiles >= "
+                       "workers);");
     lfuse__put(out, 1, "const u32 part = group - from_;");
     put_meeting(t, "(from_ + number)");
     lfuse__put(out, 1, "}");

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The sums of a tile: the loop is text/gemm_simt.k. */
+/* The sums of a tile: the loop is text/gemm_simt_loop.k. */
 #include <stdio.h>
 
 #include "common/kernels/product_tiles.h"
 #include "common/kernels/template.h"
 
-#include "common/kernels/text/gemm_simt.k.h"
+#include "common/kernels/text/gemm_simt_loop.k.h"
 #include "common/kernels/text/gemm_simt_operand.k.h"
 
 enum { BANKS = 128 };
@@ -280,5 +280,5 @@ void lfuse__tiles_put_sums(const lfuse__tiles *t)
     };
 
     snprintf(vectors, sizeof vectors, "%s(%d)", t->l.word, t->l.own + LFUSE__TILES_VECTORS);
-    lfuse__put_text(t->t.out, 1, lfuse__text_gemm_simt, parameters, places, t);
+    lfuse__put_text(t->t.out, 1, lfuse__text_gemm_simt_loop, parameters, places, t);
 }

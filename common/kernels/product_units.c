@@ -65,12 +65,6 @@ static void put_operand(const void *context, int which, int indent)
     lfuse__put_text(t->t.out, indent, lfuse__text_gemm_mma_operand, parameters, NULL, NULL);
 }
 
-static void put_schedule(const void *context, int which, int indent)
-{
-    (void)which, (void)indent;
-    lfuse__tiles_put_schedule(context);
-}
-
 static void put_epilogue(const void *context, int which, int indent)
 {
     (void)which, (void)indent;
@@ -81,7 +75,7 @@ void lfuse__units_put_kernel(const lfuse__tiles *t, const char *name)
 {
     enum { A = LFUSE__PRODUCT_A * PARTS, B = LFUSE__PRODUCT_B * PARTS };
     static const lfuse__place places[] = {
-        {"SCHEDULE", put_schedule, 0},
+        {"SCHEDULE", lfuse__tiles_put_schedule, 0},
         {"ADDRESSES_A", put_operand, A + ADDRESSES},
         {"ADDRESSES_B", put_operand, B + ADDRESSES},
         {"COPY_A", put_operand, A + COPY},
