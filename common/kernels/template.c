@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "common/kernels/template.h"
 
-#include <ctype.h>
+#include <limits.h>
 #include <stdbool.h>
 #include <string.h>
 
@@ -26,11 +26,12 @@ typedef struct writer {
     const lfuse__parameter *parameters;
     const lfuse__place *places;
     const void *context;
+    bool begins[UCHAR_MAX + 1]; /* whether some parameter's name begins with that letter */
 } writer;
 
 static bool is_name(char c)
 {
-    return isalnum((unsigned char)c) || c == '_';
+    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_';
 }
 
 static word word_at(const char *text)
@@ -57,7 +58,8 @@ static const lfuse__parameter *find_parameter(const writer *w, word name)
 {
     const lfuse__parameter *p = w->parameters;
 
-    while (p->name && !is_called(name, p->name)) p++;
+    if (!w->begins[(unsigned char)*name.text]) return NULL;
+    while (p->name && (*p->name != *name.text || !is_called(name, p->name))) p++;
     return p->name ? p : NULL;
 }
 
@@ -68,40 +70,50 @@ static const loop *find_loop(const loop *loops, word name)
     return loops;
 }
 
-/* False: it stands for nothing else. */
-static bool put_value(const writer *w, const loop *loops, word name)
+static bool has_value(const writer *w, const loop *loops, word name)
 {
-    const lfuse__parameter *p = find_parameter(w, name);
-    const loop *l = find_loop(loops, name);
-
-    if (l) lfuse__strbuf_format(w->out, "%d", l->value);
-    else if (p && p->word) lfuse__strbuf_add(w->out, p->word);
-    else if (p) lfuse__strbuf_format(w->out, "%d", p->number);
-    return l || p;
+    return find_loop(loops, name) || find_parameter(w, name);
 }
 
-static void put_word(const writer *w, const loop *loops, word name)
+/* The part of a word that stands for a value: all of it, what is behind its last underscore, or nothing. */
+static word part_with_value(const writer *w, const loop *loops, word name)
 {
-    size_t before = name.length;
+    const char *end = name.text + name.length;
+    word last = { end, 0 };
 
-    if (put_value(w, loops, name)) return;
-    while (before > 0 && name.text[before - 1] != '_') before--;
-    lfuse__strbuf_bytes(w->out, name.text, before);
-    name.text += before, name.length -= before;
-    if (before == 0 || !put_value(w, loops, name)) lfuse__strbuf_bytes(w->out, name.text, name.length);
+    if (has_value(w, loops, name)) return name;
+    while (last.text > name.text && last.text[-1] != '_') last.text--;
+    last.length = (size_t)(end - last.text);
+    return last.text > name.text && has_value(w, loops, last) ? last : (word){ end, 0 };
+}
+
+static void put_value(const writer *w, const loop *loops, word name)
+{
+    const loop *l = find_loop(loops, name);
+    const lfuse__parameter *p = l ? NULL : find_parameter(w, name);
+
+    if (p && p->word) lfuse__strbuf_add(w->out, p->word);
+    else lfuse__strbuf_format(w->out, "%d", l ? l->value : p->number);
 }
 
 /* ---- lines ---- */
 
 static void put_line(const writer *w, const loop *loops, const char *text, const char *end)
 {
-    if (*text != '#' && *text != '\n') lfuse__strbuf_format(w->out, "%*s", 4 * w->indent, "");
+    const char *rest = text; /* that is not yet written */
+
+    for (int i = 0; i < w->indent && *text != '#' && *text != '\n'; i++) lfuse__strbuf_bytes(w->out, "    ", 4);
     while (text < end) {
-        const word name = word_at(text);
-        if (name.length) put_word(w, loops, name);
-        else lfuse__strbuf_bytes(w->out, text, 1);
+        word name = word_at(text), part;
         text += name.length ? name.length : 1;
+        if (!name.length) continue;
+        part = part_with_value(w, loops, name);
+        if (!part.length) continue;
+        lfuse__strbuf_bytes(w->out, rest, (size_t)(part.text - rest));
+        put_value(w, loops, part);
+        rest = text;
     }
+    lfuse__strbuf_bytes(w->out, rest, (size_t)(end - rest));
 }
 
 static void put_place(const writer *w, const char *text, int indent)
@@ -137,6 +149,7 @@ static const char *find_end(const char *text, const char *beginning, const char 
     int depth = 1;
 
     for (text = next_line(text);; text = next_line(text)) {
+        if (*text != '#') continue;
         if (begins(text, beginning)) depth++;
         if (begins(text, end) && --depth == 0) return text;
         if (part && begins(text, part) && depth == 1) return text;
@@ -189,8 +202,9 @@ static void put_lines(const writer *w, const loop *loops, const char *text, cons
 void lfuse__put_text(lfuse__strbuf *out, int indent, const char *text, const lfuse__parameter *parameters,
                      const lfuse__place *places, const void *context)
 {
-    const writer w = { .out = out, .indent = indent, .parameters = parameters, .places = places, .context = context };
+    writer w = { .out = out, .indent = indent, .parameters = parameters, .places = places, .context = context };
 
+    for (const lfuse__parameter *p = parameters; p->name; p++) w.begins[(unsigned char)*p->name] = true;
     text = strstr(text, "\n\n") + 2;
     put_lines(&w, NULL, text, text + strlen(text));
 }
