@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Bundles: children are furnished as if they were steps of their own, but for their kernels, which are then put
+ * Bundles: children are instantiated as if they were steps of their own, but for their kernels, which are then put
  * together into as few launches as their classes and the argument block allow.
  */
 #include <stdlib.h>
@@ -9,7 +9,7 @@
 #include "common/base/error.h"
 #include "common/base/log.h"
 #include "common/run/bundle.h"
-#include "common/run/instance.h"
+#include "common/run/instantiate.h"
 
 /* Some members of a bundle in one launch: all of them, where their memories have room in the slots. */
 typedef struct portion {
@@ -49,9 +49,9 @@ void lfuse__bundle_op_destroy(lfuse__bundle_op *op)
     free(op);
 }
 
-/* ---- furnishing ---- */
+/* ---- instantiating ---- */
 
-/* A child's place among the operations that were furnished for the bundle. */
+/* A child's place among the operations that were instantiated for the bundle. */
 typedef struct child {
     int before, main, after; /* its operations; main: the kernel that shares a launch, -1: none */
 } child;
@@ -63,20 +63,21 @@ static bool is_main(const lfuse__operation *o, const lfuse__step *step)
     return op && op->k.body == &step->body && !(op->k.family == LFUSE__FAMILY_ROWS && lfuse__rows_staged(&op->k.rows));
 }
 
-static lfuse_status furnish_children(lfuse_instance *in, const lfuse__step *step, child *children)
+static lfuse_status instantiate_children(lfuse__instantiation *ctx, const lfuse__step *step, child *children)
 {
+    lfuse_instance *in = ctx->in;
     lfuse_status status = LFUSE_OK;
     int i, k;
 
-    in->bundling = true;
+    ctx->may_share_launch = true;
     for (i = 0; i < step->nchildren && !status; i++) {
         children[i] = (child){ .before = in->noperations, .main = -1 };
-        status = lfuse__furnish_kernel(in, &step->children[i]);
+        status = lfuse__instantiate_kernel(ctx, &step->children[i]);
         children[i].after = in->noperations;
         for (k = children[i].before; k < in->noperations; k++)
             if (is_main(&in->operations[k], &step->children[i])) children[i].main = k;
     }
-    in->bundling = false;
+    ctx->may_share_launch = false;
     return status;
 }
 
@@ -136,9 +137,10 @@ static void take_members(lfuse_instance *in, lfuse__bundle_op *op, const lfuse__
 }
 
 /* The kernels of one launch, as an operation; those that share none stay what they are. */
-static lfuse_status make_launch(lfuse_instance *in, lfuse__sharer *sharers, const child *children, int count,
+static lfuse_status make_launch(lfuse__instantiation *ctx, lfuse__sharer *sharers, const child *children, int count,
                                 int launch, lfuse__bundle_op **made)
 {
+    lfuse_instance *in = ctx->in;
     lfuse__bundle *wanted;
     lfuse_status status;
     int i;
@@ -148,7 +150,7 @@ static lfuse_status make_launch(lfuse_instance *in, lfuse__sharer *sharers, cons
     if (!wanted) {
         for (i = 0; i < count; i++)
             if (sharers[i].launch == launch && children[i].main >= 0)
-                LFUSE__TRY(lfuse__kernel_op_take(in, in->operations[children[i].main].as.kernel));
+                LFUSE__TRY(lfuse__kernel_op_take(ctx, in->operations[children[i].main].as.kernel));
         return LFUSE_OK;
     }
     status = new_bundle_op(members_of(wanted), made);
@@ -202,8 +204,9 @@ static void put_in_order(lfuse_instance *in, const lfuse__step *step, const chil
     }
 }
 
-static lfuse_status share(lfuse_instance *in, const lfuse__step *step, const child *children, int first)
+static lfuse_status share(lfuse__instantiation *ctx, const lfuse__step *step, const child *children, int first)
 {
+    lfuse_instance *in = ctx->in;
     const size_t n = (size_t)step->nchildren;
     lfuse__sharer *sharers = calloc(n, sizeof *sharers);
     lfuse__kernel_class *empty = calloc(n, sizeof *empty);
@@ -230,10 +233,10 @@ static lfuse_status share(lfuse_instance *in, const lfuse__step *step, const chi
                    "%u bytes of an argument block", in->facts->info.name, step->nchildren, launches,
                    in->facts->info.max_argument_bytes);
     for (i = 0; i < launches && !status; i++, made++)
-        status = make_launch(in, sharers, children, step->nchildren, i, &bundles[i]);
+        status = make_launch(ctx, sharers, children, step->nchildren, i, &bundles[i]);
     for (i = first; i < in->noperations && !status; i++)
         if (in->operations[i].kind == LFUSE__RUN_KERNEL && in->operations[i].as.kernel)
-            status = lfuse__kernel_op_take(in, in->operations[i].as.kernel);
+            status = lfuse__kernel_op_take(ctx, in->operations[i].as.kernel);
     if (!status) put_in_order(in, step, children, first, bundles, launches, list);
     else
         for (i = 0; i < made; i++) lfuse__bundle_op_destroy(bundles[i]);
@@ -265,21 +268,21 @@ static bool write_one_tensor(const lfuse_instance *in, const lfuse__step *step)
     return false;
 }
 
-lfuse_status lfuse__furnish_bundle(lfuse_instance *in, const lfuse__step *step)
+lfuse_status lfuse__instantiate_bundle(lfuse__instantiation *ctx, const lfuse__step *step)
 {
-    const int first = in->noperations;
+    const int first = ctx->in->noperations;
     child *children;
     lfuse_status status;
     int i;
 
-    if (write_one_tensor(in, step)) {
-        for (i = 0; i < step->nchildren; i++) LFUSE__TRY(lfuse__furnish_kernel(in, &step->children[i]));
+    if (write_one_tensor(ctx->in, step)) {
+        for (i = 0; i < step->nchildren; i++) LFUSE__TRY(lfuse__instantiate_kernel(ctx, &step->children[i]));
         return LFUSE_OK;
     }
     children = calloc((size_t)step->nchildren + 1, sizeof *children);
     if (!children) return lfuse__error(LFUSE_ERR_MEMORY, "out of host memory (%d kernels)", step->nchildren);
-    status = furnish_children(in, step, children);
-    if (!status && in->noperations > first) status = share(in, step, children, first);
+    status = instantiate_children(ctx, step, children);
+    if (!status && ctx->in->noperations > first) status = share(ctx, step, children, first);
     free(children);
     return status;
 }

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Candidates of an instance are measured: a vendor's product with its epilogue, one with a kernel behind it, one kernel
- * for all; a network in one launch, or stage by stage. They are furnished one behind the other, as if the plan had all
- * of them, and run over memory of their own in the place of what will be bound; then they go, and the instance is as it
- * was.
+ * for all; a network in one launch, or stage by stage. They are instantiated one behind the other, as if the plan had
+ * all of them, and run over memory of their own in the place of what will be bound; then they go, and the instance is
+ * as it was.
  */
 #include "common/run/candidates.h"
 
@@ -40,9 +40,6 @@ static lfuse_status keep(lfuse__candidate_list *l)
     l->noperations = in->noperations;
     l->nbuffers = in->nbuffers;
     l->scratch = in->scratch;
-    l->more = in->more;
-    l->together = in->together;
-    l->workspaces = in->workspaces;
     l->buffers = copy_of(in->buffers, in->nbuffers, sizeof *in->buffers);
     l->spots = copy_of(in->spots, in->plan->nnames, sizeof *in->spots);
     l->numbers = copy_of(in->numbers, in->body->nnumbers, sizeof *in->numbers);
@@ -63,10 +60,6 @@ static void restore(lfuse__candidate_list *l)
                 lfuse__range_release(in->buffers[i].prepared);
         in->nbuffers = l->nbuffers;
         in->scratch = l->scratch;
-        in->more = l->more;
-        in->together = l->together;
-        in->workspaces = l->workspaces;
-        in->way = in->behind = 0;
         if (l->nbuffers) memcpy(in->buffers, l->buffers, (size_t)l->nbuffers * sizeof *l->buffers);
         memcpy(in->spots, l->spots, (size_t)in->plan->nnames * sizeof *l->spots);
         if (in->body->nnumbers) memcpy(in->numbers, l->numbers, (size_t)in->body->nnumbers * sizeof *l->numbers);
@@ -76,22 +69,21 @@ static void restore(lfuse__candidate_list *l)
     free(l->buffers);
 }
 
-static lfuse_status furnish_candidate(lfuse_instance *in, const lfuse__candidate *c)
+/* No alternative declines for another one: all that can be measured are. */
+static lfuse_status instantiate_candidate(const lfuse__candidate_list *l, const lfuse__candidate *c, bool compile_later)
 {
-    lfuse_status status;
+    lfuse__instantiation ctx = { .in = l->in, .lean = l->lean, .compile_later = compile_later,
+                                 .tiling = c->tiled ? &c->tiling : NULL, .first = l->in->noperations,
+                                 .behind = l->noperations };
 
-    in->more = false; /* no estimate: all that can shall */
-    if (c->apart) return lfuse__furnish_stages(in, c->network, c->network->covers);
-    if (c->network) return lfuse__furnish_covered(in, c->network);
-    in->tiling = c->tiled ? &c->tiling : NULL;
-    status = lfuse__furnish_alternative(in, c->alternative);
-    in->tiling = NULL;
-    return status;
+    if (c->apart) return lfuse__instantiate_stages(&ctx, c->network, c->network->covers);
+    if (c->network) return lfuse__instantiate_covered(&ctx, c->network);
+    return lfuse__instantiate_alternative(&ctx, c->alternative);
 }
 
 /*
  * The kernels of alternatives, side by side, as far as that goes. Whose kernel fails is told when the candidates are
- * furnished one by one, which find what there is.
+ * instantiated one by one, which find what there is.
  */
 static void compile(lfuse__candidate_list *l)
 {
@@ -100,13 +92,11 @@ static void compile(lfuse__candidate_list *l)
     int i;
 
     lfuse__error_save(&before);
-    in->together = true;
     for (i = 0; i < l->count; i++) {
         const int first = in->noperations;
-        if (l->all[i].alternative && furnish_candidate(in, &l->all[i])) lfuse__drop_operations(in, first);
+        if (l->all[i].alternative && instantiate_candidate(l, &l->all[i], true)) lfuse__drop_operations(in, first);
     }
     (void)lfuse__operations_want(in, l->noperations);
-    in->together = false;
     lfuse__drop_operations(in, l->noperations);
     in->nbuffers = l->nbuffers;
     if (l->nbuffers) memcpy(in->buffers, l->buffers, (size_t)l->nbuffers * sizeof *l->buffers);
@@ -114,7 +104,7 @@ static void compile(lfuse__candidate_list *l)
 }
 
 /* Who declines is not measured. LFUSE_NOT_READY (no message): one alone is left, or none. */
-static lfuse_status furnish(lfuse__candidate_list *l)
+static lfuse_status instantiate(lfuse__candidate_list *l)
 {
     lfuse_instance *in = l->in;
     lfuse_status status;
@@ -122,9 +112,8 @@ static lfuse_status furnish(lfuse__candidate_list *l)
 
     compile(l);
     for (i = 0; i < l->count && left > 1; i++) {
-        l->first[i] = in->way = in->noperations;
-        in->behind = l->noperations;
-        status = furnish_candidate(in, &l->all[i]);
+        l->first[i] = in->noperations;
+        status = instantiate_candidate(l, &l->all[i], false);
         if (status && status != LFUSE_ERR_UNSUPPORTED && !l->all[i].tiled) return status;
         if (status) lfuse__log(LFUSE_LOG_DEBUG, "%s declines: %s", l->all[i].name, lfuse__error_message());
         l->declined[i] = status != LFUSE_OK;
@@ -251,7 +240,7 @@ static lfuse_status set_up(void *context, lfuse_stream *stream)
     lfuse__candidate_list *l = context;
 
     LFUSE__TRY(keep(l));
-    LFUSE__TRY(furnish(l));
+    LFUSE__TRY(instantiate(l));
     return place(l, stream);
 }
 

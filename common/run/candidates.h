@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What the tuner chooses among when an instance is furnished; of common/run/ alone. */
+/* What the tuner chooses among when a plan is instantiated; of common/run/ alone. */
 #ifndef COMMON_RUN_CANDIDATES_H
 #define COMMON_RUN_CANDIDATES_H
 
 #include "common/base/error.h"
 #include "common/kernels/product.h"
-#include "common/run/instance.h"
+#include "common/run/instantiate.h"
 #include "common/tune/tuner.h"
 
 /* An alternative of a stage, of the library's own product by a tiling; or a network, in one launch or in many. */
@@ -23,10 +23,11 @@ typedef struct lfuse__candidate {
  * NULL: the order stays. There is a choice of stages with products; `order` are the alternatives whose guards hold, as
  * the estimate ranks them, and of the library's own products several tilings are candidates.
  */
-lfuse_status lfuse__tune_stage(lfuse_instance *in, const lfuse__alternative **order, int count, lfuse__candidate *best);
+lfuse_status lfuse__tune_stage(const lfuse__instantiation *ctx, const lfuse__alternative **order, int count,
+                               lfuse__candidate *best);
 
 /* candidates_network.c: whether the stages of the network that begins here are to have launches of their own. */
-lfuse_status lfuse__tune_network(lfuse_instance *in, const lfuse__stage *stage, bool *apart);
+lfuse_status lfuse__tune_network(const lfuse__instantiation *ctx, const lfuse__stage *stage, bool *apart);
 
 /* ---- candidates.c ---- */
 
@@ -34,6 +35,7 @@ lfuse_status lfuse__tune_network(lfuse_instance *in, const lfuse__stage *stage, 
 
 typedef struct lfuse__candidate_list {
     lfuse_instance *in;
+    bool lean; /* of the instantiation that asks */
     const lfuse__alternative *const *order; /* all that the candidates consist of */
     int norder;
     char problem[LFUSE__PROBLEM_NAME];
@@ -47,7 +49,6 @@ typedef struct lfuse__candidate_list {
     lfuse__spot *spots;
     double *numbers;
     lfuse__location scratch;
-    bool more, together, workspaces;
     /* In its place. */
     lfuse__range *memory;
     uint64_t bytes;

@@ -13,7 +13,7 @@ static lfuse_status list(void *context, int *count)
     return LFUSE_OK;
 }
 
-/* With as many rows, the kernel may decline: that is seen when it is furnished. */
+/* With as many rows, the kernel may decline: that is seen when it is instantiated. */
 static bool may_be_one_launch(const lfuse_instance *in, const lfuse__stage *stage)
 {
     int64_t rows;
@@ -23,11 +23,11 @@ static bool may_be_one_launch(const lfuse_instance *in, const lfuse__stage *stag
 }
 
 /* It is named after its layers, and what else there is for them. */
-lfuse_status lfuse__tune_network(lfuse_instance *in, const lfuse__stage *stage, bool *apart)
+lfuse_status lfuse__tune_network(const lfuse__instantiation *ctx, const lfuse__stage *stage, bool *apart)
 {
     const lfuse__alternative network = { .nsteps = stage->network->nchildren, .steps = stage->network->children,
                                          .name = "network" };
-    lfuse__candidate_list l = { .in = in, .count = 2,
+    lfuse__candidate_list l = { .in = ctx->in, .lean = ctx->lean, .count = 2,
                                 .all = { { .network = stage, .name = "network" },
                                          { .network = stage, .apart = true, .name = "stages" } } };
     const lfuse__alternative **order;
@@ -35,7 +35,7 @@ lfuse_status lfuse__tune_network(lfuse_instance *in, const lfuse__stage *stage, 
     int i, j, chosen, nalternatives = 0;
 
     *apart = false;
-    if (!may_be_one_launch(in, stage)) return LFUSE_OK;
+    if (!may_be_one_launch(ctx->in, stage)) return LFUSE_OK;
     for (i = 0; i < stage->covers; i++) nalternatives += stage[i].nalternatives;
     l.order = order = malloc(((size_t)nalternatives + 1) * sizeof *order);
     if (!order) return lfuse__error(LFUSE_ERR_MEMORY, "out of host memory (%d alternatives)", nalternatives);

@@ -31,11 +31,11 @@ static lfuse_status check_addend(const lfuse__step *step, lfuse__matrix *addend)
                         addend->even ? "" : ", in a batch of no single stride");
 }
 
-static lfuse_status no_inner(lfuse_instance *in, const lfuse__step *step, const lfuse__matrix *d)
+static lfuse_status no_inner(lfuse__instantiation *ctx, const lfuse__step *step, const lfuse__matrix *d)
 {
     if (step->product.epilogue != LFUSE__EP_NONE || step->product.adds)
         return lfuse__error(LFUSE_ERR_UNSUPPORTED, "k is 0: the product is zeros, a kernel does the rest");
-    return lfuse__furnish_copy(in, step, d->rank, d->extents, &d->walk, NULL);
+    return lfuse__instantiate_copy(ctx, step, d->rank, d->extents, &d->walk, NULL);
 }
 
 /* The matrices of one product. */
@@ -44,17 +44,18 @@ typedef struct matrices {
     lfuse__walk bias;
 } matrices;
 
-static lfuse_status add_product(lfuse_instance *in, const lfuse__step *step, const lfuse__gemm_desc *desc,
+static lfuse_status add_product(lfuse__instantiation *ctx, const lfuse__step *step, const lfuse__gemm_desc *desc,
                                 const matrices *m, const lfuse__matrix *d)
 {
+    lfuse_instance *in = ctx->in;
     const lfuse__product *p = &step->product;
     lfuse__gemm_candidate candidate;
     lfuse__operation *operation;
     lfuse__gemm_op *op;
     lfuse_status status;
 
-    LFUSE__TRY(in->lean ? lfuse__gemm_choose_lean(in->plan->dev, desc, &candidate)
-                        : lfuse__gemm_choose(in->plan->dev, in->stream, in->plan->measure, desc, &candidate));
+    LFUSE__TRY(ctx->lean ? lfuse__gemm_choose_lean(in->plan->dev, desc, &candidate)
+                         : lfuse__gemm_choose(in->plan->dev, in->stream, in->plan->measure, desc, &candidate));
     op = calloc(1, sizeof *op);
     if (!op) return lfuse__error(LFUSE_ERR_MEMORY, "out of host memory (%zu bytes)", sizeof *op);
     status = lfuse__add_operation(in, step, LFUSE__RUN_GEMM, &operation);
@@ -74,7 +75,7 @@ static lfuse_status add_product(lfuse_instance *in, const lfuse__step *step, con
     op->workspace = -1;
     op->args.alpha = 1;
     op->args.beta = p->adds;
-    in->workspaces |= candidate.workspace > 0;
+    ctx->uses_workspace |= candidate.workspace > 0;
     if (candidate.workspace)
         LFUSE__TRY(lfuse__add_buffer(in, LFUSE__PLACE_SCRATCH, candidate.workspace, &op->workspace));
     lfuse__use_memory(in, &op->a.memory);
@@ -110,29 +111,30 @@ static void describe(const lfuse__product *p, int64_t count, const matrices *m, 
 }
 
 /* The products of matrices that are all there; m->d is where the results belong. */
-static lfuse_status furnish_product(lfuse_instance *in, const lfuse__step *step, int64_t count, matrices *m)
+static lfuse_status instantiate_product(lfuse__instantiation *ctx, const lfuse__step *step, int64_t count, matrices *m)
 {
     lfuse__gemm_desc desc;
     lfuse__matrix d = m->d;
     bool direct;
 
     LFUSE__TRY(check_addend(step, &m->addend));
-    LFUSE__TRY(lfuse__matrix_straighten(in, step, false, &m->a));
-    LFUSE__TRY(lfuse__matrix_straighten(in, step, false, &m->b));
+    LFUSE__TRY(lfuse__matrix_straighten(ctx, step, false, &m->a));
+    LFUSE__TRY(lfuse__matrix_straighten(ctx, step, false, &m->b));
     direct = lfuse__matrix_is_stored(&d, false, false);
     if (!direct) {
         if (step->product.adds && !step->product.addend)
             return lfuse__error(LFUSE_ERR_UNSUPPORTED, "what is added to has strides %" PRId64 " and %" PRId64,
                                 lfuse__matrix_strides(&d)[0], lfuse__matrix_strides(&d)[1]);
-        LFUSE__TRY(lfuse__matrix_like(in, &m->d, &d));
+        LFUSE__TRY(lfuse__matrix_like(ctx->in, &m->d, &d));
     }
     describe(&step->product, count, m, &d, &desc);
-    LFUSE__TRY(add_product(in, step, &desc, m, &d));
-    return direct ? LFUSE_OK : lfuse__matrix_copy(in, step, &m->d, &d);
+    LFUSE__TRY(add_product(ctx, step, &desc, m, &d));
+    return direct ? LFUSE_OK : lfuse__matrix_copy(ctx, step, &m->d, &d);
 }
 
-lfuse_status lfuse__furnish_gemm(lfuse_instance *in, const lfuse__step *step)
+lfuse_status lfuse__instantiate_gemm(lfuse__instantiation *ctx, const lfuse__step *step)
 {
+    lfuse_instance *in = ctx->in;
     const lfuse__product *p = &step->product;
     const int rank = step->rank;
     int64_t e[LFUSE_MAX_RANK], k, count;
@@ -156,9 +158,9 @@ lfuse_status lfuse__furnish_gemm(lfuse_instance *in, const lfuse__step *step)
             LFUSE__TRY(lfuse__matrix_open(in, &step->operands[p->addend], rank, e, e[rank - 2], e[rank - 1], &copies,
                                           &m.addend));
     }
-    LFUSE__TRY(lfuse__stand_ins_fill(in, step, &copies));
-    LFUSE__TRY(k ? furnish_product(in, step, count, &m) : no_inner(in, step, &m.d));
-    return lfuse__stand_ins_empty(in, step, &copies);
+    LFUSE__TRY(lfuse__stand_ins_fill(ctx, step, &copies));
+    LFUSE__TRY(k ? instantiate_product(ctx, step, count, &m) : no_inner(ctx, step, &m.d));
+    return lfuse__stand_ins_empty(ctx, step, &copies);
 }
 
 lfuse_status lfuse__gemm_op_place(lfuse_instance *in, lfuse__operation *operation, const lfuse__slot *slots)

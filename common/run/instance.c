@@ -15,7 +15,7 @@ static void destroy(lfuse_instance *in)
 {
     int i;
 
-    lfuse__unfurnish(in);
+    lfuse__clear_operations(in);
     lfuse__reports_release(in->reports);
     lfuse__overlap_destroy(in);
     for (i = 0; in->kept && i < in->plan->nnames; i++) {
@@ -200,7 +200,7 @@ static lfuse_status create(lfuse_plan *plan, lfuse_stream *stream, const lfuse_b
     status = lfuse__overlap_create(in);
     if (status) goto err_release;
     lfuse__take_strides(in, in->slots);
-    status = lfuse__furnish(in);
+    status = lfuse__instantiate(in);
     if (status) goto err_release;
     status = lfuse__submit_prepare(in);
     if (status) goto err_release;

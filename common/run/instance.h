@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Instances, of common/run/ alone: a plan with sizes, lists and frozen tensors made into a list of operations. What an
- * operation needs beside addresses and numbers is fixed when the instance is furnished for the strides of the tensors
- * that are bound; a run with other strides furnishes it anew.
+ * operation needs beside addresses and numbers is fixed when the plan is instantiated for the strides of the tensors
+ * that are bound (instantiate.h); a run with other strides instantiates it anew.
  */
 #ifndef COMMON_RUN_INSTANCE_H
 #define COMMON_RUN_INSTANCE_H
@@ -130,15 +130,7 @@ struct lfuse_instance {
     lfuse__reports *reports; /* of its kernels' look-ups; NULL: none */
     lfuse__range *lent;   /* the run's scratch, where that is a recording's own and not the stream's */
     lfuse__location scratch; /* that the operations' arguments name */
-    bool lean;            /* products are to do without workspace, or with the least: the device had no memory */
-    bool workspaces;      /* some product has one */
-    int way, behind;      /* of candidates: operation `way` is the first of the one that is furnished, which runs behind
-                             so many; without one 0 */
-    const struct lfuse__product_tiling *tiling; /* of the own product that is furnished; NULL: the estimate's */
-    bool more;            /* the alternative that is being furnished has another one behind it */
-    bool together;        /* kernels that operations lack are compiled when all of these are furnished */
-    bool bundling;        /* kernels are being furnished that may share a launch: they have none of their own yet */
-    bool furnished;       /* operations fit `bound[].strides` */
+    bool instantiated;    /* operations fit `bound[].strides` */
     uint64_t generation; /* how often the operations have been released, with their memory */
     bool placed;          /* operations' arguments hold the last run's addresses */
     lfuse__native *native; /* replay.c: the operations of a run as one graph, NULL: none; what follows is about it */
@@ -220,82 +212,16 @@ lfuse_status lfuse__overlap_check(lfuse_instance *in, const lfuse__slot *slots);
 lfuse_status lfuse__overlap_scratch(const lfuse_instance *in, const lfuse__slot *slots, const lfuse__range *scratch,
                                     uint64_t bytes);
 
-/* ---- furnish.c: steps into operations, for the strides in in->bound ---- */
-lfuse_status lfuse__furnish(lfuse_instance *in);
-/* Adds the operations of an alternative. ERR_UNSUPPORTED: it declines; some of them may be there. */
-lfuse_status lfuse__furnish_alternative(lfuse_instance *in, const lfuse__alternative *a);
-/* So many stages, each in the best way that there is for it. */
-lfuse_status lfuse__furnish_stages(lfuse_instance *in, const lfuse__stage *stages, int count);
-/* The stages that a network covers, as many of its layers at a time as share a launch; ERR_UNSUPPORTED: no two do. */
-lfuse_status lfuse__furnish_covered(lfuse_instance *in, const lfuse__stage *stage);
-/* All but the first `count`. */
-void lfuse__drop_operations(lfuse_instance *in, int count);
-void lfuse__unfurnish(lfuse_instance *in);
-lfuse_status lfuse__add_operation(lfuse_instance *in, const lfuse__step *step, lfuse__op_kind kind,
-                                  lfuse__operation **operation);
-/* A buffer of the instance's own. */
-lfuse_status lfuse__add_buffer(lfuse_instance *in, lfuse__place place, uint64_t bytes, int *index);
-/* Notes that the operation that is being added uses the memory. */
-void lfuse__use_memory(lfuse_instance *in, const lfuse__memory *m);
+/* ---- instantiate.c ---- */
+/* Steps into operations, for the strides in in->bound; and these away, with their memory. */
+lfuse_status lfuse__instantiate(lfuse_instance *in);
+void lfuse__clear_operations(lfuse_instance *in);
 
-/* ---- pointwise.c: kernels over tensors ---- */
-typedef struct lfuse__walk { /* an operand along the loop axes; all in elements */
-    lfuse__memory memory;
-    lfuse_type type;
-    bool written, gathered;
-    bool element;   /* it walks a reduced axis, be it one of extent 1 */
-    int64_t offset; /* of the loop's first element from the memory's */
-    int64_t strides[LFUSE_MAX_RANK];
-    int64_t gathered_extent, gathered_stride;
-} lfuse__walk;
-lfuse_status lfuse__furnish_kernel(lfuse_instance *in, const lfuse__step *step);
-/* Copies (source not NULL) or zeroes elements: an operation of its own. */
-lfuse_status lfuse__furnish_copy(lfuse_instance *in, const lfuse__step *step, int rank, const int64_t *extents,
-                                 const lfuse__walk *target, const lfuse__walk *source);
-/* An operation whose class and geometry the caller completes. */
-lfuse_status lfuse__kernel_op_new(lfuse_instance *in, const lfuse__step *step, const lfuse__body *body,
-                                  const int *number_index, lfuse__kernel_op **made);
-/* The kernel of an operation that is complete: now, or, where in->together, for lfuse__operations_compile. */
-lfuse_status lfuse__kernel_op_take(lfuse_instance *in, lfuse__kernel_op *op);
-/*
- * together.c: what the operations lack, compiled side by side. Afterwards in->together is false. ERR_UNSUPPORTED: some
- * operation should have declined, which one is told where each has its kernel at once.
- */
-lfuse_status lfuse__operations_compile(lfuse_instance *in);
-/* Compiles them for those from `first` on, which lack them still. */
-lfuse_status lfuse__operations_want(const lfuse_instance *in, int first);
+/* ---- what has been made of steps ---- */
 /* Puts this run's addresses and numbers into the arguments. */
 lfuse_status lfuse__kernel_op_place(lfuse_instance *in, lfuse__kernel_op *op);
-
-/* ---- bundle.c ---- */
-lfuse_status lfuse__furnish_bundle(lfuse_instance *in, const lfuse__step *step);
 void lfuse__bundle_op_destroy(lfuse__bundle_op *op);
-
-/* ---- network.c: products that follow each other, in one launch ---- */
-/* How many of its layers, from number `first` on, a launch holds; ERR_UNSUPPORTED: by sizes or strides not even two. */
-lfuse_status lfuse__network_part(lfuse_instance *in, const lfuse__step *step, int first, int *count);
-lfuse_status lfuse__furnish_network(lfuse_instance *in, const lfuse__step *step, int first, int count);
 void lfuse__network_op_destroy(lfuse__network_op *op);
-
-/* ---- scatter.c ---- */
-lfuse_status lfuse__furnish_scatter(lfuse_instance *in, const lfuse__step *step);
-
-/* ---- look_ups.c ---- */
-/* Completes an operation whose class is known: where it reports, and how many buffers it takes. */
-lfuse_status lfuse__kernel_op_reports(lfuse_instance *in, const lfuse__step *step, lfuse__kernel_op *op);
-
-/* ---- gemm.c ---- */
-/* ERR_UNSUPPORTED where the provider declines: the next alternative is tried then. */
-lfuse_status lfuse__furnish_gemm(lfuse_instance *in, const lfuse__step *step);
-
-/* ---- product.c ---- */
-/* ERR_UNSUPPORTED where the library's own kernels decline. */
-lfuse_status lfuse__furnish_product(lfuse_instance *in, const lfuse__step *step);
-/* Of a product as its kernels' geometry has them: m, n, k, and how many products, 1 but of a batch. */
-lfuse_status lfuse__product_extents(const lfuse_instance *in, const lfuse__step *step, int64_t *extents);
-
-/* ---- strassen.c ---- */
-lfuse_status lfuse__furnish_strassen(lfuse_instance *in, const lfuse__step *step);
 
 /* ---- groups.c: numbers by group of members ---- */
 /* What the lists that are kept say. ERR_SHAPE where those of one step disagree, or where scalars cannot suit all. */
@@ -309,7 +235,6 @@ const lfuse_list *lfuse__step_groups(const lfuse_instance *in, const lfuse__step
 bool lfuse__groups_take(lfuse_instance *in, const lfuse__slot *slots);
 
 /* ---- lists.c ---- */
-lfuse_status lfuse__furnish_lists(lfuse_instance *in, const lfuse__step *step);
 /* list_products.c: the sizes of the lists that nobody binds. ERR_SHAPE where two cannot be multiplied. */
 lfuse_status lfuse__list_products_size(lfuse_instance *in);
 void lfuse__list_products_free(lfuse_instance *in);
@@ -347,7 +272,7 @@ lfuse_status lfuse__not_capturing(lfuse_stream *s, const char *what);
 
 /* ---- replay.c: the operations of a run as one native graph ---- */
 /* Of operations that have just been made: whether a graph pays for them. */
-void lfuse__replay_furnish(lfuse_instance *in);
+void lfuse__replay_consider(lfuse_instance *in);
 void lfuse__replay_drop(lfuse_instance *in);
 /*
  * Of operations that are placed: true where the run has been submitted, or has failed, as a graph; else it is to be

@@ -261,14 +261,14 @@ lfuse_status lfuse__submit_prepare(lfuse_instance *in)
     return LFUSE_OK;
 }
 
-static lfuse_status furnish_anew(lfuse_instance *in, lfuse_stream *s)
+static lfuse_status instantiate_anew(lfuse_instance *in, lfuse_stream *s)
 {
     lfuse_status status;
 
     LFUSE__TRY(lfuse__not_capturing(s, "a tensor has other strides than in the last run"));
-    LFUSE__TRY(lfuse__furnish(in));
+    LFUSE__TRY(lfuse__instantiate(in));
     status = lfuse__submit_prepare(in);
-    if (status) in->furnished = false;
+    if (status) in->instantiated = false;
     return status;
 }
 
@@ -276,8 +276,8 @@ lfuse_status lfuse__instance_ready(lfuse_instance *in, const lfuse__slot *slots,
 {
     if (__builtin_expect(in->status != LFUSE_OK, 0))
         return lfuse__error(LFUSE_ERR_STATE, "an earlier run of the instance failed: %s", in->error.text);
-    if (__builtin_expect(lfuse__take_strides(in, slots), 0)) in->furnished = false;
-    return __builtin_expect(in->furnished, 1) ? LFUSE_OK : furnish_anew(in, s);
+    if (__builtin_expect(lfuse__take_strides(in, slots), 0)) in->instantiated = false;
+    return __builtin_expect(in->instantiated, 1) ? LFUSE_OK : instantiate_anew(in, s);
 }
 
 lfuse_status lfuse__instance_reserve(lfuse_instance *in)

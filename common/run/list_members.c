@@ -3,6 +3,7 @@
 #include <inttypes.h>
 
 #include "common/base/error.h"
+#include "common/run/instantiate.h"
 #include "common/run/lists.h"
 
 /* Of the list, or of its member. */

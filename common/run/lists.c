@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "common/base/error.h"
+#include "common/run/instantiate.h"
 #include "common/run/lists.h"
 
 int lfuse__list_rank(const lfuse_instance *in, int list)
@@ -254,8 +255,9 @@ out:
     return status;
 }
 
-lfuse_status lfuse__furnish_lists(lfuse_instance *in, const lfuse__step *step)
+lfuse_status lfuse__instantiate_lists(lfuse__instantiation *ctx, const lfuse__step *step)
 {
+    lfuse_instance *in = ctx->in;
     const lfuse_list *l = lfuse__list_of(in, step->lists.list);
     lfuse__operation *operation;
     lfuse__list_op *op;

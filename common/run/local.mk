@@ -10,8 +10,8 @@ libfuse_core_la_SOURCES += \
 	%reldir%/copies.c %reldir%/entry.h \
 	%reldir%/evaluate.c \
 	%reldir%/foreach.c %reldir%/foreach.def %reldir%/foreach.h %reldir%/foreach_numbers.c \
-	%reldir%/furnish.c %reldir%/gemm.c %reldir%/groups.c %reldir%/immediate.c %reldir%/instance.c \
-	%reldir%/instance.h %reldir%/launch.c %reldir%/list_args.c %reldir%/list_groups.c \
+	%reldir%/gemm.c %reldir%/groups.c %reldir%/immediate.c %reldir%/instance.c %reldir%/instance.h \
+	%reldir%/instantiate.c %reldir%/instantiate.h %reldir%/launch.c %reldir%/list_args.c %reldir%/list_groups.c \
 	%reldir%/list_launch.c %reldir%/list_lines.c %reldir%/list_members.c %reldir%/list_products.c \
 	%reldir%/list_tables.c %reldir%/list_transport.c %reldir%/list_unified.c %reldir%/lists.c %reldir%/lists.h \
 	%reldir%/look_ups.c %reldir%/loop.c %reldir%/loop.h %reldir%/matrix.c %reldir%/network.c %reldir%/matrix.h \

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Where an instance's kernels report indices that are out of range, and by what number a step is known there. */
 #include "common/base/error.h"
-#include "common/run/instance.h"
+#include "common/run/instantiate.h"
 
 /* Steps are counted through all stages and alternatives, a bundle's children after it. */
 typedef struct search {

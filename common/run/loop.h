@@ -3,7 +3,7 @@
 #ifndef COMMON_RUN_LOOP_H
 #define COMMON_RUN_LOOP_H
 
-#include "common/run/instance.h"
+#include "common/run/instantiate.h"
 
 /* A bound tensor that a step sees through a contiguous copy, because its strides allow no other way. */
 typedef struct lfuse__stand_in {
@@ -39,8 +39,8 @@ lfuse_status lfuse__walk_open(lfuse_instance *in, const lfuse__operand *o, int r
 /* Where the walk starts. */
 lfuse__start lfuse__start_of(const lfuse__walk *w);
 /* The operations that fill the copies before a step, and store them back after it. */
-lfuse_status lfuse__stand_ins_fill(lfuse_instance *in, const lfuse__step *step, const lfuse__stand_ins *copies);
-lfuse_status lfuse__stand_ins_empty(lfuse_instance *in, const lfuse__step *step, const lfuse__stand_ins *copies);
+lfuse_status lfuse__stand_ins_fill(lfuse__instantiation *ctx, const lfuse__step *step, const lfuse__stand_ins *copies);
+lfuse_status lfuse__stand_ins_empty(lfuse__instantiation *ctx, const lfuse__step *step, const lfuse__stand_ins *copies);
 
 /* ---- loop.c ---- */
 lfuse_status lfuse__loop_open(lfuse_instance *in, const lfuse__step *step, lfuse__tensor_loop *l);
@@ -59,7 +59,7 @@ bool lfuse__walk_is_single(const lfuse__tensor_loop *l, const lfuse__walk *w);
 /* How an operand walks the rows of a loop that is merged. */
 void lfuse__row_operand(const lfuse__tensor_loop *l, const lfuse__walk *w, lfuse__kernel_operand *o);
 /* Form of a row kernel; ERR_UNSUPPORTED when it should be left to the next alternative, where there is one. */
-lfuse_status lfuse__row_choose(const lfuse_instance *in, const lfuse__step *step, const lfuse__tensor_loop *l,
-                             lfuse__kernel_class *k);
+lfuse_status lfuse__row_choose(const lfuse__instantiation *ctx, const lfuse__step *step, const lfuse__tensor_loop *l,
+                               lfuse__kernel_class *k);
 
 #endif

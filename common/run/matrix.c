@@ -102,7 +102,7 @@ err_overflow:
                         "too large", m->extents[m->rank - 2], m->extents[m->rank - 1]);
 }
 
-lfuse_status lfuse__matrix_copy(lfuse_instance *in, const lfuse__step *step, const lfuse__matrix *to,
+lfuse_status lfuse__matrix_copy(lfuse__instantiation *ctx, const lfuse__step *step, const lfuse__matrix *to,
                                 const lfuse__matrix *from)
 {
     lfuse__walk target = to->walk, source = from->walk;
@@ -112,10 +112,11 @@ lfuse_status lfuse__matrix_copy(lfuse_instance *in, const lfuse__step *step, con
     for (i = 0; i < to->rank; i++) extents[i] = stored_extent(to, i);
     target.written = true;
     source.written = false;
-    return lfuse__furnish_copy(in, step, to->rank, extents, &target, &source);
+    return lfuse__instantiate_copy(ctx, step, to->rank, extents, &target, &source);
 }
 
-lfuse_status lfuse__matrix_straighten(lfuse_instance *in, const lfuse__step *step, bool transposed, lfuse__matrix *m)
+lfuse_status lfuse__matrix_straighten(lfuse__instantiation *ctx, const lfuse__step *step, bool transposed,
+                                      lfuse__matrix *m)
 {
     const int64_t *strides = lfuse__matrix_strides(m);
     const lfuse__matrix odd = *m;
@@ -123,6 +124,6 @@ lfuse_status lfuse__matrix_straighten(lfuse_instance *in, const lfuse__step *ste
     if (lfuse__matrix_is_stored(m, true, transposed)) return LFUSE_OK;
     lfuse__log(LFUSE_LOG_DEBUG, "a product's operand with strides %" PRId64 " and %" PRId64 "%s is copied first",
                strides[0], strides[1], m->even ? "" : ", in a batch of no single stride,");
-    LFUSE__TRY(lfuse__matrix_like(in, &odd, m));
-    return lfuse__matrix_copy(in, step, m, &odd);
+    LFUSE__TRY(lfuse__matrix_like(ctx->in, &odd, m));
+    return lfuse__matrix_copy(ctx, step, m, &odd);
 }

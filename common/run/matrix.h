@@ -34,9 +34,10 @@ lfuse_status lfuse__matrix_count(int rank, const int64_t *extents, int64_t *coun
 bool lfuse__matrix_is_stored(lfuse__matrix *m, bool may_transpose, bool transposed);
 /* Plain matrices of the same extents in scratch, behind each other; one where `m` is one for all of the batch. */
 lfuse_status lfuse__matrix_like(lfuse_instance *in, const lfuse__matrix *m, lfuse__matrix *plain);
-lfuse_status lfuse__matrix_copy(lfuse_instance *in, const lfuse__step *step, const lfuse__matrix *to,
+lfuse_status lfuse__matrix_copy(lfuse__instantiation *ctx, const lfuse__step *step, const lfuse__matrix *to,
                                 const lfuse__matrix *from);
 /* What is not stored so becomes a copy that is, made by an operation of its own. */
-lfuse_status lfuse__matrix_straighten(lfuse_instance *in, const lfuse__step *step, bool transposed, lfuse__matrix *m);
+lfuse_status lfuse__matrix_straighten(lfuse__instantiation *ctx, const lfuse__step *step, bool transposed,
+                                      lfuse__matrix *m);
 
 #endif

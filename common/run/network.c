@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Products that follow each other, in one launch. Its workspace is zeroed when the instance is furnished and then kept
- * by the kernel itself. It is the instance's own, whose runs follow each other on its stream. A recording is replayed
+ * Products that follow each other, in one launch. Its workspace is zeroed when its operation is made, and then kept by
+ * the kernel itself. It is the instance's own, whose runs follow each other on its stream. A recording is replayed
  * on any stream, beside those: its runs have a workspace in the recording's scratch, where others leave things too, so
  * that it is zeroed before each of them.
  */
@@ -115,7 +115,7 @@ bool lfuse__network_class(const lfuse__plan_body *plan, const lfuse__step *step,
     return chosen;
 }
 
-/* ---- furnishing ---- */
+/* ---- instantiating ---- */
 
 static lfuse_status new_op(const lfuse__step *step, int nlayers, lfuse__network_op **made)
 {
@@ -268,8 +268,9 @@ static lfuse_status complete(lfuse_instance *in, lfuse__network_op *op)
     return lfuse__add_buffer(in, LFUSE__PLACE_SCRATCH, op->bytes, &op->lent);
 }
 
-lfuse_status lfuse__furnish_network(lfuse_instance *in, const lfuse__step *step, int first, int count)
+lfuse_status lfuse__instantiate_network(lfuse__instantiation *ctx, const lfuse__step *step, int first, int count)
 {
+    lfuse_instance *in = ctx->in;
     lfuse__network_op *op;
     lfuse__operation *operation;
     lfuse_status status;

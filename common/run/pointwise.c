@@ -38,7 +38,7 @@ lfuse_status lfuse__kernel_op_new(lfuse_instance *in, const lfuse__step *step, c
     return LFUSE_OK;
 }
 
-static lfuse_status finish_op(lfuse_instance *in, const lfuse__step *step, lfuse__kernel_op *op,
+static lfuse_status finish_op(lfuse__instantiation *ctx, const lfuse__step *step, lfuse__kernel_op *op,
                               const lfuse__tensor_loop *l)
 {
     int i;
@@ -48,56 +48,57 @@ static lfuse_status finish_op(lfuse_instance *in, const lfuse__step *step, lfuse
         op->starts[i] = lfuse__start_of(&l->walks[i]);
         op->g.gathered_extents[i] = l->walks[i].gathered_extent;
         op->g.gathered_strides[i] = l->walks[i].gathered_stride;
-        lfuse__use_memory(in, &op->starts[i].memory);
+        lfuse__use_memory(ctx->in, &op->starts[i].memory);
     }
-    if (op->partials.index >= 0) lfuse__use_memory(in, &op->partials);
-    LFUSE__TRY(lfuse__kernel_op_reports(in, step, op));
-    if (in->bundling && op->partials.index < 0) return LFUSE_OK;
-    return lfuse__kernel_op_take(in, op);
+    if (op->partials.index >= 0) lfuse__use_memory(ctx->in, &op->partials);
+    LFUSE__TRY(lfuse__kernel_op_reports(ctx->in, step, op));
+    if (ctx->may_share_launch && op->partials.index < 0) return LFUSE_OK;
+    return lfuse__kernel_op_take(ctx, op);
 }
 
 /* The kernel that makes the row's results of what `op` will leave of its segments. */
-static lfuse_status add_fold(lfuse_instance *in, const lfuse__step *step, const lfuse__kernel_op *op,
+static lfuse_status add_fold(lfuse__instantiation *ctx, const lfuse__step *step, const lfuse__kernel_op *op,
                              const lfuse__tensor_loop *l)
 {
     lfuse__kernel_op *fold;
 
-    LFUSE__TRY(lfuse__kernel_op_new(in, step, op->k.body, op->number_index, &fold));
+    LFUSE__TRY(lfuse__kernel_op_new(ctx->in, step, op->k.body, op->number_index, &fold));
     fold->k = op->k;
     fold->k.rows.form = LFUSE__ROWS_FOLD;
     fold->g = op->g;
     fold->g.numbers = fold->numbers;
     fold->partials = op->partials;
-    return finish_op(in, step, fold, l);
+    return finish_op(ctx, step, fold, l);
 }
 
 /* Completes an operation whose class and geometry are known. */
-static lfuse_status finish(lfuse_instance *in, const lfuse__step *step, lfuse__kernel_op *op,
+static lfuse_status finish(lfuse__instantiation *ctx, const lfuse__step *step, lfuse__kernel_op *op,
                            const lfuse__tensor_loop *l)
 {
-    if (op->k.family != LFUSE__FAMILY_ROWS || op->k.rows.form != LFUSE__ROWS_PARTIAL) return finish_op(in, step, op, l);
-    LFUSE__TRY(lfuse__add_buffer(in, LFUSE__PLACE_SCRATCH,
-                                 lfuse__rows_partials(&op->k, in->facts, (uint64_t)l->rows, (uint64_t)l->length),
+    if (op->k.family != LFUSE__FAMILY_ROWS || op->k.rows.form != LFUSE__ROWS_PARTIAL)
+        return finish_op(ctx, step, op, l);
+    LFUSE__TRY(lfuse__add_buffer(ctx->in, LFUSE__PLACE_SCRATCH,
+                                 lfuse__rows_partials(&op->k, ctx->in->facts, (uint64_t)l->rows, (uint64_t)l->length),
                                  &op->partials.index));
     op->partials.place = LFUSE__PLACE_SCRATCH;
-    LFUSE__TRY(finish_op(in, step, op, l));
-    return add_fold(in, step, op, l);
+    LFUSE__TRY(finish_op(ctx, step, op, l));
+    return add_fold(ctx, step, op, l);
 }
 
 /* The class that was compiled with the plan, with the axes merged as it was. */
-static lfuse_status furnish_declared(lfuse_instance *in, const lfuse__step *step, const lfuse__tensor_loop *l,
-                                     bool large)
+static lfuse_status instantiate_declared(lfuse__instantiation *ctx, const lfuse__step *step,
+                                         const lfuse__tensor_loop *l, bool large)
 {
     lfuse__kernel_class wanted[LFUSE__WANTED_MAX];
     lfuse__kernel_op *op;
     lfuse__loop merged;
     int i, k, m;
 
-    lfuse__step_classes(in->body, step, large, wanted);
-    lfuse__plan_loop(in->body, step, l->naxes ? l->rank - l->naxes : -1, &merged);
-    LFUSE__TRY(lfuse__kernel_op_new(in, step, &step->body, step->numbers, &op));
+    lfuse__step_classes(ctx->in->body, step, large, wanted);
+    lfuse__plan_loop(ctx->in->body, step, l->naxes ? l->rank - l->naxes : -1, &merged);
+    LFUSE__TRY(lfuse__kernel_op_new(ctx->in, step, &step->body, step->numbers, &op));
     op->k = wanted[0];
-    if (step->kind == LFUSE__STEP_ROWS) LFUSE__TRY(lfuse__row_choose(in, step, l, &op->k));
+    if (step->kind == LFUSE__STEP_ROWS) LFUSE__TRY(lfuse__row_choose(ctx, step, l, &op->k));
     for (m = 0; m < merged.rank; m++) {
         op->g.extents[m] = 1;
         for (k = merged.first[m]; k < merged.first[m + 1]; k++) {
@@ -108,7 +109,7 @@ static lfuse_status furnish_declared(lfuse_instance *in, const lfuse__step *step
     }
     for (i = 0; i < l->nwalks; i++) /* also where the loop is one element, along which nothing is stepped */
         if (op->k.operands[i].inner == LFUSE__STRIDE_UNIT) op->g.strides[i][merged.rank - 1] = 1;
-    return finish(in, step, op, l);
+    return finish(ctx, step, op, l);
 }
 
 static lfuse__stride_class stride_class(int64_t stride)
@@ -116,14 +117,14 @@ static lfuse__stride_class stride_class(int64_t stride)
     return stride == 0 ? LFUSE__STRIDE_REPEAT : stride == 1 ? LFUSE__STRIDE_UNIT : LFUSE__STRIDE_ANY;
 }
 
-static lfuse_status furnish_merged(lfuse_instance *in, const lfuse__step *step, lfuse__family family,
-                                   const lfuse__body *body, const int *number_index, const lfuse__tensor_loop *l,
-                                   bool large)
+static lfuse_status instantiate_merged(lfuse__instantiation *ctx, const lfuse__step *step, lfuse__family family,
+                                       const lfuse__body *body, const int *number_index, const lfuse__tensor_loop *l,
+                                       bool large)
 {
     lfuse__kernel_op *op;
     int i, k;
 
-    LFUSE__TRY(lfuse__kernel_op_new(in, step, body, number_index, &op));
+    LFUSE__TRY(lfuse__kernel_op_new(ctx->in, step, body, number_index, &op));
     op->k.family = family;
     op->k.rank = l->rank;
     op->k.index64 = large;
@@ -139,12 +140,12 @@ static lfuse_status furnish_merged(lfuse_instance *in, const lfuse__step *step, 
     }
     op->k.noperands = l->nwalks;
     op->k.naxes = family == LFUSE__FAMILY_ROWS ? l->naxes : 0;
-    if (family == LFUSE__FAMILY_ROWS) LFUSE__TRY(lfuse__row_choose(in, step, l, &op->k));
-    return finish(in, step, op, l);
+    if (family == LFUSE__FAMILY_ROWS) LFUSE__TRY(lfuse__row_choose(ctx, step, l, &op->k));
+    return finish(ctx, step, op, l);
 }
 
-lfuse_status lfuse__furnish_copy(lfuse_instance *in, const lfuse__step *step, int rank, const int64_t *extents,
-                                 const lfuse__walk *target, const lfuse__walk *source)
+lfuse_status lfuse__instantiate_copy(lfuse__instantiation *ctx, const lfuse__step *step, int rank,
+                                     const int64_t *extents, const lfuse__walk *target, const lfuse__walk *source)
 {
     const lfuse__body *body = source ? lfuse__body_copy(target->type) : lfuse__body_zero(target->type);
     lfuse__tensor_loop l;
@@ -158,30 +159,30 @@ lfuse_status lfuse__furnish_copy(lfuse_instance *in, const lfuse__step *step, in
     if (!l.all) return LFUSE_OK;
     lfuse__loop_tidy(&l);
     lfuse__loop_merge(&l);
-    return furnish_merged(in, step, LFUSE__FAMILY_POINTWISE, body, NULL, &l, lfuse__loop_is_large(&l));
+    return instantiate_merged(ctx, step, LFUSE__FAMILY_POINTWISE, body, NULL, &l, lfuse__loop_is_large(&l));
 }
 
-static lfuse_status furnish_loop(lfuse_instance *in, const lfuse__step *step, lfuse__tensor_loop *l)
+static lfuse_status instantiate_loop(lfuse__instantiation *ctx, const lfuse__step *step, lfuse__tensor_loop *l)
 {
     const lfuse__family family = step->kind == LFUSE__STEP_ROWS ? LFUSE__FAMILY_ROWS : LFUSE__FAMILY_POINTWISE;
     const bool large = lfuse__loop_is_large(l);
 
-    if (as_declared(in, step)) return furnish_declared(in, step, l, large);
+    if (as_declared(ctx->in, step)) return instantiate_declared(ctx, step, l, large);
     lfuse__loop_tidy(l);
     lfuse__loop_merge(l);
-    return furnish_merged(in, step, family, &step->body, step->numbers, l, large);
+    return instantiate_merged(ctx, step, family, &step->body, step->numbers, l, large);
 }
 
-lfuse_status lfuse__furnish_kernel(lfuse_instance *in, const lfuse__step *step)
+lfuse_status lfuse__instantiate_kernel(lfuse__instantiation *ctx, const lfuse__step *step)
 {
     lfuse__tensor_loop l;
 
-    LFUSE__TRY(lfuse__loop_open(in, step, &l));
+    LFUSE__TRY(lfuse__loop_open(ctx->in, step, &l));
     LFUSE__TRY(lfuse__loop_count(&l));
     if (!l.rows || (!l.all && step->kind == LFUSE__STEP_POINTWISE)) return LFUSE_OK;
-    LFUSE__TRY(lfuse__stand_ins_fill(in, step, &l.copies));
-    LFUSE__TRY(furnish_loop(in, step, &l));
-    return lfuse__stand_ins_empty(in, step, &l.copies);
+    LFUSE__TRY(lfuse__stand_ins_fill(ctx, step, &l.copies));
+    LFUSE__TRY(instantiate_loop(ctx, step, &l));
+    return lfuse__stand_ins_empty(ctx, step, &l.copies);
 }
 
 static bool move_operands(lfuse_instance *in, lfuse__kernel_op *op)

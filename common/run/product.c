@@ -39,7 +39,7 @@ static lfuse_status open_one(lfuse_instance *in, const lfuse__step *step, int i,
 }
 
 /* What the epilogue takes may have any strides but several of a batch. */
-static lfuse_status even_out(lfuse_instance *in, const lfuse__step *step, int i, product *p)
+static lfuse_status even_out(lfuse__instantiation *ctx, const lfuse__step *step, int i, product *p)
 {
     lfuse__matrix *m = &p->matrices[i];
 
@@ -47,23 +47,24 @@ static lfuse_status even_out(lfuse_instance *in, const lfuse__step *step, int i,
     if (m->even) return LFUSE_OK;
     lfuse__log(LFUSE_LOG_DEBUG, "what a batch of products %s has no single stride there: it goes through a copy",
                m->walk.written ? "stores" : "takes");
-    LFUSE__TRY(lfuse__matrix_like(in, &p->odd[i], m));
-    return m->walk.written ? LFUSE_OK : lfuse__matrix_copy(in, step, m, &p->odd[i]);
+    LFUSE__TRY(lfuse__matrix_like(ctx->in, &p->odd[i], m));
+    return m->walk.written ? LFUSE_OK : lfuse__matrix_copy(ctx, step, m, &p->odd[i]);
 }
 
-static lfuse_status open(lfuse_instance *in, const lfuse__step *step, const bool transposed[2], product *p)
+static lfuse_status open_operands(lfuse__instantiation *ctx, const lfuse__step *step, const bool transposed[2],
+                                  product *p)
 {
     int i;
 
-    for (i = 0; i < step->noperands; i++) LFUSE__TRY(open_one(in, step, i, p));
-    LFUSE__TRY(lfuse__stand_ins_fill(in, step, &p->copies));
+    for (i = 0; i < step->noperands; i++) LFUSE__TRY(open_one(ctx->in, step, i, p));
+    LFUSE__TRY(lfuse__stand_ins_fill(ctx, step, &p->copies));
     for (i = LFUSE__PRODUCT_OWN; i < step->noperands; i++)
-        if (!absent(step, p, i)) LFUSE__TRY(even_out(in, step, i, p));
+        if (!absent(step, p, i)) LFUSE__TRY(even_out(ctx, step, i, p));
     for (i = 0; i < step->noperands; i++) {
         lfuse__matrix *m = &p->matrices[i];
         const bool none = absent(step, p, i);
         if (none) m->walk.memory.place = LFUSE__PLACE_INDEX; /* nothing is read */
-        else if (i < LFUSE__PRODUCT_SUM) LFUSE__TRY(lfuse__matrix_straighten(in, step, transposed[i], m));
+        else if (i < LFUSE__PRODUCT_SUM) LFUSE__TRY(lfuse__matrix_straighten(ctx, step, transposed[i], m));
         if (none && i < LFUSE__PRODUCT_SUM) m->transposed = transposed[i];
         if (none || i < LFUSE__PRODUCT_SUM) m->walk.type = step->operands[i].type;
     }
@@ -71,14 +72,14 @@ static lfuse_status open(lfuse_instance *in, const lfuse__step *step, const bool
 }
 
 /* What was stored to copies, to where it belongs. */
-static lfuse_status close(lfuse_instance *in, const lfuse__step *step, const product *p)
+static lfuse_status close(lfuse__instantiation *ctx, const lfuse__step *step, const product *p)
 {
     int i;
 
     for (i = LFUSE__PRODUCT_OWN; i < step->noperands; i++)
         if (p->odd[i].walk.written && !p->odd[i].even)
-            LFUSE__TRY(lfuse__matrix_copy(in, step, &p->odd[i], &p->matrices[i]));
-    return lfuse__stand_ins_empty(in, step, &p->copies);
+            LFUSE__TRY(lfuse__matrix_copy(ctx, step, &p->odd[i], &p->matrices[i]));
+    return lfuse__stand_ins_empty(ctx, step, &p->copies);
 }
 
 /* The axis that operand i is walked along in memory order: 0 rows, 1 columns; how far. */
@@ -110,10 +111,10 @@ static void classify(const lfuse__step *step, const product *p, lfuse__kernel_cl
 }
 
 /* Of the geometry: those of the tiling that was measured, or as few as need the least workspace; 0: the estimate's. */
-static int parts_of(const lfuse_instance *in)
+static int parts_of(const lfuse__instantiation *ctx)
 {
-    if (in->lean) return 1;
-    return in->tiling ? in->tiling->parts : 0;
+    if (ctx->lean) return 1;
+    return ctx->tiling ? ctx->tiling->parts : 0;
 }
 
 static bool launches(const lfuse__operation *o)
@@ -125,10 +126,11 @@ static bool launches(const lfuse__operation *o)
  * Whether B may be read before the launch in front has ended: that is one of this run, which has waited for all before
  * it, and no launch of a run writes what is bound to be read alone (overlap.c).
  */
-static bool is_early(const lfuse_instance *in, const lfuse__kernel_op *op, int phase)
+static bool is_early(const lfuse__instantiation *ctx, const lfuse__kernel_op *op, int phase)
 {
+    const lfuse_instance *in = ctx->in;
     const lfuse__memory *b = &op->starts[LFUSE__PRODUCT_B].memory;
-    const int now = in->noperations - 1, behind = now == in->way ? in->behind : now;
+    const int now = in->noperations - 1, behind = now == ctx->first ? ctx->behind : now;
     const lfuse__operation *before = behind ? &in->operations[behind - 1] : NULL;
 
     if (!in->facts->overlaps || phase || !before || !launches(before)) return false;
@@ -136,9 +138,10 @@ static bool is_early(const lfuse_instance *in, const lfuse__kernel_op *op, int p
     return b->place == LFUSE__PLACE_BOUND && !in->bound[b->index].written;
 }
 
-static lfuse_status add_phase(lfuse_instance *in, const lfuse__step *step, const lfuse__kernel_class *c, int phase,
-                              const product *p, int workspace)
+static lfuse_status add_phase(lfuse__instantiation *ctx, const lfuse__step *step, const lfuse__kernel_class *c,
+                              int phase, const product *p, int workspace)
 {
+    lfuse_instance *in = ctx->in;
     lfuse__kernel_op *op;
     int64_t extent;
     int i;
@@ -147,7 +150,7 @@ static lfuse_status add_phase(lfuse_instance *in, const lfuse__step *step, const
     op->k = *c;
     op->k.product.phase = phase;
     memcpy(op->g.extents, p->sizes, sizeof p->sizes);
-    op->g.parts = parts_of(in);
+    op->g.parts = parts_of(ctx);
     for (i = 0; i < step->noperands; i++) {
         const lfuse__matrix *m = &p->matrices[i];
         const bool own = i == LFUSE__PRODUCT_A || i == LFUSE__PRODUCT_B;
@@ -158,13 +161,13 @@ static lfuse_status add_phase(lfuse_instance *in, const lfuse__step *step, const
         op->g.strides[i][LFUSE__PRODUCT_BATCH] = m->stride;
         lfuse__use_memory(in, &op->starts[i].memory);
     }
-    op->g.early = is_early(in, op, phase);
+    op->g.early = is_early(ctx, op, phase);
     if (workspace >= 0) {
         op->partials = (lfuse__memory){ in->buffers[workspace].place, workspace };
         lfuse__use_memory(in, &op->partials);
     }
     LFUSE__TRY(lfuse__kernel_op_reports(in, step, op));
-    return lfuse__kernel_op_take(in, op);
+    return lfuse__kernel_op_take(ctx, op);
 }
 
 /* One for all: an instance's operations run one after the other. */
@@ -181,7 +184,7 @@ static lfuse_status add_tickets(lfuse_instance *in, uint64_t bytes, int *workspa
     return LFUSE_OK;
 }
 
-static lfuse_status add_phases(lfuse_instance *in, const lfuse__step *step, const lfuse__kernel_class *c,
+static lfuse_status add_phases(lfuse__instantiation *ctx, const lfuse__step *step, const lfuse__kernel_class *c,
                                const product *p)
 {
     lfuse__geometry g;
@@ -190,12 +193,12 @@ static lfuse_status add_phases(lfuse_instance *in, const lfuse__step *step, cons
 
     memset(&g, 0, sizeof g);
     memcpy(g.extents, p->sizes, sizeof p->sizes);
-    g.parts = parts_of(in);
-    bytes = lfuse__product_workspace(c, in->facts, &g);
-    in->workspaces |= bytes > 0;
-    if (lfuse__product_tickets(c)) LFUSE__TRY(add_tickets(in, bytes, &workspace));
-    else if (bytes) LFUSE__TRY(lfuse__add_buffer(in, LFUSE__PLACE_SCRATCH, bytes, &workspace));
-    for (i = 0; i < lfuse__product_phases(c); i++) LFUSE__TRY(add_phase(in, step, c, i, p, workspace));
+    g.parts = parts_of(ctx);
+    bytes = lfuse__product_workspace(c, ctx->in->facts, &g);
+    ctx->uses_workspace |= bytes > 0;
+    if (lfuse__product_tickets(c)) LFUSE__TRY(add_tickets(ctx->in, bytes, &workspace));
+    else if (bytes) LFUSE__TRY(lfuse__add_buffer(ctx->in, LFUSE__PLACE_SCRATCH, bytes, &workspace));
+    for (i = 0; i < lfuse__product_phases(c); i++) LFUSE__TRY(add_phase(ctx, step, c, i, p, workspace));
     return LFUSE_OK;
 }
 
@@ -211,8 +214,9 @@ lfuse_status lfuse__product_extents(const lfuse_instance *in, const lfuse__step 
     return lfuse__matrix_count(step->rank, all, &extents[BATCH]);
 }
 
-lfuse_status lfuse__furnish_product(lfuse_instance *in, const lfuse__step *step)
+lfuse_status lfuse__instantiate_product(lfuse__instantiation *ctx, const lfuse__step *step)
 {
+    lfuse_instance *in = ctx->in;
     lfuse__kernel_class wanted[LFUSE__WANTED_MAX];
     lfuse__kernel_class *c = &wanted[0];
     const int64_t *s;
@@ -236,12 +240,12 @@ lfuse_status lfuse__furnish_product(lfuse_instance *in, const lfuse__step *step)
         if (step->product.made[i])
             lfuse__log(LFUSE_LOG_DEBUG, "the %s operand of a product of %" PRId64 " x %" PRId64 " x %" PRId64
                        " is computed where it is read", i ? "right" : "left", s[M], s[N], s[K]);
-    LFUSE__TRY(open(in, step, (const bool[]){ c->product.ta, c->product.tb }, &p));
+    LFUSE__TRY(open_operands(ctx, step, (const bool[]){ c->product.ta, c->product.tb }, &p));
     classify(step, &p, c);
     c->product.unsized = !lfuse__product_sized(in->body, step);
-    LFUSE__TRY(in->lean     ? lfuse__product_lean(in->facts, s, c)
-               : in->tiling ? lfuse__product_take(in->facts, s, in->tiling, c)
-                            : lfuse__product_choose(in->facts, s, in->more, c));
-    LFUSE__TRY(add_phases(in, step, c, &p));
-    return close(in, step, &p);
+    LFUSE__TRY(ctx->lean     ? lfuse__product_lean(in->facts, s, c)
+               : ctx->tiling ? lfuse__product_take(in->facts, s, ctx->tiling, c)
+                             : lfuse__product_choose(in->facts, s, ctx->has_next, c));
+    LFUSE__TRY(add_phases(ctx, step, c, &p));
+    return close(ctx, step, &p);
 }

@@ -238,7 +238,7 @@ lfuse_status lfuse__recording_ready(lfuse_recording *r, lfuse_stream *s)
 }
 
 /* Room for the bindings of any run, so that a replay allocates nothing. */
-static lfuse_status furnish(lfuse_recording *r, lfuse_stream *s)
+static lfuse_status get_ready(lfuse_recording *r, lfuse_stream *s)
 {
     int most = 0;
 
@@ -262,7 +262,7 @@ lfuse_status lfuse__record_end(lfuse_stream *s, lfuse_recording **recording)
     if (status != LFUSE_OK)
         lfuse__error_restore(&r->error);
     else
-        status = furnish(r, s);
+        status = get_ready(r, s);
     if (status != LFUSE_OK) {
         lfuse__recording_destroy(r);
         return status;

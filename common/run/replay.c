@@ -58,7 +58,7 @@ void lfuse__replay_drop(lfuse_instance *in)
     in->steady = 0;
 }
 
-void lfuse__replay_furnish(lfuse_instance *in)
+void lfuse__replay_consider(lfuse_instance *in)
 {
     int launches = 0, i;
 

@@ -40,12 +40,14 @@ static bool too_few(const lfuse_instance *in, const lfuse__tensor_loop *l, const
     return l->length >= (lanes ? LONG_ROW_OF_LANES : LONG_ROW) && 2 * l->rows <= in->facts->info.compute_units;
 }
 
-lfuse_status lfuse__row_choose(const lfuse_instance *in, const lfuse__step *step, const lfuse__tensor_loop *l,
-                             lfuse__kernel_class *k)
+lfuse_status lfuse__row_choose(const lfuse__instantiation *ctx, const lfuse__step *step, const lfuse__tensor_loop *l,
+                               lfuse__kernel_class *k)
 {
+    const lfuse_instance *in = ctx->in;
+
     lfuse__rows_choose(in->facts, (uint64_t)l->rows, (uint64_t)l->length, lfuse__row_length_fixed(in->body, step), true,
                        k);
-    if (!in->more || !too_few(in, l, k)) return LFUSE_OK;
+    if (!ctx->has_next || !too_few(in, l, k)) return LFUSE_OK;
     return lfuse__error(LFUSE_ERR_UNSUPPORTED, "%" PRId64 " rows of %" PRId64 " elements would keep few of %u compute "
                         "units busy", l->rows, l->length, in->facts->info.compute_units);
 }

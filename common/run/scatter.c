@@ -77,17 +77,17 @@ static lfuse_status open_plain(lfuse_instance *in, const lfuse__operand *o, int 
     return LFUSE_OK;
 }
 
-static lfuse_status copy(lfuse_instance *in, const lfuse__step *step, const plain *p, bool out)
+static lfuse_status copy(lfuse__instantiation *ctx, const lfuse__step *step, const plain *p, bool out)
 {
     lfuse__walk to = out ? p->walk : p->own, from = out ? p->own : p->walk;
 
     to.written = true;
     from.written = false;
-    return p->copied ? lfuse__furnish_copy(in, step, p->rank, p->extents, &to, &from) : LFUSE_OK;
+    return p->copied ? lfuse__instantiate_copy(ctx, step, p->rank, p->extents, &to, &from) : LFUSE_OK;
 }
 
 /* One launch; `operands` in the order of the phase. */
-static lfuse_status add_phase(lfuse_instance *in, const scattering *s, lfuse__scatter_phase phase,
+static lfuse_status add_phase(lfuse__instantiation *ctx, const scattering *s, lfuse__scatter_phase phase,
                               const lfuse__walk *const *operands)
 {
     lfuse__kernel_class k;
@@ -95,36 +95,37 @@ static lfuse_status add_phase(lfuse_instance *in, const scattering *s, lfuse__sc
     int i;
 
     lfuse__scatter_class(phase, s->source.own.type, s->indices.own.type, &k);
-    LFUSE__TRY(lfuse__kernel_op_new(in, s->step, k.body, NULL, &op));
+    LFUSE__TRY(lfuse__kernel_op_new(ctx->in, s->step, k.body, NULL, &op));
     op->k = k;
     memcpy(op->g.extents, s->sizes, sizeof s->sizes);
     for (i = 0; i < k.noperands; i++) {
         op->starts[i] = lfuse__start_of(operands[i]);
-        lfuse__use_memory(in, &op->starts[i].memory);
+        lfuse__use_memory(ctx->in, &op->starts[i].memory);
     }
-    LFUSE__TRY(lfuse__kernel_op_reports(in, s->step, op));
-    return lfuse__kernel_op_take(in, op);
+    LFUSE__TRY(lfuse__kernel_op_reports(ctx->in, s->step, op));
+    return lfuse__kernel_op_take(ctx, op);
 }
 
 /* The words end up in words[0] or [1]: the answer. */
-static lfuse_status sort(lfuse_instance *in, scattering *s, int digits, const lfuse__walk **sorted)
+static lfuse_status sort(lfuse__instantiation *ctx, scattering *s, int digits, const lfuse__walk **sorted)
 {
     int i;
 
-    LFUSE__TRY(add_phase(in, s, LFUSE__SCATTER_KEYS, (const lfuse__walk *[]){ &s->indices.own, &s->words[0] }));
+    LFUSE__TRY(add_phase(ctx, s, LFUSE__SCATTER_KEYS, (const lfuse__walk *[]){ &s->indices.own, &s->words[0] }));
     for (i = 0; i < digits; i++) {
         const lfuse__walk *from = &s->words[i % 2], *to = &s->words[1 - i % 2];
-        lfuse__scatter_digit(in->facts, i, s->sizes);
-        LFUSE__TRY(add_phase(in, s, LFUSE__SCATTER_COUNT, (const lfuse__walk *[]){ from, &s->counts }));
-        LFUSE__TRY(add_phase(in, s, LFUSE__SCATTER_PREFIX, (const lfuse__walk *[]){ &s->counts }));
-        LFUSE__TRY(add_phase(in, s, LFUSE__SCATTER_PLACE, (const lfuse__walk *[]){ from, &s->counts, to }));
+        lfuse__scatter_digit(ctx->in->facts, i, s->sizes);
+        LFUSE__TRY(add_phase(ctx, s, LFUSE__SCATTER_COUNT, (const lfuse__walk *[]){ from, &s->counts }));
+        LFUSE__TRY(add_phase(ctx, s, LFUSE__SCATTER_PREFIX, (const lfuse__walk *[]){ &s->counts }));
+        LFUSE__TRY(add_phase(ctx, s, LFUSE__SCATTER_PLACE, (const lfuse__walk *[]){ from, &s->counts, to }));
     }
     *sorted = &s->words[digits % 2];
     return LFUSE_OK;
 }
 
-static lfuse_status add_rows(lfuse_instance *in, scattering *s, int digits)
+static lfuse_status add_rows(lfuse__instantiation *ctx, scattering *s, int digits)
 {
+    lfuse_instance *in = ctx->in;
     const lfuse__walk *sorted;
     int i;
 
@@ -132,14 +133,15 @@ static lfuse_status add_rows(lfuse_instance *in, scattering *s, int digits)
         LFUSE__TRY(add_memory(in, s->sizes[LFUSE__SCATTER_SLOTS], LFUSE_I64, &s->words[i]));
     LFUSE__TRY(add_memory(in, (int64_t)lfuse__scatter_counts(in->facts, s->sizes), LFUSE_I64, &s->counts));
     LFUSE__TRY(add_memory(in, s->sizes[LFUSE__SCATTER_STARTS], LFUSE_I64, &s->starts));
-    LFUSE__TRY(sort(in, s, digits, &sorted));
-    LFUSE__TRY(add_phase(in, s, LFUSE__SCATTER_FIRSTS, (const lfuse__walk *[]){ sorted, &s->starts }));
-    return add_phase(in, s, LFUSE__SCATTER_SUM,
+    LFUSE__TRY(sort(ctx, s, digits, &sorted));
+    LFUSE__TRY(add_phase(ctx, s, LFUSE__SCATTER_FIRSTS, (const lfuse__walk *[]){ sorted, &s->starts }));
+    return add_phase(ctx, s, LFUSE__SCATTER_SUM,
                      (const lfuse__walk *[]){ &s->source.own, sorted, &s->starts, &s->result.own });
 }
 
-lfuse_status lfuse__furnish_scatter(lfuse_instance *in, const lfuse__step *step)
+lfuse_status lfuse__instantiate_scatter(lfuse__instantiation *ctx, const lfuse__step *step)
 {
+    lfuse_instance *in = ctx->in;
     const lfuse__scattering *of = &step->scattering;
     lfuse__stand_ins copies = { .count = 0 };
     scattering s = { .step = step };
@@ -150,17 +152,17 @@ lfuse_status lfuse__furnish_scatter(lfuse_instance *in, const lfuse__step *step)
     if (!product(s.result.extents, step->rank)) return LFUSE_OK;
     LFUSE__TRY(open_plain(in, &step->operands[0], of->rank, of->shape, &copies, &s.source));
     LFUSE__TRY(open_plain(in, &step->operands[1], of->indices, of->shape, &copies, &s.indices));
-    LFUSE__TRY(lfuse__stand_ins_fill(in, step, &copies));
+    LFUSE__TRY(lfuse__stand_ins_fill(ctx, step, &copies));
     positions = product(s.source.extents, of->indices);
     rest = product(s.result.extents + 1, step->rank - 1);
     if (positions) {
         LFUSE__TRY(lfuse__scatter_sizes(in->facts, positions, s.result.extents[0], rest, s.sizes, &digits));
-        LFUSE__TRY(copy(in, step, &s.source, false));
-        LFUSE__TRY(copy(in, step, &s.indices, false));
-        LFUSE__TRY(add_rows(in, &s, digits));
-        LFUSE__TRY(copy(in, step, &s.result, true));
+        LFUSE__TRY(copy(ctx, step, &s.source, false));
+        LFUSE__TRY(copy(ctx, step, &s.indices, false));
+        LFUSE__TRY(add_rows(ctx, &s, digits));
+        LFUSE__TRY(copy(ctx, step, &s.result, true));
     } else {
-        LFUSE__TRY(lfuse__furnish_copy(in, step, step->rank, s.result.extents, &s.result.walk, NULL));
+        LFUSE__TRY(lfuse__instantiate_copy(ctx, step, step->rank, s.result.extents, &s.result.walk, NULL));
     }
-    return lfuse__stand_ins_empty(in, step, &copies);
+    return lfuse__stand_ins_empty(ctx, step, &copies);
 }

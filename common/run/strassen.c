@@ -26,7 +26,7 @@ static void open_blocks(const lfuse__step *step, int i, lfuse__walk *w)
     w->written = step->operands[i].written;
 }
 
-static lfuse_status open(lfuse_instance *in, const lfuse__step *step, matrices *m)
+static lfuse_status open_operands(lfuse_instance *in, const lfuse__step *step, matrices *m)
 {
     int i;
 
@@ -46,8 +46,9 @@ static lfuse__stride_class inner_class(int64_t stride)
     return stride == 1 ? LFUSE__STRIDE_UNIT : stride == 0 ? LFUSE__STRIDE_REPEAT : LFUSE__STRIDE_ANY;
 }
 
-static lfuse_status add_kernel(lfuse_instance *in, const lfuse__step *step, const matrices *m)
+static lfuse_status add_kernel(lfuse__instantiation *ctx, const lfuse__step *step, const matrices *m)
 {
+    lfuse_instance *in = ctx->in;
     lfuse__kernel_class wanted[LFUSE__WANTED_MAX];
     lfuse__kernel_op *op;
     int i, k;
@@ -69,16 +70,16 @@ static lfuse_status add_kernel(lfuse_instance *in, const lfuse__step *step, cons
         if (i >= LFUSE__PRODUCT_OWN || is_blocks(step, i)) lfuse__use_memory(in, &op->starts[i].memory);
     }
     LFUSE__TRY(lfuse__kernel_op_reports(in, step, op));
-    return lfuse__kernel_op_take(in, op);
+    return lfuse__kernel_op_take(ctx, op);
 }
 
-lfuse_status lfuse__furnish_strassen(lfuse_instance *in, const lfuse__step *step)
+lfuse_status lfuse__instantiate_strassen(lfuse__instantiation *ctx, const lfuse__step *step)
 {
     matrices m;
 
-    LFUSE__TRY(open(in, step, &m));
+    LFUSE__TRY(open_operands(ctx->in, step, &m));
     if (!m.extents[0] || !m.extents[1]) return LFUSE_OK;
-    LFUSE__TRY(lfuse__stand_ins_fill(in, step, &m.copies));
-    LFUSE__TRY(add_kernel(in, step, &m));
-    return lfuse__stand_ins_empty(in, step, &m.copies);
+    LFUSE__TRY(lfuse__stand_ins_fill(ctx, step, &m.copies));
+    LFUSE__TRY(add_kernel(ctx, step, &m));
+    return lfuse__stand_ins_empty(ctx, step, &m.copies);
 }

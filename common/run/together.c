@@ -6,12 +6,14 @@
 #include <stdlib.h>
 
 #include "common/base/error.h"
-#include "common/run/instance.h"
+#include "common/run/instantiate.h"
 
-lfuse_status lfuse__kernel_op_take(lfuse_instance *in, lfuse__kernel_op *op)
+lfuse_status lfuse__kernel_op_take(const lfuse__instantiation *ctx, lfuse__kernel_op *op)
 {
-    if (in->together || op->kernel) return LFUSE_OK;
-    return lfuse__body_kernel(in->plan->body, in->plan->dev, &op->k, &op->kernel);
+    const lfuse_plan *plan = ctx->in->plan;
+
+    if (ctx->compile_later || op->kernel) return LFUSE_OK;
+    return lfuse__body_kernel(plan->body, plan->dev, &op->k, &op->kernel);
 }
 
 static lfuse__kernel_op *lacking(const lfuse__operation *o)
@@ -30,17 +32,6 @@ static int list(const lfuse_instance *in, int first, lfuse__kernel_class *wanted
     return count;
 }
 
-static lfuse_status take(lfuse_instance *in)
-{
-    lfuse__kernel_op *op;
-    int i;
-
-    in->together = false;
-    for (i = 0; i < in->noperations; i++)
-        if ((op = lacking(&in->operations[i]))) LFUSE__TRY(lfuse__kernel_op_take(in, op));
-    return LFUSE_OK;
-}
-
 lfuse_status lfuse__operations_want(const lfuse_instance *in, int first)
 {
     lfuse__kernel_class *wanted = malloc(((size_t)(in->noperations - first) + 1) * sizeof *wanted);
@@ -54,10 +45,15 @@ lfuse_status lfuse__operations_want(const lfuse_instance *in, int first)
     return status;
 }
 
-lfuse_status lfuse__operations_compile(lfuse_instance *in)
+lfuse_status lfuse__operations_compile(lfuse__instantiation *ctx)
 {
-    const lfuse_status status = lfuse__operations_want(in, 0);
+    lfuse_instance *in = ctx->in;
+    lfuse__kernel_op *op;
+    int i;
 
-    if (status) in->together = false;
-    return status ? status : take(in);
+    ctx->compile_later = false;
+    LFUSE__TRY(lfuse__operations_want(in, 0));
+    for (i = 0; i < in->noperations; i++)
+        if ((op = lacking(&in->operations[i]))) LFUSE__TRY(lfuse__kernel_op_take(ctx, op));
+    return LFUSE_OK;
 }

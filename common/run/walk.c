@@ -275,30 +275,32 @@ static void both_ends(const lfuse_instance *in, const lfuse__stand_in *c, int ra
     contiguous(rank, in->bound[c->name].shape, copy->strides);
 }
 
-static lfuse_status copy_one(lfuse_instance *in, const lfuse__step *step, const lfuse__stand_in *c, bool out)
+static lfuse_status copy_one(lfuse__instantiation *ctx, const lfuse__step *step, const lfuse__stand_in *c, bool out)
 {
+    const lfuse_instance *in = ctx->in;
     const int rank = bound_rank(in, c->name);
     lfuse__walk bound, copy;
 
     both_ends(in, c, rank, &bound, &copy);
     (out ? &bound : &copy)->written = true;
-    return lfuse__furnish_copy(in, step, rank, in->bound[c->name].shape, out ? &bound : &copy, out ? &copy : &bound);
+    return lfuse__instantiate_copy(ctx, step, rank, in->bound[c->name].shape, out ? &bound : &copy,
+                                   out ? &copy : &bound);
 }
 
-lfuse_status lfuse__stand_ins_fill(lfuse_instance *in, const lfuse__step *step, const lfuse__stand_ins *copies)
+lfuse_status lfuse__stand_ins_fill(lfuse__instantiation *ctx, const lfuse__step *step, const lfuse__stand_ins *copies)
 {
     int i;
 
     for (i = 0; i < copies->count; i++)
-        if (copies->of[i].in) LFUSE__TRY(copy_one(in, step, &copies->of[i], false));
+        if (copies->of[i].in) LFUSE__TRY(copy_one(ctx, step, &copies->of[i], false));
     return LFUSE_OK;
 }
 
-lfuse_status lfuse__stand_ins_empty(lfuse_instance *in, const lfuse__step *step, const lfuse__stand_ins *copies)
+lfuse_status lfuse__stand_ins_empty(lfuse__instantiation *ctx, const lfuse__step *step, const lfuse__stand_ins *copies)
 {
     int i;
 
     for (i = 0; i < copies->count; i++)
-        if (copies->of[i].out) LFUSE__TRY(copy_one(in, step, &copies->of[i], true));
+        if (copies->of[i].out) LFUSE__TRY(copy_one(ctx, step, &copies->of[i], true));
     return LFUSE_OK;
 }

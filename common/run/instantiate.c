@@ -95,11 +95,11 @@ static lfuse_status add_plan_buffers(lfuse_instance *in)
     return LFUSE_OK;
 }
 
-static lfuse_status furnish_step(lfuse_instance *in, const lfuse__step *step)
+static lfuse_status instantiate_step(lfuse__instantiation *ctx, const lfuse__step *step)
 {
     const lfuse__step_row *row = &lfuse__step_rows[step->kind];
 
-    if (row->furnish) return row->furnish(in, step);
+    if (row->instantiate) return row->instantiate(ctx, step);
     return lfuse__error(LFUSE_ERR_INVALID, "a network of %d layers in a stage", step->nchildren);
 }
 
@@ -122,11 +122,11 @@ static void log_decline(const lfuse_instance *in, const char *name, const lfuse_
     lfuse__strbuf_free(&text);
 }
 
-lfuse_status lfuse__furnish_alternative(lfuse_instance *in, const lfuse__alternative *a)
+lfuse_status lfuse__instantiate_alternative(lfuse__instantiation *ctx, const lfuse__alternative *a)
 {
     int i;
 
-    for (i = 0; i < a->nsteps; i++) LFUSE__TRY(furnish_step(in, &a->steps[i]));
+    for (i = 0; i < a->nsteps; i++) LFUSE__TRY(instantiate_step(ctx, &a->steps[i]));
     return LFUSE_OK;
 }
 
@@ -176,15 +176,16 @@ static bool has_estimate(const lfuse__alternative *a)
 }
 
 /* Another alternative is asked; a vendor's library that a plan counts on may turn out not to be there. */
-static bool declines(const lfuse_instance *in, lfuse_status status)
+static bool declines(const lfuse__instantiation *ctx, lfuse_status status)
 {
     return status == LFUSE_ERR_UNSUPPORTED || status == LFUSE_ERR_LIBRARY ||
-           (in->lean && status == LFUSE_ERR_DEVICE_MEMORY);
+           (ctx->lean && status == LFUSE_ERR_DEVICE_MEMORY);
 }
 
 /* The buffers' lifetimes as they were: a declined alternative has used some. */
-static lfuse_status furnish_stage(lfuse_instance *in, const lfuse__stage *stage)
+static lfuse_status instantiate_stage(lfuse__instantiation *ctx, const lfuse__stage *stage)
 {
+    lfuse_instance *in = ctx->in;
     const int noperations = in->noperations, nbuffers = in->nbuffers;
     lfuse__instance_buffer *before = malloc(((size_t)nbuffers + 1) * sizeof *before);
     lfuse_status status = LFUSE_ERR_MEMORY;
@@ -200,21 +201,21 @@ static lfuse_status furnish_stage(lfuse_instance *in, const lfuse__stage *stage)
     }
     if (nbuffers) memcpy(before, in->buffers, (size_t)nbuffers * sizeof *before);
     count = ranked(in, stage, order);
-    status = lfuse__tune_stage(in, order, count, &best);
+    status = lfuse__tune_stage(ctx, order, count, &best);
     if (status) goto err_free_all;
     for (i = 0; i < 2 * count; i++) {
         a = order[i % count];
         if (i >= count && !has_estimate(a)) continue;
         known = i == 0 && best.alternative;
-        in->more = i + 1 < count && !known; /* what is known to be the best has no estimate to make */
-        in->tiling = known && best.tiled ? &best.tiling : NULL;
-        status = lfuse__furnish_alternative(in, a);
-        in->tiling = NULL;
+        ctx->has_next = i + 1 < count && !known; /* what is known to be the best has no estimate to make */
+        ctx->tiling = known && best.tiled ? &best.tiling : NULL;
+        status = lfuse__instantiate_alternative(ctx, a);
+        ctx->tiling = NULL;
         if (!status) break;
         lfuse__drop_operations(in, noperations);
         in->nbuffers = nbuffers;
         if (nbuffers) memcpy(in->buffers, before, (size_t)nbuffers * sizeof *before);
-        if (!declines(in, status)) break;
+        if (!declines(ctx, status)) break;
         log_decline(in, a->name, &a->steps[0]);
     }
 
@@ -224,11 +225,11 @@ err_free_all:
     return status;
 }
 
-lfuse_status lfuse__furnish_stages(lfuse_instance *in, const lfuse__stage *stages, int count)
+lfuse_status lfuse__instantiate_stages(lfuse__instantiation *ctx, const lfuse__stage *stages, int count)
 {
     int i;
 
-    for (i = 0; i < count; i++) LFUSE__TRY(furnish_stage(in, &stages[i]));
+    for (i = 0; i < count; i++) LFUSE__TRY(instantiate_stage(ctx, &stages[i]));
     return LFUSE_OK;
 }
 
@@ -248,15 +249,15 @@ static lfuse_status divide(lfuse_instance *in, const lfuse__step *network, int *
     return any ? LFUSE_OK : status;
 }
 
-lfuse_status lfuse__furnish_covered(lfuse_instance *in, const lfuse__stage *stage)
+lfuse_status lfuse__instantiate_covered(lfuse__instantiation *ctx, const lfuse__stage *stage)
 {
     const lfuse__step *network = stage->network;
     int counts[LFUSE__NETWORK_LAYERS_MOST], layer = 0, end;
 
-    LFUSE__TRY(divide(in, network, counts));
+    LFUSE__TRY(divide(ctx->in, network, counts));
     while (layer < network->nchildren) {
-        if (counts[layer]) LFUSE__TRY(lfuse__furnish_network(in, network, layer, counts[layer]));
-        else LFUSE__TRY(lfuse__furnish_stages(in, stage, network->children[layer].layer.stages));
+        if (counts[layer]) LFUSE__TRY(lfuse__instantiate_network(ctx, network, layer, counts[layer]));
+        else LFUSE__TRY(lfuse__instantiate_stages(ctx, stage, network->children[layer].layer.stages));
         end = layer + (counts[layer] ? counts[layer] : 1);
         while (layer < end) stage += network->children[layer++].layer.stages;
     }
@@ -264,18 +265,19 @@ lfuse_status lfuse__furnish_covered(lfuse_instance *in, const lfuse__stage *stag
 }
 
 /* The network that begins with a stage, in its place and that of those behind it; else the stage alone. */
-static lfuse_status furnish_from(lfuse_instance *in, const lfuse__stage *stage, int *taken)
+static lfuse_status instantiate_from(lfuse__instantiation *ctx, const lfuse__stage *stage, int *taken)
 {
+    lfuse_instance *in = ctx->in;
     const int noperations = in->noperations, nbuffers = in->nbuffers;
     lfuse__saved_error before;
     lfuse_status status;
     bool apart = false;
 
     *taken = 1;
-    if (stage->network) LFUSE__TRY(lfuse__tune_network(in, stage, &apart));
-    if (!stage->network || apart) return furnish_stage(in, stage);
+    if (stage->network) LFUSE__TRY(lfuse__tune_network(ctx, stage, &apart));
+    if (!stage->network || apart) return instantiate_stage(ctx, stage);
     lfuse__error_save(&before);
-    status = lfuse__furnish_covered(in, stage);
+    status = lfuse__instantiate_covered(ctx, stage);
     if (status) {
         lfuse__drop_operations(in, noperations);
         in->nbuffers = nbuffers;
@@ -284,7 +286,7 @@ static lfuse_status furnish_from(lfuse_instance *in, const lfuse__stage *stage, 
     if (status != LFUSE_ERR_UNSUPPORTED) return status;
     log_decline(in, "network", stage->network);
     lfuse__error_restore(&before);
-    return furnish_stage(in, stage);
+    return instantiate_stage(ctx, stage);
 }
 
 static lfuse_status lay_out_scratch(lfuse_instance *in)
@@ -346,7 +348,7 @@ static lfuse_status prime(lfuse_instance *in)
     return LFUSE_OK;
 }
 
-void lfuse__unfurnish(lfuse_instance *in)
+void lfuse__clear_operations(lfuse_instance *in)
 {
     int i;
 
@@ -354,19 +356,20 @@ void lfuse__unfurnish(lfuse_instance *in)
     lfuse__drop_operations(in, 0);
     for (i = 0; i < in->nbuffers; i++) lfuse__range_release(in->buffers[i].prepared);
     in->nbuffers = 0;
-    in->furnished = in->placed = in->prepared = in->workspaces = false;
+    in->instantiated = in->placed = in->prepared = false;
     in->generation++;
 }
 
-static lfuse_status furnish(lfuse_instance *in)
+static lfuse_status instantiate(lfuse__instantiation *ctx)
 {
+    lfuse_instance *in = ctx->in;
     lfuse_status status = add_plan_buffers(in);
     int i, taken;
 
     if (!status) status = lfuse__lists_compile(in);
     for (i = 0; i < in->body->nstages && !status; i += taken)
-        status = furnish_from(in, &in->body->stages[i], &taken);
-    if (!status) status = lfuse__operations_compile(in);
+        status = instantiate_from(ctx, &in->body->stages[i], &taken);
+    if (!status) status = lfuse__operations_compile(ctx);
     if (!status) status = lay_out_scratch(in);
     if (!status) status = allocate_prepared(in);
     if (!status && !lfuse__stream_is_lent(in->stream)) /* which may be given more before a run asks for it */
@@ -375,18 +378,14 @@ static lfuse_status furnish(lfuse_instance *in)
 }
 
 /* Where one of the kernels does not suit the device, its alternative declines, which is told one by one. */
-static lfuse_status furnish_together(lfuse_instance *in)
+static lfuse_status instantiate_together(lfuse__instantiation *ctx)
 {
-    lfuse_status status;
+    const lfuse_status status = instantiate(ctx);
 
-    in->together = true;
-    status = furnish(in);
-    if (status != LFUSE_ERR_UNSUPPORTED || in->together) {
-        in->together = false;
-        return status;
-    }
-    lfuse__unfurnish(in);
-    return furnish(in);
+    if (status != LFUSE_ERR_UNSUPPORTED || ctx->compile_later) return status;
+    lfuse__clear_operations(ctx->in);
+    *ctx = (lfuse__instantiation){ .in = ctx->in };
+    return instantiate(ctx);
 }
 
 static bool has_levels(const lfuse__plan_body *body)
@@ -399,25 +398,25 @@ static bool has_levels(const lfuse__plan_body *body)
     return false;
 }
 
-lfuse_status lfuse__furnish(lfuse_instance *in)
+lfuse_status lfuse__instantiate(lfuse_instance *in)
 {
+    lfuse__instantiation ctx = { .in = in, .compile_later = true };
     lfuse_status status;
 
-    lfuse__unfurnish(in);
-    in->lean = false;
-    status = furnish_together(in);
-    if (status == LFUSE_ERR_DEVICE_MEMORY && in->workspaces) {
+    lfuse__clear_operations(in);
+    status = instantiate_together(&ctx);
+    if (status == LFUSE_ERR_DEVICE_MEMORY && ctx.uses_workspace) {
         lfuse__log(LFUSE_LOG_WARN, "products do without workspace, or with less, as there is no memory for %" PRIu64
                    " bytes of scratch: %s", in->scratch_bytes, lfuse__error_message());
-        lfuse__unfurnish(in);
-        in->lean = true;
-        status = furnish(in);
+        lfuse__clear_operations(in);
+        ctx = (lfuse__instantiation){ .in = in, .lean = true };
+        status = instantiate(&ctx);
     }
     if (status == LFUSE_ERR_DEVICE_MEMORY && has_levels(in->body))
         status = lfuse__error_prefix(status, "Strassen's algorithm keeps factors and products between its steps; with "
                                      "the plan's option strassen off they are not needed: ");
-    if (status) lfuse__unfurnish(in);
-    else in->furnished = true;
-    lfuse__replay_furnish(in);
+    if (status) lfuse__clear_operations(in);
+    else in->instantiated = true;
+    lfuse__replay_consider(in);
     return status;
 }
