@@ -10,10 +10,7 @@
 #include "common/base/error.h"
 #include "common/base/hash.h"
 #include "common/plan/provider.h"
-#include "common/run/cache.h"
 #include "common/run/entry.h"
-#include "common/run/foreach.h"
-#include "common/run/rates.h"
 #include "common/tune/wisdom.h"
 
 enum { CACHED_BODIES = 256 };
@@ -48,26 +45,14 @@ void lfuse__body_release(lfuse__body_entry *e)
     if (e && atomic_fetch_sub_explicit(&e->references, 1, memory_order_acq_rel) == 1) destroy_entry(e);
 }
 
-static lfuse_status create_cache(lfuse_device *dev, void **data)
+void lfuse__body_cache_init(lfuse__body_cache *cache)
 {
-    lfuse__plan_cache *cache = calloc(1, sizeof *cache);
-
-    (void)dev;
-    if (!cache) return lfuse__error(LFUSE_ERR_MEMORY, "out of host memory (%zu bytes)", sizeof *cache);
     pthread_mutex_init(&cache->lock, NULL);
     pthread_cond_init(&cache->built, NULL);
-    *data = cache;
-    return LFUSE_OK;
 }
 
-static void destroy_cache(void *data)
+void lfuse__body_cache_clear(lfuse__body_cache *cache)
 {
-    lfuse__plan_cache *cache = data;
-    int i;
-
-    for (i = 0; i < LFUSE__GEMM_PLANS; i++) lfuse__plan_destroy(cache->gemms[i]);
-    for (i = 0; i < LFUSE__EVALUATED; i++) lfuse__evaluated_clear(&cache->evaluated[i]);
-    lfuse__numbers_clear(cache->numbers);
     while (cache->bodies) {
         lfuse__body_entry *e = cache->bodies;
         cache->bodies = e->next;
@@ -75,20 +60,9 @@ static void destroy_cache(void *data)
     }
     pthread_cond_destroy(&cache->built);
     pthread_mutex_destroy(&cache->lock);
-    free(cache);
 }
 
-lfuse_status lfuse__plan_cache_get(lfuse_device *dev, lfuse__plan_cache **cache)
-{
-    void *data;
-
-    LFUSE__TRY(lfuse__device_attachment(dev, LFUSE__ATTACH_PLANS, create_cache, destroy_cache, &data));
-    *cache = data;
-    return LFUSE_OK;
-}
-
-/* Of operands of this type. */
-static bool has_products(const lfuse_graph *graph, lfuse_type type)
+bool lfuse__graph_multiplies(const lfuse_graph *graph, lfuse_type type)
 {
     for (int i = 0; i < graph->nnodes; i++) {
         const lfuse__node *n = &graph->nodes[i];
@@ -103,7 +77,7 @@ static lfuse_status effort_of(lfuse_device *dev, const lfuse_graph *graph, lfuse
     bool any = o->effort == LFUSE_EFFORT_MEASURE;
 
     if (o->provider == LFUSE_PROVIDER_DEFAULT && lfuse__tiles_fit(lfuse__device_facts(dev)) &&
-        has_products(graph, LFUSE_TYPE_NONE)) {
+        lfuse__graph_multiplies(graph, LFUSE_TYPE_NONE)) {
         if (!any) LFUSE__TRY(lfuse__wisdom_any(dev, &any));
     } else {
         any = false;
@@ -126,7 +100,7 @@ static lfuse_status make_key(const lfuse_graph *graph, const lfuse_plan_options 
     return lfuse__strbuf_check(key);
 }
 
-static lfuse__body_entry *look_up(const lfuse__plan_cache *cache, const lfuse__strbuf *key, lfuse__hash hash)
+static lfuse__body_entry *look_up(const lfuse__body_cache *cache, const lfuse__strbuf *key, lfuse__hash hash)
 {
     lfuse__body_entry *e;
 
@@ -137,7 +111,7 @@ static lfuse__body_entry *look_up(const lfuse__plan_cache *cache, const lfuse__s
     return NULL;
 }
 
-static void take_out(lfuse__plan_cache *cache, lfuse__body_entry *e)
+static void take_out(lfuse__body_cache *cache, lfuse__body_entry *e)
 {
     lfuse__body_entry **at = &cache->bodies;
 
@@ -147,7 +121,7 @@ static void take_out(lfuse__plan_cache *cache, lfuse__body_entry *e)
 }
 
 /* The one that was not asked for longest goes; plans that use it keep it alive. */
-static lfuse__body_entry *evict(lfuse__plan_cache *cache)
+static lfuse__body_entry *evict(lfuse__body_cache *cache)
 {
     lfuse__body_entry *e, *oldest = NULL;
 
@@ -178,20 +152,6 @@ static lfuse_status new_entry(lfuse__strbuf *key, lfuse__hash hash, lfuse__body_
     return LFUSE_OK;
 }
 
-/* What a model of products by Strassen's algorithm decides by. */
-static lfuse_status rates_for(lfuse_device *dev, const lfuse_graph *graph, const lfuse_plan_options *options,
-                              lfuse__facts *facts)
-{
-    static const lfuse_type types[] = { LFUSE_F32, LFUSE_F16, LFUSE_BF16, LFUSE_F64 };
-    int i;
-
-    *facts = *lfuse__device_facts(dev);
-    for (i = 0; i < 4 && options->strassen == LFUSE_STRASSEN_AUTO; i++)
-        if (has_products(graph, types[i]) && (types[i] != LFUSE_F64 || facts->info.f64))
-            LFUSE__TRY(lfuse__rates_find(dev, types[i], options->effort == LFUSE_EFFORT_MEASURE, facts));
-    return LFUSE_OK;
-}
-
 /* The vendor's library is loaded, where it was not, and is then known to be there or not. */
 static lfuse_status look_for_vendor(lfuse_device *dev, lfuse__facts *facts)
 {
@@ -207,7 +167,7 @@ static bool compares_providers(const lfuse__facts *facts, const lfuse_graph *gra
 {
     return lfuse__tiles_fit(facts) && options->provider == LFUSE_PROVIDER_DEFAULT &&
            (options->effort == LFUSE_EFFORT_MEASURE || options->strassen != LFUSE_STRASSEN_OFF) &&
-           has_products(graph, LFUSE_TYPE_NONE);
+           lfuse__graph_multiplies(graph, LFUSE_TYPE_NONE);
 }
 
 /* Whether some product is the vendor's in the first place. */
@@ -255,7 +215,7 @@ static lfuse_status build(lfuse__body_entry *e, lfuse_device *dev, const lfuse_g
 }
 
 /* Called with the lock, which is free while the body is made. */
-static lfuse_status make_entry(lfuse__plan_cache *cache, lfuse_device *dev, const lfuse_graph *graph,
+static lfuse_status make_entry(lfuse__body_cache *cache, lfuse_device *dev, const lfuse_graph *graph,
                                const lfuse_plan_options *options, lfuse__facts *facts, lfuse__strbuf *key,
                                lfuse__hash hash, lfuse__body_entry **entry)
 {
@@ -282,21 +242,17 @@ static lfuse_status make_entry(lfuse__plan_cache *cache, lfuse_device *dev, cons
     return status;
 }
 
-lfuse_status lfuse__body_get(lfuse_device *dev, const lfuse_graph *graph, const lfuse_plan_options *wanted,
-                             lfuse__body_entry **entry)
+lfuse_status lfuse__body_get(lfuse__body_cache *cache, lfuse_device *dev, const lfuse_graph *graph,
+                             const lfuse_plan_options *wanted, lfuse__facts *facts, lfuse__body_entry **entry)
 {
     lfuse_plan_options o = *wanted;
     lfuse__strbuf key = LFUSE__STRBUF_INIT;
-    lfuse__plan_cache *cache;
     lfuse__body_entry *e;
-    lfuse__facts facts;
     lfuse__hash hash;
     lfuse_status status;
 
-    LFUSE__TRY(lfuse__plan_cache_get(dev, &cache));
-    LFUSE__TRY(rates_for(dev, graph, wanted, &facts));
     LFUSE__TRY(effort_of(dev, graph, &o));
-    status = make_key(graph, &o, &facts, &key);
+    status = make_key(graph, &o, facts, &key);
     if (status) goto err_free_key;
     hash = lfuse__hash_bytes(key.data, key.length);
     pthread_mutex_lock(&cache->lock);
@@ -306,7 +262,7 @@ lfuse_status lfuse__body_get(lfuse_device *dev, const lfuse_graph *graph, const 
         e->used = ++cache->clock;
         *entry = e;
     } else {
-        status = make_entry(cache, dev, graph, &o, &facts, &key, hash, entry);
+        status = make_entry(cache, dev, graph, &o, facts, &key, hash, entry);
     }
     pthread_mutex_unlock(&cache->lock);
 

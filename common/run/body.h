@@ -6,6 +6,8 @@
 #include "common/kernels/families.h"
 #include "common/run/run.h"
 
+/* Whether it has products of operands of this type; LFUSE_TYPE_NONE: of any. */
+bool lfuse__graph_multiplies(const lfuse_graph *graph, lfuse_type type);
 const lfuse__plan_body *lfuse__body_plan(const lfuse__body_entry *entry);
 /*
  * A kernel of a class: from the plan's program, or, for geometries that were not foreseen, compiled now (logged). The
@@ -56,8 +58,13 @@ int lfuse__step_products(const lfuse__plan_body *plan, const lfuse__step *step, 
                          const lfuse__kernel_class *k, lfuse__kernel_class classes[LFUSE__PRODUCT_KERNELS]);
 /* Whether those of two steps are the same, where their classes are equal. */
 bool lfuse__step_products_alike(const lfuse__plan_body *plan, const lfuse__step *a, const lfuse__step *b);
+/* network_classes.c: all of a network's class but the order of its weights and its shape. */
+void lfuse__network_class_of(const lfuse__step *step, lfuse__kernel_class *k);
+/* A shape for as many layers, from the first on, as a launch can hold: two at least. */
+struct lfuse__network;
+lfuse_status lfuse__network_shape(const lfuse__facts *facts, struct lfuse__network *network, lfuse__kernel_class *k);
 /*
- * network.c: NETWORK: the class of the launch that holds its layers, from the first on. False: there is none, or the
+ * NETWORK: the class of the launch that holds its layers, from the first on. False: there is none, or the
  * number of rows is open. *whole: it holds all of them.
  */
 bool lfuse__network_class(const lfuse__plan_body *plan, const lfuse__step *step, const lfuse__facts *facts,

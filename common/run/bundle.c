@@ -32,7 +32,7 @@ struct lfuse__bundle_op {
     bool ready;
 };
 
-void lfuse__bundle_op_destroy(lfuse__bundle_op *op)
+static void destroy_bundle_op(lfuse__bundle_op *op)
 {
     int i;
 
@@ -47,244 +47,6 @@ void lfuse__bundle_op_destroy(lfuse__bundle_op *op)
     free(op->of);
     free(op->members);
     free(op);
-}
-
-/* ---- instantiating ---- */
-
-/* A child's place among the operations that were instantiated for the bundle. */
-typedef struct child {
-    int before, main, after; /* its operations; main: the kernel that shares a launch, -1: none */
-} child;
-
-static bool is_main(const lfuse__operation *o, const lfuse__step *step)
-{
-    const lfuse__kernel_op *op = o->kind == LFUSE__RUN_KERNEL ? o->as.kernel : NULL;
-
-    return op && op->k.body == &step->body && !(op->k.family == LFUSE__FAMILY_ROWS && lfuse__rows_staged(&op->k.rows));
-}
-
-static lfuse_status instantiate_children(lfuse__instantiation *ctx, const lfuse__step *step, child *children)
-{
-    lfuse_instance *in = ctx->in;
-    lfuse_status status = LFUSE_OK;
-    int i, k;
-
-    ctx->may_share_launch = true;
-    for (i = 0; i < step->nchildren && !status; i++) {
-        children[i] = (child){ .before = in->noperations, .main = -1 };
-        status = lfuse__instantiate_kernel(ctx, &step->children[i]);
-        children[i].after = in->noperations;
-        for (k = children[i].before; k < in->noperations; k++)
-            if (is_main(&in->operations[k], &step->children[i])) children[i].main = k;
-    }
-    ctx->may_share_launch = false;
-    return status;
-}
-
-/* The class of an empty child is the first that its step was compiled for, so that the bundle is the one there is. */
-static void empty_class(const lfuse_instance *in, const lfuse__step *step, lfuse__sharer *s, lfuse__kernel_class *k)
-{
-    lfuse__child_class(in->body, step, in->facts, 0, s, k);
-}
-
-static lfuse_status new_bundle_op(int nmembers, lfuse__bundle_op **made)
-{
-    const size_t n = (size_t)nmembers;
-    lfuse__bundle_op *op = calloc(1, sizeof *op);
-
-    if (op) {
-        op->nmembers = nmembers;
-        op->members = calloc(n, sizeof *op->members);
-        op->of = calloc(n, sizeof *op->of);
-        op->memory = calloc(n * LFUSE__MAX_OPERANDS, sizeof *op->memory);
-        op->groups = calloc(n, sizeof *op->groups);
-        op->placed = calloc(n, sizeof *op->placed);
-        if (op->members && op->of && op->memory && op->groups && op->placed) {
-            *made = op;
-            return LFUSE_OK;
-        }
-    }
-    lfuse__bundle_op_destroy(op);
-    return lfuse__error(LFUSE_ERR_MEMORY, "out of host memory (%d kernels in one launch)", nmembers);
-}
-
-static int members_of(const lfuse__bundle *b)
-{
-    const lfuse__bundle_part *parts;
-    const int n = lfuse__bundle_parts(b, &parts);
-    int i, members = 0;
-
-    for (i = 0; i < n; i++) members += parts[i].members;
-    return members;
-}
-
-/* Takes over the kernel operations of those in launch number `launch`. */
-static void take_members(lfuse_instance *in, lfuse__bundle_op *op, const lfuse__sharer *sharers, const child *children,
-                         int count, int launch)
-{
-    int i, n = 0, part;
-
-    for (part = 0; n < op->nmembers; part++)
-        for (i = 0; i < count; i++) {
-            if (sharers[i].launch != launch || sharers[i].part != part) continue;
-            if (children[i].main >= 0) {
-                op->members[n] = in->operations[children[i].main].as.kernel;
-                in->operations[children[i].main].as.kernel = NULL;
-            }
-            n++;
-        }
-    if (in->reports) op->reports = lfuse__reports_range(in->reports)->mem;
-}
-
-/* The kernels of one launch, as an operation; those that share none stay what they are. */
-static lfuse_status make_launch(lfuse__instantiation *ctx, lfuse__sharer *sharers, const child *children, int count,
-                                int launch, lfuse__bundle_op **made)
-{
-    lfuse_instance *in = ctx->in;
-    lfuse__bundle *wanted;
-    lfuse_status status;
-    int i;
-
-    *made = NULL;
-    LFUSE__TRY(lfuse__bundle_of(in->facts, sharers, count, launch, &wanted));
-    if (!wanted) {
-        for (i = 0; i < count; i++)
-            if (sharers[i].launch == launch && children[i].main >= 0)
-                LFUSE__TRY(lfuse__kernel_op_take(ctx, in->operations[children[i].main].as.kernel));
-        return LFUSE_OK;
-    }
-    status = new_bundle_op(members_of(wanted), made);
-    if (!status) {
-        status = lfuse__body_bundle(in->plan->body, in->plan->dev, wanted, &(*made)->kernel, &(*made)->bundle);
-        if (status) {
-            lfuse__bundle_op_destroy(*made);
-            *made = NULL;
-        } else {
-            take_members(in, *made, sharers, children, count, launch);
-        }
-    }
-    lfuse__bundle_destroy(wanted);
-    return status;
-}
-
-/* Moves operation `from` to the end of `list`, unless it has gone into a bundle. */
-static void move(lfuse_instance *in, lfuse__operation *list, int *n, int from)
-{
-    lfuse__operation *o = &in->operations[from];
-
-    if (o->kind == LFUSE__RUN_KERNEL && !o->as.kernel) return;
-    list[(*n)++] = *o;
-}
-
-/* What precedes the children's kernels, these, what follows them: children depend on nothing of each other. */
-static void put_in_order(lfuse_instance *in, const lfuse__step *step, const child *children, int first,
-                         lfuse__bundle_op *const *bundles, int nbundles, lfuse__operation *list)
-{
-    int i, k, n = 0;
-
-    for (i = 0; i < step->nchildren; i++)
-        for (k = children[i].before; k < (children[i].main < 0 ? children[i].after : children[i].main); k++)
-            move(in, list, &n, k);
-    for (i = 0; i < nbundles; i++)
-        if (bundles[i])
-            list[n++] = (lfuse__operation){ .kind = LFUSE__RUN_BUNDLE, .prepare = step->prepare, .step = step,
-                                            .as.bundle = bundles[i] };
-    for (i = 0; i < step->nchildren; i++)
-        if (children[i].main >= 0) move(in, list, &n, children[i].main);
-    for (i = 0; i < step->nchildren; i++)
-        for (k = children[i].main < 0 ? children[i].after : children[i].main + 1; k < children[i].after; k++)
-            move(in, list, &n, k);
-    memcpy(in->operations + first, list, (size_t)n * sizeof *list);
-    in->noperations = first + n;
-    for (i = 0; i < in->nbuffers; i++) { /* used by any of it: by all of it */
-        lfuse__instance_buffer *b = &in->buffers[i];
-        if (b->last < b->first || b->last < first) continue;
-        if (b->first > first) b->first = first;
-        b->last = in->noperations - 1;
-    }
-}
-
-static lfuse_status share(lfuse__instantiation *ctx, const lfuse__step *step, const child *children, int first)
-{
-    lfuse_instance *in = ctx->in;
-    const size_t n = (size_t)step->nchildren;
-    lfuse__sharer *sharers = calloc(n, sizeof *sharers);
-    lfuse__kernel_class *empty = calloc(n, sizeof *empty);
-    lfuse__bundle_op **bundles = calloc(n, sizeof *bundles);
-    lfuse__operation *list = calloc((size_t)(in->noperations - first) + n, sizeof *list);
-    lfuse_status status = LFUSE_OK;
-    int i, launches = 0, made = 0;
-
-    if (!sharers || !empty || !bundles || !list) {
-        status = lfuse__error(LFUSE_ERR_MEMORY, "out of host memory (%d kernels)", step->nchildren);
-        goto err_free_all;
-    }
-    for (i = 0; i < step->nchildren; i++) {
-        if (children[i].main < 0) {
-            empty_class(in, &step->children[i], &sharers[i], &empty[i]);
-        } else {
-            sharers[i].k = &in->operations[children[i].main].as.kernel->k;
-        }
-    }
-    status = lfuse__bundle_share(in->facts, sharers, step->nchildren, &launches);
-    if (!status && launches > 1)
-        lfuse__log(LFUSE_LOG_DEBUG,
-                   "%s: a bundle of %d kernels takes %d launches: unlike work-groups, or more than the "
-                   "%u bytes of an argument block", in->facts->info.name, step->nchildren, launches,
-                   in->facts->info.max_argument_bytes);
-    for (i = 0; i < launches && !status; i++, made++)
-        status = make_launch(ctx, sharers, children, step->nchildren, i, &bundles[i]);
-    for (i = first; i < in->noperations && !status; i++)
-        if (in->operations[i].kind == LFUSE__RUN_KERNEL && in->operations[i].as.kernel)
-            status = lfuse__kernel_op_take(ctx, in->operations[i].as.kernel);
-    if (!status) put_in_order(in, step, children, first, bundles, launches, list);
-    else
-        for (i = 0; i < made; i++) lfuse__bundle_op_destroy(bundles[i]);
-
-err_free_all:
-    free(list);
-    free(bundles);
-    free(empty);
-    free(sharers);
-    return status;
-}
-
-/* Children that write into parts of a tensor of odd strides may each do so through a copy of the whole. */
-static bool write_one_tensor(const lfuse_instance *in, const lfuse__step *step)
-{
-    int i, k, name, last = -1, writer = -1;
-
-    for (name = 0; name < in->plan->nnames; name++) {
-        if (!in->bound[name].tensor || in->bound[name].plain || !in->bound[name].written) continue;
-        for (i = 0; i < step->nchildren; i++)
-            for (k = 0; k < step->children[i].noperands; k++) {
-                const lfuse__operand *o = &step->children[i].operands[k];
-                if (!o->written || o->place != LFUSE__PLACE_BOUND || o->index != name) continue;
-                if (last == name && writer != i) return true;
-                last = name;
-                writer = i;
-            }
-    }
-    return false;
-}
-
-lfuse_status lfuse__instantiate_bundle(lfuse__instantiation *ctx, const lfuse__step *step)
-{
-    const int first = ctx->in->noperations;
-    child *children;
-    lfuse_status status;
-    int i;
-
-    if (write_one_tensor(ctx->in, step)) {
-        for (i = 0; i < step->nchildren; i++) LFUSE__TRY(lfuse__instantiate_kernel(ctx, &step->children[i]));
-        return LFUSE_OK;
-    }
-    children = calloc((size_t)step->nchildren + 1, sizeof *children);
-    if (!children) return lfuse__error(LFUSE_ERR_MEMORY, "out of host memory (%d kernels)", step->nchildren);
-    status = instantiate_children(ctx, step, children);
-    if (!status && ctx->in->noperations > first) status = share(ctx, step, children, first);
-    free(children);
-    return status;
 }
 
 /* ---- placing ---- */
@@ -396,7 +158,7 @@ static int fill_portion(const lfuse_instance *in, lfuse__bundle_op *op, portion 
     return i;
 }
 
-lfuse_status lfuse__bundle_op_place(lfuse_instance *in, lfuse__operation *operation, const lfuse__slot *slots)
+static lfuse_status place(lfuse_instance *in, lfuse__operation *operation, const lfuse__slot *slots)
 {
     lfuse__bundle_op *op = operation->as.bundle;
     bool changed = !op->ready;
@@ -427,7 +189,7 @@ lfuse_status lfuse__bundle_op_place(lfuse_instance *in, lfuse__operation *operat
     return LFUSE_OK;
 }
 
-lfuse_status lfuse__bundle_op_run(lfuse_instance *in, const lfuse__operation *operation, lfuse_stream *s)
+static lfuse_status launch(lfuse_instance *in, const lfuse__operation *operation, lfuse_stream *s)
 {
     const lfuse__bundle_op *op = operation->as.bundle;
     int i;
@@ -440,4 +202,251 @@ lfuse_status lfuse__bundle_op_run(lfuse_instance *in, const lfuse__operation *op
         LFUSE__TRY(lfuse__launch(s, op->kernel, &args));
     }
     return LFUSE_OK;
+}
+
+static void destroy(lfuse__operation *op)
+{
+    destroy_bundle_op(op->as.bundle);
+}
+
+static const lfuse__operation_row bundle_operation = {
+    .place = place, .launch = launch, .destroy = destroy, .launches = 1
+};
+
+/* ---- instantiating ---- */
+
+/* A child's place among the operations that were instantiated for the bundle. */
+typedef struct child {
+    int before, main, after; /* its operations; main: the kernel that shares a launch, -1: none */
+} child;
+
+static bool is_main(const lfuse__operation *o, const lfuse__step *step)
+{
+    const lfuse__kernel_op *op = o->row == &lfuse__kernel_operation ? o->as.kernel : NULL;
+
+    return op && op->k.body == &step->body && !(op->k.family == LFUSE__FAMILY_ROWS && lfuse__rows_staged(&op->k.rows));
+}
+
+static lfuse_status instantiate_children(lfuse__instantiation *ctx, const lfuse__step *step, child *children)
+{
+    lfuse_instance *in = ctx->in;
+    lfuse_status status = LFUSE_OK;
+    int i, k;
+
+    ctx->may_share_launch = true;
+    for (i = 0; i < step->nchildren && !status; i++) {
+        children[i] = (child){ .before = in->noperations, .main = -1 };
+        status = lfuse__instantiate_kernel(ctx, &step->children[i]);
+        children[i].after = in->noperations;
+        for (k = children[i].before; k < in->noperations; k++)
+            if (is_main(&in->operations[k], &step->children[i])) children[i].main = k;
+    }
+    ctx->may_share_launch = false;
+    return status;
+}
+
+/* The class of an empty child is the first that its step was compiled for, so that the bundle is the one there is. */
+static void empty_class(const lfuse_instance *in, const lfuse__step *step, lfuse__sharer *s, lfuse__kernel_class *k)
+{
+    lfuse__child_class(in->body, step, in->facts, 0, s, k);
+}
+
+static lfuse_status new_bundle_op(int nmembers, lfuse__bundle_op **made)
+{
+    const size_t n = (size_t)nmembers;
+    lfuse__bundle_op *op = calloc(1, sizeof *op);
+
+    if (op) {
+        op->nmembers = nmembers;
+        op->members = calloc(n, sizeof *op->members);
+        op->of = calloc(n, sizeof *op->of);
+        op->memory = calloc(n * LFUSE__MAX_OPERANDS, sizeof *op->memory);
+        op->groups = calloc(n, sizeof *op->groups);
+        op->placed = calloc(n, sizeof *op->placed);
+        if (op->members && op->of && op->memory && op->groups && op->placed) {
+            *made = op;
+            return LFUSE_OK;
+        }
+    }
+    destroy_bundle_op(op);
+    return lfuse__error(LFUSE_ERR_MEMORY, "out of host memory (%d kernels in one launch)", nmembers);
+}
+
+static int members_of(const lfuse__bundle *b)
+{
+    const lfuse__bundle_part *parts;
+    const int n = lfuse__bundle_parts(b, &parts);
+    int i, members = 0;
+
+    for (i = 0; i < n; i++) members += parts[i].members;
+    return members;
+}
+
+/* Takes over the kernel operations of those in launch number `launch`. */
+static void take_members(lfuse_instance *in, lfuse__bundle_op *op, const lfuse__sharer *sharers, const child *children,
+                         int count, int launch)
+{
+    int i, n = 0, part;
+
+    for (part = 0; n < op->nmembers; part++)
+        for (i = 0; i < count; i++) {
+            if (sharers[i].launch != launch || sharers[i].part != part) continue;
+            if (children[i].main >= 0) {
+                op->members[n] = in->operations[children[i].main].as.kernel;
+                in->operations[children[i].main].as.kernel = NULL;
+            }
+            n++;
+        }
+    if (in->reports) op->reports = lfuse__reports_range(in->reports)->mem;
+}
+
+/* The kernels of one launch, as an operation; those that share none stay what they are. */
+static lfuse_status make_launch(lfuse__instantiation *ctx, lfuse__sharer *sharers, const child *children, int count,
+                                int launch, lfuse__bundle_op **made)
+{
+    lfuse_instance *in = ctx->in;
+    lfuse__bundle *wanted;
+    lfuse_status status;
+    int i;
+
+    *made = NULL;
+    LFUSE__TRY(lfuse__bundle_of(in->facts, sharers, count, launch, &wanted));
+    if (!wanted) {
+        for (i = 0; i < count; i++)
+            if (sharers[i].launch == launch && children[i].main >= 0)
+                LFUSE__TRY(lfuse__kernel_op_take(ctx, in->operations[children[i].main].as.kernel));
+        return LFUSE_OK;
+    }
+    status = new_bundle_op(members_of(wanted), made);
+    if (!status) {
+        status = lfuse__body_bundle(in->plan->body, in->plan->dev, wanted, &(*made)->kernel, &(*made)->bundle);
+        if (status) {
+            destroy_bundle_op(*made);
+            *made = NULL;
+        } else {
+            take_members(in, *made, sharers, children, count, launch);
+        }
+    }
+    lfuse__bundle_destroy(wanted);
+    return status;
+}
+
+/* Moves operation `from` to the end of `list`, unless it has gone into a bundle. */
+static void move(lfuse_instance *in, lfuse__operation *list, int *n, int from)
+{
+    lfuse__operation *o = &in->operations[from];
+
+    if (o->row == &lfuse__kernel_operation && !o->as.kernel) return;
+    list[(*n)++] = *o;
+}
+
+/* What precedes the children's kernels, these, what follows them: children depend on nothing of each other. */
+static void put_in_order(lfuse_instance *in, const lfuse__step *step, const child *children, int first,
+                         lfuse__bundle_op *const *bundles, int nbundles, lfuse__operation *list)
+{
+    int i, k, n = 0;
+
+    for (i = 0; i < step->nchildren; i++)
+        for (k = children[i].before; k < (children[i].main < 0 ? children[i].after : children[i].main); k++)
+            move(in, list, &n, k);
+    for (i = 0; i < nbundles; i++)
+        if (bundles[i])
+            list[n++] = (lfuse__operation){ .row = &bundle_operation, .prepare = step->prepare, .step = step,
+                                            .as.bundle = bundles[i] };
+    for (i = 0; i < step->nchildren; i++)
+        if (children[i].main >= 0) move(in, list, &n, children[i].main);
+    for (i = 0; i < step->nchildren; i++)
+        for (k = children[i].main < 0 ? children[i].after : children[i].main + 1; k < children[i].after; k++)
+            move(in, list, &n, k);
+    memcpy(in->operations + first, list, (size_t)n * sizeof *list);
+    in->noperations = first + n;
+    for (i = 0; i < in->nbuffers; i++) { /* used by any of it: by all of it */
+        lfuse__instance_buffer *b = &in->buffers[i];
+        if (b->last < b->first || b->last < first) continue;
+        if (b->first > first) b->first = first;
+        b->last = in->noperations - 1;
+    }
+}
+
+static lfuse_status share(lfuse__instantiation *ctx, const lfuse__step *step, const child *children, int first)
+{
+    lfuse_instance *in = ctx->in;
+    const size_t n = (size_t)step->nchildren;
+    lfuse__sharer *sharers = calloc(n, sizeof *sharers);
+    lfuse__kernel_class *empty = calloc(n, sizeof *empty);
+    lfuse__bundle_op **bundles = calloc(n, sizeof *bundles);
+    lfuse__operation *list = calloc((size_t)(in->noperations - first) + n, sizeof *list);
+    lfuse_status status = LFUSE_OK;
+    int i, launches = 0, made = 0;
+
+    if (!sharers || !empty || !bundles || !list) {
+        status = lfuse__error(LFUSE_ERR_MEMORY, "out of host memory (%d kernels)", step->nchildren);
+        goto err_free_all;
+    }
+    for (i = 0; i < step->nchildren; i++) {
+        if (children[i].main < 0) {
+            empty_class(in, &step->children[i], &sharers[i], &empty[i]);
+        } else {
+            sharers[i].k = &in->operations[children[i].main].as.kernel->k;
+        }
+    }
+    status = lfuse__bundle_share(in->facts, sharers, step->nchildren, &launches);
+    if (!status && launches > 1)
+        lfuse__log(LFUSE_LOG_DEBUG,
+                   "%s: a bundle of %d kernels takes %d launches: unlike work-groups, or more than the "
+                   "%u bytes of an argument block", in->facts->info.name, step->nchildren, launches,
+                   in->facts->info.max_argument_bytes);
+    for (i = 0; i < launches && !status; i++, made++)
+        status = make_launch(ctx, sharers, children, step->nchildren, i, &bundles[i]);
+    for (i = first; i < in->noperations && !status; i++)
+        if (in->operations[i].row == &lfuse__kernel_operation && in->operations[i].as.kernel)
+            status = lfuse__kernel_op_take(ctx, in->operations[i].as.kernel);
+    if (!status) put_in_order(in, step, children, first, bundles, launches, list);
+    else
+        for (i = 0; i < made; i++) destroy_bundle_op(bundles[i]);
+
+err_free_all:
+    free(list);
+    free(bundles);
+    free(empty);
+    free(sharers);
+    return status;
+}
+
+/* Children that write into parts of a tensor of odd strides may each do so through a copy of the whole. */
+static bool write_one_tensor(const lfuse_instance *in, const lfuse__step *step)
+{
+    int i, k, name, last = -1, writer = -1;
+
+    for (name = 0; name < in->plan->nnames; name++) {
+        if (!in->bound[name].tensor || in->bound[name].plain || !in->bound[name].written) continue;
+        for (i = 0; i < step->nchildren; i++)
+            for (k = 0; k < step->children[i].noperands; k++) {
+                const lfuse__operand *o = &step->children[i].operands[k];
+                if (!o->written || o->place != LFUSE__PLACE_BOUND || o->index != name) continue;
+                if (last == name && writer != i) return true;
+                last = name;
+                writer = i;
+            }
+    }
+    return false;
+}
+
+lfuse_status lfuse__instantiate_bundle(lfuse__instantiation *ctx, const lfuse__step *step)
+{
+    const int first = ctx->in->noperations;
+    child *children;
+    lfuse_status status;
+    int i;
+
+    if (write_one_tensor(ctx->in, step)) {
+        for (i = 0; i < step->nchildren; i++) LFUSE__TRY(lfuse__instantiate_kernel(ctx, &step->children[i]));
+        return LFUSE_OK;
+    }
+    children = calloc((size_t)step->nchildren + 1, sizeof *children);
+    if (!children) return lfuse__error(LFUSE_ERR_MEMORY, "out of host memory (%d kernels)", step->nchildren);
+    status = instantiate_children(ctx, step, children);
+    if (!status && ctx->in->noperations > first) status = share(ctx, step, children, first);
+    free(children);
+    return status;
 }

@@ -23,10 +23,8 @@ typedef struct lfuse__evaluated {
 } lfuse__evaluated;
 
 typedef struct lfuse__plan_cache {
-    pthread_mutex_t lock;
-    pthread_cond_t built;
-    lfuse__body_entry *bodies;
-    int nbodies;
+    lfuse__body_cache bodies;
+    pthread_mutex_t lock; /* of what follows */
     uint64_t clock;
     lfuse_plan *gemms[LFUSE__GEMM_PLANS]; /* each with a reference; they go when the device is closed */
     lfuse__evaluated evaluated[LFUSE__EVALUATED];

@@ -11,6 +11,57 @@
 #include "common/run/matrix.h"
 #include "common/tune/tuner.h"
 
+/* ---- the operation ---- */
+
+static lfuse_status place(lfuse_instance *in, lfuse__operation *operation, const lfuse__slot *slots)
+{
+    lfuse__gemm_op *op = operation->as.gemm;
+    const lfuse__gemm_args before = op->args;
+    lfuse__location at;
+
+    (void)slots;
+    lfuse__start_at(in, &op->a, &at);
+    op->args.a = at.mem, op->args.a_offset = at.offset;
+    lfuse__start_at(in, &op->b, &at);
+    op->args.b = at.mem, op->args.b_offset = at.offset;
+    lfuse__start_at(in, &op->d, &at);
+    op->args.c = at.mem, op->args.c_offset = at.offset;
+    if (op->bias.memory.index >= 0) {
+        lfuse__start_at(in, &op->bias, &at);
+        op->args.bias = at.mem, op->args.bias_offset = at.offset;
+    }
+    if (op->addend.memory.index >= 0) {
+        lfuse__start_at(in, &op->addend, &at);
+        op->args.add = at.mem, op->args.add_offset = at.offset;
+    }
+    if (op->workspace >= 0) {
+        lfuse__memory_at(in, &(lfuse__memory){ LFUSE__PLACE_SCRATCH, op->workspace }, &at);
+        op->args.workspace = at.mem, op->args.workspace_offset = at.offset;
+    }
+    if (op->alpha >= 0) op->args.alpha = in->numbers[op->alpha];
+    if (op->beta >= 0) op->args.beta = in->numbers[op->beta];
+    if (memcmp(&before, &op->args, sizeof before)) in->steady = 0;
+    return LFUSE_OK;
+}
+
+static lfuse_status launch(lfuse_instance *in, const lfuse__operation *op, lfuse_stream *s)
+{
+    (void)in;
+    return lfuse__gemm_run(s, op->as.gemm->gemm, &op->as.gemm->args);
+}
+
+static void destroy(lfuse__operation *op)
+{
+    if (op->as.gemm) lfuse__gemm_destroy(op->as.gemm->gemm);
+    free(op->as.gemm);
+}
+
+static const lfuse__operation_row gemm_operation = {
+    .place = place, .launch = launch, .destroy = destroy
+};
+
+/* ---- instantiating ---- */
+
 static lfuse_status open_bias(lfuse_instance *in, const lfuse__step *step, const int64_t *extents,
                               lfuse__stand_ins *copies, lfuse__walk *bias)
 {
@@ -58,7 +109,7 @@ static lfuse_status add_product(lfuse__instantiation *ctx, const lfuse__step *st
                          : lfuse__gemm_choose(in->plan->dev, in->stream, in->plan->measure, desc, &candidate));
     op = calloc(1, sizeof *op);
     if (!op) return lfuse__error(LFUSE_ERR_MEMORY, "out of host memory (%zu bytes)", sizeof *op);
-    status = lfuse__add_operation(in, step, LFUSE__RUN_GEMM, &operation);
+    status = lfuse__add_operation(in, step, &gemm_operation, &operation);
     if (status) {
         free(op);
         return status;
@@ -161,35 +212,4 @@ lfuse_status lfuse__instantiate_gemm(lfuse__instantiation *ctx, const lfuse__ste
     LFUSE__TRY(lfuse__stand_ins_fill(ctx, step, &copies));
     LFUSE__TRY(k ? instantiate_product(ctx, step, count, &m) : no_inner(ctx, step, &m.d));
     return lfuse__stand_ins_empty(ctx, step, &copies);
-}
-
-lfuse_status lfuse__gemm_op_place(lfuse_instance *in, lfuse__operation *operation, const lfuse__slot *slots)
-{
-    lfuse__gemm_op *op = operation->as.gemm;
-    const lfuse__gemm_args before = op->args;
-    lfuse__location at;
-
-    (void)slots;
-    lfuse__start_at(in, &op->a, &at);
-    op->args.a = at.mem, op->args.a_offset = at.offset;
-    lfuse__start_at(in, &op->b, &at);
-    op->args.b = at.mem, op->args.b_offset = at.offset;
-    lfuse__start_at(in, &op->d, &at);
-    op->args.c = at.mem, op->args.c_offset = at.offset;
-    if (op->bias.memory.index >= 0) {
-        lfuse__start_at(in, &op->bias, &at);
-        op->args.bias = at.mem, op->args.bias_offset = at.offset;
-    }
-    if (op->addend.memory.index >= 0) {
-        lfuse__start_at(in, &op->addend, &at);
-        op->args.add = at.mem, op->args.add_offset = at.offset;
-    }
-    if (op->workspace >= 0) {
-        lfuse__memory_at(in, &(lfuse__memory){ LFUSE__PLACE_SCRATCH, op->workspace }, &at);
-        op->args.workspace = at.mem, op->args.workspace_offset = at.offset;
-    }
-    if (op->alpha >= 0) op->args.alpha = in->numbers[op->alpha];
-    if (op->beta >= 0) op->args.beta = in->numbers[op->beta];
-    if (memcmp(&before, &op->args, sizeof before)) in->steady = 0;
-    return LFUSE_OK;
 }

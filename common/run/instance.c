@@ -15,6 +15,7 @@ static void destroy(lfuse_instance *in)
 {
     int i;
 
+    lfuse__replay_drop(in);
     lfuse__clear_operations(in);
     lfuse__reports_release(in->reports);
     lfuse__overlap_destroy(in);
@@ -75,24 +76,6 @@ uint64_t lfuse__instance_prepared_bytes(const lfuse_instance *in)
     for (i = 0; i < in->nbuffers; i++)
         if (in->buffers[i].prepared) bytes += in->buffers[i].bytes;
     return bytes;
-}
-
-void lfuse__instance_forget(lfuse_instance *in)
-{
-    int i;
-
-    for (i = 0; i < in->noperations; i++)
-        if (lfuse__operation_rows[in->operations[i].kind].forget)
-            lfuse__operation_rows[in->operations[i].kind].forget(&in->operations[i]);
-}
-
-bool lfuse__instance_unified(const lfuse_instance *in)
-{
-    int i;
-
-    for (i = 0; i < in->noperations; i++)
-        if (in->operations[i].kind == LFUSE__RUN_LISTS && in->plan->transport == LFUSE_TRANSPORT_UNIFIED) return true;
-    return false;
 }
 
 static lfuse_status allocate(lfuse_plan *plan, lfuse_stream *stream, lfuse_instance **made)
@@ -200,7 +183,7 @@ static lfuse_status create(lfuse_plan *plan, lfuse_stream *stream, const lfuse_b
     status = lfuse__overlap_create(in);
     if (status) goto err_release;
     lfuse__take_strides(in, in->slots);
-    status = lfuse__instantiate(in);
+    status = lfuse__make_operations(in);
     if (status) goto err_release;
     status = lfuse__submit_prepare(in);
     if (status) goto err_release;
@@ -273,41 +256,7 @@ lfuse_status lfuse__instance_suits(lfuse_instance *in, const lfuse_binding *bind
     return LFUSE_OK;
 }
 
-/* Submits what is resolved, or records it. */
-static lfuse_status submit(lfuse_instance *in)
-{
-    if (__builtin_expect(lfuse__stream_recording(in->stream) != NULL, 0))
-        return lfuse__recording_append(in->stream, in, in->slots);
-    return lfuse__instance_submit(in, in->slots, NULL, NULL);
-}
-
-static lfuse_status run(lfuse_instance *in, const lfuse_binding *bindings, int count)
-{
-    LFUSE__TRY(lfuse__stream_usable(in->stream));
-    LFUSE__TRY(lfuse__instance_resolve(in, bindings, count, in->slots));
-    return submit(in);
-}
-
-lfuse_status lfuse__instance_run(lfuse_instance *in, const lfuse_binding *bindings, int count)
-{
-    return lfuse__recording_note(in->stream, run(in, bindings, count));
-}
-
 lfuse_status lfuse__instance_match(lfuse_instance *in, const lfuse_binding *bindings, int count, bool matched)
 {
     return matched ? check(in, in->slots) : lfuse__instance_resolve(in, bindings, count, in->slots);
-}
-
-lfuse_status lfuse__instance_run_matched(lfuse_instance *in)
-{
-    return submit(in);
-}
-
-lfuse_status lfuse__instance_refresh(lfuse_instance *in)
-{
-    LFUSE__TRY(lfuse__stream_usable(in->stream));
-    if (in->status) return lfuse__error(LFUSE_ERR_STATE, "an earlier run of the instance failed: %s", in->error.text);
-    if (lfuse__stream_recording(in->stream))
-        return lfuse__recording_note(in->stream, lfuse__error(LFUSE_ERR_STATE, "a refresh cannot be recorded"));
-    return lfuse__submit_prepare(in);
 }

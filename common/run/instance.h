@@ -52,11 +52,6 @@ typedef struct lfuse__bound {
     lfuse__spot spot;
 } lfuse__bound;
 
-typedef enum lfuse__op_kind {
-    LFUSE__RUN_KERNEL, LFUSE__RUN_GEMM, LFUSE__RUN_LISTS, LFUSE__RUN_BUNDLE, LFUSE__RUN_NETWORK,
-    LFUSE__RUN_KINDS
-} lfuse__op_kind;
-
 /* A pointwise or row kernel. */
 typedef struct lfuse__kernel_op {
     lfuse__kernel_class k;
@@ -85,8 +80,9 @@ typedef struct lfuse__list_op lfuse__list_op; /* lists.c */
 typedef struct lfuse__bundle_op lfuse__bundle_op; /* bundle.c */
 typedef struct lfuse__network_op lfuse__network_op; /* network.c */
 
+struct lfuse__operation_row;
 typedef struct lfuse__operation {
-    lfuse__op_kind kind;
+    const struct lfuse__operation_row *row; /* what its kind does */
     bool prepare;
     const lfuse__step *step; /* for messages */
     union {
@@ -159,7 +155,7 @@ lfuse_status lfuse__instance_reserve(lfuse_instance *in);
 typedef lfuse_status lfuse__place_function(lfuse_instance *in, lfuse__operation *op, const lfuse__slot *slots);
 typedef lfuse_status lfuse__launch_function(lfuse_instance *in, const lfuse__operation *op, lfuse_stream *s);
 
-/* What a kind of operation does; operations.c has a row for each. NULL: nothing. */
+/* What a kind of operation does; the file that adds operations of the kind has its row. NULL: nothing. */
 typedef struct lfuse__operation_row {
     lfuse__place_function *place; /* takes addresses and numbers of this run: nothing is launched yet */
     lfuse__launch_function *launch;
@@ -170,11 +166,20 @@ typedef struct lfuse__operation_row {
     int launches; /* host time to launch it, in launches of one of the library's kernels; 0: as its step's */
 } lfuse__operation_row;
 
-extern const lfuse__operation_row lfuse__operation_rows[LFUSE__RUN_KINDS];
-
-lfuse__place_function lfuse__operation_place, lfuse__gemm_op_place, lfuse__list_op_place, lfuse__bundle_op_place,
-    lfuse__network_op_place;
-lfuse__launch_function lfuse__operation_launch, lfuse__list_op_run, lfuse__bundle_op_run, lfuse__network_op_run;
+/* Takes all but the first `count` away. */
+void lfuse__drop_operations(lfuse_instance *in, int count);
+lfuse_status lfuse__add_operation(lfuse_instance *in, const lfuse__step *step, const lfuse__operation_row *row,
+                                  lfuse__operation **operation);
+/* A buffer of the instance's own. */
+lfuse_status lfuse__add_buffer(lfuse_instance *in, lfuse__place place, uint64_t bytes, int *index);
+/* Notes that the operation that is being added uses the memory. */
+void lfuse__use_memory(lfuse_instance *in, const lfuse__memory *m);
+/* Where the memory of an operand is in this run. */
+void lfuse__memory_at(const lfuse_instance *in, const lfuse__memory *m, lfuse__location *at);
+void lfuse__start_at(const lfuse_instance *in, const lfuse__start *p, lfuse__location *at);
+bool lfuse__is_scratch(const lfuse_instance *in, const lfuse__range *r);
+/* From now on operands in scratch lie in this range; true when they lay elsewhere. */
+bool lfuse__use_scratch(lfuse_instance *in, const lfuse__range *scratch);
 /* Operations `first` to `end` - 1 but those that prepare, at the places and with the numbers that `in` has now. */
 lfuse_status lfuse__operations_place(lfuse_instance *in, int first, int end);
 lfuse_status lfuse__operations_launch(lfuse_instance *in, int first, int end, lfuse_stream *s);
@@ -217,12 +222,6 @@ lfuse_status lfuse__overlap_scratch(const lfuse_instance *in, const lfuse__slot 
 lfuse_status lfuse__instantiate(lfuse_instance *in);
 void lfuse__clear_operations(lfuse_instance *in);
 
-/* ---- what has been made of steps ---- */
-/* Puts this run's addresses and numbers into the arguments. */
-lfuse_status lfuse__kernel_op_place(lfuse_instance *in, lfuse__kernel_op *op);
-void lfuse__bundle_op_destroy(lfuse__bundle_op *op);
-void lfuse__network_op_destroy(lfuse__network_op *op);
-
 /* ---- groups.c: numbers by group of members ---- */
 /* What the lists that are kept say. ERR_SHAPE where those of one step disagree, or where scalars cannot suit all. */
 lfuse_status lfuse__groups_find(lfuse_instance *in);
@@ -235,30 +234,23 @@ const lfuse_list *lfuse__step_groups(const lfuse_instance *in, const lfuse__step
 bool lfuse__groups_take(lfuse_instance *in, const lfuse__slot *slots);
 
 /* ---- lists.c ---- */
+/* The operation of a step over lists, where there is something to do. */
+lfuse_status lfuse__add_lists(lfuse_instance *in, const lfuse__step *step);
 /* list_products.c: the sizes of the lists that nobody binds. ERR_SHAPE where two cannot be multiplied. */
 lfuse_status lfuse__list_products_size(lfuse_instance *in);
 void lfuse__list_products_free(lfuse_instance *in);
 /* What steps over lists need for these lists and the plan lacks, compiled together. */
 lfuse_status lfuse__lists_compile(lfuse_instance *in);
-void lfuse__list_op_destroy(lfuse__list_op *op);
-/* The tables of the lists that the instance was made for, before any run. */
-lfuse_status lfuse__list_op_prime(lfuse_instance *in, lfuse__operation *op);
-void lfuse__list_op_forget(lfuse__list_op *op);
-/* Whether a run launches what the last one did, and writes no table before. */
-bool lfuse__list_op_settled(const lfuse__list_op *op);
 /* Members of the list that a step or buffer refers to, and what the step's lists must agree on. */
 lfuse_status lfuse__lists_check(lfuse_instance *in, const lfuse__slot *slots);
 /* Bytes of a buffer that is sized by a list. */
 uint64_t lfuse__list_buffer_bytes(const lfuse_instance *in, const lfuse__buffer *b);
 
 /* ---- launch.c ---- */
-/* Where the memory of an operand is in this run. */
-void lfuse__memory_at(const lfuse_instance *in, const lfuse__memory *m, lfuse__location *at);
-void lfuse__start_at(const lfuse_instance *in, const lfuse__start *p, lfuse__location *at);
 /* The addresses of a run's tensors, into in->spots; true when they are not those of the last run. */
 bool lfuse__locate(lfuse_instance *in, const lfuse__slot *slots);
-/* From now on operands in scratch lie in this range; true when they lay elsewhere. */
-bool lfuse__use_scratch(lfuse_instance *in, const lfuse__range *scratch);
+/* Operations for the strides that are taken, in the place of what there is. */
+lfuse_status lfuse__make_operations(lfuse_instance *in);
 /* Submits the prepare operations to the instance's stream. */
 lfuse_status lfuse__submit_prepare(lfuse_instance *in);
 /* Submits the operations of a run, which are placed; *failed: the one that could not be. */

@@ -8,62 +8,6 @@
 #include "common/base/log.h"
 #include "common/run/candidates.h"
 #include "common/run/loop.h"
-#include "common/run/steps.h"
-
-static lfuse_status grow(void **array, int count, int *capacity, size_t element)
-{
-    const int more = *capacity ? 2 * *capacity : 16;
-    void *p;
-
-    if (count < *capacity) return LFUSE_OK;
-    p = realloc(*array, (size_t)more * element);
-    if (!p) return lfuse__error(LFUSE_ERR_MEMORY, "out of host memory (%d entries)", more);
-    *array = p;
-    *capacity = more;
-    return LFUSE_OK;
-}
-
-lfuse_status lfuse__add_operation(lfuse_instance *in, const lfuse__step *step, lfuse__op_kind kind,
-                                  lfuse__operation **operation)
-{
-    lfuse__operation *op;
-
-    LFUSE__TRY(grow((void **)&in->operations, in->noperations, &in->operation_capacity, sizeof *in->operations));
-    op = &in->operations[in->noperations];
-    memset(op, 0, sizeof *op);
-    op->kind = kind;
-    op->step = step;
-    op->prepare = step->prepare;
-    in->noperations++;
-    *operation = op;
-    return LFUSE_OK;
-}
-
-lfuse_status lfuse__add_buffer(lfuse_instance *in, lfuse__place place, uint64_t bytes, int *index)
-{
-    lfuse__instance_buffer *b;
-
-    LFUSE__TRY(grow((void **)&in->buffers, in->nbuffers, &in->buffer_capacity, sizeof *in->buffers));
-    b = &in->buffers[in->nbuffers];
-    memset(b, 0, sizeof *b);
-    b->place = place;
-    b->bytes = bytes;
-    b->first = 0;
-    b->last = -1;
-    *index = in->nbuffers++;
-    return LFUSE_OK;
-}
-
-void lfuse__use_memory(lfuse_instance *in, const lfuse__memory *m)
-{
-    const int now = in->noperations - 1;
-    lfuse__instance_buffer *b;
-
-    if (m->place != LFUSE__PLACE_SCRATCH && m->place != LFUSE__PLACE_PREPARED) return;
-    b = &in->buffers[m->index];
-    if (b->last < b->first) b->first = now;
-    b->last = now;
-}
 
 static lfuse_status tensor_buffer_bytes(const lfuse_instance *in, const lfuse__buffer *b, uint64_t *bytes)
 {
@@ -95,20 +39,29 @@ static lfuse_status add_plan_buffers(lfuse_instance *in)
     return LFUSE_OK;
 }
 
-static lfuse_status instantiate_step(lfuse__instantiation *ctx, const lfuse__step *step)
+static lfuse_status instantiate_matmul(lfuse__instantiation *ctx, const lfuse__step *step)
 {
-    const lfuse__step_row *row = &lfuse__step_rows[step->kind];
-
-    if (row->instantiate) return row->instantiate(ctx, step);
-    return lfuse__error(LFUSE_ERR_INVALID, "a network of %d layers in a stage", step->nchildren);
+    return step->product.native ? lfuse__instantiate_product(ctx, step) : lfuse__instantiate_gemm(ctx, step);
 }
 
-void lfuse__drop_operations(lfuse_instance *in, int count)
+static lfuse_status instantiate_lists(lfuse__instantiation *ctx, const lfuse__step *step)
 {
-    while (in->noperations > count) {
-        lfuse__operation *op = &in->operations[--in->noperations];
-        lfuse__operation_rows[op->kind].destroy(op);
-    }
+    return lfuse__add_lists(ctx->in, step);
+}
+
+/* NULL: the step is in no alternative of a stage. */
+static lfuse_status (*const instantiate_kind[LFUSE__STEP_KINDS])(lfuse__instantiation *ctx, const lfuse__step *step) = {
+    [LFUSE__STEP_POINTWISE] = lfuse__instantiate_kernel, [LFUSE__STEP_ROWS] = lfuse__instantiate_kernel,
+    [LFUSE__STEP_MULTI] = instantiate_lists,             [LFUSE__STEP_MEMBERS] = instantiate_lists,
+    [LFUSE__STEP_LINES] = instantiate_lists,             [LFUSE__STEP_GROUPED] = instantiate_lists,
+    [LFUSE__STEP_SCATTER] = lfuse__instantiate_scatter,  [LFUSE__STEP_GEMM] = instantiate_matmul,
+    [LFUSE__STEP_STRASSEN] = lfuse__instantiate_strassen, [LFUSE__STEP_BUNDLE] = lfuse__instantiate_bundle,
+};
+
+static lfuse_status instantiate_step(lfuse__instantiation *ctx, const lfuse__step *step)
+{
+    if (instantiate_kind[step->kind]) return instantiate_kind[step->kind](ctx, step);
+    return lfuse__error(LFUSE_ERR_INVALID, "a network of %d layers in a stage", step->nchildren);
 }
 
 static void log_decline(const lfuse_instance *in, const char *name, const lfuse__step *step)
@@ -336,15 +289,12 @@ static lfuse_status allocate_prepared(lfuse_instance *in)
 
 static lfuse_status prime(lfuse_instance *in)
 {
-    const lfuse__operation_row *row;
     int i;
 
     in->scratch = (lfuse__location){ NULL, 0, 0 };
     if (lfuse__stream_scratch(in->stream)) lfuse__use_scratch(in, lfuse__stream_scratch(in->stream));
-    for (i = 0; i < in->noperations; i++) {
-        row = &lfuse__operation_rows[in->operations[i].kind];
-        if (row->prime) LFUSE__TRY(row->prime(in, &in->operations[i]));
-    }
+    for (i = 0; i < in->noperations; i++)
+        if (in->operations[i].row->prime) LFUSE__TRY(in->operations[i].row->prime(in, &in->operations[i]));
     return LFUSE_OK;
 }
 
@@ -352,7 +302,6 @@ void lfuse__clear_operations(lfuse_instance *in)
 {
     int i;
 
-    lfuse__replay_drop(in);
     lfuse__drop_operations(in, 0);
     for (i = 0; i < in->nbuffers; i++) lfuse__range_release(in->buffers[i].prepared);
     in->nbuffers = 0;
@@ -417,6 +366,5 @@ lfuse_status lfuse__instantiate(lfuse_instance *in)
                                      "the plan's option strassen off they are not needed: ");
     if (status) lfuse__clear_operations(in);
     else in->instantiated = true;
-    lfuse__replay_consider(in);
     return status;
 }

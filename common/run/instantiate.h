@@ -25,14 +25,6 @@ lfuse_status lfuse__instantiate_alternative(lfuse__instantiation *ctx, const lfu
 lfuse_status lfuse__instantiate_stages(lfuse__instantiation *ctx, const lfuse__stage *stages, int count);
 /* The stages that a network covers, as many of its layers at a time as share a launch; ERR_UNSUPPORTED: no two do. */
 lfuse_status lfuse__instantiate_covered(lfuse__instantiation *ctx, const lfuse__stage *stage);
-/* All but the first `count`. */
-void lfuse__drop_operations(lfuse_instance *in, int count);
-lfuse_status lfuse__add_operation(lfuse_instance *in, const lfuse__step *step, lfuse__op_kind kind,
-                                  lfuse__operation **operation);
-/* A buffer of the instance's own. */
-lfuse_status lfuse__add_buffer(lfuse_instance *in, lfuse__place place, uint64_t bytes, int *index);
-/* Notes that the operation that is being added uses the memory. */
-void lfuse__use_memory(lfuse_instance *in, const lfuse__memory *m);
 
 /* ---- pointwise.c: kernels over tensors ---- */
 typedef struct lfuse__walk { /* an operand along the loop axes; all in elements */
@@ -48,6 +40,9 @@ lfuse_status lfuse__instantiate_kernel(lfuse__instantiation *ctx, const lfuse__s
 /* Copies (source not NULL) or zeroes elements: an operation of its own. */
 lfuse_status lfuse__instantiate_copy(lfuse__instantiation *ctx, const lfuse__step *step, int rank,
                                      const int64_t *extents, const lfuse__walk *target, const lfuse__walk *source);
+extern const lfuse__operation_row lfuse__kernel_operation;
+/* Puts this run's addresses and numbers into the arguments. */
+lfuse_status lfuse__kernel_op_place(lfuse_instance *in, lfuse__kernel_op *op);
 /* An operation whose class and geometry the caller completes. */
 lfuse_status lfuse__kernel_op_new(lfuse_instance *in, const lfuse__step *step, const lfuse__body *body,
                                   const int *number_index, lfuse__kernel_op **made);
@@ -88,8 +83,5 @@ lfuse_status lfuse__product_extents(const lfuse_instance *in, const lfuse__step 
 
 /* ---- strassen.c ---- */
 lfuse_status lfuse__instantiate_strassen(lfuse__instantiation *ctx, const lfuse__step *step);
-
-/* ---- lists.c ---- */
-lfuse_status lfuse__instantiate_lists(lfuse__instantiation *ctx, const lfuse__step *step);
 
 #endif

@@ -9,48 +9,6 @@
 #include "common/base/error.h"
 #include "common/run/instance.h"
 
-void lfuse__memory_at(const lfuse_instance *in, const lfuse__memory *m, lfuse__location *at)
-{
-    const lfuse__spot *s;
-    const lfuse__instance_buffer *b;
-
-    if (m->place == LFUSE__PLACE_BOUND) {
-        s = &in->spots[m->index];
-        *at = (lfuse__location){ s->mem, s->offset, s->address };
-        return;
-    }
-    if (m->place >= LFUSE__PLACE_INDEX) { /* no memory, or what a step makes itself */
-        *at = (lfuse__location){ NULL, 0, 0 };
-        return;
-    }
-    b = &in->buffers[m->index];
-    if (m->place == LFUSE__PLACE_SCRATCH) {
-        *at = (lfuse__location){ in->scratch.mem, in->scratch.offset + b->offset, in->scratch.address + b->offset };
-        return;
-    }
-    *at = (lfuse__location){ NULL, 0, 0 };
-    if (b->prepared) *at = (lfuse__location){ b->prepared->mem, b->prepared->offset, b->prepared->address };
-}
-
-void lfuse__start_at(const lfuse_instance *in, const lfuse__start *p, lfuse__location *at)
-{
-    lfuse__memory_at(in, &p->memory, at);
-    at->offset += p->first;
-    at->address += p->first;
-}
-
-static bool is_scratch(const lfuse_instance *in, const lfuse__range *r)
-{
-    return r->mem == in->scratch.mem && r->offset == in->scratch.offset && r->address == in->scratch.address;
-}
-
-bool lfuse__use_scratch(lfuse_instance *in, const lfuse__range *scratch)
-{
-    if (is_scratch(in, scratch)) return false;
-    in->scratch = (lfuse__location){ scratch->mem, scratch->offset, scratch->address };
-    return true;
-}
-
 static void locate_tensor(const lfuse_tensor *t, lfuse__spot *s)
 {
     const uint64_t first = (uint64_t)t->offset * lfuse_type_size(t->type);
@@ -204,7 +162,8 @@ static lfuse_status place(lfuse_instance *in, bool prepare, const lfuse__slot *s
     int i;
 
     for (i = 0; i < in->noperations; i++)
-        if (in->operations[i].prepare == prepare) LFUSE__TRY(lfuse__operation_place(in, &in->operations[i], slots));
+        if (in->operations[i].prepare == prepare)
+            LFUSE__TRY(in->operations[i].row->place(in, &in->operations[i], slots));
     return LFUSE_OK;
 }
 
@@ -230,7 +189,7 @@ lfuse_status lfuse__submit_operations(lfuse_instance *in, bool prepare, lfuse_st
 
     for (i = 0; i < in->noperations; i++) {
         if (in->operations[i].prepare != prepare) continue;
-        status = lfuse__operation_launch(in, &in->operations[i], s);
+        status = in->operations[i].row->launch(in, &in->operations[i], s);
         if (__builtin_expect(status == LFUSE_OK, 1)) continue;
         *failed = i;
         return status;
@@ -261,12 +220,22 @@ lfuse_status lfuse__submit_prepare(lfuse_instance *in)
     return LFUSE_OK;
 }
 
+lfuse_status lfuse__make_operations(lfuse_instance *in)
+{
+    lfuse_status status;
+
+    lfuse__replay_drop(in);
+    status = lfuse__instantiate(in);
+    lfuse__replay_consider(in);
+    return status;
+}
+
 static lfuse_status instantiate_anew(lfuse_instance *in, lfuse_stream *s)
 {
     lfuse_status status;
 
     LFUSE__TRY(lfuse__not_capturing(s, "a tensor has other strides than in the last run"));
-    LFUSE__TRY(lfuse__instantiate(in));
+    LFUSE__TRY(lfuse__make_operations(in));
     status = lfuse__submit_prepare(in);
     if (status) in->instantiated = false;
     return status;
@@ -302,7 +271,7 @@ lfuse_status lfuse__instance_submit(lfuse_instance *in, const lfuse__slot *slots
     LFUSE__TRY(find_scratch(s, in->scratch_bytes, given, &scratch));
     LFUSE__TRY(lfuse__instance_watch(in, s));
     changed = lfuse__locate(in, slots);
-    if (!given && lfuse__stream_is_lent(s) && (changed || !is_scratch(in, scratch)))
+    if (!given && lfuse__stream_is_lent(s) && (changed || !lfuse__is_scratch(in, scratch)))
         LFUSE__TRY(lfuse__overlap_scratch(in, slots, scratch, in->scratch_bytes));
     LFUSE__TRY(take_numbers(in, slots, &renumbered));
     changed = renumbered || changed || !in->placed;

@@ -5,7 +5,6 @@
 #include <string.h>
 
 #include "common/base/error.h"
-#include "common/run/instantiate.h"
 #include "common/run/lists.h"
 
 int lfuse__list_rank(const lfuse_instance *in, int list)
@@ -156,8 +155,6 @@ lfuse_status lfuse__lists_check(lfuse_instance *in, const lfuse__slot *slots)
     return LFUSE_OK;
 }
 
-/* ---- making ---- */
-
 bool lfuse__list_counts(const lfuse__step *step)
 {
     int i;
@@ -167,7 +164,7 @@ bool lfuse__list_counts(const lfuse__step *step)
     return false;
 }
 
-void lfuse__list_op_destroy(lfuse__list_op *op)
+static void destroy_list_op(lfuse__list_op *op)
 {
     int i;
 
@@ -188,6 +185,108 @@ void lfuse__list_op_destroy(lfuse__list_op *op)
     free(op->group_numbers);
     free(op);
 }
+
+/* ---- the operation ---- */
+
+/* Device tables alone can have been written by others: by launches that a native graph holds. */
+static void forget(lfuse__operation *operation)
+{
+    lfuse__list_op *op = operation->as.lists;
+
+    if (op->transport != LFUSE_TRANSPORT_TABLE) return;
+    op->valid = false;
+    op->moved = true;
+}
+
+static bool is_settled(const lfuse__operation *operation)
+{
+    const lfuse__list_op *op = operation->as.lists;
+
+    return op->transport != LFUSE_TRANSPORT_TABLE || (op->valid && !op->moved);
+}
+
+static lfuse_status launch_batch(lfuse_instance *in, lfuse__list_op *op, lfuse_stream *s, int batch)
+{
+    const lfuse__list_batch *b = &op->batches[batch];
+    const double *numbers = lfuse__list_numbers(op, batch);
+    const lfuse__list_class *c = &op->k.list;
+    lfuse__packed *p = &op->packed;
+
+    LFUSE__TRY(lfuse__multi_pack(&op->k, in->facts, op->places, b->first_chunk, b->chunks, numbers, p));
+    if (c->groups)
+        lfuse__multi_pack_groups(&op->k, lfuse__list_groups(op, b->group), op->groups->group_first + b->group,
+                                 c->carried ? b->first_member : 0, numbers, p);
+    if (batch == op->nbatches - 1 && lfuse__multi_counts(&op->k))
+        lfuse__multi_pack_last(&op->k, op->device->offset + op->ticket_at,
+                               c->carried ? 0 : (uint64_t)b->first_member, p);
+    return lfuse__list_launch(in, op, s, op->kernel, batch, LFUSE__LIST_TABLES, NULL);
+}
+
+/* Of the run that is being made: all that the step needs, where it has groups for each of them. */
+static void take_numbers(const lfuse_instance *in, lfuse__list_op *op)
+{
+    const int n = op->step->body.nnumbers;
+    int64_t g;
+    int i;
+
+    for (i = 0; i < n; i++) op->numbers[i] = in->numbers[op->step->numbers[i]];
+    for (g = 0; op->groups && g < op->groups->groups; g++)
+        for (i = 0; i < n; i++)
+            op->group_numbers[g * n + i] = lfuse__graph_number(in->body->graph,
+                                                               in->body->numbers[op->step->numbers[i]],
+                                                               in->group_scalars + g * in->plan->nnames, in->sizes);
+}
+
+static lfuse_status place(lfuse_instance *in, lfuse__operation *operation, const lfuse__slot *slots)
+{
+    take_numbers(in, operation->as.lists);
+    return lfuse__list_follow(in, operation->as.lists, slots);
+}
+
+static lfuse_status prime(lfuse_instance *in, lfuse__operation *operation)
+{
+    lfuse__list_op *op = operation->as.lists;
+    const size_t bytes = 2 * (size_t)op->places * (size_t)op->step->noperands * sizeof *op->entries;
+
+    LFUSE__TRY(place(in, operation, in->kept));
+    if (op->transport == LFUSE_TRANSPORT_UNIFIED) LFUSE__TRY(lfuse__list_publish(in, op, NULL));
+    if (op->transport == LFUSE_TRANSPORT_TABLE) {
+        memcpy(op->entries, op->fresh, bytes);
+        LFUSE__TRY(lfuse__list_upload(in->plan->dev, op->device, op->addresses_at, op->entries, bytes));
+    }
+    op->valid = true;
+    op->moved = false;
+    return LFUSE_OK;
+}
+
+static lfuse_status launch(lfuse_instance *in, const lfuse__operation *operation, lfuse_stream *s)
+{
+    lfuse__list_op *op = operation->as.lists;
+    int i;
+
+    if (op->transport == LFUSE_TRANSPORT_UNIFIED) LFUSE__TRY(lfuse__list_publish(in, op, s));
+    if (op->transport == LFUSE_TRANSPORT_TABLE && (op->moved || !op->valid))
+        LFUSE__TRY(lfuse__list_update_table(in, op, s));
+    op->moved = false;
+    if (lfuse__list_lines(op)) return lfuse__list_run_lines(in, op, s);
+    if (lfuse__list_multiplies(op)) return lfuse__list_run_products(in, op, s);
+    if (lfuse__list_reduces(op)) return lfuse__list_run_members(in, op, s);
+    for (i = 0; i < op->nbatches; i++)
+        if (op->batches[i].chunks || lfuse__list_counts(op->step)) LFUSE__TRY(launch_batch(in, op, s, i));
+    return LFUSE_OK;
+}
+
+static void destroy(lfuse__operation *operation)
+{
+    destroy_list_op(operation->as.lists);
+}
+
+static const lfuse__operation_row list_operation = {
+    .place = place, .launch = launch, .destroy = destroy, .prime = prime, .forget = forget,
+    .settled = is_settled
+};
+
+/* ---- making it ---- */
 
 static lfuse__kernel **kernel_of(lfuse__list_op *op, lfuse__family family)
 {
@@ -255,9 +354,8 @@ out:
     return status;
 }
 
-lfuse_status lfuse__instantiate_lists(lfuse__instantiation *ctx, const lfuse__step *step)
+lfuse_status lfuse__add_lists(lfuse_instance *in, const lfuse__step *step)
 {
-    lfuse_instance *in = ctx->in;
     const lfuse_list *l = lfuse__list_of(in, step->lists.list);
     lfuse__operation *operation;
     lfuse__list_op *op;
@@ -277,9 +375,9 @@ lfuse_status lfuse__instantiate_lists(lfuse__instantiation *ctx, const lfuse__st
             return lfuse__error(LFUSE_ERR_MEMORY, "out of host memory (%" PRId64 " groups)", l->groups);
         }
     }
-    status = lfuse__add_operation(in, step, LFUSE__RUN_LISTS, &operation);
+    status = lfuse__add_operation(in, step, &list_operation, &operation);
     if (status) {
-        lfuse__list_op_destroy(op);
+        destroy_list_op(op);
         return status;
     }
     operation->as.lists = op;
@@ -290,90 +388,4 @@ lfuse_status lfuse__instantiate_lists(lfuse__instantiation *ctx, const lfuse__st
     LFUSE__TRY(make_kernels(in, op));
     LFUSE__TRY(lfuse__list_make_tables(in, op, l));
     return lfuse__list_make_scratch(in, op);
-}
-
-/* Device tables alone can have been written by others: by launches that a native graph holds. */
-void lfuse__list_op_forget(lfuse__list_op *op)
-{
-    if (op->transport != LFUSE_TRANSPORT_TABLE) return;
-    op->valid = false;
-    op->moved = true;
-}
-
-bool lfuse__list_op_settled(const lfuse__list_op *op)
-{
-    return op->transport != LFUSE_TRANSPORT_TABLE || (op->valid && !op->moved);
-}
-
-/* ---- running ---- */
-
-static lfuse_status launch_batch(lfuse_instance *in, lfuse__list_op *op, lfuse_stream *s, int batch)
-{
-    const lfuse__list_batch *b = &op->batches[batch];
-    const double *numbers = lfuse__list_numbers(op, batch);
-    const lfuse__list_class *c = &op->k.list;
-    lfuse__packed *p = &op->packed;
-
-    LFUSE__TRY(lfuse__multi_pack(&op->k, in->facts, op->places, b->first_chunk, b->chunks, numbers, p));
-    if (c->groups)
-        lfuse__multi_pack_groups(&op->k, lfuse__list_groups(op, b->group), op->groups->group_first + b->group,
-                                 c->carried ? b->first_member : 0, numbers, p);
-    if (batch == op->nbatches - 1 && lfuse__multi_counts(&op->k))
-        lfuse__multi_pack_last(&op->k, op->device->offset + op->ticket_at,
-                               c->carried ? 0 : (uint64_t)b->first_member, p);
-    return lfuse__list_launch(in, op, s, op->kernel, batch, LFUSE__LIST_TABLES, NULL);
-}
-
-/* Of the run that is being made: all that the step needs, where it has groups for each of them. */
-static void take_numbers(const lfuse_instance *in, lfuse__list_op *op)
-{
-    const int n = op->step->body.nnumbers;
-    int64_t g;
-    int i;
-
-    for (i = 0; i < n; i++) op->numbers[i] = in->numbers[op->step->numbers[i]];
-    for (g = 0; op->groups && g < op->groups->groups; g++)
-        for (i = 0; i < n; i++)
-            op->group_numbers[g * n + i] = lfuse__graph_number(in->body->graph,
-                                                               in->body->numbers[op->step->numbers[i]],
-                                                               in->group_scalars + g * in->plan->nnames, in->sizes);
-}
-
-lfuse_status lfuse__list_op_place(lfuse_instance *in, lfuse__operation *operation, const lfuse__slot *slots)
-{
-    take_numbers(in, operation->as.lists);
-    return lfuse__list_follow(in, operation->as.lists, slots);
-}
-
-lfuse_status lfuse__list_op_prime(lfuse_instance *in, lfuse__operation *operation)
-{
-    lfuse__list_op *op = operation->as.lists;
-    const size_t bytes = 2 * (size_t)op->places * (size_t)op->step->noperands * sizeof *op->entries;
-
-    LFUSE__TRY(lfuse__list_op_place(in, operation, in->kept));
-    if (op->transport == LFUSE_TRANSPORT_UNIFIED) LFUSE__TRY(lfuse__list_publish(in, op, NULL));
-    if (op->transport == LFUSE_TRANSPORT_TABLE) {
-        memcpy(op->entries, op->fresh, bytes);
-        LFUSE__TRY(lfuse__list_upload(in->plan->dev, op->device, op->addresses_at, op->entries, bytes));
-    }
-    op->valid = true;
-    op->moved = false;
-    return LFUSE_OK;
-}
-
-lfuse_status lfuse__list_op_run(lfuse_instance *in, const lfuse__operation *operation, lfuse_stream *s)
-{
-    lfuse__list_op *op = operation->as.lists;
-    int i;
-
-    if (op->transport == LFUSE_TRANSPORT_UNIFIED) LFUSE__TRY(lfuse__list_publish(in, op, s));
-    if (op->transport == LFUSE_TRANSPORT_TABLE && (op->moved || !op->valid))
-        LFUSE__TRY(lfuse__list_update_table(in, op, s));
-    op->moved = false;
-    if (lfuse__list_lines(op)) return lfuse__list_run_lines(in, op, s);
-    if (lfuse__list_multiplies(op)) return lfuse__list_run_products(in, op, s);
-    if (lfuse__list_reduces(op)) return lfuse__list_run_members(in, op, s);
-    for (i = 0; i < op->nbatches; i++)
-        if (op->batches[i].chunks || lfuse__list_counts(op->step)) LFUSE__TRY(launch_batch(in, op, s, i));
-    return LFUSE_OK;
 }

@@ -13,8 +13,6 @@
 #include "common/run/loop.h"
 
 _Static_assert(LFUSE__NETWORK_HEAD + LFUSE__NETWORK_OWN * LFUSE__NETWORK_PLACES_MOST <= LFUSE__MAX_WORDS, "words");
-_Static_assert((int)LFUSE__NETWORK_KINDS_MOST == (int)LFUSE__NETWORK_KINDS &&
-               (int)LFUSE__NETWORK_LAYERS_MOST == (int)LFUSE__NETWORK_LAYERS, "what plans make is what kernels take");
 
 struct lfuse__network_op {
     lfuse__kernel *kernel;
@@ -31,7 +29,7 @@ struct lfuse__network_op {
     lfuse__packed packed;
 };
 
-void lfuse__network_op_destroy(lfuse__network_op *op)
+static void destroy_network_op(lfuse__network_op *op)
 {
     if (!op) return;
     lfuse__kernel_destroy(op->kernel);
@@ -42,78 +40,48 @@ void lfuse__network_op_destroy(lfuse__network_op *op)
     free(op);
 }
 
-/* ---- classes ---- */
+/* ---- runs ---- */
 
-static void class_of(const lfuse__step *step, lfuse__kernel_class *k)
+static lfuse_status place(lfuse_instance *in, lfuse__operation *operation, const lfuse__slot *slots)
 {
-    int i;
+    lfuse__network_op *op = operation->as.network;
+    lfuse__location at;
+    int i, j;
 
-    memset(k, 0, sizeof *k);
-    k->family = LFUSE__FAMILY_NETWORK;
-    k->body = &step->body;
-    k->rank = 2;
-    k->noperands = step->noperands;
-    for (i = 0; i < step->noperands; i++) {
-        k->operands[i].type = step->operands[i].type;
-        k->operands[i].written = step->operands[i].written;
-        k->operands[i].inner = LFUSE__STRIDE_ANY;
-    }
+    (void)slots;
+    for (i = 0; i < op->network.nlayers; i++)
+        for (j = 0; j < op->k.noperands; j++) {
+            lfuse__start_at(in, &op->starts[i][j], &at);
+            op->layers[i].operands[j].address = at.address;
+        }
+    at = (lfuse__location){ op->workspace->mem, op->workspace->offset, op->workspace->address };
+    if (in->lent) lfuse__memory_at(in, &(lfuse__memory){ LFUSE__PLACE_SCRATCH, op->lent }, &at);
+    op->buffer = at.mem;
+    op->network.workspace = at.offset;
+    for (i = 0; i < op->k.body->nnumbers; i++) op->numbers[i] = in->numbers[op->which[i]];
+    lfuse__network_pack(&op->k, &op->network, &op->packed);
+    return LFUSE_OK;
 }
 
-/* A shape for as many layers, from the first on, as a launch can hold: two at least. */
-static lfuse_status choose(const lfuse__facts *facts, lfuse__network *network, lfuse__kernel_class *k)
+static lfuse_status launch(lfuse_instance *in, const lfuse__operation *operation, lfuse_stream *s)
 {
-    lfuse_status status;
+    const lfuse__network_op *op = operation->as.network;
+    const lfuse__launch_args args = { .groups = op->packed.groups, .group = op->packed.group, .nbuffers = 1,
+                                      .nwords = op->packed.nwords, .buffers = &op->buffer, .words = op->packed.words,
+                                      .resident = true };
 
-    if (network->nlayers < 2)
-        return lfuse__error(LFUSE_ERR_UNSUPPORTED, "no two layers of which a launch can hold both");
-    do status = lfuse__network_choose(facts, network, k);
-    while (status == LFUSE_ERR_UNSUPPORTED && network->nlayers-- > 2);
-    return status;
+    if (in->lent) LFUSE__TRY(lfuse__fill(s, in->lent, in->buffers[op->lent].offset, 0, 8, op->bytes));
+    return lfuse__launch(s, op->kernel, &args);
 }
 
-/* Whether the weights lie so, where tensors are contiguous as declared. */
-static bool by_columns(const lfuse__plan_body *plan, const lfuse__step *step)
+static void destroy(lfuse__operation *op)
 {
-    int i;
-
-    for (i = 0; i < step->nchildren; i++) {
-        const lfuse__step *layer = &step->children[i];
-        const lfuse__operand *b = &layer->operands[LFUSE__PRODUCT_B];
-        if (lfuse__plan_stepping(plan, b, 1) != LFUSE__STEPPING_UNIT && layer->product.n != 1)
-            return lfuse__plan_stepping(plan, b, 0) == LFUSE__STEPPING_UNIT;
-    }
-    return false;
+    destroy_network_op(op->as.network);
 }
 
-bool lfuse__network_class(const lfuse__plan_body *plan, const lfuse__step *step, const lfuse__facts *facts,
-                          lfuse__kernel_class *k, bool *whole)
-{
-    lfuse__network_layer layers[LFUSE__NETWORK_LAYERS];
-    lfuse__network network = { .nlayers = step->nchildren, .layers = layers };
-    lfuse__saved_error before;
-    int64_t low, high;
-    bool chosen;
-    int i;
-
-    *whole = false;
-    lfuse__size_bounds(plan->graph, step->children[0].product.m, &low, &high);
-    if (low != high || low < 1 || low > LFUSE__NETWORK_ROWS_MOST || step->nchildren > LFUSE__NETWORK_LAYERS)
-        return false;
-    memset(layers, 0, sizeof layers);
-    for (i = 0; i < step->nchildren; i++) {
-        layers[i].n = step->children[i].product.n; /* numbers: network.c of common/plan/ */
-        layers[i].k = step->children[i].product.k;
-    }
-    network.m = low;
-    class_of(step, k);
-    k->product.tb = by_columns(plan, step);
-    lfuse__error_save(&before);
-    chosen = !choose(facts, &network, k);
-    lfuse__error_restore(&before);
-    *whole = chosen && network.nlayers == step->nchildren;
-    return chosen;
-}
+static const lfuse__operation_row network_operation = {
+    .place = place, .launch = launch, .destroy = destroy
+};
 
 /* ---- instantiating ---- */
 
@@ -132,7 +100,7 @@ static lfuse_status new_op(const lfuse__step *step, int nlayers, lfuse__network_
             return LFUSE_OK;
         }
     }
-    lfuse__network_op_destroy(op);
+    destroy_network_op(op);
     return lfuse__error(LFUSE_ERR_MEMORY, "out of host memory (%d layers in one launch)", nlayers);
 }
 
@@ -239,12 +207,12 @@ static lfuse_status prepare(lfuse_instance *in, const lfuse__step *step, int fir
     if (!status && (op->network.m < 1 || op->network.m > LFUSE__NETWORK_ROWS_MOST))
         status = lfuse__error(LFUSE_ERR_UNSUPPORTED, "%lld rows; products of 1 to %d share a launch",
                               (long long)op->network.m, LFUSE__NETWORK_ROWS_MOST);
-    class_of(step, &op->k);
+    lfuse__network_class_of(step, &op->k);
     if (!status) status = open_layers(in, op, children);
     if (!status) status = find_order(op);
-    if (!status) status = choose(in->facts, &op->network, &op->k);
+    if (!status) status = lfuse__network_shape(in->facts, &op->network, &op->k);
     if (!status) status = open_result(in, op, children);
-    if (status) lfuse__network_op_destroy(op);
+    if (status) destroy_network_op(op);
     else *made = op;
     return status;
 }
@@ -255,7 +223,7 @@ lfuse_status lfuse__network_part(lfuse_instance *in, const lfuse__step *step, in
 
     LFUSE__TRY(prepare(in, step, first, step->nchildren - first, &op));
     *count = op->network.nlayers;
-    lfuse__network_op_destroy(op);
+    destroy_network_op(op);
     return LFUSE_OK;
 }
 
@@ -277,46 +245,12 @@ lfuse_status lfuse__instantiate_network(lfuse__instantiation *ctx, const lfuse__
 
     LFUSE__TRY(prepare(in, step, first, count, &op));
     status = complete(in, op);
-    if (!status) status = lfuse__add_operation(in, step, LFUSE__RUN_NETWORK, &operation);
+    if (!status) status = lfuse__add_operation(in, step, &network_operation, &operation);
     if (status) {
-        lfuse__network_op_destroy(op);
+        destroy_network_op(op);
         return status;
     }
     operation->as.network = op;
     use_memory(in, op);
     return LFUSE_OK;
-}
-
-/* ---- runs ---- */
-
-lfuse_status lfuse__network_op_place(lfuse_instance *in, lfuse__operation *operation, const lfuse__slot *slots)
-{
-    lfuse__network_op *op = operation->as.network;
-    lfuse__location at;
-    int i, j;
-
-    (void)slots;
-    for (i = 0; i < op->network.nlayers; i++)
-        for (j = 0; j < op->k.noperands; j++) {
-            lfuse__start_at(in, &op->starts[i][j], &at);
-            op->layers[i].operands[j].address = at.address;
-        }
-    at = (lfuse__location){ op->workspace->mem, op->workspace->offset, op->workspace->address };
-    if (in->lent) lfuse__memory_at(in, &(lfuse__memory){ LFUSE__PLACE_SCRATCH, op->lent }, &at);
-    op->buffer = at.mem;
-    op->network.workspace = at.offset;
-    for (i = 0; i < op->k.body->nnumbers; i++) op->numbers[i] = in->numbers[op->which[i]];
-    lfuse__network_pack(&op->k, &op->network, &op->packed);
-    return LFUSE_OK;
-}
-
-lfuse_status lfuse__network_op_run(lfuse_instance *in, const lfuse__operation *operation, lfuse_stream *s)
-{
-    const lfuse__network_op *op = operation->as.network;
-    const lfuse__launch_args args = { .groups = op->packed.groups, .group = op->packed.group, .nbuffers = 1,
-                                      .nwords = op->packed.nwords, .buffers = &op->buffer, .words = op->packed.words,
-                                      .resident = true };
-
-    if (in->lent) LFUSE__TRY(lfuse__fill(s, in->lent, in->buffers[op->lent].offset, 0, 8, op->bytes));
-    return lfuse__launch(s, op->kernel, &args);
 }

@@ -1,87 +1,131 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The table of kinds of operations, and what is the same for all of them. */
+/* An instance's operations and buffers, whatever their kind: adding them and taking them away, and where memory is. */
 #include <stdlib.h>
+#include <string.h>
 
 #include "common/base/error.h"
 #include "common/run/instance.h"
 
-static lfuse_status kernel_place(lfuse_instance *in, lfuse__operation *op, const lfuse__slot *slots)
+static lfuse_status grow(void **array, int count, int *capacity, size_t element)
 {
-    (void)slots;
-    return lfuse__kernel_op_place(in, op->as.kernel);
+    const int more = *capacity ? 2 * *capacity : 16;
+    void *p;
+
+    if (count < *capacity) return LFUSE_OK;
+    p = realloc(*array, (size_t)more * element);
+    if (!p) return lfuse__error(LFUSE_ERR_MEMORY, "out of host memory (%d entries)", more);
+    *array = p;
+    *capacity = more;
+    return LFUSE_OK;
 }
 
-static lfuse_status kernel_launch(lfuse_instance *in, const lfuse__operation *op, lfuse_stream *s)
+lfuse_status lfuse__add_operation(lfuse_instance *in, const lfuse__step *step, const lfuse__operation_row *row,
+                                  lfuse__operation **operation)
 {
-    const lfuse__kernel_op *k = op->as.kernel;
-    const lfuse__launch_args args = { .groups = k->packed.groups, .group = k->packed.group,
-                                      .nbuffers = (unsigned)k->nbuffers, .nwords = k->packed.nwords,
-                                      .buffers = k->buffers, .words = k->packed.words };
+    lfuse__operation *op;
 
-    (void)in;
-    return lfuse__launch(s, k->kernel, &args);
+    LFUSE__TRY(grow((void **)&in->operations, in->noperations, &in->operation_capacity, sizeof *in->operations));
+    op = &in->operations[in->noperations];
+    memset(op, 0, sizeof *op);
+    op->row = row;
+    op->step = step;
+    op->prepare = step->prepare;
+    in->noperations++;
+    *operation = op;
+    return LFUSE_OK;
 }
 
-static lfuse_status gemm_launch(lfuse_instance *in, const lfuse__operation *op, lfuse_stream *s)
+lfuse_status lfuse__add_buffer(lfuse_instance *in, lfuse__place place, uint64_t bytes, int *index)
 {
-    (void)in;
-    return lfuse__gemm_run(s, op->as.gemm->gemm, &op->as.gemm->args);
+    lfuse__instance_buffer *b;
+
+    LFUSE__TRY(grow((void **)&in->buffers, in->nbuffers, &in->buffer_capacity, sizeof *in->buffers));
+    b = &in->buffers[in->nbuffers];
+    memset(b, 0, sizeof *b);
+    b->place = place;
+    b->bytes = bytes;
+    b->first = 0;
+    b->last = -1;
+    *index = in->nbuffers++;
+    return LFUSE_OK;
 }
 
-static void kernel_destroy(lfuse__operation *op)
+void lfuse__use_memory(lfuse_instance *in, const lfuse__memory *m)
 {
-    if (op->as.kernel) lfuse__kernel_destroy(op->as.kernel->kernel);
-    free(op->as.kernel);
+    const int now = in->noperations - 1;
+    lfuse__instance_buffer *b;
+
+    if (m->place != LFUSE__PLACE_SCRATCH && m->place != LFUSE__PLACE_PREPARED) return;
+    b = &in->buffers[m->index];
+    if (b->last < b->first) b->first = now;
+    b->last = now;
 }
 
-static void gemm_destroy(lfuse__operation *op)
+void lfuse__drop_operations(lfuse_instance *in, int count)
 {
-    if (op->as.gemm) lfuse__gemm_destroy(op->as.gemm->gemm);
-    free(op->as.gemm);
+    while (in->noperations > count) {
+        lfuse__operation *op = &in->operations[--in->noperations];
+        op->row->destroy(op);
+    }
 }
 
-static void list_destroy(lfuse__operation *op)
+void lfuse__memory_at(const lfuse_instance *in, const lfuse__memory *m, lfuse__location *at)
 {
-    lfuse__list_op_destroy(op->as.lists);
+    const lfuse__spot *s;
+    const lfuse__instance_buffer *b;
+
+    if (m->place == LFUSE__PLACE_BOUND) {
+        s = &in->spots[m->index];
+        *at = (lfuse__location){ s->mem, s->offset, s->address };
+        return;
+    }
+    if (m->place >= LFUSE__PLACE_INDEX) { /* no memory, or what a step makes itself */
+        *at = (lfuse__location){ NULL, 0, 0 };
+        return;
+    }
+    b = &in->buffers[m->index];
+    if (m->place == LFUSE__PLACE_SCRATCH) {
+        *at = (lfuse__location){ in->scratch.mem, in->scratch.offset + b->offset, in->scratch.address + b->offset };
+        return;
+    }
+    *at = (lfuse__location){ NULL, 0, 0 };
+    if (b->prepared) *at = (lfuse__location){ b->prepared->mem, b->prepared->offset, b->prepared->address };
 }
 
-static void bundle_destroy(lfuse__operation *op)
+void lfuse__start_at(const lfuse_instance *in, const lfuse__start *p, lfuse__location *at)
 {
-    lfuse__bundle_op_destroy(op->as.bundle);
+    lfuse__memory_at(in, &p->memory, at);
+    at->offset += p->first;
+    at->address += p->first;
 }
 
-static void network_destroy(lfuse__operation *op)
+bool lfuse__is_scratch(const lfuse_instance *in, const lfuse__range *r)
 {
-    lfuse__network_op_destroy(op->as.network);
+    return r->mem == in->scratch.mem && r->offset == in->scratch.offset && r->address == in->scratch.address;
 }
 
-static void list_forget(lfuse__operation *op)
+bool lfuse__use_scratch(lfuse_instance *in, const lfuse__range *scratch)
 {
-    lfuse__list_op_forget(op->as.lists);
+    if (lfuse__is_scratch(in, scratch)) return false;
+    in->scratch = (lfuse__location){ scratch->mem, scratch->offset, scratch->address };
+    return true;
 }
 
-static bool list_settled(const lfuse__operation *op)
+void lfuse__instance_forget(lfuse_instance *in)
 {
-    return lfuse__list_op_settled(op->as.lists);
+    int i;
+
+    for (i = 0; i < in->noperations; i++)
+        if (in->operations[i].row->forget) in->operations[i].row->forget(&in->operations[i]);
 }
 
-const lfuse__operation_row lfuse__operation_rows[LFUSE__RUN_KINDS] = {
-    [LFUSE__RUN_KERNEL] = {kernel_place, kernel_launch, kernel_destroy, NULL, NULL, NULL, 1},
-    [LFUSE__RUN_GEMM] = {lfuse__gemm_op_place, gemm_launch, gemm_destroy, NULL, NULL, NULL, 0},
-    [LFUSE__RUN_LISTS] = {lfuse__list_op_place, lfuse__list_op_run, list_destroy, lfuse__list_op_prime, list_forget,
-                          list_settled, 0},
-    [LFUSE__RUN_BUNDLE] = {lfuse__bundle_op_place, lfuse__bundle_op_run, bundle_destroy, NULL, NULL, NULL, 1},
-    [LFUSE__RUN_NETWORK] = {lfuse__network_op_place, lfuse__network_op_run, network_destroy, NULL, NULL, NULL, 0},
-};
-
-lfuse_status lfuse__operation_place(lfuse_instance *in, lfuse__operation *op, const lfuse__slot *slots)
+bool lfuse__instance_unified(const lfuse_instance *in)
 {
-    return lfuse__operation_rows[op->kind].place(in, op, slots);
-}
+    int i;
 
-lfuse_status lfuse__operation_launch(lfuse_instance *in, const lfuse__operation *op, lfuse_stream *s)
-{
-    return lfuse__operation_rows[op->kind].launch(in, op, s);
+    for (i = 0; i < in->noperations; i++)
+        if (in->operations[i].row->prime && in->plan->transport == LFUSE_TRANSPORT_UNIFIED) return true;
+    return false;
 }
 
 lfuse_status lfuse__operations_place(lfuse_instance *in, int first, int end)
@@ -89,7 +133,8 @@ lfuse_status lfuse__operations_place(lfuse_instance *in, int first, int end)
     int i;
 
     for (i = first; i < end; i++)
-        if (!in->operations[i].prepare) LFUSE__TRY(lfuse__operation_place(in, &in->operations[i], in->slots));
+        if (!in->operations[i].prepare)
+            LFUSE__TRY(in->operations[i].row->place(in, &in->operations[i], in->slots));
     return LFUSE_OK;
 }
 
@@ -98,6 +143,6 @@ lfuse_status lfuse__operations_launch(lfuse_instance *in, int first, int end, lf
     int i;
 
     for (i = first; i < end; i++)
-        if (!in->operations[i].prepare) LFUSE__TRY(lfuse__operation_launch(in, &in->operations[i], s));
+        if (!in->operations[i].prepare) LFUSE__TRY(in->operations[i].row->launch(in, &in->operations[i], s));
     return LFUSE_OK;
 }

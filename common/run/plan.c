@@ -6,7 +6,9 @@
 
 #include "common/base/env.h"
 #include "common/base/error.h"
+#include "common/run/cache.h"
 #include "common/run/instance.h"
+#include "common/run/rates.h"
 
 enum { KEPT = 8 /* instances of a stream */ };
 
@@ -46,15 +48,14 @@ static lfuse_status print(lfuse_plan *plan)
     return status;
 }
 
-static void destroy(lfuse_plan *plan)
+static lfuse_status get_body(lfuse_plan *plan, const lfuse_plan_options *o)
 {
-    free(plan->text);
-    if (plan->streams) pthread_mutex_destroy(&plan->streams->lock);
-    free(plan->streams);
-    lfuse__body_release(plan->body);
-    lfuse_graph_destroy(plan->graph);
-    lfuse__device_release(plan->dev);
-    free(plan);
+    lfuse__plan_cache *cache;
+    lfuse__facts facts;
+
+    LFUSE__TRY(lfuse__plan_cache_get(plan->dev, &cache));
+    LFUSE__TRY(lfuse__rates_for(plan->dev, plan->graph, o, &facts));
+    return lfuse__body_get(&cache->bodies, plan->dev, plan->graph, o, &facts, &plan->body);
 }
 
 lfuse_status lfuse__plan_create(lfuse_device *dev, const lfuse_graph *graph, const lfuse_plan_options *options,
@@ -86,26 +87,15 @@ lfuse_status lfuse__plan_create(lfuse_device *dev, const lfuse_graph *graph, con
     p->nnames = p->graph->nnames;
     p->nsizes = p->graph->nsizes;
     p->names = p->graph->names;
-    status = lfuse__body_get(dev, p->graph, &o, &p->body);
+    status = get_body(p, &o);
     if (!status) status = print(p);
     if (status) goto err_destroy;
     *plan = p;
     return LFUSE_OK;
 
 err_destroy:
-    destroy(p);
+    lfuse__plan_destroy(p);
     return status;
-}
-
-void lfuse__plan_retain(lfuse_plan *plan)
-{
-    atomic_fetch_add_explicit(&plan->references, 1, memory_order_relaxed);
-}
-
-void lfuse__plan_release(lfuse_plan *plan)
-{
-    if (!plan || lfuse__forked()) return;
-    if (atomic_fetch_sub_explicit(&plan->references, 1, memory_order_acq_rel) == 1) destroy(plan);
 }
 
 static void drop_instances(entry *e)
@@ -116,17 +106,18 @@ static void drop_instances(entry *e)
 /* Instances hold the plan, so those of the plan's own go with the user's handle. */
 void lfuse__plan_destroy(lfuse_plan *plan)
 {
-    entry *e;
+    entry *e, *next;
 
     if (!plan || lfuse__forked()) return;
-    e = atomic_exchange(&plan->streams->first, NULL);
-    while (e) {
-        entry *next = e->next;
+    for (e = plan->streams ? atomic_load(&plan->streams->first) : NULL; e; e = next) {
+        next = e->next;
         drop_instances(e);
         lfuse__stream_release(e->held);
         free(e);
-        e = next;
     }
+    if (plan->streams) pthread_mutex_destroy(&plan->streams->lock);
+    free(plan->streams);
+    plan->streams = NULL;
     lfuse__plan_release(plan);
 }
 

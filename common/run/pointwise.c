@@ -24,7 +24,7 @@ lfuse_status lfuse__kernel_op_new(lfuse_instance *in, const lfuse__step *step, c
     lfuse_status status;
 
     if (!op) return lfuse__error(LFUSE_ERR_MEMORY, "out of host memory (%zu bytes)", sizeof *op);
-    status = lfuse__add_operation(in, step, LFUSE__RUN_KERNEL, &operation);
+    status = lfuse__add_operation(in, step, &lfuse__kernel_operation, &operation);
     if (status) {
         free(op);
         return status;
@@ -234,3 +234,30 @@ lfuse_status lfuse__kernel_op_place(lfuse_instance *in, lfuse__kernel_op *op)
     op->is_packed = true;
     return LFUSE_OK;
 }
+
+static lfuse_status kernel_place(lfuse_instance *in, lfuse__operation *op, const lfuse__slot *slots)
+{
+    (void)slots;
+    return lfuse__kernel_op_place(in, op->as.kernel);
+}
+
+static lfuse_status kernel_launch(lfuse_instance *in, const lfuse__operation *op, lfuse_stream *s)
+{
+    const lfuse__kernel_op *k = op->as.kernel;
+    const lfuse__launch_args args = { .groups = k->packed.groups, .group = k->packed.group,
+                                      .nbuffers = (unsigned)k->nbuffers, .nwords = k->packed.nwords,
+                                      .buffers = k->buffers, .words = k->packed.words };
+
+    (void)in;
+    return lfuse__launch(s, k->kernel, &args);
+}
+
+static void kernel_destroy(lfuse__operation *op)
+{
+    if (op->as.kernel) lfuse__kernel_destroy(op->as.kernel->kernel);
+    free(op->as.kernel);
+}
+
+const lfuse__operation_row lfuse__kernel_operation = {
+    .place = kernel_place, .launch = kernel_launch, .destroy = kernel_destroy, .launches = 1
+};

@@ -119,7 +119,7 @@ static int parts_of(const lfuse__instantiation *ctx)
 
 static bool launches(const lfuse__operation *o)
 {
-    return o->kind == LFUSE__RUN_KERNEL && !o->prepare && lfuse__kernel_families[o->as.kernel->k.family].launches;
+    return o->row == &lfuse__kernel_operation && !o->prepare && lfuse__kernel_families[o->as.kernel->k.family].launches;
 }
 
 /*

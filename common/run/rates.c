@@ -10,7 +10,7 @@
 
 #include "common/base/error.h"
 #include "common/base/log.h"
-#include "common/run/run.h"
+#include "common/run/body.h"
 #include "common/run/tensor.h"
 #include "common/tune/tuner.h"
 #include "libfuse/ops.h"
@@ -130,7 +130,8 @@ static double *rate_of(lfuse__facts *f, lfuse_type type)
     return type == LFUSE_F64 ? &f->product_rate64 : &f->product_rate;
 }
 
-lfuse_status lfuse__rates_find(lfuse_device *dev, lfuse_type type, bool may_measure, lfuse__facts *facts)
+/* Of products of this type, and of copies. */
+static lfuse_status find(lfuse_device *dev, lfuse_type type, bool may_measure, lfuse__facts *facts)
 {
     const bool cpu = facts->info.kind == LFUSE_DEVICE_CPU;
     const int64_t width = cpu ? CPU_WIDTH : GPU_WIDTH, elements = cpu ? cpu_elements : gpu_elements;
@@ -144,5 +145,18 @@ lfuse_status lfuse__rates_find(lfuse_device *dev, lfuse_type type, bool may_meas
     snprintf(what, sizeof what, "rate:product:%" PRId64 ":%s", width, lfuse_type_name(type));
     LFUSE__TRY(time_of(dev, what, may_measure, type, width, 0, &us));
     if (us > 0) *rate_of(facts, type) = work / (us * 1e-6);
+    return LFUSE_OK;
+}
+
+lfuse_status lfuse__rates_for(lfuse_device *dev, const lfuse_graph *graph, const lfuse_plan_options *options,
+                              lfuse__facts *facts)
+{
+    static const lfuse_type types[] = { LFUSE_F32, LFUSE_F16, LFUSE_BF16, LFUSE_F64 };
+    int i;
+
+    *facts = *lfuse__device_facts(dev);
+    for (i = 0; i < 4 && options->strassen == LFUSE_STRASSEN_AUTO; i++)
+        if (lfuse__graph_multiplies(graph, types[i]) && (types[i] != LFUSE_F64 || facts->info.f64))
+            LFUSE__TRY(find(dev, types[i], options->effort == LFUSE_EFFORT_MEASURE, facts));
     return LFUSE_OK;
 }

@@ -3,12 +3,14 @@
 #ifndef COMMON_RUN_RATES_H
 #define COMMON_RUN_RATES_H
 
-#include "common/device/device.h"
+#include "common/run/run.h"
 
 /*
- * The rates among the facts: what wisdom has, else, with `measure`, what is timed now and becomes wisdom, else what the
- * backend states (0: nothing). `type` f32 or f64: of the products. What cannot be measured is logged, and stays.
+ * The device's facts, with the rates that a model of products by Strassen's algorithm decides by, where the graph and
+ * the options have it decide: what wisdom has, else, where effort is to be made, what is timed now and becomes wisdom,
+ * else what the backend states (0: nothing). What cannot be measured is logged, and stays.
  */
-lfuse_status lfuse__rates_find(lfuse_device *dev, lfuse_type type, bool measure, lfuse__facts *facts);
+lfuse_status lfuse__rates_for(lfuse_device *dev, const lfuse_graph *graph, const lfuse_plan_options *options,
+                              lfuse__facts *facts);
 
 #endif

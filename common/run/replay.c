@@ -64,7 +64,7 @@ void lfuse__replay_consider(lfuse_instance *in)
 
     for (i = 0; i < in->noperations; i++) {
         const lfuse__operation *op = &in->operations[i];
-        const int own = lfuse__operation_rows[op->kind].launches;
+        const int own = op->row->launches;
         if (!op->prepare) launches += own ? own : launches_of(op->step);
     }
     in->replays = in->plan->replays && launches >= LEAST_LAUNCHES && !lfuse__instance_unified(in);
@@ -77,7 +77,7 @@ static bool is_settled(const lfuse_instance *in)
     int i;
 
     for (i = 0; i < in->noperations; i++) {
-        row = &lfuse__operation_rows[in->operations[i].kind];
+        row = in->operations[i].row;
         if (row->settled && !row->settled(&in->operations[i])) return false;
     }
     return true;

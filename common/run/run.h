@@ -5,6 +5,8 @@
 #ifndef COMMON_RUN_RUN_H
 #define COMMON_RUN_RUN_H
 
+#include <pthread.h>
+
 #include "common/device/device.h"
 #include "common/plan/plan.h"
 #include "common/run/tensor.h"
@@ -12,8 +14,18 @@
 
 /* body.c: plan bodies with compiled kernels, shared on a device by the canonical text and options; bounded cache. */
 typedef struct lfuse__body_entry lfuse__body_entry;
-lfuse_status lfuse__body_get(lfuse_device *dev, const lfuse_graph *graph, const lfuse_plan_options *options,
-                             lfuse__body_entry **entry);
+typedef struct lfuse__body_cache {
+    pthread_mutex_t lock;
+    pthread_cond_t built;
+    lfuse__body_entry *bodies;
+    int nbodies;
+    uint64_t clock;
+} lfuse__body_cache;
+void lfuse__body_cache_init(lfuse__body_cache *cache);
+void lfuse__body_cache_clear(lfuse__body_cache *cache);
+/* With one reference. `facts`: the device's, with what is known of its rates. */
+lfuse_status lfuse__body_get(lfuse__body_cache *cache, lfuse_device *dev, const lfuse_graph *graph,
+                             const lfuse_plan_options *options, lfuse__facts *facts, lfuse__body_entry **entry);
 void lfuse__body_release(lfuse__body_entry *entry);
 
 /* plan.c. Equal graphs share a body; the names and sizes of the user's graph are the plan's own. */

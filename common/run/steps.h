@@ -8,12 +8,9 @@
 typedef int lfuse__classes_of_step(const lfuse__plan_body *plan, const lfuse__step *step, bool index64,
                                    lfuse__kernel_class *wanted);
 typedef struct lfuse__wants lfuse__wants;
-typedef struct lfuse__instantiation lfuse__instantiation;
 typedef lfuse_status lfuse__want_step(lfuse__wants *w, const lfuse__step *step);
 
 typedef struct lfuse__step_row {
-    /* Adds the operations of an instance. NULL: the step is in no alternative of a stage. */
-    lfuse_status (*instantiate)(lfuse__instantiation *ctx, const lfuse__step *step);
     /* lfuse__step_classes for it, `wanted` being zero. NULL: it has no kernels of its own. */
     lfuse__classes_of_step *classes;
     /* Puts what a plan compiles for it in the entry's list. NULL: instances choose. */

@@ -18,7 +18,7 @@ lfuse_status lfuse__kernel_op_take(const lfuse__instantiation *ctx, lfuse__kerne
 
 static lfuse__kernel_op *lacking(const lfuse__operation *o)
 {
-    return o->kind == LFUSE__RUN_KERNEL && o->as.kernel && !o->as.kernel->kernel ? o->as.kernel : NULL;
+    return o->row == &lfuse__kernel_operation && o->as.kernel && !o->as.kernel->kernel ? o->as.kernel : NULL;
 }
 
 static int list(const lfuse_instance *in, int first, lfuse__kernel_class *wanted)

@@ -7,7 +7,7 @@
 #include "common/base/error.h"
 #include "common/device/device.h"
 #include "common/plan/plan.h"
-#include "common/run/instance.h"
+#include "common/run/instantiate.h"
 
 static const char *const passes[] = {"pointwise", "epilogue", "views", "rows", "products", "gathers", "bundles"};
 static const char *const forms[] = {
@@ -86,7 +86,7 @@ void coverage_plan(coverage *c, lfuse_device *device, const lfuse_graph *g)
 void coverage_instance(coverage *c, const lfuse_instance *instance)
 {
     for (int i = 0; i < instance->noperations; i++)
-        if (instance->operations[i].kind == LFUSE__RUN_KERNEL &&
+        if (instance->operations[i].row == &lfuse__kernel_operation &&
             instance->operations[i].as.kernel->k.family == LFUSE__FAMILY_ROWS)
             c->forms |= 1u << instance->operations[i].as.kernel->k.rows.form;
 }
