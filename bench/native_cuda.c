@@ -6,7 +6,7 @@
 #include "backends/cuda/program.h"
 #include "bench/native.h"
 #include "bench/timer.h"
-#include "common/run/tensor.h"
+#include "common/run/tensors/tensor.h"
 
 enum { MOST_LAYERS = 16, MOST_CANDIDATES = 32, FINALISTS = 4, QUICK_ROUNDS = 3, FINAL_ROUNDS = 9 };
 #define ROUNDS_US 10e3

@@ -6,7 +6,7 @@
 
 #include "bench/native.h"
 #include "bench/native_opencl.h"
-#include "common/run/tensor.h"
+#include "common/run/tensors/tensor.h"
 
 enum { MOST_LAYERS = 16 };
 

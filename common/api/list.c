@@ -2,7 +2,7 @@
 #include "libfuse/list.h"
 
 #include "common/api/need.h"
-#include "common/run/tensor.h"
+#include "common/run/tensors/tensor.h"
 
 lfuse_status lfuse_list_create(lfuse_device *device, lfuse_type type, int64_t count, lfuse_tensor *const *members,
                                lfuse_list **list)

@@ -2,7 +2,7 @@
 #include "libfuse/tensor.h"
 
 #include "common/api/need.h"
-#include "common/run/tensor.h"
+#include "common/run/tensors/tensor.h"
 
 lfuse_status lfuse_tensor_create(lfuse_device *device, lfuse_type type, int rank, const int64_t *shape,
                                  lfuse_tensor **tensor)

@@ -11,7 +11,7 @@
 #include "common/kernels/kernel.h"
 #include "common/run/cache.h"
 #include "common/run/foreach.h"
-#include "common/run/instance.h"
+#include "common/run/launch/launch.h"
 
 enum { PLACES = 64 };
 

@@ -6,8 +6,9 @@
 
 #include "common/base/env.h"
 #include "common/base/error.h"
+#include "common/run/bind/bind.h"
 #include "common/run/cache.h"
-#include "common/run/instance.h"
+#include "common/run/launch/launch.h"
 #include "common/run/rates.h"
 
 enum { KEPT = 8 /* instances of a stream */ };

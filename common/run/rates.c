@@ -10,8 +10,8 @@
 
 #include "common/base/error.h"
 #include "common/base/log.h"
-#include "common/run/body.h"
-#include "common/run/tensor.h"
+#include "common/run/compile/body.h"
+#include "common/run/tensors/tensor.h"
 #include "common/tune/tuner.h"
 #include "libfuse/ops.h"
 

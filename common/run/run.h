@@ -1,6 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * From plan bodies to launches: choose alternatives, bind, launch, record, replay. Uses plan, kernels and device.
+ * From plan bodies to launches: choose alternatives, bind, launch, record, replay. Uses plan, kernels and device. What
+ * the public functions do is in the files beside this one; they and the folders call those that come later alone:
+ * record/, launch/ (makes and runs instances), instantiate/ (steps into operations, candidates), lists/ (steps over
+ * lists), operations/ (what all kinds of them share), bind/, compile/ (plan bodies and their kernels), tensors/.
  */
 #ifndef COMMON_RUN_RUN_H
 #define COMMON_RUN_RUN_H
@@ -9,7 +12,7 @@
 
 #include "common/device/device.h"
 #include "common/plan/plan.h"
-#include "common/run/tensor.h"
+#include "common/run/tensors/tensor.h"
 #include "libfuse/record.h"
 
 /* body.c: plan bodies with compiled kernels, shared on a device by the canonical text and options; bounded cache. */
@@ -69,11 +72,13 @@ void lfuse__plan_destroy(lfuse_plan *plan);
 void lfuse__plan_retain(lfuse_plan *plan);
 void lfuse__plan_release(lfuse_plan *plan);
 
-/* instance.c, launch.c: what the public functions of include/libfuse/plan.h do. */
+/* launch/instance.c, runs.c: what the public functions of include/libfuse/plan.h do. */
 lfuse_status lfuse__instance_create(lfuse_plan *plan, lfuse_stream *stream, const lfuse_binding *bindings, int count,
                                     lfuse_instance **instance);
 lfuse_status lfuse__instance_run(lfuse_instance *instance, const lfuse_binding *bindings, int count);
 lfuse_status lfuse__instance_refresh(lfuse_instance *instance);
+/* Launches, or records, what lfuse__instance_match has checked. */
+lfuse_status lfuse__instance_run_matched(lfuse_instance *instance);
 
 /* immediate.c */
 lfuse_status lfuse__gemm_now(lfuse_stream *stream, bool ta, bool tb, double alpha, const lfuse_tensor *a,

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Runs of instances, at once or into the recording of their stream. */
 #include "common/base/error.h"
-#include "common/run/instance.h"
+#include "common/run/launch/launch.h"
 
 /* Submits what is resolved, or records it. */
 static lfuse_status submit(lfuse_instance *in)

@@ -7,7 +7,7 @@
 #include "common/base/error.h"
 #include "common/device/device.h"
 #include "common/plan/plan.h"
-#include "common/run/instantiate.h"
+#include "common/run/instantiate/instantiate.h"
 
 static const char *const passes[] = {"pointwise", "epilogue", "views", "rows", "products", "gathers", "bundles"};
 static const char *const forms[] = {

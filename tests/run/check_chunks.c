@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* How lists are cut: lengths by what a kernel works on at a time and by what a device can take, tables of members. */
-#include "common/run/chunks.h"
+#include "common/run/lists/chunks.h"
 #include "tests/kernels/classes.h"
 #include "tests/support/main.h"
 

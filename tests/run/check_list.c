@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Lists as they are made and replaced: bounds, and the notes of what was replaced. On the stub. */
-#include "common/run/tensor.h"
+#include "common/run/tensors/tensor.h"
 #include "tests/run/rig.h"
 
 enum { MEMBERS = 5 };

@@ -7,7 +7,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "common/run/body.h"
+#include "common/run/compile/body.h"
 #include "tests/run/rig.h"
 
 enum { ELEMENTS = 3000, LONG = 100 /* functions, that a program has enough of it */ };

@@ -13,7 +13,7 @@
 #include "common/base/error.h"
 #include "common/graph/graph.h"
 #include "common/plan/plan.h"
-#include "common/run/bundle.h"
+#include "common/run/compile/bundle.h"
 #include "tests/run/rig.h"
 
 /* Work-items with addresses; lanes with buffers; work-items with rows by teams, which the stub cannot run. */

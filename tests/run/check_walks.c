@@ -5,7 +5,7 @@
  */
 #include <string.h>
 
-#include "common/run/body.h"
+#include "common/run/compile/body.h"
 #include "tests/run/rig.h"
 
 enum { ROWS = 4, COLUMNS = 6, ROOM = 400, CENTRE = 200 };

@@ -38,4 +38,29 @@ ok "optimizers call graphs and runs" calls_none common/optim 'common/(plan|kerne
 callers='common/(graph|plan|kernels|tune|run|optim|api)'
 ok "backends call the waist and base alone: cuda" calls_none backends/cuda "$callers|backends/opencl"
 ok "backends call the waist and base alone: opencl" calls_none backends/opencl "$callers|backends/cuda"
+
+# What is below first; the files beside these folders are above them all.
+order="tensors compile bind operations lists instantiate launch record"
+for part in $order; do symbols "common/run/$part" --defined-only; done | sort >"$work/defined-parts"
+{
+    awk '$2 == "common/run"' "$work/defined" | join -v 1 - "$work/defined-parts"
+    cat "$work/defined-parts"
+} | sort >"$work/defined-run"
+# What the objects of a part need is defined in none of those above it.
+calls_none_above() # part, expression of parts
+{
+    symbols "common/run/$1" --undefined-only >"$work/needed-part"
+    test -s "$work/needed-part" || return 1
+    join "$work/needed-part" "$work/defined-run" | awk -v above="^common/run(/($2))?\$" '$3 ~ above' | { ! grep .; }
+}
+listed() { (cd "$top_srcdir/common/run" && ls -d */) | sed 's,/$,,' | sort | diff - "$work/order"; }
+
+printf '%s\n' $order | sort >"$work/order"
+ok "every folder of run has its place" listed
+above=$order
+for part in $order; do
+    above=${above#"$part"}
+    above=${above# }
+    ok "run: calls of $part do not go up" calls_none_above "$part" "$(echo "${above:-none}" | tr ' ' '|')"
+done
 done_testing

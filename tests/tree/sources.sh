@@ -40,6 +40,11 @@ ok "kernels do not reach down" independent common/kernels 'common/(device|tune|r
 ok "device knows no graph" independent common/device 'common/(graph|plan|kernels|tune|run|optim|api)|backends'
 ok "tune knows no graph" independent common/tune 'common/(graph|plan|kernels|run|optim|api)|backends'
 ok "run does not know its callers" independent common/run 'common/(optim|api)|backends'
+above='' # the folders of run, in the order of calls.sh
+for part in record launch instantiate lists operations bind compile tensors; do
+    test -z "$above" || ok "run: $part does not know what is above" independent "common/run/$part" "common/run/($above)"
+    above=$above${above:+|}$part
+done
 ok "optimizers are made of graphs and runs" independent common/optim 'common/(plan|kernels|api)|backends'
 ok "api does not know the backends" independent common/api 'backends'
 ok "backends use the waist and base alone" independent backends 'common/(graph|plan|kernels|tune|run|optim|api)'

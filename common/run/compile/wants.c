@@ -1,0 +1,311 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Which kernels a plan asks for, whatever the sizes of its instances are within their bounds. */
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "common/base/error.h"
+#include "common/run/compile/bundle.h"
+#include "common/run/compile/steps.h"
+
+lfuse__compiled *lfuse__entry_find(const lfuse__body_entry *e, const lfuse__kernel_class *k)
+{
+    lfuse__kernel_key key;
+    lfuse__compiled *c;
+
+    lfuse__kernel_key_of(k, &key);
+    for (c = e->kernels; c; c = c->next)
+        if (lfuse__kernel_key_equal(&c->key, &key) && lfuse__body_equal(c->k.body, k->body)) return c;
+    return NULL;
+}
+
+/* Puts one more kernel in the list, not yet compiled: it has no program. */
+static lfuse_status want(lfuse__body_entry *e, const lfuse__kernel_class *k,
+                         lfuse__compiled **made)
+{
+    lfuse__compiled *c = calloc(1, sizeof *c);
+
+    if (!c) return lfuse__error(LFUSE_ERR_MEMORY, "out of host memory (%zu bytes)", sizeof *c);
+    c->k = *k;
+    lfuse__kernel_key_of(k, &c->key);
+    snprintf(c->name, sizeof c->name, "k%d", e->nkernels++);
+    c->next = e->kernels;
+    e->kernels = c;
+    *made = c;
+    return LFUSE_OK;
+}
+
+static lfuse_status want_once(lfuse__body_entry *e, const lfuse__kernel_class *k)
+{
+    lfuse__compiled *c;
+
+    return lfuse__entry_find(e, k) ? LFUSE_OK : want(e, k, &c);
+}
+
+/* A product whose kernels are in the list. */
+struct asked {
+    struct asked *next;
+    const lfuse__step *step;
+    lfuse__kernel_class k;
+};
+
+/* One call of lfuse__entry_want_all. */
+struct lfuse__wants {
+    lfuse__body_entry *entry;
+    const lfuse__facts *facts;
+    struct asked *asked;
+};
+
+typedef lfuse_status want_class(lfuse__wants *w, const lfuse__step *step, const lfuse__kernel_class *k);
+
+static lfuse_status want_itself(lfuse__wants *w, const lfuse__step *step, const lfuse__kernel_class *k)
+{
+    (void)step;
+    return want_once(w->entry, k);
+}
+
+/* Of the forms that sizes may ask for all, or those with several launches. */
+static lfuse_status want_forms(lfuse__wants *w, const lfuse__step *step, const lfuse__kernel_class *k, bool staged)
+{
+    lfuse__kernel_class *classes = malloc(LFUSE__ROW_CLASSES * sizeof *classes);
+    lfuse_status status = LFUSE_OK;
+    int i, count;
+
+    if (!classes) return lfuse__error(LFUSE_ERR_MEMORY, "out of host memory (%d classes)", LFUSE__ROW_CLASSES);
+    count = lfuse__row_classes(w->entry->plan, step, w->facts, k, classes);
+    for (i = 0; i < count && !status; i++)
+        if (!staged || lfuse__rows_staged(&classes[i].rows)) status = want_once(w->entry, &classes[i]);
+    free(classes);
+    return status;
+}
+
+static lfuse_status want_rows(lfuse__wants *w, const lfuse__step *step, const lfuse__kernel_class *k)
+{
+    return want_forms(w, step, k, false);
+}
+
+/* Long rows of a launch's parts have launches of their own. */
+static lfuse_status want_staged(lfuse__wants *w, const lfuse__step *step, const lfuse__kernel_class *k)
+{
+    return want_forms(w, step, k, true);
+}
+
+/* Whether its kernels are in the list: a step before it of the same sizes and class has the same ones. */
+static bool is_asked(const lfuse__wants *w, const lfuse__step *step, const lfuse__kernel_class *k)
+{
+    const struct asked *a;
+
+    for (a = w->asked; a; a = a->next)
+        if (lfuse__step_products_alike(w->entry->plan, a->step, step) && lfuse__class_equal(&a->k, k)) return true;
+    return false;
+}
+
+/* Which tilings occur is asked of a thousand sizes: once for all layers that are alike. */
+static lfuse_status want_products(lfuse__wants *w, const lfuse__step *step, const lfuse__kernel_class *k)
+{
+    lfuse__kernel_class classes[LFUSE__PRODUCT_KERNELS];
+    struct asked *a;
+    int i, count;
+
+    if (is_asked(w, step, k)) return LFUSE_OK;
+    a = malloc(sizeof *a);
+    if (!a) return lfuse__error(LFUSE_ERR_MEMORY, "out of host memory (%zu bytes)", sizeof *a);
+    *a = (struct asked){ .next = w->asked, .step = step, .k = *k };
+    w->asked = a;
+    count = lfuse__step_products(w->entry->plan, step, w->facts, k, classes);
+    for (i = 0; i < count; i++) LFUSE__TRY(want_once(w->entry, &classes[i]));
+    return LFUSE_OK;
+}
+
+/*
+ * Kernels of the transport. Where the count of a list decides on it, a plan has none of its own: its first instance
+ * compiles those of the one that it takes, which is half as much.
+ */
+lfuse_status lfuse__want_lists(lfuse__wants *w, const lfuse__step *step)
+{
+    const lfuse_transport transport = w->entry->transport;
+    lfuse__kernel_class wanted[LFUSE__WANTED_MAX];
+    const int count = lfuse__step_classes(w->entry->plan, step, true, wanted);
+    const bool carried = lfuse__list_carried(w->facts, transport, count, wanted) != 0;
+    const bool args = transport == LFUSE_TRANSPORT_ARGS, written = !args && transport != LFUSE_TRANSPORT_UNIFIED;
+    int i;
+
+    if (carried != args) return LFUSE_OK; /* not decided yet, or refused to instances */
+    for (i = 0; i < count; i++)
+        if (wanted[i].family != LFUSE__FAMILY_TABLE || written)
+            LFUSE__TRY(want_once(w->entry, &wanted[i]));
+    return LFUSE_OK;
+}
+
+/* Of one number of rows. Where that is open, each instance compiles what it takes: shapes differ from row to row. */
+static lfuse_status want_network(lfuse__wants *w, const lfuse__step *step, bool *whole)
+{
+    lfuse__kernel_class k;
+
+    return lfuse__network_class(w->entry->plan, step, w->facts, &k, whole) ? want_once(w->entry, &k) : LFUSE_OK;
+}
+
+/* The classes of the step, for small sizes and for large ones as the bounds say. */
+static lfuse_status want_each(lfuse__wants *w, const lfuse__step *step, want_class *put)
+{
+    lfuse__kernel_class wanted[LFUSE__WANTED_MAX];
+    bool sizes[2];
+    int large, i, count;
+
+    lfuse__step_indexing(w->entry->plan, step, &sizes[0], &sizes[1]);
+    for (large = 0; large < 2; large++) {
+        if (!sizes[large]) continue;
+        count = lfuse__step_classes(w->entry->plan, step, large, wanted);
+        for (i = 0; i < count; i++) LFUSE__TRY(put(w, step, &wanted[i]));
+    }
+    return LFUSE_OK;
+}
+
+lfuse_status lfuse__want_classes(lfuse__wants *w, const lfuse__step *step)
+{
+    return want_each(w, step, want_itself);
+}
+
+lfuse_status lfuse__want_rows(lfuse__wants *w, const lfuse__step *step)
+{
+    return want_each(w, step, want_rows);
+}
+
+lfuse_status lfuse__want_products(lfuse__wants *w, const lfuse__step *step)
+{
+    return want_each(w, step, want_products);
+}
+
+lfuse__compiled *lfuse__entry_find_bundle(const lfuse__body_entry *e, const lfuse__bundle *b)
+{
+    lfuse__compiled *c;
+
+    for (c = e->kernels; c; c = c->next)
+        if (c->k.family == LFUSE__FAMILY_BUNDLE && lfuse__bundle_equal(c->bundle, b)) return c;
+    return NULL;
+}
+
+/* Takes the bundle over. */
+static lfuse_status want_launch(lfuse__body_entry *e, lfuse__bundle *b)
+{
+    static const lfuse__kernel_class nothing = { .family = LFUSE__FAMILY_BUNDLE };
+    lfuse_status status;
+    lfuse__compiled *c;
+
+    if (lfuse__entry_find_bundle(e, b)) {
+        lfuse__bundle_destroy(b);
+        return LFUSE_OK;
+    }
+    status = want(e, &nothing, &c);
+    if (status) lfuse__bundle_destroy(b);
+    else c->bundle = b;
+    return status;
+}
+
+/* The launches of the children, each with class number `index` of its own. */
+static lfuse_status want_launches(lfuse__wants *w, const lfuse__step *step, int index, lfuse__sharer *sharers,
+                                  lfuse__kernel_class *classes, int *most)
+{
+    lfuse__bundle *b;
+    int i, k, launches, n;
+
+    for (i = 0; i < step->nchildren; i++) {
+        n = lfuse__child_class(w->entry->plan, &step->children[i], w->facts, index, &sharers[i], &classes[i]);
+        if (!n) return LFUSE_OK; /* long rows alone: nothing that shares */
+        if (n > *most) *most = n;
+    }
+    LFUSE__TRY(lfuse__bundle_share(w->facts, sharers, step->nchildren, &launches));
+    for (i = 0; i < launches; i++) {
+        LFUSE__TRY(lfuse__bundle_of(w->facts, sharers, step->nchildren, i, &b));
+        for (k = 0; k < step->nchildren && !b; k++)
+            if (sharers[k].launch == i) LFUSE__TRY(want_once(w->entry, sharers[k].k));
+        if (b) LFUSE__TRY(want_launch(w->entry, b));
+    }
+    return LFUSE_OK;
+}
+
+/* Children whose sizes differ in class are met by compiling late; those of one kind are not. */
+lfuse_status lfuse__want_bundle(lfuse__wants *w, const lfuse__step *step)
+{
+    const size_t n = (size_t)step->nchildren + 1;
+    lfuse__sharer *sharers = calloc(n, sizeof *sharers);
+    lfuse__kernel_class *classes = calloc(n, sizeof *classes);
+    lfuse_status status = LFUSE_OK;
+    int i, most = 1;
+
+    if (!sharers || !classes) status = lfuse__error(LFUSE_ERR_MEMORY, "out of host memory (%zu kernels)", n);
+    for (i = 0; i < step->nchildren && !status; i++)
+        if (step->children[i].kind == LFUSE__STEP_ROWS) status = want_each(w, &step->children[i], want_staged);
+    for (i = 0; i < most && !status; i++) status = want_launches(w, step, i, sharers, classes, &most);
+    free(classes);
+    free(sharers);
+    return status;
+}
+
+static bool by_vendor_alone(const lfuse__alternative *a)
+{
+    return a->nsteps == 1 && a->steps[0].kind == LFUSE__STEP_GEMM && !a->steps[0].product.native;
+}
+
+/*
+ * What is compiled when an instance takes it: the library's own product where others are in front of it, or the tuner
+ * chooses; all ways of a product of which more sides are open than that of a batch; and what is behind a product that
+ * the library of the device's maker does with all that follows, which it hardly ever declines.
+ */
+static bool is_spare(const lfuse__wants *w, const lfuse__stage *stage, int alternative)
+{
+    const lfuse__step *first = &stage->alternatives[0].steps[0], *step = &stage->alternatives[alternative].steps[0];
+    int i;
+
+    if (step->kind == LFUSE__STEP_GEMM && step->product.native && !step->product.ahead && stage->nalternatives > 1)
+        return true;
+    if (first->kind == LFUSE__STEP_GEMM && first->product.ahead && lfuse__product_open(w->entry->plan, first) > 1)
+        return true;
+    for (i = 0; i < alternative; i++)
+        if (w->facts->products == LFUSE__PRODUCTS_TUNED && by_vendor_alone(&stage->alternatives[i])) return true;
+    return false;
+}
+
+static lfuse_status want_step(lfuse__wants *w, const lfuse__step *step)
+{
+    const lfuse__step_row *row = &lfuse__step_rows[step->kind];
+
+    return row->want ? row->want(w, step) : LFUSE_OK;
+}
+
+static lfuse_status want_stage(lfuse__wants *w, const lfuse__stage *stage)
+{
+    int j, k;
+
+    for (j = 0; j < stage->nalternatives; j++)
+        for (k = 0; k < stage->alternatives[j].nsteps && !is_spare(w, stage, j); k++)
+            LFUSE__TRY(want_step(w, &stage->alternatives[j].steps[k]));
+    return LFUSE_OK;
+}
+
+static lfuse_status want_stages(lfuse__wants *w)
+{
+    const lfuse__plan_body *plan = w->entry->plan;
+    int i, covered = 0;
+
+    for (i = 0; i < plan->nstages; i++, covered--) {
+        const lfuse__stage *stage = &plan->stages[i];
+        bool whole = false;
+        if (stage->network) LFUSE__TRY(want_network(w, stage->network, &whole));
+        if (whole) covered = stage->covers;
+        if (covered <= 0) LFUSE__TRY(want_stage(w, stage));
+    }
+    return LFUSE_OK;
+}
+
+lfuse_status lfuse__entry_want_all(lfuse__body_entry *e, const lfuse__facts *facts)
+{
+    lfuse__wants w = { .entry = e, .facts = facts };
+    const lfuse_status status = want_stages(&w);
+
+    while (w.asked) {
+        struct asked *next = w.asked->next;
+        free(w.asked);
+        w.asked = next;
+    }
+    return status;
+}

@@ -1,0 +1,411 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * What a step over lists knows of its members: chunks, which are made when the instance is, and addresses. Where these
+ * are in device tables, the address table is written again only where addresses changed, by kernels whose arguments
+ * carry the words.
+ */
+#include <inttypes.h>
+#include <stddef.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "common/base/error.h"
+#include "common/run/lists/chunks.h"
+#include "common/run/lists/list_op.h"
+
+/* What kernels read of a member, in device memory. */
+typedef struct lfuse__list_shape {
+    int64_t matrices, rows, columns, elements, rank;
+} lfuse__list_shape;
+
+enum { LIST_ALIGNMENT = 128 /* elements between members in a buffer of the whole list */ };
+
+int64_t lfuse__list_padded(int64_t elements)
+{
+    return (elements + LIST_ALIGNMENT - 1) / LIST_ALIGNMENT * LIST_ALIGNMENT;
+}
+
+/* Tables are uploaded on the device's own stream, which waits for nothing but the copy. */
+lfuse_status lfuse__list_upload(lfuse_device *dev, lfuse__range *to, uint64_t offset, const void *host, uint64_t bytes)
+{
+    lfuse_stream *s;
+    lfuse_status status;
+
+    if (!bytes) return LFUSE_OK;
+    LFUSE__TRY(lfuse__device_stream(dev, &s));
+    lfuse__device_lock_sync(dev);
+    status = lfuse__write(s, to, offset, host, bytes);
+    if (!status) status = lfuse__stream_sync(s);
+    lfuse__device_unlock_sync(dev);
+    return status;
+}
+
+/* Bytes of what kernels read of one member. */
+static uint64_t shape_bytes(const lfuse__list_op *op)
+{
+    return lfuse__list_multiplies(op) ? lfuse__list_product_bytes(op->step) : sizeof(lfuse__list_shape);
+}
+
+static void put_shapes(const lfuse_instance *in, const lfuse__list_op *op, const lfuse_list *l, char *to)
+{
+    int64_t m;
+
+    for (m = 0; m < op->members; m++) {
+        const lfuse__member *x = &l->members[m];
+        const lfuse__list_shape shape = { x->matrices, x->rows, x->columns, x->elements, x->rank };
+        if (lfuse__list_multiplies(op)) lfuse__list_put_product(in, op->step, m, to + shape_bytes(op) * (uint64_t)m);
+        else memcpy(to + sizeof shape * (uint64_t)m, &shape, sizeof shape);
+    }
+}
+
+static uint64_t aligned(uint64_t bytes)
+{
+    return (bytes + 255) / 256 * 256;
+}
+
+/* The list that tells sizes and shapes, where the step asks for them. */
+static const lfuse_list *shapes_of(const lfuse_instance *in, const lfuse__list_op *op)
+{
+    int i;
+
+    for (i = 0; i < op->step->noperands; i++)
+        if (op->step->operands[i].place >= LFUSE__PLACE_ELEMENTS)
+            return lfuse__list_of(in, op->step->operands[i].index); /* others agree with it */
+    return lfuse__list_of(in, op->step->lists.list);
+}
+
+static lfuse_status no_memory(const lfuse__list_op *op)
+{
+    return lfuse__error(LFUSE_ERR_MEMORY, "out of host memory (a list of %" PRId64 " members)", op->members);
+}
+
+/* Sizes of the members as this step walks them. */
+static lfuse_status walked_sizes(const lfuse_instance *in, lfuse__list_op *op, int64_t **found, int64_t *all)
+{
+    const lfuse_list *shapes = shapes_of(in, op);
+    int64_t *sizes = malloc(((size_t)shapes->count + 1) * sizeof *sizes), m;
+
+    *all = 0;
+    *found = sizes;
+    if (!sizes) return no_memory(op);
+    if (lfuse__list_multiplies(op)) return lfuse__list_cut_products(in, op, sizes, all);
+    for (m = 0; m < shapes->count; m++) {
+        const lfuse__member *x = &shapes->members[m];
+        sizes[m] = lfuse__list_lines(op) ? lfuse__lines_cells(&op->k, x->matrices, x->rows, x->columns)
+                                         : lfuse__list_span_size(in, op->step->lists.list, op->step->lists.walked, m);
+        *all += sizes[m];
+    }
+    return LFUSE_OK;
+}
+
+static int64_t chunk_length(const lfuse_instance *in, const lfuse__list_op *op, int64_t all)
+{
+    if (lfuse__list_multiplies(op)) return 1; /* a block */
+    if (lfuse__list_lines(op)) return lfuse__chunk_cells(all, in->facts->info.compute_units);
+    if (lfuse__list_reduces(op)) return LFUSE__SEGMENT;
+    return lfuse__chunk_length(all, lfuse__multi_chunk(&op->k, in->facts), in->facts->info.compute_units);
+}
+
+/* Where members are in the operand, if that is a buffer of the whole list. */
+static lfuse_status make_offsets(const lfuse_instance *in, lfuse__list_op *op, int operand)
+{
+    const lfuse__operand *o = &op->step->operands[operand];
+    int64_t at = 0, m;
+
+    if (o->place != LFUSE__PLACE_SCRATCH && o->place != LFUSE__PLACE_PREPARED) return LFUSE_OK;
+    if (o->span == LFUSE__SPAN_TENSOR || o->span == LFUSE__SPAN_MEMBERS) return LFUSE_OK;
+    op->offsets[operand] = malloc(((size_t)op->members + 1) * sizeof *op->offsets[operand]);
+    if (!op->offsets[operand])
+        return lfuse__error(LFUSE_ERR_MEMORY, "out of host memory (a list of %" PRId64 " members)", op->members);
+    for (m = 0; m < op->members; m++) {
+        op->offsets[operand][m] = at;
+        at += lfuse__list_padded(lfuse__list_span_size(in, in->body->buffers[o->index].list, o->span, m));
+    }
+    return LFUSE_OK;
+}
+
+/*
+ * Chunk table and first chunks, unless arguments carry them; sizes and the ticket, which is 0; then room for the
+ * address table where the device writes it.
+ */
+static lfuse_status make_device_tables(lfuse_instance *in, lfuse__list_op *op, const lfuse_list *l,
+                                       const int64_t *sizes)
+{
+    const bool unified = op->transport == LFUSE_TRANSPORT_UNIFIED, args = op->transport == LFUSE_TRANSPORT_ARGS;
+    const uint64_t firsts = args ? 0 : ((uint64_t)op->members + 1) * sizeof *op->first;
+    const uint64_t addresses = args ? 0 : 2 * (uint64_t)op->places * (uint64_t)op->step->noperands * sizeof *op->fresh;
+    lfuse_device *dev = in->plan->dev;
+    lfuse_status status;
+    uint64_t bytes;
+    char *host;
+
+    op->firsts_at = args ? 0 : aligned((uint64_t)op->chunks * sizeof(lfuse__chunk));
+    op->elements_at = aligned(op->firsts_at + firsts);
+    op->ticket_at = aligned(op->elements_at +
+                            (lfuse__list_needs_sizes(op->step) ? (uint64_t)op->members * shape_bytes(op) : 0));
+    op->addresses_at = aligned(op->ticket_at + sizeof(uint64_t));
+    bytes = op->ticket_at + sizeof(uint64_t);
+    host = calloc(1, bytes);
+    if (!host) return lfuse__error(LFUSE_ERR_MEMORY, "out of host memory (%" PRIu64 " bytes of tables)", bytes);
+    if (!args) lfuse__chunk_fill(op->members, sizes, op->length, (lfuse__chunk *)(void *)host, op->first);
+    memcpy(host + op->firsts_at, op->first, firsts);
+    if (lfuse__list_needs_sizes(op->step)) put_shapes(in, op, l, host + op->elements_at);
+    status = unified ? lfuse__range_create_unified(dev, bytes, &op->device)
+                     : lfuse__range_create(dev, op->addresses_at + addresses, &op->device);
+    if (!status) status = lfuse__list_upload(dev, op->device, 0, host, bytes);
+    free(host);
+    return status;
+}
+
+static lfuse_status make_transport(lfuse_instance *in, lfuse__list_op *op, const lfuse_list *l, const int64_t *sizes)
+{
+    if (op->transport == LFUSE_TRANSPORT_ARGS) {
+        lfuse__chunk_firsts(op->members, sizes, op->length, op->first);
+        op->nwords = lfuse__carried_words(&op->k, lfuse__list_carry(op));
+        if (lfuse__list_reduces(op) && !lfuse__list_lines(op))
+            op->fold_nwords = lfuse__carried_words(&op->k, LFUSE__CARRY_FOLD);
+        return lfuse__list_reduces(op) || lfuse__list_needs_sizes(op->step) || lfuse__list_counts(op->step)
+                   ? make_device_tables(in, op, l, sizes)
+                   : LFUSE_OK;
+    }
+    LFUSE__TRY(make_device_tables(in, op, l, sizes));
+    return op->transport == LFUSE_TRANSPORT_UNIFIED ? lfuse__list_version_add(in, op) : LFUSE_OK;
+}
+
+lfuse_status lfuse__list_make_tables(lfuse_instance *in, lfuse__list_op *op, const lfuse_list *l)
+{
+    const size_t n = (size_t)l->count, places = n ? n : 1, table = 2 * places * (size_t)op->step->noperands;
+    int64_t all, m, *sizes;
+    lfuse_status status;
+    int i;
+
+    op->members = l->count;
+    status = walked_sizes(in, op, &sizes, &all);
+    if (status) goto err_free_sizes;
+    op->places = (int64_t)places;
+    op->first = malloc((n + 1) * sizeof *op->first);
+    op->tails = calloc(n + 1, sizeof *op->tails);
+    op->entries = op->transport == LFUSE_TRANSPORT_TABLE ? calloc(table + 1, sizeof *op->entries) : NULL;
+    op->fresh = calloc(table + 1, sizeof *op->fresh);
+    if (!op->first || !op->tails || !op->fresh ||
+        (op->transport == LFUSE_TRANSPORT_TABLE && !op->entries)) {
+        status = no_memory(op);
+        goto err_free_sizes;
+    }
+    op->length = chunk_length(in, op, all);
+    op->chunks = lfuse__chunk_count(l->count, sizes, op->length);
+    for (i = 0; i < op->step->noperands && !status; i++) status = make_offsets(in, op, i);
+    if (status) goto err_free_sizes;
+    for (m = 0; m < l->count; m++) {
+        const int64_t beyond = sizes[m] % op->length;
+        op->tails[m] = (uint32_t)(beyond ? beyond : op->length);
+    }
+    status = make_transport(in, op, shapes_of(in, op), sizes);
+
+err_free_sizes:
+    free(sizes);
+    return status;
+}
+
+/* ---- addresses ---- */
+
+static uint64_t within_shape(lfuse__place place)
+{
+    switch (place) {
+    case LFUSE__PLACE_ROWS: return offsetof(lfuse__list_shape, rows);
+    case LFUSE__PLACE_COLUMNS: return offsetof(lfuse__list_shape, columns);
+    case LFUSE__PLACE_ELEMENTS: return offsetof(lfuse__list_shape, elements);
+    case LFUSE__PLACE_RANK: return offsetof(lfuse__list_shape, rank);
+    default: return 0;
+    }
+}
+
+static void member_at(const lfuse__list_op *op, int operand, int64_t m, lfuse__location *at)
+{
+    const lfuse__operand *o = &op->step->operands[operand];
+    const lfuse__list_trace *t = &op->traces[operand];
+    uint64_t beyond = 0;
+
+    if (o->place >= LFUSE__PLACE_ELEMENTS) {
+        beyond = op->elements_at + shape_bytes(op) * (uint64_t)m + within_shape(o->place);
+        *at = (lfuse__location){ op->device->mem, op->device->offset + beyond, op->device->address + beyond };
+        return;
+    }
+    if (t->list) {
+        const lfuse__member *x = &t->list->members[m];
+        *at = (lfuse__location){ x->range->mem, x->range->offset + x->offset, x->range->address + x->offset };
+        return;
+    }
+    if (op->offsets[operand]) beyond = (uint64_t)op->offsets[operand][m] * lfuse_type_size(o->type);
+    if (o->span == LFUSE__SPAN_MEMBERS) beyond = (uint64_t)m * lfuse_type_size(o->type);
+    *at = (lfuse__location){ t->at.mem, t->at.offset + beyond, t->at.address + beyond };
+}
+
+static int slot_in(lfuse__list_batch *b, lfuse__bmem *mem)
+{
+    int i;
+
+    for (i = 0; i < b->nblocks; i++)
+        if (b->blocks[i] == mem) return i;
+    if (b->nblocks == LFUSE__MAX_SLOTS) return -1;
+    b->blocks[b->nblocks] = mem;
+    return b->nblocks++;
+}
+
+void lfuse__list_make_entry(lfuse__list_op *op, int operand, int64_t m)
+{
+    uint64_t *entry = op->fresh + 2 * (operand * op->places + m);
+    lfuse__location at;
+
+    member_at(op, operand, m, &at);
+    entry[0] = at.address;
+    entry[1] = 0;
+}
+
+static lfuse_status open_batch(lfuse__list_op *op, int64_t m, int64_t group, lfuse__list_batch **made)
+{
+    if (op->nbatches == op->batch_capacity) {
+        const int more = op->batch_capacity ? 2 * op->batch_capacity : 1;
+        lfuse__list_batch *p = realloc(op->batches, (size_t)more * sizeof *p);
+        if (!p) return lfuse__error(LFUSE_ERR_MEMORY, "out of host memory (%d launches over a list)", more);
+        op->batches = p;
+        op->batch_capacity = more;
+    }
+    *made = &op->batches[op->nbatches++];
+    memset(*made, 0, sizeof **made);
+    (*made)->first_chunk = (int64_t)op->first[m];
+    (*made)->first_member = m;
+    (*made)->group = group;
+    return LFUSE_OK;
+}
+
+/* Gives each operand's block of the member a slot of the batch; false: too many blocks. */
+static bool take_slots(lfuse_instance *in, lfuse__list_op *op, int64_t m, lfuse__list_batch *b)
+{
+    const int before = b->nblocks;
+    lfuse__location at;
+    int i, slot;
+
+    for (i = 0; i < op->step->noperands; i++) {
+        uint64_t *entry = op->fresh + 2 * (i * op->places + m);
+        if (op->step->operands[i].place == LFUSE__PLACE_SUM) continue; /* no memory */
+        if (m >= op->members && op->step->operands[i].span != LFUSE__SPAN_TENSOR) continue;
+        if (in->facts->addresses) {
+            lfuse__list_make_entry(op, i, m);
+            continue;
+        }
+        member_at(op, i, m, &at);
+        slot = slot_in(b, at.mem);
+        if (slot < 0) {
+            b->nblocks = before;
+            return false;
+        }
+        entry[0] = at.offset;
+        entry[1] = (uint64_t)slot;
+    }
+    return true;
+}
+
+/* Whether there are no elements, and the one launch is that of the first place. */
+static bool counts_alone(const lfuse__list_op *op, int64_t m)
+{
+    return m == 0 && !op->chunks && lfuse__list_counts(op->step);
+}
+
+lfuse_status lfuse__list_make_entries(lfuse_instance *in, lfuse__list_op *op)
+{
+    const int carried = lfuse__class_list(&op->k)->carried;
+    lfuse__list_batch *b = NULL;
+    int64_t m, group = 0;
+
+    op->nbatches = 0;
+    for (m = 0; m < op->places; m++) {
+        const bool member = m < op->members;
+        /* An empty member has no chunk, and its entries are not read but for where its numbers go. */
+        const bool empty = !member || op->first[m] == op->first[m + 1];
+        if (!lfuse__list_reduces(op) && empty && !counts_alone(op, m)) continue;
+        while (op->groups && member && m >= op->groups->group_first[group + lfuse__list_groups(op, group)])
+            group += lfuse__list_groups(op, group);
+        if (!b || b->group != group || (carried && m - b->first_member >= carried))
+            LFUSE__TRY(open_batch(op, m, group, &b));
+        if (!take_slots(in, op, m, b)) {
+            LFUSE__TRY(open_batch(op, m, group, &b));
+            if (!take_slots(in, op, m, b))
+                return lfuse__error(LFUSE_ERR_UNSUPPORTED, "the operands of one member lie in more than %d blocks",
+                                    LFUSE__MAX_SLOTS);
+        }
+        if (!member) continue;
+        b->chunks = (int64_t)op->first[m + 1] - b->first_chunk;
+        b->members = m + 1 - b->first_member;
+    }
+    return LFUSE_OK;
+}
+
+static lfuse_status write_words(lfuse_instance *in, lfuse__list_op *op, lfuse_stream *s, int64_t from, int64_t count)
+{
+    lfuse__bmem *const buffer = op->device->mem;
+    lfuse__launch_args args = { 0 };
+    lfuse__packed packed;
+
+    LFUSE__TRY(lfuse__table_pack(in->facts, op->device->offset + op->addresses_at + (uint64_t)from * 8,
+                                 op->entries + from, (int)count, &packed));
+    args.groups = packed.groups;
+    args.group = packed.group;
+    args.nbuffers = 1;
+    args.buffers = &buffer;
+    args.nwords = packed.nwords;
+    args.words = packed.words;
+    return lfuse__launch(s, op->table, &args);
+}
+
+/* Writes what differs in words [from, end), in stretches that one launch can carry. */
+static lfuse_status update_words(lfuse_instance *in, lfuse__list_op *op, lfuse_stream *s, bool all, int64_t from,
+                                 int64_t end)
+{
+    int64_t i = from, n;
+
+    while (i < end) {
+        if (!all && op->entries[i] == op->fresh[i]) {
+            i++;
+            continue;
+        }
+        n = end - i < LFUSE__TABLE_WORDS ? end - i : LFUSE__TABLE_WORDS;
+        memcpy(op->entries + i, op->fresh + i, (size_t)n * sizeof *op->entries);
+        op->valid = false; /* until all is submitted */
+        LFUSE__TRY(write_words(in, op, s, i, n));
+        i += n;
+    }
+    return LFUSE_OK;
+}
+
+lfuse_status lfuse__list_update_table(lfuse_instance *in, lfuse__list_op *op, lfuse_stream *s)
+{
+    const bool all = !op->valid;
+    int i;
+
+    if (all || op->nspans < 0)
+        LFUSE__TRY(update_words(in, op, s, all, 0, 2 * op->places * op->step->noperands));
+    for (i = 0; i < op->nspans && !all; i++) {
+        const lfuse__list_span *span = &op->spans[i];
+        const int64_t from = 2 * (span->operand * op->places + span->first);
+        LFUSE__TRY(update_words(in, op, s, false, from, from + 2 * span->count));
+    }
+    op->valid = true;
+    return LFUSE_OK;
+}
+
+const lfuse__range *lfuse__list_addresses(const lfuse__list_op *op, uint64_t *offset)
+{
+    const lfuse__range *r = op->transport == LFUSE_TRANSPORT_UNIFIED ? lfuse__list_version_range(op) : op->device;
+
+    *offset = r->offset + (r == op->device ? op->addresses_at : 0);
+    return r;
+}
+
+/* Returns how many buffers the kernel has for them. */
+unsigned lfuse__list_blocks(const lfuse_instance *in, const lfuse__list_batch *b, lfuse__bmem **buffers)
+{
+    if (in->facts->addresses) return 0;
+    memcpy(buffers, b->blocks, (size_t)b->nblocks * sizeof *buffers);
+    return LFUSE__MAX_SLOTS;
+}

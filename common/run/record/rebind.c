@@ -1,0 +1,159 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* New bindings of a recording: tensors, numbers, and with them sizes. */
+#include <string.h>
+
+#include "common/run/record/recording.h"
+
+static int find_name(const lfuse_plan *plan, const char *name)
+{
+    for (int i = 0; i < plan->nnames; i++)
+        if (!strcmp(plan->names[i].text, name)) return i;
+    return -1;
+}
+
+static bool has_size(const lfuse_plan *plan, const char *name)
+{
+    for (int i = 0; i < plan->graph->nsizes; i++)
+        if (plan->graph->sizes[i].kind == LFUSE__SIZE_VAR && !strcmp(plan->graph->sizes[i].name, name)) return true;
+    return false;
+}
+
+static bool is_used(const lfuse_recording *r, const lfuse_binding *b)
+{
+    for (size_t i = 0; i < r->count; i++) {
+        if (!r->commands[i].is_run) continue;
+        const lfuse_plan *plan = lfuse__instance_plan(r->commands[i].as.run.instance);
+        if (b->kind == LFUSE_BIND_SIZE ? has_size(plan, b->name) : find_name(plan, b->name) >= 0) return true;
+    }
+    return false;
+}
+
+/* A size may be called like a tensor. */
+static bool same_name(const lfuse_binding *a, const lfuse_binding *b)
+{
+    return (a->kind == LFUSE_BIND_SIZE) == (b->kind == LFUSE_BIND_SIZE) && !strcmp(a->name, b->name);
+}
+
+static bool binds_numbers(const lfuse_binding *b)
+{
+    return b->kind == LFUSE_BIND_NUMBER || b->kind == LFUSE_BIND_NUMBERS;
+}
+
+static lfuse_status check_bindings(const lfuse_recording *r, const lfuse_binding *bindings, int count)
+{
+    if (count < 0) return lfuse__error(LFUSE_ERR_INVALID, "%d bindings", count);
+    for (int i = 0; i < count; i++) {
+        const lfuse_binding *b = &bindings[i];
+        if (!b->name) return lfuse__error(LFUSE_ERR_BINDING, "binding %d has no name: a replay binds by name", i);
+        if (b->kind != LFUSE_BIND_TENSOR && b->kind != LFUSE_BIND_SIZE && !binds_numbers(b))
+            return lfuse__error(LFUSE_ERR_BINDING, "\"%s\": a replay can bind tensors, numbers and sizes anew, nothing "
+                                "else", b->name);
+        if (b->kind == LFUSE_BIND_TENSOR && !b->as.tensor)
+            return lfuse__error(LFUSE_ERR_BINDING, "\"%s\" is bound to no tensor (NULL)", b->name);
+        for (int j = 0; j < i; j++)
+            if (same_name(&bindings[j], b))
+                return lfuse__error(LFUSE_ERR_BINDING, "\"%s\" is bound twice, by bindings %d and %d", b->name, j, i);
+        if (!is_used(r, b))
+            return lfuse__error(LFUSE_ERR_NAME, "no recorded run has the %s \"%s\"",
+                                b->kind == LFUSE_BIND_SIZE ? "size" : "name", b->name);
+    }
+    return LFUSE_OK;
+}
+
+static lfuse_status check_replaced(const lfuse__name *name, const lfuse__slot *slot, const lfuse_binding *b)
+{
+    if (name->kind == LFUSE__NAME_FROZEN)
+        return lfuse__error(LFUSE_ERR_BINDING, "\"%s\" is frozen: it was bound when its instance was made", b->name);
+    if (slot->list)
+        return lfuse__error(LFUSE_ERR_BINDING, "\"%s\" is a list: replace its members by lfuse_list_replace", b->name);
+    if (binds_numbers(b) != (name->kind == LFUSE__NAME_SCALAR))
+        return lfuse__error(LFUSE_ERR_BINDING, "\"%s\" is a %s", b->name,
+                            name->kind == LFUSE__NAME_SCALAR ? "number" : "tensor");
+    return LFUSE_OK;
+}
+
+/* The binding of the name that is given, or NULL. */
+static const lfuse_binding *given(const lfuse_binding *bindings, int count, const char *name)
+{
+    for (int i = 0; i < count; i++)
+        if (bindings[i].kind != LFUSE_BIND_SIZE && !strcmp(bindings[i].name, name)) return &bindings[i];
+    return NULL;
+}
+
+/* All that the run is bound to now, into r->bindings. `replaced`: some of it is given. */
+static lfuse_status gather(lfuse_recording *r, const lfuse__recorded_run *run, const lfuse_binding *bindings, int count,
+                           int *n, bool *replaced)
+{
+    const lfuse_plan *plan = lfuse__instance_plan(run->instance);
+
+    *replaced = false;
+    for (int i = 0; i < plan->nnames; i++) {
+        const lfuse_binding *b = given(bindings, count, plan->names[i].text);
+        if (b) LFUSE__TRY(check_replaced(&plan->names[i], &run->slots[i], b));
+        r->bindings[i] = b ? *b : lfuse__recorded_binding(&plan->names[i], &run->slots[i]);
+        *replaced = *replaced || b;
+    }
+    for (int i = 0; i < count; i++)
+        *replaced = *replaced || (bindings[i].kind == LFUSE_BIND_SIZE && has_size(plan, bindings[i].name));
+    *n = plan->nnames + lfuse__sizes_repeat(run->instance, run->slots, bindings, count, r->bindings + plan->nnames);
+    return LFUSE_OK;
+}
+
+/* Resolves the run with what is bound anew, into the other half of its slots; all checks are the run's own. */
+static lfuse_status rebind_run(lfuse_recording *r, lfuse_stream *s, size_t at, const lfuse_binding *bindings, int count)
+{
+    lfuse__recorded_run *run = &r->commands[at].as.run;
+    bool replaced;
+    int n;
+
+    LFUSE__TRY(gather(r, run, bindings, count, &n, &replaced));
+    if (!replaced) return LFUSE_OK;
+    LFUSE__TRY(lfuse__forms_find(r, s, at, n));
+    lfuse_instance *instance = run->next ? run->next : run->instance;
+    LFUSE__TRY(lfuse__instance_resolve(instance, r->bindings, n, run->slots + run->nnames));
+    run->rebound = true;
+    return LFUSE_OK;
+}
+
+static bool same_slot(const lfuse__slot *a, const lfuse__slot *b)
+{
+    return a->tensor == b->tensor && a->list == b->list && !memcmp(&a->number, &b->number, sizeof a->number) &&
+           a->count == b->count && (!a->count || !memcmp(a->numbers, b->numbers, (size_t)a->count * sizeof(double)));
+}
+
+static void take_rebound(lfuse_recording *r, lfuse__recorded_run *run)
+{
+    const size_t n = (size_t)run->nnames;
+
+    for (size_t i = 0; i < n; i++) {
+        if (!same_slot(&run->slots[i], &run->slots[n + i])) r->changed = true;
+        if (run->slots[i].tensor != run->slots[n + i].tensor) r->settled = false;
+    }
+    lfuse__slots_retain(run->slots + n, run->nnames);
+    lfuse__slots_release(run->slots, run->nnames);
+    memcpy(run->slots, run->slots + n, n * sizeof *run->slots);
+    lfuse__recorded_keep_numbers(run);
+    run->rebound = false;
+}
+
+lfuse_status lfuse__recording_rebind(lfuse_recording *r, lfuse_stream *s, const lfuse_binding *bindings, int count)
+{
+    lfuse_status status = check_bindings(r, bindings, count);
+
+    for (size_t i = 0; i < r->count && status == LFUSE_OK; i++) {
+        if (!r->commands[i].is_run) continue;
+        status = rebind_run(r, s, i, bindings, count);
+        if (status != LFUSE_OK) status = lfuse__error_prefix(status, "recorded command %zu: ", i);
+    }
+    if (status == LFUSE_OK) status = lfuse__forms_take(r);
+    if (status != LFUSE_OK) lfuse__forms_forget(r);
+    for (size_t i = 0; i < r->count; i++) {
+        lfuse__recorded_run *run = &r->commands[i].as.run;
+        if (!r->commands[i].is_run || !run->rebound) continue;
+        if (status == LFUSE_OK)
+            take_rebound(r, run);
+        else
+            run->rebound = false;
+    }
+    return status;
+}
