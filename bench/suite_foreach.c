@@ -248,7 +248,7 @@ static lfuse_status run_immediate(void *state, int set)
     lfuse_list *to = p->lists[result_of(p)][set], *a = p->lists[A][set];
     if (p->f == NORM) return lfuse_foreach_norm(s, p->memory[Y][set], a, 2);
     if (p->f != LERP) return lfuse_foreach_add(s, to, a, b, 1);
-    return lfuse_foreach_lerp(s, to, a, p->lists[B][set], lfuse_operand_number(weight));
+    return lfuse_foreach_lerp(s, to, a, p->lists[B][set], lfuse_operand_scalar(weight));
 }
 
 /* ---- variants ---- */

@@ -47,14 +47,14 @@ lfuse_status lfuse_foreach_add(lfuse_stream *stream, lfuse_list *to, const lfuse
 {
     NEED(stream);
     NEED(to);
-    RUN(add, to, lfuse_operand_list(a), b, lfuse_operand_number(alpha));
+    RUN(add, to, lfuse_operand_list(a), b, lfuse_operand_scalar(alpha));
 }
 
 lfuse_status lfuse_foreach_sub(lfuse_stream *stream, lfuse_list *to, const lfuse_list *a, lfuse_operand b, double alpha)
 {
     NEED(stream);
     NEED(to);
-    RUN(sub, to, lfuse_operand_list(a), b, lfuse_operand_number(alpha));
+    RUN(sub, to, lfuse_operand_list(a), b, lfuse_operand_scalar(alpha));
 }
 
 lfuse_status lfuse_foreach_pow(lfuse_stream *stream, lfuse_list *to, lfuse_operand base, lfuse_operand exponent)
@@ -108,7 +108,7 @@ lfuse_status lfuse_foreach_zero(lfuse_stream *stream, lfuse_list *to)
 {
     NEED(stream);
     NEED(to);
-    RUN(fill, to, lfuse_operand_list(to), lfuse_operand_number(0));
+    RUN(fill, to, lfuse_operand_list(to), lfuse_operand_scalar(0));
 }
 
 lfuse_status lfuse_foreach_fill(lfuse_stream *stream, lfuse_list *to, lfuse_operand value)
@@ -149,12 +149,12 @@ lfuse_status lfuse_foreach_norm(lfuse_stream *stream, lfuse_tensor *to, const lf
 {
     NEED(stream);
     NEED(to);
-    REDUCE(norm, lfuse_operand_list(a), lfuse_operand_number(order));
+    REDUCE(norm, lfuse_operand_list(a), lfuse_operand_scalar(order));
 }
 
 lfuse_status lfuse_foreach_total_norm(lfuse_stream *stream, lfuse_tensor *to, const lfuse_list *a, double order)
 {
     NEED(stream);
     NEED(to);
-    REDUCE(total_norm, lfuse_operand_list(a), lfuse_operand_number(order));
+    REDUCE(total_norm, lfuse_operand_list(a), lfuse_operand_scalar(order));
 }

@@ -160,7 +160,7 @@ static lfuse_binding bind_number(const lfuse_optimizer *o, lfuse__optim_part *pa
         const lfuse__optim_group *group = &o->groups[part->group + k];
         values[k] = field == LFUSE__HYPER_END ? group->product : lfuse__hyper_get(&group->hyper, field);
     }
-    return part->ngroups == 1 ? lfuse_bind_number(name, values[0]) : lfuse_bind_numbers(name, part->ngroups, values);
+    return part->ngroups == 1 ? lfuse_bind_scalar(name, values[0]) : lfuse_bind_scalars(name, part->ngroups, values);
 }
 
 static int bind_numbers(const lfuse_optimizer *o, lfuse__optim_part *part, lfuse_binding *b)
@@ -173,10 +173,10 @@ static int bind_numbers(const lfuse_optimizer *o, lfuse__optim_part *part, lfuse
         if (h->field != LFUSE__HYPER_lr || !(form->switches & LFUSE_OPTIM_LR_TENSOR))
             b[n++] = bind_number(o, part, lfuse__hyper_name(h->field), slot++, h->field);
     if (!lfuse__optim_counts(form->switches)) {
-        b[n++] = lfuse_bind_number("t", (double)(o->steps + 1));
+        b[n++] = lfuse_bind_scalar("t", (double)(o->steps + 1));
         if (form->rule->step == lfuse__rule_nadam) b[n++] = bind_number(o, part, "product", slot++, LFUSE__HYPER_END);
     }
-    if (form->clip != LFUSE_CLIP_NONE) b[n++] = lfuse_bind_number("clip_limit", o->options.clip_limit);
+    if (form->clip != LFUSE_CLIP_NONE) b[n++] = lfuse_bind_scalar("clip_limit", o->options.clip_limit);
     if (form->switches & LFUSE_OPTIM_AVERAGE)
         b[n++] = bind_number(o, part, "ema_decay", slot++, LFUSE__HYPER_ema_decay);
     return n;

@@ -188,8 +188,8 @@ static lfuse_graph *make_graph(const void *data)
 static const char *kind_word(lfuse_operand_kind kind)
 {
     switch (kind) {
-    case LFUSE_OPERAND_NUMBER: return "a number";
-    case LFUSE_OPERAND_NUMBERS: return "an array of numbers";
+    case LFUSE_OPERAND_SCALAR: return "a number";
+    case LFUSE_OPERAND_SCALARS: return "an array of numbers";
     case LFUSE_OPERAND_LIST: return "a list";
     case LFUSE_OPERAND_TENSOR: return "a tensor";
     }
@@ -199,8 +199,8 @@ static const char *kind_word(lfuse_operand_kind kind)
 static int form_bit(lfuse_operand_kind kind)
 {
     switch (kind) {
-    case LFUSE_OPERAND_NUMBER: return NUMBER;
-    case LFUSE_OPERAND_NUMBERS: return NUMBERS;
+    case LFUSE_OPERAND_SCALAR: return NUMBER;
+    case LFUSE_OPERAND_SCALARS: return NUMBERS;
     case LFUSE_OPERAND_LIST: return LIST;
     case LFUSE_OPERAND_TENSOR: return TENSOR;
     }
@@ -226,7 +226,7 @@ static lfuse_status check_kind(const call *c, int i)
     if (o->kind == LFUSE_OPERAND_LIST && !o->as.list) return lfuse__error(LFUSE_ERR_INVALID, "list %s is NULL", name);
     if (o->kind == LFUSE_OPERAND_TENSOR && !o->as.tensor)
         return lfuse__error(LFUSE_ERR_INVALID, "tensor %s is NULL", name);
-    if (o->kind == LFUSE_OPERAND_NUMBERS && o->count && !o->as.numbers)
+    if (o->kind == LFUSE_OPERAND_SCALARS && o->count && !o->as.scalars)
         return lfuse__error(LFUSE_ERR_INVALID, "the numbers of %s are NULL", name);
     return LFUSE_OK;
 }
@@ -288,7 +288,7 @@ static lfuse_status number_refused(const call *c, int i, int64_t k)
     lfuse__strbuf text = LFUSE__STRBUF_INIT;
     lfuse_status status;
 
-    lfuse__real_add(&text, c->operands[i].as.numbers[k]);
+    lfuse__real_add(&text, c->operands[i].as.scalars[k]);
     status = lfuse__error(LFUSE_ERR_TYPE, "number %" PRId64 " of %s is %s, which %s cannot hold", k,
                           c->row->operands[i].name, text.data, lfuse_type_name(c->type));
     lfuse__strbuf_free(&text);
@@ -304,10 +304,10 @@ static lfuse_status read_numbers(call *c, int i)
 
     if (o->count != c->to->count) return wrong_count(c, i, "numbers", o->count);
     for (k = 0; k < o->count; k++)
-        if (!lfuse__type_holds(c->type, o->as.numbers[k])) return number_refused(c, i, k);
+        if (!lfuse__type_holds(c->type, o->as.scalars[k])) return number_refused(c, i, k);
     c->k.operands[i].form = EACH_NUMBER;
     c->k.operands[i].type = (uint8_t)use.type;
-    return lfuse__numbers_take(&use, o->as.numbers, &c->numbers[i], &c->lists[i]);
+    return lfuse__numbers_take(&use, o->as.scalars, &c->numbers[i], &c->lists[i]);
 }
 
 static lfuse_status read_tensor(call *c, int i)
@@ -342,12 +342,12 @@ static lfuse_status read_list(call *c, int i)
 static lfuse_status read_operand(call *c, int i)
 {
     if (c->row->operands[i].forms == ORDER) {
-        c->k.order = c->operands[i].as.number;
+        c->k.order = c->operands[i].as.scalar;
         return LFUSE_OK;
     }
     switch (c->operands[i].kind) {
-    case LFUSE_OPERAND_NUMBER: c->k.operands[i].form = A_NUMBER; return LFUSE_OK;
-    case LFUSE_OPERAND_NUMBERS: return read_numbers(c, i);
+    case LFUSE_OPERAND_SCALAR: c->k.operands[i].form = A_NUMBER; return LFUSE_OK;
+    case LFUSE_OPERAND_SCALARS: return read_numbers(c, i);
     case LFUSE_OPERAND_TENSOR: return read_tensor(c, i);
     case LFUSE_OPERAND_LIST: break;
     }
@@ -360,9 +360,9 @@ static void choose_variant(call *c)
     const lfuse_operand *o = c->operands;
     const bool adds = c->k.function == LFUSE__FOREACH_add || c->k.function == LFUSE__FOREACH_sub;
 
-    if (adds && o[2].as.number == 1) c->k.operands[2].form = ABSENT;
-    if (c->k.function != LFUSE__FOREACH_pow || o[1].kind != LFUSE_OPERAND_NUMBER) return;
-    c->k.variant = (uint8_t)power_variant(c->type, o[1].as.number);
+    if (adds && o[2].as.scalar == 1) c->k.operands[2].form = ABSENT;
+    if (c->k.function != LFUSE__FOREACH_pow || o[1].kind != LFUSE_OPERAND_SCALAR) return;
+    c->k.variant = (uint8_t)power_variant(c->type, o[1].as.scalar);
     if (c->k.variant != POWER) c->k.operands[1].form = ABSENT;
 }
 
@@ -388,7 +388,7 @@ static int bind(const call *c, lfuse_binding *b)
         const char *name = c->row->operands[i].name;
         if (c->k.operands[i].same >= 0) continue;
         switch (c->k.operands[i].form) {
-        case A_NUMBER: b[n++] = lfuse_bind_number(name, o->as.number); break;
+        case A_NUMBER: b[n++] = lfuse_bind_scalar(name, o->as.scalar); break;
         case A_TENSOR: b[n++] = lfuse_bind_tensor(name, (lfuse_tensor *)o->as.tensor); break;
         case ONE_EACH:
         case EACH_NUMBER: b[n++] = lfuse_bind_list(name, c->lists[i]); break;
@@ -407,7 +407,7 @@ static lfuse_status write_numbers(const void *data, lfuse_stream *stream)
     int i;
 
     for (i = 0; i < c->count; i++)
-        if (c->numbers[i]) LFUSE__TRY(lfuse__numbers_write(c->numbers[i], stream, c->operands[i].as.numbers));
+        if (c->numbers[i]) LFUSE__TRY(lfuse__numbers_write(c->numbers[i], stream, c->operands[i].as.scalars));
     return LFUSE_OK;
 }
 

@@ -88,8 +88,8 @@ lfuse_status lfuse__gemm_now(lfuse_stream *stream, bool ta, bool tb, double alph
     const form f = { a->type, narrow && c->type == LFUSE_F32, ta, tb, beta != 0 };
     const lfuse_binding bindings[] = {
         lfuse_bind_tensor("a", (lfuse_tensor *)a), lfuse_bind_tensor("b", (lfuse_tensor *)b),
-        lfuse_bind_number("alpha", alpha),         lfuse_bind_tensor("c", c),
-        lfuse_bind_number("beta", beta),
+        lfuse_bind_scalar("alpha", alpha),         lfuse_bind_tensor("c", c),
+        lfuse_bind_scalar("beta", beta),
     };
 
     return lfuse__recording_note(stream, gemm(stream, &f, bindings));

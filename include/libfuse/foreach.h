@@ -33,8 +33,8 @@
 #include <libfuse/tensor.h>
 
 typedef enum lfuse_operand_kind {
-    LFUSE_OPERAND_NUMBER = 1,  /**< one number for all elements */
-    LFUSE_OPERAND_NUMBERS = 2, /**< an array of the host's: one number for each member */
+    LFUSE_OPERAND_SCALAR = 1,  /**< one number for all elements */
+    LFUSE_OPERAND_SCALARS = 2, /**< an array of the host's: one number for each member */
     LFUSE_OPERAND_LIST = 3,    /**< a list with the same count and members' sizes */
     LFUSE_OPERAND_TENSOR = 4   /**< numbers in device memory: rank 0: one for all; [count]: one for each member */
 } lfuse_operand_kind;
@@ -45,25 +45,25 @@ typedef enum lfuse_operand_kind {
  */
 typedef struct lfuse_operand {
     lfuse_operand_kind kind;
-    int64_t count; /**< of `numbers` */
+    int64_t count; /**< of `scalars` */
     union {
-        double number;
-        const double *numbers;
+        double scalar;
+        const double *scalars;
         const lfuse_list *list;
         const lfuse_tensor *tensor;
     } as;
 } lfuse_operand;
 
-static inline lfuse_operand lfuse_operand_number(double number)
+static inline lfuse_operand lfuse_operand_scalar(double number)
 {
     lfuse_operand o;
-    o.kind = LFUSE_OPERAND_NUMBER, o.count = 0, o.as.number = number;
+    o.kind = LFUSE_OPERAND_SCALAR, o.count = 0, o.as.scalar = number;
     return o;
 }
-static inline lfuse_operand lfuse_operand_numbers(const double *numbers, int64_t count)
+static inline lfuse_operand lfuse_operand_scalars(const double *numbers, int64_t count)
 {
     lfuse_operand o;
-    o.kind = LFUSE_OPERAND_NUMBERS, o.count = count, o.as.numbers = numbers;
+    o.kind = LFUSE_OPERAND_SCALARS, o.count = count, o.as.scalars = numbers;
     return o;
 }
 static inline lfuse_operand lfuse_operand_list(const lfuse_list *list)

@@ -86,7 +86,7 @@ LFUSE_API lfuse_value lfuse_frozen(lfuse_graph *graph, const char *name, lfuse_t
  */
 LFUSE_API lfuse_value lfuse_list_input(lfuse_graph *graph, const char *name, lfuse_type type, int rank);
 /**
- * A number given with every run, or one for each group of list members (lfuse_bind_numbers). Computed with in f64; what
+ * A number given with every run, or one for each group of list members (lfuse_bind_scalars). Computed with in f64; what
  * becomes of it beside a tensor is in ops.h.
  */
 LFUSE_API lfuse_value lfuse_scalar(lfuse_graph *graph, const char *name);

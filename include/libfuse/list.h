@@ -37,7 +37,7 @@ LFUSE_API LFUSE_MUST_CHECK lfuse_status lfuse_list_replace(lfuse_list *list, int
 /**
  * Divides the members into groups with numbers of their own (the parameter groups of an optimizer): group i starts at
  * member first[i] and ends where the next one starts; first[0] is 0 and the others ascend (where two are equal, a group
- * is empty). A scalar that is bound by lfuse_bind_numbers then has one number for each group. To be called before the
+ * is empty). A scalar that is bound by lfuse_bind_scalars then has one number for each group. To be called before the
  * list is bound for the first time; 1 group is none. Lists of one kernel agree in their groups, or only some have any.
  * Errors: ERR_INVALID, ERR_STATE (an instance or a recording uses the list).
  */

@@ -142,9 +142,9 @@ typedef struct lfuse_plan_options {
 typedef enum lfuse_binding_kind {
     LFUSE_BIND_TENSOR = 1,
     LFUSE_BIND_LIST = 2,
-    LFUSE_BIND_NUMBER = 3,
+    LFUSE_BIND_SCALAR = 3,
     LFUSE_BIND_SIZE = 4,
-    LFUSE_BIND_NUMBERS = 5
+    LFUSE_BIND_SCALARS = 5
 } lfuse_binding_kind;
 
 /**
@@ -158,12 +158,12 @@ typedef struct lfuse_binding {
     union {
         lfuse_tensor *tensor;
         lfuse_list *list;
-        double number;
+        double scalar;
         int64_t size;
         struct {
             const double *values; /**< read by the call that takes the binding, not later */
             int64_t count;
-        } numbers;
+        } scalars;
     } as;
 } lfuse_binding;
 
@@ -179,10 +179,10 @@ static inline lfuse_binding lfuse_bind_list(const char *name, lfuse_list *list)
     b.name = name, b.kind = LFUSE_BIND_LIST, b.as.list = list;
     return b;
 }
-static inline lfuse_binding lfuse_bind_number(const char *name, double number)
+static inline lfuse_binding lfuse_bind_scalar(const char *name, double number)
 {
     lfuse_binding b;
-    b.name = name, b.kind = LFUSE_BIND_NUMBER, b.as.number = number;
+    b.name = name, b.kind = LFUSE_BIND_SCALAR, b.as.scalar = number;
     return b;
 }
 static inline lfuse_binding lfuse_bind_size(const char *name, int64_t size)
@@ -195,10 +195,10 @@ static inline lfuse_binding lfuse_bind_size(const char *name, int64_t size)
  * A scalar with a number for each group of the lists that it meets (lfuse_list_set_groups). What depends on such
  * scalars is computed for each group, and each member of a list takes its group's: in one launch for up to 8 groups.
  */
-static inline lfuse_binding lfuse_bind_numbers(const char *name, int64_t count, const double *values)
+static inline lfuse_binding lfuse_bind_scalars(const char *name, int64_t count, const double *values)
 {
     lfuse_binding b;
-    b.name = name, b.kind = LFUSE_BIND_NUMBERS, b.as.numbers.values = values, b.as.numbers.count = count;
+    b.name = name, b.kind = LFUSE_BIND_SCALARS, b.as.scalars.values = values, b.as.scalars.count = count;
     return b;
 }
 

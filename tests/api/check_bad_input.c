@@ -122,7 +122,7 @@ TEST(missing_and_doubled_bindings)
     lfuse_binding three[3] = {one, two, two};
     refuse_run(one, one, LFUSE_ERR_BINDING);
     refuse_run(one, lfuse_bind_tensor("z", y), LFUSE_ERR_NAME);
-    refuse_run(one, lfuse_bind_number("y", 1), LFUSE_ERR_BINDING);
+    refuse_run(one, lfuse_bind_scalar("y", 1), LFUSE_ERR_BINDING);
     refuse_run(one, lfuse_bind_tensor("y", NULL), LFUSE_ERR_BINDING);
     refuse_run(one, lfuse_bind_size("x", 4), LFUSE_ERR_NAME);
     REFUSED(lfuse_plan_run(plan, stream, &one, 1), LFUSE_ERR_BINDING);

@@ -241,7 +241,7 @@ static lfuse_plan *make_chain(void)
 static void run_chain(lfuse_plan *chain, lfuse_stream *on, float scale)
 {
     lfuse_binding bindings[3] = {lfuse_bind_tensor("x", x), lfuse_bind_tensor("y", y),
-                                 lfuse_bind_number("scale", scale)};
+                                 lfuse_bind_scalar("scale", scale)};
     OK(lfuse_plan_run(chain, on, bindings, 3));
 }
 

@@ -139,8 +139,8 @@ TEST_LOOP(members_of_every_kind, 0, find_all())
     set_up(&s, ids[_i]);
     for (int round = 0; round < ROUNDS; round++) {
         for (int i = 0; i < MEMBERS; i++) write_member(&s, round, i);
-        OK(lfuse_foreach_add(s.stream, s.list, s.list, lfuse_operand_number(1), 1));
-        OK(lfuse_foreach_add(s.stream, s.list, s.list, lfuse_operand_number(2), 1));
+        OK(lfuse_foreach_add(s.stream, s.list, s.list, lfuse_operand_scalar(1), 1));
+        OK(lfuse_foreach_add(s.stream, s.list, s.list, lfuse_operand_scalar(2), 1));
         for (int i = 0; i < MEMBERS; i++) check_member(&s, round, i);
     }
     tear_down(&s);
@@ -153,8 +153,8 @@ TEST_LOOP(members_released_behind_a_run, 0, devices)
 
     set_up(&s, ids[_i]);
     for (int i = 0; i < MEMBERS; i++) write_member(&s, 0, i);
-    for (int k = 0; k < 20; k++) OK(lfuse_foreach_add(s.stream, s.list, s.list, lfuse_operand_number(0), 1));
-    OK(lfuse_foreach_add(s.stream, s.list, s.list, lfuse_operand_number(3), 1));
+    for (int k = 0; k < 20; k++) OK(lfuse_foreach_add(s.stream, s.list, s.list, lfuse_operand_scalar(0), 1));
+    OK(lfuse_foreach_add(s.stream, s.list, s.list, lfuse_operand_scalar(3), 1));
     lfuse_list_destroy(s.list);
     s.list = NULL;
     for (int i = 1; i < MEMBERS; i++) {

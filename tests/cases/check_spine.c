@@ -238,10 +238,10 @@ TEST_ON_DEVICES(list_addresses_replaced, lfuse_device *device)
                  *t1 = tensor(device, 1, LFUSE_DIMS(3), g1);
     p = new_list(device, LFUSE_F32, 1, &tp);
     d = new_list(device, LFUSE_F32, 1, &t0);
-    lfuse_binding b[3] = {lfuse_bind_list("p", p), lfuse_bind_list("d", d), lfuse_bind_number("rate", 0.5)};
+    lfuse_binding b[3] = {lfuse_bind_list("p", p), lfuse_bind_list("d", d), lfuse_bind_scalar("rate", 0.5)};
     OK(lfuse_plan_run(plan, s, b, 3));
     OK(lfuse_list_replace(d, 0, 1, &t1));
-    b[2] = lfuse_bind_number("rate", 0.25);
+    b[2] = lfuse_bind_scalar("rate", 0.25);
     uint64_t before = compiles(device);
     OK(lfuse_plan_run(plan, s, b, 3));
     OK(lfuse_stream_synchronize(s));
@@ -338,7 +338,7 @@ TEST_ON_DEVICES(recorded_and_replayed, lfuse_device *device)
                  *ty = tensor(device, 2, LFUSE_DIMS(8, 8), NULL), *tz = tensor(device, 2, LFUSE_DIMS(8, 8), NULL);
     OK(lfuse_record_begin(s));
     OK(lfuse_plan_run(plan, s, BINDINGS(lfuse_bind_tensor("x", tx), lfuse_bind_tensor("w", tw),
-                                        lfuse_bind_tensor("y", ty), lfuse_bind_number("scale", 2))));
+                                        lfuse_bind_tensor("y", ty), lfuse_bind_scalar("scale", 2))));
     lfuse_recording *r = new_recording(s);
     OK(lfuse_tensor_fill(ty, NULL, -1));
     uint64_t before = launches(device);
@@ -346,7 +346,7 @@ TEST_ON_DEVICES(recorded_and_replayed, lfuse_device *device)
     OK(lfuse_stream_synchronize(s));
     ck_assert_uint_eq(launches(device) - before, 2);
     expect(ty, 64, want);
-    lfuse_binding changed[3] = {lfuse_bind_tensor("x", tw), lfuse_bind_number("scale", 0.5),
+    lfuse_binding changed[3] = {lfuse_bind_tensor("x", tw), lfuse_bind_scalar("scale", 0.5),
                                 lfuse_bind_tensor("y", tz)};
     OK(lfuse_recording_replay(r, s, changed, 3));
     OK(lfuse_stream_synchronize(s));

@@ -92,7 +92,7 @@ static void run(lfuse_plan *plan, lfuse_tensor *const *t, int64_t count, float *
     for (i = 0; i < 3; i++) {
         if (i == 2) move(lx, t[2], count);
         OK(lfuse_plan_run(plan, stream, BINDINGS(lfuse_bind_list("x", lx), lfuse_bind_list("y", ly),
-                                                 lfuse_bind_list("sums", ls), lfuse_bind_number("a", 0.3))));
+                                                 lfuse_bind_list("sums", ls), lfuse_bind_scalar("a", 0.3))));
     }
     OK(lfuse_tensor_read(t[1], stream, out));
     OK(lfuse_tensor_read(t[3], stream, out_sums));

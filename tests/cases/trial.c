@@ -196,7 +196,7 @@ static int bind(trial *t, lfuse_binding *bindings)
 {
     for (int i = 0; i < t->nio; i++) {
         trial_io *x = &t->io[i];
-        if (x->role == TRIAL_SCALAR) bindings[i] = lfuse_bind_number(x->name, x->number);
+        if (x->role == TRIAL_SCALAR) bindings[i] = lfuse_bind_scalar(x->name, x->number);
         else if (x->list) bindings[i] = lfuse_bind_list(x->name, x->list);
         else bindings[i] = lfuse_bind_tensor(x->name, x->tensors[0].view);
     }

@@ -104,7 +104,7 @@ static lfuse_status use(scene *s)
 {
     const lfuse_binding dense[] = { lfuse_bind_tensor("x", s->x), lfuse_bind_tensor("b", s->b),
                                     lfuse_bind_tensor("w", s->w), lfuse_bind_tensor("y", s->y) };
-    const lfuse_binding step[] = { lfuse_bind_list("l", s->list), lfuse_bind_number("lr", 3) };
+    const lfuse_binding step[] = { lfuse_bind_list("l", s->list), lfuse_bind_scalar("lr", 3) };
 
     TRY(lfuse_plan_run(s->dense, s->stream, dense, 4));
     TRY(lfuse_plan_run(s->step, s->stream, step, 2));

@@ -244,7 +244,7 @@ static void own(lfuse_device *device)
     for (k = 1; k <= STEPS; k++) {
         const lfuse_binding b[] = { lfuse_bind_list("p", of.parameters), lfuse_bind_list("g", of.gradients),
                                     lfuse_bind_list("m", moments.parameters), lfuse_bind_list("v", moments.gradients),
-                                    lfuse_bind_number("t", k) };
+                                    lfuse_bind_scalar("t", k) };
         model_gradients(&of, k, 1);
         before = launches_of(device);
         OK(lfuse_plan_run(plan, of.stream, b, 5));

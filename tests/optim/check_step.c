@@ -131,7 +131,7 @@ static void overflowed(lfuse_device *device)
         model_gradients(&m, t, SCALE);
         OK(lfuse_stream_synchronize(m.stream));
         if (t == BAD) OK(lfuse_tensor_write(m.g[3], NULL, &infinite));
-        OK(lfuse_foreach_unscale(m.stream, m.gradients, m.gradients, lfuse_operand_number(1.0 / SCALE),
+        OK(lfuse_foreach_unscale(m.stream, m.gradients, m.gradients, lfuse_operand_scalar(1.0 / SCALE),
                                  inputs.found_inf));
         OK(lfuse_optimizer_step(o, m.stream, 1, &m.gradients, &inputs));
         if (t != BAD) model_step(&h, host, t);
@@ -258,7 +258,7 @@ static void guarded_step(guarded *x, int t)
     model_gradients(&x->m, t, SCALE);
     if (t == BAD) OK(lfuse_tensor_write(x->m.g[4], NULL, &(float[1024]){ 1, 2, infinite }));
     OK(lfuse_tensor_write(x->inputs.found_inf, NULL, &none));
-    OK(lfuse_foreach_unscale(x->m.stream, x->m.gradients, x->m.gradients, lfuse_operand_number(1),
+    OK(lfuse_foreach_unscale(x->m.stream, x->m.gradients, x->m.gradients, lfuse_operand_scalar(1),
                              x->inputs.found_inf));
     OK(lfuse_optimizer_step(x->o, x->m.stream, 1, &x->m.gradients, &x->inputs));
     OK(lfuse_stream_synchronize(x->m.stream));

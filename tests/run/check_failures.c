@@ -104,7 +104,7 @@ static lfuse_status make(scene *s)
 /* Two runs, the last member having moved in between. */
 static lfuse_status use_lists(scene *s)
 {
-    const lfuse_binding step[] = { lfuse_bind_list("l", s->list), lfuse_bind_number("lr", 3) };
+    const lfuse_binding step[] = { lfuse_bind_list("l", s->list), lfuse_bind_scalar("lr", 3) };
     lfuse_tensor *row;
     lfuse_status status;
 
@@ -124,7 +124,7 @@ static lfuse_status use(scene *s)
     const lfuse_binding dense[] = { lfuse_bind_tensor("x", s->x), lfuse_bind_tensor("b", s->b),
                                     lfuse_bind_tensor("w", s->w), lfuse_bind_tensor("y", s->y) };
     const lfuse_binding rows[] = { lfuse_bind_tensor("x", s->turned_x), lfuse_bind_tensor("z", s->turned_z) };
-    const lfuse_binding step[] = { lfuse_bind_list("l", s->list), lfuse_bind_number("lr", 3) };
+    const lfuse_binding step[] = { lfuse_bind_list("l", s->list), lfuse_bind_scalar("lr", 3) };
 
     TRY(lfuse_plan_run(s->dense, s->stream, dense, 4));
     TRY(lfuse_plan_run(s->rows, s->stream, rows, 2));

@@ -40,8 +40,8 @@ static lfuse_binding binding(const char *name, const beside *b, int64_t m)
     case LFUSE_OPERAND_LIST: return lfuse_bind_tensor(name, b->list->members[m]);
     case LFUSE_OPERAND_TENSOR:
         return lfuse_bind_tensor(name, b->single ? b->single[m] : (lfuse_tensor *)b->operand.as.tensor);
-    case LFUSE_OPERAND_NUMBERS: return lfuse_bind_number(name, b->operand.as.numbers[m]);
-    default: return lfuse_bind_number(name, b->operand.as.number);
+    case LFUSE_OPERAND_SCALARS: return lfuse_bind_scalar(name, b->operand.as.scalars[m]);
+    default: return lfuse_bind_scalar(name, b->operand.as.scalar);
     }
 }
 
@@ -219,8 +219,8 @@ static void make_forms(forms *f, lfuse_type type, unsigned seed)
     for (int i = 0; i < COUNT; i++) f->single[i] = new_view(t, 0, NULL, NULL, 2 * i);
     f->number = new_view(t, 0, NULL, NULL, 6);
     f->b[0] = list_of(&f->list);
-    f->b[1] = (beside){.operand = lfuse_operand_number(whole ? 2 : 2.3)};
-    f->b[2] = (beside){.operand = lfuse_operand_numbers(whole ? whole_array : array, COUNT)};
+    f->b[1] = (beside){.operand = lfuse_operand_scalar(whole ? 2 : 2.3)};
+    f->b[2] = (beside){.operand = lfuse_operand_scalars(whole ? whole_array : array, COUNT)};
     f->b[3] = (beside){.operand = lfuse_operand_tensor(f->number)};
     f->b[4] = (beside){.operand = lfuse_operand_tensor(f->vector), .single = f->single};
 }
@@ -336,7 +336,7 @@ static void powers_of(lfuse_type type, double exponent, double (*reference)(doub
     set a = set_make(type, COUNT, 1, type == LFUSE_F32 ? 0.25 : -6, 6), y = set_make(type, COUNT, 4, 0, 1);
     double *x, *is;
 
-    OK(lfuse_foreach_pow(stream, y.list, lfuse_operand_list(a.list), lfuse_operand_number(exponent)));
+    OK(lfuse_foreach_pow(stream, y.list, lfuse_operand_list(a.list), lfuse_operand_scalar(exponent)));
     x = set_read(&a), is = set_read(&y);
     for (int64_t m = 0; m < COUNT; m++)
         for (int64_t i = 0; i < set_size(m); i++) {
@@ -363,7 +363,7 @@ TEST_ON_DEVICES(powers, void)
     const struct { double exponent; double (*reference)(double); } floating[] = {
         {0.5, p_root}, {-0.5, p_inverse_root}, {2, p_square}, {3, p_cube}, {-1, p_inverse}, {-2, p_inverse_square},
         {0, p_one}, {1, p_self}}, whole[] = {{0, p_one}, {1, p_self}, {2, p_square}, {3, p_cube}, {11, p_eleven}};
-    const beside numbers = {.operand = lfuse_operand_numbers(array, COUNT)};
+    const beside numbers = {.operand = lfuse_operand_scalars(array, COUNT)};
     forms f;
 
     for (int i = 0; i < (int)(sizeof floating / sizeof *floating); i++)
@@ -375,7 +375,7 @@ TEST_ON_DEVICES(powers, void)
     check("number ^ list", f_pow, e_pow, LFUSE_F32, LFUSE_F32, base, 2, false);
     check("numbers ^ list", f_pow, e_pow, LFUSE_F32, LFUSE_F32, bases, 2, false);
     set a = set_make(LFUSE_F32, 1, 1, 1, 4), y = set_make(LFUSE_F32, 1, 2, 0, 1);
-    OK(lfuse_foreach_pow(stream, y.list, lfuse_operand_list(a.list), lfuse_operand_number(1.25)));
+    OK(lfuse_foreach_pow(stream, y.list, lfuse_operand_list(a.list), lfuse_operand_scalar(1.25)));
     double *x = set_read(&a), *is = set_read(&y);
     ck_assert(fabs(is[y.starts[0]] - p_other(x[a.starts[0]])) <= 1e-5);
 }
@@ -406,7 +406,7 @@ TEST_ON_DEVICES(data, void)
         OK(lfuse_foreach_zero(stream, s.list));
         expect_launches("zero", before);
         expect_numbers("zero", &s, zeros);
-        OK(lfuse_foreach_fill(stream, s.list, lfuse_operand_numbers(whole, COUNT)));
+        OK(lfuse_foreach_fill(stream, s.list, lfuse_operand_scalars(whole, COUNT)));
         expect_numbers("fill", &s, whole);
         OK(lfuse_foreach_copy(stream, other.list, s.list));
         OK(lfuse_foreach_copy(stream, back.list, other.list));
@@ -426,9 +426,9 @@ TEST_ON_DEVICES(truths, void)
     static const double none[COUNT], some[COUNT] = {1, 1, 0, 1, 0, 0, 1, 0}, other[COUNT] = {1, -2};
     set s = set_make(LFUSE_BOOL, COUNT, 1, 0, 1), numbers = set_make(LFUSE_F32, COUNT, 2, -4, 4);
 
-    OK(lfuse_foreach_fill(stream, s.list, lfuse_operand_numbers(some, COUNT)));
+    OK(lfuse_foreach_fill(stream, s.list, lfuse_operand_scalars(some, COUNT)));
     expect_numbers("fill with truths", &s, some);
-    ck_assert_int_eq(lfuse_foreach_fill(stream, s.list, lfuse_operand_numbers(other, COUNT)), LFUSE_ERR_TYPE);
+    ck_assert_int_eq(lfuse_foreach_fill(stream, s.list, lfuse_operand_scalars(other, COUNT)), LFUSE_ERR_TYPE);
     expect_numbers("a number that is no truth", &s, some);
     OK(lfuse_foreach_copy(stream, numbers.list, s.list));
     expect_numbers("truths as numbers", &numbers, some);
@@ -468,10 +468,10 @@ TEST_ON_DEVICES(any_count, void)
         double *x = set_read(&a), *y = set_read(&b), *is;
         uint64_t before;
         OK(lfuse_foreach_add(stream, a.list, a.list, lfuse_operand_list(b.list), 0.5));
-        OK(lfuse_foreach_mul(stream, a.list, a.list, lfuse_operand_numbers(numbers, n)));
-        OK(lfuse_foreach_mul(stream, b.list, b.list, lfuse_operand_number(3)));
+        OK(lfuse_foreach_mul(stream, a.list, a.list, lfuse_operand_scalars(numbers, n)));
+        OK(lfuse_foreach_mul(stream, b.list, b.list, lfuse_operand_scalar(3)));
         before = launches();
-        OK(lfuse_foreach_mul(stream, b.list, b.list, lfuse_operand_number(2)));
+        OK(lfuse_foreach_mul(stream, b.list, b.list, lfuse_operand_scalar(2)));
         ck_assert_uint_eq(launches() - before, n > 0);
         is = set_read(&a);
         for (int64_t m = 0; m < n; m++)

@@ -50,7 +50,7 @@ TEST(zeros)
     lfuse_tensor *all;
     lfuse_list *list = ones(MEMBERS, &all);
 
-    OK(lfuse_foreach_fill(stream, list, lfuse_operand_number(-1)));
+    OK(lfuse_foreach_fill(stream, list, lfuse_operand_scalar(-1)));
     OK(lfuse_foreach_zero(stream, list));
     ck_assert_mem_eq(values(all), nothing, sizeof nothing);
 }
@@ -65,7 +65,7 @@ TEST(zeros)
         ck_assert_uint_eq(launches(), before);                                                                         \
     } while (0)
 
-static lfuse_operand number(double x) { return lfuse_operand_number(x); }
+static lfuse_operand number(double x) { return lfuse_operand_scalar(x); }
 static lfuse_operand of(const lfuse_list *l) { return lfuse_operand_list(l); }
 
 TEST(operands_that_do_not_fit)
@@ -82,7 +82,7 @@ TEST(operands_that_do_not_fit)
     SAYS(INVALID, lfuse_foreach_abs(stream, NULL, b), "lfuse_foreach_abs: to is NULL");
     SAYS(INVALID, lfuse_foreach_abs(stream, a, NULL), "lfuse_foreach_abs: list a is NULL");
     SAYS(INVALID, lfuse_foreach_mul(stream, a, b, lfuse_operand_tensor(NULL)), "lfuse_foreach_mul: tensor b is NULL");
-    SAYS(INVALID, lfuse_foreach_mul(stream, a, b, lfuse_operand_numbers(NULL, 4)), "the numbers of b are NULL");
+    SAYS(INVALID, lfuse_foreach_mul(stream, a, b, lfuse_operand_scalars(NULL, 4)), "the numbers of b are NULL");
     SAYS(INVALID, lfuse_foreach_add(stream, a, b, none, 1), "lfuse_foreach_add: b is of no known kind, not a number");
     SAYS(INVALID, lfuse_foreach_fill(stream, a, of(b)), "lfuse_foreach_fill: value is a list, not a number");
     SAYS(INVALID, lfuse_foreach_pow(stream, a, number(2), number(3)), "neither base nor exponent is a list");
@@ -93,13 +93,13 @@ TEST(operands_that_do_not_fit)
     SAYS(SHAPE, lfuse_foreach_neg(stream, a, few), "lfuse_foreach_neg: a has 3 members, to has 4");
     SAYS(SHAPE, lfuse_foreach_neg(stream, a, odd), "member 2 of list \"to\" has 10 elements, not 9 as of a");
     SAYS(SHAPE, lfuse_foreach_div(stream, a, a, of(odd)), "member 2 of list \"b\" has 9 elements, not 10 as of a");
-    SAYS(SHAPE, lfuse_foreach_div(stream, a, b, lfuse_operand_numbers(some, 3)), "b has 3 numbers, to has 4");
+    SAYS(SHAPE, lfuse_foreach_div(stream, a, b, lfuse_operand_scalars(some, 3)), "b has 3 numbers, to has 4");
     SAYS(SHAPE, lfuse_foreach_div(stream, a, b, lfuse_operand_tensor(vector)), "b has 3 elements, to has 4");
-    SAYS(SHAPE, lfuse_foreach_fill(stream, few, lfuse_operand_numbers(some, 2)), "value has 2 numbers");
+    SAYS(SHAPE, lfuse_foreach_fill(stream, few, lfuse_operand_scalars(some, 2)), "value has 2 numbers");
     /* What the plan finds, behind the place for the numbers. */
-    SAYS(SHAPE, lfuse_foreach_mul(stream, a, odd, lfuse_operand_numbers(four, 4)), "member 2 of list \"to\" has 10");
+    SAYS(SHAPE, lfuse_foreach_mul(stream, a, odd, lfuse_operand_scalars(four, 4)), "member 2 of list \"to\" has 10");
     SAYS(RANK, lfuse_foreach_lerp(stream, a, a, b, lfuse_operand_tensor(matrix)), "tensor weight has rank 2");
-    SAYS(SHAPE, lfuse_foreach_mul(stream, few, odd, lfuse_operand_numbers(some, 3)),
+    SAYS(SHAPE, lfuse_foreach_mul(stream, few, odd, lfuse_operand_scalars(some, 3)),
          "lfuse_foreach_mul: a has 4 members, to has 3");
 }
 
@@ -148,26 +148,26 @@ TEST(numbers_are_sent_when_they_change)
     uint64_t before;
 
     for (int i = 0; i < MANY; i++) x[i] = i % 7 - 3, y[i] = i % 5 + 0.5;
-    OK(lfuse_foreach_mul(stream, l, k, lfuse_operand_numbers(x, MANY)));
+    OK(lfuse_foreach_mul(stream, l, k, lfuse_operand_scalars(x, MANY)));
     expect_products(t, x, MANY);
     before = launches();
-    OK(lfuse_foreach_mul(stream, l, k, lfuse_operand_numbers(x, MANY)));
+    OK(lfuse_foreach_mul(stream, l, k, lfuse_operand_scalars(x, MANY)));
     ck_assert_uint_eq(launches() - before, 1);
     /* Another function has a place of its own, and so has each operand. */
-    OK(lfuse_foreach_clamp(stream, k, l, lfuse_operand_numbers(x, MANY), lfuse_operand_numbers(y, MANY)));
+    OK(lfuse_foreach_clamp(stream, k, l, lfuse_operand_scalars(x, MANY), lfuse_operand_scalars(y, MANY)));
     OK(lfuse_foreach_fill(stream, k, number(1)));
     before = launches();
-    OK(lfuse_foreach_mul(stream, l, k, lfuse_operand_numbers(x, MANY)));
+    OK(lfuse_foreach_mul(stream, l, k, lfuse_operand_scalars(x, MANY)));
     ck_assert_uint_eq(launches() - before, 1);
     expect_products(t, x, MANY);
     x[3] = 8, x[4] = 9, x[480] = -1;
     before = launches();
-    OK(lfuse_foreach_mul(stream, l, k, lfuse_operand_numbers(x, MANY)));
+    OK(lfuse_foreach_mul(stream, l, k, lfuse_operand_scalars(x, MANY)));
     ck_assert_uint_eq(launches() - before, 3); /* two stretches */
     expect_products(t, x, MANY);
     /* A caller's array may change once the call is back. */
     memset(x, 0, sizeof x);
-    OK(lfuse_foreach_mul(stream, l, l, lfuse_operand_numbers(y, MANY)));
+    OK(lfuse_foreach_mul(stream, l, l, lfuse_operand_scalars(y, MANY)));
     ck_assert_float_eq(values(t)[3], 8 * 3.5f);
 }
 
@@ -179,12 +179,12 @@ TEST(numbers_after_a_failure)
     lfuse_list *l = ones(MANY, &t), *k = ones(MANY, NULL);
 
     for (int i = 0; i < MANY; i++) x[i] = i;
-    OK(lfuse_foreach_mul(stream, l, k, lfuse_operand_numbers(x, MANY)));
+    OK(lfuse_foreach_mul(stream, l, k, lfuse_operand_scalars(x, MANY)));
     for (int i = 0; i < MANY; i++) x[i] = -i;
     lfuse__stub_fail(LFUSE__STUB_launch, 2, false, LFUSE_ERR_DEVICE);
-    FAILS(LFUSE_ERR_DEVICE, lfuse_foreach_mul(stream, l, k, lfuse_operand_numbers(x, MANY)));
+    FAILS(LFUSE_ERR_DEVICE, lfuse_foreach_mul(stream, l, k, lfuse_operand_scalars(x, MANY)));
     ck_assert(lfuse__stub_fired());
-    OK(lfuse_foreach_mul(stream, l, k, lfuse_operand_numbers(x, MANY)));
+    OK(lfuse_foreach_mul(stream, l, k, lfuse_operand_scalars(x, MANY)));
     expect_products(t, x, MANY);
 }
 
@@ -198,12 +198,12 @@ TEST(numbers_of_many_lists)
 
     for (int i = 0; i < LISTS; i++) {
         to[i] = ones(3, &t[i]);
-        OK(lfuse_foreach_mul(stream, to[i], k, lfuse_operand_numbers(x, 3)));
+        OK(lfuse_foreach_mul(stream, to[i], k, lfuse_operand_scalars(x, 3)));
     }
     for (int i = 0; i < LISTS; i++) {
         expect_products(t[i], x, 3);
         if (i % 3) {
-            OK(lfuse_foreach_mul(stream, to[i], k, lfuse_operand_numbers(x, 3)));
+            OK(lfuse_foreach_mul(stream, to[i], k, lfuse_operand_scalars(x, 3)));
         }
         expect_products(t[i], x, 3);
     }
@@ -216,15 +216,15 @@ TEST(numbers_on_two_streams)
     lfuse_list *l = ones(3, &t), *k = ones(3, NULL);
 
     lfuse_stream *other = new_stream(dev);
-    OK(lfuse_foreach_mul(stream, l, k, lfuse_operand_numbers(x, 3)));
+    OK(lfuse_foreach_mul(stream, l, k, lfuse_operand_scalars(x, 3)));
     expect_products(t, x, 3);
-    OK(lfuse_foreach_mul(other, l, k, lfuse_operand_numbers(y, 3)));
+    OK(lfuse_foreach_mul(other, l, k, lfuse_operand_scalars(y, 3)));
     OK(lfuse_stream_synchronize(other));
     expect_products(t, y, 3);
-    OK(lfuse_foreach_mul(stream, l, k, lfuse_operand_numbers(x, 3)));
+    OK(lfuse_foreach_mul(stream, l, k, lfuse_operand_scalars(x, 3)));
     expect_products(t, x, 3);
     drop(other);
-    OK(lfuse_foreach_mul(stream, l, k, lfuse_operand_numbers(y, 3)));
+    OK(lfuse_foreach_mul(stream, l, k, lfuse_operand_scalars(y, 3)));
     expect_products(t, y, 3);
 }
 
@@ -233,17 +233,17 @@ TEST(numbers_on_two_streams)
 TEST(recorded)
 {
     double x[3] = {2, 3, 4};
-    const lfuse_binding later[1] = {lfuse_bind_number("alpha", 3)};
+    const lfuse_binding later[1] = {lfuse_bind_scalar("alpha", 3)};
     lfuse_tensor *t;
     lfuse_list *l = ones(3, &t), *k = ones(3, NULL);
 
     OK(lfuse_record_begin(stream));
-    OK(lfuse_foreach_mul(stream, l, k, lfuse_operand_numbers(x, 3)));
+    OK(lfuse_foreach_mul(stream, l, k, lfuse_operand_scalars(x, 3)));
     OK(lfuse_foreach_add(stream, l, l, lfuse_operand_list(k), 2));
     lfuse_recording *r = new_recording(stream);
     ck_assert_float_eq(values(t)[0], 1);
     x[0] = 100; /* the recording has its own */
-    OK(lfuse_foreach_mul(stream, l, k, lfuse_operand_numbers(x, 3)));
+    OK(lfuse_foreach_mul(stream, l, k, lfuse_operand_scalars(x, 3)));
     ck_assert_float_eq(values(t)[0], 100);
     OK(lfuse_recording_replay(r, stream, NULL, 0));
     ck_assert_float_eq(values(t)[0], 2 + 2);
@@ -251,7 +251,7 @@ TEST(recorded)
     ck_assert_float_eq(values(t)[2], 4 + 3);
     drop(r);
     OK(lfuse_record_begin(stream));
-    FAILS(LFUSE_ERR_SHAPE, lfuse_foreach_mul(stream, l, k, lfuse_operand_numbers(x, 2)));
+    FAILS(LFUSE_ERR_SHAPE, lfuse_foreach_mul(stream, l, k, lfuse_operand_scalars(x, 2)));
     FAILS(LFUSE_ERR_SHAPE, lfuse_record_end(stream, &r));
 }
 
@@ -266,19 +266,19 @@ TEST(captured)
 
     OK(lfuse_stream_wrap(dev, &native, &theirs));
     native.capturing = true;
-    FAILS(LFUSE_ERR_STATE, lfuse_foreach_mul(theirs, l, k, lfuse_operand_numbers(x, 3)));
+    FAILS(LFUSE_ERR_STATE, lfuse_foreach_mul(theirs, l, k, lfuse_operand_scalars(x, 3)));
     ck_assert_ptr_nonnull(strstr(lfuse_last_error(), "no memory for an array of numbers"));
     native.capturing = false;
-    OK(lfuse_foreach_mul(theirs, l, k, lfuse_operand_numbers(x, 3)));
+    OK(lfuse_foreach_mul(theirs, l, k, lfuse_operand_scalars(x, 3)));
     native.capturing = true;
-    OK(lfuse_foreach_mul(theirs, l, k, lfuse_operand_numbers(x, 3)));
+    OK(lfuse_foreach_mul(theirs, l, k, lfuse_operand_scalars(x, 3)));
     native.capturing = false;
-    OK(lfuse_foreach_mul(theirs, l, k, lfuse_operand_numbers(y, 3)));
+    OK(lfuse_foreach_mul(theirs, l, k, lfuse_operand_scalars(y, 3)));
     expect_products(t, y, 3);
     for (int i = 0; i < 2; i++) {
         lfuse__stub_native_run(&native);
         expect_products(t, x, 3);
-        OK(lfuse_foreach_mul(theirs, l, k, lfuse_operand_numbers(y, 3)));
+        OK(lfuse_foreach_mul(theirs, l, k, lfuse_operand_scalars(y, 3)));
         expect_products(t, y, 3);
     }
     lfuse__stub_native_clear(&native);

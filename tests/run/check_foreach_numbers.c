@@ -160,7 +160,7 @@ static void unscale_of(lfuse_type type)
     inv = new_tensor(device, LFUSE_F32, 0, NULL);
     OK(lfuse_tensor_write(inv, NULL, &quarter));
     OK(lfuse_tensor_fill(found, NULL, 0));
-    OK(lfuse_foreach_mul(stream, wanted.list, a.list, lfuse_operand_number(0.25)));
+    OK(lfuse_foreach_mul(stream, wanted.list, a.list, lfuse_operand_scalar(0.25)));
     OK(lfuse_foreach_unscale(stream, y.list, a.list, lfuse_operand_tensor(inv), found));
     set_expect("unscale", &y, &wanted);
     ck_assert_float_eq(flag_of(found), 0);
@@ -170,16 +170,16 @@ static void unscale_of(lfuse_type type)
                   (unsigned long long)(launches() - before));
     bad = new_view(a.memory, 0, NULL, NULL, a.starts[6] + set_size(6) - 1);
     OK(lfuse_tensor_fill(bad, NULL, (double)-INFINITY));
-    OK(lfuse_foreach_mul(stream, wanted.list, a.list, lfuse_operand_number(0.25)));
-    OK(lfuse_foreach_unscale(stream, a.list, a.list, lfuse_operand_number(0.25), found));
+    OK(lfuse_foreach_mul(stream, wanted.list, a.list, lfuse_operand_scalar(0.25)));
+    OK(lfuse_foreach_unscale(stream, a.list, a.list, lfuse_operand_scalar(0.25), found));
     set_expect("unscale in place", &a, &wanted);
     ck_assert_float_eq(flag_of(found), 1);
     /* It stays set until the caller clears it. */
-    OK(lfuse_foreach_unscale(stream, y.list, y.list, lfuse_operand_number(1), found));
+    OK(lfuse_foreach_unscale(stream, y.list, y.list, lfuse_operand_scalar(1), found));
     ck_assert_float_eq(flag_of(found), 1);
     OK(lfuse_tensor_fill(found, NULL, 0));
     OK(lfuse_tensor_fill(bad, NULL, (double)NAN));
-    OK(lfuse_foreach_unscale(stream, a.list, a.list, lfuse_operand_number(0.25), found));
+    OK(lfuse_foreach_unscale(stream, a.list, a.list, lfuse_operand_scalar(0.25), found));
     ck_assert_float_eq(flag_of(found), 1);
 }
 
@@ -211,9 +211,9 @@ TEST_ON_DEVICES(mistakes, void)
     SAYS(SHAPE, lfuse_foreach_max(stream, to, a.list), "member 1");
     SAYS(TYPE, lfuse_foreach_norm(stream, to, w.list, 2), "lfuse_foreach_norm: ");
     SAYS(INVALID, lfuse_foreach_norm(stream, to, a.list, (double)NAN), "lfuse_foreach_norm: ");
-    SAYS(TYPE, lfuse_foreach_unscale(stream, a.list, a.list, lfuse_operand_number(1), half),
+    SAYS(TYPE, lfuse_foreach_unscale(stream, a.list, a.list, lfuse_operand_scalar(1), half),
          "found_inf is of type f16");
-    SAYS(INVALID, lfuse_foreach_unscale(stream, a.list, a.list, lfuse_operand_number(1), NULL), "tensor found_inf");
+    SAYS(INVALID, lfuse_foreach_unscale(stream, a.list, a.list, lfuse_operand_scalar(1), NULL), "tensor found_inf");
 }
 
 TEST_SUITE("run", CK_NOFORK)

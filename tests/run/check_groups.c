@@ -52,7 +52,7 @@ enum { BINDINGS = 6 };
 static void bind(lfuse_binding *b, const lists *l, lfuse_binding rate, lfuse_binding decay)
 {
     b[0] = lfuse_bind_list("w", l->lw), b[1] = lfuse_bind_list("g", l->lg), b[2] = lfuse_bind_list("norms", l->ln);
-    b[3] = rate, b[4] = decay, b[5] = lfuse_bind_number("step", 7);
+    b[3] = rate, b[4] = decay, b[5] = lfuse_bind_scalar("step", 7);
 }
 
 /* Members and sums after two runs. */
@@ -77,7 +77,7 @@ static void apart(lfuse_plan *plan, int groups, const int64_t *first, results *r
     for (int i = 0; i < groups; i++) {
         const int from = (int)first[i], to = i + 1 < groups ? (int)first[i + 1] : MEMBERS;
         make_range(&l, from, to);
-        bind(b, &l, lfuse_bind_number("rate", rates[i]), lfuse_bind_number("decay", decays[i]));
+        bind(b, &l, lfuse_bind_scalar("rate", rates[i]), lfuse_bind_scalar("decay", decays[i]));
         for (int k = 0; k < 2; k++) OK(lfuse_plan_run(plan, stream, b, BINDINGS));
         read_range(&l, from, to, r);
         destroy_range(&l, from, to);
@@ -95,7 +95,7 @@ static void together(lfuse_plan *plan, int groups, const int64_t *first, int gro
     make_range(&l, 0, MEMBERS);
     if (grouped & 1) OK(lfuse_list_set_groups(l.lw, groups, first));
     if (grouped & 2) OK(lfuse_list_set_groups(l.lg, groups, first));
-    bind(b, &l, lfuse_bind_numbers("rate", groups, rates), lfuse_bind_numbers("decay", groups, decays));
+    bind(b, &l, lfuse_bind_scalars("rate", groups, rates), lfuse_bind_scalars("decay", groups, decays));
     OK(lfuse_plan_run(plan, stream, b, BINDINGS));
     before = launches();
     OK(lfuse_plan_run(plan, stream, b, BINDINGS));
@@ -164,17 +164,17 @@ TEST(recorded)
         own[0] = rates[0];
         make_range(&l, 0, MEMBERS);
         OK(lfuse_list_set_groups(l.lw, 2, two));
-        bind(b, &l, lfuse_bind_numbers("rate", 2, own), lfuse_bind_numbers("decay", 2, decays));
+        bind(b, &l, lfuse_bind_scalars("rate", 2, own), lfuse_bind_scalars("decay", 2, decays));
         if (!pass) {
             OK(lfuse_plan_run(plan, stream, b, BINDINGS));
-            b[3] = lfuse_bind_numbers("rate", 2, others);
+            b[3] = lfuse_bind_scalars("rate", 2, others);
             OK(lfuse_plan_run(plan, stream, b, BINDINGS));
-            b[3] = lfuse_bind_numbers("rate", 2, last);
+            b[3] = lfuse_bind_scalars("rate", 2, last);
             OK(lfuse_plan_run(plan, stream, b, BINDINGS));
         } else {
-            const lfuse_binding anew = lfuse_bind_numbers("rate", 2, others);
-            const lfuse_binding anew_again = lfuse_bind_numbers("rate", 2, last);
-            const lfuse_binding wrong = lfuse_bind_numbers("rate", 3, rates);
+            const lfuse_binding anew = lfuse_bind_scalars("rate", 2, others);
+            const lfuse_binding anew_again = lfuse_bind_scalars("rate", 2, last);
+            const lfuse_binding wrong = lfuse_bind_scalars("rate", 3, rates);
             OK(lfuse_record_begin(stream));
             OK(lfuse_plan_run(plan, stream, b, BINDINGS));
             recording = new_recording(stream);
@@ -207,16 +207,16 @@ TEST(refusals)
     FAILS(LFUSE_ERR_INVALID, lfuse_list_set_groups(l.lw, 3, SHAPE(0, 5, 4)));
     FAILS(LFUSE_ERR_INVALID, lfuse_list_set_groups(l.lw, 2, SHAPE(0, MEMBERS + 1)));
     /* Numbers without groups; as many as there are groups, and NULL. */
-    bind(b, &l, lfuse_bind_numbers("rate", 2, rates), lfuse_bind_number("decay", 0.1));
+    bind(b, &l, lfuse_bind_scalars("rate", 2, rates), lfuse_bind_scalar("decay", 0.1));
     FAILS(LFUSE_ERR_BINDING, lfuse_plan_run(plan, stream, b, BINDINGS));
-    b[3] = lfuse_bind_numbers("rate", 1, rates); /* is one number */
+    b[3] = lfuse_bind_scalars("rate", 1, rates); /* is one number */
     OK(lfuse_plan_run(plan, stream, b, BINDINGS));
     FAILS(LFUSE_ERR_STATE, lfuse_list_set_groups(l.lw, 2, two));
-    b[3] = lfuse_bind_numbers("rate", 0, rates);
+    b[3] = lfuse_bind_scalars("rate", 0, rates);
     FAILS(LFUSE_ERR_BINDING, lfuse_plan_run(plan, stream, b, BINDINGS));
-    b[3] = lfuse_bind_numbers("rate", 2, NULL);
+    b[3] = lfuse_bind_scalars("rate", 2, NULL);
     FAILS(LFUSE_ERR_BINDING, lfuse_plan_run(plan, stream, b, BINDINGS));
-    b[3] = lfuse_bind_numbers("g", 2, rates);
+    b[3] = lfuse_bind_scalars("g", 2, rates);
     FAILS(LFUSE_ERR_BINDING, lfuse_plan_run(plan, stream, b, BINDINGS));
     destroy_range(&l, 0, MEMBERS);
 
@@ -225,16 +225,16 @@ TEST(refusals)
     OK(lfuse_list_set_groups(l.lw, 1, nine)); /* none again */
     OK(lfuse_list_set_groups(l.lw, 2, two));
     OK(lfuse_list_set_groups(l.lg, 9, nine));
-    bind(b, &l, lfuse_bind_numbers("rate", 2, rates), lfuse_bind_number("decay", 0.1));
+    bind(b, &l, lfuse_bind_scalars("rate", 2, rates), lfuse_bind_scalar("decay", 0.1));
     FAILS(LFUSE_ERR_SHAPE, lfuse_plan_run(plan, stream, b, BINDINGS));
     ck_assert_str_eq(lfuse_last_error(), "list \"w\" has 2 groups, \"g\" 9");
     OK(lfuse_list_set_groups(l.lg, 2, SHAPE(0, 5)));
     FAILS(LFUSE_ERR_SHAPE, lfuse_plan_run(plan, stream, b, BINDINGS));
     OK(lfuse_list_set_groups(l.lg, 2, two));
-    b[3] = lfuse_bind_numbers("rate", 3, rates);
+    b[3] = lfuse_bind_scalars("rate", 3, rates);
     FAILS(LFUSE_ERR_BINDING, lfuse_plan_run(plan, stream, b, BINDINGS));
     ck_assert_str_eq(lfuse_last_error(), "\"rate\" is bound to 3 numbers, and its lists have 2 groups");
-    b[3] = lfuse_bind_number("rate", 0.5); /* one for all */
+    b[3] = lfuse_bind_scalar("rate", 0.5); /* one for all */
     OK(lfuse_plan_run(plan, stream, b, BINDINGS));
     destroy_range(&l, 0, MEMBERS);
 }
@@ -253,10 +253,10 @@ TEST(beside_tensors)
     make_range(&l, 0, MEMBERS);
     OK(lfuse_list_set_groups(l.lw, 2, two));
     {
-        lfuse_binding b[] = { lfuse_bind_list("w", l.lw), lfuse_bind_number("s", 2), lfuse_bind_tensor("x", tx),
-                              lfuse_bind_numbers("t", 2, rates) };
+        lfuse_binding b[] = { lfuse_bind_list("w", l.lw), lfuse_bind_scalar("s", 2), lfuse_bind_tensor("x", tx),
+                              lfuse_bind_scalars("t", 2, rates) };
         OK(lfuse_plan_run(plan, stream, b, 4));
-        b[1] = lfuse_bind_numbers("s", 2, rates);
+        b[1] = lfuse_bind_scalars("s", 2, rates);
         FAILS(LFUSE_ERR_BINDING, lfuse_plan_run(plan, stream, b, 4));
     }
     ck_assert_float_eq(values(tx)[1], 4);

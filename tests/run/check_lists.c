@@ -36,7 +36,7 @@ static void check_list_sgd(void)
     lfuse_update(w, lfuse_sub(w, lfuse_mul(gr, lfuse_scalar(g, "lr"))));
     plan = plan_with(0);
     {
-        lfuse_binding b[] = { lfuse_bind_list("w", lw), lfuse_bind_list("g", lg), lfuse_bind_number("lr", 0.5) };
+        lfuse_binding b[] = { lfuse_bind_list("w", lw), lfuse_bind_list("g", lg), lfuse_bind_scalar("lr", 0.5) };
         OK(lfuse_plan_run(plan, stream, b, 3));
         before = launches();
         OK(lfuse_plan_run(plan, stream, b, 3));
@@ -227,7 +227,7 @@ TEST(lists_of_numbers)
     lfuse_plan *plan = plan_with(0);
     {
         lfuse_binding b[] = { lfuse_bind_list("rate", lr), lfuse_bind_list("w", lw), lfuse_bind_list("z", lz),
-                              lfuse_bind_number("z0", 2) };
+                              lfuse_bind_scalar("z0", 2) };
         before = launches();
         OK(lfuse_plan_run(plan, stream, b, 4));
         ck_assert_uint_eq(launches() - before, 3);

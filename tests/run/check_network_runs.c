@@ -86,7 +86,7 @@ static void check_numbers_in(bool one)
         OK(lfuse_stream_synchronize(stream));
         network_check(&n);
         n.slope = 0.125 * i, n.scale = i - 3;
-        numbers[0] = lfuse_bind_number("slope", n.slope), numbers[1] = lfuse_bind_number("scale", n.scale);
+        numbers[0] = lfuse_bind_scalar("slope", n.slope), numbers[1] = lfuse_bind_scalar("scale", n.scale);
     }
     drop(recording);
     drop(plan);

@@ -100,7 +100,7 @@ static void compute(int half, unsigned device, unsigned disable, results *r)
     b[count++] = lfuse_bind_list("w", lists[EXPRESSIONS]);
     for (int i = 0; i < NUMBERS; i++)
         b[count++] = device >> i & 1 ? lfuse_bind_tensor(names[i], made[n++] = number_tensor(i))
-                                     : lfuse_bind_number(names[i], numbers[i]);
+                                     : lfuse_bind_scalar(names[i], numbers[i]);
     for (int i = 0; i < EXPRESSIONS; i++) {
         snprintf(text[k], sizeof text[k], "y%d", i);
         b[count++] = lfuse_bind_tensor(text[k++], made[n++] = typed(LFUSE_F32, 1, SHAPE(LENGTH)));

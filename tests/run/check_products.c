@@ -122,8 +122,8 @@ static void check_form(const form *f)
     bind[count++] = lfuse_bind_tensor("r", r);
     if (!f->replaces) bind[count++] = lfuse_bind_tensor("y", y);
     if (f->bias) bind[count++] = lfuse_bind_tensor("b", b);
-    if (f->alpha) bind[count++] = lfuse_bind_number("alpha", 2);
-    if (f->beta) bind[count++] = lfuse_bind_number("beta", f->scale);
+    if (f->alpha) bind[count++] = lfuse_bind_scalar("alpha", 2);
+    if (f->beta) bind[count++] = lfuse_bind_scalar("beta", f->scale);
     lfuse_plan *plan = plan_by(LFUSE_PROVIDER_VENDOR, 0);
     before = launches();
     OK(lfuse_plan_run(plan, stream, bind, count));

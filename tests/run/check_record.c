@@ -32,7 +32,7 @@ TEST_LOOP(test_new_bindings, 0, 2)
     lfuse_tensor *other = new_tensor(dev, LFUSE_F32, 1, shape);
     lfuse_recording *r = record_two_steps(2);
     ck_ok(lfuse_recording_replay(r, stream, NULL, 0));
-    lfuse_binding number = lfuse_bind_number("scale", -3), tensor = lfuse_bind_tensor("result", other);
+    lfuse_binding number = lfuse_bind_scalar("scale", -3), tensor = lfuse_bind_tensor("result", other);
     ck_ok(lfuse_recording_replay(r, stream, &number, 1));
     ck_ok(lfuse_stream_synchronize(stream));
     check_result(z, -3, "new number");
@@ -55,7 +55,7 @@ TEST_LOOP(test_nothing_is_made_by_a_replay, 0, 2)
     lfuse_device_counters before, after;
     begin(_i);
     lfuse_recording *r = record_two_steps(2);
-    lfuse_binding number = lfuse_bind_number("scale", 4);
+    lfuse_binding number = lfuse_bind_scalar("scale", 4);
     ck_ok(lfuse_recording_replay(r, stream, NULL, 0));
     ck_ok(lfuse_device_get_counters(dev, &before));
     ck_ok(lfuse_recording_replay(r, stream, &number, 1));

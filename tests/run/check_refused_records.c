@@ -56,10 +56,10 @@ TEST_LOOP(test_bad_bindings, 0, 2)
         lfuse_binding b[2];
         lfuse_status status;
     } cases[] = {
-        {1, {lfuse_bind_number("nobody", 1)}, LFUSE_ERR_NAME},
-        {2, {lfuse_bind_number("scale", 1), lfuse_bind_number("scale", 2)}, LFUSE_ERR_BINDING},
-        {1, {lfuse_bind_number(NULL, 1)}, LFUSE_ERR_BINDING},
-        {1, {lfuse_bind_number("in", 1)}, LFUSE_ERR_BINDING},
+        {1, {lfuse_bind_scalar("nobody", 1)}, LFUSE_ERR_NAME},
+        {2, {lfuse_bind_scalar("scale", 1), lfuse_bind_scalar("scale", 2)}, LFUSE_ERR_BINDING},
+        {1, {lfuse_bind_scalar(NULL, 1)}, LFUSE_ERR_BINDING},
+        {1, {lfuse_bind_scalar("in", 1)}, LFUSE_ERR_BINDING},
         {1, {lfuse_bind_tensor("scale", x)}, LFUSE_ERR_BINDING},
         {1, {lfuse_bind_tensor("in", NULL)}, LFUSE_ERR_BINDING},
         {1, {lfuse_bind_size("in", 5)}, LFUSE_ERR_NAME},
@@ -67,7 +67,7 @@ TEST_LOOP(test_bad_bindings, 0, 2)
         {1, {lfuse_bind_tensor("in", flat)}, LFUSE_ERR_RANK},
         {1, {lfuse_bind_tensor("in", half)}, LFUSE_ERR_TYPE},
         {1, {lfuse_bind_tensor("in", foreign)}, LFUSE_ERR_CONTEXT},
-        {2, {lfuse_bind_number("scale", 9), lfuse_bind_tensor("result", shorter)}, LFUSE_ERR_SHAPE},
+        {2, {lfuse_bind_scalar("scale", 9), lfuse_bind_tensor("result", shorter)}, LFUSE_ERR_SHAPE},
     };
     for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
         ck_refused(lfuse_recording_replay(r, stream, cases[i].b, cases[i].count), cases[i].status);
@@ -114,7 +114,7 @@ static lfuse_status recording_scenario(lfuse_device *device)
     lfuse_plan *scaling = NULL, *relu = NULL;
     lfuse_recording *r = NULL;
     lfuse_status status, ended;
-    lfuse_binding number = lfuse_bind_number("scale", -4);
+    lfuse_binding number = lfuse_bind_scalar("scale", -4);
 
     for (int i = 0; i < N; i++) given[i] = (float)(i - N / 2);
     if ((status = lfuse_stream_create(device, &s))) goto out;

@@ -154,7 +154,7 @@ TEST(lists_whose_members_move)
     lfuse_update(l, lfuse_sub(l, lfuse_mul(lfuse_div(l, lfuse_member_sum(lfuse_mul(l, l))), lfuse_scalar(g, "lr"))));
     lfuse_plan *plan = new_plan(dev, g, &table);
     for (i = 0; i < 8; i++) {
-        const lfuse_binding b[] = { lfuse_bind_list("l", list), lfuse_bind_number("lr", 1 + i) };
+        const lfuse_binding b[] = { lfuse_bind_list("l", list), lfuse_bind_scalar("lr", 1 + i) };
         const int moved = i == 5;
         before = replays();
         if (moved) OK(lfuse_list_replace(list, 1, 1, &other));

@@ -18,7 +18,7 @@ TEST_LOOP(graphs_that_fail, 0, 3)
     lfuse_plan *plan = chain(0);
     char message[1024];
 
-    FAILS(LFUSE_ERR_NAME, lfuse_plan_run(plan, stream, &(lfuse_binding){ .name = "none", .kind = LFUSE_BIND_NUMBER },
+    FAILS(LFUSE_ERR_NAME, lfuse_plan_run(plan, stream, &(lfuse_binding){ .name = "none", .kind = LFUSE_BIND_SCALAR },
                                          1));
     snprintf(message, sizeof message, "%s", lfuse_last_error());
     if (_i == 2) chain_times(plan, x, y, 2, 3);
@@ -32,7 +32,7 @@ TEST_LOOP(graphs_that_fail, 0, 3)
 TEST(a_launch_that_fails)
 {
     lfuse_tensor *x = ramp(1, SHAPE(N), 0, 1), *y = tensor(1, SHAPE(N));
-    const lfuse_binding b[] = { lfuse_bind_tensor("x", x), lfuse_bind_tensor("y", y), lfuse_bind_number("scale", 2) };
+    const lfuse_binding b[] = { lfuse_bind_tensor("x", x), lfuse_bind_tensor("y", y), lfuse_bind_scalar("scale", 2) };
     lfuse_plan *plan = chain(0);
     int i;
 
@@ -78,7 +78,7 @@ static lfuse_status use_scene(scene *s)
 
     for (i = 0; i < 7; i++) {
         TRY(lfuse_plan_run(s->plan, s->stream, BINDINGS(lfuse_bind_tensor("x", s->x), lfuse_bind_tensor("y", s->y),
-                                                        lfuse_bind_number("scale", i / 4))));
+                                                        lfuse_bind_scalar("scale", i / 4))));
         TRY(lfuse_tensor_read(s->y, s->stream, got));
         TRY(lfuse_stream_synchronize(s->stream));
         NEAR(got[5], i < 4 ? 1 : exp(4));

@@ -36,7 +36,7 @@ static void run_product(product *p, int x, int y, double scale)
 
     OK(lfuse_plan_run(p->plan, stream, BINDINGS(lfuse_bind_tensor("x", p->x[x]), lfuse_bind_tensor("w", p->w),
                                                 lfuse_bind_tensor("b", p->b), lfuse_bind_tensor("y", p->y[y]),
-                                                lfuse_bind_number("scale", scale))));
+                                                lfuse_bind_scalar("scale", scale))));
     got = values(p->y[y]);
     for (i = 0; i < ROWS * COLUMNS; i++) ck_assert_float_eq(got[i], (float)(scale * (INNER * x + 3)));
     OK(lfuse_tensor_fill(p->y[y], NULL, -7));

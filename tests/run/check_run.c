@@ -255,7 +255,7 @@ TEST(numbers_change_without_compiling)
     lfuse_plan *plan = plan_with(0);
     compiled = compiles();
     for (i = 0; i < 4; i++) {
-        lfuse_binding b[] = { lfuse_bind_number("s", i), lfuse_bind_tensor("y", ty), lfuse_bind_tensor("x", tx) };
+        lfuse_binding b[] = { lfuse_bind_scalar("s", i), lfuse_bind_tensor("y", ty), lfuse_bind_tensor("x", tx) };
         OK(lfuse_plan_run(plan, stream, b, 3));
         NEAR(values(ty)[3], 4 * (i * i + 1));
     }
@@ -312,7 +312,7 @@ TEST(bad_bindings_are_refused)
     lfuse_tensor *tx = ramp(1, SHAPE(4), 0, 1), *ty = ramp(1, SHAPE(4), 0, 1), *tz = tensor(1, SHAPE(4)),
         *t5 = tensor(1, SHAPE(5));
     lfuse_tensor *t9 = tensor(1, SHAPE(9)), *t2 = tensor(2, SHAPE(2, 2)), *ti, *tr, *away;
-    lfuse_binding b[5] = { lfuse_bind_tensor("x", tx), lfuse_bind_tensor("y", ty), lfuse_bind_number("s", 1),
+    lfuse_binding b[5] = { lfuse_bind_tensor("x", tx), lfuse_bind_tensor("y", ty), lfuse_bind_scalar("s", 1),
         lfuse_bind_tensor("z", tz) };
     const lfuse_binding good[5] = { b[0], b[1], b[2], b[3], b[0] };
     lfuse_device *other;
@@ -337,7 +337,7 @@ TEST(bad_bindings_are_refused)
     FAILS(LFUSE_ERR_CONTEXT, lfuse_plan_run(plan, elsewhere, b, 4));
     BAD(LFUSE_ERR_NAME, 0, lfuse_bind_tensor("q", tx));
     BAD(LFUSE_ERR_BINDING, 0, lfuse_bind_tensor("x", NULL));
-    BAD(LFUSE_ERR_BINDING, 0, lfuse_bind_number("x", 1));
+    BAD(LFUSE_ERR_BINDING, 0, lfuse_bind_scalar("x", 1));
     BAD(LFUSE_ERR_BINDING, 2, lfuse_bind_tensor("s", tx));
     BAD(LFUSE_ERR_TYPE, 1, lfuse_bind_tensor("y", ti));
     BAD(LFUSE_ERR_RANK, 1, lfuse_bind_tensor("y", t2));

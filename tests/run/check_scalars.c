@@ -77,7 +77,7 @@ static lfuse_status run_with(bench *b, unsigned disable, const char *scalar, dou
     int i;
 
     for (i = 0; i < b->count; i++) bindings[i] = lfuse_bind_tensor(b->all[i].name, b->all[i].tensor);
-    if (scalar) bindings[i++] = lfuse_bind_number(scalar, number);
+    if (scalar) bindings[i++] = lfuse_bind_scalar(scalar, number);
     lfuse_plan *plan = new_plan(device, b->g, &options);
     status = lfuse_plan_run(plan, stream, bindings, i);
     return status;
@@ -325,7 +325,7 @@ TEST_ON_DEVICES(foreach_functions_and_graphs_agree, void)
         from = new_list(device, type, 1, &source);
         for (int i = 0; i < (int)(sizeof rows / sizeof *rows); i++) {
             const lfuse_value c = lfuse_constant(b.g, rows[i].number);
-            const lfuse_operand n = lfuse_operand_number(rows[i].number);
+            const lfuse_operand n = lfuse_operand_scalar(rows[i].number);
             char name[16];
             lfuse_list *to;
             lfuse_value v;
@@ -427,16 +427,16 @@ static void refused_of(lfuse_type type, double number, const char *words)
     wanted(&b, "y", lfuse_add(lfuse_mul(x, lfuse_scalar(b.g, "factor")), lfuse_constant(b.g, 1)));
     lfuse_plan *plan = new_plan(device, b.g, NULL);
     for (int i = 0; i < 2; i++) bindings[i] = lfuse_bind_tensor(b.all[i].name, b.all[i].tensor);
-    bindings[2] = lfuse_bind_number("factor", 2);
+    bindings[2] = lfuse_bind_scalar("factor", 2);
     OK(lfuse_plan_run(plan, stream, bindings, 3));
     for (int again = 0; again < 2; again++) {
-        bindings[2] = lfuse_bind_number("factor", number);
+        bindings[2] = lfuse_bind_scalar("factor", number);
         before = launches();
         ck_assert_int_eq(lfuse_plan_run(plan, stream, bindings, 3), LFUSE_ERR_TYPE);
         ck_assert_msg(strstr(lfuse_last_error(), words), "%s", lfuse_last_error());
         ck_assert_uint_eq(launches(), before);
         ck_assert_double_eq(first_of(&b, "y", type), 7 - 3 * again);
-        bindings[2] = lfuse_bind_number("factor", 1);
+        bindings[2] = lfuse_bind_scalar("factor", 1);
         OK(lfuse_plan_run(plan, stream, bindings, 3));
         ck_assert_double_eq(first_of(&b, "y", type), 4);
     }
@@ -449,18 +449,18 @@ static void foreach_refused(lfuse_type type, double number)
 
     given(&b, "x", type, 1, &three, 1);
     lfuse_list *list = new_list(device, type, 1, &b.all[0].tensor);
-    OK(lfuse_foreach_mul(stream, list, list, lfuse_operand_number(2)));
+    OK(lfuse_foreach_mul(stream, list, list, lfuse_operand_scalar(2)));
     const uint64_t before = launches();
-    ck_assert_int_eq(lfuse_foreach_mul(stream, list, list, lfuse_operand_number(number)), LFUSE_ERR_TYPE);
+    ck_assert_int_eq(lfuse_foreach_mul(stream, list, list, lfuse_operand_scalar(number)), LFUSE_ERR_TYPE);
     ck_assert_msg(strstr(lfuse_last_error(), "the number b is"), "%s", lfuse_last_error());
-    ck_assert_int_eq(lfuse_foreach_mul(stream, list, list, lfuse_operand_numbers(&number, 1)), LFUSE_ERR_TYPE);
+    ck_assert_int_eq(lfuse_foreach_mul(stream, list, list, lfuse_operand_scalars(&number, 1)), LFUSE_ERR_TYPE);
     ck_assert_msg(strstr(lfuse_last_error(), "number 0 of b is"), "%s", lfuse_last_error());
     lfuse_tensor *zero = new_tensor(device, LFUSE_F32, 0, NULL);
     ck_assert_int_eq(lfuse_foreach_mul(stream, list, list, lfuse_operand_tensor(zero)), LFUSE_ERR_TYPE);
     ck_assert_msg(strstr(lfuse_last_error(), "b is of type f32"), "%s", lfuse_last_error());
     ck_assert_uint_eq(launches(), before);
     ck_assert_double_eq(first_of(&b, "x", type), 6);
-    OK(lfuse_foreach_mul(stream, list, list, lfuse_operand_numbers(&three, 1)));
+    OK(lfuse_foreach_mul(stream, list, list, lfuse_operand_scalars(&three, 1)));
     ck_assert_double_eq(first_of(&b, "x", type), 18);
 }
 

@@ -236,7 +236,7 @@ static lfuse_binding binding(const kind *k, int n, const char *name)
 {
     const int i = atoi(name + 1);
 
-    if (!strcmp(name, "scale")) return lfuse_bind_number(name, 0.75);
+    if (!strcmp(name, "scale")) return lfuse_bind_scalar(name, 0.75);
     if (!strcmp(name, "order")) return lfuse_bind_tensor(name, rows_in_order);
     if (*name == 'y') return lfuse_bind_tensor(name, result_of(k, n, i));
     return lfuse_bind_tensor(name, inputs[(i + *name) % MOST_PARTS]);

@@ -36,7 +36,7 @@ static lfuse_status make_plan(lfuse_device *device, double addend, unsigned disa
 
 static lfuse_status run(lfuse_plan *plan, lfuse_stream *s, lfuse_tensor *x, lfuse_tensor *y, double scale)
 {
-    lfuse_binding b[] = {lfuse_bind_tensor("x", x), lfuse_bind_number("scale", scale), lfuse_bind_tensor("y", y)};
+    lfuse_binding b[] = {lfuse_bind_tensor("x", x), lfuse_bind_scalar("scale", scale), lfuse_bind_tensor("y", y)};
     return lfuse_plan_run(plan, s, b, 3);
 }
 

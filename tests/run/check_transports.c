@@ -93,7 +93,7 @@ static uint64_t run_step(lfuse_transport transport, int64_t count)
 {
     lfuse_list *lx = list_in(x, count, false), *ly = list_in(y, count, false), *ls = list_in(sums, count, true);
     lfuse_binding b[] = { lfuse_bind_list("x", lx), lfuse_bind_list("y", ly), lfuse_bind_list("sums", ls),
-                          lfuse_bind_number("a", 0.3) };
+                          lfuse_bind_scalar("a", 0.3) };
     lfuse_plan *plan = plan_of(transport);
     uint64_t before;
 

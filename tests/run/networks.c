@@ -121,8 +121,8 @@ int network_bind(const network *n, lfuse_binding *bind)
         if (end_of(n, i) != 'n') bind[count++] = lfuse_bind_tensor(b[i], n->b[i]);
         if (end_of(n, i) == 's') bind[count++] = lfuse_bind_tensor(s[i], n->s[i]);
     }
-    if (has_end(n, 'k')) bind[count++] = lfuse_bind_number("slope", n->slope);
-    if (has_end(n, 'm')) bind[count++] = lfuse_bind_number("scale", n->scale);
+    if (has_end(n, 'k')) bind[count++] = lfuse_bind_scalar("slope", n->slope);
+    if (has_end(n, 'm')) bind[count++] = lfuse_bind_scalar("scale", n->scale);
     bind[count++] = lfuse_bind_tensor("y", n->y);
     return count;
 }

@@ -73,7 +73,7 @@ static inline lfuse_status relu_plan(lfuse_device *device, lfuse_plan **plan)
 static inline lfuse_status run_scaling(lfuse_plan *plan, lfuse_stream *s, lfuse_tensor *in, double scale,
                                        lfuse_tensor *out)
 {
-    lfuse_binding b[] = {lfuse_bind_tensor("in", in), lfuse_bind_number("scale", scale), lfuse_bind_tensor("out", out)};
+    lfuse_binding b[] = {lfuse_bind_tensor("in", in), lfuse_bind_scalar("scale", scale), lfuse_bind_tensor("out", out)};
     return lfuse_plan_run(plan, s, b, 3);
 }
 

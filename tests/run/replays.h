@@ -38,7 +38,7 @@ static inline lfuse_plan *chain(unsigned disable)
 static inline lfuse_status run_chain(lfuse_plan *plan, lfuse_stream *s, lfuse_tensor *x, lfuse_tensor *y, double scale)
 {
     const lfuse_binding b[] = { lfuse_bind_tensor("x", x), lfuse_bind_tensor("y", y),
-                                lfuse_bind_number("scale", scale) };
+                                lfuse_bind_scalar("scale", scale) };
 
     return lfuse_plan_run(plan, s, b, 3);
 }

@@ -19,7 +19,7 @@ static bool takes_list(const lfuse_plan *plan, int name)
 
 static lfuse_binding_kind wanted_kind(const lfuse_plan *plan, int name)
 {
-    if (plan->names[name].kind == LFUSE__NAME_SCALAR) return LFUSE_BIND_NUMBER;
+    if (plan->names[name].kind == LFUSE__NAME_SCALAR) return LFUSE_BIND_SCALAR;
     return takes_list(plan, name) ? LFUSE_BIND_LIST : LFUSE_BIND_TENSOR;
 }
 
@@ -28,7 +28,7 @@ static const char *binding_word(lfuse_binding_kind kind)
     static const char *const words[] = { "nothing", "a tensor", "a list", "a number", "a size",
                                          "numbers by group" };
 
-    return kind >= LFUSE_BIND_TENSOR && kind <= LFUSE_BIND_NUMBERS ? words[kind] : "no known kind";
+    return kind >= LFUSE_BIND_TENSOR && kind <= LFUSE_BIND_SCALARS ? words[kind] : "no known kind";
 }
 
 /* The position of the binding is the likeliest place for its name. -1: unknown. */
@@ -59,15 +59,15 @@ static lfuse_status place_of(const lfuse_plan *plan, const lfuse_binding *b, int
 
 static lfuse_status fill_numbers(const lfuse_plan *plan, const lfuse_binding *b, int name, lfuse__slot *slot)
 {
-    const double *values = b->as.numbers.values;
+    const double *values = b->as.scalars.values;
 
-    if (b->as.numbers.count < 1 || !values)
+    if (b->as.scalars.count < 1 || !values)
         return lfuse__error(LFUSE_ERR_BINDING, "\"%s\" is bound to %" PRId64 " numbers at %p", plan->names[name].text,
-                            b->as.numbers.count, (const void *)values);
+                            b->as.scalars.count, (const void *)values);
     *slot = (lfuse__slot){ .number = values[0] };
-    if (b->as.numbers.count == 1) return LFUSE_OK;
+    if (b->as.scalars.count == 1) return LFUSE_OK;
     slot->numbers = values;
-    slot->count = b->as.numbers.count;
+    slot->count = b->as.scalars.count;
     return LFUSE_OK;
 }
 
@@ -75,15 +75,15 @@ static lfuse_status fill(const lfuse_plan *plan, const lfuse_binding *b, int nam
 {
     const lfuse_binding_kind kind = wanted_kind(plan, name);
 
-    if (b->kind == LFUSE_BIND_NUMBERS && kind == LFUSE_BIND_NUMBER) return fill_numbers(plan, b, name, slot);
+    if (b->kind == LFUSE_BIND_SCALARS && kind == LFUSE_BIND_SCALAR) return fill_numbers(plan, b, name, slot);
     if (b->kind != kind)
         return lfuse__error(LFUSE_ERR_BINDING, "\"%s\" is %s and takes %s, not %s", plan->names[name].text,
                             kind_words[plan->names[name].kind], binding_word(kind), binding_word(b->kind));
     *slot = (lfuse__slot){ .tensor = NULL };
-    if (kind == LFUSE_BIND_NUMBER) slot->number = b->as.number;
+    if (kind == LFUSE_BIND_SCALAR) slot->number = b->as.scalar;
     else if (kind == LFUSE_BIND_LIST) slot->list = b->as.list;
     else slot->tensor = b->as.tensor;
-    if (kind != LFUSE_BIND_NUMBER && !slot->tensor && !slot->list)
+    if (kind != LFUSE_BIND_SCALAR && !slot->tensor && !slot->list)
         return lfuse__error(LFUSE_ERR_BINDING, "\"%s\" is bound to NULL", plan->names[name].text);
     return LFUSE_OK;
 }

@@ -36,7 +36,7 @@ static bool same_name(const lfuse_binding *a, const lfuse_binding *b)
 
 static bool binds_numbers(const lfuse_binding *b)
 {
-    return b->kind == LFUSE_BIND_NUMBER || b->kind == LFUSE_BIND_NUMBERS;
+    return b->kind == LFUSE_BIND_SCALAR || b->kind == LFUSE_BIND_SCALARS;
 }
 
 static lfuse_status check_bindings(const lfuse_recording *r, const lfuse_binding *bindings, int count)

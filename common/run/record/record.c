@@ -175,8 +175,8 @@ lfuse_binding lfuse__recorded_binding(const lfuse__name *name, const lfuse__slot
 {
     if (slot->list) return lfuse_bind_list(name->text, slot->list);
     if (slot->tensor) return lfuse_bind_tensor(name->text, slot->tensor);
-    if (slot->numbers) return lfuse_bind_numbers(name->text, slot->count, slot->numbers);
-    return lfuse_bind_number(name->text, slot->number);
+    if (slot->numbers) return lfuse_bind_scalars(name->text, slot->count, slot->numbers);
+    return lfuse_bind_scalar(name->text, slot->number);
 }
 
 static bool same_strides(const lfuse_tensor *a, const lfuse_tensor *b)
