@@ -568,7 +568,6 @@ TEST_LOOP(test_adopt, 0, device_count)
 /* NVIDIA's driver refuses everything after a kernel's fault; elsewhere the same code is an error like others. */
 TEST_LOOP(test_lost, 0, device_count)
 {
-
     set_up(&t, _i);
     t.dev->device.nvidia = false;
     layer.arm("clFinish", 1, 1, CL_OUT_OF_RESOURCES);

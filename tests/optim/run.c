@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "tests/optim/run.h"
 
-
 const int64_t sizes[MEMBERS] = { 3, 0, 2500, 1, 1024, 130 };
 
 void same(const double *a, const double *b, int64_t n, const char *what)
