@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The text of a graph is a key: graphs that differ in anything but names have different texts. */
+#include <stdlib.h>
 #include <string.h>
 
 #include "common/graph/graph.h"
@@ -222,6 +223,7 @@ TEST(keys_differ)
     for (i = 0; i < GRAPHS; i++) keys[i] = key(graphs[i]);
     for (i = 0; i < GRAPHS; i++)
         for (j = 0; j < i; j++) ck_assert_msg(strcmp(keys[i], keys[j]) != 0, "graphs %d and %d: %s", i, j, keys[i]);
+    for (i = 0; i < GRAPHS; i++) free(keys[i]);
 }
 
 TEST(keys_repeat)
@@ -231,6 +233,7 @@ TEST(keys_repeat)
     for (i = 0; i < GRAPHS; i++) {
         char *a = key(graphs[i]), *b = key(graphs[i]);
         ck_assert_str_eq(a, b);
+        free(a), free(b);
     }
 }
 
@@ -244,6 +247,7 @@ TEST(names_are_no_part)
     char *a = key(make_plain), *b = key(make_plain_renamed);
 
     ck_assert_str_eq(a, b);
+    free(a), free(b);
 }
 
 TEST(shared_values_do_not_explode)

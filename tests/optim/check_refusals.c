@@ -331,6 +331,7 @@ TEST(failures_while_made)
     lfuse__stub_no_failure();
     ck_assert_ptr_nonnull(o);
     ck_assert_uint_gt(nth, 3);
+    lfuse_optimizer_destroy(o);
 }
 
 TEST_SUITE("optim", CK_NOFORK)

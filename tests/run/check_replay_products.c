@@ -87,7 +87,7 @@ TEST(products_with_other_operands_each_time)
 /* Scratch memory that has to grow for another plan lies elsewhere then: the product's result moves. */
 TEST(scratch_that_moves)
 {
-    lfuse_graph *own = lfuse_graph_create();
+    lfuse_graph *own = new_graph();
     lfuse_tensor *x = ramp(1, SHAPE(1 << 14), 0, 0), *y = tensor(1, SHAPE(1 << 14));
     const lfuse_plan_options alone = { .disable = ALONE };
     product p;

@@ -396,7 +396,7 @@ TEST(a_plan_that_the_device_cannot)
 
 TEST(equal_graphs_share_a_body)
 {
-    lfuse_graph *other = lfuse_graph_create();
+    lfuse_graph *other = new_graph();
     lfuse_plan *a, *b;
     uint64_t compiled;
 
