@@ -269,11 +269,11 @@ static inline bool lfuse__draft_reduces_list(const lfuse__draft *d, int32_t node
 }
 /* Whether a node of such a step can be computed there beside one that it reads, where both are on one level. */
 bool lfuse__draft_parts_fuse(const lfuse__draft *d, int32_t producer, int32_t node);
-/* Joins reductions of congruent lists on one level. */
-/* What the reductions of a region's members run over. */
+/* Returns what the reductions of a region's members run over. */
 lfuse__span lfuse__draft_members_span(const lfuse__draft *d, int32_t region);
+/* Joins the regions of reductions of congruent lists that are on one level; `parent` as in siblings.c. */
 lfuse_status lfuse__draft_join_members(lfuse__draft *d, int32_t *parent);
-/* The list whose members the region's step walks. */
+/* Returns the number of the list whose members the region's step goes over. */
 int32_t lfuse__draft_members_list(const lfuse__draft *d, int32_t region);
 
 /* ---- numbers.c: numbers that kernels take ---- */

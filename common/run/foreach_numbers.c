@@ -12,6 +12,7 @@
 #include "common/run/cache.h"
 #include "common/run/foreach.h"
 #include "common/run/launch/launch.h"
+#include "common/run/lists/lists.h"
 
 enum { PLACES = 64 };
 
@@ -215,23 +216,6 @@ static void make_words(lfuse__numbers *n, const double *numbers)
     }
 }
 
-static lfuse_status write_stretch(lfuse__numbers *n, lfuse_stream *s, size_t from, size_t count)
-{
-    lfuse__bmem *const buffer = n->range->mem;
-    lfuse__launch_args args = { 0 };
-    lfuse__packed packed;
-
-    LFUSE__TRY(lfuse__table_pack(lfuse__device_facts(n->range->dev), n->range->offset + from * 8, n->words + from,
-                                 (int)count, &packed));
-    args.groups = packed.groups;
-    args.group = packed.group;
-    args.nbuffers = 1;
-    args.buffers = &buffer;
-    args.nwords = packed.nwords;
-    args.words = packed.words;
-    return lfuse__launch(s, n->writer, &args);
-}
-
 static lfuse_status write_all(lfuse__numbers *n, lfuse_stream *s, bool all)
 {
     size_t i = 0, count;
@@ -243,7 +227,7 @@ static lfuse_status write_all(lfuse__numbers *n, lfuse_stream *s, bool all)
         }
         count = n->nwords - i < LFUSE__TABLE_WORDS ? n->nwords - i : LFUSE__TABLE_WORDS;
         memcpy(n->words + i, n->fresh + i, count * sizeof *n->words);
-        LFUSE__TRY(write_stretch(n, s, i, count));
+        LFUSE__TRY(lfuse__table_write(s, n->writer, n->range, i * 8, n->words + i, (int)count));
         i += count;
     }
     return LFUSE_OK;

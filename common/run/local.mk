@@ -23,7 +23,8 @@ libfuse_core_la_SOURCES += \
 	%reldir%/lists/chunks.c %reldir%/lists/chunks.h %reldir%/lists/list_args.c %reldir%/lists/list_groups.c \
 	%reldir%/lists/list_launch.c %reldir%/lists/list_lines.c %reldir%/lists/list_members.c \
 	%reldir%/lists/list_op.h %reldir%/lists/list_products.c %reldir%/lists/list_tables.c \
-	%reldir%/lists/list_transport.c %reldir%/lists/list_unified.c %reldir%/lists/lists.c %reldir%/lists/lists.h
+	%reldir%/lists/list_transport.c %reldir%/lists/list_unified.c %reldir%/lists/lists.c %reldir%/lists/lists.h \
+	%reldir%/lists/table_write.c
 libfuse_core_la_SOURCES += \
 	%reldir%/operations/look_ups.c %reldir%/operations/operations.c %reldir%/operations/operations.h
 libfuse_core_la_SOURCES += \

@@ -6,28 +6,32 @@
 #include "common/run/instance.h"
 #include "common/run/operations/operations.h"
 
-/* What holds while operations are made and is forgotten afterwards: whoever begins keeps it on the stack. */
+/* The context of one instantiation. The function that begins it keeps it on its stack. */
 typedef struct lfuse__instantiation {
     lfuse_instance *in;
-    bool lean;             /* products are to do without workspace, or with the least: the device had no memory */
-    bool compile_later;    /* kernels that operations lack are compiled when all operations are there */
-    bool may_share_launch; /* kernels have none of their own yet: they are a bundle's, and may share a launch */
-    bool has_next;         /* the alternative has another one behind it, for which it may decline */
-    const struct lfuse__product_tiling *tiling; /* of the library's own product; NULL: the estimate's */
-    int first, behind;     /* of a candidate: its operations begin with number `first`, and run behind so many; of
-                              anything else 0 */
-    bool uses_workspace;   /* the answer: some product has one */
+    bool lean;             /* products take algorithms without workspace, as the device has no memory for one */
+    bool compile_later;    /* operations get their kernels when all of them have been added */
+    bool may_share_launch; /* the steps are children of a bundle: the bundle compiles their kernels, perhaps as one */
+    bool has_next;         /* another alternative follows, so that this one may decline */
+    const struct lfuse__product_tiling *tiling; /* the tiling of a native product; NULL: the cost model chooses */
+    int first;             /* of a candidate that is measured: the number of its first operation; else 0 */
+    int behind;            /* of the same: the number of operations that run before it; else 0 */
+    bool uses_workspace;   /* set where an operation has a workspace */
 } lfuse__instantiation;
 
 /* ---- instantiate.c ---- */
-/* Steps into operations, for the strides in in->bound; and these away, with their memory. */
+/* Makes the operations of all steps, for the strides in in->bound. */
 lfuse_status lfuse__instantiate(lfuse_instance *in);
+/* Destroys them, and frees their memory. */
 void lfuse__clear_operations(lfuse_instance *in);
-/* Adds the operations of an alternative. ERR_UNSUPPORTED: it declines; some of them may be there. */
+/* Adds the operations of an alternative. ERR_UNSUPPORTED: it declines, and some of them may have been added. */
 lfuse_status lfuse__instantiate_alternative(lfuse__instantiation *ctx, const lfuse__alternative *a);
-/* So many stages, each in the best way that there is for it. */
+/* Adds the operations of `count` stages, each by the first of its alternatives that does not decline. */
 lfuse_status lfuse__instantiate_stages(lfuse__instantiation *ctx, const lfuse__stage *stages, int count);
-/* The stages that a network covers, as many of its layers at a time as share a launch; ERR_UNSUPPORTED: no two do. */
+/*
+ * Adds the operations of the stages that a network covers: each launch holds as many layers as it can. ERR_UNSUPPORTED:
+ * no launch holds two.
+ */
 lfuse_status lfuse__instantiate_covered(lfuse__instantiation *ctx, const lfuse__stage *stage);
 
 /* ---- pointwise.c: kernels over tensors ---- */
@@ -41,30 +45,30 @@ typedef struct lfuse__walk { /* an operand along the loop axes; all in elements 
     int64_t gathered_extent, gathered_stride;
 } lfuse__walk;
 lfuse_status lfuse__instantiate_kernel(lfuse__instantiation *ctx, const lfuse__step *step);
-/* Copies (source not NULL) or zeroes elements: an operation of its own. */
+/* Adds an operation that copies elements to the target, or, where source is NULL, sets them to 0. */
 lfuse_status lfuse__instantiate_copy(lfuse__instantiation *ctx, const lfuse__step *step, int rank,
                                      const int64_t *extents, const lfuse__walk *target, const lfuse__walk *source);
 extern const lfuse__operation_row lfuse__kernel_operation;
-/* Puts this run's addresses and numbers into the arguments. */
+/* Sets the addresses and numbers of this run in the kernel's arguments. */
 lfuse_status lfuse__kernel_op_place(lfuse_instance *in, lfuse__kernel_op *op);
-/* An operation whose class and geometry the caller completes. */
+/* Adds an operation, whose class and geometry the caller then sets. */
 lfuse_status lfuse__kernel_op_new(lfuse_instance *in, const lfuse__step *step, const lfuse__body *body,
                                   const int *number_index, lfuse__kernel_op **made);
-/* The kernel of an operation that is complete: now, or, where ctx->compile_later, for lfuse__operations_compile. */
+/* Compiles the kernel of such an operation, or leaves that to lfuse__operations_compile (ctx->compile_later). */
 lfuse_status lfuse__kernel_op_take(const lfuse__instantiation *ctx, lfuse__kernel_op *op);
 /*
- * together.c: what the operations lack, compiled side by side. Afterwards ctx->compile_later is false.
- * ERR_UNSUPPORTED: some operation should have declined, which one is told where each has its kernel at once.
+ * together.c: compiles the kernels that operations lack, at the same time, and sets ctx->compile_later to false.
+ * ERR_UNSUPPORTED: a kernel declines; instantiating once more without compile_later tells which.
  */
 lfuse_status lfuse__operations_compile(lfuse__instantiation *ctx);
-/* Compiles them for those from `first` on, which lack them still. */
+/* Compiles, as a hint, the kernels that operations from number `first` on lack; those do not take them yet. */
 lfuse_status lfuse__operations_want(const lfuse_instance *in, int first);
 
 /* ---- bundle.c ---- */
 lfuse_status lfuse__instantiate_bundle(lfuse__instantiation *ctx, const lfuse__step *step);
 
 /* ---- network.c: products that follow each other, in one launch ---- */
-/* How many of its layers, from number `first` on, a launch holds; ERR_UNSUPPORTED: by sizes or strides not even two. */
+/* Sets *count to the number of layers, from `first` on, that one launch holds. ERR_UNSUPPORTED: it is less than two. */
 lfuse_status lfuse__network_part(lfuse_instance *in, const lfuse__step *step, int first, int *count);
 lfuse_status lfuse__instantiate_network(lfuse__instantiation *ctx, const lfuse__step *step, int first, int count);
 
@@ -78,7 +82,7 @@ lfuse_status lfuse__instantiate_gemm(lfuse__instantiation *ctx, const lfuse__ste
 /* ---- product.c ---- */
 /* ERR_UNSUPPORTED where the library's own kernels decline. */
 lfuse_status lfuse__instantiate_product(lfuse__instantiation *ctx, const lfuse__step *step);
-/* Of a product as its kernels' geometry has them: m, n, k, and how many products, 1 but of a batch. */
+/* Sets m, n, k and the number of products, 1 unless it is a batch, as the geometry of kernels has them. */
 lfuse_status lfuse__product_extents(const lfuse_instance *in, const lfuse__step *step, int64_t *extents);
 
 /* ---- strassen.c ---- */

@@ -157,7 +157,7 @@ void lfuse__list_make_entry(lfuse__list_op *op, int operand, int64_t m);
 /* Where the address table is. */
 const lfuse__range *lfuse__list_addresses(const lfuse__list_op *op, uint64_t *offset);
 /* TABLE: writes what differs from what the device holds, in stretches that one launch can carry. */
-lfuse_status lfuse__list_update_table(lfuse_instance *in, lfuse__list_op *op, lfuse_stream *s);
+lfuse_status lfuse__list_update_table(lfuse__list_op *op, lfuse_stream *s);
 /* The batch's blocks as buffers; returns how many the kernel has for them. */
 unsigned lfuse__list_blocks(const lfuse_instance *in, const lfuse__list_batch *b, lfuse__bmem **buffers);
 

@@ -341,26 +341,8 @@ lfuse_status lfuse__list_make_entries(lfuse_instance *in, lfuse__list_op *op)
     return LFUSE_OK;
 }
 
-static lfuse_status write_words(lfuse_instance *in, lfuse__list_op *op, lfuse_stream *s, int64_t from, int64_t count)
-{
-    lfuse__bmem *const buffer = op->device->mem;
-    lfuse__launch_args args = { 0 };
-    lfuse__packed packed;
-
-    LFUSE__TRY(lfuse__table_pack(in->facts, op->device->offset + op->addresses_at + (uint64_t)from * 8,
-                                 op->entries + from, (int)count, &packed));
-    args.groups = packed.groups;
-    args.group = packed.group;
-    args.nbuffers = 1;
-    args.buffers = &buffer;
-    args.nwords = packed.nwords;
-    args.words = packed.words;
-    return lfuse__launch(s, op->table, &args);
-}
-
 /* Writes what differs in words [from, end), in stretches that one launch can carry. */
-static lfuse_status update_words(lfuse_instance *in, lfuse__list_op *op, lfuse_stream *s, bool all, int64_t from,
-                                 int64_t end)
+static lfuse_status update_words(lfuse__list_op *op, lfuse_stream *s, bool all, int64_t from, int64_t end)
 {
     int64_t i = from, n;
 
@@ -372,23 +354,23 @@ static lfuse_status update_words(lfuse_instance *in, lfuse__list_op *op, lfuse_s
         n = end - i < LFUSE__TABLE_WORDS ? end - i : LFUSE__TABLE_WORDS;
         memcpy(op->entries + i, op->fresh + i, (size_t)n * sizeof *op->entries);
         op->valid = false; /* until all is submitted */
-        LFUSE__TRY(write_words(in, op, s, i, n));
+        LFUSE__TRY(lfuse__table_write(s, op->table, op->device, op->addresses_at + (uint64_t)i * 8, op->entries + i,
+                                      (int)n));
         i += n;
     }
     return LFUSE_OK;
 }
 
-lfuse_status lfuse__list_update_table(lfuse_instance *in, lfuse__list_op *op, lfuse_stream *s)
+lfuse_status lfuse__list_update_table(lfuse__list_op *op, lfuse_stream *s)
 {
     const bool all = !op->valid;
     int i;
 
-    if (all || op->nspans < 0)
-        LFUSE__TRY(update_words(in, op, s, all, 0, 2 * op->places * op->step->noperands));
+    if (all || op->nspans < 0) LFUSE__TRY(update_words(op, s, all, 0, 2 * op->places * op->step->noperands));
     for (i = 0; i < op->nspans && !all; i++) {
         const lfuse__list_span *span = &op->spans[i];
         const int64_t from = 2 * (span->operand * op->places + span->first);
-        LFUSE__TRY(update_words(in, op, s, false, from, from + 2 * span->count));
+        LFUSE__TRY(update_words(op, s, false, from, from + 2 * span->count));
     }
     op->valid = true;
     return LFUSE_OK;

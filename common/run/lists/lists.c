@@ -268,7 +268,7 @@ static lfuse_status launch(lfuse_instance *in, const lfuse__operation *operation
 
     if (op->transport == LFUSE_TRANSPORT_UNIFIED) LFUSE__TRY(lfuse__list_publish(in, op, s));
     if (op->transport == LFUSE_TRANSPORT_TABLE && (op->moved || !op->valid))
-        LFUSE__TRY(lfuse__list_update_table(in, op, s));
+        LFUSE__TRY(lfuse__list_update_table(op, s));
     op->moved = false;
     if (lfuse__list_lines(op)) return lfuse__list_run_lines(in, op, s);
     if (lfuse__list_multiplies(op)) return lfuse__list_run_products(in, op, s);

@@ -5,17 +5,24 @@
 
 #include "common/run/instance.h"
 
+/*
+ * table_write.c: writes up to LFUSE__TABLE_WORDS words to byte `offset` of the range, as arguments of a launch of the
+ * kernel that writes tables: a stream that is captured then holds the words.
+ */
+lfuse_status lfuse__table_write(lfuse_stream *s, lfuse__kernel *kernel, const lfuse__range *to, uint64_t offset,
+                                const uint64_t *values, int count);
+
 /* ---- lists.c ---- */
-/* The operation of a step over lists, where there is something to do. */
+/* Adds the operation of a step over lists, unless the lists have no elements. */
 lfuse_status lfuse__add_lists(lfuse_instance *in, const lfuse__step *step);
-/* list_products.c: the sizes of the lists that nobody binds. ERR_SHAPE where two cannot be multiplied. */
+/* list_products.c: finds the sizes of the lists that the plan makes. ERR_SHAPE: members cannot be multiplied. */
 lfuse_status lfuse__list_products_size(lfuse_instance *in);
 void lfuse__list_products_free(lfuse_instance *in);
-/* What steps over lists need for these lists and the plan lacks, compiled together. */
+/* Compiles, together, the kernels that these lists need and that were not compiled with the plan. */
 lfuse_status lfuse__lists_compile(lfuse_instance *in);
-/* Members of the list that a step or buffer refers to, and what the step's lists must agree on. */
+/* Checks that the lists of each step agree in their members, as far as the step needs that. ERR_SHAPE. */
 lfuse_status lfuse__lists_check(lfuse_instance *in, const lfuse__slot *slots);
-/* Bytes of a buffer that is sized by a list. */
+/* Returns the bytes of a buffer whose size depends on a list's. */
 uint64_t lfuse__list_buffer_bytes(const lfuse_instance *in, const lfuse__buffer *b);
 
 #endif
