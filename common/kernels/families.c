@@ -3,9 +3,9 @@
 #include "common/kernels/families.h"
 
 #include "common/kernels/emit.h"
-#include "common/kernels/network.h"
-#include "common/kernels/product_grouped.h"
-#include "common/kernels/strassen.h"
+#include "common/matmul/mlp.h"
+#include "common/matmul/grouped.h"
+#include "common/matmul/strassen.h"
 
 static lfuse_status emit_table(lfuse__strbuf *out, const char *name, const lfuse__kernel_class *k,
                                const lfuse__facts *facts)

@@ -15,7 +15,7 @@ int lfuse__kernel_buffers(const lfuse__kernel_class *k)
 {
     const bool staged = k->family == LFUSE__FAMILY_ROWS && lfuse__rows_staged(&k->rows);
     const bool product = (k->family == LFUSE__FAMILY_PRODUCT || k->family == LFUSE__FAMILY_GROUPED) &&
-                         k->product.form != LFUSE__PRODUCT_NONE;
+                         k->product.solver;
     return k->noperands + lfuse__kernel_gathers(k) + (staged || product);
 }
 

@@ -90,19 +90,11 @@ typedef enum lfuse__list_kind {
     LFUSE__WALK_COLUMNS   /* so of columns */
 } lfuse__list_kind;
 
-/* How a matrix product is computed: product.h. */
-typedef enum lfuse__product_form {
-    LFUSE__PRODUCT_NONE,
-    LFUSE__PRODUCT_PANELS, /* CPUs: packed panels, lanes along the columns, one work-item a group */
-    LFUSE__PRODUCT_TILES,  /* GPUs: a work-group computes a tile of the result */
-    LFUSE__PRODUCT_NETWORK /* a chain of them in one launch: network.h */
-} lfuse__product_form;
-
 /* The operands of a product's class: A, B, and the sum of its products as the epilogue's body loads it; then others. */
 enum { LFUSE__PRODUCT_A, LFUSE__PRODUCT_B, LFUSE__PRODUCT_SUM, LFUSE__PRODUCT_OWN };
 
 typedef struct lfuse__product_class {
-    lfuse__product_form form;
+    const struct lfuse__solver *solver; /* who computes it: matmul/solver.h; NULL: not chosen, or STRASSEN, NETWORK */
     bool ta, tb;    /* A is stored as [k, m], B as [n, k] */
     lfuse_type sum; /* in which products are added: f32, f64 */
     int rows, columns, depth; /* of what a group computes at a time, depth along k; PANELS: rows and lanes, no depth */
@@ -110,13 +102,11 @@ typedef struct lfuse__product_class {
     int slices;     /* TILES: of the depth, each summed by work-items of its own */
     int ahead;      /* TILES: slabs that are on their way from memory while one is multiplied */
     int beside;     /* TILES: groups of a compute unit that its registers have to suffice for; 0: as they do */
-    bool units;     /* TILES: on the device's units for matrices, of f16 or bf16 */
     int split;      /* TILES: 1: different groups sum parts of k, as many as suit the sizes; 2: tiles are shared out */
     int phase;      /* of lfuse__product_phases launches, from 0 on */
     bool batched;   /* several products in one launch */
-    bool unsized;   /* asks for one of those that a plan has compiled which does not know sizes; false in a class */
     int made[2];    /* 1 + the register that is the element of A or B, which then has no memory; 0: it lies there */
-    int summed;     /* TILES: the body sums columns: product_tiles_columns.c; 1, of a long body 2 */
+    int summed;     /* TILES: the body sums columns: column_sums.c; 1, of a long body 2 */
     bool counted;   /* NETWORK: results are handed on behind counters, not in tagged words */
 } lfuse__product_class;
 

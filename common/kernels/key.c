@@ -13,17 +13,6 @@ void lfuse__key_add_list(lfuse__kernel_key *key, const lfuse__list_class *l)
     lfuse__key_add(key, l->columns);
 }
 
-void lfuse__key_add_product(lfuse__kernel_key *key, const lfuse__product_class *p)
-{
-    const int32_t words[] = {
-        (int32_t)p->form, p->ta, p->tb, (int32_t)p->sum, p->rows, p->columns, p->depth, p->item_rows, p->item_columns,
-        p->slices, p->ahead, p->beside, p->units, p->split, p->phase, p->batched, p->made[0], p->made[1],
-        p->summed, p->counted,
-    };
-    _Static_assert(sizeof words / sizeof *words == LFUSE__KEY_PRODUCT, "as many as key.h has room for");
-    for (int i = 0; i < LFUSE__KEY_PRODUCT; i++) lfuse__key_add(key, words[i]);
-}
-
 static int32_t operand_word(const lfuse__kernel_operand *o)
 {
     const int bits = o->written | o->gathered << 1 | o->index << 2 | o->shape << 3 | o->fixed << 4;

@@ -13,7 +13,7 @@
 
 enum {
     LFUSE__KEY_LIST = 4,     /* words of a list's part */
-    LFUSE__KEY_PRODUCT = 20, /* and of a product's, behind which a family may add as many as a list has */
+    LFUSE__KEY_PRODUCT = 19, /* and of a product's, behind which a family may add as many as a list has */
     LFUSE__KEY_WORDS = 5 + LFUSE__MAX_OPERANDS + LFUSE__KEY_PRODUCT + LFUSE__KEY_LIST
 };
 
@@ -28,9 +28,8 @@ static inline void lfuse__key_add(lfuse__kernel_key *key, int32_t word)
     key->words[key->nwords++] = word;
 }
 
-/* The parts that several families have in common. */
+/* The part that the families of lists have in common; products': matmul/problem.h. */
 void lfuse__key_add_list(lfuse__kernel_key *key, const lfuse__list_class *l);
-void lfuse__key_add_product(lfuse__kernel_key *key, const lfuse__product_class *p);
 
 void lfuse__kernel_key_of(const lfuse__kernel_class *k, lfuse__kernel_key *key);
 bool lfuse__kernel_key_equal(const lfuse__kernel_key *a, const lfuse__kernel_key *b);

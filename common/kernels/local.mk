@@ -2,25 +2,13 @@
 libfuse_core_la_SOURCES += \
 	%reldir%/access.c %reldir%/body.c %reldir%/bundle.c %reldir%/bundle.h %reldir%/bundle_text.c \
 	%reldir%/carried.c %reldir%/check.c %reldir%/emit.h %reldir%/families.c %reldir%/families.h \
-	%reldir%/gather.c %reldir%/items.c %reldir%/kernel.h %reldir%/key.c %reldir%/key.h \
-	%reldir%/lanes.c %reldir%/layout.c %reldir%/lines.c \
-	%reldir%/members.c \
-	%reldir%/members.h %reldir%/members_fold.c %reldir%/members_partial.c \
-	%reldir%/multi.c %reldir%/network.c %reldir%/network.h %reldir%/network_text.c \
-	%reldir%/number.c %reldir%/pointwise.c %reldir%/product.c %reldir%/product.h \
-	%reldir%/product_grouped.c %reldir%/product_grouped.h %reldir%/product_panels_grouped.c \
-	%reldir%/product_tiles_grouped.c \
-	%reldir%/product_panels.c %reldir%/product_panels_block.c %reldir%/product_panels.h \
-	%reldir%/product_panels_end.c %reldir%/product_panels_made.c %reldir%/product_thin.c %reldir%/product_thin.h \
-	%reldir%/product_thin_made.c %reldir%/product_tiles.c %reldir%/product_tiles.h \
-	%reldir%/product_tiles_choose.c %reldir%/product_tiles_clock.c %reldir%/product_tiles_columns.c \
-	%reldir%/product_tiles_end.c %reldir%/product_tiles_meet.c %reldir%/product_tiles_shared.c %reldir%/product_units.c \
-	%reldir%/product_tiles_sums.c %reldir%/product_words.c %reldir%/rows.c %reldir%/rows.h \
-	%reldir%/rows_caches.c %reldir%/rows_choose.c %reldir%/rows_chunks.c %reldir%/rows_exchange.c %reldir%/rows_fold.c \
-	%reldir%/rows_hold.c %reldir%/rows_item.c %reldir%/rows_look_up.c %reldir%/rows_reduce.c %reldir%/rows_single.c \
-	%reldir%/rows_team.c %reldir%/rows_team.h %reldir%/rows_text.c %reldir%/scatter.c %reldir%/scatter_sizes.c \
-	%reldir%/strassen.c %reldir%/strassen.h %reldir%/strassen_items.c %reldir%/strassen_lanes.c \
-	%reldir%/strassen_sums.c %reldir%/table.c \
+	%reldir%/gather.c %reldir%/items.c %reldir%/kernel.h %reldir%/key.c %reldir%/key.h %reldir%/lanes.c \
+	%reldir%/layout.c %reldir%/lines.c %reldir%/members.c %reldir%/members.h %reldir%/members_fold.c \
+	%reldir%/members_partial.c %reldir%/multi.c %reldir%/number.c %reldir%/pointwise.c %reldir%/rows.c \
+	%reldir%/rows.h %reldir%/rows_caches.c %reldir%/rows_choose.c %reldir%/rows_chunks.c \
+	%reldir%/rows_exchange.c %reldir%/rows_fold.c %reldir%/rows_hold.c %reldir%/rows_item.c \
+	%reldir%/rows_look_up.c %reldir%/rows_reduce.c %reldir%/rows_single.c %reldir%/rows_team.c \
+	%reldir%/rows_team.h %reldir%/rows_text.c %reldir%/scatter.c %reldir%/scatter_sizes.c %reldir%/table.c \
 	%reldir%/template.c %reldir%/template.h %reldir%/text.c %reldir%/uniform.c
 
 # Kernels, and the strings that are made of them.

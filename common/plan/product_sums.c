@@ -3,7 +3,7 @@
  * Sums of columns in a product: the gradient of a bias beside that of what it was added to. Where a region behind a
  * product of the library's own for GPUs sums its rows, once and in f32, the product's kernel does all of the region;
  * the values that are added up need not be stored. The sum has the bits of a row kernel
- * (kernels/product_tiles_columns.c). For sizes at which tiles decline to do so, the product by itself and a row kernel
+ * (matmul/column_sums.c). For sizes at which tiles decline to do so, the product by itself and a row kernel
  * for the region are the other alternative.
  */
 #include "common/plan/draft.h"

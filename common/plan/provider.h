@@ -9,7 +9,7 @@
 #include "common/base/facts.h"
 #include "common/plan/body.h"
 
-enum { LFUSE__TILES_LOCAL = 40 * 1024, LFUSE__TILES_GROUP = 256 /* what product_tiles.c takes of a group, at most */ };
+enum { LFUSE__TILES_LOCAL = 40 * 1024, LFUSE__TILES_GROUP = 256 /* what tile.c takes of a group, at most */ };
 
 /* Whether work-items exchange through local memory as tiles of a product need it. */
 static inline bool lfuse__tiles_fit(const lfuse__facts *facts)
@@ -96,7 +96,7 @@ static inline bool lfuse__native_by_default(const lfuse__facts *facts, lfuse_typ
 
 /*
  * The same of sizes within bounds. EITHER: it depends on the sizes, and the library's own kernels decline where the
- * vendor is faster (product_tiles_choose.c).
+ * vendor is faster (matmul/choose.c).
  */
 typedef enum lfuse__computes { LFUSE__COMPUTES_VENDOR, LFUSE__COMPUTES_NATIVE, LFUSE__COMPUTES_EITHER } lfuse__computes;
 

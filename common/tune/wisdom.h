@@ -5,8 +5,8 @@
  * A line is a choice. Its fields, with tabs between: the library's version; backend, product, compute units, driver,
  * compiler and product library of the device; what was to be done; provider and identity of what did it best, and its
  * time in microseconds. Of a stage of a plan the provider is "plan", and the identity names the alternative; of the
- * library's own product by tiles, behind a blank, the tiling: "native 32x64x32:8x4:4:8" (product.h). The first seven
- * say where the line applies, the first eight are its key.
+ * library's own product by tiles, behind a blank, the candidate: "native 32x64x32:8x4:4:8" (matmul/problem.h). The
+ * first seven say where the line applies, the first eight are its key.
  *
  * A file begins with the line "libfuse wisdom 1" and ends with one of "end", the number of choices and a checksum of
  * all that is before. So a file that was cut short or damaged is seen to be, and none of it is taken.

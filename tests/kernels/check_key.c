@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "common/kernels/families.h"
+#include "common/matmul/solver.h"
 #include "tests/support/main.h"
 
 typedef struct field {
@@ -16,11 +17,11 @@ typedef struct field {
     {#member, LFUSE__FAMILY_##family, offsetof(lfuse__kernel_class, member), sizeof((lfuse__kernel_class *)0)->member}
 #define LIST(family) FIELD(family, list.carried), FIELD(family, list.groups), FIELD(family, list.walk), \
     FIELD(family, list.columns)
-#define PRODUCT(family) FIELD(family, product.form), FIELD(family, product.ta), FIELD(family, product.tb), \
+#define PRODUCT(family) FIELD(family, product.solver), FIELD(family, product.ta), FIELD(family, product.tb), \
     FIELD(family, product.sum), FIELD(family, product.rows), FIELD(family, product.columns), \
     FIELD(family, product.depth), FIELD(family, product.item_rows), FIELD(family, product.item_columns), \
     FIELD(family, product.slices), FIELD(family, product.ahead), FIELD(family, product.beside), \
-    FIELD(family, product.units), FIELD(family, product.split), FIELD(family, product.phase), \
+    FIELD(family, product.split), FIELD(family, product.phase), \
     FIELD(family, product.batched), FIELD(family, product.made[0]), \
     FIELD(family, product.made[1]), FIELD(family, product.summed), FIELD(family, product.counted)
 
@@ -52,6 +53,10 @@ static lfuse__kernel_class changed(const field *f)
     int value;
     if (f->size == 1) {
         *at = !*at;
+        return k;
+    }
+    if (f->size == sizeof k.product.solver && f->offset == offsetof(lfuse__kernel_class, product.solver)) {
+        k.product.solver = lfuse__solvers[0];
         return k;
     }
     ck_assert_uint_eq(f->size, sizeof value);

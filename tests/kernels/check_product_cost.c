@@ -1,13 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The cost model of tiles (product_tiles_clock.c): which tiles it takes, how they are shared out, and what it counts on
+ * The cost model of tiles (tile_cost.c): which tiles it takes, how they are shared out, and what it counts on
  * in the kernels.
  */
 #include <stdio.h>
 #include <string.h>
 
 #include "common/base/error.h"
-#include "common/kernels/product_tiles.h"
+#include "common/matmul/tile.h"
+#include "tests/kernels/choose.h"
 #include "tests/kernels/host.h"
 #include "tests/kernels/product_classes.h"
 #include "tests/support/main.h"
@@ -37,13 +38,13 @@ TEST(measured_choices)
     };
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         lfuse__facts facts = facts_of(LFUSE__PRODUCTS_PORTABLE);
-        lfuse__product_tiling all[LFUSE__PRODUCT_TILINGS];
+        lfuse__matmul_candidate all[LFUSE__MATMUL_CANDIDATES];
         lfuse__kernel_class c;
-        char name[LFUSE__TILING_NAME];
+        char name[LFUSE__MATMUL_CANDIDATE_NAME];
         facts.overlaps = cases[i].overlaps;
         class_of(&c, LFUSE_F32);
-        ck_assert_int_gt(lfuse__product_tilings(&facts, (int64_t[]){cases[i].m, cases[i].n, cases[i].k}, &c, all), 0);
-        lfuse__product_tiling_print(&all[0], name);
+        ck_assert_int_gt(lfuse__matmul_candidates(&facts, (int64_t[]){cases[i].m, cases[i].n, cases[i].k}, &c, all), 0);
+        lfuse__matmul_candidate_print(&all[0], name);
         ck_assert_msg(!strcmp(name, cases[i].tiling), "case %zu: %s", i, name);
     }
 }
@@ -60,9 +61,9 @@ TEST(elements_are_loaded_together)
         lfuse__kernel_class c;
         int vectors = 0;
         class_of(&c, LFUSE_F32);
-        ck_assert(!lfuse__product_choose(&facts, (int64_t[]){64, 64, 64}, false, &c));
+        ck_assert(!choose(&facts, (int64_t[]){64, 64, 64}, false, &c));
         lfuse__tiles_shape(&c.product, i);
-        if (c.product.units) continue;
+        if (c.product.solver == &lfuse__mma) continue;
         ck_assert(!lfuse__product_emit(&text, "k", &c, &facts));
         for (const char *at = text.data; (at = strstr(at, "= LOAD_f32(from_, e);")); vectors++) {
             const char *put = strstr(at, "PUT_f32("), *end = strstr(at, "}\n");
@@ -83,10 +84,10 @@ TEST(residents_are_a_limit)
         lfuse__kernel_class c;
         char limit[32];
         class_of(&c, LFUSE_F32);
-        ck_assert(!lfuse__product_choose(&facts, (int64_t[]){64, 64, 64}, false, &c));
+        ck_assert(!choose(&facts, (int64_t[]){64, 64, 64}, false, &c));
         lfuse__tiles_shape(&c.product, i);
         ck_assert_int_gt(c.product.beside, 1);
-        if (c.product.units) continue;
+        if (c.product.solver == &lfuse__mma) continue;
         ck_assert(!lfuse__product_emit(&text, "k", &c, &facts));
         snprintf(limit, sizeof limit, "KERNEL_BESIDE(k, %d, %d,", lfuse__tiles_threads(&c.product), c.product.beside);
         ck_assert_msg(strstr(text.data, limit), "shape %d: no %s", i, limit);
@@ -110,49 +111,49 @@ TEST(shared_out)
         const int64_t high = (int64_t)1 << (1 + host_random(&state) % 12);
         const int64_t m = 17 + (int64_t)(host_random(&state) % (uint64_t)high);
         const int64_t k = (int64_t)1 << host_random(&state) % 31;
-        lfuse__product_tiling tiling;
+        lfuse__matmul_candidate tiling;
         lfuse__kernel_class c;
         lfuse__geometry g;
         lfuse__packed packed;
         lfuse__cut cut;
-        ck_assert(lfuse__product_tiling_parse(names[i % 3], &tiling));
+        ck_assert(lfuse__matmul_candidate_parse(names[i % 3], &tiling));
         class_of(&c, LFUSE_F32);
         geometry_of(&g, m, 17 + (int64_t)(host_random(&state) % (uint64_t)high), k);
-        if (lfuse__product_take(&facts, (int64_t[]){m, g.extents[1], k}, &tiling, &c)) continue;
-        ck_assert_int_eq(c.product.split, LFUSE__SPLIT_SHARED);
+        if (choose_named(&facts, (int64_t[]){m, g.extents[1], k}, &tiling, &c)) continue;
+        ck_assert_int_eq(c.product.split, LFUSE__SPLIT_STREAM_K);
         ck_assert(lfuse__tiles_cut(&c.product, &facts, &g, &cut));
         const int64_t tiles = cut.down * cut.across;
         shared++;
         ck_assert_int_eq(cut.workers, round);
         ck_assert_int_eq((tiles - cut.shared) % round, 0);
         ck_assert(cut.shared * 4 >= round && cut.shared <= tiles && cut.shared < 2 * round);
-        ck_assert_int_le(cut.workers, cut.shared * cut.slabs);
-        ck_assert_int_lt(cut.workers * (cut.slabs + 1), UINT32_MAX);
-        ck_assert_int_lt(cut.shared * (cut.slabs + 1), UINT32_MAX);
+        ck_assert_int_le(cut.workers, cut.shared * cut.k_tiles);
+        ck_assert_int_lt(cut.workers * (cut.k_tiles + 1), UINT32_MAX);
+        ck_assert_int_lt(cut.shared * (cut.k_tiles + 1), UINT32_MAX);
         ck_assert(!lfuse__product_pack(&c, &facts, &g, &packed));
         ck_assert_uint_eq(packed.groups, (uint64_t)(cut.workers + tiles - cut.shared));
     }
     ck_assert_int_gt(shared, 300);
-    ck_assert_int_eq(chosen(&facts, 1920, 1920, 1920).split, LFUSE__SPLIT_SHARED);
-    ck_assert_int_ne(chosen(&facts, 64, 4096, 4096).split, LFUSE__SPLIT_SHARED);
+    ck_assert_int_eq(chosen(&facts, 1920, 1920, 1920).split, LFUSE__SPLIT_STREAM_K);
+    ck_assert_int_ne(chosen(&facts, 64, 4096, 4096).split, LFUSE__SPLIT_STREAM_K);
 }
 
 /* What was chosen for other sizes is not packed. */
 TEST(not_shared_out)
 {
     const lfuse__facts facts = facts_of(LFUSE__PRODUCTS_PORTABLE);
-    lfuse__product_tiling tiling;
+    lfuse__matmul_candidate tiling;
     lfuse__kernel_class c;
     lfuse__geometry g;
     lfuse__packed packed;
-    ck_assert(lfuse__product_tiling_parse("64x64x32:16x8:4:-1", &tiling));
+    ck_assert(lfuse__matmul_candidate_parse("64x64x32:16x8:4:-1", &tiling));
     class_of(&c, LFUSE_F32);
-    ck_assert_int_eq(lfuse__product_take(&facts, (int64_t[]){1920, 1920, 1920}, &tiling, &c), LFUSE_ERR_UNSUPPORTED);
-    ck_assert(lfuse__product_tiling_parse("128x128x16:8x16:1:-1", &tiling));
+    ck_assert_int_eq(choose_named(&facts, (int64_t[]){1920, 1920, 1920}, &tiling, &c), LFUSE_ERR_UNSUPPORTED);
+    ck_assert(lfuse__matmul_candidate_parse("128x128x16:8x16:1:-1", &tiling));
     class_of(&c, LFUSE_F32);
-    ck_assert_int_eq(lfuse__product_take(&facts, (int64_t[]){200, 200, 4096}, &tiling, &c), LFUSE_ERR_UNSUPPORTED);
+    ck_assert_int_eq(choose_named(&facts, (int64_t[]){200, 200, 4096}, &tiling, &c), LFUSE_ERR_UNSUPPORTED);
     class_of(&c, LFUSE_F32);
-    ck_assert(!lfuse__product_take(&facts, (int64_t[]){1920, 1920, 1920}, &tiling, &c));
+    ck_assert(!choose_named(&facts, (int64_t[]){1920, 1920, 1920}, &tiling, &c));
     geometry_of(&g, 200, 200, 4096);
     ck_assert_int_eq(lfuse__product_pack(&c, &facts, &g, &packed), LFUSE_ERR_UNSUPPORTED);
     ck_assert(strstr(lfuse__error_message(), "128 x 128 cannot be shared out"));

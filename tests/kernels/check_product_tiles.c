@@ -3,8 +3,9 @@
 #include <string.h>
 
 #include "common/base/error.h"
-#include "common/kernels/product.h"
-#include "common/kernels/product_tiles.h"
+#include "common/matmul/problem.h"
+#include "common/matmul/tile.h"
+#include "tests/kernels/choose.h"
 #include "tests/kernels/host.h"
 #include "tests/kernels/product_classes.h"
 #include "tests/support/main.h"
@@ -15,7 +16,7 @@ static uint64_t groups_of(const lfuse__facts *facts, int64_t m, int64_t n, int64
     lfuse__geometry g;
     lfuse__packed packed;
     class_of(&c, LFUSE_F32);
-    ck_assert(!lfuse__product_choose(facts, (int64_t[]){m, n, k}, true, &c));
+    ck_assert(!choose(facts, (int64_t[]){m, n, k}, true, &c));
     geometry_of(&g, m, n, k);
     ck_assert(!lfuse__product_pack(&c, facts, &g, &packed));
     return packed.groups;
@@ -29,12 +30,12 @@ TEST(of_nothing)
     const lfuse__facts facts = facts_of(LFUSE__PRODUCTS_PORTABLE);
     for (int i = 1; i < 8; i++) {
         const int64_t least[] = {i & 1 ? 0 : 5, i & 2 ? 0 : 7, i & 4 ? 0 : 9}, most[] = {5, 7, 9};
-        lfuse__kernel_class c, all[LFUSE__PRODUCT_CLASSES];
+        lfuse__kernel_class c, all[LFUSE__MATMUL_CLASSES];
         class_of(&c, LFUSE_F32);
-        ck_assert(!lfuse__product_choose(&facts, least, true, &c));
+        ck_assert(!choose(&facts, least, true, &c));
         ck_assert(c.product.rows > 0 && c.product.columns > 0);
-        ck_assert_int_eq(lfuse__product_classes(&facts, least, least, &c, all), 1);
-        ck_assert_int_ge(lfuse__product_classes(&facts, least, most, &c, all), 1);
+        ck_assert_int_eq(lfuse__matmul_classes(&facts, least, least, &c, all), 1);
+        ck_assert_int_ge(lfuse__matmul_classes(&facts, least, most, &c, all), 1);
     }
 }
 
@@ -76,11 +77,11 @@ TEST(batches)
     lfuse__kernel_class c;
     class_of(&c, LFUSE_F32);
     c.product.batched = true;
-    ck_assert(!lfuse__product_choose(&facts, one, false, &c));
+    ck_assert(!choose(&facts, one, false, &c));
     ck_assert_int_le(c.product.rows * c.product.columns, 32 * 64);
-    ck_assert(!lfuse__product_choose(&facts, many, false, &c));
+    ck_assert(!choose(&facts, many, false, &c));
     ck_assert_int_eq(c.product.rows * c.product.columns, 128 * 128);
-    ck_assert(!lfuse__product_choose(&facts, most, false, &c));
+    ck_assert(!choose(&facts, most, false, &c));
     ck_assert_int_eq(c.product.rows * c.product.columns, 128 * 128);
 }
 
@@ -97,7 +98,7 @@ TEST(batches_of_two_types)
     class_of(&c, LFUSE_F16);
     c.operands[LFUSE__PRODUCT_OWN].type = LFUSE_F32;
     c.product.batched = true;
-    ck_assert(!lfuse__product_choose(&facts, (int64_t[]){40, 50, 20, 3}, false, &c));
+    ck_assert(!choose(&facts, (int64_t[]){40, 50, 20, 3}, false, &c));
     geometry_of(&g, 40, 50, 20);
     g.extents[LFUSE__PRODUCT_BATCH] = 3;
     for (int j = 0; j < c.noperands; j++) g.strides[j][LFUSE__PRODUCT_BATCH] = apart[j];
@@ -112,15 +113,15 @@ TEST(batches_of_few_rows)
 {
     const lfuse__facts facts = facts_of(LFUSE__PRODUCTS_PORTABLE);
     const int64_t e[] = {512, 512, 512, 8};
-    lfuse__product_tiling tiling;
+    lfuse__matmul_candidate tiling;
     lfuse__kernel_class c;
-    ck_assert(lfuse__product_tiling_parse("64x64x32:16x8:4:0", &tiling));
+    ck_assert(lfuse__matmul_candidate_parse("64x64x32:16x8:4:0", &tiling));
     class_of(&c, LFUSE_F32);
-    ck_assert(!lfuse__product_take(&facts, e, &tiling, &c));
+    ck_assert(!choose_named(&facts, e, &tiling, &c));
     class_of(&c, LFUSE_F32);
     c.product.batched = true;
-    ck_assert_int_eq(lfuse__product_take(&facts, e, &tiling, &c), LFUSE_ERR_UNSUPPORTED);
-    ck_assert(!lfuse__product_choose(&facts, e, false, &c));
+    ck_assert_int_eq(choose_named(&facts, e, &tiling, &c), LFUSE_ERR_UNSUPPORTED);
+    ck_assert(!choose(&facts, e, false, &c));
     ck_assert_int_le(c.product.item_rows, 8);
 }
 
@@ -139,11 +140,11 @@ TEST(tiles_of_any_size)
         const int64_t side = cases[i].side;
         lfuse__kernel_class c;
         class_of(&c, cases[i].type);
-        c.product.unsized = true;
-        ck_assert(!lfuse__product_choose(&facts, (int64_t[]){side, side, side}, false, &c));
+        ck_assert(!lfuse__matmul_choose(&facts, &(lfuse__matmul_problem){.extents = (int64_t[]){side, side, side},
+                                                                         .unsized = true}, &c));
         ck_assert_int_eq(c.product.rows, cases[i].rows);
         ck_assert_int_eq(c.product.columns, cases[i].columns);
-        ck_assert_int_eq(c.product.units, cases[i].type == LFUSE_F16);
+        ck_assert_ptr_eq(c.product.solver, cases[i].type == LFUSE_F16 ? &lfuse__mma : &lfuse__simt);
     }
 }
 
@@ -151,7 +152,7 @@ static bool same(const lfuse__product_class *a, const lfuse__product_class *b)
 {
     return a->rows == b->rows && a->columns == b->columns && a->depth == b->depth && a->item_rows == b->item_rows &&
            a->item_columns == b->item_columns && a->slices == b->slices && a->split == b->split &&
-           a->units == b->units;
+           a->solver == b->solver;
 }
 
 /*
@@ -165,9 +166,9 @@ TEST(bounds)
     uint64_t state = 1;
     facts.matrix_units = true;
     for (int i = 0; i < 2000; i++) {
-        lfuse__kernel_class c, all[LFUSE__PRODUCT_CLASSES];
+        lfuse__kernel_class c, all[LFUSE__MATMUL_CLASSES];
         int64_t low[4], high[4], sizes[4];
-        bool found = false;
+        bool found = false, unsized = false;
         class_of(&c, types[i % 3]);
         c.product.ta = i & 2, c.product.tb = i & 4, c.product.batched = i & 8;
         for (int s = 0; s < 3 + c.product.batched; s++) {
@@ -175,11 +176,10 @@ TEST(bounds)
             low[s] = 1 + (int64_t)(host_random(&state) % range);
             high[s] = low[s] + (int64_t)(host_random(&state) % range);
             sizes[s] = low[s] + (int64_t)(host_random(&state) % (uint64_t)(high[s] - low[s] + 1));
-            c.product.unsized = c.product.unsized || low[s] != high[s];
+            unsized = unsized || low[s] != high[s];
         }
-        const int count = lfuse__product_classes(&facts, low, high, &c, all);
-        ck_assert(!lfuse__product_choose(&facts, sizes, false, &c));
-        ck_assert(!c.product.unsized);
+        const int count = lfuse__matmul_classes(&facts, low, high, &c, all);
+        ck_assert(!lfuse__matmul_choose(&facts, &(lfuse__matmul_problem){.extents = sizes, .unsized = unsized}, &c));
         for (int a = 0; a < count; a++) found = found || same(&all[a].product, &c.product);
         ck_assert_int_ge(count, 1);
         ck_assert_msg(found, "%lld x %lld x %lld: tiles of %d x %d, split %d, are none of %d classes",
@@ -220,7 +220,7 @@ TEST(vectors)
         lfuse__geometry g;
         class_of(&c, LFUSE_F32);
         c.product.ta = cases[i].ta;
-        ck_assert(!lfuse__product_choose(&facts, (int64_t[]){cases[i].m, cases[i].n, cases[i].k}, false, &c));
+        ck_assert(!choose(&facts, (int64_t[]){cases[i].m, cases[i].n, cases[i].k}, false, &c));
         geometry_of(&g, cases[i].m, cases[i].n, cases[i].k);
         g.strides[LFUSE__PRODUCT_A][0] = cases[i].lda, g.strides[LFUSE__PRODUCT_B][0] = cases[i].ldb;
         g.strides[LFUSE__PRODUCT_OWN][0] = cases[i].ldc;
@@ -237,8 +237,8 @@ static bool on_units(const lfuse__facts *facts, lfuse_type type, bool ta, int64_
     lfuse__kernel_class c;
     class_of(&c, type);
     c.product.ta = ta;
-    ck_assert(!lfuse__product_choose(facts, (int64_t[]){m, n, k}, true, &c));
-    return c.product.units;
+    ck_assert(!choose(facts, (int64_t[]){m, n, k}, true, &c));
+    return c.product.solver == &lfuse__mma;
 }
 
 /* What multiplies f16 and bf16 in matrices takes their products, but where rows are no whole vectors. */
@@ -278,8 +278,8 @@ TEST(units_vectors)
         lfuse__geometry g;
         class_of(&c, LFUSE_BF16);
         c.product.batched = true;
-        ck_assert(!lfuse__product_choose(&facts, (int64_t[]){512, 512, 512, 2}, false, &c));
-        ck_assert(c.product.units && !c.product.split);
+        ck_assert(!choose(&facts, (int64_t[]){512, 512, 512, 2}, false, &c));
+        ck_assert(c.product.solver == &lfuse__mma && !c.product.split);
         geometry_of(&g, 512, 512, 512);
         g.extents[LFUSE__PRODUCT_BATCH] = 2;
         g.strides[LFUSE__PRODUCT_A][0] = cases[i].lda, g.strides[LFUSE__PRODUCT_B][0] = cases[i].ldb;
@@ -308,15 +308,15 @@ TEST(overlaps)
     for (int i = 0; i < 4 * (int)(sizeof cases / sizeof *cases); i++) {
         lfuse__facts facts = facts_of(LFUSE__PRODUCTS_TUNED);
         const bool early = i & 1, hands = cases[i / 4].hands;
-        lfuse__product_tiling tiling;
+        lfuse__matmul_candidate tiling;
         lfuse__kernel_class c;
         lfuse__product_layout l;
         lfuse__packed packed;
         lfuse__geometry g;
         facts.overlaps = i & 2;
         class_of(&c, LFUSE_F32);
-        ck_assert(lfuse__product_tiling_parse(cases[i / 4].tiling, &tiling));
-        ck_assert_msg(!lfuse__product_take(&facts, (int64_t[]){64, 2048, 2048}, &tiling, &c), "%s",
+        ck_assert(lfuse__matmul_candidate_parse(cases[i / 4].tiling, &tiling));
+        ck_assert_msg(!choose_named(&facts, (int64_t[]){64, 2048, 2048}, &tiling, &c), "%s",
                       lfuse__error_message());
         geometry_of(&g, 64, 2048, 2048);
         g.early = early, g.parts = tiling.parts;
@@ -334,7 +334,7 @@ static void declined_of(const lfuse__facts *facts, const int64_t *extents, bool 
 {
     lfuse__kernel_class c;
     class_of(&c, type);
-    ck_assert_int_eq(lfuse__product_choose(facts, extents, others, &c), LFUSE_ERR_UNSUPPORTED);
+    ck_assert_int_eq(choose(facts, extents, others, &c), LFUSE_ERR_UNSUPPORTED);
     ck_assert_msg(strstr(lfuse__error_message(), word), "%s", lfuse__error_message());
 }
 
@@ -346,24 +346,24 @@ static void declined(const lfuse__facts *facts, int64_t side, bool others, lfuse
 TEST(refusals)
 {
     lfuse__facts cl = facts_of(LFUSE__PRODUCTS_PORTABLE), cuda = facts_of(LFUSE__PRODUCTS_TUNED);
-    lfuse__kernel_class c, all[LFUSE__PRODUCT_CLASSES];
+    lfuse__kernel_class c, all[LFUSE__MATMUL_CLASSES];
     const int64_t few[] = {1, 1, 1}, many[] = {64, 64, 64};
     declined(&cuda, 1 << 20, true, LFUSE_F32, "faster");
     declined_of(&cuda, (int64_t[]){1, 64, 65}, true, LFUSE_F32, "faster");
     class_of(&c, LFUSE_F32);
-    ck_assert(!lfuse__product_choose(&cuda, (int64_t[]){64, 64, 64}, true, &c));
+    ck_assert(!choose(&cuda, (int64_t[]){64, 64, 64}, true, &c));
     declined(&cl, 64, true, LFUSE_F64, "faster");
     declined(&cl, (int64_t)1 << 31, false, LFUSE_F32, "2147483648");
     class_of(&c, LFUSE_F32);
-    ck_assert(!lfuse__product_choose(&cuda, (int64_t[]){64, 64, 64}, false, &c));
+    ck_assert(!choose(&cuda, (int64_t[]){64, 64, 64}, false, &c));
     cl.info.local_bytes = 16 * 1024;
     declined(&cl, 64, false, LFUSE_F32, "16384 bytes of local memory");
     cl = facts_of(LFUSE__PRODUCTS_PORTABLE);
     cl.info.max_group = 128;
     declined(&cl, 64, false, LFUSE_F32, "groups of 128");
-    ck_assert_int_eq(lfuse__product_classes(&cl, few, many, &c, all), 0);
+    ck_assert_int_eq(lfuse__matmul_classes(&cl, few, many, &c, all), 0);
     lfuse__strbuf text = LFUSE__STRBUF_INIT;
-    ck_assert(!lfuse__product_choose(&cuda, (int64_t[]){64, 64, 64}, false, &c));
+    ck_assert(!choose(&cuda, (int64_t[]){64, 64, 64}, false, &c));
     c.product.rows = 65;
     ck_assert_int_eq(lfuse__product_emit(&text, "k", &c, &cuda), LFUSE_ERR_INVALID);
     ck_assert(strstr(lfuse__error_message(), "65") != NULL);
@@ -393,7 +393,7 @@ static lfuse_status choose_summed(int64_t m, int64_t n, int64_t k, lfuse__kernel
 {
     const lfuse__facts facts = facts_of(LFUSE__PRODUCTS_PORTABLE);
     summed_of(c);
-    return lfuse__product_choose(&facts, (int64_t[]){m, n, k}, true, c);
+    return choose(&facts, (int64_t[]){m, n, k}, true, c);
 }
 
 TEST(sums_where_they_pay)
@@ -417,14 +417,14 @@ TEST(sums_share_segments)
     static const int64_t rows[] = {1, 64, 65, 512, 513, 1024, 1025, 4096}, apart[] = {1, 1, 2, 8, 16, 16, 16, 16},
                          down[] = {1, 1, 2, 8, 16, 16, 32, 64};
     const lfuse__facts facts = facts_of(LFUSE__PRODUCTS_PORTABLE);
-    const lfuse__product_tiling tiling = {.rows = 64, .columns = 128, .depth = 16, .item_rows = 8, .item_columns = 8,
+    const lfuse__matmul_candidate tiling = {.rows = 64, .columns = 128, .depth = 16, .item_rows = 8, .item_columns = 8,
                                           .slices = 1};
     for (int i = 0; i < 8; i++) {
         lfuse__kernel_class c;
         lfuse__geometry g;
         lfuse__packed packed;
         summed_of(&c);
-        ck_assert_msg(!lfuse__product_take(&facts, (int64_t[]){rows[i], 300, 20}, &tiling, &c), "%s",
+        ck_assert_msg(!choose_named(&facts, (int64_t[]){rows[i], 300, 20}, &tiling, &c), "%s",
                       lfuse__error_message());
         ck_assert_int_eq(lfuse__tiles_apart(&c.product, rows[i]), apart[i]);
         geometry_of(&g, rows[i], 300, 20);
@@ -478,7 +478,7 @@ TEST(sums_of_turned_operands)
     lfuse__kernel_class c;
     summed_of(&c);
     c.product.ta = true;
-    ck_assert_int_eq(lfuse__product_choose(&facts, (int64_t[]){1024, 1024, 1024}, true, &c), LFUSE_ERR_UNSUPPORTED);
+    ck_assert_int_eq(choose(&facts, (int64_t[]){1024, 1024, 1024}, true, &c), LFUSE_ERR_UNSUPPORTED);
     ck_assert_ptr_nonnull(strstr(lfuse__error_message(), "no tiles of a product of 1024 x 1024 x 1024"));
 }
 

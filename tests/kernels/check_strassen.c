@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Kernels of Strassen's algorithm in host C, in both forms, and on every device; what their emitter refuses. */
 #include "common/base/error.h"
-#include "common/kernels/strassen.h"
+#include "common/matmul/strassen.h"
 #include "tests/kernels/cases.h"
 #include "tests/kernels/classes.h"
 #include "tests/stub/stub.h"

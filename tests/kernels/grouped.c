@@ -7,7 +7,7 @@
 #include <string.h>
 
 #include "common/base/error.h"
-#include "common/kernels/product_grouped.h"
+#include "common/matmul/grouped.h"
 #include "tests/kernels/cases.h"
 #include "tests/kernels/host.h"
 #include "tests/support/check.h"
@@ -281,7 +281,7 @@ void case_grouped_refusals(const lfuse__facts *device)
         if (i == 0) g.k.operands[SHAPE].shape = false, g.k.operands[SHAPE].type = LFUSE_F32;
         if (i == 1) g.k.operands[B].type = LFUSE_F64;
         if (i == 2) g.k.operands[A].written = true;
-        if (i == 3) g.k.product.form = LFUSE__PRODUCT_NONE;
+        if (i == 3) g.k.product.solver = NULL;
         if (i == 0)
             for (int j = COLUMN; j <= MATRIX; j++) g.k.operands[j].inner = LFUSE__STRIDE_UNIT;
         ck_assert_int_eq(lfuse__grouped_emit(&text, "k", &g.k, &facts), wanted[i]);

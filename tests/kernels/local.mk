@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 kernel_cases = %reldir%/arrive.c %reldir%/bounds.c %reldir%/bundles.c %reldir%/cases.c %reldir%/cases.h \
+	%reldir%/choose.h \
 	%reldir%/classes.c \
 	%reldir%/classes.h %reldir%/grouped.c %reldir%/host.c %reldir%/host.h %reldir%/lines.c %reldir%/look_ups.c \
 	%reldir%/members.c %reldir%/networks.c %reldir%/networks.h %reldir%/product_classes.h %reldir%/products.c \

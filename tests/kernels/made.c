@@ -9,7 +9,8 @@
 #include <string.h>
 
 #include "common/base/error.h"
-#include "common/kernels/product.h"
+#include "common/matmul/problem.h"
+#include "tests/kernels/choose.h"
 #include "tests/kernels/cases.h"
 #include "tests/kernels/host.h"
 #include "tests/support/main.h"
@@ -202,7 +203,7 @@ void case_made(rig *r)
         snprintf(what, sizeof what, "turn %d, %lld x %lld x %lld, ta %d, tb %d, made %d %d", turn, (long long)e[0],
                  (long long)e[1], (long long)e[2], p.k.product.ta, p.k.product.tb, p.k.product.made[0],
                  p.k.product.made[1]);
-        ck_assert_msg(!lfuse__product_choose(&r->facts, e, false, &p.k), "%s: %s", what,
+        ck_assert_msg(!choose(&r->facts, e, false, &p.k), "%s: %s", what,
                       lfuse__error_message());
         fill(&p);
         launch(r, &p, what);
@@ -221,7 +222,7 @@ void made_emit(lfuse__strbuf *out, const lfuse__facts *device)
         char name[32];
         problem_of(&p, turn);
         const int64_t *e = p.g.extents;
-        ck_assert_msg(!lfuse__product_choose(&facts, e, false, &p.k), "%s", lfuse__error_message());
+        ck_assert_msg(!choose(&facts, e, false, &p.k), "%s", lfuse__error_message());
         snprintf(name, sizeof name, "made_%d", turn);
         ck_assert_msg(!lfuse__product_emit(out, name, &p.k, &facts), "%s", lfuse__error_message());
     }
@@ -234,7 +235,7 @@ void case_made_refusals(const lfuse__facts *facts)
     for (int wrong = 0; wrong < 4; wrong++) {
         problem p;
         problem_of(&p, 2);
-        ck_assert_int_eq(lfuse__product_choose(facts, (int64_t[]){3, 132, 260}, false, &p.k), LFUSE_OK);
+        ck_assert_int_eq(choose(facts, (int64_t[]){3, 132, 260}, false, &p.k), LFUSE_OK);
         if (wrong == 0) p.stores[0].reg = (int16_t)(p.k.product.made[B] - 1);
         if (wrong == 1) p.k.product.made[A] = p.body.ninstr + 1;
         if (wrong == 2) p.k.product.batched = true;

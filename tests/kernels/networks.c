@@ -101,7 +101,6 @@ void networks_emit(lfuse__strbuf *out, const char *(*name)(void *data), void *da
     for (size_t i = 0; i < sizeof shapes / sizeof *shapes; i++) {
         if (shapes[i].three) network_class_of_three(&c);
         else network_class(&c), network_type(&c, shapes[i].type);
-        c.product.form = LFUSE__PRODUCT_NETWORK;
         c.product.sum = LFUSE_F32;
         c.product.rows = shapes[i].rows, c.product.columns = shapes[i].columns, c.product.depth = shapes[i].depth;
         c.product.counted = shapes[i].counted, c.product.tb = shapes[i].tb;

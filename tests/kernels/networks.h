@@ -3,7 +3,7 @@
 #ifndef TESTS_KERNELS_NETWORKS_H
 #define TESTS_KERNELS_NETWORKS_H
 
-#include "common/kernels/network.h"
+#include "common/matmul/mlp.h"
 
 enum { NETWORK_BIAS = LFUSE__PRODUCT_OWN, NETWORK_RESULT, NETWORK_OPERANDS, NETWORK_FACTOR = NETWORK_OPERANDS };
 

@@ -7,7 +7,8 @@
 #include <string.h>
 
 #include "common/base/error.h"
-#include "common/kernels/product.h"
+#include "common/matmul/problem.h"
+#include "tests/kernels/choose.h"
 #include "tests/kernels/classes.h"
 
 enum { UNITS = 132 };
@@ -47,7 +48,7 @@ static inline lfuse__product_class chosen(const lfuse__facts *facts, int64_t m, 
 {
     lfuse__kernel_class c;
     class_of(&c, LFUSE_F32);
-    ck_assert_msg(!lfuse__product_choose(facts, (int64_t[]){m, n, k}, true, &c), "%s", lfuse__error_message());
+    ck_assert_msg(!choose(facts, (int64_t[]){m, n, k}, true, &c), "%s", lfuse__error_message());
     return c.product;
 }
 

@@ -8,7 +8,8 @@
 #include <string.h>
 
 #include "common/base/error.h"
-#include "common/kernels/product.h"
+#include "common/matmul/problem.h"
+#include "tests/kernels/choose.h"
 #include "tests/kernels/cases.h"
 #include "tests/kernels/host.h"
 #include "tests/support/main.h"
@@ -230,7 +231,7 @@ static void run(rig *r, lfuse_type type, bool ta, bool tb, const size *s, bool i
     trial t;
     classify(&t, type, ta, tb);
     size_of(&t, s);
-    if (lfuse__product_choose(&r->facts, (int64_t[]){s->m, s->n, s->k}, false, &t.k)) {
+    if (choose(&r->facts, (int64_t[]){s->m, s->n, s->k}, false, &t.k)) {
         ck_assert_msg(!r->facts.vector_lanes, "%s", lfuse__error_message());
         return;
     }

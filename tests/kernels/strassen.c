@@ -12,7 +12,7 @@
 #include <string.h>
 
 #include "common/base/error.h"
-#include "common/kernels/strassen.h"
+#include "common/matmul/strassen.h"
 #include "tests/kernels/cases.h"
 #include "tests/kernels/host.h"
 #include "tests/support/main.h"

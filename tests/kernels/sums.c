@@ -10,7 +10,8 @@
 #include <string.h>
 
 #include "common/base/error.h"
-#include "common/kernels/product.h"
+#include "common/matmul/problem.h"
+#include "tests/kernels/choose.h"
 #include "tests/kernels/cases.h"
 #include "tests/kernels/host.h"
 #include "tests/support/main.h"
@@ -203,13 +204,13 @@ static const char *const tilings[] = {"64x128x16:8x8:1:", "64x64x16:8x8:2:", "64
 enum { TILINGS = sizeof tilings / sizeof *tilings };
 
 static void take(const lfuse__facts *facts, problem *p, int tiling, int parts, const int64_t *sizes, int how,
-                 char name[LFUSE__TILING_NAME])
+                 char name[LFUSE__MATMUL_CANDIDATE_NAME])
 {
-    lfuse__product_tiling t;
-    snprintf(name, LFUSE__TILING_NAME, "%s%d", tilings[tiling], parts);
-    ck_assert(lfuse__product_tiling_parse(name, &t));
+    lfuse__matmul_candidate t;
+    snprintf(name, LFUSE__MATMUL_CANDIDATE_NAME, "%s%d", tilings[tiling], parts);
+    ck_assert(lfuse__matmul_candidate_parse(name, &t));
     class_of(p, how);
-    ck_assert_msg(!lfuse__product_take(facts, sizes, &t, &p->k), "%s", lfuse__error_message());
+    ck_assert_msg(!choose_named(facts, sizes, &t, &p->k), "%s", lfuse__error_message());
     p->g.parts = parts;
 }
 
@@ -223,7 +224,7 @@ void case_column_sums(rig *r)
             for (int s = 0; s < 8; s += r->facts.compiles_at_launch && !test_all() ? 3 : 1) {
                 const int64_t *z = sizes[(turn + s) % 8];
                 const int how = parts ? turn & (NARROW | BARE) : (turn / 2 + 1) & 7;
-                char name[LFUSE__TILING_NAME];
+                char name[LFUSE__MATMUL_CANDIDATE_NAME];
                 problem p;
                 take(&r->facts, &p, i, parts, z, how, name);
                 sizes_of(&p, z);
@@ -237,7 +238,7 @@ void sums_emit(lfuse__strbuf *out, const lfuse__facts *device, int turn, int tur
     lfuse__facts facts = *device;
     facts.info.local_bytes = 48 * 1024, facts.info.max_group = 1024, facts.info.compute_units = 16;
     for (int i = 0; i < 2 * TILINGS; i++) {
-        char name[32], tiling[LFUSE__TILING_NAME];
+        char name[32], tiling[LFUSE__MATMUL_CANDIDATE_NAME];
         problem p;
         if (i % turns != turn) continue;
         take(&facts, &p, i / 2, i % 2 * 3, sizes, i % 2 ? i / 2 & NARROW : i / 2 & 3, tiling);

@@ -10,7 +10,8 @@
 #include <string.h>
 
 #include "common/base/error.h"
-#include "common/kernels/product.h"
+#include "common/matmul/tile.h"
+#include "tests/kernels/choose.h"
 #include "tests/kernels/cases.h"
 #include "tests/kernels/host.h"
 #include "tests/support/main.h"
@@ -90,7 +91,6 @@ static void class_of(problem *p, lfuse_type type, bool ta, bool tb, ending end)
     p->k.noperands = OPERANDS;
     p->k.rank = 2;
     p->k.product.ta = ta, p->k.product.tb = tb;
-    p->k.product.form = LFUSE__PRODUCT_TILES;
     p->k.product.sum = lfuse__register_type(type);
     for (int j = 0; j < OPERANDS; j++)
         p->k.operands[j] = (lfuse__kernel_operand){.type = j == SUM ? p->k.product.sum : type,
@@ -321,22 +321,22 @@ static void case_batches(rig *r, lfuse_type type)
 {
     const int64_t few[] = {1, 1, 1, 1}, many[] = {100000, 100000, 100000, 100000};
     const int stride = test_all() ? 1 : (type == LFUSE_F32 ? 5 : 17) * (r->facts.compiles_at_launch ? 3 : 1);
-    lfuse__kernel_class all[LFUSE__PRODUCT_CLASSES];
+    lfuse__kernel_class all[LFUSE__MATMUL_CLASSES];
     int64_t sizes[3];
     problem p;
     int turn = 0;
     class_of(&p, type, false, false, PLAIN);
     p.k.product.batched = true;
-    const int count = lfuse__product_classes(&r->facts, few, many, &p.k, all);
+    const int count = lfuse__matmul_classes(&r->facts, few, many, &p.k, all);
     ck_assert_int_gt(count, 1);
     for (int c = 0; c < count; c++)
         for (int s = 0; sizes_for(&all[c].product, s, sizes); s++, turn++) {
             const int way = turn / stride;
-            lfuse__kernel_class found[LFUSE__PRODUCT_CLASSES];
+            lfuse__kernel_class found[LFUSE__MATMUL_CLASSES];
             if (turn % stride) continue;
             class_of(&p, type, way & 1, way >> 1 & 1, (ending)(way % ENDINGS));
             p.k.product.batched = true;
-            ck_assert_int_eq(lfuse__product_classes(&r->facts, few, many, &p.k, found), count);
+            ck_assert_int_eq(lfuse__matmul_classes(&r->facts, few, many, &p.k, found), count);
             p.k.product = found[c].product;
             sizes_of(&p, sizes[0], sizes[1], sizes[2], 4 - (int)(sizes[turn % 2] % 4), 0);
             batch_of(&p, 3, turn % 3 * 2);
@@ -364,17 +364,17 @@ static void case_tilings(const rig *device, lfuse_type type)
             const int parts = cuts[cut];
             early.facts.overlaps = device->facts.overlaps || i % 2;
             const int64_t *z = sizes[parts < 0 ? (i + cut) % 2 : (i + parts) % 3];
-            char name[LFUSE__TILING_NAME], again[LFUSE__TILING_NAME];
-            lfuse__product_tiling t;
+            char name[LFUSE__MATMUL_CANDIDATE_NAME], again[LFUSE__MATMUL_CANDIDATE_NAME];
+            lfuse__matmul_candidate t;
             problem p;
             if (!all && cut != i % 3) continue;
             snprintf(name, sizeof name, "%s%d", names[i], parts);
-            ck_assert(lfuse__product_tiling_parse(name, &t));
+            ck_assert(lfuse__matmul_candidate_parse(name, &t));
             if (parts < 0 && t.item_rows > 8) continue; /* these are not shared out */
-            lfuse__product_tiling_print(&t, again);
+            lfuse__matmul_candidate_print(&t, again);
             ck_assert_str_eq(name, again);
             class_of(&p, type, i & 1, i >> 1 & 1, (ending)((i + cut) % ENDINGS));
-            ck_assert_msg(!lfuse__product_take(&r->facts, z, &t, &p.k), "%s", lfuse__error_message());
+            ck_assert_msg(!choose_named(&r->facts, z, &t, &p.k), "%s", lfuse__error_message());
             sizes_of(&p, z[0], z[1], z[2], 4 - (int)(z[1] % 4), 0);
             p.g.parts = parts;
             p.g.early = i & 2;
@@ -399,16 +399,16 @@ void case_units(rig *r, lfuse_type type)
         for (int at = 0; at < 8; at++, turn++) {
             const int64_t *z = sizes[at / 2], parts = at % 2 ? 3 : 0;
             const bool quick = z[1] % 8 == 0;
-            char name[LFUSE__TILING_NAME];
-            lfuse__product_tiling t;
+            char name[LFUSE__MATMUL_CANDIDATE_NAME];
+            lfuse__matmul_candidate t;
             problem p;
             if (parts && i == 0) continue; /* there is no room for a ticket */
             if (!test_all() && turn % 3) continue;
             snprintf(name, sizeof name, "%s%d", unit_names[i], (int)parts);
-            ck_assert(lfuse__product_tiling_parse(name, &t));
+            ck_assert(lfuse__matmul_candidate_parse(name, &t));
             class_of(&p, type, turn & 1, turn >> 1 & 1, (ending)(turn / 2 % ENDINGS));
-            ck_assert_msg(!lfuse__product_take(&r->facts, z, &t, &p.k), "%s", lfuse__error_message());
-            ck_assert(p.k.product.units);
+            ck_assert_msg(!choose_named(&r->facts, z, &t, &p.k), "%s", lfuse__error_message());
+            ck_assert_ptr_eq(p.k.product.solver, &lfuse__mma);
             sizes_of(&p, z[0], z[1], z[2], quick ? 8 : 1, at % 3 == 0 ? 8 : 0);
             p.g.parts = parts;
             run_product(r, &p, true, (uint64_t)turn + 1);
@@ -419,18 +419,18 @@ void case_tiles(rig *r, lfuse_type type)
 {
     const int64_t few[] = {1, 1, 1, 1}, many[] = {100000, 100000, 100000, 100000};
     const int stride = test_all() ? 1 : (type == LFUSE_F32 ? 4 : 23) * (r->facts.compiles_at_launch ? 3 : 1);
-    lfuse__kernel_class all[LFUSE__PRODUCT_CLASSES];
+    lfuse__kernel_class all[LFUSE__MATMUL_CLASSES];
     int64_t sizes[3];
     problem p;
     int turn = 0, thin = 0;
     class_of(&p, type, false, false, PLAIN);
-    const int count = lfuse__product_classes(&r->facts, few, many, &p.k, all);
+    const int count = lfuse__matmul_classes(&r->facts, few, many, &p.k, all);
     ck_assert_int_gt(count, 1);
     for (int c = 0; c < count; c++)
         for (int way = 0; way < 4; way++) {
-            lfuse__kernel_class found[LFUSE__PRODUCT_CLASSES];
+            lfuse__kernel_class found[LFUSE__MATMUL_CLASSES];
             class_of(&p, type, way & 1, way >> 1, PLAIN);
-            ck_assert_int_eq(lfuse__product_classes(&r->facts, few, many, &p.k, found), count);
+            ck_assert_int_eq(lfuse__matmul_classes(&r->facts, few, many, &p.k, found), count);
             thin += found[c].product.rows == found[c].product.item_rows;
             for (int s = 0; sizes_for(&found[c].product, s, sizes); s++, turn++) {
                 const bool integers = turn % 4 != 3 || (type != LFUSE_F32 && type != LFUSE_F64);
@@ -454,13 +454,13 @@ void units_emit(lfuse__strbuf *out, const lfuse__facts *device)
     facts.matrix_units = true;
     for (int i = 0; i < UNIT_NAMES; i++)
         for (int parts = 0; parts < (i ? 2 : 1); parts++) {
-            char name[LFUSE__TILING_NAME];
-            lfuse__product_tiling t;
+            char name[LFUSE__MATMUL_CANDIDATE_NAME];
+            lfuse__matmul_candidate t;
             problem p;
             snprintf(name, sizeof name, "%s%d", unit_names[i], parts);
-            ck_assert(lfuse__product_tiling_parse(name, &t));
+            ck_assert(lfuse__matmul_candidate_parse(name, &t));
             class_of(&p, i & 1 ? LFUSE_BF16 : LFUSE_F16, (i + parts) & 1, i >> 1 & 1, (ending)((i + parts) % ENDINGS));
-            ck_assert_msg(!lfuse__product_take(&facts, (int64_t[]){512, 512, 512}, &t, &p.k), "%s",
+            ck_assert_msg(!choose_named(&facts, (int64_t[]){512, 512, 512}, &t, &p.k), "%s",
                           lfuse__error_message());
             snprintf(name, sizeof name, "units_%d_%d", i, parts);
             ck_assert_msg(!lfuse__product_emit(out, name, &p.k, &facts), "%s", lfuse__error_message());
@@ -473,13 +473,13 @@ static void others_emit(lfuse__strbuf *out, const lfuse__facts *facts, int turn,
     static const char *const names[] = {"128x128x16:8x16:1:-1", "64x64x16:8x8:2:-1", "64x64x32:16x8:4:3"};
     for (int i = 0; i < 3; i++) {
         char name[32];
-        lfuse__product_tiling t;
+        lfuse__matmul_candidate t;
         problem p;
         if (i % turns != turn) continue;
         snprintf(name, sizeof name, "others_%d", i);
-        ck_assert(lfuse__product_tiling_parse(names[i], &t));
+        ck_assert(lfuse__matmul_candidate_parse(names[i], &t));
         class_of(&p, LFUSE_F32, i, !i, FUSED);
-        ck_assert_msg(!lfuse__product_take(facts, (int64_t[]){900, 900, 900}, &t, &p.k), "%s", lfuse__error_message());
+        ck_assert_msg(!choose_named(facts, (int64_t[]){900, 900, 900}, &t, &p.k), "%s", lfuse__error_message());
         ck_assert_msg(!lfuse__product_emit(out, name, &p.k, facts), "%s", lfuse__error_message());
     }
 }
@@ -492,13 +492,13 @@ void tiles_emit(lfuse__strbuf *out, const lfuse__facts *device, int turn, int tu
     int number = 0;
     facts.info.local_bytes = 48 * 1024, facts.info.max_group = 1024, facts.info.compute_units = 16;
     for (int t = 0; t < 5; t++)
-        for (int c = 0; c < LFUSE__PRODUCT_CLASSES; c++) {
-            lfuse__kernel_class found[LFUSE__PRODUCT_CLASSES];
+        for (int c = 0; c < LFUSE__MATMUL_CLASSES; c++) {
+            lfuse__kernel_class found[LFUSE__MATMUL_CLASSES];
             problem p;
             if (t && c % 3 != (t - 1) % 3) continue;
             class_of(&p, types[t], (c + t) & 1, (c + t) >> 1 & 1, (ending)(c % ENDINGS));
             p.k.product.batched = t == 4;
-            const int count = lfuse__product_classes(&facts, few, many, &p.k, found);
+            const int count = lfuse__matmul_classes(&facts, few, many, &p.k, found);
             if (c >= count) break;
             for (int phase = 0; phase < lfuse__product_phases(&found[c]); phase++, number++) {
                 char name[32];

@@ -2,7 +2,7 @@
 /* Text classes of kernels. */
 #include <string.h>
 
-#include "common/kernels/product.h"
+#include "common/matmul/problem.h"
 #include "common/run/compile/steps.h"
 
 /* How an operand walks the inner axis of the merged loop when its memory is contiguous as declared. */

@@ -3,7 +3,7 @@
 #include <string.h>
 
 #include "common/base/error.h"
-#include "common/kernels/network.h"
+#include "common/matmul/mlp.h"
 #include "common/run/compile/body.h"
 
 _Static_assert((int)LFUSE__NETWORK_KINDS_MOST == (int)LFUSE__NETWORK_KINDS &&

@@ -9,7 +9,7 @@
 #include <string.h>
 
 #include "common/base/error.h"
-#include "common/kernels/product.h"
+#include "common/matmul/problem.h"
 #include "common/plan/provider.h"
 #include "common/run/compile/body.h"
 
@@ -114,9 +114,10 @@ static int that_occur(const lfuse__facts *facts, const sides *s, bool others, co
 {
     const int64_t low = s->low[s->last], high = s->high[s->last], most = low > MOST ? low : MOST;
     const int64_t end = high < most ? high : most;
-    bool occurs[LFUSE__PRODUCT_CLASSES] = { false };
-    lfuse__saved_error before;
+    bool occurs[LFUSE__MATMUL_CLASSES] = { false };
     int64_t size[SIDES], *open = &size[s->last];
+    const lfuse__matmul_problem problem = { .extents = size, .vendor = others, .unsized = true };
+    lfuse__saved_error before;
     int i, kept = 0;
 
     if (high > MOST && !ends(facts, s, others, classes[0].operands[LFUSE__PRODUCT_A].type)) return count;
@@ -124,8 +125,7 @@ static int that_occur(const lfuse__facts *facts, const sides *s, bool others, co
     memcpy(size, s->low, sizeof size);
     for (; *open <= end; *open = *open < EVERY || *open % STEP == 0 ? *open + 1 : *open / STEP * STEP + STEP) {
         lfuse__kernel_class c = *k;
-        c.product.unsized = true;
-        if (lfuse__product_choose(facts, size, others, &c)) continue;
+        if (lfuse__matmul_choose(facts, &problem, &c)) continue;
         for (i = 0; i < count; i++) occurs[i] = occurs[i] || lfuse__class_equal(&classes[i], &c);
     }
     lfuse__error_restore(&before);
@@ -153,7 +153,7 @@ int lfuse__step_products(const lfuse__plan_body *plan, const lfuse__step *step, 
     int count;
 
     find_sides(plan, step, &s);
-    count = lfuse__product_classes(facts, s.low, s.high, k, classes);
+    count = lfuse__matmul_classes(facts, s.low, s.high, k, classes);
     if (s.open > 1 && count > 1) return 0;
     if (count > 1 && !(s.open && is_open(&s, BATCH)))
         count = that_occur(facts, &s, step->product.ahead, k, classes, count);

@@ -74,7 +74,7 @@ static void restore(lfuse__candidate_list *l)
 static lfuse_status instantiate_candidate(const lfuse__candidate_list *l, const lfuse__candidate *c, bool compile_later)
 {
     lfuse__instantiation ctx = { .in = l->in, .lean = l->lean, .compile_later = compile_later,
-                                 .tiling = c->tiled ? &c->tiling : NULL, .first = l->in->noperations,
+                                 .candidate = c->has_matmul ? &c->matmul : NULL, .first = l->in->noperations,
                                  .behind = l->noperations };
 
     if (c->apart) return lfuse__instantiate_stages(&ctx, c->network, c->network->covers);
@@ -115,7 +115,7 @@ static lfuse_status instantiate(lfuse__candidate_list *l)
     for (i = 0; i < l->count && left > 1; i++) {
         l->first[i] = in->noperations;
         status = instantiate_candidate(l, &l->all[i], false);
-        if (status && status != LFUSE_ERR_UNSUPPORTED && !l->all[i].tiled) return status;
+        if (status && status != LFUSE_ERR_UNSUPPORTED && !l->all[i].has_matmul) return status;
         if (status) lfuse__log(LFUSE_LOG_DEBUG, "%s declines: %s", l->all[i].name, lfuse__error_message());
         l->declined[i] = status != LFUSE_OK;
         if (status) lfuse__drop_operations(in, l->first[i]);

@@ -4,15 +4,15 @@
 #define COMMON_RUN_INSTANTIATE_CANDIDATES_H
 
 #include "common/base/error.h"
-#include "common/kernels/product.h"
+#include "common/matmul/problem.h"
 #include "common/run/instantiate/instantiate.h"
 #include "common/tune/tuner.h"
 
-/* An alternative of a stage, of the library's own product by a tiling; or a network, in one launch or in many. */
+/* An alternative of a stage, the library's own product by one of its candidates; or a network, in one launch or many. */
 typedef struct lfuse__candidate {
     const lfuse__alternative *alternative;
-    bool tiled;
-    lfuse__product_tiling tiling;
+    bool has_matmul; /* of the library's own products, one of several */
+    lfuse__matmul_candidate matmul;
     const lfuse__stage *network; /* the stage that it begins with; NULL: none */
     bool apart;                  /* each of its stages has launches of its own */
     char name[64]; /* in wisdom: the alternative's, and the tiling behind a blank */

@@ -31,21 +31,23 @@ static lfuse_status sizes_of(lfuse_instance *in, const lfuse__step *s, sizes *z)
 
 static void name_candidate(lfuse__candidate *c)
 {
-    char tiling[LFUSE__TILING_NAME];
+    char words[LFUSE__MATMUL_CANDIDATE_NAME];
 
-    lfuse__product_tiling_print(&c->tiling, tiling);
-    snprintf(c->name, sizeof c->name, "%s%s%s", c->alternative->name, c->tiled ? " " : "", c->tiled ? tiling : "");
+    lfuse__matmul_candidate_print(&c->matmul, words);
+    snprintf(c->name, sizeof c->name, "%s%s%s", c->alternative->name, c->has_matmul ? " " : "",
+             c->has_matmul ? words : "");
 }
 
 /* Whether the estimate takes another alternative for faster. */
 static bool declines(const lfuse_instance *in, const sizes *z)
 {
+    const lfuse__matmul_problem problem = { .extents = z->extents, .vendor = true };
     lfuse__saved_error before;
     lfuse__kernel_class c = z->c;
     bool no;
 
     lfuse__error_save(&before);
-    no = lfuse__product_choose(in->facts, z->extents, true, &c) != LFUSE_OK;
+    no = lfuse__matmul_choose(in->facts, &problem, &c) != LFUSE_OK;
     lfuse__error_restore(&before);
     return no;
 }
@@ -53,7 +55,7 @@ static bool declines(const lfuse_instance *in, const sizes *z)
 /* Those of one alternative, if it is one that the estimate prefers to others, or, `last`, if it is none. */
 static lfuse_status add_candidates(lfuse__candidate_list *l, const lfuse__alternative *a, bool last, int room)
 {
-    lfuse__product_tiling tilings[LFUSE__PRODUCT_TILINGS];
+    lfuse__matmul_candidate all[LFUSE__MATMUL_CANDIDATES];
     const lfuse__step *s = native_of(a);
     lfuse_instance *in = l->in;
     int several = 0, i;
@@ -61,13 +63,13 @@ static lfuse_status add_candidates(lfuse__candidate_list *l, const lfuse__altern
 
     if (s) {
         LFUSE__TRY(sizes_of(in, s, &z));
-        several = lfuse__product_tilings(in->facts, z.extents, &z.c, tilings);
+        several = lfuse__matmul_candidates(in->facts, z.extents, &z.c, all);
     }
     if (last != (s && l->norder > 1 && declines(in, &z))) return LFUSE_OK;
     for (i = 0; i < (several ? several : 1) && i < room; i++) {
         lfuse__candidate *c = &l->all[l->count++];
-        *c = (lfuse__candidate){ .alternative = a, .tiled = several > 0 };
-        if (several) c->tiling = tilings[i];
+        *c = (lfuse__candidate){ .alternative = a, .has_matmul = several > 0 };
+        if (several) c->matmul = all[i];
         name_candidate(c);
     }
     return LFUSE_OK;
@@ -97,11 +99,12 @@ static lfuse_status candidate_of(const lfuse__candidate_list *l, const char *nam
     for (i = 0; i < l->norder; i++) {
         const lfuse__step *s = native_of(l->order[i]);
         if (strlen(l->order[i]->name) != length || strncmp(l->order[i]->name, name, length)) continue;
-        *c = (lfuse__candidate){ .alternative = l->order[i], .tiled = blank != NULL };
+        *c = (lfuse__candidate){ .alternative = l->order[i], .has_matmul = blank != NULL };
         if (!blank) return LFUSE_OK;
-        if (!s || !lfuse__product_tiling_parse(blank + 1, &c->tiling)) break;
+        if (!s || !lfuse__matmul_candidate_parse(blank + 1, &c->matmul)) break;
         LFUSE__TRY(sizes_of(l->in, s, &z));
-        return lfuse__product_take(l->in->facts, z.extents, &c->tiling, &z.c);
+        return lfuse__matmul_choose(l->in->facts, &(lfuse__matmul_problem){ .extents = z.extents,
+                                                                            .candidate = &c->matmul }, &z.c);
     }
     return LFUSE_ERR_UNSUPPORTED;
 }

@@ -163,9 +163,9 @@ static lfuse_status instantiate_stage(lfuse__instantiation *ctx, const lfuse__st
         if (i >= count && !has_estimate(a)) continue;
         known = i == 0 && best.alternative;
         ctx->has_next = i + 1 < count && !known; /* what is known to be the best has no estimate to make */
-        ctx->tiling = known && best.tiled ? &best.tiling : NULL;
+        ctx->candidate = known && best.has_matmul ? &best.matmul : NULL;
         status = lfuse__instantiate_alternative(ctx, a);
-        ctx->tiling = NULL;
+        ctx->candidate = NULL;
         if (!status) break;
         lfuse__drop_operations(in, noperations);
         in->nbuffers = nbuffers;

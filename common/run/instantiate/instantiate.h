@@ -13,7 +13,7 @@ typedef struct lfuse__instantiation {
     bool compile_later;    /* operations get their kernels when all of them have been added */
     bool may_share_launch; /* the steps are children of a bundle: the bundle compiles their kernels, perhaps as one */
     bool has_next;         /* another alternative follows, so that this one may decline */
-    const struct lfuse__product_tiling *tiling; /* the tiling of a native product; NULL: the cost model chooses */
+    const struct lfuse__matmul_candidate *candidate; /* of a native product; NULL: the cost model chooses */
     int first;             /* of a candidate that is measured: the number of its first operation; else 0 */
     int behind;            /* of the same: the number of operations that run before it; else 0 */
     bool uses_workspace;   /* set where an operation has a workspace */

@@ -9,7 +9,7 @@
 #include <string.h>
 
 #include "common/base/error.h"
-#include "common/kernels/network.h"
+#include "common/matmul/mlp.h"
 #include "common/run/instantiate/loop.h"
 #include "common/run/operations/operations.h"
 

@@ -5,7 +5,7 @@
 
 #include "common/base/error.h"
 #include "common/base/log.h"
-#include "common/kernels/product.h"
+#include "common/matmul/problem.h"
 #include "common/run/instantiate/matrix.h"
 #include "common/run/operations/operations.h"
 
@@ -111,11 +111,11 @@ static void classify(const lfuse__step *step, const product *p, lfuse__kernel_cl
     }
 }
 
-/* Of the geometry: those of the tiling that was measured, or as few as need the least workspace; 0: the estimate's. */
+/* `parts` of the geometry: those of the named candidate, or as few as need the least workspace; 0: by the estimate. */
 static int parts_of(const lfuse__instantiation *ctx)
 {
     if (ctx->lean) return 1;
-    return ctx->tiling ? ctx->tiling->parts : 0;
+    return ctx->candidate ? ctx->candidate->parts : 0;
 }
 
 static bool launches(const lfuse__operation *o)
@@ -220,6 +220,7 @@ lfuse_status lfuse__instantiate_product(lfuse__instantiation *ctx, const lfuse__
     lfuse_instance *in = ctx->in;
     lfuse__kernel_class wanted[LFUSE__WANTED_MAX];
     lfuse__kernel_class *c = &wanted[0];
+    lfuse__matmul_problem problem;
     const int64_t *s;
     product p;
     int i;
@@ -243,10 +244,10 @@ lfuse_status lfuse__instantiate_product(lfuse__instantiation *ctx, const lfuse__
                        " is computed where it is read", i ? "right" : "left", s[M], s[N], s[K]);
     LFUSE__TRY(open_operands(ctx, step, (const bool[]){ c->product.ta, c->product.tb }, &p));
     classify(step, &p, c);
-    c->product.unsized = !lfuse__product_sized(in->body, step);
-    LFUSE__TRY(ctx->lean     ? lfuse__product_lean(in->facts, s, c)
-               : ctx->tiling ? lfuse__product_take(in->facts, s, ctx->tiling, c)
-                             : lfuse__product_choose(in->facts, s, ctx->has_next, c));
+    problem = (lfuse__matmul_problem){ .extents = s, .vendor = ctx->has_next, .lean = ctx->lean,
+                                              .unsized = !lfuse__product_sized(in->body, step),
+                                              .candidate = ctx->candidate };
+    LFUSE__TRY(lfuse__matmul_choose(in->facts, &problem, c));
     LFUSE__TRY(add_phases(ctx, step, c, &p));
     return close(ctx, step, &p);
 }

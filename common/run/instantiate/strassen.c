@@ -3,7 +3,7 @@
 #include <string.h>
 
 #include "common/base/error.h"
-#include "common/kernels/strassen.h"
+#include "common/matmul/strassen.h"
 #include "common/run/instantiate/loop.h"
 #include "common/run/operations/operations.h"
 

@@ -3,7 +3,7 @@
 #ifndef COMMON_RUN_LISTS_LIST_OP_H
 #define COMMON_RUN_LISTS_LIST_OP_H
 
-#include "common/kernels/product_grouped.h"
+#include "common/matmul/grouped.h"
 #include "common/run/lists/lists.h"
 
 /*

@@ -1,0 +1,303 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Which solver computes a product, and by which of its candidates: the cheapest by the cost models, or a named one. */
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "common/base/error.h"
+#include "common/matmul/solver.h"
+#include "common/matmul/tile.h"
+#include "common/plan/provider.h"
+
+/* How many extents a class has. */
+static int rank(const lfuse__product_class *p)
+{
+    return p->batched ? LFUSE__PRODUCT_EXTENTS : LFUSE__PRODUCT_BATCH;
+}
+
+/* f16 and bf16 are stored; what they hold is multiplied and added as f32. */
+static void complete(lfuse__kernel_class *c)
+{
+    c->product.summed = !c->naxes ? 0 : c->body->ninstr > LFUSE__TILES_SHORT ? 2 : 1;
+    c->product.sum = lfuse__register_type(c->operands[LFUSE__PRODUCT_A].type);
+    c->rank = 2;
+}
+
+lfuse_status lfuse__matmul_possible(const lfuse__facts *facts)
+{
+    if (facts->vector_lanes || lfuse__tiles_fit(facts)) return LFUSE_OK;
+    return lfuse__error(LFUSE_ERR_UNSUPPORTED, "tiles of a product do not fit the device: %llu bytes of local "
+                        "memory, groups of %u, %u of them in step", (unsigned long long)facts->info.local_bytes,
+                        facts->info.max_group, facts->simd);
+}
+
+static lfuse_status check_possible(const lfuse__facts *facts, const int64_t *extents)
+{
+    LFUSE__TRY(lfuse__matmul_possible(facts));
+    if (facts->vector_lanes) return LFUSE_OK;
+    if (extents[0] > INT32_MAX || extents[1] > INT32_MAX || extents[2] > INT32_MAX)
+        return lfuse__error(LFUSE_ERR_UNSUPPORTED, "a product of %" PRId64 " x %" PRId64 " x %" PRId64 ": sides are "
+                            "below 2^31", extents[0], extents[1], extents[2]);
+    return LFUSE_OK;
+}
+
+/* ---- walking the candidates of all solvers ---- */
+
+typedef struct walk {
+    const lfuse__facts *facts;
+    const lfuse__kernel_class *c;
+    const int64_t *low, *high; /* the extents' bounds */
+    int solver, at;            /* of the next candidate */
+    lfuse__product_class tried;
+} walk;
+
+static walk walk_all(const lfuse__facts *facts, const int64_t *low, const int64_t *high, const lfuse__kernel_class *c)
+{
+    return (walk){.facts = facts, .c = c, .low = low, .high = high, .tried = c->product};
+}
+
+/* Goes to the next candidate that may compute the product, which w->tried is then; false behind the last one. */
+static bool next(walk *w)
+{
+    for (; lfuse__solvers[w->solver]; w->solver++, w->at = 0) {
+        const lfuse__solver *s = lfuse__solvers[w->solver];
+        if (!s->runs_on(w->facts) || s->declines(w->facts, w->c)) continue;
+        while (s->candidate(w->at++, &w->tried))
+            if (!s->serves || s->serves(&w->tried, w->low, w->high)) return true;
+    }
+    return false;
+}
+
+static bool is_compiled_ahead(const walk *w)
+{
+    const lfuse__solver *s = w->tried.solver;
+
+    return !s->is_compiled_ahead || s->is_compiled_ahead(w->at - 1);
+}
+
+/* Returns whether the candidate has a cut for these extents, and which. */
+static bool cut(const walk *w, lfuse__cut *found)
+{
+    const lfuse__solver *s = w->tried.solver;
+
+    found->time = 0;
+    return !s->cost || s->cost(&w->tried, w->facts, w->low, found);
+}
+
+static bool suits(const walk *w)
+{
+    return !w->tried.solver->suits || w->tried.solver->suits(&w->tried, w->low);
+}
+
+/*
+ * Sets *p to the candidate that takes least, and returns its estimated time; below 0: there is none. `whole`: of those
+ * that do not split k. `ahead`: of those that a plan has compiled which does not know the sizes.
+ */
+static double find(const lfuse__facts *facts, const int64_t *extents, const lfuse__kernel_class *c, bool whole,
+                   bool ahead, lfuse__product_class *p)
+{
+    walk w = walk_all(facts, extents, extents, c);
+    double best = -1;
+    lfuse__cut found;
+
+    while (next(&w)) {
+        if (!suits(&w) || (ahead && !is_compiled_ahead(&w)) || (whole && w.tried.split)) continue;
+        if (!cut(&w, &found) || (best >= 0 && found.time >= best)) continue;
+        best = found.time;
+        *p = w.tried;
+    }
+    return best;
+}
+
+/* ---- choosing ---- */
+
+/*
+ * Columns are summed where that is not slower than a launch behind the product that reads what this stores, with what
+ * the epilogue takes, and stores that. Skinny products, and what is stored by columns, leave it to that launch.
+ */
+static lfuse_status find_summed(const lfuse__facts *facts, const int64_t *extents, bool ahead, lfuse__kernel_class *c)
+{
+    const double units = facts->info.compute_units ? facts->info.compute_units : 1;
+    const double bytes = 3 * (double)extents[0] * (double)extents[1] * (double)lfuse__type_bytes(c->product.sum);
+    const double with = find(facts, extents, c, false, ahead, &c->product);
+    lfuse__kernel_class plain = *c;
+    double apart;
+
+    plain.product.summed = 0;
+    apart = find(facts, extents, &plain, false, ahead, &plain.product) + LFUSE__TILES_START +
+            bytes / LFUSE__TILES_BYTES / units;
+    if (with < 0)
+        return lfuse__error(LFUSE_ERR_UNSUPPORTED, "no tiles of a product of %" PRId64 " x %" PRId64 " x %" PRId64
+                            " sum columns", extents[0], extents[1], extents[2]);
+    if (with + LFUSE__TILES_MEETING <= apart) return LFUSE_OK;
+    return lfuse__error(LFUSE_ERR_UNSUPPORTED, "to sum the columns of a product of %" PRId64 " x %" PRId64 " x %" PRId64
+                        ", a launch of its own is taken for faster", extents[0], extents[1], extents[2]);
+}
+
+/* Says of each solver of this device why it declines, or that none of its candidates serves. */
+static lfuse_status nobody(const lfuse__facts *facts, const int64_t *extents, const lfuse__kernel_class *c)
+{
+    lfuse__strbuf why = LFUSE__STRBUF_INIT;
+    lfuse_status status;
+    int i;
+
+    for (i = 0; lfuse__solvers[i]; i++) {
+        const lfuse__solver *s = lfuse__solvers[i];
+        const char *reason = s->runs_on(facts) ? s->declines(facts, c) : NULL;
+        if (s->runs_on(facts))
+            lfuse__strbuf_format(&why, "; %s: %s", s->name, reason ? reason : "no tiles for these sizes");
+    }
+    status = lfuse__strbuf_check(&why);
+    if (!status)
+        status = lfuse__error(LFUSE_ERR_UNSUPPORTED, "nobody computes a product of %" PRId64 " x %" PRId64 " x %" PRId64
+                              "%s", extents[0], extents[1], extents[2], why.data);
+    lfuse__strbuf_free(&why);
+    return status;
+}
+
+/* Whether the vendor's product, where there is one, is taken for faster. */
+static bool vendor_is_faster(const lfuse__facts *facts, const lfuse__matmul_problem *p, const lfuse__kernel_class *c)
+{
+    const int64_t *e = p->extents;
+    const int64_t sizes[] = {e[0], e[1], e[2], c->product.batched ? e[LFUSE__PRODUCT_BATCH] : 1};
+
+    return p->vendor && !p->lean && !facts->vector_lanes && !c->product.summed &&
+           lfuse__vendor_is_faster(facts, c->operands[LFUSE__PRODUCT_A].type, sizes);
+}
+
+static lfuse_status choose_cheapest(const lfuse__facts *facts, const lfuse__matmul_problem *p, lfuse__kernel_class *c)
+{
+    int64_t e[LFUSE__PRODUCT_EXTENTS];
+    int i;
+
+    LFUSE__TRY(check_possible(facts, p->extents));
+    if (vendor_is_faster(facts, p, c))
+        return lfuse__error(LFUSE_ERR_UNSUPPORTED, "another product of %s is taken for faster on %s",
+                            lfuse__memory_word(c->product.sum), facts->arch);
+    /* 1 for 0: of none, nothing is launched. */
+    for (i = 0; i < rank(&c->product); i++) e[i] = p->extents[i] > 0 ? p->extents[i] : 1;
+    if (c->product.summed) LFUSE__TRY(find_summed(facts, e, p->unsized, c));
+    else if (find(facts, e, c, false, p->unsized, &c->product) < 0) return nobody(facts, e, c);
+    if (p->lean) find(facts, e, c, true, p->unsized, &c->product);
+    return LFUSE_OK;
+}
+
+static bool is_named(const lfuse__product_class *p, const lfuse__matmul_candidate *named)
+{
+    const int split = named->parts == LFUSE__STREAM_K ? LFUSE__SPLIT_STREAM_K : named->parts > 0;
+
+    return p->split == split && p->rows == named->rows && p->columns == named->columns && p->depth == named->depth &&
+           p->item_rows == named->item_rows && p->item_columns == named->item_columns && p->slices == named->slices;
+}
+
+static lfuse_status choose_named(const lfuse__facts *facts, const int64_t *extents,
+                                 const lfuse__matmul_candidate *named, lfuse__kernel_class *c)
+{
+    walk w = walk_all(facts, extents, extents, c);
+    lfuse__cut found;
+
+    LFUSE__TRY(check_possible(facts, extents));
+    while (next(&w)) {
+        if (!is_named(&w.tried, named) || !cut(&w, &found)) continue;
+        c->product = w.tried;
+        if (named->parts <= LFUSE__MOST_PARTS) return LFUSE_OK;
+        return lfuse__error(LFUSE_ERR_UNSUPPORTED, "%d parts", named->parts);
+    }
+    return lfuse__error(LFUSE_ERR_UNSUPPORTED, "tiles of %d x %d x %d with %d parts do not serve %" PRId64 " x %" PRId64
+                        " x %" PRId64, named->rows, named->columns, named->depth, named->parts, extents[0],
+                        extents[1], extents[2]);
+}
+
+lfuse_status lfuse__matmul_choose(const lfuse__facts *facts, const lfuse__matmul_problem *p, lfuse__kernel_class *c)
+{
+    complete(c);
+    return p->candidate && !p->lean ? choose_named(facts, p->extents, p->candidate, c) : choose_cheapest(facts, p, c);
+}
+
+int lfuse__matmul_classes(const lfuse__facts *facts, const int64_t *low, const int64_t *high,
+                          const lfuse__kernel_class *c, lfuse__kernel_class *classes)
+{
+    lfuse__kernel_class wanted = *c;
+    int count = 0;
+    walk w;
+
+    complete(&wanted);
+    if (!memcmp(low, high, (size_t)rank(&c->product) * sizeof *low)) {
+        classes[0] = wanted;
+        return !choose_cheapest(facts, &(lfuse__matmul_problem){.extents = low}, &classes[0]);
+    }
+    if (!facts->vector_lanes && !lfuse__tiles_fit(facts)) return 0;
+    w = walk_all(facts, low, high, &wanted);
+    while (count < LFUSE__MATMUL_CLASSES && next(&w)) {
+        if (!is_compiled_ahead(&w)) continue;
+        classes[count] = wanted;
+        classes[count++].product = w.tried;
+    }
+    return count;
+}
+
+/* ---- candidates: all that may be the fastest, as the cost models are wrong by up to a half ---- */
+
+#define LIKELY 1.6
+
+static lfuse__matmul_candidate describe(const lfuse__product_class *p, const lfuse__cut *c)
+{
+    return (lfuse__matmul_candidate){.rows = p->rows, .columns = p->columns, .depth = p->depth,
+                                     .item_rows = p->item_rows, .item_columns = p->item_columns, .slices = p->slices,
+                                     .parts = p->split ? c->parts : 0, .time = c->time};
+}
+
+/* Inserts it by its time; where the list is full, the slowest is dropped. */
+static int enter(lfuse__matmul_candidate *all, int count, const lfuse__matmul_candidate *one)
+{
+    int at = count;
+
+    while (at > 0 && all[at - 1].time > one->time) at--;
+    if (at == LFUSE__MATMUL_CANDIDATES) return count;
+    if (count == LFUSE__MATMUL_CANDIDATES) count--;
+    memmove(&all[at + 1], &all[at], (size_t)(count - at) * sizeof *all);
+    all[at] = *one;
+    return count + 1;
+}
+
+int lfuse__matmul_candidates(const lfuse__facts *facts, const int64_t *extents, const lfuse__kernel_class *c,
+                             lfuse__matmul_candidate *all)
+{
+    lfuse__kernel_class wanted = *c;
+    lfuse__cut found;
+    int i, count = 0;
+    walk w;
+
+    complete(&wanted);
+    for (i = 0; i < rank(&c->product); i++)
+        if (extents[i] < 1) return 0;
+    if (check_possible(facts, extents)) return 0;
+    w = walk_all(facts, extents, extents, &wanted);
+    while (next(&w)) {
+        lfuse__matmul_candidate one;
+        if (!w.tried.solver->cost || !suits(&w) || !cut(&w, &found)) continue;
+        one = describe(&w.tried, &found);
+        count = enter(all, count, &one);
+    }
+    while (count && all[count - 1].time > LIKELY * all[0].time) count--;
+    return count;
+}
+
+void lfuse__matmul_candidate_print(const lfuse__matmul_candidate *c, char name[LFUSE__MATMUL_CANDIDATE_NAME])
+{
+    snprintf(name, LFUSE__MATMUL_CANDIDATE_NAME, "%dx%dx%d:%dx%d:%d:%d", c->rows, c->columns, c->depth, c->item_rows,
+             c->item_columns, c->slices, c->parts);
+}
+
+bool lfuse__matmul_candidate_parse(const char *name, lfuse__matmul_candidate *c)
+{
+    char again[LFUSE__MATMUL_CANDIDATE_NAME];
+
+    memset(c, 0, sizeof *c);
+    if (strlen(name) >= sizeof again) return false; /* so that no number overflows unseen */
+    if (sscanf(name, "%9dx%9dx%9d:%9dx%9d:%9d:%9d", &c->rows, &c->columns, &c->depth, &c->item_rows, &c->item_columns,
+               &c->slices, &c->parts) != 7)
+        return false;
+    lfuse__matmul_candidate_print(c, again);
+    return !strcmp(name, again);
+}

@@ -1,0 +1,92 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Panels of the members of lists: a group takes blocks of members one after the other. */
+#include "common/matmul/grouped.h"
+#include "common/matmul/cpu.h"
+
+enum {
+    SHARES = 4, /* blocks of a list for a core, if they are not smaller for that than these */
+    LEAST_ROWS = 96,
+    LEAST_COLUMNS = 128
+};
+
+static int64_t ceil_to(int64_t x, int64_t unit)
+{
+    return (x + unit - 1) / unit * unit;
+}
+
+static int64_t smaller(int64_t a, int64_t b)
+{
+    return a < b ? a : b;
+}
+
+/* A block of a member for each chunk. */
+static void put_grouped(const lfuse__text *t, const lfuse__product_layout *l, const char *name,
+                        const lfuse__kernel_class *c, const lfuse__facts *facts)
+{
+    const unsigned size = lfuse__type_bytes(t->k->product.sum), panel = (unsigned)t->k->product.rows * size;
+    lfuse__strbuf *out = t->out;
+
+    lfuse__grouped_put_kernel(t, name, facts, 1);
+    lfuse__put(out, 1, "const i64 block_rows = (i64)(W(%d) & 0xffff), block_columns = (i64)(W(%d) >> 16 & 0xffff);",
+               LFUSE__GROUPED_BLOCKS, LFUSE__GROUPED_BLOCKS);
+    lfuse__put(out, 1, "const i64 block_depth = (i64)(W(%d) >> 32);", LFUSE__GROUPED_BLOCKS);
+    lfuse__put(out, 1, "const i64 of_b = block_columns * block_depth * %u, of_a = (block_depth * %u + 127) / 64 * 64;",
+               size, panel);
+    lfuse__put(out, 1, "memory panels = BUFFER(2) + W(%d) + GROUP() * (u64)(of_b + of_a + block_rows * block_columns * "
+               "%u);", LFUSE__MULTI_PARTIALS_OFFSET, size);
+    lfuse__put(out, 1, "memory panel = panels + of_b, space = panel + of_a;");
+    lfuse__put(out, 1, "for (u64 c = GROUP(); c < chunks; c += GROUPS()) {");
+    lfuse__grouped_put_head(t, l, c, facts, "(u64)block_rows", "(u64)block_columns");
+    lfuse__put(out, 2, "const i64 m = (i64)OF_(%d), n = (i64)OF_(%d), k = (i64)OF_(%d);", l->m, l->n, l->k);
+    lfuse__put(out, 2, "const i64 lda = (i64)OF_(%d), ldb = (i64)OF_(%d);", l->lda, l->ldb);
+    lfuse__put(out, 2, "const i64 first_row = (i64)(number %% blocks_down) * block_rows;");
+    lfuse__put(out, 2, "const i64 first_column = (i64)(number / blocks_down) * block_columns;");
+    lfuse__panels_put_block(t, l, 2, name);
+    lfuse__put(out, 1, "}");
+    lfuse__put(out, 0, "}");
+}
+
+lfuse_status lfuse__cpu_grouped_emit(lfuse__strbuf *out, const char *name, const lfuse__kernel_class *plain,
+                                     const lfuse__kernel_class *c, const lfuse__facts *facts)
+{
+    lfuse__product_layout l;
+    lfuse__text t;
+
+    lfuse__panels_begin(out, plain, &t, &l);
+    lfuse__panels_put_functions(out, name, plain);
+    put_grouped(&t, &l, name, c, facts);
+    return LFUSE_OK;
+}
+
+static int64_t blocks_of(int64_t members, const lfuse__member_product *sizes, const lfuse__grouped_cut *cut)
+{
+    int64_t count = 0, i;
+
+    for (i = 0; i < members; i++) count += lfuse__grouped_blocks(cut, &sizes[i]);
+    return count;
+}
+
+/* Blocks as large as one product's, of the largest member; smaller ones while there are too few to share out. */
+void lfuse__cpu_grouped_cut(const lfuse__kernel_class *c, const lfuse__facts *facts, int64_t members,
+                            const lfuse__member_product *sizes, lfuse__grouped_cut *cut)
+{
+    const lfuse__product_class *p = &c->product;
+    const int64_t size = lfuse__type_bytes(p->sum), cores = facts->info.compute_units ? facts->info.compute_units : 1;
+    int64_t m = 1, n = 1, k = 1, i;
+
+    for (i = 0; i < members; i++) {
+        if (sizes[i].m > m) m = sizes[i].m;
+        if (sizes[i].n > n) n = sizes[i].n;
+        if (sizes[i].k > k) k = sizes[i].k;
+    }
+    cut->rows = smaller(LFUSE__PANEL_BLOCK_ROWS, ceil_to(m, p->rows));
+    cut->columns = smaller(LFUSE__PANEL_BLOCK_BYTES / size, ceil_to(n, p->columns));
+    cut->depth = smaller(LFUSE__PANEL_BLOCK_DEPTH, k);
+    while (blocks_of(members, sizes, cut) < SHARES * cores && (cut->rows > LEAST_ROWS || cut->columns > LEAST_COLUMNS))
+        if (cut->rows > LEAST_ROWS) cut->rows = ceil_to(cut->rows / 2, p->rows);
+        else cut->columns = ceil_to(cut->columns / 2, p->columns);
+    cut->groups = smaller(cores, blocks_of(members, sizes, cut));
+    cut->group = 1;
+    cut->space = (uint64_t)(cut->columns * cut->depth * size + (cut->depth * p->rows * size + 127) / 64 * 64 +
+                            cut->rows * cut->columns * size);
+}

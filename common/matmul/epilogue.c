@@ -1,0 +1,322 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * What becomes of the sums of a tile: the epilogue's body over vectors of them, straight from the registers; where the
+ * body is long, by way of local memory, so that there are few copies of it. Of a few vectors at a time all loads come
+ * before all stores, which a compiler cannot exchange.
+ */
+#include <stdio.h>
+
+#include "common/matmul/tile.h"
+
+static bool in_vectors(const lfuse__tiles *t, int j)
+{
+    return lfuse__in_blocks(&t->t.k->operands[j]);
+}
+
+/* Words of a vector in registers. */
+static int words_of(const lfuse__tiles *t, int j)
+{
+    return lfuse__block_words(&t->t, j);
+}
+
+static void put_arrays(const lfuse__tiles *t, int indent, int vectors)
+{
+    for (int j = LFUSE__PRODUCT_OWN; j < t->t.k->noperands; j++) {
+        const char *reg = lfuse__register_word(t->t.k->operands[j].type);
+        if (t->t.loaded[j] && in_vectors(t, j))
+            lfuse__put(t->t.out, indent, "u32 q%d[%d];", j, vectors * words_of(t, j));
+        else if (t->t.loaded[j])
+            lfuse__put(t->t.out, indent, "S_%s s%d[%d];", reg, j, vectors * t->vector);
+        if (t->t.stored[j]) lfuse__put(t->t.out, indent, "S_%s z%d[%d];", reg, j, vectors * t->vector);
+    }
+}
+
+static void put_blocks(const lfuse__tiles *t, int indent, int j, const char *word, const char *from)
+{
+    const unsigned size = lfuse__type_bytes(t->t.k->operands[j].type), bytes = size * (unsigned)t->vector;
+    char at[128];
+    lfuse__put_product_place(t->t.k, &t->l, j, "row", "column", at, sizeof at);
+    for (unsigned done = 0; done < bytes; done += 16)
+        if (*word == 'L')
+            lfuse__put(t->t.out, indent, "LOADB_%u(%s + %u, p%d + %s * %u + %u);", bytes < 16 ? bytes : 16, from,
+                       done / 4, j, at, size, done);
+        else
+            lfuse__put(t->t.out, indent, "STOREB_%u(p%d + %s * %u + %u, %s + %u);", bytes < 16 ? bytes : 16, j, at,
+                       size, done, from, done / 4);
+}
+
+/* Operand j at row and column ...: vector w of its array. */
+static void put_load(const lfuse__tiles *t, int indent, int j)
+{
+    const lfuse__kernel_operand *o = &t->t.k->operands[j];
+    const bool vectors = in_vectors(t, j);
+    lfuse__strbuf *out = t->t.out;
+    const int words = words_of(t, j);
+    char at[128], load[192], to[32];
+    lfuse__put_product_place(t->t.k, &t->l, j, "row", "(column + e)", at, sizeof at);
+    lfuse__put_load(&t->t, j, at, load, sizeof load);
+    if (vectors) {
+        for (int w = 0; w < words; w++) lfuse__put(out, indent, "q%d[w * %d + %d] = 0;", j, words, w);
+        snprintf(to, sizeof to, "q%d + w * %d", j, words);
+        lfuse__put(out, indent, "if (vectors) {");
+        lfuse__put(out, indent + 1, "if (row < m && column < n) {");
+        put_blocks(t, indent + 2, j, "L", to);
+        lfuse__put(out, indent + 1, "}");
+        lfuse__put(out, indent, "} else {");
+    } else {
+        lfuse__put(out, indent, "{");
+    }
+    lfuse__put(out, 0, "#pragma unroll");
+    lfuse__put(out, indent + 1, "for (int e = 0; e < %d; e++) {", t->vector);
+    if (!vectors)
+        lfuse__put(out, indent + 2, "s%d[w * %d + e] = ZERO_%s;", j, t->vector, lfuse__register_word(o->type));
+    lfuse__put(out, indent + 2, "if (row < m && column + e < n)");
+    if (vectors)
+        lfuse__put(out, indent + 3, "PACK_%s(q%d + w * %d, e, %s);", lfuse__memory_word(o->type), j, words, load);
+    else
+        lfuse__put(out, indent + 3, "s%d[w * %d + e] = %s;", j, t->vector, load);
+    lfuse__put(out, indent + 1, "}");
+    lfuse__put(out, indent, "}");
+}
+
+static void put_store(const lfuse__tiles *t, int indent, int j)
+{
+    const lfuse__kernel_operand *o = &t->t.k->operands[j];
+    lfuse__strbuf *out = t->t.out;
+    char at[128];
+    if (in_vectors(t, j)) {
+        lfuse__put(out, indent, "if (vectors) {");
+        lfuse__put(out, indent + 1, "u32 u_[%d];", words_of(t, j));
+        for (int w = 0; w < words_of(t, j); w++) lfuse__put(out, indent + 1, "u_[%d] = 0;", w);
+        lfuse__put(out, 0, "#pragma unroll");
+        lfuse__put(out, indent + 1, "for (int e = 0; e < %d; e++) PACK_%s(u_, e, z%d[w * %d + e]);", t->vector,
+                   lfuse__memory_word(o->type), j, t->vector);
+        lfuse__put(out, indent + 1, "if (row < m && column < n) {");
+        put_blocks(t, indent + 2, j, "S", "u_");
+        lfuse__put(out, indent + 1, "}");
+        lfuse__put(out, indent, "} else {");
+    } else {
+        lfuse__put(out, indent, "{");
+    }
+    lfuse__put_product_place(t->t.k, &t->l, j, "row", "(column + e)", at, sizeof at);
+    lfuse__put(out, 0, "#pragma unroll");
+    lfuse__put(out, indent + 1, "for (int e = 0; e < %d; e++)", t->vector);
+    lfuse__put(out, indent + 2, "if (row < m && column + e < n) STORE_%s(p%d, %s, z%d[w * %d + e]);",
+               lfuse__memory_word(o->type), j, at, j, t->vector);
+    lfuse__put(out, indent, "}");
+}
+
+static void put_body(const lfuse__tiles *t, int indent, const char *where)
+{
+    lfuse__strbuf *out = t->t.out;
+    lfuse__put(out, 0, "#pragma unroll");
+    lfuse__put(out, indent, "for (int e = 0; e < %d; e++) {", t->vector);
+    if (t->t.loaded[LFUSE__PRODUCT_SUM])
+        lfuse__put(out, indent + 1, "const L_%s x%d = v_[e];", t->sum, LFUSE__PRODUCT_SUM);
+    for (int j = LFUSE__PRODUCT_OWN; j < t->t.k->noperands; j++) {
+        const char *reg = lfuse__register_word(t->t.k->operands[j].type);
+        if (t->t.loaded[j] && in_vectors(t, j))
+            lfuse__put(out, indent + 1, "const L_%s x%d = UNPACK_%s(q%d + w * %d, e);", reg, j,
+                       lfuse__memory_word(t->t.k->operands[j].type), j, words_of(t, j));
+        else if (t->t.loaded[j])
+            lfuse__put(out, indent + 1, "const L_%s x%d = s%d[w * %d + e];", reg, j, j, t->vector);
+        if (t->t.stored[j]) lfuse__put(out, indent + 1, "L_%s y%d;", reg, j);
+    }
+    lfuse__put_body(&t->t, indent + 1, "");
+    if (t->p->summed) lfuse__tiles_put_addend(t, indent + 1, where);
+    for (int j = LFUSE__PRODUCT_OWN; j < t->t.k->noperands; j++)
+        if (t->t.stored[j]) lfuse__put(out, indent + 1, "z%d[w * %d + e] = y%d;", j, t->vector, j);
+    lfuse__put(out, indent, "}");
+}
+
+static void sums_in_local(const lfuse__tiles *t, int indent)
+{
+    lfuse__put(t->t.out, indent, "S_%s v_[%d], s_[%d];", t->sum, t->vector, t->vector);
+    lfuse__put(t->t.out, indent, "GETV_%s(s_, tile, ((done + w) * %d + place) * %d);", t->sum, t->places, t->vector);
+    for (int e = 0; e < t->vector; e++)
+        lfuse__put(t->t.out, indent, "v_[%d] = s_[%d];", e, lfuse__tiles_put_down(e));
+    if (t->p->summed) lfuse__put(t->t.out, indent, "S_%s sum_[%d];", t->sum, t->vector);
+}
+
+/* What is added up in its column, where the sum was that it is made of. */
+static void put_in_place(const lfuse__tiles *t, int indent)
+{
+    lfuse__put(t->t.out, indent, "PUTV_%s(tile, ((done + w) * %d + place) * %d, sum_);", t->sum, t->places, t->vector);
+}
+
+void lfuse__tiles_put_vectors(const lfuse__tiles *t, int indent, int vectors,
+                              void (*place)(const lfuse__tiles *t, int indent),
+                              void (*sums)(const lfuse__tiles *t, int indent))
+{
+    lfuse__strbuf *out = t->t.out;
+    put_arrays(t, indent, vectors);
+    for (int step = 0; step < 3; step++) {
+        lfuse__put(out, 0, "#pragma unroll");
+        lfuse__put(out, indent, "for (int w = 0; w < %d; w++) {", vectors);
+        if (step != 1 || t->p->summed) place(t, indent + 1);
+        if (step == 1) sums(t, indent + 1);
+        if (step == 1) put_body(t, indent + 1, sums == sums_in_local ? NULL : "(pass + w)");
+        if (step == 1 && sums == sums_in_local && t->p->summed) put_in_place(t, indent + 1);
+        for (int j = LFUSE__PRODUCT_OWN; j < t->t.k->noperands; j++) {
+            if (step == 0 && t->t.loaded[j]) put_load(t, indent + 1, j);
+            if (step == 2 && t->t.stored[j]) put_store(t, indent + 1, j);
+        }
+        lfuse__put(out, indent, "}");
+    }
+}
+
+void lfuse__tiles_put_place(const lfuse__tiles *t, int indent, const char *g)
+{
+    const lfuse__product_class *p = t->p;
+    const int across = p->item_columns / t->vector;
+    if (p->solver == &lfuse__mma) {
+        lfuse__units_put_place(t, indent, g);
+        return;
+    }
+    lfuse__put(t->t.out, indent, "const u32 g = %s;", g);
+    if (p->summed) /* rows of a work-item are equally far apart: lfuse__tiles_row */
+        lfuse__put(t->t.out, indent, "const u32 row = a0 + (y / %d + g / %d * %d) * apart;", t->vector, across,
+                   p->rows / p->item_rows);
+    else
+        lfuse__put(t->t.out, indent, "const u32 row = a0 + g / %d * %d + y + g / %d %% %d;", across * t->vector,
+                   p->rows / p->item_rows * t->vector, across, t->vector);
+    lfuse__put(t->t.out, indent, "const u32 column = b0 + g %% %d * %d + x;", across,
+               p->columns / p->item_columns * t->vector);
+}
+
+/* ---- sums that are in the registers of their work-items ---- */
+
+static void place_in_tile(const lfuse__tiles *t, int indent)
+{
+    lfuse__tiles_put_place(t, indent, "pass + done + w");
+}
+
+static void sums_in_registers(const lfuse__tiles *t, int indent)
+{
+    lfuse__put(t->t.out, indent, "S_%s v_[%d];", t->sum, t->vector);
+    lfuse__put(t->t.out, 0, "#pragma unroll");
+    lfuse__put(t->t.out, indent, "for (int e = 0; e < %d; e++) v_[e] = acc[(pass + w) * %d + e];", t->vector,
+               t->vector);
+}
+
+void lfuse__tiles_put_acc(const lfuse__tiles *t, int indent, const char *w)
+{
+    lfuse__put(t->t.out, indent, "S_%s down_[%d];", t->sum, t->vector);
+    for (int e = 0; e < t->vector; e++)
+        lfuse__put(t->t.out, indent, "down_[%d] = acc[%s * %d + %d];", lfuse__tiles_put_down(e), w, t->vector, e);
+}
+
+/* From where put_in_place put it. */
+static void put_back(const lfuse__tiles *t, int indent, int pass)
+{
+    lfuse__strbuf *out = t->t.out;
+    lfuse__put(out, 0, "#pragma unroll");
+    lfuse__put(out, indent, "for (int w = 0; w < %d; w++) {", pass);
+    lfuse__put(out, indent + 1, "S_%s s_[%d];", t->sum, t->vector);
+    lfuse__put(out, indent + 1, "GETV_%s(s_, tile, (w * %d + place) * %d);", t->sum, t->places, t->vector);
+    for (int e = 0; e < t->vector; e++)
+        lfuse__put(out, indent + 1, "acc[(pass + w) * %d + %d] = s_[%d];", t->vector, e, lfuse__tiles_put_down(e));
+    lfuse__put(out, indent, "}");
+}
+
+/* Vectors of each work-item that local memory has room for: a part of all of them. */
+static int staged(const lfuse__tiles *t, int all)
+{
+    const int room = lfuse__tiles_local(t->p) / t->vector / t->places;
+    while (all > room) all /= 2;
+    return all;
+}
+
+/*
+ * A group that sums columns has more to do at its end, when a unit has little else: of its largest tiles twice as many
+ * loads are on their way together. 4096 cubed took 2 % longer on an H200 with fewer, and 1 % with all at once.
+ */
+static int at_a_time(const lfuse__tiles *t, int all)
+{
+    const int most = t->p->summed && all / 4 > LFUSE__TILES_AT_A_TIME ? all / 4 : LFUSE__TILES_AT_A_TIME;
+    return all < most ? all : most;
+}
+
+void lfuse__tiles_put_epilogue(const lfuse__tiles *t, int indent)
+{
+    const int all = t->p->item_rows * t->p->item_columns / t->vector;
+    const bool is_short = t->t.k->body->ninstr <= LFUSE__TILES_SHORT;
+    const int pass = is_short ? at_a_time(t, all) : staged(t, all);
+    lfuse__strbuf *out = t->t.out;
+    lfuse__put(out, 0, "#pragma unroll");
+    lfuse__put(out, indent, "for (int pass = 0; pass < %d; pass += %d) {", all, pass);
+    if (is_short) {
+        lfuse__put(out, indent + 1, "const int done = 0;");
+        lfuse__tiles_put_vectors(t, indent + 1, pass, place_in_tile, sums_in_registers);
+    } else {
+        lfuse__put(out, 0, "#pragma unroll");
+        lfuse__put(out, indent + 1, "for (int w = 0; w < %d; w++) {", pass);
+        lfuse__tiles_put_acc(t, indent + 2, "(pass + w)");
+        lfuse__put(out, indent + 2, "PUTV_%s(tile, (w * %d + place) * %d, down_);", t->sum, t->places, t->vector);
+        lfuse__put(out, indent + 1, "}");
+        lfuse__put(out, 0, "#pragma unroll 1");
+        lfuse__put(out, indent + 1, "for (int done = 0; done < %d; done++) {", pass);
+        lfuse__tiles_put_vectors(t, indent + 2, 1, place_in_tile, sums_in_local);
+        lfuse__put(out, indent + 1, "}");
+        if (t->p->summed) put_back(t, indent + 1, pass);
+    }
+    lfuse__put(out, indent, "}");
+}
+
+/* ---- of a side of few: sums of parts of k, [part][row][vectors of a row] in the workspace ---- */
+
+static void put_space(const lfuse__tiles *t)
+{
+    const char *first = t->l.batch >= 0 ? " + matrix * parts * m * wide * 16" : "";
+    lfuse__put(t->t.out, 1, "const memory space = BUFFER(%d) + W(%d)%s;", lfuse__kernel_buffers(t->t.k) - 1,
+               t->l.workspace, first);
+}
+
+static void place_of_item(const lfuse__tiles *t, int indent)
+{
+    lfuse__put(t->t.out, indent, "const u32 row = (u32)(number / wide), column = (u32)(number %% wide) * %d;",
+               t->vector);
+}
+
+static void put_from(const lfuse__tiles *t, int indent, const char *from)
+{
+    const char *type = lfuse__memory_word(t->p->sum);
+    lfuse__put(t->t.out, indent, "LOADB_16(u_, %s);", from);
+    for (int e = 0; e < t->vector; e++)
+        lfuse__put(t->t.out, indent, "v_[%d] = ADD_%s(v_[%d], UNPACK_%s(u_, %d));", e, t->sum, e, type, e);
+}
+
+static void put_zeros(const lfuse__tiles *t, int indent)
+{
+    lfuse__put(t->t.out, indent, "S_%s v_[%d];", t->sum, t->vector);
+    for (int e = 0; e < t->vector; e++) lfuse__put(t->t.out, indent, "v_[%d] = ZERO_%s;", e, t->sum);
+}
+
+static void sums_of_parts(const lfuse__tiles *t, int indent)
+{
+    put_zeros(t, indent);
+    lfuse__put(t->t.out, 0, "#pragma unroll 4");
+    lfuse__put(t->t.out, indent, "for (u32 part = 0; part < parts; part++) {");
+    lfuse__put(t->t.out, indent + 1, "u32 u_[4];");
+    put_from(t, indent + 1, "space + ((u64)part * m * wide + number) * 16");
+    lfuse__put(t->t.out, indent, "}");
+}
+
+void lfuse__tiles_put_fold(const lfuse__tiles *t)
+{
+    lfuse__strbuf *out = t->t.out;
+    lfuse__put(out, 1, "const int vectors = W(%d) >> 2 & 1;", t->l.own + LFUSE__TILES_VECTORS);
+    lfuse__put(out, 1, "const u32 parts = (u32)W(%d);", t->l.own + LFUSE__TILES_PARTS);
+    lfuse__put(out, 1, "const u64 wide = (n + %d) / %d, of_one = wide * m, at = GROUP() * %d + ITEM();", t->vector - 1,
+               t->vector, LFUSE__GROUP);
+    if (t->l.batch < 0) {
+        lfuse__put(out, 1, "if (at >= of_one) return;");
+        lfuse__put(out, 1, "const u64 number = at;");
+    } else {
+        lfuse__put(out, 1, "if (at >= of_one * W(%d)) return;", t->l.batch);
+        lfuse__put(out, 1, "const u64 matrix = at / of_one, number = at %% of_one;");
+    }
+    lfuse__put_product_memory(out, 1, t->t.k, &t->l);
+    put_space(t);
+    lfuse__tiles_put_vectors(t, 1, 1, place_of_item, sums_of_parts);
+}

@@ -1,0 +1,200 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Products of the members of lists: the texts and cuts of the forms, over blocks that a chunk table tells. What the
+ * argument words of a product hold are variables here, made of the member's sizes.
+ */
+#include <stdio.h>
+
+#include "common/base/error.h"
+#include "common/matmul/grouped.h"
+
+enum { SLOTS = 3, SUM = LFUSE__PRODUCT_SUM };
+
+/* The candidates of a list have no slices: local memory is one tile's at a time. */
+static bool choose(const lfuse__solver *s, const lfuse__facts *facts, int64_t members,
+                   const lfuse__member_product *sizes, lfuse__kernel_class *c)
+{
+    lfuse__product_class tried = c->product;
+    double best = -1;
+    int i;
+
+    for (i = 0; s->candidate(i, &tried); i++) {
+        double cost;
+        if (tried.split || tried.slices > 1 || (s->is_compiled_ahead && !s->is_compiled_ahead(i))) continue;
+        cost = s->grouped_cost ? s->grouped_cost(&tried, facts, members, sizes) : 0;
+        if (best >= 0 && cost >= best) continue;
+        best = cost;
+        c->product = tried;
+    }
+    return best >= 0;
+}
+
+lfuse_status lfuse__grouped_choose(const lfuse__facts *facts, int64_t members, const lfuse__member_product *sizes,
+                                   lfuse__kernel_class *c)
+{
+    int64_t i;
+
+    for (i = 0; i < members; i++)
+        if (sizes[i].m > INT32_MAX || sizes[i].n > INT32_MAX || sizes[i].k > INT32_MAX)
+            return lfuse__error(LFUSE_ERR_UNSUPPORTED, "member %lld is a product of %lld x %lld x %lld: sides are "
+                                "below 2^31", (long long)i, (long long)sizes[i].m, (long long)sizes[i].n,
+                                (long long)sizes[i].k);
+    LFUSE__TRY(lfuse__matmul_possible(facts));
+    c->product.sum = lfuse__register_type(c->operands[LFUSE__PRODUCT_A].type);
+    for (i = 0; lfuse__solvers[i]; i++) {
+        const lfuse__solver *s = lfuse__solvers[i];
+        if (s->grouped_emit && s->runs_on(facts) && choose(s, facts, members, sizes, c)) return LFUSE_OK;
+    }
+    return lfuse__error(LFUSE_ERR_UNSUPPORTED, "nobody multiplies lists of matrices on %s", facts->arch);
+}
+
+void lfuse__grouped_cut_make(const lfuse__kernel_class *c, const lfuse__facts *facts, int64_t members,
+                             const lfuse__member_product *sizes, lfuse__grouped_cut *cut)
+{
+    *cut = (lfuse__grouped_cut){ .groups = LFUSE__GROUP_BOUND };
+    c->product.solver->grouped_cut(c, facts, members, sizes, cut);
+}
+
+/* ---- the text ---- */
+
+static bool of_rows(const lfuse__kernel_class *c, int j)
+{
+    return j < SUM || c->operands[j].inner == LFUSE__STRIDE_UNIT;
+}
+
+/* Elements that matrix `matrix` of operand j lies behind the member's first, as an expression; empty: none. */
+static void put_apart(const lfuse__kernel_class *c, int j, char *text, size_t size)
+{
+    *text = 0;
+    if (of_rows(c, j))
+        snprintf(text, size, "matrix * (u64)LOAD_i64(p%d, %d)", c->noperands - 1, lfuse__grouped_stride(j) + 1);
+    else if (c->operands[j].inner == LFUSE__STRIDE_ROW) snprintf(text, size, "matrix * OF_(0)");
+    else if (c->operands[j].inner == LFUSE__STRIDE_COLUMN) snprintf(text, size, "matrix * OF_(1)");
+    else if (c->operands[j].inner == LFUSE__STRIDE_MATRIX) snprintf(text, size, "matrix");
+}
+
+/* Elements from row to row of operand j, as variable number `of`. */
+static void put_row_stride(const lfuse__text *t, const lfuse__kernel_class *c, int of, int j)
+{
+    if (of_rows(c, j))
+        lfuse__put(t->out, 2, "const u64 of_%d = (u64)LOAD_i64(p%d, %d);", of, c->noperands - 1,
+                   lfuse__grouped_stride(j));
+    else lfuse__put(t->out, 2, "const u64 of_%d = %d;", of, c->operands[j].inner == LFUSE__STRIDE_ROW);
+}
+
+void lfuse__grouped_put_head(const lfuse__text *t, const lfuse__product_layout *l, const lfuse__kernel_class *c,
+                             const lfuse__facts *facts, const char *rows, const char *columns)
+{
+    const int shape = c->noperands - 1;
+    lfuse__strbuf *out = t->out;
+    char behind[80];
+    int j;
+
+    lfuse__put_chunk_place(t, 2, facts, SLOTS, "c");
+    lfuse__put_member(t, 2, facts, SLOTS, shape);
+    lfuse__put(out, 2, "const u64 of_%d = (u64)LOAD_i64(p%d, 1), of_%d = (u64)LOAD_i64(p%d, 2);", l->m, shape, l->n,
+               shape);
+    lfuse__put(out, 2, "const u64 of_%d = (u64)LOAD_i64(p%d, 3);", l->k, shape);
+    put_row_stride(t, c, l->lda, LFUSE__PRODUCT_A);
+    put_row_stride(t, c, l->ldb, LFUSE__PRODUCT_B);
+    lfuse__put(out, 2, "const u64 blocks_down = (of_%d + %s - 1) / %s;", l->m, rows, rows);
+    lfuse__put(out, 2, "const u64 blocks_across = (of_%d + %s - 1) / %s;", l->n, columns, columns);
+    lfuse__put(out, 2, "const u64 blocks = blocks_down * blocks_across;");
+    lfuse__put(out, 2, "const u64 matrix = start_ / blocks, number = start_ %% blocks;");
+    for (j = 0; j < shape; j++) {
+        if (j == SUM) continue;
+        lfuse__put_member(t, 2, facts, SLOTS, j);
+        put_apart(c, j, behind, sizeof behind);
+        if (*behind) lfuse__put(out, 2, "p%d += %s * %u;", j, behind, lfuse__type_bytes(c->operands[j].type));
+        if (j >= LFUSE__PRODUCT_OWN) put_row_stride(t, c, l->rows[j], j);
+    }
+}
+
+void lfuse__grouped_put_kernel(const lfuse__text *t, const char *name, const lfuse__facts *facts, int group)
+{
+    const lfuse__kernel_class *k = t->k;
+    const int words = k->members.carried ? (int)lfuse__carried_words(k, LFUSE__CARRY_PARTIAL)
+                                         : LFUSE__GROUPED_NUMBERS + k->body->nnumbers;
+
+    lfuse__put_kernel(t->out, name, group, words, lfuse__list_buffers(facts, SLOTS));
+    if (k->members.carried) lfuse__put_arguments(t->out, facts, words, (unsigned)group);
+    lfuse__put(t->out, 1, "const u64 chunks = W(%d);", LFUSE__MULTI_CHUNKS);
+}
+
+/* Operands as a product of one launch has them: by rows and columns. */
+static void make_plain(const lfuse__kernel_class *c, lfuse__kernel_class *plain)
+{
+    int j;
+
+    *plain = *c;
+    for (j = LFUSE__PRODUCT_OWN; j < c->noperands; j++) {
+        lfuse__stride_class *inner = &plain->operands[j].inner;
+        *inner = *inner == LFUSE__STRIDE_UNIT || *inner == LFUSE__STRIDE_COLUMN ? LFUSE__STRIDE_UNIT
+                                                                                 : LFUSE__STRIDE_REPEAT;
+    }
+}
+
+static lfuse_status check(const char *name, const lfuse__kernel_class *c, const lfuse__facts *facts)
+{
+    const lfuse__product_class *p = &c->product;
+    int j;
+
+    LFUSE__TRY(lfuse__list_check(name, c, facts));
+    if (c->noperands <= LFUSE__PRODUCT_OWN || !c->operands[c->noperands - 1].shape || c->members.groups)
+        return lfuse__error(LFUSE_ERR_INVALID, "a product of the members of lists: %d operands, %d groups of numbers",
+                            c->noperands, c->members.groups);
+    if (!p->solver || !p->solver->grouped_emit || !p->solver->runs_on(facts))
+        return lfuse__error(LFUSE_ERR_UNSUPPORTED, "%s multiplies no lists of matrices by solver \"%s\"", facts->arch,
+                            p->solver ? p->solver->name : "");
+    if (p->sum != LFUSE_F32 && p->sum != LFUSE_F64)
+        return lfuse__error(LFUSE_ERR_TYPE, "a product whose sums are of type %d", (int)p->sum);
+    for (j = 0; j < SUM; j++)
+        if (lfuse__register_type(c->operands[j].type) != p->sum || c->operands[j].written)
+            return lfuse__error(LFUSE_ERR_TYPE, "a product of %s with sums of %s",
+                                lfuse__memory_word(c->operands[j].type), lfuse__memory_word(p->sum));
+    if (c->operands[SUM].type != p->sum || c->operands[SUM].written)
+        return lfuse__error(LFUSE_ERR_TYPE, "the sums of a product are read as %s",
+                            lfuse__memory_word(c->operands[SUM].type));
+    return LFUSE_OK;
+}
+
+lfuse_status lfuse__grouped_emit(lfuse__strbuf *out, const char *name, const lfuse__kernel_class *c,
+                                 const lfuse__facts *facts)
+{
+    lfuse__kernel_class plain;
+
+    LFUSE__TRY(check(name, c, facts));
+    make_plain(c, &plain);
+    lfuse__put_powers(out, c->body);
+    lfuse__strbuf_add(out, "#ifndef OF_\n#define OF_(i) of_##i\n#endif\n");
+    LFUSE__TRY(c->product.solver->grouped_emit(out, name, &plain, c, facts));
+    return lfuse__strbuf_check(out);
+}
+
+/* ---- words ---- */
+
+lfuse_status lfuse__grouped_pack(const lfuse__kernel_class *c, const lfuse__facts *facts,
+                                 const lfuse__grouped_cut *cut, const lfuse__grouped_part *part,
+                                 lfuse__packed *packed)
+{
+    LFUSE__TRY(lfuse__list_pack(c, facts, cut->space > 0, 1, LFUSE__GROUPED_NUMBERS, part->members,
+                                part->first_chunk, part->chunks, part->numbers, packed));
+    packed->words[LFUSE__MULTI_PARTIALS_OFFSET] = part->workspace;
+    packed->words[LFUSE__GROUPED_BLOCKS] = (uint64_t)cut->rows | (uint64_t)cut->columns << 16 |
+                                           (uint64_t)cut->depth << 32;
+    if (!cut->space && part->chunks > cut->groups) /* a group has one tile */
+        return lfuse__error(LFUSE_ERR_UNSUPPORTED, "a launch over products of %lld tiles; at most %lld",
+                            (long long)part->chunks, (long long)cut->groups);
+    packed->group = cut->group;
+    packed->groups = (uint64_t)(part->chunks < cut->groups ? part->chunks : cut->groups);
+    return LFUSE_OK;
+}
+
+lfuse_status lfuse__grouped_warm_up(const lfuse__kernel_class *c, const lfuse__facts *facts, lfuse__packed *packed)
+{
+    const lfuse__grouped_part part = {.members = 1, .chunks = 1, .numbers = lfuse__zeros};
+    const lfuse__member_product one = {1, 1, 1, 1};
+    lfuse__grouped_cut cut;
+    lfuse__grouped_cut_make(c, facts, 1, &one, &cut);
+    return lfuse__grouped_pack(c, facts, &cut, &part, packed);
+}

@@ -1,0 +1,84 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The products of the members of two lists: list kernels (kernel.h: tables, carried places, buffers as `partial`, of
+ * which 2 is the workspace), whose chunks are blocks of one member's result, of length 1: `start` is the number of the
+ * block in its member. The class: `product.grouped`, and of the operands A, B and the sum as in problem.h; the
+ * epilogue's are UNIT (elements), ROW, COLUMN, MATRIX, or REPEAT; the last is the shape: matrices, m, n, k of each
+ * member, then of each other operand, in order, how many elements lie from row to row and from matrix to matrix of the
+ * member: of A, B and UNIT ones, nothing of others.
+ */
+#ifndef COMMON_MATMUL_GROUPED_H
+#define COMMON_MATMUL_GROUPED_H
+
+#include "common/matmul/solver.h"
+
+typedef struct lfuse__member_product {
+    int64_t matrices, m, n, k;
+} lfuse__member_product;
+/* Numbers of the shape, and the first of the two of operand j. */
+enum { LFUSE__GROUPED_STRIDES = 4 };
+static inline int lfuse__grouped_stride(int j)
+{
+    return LFUSE__GROUPED_STRIDES + 2 * j;
+}
+static inline int lfuse__grouped_shape(int noperands)
+{
+    return lfuse__grouped_stride(noperands - 1);
+}
+typedef struct lfuse__grouped_cut {
+    int64_t rows, columns; /* of a block */
+    int64_t depth;         /* PANELS: of what is packed at a time */
+    uint64_t space;        /* bytes of workspace of a group, 0: none */
+    int64_t groups;        /* at most */
+    unsigned group;        /* work-items of one */
+} lfuse__grouped_cut;
+enum {
+    LFUSE__GROUPED_BLOCKS = 6, /* word: rows, columns << 16, depth << 32, of a block */
+    LFUSE__GROUPED_NUMBERS
+};
+/* Completes a class (operands, body, ta, tb are there): form, sum, tiles. ERR_UNSUPPORTED names the member. */
+lfuse_status lfuse__grouped_choose(const lfuse__facts *facts, int64_t members, const lfuse__member_product *sizes,
+                                   lfuse__kernel_class *c);
+void lfuse__grouped_cut_make(const lfuse__kernel_class *c, const lfuse__facts *facts, int64_t members,
+                             const lfuse__member_product *sizes, lfuse__grouped_cut *cut);
+/* Blocks of a member: 0 where there is nothing to store. */
+static inline int64_t lfuse__grouped_blocks(const lfuse__grouped_cut *cut, const lfuse__member_product *p)
+{
+    const int64_t down = p->m / cut->rows + (p->m % cut->rows != 0), across = p->n / cut->columns +
+                                                                             (p->n % cut->columns != 0);
+    return p->matrices * down * across;
+}
+lfuse_status lfuse__grouped_emit(lfuse__strbuf *out, const char *name, const lfuse__kernel_class *c,
+                                 const lfuse__facts *facts);
+typedef struct lfuse__grouped_part { /* one launch */
+    int64_t members; /* of the list */
+    int64_t first_chunk, chunks;
+    uint64_t workspace; /* byte offset in buffer 2, a multiple of 64 */
+    const double *numbers;
+} lfuse__grouped_part;
+lfuse_status lfuse__grouped_pack(const lfuse__kernel_class *c, const lfuse__facts *facts,
+                                 const lfuse__grouped_cut *cut, const lfuse__grouped_part *part,
+                                 lfuse__packed *packed);
+lfuse_status lfuse__grouped_warm_up(const lfuse__kernel_class *c, const lfuse__facts *facts, lfuse__packed *packed);
+
+/* ---- what solvers take lists by (solver.h); `plain`: the class with operands as a single product has them ---- */
+double lfuse__tiles_grouped_cost(const lfuse__product_class *p, const lfuse__facts *facts, int64_t members,
+                                 const lfuse__member_product *sizes); /* tile_cost.c: in cycles */
+void lfuse__simt_grouped_cut(const lfuse__kernel_class *c, const lfuse__facts *facts, int64_t members,
+                             const lfuse__member_product *sizes, lfuse__grouped_cut *cut);
+lfuse_status lfuse__simt_grouped_emit(lfuse__strbuf *out, const char *name, const lfuse__kernel_class *plain,
+                                      const lfuse__kernel_class *c, const lfuse__facts *facts);
+void lfuse__cpu_grouped_cut(const lfuse__kernel_class *c, const lfuse__facts *facts, int64_t members,
+                            const lfuse__member_product *sizes, lfuse__grouped_cut *cut);
+lfuse_status lfuse__cpu_grouped_emit(lfuse__strbuf *out, const char *name, const lfuse__kernel_class *plain,
+                                     const lfuse__kernel_class *c, const lfuse__facts *facts);
+/*
+ * Of chunk `c`: its member's sizes as of_<number>, blocks of `rows` and `columns` (expressions) as blocks_down and
+ * blocks_across, `matrix`, `number` (the block in that), p<j>.
+ */
+void lfuse__grouped_put_head(const lfuse__text *t, const lfuse__product_layout *l, const lfuse__kernel_class *c,
+                             const lfuse__facts *facts, const char *rows, const char *columns);
+/* The kernel's beginning: `chunks`. */
+void lfuse__grouped_put_kernel(const lfuse__text *t, const char *name, const lfuse__facts *facts, int group);
+
+#endif

@@ -1,0 +1,265 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Chains of products in one launch: shapes for sizes, argument words. The kernel is text/mlp.k. */
+#include <string.h>
+
+#include "common/base/error.h"
+#include "common/matmul/mlp.h"
+
+enum {
+    DEEPEST = 16,           /* vectors of weights that a work-item holds: 64 registers */
+    MOST_TAGGED = 1024,     /* values of a block of rows that are handed on in tagged words: 8 KB */
+    READERS = 16,           /* groups that read the same tagged words, at most */
+    MOST_READERS = 32,      /* of all copies: with 128, counters took 15.5 us where tagged words took 21 */
+    LOCAL_BYTES = 46 << 10, /* of the 48 KB that every such device has */
+    MANY_CLOCKS = 5000,     /* of a layer by cost(): a launch of its own takes no longer. Eight of 64 x 512 x 512 took
+                               39.1 us in one launch, 33.8 in eight; with those of 512 and 10 columns in one,
+                               784-512-512-10 for 64 rows took 20.6, without 17.5 */
+    NARROW_PRODUCTS = 1 << 21, /* of a layer of f16 or bf16 beside a library with units for matrices, at most */
+    VECTOR = 4,
+    TEAMS = LFUSE__GROUP / LFUSE__TEAM
+};
+
+int lfuse__network_slot(const lfuse__kernel_class *c, int j)
+{
+    int i, at = LFUSE__NETWORK_OWN;
+
+    for (i = LFUSE__PRODUCT_OWN; i < j; i++)
+        if (!c->operands[i].written) at += 3;
+    return at;
+}
+
+int lfuse__network_record(const lfuse__kernel_class *c)
+{
+    return lfuse__network_slot(c, c->noperands);
+}
+
+int lfuse__network_head(const lfuse__kernel_class *c)
+{
+    return LFUSE__NETWORK_HEAD + c->body->nnumbers;
+}
+
+/* Whether the argument words of so many layers fit. */
+static bool fits(const lfuse__kernel_class *c, int nlayers)
+{
+    return nlayers <= LFUSE__NETWORK_LAYERS &&
+           lfuse__network_head(c) + nlayers * lfuse__network_record(c) <= LFUSE__MAX_WORDS;
+}
+
+static int64_t parts_of(int64_t whole, int64_t part)
+{
+    return whole / part + (whole % part != 0);
+}
+
+static int64_t most_columns(const lfuse__network *w)
+{
+    int64_t most = 0;
+    int i;
+
+    for (i = 0; i < w->nlayers; i++)
+        if (w->layers[i].n > most) most = w->layers[i].n;
+    return most;
+}
+
+static int64_t most_deep(const lfuse__network *w)
+{
+    int64_t most = 0;
+    int i;
+
+    for (i = 0; i < w->nlayers; i++)
+        if (w->layers[i].k > most) most = w->layers[i].k;
+    return most;
+}
+
+static int64_t groups_of(const lfuse__product_class *p, const lfuse__network *w)
+{
+    return parts_of(w->m, p->rows) * parts_of(most_columns(w), p->columns);
+}
+
+/* Local memory: sums of each team, and the rows of A, turned round, where there are several. */
+static int64_t local_bytes(const lfuse__product_class *p)
+{
+    const int64_t deep = (int64_t)lfuse__network_pitch(p) * p->depth;
+
+    return 4 * ((int64_t)TEAMS * p->rows * p->columns * (p->rows == 1 ? 2 : 1) + (p->rows > 1 ? deep * p->rows : 0));
+}
+
+/* How many sums a team's work-items exchange: WARP_SUMS of text/mlp.k. */
+static int exchanges(const lfuse__product_class *p)
+{
+    int count = VECTOR * p->rows, distance, all = 0;
+
+    for (distance = 16; distance >= p->columns / VECTOR; distance /= 2) {
+        if (count > 1) count /= 2;
+        all += count;
+    }
+    return all;
+}
+
+/*
+ * What a layer takes of a group, in clocks: fma of four to a work-item's vector, eight teams on four schedulers; values
+ * that are handed on, and weights, of `size` bytes each, at what a compute unit gets from the cache; folding of the
+ * sums; and that each group of a block of rows waits for all others of it, in tagged words, which all of them read, or
+ * behind a counter, whose way there and back is longer, whatever they are. The factors are those that found the
+ * fastest of 3 to 16 shapes of each of six networks on an H200 (f32, 1, 16 and 64 rows of 128 and 512, 16 of 784, 512,
+ * 512, 10): eight layers of 1 x 128 in 32 groups take 18.0 us, in 16 14.0, in 8 9.6, in 4 11.5.
+ */
+static double cost(const lfuse__product_class *p, const lfuse__network *w, unsigned size)
+{
+    const double k = (double)most_deep(w), groups = (double)parts_of(most_columns(w), p->columns);
+    const double fma = 2.0 * VECTOR * p->rows * p->depth;
+    const double bytes = (p->counted ? 4.0 : 8.0) * k * p->rows + 1.5 * size * k * p->columns;
+
+    return fma + bytes / 40 + 24.0 * exchanges(p) + (p->counted ? 1000 + 4 * groups : 40 * groups);
+}
+
+static bool shape(const lfuse__facts *facts, const lfuse__network *w, int rows, int columns, lfuse__product_class *p)
+{
+    const int64_t each = LFUSE__GROUP / (columns / VECTOR);
+    const int64_t deep = parts_of(most_deep(w), each);
+    int depth = 1;
+
+    if (deep > DEEPEST) return false;
+    while (depth < deep) depth *= 2;
+    p->sum = LFUSE_F32;
+    p->rows = rows;
+    p->columns = columns;
+    p->depth = depth;
+    p->counted = rows * most_deep(w) > MOST_TAGGED || parts_of(most_columns(w), columns) > MOST_READERS;
+    return groups_of(p, w) <= (int64_t)facts->resident_groups && local_bytes(p) <= LOCAL_BYTES;
+}
+
+/* Of the largest layer. */
+static double products_of(const lfuse__network *w)
+{
+    return (double)w->m * (double)most_deep(w) * (double)most_columns(w);
+}
+
+/*
+ * By products of f16 and bf16: those of the device's maker, and tiles where they can. This kernel does not use them.
+ * Eight layers of f16 on an H200, one launch against the stages in their fastest ways, by products of a layer: up to
+ * 2^21 0.66 (8 x 256) to 0.93 (1 x 128), at 2^22 0.87 (64 x 256) to 1.04 (16 x 512, 4 x 1024), at 2^24 1.67.
+ */
+static bool units_are_used(const lfuse__facts *facts)
+{
+    return facts->products == LFUSE__PRODUCTS_TUNED || facts->matrix_units;
+}
+
+lfuse_status lfuse__network_choose(const lfuse__facts *facts, const lfuse__network *w, lfuse__kernel_class *c)
+{
+    static const int rows[] = { 1, 4, 8, 16 };
+    const unsigned size = lfuse__type_bytes(c->operands[LFUSE__PRODUCT_B].type);
+    lfuse__product_class tried = c->product, best = tried;
+    bool found = false;
+    size_t i;
+    int columns;
+
+    if (!facts->resident_groups || !facts->addresses || facts->vector_lanes)
+        return lfuse__error(LFUSE_ERR_UNSUPPORTED, "%s does not say which work-groups run at the same time",
+                            facts->info.name);
+    if (!fits(c, w->nlayers))
+        return lfuse__error(LFUSE_ERR_UNSUPPORTED, "%d layers take more argument words than a launch has", w->nlayers);
+    if (size < sizeof(float) && units_are_used(facts) && products_of(w) > NARROW_PRODUCTS)
+        return lfuse__error(LFUSE_ERR_UNSUPPORTED, "%lld rows of layers of up to %lld x %lld: units for matrices are "
+                            "taken for faster", (long long)w->m, (long long)most_deep(w), (long long)most_columns(w));
+    for (i = 0; i < sizeof rows / sizeof *rows; i++)
+        for (columns = VECTOR; columns <= 8 * VECTOR; columns *= 2) {
+            if (!shape(facts, w, rows[i], columns, &tried)) continue;
+            if (found && cost(&tried, w, size) >= cost(&best, w, size)) continue;
+            best = tried;
+            found = true;
+        }
+    if (!found)
+        return lfuse__error(LFUSE_ERR_UNSUPPORTED, "%lld rows of layers of up to %lld x %lld are more than the %u "
+                            "work-groups hold that run at the same time", (long long)w->m, (long long)most_deep(w),
+                            (long long)most_columns(w), facts->resident_groups);
+    if (cost(&best, w, size) > MANY_CLOCKS)
+        return lfuse__error(LFUSE_ERR_UNSUPPORTED, "%d layers of %lld rows, up to %lld x %lld: launches of their own "
+                            "are taken for faster", w->nlayers, (long long)w->m, (long long)most_deep(w),
+                            (long long)most_columns(w));
+    c->rank = 2;
+    c->product = best;
+    return LFUSE_OK;
+}
+
+static uint64_t counters_bytes(const lfuse__kernel_class *c, const lfuse__network *w)
+{
+    return (uint64_t)parts_of(w->m, c->product.rows) * LFUSE__NETWORK_APART;
+}
+
+/* Of one copy of the values of a block of rows: vectors of 16 bytes. */
+static uint64_t block_bytes(const lfuse__kernel_class *c, const lfuse__network *w)
+{
+    const int64_t values = most_columns(w) * c->product.rows;
+
+    return (uint64_t)parts_of(values, VECTOR) * VECTOR * (c->product.counted ? 4 : 8);
+}
+
+static uint64_t half_bytes(const lfuse__kernel_class *c, const lfuse__network *w)
+{
+    return (uint64_t)parts_of(w->m, c->product.rows) * block_bytes(c, w);
+}
+
+static int64_t across(const lfuse__kernel_class *c, const lfuse__network *w)
+{
+    return parts_of(most_columns(w), c->product.columns);
+}
+
+static uint64_t copies(const lfuse__kernel_class *c, const lfuse__network *w)
+{
+    return c->product.counted ? 1 : (uint64_t)parts_of(across(c, w), READERS);
+}
+
+uint64_t lfuse__network_workspace(const lfuse__kernel_class *c, const lfuse__network *w)
+{
+    return counters_bytes(c, w) + 2 * half_bytes(c, w) * copies(c, w);
+}
+
+static void put_place(const lfuse__network_place *from, uint64_t *words)
+{
+    words[0] = from->address;
+    words[1] = (uint64_t)from->row;
+    words[2] = (uint64_t)from->column;
+}
+
+static void pack_layer(const lfuse__kernel_class *c, const lfuse__network_layer *layer, uint64_t *words)
+{
+    const lfuse__network_place *b = &layer->operands[LFUSE__PRODUCT_B];
+    const int64_t vector = c->product.tb ? lfuse__network_along(&c->product) : VECTOR;
+    const int64_t apart = c->product.tb ? b->column : b->row, length = c->product.tb ? layer->k : layer->n;
+    const uint64_t bytes = (uint64_t)vector * lfuse__type_bytes(c->operands[LFUSE__PRODUCT_B].type);
+    const bool vectors = b->address % bytes == 0 && apart % vector == 0 && length % vector == 0;
+    int j;
+
+    words[LFUSE__NETWORK_B] = b->address;
+    words[LFUSE__NETWORK_SIZES] = (uint64_t)layer->n | (uint64_t)layer->k << 32;
+    words[LFUSE__NETWORK_LD] = (uint64_t)apart << LFUSE__NETWORK_STEP | (uint64_t)layer->kind << LFUSE__NETWORK_KIND |
+                               (uint64_t)vectors << LFUSE__NETWORK_VECTORS;
+    for (j = LFUSE__PRODUCT_OWN; j < c->noperands; j++)
+        if (!c->operands[j].written) put_place(&layer->operands[j], words + lfuse__network_slot(c, j));
+}
+
+void lfuse__network_pack(const lfuse__kernel_class *c, const lfuse__network *w, lfuse__packed *packed)
+{
+    const lfuse__network_layer *last = &w->layers[w->nlayers - 1];
+    uint64_t *words = packed->words;
+    int i, j;
+
+    packed->groups = (uint64_t)groups_of(&c->product, w);
+    packed->group = LFUSE__GROUP;
+    packed->nwords = (unsigned)(lfuse__network_head(c) + w->nlayers * lfuse__network_record(c));
+    words[LFUSE__NETWORK_ROWS] = (uint64_t)w->m;
+    words[LFUSE__NETWORK_ACROSS] = (uint64_t)across(c, w);
+    words[LFUSE__NETWORK_COUNT] = (uint64_t)w->nlayers;
+    words[LFUSE__NETWORK_SPACE] = w->workspace;
+    words[LFUSE__NETWORK_DATA] = counters_bytes(c, w);
+    words[LFUSE__NETWORK_BLOCK] = block_bytes(c, w);
+    words[LFUSE__NETWORK_HALF] = half_bytes(c, w);
+    words[LFUSE__NETWORK_COPY] = 2 * half_bytes(c, w);
+    words[LFUSE__NETWORK_COPIES] = copies(c, w);
+    put_place(&w->layers[0].operands[LFUSE__PRODUCT_A], words + LFUSE__NETWORK_A);
+    for (j = LFUSE__PRODUCT_OWN; j < c->noperands; j++)
+        if (c->operands[j].written) put_place(&last->operands[j], words + LFUSE__NETWORK_OUT);
+    lfuse__numbers_pack(c->body, w->numbers, words + LFUSE__NETWORK_HEAD);
+    for (i = 0; i < w->nlayers; i++)
+        pack_layer(c, &w->layers[i], words + lfuse__network_head(c) + i * lfuse__network_record(c));
+}

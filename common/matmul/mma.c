@@ -1,0 +1,152 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Products on units for matrices: the kernel is text/gemm_mma.k. */
+#include <stdio.h>
+
+#include "common/base/error.h"
+#include "common/matmul/tile.h"
+#include "common/kernels/template.h"
+
+#include "common/kernels/text/gemm_mma.k.h"
+#include "common/kernels/text/gemm_mma_operand.k.h"
+
+enum { CHUNK = 8 /* elements of 16 bytes */, STEP = 16 /* of a fragment, along k too */, BANKS = 128 /* bytes */ };
+
+enum { LOCAL_OF_ALL = 48 * 1024, TICKET_BYTES = 16 };
+
+/* Parts of gemm_mma_operand.k; a place has the operand's number and the part's. */
+enum { ADDRESSES, COPY, FRAGMENTS, COPY_SLOWLY, PARTS };
+
+static void put_operand(const void *context, int which, int indent)
+{
+    const lfuse__tiles *t = context;
+    const lfuse__product_class *p = t->p;
+    const int operand = which / PARTS, part = which % PARTS;
+    const bool a = operand == LFUSE__PRODUCT_A, along = lfuse__tiles_turned(p, operand);
+    const int width = a ? p->rows : p->columns, warp_tile = a ? lfuse__units_rows(p) : lfuse__units_columns(p);
+    const int chunks = (along ? p->depth : width) / CHUNK, bank_chunks = BANKS / 16;
+    char first[96], first_of_warp[64];
+    const lfuse__parameter parameters[] = {
+        {"X", .word = a ? "a" : "b"}, {"PART_ADDRESSES", .number = part == ADDRESSES},
+        {"PART_COPY", .number = part == COPY}, {"PART_FRAGMENTS", .number = part == FRAGMENTS},
+        {"PART_COPY_SLOWLY", .number = part == COPY_SLOWLY}, {"K_CONTIGUOUS", .number = along},
+        {"OPERAND", .word = first}, {"LD", .number = a ? t->l.lda : t->l.ldb}, {"ORIGIN", .word = a ? "a0" : "b0"},
+        {"OUTER", .word = a ? "m" : "n"}, {"DEPTH", .number = p->depth},
+        {"BASE", .number = a ? 0 : (p->ahead + 1) * p->depth * p->rows * 2},
+        {"STAGE", .number = width * p->depth * 2}, {"CHUNKS", .number = chunks},
+        {"SPAN", .number = chunks < bank_chunks ? bank_chunks / chunks : 1},
+        {"TURNS", .number = chunks < bank_chunks ? chunks : bank_chunks},
+        {"LOADS", .number = width * p->depth / CHUNK / t->threads}, {"APART", .number = t->threads / chunks},
+        {"WARP_TILE", .number = warp_tile}, {"FIRST_OF_WARP", .word = first_of_warp},
+        {"TILE_EIGHT", .word = a ? "quarter % 2" : "quarter / 2"},
+        {"K_EIGHT", .word = a ? "quarter / 2" : "quarter % 2"}, {NULL},
+    };
+
+    lfuse__put_product_first(&t->l, operand, first, sizeof first);
+    snprintf(first_of_warp, sizeof first_of_warp, "warp %s %d * %d", a ? "/" : "%",
+             p->columns / lfuse__units_columns(p), warp_tile);
+    lfuse__put_text(t->t.out, indent, lfuse__text_gemm_mma_operand, parameters, NULL, NULL);
+}
+
+static void put_epilogue(const void *context, int which, int indent)
+{
+    (void)which, (void)indent;
+    lfuse__tiles_put_end(context);
+}
+
+static void put_kernel(const lfuse__tiles *t, const char *name)
+{
+    enum { A = LFUSE__PRODUCT_A * PARTS, B = LFUSE__PRODUCT_B * PARTS };
+    static const lfuse__place places[] = {
+        {"SCHEDULE", lfuse__tiles_put_schedule, 0},
+        {"ADDRESSES_A", put_operand, A + ADDRESSES},
+        {"ADDRESSES_B", put_operand, B + ADDRESSES},
+        {"COPY_A", put_operand, A + COPY},
+        {"COPY_B", put_operand, B + COPY},
+        {"FRAGMENTS_A", put_operand, A + FRAGMENTS},
+        {"FRAGMENTS_B", put_operand, B + FRAGMENTS},
+        {"COPY_SLOWLY_A", put_operand, A + COPY_SLOWLY},
+        {"COPY_SLOWLY_B", put_operand, B + COPY_SLOWLY},
+        {"EPILOGUE", put_epilogue, 0},
+        {NULL, NULL, 0},
+    };
+    const lfuse__product_class *p = t->p;
+    const lfuse__parameter parameters[] = {
+        {"NAME", .word = name}, {"WORDS", .number = t->l.own + lfuse__tiles_own(p)},
+        {"BUFFERS", .number = lfuse__kernel_buffers(t->t.k)}, {"ITEMS", .number = t->threads},
+        {"BLOCKS", .number = p->beside}, {"TILE_WORDS", .number = lfuse__tiles_local(p)},
+        {"MEETS", .number = p->split || p->summed},
+        {"TYPE", .word = lfuse__memory_word(t->t.k->operands[LFUSE__PRODUCT_A].type)}, {"ROWS", .number = p->rows},
+        {"COLUMNS", .number = p->columns}, {"WARP_ROWS", .number = lfuse__units_rows(p)},
+        {"WARP_COLUMNS", .number = lfuse__units_columns(p)}, {"SUMS", .number = p->item_rows * p->item_columns},
+        {"AHEAD", .number = p->ahead}, {"STEPS", .number = p->depth / STEP},
+        {"STAGE_A", .number = p->rows * p->depth * 2}, {"STAGE_B", .number = p->columns * p->depth * 2},
+        {"VECTORS", .number = t->l.own + LFUSE__TILES_VECTORS}, {NULL},
+    };
+
+    lfuse__put_text(t->t.out, 0, lfuse__text_gemm_mma, parameters, places, t);
+}
+
+void lfuse__units_put_corner(const lfuse__tiles *t, int indent, const char *place)
+{
+    const int across = t->p->columns / lfuse__units_columns(t->p);
+    lfuse__put(t->t.out, indent, "const u32 y = %s / %d * %d + %s %% 32 / 4;", place, 32 * across,
+               lfuse__units_rows(t->p), place);
+    lfuse__put(t->t.out, indent, "const u32 x = %s / 32 %% %d * %d + %s %% 2 * 8 + %s %% 4 / 2 * 4;", place, across,
+               lfuse__units_columns(t->p), place, place);
+}
+
+void lfuse__units_put_place(const lfuse__tiles *t, int indent, const char *g)
+{
+    const int across = lfuse__units_columns(t->p) / STEP;
+    lfuse__put(t->t.out, indent, "const u32 g = %s;", g);
+    lfuse__put(t->t.out, indent, "const u32 row = a0 + g / %d * 8 + y, column = b0 + g %% %d * %d + x;", across, across,
+               STEP);
+}
+
+/* ---- the solver ---- */
+
+static lfuse_status emit(lfuse__strbuf *out, const char *name, const lfuse__kernel_class *c, const lfuse__facts *facts)
+{
+    lfuse__tiles t;
+
+    LFUSE__TRY(lfuse__tiles_begin(&t, out, c, facts));
+    put_kernel(&t, name);
+    return LFUSE_OK;
+}
+
+static const char *declines(const lfuse__facts *facts, const lfuse__kernel_class *c)
+{
+    const lfuse_type type = c->operands[LFUSE__PRODUCT_A].type;
+
+    if (!facts->matrix_units || facts->info.local_bytes < LOCAL_OF_ALL) return "the device has no such instructions";
+    if ((type != LFUSE_F16 && type != LFUSE_BF16) || c->operands[LFUSE__PRODUCT_B].type != type)
+        return "it multiplies f16 by f16 and bf16 by bf16";
+    return c->product.made[0] || c->product.made[1] ? "its operands lie in memory" : NULL;
+}
+
+static bool candidate(int at, lfuse__product_class *p)
+{
+    return lfuse__tile_candidate(&lfuse__mma, at, p);
+}
+
+/* Stream-K is slower than whole tiles. */
+static bool serves(const lfuse__product_class *p, const int64_t *least, const int64_t *most)
+{
+    (void)least, (void)most;
+    return lfuse__tiles_local(p) * 4 + (p->split ? TICKET_BYTES : 0) <= LOCAL_OF_ALL &&
+           p->split != LFUSE__SPLIT_STREAM_K && lfuse__tile_serves(p);
+}
+
+/* Where rows are no whole chunks it would wait for single elements: other tiles are faster. */
+static bool suits(const lfuse__product_class *p, const int64_t *extents)
+{
+    return extents[lfuse__tiles_turned(p, LFUSE__PRODUCT_A) ? 2 : 0] % CHUNK == 0 &&
+           extents[lfuse__tiles_turned(p, LFUSE__PRODUCT_B) ? 2 : 1] % CHUNK == 0;
+}
+
+const lfuse__solver lfuse__mma = {
+    .name = "mma", .runs_on = lfuse__tiles_run_on, .declines = declines, .candidate = candidate,
+    .is_compiled_ahead = lfuse__tile_is_compiled_ahead, .serves = serves, .suits = suits, .cost = lfuse__tile_cost,
+    .phases = 1, .tickets = lfuse__tiles_tickets, .workspace = lfuse__tiles_workspace, .emit = emit,
+    .pack = lfuse__tiles_pack,
+};

@@ -1,0 +1,189 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Products one of whose sides is a few rows or columns: the kernel is text/gemm_skinny.k. */
+#include <math.h>
+
+#include "common/matmul/skinny.h"
+#include "common/base/error.h"
+#include "common/kernels/template.h"
+
+#include "common/kernels/text/gemm_skinny.k.h"
+#include "common/kernels/text/gemm_skinny_store.k.h"
+
+enum { TEAM = LFUSE__TEAM, TEAMS = LFUSE__GROUP / TEAM, ROWS_AT_A_TIME = 4 };
+
+static lfuse__thin describe(const lfuse__tiles *t)
+{
+    const bool rows = t->p->rows == t->p->item_rows;
+    lfuse__thin s = {.t = t, .out = t->t.out, .wide = rows ? LFUSE__PRODUCT_B : LFUSE__PRODUCT_A,
+              .other = rows ? LFUSE__PRODUCT_A : LFUSE__PRODUCT_B, .length = rows ? "n" : "m",
+              .count = rows ? "m" : "n", .few = rows ? t->p->rows : t->p->columns, .v = t->vector};
+    s.wide_made = t->p->made[s.wide];
+    s.other_made = t->p->made[s.other];
+    s.wide_turned = lfuse__tiles_turned(t->p, s.wide);
+    s.other_turned = lfuse__tiles_turned(t->p, s.other);
+    return s;
+}
+
+int lfuse__thin_width(const lfuse__product_class *p, int wide, int vector)
+{
+    return vector * (lfuse__tiles_turned(p, wide) ? TEAMS : TEAM);
+}
+
+int lfuse__thin_depth(const lfuse__product_class *p, int wide, int vector)
+{
+    return vector * (lfuse__tiles_turned(p, wide) ? TEAM : TEAMS);
+}
+
+static void put_operands(const void *context, int which, int indent)
+{
+    const lfuse__thin *s = context;
+    (void)which;
+    if (s->wide_made || s->other_made) lfuse__put_product_memory(s->out, indent, s->t->t.k, &s->t->l);
+}
+
+static void put_wide(const void *context, int which, int indent)
+{
+    (void)which;
+    lfuse__thin_put_wide(context, indent);
+}
+
+static void put_other(const void *context, int which, int indent)
+{
+    (void)which;
+    lfuse__thin_put_other(context, indent);
+}
+
+static void put_store(const void *context, int which, int indent)
+{
+    const lfuse__thin *s = context;
+    const lfuse__parameter parameters[] = {{"WIDE_IS_B", .number = s->wide == LFUSE__PRODUCT_B},
+                                           {"T", .word = s->t->sum},
+                                           {"V", .number = s->v},
+                                           {NULL}};
+    (void)which;
+    lfuse__put_text(s->out, indent, lfuse__text_gemm_skinny_store, parameters, NULL, NULL);
+}
+
+static void put_kernel(const lfuse__tiles *t, const char *name)
+{
+    static const lfuse__place places[] = {{"OPERANDS", put_operands, 0},
+                                          {"MAKE_WIDE", put_wide, 0},
+                                          {"MAKE_SKINNY", put_other, 0},
+                                          {"STORE", put_store, 0},
+                                          {NULL, NULL, 0}};
+    const lfuse__thin s = describe(t);
+    const lfuse_type wide = t->t.k->operands[s.wide].type, other = t->t.k->operands[s.other].type;
+    const int wide_size = (int)lfuse__type_bytes(wide), other_size = (int)lfuse__type_bytes(other);
+    const int ld[] = {[LFUSE__PRODUCT_A] = t->l.lda, [LFUSE__PRODUCT_B] = t->l.ldb};
+    char wide_first[96], other_first[96];
+    const lfuse__parameter parameters[] = {
+        {"NAME", .word = name}, {"WORDS", .number = t->l.own + LFUSE__TILES_OWN},
+        {"BUFFERS", .number = lfuse__kernel_buffers(t->t.k)}, {"ITEMS", .number = LFUSE__GROUP},
+        {"WARPS", .number = TEAMS}, {"T", .word = t->sum}, {"V", .number = s.v}, {"FEW", .number = s.few},
+        {"AT_A_TIME", .number = s.few < ROWS_AT_A_TIME ? s.few : ROWS_AT_A_TIME}, {"OUTER", .word = s.length},
+        {"COUNT", .word = s.count}, {"WIDE", .number = s.v * wide_size}, {"SKINNY", .number = s.v * other_size},
+        {"WTYPE", .word = lfuse__memory_word(wide)}, {"STYPE", .word = lfuse__memory_word(other)},
+        {"WSIZE", .number = wide_size}, {"SSIZE", .number = other_size}, {"WIDE_ALONG_K", .number = s.wide_turned},
+        {"SKINNY_ALONG_K", .number = s.other_turned}, {"WIDE_MADE", .number = s.wide_made},
+        {"SKINNY_MADE", .number = s.other_made}, {"WIDE_FIRST", .word = wide_first},
+        {"SKINNY_FIRST", .word = other_first}, {"DEPTH", .number = t->p->depth},
+        {"BATCHED", .number = t->l.batch >= 0}, {"M", .number = t->l.m}, {"N", .number = t->l.n},
+        {"K", .number = t->l.k}, {"PARTS", .number = t->l.own + LFUSE__TILES_PARTS},
+        {"DOWN", .number = t->l.own + LFUSE__TILES_DOWN}, {"ACROSS", .number = t->l.own + LFUSE__TILES_ACROSS},
+        {"WIDE_LD", .number = ld[s.wide]}, {"SKINNY_LD", .number = ld[s.other]},
+        {"VECTORS", .number = t->l.own + LFUSE__TILES_VECTORS}, {"WIDE_BIT", .number = s.wide},
+        {"SKINNY_BIT", .number = s.other}, {"SPACE", .number = t->l.workspace},
+        {"LAST", .number = lfuse__kernel_buffers(t->t.k) - 1}, {NULL},
+    };
+
+    lfuse__put_product_first(&t->l, s.wide, wide_first, sizeof wide_first);
+    lfuse__put_product_first(&t->l, s.other, other_first, sizeof other_first);
+    lfuse__put_text(s.out, 0, lfuse__text_gemm_skinny, parameters, places, &s);
+}
+
+/* The second launch adds up the parts. */
+static void put_fold(const lfuse__tiles *t, const char *name)
+{
+    lfuse__strbuf *out = t->t.out;
+    lfuse__put_kernel(out, name, LFUSE__GROUP, t->l.own + LFUSE__TILES_OWN, lfuse__kernel_buffers(t->t.k));
+    lfuse__put(out, 1, "const u32 m = (u32)W(%d), n = (u32)W(%d);", t->l.m, t->l.n);
+    lfuse__tiles_put_fold(t);
+    lfuse__put(out, 0, "}");
+}
+
+static lfuse_status emit(lfuse__strbuf *out, const char *name, const lfuse__kernel_class *c, const lfuse__facts *facts)
+{
+    lfuse__tiles t;
+
+    LFUSE__TRY(lfuse__tiles_begin(&t, out, c, facts));
+    if (c->product.phase) put_fold(&t, name);
+    else put_kernel(&t, name);
+    return LFUSE_OK;
+}
+
+/* ---- how it is cut up ---- */
+
+enum { THIN_GROUPS = 4 /* of a compute unit, for its memory to be busy */ };
+
+/* Cycles of a second launch, and products a cycle of a compute unit: fitted as those of tile_cost.c. */
+static const double launch = 6200, rate = 42;
+
+/* As many parts as keep all units reading. */
+static bool cost(const lfuse__product_class *p, const lfuse__facts *facts, const int64_t *extents, lfuse__cut *c)
+{
+    const int64_t units = facts->info.compute_units ? facts->info.compute_units : 1;
+    const int64_t batch = p->batched ? extents[LFUSE__PRODUCT_BATCH] : 1;
+    const int64_t length = p->rows == p->item_rows ? extents[1] : extents[0];
+    const double wide = (double)length * (double)extents[2] * (double)batch;
+    const double few = p->rows == p->item_rows ? p->rows : p->columns;
+    c->down = lfuse__tiles_parts(extents[0], p->rows), c->across = lfuse__tiles_parts(extents[1], p->columns);
+    c->k_tiles = lfuse__tiles_parts(extents[2], p->depth);
+    c->parts = lfuse__tiles_parts(THIN_GROUPS * units, batch * c->down * c->across);
+    if (c->parts > c->k_tiles) c->parts = c->k_tiles ? c->k_tiles : 1;
+    if (c->parts > LFUSE__MOST_PARTS) c->parts = LFUSE__MOST_PARTS;
+    const double products = wide * few / rate, bytes = wide * lfuse__type_bytes(p->sum) / LFUSE__TILES_BYTES;
+    const double groups = (double)(batch * c->down * c->across * c->parts);
+    c->time = launch + LFUSE__TILES_START + (products > bytes ? products : bytes) / fmin(groups, (double)units);
+    return true;
+}
+
+/* ---- the solver ---- */
+
+/* Rows or columns that a work-item may have as a whole. Few, as a plan of unknown sizes compiles all the classes. */
+static const int fews[] = {4, 16};
+enum { FEWS = sizeof fews / sizeof *fews };
+
+static const char *declines(const lfuse__facts *facts, const lfuse__kernel_class *c)
+{
+    (void)facts;
+    return c->product.summed ? "it does not sum columns" : NULL;
+}
+
+/* Of each width one candidate that has all columns, and one that has all rows. */
+static bool candidate(int at, lfuse__product_class *p)
+{
+    const int few = at < 2 * FEWS ? fews[at / 2] : 0, v = lfuse__tiles_vector(p), rows = at % 2;
+    const int wide = rows ? LFUSE__PRODUCT_B : LFUSE__PRODUCT_A, width = lfuse__thin_width(p, wide, v);
+
+    if (!few) return false;
+    p->solver = &lfuse__skinny;
+    p->rows = rows ? few : width, p->columns = rows ? width : few;
+    p->item_rows = rows ? few : v, p->item_columns = rows ? v : few;
+    p->depth = lfuse__thin_depth(p, wide, v);
+    p->slices = p->split = p->ahead = 1;
+    p->beside = 0;
+    return true;
+}
+
+static bool serves(const lfuse__product_class *p, const int64_t *least, const int64_t *most)
+{
+    const int side = p->rows != p->item_rows, few = side ? p->columns : p->rows;
+
+    return least[side] <= few && (few == fews[0] || most[side] > fews[0]);
+}
+
+const lfuse__solver lfuse__skinny = {
+    .name = "skinny", .runs_on = lfuse__tiles_run_on, .declines = declines, .candidate = candidate, .serves = serves,
+    .cost = cost, .phases = 2, .workspace = lfuse__tiles_workspace, .emit = emit,
+    .pack = lfuse__tiles_pack,
+};

@@ -1,0 +1,75 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * A solver is one way to multiply matrices: its candidates, what they cost, and their kernels. solvers.c lists all of
+ * them. Who adds one writes its file, a row in solvers.c and its kernel's text; nothing else knows which solvers exist.
+ */
+#ifndef COMMON_MATMUL_SOLVER_H
+#define COMMON_MATMUL_SOLVER_H
+
+#include "common/matmul/problem.h"
+
+/* How the result of a product is divided among work-groups, and what the cost model says about it. */
+enum {
+    LFUSE__SPLIT_K = 1,        /* `split` of a class: different groups sum parts of k */
+    LFUSE__SPLIT_STREAM_K = 2, /* `split` of a class: stream_k.c */
+    LFUSE__STREAM_K = -1       /* `parts` of such a cut */
+};
+typedef struct lfuse__cut {
+    int64_t down, across;    /* tiles */
+    int64_t k_tiles, parts;  /* of k */
+    int64_t matrices;        /* of a batch; else 1 */
+    int64_t workers, shared; /* stream-K: groups, and the tiles that they share out */
+    bool whole_vectors;      /* k-tiles are loaded in vectors */
+    double time;             /* estimated, in cycles */
+} lfuse__cut;
+
+struct lfuse__member_product;
+struct lfuse__grouped_cut;
+
+/* Extents have the order of a geometry: m, n, k, and of a batch the number of products. */
+struct lfuse__solver {
+    const char *name;
+
+    /* Whether the solver's kernels run on such a device at all. */
+    bool (*runs_on)(const lfuse__facts *facts);
+    /*
+     * Returns NULL where the solver may take the problem; else the reason why it does not, a static string. The class
+     * has all that lfuse__matmul_choose is given: operands, prologues, epilogue, whether it is a batch.
+     */
+    const char *(*declines)(const lfuse__facts *facts, const lfuse__kernel_class *c);
+    /* Sets the solver and the tile of candidate `at`; false behind the last one. Other fields of the class stay. */
+    bool (*candidate)(int at, lfuse__product_class *p);
+    /* Whether a plan that does not know the sizes compiles this candidate. NULL: it compiles all of them. */
+    bool (*is_compiled_ahead)(int at);
+    /* Whether some product with extents within the bounds may be computed by this candidate. NULL: every one. */
+    bool (*serves)(const lfuse__product_class *p, const int64_t *least, const int64_t *most);
+    /* Whether the candidate is fast for these extents; others are taken by name alone. NULL: for all. */
+    bool (*suits)(const lfuse__product_class *p, const int64_t *extents);
+    /* Finds the fastest cut, and false where there is none. NULL: there is one candidate, and it is not measured. */
+    bool (*cost)(const lfuse__product_class *p, const lfuse__facts *facts, const int64_t *extents, lfuse__cut *cut);
+
+    /* The kernels: problem.h says what the functions of the same names return. */
+    int phases;
+    uint64_t (*tickets)(const lfuse__kernel_class *c); /* NULL: 0 */
+    uint64_t (*workspace)(const lfuse__kernel_class *c, const lfuse__facts *facts, const lfuse__geometry *g);
+    lfuse_status (*emit)(lfuse__strbuf *out, const char *name, const lfuse__kernel_class *c,
+                         const lfuse__facts *facts);
+    lfuse_status (*pack)(const lfuse__kernel_class *c, const lfuse__facts *facts, const lfuse__geometry *g,
+                         lfuse__packed *packed);
+
+    /* The products of the members of lists, grouped.h. All NULL: the solver takes none. */
+    double (*grouped_cost)(const lfuse__product_class *p, const lfuse__facts *facts, int64_t members,
+                           const struct lfuse__member_product *sizes); /* NULL: there is one candidate */
+    void (*grouped_cut)(const lfuse__kernel_class *c, const lfuse__facts *facts, int64_t members,
+                        const struct lfuse__member_product *sizes, struct lfuse__grouped_cut *cut);
+    lfuse_status (*grouped_emit)(lfuse__strbuf *out, const char *name, const lfuse__kernel_class *plain,
+                                 const lfuse__kernel_class *c, const lfuse__facts *facts);
+};
+
+extern const lfuse__solver lfuse__simt, lfuse__mma, lfuse__skinny, lfuse__cpu;
+/* choose.c: ERR_UNSUPPORTED where no solver runs on the device. */
+lfuse_status lfuse__matmul_possible(const lfuse__facts *facts);
+/* All solvers, NULL behind them. Of candidates that take equally long the first one is chosen. */
+extern const lfuse__solver *const lfuse__solvers[];
+
+#endif

@@ -1,0 +1,71 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The table of solvers, and what the family of products' kernels asks of the one that a class names. */
+#include "common/matmul/solver.h"
+
+#include "common/base/error.h"
+
+const lfuse__solver *const lfuse__solvers[] = {&lfuse__simt, &lfuse__mma, &lfuse__skinny, &lfuse__cpu, NULL};
+
+/* Returns the solver's number in the table; -1: none. */
+static int number_of(const lfuse__solver *solver)
+{
+    int i = 0;
+
+    if (!solver) return -1;
+    while (lfuse__solvers[i] != solver) i++;
+    return i;
+}
+
+void lfuse__key_add_product(lfuse__kernel_key *key, const lfuse__product_class *p)
+{
+    const int32_t words[] = {
+        number_of(p->solver), p->ta, p->tb, (int32_t)p->sum, p->rows, p->columns, p->depth, p->item_rows,
+        p->item_columns, p->slices, p->ahead, p->beside, p->split, p->phase, p->batched, p->made[0], p->made[1],
+        p->summed, p->counted,
+    };
+
+    _Static_assert(sizeof words / sizeof *words == LFUSE__KEY_PRODUCT, "as many as key.h has room for");
+    for (int i = 0; i < LFUSE__KEY_PRODUCT; i++) lfuse__key_add(key, words[i]);
+}
+
+int lfuse__product_phases(const lfuse__kernel_class *c)
+{
+    return c->product.solver->phases;
+}
+
+uint64_t lfuse__product_tickets(const lfuse__kernel_class *c)
+{
+    return c->product.solver->tickets ? c->product.solver->tickets(c) : 0;
+}
+
+uint64_t lfuse__product_workspace(const lfuse__kernel_class *c, const lfuse__facts *facts, const lfuse__geometry *g)
+{
+    return c->product.solver->workspace(c, facts, g);
+}
+
+lfuse_status lfuse__product_emit(lfuse__strbuf *out, const char *name, const lfuse__kernel_class *c,
+                                 const lfuse__facts *facts)
+{
+    const lfuse__solver *solver = c->product.solver;
+
+    if (!solver || !solver->runs_on(facts))
+        return lfuse__error(LFUSE_ERR_UNSUPPORTED, "%s multiplies no matrices by solver \"%s\"", facts->arch,
+                            solver ? solver->name : "");
+    LFUSE__TRY(lfuse__product_check(name, c, facts));
+    LFUSE__TRY(solver->emit(out, name, c, facts));
+    return lfuse__strbuf_check(out);
+}
+
+lfuse_status lfuse__product_pack(const lfuse__kernel_class *c, const lfuse__facts *facts, const lfuse__geometry *g,
+                                 lfuse__packed *packed)
+{
+    return c->product.solver->pack(c, facts, g, packed);
+}
+
+lfuse_status lfuse__product_warm_up(const lfuse__kernel_class *k, const lfuse__facts *facts, lfuse__packed *packed)
+{
+    lfuse__geometry g;
+
+    lfuse__geometry_of_one(&g);
+    return lfuse__product_pack(k, facts, &g, packed);
+}

@@ -1,0 +1,248 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Products on GPUs: a work-group computes a tile of the result, a work-item some vectors of its rows and columns; of
+ * small tiles, slices of work-items have a share of k each. Where there are fewer tiles than a device has room for,
+ * several groups take a part of k each, and the last of a tile to come adds up what they found, in the order of the
+ * parts, and goes through the epilogue (split_k.c). Of a side of few it is a second launch that does so.
+ */
+#include <string.h>
+
+#include "common/base/error.h"
+#include "common/matmul/grouped.h"
+#include "common/matmul/tile.h"
+#include "common/kernels/template.h"
+
+#include "common/kernels/text/gemm_band.k.h"
+#include "common/kernels/text/gemm_schedule.k.h"
+
+enum { TEAM_ROWS = 4 /* of work-items of a team */ };
+
+bool lfuse__tiles_run_on(const lfuse__facts *facts)
+{
+    return !facts->vector_lanes;
+}
+
+/* A skinny product's parts go through the workspace; those of other tiles meet in one launch. */
+static bool meets(const lfuse__product_class *p)
+{
+    return p->split && !lfuse__is_thin(p);
+}
+
+uint64_t lfuse__tiles_tickets(const lfuse__kernel_class *c)
+{
+    return meets(&c->product) || c->product.summed ? LFUSE__TILES_TICKETS * 4 : 0;
+}
+
+uint64_t lfuse__tiles_workspace(const lfuse__kernel_class *c, const lfuse__facts *facts, const lfuse__geometry *g)
+{
+    uint64_t bytes = lfuse__tiles_tickets(c);
+    lfuse__cut found;
+
+    if (!c->product.split && !c->product.summed) return 0;
+    lfuse__tiles_cut(&c->product, facts, g, &found);
+    if (meets(&c->product)) {
+        const bool shared = c->product.split == LFUSE__SPLIT_STREAM_K;
+        const int64_t sums = shared ? found.workers + found.shared : found.down * found.across * found.parts;
+        bytes += (uint64_t)(sums * c->product.rows * c->product.columns) * lfuse__type_bytes(c->product.sum);
+    }
+    if (c->product.summed) bytes += lfuse__tiles_cells(&c->product, found.down, found.across);
+    if (!lfuse__is_thin(&c->product)) return bytes;
+    return (uint64_t)lfuse__product_batch(c, g) * (uint64_t)found.parts * (uint64_t)g->extents[0] *
+           (uint64_t)lfuse__tiles_parts(g->extents[1], lfuse__tiles_vector(&c->product)) * LFUSE__TILES_VECTOR;
+}
+
+/* ---- the text ---- */
+
+int lfuse__tiles_threads(const lfuse__product_class *p)
+{
+    return lfuse__is_thin(p) ? LFUSE__GROUP : p->rows / p->item_rows * (p->columns / p->item_columns) * p->slices;
+}
+
+void lfuse__tiles_put_corner(const lfuse__tiles *t, int indent, const char *place)
+{
+    const int across = t->p->columns / t->p->item_columns / (LFUSE__TEAM / TEAM_ROWS); /* teams side by side */
+    if (t->p->solver == &lfuse__mma) {
+        lfuse__units_put_corner(t, indent, place);
+        return;
+    }
+    /* Neighbours differ in y first: each 16 of them read 2 vectors of A and 8 of B. */
+    lfuse__put(t->t.out, indent, "const u32 y = (%s / %d * %d + %s %% 2 + %s %% 32 / 16 * 2) * %d;", place,
+               32 * across, TEAM_ROWS, place, place, t->vector);
+    lfuse__put(t->t.out, indent, "const u32 x = (%s / 32 %% %d * %d + %s %% 16 / 2) * %d;", place, across,
+               32 / TEAM_ROWS, place, t->vector);
+}
+
+void lfuse__tiles_put_local(const lfuse__tiles *t)
+{
+    lfuse__put(t->t.out, 1, "TILE_%s(tile, %d)", t->sum, lfuse__tiles_local(t->p));
+}
+
+void lfuse__tiles_put_items(const lfuse__tiles *t)
+{
+    lfuse__put(t->t.out, 1, "const u32 place = item %% %d, slice = item / %d;", t->places, t->places);
+    lfuse__tiles_put_corner(t, 1, "place");
+}
+
+void lfuse__tiles_put_band(const lfuse__tiles *t, int indent, const char *number, const char *tiles_down,
+                           const char *tiles_across)
+{
+    const lfuse__parameter parameters[] = {
+        {"NUMBER", .word = number}, {"TILES_DOWN", .word = tiles_down}, {"TILES_ACROSS", .word = tiles_across},
+        {"BAND", .number = LFUSE__TILES_BAND}, {NULL},
+    };
+
+    lfuse__put_text(t->t.out, indent, lfuse__text_gemm_band, parameters, NULL, NULL);
+}
+
+static void put_band(const void *context, int which, int indent)
+{
+    (void)which;
+    lfuse__tiles_put_band(context, indent, "number", "tiles_down", "tiles_across");
+}
+
+static void put_items(const void *context, int which, int indent)
+{
+    (void)which, (void)indent;
+    lfuse__tiles_put_items(context);
+}
+
+static void put_operands(const void *context, int which, int indent)
+{
+    const lfuse__tiles *t = context;
+
+    (void)which;
+    lfuse__put_product_memory(t->t.out, indent, t->t.k, &t->l);
+}
+
+void lfuse__tiles_put_schedule(const void *context, int which, int indent)
+{
+    static const lfuse__place places[] = {{"BAND", put_band, 0}, {"PLACE_IN_TILE", put_items, 0},
+                                          {"OPERANDS", put_operands, 0}, {NULL, NULL, 0}};
+    const lfuse__tiles *t = context;
+    const int own = t->l.own;
+    const lfuse__parameter parameters[] = {
+        {"DEPTH", .number = t->p->depth}, {"BATCHED", .number = t->l.batch >= 0},
+        {"STREAM_K", .number = t->p->split == LFUSE__SPLIT_STREAM_K}, {"COLUMN_SUMS", .number = t->p->summed},
+        {"M", .number = t->l.m}, {"N", .number = t->l.n}, {"K", .number = t->l.k},
+        {"DOWN", .number = own + LFUSE__TILES_DOWN}, {"ACROSS", .number = own + LFUSE__TILES_ACROSS},
+        {"PARTS", .number = own + LFUSE__TILES_PARTS}, {"SHARED", .number = own + LFUSE__TILES_SHARED},
+        {"APART", .number = own + LFUSE__TILES_APART}, {NULL},
+    };
+
+    (void)which;
+    lfuse__put_text(t->t.out, indent, lfuse__text_gemm_schedule, parameters, places, t);
+}
+
+void lfuse__tiles_describe(lfuse__tiles *t, lfuse__strbuf *out, const lfuse__kernel_class *c)
+{
+    const lfuse__product_class *p = &c->product;
+    memset(t, 0, sizeof *t);
+    lfuse__product_layout_make(c, &t->l);
+    lfuse__text_init(&t->t, out, c, NULL);
+    lfuse__product_text_own(&t->t);
+    if (p->summed) lfuse__tiles_text_part(&t->t, false);
+    t->t.numbers = t->l.numbers;
+    t->p = p;
+    t->sum = lfuse__register_word(p->sum);
+    t->vector = t->t.vector = lfuse__tiles_vector(&c->product);
+    t->threads = lfuse__tiles_threads(p);
+    t->places = t->threads / p->slices;
+    t->vectors = p->rows * p->columns / t->vector;
+}
+
+/* Whether a launch begins before the one in front of it has ended. */
+static bool overlaps(const lfuse__facts *facts, const lfuse__product_class *p)
+{
+    return facts->overlaps && p->solver == &lfuse__simt && p->split != LFUSE__SPLIT_STREAM_K;
+}
+
+lfuse_status lfuse__tiles_begin(lfuse__tiles *t, lfuse__strbuf *out, const lfuse__kernel_class *c,
+                                const lfuse__facts *facts)
+{
+    const lfuse__product_class *p = &c->product;
+    const bool known = (lfuse__is_thin(p) || lfuse__tiles_known(p)) && (!p->summed || lfuse__tiles_sum_columns(p));
+
+    if (!known || p->phase < 0 || p->phase >= p->solver->phases)
+        return lfuse__error(LFUSE_ERR_INVALID, "a product by tiles of %d x %d x %d, phase %d", p->rows, p->columns,
+                            p->depth, p->phase);
+    lfuse__tiles_describe(t, out, c);
+    t->overlaps = overlaps(facts, p);
+    t->steps = facts->steps;
+    lfuse__put_powers(out, c->body);
+    return LFUSE_OK;
+}
+
+/* ---- sizes ---- */
+
+static bool aligned(const lfuse__kernel_class *c, const lfuse__geometry *g, int j, int vector)
+{
+    const uint64_t size = lfuse__type_bytes(c->operands[j].type);
+    const int64_t apart = c->product.batched ? g->strides[j][LFUSE__PRODUCT_BATCH] : 0;
+    const uint64_t all = size * (unsigned)vector, bytes = all < LFUSE__TILES_VECTOR ? all : LFUSE__TILES_VECTOR;
+    return g->strides[j][0] % vector == 0 && apart % vector == 0 && g->addresses[j] % bytes == 0;
+}
+
+/* Rows of vectors; along an axis that a tile may cut, of nothing else. So of all that an operand is made of. */
+static bool matrix_aligned(const lfuse__kernel_class *c, const lfuse__geometry *g, const int8_t *sides, int i)
+{
+    const int vector = lfuse__tiles_vector(&c->product), units = LFUSE__TILES_VECTOR / 2;
+    if (c->product.solver == &lfuse__mma)
+        return g->extents[lfuse__tiles_turned(&c->product, i) ? 2 : i] % units == 0 && aligned(c, g, i, units);
+    if (!lfuse__tiles_turned(&c->product, i) && g->extents[i] % vector) return false;
+    for (int j = LFUSE__PRODUCT_OWN; j < c->noperands; j++)
+        if (sides[j] == i && lfuse__in_blocks(&c->operands[j]) && !aligned(c, g, j, vector)) return false;
+    return c->product.made[i] || aligned(c, g, i, vector);
+}
+
+static bool others_aligned(const lfuse__kernel_class *c, const lfuse__geometry *g, const int8_t *sides)
+{
+    const int vector = lfuse__tiles_vector(&c->product);
+    if (g->extents[1] % vector) return false;
+    for (int j = LFUSE__PRODUCT_OWN; j < c->noperands; j++)
+        if (sides[j] < 0 && lfuse__in_blocks(&c->operands[j]) && !aligned(c, g, j, vector)) return false;
+    return true;
+}
+
+lfuse_status lfuse__tiles_pack(const lfuse__kernel_class *c, const lfuse__facts *facts, const lfuse__geometry *g,
+                               lfuse__packed *packed)
+{
+    const lfuse__product_class *p = &c->product;
+    const int64_t batch = lfuse__product_batch(c, g);
+    const bool shared = p->split == LFUSE__SPLIT_STREAM_K;
+    int8_t sides[LFUSE__MAX_OPERANDS];
+    lfuse__product_layout l;
+    uint64_t groups, *own;
+    lfuse__cut found;
+    LFUSE__TRY(lfuse__product_layout_pack(c, g, lfuse__tiles_own(p), packed));
+    lfuse__product_layout_make(c, &l);
+    own = packed->words + l.own;
+    if (!lfuse__tiles_cut(p, facts, g, &found))
+        return lfuse__error(LFUSE_ERR_UNSUPPORTED, "tiles of %d x %d cannot be shared out", p->rows, p->columns);
+    own[LFUSE__TILES_DOWN] = (uint64_t)found.down;
+    own[LFUSE__TILES_ACROSS] = (uint64_t)found.across;
+    own[LFUSE__TILES_PARTS] = (uint64_t)(shared ? found.workers : found.parts);
+    own[LFUSE__TILES_SHARED] = (uint64_t)found.shared;
+    if (p->summed) own[LFUSE__TILES_APART] = (uint64_t)lfuse__tiles_apart(p, g->extents[0]);
+    lfuse__product_sides(c, sides);
+    own[LFUSE__TILES_VECTORS] = (uint64_t)matrix_aligned(c, g, sides, LFUSE__PRODUCT_A) |
+                                (uint64_t)matrix_aligned(c, g, sides, LFUSE__PRODUCT_B) << 1 |
+                                (uint64_t)others_aligned(c, g, sides) << 2;
+    groups = (uint64_t)found.down * (uint64_t)found.across * (shared ? 1 : (uint64_t)found.parts) * (uint64_t)batch;
+    if (shared) groups += (uint64_t)(found.workers - found.shared);
+    if (overlaps(facts, p)) {
+        own[LFUSE__TILES_VECTORS] |= g->early ? LFUSE__TILES_EARLY : 0;
+        own[LFUSE__TILES_VECTORS] |= lfuse__tiles_hand_over(p, facts, groups) ? LFUSE__TILES_HANDS : 0;
+    }
+    packed->group = (unsigned)lfuse__tiles_threads(p);
+    if (p->phase) {
+        packed->group = LFUSE__GROUP;
+        const int64_t vectors = lfuse__tiles_parts(g->extents[1], lfuse__tiles_vector(p));
+        groups = (uint64_t)lfuse__tiles_parts(batch * g->extents[0] * vectors, LFUSE__GROUP);
+    }
+    if (groups > LFUSE__GROUP_BOUND)
+        return lfuse__error(LFUSE_ERR_UNSUPPORTED, "%lld products of %lld x %lld take %llu work-groups",
+                            (long long)batch, (long long)g->extents[0], (long long)g->extents[1],
+                            (unsigned long long)groups);
+    packed->groups = groups;
+    return LFUSE_OK;
+}

@@ -1,0 +1,153 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Argument words of products. */
+#include <stdio.h>
+#include <string.h>
+
+#include "common/base/error.h"
+#include "common/matmul/grouped.h"
+
+void lfuse__product_sides(const lfuse__kernel_class *c, int8_t *sides)
+{
+    memset(sides, -1, (size_t)c->noperands * sizeof *sides);
+    for (int i = 0; i < LFUSE__PRODUCT_SUM; i++) {
+        bool needed[LFUSE__MAX_INSTRUCTIONS] = {false}, loaded[LFUSE__MAX_OPERANDS] = {false};
+        if (!c->product.made[i]) continue;
+        lfuse__body_loads(c->body, c->product.made[i] - 1, needed, loaded);
+        for (int j = 0; j < c->noperands; j++)
+            if (loaded[j]) sides[j] = (int8_t)i;
+    }
+}
+
+/* What is marked as uniform is written nowhere in the body. */
+void lfuse__product_text_own(lfuse__text *t)
+{
+    const lfuse__body *body = t->k->body;
+    bool needed[LFUSE__MAX_INSTRUCTIONS] = {false};
+    if (!t->k->product.made[0] && !t->k->product.made[1]) return;
+    for (int i = 0; i < body->nstores; i++) needed[body->stores[i].reg] = true;
+    lfuse__body_needs(body, NULL, needed);
+    memset(t->loaded, 0, sizeof t->loaded);
+    for (int i = 0; i < body->ninstr; i++) {
+        t->uniform[i] = !needed[i];
+        if (needed[i] && body->instr[i].kind == LFUSE__I_LOAD) t->loaded[body->instr[i].a] = true;
+    }
+}
+
+void lfuse__product_text_made(const lfuse__text *t, int i, lfuse__text *made)
+{
+    bool needed[LFUSE__MAX_INSTRUCTIONS] = {false};
+    *made = *t;
+    memset(made->uniform, 0, sizeof made->uniform);
+    memset(made->loaded, 0, sizeof made->loaded);
+    memset(made->stored, 0, sizeof made->stored);
+    lfuse__body_loads(t->k->body, t->k->product.made[i] - 1, needed, made->loaded);
+}
+
+/* Of the members of lists what follows are variables, which the kernel makes of each member's sizes. */
+static void make_variables(const lfuse__kernel_class *c, lfuse__product_layout *layout)
+{
+    int j, at = 0;
+
+    layout->word = "OF_";
+    layout->m = at++;
+    layout->n = at++;
+    layout->k = at++;
+    layout->lda = at++;
+    layout->ldb = at++;
+    layout->workspace = layout->batch = -1;
+    for (j = 0; j < LFUSE__MAX_OPERANDS; j++) layout->rows[j] = layout->columns[j] = layout->apart[j] = -1;
+    for (j = LFUSE__PRODUCT_OWN; j < c->noperands; j++) layout->rows[j] = at++;
+    layout->own = at;
+    layout->numbers = LFUSE__GROUPED_NUMBERS; /* of the words */
+}
+
+void lfuse__product_layout_make(const lfuse__kernel_class *c, lfuse__product_layout *layout)
+{
+    int j, at = c->noperands;
+
+    if (c->family == LFUSE__FAMILY_GROUPED) {
+        make_variables(c, layout);
+        return;
+    }
+    layout->word = "W";
+    layout->m = at++;
+    layout->n = at++;
+    layout->k = at++;
+    layout->lda = at++;
+    layout->ldb = at++;
+    layout->workspace = at++;
+    layout->batch = c->product.batched ? at++ : -1;
+    for (j = 0; j < LFUSE__MAX_OPERANDS; j++) layout->rows[j] = layout->columns[j] = layout->apart[j] = -1;
+    for (j = 0; j < c->noperands && c->product.batched; j++)
+        if (j != LFUSE__PRODUCT_SUM) layout->apart[j] = at++;
+    for (j = LFUSE__PRODUCT_OWN; j < c->noperands; j++) {
+        layout->rows[j] = at++;
+        if (c->operands[j].inner == LFUSE__STRIDE_ANY) layout->columns[j] = at++;
+    }
+    layout->numbers = at;
+    layout->own = at + c->body->nnumbers;
+}
+
+lfuse_status lfuse__product_layout_pack(const lfuse__kernel_class *c, const lfuse__geometry *g, int own,
+                                        lfuse__packed *packed)
+{
+    const int most = LFUSE__ARGUMENT_BYTES / 8 - lfuse__kernel_buffers(c);
+    uint64_t *words = packed->words;
+    lfuse__product_layout l;
+    int j;
+
+    lfuse__product_layout_make(c, &l);
+    if (l.own + own > most)
+        return lfuse__error(LFUSE_ERR_UNSUPPORTED, "a product with %d operands and %d numbers needs %d argument words; "
+                            "a kernel takes %d", c->noperands, c->body->nnumbers, l.own + own, most);
+    packed->nwords = (unsigned)(l.own + own);
+    for (j = 0; j < c->noperands; j++) words[j] = g->offsets[j];
+    words[l.m] = (uint64_t)g->extents[0];
+    words[l.n] = (uint64_t)g->extents[1];
+    words[l.k] = (uint64_t)g->extents[2];
+    words[l.lda] = (uint64_t)g->strides[LFUSE__PRODUCT_A][0];
+    words[l.ldb] = (uint64_t)g->strides[LFUSE__PRODUCT_B][0];
+    words[l.workspace] = g->partials;
+    if (l.batch >= 0) words[l.batch] = (uint64_t)g->extents[LFUSE__PRODUCT_BATCH];
+    for (j = 0; j < c->noperands; j++)
+        if (l.apart[j] >= 0)
+            words[l.apart[j]] = (uint64_t)g->strides[j][LFUSE__PRODUCT_BATCH] * lfuse__type_bytes(c->operands[j].type);
+    for (j = LFUSE__PRODUCT_OWN; j < c->noperands; j++) {
+        words[l.rows[j]] = (uint64_t)g->strides[j][0];
+        if (l.columns[j] >= 0) words[l.columns[j]] = (uint64_t)g->strides[j][1];
+    }
+    lfuse__numbers_pack(c->body, g->numbers, words + l.numbers);
+    return LFUSE_OK;
+}
+
+void lfuse__put_product_place(const lfuse__kernel_class *c, const lfuse__product_layout *layout, int j,
+                              const char *row, const char *column, char *text, size_t size)
+{
+    if (c->operands[j].inner == LFUSE__STRIDE_UNIT)
+        snprintf(text, size, "((i64)(%s) * (i64)%s(%d) + (i64)(%s))", row, layout->word, layout->rows[j],
+                 column);
+    else if (layout->columns[j] >= 0)
+        snprintf(text, size, "((i64)(%s) * (i64)%s(%d) + (i64)(%s) * (i64)%s(%d))", row, layout->word,
+                 layout->rows[j], column, layout->word, layout->columns[j]);
+    else
+        snprintf(text, size, "((i64)(%s) * (i64)%s(%d))", row, layout->word, layout->rows[j]);
+}
+
+void lfuse__put_product_first(const lfuse__product_layout *layout, int j, char *text, size_t size)
+{
+    if (*layout->word != 'W') snprintf(text, size, "p%d", j);
+    else if (layout->apart[j] >= 0) snprintf(text, size, "BUFFER(%d) + W(%d) + matrix * W(%d)", j, j, layout->apart[j]);
+    else snprintf(text, size, "BUFFER(%d) + W(%d)", j, j);
+}
+
+void lfuse__put_product_memory(lfuse__strbuf *out, int indent, const lfuse__kernel_class *c,
+                               const lfuse__product_layout *layout)
+{
+    char first[96];
+    int j;
+
+    for (j = LFUSE__PRODUCT_OWN; j < c->noperands; j++) {
+        lfuse__put_product_first(layout, j, first, sizeof first);
+        if (!c->operands[j].index) lfuse__put(out, indent, "memory p%d = %s;", j, first);
+    }
+}
