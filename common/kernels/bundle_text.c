@@ -188,7 +188,7 @@ static lfuse_status put_part(rewriting *r, const lfuse__bundle *b, int i, const 
 {
     lfuse__strbuf text = LFUSE__STRBUF_INIT;
     const lfuse__kernel_class *k = &b->parts[i].k;
-    lfuse_status status = lfuse__kernel_families[k->family].emit(&text, "part", k, facts);
+    lfuse_status status = lfuse__family_of(k)->emit(&text, "part", k, facts);
     r->part = &b->parts[i];
     r->at = &b->places[i];
     if (b->nparts > 1 && i + 1 < b->nparts)

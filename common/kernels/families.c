@@ -20,6 +20,11 @@ static int table_buffers(const lfuse__kernel_class *k)
     return 1;
 }
 
+static void choose_rows(const lfuse__facts *facts, uint64_t rows, uint64_t length, bool fixed, lfuse__kernel_class *k)
+{
+    lfuse__rows_choose(facts, rows, length, fixed, true, k);
+}
+
 /* ---- keys ---- */
 
 /* Residents are no part of the text. */
@@ -61,42 +66,73 @@ static void strassen_key(const lfuse__kernel_class *k, lfuse__kernel_key *key)
     lfuse__key_add(key, k->strassen.turned);
 }
 
-/* ---- the table ---- */
+/* ---- the families ---- */
 
-const lfuse__kernel_family lfuse__kernel_families[LFUSE__FAMILIES] = {
-    [LFUSE__FAMILY_POINTWISE] = {.emit = lfuse__pointwise_emit, .pack = lfuse__pointwise_pack,
-                                 .rebind = lfuse__pointwise_rebind, .warm_up = lfuse__pointwise_warm_up,
-                                 .buffers = lfuse__kernel_buffers, .launches = true},
-    [LFUSE__FAMILY_ROWS] = {.emit = lfuse__rows_emit, .key = rows_key, .pack = lfuse__rows_pack,
-                            .rebind = lfuse__rows_rebind, .warm_up = lfuse__rows_warm_up,
-                            .buffers = lfuse__kernel_buffers, .launches = true},
-    [LFUSE__FAMILY_SCATTER] = {.emit = lfuse__scatter_emit, .key = scatter_key, .pack = lfuse__scatter_pack,
-                               .warm_up = lfuse__scatter_warm_up, .buffers = lfuse__kernel_buffers},
-    [LFUSE__FAMILY_PRODUCT] = {.emit = lfuse__product_emit, .key = product_key, .pack = lfuse__product_pack,
-                               .warm_up = lfuse__product_warm_up, .buffers = lfuse__kernel_buffers, .launches = true,
-                               .late = "a product of these sizes"},
-    [LFUSE__FAMILY_STRASSEN] = {.emit = lfuse__strassen_emit, .key = strassen_key, .pack = lfuse__strassen_pack,
-                                .warm_up = lfuse__strassen_warm_up, .buffers = lfuse__kernel_buffers},
-    [LFUSE__FAMILY_MULTI] = {.emit = lfuse__multi_emit, .key = list_key, .warm_up = lfuse__multi_warm_up,
-                             .own_buffers = 2, .carry = LFUSE__CARRY_CHUNKS},
-    [LFUSE__FAMILY_PARTIAL] = {.emit = lfuse__members_partial_emit, .key = list_key,
-                               .warm_up = lfuse__members_partial_warm_up, .own_buffers = 3,
-                               .carry = LFUSE__CARRY_PARTIAL},
-    [LFUSE__FAMILY_FOLD] = {.emit = lfuse__members_fold_emit, .key = list_key,
-                            .warm_up = lfuse__members_fold_warm_up, .own_buffers = 3, .carry = LFUSE__CARRY_FOLD},
-    [LFUSE__FAMILY_LINES] = {.emit = lfuse__lines_emit, .key = list_key, .warm_up = lfuse__lines_warm_up,
-                             .own_buffers = 3, .carry = LFUSE__CARRY_PARTIAL},
-    [LFUSE__FAMILY_LINES_FOLD] = {.emit = lfuse__lines_fold_emit, .key = list_key, .warm_up = lfuse__lines_warm_up,
-                                  .own_buffers = 3, .carry = LFUSE__CARRY_PARTIAL},
-    [LFUSE__FAMILY_GROUPED] = {.emit = lfuse__grouped_emit, .key = grouped_key, .warm_up = lfuse__grouped_warm_up,
-                               .own_buffers = 3, .carry = LFUSE__CARRY_PARTIAL},
-    [LFUSE__FAMILY_NETWORK] = {.emit = lfuse__network_emit, .key = product_key,
-                               .late = "layers of these rows in one launch"},
-    [LFUSE__FAMILY_TABLE] = {.emit = emit_table, .warm_up = lfuse__table_warm_up, .buffers = table_buffers},
+const lfuse__kernel_family lfuse__family_pointwise = {
+    .emit = lfuse__pointwise_emit, .pack = lfuse__pointwise_pack, .rebind = lfuse__pointwise_rebind,
+    .warm_up = lfuse__pointwise_warm_up, .buffers = lfuse__kernel_buffers, .launches = true,
 };
+const lfuse__kernel_family lfuse__family_rows = {
+    .emit = lfuse__rows_emit, .key = rows_key, .choose = choose_rows, .pack = lfuse__rows_pack,
+    .rebind = lfuse__rows_rebind, .warm_up = lfuse__rows_warm_up, .buffers = lfuse__kernel_buffers, .launches = true,
+};
+const lfuse__kernel_family lfuse__family_scatter = {
+    .emit = lfuse__scatter_emit, .key = scatter_key, .pack = lfuse__scatter_pack, .warm_up = lfuse__scatter_warm_up,
+    .buffers = lfuse__kernel_buffers,
+};
+const lfuse__kernel_family lfuse__family_product = {
+    .emit = lfuse__product_emit, .key = product_key, .pack = lfuse__product_pack, .warm_up = lfuse__product_warm_up,
+    .buffers = lfuse__kernel_buffers, .launches = true, .late = "a product of these sizes",
+};
+const lfuse__kernel_family lfuse__family_strassen = {
+    .emit = lfuse__strassen_emit, .key = strassen_key, .pack = lfuse__strassen_pack,
+    .warm_up = lfuse__strassen_warm_up, .buffers = lfuse__kernel_buffers,
+};
+const lfuse__kernel_family lfuse__family_multi = {
+    .emit = lfuse__multi_emit, .key = list_key, .warm_up = lfuse__multi_warm_up, .own_buffers = 2,
+    .carry = LFUSE__CARRY_CHUNKS,
+};
+const lfuse__kernel_family lfuse__family_partial = {
+    .emit = lfuse__members_partial_emit, .key = list_key, .warm_up = lfuse__members_partial_warm_up,
+    .own_buffers = 3, .carry = LFUSE__CARRY_PARTIAL,
+};
+const lfuse__kernel_family lfuse__family_fold = {
+    .emit = lfuse__members_fold_emit, .key = list_key, .warm_up = lfuse__members_fold_warm_up, .own_buffers = 3,
+    .carry = LFUSE__CARRY_FOLD,
+};
+const lfuse__kernel_family lfuse__family_lines = {
+    .emit = lfuse__lines_emit, .key = list_key, .warm_up = lfuse__lines_warm_up, .own_buffers = 3,
+    .carry = LFUSE__CARRY_PARTIAL,
+};
+const lfuse__kernel_family lfuse__family_lines_fold = {
+    .emit = lfuse__lines_fold_emit, .key = list_key, .warm_up = lfuse__lines_warm_up, .own_buffers = 3,
+    .carry = LFUSE__CARRY_PARTIAL,
+};
+const lfuse__kernel_family lfuse__family_grouped = {
+    .emit = lfuse__grouped_emit, .key = grouped_key, .warm_up = lfuse__grouped_warm_up, .own_buffers = 3,
+    .carry = LFUSE__CARRY_PARTIAL,
+};
+const lfuse__kernel_family lfuse__family_network = {
+    .emit = lfuse__network_emit, .key = product_key, .late = "layers of these rows in one launch",
+};
+const lfuse__kernel_family lfuse__family_table = {
+    .emit = emit_table, .warm_up = lfuse__table_warm_up, .buffers = table_buffers,
+};
+/* Its text is of several classes: bundle.h. */
+const lfuse__kernel_family lfuse__family_bundle = {0};
+
+const lfuse__kernel_family *lfuse__family_of(const lfuse__kernel_class *k)
+{
+    static const lfuse__kernel_family *const families[LFUSE__FAMILIES] = {
+#define LFUSE__FAMILY(name, lower, ...) [LFUSE__FAMILY_##name] = &lfuse__family_##lower,
+#include "common/plan/families.def"
+    };
+
+    return families[k->family];
+}
 
 int lfuse__family_buffers(const lfuse__kernel_class *k, const lfuse__facts *facts)
 {
-    const lfuse__kernel_family *f = &lfuse__kernel_families[k->family];
+    const lfuse__kernel_family *f = lfuse__family_of(k);
     return f->own_buffers ? lfuse__list_buffers(facts, f->own_buffers) : f->buffers(k);
 }

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The kernel families: what the library asks of a kernel without knowing which one it is. families.c has a row for
- * each. A family that is asked for something else as well has functions of its own for that, which its callers know.
+ * The kernel families: what the library asks of a kernel without knowing which one it is. A C file of the family has
+ * its lfuse__family_<name>; families.c has those of families that others ask for something else too, by kernel.h.
  */
 #ifndef COMMON_KERNELS_FAMILIES_H
 #define COMMON_KERNELS_FAMILIES_H
@@ -22,6 +22,12 @@ typedef struct lfuse__kernel_family {
     void (*rebind)(const lfuse__kernel_class *k, const lfuse__facts *facts, const lfuse__geometry *g,
                    lfuse__packed *packed);
     /*
+     * Sets in the class what the sizes of an instance decide: of kernels over rows, so many of this length, which is
+     * `fixed` where all sizes give this one. The same between two powers of 2, but for what is made for one length.
+     * NULL: nothing is decided by sizes, or the family has other callers for that.
+     */
+    void (*choose)(const lfuse__facts *facts, uint64_t rows, uint64_t length, bool fixed, lfuse__kernel_class *k);
+    /*
      * Words and groups of a launch of one group that, with words of 0, touches no memory: for devices that compile a
      * kernel when it is first launched. NULL: the family is of devices that compile when they are asked to, alone.
      */
@@ -34,7 +40,10 @@ typedef struct lfuse__kernel_family {
     const char *late;   /* what a kernel is for that no plan has foreseen, in messages; NULL: other strides or sizes */
 } lfuse__kernel_family;
 
-extern const lfuse__kernel_family lfuse__kernel_families[LFUSE__FAMILIES];
+#define LFUSE__FAMILY(name, lower, ...) extern const lfuse__kernel_family lfuse__family_##lower;
+#include "common/plan/families.def"
+
+const lfuse__kernel_family *lfuse__family_of(const lfuse__kernel_class *k);
 
 /* Returns how many memory arguments a kernel has, of a family with a warm_up. */
 int lfuse__family_buffers(const lfuse__kernel_class *k, const lfuse__facts *facts);

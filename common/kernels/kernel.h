@@ -117,22 +117,10 @@ typedef struct lfuse__strassen_class {
     bool turned;               /* the factors' matrix is stored transposed */
 } lfuse__strassen_class;
 
-/* families.c has a row for each. */
+/* common/plan/families.def has a row for each. */
 typedef enum lfuse__family {
-    LFUSE__FAMILY_POINTWISE,
-    LFUSE__FAMILY_ROWS,
-    LFUSE__FAMILY_MULTI,
-    LFUSE__FAMILY_PARTIAL,
-    LFUSE__FAMILY_FOLD,
-    LFUSE__FAMILY_SCATTER,
-    LFUSE__FAMILY_PRODUCT,
-    LFUSE__FAMILY_STRASSEN,
-    LFUSE__FAMILY_GROUPED,
-    LFUSE__FAMILY_LINES,
-    LFUSE__FAMILY_LINES_FOLD,
-    LFUSE__FAMILY_NETWORK,
-    LFUSE__FAMILY_TABLE,  /* of the class nothing */
-    LFUSE__FAMILY_BUNDLE, /* of the class nothing; it has its own */
+#define LFUSE__FAMILY(name, ...) LFUSE__FAMILY_##name,
+#include "common/plan/families.def"
     LFUSE__FAMILIES
 } lfuse__family;
 
@@ -157,16 +145,8 @@ typedef struct lfuse__kernel_class {
     int naxes;    /* of the loop, the last ones, that the body reduces */
     bool index64; /* more than 2^31 - 1 elements of the loop, or an element offset that far */
     union {
-        lfuse__row_mapping rows;      /* ROWS */
-        lfuse__list_class list;       /* the list kernels, but GROUPED */
-        lfuse__scatter_phase scatter; /* SCATTER */
-        struct {
-            lfuse__product_class product; /* PRODUCT, NETWORK, GROUPED, STRASSEN (whose layout is a plain product's) */
-            union {
-                lfuse__list_class members;      /* GROUPED */
-                lfuse__strassen_class strassen; /* STRASSEN */
-            };
-        };
+#define LFUSE__FAMILY(name, lower, members) members
+#include "common/plan/families.def"
     };
 } lfuse__kernel_class;
 

@@ -21,7 +21,7 @@ static int32_t operand_word(const lfuse__kernel_operand *o)
 
 void lfuse__kernel_key_of(const lfuse__kernel_class *k, lfuse__kernel_key *key)
 {
-    const lfuse__kernel_family *family = &lfuse__kernel_families[k->family];
+    const lfuse__kernel_family *family = lfuse__family_of(k);
     key->nwords = 0;
     lfuse__key_add(key, (int32_t)k->family);
     lfuse__key_add(key, k->noperands);

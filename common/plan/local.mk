@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 libfuse_core_la_SOURCES += \
-	%reldir%/body.h %reldir%/body.c %reldir%/plan.h %reldir%/draft.h %reldir%/draft.c \
+	%reldir%/body.h %reldir%/body.c %reldir%/families.def %reldir%/plan.h %reldir%/draft.h %reldir%/draft.c \
 	%reldir%/lower.h %reldir%/lower.c %reldir%/values.c %reldir%/distribute.c %reldir%/columns.c \
 	%reldir%/sink.c %reldir%/scatter.c %reldir%/scatter_step.c \
 	%reldir%/views.c %reldir%/walk.c %reldir%/sizes.c %reldir%/concat.c %reldir%/place.c %reldir%/numbers.c \

@@ -109,25 +109,38 @@ typedef struct lfuse__buffer {
     lfuse_size shape[LFUSE_MAX_RANK];
 } lfuse__buffer;
 
+/*
+ * What a step computes; families.def has a row for each kind.
+ *   POINTWISE  every element of the loop by itself
+ *   ROWS       reductions over the last `naxes` axes of the loop, by at least one REDUCE
+ *   GEMM       a matrix product
+ *   SCATTER    rows added to those that indices name
+ *   STRASSEN   pointwise over a matrix that is loaded as a sum of Strassen's products, or stored as factors of such, or
+ *              both
+ *   MULTI      pointwise over lists
+ *   MEMBERS    reductions of lists: REDUCE runs over the elements of each member, TOTAL over the members. Functions of
+ *              REDUCEs are stored for each MEMBER, functions of TOTALs alone as a TENSOR
+ *   GROUPED    products of the members of two lists, by the library's own kernels
+ *   LINES      reductions along each row, or each column, of the members of a list of matrices, by the body's one
+ *              REDUCE; results have the span ROWS, COLUMNS or MATRICES
+ *   BUNDLE     horizontal fusion: the independent steps children[] in one launch, POINTWISE and ROWS
+ *   NETWORK    a multi-layer perceptron in one launch: the products children[], all native, each of which multiplies
+ *              what the one before stores; operands and body: network_kinds.c
+ */
 typedef enum lfuse__step_kind {
-    LFUSE__STEP_POINTWISE,
-    LFUSE__STEP_GEMM,
-    LFUSE__STEP_SCATTER,
-    LFUSE__STEP_MULTI,      /* pointwise over lists */
-    LFUSE__STEP_MEMBERS,    /* reductions of lists: REDUCE runs over the elements of each member, TOTAL over the
-                               members. Functions of REDUCEs are stored for each MEMBER, functions of TOTALs alone as a
-                               TENSOR */
-    LFUSE__STEP_GROUPED,    /* products of the members of two lists, by the library's own kernels */
-    LFUSE__STEP_LINES,      /* reductions along each row, or each column, of the members of a list of matrices, by the
-                               body's one REDUCE; results have the span ROWS, COLUMNS or MATRICES */
-    LFUSE__STEP_STRASSEN,   /* pointwise over a matrix that is loaded as a sum of Strassen's products, or stored as
-                               factors of such, or both */
-    LFUSE__STEP_ROWS,       /* reductions over the last `naxes` axes of the loop, by at least one REDUCE */
-    LFUSE__STEP_BUNDLE,     /* horizontal fusion: the independent steps children[] in one launch, POINTWISE and ROWS */
-    LFUSE__STEP_NETWORK,    /* a multi-layer perceptron in one launch: the products children[], all native, each of
-                               which multiplies what the one before stores; operands and body: network_kinds.c */
+#define LFUSE__STEP(kind, ...) LFUSE__STEP_##kind,
+#include "common/plan/families.def"
     LFUSE__STEP_KINDS
 } lfuse__step_kind;
+
+/* What a kind of step goes over. */
+typedef enum lfuse__over {
+    LFUSE__OVER_ELEMENTS, /* the elements of tensors */
+    LFUSE__OVER_ROWS,     /* the rows of tensors: along the last `naxes` axes of the loop */
+    LFUSE__OVER_LISTS,    /* lists, as `lists` says */
+    LFUSE__OVER_STEPS,    /* children */
+    LFUSE__OVER_OTHER     /* what a member of its own says */
+} lfuse__over;
 
 /*
  * A product D = epilogue(alpha A B + beta C), of m x k by k x n.
@@ -223,25 +236,17 @@ typedef struct lfuse__step {
     lfuse__operand *operands;
     lfuse__body body;       /* not for SCATTER, nor for GEMM but of the native kind */
     int *numbers;           /* [body.nnumbers] index of each in plan->numbers */
-    union {                 /* by kind; POINTWISE and ROWS have nothing of their own */
-        struct {            /* GEMM */
-            lfuse__product product;
-            lfuse__layer layer; /* of the children of a NETWORK */
-        };
-        lfuse__list_walk lists;       /* MULTI, MEMBERS, LINES, GROUPED */
-        lfuse__scattering scattering; /* SCATTER */
-        lfuse__strassening strassen;  /* STRASSEN */
-        struct {                      /* BUNDLE, NETWORK */
-            int nchildren;
-            struct lfuse__step *children;
-        };
+    union { /* by kind; some have nothing of their own */
+#define LFUSE__STEP(kind, word, print, over, family, classes, want, instantiate, launches, members) members
+#include "common/plan/families.def"
     };
 } lfuse__step;
 
-/* step.c: returns the number of steps that a BUNDLE or NETWORK consists of, and sets *children; 0 for other steps. */
+/* step.c: returns the number of steps that it consists of, OVER_STEPS, and sets *children; 0 for other steps. */
 int lfuse__step_children(const lfuse__step *step, struct lfuse__step **children);
 /* Returns the number of the list that the step goes over; -1: it goes over tensors. */
 int lfuse__step_list(const lfuse__step *step);
+lfuse__over lfuse__step_over(const lfuse__step *step);
 
 /* An alternative is for loops of at most so many rows, of at least so many elements (its first step's); 0: of any. */
 typedef struct lfuse__guard {

@@ -283,12 +283,8 @@ static const struct {
     const char *word;
     void (*print)(const lfuse__plan_body *plan, const lfuse__step *s, const lfuse_graph *names, lfuse__strbuf *out);
 } kinds[LFUSE__STEP_KINDS] = {
-    [LFUSE__STEP_POINTWISE] = {"pointwise", print_region}, [LFUSE__STEP_ROWS] = {"rows", print_region},
-    [LFUSE__STEP_MULTI] = {"multi", print_region},         [LFUSE__STEP_MEMBERS] = {"members", print_region},
-    [LFUSE__STEP_LINES] = {"lines", print_region},         [LFUSE__STEP_GEMM] = {"gemm", print_gemm},
-    [LFUSE__STEP_GROUPED] = {"grouped", print_grouped},    [LFUSE__STEP_SCATTER] = {"scatter", print_scatter},
-    [LFUSE__STEP_STRASSEN] = {"strassen", print_strassen}, [LFUSE__STEP_BUNDLE] = {"bundle", print_children},
-    [LFUSE__STEP_NETWORK] = {"network", print_children},
+#define LFUSE__STEP(kind, word, print, ...) [LFUSE__STEP_##kind] = {word, print_##print},
+#include "common/plan/families.def"
 };
 
 static void print_work(const lfuse__plan_body *plan, const lfuse__step *step, const lfuse_graph *names,

@@ -4,9 +4,19 @@
 
 #include "common/plan/draft.h"
 
+static const lfuse__over overs[LFUSE__STEP_KINDS] = {
+#define LFUSE__STEP(kind, word, print, over, ...) [LFUSE__STEP_##kind] = LFUSE__OVER_##over,
+#include "common/plan/families.def"
+};
+
+lfuse__over lfuse__step_over(const lfuse__step *s)
+{
+    return overs[s->kind];
+}
+
 int lfuse__step_children(const lfuse__step *s, lfuse__step **children)
 {
-    const bool made = s->kind == LFUSE__STEP_BUNDLE || s->kind == LFUSE__STEP_NETWORK;
+    const bool made = lfuse__step_over(s) == LFUSE__OVER_STEPS;
 
     *children = made ? s->children : NULL;
     return made ? s->nchildren : 0;
@@ -14,13 +24,7 @@ int lfuse__step_children(const lfuse__step *s, lfuse__step **children)
 
 int lfuse__step_list(const lfuse__step *s)
 {
-    switch (s->kind) {
-    case LFUSE__STEP_MULTI:
-    case LFUSE__STEP_MEMBERS:
-    case LFUSE__STEP_LINES:
-    case LFUSE__STEP_GROUPED: return s->lists.list;
-    default: return -1;
-    }
+    return lfuse__step_over(s) == LFUSE__OVER_LISTS ? s->lists.list : -1;
 }
 
 void lfuse__step_free(lfuse__step *s)

@@ -204,7 +204,7 @@ static bool in_order(const lfuse__step *s, const lfuse__operand *o)
     int i;
 
     if (s->kind == LFUSE__STEP_GEMM && makes_operand(s, (int)(o - s->operands))) return false;
-    if (s->kind != LFUSE__STEP_ROWS)
+    if (lfuse__step_over(s) != LFUSE__OVER_ROWS)
         return s->kind == LFUSE__STEP_POINTWISE || s->kind == LFUSE__STEP_STRASSEN || s->kind == LFUSE__STEP_MULTI ||
                s->kind == LFUSE__STEP_MEMBERS ||
                ((s->kind == LFUSE__STEP_GROUPED || (s->kind == LFUSE__STEP_GEMM && s->product.native)) &&

@@ -73,6 +73,8 @@ bool lfuse__network_class(const lfuse__plan_body *plan, const lfuse__step *step,
 int lfuse__product_open(const lfuse__plan_body *plan, const lfuse__step *step);
 /* Whether the plan tells all of these, and how many products there are. */
 bool lfuse__product_sized(const lfuse__plan_body *plan, const lfuse__step *step);
+/* The fewest and most rows of the step, OVER_ROWS, and the shortest and longest, within the bounds of sizes. */
+void lfuse__row_bounds(const lfuse__plan_body *plan, const lfuse__step *step, uint64_t rows[2], uint64_t length[2]);
 /* Whether all rows of the step have one length, whatever the sizes are. */
 bool lfuse__row_length_fixed(const lfuse__plan_body *plan, const lfuse__step *step);
 /* Whether sizes within their bounds can need the variant for large, or for small sizes. */

@@ -58,7 +58,7 @@ static int reduced_axes(const lfuse__step *step, const lfuse__loop *loop)
 
 static void tensor_class(const lfuse__plan_body *plan, const lfuse__step *step, bool index64, lfuse__kernel_class *k)
 {
-    const bool rows = step->kind == LFUSE__STEP_ROWS;
+    const bool rows = lfuse__step_over(step) == LFUSE__OVER_ROWS;
     lfuse__loop loop;
     int i;
 
@@ -210,12 +210,12 @@ static void strassen_class(const lfuse__plan_body *plan, const lfuse__step *step
                                             .turned = s->transposed };
 }
 
-/* ---- by kind of step: steps.c ---- */
+/* ---- by kind of step: steps.h ---- */
 
 int lfuse__classes_of_loop(const lfuse__plan_body *plan, const lfuse__step *step, bool index64,
                            lfuse__kernel_class *wanted)
 {
-    wanted[0].family = step->kind == LFUSE__STEP_ROWS ? LFUSE__FAMILY_ROWS : LFUSE__FAMILY_POINTWISE;
+    wanted[0].family = lfuse__step_rows[step->kind].family;
     tensor_class(plan, step, index64, &wanted[0]);
     return 1;
 }
@@ -226,9 +226,7 @@ int lfuse__classes_of_lists(const lfuse__plan_body *plan, const lfuse__step *ste
     const bool lines = step->kind == LFUSE__STEP_LINES;
 
     (void)plan, (void)index64;
-    wanted[0].family = lines                             ? LFUSE__FAMILY_LINES_FOLD
-                       : step->kind == LFUSE__STEP_MULTI ? LFUSE__FAMILY_MULTI
-                                                         : LFUSE__FAMILY_FOLD;
+    wanted[0].family = lfuse__step_rows[step->kind].family;
     list_class(step, &wanted[0], &wanted[0].list);
     wanted[1].family = LFUSE__FAMILY_TABLE;
     wanted[2] = wanted[0];
@@ -277,13 +275,18 @@ int lfuse__classes_of_strassen(const lfuse__plan_body *plan, const lfuse__step *
     return 1;
 }
 
+int lfuse__classes_of_nothing(const lfuse__plan_body *plan, const lfuse__step *step, bool index64,
+                              lfuse__kernel_class *wanted)
+{
+    (void)plan, (void)step, (void)index64, (void)wanted;
+    return 0;
+}
+
 int lfuse__step_classes(const lfuse__plan_body *plan, const lfuse__step *step, bool index64,
                         lfuse__kernel_class wanted[LFUSE__WANTED_MAX])
 {
-    const lfuse__step_row *row = &lfuse__step_rows[step->kind];
-
     memset(wanted, 0, LFUSE__WANTED_MAX * sizeof *wanted);
-    return row->classes ? row->classes(plan, step, index64, wanted) : 0;
+    return lfuse__step_rows[step->kind].classes(plan, step, index64, wanted);
 }
 
 /* Without being asked for, arguments carry what every CUDA device takes: larger blocks make a launch slower. */
@@ -304,8 +307,7 @@ int lfuse__list_carried(const lfuse__facts *facts, lfuse_transport transport, in
     for (i = 0; i < count; i++) {
         int most = carried;
         if (wanted[i].family != LFUSE__FAMILY_TABLE)
-            most = lfuse__carried_most(&wanted[i], lfuse__kernel_families[wanted[i].family].carry, facts,
-                                       bytes);
+            most = lfuse__carried_most(&wanted[i], lfuse__family_of(&wanted[i])->carry, facts, bytes);
         if (most < carried) carried = most;
     }
     for (i = 0; i < count; i++)
@@ -332,15 +334,21 @@ static void bounds(const lfuse_graph *g, int rank, const lfuse_size *extents, ui
     low_high[1] = (uint64_t)count(g, rank, extents, false);
 }
 
-int lfuse__row_classes(const lfuse__plan_body *plan, const lfuse__step *step, const lfuse__facts *facts,
-                       const lfuse__kernel_class *k, lfuse__kernel_class classes[LFUSE__ROW_CLASSES])
+void lfuse__row_bounds(const lfuse__plan_body *plan, const lfuse__step *step, uint64_t rows[2], uint64_t length[2])
 {
     const int kept = step->rank - step->naxes;
-    uint64_t rows[2], length[2];
-    int i, n, all;
 
     bounds(plan->graph, kept, step->extents, rows);
     bounds(plan->graph, step->naxes, step->extents + kept, length);
+}
+
+int lfuse__row_classes(const lfuse__plan_body *plan, const lfuse__step *step, const lfuse__facts *facts,
+                       const lfuse__kernel_class *k, lfuse__kernel_class classes[LFUSE__ROW_CLASSES])
+{
+    uint64_t rows[2], length[2];
+    int i, n, all;
+
+    lfuse__row_bounds(plan, step, rows, length);
     all = n = lfuse__rows_forms(facts, rows, length, true, k, classes);
     for (i = 0; i < n; i++) {
         if (classes[i].rows.form != LFUSE__ROWS_PARTIAL) continue;
@@ -352,19 +360,20 @@ int lfuse__row_classes(const lfuse__plan_body *plan, const lfuse__step *step, co
 
 bool lfuse__row_length_fixed(const lfuse__plan_body *plan, const lfuse__step *step)
 {
-    uint64_t length[2];
+    uint64_t rows[2], length[2];
 
-    bounds(plan->graph, step->naxes, step->extents + step->rank - step->naxes, length);
+    lfuse__row_bounds(plan, step, rows, length);
     return length[0] == length[1];
 }
 
 void lfuse__step_indexing(const lfuse__plan_body *plan, const lfuse__step *step, bool *small, bool *large)
 {
+    const lfuse__over over = lfuse__step_over(step);
     int i;
 
     *small = true;
     *large = true;
-    if (step->kind != LFUSE__STEP_POINTWISE && step->kind != LFUSE__STEP_ROWS) {
+    if (over != LFUSE__OVER_ELEMENTS && over != LFUSE__OVER_ROWS) {
         *small = false;
         return;
     }

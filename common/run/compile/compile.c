@@ -13,7 +13,7 @@
 static lfuse_status compile_late(lfuse__body_entry *e, lfuse_device *dev, const lfuse__kernel_class *k,
                                  lfuse__compiled **made)
 {
-    const char *late = lfuse__kernel_families[k->family].late;
+    const char *late = lfuse__family_of(k)->late;
     lfuse__compiled *c = calloc(1, sizeof *c), *other;
     lfuse_status status;
 

@@ -31,7 +31,7 @@ typedef struct job {
 static lfuse_status emit(lfuse__strbuf *out, const lfuse__compiled *c, const lfuse__facts *facts)
 {
     if (c->bundle) return lfuse__bundle_emit(out, c->name, c->bundle, facts);
-    return lfuse__kernel_families[c->k.family].emit(out, c->name, &c->k, facts);
+    return lfuse__family_of(&c->k)->emit(out, c->name, &c->k, facts);
 }
 
 /* Devices that compile at the first launch of a kernel (PoCL) do so now: a launch that does nothing. */

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What is done for each kind of step of a plan: steps.c has a row for each. */
+/* What is done for each kind of step of a plan: common/plan/families.def has a row for each. */
 #ifndef COMMON_RUN_COMPILE_STEPS_H
 #define COMMON_RUN_COMPILE_STEPS_H
 
@@ -11,23 +11,26 @@ typedef struct lfuse__wants lfuse__wants;
 typedef lfuse_status lfuse__want_step(lfuse__wants *w, const lfuse__step *step);
 
 typedef struct lfuse__step_row {
-    /* lfuse__step_classes for it, `wanted` being zero. NULL: it has no kernels of its own. */
+    lfuse__family family; /* of the first of its kernels */
+    /* lfuse__step_classes for it, `wanted` being zero. */
     lfuse__classes_of_step *classes;
-    /* Puts what a plan compiles for it in the entry's list. NULL: instances choose. */
+    /* Puts what a plan compiles for it in the entry's list. */
     lfuse__want_step *want;
     int launches; /* host time to launch it, in launches of one of the library's kernels: replay.c */
 } lfuse__step_row;
 
 extern const lfuse__step_row lfuse__step_rows[LFUSE__STEP_KINDS];
 
-/* classes.c */
+/* classes.c. `loop`: one kernel over tensors; `nothing`: it has no kernels of its own. */
 lfuse__classes_of_step lfuse__classes_of_loop, lfuse__classes_of_lists, lfuse__classes_of_grouped,
-    lfuse__classes_of_scatter, lfuse__classes_of_product, lfuse__classes_of_strassen;
+    lfuse__classes_of_scatter, lfuse__classes_of_product, lfuse__classes_of_strassen, lfuse__classes_of_nothing;
 
 /*
- * wants.c. `want_classes`: the kernels of lfuse__step_classes, for small sizes and for large ones as the bounds say;
- * `want_rows`, `want_products`: of these the forms and the tilings that some size within the bounds is given.
+ * wants.c. `kernels`: those of lfuse__step_classes, for small sizes and for large ones as the bounds say, and as the
+ * family's `choose` makes them for sizes within the bounds; `rows`, `products`: of these the forms and the tilings that
+ * some size within the bounds is given; `nothing`: instances choose.
  */
-lfuse__want_step lfuse__want_bundle, lfuse__want_lists, lfuse__want_classes, lfuse__want_rows, lfuse__want_products;
+lfuse__want_step lfuse__want_bundle, lfuse__want_lists, lfuse__want_kernels, lfuse__want_rows, lfuse__want_products,
+    lfuse__want_nothing;
 
 #endif

@@ -57,10 +57,31 @@ struct lfuse__wants {
 
 typedef lfuse_status want_class(lfuse__wants *w, const lfuse__step *step, const lfuse__kernel_class *k);
 
-static lfuse_status want_itself(lfuse__wants *w, const lfuse__step *step, const lfuse__kernel_class *k)
+/* The next of the sizes that are tried: the powers of 2 below the most, and that. */
+static uint64_t next_size(uint64_t size, uint64_t most)
 {
-    (void)step;
-    return want_once(w->entry, k);
+    uint64_t next = 1;
+
+    while (next <= size) next *= 2;
+    return next < most ? next : most;
+}
+
+/* As `choose` makes it for the shortest and longest rows, the fewest and most, and powers of 2 between them. */
+static lfuse_status want_chosen(lfuse__wants *w, const lfuse__step *step, const lfuse__kernel_class *k)
+{
+    uint64_t rows[2], length[2], r, l;
+    lfuse__kernel_class chosen;
+
+    if (!lfuse__family_of(k)->choose) return want_once(w->entry, k);
+    lfuse__row_bounds(w->entry->plan, step, rows, length);
+    for (r = rows[0];; r = next_size(r, rows[1]))
+        for (l = length[0];; l = next_size(l, length[1])) {
+            chosen = *k;
+            lfuse__family_of(k)->choose(w->facts, r, l, length[0] == length[1], &chosen);
+            LFUSE__TRY(want_once(w->entry, &chosen));
+            if (l >= length[1] && r >= rows[1]) return LFUSE_OK;
+            if (l >= length[1]) break;
+        }
 }
 
 /* Of the forms that sizes may ask for all, or those with several launches. */
@@ -160,9 +181,9 @@ static lfuse_status want_each(lfuse__wants *w, const lfuse__step *step, want_cla
     return LFUSE_OK;
 }
 
-lfuse_status lfuse__want_classes(lfuse__wants *w, const lfuse__step *step)
+lfuse_status lfuse__want_kernels(lfuse__wants *w, const lfuse__step *step)
 {
-    return want_each(w, step, want_itself);
+    return want_each(w, step, want_chosen);
 }
 
 lfuse_status lfuse__want_rows(lfuse__wants *w, const lfuse__step *step)
@@ -265,11 +286,15 @@ static bool is_spare(const lfuse__wants *w, const lfuse__stage *stage, int alter
     return false;
 }
 
+lfuse_status lfuse__want_nothing(lfuse__wants *w, const lfuse__step *step)
+{
+    (void)w, (void)step;
+    return LFUSE_OK;
+}
+
 static lfuse_status want_step(lfuse__wants *w, const lfuse__step *step)
 {
-    const lfuse__step_row *row = &lfuse__step_rows[step->kind];
-
-    return row->want ? row->want(w, step) : LFUSE_OK;
+    return lfuse__step_rows[step->kind].want(w, step);
 }
 
 static lfuse_status want_stage(lfuse__wants *w, const lfuse__stage *stage)

@@ -5,7 +5,7 @@
 
 lfuse_status lfuse__kernel_warm_up(const lfuse__kernel_class *k, const lfuse__facts *facts, lfuse__launch_args *args)
 {
-    const lfuse__kernel_family *f = &lfuse__kernel_families[k->family];
+    const lfuse__kernel_family *f = lfuse__family_of(k);
     lfuse__packed packed;
 
     if (!f->warm_up)

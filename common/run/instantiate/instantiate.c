@@ -41,29 +41,31 @@ static lfuse_status add_plan_buffers(lfuse_instance *in)
     return LFUSE_OK;
 }
 
-static lfuse_status instantiate_matmul(lfuse__instantiation *ctx, const lfuse__step *step)
+lfuse_status lfuse__instantiate_matmul(lfuse__instantiation *ctx, const lfuse__step *step)
 {
     return step->product.native ? lfuse__instantiate_product(ctx, step) : lfuse__instantiate_gemm(ctx, step);
 }
 
-static lfuse_status instantiate_lists(lfuse__instantiation *ctx, const lfuse__step *step)
+lfuse_status lfuse__instantiate_lists(lfuse__instantiation *ctx, const lfuse__step *step)
 {
     return lfuse__add_lists(ctx->in, step);
 }
 
-/* NULL: the step is in no alternative of a stage. */
-static lfuse_status (*const instantiate_kind[LFUSE__STEP_KINDS])(lfuse__instantiation *ctx, const lfuse__step *step) = {
-    [LFUSE__STEP_POINTWISE] = lfuse__instantiate_kernel, [LFUSE__STEP_ROWS] = lfuse__instantiate_kernel,
-    [LFUSE__STEP_MULTI] = instantiate_lists,             [LFUSE__STEP_MEMBERS] = instantiate_lists,
-    [LFUSE__STEP_LINES] = instantiate_lists,             [LFUSE__STEP_GROUPED] = instantiate_lists,
-    [LFUSE__STEP_SCATTER] = lfuse__instantiate_scatter,  [LFUSE__STEP_GEMM] = instantiate_matmul,
-    [LFUSE__STEP_STRASSEN] = lfuse__instantiate_strassen, [LFUSE__STEP_BUNDLE] = lfuse__instantiate_bundle,
-};
+lfuse_status lfuse__instantiate_layers(lfuse__instantiation *ctx, const lfuse__step *step)
+{
+    (void)ctx;
+    return lfuse__error(LFUSE_ERR_INVALID, "a network of %d layers in a stage", step->nchildren);
+}
 
 static lfuse_status instantiate_step(lfuse__instantiation *ctx, const lfuse__step *step)
 {
-    if (instantiate_kind[step->kind]) return instantiate_kind[step->kind](ctx, step);
-    return lfuse__error(LFUSE_ERR_INVALID, "a network of %d layers in a stage", step->nchildren);
+    static lfuse_status (*const kinds[LFUSE__STEP_KINDS])(lfuse__instantiation *ctx, const lfuse__step *step) = {
+#define LFUSE__STEP(kind, word, print, over, family, classes, want, instantiate, ...)                                  \
+    [LFUSE__STEP_##kind] = lfuse__instantiate_##instantiate,
+#include "common/plan/families.def"
+    };
+
+    return kinds[step->kind](ctx, step);
 }
 
 static void log_decline(const lfuse_instance *in, const char *name, const lfuse__step *step)

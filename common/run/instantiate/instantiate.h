@@ -24,6 +24,13 @@ typedef struct lfuse__instantiation {
 lfuse_status lfuse__instantiate(lfuse_instance *in);
 /* Destroys them, and frees their memory. */
 void lfuse__clear_operations(lfuse_instance *in);
+/*
+ * The operations of a step, by its kind (common/plan/families.def), are added by lfuse__instantiate_<word>: the ones
+ * below, and those of a product, of a step over lists, and of a network, which is in no alternative of a stage.
+ */
+lfuse_status lfuse__instantiate_matmul(lfuse__instantiation *ctx, const lfuse__step *step);
+lfuse_status lfuse__instantiate_lists(lfuse__instantiation *ctx, const lfuse__step *step);
+lfuse_status lfuse__instantiate_layers(lfuse__instantiation *ctx, const lfuse__step *step);
 /* Adds the operations of an alternative. ERR_UNSUPPORTED: it declines, and some of them may have been added. */
 lfuse_status lfuse__instantiate_alternative(lfuse__instantiation *ctx, const lfuse__alternative *a);
 /* Adds the operations of `count` stages, each by the first of its alternatives that does not decline. */
@@ -44,6 +51,7 @@ typedef struct lfuse__walk { /* an operand along the loop axes; all in elements 
     int64_t strides[LFUSE_MAX_RANK];
     int64_t gathered_extent, gathered_stride;
 } lfuse__walk;
+/* One kernel over the step's loop, whatever its family is: sizes, strides and addresses are all that it takes. */
 lfuse_status lfuse__instantiate_kernel(lfuse__instantiation *ctx, const lfuse__step *step);
 /* Adds an operation that copies elements to the target, or, where source is NULL, sets them to 0. */
 lfuse_status lfuse__instantiate_copy(lfuse__instantiation *ctx, const lfuse__step *step, int rank,

@@ -12,7 +12,7 @@ lfuse_status lfuse__loop_open(lfuse_instance *in, const lfuse__step *step, lfuse
     int i, k;
 
     l->rank = step->rank;
-    l->naxes = step->kind == LFUSE__STEP_ROWS ? step->naxes : 0;
+    l->naxes = lfuse__step_over(step) == LFUSE__OVER_ROWS ? step->naxes : 0;
     l->nwalks = step->noperands;
     l->copies.count = 0;
     for (i = 0; i < step->rank; i++) LFUSE__TRY(lfuse__extent_of(in, step->extents[i], &l->extents[i]));

@@ -58,7 +58,7 @@ bool lfuse__walk_is_single(const lfuse__tensor_loop *l, const lfuse__walk *w);
 /* ---- rows.c ---- */
 /* How an operand walks the rows of a loop that is merged. */
 void lfuse__row_operand(const lfuse__tensor_loop *l, const lfuse__walk *w, lfuse__kernel_operand *o);
-/* Form of a row kernel; ERR_UNSUPPORTED when it should be left to the next alternative, where there is one. */
+/* What sizes decide in the class of a kernel; ERR_UNSUPPORTED: they are left to the next alternative. */
 lfuse_status lfuse__row_choose(const lfuse__instantiation *ctx, const lfuse__step *step, const lfuse__tensor_loop *l,
                                lfuse__kernel_class *k);
 

@@ -99,7 +99,7 @@ static lfuse_status instantiate_declared(lfuse__instantiation *ctx, const lfuse_
     lfuse__plan_loop(ctx->in->body, step, l->naxes ? l->rank - l->naxes : -1, &merged);
     LFUSE__TRY(lfuse__kernel_op_new(ctx->in, step, &step->body, step->numbers, &op));
     op->k = wanted[0];
-    if (step->kind == LFUSE__STEP_ROWS) LFUSE__TRY(lfuse__row_choose(ctx, step, l, &op->k));
+    LFUSE__TRY(lfuse__row_choose(ctx, step, l, &op->k));
     for (m = 0; m < merged.rank; m++) {
         op->g.extents[m] = 1;
         for (k = merged.first[m]; k < merged.first[m + 1]; k++) {
@@ -118,9 +118,10 @@ static lfuse__stride_class stride_class(int64_t stride)
     return stride == 0 ? LFUSE__STRIDE_REPEAT : stride == 1 ? LFUSE__STRIDE_UNIT : LFUSE__STRIDE_ANY;
 }
 
+/* `rows`: the family is one over rows. */
 static lfuse_status instantiate_merged(lfuse__instantiation *ctx, const lfuse__step *step, lfuse__family family,
-                                       const lfuse__body *body, const int *number_index, const lfuse__tensor_loop *l,
-                                       bool large)
+                                       bool rows, const lfuse__body *body, const int *number_index,
+                                       const lfuse__tensor_loop *l, bool large)
 {
     lfuse__kernel_op *op;
     int i, k;
@@ -136,12 +137,12 @@ static lfuse_status instantiate_merged(lfuse__instantiation *ctx, const lfuse__s
         op->k.operands[i].index = l->walks[i].memory.place == LFUSE__PLACE_INDEX;
         op->k.operands[i].gathered = l->walks[i].gathered;
         op->k.operands[i].inner = stride_class(l->walks[i].strides[l->rank - 1]);
-        if (family == LFUSE__FAMILY_ROWS) lfuse__row_operand(l, &l->walks[i], &op->k.operands[i]);
+        if (rows) lfuse__row_operand(l, &l->walks[i], &op->k.operands[i]);
         for (k = 0; k < l->rank; k++) op->g.strides[i][k] = l->walks[i].strides[k];
     }
     op->k.noperands = l->nwalks;
-    op->k.naxes = family == LFUSE__FAMILY_ROWS ? l->naxes : 0;
-    if (family == LFUSE__FAMILY_ROWS) LFUSE__TRY(lfuse__row_choose(ctx, step, l, &op->k));
+    op->k.naxes = rows ? l->naxes : 0;
+    if (rows) LFUSE__TRY(lfuse__row_choose(ctx, step, l, &op->k));
     return finish(ctx, step, op, l);
 }
 
@@ -160,18 +161,20 @@ lfuse_status lfuse__instantiate_copy(lfuse__instantiation *ctx, const lfuse__ste
     if (!l.all) return LFUSE_OK;
     lfuse__loop_tidy(&l);
     lfuse__loop_merge(&l);
-    return instantiate_merged(ctx, step, LFUSE__FAMILY_POINTWISE, body, NULL, &l, lfuse__loop_is_large(&l));
+    return instantiate_merged(ctx, step, LFUSE__FAMILY_POINTWISE, false, body, NULL, &l, lfuse__loop_is_large(&l));
 }
 
 static lfuse_status instantiate_loop(lfuse__instantiation *ctx, const lfuse__step *step, lfuse__tensor_loop *l)
 {
-    const lfuse__family family = step->kind == LFUSE__STEP_ROWS ? LFUSE__FAMILY_ROWS : LFUSE__FAMILY_POINTWISE;
+    const bool rows = lfuse__step_over(step) == LFUSE__OVER_ROWS;
+    lfuse__kernel_class wanted[LFUSE__WANTED_MAX];
     const bool large = lfuse__loop_is_large(l);
 
     if (as_declared(ctx->in, step)) return instantiate_declared(ctx, step, l, large);
     lfuse__loop_tidy(l);
     lfuse__loop_merge(l);
-    return instantiate_merged(ctx, step, family, &step->body, step->numbers, l, large);
+    lfuse__step_classes(ctx->in->body, step, large, wanted);
+    return instantiate_merged(ctx, step, wanted[0].family, rows, &step->body, step->numbers, l, large);
 }
 
 lfuse_status lfuse__instantiate_kernel(lfuse__instantiation *ctx, const lfuse__step *step)
@@ -180,7 +183,7 @@ lfuse_status lfuse__instantiate_kernel(lfuse__instantiation *ctx, const lfuse__s
 
     LFUSE__TRY(lfuse__loop_open(ctx->in, step, &l));
     LFUSE__TRY(lfuse__loop_count(&l));
-    if (!l.rows || (!l.all && step->kind == LFUSE__STEP_POINTWISE)) return LFUSE_OK;
+    if (!l.rows || (!l.all && step->kind != LFUSE__STEP_ROWS)) return LFUSE_OK;
     LFUSE__TRY(lfuse__stand_ins_fill(ctx, step, &l.copies));
     LFUSE__TRY(instantiate_loop(ctx, step, &l));
     return lfuse__stand_ins_empty(ctx, step, &l.copies);
@@ -222,7 +225,7 @@ static bool renumber(lfuse_instance *in, lfuse__kernel_op *op)
 
 lfuse_status lfuse__kernel_op_place(lfuse_instance *in, lfuse__kernel_op *op)
 {
-    const lfuse__kernel_family *f = &lfuse__kernel_families[op->k.family];
+    const lfuse__kernel_family *f = lfuse__family_of(&op->k);
     const bool moved = move_operands(in, op), other = renumber(in, op);
 
     if (op->is_packed && !moved && !other) return LFUSE_OK;

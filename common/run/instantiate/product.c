@@ -120,7 +120,7 @@ static int parts_of(const lfuse__instantiation *ctx)
 
 static bool launches(const lfuse__operation *o)
 {
-    return o->row == &lfuse__kernel_operation && !o->prepare && lfuse__kernel_families[o->as.kernel->k.family].launches;
+    return o->row == &lfuse__kernel_operation && !o->prepare && lfuse__family_of(&o->as.kernel->k)->launches;
 }
 
 /*

@@ -43,11 +43,12 @@ static bool too_few(const lfuse_instance *in, const lfuse__tensor_loop *l, const
 lfuse_status lfuse__row_choose(const lfuse__instantiation *ctx, const lfuse__step *step, const lfuse__tensor_loop *l,
                                lfuse__kernel_class *k)
 {
+    const lfuse__kernel_family *family = lfuse__family_of(k);
     const lfuse_instance *in = ctx->in;
 
-    lfuse__rows_choose(in->facts, (uint64_t)l->rows, (uint64_t)l->length, lfuse__row_length_fixed(in->body, step), true,
-                       k);
-    if (!ctx->has_next || !too_few(in, l, k)) return LFUSE_OK;
+    if (!family->choose) return LFUSE_OK;
+    family->choose(in->facts, (uint64_t)l->rows, (uint64_t)l->length, lfuse__row_length_fixed(in->body, step), k);
+    if (k->family != LFUSE__FAMILY_ROWS || !ctx->has_next || !too_few(in, l, k)) return LFUSE_OK;
     return lfuse__error(LFUSE_ERR_UNSUPPORTED, "%" PRId64 " rows of %" PRId64 " elements would keep few of %u compute "
                         "units busy", l->rows, l->length, in->facts->info.compute_units);
 }
