@@ -319,7 +319,7 @@ static int compute(lfuse__builder *b, int32_t node, const lfuse__view *walk)
 
     if (lfuse__draft_immediate(b->d, node)) return number(b, n->in[0], (lfuse_type)n->type);
     if (n->kind == LFUSE__INDEX) return load_node(b, node, walk, -1);
-    if (n->kind == LFUSE__REDUCE) return reduce(b, node);
+    if (lfuse__draft_is_root(b->d, node)) return reduce(b, node);
     if (lfuse__draft_reduces_list(b->d, node)) return reduce_list(b, node);
     if (n->kind == LFUSE__POINTWISE && n->op == LFUSE__OP_full_like) return argument(b, node, 1, walk);
     if (++b->depth > LFUSE__BODY_INSTRUCTIONS) b->overflow = true;

@@ -14,11 +14,20 @@ bool lfuse__draft_pointwise(const lfuse__draft *d, int32_t node)
                                           n->kind == LFUSE__GATHER || d->nodes[node].copied_view);
 }
 
+lfuse__step_kind lfuse__draft_root_step(const lfuse__draft *d, int32_t node)
+{
+    switch ((lfuse__node_kind)lfuse__draft_node(d, node)->kind) {
+#define LFUSE__ROOT(node, step) case LFUSE__##node: return LFUSE__STEP_##step;
+#include "common/plan/families.def"
+    default: return LFUSE__STEP_KINDS;
+    }
+}
+
 bool lfuse__draft_computes(const lfuse__draft *d, int32_t node)
 {
     const lfuse__node_kind kind = (lfuse__node_kind)lfuse__draft_node(d, node)->kind;
 
-    return lfuse__draft_pointwise(d, node) || kind == LFUSE__REDUCE || kind == LFUSE__MATMUL ||
+    return lfuse__draft_pointwise(d, node) || lfuse__draft_is_root(d, node) || kind == LFUSE__MATMUL ||
            kind == LFUSE__SCATTER_ADD || kind == LFUSE__CONCAT || lfuse__draft_reduces_list(d, node);
 }
 

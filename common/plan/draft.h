@@ -170,6 +170,12 @@ static inline const lfuse__node *lfuse__draft_node(const lfuse__draft *d, int32_
 }
 /* True for pointwise functions, casts and look-ups of tensors and lists, and copied views; not for typeless numbers. */
 bool lfuse__draft_pointwise(const lfuse__draft *d, int32_t node);
+/* The step that computes a node along the rows of its operand, the root of signatures; STEP_KINDS: it is no such. */
+lfuse__step_kind lfuse__draft_root_step(const lfuse__draft *d, int32_t node);
+static inline bool lfuse__draft_is_root(const lfuse__draft *d, int32_t node)
+{
+    return lfuse__draft_root_step(d, node) != LFUSE__STEP_KINDS;
+}
 /* True for nodes that a kernel or a product computes: the above, reductions, matmuls, scatter_adds, concatenations. */
 bool lfuse__draft_computes(const lfuse__draft *d, int32_t node);
 /* True for a number that has been given a type: every kernel can have it as an argument. */

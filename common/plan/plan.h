@@ -247,6 +247,7 @@ int lfuse__step_children(const lfuse__step *step, struct lfuse__step **children)
 /* Returns the number of the list that the step goes over; -1: it goes over tensors. */
 int lfuse__step_list(const lfuse__step *step);
 lfuse__over lfuse__step_over(const lfuse__step *step);
+lfuse__over lfuse__kind_over(lfuse__step_kind kind);
 
 /* An alternative is for loops of at most so many rows, of at least so many elements (its first step's); 0: of any. */
 typedef struct lfuse__guard {

@@ -207,7 +207,7 @@ static void join(lfuse__draft *d, int32_t *parent, int32_t node)
 
 static bool in_region(const lfuse__draft *d, int32_t node)
 {
-    return lfuse__draft_node(d, node)->kind == LFUSE__REDUCE || lfuse__draft_reduces_list(d, node) ||
+    return lfuse__draft_is_root(d, node) || lfuse__draft_reduces_list(d, node) ||
            (lfuse__draft_pointwise(d, node) && !d->nodes[node].inlined);
 }
 

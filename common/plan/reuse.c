@@ -229,7 +229,7 @@ static bool alone(const lfuse__draft *d, int32_t value)
 
     for (node = d->nodes[value].region; node >= 0; node = d->nodes[node].next) {
         if (node != value && (d->nodes[node].read_elsewhere || d->nodes[node].is_result)) return false;
-        if (lfuse__draft_node(d, node)->kind == LFUSE__REDUCE || lfuse__draft_reduces_list(d, node)) return false;
+        if (lfuse__draft_is_root(d, node) || lfuse__draft_reduces_list(d, node)) return false;
     }
     return true;
 }

@@ -84,18 +84,19 @@ static void describe_list(const lfuse__draft *d, int32_t node, lfuse__step *step
 }
 
 /*
- * What the region is: a row kernel, or without reductions a pointwise one over the rows or over the elements. Over the
- * elements it can hold values of the rows, but not store them: these are cut off, and the passes run again. So are
+ * What the region is: what its roots say, or without them a pointwise kernel over the rows or over the elements. But
+ * for ROWS, it can hold values of the rows and not store them: these are cut off, and the passes run again. So are
  * elements of lists that a step which reduces their members would have to store.
  */
 static lfuse__step_kind kind_of(lfuse__draft *d, int32_t region, int32_t *over)
 {
-    bool reduces = false, elements = false, members = false, lines = false;
+    lfuse__step_kind kind = lfuse__draft_node(d, region)->list ? LFUSE__STEP_MULTI : LFUSE__STEP_POINTWISE;
+    bool elements = false, members = false, lines = false;
     int32_t node;
 
     *over = region;
     for (node = region; node >= 0; node = d->nodes[node].next) {
-        reduces = reduces || lfuse__draft_node(d, node)->kind == LFUSE__REDUCE;
+        if (lfuse__draft_is_root(d, node)) kind = lfuse__draft_root_step(d, node);
         members = members || lfuse__draft_reduces_list(d, node);
         lines = lines || lfuse__draft_node(d, node)->kind == LFUSE__LINE_REDUCE;
         if (!d->nodes[node].signature.row && !elements) *over = node;
@@ -106,19 +107,19 @@ static lfuse__step_kind kind_of(lfuse__draft *d, int32_t region, int32_t *over)
         d->nodes[node].cut = d->changed = true;
     }
     if (members) return lines ? LFUSE__STEP_LINES : LFUSE__STEP_MEMBERS;
-    if (reduces) return LFUSE__STEP_ROWS;
+    if (kind == LFUSE__STEP_ROWS) return kind;
     for (node = region; node >= 0 && elements; node = d->nodes[node].next) {
         if (!d->nodes[node].signature.row || !lfuse__draft_stored(d, node) || d->nodes[node].cut) continue;
         d->nodes[node].cut = d->changed = true;
     }
-    return lfuse__draft_node(d, region)->list ? LFUSE__STEP_MULTI : LFUSE__STEP_POINTWISE;
+    return kind;
 }
 
 /* Over the rows alone, the loop is the kept axes. */
 static void loop_of(const lfuse__draft *d, int32_t over, lfuse__step_kind kind, lfuse__unit_loop *loop)
 {
     lfuse__draft_loop(d, over, loop);
-    if (kind == LFUSE__STEP_ROWS) return;
+    if (lfuse__kind_over(kind) == LFUSE__OVER_ROWS) return;
     if (d->nodes[over].signature.row) loop->rank -= loop->naxes;
     loop->naxes = 0;
 }

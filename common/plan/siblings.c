@@ -101,7 +101,7 @@ static void weigh(const lfuse__draft *d, int32_t *parent, load *loads)
     for (node = 0; node < d->g->nnodes; node++) {
         const lfuse__node *n = lfuse__draft_node(d, node);
         load *of = &loads[find(parent, node)];
-        if (n->kind != LFUSE__REDUCE && (!lfuse__draft_pointwise(d, node) || d->nodes[node].inlined)) continue;
+        if (!lfuse__draft_is_root(d, node) && (!lfuse__draft_pointwise(d, node) || d->nodes[node].inlined)) continue;
         of->instructions++;
         of->operands += d->nodes[node].is_result || d->nodes[node].needs_memory;
         for (i = 0; i < n->nin; i++) {
@@ -208,7 +208,7 @@ static int collect(const lfuse__draft *d, reading *all)
 
     for (node = 0; node < d->g->nnodes; node++) {
         const lfuse__node *n = lfuse__draft_node(d, node);
-        if (n->kind != LFUSE__REDUCE && (!lfuse__draft_pointwise(d, node) || d->nodes[node].inlined)) continue;
+        if (!lfuse__draft_is_root(d, node) && (!lfuse__draft_pointwise(d, node) || d->nodes[node].inlined)) continue;
         if (d->nodes[node].part != LFUSE__PART_NONE) continue; /* members.c has a say in these */
         for (i = 0; i < n->nin; i++) count += reads_elements(d, node, i, &all[count]);
     }

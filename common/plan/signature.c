@@ -96,7 +96,7 @@ static lfuse_status sign_reductions(lfuse__draft *d)
 
     if (!all) return LFUSE_ERR_MEMORY;
     for (node = 0; node < d->g->nnodes; node++)
-        if (lfuse__draft_node(d, node)->kind == LFUSE__REDUCE) all[count++] = (reduction){ d, node };
+        if (lfuse__draft_is_root(d, node)) all[count++] = (reduction){ d, node };
     qsort(all, (size_t)count, sizeof *all, by_loop);
     for (i = 0; i < count; i++) {
         if (!same_loop(&all[first], &all[i])) first = i;
@@ -213,7 +213,7 @@ static int32_t walker(const lfuse__draft *d, int32_t reader, lfuse__signature *s
     const lfuse__node *n = lfuse__draft_node(d, reader);
 
     *s = d->nodes[reader].signature;
-    if (n->kind != LFUSE__REDUCE) return reader;
+    if (!lfuse__draft_is_root(d, reader)) return reader;
     s->row = false;
     identity(s->frame, lfuse__draft_node(d, n->in[0])->rank);
     return n->in[0];
@@ -340,15 +340,14 @@ lfuse_status lfuse__pass_signatures(lfuse__draft *d)
 bool lfuse__draft_fuses(const lfuse__draft *d, int32_t producer, int32_t node, const lfuse__view *walk)
 {
     const lfuse__signature *from = &d->nodes[producer].signature;
-    const bool reduces = lfuse__draft_node(d, producer)->kind == LFUSE__REDUCE;
     lfuse__signature to;
     int32_t through;
 
     if (d->nodes[producer].part || d->nodes[node].part)
         return lfuse__draft_parts_fuse(d, producer, node) && !d->nodes[producer].inlined && !d->nodes[node].inlined &&
                allowed(d, producer, node);
-    if (!reduces && !lfuse__draft_pointwise(d, producer)) return false;
-    if (lfuse__draft_node(d, node)->kind != LFUSE__REDUCE && !lfuse__draft_pointwise(d, node)) return false;
+    if (!lfuse__draft_is_root(d, producer) && !lfuse__draft_pointwise(d, producer)) return false;
+    if (!lfuse__draft_is_root(d, node) && !lfuse__draft_pointwise(d, node)) return false;
     if (d->nodes[producer].inlined || d->nodes[node].inlined || !allowed(d, producer, node)) return false;
     through = walker(d, node, &to);
     if (from->root != to.root) return false;

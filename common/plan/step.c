@@ -9,6 +9,11 @@ static const lfuse__over overs[LFUSE__STEP_KINDS] = {
 #include "common/plan/families.def"
 };
 
+lfuse__over lfuse__kind_over(lfuse__step_kind kind)
+{
+    return overs[kind];
+}
+
 lfuse__over lfuse__step_over(const lfuse__step *s)
 {
     return overs[s->kind];

@@ -31,7 +31,7 @@ static bool direct(const lfuse__draft *d, int32_t name, int32_t value, bool upda
     if (!lfuse__draft_computes(d, base) || d->nodes[base].inlined || d->nodes[base].prepared) return false;
     if (!same_as_base(d, value)) return false;
     if (update && (d->names[name].indirect || kind == LFUSE__CONCAT)) return false;
-    return lfuse__draft_pointwise(d, base) || kind == LFUSE__REDUCE || lfuse__draft_reduces_list(d, base) ||
+    return lfuse__draft_pointwise(d, base) || lfuse__draft_is_root(d, base) || lfuse__draft_reduces_list(d, base) ||
            !d->memory[base].home.set;
 }
 

@@ -100,7 +100,7 @@ bool lfuse__draft_alone(const lfuse__draft *d, int32_t node)
 {
     return (d->nodes[node].copied_view && d->disable & LFUSE_NO_VIEW_FUSION) ||
            (lfuse__draft_node(d, node)->kind == LFUSE__GATHER && d->disable & LFUSE_NO_GATHER_FUSION) ||
-           ((lfuse__draft_node(d, node)->kind == LFUSE__REDUCE || lfuse__draft_reduces_list(d, node)) &&
+           ((lfuse__draft_is_root(d, node) || lfuse__draft_reduces_list(d, node)) &&
             d->disable & LFUSE_NO_ROW_FUSION);
 }
 
