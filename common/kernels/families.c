@@ -3,9 +3,6 @@
 #include "common/kernels/families.h"
 
 #include "common/kernels/emit.h"
-#include "common/matmul/mlp.h"
-#include "common/matmul/grouped.h"
-#include "common/matmul/strassen.h"
 
 static lfuse_status emit_table(lfuse__strbuf *out, const char *name, const lfuse__kernel_class *k,
                                const lfuse__facts *facts)
@@ -46,26 +43,6 @@ static void scatter_key(const lfuse__kernel_class *k, lfuse__kernel_key *key)
     lfuse__key_add(key, (int32_t)k->scatter);
 }
 
-static void product_key(const lfuse__kernel_class *k, lfuse__kernel_key *key)
-{
-    lfuse__key_add_product(key, &k->product);
-}
-
-static void grouped_key(const lfuse__kernel_class *k, lfuse__kernel_key *key)
-{
-    lfuse__key_add_product(key, &k->product);
-    lfuse__key_add_list(key, &k->members);
-}
-
-static void strassen_key(const lfuse__kernel_class *k, lfuse__kernel_key *key)
-{
-    lfuse__key_add_product(key, &k->product);
-    lfuse__key_add(key, k->strassen.levels_in);
-    lfuse__key_add(key, k->strassen.levels_out);
-    lfuse__key_add(key, k->strassen.right);
-    lfuse__key_add(key, k->strassen.turned);
-}
-
 /* ---- the families ---- */
 
 const lfuse__kernel_family lfuse__family_pointwise = {
@@ -79,14 +56,6 @@ const lfuse__kernel_family lfuse__family_rows = {
 const lfuse__kernel_family lfuse__family_scatter = {
     .emit = lfuse__scatter_emit, .key = scatter_key, .pack = lfuse__scatter_pack, .warm_up = lfuse__scatter_warm_up,
     .buffers = lfuse__kernel_buffers,
-};
-const lfuse__kernel_family lfuse__family_product = {
-    .emit = lfuse__product_emit, .key = product_key, .pack = lfuse__product_pack, .warm_up = lfuse__product_warm_up,
-    .buffers = lfuse__kernel_buffers, .launches = true, .late = "a product of these sizes",
-};
-const lfuse__kernel_family lfuse__family_strassen = {
-    .emit = lfuse__strassen_emit, .key = strassen_key, .pack = lfuse__strassen_pack,
-    .warm_up = lfuse__strassen_warm_up, .buffers = lfuse__kernel_buffers,
 };
 const lfuse__kernel_family lfuse__family_multi = {
     .emit = lfuse__multi_emit, .key = list_key, .warm_up = lfuse__multi_warm_up, .own_buffers = 2,
@@ -107,13 +76,6 @@ const lfuse__kernel_family lfuse__family_lines = {
 const lfuse__kernel_family lfuse__family_lines_fold = {
     .emit = lfuse__lines_fold_emit, .key = list_key, .warm_up = lfuse__lines_warm_up, .own_buffers = 3,
     .carry = LFUSE__CARRY_PARTIAL,
-};
-const lfuse__kernel_family lfuse__family_grouped = {
-    .emit = lfuse__grouped_emit, .key = grouped_key, .warm_up = lfuse__grouped_warm_up, .own_buffers = 3,
-    .carry = LFUSE__CARRY_PARTIAL,
-};
-const lfuse__kernel_family lfuse__family_network = {
-    .emit = lfuse__network_emit, .key = product_key, .late = "layers of these rows in one launch",
 };
 const lfuse__kernel_family lfuse__family_table = {
     .emit = emit_table, .warm_up = lfuse__table_warm_up, .buffers = table_buffers,

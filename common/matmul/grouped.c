@@ -6,6 +6,7 @@
 #include <stdio.h>
 
 #include "common/base/error.h"
+#include "common/kernels/families.h"
 #include "common/matmul/grouped.h"
 
 enum { SLOTS = 3, SUM = LFUSE__PRODUCT_SUM };
@@ -198,3 +199,14 @@ lfuse_status lfuse__grouped_warm_up(const lfuse__kernel_class *c, const lfuse__f
     lfuse__grouped_cut_make(c, facts, 1, &one, &cut);
     return lfuse__grouped_pack(c, facts, &cut, &part, packed);
 }
+
+static void key(const lfuse__kernel_class *k, lfuse__kernel_key *key)
+{
+    lfuse__key_add_product(key, &k->product);
+    lfuse__key_add_list(key, &k->members);
+}
+
+const lfuse__kernel_family lfuse__family_grouped = {
+    .emit = lfuse__grouped_emit, .key = key, .warm_up = lfuse__grouped_warm_up, .own_buffers = 3,
+    .carry = LFUSE__CARRY_PARTIAL,
+};

@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "common/base/error.h"
+#include "common/kernels/families.h"
 #include "common/matmul/mlp.h"
 
 enum {
@@ -263,3 +264,12 @@ void lfuse__network_pack(const lfuse__kernel_class *c, const lfuse__network *w, 
     for (i = 0; i < w->nlayers; i++)
         pack_layer(c, &w->layers[i], words + lfuse__network_head(c) + i * lfuse__network_record(c));
 }
+
+static void key(const lfuse__kernel_class *k, lfuse__kernel_key *key)
+{
+    lfuse__key_add_product(key, &k->product);
+}
+
+const lfuse__kernel_family lfuse__family_network = {
+    .emit = lfuse__network_emit, .key = key, .late = "layers of these rows in one launch",
+};

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The table of solvers, and what the family of products' kernels asks of the one that a class names. */
+#include "common/kernels/families.h"
 #include "common/matmul/solver.h"
 
 #include "common/base/error.h"
@@ -69,3 +70,13 @@ lfuse_status lfuse__product_warm_up(const lfuse__kernel_class *k, const lfuse__f
     lfuse__geometry_of_one(&g);
     return lfuse__product_pack(k, facts, &g, packed);
 }
+
+static void key(const lfuse__kernel_class *k, lfuse__kernel_key *key)
+{
+    lfuse__key_add_product(key, &k->product);
+}
+
+const lfuse__kernel_family lfuse__family_product = {
+    .emit = lfuse__product_emit, .key = key, .pack = lfuse__product_pack, .warm_up = lfuse__product_warm_up,
+    .buffers = lfuse__kernel_buffers, .launches = true, .late = "a product of these sizes",
+};

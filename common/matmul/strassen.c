@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Kernels of Strassen's algorithm: classes, sizes and heads; strassen.h says what they do. */
+#include "common/kernels/families.h"
 #include "common/matmul/strassen.h"
 
 #include <string.h>
@@ -251,3 +252,17 @@ lfuse_status lfuse__strassen_warm_up(const lfuse__kernel_class *k, const lfuse__
     for (int i = 0; i < 2; i++) g.extents[2 + i] = lfuse__strassen_padded(facts, narrower, levels, true, 1);
     return lfuse__strassen_pack(k, facts, &g, packed);
 }
+
+static void key(const lfuse__kernel_class *k, lfuse__kernel_key *key)
+{
+    lfuse__key_add_product(key, &k->product);
+    lfuse__key_add(key, k->strassen.levels_in);
+    lfuse__key_add(key, k->strassen.levels_out);
+    lfuse__key_add(key, k->strassen.right);
+    lfuse__key_add(key, k->strassen.turned);
+}
+
+const lfuse__kernel_family lfuse__family_strassen = {
+    .emit = lfuse__strassen_emit, .key = key, .pack = lfuse__strassen_pack, .warm_up = lfuse__strassen_warm_up,
+    .buffers = lfuse__kernel_buffers,
+};
