@@ -5,9 +5,9 @@
 #include <string.h>
 
 #include "common/base/error.h"
+#include "common/matmul/provider.h"
 #include "common/matmul/solver.h"
 #include "common/matmul/tile.h"
-#include "common/plan/provider.h"
 
 /* How many extents a class has. */
 static int rank(const lfuse__product_class *p)
@@ -159,10 +159,10 @@ static lfuse_status nobody(const lfuse__facts *facts, const int64_t *extents, co
 static bool vendor_is_faster(const lfuse__facts *facts, const lfuse__matmul_problem *p, const lfuse__kernel_class *c)
 {
     const int64_t *e = p->extents;
-    const int64_t sizes[] = {e[0], e[1], e[2], c->product.batched ? e[LFUSE__PRODUCT_BATCH] : 1};
+    const lfuse__matmul_sizes sizes = {e[0], e[1], e[2], c->product.batched ? e[LFUSE__PRODUCT_BATCH] : 1};
 
     return p->vendor && !p->lean && !facts->vector_lanes && !c->product.summed &&
-           lfuse__vendor_is_faster(facts, c->operands[LFUSE__PRODUCT_A].type, sizes);
+           lfuse__vendor_is_faster(facts, c->operands[LFUSE__PRODUCT_A].type, &sizes);
 }
 
 static lfuse_status choose_cheapest(const lfuse__facts *facts, const lfuse__matmul_problem *p, lfuse__kernel_class *c)

@@ -58,7 +58,7 @@ lfuse_status lfuse__cpu_grouped_emit(lfuse__strbuf *out, const char *name, const
     return LFUSE_OK;
 }
 
-static int64_t blocks_of(int64_t members, const lfuse__member_product *sizes, const lfuse__grouped_cut *cut)
+static int64_t blocks_of(int64_t members, const lfuse__matmul_sizes *sizes, const lfuse__grouped_cut *cut)
 {
     int64_t count = 0, i;
 
@@ -68,7 +68,7 @@ static int64_t blocks_of(int64_t members, const lfuse__member_product *sizes, co
 
 /* Blocks as large as one product's, of the largest member; smaller ones while there are too few to share out. */
 void lfuse__cpu_grouped_cut(const lfuse__kernel_class *c, const lfuse__facts *facts, int64_t members,
-                            const lfuse__member_product *sizes, lfuse__grouped_cut *cut)
+                            const lfuse__matmul_sizes *sizes, lfuse__grouped_cut *cut)
 {
     const lfuse__product_class *p = &c->product;
     const int64_t size = lfuse__type_bytes(p->sum), cores = facts->info.compute_units ? facts->info.compute_units : 1;

@@ -13,7 +13,7 @@ enum { SLOTS = 3, SUM = LFUSE__PRODUCT_SUM };
 
 /* The candidates of a list have no slices: local memory is one tile's at a time. */
 static bool choose(const lfuse__solver *s, const lfuse__facts *facts, int64_t members,
-                   const lfuse__member_product *sizes, lfuse__kernel_class *c)
+                   const lfuse__matmul_sizes *sizes, lfuse__kernel_class *c)
 {
     lfuse__product_class tried = c->product;
     double best = -1;
@@ -30,7 +30,7 @@ static bool choose(const lfuse__solver *s, const lfuse__facts *facts, int64_t me
     return best >= 0;
 }
 
-lfuse_status lfuse__grouped_choose(const lfuse__facts *facts, int64_t members, const lfuse__member_product *sizes,
+lfuse_status lfuse__grouped_choose(const lfuse__facts *facts, int64_t members, const lfuse__matmul_sizes *sizes,
                                    lfuse__kernel_class *c)
 {
     int64_t i;
@@ -50,7 +50,7 @@ lfuse_status lfuse__grouped_choose(const lfuse__facts *facts, int64_t members, c
 }
 
 void lfuse__grouped_cut_make(const lfuse__kernel_class *c, const lfuse__facts *facts, int64_t members,
-                             const lfuse__member_product *sizes, lfuse__grouped_cut *cut)
+                             const lfuse__matmul_sizes *sizes, lfuse__grouped_cut *cut)
 {
     *cut = (lfuse__grouped_cut){ .groups = LFUSE__GROUP_BOUND };
     c->product.solver->grouped_cut(c, facts, members, sizes, cut);
@@ -194,7 +194,7 @@ lfuse_status lfuse__grouped_pack(const lfuse__kernel_class *c, const lfuse__fact
 lfuse_status lfuse__grouped_warm_up(const lfuse__kernel_class *c, const lfuse__facts *facts, lfuse__packed *packed)
 {
     const lfuse__grouped_part part = {.members = 1, .chunks = 1, .numbers = lfuse__zeros};
-    const lfuse__member_product one = {1, 1, 1, 1};
+    const lfuse__matmul_sizes one = {1, 1, 1, 1};
     lfuse__grouped_cut cut;
     lfuse__grouped_cut_make(c, facts, 1, &one, &cut);
     return lfuse__grouped_pack(c, facts, &cut, &part, packed);

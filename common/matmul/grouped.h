@@ -12,9 +12,6 @@
 
 #include "common/matmul/solver.h"
 
-typedef struct lfuse__member_product {
-    int64_t matrices, m, n, k;
-} lfuse__member_product;
 /* Numbers of the shape, and the first of the two of operand j. */
 enum { LFUSE__GROUPED_STRIDES = 4 };
 static inline int lfuse__grouped_stride(int j)
@@ -37,12 +34,12 @@ enum {
     LFUSE__GROUPED_NUMBERS
 };
 /* Completes a class (operands, body, ta, tb are there): form, sum, tiles. ERR_UNSUPPORTED names the member. */
-lfuse_status lfuse__grouped_choose(const lfuse__facts *facts, int64_t members, const lfuse__member_product *sizes,
+lfuse_status lfuse__grouped_choose(const lfuse__facts *facts, int64_t members, const lfuse__matmul_sizes *sizes,
                                    lfuse__kernel_class *c);
 void lfuse__grouped_cut_make(const lfuse__kernel_class *c, const lfuse__facts *facts, int64_t members,
-                             const lfuse__member_product *sizes, lfuse__grouped_cut *cut);
+                             const lfuse__matmul_sizes *sizes, lfuse__grouped_cut *cut);
 /* Blocks of a member: 0 where there is nothing to store. */
-static inline int64_t lfuse__grouped_blocks(const lfuse__grouped_cut *cut, const lfuse__member_product *p)
+static inline int64_t lfuse__grouped_blocks(const lfuse__grouped_cut *cut, const lfuse__matmul_sizes *p)
 {
     const int64_t down = p->m / cut->rows + (p->m % cut->rows != 0), across = p->n / cut->columns +
                                                                              (p->n % cut->columns != 0);
@@ -63,13 +60,13 @@ lfuse_status lfuse__grouped_warm_up(const lfuse__kernel_class *c, const lfuse__f
 
 /* ---- what solvers take lists by (solver.h); `plain`: the class with operands as a single product has them ---- */
 double lfuse__tiles_grouped_cost(const lfuse__product_class *p, const lfuse__facts *facts, int64_t members,
-                                 const lfuse__member_product *sizes); /* tile_cost.c: in cycles */
+                                 const lfuse__matmul_sizes *sizes); /* tile_cost.c: in cycles */
 void lfuse__simt_grouped_cut(const lfuse__kernel_class *c, const lfuse__facts *facts, int64_t members,
-                             const lfuse__member_product *sizes, lfuse__grouped_cut *cut);
+                             const lfuse__matmul_sizes *sizes, lfuse__grouped_cut *cut);
 lfuse_status lfuse__simt_grouped_emit(lfuse__strbuf *out, const char *name, const lfuse__kernel_class *plain,
                                       const lfuse__kernel_class *c, const lfuse__facts *facts);
 void lfuse__cpu_grouped_cut(const lfuse__kernel_class *c, const lfuse__facts *facts, int64_t members,
-                            const lfuse__member_product *sizes, lfuse__grouped_cut *cut);
+                            const lfuse__matmul_sizes *sizes, lfuse__grouped_cut *cut);
 lfuse_status lfuse__cpu_grouped_emit(lfuse__strbuf *out, const char *name, const lfuse__kernel_class *plain,
                                      const lfuse__kernel_class *c, const lfuse__facts *facts);
 /*

@@ -35,6 +35,7 @@
 
 #include "common/kernels/emit.h"
 #include "common/kernels/key.h"
+#include "common/plan/advice.h"
 
 enum { LFUSE__PRODUCT_BATCH = 3, LFUSE__PRODUCT_EXTENTS }; /* of extents and strides */
 /* Products of a launch. */

@@ -62,7 +62,7 @@ lfuse_status lfuse__simt_grouped_emit(lfuse__strbuf *out, const char *name, cons
 }
 
 void lfuse__simt_grouped_cut(const lfuse__kernel_class *c, const lfuse__facts *facts, int64_t members,
-                             const lfuse__member_product *sizes, lfuse__grouped_cut *made)
+                             const lfuse__matmul_sizes *sizes, lfuse__grouped_cut *made)
 {
     (void)facts, (void)members, (void)sizes;
     made->rows = c->product.rows;

@@ -23,7 +23,6 @@ typedef struct lfuse__cut {
     double time;             /* estimated, in cycles */
 } lfuse__cut;
 
-struct lfuse__member_product;
 struct lfuse__grouped_cut;
 
 /* Extents have the order of a geometry: m, n, k, and of a batch the number of products. */
@@ -59,9 +58,9 @@ struct lfuse__solver {
 
     /* The products of the members of lists, grouped.h. All NULL: the solver takes none. */
     double (*grouped_cost)(const lfuse__product_class *p, const lfuse__facts *facts, int64_t members,
-                           const struct lfuse__member_product *sizes); /* NULL: there is one candidate */
+                           const lfuse__matmul_sizes *sizes); /* NULL: there is one candidate */
     void (*grouped_cut)(const lfuse__kernel_class *c, const lfuse__facts *facts, int64_t members,
-                        const struct lfuse__member_product *sizes, struct lfuse__grouped_cut *cut);
+                        const lfuse__matmul_sizes *sizes, struct lfuse__grouped_cut *cut);
     lfuse_status (*grouped_emit)(lfuse__strbuf *out, const char *name, const lfuse__kernel_class *plain,
                                  const lfuse__kernel_class *c, const lfuse__facts *facts);
 };

@@ -261,7 +261,7 @@ bool lfuse__tiles_known(const lfuse__product_class *p)
 
 /* All tiles of a shape take equally long for each k, whatever of them there is. */
 double lfuse__tiles_grouped_cost(const lfuse__product_class *p, const lfuse__facts *facts, int64_t members,
-                                 const lfuse__member_product *sizes)
+                                 const lfuse__matmul_sizes *sizes)
 {
     const shape *s = shape_of(p);
     const int by = scale(p);

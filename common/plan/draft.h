@@ -140,6 +140,7 @@ typedef struct lfuse__planned_name {
 struct lfuse__draft {
     const lfuse_graph *g;
     const lfuse__facts *facts;
+    const lfuse__matmul_advice *advice;
     unsigned disable; /* LFUSE_NO_... */
     lfuse_provider provider;
     bool both; /* products get both providers as alternatives, among which measurement or wisdom chooses */

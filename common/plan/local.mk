@@ -9,7 +9,7 @@ libfuse_core_la_SOURCES += \
 	%reldir%/rows.c %reldir%/lists.c %reldir%/members.c %reldir%/native.c %reldir%/network.c %reldir%/network_kinds.c \
 	%reldir%/product.c %reldir%/product_sums.c %reldir%/prologue.c \
 	%reldir%/tail.c %reldir%/tail.h \
-	%reldir%/provider.h %reldir%/step.c \
+	%reldir%/advice.h %reldir%/step.c \
 	%reldir%/passes.c %reldir%/passes.h %reldir%/units.c \
 	%reldir%/update.c %reldir%/layout.c %reldir%/loop.c %reldir%/print.c %reldir%/plan.c \
-	%reldir%/strassen.c %reldir%/strassen_cost.c %reldir%/strassen_cost.h %reldir%/strassen_step.c
+	%reldir%/strassen.c %reldir%/strassen_step.c

@@ -10,35 +10,32 @@
 #include <string.h>
 
 #include "common/base/error.h"
-#include "common/plan/provider.h"
 
 enum { OWN = 2 }; /* operands in front of those of the body: A, B */
 
-/* m, n, k and the number of products, within the bounds of the sizes. */
-static void provider_bounds(const lfuse__draft *d, int32_t matmul, int64_t low[LFUSE__PROVIDER_SIZES],
-                            int64_t high[LFUSE__PROVIDER_SIZES])
+static int64_t times(int64_t a, int64_t b)
 {
-    const lfuse__node *n = lfuse__draft_node(d, matmul), *a = lfuse__draft_node(d, n->in[0]);
-    const lfuse_size sizes[] = { n->shape[n->rank - 2], n->shape[n->rank - 1], a->shape[a->rank - 1] };
-    int64_t bounds[2];
-    int i;
+    int64_t product;
 
-    for (i = 0; i < 3; i++) lfuse__size_bounds(d->g, sizes[i], &low[i], &high[i]);
-    low[i] = high[i] = 1;
-    for (i = 0; i < n->rank - 2; i++) {
-        lfuse__size_bounds(d->g, n->shape[i], &bounds[0], &bounds[1]);
-        if (__builtin_mul_overflow(low[3], bounds[0], &low[3])) low[3] = INT64_MAX;
-        if (__builtin_mul_overflow(high[3], bounds[1], &high[3])) high[3] = INT64_MAX;
-    }
+    return __builtin_mul_overflow(a, b, &product) ? INT64_MAX : product;
 }
 
 static lfuse__computes by_default(const lfuse__draft *d, int32_t matmul)
 {
     const lfuse__node *n = lfuse__draft_node(d, matmul), *a = lfuse__draft_node(d, n->in[0]);
-    int64_t low[LFUSE__PROVIDER_SIZES], high[LFUSE__PROVIDER_SIZES];
+    lfuse__matmul_sizes low = { .matrices = 1 }, high = { .matrices = 1 };
+    int64_t bounds[2];
+    int i;
 
-    provider_bounds(d, matmul, low, high);
-    return lfuse__computes_by_default(d->facts, (lfuse_type)a->type, low, high);
+    lfuse__size_bounds(d->g, n->shape[n->rank - 2], &low.m, &high.m);
+    lfuse__size_bounds(d->g, n->shape[n->rank - 1], &low.n, &high.n);
+    lfuse__size_bounds(d->g, a->shape[a->rank - 1], &low.k, &high.k);
+    for (i = 0; i < n->rank - 2; i++) {
+        lfuse__size_bounds(d->g, n->shape[i], &bounds[0], &bounds[1]);
+        low.matrices = times(low.matrices, bounds[0]);
+        high.matrices = times(high.matrices, bounds[1]);
+    }
+    return d->advice->provider(d->facts, (lfuse_type)a->type, &low, &high);
 }
 
 bool lfuse__draft_both(const lfuse__draft *d, int32_t matmul)
@@ -61,7 +58,7 @@ bool lfuse__draft_native(const lfuse__draft *d, int32_t matmul)
     if (d->provider != LFUSE_PROVIDER_DEFAULT) return d->provider == LFUSE_PROVIDER_NATIVE;
     if (by_default(d, matmul) == LFUSE__COMPUTES_NATIVE) return true;
     /* To read what a matrix is made of is less than to write the matrix, which a vendor's product would read again. */
-    return lfuse__tiles_fit(d->facts) && a->type != LFUSE_F64 && lfuse__prologue_pays(d, matmul);
+    return d->advice->has_tiles(d->facts) && a->type != LFUSE_F64 && lfuse__prologue_pays(d, matmul);
 }
 
 static bool holds_list(const lfuse__draft *d, int32_t node)

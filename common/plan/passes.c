@@ -6,7 +6,6 @@
 #include <string.h>
 
 #include "common/base/error.h"
-#include "common/plan/provider.h"
 
 typedef lfuse_status pass(lfuse__draft *d);
 #define PASS(name) lfuse__pass_##name,
@@ -88,7 +87,8 @@ static lfuse_status check_precision(const lfuse_graph *g, const lfuse__facts *fa
 }
 
 lfuse_status lfuse__plan_make(const lfuse_graph *canonical, const lfuse__facts *facts,
-                              const lfuse_plan_options *options, lfuse__plan_body **body)
+                              const lfuse__matmul_advice *advice, const lfuse_plan_options *options,
+                              lfuse__plan_body **body)
 {
     lfuse__draft d;
     lfuse_status status;
@@ -100,11 +100,12 @@ lfuse_status lfuse__plan_make(const lfuse_graph *canonical, const lfuse__facts *
     LFUSE__TRY(check_precision(canonical, facts, options ? options->provider : LFUSE_PROVIDER_DEFAULT));
     memset(&d, 0, sizeof d);
     d.facts = facts;
+    d.advice = advice;
     d.disable = options ? options->disable : 0;
     d.provider = options ? options->provider : LFUSE_PROVIDER_DEFAULT;
     d.strassen = options ? options->strassen : LFUSE_STRASSEN_OFF;
     d.both = options && options->effort == LFUSE_EFFORT_MEASURE && d.provider == LFUSE_PROVIDER_DEFAULT &&
-             lfuse__products_compete(facts);
+             advice->compete(facts);
     d.out = calloc(1, sizeof *d.out);
     if (!d.out) return lfuse__error(LFUSE_ERR_MEMORY, "out of host memory (%zu bytes)", sizeof *d.out);
     status = lfuse__graph_lower(canonical, d.disable, &d.out->graph);

@@ -41,6 +41,7 @@
 
 #include "common/base/facts.h"
 #include "common/graph/graph.h"
+#include "common/plan/advice.h"
 #include "common/plan/body.h"
 #include "libfuse/plan.h"
 
@@ -292,11 +293,13 @@ typedef struct lfuse__plan_body {
 } lfuse__plan_body;
 
 /*
- * passes.c: runs the passes. `canonical` is not kept. ERR_TYPE when the device lacks a type (f64), ERR_UNSUPPORTED when
- * `exact` is asked and lacking. Of the options `disable`, `exact`, `provider` and `strassen` are read.
+ * passes.c: runs the passes. `canonical` is not kept, `advice` answers while it runs. ERR_TYPE when the device lacks
+ * a type (f64), ERR_UNSUPPORTED when `exact` is asked and lacking. Of the options `disable`, `exact`,
+ * `provider` and `strassen` are read.
  */
 lfuse_status lfuse__plan_make(const lfuse_graph *canonical, const lfuse__facts *facts,
-                              const lfuse_plan_options *options, lfuse__plan_body **body);
+                              const lfuse__matmul_advice *advice, const lfuse_plan_options *options,
+                              lfuse__plan_body **body);
 void lfuse__plan_free(lfuse__plan_body *body);
 
 /*

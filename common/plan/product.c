@@ -21,7 +21,6 @@
 #include <string.h>
 
 #include "common/base/error.h"
-#include "common/plan/provider.h"
 
 static void place_at(const lfuse__home *home, lfuse_type type, const lfuse__view *walk, lfuse__operand *o)
 {
@@ -331,7 +330,7 @@ static lfuse_status add_reserve(lfuse__draft *d, const lfuse__unit *u, lfuse__st
     lfuse__alternative *all, *last;
     bool fits = false;
 
-    if (d->provider != LFUSE_PROVIDER_DEFAULT || !lfuse__tiles_fit(d->facts) ||
+    if (d->provider != LFUSE_PROVIDER_DEFAULT || !d->advice->has_tiles(d->facts) ||
         lfuse__draft_node(d, u->node)->op == LFUSE_PRECISION_TF32)
         return LFUSE_OK;
     all = realloc(stage->alternatives, ((size_t)stage->nalternatives + 1) * sizeof *all);

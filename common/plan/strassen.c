@@ -10,8 +10,6 @@
 #include <string.h>
 
 #include "common/base/error.h"
-#include "common/plan/provider.h"
-#include "common/plan/strassen_cost.h"
 
 enum { LEAST_K = 4 }; /* shorter sums may err by more than the bound allows */
 
@@ -49,7 +47,7 @@ static lfuse_type operand_type(const lfuse__draft *d, int32_t matmul, int i)
 static bool sums_are_wide(const lfuse__draft *d)
 {
     if (d->provider == LFUSE_PROVIDER_NATIVE || d->facts->products == LFUSE__PRODUCTS_TUNED) return true;
-    return d->provider == LFUSE_PROVIDER_DEFAULT && (d->facts->vector_lanes || lfuse__tiles_fit(d->facts));
+    return d->provider == LFUSE_PROVIDER_DEFAULT && (d->facts->vector_lanes || d->advice->has_tiles(d->facts));
 }
 
 static const char *obstacle_of_types(const lfuse__draft *d, int32_t matmul)
@@ -88,7 +86,7 @@ static void estimate(const lfuse__draft *d, int32_t matmul, const question *q, l
                                         .m = q->m, .n = q->n, .k = q->k,
                                         .variable_left = !q->frozen[0], .variable_right = !q->frozen[1] };
 
-    c->levels = lfuse__strassen_levels(d->facts, &p, &c->gain);
+    c->levels = d->advice->strassen_levels(d->facts, &p, &c->gain);
     c->why = c->gain > 0 ? "by estimate" : "unknown device";
 }
 

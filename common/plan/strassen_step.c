@@ -10,7 +10,6 @@
 #include <string.h>
 
 #include "common/base/error.h"
-#include "common/plan/provider.h"
 
 /* Elements: of CPUs what kernels take at a time, of others 16 bytes of f32, or of what is narrower. */
 enum { CPU_LANES = 16, GPU_VECTOR = 4, NARROW_VECTOR = 8 };
@@ -373,7 +372,7 @@ static lfuse_status make_steps(lfuse__draft *d, const lfuse__unit *u, bool nativ
 /* As add_reserve() in product.c: for the vendor that declines at run time. */
 static bool has_reserve(const lfuse__draft *d, bool native)
 {
-    return !native && d->provider == LFUSE_PROVIDER_DEFAULT && lfuse__tiles_fit(d->facts);
+    return !native && d->provider == LFUSE_PROVIDER_DEFAULT && d->advice->has_tiles(d->facts);
 }
 
 lfuse_status lfuse__make_strassen(lfuse__draft *d, const lfuse__unit *u, lfuse__stage *stage)

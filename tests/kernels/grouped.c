@@ -30,9 +30,9 @@ typedef struct grouped {
     size_t bytes[OPERANDS];
 } grouped;
 
-static const lfuse__member_product sizes[MEMBERS] = {
-    {1, 70, 140, 33}, {2, 5, 7, 9}, {1, 0, 5, 4}, {1, 3, 0, 4}, {1, 4, 6, 0}, {1, 1, 1, 1}, {1, 13, 36, 64},
-    {3, 2, 8, 4}, {1, 128, 64, 16}};
+static const lfuse__matmul_sizes sizes[MEMBERS] = {
+    {70, 140, 33, 1}, {5, 7, 9, 2}, {0, 5, 4, 1}, {3, 0, 4, 1}, {4, 6, 0, 1}, {1, 1, 1, 1}, {13, 36, 64, 1},
+    {2, 8, 4, 3}, {128, 64, 16, 1}};
 
 static void *allocate(size_t bytes)
 {
@@ -75,7 +75,7 @@ static void make_class(grouped *g, lfuse_type type, bool ta, bool tb, bool more)
 
 static int64_t size_of(int operand, int m)
 {
-    const lfuse__member_product *s = &sizes[m];
+    const lfuse__matmul_sizes *s = &sizes[m];
     switch (operand) {
     case A: return s->matrices * s->m * s->k;
     case B: return s->matrices * s->k * s->n;
@@ -97,7 +97,7 @@ typedef struct lie {
 
 static lie lie_of(const grouped *g, int operand, int m)
 {
-    const lfuse__member_product *s = &sizes[m];
+    const lfuse__matmul_sizes *s = &sizes[m];
     const bool turned = operand == A ? g->k.product.ta : g->k.product.tb;
     lie l = {operand == A ? s->m : operand == B ? s->k : s->m, operand == A ? s->k : s->n, 0, 0};
     if (operand < SUM && turned) l = (lie){l.columns, l.rows, 0, 0};
@@ -122,7 +122,7 @@ static int64_t span_of(const grouped *g, int operand, int m)
 
 static void put_shape(const grouped *g, int m, int64_t *to)
 {
-    memcpy(to, &sizes[m], sizeof sizes[m]);
+    to[0] = sizes[m].matrices, to[1] = sizes[m].m, to[2] = sizes[m].n, to[3] = sizes[m].k;
     for (int j = 0; j < SHAPE; j++)
         if (of_rows(j)) {
             const lie l = lie_of(g, j, m);
@@ -177,7 +177,7 @@ static double entry(const grouped *g, int operand, int m, int64_t matrix, int64_
 
 static void expect(grouped *g, int m)
 {
-    const lfuse__member_product *s = &sizes[m];
+    const lfuse__matmul_sizes *s = &sizes[m];
     const bool ta = g->k.product.ta, tb = g->k.product.tb;
     const lie out = lie_of(g, OUT, m);
     for (int64_t e = 0; e < size_of(OUT, m); e++) {
@@ -266,7 +266,7 @@ void grouped_emit(lfuse__strbuf *out, const char *name, lfuse_type type, const l
 /* What the emitter takes for granted is refused where it is not so. */
 void case_grouped_refusals(const lfuse__facts *device)
 {
-    const lfuse__member_product large = {1, (int64_t)1 << 31, 1, 1};
+    const lfuse__matmul_sizes large = {(int64_t)1 << 31, 1, 1, 1};
     lfuse__strbuf text = LFUSE__STRBUF_INIT;
     lfuse__facts facts = *device;
     grouped g;

@@ -5,6 +5,7 @@
 
 #include <libfuse.h>
 
+#include "common/matmul/provider.h"
 #include "common/plan/plan.h"
 #include "tests/support/main.h"
 
@@ -58,7 +59,7 @@ static int merged_rank(lfuse_graph *g, int barrier)
 
     memset(&facts, 0, sizeof facts);
     ck_assert(!lfuse__graph_canonical(g, &canonical));
-    ck_assert(!lfuse__plan_make(canonical, &facts, NULL, &plan));
+    ck_assert(!lfuse__plan_make(canonical, &facts, &lfuse__products_advice, NULL, &plan));
     ck_assert_int_eq(plan->nstages, 1);
     lfuse__plan_loop(plan, plan->stages[0].alternatives[0].steps, barrier, &loop);
     lfuse__plan_free(plan);

@@ -3,6 +3,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "common/matmul/provider.h"
 #include "tests/plan/rig.h"
 
 enum { WIDTH = 96 };
@@ -304,7 +305,7 @@ TEST(of_the_vendor)
     gpu();
     lfuse_output(g, "y", chain(input(4), 0, 3));
     expect(1, 3);
-    ck_assert(!lfuse__plan_make(canonical, &rig_facts, &options, &body));
+    ck_assert(!lfuse__plan_make(canonical, &rig_facts, &lfuse__products_advice, &options, &body));
     ck_assert(!body->stages[0].network);
     lfuse__plan_free(body);
 }

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* What the passes decide, read from the printed plan. No device. */
+#include "common/matmul/provider.h"
 #include "tests/plan/rig.h"
 
 static lfuse_value vector(const char *name)
@@ -340,9 +341,10 @@ TEST(capabilities_are_asked)
     rig_facts.info.f64 = 0;
     lfuse_output(g, "y", lfuse_neg(lfuse_input(g, "x", LFUSE_F64, 1, LFUSE_DIMS(2))));
     rig_canonical();
-    ck_assert_int_eq(lfuse__plan_make(canonical, &rig_facts, NULL, &none), LFUSE_ERR_TYPE);
+    ck_assert_int_eq(lfuse__plan_make(canonical, &rig_facts, &lfuse__products_advice, NULL, &none), LFUSE_ERR_TYPE);
     rig_facts.info.f64 = 1;
-    ck_assert_int_eq(lfuse__plan_make(canonical, &rig_facts, &exact, &none), LFUSE_ERR_UNSUPPORTED);
+    ck_assert_int_eq(lfuse__plan_make(canonical, &rig_facts, &lfuse__products_advice, &exact, &none),
+                     LFUSE_ERR_UNSUPPORTED);
 }
 
 TEST_SUITE("plan", CK_FORK_GETENV)

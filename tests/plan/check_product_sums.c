@@ -2,7 +2,7 @@
 /* Which sums over rows a product's kernel forms beside what it stores. */
 #include <string.h>
 
-#include "common/plan/provider.h"
+#include "common/matmul/provider.h"
 #include "tests/plan/rig.h"
 
 static lfuse_value z; /* what the product is multiplied by */
@@ -135,7 +135,7 @@ TEST(measured)
 
     on_gpu(LFUSE__PRODUCTS_TUNED);
     both(gradient(LFUSE_F32, 512));
-    ck_assert_int_eq(lfuse__plan_make(g, &rig_facts, &options, &made), LFUSE_OK);
+    ck_assert_int_eq(lfuse__plan_make(g, &rig_facts, &lfuse__products_advice, &options, &made), LFUSE_OK);
     ck_assert_int_eq(made->nstages, 2);
     lfuse__plan_free(made);
 }

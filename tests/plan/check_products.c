@@ -2,6 +2,7 @@
 /* Plans of products whose types and precision are named. */
 #include <string.h>
 
+#include "common/matmul/provider.h"
 #include "tests/plan/rig.h"
 
 static void product(lfuse_type a, lfuse_type b, lfuse_type type, lfuse_precision precision)
@@ -81,7 +82,7 @@ static void refused(lfuse_provider provider, const char *words)
     const lfuse_plan_options options = { .provider = provider };
     lfuse__plan_body *none = NULL;
 
-    ck_assert_int_eq(lfuse__plan_make(g, &rig_facts, &options, &none), LFUSE_ERR_UNSUPPORTED);
+    ck_assert_int_eq(lfuse__plan_make(g, &rig_facts, &lfuse__products_advice, &options, &none), LFUSE_ERR_UNSUPPORTED);
     ck_assert_msg(strstr(lfuse_last_error(), words), "%s", lfuse_last_error());
     ck_assert_ptr_null(none);
 }

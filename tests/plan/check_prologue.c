@@ -2,7 +2,7 @@
 /* Which work on operands a product does itself. */
 #include <string.h>
 
-#include "common/plan/provider.h"
+#include "common/matmul/provider.h"
 #include "tests/plan/rig.h"
 
 static lfuse_value w, s; /* the operand's parts: bytes [8, 20], one number a column */
@@ -159,7 +159,7 @@ TEST(measured)
 
     lfuse_output(g, "y", lfuse_matmul(rows_of(4), weights()));
     by_a_maker();
-    ck_assert_int_eq(lfuse__plan_make(g, &rig_facts, &options, &both), LFUSE_OK);
+    ck_assert_int_eq(lfuse__plan_make(g, &rig_facts, &lfuse__products_advice, &options, &both), LFUSE_OK);
     for (i = 0; i < both->nstages; i++) made += both->stages[i].alternatives[0].steps[0].product.made[1];
     ck_assert_int_eq(both->nstages, 2);
     ck_assert_int_eq(made, 0);

@@ -3,7 +3,7 @@
 #include <string.h>
 
 #include "common/base/error.h"
-#include "common/plan/provider.h"
+#include "common/matmul/provider.h"
 #include "tests/plan/rig.h"
 
 enum { M = 200, K = 96, N = 72 };
@@ -141,7 +141,7 @@ TEST(rows_of_unknown_number)
 /* Only where no sizes within the bounds are the vendor's: the shortest side may meet the longest of the others. */
 TEST(bounds_of_several_sizes)
 {
-    static const struct { int64_t low[4], high[4]; lfuse__computes computes; } bounds[] = {
+    static const struct { lfuse__matmul_sizes low, high; lfuse__computes computes; } bounds[] = {
         { { 1, 1, 64, 1 }, { 8, 64, 64, 1 }, LFUSE__COMPUTES_NATIVE },
         { { 1, 1, 64, 1 }, { 8, 4096, 64, 1 }, LFUSE__COMPUTES_EITHER },
         { { 1, 64, 1, 1 }, { 8, 64, 4096, 1 }, LFUSE__COMPUTES_EITHER },
@@ -159,7 +159,7 @@ TEST(bounds_of_several_sizes)
     };
     gpu(LFUSE__PRODUCTS_TUNED);
     for (size_t i = 0; i < sizeof bounds / sizeof *bounds; i++)
-        ck_assert_msg(lfuse__computes_by_default(&rig_facts, LFUSE_F32, bounds[i].low, bounds[i].high) ==
+        ck_assert_msg(lfuse__products_advice.provider(&rig_facts, LFUSE_F32, &bounds[i].low, &bounds[i].high) ==
                       bounds[i].computes, "bounds %d", (int)i);
 }
 
@@ -190,7 +190,8 @@ TEST(both_where_they_are_measured)
                                                         lfuse_input(g, "w", LFUSE_F32, 2, LFUSE_DIMS(K, N)))));
         rig_make(0);
         ck_assert_int_eq(plan->stages[0].nalternatives, 1);
-        ck_assert_msg(!lfuse__plan_make(canonical, &rig_facts, &measured, &made), "%s", lfuse__error_message());
+        ck_assert_msg(!lfuse__plan_make(canonical, &rig_facts, &lfuse__products_advice, &measured, &made), "%s",
+                      lfuse__error_message());
         ck_assert_int_eq(made->nstages, 1);
         m = i < 2 ? 3 : 2;
         ck_assert_int_eq(made->stages[0].nalternatives, m);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* What a model of a device says of products by Strassen's algorithm. */
 #include <math.h>
-#include "common/plan/strassen_cost.h"
+#include "common/matmul/provider.h"
 #include "tests/plan/rig.h"
 
 static int levels_of(int64_t m, int64_t n, int64_t k, double *gain)

@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "common/matmul/provider.h"
 #include "common/base/error.h"
 #include "common/graph/build.h"
 
@@ -57,7 +58,8 @@ void rig_make(unsigned disable)
     const lfuse_plan_options options = { .disable = disable, .strassen = rig_strassen };
 
     rig_canonical();
-    ck_assert_msg(!lfuse__plan_make(canonical, &rig_facts, &options, &plan), "%s", lfuse__error_message());
+    ck_assert_msg(!lfuse__plan_make(canonical, &rig_facts, &lfuse__products_advice, &options, &plan), "%s",
+                  lfuse__error_message());
     lfuse__strbuf_clear(&text);
     lfuse__plan_print(plan, canonical, &text);
 }

@@ -4,6 +4,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "common/matmul/provider.h"
 #include "common/base/error.h"
 #include "common/device/device.h"
 #include "common/plan/plan.h"
@@ -24,7 +25,7 @@ static bool plan_text(const lfuse_graph *g, const lfuse__facts *facts, unsigned 
 {
     const lfuse_plan_options options = {.disable = disable};
     lfuse__plan_body *plan;
-    if (lfuse__plan_make(g, facts, &options, &plan)) return false;
+    if (lfuse__plan_make(g, facts, &lfuse__products_advice, &options, &plan)) return false;
     lfuse__plan_print(plan, g, text);
     lfuse__plan_free(plan);
     return !text->failed;

@@ -10,6 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "common/matmul/provider.h"
 #include "common/base/error.h"
 #include "common/graph/graph.h"
 #include "common/plan/plan.h"
@@ -125,7 +126,7 @@ static void take_parts(const kind *k, parts *p)
 
     make_graph(k, MOST_PARTS);
     OK(lfuse__graph_canonical(g, &p->graph));
-    OK(lfuse__plan_make(p->graph, facts, &options, &p->plan));
+    OK(lfuse__plan_make(p->graph, facts, &lfuse__products_advice, &options, &p->plan));
     ck_assert_int_eq(p->plan->nstages, 1);
     step = p->plan->stages[0].alternatives[0].steps;
     ck_assert_int_eq(step->nchildren, MOST_PARTS);
@@ -394,7 +395,7 @@ static void make_apart(parts *p, int stages)
     const lfuse_plan_options options = { .disable = LFUSE_NO_BUNDLES };
 
     OK(lfuse__graph_canonical(g, &p->graph));
-    OK(lfuse__plan_make(p->graph, lfuse__device_facts(dev), &options, &p->plan));
+    OK(lfuse__plan_make(p->graph, lfuse__device_facts(dev), &lfuse__products_advice, &options, &p->plan));
     ck_assert_int_eq(p->plan->nstages, stages);
 }
 

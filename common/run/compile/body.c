@@ -9,7 +9,7 @@
 
 #include "common/base/error.h"
 #include "common/base/hash.h"
-#include "common/plan/provider.h"
+#include "common/matmul/provider.h"
 #include "common/run/compile/entry.h"
 #include "common/tune/wisdom.h"
 
@@ -194,15 +194,15 @@ static lfuse_status make_plan(lfuse_device *dev, const lfuse_graph *graph, const
 
     if (compares_providers(facts, graph, options)) {
         LFUSE__TRY(look_for_vendor(dev, facts));
-        return lfuse__plan_make(graph, facts, options, plan);
+        return lfuse__plan_make(graph, facts, &lfuse__products_advice, options, plan);
     }
-    LFUSE__TRY(lfuse__plan_make(graph, facts, options, plan));
+    LFUSE__TRY(lfuse__plan_make(graph, facts, &lfuse__products_advice, options, plan));
     if (!lfuse__tiles_fit(facts) || options->provider != LFUSE_PROVIDER_DEFAULT || !asks_vendor(*plan)) return LFUSE_OK;
     LFUSE__TRY(look_for_vendor(dev, facts));
     if (facts->products == before) return LFUSE_OK;
     lfuse__plan_free(*plan);
     *plan = NULL;
-    return lfuse__plan_make(graph, facts, options, plan);
+    return lfuse__plan_make(graph, facts, &lfuse__products_advice, options, plan);
 }
 
 static lfuse_status build(lfuse__body_entry *e, lfuse_device *dev, const lfuse_graph *graph,

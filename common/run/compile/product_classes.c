@@ -10,7 +10,7 @@
 
 #include "common/base/error.h"
 #include "common/matmul/problem.h"
-#include "common/plan/provider.h"
+#include "common/matmul/provider.h"
 #include "common/run/compile/body.h"
 
 /*
@@ -105,7 +105,8 @@ static bool ends(const lfuse__facts *facts, const sides *s, bool others, lfuse_t
     if (s->last == BATCH) return true;
     memcpy(size, s->low, sizeof size);
     size[s->last] = MOST;
-    return others && lfuse__vendor_is_faster(facts, type, size);
+    return others && lfuse__vendor_is_faster(facts, type, &(lfuse__matmul_sizes){ size[0], size[1], size[2],
+                                                                                  size[BATCH] });
 }
 
 /* Of all classes those that some size is given. */

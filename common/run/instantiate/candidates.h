@@ -8,7 +8,7 @@
 #include "common/run/instantiate/instantiate.h"
 #include "common/tune/tuner.h"
 
-/* An alternative of a stage, the library's own product by one of its candidates; or a network, in one launch or many. */
+/* An alternative of a stage, the library's own product by a candidate; or a network, in one launch or in many. */
 typedef struct lfuse__candidate {
     const lfuse__alternative *alternative;
     bool has_matmul; /* of the library's own products, one of several */

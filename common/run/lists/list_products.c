@@ -104,17 +104,17 @@ void lfuse__list_products_free(lfuse_instance *in)
 
 /* ---- steps ---- */
 
-static lfuse__member_product size_of(const lfuse_instance *in, const lfuse__step *step, int64_t m)
+static lfuse__matmul_sizes size_of(const lfuse_instance *in, const lfuse__step *step, int64_t m)
 {
     const lfuse__product_list *p = &in->body->lists[step->lists.list - in->plan->nnames];
     const lfuse__member *made = &lfuse__list_of(in, step->lists.list)->members[m];
 
-    return (lfuse__member_product){ made->matrices, made->rows, made->columns,
-                                    factor_of(&lfuse__list_of(in, p->factors[0])->members[m],
-                                              p->transposed[0]).columns };
+    return (lfuse__matmul_sizes){ made->rows, made->columns,
+                                  factor_of(&lfuse__list_of(in, p->factors[0])->members[m], p->transposed[0]).columns,
+                                  made->matrices };
 }
 
-static lfuse_status sizes_of(const lfuse_instance *in, const lfuse__step *step, lfuse__member_product **sizes)
+static lfuse_status sizes_of(const lfuse_instance *in, const lfuse__step *step, lfuse__matmul_sizes **sizes)
 {
     const lfuse_list *l = lfuse__list_of(in, step->lists.list);
     int64_t m;
@@ -132,7 +132,7 @@ uint64_t lfuse__list_product_bytes(const lfuse__step *step)
 }
 
 /* How the matrices of operand j lie: as they were bound, or without gaps. */
-static void put_strides(const lfuse_instance *in, const lfuse__step *step, int j, const lfuse__member_product *p,
+static void put_strides(const lfuse_instance *in, const lfuse__step *step, int j, const lfuse__matmul_sizes *p,
                         int64_t m, int64_t *to)
 {
     const lfuse__operand *o = &step->operands[j];
@@ -152,17 +152,17 @@ static void put_strides(const lfuse_instance *in, const lfuse__step *step, int j
 
 void lfuse__list_put_product(const lfuse_instance *in, const lfuse__step *step, int64_t m, void *to)
 {
-    const lfuse__member_product p = size_of(in, step, m);
+    const lfuse__matmul_sizes p = size_of(in, step, m);
     int64_t *shape = to;
     int j;
 
-    memcpy(shape, &p, sizeof p);
+    shape[0] = p.matrices, shape[1] = p.m, shape[2] = p.n, shape[3] = p.k;
     for (j = 0; j < step->noperands - 1; j++) put_strides(in, step, j, &p, m, shape + lfuse__grouped_stride(j));
 }
 
 lfuse_status lfuse__list_choose_product(const lfuse_instance *in, const lfuse__step *step, lfuse__kernel_class *k)
 {
-    lfuse__member_product *sizes;
+    lfuse__matmul_sizes *sizes;
     lfuse_status status;
 
     LFUSE__TRY(sizes_of(in, step, &sizes));
@@ -174,7 +174,7 @@ lfuse_status lfuse__list_choose_product(const lfuse_instance *in, const lfuse__s
 lfuse_status lfuse__list_cut_products(const lfuse_instance *in, lfuse__list_op *op, int64_t *sizes, int64_t *all)
 {
     const int64_t count = lfuse__list_of(in, op->step->lists.list)->count;
-    lfuse__member_product *products;
+    lfuse__matmul_sizes *products;
     int64_t m;
 
     LFUSE__TRY(sizes_of(in, op->step, &products));

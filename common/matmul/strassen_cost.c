@@ -7,7 +7,7 @@
  * says: their tiles fill the device's last wave less well, their shorter k has more of what begins and ends a sum, what
  * is padded is multiplied too, and there is one launch more.
  */
-#include "common/plan/strassen_cost.h"
+#include "common/matmul/provider.h"
 
 #include "common/plan/body.h"
 

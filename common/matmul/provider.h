@@ -1,0 +1,25 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Who computes a matrix product where nobody says it: the library's own kernels, or the vendor's library. */
+#ifndef COMMON_MATMUL_PROVIDER_H
+#define COMMON_MATMUL_PROVIDER_H
+
+#include "common/plan/advice.h"
+
+enum { LFUSE__TILES_LOCAL = 40 * 1024, LFUSE__TILES_GROUP = 256 /* what tiles take of a group, at most */ };
+
+/* Returns whether the device is a GPU whose work-items exchange through local memory as tiles of a product need it. */
+bool lfuse__tiles_fit(const lfuse__facts *facts);
+/* Returns whether the vendor's product, where there is one, is taken for faster; `type`: of the operands. */
+bool lfuse__vendor_is_faster(const lfuse__facts *facts, lfuse_type type, const lfuse__matmul_sizes *size);
+
+/* What the planner is told. */
+extern const lfuse__matmul_advice lfuse__products_advice;
+
+/* ---- strassen_cost.c ---- */
+
+/* As lfuse__matmul_advice says it. */
+int lfuse__strassen_levels(const lfuse__facts *facts, const lfuse__strassen_problem *p, double *gain);
+/* Returns the estimated seconds of one product by so many levels, with what lies between it and the next. */
+double lfuse__strassen_time(const lfuse__facts *facts, const lfuse__strassen_problem *p, int levels);
+
+#endif
